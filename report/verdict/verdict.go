@@ -1,0 +1,152 @@
+package verdict
+
+import "github.com/gpumem/gpumem/tracer/record"
+
+// Class is a verdict.
+type Class string
+
+// The verdicts.
+const (
+	None         Class = "none"
+	AppLeak      Class = "app-leak"
+	PoolGrowth   Class = "pool-growth"
+	DriverGrowth Class = "driver-growth"
+	HostGrowth   Class = "host-growth"
+	Undecided    Class = "undecided"
+)
+
+// Tier is how sure a verdict is, from its calibrated confidence.
+type Tier string
+
+// The tiers: confirmed from .95, likely from .8, suspected from .6.
+const (
+	Confirmed     Tier = "confirmed"
+	Likely        Tier = "likely"
+	Suspected     Tier = "suspected"
+	TierUndecided Tier = "undecided"
+)
+
+// Account is one of the four that every byte of growth is charged to.
+type Account string
+
+// The accounts.
+const (
+	Live      Account = "live"
+	Idle      Account = "idle"
+	Untracked Account = "untracked"
+	Host      Account = "host"
+)
+
+// Shape is how one account moves over the judged window.
+type Shape string
+
+// The shapes.
+const (
+	Flat           Shape = "flat"
+	Plateau        Shape = "plateau" // warm-up, then flat
+	Bounded        Shape = "bounded" // sawtooth
+	Step           Shape = "step"
+	Growing        Shape = "growing"
+	ShapeUndecided Shape = "undecided"
+)
+
+// Verdict is verdict.json. Pointers and omitted fields are unknown, never 0.
+type Verdict struct {
+	Schema      int          `json:"schema"`
+	Verdict     Class        `json:"verdict"`
+	Tier        Tier         `json:"tier"`
+	Confidence  float64      `json:"confidence"`
+	Summary     string       `json:"summary"` // one sentence to paste into a ticket
+	Window      Window       `json:"window"`
+	Accounts    []AccountRow `json:"accounts"`
+	DrivenBy    *DrivenBy    `json:"driven_by,omitempty"`
+	Causes      []Cause      `json:"causes,omitempty"`
+	Sites       []SiteRow    `json:"sites,omitempty"`
+	Holders     []HolderRow  `json:"holders,omitempty"`
+	Experiments []Experiment `json:"experiments,omitempty"`
+	Forecast    *Forecast    `json:"forecast,omitempty"`
+	// MoreMinutes is how much longer a run must be to settle an undecided.
+	MoreMinutes *float64 `json:"more_minutes,omitempty"`
+	Missing     []string `json:"missing,omitempty"`
+	Warnings    []string `json:"warnings,omitempty"`
+}
+
+// Window is the part of the run that was judged.
+type Window struct {
+	FromMs   float64 `json:"from_ms"`
+	ToMs     float64 `json:"to_ms"`
+	WarmupMs float64 `json:"warmup_ms"`
+	Samples  int     `json:"samples"`
+	Steps    int64   `json:"steps"`
+}
+
+// Interval is an estimate with its 95 % interval.
+type Interval struct {
+	Value float64 `json:"value"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// AccountRow is one account's part of the growth. Bytes is the growth over the
+// window (Live's count is the row "live" with Count set). LeftoverBytes is
+// what stayed between the marks baseline and released.
+type AccountRow struct {
+	Account             Account   `json:"account"`
+	Shape               Shape     `json:"shape"`
+	Bytes               *int64    `json:"bytes,omitempty"`
+	Count               *int64    `json:"count,omitempty"`
+	Share               *float64  `json:"share,omitempty"`
+	PerSecond           *Interval `json:"per_second,omitempty"`
+	PerStep             *Interval `json:"per_step,omitempty"`
+	DetectablePerSecond *float64  `json:"detectable_per_second,omitempty"`
+	LeftoverBytes       *int64    `json:"leftover_bytes,omitempty"`
+	LeftoverCount       *int64    `json:"leftover_count,omitempty"`
+}
+
+// DrivenBy is the unit of work that explains the growth and its cost in bytes.
+type DrivenBy struct {
+	Per string `json:"per"` // step, command_buffer, shape, allocation, second
+	Interval
+}
+
+// Cause is a named cause from the catalogue, with its evidence.
+type Cause struct {
+	ID         string   `json:"id"`
+	Confidence float64  `json:"confidence"`
+	Evidence   []string `json:"evidence"`
+	Next       string   `json:"next"`
+}
+
+// SiteRow, HolderRow and Experiment are the recorded ones, as they stand.
+type (
+	SiteRow    = record.Site
+	HolderRow  = record.Holder
+	Experiment = record.Receipt
+)
+
+// Forecast says when a limit is reached at the present rate.
+type Forecast struct {
+	Limit         string  `json:"limit"`
+	CapacityBytes int64   `json:"capacity_bytes"`
+	P10           float64 `json:"p10_s"`
+	P50           float64 `json:"p50_s"`
+	P90           float64 `json:"p90_s"`
+}
+
+// Unified says whether GPU bytes are host memory.
+type Unified string
+
+// The settings of Options.Unified. Auto takes run.json's word, else judges
+// from the data.
+const (
+	UnifiedAuto Unified = "auto"
+	UnifiedYes  Unified = "yes"
+	UnifiedNo   Unified = "no"
+)
+
+// Options are the thresholds a user may set. The zero value means defaults.
+type Options struct {
+	// LeftoverBytes: a leftover strictly above it is a finding. Default 1 MiB.
+	LeftoverBytes int64
+	Unified       Unified
+}

@@ -1,0 +1,8 @@
+// Package record owns the run folder: run.json, samples.csv, events.jsonl and
+// the files that reports add. It writes so that any prefix of any file can be
+// read, also after SIGKILL, and reads whatever it is given: no input makes it
+// panic, no valid row is lost, and what was wrong is returned as warnings.
+//
+// It imports only the standard library. The tracer writes through Writer;
+// report, verdict and the live screen read through Open and ReadCSV.
+package record

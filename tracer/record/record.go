@@ -1,0 +1,221 @@
+package record
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+)
+
+// Names of the columns of samples.csv. Bytes unless said; per-device columns
+// append "@N". A column not listed here is carried along unread.
+const (
+	ColTime           = "t_ms" // milliseconds from start, monotonic, fraction allowed
+	ColPID            = "pid"
+	ColStep           = "step"
+	ColRSS            = "rss_bytes"
+	ColRSSAnon        = "rss_anon_bytes"
+	ColRSSFile        = "rss_file_bytes"
+	ColRSSShmem       = "rss_shmem_bytes"
+	ColSwap           = "swap_bytes"
+	ColFootprint      = "footprint_bytes"
+	ColHostHeap       = "host_heap_bytes"
+	ColGPU            = "gpu_bytes"
+	ColLive           = "pool_live_bytes"
+	ColIdle           = "pool_idle_bytes"
+	ColLiveCount      = "live_count"
+	ColIdleCount      = "idle_count"
+	ColRefs           = "refs"
+	ColScopeDepth     = "scope_depth"
+	ColInFlight       = "inflight"
+	ColCommands       = "commands"
+	ColCommandBuffers = "command_buffers"
+	ColAllocs         = "allocs"
+	ColFrees          = "frees"
+	ColPoolHits       = "pool_hits"
+	ColPoolMisses     = "pool_misses"
+	ColShapes         = "shapes"
+	ColPipelines      = "pipelines"
+	ColDropped        = "dropped"
+)
+
+// Unknown is the value of a cell that is empty in the file. Cells are float64
+// because every integer up to 2^53 (8 PiB) is exact in it and NaN can say
+// "unknown"; test with IsUnknown.
+var unknown = math.NaN()
+
+// Unknown returns the value that stands for an empty cell.
+func Unknown() float64 { return unknown }
+
+// IsUnknown reports whether v stands for an empty cell.
+func IsUnknown(v float64) bool { return v != v }
+
+// Cell is one named value of a row to be written. A column that is not among
+// a row's cells is written empty.
+type Cell struct {
+	Column string
+	Value  int64
+}
+
+// Row is one sample on its way to the file. T is the time since the run's
+// start. The caller keeps ownership of Cells.
+type Row struct {
+	T     time.Duration
+	Cells []Cell
+}
+
+// Samples are the rows of a run by column, in file order. All columns have
+// the same length. Values are NaN where the cell was empty or bad.
+type Samples struct {
+	names  []string
+	values [][]float64
+}
+
+// Len is the number of rows.
+func (s *Samples) Len() int {
+	if s == nil || len(s.values) == 0 {
+		return 0
+	}
+	return len(s.values[0])
+}
+
+// Names are the columns in file order. The caller must not change the slice.
+func (s *Samples) Names() []string { return s.names }
+
+// Column is the values of a column, or nil when the run has none of that
+// name. The caller must not change the slice.
+func (s *Samples) Column(name string) []float64 {
+	for i, n := range s.names {
+		if n == name {
+			return s.values[i]
+		}
+	}
+	return nil
+}
+
+// NewSamples makes Samples from columns of equal length; it takes ownership
+// of both slices. It panics when lengths differ, which is a programmer's error.
+func NewSamples(names []string, values [][]float64) *Samples {
+	for _, v := range values {
+		if len(names) != len(values) || len(v) != len(values[0]) {
+			panic("record: columns of different length")
+		}
+	}
+	return &Samples{names: names, values: values}
+}
+
+// Event kinds of events.jsonl. Readers ignore kinds they do not know.
+const (
+	KindStep      = "step"
+	KindPhase     = "phase" // Name: baseline, released, and the program's own
+	KindScope     = "scope"
+	KindStatement = "statement"
+	KindEvent     = "event"
+	KindReceipt   = "receipt" // an experiment's outcome, in Receipt
+	KindSites     = "sites"   // survivors by allocation site, in Sites
+	KindHolders   = "holders" // who holds them, in Holders
+	KindWarning   = "warning"
+)
+
+// Phases with a meaning for the verdict: what an account holds at released
+// beyond baseline is a leftover.
+const (
+	PhaseBaseline = "baseline"
+	PhaseReleased = "released"
+)
+
+// Event is one line of events.jsonl.
+type Event struct {
+	TMs     float64         `json:"t_ms"`
+	PID     int             `json:"pid,omitempty"`
+	Kind    string          `json:"kind"`
+	Name    string          `json:"name,omitempty"`
+	At      string          `json:"at,omitempty"` // file:line:col
+	Step    int64           `json:"step,omitempty"`
+	Text    string          `json:"text,omitempty"`
+	Receipt *Receipt        `json:"receipt,omitempty"`
+	Sites   []Site          `json:"sites,omitempty"`
+	Holders []Holder        `json:"holders,omitempty"`
+	Detail  json.RawMessage `json:"detail,omitempty"`
+}
+
+// Receipt is what an experiment claimed to free and what the operating system
+// really got back. A nil pointer is unknown.
+type Receipt struct {
+	Action        string `json:"action"` // collect, purge, trim, sync
+	ClaimedBytes  *int64 `json:"claimed_bytes,omitempty"`
+	ReturnedBytes *int64 `json:"returned_bytes,omitempty"` // footprint before minus after
+	GPUBytes      *int64 `json:"gpu_returned_bytes,omitempty"`
+	Count         *int64 `json:"count,omitempty"` // buffers or objects freed
+	Account       string `json:"account,omitempty"`
+}
+
+// Site is what one allocation site still holds.
+type Site struct {
+	Site        string `json:"site"` // file:line func
+	Bytes       int64  `json:"bytes"`
+	Count       int64  `json:"count"`
+	GrowthBytes int64  `json:"growth_bytes,omitempty"`
+}
+
+// Holder is a path by which live memory is kept, in words of the program.
+type Holder struct {
+	Path  string `json:"path"`
+	Bytes int64  `json:"bytes"`
+	Count int64  `json:"count"`
+}
+
+// Meta is run.json. It is written at the start and again at the end.
+type Meta struct {
+	Schema        int               `json:"schema"` // 1
+	Command       []string          `json:"command"`
+	Workload      string            `json:"workload,omitempty"`
+	Env           map[string]string `json:"env,omitempty"`
+	Host          string            `json:"host,omitempty"`
+	OS            string            `json:"os,omitempty"`
+	Driver        string            `json:"driver,omitempty"`
+	Device        string            `json:"device,omitempty"` // the effective device
+	UnifiedMemory *bool             `json:"unified_memory,omitempty"`
+	// CapacityBytes are the limits growth runs into, by name
+	// ("device memory", "cgroup", "host memory").
+	CapacityBytes map[string]int64  `json:"capacity_bytes,omitempty"`
+	Versions      map[string]string `json:"versions,omitempty"`
+	Start         time.Time         `json:"start"`
+	StartNanos    int64             `json:"start_monotonic_ns,omitempty"`
+	IntervalMs    float64           `json:"interval_ms,omitempty"`
+	PID           int               `json:"pid,omitempty"`
+	Flags         map[string]string `json:"flags,omitempty"`
+
+	// Known only at the end; absent after a kill.
+	End      *time.Time `json:"end,omitempty"`
+	ExitCode *int       `json:"exit_code,omitempty"`
+	Signal   string     `json:"signal,omitempty"`
+	Sampling *Sampling  `json:"sampling,omitempty"`
+}
+
+// Sampling says how well the recording itself went.
+type Sampling struct {
+	Rows           int64   `json:"rows"`
+	Missed         int64   `json:"missed"`      // ticks that came too late to be taken
+	LostRows       int64   `json:"lost_rows"`   // could not be written
+	LostEvents     int64   `json:"lost_events"` // could not be written
+	DroppedByAgent int64   `json:"agent_dropped"`
+	CPUSeconds     float64 `json:"cpu_seconds"` // the tracer's own
+	RSSBytes       int64   `json:"rss_bytes"`   // the tracer's own, at the end
+}
+
+// Run is a whole run folder, or a bare CSV, in memory.
+type Run struct {
+	Path     string
+	Meta     Meta // zero for a bare CSV
+	Samples  *Samples
+	Events   []Event
+	Warnings []Warning
+}
+
+// Warning is something wrong in a file that did not stop the reading.
+type Warning struct {
+	File   string
+	Line   int    // 1-based, 0 when not about a line
+	Column string // empty when not about a column
+	Text   string
+}
