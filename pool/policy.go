@@ -1,5 +1,7 @@
 package pool
 
+import "fmt"
+
 // ClassRule says how a request becomes a size class.
 type ClassRule string
 
@@ -17,20 +19,64 @@ type Policy struct {
 	Summary string // one line for `gpumem workloads`
 	Class   ClassRule
 	// MaxIdlePerClass is how many idle buffers one class keeps; -1 no limit,
-	// 0 keeps nothing.
+	// 0 keeps nothing. A positive limit makes the pool use one lock.
 	MaxIdlePerClass int
-	// MaxIdleBytes limits idle bytes over all classes; 0 no limit. A
-	// fraction of the working set when IdleFraction is set.
+	// MaxIdleBytes limits idle bytes (pages) over all classes; 0 no limit. A
+	// fraction of the working set when IdleFraction is set. The smaller of
+	// both holds. The oldest idle buffers make room for a returned one.
 	MaxIdleBytes uint64
 	IdleFraction float64
 	// TrimAfter drops a buffer that stayed idle through so many Gets; 0 never.
 	TrimAfter uint64
+	// TrimAtRest drops idle buffers down to RestBytes when the last live
+	// buffer has been given up.
+	TrimAtRest bool
+	RestBytes  uint64
 	// SweepAtWait drops idle buffers at Batch.Sync only.
 	SweepAtWait bool
+	// BestFit serves a request from the smallest class with an idle buffer
+	// that is large enough, without upper bound, instead of from its own
+	// class only. It makes the pool use one lock.
+	BestFit bool
+	// DropWhenBusy drops a released buffer when the pool's lock is held by
+	// somebody else (outcome Busy) instead of waiting for it. It makes the
+	// pool use one lock.
+	DropWhenBusy bool
 	// EarlyReturn makes a released buffer idle at once although committed
 	// commands may still read it: a planted hazard.
 	EarlyReturn bool
 	// MaxParams is how many 4-byte parameter buffers of each kind are kept
-	// idle; 0 passes parameters inline, without buffers.
+	// idle; 0 passes parameters inline, without buffers. A positive value
+	// makes the pool use one lock.
 	MaxParams int
+}
+
+// WithCap returns the policy with another limit of idle buffers a class.
+func (p Policy) WithCap(buffers int) Policy {
+	p.MaxIdlePerClass = buffers
+	return p
+}
+
+// Validate reports the first field that makes no sense.
+func (p Policy) Validate() error {
+	switch p.Class {
+	case ClassExact, ClassPages, ClassElements, ClassPow2:
+	default:
+		return fmt.Errorf("policy %q: class rule %q: %w", p.Name, p.Class, ErrPolicy)
+	}
+	switch {
+	case p.MaxIdlePerClass < -1:
+		return fmt.Errorf("policy %q: %d idle buffers a class: %w", p.Name, p.MaxIdlePerClass, ErrPolicy)
+	case !(p.IdleFraction >= 0 && p.IdleFraction <= 1):
+		return fmt.Errorf("policy %q: idle fraction %v outside 0..1: %w", p.Name, p.IdleFraction, ErrPolicy)
+	case p.MaxParams < 0:
+		return fmt.Errorf("policy %q: %d parameter buffers: %w", p.Name, p.MaxParams, ErrPolicy)
+	}
+	return nil
+}
+
+// oneLock reports that the policy's rules need one view of all idle buffers,
+// so that the pool cannot spread them over shards.
+func (p Policy) oneLock() bool {
+	return p.MaxIdlePerClass > 0 || p.BestFit || p.DropWhenBusy || p.MaxParams > 0
 }

@@ -1,0 +1,78 @@
+package pool
+
+import "fmt"
+
+// What follows is the pool's work with an observer: the same steps, with the
+// device's usage read around them.
+
+func (p *Pool) observedGet(g grant) (Handle, error) {
+	e := Event{
+		Kind: EventGet, Label: g.label, Class: g.key.class(), RequestedBytes: g.length,
+		Refs: 1, Pooled: !g.unpooled, Before: p.dev.Usage(),
+	}
+	h, hit, err := p.grant(&g)
+	if err != nil {
+		return h, err
+	}
+	e.Hit, e.After = hit, p.dev.Usage()
+	e.Class = h.s.class() // a best fit may be of another class than asked for
+	p.observer.Observe(e)
+	if g.hazard != nil {
+		e.Kind, e.Hazard = EventHazard, *g.hazard
+		p.observer.Observe(e)
+	}
+	return h, nil
+}
+
+func (p *Pool) observedRelease(h Handle) (Outcome, error) {
+	e := h.s.event(EventRelease)
+	e.RequestedBytes, e.Before = h.length, p.dev.Usage()
+	refs, err := h.unref()
+	if err != nil {
+		return NoOutcome, fmt.Errorf("release: %w", err)
+	}
+	e.Refs = refs
+	if refs > 1 {
+		h.s.home.Load().shared.Add(1)
+		e.Outcome = Shared
+	} else {
+		e.Outcome, err = p.giveUp(h.s)
+	}
+	e.After = p.dev.Usage()
+	p.observer.Observe(e)
+	return e.Outcome, err
+}
+
+func (p *Pool) observedEvict(s *slot) {
+	e := s.event(EventEvict)
+	e.Before = p.dev.Usage()
+	_ = p.discard(s) // counted in ReleaseErrors
+	e.After = p.dev.Usage()
+	p.observer.Observe(e)
+}
+
+// event starts an event about the slot; its home is not locked.
+func (s *slot) event(kind EventKind) Event {
+	sh := s.lockHome()
+	defer sh.mu.Unlock()
+	return Event{Kind: kind, Label: s.label, Class: s.class(), RequestedBytes: s.requested, Pooled: s.pooled}
+}
+
+func (s *slot) class() Class {
+	c := s.key.class()
+	if !s.pooled {
+		c.Kind = KindUnpooled
+	}
+	return c
+}
+
+func (p *Pool) observedSettle(s *slot) {
+	e := s.event(EventSettle)
+	e.Before = p.dev.Usage()
+	out := p.unuse(s)
+	if out == NoOutcome {
+		return
+	}
+	e.Outcome, e.After = out, p.dev.Usage()
+	p.observer.Observe(e)
+}

@@ -1,0 +1,336 @@
+package pool
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gpumem/gpumem/metal"
+)
+
+// Options are what New may be told beside the policy. The zero value records
+// no sites and tells nobody.
+type Options struct {
+	// Sites records where each buffer was asked for: the first frame outside
+	// package pool and outside SkipPackages. It makes Get slower.
+	Sites bool
+	// SkipPackages are import paths, with all below them, whose frames are
+	// passed over: the layers between the program and the pool.
+	SkipPackages []string
+	// Observer is told of each step, when set.
+	Observer Observer
+}
+
+// Pool hands out reference-counted buffers of one device and keeps given-up
+// ones for reuse, as its policy says. It is safe for concurrent use.
+type Pool struct {
+	dev      metal.Device
+	info     metal.Info
+	policy   Policy
+	observer Observer
+	sites    *sites // nil when not recorded
+
+	pageShift uint
+	shards    []shard
+	width     atomic.Uint32 // shards in use, a power of two
+
+	limit uint64 // of idle bytes in pages, when limited
+	chunk uint64 // of room that a shard takes at a time
+	spare atomic.Uint64
+	tight bool // there is a limit
+
+	restWanted atomic.Bool
+	// busy is the lock of policies that drop when it is held: held by Get
+	// and Release only, so that reading Stats never changes an outcome.
+	busy   sync.Mutex
+	closed atomic.Bool
+
+	reserved, peakReserved atomic.Uint64 // bytes in pages
+	allocs, frees          atomic.Uint64
+	releaseErrors          atomic.Uint64
+	useIDs                 atomic.Uint64
+
+	mu      sync.Mutex // guards what follows
+	batches []*Batch
+	hazards []Hazard // the first of them
+	peaks   Stats    // its high-water marks only
+
+	// Compiling takes long; nothing else waits for it.
+	kernelMu sync.Mutex
+	kernels  map[string]metal.Pipeline
+}
+
+// New makes an empty pool over dev. The device stays the caller's; the pool
+// is closed before it.
+func New(dev metal.Device, policy Policy, opts Options) (*Pool, error) {
+	if dev == nil {
+		return nil, fmt.Errorf("new pool: no device: %w", ErrRequest)
+	}
+	if err := policy.Validate(); err != nil {
+		return nil, fmt.Errorf("new pool: %w", err)
+	}
+	p := &Pool{dev: dev, info: dev.Info(), policy: policy, observer: opts.Observer}
+	p.pageShift = uint(bits.Len64(max(p.info.PageSize, 1)) - 1)
+	p.width.Store(1)
+	p.shards = make([]shard, shardCount(policy))
+	for i := range p.shards {
+		p.shards[i].init()
+	}
+	p.kernels = make(map[string]metal.Pipeline)
+	p.setLimit()
+	if opts.Sites {
+		p.sites = newSites(opts.SkipPackages)
+	}
+	return p, nil
+}
+
+// shardCount leaves four shards a core, so that goroutines rarely meet.
+func shardCount(policy Policy) int {
+	if policy.oneLock() {
+		return 1
+	}
+	return 1 << bits.Len(uint(4*runtime.GOMAXPROCS(0)-1))
+}
+
+// Policy returns the policy the pool was made with.
+func (p *Pool) Policy() Policy { return p.policy }
+
+// Device returns the device the pool was made over.
+func (p *Pool) Device() metal.Device { return p.dev }
+
+// Request asks for a buffer of Elements x ElementSize bytes.
+type Request struct {
+	Elements    uint64
+	ElementSize uint64 // bytes: 2 for f16, 4 for f32
+	Label       string
+	// Unpooled asks for a buffer of exactly that length that is not kept
+	// when it is given up: the place for weights.
+	Unpooled bool
+}
+
+// Get hands out a buffer of at least the requested bytes, with one reference.
+// Its contents are undefined. A request of no bytes or of absurdly many is an
+// error matching ErrRequest; one that the device refuses, also after the pool
+// gave its idle buffers back, is an *OutOfMemoryError.
+func (p *Pool) Get(r Request) (Handle, error) {
+	key, length, err := p.classify(r)
+	if err != nil {
+		return Handle{}, err
+	}
+	return p.get(key, length, r.Label, r.Unpooled)
+}
+
+// getParam hands out a parameter buffer.
+func (p *Pool) getParam(kind classKey, label string) (Handle, error) {
+	return p.get(keyOf(paramBytes, uint64(kind)), paramBytes, label, false)
+}
+
+func (p *Pool) get(key classKey, length uint64, label string, unpooled bool) (Handle, error) {
+	if p.closed.Load() {
+		return Handle{}, fmt.Errorf("get %q: %w", label, ErrClosed)
+	}
+	var at *site
+	if p.sites != nil {
+		at = p.sites.caller()
+	}
+	g := grant{key: key, length: length, label: label, site: at, unpooled: unpooled}
+	if p.observer != nil {
+		return p.observedGet(g)
+	}
+	h, _, err := p.grant(&g)
+	return h, err
+}
+
+// grant is a request on its way.
+type grant struct {
+	key      classKey
+	length   uint64
+	label    string
+	site     *site
+	unpooled bool
+	hazard   *Hazard // set when the buffer is still in use
+}
+
+// grant serves a request from an idle buffer or the device; hit says which.
+func (p *Pool) grant(g *grant) (h Handle, hit bool, err error) {
+	sh := p.at()
+	if g.unpooled {
+		h, err = p.make(sh, g)
+		return h, false, err
+	}
+	h, aged := p.take(sh, g)
+	p.evict(aged)
+	if h.s != nil {
+		return h, true, nil
+	}
+	if h = p.takeElsewhere(sh, g); h.s != nil {
+		return h, true, nil
+	}
+	h, err = p.make(sh, g)
+	return h, false, err
+}
+
+// take serves the request from sh. It also returns an idle buffer that got
+// too old, for the caller to evict: at most one a Get, to bound the delay.
+func (p *Pool) take(sh *shard, g *grant) (h Handle, aged *slot) {
+	if p.policy.DropWhenBusy {
+		p.busy.Lock()
+		defer p.busy.Unlock()
+	}
+	sh.lock(p)
+	sh.clock++
+	if s := p.pick(sh, g.key); s != nil {
+		sh.leaveIdle(s)
+		sh.giveRoom(p, s.pages)
+		h = p.hit(sh, s, g)
+	}
+	if after := p.policy.TrimAfter; after > 0 && !sh.age.empty() {
+		if s := sh.age.next.s; sh.clock-s.idleSince > after {
+			aged = sh.evict(p, s)
+		}
+	}
+	sh.mu.Unlock()
+	return h, aged
+}
+
+// pick chooses the idle buffer of sh that serves the class.
+func (p *Pool) pick(sh *shard, key classKey) *slot {
+	if !p.policy.BestFit {
+		return sh.listOf(p, key).next()
+	}
+	for _, l := range sh.sorted {
+		if l.idles > 0 && l.key >= key && l.key&0xff == key&0xff {
+			return l.next()
+		}
+	}
+	return nil
+}
+
+// hit hands out a slot that just left sh's idle ones.
+func (p *Pool) hit(sh *shard, s *slot, g *grant) Handle {
+	if s.uses > 0 {
+		sh.hazards++
+		g.hazard = &Hazard{Label: g.label, PreviousLabel: s.label, Bytes: s.bytes, Uses: s.uses, Site: g.site.String()}
+		p.noteHazard(*g.hazard)
+	}
+	h := s.open(g.length)
+	s.label, s.site = g.label, g.site
+	sh.enterLive(s)
+	sh.hits++
+	s.list.hits++
+	return h
+}
+
+// takeElsewhere is the way of a request that its shard cannot serve: look
+// whether the device is done with something, then at the other shards. The
+// buffer moves to the shard that asked for it.
+func (p *Pool) takeElsewhere(sh *shard, g *grant) Handle {
+	if p.poll() {
+		h, aged := p.take(sh, g)
+		p.evict(aged)
+		if h.s != nil {
+			return h
+		}
+	}
+	for i := range p.width.Load() {
+		other := &p.shards[i]
+		if other == sh {
+			continue
+		}
+		other.lock(p)
+		s := p.pick(other, g.key)
+		if s != nil {
+			other.leaveIdle(s)
+			other.giveRoom(p, s.pages)
+			s.member.remove()
+			s.home.Store(sh)
+		}
+		other.mu.Unlock()
+		if s == nil {
+			continue
+		}
+		sh.lock(p)
+		s.list = sh.listOf(p, g.key)
+		sh.all.push(&s.member)
+		h := p.hit(sh, s, g)
+		sh.mu.Unlock()
+		return h
+	}
+	return Handle{}
+}
+
+// make serves the request with a new buffer of the device.
+func (p *Pool) make(sh *shard, g *grant) (Handle, error) {
+	bytes := uint64(g.key) >> 8
+	p.fitWorkingSet(bytes)
+	buf, err := p.dev.NewBuffer(bytes, g.label)
+	if err != nil && errors.Is(err, metal.ErrOutOfMemory) {
+		buf, err = p.retry(g, bytes, err)
+	}
+	if err != nil {
+		return Handle{}, wrapGet(g, err)
+	}
+	s := &slot{pool: p, buf: buf, key: g.key, bytes: bytes, pages: buf.AllocatedSize(), pooled: !g.unpooled}
+	s.label, s.site = g.label, g.site
+	s.byClass.s, s.byAge.s, s.member.s = s, s, s
+	h := s.open(g.length)
+	p.allocs.Add(1)
+	raise(&p.peakReserved, p.reserved.Add(s.pages))
+
+	sh.lock(p)
+	if g.unpooled {
+		sh.unpooled++
+		sh.adopt(s, nil)
+	} else {
+		l := sh.listOf(p, g.key)
+		sh.misses++
+		l.misses++
+		sh.adopt(s, l)
+	}
+	sh.mu.Unlock()
+	return h, nil
+}
+
+func wrapGet(g *grant, err error) error {
+	var oom *OutOfMemoryError
+	if errors.As(err, &oom) {
+		return err
+	}
+	return fmt.Errorf("get %q: %w", g.label, err)
+}
+
+// retry gives every idle buffer back after the device refused once, and asks
+// again.
+func (p *Pool) retry(g *grant, bytes uint64, refused error) (metal.Buffer, error) {
+	p.poll()
+	before := p.Stats()
+	if p.purge(ActionOutOfMemory).Buffers > 0 {
+		buf, err := p.dev.NewBuffer(bytes, g.label)
+		if err == nil || !errors.Is(err, metal.ErrOutOfMemory) {
+			return buf, err
+		}
+		refused = err
+	}
+	return nil, &OutOfMemoryError{
+		RequestedBytes: g.length,
+		LiveBytes:      before.Live.PageBytes,
+		PendingBytes:   before.Pending.PageBytes,
+		IdleBytes:      before.Idle.PageBytes,
+		LimitBytes:     p.info.RecommendedWorkingSet,
+		Label:          g.label,
+		Err:            refused,
+	}
+}
+
+// raise lifts a high-water mark to v.
+func raise(mark *atomic.Uint64, v uint64) {
+	for {
+		old := mark.Load()
+		if v <= old || mark.CompareAndSwap(old, v) {
+			return
+		}
+	}
+}

@@ -1,0 +1,264 @@
+package pool
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// maxClasses bounds the class records of a shard. A program whose shapes
+// never repeat would otherwise grow the pool's own memory without end; empty
+// classes go first, and only their ClassStats are lost.
+const maxClasses = 4096
+
+// contentionToWiden is how often a shard's lock must have been found held
+// before the pool uses more shards: enough that a sampler calling Stats does
+// not widen the pool of a program with one goroutine.
+const contentionToWiden = 256
+
+// shard is a part of the pool with its own lock. A buffer belongs to the
+// shard that handed it out, its home, and returns there, so that a shard's
+// counts add up by themselves.
+type shard struct {
+	mu    sync.Mutex
+	lists map[classKey]*list
+	last  *list // of the latest Get, to spare the map
+	// sorted are the lists by key; kept only for policies that fit best.
+	sorted []*list
+	age    link // all idle slots, oldest first
+	all    link // all slots
+	clock  uint64
+	// room is how many more bytes of idle pages may enter this shard.
+	room uint64
+	counts
+
+	// forgetAt is the number of classes at which empty ones are forgotten.
+	forgetAt int
+
+	retains atomic.Uint64 // references added to live slots
+	shared  atomic.Uint64 // and given up again while others remained
+
+	contended atomic.Uint32
+	_         [64]byte // keeps occupied off the lines that every Get writes
+	// occupied is whether anything is live or pending here; kept only for
+	// policies that trim at rest.
+	occupied atomic.Bool
+	_        [64]byte // keeps the next shard's lock off this line
+}
+
+// counts are a shard's share of Stats.
+type counts struct {
+	live, pending, idle             Amount
+	requested                       uint64
+	hits, misses, unpooled          uint64
+	outcomes                        [outcomes]uint64
+	evicted, purged                 Amount
+	hazards                         uint64
+	peakLive, peakIdle, peakPending uint64
+	peakLiveCount                   uint64
+}
+
+func (sh *shard) init() {
+	sh.lists = make(map[classKey]*list)
+	sh.forgetAt = maxClasses
+	sh.age.init()
+	sh.all.init()
+}
+
+// lock takes the shard's lock and counts how often it was held.
+func (sh *shard) lock(p *Pool) {
+	if sh.mu.TryLock() {
+		return
+	}
+	if sh.contended.Add(1)%contentionToWiden == 0 {
+		p.widen()
+	}
+	sh.mu.Lock()
+}
+
+// lockHome locks the slot's home. A slot that is idle can move while the
+// caller waits, so the home is read again under the lock.
+func (s *slot) lockHome() *shard {
+	for {
+		sh := s.home.Load()
+		sh.lock(s.pool)
+		if s.home.Load() == sh {
+			return sh
+		}
+		sh.mu.Unlock()
+	}
+}
+
+// listOf returns the shard's class record, making it when it is new.
+func (sh *shard) listOf(p *Pool, key classKey) *list {
+	if l := sh.last; l != nil && l.key == key {
+		return l
+	}
+	l := sh.lists[key]
+	if l == nil {
+		if len(sh.lists) >= sh.forgetAt {
+			sh.forgetEmpty()
+		}
+		l = &list{key: key, maxIdle: p.policy.MaxIdlePerClass}
+		if key&0xff >= keyInt {
+			l.fifo, l.maxIdle = true, p.policy.MaxParams
+		}
+		l.idle.init()
+		sh.lists[key] = l
+		if p.policy.BestFit {
+			i, _ := slices.BinarySearchFunc(sh.sorted, key, byKey)
+			sh.sorted = slices.Insert(sh.sorted, i, l)
+		}
+	}
+	sh.last = l
+	return l
+}
+
+func byKey(l *list, key classKey) int { return cmp.Compare(l.key, key) }
+
+func (sh *shard) forgetEmpty() {
+	for key, l := range sh.lists {
+		if l.empty() {
+			delete(sh.lists, key)
+		}
+	}
+	sh.last = nil
+	sh.sorted = slices.DeleteFunc(sh.sorted, (*list).empty)
+	sh.forgetAt = max(maxClasses, 2*len(sh.lists))
+}
+
+// adopt enters a slot that is live and new to this shard.
+func (sh *shard) adopt(s *slot, l *list) {
+	s.home.Store(sh)
+	s.list = l
+	sh.all.push(&s.member)
+	sh.enterLive(s)
+}
+
+func (sh *shard) enterLive(s *slot) {
+	if s.pool.policy.TrimAtRest && sh.live.Count+sh.pending.Count == 0 {
+		sh.occupied.Store(true)
+	}
+	s.state = isLive
+	sh.live.add(s)
+	sh.requested += s.requested
+	sh.peakLive = max(sh.peakLive, sh.live.Bytes)
+	sh.peakLiveCount = max(sh.peakLiveCount, sh.live.Count)
+	if s.list != nil {
+		s.list.live++
+	}
+}
+
+func (sh *shard) leaveLive(s *slot) {
+	sh.live.sub(s)
+	sh.requested -= s.requested
+	if s.list != nil {
+		s.list.live--
+	}
+}
+
+func (sh *shard) enterPending(s *slot) {
+	s.state = isPending
+	sh.pending.add(s)
+	sh.peakPending = max(sh.peakPending, sh.pending.Bytes)
+	if s.list != nil {
+		s.list.pendings++
+	}
+}
+
+func (sh *shard) leavePending(s *slot) {
+	sh.pending.sub(s)
+	if s.list != nil {
+		s.list.pendings--
+	}
+}
+
+func (sh *shard) enterIdle(s *slot) {
+	s.state = isIdle
+	s.idleSince = sh.clock
+	s.list.idle.push(&s.byClass)
+	sh.age.push(&s.byAge)
+	s.list.idles++
+	sh.idle.add(s)
+	sh.peakIdle = max(sh.peakIdle, sh.idle.Bytes)
+}
+
+func (sh *shard) leaveIdle(s *slot) {
+	s.byClass.remove()
+	s.byAge.remove()
+	s.list.idles--
+	sh.idle.sub(s)
+}
+
+// forget takes the slot out of the shard for good; the caller gives its
+// buffer back once the lock is released.
+func (sh *shard) forget(s *slot) {
+	s.state = isGone
+	s.member.remove()
+	if s.list != nil {
+		s.list.dropped++
+	}
+}
+
+// retire drops an idle slot. One that a command still uses (early return)
+// becomes pending first, and is dropped when it settles; then the result is
+// false.
+func (sh *shard) retire(p *Pool, s *slot) bool {
+	sh.leaveIdle(s)
+	sh.giveRoom(p, s.pages)
+	if s.uses > 0 {
+		s.doomed = true
+		sh.enterPending(s)
+		return false
+	}
+	sh.forget(s)
+	return true
+}
+
+// at returns the shard for the calling goroutine.
+//
+// Note: the address of a local variable stands for the goroutine. It is free,
+// needs no runtime internals, and a wrong guess costs time only. Drawing a
+// random number spreads one goroutine's buffers over all shards; sync.Pool
+// tokens cost more than the lock.
+func (p *Pool) at() *shard {
+	width := p.width.Load()
+	if width == 1 {
+		return &p.shards[0]
+	}
+	var here byte
+	stack := uint64(uintptr(unsafe.Pointer(&here))) >> 12
+	return &p.shards[(stack*0x9e3779b97f4a7c15>>32)&uint64(width-1)]
+}
+
+// widen doubles the number of shards in use.
+func (p *Pool) widen() {
+	width := p.width.Load()
+	if int(width) < len(p.shards) {
+		p.width.CompareAndSwap(width, width*2)
+	}
+}
+
+// lockAll locks the shards in use, always in the same order, and returns
+// them. Nobody holds one shard's lock while waiting for an earlier one's. A
+// shard that comes into use meanwhile can take nothing from the locked ones.
+func (p *Pool) lockAll() []shard {
+	locked := 0
+	for {
+		width := int(p.width.Load())
+		if locked >= width {
+			return p.shards[:locked]
+		}
+		for ; locked < width; locked++ {
+			p.shards[locked].mu.Lock()
+		}
+	}
+}
+
+func unlockAll(shards []shard) {
+	for i := range shards {
+		shards[i].mu.Unlock()
+	}
+}

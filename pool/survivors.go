@@ -1,0 +1,68 @@
+package pool
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Survivor is what one allocation site holds: buffers that are live now.
+type Survivor struct {
+	// Site is "file:line func"; empty when sites are not recorded.
+	Site     string
+	File     string
+	Line     int
+	Function string
+	// Label is what the site calls its buffers; sites with several labels
+	// have one Survivor each.
+	Label     string
+	Count     uint64
+	Refs      uint64
+	Bytes     uint64 // lengths of the buffers
+	PageBytes uint64
+	// RequestedBytes is what the program asked for.
+	RequestedBytes uint64
+}
+
+// Survivors lists the live buffers by site and label, the most bytes first.
+func (p *Pool) Survivors() []Survivor {
+	type key struct {
+		at    *site
+		label string
+	}
+	found := make(map[key]*Survivor)
+	shards := p.lockAll()
+	for i := range shards {
+		all := &shards[i].all
+		for l := all.next; l != all; l = l.next {
+			s := l.s
+			refs := s.word.Load() & maxRefs
+			if s.state != isLive || refs == 0 {
+				continue
+			}
+			k := key{s.site, s.label}
+			v := found[k]
+			if v == nil {
+				v = &Survivor{Label: s.label}
+				found[k] = v
+			}
+			v.Count++
+			v.Refs += refs
+			v.Bytes += s.bytes
+			v.PageBytes += s.pages
+			v.RequestedBytes += s.requested
+		}
+	}
+	unlockAll(shards)
+	list := make([]Survivor, 0, len(found))
+	for k, v := range found {
+		if k.at != nil {
+			v.Site, v.File, v.Line, v.Function = k.at.String(), k.at.file, k.at.line, k.at.function
+		}
+		list = append(list, *v)
+	}
+	slices.SortFunc(list, func(a, b Survivor) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Count, a.Count),
+			cmp.Compare(a.Site, b.Site), cmp.Compare(a.Label, b.Label))
+	})
+	return list
+}
