@@ -1,0 +1,317 @@
+package firsttouch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// mapsAge is how old the known mappings may grow before they are read again
+// though nothing was amiss: a library may have taken another's place.
+const mapsAge = 2 * time.Second
+
+// Recorder is a recording under way. Stop ends it; it is safe for concurrent
+// use.
+type Recorder struct {
+	pid     int
+	o       Options
+	opener  opener
+	stop    chan struct{}
+	stopped sync.Once
+	done    chan struct{}
+	report  Report // valid after done is closed
+
+	// The rest belongs to the goroutine.
+	threads  map[int]*thread
+	refused  map[int]bool // threads that could not be followed
+	followed int
+	atStart  int // of these, followed from the start
+	begun    time.Time
+	tally    *tally
+	decoder  decoder
+	space    *space
+	spaceAt  time.Time
+	reread   bool          // the mappings were read again in this pass
+	on       time.Duration // of each interval that events are on
+	since    time.Time     // events were turned on
+	watched  time.Duration // events were on before that
+	thinned  time.Time
+	before   snapshot
+	last     snapshot
+	buffer   []byte
+}
+
+// thread is one followed thread.
+type thread struct {
+	ring   *ring
+	period uint64
+	seen   uint64  // samples since the last interval, lost ones included
+	rate   float64 // faults a second
+}
+
+// start opens events for all threads and starts the goroutine.
+func start(pid int, o Options) (*Recorder, error) {
+	if err := checkProcess(pid); err != nil {
+		return nil, err
+	}
+	r := &Recorder{pid: pid, o: o, stop: make(chan struct{}), done: make(chan struct{}),
+		threads: make(map[int]*thread), refused: make(map[int]bool), tally: newTally(), space: &space{}}
+	var err error
+	if r.before, err = takeSnapshot(pid); err != nil {
+		return nil, &Error{Op: fmt.Sprintf("watch process %d", pid), Text: "it has ended", is: fs.ErrNotExist}
+	}
+	r.last = r.before
+	r.opener = newOpener(o)
+	if err := r.follow(); err != nil {
+		r.closeRings()
+		return nil, err
+	}
+	r.atStart = r.followed
+	r.readSpace()
+	r.begun = time.Now()
+	r.since, r.thinned, r.on = r.begun, r.begun, o.Interval
+	go r.work()
+	return r, nil
+}
+
+// Stop ends the recording and returns what it saw; further calls return the
+// same.
+func (r *Recorder) Stop() Report {
+	r.stopped.Do(func() { close(r.stop) })
+	<-r.done
+	return r.report
+}
+
+// Done is closed when the recording is over, also because the process ended.
+func (r *Recorder) Done() <-chan struct{} { return r.done }
+
+// work empties the rings until Stop or the end of the process.
+func (r *Recorder) work() {
+	defer close(r.done)
+	defer r.closeRings()
+	tick := time.NewTicker(r.o.Interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-r.stop:
+			r.drain()
+			r.finish()
+			return
+		case <-tick.C:
+		}
+		r.watch()
+		r.drain()
+		s, err := takeSnapshot(r.pid)
+		if err != nil {
+			r.report.Ended = true
+			r.finish()
+			return
+		}
+		r.thin(s)
+		r.last = s
+		// A thread that cannot be followed is counted; the others go on.
+		_ = r.follow()
+	}
+}
+
+// watch turns the events on for a window, where they are not always on.
+func (r *Recorder) watch() {
+	if r.on == r.o.Interval {
+		return
+	}
+	r.enable(true)
+	t := time.NewTimer(r.on)
+	select {
+	case <-t.C:
+	case <-r.stop:
+		t.Stop()
+	}
+	r.enable(false)
+}
+
+// enable turns all events on or off, and keeps the time that they were on.
+func (r *Recorder) enable(on bool) {
+	now := time.Now()
+	for _, t := range r.threads {
+		t.ring.enable(on)
+	}
+	if on {
+		r.since = now
+	} else {
+		r.watched += now.Sub(r.since)
+	}
+	r.opener.disabled = !on
+}
+
+// follow opens events for threads that have none, and closes those of threads
+// that have ended. Its error is that of the first refusal, if no thread at all
+// could be followed.
+func (r *Recorder) follow() error {
+	tids, err := threadsOf(r.pid)
+	if err != nil {
+		return &Error{Op: fmt.Sprintf("watch process %d", r.pid), Text: "it has ended", is: fs.ErrNotExist}
+	}
+	slices.Sort(tids)
+	var first error
+	for _, tid := range tids {
+		if r.threads[tid] != nil || r.refused[tid] {
+			continue
+		}
+		ring, err := r.opener.open(r.pid, tid)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it ended meanwhile
+		}
+		if err != nil {
+			r.refused[tid] = true
+			r.report.Unfollowed++
+			if first == nil {
+				first = err
+			}
+			continue
+		}
+		r.followed++
+		r.threads[tid] = &thread{ring: ring, period: r.opener.period}
+	}
+	for tid, t := range r.threads {
+		if _, alive := slices.BinarySearch(tids, tid); !alive {
+			r.drainThread(t)
+			t.ring.close()
+			delete(r.threads, tid)
+		}
+	}
+	if len(r.threads) == 0 && first != nil {
+		return first
+	}
+	return nil
+}
+
+// drain empties all rings.
+func (r *Recorder) drain() {
+	r.reread = false
+	if time.Since(r.spaceAt) > mapsAge {
+		r.readSpace()
+	}
+	for _, t := range r.threads {
+		r.drainThread(t)
+	}
+}
+
+// drainThread empties one ring. The records are copied out first, so that the
+// kernel gets its room back at once.
+func (r *Recorder) drainThread(t *thread) {
+	r.buffer = t.ring.take(r.buffer[:0])
+	if len(r.buffer) == 0 {
+		return
+	}
+	lost, samples := r.decoder.lost, r.tally.samples
+	r.decoder.layout = t.ring.layout
+	if !r.reread && r.stale(r.buffer) {
+		r.reread = true
+		r.readSpace()
+	}
+	r.decoder.each(r.buffer, func(x *sample) { r.tally.add(x, r.space, t.period) })
+	t.seen += r.tally.samples - samples + r.decoder.lost - lost
+}
+
+// stale reports whether a touching code lies outside every known mapping, as
+// after a library was loaded.
+func (r *Recorder) stale(b []byte) bool {
+	stale := false
+	probe := decoder{layout: r.decoder.layout}
+	probe.each(b, func(x *sample) {
+		if len(x.frames) > 0 && r.space.code(x.frames[0]) == nil {
+			stale = true
+		}
+	})
+	return stale
+}
+
+// thin chooses anew how long events are on and how many faults make a sample,
+// from the rates since the last time.
+func (r *Recorder) thin(s snapshot) {
+	now := time.Now()
+	elapsed := now.Sub(r.thinned)
+	r.thinned = now
+	if r.o.Period > 0 || elapsed <= 0 || len(r.threads) == 0 {
+		return
+	}
+	seen := min(elapsed, r.on)
+	// The kernel's count sees what fell between two windows.
+	busiest := float64(s.faults-min(r.last.faults, s.faults)) / elapsed.Seconds() / float64(len(r.threads))
+	for _, t := range r.threads {
+		t.rate = float64(t.seen) * float64(t.period) / seen.Seconds()
+		t.seen = 0
+		busiest = max(busiest, t.rate)
+	}
+	r.setWindow(window(busiest, r.o.Interval, r.o.MaxShare))
+	for _, t := range r.threads {
+		next := nextPeriod(t.rate, r.on, r.o.Interval, r.o.MaxShare)
+		if next != t.period && t.ring.setPeriod(next) == nil {
+			t.period = next
+		}
+	}
+}
+
+// setWindow changes how long of an interval events are on.
+func (r *Recorder) setWindow(on time.Duration) {
+	always := r.o.Interval
+	switch {
+	case r.on == always && on < always:
+		r.enable(false)
+	case r.on < always && on == always:
+		r.enable(true)
+	}
+	r.on = on
+}
+
+// readSpace reads the target's mappings. When that fails (it has ended) the
+// old ones stay.
+func (r *Recorder) readSpace() {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", r.pid))
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", r.pid))
+	if s, err := parseSpace(f, exe, r.o.Skip); err == nil && len(s.segments) > 0 {
+		r.space, r.spaceAt = s, time.Now()
+	}
+}
+
+// finish makes the report.
+func (r *Recorder) finish() {
+	if s, err := takeSnapshot(r.pid); err == nil {
+		r.last = s
+	} else {
+		r.report.Ended = true
+	}
+	p := &r.report
+	p.PID, p.Duration = r.pid, time.Since(r.begun)
+	if !r.opener.disabled {
+		r.watched += time.Since(r.since)
+	}
+	p.Watched = min(r.watched.Seconds()/p.Duration.Seconds(), 1)
+	p.Samples, p.Lost, p.UserOnly = r.tally.samples, r.decoder.lost, r.opener.userOnly
+	p.Threads, p.NewThreads = r.followed, r.followed-r.atStart
+	if r.last.faults > r.before.faults {
+		p.Faults = r.last.faults - r.before.faults
+	}
+	if p.Ended { // its last faults are in the samples only
+		p.Faults = max(p.Faults, r.tally.weight)
+	}
+	page := int64(os.Getpagesize())
+	p.Owners = r.tally.list(p.Faults, page)
+	p.Churn = judge(int64(p.Faults)*page, (r.last.resident-r.before.resident)*page, true, p.Samples)
+	p.Warnings = p.warnings(r.decoder.bad, r.decoder.throttled)
+}
+
+func (r *Recorder) closeRings() {
+	for _, t := range r.threads {
+		t.ring.close()
+	}
+	clear(r.threads)
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package mapping
+
+func isNoProcess(error) bool { return false }
