@@ -27,7 +27,7 @@ type Device interface {
 	// encoders while f runs are freed when f returns (or panics). Scopes
 	// nest. Outside every scope temporaries live until the process ends.
 	Autorelease(f func())
-	// Close releases the device.
+	// Close releases the device. While something is left, it stays open.
 	Close() error
 }
 
@@ -64,8 +64,10 @@ type Usage struct {
 
 // Buffer is device memory that the host can read and write. ReadAt and
 // WriteAt copy through the host; the caller first waits for the commands that
-// use the buffer. They return io.EOF semantics of the io interfaces and
-// ErrReleased after Release.
+// use the buffer. They behave as the io interfaces say: ReadAt past the end
+// reads what there is and returns io.EOF, WriteAt past the end writes what fits
+// and returns io.ErrShortWrite, a negative offset is ErrInvalid; after Release
+// both return ErrReleased.
 //
 // The owner releases a buffer exactly once; its memory goes when the last
 // command buffer that uses it has completed.
@@ -81,7 +83,8 @@ type Buffer interface {
 	Contents() []byte
 	// SetPurgeable changes the purgeable state and returns the old one.
 	// Empty gives the pages back to the operating system at once; contents
-	// are then undefined. KeepCurrent only asks.
+	// are then undefined. KeepCurrent only asks; an unknown state does as
+	// well, and so does every call after Release.
 	SetPurgeable(PurgeableState) PurgeableState
 	// Release gives the buffer up. A second call returns ErrReleased.
 	Release() error
@@ -130,7 +133,9 @@ type CommandBuffer interface {
 	NewEncoder() (Encoder, error)
 	// Commit hands the work to the device and returns at once.
 	Commit() error
-	// Wait blocks until the work has completed and returns Err.
+	// Wait blocks until the work has completed and returns Err. Usage no
+	// longer counts the command buffer then. Without a Commit it returns an
+	// error matching ErrInvalid at once.
 	Wait() error
 	Status() Status
 	// Err is the error of a Failed command buffer, else nil.
@@ -145,7 +150,8 @@ type Encoder interface {
 	SetPipeline(Pipeline)
 	// SetBuffer binds b from offset on at an argument index of the kernel.
 	SetBuffer(index int, b Buffer, offset uint64)
-	// SetBytes copies p (at most 4 KiB) at an argument index of the kernel.
+	// SetBytes copies p (1 B to 4 KiB) at an argument index of the kernel that
+	// the kernel does not write.
 	SetBytes(index int, p []byte)
 	// Dispatch runs the kernel once for each point of grid.
 	Dispatch(grid Size) error

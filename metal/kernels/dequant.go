@@ -1,0 +1,261 @@
+package kernels
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/gpumem/gpumem/metal"
+)
+
+// Format is a tensor's storage format; the values are GGUF's type ids.
+type Format uint32
+
+// The formats that can be dequantised.
+const (
+	Float     Format = 0  // f32
+	HalfFloat Format = 1  // f16
+	Q4_0      Format = 2  // 32 values in 18 bytes
+	Q8_0      Format = 8  // 32 values in 34 bytes
+	Q6_K      Format = 14 // 256 values in 210 bytes
+)
+
+// Known reports that f is one of the formats above.
+func (f Format) Known() bool { return f.BlockBytes() != 0 }
+
+// String is the name in GGUF's spelling, or the number of an unknown format.
+func (f Format) String() string {
+	switch f {
+	case Float:
+		return "F32"
+	case HalfFloat:
+		return "F16"
+	case Q4_0:
+		return "Q4_0"
+	case Q8_0:
+		return "Q8_0"
+	case Q6_K:
+		return "Q6_K"
+	}
+	return fmt.Sprintf("format %d", uint32(f))
+}
+
+// BlockValues is how many values a block holds, 0 for an unknown format.
+func (f Format) BlockValues() int {
+	switch f {
+	case Float, HalfFloat:
+		return 1
+	case Q4_0, Q8_0:
+		return 32
+	case Q6_K:
+		return maxBlock
+	}
+	return 0
+}
+
+// BlockBytes is the size of a block, 0 for an unknown format.
+func (f Format) BlockBytes() int {
+	switch f {
+	case Float:
+		return 4
+	case HalfFloat:
+		return 2
+	case Q4_0:
+		return 18
+	case Q8_0:
+		return 34
+	case Q6_K:
+		return 210
+	}
+	return 0
+}
+
+// maxBlock is the largest BlockValues.
+const maxBlock = 256
+
+// DequantF32 decodes len(dst) values from src, which holds whole blocks. It
+// runs on the caller's goroutine; callers with many values split them at
+// multiples of BlockValues. Errors match metal.ErrInvalid: unknown format,
+// or src too short.
+func DequantF32(dst []float32, src []byte, f Format) error {
+	if err := f.check(len(dst), len(src)); err != nil {
+		return err
+	}
+	switch f {
+	case Float:
+		for i := range dst {
+			dst[i] = float32frombytes(src[4*i:])
+		}
+		return nil
+	case HalfFloat:
+		for i := range dst {
+			dst[i] = F16ToF32(binary.LittleEndian.Uint16(src[2*i:]))
+		}
+		return nil
+	}
+	values, size := f.BlockValues(), f.BlockBytes()
+	for ; len(dst) >= values; dst, src = dst[values:], src[size:] {
+		f.block(dst[:values], src[:size])
+	}
+	if len(dst) > 0 {
+		var last [maxBlock]float32
+		f.block(last[:values], src[:size])
+		copy(dst, last[:])
+	}
+	return nil
+}
+
+// DequantF16 is DequantF32 with each value rounded to binary16.
+func DequantF16(dst []uint16, src []byte, f Format) error {
+	if err := f.check(len(dst), len(src)); err != nil {
+		return err
+	}
+	switch f {
+	case HalfFloat:
+		for i := range dst {
+			dst[i] = binary.LittleEndian.Uint16(src[2*i:])
+		}
+		return nil
+	case Q4_0:
+		n := len(dst) / 32
+		q4Blocks(dst[:32*n], src)
+		dst, src = dst[32*n:], src[18*n:]
+	}
+	var block [maxBlock]float32
+	values, size := f.BlockValues(), f.BlockBytes()
+	for len(dst) > 0 {
+		n := min(len(dst), maxBlock)
+		if err := DequantF32(block[:n], src, f); err != nil {
+			return err
+		}
+		for i, v := range block[:n] {
+			dst[i] = F32ToF16(v)
+		}
+		dst, src = dst[n:], src[(n+values-1)/values*size:]
+	}
+	return nil
+}
+
+func (f Format) check(values, bytes int) error {
+	if !f.Known() {
+		return fmt.Errorf("dequantise %v: %w", f, metal.ErrInvalid)
+	}
+	if need := blocksBytes(f, int64(values)); need > int64(bytes) {
+		return fmt.Errorf("dequantise %d values of %v: need %d B, have %d B: %w", values, f, need, bytes, metal.ErrInvalid)
+	}
+	return nil
+}
+
+// blocksBytes is the size of the blocks that hold so many values.
+func blocksBytes(f Format, values int64) int64 {
+	per := int64(f.BlockValues())
+	blocks := values / per
+	if values%per != 0 {
+		blocks++
+	}
+	return product(blocks, int64(f.BlockBytes()))
+}
+
+func (f Format) block(dst []float32, src []byte) {
+	switch f {
+	case Q4_0:
+		d := F16ToF32(binary.LittleEndian.Uint16(src))
+		for i, q := range src[2:18] {
+			dst[i] = d * float32(int(q&15)-8)
+			dst[i+16] = d * float32(int(q>>4)-8)
+		}
+	case Q8_0:
+		d := F16ToF32(binary.LittleEndian.Uint16(src))
+		for i, q := range src[2:34] {
+			dst[i] = d * float32(int8(q))
+		}
+	case Q6_K:
+		q6Block(dst, src)
+	}
+}
+
+// q6Block decodes 128 bytes of low nibbles, 64 bytes of high bit pairs, 16
+// signed scales and a binary16 scale over them. Each half of the block holds
+// 4 groups of 32 values; two groups share a byte's nibbles, four share a byte
+// of pairs, 16 neighbours share a scale.
+func q6Block(dst []float32, src []byte) {
+	d := F16ToF32(binary.LittleEndian.Uint16(src[208:]))
+	for half := range 2 {
+		low, high := src[64*half:64*half+64], src[128+32*half:128+32*half+32]
+		scales := src[192+8*half : 192+8*half+8]
+		for g := range 4 {
+			y := dst[128*half+32*g : 128*half+32*g+32]
+			nibbles := low[32*(g&1) : 32*(g&1)+32]
+			shift := 4 * (g >> 1)
+			for s := range 2 {
+				scale := d * float32(int8(scales[2*g+s]))
+				for i := 16 * s; i < 16*s+16; i++ {
+					q := nibbles[i]>>shift&15 | high[i]>>(2*g)&3<<4
+					y[i] = scale * float32(int(q)-32)
+				}
+			}
+		}
+	}
+}
+
+// q4Blocks decodes whole Q4_0 blocks to binary16. Sixteen products a block
+// are rounded once and looked up 32 times; neighbouring blocks often share
+// their scale, the zero blocks of a sparse file always do.
+func q4Blocks(dst []uint16, src []byte) {
+	var products [16]uint16
+	last := -1
+	for ; len(dst) >= 32; dst, src = dst[32:], src[18:] {
+		if h := int(binary.LittleEndian.Uint16(src)); h != last {
+			q4Products(&products, uint16(h))
+			last = h
+		}
+		y, q := dst[:32], src[2:18]
+		for i, b := range q {
+			y[i] = products[b&15]
+			y[i+16] = products[b>>4]
+		}
+	}
+}
+
+// q4Products is (q - 8) x the scale h for q = 0..15, in binary16.
+func q4Products(p *[16]uint16, h uint16) {
+	d := F16ToF32(h)
+	for k := range p {
+		p[k] = F32ToF16(d * float32(k-8))
+	}
+}
+
+// grainDequant is how many values are worth another core.
+const grainDequant = 32 << 10
+
+// dequant makes the kernel that decodes f into elements of type to.
+func dequant(f Format, to Elem) Kernel {
+	suffix := "_f16"
+	if to == F32 {
+		suffix = "_f32"
+	}
+	return Kernel{
+		Name:    "dequant_" + strings.ToLower(f.String()) + suffix,
+		Summary: "y = the values of blocks of " + f.String(),
+		Grid:    "value",
+		Args:    []Arg{{Name: "blocks", Kind: In, Elem: Bytes}, {Name: "y", Kind: Out, Elem: to}},
+		need: func(c *Call) lengths {
+			return lengths{blocksBytes(f, int64(c.Grid.X)), int64(c.Grid.X)}
+		},
+		run: func(c *Call) { runDequant(c, f, to) },
+	}
+}
+
+func runDequant(c *Call, f Format, to Elem) {
+	n, per, size := c.Grid.X, f.BlockValues(), f.BlockBytes()
+	blocks := (n + per - 1) / per
+	c.parallel(blocks, max(1, grainDequant/per), func(lo, hi int) {
+		src, end := c.Args[0][lo*size:], min(hi*per, n)
+		// The lengths were checked before; no error is left.
+		if to == F32 {
+			_ = DequantF32(c.f32(1, n)[lo*per:end], src, f)
+			return
+		}
+		_ = DequantF16(c.f16(1, n)[lo*per:end], src, f)
+	})
+}

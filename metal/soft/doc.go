@@ -1,0 +1,14 @@
+// Package soft is the metal.Device that runs everywhere: kernels in Go on real
+// memory of the host.
+//
+// It promises the memory behaviour of a real driver, not its speed. Buffers
+// are anonymous mappings outside the Go heap, so a process's resident size
+// moves when they are touched and falls when they are released or emptied.
+// Committed work runs on the device's own goroutines, so it is really in
+// flight. Each command buffer and encoder makes temporaries outside the Go
+// heap that only an Autorelease scope frees, which no counter of Usage sees:
+// Metal's currentAllocatedSize does not see them either.
+//
+// Faults plants what goes wrong on real devices. The package knows metal and
+// metal/kernels.
+package soft

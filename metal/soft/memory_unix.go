@@ -1,0 +1,18 @@
+//go:build unix
+
+package soft
+
+import "golang.org/x/sys/unix"
+
+// mapMemory maps n zeroed bytes, a multiple of the page size.
+func mapMemory(n int) ([]byte, error) {
+	return unix.Mmap(-1, 0, n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+}
+
+func unmapMemory(p []byte) error { return unix.Munmap(p) }
+
+// discardMemory gives the pages back to the system; they read as zero or as
+// what they held afterwards.
+func discardMemory(p []byte) {
+	_ = unix.Madvise(p, discardAdvice)
+}
