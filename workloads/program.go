@@ -1,0 +1,219 @@
+package workloads
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+
+	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/pool"
+	"github.com/gpumem/gpumem/tracer/agent"
+	"github.com/gpumem/gpumem/tracer/record"
+	"github.com/gpumem/gpumem/workloads/console"
+	"github.com/gpumem/gpumem/workloads/tensor"
+)
+
+// program is a running workload: its device, tensors, agent and console.
+type program struct {
+	Env
+	workload *Workload
+	device   metal.Device // nil on the host
+	rt       *tensor.Runtime
+	client   *agent.Client
+	printer  *console.Printer
+	rng      *rand.Rand
+	baseline int64 // bytes allocated on the device at the start
+	step     atomic.Int64
+	hazards  atomic.Int64
+}
+
+// newProgram opens the device and joins the tracer.
+func newProgram(w *Workload, e Env) (*program, error) {
+	p := &program{Env: e, workload: w, rng: rand.New(rand.NewPCG(uint64(e.Seed), 0x6770756d656d))}
+	p.printer = console.New(console.ModesFrom(e.LookupEnv), e.Stdout, e.Stderr)
+	o, err := p.options()
+	if err != nil {
+		return nil, err
+	}
+	if p.rt, err = tensor.New(o); err != nil {
+		return nil, errors.Join(err, p.closeDevice())
+	}
+	if err := p.join(); err != nil {
+		fmt.Fprintf(e.Stderr, "%s: runs untraced: %v\n", w.Name, err)
+	}
+	p.baseline = p.allocated()
+	p.printer.CheckBefore(p.baseline)
+	return p, nil
+}
+
+// options opens the device and says how the runtime uses it.
+func (p *program) options() (tensor.Options, error) {
+	if p.Open == nil {
+		return tensor.Options{Watcher: watcher{p}}, nil
+	}
+	policy, err := pool.PolicyByName(cmp.Or(p.Policy, "default"))
+	if err != nil {
+		return tensor.Options{}, err
+	}
+	if _, ok := p.workload.Flag("pool-cap"); ok {
+		if n := p.number("pool-cap"); n >= 0 {
+			policy = policy.WithCap(n)
+		}
+	}
+	o := tensor.Options{Policy: policy, Observer: observer{p}}
+	if modes := p.printer.Modes(); modes.MemLog {
+		o.Watcher = watcher{p}
+	}
+	switch p.Fault {
+	case "fresh-params":
+		o.Faults = append(o.Faults, pool.FreshParams)
+	case "no-flush":
+		// Nothing bounds the backlog but the queue, which then is no bound.
+		o.Faults = append(o.Faults, pool.NoFlush)
+		o.QueueLength = 1 << 20
+	case "early-return":
+		if o.Policy, err = pool.PolicyByName("neatml-early"); err != nil {
+			return o, err
+		}
+	}
+	p.device, err = p.Open(DeviceFaults{NoAutorelease: p.Fault == "no-autorelease-pool", SlowDevice: p.Fault == "no-flush"})
+	if err != nil {
+		return o, fmt.Errorf("open device: %w", err)
+	}
+	o.Device = p.device
+	return o, nil
+}
+
+// join connects to the tracer, if there is one.
+func (p *program) join() error {
+	h := agent.Hello{Device: "host", Driver: "none"}
+	unified := true
+	h.UnifiedMemory = &unified
+	if p.device != nil {
+		info := p.device.Info()
+		unified = info.Unified
+		h.Device, h.Driver, h.CapacityBytes = info.Name, info.Driver, int64(info.RecommendedWorkingSet)
+	}
+	var err error
+	if p.client, err = agent.Connect(h, p.sample); err != nil {
+		return err
+	}
+	p.handle()
+	p.client.Phase(record.PhaseBaseline)
+	return nil
+}
+
+// allocated is what the device has allocated for the program.
+func (p *program) allocated() int64 {
+	if p.device == nil {
+		return 0
+	}
+	return p.device.Usage().AllocatedBytes
+}
+
+// sample fills the columns that only the program knows. Memory that a command
+// in flight still uses is live: nobody can have it back yet.
+func (p *program) sample(cells []record.Cell) []record.Cell {
+	add := func(column string, v int64) { cells = append(cells, record.Cell{Column: column, Value: v}) }
+	s := p.rt.Stats()
+	add(record.ColScopeDepth, s.ScopeDepth)
+	add(record.ColShapes, s.Shapes)
+	add(record.ColLive, s.LiveBytes)
+	add(record.ColLiveCount, s.LiveCount)
+	add(record.ColRefs, s.Refs)
+	add(record.ColCommands, s.Commands)
+	add(record.ColAllocs, s.Allocs)
+	add(record.ColFrees, s.Frees)
+	if p.device == nil {
+		return cells
+	}
+	u := p.device.Usage()
+	add(record.ColGPU, u.AllocatedBytes)
+	add(record.ColInFlight, u.InFlight)
+	add(record.ColCommandBuffers, u.TotalCommandBuffers)
+	add(record.ColPipelines, u.Pipelines)
+	add(record.ColIdle, s.IdleBytes)
+	add(record.ColIdleCount, s.IdleCount)
+	add(record.ColPoolHits, s.Hits)
+	add(record.ColPoolMisses, s.Misses)
+	return cells
+}
+
+// tick says that a step has been done.
+func (p *program) tick() { p.client.Step(p.step.Add(1)) }
+
+// flag is the value of a setting.
+func (p *program) flag(name string) string {
+	if v, ok := p.Flags[name]; ok {
+		return v
+	}
+	f, _ := p.workload.Flag(name)
+	return f.Default
+}
+
+// number is the value of a whole-number setting, which was checked.
+func (p *program) number(name string) int {
+	n, _ := strconv.Atoi(p.flag(name))
+	return n
+}
+
+// did traces the statement of the caller's line that has just ended.
+func (p *program) did(tag console.Tag) {
+	if !p.printer.Modes().MemTrace {
+		return
+	}
+	at := console.Position{}
+	if _, file, line, ok := runtime.Caller(1); ok {
+		at = console.Position{File: filepath.Base(file), Line: line, Col: 1}
+	}
+	p.printer.Statement(at, tag, p.memory())
+	p.client.Mark(record.KindStatement, string(tag), at.String())
+}
+
+// end gives everything up and reports what stayed. failed is the outcome of
+// the work; the memory check comes in any case.
+func (p *program) end(failed error) error {
+	err := errors.Join(failed, p.rt.Sync())
+	p.client.Phase(record.PhaseReleased)
+	after := p.allocated()
+	leak := p.printer.CheckAfter(p.baseline, after, p.LeakThreshold, p.poolStats())
+	if leak {
+		p.printer.Leak(after - p.baseline)
+	}
+	p.summary()
+	err = errors.Join(err, p.client.Close()) // the tracer's experiments happen here
+	if pl := p.rt.Pool(); pl != nil && leak {
+		pl.Purge()
+		p.printer.AfterPurge(after, p.allocated())
+	}
+	if p.Fault != "" || failed != nil {
+		return err // what a fault kept is still held: the process ends with it
+	}
+	return errors.Join(err, p.rt.Close(), p.closeDevice())
+}
+
+func (p *program) closeDevice() error {
+	if p.device == nil {
+		return nil
+	}
+	return p.device.Close()
+}
+
+// summary prints what the pool did and what went wrong in it.
+func (p *program) summary() {
+	p.printer.Stats(p.poolStats())
+	pl := p.rt.Pool()
+	if pl == nil {
+		return
+	}
+	s := pl.Stats()
+	hit, _ := s.ReuseRate()
+	kept, _ := s.ReturnRate()
+	fmt.Fprintf(p.Stdout, "pool %s: %d requests, %.1f %% served from idle buffers, %.1f %% of returns kept, %d hazards\n",
+		s.Policy, s.Hits+s.Misses, 100*hit, 100*kept, s.Hazards)
+}

@@ -1,0 +1,56 @@
+package tensor
+
+import (
+	"cmp"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// CloneSite is a line of the program and how many references it added.
+type CloneSite struct {
+	Site       string // file:line func
+	Increments int64
+}
+
+// audit counts Share calls by the caller's line.
+type audit struct {
+	mu    sync.Mutex
+	sites map[uintptr]int64
+}
+
+// count charges the caller of Share.
+func (a *audit) count() {
+	var pc [1]uintptr
+	if runtime.Callers(3, pc[:]) == 0 {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sites == nil {
+		a.sites = map[uintptr]int64{}
+	}
+	a.sites[pc[0]]++
+}
+
+// CloneAudit ranks the lines that shared tensors by the references they added,
+// most first.
+func (rt *Runtime) CloneAudit() []CloneSite {
+	rt.audit.mu.Lock()
+	defer rt.audit.mu.Unlock()
+	bySite := map[string]int64{}
+	for pc, n := range rt.audit.sites {
+		frame, _ := runtime.CallersFrames([]uintptr{pc}).Next()
+		bySite[fmt.Sprintf("%s:%d %s", frame.File, frame.Line, frame.Function)] += n
+	}
+	var list []CloneSite
+	for site, n := range bySite {
+		list = append(list, CloneSite{site, n})
+	}
+	slices.SortFunc(list, func(a, b CloneSite) int {
+		return cmp.Or(cmp.Compare(b.Increments, a.Increments), strings.Compare(a.Site, b.Site))
+	})
+	return list
+}

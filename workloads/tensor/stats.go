@@ -1,0 +1,32 @@
+package tensor
+
+// Stats is what a runtime holds and has done. Bytes are whole pages on a
+// device; memory that a command in flight still uses counts as live.
+type Stats struct {
+	LiveBytes, LiveCount, Refs int64
+	IdleBytes, IdleCount       int64
+	Hits, Misses               int64
+	Allocs, Frees              int64
+	Commands                   int64
+	ScopeDepth, Shapes         int64
+}
+
+// Stats may be called from any goroutine; it never waits for the device.
+func (rt *Runtime) Stats() Stats {
+	s := Stats{ScopeDepth: rt.depth.Load(), Shapes: rt.nShapes.Load()}
+	switch m := rt.machine.(type) {
+	case *device:
+		p, b := m.pool.Stats(), m.batch.Stats()
+		s.LiveBytes = int64(p.Live.PageBytes + p.Pending.PageBytes)
+		s.LiveCount = int64(p.Live.Count + p.Pending.Count)
+		s.Refs = int64(p.Refs)
+		s.IdleBytes, s.IdleCount = int64(p.Idle.PageBytes), int64(p.Idle.Count)
+		s.Hits, s.Misses = int64(p.Hits), int64(p.Misses+p.Unpooled)
+		s.Allocs, s.Frees = int64(p.Allocs), int64(p.Frees)
+		s.Commands = int64(b.Commands)
+	case *host:
+		s.LiveBytes, s.LiveCount, s.Refs = m.bytes.Load(), m.count.Load(), m.count.Load()
+		s.Allocs, s.Frees, s.Commands = m.allocs.Load(), m.frees.Load(), m.commands.Load()
+	}
+	return s
+}

@@ -1,0 +1,218 @@
+package tensor
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Tensor is one reference to storage, with a shape and, when it was computed
+// from something that requires a gradient, its place in the graph. It belongs
+// to the scope it was made in until it is kept, released or the scope ends.
+type Tensor struct {
+	rt       *Runtime
+	id       uint64
+	name     string
+	shape    []int
+	size     int // bytes of one element
+	store    storage
+	node     *node
+	scope    *scope
+	holder   string // what keeps it, for Holders; the runtime's mu
+	released bool
+}
+
+// What keeps a tensor, in the words of Holders.
+const (
+	heldByScope   = "scope"
+	heldByProgram = "kept"
+	heldByGraph   = "graph"
+)
+
+// ErrShape is a shape or an element count that does not fit.
+var ErrShape = errors.New("shapes do not fit")
+
+// New makes a tensor of float32 with undefined contents.
+func (rt *Runtime) New(name string, shape ...int) (*Tensor, error) {
+	return rt.newSized(name, 4, shape)
+}
+
+// NewHalf makes a tensor of f16 with undefined contents.
+func (rt *Runtime) NewHalf(name string, shape ...int) (*Tensor, error) {
+	return rt.newSized(name, 2, shape)
+}
+
+func (rt *Runtime) newSized(name string, size int, shape []int) (*Tensor, error) {
+	n := elements(shape)
+	if n <= 0 {
+		return nil, fmt.Errorf("new tensor %s %v: %w", name, shape, ErrShape)
+	}
+	store, err := rt.machine.alloc(n, size, name)
+	if err != nil {
+		return nil, fmt.Errorf("new tensor %s %v: %w", name, shape, err)
+	}
+	t := &Tensor{rt: rt, name: name, shape: slices.Clone(shape), size: size, store: store}
+	rt.adopt(t)
+	rt.noteShape(shape)
+	rt.told("register_tensor", t, 1)
+	return t, nil
+}
+
+// From makes a tensor with the given values.
+func (rt *Runtime) From(name string, values []float32, shape ...int) (*Tensor, error) {
+	t, err := rt.New(name, shape...)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Set(values); err != nil {
+		return nil, errors.Join(err, t.Release())
+	}
+	return t, nil
+}
+
+// elements is the number of elements of a shape, 0 when it has none.
+func elements(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		if d <= 0 {
+			return 0
+		}
+		n *= d
+	}
+	return n
+}
+
+func (rt *Runtime) told(event string, t *Tensor, references int) {
+	if rt.watcher != nil {
+		rt.watcher.Tensor(event, t, references)
+	}
+}
+
+// Name is what the tensor was made for.
+func (t *Tensor) Name() string { return t.name }
+
+// ID is unique in its runtime.
+func (t *Tensor) ID() uint64 { return t.id }
+
+// Shape is the shape; the caller must not change it.
+func (t *Tensor) Shape() []int { return t.shape }
+
+// Len is the number of elements.
+func (t *Tensor) Len() int { return elements(t.shape) }
+
+// ElementSize is the bytes of one element: 4, or 2 for f16.
+func (t *Tensor) ElementSize() int { return t.size }
+
+// Refs is the number of references to the storage, of this tensor and others.
+func (t *Tensor) Refs() int { return t.store.refs() }
+
+// Share makes another reference to the same memory and graph; nothing is
+// copied. The caller's line is counted by the clone audit.
+func (t *Tensor) Share() (*Tensor, error) {
+	t.rt.audit.count()
+	return t.share()
+}
+
+func (t *Tensor) share() (*Tensor, error) {
+	if t.released {
+		return nil, fmt.Errorf("share tensor %s: %w", t.name, errReleased)
+	}
+	store, err := t.store.retain()
+	if err != nil {
+		return nil, fmt.Errorf("share tensor %s: %w", t.name, err)
+	}
+	s := &Tensor{rt: t.rt, name: t.name, shape: t.shape, size: t.size, store: store, node: t.node}
+	if s.node != nil {
+		s.node.refs++
+	}
+	t.rt.adopt(s)
+	t.rt.told("tensor_acquire", s, s.Refs())
+	return s, nil
+}
+
+// Keep takes the tensor out of its scope: the caller now releases it.
+func (t *Tensor) Keep() *Tensor {
+	t.leaveScope()
+	t.setHolder(heldByProgram)
+	return t
+}
+
+func (t *Tensor) leaveScope() {
+	if t.scope != nil {
+		delete(t.scope.owned, t)
+		t.scope = nil
+	}
+}
+
+func (t *Tensor) setHolder(holder string) {
+	t.rt.mu.Lock()
+	t.holder = holder
+	t.rt.mu.Unlock()
+}
+
+// Release gives the reference up, and with the last one the memory. The
+// second call of one Tensor is an error.
+func (t *Tensor) Release() error {
+	if t.released {
+		return fmt.Errorf("release tensor %s: %w", t.name, errReleased)
+	}
+	t.released = true
+	t.leaveScope()
+	t.rt.mu.Lock()
+	delete(t.rt.alive, t)
+	t.rt.mu.Unlock()
+	left := t.store.refs() - 1
+	err := t.store.release()
+	if left > 0 {
+		t.rt.told("tensor_release", t, left)
+	} else {
+		t.rt.told("unregister", t, 0)
+	}
+	if n := t.node; n != nil {
+		t.node = nil
+		err = errors.Join(err, n.unref())
+	}
+	return err
+}
+
+// Set writes the values. Work that uses the tensor must have been synced.
+func (t *Tensor) Set(values []float32) error {
+	if t.size != 4 || len(values) != t.Len() {
+		return fmt.Errorf("set tensor %s %v with %d values: %w", t.name, t.shape, len(values), ErrShape)
+	}
+	if err := t.store.write(bytesOf(values)); err != nil {
+		return fmt.Errorf("set tensor %s: %w", t.name, err)
+	}
+	return nil
+}
+
+// Values waits for the device and reads the values.
+func (t *Tensor) Values() ([]float32, error) {
+	if t.size != 4 {
+		return nil, fmt.Errorf("values of tensor %s: elements of %d B: %w", t.name, t.size, ErrShape)
+	}
+	if err := t.rt.Sync(); err != nil {
+		return nil, err
+	}
+	values := make([]float32, t.Len())
+	if err := t.store.read(bytesOf(values)); err != nil {
+		return nil, fmt.Errorf("values of tensor %s: %w", t.name, err)
+	}
+	return values, nil
+}
+
+// Contents is the tensor's memory where the host can address it, else nil. It
+// is valid until the storage is released.
+func (t *Tensor) Contents() []byte {
+	switch s := t.store.(type) {
+	case *hostBlock:
+		return s.memory
+	case handle:
+		if b := s.Buffer(); b != nil {
+			if p := b.Contents(); p != nil {
+				return p[:t.Len()*t.size]
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,147 @@
+package workloads
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/gpumem/gpumem/metal"
+)
+
+// Workload is a bundled program.
+type Workload struct {
+	Name    string
+	Summary string
+	Faults  []Fault
+	// Truths are policies under which the healthy program has another verdict
+	// than none.
+	Truths []Fault
+	Flags  []Flag
+	run    func(context.Context, *program) error
+}
+
+// Fault is a defect that a workload can plant, and what it must be judged as.
+type Fault struct {
+	Name    string
+	Summary string
+	// Truth is the verdict (app-leak, driver-growth, …), Cause the cause that
+	// must be named; empty when nothing is promised.
+	Truth string
+	Cause string
+}
+
+// Flag is a setting of one workload.
+type Flag struct {
+	Name    string
+	Default string
+	Help    string
+	// Check reports what is wrong with a value.
+	Check func(string) error
+}
+
+// Env is what a workload runs in.
+type Env struct {
+	// Open opens the device with planted defects; nil is the host: no device.
+	Open func(DeviceFaults) (metal.Device, error)
+	// Policy is the name of the pool's policy; empty is default.
+	Policy string
+	Fault  string // empty is healthy
+	Seed   int64
+	Repeat int // at least 1
+	// Flags are values by name; absent ones have their default.
+	Flags map[string]string
+	// LeakThreshold is what the memory check lets stay, in bytes.
+	LeakThreshold  int64
+	Stdout, Stderr io.Writer
+	LookupEnv      func(string) (string, bool)
+	TempDir        string
+}
+
+// DeviceFaults are defects of the device that a workload's fault needs.
+type DeviceFaults struct {
+	NoAutorelease bool
+	SlowDevice    bool // completes later than a busy program commits
+}
+
+// All lists the workloads.
+func All() []Workload {
+	return []Workload{modelLoad(), nQueens(), xor(), sine()}
+}
+
+// ByName finds a workload.
+func ByName(name string) (*Workload, bool) {
+	for _, w := range All() {
+		if w.Name == name {
+			return &w, true
+		}
+	}
+	return nil, false
+}
+
+// Fault finds a fault of the workload.
+func (w *Workload) Fault(name string) (Fault, bool) {
+	for _, f := range w.Faults {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return Fault{}, false
+}
+
+// Flag finds a setting of the workload.
+func (w *Workload) Flag(name string) (Flag, bool) {
+	for _, f := range w.Flags {
+		if f.Name == name {
+			return f, true
+		}
+	}
+	return Flag{}, false
+}
+
+// Run runs the workload to its end. The error is for a run that could not do
+// its work: a bad setting, out of memory, a result that is wrong. A planted
+// fault is no error.
+func (w *Workload) Run(ctx context.Context, e Env) error {
+	if _, ok := w.Fault(e.Fault); e.Fault != "" && !ok {
+		return fmt.Errorf("%s has no fault %q", w.Name, e.Fault)
+	}
+	for name, value := range e.Flags {
+		f, ok := w.Flag(name)
+		if !ok {
+			return fmt.Errorf("%s has no flag --%s", w.Name, name)
+		}
+		if err := f.check(value); err != nil {
+			return err
+		}
+	}
+	p, err := newProgram(w, e)
+	if err != nil {
+		return fmt.Errorf("%s: %w", w.Name, err)
+	}
+	if err := p.end(w.run(ctx, p)); err != nil {
+		return fmt.Errorf("%s: %w", w.Name, err)
+	}
+	return nil
+}
+
+func (f Flag) check(value string) error {
+	if f.Check == nil {
+		return nil
+	}
+	if err := f.Check(value); err != nil {
+		return fmt.Errorf("--%s %s: %w", f.Name, value, err)
+	}
+	return nil
+}
+
+// whole is a flag with a whole number from low on.
+func whole(name string, value, low int, help string) Flag {
+	return Flag{Name: name, Default: strconv.Itoa(value), Help: help, Check: func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < low {
+			return fmt.Errorf("must be a whole number from %d on", low)
+		}
+		return nil
+	}}
+}
