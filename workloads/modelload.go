@@ -120,16 +120,35 @@ func (p *program) loadOnce(ctx context.Context, path string) error {
 	if err := p.useModel(&v, file.Tensors); err != nil {
 		return errors.Join(err, v.clear())
 	}
-	full := p.allocated()
-	p.printer.CleanupBefore(full, 2)
+	return p.clear(&v)
+}
+
+// clear gives the two variables up and says what became of their memory, in
+// the lengths that were asked for: pages are in the samples.
+func (p *program) clear(v *variables) error {
+	p.printer.CleanupBefore(p.allocated(), 2)
+	held := p.poolBytes()
 	if err := v.clear(); err != nil {
 		return err
 	}
 	p.printer.CleanupAfter(p.allocated())
+	p.did(console.Expr)
 	s := p.rt.Stats()
+	kept := p.poolBytes()
 	fmt.Fprintf(p.Stdout, "after clearing 2 variables: %d B freed, %d buffers and %d B kept by the pool, %d buffers still referenced\n",
-		full-p.allocated(), s.IdleCount, s.IdleBytes, s.LiveCount)
+		held.live+held.idle-kept.live-kept.idle, s.IdleCount, kept.idle, s.LiveCount)
 	return nil
+}
+
+// poolBytes are what the pool asked the device for.
+func (p *program) poolBytes() (b struct{ live, idle int64 }) {
+	if pl := p.rt.Pool(); pl != nil {
+		s := pl.Stats()
+		b.live, b.idle = int64(s.Live.Bytes+s.Pending.Bytes), int64(s.Idle.Bytes)
+		return b
+	}
+	b.live = p.rt.Stats().LiveBytes
+	return b
 }
 
 // useModel reads one tensor as the script did, and plants the retained clone.

@@ -35,7 +35,7 @@ func nQueens() Workload {
 		Flags: []Flag{
 			whole("epochs", 1500, 1, "epochs of one attempt"),
 			whole("solutions", 5, 1, "solutions to find"),
-			whole("attempts", 60, 1, "attempts at most"),
+			whole("attempts", 0, 0, "attempts at most; 0 is 60, or 6 with a fault, which shows by then"),
 		},
 		run: runQueens,
 	}
@@ -59,9 +59,9 @@ func runQueens(ctx context.Context, p *program) error {
 	if b.main, err = p.mask("main diagonals", func(r, c int) int { return r - c + queens - 1 }); err != nil {
 		return err
 	}
-	wanted := p.number("solutions") * p.Repeat
+	wanted, most := p.number("solutions")*p.Repeat, p.attempts()*p.Repeat
 	found, attempts := 0, 0
-	for found < wanted && attempts < p.number("attempts")*p.Repeat {
+	for found < wanted && attempts < most {
 		attempts++
 		solved, err := b.attempt(ctx, p.number("epochs"))
 		if err != nil {
@@ -79,6 +79,17 @@ func runQueens(ctx context.Context, p *program) error {
 		return errors.Join(err, fmt.Errorf("found %d of %d solutions in %d attempts", found, wanted, attempts))
 	}
 	return err
+}
+
+// attempts is how many boards are tried at most.
+func (p *program) attempts() int {
+	switch n := p.number("attempts"); {
+	case n > 0:
+		return n
+	case p.Fault != "":
+		return 6
+	}
+	return 60
 }
 
 // mask has a one at [k, r, c] where the field lies on diagonal k.
@@ -148,7 +159,7 @@ func (b *board) epoch(n int) error {
 	if (n+1)%queensReport == 0 {
 		return rt.Sync()
 	}
-	return rt.Commit()
+	return nil // committed when a hundred commands are encoded
 }
 
 // accumulate is the planted fault: a running total for a progress report, as

@@ -30,6 +30,7 @@ type program struct {
 	baseline int64 // bytes allocated on the device at the start
 	step     atomic.Int64
 	hazards  atomic.Int64
+	spoiled  int // batches that failed by the planted early return
 }
 
 // newProgram opens the device and joins the tracer.
@@ -178,7 +179,10 @@ func (p *program) did(tag console.Tag) {
 // end gives everything up and reports what stayed. failed is the outcome of
 // the work; the memory check comes in any case.
 func (p *program) end(failed error) error {
-	err := errors.Join(failed, p.rt.Sync())
+	err := failed
+	if p.Fault != "no-flush" { // which is that nothing waits, here neither
+		err = errors.Join(err, p.rt.Sync())
+	}
 	p.client.Phase(record.PhaseReleased)
 	after := p.allocated()
 	leak := p.printer.CheckAfter(p.baseline, after, p.LeakThreshold, p.poolStats())
@@ -214,6 +218,9 @@ func (p *program) summary() {
 	s := pl.Stats()
 	hit, _ := s.ReuseRate()
 	kept, _ := s.ReturnRate()
+	if p.spoiled > 0 {
+		fmt.Fprintf(p.Stderr, "%s: %d batches failed, %d hazards\n", p.workload.Name, p.spoiled, s.Hazards)
+	}
 	fmt.Fprintf(p.Stdout, "pool %s: %d requests, %.1f %% served from idle buffers, %.1f %% of returns kept, %d hazards\n",
 		s.Policy, s.Hits+s.Misses, 100*hit, 100*kept, s.Hazards)
 }

@@ -195,9 +195,10 @@ type Meta struct {
 // Sampling says how well the recording itself went.
 type Sampling struct {
 	Rows           int64   `json:"rows"`
-	Missed         int64   `json:"missed"`      // ticks that came too late to be taken
-	LostRows       int64   `json:"lost_rows"`   // could not be written
-	LostEvents     int64   `json:"lost_events"` // could not be written
+	Missed         int64   `json:"missed"`       // ticks that came too late to be taken
+	SkippedRows    int64   `json:"skipped_rows"` // samples and steps over 1,000 a second
+	LostRows       int64   `json:"lost_rows"`    // could not be written
+	LostEvents     int64   `json:"lost_events"`  // could not be written
 	DroppedByAgent int64   `json:"agent_dropped"`
 	CPUSeconds     float64 `json:"cpu_seconds"` // the tracer's own
 	RSSBytes       int64   `json:"rss_bytes"`   // the tracer's own, at the end

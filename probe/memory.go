@@ -1,0 +1,68 @@
+package probe
+
+import (
+	"errors"
+	"time"
+)
+
+// Unknown stands for a number that the system does not tell. It is never 0.
+const Unknown int64 = -1
+
+// ErrExited is returned for a process that has exited, is a zombie, never was,
+// or has no memory of its own, as threads of the kernel.
+var ErrExited = errors.New("process has exited")
+
+// Memory is the memory of one process, in bytes; each may be Unknown. The
+// package's documentation says what they mean.
+type Memory struct {
+	RSS, Anon, File, Shmem, Swap, Footprint int64
+}
+
+// unknownMemory is Memory of which nothing is known.
+func unknownMemory() Memory {
+	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
+}
+
+// Machine is where the system's files are. The zero value is the machine we
+// run on; tests put a folder of theirs in the place. It has a meaning on Linux
+// only.
+type Machine struct {
+	Proc   string // in place of /proc
+	Cgroup string // in place of /sys/fs/cgroup
+}
+
+// Identity tells a process from every other, also from a later one of the same
+// pid. Start is when it began: on Linux in ticks of 10 ms since boot, elsewhere
+// in milliseconds since 1970.
+type Identity struct {
+	PID   int
+	Start int64
+}
+
+// Totals are what the machine has and what limits a process on it, in bytes;
+// each may be Unknown.
+type Totals struct {
+	Memory, Available   int64 // physical; available without swapping
+	SwapTotal, SwapFree int64
+	// CgroupLimit is the smallest memory limit of the process's control group
+	// and those around it, CgroupUsage what that group uses of it. Both are
+	// Unknown when no limit is set.
+	CgroupLimit, CgroupUsage int64
+}
+
+// Usage is what this process itself has used.
+type Usage struct {
+	CPU time.Duration // user and system time of all threads
+	RSS int64         // resident bytes now, or Unknown
+}
+
+// Open opens a process of this machine. See Machine.Open.
+func Open(pid int) (*Process, error) { return Machine{}.Open(pid) }
+
+// NewTree follows the descendants of a process of this machine. See
+// Machine.NewTree.
+func NewTree(pid int) *Tree { return Machine{}.NewTree(pid) }
+
+// ReadTotals reads the totals of this machine for one of its processes; pid 0
+// is this process.
+func ReadTotals(pid int) (Totals, error) { return Machine{}.ReadTotals(pid) }

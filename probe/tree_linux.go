@@ -1,0 +1,112 @@
+package probe
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// Tree follows the descendants of a process. A scan costs one listing of the
+// machine's processes and one file for each that is new since the last scan,
+// because a process that was no descendant at first sight does not become one.
+// A process whose parent died between two scans is not found; one that was
+// found stays, whatever becomes of its parents. Its methods are not safe for
+// concurrent use.
+type Tree struct {
+	machine Machine
+	root    int
+	known   map[int]member
+	scan    uint64
+	fresh   []child
+	pids    []int
+}
+
+// member is what was found out about a process of the machine.
+type member struct {
+	scan   uint64 // when it was last there
+	inside bool
+}
+
+// child is a process seen for the first time.
+type child struct{ pid, parent int }
+
+// NewTree follows the descendants of pid.
+func (m Machine) NewTree(pid int) *Tree {
+	return &Tree{machine: m, root: pid, known: map[int]member{}}
+}
+
+// Add makes a process part of the tree, whoever its parents are.
+func (t *Tree) Add(pid int) { t.known[pid] = member{scan: t.scan, inside: true} }
+
+// Scan returns the pids of the descendants that run now, without the root, in
+// ascending order. The slice is valid until the next Scan.
+func (t *Tree) Scan() ([]int, error) {
+	dir, err := os.Open(t.machine.proc())
+	if err != nil {
+		return nil, fmt.Errorf("scan processes: %w", err)
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("scan processes: %w", err)
+	}
+	t.scan++
+	t.fresh = t.fresh[:0]
+	for _, name := range names {
+		if name[0] < '1' || name[0] > '9' {
+			continue
+		}
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if k, seen := t.known[pid]; seen {
+			t.known[pid] = member{scan: t.scan, inside: k.inside}
+			continue
+		}
+		if c, ok := t.look(pid); ok {
+			t.fresh = append(t.fresh, c)
+		}
+	}
+	t.adopt()
+	t.pids = t.pids[:0]
+	for pid, k := range t.known {
+		switch {
+		case k.scan != t.scan:
+			delete(t.known, pid) // gone; a later process may get the pid
+		case k.inside && pid != t.root:
+			t.pids = append(t.pids, pid)
+		}
+	}
+	slices.Sort(t.pids)
+	return t.pids, nil
+}
+
+// look reads the parent of a process.
+func (t *Tree) look(pid int) (child, bool) {
+	stat, err := os.ReadFile(filepath.Join(t.machine.proc(), strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return child{}, false
+	}
+	parent, _, _, err := parseStat(stat)
+	return child{pid, parent}, err == nil
+}
+
+// adopt sorts the fresh processes into descendants and others. A parent may
+// itself be fresh, so it goes on until nothing changes.
+func (t *Tree) adopt() {
+	for _, c := range t.fresh {
+		t.known[c.pid] = member{scan: t.scan, inside: c.pid == t.root}
+	}
+	for changed := true; changed; {
+		changed = false
+		for _, c := range t.fresh {
+			if !t.known[c.pid].inside && (c.parent == t.root || t.known[c.parent].inside) {
+				t.known[c.pid] = member{scan: t.scan, inside: true}
+				changed = true
+			}
+		}
+	}
+}

@@ -1,0 +1,358 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+const (
+	// minStepGap bounds the samples taken at step marks to 1,000 a second.
+	minStepGap = int64(time.Millisecond)
+	// sampleRoom and messageRoom bound what waits for the socket: samples are
+	// dropped first, so that marks and answers still find room.
+	sampleRoom  = 64 << 10
+	messageRoom = maxLine + sampleRoom
+	// holdBound is how long Close waits for a silent tracer.
+	holdBound = 60 * time.Second
+	// flushBound is how long Close waits for the socket to take the rest.
+	flushBound = 200 * time.Millisecond
+
+	defaultInterval = 50 * time.Millisecond
+)
+
+// Source appends the program's present values to cells and returns the
+// extended slice, as append does. The client calls it from its own goroutine
+// and from the callers of Step and Phase, never twice at once, with a lock
+// held: it must be quick, must not call the client, and must not take a lock
+// that a caller of Step or Phase holds. Column names are those of package
+// record; a value that is unknown is left out. The client itself adds step,
+// dropped and, unless the source gives it, host_heap_bytes.
+type Source func(cells []record.Cell) []record.Cell
+
+// Client reports on this program to its tracer. A nil *Client, which Connect
+// returns when no tracer runs, is valid: every method does nothing. All
+// methods are safe for concurrent use, and none but Close waits for the tracer.
+// When the tracer dies the client falls silent.
+type Client struct {
+	conn     *net.UnixConn
+	clock    Clock
+	src      Source
+	interval time.Duration
+	hold     bool
+
+	mu         sync.Mutex
+	hello      Hello
+	sender     *sender
+	out        []byte // encoded, not yet taken by the socket
+	enc        sampleEncoder
+	cells      []record.Cell
+	heap       goHeap
+	step       int64
+	stepped    bool
+	lastStep   int64 // when a step mark last led to a sample
+	lastSample int64
+	dropped    int64
+	handlers   map[string]func() Done
+
+	dead     chan struct{} // closed when the connection is over
+	deadOnce sync.Once
+	released chan struct{} // closed by continue
+	asked    chan struct{} // a request came: the hold goes on
+	requests chan Do
+	closing  sync.Once
+	workers  sync.WaitGroup
+}
+
+// Connect joins the tracer named by the environment variable GPUMEM_AGENT.
+// Without one it returns nil and no error; when the tracer cannot be reached it
+// returns nil and an error that a program may ignore. h.V and h.PID are set by
+// Connect, h.Agent is "go" when empty. src may be nil. The actions collect
+// (garbage of Go) and trim (free heap of Go) are offered from the start; the
+// first sample is sent at once. The caller calls Close at the program's end.
+func Connect(h Hello, src Source) (*Client, error) {
+	path := os.Getenv(EnvSocket)
+	if path == "" {
+		return nil, nil
+	}
+	conn, err := (&net.Dialer{Timeout: 2 * time.Second}).Dial("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("connect to tracer: %w", err)
+	}
+	c, err := newClient(conn.(*net.UnixConn), h, src)
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("connect to tracer: %w", err)
+	}
+	c.interval, c.hold = envInterval(os.Getenv(EnvInterval)), os.Getenv(EnvHold) == "1"
+	c.start()
+	return c, nil
+}
+
+// envInterval reads GPUMEM_INTERVAL_MS; what is no sensible number of
+// milliseconds is the default.
+func envInterval(value string) time.Duration {
+	ms, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(ms >= 1 && ms <= 3_600_000) {
+		return defaultInterval
+	}
+	return time.Duration(ms * float64(time.Millisecond))
+}
+
+func newClient(conn *net.UnixConn, h Hello, src Source) (*Client, error) {
+	s, err := newSender(conn)
+	if err != nil {
+		return nil, err
+	}
+	h.V, h.PID = Version, os.Getpid()
+	if h.Agent == "" {
+		h.Agent = "go"
+	}
+	h.Versions = maps.Clone(h.Versions)
+	if h.Versions == nil {
+		h.Versions = map[string]string{}
+	}
+	h.Versions["go"] = runtime.Version()
+	return &Client{
+		conn: conn, clock: NewClock(), src: src, sender: s, hello: h, heap: newGoHeap(),
+		interval: defaultInterval,
+		handlers: map[string]func() Done{ActionCollect: collectGo, ActionTrim: trimGo},
+		dead:     make(chan struct{}), released: make(chan struct{}),
+		asked: make(chan struct{}, 1), requests: make(chan Do, 64),
+	}, nil
+}
+
+// start introduces the program and begins to sample and to listen.
+func (c *Client) start() {
+	c.mu.Lock()
+	c.sayHello()
+	c.sample(c.clock.Now())
+	c.mu.Unlock()
+	c.workers.Add(2)
+	go c.tick()
+	go c.listen()
+	go c.act() // not waited for: it runs the program's own functions
+}
+
+// Step says that step n has been reached. The tracer's rows carry it from now
+// on, and one is taken right away, at most 1,000 a second.
+func (c *Client) Step(n int64) {
+	if c == nil || c.over() {
+		return
+	}
+	now := c.clock.Now()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.step, c.stepped = n, true
+	if now-c.lastStep >= minStepGap {
+		c.lastStep = now
+		c.sample(now)
+	}
+}
+
+// Phase marks the beginning of a phase: record.PhaseBaseline,
+// record.PhaseReleased, or a word of the program's own. A sample is taken with
+// it.
+func (c *Client) Phase(name string) {
+	c.mark(Mark{Kind: record.KindPhase, Name: name}, true)
+}
+
+// Mark adds a line of the given kind (record.KindScope, KindStatement,
+// KindEvent) to events.jsonl. at is "file:line:col" or empty.
+func (c *Client) Mark(kind, name, at string) {
+	c.mark(Mark{Kind: kind, Name: name, At: at}, false)
+}
+
+func (c *Client) mark(m Mark, withSample bool) {
+	if c == nil || c.over() {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m.TNs = c.clock.Now()
+	if c.stepped {
+		m.Step = c.step
+	}
+	c.post(encode(envelope{Mark: &m}), messageRoom)
+	if withSample {
+		c.sample(m.TNs)
+	}
+}
+
+// Handle offers an action (ActionCollect, ActionPurge, ActionTrim, ActionSync,
+// ActionSites, ActionHolders) and replaces what answered it before. do runs on
+// a goroutine of the client, one action at a time; its Done.ID is set by the
+// client, and a panic in it is the program's.
+func (c *Client) Handle(action string, do func() Done) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, known := c.handlers[action]
+	c.handlers[action] = do
+	if !known {
+		c.sayHello()
+	}
+}
+
+// Dropped is the number of lines that the tracer did not take in time.
+func (c *Client) Dropped() int64 {
+	if c == nil {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dropped
+}
+
+// Close marks the phase exiting and, when the tracer asked for it, stays until
+// the tracer has made its experiments: it answers actions until told to
+// continue, until the tracer is gone or silent for a minute. Then it closes the
+// connection. A second Close does nothing.
+func (c *Client) Close() error {
+	if c == nil {
+		return nil
+	}
+	c.closing.Do(func() {
+		c.Phase(PhaseExiting)
+		if c.hold {
+			c.stay()
+		}
+		c.flush()
+		c.end()
+		c.workers.Wait()
+		c.sender.close()
+	})
+	return nil
+}
+
+// stay waits for the tracer to release the program.
+func (c *Client) stay() {
+	bound := time.NewTimer(holdBound)
+	defer bound.Stop()
+	for {
+		select {
+		case <-c.released:
+			return
+		case <-c.dead:
+			return
+		case <-c.asked:
+			bound.Reset(holdBound)
+		case <-bound.C:
+			return
+		}
+	}
+}
+
+// over reports whether the connection has ended.
+func (c *Client) over() bool {
+	select {
+	case <-c.dead:
+		return true
+	default:
+		return false
+	}
+}
+
+// end closes the connection. Nothing is sent after it.
+func (c *Client) end() {
+	c.deadOnce.Do(func() {
+		close(c.dead)
+		c.conn.Close()
+	})
+}
+
+// sayHello sends hello with the actions offered now. The lock is held.
+func (c *Client) sayHello() {
+	c.hello.Actions = slices.Sorted(maps.Keys(c.handlers))
+	c.post(encode(envelope{Hello: &c.hello}), messageRoom)
+}
+
+// sample sends the present values. The lock is held.
+func (c *Client) sample(now int64) {
+	c.lastSample = now
+	cells := c.cells[:0]
+	if c.stepped {
+		cells = append(cells, record.Cell{Column: record.ColStep, Value: c.step})
+	}
+	if c.src != nil {
+		cells = c.src(cells)
+	}
+	if !slices.ContainsFunc(cells, isHostHeap) {
+		cells = c.heap.append(cells, now)
+	}
+	cells = append(cells, record.Cell{Column: record.ColDropped, Value: c.dropped})
+	c.cells = cells
+	c.enc.begin(now)
+	for i, cell := range cells {
+		c.enc.cell(i, cell)
+	}
+	c.post(c.enc.end(), sampleRoom)
+}
+
+func isHostHeap(cell record.Cell) bool { return cell.Column == record.ColHostHeap }
+
+// post sends a line, or keeps what the socket does not take if room allows, or
+// drops it. The lock is held.
+func (c *Client) post(line []byte, room int) {
+	c.drain()
+	if line == nil || c.over() {
+		c.dropped++
+		return
+	}
+	if len(c.out) > 0 {
+		if len(c.out)+len(line) > room {
+			c.dropped++
+			return
+		}
+		c.out = append(c.out, line...)
+		return
+	}
+	n, err := c.sender.send(line)
+	if err != nil {
+		c.end()
+		return
+	}
+	if n < len(line) {
+		c.out = append(c.out, line[n:]...)
+	}
+}
+
+// drain offers what waits to the socket. The lock is held.
+func (c *Client) drain() {
+	for len(c.out) > 0 {
+		n, err := c.sender.send(c.out)
+		if err != nil {
+			c.end()
+			return
+		}
+		if n == 0 {
+			return
+		}
+		c.out = c.out[:copy(c.out, c.out[n:])]
+	}
+}
+
+// flush drains within a bound.
+func (c *Client) flush() {
+	deadline := time.Now().Add(flushBound)
+	for !c.over() && time.Now().Before(deadline) {
+		c.mu.Lock()
+		c.drain()
+		left := len(c.out)
+		c.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}

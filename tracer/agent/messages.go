@@ -1,0 +1,71 @@
+package agent
+
+import "encoding/json"
+
+// Version is the protocol's version, sent in hello. A tracer accepts every
+// version up to its own and, because unknown keys are ignored, reads a newer
+// one as far as it knows it.
+const Version = 1
+
+// Environment names by which a tracer reaches the agents of the program it
+// starts.
+const (
+	EnvSocket   = "GPUMEM_AGENT"       // path of the Unix stream socket
+	EnvInterval = "GPUMEM_INTERVAL_MS" // milliseconds between samples, decimal; default 50
+	EnvHold     = "GPUMEM_HOLD"        // 1: stay at phase exiting until told to continue
+)
+
+// PhaseExiting is the phase an agent marks when its program is about to end.
+const PhaseExiting = "exiting"
+
+// Actions that a tracer may ask for.
+const (
+	ActionCollect  = "collect"  // collect the language's garbage
+	ActionPurge    = "purge"    // give idle memory of pools back
+	ActionTrim     = "trim"     // give free host heap back to the operating system
+	ActionSync     = "sync"     // wait for the device
+	ActionSites    = "sites"    // list survivors by allocation site
+	ActionHolders  = "holders"  // list who holds them
+	ActionContinue = "continue" // end of the hold at exit; answered by nothing
+)
+
+// Hello introduces a program. It may be sent again with more actions.
+type Hello struct {
+	V       int      `json:"v"`
+	PID     int      `json:"pid"`
+	Agent   string   `json:"agent"` // go, torch, …
+	Device  string   `json:"device,omitempty"`
+	Driver  string   `json:"driver,omitempty"`
+	Actions []string `json:"actions,omitempty"` // what it can do when asked
+	// UnifiedMemory says whether GPU bytes are host memory; nil is unknown.
+	UnifiedMemory *bool             `json:"unified_memory,omitempty"`
+	CapacityBytes int64             `json:"capacity_bytes,omitempty"` // of the device; 0 is unknown
+	Versions      map[string]string `json:"versions,omitempty"`
+}
+
+// Mark says that the program reached a point worth a line in events.jsonl.
+type Mark struct {
+	TNs    int64           `json:"t_ns"`
+	Kind   string          `json:"kind"`
+	Name   string          `json:"name,omitempty"`
+	At     string          `json:"at,omitempty"` // file:line:col
+	Step   int64           `json:"step,omitempty"`
+	Detail json.RawMessage `json:"detail,omitempty"`
+}
+
+// Do asks a program for an action.
+type Do struct {
+	ID     int64  `json:"id"`
+	Action string `json:"action"`
+}
+
+// Done answers a Do. Claimed bytes and Count are what the program believes it
+// freed; nil is unknown. Detail holds {"sites":[…]} or {"holders":[…]} in the
+// forms of record.Site and record.Holder.
+type Done struct {
+	ID           int64           `json:"id"`
+	ClaimedBytes *int64          `json:"claimed_bytes,omitempty"`
+	Count        *int64          `json:"count,omitempty"`
+	Error        string          `json:"error,omitempty"`
+	Detail       json.RawMessage `json:"detail,omitempty"`
+}

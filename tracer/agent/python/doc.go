@@ -1,0 +1,22 @@
+// Package python carries the agent for Python programs: a handful of files
+// without dependencies that `gpumem run` puts on PYTHONPATH, so that PyTorch,
+// JAX, CuPy and MLX programs nobody changed report their live and idle bytes,
+// their steps, and who holds what.
+//
+// Install writes the files and says what to add to the environment; Verify
+// says afterwards whether they are still what was written. The package runs no
+// Python itself and imports only the standard library.
+//
+// The folder it writes:
+//
+//	sitecustomize.py       started by the interpreter; chains to the user's own
+//	lib/gpumem.py          what a program may import: step, phase, mark, …
+//	lib/gpumem_pytest.py   pytest plugin: a leak check around every test
+//	lib/gpumem_agent/      the agent
+//
+// Only sitecustomize.py lies on PYTHONPATH. It appends lib to the end of
+// sys.path, so that no module of ours ever hides one of the program's.
+//
+// Interpreters older than 3.8, `python -I`, `-E` and `-S`, and programs whose
+// GPUMEM_AGENT is unset run as without us.
+package python

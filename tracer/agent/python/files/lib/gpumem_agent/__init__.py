@@ -1,0 +1,32 @@
+"""The gpumem agent: tells the tracer what only the program knows.
+
+It speaks JSON lines over the Unix socket named by GPUMEM_AGENT (the protocol
+is described with package tracer/agent). Rules every file here keeps:
+
+* The program never suffers: each way in from the program swallows and counts
+  the agent's errors, nothing blocks, nothing is imported that the program did
+  not import, no device is initialised that the program did not.
+* One thread samples. It is stopped around every fork, it blocks all signals,
+  and it stretches its interval when sampling costs more than its share.
+* Unknown is never zero: a number that cannot be had is left out.
+
+Modules: process (the life cycle), connection (the socket), sampling (the
+thread and its budgets), steps, imports (noticing frameworks), hostheap,
+frameworks (one file each), actions, survivors, holders, referrers.
+"""
+
+_agent = None
+
+
+def start():
+    """Starts the agent of this process, once. Called by sitecustomize."""
+    global _agent
+    if _agent is None:
+        from gpumem_agent import process
+
+        _agent = process.begin()
+
+
+def agent():
+    """The agent of this process, or None when no tracer started it."""
+    return _agent

@@ -1,0 +1,98 @@
+"""What the tracer may ask for. Each returns keys of a done message; a figure
+that is unknown is left out, never zero."""
+
+import gc
+import time
+
+from gpumem_agent.frameworks import total
+
+HOLDERS_SECONDS = 5.0  # on the exiting program
+HOLDERS_SECONDS_RUNNING = 1.0  # on one that stands still meanwhile
+LIST_LENGTH = 50  # sites or holders in one answer
+
+
+def perform(process, action):
+    """Does an action by its name."""
+    doer = _ACTIONS.get(action)
+    if doer is None:
+        return {"error": "unknown action %s" % action}
+    return doer(process)
+
+
+def _active(process):
+    return [f for f in process.frameworks if f.active()]
+
+
+def _live(process):
+    return total(f.live_bytes() for f in _active(process))
+
+
+def _collect(process):
+    before = _live(process)
+    count = gc.collect()
+    return _known(_less(before, _live(process)), count)
+
+
+def _purge(process):
+    return _known(total([f.purge() for f in _active(process)]))
+
+
+def _trim(process):
+    heap = process.heap()
+    if heap is None:
+        return {"error": "no heap that can be trimmed"}
+    return _known(heap.trim())
+
+
+def _sync(process):
+    for framework in _active(process):
+        framework.sync()
+    return {}
+
+
+def _sites(process):
+    from gpumem_agent import sites, survivors
+
+    now = survivors.sites_of(_active(process))
+    if now is None:
+        return {"error": "sites were not recorded: GPUMEM_SITES=1 records them"}
+    before = process.survivors.sites if process.survivors else None
+    if process.survivors is not None and before is None:
+        process.survivors.sites = now
+    return {"detail": {"sites": sites.compare(now, before)[:LIST_LENGTH]}}
+
+
+def _holders(process):
+    from gpumem_agent import holders
+    from gpumem_agent.sampling import paused
+
+    seconds = HOLDERS_SECONDS if process.exiting else HOLDERS_SECONDS_RUNNING
+    deadline = time.monotonic() + seconds
+    with paused():
+        found = holders.find(process, deadline)
+    return {"detail": {"holders": found[:LIST_LENGTH]}}
+
+
+def _less(before, after):
+    if before is None or after is None:
+        return None
+    return max(0, before - after)
+
+
+def _known(claimed, count=None):
+    done = {}
+    if claimed is not None:
+        done["claimed_bytes"] = claimed
+    if count is not None:
+        done["count"] = count
+    return done
+
+
+_ACTIONS = {
+    "collect": _collect,
+    "purge": _purge,
+    "trim": _trim,
+    "sync": _sync,
+    "sites": _sites,
+    "holders": _holders,
+}

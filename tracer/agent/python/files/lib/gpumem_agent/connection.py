@@ -1,0 +1,244 @@
+"""The socket to the tracer: JSON lines out, requests in.
+
+It never blocks (except where a caller asks for patience), and it survives the
+program's own dealings with descriptors: the socket lives at a high number, so
+that the program gets the low ones it would get without us, and before each use
+it is checked to be still ours. A descriptor that the program closed, perhaps
+to open something else under its number, is forgotten and never touched.
+"""
+
+import os
+import time
+import _thread
+
+HIGH_FD = 700  # descriptors of ours start here when the limit allows
+MAX_LINE = 1 << 20  # longer lines close the connection, by the protocol
+CHUNK = 65536
+
+
+class Closed(Exception):
+    """There is no connection any more."""
+
+
+class Connection:
+    """One connection of one process. Safe for use by several threads."""
+
+    def __init__(self, path):
+        self.path = path
+        self.dropped = 0  # lines that the tracer did not take in time
+        self.ended = False  # by the tracer: for good, says the protocol
+        self._socket = None
+        self._identity = None
+        self._rest = b""  # tail of a line that was sent in part
+        self._inbox = b""
+        self._lock = _thread.allocate_lock()
+        self._owner = None  # thread that is sending
+
+    @property
+    def is_open(self):
+        return self._socket is not None
+
+    def open(self):
+        """Connects. Returns whether it is connected now."""
+        if self._socket is not None:
+            return True
+        import _socket  # not the socket module: it pulls in a dozen others
+
+        if not hasattr(_socket, "AF_UNIX"):
+            return False
+        plain = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        try:
+            plain.setblocking(False)
+            plain.connect(self.path)
+            fd = _raise_fd(plain.fileno())
+        except OSError:
+            plain.close()
+            return False
+        if fd != plain.fileno():
+            plain.close()
+            plain = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, fd)
+            plain.setblocking(False)
+        self._rest = self._inbox = b""
+        self._identity = _identify(fd)
+        self._socket = plain
+        return True
+
+    def close(self):
+        """Closes our end, unless the program already did."""
+        sock, self._socket = self._socket, None
+        if sock is None:
+            return
+        fd = sock.detach()
+        if _identify(fd) == self._identity:
+            try:
+                os.close(fd)
+            except OSError:
+                pass
+
+    def send(self, message, patience=0.0, wait=True):
+        """Sends a message as one line. A line that the tracer does not take
+        within patience seconds is dropped and counted. wait=False also drops
+        it when another thread is sending. Raises Closed when nobody listens."""
+        if self._socket is None:
+            raise Closed()
+        line = encode(message).encode("ascii") + b"\n"
+        if len(line) > MAX_LINE or self._is_taken(wait):
+            self.dropped += 1
+            return
+        # Only a with statement takes a lock so that no signal handler of the
+        # program's can raise between the taking and the promise to give back.
+        with self._lock:
+            self._owner = _thread.get_ident()
+            try:
+                self._send(line, patience)
+            finally:
+                self._owner = None
+
+    def _is_taken(self, wait):
+        """Whether a message has to be dropped because another is being sent:
+        by this very thread, which a signal handler interrupted, or by another
+        one that the caller does not want to wait for."""
+        return self._owner == _thread.get_ident() or (not wait and self._lock.locked())
+
+    def _send(self, line, patience):
+        deadline = time.monotonic() + patience
+        self._rest = self._push(self._rest)
+        while self._rest and time.monotonic() < deadline:
+            time.sleep(0.002)
+            self._rest = self._push(self._rest)
+        if self._rest:
+            self.dropped += 1
+            return
+        left = self._push(line)
+        while left and time.monotonic() < deadline:
+            time.sleep(0.002)
+            left = self._push(left)
+        if len(left) == len(line):
+            self.dropped += 1
+        else:
+            self._rest = left
+
+    def _push(self, data):
+        """Sends what the socket takes now; returns the rest."""
+        import _socket
+
+        flags = getattr(_socket, "MSG_NOSIGNAL", 0)
+        while data:
+            try:
+                data = data[self._checked().send(data, flags) :]
+            except BlockingIOError:
+                break
+            except InterruptedError:
+                continue
+            except OSError:
+                self._end()
+        return data
+
+    def receive(self, timeout=0.0):
+        """The messages that have come, as dictionaries, after waiting up to
+        timeout seconds for the first. Raises Closed at the end."""
+        deadline = time.monotonic() + timeout
+        while True:
+            messages = self._take()
+            left = deadline - time.monotonic()
+            if messages or left <= 0:
+                return messages
+            time.sleep(min(left, 0.005))
+
+    def _take(self):
+        try:
+            data = self._checked().recv(CHUNK)
+        except (BlockingIOError, InterruptedError):
+            return []
+        except OSError:
+            self._end()
+        if not data or len(self._inbox) > MAX_LINE:
+            self._end()
+        lines = (self._inbox + data).split(b"\n")
+        self._inbox = lines.pop()
+        return [m for m in map(_decode, lines) if isinstance(m, dict)]
+
+    def _end(self):
+        """The tracer closed the connection."""
+        self.ended = True
+        self.close()
+        raise Closed()
+
+    def _checked(self):
+        """The socket, if its descriptor is still the one we opened."""
+        sock = self._socket
+        if sock is None:
+            raise Closed()
+        if _identify(sock.fileno()) != self._identity:
+            self._socket = None
+            sock.detach()  # not close: the number may be the program's now
+            raise Closed()
+        return sock
+
+
+def _identify(fd):
+    try:
+        status = os.fstat(fd)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino, status.st_mode
+
+
+def _raise_fd(fd):
+    """A duplicate of fd at a high number, or fd itself when there is none."""
+    try:
+        import fcntl
+
+        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, HIGH_FD)
+    except (ImportError, OSError):
+        return fd
+
+
+def _decode(line):
+    """One line from the tracer. What is no JSON is ignored here: the tracer,
+    not the program, decides about bad connections."""
+    import json  # first needed when the tracer first asks; often never
+
+    try:
+        return json.loads(line.decode("utf-8", "replace"))
+    except ValueError:
+        return None
+
+
+def encode(value):
+    """JSON in ASCII, without importing json. None is not allowed: unknown
+    values are left out by the caller."""
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, int):
+        return "%d" % value
+    if isinstance(value, float):
+        return "%r" % value
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, dict):
+        pairs = ("%s:%s" % (_quote(str(k)), encode(v)) for k, v in value.items())
+        return "{%s}" % ",".join(pairs)
+    if isinstance(value, (list, tuple)):
+        return "[%s]" % ",".join(map(encode, value))
+    raise TypeError("encode %s" % type(value).__name__)
+
+
+def _quote(text):
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return '"%s"' % text
+    return '"%s"' % "".join(map(_escape, text))
+
+
+def _escape(char):
+    code = ord(char)
+    if char in '"\\':
+        return "\\" + char
+    if 32 <= code < 127:
+        return char
+    if code > 0xFFFF:
+        code -= 0x10000
+        return "\\u%04x\\u%04x" % (0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF))
+    return "\\u%04x" % code

@@ -1,0 +1,90 @@
+"""What the agent asks of a framework. One file each; none imports the
+framework: it gets the module that the program imported."""
+
+import importlib
+
+
+def make(name, module, process):
+    """The Framework of the file of that name here."""
+    made = importlib.import_module("gpumem_agent.frameworks." + name)
+    return made.open_framework(module, process)
+
+
+class Framework:
+    """The promises. sample, purge and the rest are only called while active()
+    is true, except arm, forked and arrays."""
+
+    name = ""
+
+    def arm(self):
+        """Puts hooks in place, right after the framework's import."""
+
+    def forked(self):
+        """This process is now a child of the one that armed it."""
+
+    def active(self):
+        """Whether the program has brought a device to life. Never does so
+        itself, and is cheap enough for every sample."""
+        return False
+
+    def facts(self):
+        """Keys of hello: device, capacity_bytes, unified_memory, versions."""
+        return {}
+
+    def sample(self, row):
+        """Adds the present figures to row (see add)."""
+
+    def live_bytes(self):
+        """Bytes handed out and still referenced, or None when unknown."""
+        return None
+
+    def purge(self):
+        """Gives idle memory back. Returns the bytes claimed, or None."""
+        return None
+
+    def sync(self):
+        """Waits for the devices."""
+
+    def sites(self):
+        """Live bytes by allocation site: {site: [bytes, count]}, or None when
+        the framework did not record."""
+        return None
+
+    def kinds(self):
+        """Types of its arrays (not their subclasses), for a scan of the
+        interpreter's objects."""
+        return ()
+
+    def arrays(self):
+        """Live arrays that the interpreter's collector does not track."""
+        return ()
+
+    def describe(self, array):
+        """(key of the storage, bytes, group) of an array that counts, else
+        None. The group is a word or two: shape, type, device."""
+        return None
+
+    def kept_natively(self, arrays):
+        """{identity of an array: (the object that keeps it, step)} for arrays
+        that objects of the framework keep where the collector sees nothing."""
+        return {}
+
+    def graphs(self, outputs, visible, deadline):
+        """What only autograd keeps, by output: [(output, bytes, word)]."""
+        return []
+
+
+def add(row, device, **figures):
+    """Adds figures of one device to its own columns and to the plain ones."""
+    for name, value in figures.items():
+        if value is None:
+            continue
+        row[name] = row.get(name, 0) + value
+        own = "%s@%d" % (name, device)
+        row[own] = row.get(own, 0) + value
+
+
+def total(values):
+    """The sum of what is known; None when nothing is."""
+    known = [v for v in values if v is not None]
+    return sum(known) if known else None

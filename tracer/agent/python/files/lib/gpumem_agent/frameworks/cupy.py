@@ -1,0 +1,125 @@
+"""CuPy. Its pool tells bytes and free blocks; a live count is unknown."""
+
+from gpumem_agent.frameworks import Framework, add, total
+
+LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
+
+
+def open_framework(module, process):
+    return Cupy(module)
+
+
+class Cupy(Framework):
+    name = "cupy"
+
+    def __init__(self, cupy):
+        self._cupy = cupy
+        self._contexts = None
+
+    def arm(self):
+        self._contexts = Contexts()
+
+    def active(self):
+        return bool(self._devices())
+
+    def _devices(self):
+        return self._contexts.devices() if self._contexts else []
+
+    def _each(self):
+        """(device, default pool) with the device current for this thread; its
+        context exists, so making it current brings nothing to life."""
+        pool = self._cupy.get_default_memory_pool()
+        for device in self._devices():
+            with self._cupy.cuda.Device(device):
+                yield device, pool
+
+    def facts(self):
+        runtime = self._cupy.cuda.runtime
+        properties = runtime.getDeviceProperties(self._devices()[0])
+        name = properties["name"]
+        facts = {"device": name.decode() if isinstance(name, bytes) else str(name)}
+        facts["capacity_bytes"] = int(properties["totalGlobalMem"])
+        facts["unified_memory"] = bool(properties.get("integrated"))
+        facts["versions"] = {"cupy": str(self._cupy.__version__)}
+        return facts
+
+    def sample(self, row):
+        for device, pool in self._each():
+            live, reserved = pool.used_bytes(), pool.total_bytes()
+            if not reserved and len(self._devices()) > 1:
+                continue
+            add(
+                row,
+                device,
+                pool_live_bytes=live,
+                pool_idle_bytes=max(0, reserved - live),
+                idle_count=pool.n_free_blocks(),
+            )
+
+    def live_bytes(self):
+        return total([pool.used_bytes() for _, pool in self._each()])
+
+    def purge(self):
+        claimed = []
+        for _, pool in self._each():
+            before = pool.total_bytes()
+            pool.free_all_blocks()
+            claimed.append(max(0, before - pool.total_bytes()))
+        self._cupy.get_default_pinned_memory_pool().free_all_blocks()
+        return total(claimed)
+
+    def sync(self):
+        for device in self._devices():
+            self._cupy.cuda.Device(device).synchronize()
+
+    def kinds(self):
+        return (self._cupy.ndarray,)
+
+    def describe(self, array):
+        try:
+            memory = array.data.mem
+            group = "%s %s" % (array.shape, array.dtype)
+            return (memory.ptr,), int(memory.size), group
+        except Exception:
+            return None
+
+
+class Contexts:
+    """Which devices have a live context, asked of the driver that the program
+    loaded. The driver is never loaded nor initialised by the question: before
+    its own initialisation it answers "not initialised"."""
+
+    def __init__(self):
+        self._driver = None
+
+    def _open(self):
+        import ctypes
+        import os
+
+        for name in LIBRARIES:
+            try:
+                mode = os.RTLD_LAZY | os.RTLD_NOLOAD
+                self._driver = ctypes.CDLL(name, mode=mode)
+                self._int = ctypes.c_int
+                self._unsigned = ctypes.c_uint
+                self._by_reference = ctypes.byref
+                return
+            except (OSError, AttributeError):
+                continue
+
+    def devices(self):
+        if self._driver is None:
+            self._open()
+        if self._driver is None:
+            return []
+        count = self._int()
+        if self._driver.cuDeviceGetCount(self._by_reference(count)) != 0:
+            return []
+        return [d for d in range(count.value) if self._alive(d)]
+
+    def _alive(self, device):
+        flags, active = self._unsigned(), self._int()
+        code = self._driver.cuDevicePrimaryCtxGetState(
+            device, self._by_reference(flags), self._by_reference(active)
+        )
+        return code == 0 and active.value == 1

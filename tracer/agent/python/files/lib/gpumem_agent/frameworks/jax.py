@@ -1,0 +1,128 @@
+"""JAX. Its num_allocs is a running total, not a live count; live arrays are
+counted from the backend's own list while that is cheap."""
+
+import sys
+import time
+
+from gpumem_agent.frameworks import Framework, add, total
+from gpumem_agent.sampling import Budget
+
+LIVE_SHARE = 0.001  # of the time, for counting live arrays
+LIVE_SECONDS = 0.2
+COMPILED = "/jax/core/compile/backend_compile_duration"
+
+
+def open_framework(module, process):
+    return Jax(module)
+
+
+class Jax(Framework):
+    name = "jax"
+
+    def __init__(self, jax):
+        self._jax = jax
+        self._pipelines = 0
+        self._budget = Budget(LIVE_SHARE, LIVE_SECONDS)
+
+    def arm(self):
+        monitoring = getattr(self._jax, "monitoring", None)
+        listen = getattr(monitoring, "register_event_duration_secs_listener", None)
+        if listen is not None:
+            listen(self._on_event)
+
+    def _on_event(self, event, *_, **__):
+        if event == COMPILED:
+            self._pipelines += 1
+
+    def forked(self):
+        self._pipelines = 0
+
+    def _clients(self):
+        """Backends that the program has initialised, the host's left out."""
+        bridge = sys.modules.get("jax._src.xla_bridge")
+        backends = getattr(bridge, "_backends", None) or {}
+        return [c for name, c in list(backends.items()) if name not in ("cpu", "interpreter")]
+
+    def active(self):
+        return bool(self._clients())
+
+    def _devices(self):
+        """(number, device, figures) of devices that tell figures."""
+        for client in self._clients():
+            for device in client.local_devices():
+                stats = device.memory_stats()
+                if stats:
+                    yield _number(device), device, stats
+
+    def facts(self):
+        facts = {"versions": {"jax": str(self._jax.__version__)}}
+        for client in self._clients():
+            for device in client.local_devices():
+                facts["device"] = str(device.device_kind)
+                return facts
+        return facts
+
+    def sample(self, row):
+        for number, _, stats in self._devices():
+            live = stats.get("bytes_in_use")
+            pool = stats.get("pool_bytes")
+            idle = max(0, pool - live) if pool and live is not None else None
+            allocs = stats.get("num_allocs")
+            add(row, number, pool_live_bytes=live, pool_idle_bytes=idle, allocs=allocs)
+        if self._pipelines:
+            row["pipelines"] = row.get("pipelines", 0) + self._pipelines
+        self._count(row)
+
+    def _count(self, row):
+        now = time.monotonic()
+        if not self._budget.ready(now):
+            return
+        begun = time.perf_counter()
+        count = sum(len(client.live_arrays()) for client in self._clients())
+        self._budget.spent(now, time.perf_counter() - begun)
+        row["live_count"] = row.get("live_count", 0) + count
+
+    def live_bytes(self):
+        return total(stats.get("bytes_in_use") for _, _, stats in self._devices())
+
+    def purge(self):
+        """Drops compiled programs. JAX cannot be asked for its pool's bytes;
+        what clearing frees in the pool is claimed when JAX tells."""
+        before = self.live_bytes()
+        self._jax.clear_caches()
+        after = self.live_bytes()
+        return None if before is None or after is None else max(0, before - after)
+
+    def sync(self):
+        for client in self._clients():
+            for device in client.local_devices():
+                barrier = getattr(device, "synchronize_all_activity", None)
+                if barrier is not None:
+                    barrier()
+
+    def sites(self):
+        if not self._clients() or "jax.profiler" not in sys.modules:
+            return None
+        from gpumem_agent import sites
+
+        return sites.from_pprof(self._jax.profiler.device_memory_profile())
+
+    def arrays(self):
+        """Live arrays: of the devices, or of the host when there are none."""
+        bridge = sys.modules.get("jax._src.xla_bridge")
+        clients = self._clients() or list(getattr(bridge, "_backends", {}).values())
+        return [a for c in clients for a in c.live_arrays()]
+
+    def describe(self, array):
+        try:
+            if array.is_deleted():
+                return None
+            group = "%s %s" % (array.shape, array.dtype)
+            return id(array), int(array.nbytes), group
+        except Exception:
+            return None
+
+
+def _number(device):
+    number = getattr(device, "local_hardware_id", None)
+    return device.id if number is None else number

@@ -1,0 +1,321 @@
+"""PyTorch: cuda (also ROCm), xpu and mps."""
+
+import sys
+import time
+
+from gpumem_agent import imports
+from gpumem_agent.frameworks import Framework, add, total
+from gpumem_agent.frameworks.torch_graphs import kept_by_graphs
+
+ALL_DEVICES_EVERY = 20  # samples between two looks at devices without memory
+MPS_FIRST_SECONDS = 1.0  # between scans for tensors on mps, doubled each time
+MPS_LAST_SECONDS = 64.0
+
+
+def open_framework(module, process):
+    return Torch(module, process)
+
+
+class Torch(Framework):
+    name = "torch"
+
+    def __init__(self, torch, process):
+        self._torch = torch
+        self._process = process
+        self._backends = [
+            b
+            for b in (_Stats.of(torch, "cuda"), _Stats.of(torch, "xpu"), _Mps.of(torch))
+            if b is not None
+        ]
+        self._sites_armed = False
+
+    def arm(self):
+        # torch.optim hides its submodule of this name.
+        optimizer = sys.modules.get("torch.optim.optimizer")
+        register = getattr(optimizer, "register_optimizer_step_post_hook", None)
+        if register is not None:
+            register(self._step_hook())
+        if self._process.sites_wanted:
+            cuda = getattr(self._torch, "cuda", None)
+            lazy_call = getattr(cuda, "_lazy_call", None)
+            if lazy_call is not None:
+                lazy_call(self._arm_sites)  # at the program's own first use
+
+    def _step_hook(self):
+        """The hook after each optimizer's step. A compiler that traces through
+        it sees a constant and nothing else; such steps are not counted."""
+        compiler = getattr(self._torch, "compiler", None)
+        compiling = getattr(compiler, "is_compiling", None) or (lambda: False)
+        step = self._process.optimizer_step
+        note = self._note_device
+
+        def after_step(optimizer, args, kwargs):
+            if compiling():
+                return
+            note(optimizer)
+            step(optimizer)
+
+        return after_step
+
+    def _note_device(self, optimizer):
+        for backend in self._backends:
+            backend.note(optimizer)
+
+    def _arm_sites(self):
+        """Starts PyTorch's own record of live blocks, with Python stacks. Only
+        the present state is kept, no history: its memory is bounded."""
+        with self._process.quiet():
+            if self._sites_armed:
+                return
+            self._sites_armed = True
+            memory = self._torch.cuda.memory
+            memory._record_memory_history("state", context="state", stacks="python")
+
+    def active(self):
+        return any(b.active() for b in self._backends)
+
+    def _active(self):
+        return [b for b in self._backends if b.active()]
+
+    def facts(self):
+        versions = {"torch": str(getattr(self._torch, "__version__", "unknown"))}
+        cuda = getattr(getattr(self._torch, "version", None), "cuda", None)
+        if cuda:
+            versions["cuda"] = str(cuda)
+        facts = {"versions": versions}
+        for backend in self._active():
+            facts.update(backend.facts())
+            break
+        return facts
+
+    def sample(self, row):
+        for backend in self._active():
+            backend.sample(row)
+        counters = sys.modules.get("torch._dynamo.utils")
+        counters = getattr(counters, "counters", None)
+        if counters and "stats" in counters:
+            graphs = counters["stats"].get("unique_graphs")
+            if graphs:
+                row["pipelines"] = row.get("pipelines", 0) + graphs
+
+    def live_bytes(self):
+        return total(b.live_bytes() for b in self._active())
+
+    def purge(self):
+        return total([b.purge() for b in self._active()])
+
+    def sync(self):
+        for backend in self._active():
+            backend.sync()
+
+    def sites(self):
+        """PyTorch resolves frames with torch._inductor, which it imports for
+        that: not while the program runs, and not at its end either."""
+        loaded = imports.loaded("torch._inductor") is not None
+        if not self._sites_armed or not (loaded or self._process.exiting):
+            return None
+        from gpumem_agent import sites
+
+        if not loaded:
+            self._torch._inductor = None  # the program is over: nobody misses it
+        return sites.from_torch(self._torch.cuda.memory._snapshot())
+
+    def kinds(self):
+        return (self._torch.Tensor,)
+
+    def describe(self, tensor):
+        torch = self._torch
+        plain = getattr(torch._C, "DisableTorchFunctionSubclass", None)
+        try:
+            if plain is None:
+                return self._describe(tensor)
+            with plain():
+                return self._describe(tensor)
+        except Exception:
+            return None  # no storage: meta, fake or functional tensors
+
+    def _describe(self, tensor):
+        device = tensor.device
+        if device.type == "meta" or (device.type == "cpu" and self.active()):
+            return None
+        storage = getattr(tensor, "untyped_storage", None) or tensor.storage
+        storage = storage()
+        size = storage.nbytes()
+        if not size:
+            return None
+        group = "%s %s %s" % (tuple(tensor.shape), tensor.dtype, device)
+        return (str(device), storage.data_ptr()), size, group
+
+    def kept_natively(self, tensors):
+        """Gradients hang on their tensors in C++, out of the collector's
+        sight."""
+        kept = {}
+        for tensor in tensors:
+            if tensor.is_leaf and tensor.requires_grad and tensor.grad is not None:
+                kept[id(tensor.grad)] = (tensor, ".grad")
+        return kept
+
+    def graphs(self, outputs, visible, deadline):
+        return kept_by_graphs(self, outputs, visible, deadline)
+
+
+class _Stats:
+    """A backend with PyTorch's caching allocator: cuda or xpu.
+
+    The counters come from memory_stats_as_nested_dict, PyTorch's public name
+    for its allocator's own copy of the counters; it takes the allocator's lock
+    for that copy, as every way to the counters does, and nothing else."""
+
+    @classmethod
+    def of(cls, torch, name):
+        module = getattr(torch, name, None)
+        needed = ("is_initialized", "memory_stats_as_nested_dict")
+        # Some versions keep the second name in the memory submodule only.
+        places = (module, getattr(module, "memory", None))
+        found = [next((getattr(p, n) for p in places if hasattr(p, n)), None) for n in needed]
+        if module is None or None in found:
+            return None
+        return cls(torch, name, module, *found)
+
+    def __init__(self, torch, name, module, initialized, stats):
+        self._torch = torch
+        self._name = name
+        self._module = module
+        self._initialized = initialized
+        self._stats = stats
+        self._count = None
+        self._busy = []
+        self._turn = 0
+
+    def note(self, optimizer):
+        """Optimizers tell nothing that is_initialized does not."""
+
+    def active(self):
+        return bool(self._initialized())
+
+    def _devices(self):
+        """Devices to look at: those with memory, and now and then all."""
+        if self._count is None:
+            self._count = int(self._module.device_count())
+        self._turn += 1
+        if self._turn % ALL_DEVICES_EVERY == 1 or not self._busy:
+            return range(self._count)
+        return self._busy
+
+    def sample(self, row):
+        devices = self._devices()
+        busy = []
+        for device in devices:
+            stats = self._stats(device)
+            if not stats:
+                continue
+            reserved = stats["reserved_bytes"]["all"]["current"]
+            if not reserved and not stats["allocation"]["all"]["allocated"]:
+                continue
+            busy.append(device)
+            live = stats["allocated_bytes"]["all"]["current"]
+            blocks = stats["allocation"]["all"]
+            segments = stats.get("segment", {}).get("all", {}).get("allocated")
+            add(
+                row,
+                device,
+                pool_live_bytes=live,
+                pool_idle_bytes=max(0, reserved - live),
+                live_count=blocks["current"],
+                allocs=blocks["allocated"],
+                frees=blocks["freed"],
+                pool_misses=segments,
+            )
+        self._busy = busy
+        if not busy:
+            # It is initialised and holds nothing: that is known, and zero.
+            add(row, 0, pool_live_bytes=0, pool_idle_bytes=0, live_count=0)
+
+    def _sum(self, kind):
+        if self._count is None:
+            self._count = int(self._module.device_count())
+        stats = (self._stats(device) for device in range(self._count))
+        return sum(s[kind]["all"]["current"] for s in stats if s)
+
+    def live_bytes(self):
+        return self._sum("allocated_bytes")
+
+    def purge(self):
+        before = self._sum("reserved_bytes")
+        self._module.empty_cache()
+        pinned = getattr(self._torch._C, "_host_emptyCache", None)
+        if pinned is not None and self._name == "cuda":
+            pinned()  # idle pinned host memory; its size is not claimed
+        return max(0, before - self._sum("reserved_bytes"))
+
+    def sync(self):
+        for device in self._busy or [0]:
+            self._module.synchronize(device)
+
+    def facts(self):
+        properties = self._module.get_device_properties(0)
+        facts = {"device": str(properties.name)}
+        memory = getattr(properties, "total_memory", 0)
+        if memory:
+            facts["capacity_bytes"] = int(memory)
+        integrated = getattr(properties, "is_integrated", None)
+        if integrated is not None:
+            facts["unified_memory"] = bool(integrated)
+        return facts
+
+
+class _Mps:
+    """Apple's GPU. Nothing tells whether the program uses it, and to ask the
+    allocator brings it to life; so it counts as active from the first sight of
+    a tensor there: in an optimizer, or in a scan at growing intervals."""
+
+    @classmethod
+    def of(cls, torch):
+        module = getattr(torch, "mps", None)
+        if sys.platform != "darwin" or not hasattr(module, "current_allocated_memory"):
+            return None
+        return cls(torch, module)
+
+    def __init__(self, torch, module):
+        self._torch = torch
+        self._module = module
+        self._seen = False
+        self._wait = MPS_FIRST_SECONDS
+        self._next = time.monotonic() + self._wait
+
+    def note(self, optimizer):
+        if self._seen:
+            return
+        for group in optimizer.param_groups:
+            for parameter in group["params"][:1]:
+                self._seen = self._seen or parameter.device.type == "mps"
+
+    def active(self):
+        now = time.monotonic()
+        if not self._seen and now >= self._next:
+            self._wait = min(self._wait * 2, MPS_LAST_SECONDS)
+            self._next = now + self._wait
+            from gpumem_agent.survivors import tracked
+
+            tensors = tracked((self._torch.Tensor,))
+            self._seen = any(t.device.type == "mps" for t in tensors)
+        return self._seen
+
+    def sample(self, row):
+        live = self._module.current_allocated_memory()
+        driver = self._module.driver_allocated_memory()
+        add(row, 0, pool_live_bytes=live, pool_idle_bytes=max(0, driver - live))
+
+    def live_bytes(self):
+        return self._module.current_allocated_memory()
+
+    def purge(self):
+        before = self._module.driver_allocated_memory()
+        self._module.empty_cache()
+        return max(0, before - self._module.driver_allocated_memory())
+
+    def sync(self):
+        self._module.synchronize()
+
+    def facts(self):
+        return {"device": "Apple GPU (mps)", "unified_memory": True}

@@ -1,0 +1,86 @@
+"""Which output keeps an autograd graph, and how many bytes only it keeps.
+
+A graph is walked from an output's grad_fn along next_functions; what a node
+saved for the backward pass is read through its _saved_* attributes. Reading
+runs a program's saved-tensor hooks (checkpointing, offloading), which bring
+tensors into being that the graph does not hold; a node whose reading makes
+the allocator's live bytes grow ends the reading of that graph. While the
+program still runs nothing is read at all: the caller asks at exit only.
+"""
+
+import time
+
+MAX_NODES = 200000
+
+
+def kept_by_graphs(framework, outputs, visible, deadline):
+    """[(output, bytes, word)]: for each output whose graph keeps storages that
+    no visible tensor has, the bytes first reached from it and the name of its
+    last operation. Outputs are taken in the order given."""
+    reader = _Reader(framework, visible, deadline)
+    kept = []
+    for output in outputs:
+        if reader.expired():
+            break
+        size = reader.bytes_behind(output.grad_fn)
+        if size:
+            kept.append((output, size, output.grad_fn.name().replace("Backward0", "")))
+    return kept
+
+
+class _Reader:
+    def __init__(self, framework, visible, deadline):
+        self._framework = framework
+        self._visible = visible  # keys of storages that tensors show
+        self._seen_nodes = set()
+        self._keep = []  # nodes, so that their identities stay theirs
+        self._deadline = deadline
+
+    def expired(self):
+        return time.monotonic() > self._deadline or len(self._keep) > MAX_NODES
+
+    def bytes_behind(self, node):
+        size, pending, readable = 0, [node], True
+        while pending and not self.expired():
+            node = pending.pop()
+            if node is None or node in self._seen_nodes:
+                continue
+            self._seen_nodes.add(node)
+            self._keep.append(node)
+            if readable:
+                live = self._framework.live_bytes()
+                size += self._saved_by(node)
+                readable = not _grew(live, self._framework.live_bytes())
+            pending.extend(n for n, _ in node.next_functions)
+        return size
+
+    def _saved_by(self, node):
+        size = 0
+        for value in _saved_values(node):
+            described = self._framework.describe(value)
+            if described is None:
+                continue
+            key, bytes_, _ = described
+            if key not in self._visible:
+                self._visible.add(key)
+                size += bytes_
+        return size
+
+
+def _grew(before, after):
+    return before is not None and after is not None and after > before
+
+
+def _saved_values(node):
+    """Tensors that a node saved. Reading one fails when it was freed."""
+    names = [n for n in dir(type(node)) if n.startswith("_saved_")]
+    if hasattr(node, "saved_tensors"):
+        names.append("saved_tensors")  # a torch.autograd.Function of Python's
+    for name in names:
+        try:
+            value = getattr(node, name)
+        except Exception:
+            continue
+        for item in value if isinstance(value, (list, tuple)) else (value,):
+            if hasattr(item, "grad_fn"):
+                yield item

@@ -1,0 +1,154 @@
+"""The thread that samples, and the budgets that keep it cheap."""
+
+import sys
+import time
+import _signal
+import _thread
+
+SHARE = 0.003  # of one core's time, for the regular samples
+HEAP_SHARE = 0.001  # likewise, for the host heap
+HEAP_SECONDS = 0.5  # and never more often than this
+STEP_SHARE = 0.003  # likewise, for samples at step marks
+STEP_SECONDS = 0.001  # the protocol's 1,000 a second
+STOP_SECONDS = 0.2  # a fork waits no longer for an action under way
+COUNTS_THREADS = sys.version_info >= (3, 12)  # fork warns when there are any
+
+
+class Budget:
+    """Allows work while its cost stays below a share of the time. A new budget
+    has credit, so that short programs are seen too."""
+
+    def __init__(self, share, least=0.0, credit=0.0):
+        self._share = share
+        self._least = least
+        self._credit = self._limit = credit
+        self._last = time.monotonic()
+
+    def ready(self, now):
+        """Whether work may be done at this time."""
+        elapsed = now - self._last
+        return elapsed >= self._least and self._credit + elapsed * self._share >= 0
+
+    def spent(self, now, cost):
+        """Books cost seconds of work done at this time."""
+        credit = self._credit + (now - self._last) * self._share
+        self._credit = min(credit, self._limit) - cost
+        self._last = now
+
+
+class Sampler:
+    """A thread that calls tick at an interval until stopped. Around a fork it
+    is parked where it holds no lock of anybody's, or stopped where a thread
+    more would make the interpreter warn.
+
+    It is a bare _thread: threading's own lists and counts show the program
+    what they would show without us. All signals are blocked in it, so that
+    none is taken away from the program's threads."""
+
+    def __init__(self, tick, interval, first=None):
+        self._tick = tick
+        self._interval = interval
+        self._first = interval if first is None else first
+        self._wake = _thread.allocate_lock()
+        self._wake.acquire()
+        self._done = _thread.allocate_lock()
+        self._done.acquire()
+        self._busy = _thread.allocate_lock()
+        self._parked = False
+        self._native = None
+        self._identity = None
+        self._stopping = False
+
+    def start(self):
+        """Starts the thread; nothing happens where none can be started."""
+        with _signals_blocked():
+            try:
+                self._identity = _thread.start_new_thread(self._run, ())
+            except RuntimeError:  # no more threads, or the interpreter is ending
+                self._done.release()
+
+    def park(self):
+        """Before a fork: no tick is under way any more, and none begins."""
+        if COUNTS_THREADS:
+            self.stop()
+        else:
+            self._parked = self._busy.acquire(timeout=STOP_SECONDS)
+
+    def resume(self):
+        """After the fork, in the parent. Returns whether the thread is still
+        there; else the caller makes a new one."""
+        if self._parked:
+            self._parked = False
+            self._busy.release()
+        return not self._stopping
+
+    def stop(self):
+        """Stops the thread and waits until the operating system has forgotten
+        it, which is when the interpreter does not count it any more."""
+        if self._stopping or _thread.get_ident() == self._identity:
+            return
+        self._stopping = True
+        self._wake.release()
+        if not self._done.acquire(timeout=STOP_SECONDS) or self._native is None:
+            return
+        task = "/proc/self/task/%d" % self._native
+        deadline = time.monotonic() + STOP_SECONDS
+        while COUNTS_THREADS and _exists(task) and time.monotonic() < deadline:
+            time.sleep(0.00002)
+
+    def _run(self):
+        try:
+            if hasattr(_thread, "get_native_id"):
+                self._native = _thread.get_native_id()
+            self._loop()
+        finally:
+            self._done.release()
+
+    def _loop(self):
+        wait = self._first
+        while not self._stopping and not self._wake.acquire(timeout=wait):
+            begun, cpu = time.monotonic(), time.thread_time()
+            with self._busy:
+                self._tick(begun)
+            cost = time.thread_time() - cpu
+            spent = time.monotonic() - begun
+            wait = max(self._interval - spent, cost / SHARE - spent, 0.001)
+
+
+class _signals_blocked:
+    """A thread started inside inherits a mask that blocks every signal."""
+
+    def __enter__(self):
+        self._old = None
+        if hasattr(_signal, "pthread_sigmask"):
+            every = _signal.valid_signals()
+            self._old = _signal.pthread_sigmask(_signal.SIG_BLOCK, every)
+
+    def __exit__(self, *_):
+        if self._old is not None:
+            _signal.pthread_sigmask(_signal.SIG_SETMASK, self._old)
+
+
+def _exists(path):
+    import os
+
+    try:
+        os.stat(path)
+    except OSError:
+        return False
+    return True
+
+
+class paused:
+    """Keeps the interpreter from switching threads of its own accord: other
+    Python threads stand still while the body runs Python, and objects that
+    the body looks at do not outlive their time in the meantime."""
+
+    SECONDS = 0.1  # also how long we may wait for our turn when we lose it
+
+    def __enter__(self):
+        self._old = sys.getswitchinterval()
+        sys.setswitchinterval(self.SECONDS)
+
+    def __exit__(self, *_):
+        sys.setswitchinterval(self._old)

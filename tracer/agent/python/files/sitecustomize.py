@@ -1,0 +1,65 @@
+"""Starts the gpumem agent in a traced interpreter, then the user's own
+sitecustomize, if there is one further down the path.
+
+This file must parse on every Python ever (a traced program may start an old
+one), import next to nothing, and never let the agent's trouble out. Errors of
+the user's sitecustomize, on the other hand, come out as without us.
+"""
+
+import os
+import sys
+
+
+def _start(here):
+    if sys.version_info < (3, 8) or not os.environ.get("GPUMEM_AGENT"):
+        return
+    lib = os.path.join(here, "lib")
+    if lib not in sys.path:
+        sys.path.append(lib)  # the end: we never hide a module of the program
+    try:
+        import gpumem_agent
+
+        gpumem_agent.start()
+    except Exception:
+        pass  # a broken agent is no agent; the tracer sees that none connected
+
+
+def _elsewhere(here):
+    """The path without the folder of this file."""
+    return [p for p in sys.path if os.path.abspath(p or os.curdir) != here]
+
+
+def _chain(here):
+    """Runs the sitecustomize that this one hides, under its own name."""
+    if sys.version_info < (3, 5):
+        _chain_old(here)
+        return
+    # The import system itself, without the folder of modules around it.
+    from _frozen_importlib import module_from_spec
+    from _frozen_importlib_external import PathFinder
+
+    spec = PathFinder.find_spec("sitecustomize", _elsewhere(here))
+    if spec is None or spec.loader is None:
+        return
+    module = module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+def _chain_old(here):
+    import imp
+
+    try:
+        found = imp.find_module("sitecustomize", _elsewhere(here))
+    except ImportError:
+        return
+    try:
+        imp.load_module("sitecustomize", *found)
+    finally:
+        if found[0]:
+            found[0].close()
+
+
+_here = os.path.dirname(os.path.abspath(__file__))
+_start(_here)
+_chain(_here)

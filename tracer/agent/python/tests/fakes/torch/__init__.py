@@ -1,0 +1,14 @@
+"""A stand-in for PyTorch with a caching allocator of one GPU that counts like
+the real one, and autograd nodes that save tensors. It knows who brought the
+device to life, so that a test can say the agent did not."""
+
+__version__ = "0.0.fake"
+
+from torch import _C, cuda, optim  # noqa: E402
+from torch._tensor import Tensor, empty, operation  # noqa: E402
+
+__all__ = ["Tensor", "empty", "operation", "cuda", "optim", "_C"]
+
+
+class version:
+    cuda = "13.0"

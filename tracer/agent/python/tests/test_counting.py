@@ -1,0 +1,86 @@
+"""Steps, budgets and the host heap."""
+
+import sys
+import unittest
+
+from gpumem_agent import hostheap
+from gpumem_agent.sampling import Budget
+from gpumem_agent.steps import Steps
+
+
+class StepsTest(unittest.TestCase):
+    def count(self, identities):
+        steps = Steps()
+        for identity in identities:
+            steps.optimizer(identity)
+        return steps.count
+
+    def test_one_optimizer_counts_each_step(self):
+        self.assertEqual(self.count("aaaa"), 4)
+
+    def test_two_optimizers_in_turn_count_rounds(self):
+        self.assertEqual(self.count("abababab"), 4)
+
+    def test_another_optimizer_takes_over_when_the_first_is_gone(self):
+        self.assertEqual(self.count("aaa" + "bbbb"), 3 + 3)
+
+    def test_a_second_optimizer_at_every_fifth_step_adds_nothing(self):
+        self.assertEqual(self.count("aaaaab" * 4), 20)
+
+    def test_the_users_steps_replace_those_of_optimizers(self):
+        steps = Steps()
+        steps.optimizer(1)
+        steps.user()
+        steps.optimizer(1)
+        steps.user()
+        self.assertEqual(steps.count, 2)
+        steps.user(40)
+        self.assertEqual(steps.count, 40)
+
+
+class BudgetTest(unittest.TestCase):
+    def test_work_waits_until_its_share_of_the_time_is_back(self):
+        budget = Budget(share=0.01)
+        start = budget._last
+        budget.spent(start, 0.001)
+        self.assertFalse(budget.ready(start + 0.05))
+        self.assertTrue(budget.ready(start + 0.11))
+
+    def test_credit_lets_a_short_program_be_seen(self):
+        budget = Budget(share=0.01, credit=0.010)
+        now = budget._last
+        done = 0
+        while budget.ready(now):
+            budget.spent(now, 0.001)
+            done += 1
+        self.assertEqual(done, 11)
+
+    def test_an_interval_holds_however_cheap_the_work(self):
+        budget = Budget(share=0.5, least=0.5)
+        self.assertFalse(budget.ready(budget._last + 0.4))
+        self.assertTrue(budget.ready(budget._last + 0.6))
+
+
+class HeapTest(unittest.TestCase):
+    def setUp(self):
+        self.heap = hostheap.open_heap()
+
+    @unittest.skipUnless(sys.platform == "linux", "glibc's figures")
+    def test_the_c_heap_and_pythons_own_both_count(self):
+        before = self.heap.bytes()
+        big = bytearray(16 << 20)
+        with_big = self.heap.bytes()
+        small = [{"a": i} for i in range(100000)]
+        with_small = self.heap.bytes()
+        self.assertGreaterEqual(with_big - before, len(big))
+        self.assertGreaterEqual(with_small - with_big, 100000 * 100)
+        del big, small
+        self.assertLess(self.heap.bytes() - before, 1 << 20)
+
+    @unittest.skipUnless(sys.platform == "linux", "glibc's malloc_trim")
+    def test_trim_tells_what_it_gave_back(self):
+        self.assertGreaterEqual(self.heap.trim(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,204 @@
+"""Names for what keeps arrays alive, on real Python objects."""
+
+import collections
+import functools
+import threading
+import time
+import types
+import unittest
+
+import torch
+from gpumem_agent import holders, survivors
+from gpumem_agent.frameworks import torch as adapter
+
+MIB = 1 << 20
+
+
+class Unarmed:
+    sites_wanted = False
+
+
+class Trainer:
+    def __init__(self):
+        self.seen = []
+        self.last = None
+
+
+class Slotted:
+    __slots__ = ("kept",)
+
+
+class HoldersTest(unittest.TestCase):
+    def setUp(self):
+        torch.empty(512)  # the device lives
+        self.framework = adapter.open_framework(torch, Unarmed)
+        self.process = types.SimpleNamespace(
+            frameworks=[self.framework],
+            survivors=survivors.Register([self.framework]),
+            exiting=True,
+        )
+
+    def find(self):
+        found = holders.find(self.process, time.monotonic() + 20)
+        return {h["path"]: (h["bytes"], h["count"]) for h in found}
+
+    def keep(self, **names):
+        """Puts objects into this module, as a program would."""
+        globals().update(names)
+        self.addCleanup(lambda: [globals().pop(n, None) for n in names])
+
+    def path(self, text):
+        return text.replace("M.", "%s." % __name__)
+
+    def test_a_list_of_a_module(self):
+        self.keep(history=[torch.empty(4 * MIB) for _ in range(60)])
+        self.assertEqual(self.find(), {self.path("list M.history"): (240 * MIB, 60)})
+
+    def test_more_arrays_than_are_walked_are_all_counted(self):
+        self.keep(history=[torch.empty(MIB) for _ in range(1500)])
+        self.assertEqual(self.find(), {self.path("list M.history"): (1500 * MIB, 1500)})
+
+    def test_an_attribute_of_an_object(self):
+        trainer = Trainer()
+        trainer.seen.extend(torch.empty(MIB) for _ in range(3))
+        trainer.last = torch.empty(2 * MIB)
+        self.keep(trainer=trainer)
+        del trainer
+        self.assertEqual(
+            self.find(),
+            {
+                self.path("list M.trainer.seen"): (3 * MIB, 3),
+                self.path("M.trainer.last"): (2 * MIB, 1),
+            },
+        )
+
+    def test_records_in_a_list_name_their_key(self):
+        self.keep(records=[{"loss": torch.empty(MIB), "n": i} for i in range(5)])
+        self.assertEqual(self.find(), {self.path("list M.records[…]['loss']"): (5 * MIB, 5)})
+
+    def test_a_large_dictionary_is_one_holder(self):
+        self.keep(cache={(i, i): torch.empty(MIB) for i in range(20)})
+        self.assertEqual(self.find(), {self.path("dict M.cache"): (20 * MIB, 20)})
+
+    def test_a_deque_and_slots(self):
+        slotted = Slotted()
+        slotted.kept = collections.deque(torch.empty(MIB) for _ in range(2))
+        self.keep(slotted=slotted)
+        del slotted
+        self.assertEqual(self.find(), {self.path("deque M.slotted.kept"): (2 * MIB, 2)})
+
+    def test_a_closure_is_named_by_its_function_and_variable(self):
+        def make():
+            kept = [torch.empty(MIB)]
+            return lambda: kept
+
+        self.keep(hook=make())
+        (path,) = self.find()
+        self.assertIn("make.<locals>.<lambda> closure kept", path)
+        self.assertTrue(path.startswith("list function "), path)
+
+    def test_an_lru_cache_is_named_by_its_function(self):
+        @functools.lru_cache(maxsize=None)
+        def load(i):
+            return torch.empty(MIB)
+
+        for i in range(3):
+            load(i)
+        self.keep(load=load)
+        del load
+        self.assertEqual(list(self.find().values()), [(3 * MIB, 3)])
+        self.assertIn("load", list(self.find())[0])
+
+    def test_a_class_attribute(self):
+        Trainer.shared = [torch.empty(MIB)]
+        self.addCleanup(lambda: delattr(Trainer, "shared"))
+        self.assertEqual(self.find(), {self.path("list class M.Trainer.shared"): (MIB, 1)})
+
+    def test_a_local_of_a_running_function(self):
+        ready, done = threading.Event(), threading.Event()
+
+        def serve():
+            batches = [torch.empty(MIB) for _ in range(4)]
+            ready.set()
+            done.wait(30)
+            del batches
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        ready.wait(30)
+        found = self.find()
+        done.set()
+        thread.join()
+        self.assertEqual(found, {"list serve() local batches": (4 * MIB, 4)})
+
+    def test_a_reference_cycle_is_said_to_be_one(self):
+        import gc
+
+        gc.disable()
+        self.addCleanup(gc.enable)
+        trainer = Trainer()
+        trainer.last, trainer.me = torch.empty(MIB), trainer
+        del trainer
+        (path,) = self.find()
+        self.assertIn("a reference cycle or native code", path)
+        gc.collect()
+        self.assertEqual(self.find(), {})
+
+    def test_what_lived_at_the_survey_is_not_accused(self):
+        self.keep(model=[torch.empty(MIB) for _ in range(5)])
+        self.process.survivors = survivors.Register([self.framework])
+        self.assertEqual(self.find(), {})
+
+    def test_views_of_one_storage_count_once(self):
+        whole = torch.empty(MIB)
+        views = [torch.Tensor(whole.untyped_storage(), whole.device, (1,)) for _ in range(9)]
+        self.keep(views=[whole] + views)
+        del whole, views
+        self.assertEqual(self.find(), {self.path("list M.views"): (MIB, 1)})
+
+    def test_an_autograd_graph_is_charged_to_the_output_that_keeps_it(self):
+        losses = []
+        for _ in range(8):
+            hidden = torch.operation("Linear", torch.empty(3 * MIB))
+            losses.append(torch.operation("Mean", hidden))
+        del hidden
+        self.keep(losses=losses)
+        del losses
+        found = self.find()
+        graph = self.path("list M.losses: autograd graph of Mean outputs")
+        self.assertEqual(found[graph], (8 * (3 * MIB + 512), 8))
+        self.assertEqual(found[self.path("list M.losses")], (8 * 512, 8))
+
+    def test_the_time_bound_is_kept_and_said(self):
+        self.keep(history=[torch.empty(MIB)])
+        found = holders.find(self.process, time.monotonic() - 1)
+        self.assertIn("not found in time", found[0]["path"])
+
+    def test_a_proxy_of_the_programs_is_never_asked(self):
+        class Proxy:
+            asked = False
+
+            def __getattribute__(self, name):
+                Proxy.asked = True
+                raise RuntimeError(name)
+
+        self.keep(proxy=[Proxy(), torch.empty(MIB)])
+        self.assertEqual(self.find(), {self.path("list M.proxy"): (MIB, 1)})
+        self.assertFalse(Proxy.asked)
+
+
+class HostTest(unittest.TestCase):
+    def test_without_arrays_the_containers_that_grew_are_named(self):
+        process = types.SimpleNamespace(
+            frameworks=[], survivors=survivors.Register([]), exiting=True
+        )
+        globals()["rows"] = [{"i": i} for i in range(5000)]
+        self.addCleanup(lambda: globals().pop("rows"))
+        found = holders.find(process, time.monotonic() + 20)
+        own = [h for h in found if h["path"] == "list %s.rows" % __name__]
+        self.assertEqual([h["count"] for h in own], [5000])
+        self.assertGreater(own[0]["bytes"], 5000 * 64)
+
+
+if __name__ == "__main__":
+    unittest.main()

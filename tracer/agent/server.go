@@ -1,0 +1,301 @@
+package agent
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// maxConns bounds the programs connected at once.
+	maxConns = 256
+	// helloBound is how long a connection may stay silent before its hello.
+	helloBound = 10 * time.Second
+	// doBound is how long a request may wait for a program that does not read.
+	doBound = 2 * time.Second
+	// maxSocketPath is the room for a path in a socket address: 104 bytes on
+	// macOS and the BSDs, 108 on Linux, with the end mark.
+	maxSocketPath = 103
+)
+
+// Handler hears what connected programs say. Its methods are called from one
+// goroutine a connection, so several at once, but in order for each one.
+type Handler interface {
+	// Message is called for each line after a valid hello, and for the hellos
+	// themselves. m and what it points to are valid until it returns.
+	Message(c *Conn, m *Message)
+	// Gone is called when a connection that said hello has ended, after all of
+	// its messages. err is nil when the program closed it, else what was wrong.
+	Gone(c *Conn, err error)
+	// Refused is called when a connection ended without a valid hello.
+	Refused(err error)
+}
+
+// Server is the tracer's end of the protocol.
+type Server struct {
+	dir     string
+	path    string
+	lis     *net.UnixListener
+	handler Handler
+
+	mu     sync.Mutex
+	conns  map[*Conn]struct{}
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// Listen makes a folder of mode 0700 with a socket in it and serves agents
+// until Close, which removes both.
+func Listen(h Handler) (*Server, error) {
+	dir, err := socketDir()
+	if err != nil {
+		return nil, fmt.Errorf("listen for agents: %w", err)
+	}
+	path := filepath.Join(dir, "agent.sock")
+	lis, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, fmt.Errorf("listen for agents: %w", err)
+	}
+	s := &Server{dir: dir, path: path, lis: lis, handler: h, conns: map[*Conn]struct{}{}}
+	s.wg.Add(1)
+	go s.accept()
+	return s, nil
+}
+
+// socketDir makes the folder, in /tmp when the folder for temporary files is
+// too deep for a socket's address.
+func socketDir() (string, error) {
+	dir, err := os.MkdirTemp("", "gpumem-") // mode 0700
+	if err == nil && len(dir)+len("/agent.sock") <= maxSocketPath {
+		return dir, nil
+	}
+	if err == nil {
+		os.Remove(dir)
+	}
+	return os.MkdirTemp("/tmp", "gpumem-")
+}
+
+// Path is the path of the socket, the value of GPUMEM_AGENT.
+func (s *Server) Path() string { return s.path }
+
+// Close closes all connections, waits for their handlers and removes the
+// socket. A handler must not call it.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	for c := range s.conns {
+		c.conn.Close()
+	}
+	s.mu.Unlock()
+	err := s.lis.Close()
+	s.wg.Wait()
+	if err := errors.Join(err, os.RemoveAll(s.dir)); err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("close agent socket: %w", err)
+	}
+	return nil
+}
+
+// Drain waits until the connections of programs that have ended are read to
+// their end, at most for bound: other programs may stay connected.
+func (s *Server) Drain(bound time.Duration) {
+	deadline := time.Now().Add(bound)
+	// Connections are accepted in order: when the server has seen ours end, it
+	// has accepted all that came before.
+	if own, err := net.DialTimeout("unix", s.path, bound); err == nil {
+		own.SetDeadline(deadline)
+		if u, ok := own.(*net.UnixConn); ok {
+			u.CloseWrite()
+		}
+		own.Read(make([]byte, 1)) // nothing but the end can come
+		own.Close()
+	}
+	for time.Now().Before(deadline) {
+		s.mu.Lock()
+		left := len(s.conns)
+		s.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// accept takes connections until the listener is closed.
+func (s *Server) accept() {
+	defer s.wg.Done()
+	for {
+		conn, err := s.lis.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			// Out of descriptors, most likely: the program must not notice.
+			time.Sleep(10 * time.Millisecond)
+			if s.isClosed() {
+				return
+			}
+			continue
+		}
+		c := &Conn{conn: conn}
+		if !s.admit(c) {
+			conn.Close()
+			continue
+		}
+		go s.serve(c)
+	}
+}
+
+func (s *Server) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// admit counts a connection in.
+func (s *Server) admit(c *Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	if len(s.conns) >= maxConns {
+		s.handler.Refused(fmt.Errorf("more than %d agents at once", maxConns))
+		return false
+	}
+	s.conns[c] = struct{}{}
+	s.wg.Add(1)
+	return true
+}
+
+// serve reads one connection to its end.
+func (s *Server) serve(c *Conn) {
+	defer s.wg.Done()
+	err := s.read(c)
+	c.conn.Close()
+	s.mu.Lock()
+	delete(s.conns, c)
+	if s.closed {
+		err = nil // we closed it
+	}
+	s.mu.Unlock()
+	if c.greeted {
+		s.handler.Gone(c, err)
+	} else if err != nil {
+		s.handler.Refused(err)
+	}
+}
+
+// read hands the lines of a connection to the handler. A nil error means that
+// the program closed it.
+func (s *Server) read(c *Conn) error {
+	peer, err := peerOf(c.conn)
+	if err != nil {
+		return fmt.Errorf("agent refused: %w", err)
+	}
+	c.pid.Store(int64(peer.pid))
+	c.conn.SetReadDeadline(time.Now().Add(helloBound))
+	lines := bufio.NewScanner(c.conn)
+	lines.Buffer(make([]byte, 16<<10), maxLine)
+	lines.Split(wholeLines)
+	decode := newDecoder()
+	for lines.Scan() {
+		if len(lines.Bytes()) == 0 {
+			continue
+		}
+		m, err := decode.decode(lines.Bytes())
+		if err != nil {
+			return c.fault(err)
+		}
+		if err := c.greet(m.Hello, peer); err != nil {
+			return c.fault(err)
+		}
+		s.handler.Message(c, m)
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return c.fault(fmt.Errorf("a line is over %d bytes", maxLine))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return c.fault(errors.New("no hello"))
+	}
+	// A reset is how a killed program closes.
+	return nil
+}
+
+// wholeLines is a bufio.SplitFunc for lines with their end: what a killed
+// program left half written is no line.
+func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, bytes.TrimSuffix(data[:i], []byte("\r")), nil
+	}
+	if atEOF {
+		return len(data), nil, nil
+	}
+	return 0, nil, nil
+}
+
+// Conn is one connected program.
+type Conn struct {
+	conn    *net.UnixConn
+	greeted bool // used by the reading goroutine alone
+	pid     atomic.Int64
+	write   sync.Mutex
+	lastID  int64
+}
+
+// PID is the program's process, as the tracer sees it.
+func (c *Conn) PID() int { return int(c.pid.Load()) }
+
+// fault says whose connection is closed and why.
+func (c *Conn) fault(err error) error {
+	return fmt.Errorf("connection of agent with pid %d closed: %w", c.PID(), err)
+}
+
+// greet checks that a program has introduced itself, truly.
+func (c *Conn) greet(h *Hello, peer peer) error {
+	if h == nil {
+		if !c.greeted {
+			return errors.New("a line comes before hello")
+		}
+		return nil
+	}
+	if h.V < 1 {
+		return fmt.Errorf("hello of version %d", h.V)
+	}
+	if !peer.is(h.PID) || (c.greeted && peer.pid == 0 && h.PID != c.PID()) {
+		return fmt.Errorf("hello says pid %d, the socket is of pid %d", h.PID, c.PID())
+	}
+	if peer.pid == 0 { // the system does not say whose socket it is
+		c.pid.Store(int64(h.PID))
+	}
+	if !c.greeted {
+		c.greeted = true
+		c.conn.SetReadDeadline(time.Time{})
+	}
+	return nil
+}
+
+// Do asks the program for an action and returns the id that its Done will
+// carry. It does not wait for the answer.
+func (c *Conn) Do(action string) (id int64, err error) {
+	c.write.Lock()
+	defer c.write.Unlock()
+	c.lastID++
+	line, err := json.Marshal(envelope{Do: &Do{ID: c.lastID, Action: action}})
+	if err != nil {
+		return 0, fmt.Errorf("ask agent to %s: %w", action, err)
+	}
+	c.conn.SetWriteDeadline(time.Now().Add(doBound))
+	if _, err := c.conn.Write(append(line, '\n')); err != nil {
+		return 0, fmt.Errorf("ask agent to %s: %w", action, err)
+	}
+	return c.lastID, nil
+}

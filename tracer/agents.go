@@ -1,0 +1,211 @@
+package tracer
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gpumem/gpumem/tracer/agent"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// connected is one agent.
+type connected struct {
+	conn    *agent.Conn
+	offers  []string
+	dones   chan agent.Done
+	gone    chan struct{}
+	exiting sync.Once
+}
+
+// offersAction reports whether the agent does an action.
+func (c *connected) offersAction(action string) bool { return slices.Contains(c.offers, action) }
+
+// listener is the recording as the agents' server sees it.
+type listener struct {
+	r         *recording
+	concludes *sync.WaitGroup
+}
+
+// Message takes one line of an agent.
+func (l listener) Message(conn *agent.Conn, m *agent.Message) {
+	r := l.r
+	now := r.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.agents[conn]
+	if c == nil {
+		c = &connected{conn: conn, dones: make(chan agent.Done, 16), gone: make(chan struct{})}
+		r.agents[conn] = c
+	}
+	if m.Hello != nil {
+		c.offers = slices.Clone(m.Hello.Actions)
+		r.hello(m.Hello)
+	}
+	f := r.follow(conn.PID())
+	if m.Sample != nil {
+		r.agentSample(f, m.Sample, now)
+	}
+	if m.Mark != nil {
+		r.agentMark(f, m.Mark, now)
+		if m.Mark.Kind == record.KindPhase && m.Mark.Name == agent.PhaseExiting {
+			c.exiting.Do(func() { l.concludes.Go(func() { r.conclude(c, f) }) })
+		}
+	}
+	if m.Done != nil {
+		select {
+		case c.dones <- *m.Done:
+		default: // answers that nobody asked for
+		}
+	}
+}
+
+// Gone takes the end of a connection.
+func (l listener) Gone(conn *agent.Conn, err error) {
+	l.r.mu.Lock()
+	defer l.r.mu.Unlock()
+	if c := l.r.agents[conn]; c != nil {
+		close(c.gone)
+		delete(l.r.agents, conn)
+	}
+	if f := l.r.procs[conn.PID()]; f != nil {
+		f.agentAt = 0 // the timer takes over
+	}
+	if err != nil {
+		l.r.warnLocked(err.Error())
+	}
+}
+
+// Refused takes the end of a connection that was none.
+func (l listener) Refused(err error) { l.r.warn(err.Error()) }
+
+func (r *recording) hasAgent(pid int) bool {
+	for conn := range r.agents {
+		if conn.PID() == pid {
+			return true
+		}
+	}
+	return false
+}
+
+// hello takes what an agent says of its program into run.json. What is there
+// already, from the caller or an earlier agent, stays. The lock is held.
+func (r *recording) hello(h *agent.Hello) {
+	err := r.out.UpdateMeta(func(m *record.Meta) {
+		if m.Device == "" {
+			m.Device = h.Device
+		}
+		if m.Driver == "" {
+			m.Driver = h.Driver
+		}
+		if m.UnifiedMemory == nil {
+			m.UnifiedMemory = h.UnifiedMemory
+		}
+		if h.CapacityBytes > 0 && m.CapacityBytes["device memory"] == 0 {
+			m.CapacityBytes = maps.Clone(m.CapacityBytes)
+			if m.CapacityBytes == nil {
+				m.CapacityBytes = map[string]int64{}
+			}
+			m.CapacityBytes["device memory"] = h.CapacityBytes
+		}
+		versions := maps.Clone(h.Versions)
+		if versions == nil {
+			versions = map[string]string{}
+		}
+		maps.Copy(versions, m.Versions)
+		if len(versions) <= 64 { // an agent may name any number
+			m.Versions = versions
+		}
+	})
+	if err != nil {
+		r.warnLocked(fmt.Sprintf("run.json lags behind: %v", err))
+	}
+}
+
+// agentTime is the time of an agent's message on the recording's clock. A time
+// that cannot be is replaced by the arrival. The lock is held.
+func (r *recording) agentTime(t, now int64) int64 {
+	if t == 0 {
+		return now
+	}
+	if t < r.start || t > now+int64(time.Millisecond) {
+		r.warnLocked("an agent's t_ns is not of CLOCK_MONOTONIC: the time of arrival is taken")
+		return now
+	}
+	return min(t, now)
+}
+
+// agentSample writes the row that an agent's sample leads to. The lock is held.
+func (r *recording) agentSample(f *followed, s *agent.Sample, now int64) {
+	for _, cell := range s.Cells {
+		switch cell.Column {
+		case record.ColStep:
+			r.newStep(f, cell.Value, r.agentTime(s.TNs, now), "")
+		case record.ColDropped:
+			f.dropped = cell.Value
+		case record.ColGPU:
+			f.gpu = cell.Value
+		}
+	}
+	f.agentAt = now
+	if !f.rate.take(now) {
+		r.skipped++
+		return
+	}
+	r.row(f, r.agentTime(s.TNs, now), s.Cells)
+}
+
+// agentMark writes the event of a mark, and a row when the mark is one that
+// the judgement needs memory at. The lock is held.
+func (r *recording) agentMark(f *followed, m *agent.Mark, now int64) {
+	at := r.agentTime(m.TNs, now)
+	switch m.Kind {
+	case record.KindStep:
+		r.newStep(f, m.Step, at, m.At)
+	case record.KindPhase:
+		r.phase, f.lastSplit = m.Name, 0
+		r.eventLocked(r.markEvent(f, m, at))
+	default:
+		if r.marks.take(now) {
+			r.eventLocked(r.markEvent(f, m, at))
+		}
+		return
+	}
+	// An agent that samples with its marks sends that sample next; its row
+	// differs from this one by microseconds.
+	if !f.rate.take(now) {
+		r.skipped++
+		return
+	}
+	r.row(f, at, nil)
+}
+
+func (r *recording) markEvent(f *followed, m *agent.Mark, at int64) record.Event {
+	return record.Event{
+		TMs: r.millis(at), PID: f.pid, Kind: m.Kind, Name: m.Name, At: m.At, Step: m.Step, Detail: m.Detail,
+	}
+}
+
+// newStep takes a process's step; of those that are new some become events.
+// The lock is held.
+func (r *recording) newStep(f *followed, step, at int64, where string) {
+	if f.stepped && f.step == step {
+		return
+	}
+	f.step, f.stepped = step, true
+	f.steps++
+	if stepWorthEvent(f.steps) {
+		r.eventLocked(record.Event{TMs: r.millis(at), PID: f.pid, Kind: record.KindStep, Step: step, At: where})
+	}
+}
+
+// agentDropped is how many lines the agents could not send. The lock is held.
+func (r *recording) agentDropped() int64 {
+	n := r.droppedGone
+	for _, f := range r.procs {
+		n += f.dropped
+	}
+	return n
+}

@@ -1,0 +1,275 @@
+//go:build unix
+
+package tracer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gpumem/gpumem/tracer/agent"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// childMode makes this test binary play a program instead of testing: the mode
+// and its arguments, separated by spaces.
+const childMode = "GPUMEM_TEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if mode := os.Getenv(childMode); mode != "" {
+		args := strings.Fields(mode)
+		os.Exit(children()[args[0]](args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// children are the programs this binary can play.
+func children() map[string]func(args []string) int {
+	return map[string]func([]string) int{
+		"exit":    func(a []string) int { return atoi(a[0]) },
+		"die":     childDie,
+		"work":    childWork,
+		"leak":    childLeak,
+		"copy":    childCopy,
+		"trap":    childTrap,
+		"tree":    childTree,
+		"wait":    childWait,
+		"hostile": childHostile,
+		"mute":    childMute,
+		"trace":   childTrace,
+		"relay":   childRelay,
+		"quota":   childQuota,
+		"forever": childForever,
+	}
+}
+
+func atoi(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		panic(err)
+	}
+	return n
+}
+
+// child is the command line of a child; mode goes through the environment.
+func childConfig(t testing.TB, mode string) Config {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Config{
+		Command: []string{exe}, Env: childEnv(mode), Out: t.TempDir() + "/run", Interval: 10 * time.Millisecond,
+	}
+}
+
+func childEnv(mode string) []string { return append(os.Environ(), childMode+"="+mode) }
+
+// childDie ends itself by a signal.
+func childDie(a []string) int {
+	syscall.Kill(os.Getpid(), syscall.Signal(atoi(a[0])))
+	time.Sleep(time.Minute)
+	return 1
+}
+
+// childCopy copies stdin to stdout and says done on stderr.
+func childCopy([]string) int {
+	n, err := io.Copy(os.Stdout, os.Stdin)
+	fmt.Fprintf(os.Stderr, "done %d %v\n", n, err)
+	return 0
+}
+
+// childWork makes steps with an agent and keeps a buffer a step.
+func childWork(a []string) int {
+	steps, pause := int64(atoi(a[0])), time.Duration(atoi(a[1]))*time.Microsecond
+	var held int64
+	unified := true
+	c, err := agent.Connect(agent.Hello{Device: "soft", UnifiedMemory: &unified, CapacityBytes: 1 << 30}, func(cells []record.Cell) []record.Cell {
+		return append(cells,
+			record.Cell{Column: record.ColLive, Value: held}, record.Cell{Column: record.ColLiveCount, Value: held / 4096},
+			record.Cell{Column: record.ColGPU, Value: held}, record.Cell{Column: record.ColRSS, Value: 1})
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 3
+	}
+	c.Phase(record.PhaseBaseline)
+	for n := int64(1); n <= steps; n++ {
+		held += 4096 // before Step, which takes the sample
+		c.Step(n)
+		time.Sleep(pause)
+	}
+	c.Mark(record.KindEvent, "all steps done", "child.go:1:1")
+	c.Phase(record.PhaseReleased)
+	if c.Close() != nil {
+		return 4
+	}
+	return 0
+}
+
+// childLeak holds touched memory until it is asked to purge.
+func childLeak([]string) int {
+	const size = 64 << 20
+	mem, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		return 2
+	}
+	for i := 0; i < size; i += 4096 {
+		mem[i] = 1
+	}
+	c, err := agent.Connect(agent.Hello{}, nil)
+	if err != nil {
+		return 3
+	}
+	c.Handle(agent.ActionPurge, func() agent.Done {
+		claimed, count := int64(size), int64(1)
+		syscall.Munmap(mem)
+		return agent.Done{ClaimedBytes: &claimed, Count: &count}
+	})
+	c.Handle(agent.ActionSync, func() agent.Done { return agent.Done{} })
+	c.Handle(agent.ActionSites, func() agent.Done {
+		return agent.Done{Detail: agent.SitesDetail([]record.Site{{Site: "leak.go:7 <b>", Bytes: size, Count: 1}})}
+	})
+	c.Handle(agent.ActionHolders, func() agent.Done {
+		return agent.Done{Detail: agent.HoldersDetail([]record.Holder{{Path: "mem", Bytes: size, Count: 1}})}
+	})
+	c.Close()
+	return 0
+}
+
+// childTrap says ready, then which signals it gets, and ends at INT or TERM
+// with code 7; "ignore" makes it end at neither.
+func childTrap(a []string) int {
+	came := make(chan os.Signal, 8)
+	signal.Notify(came, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1)
+	fmt.Println("ready")
+	for sig := range came {
+		fmt.Println(sig)
+		if len(a) == 0 && (sig == syscall.SIGINT || sig == syscall.SIGTERM) {
+			return 7
+		}
+	}
+	return 0
+}
+
+// childTree starts n children and has each wait for the end of our stdin.
+func childTree(a []string) int {
+	exe, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	for range atoi(a[0]) {
+		cmd := exec.Command(exe)
+		cmd.Env = childEnv("wait")
+		cmd.Stdin, cmd.Stdout = os.Stdin, os.Stdout
+		if cmd.Start() != nil {
+			return 1
+		}
+		defer cmd.Wait()
+	}
+	fmt.Println("ready")
+	return childWait(nil)
+}
+
+// childWait waits for the end of stdin.
+func childWait([]string) int {
+	io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+func childForever([]string) int {
+	fmt.Println("ready")
+	time.Sleep(time.Minute)
+	return 0
+}
+
+// childHostile sends what a file holds to the tracer, over one connection a
+// line of dashes, and then works on.
+func childHostile(a []string) int {
+	data, err := os.ReadFile(a[0])
+	if err != nil {
+		return 1
+	}
+	text := strings.ReplaceAll(string(data), "PID", strconv.Itoa(os.Getpid()))
+	for _, part := range strings.Split(text, "-----\n") {
+		conn, err := net.Dial("unix", os.Getenv(agent.EnvSocket))
+		if err != nil {
+			return 2
+		}
+		io.WriteString(conn, part)
+		conn.(*net.UnixConn).CloseWrite()
+		io.Copy(io.Discard, conn)
+		conn.Close()
+	}
+	return childWork([]string{"3", "0"})
+}
+
+// childMute connects, never reads and never ends its hold by itself.
+func childMute([]string) int {
+	conn, err := net.Dial("unix", os.Getenv(agent.EnvSocket))
+	if err != nil {
+		return 2
+	}
+	fmt.Fprintf(conn, `{"hello":{"v":1,"pid":%d,"actions":["sites"]}}`+"\n"+`{"mark":{"kind":"phase","name":"exiting"}}`+"\n", os.Getpid())
+	return 0
+}
+
+// childTrace is a tracer: it traces a child in mode work.
+func childTrace(a []string) int {
+	exe, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	_, err = Run(context.Background(), Config{
+		Command: []string{exe}, Env: childEnv("work 100000 200"), Out: a[0], Interval: 2 * time.Millisecond,
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// childRelay is a tracer that traces a child in mode trap and ends as it does.
+func childRelay(a []string) int {
+	exe, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	res, err := Run(context.Background(), Config{
+		Command: []string{exe}, Env: childEnv("trap"), Out: a[0], Stdout: os.Stdout, Stderr: os.Stderr,
+	})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return res.ExitCode
+}
+
+// childQuota is a tracer that may write files of 20,000 bytes and no more.
+func childQuota(a []string) int {
+	limit := syscall.Rlimit{Cur: 20_000, Max: 20_000}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
+		return 1
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	res, err := Run(context.Background(), Config{Command: []string{exe}, Env: childEnv("work 1500 500"), Out: a[0]})
+	if err != nil {
+		return 1
+	}
+	for _, w := range res.Warnings {
+		fmt.Println(w)
+	}
+	return res.ExitCode
+}

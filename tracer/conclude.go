@@ -1,0 +1,197 @@
+package tracer
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/tracer/agent"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+const (
+	// actionBound is how long one action may take.
+	actionBound = 30 * time.Second
+	// listBound is how long listing the survivors may take: the program waits.
+	listBound = 10 * time.Second
+	// settlePoll, settleBytes and settleCalm: the footprint rests when it moved
+	// by less than settleBytes for settleCalm polls in a row.
+	settlePoll  = 20 * time.Millisecond
+	settleBytes = 64 << 10
+	settleCalm  = 3
+	// settleBound is how long to wait for rest at most.
+	settleBound = time.Second
+)
+
+// conclude makes the experiments on a program that holds at its end, asks for
+// its survivors, and releases it.
+func (r *recording) conclude(c *connected, f *followed) {
+	if r.cfg.Purge {
+		r.experiments(c, f)
+	}
+	for _, action := range [...]string{agent.ActionSites, agent.ActionHolders} {
+		if !r.offers(c, action) {
+			continue
+		}
+		if done, ok := r.ask(c, action, listBound); ok {
+			r.survivors(f, action, done)
+		}
+	}
+	if _, err := c.conn.Do(agent.ActionContinue); err != nil && !isOver(c.gone) {
+		r.warn(err.Error())
+	}
+}
+
+func (r *recording) offers(c *connected, action string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return c.offersAction(action)
+}
+
+func isOver(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// experiments measures what each action gives back.
+func (r *recording) experiments(c *connected, f *followed) {
+	if r.offers(c, agent.ActionSync) {
+		r.ask(c, agent.ActionSync, actionBound)
+	}
+	before := r.settle(c, f)
+	for _, action := range [...]string{agent.ActionCollect, agent.ActionPurge, agent.ActionTrim} {
+		if !r.offers(c, action) {
+			continue
+		}
+		done, ok := r.ask(c, action, actionBound)
+		if !ok {
+			return
+		}
+		after := r.settle(c, f)
+		r.receipt(f, action, done, before, after)
+		before = after
+	}
+}
+
+// ask has the agent do an action and waits for its answer. It reports false
+// when none came.
+func (r *recording) ask(c *connected, action string, bound time.Duration) (agent.Done, bool) {
+	id, err := c.conn.Do(action)
+	if err != nil {
+		r.warn(err.Error())
+		return agent.Done{}, false
+	}
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+	for {
+		select {
+		case done := <-c.dones:
+			if done.ID != id {
+				continue // an answer that came too late
+			}
+			if done.Error != "" {
+				r.warn(fmt.Sprintf("the program could not %s: %s", action, clip(done.Error)))
+			}
+			return done, true
+		case <-c.gone:
+			return agent.Done{}, false
+		case <-timer.C:
+			r.warn(fmt.Sprintf("the program did not answer %s within %v", action, bound))
+			return agent.Done{}, false
+		}
+	}
+}
+
+// clip bounds a program's text in a warning.
+func clip(text string) string { return text[:min(len(text), 200)] }
+
+// state is what an experiment compares.
+type state struct{ footprint, gpu int64 }
+
+// settle waits until the footprint rests, and at least until the timer and the
+// GPU sources have looked again, and returns what then is held.
+func (r *recording) settle(c *connected, f *followed) state {
+	start := time.Now()
+	atLeast := 2 * r.cfg.Interval
+	last, calm := r.look(f), 0
+	for time.Since(start) < max(settleBound, atLeast) {
+		if calm >= settleCalm && time.Since(start) >= atLeast {
+			break
+		}
+		select {
+		case <-c.gone:
+			return last
+		case <-time.After(settlePoll):
+		}
+		now := r.look(f)
+		if d := now.footprint - last.footprint; -settleBytes < d && d < settleBytes {
+			calm++
+		} else {
+			calm = 0
+		}
+		last = now
+	}
+	return last
+}
+
+// look reads what a process holds now.
+func (r *recording) look(f *followed) state {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.read(f, true)
+	s := state{footprint: f.mem.Footprint, gpu: f.gpu}
+	if s.footprint == probe.Unknown {
+		s.footprint = f.mem.RSS
+	}
+	return s
+}
+
+// receipt writes the outcome of an action.
+func (r *recording) receipt(f *followed, action string, done agent.Done, before, after state) {
+	account := map[string]string{agent.ActionCollect: "live", agent.ActionPurge: "idle", agent.ActionTrim: "host"}[action]
+	receipt := &record.Receipt{Action: action, ClaimedBytes: done.ClaimedBytes, Count: done.Count, Account: account}
+	receipt.ReturnedBytes = difference(before.footprint, after.footprint)
+	receipt.GPUBytes = difference(before.gpu, after.gpu)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.eventLocked(record.Event{
+		TMs: r.millis(r.clock.Now()), PID: f.pid, Kind: record.KindReceipt, Name: action,
+		Text: clip(done.Error), Receipt: receipt, Detail: done.Detail,
+	})
+}
+
+// difference is before − after, or nil when either is not known.
+func difference(before, after int64) *int64 {
+	if before == probe.Unknown || after == probe.Unknown {
+		return nil
+	}
+	d := before - after
+	return &d
+}
+
+// survivors writes the answer to sites or holders.
+func (r *recording) survivors(f *followed, action string, done agent.Done) {
+	var detail struct {
+		Sites   []record.Site   `json:"sites"`
+		Holders []record.Holder `json:"holders"`
+	}
+	if len(done.Detail) > 0 {
+		if err := json.Unmarshal(done.Detail, &detail); err != nil {
+			r.warn(fmt.Sprintf("the program's %s cannot be read: %v", action, err))
+			return
+		}
+	}
+	e := record.Event{PID: f.pid, Kind: record.KindSites, Sites: detail.Sites}
+	if action == agent.ActionHolders {
+		e.Kind, e.Sites, e.Holders = record.KindHolders, nil, detail.Holders
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.TMs = r.millis(r.clock.Now())
+	r.eventLocked(e)
+}

@@ -1,0 +1,116 @@
+package tracer
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// GPUUse is what one process holds on one device.
+type GPUUse struct {
+	PID    int
+	Device int // as the source counts them, from 0
+	Bytes  int64
+}
+
+// GPUSource tells the GPU bytes of processes, as the driver charges them.
+type GPUSource interface {
+	// ReadGPU appends what the given processes hold to uses and returns it. A
+	// process that the driver does not list is left out, which means unknown.
+	// It is called from one goroutine, once an interval; while it waits, rows go
+	// on without it. An error is one warning in the run, whatever the number of
+	// times; the source is asked again, once a second.
+	ReadGPU(pids []int, uses []GPUUse) ([]GPUUse, error)
+}
+
+// Config says what to trace and how.
+type Config struct {
+	// Command is the program and its arguments; the program is looked up in
+	// PATH. Attach does not use it, nor Env, Dir and the three files.
+	Command []string
+	// Env is the environment of the program; nil is our own. The variables of
+	// the agent protocol are set by Run.
+	Env []string
+	// Dir is the program's working folder; empty is our own.
+	Dir string
+	// Stdin, Stdout and Stderr are handed to the program as they are; nil is
+	// the null device.
+	Stdin, Stdout, Stderr *os.File
+
+	// Out is the run folder; Force replaces the run's files in one that exists.
+	Out   string
+	Force bool
+	// Meta is the beginning of run.json; what is empty and known here is
+	// filled in: Command, Env, Host, OS, CapacityBytes, Start, IntervalMs, PID.
+	Meta record.Meta
+
+	// Interval between samples; 0 is 50 ms.
+	Interval time.Duration
+	// Purge asks for the experiments at the end.
+	Purge bool
+	// GPU are asked for GPU bytes, the first that knows a process counts.
+	GPU []GPUSource
+	// Grace is how long a program may take to end after SIGINT, and again
+	// after SIGTERM, when ctx is done; 0 is 5 s. Then it is killed.
+	Grace time.Duration
+
+	// Progress, when set, is called with the latest row of one process, the
+	// first with an agent or else the program itself, from one goroutine of its
+	// own and never twice at once. Rows that come while it runs are not shown to
+	// it; sampling never waits for it.
+	Progress func(Progress)
+}
+
+// Progress is the latest row of a run that goes on.
+type Progress struct {
+	Elapsed time.Duration // since the start of the run
+	Rows    int64
+	PID     int
+	Row     record.Row // owned by the callee
+	// Phase is the phase last marked, by any process.
+	Phase string
+}
+
+// Result is how a run ended.
+type Result struct {
+	Dir string // the run folder
+	PID int
+	// ExitCode is the program's, or 128+n when signal n ended it, or -1 when
+	// it is not known (Attach). When the program could not be started it is 127
+	// (not found) or 126 (found, not startable), as shells have it.
+	ExitCode int
+	Signal   string // SIGKILL, …, or empty
+	// Meta is run.json as written at the end.
+	Meta     record.Meta
+	Warnings []string
+}
+
+// StartError is returned by Run for a program that could not be started. The
+// run folder is valid and says so.
+type StartError struct {
+	Command string
+	Code    int // 127 or 126
+	Err     error
+}
+
+func (e *StartError) Error() string { return fmt.Sprintf("start %s: %v", e.Command, e.Err) }
+
+// Unwrap is the cause.
+func (e *StartError) Unwrap() error { return e.Err }
+
+const (
+	defaultInterval = 50 * time.Millisecond
+	defaultGrace    = 5 * time.Second
+)
+
+func (c *Config) setDefaults() {
+	if c.Interval <= 0 {
+		c.Interval = defaultInterval
+	}
+	c.Interval = max(c.Interval, time.Millisecond)
+	if c.Grace <= 0 {
+		c.Grace = defaultGrace
+	}
+}

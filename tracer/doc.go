@@ -1,0 +1,61 @@
+// Package tracer records a run: it starts a program (Run) or joins one that
+// runs (Attach), samples its memory from outside, listens to the agents inside
+// (package agent), and writes the run folder (package record).
+//
+// # Rows
+//
+// A row is one process at one moment: its memory as the operating system sees
+// it, the latest GPU bytes that a GPUSource told (at most a few intervals old),
+// and, if an agent's sample led to the row, that sample's values. Rows are
+// taken
+//
+//   - at each sample of an agent, at most 1,000 a second and process, stamped
+//     with the agent's own time, and with the host's values read on arrival;
+//   - at marks of phases and steps from agents that do not sample with them;
+//   - by timer, each Config.Interval, for processes whose agents were silent
+//     for one and a half intervals. The cells that only an agent knows are
+//     empty in these rows; only the step is carried on.
+//
+// Every row has rss_bytes and rss_anon_bytes. The split into file and shared
+// memory and the swap cost more to ask for, so they are in a row every 200 ms
+// and at marks of phases; where the machine has no swap, swap_bytes and
+// footprint_bytes are in every row all the same.
+//
+// Times are strictly ascending over the file: a row that would not be is moved
+// to one microsecond after its neighbour. An agent's time that lies in the
+// future, or before the run, is replaced by the time of arrival.
+//
+// # Processes
+//
+// Descendants of the traced program are looked for twice a second and followed
+// as well, each with rows of its own; so is every process that connects as an
+// agent. samples.csv has the column pid only once a second process was seen;
+// rows with an empty pid, before, are of the program itself (Meta.PID).
+//
+// # Marks
+//
+// Phases, scopes, statements and events of agents go to events.jsonl; the last
+// three at most 2,000 a second and 1,000,000 a run, what is more is counted in
+// a warning. Of steps the first 1,000 have an event each, then every 10th up
+// to 10,000, every 100th up to 100,000 and so on; the column step has them all
+// as far as there are rows.
+//
+// # The end
+//
+// An agent that reaches the phase exiting is asked for the survivors by site
+// and their holders, if it offers that, and, with Config.Purge, first for the
+// experiments: sync, collect, purge, trim. Between them the tracer waits until
+// the footprint rests, and writes what the program claimed to free and what the
+// system got back as receipts. Then the program goes on to its end.
+//
+// # Signals
+//
+// The traced program is undisturbed by the end of its tracer, also by SIGKILL.
+// On a terminal it stays in the tracer's process group: Ctrl-C, Ctrl-\, Ctrl-Z
+// and a hang-up reach it from the terminal itself, and the tracer, which also
+// gets them, only waits for it. (So INT, QUIT and HUP sent to the tracer alone,
+// by kill, are not passed on there.) Elsewhere it is the leader of a group of
+// its own, and what the tracer gets it passes on: INT, TERM, QUIT and HUP to
+// that group, as a script runner means them, USR1 and USR2 to the program
+// alone. Signals that the tracer was started to ignore stay ignored for both.
+package tracer

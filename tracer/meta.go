@@ -1,0 +1,106 @@
+package tracer
+
+import (
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// beginMeta fills what the caller left empty of run.json.
+func (c *Config) beginMeta(start time.Time, startNs int64) record.Meta {
+	m := c.Meta
+	if m.Command == nil {
+		m.Command = c.Command
+	}
+	if m.Env == nil {
+		m.Env = relevantEnv(c.environ())
+	}
+	if m.Host == "" {
+		m.Host, _ = os.Hostname() // a machine without a name has none
+	}
+	if m.OS == "" {
+		m.OS = systemName()
+	}
+	if m.Start.IsZero() {
+		m.Start = start
+	}
+	m.StartNanos = startNs
+	m.IntervalMs = float64(c.Interval) / float64(time.Millisecond)
+	m.CapacityBytes = withHostLimits(m.CapacityBytes)
+	return m
+}
+
+func (c *Config) environ() []string {
+	if c.Env != nil {
+		return c.Env
+	}
+	return os.Environ()
+}
+
+// systemName is the operating system with its version, as far as it says.
+func systemName() string {
+	name := runtime.GOOS + "/" + runtime.GOARCH
+	if release := kernelRelease(); release != "" {
+		name += " " + release
+	}
+	return name
+}
+
+// withHostLimits adds the limits of the host that are not named yet.
+func withHostLimits(given map[string]int64) map[string]int64 {
+	limits := map[string]int64{}
+	if t, err := probe.ReadTotals(0); err == nil {
+		if t.Memory > 0 {
+			limits["host memory"] = t.Memory
+		}
+		if t.CgroupLimit > 0 {
+			limits["cgroup"] = t.CgroupLimit
+		}
+	}
+	for name, bytes := range given {
+		limits[name] = bytes
+	}
+	return limits
+}
+
+// relevantEnv picks the variables that change how a program uses memory. Names
+// that look like secrets are never recorded.
+func relevantEnv(environ []string) map[string]string {
+	found := map[string]string{}
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if relevantName(name) && !secretName(name) {
+			found[name] = value
+		}
+	}
+	return found
+}
+
+func relevantName(name string) bool {
+	switch name {
+	case "LD_PRELOAD", "LD_AUDIT", "GOGC", "GOMEMLIMIT", "GODEBUG", "GOMAXPROCS", "PYTHONMALLOC", "NO_COLOR":
+		return true
+	}
+	for _, prefix := range [...]string{
+		"CUDA_", "CUPY_", "PYTORCH_", "TORCH_", "XLA_", "JAX_", "TF_", "NCCL_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCM_", "AMD_",
+		"ONEAPI_", "ZE_", "SYCL_", "OPENCL_", "POCL_", "VK_", "MTL_", "METAL_", "CANDLE_", "TL_", "GPUMEM_", "OMP_", "MKL_", "MALLOC_", "DYLD_",
+	} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+func secretName(name string) bool {
+	for _, word := range [...]string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "ACCESS_KEY"} {
+		if strings.Contains(strings.ToUpper(name), word) {
+			return true
+		}
+	}
+	return false
+}

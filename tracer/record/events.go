@@ -1,0 +1,44 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// ReadEvents reads events.jsonl from r; name stands in warnings and errors. A
+// line that is no event, a line over 1 MiB and a last line that is cut are left
+// out with a warning. Kinds it does not know are kept; readers ignore them.
+// After a read error the events before it come back together with the error.
+func ReadEvents(r io.Reader, name string) ([]Event, []Warning, error) {
+	warn := &warnings{file: name}
+	lines := newLineReader(r, func(line int) {
+		warn.add(line, "", "line over %d bytes skipped", maxLine)
+	})
+	var events []Event
+	for {
+		line, ended, more := lines.next()
+		if !more {
+			break
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var e Event
+		switch err := json.Unmarshal(line, &e); {
+		case err != nil && !ended:
+			warn.add(lines.line, "", "last line is cut short and left out")
+		case err != nil:
+			warn.add(lines.line, "", "no event: %v", err)
+		case e.Kind == "":
+			warn.add(lines.line, "", "event without a kind left out")
+		default:
+			events = append(events, e)
+		}
+	}
+	if lines.err != nil {
+		return events, warn.all(), fmt.Errorf("read %s: line %d: %w", name, lines.line, lines.err)
+	}
+	return events, warn.all(), nil
+}

@@ -1,0 +1,324 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Names of the files of a run folder.
+const (
+	FileMeta        = "run.json"
+	FileSamples     = "samples.csv"
+	FileEvents      = "events.jsonl"
+	FileVerdict     = "verdict.json"
+	FileReport      = "report.html"
+	FileAllocations = "allocations.pb.gz"
+)
+
+// Errors of Create and of Writer that a caller may tell apart.
+var (
+	// ErrExists: the folder is there and Force is not set.
+	ErrExists = errors.New("exists already")
+	// ErrColumn: the row is written, but a cell was left out, because its
+	// column's name is unfit or the file has as many columns as it may.
+	ErrColumn = errors.New("column left out")
+	// ErrClosed: the writer was closed before.
+	ErrClosed = errors.New("run folder is closed")
+)
+
+// maxWrittenColumns bounds the columns that a program's agent can make a
+// tracer write.
+const maxWrittenColumns = 512
+
+// CreateOptions say how Create treats a folder that exists.
+type CreateOptions struct {
+	// Force replaces the run files of a folder that exists. Files that gpumem
+	// does not write are never touched.
+	Force bool
+}
+
+// Writer writes a run folder so that every moment of it can be read: each row
+// and each event is one write(2) of one whole line, run.json is replaced by
+// rename. It survives the death of its process at any point, not a crash of
+// the machine: nothing is synced.
+//
+// An error of a method means that this row or event is lost (or, for ErrColumn,
+// a cell of it) and counted; the Writer stays usable and records again as soon
+// as the disk takes data. All methods are safe for concurrent use.
+type Writer struct {
+	mu     sync.Mutex
+	dir    string
+	meta   Meta
+	rows   lineFile
+	events lineFile
+	cols   columns
+	line   []byte
+	headed bool // samples.csv has its header
+	closed bool
+	stats  Stats
+}
+
+// Stats count what a Writer wrote and lost.
+type Stats struct {
+	Rows, LostRows, Events, LostEvents int64
+	// LostCells are cells left out of written rows (ErrColumn).
+	LostCells int64
+}
+
+// FolderName is the name of a run folder by default:
+// gpumem-NAME-YYYYMMDDTHHMMSSZ, where NAME is the last element of name less
+// whatever a file name should not hold.
+func FolderName(name string, start time.Time) string {
+	name = filepath.Base(filepath.ToSlash(name))
+	clean := make([]byte, 0, len(name))
+	for _, c := range []byte(name) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_', c == '.':
+			clean = append(clean, c)
+		}
+	}
+	clean = bytes.TrimLeft(clean[:min(len(clean), 64)], ".-")
+	if len(clean) == 0 {
+		clean = []byte("run")
+	}
+	return fmt.Sprintf("gpumem-%s-%s", clean, start.UTC().Format("20060102T150405Z"))
+}
+
+// Create makes the folder dir and writes run.json from m; Meta.Schema is set.
+// Parents are made as needed. A folder that exists is refused with ErrExists
+// unless o.Force is set, and then only the run's own files in it are replaced.
+// The caller closes the Writer.
+func Create(dir string, m Meta, o CreateOptions) (*Writer, error) {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return nil, fmt.Errorf("create run folder: %w", err)
+	}
+	err := os.Mkdir(dir, 0o755)
+	if errors.Is(err, os.ErrExist) {
+		if !o.Force {
+			return nil, fmt.Errorf("create run folder %s: %w", dir, ErrExists)
+		}
+		err = removeOwn(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create run folder: %w", err)
+	}
+	w := &Writer{
+		dir:    dir,
+		meta:   m,
+		rows:   lineFile{path: filepath.Join(dir, FileSamples), open: openAppend},
+		events: lineFile{path: filepath.Join(dir, FileEvents), open: openAppend},
+		cols:   columns{index: map[string]int{}},
+	}
+	w.meta.Schema = 1
+	if err := w.writeMeta(); err != nil {
+		return nil, fmt.Errorf("create run folder: %w", err)
+	}
+	return w, nil
+}
+
+// removeOwn removes the run files of an earlier run from dir.
+func removeOwn(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is no folder", dir)
+	}
+	for _, name := range [...]string{FileMeta, FileSamples, FileEvents, FileVerdict, FileReport, FileAllocations} {
+		for _, path := range [...]string{filepath.Join(dir, name), filepath.Join(dir, name+tmpSuffix)} {
+			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Dir is the run folder.
+func (w *Writer) Dir() string { return w.dir }
+
+// Sample writes one row: t_ms from r.T, then the cells by their columns. A
+// column seen for the first time is added to the file, which then is rewritten
+// under another name and renamed; at steady state a row allocates nothing. Of
+// two cells with the same column the later counts.
+func (w *Writer) Sample(r Row) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return ErrClosed
+	}
+	columnErr := w.place(r.Cells)
+	w.line = appendMillis(w.line[:0], r.T)
+	for i := 1; i < len(w.cols.names); i++ {
+		w.line = append(w.line, ',')
+		if w.cols.filled[i] == w.cols.turn {
+			w.line = strconv.AppendInt(w.line, w.cols.values[i], 10)
+		}
+	}
+	w.line = append(w.line, '\n')
+	line := w.line
+	if !w.headed {
+		line = append(w.cols.header(), line...)
+	}
+	if err := w.rows.write(line); err != nil {
+		w.stats.LostRows++
+		if !w.headed {
+			// Half a header would spoil all that follows: begin anew.
+			w.rows.remove()
+		}
+		return fmt.Errorf("write sample: %w", err)
+	}
+	w.headed = true
+	w.stats.Rows++
+	return columnErr
+}
+
+// appendMillis appends t in milliseconds with three decimals.
+func appendMillis(b []byte, t time.Duration) []byte {
+	us := t.Microseconds()
+	if us < 0 {
+		b = append(b, '-')
+		us = -us
+	}
+	b = strconv.AppendInt(b, us/1000, 10)
+	frac := us % 1000
+	return append(b, '.', byte('0'+frac/100), byte('0'+frac/10%10), byte('0'+frac%10))
+}
+
+// Event writes one event. One longer than 1 MiB is shortened to its largest
+// sites or holders, which its Text then says, or refused when it has none.
+func (w *Writer) Event(e Event) error {
+	line, err := encodeEvent(e)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return ErrClosed
+	}
+	if err == nil {
+		err = w.events.write(line)
+	}
+	if err != nil {
+		w.stats.LostEvents++
+		return fmt.Errorf("write event: %w", err)
+	}
+	w.stats.Events++
+	return nil
+}
+
+// encodeEvent makes the line of an event, line end included.
+func encodeEvent(e Event) ([]byte, error) {
+	text := e.Text
+	sites, holders := len(e.Sites), len(e.Holders)
+	for {
+		line, err := json.Marshal(e)
+		if err != nil {
+			return nil, err
+		}
+		if len(line) < maxLine {
+			return append(line, '\n'), nil
+		}
+		if len(e.Sites)+len(e.Holders) < 2 {
+			return nil, fmt.Errorf("event of %d bytes is too long", len(line))
+		}
+		e.Sites, e.Holders = largestHalf(e.Sites, siteBytes), largestHalf(e.Holders, holderBytes)
+		left := sites + holders - len(e.Sites) - len(e.Holders)
+		e.Text = fmt.Sprintf("%s (%d smaller ones left out)", text, left)
+	}
+}
+
+func siteBytes(s Site) int64     { return s.Bytes }
+func holderBytes(h Holder) int64 { return h.Bytes }
+
+// largestHalf keeps the larger half of list, by bytes. It does not change list.
+func largestHalf[T any](list []T, bytes func(T) int64) []T {
+	sorted := slices.Clone(list)
+	slices.SortStableFunc(sorted, func(a, b T) int {
+		switch x, y := bytes(a), bytes(b); {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	return sorted[:(len(sorted)+1)/2]
+}
+
+// UpdateMeta changes run.json. The change is kept in memory also when the disk
+// does not take it, and is written again with the next change or at Close.
+// change must not call the Writer.
+func (w *Writer) UpdateMeta(change func(*Meta)) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return ErrClosed
+	}
+	change(&w.meta)
+	if err := w.writeMeta(); err != nil {
+		return fmt.Errorf("write %s: %w", FileMeta, err)
+	}
+	return nil
+}
+
+// Meta is a copy of what stands in run.json; its maps are shared.
+func (w *Writer) Meta() Meta {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.meta
+}
+
+// Stats are the counts so far.
+func (w *Writer) Stats() Stats {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stats
+}
+
+// Close writes run.json a last time, with the counts of rows and losses in
+// Meta.Sampling, and closes the files. A second Close does nothing.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return nil
+	}
+	w.closed = true
+	s := Sampling{}
+	if w.meta.Sampling != nil {
+		s = *w.meta.Sampling
+	}
+	s.Rows, s.LostRows, s.LostEvents = w.stats.Rows, w.stats.LostRows, w.stats.LostEvents
+	w.meta.Sampling = &s
+	if err := errors.Join(w.writeMeta(), w.rows.close(), w.events.close()); err != nil {
+		return fmt.Errorf("close run folder: %w", err)
+	}
+	return nil
+}
+
+// tmpSuffix ends the names of files that are not yet in their place. One that
+// a kill left behind is ignored by readers.
+const tmpSuffix = ".tmp"
+
+// writeMeta replaces run.json.
+func (w *Writer) writeMeta() error {
+	data, err := json.MarshalIndent(&w.meta, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(w.dir, FileMeta)
+	if err := os.WriteFile(path+tmpSuffix, append(data, '\n'), 0o644); err != nil {
+		// A temporary file cut short would only take space that is short.
+		os.Remove(path + tmpSuffix)
+		return err
+	}
+	return os.Rename(path+tmpSuffix, path)
+}

@@ -1,0 +1,335 @@
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/tracer/agent"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+const (
+	// maxWarnings bounds the warnings of a run; a hostile program can cause any
+	// number.
+	maxWarnings = 100
+	// rowsPerSecond bounds the rows that agents cause for one process.
+	rowsPerSecond = 1000
+	// splitEvery is how often a row has the split of the resident memory and
+	// the swap: reading them costs the kernel six times what the rest does.
+	splitEvery = 200 * time.Millisecond
+)
+
+// recording is a run while it is recorded. Agents' connections, the timer and
+// the experiments all come together here, under one lock that is held for the
+// microseconds of a row.
+type recording struct {
+	cfg   Config
+	out   *record.Writer
+	clock agent.Clock
+	start int64 // on clock
+	gpu   *gpuReader
+
+	mu       sync.Mutex
+	procs    map[int]*followed
+	main     int
+	multi    bool  // a second process was seen: rows carry their pid
+	lastTime int64 // of the last row, on clock
+	cells    []record.Cell
+	lead     lead
+	phase    string
+	marks    markBudget
+	agents   map[*agent.Conn]*connected
+	seen     map[string]bool // warnings given
+	warnings []string
+	missed   int64
+	skipped  int64
+	// droppedGone are the lines that agents of ended processes could not send.
+	droppedGone int64
+	broken      bool // the last row could not be written
+	noSwap      bool // the machine has none
+	fresh       chan struct{}
+}
+
+// lead is the process whose rows are shown as progress: the first with an
+// agent, as long as it runs, else the program itself. row is its latest, kept
+// apart because the next process overwrites cells.
+type lead struct {
+	pid      int
+	hasAgent bool
+	row      record.Row
+}
+
+// followed is one process of the run.
+type followed struct {
+	pid     int
+	ps      *probe.Process // nil when it has gone or cannot be read
+	mem     probe.Memory   // as last read
+	step    int64
+	stepped bool
+	steps   int64 // different steps seen
+	lastRow int64 // on clock
+	// lastSplit is when the split was read last; 0 makes the next row read it.
+	lastSplit int64
+	rate      bucket
+	agentAt   int64 // when its agent last sampled
+	dropped   int64 // by its agent
+	gpu       int64 // as last told, by whomever
+}
+
+func newRecording(cfg Config, out *record.Writer, clock agent.Clock, start int64) *recording {
+	return &recording{
+		cfg: cfg, out: out, clock: clock, start: start, gpu: newGPUReader(cfg.GPU, cfg.Interval),
+		procs: map[int]*followed{}, agents: map[*agent.Conn]*connected{}, seen: map[string]bool{},
+		marks: newMarkBudget(), fresh: make(chan struct{}, 1),
+	}
+}
+
+// follow adds a process to the run, or returns it. The lock is held.
+func (r *recording) follow(pid int) *followed {
+	if f := r.procs[pid]; f != nil {
+		return f
+	}
+	f := &followed{pid: pid, mem: noMemory(), gpu: probe.Unknown, rate: newBucket(rowsPerSecond, rowsPerSecond/4)}
+	ps, err := probe.Open(pid)
+	switch {
+	case err == nil:
+		f.ps = ps
+	case !errors.Is(err, probe.ErrExited):
+		r.warnLocked(err.Error())
+	}
+	r.procs[pid] = f
+	r.multi = r.multi || (r.main != 0 && pid != r.main)
+	return f
+}
+
+// forget drops the processes that have gone, except the program itself.
+func (r *recording) forget() {
+	for pid, f := range r.procs {
+		if f.ps == nil && pid != r.main && !r.hasAgent(pid) {
+			r.droppedGone += f.dropped
+			delete(r.procs, pid)
+		}
+	}
+}
+
+func noMemory() probe.Memory {
+	return probe.Memory{
+		RSS: probe.Unknown, Anon: probe.Unknown, File: probe.Unknown,
+		Shmem: probe.Unknown, Swap: probe.Unknown, Footprint: probe.Unknown,
+	}
+}
+
+// read reads the memory of a process and reports whether it is there: with
+// split everything, else what is quick. The lock is held.
+func (r *recording) read(f *followed, split bool) bool {
+	if f.ps == nil {
+		f.mem = noMemory()
+		return false
+	}
+	read := f.ps.Read
+	if split {
+		read = f.ps.ReadSplit
+	}
+	err := read(&f.mem)
+	if err == nil {
+		r.completeSwap(&f.mem)
+		return true
+	}
+	f.mem = noMemory()
+	if !errors.Is(err, probe.ErrExited) {
+		r.warnLocked(err.Error())
+		return false
+	}
+	f.ps.Close()
+	f.ps = nil
+	return false
+}
+
+// completeSwap fills in the footprint that a quick reading leaves open, when
+// the machine has no swap and so nothing of the process can be there.
+func (r *recording) completeSwap(m *probe.Memory) {
+	switch {
+	case m.Swap > 0:
+		r.noSwap = false // it has some now
+	case m.Swap == probe.Unknown && r.noSwap && m.RSS != probe.Unknown:
+		m.Swap, m.Footprint = 0, m.RSS
+	}
+}
+
+// row writes one row of a process at time at, with the cells of an agent if
+// there are any. The lock is held.
+func (r *recording) row(f *followed, at int64, told []record.Cell) {
+	now := r.clock.Now()
+	split := f.lastSplit == 0 || now-f.lastSplit >= int64(splitEvery)
+	if split {
+		f.lastSplit = now
+	}
+	alive := r.read(f, split)
+	if !alive && len(told) == 0 {
+		return
+	}
+	cells := r.cells[:0]
+	if r.multi {
+		cells = append(cells, record.Cell{Column: record.ColPID, Value: int64(f.pid)})
+	}
+	if f.stepped {
+		cells = append(cells, record.Cell{Column: record.ColStep, Value: f.step})
+	}
+	cells = appendMemory(cells, &f.mem)
+	cells, gpuTold := r.gpu.append(cells, f, at)
+	for _, c := range told {
+		if !reserved(c.Column) && !(gpuTold && isGPU(c.Column)) {
+			cells = append(cells, c)
+		}
+	}
+	r.cells = cells
+	at = max(at, r.lastTime+int64(time.Microsecond)) // t_ms has microseconds
+	r.lastTime, f.lastRow = at, at
+	row := record.Row{T: time.Duration(at - r.start), Cells: cells}
+	r.noteWrite(r.out.Sample(row))
+	r.show(f, row, len(told) > 0)
+}
+
+// show keeps a row of the leading process for the progress. The lock is held.
+func (r *recording) show(f *followed, row record.Row, agent bool) {
+	if l := r.procs[r.lead.pid]; l == nil || l.ps == nil {
+		r.lead.pid, r.lead.hasAgent = r.main, false
+	}
+	if agent && !r.lead.hasAgent {
+		r.lead.pid, r.lead.hasAgent = f.pid, true
+	}
+	if f.pid != r.lead.pid {
+		return
+	}
+	r.lead.row.T, r.lead.row.Cells = row.T, append(r.lead.row.Cells[:0], row.Cells...)
+	select {
+	case r.fresh <- struct{}{}:
+	default:
+	}
+}
+
+// noteWrite makes one warning of a loss that goes on.
+func (r *recording) noteWrite(err error) {
+	if errors.Is(err, record.ErrColumn) {
+		r.warnLocked(fmt.Sprintf("a column is not recorded: %v", err))
+		err = nil
+	}
+	if err != nil && !r.broken {
+		r.warnLocked(fmt.Sprintf("rows are lost: %v", err))
+	}
+	r.broken = err != nil
+}
+
+// appendMemory adds what is known of a process's memory.
+func appendMemory(cells []record.Cell, m *probe.Memory) []record.Cell {
+	add := func(column string, v int64) {
+		if v != probe.Unknown {
+			cells = append(cells, record.Cell{Column: column, Value: v})
+		}
+	}
+	add(record.ColRSS, m.RSS)
+	add(record.ColRSSAnon, m.Anon)
+	add(record.ColRSSFile, m.File)
+	add(record.ColRSSShmem, m.Shmem)
+	add(record.ColSwap, m.Swap)
+	add(record.ColFootprint, m.Footprint)
+	return cells
+}
+
+// reserved are the columns that the tracer measures itself: a program's word
+// about them does not count. The step goes through the process.
+func reserved(column string) bool {
+	base, _, _ := record.SplitDevice(column)
+	switch base {
+	case record.ColTime, record.ColPID, record.ColStep, record.ColRSS, record.ColRSSAnon, record.ColRSSFile,
+		record.ColRSSShmem, record.ColSwap, record.ColFootprint:
+		return true
+	}
+	return false
+}
+
+func isGPU(column string) bool {
+	base, _, _ := record.SplitDevice(column)
+	return base == record.ColGPU
+}
+
+// tick takes the rows that are due by timer.
+func (r *recording) tick() {
+	now := r.clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	quiet := int64(r.cfg.Interval) * 3 / 2
+	for _, pid := range r.pidsLocked() {
+		f := r.procs[pid]
+		if f.agentAt != 0 && now-f.agentAt < quiet {
+			continue
+		}
+		r.row(f, r.clock.Now(), nil)
+	}
+	r.forget()
+}
+
+// pidsLocked are the followed processes in ascending order, so that rows of one
+// tick come in the same order each time.
+func (r *recording) pidsLocked() []int {
+	pids := make([]int, 0, 8)
+	for pid := range r.procs {
+		pids = append(pids, pid)
+	}
+	slices.Sort(pids)
+	return pids
+}
+
+func (r *recording) pids() []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.pidsLocked()
+}
+
+// millis is a time of the clock as t_ms.
+func (r *recording) millis(at int64) float64 {
+	return float64((at-r.start)/1000) / 1000
+}
+
+// warn adds a warning to the run, once.
+func (r *recording) warn(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.warnLocked(text)
+}
+
+func (r *recording) warnLocked(text string) {
+	if r.seen[text] || len(r.warnings) > maxWarnings {
+		return
+	}
+	if len(r.warnings) == maxWarnings {
+		text = "more warnings are not listed"
+	}
+	r.seen[text] = true
+	r.warnings = append(r.warnings, text)
+	r.eventLocked(record.Event{TMs: r.millis(r.clock.Now()), Kind: record.KindWarning, Text: text})
+}
+
+// eventLocked writes an event; a loss is counted by the writer.
+func (r *recording) eventLocked(e record.Event) {
+	err := r.out.Event(e)
+	if err != nil && e.Kind != record.KindWarning {
+		r.warnLocked(fmt.Sprintf("events are lost: %v", err))
+	}
+}
+
+// close lets go of the processes.
+func (r *recording) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.procs {
+		if f.ps != nil {
+			f.ps.Close()
+			f.ps = nil
+		}
+	}
+}

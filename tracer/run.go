@@ -1,0 +1,344 @@
+package tracer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/tracer/agent"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+const (
+	// rescan is how often descendants are looked for.
+	rescan = 500 * time.Millisecond
+	// drainBound is how long to wait for the last lines of agents whose
+	// program has ended.
+	drainBound = 300 * time.Millisecond
+
+	codeNotFound      = 127
+	codeNotExecutable = 126
+)
+
+// Run starts a program, records it until it ends, and returns how it ended.
+// While it runs it takes the signals of the package documentation; ctx must not
+// be one that the same signals cancel. When ctx is done the program gets
+// SIGINT, after Config.Grace SIGTERM, after another SIGKILL.
+//
+// The error is for a run that did not take place: the run folder could not be
+// made, nothing can listen for agents, or a *StartError. How the program ended
+// is no error, and neither is what was lost while recording (Result.Warnings,
+// Meta.Sampling).
+func Run(ctx context.Context, cfg Config) (Result, error) {
+	cfg.setDefaults()
+	if len(cfg.Command) == 0 {
+		return Result{ExitCode: -1}, errors.New("run: no command")
+	}
+	s, err := begin(cfg)
+	if err != nil {
+		return Result{ExitCode: -1}, err
+	}
+	listen := listener{r: s.recording, concludes: &s.concludes}
+	if s.server, err = agent.Listen(listen); err != nil {
+		s.finish(ending{code: -1})
+		return s.result, fmt.Errorf("run: %w", err)
+	}
+	signals := takeSignals()
+	defer signals.stop()
+	cmd := command(cfg, s.server.Path())
+	signals.prepare(cmd)
+	if err := startCommand(cmd, cfg.Command[0]); err != nil {
+		s.warn(err.Error())
+		s.finish(ending{code: err.Code})
+		return s.result, err
+	}
+	s.track(cmd.Process.Pid)
+	exited := make(chan struct{})
+	go func() {
+		cmd.Wait() // what it returns is in ProcessState, and copying there is none
+		close(exited)
+	}()
+	s.supervise(ctx, signals, cmd.Process, exited)
+	s.server.Drain(drainBound)
+	s.finish(endingOf(cmd.ProcessState))
+	return s.result, nil
+}
+
+// command makes the program's exec.Cmd with the environment of the protocol.
+func command(cfg Config, socket string) *exec.Cmd {
+	cmd := exec.Command(cfg.Command[0], cfg.Command[1:]...)
+	cmd.Dir = cfg.Dir
+	// A later entry replaces an earlier one of the same name.
+	cmd.Env = append(append([]string(nil), cfg.environ()...),
+		agent.EnvSocket+"="+socket,
+		agent.EnvInterval+"="+strconv.FormatFloat(float64(cfg.Interval)/float64(time.Millisecond), 'f', -1, 64),
+		agent.EnvHold+"=1")
+	// A nil *os.File in an interface would not be nil.
+	if cfg.Stdin != nil {
+		cmd.Stdin = cfg.Stdin
+	}
+	if cfg.Stdout != nil {
+		cmd.Stdout = cfg.Stdout
+	}
+	if cfg.Stderr != nil {
+		cmd.Stderr = cfg.Stderr
+	}
+	return cmd
+}
+
+// startCommand starts cmd and puts a failure into a shell's terms.
+func startCommand(cmd *exec.Cmd, name string) *StartError {
+	err := cmd.Start()
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
+		return &StartError{Command: name, Code: codeNotFound, Err: err}
+	}
+	return &StartError{Command: name, Code: codeNotExecutable, Err: err}
+}
+
+// Attach records a process that runs already, from outside, until it ends or
+// ctx is done. Its exit code is not known. The error is for a process that is
+// not there (probe.ErrExited) or may not be read, and for a run folder that
+// could not be made.
+func Attach(ctx context.Context, pid int, cfg Config) (Result, error) {
+	cfg.setDefaults()
+	ps, err := probe.Open(pid)
+	if err != nil {
+		return Result{ExitCode: -1}, fmt.Errorf("attach: %w", err)
+	}
+	var m probe.Memory
+	err = ps.ReadSplit(&m)
+	ps.Close()
+	if err != nil {
+		return Result{ExitCode: -1}, fmt.Errorf("attach: %w", err)
+	}
+	cfg.Env = []string{} // ours is not that of the process
+	if cfg.Command == nil {
+		cfg.Command = commandLine(pid)
+	}
+	s, err := begin(cfg)
+	if err != nil {
+		return Result{ExitCode: -1}, err
+	}
+	s.track(pid)
+	s.watch(ctx)
+	s.finish(ending{code: -1})
+	return s.result, nil
+}
+
+// attempt is one call of Run or Attach.
+type attempt struct {
+	*recording
+	server    *agent.Server
+	tree      *probe.Tree
+	usage     probe.Usage // our own, at the start
+	concludes sync.WaitGroup
+	loops     sync.WaitGroup
+	done      chan struct{} // closed when the sampling ends
+	gone      chan struct{} // closed when the timer finds the program gone
+	tracking  bool
+	result    Result
+}
+
+// begin makes the run folder.
+func begin(cfg Config) (*attempt, error) {
+	clock := agent.NewClock()
+	startNs := clock.Now()
+	out, err := record.Create(cfg.Out, cfg.beginMeta(time.Now(), startNs), record.CreateOptions{Force: cfg.Force})
+	if err != nil {
+		return nil, err
+	}
+	usage, _ := probe.Self() // unknown usage is then unknown at the end, too
+	s := &attempt{
+		recording: newRecording(cfg, out, clock, startNs), usage: usage,
+		done: make(chan struct{}), gone: make(chan struct{}),
+	}
+	if t, err := probe.ReadTotals(0); err == nil {
+		s.noSwap = t.SwapTotal == 0
+	}
+	return s, nil
+}
+
+// track takes the first row of the program and starts to sample.
+func (s *attempt) track(pid int) {
+	s.result.PID = pid
+	s.tree = probe.NewTree(pid)
+	s.mu.Lock()
+	s.main = pid
+	s.row(s.follow(pid), s.clock.Now(), nil)
+	// An agent that was quicker than us is a second process already.
+	s.multi = len(s.procs) > 1
+	if err := s.out.UpdateMeta(func(m *record.Meta) { m.PID = pid }); err != nil {
+		s.warnLocked(fmt.Sprintf("run.json lags behind: %v", err))
+	}
+	s.mu.Unlock()
+	s.tracking = true
+	s.loops.Go(s.sampleLoop)
+	s.loops.Go(func() { s.gpu.run(s.recording, s.done) })
+	if s.cfg.Progress != nil {
+		s.loops.Go(s.progressLoop)
+	}
+}
+
+// sampleLoop is the timer.
+func (s *attempt) sampleLoop() {
+	ticker := time.NewTicker(s.cfg.Interval)
+	defer ticker.Stop()
+	start, ticks, scanned := time.Now(), int64(0), time.Time{}
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-ticker.C:
+		}
+		now := time.Now()
+		ticks++
+		s.mu.Lock()
+		s.missed = max(int64(now.Sub(start)/s.cfg.Interval)-ticks, 0)
+		s.mu.Unlock()
+		if now.Sub(scanned) >= rescan {
+			scanned = now
+			s.scanTree()
+		}
+		s.tick()
+		if s.mainGone() {
+			select {
+			case <-s.gone:
+			default:
+				close(s.gone)
+			}
+		}
+	}
+}
+
+// scanTree follows new descendants.
+func (s *attempt) scanTree() {
+	for _, pid := range s.pids() {
+		s.tree.Add(pid) // agents that are no descendants
+	}
+	pids, err := s.tree.Scan()
+	if err != nil {
+		s.warn(err.Error())
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, pid := range pids {
+		s.follow(pid)
+	}
+}
+
+func (s *attempt) mainGone() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.procs[s.main].ps == nil
+}
+
+// progressLoop shows the latest row.
+func (s *attempt) progressLoop() {
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-s.fresh:
+		}
+		s.mu.Lock()
+		p := Progress{
+			Elapsed: time.Duration(s.clock.Now() - s.start), Rows: s.out.Stats().Rows, PID: s.lead.pid, Phase: s.phase,
+			Row: record.Row{T: s.lead.row.T, Cells: append([]record.Cell(nil), s.lead.row.Cells...)},
+		}
+		s.mu.Unlock()
+		s.cfg.Progress(p)
+	}
+}
+
+// supervise waits for the program's end, passes signals on, and ends the
+// program when ctx is done.
+func (s *attempt) supervise(ctx context.Context, signals *signals, p *os.Process, exited <-chan struct{}) {
+	cancelled := ctx.Done()
+	steps := signals.endings()
+	var next <-chan time.Time
+	for {
+		select {
+		case <-exited:
+			return
+		case sig := <-signals.came:
+			signals.pass(p, sig)
+		case <-cancelled:
+			cancelled = nil
+			next = time.After(0)
+		case <-next:
+			signals.send(p, steps[0])
+			if len(steps) > 1 {
+				steps = steps[1:]
+			}
+			next = time.After(s.cfg.Grace)
+		}
+	}
+}
+
+// watch waits for the end of a process that is not ours.
+func (s *attempt) watch(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-s.gone:
+	}
+}
+
+// finish ends the sampling and writes run.json a last time.
+func (s *attempt) finish(e ending) {
+	close(s.done)
+	if s.server != nil {
+		if err := s.server.Close(); err != nil {
+			s.warn(err.Error())
+		}
+	}
+	s.concludes.Wait()
+	s.loops.Wait()
+	s.recording.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.marks.surplus > 0 {
+		s.warnLocked(fmt.Sprintf("%d marks over %d a second or %d a run are not recorded", s.marks.surplus, marksPerSecond, maxMarks))
+	}
+	if s.skipped > 0 {
+		s.warnLocked(fmt.Sprintf("%d samples and steps over %d a second have no row", s.skipped, rowsPerSecond))
+	}
+	end := time.Now()
+	err := s.out.UpdateMeta(func(m *record.Meta) {
+		m.End, m.Signal = &end, e.signal
+		if e.code >= 0 {
+			m.ExitCode = &e.code
+		}
+		m.Sampling = s.sampling()
+	})
+	if err = errors.Join(err, s.out.Close()); err != nil {
+		s.warnLocked(err.Error())
+	}
+	s.result.Dir, s.result.ExitCode, s.result.Signal = s.out.Dir(), e.code, e.signal
+	s.result.Meta, s.result.Warnings = s.out.Meta(), s.warnings
+}
+
+// sampling is how well the recording went. The lock is held.
+func (s *attempt) sampling() *record.Sampling {
+	own := record.Sampling{Missed: s.missed, SkippedRows: s.skipped, DroppedByAgent: s.agentDropped()}
+	if u, err := probe.Self(); err == nil {
+		own.CPUSeconds = (u.CPU - s.usage.CPU).Seconds()
+		own.RSSBytes = u.RSS
+	}
+	return &own
+}
+
+// ending is how a program ended.
+type ending struct {
+	code   int // -1 is not known
+	signal string
+}

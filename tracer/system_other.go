@@ -1,0 +1,9 @@
+//go:build !linux
+
+package tracer
+
+// kernelRelease is not asked for here.
+func kernelRelease() string { return "" }
+
+// commandLine is not known here.
+func commandLine(int) []string { return nil }

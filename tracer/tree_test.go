@@ -1,0 +1,148 @@
+//go:build linux
+
+package tracer
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+func TestChildrenOfTheProgramGetRowsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	in, hold, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	dir := ""
+	out, ended := startTraced(t, context.Background(), "tree 3", func(c *Config) { c.Stdin, dir = in, c.Out })
+	expectLine(t, out, "ready")
+	waitFor(t, func() bool {
+		run, err := record.Open(dir) // while it is written
+		return err == nil && len(distinct(run.Samples.Column(record.ColPID))) >= 4
+	})
+	hold.Close()
+	res := <-ended
+	run, err := record.Open(res.Dir)
+	if err != nil || len(run.Warnings) != 0 {
+		t.Fatal(err, run.Warnings)
+	}
+	pids := map[float64]int{}
+	for _, pid := range run.Samples.Column(record.ColPID) {
+		if record.IsUnknown(pid) {
+			pid = float64(run.Meta.PID)
+		}
+		pids[pid]++
+	}
+	if len(pids) != 4 || pids[float64(res.PID)] == 0 {
+		t.Errorf("rows by pid %v", pids)
+	}
+}
+
+func distinct(values []float64) map[float64]bool {
+	set := map[float64]bool{}
+	for _, v := range values {
+		if !record.IsUnknown(v) {
+			set[v] = true
+		}
+	}
+	return set
+}
+
+func TestAttachRecordsUntilTheProcessEnds(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("cat")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Out: t.TempDir() + "/run", Interval: 5 * time.Millisecond}
+	cfg.Progress = func(p Progress) {
+		if p.Rows > 3 {
+			stdin.Close() // a second Close does nothing
+		}
+	}
+	go cmd.Wait()
+	res, err := Attach(context.Background(), cmd.Process.Pid, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := record.Open(res.Dir)
+	if err != nil || run.Samples.Len() < 4 || run.Meta.ExitCode != nil || run.Meta.End == nil || strings.Join(run.Meta.Command, " ") != "cat" {
+		t.Errorf("%+v, %v", run.Meta, err)
+	}
+	if _, err := Attach(context.Background(), cmd.Process.Pid, cfg); !errors.Is(err, probe.ErrExited) {
+		t.Errorf("attach to a process that has gone: %v", err)
+	}
+}
+
+func TestAttachEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	res, err := Attach(ctx, os.Getpid(), Config{Out: t.TempDir() + "/run", Interval: 5 * time.Millisecond})
+	if err != nil || res.ExitCode != -1 || res.Meta.Sampling.Rows == 0 {
+		t.Errorf("%+v, %v", res, err)
+	}
+}
+
+// gpuList is a source whose readings and failures a test sets.
+type gpuList func(pids []int, uses []GPUUse) ([]GPUUse, error)
+
+func (g gpuList) ReadGPU(pids []int, uses []GPUUse) ([]GPUUse, error) { return g(pids, uses) }
+
+func TestGPUBytesComeFromTheFirstSourceThatKnows(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	cfg := childConfig(t, "work 200 1000")
+	cfg.GPU = []GPUSource{
+		gpuList(func([]int, []GPUUse) ([]GPUUse, error) { calls++; return nil, errors.New("no driver") }),
+		gpuList(func(pids []int, uses []GPUUse) ([]GPUUse, error) {
+			return append(uses, GPUUse{PID: pids[0], Device: 0, Bytes: 1000}, GPUUse{PID: pids[0], Device: 2, Bytes: 234}), nil
+		}),
+		gpuList(func(pids []int, uses []GPUUse) ([]GPUUse, error) {
+			return append(uses, GPUUse{PID: pids[0], Device: 0, Bytes: 5}), nil
+		}),
+	}
+	res, run := trace(t, cfg)
+	if len(res.Warnings) != 1 || res.Warnings[0] != "GPU bytes are missing: no driver" || calls > 2 {
+		t.Errorf("%d calls, warnings %q", calls, res.Warnings)
+	}
+	total, third := known(run.Samples, "gpu_bytes"), known(run.Samples, "gpu_bytes@2")
+	if len(third) == 0 || third[0] != 234 || total[len(total)-1] != 1234 {
+		t.Errorf("gpu_bytes %v, of device 2 %v", total, third)
+	}
+}
+
+func TestARunLeavesNoGoroutineAndNoFileOpen(t *testing.T) {
+	count := func() (int, int) {
+		fds, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return runtime.NumGoroutine(), len(fds)
+	}
+	trace(t, childConfig(t, "exit 0")) // what starts once and stays
+	goroutines, fds := count()
+	for range 5 {
+		cfg := childConfig(t, "work 5 100")
+		cfg.Progress = func(Progress) {}
+		trace(t, cfg)
+	}
+	waitFor(t, func() bool {
+		g, f := count()
+		return g <= goroutines && f <= fds
+	})
+}
