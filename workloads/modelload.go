@@ -32,7 +32,7 @@ func modelLoad() Workload {
 			Summary: "a collection of layers keeps a reference to each tensor of the blocks",
 		}},
 		Truths: []Fault{{
-			Name: "tensorlogic", Truth: "pool-growth", Cause: "retention-policy",
+			Name: "tensorlogic", Truth: "pool-growth", Cause: "pool-never-trims",
 			Summary: "the pool keeps 30 buffers of each size class for ever",
 		}},
 		Flags: []Flag{

@@ -29,7 +29,7 @@ func (o observer) Observe(e pool.Event) {
 		}
 		r := console.Release{
 			BeforeBytes: e.Before.AllocatedBytes, AfterBytes: e.After.AllocatedBytes, Length: e.Class.Bytes,
-			References: int64(e.Refs), Pooled: e.Pooled, SizeClass: e.Class.Bytes,
+			References: int64(e.Refs), Pooled: e.Pooled, SizeClass: sizeClass(e.Class),
 		}
 		if e.Outcome != pool.Returned {
 			r.Refused = e.Outcome.String()
@@ -54,25 +54,79 @@ func (o observer) got(e pool.Event) {
 		o.p.printer.Buffer("reuse_buffer", e.Class.Bytes, s.LiveCount+s.IdleCount, s.LiveBytes+s.IdleBytes)
 		return
 	}
-	o.p.printer.Allocation(e.Before.AllocatedBytes, e.After.AllocatedBytes, e.Class.Bytes, e.RequestedBytes)
+	o.p.printer.Allocation(e.Before.AllocatedBytes, e.After.AllocatedBytes, sizeClass(e.Class), e.RequestedBytes)
 	o.p.printer.Buffer("alloc_buffer", e.Class.Bytes, s.LiveCount+s.IdleCount, s.LiveBytes+s.IdleBytes)
+}
+
+// sizeClass is a class in the unit of its policy: elements where it counts
+// them, as TensorLogic's lines did, else bytes.
+func sizeClass(c pool.Class) uint64 {
+	if c.Elements > 0 {
+		return c.Elements
+	}
+	return c.Bytes
 }
 
 // watcher turns scopes and tensors into the lines of the memory log.
 type watcher struct{ p *program }
 
-// Scoped prints the begin or the end of a scope.
-func (w watcher) Scoped(entered bool, depth, tensors int) {
-	if entered {
-		w.p.printer.EnterScope(depth)
-		return
-	}
-	w.p.printer.ExitScope(tensors, 0)
+// Entered prints the begin of a scope.
+func (w watcher) Entered(depth int) { w.p.printer.EnterScope(depth) }
+
+// Ending prints what a scope is about to give up.
+func (w watcher) Ending(tensors int) { w.p.printer.ExitScope(tensors, 0) }
+
+// Ended prints what is left after a scope.
+func (w watcher) Ended() {
+	s := w.p.rt.Stats()
+	w.p.printer.ExitedScope(s.Refs, s.IdleCount)
 }
 
-// Tensor prints an event of one tensor.
-func (w watcher) Tensor(event string, t *tensor.Tensor, references int) {
-	w.p.printer.Tensor(event, t.ID(), int64(references))
+// Made prints a new tensor.
+func (w watcher) Made(t *tensor.Tensor) { w.p.printer.Tensor("register_tensor", t.ID(), 1) }
+
+// Shared prints another reference.
+func (w watcher) Shared(t *tensor.Tensor, references int) {
+	w.p.printer.Tensor("tensor_acquire", t.ID(), int64(references))
+}
+
+// Released prints the end of a reference, and of the tensor with the last.
+func (w watcher) Released(t *tensor.Tensor, outcome pool.Outcome, references int) {
+	if outcome == pool.Shared {
+		w.p.printer.Tensor("tensor_release", t.ID(), int64(references))
+		return
+	}
+	w.p.printer.Tensor("unregister", t.ID(), 0)
+	w.p.printer.FreeTensor(console.Freed{
+		Outcome: freedAs(outcome), Bytes: int64(t.Len() * t.ElementSize()), DType: dtype(t), Elements: int64(t.Len()),
+		Shape: t.Shape(), Device: w.p.deviceName(), Context: t.Name(), Location: "unknown", Pooled: outcome == pool.Returned,
+	})
+}
+
+// freedAs is an outcome in the words of the memory log. A buffer that the
+// device still uses has no outcome yet, for which the log had no word.
+func freedAs(o pool.Outcome) string {
+	switch o {
+	case pool.Returned:
+		return "pooled"
+	case pool.Pending:
+		return "pending"
+	}
+	return "freed"
+}
+
+func dtype(t *tensor.Tensor) string {
+	if t.ElementSize() == 2 {
+		return "f16"
+	}
+	return "f32"
+}
+
+func (p *program) deviceName() string {
+	if p.device == nil {
+		return "host"
+	}
+	return p.device.Info().Driver
 }
 
 // memory is the program's memory as the statement trace shows it.

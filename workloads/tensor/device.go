@@ -77,10 +77,7 @@ func (h handle) retain() (storage, error) {
 	return handle{more}, err
 }
 
-func (h handle) release() error {
-	_, err := h.Release()
-	return err
-}
+func (h handle) release() (pool.Outcome, error) { return h.Release() }
 
 func (h handle) refs() int   { return h.Refs() }
 func (h handle) length() int { return int(h.Length()) }

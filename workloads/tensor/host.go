@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gpumem/gpumem/metal/kernels"
+	"github.com/gpumem/gpumem/pool"
 )
 
 // errReleased is a use of host memory after its last reference was given up.
@@ -81,17 +82,18 @@ func (b *hostBlock) retain() (storage, error) {
 	return b, nil
 }
 
-func (b *hostBlock) release() error {
+func (b *hostBlock) release() (pool.Outcome, error) {
 	switch n := b.count.Add(-1); {
 	case n < 0:
-		return errReleased
-	case n == 0:
-		b.host.count.Add(-1)
-		b.host.bytes.Add(-int64(len(b.memory)))
-		b.host.frees.Add(1)
-		b.memory = nil
+		return pool.NoOutcome, errReleased
+	case n > 0:
+		return pool.Shared, nil
 	}
-	return nil
+	b.host.count.Add(-1)
+	b.host.bytes.Add(-int64(len(b.memory)))
+	b.host.frees.Add(1)
+	b.memory = nil
+	return pool.NotPooled, nil
 }
 
 func (b *hostBlock) refs() int   { return int(max(b.count.Load(), 0)) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/pool"
 )
 
 // machine is where tensors live and commands run.
@@ -22,8 +23,8 @@ type machine interface {
 type storage interface {
 	// retain adds a reference and returns it.
 	retain() (storage, error)
-	// release gives this reference up.
-	release() error
+	// release gives this reference up and says what became of it.
+	release() (pool.Outcome, error)
 	refs() int
 	length() int // bytes
 	// read and write copy through the host; the caller has synced.

@@ -26,12 +26,16 @@ type Options struct {
 // Watcher is told of what happens to tensors. It is called on the goroutine
 // that uses the Runtime and must not call back.
 type Watcher interface {
-	// Scoped is called when a scope was entered or is about to end; tensors
-	// is how many it will release.
-	Scoped(entered bool, depth, tensors int)
-	// Tensor is called with register_tensor, tensor_acquire, tensor_release
-	// and unregister, and the references that remain.
-	Tensor(event string, t *Tensor, references int)
+	// Entered and Ending are called when a scope was entered and before it
+	// gives up so many tensors; Ended when it has.
+	Entered(depth int)
+	Ending(tensors int)
+	Ended()
+	// Made is a new tensor, Shared another reference to one, Released the end
+	// of a reference with what really became of it and how many remain.
+	Made(t *Tensor)
+	Shared(t *Tensor, references int)
+	Released(t *Tensor, outcome pool.Outcome, references int)
 }
 
 // Runtime makes tensors and runs commands. Its methods are called by one
@@ -118,20 +122,28 @@ func (rt *Runtime) scoped(f func() error) (err error) {
 	rt.scopes = append(rt.scopes, s)
 	rt.depth.Add(1)
 	if rt.watcher != nil {
-		rt.watcher.Scoped(true, len(rt.scopes), 0)
+		rt.watcher.Entered(len(rt.scopes))
 	}
-	defer func() {
-		if rt.watcher != nil {
-			rt.watcher.Scoped(false, len(rt.scopes), len(s.owned))
-		}
-		for t := range s.owned {
-			t.scope = nil
-			err = errors.Join(err, t.Release())
-		}
-		rt.scopes = rt.scopes[:len(rt.scopes)-1]
-		rt.depth.Add(-1)
-	}()
+	defer func() { err = errors.Join(err, rt.endScope(s)) }()
 	return f()
+}
+
+// endScope releases what the innermost scope still owns.
+func (rt *Runtime) endScope(s *scope) error {
+	if rt.watcher != nil {
+		rt.watcher.Ending(len(s.owned))
+	}
+	var failed error
+	for t := range s.owned {
+		t.scope = nil
+		failed = errors.Join(failed, t.Release())
+	}
+	rt.scopes = rt.scopes[:len(rt.scopes)-1]
+	rt.depth.Add(-1)
+	if rt.watcher != nil {
+		rt.watcher.Ended()
+	}
+	return failed
 }
 
 // adopt registers a new tensor with the innermost scope.

@@ -54,7 +54,9 @@ func (rt *Runtime) newSized(name string, size int, shape []int) (*Tensor, error)
 	t := &Tensor{rt: rt, name: name, shape: slices.Clone(shape), size: size, store: store}
 	rt.adopt(t)
 	rt.noteShape(shape)
-	rt.told("register_tensor", t, 1)
+	if rt.watcher != nil {
+		rt.watcher.Made(t)
+	}
 	return t, nil
 }
 
@@ -80,12 +82,6 @@ func elements(shape []int) int {
 		n *= d
 	}
 	return n
-}
-
-func (rt *Runtime) told(event string, t *Tensor, references int) {
-	if rt.watcher != nil {
-		rt.watcher.Tensor(event, t, references)
-	}
 }
 
 // Name is what the tensor was made for.
@@ -126,7 +122,9 @@ func (t *Tensor) share() (*Tensor, error) {
 		s.node.refs++
 	}
 	t.rt.adopt(s)
-	t.rt.told("tensor_acquire", s, s.Refs())
+	if t.rt.watcher != nil {
+		t.rt.watcher.Shared(s, s.Refs())
+	}
 	return s, nil
 }
 
@@ -161,12 +159,9 @@ func (t *Tensor) Release() error {
 	t.rt.mu.Lock()
 	delete(t.rt.alive, t)
 	t.rt.mu.Unlock()
-	left := t.store.refs() - 1
-	err := t.store.release()
-	if left > 0 {
-		t.rt.told("tensor_release", t, left)
-	} else {
-		t.rt.told("unregister", t, 0)
+	outcome, err := t.store.release()
+	if t.rt.watcher != nil && err == nil {
+		t.rt.watcher.Released(t, outcome, t.store.refs())
 	}
 	if n := t.node; n != nil {
 		t.node = nil

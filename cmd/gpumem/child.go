@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/metal/soft"
+	"github.com/gpumem/gpumem/workloads"
+)
+
+// childCommand is the hidden command under which gpumem runs a workload in a
+// process of its own, so that its own memory is never in the measurement.
+const childCommand = "__workload"
+
+// slowDevice is the completion lag of DeviceFaults.SlowDevice: somewhat more
+// than the bundled trainings need to encode a batch.
+const slowDevice = 200 * time.Microsecond
+
+// newChildCommand runs one workload with arguments that workloadTarget made.
+func newChildCommand(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use: childCommand, Hidden: true, DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%s takes a workload", childCommand)
+			}
+			w, ok := workloads.ByName(args[0])
+			if !ok {
+				return usagef("no workload %q", args[0])
+			}
+			f, leftover := defaultWorkloadFlags(), byteSize(1<<20)
+			cmd.Flags().Var(&leftover, "leftover", "")
+			f.add(cmd.Flags())
+			own := addOwn(cmd.Flags(), w)
+			cmd.DisableFlagParsing = false
+			if err := cmd.Flags().Parse(args[1:]); err != nil {
+				return flagError(cmd, err)
+			}
+			return w.Run(cmd.Context(), workloads.Env{
+				Open: opener(f.device), Policy: f.policy, Fault: f.fault, Seed: f.seed, Repeat: f.repeat,
+				Flags: own(), LeakThreshold: int64(leftover),
+				Stdout: std.out, Stderr: std.err, LookupEnv: os.LookupEnv, TempDir: os.TempDir(),
+			})
+		},
+	}
+}
+
+// opener opens the device of that name, which was checked; nil is the host.
+func opener(device string) func(workloads.DeviceFaults) (metal.Device, error) {
+	if device == "host" {
+		return nil
+	}
+	return func(f workloads.DeviceFaults) (metal.Device, error) {
+		o := soft.Options{Faults: soft.Faults{NoAutorelease: f.NoAutorelease}}
+		if f.SlowDevice {
+			o.Faults.CompletionLag = slowDevice
+		}
+		d, err := soft.Open(o)
+		if err != nil {
+			return nil, err // not a nil *Device in the interface
+		}
+		return d, nil
+	}
+}
+
+// executable is our own program file.
+func executable() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find the program's own file to run the workload with: %w", err)
+	}
+	return self, nil
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/gpumem/gpumem/"
+
+// house is the import table of DESIGN.md: which folders of the project a
+// folder may import. A folder covers what lies below it unless a longer name
+// stands here too.
+var house = map[string][]string{
+	"probe":           {},
+	"metal":           {"metal"},
+	"pool":            {"metal"},
+	"tracer":          {"probe", "tracer/record", "tracer/agent"},
+	"tracer/record":   {},
+	"tracer/agent":    {"tracer/record"},
+	"tracer/importer": {"tracer/record"},
+	"tracer/capture":  {"tracer/record"},
+	"report":          {"tracer/record", "report/verdict"},
+	"report/verdict":  {"tracer/record"},
+	// The engine and the corpus that judges it do not know each other.
+	"report/verdict/corpus":     {"tracer/record"},
+	"report/verdict/scoreboard": {"tracer/record", "report/verdict"},
+	"tui":                       {"tracer/record", "report/verdict"},
+	"workloads":                 {"pool", "metal", "tracer/agent", "tracer/record"},
+	"cmd":                       {"probe", "metal", "pool", "tracer", "report", "tui", "workloads"},
+	"scripts":                   {},
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("go", "list", "-f",
+		`{{.ImportPath}} {{join .Imports " "}}`, "./...")
+	cmd.Dir = filepath.Join("..", "..")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	seen := 0
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		from := strings.TrimPrefix(fields[0], module)
+		room := roomOf(from)
+		if room == "" {
+			t.Errorf("package %s stands in no room of the house table", from)
+			continue
+		}
+		for _, imported := range fields[1:] {
+			to, ours := strings.CutPrefix(imported, module)
+			if !ours {
+				continue
+			}
+			seen++
+			if !mayImport(room, from, to) {
+				t.Errorf("%s imports %s: not in the house table (room %s)", from, to, room)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Fatal("no import between packages of the project was seen: the test looks at nothing")
+	}
+}
+
+// roomOf is the longest entry of the table that covers the package.
+func roomOf(pkg string) string {
+	best := ""
+	for room := range house {
+		if covers(room, pkg) && len(room) > len(best) {
+			best = room
+		}
+	}
+	return best
+}
+
+func mayImport(room, from, to string) bool {
+	if roomOf(to) == room { // a room is one noun, its folders belong together
+		return true
+	}
+	for _, allowed := range house[room] {
+		if covers(allowed, to) {
+			return true
+		}
+	}
+	return false
+}
+
+func covers(room, pkg string) bool {
+	return pkg == room || strings.HasPrefix(pkg, room+"/")
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/gpumem/gpumem/report"
+	"github.com/gpumem/gpumem/report/verdict"
+)
+
+// judgingFlags are the thresholds of a verdict a user may set.
+type judgingFlags struct {
+	leftover byteSize
+	unified  string
+}
+
+func defaultJudgingFlags() judgingFlags {
+	return judgingFlags{leftover: 1 << 20, unified: "auto"}
+}
+
+func (j *judgingFlags) add(flags *pflag.FlagSet) {
+	flags.Var(&j.leftover, "leftover", "what may stay between the marks baseline and released")
+	flags.StringVar(&j.unified, "unified", j.unified, "whether GPU bytes are host memory: auto, yes or no")
+}
+
+func (j *judgingFlags) options() (verdict.Options, error) {
+	o := verdict.Options{LeftoverBytes: int64(j.leftover), Unified: verdict.Unified(j.unified)}
+	switch o.Unified {
+	case verdict.UnifiedAuto, verdict.UnifiedYes, verdict.UnifiedNo:
+		return o, nil
+	}
+	return o, usagef("--unified %s: must be auto, yes or no", j.unified)
+}
+
+// parseFormat is the value of --format, or json with --json.
+func parseFormat(name string, json bool) (report.Format, error) {
+	if json {
+		return report.JSON, nil
+	}
+	format, err := report.ParseFormat(name)
+	if err != nil {
+		var names []string
+		for _, f := range report.Formats() {
+			names = append(names, string(f))
+		}
+		return "", usagef("--format %s: no such format%s", name, suggest(name, names))
+	}
+	return format, nil
+}
+
+func addFailOn(flags *pflag.FlagSet, names *[]string) {
+	flags.StringSliceVar(names, "fail-on", *names,
+		"verdicts that end with their exit code (app-leak 3, pool-growth 4, driver-growth 5, host-growth 6, undecided 7; any)")
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpumem/gpumem/report"
+	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/tracer/importer"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// reportFlags say how a verdict is reached and where it is printed.
+type reportFlags struct {
+	format  string
+	json    bool
+	output  string
+	force   bool
+	failOn  []string
+	judging judgingFlags
+}
+
+func newReportCommand(std stdio, getenv func(string) string) *cobra.Command {
+	f := reportFlags{judging: defaultJudgingFlags()}
+	var stepsPerLine int64
+	cmd := &cobra.Command{
+		Use:   "report PATH…",
+		Short: "Answer from a run folder, a CSV of samples or a log of another tool",
+		Long: `report judges what was recorded: a run folder, a bare CSV with any subset of
+the columns of samples.csv, or a recording of another tool (TL_MEM_TRACE logs
+and their Memory: lines, RMM logs, nvidia-smi logs, PyTorch snapshots).`,
+		Example: `  gpumem report gpumem-train-20261120T120000Z
+  gpumem report samples.csv --format json
+  gpumem report mem_trace.log --steps-per-line 1500
+  gpumem report DIR --format html -o report.html`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("report takes a run folder, a CSV or a log; see gpumem report --help")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			return reportPaths(std, getenv, f, args, importer.Options{StepsPerLine: stepsPerLine})
+		},
+	}
+	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, csv, html, markdown or pprof")
+	cmd.Flags().BoolVar(&f.json, "json", false, "the same as --format json")
+	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write to this file instead of stdout")
+	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite the output file")
+	addFailOn(cmd.Flags(), &f.failOn)
+	cmd.Flags().Int64Var(&stepsPerLine, "steps-per-line", 0, "steps between two Memory: lines of a TL log")
+	f.judging.add(cmd.Flags())
+	return cmd
+}
+
+// reportPaths prints one report a path and returns the exit code of the first
+// verdict that --fail-on names.
+func reportPaths(std stdio, getenv func(string) string, f reportFlags, paths []string, im importer.Options) error {
+	format, err := parseFormat(f.format, f.json)
+	if err != nil {
+		return err
+	}
+	fail, err := parseFailOn(f.failOn)
+	if err != nil {
+		return err
+	}
+	judging, err := f.judging.options()
+	if err != nil {
+		return err
+	}
+	if len(paths) > 1 && f.output != "" {
+		return usagef("-o takes one report, %d paths were given", len(paths))
+	}
+	code := exitDone
+	for _, path := range paths {
+		run, err := openRun(path, im)
+		if err != nil {
+			return err
+		}
+		v := verdict.Judge(run, judging)
+		if err := printReport(std, getenv, f.output, f.force, format, run, v); err != nil {
+			return err
+		}
+		if code == exitDone {
+			code = fail.code(v.Verdict)
+		}
+	}
+	if code != exitDone {
+		return &codeError{code}
+	}
+	return nil
+}
+
+// openRun reads a run folder, a CSV, or a recording of another tool.
+func openRun(path string, im importer.Options) (*record.Run, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("%s does not exist; give a run folder, a CSV or a log", path)
+		}
+		return nil, err
+	}
+	if !info.IsDir() {
+		run, err := importFile(path, im)
+		if err == nil || !errors.Is(err, importer.ErrUnknownFormat) {
+			return run, err
+		}
+	}
+	return record.Open(path)
+}
+
+func importFile(path string, im importer.Options) (*record.Run, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return importer.ReadWith(file, path, im)
+}
+
+// printReport writes one report to stdout or to the file of -o.
+func printReport(std stdio, getenv func(string) string, output string, force bool, format report.Format, run *record.Run, v *verdict.Verdict) error {
+	o := report.Options{Producer: "gpumem " + version()}
+	if output == "" {
+		if format == report.PProf && isTerminal(std.out) {
+			return usagef("a pprof profile is no text: name a file with -o")
+		}
+		o.Color = wantColor(std.out, getenv)
+		return report.Write(std.out, format, run, v, o)
+	}
+	return writeFile(output, force, func(w io.Writer) error { return report.Write(w, format, run, v, o) })
+}
+
+// writeFile writes a report through a temporary file beside it, so that no
+// half of one ever has the name that was asked for.
+func writeFile(path string, force bool, write func(io.Writer) error) error {
+	if _, err := os.Lstat(path); err == nil && !force {
+		return fmt.Errorf("%s exists; overwrite it with --force", path)
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name())
+	if err := errors.Join(write(temp), temp.Chmod(0o644), temp.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return os.Rename(temp.Name(), path)
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// newRoot builds the command tree. Nothing is read, opened or started before a
+// command runs.
+func newRoot(std stdio, getenv func(string) string) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "gpumem",
+		Short: "Says whose memory grows in a GPU program, what drives it and who holds it",
+		Long: `gpumem runs a program under trace, samples what the operating system, the GPU
+driver, the framework's pool and the program itself hold, and answers with
+evidence whose memory grows: the program's live tensors (app-leak), its pool's
+idle blocks (pool-growth), the driver (driver-growth) or the host
+(host-growth); or none, or undecided with what would settle it.`,
+		Example: `  gpumem run nqueens                          # a bundled workload
+  gpumem run nqueens --fault no-autorelease-pool
+  gpumem run -- python train.py               # any program
+  gpumem report gpumem-train-20261120T120000Z # the answer again, from its folder`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.ArbitraryArgs,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetIn(std.in)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(
+		newRunCommand(std, getenv),
+		newChildCommand(std),
+		newReportCommand(std, getenv),
+		newWorkloadsCommand(std),
+		newDevicesCommand(std),
+		newVersionCommand(std),
+	)
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var names []string
+		for _, c := range cmd.Commands() {
+			if !c.Hidden {
+				names = append(names, c.Name())
+			}
+		}
+		return usagef("no command %q%s", args[0], suggest(args[0], names))
+	}
+	return root
+}

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"os"
+
+	"github.com/mattn/go-isatty"
+)
+
+// isTerminal reports whether a person looks at f.
+func isTerminal(f *os.File) bool {
+	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
+}
+
+// wantColor follows https://no-color.org: a non-empty NO_COLOR means none, and
+// there is none where nobody looks.
+func wantColor(f *os.File, getenv func(string) string) bool {
+	return getenv("NO_COLOR") == "" && getenv("TERM") != "dumb" && isTerminal(f)
+}

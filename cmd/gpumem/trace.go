@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gpumem/gpumem/report"
+	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/tracer"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// runTarget traces a program, judges the run, completes its folder and prints
+// the verdict. The program's exit code comes first, --fail-on second.
+func runTarget(ctx context.Context, std stdio, getenv func(string) string, f runFlags, t target) error {
+	format, fail, err := f.check()
+	if err != nil {
+		return err
+	}
+	judging, err := f.judging.options()
+	if err != nil {
+		return err
+	}
+	progress := newProgress(std.err, t.name, f.quiet || !isTerminal(std.err))
+	result, err := tracer.Run(ctx, traceConfig(std, getenv, f, t, progress))
+	progress.clear()
+	if err != nil {
+		return startFailure(std, result, err)
+	}
+	v, err := conclude(std, getenv, result.Dir, judging, func(run *record.Run, v *verdict.Verdict) error {
+		return printAnswer(std, getenv, f, format, run, v)
+	})
+	if err != nil {
+		return err
+	}
+	for _, warning := range result.Warnings {
+		fmt.Fprintf(std.err, "gpumem: warning: %s\n", warning)
+	}
+	if result.ExitCode != 0 {
+		return &codeError{result.ExitCode}
+	}
+	if code := fail.code(v.Verdict); code != exitDone {
+		return &codeError{code}
+	}
+	return nil
+}
+
+func traceConfig(std stdio, getenv func(string) string, f runFlags, t target, progress *progress) tracer.Config {
+	out := f.out
+	if out == "" {
+		out = record.FolderName(t.name, time.Now())
+	}
+	meta := record.Meta{Command: t.shown, Versions: map[string]string{"gpumem": version()}}
+	if t.workload != nil {
+		meta.Workload = t.workload.Name
+	}
+	return tracer.Config{
+		Command: t.command, Out: out, Force: f.force, Meta: meta,
+		Stdin: std.in, Stdout: std.out, Stderr: std.err,
+		Interval: f.interval, Purge: f.purge, Progress: progress.show,
+	}
+}
+
+// startFailure says why a run did not take place. A program that could not be
+// started ends with a shell's code for it, and leaves a valid run folder.
+func startFailure(std stdio, result tracer.Result, err error) error {
+	var start *tracer.StartError
+	switch {
+	case errors.As(err, &start):
+		fmt.Fprintf(std.err, "gpumem: %v\n", err)
+		return &codeError{start.Code}
+	case errors.Is(err, record.ErrExists):
+		return fmt.Errorf("%w; write into it with --force, or name another with --out", err)
+	}
+	return err
+}
+
+// conclude reads a run folder back, judges it, and adds verdict.json,
+// report.html and, when sites are known, allocations.pb.gz. print shows the
+// answer; the folder is completed also when that fails.
+func conclude(std stdio, getenv func(string) string, dir string, judging verdict.Options, print func(*record.Run, *verdict.Verdict) error) (*verdict.Verdict, error) {
+	run, err := record.Open(dir)
+	if err != nil {
+		return nil, fmt.Errorf("read the run back: %w", err)
+	}
+	v := verdict.Judge(run, judging)
+	var failed []error
+	for _, file := range []struct {
+		name   string
+		format report.Format
+	}{{record.FileVerdict, report.JSON}, {record.FileReport, report.HTML}, {record.FileAllocations, report.PProf}} {
+		o := report.Options{Producer: "gpumem " + version()}
+		err := writeFile(filepath.Join(dir, file.name), true, func(w io.Writer) error {
+			return report.Write(w, file.format, run, v, o)
+		})
+		if err != nil && !errors.Is(err, report.ErrNoSites) {
+			failed = append(failed, err)
+		}
+	}
+	return v, errors.Join(append(failed, print(run, v))...)
+}
+
+// printAnswer prints the verdict of a run: on stderr, since stdout is the
+// traced program's, or into the file of -o.
+func printAnswer(std stdio, getenv func(string) string, f runFlags, format report.Format, run *record.Run, v *verdict.Verdict) error {
+	if f.output != "" {
+		return printReport(std, getenv, f.output, f.force, format, run, v)
+	}
+	o := report.Options{Producer: "gpumem " + version(), Color: wantColor(std.err, getenv)}
+	if err := report.Write(std.err, format, run, v, o); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", run.Path, filepath.Join(run.Path, record.FileReport))
+	return err
+}
+
+// progress is the line that a person watches while a program is traced.
+type progress struct {
+	w     *os.File
+	name  string
+	off   bool
+	last  time.Time
+	shown bool
+}
+
+func newProgress(w *os.File, name string, off bool) *progress {
+	return &progress{w: w, name: name, off: off}
+}
+
+// show redraws the line, at most five times a second. The tracer calls it from
+// one goroutine.
+func (p *progress) show(s tracer.Progress) {
+	if p.off || time.Since(p.last) < 200*time.Millisecond {
+		return
+	}
+	p.last, p.shown = time.Now(), true
+	line := fmt.Sprintf("gpumem: %s  %s  %d samples", p.name, s.Elapsed.Round(100*time.Millisecond), s.Rows)
+	for _, c := range []struct{ column, label string }{
+		{record.ColStep, "step"}, {record.ColRSS, "rss"}, {record.ColGPU, "gpu"}, {record.ColLive, "live"}, {record.ColIdle, "idle"},
+	} {
+		for _, cell := range s.Row.Cells {
+			if cell.Column == c.column {
+				line += "  " + c.label + " " + progressValue(c.column, cell.Value)
+			}
+		}
+	}
+	fmt.Fprintf(p.w, "\r\x1b[K%s", line)
+}
+
+func progressValue(column string, v int64) string {
+	if column == record.ColStep {
+		return fmt.Sprint(v)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(v)/(1<<20))
+}
+
+// clear takes the line away.
+func (p *progress) clear() {
+	if p.shown {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+}

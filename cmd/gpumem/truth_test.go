@@ -1,0 +1,113 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/workloads"
+)
+
+// TestEachFaultGivesItsVerdict runs every workload healthy and with each of its
+// faults, in child processes as a user does, and holds the verdict against the
+// truth that the workload declares.
+func TestEachFaultGivesItsVerdict(t *testing.T) {
+	for _, w := range workloads.All() {
+		cases := map[string]workloads.Fault{"healthy": {Truth: "none"}}
+		for _, f := range w.Faults {
+			cases["--fault="+f.Name] = f
+		}
+		for _, f := range w.Truths {
+			cases["--policy="+f.Name] = f
+		}
+		for flag, truth := range cases {
+			t.Run(w.Name+" "+flag, func(t *testing.T) {
+				args := []string{"run", "--out", "out", w.Name}
+				if flag != "healthy" {
+					args = append(args, flag)
+				}
+				checkTruth(t, args, truth)
+			})
+		}
+	}
+}
+
+func checkTruth(t *testing.T, args []string, truth workloads.Fault) {
+	t.Helper()
+	dir := t.TempDir()
+	got := gpumem(t, dir, args...)
+	if got.code != 0 {
+		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	v := readVerdict(t, filepath.Join(dir, "out"))
+	if string(v.Verdict) != truth.Truth {
+		t.Errorf("verdict %s, want %s: %s", v.Verdict, truth.Truth, v.Summary)
+	}
+	var causes []string
+	for _, c := range v.Causes {
+		causes = append(causes, c.ID)
+	}
+	if truth.Cause != "" && !slices.Contains(causes, truth.Cause) {
+		t.Errorf("causes %v, want %s among them", causes, truth.Cause)
+	}
+	if truth.Cause == "" && len(causes) > 0 {
+		t.Errorf("causes %v are named where nothing is wrong", causes)
+	}
+	if truth.Name == "early-return" && !strings.Contains(got.stderr, "hazard: reuse before completion") {
+		t.Errorf("the hazard is not reported:\n%s", got.stderr)
+	}
+}
+
+func TestTheControlRunOnTheHostHasNothingOfADriver(t *testing.T) {
+	dir := t.TempDir()
+	got := gpumem(t, dir, "run", "--out", "out", "nqueens", "--device", "host", "--solutions", "2")
+	if got.code != 0 {
+		t.Fatalf("exit code %d\n%s", got.code, got.stderr)
+	}
+	if v := readVerdict(t, filepath.Join(dir, "out")); v.Verdict != verdict.None {
+		t.Errorf("verdict %s: %s", v.Verdict, v.Summary)
+	}
+}
+
+// TestTheInvestigationsFiguresComeOutExactly is the retention case of the
+// TensorLogic investigation at full size: what is kept and what is freed.
+func TestTheInvestigationsFiguresComeOutExactly(t *testing.T) {
+	for caps, want := range map[string]string{
+		"-1": "962654208 B freed, 122 buffers and 1237442560 B kept by the pool",
+		"10": "42 buffers",
+		"20": "82 buffers",
+		"50": "185 buffers",
+	} {
+		dir := t.TempDir()
+		got := gpumem(t, dir, "run", "--out", "out", "--purge", "modelload", "--policy", "tensorlogic", "--pool-cap", caps)
+		if got.code != 0 {
+			t.Fatalf("cap %s: exit code %d\n%s", caps, got.code, got.stderr)
+		}
+		if !strings.Contains(got.stdout, "loaded 201 tensors, 2200096768 B as f16") || !strings.Contains(got.stdout, want) {
+			t.Errorf("cap %s: want %q in\n%s", caps, want, got.stdout)
+		}
+		v := readVerdict(t, filepath.Join(dir, "out"))
+		if v.Verdict != verdict.PoolGrowth || !strings.Contains(v.Summary, "not by references") {
+			t.Errorf("cap %s: %s: %s", caps, v.Verdict, v.Summary)
+		}
+		checkPurge(t, caps, v)
+	}
+}
+
+// checkPurge wants a receipt by which the system got back what the purge
+// claimed, within one per cent.
+func checkPurge(t *testing.T, caps string, v *verdict.Verdict) {
+	t.Helper()
+	for _, e := range v.Experiments {
+		if e.Action != "purge" || e.ClaimedBytes == nil || e.ReturnedBytes == nil {
+			continue
+		}
+		if d := *e.ClaimedBytes - *e.ReturnedBytes; d > *e.ClaimedBytes/100 || -d > *e.ClaimedBytes/100 {
+			t.Errorf("cap %s: the purge claimed %d B, the system got %d B back", caps, *e.ClaimedBytes, *e.ReturnedBytes)
+		}
+		return
+	}
+	t.Errorf("cap %s: no receipt of a purge: %+v", caps, v.Experiments)
+}

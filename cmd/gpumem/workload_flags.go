@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/gpumem/gpumem/pool"
+	"github.com/gpumem/gpumem/workloads"
+)
+
+// workloadFlags are the settings that every workload takes; they mean nothing
+// to a program of the user's.
+type workloadFlags struct {
+	device, fault, policy string
+	seed                  int64
+	repeat                int
+}
+
+func defaultWorkloadFlags() workloadFlags {
+	return workloadFlags{device: "auto", policy: "default", seed: 1, repeat: 1}
+}
+
+// add defines the flags with the present values as defaults, so that they can
+// be given before and after the workload's name.
+func (f *workloadFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.device, "device", f.device, "of a workload: auto, soft or host (no device, the control run)")
+	flags.StringVar(&f.fault, "fault", f.fault, "defect to plant in a workload (see gpumem workloads)")
+	flags.StringVar(&f.policy, "policy", f.policy, "pool policy of a workload (see gpumem workloads)")
+	flags.Int64Var(&f.seed, "seed", f.seed, "seed of a workload")
+	flags.IntVar(&f.repeat, "repeat", f.repeat, "times a workload repeats itself")
+}
+
+// names of the flags of add.
+func workloadFlagNames() []string { return []string{"device", "fault", "policy", "seed", "repeat"} }
+
+// addOwn defines the flags of one workload and returns a function that reads
+// those that were given.
+func addOwn(flags *pflag.FlagSet, w *workloads.Workload) func() map[string]string {
+	values := map[string]*string{}
+	for _, f := range w.Flags {
+		values[f.Name] = flags.String(f.Name, f.Default, f.Help)
+	}
+	return func() map[string]string {
+		given := map[string]string{}
+		for name, value := range values {
+			if flags.Changed(name) {
+				given[name] = *value
+			}
+		}
+		return given
+	}
+}
+
+// check refuses what the workload would not take, with the nearest name.
+func (f *workloadFlags) check(w *workloads.Workload, own map[string]string) error {
+	if devices := []string{"auto", "soft", "host"}; !slices.Contains(devices, f.device) {
+		return usagef("--device %s: no such device%s", f.device, suggest(f.device, devices))
+	}
+	if _, err := pool.PolicyByName(f.policy); err != nil {
+		var names []string
+		for _, p := range pool.Policies() {
+			names = append(names, p.Name)
+		}
+		return usagef("--policy %s: no such policy%s", f.policy, suggest(f.policy, names))
+	}
+	if _, ok := w.Fault(f.fault); f.fault != "" && !ok {
+		var names []string
+		for _, fault := range w.Faults {
+			names = append(names, fault.Name)
+		}
+		return usagef("--fault %s: %s has no such fault%s", f.fault, w.Name, suggest(f.fault, names))
+	}
+	if f.repeat < 1 {
+		return usagef("--repeat %d: must be 1 or more", f.repeat)
+	}
+	for name, value := range own {
+		if flag, _ := w.Flag(name); flag.Check != nil {
+			if err := flag.Check(value); err != nil {
+				return usagef("--%s %s: %v", name, value, err)
+			}
+		}
+	}
+	return nil
+}
+
+// arguments are the flags as a command line, what was not given left out.
+func (f *workloadFlags) arguments(own map[string]string) []string {
+	var args []string
+	add := func(name, value, without string) {
+		if value != without {
+			args = append(args, "--"+name+"="+value)
+		}
+	}
+	d := defaultWorkloadFlags()
+	add("device", f.device, d.device)
+	add("fault", f.fault, d.fault)
+	add("policy", f.policy, d.policy)
+	add("seed", strconv.FormatInt(f.seed, 10), strconv.FormatInt(d.seed, 10))
+	add("repeat", strconv.Itoa(f.repeat), strconv.Itoa(d.repeat))
+	names := make([]string, 0, len(own))
+	for name := range own {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		args = append(args, "--"+name+"="+own[name])
+	}
+	return args
+}
+
+// workloadTarget reads and checks what follows a workload's name: flags of run,
+// of all workloads and of its own. f takes what was given.
+func workloadTarget(f *runFlags, w *workloads.Workload, args []string) (target, error) {
+	flags := pflag.NewFlagSet(w.Name, pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.Usage = func() {}
+	f.add(flags)
+	own := addOwn(flags, w)
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			return target{name: w.Name, workload: w, help: true}, nil
+		}
+		return target{}, flagErrorOf(flags, err)
+	}
+	if flags.NArg() > 0 {
+		return target{}, usagef("%s takes no arguments, %q was given; to trace a program: gpumem run -- CMD", w.Name, flags.Arg(0))
+	}
+	given := own()
+	if err := f.workload.check(w, given); err != nil {
+		return target{}, err
+	}
+	self, err := executable()
+	if err != nil {
+		return target{}, err
+	}
+	arguments := f.workload.arguments(given)
+	command := append([]string{self, childCommand, w.Name, "--leftover=" + f.judging.leftover.String()}, arguments...)
+	return target{
+		name: w.Name, workload: w, command: command,
+		shown: append([]string{"gpumem", "run", w.Name}, arguments...),
+	}, nil
+}
+
+// workloadText is the help of one workload.
+func workloadText(w *workloads.Workload) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%-10s %s\n", w.Name, w.Summary)
+	for _, f := range w.Faults {
+		fmt.Fprintf(&s, "    --fault %-22s %-14s %s\n", f.Name, f.Truth, f.Summary)
+	}
+	for _, f := range w.Truths {
+		fmt.Fprintf(&s, "    --policy %-21s %-14s %s\n", f.Name, f.Truth, f.Summary)
+	}
+	for _, f := range w.Flags {
+		value := f.Default
+		if value == "" {
+			value = "–"
+		}
+		fmt.Fprintf(&s, "    --%-28s %-14s %s\n", f.Name, value, f.Help)
+	}
+	return s.String()
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Sets up what the tests need beyond Go and a C compiler, then runs them all.
+# Usage: ./scripts/test.sh [packages…]   (default ./...)
+# Prints the failures and, as its last line, "N passed, N failed, N skipped".
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+# name of the command : Debian package
+needs="cc:gcc python3:python3 tmux:tmux chromium:chromium shellcheck:shellcheck"
+
+install_missing() {
+	local missing=() need
+	for need in $needs; do
+		command -v "${need%%:*}" >/dev/null 2>&1 || missing+=("${need##*:}")
+	done
+	[ ${#missing[@]} -gt 0 ] || return 0
+	echo "installing for the tests: ${missing[*]}" >&2
+	local sudo=""
+	if [ "$(id -u)" -ne 0 ]; then sudo="sudo -n"; fi
+	if command -v apt-get >/dev/null 2>&1; then
+		$sudo apt-get update -qq >&2 &&
+			DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+	elif command -v dnf >/dev/null 2>&1; then
+		$sudo dnf install -y -q "${missing[@]}" >/dev/null
+	elif command -v brew >/dev/null 2>&1; then
+		brew install --quiet "${missing[@]}" >/dev/null
+	else
+		echo "no package manager known here: install ${missing[*]} by hand" >&2
+		return 1
+	fi
+}
+
+install_missing || echo "could not install all of: $needs; the tests that need them will say so" >&2
+
+failed=0
+go vet ./... || failed=1
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+# -p 1: tests measure real memory of real processes and start real browsers;
+# packages do not compete with each other for the cores.
+CGO_ENABLED=1 go test -race -count=1 -p 1 -timeout 30m -v "${@:-./...}" >"$log" 2>&1 || failed=1
+
+# What a person wants of the log: packages, failures with their output.
+grep -E '^(ok|FAIL|panic:|---? FAIL|WARNING: DATA RACE)|^\s+--- FAIL' "$log" || true
+if [ "$failed" -ne 0 ]; then
+	echo "---- output around the failures ----"
+	grep -nE -B40 '^\s*--- FAIL|^FAIL|panic:|DATA RACE|build failed|\[setup failed\]' "$log" | tail -n 400
+fi
+passed=$(grep -cE '^\s*--- PASS' "$log")
+bad=$(grep -cE '^\s*--- FAIL' "$log")
+skipped=$(grep -cE '^\s*--- SKIP' "$log")
+if [ "$failed" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
+if [ "$skipped" -gt 0 ]; then
+	echo "---- skipped ----"
+	grep -E -A2 '^\s*--- SKIP' "$log"
+fi
+echo "$passed passed, $bad failed, $skipped skipped"
+exit "$failed"
