@@ -86,7 +86,7 @@ func relevantName(name string) bool {
 		return true
 	}
 	for _, prefix := range [...]string{
-		"CUDA_", "CUPY_", "PYTORCH_", "TORCH_", "XLA_", "JAX_", "TF_", "NCCL_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCM_", "AMD_",
+		"CUDA_", "CUPY_", "PYTORCH_", "TORCH_", "XLA_", "JAX_", "TF_GPU_", "TF_FORCE_", "TF_XLA_", "TF_CUDA_", "NCCL_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCM_", "AMD_",
 		"ONEAPI_", "ZE_", "SYCL_", "OPENCL_", "POCL_", "VK_", "MTL_", "METAL_", "CANDLE_", "TL_", "GPUMEM_", "OMP_", "MKL_", "MALLOC_", "DYLD_",
 	} {
 		if strings.HasPrefix(name, prefix) {

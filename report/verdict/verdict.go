@@ -67,8 +67,39 @@ type Verdict struct {
 	Forecast    *Forecast    `json:"forecast,omitempty"`
 	// MoreMinutes is how much longer a run must be to settle an undecided.
 	MoreMinutes *float64 `json:"more_minutes,omitempty"`
-	Missing     []string `json:"missing,omitempty"`
-	Warnings    []string `json:"warnings,omitempty"`
+	// RestsOn is the kind of evidence that gave the verdict.
+	RestsOn Evidence `json:"rests_on,omitempty"`
+	// PID and Processes are set when the run holds several processes: the one
+	// the verdict is about, and the verdict on each.
+	PID       int          `json:"pid,omitempty"`
+	Processes []ProcessRow `json:"processes,omitempty"`
+	// Background is set when growth goes on while steps pause.
+	Background bool     `json:"background,omitempty"`
+	Missing    []string `json:"missing,omitempty"`
+	Warnings   []string `json:"warnings,omitempty"`
+
+	scoreKind string // see Score
+	score     float64
+}
+
+// Evidence is a kind of evidence.
+type Evidence string
+
+// The kinds of evidence: a trend while the program runs; what was left
+// between the marks baseline and released, or grew from one released to the
+// next; the mere size of the growth in a run too short for either.
+const (
+	ByTrend     Evidence = "trend"
+	ByLeftover  Evidence = "leftover"
+	ByMagnitude Evidence = "magnitude"
+)
+
+// ProcessRow is the verdict on one of several processes.
+type ProcessRow struct {
+	PID        int     `json:"pid"`
+	Verdict    Class   `json:"verdict"`
+	Tier       Tier    `json:"tier"`
+	Confidence float64 `json:"confidence"`
 }
 
 // Window is the part of the run that was judged.

@@ -1,0 +1,253 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// chart is one picture: lines over the run's axis, all in one unit.
+type chart struct {
+	id, title string
+	axis      axis
+	bytes     bool // else a count
+	lines     []line
+}
+
+// line is one series of a chart. Values are NaN where unknown.
+type line struct {
+	id    string // "live", "rss": also its colour
+	label string
+	v     []float64
+}
+
+// axis is what samples are drawn over: seconds, else steps, else their number.
+type axis struct {
+	unit string // "s", "step", "sample"
+	x    []float64
+}
+
+// hasTime says whether any sample knows its time.
+func hasTime(run *record.Run) bool { return anyKnown(run.Samples.Column(record.ColTime)) }
+
+func anyKnown(v []float64) bool {
+	return slices.ContainsFunc(v, func(x float64) bool { return !record.IsUnknown(x) })
+}
+
+func axisOf(run *record.Run) axis {
+	if t := run.Samples.Column(record.ColTime); anyKnown(t) {
+		x := make([]float64, len(t))
+		for i, ms := range t {
+			x[i] = ms / 1000
+		}
+		return axis{"s", x}
+	}
+	if s := run.Samples.Column(record.ColStep); anyKnown(s) {
+		return axis{"step", s}
+	}
+	x := make([]float64, run.Samples.Len())
+	for i := range x {
+		x[i] = float64(i + 1)
+	}
+	return axis{"sample", x}
+}
+
+// chartsOf are the ledgers and counts that the run has, over its axis. A
+// single sample makes no chart.
+func chartsOf(run *record.Run) []chart {
+	if run.Samples.Len() < 2 {
+		return nil
+	}
+	s := byProcess(run)
+	ax := axisOf(s)
+	var out []chart
+	add := func(id, title string, bytes bool, lines ...line) {
+		lines = slices.DeleteFunc(lines, func(l line) bool { return !anyKnown(l.v) })
+		if len(lines) > 0 {
+			out = append(out, chart{id, title, ax, bytes, lines})
+		}
+	}
+	col := func(name string) []float64 { return columnSum(s.Samples, name) }
+	live, idle, gpu := col(record.ColLive), col(record.ColIdle), col(record.ColGPU)
+	add("device", "Device memory", true,
+		line{"live", "live", live},
+		line{"idle", "idle", idle},
+		line{"untracked", "untracked", beyond(gpu, live, idle)},
+		line{"gpu", "process on the GPU", gpu})
+	host, label := hostAccount(s)
+	lines := []line{{"host", label, host}}
+	for _, l := range []line{
+		{"footprint", "footprint", col(record.ColFootprint)},
+		{"rss", "resident (RSS)", col(record.ColRSS)},
+		{"heap", "heap in use", col(record.ColHostHeap)},
+		{"file", "file pages", moving(col(record.ColRSSFile))},
+	} {
+		if !same(l.v, host) {
+			lines = append(lines, l)
+		}
+	}
+	add("host", "Host memory", true, lines...)
+	add("count", "Handles", false,
+		line{"live", "live", moving(col(record.ColLiveCount))},
+		line{"idle", "idle", moving(col(record.ColIdleCount))})
+	add("inflight", "Command buffers in flight", false,
+		line{"untracked", "committed, not completed", moving(col(record.ColInFlight))})
+	return out
+}
+
+// hostAccount is the host account as the verdict counts it: the footprint,
+// else the pages that no file backs, else the resident set; on unified memory
+// less the device's bytes. The label says which.
+func hostAccount(run *record.Run) (v []float64, label string) {
+	s := run.Samples
+	v, label = columnSum(s, record.ColFootprint), "host (footprint"
+	if !anyKnown(v) {
+		v, label = total(columnSum(s, record.ColRSSAnon), columnSum(s, record.ColRSSShmem), columnSum(s, record.ColSwap)), "host (RSS less file pages"
+	}
+	if !anyKnown(v) {
+		v, label = columnSum(s, record.ColRSS), "host (resident, RSS"
+	}
+	if u := run.Meta.UnifiedMemory; u == nil || !*u {
+		return v, label + ")"
+	}
+	device := columnSum(s, record.ColGPU)
+	if device == nil {
+		device = total(columnSum(s, record.ColLive), columnSum(s, record.ColIdle))
+	}
+	if rest := beyond(v, device); device != nil && rest != nil {
+		return rest, label + " less device bytes)"
+	}
+	return v, label + ")"
+}
+
+// total adds more to v; columns that are not there add nothing.
+func total(v []float64, more ...[]float64) []float64 {
+	out := slices.Clone(v)
+	for _, m := range more {
+		for i := range min(len(out), len(m)) {
+			out[i] += m[i]
+		}
+	}
+	return out
+}
+
+// same reports whether two series show the same line.
+func same(a, b []float64) bool {
+	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || record.IsUnknown(x) && record.IsUnknown(y) })
+}
+
+// moving drops a line that never changes, which in the lesser charts says
+// nothing.
+func moving(v []float64) []float64 {
+	lo, hi := rangeOf(v)
+	if !(hi > lo) {
+		return nil
+	}
+	return v
+}
+
+// columnSum is the column, or, where the run has it a device ("name@0",
+// "name@1"), the sum of what is known in each row.
+func columnSum(s *record.Samples, name string) []float64 {
+	if v := s.Column(name); v != nil {
+		return v
+	}
+	var sum []float64
+	for _, n := range s.Names() {
+		if base, _, ok := strings.Cut(n, "@"); !ok || base != name {
+			continue
+		}
+		v := s.Column(n)
+		if sum == nil {
+			sum = slices.Clone(v)
+			continue
+		}
+		for i, x := range v {
+			if record.IsUnknown(sum[i]) {
+				sum[i] = x
+			} else if !record.IsUnknown(x) {
+				sum[i] += x
+			}
+		}
+	}
+	return sum
+}
+
+// beyond is total less its known parts, nil when a part is not measured at
+// all: what remains would not be what it is called.
+func beyond(total []float64, parts ...[]float64) []float64 {
+	if total == nil {
+		return nil
+	}
+	out := slices.Clone(total)
+	for _, p := range parts {
+		if p == nil {
+			return nil
+		}
+		for i := range out {
+			out[i] -= p[i]
+		}
+	}
+	return out
+}
+
+// rangeOf is the least and greatest known value, NaN when there is none.
+func rangeOf(v []float64) (lo, hi float64) {
+	lo, hi = math.NaN(), math.NaN()
+	for _, x := range v {
+		if !(x >= lo) && !record.IsUnknown(x) {
+			lo = x
+		}
+		if !(x <= hi) && !record.IsUnknown(x) {
+			hi = x
+		}
+	}
+	return lo, hi
+}
+
+// measuredChange is what the process as a whole gained over the judged
+// window, read from the totals alone; false when the totals do not add up to
+// one figure: no total measured, or unknown whether GPU bytes are host memory.
+func measuredChange(run *record.Run, v *verdict.Verdict) (float64, bool) {
+	s := byProcess(run)
+	host, _ := hostAccount(s)
+	in := func(v []float64, w verdict.Window) (float64, bool) { return windowChange(s.Samples, v, w) }
+	change, known := in(host, v.Window)
+	gpu, gpuKnown := in(columnSum(s.Samples, record.ColGPU), v.Window)
+	switch {
+	case known && gpuKnown && run.Meta.UnifiedMemory == nil:
+		return 0, false
+	case gpuKnown:
+		return change + gpu, true
+	}
+	return change, known
+}
+
+// windowChange is the mean of the last samples of the window less the mean of
+// its first ones, a twentieth of the window at either end.
+func windowChange(s *record.Samples, v []float64, w verdict.Window) (float64, bool) {
+	t := s.Column(record.ColTime)
+	var known []float64
+	for i, x := range v {
+		inside := !anyKnown(t[:min(len(t), 1)]) || t[i] >= w.FromMs && t[i] <= w.ToMs
+		if inside && !record.IsUnknown(x) {
+			known = append(known, x)
+		}
+	}
+	if len(known) < 2 {
+		return 0, false
+	}
+	k := min(max(len(known)/20, 1), 50)
+	return mean(known[len(known)-k:]) - mean(known[:k]), true
+}
+
+func mean(v []float64) float64 {
+	var sum float64
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}

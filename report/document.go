@@ -1,0 +1,202 @@
+package report
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// document is what a report says, in its order, before any format. All its
+// strings are clean and none is escaped yet.
+type document struct {
+	title    string
+	class    verdict.Class
+	tier     verdict.Tier
+	sure     string // "0.98", empty when the verdict gives none
+	meaning  string // what the class means, for a reader new to it
+	summary  string
+	facts    []pair // the key figures of the first screen
+	sections []section
+	producer string
+}
+
+type section struct {
+	id, title string
+	blocks    []block
+}
+
+// block is one of: a paragraph, a table, a list, a block of code, a list of
+// pairs, or the place of the charts.
+type block struct {
+	text   string
+	table  *table
+	list   []string
+	code   string
+	pairs  []pair
+	charts []chart
+}
+
+type pair struct{ name, value string }
+
+type table struct {
+	caption string
+	head    []column
+	rows    [][]string
+	foot    [][]string // sums and residuals, set off from the rows
+}
+
+type column struct {
+	title string
+	right bool // numbers
+}
+
+// newDocument says in words all that run and v hold.
+func newDocument(run *record.Run, v *verdict.Verdict, o Options) *document {
+	charts := chartsOf(run)
+	d := &document{
+		title:    titleOf(run, o),
+		class:    verdict.Class(clean(string(v.Verdict), maxName)),
+		tier:     verdict.Tier(clean(string(v.Tier), maxName)),
+		meaning:  meaningOf(v.Verdict),
+		summary:  clean(v.Summary, maxLine),
+		facts:    keyFigures(run, v),
+		producer: clean(o.Producer, maxName),
+	}
+	if v.Confidence > 0 && v.Confidence <= 1 {
+		d.sure = fmt.Sprintf("%.2f", v.Confidence)
+	}
+	for _, s := range []section{
+		growthSection(run, v, charts),
+		leftoverSection(v),
+		processesSection(v),
+		driverSection(v),
+		causesSection(v),
+		statementsSection(run),
+		sitesSection(v),
+		holdersSection(v),
+		experimentsSection(v),
+		forecastSection(v),
+		environmentSection(run),
+		samplingSection(run, v),
+		missingSection(v),
+		warningsSection(run, v),
+		reproduceSection(run, o),
+	} {
+		if len(s.blocks) > 0 {
+			d.sections = append(d.sections, s)
+		}
+	}
+	return d
+}
+
+func titleOf(run *record.Run, o Options) string {
+	name := o.Title
+	switch {
+	case name != "":
+	case run.Meta.Workload != "":
+		name = run.Meta.Workload
+	case len(run.Meta.Command) > 0:
+		name = path.Base(strings.ReplaceAll(run.Meta.Command[0], `\`, "/"))
+	case run.Path != "":
+		name = path.Base(strings.ReplaceAll(run.Path, `\`, "/"))
+	}
+	return clean(name, maxName)
+}
+
+// meaningOf explains a class to somebody who meets it for the first time.
+func meaningOf(c verdict.Class) string {
+	switch c {
+	case verdict.None:
+		return "No account grows."
+	case verdict.AppLeak:
+		return "What grows is memory that the program itself still references."
+	case verdict.PoolGrowth:
+		return "What grows is memory that the program's pool keeps although nobody references it."
+	case verdict.DriverGrowth:
+		return "What grows is memory that the driver holds for the process, outside of what the program and its pool know of."
+	case verdict.HostGrowth:
+		return "What grows is host memory, outside of what the GPU accounts explain."
+	case verdict.Undecided:
+		return "This run does not settle whose memory grows."
+	}
+	return ""
+}
+
+// keyFigures are the numbers a reader wants before any table.
+func keyFigures(run *record.Run, v *verdict.Verdict) []pair {
+	var out []pair
+	add := func(name, value string) { out = append(out, pair{name, value}) }
+	if sum, ok := chargedBytes(v); ok {
+		add("change", signedBytes(sum))
+	}
+	if row := primaryRow(v); row != nil {
+		name := string(row.Account)
+		if row.PerStep != nil {
+			add(name+" a step", signedBytes(row.PerStep.Value))
+		}
+		if row.PerSecond != nil {
+			add(name+" a second", signedBytes(row.PerSecond.Value))
+		}
+		if row.LeftoverBytes != nil {
+			add(name+" left over", signedBytes(float64(*row.LeftoverBytes)))
+		}
+	}
+	if f := v.Forecast; f != nil {
+		add(clean(f.Limit, 40)+" full in", secondsText(f.P50))
+	}
+	judged := windowText(run, v)
+	if v.RestsOn != "" {
+		judged += ", by " + clean(string(v.RestsOn), 40)
+	}
+	add("judged", judged)
+	return out
+}
+
+// primaryRow is the account the verdict speaks of.
+func primaryRow(v *verdict.Verdict) *verdict.AccountRow {
+	want := map[verdict.Class][]verdict.Account{
+		verdict.AppLeak:      {verdict.Live},
+		verdict.PoolGrowth:   {verdict.Idle},
+		verdict.DriverGrowth: {verdict.Untracked, verdict.Host},
+		verdict.HostGrowth:   {verdict.Host},
+	}[v.Verdict]
+	var best *verdict.AccountRow
+	for _, a := range want {
+		for i := range v.Accounts {
+			row := &v.Accounts[i]
+			if row.Account == a && (best == nil || bytesOf(row) > bytesOf(best)) {
+				best = row
+			}
+		}
+	}
+	return best
+}
+
+func bytesOf(row *verdict.AccountRow) int64 {
+	switch {
+	case row.Bytes != nil:
+		return *row.Bytes
+	case row.LeftoverBytes != nil:
+		return *row.LeftoverBytes
+	}
+	return 0
+}
+
+// windowText says how much was judged: samples, time and steps.
+func windowText(run *record.Run, v *verdict.Verdict) string {
+	w := v.Window
+	parts := []string{countText(int64(w.Samples)) + " samples"}
+	if w.Samples == 1 {
+		parts[0] = "1 sample"
+	}
+	if hasTime(run) && w.ToMs > w.FromMs {
+		parts = append(parts, secondsText((w.ToMs-w.FromMs)/1000))
+	}
+	if w.Steps > 0 {
+		parts = append(parts, countText(w.Steps)+" steps")
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,293 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gpumem/gpumem/report/verdict"
+)
+
+// Size of the plots in the page: the drawing is plotWide units across,
+// stretched to the reader's width, and plotHigh pixels high.
+const (
+	plotWide = 1000.0
+	plotHigh = 210.0
+	plotTop  = 18.0 // pixels above the drawing, for the highest label
+	// buckets is in how many parts the axis is cut for drawing.
+	buckets = 600
+)
+
+// plot is a chart ready for the page. Percentages are of the plot's width, so
+// that text keeps its size on every screen.
+type plot struct {
+	ID, Title, Desc string
+	Lines           []plotLine
+	XTicks, YTicks  []tick
+	Marks           []plotMark
+	WarmX, WarmW    string // shaded part, in percent; empty when there is none
+	Data            chartData
+}
+
+type plotLine struct {
+	ID, Label, Last string
+	Path            string
+	Fit, Band       string // paths of the fitted line and its interval
+}
+
+type tick struct{ At, Text, Anchor string }
+
+type plotMark struct {
+	At, Text, Anchor string
+	Receipt          bool
+	Labelled         bool
+}
+
+// frame maps values to the drawing.
+type frame struct{ x0, x1, y0, y1 float64 }
+
+func (f frame) x(v float64) float64 { return (v - f.x0) / (f.x1 - f.x0) * plotWide }
+func (f frame) y(v float64) float64 { return plotHigh - (v-f.y0)/(f.y1-f.y0)*plotHigh }
+
+func (f frame) percent(v float64) string {
+	return strconv.FormatFloat((v-f.x0)/(f.x1-f.x0)*100, 'f', 2, 64) + "%"
+}
+
+func (f frame) point(x, y float64) string {
+	return strconv.FormatFloat(f.x(x), 'f', 1, 64) + " " + strconv.FormatFloat(f.y(y), 'f', 1, 64)
+}
+
+// newPlot draws a chart; false when its axis has no extent.
+func newPlot(c chart, marks []mark, v *verdict.Verdict) (plot, bool) {
+	x0, x1 := rangeOf(c.axis.x)
+	if !(x1 > x0) || math.IsInf(x0, 0) || math.IsInf(x1, 0) {
+		return plot{}, false
+	}
+	y0, y1 := math.NaN(), math.NaN()
+	for _, l := range c.lines {
+		lo, hi := rangeOf(l.v)
+		if !(y0 <= lo) {
+			y0 = lo
+		}
+		if !(y1 >= hi) {
+			y1 = hi
+		}
+	}
+	if math.IsInf(y0, 0) || math.IsInf(y1, 0) || math.IsNaN(y0) {
+		return plot{}, false
+	}
+	yTicks := valueTicks(y0, y1, c.bytes)
+	f := frame{x0, x1, yTicks[0], yTicks[len(yTicks)-1]}
+	p := plot{ID: c.id, Title: c.title}
+	for _, y := range yTicks {
+		p.YTicks = append(p.YTicks, tick{At: strconv.FormatFloat(plotTop+f.y(y), 'f', 1, 64), Text: valueText(y, c.bytes)})
+	}
+	p.XTicks = axisTicks(f, c.axis.unit)
+	p.Data = newChartData(c, f)
+	judged := windowOf(c, v, f)
+	if judged.warm > f.x0 {
+		p.WarmX, p.WarmW = "0%", f.percent(judged.warm)
+	}
+	for _, l := range c.lines {
+		p.Lines = append(p.Lines, drawLine(c, l, f, judged, v))
+	}
+	p.Marks = drawMarks(marks, c.axis, f)
+	p.Desc = describe(c)
+	return p, true
+}
+
+func valueText(v float64, bytes bool) string {
+	if bytes {
+		return bytesText(v)
+	}
+	return countText(int64(v))
+}
+
+// describe says in words what the picture shows.
+func describe(c chart) string {
+	parts := make([]string, len(c.lines))
+	for i, l := range c.lines {
+		first, last := ends(l.v)
+		parts[i] = fmt.Sprintf("%s from %s to %s", l.label, valueText(first, c.bytes), valueText(last, c.bytes))
+	}
+	return c.title + " over " + axisName(c.axis) + ": " + strings.Join(parts, ", ") + "."
+}
+
+func drawLine(c chart, l line, f frame, judged window, v *verdict.Verdict) plotLine {
+	_, last := ends(l.v)
+	out := plotLine{ID: l.id, Label: l.label, Last: valueText(last, c.bytes)}
+	r := reduce(c.axis.x, l.v, f.x0, f.x1, buckets)
+	var path strings.Builder
+	r.each(func(x, y float64) {
+		if path.Len() == 0 {
+			path.WriteByte('M')
+		} else {
+			path.WriteByte('L')
+		}
+		path.WriteString(f.point(x, y))
+	})
+	out.Path = path.String()
+	if strings.IndexByte(out.Path, 'L') < 0 {
+		out.Path += "h4" // a single value shows as a dash
+	}
+	if c.bytes {
+		out.Fit, out.Band = fitted(c, l, f, judged, v)
+	}
+	return out
+}
+
+// window is the judged part of the run on a chart's axis: from the end of the
+// warm-up to the end. It is empty where the axis is not time.
+type window struct{ warm, from, to float64 }
+
+func windowOf(c chart, v *verdict.Verdict, f frame) window {
+	w := v.Window
+	if c.axis.unit != "s" || w.ToMs <= w.FromMs {
+		return window{}
+	}
+	from := (w.FromMs + w.WarmupMs) / 1000
+	return window{warm: min(from, f.x1), from: max(from, f.x0), to: min(w.ToMs/1000, f.x1)}
+}
+
+// fitted draws an account's rate and its 95 % interval over the judged part,
+// through the middle of the samples it was fitted to.
+func fitted(c chart, l line, f frame, w window, v *verdict.Verdict) (fit, band string) {
+	var rate *verdict.Interval
+	for _, row := range v.Accounts {
+		if string(row.Account) == l.id && row.Shape == verdict.Growing {
+			rate = row.PerSecond
+		}
+	}
+	if rate == nil || !(w.to > w.from) {
+		return "", ""
+	}
+	var sx, sy, n float64
+	for i, y := range l.v {
+		if x := c.axis.x[i]; x >= w.from && x <= w.to && !math.IsNaN(y) {
+			sx, sy, n = sx+x, sy+y, n+1
+		}
+	}
+	if n < 3 {
+		return "", ""
+	}
+	mx, my := sx/n, sy/n
+	at := func(x, slope float64) string { return f.point(x, my+slope*(x-mx)) }
+	fit = "M" + at(w.from, rate.Value) + "L" + at(w.to, rate.Value)
+	band = "M" + at(w.from, rate.Low) + "L" + at(w.to, rate.High) + "L" + at(w.to, rate.Low) + "L" + at(w.from, rate.High) + "Z"
+	return fit, band
+}
+
+// drawMarks places the marks; of those too close together only the first is
+// labelled.
+func drawMarks(marks []mark, a axis, f frame) []plotMark {
+	if a.unit != "s" {
+		return nil
+	}
+	const apart = 0.17 // of the width that a label may need on a phone
+	var out []plotMark
+	last := math.Inf(-1)
+	for _, m := range marks {
+		if m.seconds < f.x0 || m.seconds > f.x1 {
+			continue
+		}
+		part := (m.seconds - f.x0) / (f.x1 - f.x0)
+		pm := plotMark{At: f.percent(m.seconds), Text: m.label, Anchor: "start", Receipt: m.receipt, Labelled: part-last >= apart}
+		if part > 1-apart {
+			pm.Anchor = "end"
+		}
+		if pm.Labelled {
+			last = part
+		}
+		out = append(out, pm)
+	}
+	return out
+}
+
+// valueTicks are round values around [lo, hi], four to seven of them; they
+// begin at zero unless the data lies far above it.
+func valueTicks(lo, hi float64, bytes bool) []float64 {
+	if lo > 0 && lo < hi*0.6 {
+		lo = 0
+	}
+	if !(hi > lo) {
+		lo, hi = math.Min(lo, 0), math.Max(hi, 1)
+	}
+	step := niceStep((hi-lo)/4, bytes)
+	first := math.Floor(lo/step) * step
+	var out []float64
+	for k := 0; k < 12; k++ {
+		y := first + float64(k)*step
+		out = append(out, y)
+		if y >= hi {
+			break
+		}
+	}
+	return out
+}
+
+// niceStep is the round number at or above raw: 1, 2, 5 by tens, and for
+// bytes in the unit that fits.
+func niceStep(raw float64, bytes bool) float64 {
+	unit := 1.0
+	if bytes {
+		unit, _ = scaleOf(raw)
+	}
+	raw /= unit
+	power := math.Pow(10, math.Floor(math.Log10(math.Max(raw, 1e-12))))
+	for _, m := range []float64{1, 2, 5, 10} {
+		if m*power >= raw*0.999 {
+			if !bytes && m*power < 1 {
+				return 1
+			}
+			return m * power * unit
+		}
+	}
+	return 10 * power * unit
+}
+
+// timeSteps are round distances on a time axis, in seconds.
+var timeSteps = [...]float64{.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800,
+	3600, 7200, 3 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400, 30 * 86400, 365 * 86400}
+
+// axisTicks are three to six round places on the axis, the outer ones anchored
+// inward.
+func axisTicks(f frame, unit string) []tick {
+	span := f.x1 - f.x0
+	step := niceStep(span/5, false)
+	if unit == "s" {
+		step = timeSteps[len(timeSteps)-1]
+		for _, s := range timeSteps {
+			if s >= span/5.5 {
+				step = s
+				break
+			}
+		}
+	}
+	var out []tick
+	for k := 0; k < 12; k++ {
+		x := (math.Ceil(f.x0/step-1e-9) + float64(k)) * step
+		if x > f.x1+1e-9*span {
+			break
+		}
+		t := tick{At: f.percent(x), Anchor: "middle", Text: axisText(x, step, unit)}
+		switch part := (x - f.x0) / span; {
+		case part < 0.03:
+			t.Anchor = "start"
+		case part > 0.97:
+			t.Anchor = "end"
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func axisText(x, step float64, unit string) string {
+	if unit != "s" {
+		return unit + " " + countText(int64(math.Round(x)))
+	}
+	if math.Abs(x) < step/1e6 {
+		return "0 s"
+	}
+	return secondsText(x)
+}

@@ -1,0 +1,179 @@
+package verdict
+
+import (
+	"math"
+	"sort"
+)
+
+// Numbers of blocks. 64 leaves 11 samples a block in a trace of 720; more
+// blocks cost time and no longer add power.
+const (
+	maxBlocks = 64
+	minBlocks = 6
+)
+
+// troughShare is the part of a block's samples, from the lowest, that stands
+// for it: what is held between the peaks of the work.
+const troughShare = .3
+
+// blockCount is the number of blocks for n samples with cycles of the given
+// length in samples (0: none).
+func blockCount(n, cycle int) int {
+	b := n / 5
+	if b < 16 {
+		b = min(n, 16)
+	}
+	if cycle > 0 {
+		b = min(b, n/cycle)
+	}
+	return min(b, maxBlocks)
+}
+
+// cuts divides rows of ascending x into b parts of equal length in x and
+// returns the first row of each part that has rows, and the end.
+func cuts(x []float64, b int) []int {
+	n := len(x)
+	lo, hi := x[0], x[n-1]
+	out := make([]int, 1, b+1)
+	for k := 1; k < b; k++ {
+		e := lo + (hi-lo)*float64(k)/float64(b)
+		i := sort.SearchFloat64s(x, e)
+		if i > out[len(out)-1] && i < n {
+			out = append(out, i)
+		}
+	}
+	return append(out, n)
+}
+
+// troughs reduces y to one value a block, the mean of its lowest samples,
+// with the mean x of the block; blocks without a known sample are left out.
+func troughs(x, y []float64, at []int, share float64) (bx, by []float64) {
+	bx, by = make([]float64, 0, len(at)), make([]float64, 0, len(at))
+	var buf []float64
+	for k := 0; k+1 < len(at); k++ {
+		buf = buf[:0]
+		sx := 0.0
+		stride := 1 + (at[k+1]-at[k])/512 // 512 samples a block are enough for its troughs
+		for i := at[k]; i < at[k+1]; i += stride {
+			if y[i] == y[i] {
+				buf = append(buf, y[i])
+				sx += x[i]
+			}
+		}
+		if len(buf) == 0 {
+			continue
+		}
+		bx = append(bx, sx/float64(len(buf)))
+		by = append(by, lowest(buf, share))
+	}
+	return bx, by
+}
+
+// lowest is the mean of v's lowest share, or its median for a share of 0; v
+// is reordered.
+func lowest(v []float64, share float64) float64 {
+	sort.Float64s(v)
+	if share == 0 {
+		return sortedQuantile(v, .5)
+	}
+	return mean(v[:max(1, int(math.Ceil(share*float64(len(v)))))])
+}
+
+// fallTime is how many samples a fall may take.
+const fallTime = 4
+
+// cycle is the sawtooth of a series: how often it fell, and the length of its
+// longer cycles in samples.
+type cycle struct {
+	drops  int
+	length int
+}
+
+// findCycle counts falls of a quarter of the range that also exceed 1 MiB (or
+// one, for a count) and six times the usual movement between neighbours.
+func findCycle(y []float64, least float64) cycle {
+	v := known(y)
+	n := len(v)
+	if n < 12 {
+		return cycle{}
+	}
+	stride := 1 + n/20000
+	sample := make([]float64, 0, n/stride+1)
+	steps := make([]float64, 0, n/stride+1)
+	for i := 0; i < n; i += stride {
+		sample = append(sample, v[i])
+		if i > 0 {
+			steps = append(steps, math.Abs(v[i]-v[i-1]))
+		}
+	}
+	fall := math.Max(least, (quantile(sample, .99)-quantile(sample, .01))/4)
+	fall = math.Max(fall, 6*median(steps))
+	return countFalls(v, fall)
+}
+
+// countFalls finds the falls: from a local peak by more than fall, most of it
+// within fallTime samples, as garbage is collected or an evaluation ends. The
+// next fall counts only after the series has risen by as much again.
+func countFalls(v []float64, fall float64) cycle {
+	peak, trough := v[0], v[0]
+	falling := false
+	var at []int
+	for i, x := range v {
+		if falling {
+			trough = math.Min(trough, x)
+			if x > trough+fall {
+				falling, peak = false, x
+			}
+			continue
+		}
+		peak = math.Max(peak, x)
+		if x < peak-fall {
+			falling, trough = true, x
+			if v[max(0, i-fallTime)]-x > fall*3/4 || v[max(0, i-fallTime/2)]-x > fall*3/4 {
+				at = append(at, i)
+			}
+		}
+	}
+	c := cycle{drops: len(at)}
+	if len(at) < 5 {
+		return cycle{}
+	}
+	gaps := make([]float64, len(at)-1)
+	for i := range gaps {
+		gaps[i] = float64(at[i+1] - at[i])
+	}
+	// Falls at odd times are noise, and fewer than eight cycles leave too few
+	// blocks of a cycle each.
+	long := quantile(gaps, .9)
+	if long > 2.5*median(gaps) || float64(len(v)) < 8*long {
+		return cycle{}
+	}
+	c.length = int(math.Ceil(long))
+	return c
+}
+
+// inBlock is the spread of samples about the median of their block, robust
+// against peaks.
+func inBlock(y []float64, at []int) float64 {
+	var d, buf []float64
+	for k := 0; k+1 < len(at); k++ {
+		buf = buf[:0]
+		stride := 1 + (at[k+1]-at[k])/16
+		for i := at[k]; i < at[k+1]; i += stride {
+			if y[i] == y[i] {
+				buf = append(buf, y[i])
+			}
+		}
+		if len(buf) < 3 {
+			continue
+		}
+		m := median(buf)
+		for _, v := range buf {
+			d = append(d, math.Abs(v-m))
+		}
+	}
+	if len(d) == 0 {
+		return 0
+	}
+	return 1.4826 * median(d)
+}

@@ -1,0 +1,75 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// purgeInVain: a purge claims to have freed what the system did not get back.
+func (s *subject) purgeInVain() *Cause {
+	for _, e := range s.run.Events {
+		r := e.Receipt
+		if r == nil || r.Action != "purge" || r.ClaimedBytes == nil || r.ReturnedBytes == nil && r.GPUBytes == nil {
+			continue
+		}
+		claimed, back := float64(*r.ClaimedBytes), returned(r)
+		if claimed > s.o.leftover() && back < .1*claimed {
+			return &Cause{ID: CausePurge, Confidence: .9,
+				Evidence: []string{fmt.Sprintf("the purge claims %s; the system got %s back", size(claimed), size(math.Max(0, back)))},
+				Next:     "the pool drops its books, not its memory: look for a second owner, or for buffers released without being emptied"}
+		}
+	}
+	return nil
+}
+
+// deadHolder: device memory stays charged after the process was gone.
+func (s *subject) deadHolder() *Cause {
+	gpu, rss := s.whole.cols[record.ColGPU], s.whole.cols[record.ColRSS]
+	if gpu == nil || rss == nil {
+		return nil
+	}
+	gone, held := 0, 0.
+	for i := len(gpu) - 1; i >= 0 && !(rss[i] > 0); i-- {
+		if gpu[i] > mib {
+			gone++
+			held = math.Max(held, gpu[i])
+		}
+	}
+	if gone < 3 || len(known(rss)) == 0 {
+		return nil
+	}
+	return &Cause{ID: CauseDead, Confidence: .9,
+		Evidence: []string{fmt.Sprintf("%s of device memory stay charged in %d samples after the process was gone", size(held), gone)},
+		Next:     "find the process that still has the device open, or reset the device"}
+}
+
+// toolVariables are switches of capture and debug layers that hold memory.
+var toolVariables = [...]string{
+	"MTL_CAPTURE_ENABLED", "METAL_DEVICE_WRAPPER_TYPE", "MTL_DEBUG_LAYER", "MTL_SHADER_VALIDATION", "NSZombieEnabled", "MallocStackLogging",
+	"MallocScribble", "CUDA_INJECTION64_PATH", "CUDA_LAUNCH_BLOCKING", "PYTORCH_NO_CUDA_MEMORY_CACHING",
+}
+
+// tooling: a layer that keeps memory of its own is switched on. Named only
+// where something grows.
+func (s *subject) tooling() *Cause {
+	if s.class == None {
+		return nil
+	}
+	var on []string
+	for _, n := range toolVariables {
+		switch v := s.run.Meta.Env[n]; strings.ToLower(v) {
+		case "", "0", "no", "false":
+		default:
+			on = append(on, n+"="+v)
+		}
+	}
+	if len(on) == 0 {
+		return nil
+	}
+	return &Cause{ID: CauseTooling, Confidence: .6,
+		Evidence: []string{"set in the environment: " + strings.Join(on, ", ")},
+		Next:     "run again without these: capture and debug layers keep memory themselves"}
+}

@@ -1,0 +1,178 @@
+package verdict
+
+import "math"
+
+// handleCost is the most host or driver bytes one live handle is believed to
+// cost beside what it stores.
+const handleCost = 64 * kib
+
+// handleLeast is what a live handle is taken to hold when live bytes do not
+// show it.
+const handleLeast = 4 * kib
+
+// classify chooses the account that explains the growth.
+func (s *subject) classify() {
+	a := s.amounts()
+	s.class, s.primary = s.decide(a)
+	switch {
+	case s.class != Undecided:
+		s.restsOn = ByTrend
+		s.attribute(a)
+		s.raw = s.trendRaw()
+	case s.primary == keyDevice:
+		s.why = "device memory grows, but no allocator counters tell whether the program, its pool or the driver holds it"
+	default:
+		s.quiet()
+	}
+}
+
+// decide names the class and the account of growing amounts; Undecided and
+// keys when nothing grows.
+func (s *subject) decide(a [keys]float64) (Class, key) {
+	switch {
+	case s.leaks(a):
+		if a[keyLive] == 0 {
+			return AppLeak, keyCount
+		}
+		return AppLeak, keyLive
+	case a[keyIdle] > 0 && a[keyIdle] >= a[keyUntracked] && a[keyIdle] >= a[keyHost]:
+		return PoolGrowth, keyIdle
+	case a[keyUntracked] > 0 && a[keyUntracked] >= driverShare*a[keyHost]:
+		return DriverGrowth, keyUntracked
+	case a[keyHost] > 0 && s.grow[keyHost].growing():
+		return s.hostClass(a), keyHost
+	case a[keyHost] > 0:
+		return s.hostClass(a), keyHeap
+	case s.grow[keyDevice].growing():
+		return Undecided, keyDevice
+	}
+	return Undecided, keys
+}
+
+// driverShare is the part of host growth that growing untracked bytes must
+// reach to claim it.
+const driverShare = .1
+
+// amounts is the growth of each key that grows, and 0 for the others. Idle or
+// untracked bytes that only changed hands are no growth: the device holds
+// as much as before.
+func (s *subject) amounts() [keys]float64 {
+	var a [keys]float64
+	for k := key(0); k < keys; k++ {
+		if s.grow[k].growing() {
+			a[k] = s.grow[k].bytes()
+		}
+	}
+	freed := s.shrinks(keyLive)
+	if freed > a[keyIdle]/2 {
+		a[keyIdle] = 0
+	}
+	if freed+s.shrinks(keyIdle) > a[keyUntracked]/2 {
+		a[keyUntracked] = 0
+	}
+	// The heap is part of the host: where it grows, the host does, unless
+	// the host is known not to.
+	if h := s.grow[keyHost]; a[keyHost] == 0 && a[keyHeap] > 0 && h.known && h.bytes() > a[keyHeap]/2 {
+		a[keyHost] = a[keyHeap]
+	}
+	return a
+}
+
+// surelyFalls is how many errors below 0 a slope is sure to fall.
+const surelyFalls = 4
+
+// shrinks is by how much a key surely falls, 0 when it does not.
+func (s *subject) shrinks(k key) float64 {
+	if g := s.grow[k]; g.known && g.t < -surelyFalls {
+		return -g.bytes()
+	}
+	return 0
+}
+
+// rivalFactor is how much more another account must grow to be the answer
+// although the program's own bytes grow too.
+const rivalFactor = 1.4
+
+// leaks: the program holds more and more.
+func (s *subject) leaks(a [keys]float64) bool {
+	if a[keyLive] == 0 && a[keyCount] == 0 {
+		return false
+	}
+	own := a[keyLive]
+	if own == 0 {
+		own = math.Max(s.grow[keyLive].bytes(), handleLeast*a[keyCount])
+	}
+	if s.hostOfHandles(a) {
+		own += a[keyHost]
+	} else if a[keyHost] > rivalFactor*own {
+		return false
+	}
+	if math.Max(a[keyIdle], a[keyUntracked]) > rivalFactor*own {
+		return false
+	}
+	return true
+}
+
+// hostOfHandles: host bytes that rise with the live handles and cost no more
+// than handles do.
+func (s *subject) hostOfHandles(a [keys]float64) bool {
+	return a[keyHost] > 0 && (a[keyHost] <= handleCost*a[keyCount] || a[keyHost] <= 2*a[keyLive])
+}
+
+// hostClass tells whose host growth is: the heap's when it grows with it, the
+// driver's when the heap is known not to.
+func (s *subject) hostClass(a [keys]float64) Class {
+	h := s.grow[keyHeap]
+	switch {
+	case s.led.series[keyHeap] == nil || !h.known:
+		return HostGrowth
+	case a[keyHeap] >= a[keyHost]/2:
+		return HostGrowth
+	case h.bytes() < a[keyHost]/2 && h.upper < a[keyHost]/2:
+		return DriverGrowth
+	}
+	return HostGrowth
+}
+
+// quiet: nothing grows; none when every account is known to be still.
+func (s *subject) quiet() {
+	seen, open := 0, 0
+	for _, k := range [...]key{keyLive, keyCount, keyIdle, keyUntracked, keyHost, keyDevice} {
+		g := s.grow[k]
+		if s.led.series[k] == nil {
+			continue
+		}
+		if !g.known {
+			open++
+			continue
+		}
+		seen++
+		if g.shape == ShapeUndecided {
+			open++
+		}
+	}
+	if seen == 0 || open > 0 {
+		s.class = Undecided
+		return
+	}
+	s.class = None
+	s.raw = s.quietRaw()
+}
+
+// trendRaw is the score of a growth: the decades of evidence that something
+// grows times the part of the bootstrap's draws that give the same class.
+func (s *subject) trendRaw() float64 {
+	return s.grow[s.primary].evidence * s.agreement
+}
+
+// quietRaw is the score of none: how far below what would matter the upper
+// bounds of growth stay.
+func (s *subject) quietRaw() float64 {
+	worst := 0.0
+	for _, k := range [...]key{keyLive, keyCount, keyIdle, keyUntracked, keyHost, keyDevice} {
+		if g := s.grow[k]; g.known && g.limit > 0 {
+			worst = math.Max(worst, g.upper/g.limit)
+		}
+	}
+	return 1 - clamp(worst, 0, 1)
+}

@@ -1,0 +1,49 @@
+package verdict
+
+import "sort"
+
+// knot is one point of a calibration map: of the tuning corpus's verdicts
+// with about this score, the part p was right.
+type knot struct{ score, p float64 }
+
+// certain bounds every confidence: a corpus of some thousands of traces
+// cannot vouch for more.
+const certain = .99
+
+// calibrate turns the score of the evidence into the probability of being
+// right, by the map fitted on the corpus's tuning seeds (see package
+// scoreboard). Evidence the corpus does not have keeps its stated trust.
+func (s *subject) calibrate() {
+	switch {
+	case s.class == Undecided:
+		s.confidence = 0
+	case s.restsOn == ByTrend:
+		s.confidence = lookup(trendKnots[:], s.raw)
+	case s.restsOn == "" && s.class == None:
+		s.confidence = lookup(noneKnots[:], s.raw)
+	default:
+		s.confidence = clamp(s.raw, 0, certain)
+	}
+}
+
+// lookup interpolates a map linearly; beyond its ends it is constant.
+func lookup(k []knot, score float64) float64 {
+	if len(k) == 0 {
+		return clamp(score, 0, certain)
+	}
+	i := sort.Search(len(k), func(i int) bool { return k[i].score >= score })
+	switch {
+	case i == 0:
+		return clamp(k[0].p, 0, certain)
+	case i == len(k):
+		return clamp(k[len(k)-1].p, 0, certain)
+	}
+	a, b := k[i-1], k[i]
+	w := (score - a.score) / (b.score - a.score)
+	return clamp(a.p+w*(b.p-a.p), 0, certain)
+}
+
+// Score is what a verdict's confidence is looked up by, for the generator of
+// the map: rests is "trend", "none", or empty when the confidence is not
+// calibrated on a corpus.
+func Score(v *Verdict) (rests string, score float64) { return v.scoreKind, v.score }

@@ -1,0 +1,251 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// Difference is what changed from one run to another.
+type Difference struct {
+	Schema     int     `json:"schema"`
+	Verdict    Class   `json:"verdict"` // of the growth in New beyond Base
+	Tier       Tier    `json:"tier"`
+	Confidence float64 `json:"confidence"`
+	Summary    string  `json:"summary"`
+	// AlignedBy is "step" or "second"; Compared is how many of them both
+	// runs have, counted from each one's start.
+	AlignedBy string    `json:"aligned_by,omitempty"`
+	Compared  float64   `json:"compared,omitempty"`
+	Rows      []DiffRow `json:"accounts"`
+	Base      *Verdict  `json:"base"`
+	New       *Verdict  `json:"new"`
+	Warnings  []string  `json:"warnings,omitempty"`
+}
+
+// DiffRow is one account's difference.
+type DiffRow struct {
+	Account Account `json:"account"`
+	// Growth is how many bytes (handles for "live" when Count) New grows
+	// more than Base over what was compared, with its 95 % interval.
+	Growth *Interval `json:"growth,omitempty"`
+	Count  *Interval `json:"count,omitempty"`
+	// PerUnit is Growth by step or second, as aligned.
+	PerUnit *Interval `json:"per_unit,omitempty"`
+	// Level is New's level above Base's in the middle of what was compared.
+	Level *int64 `json:"level_bytes,omitempty"`
+	// Noise is set when the growth is within noise: print it as "~".
+	Noise bool `json:"noise"`
+	// LeftoverBytes is New's leftover beyond Base's.
+	LeftoverBytes *int64 `json:"leftover_bytes,omitempty"`
+}
+
+// Diff compares two runs: each account's growth in new beyond base, aligned
+// by step where both have steps, else by time since the start. Of several
+// processes the one each verdict is about is compared. It is pure and
+// deterministic, does not change the runs and does not panic.
+func Diff(base, new *record.Run, o Options) *Difference {
+	d := &Difference{Schema: 1, Verdict: Undecided, Tier: TierUndecided, Base: Judge(base, o), New: Judge(new, o)}
+	a, b := chosen(base, o), chosen(new, o)
+	if a == nil || b == nil {
+		d.Summary = "undecided: a run without samples cannot be compared."
+		return d
+	}
+	p := &pair{base: a, new: b, o: o}
+	p.align()
+	d.AlignedBy, d.Compared = p.unit, round(p.span)
+	s := p.judge()
+	d.Rows = p.rows(s)
+	d.Verdict, d.Tier, d.Confidence = s.class, s.tier(), round(s.confidence)
+	d.Summary = p.summary(s)
+	return d
+}
+
+// chosen is the subject a run's verdict is about.
+func chosen(run *record.Run, o Options) *subject {
+	if run == nil {
+		return nil
+	}
+	var worst *subject
+	for _, s := range subjects(run, o, forReport()) {
+		if worst == nil || s.worse(worst) {
+			worst = s
+		}
+	}
+	return worst
+}
+
+// pair is two runs under comparison.
+type pair struct {
+	base, new *subject
+	o         Options
+	axis      axis
+	unit      string
+	span      float64
+}
+
+// align chooses the axis and how much of it both runs cover.
+func (p *pair) align() {
+	p.axis, p.unit = byTime, "second"
+	if p.base.led.stepped() && p.new.led.stepped() {
+		p.axis, p.unit = byStep, "step"
+	}
+	p.span = math.Min(length(p.base.led.x(p.axis)), length(p.new.led.x(p.axis)))
+}
+
+func length(x []float64) float64 {
+	if len(x) < 2 {
+		return 0
+	}
+	return x[len(x)-1] - x[0]
+}
+
+// judge runs the growth test on the differences of the two runs' blocks and
+// classifies what grows as in one run.
+func (p *pair) judge() *subject {
+	s := &subject{run: p.new.run, o: p.o, cond: forReport(), led: p.new.led, whole: p.new.whole, primary: keys, class: Undecided, agreement: 1}
+	for k := key(0); k < keys; k++ {
+		s.grow[k] = p.examine(k)
+	}
+	s.class, s.primary = s.decide(s.amounts())
+	switch {
+	case s.class != Undecided:
+		s.restsOn, s.raw = ByTrend, s.trendRaw()
+	case s.primary == keyDevice:
+		s.why = "device memory grows more than before, and no allocator counters tell who holds it"
+	default:
+		s.quiet()
+	}
+	p.leftover(s)
+	s.calibrate()
+	return s
+}
+
+// examine tests the growth of one key in new beyond base.
+func (p *pair) examine(k key) growth {
+	a, b := p.base.led, p.new.led
+	delta := math.Max(a.delta(k), b.delta(k))
+	g := growth{shape: ShapeUndecided, axis: p.axis, delta: delta}
+	if a.series[k] == nil || b.series[k] == nil || p.span <= 0 {
+		return g
+	}
+	n := min(len(a.clock), len(b.clock))
+	blocks := blockCount(n, max(p.base.grow[k].cycle.length, p.new.grow[k].cycle.length))
+	if blocks < minBlocks {
+		return g
+	}
+	ya, yb := p.grid(a, k, blocks), p.grid(b, k, blocks)
+	var x, y []float64
+	for i := range ya {
+		if d := yb[i] - ya[i]; d == d {
+			x, y = append(x, (float64(i)+.5)/float64(blocks)*p.span), append(y, d)
+		}
+	}
+	if len(x) < minBlocks {
+		return g
+	}
+	g.known = true
+	snap(y, .6*delta)
+	c := forReport()
+	g.fill(x, y, p.span, window{conditions: c, delta: delta, net: net(k), level: c.full})
+	return g
+}
+
+// grid is a key's troughs in equal parts of the compared span; unknown where
+// a part has no sample.
+func (p *pair) grid(l *ledger, k key, blocks int) []float64 {
+	x, y := l.x(p.axis), l.series[k]
+	sum := make([][]float64, blocks)
+	for i, v := range y {
+		if v != v {
+			continue
+		}
+		b := int((x[i] - x[0]) / p.span * float64(blocks))
+		if b == blocks && x[i]-x[0] <= p.span {
+			b--
+		}
+		if b >= 0 && b < blocks {
+			sum[b] = append(sum[b], v)
+		}
+	}
+	out := make([]float64, blocks)
+	for b := range out {
+		out[b] = math.NaN()
+		if len(sum[b]) > 0 {
+			out[b] = lowest(sum[b], share(k))
+		}
+	}
+	return out
+}
+
+// leftover lets what new left over beyond base decide where nothing grows.
+func (p *pair) leftover(s *subject) {
+	if s.restsOn == ByTrend || !p.base.left.has() || !p.new.left.has() {
+		return
+	}
+	most := p.o.leftover()
+	for _, c := range [...]struct {
+		k     key
+		class Class
+	}{{keyLive, AppLeak}, {keyIdle, PoolGrowth}, {keyUntracked, DriverGrowth}} {
+		if b, ok := p.leftoverOf(c.k); ok && b > most {
+			most = b
+			s.class, s.primary, s.restsOn, s.raw = c.class, c.k, ByLeftover, leftoverTrust[c.k]
+		}
+	}
+}
+
+func (p *pair) leftoverOf(k key) (float64, bool) {
+	a, okA := p.base.left.of(k)
+	b, okB := p.new.left.of(k)
+	return b - a, okA && okB
+}
+
+// rows are the accounts that both runs have.
+func (p *pair) rows(s *subject) []DiffRow {
+	rows := []DiffRow{}
+	for i, k := range accountKeys {
+		if p.base.led.series[k] == nil || p.new.led.series[k] == nil {
+			continue
+		}
+		r := DiffRow{Account: accountNames[i], Noise: true}
+		if g := &s.grow[k]; g.known {
+			r.Growth, r.PerUnit = g.interval(g.span), g.interval(1)
+			r.Noise = !g.growing() && !(g.high < 0 && -g.bytes() > g.delta)
+		}
+		if k == keyLive && s.grow[keyCount].known {
+			r.Count = s.grow[keyCount].interval(s.grow[keyCount].span)
+			r.Noise = r.Noise && !s.grow[keyCount].growing()
+		}
+		level := int64(math.Round(middle(p.new.led.series[k]) - middle(p.base.led.series[k])))
+		r.Level = &level
+		if b, ok := p.leftoverOf(k); ok {
+			n := int64(math.Round(b))
+			r.LeftoverBytes = &n
+			r.Noise = r.Noise && math.Abs(b) <= p.o.leftover()
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func (p *pair) summary(s *subject) string {
+	switch s.class {
+	case None:
+		return fmt.Sprintf("none: no account grows more than before over %.4g %ss.", p.span, p.unit)
+	case Undecided:
+		if s.why != "" {
+			return "undecided: " + s.why + "."
+		}
+		return "undecided: the two runs neither show nor exclude more growth."
+	}
+	if s.restsOn == ByLeftover {
+		b, _ := p.leftoverOf(s.primary)
+		return fmt.Sprintf("%s: %s more are left over than before in %s.", s.class, size(b), accountWords[s.primary])
+	}
+	g := &s.grow[s.primary]
+	return fmt.Sprintf("%s: %s grows by %s more than before over %.4g %ss (%s a %s).",
+		s.class, accountWords[s.primary], s.quantity(g.bytes()), p.span, p.unit, strings.TrimSpace(s.quantity(g.rate)), p.unit)
+}

@@ -1,0 +1,121 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// returned is what the system got back by an experiment: the larger of host
+// and device bytes that are known, 0 when neither is.
+func returned(r *record.Receipt) float64 {
+	b := 0.
+	for _, p := range [...]*int64{r.ReturnedBytes, r.GPUBytes} {
+		if p != nil {
+			b = math.Max(b, float64(*p))
+		}
+	}
+	return b
+}
+
+// experiments are the receipts as they stand, in order.
+func (s *subject) experiments() []Experiment {
+	var out []Experiment
+	for _, e := range s.run.Events {
+		if e.Receipt != nil && s.mine(&e) {
+			out = append(out, *e.Receipt)
+		}
+	}
+	return out
+}
+
+// mine reports whether an event is about this process.
+func (s *subject) mine(e *record.Event) bool { return e.PID == 0 || s.pid == 0 || e.PID == s.pid }
+
+// receipts tells the outcome of an action's experiments as evidence.
+func (s *subject) receipts(action string) []string {
+	var out []string
+	for _, r := range s.experiments() {
+		if r.Action != action || r.ReturnedBytes == nil && r.GPUBytes == nil {
+			continue
+		}
+		if r.ClaimedBytes != nil {
+			out = append(out, fmt.Sprintf("a %s claimed %s and returned %s", action, size(float64(*r.ClaimedBytes)), size(returned(&r))))
+		} else {
+			out = append(out, fmt.Sprintf("a %s returned %s", action, size(returned(&r))))
+		}
+	}
+	return out
+}
+
+// decisive is the part of a growth an experiment must return to prove whose
+// it was.
+const decisive = .5
+
+// weighExperiments lets receipts speak: what a purge returned was retention,
+// what a collection returned was a cycle the program's own objects made.
+// They settle doubt and raise or lower confidence; they do not find growth
+// where none was seen.
+func (s *subject) weighExperiments() {
+	grown := s.size()
+	if s.class == None || grown <= 0 {
+		return
+	}
+	for _, r := range s.experiments() {
+		back := returned(&r)
+		proved := back > s.o.leftover() && back >= decisive*grown
+		switch {
+		case r.Action == "purge" && proved && (s.class == PoolGrowth || s.class == Undecided && s.primary == keyDevice):
+			s.class, s.why = PoolGrowth, ""
+			s.raise(.97)
+		case r.Action == "purge" && s.class == PoolGrowth && r.ClaimedBytes != nil && back < .1*grown:
+			s.confidence = math.Min(s.confidence, .8)
+			s.note("the purge did not return the idle growth to the system")
+		case r.Action == "collect" && proved && (s.class == AppLeak || s.class == HostGrowth):
+			s.raise(.97)
+		}
+	}
+	if s.class == PoolGrowth && s.restsOn == "" {
+		s.restsOn = ByTrend
+	}
+}
+
+// raise lifts the confidence to at least p.
+func (s *subject) raise(p float64) { s.confidence = math.Max(s.confidence, p) }
+
+// size is the growth or leftover the verdict is about.
+func (s *subject) size() float64 {
+	if s.primary == keys {
+		return 0
+	}
+	if s.restsOn == ByLeftover {
+		b, _ := s.left.of(s.primary)
+		return b
+	}
+	if s.restsOn == ByMagnitude {
+		return plainGrowth(s.led.series[s.primary])
+	}
+	return s.grow[s.primary].bytes()
+}
+
+// sites and holders are the last recorded ones of this process.
+func (s *subject) sites() []SiteRow {
+	var out []SiteRow
+	for _, e := range s.run.Events {
+		if e.Kind == record.KindSites && s.mine(&e) {
+			out = e.Sites
+		}
+	}
+	return out
+}
+
+func (s *subject) holders() []HolderRow {
+	var out []HolderRow
+	for _, e := range s.run.Events {
+		if e.Kind == record.KindHolders && s.mine(&e) {
+			out = e.Holders
+		}
+	}
+	return out
+}

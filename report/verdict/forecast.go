@@ -1,0 +1,123 @@
+package verdict
+
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// Names of limits in run.json's capacity_bytes.
+const (
+	limitDevice = "device memory"
+	limitCgroup = "cgroup"
+	limitHost   = "host memory"
+)
+
+// z10 is the standard normal quantile between which 80 % lie.
+const z10 = 1.2816
+
+// forecast says when growth reaches the nearest limit, from the upper
+// envelope of what is used. Nil when no limit is known, nothing surely grows,
+// or it is further than a century away.
+func (s *subject) forecast() *Forecast {
+	if s.restsOn != ByTrend || s.primary == keys || s.led.clock == nil {
+		return nil
+	}
+	var best *Forecast
+	for _, c := range [...]struct {
+		name string
+		cols []string
+		of   []key
+	}{
+		{limitDevice, []string{record.ColGPU}, []key{keyLive, keyIdle, keyUntracked}},
+		{limitCgroup, []string{record.ColFootprint, record.ColRSS}, s.hostKeys()},
+		{limitHost, []string{record.ColFootprint, record.ColRSS}, s.hostKeys()},
+	} {
+		capacity, ok := s.run.Meta.CapacityBytes[c.name]
+		if !ok || capacity <= 0 {
+			continue
+		}
+		f := s.reaches(c.name, capacity, s.used(c.cols), c.of)
+		if f != nil && (best == nil || f.P50 < best.P50) {
+			best = f
+		}
+	}
+	return best
+}
+
+// hostKeys are the accounts that are host memory.
+func (s *subject) hostKeys() []key {
+	if s.led.unified {
+		return []key{keyHost, keyLive, keyIdle, keyUntracked}
+	}
+	return []key{keyHost}
+}
+
+// used is the upper envelope of the first known column near the run's end.
+func (s *subject) used(cols []string) float64 {
+	for _, name := range cols {
+		if v := s.led.cols[name]; v != nil {
+			if last := known(v[len(v)*9/10:]); len(last) > 0 {
+				return quantile(last, .95)
+			}
+		}
+	}
+	return math.NaN()
+}
+
+func (s *subject) reaches(name string, capacity int64, used float64, of []key) *Forecast {
+	rate, variance := 0., 0.
+	for _, k := range of {
+		g := &s.grow[k]
+		if !g.growing() {
+			continue
+		}
+		sec, _ := s.rates(g)
+		if sec == nil || g.rate == 0 {
+			continue
+		}
+		rate += sec.Value
+		variance += math.Pow(g.se*sec.Value/g.rate, 2)
+	}
+	left := float64(capacity) - used
+	sd := math.Sqrt(variance)
+	if !(left > 0) || rate-1.96*sd <= 0 || left/rate > 100*365*86400 {
+		return nil
+	}
+	return &Forecast{
+		Limit: name, CapacityBytes: capacity,
+		P10: round(left / (rate + z10*sd)), P50: round(left / rate), P90: round(left / (rate - z10*sd)),
+	}
+}
+
+// moreMinutes is how much longer a run must be for the doubtful accounts to
+// be settled: an error shrinks with the run's length to the power 3/2 when
+// noise is short-lived, to the power 1/2 when it wanders.
+func (s *subject) moreMinutes() *float64 {
+	l := s.led
+	if s.class != Undecided || s.primary == keyDevice || len(l.clock) < 2 {
+		return nil
+	}
+	so := (l.clock[len(l.clock)-1] - l.clock[0]) / 60
+	if so <= 0 {
+		return nil
+	}
+	factor := 1.
+	for _, k := range [...]key{keyLive, keyCount, keyIdle, keyUntracked, keyHost, keyDevice} {
+		g := &s.grow[k]
+		if l.series[k] == nil || g.shape != ShapeUndecided {
+			continue
+		}
+		if !g.known {
+			factor = math.Max(factor, float64(3*leastTrendRows)/float64(len(l.clock)))
+			continue
+		}
+		power := 2. / 3
+		if g.rho > .8 {
+			power = 2
+		}
+		factor = math.Max(factor, math.Pow(math.Max(1.5, g.upper/g.limit), power))
+	}
+	m := round(so * clamp(factor-1, .25, 100))
+	return &m
+}

@@ -1,0 +1,82 @@
+package verdict
+
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// Defaults of Options.
+const defaultLeftover = mib
+
+func (o Options) leftover() float64 {
+	if o.LeftoverBytes > 0 {
+		return float64(o.LeftoverBytes)
+	}
+	return defaultLeftover
+}
+
+// unified is the setting for a run: the user's word, else run.json's, else
+// the data decide.
+func (o Options) unified(m record.Meta) Unified {
+	if o.Unified == UnifiedYes || o.Unified == UnifiedNo {
+		return o.Unified
+	}
+	if m.UnifiedMemory != nil {
+		if *m.UnifiedMemory {
+			return UnifiedYes
+		}
+		return UnifiedNo
+	}
+	return UnifiedAuto
+}
+
+// Judge answers for a run: whose memory grows, how sure that is, what drives
+// it and when it runs out. It is pure and deterministic, does not change the
+// run, and does not panic on any samples. A nil run or one without rows is
+// undecided. Of several processes each is judged and the worst decides.
+func Judge(run *record.Run, o Options) *Verdict {
+	if run == nil {
+		run = &record.Run{}
+	}
+	var worst *subject
+	all := subjects(run, o, forReport())
+	for _, s := range all {
+		if worst == nil || s.worse(worst) {
+			worst = s
+		}
+	}
+	if worst == nil {
+		return empty(run)
+	}
+	v := worst.verdict()
+	if len(all) > 1 {
+		v.PID = worst.pid
+		for _, s := range all {
+			v.Processes = append(v.Processes, ProcessRow{PID: s.pid, Verdict: s.class, Tier: s.tier(), Confidence: round(s.confidence)})
+		}
+	}
+	return v
+}
+
+// empty is the verdict on a run without rows.
+func empty(run *record.Run) *Verdict {
+	return &Verdict{
+		Schema: 1, Verdict: Undecided, Tier: TierUndecided,
+		Summary:  "Undecided: the run has no samples with a time.",
+		Missing:  []string{"samples: none"},
+		Warnings: warningTexts(run),
+	}
+}
+
+// warningTexts are the reader's warnings as text.
+func warningTexts(run *record.Run) []string {
+	var out []string
+	for _, w := range run.Warnings {
+		out = append(out, w.Text)
+	}
+	return out
+}
+
+// round keeps four digits after the point: more would be noise in JSON.
+func round(x float64) float64 { return math.Round(x*1e4)/1e4 + 0 }

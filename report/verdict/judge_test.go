@@ -1,0 +1,266 @@
+package verdict
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+func TestTheAccountThatGrowsGivesTheVerdict(t *testing.T) {
+	t.Parallel()
+	const n = 600
+	cases := []struct {
+		name  string
+		bend  func(p *program)
+		class Class
+		grows Account
+	}{
+		{"nothing grows", func(*program) {}, None, ""},
+		{"live bytes", func(p *program) {
+			p.grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib)
+		}, AppLeak, Live},
+		{"live handles without bytes", func(p *program) { p.grows(record.ColLiveCount, 40, 1, 2) }, AppLeak, Live},
+		{"idle bytes", func(p *program) {
+			p.grows(record.ColIdle, 20*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib)
+		}, PoolGrowth, Idle},
+		{"untracked bytes", func(p *program) { p.grows(record.ColGPU, 700*mib, 0, 64*kib) }, DriverGrowth, Untracked},
+		{"host with a flat heap", func(p *program) { p.grows(record.ColRSS, 500*mib, 64*kib, 64*kib) }, DriverGrowth, Host},
+		{"host with its heap", func(p *program) {
+			p.grows(record.ColRSS, 500*mib, 64*kib, 64*kib).grows(record.ColHostHeap, 100*mib, 16*kib, 64*kib)
+		}, HostGrowth, Host},
+		{"host without a heap column", func(p *program) {
+			p.grows(record.ColRSS, 500*mib, 64*kib, 64*kib)
+			delete(p.cols, record.ColHostHeap)
+		}, HostGrowth, Host},
+		{"device bytes without an allocator's counters", func(p *program) {
+			p.grows(record.ColGPU, 700*mib, 0, 64*kib)
+			for _, c := range []string{record.ColLive, record.ColIdle, record.ColLiveCount, record.ColRefs} {
+				delete(p.cols, c)
+			}
+		}, Undecided, ""},
+		{"idle takes over what live gives up", func(p *program) {
+			p.grows(record.ColIdle, 20*mib, 0, 64*kib).grows(record.ColLive, 60*mib, 0, -64*kib)
+		}, None, ""},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProgram(n).healthy()
+			c.bend(p)
+			v := p.judge()
+			if v.Verdict != c.class {
+				t.Fatalf("%s, want %s: %s", v.Verdict, c.class, v.Summary)
+			}
+			if c.grows != "" && account(v, c.grows).Shape != Growing {
+				t.Errorf("account %s is %s, want growing", c.grows, account(v, c.grows).Shape)
+			}
+			if c.class != None && c.class != Undecided && v.Tier != Confirmed && v.Tier != Likely {
+				t.Errorf("tier %s of a plain case", v.Tier)
+			}
+		})
+	}
+}
+
+func TestCoupledGrowthGoesToItsCause(t *testing.T) {
+	t.Parallel()
+	handles := newProgram(600).healthy().grows(record.ColLiveCount, 40, 1, 5).grows(record.ColLive, 60*mib, 0, 5*kib).
+		grows(record.ColGPU, 700*mib, 0, 5*kib).grows(record.ColRSS, 500*mib, 64*kib, 10*kib).judge()
+	if handles.Verdict != AppLeak {
+		t.Errorf("host bytes beside live handles: %s, want %s", handles.Verdict, AppLeak)
+	}
+	driver := newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColRSS, 500*mib, 64*kib, 100*kib).judge()
+	if driver.Verdict != DriverGrowth {
+		t.Errorf("host bytes beside untracked bytes: %s, want %s", driver.Verdict, DriverGrowth)
+	}
+}
+
+func TestRateIsGivenBySecondAndByStepWithAnIntervalAroundTheTruth(t *testing.T) {
+	t.Parallel()
+	v := newProgram(600).healthy().grows(record.ColLive, 60*mib, 256*kib, 60*kib).grows(record.ColGPU, 800*mib, 0, 60*kib).judge()
+	a := account(v, Live)
+	if a.PerSecond == nil || a.PerStep == nil {
+		t.Fatal("no rates")
+	}
+	for _, c := range []struct {
+		name  string
+		got   Interval
+		truth float64
+	}{{"second", *a.PerSecond, 60 * kib * 20}, {"step", *a.PerStep, 20 * kib}} {
+		if !(c.got.Low <= c.truth && c.truth <= c.got.High) || math.Abs(c.got.Value/c.truth-1) > .05 {
+			t.Errorf("per %s: %.0f [%.0f, %.0f], truth %.0f", c.name, c.got.Value, c.got.Low, c.got.High, c.truth)
+		}
+	}
+	if v.DrivenBy == nil || v.DrivenBy.Per != "step" {
+		t.Errorf("driven by %+v, want step", v.DrivenBy)
+	}
+}
+
+func TestDriverOfGrowthIsTheUnitThatExplainsIt(t *testing.T) {
+	t.Parallel()
+	const n = 600
+	total := func(rate func(i int) float64) []float64 {
+		v, s := make([]float64, n), 0.
+		for i := range v {
+			s += rate(i)
+			v[i] = math.Floor(s)
+		}
+		return v
+	}
+	busy := total(func(i int) float64 { return 1 + 4*math.Abs(math.Sin(float64(i)/60)) })
+	shapes := total(func(i int) float64 { return .2 + .8*math.Abs(math.Cos(float64(i)/40)) })
+	for _, c := range []struct {
+		per, column string
+		by          []float64
+		cost        float64
+	}{{"command_buffer", record.ColCommandBuffers, busy, 20 * kib}, {"shape", record.ColShapes, shapes, 100 * kib}, {"allocation", record.ColAllocs, busy, 16 * kib}} {
+		p := newProgram(n).healthy()
+		p.set(c.column, func(i int) float64 { return c.by[i] })
+		p.set(record.ColRSS, func(i int) float64 { return 500*mib + c.cost*c.by[i] + 16*kib*p.r.NormFloat64() })
+		v := p.judge()
+		if v.DrivenBy == nil || v.DrivenBy.Per != c.per {
+			t.Errorf("%s: driven by %+v", c.per, v.DrivenBy)
+			continue
+		}
+		if math.Abs(v.DrivenBy.Value/c.cost-1) > .05 {
+			t.Errorf("%s costs %.0f, want %.0f", c.per, v.DrivenBy.Value, c.cost)
+		}
+	}
+}
+
+func TestGrowthThatGoesOnWhileStepsPauseIsBackground(t *testing.T) {
+	t.Parallel()
+	p := newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 64*kib)
+	p.set(record.ColStep, func(i int) float64 {
+		if i > 200 && i < 350 {
+			return 600
+		}
+		return float64(i * 3)
+	})
+	p.cols[record.ColStep] = cumulativeMax(p.cols[record.ColStep])
+	if v := p.judge(); !v.Background || v.DrivenBy == nil || v.DrivenBy.Per != "second" {
+		t.Errorf("background %v, driven by %+v", v.Background, v.DrivenBy)
+	}
+}
+
+func cumulativeMax(v []float64) []float64 {
+	for i := 1; i < len(v); i++ {
+		v[i] = math.Max(v[i], v[i-1])
+	}
+	return v
+}
+
+func TestShortRunRestsOnMagnitudeAndTellsItsSlopes(t *testing.T) {
+	t.Parallel()
+	// TL-08: 1500 epochs between the lines.
+	names := []string{record.ColTime, record.ColStep, record.ColRSS, record.ColLive}
+	values := [][]float64{{0, 1, 2}, {0, 1500, 3000}, {319 * mib, 5812 * mib, 7600 * mib}, {55104, 98776, 106472}}
+	v := Judge(&record.Run{Samples: record.NewSamples(names, values)}, Options{})
+	if v.Verdict != DriverGrowth || v.Tier != Suspected || v.RestsOn != ByMagnitude {
+		t.Errorf("%s %s by %s", v.Verdict, v.Tier, v.RestsOn)
+	}
+	for _, want := range []string{"outside both pools", "decelerating", "3.66 MiB", "1.19 MiB", "a step"} {
+		if !strings.Contains(v.Summary, want) {
+			t.Errorf("%q is missing in: %s", want, v.Summary)
+		}
+	}
+	values[2] = []float64{319 * mib, 330 * mib, 331 * mib}
+	if v := Judge(&record.Run{Samples: record.NewSamples(names, values)}, Options{}); v.Verdict != Undecided {
+		t.Errorf("three rows with little growth: %s", v.Verdict)
+	}
+}
+
+func TestTheWorstOfSeveralProcessesDecides(t *testing.T) {
+	t.Parallel()
+	const n = 800
+	p := newProgram(n).healthy()
+	p.set(record.ColPID, func(i int) float64 { return float64(100 + i%2) })
+	p.set(record.ColRSS, func(i int) float64 { return 500*mib + float64(i%2*i)*64*kib })
+	v := p.judge()
+	if v.PID != 101 || len(v.Processes) != 2 || v.Processes[0].Verdict != None || v.Verdict != DriverGrowth {
+		t.Errorf("pid %d, %s, processes %+v", v.PID, v.Verdict, v.Processes)
+	}
+}
+
+func TestUnifiedMemoryIsNotCountedTwice(t *testing.T) {
+	t.Parallel()
+	leak := func() *program {
+		return newProgram(600).healthy().grows(record.ColLive, 60*mib, 0, 128*kib).grows(record.ColGPU, 100*mib, 0, 128*kib).
+			grows(record.ColFootprint, 900*mib, 16*kib, 128*kib)
+	}
+	yes := true
+	p := leak()
+	p.meta.UnifiedMemory = &yes
+	if v := p.judge(); v.Verdict != AppLeak || account(v, Host).Shape == Growing {
+		t.Errorf("unified by run.json: %s, host %s", v.Verdict, account(v, Host).Shape)
+	}
+	if v := Judge(leak().run(), Options{Unified: UnifiedYes}); account(v, Host).Shape == Growing {
+		t.Errorf("unified by option: host %s", account(v, Host).Shape)
+	}
+}
+
+func TestSameInputGivesSameBytesAndIsNotChanged(t *testing.T) {
+	t.Parallel()
+	p := newProgram(600).healthy().grows(record.ColLive, 60*mib, 256*kib, 60*kib)
+	run := p.run()
+	before := append([]float64(nil), run.Samples.Column(record.ColLive)...)
+	a, err := json.Marshal(Judge(run, Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := json.Marshal(Judge(run, Options{}))
+	if !bytes.Equal(a, b) {
+		t.Error("two verdicts on one run differ")
+	}
+	for i, v := range run.Samples.Column(record.ColLive) {
+		if v != before[i] {
+			t.Fatal("the run was changed")
+		}
+	}
+}
+
+func TestForecastIsGivenOnlyForSureGrowth(t *testing.T) {
+	t.Parallel()
+	p := newProgram(600).healthy().grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib)
+	p.meta.CapacityBytes = map[string]int64{"device memory": 8 << 30}
+	v := p.judge()
+	if v.Forecast == nil {
+		t.Fatal("no forecast")
+	}
+	truth := (8*gib - (700*mib + 600*64*kib)) / (64 * kib * 20.)
+	if math.Abs(v.Forecast.P50/truth-1) > .05 || v.Forecast.P10 > v.Forecast.P50 || v.Forecast.P50 > v.Forecast.P90 {
+		t.Errorf("%+v, truth %.0f s", v.Forecast, truth)
+	}
+	q := newProgram(600).healthy()
+	q.meta.CapacityBytes = p.meta.CapacityBytes
+	if v := q.judge(); v.Forecast != nil {
+		t.Errorf("a forecast for a healthy run: %+v", v.Forecast)
+	}
+}
+
+func TestMissingColumnsAreNamedAndNotTakenAsZero(t *testing.T) {
+	t.Parallel()
+	p := newProgram(600)
+	p.flat(record.ColRSS, 500*mib, 0)
+	v := p.judge()
+	if v.Verdict != None || len(v.Accounts) != 1 {
+		t.Errorf("%s with accounts %+v", v.Verdict, v.Accounts)
+	}
+	if !strings.Contains(strings.Join(v.Missing, "\n"), record.ColGPU) {
+		t.Errorf("missing: %v", v.Missing)
+	}
+}
+
+func TestUndecidedSaysHowMuchLonger(t *testing.T) {
+	t.Parallel()
+	p := newProgram(20).healthy()
+	s := 0.
+	p.set(record.ColRSS, func(int) float64 { s += 2*mib + 3*mib*p.r.NormFloat64(); return 500*mib + s })
+	v := p.judge()
+	if v.Verdict != Undecided || v.MoreMinutes == nil || *v.MoreMinutes <= 0 {
+		t.Errorf("%s, more minutes %v: %s", v.Verdict, v.MoreMinutes, v.Summary)
+	}
+}

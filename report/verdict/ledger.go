@@ -1,0 +1,224 @@
+package verdict
+
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// key is a series that is tested for growth.
+type key int
+
+// The keys: the four accounts, live's count, and the series that tell whose
+// the host's growth is.
+const (
+	keyLive key = iota
+	keyCount
+	keyIdle
+	keyUntracked
+	keyHost
+	keyHeap
+	keyInFlight
+	keyRefs
+	keyDevice // gpu bytes as the driver charges them, when nothing tells their owner
+	keys
+)
+
+// accountKeys are the byte series of the four accounts, in the order of the
+// accounts.
+var accountKeys = [...]key{keyLive, keyIdle, keyUntracked, keyHost}
+
+// accountNames are the accounts of accountKeys.
+var accountNames = [...]Account{Live, Idle, Untracked, Host}
+
+// ledger is one process's track as accounts that add up. A nil series is
+// unknown.
+type ledger struct {
+	*track
+	series  [keys][]float64
+	unified bool
+	missing []string
+	quantum float64 // step of the driver's counter
+}
+
+// newLedger charges a track's bytes to the accounts. u is UnifiedYes,
+// UnifiedNo, or UnifiedAuto to judge from the data.
+func newLedger(k *track, u Unified) *ledger {
+	l := &ledger{track: k}
+	c := k.cols
+	live, idle, gpu := c[record.ColLive], c[record.ColIdle], c[record.ColGPU]
+	l.series[keyLive], l.series[keyIdle] = live, idle
+	l.series[keyCount] = c[record.ColLiveCount]
+	l.series[keyHeap] = c[record.ColHostHeap]
+	l.series[keyInFlight] = c[record.ColInFlight]
+	l.series[keyRefs] = c[record.ColRefs]
+	switch {
+	case gpu == nil:
+		l.miss(record.ColGPU + ": no driver counter, untracked growth cannot be seen")
+	case live == nil:
+		l.series[keyDevice] = gpu
+	default:
+		l.series[keyUntracked] = minus(gpu, live, idle)
+		l.quantum = quantum(gpu)
+	}
+	if live == nil {
+		l.miss(record.ColLive + ": no allocator counters, the program's part of device memory is unknown")
+	} else if idle == nil {
+		l.miss(record.ColIdle + ": what the pool keeps is not told from what the driver holds")
+	}
+	if c[record.ColLiveCount] == nil {
+		l.miss(record.ColLiveCount + ": growth of handles without bytes cannot be seen")
+	}
+	l.host(u)
+	if runningTotal(l.series[keyCount], c[record.ColAllocs], live) {
+		l.series[keyCount] = nil
+		l.warnf("%s equals %s: a running total, not a count of live handles; it was not judged", record.ColLiveCount, record.ColAllocs)
+	}
+	return l
+}
+
+func (l *ledger) miss(s string) { l.missing = append(l.missing, s) }
+
+// host fills the host account: footprint less the device bytes that are host
+// memory. Pages of files are not counted where the split is known: they are
+// the kernel's to take back.
+func (l *ledger) host(u Unified) {
+	c := l.cols
+	f := c[record.ColFootprint]
+	if f == nil && c[record.ColRSSAnon] != nil {
+		f = plus(c[record.ColRSSAnon], c[record.ColRSSShmem], c[record.ColSwap])
+	}
+	if f == nil {
+		f = c[record.ColRSS]
+	}
+	if f == nil {
+		l.miss(record.ColRSS + ": host memory was not recorded")
+		return
+	}
+	if l.series[keyHeap] == nil {
+		l.miss(record.ColHostHeap + ": the program's heap is not told from the driver's host memory")
+	}
+	dev := c[record.ColGPU]
+	if dev == nil && c[record.ColLive] != nil {
+		dev = plus(c[record.ColLive], c[record.ColIdle])
+	}
+	l.unified = u == UnifiedYes || u == UnifiedAuto && movesInside(f, dev)
+	if l.unified && dev != nil {
+		f = minus(f, dev)
+		if u == UnifiedAuto {
+			l.warnf("device bytes move inside the footprint: taken as unified memory")
+		}
+	}
+	l.series[keyHost] = f
+}
+
+// plus adds series row by row; a nil series adds nothing, an unknown cell of
+// the first makes the sum unknown, of another counts as its last known value.
+func plus(v []float64, more ...[]float64) []float64 { return combine(1, v, more) }
+
+// minus subtracts series row by row, as plus adds them.
+func minus(v []float64, more ...[]float64) []float64 { return combine(-1, v, more) }
+
+func combine(sign float64, v []float64, more [][]float64) []float64 {
+	out := append([]float64(nil), v...)
+	for _, m := range more {
+		if m == nil {
+			continue
+		}
+		for i := range out {
+			out[i] += sign * m[i]
+		}
+	}
+	for _, x := range out {
+		if x == x {
+			return out
+		}
+	}
+	return nil
+}
+
+// quantum is the smallest step between different readings of a counter.
+func quantum(v []float64) float64 {
+	q := math.Inf(1)
+	prev := math.NaN()
+	for _, x := range v {
+		if d := math.Abs(x - prev); d > 0 && d < q {
+			q = d
+		}
+		if x == x {
+			prev = x
+		}
+	}
+	if math.IsInf(q, 0) {
+		return 0
+	}
+	return q
+}
+
+// movesInside reports whether device bytes are part of the footprint: never
+// more than it, and moving it by as much when they jump, up and down.
+func movesInside(f, dev []float64) bool {
+	if f == nil || dev == nil {
+		return false
+	}
+	var up, upWith, down, downWith float64
+	last := -1
+	for i := range f {
+		if f[i] != f[i] || dev[i] != dev[i] {
+			continue
+		}
+		if dev[i] > f[i] {
+			return false
+		}
+		if last >= 0 {
+			d, g := dev[i]-dev[last], f[i]-f[last]
+			if d >= mib {
+				up, upWith = up+d, upWith+clamp(g, 0, 1.5*d)
+			}
+			if d <= -mib {
+				down, downWith = down-d, downWith+clamp(-g, 0, -1.5*d)
+			}
+		}
+		last = i
+	}
+	const enough = 16 * mib
+	return up > enough && upWith > .7*up && (down < enough || downWith > .7*down)
+}
+
+// runningTotal reports whether what is called a live count only counts
+// allocations: it never falls, equals allocs throughout, and live bytes stay.
+func runningTotal(count, allocs, live []float64) bool {
+	if count == nil || allocs == nil || live == nil {
+		return false
+	}
+	n := 0
+	for i := range count {
+		if count[i] != count[i] || allocs[i] != allocs[i] {
+			continue
+		}
+		if count[i] != allocs[i] {
+			return false
+		}
+		n++
+	}
+	return n > 2 && quantile(known(live), .9) <= 2*quantile(known(live), .3)
+}
+
+// known are the values of v that are not unknown.
+func known(v []float64) []float64 {
+	out := make([]float64, 0, len(v))
+	for _, x := range v {
+		if x == x {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+	gib = 1 << 30
+)
+
+func clamp(x, lo, hi float64) float64 { return math.Max(lo, math.Min(hi, x)) }

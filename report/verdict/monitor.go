@@ -1,0 +1,256 @@
+package verdict
+
+import (
+	"math"
+	"sort"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// Looks of a Monitor: the first after firstLook rows (a program that sets itself
+// up looks like one that leaks), each next one when the
+// time watched has grown by lookFactor. Look number k may spend
+// lookLevel 6/(pi k)^2 of error, so that all looks together spend lookLevel.
+const (
+	firstLook  = 120
+	lookFactor = 1.25
+	lookLevel  = .01
+	// falseDiscovery is the part of the processes called growing at one time
+	// that may be called so falsely.
+	falseDiscovery = .05
+	// monitorRows bounds what is kept of a process: when it is full, every
+	// second row goes.
+	monitorRows = 4096
+)
+
+// Alarm is one process called growing by two looks in a row, with the same
+// account to blame.
+type Alarm struct {
+	PID     int
+	Class   Class   // Undecided when the growth's owner cannot be told
+	Account Account // the account that grows
+	SinceMs float64 // time of the look that opened it
+	P       float64 // of the last look, over all accounts
+	Verdict *Verdict
+}
+
+// Monitor judges processes while they run: for the live screen and for scans
+// of many. It looks at geometric times and spends its error over them, holds
+// the false discovery rate over processes, opens an alarm after two looks in
+// a row that blame the same account, and closes it when a look no longer
+// does. A process takes memory of a bounded size. A Monitor is for one
+// goroutine; its answers depend only on what was added, in which order.
+type Monitor struct {
+	o     Options
+	procs map[int]*watched
+}
+
+// NewMonitor makes a Monitor that knows no process yet.
+func NewMonitor(o Options) *Monitor { return &Monitor{o: o, procs: map[int]*watched{}} }
+
+// watched is what a Monitor keeps of one process.
+type watched struct {
+	names   []string
+	values  [][]float64 // by column; column 0 is the time
+	stride  int         // one row in so many is kept
+	skipped int
+	firstMs float64
+	nextMs  float64 // when the next look is due
+	looks   int
+	found   key // account blamed by the last look, keys when none
+	p       float64
+	class   Class
+	again   bool // the look before blamed the same account
+	alarm   *Alarm
+	fresh   bool // looked at since the last Alarms
+}
+
+// Add takes one sample of a process, tMs milliseconds on a clock that all its
+// samples share. It does not keep cells.
+func (m *Monitor) Add(pid int, tMs float64, cells ...record.Cell) {
+	w := m.procs[pid]
+	if w == nil {
+		w = &watched{names: []string{record.ColTime}, values: make([][]float64, 1), stride: 1, firstMs: tMs, found: keys, p: 1}
+		m.procs[pid] = w
+	}
+	if w.skipped++; w.skipped < w.stride {
+		return
+	}
+	w.skipped = 0
+	n := len(w.values[0])
+	w.values[0] = append(w.values[0], tMs)
+	for _, c := range cells {
+		i := w.column(c.Column, n)
+		if len(w.values[i]) == n {
+			w.values[i] = append(w.values[i], float64(c.Value))
+		}
+	}
+	for i := range w.values {
+		if len(w.values[i]) == n {
+			w.values[i] = append(w.values[i], record.Unknown())
+		}
+	}
+	if n+1 >= monitorRows {
+		w.halve()
+	}
+}
+
+// column is the index of a named column, made with n unknown rows when new.
+func (w *watched) column(name string, n int) int {
+	for i, c := range w.names {
+		if c == name {
+			return i
+		}
+	}
+	v := make([]float64, n, n+1)
+	for i := range v {
+		v[i] = record.Unknown()
+	}
+	w.names, w.values = append(w.names, name), append(w.values, v)
+	return len(w.names) - 1
+}
+
+// halve drops every second row and from then on keeps every second.
+func (w *watched) halve() {
+	for i, v := range w.values {
+		k := 0
+		for j := 0; j < len(v); j += 2 {
+			v[k] = v[j]
+			k++
+		}
+		w.values[i] = v[:k]
+	}
+	w.stride *= 2
+}
+
+// Forget drops a process and its alarm.
+func (m *Monitor) Forget(pid int) { delete(m.procs, pid) }
+
+// Look looks at every process that is due at its own last sample, and returns
+// the open alarms in order of pid. It is cheap when none is due.
+func (m *Monitor) Look() []Alarm {
+	pids := make([]int, 0, len(m.procs))
+	for p := range m.procs {
+		pids = append(pids, p)
+	}
+	sort.Ints(pids)
+	looked := false
+	for _, p := range pids {
+		if w := m.procs[p]; w.due() {
+			m.look(w)
+			looked = true
+		}
+	}
+	if looked {
+		m.decide(pids)
+	}
+	var out []Alarm
+	for _, p := range pids {
+		if a := m.procs[p].alarm; a != nil {
+			out = append(out, *a)
+		}
+	}
+	return out
+}
+
+func (w *watched) last() float64 { return w.values[0][len(w.values[0])-1] }
+
+func (w *watched) due() bool {
+	return len(w.values[0]) >= firstLook && w.last() >= w.nextMs
+}
+
+// look runs the engine on one process at this look's level.
+func (m *Monitor) look(w *watched) {
+	w.looks++
+	level := lookLevel * 6 / math.Pow(math.Pi*float64(w.looks), 2)
+	w.nextMs = w.firstMs + (w.last()-w.firstMs)*lookFactor
+	run := w.run()
+	before := w.found
+	w.found, w.p, w.class, w.fresh = keys, 1, Undecided, true
+	for _, s := range subjects(run, m.o, forLook(level)) {
+		if p := s.simes(); p < w.p {
+			w.p = p
+		}
+		if s.primary != keys && s.grow[s.primary].growing() {
+			w.found, w.class = s.primary, s.class
+		}
+	}
+	w.again = before == w.found && w.found != keys
+}
+
+// run is a copy of what is kept of a process, as the engine wants it.
+func (w *watched) run() *record.Run {
+	values := make([][]float64, len(w.values))
+	for i, v := range w.values {
+		values[i] = append([]float64(nil), v...)
+	}
+	return &record.Run{Samples: record.NewSamples(append([]string(nil), w.names...), values)}
+}
+
+// simes joins the p-values of a process's accounts into one.
+func (s *subject) simes() float64 {
+	var p []float64
+	for _, k := range [...]key{keyLive, keyCount, keyIdle, keyUntracked, keyHost, keyDevice} {
+		if g := s.grow[k]; g.known {
+			p = append(p, g.p)
+		}
+	}
+	sort.Float64s(p)
+	least := 1.
+	for i, v := range p {
+		least = math.Min(least, v*float64(len(p))/float64(i+1))
+	}
+	return least
+}
+
+// decide opens and closes alarms: of the processes whose last look found a
+// growth, those that Benjamini and Hochberg's rule lets pass.
+func (m *Monitor) decide(pids []int) {
+	p := make([]float64, 0, len(pids))
+	for _, id := range pids {
+		p = append(p, m.procs[id].p)
+	}
+	sort.Float64s(p)
+	limit := 0.
+	for i, v := range p {
+		if v <= falseDiscovery*float64(i+1)/float64(len(p)) {
+			limit = v
+		}
+	}
+	for _, id := range pids {
+		w := m.procs[id]
+		if !w.fresh {
+			continue
+		}
+		w.fresh = false
+		switch {
+		case w.found == keys || w.p > limit:
+			w.alarm = nil
+		case w.again || w.alarm != nil:
+			m.open(id, w)
+		}
+	}
+}
+
+// open opens an alarm or brings it up to date.
+func (m *Monitor) open(pid int, w *watched) {
+	since := w.last()
+	if w.alarm != nil && w.alarm.Account == accountOf(w.found) {
+		since = w.alarm.SinceMs
+	}
+	w.alarm = &Alarm{PID: pid, Class: w.class, Account: accountOf(w.found), SinceMs: since, P: w.p, Verdict: Judge(w.run(), m.o)}
+}
+
+// accountOf is the account a key belongs to; device bytes of unknown owner
+// stand under untracked.
+func accountOf(k key) Account {
+	switch k {
+	case keyLive, keyCount:
+		return Live
+	case keyIdle:
+		return Idle
+	case keyUntracked, keyDevice:
+		return Untracked
+	}
+	return Host
+}

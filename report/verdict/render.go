@@ -1,0 +1,139 @@
+package verdict
+
+import "math"
+
+// verdict writes down what was found.
+func (s *subject) verdict() *Verdict {
+	v := &Verdict{
+		Schema: 1, Verdict: s.class, Tier: s.tier(), Confidence: round(s.confidence), RestsOn: s.restsOn,
+		Window:      s.windowRow(),
+		Accounts:    s.accountRows(),
+		Causes:      s.causes(),
+		Sites:       s.sites(),
+		Holders:     s.holders(),
+		Experiments: s.experiments(),
+		Forecast:    s.forecast(),
+		MoreMinutes: s.moreMinutes(),
+		Missing:     s.led.missing,
+		Warnings:    append(append(warningTexts(s.run), s.led.warn...), s.warn...),
+		score:       s.raw,
+	}
+	v.DrivenBy, v.Background = s.drivenBy()
+	switch {
+	case s.restsOn == ByTrend && s.class != Undecided:
+		v.scoreKind = "trend"
+	case s.restsOn == "" && s.class == None:
+		v.scoreKind = "none"
+	}
+	v.Summary = s.summary(v)
+	return v
+}
+
+func (s *subject) windowRow() Window {
+	l := s.led
+	n := len(l.clock)
+	w := Window{Samples: n}
+	if n == 0 {
+		return w
+	}
+	w.FromMs, w.ToMs = l.clock[0]*1000, l.clock[n-1]*1000
+	from := 0
+	for _, k := range accountKeys {
+		if g := &s.grow[k]; g.known && l.series[k] != nil && (s.primary == keys || k == s.primary) {
+			from = max(from, g.from+firstRow(l.x(g.axis)[g.from:], l.x(g.axis)[g.from]+g.settled))
+		}
+	}
+	w.WarmupMs = (l.clock[min(from, n-1)] - l.clock[0]) * 1000
+	if l.step != nil {
+		w.Steps = int64(clamp(l.step[n-1]-l.step[0], 0, 1<<53))
+	}
+	return w
+}
+
+func (s *subject) accountRows() []AccountRow {
+	var rows []AccountRow
+	for i, k := range accountKeys {
+		g := s.grow[k]
+		if s.led.series[k] == nil && !(k == keyLive && s.led.series[keyCount] != nil) {
+			continue
+		}
+		r := AccountRow{Account: accountNames[i], Shape: g.shape}
+		if g.known {
+			b := int64(math.Round(g.bytes()))
+			r.Bytes = &b
+			r.PerSecond, r.PerStep = s.rates(&g)
+			d := round(s.detectable(&g))
+			r.DetectablePerSecond = &d
+			if s.shared {
+				sh := round(s.share[i].Value)
+				r.Share = &sh
+			}
+		}
+		if s.restsOn == ByMagnitude && k == s.primary {
+			b := int64(s.size())
+			r.Bytes, r.Shape = &b, Growing
+		}
+		if k == keyLive && s.grow[keyCount].known {
+			c := int64(math.Round(s.grow[keyCount].bytes()))
+			r.Count = &c
+			if s.grow[keyCount].growing() {
+				r.Shape = Growing
+			}
+		}
+		r.LeftoverBytes = s.leftoverOf(k)
+		if k == keyLive {
+			r.LeftoverCount = s.leftoverOf(keyCount)
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// leftoverOf is a key's leftover as a whole number; nil when unknown.
+func (s *subject) leftoverOf(k key) *int64 {
+	b, ok := s.left.of(k)
+	if !ok {
+		return nil
+	}
+	n := int64(math.Round(b))
+	return &n
+}
+
+// rates are a growth per second and, in a run with steps, per step.
+func (s *subject) rates(g *growth) (sec, step *Interval) {
+	l := s.led
+	n := len(l.t)
+	dt := l.t[n-1] - l.t[g.from]
+	ds := 0.0
+	if l.step != nil {
+		ds = l.step[n-1] - l.step[g.from]
+	}
+	toSec, toStep := 1.0, 1.0
+	if g.axis == byStep {
+		toSec = ds / dt
+	} else if ds > 0 {
+		toStep = dt / ds
+	}
+	if dt > 0 {
+		sec = g.interval(toSec)
+	}
+	if ds > 0 {
+		step = g.interval(toStep)
+	}
+	return sec, step
+}
+
+func (g *growth) interval(scale float64) *Interval {
+	return &Interval{Value: round(g.rate * scale), Low: round(g.low * scale), High: round(g.high * scale)}
+}
+
+// detectable is the smallest rate per second that would have been found four
+// times in five.
+func (s *subject) detectable(g *growth) float64 {
+	l := s.led
+	dt := l.t[len(l.t)-1] - l.t[g.from]
+	if dt <= 0 || g.span <= 0 {
+		return 0
+	}
+	return math.Max(g.delta, 3.42*g.se*g.span) / dt
+}

@@ -1,0 +1,297 @@
+package verdict
+
+import (
+	"math"
+	"sort"
+	"strings"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// subject is one process under judgement.
+type subject struct {
+	run  *record.Run
+	o    Options
+	pid  int
+	cond conditions
+	led  *ledger // the rows that trend is judged on
+	// whole is every row of the process, before cuts.
+	whole *ledger
+	grow  [keys]growth
+	left  leftovers
+
+	class      Class
+	primary    key // whose growth gave the verdict; keys when none did
+	restsOn    Evidence
+	confidence float64
+	share      [len(accountKeys)]Interval // parts of the growth, when shared
+	shared     bool
+	agreement  float64 // part of the bootstrap's draws that give the class
+	raw        float64 // the confidence before calibration
+	short      bool    // too few rows for a trend
+	why        string  // reason of an undecided
+	warn       []string
+}
+
+// subjects cleans and judges every process of a run, in order of pid.
+func subjects(run *record.Run, o Options, c conditions) []*subject {
+	var out []*subject
+	for _, k := range load(run) {
+		s := &subject{run: run, o: o, cond: c, pid: k.pid, primary: keys, class: Undecided}
+		s.judge(k)
+		out = append(out, s)
+	}
+	return out
+}
+
+// judge runs the whole engine on one process.
+func (s *subject) judge(k *track) {
+	u := s.o.unified(s.run.Meta)
+	k.stepsFromMarks(s.run.Events, s.pid)
+	s.whole = newLedger(k, u)
+	s.left = findLeftovers(s.whole, s.run.Events, s.pid)
+	from, to := s.trendRows(k)
+	judged := k.rows(from, to).withoutSetup(s.run.Events, s.pid).epoch()
+	judged.closeGaps()
+	judged = judged.teardown()
+	judged = judged.fromFirstStep()
+	s.led = newLedger(judged, u)
+	s.short = len(judged.clock) < leastTrendRows
+	for i := key(0); i < keys; i++ {
+		s.grow[i] = s.led.examine(s.led.series[i], s.led.delta(i), share(i), net(i), s.cond)
+	}
+	s.classify()
+	s.weighLeftovers()
+	s.magnitude()
+	s.calibrate()
+	s.weighExperiments()
+}
+
+// stepsFromMarks makes the step column from step marks when there is none.
+func (k *track) stepsFromMarks(events []record.Event, pid int) {
+	if k.step != nil {
+		return
+	}
+	n, next := 0., 0
+	step := make([]float64, len(k.clock))
+	for i, t := range k.clock {
+		for ; next < len(events) && events[next].TMs/1000 <= t; next++ {
+			e := &events[next]
+			if e.Kind != record.KindStep || e.PID != 0 && pid != 0 && e.PID != pid {
+				continue
+			}
+			n++
+			if e.Step > 0 {
+				n = float64(e.Step)
+			}
+		}
+		step[i] = n
+	}
+	if n > 0 {
+		k.step = step
+	}
+}
+
+// delta is the smallest growth of a key that matters over the window.
+func (l *ledger) delta(i key) float64 {
+	level := math.Abs(middle(l.series[i]))
+	switch i {
+	case keyCount, keyRefs:
+		return math.Max(16, .001*level)
+	case keyInFlight:
+		return 8
+	case keyUntracked, keyDevice:
+		return math.Max(math.Max(mib, 2*math.Min(l.quantum, 4*mib)), .001*level)
+	case keyHost, keyHeap:
+		return math.Max(mib, .002*level)
+	default:
+		return math.Max(mib, .001*level)
+	}
+}
+
+// share is the part of a block that stands for it: the troughs, or the median
+// for the difference of counters that are read one after the other.
+func share(i key) float64 {
+	if i == keyUntracked {
+		return 0
+	}
+	return troughShare
+}
+
+// net is the part of a growth that must be left when what fell is counted in.
+// A pool near the device's end gives everything back at once and begins again:
+// its falls are not the end of a retention.
+func net(i key) float64 {
+	if i == keyIdle {
+		return .2
+	}
+	return .5
+}
+
+// middle is the median of a sample of v; 0 when nothing is known.
+func middle(v []float64) float64 {
+	s := make([]float64, 0, 1024)
+	for i := 0; i < len(v); i += 1 + len(v)/1024 {
+		if v[i] == v[i] {
+			s = append(s, v[i])
+		}
+	}
+	return median(s)
+}
+
+// trendRows are the rows in which the program worked: from the first mark
+// baseline, if it made one, to the last mark released, the first experiment
+// or its exit, whichever comes first.
+func (s *subject) trendRows(k *track) (from, to int) {
+	begin, end := math.Inf(-1), math.Inf(1)
+	for _, e := range s.run.Events {
+		if e.PID != 0 && s.pid != 0 && e.PID != s.pid {
+			continue
+		}
+		t := e.TMs / 1000
+		switch {
+		case e.Kind == record.KindPhase && e.Name == record.PhaseBaseline && math.IsInf(begin, -1):
+			begin = t
+		case e.Kind == record.KindReceipt, e.Kind == record.KindPhase && e.Name == phaseExiting:
+			end = math.Min(end, t)
+		}
+	}
+	if s.left.last > 0 {
+		end = math.Min(end, s.left.last)
+	}
+	from = sort.SearchFloat64s(k.clock, begin)
+	to = sort.Search(len(k.clock), func(i int) bool { return k.clock[i] > end })
+	if from >= to {
+		return 0, len(k.clock)
+	}
+	return from, to
+}
+
+// setupPhases are phases whose growth is the program's setting up.
+var setupPhases = [...]string{"load", "setup", "warm", "compile", "init"}
+
+// withoutSetup leaves out rows in phases named after setting up. It keeps all
+// rows when nothing else would be left.
+func (k *track) withoutSetup(events []record.Event, pid int) *track {
+	keep := make([]int, 0, len(k.clock))
+	next, setup := 0, false
+	for i, t := range k.clock {
+		for next < len(events) && events[next].TMs/1000 <= t {
+			if e := events[next]; e.Kind == record.KindPhase && (e.PID == 0 || pid == 0 || e.PID == pid) {
+				setup = isSetup(e.Name)
+			}
+			next++
+		}
+		if !setup {
+			keep = append(keep, i)
+		}
+	}
+	if len(keep) < minBlocks || len(keep) == len(k.clock) {
+		return k
+	}
+	out := *k
+	out.t, out.clock = pick(k.t, keep), pick(k.clock, keep)
+	if k.step != nil {
+		out.step = pick(k.step, keep)
+	}
+	out.cols = make(map[string][]float64, len(k.cols))
+	for n, v := range k.cols {
+		out.cols[n] = pick(v, keep)
+	}
+	return &out
+}
+
+func isSetup(name string) bool {
+	for _, p := range setupPhases {
+		if strings.HasPrefix(strings.ToLower(name), p) {
+			return true
+		}
+	}
+	return false
+}
+
+// phaseExiting is the mark of a program that ends; what follows is teardown.
+const phaseExiting = "exiting"
+
+// teardown leaves out the last rows, at most one in fifty, after a program
+// that ends let go of what it held.
+func (k *track) teardown() *track {
+	n := len(k.clock)
+	cut := n
+	if n < 12 {
+		return k
+	}
+	for _, name := range [...]string{record.ColLive, record.ColLiveCount, record.ColGPU, record.ColRSS, record.ColFootprint} {
+		v := k.cols[name]
+		if v == nil {
+			continue
+		}
+		for i := n - max(2, n/50); i < cut; i++ {
+			if v[i] < .75*v[i-1] && stays(v[i:], .9*v[i-1]) {
+				cut = i
+				break
+			}
+		}
+	}
+	return k.rows(0, cut)
+}
+
+// stays reports whether all known values are below limit.
+func stays(v []float64, limit float64) bool {
+	for _, x := range v {
+		if x > limit {
+			return false
+		}
+	}
+	return true
+}
+
+// fromFirstStep leaves out the rows before the first step: a program sets
+// itself up there. It keeps everything when too little would be left.
+func (k *track) fromFirstStep() *track {
+	if k.step == nil {
+		return k
+	}
+	i := 0
+	for i < len(k.step) && k.step[i] == k.step[0] {
+		i++
+	}
+	if i <= 1 || len(k.step)-i < 60 {
+		return k
+	}
+	return k.rows(i-1, len(k.clock))
+}
+
+// worse orders processes: a growth before undecided before none; among
+// growths the surer, then the larger.
+func (s *subject) worse(t *subject) bool {
+	if a, b := gravity(s.class), gravity(t.class); a != b {
+		return a > b
+	}
+	if s.confidence != t.confidence && s.class != None {
+		return s.confidence > t.confidence
+	}
+	return s.size() > t.size()
+}
+
+func gravity(c Class) int {
+	switch c {
+	case None:
+		return 0
+	case Undecided:
+		return 1
+	}
+	return 2
+}
+
+func (s *subject) tier() Tier {
+	switch {
+	case s.class == Undecided || s.confidence < .6:
+		return TierUndecided
+	case s.confidence >= .95:
+		return Confirmed
+	case s.confidence >= .8:
+		return Likely
+	}
+	return Suspected
+}

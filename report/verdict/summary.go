@@ -1,0 +1,208 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// summary is the sentence for a ticket.
+func (s *subject) summary(v *Verdict) string {
+	switch s.class {
+	case None:
+		return s.noneSummary()
+	case Undecided:
+		return s.undecidedSummary(v)
+	}
+	text := fmt.Sprintf("%s (%s, %.0f %%): %s", s.class, s.tier(), 100*s.confidence, s.claim(v))
+	if len(v.Causes) > 0 && v.Causes[0].Confidence >= .5 {
+		text += "; cause: " + strings.ReplaceAll(v.Causes[0].ID, "-", " ")
+	}
+	return text + "."
+}
+
+// claim says what was seen of a growth.
+func (s *subject) claim(v *Verdict) string {
+	switch s.restsOn {
+	case ByLeftover:
+		return s.leftoverClaim()
+	case ByMagnitude:
+		return s.magnitudeClaim()
+	}
+	text := accountWords[s.primary] + " grows by " + s.quantity(s.size())
+	if d := v.DrivenBy; d != nil {
+		if s.primary == keyCount {
+			text += fmt.Sprintf(", %.3g a %s", d.Value, strings.ReplaceAll(d.Per, "_", " "))
+		} else {
+			text += fmt.Sprintf(", %s a %s", size(d.Value), strings.ReplaceAll(d.Per, "_", " "))
+		}
+	}
+	if s.grow[s.primary].late {
+		text += ", from late in the run on"
+	}
+	for i, k := range accountKeys {
+		if k == s.primary && s.shared && s.share[i].Value < .995 {
+			text += fmt.Sprintf(", %.0f %% of all growth", 100*s.share[i].Value)
+		}
+	}
+	if s.primary == keyHost || s.primary == keyHeap {
+		text += s.hostWords()
+	}
+	return text
+}
+
+// accountWords are the accounts in a sentence.
+var accountWords = map[key]string{
+	keyLive: "memory the program still references", keyCount: "the number of live handles", keyIdle: "idle memory kept by the pool",
+	keyUntracked: "device memory outside the program and its pool", keyHost: "host memory", keyHeap: "the program's heap", keyDevice: "device memory",
+}
+
+// quantity is an amount of the primary key: bytes, or handles.
+func (s *subject) quantity(b float64) string {
+	if s.primary == keyCount {
+		return fmt.Sprintf("%.0f", b)
+	}
+	return size(b)
+}
+
+// hostWords says whose host memory it is, or that it cannot be told.
+func (s *subject) hostWords() string {
+	switch {
+	case s.led.series[keyHeap] == nil:
+		return " (host heap or driver, unresolved: the program's heap was not recorded)"
+	case s.class == DriverGrowth:
+		return " while the program's heap does not"
+	case s.grow[keyHeap].growing():
+		return " with the program's heap"
+	}
+	return " (host heap or driver, unresolved)"
+}
+
+func (s *subject) leftoverClaim() string {
+	text := size(s.size())
+	switch s.primary {
+	case keyLive:
+		text += " are still referenced after the program released everything"
+		if n, ok := s.left.of(keyCount); ok && n > 0 {
+			text += fmt.Sprintf(" (%.0f handles)", n)
+		}
+	case keyIdle:
+		text += " stay idle after the program released everything: kept by the pool's policy, not by references"
+	case keyUntracked:
+		text += " of device memory outside the program and its pool stay after the program released everything"
+	default:
+		text += " of host memory stay after the program released everything, more with each repetition"
+	}
+	if r := s.left.perRepetition(s.primary); r > s.o.leftover() && s.primary != keyHost {
+		text += fmt.Sprintf(", and at least %s more with each repetition", size(r))
+	}
+	return text
+}
+
+// magnitudeClaim tells a short run's growth stretch by stretch.
+func (s *subject) magnitudeClaim() string {
+	parts := s.stretches(s.primary)
+	per, unit := make([]float64, len(parts)), "second"
+	for i, p := range parts {
+		per[i] = p.bytes / math.Max(p.seconds, 1e-9)
+	}
+	if parts[0].steps > 0 && parts[len(parts)-1].steps > 0 {
+		unit = "step"
+		for i, p := range parts {
+			per[i] = p.bytes / math.Max(p.steps, 1)
+		}
+	}
+	words := make([]string, len(per))
+	for i, p := range per {
+		words[i] = size(p)
+	}
+	first, last := per[0], per[len(per)-1]
+	course := "steadily"
+	switch {
+	case last < .7*first:
+		course = "decelerating"
+	case last > 1.4*first:
+		course = "accelerating"
+	}
+	place := accountWords[s.primary]
+	if s.primary == keyHost {
+		place = "host memory outside both pools"
+		if s.led.series[keyLive] == nil && s.led.series[keyIdle] == nil {
+			place = "host memory"
+		}
+	}
+	text := fmt.Sprintf("%s grows by %s, %s: %s a %s", place, size(s.size()), course, strings.Join(words, ", then "), unit)
+	if s.primary == keyHost && s.class == HostGrowth {
+		text += s.hostWords()
+	}
+	return text + fmt.Sprintf("; %d samples allow no trend test, so this rests on the size of the growth", len(s.led.clock))
+}
+
+func (s *subject) noneSummary() string {
+	if s.restsOn == ByLeftover {
+		return fmt.Sprintf("none (%s, %.0f %%): what the program took it gave back; nothing above %s is left over.", s.tier(), 100*s.confidence, size(s.o.leftover()))
+	}
+	var parts []string
+	for i, k := range accountKeys {
+		if g := s.grow[k]; g.known && s.led.series[k] != nil {
+			parts = append(parts, fmt.Sprintf("%s %s", accountNames[i], g.shape))
+		}
+	}
+	text := fmt.Sprintf("none (%s, %.0f %%): no account grows (%s)", s.tier(), 100*s.confidence, strings.Join(parts, ", "))
+	if m := s.mostHidden(); m > 0 {
+		text += fmt.Sprintf("; a growth above %s/s would have been seen", size(m))
+	}
+	return text + "."
+}
+
+// mostHidden is the largest rate that could have gone unseen in an account.
+func (s *subject) mostHidden() float64 {
+	m := 0.
+	for _, k := range accountKeys {
+		if g := &s.grow[k]; g.known && s.led.series[k] != nil {
+			m = math.Max(m, s.detectable(g))
+		}
+	}
+	return m
+}
+
+func (s *subject) undecidedSummary(v *Verdict) string {
+	text := "undecided: "
+	switch {
+	case s.why != "":
+		text += s.why
+	default:
+		var open []string
+		for i, k := range accountKeys {
+			if s.led.series[k] != nil && (s.grow[k].shape == ShapeUndecided || !s.grow[k].known) {
+				open = append(open, string(accountNames[i]))
+			}
+		}
+		if len(open) == 0 {
+			text += "no account was recorded"
+		} else {
+			text += "the samples neither show nor exclude growth of " + strings.Join(open, ", ")
+		}
+	}
+	if v.MoreMinutes != nil {
+		text += fmt.Sprintf("; about %.3g more minutes would settle it", *v.MoreMinutes)
+	}
+	return text + "."
+}
+
+// size prints bytes for people, in IEC units.
+func size(b float64) string {
+	sign := ""
+	if b < 0 {
+		sign, b = "-", -b
+	}
+	switch {
+	case b >= gib:
+		return fmt.Sprintf("%s%.2f GiB", sign, b/gib)
+	case b >= mib:
+		return fmt.Sprintf("%s%.2f MiB", sign, b/mib)
+	case b >= kib:
+		return fmt.Sprintf("%s%.2f KiB", sign, b/kib)
+	}
+	return fmt.Sprintf("%s%.0f B", sign, b)
+}

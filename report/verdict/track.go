@@ -1,0 +1,327 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// track is one process's usable rows: ascending times, no restart inside,
+// cells that cannot be true made unknown. Its slices are its own.
+type track struct {
+	pid   int
+	t     []float64 // seconds since the run's start, gaps closed
+	clock []float64 // seconds since the run's start, as recorded
+	step  []float64 // nil when the run has no steps
+	cols  map[string][]float64
+	warn  []string
+}
+
+// columnsUsed are the columns the engine reads besides time, pid and step.
+var columnsUsed = [...]string{
+	record.ColRSS, record.ColRSSAnon, record.ColRSSFile, record.ColRSSShmem, record.ColSwap, record.ColFootprint,
+	record.ColHostHeap, record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount,
+	record.ColRefs, record.ColInFlight, record.ColCommands, record.ColCommandBuffers, record.ColAllocs,
+	record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColShapes, record.ColPipelines,
+}
+
+// maxCell is the largest count of bytes believed: 1 EiB.
+const maxCell = float64(1 << 60)
+
+// column finds a column, or adds up its per-device parts "name@N"; a row is
+// unknown when any part is. Nil when the run has neither or no cell is known.
+// It may be the run's own slice.
+func column(s *record.Samples, name string) []float64 {
+	out := s.Column(name)
+	if out == nil {
+		parts := 0
+		for _, n := range s.Names() {
+			if !strings.HasPrefix(n, name+"@") {
+				continue
+			}
+			part := s.Column(n)
+			if parts++; parts == 1 {
+				out = part
+				continue
+			}
+			out = plus(out, part)
+		}
+	}
+	for _, v := range out {
+		if v == v {
+			return out
+		}
+	}
+	return nil
+}
+
+// load splits a run into processes and cleans each.
+func load(run *record.Run) []*track {
+	s := run.Samples
+	if s.Len() == 0 {
+		return nil
+	}
+	tm := column(s, record.ColTime)
+	if tm == nil {
+		return nil
+	}
+	cols := make(map[string][]float64, len(columnsUsed))
+	for _, n := range columnsUsed {
+		if c := column(s, n); c != nil {
+			cols[n] = c
+		}
+	}
+	step := column(s, record.ColStep)
+	pids, rows := byPID(column(s, record.ColPID), s.Len())
+	out := make([]*track, 0, len(pids))
+	for _, p := range pids {
+		out = append(out, newTrack(p, rows[p], tm, step, cols, run.Events))
+	}
+	return out
+}
+
+// byPID lists the processes in ascending order with their rows. A run without
+// a pid column is process 0. A row without a pid belongs to the one before.
+func byPID(pid []float64, n int) ([]int, map[int][]int) {
+	rows := map[int][]int{}
+	if pid == nil {
+		all := make([]int, n)
+		for i := range all {
+			all[i] = i
+		}
+		rows[0] = all
+		return []int{0}, rows
+	}
+	last := 0
+	for i := 0; i < n; i++ {
+		if pid[i] >= 0 && pid[i] < 1<<31 {
+			last = int(pid[i])
+		}
+		rows[last] = append(rows[last], i)
+	}
+	pids := make([]int, 0, len(rows))
+	for p := range rows {
+		pids = append(pids, p)
+	}
+	sort.Ints(pids)
+	return pids, rows
+}
+
+// mostRows is how many rows of a process the engine works on: a thousand for
+// each of its blocks. Of a longer run it takes one row at a place that varies
+// out of each group of neighbours, and all rows of a group with a phase or receipt.
+const mostRows = 64 << 10
+
+func thin(keep []int, tm []float64, events []record.Event) []int {
+	group := (len(keep) + mostRows - 1) / mostRows
+	if group <= 1 {
+		return keep
+	}
+	var marks []float64
+	for _, e := range events {
+		if e.Kind == record.KindPhase || e.Kind == record.KindReceipt {
+			marks = append(marks, e.TMs)
+		}
+	}
+	out := make([]int, 0, mostRows+1024)
+	next := 0
+	for g, at := 0, 0; at < len(keep); g, at = g+1, at+group {
+		end := min(at+group, len(keep))
+		chosen := at + int(uint32(g)*2654435761>>8)%(end-at)
+		for next < len(marks) && marks[next] < tm[keep[at]] {
+			next++
+		}
+		marked := next < len(marks) && marks[next] <= tm[keep[end-1]]
+		for i := at; i < end; i++ {
+			if i == chosen || marked && len(out) < 2*mostRows {
+				out = append(out, keep[i])
+			}
+		}
+	}
+	return out
+}
+
+// newTrack gathers a process's rows in time order and cleans its cells.
+func newTrack(pid int, rows []int, tm, step []float64, cols map[string][]float64, events []record.Event) *track {
+	k := &track{pid: pid, cols: make(map[string][]float64, len(cols))}
+	keep := make([]int, 0, len(rows))
+	reversed := 0
+	for _, i := range rows {
+		if math.IsNaN(tm[i]) || math.Abs(tm[i]) > 1e15 {
+			continue
+		}
+		if len(keep) > 0 && tm[i] < tm[keep[len(keep)-1]] {
+			reversed++
+		}
+		keep = append(keep, i)
+	}
+	if d := len(rows) - len(keep); d > 0 {
+		k.warnf("%d rows without a usable time were left out", d)
+	}
+	if reversed > 0 {
+		k.warnf("time runs backward at %d rows; rows were put in order of time", reversed)
+		sort.SliceStable(keep, func(a, b int) bool { return tm[keep[a]] < tm[keep[b]] })
+	}
+	keep = thin(keep, tm, events)
+	k.clock = pick(tm, keep)
+	for i := range k.clock {
+		k.clock[i] /= 1000
+	}
+	if step != nil {
+		k.step = fillForward(pick(step, keep))
+	}
+	for _, n := range columnsUsed {
+		if c, ok := cols[n]; ok {
+			k.setColumn(n, pick(c, keep))
+		}
+	}
+	k.t = k.clock
+	return k
+}
+
+func (k *track) warnf(format string, a ...any) { k.warn = append(k.warn, fmt.Sprintf(format, a...)) }
+
+// setColumn stores a cleaned column; one without a known cell is absent.
+func (k *track) setColumn(name string, v []float64) {
+	bad, known := 0, 0
+	for i, x := range v {
+		if math.IsNaN(x) {
+			continue
+		}
+		if x < 0 || x > maxCell {
+			v[i] = math.NaN()
+			bad++
+			continue
+		}
+		known++
+	}
+	if bad > 0 {
+		k.warnf("%s: %d cells are negative or too large to be true and count as unknown", name, bad)
+	}
+	if known == 0 {
+		return
+	}
+	k.cols[name] = v
+}
+
+// pick copies the chosen rows of v.
+func pick(v []float64, rows []int) []float64 {
+	out := make([]float64, len(rows))
+	for i, r := range rows {
+		out[i] = v[r]
+	}
+	return out
+}
+
+// fillForward replaces unknown values by the last known one, and leading
+// unknowns by the first known one.
+func fillForward(v []float64) []float64 {
+	last := math.NaN()
+	for _, x := range v {
+		if x == x {
+			last = x
+			break
+		}
+	}
+	if last != last {
+		return nil
+	}
+	for i, x := range v {
+		if x == x && math.Abs(x) < maxCell {
+			last = x
+		}
+		v[i] = last
+	}
+	return v
+}
+
+// rows is a copy of the track's rows [from, to).
+func (k *track) rows(from, to int) *track {
+	c := *k
+	c.t, c.clock = k.t[from:to], k.clock[from:to]
+	if k.step != nil {
+		c.step = k.step[from:to]
+	}
+	c.cols = make(map[string][]float64, len(k.cols))
+	for n, v := range k.cols {
+		c.cols[n] = v[from:to]
+	}
+	return &c
+}
+
+// epoch returns the longest part of the track without a restart: a step or
+// running total that falls, or host and device bytes that both fall by half
+// between two rows and were not about to end.
+func (k *track) epoch() *track {
+	cuts := []int{0}
+	n := len(k.clock)
+	for i := 1; i < n; i++ {
+		if k.restartAt(i) {
+			cuts = append(cuts, i)
+		}
+	}
+	cuts = append(cuts, n)
+	if len(cuts) == 2 {
+		return k
+	}
+	from, to := 0, 0
+	for i := 1; i < len(cuts); i++ {
+		if cuts[i]-cuts[i-1] >= to-from {
+			from, to = cuts[i-1], cuts[i]
+		}
+	}
+	if to-from == n {
+		return k
+	}
+	out := k.rows(from, to)
+	out.warnf("the process restarted %d times; judged is its longest part, %d of %d rows", len(cuts)-2, to-from, n)
+	return out
+}
+
+func (k *track) restartAt(i int) bool {
+	if k.step != nil && k.step[i] < k.step[i-1] {
+		return true
+	}
+	if a := k.cols[record.ColAllocs]; a != nil && a[i] < a[i-1]/2 {
+		return true
+	}
+	r, g := k.cols[record.ColRSS], k.cols[record.ColGPU]
+	return r != nil && g != nil && r[i] < r[i-1]/2 && g[i] < g[i-1]/2 && i < len(r)*49/50
+}
+
+// closeGaps makes k.t a time without the pauses in recording: up to five gaps
+// of more than 20 median intervals count as one interval each, so that a
+// clock that jumps or a suspended machine does not bend the trend.
+func (k *track) closeGaps() {
+	n := len(k.clock)
+	if n < 12 {
+		return
+	}
+	d := make([]float64, n-1)
+	for i := range d {
+		d[i] = k.clock[i+1] - k.clock[i]
+	}
+	m := median(d)
+	gaps := 0
+	for _, x := range d {
+		if x > 20*m && x > 1 {
+			gaps++
+		}
+	}
+	if gaps == 0 || gaps > 5 || m <= 0 {
+		return
+	}
+	t := make([]float64, n)
+	t[0] = k.clock[0]
+	for i, x := range d {
+		if x > 20*m && x > 1 {
+			x = m
+		}
+		t[i+1] = t[i] + x
+	}
+	k.t = t
+	k.warnf("%d pauses in the recording, or jumps of its clock, were closed", gaps)
+}
