@@ -1,6 +1,8 @@
 package report
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
 )
@@ -9,12 +11,45 @@ import (
 // It bounds the page: two values a part and line, about ten bytes each.
 const dataBuckets = 1000
 
-// chartData is a chart for the page's script: one common axis, and for every
-// line two values a part of it. It is JSON made of numbers and null alone;
-// names and labels are in the page already.
-type chartData string
+// chartData is a chart for the page's script.
+type chartData struct {
+	// Data is one common axis, and for every line two values a part of it.
+	Data json.RawMessage `json:"data"`
+	// Y is the range of the values while nothing is zoomed.
+	Y [2]float64 `json:"y"`
+	// Warm is the end of what was left out as warm-up.
+	Warm  *float64   `json:"warm,omitempty"`
+	Marks []markData `json:"marks,omitempty"`
+	Fits  []fitData  `json:"fits,omitempty"`
+}
 
-func newChartData(c chart, f frame) chartData {
+type markData struct {
+	X       float64 `json:"x"`
+	Label   string  `json:"label"`
+	Receipt bool    `json:"receipt,omitempty"`
+}
+
+// fitData is a fitted line: its ends, and those of its interval.
+type fitData struct {
+	Line string     `json:"line"`
+	X    [2]float64 `json:"x"`
+	Y    [2]float64 `json:"y"`
+	Low  [2]float64 `json:"low"`
+	High [2]float64 `json:"high"`
+}
+
+// json is the data as a script may hold it: encoding/json escapes "<", ">"
+// and "&", so that no label can end the element.
+func (d *chartData) json() (string, error) {
+	b, err := json.Marshal(d)
+	if err != nil {
+		return "", fmt.Errorf("encode chart: %w", err)
+	}
+	return string(b), nil
+}
+
+// newSeriesData cuts the lines of a chart to the parts of its axis.
+func newSeriesData(c chart, f frame) json.RawMessage {
 	n := dataBuckets
 	if len(c.axis.x) < n/2 {
 		n = max(2*len(c.axis.x), 2)
@@ -50,7 +85,7 @@ func newChartData(c chart, f frame) chartData {
 		}
 		b = append(trimComma(b), ']')
 	}
-	return chartData(append(b, ']'))
+	return append(b, ']')
 }
 
 func appendNumber(b []byte, v float64) []byte {

@@ -48,32 +48,31 @@ func (r *reduced) put(k int, y float64) {
 }
 
 // each calls f with the points of every bucket that has any, at a quarter and
-// three quarters of it; a bucket of one value gives its middle.
-func (r *reduced) each(f func(x, y float64)) {
-	width := (r.x1 - r.x0) / float64(len(r.first))
-	for k, a := range r.first {
-		if math.IsNaN(a) {
-			continue
-		}
-		left := r.x0 + float64(k)*width
-		if b := r.second[k]; a != b {
-			f(left+width/4, a)
-			f(left+3*width/4, b)
-		} else {
-			f(left+width/2, a)
-		}
-	}
-}
-
-// gaps tells where a line must break: true when no sample lies within the
-// buckets after k although samples were expected there. A run sampled more
-// sparsely than the buckets has none.
-func (r *reduced) sparse() bool {
-	filled := 0
+// three quarters of it; a bucket of one value gives its middle. gap is set at
+// the first point after a stretch without samples much longer than usual,
+// where a line would say what nobody saw.
+func (r *reduced) each(f func(x, y float64, gap bool)) {
+	n, filled := len(r.first), 0
 	for _, a := range r.first {
 		if !math.IsNaN(a) {
 			filled++
 		}
 	}
-	return filled < len(r.first)/2
+	longest := max(3, 5*n/max(filled, 1))
+	width := (r.x1 - r.x0) / float64(n)
+	last := -1
+	for k, a := range r.first {
+		if math.IsNaN(a) {
+			continue
+		}
+		gap := last < 0 || k-last > longest
+		last = k
+		left := r.x0 + float64(k)*width
+		if b := r.second[k]; a != b {
+			f(left+width/4, a, gap)
+			f(left+3*width/4, b, false)
+		} else {
+			f(left+width/2, a, gap)
+		}
+	}
 }

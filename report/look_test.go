@@ -1,3 +1,12 @@
 package report
-import ("testing";"fmt")
-func TestLook(t *testing.T){ fmt.Println(render(t,Text,leakRun(1200),leakVerdict(),Options{Color:false})); fmt.Println(render(t,Text,retentionRun(),retentionVerdict(),Options{})); fmt.Println(render(t,Text,nil,undecidedVerdict(),Options{}))}
+
+import (
+	"os"
+	"testing"
+)
+
+func TestLook(t *testing.T) {
+	os.WriteFile("/tmp/look.html", []byte(render(t, HTML, leakRun(1200), leakVerdict(), Options{Producer: "gpumem 0.1.0"})), 0o644)
+	os.WriteFile("/tmp/look2.html", []byte(render(t, HTML, retentionRun(), retentionVerdict(), Options{})), 0o644)
+	os.WriteFile("/tmp/look3.html", []byte(render(t, HTML, hostileRun(), hostileVerdict(), Options{})), 0o644)
+}

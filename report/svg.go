@@ -84,15 +84,20 @@ func newPlot(c chart, marks []mark, v *verdict.Verdict) (plot, bool) {
 		p.YTicks = append(p.YTicks, tick{At: strconv.FormatFloat(plotTop+f.y(y), 'f', 1, 64), Text: valueText(y, c.bytes)})
 	}
 	p.XTicks = axisTicks(f, c.axis.unit)
-	p.Data = newChartData(c, f)
+	p.Data = chartData{Data: newSeriesData(c, f), Y: [2]float64{f.y0, f.y1}}
 	judged := windowOf(c, v, f)
 	if judged.warm > f.x0 {
 		p.WarmX, p.WarmW = "0%", f.percent(judged.warm)
+		p.Data.Warm = &judged.warm
 	}
 	for _, l := range c.lines {
-		p.Lines = append(p.Lines, drawLine(c, l, f, judged, v))
+		fit, ok := fitted(c, l, judged, v)
+		if ok {
+			p.Data.Fits = append(p.Data.Fits, fit)
+		}
+		p.Lines = append(p.Lines, drawLine(c, l, f, fit, ok))
 	}
-	p.Marks = drawMarks(marks, c.axis, f)
+	p.Marks = drawMarks(marks, c.axis, f, &p.Data)
 	p.Desc = describe(c)
 	return p, true
 }
@@ -114,13 +119,13 @@ func describe(c chart) string {
 	return c.title + " over " + axisName(c.axis) + ": " + strings.Join(parts, ", ") + "."
 }
 
-func drawLine(c chart, l line, f frame, judged window, v *verdict.Verdict) plotLine {
+func drawLine(c chart, l line, f frame, fit fitData, fits bool) plotLine {
 	_, last := ends(l.v)
 	out := plotLine{ID: l.id, Label: l.label, Last: valueText(last, c.bytes)}
 	r := reduce(c.axis.x, l.v, f.x0, f.x1, buckets)
 	var path strings.Builder
-	r.each(func(x, y float64) {
-		if path.Len() == 0 {
+	r.each(func(x, y float64, gap bool) {
+		if gap {
 			path.WriteByte('M')
 		} else {
 			path.WriteByte('L')
@@ -131,8 +136,10 @@ func drawLine(c chart, l line, f frame, judged window, v *verdict.Verdict) plotL
 	if strings.IndexByte(out.Path, 'L') < 0 {
 		out.Path += "h4" // a single value shows as a dash
 	}
-	if c.bytes {
-		out.Fit, out.Band = fitted(c, l, f, judged, v)
+	if fits {
+		at := func(k int, y [2]float64) string { return f.point(fit.X[k], y[k]) }
+		out.Fit = "M" + at(0, fit.Y) + "L" + at(1, fit.Y)
+		out.Band = "M" + at(0, fit.Low) + "L" + at(1, fit.Low) + "L" + at(1, fit.High) + "L" + at(0, fit.High) + "Z"
 	}
 	return out
 }
@@ -150,17 +157,18 @@ func windowOf(c chart, v *verdict.Verdict, f frame) window {
 	return window{warm: min(from, f.x1), from: max(from, f.x0), to: min(w.ToMs/1000, f.x1)}
 }
 
-// fitted draws an account's rate and its 95 % interval over the judged part,
-// through the middle of the samples it was fitted to.
-func fitted(c chart, l line, f frame, w window, v *verdict.Verdict) (fit, band string) {
+// fitted is an account's rate and its 95 % interval over the judged part,
+// through the middle of the samples it was fitted to; false when the line is
+// of no growing account or the axis is not time.
+func fitted(c chart, l line, w window, v *verdict.Verdict) (fitData, bool) {
 	var rate *verdict.Interval
 	for _, row := range v.Accounts {
 		if string(row.Account) == l.id && row.Shape == verdict.Growing {
 			rate = row.PerSecond
 		}
 	}
-	if rate == nil || !(w.to > w.from) {
-		return "", ""
+	if !c.bytes || rate == nil || !(w.to > w.from) {
+		return fitData{}, false
 	}
 	var sx, sy, n float64
 	for i, y := range l.v {
@@ -169,18 +177,19 @@ func fitted(c chart, l line, f frame, w window, v *verdict.Verdict) (fit, band s
 		}
 	}
 	if n < 3 {
-		return "", ""
+		return fitData{}, false
 	}
-	mx, my := sx/n, sy/n
-	at := func(x, slope float64) string { return f.point(x, my+slope*(x-mx)) }
-	fit = "M" + at(w.from, rate.Value) + "L" + at(w.to, rate.Value)
-	band = "M" + at(w.from, rate.Low) + "L" + at(w.to, rate.High) + "L" + at(w.to, rate.Low) + "L" + at(w.from, rate.High) + "Z"
-	return fit, band
+	at := func(slope float64) [2]float64 {
+		return [2]float64{sy/n + slope*(w.from-sx/n), sy/n + slope*(w.to-sx/n)}
+	}
+	f := fitData{Line: l.id, X: [2]float64{w.from, w.to}, Y: at(rate.Value), Low: at(rate.Low), High: at(rate.High)}
+	sum := f.Y[0] + f.Y[1] + f.Low[0] + f.Low[1] + f.High[0] + f.High[1]
+	return f, !math.IsNaN(sum) && !math.IsInf(sum, 0)
 }
 
-// drawMarks places the marks; of those too close together only the first is
-// labelled.
-func drawMarks(marks []mark, a axis, f frame) []plotMark {
+// drawMarks places the marks, in the picture and in the data; of those too
+// close together only the first is labelled.
+func drawMarks(marks []mark, a axis, f frame, data *chartData) []plotMark {
 	if a.unit != "s" {
 		return nil
 	}
@@ -200,6 +209,7 @@ func drawMarks(marks []mark, a axis, f frame) []plotMark {
 			last = part
 		}
 		out = append(out, pm)
+		data.Marks = append(data.Marks, markData{m.seconds, m.label, m.receipt})
 	}
 	return out
 }
