@@ -219,21 +219,32 @@ func (s *subject) compileCache() *Cause {
 
 // collected: collecting garbage gave memory back that references alone held.
 func (s *subject) collected() *Cause {
+	if s.class != AppLeak && s.class != HostGrowth {
+		return nil // every runtime has some garbage at its end
+	}
 	for _, e := range s.run.Events {
 		r := e.Receipt
 		if r == nil || r.Action != "collect" {
 			continue
 		}
+		// What a collection frees goes back to the framework's pool first, so
+		// the program's own word counts as well as the system's.
 		back := returned(r)
-		if back <= s.o.leftover() {
+		if r.ClaimedBytes != nil {
+			back = math.Max(back, float64(*r.ClaimedBytes))
+		}
+		if back <= s.o.leftover() || back < cyclePart*s.size() {
 			continue
 		}
 		return &Cause{ID: CauseCycle, Confidence: .9,
-			Evidence: []string{fmt.Sprintf("collecting garbage returned %s", size(back))},
+			Evidence: []string{fmt.Sprintf("collecting garbage freed %s", size(back))},
 			Next:     "break the cycle, or collect on a schedule: nothing but the collector could free these objects"}
 	}
 	return nil
 }
+
+// cyclePart is the part of a growth that a collection must free to be its cause.
+const cyclePart = .2
 
 // perStep are the handles and references gained a step; NaN when unknown.
 func (s *subject) perStep() (handles, refs float64) {

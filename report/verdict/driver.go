@@ -10,10 +10,10 @@ import (
 type unit struct{ name, column string }
 
 // units in the order in which one is preferred when several explain a growth
-// equally well: the closest to the cause first.
-func units(c Class) []unit {
+// equally well: the closest to the cause first. clock is the unit of time.
+func units(c Class, clock string) []unit {
 	step, alloc := unit{"step", record.ColStep}, unit{"allocation", record.ColAllocs}
-	cb, shape, second := unit{"command_buffer", record.ColCommandBuffers}, unit{"shape", record.ColShapes}, unit{"second", ""}
+	cb, shape, second := unit{"command_buffer", record.ColCommandBuffers}, unit{"shape", record.ColShapes}, unit{clock, ""}
 	switch c {
 	case AppLeak:
 		return []unit{step, cb, alloc, shape, second}
@@ -21,6 +21,14 @@ func units(c Class) []unit {
 		return []unit{shape, step, alloc, cb, second}
 	}
 	return []unit{cb, shape, step, alloc, second}
+}
+
+// clockUnit is the unit of the ledger's clock.
+func (l *ledger) clockUnit() string {
+	if l.untimed {
+		return "sample"
+	}
+	return "second"
 }
 
 // alike is how much worse than the best unit's another unit's squares may be
@@ -51,12 +59,12 @@ func (s *subject) drivenBy() (d *DrivenBy, background bool) {
 	}
 	var all []found
 	best := math.Inf(1)
-	for _, u := range units(s.class) {
+	for _, u := range units(s.class, s.led.clockUnit()) {
 		x := tx
 		if u.column != "" {
 			x = s.unitBlocks(u.column, g.from, at)
 		}
-		if x == nil || background && u.name != "second" {
+		if x == nil || background && u.column != "" {
 			continue
 		}
 		f := fitLine(x, y)

@@ -20,7 +20,7 @@ const z10 = 1.2816
 // envelope of what is used. Nil when no limit is known, nothing surely grows,
 // or it is further than a century away.
 func (s *subject) forecast() *Forecast {
-	if s.restsOn != ByTrend || s.primary == keys || s.led.clock == nil {
+	if s.restsOn != ByTrend || s.primary == keys || s.led.clock == nil || s.led.untimed {
 		return nil
 	}
 	var best *Forecast
@@ -95,7 +95,7 @@ func (s *subject) reaches(name string, capacity int64, used float64, of []key) *
 // noise is short-lived, to the power 1/2 when it wanders.
 func (s *subject) moreMinutes() *float64 {
 	l := s.led
-	if s.class != Undecided || s.primary == keyDevice || len(l.clock) < 2 {
+	if s.class != Undecided || s.primary == keyDevice || len(l.clock) < 2 || l.untimed {
 		return nil
 	}
 	so := (l.clock[len(l.clock)-1] - l.clock[0]) / 60

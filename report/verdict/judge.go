@@ -53,6 +53,9 @@ func Judge(run *record.Run, o Options) *Verdict {
 	if len(all) > 1 {
 		v.PID = worst.pid
 		for _, s := range all {
+			if s.class == Undecided && len(s.whole.clock) < minRows {
+				continue // came and went between two samples
+			}
 			v.Processes = append(v.Processes, ProcessRow{PID: s.pid, Verdict: s.class, Tier: s.tier(), Confidence: round(s.confidence)})
 		}
 	}
@@ -63,7 +66,7 @@ func Judge(run *record.Run, o Options) *Verdict {
 func empty(run *record.Run) *Verdict {
 	return &Verdict{
 		Schema: 1, Verdict: Undecided, Tier: TierUndecided,
-		Summary:  "Undecided: the run has no samples with a time.",
+		Summary:  "undecided: the run has no samples with a usable time.",
 		Missing:  []string{"samples: none"},
 		Warnings: warningTexts(run),
 	}

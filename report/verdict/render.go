@@ -36,6 +36,12 @@ func (s *subject) windowRow() Window {
 	if n == 0 {
 		return w
 	}
+	if l.step != nil {
+		w.Steps = int64(clamp(l.step[n-1]-l.step[0], 0, 1<<53))
+	}
+	if l.untimed {
+		return w
+	}
 	w.FromMs, w.ToMs = l.clock[0]*1000, l.clock[n-1]*1000
 	from := 0
 	for _, k := range accountKeys {
@@ -44,9 +50,6 @@ func (s *subject) windowRow() Window {
 		}
 	}
 	w.WarmupMs = (l.clock[min(from, n-1)] - l.clock[0]) * 1000
-	if l.step != nil {
-		w.Steps = int64(clamp(l.step[n-1]-l.step[0], 0, 1<<53))
-	}
 	return w
 }
 
@@ -62,8 +65,10 @@ func (s *subject) accountRows() []AccountRow {
 			b := int64(math.Round(g.bytes()))
 			r.Bytes = &b
 			r.PerSecond, r.PerStep = s.rates(&g)
-			d := round(s.detectable(&g))
-			r.DetectablePerSecond = &d
+			if !s.led.untimed {
+				d := round(s.detectable(&g))
+				r.DetectablePerSecond = &d
+			}
 			if s.shared {
 				sh := round(s.share[i].Value)
 				r.Share = &sh
@@ -114,7 +119,7 @@ func (s *subject) rates(g *growth) (sec, step *Interval) {
 	} else if ds > 0 {
 		toStep = dt / ds
 	}
-	if dt > 0 {
+	if dt > 0 && !l.untimed {
 		sec = g.interval(toSec)
 	}
 	if ds > 0 {

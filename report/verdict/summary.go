@@ -102,7 +102,7 @@ func (s *subject) leftoverClaim() string {
 // magnitudeClaim tells a short run's growth stretch by stretch.
 func (s *subject) magnitudeClaim() string {
 	parts := s.stretches(s.primary)
-	per, unit := make([]float64, len(parts)), "second"
+	per, unit := make([]float64, len(parts)), s.led.clockUnit()
 	for i, p := range parts {
 		per[i] = p.bytes / math.Max(p.seconds, 1e-9)
 	}
@@ -150,7 +150,7 @@ func (s *subject) noneSummary() string {
 	}
 	text := fmt.Sprintf("none (%s, %.0f %%): no account grows (%s)", s.tier(), 100*s.confidence, strings.Join(parts, ", "))
 	if m := s.mostHidden(); m > 0 {
-		text += fmt.Sprintf("; a growth above %s/s would have been seen", size(m))
+		text += fmt.Sprintf("; a growth above %s a %s would have been seen", size(m), s.led.clockUnit())
 	}
 	return text + "."
 }

@@ -18,6 +18,9 @@ type track struct {
 	step  []float64 // nil when the run has no steps
 	cols  map[string][]float64
 	warn  []string
+	// untimed is a recording without times: t and clock number the rows, and
+	// nothing is known per second.
+	untimed bool
 }
 
 // columnsUsed are the columns the engine reads besides time, pid and step.
@@ -65,8 +68,12 @@ func load(run *record.Run) []*track {
 		return nil
 	}
 	tm := column(s, record.ColTime)
-	if tm == nil {
-		return nil
+	untimed := s.Column(record.ColTime) == nil
+	switch {
+	case untimed:
+		tm = rowNumbers(s.Len())
+	case tm == nil:
+		return nil // times are there, and none can be read
 	}
 	cols := make(map[string][]float64, len(columnsUsed))
 	for _, n := range columnsUsed {
@@ -75,17 +82,30 @@ func load(run *record.Run) []*track {
 		}
 	}
 	step := column(s, record.ColStep)
-	pids, rows := byPID(column(s, record.ColPID), s.Len())
+	pids, rows := byPID(column(s, record.ColPID), s.Len(), run.Meta.PID)
 	out := make([]*track, 0, len(pids))
 	for _, p := range pids {
-		out = append(out, newTrack(p, rows[p], tm, step, cols, run.Events))
+		k := newTrack(p, rows[p], tm, step, cols, run.Events)
+		k.untimed = untimed
+		out = append(out, k)
+	}
+	return out
+}
+
+// rowNumbers stand for the times of a recording that has none: one second a row,
+// in milliseconds.
+func rowNumbers(n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = float64(i) * 1000
 	}
 	return out
 }
 
 // byPID lists the processes in ascending order with their rows. A run without
-// a pid column is process 0. A row without a pid belongs to the one before.
-func byPID(pid []float64, n int) ([]int, map[int][]int) {
+// a pid column is process 0. A row without a pid belongs to the one before,
+// the first ones to the traced program, main.
+func byPID(pid []float64, n, main int) ([]int, map[int][]int) {
 	rows := map[int][]int{}
 	if pid == nil {
 		all := make([]int, n)
@@ -95,7 +115,7 @@ func byPID(pid []float64, n int) ([]int, map[int][]int) {
 		rows[0] = all
 		return []int{0}, rows
 	}
-	last := 0
+	last := main
 	for i := 0; i < n; i++ {
 		if pid[i] >= 0 && pid[i] < 1<<31 {
 			last = int(pid[i])
@@ -204,6 +224,9 @@ func (k *track) setColumn(name string, v []float64) {
 	if known == 0 {
 		return
 	}
+	if name == record.ColHostHeap && known < len(v)/2 {
+		interpolate(v) // agents read it less often than they sample
+	}
 	k.cols[name] = v
 }
 
@@ -236,6 +259,23 @@ func fillForward(v []float64) []float64 {
 		v[i] = last
 	}
 	return v
+}
+
+// interpolate puts unknown values between two known ones on the line between
+// them. It is for a level that is read every so many rows; only the account
+// that another one is held against is treated so, never one that is tested for
+// growth of its own.
+func interpolate(v []float64) {
+	last := -1
+	for i, x := range v {
+		if x != x {
+			continue
+		}
+		for j := last + 1; last >= 0 && j < i; j++ {
+			v[j] = v[last] + (x-v[last])*float64(j-last)/float64(i-last)
+		}
+		last = i
+	}
 }
 
 // rows is a copy of the track's rows [from, to).
