@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"time"
@@ -55,6 +56,11 @@ type Config struct {
 	// Grace is how long a program may take to end after SIGINT, and again
 	// after SIGTERM, when ctx is done; 0 is 5 s. Then it is killed.
 	Grace time.Duration
+
+	// Watch, when set, looks at the program beside the sampling, on a goroutine of
+	// its own, and tells what it found as events, whose time is set here. It
+	// returns when ctx is done, which is when the program has ended.
+	Watch func(ctx context.Context, pid int, emit func(record.Event))
 
 	// Progress, when set, is called with the latest row of one process, the
 	// first with an agent or else the program itself, from one goroutine of its

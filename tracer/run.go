@@ -186,6 +186,9 @@ func (s *attempt) track(pid int) {
 	if s.cfg.Progress != nil {
 		s.loops.Go(s.progressLoop)
 	}
+	if s.cfg.Watch != nil {
+		s.loops.Go(func() { s.watchLoop(pid) })
+	}
 }
 
 // sampleLoop is the timer.
@@ -258,6 +261,25 @@ func (s *attempt) progressLoop() {
 		s.mu.Unlock()
 		s.cfg.Progress(p)
 	}
+}
+
+// watchLoop runs Config.Watch until the sampling ends.
+func (s *attempt) watchLoop(pid int) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-s.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	s.cfg.Watch(ctx, pid, func(e record.Event) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		e.TMs = s.millis(s.clock.Now())
+		s.eventLocked(e)
+	})
 }
 
 // supervise waits for the program's end, passes signals on, and ends the

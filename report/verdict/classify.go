@@ -123,6 +123,12 @@ func (s *subject) hostOfHandles(a [keys]float64) bool {
 // driver's when the heap is known not to.
 func (s *subject) hostClass(a [keys]float64) Class {
 	h := s.grow[keyHeap]
+	switch s.toucher() {
+	case "driver": // also when it allocates from the program's heap
+		return DriverGrowth
+	case "program":
+		return HostGrowth
+	}
 	switch {
 	case s.led.series[keyHeap] == nil || !h.known:
 		return HostGrowth

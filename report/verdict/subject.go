@@ -19,6 +19,7 @@ type subject struct {
 	whole *ledger
 	grow  [keys]growth
 	left  leftovers
+	touch *record.FirstTouch // the last one, nil when nobody looked
 
 	class      Class
 	primary    key // whose growth gave the verdict; keys when none did
@@ -50,6 +51,7 @@ func (s *subject) judge(k *track) {
 	k.stepsFromMarks(s.run.Events, s.pid)
 	s.whole = newLedger(k, u)
 	s.left = findLeftovers(s.whole, s.run.Events, s.pid)
+	s.touch = s.firstTouch()
 	from, to := s.trendRows(k)
 	judged := k.rows(from, to).withoutSetup(s.run.Events, s.pid).epoch()
 	judged.closeGaps()

@@ -67,6 +67,9 @@ func (s *subject) quantity(b float64) string {
 
 // hostWords says whose host memory it is, or that it cannot be told.
 func (s *subject) hostWords() string {
+	if words := s.touchWords(); words != "" {
+		return words
+	}
 	switch {
 	case s.led.series[keyHeap] == nil:
 		return " (host heap or driver, unresolved: the program's heap was not recorded)"

@@ -114,6 +114,8 @@ const (
 	KindSites     = "sites"   // survivors by allocation site, in Sites
 	KindHolders   = "holders" // who holds them, in Holders
 	KindWarning   = "warning"
+	// KindFirstTouch says whose code first touched new pages, in FirstTouch.
+	KindFirstTouch = "first_touch"
 )
 
 // Phases with a meaning for the verdict: what an account holds at released
@@ -125,17 +127,19 @@ const (
 
 // Event is one line of events.jsonl.
 type Event struct {
-	TMs     float64         `json:"t_ms"`
-	PID     int             `json:"pid,omitempty"`
-	Kind    string          `json:"kind"`
-	Name    string          `json:"name,omitempty"`
-	At      string          `json:"at,omitempty"` // file:line:col
-	Step    int64           `json:"step,omitempty"`
-	Text    string          `json:"text,omitempty"`
-	Receipt *Receipt        `json:"receipt,omitempty"`
-	Sites   []Site          `json:"sites,omitempty"`
-	Holders []Holder        `json:"holders,omitempty"`
-	Detail  json.RawMessage `json:"detail,omitempty"`
+	TMs     float64  `json:"t_ms"`
+	PID     int      `json:"pid,omitempty"`
+	Kind    string   `json:"kind"`
+	Name    string   `json:"name,omitempty"`
+	At      string   `json:"at,omitempty"` // file:line:col
+	Step    int64    `json:"step,omitempty"`
+	Text    string   `json:"text,omitempty"`
+	Receipt *Receipt `json:"receipt,omitempty"`
+	Sites   []Site   `json:"sites,omitempty"`
+	Holders []Holder `json:"holders,omitempty"`
+
+	FirstTouch *FirstTouch     `json:"first_touch,omitempty"`
+	Detail     json.RawMessage `json:"detail,omitempty"`
 }
 
 // Receipt is what an experiment claimed to free and what the operating system
@@ -162,6 +166,23 @@ type Holder struct {
 	Path  string `json:"path"`
 	Bytes int64  `json:"bytes"`
 	Count int64  `json:"count"`
+}
+
+// FirstTouch is whose code first touched the pages by which a process grew, over
+// a part of the run. A nil pointer is unknown.
+type FirstTouch struct {
+	Seconds      float64      `json:"seconds"`
+	TouchedBytes *int64       `json:"touched_bytes,omitempty"`
+	GrowthBytes  *int64       `json:"growth_bytes,omitempty"` // of resident memory meanwhile
+	Judgement    string       `json:"judgement"`              // growth, churn, mixed, undecided
+	Lost         int64        `json:"lost,omitempty"`         // samples that could not be kept
+	Owners       []TouchOwner `json:"owners"`                 // largest share first
+}
+
+// TouchOwner is a library and its share of the touched pages.
+type TouchOwner struct {
+	Library string  `json:"library"`
+	Share   float64 `json:"share"` // 0 to 1
 }
 
 // Meta is run.json. It is written at the start and again at the end.
