@@ -199,18 +199,28 @@ func (p *program) loadTensor(file *gguf.File, t gguf.Tensor) (*tensor.Tensor, er
 	if err != nil {
 		return nil, err
 	}
-	memory := w.Keep().Contents()
-	if memory == nil {
-		return nil, errors.Join(errors.New("the host cannot address the device's memory"), w.Release())
-	}
-	values, err := kernels.AsF16(memory)
-	if err == nil {
-		err = dequantise(values, file.Data(t), format)
-	}
-	if err != nil {
+	if err := decodeInto(w.Keep(), file.Data(t), format); err != nil {
 		return nil, errors.Join(err, w.Release())
 	}
 	return w, nil
+}
+
+// decodeInto decodes straight into the tensor's memory, or by way of the
+// host's where the host cannot address it.
+func decodeInto(w *tensor.Tensor, src io.ReaderAt, format kernels.Format) error {
+	memory := w.Contents()
+	if memory == nil {
+		values := make([]uint16, w.Len())
+		if err := dequantise(values, src, format); err != nil {
+			return err
+		}
+		return w.SetHalf(values)
+	}
+	values, err := kernels.AsF16(memory)
+	if err != nil {
+		return err
+	}
+	return dequantise(values, src, format)
 }
 
 // dequantise decodes in pieces, on all cores.

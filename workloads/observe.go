@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 
@@ -49,13 +51,15 @@ func (o observer) Observe(e pool.Event) {
 }
 
 func (o observer) got(e pool.Event) {
-	s := o.p.rt.Stats()
-	if e.Hit {
-		o.p.printer.Buffer("reuse_buffer", e.Class.Bytes, s.LiveCount+s.IdleCount, s.LiveBytes+s.IdleBytes)
-		return
+	modes, event := o.p.printer.Modes(), "reuse_buffer"
+	if !e.Hit {
+		o.p.printer.Allocation(e.Before.AllocatedBytes, e.After.AllocatedBytes, sizeClass(e.Class), e.RequestedBytes)
+		event = "alloc_buffer"
 	}
-	o.p.printer.Allocation(e.Before.AllocatedBytes, e.After.AllocatedBytes, sizeClass(e.Class), e.RequestedBytes)
-	o.p.printer.Buffer("alloc_buffer", e.Class.Bytes, s.LiveCount+s.IdleCount, s.LiveBytes+s.IdleBytes)
+	if modes.MemLog {
+		m := o.p.memory()
+		o.p.printer.Buffer(event, e.Class.Bytes, m.PoolCount, m.PoolBytes)
+	}
 }
 
 // sizeClass is a class in the unit of its policy: elements where it counts
@@ -68,7 +72,31 @@ func sizeClass(c pool.Class) uint64 {
 }
 
 // watcher turns scopes and tensors into the lines of the memory log.
-type watcher struct{ p *program }
+type watcher struct {
+	p  *program
+	at map[uint64]string // where the tensor of that id was made or shared
+}
+
+func newWatcher(p *program) watcher { return watcher{p: p, at: map[uint64]string{}} }
+
+// tensorPackage is passed over in the search for the line that made a tensor.
+const tensorPackage = "/workloads/tensor."
+
+// caller is file:line of the innermost call that is neither of this file nor
+// of package tensor.
+func caller() string {
+	var pcs [32]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		frame, more := frames.Next()
+		if frame.Function != "" && !strings.Contains(frame.Function, tensorPackage) {
+			return fmt.Sprintf("%s:%d", filepath.Base(frame.File), frame.Line)
+		}
+		if !more {
+			return "unknown"
+		}
+	}
+}
 
 // Entered prints the begin of a scope.
 func (w watcher) Entered(depth int) { w.p.printer.EnterScope(depth) }
@@ -83,15 +111,21 @@ func (w watcher) Ended() {
 }
 
 // Made prints a new tensor.
-func (w watcher) Made(t *tensor.Tensor) { w.p.printer.Tensor("register_tensor", t.ID(), 1) }
+func (w watcher) Made(t *tensor.Tensor) {
+	w.at[t.ID()] = caller()
+	w.p.printer.Tensor("register_tensor", t.ID(), 1)
+}
 
 // Shared prints another reference.
 func (w watcher) Shared(t *tensor.Tensor, references int) {
+	w.at[t.ID()] = caller()
 	w.p.printer.Tensor("tensor_acquire", t.ID(), int64(references))
 }
 
 // Released prints the end of a reference, and of the tensor with the last.
 func (w watcher) Released(t *tensor.Tensor, outcome pool.Outcome, references int) {
+	at := w.at[t.ID()]
+	delete(w.at, t.ID())
 	if outcome == pool.Shared {
 		w.p.printer.Tensor("tensor_release", t.ID(), int64(references))
 		return
@@ -99,7 +133,7 @@ func (w watcher) Released(t *tensor.Tensor, outcome pool.Outcome, references int
 	w.p.printer.Tensor("unregister", t.ID(), 0)
 	w.p.printer.FreeTensor(console.Freed{
 		Outcome: freedAs(outcome), Bytes: int64(t.Len() * t.ElementSize()), DType: dtype(t), Elements: int64(t.Len()),
-		Shape: t.Shape(), Device: w.p.deviceName(), Context: t.Name(), Location: "unknown", Pooled: outcome == pool.Returned,
+		Shape: t.Shape(), Device: w.p.deviceName(), Context: t.Name(), Location: at, Pooled: outcome == pool.Returned,
 	})
 }
 
@@ -129,11 +163,12 @@ func (p *program) deviceName() string {
 	return p.device.Info().Driver
 }
 
-// memory is the program's memory as the statement trace shows it.
+// memory is the program's memory as the statement trace shows it: the pool's
+// bytes are the lengths of its buffers, not their pages.
 func (p *program) memory() console.Memory {
-	s := p.rt.Stats()
+	s, held := p.rt.Stats(), p.poolBytes()
 	return console.Memory{
-		RSSBytes: ownRSS(), PoolBytes: s.LiveBytes + s.IdleBytes, PoolCount: s.LiveCount + s.IdleCount,
+		RSSBytes: ownRSS(), PoolBytes: held.live + held.idle, PoolCount: s.LiveCount + s.IdleCount,
 		Idle: s.IdleCount, References: s.Refs, ScopeDepth: s.ScopeDepth,
 	}
 }

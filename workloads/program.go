@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"github.com/gpumem/gpumem/metal"
@@ -55,7 +56,11 @@ func newProgram(w *Workload, e Env) (*program, error) {
 // options opens the device and says how the runtime uses it.
 func (p *program) options() (tensor.Options, error) {
 	if p.Open == nil {
-		return tensor.Options{Watcher: watcher{p}}, nil
+		o := tensor.Options{}
+		if p.printer.Modes().MemLog {
+			o.Watcher = newWatcher(p)
+		}
+		return o, nil
 	}
 	policy, err := pool.PolicyByName(cmp.Or(p.Policy, "default"))
 	if err != nil {
@@ -66,10 +71,7 @@ func (p *program) options() (tensor.Options, error) {
 			policy = policy.WithCap(n)
 		}
 	}
-	o := tensor.Options{Policy: policy, Observer: observer{p}}
-	if modes := p.printer.Modes(); modes.MemLog {
-		o.Watcher = watcher{p}
-	}
+	o := tensor.Options{Policy: policy, NoAutorelease: p.Fault == "no-autorelease-pool"}
 	switch p.Fault {
 	case "fresh-params":
 		o.Faults = append(o.Faults, pool.FreshParams)
@@ -82,7 +84,15 @@ func (p *program) options() (tensor.Options, error) {
 			return o, err
 		}
 	}
-	p.device, err = p.Open(DeviceFaults{NoAutorelease: p.Fault == "no-autorelease-pool", SlowDevice: p.Fault == "no-flush"})
+	// Watching costs time, so only what will print something is watched.
+	modes := p.printer.Modes()
+	if modes.MemLog {
+		o.Watcher = newWatcher(p)
+	}
+	if modes.MemLog || modes.DebugMemory || o.Policy.EarlyReturn {
+		o.Observer = observer{p}
+	}
+	p.device, err = p.Open(DeviceFaults{SlowDevice: p.Fault == "no-flush"})
 	if err != nil {
 		return o, fmt.Errorf("open device: %w", err)
 	}
@@ -208,9 +218,18 @@ func (p *program) closeDevice() error {
 	return p.device.Close()
 }
 
-// summary prints what the pool did and what went wrong in it.
+// auditedSites is how many lines of the clone audit are printed.
+const auditedSites = 3
+
+// summary prints who shared tensors, what the pool did and what went wrong in
+// it.
 func (p *program) summary() {
 	p.printer.Stats(p.poolStats())
+	audit := p.rt.CloneAudit()
+	for _, c := range audit[:min(len(audit), auditedSites)] {
+		line, _, _ := strings.Cut(c.Site, " ") // file:line func
+		fmt.Fprintf(p.Stdout, "clone audit: %d references added at %s\n", c.Increments, filepath.Base(line))
+	}
 	pl := p.rt.Pool()
 	if pl == nil {
 		return

@@ -60,8 +60,7 @@ type Env struct {
 
 // DeviceFaults are defects of the device that a workload's fault needs.
 type DeviceFaults struct {
-	NoAutorelease bool
-	SlowDevice    bool // completes later than a busy program commits
+	SlowDevice bool // completes later than a busy program commits
 }
 
 // All lists the workloads.

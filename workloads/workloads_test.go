@@ -15,9 +15,7 @@ import (
 func softEnv(t testing.TB, out *bytes.Buffer, flags map[string]string) Env {
 	t.Helper()
 	return Env{
-		Open: func(f DeviceFaults) (metal.Device, error) {
-			return soft.Open(soft.Options{Faults: soft.Faults{NoAutorelease: f.NoAutorelease}})
-		},
+		Open: func(DeviceFaults) (metal.Device, error) { return soft.Open(soft.Options{}) },
 		Seed: 1, Repeat: 1, Flags: flags, LeakThreshold: 1 << 20,
 		Stdout: out, Stderr: out, LookupEnv: func(string) (string, bool) { return "", false }, TempDir: t.TempDir(),
 	}

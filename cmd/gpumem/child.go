@@ -55,7 +55,7 @@ func opener(device string) func(workloads.DeviceFaults) (metal.Device, error) {
 		return nil
 	}
 	return func(f workloads.DeviceFaults) (metal.Device, error) {
-		o := soft.Options{Faults: soft.Faults{NoAutorelease: f.NoAutorelease}}
+		o := soft.Options{}
 		if f.SlowDevice {
 			o.Faults.CompletionLag = slowDevice
 		}

@@ -26,22 +26,30 @@ type Linear struct {
 type parameter struct{ value, grad, m, v, zero *Tensor }
 
 // NewLinear makes a layer with weights uniform in ±sqrt(6/(in+out)) (Glorot
-// and Bengio, 2010) and zero bias.
+// and Bengio, 2010) and biases uniform in ±1/sqrt(in). With zero biases all
+// ReLUs of a layer with one input would bend at the same point, and the layer
+// would fit straight lines for the first hundreds of batches.
 func (rt *Runtime) NewLinear(name string, in, out int, act kernels.Activation, rng *rand.Rand) (*Linear, error) {
 	l := &Linear{rt: rt, in: in, out: out, act: act}
-	bound := math.Sqrt(6 / float64(in+out))
-	weights := make([]float32, in*out)
-	for i := range weights {
-		weights[i] = float32((rng.Float64()*2 - 1) * bound)
-	}
+	weights := uniform(rng, in*out, math.Sqrt(6/float64(in+out)))
 	var err error
 	if l.w, err = rt.newParameter(name+".weight", weights, out, in); err != nil {
 		return nil, err
 	}
-	if l.b, err = rt.newParameter(name+".bias", make([]float32, out), out); err != nil {
+	biases := uniform(rng, out, 1/math.Sqrt(float64(in)))
+	if l.b, err = rt.newParameter(name+".bias", biases, out); err != nil {
 		return nil, errors.Join(err, l.w.release())
 	}
 	return l, nil
+}
+
+// uniform is n values in ±bound.
+func uniform(rng *rand.Rand, n int, bound float64) []float32 {
+	values := make([]float32, n)
+	for i := range values {
+		values[i] = float32((rng.Float64()*2 - 1) * bound)
+	}
+	return values
 }
 
 func (rt *Runtime) newParameter(name string, values []float32, shape ...int) (p parameter, err error) {

@@ -17,8 +17,11 @@ type Options struct {
 	BatchLimit int // commands before a flush; 0 is 100
 	// QueueLength is the queue's maximum of command buffers; 0 is 64.
 	QueueLength int
-	Faults      []pool.Fault
-	Observer    pool.Observer
+	// NoAutorelease plants a fault: scopes open no autorelease scope of the
+	// device, so that the driver's temporaries stay.
+	NoAutorelease bool
+	Faults        []pool.Fault
+	Observer      pool.Observer
 	// Watcher is told of scopes and tensors, when set.
 	Watcher Watcher
 }
@@ -42,7 +45,7 @@ type Watcher interface {
 // goroutine at a time; Stats, Holders, Pool and Batch from any.
 type Runtime struct {
 	machine machine
-	device  metal.Device
+	device  metal.Device // whose temporaries a Scope releases; nil for none
 	watcher Watcher
 	audit   audit
 
@@ -60,7 +63,10 @@ type scope struct{ owned map[*Tensor]struct{} }
 
 // New makes a runtime. Close it before its device.
 func New(o Options) (*Runtime, error) {
-	rt := &Runtime{device: o.Device, watcher: o.Watcher, alive: map[*Tensor]struct{}{}, shapes: map[[4]int]struct{}{}}
+	rt := &Runtime{watcher: o.Watcher, alive: map[*Tensor]struct{}{}, shapes: map[[4]int]struct{}{}}
+	if !o.NoAutorelease {
+		rt.device = o.Device
+	}
 	if o.Device == nil {
 		rt.machine = &host{}
 		return rt, nil

@@ -181,6 +181,18 @@ func (t *Tensor) Set(values []float32) error {
 	return nil
 }
 
+// SetHalf writes the values of a tensor of f16 as IEEE 754 binary16. Work that
+// uses the tensor must have been synced.
+func (t *Tensor) SetHalf(values []uint16) error {
+	if t.size != 2 || len(values) != t.Len() {
+		return fmt.Errorf("set tensor %s %v of f16 with %d values: %w", t.name, t.shape, len(values), ErrShape)
+	}
+	if err := t.store.write(bytesOf(values)); err != nil {
+		return fmt.Errorf("set tensor %s: %w", t.name, err)
+	}
+	return nil
+}
+
 // Values waits for the device and reads the values.
 func (t *Tensor) Values() ([]float32, error) {
 	if t.size != 4 {
