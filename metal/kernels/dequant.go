@@ -3,6 +3,7 @@ package kernels
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/gpumem/gpumem/metal"
@@ -83,9 +84,7 @@ func DequantF32(dst []float32, src []byte, f Format) error {
 	}
 	switch f {
 	case Float:
-		for i := range dst {
-			dst[i] = float32frombytes(src[4*i:])
-		}
+		copy(asBytes(dst), src)
 		return nil
 	case HalfFloat:
 		for i := range dst {
@@ -112,9 +111,7 @@ func DequantF16(dst []uint16, src []byte, f Format) error {
 	}
 	switch f {
 	case HalfFloat:
-		for i := range dst {
-			dst[i] = binary.LittleEndian.Uint16(src[2*i:])
-		}
+		copy(asBytes(dst), src)
 		return nil
 	case Q4_0:
 		n := len(dst) / 32
@@ -128,9 +125,7 @@ func DequantF16(dst []uint16, src []byte, f Format) error {
 		if err := DequantF32(block[:n], src, f); err != nil {
 			return err
 		}
-		for i, v := range block[:n] {
-			dst[i] = F32ToF16(v)
-		}
+		narrow(dst[:n], block[:n])
 		dst, src = dst[n:], src[(n+values-1)/values*size:]
 	}
 	return nil
@@ -209,7 +204,7 @@ func q4Blocks(dst []uint16, src []byte) {
 			q4Products(&products, uint16(h))
 			last = h
 		}
-		y, q := dst[:32], src[2:18]
+		y, q := (*[32]uint16)(dst), (*[16]byte)(src[2:])
 		for i, b := range q {
 			y[i] = products[b&15]
 			y[i+16] = products[b>>4]
@@ -219,9 +214,25 @@ func q4Blocks(dst []uint16, src []byte) {
 
 // q4Products is (q - 8) x the scale h for q = 0..15, in binary16.
 func q4Products(p *[16]uint16, h uint16) {
-	d := F16ToF32(h)
-	for k := range p {
-		p[k] = F32ToF16(d * float32(k-8))
+	if e := h >> 10 & 0x1f; e == 0 || e > 27 { // subnormal, or 8 h may be infinite
+		d := F16ToF32(h)
+		for k := range p {
+			p[k] = F32ToF16(d * float32(k-8))
+		}
+		return
+	}
+	// Of normal numbers, twice is one more in the exponent, and the sign is a
+	// bit: only 3, 5 and 7 are left to multiply and round.
+	const twice, minus = 0x400, 0x8000
+	d := math.Float32frombits(uint32(h&^minus)<<13 + 112<<23)
+	sign := h & minus
+	h3 := sign | uint16(narrowNormal(math.Float32bits(3*d)))
+	h5 := sign | uint16(narrowNormal(math.Float32bits(5*d)))
+	h7 := sign | uint16(narrowNormal(math.Float32bits(7*d)))
+	n := h ^ minus
+	*p = [16]uint16{
+		n + 3*twice, h7 ^ minus, (h3 ^ minus) + twice, h5 ^ minus, n + 2*twice, h3 ^ minus, n + twice, n,
+		sign, h, h + twice, h3, h + 2*twice, h5, h3 + twice, h7,
 	}
 }
 

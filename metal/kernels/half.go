@@ -1,7 +1,6 @@
 package kernels
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"unsafe"
@@ -29,19 +28,49 @@ func F16ToF32(h uint16) float32 {
 // zero, a NaN stays a (quiet) NaN with its sign.
 func F32ToF16(f float32) uint16 {
 	b := math.Float32bits(f)
+	if m := b & 0x7fffffff; m-halfNormal < halfInfinity-halfNormal {
+		return uint16(b>>16&0x8000 | narrowNormal(m))
+	}
+	return narrowSpecial(b)
+}
+
+// narrow is F32ToF16 of each value of src; dst is as long.
+func narrow(dst []uint16, src []float32) {
+	dst = dst[:len(src)]
+	for i, f := range src {
+		b := math.Float32bits(f)
+		if m := b & 0x7fffffff; m-halfNormal < halfInfinity-halfNormal {
+			dst[i] = uint16(b>>16&0x8000 | narrowNormal(m))
+			continue
+		}
+		dst[i] = narrowSpecial(b)
+	}
+}
+
+// narrowNormal rebiases the bits of a normal number without its sign, then
+// rounds: half of the last place less one, plus the last kept bit, carries
+// exactly when nearest-even rounds up.
+func narrowNormal(m uint32) uint32 { return (m - 0x38000000 + 0xfff + m>>13&1) >> 13 }
+
+// The bits of float32 values between which a binary16 is normal: 2^-14 and
+// 65,520.
+const (
+	halfNormal   = 0x38800000
+	halfInfinity = 0x477ff000
+)
+
+// narrowSpecial is F32ToF16 outside the normal numbers.
+func narrowSpecial(b uint32) uint16 {
 	sign := uint16(b>>16) & 0x8000
 	b &= 0x7fffffff
 	switch {
 	case b > 0x7f800000: // NaN
 		return sign | 0x7e00 | uint16(b>>13)&0x3ff
-	case b >= 0x477ff000: // from 65,520 on
+	case b >= halfInfinity:
 		return sign | 0x7c00
-	case b < 0x38800000: // below 2^-14: the sum's low bits are the result
-		return sign | uint16(math.Float32bits(math.Float32frombits(b)+0.5)-0x3f000000)
 	}
-	// Rebias, then round: half of the last place less one, plus the last
-	// kept bit, carries exactly when nearest-even rounds up.
-	return sign | uint16((b-0x38000000+0xfff+b>>13&1)>>13)
+	// Below 2^-14 the sum's low bits are the result.
+	return sign | uint16(math.Float32bits(math.Float32frombits(b)+0.5)-0x3f000000)
 }
 
 // AsF32 views b as float32 values without a copy. It fails when b is
@@ -63,6 +92,12 @@ func AsF16(b []byte) ([]uint16, error) {
 	return unsafe.Slice((*uint16)(p), len(b)/2), nil
 }
 
-func float32frombytes(b []byte) float32 {
-	return math.Float32frombits(binary.LittleEndian.Uint32(b))
+// asBytes is the memory of v, the little-endian bytes of its values: like the
+// kernels, it takes a machine of that order, as all that GPUs are built into
+// are.
+func asBytes[E uint16 | float32](v []E) []byte {
+	if len(v) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&v[0])), len(v)*int(unsafe.Sizeof(v[0])))
 }

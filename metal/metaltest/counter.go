@@ -2,6 +2,7 @@ package metaltest
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/gpumem/gpumem/metal"
@@ -17,6 +18,23 @@ func counterTests() []test {
 					w.check()
 				}
 				w.end()
+			}
+		}},
+		{"whoever sees a completion sees the counters without it", func(t *testing.T, s *suite) {
+			dev := s.open(t)
+			q := s.queue(t, dev, 0)
+			for range 2000 {
+				c, err := q.NewCommandBuffer()
+				must(t, err)
+				must(t, c.Commit())
+				for c.Status() != metal.Completed {
+					runtime.Gosched()
+				}
+				if u := dev.Usage(); u.CommandBuffers != 0 || u.InFlight != 0 {
+					t.Fatalf("usage after completion is %+v", u)
+				}
+				must(t, c.Wait())
+				must(t, c.Release())
 			}
 		}},
 	}

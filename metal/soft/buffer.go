@@ -106,7 +106,7 @@ func (b *buffer) SetPurgeable(s metal.PurgeableState) metal.PurgeableState {
 	}
 	b.state = s
 	if s == metal.Empty {
-		discardMemory(b.memory) // advice: a system that ignores it keeps the pages
+		_ = discardMemory(b.memory) // a system that refuses keeps the pages, which is no worse than Volatile
 	}
 	return old
 }

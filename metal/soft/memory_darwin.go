@@ -1,10 +1,19 @@
 package soft
 
-import "golang.org/x/sys/unix"
+import (
+	"unsafe"
 
-// discardAdvice: on macOS MADV_DONTNEED keeps dirty pages; MADV_FREE lets the
-// system take them, and the footprint stops counting them when it does.
-const discardAdvice = unix.MADV_FREE
+	"golang.org/x/sys/unix"
+)
+
+// discardMemory gives the pages back to the system now, by new ones mapped over
+// them: on macOS MADV_DONTNEED keeps dirty pages, and what MADV_FREE marks
+// counts as resident until the system is short of memory.
+func discardMemory(p []byte) error {
+	_, err := unix.MmapPtr(-1, 0, unsafe.Pointer(unsafe.SliceData(p)), uintptr(len(p)),
+		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED)
+	return err
+}
 
 // machineMemory is the machine's memory in bytes.
 func machineMemory() uint64 {

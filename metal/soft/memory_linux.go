@@ -2,9 +2,9 @@ package soft
 
 import "golang.org/x/sys/unix"
 
-// discardAdvice takes effect at once, so that the resident size falls now
-// (MADV_FREE would wait for memory pressure).
-const discardAdvice = unix.MADV_DONTNEED
+// discardMemory gives the pages back to the system now; they read as zero
+// afterwards. MADV_FREE would wait until the system is short of memory.
+func discardMemory(p []byte) error { return unix.Madvise(p, unix.MADV_DONTNEED) }
 
 // machineMemory is the machine's memory in bytes.
 func machineMemory() uint64 {

@@ -10,9 +10,3 @@ func mapMemory(n int) ([]byte, error) {
 }
 
 func unmapMemory(p []byte) error { return unix.Munmap(p) }
-
-// discardMemory gives the pages back to the system; they read as zero or as
-// what they held afterwards.
-func discardMemory(p []byte) {
-	_ = unix.Madvise(p, discardAdvice)
-}

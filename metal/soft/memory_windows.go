@@ -23,9 +23,11 @@ func unmapMemory(p []byte) error {
 	return windows.VirtualFree(uintptr(unsafe.Pointer(unsafe.SliceData(p))), 0, windows.MEM_RELEASE)
 }
 
-// discardMemory lets the system drop the pages.
-func discardMemory(p []byte) {
-	_, _ = windows.VirtualAlloc(uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), memReset, windows.PAGE_READWRITE)
+// discardMemory lets the system drop the pages. To decommit them would give
+// them back at once, but a kernel that still runs would fault.
+func discardMemory(p []byte) error {
+	_, err := windows.VirtualAlloc(uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), memReset, windows.PAGE_READWRITE)
+	return err
 }
 
 // machineMemory has no reader here.
