@@ -22,6 +22,9 @@ const (
 	settleCalm  = 3
 	// settleBound is how long to wait for rest at most.
 	settleBound = time.Second
+	// settleGPU is how long a driver may take to tell what a process gave back:
+	// NVML was seen 110 ms late (H200, driver 580).
+	settleGPU = 400 * time.Millisecond
 )
 
 // conclude makes the experiments on a program that holds at its end, asks for
@@ -119,6 +122,9 @@ func (r *recording) settle(c *connected, f *followed) state {
 	start := time.Now()
 	atLeast := 2 * r.cfg.Interval
 	last, calm := r.look(f), 0
+	if last.gpu != probe.Unknown {
+		atLeast = max(atLeast, settleGPU)
+	}
 	for time.Since(start) < max(settleBound, atLeast) {
 		if calm >= settleCalm && time.Since(start) >= atLeast {
 			break
