@@ -8,21 +8,21 @@ import (
 	"github.com/gpumem/gpumem/metal"
 )
 
-// buffer is a mapping. The owner holds one reference and each command buffer
-// that uses it another; the mapping goes with the last.
+// buffer is a region of the store. The owner holds one reference and each command buffer
+// that uses it another; the memory goes with the last.
 type buffer struct {
 	device *Device
 	length uint64
 	label  string
 
 	mu       sync.RWMutex // held for reading while memory is copied
-	memory   []byte       // whole pages; nil once unmapped
+	region                // whole pages; without memory once given back
 	refs     int
 	released bool // by the owner
 	state    metal.PurgeableState
 }
 
-// NewBuffer maps length bytes; the pages become resident when touched.
+// NewBuffer takes length zeroed bytes of the store; the pages become resident when touched.
 func (d *Device) NewBuffer(length uint64, label string) (metal.Buffer, error) {
 	if length == 0 || length > d.info.MaxBufferLength {
 		return nil, fmt.Errorf("new buffer %q: length %d, allowed 1 to %d: %w", label, length, d.info.MaxBufferLength, metal.ErrInvalid)
@@ -31,13 +31,13 @@ func (d *Device) NewBuffer(length uint64, label string) (metal.Buffer, error) {
 	if err := d.reserve(length, pages); err != nil {
 		return nil, fmt.Errorf("new buffer %q: %w", label, err)
 	}
-	memory, err := mapMemory(int(pages))
+	r, err := d.store.get(int(pages))
 	if err != nil {
 		d.count(func(u *metal.Usage) { u.TotalBuffers-- })
 		d.unreserve(pages)
 		return nil, fmt.Errorf("new buffer %q: map %d B: %w: %w", label, pages, metal.ErrOutOfMemory, err)
 	}
-	return &buffer{device: d, length: length, label: label, memory: memory, refs: 1, state: metal.NonVolatile}, nil
+	return &buffer{device: d, length: length, label: label, region: r, refs: 1, state: metal.NonVolatile}, nil
 }
 
 func (b *buffer) Length() uint64        { return b.length }
@@ -140,18 +140,18 @@ func (b *buffer) settle() error {
 	return b.unref()
 }
 
-// unref drops a reference and unmaps with the last. The lock is held.
+// unref drops a reference and gives the memory back with the last. The lock is held.
 func (b *buffer) unref() error {
 	b.refs--
 	if b.refs > 0 {
 		return nil
 	}
-	memory := b.memory
-	b.memory = nil
-	err := unmapMemory(memory)
-	b.device.unreserve(uint64(len(memory)))
+	r := b.region
+	b.region = region{}
+	err := b.device.store.put(r)
+	b.device.unreserve(uint64(len(r.memory)))
 	if err != nil {
-		return fmt.Errorf("release buffer %q: unmap: %w", b.label, err)
+		return fmt.Errorf("release buffer %q: %w", b.label, err)
 	}
 	return nil
 }

@@ -56,6 +56,7 @@ type Device struct {
 	faults Faults
 	runner runner
 	temps  temporaries
+	store  store
 
 	mu        sync.Mutex
 	budget    uint64
@@ -160,7 +161,7 @@ func (d *Device) Close() error {
 		return fmt.Errorf("close soft device: not released: %s: %w", strings.Join(left, ", "), metal.ErrInvalid)
 	}
 	d.closed = true
-	return d.temps.close()
+	return errors.Join(d.temps.close(), d.store.close())
 }
 
 // reserve checks an allocation against the limits and the faults and counts it.
