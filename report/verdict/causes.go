@@ -328,8 +328,8 @@ func (s *subject) handles() *Cause {
 	}
 	n := s.grow[keyCount].bytes()
 	each := math.Max(0, s.grow[keyLive].bytes()) / n
-	if each > 16*kib || s.graph() != nil {
-		return nil
+	if each > 16*kib || s.graph() != nil || s.backlog() != nil {
+		return nil // explained by what holds them
 	}
 	conf := .85
 	e := []string{fmt.Sprintf("%.0f more handles are live, with %s each", n, size(each))}
