@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/gpumem/gpumem/report"
 	"github.com/gpumem/gpumem/report/verdict"
@@ -23,6 +24,15 @@ type reportFlags struct {
 	force   bool
 	failOn  []string
 	judging judgingFlags
+}
+
+// addOutput defines the flags of where and how a command prints.
+func (f *reportFlags) addOutput(flags *pflag.FlagSet, formats string) {
+	flags.StringVar(&f.format, "format", "text", formats)
+	flags.BoolVar(&f.json, "json", false, "the same as --format json")
+	flags.StringVarP(&f.output, "output", "o", "", "write to this file instead of stdout")
+	flags.BoolVar(&f.force, "force", false, "overwrite the output file")
+	addFailOn(flags, &f.failOn)
 }
 
 func newReportCommand(std stdio, getenv func(string) string) *cobra.Command {
@@ -48,11 +58,7 @@ and their Memory: lines, RMM logs, nvidia-smi logs, PyTorch snapshots).`,
 			return reportPaths(std, getenv, f, args, importer.Options{StepsPerLine: stepsPerLine})
 		},
 	}
-	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, csv, html, markdown or pprof")
-	cmd.Flags().BoolVar(&f.json, "json", false, "the same as --format json")
-	cmd.Flags().StringVarP(&f.output, "output", "o", "", "write to this file instead of stdout")
-	cmd.Flags().BoolVar(&f.force, "force", false, "overwrite the output file")
-	addFailOn(cmd.Flags(), &f.failOn)
+	f.addOutput(cmd.Flags(), "text, json, csv, html, markdown or pprof")
 	cmd.Flags().Int64Var(&stepsPerLine, "steps-per-line", 0, "steps between two Memory: lines of a TL log")
 	f.judging.add(cmd.Flags())
 	return cmd

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpumem/gpumem/report"
+	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/tracer/importer"
+)
+
+func newDiffCommand(std stdio, getenv func(string) string) *cobra.Command {
+	f := reportFlags{judging: defaultJudgingFlags()}
+	cmd := &cobra.Command{
+		Use:   "diff BASE NEW",
+		Short: "Say what changed from one run to another, with noise marked",
+		Long: `diff compares two run folders, CSVs or logs: the growth of each account in NEW
+beyond BASE, aligned by step where both have steps, with its 95 % interval; "~"
+is within noise. With --fail-on the verdict on the difference is the exit code.`,
+		Example: `  gpumem diff gpumem-main gpumem-branch
+  gpumem diff main.csv branch.csv --fail-on any --format markdown`,
+		Args: exactly(2, "two runs"),
+		RunE: func(_ *cobra.Command, args []string) error { return diffPaths(std, getenv, f, args[0], args[1]) },
+	}
+	f.addOutput(cmd.Flags(), "text, json or markdown")
+	f.judging.add(cmd.Flags())
+	return cmd
+}
+
+func diffPaths(std stdio, getenv func(string) string, f reportFlags, base, new string) error {
+	format, err := parseFormat(f.format, f.json)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(report.DiffFormats(), format) {
+		return usagef("--format %s: diff writes text, json or markdown", format)
+	}
+	fail, err := parseFailOn(f.failOn)
+	if err != nil {
+		return err
+	}
+	judging, err := f.judging.options()
+	if err != nil {
+		return err
+	}
+	a, err := openRun(base, importer.Options{})
+	if err != nil {
+		return err
+	}
+	b, err := openRun(new, importer.Options{})
+	if err != nil {
+		return err
+	}
+	d := verdict.Diff(a, b, judging)
+	o := report.Options{Producer: "gpumem " + version()}
+	if f.output == "" {
+		o.Color = wantColor(std.out, getenv)
+		err = report.WriteDiff(std.out, format, base, new, d, o)
+	} else {
+		err = writeFile(f.output, f.force, func(w io.Writer) error { return report.WriteDiff(w, format, base, new, d, o) })
+	}
+	if err != nil {
+		return err
+	}
+	if code := fail.code(d.Verdict); code != exitDone {
+		return &codeError{code}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/report/verdict"
+)
+
+func TestDiffSaysWhatAChangeMadeGrow(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for out, fault := range map[string]string{"base": "", "same": "", "new": "uncut-graph"} {
+		args := []string{"run", "-q", "--out", out, "nqueens", "--attempts=2", "--solutions=9", "--fault=" + fault}
+		if fault == "" { // a healthy one must find what it looks for
+			args = []string{"run", "-q", "--out", out, "nqueens", "--solutions=1"}
+		}
+		if got := gpumem(t, dir, args...); got.code != 0 {
+			t.Fatalf("%s: exit code %d\n%s", out, got.code, got.stderr)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		code int
+		want verdict.Class
+	}{
+		{[]string{"diff", "base", "new", "--json", "--fail-on", "any"}, 3, verdict.AppLeak},
+		{[]string{"diff", "base", "same", "--json", "--fail-on", "any"}, 0, verdict.None},
+		{[]string{"diff", "new", "base", "--json", "--fail-on", "any"}, 0, verdict.None},
+	} {
+		got := gpumem(t, dir, c.args...)
+		var d verdict.Difference
+		if err := json.Unmarshal([]byte(got.stdout), &d); err != nil {
+			t.Fatalf("%v: %v\n%s", c.args, err, got.stderr)
+		}
+		if got.code != c.code || d.Verdict != c.want {
+			t.Errorf("gpumem %v: exit code %d (want %d), %s: %s", c.args, got.code, c.code, d.Verdict, d.Summary)
+		}
+	}
+	text := gpumem(t, dir, "diff", "base", "same").stdout
+	if !strings.Contains(text, "~") || !strings.Contains(text, "none") {
+		t.Errorf("noise is not marked:\n%s", text)
+	}
+}
+
+func TestDiffRefusesWhatItCannotWrite(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for want, args := range map[string][]string{
+		"two runs":         {"diff", "a"},
+		"diff writes text": {"diff", "a", "b", "--format", "pprof"},
+		"a does not exist": {"diff", "a", "b"},
+	} {
+		if got := gpumem(t, dir, args...); got.code == 0 || !strings.Contains(got.stderr, want) {
+			t.Errorf("gpumem %v: exit code %d, %q", args, got.code, got.stderr)
+		}
+	}
+}
