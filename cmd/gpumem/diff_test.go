@@ -23,7 +23,7 @@ func TestDiffSaysWhatAChangeMadeGrow(t *testing.T) {
 	for _, c := range []struct {
 		args []string
 		code int
-		want verdict.Class
+		want verdict.Class // none also stands for undecided: a busy machine is noise
 	}{
 		{[]string{"diff", "base", "new", "--json", "--fail-on", "any"}, 3, verdict.AppLeak},
 		{[]string{"diff", "base", "same", "--json", "--fail-on", "any"}, 0, verdict.None},
@@ -34,7 +34,11 @@ func TestDiffSaysWhatAChangeMadeGrow(t *testing.T) {
 		if err := json.Unmarshal([]byte(got.stdout), &d); err != nil {
 			t.Fatalf("%v: %v\n%s", c.args, err, got.stderr)
 		}
-		if got.code != c.code || d.Verdict != c.want {
+		said := d.Verdict
+		if said == verdict.Undecided {
+			said = verdict.None
+		}
+		if got.code != c.code || said != c.want {
 			t.Errorf("gpumem %v: exit code %d (want %d), %s: %s", c.args, got.code, c.code, d.Verdict, d.Summary)
 		}
 	}

@@ -150,6 +150,9 @@ func (p *pair) examine(k key) growth {
 	snap(y, .6*delta)
 	c := forReport()
 	g.fill(x, y, p.span, window{conditions: c, delta: delta, net: net(k), level: c.full})
+	if own := &p.new.grow[k]; g.growing() && own.known && own.bytes() < g.bytes()/2 {
+		g.shape = Flat // what differs is that base fell
+	}
 	return g
 }
 
