@@ -26,6 +26,17 @@ type GPUSource interface {
 	ReadGPU(pids []int, uses []GPUUse) ([]GPUUse, error)
 }
 
+// CellSource tells more columns of processes, such as what they allocate at the
+// driver.
+type CellSource interface {
+	// Poll takes in what is new. It is called once an interval from one
+	// goroutine and must not wait; an error is one warning in the run.
+	Poll() error
+	// Cells are the columns of a process as of the last Poll, nil when nothing
+	// is known of it. The caller owns the slice.
+	Cells(pid int) []record.Cell
+}
+
 // Config says what to trace and how.
 type Config struct {
 	// Command is the program and its arguments; the program is looked up in
@@ -39,6 +50,9 @@ type Config struct {
 	// Stdin, Stdout and Stderr are handed to the program as they are; nil is
 	// the null device.
 	Stdin, Stdout, Stderr *os.File
+	// Logs writes what the program writes into stdout.log and stderr.log of the
+	// run folder; Stdout and Stderr are then not used.
+	Logs bool
 
 	// Out is the run folder; Force replaces the run's files in one that exists.
 	Out   string
@@ -57,6 +71,9 @@ type Config struct {
 	// after SIGTERM, when ctx is done; 0 is 5 s. Then it is killed.
 	Grace time.Duration
 
+	// Cells, when set, adds columns to each row.
+	Cells CellSource
+
 	// Watch, when set, looks at the program beside the sampling, on a goroutine of
 	// its own, and tells what it found as events, whose time is set here. It
 	// returns when ctx is done, which is when the program has ended.
@@ -67,6 +84,9 @@ type Config struct {
 	// own and never twice at once. Rows that come while it runs are not shown to
 	// it; sampling never waits for it.
 	Progress func(Progress)
+
+	// Control, when set, steers the run while it goes on.
+	Control *Control
 }
 
 // Progress is the latest row of a run that goes on.
@@ -88,6 +108,9 @@ type Result struct {
 	// (not found) or 126 (found, not startable), as shells have it.
 	ExitCode int
 	Signal   string // SIGKILL, …, or empty
+	// Left is set when Control.Leave ended the recording of a program that
+	// runs on; ExitCode is then -1.
+	Left bool
 	// Meta is run.json as written at the end.
 	Meta     record.Meta
 	Warnings []string

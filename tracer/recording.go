@@ -78,6 +78,8 @@ type followed struct {
 	agentAt   int64 // when its agent last sampled
 	dropped   int64 // by its agent
 	gpu       int64 // as last told, by whomever
+	// more are the cells of Config.Cells as of the last poll.
+	more []record.Cell
 }
 
 func newRecording(cfg Config, out *record.Writer, clock agent.Clock, start int64) *recording {
@@ -180,6 +182,7 @@ func (r *recording) row(f *followed, at int64, told []record.Cell) {
 		cells = append(cells, record.Cell{Column: record.ColStep, Value: f.step})
 	}
 	cells = appendMemory(cells, &f.mem)
+	cells = append(cells, f.more...)
 	cells, gpuTold := r.gpu.append(cells, f, at)
 	for _, c := range told {
 		if !reserved(c.Column) && !(gpuTold && isGPU(c.Column)) {
@@ -255,6 +258,22 @@ func reserved(column string) bool {
 func isGPU(column string) bool {
 	base, _, _ := record.SplitDevice(column)
 	return base == record.ColGPU
+}
+
+// poll takes in what Config.Cells knows by now.
+func (r *recording) poll() {
+	if r.cfg.Cells == nil {
+		return
+	}
+	err := r.cfg.Cells.Poll()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.warnLocked(err.Error())
+	}
+	for pid, f := range r.procs {
+		f.more = r.cfg.Cells.Cells(pid)
+	}
 }
 
 // tick takes the rows that are due by timer.

@@ -44,6 +44,14 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	if err != nil {
 		return Result{ExitCode: -1}, err
 	}
+	if cfg.Logs {
+		if err := s.openLogs(); err != nil {
+			s.finish(ending{code: -1})
+			return s.result, fmt.Errorf("run: %w", err)
+		}
+		defer s.closeLogs()
+		cfg.Stdout, cfg.Stderr = s.cfg.Stdout, s.cfg.Stderr
+	}
 	listen := listener{r: s.recording, concludes: &s.concludes}
 	if s.server, err = agent.Listen(listen); err != nil {
 		s.finish(ending{code: -1})
@@ -64,7 +72,10 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		cmd.Wait() // what it returns is in ProcessState, and copying there is none
 		close(exited)
 	}()
-	s.supervise(ctx, signals, cmd.Process, exited)
+	if !s.supervise(ctx, signals, cmd.Process, exited) {
+		s.finish(ending{code: -1}) // how it will end nobody knows yet
+		return s.result, nil
+	}
 	s.server.Drain(drainBound)
 	s.finish(endingOf(cmd.ProcessState))
 	return s.result, nil
@@ -145,6 +156,7 @@ type attempt struct {
 	done      chan struct{} // closed when the sampling ends
 	gone      chan struct{} // closed when the timer finds the program gone
 	tracking  bool
+	logs      []*os.File // opened for the program
 	result    Result
 }
 
@@ -164,6 +176,7 @@ func begin(cfg Config) (*attempt, error) {
 	if t, err := probe.ReadTotals(0); err == nil {
 		s.noSwap = t.SwapTotal == 0
 	}
+	cfg.Control.begin(s)
 	return s, nil
 }
 
@@ -211,6 +224,7 @@ func (s *attempt) sampleLoop() {
 			scanned = now
 			s.scanTree()
 		}
+		s.poll()
 		s.tick()
 		if s.mainGone() {
 			select {
@@ -283,15 +297,19 @@ func (s *attempt) watchLoop(pid int) {
 }
 
 // supervise waits for the program's end, passes signals on, and ends the
-// program when ctx is done.
-func (s *attempt) supervise(ctx context.Context, signals *signals, p *os.Process, exited <-chan struct{}) {
+// program when ctx is done. It reports false when the program is left running.
+func (s *attempt) supervise(ctx context.Context, signals *signals, p *os.Process, exited <-chan struct{}) bool {
+	leaving := s.cfg.Control.leaving()
 	cancelled := ctx.Done()
 	steps := signals.endings()
 	var next <-chan time.Time
 	for {
 		select {
 		case <-exited:
-			return
+			return true
+		case <-leaving:
+			s.leave()
+			return false
 		case sig := <-signals.came:
 			signals.pass(p, sig)
 		case <-cancelled:
@@ -311,12 +329,15 @@ func (s *attempt) supervise(ctx context.Context, signals *signals, p *os.Process
 func (s *attempt) watch(ctx context.Context) {
 	select {
 	case <-ctx.Done():
+	case <-s.cfg.Control.leaving():
+		s.leave()
 	case <-s.gone:
 	}
 }
 
 // finish ends the sampling and writes run.json a last time.
 func (s *attempt) finish(e ending) {
+	s.cfg.Control.end()
 	close(s.done)
 	if s.server != nil {
 		if err := s.server.Close(); err != nil {

@@ -99,15 +99,23 @@ func (s *subject) size() float64 {
 	return s.grow[s.primary].bytes()
 }
 
-// sites and holders are the last recorded ones of this process.
+// sites and holders are the last recorded ones of this process. Where the
+// program knows none of its own, those of the driver's allocations stand in.
 func (s *subject) sites() []SiteRow {
-	var out []SiteRow
+	var own, driver []SiteRow
 	for _, e := range s.run.Events {
-		if e.Kind == record.KindSites && s.mine(&e) {
-			out = e.Sites
+		switch {
+		case !s.mine(&e):
+		case e.Kind == record.KindSites && len(e.Sites) > 0:
+			own = e.Sites
+		case e.Kind == record.KindDriverSites:
+			driver = e.Sites
 		}
 	}
-	return out
+	if len(own) > 0 {
+		return own
+	}
+	return driver
 }
 
 func (s *subject) holders() []HolderRow {

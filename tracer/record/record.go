@@ -114,6 +114,9 @@ const (
 	KindSites     = "sites"   // survivors by allocation site, in Sites
 	KindHolders   = "holders" // who holds them, in Holders
 	KindWarning   = "warning"
+	// KindDriverSites are survivors by the place that asked the driver for them,
+	// in Sites: segments of pools and handles, not the program's own blocks.
+	KindDriverSites = "driver_sites"
 	// KindFirstTouch says whose code first touched new pages, in FirstTouch.
 	KindFirstTouch = "first_touch"
 )

@@ -21,6 +21,10 @@ const (
 	FileVerdict     = "verdict.json"
 	FileReport      = "report.html"
 	FileAllocations = "allocations.pb.gz"
+	// FileStdout and FileStderr hold what the program wrote when it was not
+	// left on the terminal.
+	FileStdout = "stdout.log"
+	FileStderr = "stderr.log"
 )
 
 // Errors of Create and of Writer that a caller may tell apart.
@@ -133,7 +137,7 @@ func removeOwn(dir string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is no folder", dir)
 	}
-	for _, name := range [...]string{FileMeta, FileSamples, FileEvents, FileVerdict, FileReport, FileAllocations} {
+	for _, name := range [...]string{FileMeta, FileSamples, FileEvents, FileVerdict, FileReport, FileAllocations, FileStdout, FileStderr} {
 		for _, path := range [...]string{filepath.Join(dir, name), filepath.Join(dir, name+tmpSuffix)} {
 			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
