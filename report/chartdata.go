@@ -15,8 +15,6 @@ const dataBuckets = 1000
 type chartData struct {
 	// Data is one common axis, and for every line two values a part of it.
 	Data json.RawMessage `json:"data"`
-	// Y is the range of the values while nothing is zoomed.
-	Y [2]float64 `json:"y"`
 	// Warm is the end of what was left out as warm-up.
 	Warm  *float64   `json:"warm,omitempty"`
 	Marks []markData `json:"marks,omitempty"`
@@ -48,39 +46,36 @@ func (d *chartData) json() (string, error) {
 	return string(b), nil
 }
 
-// newSeriesData cuts the lines of a chart to the parts of its axis.
+// newSeriesData is the axis and the lines of a chart, cut to be drawn. In it
+// null breaks a line and false does not: there a sample lacks this value.
 func newSeriesData(c chart, f frame) json.RawMessage {
-	n := dataBuckets
-	if len(c.axis.x) < n/2 {
-		n = max(2*len(c.axis.x), 2)
-	}
 	parts := make([]reduced, len(c.lines))
 	for i, l := range c.lines {
-		parts[i] = reduce(c.axis.x, l.v, f.x0, f.x1, n)
+		parts[i] = reduce(c.axis.x, l.v, f.x0, f.x1, dataBuckets)
 	}
-	width := (f.x1 - f.x0) / float64(n)
-	used := func(k int) bool {
-		for i := range parts {
-			if !math.IsNaN(parts[i].first[k]) {
-				return true
-			}
+	used := make([]bool, len(parts[0].x))
+	for i := range used {
+		for _, p := range parts {
+			used[i] = used[i] || finite(p.y[i])
 		}
-		return false
 	}
 	b := []byte("[[")
-	for k := range n {
-		if used(k) {
-			b = appendNumber(b, f.x0+(float64(k)+.25)*width)
-			b = appendNumber(b, f.x0+(float64(k)+.75)*width)
+	for i, x := range parts[0].x {
+		if used[i] {
+			b = appendNumber(b, x)
 		}
 	}
 	b = append(trimComma(b), ']')
-	for i := range parts {
+	for _, p := range parts {
 		b = append(b, ',', '[')
-		for k := range n {
-			if used(k) {
-				b = appendNumber(b, parts[i].first[k])
-				b = appendNumber(b, parts[i].second[k])
+		breaks := p.breaks()
+		for i, y := range p.y {
+			switch {
+			case !used[i]:
+			case !finite(y) && !breaks[i]:
+				b = append(b, "false,"...)
+			default:
+				b = appendNumber(b, y)
 			}
 		}
 		b = append(trimComma(b), ']')
@@ -88,8 +83,24 @@ func newSeriesData(c chart, f frame) json.RawMessage {
 	return append(b, ']')
 }
 
+// breaks marks the points of stretches over which the line is broken.
+func (r *reduced) breaks() []bool {
+	out := make([]bool, len(r.y))
+	longest, last := r.longestGap(), -1
+	for i := range len(r.y) + 1 {
+		if i < len(r.y) && !finite(r.y[i]) {
+			continue
+		}
+		for k := last + 1; k < i && (last < 0 || i == len(r.y) || i-last > longest); k++ {
+			out[k] = true
+		}
+		last = i
+	}
+	return out
+}
+
 func appendNumber(b []byte, v float64) []byte {
-	if math.IsNaN(v) || math.IsInf(v, 0) {
+	if !finite(v) {
 		return append(b, "null,"...)
 	}
 	if v == math.Trunc(v) && math.Abs(v) < 1<<53 {

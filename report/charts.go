@@ -34,7 +34,7 @@ type axis struct {
 func hasTime(run *record.Run) bool { return anyKnown(run.Samples.Column(record.ColTime)) }
 
 func anyKnown(v []float64) bool {
-	return slices.ContainsFunc(v, func(x float64) bool { return !record.IsUnknown(x) })
+	return slices.ContainsFunc(v, finite)
 }
 
 func axisOf(run *record.Run) axis {
@@ -61,8 +61,7 @@ func chartsOf(run *record.Run) []chart {
 	if run.Samples.Len() < 2 {
 		return nil
 	}
-	s := byProcess(run)
-	ax := axisOf(s)
+	ax := axisOf(run)
 	var out []chart
 	add := func(id, title string, bytes bool, lines ...line) {
 		lines = slices.DeleteFunc(lines, func(l line) bool { return !anyKnown(l.v) })
@@ -70,14 +69,14 @@ func chartsOf(run *record.Run) []chart {
 			out = append(out, chart{id, title, ax, bytes, lines})
 		}
 	}
-	col := func(name string) []float64 { return columnSum(s.Samples, name) }
+	col := func(name string) []float64 { return columnSum(run.Samples, name) }
 	live, idle, gpu := col(record.ColLive), col(record.ColIdle), col(record.ColGPU)
 	add("device", "Device memory", true,
 		line{"live", "live", live},
 		line{"idle", "idle", idle},
 		line{"untracked", "untracked", beyond(gpu, live, idle)},
 		line{"gpu", "process on the GPU", gpu})
-	host, label := hostAccount(s)
+	host, label := hostAccount(run)
 	lines := []line{{"host", label, host}}
 	for _, l := range []line{
 		{"footprint", "footprint", col(record.ColFootprint)},
@@ -194,14 +193,17 @@ func beyond(total []float64, parts ...[]float64) []float64 {
 	return out
 }
 
+// finite reports whether x is known and can be drawn.
+func finite(x float64) bool { return x-x == 0 }
+
 // rangeOf is the least and greatest known value, NaN when there is none.
 func rangeOf(v []float64) (lo, hi float64) {
 	lo, hi = math.NaN(), math.NaN()
 	for _, x := range v {
-		if !(x >= lo) && !record.IsUnknown(x) {
+		if !(x >= lo) && finite(x) {
 			lo = x
 		}
-		if !(x <= hi) && !record.IsUnknown(x) {
+		if !(x <= hi) && finite(x) {
 			hi = x
 		}
 	}
@@ -212,11 +214,9 @@ func rangeOf(v []float64) (lo, hi float64) {
 // window, read from the totals alone; false when the totals do not add up to
 // one figure: no total measured, or unknown whether GPU bytes are host memory.
 func measuredChange(run *record.Run, v *verdict.Verdict) (float64, bool) {
-	s := byProcess(run)
-	host, _ := hostAccount(s)
-	in := func(v []float64, w verdict.Window) (float64, bool) { return windowChange(s.Samples, v, w) }
-	change, known := in(host, v.Window)
-	gpu, gpuKnown := in(columnSum(s.Samples, record.ColGPU), v.Window)
+	host, _ := hostAccount(run)
+	change, known := windowChange(run.Samples, host, v.Window)
+	gpu, gpuKnown := windowChange(run.Samples, columnSum(run.Samples, record.ColGPU), v.Window)
 	switch {
 	case known && gpuKnown && run.Meta.UnifiedMemory == nil:
 		return 0, false
@@ -227,13 +227,14 @@ func measuredChange(run *record.Run, v *verdict.Verdict) (float64, bool) {
 }
 
 // windowChange is the mean of the last samples of the window less the mean of
-// its first ones, a twentieth of the window at either end.
+// its first ones after the warm-up, a twentieth of the window at either end.
 func windowChange(s *record.Samples, v []float64, w verdict.Window) (float64, bool) {
 	t := s.Column(record.ColTime)
+	timed := anyKnown(t)
 	var known []float64
 	for i, x := range v {
-		inside := !anyKnown(t[:min(len(t), 1)]) || t[i] >= w.FromMs && t[i] <= w.ToMs
-		if inside && !record.IsUnknown(x) {
+		inside := !timed || t[i] >= w.FromMs+w.WarmupMs && t[i] <= w.ToMs
+		if inside && finite(x) {
 			known = append(known, x)
 		}
 	}

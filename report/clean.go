@@ -9,8 +9,9 @@ import (
 // Bounds of strings that come from the traced program, in characters. They
 // keep a 10 MB tensor name from filling a report; what is cut ends in "…".
 const (
-	maxName = 200  // names, sites, paths, hosts
-	maxLine = 2000 // command lines, evidence, warnings
+	maxName     = 200  // names, sites, paths, hosts
+	maxSentence = 600  // the summary
+	maxLine     = 2000 // command lines, evidence, warnings
 )
 
 // clean makes a foreign string fit to be shown: at most limit characters, the

@@ -29,8 +29,9 @@ type section struct {
 }
 
 // block is one of: a paragraph, a table, a list, a block of code, a list of
-// pairs, or the place of the charts.
+// pairs, or the place of the charts. A heading may stand before any of them.
 type block struct {
+	head   string
 	text   string
 	table  *table
 	list   []string
@@ -55,13 +56,14 @@ type column struct {
 
 // newDocument says in words all that run and v hold.
 func newDocument(run *record.Run, v *verdict.Verdict, o Options) *document {
-	charts := chartsOf(run)
+	one := ofVerdict(run, v)
+	charts := chartsOf(one)
 	d := &document{
 		title:    titleOf(run, o),
-		class:    verdict.Class(clean(string(v.Verdict), maxName)),
-		tier:     verdict.Tier(clean(string(v.Tier), maxName)),
+		class:    verdict.Class(clean(string(v.Verdict), 40)),
+		tier:     verdict.Tier(clean(string(v.Tier), 40)),
 		meaning:  meaningOf(v.Verdict),
-		summary:  clean(v.Summary, maxLine),
+		summary:  clean(v.Summary, maxSentence),
 		facts:    keyFigures(run, v),
 		producer: clean(o.Producer, maxName),
 	}
@@ -69,7 +71,7 @@ func newDocument(run *record.Run, v *verdict.Verdict, o Options) *document {
 		d.sure = fmt.Sprintf("%.2f", v.Confidence)
 	}
 	for _, s := range []section{
-		growthSection(run, v, charts),
+		growthSection(one, v, charts),
 		leftoverSection(v),
 		processesSection(v),
 		driverSection(v),
@@ -99,11 +101,35 @@ func titleOf(run *record.Run, o Options) string {
 	case run.Meta.Workload != "":
 		name = run.Meta.Workload
 	case len(run.Meta.Command) > 0:
-		name = path.Base(strings.ReplaceAll(run.Meta.Command[0], `\`, "/"))
+		name = programOf(run.Meta.Command)
 	case run.Path != "":
-		name = path.Base(strings.ReplaceAll(run.Path, `\`, "/"))
+		name = base(run.Path)
 	}
-	return clean(name, maxName)
+	return clean(name, 80)
+}
+
+// base is the last element of a path of any system.
+func base(p string) string {
+	const limit = 4096
+	return path.Base(strings.ReplaceAll(p[max(len(p)-limit, 0):], `\`, "/"))
+}
+
+// interpreters name programs whose first argument is what people call the
+// program.
+var interpreters = [...]string{"python", "node", "bash", "sh", "ruby", "perl", "julia"}
+
+// programOf is the command in a word: its file, or an interpreter's script.
+func programOf(command []string) string {
+	name := base(command[0])
+	if len(command) < 2 || command[1] == "" || command[1][0] == '-' {
+		return name
+	}
+	for _, i := range interpreters {
+		if strings.TrimRight(name, "0123456789.") == i {
+			return base(command[1])
+		}
+	}
+	return name
 }
 
 // meaningOf explains a class to somebody who meets it for the first time.
@@ -146,6 +172,9 @@ func keyFigures(run *record.Run, v *verdict.Verdict) []pair {
 	}
 	if f := v.Forecast; f != nil {
 		add(clean(f.Limit, 40)+" full in", secondsText(f.P50))
+	}
+	if v.Window.Samples == 0 {
+		return out
 	}
 	judged := windowText(run, v)
 	if v.RestsOn != "" {

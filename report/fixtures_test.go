@@ -74,7 +74,7 @@ func leakVerdict() *verdict.Verdict {
 	return &verdict.Verdict{
 		Schema: 1, Verdict: verdict.AppLeak, Tier: verdict.Confirmed, Confidence: 0.98,
 		Summary: "Live memory grows by 4.00 MiB a step (8.00 MiB/s) and explains 99 % of the growth: the program still references it.",
-		Window:  verdict.Window{FromMs: 6000, ToMs: 59950, WarmupMs: 6000, Samples: 1080, Steps: 107},
+		Window:  verdict.Window{FromMs: 0, ToMs: 59950, WarmupMs: 6000, Samples: 1200, Steps: 119},
 		Accounts: []verdict.AccountRow{
 			{Account: verdict.Live, Shape: verdict.Growing, Bytes: ptr(int64(428 * mib)), Count: ptr(int64(321)), Share: ptr(0.9885),
 				PerSecond: &verdict.Interval{Value: 8 * mib, Low: 7.97 * mib, High: 8.03 * mib}, PerStep: &verdict.Interval{Value: 4 * mib, Low: 3.99 * mib, High: 4.01 * mib}},

@@ -57,11 +57,11 @@ type sectionView struct {
 
 // blockView is a block with its charts drawn.
 type blockView struct {
-	Text, Code string
-	List       []string
-	Pairs      []factView
-	Table      *tableView
-	Plots      []plotView
+	Head, Text, Code string
+	List             []string
+	Pairs            []factView
+	Table            *tableView
+	Plots            []plotView
 }
 
 type tableView struct {
@@ -160,7 +160,7 @@ func factViews(ps []pair) []factView {
 }
 
 func viewOf(b block, marks []mark, v *verdict.Verdict) (blockView, error) {
-	out := blockView{Text: b.text, Code: b.code, List: b.list, Pairs: factViews(b.pairs)}
+	out := blockView{Head: b.head, Text: b.text, Code: b.code, List: b.list, Pairs: factViews(b.pairs)}
 	if b.table != nil {
 		out.Table = viewOfTable(b.table)
 	}

@@ -39,7 +39,10 @@ func markdown(d *document, rows int) []byte {
 	if d.sure != "" {
 		sure = strings.TrimSpace(sure + " (" + d.sure + ")")
 	}
-	fmt.Fprintf(&b, "**%s · %s** %s\n", mdEscape(string(d.class)), mdEscape(sure), mdEscape(d.summary))
+	if sure != "" {
+		fmt.Fprintf(&b, "**%s** · ", mdEscape(sure))
+	}
+	fmt.Fprintf(&b, "%s\n", mdEscape(d.summary))
 	if d.meaning != "" {
 		fmt.Fprintf(&b, "\n%s\n", mdEscape(d.meaning))
 	}
@@ -56,6 +59,9 @@ func markdown(d *document, rows int) []byte {
 }
 
 func mdBlock(b *bytes.Buffer, bl block, rows int) {
+	if bl.head != "" {
+		fmt.Fprintf(b, "\n**%s**\n", mdEscape(bl.head))
+	}
 	if bl.text != "" {
 		fmt.Fprintf(b, "\n%s\n", mdEscape(bl.text))
 	}
@@ -164,7 +170,7 @@ func mdEscape(s string) string {
 			b.WriteString("&lt;")
 		case r == '>':
 			b.WriteString("&gt;")
-		case strings.ContainsRune("\\`*_{}[]|~!$", r), i == 0 && strings.ContainsRune("-+=#", r):
+		case strings.ContainsRune("\\`*_{}[]|~!$", r), i == 0 && (strings.HasPrefix(s, "- ") || strings.HasPrefix(s, "+ ") || r == '='):
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		case r == '@', r == '#', r == ':' && strings.HasPrefix(s[i:], "://"):

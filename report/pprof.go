@@ -83,7 +83,10 @@ func splitSite(site string) (file string, line int64, name string) {
 	if file == "" {
 		return "", 0, site
 	}
-	if name == "" {
+	switch {
+	case strings.HasPrefix(name, "<"): // Python's <module> and <lambda> are in every file
+		name = base(file) + ":" + name
+	case name == "":
 		name = file + ":" + strconv.FormatInt(line, 10)
 	}
 	return file, line, name

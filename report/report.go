@@ -75,6 +75,11 @@ func Write(w io.Writer, format Format, run *record.Run, v *verdict.Verdict, o Op
 	if run == nil {
 		run = &record.Run{}
 	}
+	if run.Samples == nil {
+		empty := *run
+		empty.Samples = &record.Samples{}
+		run = &empty
+	}
 	var err error
 	switch format {
 	case Text:

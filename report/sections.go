@@ -55,7 +55,10 @@ func growthSection(run *record.Run, v *verdict.Verdict, charts []chart) section 
 // against what the process as a whole was seen to gain.
 func growthTable(run *record.Run, v *verdict.Verdict) *table {
 	use := growthColumns(v)
-	t := &table{caption: "Change over the judged window, " + windowText(run, v) + ". Intervals are 95 %."}
+	t := &table{caption: "Change over the judged window. Intervals are 95 %."}
+	if v.Window.Samples > 0 {
+		t.caption = "Change over the judged window, " + windowText(run, v) + ". Intervals are 95 %."
+	}
 	for _, c := range use {
 		t.head = append(t.head, c.column)
 	}
@@ -213,7 +216,7 @@ func processesSection(v *verdict.Verdict) section {
 		return s
 	}
 	t := &table{
-		caption: captionOf(fmt.Sprintf("The verdict is about process %d; charts add all processes up", v.PID), len(v.Processes)),
+		caption: captionOf(fmt.Sprintf("The verdict, the accounts and the charts are of process %d", v.PID), len(v.Processes)),
 		head:    []column{{title: "pid", right: true}, {title: "verdict"}, {title: "tier"}, {title: "confidence", right: true}},
 	}
 	for _, p := range v.Processes[:min(len(v.Processes), maxRows)] {
@@ -245,7 +248,7 @@ func causesSection(v *verdict.Verdict) section {
 		if c.Confidence > 0 && c.Confidence <= 1 {
 			head += fmt.Sprintf(", confidence %.2f", c.Confidence)
 		}
-		b := block{text: head}
+		b := block{head: head}
 		for _, e := range c.Evidence {
 			b.list = append(b.list, clean(e, maxLine))
 		}

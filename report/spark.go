@@ -1,41 +1,34 @@
 package report
 
-import (
-	"math"
-
-	"github.com/gpumem/gpumem/tracer/record"
-)
+import "math"
 
 var sparkRunes = [...]rune{'▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'}
 
-// sparkWidth is how many characters a line of the text chart has.
-const sparkWidth = 40
-
-// sparkline draws v over x in sparkWidth characters. Each line of a chart
+// sparkline draws v over x in width characters. Each line of a chart
 // starts at its own least value, and all share one span, so that heights
 // compare growth and not size. A character is the highest value of its part;
 // parts without a value stay blank.
-func sparkline(x, v []float64, span float64) string {
+func sparkline(x, v []float64, span float64, width int) string {
 	lo, hi := rangeOf(v)
 	x0, x1 := rangeOf(x)
-	cells := make([]float64, sparkWidth)
+	cells := make([]float64, width)
 	for i := range cells {
 		cells[i] = math.NaN()
 	}
 	for i, y := range v {
-		if record.IsUnknown(y) || record.IsUnknown(x[i]) {
+		if !finite(y) || !finite(x[i]) {
 			continue
 		}
 		k := 0
 		if x1 > x0 {
-			k = min(int((x[i]-x0)/(x1-x0)*sparkWidth), sparkWidth-1)
+			k = min(int((x[i]-x0)/(x1-x0)*float64(width)), width-1)
 		}
 		if !(cells[k] >= y) {
 			cells[k] = y
 		}
 	}
 	fill(cells)
-	out := make([]rune, sparkWidth)
+	out := make([]rune, width)
 	for i, y := range cells {
 		switch {
 		case math.IsNaN(y):
@@ -76,19 +69,27 @@ func spanOf(c chart) float64 {
 }
 
 // sparkTable is a chart in characters: a row a line, with its first, last and
-// highest value.
-func sparkTable(c chart) *table {
+// highest value. The drawing takes what the others leave of columns.
+func sparkTable(c chart, columns int) *table {
 	t := &table{caption: c.title + " over " + axisName(c.axis) + ".",
 		head: []column{{title: "line"}, {title: "over " + c.axis.word()}, {title: "first", right: true}, {title: "last", right: true}, {title: "peak", right: true}}}
-	span := spanOf(c)
-	show := bytesText
-	if !c.bytes {
-		show = func(v float64) string { return countText(int64(v)) }
+	widths := make([]int, len(t.head))
+	for i, h := range t.head {
+		widths[i] = cells(h.title)
 	}
 	for _, l := range c.lines {
 		_, peak := rangeOf(l.v)
 		first, last := ends(l.v)
-		t.rows = append(t.rows, []string{l.label, sparkline(c.axis.x, l.v, span), show(first), show(last), show(peak)})
+		row := []string{l.label, "", valueText(first, c.bytes), valueText(last, c.bytes), valueText(peak, c.bytes)}
+		for i, cell := range row {
+			widths[i] = max(widths[i], cells(cell))
+		}
+		t.rows = append(t.rows, row)
+	}
+	others := widths[0] + widths[2] + widths[3] + widths[4] + 2*len(widths)
+	width, span := min(max(columns-others, 10), 40), spanOf(c)
+	for i, l := range c.lines {
+		t.rows[i][1] = sparkline(c.axis.x, l.v, span, width)
 	}
 	return t
 }
@@ -96,7 +97,7 @@ func sparkTable(c chart) *table {
 func ends(v []float64) (first, last float64) {
 	first, last = math.NaN(), math.NaN()
 	for _, x := range v {
-		if record.IsUnknown(x) {
+		if !finite(x) {
 			continue
 		}
 		if math.IsNaN(first) {

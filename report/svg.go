@@ -77,14 +77,14 @@ func newPlot(c chart, marks []mark, v *verdict.Verdict) (plot, bool) {
 	if math.IsInf(y0, 0) || math.IsInf(y1, 0) || math.IsNaN(y0) {
 		return plot{}, false
 	}
-	yTicks := valueTicks(y0, y1, c.bytes)
+	yTicks, yTexts := valueTicks(y0, y1, c.bytes)
 	f := frame{x0, x1, yTicks[0], yTicks[len(yTicks)-1]}
 	p := plot{ID: c.id, Title: c.title}
-	for _, y := range yTicks {
-		p.YTicks = append(p.YTicks, tick{At: strconv.FormatFloat(plotTop+f.y(y), 'f', 1, 64), Text: valueText(y, c.bytes)})
+	for i, y := range yTicks {
+		p.YTicks = append(p.YTicks, tick{At: strconv.FormatFloat(plotTop+f.y(y), 'f', 1, 64), Text: yTexts[i]})
 	}
 	p.XTicks = axisTicks(f, c.axis.unit)
-	p.Data = chartData{Data: newSeriesData(c, f), Y: [2]float64{f.y0, f.y1}}
+	p.Data = chartData{Data: newSeriesData(c, f)}
 	judged := windowOf(c, v, f)
 	if judged.warm > f.x0 {
 		p.WarmX, p.WarmW = "0%", f.percent(judged.warm)
@@ -201,12 +201,13 @@ func drawMarks(marks []mark, a axis, f frame, data *chartData) []plotMark {
 			continue
 		}
 		part := (m.seconds - f.x0) / (f.x1 - f.x0)
-		pm := plotMark{At: f.percent(m.seconds), Text: m.label, Anchor: "start", Receipt: m.receipt, Labelled: part-last >= apart}
-		if part > 1-apart {
-			pm.Anchor = "end"
+		pm := plotMark{At: f.percent(m.seconds), Text: m.label, Anchor: "start", Receipt: m.receipt}
+		from, to := part, part+apart
+		if to > 1 {
+			pm.Anchor, from, to = "end", part-apart, part
 		}
-		if pm.Labelled {
-			last = part
+		if pm.Labelled = from >= last; pm.Labelled {
+			last = to
 		}
 		out = append(out, pm)
 		data.Marks = append(data.Marks, markData{m.seconds, m.label, m.receipt})
@@ -214,46 +215,52 @@ func drawMarks(marks []mark, a axis, f frame, data *chartData) []plotMark {
 	return out
 }
 
-// valueTicks are round values around [lo, hi], four to seven of them; they
-// begin at zero unless the data lies far above it.
-func valueTicks(lo, hi float64, bytes bool) []float64 {
+// valueTicks are round values around [lo, hi], four to seven of them, and
+// their texts in one unit; they begin at zero unless the data lies far above.
+func valueTicks(lo, hi float64, bytes bool) (at []float64, text []string) {
 	if lo > 0 && lo < hi*0.6 {
 		lo = 0
 	}
 	if !(hi > lo) {
 		lo, hi = math.Min(lo, 0), math.Max(hi, 1)
 	}
-	step := niceStep((hi-lo)/4, bytes)
-	first := math.Floor(lo/step) * step
-	var out []float64
-	for k := 0; k < 12; k++ {
-		y := first + float64(k)*step
-		out = append(out, y)
-		if y >= hi {
+	size, unit := 1.0, ""
+	if bytes {
+		size, unit = scaleOf(math.Max(math.Abs(lo), math.Abs(hi)))
+		unit = " " + unit
+	}
+	step := niceStep((hi - lo) / 4 / size)
+	if !bytes || size == 1 {
+		step = math.Max(step, 1)
+	}
+	prec := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	first := math.Floor(lo / size / step)
+	for k := 0.0; k < 12; k++ {
+		y := (first + k) * step
+		label := fixed(y, prec) + unit
+		switch {
+		case y == 0:
+			label = "0"
+		case !bytes:
+			label = countText(int64(math.Round(y)))
+		}
+		at, text = append(at, y*size), append(text, label)
+		if y*size >= hi {
 			break
 		}
 	}
-	return out
+	return at, text
 }
 
-// niceStep is the round number at or above raw: 1, 2, 5 by tens, and for
-// bytes in the unit that fits.
-func niceStep(raw float64, bytes bool) float64 {
-	unit := 1.0
-	if bytes {
-		unit, _ = scaleOf(raw)
-	}
-	raw /= unit
+// niceStep is the round number at or above raw: 1, 2 or 5 by a power of ten.
+func niceStep(raw float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(math.Max(raw, 1e-12))))
-	for _, m := range []float64{1, 2, 5, 10} {
+	for _, m := range []float64{1, 2, 5} {
 		if m*power >= raw*0.999 {
-			if !bytes && m*power < 1 {
-				return 1
-			}
-			return m * power * unit
+			return m * power
 		}
 	}
-	return 10 * power * unit
+	return 10 * power
 }
 
 // timeSteps are round distances on a time axis, in seconds.
@@ -264,7 +271,7 @@ var timeSteps = [...]float64{.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 
 // inward.
 func axisTicks(f frame, unit string) []tick {
 	span := f.x1 - f.x0
-	step := niceStep(span/5, false)
+	step := math.Max(niceStep(span/5), 1)
 	if unit == "s" {
 		step = timeSteps[len(timeSteps)-1]
 		for _, s := range timeSteps {
@@ -299,5 +306,9 @@ func axisText(x, step float64, unit string) string {
 	if math.Abs(x) < step/1e6 {
 		return "0 s"
 	}
-	return secondsText(x)
+	number, unit, _ := strings.Cut(secondsText(x), " ")
+	if strings.Contains(number, ".") {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	}
+	return number + " " + unit
 }

@@ -58,7 +58,7 @@ func (t *textWriter) paint(code, s string) string {
 }
 
 func (t *textWriter) line(s string) {
-	t.out.WriteString(strings.TrimRight(s, " "))
+	t.out.WriteString(strings.ReplaceAll(strings.TrimRight(s, " "), noBreak, " "))
 	t.out.WriteByte('\n')
 }
 
@@ -88,9 +88,14 @@ func (t *textWriter) head(d *document) {
 }
 
 func (t *textWriter) block(b block) {
+	for i, l := range wrap(b.head, t.width-2) {
+		if b.head != "" || i > 0 {
+			t.line("  " + t.paint(ansiBold, l))
+		}
+	}
 	t.paragraph(b.text, "  ", "  ")
 	for _, c := range b.charts {
-		t.table(sparkTable(c))
+		t.table(sparkTable(c, t.width))
 		if c.id != b.charts[len(b.charts)-1].id {
 			t.line("")
 		}
@@ -107,15 +112,23 @@ func (t *textWriter) block(b block) {
 	}
 }
 
+// widestName is how far values of pairs are indented at most; a longer name
+// has a line of its own.
+const widestName = 28
+
 func (t *textWriter) pairs(ps []pair) {
-	const widest = 28
 	name := 0
 	for _, p := range ps {
-		name = max(name, min(cells(p.name), widest))
+		name = max(name, min(cells(p.name), widestName))
 	}
 	rest := strings.Repeat(" ", name+4)
 	for _, p := range ps {
-		t.paragraph(p.value, "  "+pad(p.name, name, false)+"  ", rest)
+		first := "  " + pad(p.name, name, false) + "  "
+		if cells(p.name) > widestName {
+			t.paragraph(p.name, "  ", "    ")
+			first = rest
+		}
+		t.paragraph(p.value, first, rest)
 	}
 }
 
@@ -126,7 +139,7 @@ func (t *textWriter) paragraph(s, first, rest string) {
 		return
 	}
 	indent := first
-	for _, l := range wrap(s, max(t.width-cells(first), 20)) {
+	for _, l := range wrap(s, max(t.width-max(cells(first), cells(rest)), 20)) {
 		t.line(indent + l)
 		indent = rest
 	}
@@ -158,27 +171,35 @@ func (t *textWriter) rule(widths []int) {
 	t.line("  " + t.paint(ansiDim, strings.Repeat("─", n)))
 }
 
-// fit chooses the columns' widths.
+// fit chooses the columns' widths: the widest ones give way first, in three
+// rounds, so that a number is broken only when nothing else helps.
 func (t *textWriter) fit(tb *table, rows [][]string) []int {
 	widths := make([]int, len(tb.head))
+	total := 0
 	for _, row := range rows {
 		for i, cell := range row {
 			widths[i] = max(widths[i], cells(cell))
 		}
 	}
-	for {
-		total, widest := 2, -1
-		for i, w := range widths {
-			total += w + 2
-			if w > 12 && (widest < 0 || w > widths[widest]) {
-				widest = i
-			}
-		}
-		if total-2 <= t.width || widest < 0 {
-			return widths
-		}
-		widths[widest] = max(widths[widest]-(total-2-t.width), 12)
+	for _, w := range widths {
+		total += w + 2
 	}
+	for _, least := range [...]int{18, 10, 5} {
+		for total > t.width {
+			widest := 0
+			for i, w := range widths {
+				if w > widths[widest] {
+					widest = i
+				}
+			}
+			if widths[widest] <= least {
+				break
+			}
+			widths[widest]--
+			total--
+		}
+	}
+	return widths
 }
 
 // row writes one row, over several lines where a cell is wrapped.
@@ -284,6 +305,6 @@ func cellWidth(r rune) int {
 // writeChartText writes one chart in characters, as a terminal report has it.
 func writeChartText(w io.Writer, c chart) error {
 	t := &textWriter{out: bufio.NewWriter(w), width: defaultWidth}
-	t.table(sparkTable(c))
+	t.table(sparkTable(c, t.width))
 	return t.out.Flush()
 }

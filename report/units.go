@@ -16,6 +16,9 @@ const unknown = "–"
 // minus is U+2212, as wide as "+", so that signed columns align.
 const minus = "−"
 
+// noBreak is a blank at which no line may end.
+const noBreak = "\u00a0"
+
 var iecUnits = [...]string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
 
 // scaleOf picks the IEC unit in which v has one to four digits before the
@@ -80,25 +83,25 @@ func intervalText(iv *verdict.Interval) string {
 		return signedBytes(iv.Value)
 	}
 	prec := intervalPrec(iv, size)
-	return fmt.Sprintf("%s %s (%s … %s)", signed(fixed(iv.Value/size, prec), iv.Value), unit,
+	return fmt.Sprintf("%s"+noBreak+"%s (%s"+noBreak+"…"+noBreak+"%s)", signed(fixed(iv.Value/size, prec), iv.Value), unit,
 		fixed(iv.Low/size, prec), fixed(iv.High/size, prec))
 }
 
-// intervalPrec is how many decimals tell the ends of an interval apart, from
-// the two that sizes have to four.
+// intervalPrec is how many decimals tell the ends of an interval apart: they
+// differ by two or more in the last one. At most four.
 func intervalPrec(iv *verdict.Interval, size float64) int {
 	width := math.Abs(iv.High-iv.Low) / size
-	switch {
-	case size == 1 && width >= 1 || width >= 100:
-		return 0
-	case width >= 2:
-		return 1
-	case width > 0 && width < 0.002:
-		return 4
-	case width > 0 && width < 0.02:
-		return 3
+	if width == 0 {
+		return 2
 	}
-	return 2
+	if size == 1 && width >= 1 {
+		return 0
+	}
+	prec := 0
+	for ; prec < 4 && width < 1.99; width *= 10 {
+		prec++
+	}
+	return prec
 }
 
 // fixed prints v with prec decimals and the typographic minus; a rounded

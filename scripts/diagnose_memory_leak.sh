@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Where the machine's memory is: five sections, on Linux and macOS, without
-# gpumem being built. Usage: diagnose_memory_leak.sh [NAME…]
+# Where the machine's memory is: five sections, on Linux and macOS. When gpumem
+# is on PATH it answers (it knows more); the script does without it as well.
+# Usage: diagnose_memory_leak.sh [NAME…]
 #   NAME…  executables of the runtime to look for (default: gpumem tl tensorlogic)
 # Matches the base name of the executable, never the whole command line, and
 # shows resident size (RSS); the virtual size of a GPU program means nothing.
@@ -9,6 +10,16 @@ export LC_ALL=C
 
 runtimes=("$@")
 [ ${#runtimes[@]} -gt 0 ] || runtimes=(gpumem tl tensorlogic)
+
+if gpumem diagnose --help >/dev/null 2>&1; then
+	names=$(IFS=,; printf '%s' "${runtimes[*]}")
+	echo "=== GPU Memory Leak Diagnosis ==="
+	gpumem diagnose --runtime "$names"
+	code=$?
+	echo
+	echo "=== Diagnosis complete ==="
+	exit "$code"
+fi
 
 # pid, %cpu, %mem, resident KiB, command line; the executable's name is taken
 # from the first word, since ps cuts `comm` to 15 characters on Linux.

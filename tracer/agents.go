@@ -16,6 +16,7 @@ type connected struct {
 	conn    *agent.Conn
 	offers  []string
 	dones   chan agent.Done
+	turn    sync.Mutex // held while an action is asked for and answered
 	gone    chan struct{}
 	exiting sync.Once
 }

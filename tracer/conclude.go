@@ -84,6 +84,8 @@ func (r *recording) experiments(c *connected, f *followed) {
 // ask has the agent do an action and waits for its answer. It reports false
 // when none came.
 func (r *recording) ask(c *connected, action string, bound time.Duration) (agent.Done, bool) {
+	c.turn.Lock() // the answers of one are not the other's to skip
+	defer c.turn.Unlock()
 	id, err := c.conn.Do(action)
 	if err != nil {
 		r.warn(err.Error())
@@ -97,7 +99,7 @@ func (r *recording) ask(c *connected, action string, bound time.Duration) (agent
 			if done.ID != id {
 				continue // an answer that came too late
 			}
-			if done.Error != "" {
+			if done.Error != "" && !lists(action) {
 				r.warn(fmt.Sprintf("the program could not %s: %s", action, clip(done.Error)))
 			}
 			return done, true
@@ -109,6 +111,10 @@ func (r *recording) ask(c *connected, action string, bound time.Duration) (agent
 		}
 	}
 }
+
+// lists reports an action that only tells something: an agent that has nothing
+// to tell says why, and that is no fault of the run.
+func lists(action string) bool { return action == agent.ActionSites || action == agent.ActionHolders }
 
 // clip bounds a program's text in a warning.
 func clip(text string) string { return text[:min(len(text), 200)] }
@@ -157,8 +163,8 @@ func (r *recording) look(f *followed) state {
 	return s
 }
 
-// receipt writes the outcome of an action.
-func (r *recording) receipt(f *followed, action string, done agent.Done, before, after state) {
+// receipt writes the outcome of an action and returns it.
+func (r *recording) receipt(f *followed, action string, done agent.Done, before, after state) *record.Receipt {
 	account := map[string]string{agent.ActionCollect: "live", agent.ActionPurge: "idle", agent.ActionTrim: "host"}[action]
 	receipt := &record.Receipt{Action: action, ClaimedBytes: done.ClaimedBytes, Count: done.Count, Account: account}
 	receipt.ReturnedBytes = difference(before.footprint, after.footprint)
@@ -169,6 +175,7 @@ func (r *recording) receipt(f *followed, action string, done agent.Done, before,
 		TMs: r.millis(r.clock.Now()), PID: f.pid, Kind: record.KindReceipt, Name: action,
 		Text: clip(done.Error), Receipt: receipt, Detail: done.Detail,
 	})
+	return receipt
 }
 
 // difference is before − after, or nil when either is not known.

@@ -18,6 +18,8 @@ idle blocks (pool-growth), the driver (driver-growth) or the host
 		Example: `  gpumem run nqueens                          # a bundled workload
   gpumem run nqueens --fault no-autorelease-pool
   gpumem run -- python train.py               # any program
+  gpumem attach 4242                          # one that runs already
+  gpumem diagnose                             # who holds memory on this machine
   gpumem report gpumem-train-20261120T120000Z # the answer again, from its folder`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -30,8 +32,12 @@ idle blocks (pool-growth), the driver (driver-growth) or the host
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(
 		newRunCommand(std, getenv),
+		newAttachCommand(std, getenv),
+		newWatchCommand(std, getenv),
+		newDiagnoseCommand(std, getenv),
 		newChildCommand(std),
 		newReportCommand(std, getenv),
+		newDiffCommand(std, getenv),
 		newWorkloadsCommand(std),
 		newDevicesCommand(std),
 		newVersionCommand(std),

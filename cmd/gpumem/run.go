@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,36 +18,51 @@ type runFlags struct {
 	force    bool
 	interval time.Duration
 	purge    bool
-	noTUI    bool
 	quiet    bool
 	format   string
 	json     bool
 	output   string
 	failOn   []string
-	judging  judgingFlags
-	workload workloadFlags
+	inject   string
+	sites    bool
+
+	firstTouch bool
+	gpu        gpuFlags
+	screen     screenFlags
+	judging    judgingFlags
+	workload   workloadFlags
 }
 
 func defaultRunFlags() runFlags {
 	return runFlags{
-		interval: 50 * time.Millisecond, format: "text",
+		interval: 50 * time.Millisecond, format: "text", inject: "auto", firstTouch: true, gpu: defaultGPUFlags(),
 		judging: defaultJudgingFlags(), workload: defaultWorkloadFlags(),
 	}
 }
 
 // add defines the flags with the present values as defaults.
 func (f *runFlags) add(flags *pflag.FlagSet) {
+	f.addRecording(flags)
+	flags.BoolVar(&f.purge, "purge", f.purge, "at the end collect, purge and trim, and measure what the operating system gets back")
+	flags.StringVar(&f.inject, "inject", f.inject, "what goes into a program so that it tells what it holds: auto, preload, audit (interposer at the driver, and the Python agent), ebpf (probes), python or none")
+	flags.BoolVar(&f.sites, "sites", f.sites, "record where live memory was asked for (PyTorch's own history; costs about 3 µs an allocation)")
+	flags.BoolVar(&f.firstTouch, "first-touch", f.firstTouch, "when host memory keeps growing, sample whose code first touches the new pages")
+	f.workload.add(flags)
+}
+
+// addRecording defines the flags that a program needs not help with.
+func (f *runFlags) addRecording(flags *pflag.FlagSet) {
 	flags.StringVar(&f.out, "out", f.out, "run folder to write (default gpumem-NAME-TIME)")
 	flags.BoolVar(&f.force, "force", f.force, "write into a run folder, or over a file, that exists")
 	flags.DurationVar(&f.interval, "interval", f.interval, "time between samples")
-	flags.BoolVar(&f.purge, "purge", f.purge, "at the end collect, purge and trim, and measure what the operating system gets back")
 	flags.BoolVarP(&f.quiet, "quiet", "q", f.quiet, "no progress line")
 	flags.StringVar(&f.format, "format", f.format, "of the answer: text, json, markdown, html, csv or pprof")
 	flags.BoolVar(&f.json, "json", f.json, "the same as --format json")
-	flags.StringVarP(&f.output, "output", "o", f.output, "write the answer to this file instead of stderr")
+	flags.StringVarP(&f.output, "output", "o", f.output, "write the answer to this file")
+	f.gpu.add(flags)
+	f.screen.add(flags)
 	addFailOn(flags, &f.failOn)
 	f.judging.add(flags)
-	f.workload.add(flags)
 }
 
 func newRunCommand(std stdio, getenv func(string) string) *cobra.Command {
@@ -119,6 +135,15 @@ func newTarget(f *runFlags, flags *pflag.FlagSet, args []string, dash int) (targ
 func (f *runFlags) check() (report.Format, failOn, error) {
 	if f.interval < time.Millisecond || f.interval > time.Hour {
 		return "", nil, usagef("--interval %s: must be from 1ms to 1h", f.interval)
+	}
+	if !slices.Contains(injectModes(), f.inject) {
+		return "", nil, usagef("--inject %s: no such way%s", f.inject, suggest(f.inject, injectModes()))
+	}
+	if err := f.screen.check(); err != nil {
+		return "", nil, err
+	}
+	if err := f.gpu.check(); err != nil {
+		return "", nil, err
 	}
 	format, err := parseFormat(f.format, f.json)
 	if err != nil {

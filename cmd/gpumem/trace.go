@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gpumem/gpumem/report"
@@ -27,8 +28,19 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 		return err
 	}
 	progress := newProgress(std.err, t.name, f.quiet || !isTerminal(std.err))
-	result, err := tracer.Run(ctx, traceConfig(std, getenv, f, t, progress))
+	in := inject(f.inject, f.sites, t)
+	cfg := traceConfig(std, getenv, f, t, progress)
+	in.into(&cfg, f.firstTouch && t.workload == nil)
+	gpu, err := traceGPU(ctx, f, t, &cfg)
+	if err != nil {
+		in.end()
+		return err
+	}
+	screen := screened{std: std, getenv: getenv, flags: f.screen, judging: judging, name: shownCommand(t), foreign: t.workload == nil, owned: true}
+	result, err := onScreen(ctx, screen, f.quiet, cfg, tracer.Run)
 	progress.clear()
+	in.end()
+	gpu.end()
 	if err != nil {
 		return startFailure(std, result, err)
 	}
@@ -38,10 +50,12 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 	if err != nil {
 		return err
 	}
-	for _, warning := range result.Warnings {
-		fmt.Fprintf(std.err, "gpumem: warning: %s\n", warning)
+	for _, warning := range append(result.Warnings, in.warnings...) {
+		if !slices.Contains(v.Warnings, warning) { // it could not be recorded
+			fmt.Fprintf(std.err, "gpumem: warning: %s\n", warning)
+		}
 	}
-	if result.ExitCode != 0 {
+	if result.ExitCode != 0 && !result.Left {
 		return &codeError{result.ExitCode}
 	}
 	if code := fail.code(v.Verdict); code != exitDone {

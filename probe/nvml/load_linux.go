@@ -3,6 +3,7 @@
 package nvml
 
 import (
+	"runtime"
 	"strings"
 
 	"github.com/ebitengine/purego"
@@ -22,8 +23,11 @@ func candidates(name string) []string {
 }
 
 // openLibrary loads the first candidate that loads; the error is the first
-// candidate's, since that is the one a person expects to be there.
+// candidate's, since that is the one a person expects to be there. The loader
+// keeps its last error by thread, so we must not change ours in between.
 func openLibrary(name string) (uintptr, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	var first error
 	for _, c := range candidates(name) {
 		h, err := purego.Dlopen(c, purego.RTLD_LAZY|purego.RTLD_LOCAL)

@@ -26,8 +26,9 @@ function lineOf(id) {
 
 function enliven(fig) {
 	var chart = JSON.parse(fig.querySelector("script").textContent), data = chart.data, xs = data[0];
+	data.forEach(function (v) { for (var i = 0; i < v.length; i++) if (v[i] === false) v[i] = undefined; });
 	var svg = fig.querySelector("svg.plot"), items = fig.querySelectorAll(".legend li");
-	var show = fig.dataset.unit === "bytes" ? bytes : count, axis = fig.dataset.axis;
+	var isBytes = fig.dataset.unit === "bytes", show = isBytes ? bytes : count, axis = fig.dataset.axis;
 	var box = document.createElement("div");
 	box.className = "live-plot";
 	box.tabIndex = 0;
@@ -46,20 +47,16 @@ function enliven(fig) {
 	var font = "12px system-ui, sans-serif";
 	var opts = {
 		width: fig.clientWidth, height: 250, padding: [18, 8, 0, 0], series: series, legend: {show: false},
-		scales: {x: {time: false}, y: {range: function (u, lo, hi) {
-			var x = u.scales.x;
-			if (lo == null || x.min == null || x.min <= xs[0] && x.max >= xs[xs.length - 1]) return chart.y;
-			var pad = (hi - lo) * .08 || Math.abs(hi) * .08 || 1;
-			return [lo >= 0 ? Math.max(lo - pad, 0) : lo - pad, hi + pad];
-		}}},
+		scales: {x: {time: false}, y: {range: function (u, lo, hi) { return around(lo, hi, isBytes); }}},
 		cursor: {sync: {key: "gpumem-" + axis}, drag: {x: true, y: false}, points: {size: 6}, y: false},
 		axes: [
 			{stroke: function () { return css("--soft"); }, font: font, grid: {show: false}, ticks: {show: false}, size: 26,
-				values: function (u, vs) { return vs.map(function (v) { return at(v, axis); }); }, space: 90},
+				splits: function (u, i, lo, hi) { return places(lo, hi, axis, Math.max(2, Math.min(8, u.width / 130))); },
+				values: function (u, vs) { return vs.map(function (v) { return at(v, axis); }); }},
 			{stroke: function () { return css("--soft"); }, font: font, size: 74, ticks: {show: false},
 				grid: {stroke: function () { return css("--rule"); }, width: 1},
-				values: function (u, vs) { return vs.map(show); },
-				splits: function (u, i, lo, hi, inc) { return splits(lo, hi, fig.dataset.unit === "bytes"); }}
+				values: function (u, vs) { return labels(vs, isBytes); },
+				splits: function (u, i, lo, hi, inc) { return splits(lo, hi, isBytes); }}
 		],
 		hooks: {drawClear: [function (u) { under(u, chart); }], draw: [function (u) { over(u, chart); }], setCursor: [function (u) {
 			var i = u.cursor.idx;
@@ -95,8 +92,8 @@ function under(u, chart) {
 			c.fillRect(b.left, b.top, px(chart.warm) - b.left, b.height);
 			c.fillStyle = css("--soft");
 			c.font = 12 * devicePixelRatio + "px system-ui, sans-serif";
-			c.textAlign = "right";
-			if (px(chart.warm) - b.left > 110 * devicePixelRatio) c.fillText("warm-up, left out", px(chart.warm) - 6 * devicePixelRatio, b.top + 14 * devicePixelRatio);
+			c.textAlign = "left";
+			c.fillText("warm-up", b.left + 6 * devicePixelRatio, b.top + 14 * devicePixelRatio);
 		}
 		(chart.fits || []).forEach(function (f) {
 			c.globalAlpha = .22;
@@ -140,9 +137,9 @@ function over(u, chart) {
 		c.moveTo(x, b.top);
 		c.lineTo(x, b.top + b.height);
 		c.stroke();
-		if (x - last < 110 * r) return;
-		last = x;
-		var end = x > b.left + b.width - 110 * r;
+		var wide = c.measureText(m.label).width + 6 * r, end = x + wide > b.left + b.width;
+		if (x - (end ? wide : 0) < last) return;
+		last = x + (end ? 0 : wide);
 		c.fillStyle = css("--ink");
 		c.textAlign = end ? "right" : "left";
 		c.fillText(m.label, x + (end ? -3 : 3) * r, b.top - 3 * r);
@@ -150,16 +147,61 @@ function over(u, chart) {
 	c.restore();
 }
 
-function splits(lo, hi, isBytes) {
-	var raw = (hi - lo) / 4, unit = 1;
-	if (!(raw > 0)) return [lo];
-	if (isBytes) while (raw / unit >= 1023.95) unit *= 1024;
-	var p = Math.pow(10, Math.floor(Math.log10(raw / unit))), step = 10 * p;
-	[5, 2, 1].forEach(function (m) { if (m * p >= raw / unit * .999) step = m * p; });
-	step *= unit;
+// scaleOf is the unit for values up to v.
+function scaleOf(v, isBytes) {
+	var u = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"], i = 0, size = 1;
+	if (!isBytes) return {size: 1, unit: ""};
+	while (v / size >= 1023.95 && i < u.length - 1) { size *= 1024; i++; }
+	return {size: size, unit: u[i]};
+}
+
+// stepOf is the round distance of about four values between lo and hi: 1, 2 or
+// 5 by a power of ten, in the unit of the values.
+function stepOf(lo, hi, isBytes) {
+	var s = scaleOf(Math.max(Math.abs(lo), Math.abs(hi)), isBytes), step = nice((hi - lo) / 4 / s.size);
+	return (s.size === 1 ? Math.max(step, 1) : step) * s.size;
+}
+
+function nice(raw) {
+	var p = Math.pow(10, Math.floor(Math.log10(Math.max(raw, 1e-12)))), step = 10 * p;
+	[5, 2, 1].forEach(function (m) { if (m * p >= raw * .999) step = m * p; });
+	return step;
+}
+
+// around widens a range to round values; it begins at zero unless the values
+// lie far above.
+function around(lo, hi, isBytes) {
+	if (lo == null || hi == null) return [0, 1];
+	if (lo > 0 && lo < hi * .6) lo = 0;
+	if (!(hi > lo)) { lo = Math.min(lo, 0); hi = Math.max(hi, 1); }
+	var step = stepOf(lo, hi, isBytes);
+	return [Math.floor(lo / step) * step, Math.ceil(hi / step) * step];
+}
+
+function splits(lo, hi, isBytes) { return every(lo, hi, stepOf(lo, hi, isBytes)); }
+
+function every(lo, hi, step) {
 	var out = [];
-	for (var v = Math.ceil(lo / step) * step; v <= hi && out.length < 20; v += step) out.push(v);
+	for (var k = Math.ceil(lo / step - 1e-9); k * step <= hi + step * 1e-6 && out.length < 20; k++) out.push(k * step || 0);
 	return out;
+}
+
+// places are round places on the axis, at most n of them.
+function places(lo, hi, axis, n) {
+	var raw = (hi - lo) / n, step = Math.max(nice(raw), axis === "s" ? 0 : 1);
+	if (axis === "s" && raw > .5) {
+		var all = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000, 31536000];
+		step = all.filter(function (s) { return s >= raw; })[0] || step;
+	}
+	return every(lo, hi, step);
+}
+
+// labels are the texts of splits, in one unit.
+function labels(vs, isBytes) {
+	if (!isBytes) return vs.map(count);
+	var s = scaleOf(Math.max.apply(null, vs.map(Math.abs)), true), step = vs.length > 1 ? (vs[1] - vs[0]) / s.size : 1;
+	var prec = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+	return vs.map(function (v) { return v === 0 ? "0" : (v < 0 ? "−" : "") + (Math.abs(v) / s.size).toFixed(prec) + s.unit; });
 }
 
 function toggle(li, apply) {

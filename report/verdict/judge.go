@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -41,7 +42,16 @@ func Judge(run *record.Run, o Options) *Verdict {
 	}
 	var worst *subject
 	all := subjects(run, o, forReport())
+	judged := 0
 	for _, s := range all {
+		if !s.short {
+			judged++
+		}
+	}
+	for _, s := range all {
+		if s.short && s.class == Undecided && judged > 0 {
+			continue // a child that came and went does not decide over the others
+		}
 		if worst == nil || s.worse(worst) {
 			worst = s
 		}
@@ -72,11 +82,20 @@ func empty(run *record.Run) *Verdict {
 	}
 }
 
-// warningTexts are the reader's warnings as text.
+// mostWarnings bounds the recorded warnings that are passed on.
+const mostWarnings = 30
+
+// warningTexts are the reader's warnings and those recorded while the program
+// ran, each once.
 func warningTexts(run *record.Run) []string {
 	var out []string
 	for _, w := range run.Warnings {
 		out = append(out, w.Text)
+	}
+	for _, e := range run.Events {
+		if e.Kind == record.KindWarning && e.Text != "" && !slices.Contains(out, e.Text) && len(out) < mostWarnings {
+			out = append(out, e.Text)
+		}
 	}
 	return out
 }

@@ -20,7 +20,7 @@ func TestAnUnchangedTrainingScriptTellsWhatItHoldsAndWhoKeepsIt(t *testing.T) {
 	t.Parallel()
 	o := run(t, traced{
 		args: []string{"train.py"},
-		env:  []string{"GPUMEM_SITES=1"},
+		env:  []string{python.EnvSites + "=1"},
 		ask:  []string{"collect", "purge", "trim", "sync", "sites", "holders", "dance"},
 	})
 	clean(t, o)
@@ -92,10 +92,10 @@ func checkExperiments(t *testing.T, p *told) {
 func TestADeviceThatTheProgramDoesNotUseStaysAsleep(t *testing.T) {
 	t.Parallel()
 	for _, sites := range []string{"0", "1"} {
-		o := run(t, traced{args: []string{"idle.py"}, env: []string{"GPUMEM_SITES=" + sites},
+		o := run(t, traced{args: []string{"idle.py"}, env: []string{python.EnvSites + "=" + sites},
 			ask: []string{"collect", "purge", "sync", "sites", "holders"}})
 		clean(t, o)
-		if o.stdout != "None\n" {
+		if o.stdout != "None False\n" {
 			t.Errorf("the device was brought to life by %q", o.stdout)
 		}
 		for _, s := range o.main(t).samples {
@@ -108,6 +108,25 @@ func TestADeviceThatTheProgramDoesNotUseStaysAsleep(t *testing.T) {
 				t.Errorf("a claim where nothing is known: %+v", d)
 			}
 		}
+	}
+}
+
+func TestSitesImportNothingIntoARunningProgram(t *testing.T) {
+	t.Parallel()
+	o := run(t, traced{args: []string{"infer.py"}, env: []string{python.EnvSites + "=1"},
+		ask: []string{"sites", "holders"}})
+	clean(t, o)
+	if o.stdout != "__main__ False\n" {
+		t.Errorf("%q: PyTorch's compiler was imported for a look at sites", o.stdout)
+	}
+	p := o.main(t)
+	sites := detail[record.Site](t, p.dones[0], "sites")
+	if len(sites) != 1 || sites[0].Count != 90 || sites[0].GrowthBytes != 0 {
+		t.Errorf("sites %+v, want one with 90 blocks and unknown growth", sites)
+	}
+	holders := detail[record.Holder](t, p.dones[1], "holders")
+	if len(holders) != 1 || holders[0].Path != "list infer.results" || holders[0].Count > 60 {
+		t.Errorf("holders %+v, want the late ones of a list", holders)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestAForkedChildReportsAsItself(t *testing.T) {
 	t.Parallel()
 	o := run(t, traced{args: []string{"-W", "always", "fork.py"}})
 	clean(t, o)
-	if o.stdout != "5\n" || len(o.tracer.procs) != 2 {
+	if o.main(t); o.stdout != "5\n" || len(o.tracer.procs) != 2 {
 		t.Fatalf("stdout %q, %d processes", o.stdout, len(o.tracer.procs))
 	}
 	for pid, p := range o.tracer.procs {
@@ -96,6 +96,7 @@ func TestASpawnedChildReportsAsItself(t *testing.T) {
 	t.Parallel()
 	o := run(t, traced{args: []string{"spawn.py"}})
 	clean(t, o)
+	o.main(t)
 	marks := 0
 	for pid, p := range o.tracer.procs {
 		for _, m := range p.marks {

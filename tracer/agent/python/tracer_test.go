@@ -74,6 +74,7 @@ type tracer struct {
 	mu    sync.Mutex
 	procs map[int]*told
 	asked map[int]int
+	gone  int // connections that ended; a process here has one
 	wrong []error
 }
 
@@ -117,15 +118,19 @@ func (r *tracer) next(c *agent.Conn) {
 	_, _ = c.Do(action)
 }
 
-func (r *tracer) Gone(_ *agent.Conn, err error) { r.note(err) }
-func (r *tracer) Refused(err error)             { r.note(err) }
-
-func (r *tracer) note(err error) {
+func (r *tracer) Gone(_ *agent.Conn, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.gone++
 	if err != nil {
 		r.wrong = append(r.wrong, err)
 	}
+}
+
+func (r *tracer) Refused(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wrong = append(r.wrong, err)
 }
 
 // traced is how to run a program.
@@ -145,14 +150,20 @@ type outcome struct {
 	tracer         *tracer
 }
 
-// main is what the started process itself said.
+// main is what the started process itself said. It waits until the tracer has
+// read all that the ended program, and its children, sent.
 func (o *outcome) main(t *testing.T) *told {
 	t.Helper()
-	p := o.tracer.procs[o.pid]
-	if p == nil {
-		t.Fatalf("the program never said hello; stderr: %s", o.stderr)
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		o.tracer.mu.Lock()
+		p, all := o.tracer.procs[o.pid], o.tracer.gone == len(o.tracer.procs)
+		o.tracer.mu.Unlock()
+		if p != nil && all {
+			return p
+		}
 	}
-	return p
+	t.Fatalf("the program never said hello; stderr: %s", o.stderr)
+	return nil
 }
 
 // run runs a program under a tracer of the real protocol until it ends.
@@ -189,12 +200,14 @@ func run(t *testing.T, how traced) *outcome {
 	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	if err := server.Close(); err != nil {
-		t.Error(err)
-	}
-	for _, err := range tr.wrong {
-		t.Errorf("tracer: %v", err)
-	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, err := range tr.wrong {
+			t.Errorf("tracer: %v", err)
+		}
+	})
 	return &outcome{
 		pid: cmd.Process.Pid, code: cmd.ProcessState.ExitCode(),
 		stdout: stdout.String(), stderr: stderr.String(), tracer: tr,

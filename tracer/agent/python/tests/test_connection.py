@@ -3,8 +3,10 @@
 import json
 import os
 import socket
+import sys
 import tempfile
 import unittest
+import unittest.mock
 
 from gpumem_agent import connection
 
@@ -25,8 +27,16 @@ class EncodeTest(unittest.TestCase):
         with self.assertRaises(TypeError):
             connection.encode({"pool_live_bytes": None})
 
+    def test_a_row_is_encoded_as_any_other_dictionary(self):
+        row = {"pool_live_bytes": 1 << 40, "pool_live_bytes@0": 0, "t_ns": -1}
+        self.assertEqual(connection.encode(connection.Row(row)), connection.encode(row))
+
 
 class ConnectionTest(unittest.TestCase):
+    """With Python's own send; by a subclass below, with the quick one."""
+
+    quick = False
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -39,6 +49,14 @@ class ConnectionTest(unittest.TestCase):
         self.assertTrue(self.connection.open())
         self.addCleanup(self.connection.close)
         self.peer, _ = self.server.accept()
+        if self.quick:
+            self.connection._sender = connection._Sender()
+        else:
+            self.connection._cookie = None  # also without Linux's
+            modules = unittest.mock.patch.dict("sys.modules")
+            modules.start()
+            self.addCleanup(modules.stop)
+            sys.modules.pop("ctypes", None)
         self.addCleanup(self.peer.close)
 
     def test_a_message_is_one_line(self):
@@ -93,6 +111,10 @@ class ConnectionTest(unittest.TestCase):
 
     def test_an_absent_tracer_is_no_connection(self):
         self.assertFalse(connection.Connection("/nowhere/at/all").open())
+
+
+class QuickConnectionTest(ConnectionTest):
+    quick = True
 
 
 if __name__ == "__main__":

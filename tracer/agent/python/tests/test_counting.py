@@ -4,7 +4,7 @@ import sys
 import unittest
 
 from gpumem_agent import hostheap
-from gpumem_agent.sampling import Budget
+from gpumem_agent.sampling import SHARE, Budget, Pace
 from gpumem_agent.steps import Steps
 
 
@@ -59,6 +59,27 @@ class BudgetTest(unittest.TestCase):
         budget = Budget(share=0.5, least=0.5)
         self.assertFalse(budget.ready(budget._last + 0.4))
         self.assertTrue(budget.ready(budget._last + 0.6))
+
+
+class PaceTest(unittest.TestCase):
+    def test_cheap_samples_come_at_the_interval_that_was_asked_for(self):
+        pace = Pace(0.05, 0.2)
+        self.assertEqual({pace.interval(0.00005) for _ in range(20)}, {0.05})
+
+    def test_one_dear_sample_among_cheap_ones_changes_nothing(self):
+        pace = Pace(0.05, 0.2)
+        costs = [0.00005] * 3 + [0.5] + [0.00005] * 3
+        self.assertEqual({pace.interval(cost) for cost in costs}, {0.05})
+
+    def test_a_thread_that_is_hardly_needed_wakes_rarely(self):
+        pace = Pace(0.05, 0.2)
+        self.assertEqual([pace.interval(None), pace.interval(0.00005)], [0.2, 0.05])
+
+    def test_dear_samples_come_as_rarely_as_their_share_demands(self):
+        pace = Pace(0.05, 0.2)
+        for _ in range(Pace.LAST):
+            interval = pace.interval(0.003)
+        self.assertAlmostEqual(interval, 0.003 / SHARE)
 
 
 class HeapTest(unittest.TestCase):

@@ -8,7 +8,7 @@ import types
 import unittest
 
 import torch
-from gpumem_agent import holders, survivors
+from gpumem_agent import holders, referrers, survivors
 from gpumem_agent.frameworks import torch as adapter
 
 MIB = 1 << 20
@@ -149,6 +149,17 @@ class HoldersTest(unittest.TestCase):
         self.process.survivors = survivors.Register([self.framework])
         self.assertEqual(self.find(), {})
 
+    def test_gradients_are_named_though_no_object_refers_to_them(self):
+        weight = torch.empty(MIB)
+        self.process.survivors = survivors.Register([self.framework])
+        weight.requires_grad = True
+        native = {"gradient": torch.empty(MIB)}  # C++ holds the real one
+        type(weight).grad = property(lambda t: native["gradient"] if t is weight else None)
+        self.addCleanup(lambda: setattr(torch.Tensor, "grad", None))
+        self.keep(weight=weight)
+        found = holders._native([self.framework], survivors.arrays([self.framework]))
+        self.assertEqual(found, {id(native["gradient"]): "gradient of a Tensor"})
+
     def test_views_of_one_storage_count_once(self):
         whole = torch.empty(MIB)
         views = [torch.Tensor(whole.untyped_storage(), whole.device, (1,)) for _ in range(9)]
@@ -168,6 +179,39 @@ class HoldersTest(unittest.TestCase):
         graph = self.path("list M.losses: autograd graph of Mean outputs")
         self.assertEqual(found[graph], (8 * (3 * MIB + 512), 8))
         self.assertEqual(found[self.path("list M.losses")], (8 * 512, 8))
+
+    def test_tensors_that_only_a_graph_keeps_are_no_nameless_survivors(self):
+        # PyTorch keeps the Python object of a saved tensor alive from C++.
+        hidden = torch.empty(3 * MIB)
+        loss = torch.operation("Pow", hidden)
+        self.keep(losses=[loss])
+        native = [hidden]
+        del hidden, loss
+        walked = referrers.Walk._is_own
+        self.addCleanup(setattr, referrers.Walk, "_is_own", walked)
+        referrers.Walk._is_own = lambda walk, p: p is native or walked(walk, p)
+        graph = self.path("list M.losses: autograd graph of Pow outputs")
+        self.assertEqual(self.find(), {graph: (3 * MIB, 1), self.path("list M.losses"): (512, 1)})
+
+    def test_parameters_are_the_models_though_the_optimizer_has_them_for_keys(self):
+        weight = torch.empty(MIB)
+        model = Trainer()
+        model.__dict__["_parameters"] = {"weight": weight}
+        self.keep(model=model, state={weight: {"momentum": torch.empty(2 * MIB)}})
+        del weight, model
+        self.assertEqual(
+            self.find(),
+            {
+                self.path("M.model.weight"): (MIB, 1),
+                self.path("dict M.state[…]['momentum']"): (2 * MIB, 1),
+            },
+        )
+
+    def test_elements_that_differ_go_by_the_name_of_their_container(self):
+        state = [{"mean": torch.empty(MIB), "square": torch.empty(MIB)} for _ in range(100)]
+        self.keep(state=state)
+        del state
+        self.assertEqual(self.find(), {self.path("list M.state"): (200 * MIB, 200)})
 
     def test_the_time_bound_is_kept_and_said(self):
         self.keep(history=[torch.empty(MIB)])

@@ -20,8 +20,8 @@ def expire(*_):
 
 signal.signal(signal.SIGALRM, expire)
 for _ in range(200):
-    signal.setitimer(signal.ITIMER_REAL, 0.0005)
     try:
+        signal.setitimer(signal.ITIMER_REAL, 0.0005)
         while True:
             gpumem.step()
     except Expired:

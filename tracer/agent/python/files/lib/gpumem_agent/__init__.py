@@ -12,7 +12,9 @@ is described with package tracer/agent). Rules every file here keeps:
 
 Modules: process (the life cycle), connection (the socket), sampling (the
 thread and its budgets), steps, imports (noticing frameworks), hostheap,
-frameworks (one file each), actions, survivors, holders, referrers.
+frameworks (one file each), requests and actions, surveys and survivors (what
+was made late), holders, referrers, paths and kinds (who keeps it), sites,
+quiet and later.
 """
 
 _agent = None

@@ -57,8 +57,6 @@ def _sites(process):
     if now is None:
         return {"error": "sites were not recorded: GPUMEM_SITES=1 records them"}
     before = process.survivors.sites if process.survivors else None
-    if process.survivors is not None and before is None:
-        process.survivors.sites = now
     return {"detail": {"sites": sites.compare(now, before)[:LIST_LENGTH]}}
 
 

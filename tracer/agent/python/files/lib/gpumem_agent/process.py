@@ -5,8 +5,9 @@ import sys
 import time
 import _thread
 
-from gpumem_agent import imports
-from gpumem_agent.connection import Closed, Connection
+from gpumem_agent import imports, requests
+from gpumem_agent.connection import Closed, Connection, Row
+from gpumem_agent.quiet import Quiet
 from gpumem_agent.sampling import (
     HEAP_SECONDS,
     HEAP_SHARE,
@@ -16,16 +17,13 @@ from gpumem_agent.sampling import (
     Sampler,
 )
 from gpumem_agent.steps import Steps
+from gpumem_agent.surveys import Surveys
 
 VERSION = 1  # of the protocol
 ACTIONS = ["collect", "purge", "trim", "sync", "sites", "holders"]
-HOLD_SECONDS = 60.0  # an exiting program waits no longer for the next request
-DONE_PATIENCE = 2.0  # answers are worth waiting for
 REDIAL_SECONDS = 1.0  # between attempts to connect, doubled each time
+LISTEN_SECONDS = 0.2  # between looks for requests
 CHILD_SECONDS = 0.05  # a forked child that ends sooner never connects
-SURVEY_STEPS = 5  # when what lives now is taken for the program's furniture
-SURVEY_SECONDS = 2.0
-SURVEY_HOST_SECONDS = 4.0  # likewise, while no device is alive
 COUNTS_THREADS_LATE = sys.version_info >= (3, 13)  # see later.py
 
 
@@ -65,18 +63,21 @@ class Process:
         self.steps = Steps()
         self.errors = 0
         self.first_error = ""
-        self.survivors = None  # survivors.Register, once surveyed
+        self.surveys = Surveys()
         self.exiting = False
         self.connection = Connection(self.path)
         self.sampler = None
         self._heap = None
         self._heap_tried = False
+        self._heap_cost = 0.0  # of the last reading
         self._heap_budget = Budget(HEAP_SHARE, HEAP_SECONDS)
         self._step_budget = Budget(STEP_SHARE, STEP_SECONDS, credit=0.02)
         self._begun = time.monotonic()
+        self._sampled_at = self._step_sampled_at = 0.0
         self._active_since = None
         self._introduced = set()
         self._redial_at = 0.0
+        self._listen_at = 0.0
         self._redial_wait = REDIAL_SECONDS
         self._step_lock = _thread.allocate_lock()
         self._is_asleep = False  # the sampler was stopped for a fork
@@ -102,7 +103,8 @@ class Process:
         atexit.register(self.end)
 
     def _start_sampler(self, first):
-        self.sampler = Sampler(self._tick, self.interval, first)
+        idle = max(self.interval, LISTEN_SECONDS)
+        self.sampler = Sampler(self._tick, self.interval, idle, first)
         self.sampler.start()
 
     def _before_fork(self):
@@ -146,11 +148,11 @@ class Process:
             self.sampler.stop()
             if not self.connection.is_open or self.pid != os.getpid():
                 return
-            self._sample(heap=True)
+            self.sample(heap=True)
             self._confess()
             self.mark("phase", "exiting")
             if self.hold:
-                self._serve_hold()
+                requests.hold(self)
         with self.quiet():
             self.connection.close()
 
@@ -160,24 +162,14 @@ class Process:
             text = "python agent: %d errors, first: %s" % (self.errors, self.first_error)
             self.mark("warning", text)
 
-    def _serve_hold(self):
-        """Answers the tracer's experiments until it says continue."""
-        deadline = time.monotonic() + HOLD_SECONDS
-        try:
-            while time.monotonic() < deadline:
-                requests = self.connection.receive(0.1)
-                if self._answer(requests):
-                    return
-                if requests:
-                    deadline = time.monotonic() + HOLD_SECONDS
-        except (Closed, KeyboardInterrupt):
-            pass  # the tracer is gone, or the user wants out: so be it
-
     def quiet(self):
         """A context that swallows and counts the agent's own errors."""
-        return _Quiet(self)
+        return Quiet(self)
 
     def failed(self, error):
+        """Counts an error. The end of the connection is none."""
+        if isinstance(error, Closed):
+            return
         self.errors += 1
         if not self.first_error:
             self.first_error = "%s: %s" % (type(error).__name__, error)
@@ -224,7 +216,7 @@ class Process:
             self._introduced.add(framework.name)
             if self._active_since is None:
                 self._active_since = time.monotonic()
-                self.survivors = None  # of the host's time, if any
+                self.surveys.restart(self._active_since)
             self._hello(framework.name, framework.facts())
 
     # Frameworks.
@@ -266,10 +258,14 @@ class Process:
             self._at_step()
 
     def optimizer_step(self, optimizer):
-        """A step that a framework's hook saw."""
-        with self.quiet():
-            if self.steps.optimizer(id(optimizer)):
+        """A step that a framework's hook saw. Written for speed."""
+        try:
+            counted = self.steps.optimizer(id(optimizer))
+            if counted and time.monotonic() >= self._step_budget.next:
                 self._at_step()
+        except Exception as err:
+            if not self.quiet().__exit__(type(err), err, err.__traceback__):
+                raise
 
     def _at_step(self):
         """Marks the step, and samples beside it, while that is cheap."""
@@ -281,9 +277,14 @@ class Process:
         with self._step_lock:  # see Connection.send
             begun = time.perf_counter()
             mark = {"t_ns": _now(), "kind": "step", "step": self.steps.count}
-            self.connection.send({"mark": mark}, wait=False)
-            self._sample(wait=False)
+            messages = [{"mark": mark}] + self._samples()
+            self._step_sampled_at = now
+            self.connection.send(*messages, wait=False)
             self._step_budget.spent(now, time.perf_counter() - begun)
+            if self.hold and self.surveys.due(now, self.steps.count):
+                self.sampler.poke()
+            if self.sites_wanted and self.surveys.wants_sites:
+                self.surveys.note_sites(self)
 
     def mark(self, kind, name, at="", detail=None):
         """A line in events.jsonl."""
@@ -302,44 +303,62 @@ class Process:
         """A phase of the program. At baseline, what lives is noted."""
         with self.quiet():
             if self.connection.is_open:
-                self._sample(heap=True)
+                self.sample(heap=True)
             self.mark("phase", name)
             if name == "baseline":
-                self.survey()
+                self.surveys.take(self, baseline=True)
 
     # Sampling.
 
     def _tick(self, now):
-        """One round of the sampling thread."""
+        """One round of the sampling thread. Returns the regular part's cost.
+
+        Steps bring samples along, on a thread that has the interpreter's lock
+        anyway. While they come often enough, this thread has little to do and
+        is told so: each of its turns makes the program wait for the lock."""
+        cost = 0.0
         with self.quiet():
             if not self.dial():
-                return
+                return cost
             self._look_for_frameworks()
             self._introduce()
-            self._sample(heap=self._heap_budget.ready(now))
-            self._answer(self.connection.receive())
-            if self._survey_due(now):
-                self.survey()
+            heap = self._heap_budget.ready(now)
+            if heap or now - self._sampled_at >= self.interval / 2:
+                begun, self._heap_cost = time.thread_time(), 0.0
+                self.sample(heap)
+                cost = time.thread_time() - begun - self._heap_cost
+            if now >= self._listen_at:
+                self._listen_at = now + LISTEN_SECONDS
+                requests.answer(self, self.connection.receive())
+            if self.hold and self.surveys.due(now, self.steps.count):
+                self.surveys.take(self)
+        if self._step_sampled_at >= now - self.interval:
+            return None
+        return cost
 
-    def _sample(self, heap=False, wait=True):
-        row = {}
+    def sample(self, heap=False):
+        """Tells the present figures."""
+        for message in self._samples(heap):
+            self.connection.send(message)
+
+    def _samples(self, heap=False):
+        """The present figures as a list of one message, or none."""
+        row = Row()
+        self._sampled_at = time.monotonic()
         for framework in self.frameworks:
-            try:
+            with self.quiet():
                 if framework.active():
                     framework.sample(row)
-            except Exception as err:
-                self.failed(err)
         if heap:
             self._add_heap(row)
         if self.steps.known:
             row["step"] = self.steps.count
         if not row:
-            return
+            return []
         if self.connection.dropped:
             row["dropped"] = self.connection.dropped
-        sample = {"t_ns": _now()}
-        sample.update(row)
-        self.connection.send({"sample": sample}, wait=wait)
+        row["t_ns"] = _now()
+        return [{"sample": row}]
 
     def heap(self):
         """The host heap's reader, or None."""
@@ -356,90 +375,20 @@ class Process:
         young = time.monotonic() - self._begun < 1.0
         if young and "ctypes" not in sys.modules and not (self.exiting and self.hold):
             return
+        begun = time.thread_time()
         heap = self.heap()
-        if heap is None:
-            return
-        begun = time.perf_counter()
-        used = heap.bytes()
+        used = heap.bytes() if heap is not None else None
         if used is not None:
             row["host_heap_bytes"] = used
-        self._heap_budget.spent(time.monotonic(), time.perf_counter() - begun)
+        self._heap_cost = time.thread_time() - begun
+        self._heap_budget.spent(time.monotonic(), self._heap_cost)
 
     # Experiments.
 
-    def _survey_due(self, now):
-        if not self.hold or self.survivors is not None:
-            return False
-        if self._active_since is None:
-            return now - self._begun >= SURVEY_HOST_SECONDS
-        late = now - self._active_since >= SURVEY_SECONDS
-        return late or self.steps.count >= SURVEY_STEPS
-
-    def survey(self):
-        """Notes the arrays that live now; later ones are made late."""
-        from gpumem_agent import survivors
-
-        self.survivors = survivors.Register(self.frameworks)
-        if self.sites_wanted:
-            self.survivors.note_sites()
-
-    def _answer(self, messages):
-        """Does what the tracer asks. Returns whether it said continue."""
-        for message in messages:
-            do = message.get("do")
-            if not isinstance(do, dict):
-                continue
-            if do.get("action") == "continue":
-                return True
-            self._act(do)
-        return False
-
-    def _act(self, do):
-        from gpumem_agent import actions
-
-        done = {"id": do.get("id", 0)}
-        try:
-            done.update(actions.perform(self, do.get("action")))
-        except Exception as err:
-            self.failed(err)
-            done["error"] = "%s: %s" % (type(err).__name__, err)
-        self._sample(heap=True)
-        self.connection.send({"done": done}, patience=DONE_PATIENCE)
-
-
-class _Quiet:
-    """Swallows what the agent raises; lets pass what is the program's."""
-
-    def __init__(self, process):
-        self._process = process
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, error, trace):
-        if kind is None:
-            return False
-        if not issubclass(kind, Exception) or _by_signal(trace):
-            return False
-        if not issubclass(kind, Closed):
-            self._process.failed(error)
-        return True
-
-
-def _by_signal(trace):
-    """Whether an exception came out of a signal handler of the program, which
-    the interpreter happened to run while the agent's code was running."""
-    if trace is None:
-        return False
-    import _signal
-
-    handlers = map(_signal.getsignal, _signal.valid_signals())
-    codes = {getattr(h, "__code__", None) for h in handlers} - {None}
-    while trace is not None:
-        if trace.tb_frame.f_code in codes:
-            return True
-        trace = trace.tb_next
-    return False
+    @property
+    def survivors(self):
+        """What was alive earlier, to compare with: a Register, or None."""
+        return self.surveys.reference
 
 
 def _now():

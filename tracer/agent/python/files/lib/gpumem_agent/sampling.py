@@ -8,7 +8,7 @@ import _thread
 SHARE = 0.003  # of one core's time, for the regular samples
 HEAP_SHARE = 0.001  # likewise, for the host heap
 HEAP_SECONDS = 0.5  # and never more often than this
-STEP_SHARE = 0.003  # likewise, for samples at step marks
+STEP_SHARE = 0.0015  # likewise, for samples at step marks
 STEP_SECONDS = 0.001  # the protocol's 1,000 a second
 STOP_SECONDS = 0.2  # a fork waits no longer for an action under way
 COUNTS_THREADS = sys.version_info >= (3, 12)  # fork warns when there are any
@@ -24,20 +24,44 @@ class Budget:
         self._credit = self._limit = credit
         self._last = time.monotonic()
 
+        self.next = self._last + least  # when work may be done again
+
     def ready(self, now):
         """Whether work may be done at this time."""
-        elapsed = now - self._last
-        return elapsed >= self._least and self._credit + elapsed * self._share >= 0
+        return now >= self.next
 
     def spent(self, now, cost):
         """Books cost seconds of work done at this time."""
         credit = self._credit + (now - self._last) * self._share
         self._credit = min(credit, self._limit) - cost
         self._last = now
+        self.next = now + max(self._least, -self._credit / self._share)
+
+
+class Pace:
+    """The interval at which regular samples stay within their share. It goes
+    by the cheapest of the last few, so that neither a first time nor a busy
+    machine slows the sampling down."""
+
+    LAST = 8
+
+    def __init__(self, wanted, idle):
+        self._wanted = wanted
+        self._idle = idle
+        self._costs = []
+
+    def interval(self, cost):
+        """The interval after a sample that cost so many seconds, or, when it
+        is None, while samples come without the thread."""
+        if cost is None:
+            return self._idle
+        self._costs = (self._costs + [cost])[-self.LAST :]
+        return max(self._wanted, min(self._costs) / SHARE)
 
 
 class Sampler:
-    """A thread that calls tick at an interval until stopped. Around a fork it
+    """A thread that calls tick at an interval until stopped; tick returns the
+    seconds that its regular sample cost, or None when it is hardly needed. Around a fork it
     is parked where it holds no lock of anybody's, or stopped where a thread
     more would make the interpreter warn.
 
@@ -45,10 +69,10 @@ class Sampler:
     what they would show without us. All signals are blocked in it, so that
     none is taken away from the program's threads."""
 
-    def __init__(self, tick, interval, first=None):
+    def __init__(self, tick, interval, idle, first):
         self._tick = tick
-        self._interval = interval
-        self._first = interval if first is None else first
+        self._pace = Pace(interval, idle)
+        self._first = first
         self._wake = _thread.allocate_lock()
         self._wake.acquire()
         self._done = _thread.allocate_lock()
@@ -82,13 +106,20 @@ class Sampler:
             self._busy.release()
         return not self._stopping
 
+    def poke(self):
+        """Lets the thread tick now."""
+        try:
+            self._wake.release()
+        except RuntimeError:
+            pass  # somebody else just did
+
     def stop(self):
         """Stops the thread and waits until the operating system has forgotten
         it, which is when the interpreter does not count it any more."""
         if self._stopping or _thread.get_ident() == self._identity:
             return
         self._stopping = True
-        self._wake.release()
+        self.poke()
         if not self._done.acquire(timeout=STOP_SECONDS) or self._native is None:
             return
         task = "/proc/self/task/%d" % self._native
@@ -106,13 +137,15 @@ class Sampler:
 
     def _loop(self):
         wait = self._first
-        while not self._stopping and not self._wake.acquire(timeout=wait):
-            begun, cpu = time.monotonic(), time.thread_time()
+        while not self._stopping:
+            self._wake.acquire(timeout=wait)
+            if self._stopping:
+                return
+            begun = time.monotonic()
             with self._busy:
-                self._tick(begun)
-            cost = time.thread_time() - cpu
+                cost = self._tick(begun)
             spent = time.monotonic() - begun
-            wait = max(self._interval - spent, cost / SHARE - spent, 0.001)
+            wait = max(self._pace.interval(cost) - spent, 0.001)
 
 
 class _signals_blocked:

@@ -28,6 +28,9 @@ class Steps:
         Programs with several optimizers (two networks, or two kinds for one)
         step each of them once a round, so the first one is the clock. Another
         becomes the clock when it steps twice while the first stands still."""
+        if identity == self._clock and not self._others and not self.by_user:
+            self.count += 1  # the usual case, once a step of the program
+            return True
         if self.by_user:
             return False
         if self._clock is None or identity in self._others:

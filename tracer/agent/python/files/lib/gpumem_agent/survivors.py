@@ -94,7 +94,6 @@ class Register:
         reference = self._noted.get(id(item))
         return reference is None or reference() is not item
 
-
     def growth(self, container):
         """Elements that a container gained since that moment."""
         return len(container) - self._lengths.get(id(container), 0)

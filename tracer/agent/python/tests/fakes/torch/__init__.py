@@ -12,3 +12,11 @@ __all__ = ["Tensor", "empty", "operation", "cuda", "optim", "_C"]
 
 class version:
     cuda = "13.0"
+
+
+def __getattr__(name):
+    if name == "_inductor":
+        import importlib
+
+        return importlib.import_module("torch._inductor")
+    raise AttributeError(name)

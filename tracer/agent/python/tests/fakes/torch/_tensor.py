@@ -51,7 +51,8 @@ class _Node:
 
 
 class Tensor:
-    grad_fn = None
+    grad = grad_fn = None
+    is_leaf, requires_grad = True, False
     dtype = "float32"
 
     def __init__(self, storage, device, shape):

@@ -65,13 +65,16 @@ class Framework:
         return None
 
     def kept_natively(self, arrays):
-        """{identity of an array: (the object that keeps it, step)} for arrays
-        that objects of the framework keep where the collector sees nothing."""
+        """{identity of an array: in words, what keeps it} for arrays that the
+        framework itself keeps where the collector sees nothing."""
         return {}
 
     def graphs(self, outputs, visible, deadline):
         """What only autograd keeps, by output: [(output, bytes, word)]."""
         return []
+
+
+_NAMES = {}  # columns of one device, made once
 
 
 def add(row, device, **figures):
@@ -80,7 +83,9 @@ def add(row, device, **figures):
         if value is None:
             continue
         row[name] = row.get(name, 0) + value
-        own = "%s@%d" % (name, device)
+        own = _NAMES.get((name, device))
+        if own is None:
+            own = _NAMES[name, device] = "%s@%d" % (name, device)
         row[own] = row.get(own, 0) + value
 
 

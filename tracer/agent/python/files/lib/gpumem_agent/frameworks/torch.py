@@ -47,19 +47,16 @@ class Torch(Framework):
         compiler = getattr(self._torch, "compiler", None)
         compiling = getattr(compiler, "is_compiling", None) or (lambda: False)
         step = self._process.optimizer_step
-        note = self._note_device
+        to_note = [b for b in self._backends if b.wants_optimizers]
 
         def after_step(optimizer, args, kwargs):
             if compiling():
                 return
-            note(optimizer)
+            for backend in to_note:
+                backend.note(optimizer)
             step(optimizer)
 
         return after_step
-
-    def _note_device(self, optimizer):
-        for backend in self._backends:
-            backend.note(optimizer)
 
     def _arm_sites(self):
         """Starts PyTorch's own record of live blocks, with Python stacks. Only
@@ -109,16 +106,24 @@ class Torch(Framework):
             backend.sync()
 
     def sites(self):
-        """PyTorch resolves frames with torch._inductor, which it imports for
-        that: not while the program runs, and not at its end either."""
-        loaded = imports.loaded("torch._inductor") is not None
-        if not self._sites_armed or not (loaded or self._process.exiting):
+        """PyTorch resolves frames with torch._inductor, which a mere look for
+        the name imports: a big import, and a harmful one beside an import of
+        the program's. So only while the program stands, with the name hidden."""
+        if not self._sites_armed:
             return None
         from gpumem_agent import sites
 
-        if not loaded:
-            self._torch._inductor = None  # the program is over: nobody misses it
-        return sites.from_torch(self._torch.cuda.memory._snapshot())
+        snapshot = self._torch.cuda.memory._snapshot
+        if imports.loaded("torch._inductor") is not None:
+            return sites.from_torch(snapshot())
+        if not (self._process.exiting or self._process.surveys.at_rest):
+            return None
+        self._torch._inductor = None
+        try:
+            return sites.from_torch(snapshot())
+        finally:
+            if vars(self._torch).get("_inductor") is None:
+                del self._torch._inductor
 
     def kinds(self):
         return (self._torch.Tensor,)
@@ -147,12 +152,14 @@ class Torch(Framework):
         return (str(device), storage.data_ptr()), size, group
 
     def kept_natively(self, tensors):
-        """Gradients hang on their tensors in C++, out of the collector's
-        sight."""
+        """Gradients hang on their tensors in C++."""
         kept = {}
         for tensor in tensors:
-            if tensor.is_leaf and tensor.requires_grad and tensor.grad is not None:
-                kept[id(tensor.grad)] = (tensor, ".grad")
+            try:
+                if tensor.is_leaf and tensor.requires_grad and tensor.grad is not None:
+                    kept[id(tensor.grad)] = "gradient of a %s" % type(tensor).__name__
+            except Exception:
+                continue  # a tensor of the program's own kind that refuses
         return kept
 
     def graphs(self, outputs, visible, deadline):
@@ -187,8 +194,7 @@ class _Stats:
         self._busy = []
         self._turn = 0
 
-    def note(self, optimizer):
-        """Optimizers tell nothing that is_initialized does not."""
+    wants_optimizers = False  # is_initialized tells all
 
     def active(self):
         return bool(self._initialized())
@@ -283,7 +289,10 @@ class _Mps:
         self._wait = MPS_FIRST_SECONDS
         self._next = time.monotonic() + self._wait
 
+    wants_optimizers = True
+
     def note(self, optimizer):
+        """Looks where the parameters of an optimizer are."""
         if self._seen:
             return
         for group in optimizer.param_groups:

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/probe/scan"
+	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/tracer"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// attachFlags are the flags of `gpumem attach`: those of run that do not need
+// the program's help, and how long.
+type attachFlags struct {
+	run     runFlags
+	length  time.Duration
+	partial bool
+}
+
+func newAttachCommand(std stdio, getenv func(string) string) *cobra.Command {
+	f := attachFlags{run: defaultRunFlags()}
+	cmd := &cobra.Command{
+		Use:   "attach PID",
+		Short: "Record a program that runs already and say whose memory grows",
+		Long: `attach samples a running program and its descendants from outside, until it
+ends, --for is over or Ctrl-C; then it judges what it saw and writes a run
+folder, as run does. The program is not touched and runs on. What only the
+program itself can tell (its pool, its steps) is not in such a recording.`,
+		Example: `  gpumem attach 4242
+  gpumem attach 4242 --for 60s --json
+  gpumem attach $(pgrep -n trainer) --for 10m --fail-on any`,
+		Args: exactly(1, "one PID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return attach(cmd.Context(), std, getenv, f, args[0])
+		},
+	}
+	f.run.addRecording(cmd.Flags())
+	cmd.Flags().DurationVar(&f.length, "for", 0, "how long to record (default until the program ends or Ctrl-C)")
+	cmd.Flags().BoolVar(&f.partial, "partial", false, "also of another user: record what may be read of it")
+	return cmd
+}
+
+// attach records a process and prints the verdict on stdout, which here is
+// ours.
+func attach(ctx context.Context, std stdio, getenv func(string) string, f attachFlags, text string) error {
+	format, fail, err := f.run.check()
+	if err != nil {
+		return err
+	}
+	judging, err := f.run.judging.options()
+	if err != nil {
+		return err
+	}
+	if f.length < 0 {
+		return usagef("--for %s: must not be negative", f.length)
+	}
+	p, err := f.target(text)
+	if err != nil {
+		return err
+	}
+	t := target{name: programName(&p), command: p.Command, shown: p.Command}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if f.length > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.length)
+		defer cancel()
+	}
+	progress := newProgress(std.err, t.name, f.run.quiet || !isTerminal(std.err))
+	cfg := traceConfig(std, getenv, f.run, t, progress)
+	gpu, err := f.run.gpu.trace(ctx, &cfg)
+	if err != nil {
+		return err
+	}
+	screen := screened{std: std, getenv: getenv, flags: f.run.screen, judging: judging, name: t.name, foreign: true}
+	result, err := onScreen(ctx, screen, f.run.quiet, cfg, func(ctx context.Context, cfg tracer.Config) (tracer.Result, error) {
+		return tracer.Attach(ctx, p.PID, cfg)
+	})
+	progress.clear()
+	gpu.end()
+	stop() // a second Ctrl-C ends us
+	if err != nil {
+		return f.failure(std, &p, result, err)
+	}
+	return f.conclude(std, getenv, &p, result, judging, func(run *record.Run, v *verdict.Verdict) error {
+		if err := printReport(std, getenv, f.run.output, f.run.force, format, run, v); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", run.Path, filepath.Join(run.Path, record.FileReport))
+		return err
+	}, fail)
+}
+
+// conclude judges the recording. One that saw next to nothing is a failure, as
+// nothing was learnt.
+func (f *attachFlags) conclude(std stdio, getenv func(string) string, p *scan.Process, result tracer.Result, judging verdict.Options, print func(*record.Run, *verdict.Verdict) error, fail failOn) error {
+	const leastRows = 3
+	if s := result.Meta.Sampling; s != nil && s.Rows < leastRows {
+		return fmt.Errorf("process %d (%s) ended after %s: too soon to be judged; run it under gpumem: gpumem run -- %s",
+			p.PID, programName(p), plural(int(s.Rows), "sample", "samples"), shown(commandText(p)))
+	}
+	v, err := conclude(std, getenv, result.Dir, judging, print)
+	if err != nil {
+		return err
+	}
+	for _, warning := range result.Warnings {
+		fmt.Fprintf(std.err, "gpumem: warning: %s\n", warning)
+	}
+	if code := fail.code(v.Verdict); code != exitDone {
+		return &codeError{code}
+	}
+	return nil
+}
+
+// failure says why the process could not be joined.
+func (f *attachFlags) failure(std stdio, p *scan.Process, result tracer.Result, err error) error {
+	switch {
+	case errors.Is(err, probe.ErrExited):
+		return fmt.Errorf("process %d (%s) has just ended", p.PID, programName(p))
+	case errors.Is(err, os.ErrPermission):
+		return otherUsers(p)
+	}
+	return startFailure(std, result, err)
+}
+
+// target is the process to attach to, or the one line why not.
+func (f *attachFlags) target(text string) (scan.Process, error) {
+	pid, err := parsePID(text)
+	if err != nil {
+		return scan.Process{}, err
+	}
+	if pid == os.Getpid() {
+		return scan.Process{}, usagef("%d is gpumem itself", pid)
+	}
+	p, err := scan.One(f.run.gpu.root, pid)
+	if err != nil {
+		return p, pidError(err)
+	}
+	switch {
+	case p.State == scan.Zombie:
+		return p, fmt.Errorf("process %d (%s) is a zombie: it has ended, and its parent %d has not asked how", pid, shown(p.Name), p.Parent)
+	case p.Hidden && !f.partial:
+		return p, otherUsers(&p)
+	}
+	return p, nil
+}
+
+// otherUsers is the error for a process that is not ours to look into.
+func otherUsers(p *scan.Process) error {
+	return fmt.Errorf("process %d (%s) belongs to %s: its files may not be read; run gpumem as that user or as root, or record what is public of it with --partial",
+		p.PID, programName(p), shown(p.Owner))
+}
+
+// parsePID reads a pid of the command line.
+func parsePID(text string) (int, error) {
+	pid, err := strconv.Atoi(text)
+	if err != nil || pid <= 0 || pid > 1<<31-1 {
+		return 0, usagef("%q is no PID", text)
+	}
+	return pid, nil
+}
+
+// pidError puts the refusal of a pid into the words of the command line: a
+// thread's is a slip of the user's, a process that is not there a failure.
+func pidError(err error) error {
+	var thread *scan.ThreadError
+	switch {
+	case errors.As(err, &thread) && thread.Of != 0:
+		return usagef("%v; give %d", err, thread.Of)
+	case errors.As(err, &thread):
+		return usagef("%v", err)
+	}
+	return err
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpumem/gpumem/probe/scan"
+)
+
+// diagnoseFlags are the flags of `gpumem diagnose`.
+type diagnoseFlags struct {
+	all        bool
+	runtime    []string
+	expectNone []string
+	length     time.Duration
+	interval   time.Duration
+	format     string
+	json       bool
+	output     string
+	force      bool
+	quiet      bool
+	failOn     []string
+	gpu        gpuFlags
+}
+
+func defaultDiagnoseFlags() diagnoseFlags {
+	return diagnoseFlags{format: "text", runtime: []string{"gpumem", "tl", "tensorlogic"}, gpu: defaultGPUFlags()}
+}
+
+func newDiagnoseCommand(std stdio, getenv func(string) string) *cobra.Command {
+	f := defaultDiagnoseFlags()
+	cmd := &cobra.Command{
+		Use:   "diagnose [PID…]",
+		Short: "Look at the machine: who holds host and GPU memory, and what holds on after its end",
+		Long: `diagnose looks once at every process: its footprint, what each GPU holds for
+it, whose it is and which build it runs; at GPU memory of processes that are
+gone; at zombies; and at what the machine has left. With PIDs it looks at
+those and says what their memory is made of. With --for it watches and gives
+every process a verdict; of those it calls growing at most 5 % are expected to
+be called so falsely, however many processes there are.`,
+		Example: `  gpumem diagnose
+  gpumem diagnose 4242
+  gpumem diagnose --for 30s --fail-on any
+  gpumem diagnose --json --all
+  gpumem diagnose --expect-none trainer      # exit 1 when one of mine is left`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return diagnose(cmd.Context(), std, getenv, f, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.all, "all", false, "show every process, not the 20 with the most memory")
+	flags.StringSliceVar(&f.runtime, "runtime", f.runtime, "executables of the runtime to look for (section 2)")
+	flags.StringSliceVar(&f.expectNone, "expect-none", nil, "only check that no process of mine with this executable is left (exit 1)")
+	flags.DurationVar(&f.length, "for", 0, "watch that long and judge every process; from 3s")
+	flags.DurationVar(&f.interval, "interval", 0, "time between samples of --for (default: 240 samples, 20ms to 1s)")
+	flags.StringVar(&f.format, "format", f.format, "text or json")
+	flags.BoolVar(&f.json, "json", false, "the same as --format json: every visible process")
+	flags.StringVarP(&f.output, "output", "o", "", "write to this file instead of stdout")
+	flags.BoolVar(&f.force, "force", false, "overwrite the output file")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress line")
+	f.gpu.add(flags)
+	addFailOn(flags, &f.failOn)
+	return cmd
+}
+
+// check refuses what does not go together, and reads the verdicts that fail.
+func (f *diagnoseFlags) check(pids int) (failOn, error) {
+	if f.json {
+		f.format = "json"
+	}
+	if f.format != "text" && f.format != "json" {
+		return nil, usagef("--format %s: must be text or json", f.format)
+	}
+	if f.length != 0 && f.length < leastWatch {
+		return nil, usagef("--for %s: must be %s or more, or nothing can be said", f.length, leastWatch)
+	}
+	if f.interval != 0 && (f.interval < 10*time.Millisecond || f.length/f.interval < leastSamples) {
+		return nil, usagef("--interval %s: must be from 10ms, with %d samples or more in --for", f.interval, leastSamples)
+	}
+	if len(f.failOn) > 0 && f.length == 0 {
+		return nil, usagef("--fail-on needs verdicts, which need --for")
+	}
+	if len(f.expectNone) > 0 && (pids > 0 || f.length != 0) {
+		return nil, usagef("--expect-none stands alone, without PIDs and --for")
+	}
+	if err := f.gpu.check(); err != nil {
+		return nil, err
+	}
+	return parseFailOn(f.failOn)
+}
+
+// diagnosis is everything that text and JSON are made of.
+type diagnosis struct {
+	host    string
+	scan    *scan.Scan
+	absent  []scan.Absence
+	gpuOff  bool // --gpu none
+	flags   diagnoseFlags
+	chosen  bool         // only the PIDs of the command line
+	watched *observation // nil without --for
+	made    map[int]composition
+}
+
+func diagnose(ctx context.Context, std stdio, getenv func(string) string, f diagnoseFlags, args []string) error {
+	fail, err := f.check(len(args))
+	if err != nil {
+		return err
+	}
+	pids := make([]int, len(args))
+	for i, text := range args {
+		if pids[i], err = parsePID(text); err != nil {
+			return err
+		}
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(f.expectNone) > 0 {
+		return expectNone(ctx, std, f)
+	}
+	d, err := look(ctx, std, f, pids)
+	if err != nil {
+		return err
+	}
+	if err := d.print(std, wantColor(std.out, getenv)); err != nil {
+		return err
+	}
+	if d.watched != nil {
+		if code := fail.worst(d.watched); code != exitDone {
+			return &codeError{code}
+		}
+	}
+	return nil
+}
+
+// look scans the machine, with --for before and after watching it.
+func look(ctx context.Context, std stdio, f diagnoseFlags, pids []int) (*diagnosis, error) {
+	sources, err := f.gpu.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	d := &diagnosis{flags: f, chosen: len(pids) > 0, gpuOff: sources == nil}
+	d.host, _ = os.Hostname() // a machine without a name has none
+	if sources != nil {
+		defer sources.Close()
+		d.absent = sources.Absent()
+	}
+	o := scan.Options{Root: f.gpu.root, PIDs: pids, Sources: sources}
+	if d.scan, err = scan.Read(ctx, o); err != nil {
+		return nil, pidError(err)
+	}
+	if f.length > 0 {
+		if d.watched, err = watchScan(ctx, std, f, d.scan, sources); err != nil {
+			return nil, err
+		}
+		// What is there now, with who came and went; a process that was named
+		// may have gone, and then what was seen of it stays.
+		if now, err := scan.Read(context.WithoutCancel(ctx), o); err == nil {
+			d.scan = now
+		}
+	}
+	if d.chosen {
+		d.made = compose(ctx, f.gpu.root, d.scan)
+	}
+	return d, nil
+}
+
+// print writes the diagnosis to stdout or into the file of -o.
+func (d *diagnosis) print(std stdio, color bool) error {
+	write := func(w io.Writer) error {
+		if d.flags.format == "json" {
+			return d.json(w)
+		}
+		_, err := io.WriteString(w, d.text(color && d.flags.output == ""))
+		return err
+	}
+	if d.flags.output != "" {
+		return writeFile(d.flags.output, d.flags.force, write)
+	}
+	return write(std.out)
+}
+
+// expectNone checks that no process of ours with one of the names is left; up
+// to five that are stand in the error.
+func expectNone(ctx context.Context, std stdio, f diagnoseFlags) error {
+	const most = 5
+	s, err := scan.Read(ctx, scan.Options{Root: f.gpu.root})
+	if err != nil {
+		return err
+	}
+	left := leftOf(s, f.expectNone, os.Getpid())
+	if f.format == "json" {
+		if err := (&leftJSON{Names: f.expectNone, Left: processesJSON(left)}).write(std.out); err != nil {
+			return err
+		}
+	}
+	names := shown(joinOr(f.expectNone))
+	if len(left) == 0 {
+		if f.format != "json" {
+			fmt.Fprintf(std.out, "no process of %s is left\n", names)
+		}
+		return nil
+	}
+	text := plural(len(left), "process of "+names+" is left:", "processes of "+names+" are left:")
+	for i, p := range left {
+		if i == most {
+			text += fmt.Sprintf(" and %d more", len(left)-most)
+			break
+		}
+		state := ""
+		if p.State == scan.Zombie {
+			state = ", zombie"
+		}
+		text += fmt.Sprintf(" %d (%s, %s%s)", p.PID, ageText(p.Age), sizeText(p.Footprint()), state)
+	}
+	return fmt.Errorf("%s", text)
+}

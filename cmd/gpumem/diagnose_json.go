@@ -1,0 +1,243 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"runtime"
+	"time"
+
+	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/probe/scan"
+	"github.com/gpumem/gpumem/report/verdict"
+)
+
+// The types below are the JSON of `gpumem diagnose`. A pointer that is absent
+// is a number that is not known. Bytes are raw, times in seconds.
+
+type diagnosisJSON struct {
+	Schema    int             `json:"schema"`
+	Host      string          `json:"host,omitempty"`
+	OS        string          `json:"os"`
+	At        time.Time       `json:"at"`
+	ScanMs    float64         `json:"scan_ms"`
+	Watched   *watchedJSON    `json:"watched,omitempty"`
+	Machine   machineJSON     `json:"machine"`
+	Processes []processJSON   `json:"processes"`
+	Devices   []deviceJSON    `json:"devices"`
+	Elsewhere []elsewhereJSON `json:"held_elsewhere,omitempty"`
+	Absent    []absenceJSON   `json:"absent_sources,omitempty"`
+	// Hidden is the number of processes that may not be looked into.
+	Hidden   int      `json:"hidden_processes"`
+	Unlisted bool     `json:"unlisted_processes,omitempty"`
+	Kernel   int      `json:"kernel_threads"`
+	Zombies  int      `json:"zombies"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+type watchedJSON struct {
+	Seconds   float64 `json:"seconds"`
+	Interval  float64 `json:"interval_seconds"`
+	Samples   int     `json:"samples"`
+	Processes int     `json:"processes"`
+	Ended     int     `json:"ended"`
+	// FalseDiscovery is the rate that holds over the verdicts of growth.
+	FalseDiscovery float64 `json:"false_discovery_rate"`
+}
+
+type machineJSON struct {
+	Memory      *int64 `json:"memory_bytes,omitempty"`
+	Available   *int64 `json:"available_bytes,omitempty"`
+	SwapTotal   *int64 `json:"swap_total_bytes,omitempty"`
+	SwapFree    *int64 `json:"swap_free_bytes,omitempty"`
+	CgroupLimit *int64 `json:"cgroup_limit_bytes,omitempty"`
+	CgroupUsage *int64 `json:"cgroup_usage_bytes,omitempty"`
+}
+
+type processJSON struct {
+	PID        int          `json:"pid"`
+	Parent     int          `json:"parent"`
+	Name       string       `json:"name"`
+	Executable string       `json:"executable,omitempty"`
+	Deleted    bool         `json:"executable_deleted,omitempty"`
+	Version    string       `json:"version,omitempty"`
+	Modified   *time.Time   `json:"executable_modified,omitempty"`
+	Command    []string     `json:"command,omitempty"`
+	Owner      string       `json:"owner,omitempty"`
+	Age        *float64     `json:"age_seconds,omitempty"`
+	CPU        *float64     `json:"cpu_seconds,omitempty"`
+	State      scan.State   `json:"state"`
+	Threads    int          `json:"threads,omitempty"`
+	Footprint  *int64       `json:"footprint_bytes,omitempty"`
+	RSS        *int64       `json:"rss_bytes,omitempty"`
+	Anon       *int64       `json:"rss_anon_bytes,omitempty"`
+	File       *int64       `json:"rss_file_bytes,omitempty"`
+	Shmem      *int64       `json:"rss_shmem_bytes,omitempty"`
+	Swap       *int64       `json:"swap_bytes,omitempty"`
+	GPU        *int64       `json:"gpu_bytes,omitempty"`
+	GPUs       []chargeJSON `json:"gpus,omitempty"`
+	Hidden     bool         `json:"hidden,omitempty"`
+	Made       []partJSON   `json:"made_of,omitempty"`
+
+	Growth    *float64 `json:"footprint_bytes_per_second,omitempty"`
+	GPUGrowth *float64 `json:"gpu_bytes_per_second,omitempty"`
+	// Grows is set when the process is called growing, whoever's it is.
+	Grows   *bool            `json:"grows,omitempty"`
+	Verdict *verdict.Verdict `json:"verdict,omitempty"`
+}
+
+type chargeJSON struct {
+	Device int    `json:"device"`
+	Local  *int64 `json:"device_bytes,omitempty"`
+	Host   *int64 `json:"host_bytes,omitempty"`
+	Shared bool   `json:"shared,omitempty"`
+}
+
+type partJSON struct {
+	Kind string `json:"kind"`
+	RSS  *int64 `json:"rss_bytes,omitempty"`
+	PSS  *int64 `json:"pss_bytes,omitempty"`
+	Swap *int64 `json:"swap_bytes,omitempty"`
+}
+
+type deviceJSON struct {
+	Device    int      `json:"device"`
+	Source    string   `json:"source"`
+	Driver    string   `json:"driver,omitempty"`
+	Name      string   `json:"name,omitempty"`
+	UUID      string   `json:"uuid,omitempty"`
+	PCI       string   `json:"pci,omitempty"`
+	Total     *int64   `json:"total_bytes,omitempty"`
+	Used      *int64   `json:"used_bytes,omitempty"`
+	Reserved  *int64   `json:"reserved_bytes,omitempty"`
+	Held      *int64   `json:"held_by_processes_bytes,omitempty"`
+	Other     *int64   `json:"held_elsewhere_bytes,omitempty"`
+	Uncharged *int64   `json:"not_charged_bytes,omitempty"`
+	Instances int      `json:"instances,omitempty"`
+	Notes     []string `json:"notes,omitempty"`
+}
+
+type elsewhereJSON struct {
+	PID        int    `json:"pid"`
+	Device     int    `json:"device"`
+	Bytes      *int64 `json:"bytes,omitempty"`
+	Why        string `json:"why"` // gone, namespace
+	Candidates []int  `json:"candidates,omitempty"`
+}
+
+type absenceJSON struct {
+	Source string `json:"source"`
+	Why    string `json:"why"`
+}
+
+// leftJSON is the JSON of --expect-none.
+type leftJSON struct {
+	Names []string      `json:"names"`
+	Left  []processJSON `json:"left"`
+}
+
+func (l *leftJSON) write(w io.Writer) error { return writeIndented(w, l) }
+
+func writeIndented(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", " ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
+
+// known is nil for a number that is not known.
+func known(v int64) *int64 {
+	if v == probe.Unknown {
+		return nil
+	}
+	return &v
+}
+
+// seconds is nil for a duration that is not known.
+func seconds(d time.Duration) *float64 {
+	if d < 0 {
+		return nil
+	}
+	s := float64(d.Milliseconds()) / 1000
+	return &s
+}
+
+// json writes the diagnosis as JSON.
+func (d *diagnosis) json(w io.Writer) error {
+	s, t := d.scan, d.scan.Totals
+	j := diagnosisJSON{
+		Schema: 1, Host: d.host, OS: runtime.GOOS + "/" + runtime.GOARCH, At: s.At,
+		ScanMs: float64(s.Elapsed.Microseconds()) / 1000,
+		Machine: machineJSON{
+			known(t.Memory), known(t.Available), known(t.SwapTotal), known(t.SwapFree), known(t.CgroupLimit), known(t.CgroupUsage),
+		},
+		Processes: processesJSON(s.Processes), Devices: []deviceJSON{},
+		Hidden: s.Hidden, Unlisted: s.Unlisted, Kernel: s.Kernel, Zombies: len(s.Zombies()), Warnings: s.Warnings,
+	}
+	if o := d.watched; o != nil {
+		j.Watched = &watchedJSON{o.length.Seconds(), o.interval.Seconds(), o.samples, len(o.of), o.ended, falseDiscovery}
+		j.Warnings = append(j.Warnings, o.warnings...)
+	}
+	for i := range j.Processes {
+		d.completeJSON(&j.Processes[i], &s.Processes[i])
+	}
+	for _, v := range s.Devices {
+		j.Devices = append(j.Devices, deviceJSON{
+			v.Index, v.Source, v.Driver, v.Name, v.UUID, v.PCI, known(v.TotalBytes), known(v.UsedBytes),
+			known(v.ReservedBytes), known(v.HeldBytes), known(v.ElsewhereBytes), known(v.UnchargedBytes), v.Instances, v.Notes,
+		})
+	}
+	for _, e := range s.Elsewhere {
+		j.Elsewhere = append(j.Elsewhere, elsewhereJSON{e.PID, e.Device, known(e.Bytes()), whyElsewhere(&e), e.Candidates})
+	}
+	for _, a := range d.absent {
+		j.Absent = append(j.Absent, absenceJSON{a.Source, a.Err.Error()})
+	}
+	return writeIndented(w, j)
+}
+
+// whyElsewhere says in a word why a pid is no process here.
+func whyElsewhere(e *scan.Elsewhere) string {
+	if e.Namespace {
+		return "namespace"
+	}
+	return "gone"
+}
+
+// completeJSON adds what was observed of a process and what it is made of.
+func (d *diagnosis) completeJSON(j *processJSON, p *scan.Process) {
+	if o := d.watched.on(p.PID, p.Start); o != nil {
+		j.Verdict, j.Grows = o.verdict, &o.grows
+		if g := o.growth(watchGPU); !math.IsNaN(g) {
+			j.GPUGrowth = &g
+		}
+		if g := o.growth(watchFootprint); !math.IsNaN(g) {
+			j.Growth = &g
+		}
+	}
+	made := d.made[p.PID]
+	for _, part := range made.parts() {
+		j.Made = append(j.Made, partJSON{part.kind.String(), known(part.usage.RSS), known(part.usage.PSS), known(part.usage.Swap)})
+	}
+}
+
+func processesJSON(list []scan.Process) []processJSON {
+	out := make([]processJSON, 0, len(list))
+	for _, p := range list {
+		m := p.Memory
+		j := processJSON{
+			PID: p.PID, Parent: p.Parent, Name: p.Name, Executable: p.Executable, Deleted: p.Deleted, Version: p.Version.ID,
+			Command: p.Command, Owner: p.Owner, Age: seconds(p.Age), CPU: seconds(p.CPU), State: p.State, Threads: p.Threads,
+			Footprint: known(p.Footprint()), RSS: known(m.RSS), Anon: known(m.Anon), File: known(m.File), Shmem: known(m.Shmem),
+			Swap: known(m.Swap), GPU: known(p.GPUBytes()), Hidden: p.Hidden,
+		}
+		if !p.Version.Modified.IsZero() {
+			j.Modified = &p.Version.Modified
+		}
+		for _, c := range p.GPU {
+			j.GPUs = append(j.GPUs, chargeJSON{c.Device, known(c.LocalBytes), known(c.HostBytes), c.Shared})
+		}
+		out = append(out, j)
+	}
+	return out
+}

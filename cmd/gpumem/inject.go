@@ -1,0 +1,240 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gpumem/gpumem/tracer"
+	"github.com/gpumem/gpumem/tracer/agent/python"
+	"github.com/gpumem/gpumem/tracer/capture"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// injectAuto is the value of --inject that takes what fits: the Python agent,
+// and the interposer where the loader can bring it in.
+const injectAuto = "auto"
+
+// injectModes are the values of --inject.
+func injectModes() []string {
+	return []string{injectAuto, "preload", "audit", "ebpf", "python", "none"}
+}
+
+// injection is what goes into a user's program so that it tells what only it
+// knows: files in private folders that exist as long as the run, and
+// environment variables that point to them.
+type injection struct {
+	mode    string
+	command string
+	env     []string // nil is our own environment
+	dirs    []string // to be removed
+	python  string   // folder of the Python agent, empty without
+	driver  *driverCapture
+	// warnings say what could not be prepared; the program runs without it.
+	warnings []string
+}
+
+// inject prepares the injection for a program of the user's; bundled workloads
+// need none. With sites the agent has the framework record where each block is
+// asked for, which costs time. Whatever fails is a warning: the program is more
+// important than what we would learn of it.
+func inject(mode string, sites bool, t target) *injection {
+	in := &injection{mode: mode}
+	if mode == "none" || t.workload != nil {
+		return in
+	}
+	in.command, in.env = t.command[0], os.Environ()
+	if err := in.addPython(sites); err != nil {
+		in.warn(err)
+	}
+	if mode != "python" {
+		if err := in.addCapture(); err != nil {
+			in.warn(err)
+		}
+	}
+	return in
+}
+
+// addPython writes the Python agent and puts it on the program's path.
+func (in *injection) addPython(sites bool) error {
+	dir, err := os.MkdirTemp("", "gpumem-agent-")
+	if err != nil {
+		return fmt.Errorf("no folder for the Python agent: %w", err)
+	}
+	in.dirs = append(in.dirs, dir)
+	where := filepath.Join(dir, "python")
+	vars, err := python.Install(where)
+	if err != nil {
+		return err
+	}
+	in.python = where
+	for name, value := range vars {
+		in.set(name, value)
+	}
+	if sites {
+		in.set("GPUMEM_SITES", "1")
+	}
+	return nil
+}
+
+// addCapture puts the interposer between the program and the driver.
+func (in *injection) addCapture() error {
+	mode := capture.Mode(in.mode)
+	if in.mode == injectAuto {
+		mode = capture.ModePreload
+		if capture.Obstacle(in.command) != "" {
+			return nil // nobody asked for it in particular
+		}
+	}
+	in.driver = &driverCapture{mode: mode}
+	if mode == capture.ModeEBPF {
+		return nil // begins with the program
+	}
+	dir, err := capture.TempDir()
+	if err != nil {
+		return err
+	}
+	in.dirs = append(in.dirs, dir)
+	vars, err := capture.Prepare(dir, mode, in.env)
+	switch {
+	case errors.Is(err, capture.ErrUnsupported) && in.mode == injectAuto:
+		return nil
+	case err != nil:
+		return err
+	}
+	for _, entry := range vars {
+		name, value, _ := strings.Cut(entry, "=")
+		in.set(name, value)
+	}
+	reader, err := capture.Open(dir)
+	if err != nil {
+		return err
+	}
+	in.driver.reader.Store(reader)
+	return nil
+}
+
+func (in *injection) warn(err error) { in.warnings = append(in.warnings, err.Error()) }
+
+// set replaces or adds a variable.
+func (in *injection) set(name, value string) {
+	in.env = slices.DeleteFunc(in.env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+	in.env = append(in.env, name+"="+value)
+}
+
+// into hands the injection to a trace. With firstTouch the growth of host memory
+// is looked into as well.
+func (in *injection) into(cfg *tracer.Config, firstTouch bool) {
+	cfg.Env = in.env
+	if in.driver != nil {
+		cfg.Cells = in.driver
+	}
+	cfg.Watch = func(ctx context.Context, pid int, emit func(record.Event)) {
+		var both sync.WaitGroup
+		both.Go(func() { in.watch(ctx, pid, emit) })
+		if firstTouch {
+			both.Go(func() { watchFirstTouch(ctx, pid, emit) })
+		}
+		both.Wait()
+	}
+}
+
+// watch follows the program at the driver until it ends, and then tells what it
+// still held there.
+func (in *injection) watch(ctx context.Context, pid int, emit func(record.Event)) {
+	if in.driver == nil {
+		return
+	}
+	if in.driver.mode == capture.ModeEBPF {
+		reader, err := capture.Attach(pid)
+		if err != nil {
+			emit(record.Event{PID: pid, Kind: record.KindWarning, Text: err.Error()})
+			return
+		}
+		in.driver.reader.Store(reader)
+	}
+	<-ctx.Done()
+	in.driver.tell(in.mode != injectAuto, pid, in.command, emit)
+}
+
+// end checks that nobody changed what was injected and removes it.
+func (in *injection) end() {
+	if in.python != "" {
+		if err := python.Verify(in.python); err != nil && errors.Is(err, python.ErrChanged) {
+			in.warn(fmt.Errorf("what the agent told is not to be trusted: %w", err))
+		}
+	}
+	if in.driver != nil {
+		if reader := in.driver.reader.Load(); reader != nil {
+			if err := reader.Close(); err != nil {
+				in.warn(err)
+			}
+		}
+	}
+	for _, dir := range in.dirs {
+		if err := os.RemoveAll(dir); err != nil {
+			in.warn(err)
+		}
+	}
+}
+
+// driverCapture is what the program asks of the driver, as a source of columns.
+type driverCapture struct {
+	mode   capture.Mode
+	reader atomic.Pointer[capture.Reader] // nil before there is one
+}
+
+// Poll takes in what was captured since the last.
+func (d *driverCapture) Poll() error {
+	if reader := d.reader.Load(); reader != nil {
+		return reader.Poll()
+	}
+	return nil
+}
+
+// Cells are the columns of a process.
+func (d *driverCapture) Cells(pid int) []record.Cell {
+	if reader := d.reader.Load(); reader != nil {
+		return reader.Cells(pid)
+	}
+	return nil
+}
+
+// tell reports survivors, refused allocations and what is missing, of each
+// process that was seen; with explain also why the program itself was not.
+func (d *driverCapture) tell(explain bool, main int, command string, emit func(record.Event)) {
+	reader := d.reader.Load()
+	if reader == nil {
+		return
+	}
+	warn := func(pid int, text string) {
+		emit(record.Event{PID: pid, Kind: record.KindWarning, Text: text})
+	}
+	if err := reader.Poll(); err != nil {
+		warn(0, err.Error())
+	}
+	for _, pid := range reader.PIDs() {
+		if sites := reader.Sites(pid); len(sites) > 0 {
+			emit(record.Event{PID: pid, Kind: record.KindDriverSites, Sites: sites[:min(len(sites), 200)]})
+		}
+		for _, f := range reader.Failures(pid) {
+			emit(record.Event{PID: pid, Kind: record.KindEvent, Name: "allocation refused", At: f.Site,
+				Text: fmt.Sprintf("the driver refused %d B of %s (code %d) while %d B were held", f.Bytes, f.Kind, f.Code, f.LiveBytes)})
+		}
+		if reader.Cells(pid) == nil {
+			continue
+		}
+		for _, text := range reader.Warnings(pid) {
+			warn(pid, text)
+		}
+	}
+	if why := reader.Why(main, command); explain && why != "" {
+		warn(main, "nothing was captured at the driver: "+why)
+	}
+}

@@ -1,0 +1,56 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/gpumem/gpumem/metal"
+)
+
+// Options say which device to open and how. The zero value is the first device
+// of the system's driver.
+type Options struct {
+	// Library is the file or name of the driver library; default the system's
+	// libcuda.so.1 or nvcuda.dll.
+	Library string
+	// Device is the driver's index. CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER
+	// decide what it means; with the order PCI_BUS_ID and all devices visible it
+	// is nvidia-smi's.
+	Device int
+	// WorkingSet is the budget in bytes; default the device's memory. Other
+	// processes may leave less.
+	WorkingSet uint64
+	// MaxBuffers may exist at once; default 2^31-1, since the driver has no
+	// limit of its own.
+	MaxBuffers int
+	// KeepBytes of freed memory may stay with the driver for the next buffers;
+	// default none. math.MaxUint64 never gives any back before Close.
+	KeepBytes uint64
+	// PlainAllocations takes each buffer by cuMemAlloc even where the driver has
+	// memory pools.
+	PlainAllocations bool
+	Faults           Faults
+}
+
+// Faults are planted defects. The zero value plants none.
+type Faults struct {
+	// FailAllocation makes the allocation of that number fail, from 1.
+	FailAllocation int
+	// ShrinkAfter that many allocations the budget becomes ShrinkTo bytes.
+	ShrinkAfter int
+	ShrinkTo    uint64
+	// CompletionLag delays the completion of each command buffer, one after the
+	// other in a queue.
+	CompletionLag time.Duration
+}
+
+func (o *Options) check() error {
+	if o.MaxBuffers < 0 || o.Faults.FailAllocation < 0 || o.Faults.ShrinkAfter < 0 || o.Faults.CompletionLag < 0 {
+		return fmt.Errorf("open cuda device: negative option: %w", metal.ErrInvalid)
+	}
+	if o.WorkingSet > math.MaxInt64 {
+		return fmt.Errorf("open cuda device: more than %d B: %w", uint64(math.MaxInt64), metal.ErrInvalid)
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package scan
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/gpumem/gpumem/probe/drm"
+	"github.com/gpumem/gpumem/probe/kfd"
+	"github.com/gpumem/gpumem/probe/nvml"
+)
+
+// charges is what all devices hold, for whomever.
+type charges struct {
+	list []Charge
+	// outer are charges of pids that are known to be of another namespace.
+	outer []Charge
+	// held is the sum by device of its own memory, each buffer once where the
+	// driver tells; Unknown when a figure is missing.
+	held []int64
+	// silent are devices that did not answer: nothing is known of them.
+	silent   []bool
+	warnings []string
+}
+
+// charges asks every source for everybody's bytes.
+func (s *Sources) charges(ctx context.Context) charges {
+	c := charges{held: make([]int64, len(s.devices)), silent: make([]bool, len(s.devices))}
+	s.chargeNVML(ctx, &c)
+	s.chargeFiles(&c)
+	return c
+}
+
+func (s *Sources) chargeNVML(ctx context.Context, c *charges) {
+	if s.nvml == nil {
+		return
+	}
+	for i, d := range s.devices {
+		if d.Source != NVML {
+			continue
+		}
+		list, err := within(ctx, "nvml: list processes", func() ([]nvml.Process, error) { return s.nvml.Processes(i) })
+		if err != nil {
+			c.warnings = append(c.warnings, err.Error())
+			c.silent[i], c.held[i] = true, Unknown
+			continue
+		}
+		for _, p := range list {
+			c.add(Charge{PID: p.PID, Device: i, LocalBytes: p.Bytes, HostBytes: Unknown})
+			if p.Bytes == Unknown || c.held[i] == Unknown {
+				c.held[i] = Unknown
+			} else {
+				c.held[i] += p.Bytes
+			}
+		}
+	}
+}
+
+// add adds a charge, the instances of one device together. A figure that is
+// not known makes the sum unknown.
+func (c *charges) add(n Charge) {
+	for i := range c.list {
+		old := &c.list[i]
+		if old.PID != n.PID || old.Device != n.Device {
+			continue
+		}
+		if old.LocalBytes == Unknown || n.LocalBytes == Unknown {
+			old.LocalBytes = Unknown
+		} else {
+			old.LocalBytes += n.LocalBytes
+		}
+		return
+	}
+	c.list = append(c.list, n)
+}
+
+// chargeFiles reads the drivers of the kernel. A ROCm process is in both of
+// AMD's, with the same buffers: the greater figure counts.
+func (s *Sources) chargeFiles(c *charges) {
+	if s.drm != nil {
+		scan, err := s.drm.Scan()
+		if err != nil {
+			c.warnings = append(c.warnings, fmt.Sprintf("drm: %v", err))
+		}
+		c.warnings = append(c.warnings, scan.Warnings...)
+		for _, p := range scan.Processes {
+			c.list = s.appendDRM(p.PID, p.Devices, c.list)
+		}
+		for _, u := range scan.Devices {
+			if i, ok := s.device(u.PDev, u.Driver); ok {
+				bytes := u.LocalBytes
+				if bytes == Unknown {
+					bytes = u.HostBytes
+				}
+				c.held[i] = sum(c.held[i], bytes)
+			}
+		}
+	}
+	if s.kfd == nil {
+		return
+	}
+	processes, err := s.kfd.Processes()
+	if err != nil {
+		c.warnings = append(c.warnings, fmt.Sprintf("kfd: %v", err))
+	}
+	for _, p := range processes {
+		for _, u := range p.GPUs {
+			i, ok := s.computeDevice(u)
+			if !ok || u.VRAMBytes == Unknown {
+				continue
+			}
+			n := Charge{PID: p.PID, Device: i, LocalBytes: u.VRAMBytes, HostBytes: Unknown}
+			more := n.LocalBytes
+			if s.foreign {
+				c.outer = append(c.outer, n)
+			} else {
+				c.list, more = raise(c.list, n)
+			}
+			c.held[i] = sum(c.held[i], more)
+		}
+	}
+}
+
+// computeDevice is the device that the compute driver calls by its own number.
+func (s *Sources) computeDevice(u kfd.Usage) (int, bool) {
+	if u.PCI == "" {
+		return s.device(fmt.Sprintf("kfd-%d", u.GPUID), "")
+	}
+	return s.device(u.PCI, "")
+}
+
+// appendDRM appends what the kernel's drivers hold for a process. NVIDIA's
+// descriptors say nothing and belong to another source.
+func (s *Sources) appendDRM(pid int, usages []drm.Usage, list []Charge) []Charge {
+	for _, u := range usages {
+		i, ok := s.device(u.PDev, u.Driver)
+		if !ok || s.devices[i].Source == NVML {
+			continue
+		}
+		list = append(list, Charge{PID: pid, Device: i, LocalBytes: u.LocalBytes, HostBytes: u.HostBytes, Shared: u.Shared})
+	}
+	return list
+}
+
+// raise sees to it that a process is charged no less than c, and tells by how
+// much its charge grew.
+func raise(list []Charge, c Charge) ([]Charge, int64) {
+	for i := range list {
+		old := &list[i]
+		if old.PID != c.PID || old.Device != c.Device {
+			continue
+		}
+		before := max(old.LocalBytes, 0)
+		old.LocalBytes = max(before, c.LocalBytes)
+		return list, old.LocalBytes - before
+	}
+	return append(list, c), c.LocalBytes
+}
+
+// charge hands the charges to the processes of a scan.
+func (s *Scan) charge(ctx context.Context, o Options) {
+	if !o.Sources.Here() {
+		for i := range s.Processes {
+			s.Processes[i].GPUUnknown = true
+		}
+		return
+	}
+	all := o.Sources.charges(ctx)
+	s.Warnings = append(s.Warnings, all.warnings...)
+	s.Warnings = append(s.Warnings, o.Sources.Limits()...)
+	s.Devices = o.Sources.Devices(ctx)
+	byPID := make(map[int][]Charge, len(all.list))
+	for _, c := range all.list {
+		byPID[c.PID] = append(byPID[c.PID], c)
+	}
+	silent := slices.Contains(all.silent, true)
+	for i := range s.Processes {
+		p := &s.Processes[i]
+		p.GPU = byPID[p.PID]
+		delete(byPID, p.PID)
+		p.GPUUnknown = silent || p.Hidden && o.Sources.drm != nil
+	}
+	if o.Sources.foreign && len(byPID) > 0 && len(o.PIDs) == 0 {
+		// The driver lists pids of the host: one of them may be any of ours.
+		for i := range s.Processes {
+			p := &s.Processes[i]
+			p.GPUUnknown = p.GPUUnknown || len(p.GPU) == 0
+		}
+	}
+	if len(o.PIDs) == 0 {
+		s.elsewhere(ctx, o, byPID, all.outer)
+	}
+	s.balance(all.held)
+}
+
+// balance is each device's used bytes without what is charged to anybody.
+func (s *Scan) balance(held []int64) {
+	other := make([]int64, len(s.Devices))
+	for _, e := range s.Elsewhere {
+		if e.LocalBytes == Unknown {
+			other[e.Device] = Unknown
+		} else if other[e.Device] != Unknown {
+			other[e.Device] += e.LocalBytes
+		}
+	}
+	for i := range s.Devices {
+		d := &s.Devices[i]
+		d.ElsewhereBytes, d.HeldBytes = other[i], held[i]
+		if held[i] == Unknown || other[i] == Unknown {
+			continue
+		}
+		d.HeldBytes = max(held[i]-other[i], 0)
+		if d.UsedBytes != Unknown && !d.Integrated {
+			d.UnchargedBytes = max(d.UsedBytes-held[i], 0)
+		}
+	}
+}
+
+// elsewhere lists the charges of pids that were no process here. A process
+// that came or went between the two looks is no news, so the drivers are asked
+// again.
+func (s *Scan) elsewhere(ctx context.Context, o Options, byPID map[int][]Charge, outer []Charge) {
+	proc := filepath.Join(rootOf(o.Root), "proc")
+	here := func(pid int) bool {
+		_, err := os.Lstat(filepath.Join(proc, strconv.Itoa(pid)))
+		return err == nil
+	}
+	for pid := range byPID {
+		if here(pid) {
+			delete(byPID, pid)
+		}
+	}
+	for _, c := range outer {
+		s.Elsewhere = append(s.Elsewhere, Elsewhere{Charge: c, Namespace: true})
+	}
+	if len(byPID) == 0 {
+		return
+	}
+	second := o.Sources.charges(ctx)
+	var inner *nvml.PIDMap // a pass over all processes, so only when needed
+	for _, c := range second.list {
+		if _, missing := byPID[c.PID]; !missing || here(c.PID) {
+			continue
+		}
+		e := Elsewhere{Charge: c, Namespace: o.Sources.foreign}
+		if inner == nil {
+			var err error
+			if inner, err = nvml.LoadPIDMap(o.Root); err != nil {
+				s.Warnings = append(s.Warnings, err.Error())
+				inner = &nvml.PIDMap{}
+			}
+		}
+		e.Candidates = inner.Candidates(c.PID)
+		e.Namespace = e.Namespace || len(e.Candidates) > 0
+		s.Elsewhere = append(s.Elsewhere, e)
+	}
+	slices.SortFunc(s.Elsewhere, func(a, b Elsewhere) int {
+		if a.Device != b.Device {
+			return a.Device - b.Device
+		}
+		return a.PID - b.PID
+	})
+}

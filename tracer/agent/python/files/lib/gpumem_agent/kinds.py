@@ -1,0 +1,54 @@
+"""Kinds of objects, and questions to objects that run no code of theirs: a
+proxy's answer to an innocent isinstance may load half a program."""
+
+import collections
+import functools
+import os
+import sys
+import types
+
+SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
+LRU_CACHE = type(functools.lru_cache(maxsize=1)(len))
+SEQUENCES = (list, tuple, set, frozenset, collections.deque)
+CELL = type((lambda x: lambda: x)(0).__closure__[0])
+NAMED = (types.FunctionType, type, types.FrameType, LRU_CACHE) + SUSPENDED
+
+
+def is_a(item, kinds):
+    """isinstance without asking the object: a proxy's answer may run code of
+    the program's."""
+    return issubclass(type(item), kinds)
+
+
+def namespace(item):
+    """An object's __dict__, past any code of the program's; {} without one."""
+    if is_a(item, type):
+        return vars(item)
+    try:
+        return object.__getattribute__(item, "__dict__")
+    except AttributeError:
+        return {}
+
+
+def code_of(item):
+    for name in ("f_code", "__code__", "gi_code", "cr_code", "ag_code"):
+        if not is_a(item, type) and hasattr(item, name):
+            return getattr(item, name)
+    return None
+
+
+def frame_of(item):
+    for name in ("gi_frame", "cr_frame", "ag_frame"):
+        if hasattr(item, name):
+            return getattr(item, name)
+    return None
+
+
+def script_name(module):
+    """`train` for the main module of train.py, else the module's name."""
+    if module != "__main__":
+        return str(module)
+    # At exit the interpreter has already taken __file__ away.
+    file = getattr(sys.modules.get("__main__"), "__file__", None) or sys.argv[0]
+    name = os.path.splitext(os.path.basename(str(file)))[0]
+    return name if name.isidentifier() else "__main__"

@@ -1,0 +1,1 @@
+"""Heavy in the real one, and imported on the first look for it."""

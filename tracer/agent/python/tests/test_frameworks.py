@@ -1,0 +1,114 @@
+"""CuPy's figures, and the forms in which frameworks tell allocation sites."""
+
+import gzip
+import unittest
+
+import cupy
+from gpumem_agent import sites
+from gpumem_agent.frameworks import cupy as adapter
+
+
+class Contexts:
+    """Stands for the driver: which devices have a context."""
+
+    def __init__(self, *alive):
+        self.alive = list(alive)
+
+    def devices(self):
+        return self.alive
+
+
+class CupyTest(unittest.TestCase):
+    def setUp(self):
+        self.framework = adapter.open_framework(cupy, None)
+        self.framework._contexts = Contexts(0)
+        cupy.get_default_memory_pool().free_all_blocks()
+
+    def test_without_a_driver_in_the_process_no_device_is_alive(self):
+        self.framework.arm()
+        self.assertFalse(self.framework.active())
+
+    def test_the_pool_tells_bytes_and_free_blocks_and_no_live_count(self):
+        kept = [cupy.ndarray(4096), cupy.ndarray(1024)]
+        freed = cupy.ndarray(512)
+        del freed
+        row = {}
+        self.framework.sample(row)
+        plain = {k: v for k, v in row.items() if "@" not in k}
+        self.assertEqual(plain, {"pool_live_bytes": 5120, "pool_idle_bytes": 512, "idle_count": 1})
+        self.assertEqual(row["pool_live_bytes@0"], 5120)
+        self.assertEqual(self.framework.purge(), 512)
+        del kept
+
+    def test_an_array_is_described_by_the_memory_it_holds(self):
+        array = cupy.ndarray(4096)
+        _, size, group = self.framework.describe(array)
+        self.assertEqual((size, group), (4096, "(4096,) float32"))
+
+
+def varint(number):
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes(out + bytes([number]))
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def profile(samples):
+    """A pprof profile as JAX writes it: samples of (kind, site, bytes, count);
+    a site is (file, line, function)."""
+    strings = ["", "allocations", "count", "space", "bytes", "kind"]
+
+    def text(word):
+        if word not in strings:
+            strings.append(word)
+        return strings.index(word)
+
+    out = field(1, field(1, 1) + field(2, 2)) + field(1, field(1, 3) + field(2, 4))
+    for number, (kind, (file, line, function), size, count) in enumerate(samples, 1):
+        out += field(5, field(1, number) + field(2, text(function)) + field(4, text(file)))
+        out += field(4, field(1, number) + field(4, field(1, number) + field(2, line)))
+        values = field(2, varint(count) + varint(size))
+        label = field(3, field(1, 5) + field(2, text(kind)))
+        out += field(2, field(1, varint(number)) + values + label)
+    return out + b"".join(field(6, s.encode()) for s in strings)
+
+
+class SitesTest(unittest.TestCase):
+    def test_buffers_of_a_pprof_profile_add_up_by_site(self):
+        line = ("train.py", 300, "step")
+        raw = profile(
+            [
+                ("buffer", line, 1 << 20, 2),
+                ("buffer", line, 5, 1),
+                ("executable", ("train.py", 1, "compile"), 999, 1),
+            ]
+        )
+        for form in (raw, gzip.compress(raw)):
+            self.assertEqual(sites.from_pprof(form), {"train.py:300 step": [(1 << 20) + 5, 3]})
+
+    def test_the_site_is_the_first_frame_of_the_program(self):
+        inner = ("/x/torch/functional.py", 1, "zeros")
+        own = ("/home/me/train.py", 7, "step")
+        self.assertEqual(sites.choose([inner, own]), "/home/me/train.py:7 step")
+        self.assertEqual(sites.choose([inner]), "/x/torch/functional.py:1 zeros")
+        self.assertEqual(sites.choose([]), sites.NO_FRAME)
+
+    def test_growth_is_unknown_and_left_out_without_a_first_look(self):
+        now = {"a": (10, 1), "b": (30, 2)}
+        self.assertEqual(
+            sites.compare(now, None),
+            [{"site": "b", "bytes": 30, "count": 2}, {"site": "a", "bytes": 10, "count": 1}],
+        )
+        grown = sites.compare(now, {"b": (29, 2)})
+        self.assertEqual([(s["site"], s["growth_bytes"]) for s in grown], [("a", 10), ("b", 1)])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,184 @@
+package capture
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// Cells are the columns of a process as of the last Poll, or nil when it was
+// not seen to call the driver: then nothing is known. The caller owns them.
+func (r *Reader) Cells(pid int) []record.Cell {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.procs[pid]
+	if p == nil {
+		return nil
+	}
+	l := p.ledger
+	if p.countsOnly() {
+		return handleCells(nil, p.counts())
+	}
+	if !l.started {
+		return nil
+	}
+	cells := make([]record.Cell, 0, 20)
+	add := func(column string, v int64) { cells = append(cells, record.Cell{Column: column, Value: v}) }
+	add(ColAllocBytes, clamp(l.deviceBytes()))
+	add(ColAllocCount, l.deviceCount())
+	if l.devices > 1 {
+		for d := range l.devices {
+			add(ColAllocBytes+"@"+strconv.Itoa(d), clamp(l.device[d]))
+		}
+	}
+	for _, part := range [...]struct {
+		column string
+		class  class
+	}{{ColManagedBytes, classManaged}, {ColAsyncBytes, classAsync}, {ColVMMBytes, classVMM}, {ColArrayBytes, classArray}} {
+		if l.seen[part.class] {
+			add(part.column, clamp(l.bytes[part.class]))
+		}
+	}
+	add(ColPinnedBytes, clamp(l.bytes[classPinned]))
+	add(ColPinnedCount, l.count[classPinned])
+	if l.seen[classRegistered] {
+		add(ColRegisteredBytes, clamp(l.bytes[classRegistered]))
+	}
+	if lost := p.lostEvents(); lost > 0 && !p.partial {
+		cells = handleCells(cells, p.counts())
+	} else {
+		add(ColEvents, l.count[classEvent])
+		add(ColStreams, l.count[classStream])
+		add(ColGraphs, l.count[classGraph])
+		add(ColModules, l.count[classModule])
+	}
+	add(ColContexts, l.count[classContext]+int64(len(l.primary)))
+	add(ColPools, l.count[classPool])
+	add(ColAllocs, l.allocs)
+	add(ColFrees, l.frees)
+	add(ColFailed, l.failed)
+	add(ColLost, clamp(p.lostEvents()))
+	return cells
+}
+
+// handleCells are the living handles by the counts in the ring's header, which
+// are right also when events were lost, as long as no context was destroyed.
+func handleCells(cells []record.Cell, counts *[kindSlots]uint64) []record.Cell {
+	var alive [classCount]int64
+	for _, b := range balances {
+		alive[b.class] += max(0, clamp(counts[b.makes])-clamp(counts[b.destroys]))
+	}
+	return append(cells,
+		record.Cell{Column: ColEvents, Value: alive[classEvent]},
+		record.Cell{Column: ColStreams, Value: alive[classStream]},
+		record.Cell{Column: ColGraphs, Value: alive[classGraph]},
+		record.Cell{Column: ColModules, Value: alive[classModule]})
+}
+
+// counts are those in the header of the running program's ring.
+func (p *process) counts() *[kindSlots]uint64 {
+	if p.ring == nil {
+		return &[kindSlots]uint64{}
+	}
+	return &p.ring.head.counts
+}
+
+// countsOnly reports whether the running program's events have no slots.
+func (p *process) countsOnly() bool {
+	return p.flags()&flagCounts != 0
+}
+
+// flags are those in the header of the program's ring.
+func (p *process) flags() uint64 {
+	if p.ring == nil {
+		return 0
+	}
+	return p.ring.head.flags
+}
+
+// lostEvents are all that are in no ledger.
+func (p *process) lostEvents() uint64 {
+	if p.ring == nil {
+		return p.lost
+	}
+	return p.lost + p.ring.head.lost + p.ring.head.orphans
+}
+
+// Failure is an allocation that the driver refused.
+type Failure struct {
+	Time   time.Duration // CLOCK_MONOTONIC
+	Bytes  int64         // asked for
+	Kind   string        // device memory, pinned memory, …
+	Code   int           // the driver's; 2 is out of memory
+	Device int           // -1 is not known
+	// LiveBytes is what the program held then, of all devices.
+	LiveBytes int64
+	Site      string // empty when not known
+}
+
+// Failures are the last refused allocations of a process, at most 16, oldest
+// first. ColFailed has their number.
+func (r *Reader) Failures(pid int) []Failure {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.procs[pid]
+	if p == nil || len(p.ledger.failures) == 0 {
+		return nil
+	}
+	names := p.resolve(func(want func(uint32)) {
+		for _, f := range p.ledger.failures {
+			want(f.stack)
+		}
+	})
+	out := make([]Failure, 0, len(p.ledger.failures))
+	for _, f := range p.ledger.failures {
+		out = append(out, Failure{
+			Time: time.Duration(f.time), Bytes: clamp(f.size), Kind: classNames[f.class], Code: int(f.rc),
+			Device: int(f.device), LiveBytes: clamp(f.live), Site: names[f.stack],
+		})
+	}
+	return out
+}
+
+// Warnings are what is missing in the capture of a process; with pid 0, what
+// is wrong with the capture as a whole.
+func (r *Reader) Warnings(pid int) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if pid == 0 {
+		return append([]string(nil), r.warnings...)
+	}
+	p := r.procs[pid]
+	if p == nil {
+		return nil
+	}
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if p.partial {
+		say("process %d: allocations from before the attach are unknown; %d later frees were of such", pid, p.ledger.strange)
+	} else if p.ledger.strange > 0 {
+		say("process %d: %d frees of memory whose allocation was not seen", pid, p.ledger.strange)
+	}
+	if p.lost > 0 {
+		say("process %d: %d events were lost; what it holds may be wrong by what they did", pid, p.lost)
+	}
+	if p.ring == nil {
+		return out
+	}
+	h := &p.ring.head
+	if h.flags&flagCounts != 0 {
+		say("process %d: %d events were only counted: the capture directory was full or out of reach", pid, h.lost)
+	}
+	if h.orphans > 0 {
+		say("process %d: %d events of forked children are not recorded: they could not reach the capture directory", pid, h.orphans)
+	}
+	if h.flags&flagForeign != 0 {
+		say("process %d: another library interposes dlsym as well; calls that it handles first may be missing", pid)
+	}
+	if h.flags&flagMissed != 0 {
+		say("process %d: the driver handed out a function by a name that could not be followed", pid)
+	}
+	return out
+}

@@ -1,0 +1,1067 @@
+/* gpumem's interposer: records the allocations that an unmodified program asks
+ * of the CUDA driver. Loaded by LD_PRELOAD (calls through the PLT, dlsym and
+ * cuGetProcAddress are seen) or by LD_AUDIT (also libraries that were opened
+ * with RTLD_DEEPBIND). The layout of what it writes is in ../layout.go.
+ *
+ * Rules. A hook takes no lock and allocates nothing; errno stays as the driver
+ * left it; the driver is never loaded by us; a function that the driver lacks
+ * stays absent; what is not on the list below is passed on untouched. A free
+ * is recorded before the driver is called, an allocation after it returned, so
+ * that an address that is used again cannot be seen in the wrong order.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef uint64_t u64;
+typedef uint32_t u32;
+
+#define EXPORT __attribute__((visibility("default")))
+#define load(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define add(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+
+/* ---- the ring file ---------------------------------------------------- */
+
+#define HEADER_SIZE 4096
+#define SLOT_SIZE 128
+#define FRAMES 9
+#define KINDS 64
+#define DEFAULT_SLOTS 32768u
+
+enum { /* header flags */
+	F_SLOTS = 1,    /* the slots are backed by memory */
+	F_COUNTS = 2,   /* they could not be: events are only counted */
+	F_EXITED = 4,   /* the process ended by exit */
+	F_FOREIGN = 8,  /* another library interposes dlsym as well */
+	F_AUDIT = 16,   /* loaded by LD_AUDIT */
+	F_DRIVER = 32,  /* a lookup in the driver was seen */
+	F_MISSED = 64,  /* the driver handed out a function we could not wrap */
+};
+
+enum kind {
+	K_NONE,
+	K_ALLOC, K_MANAGED, K_ASYNC, K_CREATE, K_ARRAY, K_MIPMAP, K_HOST, K_REGISTER, K_IPC, K_IMPORT,
+	K_FREE, K_FREE_ASYNC, K_RELEASE, K_ARRAY_DESTROY, K_MIPMAP_DESTROY, K_FREE_HOST, K_UNREGISTER, K_IPC_CLOSE,
+	K_MAP, K_UNMAP, K_RETAIN_HANDLE,
+	K_POOL, K_POOL_DESTROY, K_POOL_TRIM,
+	K_CTX, K_CTX_DESTROY, K_PRIMARY, K_PRIMARY_RELEASE, K_PRIMARY_RESET,
+	K_INIT,
+	K_EVENT, K_EVENT_DESTROY, K_STREAM, K_STREAM_DESTROY, K_GRAPH, K_GRAPH_DESTROY,
+	K_MODULE, K_MODULE_UNLOAD, K_LIBRARY, K_LIBRARY_UNLOAD,
+};
+
+#define SLOT_UNDO 1      /* the free recorded just before by this thread failed */
+#define SLOT_HOSTMEM 2   /* cuMemCreate of memory that is not a device's */
+#define SLOT_UNSIZED 4   /* the size is not known */
+
+struct header {
+	char magic[8];
+	u32 version, header_size, slot_size, capacity;
+	u32 pid, parent;
+	u64 start_realtime, start_monotonic;
+	u64 flags, orphans;
+	u64 head;
+	u64 gap1[7];
+	u64 lost;
+	u64 gap2[7];
+	u64 count[KINDS];
+};
+
+struct slot {
+	u64 seq, time, ptr, size;
+	u32 tid;
+	uint16_t kind;
+	int16_t rc, device;
+	uint8_t nframes, flags;
+	u32 check;
+	u64 aux;
+	u64 frames[FRAMES];
+};
+_Static_assert(sizeof(struct slot) == SLOT_SIZE, "slot");
+_Static_assert(offsetof(struct header, head) == 64, "head");
+_Static_assert(sizeof(struct header) <= HEADER_SIZE, "header");
+
+/* What belongs to this process alone. It lies in a page that the kernel clears
+ * in a forked child, which so finds no ring and opens its own. */
+struct owner {
+	struct header *ring;
+	u32 pid;
+	u32 state; /* 0: slots not asked for, or F_SLOTS, F_COUNTS, or GONE */
+};
+#define GONE 0x80000000u /* no ring could be made */
+
+static struct owner *owner;
+static struct header *ancestor; /* the ring opened last here or in a parent */
+static char directory[3072], path[3200];
+static u32 capacity = DEFAULT_SLOTS, want_frames = FRAMES, audit;
+/* With LD_AUDIT we are loaded twice: the loader does not ask the auditor about
+ * functions whose address is taken, these bind to a preloaded copy, which only
+ * relays to the audited function. */
+static u32 relay;
+
+static __thread struct {
+	u32 depth, tid, pid;
+	int32_t device;
+	u64 ctx;
+	uintptr_t low, high; /* what of the stack may be read */
+} thread __attribute__((tls_model("initial-exec")));
+
+static u64 now(int clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (u64)t.tv_sec * 1000000000u + (u64)t.tv_nsec;
+}
+
+static char *put(char *at, const char *text)
+{
+	while (*text)
+		*at++ = *text++;
+	*at = 0;
+	return at;
+}
+
+static char *put_number(char *at, u64 n)
+{
+	char digits[24], *d = digits + sizeof digits - 1;
+	*d = 0;
+	do
+		*--d = (char)('0' + n % 10);
+	while (n /= 10);
+	return put(at, d);
+}
+
+static void copy_maps(void)
+{
+	char name[sizeof path + 8], buf[4096];
+	long n;
+	int in = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), out;
+	if (in < 0)
+		return;
+	put(put(name, path), ".maps");
+	out = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	while (out >= 0 && (n = read(in, buf, sizeof buf)) > 0)
+		if (write(out, buf, (size_t)n) != n)
+			break;
+	if (out >= 0)
+		close(out);
+	close(in);
+}
+
+/* open_ring makes PID.N.ring; N counts the programs that this PID ran. Only
+ * the header is given memory now: most processes never call the driver. */
+static struct header *open_ring(u32 pid)
+{
+	size_t size = HEADER_SIZE + (size_t)capacity * SLOT_SIZE;
+	struct header *h;
+	int fd = -1;
+	for (u64 n = 0; n < 100000; n++) {
+		char *at = put(path, directory);
+		at = put_number(put(at, "/"), pid);
+		put(put_number(put(at, "."), n), ".ring");
+		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd >= 0 || errno != EEXIST)
+			break;
+	}
+	if (fd < 0)
+		return 0;
+	/* Without the reservation a full file system would be a SIGBUS later. */
+	if (syscall(SYS_fallocate, fd, 0, 0L, (long)HEADER_SIZE) < 0 || ftruncate(fd, (off_t)size) < 0)
+		h = MAP_FAILED;
+	else
+		h = mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (h == MAP_FAILED) {
+		unlink(path);
+		return 0;
+	}
+	h->version = 1;
+	h->header_size = HEADER_SIZE;
+	h->slot_size = SLOT_SIZE;
+	h->capacity = capacity;
+	h->pid = pid;
+	h->parent = (u32)getppid();
+	h->start_realtime = now(CLOCK_REALTIME);
+	h->start_monotonic = now(CLOCK_MONOTONIC);
+	h->flags = audit ? F_AUDIT : 0;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	__builtin_memcpy(h->magic, "GPUMEM1\n", 8);
+	return h;
+}
+
+/* back_slots gives the slots memory, without a file descriptor that the
+ * program could have closed or used again. */
+static u32 back_slots(struct header *h)
+{
+	size_t size = (size_t)capacity * SLOT_SIZE;
+	int fd, ok;
+	if (madvise((char *)h + HEADER_SIZE, size, 23 /* MADV_POPULATE_WRITE, Linux 5.14 */) == 0)
+		return F_SLOTS;
+	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return F_COUNTS;
+	ok = syscall(SYS_fallocate, fd, 0, (long)HEADER_SIZE, (long)size) == 0;
+	close(fd);
+	return ok ? F_SLOTS : F_COUNTS;
+}
+
+/* wake makes ready to record; several threads may be in here at once, the
+ * first that is done wins. */
+static __attribute__((noinline)) u32 wake(struct owner *o)
+{
+	int saved = errno;
+	struct header *h = load(&o->ring), *none = 0;
+	u32 state, untouched = 0;
+	if (!h) {
+		u32 pid = (u32)getpid();
+		h = open_ring(pid);
+		if (!h) {
+			store(&o->state, GONE);
+			errno = saved;
+			return GONE;
+		}
+		store(&o->pid, pid);
+		if (!__atomic_compare_exchange_n(&o->ring, &none, h, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			h = none; /* an empty ring of ours stays behind; the reader drops it */
+		else
+			ancestor = h;
+	}
+	state = back_slots(h);
+	if (__atomic_compare_exchange_n(&o->state, &untouched, state, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		__atomic_fetch_or(&h->flags, state, __ATOMIC_RELEASE);
+		copy_maps();
+	} else
+		state = untouched;
+	errno = saved;
+	return state;
+}
+
+/* ---- stacks ------------------------------------------------------------ */
+
+extern void *__libc_stack_end;
+
+/* readable asks the kernel, which refuses the call for its first argument but
+ * reads the second before; every sandbox allows this call. */
+static int readable(uintptr_t at)
+{
+	return syscall(SYS_rt_sigprocmask, ~0L, (void *)at, (void *)0, 8L) == 0 || errno != EFAULT;
+}
+
+/* stack_bounds finds what may be read above sp: up to the thread's descriptor,
+ * which glibc puts above the stack, or to the main stack's end, and never
+ * beyond a page that the kernel cannot read (stacks of coroutines). */
+static __attribute__((noinline)) void stack_bounds(uintptr_t sp)
+{
+	int saved = errno;
+	uintptr_t top = (uintptr_t)__builtin_thread_pointer(), at = sp & ~(uintptr_t)4095;
+	if (top <= sp)
+		top = (uintptr_t)__libc_stack_end;
+	if (top <= sp || top > at + (256u << 10))
+		top = at + (256u << 10);
+	thread.low = at;
+	while (at < top && readable(at))
+		at += 4096;
+	thread.high = at < top ? at : top;
+	errno = saved;
+}
+
+static inline __attribute__((always_inline)) u32 walk(void **fp, u64 *out)
+{
+	u32 n = 0;
+	if ((uintptr_t)fp < thread.low || (uintptr_t)fp >= thread.high)
+		stack_bounds((uintptr_t)fp);
+	while (n < want_frames) {
+		uintptr_t next = (uintptr_t)fp[0], pc = (uintptr_t)fp[1];
+#ifdef __aarch64__
+		pc &= 0x0000ffffffffffffu; /* return addresses may be signed */
+#endif
+		if (!pc)
+			break;
+		out[n++] = pc;
+		if (next <= (uintptr_t)fp || next >= thread.high - 16 || next & 7)
+			break;
+		fp = (void **)next;
+	}
+	return n;
+}
+
+/* ---- one event --------------------------------------------------------- */
+
+struct event {
+	enum kind kind;
+	u64 ptr, size, aux;
+	int rc, device;
+	u32 flags;
+};
+
+static __attribute__((noinline)) void note(const struct event *e, void **fp)
+{
+	struct owner *o = owner;
+	struct header *h;
+	struct slot *s;
+	u32 state;
+	u64 at, sum;
+	if (!o)
+		return;
+	state = load(&o->state);
+	if (__builtin_expect(!state, 0))
+		state = wake(o);
+	if (__builtin_expect(state == GONE, 0)) {
+		if (ancestor)
+			add(&ancestor->orphans, 1);
+		return;
+	}
+	h = load(&o->ring);
+	if (e->rc == 0)
+		add(&h->count[e->kind], (e->flags & SLOT_UNDO) ? (u64)-1 : 1);
+	if (__builtin_expect(state != F_SLOTS, 0)) {
+		add(&h->lost, 1);
+		return;
+	}
+	if (__builtin_expect(thread.pid != o->pid, 0)) {
+		thread.tid = (u32)syscall(SYS_gettid);
+		thread.pid = o->pid;
+	}
+	at = add(&h->head, 1);
+	s = (struct slot *)((char *)h + HEADER_SIZE) + (at & (capacity - 1));
+	__atomic_store_n(&s->seq, 0, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	s->time = now(CLOCK_MONOTONIC);
+	s->ptr = e->ptr;
+	s->size = e->size;
+	s->tid = thread.tid;
+	s->kind = (uint16_t)e->kind;
+	s->rc = (int16_t)e->rc;
+	s->device = (int16_t)e->device;
+	s->flags = (uint8_t)e->flags;
+	s->aux = e->aux;
+	s->nframes = (uint8_t)walk(fp, s->frames);
+	sum = at ^ s->time ^ (e->ptr * 3) ^ (e->size * 5) ^ (e->aux * 7) ^ ((u64)e->kind << 48) ^ ((u64)s->nframes << 32) ^ s->tid;
+	s->check = (u32)(sum ^ (sum >> 32));
+	store(&s->seq, at + 1);
+}
+
+/* ---- the driver -------------------------------------------------------- */
+
+typedef int CUresult;
+typedef CUresult (*fn6)(u64, u64, u64, u64, u64, u64);
+#define STUB 34 /* CUDA_ERROR_STUB_LIBRARY: what a missing driver is */
+
+/* The hooked functions: exported name, the name cuGetProcAddress knows it by,
+ * whether it is a per-thread-stream variant, the lowest CUDA version for which
+ * that name means this function (0: any). An empty base is found by its address
+ * only. */
+#define HOOKS(X) \
+	X(cuGetProcAddress, "cuGetProcAddress", 0, 0) \
+	X(cuGetProcAddress_v2, "cuGetProcAddress", 0, 12000) \
+	X(cuInit, "cuInit", 0, 0) \
+	X(cuMemAlloc_v2, "cuMemAlloc", 0, 3020) \
+	X(cuMemAllocPitch_v2, "cuMemAllocPitch", 0, 3020) \
+	X(cuMemAllocManaged, "cuMemAllocManaged", 0, 0) \
+	X(cuMemAllocAsync, "cuMemAllocAsync", 0, 0) \
+	X(cuMemAllocAsync_ptsz, "cuMemAllocAsync", 1, 0) \
+	X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync", 0, 0) \
+	X(cuMemAllocFromPoolAsync_ptsz, "cuMemAllocFromPoolAsync", 1, 0) \
+	X(cuMemCreate, "cuMemCreate", 0, 0) \
+	X(cuArrayCreate_v2, "cuArrayCreate", 0, 3020) \
+	X(cuArray3DCreate_v2, "cuArray3DCreate", 0, 3020) \
+	X(cuMipmappedArrayCreate, "cuMipmappedArrayCreate", 0, 0) \
+	X(cuMemHostAlloc, "cuMemHostAlloc", 0, 0) \
+	X(cuMemAllocHost, "cuMemAllocHost", 0, 2000) \
+	X(cuMemAllocHost_v2, "cuMemAllocHost", 0, 3020) \
+	X(cuMemHostRegister, "cuMemHostRegister", 0, 4000) \
+	X(cuMemHostRegister_v2, "cuMemHostRegister", 0, 6050) \
+	X(cuIpcOpenMemHandle, "cuIpcOpenMemHandle", 0, 4010) \
+	X(cuIpcOpenMemHandle_v2, "cuIpcOpenMemHandle", 0, 11000) \
+	X(cuMemImportFromShareableHandle, "cuMemImportFromShareableHandle", 0, 0) \
+	X(cuMemFree_v2, "cuMemFree", 0, 3020) \
+	X(cuMemFreeAsync, "cuMemFreeAsync", 0, 0) \
+	X(cuMemFreeAsync_ptsz, "cuMemFreeAsync", 1, 0) \
+	X(cuMemRelease, "cuMemRelease", 0, 0) \
+	X(cuArrayDestroy, "cuArrayDestroy", 0, 0) \
+	X(cuMipmappedArrayDestroy, "cuMipmappedArrayDestroy", 0, 0) \
+	X(cuMemFreeHost, "cuMemFreeHost", 0, 0) \
+	X(cuMemHostUnregister, "cuMemHostUnregister", 0, 0) \
+	X(cuIpcCloseMemHandle, "cuIpcCloseMemHandle", 0, 0) \
+	X(cuMemMap, "cuMemMap", 0, 0) \
+	X(cuMemUnmap, "cuMemUnmap", 0, 0) \
+	X(cuMemRetainAllocationHandle, "cuMemRetainAllocationHandle", 0, 0) \
+	X(cuMemPoolCreate, "cuMemPoolCreate", 0, 0) \
+	X(cuMemPoolDestroy, "cuMemPoolDestroy", 0, 0) \
+	X(cuMemPoolTrimTo, "cuMemPoolTrimTo", 0, 0) \
+	X(cuCtxCreate, "", 0, 0) \
+	X(cuCtxCreate_v2, "", 0, 0) \
+	X(cuCtxCreate_v3, "", 0, 0) \
+	X(cuCtxCreate_v4, "", 0, 0) \
+	X(cuCtxDestroy, "cuCtxDestroy", 0, 2000) \
+	X(cuCtxDestroy_v2, "cuCtxDestroy", 0, 4000) \
+	X(cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", 0, 0) \
+	X(cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease", 0, 7000) \
+	X(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", 0, 11000) \
+	X(cuDevicePrimaryCtxReset, "cuDevicePrimaryCtxReset", 0, 7000) \
+	X(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", 0, 11000) \
+	X(cuEventCreate, "cuEventCreate", 0, 0) \
+	X(cuEventDestroy, "cuEventDestroy", 0, 2000) \
+	X(cuEventDestroy_v2, "cuEventDestroy", 0, 4000) \
+	X(cuStreamCreate, "cuStreamCreate", 0, 0) \
+	X(cuStreamCreateWithPriority, "cuStreamCreateWithPriority", 0, 0) \
+	X(cuStreamDestroy, "cuStreamDestroy", 0, 2000) \
+	X(cuStreamDestroy_v2, "cuStreamDestroy", 0, 4000) \
+	X(cuGraphInstantiate, "cuGraphInstantiate", 0, 10000) \
+	X(cuGraphInstantiate_v2, "cuGraphInstantiate", 0, 11000) \
+	X(cuGraphInstantiateWithFlags, "cuGraphInstantiate", 0, 12000) \
+	X(cuGraphInstantiateWithParams, "cuGraphInstantiateWithParams", 0, 0) \
+	X(cuGraphInstantiateWithParams_ptsz, "cuGraphInstantiateWithParams", 1, 0) \
+	X(cuGraphExecDestroy, "cuGraphExecDestroy", 0, 0) \
+	X(cuModuleLoad, "cuModuleLoad", 0, 0) \
+	X(cuModuleLoadData, "cuModuleLoadData", 0, 0) \
+	X(cuModuleLoadDataEx, "cuModuleLoadDataEx", 0, 0) \
+	X(cuModuleLoadFatBinary, "cuModuleLoadFatBinary", 0, 0) \
+	X(cuModuleUnload, "cuModuleUnload", 0, 0) \
+	X(cuLibraryLoadData, "cuLibraryLoadData", 0, 0) \
+	X(cuLibraryLoadFromFile, "cuLibraryLoadFromFile", 0, 0) \
+	X(cuLibraryUnload, "cuLibraryUnload", 0, 0)
+
+enum {
+#define X(name, base, ptsz, from) S_##name,
+	HOOKS(X)
+#undef X
+	HOOK_COUNT
+};
+
+#define X(name, base, ptsz, from) EXPORT CUresult name();
+HOOKS(X)
+#undef X
+
+static const struct {
+	const char *name, *base;
+	int ptsz, from;
+} hooks[HOOK_COUNT] = {
+#define X(name, base, ptsz, from) {#name, base, ptsz, from},
+	HOOKS(X)
+#undef X
+};
+
+static void *const wrappers[HOOK_COUNT] = {
+#define X(name, base, ptsz, from) (void *)name,
+	HOOKS(X)
+#undef X
+};
+
+static void *targets[HOOK_COUNT]; /* what a wrapper calls */
+static void *exports[HOOK_COUNT]; /* what the driver exports by that name */
+static struct link_map *driver_map;
+static u32 exports_known;
+static fn6 ctx_current, ctx_device;
+
+typedef void *(*dlsym_fn)(void *, const char *);
+static dlsym_fn next_dlsym;
+
+static int same(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+/* hook_named is the exact allow-list. It calls nothing: what it does not find
+ * must reach the real dlsym with our caller's return address. */
+static inline int hook_named(const char *name)
+{
+	if (!name || name[0] != 'c' || name[1] != 'u' || name[2] < 'A' || name[2] > 'Z')
+		return -1;
+	for (int i = 0; i < HOOK_COUNT; i++)
+		if (same(hooks[i].name, name))
+			return i;
+	return -1;
+}
+
+static u64 relocated(struct link_map *m, u64 value)
+{
+	return value < m->l_addr ? value + m->l_addr : value;
+}
+
+/* exported looks a function up in one library, as the loader would: dlsym
+ * would go through other interposers and change what dlerror says. */
+static void *exported(struct link_map *m, const char *name)
+{
+	const ElfW(Sym) *symbols = 0;
+	const char *strings = 0;
+	const u32 *gnu = 0, *sysv = 0;
+	u32 h = 5381, n, i;
+	for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++) {
+		u64 at = relocated(m, d->d_un.d_ptr);
+		if (d->d_tag == DT_SYMTAB)
+			symbols = (const void *)at;
+		else if (d->d_tag == DT_STRTAB)
+			strings = (const void *)at;
+		else if (d->d_tag == DT_GNU_HASH)
+			gnu = (const void *)at;
+		else if (d->d_tag == DT_HASH)
+			sysv = (const void *)at;
+	}
+	if (!symbols || !strings)
+		return 0;
+#define DEFINED(s) ((s)->st_shndx != SHN_UNDEF && same(strings + (s)->st_name, name))
+	if (gnu) {
+		const u32 *buckets = gnu + 4 + (size_t)gnu[2] * (sizeof(ElfW(Addr)) / 4), *chain = buckets + gnu[0];
+		for (const char *c = name; *c; c++)
+			h = h * 33 + (unsigned char)*c;
+		i = gnu[0] ? buckets[h % gnu[0]] : 0;
+		if (i < gnu[1])
+			return 0;
+		for (;; i++) {
+			if (((chain[i - gnu[1]] ^ h) >> 1) == 0 && DEFINED(symbols + i))
+				return (void *)(m->l_addr + symbols[i].st_value);
+			if (chain[i - gnu[1]] & 1)
+				return 0;
+		}
+	}
+	for (i = 0, n = sysv ? sysv[1] : 0; i < n; i++)
+		if (DEFINED(symbols + i))
+			return (void *)(m->l_addr + symbols[i].st_value);
+	return 0;
+}
+
+/* driver is the program's libcuda, or null while it has none. */
+static struct link_map *driver(void)
+{
+	struct link_map *m = load(&driver_map);
+	if (m || audit)
+		return m;
+	m = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	if (m)
+		store(&driver_map, m);
+	return m;
+}
+
+static void learn_driver(void)
+{
+	struct link_map *m;
+	if (load(&exports_known))
+		return;
+	m = driver();
+	if (!m)
+		return;
+	for (int i = 0; i < HOOK_COUNT; i++)
+		store(&exports[i], exported(m, hooks[i].name));
+	ctx_device = (fn6)exported(m, "cuCtxGetDevice");
+	store(&ctx_current, (fn6)exported(m, "cuCtxGetCurrent"));
+	store(&exports_known, 1);
+	if (owner && owner->ring)
+		__atomic_fetch_or(&owner->ring->flags, F_DRIVER, __ATOMIC_RELAXED);
+}
+
+/* aim makes found the wrapper's target, unless another is: then found belongs
+ * to someone else, and is to be handed out as it is. */
+static int aim(int i, void *found)
+{
+	void *none = 0;
+	if (found == wrappers[i])
+		return 1;
+	return __atomic_compare_exchange_n(&targets[i], &none, found, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE) || none == found;
+}
+
+/* target is the real function of a hook that was bound without our help. */
+static __attribute__((noinline)) fn6 find_target(int i)
+{
+	void *found = 0;
+	int saved = errno;
+	learn_driver();
+	if (!audit && next_dlsym)
+		found = next_dlsym(RTLD_NEXT, hooks[i].name); /* interposers behind us come first */
+	if ((!found || found == wrappers[i]) && relay && driver())
+		found = next_dlsym(driver(), hooks[i].name);
+	if (!found || found == wrappers[i])
+		found = load(&exports[i]);
+	if (found)
+		aim(i, found);
+	errno = saved;
+	return (fn6)load(&targets[i]);
+}
+
+static inline fn6 target(int i)
+{
+	fn6 f = (fn6)load(&targets[i]);
+	return __builtin_expect(f != 0, 1) ? f : find_target(i);
+}
+
+/* ---- dlsym ------------------------------------------------------------- */
+
+static __attribute__((noinline)) void find_next_dlsym(void)
+{
+	void *f = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+	if (!f)
+		f = dlvsym(RTLD_NEXT, "dlsym", GLIBC_BASE);
+	store(&next_dlsym, (dlsym_fn)f);
+}
+
+static __attribute__((noinline)) void *substitute(void *handle, const char *name, int i)
+{
+	void *found = next_dlsym(handle, name);
+	if (found == wrappers[i]) /* we stand before the driver in this scope */
+		found = next_dlsym(RTLD_NEXT, name);
+	if (!found || relay)
+		return found;
+	learn_driver();
+	return aim(i, found) ? wrappers[i] : found;
+}
+
+/* Our dlsym must leave the stack as it found it when it passes a lookup on:
+ * RTLD_NEXT means "after the caller", so the last call is a jump. */
+EXPORT void *gpumem_dlsym(void *handle, const char *name)
+{
+	if (__builtin_expect(!next_dlsym, 0))
+		find_next_dlsym();
+	if (handle != RTLD_NEXT) {
+		int i = hook_named(name);
+		if (i >= 0)
+			return substitute(handle, name, i);
+	}
+	return next_dlsym(handle, name);
+}
+EXPORT __typeof__(gpumem_dlsym) gpumem_dlsym_base __attribute__((alias("gpumem_dlsym")));
+__asm__(".symver gpumem_dlsym,dlsym@@GLIBC_2.34");
+__asm__(".symver gpumem_dlsym_base,dlsym@" GLIBC_BASE);
+
+/* ---- cuGetProcAddress -------------------------------------------------- */
+
+static int hook_of(const char *name, void *found, int version, u64 flags)
+{
+	int best = -1, ptsz = (flags & 2) != 0;
+	for (int i = 0; i < HOOK_COUNT; i++)
+		if (found == load(&exports[i]) || found == load(&targets[i]))
+			return i;
+	for (int i = 0; i < HOOK_COUNT; i++)
+		if (hooks[i].ptsz == ptsz && hooks[i].from <= version && (same(hooks[i].base, name) || same(hooks[i].name, name)) &&
+		    (best < 0 || hooks[i].from >= hooks[best].from))
+			best = i;
+	if (best < 0 && ptsz) /* most functions have no such variant */
+		return hook_of(name, found, version, flags & ~2u);
+	return best;
+}
+
+/* hand_out replaces what the driver returned by our wrapper for it. */
+static void hand_out(const char *name, void **found, int version, u64 flags)
+{
+	int listed = 0, i;
+	if (!name || !found || !*found || relay)
+		return;
+	for (i = 0; i < HOOK_COUNT && !listed; i++)
+		listed = same(hooks[i].base, name) || same(hooks[i].name, name);
+	if (!listed && !same(name, "cuCtxCreate"))
+		return;
+	learn_driver();
+	i = hook_of(name, *found, version, flags);
+	if (i >= 0 && aim(i, *found))
+		*found = wrappers[i];
+	else if (owner && owner->ring)
+		__atomic_fetch_or(&owner->ring->flags, F_MISSED, __ATOMIC_RELAXED);
+}
+
+CUresult cuGetProcAddress(const char *name, void **found, int version, u64 flags)
+{
+	CUresult (*real)(const char *, void **, int, u64) = (void *)target(S_cuGetProcAddress);
+	CUresult rc = real ? real(name, found, version, flags) : STUB;
+	if (rc == 0)
+		hand_out(name, found, version, flags);
+	return rc;
+}
+
+CUresult cuGetProcAddress_v2(const char *name, void **found, int version, u64 flags, int *status)
+{
+	CUresult (*real)(const char *, void **, int, u64, int *) = (void *)target(S_cuGetProcAddress_v2);
+	CUresult rc = real ? real(name, found, version, flags, status) : STUB;
+	if (rc == 0)
+		hand_out(name, found, version, flags);
+	return rc;
+}
+
+/* ---- hooks ------------------------------------------------------------- */
+
+/* place fills in context and device of the calling thread. */
+static inline void place(struct event *e)
+{
+	u64 ctx = 0, device = 0;
+	fn6 current = load(&ctx_current);
+	e->device = -1;
+	if (!current || current((u64)&ctx, 0, 0, 0, 0, 0) != 0 || !ctx)
+		return;
+	if (ctx != thread.ctx) {
+		thread.device = ctx_device && ctx_device((u64)&device, 0, 0, 0, 0, 0) == 0 ? (int32_t)device : -1;
+		thread.ctx = ctx;
+	}
+	e->aux = ctx;
+	e->device = thread.device;
+}
+
+#define FP ((void **)__builtin_frame_address(0))
+#define ARGS u64 a, u64 b, u64 c, u64 d, u64 e, u64 f
+#define PASS a, b, c, d, e, f
+
+/* Where most functions put what they made. */
+#define OUT (rc == 0 && a ? *(u64 *)a : 0)
+
+/* Every hooked function with up to six integer arguments is called with six:
+ * the callee ignores the registers it has no parameter for. always_: failures
+ * are recorded, too. */
+#define CREATES(name, kind_, ptr_, size_, always_, adjust_) \
+	CUresult name(ARGS) \
+	{ \
+		fn6 real = target(S_##name); \
+		CUresult rc; \
+		if (!real) \
+			return STUB; \
+		thread.depth++; \
+		rc = real(PASS); \
+		thread.depth--; \
+		if (thread.depth == 0 && (rc == 0 || always_)) { \
+			struct event v = {.kind = kind_, .rc = rc, .ptr = ptr_, .size = size_}; \
+			place(&v); \
+			adjust_; \
+			note(&v, FP); \
+		} \
+		return rc; \
+	}
+
+#define DESTROYS(name, kind_, size_) \
+	CUresult name(ARGS) \
+	{ \
+		fn6 real = target(S_##name); \
+		CUresult rc; \
+		struct event v = {.kind = kind_, .ptr = a, .size = size_, .device = -1}; \
+		if (!real) \
+			return STUB; \
+		if (thread.depth == 0) \
+			note(&v, FP); \
+		thread.depth++; \
+		rc = real(PASS); \
+		thread.depth--; \
+		if (rc && thread.depth == 0) { \
+			v.flags = SLOT_UNDO; \
+			note(&v, FP); \
+		} \
+		return rc; \
+	}
+
+#define NOTHING ((void)0)
+
+/* CUDA_ARRAY_DESCRIPTOR: width, height (size_t), format, channels (int);
+ * CUDA_ARRAY3D_DESCRIPTOR: width, height, depth, format, channels, flags. */
+static u64 format_size(u32 format)
+{
+	switch (format) {
+	case 0x01: case 0x08: return 1;
+	case 0x02: case 0x09: case 0x10: return 2;
+	case 0x03: case 0x0a: case 0x20: return 4;
+	}
+	return 0; /* a compressed or planar format: not known here */
+}
+
+static u64 array_size(u64 desc, int dims, u64 levels)
+{
+	const u64 *extent = (const u64 *)desc;
+	const u32 *format;
+	u64 w, h, d, total = 0;
+	if (!desc)
+		return 0;
+	format = (const u32 *)(extent + dims);
+	w = extent[0];
+	h = extent[1];
+	d = dims == 3 ? extent[2] : 0;
+	for (u64 level = 0; level < levels && level < 64; level++) {
+		total += w * (h ? h : 1) * (d ? d : 1) * format_size(format[0]) * format[1];
+		w = w > 1 ? w / 2 : w;
+		h = h > 1 ? h / 2 : h;
+		d = d > 1 ? d / 2 : d;
+	}
+	return total;
+}
+
+/* CUmemAllocationProp: type, requestedHandleTypes, location {type, id}. An id
+ * is a device's only when the location is one (type 1). */
+static void place_created(struct event *v, u64 prop)
+{
+	const u32 *p = (const u32 *)prop;
+	if (!p)
+		return;
+	v->device = p[2] == 1 ? (int)p[3] : -1;
+	if (p[2] != 1)
+		v->flags |= SLOT_HOSTMEM;
+}
+
+CREATES(cuInit, K_INIT, 0, a, 0, NOTHING)
+CREATES(cuMemAlloc_v2, K_ALLOC, OUT, b, 1, NOTHING)
+CREATES(cuMemAllocPitch_v2, K_ALLOC, OUT, (rc == 0 && b ? *(u64 *)b : c) * d, 1, NOTHING)
+CREATES(cuMemAllocManaged, K_MANAGED, OUT, b, 1, NOTHING)
+CREATES(cuMemAllocAsync, K_ASYNC, OUT, b, 1, NOTHING)
+CREATES(cuMemAllocAsync_ptsz, K_ASYNC, OUT, b, 1, NOTHING)
+CREATES(cuMemAllocFromPoolAsync, K_ASYNC, OUT, b, 1, NOTHING)
+CREATES(cuMemAllocFromPoolAsync_ptsz, K_ASYNC, OUT, b, 1, NOTHING)
+CREATES(cuMemCreate, K_CREATE, OUT, b, 1, place_created(&v, c))
+CREATES(cuArrayCreate_v2, K_ARRAY, OUT, array_size(b, 2, 1), 1, v.flags = v.size ? 0 : SLOT_UNSIZED)
+CREATES(cuArray3DCreate_v2, K_ARRAY, OUT, array_size(b, 3, 1), 1, v.flags = v.size ? 0 : SLOT_UNSIZED)
+CREATES(cuMipmappedArrayCreate, K_MIPMAP, OUT, array_size(b, 3, (u32)c), 1, v.flags = v.size ? 0 : SLOT_UNSIZED)
+CREATES(cuMemHostAlloc, K_HOST, OUT, b, 1, NOTHING)
+CREATES(cuMemAllocHost, K_HOST, OUT, b, 1, NOTHING)
+CREATES(cuMemAllocHost_v2, K_HOST, OUT, b, 1, NOTHING)
+CREATES(cuMemHostRegister, K_REGISTER, a, b, 1, NOTHING)
+CREATES(cuMemHostRegister_v2, K_REGISTER, a, b, 1, NOTHING)
+CREATES(cuMemImportFromShareableHandle, K_IMPORT, OUT, 0, 0, v.flags = SLOT_UNSIZED)
+CREATES(cuMemRetainAllocationHandle, K_RETAIN_HANDLE, OUT, 0, 0, NOTHING)
+CREATES(cuMemMap, K_MAP, a, b, 0, v.aux = d)
+CREATES(cuMemPoolCreate, K_POOL, OUT, 0, 0, NOTHING)
+CREATES(cuMemPoolTrimTo, K_POOL_TRIM, a, b, 0, NOTHING)
+CREATES(cuCtxCreate, K_CTX, OUT, 0, 0, NOTHING)
+CREATES(cuCtxCreate_v2, K_CTX, OUT, 0, 0, NOTHING)
+CREATES(cuCtxCreate_v3, K_CTX, OUT, 0, 0, NOTHING)
+CREATES(cuCtxCreate_v4, K_CTX, OUT, 0, 0, NOTHING)
+CREATES(cuDevicePrimaryCtxRetain, K_PRIMARY, OUT, 0, 0, v.device = (int)b)
+CREATES(cuEventCreate, K_EVENT, OUT, 0, 0, NOTHING)
+CREATES(cuStreamCreate, K_STREAM, OUT, 0, 0, NOTHING)
+CREATES(cuStreamCreateWithPriority, K_STREAM, OUT, 0, 0, NOTHING)
+CREATES(cuGraphInstantiate, K_GRAPH, OUT, 0, 0, NOTHING)
+CREATES(cuGraphInstantiate_v2, K_GRAPH, OUT, 0, 0, NOTHING)
+CREATES(cuGraphInstantiateWithFlags, K_GRAPH, OUT, 0, 0, NOTHING)
+CREATES(cuGraphInstantiateWithParams, K_GRAPH, OUT, 0, 0, NOTHING)
+CREATES(cuGraphInstantiateWithParams_ptsz, K_GRAPH, OUT, 0, 0, NOTHING)
+CREATES(cuModuleLoad, K_MODULE, OUT, 0, 0, NOTHING)
+CREATES(cuModuleLoadData, K_MODULE, OUT, 0, 0, NOTHING)
+CREATES(cuModuleLoadDataEx, K_MODULE, OUT, 0, 0, NOTHING)
+CREATES(cuModuleLoadFatBinary, K_MODULE, OUT, 0, 0, NOTHING)
+
+DESTROYS(cuMemFree_v2, K_FREE, 0)
+DESTROYS(cuMemFreeAsync, K_FREE_ASYNC, 0)
+DESTROYS(cuMemFreeAsync_ptsz, K_FREE_ASYNC, 0)
+DESTROYS(cuMemRelease, K_RELEASE, 0)
+DESTROYS(cuArrayDestroy, K_ARRAY_DESTROY, 0)
+DESTROYS(cuMipmappedArrayDestroy, K_MIPMAP_DESTROY, 0)
+DESTROYS(cuMemFreeHost, K_FREE_HOST, 0)
+DESTROYS(cuMemHostUnregister, K_UNREGISTER, 0)
+DESTROYS(cuIpcCloseMemHandle, K_IPC_CLOSE, 0)
+DESTROYS(cuMemUnmap, K_UNMAP, b)
+DESTROYS(cuMemPoolDestroy, K_POOL_DESTROY, 0)
+DESTROYS(cuCtxDestroy, K_CTX_DESTROY, 0)
+DESTROYS(cuCtxDestroy_v2, K_CTX_DESTROY, 0)
+DESTROYS(cuDevicePrimaryCtxRelease, K_PRIMARY_RELEASE, 0)
+DESTROYS(cuDevicePrimaryCtxRelease_v2, K_PRIMARY_RELEASE, 0)
+DESTROYS(cuDevicePrimaryCtxReset, K_PRIMARY_RESET, 0)
+DESTROYS(cuDevicePrimaryCtxReset_v2, K_PRIMARY_RESET, 0)
+DESTROYS(cuEventDestroy, K_EVENT_DESTROY, 0)
+DESTROYS(cuEventDestroy_v2, K_EVENT_DESTROY, 0)
+DESTROYS(cuStreamDestroy, K_STREAM_DESTROY, 0)
+DESTROYS(cuStreamDestroy_v2, K_STREAM_DESTROY, 0)
+DESTROYS(cuGraphExecDestroy, K_GRAPH_DESTROY, 0)
+DESTROYS(cuModuleUnload, K_MODULE_UNLOAD, 0)
+DESTROYS(cuLibraryUnload, K_LIBRARY_UNLOAD, 0)
+
+/* Those that six integers do not cover. */
+
+typedef CUresult (*fn8)(u64 *, u64, u64, u64, u64, u64, u64, u64);
+#define LOADS(name) \
+	CUresult name(u64 *out, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, u64 h) \
+	{ \
+		fn8 real = (fn8)(void *)target(S_##name); \
+		CUresult rc; \
+		if (!real) \
+			return STUB; \
+		thread.depth++; \
+		rc = real(out, b, c, d, e, f, g, h); \
+		thread.depth--; \
+		if (rc == 0 && thread.depth == 0) { \
+			struct event v = {.kind = K_LIBRARY, .ptr = out ? *out : 0}; \
+			place(&v); \
+			note(&v, FP); \
+		} \
+		return rc; \
+	}
+LOADS(cuLibraryLoadData)
+LOADS(cuLibraryLoadFromFile)
+
+struct ipc_handle {
+	char reserved[64];
+};
+
+static CUresult open_memory(fn6 real_, u64 *out, struct ipc_handle handle, u32 flags, void **fp)
+{
+	CUresult (*real)(u64 *, struct ipc_handle, u32) = (void *)real_;
+	CUresult rc;
+	if (!real)
+		return STUB;
+	thread.depth++;
+	rc = real(out, handle, flags);
+	thread.depth--;
+	if (rc == 0 && thread.depth == 0) {
+		struct event v = {.kind = K_IPC, .ptr = out ? *out : 0, .flags = SLOT_UNSIZED};
+		place(&v);
+		note(&v, fp);
+	}
+	return rc;
+}
+
+CUresult cuIpcOpenMemHandle(u64 *out, struct ipc_handle handle, u32 flags)
+{
+	return open_memory(target(S_cuIpcOpenMemHandle), out, handle, flags, FP);
+}
+
+CUresult cuIpcOpenMemHandle_v2(u64 *out, struct ipc_handle handle, u32 flags)
+{
+	return open_memory(target(S_cuIpcOpenMemHandle_v2), out, handle, flags, FP);
+}
+
+/* ---- loading ----------------------------------------------------------- */
+
+EXPORT const char gpumem_capture[] = "gpumem capture 1";
+
+/* first is what the program itself finds by a name. (RTLD_DEFAULT would begin
+ * with ourselves: we are linked -Bsymbolic.) */
+static void *first(const char *name)
+{
+	void *program = dlopen(0, RTLD_LAZY);
+	return program && next_dlsym ? next_dlsym(program, name) : 0;
+}
+
+static int foreign_dlsym(void)
+{
+	Dl_info info;
+	const char *base;
+	if (first("dlsym") != (void *)gpumem_dlsym)
+		return 1;
+	if (!dladdr((void *)next_dlsym, &info) || !info.dli_fname)
+		return 0;
+	for (const char *c = base = info.dli_fname; *c; c++)
+		if (*c == '/')
+			base = c + 1;
+	return !(base[0] == 'l' && base[1] == 'i' && base[2] == 'b' &&
+		 ((base[3] == 'c' && (base[4] == '.' || base[4] == '-')) || (base[3] == 'd' && base[4] == 'l')));
+}
+
+static int read_environment(void)
+{
+	const char *dir = getenv("GPUMEM_CAPTURE_DIR"), *stack = getenv("GPUMEM_STACK"), *slots = getenv("GPUMEM_CAPTURE_SLOTS");
+	u64 n = 0;
+	if (!dir || dir[0] != '/' || __builtin_strlen(dir) >= sizeof directory)
+		return 0;
+	put(directory, dir);
+	if (stack && same(stack, "none"))
+		want_frames = 0;
+	for (; slots && *slots >= '0' && *slots <= '9' && n < (1u << 24); slots++)
+		n = n * 10 + (u64)(*slots - '0');
+	if (n >= 64 && n <= (1u << 20))
+		for (capacity = 64; capacity < n;)
+			capacity *= 2;
+	return 1;
+}
+
+static void forget_owner(void)
+{
+	__builtin_memset(owner, 0, sizeof *owner);
+}
+
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+
+static void begin(void)
+{
+	struct owner *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED)
+		return;
+	owner = page;
+	if (madvise(page, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */) < 0 && __register_atfork)
+		__register_atfork(0, 0, forget_owner, 0);
+	page->pid = (u32)getpid();
+	page->ring = ancestor = open_ring(page->pid);
+	if (!page->ring)
+		page->state = GONE;
+	else if (!audit && next_dlsym && foreign_dlsym())
+		page->ring->flags |= F_FOREIGN;
+}
+
+static int audited(void)
+{
+	const char *list = getenv("LD_AUDIT"), *want = "libgpumem_";
+	for (; list && *list; list++) {
+		int n = 0;
+		while (want[n] && list[n] == want[n])
+			n++;
+		if (!want[n])
+			return 1;
+	}
+	return 0;
+}
+
+static __attribute__((constructor(101))) void start(void)
+{
+	int saved = errno;
+	find_next_dlsym();
+	relay = (u32)audited(); /* la_version, called after this, knows better */
+	/* Of two copies of us the first in the search order records. */
+	if (!relay && read_environment() && first("gpumem_capture") == (void *)gpumem_capture)
+		begin();
+	errno = saved;
+}
+
+static __attribute__((destructor(101))) void finish(void)
+{
+	int saved = errno;
+	if (owner && owner->ring) {
+		if (owner->state == F_SLOTS)
+			copy_maps();
+		__atomic_fetch_or(&owner->ring->flags, F_EXITED | (driver() ? F_DRIVER : 0), __ATOMIC_RELEASE);
+	}
+	errno = saved;
+}
+
+/* LD_AUDIT: the loader asks at every binding, also of dlsym. */
+
+EXPORT unsigned la_version(unsigned version)
+{
+	audit = 1;
+	relay = 0;
+	if (!owner && read_environment())
+		begin();
+	return version;
+}
+
+static int is_driver(const char *name)
+{
+	const char *base = name;
+	for (const char *c = name; *c; c++)
+		if (*c == '/')
+			base = c + 1;
+	for (const char *want = "libcuda.so"; *want; want++)
+		if (*base++ != *want)
+			return 0;
+	return *base == 0 || *base == '.';
+}
+
+EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *cookie)
+{
+	*cookie = map->l_name && is_driver(map->l_name);
+	if (!*cookie)
+		return 2; /* LA_FLG_BINDFROM */
+	if (namespace == LM_ID_BASE)
+		store(&driver_map, map);
+	return 3; /* LA_FLG_BINDTO as well */
+}
+
+EXPORT uintptr_t la_symbind64(ElfW(Sym) *symbol, unsigned index, uintptr_t *from, uintptr_t *to, unsigned *flags, const char *name)
+{
+	int i = *to == 1 ? hook_named(name) : -1; /* the loader asks about more than we wanted */
+	(void)index, (void)from, (void)flags;
+	if (i < 0 || !aim(i, (void *)symbol->st_value))
+		return symbol->st_value;
+	learn_driver();
+	return (uintptr_t)wrappers[i];
+}

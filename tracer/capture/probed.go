@@ -1,0 +1,102 @@
+package capture
+
+// probedFunction is one function of the driver that Attach follows: the hooks
+// of inject/gpumem.c.
+type probedFunction struct {
+	name string
+	kind kind
+	form form
+}
+
+// form is where a call has what an event needs.
+type form uint8
+
+const (
+	formOut        form = iota // address behind argument 0, size in argument 1
+	formOutOnly                // handle behind argument 0, no size
+	formPitch                  // pitch behind argument 1, height in argument 3
+	formArray2D                // descriptor behind argument 1
+	formArray3D                //
+	formMipmap                 // and the number of levels in argument 2
+	formCreate                 // properties behind argument 2
+	formGiven                  // address in argument 0, size in argument 1
+	formMap                    // and the handle in argument 3
+	formPrimary                // device in argument 1
+	formNothing                //
+	formTakes                  // what is taken away is in argument 0
+	formTakesRange             // and the size in argument 1
+)
+
+// takes reports whether the call takes something away.
+func (f form) takes() bool { return f >= formTakes }
+
+var probed = []probedFunction{
+	{"cuInit", kindInit, formNothing},
+	{"cuMemAlloc_v2", kindAlloc, formOut},
+	{"cuMemAllocPitch_v2", kindAlloc, formPitch},
+	{"cuMemAllocManaged", kindManaged, formOut},
+	{"cuMemAllocAsync", kindAsync, formOut},
+	{"cuMemAllocAsync_ptsz", kindAsync, formOut},
+	{"cuMemAllocFromPoolAsync", kindAsync, formOut},
+	{"cuMemAllocFromPoolAsync_ptsz", kindAsync, formOut},
+	{"cuMemCreate", kindCreate, formCreate},
+	{"cuArrayCreate_v2", kindArray, formArray2D},
+	{"cuArray3DCreate_v2", kindArray, formArray3D},
+	{"cuMipmappedArrayCreate", kindMipmap, formMipmap},
+	{"cuMemHostAlloc", kindHost, formOut},
+	{"cuMemAllocHost", kindHost, formOut},
+	{"cuMemAllocHost_v2", kindHost, formOut},
+	{"cuMemHostRegister", kindRegister, formGiven},
+	{"cuMemHostRegister_v2", kindRegister, formGiven},
+	{"cuIpcOpenMemHandle", kindIPC, formOutOnly},
+	{"cuIpcOpenMemHandle_v2", kindIPC, formOutOnly},
+	{"cuMemImportFromShareableHandle", kindImport, formOutOnly},
+	{"cuMemRetainAllocationHandle", kindRetainHandle, formOutOnly},
+	{"cuMemMap", kindMap, formMap},
+	{"cuMemPoolCreate", kindPool, formOutOnly},
+	{"cuMemPoolTrimTo", kindPoolTrim, formGiven},
+	{"cuCtxCreate", kindCtx, formOutOnly},
+	{"cuCtxCreate_v2", kindCtx, formOutOnly},
+	{"cuCtxCreate_v3", kindCtx, formOutOnly},
+	{"cuCtxCreate_v4", kindCtx, formOutOnly},
+	{"cuDevicePrimaryCtxRetain", kindPrimary, formPrimary},
+	{"cuEventCreate", kindEvent, formOutOnly},
+	{"cuStreamCreate", kindStream, formOutOnly},
+	{"cuStreamCreateWithPriority", kindStream, formOutOnly},
+	{"cuGraphInstantiate", kindGraph, formOutOnly},
+	{"cuGraphInstantiate_v2", kindGraph, formOutOnly},
+	{"cuGraphInstantiateWithFlags", kindGraph, formOutOnly},
+	{"cuGraphInstantiateWithParams", kindGraph, formOutOnly},
+	{"cuGraphInstantiateWithParams_ptsz", kindGraph, formOutOnly},
+	{"cuModuleLoad", kindModule, formOutOnly},
+	{"cuModuleLoadData", kindModule, formOutOnly},
+	{"cuModuleLoadDataEx", kindModule, formOutOnly},
+	{"cuModuleLoadFatBinary", kindModule, formOutOnly},
+	{"cuLibraryLoadData", kindLibrary, formOutOnly},
+	{"cuLibraryLoadFromFile", kindLibrary, formOutOnly},
+
+	{"cuMemFree_v2", kindFree, formTakes},
+	{"cuMemFreeAsync", kindFreeAsync, formTakes},
+	{"cuMemFreeAsync_ptsz", kindFreeAsync, formTakes},
+	{"cuMemRelease", kindRelease, formTakes},
+	{"cuArrayDestroy", kindArrayDestroy, formTakes},
+	{"cuMipmappedArrayDestroy", kindMipmapDestroy, formTakes},
+	{"cuMemFreeHost", kindFreeHost, formTakes},
+	{"cuMemHostUnregister", kindUnregister, formTakes},
+	{"cuIpcCloseMemHandle", kindIPCClose, formTakes},
+	{"cuMemUnmap", kindUnmap, formTakesRange},
+	{"cuMemPoolDestroy", kindPoolDestroy, formTakes},
+	{"cuCtxDestroy", kindCtxDestroy, formTakes},
+	{"cuCtxDestroy_v2", kindCtxDestroy, formTakes},
+	{"cuDevicePrimaryCtxRelease", kindPrimaryRelease, formTakes},
+	{"cuDevicePrimaryCtxRelease_v2", kindPrimaryRelease, formTakes},
+	{"cuDevicePrimaryCtxReset", kindPrimaryReset, formTakes},
+	{"cuDevicePrimaryCtxReset_v2", kindPrimaryReset, formTakes},
+	{"cuEventDestroy", kindEventDestroy, formTakes},
+	{"cuEventDestroy_v2", kindEventDestroy, formTakes},
+	{"cuStreamDestroy", kindStreamDestroy, formTakes},
+	{"cuStreamDestroy_v2", kindStreamDestroy, formTakes},
+	{"cuGraphExecDestroy", kindGraphDestroy, formTakes},
+	{"cuModuleUnload", kindModuleUnload, formTakes},
+	{"cuLibraryUnload", kindLibraryUnload, formTakes},
+}

@@ -1,0 +1,244 @@
+package capture
+
+import (
+	"bufio"
+	"cmp"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// Mark makes the present the point that the growth of Sites counts from.
+func (r *Reader) Mark() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.procs {
+		p.marked = map[string]record.Site{}
+		for _, s := range p.sites() {
+			p.marked[s.Site] = s
+		}
+	}
+}
+
+// Sites are what a process still holds by the place that asked for it, the
+// largest first: memory by bytes, then handles by number. A place is
+// "library+0xoffset symbol": the innermost frame outside the CUDA libraries;
+// symbols are as the linker knows them. Handles have their kind behind, as
+// "[event]", and no bytes. It reads the libraries' symbol tables, which for
+// large ones takes a second.
+func (r *Reader) Sites(pid int) []record.Site {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.procs[pid]
+	if p == nil {
+		return nil
+	}
+	return p.sites()
+}
+
+type siteKey struct {
+	stack uint32
+	class class
+}
+
+func (p *process) sites() []record.Site {
+	sums := map[siteKey]record.Site{}
+	for _, it := range p.ledger.items {
+		k := siteKey{it.stack, it.class}
+		s := sums[k]
+		s.Bytes += clamp(it.size)
+		s.Count++
+		sums[k] = s
+	}
+	names := p.resolve(func(want func(uint32)) {
+		for k := range sums {
+			want(k.stack)
+		}
+	})
+	merged := map[string]record.Site{}
+	for k, s := range sums {
+		name := names[k.stack]
+		if name == "" {
+			name = "unknown site"
+		}
+		if k.class != classDevice {
+			name += " [" + classNames[k.class] + "]"
+		}
+		m := merged[name]
+		merged[name] = record.Site{Site: name, Bytes: m.Bytes + s.Bytes, Count: m.Count + s.Count}
+	}
+	out := make([]record.Site, 0, len(merged))
+	for _, s := range merged {
+		if p.marked != nil {
+			s.GrowthBytes = s.Bytes - p.marked[s.Site].Bytes
+		}
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b record.Site) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Count, a.Count), strings.Compare(a.Site, b.Site))
+	})
+	return out
+}
+
+// resolve names the stacks that each asks for.
+func (p *process) resolve(each func(want func(uint32))) map[uint32]string {
+	p.space.refresh(p)
+	pcs := map[uint32]uint64{}
+	var list []uint64
+	each(func(n uint32) {
+		if _, known := pcs[n]; known || n == 0 || int(n) >= len(p.ledger.stackAt) {
+			return
+		}
+		pcs[n] = p.space.site(p.ledger.stackAt[n])
+		list = append(list, pcs[n])
+	})
+	texts := p.space.name(p.pid, list)
+	names := map[uint32]string{}
+	for n, pc := range pcs {
+		names[n] = texts[pc]
+	}
+	return names
+}
+
+// mapping is one executable file mapping of a process.
+type mapping struct {
+	start, end, offset uint64
+	path               string
+}
+
+// addressSpace knows which file lay where in a process. Mappings that went
+// away are kept, so that the stacks of a library that was closed have names.
+type addressSpace struct {
+	mappings []mapping // newest snapshot last
+	unknown  bool      // a stack came that no mapping covers
+	checked  int       // stacks whose frames were checked
+	read     time.Time
+	names    map[uint64]string
+}
+
+// snapshotEvery is how often mappings are read while stacks come that none
+// covers.
+const snapshotEvery = time.Second
+
+// saw notes that there are stacks in libraries not known yet.
+func (s *addressSpace) saw(l *ledger) {
+	for ; s.checked < len(l.stackAt); s.checked++ {
+		if _, ok := s.find(l.stackAt[s.checked][0]); !ok {
+			s.unknown = true
+		}
+	}
+}
+
+// look takes a snapshot of a living process when one is needed.
+func (p *process) look() {
+	due := time.Since(p.looked) > snapshotEvery
+	if !due || (!p.space.unknown && (p.driver || p.ledger.started)) {
+		return
+	}
+	p.looked = time.Now()
+	if found, err := readMaps(mapsPath(p.pid)); err == nil {
+		p.driver = p.driver || slices.ContainsFunc(found, func(m mapping) bool { return isDriver(m.path) })
+		if p.space.unknown {
+			p.space.learn(found)
+		}
+	}
+}
+
+// refresh reads the mappings when frames are to be named.
+func (s *addressSpace) refresh(p *process) {
+	if found, err := readMaps(mapsPath(p.pid)); err == nil && len(found) > 0 {
+		s.learn(found)
+	}
+	if p.ring != nil {
+		if found, err := readMaps(p.ring.path + mapsSuffix); err == nil {
+			s.learn(found)
+		}
+	}
+}
+
+func mapsPath(pid int) string { return "/proc/" + strconv.Itoa(pid) + "/maps" }
+
+func (s *addressSpace) learn(found []mapping) {
+	s.unknown = false
+	for _, m := range found {
+		if !slices.Contains(s.mappings, m) {
+			s.mappings = append(s.mappings, m)
+		}
+	}
+}
+
+func (s *addressSpace) find(pc uint64) (mapping, bool) {
+	for i := len(s.mappings) - 1; i >= 0; i-- {
+		if m := s.mappings[i]; pc >= m.start && pc < m.end {
+			return m, true
+		}
+	}
+	return mapping{}, false
+}
+
+// site is the innermost frame outside the CUDA libraries. Frames after one
+// that lies in no code are what a caller without frame pointers left.
+func (s *addressSpace) site(frames stack) uint64 {
+	best := frames[0]
+	for _, pc := range frames {
+		m, ok := s.find(pc)
+		if pc == 0 || !ok {
+			break
+		}
+		best = pc
+		if !isRuntime(m.path) {
+			break
+		}
+	}
+	return best
+}
+
+// isRuntime reports whether a library only passes allocations on.
+func isRuntime(path string) bool {
+	base := filepath.Base(path)
+	return isDriver(path) || strings.HasPrefix(base, "libcudart.so") || strings.HasPrefix(base, "libgpumem_")
+}
+
+func isDriver(path string) bool {
+	base := filepath.Base(path)
+	return base == "libcuda.so" || strings.HasPrefix(base, "libcuda.so.")
+}
+
+// readMaps reads the executable file mappings of a maps file, or of what of
+// one was written.
+func readMaps(path string) ([]mapping, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return parseMaps(f), nil
+}
+
+func parseMaps(r io.Reader) []mapping {
+	var out []mapping
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		// start-end perms offset device inode path
+		fields := strings.Fields(lines.Text())
+		if len(fields) < 6 || len(fields[1]) < 4 || fields[1][2] != 'x' || !strings.HasPrefix(fields[5], "/") {
+			continue
+		}
+		from, to, ok := strings.Cut(fields[0], "-")
+		start, err1 := strconv.ParseUint(from, 16, 64)
+		end, err2 := strconv.ParseUint(to, 16, 64)
+		offset, err3 := strconv.ParseUint(fields[2], 16, 64)
+		if !ok || err1 != nil || err2 != nil || err3 != nil || end <= start {
+			continue
+		}
+		path := strings.TrimSuffix(strings.Join(fields[5:], " "), " (deleted)")
+		out = append(out, mapping{start, end, offset, path})
+	}
+	return out
+}

@@ -1,0 +1,357 @@
+package capture
+
+import (
+	"debug/elf"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestSiblingStubsThatLookForTheNextLibraryFindIt(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	for _, mode := range []Mode{ModeNone, ModePreload, ModeAudit} {
+		run(t, launch{mode: mode, args: []string{tools.path("sibling")}})
+	}
+}
+
+func TestTheLookupIsPassedOnByAJump(t *testing.T) {
+	t.Parallel()
+	if len(library) == 0 {
+		t.Skip("no interposer is built for this processor")
+	}
+	path := filepath.Join(t.TempDir(), "lib.so")
+	if err := os.WriteFile(path, library, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	objdump, err := exec.LookPath("objdump")
+	if err != nil {
+		t.Skip("no objdump here; TestSiblingStubs… sees the effect")
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]bool{}
+	for _, s := range symbols {
+		if s.Name != "dlsym" || s.Section == elf.SHN_UNDEF {
+			continue
+		}
+		versions[s.Version] = true
+		out, err := exec.Command(objdump, "-d", fmt.Sprintf("--start-address=%d", s.Value), fmt.Sprintf("--stop-address=%d", s.Value+s.Size), path).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Machine == elf.EM_X86_64 && !strings.Contains(string(out), "jmp    *") {
+			t.Error("dlsym does not end in an indirect jump: RTLD_NEXT would mean the library after ours")
+		}
+	}
+	if len(versions) != 2 {
+		t.Errorf("dlsym is exported at the versions %v, want two", versions)
+	}
+}
+
+func TestInterposersStackInBothOrders(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	other := tools.path("other.so")
+	for _, how := range []string{"plt", "dlsym"} {
+		// Ours first: Prepare keeps the user's list behind.
+		e := run(t, launch{env: []string{"LD_PRELOAD=" + other}, args: []string{tools.app(how), "basic"}})
+		wantCells(t, e, basicCells)
+		if !strings.Contains(e.stderr, "other saw 3") {
+			t.Errorf("%s: the other interposer saw not its three calls: %q", how, e.stderr)
+		}
+		if w := e.reader.Warnings(e.pid); len(w) != 1 || !strings.Contains(w[0], "interposes dlsym") {
+			t.Errorf("%s: warnings %q, want one about the other interposer", how, w)
+		}
+	}
+	// The other first.
+	for _, how := range []string{"plt", "dlsym"} {
+		l := launch{args: []string{tools.app(how), "basic"}}
+		cmd := start(t, &l)
+		cmd.Env = append(cmd.Env, "LD_PRELOAD="+other+":"+lookup(cmd.Env, "LD_PRELOAD"))
+		if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "other saw 3") {
+			t.Errorf("%s: %v, %s", how, err, out)
+		}
+		wantCells(t, ended{pid: cmd.Process.Pid, reader: follow(t, l.dir)}, basicCells)
+	}
+}
+
+func TestTwoCopiesOfOursCountOnce(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	second := filepath.Join(t.TempDir(), "second.so")
+	if err := os.WriteFile(second, library, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	e := run(t, launch{env: []string{"LD_PRELOAD=" + second}, args: []string{tools.app("dlsym"), "basic"}})
+	wantCells(t, e, basicCells)
+}
+
+func TestAProgramOfTheSanitizerRuns(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	app := filepath.Join(t.TempDir(), "app_asan")
+	cmd := exec.Command("cc", "-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address", "-DVIA_PLT", "testdata/app.c",
+		tools.path("libcuda.so.1"), "-Wl,-rpath,"+string(tools), "-pthread", "-o", app)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Skipf("the C compiler has no address sanitizer: %s", lastOf(string(out)))
+	}
+	e := run(t, launch{env: []string{"ASAN_OPTIONS=detect_leaks=0"}, args: []string{app, "basic"}})
+	wantCells(t, e, basicCells)
+}
+
+func TestAThousandForksRunAndLeaveNothing(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	e := run(t, launch{args: []string{tools.app("plt"), "fork", "1000"}})
+	wantCells(t, e, map[string]int64{ColAllocBytes: 4096 + 8192, ColLost: 0})
+	if pids := e.reader.PIDs(); len(pids) != 1 {
+		t.Errorf("%d processes have rings, want only the one that called the driver", len(pids))
+	}
+}
+
+func TestForkedChildrenHaveRingsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	for _, mode := range []Mode{ModePreload, ModeAudit} {
+		e := run(t, launch{mode: mode, env: []string{EnvSlots + "=64"}, args: []string{tools.app("plt"), "forkuse", "20"}})
+		wantCells(t, e, map[string]int64{ColAllocBytes: 4096 + 8192, ColAllocs: 2})
+		children := 0
+		for _, pid := range e.reader.PIDs() {
+			if pid != e.pid && cells(e.reader, pid)[ColAllocBytes] == 1000 {
+				children++
+			}
+		}
+		if children != 20 {
+			t.Errorf("%s: %d children were captured, want 20", mode, children)
+		}
+	}
+}
+
+func TestExecStartsAnew(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	limit := []string{"STUB_LIMIT=" + strconv.Itoa(4<<20)}
+	e := run(t, launch{env: limit, args: []string{tools.app("plt"), "exec"}})
+	wantCells(t, e, map[string]int64{ColAllocBytes: 3 << 20, ColAllocs: 1, ColFailed: 1})
+}
+
+func TestARefusedAllocationIsKeptWithItsSize(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	e := run(t, launch{env: []string{"STUB_LIMIT=" + strconv.Itoa(4<<20)}, args: []string{tools.app("chain"), "fail"}})
+	got := e.reader.Failures(e.pid)
+	if len(got) != 1 {
+		t.Fatalf("%d refused allocations, want one", len(got))
+	}
+	f := got[0]
+	if f.Bytes != 2<<20 || f.Code != 2 || f.LiveBytes != 3<<20 || f.Kind != "device memory" || f.Device != 0 || f.Time <= 0 {
+		t.Errorf("the refused allocation is %+v", f)
+	}
+	if !strings.Contains(f.Site, "app_chain+0x") {
+		t.Errorf("its site is %q, want one in app_chain", f.Site)
+	}
+}
+
+func TestAFreeThatTheDriverRefusedFreesNothing(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	e := run(t, launch{args: []string{tools.app("plt"), "badfree"}})
+	wantCells(t, e, map[string]int64{ColAllocBytes: 4096, ColFrees: 0})
+}
+
+func TestDestroyingAContextFreesWhatBelongsToIt(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	e := run(t, launch{args: []string{tools.app("plt"), "context"}})
+	wantCells(t, e, map[string]int64{ColAllocBytes: 4096, ColAllocBytes + "@0": 4096, ColAllocBytes + "@1": 0, ColEvents: 0, ColContexts: 1})
+}
+
+func TestTheProgramSeesItsOwnErrnoAndAnyFramePointer(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	run(t, launch{args: []string{tools.app("plt"), "errno"}})
+	e := run(t, launch{args: []string{tools.app("plt"), "badframes"}})
+	wantCells(t, e, map[string]int64{ColAllocBytes: 700})
+}
+
+func TestThreadsLoseNothing(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	for _, mode := range []Mode{ModePreload, ModeAudit} {
+		e := run(t, launch{mode: mode, args: []string{tools.app("plt"), "threads", "1000"}})
+		wantCells(t, e, map[string]int64{ColAllocBytes: 0, ColAllocs: 4000, ColFrees: 4000, ColLost: 0})
+	}
+}
+
+func TestClosedDescriptorsAreNoConcern(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	e := run(t, launch{args: []string{tools.app("plt"), "closefds"}})
+	wantCells(t, e, map[string]int64{ColAllocBytes: 4096, ColLost: 0})
+}
+
+func TestDroppedPrivilegesAndRootDirectoriesAreCountedWhereTheyHurt(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	if os.Getuid() != 0 {
+		t.Skip("only root can drop privileges and change the root directory")
+	}
+	e := run(t, launch{args: []string{tools.app("plt"), "lower"}})
+	wantCells(t, e, map[string]int64{ColAllocBytes: 4096 + 8192, ColLost: 1})
+	if w := e.reader.Warnings(e.pid); len(w) != 1 || !strings.Contains(w[0], "1 events of forked children") {
+		t.Errorf("warnings %q, want one about the child that could not reach the directory", w)
+	}
+	e = run(t, launch{args: []string{tools.app("plt"), "jail", t.TempDir()}})
+	wantCells(t, e, map[string]int64{ColAllocBytes: 4096, ColLost: 0})
+}
+
+func TestASetuidProgramIsExplained(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	if os.Getuid() != 0 {
+		t.Skip("only root can make a program of another user's")
+	}
+	content, err := os.ReadFile(tools.app("dlsym"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	app := filepath.Join(t.TempDir(), "raised")
+	if err := os.WriteFile(app, content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(app, 65534, 65534); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(app, 0o755|os.ModeSetuid); err != nil {
+		t.Fatal(err)
+	}
+	e := run(t, launch{args: []string{app, "nothing"}})
+	if why := e.reader.Why(e.pid, app); !strings.Contains(why, "setuid") {
+		t.Errorf("the reason given is %q", why)
+	}
+}
+
+func TestARingOutlivesAKillAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	const slots = 1 << 17
+	for range 10 {
+		l := launch{env: []string{EnvSlots + "=" + strconv.Itoa(slots)}, args: []string{tools.app("plt"), "forever"}}
+		cmd := start(t, &l)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(out, make([]byte, 6)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(rand.IntN(10000)) * time.Microsecond) // any moment
+		if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait() // it was killed
+		p := follow(t, l.dir).procs[cmd.Process.Pid]
+		head := p.ring.head.head
+		if p.ledger.events+p.lost != head {
+			t.Errorf("%d events were begun, but %d read and %d lost", head, p.ledger.events, p.lost)
+		}
+		// Each of the four threads may have begun one that it never completed,
+		// and holds at most one block.
+		overwritten := head - min(head, slots)
+		if p.lost > overwritten+4 {
+			t.Errorf("%d events were lost, %d of them overwritten: at most four may be incomplete", p.lost, overwritten)
+		}
+		if live := p.ledger.count[classDevice]; overwritten == 0 && (live < 0 || live > 4+int64(p.lost)) {
+			t.Errorf("%d blocks live, want at most one a thread", live)
+		}
+	}
+}
+
+func TestAnOverflownRingCountsWhatItLost(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	e := run(t, launch{env: []string{EnvSlots + "=64"}, args: []string{tools.app("plt"), "leak", "500"}})
+	got := cells(e.reader, e.pid)
+	if got[ColLost] != 1002-64 || got[ColAllocs] != 32 {
+		t.Errorf("lost %d, allocations seen %d; want 938 and 32", got[ColLost], got[ColAllocs])
+	}
+	if got[ColEvents] != 500 {
+		t.Errorf("%d events by the counts, want all 500", got[ColEvents])
+	}
+	if w := e.reader.Warnings(e.pid); len(w) != 1 || !strings.Contains(w[0], "938 events were lost") {
+		t.Errorf("warnings %q", w)
+	}
+}
+
+func TestSitesNameTheCallerAndItsGrowth(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	for _, mode := range []Mode{ModePreload, ModeAudit} {
+		l := launch{mode: mode, args: []string{tools.app("dlsym"), "interactive"}}
+		cmd := start(t, &l)
+		in, _ := cmd.StdinPipe()
+		out, _ := cmd.StdoutPipe()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		say := func(text string) {
+			if _, err := io.WriteString(in, text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		hear := func(n int) {
+			if _, err := io.ReadFull(out, make([]byte, n)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		hear(len("ready\n"))
+		say("1000\n")
+		hear(len("done\n"))
+		r := follow(t, l.dir)
+		r.Mark()
+		say("500\n")
+		hear(len("done\n"))
+		if err := r.Poll(); err != nil {
+			t.Fatal(err)
+		}
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		sites := r.Sites(cmd.Process.Pid)
+		s, ok := siteWith(sites, "leak_here")
+		if !ok || s.Bytes != 1500 || s.Count != 2 || s.GrowthBytes != 500 || !strings.HasPrefix(s.Site, "app_dlsym+0x") {
+			t.Errorf("%s: sites %+v, want leak_here with 1500 bytes, 500 of them since the mark", mode, sites)
+		}
+		if s, ok := siteWith(sites, "leak_event_here [event]"); !ok || s.Count != 2 || s.Bytes != 0 {
+			t.Errorf("%s: sites %+v, want leak_event_here with two events", mode, sites)
+		}
+		libraries := r.Libraries(cmd.Process.Pid)
+		found := false
+		for _, l := range libraries {
+			found = found || l.Path == tools.app("dlsym") && len(l.BuildID) == 40
+		}
+		if !found {
+			t.Errorf("%s: libraries %+v, want the program with its build id", mode, libraries)
+		}
+	}
+}

@@ -1,0 +1,126 @@
+package capture
+
+import (
+	"bufio"
+	"bytes"
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Why says in one sentence why nothing was captured of a process, or nothing
+// when something was. exe is the program's file, or its name in PATH; when
+// empty it is taken from the process, if that still runs.
+func (r *Reader) Why(pid int, exe string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.procs[pid]
+	if p == nil {
+		return whyNot(pid, exe)
+	}
+	if p.ledger.started {
+		return ""
+	}
+	flags := p.flags()
+	switch {
+	case flags&flagCounts != 0:
+		return "driver calls were only counted: the capture directory was full or out of reach"
+	case p.partial:
+		return "the process made no recorded driver call since the attach"
+	case (flags&flagDriver != 0 || p.driver) && flags&flagAudit == 0:
+		return "the CUDA driver was loaded, but the program allocated nothing or its calls pass by the interposer (a library opened with RTLD_DEEPBIND): try --inject=audit"
+	case flags&flagDriver != 0 || p.driver:
+		return "the CUDA driver was loaded, but the program allocated nothing with it"
+	}
+	return "not a CUDA program: the process never loaded the CUDA driver (libcuda.so.1)"
+}
+
+// whyNot explains a process that has no ring.
+func whyNot(pid int, exe string) string {
+	proc := "/proc/" + strconv.Itoa(pid)
+	if exe == "" {
+		exe, _ = os.Readlink(proc + "/exe")
+	}
+	if reason := Obstacle(exe); reason != "" {
+		return reason
+	}
+	if env, err := os.ReadFile(proc + "/environ"); err == nil && len(env) > 0 {
+		if !bytes.Contains(env, []byte(EnvDir+"=")) {
+			return "the program was started with an environment of its own, without the interposer (LD_PRELOAD was dropped on the way)"
+		}
+	}
+	return "the interposer was not loaded: LD_PRELOAD was dropped on the way, or the capture directory could not be reached"
+}
+
+// Obstacle says in one sentence why the interposer cannot get into a program,
+// or nothing when no reason is known. exe is a file, or a name in PATH; for a
+// script it is the interpreter that counts.
+func Obstacle(exe string) string { return obstacle(exe, 0) }
+
+func obstacle(exe string, depth int) string {
+	if exe == "" || depth > 4 {
+		return ""
+	}
+	path, err := exec.LookPath(exe)
+	if err != nil {
+		return ""
+	}
+	name := filepath.Base(path)
+	if raised(path) {
+		return name + " is setuid, setgid or has file capabilities: the loader ignores LD_PRELOAD for it; use --inject=ebpf"
+	}
+	if next := interpreter(path); next != "" {
+		return obstacle(next, depth+1)
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if f.Class != elf.ELFCLASS64 || f.Machine != machine {
+		return fmt.Sprintf("%s is built for another processor (%v, %v)", name, f.Machine, f.Class)
+	}
+	loader := ""
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP && p.Filesz < 4096 {
+			b := make([]byte, p.Filesz)
+			p.ReadAt(b, 0) // what cannot be read is no known loader
+			loader = string(bytes.TrimRight(b, "\x00"))
+		}
+	}
+	switch {
+	case loader == "":
+		return name + " is statically linked: there is no loader to put the interposer in; use --inject=ebpf"
+	case strings.Contains(filepath.Base(loader), "musl"):
+		return name + " uses the musl loader, for which there is no CUDA driver"
+	}
+	return ""
+}
+
+// interpreter is the program that runs a script, empty when it is no script.
+// "env NAME" is NAME.
+func interpreter(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	line, _ := bufio.NewReaderSize(f, 256).ReadSlice('\n')
+	rest, ok := strings.CutPrefix(string(line), "#!")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) == 0 {
+		return ""
+	}
+	if filepath.Base(fields[0]) == "env" {
+		for _, arg := range fields[1:] {
+			if !strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") {
+				return arg
+			}
+		}
+	}
+	return fields[0]
+}

@@ -1,0 +1,297 @@
+package importer
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Opcodes of protocols 2 to 5, by the names of Python's pickletools.
+const (
+	opProto, opFrame                                     = 0x80, 0x95
+	opMark, opPop, opPopMark, opDup                      = '(', '0', '1', '2'
+	opNone, opTrue, opFalse                              = 'N', 0x88, 0x89
+	opBinInt, opBinInt1, opBinInt2, opLong1, opLong4     = 'J', 'K', 'M', 0x8a, 0x8b
+	opBinFloat                                           = 'G'
+	opBinUnicode, opShortUnicode, opUnicode8             = 'X', 0x8c, 0x8d
+	opBinString, opShortString                           = 'T', 'U'
+	opBinBytes, opShortBytes, opBytes8, opByteArray8     = 'B', 'C', 0x8e, 0x96
+	opEmptyDict, opEmptyList, opEmptyTuple, opEmptySet   = '}', ']', ')', 0x8f
+	opTuple, opTuple1, opTuple2, opTuple3                = 't', 0x85, 0x86, 0x87
+	opList, opDict, opFrozenSet                          = 'l', 'd', 0x91
+	opAppend, opAppends, opSetItem, opSetItems, opAddAll = 'a', 'e', 's', 'u', 0x90
+	opBinGet, opLongBinGet                               = 'h', 'j'
+	opBinPut, opLongBinPut, opMemoize                    = 'q', 'r', 0x94
+	opGlobal, opStackGlobal, opReduce                    = 'c', 0x93, 'R'
+)
+
+// step executes one opcode.
+func (p *pickle) step(op byte) error {
+	switch op {
+	case opProto:
+		n, err := p.size(1)
+		if err == nil && (n < 2 || n > 5) {
+			err = fmt.Errorf("%w: protocol %d", errPickle, n)
+		}
+		return err
+	case opFrame:
+		_, err := p.size(8) // frames are a hint for readers of files
+		return err
+	case opMark:
+		p.push(kindMark)
+	case opPop:
+		return p.popAny()
+	case opPopMark:
+		_, err := p.popMark()
+		return err
+	case opDup:
+		v, err := p.pop()
+		p.push(v)
+		p.push(v)
+		return err
+	case opNone:
+		p.push(kindNone)
+	case opTrue:
+		p.push(pickleTrue)
+	case opFalse:
+		p.push(kindBool)
+	case opEmptyDict:
+		p.push(p.container(kindDict, nil))
+	case opEmptyList:
+		p.push(p.container(kindList, nil))
+	case opEmptyTuple:
+		p.push(p.container(kindTuple, nil))
+	case opEmptySet:
+		p.push(kindOpaque)
+	case opBinInt, opBinInt1, opBinInt2, opLong1, opLong4, opBinFloat:
+		return p.stepNumber(op)
+	case opBinUnicode, opShortUnicode, opUnicode8, opBinString, opShortString,
+		opBinBytes, opShortBytes, opBytes8, opByteArray8:
+		return p.stepText(op)
+	case opTuple, opTuple1, opTuple2, opTuple3, opList, opDict, opFrozenSet,
+		opAppend, opAppends, opSetItem, opSetItems, opAddAll:
+		return p.stepContainer(op)
+	case opBinGet, opLongBinGet, opBinPut, opLongBinPut, opMemoize:
+		return p.stepMemo(op)
+	case opGlobal, opStackGlobal, opReduce:
+		return p.stepCall(op)
+	default:
+		return fmt.Errorf("%w: opcode 0x%02x", errPickle, op)
+	}
+	return nil
+}
+
+// popAny takes off the top, also a mark.
+func (p *pickle) popAny() error {
+	if len(p.stack) == 0 {
+		return fmt.Errorf("%w: empty stack", errPickle)
+	}
+	p.stack = p.stack[:len(p.stack)-1]
+	return nil
+}
+
+func (p *pickle) stepNumber(op byte) error {
+	width := map[byte]int{opBinInt: 4, opBinInt1: 1, opBinInt2: 2, opLong1: 1, opLong4: 4}[op]
+	if op == opBinFloat {
+		v, err := p.real()
+		p.push(v)
+		return err
+	}
+	n, err := p.size(width)
+	if err != nil {
+		return err
+	}
+	switch op {
+	case opLong1, opLong4:
+		v, err := p.long(n)
+		p.push(v)
+		return err
+	case opBinInt:
+		p.push(p.integer(int64(int32(n))))
+	default:
+		p.push(p.integer(int64(n)))
+	}
+	return nil
+}
+
+func (p *pickle) stepText(op byte) error {
+	width := 4
+	switch op {
+	case opShortUnicode, opShortString, opShortBytes:
+		width = 1
+	case opUnicode8, opBytes8, opByteArray8:
+		width = 8
+	}
+	n, err := p.size(width)
+	if err != nil {
+		return err
+	}
+	switch op {
+	case opBinBytes, opShortBytes, opBytes8, opByteArray8:
+		p.push(kindOpaque)
+		return p.skip(n)
+	}
+	v, err := p.text(n)
+	p.push(v)
+	return err
+}
+
+func (p *pickle) stepContainer(op byte) error {
+	switch op {
+	case opTuple1, opTuple2, opTuple3:
+		return p.tuple(int(op) - opTuple1 + 1)
+	case opAppend, opSetItem:
+		return p.addOne(op)
+	}
+	vs, err := p.popMark()
+	if err != nil {
+		return err
+	}
+	switch op {
+	case opTuple:
+		p.push(p.container(kindTuple, vs))
+	case opList:
+		p.push(p.container(kindList, vs))
+	case opDict:
+		if len(vs)%2 != 0 {
+			return fmt.Errorf("%w: a key without a value", errPickle)
+		}
+		p.push(p.container(kindDict, vs))
+	case opFrozenSet:
+		p.push(kindOpaque)
+	default:
+		return p.addAll(op, vs)
+	}
+	return nil
+}
+
+// addAll adds what stood above a mark to the container below it.
+func (p *pickle) addAll(op byte, vs []value) error {
+	c, err := p.pop()
+	if err != nil {
+		return err
+	}
+	switch op {
+	case opAppends:
+		err = p.extend(c, kindList, vs)
+	case opSetItems:
+		err = p.extend(c, kindDict, vs)
+	}
+	p.push(c)
+	return err
+}
+
+func (p *pickle) addOne(op byte) error {
+	n, kind := 1, kindList
+	if op == opSetItem {
+		n, kind = 2, kindDict
+	}
+	if len(p.stack) < n+1 {
+		return fmt.Errorf("%w: empty stack", errPickle)
+	}
+	at := len(p.stack) - n
+	err := p.extend(p.stack[at-1], kind, p.stack[at:])
+	p.stack = p.stack[:at]
+	return err
+}
+
+func (p *pickle) tuple(n int) error {
+	if len(p.stack) < n {
+		return fmt.Errorf("%w: empty stack", errPickle)
+	}
+	at := len(p.stack) - n
+	v := p.container(kindTuple, p.stack[at:])
+	p.stack = append(p.stack[:at], v)
+	return nil
+}
+
+func (p *pickle) stepMemo(op byte) error {
+	if op == opMemoize {
+		if len(p.stack) == 0 {
+			return fmt.Errorf("%w: empty stack", errPickle)
+		}
+		p.memoize(uint32(len(p.memo)+len(p.sparse)), p.stack[len(p.stack)-1])
+		return nil
+	}
+	width := 1
+	if op == opLongBinGet || op == opLongBinPut {
+		width = 4
+	}
+	n, err := p.size(width)
+	if err != nil {
+		return err
+	}
+	if op == opBinGet || op == opLongBinGet {
+		return p.recall(uint32(n))
+	}
+	if len(p.stack) == 0 {
+		return fmt.Errorf("%w: empty stack", errPickle)
+	}
+	p.memoize(uint32(n), p.stack[len(p.stack)-1])
+	return nil
+}
+
+// restoreTypeTag is the one global that may stand in a snapshot: torch's own
+// writer wraps typed containers in it, and it gives its first argument back.
+const restoreTypeTag = "torch.jit._pickle restore_type_tag"
+
+// stepCall resolves globals and calls, of which there is one that is no code.
+func (p *pickle) stepCall(op byte) error {
+	switch op {
+	case opReduce:
+		args, err := p.pop()
+		if err != nil {
+			return err
+		}
+		f, err := p.pop()
+		if err != nil {
+			return err
+		}
+		vs := p.list(args)
+		if f.kind() != kindCall || len(vs) == 0 {
+			return fmt.Errorf("%w: a call of what is no function", errPickle)
+		}
+		p.push(vs[0])
+		return nil
+	case opStackGlobal:
+		name, err1 := p.pop()
+		module, err2 := p.pop()
+		if err1 != nil || err2 != nil {
+			return fmt.Errorf("%w: empty stack", errPickle)
+		}
+		return p.global(p.string(module) + " " + p.string(name))
+	}
+	module, err := p.inLine()
+	if err != nil {
+		return err
+	}
+	name, err := p.inLine()
+	if err != nil {
+		return err
+	}
+	return p.global(module + " " + name)
+}
+
+// inLine reads to the next newline.
+func (p *pickle) inLine() (string, error) {
+	var b strings.Builder
+	for b.Len() < 1024 {
+		c, err := p.in.ReadByte()
+		if err != nil {
+			return "", unexpected(err)
+		}
+		p.read++
+		if c == '\n' {
+			return b.String(), nil
+		}
+		b.WriteByte(c)
+	}
+	return "", fmt.Errorf("%w: a name without an end", errPickle)
+}
+
+func (p *pickle) global(name string) error {
+	if name != restoreTypeTag {
+		return fmt.Errorf("the file wants to run %q; nothing in a file is run", short([]byte(name)))
+	}
+	p.push(kindCall)
+	return nil
+}

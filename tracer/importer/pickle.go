@@ -1,0 +1,337 @@
+package importer
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+)
+
+// Limits of a pickle. Its memory is bounded by its length, at about forty
+// bytes for each one-byte opcode in the worst case; these stop the rest.
+const (
+	maxPickleDepth  = 1 << 22 // values on the stack: a batch is a thousand
+	maxPickleCells  = 1 << 30 // values held in all
+	maxPickleString = 4 << 10 // kept of a string; a longer one is cut
+)
+
+// value is one Python object in eight bytes: the kind in the low four bits,
+// above them a small integer or an index into the table of that kind.
+type value uint64
+
+const (
+	kindNone value = iota
+	kindBool
+	kindInt    // 60 bits, signed
+	kindBig    // pickle.bigs
+	kindFloat  // pickle.floats
+	kindString // pickle.strings
+	kindList   // pickle.items
+	kindTuple  // pickle.items
+	kindDict   // pickle.items: key, value, key, value
+	kindCall   // the one function that is known, see reduce
+	kindOpaque // an object nobody needs: bytes, sets
+	kindMark
+)
+
+// pickleTrue is True; False is kindBool itself.
+const pickleTrue = 1<<4 | kindBool
+
+func (v value) kind() value { return v & 15 }
+func (v value) index() int  { return int(v >> 4) }
+
+// pickle is Python's stack machine for protocols 2 to 5, reduced to plain
+// data. It executes nothing: every global but one is refused. (Protocols 0 and
+// 1 are text and older than every file that is read here.)
+type pickle struct {
+	in      *bufio.Reader
+	read    int64
+	stack   []value
+	memo    []value
+	sparse  map[uint32]value // memo entries set out of order
+	strings []string
+	intern  map[string]int
+	bigs    []uint64
+	floats  []float64
+	items   [][]value
+	slab    []value
+	cells   int64
+	scratch []byte
+}
+
+func newPickle(in *bufio.Reader) *pickle {
+	return &pickle{in: in, intern: map[string]int{}, sparse: map[uint32]value{}}
+}
+
+var errPickle = errors.New("damaged pickle")
+
+// load runs the machine to STOP and returns the object.
+func (p *pickle) load() (value, error) {
+	for {
+		op, err := p.in.ReadByte()
+		if err != nil {
+			return 0, p.fail(unexpected(err))
+		}
+		p.read++
+		if op == '.' {
+			return p.pop()
+		}
+		if err := p.step(op); err != nil {
+			return 0, p.fail(err)
+		}
+		if len(p.stack) > maxPickleDepth || p.cells > maxPickleCells || len(p.memo)+len(p.sparse) > maxPickleCells {
+			return 0, p.fail(fmt.Errorf("%w: too large", errPickle))
+		}
+	}
+}
+
+func (p *pickle) fail(err error) error { return fmt.Errorf("at byte %d: %w", p.read, err) }
+
+// unexpected says that a file ends too early.
+func unexpected(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (p *pickle) push(v value) { p.stack = append(p.stack, v) }
+
+func (p *pickle) pop() (value, error) {
+	if len(p.stack) == 0 || p.stack[len(p.stack)-1] == kindMark {
+		return 0, fmt.Errorf("%w: empty stack", errPickle)
+	}
+	v := p.stack[len(p.stack)-1]
+	p.stack = p.stack[:len(p.stack)-1]
+	return v, nil
+}
+
+// popMark takes off everything above the last mark, and the mark. The result
+// is valid until the next push.
+func (p *pickle) popMark() ([]value, error) {
+	for i := len(p.stack) - 1; i >= 0; i-- {
+		if p.stack[i] == kindMark {
+			top := p.stack[i+1:]
+			p.stack = p.stack[:i]
+			return top, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: no mark", errPickle)
+}
+
+// bytes reads n bytes, valid until the next call. n is bounded by callers.
+func (p *pickle) bytes(n int) ([]byte, error) {
+	if cap(p.scratch) < n {
+		p.scratch = make([]byte, max(n, 64))
+	}
+	b := p.scratch[:n]
+	_, err := io.ReadFull(p.in, b)
+	p.read += int64(n)
+	return b, unexpected(err)
+}
+
+// size reads a little-endian length of n bytes.
+func (p *pickle) size(n int) (uint64, error) {
+	b, err := p.bytes(n)
+	if err != nil {
+		return 0, err
+	}
+	var full [8]byte
+	copy(full[:], b)
+	return binary.LittleEndian.Uint64(full[:]), nil
+}
+
+// text reads a string of n bytes and keeps the first maxPickleString.
+func (p *pickle) text(n uint64) (value, error) {
+	b, err := p.bytes(int(min(n, maxPickleString)))
+	if err != nil {
+		return 0, err
+	}
+	i, ok := p.intern[string(b)]
+	if !ok {
+		i = len(p.strings)
+		s := strings.ToValidUTF8(string(b), "\uFFFD")
+		p.strings = append(p.strings, s)
+		p.intern[string(b)] = i
+		p.cells += int64(len(b)/8 + 8)
+	}
+	return value(i)<<4 | kindString, p.skip(n - min(n, maxPickleString))
+}
+
+// skip passes over n bytes.
+func (p *pickle) skip(n uint64) error {
+	for n > 0 {
+		k, err := p.in.Discard(int(min(n, 1<<20)))
+		p.read += int64(k)
+		n -= uint64(k)
+		if err != nil {
+			return unexpected(err)
+		}
+	}
+	return nil
+}
+
+// integer makes a value of a signed integer.
+func (p *pickle) integer(n int64) value {
+	if n<<4>>4 == n {
+		return value(n)<<4 | kindInt
+	}
+	return p.big(uint64(n), n < 0)
+}
+
+// big keeps an unsigned integer beyond 60 bits; a negative one that large is
+// no address and no size.
+func (p *pickle) big(n uint64, negative bool) value {
+	if negative {
+		return kindOpaque
+	}
+	p.bigs = append(p.bigs, n)
+	p.cells++
+	return value(len(p.bigs)-1)<<4 | kindBig
+}
+
+// long reads a two's complement integer of n bytes.
+func (p *pickle) long(n uint64) (value, error) {
+	if n > 9 {
+		return kindOpaque, p.skip(n)
+	}
+	b, err := p.bytes(int(n))
+	if err != nil {
+		return 0, err
+	}
+	negative := n > 0 && b[n-1]&0x80 != 0
+	var full [9]byte
+	if negative {
+		for i := range full {
+			full[i] = 0xff
+		}
+	}
+	copy(full[:], b)
+	u := binary.LittleEndian.Uint64(full[:8])
+	switch {
+	case negative && full[8] == 0xff && int64(u) < 0, !negative && full[8] == 0 && int64(u) >= 0:
+		return p.integer(int64(u)), nil
+	case !negative && full[8] == 0:
+		return p.big(u, false), nil
+	}
+	return kindOpaque, nil
+}
+
+// real reads a float in network order.
+func (p *pickle) real() (value, error) {
+	b, err := p.bytes(8)
+	if err != nil {
+		return 0, err
+	}
+	p.floats = append(p.floats, math.Float64frombits(binary.BigEndian.Uint64(b)))
+	p.cells++
+	return value(len(p.floats)-1)<<4 | kindFloat, nil
+}
+
+// container makes a list, tuple or dict of a copy of vs.
+func (p *pickle) container(kind value, vs []value) value {
+	p.items = append(p.items, p.keep(vs))
+	p.cells += int64(len(vs)) + 3
+	return value(len(p.items)-1)<<4 | kind
+}
+
+// keep copies vs out of the stack into a slab, because a snapshot consists of
+// millions of small containers.
+func (p *pickle) keep(vs []value) []value {
+	const slab = 1 << 13
+	switch {
+	case len(vs) == 0:
+		return nil
+	case len(vs) > slab/8:
+		return append([]value(nil), vs...)
+	case len(vs) > len(p.slab):
+		p.slab = make([]value, slab)
+	}
+	out := p.slab[:len(vs):len(vs)]
+	p.slab = p.slab[len(vs):]
+	copy(out, vs)
+	return out
+}
+
+// extend adds vs to the container c.
+func (p *pickle) extend(c value, kind value, vs []value) error {
+	if c.kind() != kind || kind == kindDict && len(vs)%2 != 0 {
+		return fmt.Errorf("%w: items for what takes none", errPickle)
+	}
+	if p.items[c.index()] == nil {
+		p.items[c.index()] = p.keep(vs)
+	} else {
+		p.items[c.index()] = append(p.items[c.index()], vs...)
+	}
+	p.cells += int64(len(vs))
+	return nil
+}
+
+func (p *pickle) memoize(i uint32, v value) {
+	switch {
+	case int(i) < len(p.memo):
+		p.memo[i] = v
+	case int(i) == len(p.memo):
+		p.memo = append(p.memo, v)
+	default:
+		p.sparse[i] = v
+	}
+}
+
+func (p *pickle) recall(i uint32) error {
+	if int(i) < len(p.memo) {
+		p.push(p.memo[i])
+		return nil
+	}
+	v, ok := p.sparse[i]
+	if !ok {
+		return fmt.Errorf("%w: memo %d was never set", errPickle, i)
+	}
+	p.push(v)
+	return nil
+}
+
+// get is the value of a dict's key; the last one of several.
+func (p *pickle) get(dict value, key string) (value, bool) {
+	id, ok := p.intern[key]
+	if dict.kind() != kindDict || !ok {
+		return 0, false
+	}
+	want, kv := value(id)<<4|kindString, p.items[dict.index()]
+	for i := len(kv) - 2; i >= 0; i -= 2 {
+		if kv[i] == want {
+			return kv[i+1], true
+		}
+	}
+	return 0, false
+}
+
+// list are the items of a list or tuple.
+func (p *pickle) list(v value) []value {
+	if k := v.kind(); k != kindList && k != kindTuple {
+		return nil
+	}
+	return p.items[v.index()]
+}
+
+// number is an integer that is not negative.
+func (p *pickle) number(v value) (uint64, bool) {
+	switch v.kind() {
+	case kindInt:
+		n := int64(v) >> 4
+		return uint64(n), n >= 0
+	case kindBig:
+		return p.bigs[v.index()], true
+	}
+	return 0, false
+}
+
+func (p *pickle) string(v value) string {
+	if v.kind() != kindString {
+		return ""
+	}
+	return p.strings[v.index()]
+}

@@ -1,0 +1,33 @@
+// Package tui is the live screen: one Bubble Tea model over plain panels.
+//
+// # Who does what
+//
+// A Source makes frames. A Frame is immutable and complete: everything the
+// screen shows at one moment, already decimated to the number of columns that
+// the screen asked for. The model only keeps what a person chose (focus, window
+// in time, sorting, filter) and hands frame and choice to the panels. A panel is
+// a plain struct with Render(width, height int) string and no memory of its own.
+//
+// Update never waits and never computes. Reading files, gathering rows and
+// judging them happen in goroutines of the source; the model waits for a frame
+// in a command. Frames come at a fixed rate at most. Those that would have been
+// due while the screen was paused, slow or far away are not made, only counted,
+// and the count is shown. Nothing the screen does can slow the recording: the
+// tracer writes its files, and the screen reads them.
+//
+// # Sources
+//
+// Feed gathers rows and events and makes frames of them. Folder is a Feed with
+// the goroutine that reads a run folder: it follows one that is being written,
+// by this process or another, and plays back one that is finished.
+//
+// # Assumptions
+//
+// A terminal of at least 20 by 5 cells; below 60 by 20 panels are cut. The
+// widths of characters are those of github.com/charmbracelet/x/ansi, which the
+// renderer uses as well. Text of traced programs is cleaned of control
+// characters before it is shown.
+//
+// The package composes with tracer/record (rows, events, run.json) and
+// report/verdict (Judge, Monitor); it knows neither tracer nor devices.
+package tui

@@ -1,0 +1,329 @@
+package tui
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+const (
+	// frameEvery is how often frames are made at most, unless the view changes.
+	frameEvery = 200 * time.Millisecond
+	// viewGap keeps a held-down key from making a frame at each repetition.
+	viewGap = 15 * time.Millisecond
+	// silentAfter is without a row before a recording is called silent.
+	silentAfter = 5 * time.Second
+	keptEvents  = 500
+	keptOutput  = 500
+	keptTurns   = 8
+	keptMarks   = 64
+)
+
+// FeedOptions are what a Feed needs to know.
+type FeedOptions struct {
+	// Name is the program, as typed; Path the run folder.
+	Name, Path string
+	// Judging is passed on to the engine.
+	Judging verdict.Options
+	// State is what a running feed is called; empty is Recording.
+	State State
+	// Usage tells what this tool uses; nil is unknown.
+	Usage func() Usage
+	// Missed tells how many ticks came too late; nil is unknown.
+	Missed func() (missed, lost int64)
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// Feed gathers rows and events and makes frames of them. It is a Source and a
+// Marker; all methods are safe for concurrent use. What it keeps is bounded, the
+// number of processes aside.
+type Feed struct {
+	o    FeedOptions
+	wake chan struct{}
+
+	// view is set by a screen that must not wait for the lock.
+	view atomic.Pointer[View]
+
+	mu       sync.Mutex
+	meta     record.Meta
+	procs    map[int]*tracked
+	pids     []int
+	unified  bool
+	rows     int64
+	elapsed  float64
+	lastRow  time.Time
+	rate     meter
+	phase    string
+	events   []record.Event
+	marks    []ChartMark
+	sites    []record.Site
+	holders  []record.Holder
+	output   []OutputLine
+	mark     *Mark
+	ended    bool
+	fault    string
+	warnings int
+	play     *Playback
+	number   int64
+	skipped  int64
+	last     time.Time // of the last frame
+	cost     time.Duration
+	cpu      meter
+	usage    Usage
+	usageAt  time.Time
+	watch    watch
+}
+
+// meter is a rate over about a second.
+type meter struct {
+	at    time.Time
+	count float64
+	rate  float64
+}
+
+func (m *meter) read(now time.Time, count float64) float64 {
+	switch d := now.Sub(m.at); {
+	case m.at.IsZero():
+		m.at, m.count, m.rate = now, count, math.NaN()
+	case d >= time.Second:
+		m.rate = (count - m.count) / d.Seconds()
+		m.at, m.count = now, count
+	}
+	return m.rate
+}
+
+// NewFeed makes a Feed without a row.
+func NewFeed(o FeedOptions) *Feed {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.State == "" {
+		o.State = Recording
+	}
+	f := &Feed{o: o, wake: make(chan struct{}, 1)}
+	f.Look(WholeView(60))
+	f.reset()
+	return f
+}
+
+// reset forgets all rows and events, to play anew. The lock is held, or nobody
+// else has the feed yet.
+func (f *Feed) reset() {
+	f.procs, f.pids, f.rows, f.elapsed, f.phase = map[int]*tracked{}, nil, 0, 0, ""
+	f.events, f.marks, f.sites, f.holders, f.mark, f.warnings = nil, nil, nil, nil, nil, 0
+	f.watch = newWatch(f.o.Judging)
+}
+
+// SetMeta takes run.json as it stands.
+func (f *Feed) SetMeta(m record.Meta) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.meta = m
+	f.unified = m.UnifiedMemory != nil && *m.UnifiedMemory
+	if f.o.Judging.Unified == verdict.UnifiedYes || f.o.Judging.Unified == verdict.UnifiedNo {
+		f.unified = f.o.Judging.Unified == verdict.UnifiedYes
+	}
+	if main := f.procs[0]; main != nil && m.PID != 0 && f.procs[m.PID] == nil {
+		delete(f.procs, 0)
+		main.pid = m.PID
+		f.procs[m.PID] = main
+		f.pids = slices.DeleteFunc(f.pids, func(p int) bool { return p == 0 })
+		f.insert(m.PID)
+	}
+}
+
+// Row takes one sample of a process; pid 0 is the main process. The feed does
+// not keep cells.
+func (f *Feed) Row(pid int, tMs float64, cells []record.Cell) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.row(pid, tMs, cells)
+}
+
+func (f *Feed) row(pid int, tMs float64, cells []record.Cell) {
+	p := f.process(pid)
+	p.take(tMs, cells, f.unified)
+	f.watch.note(p.pid, tMs, cells, len(f.pids))
+	f.rows++
+	f.elapsed = math.Max(f.elapsed, tMs)
+	f.lastRow = f.o.Now()
+}
+
+// process is a process by its pid, made when new. The lock is held.
+func (f *Feed) process(pid int) *tracked {
+	if pid == 0 {
+		pid = f.meta.PID
+	}
+	p := f.procs[pid]
+	if p == nil {
+		p = newTracked(pid, len(f.pids) >= fewProcesses)
+		f.procs[pid] = p
+		f.insert(pid)
+	}
+	return p
+}
+
+func (f *Feed) insert(pid int) {
+	i, _ := slices.BinarySearch(f.pids, pid)
+	f.pids = slices.Insert(f.pids, i, pid)
+}
+
+// Name gives a process a name.
+func (f *Feed) Name(pid int, name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.process(pid).name = clean(name)
+}
+
+// Gone says that a process has ended. What is known of it stays on the screen
+// until Forget.
+func (f *Feed) Gone(pid int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if p := f.procs[pid]; p != nil {
+		p.gone = true
+	}
+}
+
+// Forget drops a process.
+func (f *Feed) Forget(pid int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.procs, pid)
+	f.pids = slices.DeleteFunc(f.pids, func(p int) bool { return p == pid })
+	f.watch.forget(pid)
+}
+
+// Event takes an event of the run.
+func (f *Feed) Event(e record.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.event(e)
+}
+
+func (f *Feed) event(e record.Event) {
+	f.elapsed = math.Max(f.elapsed, e.TMs)
+	switch e.Kind {
+	case record.KindStep:
+		return // one each step would hide the rest
+	case record.KindPhase:
+		f.phase = clean(e.Name)
+		f.chartMark(ChartMark{AtMs: e.TMs})
+	case record.KindSites:
+		f.sites = e.Sites
+	case record.KindHolders:
+		f.holders = e.Holders
+	case record.KindWarning:
+		f.warnings++
+	}
+	f.events = keep(f.events, e, keptEvents)
+}
+
+func (f *Feed) chartMark(m ChartMark) { f.marks = keep(f.marks, m, keptMarks) }
+
+// keep appends to a list that frames share: what is there is never changed,
+// and a list that has grown to twice its bound is copied anew.
+func keep[T any](list []T, x T, most int) []T {
+	if len(list) >= 2*most {
+		list = append(make([]T, 0, 2*most), list[len(list)-most:]...)
+	}
+	return append(list, x)
+}
+
+func tail[T any](list []T, most int) []T { return list[max(len(list)-most, 0):len(list):len(list)] }
+
+// Output takes a line that the program wrote.
+func (f *Feed) Output(stderr bool, line string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.output = keep(f.output, OutputLine{Err: stderr, Text: clean(line)}, keptOutput)
+}
+
+// Mark remembers the present values under a name.
+func (f *Feed) Mark(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.mark = &Mark{Name: name, AtMs: f.elapsed, Step: math.NaN()}
+	for _, p := range f.procs {
+		p.all.marked = p.all.now
+		for _, l := range p.devices {
+			l.marked = l.now
+		}
+	}
+	if p := f.chosen(); p != nil {
+		f.mark.Step = p.step
+	}
+	f.chartMark(ChartMark{AtMs: f.elapsed, Mine: true})
+	f.due()
+}
+
+// End says that no more rows come.
+func (f *Feed) End() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended = true
+	f.due()
+}
+
+// Fault says what stopped the reading.
+func (f *Feed) Fault(text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fault = clean(text)
+	f.due()
+}
+
+// Look implements Source.
+func (f *Feed) Look(v View) {
+	v.Columns = min(max(v.Columns, 1), 2000)
+	f.view.Store(&v)
+	f.due()
+}
+
+// due makes a frame due at once.
+func (f *Feed) due() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Next implements Source. It counts the frames that were due before somebody
+// asked.
+func (f *Feed) Next(ctx context.Context) (*Frame, error) {
+	f.mu.Lock()
+	wait := frameEvery - f.o.Now().Sub(f.last)
+	f.mu.Unlock()
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	woken := false
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-timer.C:
+	case <-f.wake:
+		woken = true
+	}
+	if rest := viewGap - (frameEvery - wait); woken && rest > 0 {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(rest):
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.o.Now()
+	if !f.last.IsZero() && !f.ended {
+		f.skipped += max(int64(now.Sub(f.last)/frameEvery)-1, 0)
+	}
+	f.last = now
+	return f.frame(now), nil
+}

@@ -1,0 +1,108 @@
+package tui
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+)
+
+const (
+	// chunkSize is one read of a file that is followed.
+	chunkSize = 256 << 10
+	// longestLine bounds what is kept of a line without an end.
+	longestLine = 1 << 20
+)
+
+// follower reads the whole lines of a file that another writes, as far as they
+// are there. A file that is replaced by a longer copy of itself, as the recorder
+// does when a column comes, is taken up at the line after the last one read.
+type follower struct {
+	path   string
+	file   *os.File
+	rest   []byte
+	buf    []byte
+	lines  int  // whole lines read
+	behind int  // lines of a replaced file still to be passed over
+	long   bool // the line being read is over its bound and is dropped
+}
+
+func newFollower(path string) *follower { return &follower{path: path} }
+
+// read gives each whole line to take, at most one chunk of them, and reports
+// whether there may be more at once. first is set for line 1 of each file. A
+// file that is not there yet has no lines.
+func (f *follower) read(take func(line []byte, first bool)) (more bool, err error) {
+	if f.file == nil {
+		file, err := os.Open(f.path)
+		if errors.Is(err, os.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		f.file, f.rest, f.behind, f.lines = file, f.rest[:0], f.lines, 0
+	}
+	if f.buf == nil {
+		f.buf = make([]byte, chunkSize)
+	}
+	n, err := f.file.Read(f.buf)
+	if n > 0 {
+		f.cut(f.buf[:n], take)
+	}
+	switch {
+	case err == nil:
+		return n == len(f.buf), nil
+	case errors.Is(err, io.EOF):
+		return f.replaced(), nil
+	}
+	return false, err
+}
+
+// cut parts data into lines.
+func (f *follower) cut(data []byte, take func(line []byte, first bool)) {
+	for {
+		i := bytes.IndexByte(data, '\n')
+		if i < 0 {
+			f.rest = append(f.rest, data...)
+			if len(f.rest) > longestLine {
+				f.rest, f.long = f.rest[:0], true
+			}
+			return
+		}
+		line := data[:i]
+		if len(f.rest) > 0 {
+			f.rest = append(f.rest, line...)
+			line = f.rest
+		}
+		f.lines++
+		if f.long {
+			f.long = false
+		} else if f.lines == 1 || f.lines > f.behind {
+			take(bytes.TrimSuffix(line, []byte{'\r'}), f.lines == 1)
+		}
+		f.rest, data = f.rest[:0], data[i+1:]
+	}
+}
+
+// replaced reports whether another file has taken the place of the one that
+// was read to its end, and turns to it.
+func (f *follower) replaced() bool {
+	there, err := os.Stat(f.path)
+	if err != nil {
+		return false // between two names, or gone: what is open can be read on
+	}
+	open, err := f.file.Stat()
+	if err == nil && os.SameFile(there, open) {
+		return false
+	}
+	f.close()
+	return true
+}
+
+func (f *follower) close() {
+	if f.file != nil {
+		f.file.Close()
+		f.file = nil
+	}
+}

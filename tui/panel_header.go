@@ -1,0 +1,151 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// headerPanel is the two lines at the top.
+type headerPanel struct {
+	*styles
+	frame   *Frame
+	paused  bool
+	message string
+}
+
+// stateMarks tell the states apart without colour.
+var stateMarks = map[State]string{Waiting: "○", Recording: "●", Watching: "●", Silent: "○", Playing: "▶", Ended: "✓"}
+
+// Render implements the panel: program, pid and device; then time, step and
+// how well the sampling goes.
+func (p headerPanel) Render(w, h int) string {
+	lines := []string{fit(p.first(w), w), fit(p.second(w), w)}
+	return strings.Join(lines[:min(h, len(lines))], "\n")
+}
+
+func (p headerPanel) first(w int) string {
+	f := p.frame
+	name := f.Name
+	if name == "" {
+		name = strings.TrimPrefix(strings.Join(f.Meta.Command, " "), "gpumem run ")
+	}
+	left := p.paint(title, "gpumem") + " " + p.paint(strong, clean(name))
+	var facts []string
+	pid := f.View.PID
+	if pid == 0 {
+		pid = f.Meta.PID
+	}
+	if pid != 0 {
+		facts = append(facts, fmt.Sprintf("PID %d", pid))
+	}
+	facts = append(facts, deviceText(f))
+	line := strings.Join(facts, " · ")
+	if room := w - width(left) - 2; width(line) > room {
+		left = cut(left, max(w-width(line)-2, w/2))
+	}
+	return left + blanks(w-width(left)-width(line)) + p.paint(dim, line)
+}
+
+// deviceText is the effective device, and which of several is on the screen.
+func deviceText(f *Frame) string {
+	name := clean(f.Meta.Device)
+	if name == "" {
+		name = "device " + unknownText
+	} else {
+		name = "device " + name
+	}
+	if f.View.Device != AllDevices {
+		name += fmt.Sprintf(" (number %d of %d)", f.View.Device, len(f.Devices))
+	} else if n := len(f.Devices); n > 1 {
+		name += fmt.Sprintf(" (all %d)", n)
+	}
+	if f.Meta.UnifiedMemory != nil && *f.Meta.UnifiedMemory {
+		name += ", unified memory"
+	}
+	return name
+}
+
+func (p headerPanel) second(w int) string {
+	f := p.frame
+	t := good
+	switch f.State {
+	case Silent, Waiting:
+		t = warn
+	case Ended, Playing:
+		t = dim
+	}
+	state := string(f.State)
+	if f.State == Ended {
+		state = endText(&f.Meta)
+	}
+	parts := []string{p.paint(t, stateMarks[f.State]+" "+state)}
+	if p.paused {
+		parts = append(parts, p.paint(warn, "⏸ screen paused"))
+	}
+	if f.Play != nil {
+		parts = append(parts, playText(f.Play))
+	}
+	parts = append(parts, clockText(f.ElapsedMs, f.ElapsedMs < 600e3))
+	if known(f.Step) {
+		step := "step " + countText(f.Step)
+		if known(f.StepRate) && !f.Done {
+			step += " (" + countText(f.StepRate) + "/s)"
+		}
+		parts = append(parts, step)
+	}
+	if f.Phase != "" {
+		parts = append(parts, "phase "+f.Phase)
+	}
+	parts = append(parts, p.sampling()...)
+	line := strings.Join(parts, p.paint(dim, " · "))
+	if p.message != "" {
+		return p.paint(hotkey, cut(p.message, w))
+	}
+	return line
+}
+
+// sampling is the health in a few words; what is well is left out.
+func (p headerPanel) sampling() []string {
+	f, out := p.frame, []string(nil)
+	rows := countText(float64(f.Rows)) + " samples"
+	if known(f.RowRate) && !f.Done {
+		rows += " (" + countText(f.RowRate) + "/s)"
+	}
+	out = append(out, rows)
+	if f.Health.Missed > 0 {
+		out = append(out, p.paint(warn, countText(f.Health.Missed)+" missed"))
+	}
+	if f.Health.LostRows > 0 {
+		out = append(out, p.paint(bad, countText(f.Health.LostRows)+" lost"))
+	}
+	if f.State == Silent {
+		out = append(out, p.paint(warn, "no sample for "+secondsText(f.Health.SilentFor.Seconds())))
+	}
+	if f.Health.Fault != "" {
+		out = append(out, p.paint(bad, f.Health.Fault))
+	}
+	return out
+}
+
+func playText(p *Playback) string {
+	switch {
+	case p.Loading:
+		return "reading"
+	case p.Speed == 0:
+		return "held, of " + clockText(p.LengthMs, false)
+	}
+	return fmt.Sprintf("×%s, of %s", short(p.Speed), clockText(p.LengthMs, false))
+}
+
+// endText is how the program ended.
+func endText(m *record.Meta) string {
+	switch {
+	case m.Signal != "":
+		return "ended by " + m.Signal
+	case m.ExitCode != nil:
+		return fmt.Sprintf("ended, exit code %d", *m.ExitCode)
+	}
+	return "ended"
+}

@@ -1,0 +1,249 @@
+package tui
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+const (
+	// fewProcesses get much room each; of more, each gets little.
+	fewProcesses  = 8
+	manyBuckets   = 16384
+	fewBuckets    = 512
+	manyRows      = 4096
+	fewRows       = 1024
+	maxDevices    = 64
+	sparkColumns  = 24
+	rateRows      = 32 // rows over which a present rate is taken
+	rateSpanMs    = 2000
+	maxNameLength = 4096
+)
+
+// ledger is one process on one device, or on all.
+type ledger struct {
+	now, start, marked values
+	history            history
+}
+
+func newLedger(buckets int) *ledger {
+	return &ledger{now: unknownValues(), start: unknownValues(), marked: unknownValues(), history: newHistory(buckets)}
+}
+
+func (l *ledger) take(tMs float64, row *values) {
+	l.now.merge(row)
+	l.start.fill(row)
+	l.history.add(tMs, &l.now)
+}
+
+// tracked is what a Feed keeps of one process.
+type tracked struct {
+	pid       int
+	name      string
+	gone      bool
+	buckets   int
+	all       *ledger
+	devices   map[int]*ledger
+	rows      rowsKept
+	hasGPU    bool // some row had its GPU bytes
+	firstMs   float64
+	lastMs    float64
+	count     int64
+	step      float64
+	pool      Pool
+	before    Pool // some rows ago
+	beforeN   int64
+	recent    [rateRows]moment
+	judged    Judged
+	nextMs    float64   // time of the run before which it is not judged again, unless chosen
+	nextLook  time.Time // and the clock, when it is
+	judgeN    int64     // rows when it was judged last
+	sparkLine []float64
+	sparkAt   int64
+}
+
+// moment is a row for present rates.
+type moment struct{ tMs, total, step float64 }
+
+func newTracked(pid int, many bool) *tracked {
+	buckets, rows := manyBuckets, manyRows
+	if many {
+		buckets, rows = fewBuckets, fewRows
+	}
+	nan := math.NaN()
+	return &tracked{
+		pid: pid, buckets: buckets, all: newLedger(buckets), devices: map[int]*ledger{}, rows: newRowsKept(rows),
+		firstMs: nan, lastMs: nan, step: nan, pool: unknownPool(), before: unknownPool(),
+	}
+}
+
+func unknownPool() Pool {
+	n := math.NaN()
+	return Pool{n, n, n, n, n, n, n, n, n, n}
+}
+
+// take adds a row. A time that goes back is moved to the one before.
+func (p *tracked) take(tMs float64, cells []record.Cell, unified bool) {
+	if known(p.lastMs) && tMs < p.lastMs {
+		tMs = p.lastMs
+	}
+	if !known(p.firstMs) {
+		p.firstMs = tMs
+	}
+	p.lastMs = tMs
+	p.rows.add(tMs, cells)
+	row, devices := p.read(cells)
+	p.derive(&row, unified)
+	p.all.take(tMs, &row)
+	for n, v := range devices {
+		p.derive(v, unified)
+		p.device(n).take(tMs, v)
+	}
+	p.recent[p.count%rateRows] = moment{tMs, total(&p.all.now, unified), p.step}
+	p.count++
+	if p.count-p.beforeN >= 2*rateRows {
+		p.pool.Lately = hitRate(p.pool.Hits-p.before.Hits, p.pool.Misses-p.before.Misses)
+		p.before, p.beforeN = p.pool, p.count
+	}
+}
+
+func (p *tracked) device(n int) *ledger {
+	l := p.devices[n]
+	if l == nil {
+		l = newLedger(p.buckets)
+		p.devices[n] = l
+	}
+	return l
+}
+
+// read sorts the cells of a row into series, sums over devices where the row
+// has only columns of devices, and the values a device.
+func (p *tracked) read(cells []record.Cell) (values, map[int]*values) {
+	row, sums := unknownValues(), unknownValues()
+	var devices map[int]*values
+	for _, c := range cells {
+		x := float64(c.Value)
+		base, n, of := deviceColumn(c.Column)
+		s, ok := seriesOf(base)
+		switch {
+		case ok && !of:
+			row[s] = x
+		case ok && n < maxDevices:
+			if devices == nil {
+				devices = map[int]*values{}
+			}
+			if devices[n] == nil {
+				v := unknownValues()
+				devices[n] = &v
+			}
+			devices[n][s] = x
+			sums[s] = sum(sums[s], x)
+		case !of:
+			p.note(c.Column, x)
+		}
+	}
+	row.fill(&sums)
+	return row, devices
+}
+
+// note takes the columns that are no series.
+func (p *tracked) note(column string, x float64) {
+	switch column {
+	case record.ColStep:
+		p.step = x
+	case record.ColPoolHits:
+		p.pool.Hits = x
+	case record.ColPoolMisses:
+		p.pool.Misses = x
+	case record.ColAllocs:
+		p.pool.Allocs = x
+	case record.ColFrees:
+		p.pool.Frees = x
+	case record.ColRefs:
+		p.pool.Refs = x
+	case record.ColShapes:
+		p.pool.Shapes = x
+	case record.ColPipelines:
+		p.pool.Pipelines = x
+	case record.ColCommands:
+		p.pool.Commands = x
+	case record.ColCommandBuffers:
+		p.pool.CommandBuffers = x
+	}
+}
+
+// derive computes the accounts that no column has: what the driver charges
+// beyond the pool, and the host's bytes less the device's where those are the
+// same memory.
+func (p *tracked) derive(row *values, unified bool) {
+	gpu, live, idle := row[seriesGPU], row[seriesLive], row[seriesIdle]
+	if known(gpu) && known(live) && known(idle) {
+		row[seriesUntracked] = math.Max(gpu-live-idle, 0)
+	}
+	p.hasGPU = p.hasGPU || known(row.device())
+	host := row[seriesFootprint]
+	if !known(host) {
+		host = row[seriesRSS]
+	}
+	switch device := row.device(); {
+	case !unified || !p.hasGPU:
+		row[seriesHost] = host
+	case known(device) && known(host):
+		row[seriesHost] = math.Max(host-device, 0)
+	}
+}
+
+// hitRate is the share of hits, NaN when there was nothing.
+func hitRate(hits, misses float64) float64 {
+	if n := hits + misses; n > 0 {
+		return hits / n
+	}
+	return math.NaN()
+}
+
+// rates are the present growth in bytes and in steps a second.
+func (p *tracked) rates() (bytes, steps float64) {
+	n := min(p.count, rateRows)
+	if n < 2 {
+		return math.NaN(), math.NaN()
+	}
+	last, first := p.recent[(p.count-1)%rateRows], p.recent[p.count%rateRows]
+	if p.count < rateRows {
+		first = p.recent[0]
+	}
+	seconds := (last.tMs - first.tMs) / 1000
+	if !(seconds > 0) {
+		return math.NaN(), math.NaN()
+	}
+	return (last.total - first.total) / seconds, (last.step - first.step) / seconds
+}
+
+// clean is text of a program without what would move the cursor or hide
+// itself: control characters become spaces, broken bytes a mark.
+func clean(text string) string {
+	if len(text) > maxNameLength {
+		text = text[:maxNameLength]
+	}
+	plain := true
+	for i := 0; i < len(text) && plain; i++ {
+		plain = text[i] >= 0x20 && text[i] < 0x7f
+	}
+	if plain {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n':
+			return ' '
+		case r < 0x20 || r >= 0x7f && r < 0xa0:
+			return '·'
+		case r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff || r == 0x2028 || r == 0x2029:
+			return -1 // marks that turn the direction of writing
+		case r == 0x200d || r >= 0xfe00 && r <= 0xfe0f:
+			return -1 // what they join, terminals draw in widths of their own
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd"))
+}
