@@ -6,7 +6,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 # name of the command : Debian package
-needs="cc:gcc python3:python3 tmux:tmux chromium:chromium shellcheck:shellcheck"
+needs="cc:gcc python3:python3 pytest:python3-pytest tmux:tmux chromium:chromium shellcheck:shellcheck
+	aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu prometheus:prometheus"
 
 install_missing() {
 	local missing=() need

@@ -115,8 +115,9 @@ func childWork(a []string) int {
 	return 0
 }
 
-// childLeak holds touched memory until it is asked to purge.
-func childLeak([]string) int {
+// childLeak holds touched memory until it is asked to purge; with an argument
+// it lives until the end of stdin.
+func childLeak(a []string) int {
 	const size = 64 << 20
 	mem, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
@@ -141,6 +142,9 @@ func childLeak([]string) int {
 	c.Handle(agent.ActionHolders, func() agent.Done {
 		return agent.Done{Detail: agent.HoldersDetail([]record.Holder{{Path: "mem", Bytes: size, Count: 1}})}
 	})
+	if len(a) > 0 {
+		io.Copy(io.Discard, os.Stdin)
+	}
 	c.Close()
 	return 0
 }

@@ -72,6 +72,8 @@ type Feed struct {
 	warnings int
 	play     *Playback
 	number   int64
+	news     int64 // rows, events, lines and verdicts so far
+	framed   int64 // news of the last frame
 	skipped  int64
 	last     time.Time // of the last frame
 	cost     time.Duration
@@ -152,6 +154,7 @@ func (f *Feed) row(pid int, tMs float64, cells []record.Cell) {
 	p.take(tMs, cells, f.unified)
 	f.watch.note(p.pid, tMs, cells, len(f.pids))
 	f.rows++
+	f.news++
 	f.elapsed = math.Max(f.elapsed, tMs)
 	f.lastRow = f.o.Now()
 }
@@ -209,6 +212,7 @@ func (f *Feed) Event(e record.Event) {
 }
 
 func (f *Feed) event(e record.Event) {
+	f.news++
 	f.elapsed = math.Max(f.elapsed, e.TMs)
 	switch e.Kind {
 	case record.KindStep:
@@ -243,6 +247,7 @@ func tail[T any](list []T, most int) []T { return list[max(len(list)-most, 0):le
 func (f *Feed) Output(stderr bool, line string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.news++
 	f.output = keep(f.output, OutputLine{Err: stderr, Text: clean(line)}, keptOutput)
 }
 
@@ -296,34 +301,47 @@ func (f *Feed) due() {
 }
 
 // Next implements Source. It counts the frames that were due before somebody
-// asked.
+// asked. While nothing comes, a frame a second is enough.
 func (f *Feed) Next(ctx context.Context) (*Frame, error) {
 	f.mu.Lock()
-	wait := frameEvery - f.o.Now().Sub(f.last)
-	f.mu.Unlock()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	woken := false
-	select {
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-timer.C:
-	case <-f.wake:
-		woken = true
+	late := f.o.Now().Sub(f.last)
+	if !f.last.IsZero() && !f.ended {
+		f.skipped += max(int64(late/frameEvery)-1, 0)
 	}
-	if rest := viewGap - (frameEvery - wait); woken && rest > 0 {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(rest):
-		}
+	f.mu.Unlock()
+	if err := f.wait(ctx, frameEvery-late, viewGap-late); err != nil {
+		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	now := f.o.Now()
-	if !f.last.IsZero() && !f.ended {
-		f.skipped += max(int64(now.Sub(f.last)/frameEvery)-1, 0)
+	f.last, f.framed = f.o.Now(), f.news
+	return f.frame(f.last), nil
+}
+
+// wait waits until a frame is due: after next when there is news, at once but
+// for soonest when the view has changed.
+func (f *Feed) wait(ctx context.Context, next, soonest time.Duration) error {
+	timer := time.NewTimer(next)
+	defer timer.Stop()
+	for quiet := 0; ; quiet++ {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+			f.mu.Lock()
+			news := f.news != f.framed
+			f.mu.Unlock()
+			if news || quiet*int(frameEvery) >= int(time.Second) {
+				return nil
+			}
+			timer.Reset(frameEvery)
+		case <-f.wake:
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(soonest):
+				return nil
+			}
+		}
 	}
-	f.last = now
-	return f.frame(now), nil
 }

@@ -29,11 +29,10 @@ func takeJobControl(p *tea.Program) (stop func()) {
 				if p.ReleaseTerminal() != nil {
 					continue
 				}
-				// Nobody else may take this one, or the process goes on.
-				signal.Reset(syscall.SIGTSTP)
-				syscall.Kill(os.Getpid(), syscall.SIGTSTP)
+				// SIGTSTP was taken, and the runtime does not give its default
+				// action back; this one nobody takes.
+				syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 				<-conts
-				signal.Notify(stops, syscall.SIGTSTP)
 				retake(p)
 			case <-conts:
 				if p.ReleaseTerminal() == nil {

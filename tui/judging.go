@@ -98,6 +98,7 @@ func (f *Feed) judge(p *tracked) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.watch.cost = cost
+	f.news++
 	p.judgeN = n
 	p.nextLook = f.o.Now().Add(max(lookEvery, lookShare*cost))
 	p.nextMs = p.firstMs + (at-p.firstMs)*lookGrowth

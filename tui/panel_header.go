@@ -32,39 +32,42 @@ func (p headerPanel) first(w int) string {
 		name = strings.TrimPrefix(strings.Join(f.Meta.Command, " "), "gpumem run ")
 	}
 	left := p.paint(title, "gpumem") + " " + p.paint(strong, clean(name))
-	var facts []string
+	facts := p.facts()
+	line := strings.Join(facts, " · ")
+	for len(facts) > 1 && width(line) > w/2 && width(line)+width(left)+2 > w {
+		facts = facts[:len(facts)-1]
+		line = strings.Join(facts, " · ")
+	}
+	left = cut(left, w-width(line)-2)
+	return left + blanks(w-width(left)-width(line)) + p.paint(dim, line)
+}
+
+// facts are what is known of the process, the most important first: those at
+// the end go when there is no room.
+func (p headerPanel) facts() []string {
+	f, out := p.frame, []string(nil)
 	pid := f.View.PID
 	if pid == 0 {
 		pid = f.Meta.PID
 	}
 	if pid != 0 {
-		facts = append(facts, fmt.Sprintf("PID %d", pid))
+		out = append(out, fmt.Sprintf("PID %d", pid))
 	}
-	facts = append(facts, deviceText(f))
-	line := strings.Join(facts, " · ")
-	if room := w - width(left) - 2; width(line) > room {
-		left = cut(left, max(w-width(line)-2, w/2))
+	device := clean(f.Meta.Device)
+	if device == "" {
+		device = unknownText
 	}
-	return left + blanks(w-width(left)-width(line)) + p.paint(dim, line)
-}
-
-// deviceText is the effective device, and which of several is on the screen.
-func deviceText(f *Frame) string {
-	name := clean(f.Meta.Device)
-	if name == "" {
-		name = "device " + unknownText
-	} else {
-		name = "device " + name
-	}
+	device = "device " + device
 	if f.View.Device != AllDevices {
-		name += fmt.Sprintf(" (number %d of %d)", f.View.Device, len(f.Devices))
+		device += fmt.Sprintf(" (number %d of %d)", f.View.Device, len(f.Devices))
 	} else if n := len(f.Devices); n > 1 {
-		name += fmt.Sprintf(" (all %d)", n)
+		device += fmt.Sprintf(" (all %d)", n)
 	}
+	out = append(out, device)
 	if f.Meta.UnifiedMemory != nil && *f.Meta.UnifiedMemory {
-		name += ", unified memory"
+		out = append(out, "unified memory")
 	}
-	return name
+	return out
 }
 
 func (p headerPanel) second(w int) string {

@@ -195,7 +195,7 @@ func (p eventsPanel) Render(w, h int) string {
 	}
 	name := panelNames[panelEvents]
 	if n := p.frame.Health.Warnings; n > 0 {
-		name += fmt.Sprintf(", %d warnings", n)
+		name += fmt.Sprintf(", %d %s", n, plural(n, "warning", "warnings"))
 	}
 	return p.box(name, p.focused, body, w, h)
 }

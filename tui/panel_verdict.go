@@ -25,10 +25,11 @@ func (p verdictPanel) Render(w, h int) string {
 	for _, l := range lines[from:] {
 		body = append(body, " "+l)
 	}
-	if len(body) > room && room > 1 {
-		body = append(body[:room-1], p.paint(dim, fmt.Sprintf(" … %d more lines", len(body)-room+1)))
+	name := panelNames[panelVerdict]
+	if more := len(body) - room; more > 0 {
+		name += fmt.Sprintf(", %d more %s below", more, plural(more, "line", "lines"))
 	}
-	return p.box(panelNames[panelVerdict], p.focused, body, w, h)
+	return p.box(name, p.focused, body, w, h)
 }
 
 // verdictMark tells the verdicts apart without colour.

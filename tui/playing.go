@@ -29,12 +29,13 @@ const (
 type player struct {
 	mu    sync.Mutex
 	speed float64
+	auto  bool    // nobody said how fast
 	seek  float64 // NaN when nothing is sought
 	wake  chan struct{}
 }
 
 func newPlayer(speed float64) *player {
-	return &player{speed: speed, seek: math.NaN(), wake: make(chan struct{}, 1)}
+	return &player{speed: speed, auto: speed == 0, seek: math.NaN(), wake: make(chan struct{}, 1)}
 }
 
 // SetSpeed implements Player.
@@ -43,7 +44,7 @@ func (p *player) SetSpeed(x float64) {
 		x = math.Min(math.Max(x, slowest), fastest)
 	}
 	p.mu.Lock()
-	p.speed = x
+	p.speed, p.auto = x, false
 	p.mu.Unlock()
 	p.poke()
 }
@@ -60,7 +61,8 @@ func (p *player) Seek(ms float64) {
 func (p *player) start(lengthMs float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.speed == 0 {
+	if p.auto {
+		p.auto = false
 		p.speed = math.Min(math.Max(math.Round(lengthMs/playMs), 1), fastest)
 	}
 }
@@ -182,7 +184,9 @@ func (f *Folder) stand(speed, at, length float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.play = &Playback{Speed: speed, LengthMs: length}
-	f.elapsed = at
+	if f.elapsed != at {
+		f.elapsed, f.news = at, f.news+1
+	}
 	ended := at >= length
 	if ended != f.ended {
 		f.due()

@@ -223,7 +223,9 @@ func (m *Model) pace(factor float64) tea.Cmd {
 		m.speed = p.Speed
 	}
 	m.speed = math.Min(math.Max(m.speed*factor, slowest), fastest)
-	m.o.Player.SetSpeed(m.speed)
+	if p := m.frame.Play; p == nil || p.Speed != 0 { // a held one stays held
+		m.o.Player.SetSpeed(m.speed)
+	}
 	return m.say("speed ×" + short(m.speed))
 }
 

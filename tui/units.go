@@ -177,3 +177,10 @@ func durationText(d time.Duration) string {
 	}
 	return short(float64(d)/float64(time.Millisecond)) + " ms"
 }
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

@@ -7,8 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gpumem/gpumem/metal"
-	"github.com/gpumem/gpumem/metal/soft"
 	"github.com/gpumem/gpumem/workloads"
 )
 
@@ -46,24 +44,6 @@ func newChildCommand(std stdio) *cobra.Command {
 				Stdout: std.out, Stderr: std.err, LookupEnv: os.LookupEnv, TempDir: os.TempDir(),
 			})
 		},
-	}
-}
-
-// opener opens the device of that name, which was checked; nil is the host.
-func opener(device string) func(workloads.DeviceFaults) (metal.Device, error) {
-	if device == "host" {
-		return nil
-	}
-	return func(f workloads.DeviceFaults) (metal.Device, error) {
-		o := soft.Options{}
-		if f.SlowDevice {
-			o.Faults.CompletionLag = slowDevice
-		}
-		d, err := soft.Open(o)
-		if err != nil {
-			return nil, err // not a nil *Device in the interface
-		}
-		return d, nil
 	}
 }
 

@@ -31,6 +31,7 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 	in := inject(f.inject, f.sites, t)
 	cfg := traceConfig(std, getenv, f, t, progress)
 	in.into(&cfg, f.firstTouch && t.workload == nil)
+	chooseDevice(ctx, &f.workload, t, &cfg)
 	gpu, err := traceGPU(ctx, f, t, &cfg)
 	if err != nil {
 		in.end()

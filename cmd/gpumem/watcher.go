@@ -15,7 +15,7 @@ import (
 
 // rescanEvery is how often a watch of all processes looks for new ones; a scan
 // costs a thousand times what a row does.
-const rescanEvery = 5 * time.Second
+const rescanEvery = 10 * time.Second
 
 // watcher samples processes for a feed, in one goroutine.
 type watcher struct {

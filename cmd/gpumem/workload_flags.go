@@ -23,13 +23,13 @@ type workloadFlags struct {
 }
 
 func defaultWorkloadFlags() workloadFlags {
-	return workloadFlags{device: "auto", policy: "default", seed: 1, repeat: 1}
+	return workloadFlags{device: autoDevice, policy: "default", seed: 1, repeat: 1}
 }
 
 // add defines the flags with the present values as defaults, so that they can
 // be given before and after the workload's name.
 func (f *workloadFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.device, "device", f.device, "of a workload: auto, soft or host (no device, the control run)")
+	flags.StringVar(&f.device, "device", f.device, deviceHelp)
 	flags.StringVar(&f.fault, "fault", f.fault, "defect to plant in a workload (see gpumem workloads)")
 	flags.StringVar(&f.policy, "policy", f.policy, "pool policy of a workload (see gpumem workloads)")
 	flags.Int64Var(&f.seed, "seed", f.seed, "seed of a workload")
@@ -59,8 +59,8 @@ func addOwn(flags *pflag.FlagSet, w *workloads.Workload) func() map[string]strin
 
 // check refuses what the workload would not take, with the nearest name.
 func (f *workloadFlags) check(w *workloads.Workload, own map[string]string) error {
-	if devices := []string{"auto", "soft", "host"}; !slices.Contains(devices, f.device) {
-		return usagef("--device %s: no such device%s", f.device, suggest(f.device, devices))
+	if err := checkDevice(f.device); err != nil {
+		return err
 	}
 	if _, err := pool.PolicyByName(f.policy); err != nil {
 		var names []string

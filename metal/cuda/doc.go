@@ -27,5 +27,6 @@
 //     return an error that matches ErrLost.
 //
 // The kernels are the PTX of package kernels, compiled by the driver for the
-// device when the first pipeline is made.
+// device when it is opened, and one of them is run, so that the driver has taken
+// what it takes once before a program's growth is looked at.
 package cuda

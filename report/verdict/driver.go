@@ -74,7 +74,9 @@ func (s *subject) drivenBy() (d *DrivenBy, background bool) {
 		all = append(all, found{u, x, f.sse})
 		best = math.Min(best, f.sse)
 	}
-	floor := float64(len(y)) * math.Pow(g.delta/100, 2)
+	// Units that leave less than a thousandth of the variation unexplained are
+	// all as good.
+	floor := max(float64(len(y))*math.Pow(g.delta/100, 2), .001*variation(y))
 	for _, f := range all {
 		if f.sse <= alike*best+floor {
 			fit := fitTrend(f.x, y, g.delta/100, .6*g.delta)
@@ -83,6 +85,19 @@ func (s *subject) drivenBy() (d *DrivenBy, background bool) {
 		}
 	}
 	return nil, background
+}
+
+// variation is the sum of squares about the mean.
+func variation(y []float64) float64 {
+	mean := 0.
+	for _, v := range y {
+		mean += v / float64(len(y))
+	}
+	sum := 0.
+	for _, v := range y {
+		sum += (v - mean) * (v - mean)
+	}
+	return sum
 }
 
 // unitBlocks is a running total's mean in each block; nil when it is unknown

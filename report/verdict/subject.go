@@ -30,6 +30,7 @@ type subject struct {
 	agreement  float64 // part of the bootstrap's draws that give the class
 	raw        float64 // the confidence before calibration
 	short      bool    // too few rows for a trend
+	loading    bool    // the program was reading its code in up to the end
 	why        string  // reason of an undecided
 	warn       []string
 }
@@ -57,12 +58,17 @@ func (s *subject) judge(k *track) {
 	judged.closeGaps()
 	judged = judged.teardown()
 	judged = judged.fromFirstStep()
+	judged, s.loading = judged.afterLoading()
 	s.led = newLedger(judged, u)
 	s.short = len(judged.clock) < leastTrendRows
 	for i := key(0); i < keys; i++ {
 		s.grow[i] = s.led.examine(s.led.series[i], s.led.delta(i), share(i), net(i), s.cond)
 	}
 	s.classify()
+	if s.loading {
+		s.class, s.primary, s.restsOn, s.shared = Undecided, keys, "", false
+		s.why = "the program was reading its code in up to the end, which is no growth of its work"
+	}
 	s.weighLeftovers()
 	s.magnitude()
 	s.calibrate()
@@ -215,27 +221,62 @@ func isSetup(name string) bool {
 // phaseExiting is the mark of a program that ends; what follows is teardown.
 const phaseExiting = "exiting"
 
+// tornDown are the columns that fall when a program lets go of what it held.
+var tornDown = [...]string{record.ColLive, record.ColLiveCount, record.ColGPU, record.ColRSS, record.ColFootprint}
+
 // teardown leaves out the last rows, at most one in fifty, after a program
 // that ends let go of what it held.
 func (k *track) teardown() *track {
 	n := len(k.clock)
-	cut := n
 	if n < 12 {
 		return k
 	}
-	for _, name := range [...]string{record.ColLive, record.ColLiveCount, record.ColGPU, record.ColRSS, record.ColFootprint} {
-		v := k.cols[name]
-		if v == nil {
-			continue
-		}
-		for i := n - max(2, n/50); i < cut; i++ {
-			if v[i] < .75*v[i-1] && stays(v[i:], .9*v[i-1]) {
-				cut = i
-				break
-			}
-		}
+	first := n - max(2, n/50)
+	cut := n
+	for _, name := range tornDown {
+		cut = min(cut, fallsFrom(k.cols[name], first))
+	}
+	if cut == n {
+		return k
+	}
+	// One column tells the end; the others may have begun to fall before.
+	for _, name := range tornDown {
+		cut = min(cut, peakBefore(k.cols[name], first, cut))
 	}
 	return k.rows(0, cut)
+}
+
+// fallsFrom is the first row from first on at which v falls by a quarter for
+// good; len(v), or more, when it does not.
+func fallsFrom(v []float64, first int) int {
+	before := math.NaN() // the last known value
+	for i := max(0, first-8); i < len(v); i++ {
+		if i >= first && v[i] < .75*before && stays(v[i:], .9*before) {
+			return i
+		}
+		if v[i] == v[i] {
+			before = v[i]
+		}
+	}
+	return math.MaxInt
+}
+
+// peakBefore is the row after v's last highest one in [first, cut) when v has
+// fallen from it by then, else cut.
+func peakBefore(v []float64, first, cut int) int {
+	peak, at, last := math.Inf(-1), cut, math.NaN()
+	for i := first; i < min(cut, len(v)); i++ {
+		if v[i] != v[i] {
+			continue
+		}
+		if last = v[i]; last >= peak {
+			peak, at = last, i+1
+		}
+	}
+	if last < .97*peak {
+		return at
+	}
+	return cut
 }
 
 // stays reports whether all known values are below limit.

@@ -157,8 +157,8 @@ def torch_fragments(clock, leak):
     import torch
 
     for n in clock:
-        size = (20 << 20) + (n * (2 << 20) if leak else 0)
-        block = torch.empty(size % (2 << 30), dtype=torch.uint8, device="cuda")
+        size = (20 << 20) + (n * (64 << 10) if leak else 0)
+        block = torch.empty(size, dtype=torch.uint8, device="cuda")
         del block
 
 
@@ -270,7 +270,7 @@ def cupy_sizes(clock, leak):
     import cupy
 
     for n in clock:
-        a = cupy.empty((4 << 20) + (n * (1 << 20) if leak else 0), dtype=cupy.uint8)
+        a = cupy.empty((1 << 20) + (n * 512 if leak else 0), dtype=cupy.uint8)
         del a
 
 

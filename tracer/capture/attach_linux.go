@@ -34,7 +34,7 @@ type tap struct {
 // soon as it loads one. What the process allocated before is unknown; Warnings
 // says so. The error wraps ErrPrivileges when the kernel refuses.
 func Attach(pid int) (*Reader, error) {
-	r := &Reader{files: map[string]*ring{}, procs: map[int]*process{}}
+	r := newReader("")
 	if err := r.Attach(pid); err != nil {
 		return nil, err
 	}
@@ -64,9 +64,6 @@ func (r *Reader) Attach(pid int) error {
 	defer r.mu.Unlock()
 	if old, ok := r.taps[pid]; ok {
 		old.Close()
-	}
-	if r.taps == nil {
-		r.taps = map[int]source{}
 	}
 	r.taps[pid] = t
 	r.procs[pid] = t.process

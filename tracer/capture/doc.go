@@ -11,7 +11,8 @@
 //     cuGetProcAddress, so every runtime is seen, a static libcudart, too.
 //   - ModeAudit: the same library in LD_AUDIT. It also sees libraries opened
 //     with RTLD_DEEPBIND; binding symbols costs the program a little more.
-//     It needs glibc 2.35.
+//     It needs glibc 2.35. A function whose address is taken in a library that
+//     is opened with RTLD_DEEPBIND stays unseen: the loader asks nobody then.
 //   - ModeEBPF: probes on the driver's file (Attach). It works for a process
 //     that runs already and for static programs, needs privileges, and costs
 //     tens of microseconds a call. What was allocated before is unknown.
@@ -28,7 +29,8 @@
 // Each program leaves PID.N.ring in the capture directory, N counting the
 // programs that a PID ran one after another (exec), and, once it called the
 // driver, PID.N.ring.maps. The ring is a mapped file: what was recorded
-// survives any death of the program. Nobody waits for the reader; events that
+// survives any death of the program. A Reader takes the files of a program that
+// ended away once it has read them. Nobody waits for the reader; events that
 // were overwritten before they were read are counted (ColLost), and from then
 // on the live table may miss or keep some: a warning says so.
 //

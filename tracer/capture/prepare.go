@@ -100,7 +100,7 @@ func ahead(entry, list, separators string) string {
 // writeLibrary puts the interposer into the directory. A file that is there is
 // never trusted: it is replaced.
 func writeLibrary(dir string) (string, error) {
-	f, err := os.CreateTemp(dir, ".library-")
+	f, err := os.CreateTemp(dir, ".interposer-")
 	if err != nil {
 		return "", err
 	}

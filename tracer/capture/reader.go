@@ -27,6 +27,7 @@ type Reader struct {
 	dir      string
 	files    map[string]*ring // nil: read to its end, or not a ring
 	procs    map[int]*process
+	idle     map[int]outcome // of processes that ended without a call
 	warnings []string
 	taps     map[int]source
 	buf      []byte
@@ -83,7 +84,11 @@ func Open(dir string) (*Reader, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("open capture directory: %s is a file", dir)
 	}
-	return &Reader{dir: dir, files: map[string]*ring{}, procs: map[int]*process{}}, nil
+	return newReader(dir), nil
+}
+
+func newReader(dir string) *Reader {
+	return &Reader{dir: dir, files: map[string]*ring{}, procs: map[int]*process{}, idle: map[int]outcome{}, taps: map[int]source{}}
 }
 
 // Poll takes in what was recorded since the last. The error is for a directory
@@ -286,16 +291,22 @@ func (g *ring) take(b []byte) bool {
 
 // retire takes a ring that was read to its end out of the following, and its
 // files out of the directory, which may be small: a build starts thousands of
-// programs.
+// programs. Of one that never called the driver little is kept.
 func (r *Reader) retire(name string, g *ring) {
-	if g.of.ledger.started {
-		g.of.space.refresh(g.of)
+	p := g.of
+	if p.ledger.started {
+		p.space.refresh(p)
+	} else if r.procs[p.pid] == p {
+		delete(r.procs, p.pid)
+		r.idle[p.pid] = p.outcome()
 	}
-	g.file.Close()
+	g.file.Close() // it was only read
 	g.file = nil
-	os.Remove(g.path) // what cannot be removed is not read again either
 	os.Remove(g.path + mapsSuffix)
 	r.files[name] = nil
+	if os.Remove(g.path) == nil {
+		delete(r.files, name)
+	}
 }
 
 func (r *Reader) warn(text string) {
@@ -304,8 +315,8 @@ func (r *Reader) warn(text string) {
 	}
 }
 
-// PIDs are the processes that were seen, those that never called the driver
-// included, in ascending order.
+// PIDs are the processes that called the driver, and those that run and have
+// not yet, in ascending order.
 func (r *Reader) PIDs() []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

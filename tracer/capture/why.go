@@ -18,25 +18,53 @@ import (
 func (r *Reader) Why(pid int, exe string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := r.procs[pid]
-	if p == nil {
-		return whyNot(pid, exe)
+	if p := r.procs[pid]; p != nil {
+		return p.outcome().text()
 	}
-	if p.ledger.started {
-		return ""
+	if o, ended := r.idle[pid]; ended {
+		return o.text()
 	}
-	flags := p.flags()
+	return whyNot(pid, exe)
+}
+
+// outcome is how the capture of a process went, as far as is known.
+type outcome uint8
+
+const (
+	outcomeCaptured outcome = iota
+	outcomeCounted          // no slots
+	outcomeProbed           // no call since the attach
+	outcomePassedBy         // the driver was there
+	outcomeUnused           // the same, where nothing passes by
+	outcomeNoDriver
+)
+
+func (p *process) outcome() outcome {
+	driver := p.driver || p.flags()&flagDriver != 0
 	switch {
-	case flags&flagCounts != 0:
-		return "driver calls were only counted: the capture directory was full or out of reach"
+	case p.ledger.started:
+		return outcomeCaptured
+	case p.flags()&flagCounts != 0:
+		return outcomeCounted
 	case p.partial:
-		return "the process made no recorded driver call since the attach"
-	case (flags&flagDriver != 0 || p.driver) && flags&flagAudit == 0:
-		return "the CUDA driver was loaded, but the program allocated nothing or its calls pass by the interposer (a library opened with RTLD_DEEPBIND): try --inject=audit"
-	case flags&flagDriver != 0 || p.driver:
-		return "the CUDA driver was loaded, but the program allocated nothing with it"
+		return outcomeProbed
+	case driver && p.flags()&flagAudit == 0:
+		return outcomePassedBy
+	case driver:
+		return outcomeUnused
 	}
-	return "not a CUDA program: the process never loaded the CUDA driver (libcuda.so.1)"
+	return outcomeNoDriver
+}
+
+func (o outcome) text() string {
+	return [...]string{
+		outcomeCaptured: "",
+		outcomeCounted:  "driver calls were only counted: the capture directory was full or out of reach",
+		outcomeProbed:   "the process made no recorded driver call since the attach",
+		outcomePassedBy: "the CUDA driver was loaded, but the program allocated nothing or its calls pass by the interposer (a library opened with RTLD_DEEPBIND): try --inject=audit",
+		outcomeUnused:   "the CUDA driver was loaded, but the program allocated nothing with it",
+		outcomeNoDriver: "not a CUDA program: the process never loaded the CUDA driver (libcuda.so.1)",
+	}[o]
 }
 
 // whyNot explains a process that has no ring.

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/tracer/record"
+	"github.com/gpumem/gpumem/tracer/ttmetal"
+)
+
+// dumpFlags are the flags of `gpumem dump`.
+type dumpFlags struct {
+	socket  string
+	wait    time.Duration
+	json    bool
+	judge   bool
+	six     bool
+	failOn  []string
+	smallL1 byteSize
+	small   byteSize
+	large   byteSize
+	refs    uint32
+}
+
+func newDumpCommand(std stdio) *cobra.Command {
+	f := dumpFlags{socket: ttmetal.DefaultSocket, wait: 5 * time.Second, smallL1: 12 << 10, small: 1 << 20, large: 100 << 20, refs: 2}
+	cmd := &cobra.Command{
+		Use:   "dump [RUN1.json RUN2.json…]",
+		Short: "The buffers that remain on the books of gpumem serve",
+		Long: `dump asks the allocation server for the buffers that remain and prints them; the
+server prints them, too. With --judge it says of each device what is normal.
+Dumps saved with --json after two or more runs of the same program, oldest
+first, are compared: what grows from run to run is a leak, what stays the same
+is not. A server that is not gpumem prints the dump itself; then the counters
+are shown here.`,
+		Example: `  gpumem dump
+  gpumem dump --judge
+  gpumem dump --json > run1.json
+  gpumem dump run1.json run2.json run3.json`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return compareDumps(std, f, args)
+			}
+			return dump(std, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.socket, "socket", f.socket, "path of the server's socket")
+	flags.DurationVar(&f.wait, "wait", f.wait, "how long the server may be silent")
+	flags.BoolVar(&f.json, "json", false, "print JSON")
+	flags.BoolVar(&f.judge, "judge", false, "say what is normal")
+	flags.BoolVar(&f.six, "six-digits", false, "with --judge, print sizes as the C++ server did")
+	flags.Var(&f.smallL1, "small-l1", "L1 of a device up to which it is normal")
+	flags.Var(&f.small, "small-dram", "DRAM of a device below which it is normal")
+	flags.Var(&f.large, "large-dram", "DRAM of a device above which it is suspect")
+	flags.Uint32Var(&f.refs, "refs", f.refs, "references of a buffer above which it is suspect")
+	addFailOn(flags, &f.failOn)
+	return cmd
+}
+
+func (f dumpFlags) thresholds() ttmetal.Thresholds {
+	return ttmetal.Thresholds{
+		SmallL1: uint64(f.smallL1), SmallDRAM: uint64(f.small), LargeDRAM: uint64(f.large), Refs: f.refs,
+	}
+}
+
+// dump asks the server and prints.
+func dump(std stdio, f dumpFlags) error {
+	if len(f.failOn) > 0 {
+		return usagef("--fail-on needs the dumps of two or more runs: one dump cannot tell a leak from what is in use")
+	}
+	var answer bytes.Buffer
+	asJSON := f.json || f.judge
+	err := ttmetal.Ask(f.socket, asJSON, f.wait, &answer)
+	switch {
+	case errors.Is(err, ttmetal.ErrElsewhere):
+		return foreignTotals(std, f)
+	case err != nil:
+		return fmt.Errorf("%w; is it running? gpumem serve --socket %s", err, f.socket)
+	case !asJSON:
+		_, err := std.out.WriteString(withoutNotes(answer.String()))
+		return err
+	}
+	d, err := ttmetal.ReadDump(&answer)
+	if err != nil {
+		return err
+	}
+	judged := judgedDump{Dump: d}
+	if f.judge {
+		judged.Findings = ttmetal.Judge(d, f.thresholds())
+	}
+	if f.json {
+		return writeIndented(std.out, judged)
+	}
+	text := d.Text(f.six)
+	_, err = std.out.Write(append(text, findingsText(judged.Findings)...))
+	return err
+}
+
+// judgedDump is a dump with what the rules say of it.
+type judgedDump struct {
+	*ttmetal.Dump
+	Findings []ttmetal.Finding `json:"findings,omitempty"`
+}
+
+// withoutNotes drops the lines by which the server frames a dump in its own
+// output.
+func withoutNotes(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.HasPrefix(line, "📋") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// foreignDevices is how many devices the tt-metal server knows.
+const foreignDevices = 8
+
+// foreignTotals shows the counters of a server that does not send its dump.
+func foreignTotals(std stdio, f dumpFlags) error {
+	devices, err := ttmetal.AskTotals(f.socket, foreignDevices, f.wait)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(std.err, "gpumem: the server prints the dump on its own output; these are its counters")
+	if f.json {
+		return writeIndented(std.out, judgedDump{Dump: &ttmetal.Dump{Schema: 1, Time: time.Now().UTC(), Active: -1, Devices: devices}})
+	}
+	for _, d := range devices {
+		var all uint64
+		for _, v := range d.Used {
+			all += v
+		}
+		if all == 0 {
+			continue
+		}
+		fmt.Fprintf(std.out, "Device %d:\n", d.Device)
+		for c := ttmetal.CountDRAM; c <= ttmetal.CountTrace; c++ {
+			fmt.Fprintf(std.out, "  %s: %s\n", c, sizeText(int64(d.Used[c.String()])))
+		}
+	}
+	return nil
+}
+
+func findingsText(findings []ttmetal.Finding) []byte {
+	var b bytes.Buffer
+	b.WriteString("Normal or leak (one dump cannot prove a leak; compare runs):\n")
+	for _, f := range findings {
+		fmt.Fprintf(&b, "  %-7s  device %d  %s: %s, %s; %s\n", f.Level, f.Device, f.Rule,
+			plural(f.Count, "buffer", "buffers"), sizeText(int64(f.Bytes)), f.Text)
+	}
+	if len(findings) == 0 {
+		b.WriteString("  normal   nothing remains\n")
+	}
+	return b.Bytes()
+}
+
+func writeIndented(w io.Writer, v any) error {
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
+
+// runsAnswer is what the comparison of runs says.
+type runsAnswer struct {
+	Schema  int              `json:"schema"`
+	Runs    []runTotals      `json:"runs"`
+	Verdict *verdict.Verdict `json:"verdict"`
+}
+
+type runTotals struct {
+	Path   string `json:"path"`
+	Active int64  `json:"active"`
+	Bytes  uint64 `json:"bytes"`
+}
+
+// compareDumps judges what remained after each of several runs.
+func compareDumps(std stdio, f dumpFlags, paths []string) error {
+	fails, err := parseFailOn(f.failOn)
+	if err != nil {
+		return err
+	}
+	if len(paths) < 2 {
+		return usagef("dump compares the dumps of two or more runs; %s is one", paths[0])
+	}
+	var runs []runTotals
+	for _, path := range paths {
+		file, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		d, err := ttmetal.ReadDump(file)
+		file.Close()
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if d.Buffers == nil {
+			return fmt.Errorf("%s: it holds no buffers: it is not from gpumem serve", path)
+		}
+		count, size := d.Totals()
+		runs = append(runs, runTotals{path, count, size})
+	}
+	v := judgeRuns(runs)
+	if f.json {
+		err = writeIndented(std.out, runsAnswer{1, runs, v})
+	} else {
+		err = writeRuns(std.out, runs, v)
+	}
+	if err == nil && fails.code(v.Verdict) != exitDone {
+		return &codeError{fails.code(v.Verdict)}
+	}
+	return err
+}
+
+func writeRuns(w io.Writer, runs []runTotals, v *verdict.Verdict) error {
+	var b strings.Builder
+	for i, r := range runs {
+		fmt.Fprintf(&b, "Run %d: %d active allocations, %s\n", i+1, r.Active, sizeText(int64(r.Bytes)))
+	}
+	wrapped(&b, fmt.Sprintf("%s (%s): ", v.Verdict, v.Tier), "  ", v.Summary)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// judgeRuns lets the verdict's engine decide: the first run is the baseline,
+// because it fills caches, and each later one ends with everything released.
+// One buffer more is a finding: the books are exact.
+func judgeRuns(runs []runTotals) *verdict.Verdict {
+	const apart = 10_000 // ms between runs: long enough for marks to be told apart
+	columns := []string{record.ColTime, record.ColLive, record.ColLiveCount}
+	values := make([][]float64, len(columns))
+	var events []record.Event
+	for i, r := range runs {
+		t := float64(i * apart)
+		for c, x := range [...]float64{t, float64(r.Bytes), float64(r.Active)} {
+			values[c] = append(values[c], x)
+		}
+		name := record.PhaseReleased
+		if i == 0 {
+			name = record.PhaseBaseline
+		}
+		events = append(events, record.Event{TMs: t, Kind: record.KindPhase, Name: name})
+	}
+	return verdict.Judge(&record.Run{Samples: record.NewSamples(columns, values), Events: events}, verdict.Options{LeftoverBytes: 1})
+}

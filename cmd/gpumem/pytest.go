@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gpumem/gpumem/tracer/agent/python"
+)
+
+func newPytestCommand(std stdio, getenv func(string) string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "pytest -- ARGS…",
+		Short: "Run pytest with a leak check around every test",
+		Long: `pytest runs "python3 -m pytest" with a plugin that collects, purges and compares
+memory after every test; a test that keeps memory, twice in a row, fails with
+its survivors. It works without a GPU, on host memory. The mark
+@pytest.mark.gpumem(warmup=…, tolerance=…, skip=…) sets a test apart; pytest
+--help lists the options that begin with --gpumem. GPUMEM_PYTHON names another
+interpreter. The exit code is pytest's.`,
+		Example: `  gpumem pytest -- tests/
+  gpumem pytest -- -k forward --gpumem-tolerance 4MiB`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			interpreter := getenv("GPUMEM_PYTHON")
+			if interpreter == "" {
+				interpreter = "python3"
+			}
+			return runPytest(std, interpreter, args)
+		},
+	}
+}
+
+// runPytest runs pytest with the plugin on its path.
+func runPytest(std stdio, interpreter string, args []string) error {
+	dir, err := os.MkdirTemp("", "gpumem-pytest-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	where := filepath.Join(dir, "python")
+	vars, err := python.Install(where)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(interpreter, append([]string{"-m", "pytest", "-p", "gpumem_pytest"}, args...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.in, std.out, std.err
+	cmd.Env = os.Environ()
+	for name, value := range vars {
+		if name == python.EnvPath { // the plugin lies beside the agent
+			value = strings.Join([]string{filepath.Join(where, "lib"), value}, string(os.PathListSeparator))
+		}
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	err = cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return usagef("%s is not there; GPUMEM_PYTHON names another interpreter", interpreter)
+	case errors.As(err, &exit):
+		return &codeError{exit.ExitCode()}
+	}
+	return err
+}

@@ -1,0 +1,115 @@
+package cuda_test
+
+import (
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/metal/cuda"
+	"github.com/gpumem/gpumem/metal/metaltest"
+	"github.com/gpumem/gpumem/pool"
+)
+
+// realDevice is the index of a real GPU, from GPUMEM_TEST_CUDA.
+func realDevice(t testing.TB) int {
+	t.Helper()
+	text := os.Getenv("GPUMEM_TEST_CUDA")
+	if text == "" {
+		t.Skip("no real GPU: GPUMEM_TEST_CUDA names none (an index, as 0)")
+	}
+	index, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("GPUMEM_TEST_CUDA=%s: %v", text, err)
+	}
+	return index
+}
+
+func TestTheDriverKeepsTheContractOnARealGPU(t *testing.T) {
+	device := realDevice(t)
+	hold := mustOpen(t, cuda.Options{Device: device}) // keeps the context, whose making takes a tenth of a second
+	t.Logf("%+v", hold.Info())
+	t.Cleanup(func() {
+		if err := hold.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, plain := range []bool{false, true} {
+		t.Run("plain allocations "+strconv.FormatBool(plain), func(t *testing.T) {
+			metaltest.Run(t, func(t *testing.T, f metaltest.Faults) metal.Device {
+				return mustOpen(t, cuda.Options{
+					Device: device, WorkingSet: f.WorkingSet, MaxBuffers: f.MaxBuffers, PlainAllocations: plain,
+					Faults: cuda.Faults{
+						FailAllocation: f.FailAllocation, ShrinkAfter: f.ShrinkAfter, ShrinkTo: f.ShrinkTo, CompletionLag: f.CompletionLag,
+					},
+				})
+			}, metaltest.Abilities{Faults: true})
+		})
+	}
+}
+
+// BenchmarkPoolHit is a Get that hits and its Release, on a real GPU's buffers.
+func BenchmarkPoolHit(b *testing.B) {
+	dev := mustOpen(b, cuda.Options{Device: realDevice(b)})
+	policy, err := pool.PolicyByName("default")
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := pool.New(dev, policy, pool.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	request := pool.Request{Elements: 1 << 18, ElementSize: 4, Label: "bench"} // 1 MiB
+	b.ReportAllocs()
+	for b.Loop() {
+		h, err := p.Get(request)
+		if err == nil {
+			_, err = h.Release()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	p.Purge()
+	if err := p.Close(); err != nil {
+		b.Error(err)
+	}
+	if err := dev.Close(); err != nil {
+		b.Error(err)
+	}
+}
+
+// BenchmarkBuffer is NewBuffer and Release of 1 MiB.
+func BenchmarkBuffer(b *testing.B) {
+	for name, o := range map[string]cuda.Options{
+		"given back":   {},
+		"kept by pool": {KeepBytes: 1 << 40},
+		"plain":        {PlainAllocations: true},
+	} {
+		b.Run(name, func(b *testing.B) {
+			o.Device = realDevice(b)
+			dev := mustOpen(b, o)
+			for b.Loop() {
+				buffer, err := dev.NewBuffer(1<<20, "")
+				if err == nil {
+					err = buffer.Release()
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := dev.Close(); err != nil {
+				b.Error(err)
+			}
+		})
+	}
+}
+
+func mustOpen(t testing.TB, o cuda.Options) *cuda.Device {
+	t.Helper()
+	dev, err := cuda.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dev
+}

@@ -1,0 +1,47 @@
+package cuda
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/metal/kernels"
+)
+
+// warm makes the driver take what it takes once: code, launch queues, copy
+// buffers. Otherwise the program's first commands would look like growth of the
+// driver. It proves as well that the device computes.
+func (d *Device) warm() error {
+	for _, k := range kernels.All() {
+		if _, err := d.entry(k.Name); err != nil {
+			return err
+		}
+	}
+	const want = 42
+	address, err := d.memory.get(pageSize)
+	if err != nil {
+		return err
+	}
+	b := &buffer{device: d, length: 4, label: "first", address: address, refs: 1}
+	k, _ := kernels.ByName("fill")
+	entry, err := d.entry(k.Name)
+	if err == nil {
+		first := dispatch{
+			pipeline: &pipeline{device: d, kernel: k, entry: entry}, grid: metal.Size{X: 1},
+			args: []binding{{buffer: b}, {bytes: kernels.Float32Bytes(want)}},
+		}
+		err = first.launch(&commandBuffer{queue: &queue{device: d, stream: d.memory.stream}})
+	}
+	got := make([]byte, 4)
+	if err == nil {
+		err = d.memory.read(got, address)
+	}
+	if v := math.Float32frombits(binary.LittleEndian.Uint32(got)); err == nil && v != want {
+		err = &Error{Op: "try the device", Text: fmt.Sprintf("its first kernel wrote %v, not %d", v, want), Hint: "look for Xid messages in dmesg"}
+	}
+	if freed := d.memory.put(address); err == nil {
+		err = freed
+	}
+	return err
+}

@@ -1,0 +1,44 @@
+package verdict
+
+import "github.com/gpumem/gpumem/tracer/record"
+
+// A program that starts reads its code in: file pages and the heap grow
+// together, until neither does. That is warm-up, however steady it looks.
+const (
+	loadingFor   = 30.      // seconds from the first row on in which code is loaded
+	loadingRise  = 4 * mib  // of file pages from one reading to the next
+	loadingLeast = 16 * mib // of file pages in all, for a start that matters
+	loadingRows  = 60       // rows that must be left for a trend
+)
+
+// afterLoading leaves out the rows in which the program read its code in; still
+// says that there are no others. Steps end the loading.
+func (k *track) afterLoading() (rest *track, still bool) {
+	file := k.cols[record.ColRSSFile]
+	if file == nil || len(k.clock) == 0 || k.untimed {
+		return k, false
+	}
+	first, last, end := -1., 0., -1
+	for i, v := range file {
+		if k.clock[i]-k.clock[0] > loadingFor || k.step != nil && k.step[i] != k.step[0] {
+			break
+		}
+		if v != v {
+			continue
+		}
+		if first < 0 {
+			first, last = v, v
+		}
+		if v > last+loadingRise {
+			end = i
+		}
+		last = v // a driver that works touches a page of its code now and then
+	}
+	switch {
+	case end < 0 || last-first < loadingLeast:
+		return k, false
+	case len(k.clock)-end >= loadingRows:
+		return k.rows(end, len(k.clock)), false
+	}
+	return k, true
+}
