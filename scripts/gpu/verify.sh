@@ -6,6 +6,8 @@ set -u
 gpumem=$1 out=$2 seconds=${3:-20} jobs=${4:-6}
 zoo=$(dirname "$0")/zoo.py
 mkdir -p "$out"
+# JAX would take three quarters of the device for itself.
+export XLA_PYTHON_CLIENT_PREALLOCATE=false
 
 run_one() {
 	local name=$1 twin=$2

@@ -216,7 +216,7 @@ class Process:
             self._introduced.add(framework.name)
             if self._active_since is None:
                 self._active_since = time.monotonic()
-                self.surveys.restart(self._active_since)
+                self.surveys.restart()
             self._hello(framework.name, framework.facts())
 
     # Frameworks.
@@ -281,8 +281,12 @@ class Process:
             self._step_sampled_at = now
             self.connection.send(*messages, wait=False)
             self._step_budget.spent(now, time.perf_counter() - begun)
-            if self.hold and self.surveys.due(now, self.steps.count):
-                self.sampler.poke()
+            # Never on the sampling thread: a list of all objects holds on to what
+            # the program is about to finish or to drop. A tuple under
+            # construction then cannot be resized (SystemError), and a CUDA graph
+            # dies in the middle of another one's capture; both were seen.
+            if self.hold and self.surveys.due(self.steps.count):
+                self.surveys.take(self)
             if self.sites_wanted and self.surveys.wants_sites:
                 self.surveys.note_sites(self)
 
@@ -306,7 +310,7 @@ class Process:
                 self.sample(heap=True)
             self.mark("phase", name)
             if name == "baseline":
-                self.surveys.take(self, baseline=True)
+                self.surveys.take(self)
 
     # Sampling.
 
@@ -330,8 +334,6 @@ class Process:
             if now >= self._listen_at:
                 self._listen_at = now + LISTEN_SECONDS
                 requests.answer(self, self.connection.receive())
-            if self.hold and self.surveys.due(now, self.steps.count):
-                self.surveys.take(self)
         if self._step_sampled_at >= now - self.interval:
             return None
         return cost

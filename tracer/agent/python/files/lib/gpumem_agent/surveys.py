@@ -1,17 +1,12 @@
 """When to note what lives, and which note to compare with at the end.
 
-A program that tells steps is surveyed a few steps in: by then its model, its
-optimizer's state and its caches are there. One that does not is surveyed at
-doubling times, and compared with the survey before the last, so that there is
-always a stretch to look at and never only its beginning. A baseline that the
-program marks beats both.
+A program that tells steps is surveyed a few steps in, on the thread that made
+the step: by then its model, its optimizer's state and its caches are there. A
+baseline that the program marks beats that. One that tells neither is not
+surveyed before its end: no other moment is safe to look at all its objects.
 """
 
-import time
-
 STEPS = 5  # after which the furniture is in
-SECONDS = 2.0  # after a device came to life, while there are no steps
-HOST_SECONDS = 4.0  # after the start, while there is no device
 
 
 class Surveys:
@@ -20,36 +15,26 @@ class Surveys:
     def __init__(self):
         self.reference = None  # survivors.Register to compare with
         self.at_rest = False  # the program's own thread stands in our code
-        self._latest = None
         self._is_final = False
-        self._next = time.monotonic() + HOST_SECONDS
-        self._wait = HOST_SECONDS
         self._sites_tried = False
 
-    def restart(self, now):
+    def restart(self):
         """A device came to life: what was noted before is of no use."""
         if not self._is_final:
-            self.reference = self._latest = None
-            self._next, self._wait = now + SECONDS, SECONDS
+            self.reference = None
 
-    def due(self, now, steps):
+    def due(self, steps):
         """Whether to take one now."""
-        return not self._is_final and (steps >= STEPS or now >= self._next)
+        return not self._is_final and steps >= STEPS
 
-    def take(self, process, baseline=False):
-        """Takes one now."""
+    def take(self, process):
+        """Takes one now, on the thread whose program stands still for it."""
         from gpumem_agent.survivors import Register
 
-        register = Register(process.frameworks)
-        self._is_final = baseline or process.steps.count >= STEPS
-        if self._is_final or self._latest is None:
-            self.reference = register
-        else:
-            self.reference = self._latest
-        self._latest = register
-        self._next, self._wait = time.monotonic() + self._wait, self._wait * 2
+        self._is_final = True
+        self.reference = Register(process.frameworks)
         if process.sites_wanted:
-            register.note_sites()
+            self.reference.note_sites()
 
     @property
     def wants_sites(self):
