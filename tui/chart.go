@@ -160,7 +160,7 @@ func (c stacked) cells(columns []values, rows int, scale float64) [][]cell {
 			if height <= low {
 				continue
 			}
-			b := c.at(v, low+unit/2)
+			b := c.at(v, low+math.Min(unit, height-low)/2)
 			if height >= low+unit {
 				grid[r][x] = cell{b.fill, b.token}
 				continue

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -164,15 +163,6 @@ func findingsText(findings []ttmetal.Finding) []byte {
 		b.WriteString("  normal   nothing remains\n")
 	}
 	return b.Bytes()
-}
-
-func writeIndented(w io.Writer, v any) error {
-	text, err := json.MarshalIndent(v, "", " ")
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(append(text, '\n'))
-	return err
 }
 
 // runsAnswer is what the comparison of runs says.
