@@ -1,12 +1,16 @@
 package cuda
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"sync"
 
 	"github.com/gpumem/gpumem/metal"
 )
+
+// shadowLength is the longest buffer with a shadow.
+const shadowLength = 256
 
 // copyPart is copied at a time, so that other work gets its turn between.
 const copyPart = 32 << 20
@@ -20,6 +24,11 @@ type buffer struct {
 	device *Device
 	length uint64
 	label  string
+
+	// shadow is a copy of a small buffer's bytes, nil while they are not known,
+	// of the device's thread alone. Parameters of kernels lie in such buffers;
+	// reading them from the device would wait for all work before.
+	shadow []byte
 
 	mu       sync.Mutex
 	address  uintptr // 0: emptied
@@ -73,11 +82,25 @@ func (b *buffer) ReadAt(p []byte, offset int64) (int, error) {
 
 // WriteAt copies into the buffer, as io.WriterAt.
 func (b *buffer) WriteAt(p []byte, offset int64) (int, error) {
-	n, err := b.copy("write", p, offset, func(m *memory, part []byte, address uintptr) error { return m.write(address, part) })
+	n, err := b.copy("write", p, offset, func(m *memory, part []byte, address uintptr) error {
+		b.follow(part, offset)
+		return m.write(address, part)
+	})
 	if err == nil && n < len(p) {
 		err = fmt.Errorf("write buffer %q: %d B at %d of %d: %w", b.label, len(p), offset, b.length, io.ErrShortWrite)
 	}
 	return n, err
+}
+
+// follow keeps the shadow up with a write. Only the device's thread calls it.
+func (b *buffer) follow(p []byte, offset int64) {
+	switch {
+	case b.length > shadowLength:
+	case uint64(len(p)) == b.length:
+		b.shadow = bytes.Clone(p)
+	case b.shadow != nil:
+		copy(b.shadow[offset:], p)
+	}
 }
 
 // copy moves what lies within the buffer and says how much that was.
@@ -123,7 +146,7 @@ func (b *buffer) memory() (uintptr, error) {
 	if err != nil {
 		return 0, fmt.Errorf("buffer %q was emptied: %w", b.label, b.device.refusal(b.length, b.device.memory.free(), err))
 	}
-	b.address = address
+	b.address, b.shadow = address, nil
 	return address, nil
 }
 
@@ -158,7 +181,11 @@ func (b *buffer) discarded() uintptr {
 
 // put gives memory back from any goroutine but the device's thread.
 func (d *Device) put(address uintptr) (err error) {
-	if !d.thread.do(func() { err = d.memory.put(address) }) {
+	if !d.thread.do(func() {
+		if err = d.memory.put(address); d.thread.quiet() {
+			d.memory.rest() // so that the last of a run of releases returns when the memory is back
+		}
+	}) {
 		return fmt.Errorf("device: %w", metal.ErrReleased)
 	}
 	return d.note(err)

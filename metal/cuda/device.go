@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	// pageSize is what the driver's pools charge allocations in: one byte
-	// raised the pool's use by 512 (NVIDIA H200, driver 580).
+	// pageSize is the unit in which buffers ask for memory. The driver's pool
+	// charges exactly what it is asked for, so that the sum of AllocatedSize is
+	// what it says is used (NVIDIA H200, driver 580).
 	pageSize = 512
 	// defaultQueueLength is Metal's default of newCommandQueue.
 	defaultQueueLength = 64
@@ -35,6 +36,7 @@ type Device struct {
 	module  uintptr
 	active  []*queue  // with work in flight
 	events  []uintptr // to be used again
+	streams []uintptr // to be used again
 	scratch *arguments
 
 	mu        sync.Mutex
@@ -98,7 +100,7 @@ func (d *Device) open() error {
 	}
 	err = d.lib.failure("make the context current", d.lib.call(symContextSet, *context))
 	if err == nil {
-		d.memory = memory{lib: d.lib, keep: d.options.KeepBytes}
+		d.memory = memory{lib: d.lib, keep: d.options.KeepBytes, large: map[uintptr]bool{}}
 		pools := !d.options.PlainAllocations && d.lib.hasPools() && d.lib.attribute(h, attributePools) != 0
 		err = d.memory.open(h, pools)
 	}
@@ -136,6 +138,9 @@ func (d *Device) shut() {
 	for _, e := range d.events {
 		d.lib.call(symEventDestroy, e)
 	}
+	for _, s := range d.streams {
+		d.lib.call(symStreamDestroy, s)
+	}
 	if d.module != 0 {
 		d.lib.call(symModuleUnload, d.module)
 	}
@@ -157,9 +162,10 @@ func (d *Device) Usage() metal.Usage {
 // Autorelease runs f: this driver makes no temporaries.
 func (d *Device) Autorelease(f func()) { f() }
 
-// Reserved is what the memory pool charges for the existing buffers, and what
-// it holds of the device's memory; the difference is idle in the driver. The
-// error matches metal.ErrUnsupported when buffers come from no pool.
+// Reserved is what the memory pool charges for the existing small buffers and
+// one page of the Device's own, and what it holds of the device's memory; the
+// difference is idle in the driver. The error matches metal.ErrUnsupported when
+// buffers come from no pool.
 func (d *Device) Reserved() (used, reserved uint64, err error) {
 	if d.memory.pool == 0 {
 		return 0, 0, fmt.Errorf("read the memory pool: there is none: %w", metal.ErrUnsupported)

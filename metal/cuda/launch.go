@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 	"unsafe"
 
 	"github.com/gpumem/gpumem/metal"
@@ -61,13 +62,19 @@ func (l *dispatch) launch(c *commandBuffer) error {
 	if err := l.check(call); err != nil {
 		return err
 	}
-	width, height := max(l.grid.X, 1), max(l.grid.Y, 1)
+	width, height := max(l.grid.X, 1), 1
+	if plane(k) {
+		height = max(l.grid.Y, 1)
+	}
 	if width > math.MaxUint32 || height > math.MaxUint32 {
 		return fmt.Errorf("kernel %s: grid %dx%d, allowed up to %d each way: %w", k.Name, width, height, uint32(math.MaxUint32), metal.ErrInvalid)
 	}
 	d := c.queue.device
 	a := d.scratch
-	for i := range k.Args {
+	for i, arg := range k.Args {
+		if b := l.args[i].buffer; b != nil && arg.Kind.Writes() {
+			b.shadow = nil // whatever it will hold, the host does not know it
+		}
 		if a.values[i], err = l.word(c, call, i); err != nil {
 			return fmt.Errorf("kernel %s: argument %d (%s): %w", k.Name, i, k.Args[i].Name, err)
 		}
@@ -87,8 +94,13 @@ func (l *dispatch) launch(c *commandBuffer) error {
 	return d.lib.failure("launch the kernel "+k.Name, code)
 }
 
-// call holds the parameters' bytes; those in buffers are read now, when the work
-// before has written them.
+// plane reports that a kernel's threads have two dimensions. The others know
+// nothing of rows: with more than one, each would do the work again.
+func plane(k *kernels.Kernel) bool { return strings.HasPrefix(k.Grid, "(") }
+
+// call holds the parameters' bytes. What the host wrote to a small buffer, and
+// no kernel since, is known; other parameters in buffers are read from the
+// device, when the work before has written them.
 func (l *dispatch) call(c *commandBuffer) (kernels.Call, error) {
 	k, d := &l.pipeline.kernel, c.queue.device
 	call := kernels.Call{Grid: l.grid, Args: make([][]byte, len(k.Args))}
@@ -98,6 +110,8 @@ func (l *dispatch) call(c *commandBuffer) (kernels.Call, error) {
 		case a.Kind.IsBuffer():
 		case b.buffer == nil:
 			call.Args[i] = b.bytes
+		case b.buffer.shadow != nil:
+			call.Args[i] = b.buffer.shadow[b.offset:]
 		default:
 			call.Args[i] = make([]byte, min(b.length(), 4))
 			address, err := b.buffer.memory()

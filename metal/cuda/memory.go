@@ -7,13 +7,25 @@ import (
 	"unsafe"
 )
 
+const (
+	// poolBlock is what the driver's pools take from the device at a time, at
+	// least (one byte made a pool hold 33,554,432: NVIDIA H200, driver 580).
+	poolBlock = 32 << 20
+	// largeLength is the least allocation that is made by cuMemAlloc, which
+	// takes and gives back units of 2 MiB at once. In the pool, a small buffer
+	// that stays would keep a block that was made for large ones.
+	largeLength = 1 << 20
+)
+
 // memory is the device's memory. Only the device's thread uses it.
 type memory struct {
 	lib    *library
 	pool   uintptr // 0: each allocation by cuMemAlloc
-	stream uintptr // of allocations and copies
+	stream uintptr // of allocations in the pool, and of copies
+	anchor uintptr // an allocation that keeps the pool's first block
+	large  map[uintptr]bool
 	keep   uint64
-	freed  bool // since the last trim
+	freed  bool // in the pool, since the last trim
 }
 
 // poolProperties is CUmemPoolProps (88 bytes in every version of cuda.h).
@@ -50,11 +62,24 @@ func (m *memory) open(device int32, pools bool) error {
 	m.pool = *p
 	threshold := new(uint64)
 	*threshold = math.MaxUint64
-	return m.lib.failure("set up the memory pool", m.lib.call(symPoolSet, m.pool, poolReleaseThreshold, uintptr(unsafe.Pointer(threshold))))
+	code := m.lib.call(symPoolSet, m.pool, poolReleaseThreshold, uintptr(unsafe.Pointer(threshold)))
+	if err := m.lib.failure("set up the memory pool", code); err != nil {
+		return err
+	}
+	// The first block stays for as long as the device is open: it is a constant
+	// of the driver's, as the context is, and not growth of the program that
+	// makes its first buffer.
+	var err error
+	m.anchor, err = m.get(pageSize)
+	return err
 }
 
 // close gives everything back; no allocation is left.
 func (m *memory) close() {
+	if m.anchor != 0 {
+		_ = m.put(m.anchor)
+		m.lib.call(symStreamSync, m.stream)
+	}
 	if m.pool != 0 {
 		m.lib.call(symPoolDestroy, m.pool)
 	}
@@ -75,9 +100,12 @@ func (m *memory) get(n uint64) (uintptr, error) {
 }
 
 func (m *memory) take(n uint64) (uintptr, Code) {
-	if m.pool == 0 {
+	if m.pool == 0 || n >= largeLength {
 		address := new(uintptr)
 		code := m.lib.call(symMemAlloc, uintptr(unsafe.Pointer(address)), uintptr(n))
+		if code == codeSuccess {
+			m.large[*address] = true
+		}
 		return *address, code
 	}
 	ordered, code := m.ordered(n)
@@ -96,7 +124,8 @@ func (m *memory) ordered(n uint64) (uintptr, Code) {
 
 // put gives an allocation back that no work uses any more.
 func (m *memory) put(address uintptr) error {
-	if m.pool == 0 {
+	if m.large[address] {
+		delete(m.large, address)
 		return m.lib.failure("free memory", m.lib.call(symMemFree, address))
 	}
 	m.freed = true
@@ -114,10 +143,13 @@ func (m *memory) rest() {
 // driver. A failure leaves it there, where Reserved shows it.
 func (m *memory) trim(keep uint64) {
 	m.freed = false
-	if m.pool == 0 || keep == math.MaxUint64 {
+	if m.pool == 0 {
 		return
 	}
 	m.lib.call(symStreamSync, m.stream) // frees are done in its order
+	if used, reserved, err := m.figures(); err == nil && reserved-used < poolBlock || reserved <= keep {
+		return // no whole block can be free
+	}
 	m.lib.call(symPoolTrim, m.pool, uintptr(keep))
 }
 

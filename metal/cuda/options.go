@@ -24,8 +24,8 @@ type Options struct {
 	// MaxBuffers may exist at once; default 2^31-1, since the driver has no
 	// limit of its own.
 	MaxBuffers int
-	// KeepBytes of freed memory may stay with the driver for the next buffers;
-	// default none. math.MaxUint64 never gives any back before Close.
+	// KeepBytes may stay in the driver's memory pool for the next small buffers;
+	// default none.
 	KeepBytes uint64
 	// PlainAllocations takes each buffer by cuMemAlloc even where the driver has
 	// memory pools.

@@ -57,16 +57,24 @@ func (d *Device) NewQueue(maxCommandBuffers int) (metal.Queue, error) {
 	}
 	q := &queue{device: d, limit: maxCommandBuffers}
 	q.changed.L = &q.mu
-	d.thread.do(func() {
-		stream := new(uintptr)
-		err = d.lib.failure("make a stream", d.lib.call(symStreamCreate, uintptr(unsafe.Pointer(stream)), streamNonBlocking))
-		q.stream = *stream
-	})
+	d.thread.do(func() { q.stream, err = d.stream() })
 	if err != nil {
 		d.leaveQueue()
 		return nil, fmt.Errorf("new queue: %w", d.note(err))
 	}
 	return q, nil
+}
+
+// stream is one that was used before, or a new one. It runs on the thread.
+func (d *Device) stream() (uintptr, error) {
+	if n := len(d.streams); n > 0 {
+		s := d.streams[n-1]
+		d.streams = d.streams[:n-1]
+		return s, nil
+	}
+	s := new(uintptr)
+	err := d.lib.failure("make a stream", d.lib.call(symStreamCreate, uintptr(unsafe.Pointer(s)), streamNonBlocking))
+	return *s, err
 }
 
 func (d *Device) leaveQueue() {
@@ -209,7 +217,7 @@ func (q *queue) leave(ran int) {
 	q.changed.Broadcast()
 }
 
-// Release waits for the committed work and destroys the stream.
+// Release waits for the committed work; the stream is for the next queue.
 func (q *queue) Release() error {
 	q.mu.Lock()
 	if q.released {
@@ -222,13 +230,8 @@ func (q *queue) Release() error {
 		q.changed.Wait()
 	}
 	q.mu.Unlock()
-	var err error
-	q.device.thread.do(func() {
-		err = q.device.lib.failure("give a stream back", q.device.lib.call(symStreamDestroy, q.stream))
-	})
-	q.device.leaveQueue()
-	if err != nil {
-		return fmt.Errorf("release queue: %w", q.device.note(err))
-	}
+	d := q.device
+	d.thread.do(func() { d.streams = append(d.streams, q.stream) })
+	d.leaveQueue()
 	return nil
 }

@@ -79,18 +79,23 @@ func BenchmarkPoolHit(b *testing.B) {
 	}
 }
 
-// BenchmarkBuffer is NewBuffer and Release of 1 MiB.
+// BenchmarkBuffer is NewBuffer and Release.
 func BenchmarkBuffer(b *testing.B) {
-	for name, o := range map[string]cuda.Options{
-		"given back":   {},
-		"kept by pool": {KeepBytes: 1 << 40},
-		"plain":        {PlainAllocations: true},
+	for _, c := range []struct {
+		name   string
+		length uint64
+		o      cuda.Options
+	}{
+		{"1 MiB", 1 << 20, cuda.Options{}},
+		{"64 MiB", 64 << 20, cuda.Options{}},
+		{"512 KiB from the pool", 512 << 10, cuda.Options{}},
+		{"512 KiB by cuMemAlloc", 512 << 10, cuda.Options{PlainAllocations: true}},
 	} {
-		b.Run(name, func(b *testing.B) {
-			o.Device = realDevice(b)
-			dev := mustOpen(b, o)
+		b.Run(c.name, func(b *testing.B) {
+			c.o.Device = realDevice(b)
+			dev := mustOpen(b, c.o)
 			for b.Loop() {
-				buffer, err := dev.NewBuffer(1<<20, "")
+				buffer, err := dev.NewBuffer(c.length, "")
 				if err == nil {
 					err = buffer.Release()
 				}
@@ -102,6 +107,46 @@ func BenchmarkBuffer(b *testing.B) {
 				b.Error(err)
 			}
 		})
+	}
+}
+
+// BenchmarkCommand is a command buffer with one launch, waited for.
+func BenchmarkCommand(b *testing.B) {
+	dev := mustOpen(b, cuda.Options{Device: realDevice(b)})
+	q, err := dev.NewQueue(0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := dev.NewPipeline("fill")
+	if err != nil {
+		b.Fatal(err)
+	}
+	y, err := dev.NewBuffer(4096, "")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		c, err := q.NewCommandBuffer()
+		if err != nil {
+			b.Fatal(err)
+		}
+		e, err := c.NewEncoder()
+		if err != nil {
+			b.Fatal(err)
+		}
+		e.SetPipeline(p)
+		e.SetBuffer(0, y, 0)
+		e.SetBytes(1, []byte{0, 0, 0, 0})
+		for _, step := range []func() error{func() error { return e.Dispatch(metal.Size{X: 1024}) }, e.End, c.Commit, c.Wait, c.Release} {
+			if err := step(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	for _, release := range []func() error{y.Release, p.Release, q.Release, dev.Close} {
+		if err := release(); err != nil {
+			b.Error(err)
+		}
 	}
 }
 

@@ -83,6 +83,13 @@ func (t *thread) take() (task func(), over bool) {
 	return task, false
 }
 
+// quiet reports that no task waits.
+func (t *thread) quiet() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.tasks) == 0
+}
+
 // poller is what the thread does beside its tasks.
 type poller interface {
 	// poll asks for completions; progress is that there were some, pending

@@ -23,17 +23,28 @@ func (d *Device) warm() error {
 	if err != nil {
 		return err
 	}
+	stream, err := d.stream()
+	if err != nil {
+		return err
+	}
+	d.streams = append(d.streams, stream) // for the first queue
 	b := &buffer{device: d, length: 4, label: "first", address: address, refs: 1}
 	k, _ := kernels.ByName("fill")
 	entry, err := d.entry(k.Name)
+	if err == nil {
+		err = d.memory.write(address, make([]byte, 4))
+	}
 	if err == nil {
 		first := dispatch{
 			pipeline: &pipeline{device: d, kernel: k, entry: entry}, grid: metal.Size{X: 1},
 			args: []binding{{buffer: b}, {bytes: kernels.Float32Bytes(want)}},
 		}
-		err = first.launch(&commandBuffer{queue: &queue{device: d, stream: d.memory.stream}})
+		err = first.launch(&commandBuffer{queue: &queue{device: d, stream: stream}})
 	}
 	got := make([]byte, 4)
+	if err == nil {
+		err = d.lib.failure("run a kernel", d.lib.call(symStreamSync, stream))
+	}
 	if err == nil {
 		err = d.memory.read(got, address)
 	}

@@ -74,15 +74,20 @@ type counts struct {
 
 // Counts are running totals since the server started.
 type Counts struct {
-	Messages    uint64 // whole messages read
-	Refused     uint64 // of these, not applied: out of bounds or of no known kind
-	Unknown     uint64 // frees of what was not on the books
-	Lies        uint64 // times a program named another process than itself
-	Broken      uint64 // connections closed for bytes that are not the protocol
-	Cut         uint64 // connections that ended within a message
-	Accepted    uint64
-	Connections uint64 // open now
-	Swept       uint64 // allocations of dead processes taken off the books
+	// Messages are whole messages read; of these, Refused were not applied:
+	// out of bounds or of no known kind.
+	Messages uint64 `json:"messages"`
+	Refused  uint64 `json:"refused"`
+	Unknown  uint64 `json:"unknown"` // frees of what was not on the books
+	Lies     uint64 `json:"lies"`    // times a program named another process than itself
+	// Broken are connections closed for bytes that are not the protocol, Cut
+	// those that ended within a message.
+	Broken      uint64 `json:"broken"`
+	Cut         uint64 `json:"cut"`
+	Accepted    uint64 `json:"accepted"`    // connections
+	Connections uint64 `json:"connections"` // open now
+	Swept       uint64 `json:"swept"`       // allocations of dead processes taken off the books
+	Lost        uint64 `json:"lost_lines"`  // lines not printed
 }
 
 // Listen makes the socket and serves it until Close. A socket file that
@@ -166,10 +171,14 @@ func (s *Server) Counts() Counts {
 	s.mu.Lock()
 	open := uint64(len(s.conns))
 	s.mu.Unlock()
+	var lost uint64
+	for _, k := range s.sinks {
+		lost += k.dropped.Load()
+	}
 	c := &s.counts
 	return Counts{
 		Messages: c.messages.Load(), Refused: c.refused.Load(), Unknown: c.unknown.Load(), Lies: c.lies.Load(),
-		Broken: c.broken.Load(), Cut: c.cut.Load(), Accepted: c.accepted.Load(), Connections: open, Swept: c.swept.Load(),
+		Broken: c.broken.Load(), Cut: c.cut.Load(), Accepted: c.accepted.Load(), Connections: open, Swept: c.swept.Load(), Lost: lost,
 	}
 }
 

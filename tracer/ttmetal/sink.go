@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,6 +28,8 @@ type sink struct {
 	lost   uint64
 	closed bool
 
+	dropped atomic.Uint64 // lines lost in all
+
 	done   chan struct{}
 	torn   bool // the last write ended within a line
 	broken bool // the last write failed
@@ -48,6 +51,7 @@ func (s *sink) push(events []Event) {
 		text := len(events[i].Text)
 		if text == 0 && len(s.queue) >= mostEvents || text > 0 && s.texts+text > mostText || s.closed {
 			s.lost++
+			s.dropped.Add(1)
 			continue
 		}
 		s.texts += text
@@ -89,6 +93,7 @@ func (s *sink) print(batch []Event, lost uint64) {
 		if len(s.buf) >= flushAt || i == len(batch)-1 {
 			if !s.write() {
 				lost += uint64(i + 1 - from)
+				s.dropped.Add(uint64(i + 1 - from))
 			}
 			from = i + 1
 		}

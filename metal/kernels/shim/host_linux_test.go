@@ -113,6 +113,7 @@ func build(t *testing.T, compiler string) library {
 type entry struct {
 	name                *byte
 	buffers, parameters int32
+	plane               int32
 	run                 uintptr
 }
 

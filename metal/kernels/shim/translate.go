@@ -52,13 +52,13 @@ func CPU(source string) (string, error) {
 	for _, s := range all {
 		s.host(&b)
 	}
-	b.WriteString("struct gpumem_kernel { const char* name; int buffers, parameters; void (*run)(void**, uint, uint); };\n")
+	b.WriteString("struct gpumem_kernel { const char* name; int buffers, parameters, plane; void (*run)(void**, uint, uint); };\n")
 	b.WriteString("extern \"C\" { extern const gpumem_kernel gpumem_kernels[]; }\n")
 	b.WriteString("const gpumem_kernel gpumem_kernels[] = {\n")
 	for _, s := range all {
-		fmt.Fprintf(&b, "    {%q, %d, %d, host_%s},\n", s.Name, s.buffers(), len(s.Args)-s.buffers(), s.Name)
+		fmt.Fprintf(&b, "    {%q, %d, %d, %v, host_%s},\n", s.Name, s.buffers(), len(s.Args)-s.buffers(), s.Plane, s.Name)
 	}
-	b.WriteString("    {nullptr, 0, 0, nullptr},\n};\n")
+	b.WriteString("    {nullptr, 0, 0, 0, nullptr},\n};\n")
 	return b.String(), nil
 }
 

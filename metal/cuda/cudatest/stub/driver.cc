@@ -32,7 +32,7 @@
 typedef unsigned int uint;
 struct gpumem_kernel {
     const char* name;
-    int buffers, parameters;
+    int buffers, parameters, plane;
     void (*run)(void**, uint, uint);
 };
 extern "C" {
@@ -104,7 +104,7 @@ uint64_t total() { return (uint64_t)number_of("total", 8l << 30); }
 
 // The real pools grow in blocks, and cuMemAlloc takes blocks for small
 // allocations.
-const uint64_t unit = 512, block = 2 << 20;
+const uint64_t unit = 512, block = 32 << 20;
 uint64_t up(uint64_t n, uint64_t to) { return (n + to - 1) / to * to; }
 
 bool inside(uint64_t address, uint64_t bytes) {
@@ -194,6 +194,23 @@ CUresult planted(const char* key, long nth, CUresult otherwise) {
     return (CUresult)code;
 }
 
+// Small allocations are the library's: the system limits the mappings of a
+// process.
+const uint64_t mapped_from = 1 << 20;
+
+void* acquire(uint64_t room) {
+    if (room < mapped_from) return aligned_alloc(unit, room);
+    void* p = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p == MAP_FAILED ? nullptr : p;
+}
+
+void relinquish(void* p, uint64_t room) {
+    if (room < mapped_from)
+        free(p);
+    else
+        munmap(p, room);
+}
+
 // obtain makes an allocation. The lock is held.
 CUresult obtain(CUdeviceptr* out, uint64_t size, Pool* pool) {
     long nth = ++allocations_made;
@@ -202,8 +219,8 @@ CUresult obtain(CUdeviceptr* out, uint64_t size, Pool* pool) {
     uint64_t room = up(size, unit), grow = room;
     if (pool) grow = pool->used + room > pool->reserved ? up(pool->used + room - pool->reserved, block) : 0;
     if (taken + grow > total()) return OUT_OF_MEMORY;
-    void* p = mmap(nullptr, up(room, 4096), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED) return OUT_OF_MEMORY;
+    void* p = acquire(room);
+    if (!p) return OUT_OF_MEMORY;
     memset(p, 0xcd, room < 65536 ? room : 65536);
     taken += grow;
     if (pool) {
@@ -223,7 +240,7 @@ CUresult give(CUdeviceptr p, bool pooled) {
         it->second.pool->used -= it->second.room;
     else
         taken -= it->second.room;
-    munmap((void*)(p & ~device_bit), up(it->second.room, 4096));
+    relinquish((void*)(p & ~device_bit), it->second.room);
     memory.erase(it);
     return SUCCESS;
 }
@@ -234,7 +251,7 @@ void fail(CUresult code) {
 }
 
 // execute runs one launch on its stream's thread.
-void execute(const gpumem_kernel* k, std::vector<uint64_t> values, uint width, uint height) {
+void execute(const gpumem_kernel* k, std::vector<uint64_t> values, uint width, uint height, uint rows) {
     if (sticky) return;
     long nth = ++launches;
     if (CUresult r = planted("lost_at", nth, 719)) return fail(r);
@@ -246,7 +263,8 @@ void execute(const gpumem_kernel* k, std::vector<uint64_t> values, uint width, u
     std::vector<void*> args(values.size());
     for (size_t i = 0; i < values.size(); i++)
         args[i] = (int)i < k->buffers ? (void*)(values[i] & ~device_bit) : (void*)&values[i];
-    k->run(args.data(), width, height);
+    // Threads of other rows do the work of a kernel without rows again.
+    for (uint y = 0; y < (k->plane ? 1 : rows); y++) k->run(args.data(), width, height);
 }
 
 } // namespace
@@ -423,7 +441,8 @@ CUresult cuLaunchKernel(Function* f, uint gx, uint gy, uint gz, uint bx, uint by
     for (int i = 0; i < k->buffers; i++) values.push_back(*(uint64_t*)params[i]);
     for (int i = k->buffers; i < k->buffers + k->parameters; i++) values.push_back(*(uint32_t*)params[i]);
     uint width = *(uint*)params[values.size()], height = *(uint*)params[values.size() + 1];
-    s->add([=] { execute(k, values, width, height); });
+    uint rows = gy * by;
+    s->add([=] { execute(k, values, width, height, rows); });
     return SUCCESS;
 }
 

@@ -1,0 +1,168 @@
+//go:build linux || darwin
+
+package ttmetal
+
+import (
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// booksOf reads a server's books through its socket.
+func booksOf(t *testing.T, socket string) map[key]Buffer {
+	t.Helper()
+	var raw strings.Builder
+	if err := Ask(socket, true, patience, &raw); err != nil {
+		t.Fatal(err)
+	}
+	d, err := ReadDump(strings.NewReader(raw.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[key]Buffer{}
+	for _, b := range d.Buffers {
+		space := map[string]space{"buffer": buffers, "cb": circular, "kernel": kernels}[b.Space]
+		out[key{uint64(b.ID), b.Device, space}] = b
+	}
+	return out
+}
+
+func kill(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	if err := cmd.Process.Signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait() //nolint:errcheck // it was killed
+}
+
+func TestTheBooksComeBackAfterASIGKILLAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	dir := shortDir(t)
+	r := rand.New(rand.NewPCG(5, 6))
+	m := model{} // what was certainly entered
+	for round := range 12 {
+		socket, cmd := childServer(t, dir, true)
+		checkBooks(t, booksOf(t, socket), m)
+		c, err := net.Dial("unix", socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A part that is answered, and so is in the books…
+		var b []byte
+		for range 3000 {
+			q := churn(r, 7, 5000)
+			m.apply(&q)
+			b = q.Append(b, V4)
+		}
+		send(t, c, Request{Kind: Query}.Append(b, V4))
+		received(t, c, V4)
+		checkBooks(t, booksOf(t, socket), m)
+		// … and a stream of new buffers in whose middle the server dies: a
+		// part of its beginning is in the books, without a gap.
+		b = b[:0]
+		first := uint64(1_000_000 * (round + 1))
+		for i := range uint64(20_000) {
+			b = alloc(0, first+i, 1+i, DRAM, 7).Append(b, V4)
+		}
+		go c.Write(b) //nolint:errcheck // the server dies
+		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
+		kill(t, cmd)
+		c.Close()
+		socket, cmd = childServer(t, dir, true)
+		books := booksOf(t, socket)
+		n := uint64(0)
+		for ; books[key{first + n, 0, buffers}].Size == 1+n; n++ {
+			q := alloc(0, first+n, 1+n, DRAM, 7)
+			m.apply(&q)
+		}
+		checkBooks(t, books, m)
+		kill(t, cmd) // and once more, right away
+	}
+}
+
+func checkBooks(t *testing.T, got map[key]Buffer, want model) {
+	t.Helper()
+	for k, v := range want {
+		if b, ok := got[k]; !ok || b.Size != v.size || b.Refs != v.refs {
+			t.Fatalf("%+v: the books hold %+v, want size %d and %d references", k, b, v.size, v.refs)
+		}
+	}
+	if len(got) != len(want) {
+		t.Fatalf("the books hold %d, want %d", len(got), len(want))
+	}
+}
+
+func TestAStateFileServesOneServerAndIsNotTakenForAnother(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state")
+	s := serve(t, Options{StatePath: path, TrustPIDs: true})
+	if _, err := Listen(Options{Socket: filepath.Join(shortDir(t), "s"), StatePath: path}); err == nil || !strings.Contains(err.Error(), "another server uses it") {
+		t.Errorf("a second server with the same state: %v", err)
+	}
+	q := alloc(0, 1, 1, DRAM, 1)
+	s.Books().apply(&q, process{pid: 1})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again := serve(t, Options{StatePath: path})
+	if got := again.Books().Live(); got != 1 {
+		t.Errorf("after the end %d buffers are back, want 1", got)
+	}
+	other := filepath.Join(dir, "other")
+	if err := os.WriteFile(other, []byte(strings.Repeat("precious ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(Options{Socket: filepath.Join(shortDir(t), "s"), StatePath: other}); !errors.Is(err, errNoState) {
+		t.Errorf("over another file: %v, want %v", err, errNoState)
+	}
+	if text, err := os.ReadFile(other); err != nil || !strings.HasPrefix(string(text), "precious") {
+		t.Errorf("the other file is now %q, %v", text[:10], err)
+	}
+	if _, err := os.Stat(path + ".new"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a half state is left: %v", err)
+	}
+}
+
+func TestADamagedStateIsReadAsFarAsItMakesSense(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "state")
+	s := serve(t, Options{StatePath: path, TrustPIDs: true})
+	for i := range uint64(100) {
+		q := alloc(0, i, 1, DRAM, 1)
+		s.Books().apply(&q, process{pid: 1})
+	}
+	s.Close()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 200 {
+		broken := append([]byte(nil), text[:stateHeader+r.IntN(len(text)-stateHeader)]...)
+		for range 50 {
+			broken[bootOffset*2+r.IntN(len(broken)-bootOffset*2)] = byte(r.Uint32())
+		}
+		st := &state{path: path, warn: func(string) {}}
+		if st.old, err = os.CreateTemp(t.TempDir(), ""); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := st.old.Write(broken); err != nil {
+			t.Fatal(err)
+		}
+		books := newBooks(0)
+		if err := st.restore(books); err != nil {
+			t.Fatal(err)
+		}
+		books.AppendDump(nil, false)
+		st.close()
+	}
+}
