@@ -1,3 +1,5 @@
+//go:build gpu
+
 package cuda_test
 
 import (
@@ -148,13 +150,4 @@ func BenchmarkCommand(b *testing.B) {
 			b.Error(err)
 		}
 	}
-}
-
-func mustOpen(t testing.TB, o cuda.Options) *cuda.Device {
-	t.Helper()
-	dev, err := cuda.Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dev
 }
