@@ -29,7 +29,19 @@ func TestMain(m *testing.M) {
 		args := strings.Fields(mode)
 		os.Exit(children()[args[0]](args[1:]))
 	}
+	heedSignals()
 	os.Exit(m.Run())
+}
+
+// heedSignals lets programs that the tests start have the signals' default
+// effects, also where the tests run as a background job with some ignored: a
+// signal that is caught here is not ignored in a program started from here.
+func heedSignals() {
+	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
+		if signal.Ignored(s) {
+			signal.Notify(make(chan os.Signal, 1), s)
+		}
+	}
 }
 
 // children are the programs this binary can play.
