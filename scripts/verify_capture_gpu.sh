@@ -3,11 +3,11 @@
 # modes, and PyTorch's segments when PyTorch is installed.
 # Usage: scripts/verify_capture_gpu.sh [TEST_BINARY]
 # Without Go on the GPU machine, build the binary elsewhere
-# (CGO_ENABLED=0 go test -c -o capture.test ./tracer/capture) and name it.
+# (CGO_ENABLED=0 go test -tags gpu -c -o capture.test ./tracer/capture) and name it.
 set -euo pipefail
 pattern='TheRealDriver|PyTorchsSegments'
 if [ $# -gt 0 ]; then
 	exec "$1" -test.run "$pattern" -test.v
 fi
 cd "$(dirname "$0")/.."
-exec go test -count=1 -v -run "$pattern" ./tracer/capture
+exec go test -tags gpu -count=1 -v -run "$pattern" ./tracer/capture

@@ -40,11 +40,13 @@ func TestTheWorkloadsComputeOnCUDAWhatTheyComputeOnSoft(t *testing.T) {
 		args  string
 		truth workloads.Fault
 	}{
-		{"nqueens --solutions=1", workloads.Fault{Truth: "none"}},
-		{"nqueens --fault=uncut-graph --attempts=3", workloads.Fault{Truth: "app-leak", Cause: "uncut-autograd-graph"}},
-		{"nqueens --fault=no-autorelease-pool --attempts=2", workloads.Fault{Truth: "none"}},
+		{"nqueens --attempts=2", workloads.Fault{Truth: "none"}},
+		{"nqueens --fault=uncut-graph --attempts=2", workloads.Fault{Truth: "app-leak", Cause: "uncut-autograd-graph"}},
+		{"nqueens --fault=no-autorelease-pool --attempts=1", workloads.Fault{Truth: "none"}},
 		{"xor --runs=3", workloads.Fault{Truth: "none"}},
-		{"xor --fault=fresh-params --runs=3", workloads.Fault{Truth: "app-leak", Cause: "handle-leak"}},
+		{"xor --fault=fresh-params --runs=1", workloads.Fault{Truth: "app-leak", Cause: "handle-leak"}},
+		{"xor --fault=early-return --runs=1", workloads.Fault{Truth: "none"}},
+		{"xor --fault=no-flush --runs=2", workloads.Fault{Truth: "app-leak", Cause: "command-buffer-backlog"}},
 		{"sine --runs=3", workloads.Fault{Truth: "none"}},
 		{"modelload --scale=8", workloads.Fault{Truth: "none"}},
 		{"modelload --scale=8 --fault=clone-retained", workloads.Fault{Truth: "app-leak", Cause: "retained-clone"}},

@@ -33,6 +33,11 @@ const deviceHelp = "of a workload: auto (cuda where a device answers, else soft)
 // do.
 const deviceOrder = "CUDA_DEVICE_ORDER"
 
+// slowCUDA is slowDevice for a device that the work is sent to by another
+// thread and that its memory is asked of: a batch takes up to 0.9 ms, when a
+// dozen programs share the GPU.
+const slowCUDA = 2 * time.Millisecond
+
 // checkDevice refuses a name that is no device.
 func checkDevice(name string) error {
 	known := []string{autoDevice, softDevice, cudaDevice, hostDevice}
@@ -59,18 +64,18 @@ func opener(name string) func(workloads.DeviceFaults) (metal.Device, error) {
 	}
 	index, real := cudaIndex(name)
 	return func(f workloads.DeviceFaults) (metal.Device, error) {
-		lag := time.Duration(0)
+		softLag, cudaLag := time.Duration(0), time.Duration(0)
 		if f.SlowDevice {
-			lag = slowDevice
+			softLag, cudaLag = slowDevice, slowCUDA
 		}
 		if real {
-			d, err := cuda.Open(cuda.Options{Device: index, Faults: cuda.Faults{CompletionLag: lag}})
+			d, err := cuda.Open(cuda.Options{Device: index, Faults: cuda.Faults{CompletionLag: cudaLag}})
 			if err != nil {
 				return nil, err // not a nil *Device in the interface
 			}
 			return d, nil
 		}
-		d, err := soft.Open(soft.Options{Faults: soft.Faults{CompletionLag: lag}})
+		d, err := soft.Open(soft.Options{Faults: soft.Faults{CompletionLag: softLag}})
 		if err != nil {
 			return nil, err
 		}

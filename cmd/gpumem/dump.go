@@ -33,21 +33,31 @@ type dumpFlags struct {
 func newDumpCommand(std stdio) *cobra.Command {
 	f := dumpFlags{socket: ttmetal.DefaultSocket, wait: 5 * time.Second, smallL1: 12 << 10, small: 1 << 20, large: 100 << 20, refs: 2}
 	cmd := &cobra.Command{
-		Use:   "dump [RUN1.json RUN2.json…]",
+		Use:   "dump [RUN.json…]",
 		Short: "The buffers that remain on the books of gpumem serve",
 		Long: `dump asks the allocation server for the buffers that remain and prints them; the
 server prints them, too. With --judge it says of each device what is normal.
 Dumps saved with --json after two or more runs of the same program, oldest
 first, are compared: what grows from run to run is a leak, what stays the same
-is not. A server that is not gpumem prints the dump itself; then the counters
+is not. One saved dump is judged. A server that is not gpumem prints the dump itself; then the counters
 are shown here.`,
 		Example: `  gpumem dump
   gpumem dump --judge
   gpumem dump --json > run1.json
   gpumem dump run1.json run2.json run3.json`,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
+			switch {
+			case len(args) > 1:
 				return compareDumps(std, f, args)
+			case len(f.failOn) > 0:
+				return usagef("--fail-on needs the dumps of two or more runs: one dump cannot tell a leak from what is in use")
+			case len(args) == 1:
+				d, err := readDump(args[0])
+				if err != nil {
+					return err
+				}
+				f.judge = true
+				return printDump(std, f, d)
 			}
 			return dump(std, f)
 		},
@@ -74,9 +84,6 @@ func (f dumpFlags) thresholds() ttmetal.Thresholds {
 
 // dump asks the server and prints.
 func dump(std stdio, f dumpFlags) error {
-	if len(f.failOn) > 0 {
-		return usagef("--fail-on needs the dumps of two or more runs: one dump cannot tell a leak from what is in use")
-	}
 	var answer bytes.Buffer
 	asJSON := f.json || f.judge
 	err := ttmetal.Ask(f.socket, asJSON, f.wait, &answer)
@@ -93,6 +100,11 @@ func dump(std stdio, f dumpFlags) error {
 	if err != nil {
 		return err
 	}
+	return printDump(std, f, d)
+}
+
+// printDump prints a dump that is at hand.
+func printDump(std stdio, f dumpFlags, d *ttmetal.Dump) error {
 	judged := judgedDump{Dump: d}
 	if f.judge {
 		judged.Findings = ttmetal.Judge(d, f.thresholds())
@@ -101,8 +113,29 @@ func dump(std stdio, f dumpFlags) error {
 		return writeIndented(std.out, judged)
 	}
 	text := d.Text(f.six)
-	_, err = std.out.Write(append(text, findingsText(judged.Findings)...))
+	for _, w := range d.LeftByDead {
+		text = fmt.Appendf(text, "Left by PID %d, which has ended: %s, %s\n", w.PID,
+			plural(w.Count[0], "buffer", "buffers"), sizeText(int64(w.Bytes[0])))
+	}
+	_, err := std.out.Write(append(text, findingsText(judged.Findings)...))
 	return err
+}
+
+// readDump reads a dump that was saved.
+func readDump(path string) (*ttmetal.Dump, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	d, err := ttmetal.ReadDump(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if d.Buffers == nil {
+		return nil, fmt.Errorf("%s: it holds no buffers: it is not from gpumem serve", path)
+	}
+	return d, nil
 }
 
 // judgedDump is a dump with what the rules say of it.
@@ -184,24 +217,13 @@ func compareDumps(std stdio, f dumpFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if len(paths) < 2 {
-		return usagef("dump compares the dumps of two or more runs; %s is one", paths[0])
-	}
 	var runs []runTotals
 	for _, path := range paths {
-		file, err := os.Open(path)
+		d, err := readDump(path)
 		if err != nil {
 			return err
 		}
-		d, err := ttmetal.ReadDump(file)
-		file.Close()
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if d.Buffers == nil {
-			return fmt.Errorf("%s: it holds no buffers: it is not from gpumem serve", path)
-		}
-		count, size := d.Totals()
+		count, size := d.Remaining()
 		runs = append(runs, runTotals{path, count, size})
 	}
 	v := judgeRuns(runs)
@@ -221,22 +243,23 @@ func writeRuns(w io.Writer, runs []runTotals, v *verdict.Verdict) error {
 	for i, r := range runs {
 		fmt.Fprintf(&b, "Run %d: %d active allocations, %s\n", i+1, r.Active, sizeText(int64(r.Bytes)))
 	}
-	wrapped(&b, fmt.Sprintf("%s (%s): ", v.Verdict, v.Tier), "  ", v.Summary)
+	wrapped(&b, "", "  ", v.Summary)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // judgeRuns lets the verdict's engine decide: the first run is the baseline,
 // because it fills caches, and each later one ends with everything released.
-// One buffer more is a finding: the books are exact.
+// One buffer more is a finding: the books are exact. Nothing on them is idle:
+// what a program's pool keeps is reported as allocated.
 func judgeRuns(runs []runTotals) *verdict.Verdict {
 	const apart = 10_000 // ms between runs: long enough for marks to be told apart
-	columns := []string{record.ColTime, record.ColLive, record.ColLiveCount}
+	columns := []string{record.ColTime, record.ColLive, record.ColLiveCount, record.ColIdle}
 	values := make([][]float64, len(columns))
 	var events []record.Event
 	for i, r := range runs {
 		t := float64(i * apart)
-		for c, x := range [...]float64{t, float64(r.Bytes), float64(r.Active)} {
+		for c, x := range [...]float64{t, float64(r.Bytes), float64(r.Active), 0} {
 			values[c] = append(values[c], x)
 		}
 		name := record.PhaseReleased

@@ -28,9 +28,10 @@ var house = map[string][]string{
 	// The engine and the corpus that judges it do not know each other.
 	"report/verdict/corpus":     {"tracer/record"},
 	"report/verdict/scoreboard": {"tracer/record", "report/verdict"},
+	"metrics":                   {"tracer/record", "report/verdict"},
 	"tui":                       {"tracer/record", "report/verdict"},
 	"workloads":                 {"pool", "metal", "tracer/agent", "tracer/record"},
-	"cmd":                       {"probe", "metal", "pool", "tracer", "report", "tui", "workloads"},
+	"cmd":                       {"probe", "metal", "pool", "tracer", "report", "tui", "workloads", "metrics"},
 	"scripts":                   {},
 }
 

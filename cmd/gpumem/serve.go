@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -19,6 +20,7 @@ type serveFlags struct {
 	options ttmetal.Options
 	log     string
 	devices []string
+	metrics metricsFlags
 }
 
 func newServeCommand(std stdio) *cobra.Command {
@@ -57,6 +59,7 @@ program is charged for what it allocates itself, whatever PID it names, unless
 	flags.DurationVar(&o.StatisticsEvery, "statistics", o.StatisticsEvery, "time between counters (negative: never)")
 	flags.StringArrayVar(&f.devices, "device", nil,
 		"what a device is, for clients that ask: ID:ARCH:DRAM:L1, as 0:wormhole_b0:12GiB:75MiB")
+	f.metrics.add(flags)
 	return cmd
 }
 
@@ -86,8 +89,12 @@ func serve(ctx context.Context, std stdio, f serveFlags) error {
 		return err
 	}
 	fmt.Fprintf(std.err, "🚀 Allocation Server started\n   Listening on: %s\n", o.Socket)
+	unpublish, err := f.metrics.publish(ctx, std, s)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
 	<-ctx.Done()
-	err = s.Close()
+	err = errors.Join(unpublish(), s.Close())
 	fmt.Fprintln(std.err, "🛑 Allocation Server stopped")
 	return err
 }

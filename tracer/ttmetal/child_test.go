@@ -3,17 +3,22 @@ package ttmetal
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 )
 
 // childSocket makes the test binary a server, childState its state file.
+// childAsk makes it a monitor.
 const (
 	childSocket = "GPUMEM_TEST_SERVE"
 	childState  = "GPUMEM_TEST_STATE"
+	childAsk    = "GPUMEM_TEST_ASK"
 )
 
 func TestMain(m *testing.M) {
@@ -24,12 +29,28 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if socket := os.Getenv(childAsk); socket != "" {
+		askAsChild(socket)
+		return
+	}
 	os.Exit(m.Run())
+}
+
+// askAsChild queries until its input ends and prints the 99th percentile of
+// the waits in microseconds.
+func askAsChild(socket string) {
+	stop, asked := make(chan struct{}), make(chan []time.Duration)
+	go askQueries(socket, stop, asked)
+	io.Copy(io.Discard, os.Stdin) //nolint:errcheck // it ends either way
+	close(stop)
+	waits := <-asked
+	slices.Sort(waits)
+	fmt.Println(waits[len(waits)*99/100].Microseconds())
 }
 
 // serveAsChild serves until it is interrupted or its parent is gone.
 func serveAsChild(socket, state string) error {
-	s, err := Listen(Options{Socket: socket, StatePath: state, TrustPIDs: true, SweepEvery: -1, StatisticsEvery: -1})
+	s, err := Listen(Options{Socket: socket, StatePath: state, TrustPIDs: true, Out: io.Discard, SweepEvery: -1, StatisticsEvery: -1})
 	if err != nil {
 		return err
 	}
@@ -45,7 +66,7 @@ func serveAsChild(socket, state string) error {
 }
 
 // childServer starts a server in a process of its own.
-func childServer(t *testing.T, dir string, state bool) (socket string, cmd *exec.Cmd) {
+func childServer(t testing.TB, dir string, state bool) (socket string, cmd *exec.Cmd) {
 	t.Helper()
 	socket = filepath.Join(dir, "s")
 	cmd = exec.Command(os.Args[0])

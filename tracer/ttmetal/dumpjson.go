@@ -17,6 +17,9 @@ type Dump struct {
 	Active  int64     `json:"active"` // buffers, without circular buffers and kernels
 	Devices []Device  `json:"devices"`
 	Counts  *Counts   `json:"counts,omitempty"` // nil when another program serves
+	// LeftByDead is what processes had not freed when they ended, as far as it
+	// was taken off the books since the dump as JSON before this one.
+	LeftByDead []Swept `json:"left_by_dead,omitempty"`
 	// Buffers are all live allocations, by device, space and id; nil when they
 	// are not known.
 	Buffers []Buffer `json:"buffers"`
@@ -130,7 +133,7 @@ func (s *Server) writeJSON(to io.Writer) error {
 	counts := s.Counts()
 	head, err := json.Marshal(Dump{
 		Schema: 1, Time: s.books.now().UTC(), Active: s.books.Live(), Devices: s.books.Totals(), Counts: &counts,
-		Buffers: []Buffer{},
+		LeftByDead: s.takeLeft(), Buffers: []Buffer{},
 	})
 	if err != nil {
 		return err

@@ -204,14 +204,19 @@ func mesh(list []Buffer) meshTwins {
 	return m
 }
 
-// Totals are the buffers of a dump and their bytes, circular buffers and
-// kernels not counted.
-func (d *Dump) Totals() (count int64, bytes uint64) {
+// Remaining are the buffers of a dump and those that dead processes left, and
+// their bytes; circular buffers and kernels are not counted. It is what a run
+// did not free, whether its process still lives or not.
+func (d *Dump) Remaining() (count int64, bytes uint64) {
 	for i := range d.Buffers {
 		if b := &d.Buffers[i]; b.Space == "buffer" {
 			count++
 			bytes += b.Size
 		}
+	}
+	for _, w := range d.LeftByDead {
+		count += int64(w.Count[buffers])
+		bytes += w.Bytes[buffers]
 	}
 	return count, bytes
 }

@@ -314,10 +314,12 @@ func TestTenThousandConnectionsAreServed(t *testing.T) {
 		}
 	}()
 	for i := range want {
-		c, err := net.Dial("unix", socket)
-		if err != nil {
-			t.Fatalf("connection %d: %v", i, err)
-		}
+		var c net.Conn
+		eventually(t, func() (ok bool) { // connect is refused while the backlog is full
+			var err error
+			c, err = net.Dial("unix", socket)
+			return err == nil
+		}, func() string { return fmt.Sprintf("connection %d is refused", i) })
 		conns = append(conns, c)
 		size := sizes[i%4]
 		send(t, c, alloc(int32(i%8), uint64(i), 64, L1, 1).Append(nil, size))

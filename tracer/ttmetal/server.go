@@ -60,6 +60,9 @@ type Server struct {
 	dumping chan struct{} // bounds the dumps made at once
 	sending chan struct{} // and those sent as JSON
 
+	leftMu sync.Mutex
+	left   []Swept // since the last dump as JSON, newest last
+
 	mu     sync.Mutex
 	conns  map[*conn]struct{}
 	closed bool
@@ -249,16 +252,35 @@ func (s *Server) every(d time.Duration, f func()) {
 	}
 }
 
+// mostLeft bounds how many dead processes are remembered for the next dump.
+const mostLeft = 10_000
+
 // Sweep takes the allocations of dead processes off the books and prints
 // which.
 func (s *Server) Sweep() {
 	swept := s.books.Sweep(s.o.Processes)
+	if len(swept) == 0 {
+		return
+	}
 	for _, w := range swept {
 		for _, n := range w.Count {
 			s.counts.swept.Add(uint64(n))
 		}
 	}
+	s.leftMu.Lock()
+	s.left = append(s.left, swept...)
+	s.left = s.left[max(0, len(s.left)-mostLeft):]
+	s.leftMu.Unlock()
 	s.print(string(appendSwept(nil, swept, numbers{s.o.SixDigits})))
+}
+
+// takeLeft is what dead processes left since it was asked last.
+func (s *Server) takeLeft() []Swept {
+	s.leftMu.Lock()
+	defer s.leftMu.Unlock()
+	left := s.left
+	s.left = nil
+	return left
 }
 
 func (s *Server) statistics() {

@@ -171,10 +171,16 @@ func (st *state) replace() error {
 		return err
 	}
 	if st.old != nil {
-		st.old.Close()
+		unlock(st.old)
 		st.old = nil
 	}
 	return nil
+}
+
+// unlock closes a locked file. The lock is given up by name: a process that is
+// being forked just now may have the file open, too.
+func unlock(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
 
 // close writes the file back to the disk. The chunks stay mapped for readers
@@ -182,10 +188,10 @@ func (st *state) replace() error {
 func (st *state) close() error {
 	var err error
 	if st.old != nil {
-		err = st.old.Close()
+		err = unlock(st.old)
 	}
 	if st.file != nil {
-		err = errors.Join(err, st.file.Sync(), st.file.Close())
+		err = errors.Join(err, st.file.Sync(), unlock(st.file))
 	}
 	return err
 }

@@ -7,9 +7,9 @@ import (
 
 // Swept is what was taken off the books because its process is no more.
 type Swept struct {
-	PID   int32
-	Count [3]int // buffers, circular buffers, kernels
-	Bytes [3]uint64
+	PID   int32     `json:"pid"`
+	Count [3]int    `json:"count"` // buffers, circular buffers, kernels
+	Bytes [3]uint64 `json:"bytes"` // of each
 }
 
 // owner is a process as slots name it.
