@@ -19,8 +19,9 @@ import (
 )
 
 // checkKilled opens the folder of a killed run and holds that its rows are
-// those of a run that went well up to some moment: every line of the file is
-// whole, the times ascend and the steps never go back.
+// those of a run that went well up to some moment: every line but the last is
+// whole, the times ascend and the steps never go back. The last line may be
+// cut: Linux ends a write(2) between two pages when a fatal signal is pending.
 func checkKilled(t *testing.T, dir string) int {
 	run, err := record.Open(dir)
 	if err != nil {
@@ -28,7 +29,7 @@ func checkKilled(t *testing.T, dir string) int {
 	}
 	for _, w := range run.Warnings {
 		// Killed before the first row, or between making the file and it.
-		if !strings.Contains(w.Text, "no samples") && w.Text != "the file is empty" {
+		if !strings.Contains(w.Text, "no samples") && w.Text != "the file is empty" && !strings.Contains(w.Text, "last line is cut short") {
 			t.Errorf("warning %v", w)
 		}
 	}
