@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -341,14 +342,24 @@ func TestSampleDoesNotAllocate(t *testing.T) {
 	}
 }
 
+// writeProgram writes a script to be run. Another process writes it: a file that
+// is open here for writing is so in each program that a parallel test starts
+// meanwhile, and cannot be run until that one has ended ("text file busy").
+func writeProgram(t *testing.T, path, text string) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", `cat >"$0" && chmod 700 "$0"`, path)
+	cmd.Stdin = strings.NewReader(text)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("write %s: %v: %s", path, err, out)
+	}
+}
+
 func TestNvidiaSMIIsAskedWhereNothingIsLoaded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "nvidia-smi")
 	script := "#!/bin/sh\ncase $1 in\n--query-gpu=*) cat <<'X'\n" + smiDevicesAnswer + "X\n;;\n*) echo 'GPU-aa, 42, 10';;\nesac\n"
-	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, path, script)
 	l, err := Open(Options{SMI: path})
 	if err != nil {
 		t.Fatal(err)
@@ -368,9 +379,7 @@ func TestNvidiaSMIIsAskedWhereNothingIsLoaded(t *testing.T) {
 		t.Error("a missing nvidia-smi must be an error")
 	}
 	failing := "#!/bin/sh\necho 'Failed to initialize NVML: Driver/library version mismatch'\nexit 18\n"
-	if err := os.WriteFile(filepath.Join(dir, "bad"), []byte(failing), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	writeProgram(t, filepath.Join(dir, "bad"), failing)
 	if _, err := Open(Options{SMI: filepath.Join(dir, "bad")}); !errors.Is(err, ErrMismatch) {
 		t.Errorf("mismatch: %v", err)
 	}
