@@ -204,6 +204,8 @@ func TestAnEmptiedBufferStaysWhileWorkUsesIt(t *testing.T) {
 	dev := mustOpen(t, cuda.Options{Library: library})
 	q, err := dev.NewQueue(0)
 	must(t, err)
+	other, err := dev.NewBuffer(4, "other")
+	must(t, err)
 	b, c := filled(t, dev, q)
 	before := count(t, library, "allocations")
 	b.SetPurgeable(metal.Empty)
@@ -212,10 +214,12 @@ func TestAnEmptiedBufferStaysWhileWorkUsesIt(t *testing.T) {
 		t.Errorf("%d of %d allocations while the work is in flight", early, before)
 	}
 	must(t, c.Wait()) // the kernel would have been stopped, had its memory gone
+	_, err = other.WriteAt([]byte{1}, 0) // copies are in order with frees
+	must(t, err)
 	if got := count(t, library, "allocations"); got != before-1 {
 		t.Errorf("%d allocations after the work, want %d", got, before-1)
 	}
-	for _, release := range []func() error{b.Release, c.Release, q.Release, dev.Close} {
+	for _, release := range []func() error{b.Release, other.Release, c.Release, q.Release, dev.Close} {
 		must(t, release())
 	}
 }
