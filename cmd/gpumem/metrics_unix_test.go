@@ -1,4 +1,4 @@
-//go:build unix && metrics
+//go:build unix
 
 package main
 

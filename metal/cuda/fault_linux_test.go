@@ -213,7 +213,7 @@ func TestAnEmptiedBufferStaysWhileWorkUsesIt(t *testing.T) {
 	if c.Status() != metal.Completed && early != before {
 		t.Errorf("%d of %d allocations while the work is in flight", early, before)
 	}
-	must(t, c.Wait()) // the kernel would have been stopped, had its memory gone
+	must(t, c.Wait())                    // the kernel would have been stopped, had its memory gone
 	_, err = other.WriteAt([]byte{1}, 0) // copies are in order with frees
 	must(t, err)
 	if got := count(t, library, "allocations"); got != before-1 {
