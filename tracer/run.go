@@ -85,11 +85,16 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 func command(cfg Config, socket string) *exec.Cmd {
 	cmd := exec.Command(cfg.Command[0], cfg.Command[1:]...)
 	cmd.Dir = cfg.Dir
+	settle := time.Duration(0)
+	if len(cfg.GPU) > 0 {
+		settle = settleGPU
+	}
 	// A later entry replaces an earlier one of the same name.
 	cmd.Env = append(append([]string(nil), cfg.environ()...),
 		agent.EnvSocket+"="+socket,
 		agent.EnvInterval+"="+strconv.FormatFloat(float64(cfg.Interval)/float64(time.Millisecond), 'f', -1, 64),
-		agent.EnvHold+"=1")
+		agent.EnvHold+"=1",
+		agent.EnvSettle+"="+strconv.FormatInt(settle.Milliseconds(), 10))
 	// A nil *os.File in an interface would not be nil.
 	if cfg.Stdin != nil {
 		cmd.Stdin = cfg.Stdin

@@ -168,6 +168,32 @@ func TestConnectTakesIntervalAndHoldFromTheEnvironment(t *testing.T) {
 	}
 }
 
+func TestBaselineAndReleasedWaitForTheDriversBooks(t *testing.T) {
+	s, e := listen(t)
+	t.Setenv(EnvSocket, s.Path())
+	t.Setenv(EnvSettle, "60")
+	c, err := Connect(Hello{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := c.clock.Now()
+	for _, phase := range []string{"training", record.PhaseBaseline, record.PhaseReleased} {
+		c.Phase(phase)
+	}
+	e.heard(t, "phases", func() bool { return len(e.marks) == 3 })
+	marks := e.all().marks
+	for i, least := range []time.Duration{0, 60 * time.Millisecond, 120 * time.Millisecond} {
+		if after := time.Duration(marks[i].TNs - begin); after < least {
+			t.Errorf("%s was marked %v after the beginning, before %v had passed", marks[i].Name, after, least)
+		}
+	}
+	for in, want := range map[string]time.Duration{"": 0, "x": 0, "-3": 0, "NaN": 0, "1e9": 5 * time.Second, "400": 400 * time.Millisecond} {
+		if got := envSettle(in); got != want {
+			t.Errorf("%q: %v", in, got)
+		}
+	}
+}
+
 func TestSamplesComeEachIntervalAndAtSteps(t *testing.T) {
 	t.Parallel()
 	s, e := listen(t)

@@ -27,6 +27,8 @@ const (
 	flushBound = 200 * time.Millisecond
 
 	defaultInterval = 50 * time.Millisecond
+	// maxSettleMs bounds what a tracer may ask of GPUMEM_SETTLE_MS.
+	maxSettleMs = 5000
 )
 
 // Source appends the program's present values to cells and returns the
@@ -40,7 +42,8 @@ type Source func(cells []record.Cell) []record.Cell
 
 // Client reports on this program to its tracer. A nil *Client, which Connect
 // returns when no tracer runs, is valid: every method does nothing. All
-// methods are safe for concurrent use, and none but Close waits for the tracer.
+// methods are safe for concurrent use, and none but Close and, where
+// GPUMEM_SETTLE_MS asks for it, Phase waits.
 // When the tracer dies the client falls silent.
 type Client struct {
 	conn     *net.UnixConn
@@ -48,6 +51,7 @@ type Client struct {
 	src      Source
 	interval time.Duration
 	hold     bool
+	settle   time.Duration // how late the driver may tell what it charges
 
 	mu         sync.Mutex
 	hello      Hello
@@ -93,6 +97,7 @@ func Connect(h Hello, src Source) (*Client, error) {
 		return nil, fmt.Errorf("connect to tracer: %w", err)
 	}
 	c.interval, c.hold = envInterval(os.Getenv(EnvInterval)), os.Getenv(EnvHold) == "1"
+	c.settle = envSettle(os.Getenv(EnvSettle))
 	c.start()
 	return c, nil
 }
@@ -105,6 +110,16 @@ func envInterval(value string) time.Duration {
 		return defaultInterval
 	}
 	return time.Duration(ms * float64(time.Millisecond))
+}
+
+// envSettle reads GPUMEM_SETTLE_MS; what is no sensible number of milliseconds
+// is no wait.
+func envSettle(value string) time.Duration {
+	ms, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(ms >= 0) {
+		return 0
+	}
+	return time.Duration(min(ms, maxSettleMs) * float64(time.Millisecond))
 }
 
 func newClient(conn *net.UnixConn, h Hello, src Source) (*Client, error) {
@@ -160,9 +175,24 @@ func (c *Client) Step(n int64) {
 
 // Phase marks the beginning of a phase: record.PhaseBaseline,
 // record.PhaseReleased, or a word of the program's own. A sample is taken with
-// it.
+// it. Before the first two it waits for as long as the tracer asked for, so that
+// what the driver charges has been told when the two are compared.
 func (c *Client) Phase(name string) {
+	if name == record.PhaseBaseline || name == record.PhaseReleased {
+		c.rest()
+	}
 	c.mark(Mark{Kind: record.KindPhase, Name: name}, true)
+}
+
+// rest lets the driver's books catch up with the program.
+func (c *Client) rest() {
+	if c == nil || c.settle == 0 {
+		return
+	}
+	select {
+	case <-c.dead:
+	case <-time.After(c.settle):
+	}
 }
 
 // Mark adds a line of the given kind (record.KindScope, KindStatement,

@@ -8,6 +8,7 @@
 //	GPUMEM_AGENT=/path/of/the/socket
 //	GPUMEM_INTERVAL_MS=50
 //	GPUMEM_HOLD=1
+//	GPUMEM_SETTLE_MS=400
 //
 // A program, or an agent inside it, connects once and both sides write JSON
 // objects, one a line, each line ended by "\n" and at most 1 MiB long. Without
@@ -42,7 +43,9 @@
 // is a point in time: kind is step (with "step":N), phase, scope, statement or
 // event; name, at ("file:line:col"), step and detail (any JSON) are optional.
 // Three phases have a meaning: baseline, before the program takes anything;
-// released, after it gave everything back; exiting, below. A step may be told
+// released, after it gave everything back; exiting, below. An agent waits
+// GPUMEM_SETTLE_MS before it marks baseline or released: drivers tell late what
+// a process took and gave back, and these two points are compared. A step may be told
 // by a step mark or by the column step of a sample, whichever is at hand.
 //
 //	{"done":{"id":3,"claimed_bytes":4096,"count":1,"detail":{"sites":[{"site":"a.py:7 f","bytes":4096,"count":1}]}}}

@@ -29,13 +29,10 @@ COUNTS_THREADS_LATE = sys.version_info >= (3, 13)  # see later.py
 
 def begin():
     """Makes and starts the agent as the environment asks."""
-    try:
-        interval = float(os.environ.get("GPUMEM_INTERVAL_MS") or 50) / 1000
-    except ValueError:
-        interval = 0.05
     process = Process(
         os.environ["GPUMEM_AGENT"],
-        min(max(interval, 0.001), 3600.0),
+        min(max(_milliseconds("GPUMEM_INTERVAL_MS", 50), 0.001), 3600.0),
+        min(max(_milliseconds("GPUMEM_SETTLE_MS", 0), 0.0), 5.0),
         os.environ.get("GPUMEM_HOLD") == "1",
         os.environ.get("GPUMEM_SITES") == "1",
     )
@@ -43,12 +40,21 @@ def begin():
     return process
 
 
+def _milliseconds(name, default):
+    """A number of the environment, in seconds."""
+    try:
+        return float(os.environ.get(name) or default) / 1000
+    except ValueError:
+        return default / 1000
+
+
 class Process:
     """What the agent knows of its process. Methods named by a verb of the
     program's (step, mark, …) may be called from any thread."""
 
-    def __init__(self, path, interval, hold, sites):
+    def __init__(self, path, interval, settle, hold, sites):
         self.interval = interval
+        self.settle = settle  # seconds that the driver's books may be late
         self.hold = hold
         self.sites_wanted = sites
         self.frameworks = []
@@ -304,7 +310,12 @@ class Process:
                 self.connection.send({"mark": mark}, patience=0.05)
 
     def phase(self, name):
-        """A phase of the program. At baseline, what lives is noted."""
+        """A phase of the program. At baseline, what lives is noted.
+
+        Baseline and released are compared: what the driver tells late must
+        have been told by then."""
+        if name in ("baseline", "released") and self._introduced:
+            time.sleep(self.settle)
         with self.quiet():
             if self.connection.is_open:
                 self.sample(heap=True)
