@@ -5,7 +5,8 @@ Usage: zoo.py NAME [--seconds 20] [--healthy]
 
 Each program is written as users write them: none of them knows gpumem. With
 --healthy the same work is done without the fault. The list prints a line a
-program: name, verdict, cause (or -), what happens.
+program: name, verdict, cause, a word of the holder's path, a word of the
+site (- where there is none to name), what happens.
 """
 
 import argparse
@@ -17,9 +18,11 @@ import time
 PROGRAMS = {}
 
 
-def program(verdict, cause, what):
+def program(verdict, cause, what, holder="-", site="-"):
+    """Declares a program's truth: site True is its own function."""
+
     def register(f):
-        PROGRAMS[f.__name__] = (f, verdict, cause, what)
+        PROGRAMS[f.__name__] = (f, verdict, cause, holder, f.__name__ if site is True else site, what)
         return f
 
     return register
@@ -57,7 +60,7 @@ def train_step(torch, net, optimizer, x):
     return out, loss
 
 
-@program("app-leak", "-", "outputs appended to a list")
+@program("app-leak", "-", "outputs appended to a list", holder="history", site="train_step")
 def torch_append(clock, leak):
     import torch
 
@@ -69,7 +72,7 @@ def torch_append(clock, leak):
             history.append(out.detach())
 
 
-@program("app-leak", "uncut-autograd-graph", "total = total + loss keeps every graph")
+@program("app-leak", "uncut-autograd-graph", "total = total + loss keeps every graph", "total", True)
 def torch_loss_graph(clock, leak):
     import torch
 
@@ -81,7 +84,7 @@ def torch_loss_graph(clock, leak):
         total = total + (loss if leak else loss.detach())
 
 
-@program("app-leak", "handle-leak", "tiny tensors: few bytes, the count climbs")
+@program("app-leak", "handle-leak", "tiny tensors: few bytes, the count climbs", "kept", True)
 def torch_small_handles(clock, leak):
     import torch
 
@@ -93,7 +96,7 @@ def torch_small_handles(clock, leak):
             kept.append(torch.zeros(1, device="cuda"))
 
 
-@program("app-leak", "-", "a forward hook keeps the activations of each step")
+@program("app-leak", "-", "a forward hook keeps the activations of each step", "activations", "train_step")
 def torch_hook(clock, leak):
     import torch
 
@@ -109,7 +112,7 @@ def torch_hook(clock, leak):
         train_step(torch, net, optimizer, x)
 
 
-@program("app-leak", "-", "a cache keyed by the step number")
+@program("app-leak", "-", "a cache keyed by the step number", "cache", "train_step")
 def torch_cache(clock, leak):
     import torch
 
@@ -120,7 +123,7 @@ def torch_cache(clock, leak):
         cache[n if leak else n % 8] = out.detach()
 
 
-@program("app-leak", "reference-cycle", "tensors in reference cycles while the collector is off")
+@program("app-leak", "reference-cycle", "tensors in reference cycles while the collector is off", "Node", "train_step")
 def torch_cycle(clock, leak):
     import torch
 
@@ -138,7 +141,7 @@ def torch_cycle(clock, leak):
             node.itself = None
 
 
-@program("app-leak", "-", "a slow leak under a sawtooth a hundred times its size")
+@program("app-leak", "-", "a slow leak under a sawtooth a hundred times its size", "kept", True)
 def torch_sawtooth(clock, leak):
     import torch
 
@@ -152,7 +155,7 @@ def torch_sawtooth(clock, leak):
             kept.append(torch.empty(256 << 10, dtype=torch.uint8, device="cuda"))
 
 
-@program("pool-growth", "-", "request sizes keep growing, old blocks fit nothing")
+@program("pool-growth", "pool-never-trims", "request sizes keep growing, old blocks fit nothing")
 def torch_fragments(clock, leak):
     import torch
 
@@ -162,7 +165,7 @@ def torch_fragments(clock, leak):
         del block
 
 
-@program("driver-growth", "-", "a C library allocates behind the framework's back")
+@program("driver-growth", "-", "a C library allocates behind the framework's back", site="libffi")
 def raw_alloc(clock, leak):
     import torch
 
@@ -175,7 +178,7 @@ def raw_alloc(clock, leak):
             cuda.cuMemFree_v2(pointer)
 
 
-@program("driver-growth", "-", "streams created, never destroyed")
+@program("driver-growth", "handle-leak", "streams created, never destroyed", site="[stream]")
 def raw_streams(clock, leak):
     import torch
 
@@ -189,7 +192,7 @@ def raw_streams(clock, leak):
                 cuda.cuStreamDestroy_v2(stream)
 
 
-@program("driver-growth", "-", "events created, never destroyed: host memory of the driver")
+@program("driver-growth", "handle-leak", "events created, never destroyed: host memory of the driver", site="[event]")
 def raw_events(clock, leak):
     import torch
 
@@ -203,7 +206,7 @@ def raw_events(clock, leak):
                 cuda.cuEventDestroy_v2(event)
 
 
-@program("driver-growth", "-", "CUDA graphs captured and kept")
+@program("driver-growth", "handle-leak", "CUDA graphs captured and kept", site="[graph]")
 def torch_graphs(clock, leak):
     import torch
 
@@ -254,7 +257,7 @@ def host_pinned(clock, leak):
             kept.append(block)
 
 
-@program("app-leak", "-", "CuPy arrays appended")
+@program("app-leak", "-", "CuPy arrays appended", "kept")
 def cupy_append(clock, leak):
     import cupy
 
@@ -265,7 +268,7 @@ def cupy_append(clock, leak):
             kept.append(a)
 
 
-@program("pool-growth", "-", "CuPy's pool keeps a block of each size")
+@program("pool-growth", "pool-never-trims", "CuPy's pool keeps a block of each size")
 def cupy_sizes(clock, leak):
     import cupy
 
@@ -274,7 +277,7 @@ def cupy_sizes(clock, leak):
         del a
 
 
-@program("app-leak", "-", "JAX arrays appended")
+@program("app-leak", "-", "JAX arrays appended", "kept")
 def jax_append(clock, leak):
     import jax.numpy as jnp
 
@@ -285,7 +288,7 @@ def jax_append(clock, leak):
             kept.append(a)
 
 
-@program("host-growth", "-", "JAX compiles every new shape, cache without bound")
+@program("host-growth", "per-shape-compile-cache", "JAX compiles every new shape, cache without bound")
 def jax_compile(clock, leak):
     import jax
     import jax.numpy as jnp
@@ -293,6 +296,79 @@ def jax_compile(clock, leak):
     f = jax.jit(lambda x: jnp.tanh(x * 2).sum())
     for n in clock:
         f(jnp.ones(8 + (n if leak else n % 4))).block_until_ready()
+
+
+@program("app-leak", "-", "a module keeps its outputs in an attribute", "outputs", "forward")
+def torch_attribute(clock, leak):
+    import torch
+
+    class Remembers(torch.nn.Linear):
+        outputs = []
+
+        def forward(self, x):
+            out = super().forward(x)
+            if leak:
+                self.outputs.append(out.detach())
+            return out
+
+    net = torch.nn.Sequential(Remembers(512, 512), torch.nn.ReLU()).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), lr=1e-3)
+    x = torch.randn(64, 512, device="cuda")
+    for _ in clock:
+        train_step(torch, net, optimizer, x)
+
+
+@program("app-leak", "-", "new parameters for the optimizer each step", "param_groups", True)
+def torch_parameters(clock, leak):
+    import torch
+
+    net, optimizer, x = network(torch)
+    for _ in clock:
+        train_step(torch, net, optimizer, x)
+        extra = torch.nn.Parameter(torch.zeros(64, 512, device="cuda"))
+        if leak:
+            optimizer.add_param_group({"params": [extra]})
+
+
+BY_NAME = {}
+
+
+@program("app-leak", "-", "a dictionary of the module keeps JAX arrays", "BY_NAME")
+def jax_global(clock, leak):
+    import jax.numpy as jnp
+
+    for n in clock:
+        BY_NAME[n if leak else n % 8] = (jnp.ones(64 << 10) * 2).block_until_ready()
+
+
+@program("app-leak", "-", "a generator that is never finished keeps CuPy arrays", "pending")
+def cupy_pending(clock, leak):
+    import cupy
+
+    def halves(a):
+        for part in (a[: a.size // 2], a[a.size // 2 :]):
+            yield part
+
+    pending = []
+    for _ in clock:
+        work = halves(cupy.ones(64 << 10, dtype=cupy.float32))
+        next(work)
+        if leak:
+            pending.append(work)
+
+
+@program("driver-growth", "handle-leak", "CUDA modules loaded for each new kernel, never unloaded", site="[module]")
+def cupy_kernels(clock, leak):
+    import cupy
+
+    x = cupy.zeros(64, dtype=cupy.float32)
+    kept = []
+    for n in clock:
+        source = 'extern "C" __global__ void k%d(float* x) { x[threadIdx.x] += 1; }' % (n if leak else 0)
+        kernel = cupy.RawKernel(source, "k%d" % (n if leak else 0))
+        kernel((1,), (64,), (x,))
+        if leak:
+            kept.append(kernel)
 
 
 @program("none", "-", "new shapes for the first seconds, then repeats")
@@ -339,8 +415,8 @@ def main():
     parser.add_argument("--healthy", action="store_true")
     options = parser.parse_args()
     if options.list:
-        for name, (_, verdict, cause, what) in PROGRAMS.items():
-            print(name, verdict, cause, what)
+        for name, (_, *truth) in PROGRAMS.items():
+            print(name, *truth)
         return 0
     if not options.name:
         parser.error("name a program, or --list")
