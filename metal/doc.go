@@ -1,7 +1,8 @@
 // Package metal is a GPU device shaped after Apple's Metal: Device, Buffer,
 // Queue, CommandBuffer, Encoder, Pipeline and purgeable state.
 //
-// It holds the interfaces, plain data and errors; drivers live below it:
+// It holds the interfaces, plain data, errors and the faults that a driver can
+// plant; drivers live below it and share metal/internal/command:
 // metal/soft runs everywhere on real host memory, metal/apple binds real
 // Metal, metal/cuda NVIDIA's driver API. metal/kernels names the kernels and
 // their arguments for all of them, metal/metaltest is the conformance suite

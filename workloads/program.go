@@ -92,7 +92,7 @@ func (p *program) options() (tensor.Options, error) {
 	if modes.MemLog || modes.DebugMemory || o.Policy.EarlyReturn {
 		o.Observer = observer{p}
 	}
-	p.device, err = p.Open(DeviceFaults{SlowDevice: p.Fault == "no-flush"})
+	p.device, err = p.Open(DeviceFaults{SlowDevice: p.Fault == "no-flush", NoAutorelease: o.NoAutorelease})
 	if err != nil {
 		return o, fmt.Errorf("open device: %w", err)
 	}

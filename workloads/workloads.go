@@ -60,7 +60,8 @@ type Env struct {
 
 // DeviceFaults are defects of the device that a workload's fault needs.
 type DeviceFaults struct {
-	SlowDevice bool // completes later than a busy program commits
+	SlowDevice    bool // completes later than a busy program commits
+	NoAutorelease bool // leaves out the autorelease pools that the driver has of its own
 }
 
 // All lists the workloads.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/metal/internal/command"
 )
 
 // shadowLength is the longest buffer with a shadow.
@@ -40,11 +41,8 @@ type buffer struct {
 
 // NewBuffer allocates device memory. Its first contents are undefined.
 func (d *Device) NewBuffer(length uint64, label string) (metal.Buffer, error) {
-	if length == 0 || length > d.info.MaxBufferLength {
-		return nil, fmt.Errorf("new buffer %q: length %d, allowed 1 to %d: %w", label, length, d.info.MaxBufferLength, metal.ErrInvalid)
-	}
 	b := &buffer{device: d, length: length, label: label, refs: 1, state: metal.NonVolatile}
-	if err := d.reserve(length, b.AllocatedSize()); err != nil {
+	if err := d.ledger.Reserve(length); err != nil {
 		return nil, fmt.Errorf("new buffer %q: %w", label, err)
 	}
 	var err error
@@ -57,15 +55,16 @@ func (d *Device) NewBuffer(length uint64, label string) (metal.Buffer, error) {
 		err = fmt.Errorf("device: %w", metal.ErrReleased)
 	}
 	if err != nil {
-		d.count(func(u *metal.Usage) { u.TotalBuffers-- })
-		d.unreserve(b.AllocatedSize())
-		return nil, fmt.Errorf("new buffer %q: %w", label, d.refusal(length, free, err))
+		return nil, fmt.Errorf("new buffer %q: %w", label, d.ledger.Refused(length, d.refusal(free, err)))
 	}
 	return b, nil
 }
 
+// Ledger is the device's.
+func (b *buffer) Ledger() *command.Ledger { return b.device.ledger }
+
 func (b *buffer) Length() uint64        { return b.length }
-func (b *buffer) AllocatedSize() uint64 { return (b.length + pageSize - 1) &^ (pageSize - 1) }
+func (b *buffer) AllocatedSize() uint64 { return b.device.ledger.Pages(b.length) }
 func (b *buffer) Label() string         { return b.label }
 
 // Contents is nil: the host cannot address the memory.
@@ -105,10 +104,10 @@ func (b *buffer) follow(p []byte, offset int64) {
 
 // copy moves what lies within the buffer and says how much that was.
 func (b *buffer) copy(what string, p []byte, offset int64, move func(*memory, []byte, uintptr) error) (n int, err error) {
-	if err := b.retain(); err != nil {
+	if err := b.Retain(); err != nil {
 		return 0, fmt.Errorf("%s %w", what, err)
 	}
-	defer b.drop()
+	defer b.Drop()
 	switch {
 	case offset < 0:
 		return 0, fmt.Errorf("%s buffer %q: offset %d: %w", what, b.label, offset, metal.ErrInvalid)
@@ -144,7 +143,8 @@ func (b *buffer) memory() (uintptr, error) {
 	}
 	address, err := b.device.memory.get(b.AllocatedSize())
 	if err != nil {
-		return 0, fmt.Errorf("buffer %q was emptied: %w", b.label, b.device.refusal(b.length, b.device.memory.free(), err))
+		err = b.device.ledger.Refusal(b.length, b.device.refusal(b.device.memory.free(), err))
+		return 0, fmt.Errorf("buffer %q was emptied: %w", b.label, err)
 	}
 	b.address, b.shadow = address, nil
 	return address, nil
@@ -200,11 +200,11 @@ func (b *buffer) Release() error {
 	}
 	b.released = true
 	b.mu.Unlock()
-	return b.drop()
+	return b.Drop()
 }
 
-// retain adds the reference of a command buffer or a copy.
-func (b *buffer) retain() error {
+// Retain adds the reference of a command buffer or a copy.
+func (b *buffer) Retain() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.released {
@@ -214,11 +214,11 @@ func (b *buffer) retain() error {
 	return nil
 }
 
-// drop takes a reference back on any goroutine but the device's thread.
-func (b *buffer) drop() error { return b.unref(b.device.put) }
+// Drop takes a reference back on any goroutine but the device's thread.
+func (b *buffer) Drop() error { return b.unref(b.device.put) }
 
-// settle takes a reference back on the device's thread.
-func (b *buffer) settle() error { return b.unref(b.device.memory.put) }
+// Settle takes a reference back on the device's thread.
+func (b *buffer) Settle() error { return b.unref(b.device.memory.put) }
 
 // unref takes a reference back; with the last the memory goes, through put, and
 // then the buffer leaves the counts.
@@ -238,7 +238,7 @@ func (b *buffer) unref(put func(uintptr) error) error {
 		err = put(address)
 	}
 	if last {
-		b.device.unreserve(b.AllocatedSize())
+		b.device.ledger.Unreserve(b.length)
 	}
 	if err != nil {
 		return fmt.Errorf("release buffer %q: %w", b.label, err)

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
-	"sync"
 	"unsafe"
 
 	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/metal/internal/command"
 )
 
 const (
@@ -17,15 +16,13 @@ const (
 	// charges exactly what it is asked for, so that the sum of AllocatedSize is
 	// what it says is used (NVIDIA H200, driver 580).
 	pageSize = 512
-	// defaultQueueLength is Metal's default of newCommandQueue.
-	defaultQueueLength = 64
 	// maxName is room for the name of a device.
 	maxName = 256
 )
 
 // Device is the device. See metal.Device for the contract of its methods.
 type Device struct {
-	info    metal.Info
+	ledger  *command.Ledger // made by the thread before Open returns
 	options Options
 	lib     *library
 	thread  *thread
@@ -38,14 +35,6 @@ type Device struct {
 	events  []uintptr // to be used again
 	streams []uintptr // to be used again
 	scratch *arguments
-
-	mu        sync.Mutex
-	budget    uint64
-	usage     metal.Usage
-	queues    int
-	closed    bool
-	lost      error // what spoilt the context
-	allocated int   // NewBuffer calls that passed the checks, for the faults
 }
 
 var _ metal.Device = (*Device)(nil)
@@ -121,15 +110,15 @@ func (d *Device) describe() error {
 	if err := d.lib.failure("read the device's name", d.lib.call(symDeviceName, uintptr(unsafe.Pointer(&name[0])), maxName-1, uintptr(d.handle))); err != nil {
 		return err
 	}
-	d.budget = cmp.Or(d.options.WorkingSet, *total)
-	d.info = metal.Info{
+	budget := cmp.Or(d.options.WorkingSet, *total)
+	d.ledger = command.NewLedger(metal.Info{
 		Name: cmp.Or(terminated(&name[0]), "NVIDIA"), Driver: "cuda",
 		Unified:               d.lib.attribute(d.handle, attributeIntegrated) != 0,
-		MaxBufferLength:       min(*total, d.budget),
-		RecommendedWorkingSet: d.budget,
+		MaxBufferLength:       min(*total, budget),
+		RecommendedWorkingSet: budget,
 		MaxBuffers:            cmp.Or(d.options.MaxBuffers, math.MaxInt32),
 		PageSize:              pageSize,
-	}
+	}, d.options.Faults)
 	return nil
 }
 
@@ -150,14 +139,10 @@ func (d *Device) shut() {
 }
 
 // Info describes the device.
-func (d *Device) Info() metal.Info { return d.info }
+func (d *Device) Info() metal.Info { return d.ledger.Info() }
 
 // Usage is what this Device counts; the driver's own books are NVML's.
-func (d *Device) Usage() metal.Usage {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.usage
-}
+func (d *Device) Usage() metal.Usage { return d.ledger.Usage() }
 
 // Autorelease runs f: this driver makes no temporaries.
 func (d *Device) Autorelease(f func()) { f() }
@@ -179,113 +164,28 @@ func (d *Device) Reserved() (used, reserved uint64, err error) {
 // Close gives the device up. It returns an error matching metal.ErrInvalid
 // that names what was not released; then the device stays open.
 func (d *Device) Close() error {
-	d.mu.Lock()
-	if d.closed {
-		d.mu.Unlock()
-		return fmt.Errorf("close cuda device: %w", metal.ErrReleased)
+	if err := d.ledger.Close(); err != nil {
+		return err
 	}
-	var left []string
-	for _, kind := range []struct {
-		n    int64
-		what string
-	}{
-		{d.usage.Buffers, "buffers"}, {d.usage.CommandBuffers, "command buffers"},
-		{d.usage.Pipelines, "pipelines"}, {int64(d.queues), "queues"},
-	} {
-		if kind.n > 0 {
-			left = append(left, fmt.Sprintf("%d %s", kind.n, kind.what))
-		}
-	}
-	if len(left) > 0 {
-		d.mu.Unlock()
-		return fmt.Errorf("close cuda device: not released: %s: %w", strings.Join(left, ", "), metal.ErrInvalid)
-	}
-	d.closed = true
-	d.mu.Unlock()
 	d.thread.close(d.shut)
-	return nil
-}
-
-// usable reports why nothing can be made any more. The lock is held.
-func (d *Device) usable() error {
-	switch {
-	case d.closed:
-		return fmt.Errorf("device: %w", metal.ErrReleased)
-	case d.lost != nil:
-		return d.lost
-	}
 	return nil
 }
 
 // note remembers an error that spoils the context, and returns it.
 func (d *Device) note(err error) error {
-	if !errors.Is(err, ErrLost) {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.lost == nil {
-		d.lost = err
+	if errors.Is(err, ErrLost) {
+		d.ledger.Lose(err)
 	}
 	return err
 }
 
-// count changes the usage under its lock.
-func (d *Device) count(f func(*metal.Usage)) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	f(&d.usage)
-}
-
-// reserve checks an allocation against the limits and the faults and counts it.
-func (d *Device) reserve(length, pages uint64) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.usable(); err != nil {
-		return err
-	}
-	d.allocated++
-	if f := d.options.Faults; f.ShrinkAfter > 0 && d.allocated > f.ShrinkAfter {
-		d.budget = min(d.budget, f.ShrinkTo)
-	}
-	refused := &metal.OutOfMemoryError{
-		RequestedBytes: length, AllocatedBytes: uint64(d.usage.AllocatedBytes), LimitBytes: d.budget,
-		Buffers: int(d.usage.Buffers),
-	}
-	switch {
-	case d.allocated == d.options.Faults.FailAllocation:
-		refused.Reason = fmt.Sprintf("planted fault: allocation %d fails", d.allocated)
-		return refused
-	case d.usage.Buffers >= int64(d.info.MaxBuffers):
-		refused.Reason, refused.LimitBytes, refused.MaxBuffers = "too many buffers", 0, d.info.MaxBuffers
-		return refused
-	case pages > d.budget || uint64(d.usage.AllocatedBytes) > d.budget-pages:
-		refused.Reason = "working set is full"
-		return refused
-	}
-	d.usage.AllocatedBytes += int64(pages)
-	d.usage.Buffers++
-	d.usage.TotalBuffers++
-	return nil
-}
-
-// unreserve takes a buffer out of the counts.
-func (d *Device) unreserve(pages uint64) {
-	d.count(func(u *metal.Usage) { u.AllocatedBytes -= int64(pages); u.Buffers-- })
-}
-
-// refusal is the driver's refusal of an allocation with what the device holds;
-// other errors stay as they are.
-func (d *Device) refusal(length, free uint64, err error) error {
+// refusal is the driver's refusal of an allocation with what it has free; other
+// errors stay as they are.
+func (d *Device) refusal(free uint64, err error) error {
 	if !errors.Is(err, metal.ErrOutOfMemory) {
 		return d.note(err)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return &metal.OutOfMemoryError{
-		RequestedBytes: length, AllocatedBytes: uint64(d.usage.AllocatedBytes), LimitBytes: d.budget,
-		Buffers: int(d.usage.Buffers), Reason: fmt.Sprintf("%v; the driver has %d B free", err, free),
-	}
+	return command.NoMemory(fmt.Sprintf("%v; the driver has %d B free", err, free))
 }
 
 // rest gives freed memory back to the driver.

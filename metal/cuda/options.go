@@ -3,7 +3,6 @@ package cuda
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/gpumem/gpumem/metal"
 )
@@ -33,21 +32,16 @@ type Options struct {
 	Faults           Faults
 }
 
-// Faults are planted defects. The zero value plants none.
-type Faults struct {
-	// FailAllocation makes the allocation of that number fail, from 1.
-	FailAllocation int
-	// ShrinkAfter that many allocations the budget becomes ShrinkTo bytes.
-	ShrinkAfter int
-	ShrinkTo    uint64
-	// CompletionLag delays the completion of each command buffer, one after the
-	// other in a queue.
-	CompletionLag time.Duration
-}
+// Faults are planted defects. NoAutorelease plants nothing here: this driver
+// makes no temporaries.
+type Faults = metal.Faults
 
 func (o *Options) check() error {
-	if o.MaxBuffers < 0 || o.Faults.FailAllocation < 0 || o.Faults.ShrinkAfter < 0 || o.Faults.CompletionLag < 0 {
+	if o.MaxBuffers < 0 {
 		return fmt.Errorf("open cuda device: negative option: %w", metal.ErrInvalid)
+	}
+	if err := o.Faults.Check(); err != nil {
+		return fmt.Errorf("open cuda device: %w", err)
 	}
 	if o.WorkingSet > math.MaxInt64 {
 		return fmt.Errorf("open cuda device: more than %d B: %w", uint64(math.MaxInt64), metal.ErrInvalid)

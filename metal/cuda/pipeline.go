@@ -2,42 +2,30 @@ package cuda
 
 import (
 	"fmt"
-	"sync"
 	"unsafe"
 
 	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/metal/internal/command"
 	"github.com/gpumem/gpumem/metal/kernels"
 )
 
-// pipeline is an entry of the module.
+// pipeline is an entry of the module. The code stays loaded with it, so that
+// there is nothing to give back.
 type pipeline struct {
-	device   *Device
-	kernel   kernels.Kernel
-	entry    uintptr
-	mu       sync.Mutex
-	released bool
+	command.Pipeline
+	entry uintptr
 }
 
 // NewPipeline finds the kernel of that name; Open has compiled them all.
 func (d *Device) NewPipeline(kernel string) (metal.Pipeline, error) {
-	k, ok := kernels.ByName(kernel)
-	if !ok {
-		return nil, fmt.Errorf("new pipeline: no kernel %q: %w", kernel, metal.ErrInvalid)
+	p := &pipeline{}
+	if err := p.Admit(d.ledger, kernel); err != nil {
+		return nil, err
 	}
-	d.mu.Lock()
-	err := d.usable()
-	if err == nil {
-		d.usage.Pipelines++
-	}
-	d.mu.Unlock()
-	p := &pipeline{device: d, kernel: k}
-	if err == nil {
-		d.thread.do(func() { p.entry, err = d.entry(k.Name) })
-		if err != nil {
-			d.count(func(u *metal.Usage) { u.Pipelines-- })
-		}
-	}
+	var err error
+	d.thread.do(func() { p.entry, err = d.entry(kernel) })
 	if err != nil {
+		p.Refused()
 		return nil, fmt.Errorf("new pipeline %q: %w", kernel, d.note(err))
 	}
 	return p, nil
@@ -57,25 +45,4 @@ func (d *Device) entry(kernel string) (uintptr, error) {
 	name := append([]byte(kernels.EntryPrefix+kernel), 0)
 	code := d.lib.call(symModuleFunction, uintptr(unsafe.Pointer(out)), d.module, uintptr(unsafe.Pointer(&name[0])))
 	return *out, d.lib.failure("find the kernel "+kernel, code)
-}
-
-func (p *pipeline) Kernel() string { return p.kernel.Name }
-
-// Release gives the pipeline up; work that was recorded with it still runs,
-// since the code stays loaded with its module.
-func (p *pipeline) Release() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.released {
-		return fmt.Errorf("release pipeline %s: %w", p.kernel.Name, metal.ErrReleased)
-	}
-	p.released = true
-	p.device.count(func(u *metal.Usage) { u.Pipelines-- })
-	return nil
-}
-
-func (p *pipeline) usable() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return !p.released
 }

@@ -1,37 +1,32 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 	"unsafe"
 
 	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/metal/internal/command"
 )
 
 // queue is a stream. Committed command buffers are launched on the device's
 // thread in commit order and complete in that order.
 type queue struct {
 	device *Device
-	limit  int
 	stream uintptr
 
 	// Of the device's thread alone.
 	flying []*flight // launched, not completed, oldest first
 	last   time.Time // of the last completion
-
-	mu          sync.Mutex
-	changed     sync.Cond // any field below
-	outstanding int       // made, not completed and not dropped
-	committed   int       // of them
-	released    bool
 }
 
 // flight is a launched command buffer.
 type flight struct {
-	command *commandBuffer
-	event   uintptr // 0: there is none, the whole stream is waited for
+	command *command.CommandBuffer
+	event   uintptr   // 0: there is none, the whole stream is waited for
+	inline  []uintptr // memory of inline bytes that kernels read
 	ran     int
 	err     error     // of the launch
 	done    bool      // its work is, but not the planted lag
@@ -40,29 +35,16 @@ type flight struct {
 
 // NewQueue makes a queue.
 func (d *Device) NewQueue(maxCommandBuffers int) (metal.Queue, error) {
-	if maxCommandBuffers < 0 {
-		return nil, fmt.Errorf("new queue: %d command buffers: %w", maxCommandBuffers, metal.ErrInvalid)
-	}
-	if maxCommandBuffers == 0 {
-		maxCommandBuffers = defaultQueueLength
-	}
-	d.mu.Lock()
-	err := d.usable()
-	if err == nil {
-		d.queues++
-	}
-	d.mu.Unlock()
+	made, err := d.ledger.NewQueue(maxCommandBuffers, func(int) (command.Driver, error) {
+		q := &queue{device: d}
+		var err error
+		d.thread.do(func() { q.stream, err = d.stream() })
+		return q, d.note(err)
+	})
 	if err != nil {
-		return nil, fmt.Errorf("new queue: %w", err)
+		return nil, err // not a nil *Queue in the interface
 	}
-	q := &queue{device: d, limit: maxCommandBuffers}
-	q.changed.L = &q.mu
-	d.thread.do(func() { q.stream, err = d.stream() })
-	if err != nil {
-		d.leaveQueue()
-		return nil, fmt.Errorf("new queue: %w", d.note(err))
-	}
-	return q, nil
+	return made, nil
 }
 
 // stream is one that was used before, or a new one. It runs on the thread.
@@ -77,48 +59,30 @@ func (d *Device) stream() (uintptr, error) {
 	return *s, err
 }
 
-func (d *Device) leaveQueue() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.queues--
-}
+func (q *queue) Begin(*command.CommandBuffer) error { return nil }
 
-// NewCommandBuffer makes a command buffer, waiting for room.
-func (q *queue) NewCommandBuffer() (metal.CommandBuffer, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for q.outstanding >= q.limit && q.committed > 0 && !q.released {
-		q.changed.Wait()
-	}
-	switch {
-	case q.released:
-		return nil, fmt.Errorf("new command buffer: queue: %w", metal.ErrReleased)
-	case q.outstanding >= q.limit:
-		return nil, fmt.Errorf("new command buffer: %d of %d: %w", q.outstanding, q.limit, metal.ErrQueueFull)
-	}
-	q.outstanding++
-	q.device.count(func(u *metal.Usage) { u.CommandBuffers++; u.TotalCommandBuffers++ })
-	return &commandBuffer{queue: q, done: make(chan struct{})}, nil
-}
+func (q *queue) BeginEncoder(*command.CommandBuffer) {}
 
-// enter hands a command buffer to the device's thread.
-func (q *queue) enter(c *commandBuffer) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.released {
-		return fmt.Errorf("queue: %w", metal.ErrReleased)
-	}
-	q.committed++
-	q.device.count(func(u *metal.Usage) { u.InFlight++ })
+// Submit hands a command buffer to the device's thread.
+func (q *queue) Submit(c *command.CommandBuffer) {
 	q.device.thread.post(func() { q.start(c) }) // open, as the queue is
+}
+
+func (q *queue) Drop(*command.CommandBuffer) {}
+
+// Close leaves the stream for the next queue.
+func (q *queue) Close() error {
+	d := q.device
+	d.thread.do(func() { d.streams = append(d.streams, q.stream) })
 	return nil
 }
 
 // start launches a command buffer's work. It is a task of the thread.
-func (q *queue) start(c *commandBuffer) {
+func (q *queue) start(c *command.CommandBuffer) {
 	d := q.device
 	f := &flight{command: c}
-	f.ran, f.err = c.launch()
+	c.Schedule()
+	f.ran, f.err = q.launch(f)
 	if code := d.record(f, q.stream); code != codeSuccess && f.err == nil {
 		f.err = d.lib.failure("record the end of the work", code)
 	}
@@ -126,6 +90,31 @@ func (q *queue) start(c *commandBuffer) {
 		d.active = append(d.active, q)
 	}
 	q.flying = append(q.flying, f)
+}
+
+// launch hands the dispatches to the stream in order; the first that cannot be
+// ends it. It says how many were. It runs on the device's thread.
+func (q *queue) launch(f *flight) (ran int, err error) {
+	all := f.command.Dispatches()
+	for i := range all {
+		l := launch{Dispatch: &all[i], device: q.device, stream: q.stream}
+		err := l.start()
+		f.inline = append(f.inline, l.inline...)
+		if err != nil {
+			return i, fmt.Errorf("dispatch %d: %w", i, q.device.note(err))
+		}
+	}
+	return len(all), nil
+}
+
+// complete gives the memory of inline bytes back and ends the command buffer,
+// on the device's thread.
+func (f *flight) complete(m *memory) {
+	failed := []error{f.err}
+	for _, address := range f.inline {
+		failed = append(failed, m.put(address))
+	}
+	f.command.Complete(f.ran, errors.Join(failed...))
 }
 
 // record puts an event behind the work of a flight.
@@ -156,7 +145,7 @@ func (d *Device) poll() (progress, pending bool) {
 				d.events = append(d.events, f.event)
 			}
 			progress = true
-			f.command.complete(f.ran, f.err)
+			f.complete(&d.memory)
 		}
 	}
 	d.active = slices.DeleteFunc(d.active, func(q *queue) bool { return len(q.flying) == 0 })
@@ -192,46 +181,4 @@ func (q *queue) landed(f *flight) bool {
 		q.last = time.Now()
 	}
 	return true
-}
-
-// drop counts a command buffer out that was never committed.
-func (q *queue) drop() {
-	q.device.count(func(u *metal.Usage) { u.CommandBuffers-- })
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.outstanding--
-	q.changed.Broadcast()
-}
-
-// leave counts a completed command buffer out, with the dispatches that ran.
-func (q *queue) leave(ran int) {
-	q.device.count(func(u *metal.Usage) {
-		u.CommandBuffers--
-		u.InFlight--
-		u.TotalDispatches += int64(ran)
-	})
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.outstanding--
-	q.committed--
-	q.changed.Broadcast()
-}
-
-// Release waits for the committed work; the stream is for the next queue.
-func (q *queue) Release() error {
-	q.mu.Lock()
-	if q.released {
-		q.mu.Unlock()
-		return fmt.Errorf("release queue: %w", metal.ErrReleased)
-	}
-	q.released = true
-	q.changed.Broadcast()
-	for q.committed > 0 {
-		q.changed.Wait()
-	}
-	q.mu.Unlock()
-	d := q.device
-	d.thread.do(func() { d.streams = append(d.streams, q.stream) })
-	d.leaveQueue()
-	return nil
 }

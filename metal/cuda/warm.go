@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/metal/internal/command"
 	"github.com/gpumem/gpumem/metal/kernels"
 )
 
@@ -35,11 +36,11 @@ func (d *Device) warm() error {
 		err = d.memory.write(address, make([]byte, 4))
 	}
 	if err == nil {
-		first := dispatch{
-			pipeline: &pipeline{device: d, kernel: k, entry: entry}, grid: metal.Size{X: 1},
-			args: []binding{{buffer: b}, {bytes: kernels.Float32Bytes(want)}},
-		}
-		err = first.launch(&commandBuffer{queue: &queue{device: d, stream: stream}})
+		first := launch{device: d, stream: stream, Dispatch: &command.Dispatch{
+			Pipeline: &pipeline{entry: entry}, Kernel: &k, Grid: metal.Size{X: 1},
+			Args: []command.Binding{{Buffer: b}, {Bytes: kernels.Float32Bytes(want)}},
+		}}
+		err = first.start()
 	}
 	got := make([]byte, 4)
 	if err == nil {

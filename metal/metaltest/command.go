@@ -1,6 +1,7 @@
 package metaltest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -50,6 +51,7 @@ func commandTests() []test {
 				t.Errorf("the kernel saw %v, want 5", got)
 			}
 		}},
+		{"a parameter in a buffer is what was written last", parameterWritten},
 		{"a dropped one does not run", func(t *testing.T, s *suite) {
 			dev := s.open(t)
 			b, fill := s.buffer(t, dev, 4), s.pipeline(t, dev, "fill")
@@ -98,6 +100,41 @@ func severalEncoders(t *testing.T, s *suite) {
 	}
 	if got := dev.Usage().TotalDispatches; got != 4 {
 		t.Errorf("4 dispatches count as %d", got)
+	}
+}
+
+// parameterWritten has a kernel write another's dimension, in the same command
+// buffer and in one before. What the host wrote there fits no kernel.
+func parameterWritten(t *testing.T, s *suite) {
+	dev := s.open(t)
+	copied, transpose := s.pipeline(t, dev, "copy_inplace"), s.pipeline(t, dev, "mat_transpose")
+	source, rows, a, b := s.buffer(t, dev, 4), s.buffer(t, dev, 4), s.buffer(t, dev, 24), s.buffer(t, dev, 24)
+	write := func(to metal.Buffer, p []byte) {
+		_, err := to.WriteAt(p, 0)
+		must(t, err)
+	}
+	for i := range 6 {
+		_, err := a.WriteAt(number(float32(i)).inline, int64(4*i))
+		must(t, err)
+	}
+	q := s.queue(t, dev, 0)
+	for _, apart := range []bool{false, true} {
+		write(source, integer(2).inline)
+		write(rows, integer(-1).inline)
+		write(b, make([]byte, 24))
+		c := s.command(t, q)
+		record(t, c, copied, metal.Size{X: 1}, whole(source), whole(rows))
+		if apart {
+			must(t, c.Commit())
+			c = s.command(t, q)
+		}
+		record(t, c, transpose, metal.Size{X: 3, Y: 2}, whole(a), whole(b), whole(rows), integer(3))
+		record(t, c, transpose, metal.Size{X: 3, Y: 2}, whole(a), whole(b), whole(rows), integer(3))
+		finish(t, c)
+		want := []float32{0, 3, 1, 4, 2, 5}
+		if got := floats(t, b, 6); !slices.Equal(got, want) {
+			t.Errorf("written by another command buffer %v: got %v, want %v", apart, got, want)
+		}
 	}
 }
 

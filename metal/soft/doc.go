@@ -9,6 +9,6 @@
 // heap that only an Autorelease scope frees, which no counter of Usage sees:
 // Metal's currentAllocatedSize does not see them either.
 //
-// Faults plants what goes wrong on real devices. The package knows metal and
-// metal/kernels.
+// Faults and Leaks plant what goes wrong on real devices. The package knows
+// metal and metal/kernels.
 package soft

@@ -1,76 +1,40 @@
 package soft
 
 import (
-	"errors"
+	"bytes"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/metal/internal/command"
 	"github.com/gpumem/gpumem/metal/kernels"
 )
 
-func openHere(t *testing.T) (*Device, *queue) {
-	t.Helper()
+// A kernel without a body panics as one with a defect would.
+func TestAKernelThatPanicsIsAnErrorAndEndsItsCommandBuffer(t *testing.T) {
+	t.Parallel()
 	dev, err := Open(Options{WorkingSet: 1 << 30, Workers: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, err := dev.NewQueue(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(q.Release(), dev.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return dev, q.(*queue)
-}
-
-// prepared is a command buffer with the launch, not committed.
-func prepared(t *testing.T, q *queue, l launch, uses ...*buffer) *commandBuffer {
-	t.Helper()
-	made, err := q.NewCommandBuffer()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := made.(*commandBuffer)
-	c.launches = []launch{l}
-	for _, b := range uses {
-		if err := c.retain(b); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return c
-}
-
-// committed is a prepared command buffer after its commit.
-func committed(t *testing.T, q *queue, l launch) *commandBuffer {
-	t.Helper()
-	c := prepared(t, q, l)
-	if err := c.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-// A kernel without a body panics as one with a defect would.
-func TestAKernelThatPanicsFailsItsCommandBufferOnly(t *testing.T) {
-	t.Parallel()
-	_, q := openHere(t)
-	bad := committed(t, q, launch{kernel: kernels.Kernel{Name: "broken"}})
 	fill, _ := kernels.ByName("fill")
-	good := committed(t, q, launch{
-		kernel: fill, grid: metal.Size{X: 1},
-		args: []binding{{bytes: make([]byte, 4)}, {bytes: make([]byte, 4)}},
-	})
-	err := bad.Wait()
-	if bad.Status() != metal.Failed || err == nil || !strings.Contains(err.Error(), "panicked") {
-		t.Errorf("status %d, error %v", bad.Status(), err)
+	y := make([]byte, 4)
+	good := command.Dispatch{
+		Kernel: &fill, Grid: metal.Size{X: 1},
+		Args: []command.Binding{{Bytes: y}, {Bytes: kernels.Float32Bytes(1)}},
 	}
-	if err := good.Wait(); err != nil {
-		t.Errorf("the next command buffer: %v", err)
+	ran, err := dev.execute([]command.Dispatch{{Kernel: &kernels.Kernel{Name: "broken"}}, good})
+	if ran != 0 || err == nil || !strings.Contains(err.Error(), "panicked") {
+		t.Errorf("%d ran, error %v", ran, err)
+	}
+	if !bytes.Equal(y, make([]byte, 4)) {
+		t.Errorf("what follows wrote % x", y)
+	}
+	if ran, err := dev.execute([]command.Dispatch{good}); ran != 1 || err != nil {
+		t.Errorf("the next command buffer: %d ran, error %v", ran, err)
+	}
+	if err := dev.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -107,45 +71,6 @@ func TestARunnerCoversEveryIndexOnce(t *testing.T) {
 				t.Errorf("%+v: index %d ran %d times", c, i, n)
 			}
 		}
-	}
-}
-
-// The test holds a lock that completion needs, so that the work stays in
-// flight for as long as the test looks.
-func TestCommittedWorkIsInFlightUntilItsResourcesAreGivenBack(t *testing.T) {
-	t.Parallel()
-	dev, q := openHere(t)
-	made, err := dev.NewBuffer(4, "held")
-	if err != nil {
-		t.Fatal(err)
-	}
-	b := made.(*buffer)
-	fill, _ := kernels.ByName("fill")
-	l := launch{kernel: fill, grid: metal.Size{X: 1}, args: []binding{{buffer: b}, {bytes: make([]byte, 4)}}}
-	c := prepared(t, q, l, b)
-	b.mu.Lock()
-	if err := c.Commit(); err != nil {
-		t.Fatal(err)
-	}
-	if u := dev.Usage(); u.InFlight != 1 || u.CommandBuffers != 1 || c.Status() == metal.Completed {
-		t.Errorf("usage %+v, status %d", u, c.Status())
-	}
-	dev.mu.Lock() // completion has to count itself out first
-	b.mu.Unlock()
-	select {
-	case <-c.done:
-		t.Error("it completed before the usage said so")
-	case <-time.After(20 * time.Millisecond):
-	}
-	dev.mu.Unlock()
-	if err := c.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if u := dev.Usage(); u.InFlight != 0 || u.CommandBuffers != 0 {
-		t.Errorf("usage after the wait is %+v", u)
-	}
-	if err := b.Release(); err != nil {
-		t.Error(err)
 	}
 }
 

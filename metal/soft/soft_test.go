@@ -16,6 +16,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, o := range []soft.Options{
 		{MaxBuffers: -1}, {Workers: -1}, {WorkingSet: math.MaxUint64}, {MaxBufferLength: math.MaxInt64 + 1},
+		{Leaks: soft.Leaks{CommandBufferBytes: -1}},
 		{Faults: soft.Faults{FailAllocation: -1}}, {Faults: soft.Faults{ShrinkAfter: -1}}, {Faults: soft.Faults{CompletionLag: -1}},
 	} {
 		if _, err := soft.Open(o); !errors.Is(err, metal.ErrInvalid) {
@@ -76,6 +77,41 @@ func launch(t testing.TB, q metal.Queue) {
 	must(t, err)
 	for _, step := range []func() error{e.End, c.Commit, c.Wait, c.Release} {
 		must(t, step())
+	}
+}
+
+func TestLeaksShowInNoCounter(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name              string
+		leaks             soft.Leaks
+		temporaries, kept int64 // after ten launches and ten buffers
+	}{
+		{"none", soft.Leaks{}, 0, 0},
+		{"releases", soft.Leaks{Releases: true}, 10 << 10, 0},
+		{"freed pages", soft.Leaks{Freed: true}, 0, 10 * 32 << 10},
+		{"command buffers", soft.Leaks{CommandBufferBytes: 20_000}, 0, 10 * 32 << 10},
+	} {
+		dev := open(t, soft.Options{WorkingSet: 1 << 30, Leaks: c.leaks})
+		q, err := dev.NewQueue(0)
+		must(t, err)
+		for range 10 {
+			dev.Autorelease(func() { launch(t, q) })
+			b, err := dev.NewBuffer(20_000, "")
+			must(t, err)
+			must(t, b.Release())
+		}
+		if temporaries, kept := dev.TemporaryBytes(), dev.KeptBytes(); temporaries != c.temporaries || kept != c.kept {
+			t.Errorf("%s: %d B of temporaries and %d B kept, want %d and %d", c.name, temporaries, kept, c.temporaries, c.kept)
+		}
+		if u := dev.Usage(); u.AllocatedBytes != 0 || u.Buffers != 0 {
+			t.Errorf("%s: the counters show %+v", c.name, u)
+		}
+		must(t, q.Release())
+		must(t, dev.Close())
+		if got := dev.KeptBytes(); got != 0 {
+			t.Errorf("%s: %d B outlive the device", c.name, got)
+		}
 	}
 }
 

@@ -2,8 +2,8 @@
 // that the source includes, as far as it uses it, and the wrappers that launch
 // its kernels. Parse reads the signatures, CUDA and CPU print a translation
 // unit each: the first for clang's CUDA mode, which makes the PTX of package
-// kernels, the second for a processor, where tests and the stub driver of
-// metal/cuda run the very same source.
+// kernels, the second for a processor, where tests, the stub driver of
+// metal/cuda and the fake of metal/apple run the very same source.
 //
 // It composes with package kernels, whose table it trusts for nothing: what it
 // prints follows from the source alone, and a test compares both.
