@@ -54,7 +54,7 @@ func (r *Reader) Cells(pid int) []record.Cell {
 		add(ColGraphs, l.count[classGraph])
 		add(ColModules, l.count[classModule])
 	}
-	add(ColContexts, l.count[classContext]+int64(len(l.primary)))
+	add(ColContexts, l.contexts())
 	add(ColPools, l.count[classPool])
 	add(ColAllocs, l.allocs)
 	add(ColFrees, l.frees)

@@ -1,6 +1,10 @@
 package capture
 
-import "math"
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
 
 const (
 	// maxHandles bounds the handles that a ledger tells apart; a leak of more
@@ -74,6 +78,8 @@ type ledger struct {
 	strange  int64 // frees of what was not known
 	failures []failure
 	started  bool // the driver was called
+	// ended is what the last context that ended took with it.
+	ended map[siteKey]record.Site
 }
 
 // failure is an allocation that the driver refused.
@@ -326,16 +332,24 @@ func (l *ledger) releasePrimary(device int16) {
 	}
 }
 
+// contexts is how many live.
+func (l *ledger) contexts() int64 { return l.count[classContext] + int64(len(l.primary)) }
+
 // dropContext ends all that belongs to a context: the driver frees it with the
 // context. Physical memory belongs to none.
 func (l *ledger) dropContext(ctx uint64) {
 	if ctx == 0 {
 		return
 	}
+	ended := map[siteKey]record.Site{}
 	for k, it := range l.items {
 		if it.ctx == ctx && k.space != spacePhysical && k.space != spaceContext {
+			addTo(ended, it)
 			l.drop(k)
 		}
+	}
+	if len(ended) > 0 {
+		l.ended = ended
 	}
 }
 

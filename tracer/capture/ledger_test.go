@@ -1,6 +1,11 @@
 package capture
 
-import "testing"
+import (
+	"maps"
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
 
 // play applies events in order.
 func play(events ...event) *ledger {
@@ -104,5 +109,28 @@ func TestOnlyTheLastRefusalsAreKept(t *testing.T) {
 	}
 	if l.failed != 100 || len(l.failures) != maxFailures || l.failures[maxFailures-1].size != 99 || l.failures[0].size != 84 {
 		t.Errorf("%d refused, kept %+v", l.failed, l.failures)
+	}
+}
+
+func TestWhatLeakedIsStillKnownWhenTheRuntimeGaveItsContextUp(t *testing.T) {
+	t.Parallel()
+	retain := event{kind: kindPrimary, ptr: 0xc0, device: 1}
+	leaked := event{kind: kindAlloc, ptr: 0x1000, size: 64, aux: 0xc0, device: 1}
+	freed := event{kind: kindAlloc, ptr: 0x2000, size: 32, aux: 0xc0, device: 1}
+	free := event{kind: kindFree, ptr: 0x2000}
+	release := event{kind: kindPrimaryRelease, ptr: 1}
+	want := map[siteKey]record.Site{{class: classDevice}: {Bytes: 64, Count: 1}}
+	for name, l := range map[string]*ledger{
+		"living":         play(retain, leaked, freed, free),
+		"context ended":  play(retain, leaked, freed, free, release),
+		"ended, no more": play(retain, leaked, freed, free, release, release),
+	} {
+		if got := l.held(); !maps.Equal(got, want) {
+			t.Errorf("%s: held %v, want %v", name, got, want)
+		}
+	}
+	// A program that goes on in a new context starts anew.
+	if got := play(retain, leaked, release, event{kind: kindPrimary, ptr: 0xc1, device: 1}).held(); len(got) != 0 {
+		t.Errorf("in a new context held %v", got)
 	}
 }

@@ -26,8 +26,8 @@ func (r *Reader) Mark() {
 	}
 }
 
-// Sites are what a process still holds by the place that asked for it, the
-// largest first: memory by bytes, then handles by number. A place is
+// Sites are what a process still holds, or held when its last context ended, by
+// the place that asked for it, the largest first: memory by bytes, then handles by number. A place is
 // "library+0xoffset symbol": the innermost frame outside the CUDA libraries;
 // symbols are as the linker knows them. Handles have their kind behind, as
 // "[event]", and no bytes. It reads the libraries' symbol tables, which for
@@ -48,14 +48,7 @@ type siteKey struct {
 }
 
 func (p *process) sites() []record.Site {
-	sums := map[siteKey]record.Site{}
-	for _, it := range p.ledger.items {
-		k := siteKey{it.stack, it.class}
-		s := sums[k]
-		s.Bytes += clamp(it.size)
-		s.Count++
-		sums[k] = s
-	}
+	sums := p.ledger.held()
 	names := p.resolve(func(want func(uint32)) {
 		for k := range sums {
 			want(k.stack)
@@ -84,6 +77,30 @@ func (p *process) sites() []record.Site {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Count, a.Count), strings.Compare(a.Site, b.Site))
 	})
 	return out
+}
+
+// held is what the program holds by call stack and class. Runtimes give their
+// context up at exit, and all that leaked with it: once there is none any more,
+// what the last one took with it counts as well.
+func (l *ledger) held() map[siteKey]record.Site {
+	sums := map[siteKey]record.Site{}
+	for _, it := range l.items {
+		addTo(sums, it)
+	}
+	if l.contexts() == 0 {
+		for k, s := range l.ended {
+			sums[k] = record.Site{Bytes: sums[k].Bytes + s.Bytes, Count: sums[k].Count + s.Count}
+		}
+	}
+	return sums
+}
+
+func addTo(sums map[siteKey]record.Site, it item) {
+	k := siteKey{it.stack, it.class}
+	s := sums[k]
+	s.Bytes += clamp(it.size)
+	s.Count++
+	sums[k] = s
 }
 
 // resolve names the stacks that each asks for.
