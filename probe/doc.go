@@ -6,7 +6,9 @@
 // On Linux it reads files of /proc that it keeps open, which costs a few
 // microseconds and no allocation a sample, and which cannot confuse a process
 // with a later one of the same pid: the files of a dead process stay dead.
-// Elsewhere gopsutil is asked, and what it cannot tell is Unknown.
+// On macOS it asks the kernel by one call for RSS and Footprint and by another
+// for the rest (package apple), and starts no program either. Elsewhere gopsutil
+// is asked, and what it cannot tell is Unknown.
 //
 // # What the numbers mean on Linux
 //
@@ -22,4 +24,14 @@
 //
 // The kernel keeps these counts per processor and adds them up roughly on many
 // versions: a count can be off by some dozen pages for each processor.
+//
+// # What the numbers mean on macOS
+//
+// Footprint and Peak are what the kernel charges the process, which is what
+// Activity Monitor shows as its memory and what the system ends a process for:
+// dirty and compressed pages and what the GPU uses of the host's memory on its
+// behalf. RSS misleads there, so judge by Footprint. Anon and File are the
+// resident pages that are anonymous and of files; Swap is what the compressor
+// holds, on disk or not; Shmem is not told. Processes of other users may not be
+// read unless by root: Open fails with os.ErrPermission.
 package probe

@@ -16,11 +16,13 @@ var ErrExited = errors.New("process has exited")
 // package's documentation says what they mean.
 type Memory struct {
 	RSS, Anon, File, Shmem, Swap, Footprint int64
+	// Peak is the greatest footprint of the process's life.
+	Peak int64
 }
 
-// unknownMemory is Memory of which nothing is known.
-func unknownMemory() Memory {
-	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
+// UnknownMemory is Memory of which nothing is known.
+func UnknownMemory() Memory {
+	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
 }
 
 // Machine is where the system's files are. The zero value is the machine we

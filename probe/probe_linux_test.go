@@ -41,12 +41,12 @@ func TestReadSplitReadsAllKindsOfMemory(t *testing.T) {
 		want   Memory
 		err    error
 	}{
-		"all":       {head + "VmHWM:\t  99 kB\nVmRSS:\t      60 kB\nRssAnon:\t 10 kB\nRssFile:\t 20 kB\nRssShmem:\t 30 kB\nVmSwap:\t 5 kB\nThreads:\t1\n", Memory{60 << 10, 10 << 10, 20 << 10, 30 << 10, 5 << 10, 65 << 10}, nil},
-		"no split":  {head + "VmRSS:\t 60 kB\nVmSwap:\t 0 kB\n", Memory{60 << 10, -1, -1, -1, 0, 60 << 10}, nil},
-		"no swap":   {head + "VmRSS:\t 60 kB\nRssAnon:\t 0 kB\n", Memory{60 << 10, 0, -1, -1, -1, -1}, nil},
-		"zombie":    {head + "Threads:\t1\n", unknownMemory(), ErrExited},
-		"empty":     {"", unknownMemory(), ErrExited},
-		"malformed": {"VmRSS\nVmRSS:\nVmRSS: x kB\nRssAnon:::", unknownMemory(), ErrExited},
+		"all":       {head + "VmHWM:\t  99 kB\nVmRSS:\t      60 kB\nRssAnon:\t 10 kB\nRssFile:\t 20 kB\nRssShmem:\t 30 kB\nVmSwap:\t 5 kB\nThreads:\t1\n", Memory{60 << 10, 10 << 10, 20 << 10, 30 << 10, 5 << 10, 65 << 10, -1}, nil},
+		"no split":  {head + "VmRSS:\t 60 kB\nVmSwap:\t 0 kB\n", Memory{60 << 10, -1, -1, -1, 0, 60 << 10, -1}, nil},
+		"no swap":   {head + "VmRSS:\t 60 kB\nRssAnon:\t 0 kB\n", Memory{60 << 10, 0, -1, -1, -1, -1, -1}, nil},
+		"zombie":    {head + "Threads:\t1\n", UnknownMemory(), ErrExited},
+		"empty":     {"", UnknownMemory(), ErrExited},
+		"malformed": {"VmRSS\nVmRSS:\nVmRSS: x kB\nRssAnon:::", UnknownMemory(), ErrExited},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -71,10 +71,10 @@ func TestReadTakesRSSAndAnonFromStatm(t *testing.T) {
 		m   Memory
 		err error
 	}{
-		"100 50 20 1 0 30 0\n": {Memory{50 * page, 30 * page, -1, -1, -1, -1}, nil},
-		"100 20 50 1 0 30 0\n": {Memory{20 * page, 0, -1, -1, -1, -1}, nil}, // the counts are rough
-		"0 0 0 0 0 0 0\n":      {unknownMemory(), ErrExited},
-		"":                     {unknownMemory(), ErrExited},
+		"100 50 20 1 0 30 0\n": {Memory{50 * page, 30 * page, -1, -1, -1, -1, -1}, nil},
+		"100 20 50 1 0 30 0\n": {Memory{20 * page, 0, -1, -1, -1, -1, -1}, nil}, // the counts are rough
+		"0 0 0 0 0 0 0\n":      {UnknownMemory(), ErrExited},
+		"":                     {UnknownMemory(), ErrExited},
 	} {
 		m := fakeMachine(t, map[string]string{"proc/7/statm": statm, "proc/7/status": "", "proc/7/stat": statOf(7, 1, "x")})
 		p, err := m.Open(7)
@@ -144,10 +144,10 @@ func TestAnOpenProcessIsNeverMistakenForALaterOne(t *testing.T) {
 	for p.Read(&m) == nil { // ended, and a zombie until Wait
 		time.Sleep(time.Millisecond)
 	}
-	if err := errors.Join(p.Read(&m), nil); !errors.Is(err, ErrExited) || m != unknownMemory() {
+	if err := errors.Join(p.Read(&m), nil); !errors.Is(err, ErrExited) || m != UnknownMemory() {
 		t.Errorf("zombie: %+v, %v", m, err)
 	}
-	if err := p.ReadSplit(&m); !errors.Is(err, ErrExited) || m != unknownMemory() {
+	if err := p.ReadSplit(&m); !errors.Is(err, ErrExited) || m != UnknownMemory() {
 		t.Errorf("zombie: %+v, %v", m, err)
 	}
 	cmd.Wait()
@@ -317,7 +317,7 @@ func FuzzStatus(f *testing.F) {
 	f.Add([]byte("VmRSS:\t 60 kB\nRssAnon:\t 10 kB\nVmSwap: 999999999999999999999 kB"))
 	f.Add([]byte("VmRSS:\n:\nR\n"))
 	f.Fuzz(func(t *testing.T, status []byte) {
-		m := unknownMemory()
+		m := UnknownMemory()
 		parseStatus(status, &m)
 		for _, v := range [...]int64{m.RSS, m.Anon, m.File, m.Shmem, m.Swap} {
 			if v < Unknown {

@@ -113,7 +113,7 @@ func (p *Process) Close() error {
 // Read reads RSS and Anon, the quickest; the others are Unknown. It returns
 // ErrExited when the process is no more.
 func (p *Process) Read(m *Memory) error {
-	*m = unknownMemory()
+	*m = UnknownMemory()
 	n, err := p.statm.ReadAt(p.buf, 0)
 	if n == 0 {
 		return p.readError(err)
@@ -161,7 +161,7 @@ func number(b []byte) (n int64, rest []byte, ok bool) {
 // ReadSplit reads everything that the system tells, all from one moment. It
 // returns ErrExited when the process is no more.
 func (p *Process) ReadSplit(m *Memory) error {
-	*m = unknownMemory()
+	*m = UnknownMemory()
 	n, err := p.status.ReadAt(p.buf, 0)
 	for n == len(p.buf) && n < maxStatus {
 		p.buf = make([]byte, 2*len(p.buf))
@@ -172,7 +172,7 @@ func (p *Process) ReadSplit(m *Memory) error {
 	}
 	parseStatus(p.buf[:n], m)
 	if m.RSS <= 0 {
-		*m = unknownMemory()
+		*m = UnknownMemory()
 		return fmt.Errorf("read memory of process %d: %w", p.id.PID, ErrExited)
 	}
 	if m.Swap >= 0 {

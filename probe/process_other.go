@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package probe
 
@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/shirou/gopsutil/v3/mem"
@@ -60,7 +59,7 @@ func (p *Process) Close() error { return nil }
 // Read reads RSS; the others are Unknown. It returns ErrExited when the process
 // is no more.
 func (p *Process) Read(m *Memory) error {
-	*m = unknownMemory()
+	*m = UnknownMemory()
 	// A later process may have got the pid.
 	if running, err := p.ps.IsRunning(); err != nil || !running {
 		return fmt.Errorf("read memory of process %d: %w", p.id.PID, errors.Join(ErrExited, err))
@@ -79,59 +78,19 @@ func (p *Process) Read(m *Memory) error {
 // ReadSplit reads everything that the system tells, which here is as Read.
 func (p *Process) ReadSplit(m *Memory) error { return p.Read(m) }
 
-// Tree follows the descendants of a process. Its methods are not safe for
-// concurrent use.
-type Tree struct {
-	root  int
-	added []int
-	pids  []int
-}
-
-// NewTree follows the descendants of pid.
-func (m Machine) NewTree(pid int) *Tree { return &Tree{root: pid} }
-
-// Add makes a process part of the tree, whoever its parents are.
-func (t *Tree) Add(pid int) {
-	if !slices.Contains(t.added, pid) {
-		t.added = append(t.added, pid)
-	}
-}
-
-// Scan returns the pids of the descendants that run now, without the root, in
-// ascending order. The slice is valid until the next Scan.
-func (t *Tree) Scan() ([]int, error) {
+// parents maps every process of the machine to its parent.
+func parents() (map[int]int, error) {
 	all, err := process.Processes()
 	if err != nil {
-		return nil, fmt.Errorf("scan processes: %w", err)
+		return nil, err
 	}
-	parents := make(map[int]int, len(all))
+	of := make(map[int]int, len(all))
 	for _, ps := range all {
 		if parent, err := ps.Ppid(); err == nil {
-			parents[int(ps.Pid)] = int(parent)
+			of[int(ps.Pid)] = int(parent)
 		}
 	}
-	inside := map[int]bool{t.root: true}
-	for _, pid := range t.added {
-		if _, runs := parents[pid]; runs {
-			inside[pid] = true
-		}
-	}
-	for changed := true; changed; {
-		changed = false
-		for pid, parent := range parents {
-			if !inside[pid] && inside[parent] && pid != parent {
-				inside[pid], changed = true, true
-			}
-		}
-	}
-	t.pids = t.pids[:0]
-	for pid := range inside {
-		if pid != t.root {
-			t.pids = append(t.pids, pid)
-		}
-	}
-	slices.Sort(t.pids)
-	return t.pids, nil
+	return of, nil
 }
 
 // ReadTotals reads the totals of the machine; there are no control groups here.

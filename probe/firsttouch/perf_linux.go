@@ -33,9 +33,8 @@ const (
 // for all later threads.
 type opener struct {
 	layout   layout
-	disabled bool // events are off until they are turned on
 	userOnly bool
-	period   uint64
+	period   uint64 // of threads whose rate is not known
 	pages    int
 }
 
@@ -57,19 +56,16 @@ func newOpener(o Options) opener {
 // makes the kernel report every single fault of a software event, whatever the
 // period is (perf_swevent_event). So a sample's weight is the period that was
 // set when its ring was last emptied.
-func (o *opener) attributes() *unix.PerfEventAttr {
+func (o *opener) attributes(period uint64) *unix.PerfEventAttr {
 	a := &unix.PerfEventAttr{
 		Type:             unix.PERF_TYPE_SOFTWARE,
 		Config:           unix.PERF_COUNT_SW_PAGE_FAULTS,
 		Size:             uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
-		Sample:           o.period,
+		Sample:           period,
 		Sample_type:      unix.PERF_SAMPLE_ADDR | unix.PERF_SAMPLE_CALLCHAIN,
 		Bits:             unix.PerfBitExcludeCallchainKernel | unix.PerfBitExcludeHv | unix.PerfBitWatermark,
 		Wakeup:           uint32(o.pages * os.Getpagesize()), // nobody waits on it
 		Sample_max_stack: stackFrames,
-	}
-	if o.disabled {
-		a.Bits |= unix.PerfBitDisabled
 	}
 	if o.userOnly {
 		a.Bits |= unix.PerfBitExcludeKernel
@@ -85,12 +81,13 @@ func (o *opener) attributes() *unix.PerfEventAttr {
 	return a
 }
 
-// open opens the event of one thread with its ring. It first asks for all,
+// open opens the event of one thread with its ring; a sample is taken every so
+// many faults. It first asks for all,
 // then for faults in user code alone, which needs less permission, then for
 // call chains without a copy of the stack, which not every machine gives.
-func (o *opener) open(pid, tid int) (*ring, error) {
+func (o *opener) open(pid, tid int, period uint64) (*ring, error) {
 	for {
-		fd, err := unix.PerfEventOpen(o.attributes(), tid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		fd, err := unix.PerfEventOpen(o.attributes(period), tid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 		switch {
 		case err == nil:
 			return newRing(fd, o, pid)
@@ -172,15 +169,6 @@ func (r *ring) setPeriod(period uint64) error {
 		return fmt.Errorf("set the period: %w", e)
 	}
 	return nil
-}
-
-// enable turns the event on or off. It cannot fail for an open event.
-func (r *ring) enable(on bool) {
-	request := uint(unix.PERF_EVENT_IOC_DISABLE)
-	if on {
-		request = unix.PERF_EVENT_IOC_ENABLE
-	}
-	_ = unix.IoctlSetInt(r.fd, request, 0)
 }
 
 // close gives the event back. Its errors have no consequence: nothing was

@@ -2,19 +2,25 @@ package firsttouch
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // snapshot is the kernel's own bookkeeping of a process, over all threads.
 type snapshot struct {
-	faults   uint64 // minor and major, since its start
-	resident int64  // pages
+	faults   uint64        // minor and major, since its start
+	resident int64         // pages
+	busy     time.Duration // of a processor, all threads, since its start
 }
+
+// tick is the unit of times in /proc, the same on every Linux (USER_HZ).
+const tick = 10 * time.Millisecond
 
 // takeSnapshot reads /proc/PID/stat. It fails for a process that has ended,
 // a zombie included: that has no memory any more.
@@ -37,17 +43,20 @@ func parseStat(b []byte) (snapshot, bool) {
 		return snapshot{}, false
 	}
 	f := strings.Fields(string(b[i+1:]))
-	// From the state, field 3 of the manual: minflt 10, majflt 12, rss 24.
+	// From the state, field 3 of the manual: minflt 10, majflt 12, utime 14,
+	// stime 15, rss 24.
 	if len(f) < 22 || f[0] == "Z" || f[0] == "X" {
 		return snapshot{}, false
 	}
 	minor, err1 := strconv.ParseUint(f[7], 10, 62)
 	major, err2 := strconv.ParseUint(f[9], 10, 62)
 	rss, err3 := strconv.ParseInt(f[21], 10, 48)
-	if err1 != nil || err2 != nil || err3 != nil || rss < 0 {
+	user, err4 := strconv.ParseUint(f[11], 10, 32)
+	system, err5 := strconv.ParseUint(f[12], 10, 32)
+	if errors.Join(err1, err2, err3, err4, err5) != nil || rss < 0 {
 		return snapshot{}, false
 	}
-	return snapshot{minor + major, rss}, true
+	return snapshot{minor + major, rss, time.Duration(user+system) * tick}, true
 }
 
 // checkProcess refuses PIDs that are none: not running, or a thread's.

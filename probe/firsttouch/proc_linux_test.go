@@ -3,6 +3,7 @@ package firsttouch
 import (
 	"os"
 	"testing"
+	"time"
 )
 
 func TestStatIsReadPastAnyName(t *testing.T) {
@@ -10,7 +11,7 @@ func TestStatIsReadPastAnyName(t *testing.T) {
 	tail := " S 1 1 1 0 -1 4194560 1000 5 20 7 1 2 3 4 20 0 3 0 100 200 300 18446744073709551615"
 	for _, name := range []string{"(prog)", "(a) b) (c)", "(x\ny)"} {
 		s, ok := parseStat([]byte("42 " + name + tail))
-		if !ok || s.faults != 1020 || s.resident != 300 {
+		if !ok || s.faults != 1020 || s.resident != 300 || s.busy != 30*time.Millisecond {
 			t.Errorf("%q: %+v, %v", name, s, ok)
 		}
 	}

@@ -14,6 +14,14 @@ import (
 // though nothing was amiss: a library may have taken another's place.
 const mapsAge = 2 * time.Second
 
+// restCycle is how many intervals a window and the rest after it take together:
+// opening and closing events costs more the more often it is done.
+const restCycle = 4
+
+// leastBusy bounds the share of a processor that a target is taken to have: its
+// times have a coarse unit.
+const leastBusy = .05
+
 // Recorder is a recording under way. Stop ends it; it is safe for concurrent
 // use.
 type Recorder struct {
@@ -36,10 +44,12 @@ type Recorder struct {
 	space    *space
 	spaceAt  time.Time
 	reread   bool          // the mappings were read again in this pass
-	on       time.Duration // of each interval that events are on
-	since    time.Time     // events were turned on
-	watched  time.Duration // events were on before that
+	on       time.Duration // of each cycle that events are there; cycle is always
+	cycle    time.Duration
+	since    time.Time     // events are there; zero when they are not
+	watched  time.Duration // events were there before that
 	thinned  time.Time
+	busy     float64 // share of a processor that the target has, lately
 	before   snapshot
 	last     snapshot
 	buffer   []byte
@@ -47,10 +57,11 @@ type Recorder struct {
 
 // thread is one followed thread.
 type thread struct {
-	ring   *ring
-	period uint64
-	seen   uint64  // samples since the last interval, lost ones included
-	rate   float64 // faults a second
+	ring    *ring // nil between two windows
+	counted bool  // in Recorder.followed
+	period  uint64
+	seen    uint64  // samples since the last interval, lost ones included
+	rate    float64 // faults a second
 }
 
 // start opens events for all threads and starts the goroutine.
@@ -67,13 +78,17 @@ func start(pid int, o Options) (*Recorder, error) {
 	r.last = r.before
 	r.opener = newOpener(o)
 	if err := r.follow(); err != nil {
+		return nil, err
+	}
+	if err := r.attach(); err != nil {
 		r.closeRings()
 		return nil, err
 	}
 	r.atStart = r.followed
 	r.readSpace()
 	r.begun = time.Now()
-	r.since, r.thinned, r.on = r.begun, r.begun, o.Interval
+	r.thinned, r.cycle, r.busy = r.begun, restCycle*o.Interval, 1
+	r.on = r.cycle
 	go r.work()
 	return r, nil
 }
@@ -103,8 +118,12 @@ func (r *Recorder) work() {
 			return
 		case <-tick.C:
 		}
+		if r.on < r.cycle && time.Since(r.thinned) < r.cycle {
+			continue // nothing is there to be drained
+		}
 		r.watch()
 		r.drain()
+		r.rest()
 		s, err := takeSnapshot(r.pid)
 		if err != nil {
 			r.report.Ended = true
@@ -115,57 +134,88 @@ func (r *Recorder) work() {
 		r.last = s
 		// A thread that cannot be followed is counted; the others go on.
 		_ = r.follow()
+		r.stay()
 	}
 }
 
-// watch turns the events on for a window, where they are not always on.
+// watch lets the events be there for a window, where they are not always.
 func (r *Recorder) watch() {
-	if r.on == r.o.Interval {
+	if r.on == r.cycle {
 		return
 	}
-	r.enable(true)
+	// Of a thread that cannot be watched any more the others tell.
+	_ = r.attach()
 	t := time.NewTimer(r.on)
+	defer t.Stop()
 	select {
 	case <-t.C:
 	case <-r.stop:
-		t.Stop()
 	}
-	r.enable(false)
 }
 
-// enable turns all events on or off, and keeps the time that they were on.
-func (r *Recorder) enable(on bool) {
-	now := time.Now()
+// rest closes the events until the next window. They are not merely turned
+// off: that one exists at all costs every fault of the machine.
+func (r *Recorder) rest() {
+	if r.on == r.cycle {
+		return
+	}
+	r.pauseClock()
 	for _, t := range r.threads {
-		t.ring.enable(on)
+		r.closeRing(t)
 	}
-	if on {
-		r.since = now
-	} else {
-		r.watched += now.Sub(r.since)
-	}
-	r.opener.disabled = !on
 }
 
-// follow opens events for threads that have none, and closes those of threads
-// that have ended. Its error is that of the first refusal, if no thread at all
-// could be followed.
+// stay opens the events that are to be there always.
+func (r *Recorder) stay() {
+	if r.on == r.cycle {
+		_ = r.attach() // see watch
+	}
+}
+
+// pauseClock ends the time that events are there.
+func (r *Recorder) pauseClock() {
+	if !r.since.IsZero() {
+		r.watched += time.Since(r.since)
+		r.since = time.Time{}
+	}
+}
+
+// follow takes threads in that are new, and drops those that have ended.
 func (r *Recorder) follow() error {
 	tids, err := threadsOf(r.pid)
 	if err != nil {
 		return &Error{Op: fmt.Sprintf("watch process %d", r.pid), Text: "it has ended", is: fs.ErrNotExist}
 	}
 	slices.Sort(tids)
-	var first error
 	for _, tid := range tids {
-		if r.threads[tid] != nil || r.refused[tid] {
+		if r.threads[tid] == nil && !r.refused[tid] {
+			r.threads[tid] = &thread{period: r.opener.period}
+		}
+	}
+	for tid, t := range r.threads {
+		if _, alive := slices.BinarySearch(tids, tid); !alive {
+			r.drainThread(t)
+			r.closeRing(t)
+			delete(r.threads, tid)
+		}
+	}
+	return nil
+}
+
+// attach opens events for the threads that have none. Its error is that of the
+// first refusal, if no thread at all can be followed.
+func (r *Recorder) attach() error {
+	var first error
+	for tid, t := range r.threads {
+		if t.ring != nil {
 			continue
 		}
-		ring, err := r.opener.open(r.pid, tid)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // it ended meanwhile
-		}
+		ring, err := r.opener.open(r.pid, tid, t.period)
 		if err != nil {
+			delete(r.threads, tid)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue // it ended meanwhile
+			}
 			r.refused[tid] = true
 			r.report.Unfollowed++
 			if first == nil {
@@ -173,20 +223,27 @@ func (r *Recorder) follow() error {
 			}
 			continue
 		}
-		r.followed++
-		r.threads[tid] = &thread{ring: ring, period: r.opener.period}
-	}
-	for tid, t := range r.threads {
-		if _, alive := slices.BinarySearch(tids, tid); !alive {
-			r.drainThread(t)
-			t.ring.close()
-			delete(r.threads, tid)
+		t.ring = ring
+		if !t.counted {
+			t.counted = true
+			r.followed++
 		}
+	}
+	if r.since.IsZero() {
+		r.since = time.Now()
 	}
 	if len(r.threads) == 0 && first != nil {
 		return first
 	}
 	return nil
+}
+
+// closeRing closes the events of a thread, if it has any.
+func (r *Recorder) closeRing(t *thread) {
+	if t.ring != nil {
+		t.ring.close()
+		t.ring = nil
+	}
 }
 
 // drain empties all rings.
@@ -203,6 +260,9 @@ func (r *Recorder) drain() {
 // drainThread empties one ring. The records are copied out first, so that the
 // kernel gets its room back at once.
 func (r *Recorder) drainThread(t *thread) {
+	if t.ring == nil {
+		return
+	}
 	r.buffer = t.ring.take(r.buffer[:0])
 	if len(r.buffer) == 0 {
 		return
@@ -230,7 +290,7 @@ func (r *Recorder) stale(b []byte) bool {
 	return stale
 }
 
-// thin chooses anew how long events are on and how many faults make a sample,
+// thin chooses anew how long events are there and how many faults make a sample,
 // from the rates since the last time.
 func (r *Recorder) thin(s snapshot) {
 	now := time.Now()
@@ -239,7 +299,10 @@ func (r *Recorder) thin(s snapshot) {
 	if r.o.Period > 0 || elapsed <= 0 || len(r.threads) == 0 {
 		return
 	}
-	seen := min(elapsed, r.on)
+	seen := elapsed
+	if r.on < r.cycle {
+		seen = r.on
+	}
 	// The kernel's count sees what fell between two windows.
 	busiest := float64(s.faults-min(r.last.faults, s.faults)) / elapsed.Seconds() / float64(len(r.threads))
 	for _, t := range r.threads {
@@ -247,25 +310,20 @@ func (r *Recorder) thin(s snapshot) {
 		t.seen = 0
 		busiest = max(busiest, t.rate)
 	}
-	r.setWindow(window(busiest, r.o.Interval, r.o.MaxShare))
+	// The share is of the time that the target runs: of one that waits for a
+	// processor less may be taken.
+	r.busy = (r.busy + min(max((s.busy-r.last.busy).Seconds()/elapsed.Seconds(), leastBusy), 1)) / 2
+	share := r.o.MaxShare * r.busy
+	r.on = window(busiest, r.cycle, share)
 	for _, t := range r.threads {
-		next := nextPeriod(t.rate, r.on, r.o.Interval, r.o.MaxShare)
-		if next != t.period && t.ring.setPeriod(next) == nil {
+		next := nextPeriod(t.rate, r.on, r.cycle, share)
+		if next != t.period && (t.ring == nil || t.ring.setPeriod(next) == nil) {
 			t.period = next
 		}
 	}
-}
-
-// setWindow changes how long of an interval events are on.
-func (r *Recorder) setWindow(on time.Duration) {
-	always := r.o.Interval
-	switch {
-	case r.on == always && on < always:
-		r.enable(false)
-	case r.on < always && on == always:
-		r.enable(true)
+	if r.on < r.cycle {
+		r.rest()
 	}
-	r.on = on
 }
 
 // readSpace reads the target's mappings. When that fails (it has ended) the
@@ -291,9 +349,7 @@ func (r *Recorder) finish() {
 	}
 	p := &r.report
 	p.PID, p.Duration = r.pid, time.Since(r.begun)
-	if !r.opener.disabled {
-		r.watched += time.Since(r.since)
-	}
+	r.pauseClock()
 	p.Watched = min(r.watched.Seconds()/p.Duration.Seconds(), 1)
 	p.Samples, p.Lost, p.UserOnly = r.tally.samples, r.decoder.lost, r.opener.userOnly
 	p.Threads, p.NewThreads = r.followed, r.followed-r.atStart
@@ -311,7 +367,7 @@ func (r *Recorder) finish() {
 
 func (r *Recorder) closeRings() {
 	for _, t := range r.threads {
-		t.ring.close()
+		r.closeRing(t)
 	}
 	clear(r.threads)
 }

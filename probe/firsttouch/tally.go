@@ -12,9 +12,8 @@ import (
 // program that does nothing but fault (1.45 µs a fault): an enabled event adds
 // 0.15 µs to every fault, sampled or not, and a sample with call chain and 512
 // bytes of stack 1.2 µs more. So thinning the samples is not enough where
-// faults come fast: the events must also be off most of the time. What cannot
-// be thinned is that such events exist at all: 0.04 µs a fault, 0.5 % of the
-// time of a program that touches 500 MiB of new pages a second.
+// faults come fast: the events must also not be there most of the time. One that
+// is merely turned off still costs 0.04 µs a fault.
 const (
 	faultCost  = 150 * time.Nanosecond
 	sampleCost = 1250 * time.Nanosecond
@@ -26,23 +25,23 @@ const (
 	minWindow = 500 * time.Microsecond
 )
 
-// window is how long of an interval events may be on for a thread with the
+// window is how long of a cycle events may be there for a thread with the
 // given faults a second. Half of the target's share pays for it, the other
 // half for the samples.
-func window(rate float64, interval time.Duration, maxShare float64) time.Duration {
+func window(rate float64, cycle time.Duration, maxShare float64) time.Duration {
 	cost := rate * faultCost.Seconds()
 	if cost <= maxShare/2 {
-		return interval
+		return cycle
 	}
-	on := time.Duration(float64(interval) * maxShare / 2 / cost)
-	return min(max(on, minWindow), interval)
+	on := time.Duration(float64(cycle) * maxShare / 2 / cost)
+	return min(max(on, minWindow), cycle)
 }
 
 // nextPeriod is how many faults make a sample for a thread with the given
-// faults a second, watched during a window of each interval. The result is
+// faults a second, watched during a window of each cycle. The result is
 // odd, so that it does not beat with loops over blocks of pages.
-func nextPeriod(rate float64, on, interval time.Duration, maxShare float64) uint64 {
-	allowed := interval.Seconds() * maxShare / 2 / sampleCost.Seconds()
+func nextPeriod(rate float64, on, cycle time.Duration, maxShare float64) uint64 {
+	allowed := cycle.Seconds() * maxShare / 2 / sampleCost.Seconds()
 	want := rate * on.Seconds() / max(allowed, 1)
 	if !(want < maxPeriod) {
 		return maxPeriod - 1

@@ -22,15 +22,20 @@ type charges struct {
 	// driver tells; Unknown when a figure is missing.
 	held []int64
 	// silent are devices that did not answer: nothing is known of them.
-	silent   []bool
+	silent []bool
+	// unknown are processes of which a source could tell nothing.
+	unknown  map[int]bool
 	warnings []string
 }
 
-// charges asks every source for everybody's bytes.
-func (s *Sources) charges(ctx context.Context) charges {
-	c := charges{held: make([]int64, len(s.devices)), silent: make([]bool, len(s.devices))}
+// charges asks every source for everybody's bytes; those pids are the
+// processes here, for the source that must be asked of each.
+func (s *Sources) charges(ctx context.Context, here []int) charges {
+	c := charges{held: make([]int64, len(s.devices)), silent: make([]bool, len(s.devices)), unknown: map[int]bool{}}
 	s.chargeNVML(ctx, &c)
 	s.chargeFiles(&c)
+	s.apple.charge(here, &c)
+	s.tt.charge(&c)
 	return c
 }
 
@@ -168,7 +173,11 @@ func (s *Scan) charge(ctx context.Context, o Options) {
 		}
 		return
 	}
-	all := o.Sources.charges(ctx)
+	here := make([]int, len(s.Processes))
+	for i := range here {
+		here[i] = s.Processes[i].PID
+	}
+	all := o.Sources.charges(ctx, here)
 	s.Warnings = append(s.Warnings, all.warnings...)
 	s.Warnings = append(s.Warnings, o.Sources.Limits()...)
 	s.Devices = o.Sources.Devices(ctx)
@@ -181,7 +190,7 @@ func (s *Scan) charge(ctx context.Context, o Options) {
 		p := &s.Processes[i]
 		p.GPU = byPID[p.PID]
 		delete(byPID, p.PID)
-		p.GPUUnknown = silent || p.Hidden && o.Sources.drm != nil
+		p.GPUUnknown = silent || all.unknown[p.PID] || p.Hidden && o.Sources.drm != nil
 	}
 	if o.Sources.foreign && len(byPID) > 0 && len(o.PIDs) == 0 {
 		// The driver lists pids of the host: one of them may be any of ours.
@@ -239,7 +248,7 @@ func (s *Scan) elsewhere(ctx context.Context, o Options, byPID map[int][]Charge,
 	if len(byPID) == 0 {
 		return
 	}
-	second := o.Sources.charges(ctx)
+	second := o.Sources.charges(ctx, nil)
 	var inner *nvml.PIDMap // a pass over all processes, so only when needed
 	for _, c := range second.list {
 		if _, missing := byPID[c.PID]; !missing || here(c.PID) {

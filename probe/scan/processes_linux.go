@@ -194,7 +194,7 @@ func (r *reader) look(pid int, buf []byte) look {
 	dir := r.proc + "/" + strconv.Itoa(pid)
 	p := Process{
 		PID: pid, UID: int(Unknown), Age: time.Duration(Unknown), CPU: time.Duration(Unknown), State: StateUnknown,
-		Memory: probe.Memory{RSS: Unknown, Anon: Unknown, File: Unknown, Shmem: Unknown, Swap: Unknown, Footprint: Unknown},
+		Memory: probe.UnknownMemory(),
 	}
 	b, err := readFile(dir+"/stat", buf)
 	if err != nil {

@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux && !darwin
 
 package scan
 
@@ -57,7 +57,7 @@ func named(pid int) (*process.Process, error) {
 func (s *Scan) add(ps *process.Process, now time.Time) {
 	p := Process{
 		PID: int(ps.Pid), UID: int(Unknown), Age: time.Duration(Unknown), CPU: time.Duration(Unknown), State: StateUnknown,
-		Memory: probe.Memory{RSS: Unknown, Anon: Unknown, File: Unknown, Shmem: Unknown, Swap: Unknown, Footprint: Unknown},
+		Memory: probe.UnknownMemory(),
 	}
 	if parent, err := ps.Ppid(); err == nil {
 		p.Parent = int(parent)

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/gpumem/gpumem/probe/apple"
 	"github.com/gpumem/gpumem/probe/kfd"
 	"github.com/gpumem/gpumem/probe/nvml"
 )
@@ -31,6 +32,12 @@ func (s *Sources) Readers() []Reader {
 	}
 	if s.drm != nil || s.kfd != nil && !s.foreign {
 		list = append(list, &fileReader{s: s, held: map[held]bool{}})
+	}
+	if s.tt != nil {
+		list = append(list, &ttReader{s: s.tt, held: map[held]bool{}})
+	}
+	if s.apple != nil && s.apple.only >= 0 {
+		list = append(list, &appleReader{s: s.apple, held: map[held]bool{}, open: map[int]*apple.Process{}})
 	}
 	return list
 }

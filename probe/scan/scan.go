@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/probe/apple"
 )
 
 // Unknown stands for a number that nobody told. It is never 0.
@@ -81,8 +82,12 @@ type Process struct {
 	State   State
 	Threads int
 	Memory  probe.Memory
-	// Hidden is set when the executable and the open files may not be seen.
+	// Hidden is set when the executable and the open files may not be seen; on
+	// macOS when the memory may not be read.
 	Hidden bool
+	// Tooling is what its environment switches on that makes memory grow without
+	// a leak. It is told on macOS, of our own processes.
+	Tooling []apple.Tool
 	// GPU is what each device holds for it. GPUUnknown is set when that is
 	// not, or not all, known; else an empty GPU means that none holds any.
 	GPU        []Charge
@@ -122,6 +127,11 @@ type Charge struct {
 	HostBytes  int64
 	// Shared is set when another process holds some of the same buffers.
 	Shared bool
+	// Clients is how many connections to the device the process has, Busy how
+	// long the device worked for them, Unknown (-1) when not told. They are
+	// Apple's only; also of processes whose bytes are not known.
+	Clients int
+	Busy    time.Duration
 }
 
 // Bytes is LocalBytes and HostBytes together, Unknown when neither is known.

@@ -7,13 +7,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/gpumem/gpumem/probe/apple"
 	"github.com/gpumem/gpumem/probe/drm"
 	"github.com/gpumem/gpumem/probe/kfd"
 	"github.com/gpumem/gpumem/probe/nvml"
+	"github.com/gpumem/gpumem/probe/ttmetal"
 )
 
 // The names of the sources.
@@ -21,16 +24,22 @@ const (
 	NVML = "nvml" // NVIDIA's management library
 	DRM  = "drm"  // the kernel's graphics drivers: AMD, Intel, Arm and others
 	KFD  = "kfd"  // AMD's compute driver
+	// Apple is macOS: the IORegistry and the kernel's graphics ledger.
+	Apple = "apple"
+	// TTMetal is the shared memory of Tenstorrent's programs.
+	TTMetal = "ttmetal"
 )
 
 // SourceNames are all sources, in the order of their devices.
-func SourceNames() []string { return []string{NVML, DRM, KFD} }
+func SourceNames() []string { return []string{NVML, DRM, KFD, Apple, TTMetal} }
 
 // SourceOptions say which sources to look for. The zero value is right for
 // this machine.
 type SourceOptions struct {
 	Root string       // of the file system that holds proc and sys; "" is "/"
 	NVML nvml.Options // its Root is that of above when empty
+	// Apple names the libraries of macOS; the zero value is the system's own.
+	Apple apple.Options
 	// Only, when not empty, names the sources to look for.
 	Only []string
 }
@@ -73,6 +82,8 @@ type Sources struct {
 	nvml    *nvml.Library
 	drm     *drm.Index
 	kfd     *kfd.Reader
+	apple   *appleSource
+	tt      *ttSource
 	devices []Device
 	byPCI   map[string]int
 	absent  []Absence
@@ -105,8 +116,11 @@ func OpenSources(ctx context.Context, o SourceOptions) *Sources {
 		{NVML, func() error { return s.openNVML(ctx, o.NVML) }},
 		{DRM, s.openDRM},
 		{KFD, s.openKFD},
+		{Apple, func() error { return s.openApple(o.Apple) }},
+		{TTMetal, s.openTTMetal},
 	} {
-		if len(o.Only) > 0 && !slices.Contains(o.Only, source.name) {
+		named := slices.Contains(o.Only, source.name)
+		if len(o.Only) > 0 && !named || !named && !ofThisSystem(source.name, o) {
 			continue
 		}
 		if err := source.open(); err != nil {
@@ -114,6 +128,17 @@ func OpenSources(ctx context.Context, o SourceOptions) *Sources {
 		}
 	}
 	return s
+}
+
+// ofThisSystem reports whether a source can be on this system at all: one that
+// cannot is no news when nobody asked for it by name.
+func ofThisSystem(source string, o SourceOptions) bool {
+	if source == TTMetal {
+		_, err := ttmetal.Open(o.Root)
+		return err == nil
+	}
+	mac := runtime.GOOS == "darwin" || o.Apple != apple.Options{}
+	return mac == (source == Apple)
 }
 
 // within runs f, but no longer than answerBound or ctx. A call into a driver
@@ -314,7 +339,9 @@ func (s *Sources) device(pci, driver string) (int, bool) {
 func (s *Sources) Absent() []Absence { return s.absent }
 
 // Here reports whether any source is here.
-func (s *Sources) Here() bool { return s != nil && (s.nvml != nil || s.drm != nil || s.kfd != nil) }
+func (s *Sources) Here() bool {
+	return s != nil && (s.nvml != nil || s.drm != nil || s.kfd != nil || s.apple != nil || s.tt != nil)
+}
 
 // Limits are sentences about what cannot be known here.
 func (s *Sources) Limits() []string {
@@ -325,7 +352,7 @@ func (s *Sources) Limits() []string {
 	if s.kfd != nil && s.foreign {
 		list = append(list, "container: AMD's compute driver tells pids of the host only; its bytes are not charged to processes here")
 	}
-	return list
+	return append(list, s.apple.limits()...)
 }
 
 // DriverVersion is NVIDIA's, empty when it is not here.
@@ -353,6 +380,8 @@ func (s *Sources) Devices(ctx context.Context) []Device {
 			}
 		}
 	}
+	s.apple.refresh(list)
+	s.tt.refresh(list)
 	return list
 }
 
@@ -383,6 +412,9 @@ func (s *Sources) Close() error {
 	}
 	if s.drm != nil {
 		failed = append(failed, s.drm.Close())
+	}
+	if s.apple != nil {
+		s.apple.registry.Close()
 	}
 	return errors.Join(failed...)
 }

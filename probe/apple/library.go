@@ -1,0 +1,40 @@
+//go:build (darwin || linux) && (amd64 || arm64) && !nodl
+
+package apple
+
+import (
+	"runtime"
+	"strings"
+
+	"github.com/ebitengine/purego"
+)
+
+// load loads a library and looks the functions up, each into its place. The
+// loader finds Apple's in its cache; they are never unloaded, since others use
+// them. It keeps its last error by thread.
+func load(path string, functions map[string]*uintptr) error {
+	if path == "" {
+		return &Error{Op: "load a library of macOS", Text: "this is " + runtime.GOOS, is: ErrUnsupported}
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	h, err := purego.Dlopen(path, purego.RTLD_LAZY|purego.RTLD_LOCAL)
+	if err != nil {
+		return &Error{Op: "load " + path, Text: strings.TrimSpace(err.Error()), is: ErrUnsupported}
+	}
+	for name, place := range functions {
+		if *place, err = purego.Dlsym(h, name); err != nil {
+			return &Error{Op: "look up " + name + " in " + path, Text: strings.TrimSpace(err.Error()), is: ErrUnsupported}
+		}
+	}
+	return nil
+}
+
+// invoke calls a function of integers and pointers; errno is worth looking at
+// only when the result says that it is.
+//
+//go:uintptrescapes
+func invoke(fn uintptr, args ...uintptr) (result, errno uintptr) {
+	r, _, e := purego.SyscallN(fn, args...)
+	return r, e
+}
