@@ -2,6 +2,8 @@ package importer
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +16,60 @@ type Kind string
 
 // The kinds. Unknown is what Sniff says of everything else.
 const (
-	Unknown   Kind = ""
-	TLTrace   Kind = "tl-mem-trace"   // TL_MEM_TRACE, TL_MEM_LOG and Memory: lines among other output
-	RMM       Kind = "rmm-log"        // CSV of RMM's logging adaptor
-	NvidiaSMI Kind = "nvidia-smi"     // --query-compute-apps=… --format=csv -lms N
-	Torch     Kind = "torch-snapshot" // torch.cuda.memory._dump_snapshot
+	Unknown     Kind = ""
+	TLTrace     Kind = "tl-mem-trace"   // TL_MEM_TRACE, TL_MEM_LOG and Memory: lines among other output
+	RMM         Kind = "rmm-log"        // CSV of RMM's logging adaptor
+	NvidiaSMI   Kind = "nvidia-smi"     // --query-compute-apps=… --format=csv -lms N
+	Torch       Kind = "torch-snapshot" // torch.cuda.memory._dump_snapshot
+	JAX         Kind = "jax-profile"    // jax.profiler.save_device_memory_profile, and other pprof profiles of memory
+	Allocations Kind = "allocation-log" // event lines of the tt-metal allocation server and of gpumem serve
+	MemrayCSV   Kind = "memray-csv"     // memray transform csv
+	MemrayStats Kind = "memray-stats"   // memray stats --json
 )
+
+// format is how one kind is found and read.
+type format struct {
+	kind  Kind
+	sniff func(head []byte) bool
+	read  func(in *bufio.Reader, run *record.Run, o Options) error
+	// moment is set when a file is the state of one moment, so that several
+	// files in order show growth.
+	moment bool
+	about  string
+}
+
+// formats are all formats, the surest to be recognised first.
+func formats() []format {
+	plain := func(read func(*bufio.Reader, *record.Run) error) func(*bufio.Reader, *record.Run, Options) error {
+		return func(in *bufio.Reader, run *record.Run, _ Options) error { return read(in, run) }
+	}
+	return []format{
+		{Torch, sniffTorch, plain(readTorch), true, "PyTorch memory snapshot (torch.cuda.memory._dump_snapshot)"},
+		{JAX, sniffPProf, plain(readPProf), true, "JAX device memory profile (jax.profiler.save_device_memory_profile), pprof of memory"},
+		{RMM, sniffRMM, plain(readRMM), false, "log of RMM's logging adaptor (CSV)"},
+		{NvidiaSMI, sniffSMI, plain(readSMI), false, "log of nvidia-smi --query-compute-apps=timestamp,pid,used_gpu_memory --format=csv -lms N"},
+		{MemrayCSV, sniffMemrayCSV, plain(readMemrayCSV), true, "memray transform csv"},
+		{MemrayStats, sniffMemrayStats, plain(readMemrayStats), false, "memray stats --json"},
+		{Allocations, sniffAllocations, plain(readAllocations), false, "event log of an allocation server (tt-metal, gpumem serve)"},
+		{TLTrace, sniffTL, readTL, false, "TL_MEM_TRACE, TL_MEM_LOG and Memory: lines among other output"},
+	}
+}
+
+// Known is a format for people.
+type Known struct {
+	Kind   Kind
+	About  string
+	Moment bool // a file is the state of one moment: Join takes several
+}
+
+// Kinds are the formats that can be read.
+func Kinds() []Known {
+	var all []Known
+	for _, f := range formats() {
+		all = append(all, Known{f.kind, f.about, f.moment})
+	}
+	return all
+}
 
 // SniffLen is how many first bytes of a file Sniff makes use of. A log may
 // begin with other output, so more bytes find more.
@@ -37,6 +87,8 @@ type Options struct {
 	// TL log (1500 epochs an attempt in the N-Queens investigation). 0 means
 	// not known: then one line is one step, and a warning says so.
 	StepsPerLine int64
+	// From is the format to read the file as; Unknown means to find out.
+	From Kind
 }
 
 // Sniff says what kind of recording begins with head (SniffLen bytes are
@@ -45,15 +97,10 @@ func Sniff(head []byte) Kind {
 	if len(head) > SniffLen {
 		head = head[:SniffLen]
 	}
-	switch {
-	case sniffTorch(head):
-		return Torch
-	case sniffRMM(head):
-		return RMM
-	case sniffSMI(head):
-		return NvidiaSMI
-	case sniffTL(head):
-		return TLTrace
+	for _, f := range formats() {
+		if f.sniff(head) {
+			return f.kind
+		}
 	}
 	return Unknown
 }
@@ -64,32 +111,51 @@ func Read(r io.Reader, name string) (*record.Run, error) {
 }
 
 // ReadWith reads the recording r, of which name is what people call it (its
-// path), to its end. It returns an error wrapping ErrUnknownFormat for a file
-// it does not know, an error of r, or an error for a file in which nothing
-// could be read; a file that is cut or damaged gives what came before, and
-// warnings.
+// path), to its end; one compressed with gzip is read through. It returns an
+// error wrapping ErrUnknownFormat for a file it does not know, an error of r,
+// or an error for a file in which nothing could be read; a log that is cut or
+// damaged gives what came before, and warnings.
 func ReadWith(r io.Reader, name string, o Options) (*record.Run, error) {
 	in := bufio.NewReaderSize(r, SniffLen)
+	if magic, _ := in.Peek(2); bytes.Equal(magic, gzipMagic) {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			return nil, fmt.Errorf("import %s: damaged gzip: %w", name, err)
+		}
+		in = bufio.NewReaderSize(z, SniffLen)
+	}
 	head, err := in.Peek(SniffLen)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && !errors.Is(err, io.EOF) && len(head) == 0 {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
+	kind := o.From
+	if kind == Unknown {
+		kind = Sniff(head)
+	}
 	run := &record.Run{Path: name}
-	kind := Sniff(head)
-	switch kind {
-	case TLTrace:
-		err = readTL(in, run, o)
-	case RMM:
-		err = readRMM(in, run)
-	case NvidiaSMI:
-		err = readSMI(in, run)
-	case Torch:
-		err = readTorch(in, run)
-	default:
-		err = ErrUnknownFormat
+	err = fmt.Errorf("%w", ErrUnknownFormat)
+	for _, f := range formats() {
+		if f.kind == kind {
+			err = f.read(in, run, o)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("import %s: %w", name, err)
 	}
+	begin(run, kind)
 	return run, nil
+}
+
+var gzipMagic = []byte{0x1f, 0x8b}
+
+// recordedBy is where Meta.Versions names the kind of recording.
+const recordedBy = "recording"
+
+// begin fills what every imported run says of itself.
+func begin(run *record.Run, kind Kind) {
+	run.Meta.Schema = 1
+	if run.Meta.Versions == nil {
+		run.Meta.Versions = map[string]string{}
+	}
+	run.Meta.Versions[recordedBy] = string(kind)
 }

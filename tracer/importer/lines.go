@@ -24,7 +24,17 @@ type lines struct {
 	buf     []byte
 	warned  int
 	run     *record.Run
+	rows    *table // set by keeps
 }
+
+// maxCells bounds the rows of a log, at 8 bytes a cell: a log that is packed a
+// thousand times must not fill the memory.
+const maxCells = 1 << 27
+
+var errFull = errors.New("the log has more rows than can be kept; import a part of it")
+
+// keeps says where the rows go, so that reading stops when there are too many.
+func (l *lines) keeps(rows *table) { l.rows = rows }
 
 func newLines(in *bufio.Reader, run *record.Run) *lines {
 	return &lines{in: in, file: run.Path, run: run}
@@ -34,6 +44,10 @@ func newLines(in *bufio.Reader, run *record.Run) *lines {
 // false at the end or at an error, which err keeps.
 func (l *lines) next() ([]byte, bool) {
 	l.buf, l.cut = l.buf[:0], false
+	if l.rows != nil && l.rows.len()*len(l.rows.names) >= maxCells {
+		l.err = errFull
+		return nil, false
+	}
 	for {
 		part, err := l.in.ReadSlice('\n')
 		room := maxLine - len(l.buf)

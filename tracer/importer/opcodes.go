@@ -90,8 +90,13 @@ func (p *pickle) popAny() error {
 }
 
 func (p *pickle) stepNumber(op byte) error {
-	width := map[byte]int{opBinInt: 4, opBinInt1: 1, opBinInt2: 2, opLong1: 1, opLong4: 4}[op]
-	if op == opBinFloat {
+	width := 1
+	switch op {
+	case opBinInt2:
+		width = 2
+	case opBinInt, opLong4:
+		width = 4
+	case opBinFloat:
 		v, err := p.real()
 		p.push(v)
 		return err
@@ -172,24 +177,68 @@ func (p *pickle) addAll(op byte, vs []value) error {
 	}
 	switch op {
 	case opAppends:
-		err = p.extend(c, kindList, vs)
+		err = p.appendTo(c, vs)
 	case opSetItems:
+		if v, ok := p.taken(c, vs); ok {
+			c = v
+			break
+		}
 		err = p.extend(c, kindDict, vs)
 	}
 	p.push(c)
 	return err
 }
 
-func (p *pickle) addOne(op byte) error {
-	n, kind := 1, kindList
+// taken offers the pairs of a dict that was empty to the reader.
+func (p *pickle) taken(c value, vs []value) (value, bool) {
+	if p.takeDict == nil || c.kind() != kindDict || p.idents.at(c.index()) != 0 || len(vs)%2 != 0 {
+		return 0, false
+	}
+	v, ok := p.takeDict(vs)
+	if ok {
+		p.idents.set(c.index(), takenItems)
+		p.forget(c)
+	}
+	return v, ok
+}
+
+// forget has the memo recall takenDict for c. Python memoizes a dict right
+// after it is made, so that its entry is among the last ones.
+func (p *pickle) forget(c value) {
+	for i := p.memo.n - 1; i >= max(0, p.memo.n-takenBack); i-- {
+		if p.memo.at(i) == c {
+			p.memo.set(i, takenDict)
+			return
+		}
+	}
+}
+
+// takenBack is how far back in the memo a taken dict is looked for: its strings
+// and its stack may have been memoized since.
+const takenBack = 16
+
+// appendTo adds vs to a list, unless the reader takes them.
+func (p *pickle) appendTo(c value, vs []value) error {
+	if p.takeItems != nil && c.kind() == kindList && p.takeItems(c, vs) {
+		return nil
+	}
+	return p.extend(c, kindList, vs)
+}
+
+func (p *pickle) addOne(op byte) (err error) {
+	n := 1
 	if op == opSetItem {
-		n, kind = 2, kindDict
+		n = 2
 	}
 	if len(p.stack) < n+1 {
 		return fmt.Errorf("%w: empty stack", errPickle)
 	}
 	at := len(p.stack) - n
-	err := p.extend(p.stack[at-1], kind, p.stack[at:])
+	if op == opAppend {
+		err = p.appendTo(p.stack[at-1], p.stack[at:])
+	} else {
+		err = p.extend(p.stack[at-1], kindDict, p.stack[at:])
+	}
 	p.stack = p.stack[:at]
 	return err
 }
@@ -209,7 +258,7 @@ func (p *pickle) stepMemo(op byte) error {
 		if len(p.stack) == 0 {
 			return fmt.Errorf("%w: empty stack", errPickle)
 		}
-		p.memoize(uint32(len(p.memo)+len(p.sparse)), p.stack[len(p.stack)-1])
+		p.memoize(uint32(p.memo.n+len(p.sparse)), p.stack[len(p.stack)-1])
 		return nil
 	}
 	width := 1

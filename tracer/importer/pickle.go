@@ -14,7 +14,8 @@ import (
 // bytes for each one-byte opcode in the worst case; these stop the rest.
 const (
 	maxPickleDepth  = 1 << 22 // values on the stack: a batch is a thousand
-	maxPickleCells  = 1 << 30 // values held in all
+	maxPickleCells  = 1 << 28 // values held in all, of 8 bytes
+	maxPickleMemo   = 1 << 29 // objects in all, of 12 bytes: 40 GiB of snapshot
 	maxPickleString = 4 << 10 // kept of a string; a longer one is cut
 )
 
@@ -29,11 +30,12 @@ const (
 	kindBig    // pickle.bigs
 	kindFloat  // pickle.floats
 	kindString // pickle.strings
-	kindList   // pickle.items
-	kindTuple  // pickle.items
-	kindDict   // pickle.items: key, value, key, value
+	kindList   // pickle.idents
+	kindTuple  // pickle.idents
+	kindDict   // pickle.idents: key, value, key, value
 	kindCall   // the one function that is known, see reduce
 	kindOpaque // an object nobody needs: bytes, sets
+	kindTaken  // what pickle.takeDict made of a dict
 	kindMark
 )
 
@@ -46,24 +48,51 @@ func (v value) index() int  { return int(v >> 4) }
 // pickle is Python's stack machine for protocols 2 to 5, reduced to plain
 // data. It executes nothing: every global but one is refused. (Protocols 0 and
 // 1 are text and older than every file that is read here.)
+//
+// A container's items lie apart from its identity, so that equal ones share
+// them: a snapshot repeats the same stacks without end. (A container changed
+// after it was put into another one may be seen there as it was; no writer of
+// snapshots does that.) What the hooks take is not kept at all.
 type pickle struct {
 	in      *bufio.Reader
 	read    int64
 	stack   []value
-	memo    []value
+	memo    pages[value]
 	sparse  map[uint32]value // memo entries set out of order
 	strings []string
 	intern  map[string]int
 	bigs    []uint64
 	floats  []float64
+	idents  pages[uint32] // by container: its index in items, 0 when empty
 	items   [][]value
+	shared  map[uint64]uint32 // index in items by the hash of what stands there
 	slab    []value
 	cells   int64
 	scratch []byte
+
+	// takeDict is offered the pairs by which an empty dict is filled at once.
+	// What it returns stands for the dict from then on, of kind kindTaken.
+	takeDict func(kv []value) (value, bool)
+	// takeItems is offered what is appended to a list. True keeps it out.
+	takeItems func(list value, vs []value) bool
 }
 
+// ownItems marks an index of items that one container has for itself.
+const ownItems = 1 << 31
+
+// Of a dict that was taken nothing is left, and takenDict stands for it
+// wherever it is recalled. Most of a large snapshot's objects are such dicts.
+const (
+	takenItems = ownItems // index 0 holds nothing
+	takenDict  = 0<<4 | kindDict
+)
+
 func newPickle(in *bufio.Reader) *pickle {
-	return &pickle{in: in, intern: map[string]int{}, sparse: map[uint32]value{}}
+	p := &pickle{in: in, intern: map[string]int{}, sparse: map[uint32]value{},
+		items: make([][]value, 1), shared: map[uint64]uint32{}}
+	p.memo.same, p.idents.same = takenDict, takenItems
+	p.idents.add(takenItems)
+	return p
 }
 
 var errPickle = errors.New("damaged pickle")
@@ -82,7 +111,7 @@ func (p *pickle) load() (value, error) {
 		if err := p.step(op); err != nil {
 			return 0, p.fail(err)
 		}
-		if len(p.stack) > maxPickleDepth || p.cells > maxPickleCells || len(p.memo)+len(p.sparse) > maxPickleCells {
+		if len(p.stack) > maxPickleDepth || p.cells > maxPickleCells || p.idents.n > maxPickleMemo || p.memo.n+len(p.sparse) > maxPickleMemo {
 			return 0, p.fail(fmt.Errorf("%w: too large", errPickle))
 		}
 	}
@@ -128,8 +157,8 @@ func (p *pickle) bytes(n int) ([]byte, error) {
 		p.scratch = make([]byte, max(n, 64))
 	}
 	b := p.scratch[:n]
-	_, err := io.ReadFull(p.in, b)
-	p.read += int64(n)
+	k, err := io.ReadFull(p.in, b)
+	p.read += int64(k)
 	return b, unexpected(err)
 }
 
@@ -231,59 +260,20 @@ func (p *pickle) real() (value, error) {
 	return value(len(p.floats)-1)<<4 | kindFloat, nil
 }
 
-// container makes a list, tuple or dict of a copy of vs.
-func (p *pickle) container(kind value, vs []value) value {
-	p.items = append(p.items, p.keep(vs))
-	p.cells += int64(len(vs)) + 3
-	return value(len(p.items)-1)<<4 | kind
-}
-
-// keep copies vs out of the stack into a slab, because a snapshot consists of
-// millions of small containers.
-func (p *pickle) keep(vs []value) []value {
-	const slab = 1 << 13
-	switch {
-	case len(vs) == 0:
-		return nil
-	case len(vs) > slab/8:
-		return append([]value(nil), vs...)
-	case len(vs) > len(p.slab):
-		p.slab = make([]value, slab)
-	}
-	out := p.slab[:len(vs):len(vs)]
-	p.slab = p.slab[len(vs):]
-	copy(out, vs)
-	return out
-}
-
-// extend adds vs to the container c.
-func (p *pickle) extend(c value, kind value, vs []value) error {
-	if c.kind() != kind || kind == kindDict && len(vs)%2 != 0 {
-		return fmt.Errorf("%w: items for what takes none", errPickle)
-	}
-	if p.items[c.index()] == nil {
-		p.items[c.index()] = p.keep(vs)
-	} else {
-		p.items[c.index()] = append(p.items[c.index()], vs...)
-	}
-	p.cells += int64(len(vs))
-	return nil
-}
-
 func (p *pickle) memoize(i uint32, v value) {
 	switch {
-	case int(i) < len(p.memo):
-		p.memo[i] = v
-	case int(i) == len(p.memo):
-		p.memo = append(p.memo, v)
+	case int(i) < p.memo.n:
+		p.memo.set(int(i), v)
+	case int(i) == p.memo.n:
+		p.memo.add(v)
 	default:
 		p.sparse[i] = v
 	}
 }
 
 func (p *pickle) recall(i uint32) error {
-	if int(i) < len(p.memo) {
-		p.push(p.memo[i])
+	if int(i) < p.memo.n {
+		p.push(p.memo.at(int(i)))
 		return nil
 	}
 	v, ok := p.sparse[i]
@@ -300,7 +290,7 @@ func (p *pickle) get(dict value, key string) (value, bool) {
 	if dict.kind() != kindDict || !ok {
 		return 0, false
 	}
-	want, kv := value(id)<<4|kindString, p.items[dict.index()]
+	want, kv := value(id)<<4|kindString, p.inside(dict)
 	for i := len(kv) - 2; i >= 0; i -= 2 {
 		if kv[i] == want {
 			return kv[i+1], true
@@ -314,7 +304,7 @@ func (p *pickle) list(v value) []value {
 	if k := v.kind(); k != kindList && k != kindTuple {
 		return nil
 	}
-	return p.items[v.index()]
+	return p.inside(v)
 }
 
 // number is an integer that is not negative.

@@ -37,8 +37,7 @@ type rmmReader struct {
 func readRMM(in *bufio.Reader, run *record.Run) error {
 	r := &rmmReader{lines: newLines(in, run), live: map[uint64]uint64{},
 		rows: newTable(record.ColTime, record.ColLive, record.ColLiveCount, record.ColAllocs, record.ColFrees)}
-	run.Meta.Schema = 1
-	run.Meta.Versions = map[string]string{"recording": string(RMM)}
+	r.keeps(r.rows)
 	r.next() // the header, as sniffed
 	for {
 		line, ok := r.next()

@@ -53,8 +53,7 @@ func readSMI(in *bufio.Reader, run *record.Run) error {
 	head, _ := l.next()
 	s := &smiReader{lines: l, fields: smiHeader(head), pids: map[float64]bool{},
 		rows: newTable(record.ColTime, record.ColPID, record.ColGPU)}
-	run.Meta.Schema = 1
-	run.Meta.Versions = map[string]string{"recording": string(NvidiaSMI)}
+	l.keeps(s.rows)
 	for {
 		line, ok := l.next()
 		if !ok {

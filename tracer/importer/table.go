@@ -1,6 +1,10 @@
 package importer
 
-import "github.com/gpumem/gpumem/tracer/record"
+import (
+	"slices"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
 
 // table grows a run's samples row by row. Columns that never get a value are
 // left out of the run.
@@ -17,6 +21,26 @@ func newTable(names ...string) *table {
 		t.index[n] = i
 	}
 	return t
+}
+
+// room makes room for n rows, so that no column is copied as it grows.
+func (t *table) room(n int) {
+	for i := range t.cols {
+		t.cols[i] = slices.Grow(t.cols[i], n)
+	}
+}
+
+// column adds a column that is unknown in all rows so far.
+func (t *table) column(name string) {
+	if _, ok := t.index[name]; ok {
+		return
+	}
+	t.index[name] = len(t.names)
+	col := make([]float64, t.len(), cap(t.cols[0]))
+	for i := range col {
+		col[i] = record.Unknown()
+	}
+	t.names, t.cols, t.used = append(t.names, name), append(t.cols, col), append(t.used, false)
 }
 
 // row begins a row in which everything is unknown.

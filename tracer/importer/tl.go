@@ -81,8 +81,7 @@ func readTL(in *bufio.Reader, run *record.Run, o Options) error {
 		rows: newTable(record.ColStep, record.ColRSS, record.ColLive, record.ColLiveCount, record.ColIdleCount,
 			record.ColRefs, record.ColScopeDepth, record.ColAllocs, record.ColFrees, record.ColPoolHits, record.ColPoolMisses),
 	}
-	run.Meta.Schema = 1
-	run.Meta.Versions = map[string]string{"recording": string(TLTrace)}
+	t.keeps(t.rows)
 	for {
 		line, ok := t.next()
 		if !ok {

@@ -30,8 +30,13 @@ type torchReader struct {
 	*pickle
 	run     *record.Run
 	devices map[uint64]*torchDevice
-	sites   map[string]*record.Site
-	frames  map[value]string // site by list of frames, which blocks share
+	sites   survivors
+	frames  map[value]string // site by what stands in the list of frames
+	pending []torchEvent     // taken, and not yet in a list
+	traces  map[value]*torchTrace
+	// exported is set for a snapshot that gpumem export wrote: its blocks are
+	// made of samples and count nothing.
+	exported bool
 }
 
 // torchDevice is the allocator's state on one device at the snapshot.
@@ -48,12 +53,11 @@ type torchDevice struct {
 // survivors at its end, and from its ring of events how they came about.
 func readTorch(in *bufio.Reader, run *record.Run) error {
 	r := &torchReader{pickle: newPickle(in), run: run, devices: map[uint64]*torchDevice{},
-		sites: map[string]*record.Site{}, frames: map[value]string{}}
-	run.Meta.Schema = 1
-	run.Meta.Versions = map[string]string{"recording": string(Torch)}
+		sites: survivors{}, frames: map[value]string{}, traces: map[value]*torchTrace{}}
+	r.takeDict, r.takeItems = r.takeEvent, r.takeEvents
 	root, err := r.load()
 	if err != nil {
-		return fmt.Errorf("read pickle: %w", err)
+		return fmt.Errorf("read pickle: %w; is the file complete, and written by torch.cuda.memory._dump_snapshot?", err)
 	}
 	segments, ok := r.get(root, "segments")
 	if !ok {
@@ -66,6 +70,9 @@ func readTorch(in *bufio.Reader, run *record.Run) error {
 	for _, s := range r.list(segments) {
 		r.segment(s)
 	}
+	r.memo, r.sparse = pages[value]{}, nil // from here on memory is for the rows
+	settings, _ := r.get(root, "allocator_settings")
+	_, r.exported = r.get(settings, "gpumem_export")
 	traces, _ := r.get(root, "device_traces")
 	r.series(r.list(traces))
 	r.survivors()
@@ -86,6 +93,10 @@ func (r *torchReader) device(index uint64) *torchDevice {
 // read here means nothing to add.
 func (r *torchReader) count(dict value, key string) float64 {
 	v, _ := r.get(dict, key)
+	return r.amount(v)
+}
+
+func (r *torchReader) amount(v value) float64 {
 	n, ok := r.pickle.number(v)
 	if !ok || n > 1<<60 {
 		return 0
@@ -138,22 +149,17 @@ func (r *torchReader) survivor(block, segment value, size float64) {
 	}
 	site := r.site(frames)
 	if site == "" {
-		site = "no stack recorded"
+		site = noStack
 	}
-	s := r.sites[site]
-	if s == nil {
-		s = &record.Site{Site: site}
-		r.sites[site] = s
-	}
-	s.Bytes += int64(size)
-	s.Count++
+	r.sites.add(site, int64(size), 1)
 }
 
 // site is the frame of a stack that a reader knows: the innermost of Python's
 // outside of torch itself, else the innermost of Python's, else the innermost
 // of C++ that is not the allocator's own.
 func (r *torchReader) site(frames value) string {
-	if s, ok := r.frames[frames]; ok {
+	key := r.content(frames)
+	if s, ok := r.frames[key]; ok {
 		return s
 	}
 	best, rank := "", 0
@@ -167,7 +173,7 @@ func (r *torchReader) site(frames value) string {
 		}
 	}
 	if frames.kind() == kindList || frames.kind() == kindTuple {
-		r.frames[frames] = best
+		r.frames[key] = best
 	}
 	return best
 }
@@ -204,35 +210,12 @@ func (r *torchReader) frame(f value) (site string, rank int) {
 	return site, frameOwn
 }
 
-// maxSites bounds the sites of a run.
-const maxSites = 10_000
-
 func (r *torchReader) survivors() {
-	all := make([]record.Site, 0, len(r.sites))
-	for _, s := range r.sites {
-		all = append(all, *s)
-	}
-	slices.SortFunc(all, func(a, b record.Site) int {
-		if a.Bytes != b.Bytes {
-			if a.Bytes > b.Bytes {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.Site, b.Site)
-	})
-	if n := len(all) - maxSites; n > 0 {
-		note(r.run, "%d more allocation sites, the smallest, were left out", n)
-		all = all[:maxSites]
-	}
-	if len(all) == 0 {
-		return
-	}
 	t := 0.0
 	if ms := r.run.Samples.Column(record.ColTime); len(ms) > 0 {
 		t = ms[len(ms)-1]
 	}
-	r.run.Events = append(r.run.Events, record.Event{TMs: t, Kind: record.KindSites, Sites: all})
+	addSites(r.run, r.sites, t)
 }
 
 // sorted are the devices by index.
@@ -257,7 +240,7 @@ func (r *torchReader) notes(root value) {
 			d.index, (d.live+d.idle)/mib, d.segments, d.live/mib, d.idle/mib, d.stuck/mib, d.largest/mib)
 	}
 	if events == 0 {
-		note(r.run, "a snapshot without events is one moment: it cannot show growth")
+		oneMoment(r.run, "a snapshot without events")
 	}
 	note(r.run, "a snapshot has no driver counter: memory outside PyTorch's allocator is not seen")
 	settings, _ := r.get(root, "allocator_settings")

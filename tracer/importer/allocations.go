@@ -1,0 +1,322 @@
+package importer
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// Pieces of the event lines of an allocation server, as tt-metal's server and
+// gpumem serve print them:
+//
+//	✓ [PID 7] Allocated 4096 bytes of L1 on device 0 (buffer_id=0x30000, ref_count=2)
+//	✗ [PID 7] Freed buffer 0x30000 on device 0 (4096 bytes, FINAL)
+//	⚠ [PID 7] Deallocation for unknown buffer 0x1 on device 0 (allocated before tracking started)
+//	✓ [CB_ALLOC] Device 0: +0.012 MB (Total: 0.012 MB)
+//	✓ [KERNEL_LOAD] Application kernel on Device 0: +0.012 MB (Total: 0.012 MB)
+//	   PID 7 is dead, removing its buffers...
+//
+// Ids are decimal in the first version and hexadecimal from then on.
+const (
+	markPID       = "[PID "
+	markAllocated = "] Allocated "
+	markFreed     = "] Freed buffer "
+	markUnknown   = "] Deallocation for unknown buffer "
+	markDead      = " is dead, removing its buffers"
+)
+
+// maxLoggedBuffers bounds the live buffers that are kept, at about 200 bytes
+// each.
+const maxLoggedBuffers = 4 << 20
+
+func sniffAllocations(head []byte) bool {
+	for len(head) > 0 {
+		line, rest, _ := bytes.Cut(head, []byte("\n"))
+		head = rest
+		if !bytes.Contains(line, []byte(markPID)) {
+			continue
+		}
+		if bytes.Contains(line, []byte(markAllocated)) && bytes.Contains(line, []byte("(buffer_id=")) ||
+			bytes.Contains(line, []byte(markFreed)) || bytes.Contains(line, []byte(markUnknown)) {
+			return true
+		}
+	}
+	return false
+}
+
+// bufferKey is what the server knows a buffer by.
+type bufferKey struct {
+	device int
+	id     uint64
+}
+
+type loggedBuffer struct {
+	size   uint64
+	pid    int
+	memory string
+	refs   uint64
+}
+
+// deviceTotals are one device's live buffers and counters.
+type deviceTotals struct {
+	bytes, count   float64
+	byMemory       map[string]float64 // by column
+	cb, kernel     float64            // as the server printed them, in thousandths of a MiB
+	hasCB, hasKern bool
+}
+
+type logReader struct {
+	*lines
+	live    map[bufferKey]*loggedBuffer
+	owned   map[int]map[bufferKey]struct{} // what is live, by process
+	devices map[int]*deviceTotals
+	rows    *table
+	allocs  float64
+	frees   float64
+	unknown int64
+	unkept  int64 // allocations beyond maxLoggedBuffers
+	pids    map[int]bool
+}
+
+// readAllocations reads the event log of an allocation server: the state of
+// the books after each event. The log has no clock.
+func readAllocations(in *bufio.Reader, run *record.Run) error {
+	r := &logReader{lines: newLines(in, run), live: map[bufferKey]*loggedBuffer{}, devices: map[int]*deviceTotals{},
+		owned: map[int]map[bufferKey]struct{}{}, pids: map[int]bool{}, rows: newTable(record.ColStep, record.ColAllocs, record.ColFrees)}
+	r.keeps(r.rows)
+	for {
+		line, ok := r.next()
+		if !ok {
+			break
+		}
+		r.line(line)
+	}
+	r.finish()
+	if r.rows.len() == 0 {
+		return errors.Join(errors.New("no event of an allocation server could be read"), r.err)
+	}
+	r.samples()
+	r.remaining()
+	r.notes()
+	return nil
+}
+
+// line takes an event out of a line and leaves all others alone: dumps and
+// statistics stand between them.
+func (r *logReader) line(line []byte) {
+	i := bytes.Index(line, []byte("["))
+	if i < 0 || r.cut {
+		r.deadLine(line)
+		return
+	}
+	rest := line[i:]
+	switch {
+	case bytes.HasPrefix(rest, []byte(markPID)):
+		r.event(string(rest[len(markPID):]))
+	case bytes.HasPrefix(rest, []byte("[CB_")), bytes.HasPrefix(rest, []byte("[KERNEL_")):
+		r.counted(string(rest))
+	}
+}
+
+// maxLoggedDevices bounds the devices of a log: each has columns of its own.
+const maxLoggedDevices = 64
+
+func loggedDevice(text string) (int, error) {
+	d, err := strconv.ParseUint(text, 10, 31)
+	if err == nil && d >= maxLoggedDevices {
+		err = fmt.Errorf("device %d of at most %d", d, maxLoggedDevices)
+	}
+	return int(d), err
+}
+
+// event reads "P] Allocated …", "P] Freed …", "P] Deallocation for unknown …".
+func (r *logReader) event(text string) {
+	number, rest, ok := strings.Cut(text, "] ")
+	pid, err := strconv.ParseInt(number, 10, 32)
+	if !ok || err != nil {
+		r.warn("", "bad process %q", short([]byte(number)))
+		return
+	}
+	switch {
+	case strings.HasPrefix(rest, "Allocated "):
+		ok = r.allocated(int(pid), strings.TrimPrefix(rest, "Allocated "))
+	case strings.HasPrefix(rest, "Freed buffer "):
+		ok = r.freed(strings.TrimPrefix(rest, "Freed buffer "))
+	case strings.HasPrefix(rest, "Deallocation for unknown buffer"):
+		r.unknown++
+		return
+	default:
+		return // what else a server says of a process
+	}
+	if !ok {
+		r.warn("", "event that cannot be read: %q", short([]byte(rest)))
+		return
+	}
+	if len(r.pids) < 1<<16 {
+		r.pids[int(pid)] = true
+	}
+	r.row()
+}
+
+// allocated reads "N bytes of TYPE on device D (buffer_id=ID[, ref_count=R])".
+func (r *logReader) allocated(pid int, text string) bool {
+	size, rest, ok1 := strings.Cut(text, " bytes of ")
+	memory, rest, ok2 := strings.Cut(rest, " on device ")
+	device, rest, ok3 := strings.Cut(rest, " (buffer_id=")
+	inside, _, ok4 := strings.Cut(rest, ")")
+	id, refs, shared := strings.Cut(inside, ", ref_count=")
+	n, err1 := strconv.ParseUint(size, 10, 53)
+	d, err2 := loggedDevice(device)
+	key, err3 := strconv.ParseUint(id, 0, 64)
+	if !ok1 || !ok2 || !ok3 || !ok4 || len(memory) > 40 || errors.Join(err1, err2, err3) != nil {
+		return false
+	}
+	r.allocs++
+	at := bufferKey{d, key}
+	b := r.live[at]
+	if b != nil && shared { // one more reference: the server's books do not change
+		b.refs, _ = strconv.ParseUint(refs, 10, 32)
+		return true
+	}
+	t := r.device(d)
+	if b != nil {
+		r.drop(at, b)
+		r.warn("", "buffer %s on device %d allocated twice: a free is missing", short([]byte(id)), d)
+	} else if len(r.live) >= maxLoggedBuffers {
+		r.unkept++
+		return true
+	}
+	r.live[at] = &loggedBuffer{size: n, pid: pid, memory: strings.Clone(memory), refs: 1}
+	if r.owned[pid] == nil {
+		r.owned[pid] = map[bufferKey]struct{}{}
+	}
+	r.owned[pid][at] = struct{}{}
+	t.bytes += float64(n)
+	t.count++
+	t.byMemory[memoryColumn(memory)] += float64(n)
+	return true
+}
+
+// freed reads "ID on device D (N bytes, FINAL)" or "(N bytes, ref_count=R
+// remaining)".
+func (r *logReader) freed(text string) bool {
+	id, rest, ok1 := strings.Cut(text, " on device ")
+	device, rest, ok2 := strings.Cut(rest, " (")
+	_, how, ok3 := strings.Cut(rest, " bytes, ")
+	d, err1 := loggedDevice(device)
+	key, err2 := strconv.ParseUint(id, 0, 64)
+	if !ok1 || !ok2 || !ok3 || errors.Join(err1, err2) != nil {
+		return false
+	}
+	r.frees++
+	at := bufferKey{d, key}
+	b := r.live[at]
+	switch {
+	case b == nil:
+		r.unknown++
+	case strings.HasPrefix(how, "FINAL"):
+		r.drop(at, b)
+	default:
+		b.refs--
+	}
+	return true
+}
+
+func (r *logReader) drop(at bufferKey, b *loggedBuffer) {
+	t := r.device(at.device)
+	t.bytes -= float64(b.size)
+	t.byMemory[memoryColumn(b.memory)] -= float64(b.size)
+	t.count--
+	delete(r.live, at)
+	if delete(r.owned[b.pid], at); len(r.owned[b.pid]) == 0 {
+		delete(r.owned, b.pid)
+	}
+}
+
+// deadLine reads "PID P is dead, removing its buffers...": the server takes
+// them off its books.
+func (r *logReader) deadLine(line []byte) {
+	i := bytes.Index(line, []byte(markDead))
+	j := bytes.LastIndex(line[:max(i, 0)], []byte("PID "))
+	if i < 0 || j < 0 {
+		return
+	}
+	pid, err := strconv.ParseInt(string(line[j+len("PID "):i]), 10, 32)
+	if err != nil {
+		return
+	}
+	count, size := 0, uint64(0)
+	for at := range r.owned[int(pid)] {
+		b := r.live[at]
+		count, size = count+1, size+b.size
+		r.drop(at, b)
+	}
+	if count > 0 {
+		r.warn("", "process %d died with %d buffers, %.1f MiB, on the server's books", pid, count, float64(size)/mib)
+		r.row()
+	}
+}
+
+// counted reads the total of a circular buffer's or a kernel's line.
+func (r *logReader) counted(text string) {
+	_, rest, ok1 := strings.Cut(text, "Device ")
+	device, rest, ok2 := strings.Cut(rest, ": ")
+	_, rest, ok3 := strings.Cut(rest, "(Total: ")
+	total, _, ok4 := strings.Cut(rest, " MB)")
+	d, err1 := loggedDevice(device)
+	v, err2 := strconv.ParseFloat(total, 64)
+	if !ok1 || !ok2 || !ok3 || !ok4 || errors.Join(err1, err2) != nil || !(v >= 0 && v < 1<<30) {
+		r.warn("", "counter that cannot be read: %q", short([]byte(text)))
+		return
+	}
+	t := r.device(d)
+	if strings.HasPrefix(text, "[CB_") {
+		t.cb, t.hasCB = float64(int64(v*mib)), true
+	} else {
+		t.kernel, t.hasKern = float64(int64(v*mib)), true
+	}
+	r.row()
+}
+
+func (r *logReader) device(d int) *deviceTotals {
+	t := r.devices[d]
+	if t == nil {
+		t = &deviceTotals{byMemory: map[string]float64{}}
+		r.devices[d] = t
+	}
+	return t
+}
+
+// remaining tells whose buffers are left, by process, device and memory.
+func (r *logReader) remaining() {
+	held := map[string]*record.Holder{}
+	for at, b := range r.live {
+		path := fmt.Sprintf("process %d: %s of device %d", b.pid, b.memory, at.device)
+		h := held[path]
+		if h == nil {
+			h = &record.Holder{Path: strings.ToValidUTF8(path, "\uFFFD")}
+			held[path] = h
+		}
+		h.Bytes += int64(b.size)
+		h.Count++
+	}
+	all := make([]record.Holder, 0, len(held))
+	for _, h := range held {
+		all = append(all, *h)
+	}
+	slices.SortFunc(all, func(a, b record.Holder) int {
+		if a.Bytes != b.Bytes {
+			return int(min(max(b.Bytes-a.Bytes, -1), 1))
+		}
+		return strings.Compare(a.Path, b.Path)
+	})
+	if len(all) > 0 {
+		r.run.Events = append(r.run.Events, record.Event{Kind: record.KindHolders, Holders: all[:min(len(all), maxSites)]})
+	}
+}
