@@ -8,9 +8,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"testing"
-	"time"
 )
 
 // childSocket makes the test binary a server, childState its state file.
@@ -30,22 +28,13 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if socket := os.Getenv(childAsk); socket != "" {
-		askAsChild(socket)
+		if err := askAsChild(socket); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		return
 	}
 	os.Exit(m.Run())
-}
-
-// askAsChild queries until its input ends and prints the 99th percentile of
-// the waits in microseconds.
-func askAsChild(socket string) {
-	stop, asked := make(chan struct{}), make(chan []time.Duration)
-	go askQueries(socket, stop, asked)
-	io.Copy(io.Discard, os.Stdin) //nolint:errcheck // it ends either way
-	close(stop)
-	waits := <-asked
-	slices.Sort(waits)
-	fmt.Println(waits[len(waits)*99/100].Microseconds())
 }
 
 // serveAsChild serves until it is interrupted or its parent is gone.

@@ -3,6 +3,7 @@ package ttmetal
 import (
 	"bytes"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,70 @@ func TestMonitorsThatOnlyAskAreAnswered(t *testing.T) {
 				t.Errorf("device %d, of %d bytes: %+v", device, size, r)
 			}
 		}
+	}
+}
+
+// What each monitor of tt-metal sends, message by message, waiting for each
+// answer: kinds and devices.
+func TestEveryMonitorsQuestionsAreAnsweredInTheirOrder(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Options{TrustPIDs: true, Devices: map[int32]DeviceInfo{0: {Available: true, DRAMBytes: 12 << 30}, 1: {Available: true, DRAMBytes: 12 << 30}}})
+	for name, c := range map[string]struct {
+		size int
+		asks []Request
+	}{
+		"allocation_monitor_client v1": {V1, []Request{{Kind: Query}, {Kind: Query, Device: 1}}},
+		"allocation_monitor_client v2": {V2, []Request{
+			{Kind: DeviceInfoQuery, Device: -1}, {Kind: DeviceInfoQuery}, {Kind: DeviceInfoQuery, Device: 1}, {Kind: Query}, {Kind: Query, Device: 1},
+		}},
+		"allocation_client.py":    {V2, []Request{{Kind: DeviceInfoQuery, Device: -1}, {Kind: Query}}},
+		"debug_remaining_buffers": {V1, []Request{{Kind: Query}, {Kind: Query, Device: 3}, {Kind: Query, Device: 7}}},
+		"tt_smi_umd":              {V4, []Request{{Kind: Query}, {Kind: DeviceInfoQuery}, {Kind: Query, Device: 7}, {Kind: DeviceInfoQuery, Device: 7}}},
+	} {
+		k := connect(t, s)
+		for _, q := range c.asks {
+			send(t, k, q.Append(nil, c.size))
+			r := DecodeReply(received(t, k, c.size))
+			if r.Device != q.Device || r.Kind != q.Kind+1 {
+				t.Errorf("%s: %+v is answered by %+v", name, q, r)
+			}
+			if q.Kind == DeviceInfoQuery && c.size > V1 && q.Device < 2 != r.Info.Available {
+				t.Errorf("%s: device %d is available: %v", name, q.Device, r.Info.Available)
+			}
+		}
+	}
+}
+
+// The library of tt-metal sends bursts on one long connection: buffers, and
+// since v4 circular buffers and kernels.
+func TestTheLibrarysBurstsOfEveryVersionAreEntered(t *testing.T) {
+	t.Parallel()
+	s := serve(t, Options{TrustPIDs: true})
+	for i, size := range []int{V1, V2, V4} {
+		var b []byte
+		want, device := model{}, int32(i)
+		add := func(q Request) {
+			want.apply(&q)
+			b = q.Append(b, size)
+		}
+		for n := range uint64(1000) {
+			add(alloc(device, 0x1000*n, 2048, DRAM, 5))
+			if n%3 > 0 {
+				add(free(device, 0x1000*n, 5))
+			}
+			if size == V4 {
+				add(Request{Kind: CBAlloc, Device: device, ID: 0x18b00 + n%7, Size: 4096, PID: 5, Time: 1})
+				add(Request{Kind: KernelLoad, Device: device, ID: n % 5, Size: 57344, Memory: Memory(n % 3), PID: 5, Time: 1})
+				add(Request{Kind: CBFree, Device: device, ID: 0x18b00 + n%3, Size: 4096, PID: 5})
+				add(Request{Kind: KernelUnload, Device: device, ID: n % 2, Size: 57344, PID: 5})
+			}
+		}
+		k := connect(t, s)
+		send(t, k, Request{Kind: Query, Device: device}.Append(b, size))
+		received(t, k, size)
+		d := dumped(t, s.o.Socket)
+		d.Buffers = slices.DeleteFunc(d.Buffers, func(b Buffer) bool { return b.Device != device })
+		want.isDumped(t, d)
 	}
 }
 

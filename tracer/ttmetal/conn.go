@@ -42,13 +42,17 @@ type conn struct {
 	counted  uint64 // messages not yet in the server's total
 }
 
-// lastRead is how long a connection is read on when the server stops, for what
-// the program had sent before.
-const lastRead = 100 * time.Millisecond
+// When the server stops, a connection is read on until it is silent for
+// lastRead, for what the program had sent before; no longer than lastReads.
+const (
+	lastRead  = 100 * time.Millisecond
+	lastReads = 2 * time.Second
+)
 
-// hangUp ends the connection soon. It may be called from any goroutine.
+// hangUp ends the present read, so that the stop is seen. It may be called from
+// any goroutine.
 func (c *conn) hangUp() {
-	c.c.SetReadDeadline(time.Now().Add(lastRead)) //nolint:errcheck // a closed one has hung up already
+	c.c.SetReadDeadline(time.Now()) //nolint:errcheck // a closed one has hung up already
 }
 
 // errDone ends a connection that has got its answer.
@@ -71,14 +75,18 @@ func (c *conn) serve() {
 
 func (c *conn) read() error {
 	waiting := false // a deadline is set to learn the size from silence
+	last := false    // the server stops
 	for {
-		if undecided := c.f.undecided(); undecided != waiting {
+		if undecided := c.f.undecided(); undecided != waiting && !last {
 			waiting = undecided
 			c.deadline(undecided)
 		}
+		if last {
+			c.lastDeadline()
+		}
 		n, err := c.c.Read(c.f.space())
 		c.f.wrote(n)
-		if n > 0 && waiting {
+		if n > 0 && waiting && !last {
 			c.deadline(true) // silence starts again
 		}
 		idle := err != nil
@@ -90,6 +98,8 @@ func (c *conn) read() error {
 		case errors.Is(err, os.ErrDeadlineExceeded) && !c.s.stopping():
 			waiting = false
 			c.deadline(false)
+		case errors.Is(err, os.ErrDeadlineExceeded) && !last:
+			last = true
 		case errors.Is(err, io.EOF):
 			return nil
 		default:
@@ -107,6 +117,16 @@ func (c *conn) deadline(set bool) {
 	if c.s.stopping() {
 		c.hangUp()
 	}
+}
+
+// lastDeadline bounds a read of the last ones. Each has its own time: a machine
+// under load must not lose what lies there.
+func (c *conn) lastDeadline() {
+	t := time.Now().Add(lastRead)
+	if t.After(c.s.lastRead) {
+		t = c.s.lastRead
+	}
+	c.c.SetReadDeadline(t) //nolint:errcheck // fails only when closed, and then the read says so
 }
 
 func (s *Server) stopping() bool {
@@ -288,6 +308,7 @@ func (c *conn) dump(q *Request) error {
 	switch {
 	case q.Kind == DumpRemaining && q.Time == DumpText:
 		c.out = append(append(c.out, text...), '\n')
+		c.out = appendLeft(c.out, c.s.leftByDead(), numbers{c.s.o.SixDigits})
 	case q.Kind == DumpRemaining && q.Time == DumpJSON:
 		if err := c.s.writeJSON(deadlineWriter{c.c}); err != nil {
 			return fmt.Errorf("send dump: %w", err)

@@ -38,7 +38,7 @@ func Detect(b []byte, idle bool) (size int, sure bool, err error) {
 // of a large machine are quiet, and doubles while reads fill it.
 const (
 	firstBuffer = 1 << 10
-	mostBuffer  = 64 << 10
+	mostBuffer  = 32 << 10
 )
 
 // framer cuts a connection's bytes into requests. The zero value is ready.
@@ -52,6 +52,7 @@ type framer struct {
 	legacy legacy
 	first  int // bytes of the first read
 	read   uint64
+	filled bool // by the last read: a larger buffer would have held more
 }
 
 // space is where the next bytes are to be read to.
@@ -66,7 +67,7 @@ func (f *framer) space() []byte {
 	switch {
 	case cap(f.buf) == 0:
 		f.buf = make([]byte, 0, firstBuffer)
-	case len(f.buf) > cap(f.buf)*3/4 && cap(f.buf) < mostBuffer:
+	case f.filled && cap(f.buf) < mostBuffer:
 		f.buf = append(make([]byte, 0, 2*cap(f.buf)), f.buf...)
 	}
 	return f.buf[len(f.buf):cap(f.buf)]
@@ -74,6 +75,7 @@ func (f *framer) space() []byte {
 
 // wrote says that n bytes were read to space.
 func (f *framer) wrote(n int) {
+	f.filled = n > 0 && n == cap(f.buf)-len(f.buf)
 	f.buf = f.buf[:len(f.buf)+n]
 	if f.read == 0 {
 		f.first = n

@@ -196,3 +196,32 @@ func FuzzAnyStreamIsFramedOrRefusedAndNeverLost(f *testing.F) {
 		}
 	})
 }
+
+func TestABufferGrowsWithWhatComesAndNoFurtherThanItsBound(t *testing.T) {
+	t.Parallel()
+	var f framer
+	quiet := alloc(0, 1, 1, L1, 1).Append(nil, V1)
+	for range 100 {
+		feed(t, &f, quiet, true)
+	}
+	if cap(f.buf) != firstBuffer {
+		t.Errorf("a quiet client has a buffer of %d bytes, want %d", cap(f.buf), firstBuffer)
+	}
+	// Whole messages that fill each read, as from a program that never waits.
+	for range 100 {
+		n := 0
+		for space := f.space(); n+V1 <= len(space); n += V1 {
+			copy(space[n:], quiet)
+		}
+		f.wrote(copy(f.space()[n:], quiet) + n)
+		for ok := true; ok; {
+			var err error
+			if _, ok, err = f.next(false); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if cap(f.buf) != mostBuffer {
+		t.Errorf("a busy client has a buffer of %d bytes, want %d", cap(f.buf), mostBuffer)
+	}
+}

@@ -14,11 +14,12 @@ import (
 type Dump struct {
 	Schema  int       `json:"schema"` // 1
 	Time    time.Time `json:"time"`
-	Active  int64     `json:"active"` // buffers, without circular buffers and kernels
+	Started time.Time `json:"started"` // the server, zero when it is not known
+	Active  int64     `json:"active"`  // buffers, without circular buffers and kernels
 	Devices []Device  `json:"devices"`
 	Counts  *Counts   `json:"counts,omitempty"` // nil when another program serves
 	// LeftByDead is what processes had not freed when they ended, as far as it
-	// was taken off the books since the dump as JSON before this one.
+	// was taken off the books since the server started: the last 10,000.
 	LeftByDead []Swept `json:"left_by_dead,omitempty"`
 	// Buffers are all live allocations, by device, space and id; nil when they
 	// are not known.
@@ -68,7 +69,7 @@ func (h *HexID) UnmarshalText(b []byte) error {
 
 // Totals are the counters of the devices with something on the books.
 func (r *Registry) Totals() []Device {
-	var out []Device
+	out := []Device{}
 	for d := range r.devices {
 		t := r.devices[d].Load()
 		if t == nil {
@@ -132,8 +133,8 @@ func (s *Server) writeJSON(to io.Writer) error {
 	defer func() { <-s.sending }()
 	counts := s.Counts()
 	head, err := json.Marshal(Dump{
-		Schema: 1, Time: s.books.now().UTC(), Active: s.books.Live(), Devices: s.books.Totals(), Counts: &counts,
-		LeftByDead: s.takeLeft(), Buffers: []Buffer{},
+		Schema: 1, Time: s.books.now().UTC(), Started: s.started.UTC(), Active: s.books.Live(), Devices: s.books.Totals(), Counts: &counts,
+		LeftByDead: s.leftByDead(), Buffers: []Buffer{},
 	})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package ttmetal
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 )
 
@@ -204,9 +205,19 @@ func mesh(list []Buffer) meshTwins {
 	return m
 }
 
+// Since leaves out what dead processes had left before another dump of the
+// same server.
+func (d *Dump) Since(before *Dump) {
+	if n := len(before.LeftByDead); n > 0 && before.Started.Equal(d.Started) {
+		last := before.LeftByDead[n-1].Number
+		d.LeftByDead = slices.DeleteFunc(d.LeftByDead, func(w Swept) bool { return w.Number <= last })
+	}
+}
+
 // Remaining are the buffers of a dump and those that dead processes left, and
-// their bytes; circular buffers and kernels are not counted. It is what a run
-// did not free, whether its process still lives or not.
+// their bytes; circular buffers and kernels are not counted. After Since the
+// dump before a run it is what the run did not free, whether its process still
+// lives or not.
 func (d *Dump) Remaining() (count int64, bytes uint64) {
 	for i := range d.Buffers {
 		if b := &d.Buffers[i]; b.Space == "buffer" {
@@ -221,8 +232,8 @@ func (d *Dump) Remaining() (count int64, bytes uint64) {
 	return count, bytes
 }
 
-// Text is the dump of the remaining buffers as the server prints it, but for
-// the history.
+// Text is the dump of the remaining buffers as the server sends it, but for the
+// history.
 func (d *Dump) Text(sixDigits bool) []byte {
 	r := newRegistry(heap{}, 0)
 	for i := range d.Buffers {
@@ -232,7 +243,7 @@ func (d *Dump) Text(sixDigits bool) []byte {
 			})
 		}
 	}
-	return r.AppendDump(nil, sixDigits)
+	return appendLeft(r.AppendDump(nil, sixDigits), d.LeftByDead, numbers{sixDigits})
 }
 
 func memoryOf(name string) Memory {

@@ -155,6 +155,20 @@ func used(t testing.TB, s *Server, device int32) Reply {
 	return DecodeReply(received(t, c, V4))
 }
 
+// dumped is a server's dump, read through its socket.
+func dumped(t testing.TB, socket string) *Dump {
+	t.Helper()
+	var raw bytes.Buffer
+	if err := Ask(socket, true, patience, &raw); err != nil {
+		t.Fatal(err)
+	}
+	d, err := ReadDump(&raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // settle waits until the server has read what was sent before: n messages.
 func settle(t testing.TB, s *Server, n uint64) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package ttmetal
 
 import (
+	"fmt"
 	"sort"
 	"strconv"
 	"time"
@@ -11,12 +12,14 @@ import (
 const (
 	HistoryEvents  = 50
 	shownEvents    = 5
-	mostRemembered = 1 << 16
+	mostRemembered = 1 << 14
 )
 
 // history is what happened to one buffer id, also after it was freed.
 type history struct {
 	allocs, frees uint64
+	size          uint64      // of the last allocation
+	resized       bool        // not all allocations had one size
 	last          []pastEvent // a ring once it is full
 	next          int
 }
@@ -35,10 +38,15 @@ func (s *shard) remember(k key, e *Event, most int, now time.Time) {
 	h := s.past[k]
 	if h == nil {
 		if len(s.past) >= mostRemembered {
+			s.forgotten++
 			return
 		}
 		h = &history{}
 		s.past[k] = h
+	}
+	if e.Kind == Alloc {
+		h.resized = h.resized || h.size != 0 && h.size != e.Size
+		h.size = e.Size
 	}
 	p := pastEvent{at: now.UnixNano(), size: e.Size, pid: e.PID, refs: e.Refs, what: "FREE"}
 	switch {
@@ -73,29 +81,40 @@ type uneven struct {
 	allocs, frees uint64
 }
 
-// unevens are the remembered buffers with more allocations than frees and
-// those with more frees, by device and id.
-func (r *Registry) unevens() (leaked, doubleFreed []uneven) {
+// pasts is what the history says of all buffers.
+type pasts struct {
+	leaked, doubleFreed       []uneven // by device and id
+	unique, balanced, resized int      // buffers
+	forgotten                 uint64   // events of buffers there was no room for
+}
+
+func (r *Registry) pasts() (p pasts) {
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
+		p.unique, p.forgotten = p.unique+len(s.past), p.forgotten+s.forgotten
 		for k, h := range s.past {
+			if h.resized {
+				p.resized++
+			}
 			switch u := (uneven{k, h.allocs, h.frees}); {
 			case h.allocs > h.frees:
-				leaked = append(leaked, u)
+				p.leaked = append(p.leaked, u)
 			case h.frees > h.allocs:
-				doubleFreed = append(doubleFreed, u)
+				p.doubleFreed = append(p.doubleFreed, u)
+			default:
+				p.balanced++
 			}
 		}
 		s.mu.Unlock()
 	}
-	for _, list := range [...][]uneven{leaked, doubleFreed} {
+	for _, list := range [...][]uneven{p.leaked, p.doubleFreed} {
 		sort.Slice(list, func(i, j int) bool {
 			a, b := list[i].key, list[j].key
 			return a.device < b.device || a.device == b.device && a.id < b.id
 		})
 	}
-	return leaked, doubleFreed
+	return p
 }
 
 // shownUneven bounds the lists of the report on stopping.
@@ -107,11 +126,16 @@ func (r *Registry) AppendUneven(b []byte) []byte {
 	if r.history == 0 {
 		return b
 	}
-	leaked, double := r.unevens()
+	p := r.pasts()
+	b = fmt.Appendf(b, "History: %d buffers, %d balanced, %d leaked, %d double-freed, %d of changing size\n",
+		p.unique, p.balanced, len(p.leaked), len(p.doubleFreed), p.resized)
+	if p.forgotten > 0 {
+		b = fmt.Appendf(b, "⚠ %d events are of buffers there was no room for: they are not in these numbers\n", p.forgotten)
+	}
 	for _, part := range [...]struct {
 		title string
 		list  []uneven
-	}{{"Leaked buffers (allocations > frees)", leaked}, {"Double-freed buffers (frees > allocations)", double}} {
+	}{{"Leaked buffers (allocations > frees)", p.leaked}, {"Double-freed buffers (frees > allocations)", p.doubleFreed}} {
 		b = append(append(b, part.title...), ": "...)
 		b = append(strconv.AppendInt(b, int64(len(part.list)), 10), '\n')
 		for i, u := range part.list {

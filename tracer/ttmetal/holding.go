@@ -10,6 +10,8 @@ type Holding struct {
 	Device int32
 	Count  int64 // buffers, circular buffers and kernels not counted
 	Bytes  int64
+	// DRAM and L1 are the buffers in them, of Bytes.
+	DRAM, L1 int64
 }
 
 // Holdings adds up the books by process and device, in their order. It holds
@@ -32,8 +34,15 @@ func (r *Registry) Holdings() []Holding {
 				last = h
 			}
 			h.Bytes += int64(v.size)
-			if v.space == buffers {
-				h.Count++
+			if v.space != buffers {
+				return
+			}
+			h.Count++
+			switch v.memory {
+			case DRAM:
+				h.DRAM += int64(v.size)
+			case L1:
+				h.L1 += int64(v.size)
 			}
 		})
 		s.mu.Unlock()

@@ -48,11 +48,12 @@ type Registry struct {
 }
 
 type shard struct {
-	mu    sync.Mutex
-	index map[key]uint32
-	slots slots
-	past  map[key]*history
-	_     [64]byte // keeps neighbours off this cache line
+	mu        sync.Mutex
+	index     map[key]uint32
+	slots     slots
+	past      map[key]*history
+	forgotten uint64   // events of buffers whose past there was no room for
+	_         [64]byte // keeps neighbours off this cache line
 }
 
 // tally is a device's counters.
@@ -233,6 +234,9 @@ func (r *Registry) used(device int32) (used [counters]uint64) {
 	}
 	return used
 }
+
+// Used is one of a device's byte counters; 0 for a device out of range.
+func (r *Registry) Used(device int32, c Counter) uint64 { return r.used(device)[c] }
 
 // Live is how many buffers are on the books, circular buffers and kernels not
 // counted.

@@ -163,8 +163,9 @@ func TestHistoryTellsLeaksFromDoubleFrees(t *testing.T) {
 	for range 60 {
 		enter(t, r, alloc(0, 1, 10, DRAM, 7), free(0, 1, 7))
 	}
-	enter(t, r, alloc(0, 1, 10, DRAM, 7), free(0, 2, 7), alloc(0, 3, 1, DRAM, 7), free(0, 3, 7))
-	want := "Leaked buffers (allocations > frees): 1\n  Device 0: Buffer 0x1 allocated 61 times, freed 60 times\n" +
+	enter(t, r, alloc(0, 1, 10, DRAM, 7), free(0, 2, 7), alloc(0, 3, 1, DRAM, 7), free(0, 3, 7), alloc(0, 3, 2, DRAM, 7), free(0, 3, 7))
+	want := "History: 3 buffers, 1 balanced, 1 leaked, 1 double-freed, 1 of changing size\n" +
+		"Leaked buffers (allocations > frees): 1\n  Device 0: Buffer 0x1 allocated 61 times, freed 60 times\n" +
 		"Double-freed buffers (frees > allocations): 1\n  Device 0: Buffer 0x2 allocated 0 times, freed 1 times\n"
 	if got := string(r.AppendUneven(nil)); got != want {
 		t.Errorf("the report is\n%s\nwant\n%s", got, want)
@@ -250,8 +251,7 @@ func (m model) agrees(t *testing.T, r *Registry) {
 	n := 0
 	if err := r.Each(func(b Buffer) error {
 		n++
-		space := map[string]space{"buffer": buffers, "cb": circular, "kernel": kernels}[b.Space]
-		v := m[key{uint64(b.ID), b.Device, space}]
+		v := m[keyOf(&b)]
 		if v == nil || v.size != b.Size || v.refs != b.Refs || v.pid != b.PID {
 			return fmt.Errorf("the books hold %+v, the model %+v", b, v)
 		}
@@ -262,6 +262,25 @@ func (m model) agrees(t *testing.T, r *Registry) {
 	if n != len(m) {
 		t.Errorf("the books hold %d, the model %d", n, len(m))
 	}
+}
+
+// isDumped compares a dump with the model.
+func (m model) isDumped(t testing.TB, d *Dump) {
+	t.Helper()
+	for _, b := range d.Buffers {
+		v := m[keyOf(&b)]
+		if v == nil || v.size != b.Size || v.refs != b.Refs || v.pid != b.PID {
+			t.Errorf("the books hold %+v, the model %+v", b, v)
+			return
+		}
+	}
+	if len(d.Buffers) != len(m) {
+		t.Errorf("the books hold %d, the model %d", len(d.Buffers), len(m))
+	}
+}
+
+func keyOf(b *Buffer) key {
+	return key{uint64(b.ID), b.Device, map[string]space{"buffer": buffers, "cb": circular, "kernel": kernels}[b.Space]}
 }
 
 // churn is a request out of a small world, so that keys repeat.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -268,11 +269,58 @@ func TestAStaleSocketIsReplacedAndAServedOneIsNot(t *testing.T) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("after the end: %v, want no file", err)
 	}
+	slow, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for runtime.GOOS == "linux" { // nobody accepts: the backlog fills up, which is no refusal there
+		c, err := net.Dial("unix", path)
+		if err != nil {
+			break
+		}
+		defer c.Close()
+	}
+	if _, err := Listen(Options{Socket: path}); err == nil {
+		t.Error("a server with a full backlog is replaced")
+	}
+	slow.Close()
 	if err := os.WriteFile(path, []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Listen(Options{Socket: path}); err == nil || !strings.Contains(err.Error(), "not a socket") {
 		t.Errorf("over a file: %v", err)
+	}
+}
+
+func TestDumpsNameWhatDeadProcessesLeftHoweverOftenTheyAreAsked(t *testing.T) {
+	t.Parallel()
+	w := &world{}
+	s := serve(t, Options{Processes: w, TrustPIDs: true})
+	enter := func(pid int32, n uint64) {
+		for i := range n {
+			q := alloc(0, uint64(pid)<<32|i, 10, DRAM, pid)
+			s.Books().apply(&q, process{pid: pid, owner: pid})
+		}
+	}
+	enter(5, 2)
+	before := dumped(t, s.o.Socket)
+	w.kill(5)
+	enter(6, 3)
+	first := dumped(t, s.o.Socket)
+	w.kill(6)
+	for range 2 { // the first to ask takes nothing away
+		second := dumped(t, s.o.Socket)
+		if n, size := second.Remaining(); n != 5 || size != 50 {
+			t.Errorf("since the start %d buffers, %d bytes; want 5, 50", n, size)
+		}
+		second.Since(first)
+		if n, _ := second.Remaining(); n != 3 {
+			t.Errorf("since the dump before %d buffers, want the 3 of process 6", n)
+		}
+	}
+	first.Since(before)
+	if n, _ := first.Remaining(); n != 5 {
+		t.Errorf("the first dump has %d buffers, want the 2 of process 5, which had ended, and 3 live", n)
 	}
 }
 
@@ -285,8 +333,7 @@ func TestCloseReadsWhatWasSentAndLeavesASocketThatIsNotItsOwn(t *testing.T) {
 	for i := range uint64(5000) {
 		b = alloc(0, i, 1, DRAM, 1).Append(b, V1)
 	}
-	go c.Write(b) //nolint:errcheck // see the count
-	settle(t, s, 1)
+	send(t, c, b) // the last of it lies in the socket
 	if err := os.Remove(s.o.Socket); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -49,25 +50,29 @@ type Options struct {
 
 // Server keeps the books for the programs that connect to its socket.
 type Server struct {
-	o     Options
-	books *Registry
-	state *state
-	lis   *net.UnixListener
-	bound boundSocket
-	sinks []*sink
+	o       Options
+	started time.Time
+	books   *Registry
+	state   *state
+	lis     *net.UnixListener
+	bound   boundSocket
+	sinks   []*sink
 
 	counts  counts
 	dumping chan struct{} // bounds the dumps made at once
 	sending chan struct{} // and those sent as JSON
 
 	leftMu sync.Mutex
-	left   []Swept // since the last dump as JSON, newest last
+	left   []Swept // of dead processes, newest last
+	lefts  uint64  // how many there were
 
 	mu     sync.Mutex
 	conns  map[*conn]struct{}
 	closed bool
 	wg     sync.WaitGroup
 	stop   chan struct{}
+	// lastRead is when reading ends, set before stop is closed.
+	lastRead time.Time
 }
 
 // counts are running totals since the server started.
@@ -98,7 +103,7 @@ type Counts struct {
 func Listen(o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{
-		o: o, conns: map[*conn]struct{}{}, stop: make(chan struct{}), dumping: make(chan struct{}, 2), sending: make(chan struct{}, 2),
+		o: o, started: time.Now(), conns: map[*conn]struct{}{}, stop: make(chan struct{}), dumping: make(chan struct{}, 2), sending: make(chan struct{}, 2),
 	}
 	var st store = heap{}
 	remembered := 0
@@ -252,7 +257,7 @@ func (s *Server) every(d time.Duration, f func()) {
 	}
 }
 
-// mostLeft bounds how many dead processes are remembered for the next dump.
+// mostLeft bounds how many dead processes are remembered for dumps.
 const mostLeft = 10_000
 
 // Sweep takes the allocations of dead processes off the books and prints
@@ -268,19 +273,21 @@ func (s *Server) Sweep() {
 		}
 	}
 	s.leftMu.Lock()
+	for i := range swept {
+		s.lefts++
+		swept[i].Number = s.lefts
+	}
 	s.left = append(s.left, swept...)
 	s.left = s.left[max(0, len(s.left)-mostLeft):]
 	s.leftMu.Unlock()
 	s.print(string(appendSwept(nil, swept, numbers{s.o.SixDigits})))
 }
 
-// takeLeft is what dead processes left since it was asked last.
-func (s *Server) takeLeft() []Swept {
+// leftByDead is what the last dead processes left.
+func (s *Server) leftByDead() []Swept {
 	s.leftMu.Lock()
 	defer s.leftMu.Unlock()
-	left := s.left
-	s.left = nil
-	return left
+	return slices.Clone(s.left)
 }
 
 func (s *Server) statistics() {
@@ -320,6 +327,7 @@ func (s *Server) Close() error {
 		return nil
 	}
 	s.closed = true
+	s.lastRead = time.Now().Add(lastReads)
 	close(s.stop)
 	err := s.lis.Close()
 	for c := range s.conns {

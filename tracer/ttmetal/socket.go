@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
+	"syscall"
 	"time"
 )
 
@@ -80,7 +82,12 @@ func replaceable(path string) error {
 		c.Close()
 		return ErrServed
 	}
-	return nil
+	// Only a refusal says that nobody listens: a server with a full backlog, or
+	// another user's, is not to be replaced. Windows says it in several ways.
+	if errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" {
+		return nil
+	}
+	return fmt.Errorf("it may be served: %w", err)
 }
 
 // remove removes the file if it still is the one that was made.

@@ -1,15 +1,17 @@
 package ttmetal
 
 import (
+	"fmt"
 	"sort"
 	"strconv"
 )
 
 // Swept is what was taken off the books because its process is no more.
 type Swept struct {
-	PID   int32     `json:"pid"`
-	Count [3]int    `json:"count"` // buffers, circular buffers, kernels
-	Bytes [3]uint64 `json:"bytes"` // of each
+	Number uint64    `json:"number"` // from 1, in order, of one server
+	PID    int32     `json:"pid"`
+	Count  [3]int    `json:"count"` // buffers, circular buffers, kernels
+	Bytes  [3]uint64 `json:"bytes"` // of each
 }
 
 // owner is a process as slots name it.
@@ -72,6 +74,23 @@ func (r *Registry) remove(dead map[owner]bool) []Swept {
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].PID < out[j].PID })
 	return out
+}
+
+// shownLeft is how many ended processes a dump lists.
+const shownLeft = 20
+
+// appendLeft appends what ended processes had not freed, of the last ones:
+// their buffers do not remain, which is no merit of theirs.
+func appendLeft(b []byte, left []Swept, n numbers) []byte {
+	shown := left[max(0, len(left)-shownLeft):]
+	if earlier := len(left) - len(shown); earlier > 0 {
+		b = fmt.Appendf(b, "Of %d processes more that have ended, see --json\n", earlier)
+	}
+	for _, w := range shown {
+		b = fmt.Appendf(b, "Left by PID %d, which has ended: %d buffers (", w.PID, w.Count[buffers])
+		b = append(n.mib(b, w.Bytes[buffers]), " MB)\n"...)
+	}
+	return b
 }
 
 // appendSwept appends the lines about dead processes; nothing when there are
