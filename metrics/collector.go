@@ -39,8 +39,8 @@ func NewCollector(source Source, most int) *Collector {
 		forecast:   d("forecast_seconds", "Time until a limit is reached at the present rate.", "pid", "process", "limit", "quantile"),
 		dead:       d("dead_process_bytes", "Bytes still held for a process that is no more.", "pid", "process", "device"),
 		processes:  d("processes", "Processes with memory, those added up under other included."),
-		samples:    d("samples_total", "Samples taken."),
-		missed:     d("samples_missed_total", "Samples that came too late to be taken."),
+		samples:    d("samples_total", "Samples of processes taken."),
+		missed:     d("samples_missed_total", "Samples of processes that should have been taken and were not."),
 		lost:       d("lost_lines_total", "Lines that could not be printed in time."),
 	}
 }
@@ -85,8 +85,12 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	}
 	s := c.source.Sampling()
 	counter(c.samples, s.Samples)
-	counter(c.missed, s.Missed)
-	counter(c.lost, s.LostLines)
+	if s.Missed != nil {
+		counter(c.missed, *s.Missed)
+	}
+	if s.LostLines != nil {
+		counter(c.lost, *s.LostLines)
+	}
 }
 
 // verdict gives the series of a process's verdict.
@@ -104,8 +108,8 @@ func (c *Collector) verdict(gauge func(*prometheus.Desc, float64, ...string), r 
 	}
 	told := map[verdict.Account]bool{}
 	for _, a := range v.Accounts {
-		if a.PerSecond == nil || a.Count != nil || told[a.Account] {
-			continue // the row of a count has no bytes
+		if a.PerSecond == nil || told[a.Account] {
+			continue
 		}
 		told[a.Account] = true
 		gauge(c.rate, a.PerSecond.Value, r.pid, r.name, string(a.Account), "value")

@@ -1,7 +1,12 @@
-// Package metrics publishes what gpumem knows of processes for Prometheus, as
-// OpenMetrics: accounts by process and device, verdicts, rates with their
-// bounds, forecasts, and how well the sampling goes. docs/fleet.md has the
-// arithmetic for many hosts.
+// Package metrics publishes what gpumem knows of processes: accounts by process
+// and device, verdicts, rates with their bounds, forecasts, and how well the
+// sampling goes. docs/fleet.md has the series and the arithmetic for many hosts.
+//
+//	Book       the latest row of each process, judged while they come
+//	Folder     follows the run folder of a run that goes on, for a Book
+//	Collector  turns a Source, such as a Book, into series
+//	Endpoint   serves them to Prometheus, as OpenMetrics
+//	Pusher     pushes the same by OTLP
 //
 // The number of series is bounded: of the processes the largest are told apart,
 // the others are added up under the pid "other". What is not known has no

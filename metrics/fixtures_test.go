@@ -30,4 +30,7 @@ func (h host) Processes() []Process {
 	return out
 }
 
-func (host) Sampling() Sampling { return Sampling{Samples: 100, Missed: 1} }
+func (host) Sampling() Sampling {
+	missed, lost := uint64(1), uint64(0)
+	return Sampling{Samples: 100, Missed: &missed, LostLines: &lost}
+}

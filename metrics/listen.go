@@ -7,6 +7,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"strings"
@@ -26,6 +28,7 @@ type Access struct {
 // Endpoint serves /metrics until Close.
 type Endpoint struct {
 	server *http.Server
+	scheme string
 	addr   net.Addr
 	done   chan struct{}
 }
@@ -66,8 +69,12 @@ func Listen(addr string, a Access, collectors ...prometheus.Collector) (*Endpoin
 		EnableOpenMetrics: true, MaxRequestsInFlight: 4,
 	})))
 	e := &Endpoint{
-		server: &http.Server{Handler: mux, ReadTimeout: readBound, WriteTimeout: writeBound, MaxHeaderBytes: mostHeader},
-		addr:   lis.Addr(), done: make(chan struct{}),
+		server: &http.Server{Handler: mux, ReadTimeout: readBound, WriteTimeout: writeBound, MaxHeaderBytes: mostHeader,
+			ErrorLog: log.New(io.Discard, "", 0)}, // a scanner's handshakes are nobody's news
+		scheme: "http", addr: lis.Addr(), done: make(chan struct{}),
+	}
+	if a.CertFile != "" {
+		e.scheme = "https"
 	}
 	go func() {
 		defer close(e.done)
@@ -115,8 +122,8 @@ func (a Access) guard(next http.Handler) http.Handler {
 	})
 }
 
-// Addr is where it listens.
-func (e *Endpoint) Addr() net.Addr { return e.addr }
+// URL is where it is scraped.
+func (e *Endpoint) URL() string { return e.scheme + "://" + e.addr.String() + "/metrics" }
 
 // Close ends serving; scrapes under way get a second.
 func (e *Endpoint) Close() error {

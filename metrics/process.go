@@ -25,9 +25,12 @@ type Process struct {
 	Dead    bool // its memory is still held, but there is no such process
 }
 
-// Sampling is how well the numbers are taken.
+// Sampling is how well the numbers are taken: rows of processes that were
+// taken, that should have come and did not, and lines that were not printed in
+// time. Nil is unknown.
 type Sampling struct {
-	Samples, Missed, LostLines uint64
+	Samples           uint64
+	Missed, LostLines *uint64
 }
 
 // Source has the numbers. Its methods are called for each scrape, maybe by
@@ -51,8 +54,12 @@ type row struct {
 // it is.
 func bounded(list []Process, most int) []row {
 	list = slices.Clone(list)
+	totals := map[int]int64{}
+	for _, p := range list {
+		totals[p.PID] += p.size()
+	}
 	slices.SortFunc(list, func(a, b Process) int {
-		return cmp.Or(cmp.Compare(b.size(), a.size()), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Device, b.Device))
+		return cmp.Or(cmp.Compare(totals[b.PID], totals[a.PID]), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Device, b.Device))
 	})
 	var out []row
 	kept, rest := map[int]bool{}, map[string]*row{}
