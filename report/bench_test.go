@@ -5,6 +5,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -61,5 +62,36 @@ func TestThePageOfAMillionRowsFitsAMebibyte(t *testing.T) {
 	}
 	if w.n > 1<<20 {
 		t.Errorf("%d bytes", w.n)
+	}
+}
+
+// TestPagesOfManyLinesFitAMebibyte: what a page costs is by line and not by
+// sample, so that the most lines make the largest page.
+func TestPagesOfManyLinesFitAMebibyte(t *testing.T) {
+	t.Parallel()
+	run, v := longRun(80_000, 20), leakVerdict()
+	pid := make([]float64, run.Samples.Len())
+	for i := range pid {
+		pid[i] = float64(100 + i%16)
+	}
+	names, cols := []string{record.ColPID}, [][]float64{pid}
+	for _, n := range run.Samples.Names() {
+		names, cols = append(names, n), append(cols, run.Samples.Column(n))
+	}
+	run.Samples = record.NewSamples(names, cols)
+	v.PID = 100
+	for k := range 16 {
+		v.Processes = append(v.Processes, verdict.ProcessRow{PID: 100 + k, Verdict: verdict.AppLeak})
+	}
+	if n := len(render(t, HTML, run, v, Options{})); n > 1<<20 {
+		t.Errorf("%d bytes with 16 processes", n)
+	}
+	base, new := Side{"a", longRun(60_000, 10)}, Side{"b", longRun(60_000, 10)}
+	w := &counter{}
+	if err := WriteDiff(w, HTML, base, new, verdict.Diff(base.Run, new.Run, verdict.Options{}), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if w.n > 1<<20 {
+		t.Errorf("%d bytes of difference", w.n)
 	}
 }

@@ -27,7 +27,7 @@ type markData struct {
 	Receipt bool    `json:"receipt,omitempty"`
 }
 
-// fitData is a fitted line: its ends, and those of its interval.
+// fitData is a fit for the page's script.
 type fitData struct {
 	Line string     `json:"line"`
 	X    [2]float64 `json:"x"`

@@ -15,6 +15,9 @@ type chart struct {
 	axis      axis
 	bytes     bool // else a count
 	lines     []line
+	marks     []mark
+	warm      float64 // end of what was left out as warm-up, on a time axis; 0 is none
+	explained bool    // a chart before says what the shade is
 }
 
 // line is one series of a chart. Values are NaN where unknown.
@@ -22,6 +25,14 @@ type line struct {
 	id    string // "live", "rss": also its colour
 	label string
 	v     []float64
+	fit   *fit // nil where nothing was fitted
+}
+
+// fit is a fitted line and the ends of its 95 % interval, at the ends of the
+// data it was fitted to.
+type fit struct {
+	x, y, low, high [2]float64
+	rate            string // in words: "+4.00 MiB (3.98 … 4.02) a second"
 }
 
 // axis is what samples are drawn over: seconds, else steps, else their number.
@@ -55,46 +66,120 @@ func axisOf(run *record.Run) axis {
 	return axis{"sample", x}
 }
 
-// chartsOf are the ledgers and counts that the run has, over its axis. A
-// single sample makes no chart.
-func chartsOf(run *record.Run) []chart {
+// chartsOf are the ledgers and counts that the run has, over its axis, with
+// what the verdict fitted to them. A single sample makes no chart.
+func chartsOf(run *record.Run, v *verdict.Verdict) []chart {
 	if run.Samples.Len() < 2 {
 		return nil
 	}
 	ax := axisOf(run)
 	var out []chart
-	add := func(id, title string, bytes bool, lines ...line) {
+	add := func(id, title string, bytes bool, lines []line) {
 		lines = slices.DeleteFunc(lines, func(l line) bool { return !anyKnown(l.v) })
-		if len(lines) > 0 {
-			out = append(out, chart{id, title, ax, bytes, lines})
+		if len(lines) == 0 {
+			return
 		}
+		c := chart{id: id, title: title, axis: ax, bytes: bytes, lines: lines}
+		c.judged(run, v)
+		c.explained = len(out) > 0
+		out = append(out, c)
 	}
 	col := func(name string) []float64 { return columnSum(run.Samples, name) }
+	add("device", "Device memory", true, deviceLines(run))
+	add("host", "Host memory", true, hostLines(run))
+	add("count", "Handles", false, []line{
+		{id: "live", label: "live", v: moving(col(record.ColLiveCount))},
+		{id: "idle", label: "idle", v: moving(col(record.ColIdleCount))}})
+	add("inflight", "Command buffers in flight", false, []line{
+		{id: "untracked", label: "committed, not completed", v: moving(col(record.ColInFlight))}})
+	return out
+}
+
+// judged puts into a chart what the verdict looked at: the warm-up that it left
+// out and the lines that it fitted, and the run's marks. All of it has times.
+func (c *chart) judged(run *record.Run, v *verdict.Verdict) {
+	if c.axis.unit != "s" {
+		return
+	}
+	c.marks, _ = marksOf(run)
+	w := v.Window
+	if w.ToMs <= w.FromMs {
+		return
+	}
+	from, to := (w.FromMs+w.WarmupMs)/1000, w.ToMs/1000
+	if lo, _ := rangeOf(c.axis.x); from > lo {
+		c.warm = from
+	}
+	for i := range c.lines {
+		if rate := growingRate(v, c.lines[i].id); c.bytes && rate != nil {
+			c.lines[i].fit = fitted(c.axis.x, c.lines[i].v, rate, from, to, "a second")
+		}
+	}
+}
+
+// growingRate is the rate of an account that grows; nil of any other line.
+func growingRate(v *verdict.Verdict, account string) *verdict.Interval {
+	for _, row := range v.Accounts {
+		if string(row.Account) == account && row.Shape == verdict.Growing {
+			return row.PerSecond
+		}
+	}
+	return nil
+}
+
+// fitted is a rate with its interval from one place of the axis to another,
+// through the middle of the samples between them; nil when there are too few.
+func fitted(x, v []float64, rate *verdict.Interval, from, to float64, per string) *fit {
+	var sx, sy, n float64
+	first, last := math.Inf(1), math.Inf(-1)
+	for i, y := range v {
+		if x[i] >= from && x[i] <= to && finite(y) {
+			sx, sy, n = sx+x[i], sy+y, n+1
+			first, last = min(first, x[i]), max(last, x[i])
+		}
+	}
+	if n < 3 || !(last > first) {
+		return nil
+	}
+	at := func(slope float64) [2]float64 {
+		return [2]float64{sy/n + slope*(first-sx/n), sy/n + slope*(last-sx/n)}
+	}
+	f := &fit{x: [2]float64{first, last}, y: at(rate.Value), low: at(rate.Low), high: at(rate.High), rate: intervalText(rate) + " " + per}
+	if !finite(f.y[0] + f.y[1] + f.low[0] + f.low[1] + f.high[0] + f.high[1]) {
+		return nil
+	}
+	return f
+}
+
+// deviceLines are the device's ledger; the total comes first, so that the
+// accounts are drawn over it.
+func deviceLines(run *record.Run) []line {
+	col := func(name string) []float64 { return columnSum(run.Samples, name) }
 	live, idle, gpu := col(record.ColLive), col(record.ColIdle), col(record.ColGPU)
-	add("device", "Device memory", true,
-		line{"live", "live", live},
-		line{"idle", "idle", idle},
-		line{"untracked", "untracked", beyond(gpu, live, idle)},
-		line{"gpu", "process on the GPU", gpu})
+	return []line{
+		{id: "gpu", label: "process on the GPU", v: gpu},
+		{id: "live", label: "live", v: live},
+		{id: "idle", label: "idle", v: idle},
+		{id: "untracked", label: "untracked", v: beyond(gpu, live, idle)}}
+}
+
+// hostLines are the host account and what else is known of host memory, unless
+// it is the same line again.
+func hostLines(run *record.Run) []line {
+	col := func(name string) []float64 { return columnSum(run.Samples, name) }
 	host, label := hostAccount(run)
-	lines := []line{{"host", label, host}}
+	lines := []line{{id: "host", label: label, v: host}}
 	for _, l := range []line{
-		{"footprint", "footprint", col(record.ColFootprint)},
-		{"rss", "resident (RSS)", col(record.ColRSS)},
-		{"heap", "heap in use", col(record.ColHostHeap)},
-		{"file", "file pages", moving(col(record.ColRSSFile))},
+		{id: "footprint", label: "footprint", v: col(record.ColFootprint)},
+		{id: "rss", label: "resident (RSS)", v: col(record.ColRSS)},
+		{id: "heap", label: "heap in use", v: col(record.ColHostHeap)},
+		{id: "file", label: "file pages", v: moving(col(record.ColRSSFile))},
 	} {
-		if !same(l.v, host) {
+		if !slices.ContainsFunc(lines, func(o line) bool { return same(o.v, l.v) }) {
 			lines = append(lines, l)
 		}
 	}
-	add("host", "Host memory", true, lines...)
-	add("count", "Handles", false,
-		line{"live", "live", moving(col(record.ColLiveCount))},
-		line{"idle", "idle", moving(col(record.ColIdleCount))})
-	add("inflight", "Command buffers in flight", false,
-		line{"untracked", "committed, not completed", moving(col(record.ColInFlight))})
-	return out
+	return lines
 }
 
 // hostAccount is the host account as the verdict counts it: the footprint,

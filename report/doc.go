@@ -10,6 +10,10 @@
 // program are bounded, stripped of control characters and escaped for the
 // format they are written to.
 //
+// WriteDiff does the same for the difference of two runs. A Redactor takes out
+// of a run what names people, machines and programs, before it is judged and
+// rendered: what is written then never saw the names.
+//
 // It composes with tracer/record, which reads the run folder, and with
 // report/verdict, which judges it. It never sees a device and never prints.
 package report

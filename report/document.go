@@ -11,13 +11,15 @@ import (
 
 // document is what a report says, in its order, before any format. All its
 // strings are clean and none is escaped yet.
+//
+// lead and claim are the verdict in one sentence, "lead: claim", that a person
+// can paste. Every format shows it once: no heading repeats the lead.
 type document struct {
 	title    string
 	class    verdict.Class
-	tier     verdict.Tier
-	sure     string // "0.98", empty when the verdict gives none
+	sure     string // "confirmed, 98 %", as much of it as the verdict gives
+	claim    string // "memory the program still references grows by …"
 	meaning  string // what the class means, for a reader new to it
-	summary  string
 	facts    []pair // the key figures of the first screen
 	sections []section
 	producer string
@@ -29,7 +31,8 @@ type section struct {
 }
 
 // block is one of: a paragraph, a table, a list, a block of code, a list of
-// pairs, or the place of the charts. A heading may stand before any of them.
+// pairs, the place of the charts, or a picture of shares, which only HTML draws
+// because the table beside it says the same. A heading may stand before any.
 type block struct {
 	head   string
 	text   string
@@ -38,6 +41,7 @@ type block struct {
 	code   string
 	pairs  []pair
 	charts []chart
+	icicle *icicle
 }
 
 type pair struct{ name, value string }
@@ -54,37 +58,35 @@ type column struct {
 	right bool // numbers
 }
 
-// newDocument says in words all that run and v hold.
+// newDocument says in words all that run and v hold, in the order of
+// verdict.json; what only the run knows comes after.
 func newDocument(run *record.Run, v *verdict.Verdict, o Options) *document {
 	one := ofVerdict(run, v)
-	charts := chartsOf(one)
 	d := &document{
 		title:    titleOf(run, o),
 		class:    verdict.Class(clean(string(v.Verdict), 40)),
-		tier:     verdict.Tier(clean(string(v.Tier), 40)),
+		sure:     sureText(v.Verdict, v.Tier, v.Confidence),
+		claim:    claimOf(v.Verdict, v.Summary),
 		meaning:  meaningOf(v.Verdict),
-		summary:  clean(v.Summary, maxSentence),
 		facts:    keyFigures(run, v),
 		producer: clean(o.Producer, maxName),
 	}
-	if v.Confidence > 0 && v.Confidence <= 1 {
-		d.sure = fmt.Sprintf("%.2f", v.Confidence)
-	}
 	for _, s := range []section{
-		growthSection(one, v, charts),
+		growthSection(one, v, chartsOf(one, v)),
 		leftoverSection(v),
-		processesSection(v),
 		driverSection(v),
 		causesSection(v),
 		statementsSection(run),
 		sitesSection(v),
 		holdersSection(v),
+		classesSection(run, v),
 		experimentsSection(v),
 		forecastSection(v),
-		environmentSection(run),
-		samplingSection(run, v),
+		processesSection(run, v),
 		missingSection(v),
 		warningsSection(run, v),
+		environmentSection(run),
+		samplingSection(run, v),
 		reproduceSection(run, o),
 	} {
 		if len(s.blocks) > 0 {
@@ -92,6 +94,54 @@ func newDocument(run *record.Run, v *verdict.Verdict, o Options) *document {
 		}
 	}
 	return d
+}
+
+// lead is the class with how sure it is: "app-leak (confirmed, 98 %)".
+func (d *document) lead() string {
+	if d.sure == "" {
+		return string(d.class)
+	}
+	return string(d.class) + " (" + d.sure + ")"
+}
+
+// sentence is the verdict as it can be pasted into a ticket.
+func (d *document) sentence() string {
+	if d.claim == "" {
+		return d.lead() + "."
+	}
+	return d.lead() + ": " + d.claim
+}
+
+// sureText is the tier and the confidence; a tier named like the class, as
+// both are when nothing is decided, is said once.
+func sureText(class verdict.Class, tier verdict.Tier, confidence float64) string {
+	var parts []string
+	if tier != "" && string(tier) != string(class) {
+		parts = append(parts, clean(string(tier), 40))
+	}
+	if confidence > 0 && confidence <= 1 {
+		parts = append(parts, fmt.Sprintf("%.0f %%", 100*confidence))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// claimOf is the summary without the class and tier that it may begin with:
+// "app-leak (confirmed, 98 %): memory …" or "app-leak: memory …".
+func claimOf(class verdict.Class, summary string) string {
+	claim := clean(summary, maxSentence)
+	rest, ok := strings.CutPrefix(claim, clean(string(class), 40))
+	if !ok || class == "" {
+		return claim
+	}
+	if strings.HasPrefix(rest, " (") {
+		if _, after, closed := strings.Cut(rest, ")"); closed {
+			rest = after
+		}
+	}
+	if after, colon := strings.CutPrefix(rest, ": "); colon {
+		return after
+	}
+	return claim
 }
 
 func titleOf(run *record.Run, o Options) string {
@@ -156,7 +206,7 @@ func keyFigures(run *record.Run, v *verdict.Verdict) []pair {
 	var out []pair
 	add := func(name, value string) { out = append(out, pair{name, value}) }
 	if sum, ok := chargedBytes(v); ok {
-		add("change", signedBytes(sum))
+		add("all accounts", signedBytes(sum))
 	}
 	if row := primaryRow(v); row != nil {
 		name := string(row.Account)
@@ -172,6 +222,9 @@ func keyFigures(run *record.Run, v *verdict.Verdict) []pair {
 	}
 	if f := v.Forecast; f != nil {
 		add(clean(f.Limit, 40)+" full in", secondsText(f.P50))
+	}
+	if n := len(v.Processes); n > 1 {
+		add("process", fmt.Sprintf("%d, one of %s", v.PID, countText(int64(n))))
 	}
 	if v.Window.Samples == 0 {
 		return out

@@ -125,7 +125,10 @@ func retentionRun() *record.Run {
 			{0, 900 * mib, 2200096768, 0, 0},
 			{0, 0, 0, 1237442560, 1237442560},
 		}),
-		Events: []record.Event{{TMs: 0, Kind: record.KindPhase, Name: record.PhaseBaseline}, {TMs: 3000, Kind: record.KindPhase, Name: record.PhaseReleased}},
+		Events: []record.Event{{TMs: 0, Kind: record.KindPhase, Name: record.PhaseBaseline}, {TMs: 3000, Kind: record.KindPhase, Name: record.PhaseReleased},
+			{TMs: 3500, Kind: record.KindEvent, Name: "pool", Detail: []byte(`{"classes":[` +
+				`{"class":"16777216 x 2 B","bytes":33554432,"live":0,"idle":30,"max_idle":30,"hits":3,"misses":36},` +
+				`{"class":"4 B int","bytes":4,"idle":92,"max_idle":-1}]}`)}},
 	}
 }
 

@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strconv"
 
 	"github.com/gpumem/gpumem/report/verdict"
-	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // The page and what is inlined into it. uPlot draws the interactive charts
@@ -35,17 +35,18 @@ var (
 // fields of type string, which html/template escapes for the place where they
 // are put; only what this package made itself is of another type.
 type page struct {
-	Title, Class, Tier, Sure string
-	Tone                     string // bad, open or good: the verdict's colour
-	Meaning, Summary         string
-	Facts                    []factView
-	Sections                 []sectionView
-	Producer                 string
-	StyleHash, ScriptHash    string
-	Style                    template.CSS
-	Script                   template.JS
-	Interactive              bool
-	Licence                  string
+	Title, Class, Sure    string
+	Tone                  string // bad, open or good: the verdict's colour
+	Claim, Meaning        string
+	Sentence              string // all of the verdict, to be pasted
+	Facts                 []factView
+	Sections              []sectionView
+	Producer              string
+	StyleHash, ScriptHash string
+	Style                 template.CSS
+	Script                template.JS
+	Interactive           bool
+	Licence               string
 }
 
 type factView struct{ Name, Value string }
@@ -62,6 +63,7 @@ type blockView struct {
 	Pairs            []factView
 	Table            *tableView
 	Plots            []plotView
+	Icicle           *icicleView
 }
 
 type tableView struct {
@@ -90,12 +92,12 @@ type plotView struct {
 	Axis string // s, step or sample
 }
 
-func writeHTML(w io.Writer, d *document, run *record.Run, v *verdict.Verdict) error {
+func writeHTML(w io.Writer, d *document) error {
 	t, err := template.New("page").Parse(pageTemplate)
 	if err != nil {
 		return fmt.Errorf("parse page: %w", err)
 	}
-	p, err := newPage(d, run, v)
+	p, err := newPage(d)
 	if err != nil {
 		return err
 	}
@@ -106,23 +108,19 @@ func writeHTML(w io.Writer, d *document, run *record.Run, v *verdict.Verdict) er
 	return out.Flush()
 }
 
-func newPage(d *document, run *record.Run, v *verdict.Verdict) (*page, error) {
+func newPage(d *document) (*page, error) {
 	style := uplotCSS + pageCSS
 	script := uplotJS + "\n" + pageJS
 	p := &page{
-		Title: d.title, Class: string(d.class), Tier: string(d.tier), Sure: d.sure, Tone: toneOf(d.class),
-		Meaning: d.meaning, Summary: d.summary, Facts: factViews(d.facts), Producer: d.producer,
+		Title: d.title, Class: string(d.class), Sure: d.sure, Tone: toneOf(d.class), Sentence: d.sentence(),
+		Meaning: d.meaning, Claim: d.claim, Facts: factViews(d.facts), Producer: d.producer,
 		StyleHash: hashOf(style), ScriptHash: hashOf(script), Style: template.CSS(style), Script: template.JS(script),
 		Licence: uplotLicence,
 	}
-	if p.Tier == p.Class {
-		p.Tier = ""
-	}
-	marks, _ := marksOf(run)
 	for _, s := range d.sections {
 		view := sectionView{ID: s.id, Title: s.title}
 		for _, b := range s.blocks {
-			bv, err := viewOf(b, marks, v)
+			bv, err := viewOf(b)
 			if err != nil {
 				return nil, err
 			}
@@ -159,13 +157,16 @@ func factViews(ps []pair) []factView {
 	return out
 }
 
-func viewOf(b block, marks []mark, v *verdict.Verdict) (blockView, error) {
+func viewOf(b block) (blockView, error) {
 	out := blockView{Head: b.head, Text: b.text, Code: b.code, List: b.list, Pairs: factViews(b.pairs)}
 	if b.table != nil {
 		out.Table = viewOfTable(b.table)
 	}
+	if b.icicle != nil {
+		out.Icicle = viewOfIcicle(b.icicle)
+	}
 	for _, c := range b.charts {
-		p, ok := newPlot(c, marks, v)
+		p, ok := newPlot(c)
 		if !ok {
 			continue
 		}
@@ -180,6 +181,43 @@ func viewOf(b block, marks []mark, v *verdict.Verdict) (blockView, error) {
 		out.Plots = append(out.Plots, plotView{plot: p, JSON: template.JS(data), Unit: unit, Axis: c.axis.unit})
 	}
 	return out, nil
+}
+
+// icicleView is an icicle with its measures as attributes: widths in percent,
+// so that names keep their size on every screen, heights in pixels.
+type icicleView struct {
+	Title, Desc string
+	High        int
+	Boxes       []boxView
+}
+
+type boxView struct {
+	At, Wide   string
+	Top        int
+	Name, Full string
+	Class      string
+	Named      bool
+}
+
+// Measures of an icicle: the height of a level in pixels, and the part of the
+// whole from which on a box is wide enough for a name.
+const (
+	levelHigh = 24
+	namedWide = 0.04
+)
+
+func viewOfIcicle(ic *icicle) *icicleView {
+	v := &icicleView{Title: ic.title, Desc: ic.desc, High: levelHigh * ic.levels}
+	percent := func(share float64) string { return strconv.FormatFloat(share*100, 'f', 3, 64) + "%" }
+	for _, b := range ic.boxes {
+		class := "box d" + strconv.Itoa(b.level)
+		if b.grows {
+			class += " grows"
+		}
+		v.Boxes = append(v.Boxes, boxView{At: percent(b.at), Wide: percent(b.wide), Top: levelHigh * b.level,
+			Name: b.name, Full: b.full, Class: class, Named: b.wide >= namedWide})
+	}
+	return v
 }
 
 func viewOfTable(t *table) *tableView {

@@ -30,19 +30,14 @@ func writeMarkdown(w io.Writer, d *document, o Options) error {
 // markdown renders with at most rows rows a table or list.
 func markdown(d *document, rows int) []byte {
 	var b bytes.Buffer
-	title := mdEscape(string(d.class))
 	if d.title != "" {
-		title = mdEscape(d.title) + ": " + title
+		fmt.Fprintf(&b, "## %s\n\n", mdEscape(d.title))
 	}
-	fmt.Fprintf(&b, "## %s\n\n", title)
-	sure := string(d.tier)
-	if d.sure != "" {
-		sure = strings.TrimSpace(sure + " (" + d.sure + ")")
+	lead, claim := mdEscape(d.lead()), ""
+	if d.claim != "" {
+		lead, claim = lead+":", " "+mdEscape(d.claim)
 	}
-	if sure != "" {
-		fmt.Fprintf(&b, "**%s** · ", mdEscape(sure))
-	}
-	fmt.Fprintf(&b, "%s\n", mdEscape(d.summary))
+	fmt.Fprintf(&b, "**%s**%s\n", lead, claim)
 	if d.meaning != "" {
 		fmt.Fprintf(&b, "\n%s\n", mdEscape(d.meaning))
 	}

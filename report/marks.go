@@ -12,38 +12,55 @@ type mark struct {
 	seconds float64
 	label   string
 	receipt bool
+	outcome string // of a receipt: "claimed 24.0 MiB, returned 22.0 MiB"
+	first   bool   // shown before others when there are too many
 }
 
 // maxMarks bounds the marks that are shown; a program may set one a step.
 const maxMarks = 24
 
-// marksOf are the phases and receipts of the run, in time, at most maxMarks;
-// more says how many there were beyond.
+// marksOf are the phases and receipts of the run, in the order of the events,
+// at most maxMarks; more says how many there were beyond. Receipts and the
+// phases that the verdict rests on go before the program's own.
 func marksOf(run *record.Run) (marks []mark, more int) {
 	if !hasTime(run) {
 		return nil, 0
 	}
 	lo, hi := rangeOf(run.Samples.Column(record.ColTime))
+	kept := 0
 	for _, e := range run.Events {
-		m := mark{seconds: e.TMs / 1000}
-		switch {
-		case !(e.TMs >= lo && e.TMs <= hi):
-			continue
-		case e.Kind == record.KindPhase:
-			m.label = clean(e.Name, 40)
-		case e.Kind == record.KindReceipt && e.Receipt != nil:
-			m.label, m.receipt = clean(e.Receipt.Action, 40), true
+		if m := markOf(e); m.label != "" && e.TMs >= lo && e.TMs <= hi {
+			marks = append(marks, m)
+			if m.first && kept < maxMarks {
+				kept++
+			}
 		}
-		if m.label == "" {
-			continue
-		}
-		if len(marks) == maxMarks {
-			more++
-			continue
-		}
-		marks = append(marks, m)
 	}
-	return marks, more
+	first, others := kept, maxMarks-kept
+	out := marks[:0]
+	for _, m := range marks {
+		room := &others
+		if m.first {
+			room = &first
+		}
+		if *room > 0 {
+			*room--
+			out = append(out, m)
+		}
+	}
+	return out, len(marks) - len(out)
+}
+
+// markOf is an event as a mark; without a label it is none.
+func markOf(e record.Event) mark {
+	m := mark{seconds: e.TMs / 1000}
+	switch {
+	case e.Kind == record.KindPhase:
+		m.label, m.first = clean(e.Name, 40), e.Name == record.PhaseBaseline || e.Name == record.PhaseReleased
+	case e.Kind == record.KindReceipt && e.Receipt != nil:
+		m.label, m.receipt, m.outcome, m.first = clean(e.Receipt.Action, 40), true, outcomeOf(e.Receipt), true
+	}
+	return m
 }
 
 // marksText lists the marks, for those who do not see the charts.
@@ -54,10 +71,34 @@ func marksText(run *record.Run) string {
 	}
 	parts := make([]string, len(marks))
 	for i, m := range marks {
-		parts[i] = m.label + " at " + secondsText(m.seconds)
+		parts[i] = m.text()
 	}
 	if more > 0 {
 		parts = append(parts, fmt.Sprintf("and %s more", countText(int64(more))))
 	}
 	return "Marks: " + strings.Join(parts, ", ") + "."
+}
+
+// text is a mark in words.
+func (m *mark) text() string {
+	s := m.label + " at " + secondsText(m.seconds)
+	if m.outcome != "" {
+		s += " (" + m.outcome + ")"
+	}
+	return s
+}
+
+// outcomeOf is what an action claimed to free and what was got back, as far as
+// it is known.
+func outcomeOf(r *record.Receipt) string {
+	var parts []string
+	for _, p := range []struct {
+		word  string
+		bytes *int64
+	}{{"claimed", r.ClaimedBytes}, {"returned", r.ReturnedBytes}, {"GPU returned", r.GPUBytes}} {
+		if p.bytes != nil {
+			parts = append(parts, p.word+" "+bytesText(float64(*p.bytes)))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

@@ -1,16 +1,29 @@
 package report
 
 import (
+	"fmt"
+	"math"
+	"slices"
+
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // ofVerdict is the run as the verdict saw it: of a run with several processes
 // the rows of the one that it is about. Charts and sums then speak of the same
-// process as the table. A row without a pid belongs to the process before it.
+// process as the table.
 func ofVerdict(run *record.Run, v *verdict.Verdict) *record.Run {
+	if v.PID == 0 {
+		return run
+	}
+	return ofProcess(run, v.PID)
+}
+
+// ofProcess is the run with the rows of one process only. A row without a pid
+// belongs to the process before it.
+func ofProcess(run *record.Run, wanted int) *record.Run {
 	pid := run.Samples.Column(record.ColPID)
-	if lo, hi := rangeOf(pid); v.PID == 0 || !(hi > lo) {
+	if lo, hi := rangeOf(pid); !(hi > lo) {
 		return run
 	}
 	keep := make([]int, 0, len(pid))
@@ -19,7 +32,7 @@ func ofVerdict(run *record.Run, v *verdict.Verdict) *record.Run {
 		if !record.IsUnknown(p) {
 			last = p
 		}
-		if last == float64(v.PID) {
+		if last == float64(wanted) {
 			keep = append(keep, i)
 		}
 	}
@@ -35,4 +48,100 @@ func ofVerdict(run *record.Run, v *verdict.Verdict) *record.Run {
 	one := *run
 	one.Samples = record.NewSamples(names, cols)
 	return &one
+}
+
+// maxLines is how many processes have a line of their own in the chart: more
+// cannot be told apart.
+const maxLines = 8
+
+// processesSection tells the processes of a run, the ranks of a job, apart;
+// the rest of the report is about the one that gave the verdict.
+func processesSection(run *record.Run, v *verdict.Verdict) section {
+	s := section{id: "processes", title: "Processes"}
+	if len(v.Processes) == 0 {
+		return s
+	}
+	t := &table{
+		caption: captionOf(fmt.Sprintf("The verdict, the accounts and the charts above are of process %d", v.PID), len(v.Processes)),
+		head: []column{{title: "pid", right: true}, {title: "rank", right: true}, {title: "name"}, {title: "verdict"}, {title: "tier"}, {title: "confidence", right: true},
+			{title: "host, last", right: true}, {title: "host change", right: true}, {title: "GPU, last", right: true}, {title: "GPU change", right: true}},
+	}
+	c := chart{id: "processes", axis: axisOf(run), bytes: true}
+	device := anyKnown(columnSum(run.Samples, record.ColGPU))
+	c.title = map[bool]string{true: "GPU memory by process", false: "Host memory by process"}[device]
+	for i, p := range v.Processes[:min(len(v.Processes), maxRows)] {
+		one := ofProcess(run, p.PID).Samples
+		host, gpu := footprintOf(one), columnSum(one, record.ColGPU)
+		t.rows = append(t.rows, append(append([]string{fmt.Sprint(p.PID), rankText(p.Rank), nameText(p.Name), clean(string(p.Verdict), 40), clean(string(p.Tier), 40),
+			percentText(p.Confidence)}, lastAndChange(host)...), lastAndChange(gpu)...))
+		if i < maxLines {
+			c.lines = append(c.lines, line{id: fmt.Sprintf("p%d", i), label: fmt.Sprintf("process %d", p.PID), v: masked(run, p.PID, device)})
+		}
+	}
+	t.dropUnknown()
+	if run.Samples.Len() > 1 && anyKnown(c.lines[0].v) {
+		s.blocks = append(s.blocks, block{charts: []chart{c}})
+	}
+	s.blocks = append(s.blocks, block{table: t})
+	return s
+}
+
+func rankText(rank *int) string {
+	if rank == nil {
+		return unknown
+	}
+	return fmt.Sprint(*rank)
+}
+
+func nameText(name string) string {
+	if name == "" {
+		return unknown
+	}
+	return clean(name, 40)
+}
+
+// dropUnknown takes out columns of which no row knows anything.
+func (t *table) dropUnknown() {
+	for c := len(t.head) - 1; c > 0; c-- {
+		if slices.ContainsFunc(t.rows, func(row []string) bool { return row[c] != unknown }) {
+			continue
+		}
+		t.head = slices.Delete(t.head, c, c+1)
+		for i := range t.rows {
+			t.rows[i] = slices.Delete(t.rows[i], c, c+1)
+		}
+	}
+}
+
+// footprintOf is what a process costs the host, else its resident set.
+func footprintOf(s *record.Samples) []float64 {
+	if v := columnSum(s, record.ColFootprint); anyKnown(v) {
+		return v
+	}
+	return columnSum(s, record.ColRSS)
+}
+
+func lastAndChange(v []float64) []string {
+	first, last := ends(v)
+	return []string{bytesText(last), signedBytes(last - first)}
+}
+
+// masked is a total of the run in the rows of one process, unknown in others.
+func masked(run *record.Run, wanted int, device bool) []float64 {
+	v, pid := footprintOf(run.Samples), run.Samples.Column(record.ColPID)
+	if device {
+		v = columnSum(run.Samples, record.ColGPU)
+	}
+	out := make([]float64, len(v))
+	last := record.Unknown()
+	for i := range v {
+		if pid != nil && !record.IsUnknown(pid[i]) {
+			last = pid[i]
+		}
+		out[i] = math.NaN()
+		if last == float64(wanted) {
+			out[i] = v[i]
+		}
+	}
+	return out
 }

@@ -9,9 +9,17 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// environmentSection is what ran, where and on what. Only what run.json says.
+// environmentSection is what ran, where and on what.
 func environmentSection(run *record.Run) section {
-	m := &run.Meta
+	s := section{id: "environment", title: "Environment"}
+	if ps := environmentOf(&run.Meta); len(ps) > 0 {
+		s.blocks = []block{{pairs: ps}}
+	}
+	return s
+}
+
+// environmentOf is what run.json says of the environment, and nothing else.
+func environmentOf(m *record.Meta) []pair {
 	var ps []pair
 	add := func(name, value string) {
 		if value = clean(value, maxLine); value != "" {
@@ -49,11 +57,7 @@ func environmentSection(run *record.Run) section {
 	for _, k := range sortedKeys(m.Env) {
 		add("$"+clean(k, maxName), m.Env[k])
 	}
-	s := section{id: "environment", title: "Environment"}
-	if len(ps) > 0 {
-		s.blocks = []block{{pairs: ps}}
-	}
-	return s
+	return ps
 }
 
 // sortedKeys are the keys of a map from a file, at most maxRows of them.
@@ -179,6 +183,9 @@ func reproduceSection(run *record.Run, o Options) section {
 // that nobody can repeat from its file is only judged again.
 func reproduceLine(run *record.Run) string {
 	m := &run.Meta
+	if len(m.Command) > 1 && m.Command[0] == "gpumem" {
+		return shellLine(m.Command) // of a bundled workload, with its flags
+	}
 	words := []string{"gpumem", "run"}
 	for _, k := range sortedKeys(m.Flags) {
 		words = append(words, "--"+k+"="+m.Flags[k])

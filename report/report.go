@@ -89,7 +89,7 @@ func Write(w io.Writer, format Format, run *record.Run, v *verdict.Verdict, o Op
 	case CSV:
 		err = writeCSV(w, run)
 	case HTML:
-		err = writeHTML(w, newDocument(run, v, o), run, v)
+		err = writeHTML(w, newDocument(run, v, o))
 	case Markdown:
 		err = writeMarkdown(w, newDocument(run, v, o), o)
 	case PProf:

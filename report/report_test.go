@@ -277,6 +277,29 @@ func TestChartsAreOfTheProcessTheVerdictIsAbout(t *testing.T) {
 	}
 }
 
+func TestManyMarksLeaveTheReceipts(t *testing.T) {
+	t.Parallel()
+	run := leakRun(200)
+	receipts := 0
+	for _, e := range run.Events {
+		if e.Kind == record.KindReceipt {
+			receipts++
+		}
+	}
+	var phases []record.Event
+	for i := range 500 {
+		phases = append(phases, record.Event{TMs: float64(i), Kind: record.KindPhase, Name: "epoch"})
+	}
+	run.Events = append(append(phases, run.Events...), record.Event{TMs: 9900, Kind: record.KindPhase, Name: record.PhaseReleased})
+	marks, more := marksOf(run)
+	if len(marks) != maxMarks || more != len(run.Events)-maxMarks || receipts == 0 {
+		t.Errorf("%d marks and %d more of %d events", len(marks), more, len(run.Events))
+	}
+	if last := marks[len(marks)-receipts-1:]; !last[0].receipt || last[len(last)-1].label != record.PhaseReleased {
+		t.Errorf("the last marks are %v", last)
+	}
+}
+
 func TestUnitsReadWell(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ got, want string }{

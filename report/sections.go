@@ -208,24 +208,6 @@ func leftoverSection(v *verdict.Verdict) section {
 	return s
 }
 
-// processesSection tells the processes of a run apart; the rest of the report
-// is about the one that gave the verdict.
-func processesSection(v *verdict.Verdict) section {
-	s := section{id: "processes", title: "Processes"}
-	if len(v.Processes) == 0 {
-		return s
-	}
-	t := &table{
-		caption: captionOf(fmt.Sprintf("The verdict, the accounts and the charts are of process %d", v.PID), len(v.Processes)),
-		head:    []column{{title: "pid", right: true}, {title: "verdict"}, {title: "tier"}, {title: "confidence", right: true}},
-	}
-	for _, p := range v.Processes[:min(len(v.Processes), maxRows)] {
-		t.rows = append(t.rows, []string{fmt.Sprint(p.PID), clean(string(p.Verdict), 40), clean(string(p.Tier), 40), fmt.Sprintf("%.2f", p.Confidence)})
-	}
-	s.blocks = []block{{table: t}}
-	return s
-}
-
 func driverSection(v *verdict.Verdict) section {
 	s := section{id: "driver", title: "What drives it"}
 	d := v.DrivenBy
@@ -234,6 +216,9 @@ func driverSection(v *verdict.Verdict) section {
 	}
 	unit := strings.ReplaceAll(clean(d.Per, 40), "_", " ")
 	text := fmt.Sprintf("%s with every %s.", intervalText(&d.Interval), unit)
+	if unit == "second" {
+		text = intervalText(&d.Interval) + " every second."
+	}
 	if v.Background {
 		text += " Growth goes on while steps pause."
 	}
@@ -246,7 +231,7 @@ func causesSection(v *verdict.Verdict) section {
 	for _, c := range v.Causes {
 		head := clean(c.ID, maxName)
 		if c.Confidence > 0 && c.Confidence <= 1 {
-			head += fmt.Sprintf(", confidence %.2f", c.Confidence)
+			head += fmt.Sprintf(", confidence %.0f %%", 100*c.Confidence)
 		}
 		b := block{head: head}
 		for _, e := range c.Evidence {
@@ -314,7 +299,7 @@ func sitesSection(v *verdict.Verdict) section {
 		t.rows = append(t.rows, row)
 	}
 	t.caption = captionOf("What is still allocated at the end, by the line that allocated it", len(v.Sites))
-	s.blocks = []block{{table: t}}
+	s.blocks = []block{{icicle: sitesIcicle(v.Sites), table: t}}
 	return s
 }
 
@@ -328,7 +313,7 @@ func holdersSection(v *verdict.Verdict) section {
 		t.rows = append(t.rows, []string{clean(h.Path, maxName), bytesText(float64(h.Bytes)), countText(h.Count)})
 	}
 	t.caption = captionOf("The references that keep live memory alive", len(v.Holders))
-	s.blocks = []block{{table: t}}
+	s.blocks = []block{{icicle: holdersIcicle(v.Holders), table: t}}
 	return s
 }
 

@@ -5,8 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-
-	"github.com/gpumem/gpumem/report/verdict"
 )
 
 // Size of the plots in the page: the drawing is plotWide units across,
@@ -23,10 +21,12 @@ const (
 // that text keeps its size on every screen.
 type plot struct {
 	ID, Title, Desc string
+	Note            string // what the dashed lines and shades are
 	Lines           []plotLine
 	XTicks, YTicks  []tick
 	Marks           []plotMark
-	WarmX, WarmW    string // shaded part, in percent; empty when there is none
+	WarmW           string // how far from the left is shaded, in percent; empty when nothing is
+	WarmLabel       bool   // whether the shade is wide enough for a word
 	Data            chartData
 }
 
@@ -40,6 +40,7 @@ type tick struct{ At, Text, Anchor string }
 
 type plotMark struct {
 	At, Text, Anchor string
+	Full             string // Text with its time and outcome
 	Receipt          bool
 	Labelled         bool
 }
@@ -59,7 +60,7 @@ func (f frame) point(x, y float64) string {
 }
 
 // newPlot draws a chart; false when its axis has no extent.
-func newPlot(c chart, marks []mark, v *verdict.Verdict) (plot, bool) {
+func newPlot(c chart) (plot, bool) {
 	x0, x1 := rangeOf(c.axis.x)
 	if !(x1 > x0) || math.IsInf(x0, 0) || math.IsInf(x1, 0) {
 		return plot{}, false
@@ -79,27 +80,65 @@ func newPlot(c chart, marks []mark, v *verdict.Verdict) (plot, bool) {
 	}
 	yTicks, yTexts := valueTicks(y0, y1, c.bytes)
 	f := frame{x0, x1, yTicks[0], yTicks[len(yTicks)-1]}
-	p := plot{ID: c.id, Title: c.title}
+	p := plot{ID: c.id, Title: c.title, Desc: describe(c), Note: noteOf(c, f)}
 	for i, y := range yTicks {
 		p.YTicks = append(p.YTicks, tick{At: strconv.FormatFloat(plotTop+f.y(y), 'f', 1, 64), Text: yTexts[i]})
 	}
 	p.XTicks = axisTicks(f, c.axis.unit)
 	p.Data = chartData{Data: newSeriesData(c, f)}
-	judged := windowOf(c, v, f)
-	if judged.warm > f.x0 {
-		p.WarmX, p.WarmW = "0%", f.percent(judged.warm)
-		p.Data.Warm = &judged.warm
+	if c.warm-f.x0 >= leastShade*(f.x1-f.x0) {
+		warm := min(c.warm, f.x1)
+		p.WarmW, p.Data.Warm = f.percent(warm), &warm
+		p.WarmLabel = (warm-f.x0)/(f.x1-f.x0) >= widthOfWarm
 	}
 	for _, l := range c.lines {
-		fit, ok := fitted(c, l, judged, v)
-		if ok {
-			p.Data.Fits = append(p.Data.Fits, fit)
+		if t := l.fit; t != nil {
+			p.Data.Fits = append(p.Data.Fits, fitData{l.id, t.x, t.y, t.low, t.high})
 		}
-		p.Lines = append(p.Lines, drawLine(c, l, f, fit, ok))
+		p.Lines = append(p.Lines, drawLine(c, l, f))
 	}
-	p.Marks = drawMarks(marks, c.axis, f, &p.Data)
-	p.Desc = describe(c)
+	p.Marks = drawMarks(c, f, &p.Data)
 	return p, true
+}
+
+// widthOfWarm is the part of the picture that the word "warm-up" needs on a
+// phone.
+const widthOfWarm = 0.2
+
+// leastShade is the part of the picture from which on a shade can be seen.
+const leastShade = 0.005
+
+// noteOf says what the dashed lines and the shades of a chart are.
+func noteOf(c chart, f frame) string {
+	var b strings.Builder
+	var last *fit
+	for _, l := range c.lines {
+		switch t := l.fit; {
+		case t == nil:
+			continue
+		case last == nil || last.x != t.x:
+			fmt.Fprintf(&b, "Dashed, in its 95 %% band: growth fitted from %s to %s: ", placeText(t.x[0], c.axis), placeText(t.x[1], c.axis))
+		default:
+			b.WriteString("; ")
+		}
+		last = l.fit
+		fmt.Fprintf(&b, "%s %s", l.label, l.fit.rate)
+	}
+	if last != nil {
+		b.WriteString(".")
+	}
+	if !c.explained && c.warm-f.x0 >= leastShade*(f.x1-f.x0) {
+		fmt.Fprintf(&b, " Shaded: warm-up to %s, left out.", placeText(c.warm, c.axis))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// placeText is a place on an axis in words.
+func placeText(x float64, a axis) string {
+	if a.unit == "s" {
+		return secondsText(x)
+	}
+	return a.unit + " " + countText(int64(math.Round(x)))
 }
 
 func valueText(v float64, bytes bool) string {
@@ -119,7 +158,7 @@ func describe(c chart) string {
 	return c.title + " over " + axisName(c.axis) + ": " + strings.Join(parts, ", ") + "."
 }
 
-func drawLine(c chart, l line, f frame, fit fitData, fits bool) plotLine {
+func drawLine(c chart, l line, f frame) plotLine {
 	_, last := ends(l.v)
 	out := plotLine{ID: l.id, Label: l.label, Last: valueText(last, c.bytes)}
 	r := reduce(c.axis.x, l.v, f.x0, f.x1, buckets)
@@ -136,72 +175,27 @@ func drawLine(c chart, l line, f frame, fit fitData, fits bool) plotLine {
 	if strings.IndexByte(out.Path, 'L') < 0 {
 		out.Path += "h4" // a single value shows as a dash
 	}
-	if fits {
-		at := func(k int, y [2]float64) string { return f.point(fit.X[k], y[k]) }
-		out.Fit = "M" + at(0, fit.Y) + "L" + at(1, fit.Y)
-		out.Band = "M" + at(0, fit.Low) + "L" + at(1, fit.Low) + "L" + at(1, fit.High) + "L" + at(0, fit.High) + "Z"
+	if t := l.fit; t != nil {
+		at := func(k int, y [2]float64) string { return f.point(t.x[k], y[k]) }
+		out.Fit = "M" + at(0, t.y) + "L" + at(1, t.y)
+		out.Band = "M" + at(0, t.low) + "L" + at(1, t.low) + "L" + at(1, t.high) + "L" + at(0, t.high) + "Z"
 	}
 	return out
 }
 
-// window is the judged part of the run on a chart's axis: from the end of the
-// warm-up to the end. It is empty where the axis is not time.
-type window struct{ warm, from, to float64 }
-
-func windowOf(c chart, v *verdict.Verdict, f frame) window {
-	w := v.Window
-	if c.axis.unit != "s" || w.ToMs <= w.FromMs {
-		return window{}
-	}
-	from := (w.FromMs + w.WarmupMs) / 1000
-	return window{warm: min(from, f.x1), from: max(from, f.x0), to: min(w.ToMs/1000, f.x1)}
-}
-
-// fitted is an account's rate and its 95 % interval over the judged part,
-// through the middle of the samples it was fitted to; false when the line is
-// of no growing account or the axis is not time.
-func fitted(c chart, l line, w window, v *verdict.Verdict) (fitData, bool) {
-	var rate *verdict.Interval
-	for _, row := range v.Accounts {
-		if string(row.Account) == l.id && row.Shape == verdict.Growing {
-			rate = row.PerSecond
-		}
-	}
-	if !c.bytes || rate == nil || !(w.to > w.from) {
-		return fitData{}, false
-	}
-	var sx, sy, n float64
-	for i, y := range l.v {
-		if x := c.axis.x[i]; x >= w.from && x <= w.to && !math.IsNaN(y) {
-			sx, sy, n = sx+x, sy+y, n+1
-		}
-	}
-	if n < 3 {
-		return fitData{}, false
-	}
-	at := func(slope float64) [2]float64 {
-		return [2]float64{sy/n + slope*(w.from-sx/n), sy/n + slope*(w.to-sx/n)}
-	}
-	f := fitData{Line: l.id, X: [2]float64{w.from, w.to}, Y: at(rate.Value), Low: at(rate.Low), High: at(rate.High)}
-	sum := f.Y[0] + f.Y[1] + f.Low[0] + f.Low[1] + f.High[0] + f.High[1]
-	return f, !math.IsNaN(sum) && !math.IsInf(sum, 0)
-}
-
 // drawMarks places the marks, in the picture and in the data; of those too
 // close together only the first is labelled.
-func drawMarks(marks []mark, a axis, f frame, data *chartData) []plotMark {
-	if a.unit != "s" {
-		return nil
-	}
-	const apart = 0.17 // of the width that a label may need on a phone
+func drawMarks(c chart, f frame, data *chartData) []plotMark {
+	const letter = 0.021 // of the width that a letter needs on a phone
 	var out []plotMark
 	last := math.Inf(-1)
-	for _, m := range marks {
+	for _, m := range c.marks {
 		if m.seconds < f.x0 || m.seconds > f.x1 {
 			continue
 		}
 		part := (m.seconds - f.x0) / (f.x1 - f.x0)
-		pm := plotMark{At: f.percent(m.seconds), Text: m.label, Anchor: "start", Receipt: m.receipt}
+		pm := plotMark{At: f.percent(m.seconds), Text: m.label, Full: m.text(), Anchor: "start", Receipt: m.receipt}
+		apart := letter * float64(cells(m.label)+1)
 		from, to := part, part+apart
 		if to > 1 {
 			pm.Anchor, from, to = "end", part-apart, part

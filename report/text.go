@@ -71,19 +71,16 @@ func (t *textWriter) head(d *document) {
 	case verdict.Undecided:
 		code = ansiYellow
 	}
-	sure := string(d.tier)
-	if sure == string(d.class) { // "undecided, undecided" says it twice
-		sure = ""
+	if d.title != "" {
+		t.line(t.paint(ansiDim, prefix(d.title, t.width)))
 	}
-	if d.sure != "" {
-		sure = strings.TrimSpace(sure + " (" + d.sure + ")")
+	lines := wrap(d.sentence(), t.width)
+	if rest, ok := strings.CutPrefix(lines[0], string(d.class)); ok {
+		lines[0] = t.paint(code, string(d.class)) + rest
 	}
-	first := t.paint(code, string(d.class)) + "  " + sure
-	if gap := t.width - cells(string(d.class)) - 2 - cells(sure) - cells(d.title); gap >= 2 {
-		first += strings.Repeat(" ", gap) + t.paint(ansiDim, d.title)
+	for _, l := range lines {
+		t.line(l)
 	}
-	t.line(first)
-	t.paragraph(d.summary, "", "")
 	t.paragraph(d.meaning, "", "")
 }
 

@@ -1,8 +1,6 @@
 (function () {
 "use strict";
 var css = function (name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); };
-var colours = {live: "--live", idle: "--idle", untracked: "--untracked", host: "--host", heap: "--heap", file: "--file"};
-var dashes = {idle: [9, 3], untracked: [3, 2.5], heap: [9, 3], file: [3, 2.5]};
 var plots = [];
 
 function bytes(v) {
@@ -18,59 +16,118 @@ function at(v, axis) {
 	if (v < 7200) return +(v / 60).toFixed(1) + " min";
 	return +(v / 3600).toFixed(2) + " h";
 }
-function lineOf(id) {
-	var thin = !colours[id];
-	return {stroke: function () { return css(colours[id] || "--total"); }, dash: dashes[id], width: thin || id === "file" ? 1.25 : 2,
-		points: {show: false}, spanGaps: false};
+function make(tag, className, text) {
+	var e = document.createElement(tag);
+	if (className) e.className = className;
+	if (text) e.textContent = text;
+	return e;
+}
+function button(text, press) {
+	var b = make("button", "", text);
+	b.type = "button";
+	b.addEventListener("click", press);
+	return b;
+}
+
+// keyOf is the stroke of a line as the style sheet draws its key in the legend.
+function keyOf(li) {
+	var s = getComputedStyle(li.querySelector(".key line")), dash = s.strokeDasharray;
+	return {stroke: s.stroke, width: parseFloat(s.strokeWidth), dash: dash === "none" ? [] : dash.split(/[ ,]+/).map(parseFloat)};
+}
+
+// known is the value at i, or where that sample lacks it the nearest one that
+// the line is drawn through.
+function known(v, i) {
+	for (var d = 0; d < v.length; d++) {
+		var a = v[i - d], b = v[i + d];
+		if (a != null) return a;
+		if (b != null) return b;
+		if (a === null || b === null) return null; // the line is broken here
+	}
+	return null;
 }
 
 function enliven(fig) {
-	var chart = JSON.parse(fig.querySelector("script").textContent), data = chart.data, xs = data[0];
+	var chart = JSON.parse(fig.querySelector("script").textContent), data = chart.data;
 	data.forEach(function (v) { for (var i = 0; i < v.length; i++) if (v[i] === false) v[i] = undefined; });
-	var svg = fig.querySelector("svg.plot"), items = fig.querySelectorAll(".legend li");
+	var svg = fig.querySelector("svg.plot"), items = Array.from(fig.querySelectorAll(".legend li"));
 	var isBytes = fig.dataset.unit === "bytes", show = isBytes ? bytes : count, axis = fig.dataset.axis;
-	var box = document.createElement("div");
-	box.className = "live-plot";
+	var box = make("div", "live-plot"), place = make("span", "place"), said = make("span", "said");
 	box.tabIndex = 0;
-	box.setAttribute("role", "img");
-	box.setAttribute("aria-label", svg.querySelector("desc").textContent);
-	var hint = document.createElement("p"), resting = "Drag to zoom, double-click to see all. Keys: arrows read values, + and − zoom, 0 shows all.";
-	hint.className = "hint";
-	if (plots.length) resting = ""; // said once is enough
-	hint.textContent = resting;
-	var series = [{}], values = [];
-	items.forEach(function (li) {
-		var id = li.dataset.line, b = li.querySelector("b");
-		values.push({node: b, last: b.textContent});
-		series.push(lineOf(id));
+	box.setAttribute("role", "application");
+	box.setAttribute("aria-roledescription", "chart");
+	box.setAttribute("aria-label", svg.querySelector("desc").textContent + " Arrow keys read values, plus and minus zoom, 0 shows all.");
+	said.setAttribute("aria-live", "polite");
+	var lines = items.map(function (li) {
+		var b = li.querySelector("b");
+		return {li: li, id: li.dataset.line, name: li.querySelector("span").textContent, value: b, last: b.textContent};
 	});
-	var font = "12px system-ui, sans-serif";
+	var series = lines.map(function (l) {
+		var key = keyOf(l.li);
+		return {stroke: function () { return keyOf(l.li).stroke; }, dash: key.dash, width: key.width, points: {show: false}, spanGaps: false};
+	});
+	var font = "12px system-ui, sans-serif", soft = function () { return css("--soft"); }, scale;
 	var opts = {
-		width: fig.clientWidth, height: 250, padding: [18, 8, 0, 0], series: series, legend: {show: false},
-		scales: {x: {time: false}, y: {range: function (u, lo, hi) { return around(lo, hi, isBytes); }}},
+		width: fig.clientWidth, height: 250, padding: [18, 8, 0, 0], series: [{}].concat(series), legend: {show: false},
+		scales: {x: {time: false}, y: {range: function (u, lo, hi) { scale = scaleOf(lo, hi, isBytes); return [scale.lo, scale.hi]; }}},
 		cursor: {sync: {key: "gpumem-" + axis}, drag: {x: true, y: false}, points: {size: 6}, y: false},
 		axes: [
-			{stroke: function () { return css("--soft"); }, font: font, grid: {show: false}, ticks: {show: false}, size: 26,
+			{stroke: soft, font: font, grid: {show: false}, ticks: {show: false}, size: 26,
 				splits: function (u, i, lo, hi) { return places(lo, hi, axis, Math.max(2, Math.min(8, u.width / 130))); },
 				values: function (u, vs) { return vs.map(function (v) { return at(v, axis); }); }},
-			{stroke: function () { return css("--soft"); }, font: font, size: 74, ticks: {show: false},
+			{stroke: soft, font: font, size: 74, ticks: {show: false},
 				grid: {stroke: function () { return css("--rule"); }, width: 1},
-				values: function (u, vs) { return labels(vs, isBytes); },
-				splits: function (u, i, lo, hi, inc) { return splits(lo, hi, isBytes); }}
+				values: function (u, vs) { return labels(vs, scale, isBytes); },
+				splits: function (u, i, lo, hi) { return every(lo, hi, scale.step); }}
 		],
-		hooks: {drawClear: [function (u) { under(u, chart); }], draw: [function (u) { over(u, chart); }], setCursor: [function (u) {
+		hooks: {drawClear: [function (u) { under(u, chart, lines); }], draw: [function (u) { over(u, chart, lines); }], setCursor: [function (u) {
 			var i = u.cursor.idx;
-			values.forEach(function (v, k) { v.node.textContent = i == null ? v.last : show(u.data[k + 1][i]); });
-			hint.textContent = i == null ? resting : "at " + at(u.data[0][i], axis);
+			lines.forEach(function (l, k) { l.value.textContent = i == null ? l.last : show(known(u.data[k + 1], i)); });
+			place.textContent = i == null ? "" : "at " + at(u.data[0][i], axis);
+		}], setScale: [function (u, key) {
+			if (key !== "x") return; // what part is shown stands in the page, as it does in the picture
+			fig.dataset.from = u.scales.x.min;
+			fig.dataset.to = u.scales.x.max;
 		}]}
 	};
 	fig.insertBefore(box, svg);
-	fig.insertBefore(hint, svg.nextSibling);
-	var u = new uPlot(opts, data, box);
+	var u = new uPlot(opts, data, box), p = {u: u, fig: fig, axis: axis};
+	var row = make("p", "hint");
+	[button("Zoom in", function () { zoomBy(p, .25); }), button("Zoom out", function () { zoomBy(p, 1); }), button("All", function () { all(p); }),
+		place, said].forEach(function (e) { row.appendChild(e); });
+	if (!plots.length) row.insertBefore(make("span", "", "or drag over the chart; double-click shows all."), place);
+	fig.insertBefore(row, svg.nextSibling);
 	fig.classList.add("has-live");
-	plots.push({u: u, fig: fig});
-	items.forEach(function (li, k) { toggle(li, function (on) { u.setSeries(k + 1, {show: on}); }); });
-	keys(box, u);
+	plots.push(p);
+	lines.forEach(function (l, k) {
+		toggle(l.li, function (on) {
+			u.setSeries(k + 1, {show: on});
+			svg.querySelector('g[data-line="' + l.id + '"]').classList.toggle("off", !on);
+		});
+	});
+	keys(box, p, function () {
+		said.textContent = lines.filter(function (l, k) { return u.series[k + 1].show; }).map(function (l) { return l.name + " " + l.value.textContent; }).join(", ");
+	});
+}
+
+// zoomBy shows of all charts over p's axis the part around the cursor, or the
+// middle, that reaches half times the present width to either side.
+function zoomBy(p, half) {
+	var s = p.u.scales.x, xs = p.u.data[0], i = p.u.cursor.idx, mid = i == null ? (s.min + s.max) / 2 : xs[i], w = (s.max - s.min) * half;
+	zoom(p.axis, Math.max(mid - w, xs[0]), Math.min(mid + w, xs[xs.length - 1]));
+}
+function all(p) { zoom(p.axis, p.u.data[0][0], p.u.data[0][p.u.data[0].length - 1]); }
+function zoom(axis, lo, hi) {
+	if (hi > lo) plots.forEach(function (p) { if (p.axis === axis) p.u.setScale("x", {min: lo, max: hi}); });
+}
+
+// fitsOf are the fits of the lines that are shown, each with its legend entry.
+function fitsOf(u, chart, lines) {
+	var out = [];
+	(chart.fits || []).forEach(function (f) {
+		lines.forEach(function (l, k) { if (l.id === f.line && u.series[k + 1].show) out.push({f: f, li: l.li}); });
+	});
+	return out;
 }
 
 // clipped draws inside the plot, in device pixels.
@@ -85,7 +142,7 @@ function clipped(u, draw) {
 }
 
 // under shades the warm-up and the intervals of the fitted lines.
-function under(u, chart) {
+function under(u, chart, lines) {
 	clipped(u, function (c, px, py, b) {
 		if (chart.warm != null) {
 			c.fillStyle = css("--wash");
@@ -93,11 +150,13 @@ function under(u, chart) {
 			c.fillStyle = css("--soft");
 			c.font = 12 * devicePixelRatio + "px system-ui, sans-serif";
 			c.textAlign = "left";
-			c.fillText("warm-up", b.left + 6 * devicePixelRatio, b.top + 14 * devicePixelRatio);
+			if (px(chart.warm) - b.left > c.measureText("warm-up").width + 12 * devicePixelRatio)
+				c.fillText("warm-up", b.left + 6 * devicePixelRatio, b.top + 14 * devicePixelRatio);
 		}
-		(chart.fits || []).forEach(function (f) {
+		fitsOf(u, chart, lines).forEach(function (fit) {
+			var f = fit.f;
 			c.globalAlpha = .22;
-			c.fillStyle = css(colours[f.line] || "--total");
+			c.fillStyle = keyOf(fit.li).stroke;
 			c.beginPath();
 			c.moveTo(px(f.x[0]), py(f.low[0]));
 			c.lineTo(px(f.x[1]), py(f.low[1]));
@@ -110,16 +169,16 @@ function under(u, chart) {
 }
 
 // over draws the fitted lines and the marks.
-function over(u, chart) {
+function over(u, chart, lines) {
 	var r = devicePixelRatio;
 	clipped(u, function (c, px, py) {
 		c.strokeStyle = css("--ink");
 		c.lineWidth = 1.25 * r;
 		c.setLineDash([7 * r, 4 * r]);
-		(chart.fits || []).forEach(function (f) {
+		fitsOf(u, chart, lines).forEach(function (fit) {
 			c.beginPath();
-			c.moveTo(px(f.x[0]), py(f.y[0]));
-			c.lineTo(px(f.x[1]), py(f.y[1]));
+			c.moveTo(px(fit.f.x[0]), py(fit.f.y[0]));
+			c.lineTo(px(fit.f.x[1]), py(fit.f.y[1]));
 			c.stroke();
 		});
 	});
@@ -147,19 +206,25 @@ function over(u, chart) {
 	c.restore();
 }
 
-// scaleOf is the unit for values up to v.
-function scaleOf(v, isBytes) {
+// unitOf is the unit for values up to v.
+function unitOf(v, isBytes) {
 	var u = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"], i = 0, size = 1;
-	if (!isBytes) return {size: 1, unit: ""};
+	if (!isBytes) return {size: 1, name: ""};
 	while (v / size >= 1023.95 && i < u.length - 1) { size *= 1024; i++; }
-	return {size: size, unit: u[i]};
+	return {size: size, name: u[i]};
 }
 
-// stepOf is the round distance of about four values between lo and hi: 1, 2 or
-// 5 by a power of ten, in the unit of the values.
-function stepOf(lo, hi, isBytes) {
-	var s = scaleOf(Math.max(Math.abs(lo), Math.abs(hi)), isBytes), step = nice((hi - lo) / 4 / s.size);
-	return (s.size === 1 ? Math.max(step, 1) : step) * s.size;
+// scaleOf is how values from lo to hi are shown: about four round ones, 1, 2 or
+// 5 by a power of ten in one unit, around them; it begins at zero unless the
+// values lie far above.
+function scaleOf(lo, hi, isBytes) {
+	if (lo == null || hi == null) { lo = 0; hi = 1; }
+	if (lo > 0 && lo < hi * .6) lo = 0;
+	if (!(hi > lo)) { lo = Math.min(lo, 0); hi = Math.max(hi, 1); }
+	var unit = unitOf(Math.max(Math.abs(lo), Math.abs(hi)), isBytes), step = nice((hi - lo) / 4 / unit.size);
+	if (unit.size === 1) step = Math.max(step, 1);
+	return {lo: Math.floor(lo / unit.size / step) * step * unit.size, hi: Math.ceil(hi / unit.size / step) * step * unit.size,
+		step: step * unit.size, unit: unit, prec: Math.max(0, -Math.floor(Math.log10(step) + 1e-9))};
 }
 
 function nice(raw) {
@@ -167,18 +232,6 @@ function nice(raw) {
 	[5, 2, 1].forEach(function (m) { if (m * p >= raw * .999) step = m * p; });
 	return step;
 }
-
-// around widens a range to round values; it begins at zero unless the values
-// lie far above.
-function around(lo, hi, isBytes) {
-	if (lo == null || hi == null) return [0, 1];
-	if (lo > 0 && lo < hi * .6) lo = 0;
-	if (!(hi > lo)) { lo = Math.min(lo, 0); hi = Math.max(hi, 1); }
-	var step = stepOf(lo, hi, isBytes);
-	return [Math.floor(lo / step) * step, Math.ceil(hi / step) * step];
-}
-
-function splits(lo, hi, isBytes) { return every(lo, hi, stepOf(lo, hi, isBytes)); }
 
 function every(lo, hi, step) {
 	var out = [];
@@ -196,48 +249,68 @@ function places(lo, hi, axis, n) {
 	return every(lo, hi, step);
 }
 
-// labels are the texts of splits, in one unit.
-function labels(vs, isBytes) {
+// labels are the texts of values on a scale.
+function labels(vs, scale, isBytes) {
 	if (!isBytes) return vs.map(count);
-	var s = scaleOf(Math.max.apply(null, vs.map(Math.abs)), true), step = vs.length > 1 ? (vs[1] - vs[0]) / s.size : 1;
-	var prec = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
-	return vs.map(function (v) { return v === 0 ? "0" : (v < 0 ? "−" : "") + (Math.abs(v) / s.size).toFixed(prec) + s.unit; });
+	return vs.map(function (v) {
+		return v === 0 ? "0" : (v < 0 ? "−" : "") + (Math.abs(v) / scale.unit.size).toFixed(scale.prec) + scale.unit.name;
+	});
 }
 
 function toggle(li, apply) {
-	var b = document.createElement("button");
-	b.type = "button";
-	b.setAttribute("aria-pressed", "true");
-	while (li.firstChild) b.appendChild(li.firstChild);
-	li.appendChild(b);
-	b.addEventListener("click", function () {
+	var b = button("", function () {
 		var on = b.getAttribute("aria-pressed") !== "true";
 		b.setAttribute("aria-pressed", String(on));
 		apply(on);
 	});
+	b.setAttribute("aria-pressed", "true");
+	while (li.firstChild) b.appendChild(li.firstChild);
+	li.appendChild(b);
 }
 
-function keys(box, u) {
+function keys(box, p, say) {
 	box.addEventListener("keydown", function (e) {
-		var s = u.scales.x, xs = u.data[0], i = u.cursor.idx, mid = i == null ? (s.min + s.max) / 2 : xs[i];
+		var u = p.u, xs = u.data[0], i = u.cursor.idx;
+		if (e.ctrlKey || e.altKey || e.metaKey) return;
 		if (e.key === "ArrowLeft" || e.key === "ArrowRight") {
 			var n = Math.max(1, Math.round(xs.length / (e.shiftKey ? 20 : 200)));
 			i = i == null ? (e.key === "ArrowLeft" ? xs.length - 1 : 0) : i + (e.key === "ArrowLeft" ? -n : n);
 			i = Math.min(Math.max(i, 0), xs.length - 1);
 			u.setCursor({left: u.valToPos(xs[i], "x"), top: 10});
-		} else if (e.key === "+" || e.key === "=" || e.key === "-") {
-			var w = (s.max - s.min) * (e.key === "-" ? 1 : .25);
-			zoom(Math.max(mid - w, xs[0]), Math.min(mid + w, xs[xs.length - 1]));
+			say();
+		} else if (e.key === "+" || e.key === "=") {
+			zoomBy(p, .25);
+		} else if (e.key === "-") {
+			zoomBy(p, 1);
 		} else if (e.key === "0") {
-			zoom(xs[0], xs[xs.length - 1]);
+			all(p);
 		} else {
 			return;
 		}
 		e.preventDefault();
 	});
-	function zoom(lo, hi) { if (hi > lo) u.setScale("x", {min: lo, max: hi}); }
 }
 
+// copy puts a button after the sentence that takes it whole.
+function copy(p) {
+	var b = button("Copy as one sentence", function () {
+		var done = function () { b.textContent = "Copied"; }, by = document.execCommand ? byHand : function () {};
+		if (navigator.clipboard) navigator.clipboard.writeText(p.dataset.sentence).then(done, by);
+		else by();
+		function byHand() {
+			var t = make("textarea");
+			t.value = p.dataset.sentence;
+			b.after(t);
+			t.select();
+			if (document.execCommand("copy")) done();
+			t.remove();
+		}
+	});
+	b.className = "copy";
+	p.after(b);
+}
+
+document.querySelectorAll("[data-sentence]").forEach(copy);
 document.querySelectorAll("figure.chart").forEach(function (fig) {
 	try { enliven(fig); } catch (err) { fig.classList.remove("has-live"); }
 });

@@ -1,0 +1,199 @@
+package report
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// planted fills every string below v, also those of fields that are yet to be
+// added, with a word that stands nowhere else.
+func planted(v reflect.Value, next func() string) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if v.IsNil() {
+			v.Set(reflect.New(v.Type().Elem()))
+		}
+		planted(v.Elem(), next)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				planted(v.Field(i), next)
+			}
+		}
+	case reflect.String:
+		v.SetString(next())
+	case reflect.Map:
+		m := reflect.MakeMap(v.Type())
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		planted(key, next)
+		planted(value, next)
+		m.SetMapIndex(key, value)
+		v.Set(m)
+	case reflect.Slice:
+		if v.Type() == reflect.TypeFor[json.RawMessage]() {
+			v.SetBytes([]byte(fmt.Sprintf(`{%q:[%q,{"bytes":7}]}`, next(), next())))
+			return
+		}
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return // a byte of a time's zone
+		}
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			planted(v.Index(i), next)
+		}
+	}
+}
+
+// names are the forms that a name comes in; %d makes it its own.
+var names = []string{"Zq%dAlice", "zq%dlab.example.org", "/home/zq%d/src/zq%d.py:41 zq%d.Fit", `C:\Zq%d\x.cu:9 k`, "zq%d-\u4e2d\u6587", "said %q: zq%d", "Zq%d's \"own\" <b>"}
+
+func plantedRun() *record.Run {
+	n := 0
+	next := func() string {
+		n++
+		return strings.ReplaceAll(strings.ReplaceAll(names[n%len(names)], "%d", fmt.Sprint(n)), "%q", fmt.Sprintf(`"zq%d"`, n))
+	}
+	run := leakRun(200)
+	columns := append([]string(nil), run.Samples.Names()...)
+	var cols [][]float64
+	for i, name := range columns {
+		cols = append(cols, run.Samples.Column(name))
+		if name == "gpumem_extra" {
+			columns[i] = next()
+		}
+	}
+	run.Samples = record.NewSamples(columns, cols)
+	planted(reflect.ValueOf(&run.Meta).Elem(), next)
+	for _, kind := range []string{record.KindPhase, record.KindStatement, record.KindReceipt, record.KindWarning, record.KindSites, record.KindHolders, record.KindFirstTouch, record.KindEvent} {
+		var e record.Event
+		planted(reflect.ValueOf(&e).Elem(), next)
+		e.Kind, e.TMs = kind, 3000
+		for i := range e.Sites {
+			e.Sites[i].Bytes, e.Sites[i].Count = mib, 1
+		}
+		run.Events = append(run.Events, e)
+	}
+	run.Events = append(run.Events, record.Event{TMs: 10, Kind: record.KindPhase, Name: "load_zq99999"})
+	var w record.Warning
+	planted(reflect.ValueOf(&w).Elem(), next)
+	run.Warnings, run.Path = []record.Warning{w}, next()
+	return run
+}
+
+func TestNoNameIsLeftInARedactedRun(t *testing.T) {
+	t.Parallel()
+	original := plantedRun()
+	run := NewRedactor([]byte("salt")).Run(original)
+	v := verdict.Judge(run, verdict.Options{})
+	all, err := json.Marshal(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := regexp.MustCompile(`(?i)zq\d+|\x{4e2d}`)
+	texts := map[string]string{"run": string(all)}
+	for _, f := range Formats() {
+		texts[string(f)] = render(t, f, run, v, Options{})
+	}
+	z, err := gzip.NewReader(strings.NewReader(texts[string(PProf)]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts[string(PProf)] = string(profile)
+	for what, text := range texts {
+		if left := name.FindAllString(text, 5); left != nil {
+			t.Errorf("%s still has %q", what, left)
+		}
+	}
+	if all, err = json.Marshal(original); err != nil || len(name.FindAll(all, -1)) < 50 {
+		t.Errorf("the original run has lost its names, %v", err)
+	}
+}
+
+func TestRedactionIsConsistentUnderOneSaltOnly(t *testing.T) {
+	t.Parallel()
+	a, same, b := NewRedactor([]byte("a")), NewRedactor([]byte("a")), NewRedactor([]byte("b"))
+	const site = "/home/alice/train.py:41 Alice.step"
+	if a.text(site) != same.text(site) || a.text(site) == b.text(site) {
+		t.Errorf("%q, %q, %q", a.text(site), same.text(site), b.text(site))
+	}
+	if got := a.text(site); !regexp.MustCompile(`^/home/x[0-9a-f]{10}/train\.py:41 x[0-9a-f]{10}\.step$`).MatchString(got) {
+		t.Errorf("%q", got)
+	}
+	for _, c := range []struct{ in, want string }{
+		{"cuda:0 NVIDIA GeForce RTX 4090", "cuda:0 NVIDIA GeForce RTX 4090"}, {"NVIDIA H200", "NVIDIA H200"}, {"Apple M3 Max", "Apple M3 Max"},
+		{"", ""},
+	} {
+		if got := a.device(c.in); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	for _, in := range []string{"10.1.22.3", "fe80::1:2:3:4", "00:1b:44:11:3a:b7"} {
+		if got := a.text("at " + in); strings.Contains(got, in) || !strings.HasPrefix(got, "at ") {
+			t.Errorf("%q became %q", in, got)
+		}
+	}
+	for _, in := range []string{record.KindStep, record.KindPhase, record.KindScope, record.KindStatement, record.KindEvent, record.KindReceipt, record.KindSites,
+		record.KindHolders, record.KindWarning, record.KindDriverSites, record.KindFirstTouch, record.PhaseBaseline, record.PhaseReleased, "exiting",
+		"collect", "purge", "trim", "sync", "live", "idle", "host", "untracked", "growth", "churn", "mixed", "undecided", RedactedNote} {
+		if got := a.text(in); got != in {
+			t.Errorf("%q, a word of the format, became %q", in, got)
+		}
+	}
+	for _, in := range []string{"2.11.0+cu130", "50ms", "4 KiB", "v0.1.0", "go1.26.8", "rss_bytes", "libcuda", "libnvidia-glcore"} {
+		if got := a.text(in); got[:3] != in[:3] {
+			t.Errorf("%q became %q", in, got)
+		}
+	}
+}
+
+func TestARedactedRunHasTheSameVerdict(t *testing.T) {
+	t.Parallel()
+	for _, q := range questions {
+		run := q.run()
+		if run == nil {
+			continue
+		}
+		run.Meta.Env = nil
+		want, got := verdict.Judge(run, verdict.Options{}), verdict.Judge(NewRedactor([]byte("s")).Run(run), verdict.Options{})
+		if got.Verdict != want.Verdict || got.Tier != want.Tier || got.Confidence != want.Confidence || !reflect.DeepEqual(got.Accounts, want.Accounts) || len(got.Causes) != len(want.Causes) {
+			t.Errorf("%s: %s, want %s", q.name, got.Summary, want.Summary)
+		}
+		if !strings.Contains(render(t, Text, NewRedactor(nil).Run(run), got, Options{Width: 300}), RedactedNote) {
+			t.Errorf("%s does not say that it is redacted", q.name)
+		}
+	}
+}
+
+func FuzzNoWordOfANameStays(f *testing.F) {
+	f.Add("alice@lab-07", "{\"a\":\"b\"}")
+	f.Add("/srv/\u4e2d/\xffx", "[1e999]")
+	f.Fuzz(func(t *testing.T, s, detail string) {
+		r := NewRedactor([]byte("salt"))
+		got := r.text(s)
+		for _, w := range strings.FieldsFunc(s, func(c rune) bool { return !inWord(c) }) {
+			if len(w) > 4 && len(s) < maxRedacted && !r.public[strings.ToLower(w)] && !measure.MatchString(w) && !strings.HasPrefix(w, "x") && strings.Contains(got, w) {
+				// A replacement may by chance hold a word of a few digits.
+				if strings.Trim(strings.ToLower(w), "0123456789abcdef") != "" {
+					t.Errorf("%q is left in %q", w, got)
+				}
+			}
+		}
+		if out := r.detail([]byte(detail)); out != nil && !json.Valid(bytes.TrimSpace(out)) {
+			t.Errorf("%q became %q", detail, out)
+		}
+	})
+}
