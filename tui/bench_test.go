@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -71,6 +72,42 @@ func BenchmarkSecondOf500(b *testing.B) {
 			m.View()
 		}
 	}
+}
+
+// BenchmarkDayOf500 is the memory that a day of watching 500 processes, a row a
+// second, leads to: all of it after one hour, after three, and at the end.
+func BenchmarkDayOf500(b *testing.B) {
+	for b.Loop() {
+		clock := newFixedClock()
+		f := NewFeed(FeedOptions{State: Watching, Now: clock.Now})
+		cells := []record.Cell{{Column: record.ColRSS}, {Column: record.ColRSSAnon}, {Column: record.ColFootprint}, {Column: record.ColGPU}}
+		for second := range 24 * 3600 {
+			for pid := 1; pid <= 500; pid++ {
+				for c := range cells {
+					cells[c].Value = int64(pid+second%97+c) << 20
+				}
+				f.Row(pid, float64(second)*1000, cells)
+			}
+			clock.now = clock.now.Add(time.Second)
+			if second%10 == 0 {
+				f.judgeChosen()
+				f.judgeOthers()
+			}
+			switch hours := second / 3600; {
+			case second%3600 == 3599 && (hours == 0 || hours == 2 || hours == 23):
+				b.ReportMetric(float64(heapInUse())/mib, fmt.Sprintf("MiB-after-%dh", hours+1))
+			}
+		}
+		runtime.KeepAlive(f)
+	}
+}
+
+// heapInUse is what is reachable now, in bytes.
+func heapInUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 // BenchmarkKeyOverAMillionSamples is the time from a key to the picture that

@@ -21,6 +21,14 @@
 // the goroutine that reads a run folder: it follows one that is being written,
 // by this process or another, and plays back one that is finished.
 //
+// # Terminals
+//
+// Run gives the terminal back however the screen ends. One that is lost ends the
+// screen (ErrGone), one that takes nothing is not waited for once the run is
+// over (ErrFrozen); neither ends anything else. What no process can do for
+// itself, to give the terminal back after a panic of any goroutine or SIGKILL,
+// its command has to do: Options.Held says when there is something to give back.
+//
 // # Assumptions
 //
 // A terminal of at least 20 by 5 cells; below 60 by 20 panels are cut. The

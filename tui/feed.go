@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"math"
 	"slices"
 	"sync"
@@ -23,6 +25,9 @@ const (
 	keptOutput  = 500
 	keptTurns   = 8
 	keptMarks   = 64
+	keptClasses = 200
+	// keptEnded is how many processes that have ended stay on the screen.
+	keptEnded = 32
 )
 
 // FeedOptions are what a Feed needs to know.
@@ -37,13 +42,17 @@ type FeedOptions struct {
 	Usage func() Usage
 	// Missed tells how many ticks came too late; nil is unknown.
 	Missed func() (missed, lost int64)
+	// NameOf names a process that is seen first; empty is unknown. It is called
+	// with the feed locked. Nil leaves names to Name.
+	NameOf func(pid int) string
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
 
 // Feed gathers rows and events and makes frames of them. It is a Source and a
 // Marker; all methods are safe for concurrent use. What it keeps is bounded, the
-// number of processes aside.
+// number of processes that run aside: of those that have ended it keeps the
+// latest.
 type Feed struct {
 	o    FeedOptions
 	wake chan struct{}
@@ -65,6 +74,7 @@ type Feed struct {
 	marks    []ChartMark
 	sites    []record.Site
 	holders  []record.Holder
+	classes  []PoolClass
 	output   []OutputLine
 	mark     *Mark
 	ended    bool
@@ -92,7 +102,7 @@ type meter struct {
 
 func (m *meter) read(now time.Time, count float64) float64 {
 	switch d := now.Sub(m.at); {
-	case m.at.IsZero():
+	case m.at.IsZero() || count < m.count: // played anew
 		m.at, m.count, m.rate = now, count, math.NaN()
 	case d >= time.Second:
 		m.rate = (count - m.count) / d.Seconds()
@@ -119,7 +129,7 @@ func NewFeed(o FeedOptions) *Feed {
 // else has the feed yet.
 func (f *Feed) reset() {
 	f.procs, f.pids, f.rows, f.elapsed, f.phase = map[int]*tracked{}, nil, 0, 0, ""
-	f.events, f.marks, f.sites, f.holders, f.mark, f.warnings = nil, nil, nil, nil, nil, 0
+	f.events, f.marks, f.sites, f.holders, f.classes, f.mark, f.warnings = nil, nil, nil, nil, nil, nil, 0
 	f.watch = newWatch(f.o.Judging)
 }
 
@@ -159,51 +169,6 @@ func (f *Feed) row(pid int, tMs float64, cells []record.Cell) {
 	f.lastRow = f.o.Now()
 }
 
-// process is a process by its pid, made when new. The lock is held.
-func (f *Feed) process(pid int) *tracked {
-	if pid == 0 {
-		pid = f.meta.PID
-	}
-	p := f.procs[pid]
-	if p == nil {
-		p = newTracked(pid, len(f.pids) >= fewProcesses)
-		f.procs[pid] = p
-		f.insert(pid)
-	}
-	return p
-}
-
-func (f *Feed) insert(pid int) {
-	i, _ := slices.BinarySearch(f.pids, pid)
-	f.pids = slices.Insert(f.pids, i, pid)
-}
-
-// Name gives a process a name.
-func (f *Feed) Name(pid int, name string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.process(pid).name = clean(name)
-}
-
-// Gone says that a process has ended. What is known of it stays on the screen
-// until Forget.
-func (f *Feed) Gone(pid int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if p := f.procs[pid]; p != nil {
-		p.gone = true
-	}
-}
-
-// Forget drops a process.
-func (f *Feed) Forget(pid int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.procs, pid)
-	f.pids = slices.DeleteFunc(f.pids, func(p int) bool { return p == pid })
-	f.watch.forget(pid)
-}
-
 // Event takes an event of the run.
 func (f *Feed) Event(e record.Event) {
 	f.mu.Lock()
@@ -227,7 +192,24 @@ func (f *Feed) event(e record.Event) {
 	case record.KindWarning:
 		f.warnings++
 	}
+	f.classesOf(&e)
 	f.events = keep(f.events, e, keptEvents)
+}
+
+// classesOf takes the size classes that an event may tell in its Detail, which
+// is not kept: it may be long.
+func (f *Feed) classesOf(e *record.Event) {
+	if len(e.Detail) == 0 {
+		return
+	}
+	var d struct {
+		Classes []PoolClass `json:"classes"`
+	}
+	if json.Unmarshal(e.Detail, &d) == nil && len(d.Classes) > 0 {
+		f.classes = d.Classes[:min(len(d.Classes), keptClasses)]
+		slices.SortStableFunc(f.classes, func(a, b PoolClass) int { return cmp.Compare(b.idleBytes(), a.idleBytes()) })
+	}
+	e.Detail = nil
 }
 
 func (f *Feed) chartMark(m ChartMark) { f.marks = keep(f.marks, m, keptMarks) }

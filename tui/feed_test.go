@@ -2,7 +2,11 @@ package tui
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +42,116 @@ func TestADayAtTwentyHertzTakesNoMoreThanAnHour(t *testing.T) {
 	}
 	if day := size(); day > hour+hour/10 {
 		t.Errorf("a day takes %d bytes, an hour %d", day, hour)
+	}
+}
+
+func TestADayOfManyProcessesTakesNoMoreThanItsFirstHours(t *testing.T) {
+	const processes, every = 10, 4 // seconds: a day fills all that is kept of a process
+	clock := newFixedClock()
+	f := NewFeed(FeedOptions{Now: clock.Now, State: Watching})
+	cells := []record.Cell{{Column: record.ColRSS}, {Column: record.ColFootprint}}
+	early := uint64(0)
+	for second := 0; second < 24*3600; second += every {
+		for pid := 1; pid <= processes; pid++ {
+			cells[0].Value, cells[1].Value = int64(pid+second%97)<<20, int64(pid+second%89)<<20
+			f.Row(pid, float64(second)*1000, cells)
+		}
+		clock.now = clock.now.Add(every * time.Second)
+		if second%600 == 0 {
+			f.judgeOthers()
+		}
+		if second == 19*3600 { // all is full by then
+			early = heapInUse()
+		}
+	}
+	// Other tests' garbage may have been there at the first look.
+	if late := heapInUse(); late > early+early/10 {
+		t.Errorf("after 19 hours %d KiB are in use, after 24 %d KiB", early>>10, late>>10)
+	}
+	runtime.KeepAlive(f)
+}
+
+func TestProcessesThatHaveEndedGiveWayToThoseThatRun(t *testing.T) {
+	t.Parallel()
+	f := NewFeed(FeedOptions{Now: newFixedClock().Now})
+	f.SetMeta(record.Meta{PID: 1, IntervalMs: 1000})
+	cells := []record.Cell{{Column: record.ColRSS, Value: 1}}
+	at := 0.0
+	for pid := 2; pid < 2000; pid++ { // each for a second, beside one that is silent
+		if pid == 2 {
+			f.Row(1, at, cells)
+		}
+		at += 1000
+		f.Row(pid, at, cells)
+	}
+	f.mu.Lock()
+	fr := f.frame(time.Now())
+	f.mu.Unlock()
+	if n := len(fr.Processes); n > keptEnded+10 {
+		t.Errorf("%d processes are kept", n)
+	}
+	if fr.Processes[0].PID != 1 || fr.Processes[0].Gone {
+		t.Errorf("the program itself is gone: %+v", fr.Processes[0])
+	}
+	if last := fr.Processes[len(fr.Processes)-1]; last.PID != 1999 || last.Gone {
+		t.Errorf("the latest is %d, gone %v", last.PID, last.Gone)
+	}
+	if !fr.Processes[1].Gone {
+		t.Error("none counts as ended")
+	}
+	if list := (order{by: byMemory}).list(fr); !list[len(list)-1].Gone || list[0].Gone {
+		t.Error("those that have ended do not come last")
+	}
+}
+
+func TestARecordingsRowsBelongToItsProcessAlsoBeforeItIsKnown(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := time.Now().Add(time.Minute).Format(time.RFC3339) // not to be taken for one that has no process
+	write(record.FileMeta, `{"start":"`+start+`"}`)
+	write(record.FileSamples, "t_ms,pid,rss_bytes\n1,,5\n2,77,6\n3,78,7\n")
+	f, err := OpenFolder(dir, FolderOptions{Follow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	time.Sleep(3 * followEvery) // it may look; what it must not do is take a row
+	write(record.FileMeta, `{"start":"`+start+`","pid":77}`)
+	fr := waitFor(t, f, "both processes", func(f *Frame) bool { return f.Rows == 3 })
+	if len(fr.Processes) != 2 || fr.Processes[0].PID != 77 || fr.Processes[1].PID != 78 {
+		t.Errorf("processes %+v", fr.Processes)
+	}
+}
+
+func TestThePoolPanelShowsTheClassesThatKeepMost(t *testing.T) {
+	t.Parallel()
+	f := NewFeed(FeedOptions{Now: newFixedClock().Now})
+	f.SetMeta(record.Meta{PID: 7})
+	f.Row(7, 0, leakRow(0))
+	f.Event(record.Event{Kind: record.KindEvent, Name: "pool", Detail: []byte(`{"classes":[
+		{"class":"4 KiB","bytes":4096,"live":3,"idle":2,"hits":10,"misses":3},
+		{"class":"1 MiB","bytes":1048576,"idle":30,"max_idle":-1},{"class":"?"}]}`)})
+	f.mu.Lock()
+	fr := f.frame(time.Now())
+	f.mu.Unlock()
+	text := poolPanel{newStyles(Appearance{}), fr, false}.Render(100, 20)
+	checkPicture(t, "pool", text, 100, 20)
+	for _, want := range []string{`1 MiB +– +30 +30.0 MiB +none +– +–`, `4 KiB +3 +2 +8 KiB +– +10 +3`, `\? +– +– +– +– +– +–`} {
+		if !regexp.MustCompile(want).MatchString(text) {
+			t.Errorf("no line %q in\n%s", want, text)
+		}
+	}
+	if strings.Index(text, "1 MiB ") > strings.Index(text, "4 KiB ") {
+		t.Errorf("the class that keeps most is not first:\n%s", text)
+	}
+	if fr.Events[0].Detail != nil {
+		t.Error("the detail is kept twice")
 	}
 }
 
@@ -100,6 +214,21 @@ func TestOnUnifiedMemoryHostIsWhatTheDeviceDoesNotHold(t *testing.T) {
 	}
 }
 
+func TestHostIsUnknownWhereTheDevicesBytesAreNotAllResident(t *testing.T) {
+	t.Parallel()
+	f := NewFeed(FeedOptions{Now: newFixedClock().Now})
+	f.SetMeta(record.Meta{PID: 7, UnifiedMemory: pointer(true)})
+	for i, gpu := range []int64{400, 1200} { // reserved, not touched
+		f.Row(0, float64(i), []record.Cell{{Column: record.ColGPU, Value: gpu}, {Column: record.ColFootprint, Value: 1000}})
+	}
+	f.mu.Lock()
+	fr := f.frame(time.Now())
+	f.mu.Unlock()
+	if got := fr.Now[seriesHost]; known(got) {
+		t.Errorf("host is %v", got)
+	}
+}
+
 func TestTheMonitorRaisesAlarmsOfManyAndJudgeLooksAtTheChosen(t *testing.T) {
 	t.Parallel()
 	clock := newFixedClock()
@@ -126,6 +255,17 @@ func TestTheMonitorRaisesAlarmsOfManyAndJudgeLooksAtTheChosen(t *testing.T) {
 		grows := p.Judged.Verdict != nil && p.Judged.Verdict.Verdict != verdict.None
 		if want := p.PID == 5 || p.PID == 9; grows != want {
 			t.Errorf("process %d: growing %v, want %v (%+v)", p.PID, grows, want, p.Judged.Verdict)
+		}
+	}
+}
+
+func TestARateIsNeverNegative(t *testing.T) {
+	t.Parallel()
+	at := newFixedClock().now
+	var m meter
+	for i, count := range []float64{0, 500, 1000, 3, 400} {
+		if rate := m.read(at.Add(time.Duration(i)*time.Second), count); rate < 0 {
+			t.Errorf("after %v the rate is %v", count, rate)
 		}
 	}
 }

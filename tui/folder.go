@@ -17,6 +17,9 @@ const (
 	// followEvery is how often the files of a run that goes on are looked at.
 	followEvery = 50 * time.Millisecond
 	metaEvery   = 500 * time.Millisecond
+	// pidWithin is how soon after its start a recording knows its process, if it
+	// has one.
+	pidWithin = 2 * time.Second
 	// freshFor is how lately a folder without an end must have been written to
 	// count as going on.
 	freshFor = 15 * time.Second
@@ -149,7 +152,8 @@ func (f *Folder) follow(ctx context.Context) {
 			metaAt = time.Now()
 			if m, err := readMeta(f.path); err == nil && !m.Start.Before(f.since) {
 				f.SetMeta(m)
-				t.begun, ended = true, m.End != nil
+				ended = m.End != nil
+				t.begun = m.PID != 0 || ended || time.Since(m.Start) > pidWithin
 			}
 		}
 		more, err := t.read(ctx)

@@ -54,6 +54,7 @@ type Frame struct {
 	Events  []record.Event // the latest, oldest first, steps left out
 	Sites   []record.Site
 	Holders []record.Holder
+	Classes []PoolClass  // as last told, those that keep most idle first
 	Output  []OutputLine // the latest, oldest first
 	Play    *Playback    // nil when not played back
 	Health  Health
@@ -124,6 +125,28 @@ type Pool struct {
 	Hits, Misses, Allocs, Frees, Refs, Shapes, Pipelines, Commands, CommandBuffers float64
 	// Lately is the hit rate of the last rows.
 	Lately float64
+}
+
+// PoolClass is one size class of the program's pool, as it stands in the Detail
+// of an event: {"classes":[{"class":"4 KiB","bytes":4096,…}]}. Bytes is the
+// length of one buffer, the others are counts; MaxIdle −1 is no limit. What a
+// pool does not count is nil.
+type PoolClass struct {
+	Class   string `json:"class"`
+	Bytes   *int64 `json:"bytes"`
+	Live    *int64 `json:"live"`
+	Idle    *int64 `json:"idle"`
+	MaxIdle *int64 `json:"max_idle"`
+	Hits    *int64 `json:"hits"`
+	Misses  *int64 `json:"misses"`
+}
+
+// idleBytes is what the class keeps, negative when unknown.
+func (c *PoolClass) idleBytes() int64 {
+	if c.Bytes == nil || c.Idle == nil {
+		return -1
+	}
+	return *c.Bytes * *c.Idle
 }
 
 // OutputLine is a line that the program wrote.

@@ -24,7 +24,7 @@ func (f *Feed) frame(now time.Time) *Frame {
 		ElapsedMs: f.elapsed, Rows: f.rows, RowRate: f.rate.read(now, float64(f.rows)), Phase: f.phase,
 		Step: nan, StepRate: nan, Chosen: -1, View: *f.view.Load(), Unified: f.unified,
 		Now: unknownValues(), Start: unknownValues(), Marked: unknownValues(), Mark: f.mark, Pool: unknownPool(),
-		Events: tail(f.events, shownEvents), Sites: f.sites, Holders: f.holders, Output: tail(f.output, shownOutput),
+		Events: tail(f.events, shownEvents), Sites: f.sites, Holders: f.holders, Classes: f.classes, Output: tail(f.output, shownOutput),
 	}
 	fr.Done = f.ended
 	if f.play != nil {
@@ -37,7 +37,7 @@ func (f *Feed) frame(now time.Time) *Frame {
 		if p == chosen {
 			fr.Chosen = len(fr.Processes)
 		}
-		fr.Processes = append(fr.Processes, p.process())
+		fr.Processes = append(fr.Processes, p.process(f.endedProcess(p)))
 	}
 	if chosen != nil {
 		f.choose(fr, chosen)
@@ -121,7 +121,7 @@ func (f *Feed) chart(v View, l *ledger) Chart {
 }
 
 // process is what the list of processes shows.
-func (p *tracked) process() Process {
+func (p *tracked) process(ended bool) Process {
 	bytes, _ := p.rates()
 	s := seriesFootprint
 	if !known(p.all.now[s]) {
@@ -131,7 +131,7 @@ func (p *tracked) process() Process {
 		s = seriesGPU
 	}
 	return Process{
-		PID: p.pid, Name: p.name, Gone: p.gone, Now: p.all.now, Start: p.all.start, Rate: bytes,
+		PID: p.pid, Name: p.name, Gone: ended, Now: p.all.now, Start: p.all.start, Rate: bytes,
 		Spark: p.spark(s), Judged: p.judged,
 	}
 }

@@ -154,11 +154,12 @@ func TestOnDiscreteGPUsTheLedgersAreApart(t *testing.T) {
 func TestNoSizeBreaksTheScreen(t *testing.T) {
 	t.Parallel()
 	m := leakModel(t, Appearance{Colors: Colors16}, 80, 24)
-	for w := 1; w <= 320; w += 7 {
-		for h := 1; h <= 110; h += 5 {
+	for w := 1; w <= 320; w += 11 {
+		for h := 1; h <= 110; h += 7 {
 			m.w, m.h = w, h
-			for focus := range panelCount {
-				m.focus = focus
+			for n := range 2 { // each panel meets every part of the range of sizes
+				m.focus = panelID((w/11 + 3*(h/7) + 4*n) % int(panelCount))
+				focus := m.focus
 				picture := m.View()
 				if w < leastWidth || h < leastHeight {
 					if ansi.StringWidth(picture) > w {

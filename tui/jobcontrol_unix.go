@@ -14,8 +14,8 @@ import (
 // takeJobControl gives the terminal back when another process stops us, and
 // takes it again when we go on; also after SIGSTOP, which nobody can take, when
 // a shell may have changed the terminal. The key for suspending goes the same
-// way inside Bubble Tea.
-func takeJobControl(p *tea.Program) (stop func()) {
+// way inside Bubble Tea. held is told who has the terminal.
+func takeJobControl(p *tea.Program, held func(bool)) (stop func()) {
 	stops, conts, done := make(chan os.Signal, 1), make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(stops, syscall.SIGTSTP)
 	signal.Notify(conts, syscall.SIGCONT)
@@ -29,10 +29,12 @@ func takeJobControl(p *tea.Program) (stop func()) {
 				if p.ReleaseTerminal() != nil {
 					continue
 				}
+				held(false)
 				// SIGTSTP was taken, and the runtime does not give its default
 				// action back; this one nobody takes.
 				syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 				<-conts
+				held(true)
 				retake(p)
 			case <-conts:
 				if p.ReleaseTerminal() == nil {

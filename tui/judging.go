@@ -21,6 +21,9 @@ const (
 	// itself up looks like one that leaks.
 	firstRows = 40
 	firstMs   = 2000
+	// alarmRows come before the Monitor's first look: without them "no alarm"
+	// would say more than is known.
+	alarmRows = 120
 	// pendingRows bounds the rows on their way to the Monitor.
 	pendingRows = 20000
 )
@@ -163,7 +166,7 @@ func (f *Feed) judgeMany(monitor *verdict.Monitor, pending []pendingRow, gone []
 		if p == chosen {
 			continue
 		}
-		p.judged.Watched = true
+		p.judged.Watched = p.count >= alarmRows
 		switch v := raised[pid]; {
 		case v == nil:
 			p.judged.Verdict, p.judged.Same = nil, 0

@@ -24,7 +24,7 @@ func newKeyMap() keyMap {
 		Quit: bind("q", "quit", "q", "ctrl+c"), Help: bind("?", "help", "?", "f1"),
 		Pause: bind("space", "pause the screen, or the playback", " "),
 		Next:  bind("tab", "next panel", "tab"), Previous: bind("shift+tab", "panel before", "shift+tab"),
-		Panel: bind("1-9", "panel by number", "1", "2", "3", "4", "5", "6", "7", "8", "9"), Maximise: bind("z", "one panel alone", "z"),
+		Panel: bind("1-8", "panel by number", "1", "2", "3", "4", "5", "6", "7", "8"), Maximise: bind("z", "one panel alone", "z"),
 		Up: bind("↑", "up", "up", "k"), Down: bind("↓", "down", "down", "j"),
 		PageUp: bind("pgup", "page up", "pgup"), PageDown: bind("pgdn", "page down", "pgdown"),
 		Top: bind("g", "to the top", "g"), Bottom: bind("G", "to the bottom", "G"),

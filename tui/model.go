@@ -21,6 +21,12 @@ type Options struct {
 	CloseAtEnd bool
 	// Processes gives the list of processes the focus at the start.
 	Processes bool
+	// Over, when set, is closed when the run has ended: from then on a terminal
+	// that takes nothing is not waited for.
+	Over <-chan struct{}
+	// Held, when set, is told when the screen takes the terminal and when it has
+	// given it back, also for the time it is stopped.
+	Held func(bool)
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }

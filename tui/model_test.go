@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -300,4 +301,21 @@ func FuzzPicturesKeepTheirWidth(f *testing.F) {
 			checkPicture(t, "fuzzed", m.View(), w, h)
 		}
 	})
+}
+
+func TestAQuestionShowsAllItsKeysWhateverTheWidth(t *testing.T) {
+	t.Parallel()
+	for _, w := range []int{60, 80, 120} {
+		m := leakModel(t, Appearance{}, w, 24)
+		m.Update(keyOf("q"))
+		line := m.footer()
+		for _, want := range []string{" e ", " l ", " d ", " esc stay"} {
+			if !strings.Contains(line, want) {
+				t.Errorf("at %d columns %q lacks %q", w, line, want)
+			}
+		}
+		if ansi.StringWidth(line) > w {
+			t.Errorf("at %d columns the question is wider: %q", w, line)
+		}
+	}
 }

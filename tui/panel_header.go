@@ -51,7 +51,11 @@ func (p headerPanel) facts() []string {
 		pid = f.Meta.PID
 	}
 	if pid != 0 {
-		out = append(out, fmt.Sprintf("PID %d", pid))
+		text := fmt.Sprintf("PID %d", pid)
+		if f.Chosen >= 0 && f.Processes[f.Chosen].Gone && !f.Done {
+			text += " (ended)"
+		}
+		out = append(out, text)
 	}
 	device := clean(f.Meta.Device)
 	if device == "" {
@@ -59,7 +63,7 @@ func (p headerPanel) facts() []string {
 	}
 	device = "device " + device
 	if f.View.Device != AllDevices {
-		device += fmt.Sprintf(" (number %d of %d)", f.View.Device, len(f.Devices))
+		device += fmt.Sprintf(" (@%d of %d)", f.View.Device, len(f.Devices))
 	} else if n := len(f.Devices); n > 1 {
 		device += fmt.Sprintf(" (all %d)", n)
 	}
@@ -83,7 +87,11 @@ func (p headerPanel) second(w int) string {
 	if f.State == Ended {
 		state = endText(&f.Meta)
 	}
-	parts := []string{p.paint(t, stateMarks[f.State]+" "+state)}
+	mark := stateMarks[f.State]
+	if f.State == Ended && (f.Meta.Signal != "" || f.Meta.ExitCode != nil && *f.Meta.ExitCode != 0) {
+		mark, t = "×", warn
+	}
+	parts := []string{p.paint(t, mark+" "+state)}
 	if p.paused {
 		parts = append(parts, p.paint(warn, "⏸ screen paused"))
 	}
@@ -137,9 +145,9 @@ func playText(p *Playback) string {
 	case p.Loading:
 		return "reading"
 	case p.Speed == 0:
-		return "held, of " + clockText(p.LengthMs, false)
+		return "held, of " + clockText(p.LengthMs, p.LengthMs < 600e3)
 	}
-	return fmt.Sprintf("×%s, of %s", short(p.Speed), clockText(p.LengthMs, false))
+	return fmt.Sprintf("×%s, of %s", short(p.Speed), clockText(p.LengthMs, p.LengthMs < 600e3))
 }
 
 // endText is how the program ended.

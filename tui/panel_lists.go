@@ -115,7 +115,7 @@ func (p poolPanel) Render(w, h int) string {
 		}
 		return p.box(panelNames[panelPool], p.focused, body, w, h)
 	}
-	columns := min(max(w/30, 1), 3)
+	columns := min(max(w/36, 1), 3)
 	rows := (len(facts) + columns - 1) / columns
 	cell := (w - 1) / columns
 	for r := range rows {
@@ -128,6 +128,7 @@ func (p poolPanel) Render(w, h int) string {
 		body = append(body, line)
 	}
 	body = append(body, p.outcomes(w)...)
+	body = append(body, p.classes(w)...)
 	return p.box(panelNames[panelPool], p.focused, body, w, h)
 }
 
@@ -154,6 +155,38 @@ func (p poolPanel) outcomes(w int) []string {
 		}
 	}
 	return out
+}
+
+// classes are the size classes of the pool, those that keep most idle first.
+func (p poolPanel) classes(w int) []string {
+	if len(p.frame.Classes) == 0 {
+		return nil
+	}
+	name := max(w-56, 8)
+	line := func(class, live, idle, bytes, limit, hits, misses string) string {
+		return cut(" "+fit(class, name)+right(live, 7)+right(idle, 7)+right(bytes, 11)+right(limit, 7)+right(hits, 11)+right(misses, 10), w)
+	}
+	out := []string{p.paint(dim, line("size class", "live", "idle", "idle bytes", "limit", "hits", "misses"))}
+	for _, c := range p.frame.Classes {
+		limit := whole(c.MaxIdle)
+		if c.MaxIdle != nil && *c.MaxIdle < 0 {
+			limit = "none"
+		}
+		idle := unknownText
+		if b := c.idleBytes(); b >= 0 {
+			idle = bytesText(float64(b))
+		}
+		out = append(out, line(clean(c.Class), whole(c.Live), whole(c.Idle), idle, limit, whole(c.Hits), whole(c.Misses)))
+	}
+	return out
+}
+
+// whole is a number that may be unknown.
+func whole(n *int64) string {
+	if n == nil {
+		return unknownText
+	}
+	return countText(float64(*n))
 }
 
 // receiptText is a receipt in a line: claimed against returned.
@@ -245,13 +278,24 @@ func (p outputPanel) Render(w, h int) string {
 		}
 	}
 	if body == nil {
-		body = []string{" nothing, or not captured"}
+		body = []string{p.nothing()}
 	}
 	name := panelNames[panelOutput]
 	if p.frame.Path != "" {
 		name += " (" + record.FileStdout + ", " + record.FileStderr + ")"
 	}
 	return p.box(name, p.focused, body, w, h)
+}
+
+// nothing says why there is no line.
+func (p outputPanel) nothing() string {
+	switch {
+	case p.frame.Path == "":
+		return " not captured: a program that is watched keeps its output"
+	case p.frame.Done:
+		return " nothing, or not captured"
+	}
+	return " nothing so far; on the screen its stdin is empty (--no-tui gives it the terminal)"
 }
 
 // healthPanel is what this tool itself uses and misses.

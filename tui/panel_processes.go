@@ -29,7 +29,8 @@ type order struct {
 }
 
 // list are the processes that the filter lets pass, in order. The greatest
-// come first, names and numbers in ascending order.
+// come first, names and numbers in ascending order; those that have ended hold
+// nothing any more and come last.
 func (o order) list(f *Frame) []*Process {
 	var out []*Process
 	want := strings.ToLower(o.filter)
@@ -61,6 +62,12 @@ func (o order) list(f *Frame) []*Process {
 		}
 		if o.reverse {
 			c = -c
+		}
+		if a.Gone != b.Gone && (o.by == byMemory || o.by == byGrowth || o.by == byGPU) {
+			c = 1
+			if b.Gone {
+				c = -1
+			}
 		}
 		return c
 	})

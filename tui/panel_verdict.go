@@ -82,6 +82,9 @@ func tierText(v *verdict.Verdict) string {
 }
 
 func lookText(j *Judged) string {
+	if j.Looks == 1 {
+		return "looked at once, at " + clockText(j.AtMs, true)
+	}
 	return fmt.Sprintf("looked at %s times, the same the last %s, lately at %s", countText(float64(j.Looks)), countText(float64(j.Same)), clockText(j.AtMs, true))
 }
 

@@ -21,6 +21,7 @@ type question struct {
 
 type answer struct {
 	key, what string
+	short     string // what, where there is little room
 	do        func() tea.Cmd
 }
 
@@ -188,10 +189,10 @@ func (m *Model) quit() tea.Cmd {
 			return tea.Sequence(func() tea.Msg { what(); return nil }, tea.Quit)
 		}
 	}
-	m.ask = &question{"The program still runs.", []answer{
-		{"e", "end it", leave(m.o.Control.End)},
-		{"l", "leave it running, stop recording", leave(m.o.Control.Leave)},
-		{"d", "go on without the screen", leave(func() {})},
+	m.ask = &question{"It still runs.", []answer{
+		{"e", "end it", "end", leave(m.o.Control.End)},
+		{"l", "leave it running, stop recording", "leave", leave(m.o.Control.Leave)},
+		{"d", "go on without the screen", "no screen", leave(func() {})},
 	}}
 	return nil
 }
@@ -303,7 +304,7 @@ func (m *Model) mark() tea.Cmd {
 }
 
 func (m *Model) compareMark() tea.Cmd {
-	if m.frame.Mark == nil {
+	if m.frame.Mark == nil && m.marks == 0 { // one just made comes with the next frame
 		return m.say("nothing is marked; m marks a point")
 	}
 	m.compare = !m.compare
@@ -352,7 +353,7 @@ func (m *Model) experiment(action, what string) tea.Cmd {
 	if !m.o.Control.Foreign {
 		return run()
 	}
-	m.ask = &question{fmt.Sprintf("Have the program %s?", what), []answer{{"y", "yes", run}}}
+	m.ask = &question{fmt.Sprintf("Have the program %s?", what), []answer{{"y", "yes", "yes", run}}}
 	return nil
 }
 

@@ -27,7 +27,8 @@ type Appearance struct {
 }
 
 // AppearanceOf reads the environment: NO_COLOR, COLORTERM, TERM, COLORFGBG and
-// the locale. A terminal that says nothing is dark.
+// the locale. A terminal that says nothing is dark. The console of Linux knows
+// UTF-8, and its fonts have few of the characters that charts are made of.
 func AppearanceOf(getenv func(string) string) Appearance {
 	term := getenv("TERM")
 	a := Appearance{Colors: Colors16}
@@ -48,7 +49,7 @@ func AppearanceOf(getenv func(string) string) Appearance {
 			a.Light = true
 		}
 	}
-	a.ASCII = term == "dumb" || !utf8Locale(getenv)
+	a.ASCII = term == "dumb" || term == "linux" || !utf8Locale(getenv)
 	return a
 }
 

@@ -9,18 +9,31 @@ import (
 )
 
 const (
-	// fewProcesses get much room each; of more, each gets little.
+	// fewProcesses are judged each, and get much room.
 	fewProcesses  = 8
-	manyBuckets   = 16384
-	fewBuckets    = 512
-	manyRows      = 4096
-	fewRows       = 1024
+	someProcesses = 64
 	maxDevices    = 64
 	sparkColumns  = 24
 	rateRows      = 32 // rows over which a present rate is taken
 	rateSpanMs    = 2000
 	maxNameLength = 4096
 )
+
+// room is how much is kept of a process: buckets of its history, which the
+// chart is drawn from, and rows, which its verdict is reached from.
+type room struct{ buckets, rows int }
+
+// roomOf is the room of one more process beside n: so much that hundreds fit
+// into the memory of a few.
+func roomOf(n int) room {
+	switch {
+	case n < fewProcesses:
+		return room{16384, 4096}
+	case n < someProcesses:
+		return room{512, 1024}
+	}
+	return room{128, 512}
+}
 
 // ledger is one process on one device, or on all.
 type ledger struct {
@@ -34,6 +47,9 @@ func newLedger(buckets int) *ledger {
 
 func (l *ledger) take(tMs float64, row *values) {
 	l.now.merge(row)
+	if known(row.device()) && (known(row[seriesFootprint]) || known(row[seriesRSS])) {
+		l.now[seriesHost] = row[seriesHost] // it may have become unknown
+	}
 	l.start.fill(row)
 	l.history.add(tMs, &l.now)
 }
@@ -67,14 +83,10 @@ type tracked struct {
 // moment is a row for present rates.
 type moment struct{ tMs, total, step float64 }
 
-func newTracked(pid int, many bool) *tracked {
-	buckets, rows := manyBuckets, manyRows
-	if many {
-		buckets, rows = fewBuckets, fewRows
-	}
+func newTracked(pid int, r room) *tracked {
 	nan := math.NaN()
 	return &tracked{
-		pid: pid, buckets: buckets, all: newLedger(buckets), devices: map[int]*ledger{}, rows: newRowsKept(rows),
+		pid: pid, buckets: r.buckets, all: newLedger(r.buckets), devices: map[int]*ledger{}, rows: newRowsKept(r.rows),
 		firstMs: nan, lastMs: nan, step: nan, pool: unknownPool(), before: unknownPool(),
 	}
 }
@@ -190,8 +202,8 @@ func (p *tracked) derive(row *values, unified bool) {
 	switch device := row.device(); {
 	case !unified || !p.hasGPU:
 		row[seriesHost] = host
-	case known(device) && known(host):
-		row[seriesHost] = math.Max(host-device, 0)
+	case known(device) && known(host) && device <= host:
+		row[seriesHost] = host - device // else not all of the device's bytes are resident
 	}
 }
 

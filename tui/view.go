@@ -133,11 +133,11 @@ func (m *Model) footer() string {
 	s := m.styles
 	switch {
 	case m.ask != nil:
-		line := s.paint(warn, m.ask.text)
-		for _, a := range m.ask.answers {
-			line += "  " + s.paint(hotkey, a.key) + " " + a.what
+		line := m.question(func(a answer) string { return a.what })
+		if width(line) > m.w {
+			line = m.question(func(a answer) string { return a.short })
 		}
-		return fit(line+"  "+s.paint(hotkey, "esc")+" stay", m.w)
+		return fit(line, m.w)
 	case m.filter != nil:
 		return fit(s.paint(warn, "Filter: ")+*m.filter+"_  "+s.paint(hotkey, "enter")+" keep  "+s.paint(hotkey, "esc")+" drop", m.w)
 	}
@@ -155,6 +155,16 @@ func (m *Model) footer() string {
 		}
 	}
 	return fit(line, m.w)
+}
+
+// question is what is asked and the keys that answer.
+func (m *Model) question(label func(answer) string) string {
+	s := m.styles
+	line := s.paint(warn, m.ask.text)
+	for _, a := range m.ask.answers {
+		line += "  " + s.paint(hotkey, a.key) + " " + label(a)
+	}
+	return line + "  " + s.paint(hotkey, "esc") + " stay"
 }
 
 // helpPanel is the overlay of all keys.
