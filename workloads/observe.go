@@ -216,9 +216,10 @@ func (p *program) handle() {
 		return
 	}
 	p.client.Handle(agent.ActionPurge, func() agent.Done {
+		classes := classesDetail(pl.Classes()) // as they are before they are emptied
 		r := pl.Purge()
 		claimed, count := int64(r.PageBytes), int64(r.Buffers)
-		return agent.Done{ClaimedBytes: &claimed, Count: &count}
+		return agent.Done{ClaimedBytes: &claimed, Count: &count, Detail: classes}
 	})
 	p.client.Handle(agent.ActionSites, func() agent.Done {
 		var list []record.Site
@@ -227,6 +228,24 @@ func (p *program) handle() {
 		}
 		return detail("sites", list)
 	})
+}
+
+// classesDetail lists a pool's size classes in the form that a report reads.
+func classesDetail(list []pool.ClassStats) json.RawMessage {
+	type class struct {
+		Class   string `json:"class"`
+		Bytes   uint64 `json:"bytes"`
+		Live    uint64 `json:"live"`
+		Idle    uint64 `json:"idle"`
+		MaxIdle int    `json:"max_idle"` // −1 is no limit
+		Hits    uint64 `json:"hits"`
+		Misses  uint64 `json:"misses"`
+	}
+	out := make([]class, len(list))
+	for i, c := range list {
+		out[i] = class{c.Class.String(), c.Class.Bytes, c.Live, c.Idle, c.MaxIdle, c.Hits, c.Misses}
+	}
+	return detail("classes", out).Detail
 }
 
 // detail is an answer with a list; an answer that cannot be written says so.
