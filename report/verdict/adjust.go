@@ -94,9 +94,12 @@ func follows(x, y, load, step []float64) bool {
 	if byLoad.sse < tellApart*math.Min(byTime.sse, byStep.sse) {
 		return true
 	}
-	straight := l.sse <= (1-loadStraight)*(l.sse+l.b*l.b*l.sxx)
-	return straight && byStep.sse > byTime.sse/tellApart
+	return l.straight() && byStep.sse > byTime.sse/tellApart
 }
+
+// straight reports whether a load is as good as a line: nothing that follows it
+// can then be told from a growth.
+func (l line) straight() bool { return l.sse <= (1-loadStraight)*(l.sse+l.b*l.b*l.sxx) }
 
 // Parts of the scatter about a line that a load or a wave must explain to be
 // taken out of the series, and the part of what was taken out that is left in
@@ -121,7 +124,7 @@ func adjust(x, y, load []float64) float64 {
 	for i := range u {
 		u[i] = (x[i] - x[0]) / (x[n-1] - x[0])
 	}
-	if load != nil {
+	if load != nil && !fitLine(x, load).straight() {
 		// Troughs lie early in a block while load rises: the block before
 		// takes part.
 		lag := append([]float64{load[0]}, load[:n-1]...)

@@ -62,51 +62,21 @@ func (s *subject) attribute(a [keys]float64) {
 // jointTroughs are the accounts' means over the same samples of each block,
 // those in which their total is lowest.
 func (s *subject) jointTroughs(grown []int) (x []float64, y [][]float64) {
-	from := s.grow[s.primary].from
-	t := s.led.t[from:]
-	if len(t) < minBlocks || !(t[len(t)-1] > t[0]) {
-		return nil, nil
-	}
-	at := cuts(t, blockCount(len(t), s.grow[s.primary].cycle.length))
-	y = make([][]float64, len(grown))
-	type sample struct {
-		total float64
-		row   int
-	}
-	var buf []sample
-	for b := 0; b+1 < len(at); b++ {
-		buf = buf[:0]
-		stride := 1 + (at[b+1]-at[b])/512
-		for i := at[b]; i < at[b+1]; i += stride {
-			sum := 0.
-			for _, g := range grown {
-				sum += s.led.series[accountKeys[g]][from+i]
-			}
-			if sum == sum {
-				buf = append(buf, sample{sum, i})
+	var total []float64
+	for _, g := range grown {
+		if v := s.led.series[accountKeys[g]]; total == nil {
+			total = append(total, v...)
+		} else {
+			for i := range total {
+				total[i] += v[i]
 			}
 		}
-		if len(buf) == 0 {
-			continue
-		}
-		sort.Slice(buf, func(p, q int) bool {
-			return buf[p].total < buf[q].total || buf[p].total == buf[q].total && buf[p].row < buf[q].row
-		})
-		buf = buf[:max(1, int(math.Ceil(troughShare*float64(len(buf)))))]
-		sx := 0.
-		for _, v := range buf {
-			sx += t[v.row]
-		}
-		x = append(x, sx/float64(len(buf)))
-		for j, g := range grown {
-			sum := 0.
-			for _, v := range buf {
-				sum += s.led.series[accountKeys[g]][from+v.row]
-			}
-			y[j] = append(y[j], sum/float64(len(buf)))
-		}
 	}
-	return x, y
+	rows := s.led.lowRows(total, &s.grow[s.primary], troughShare)
+	for _, g := range grown {
+		y = append(y, blockMeans(s.led.series[accountKeys[g]], rows))
+	}
+	return blockMeans(s.led.t, rows), y
 }
 
 // levers are the weights of the values in a line's slope.

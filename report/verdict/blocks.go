@@ -69,6 +69,54 @@ func troughs(x, y []float64, at []int, share float64) (bx, by []float64) {
 	return bx, by
 }
 
+// lowRows are the rows of each block of time of a growth's window that stand for
+// it: those in which v is lowest, in the given share of them, or all known ones
+// for a share of 0. Blocks without a known row are left out.
+func (l *ledger) lowRows(v []float64, g *growth, share float64) [][]int {
+	t := l.t[g.from:]
+	if len(t) < minBlocks || !(t[len(t)-1] > t[0]) {
+		return nil
+	}
+	at := cuts(t, blockCount(len(t), g.cycle.length))
+	out := make([][]int, 0, len(at))
+	for b := 0; b+1 < len(at); b++ {
+		var rows []int
+		for i := at[b]; i < at[b+1]; i += 1 + (at[b+1]-at[b])/512 {
+			if x := v[g.from+i]; x == x {
+				rows = append(rows, g.from+i)
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		if share > 0 {
+			sort.SliceStable(rows, func(a, b int) bool { return v[rows[a]] < v[rows[b]] })
+			rows = rows[:max(1, int(math.Ceil(share*float64(len(rows)))))]
+		}
+		out = append(out, rows)
+	}
+	return out
+}
+
+// blockMeans are v's means over the rows of each block; nil when one has no
+// known value.
+func blockMeans(v []float64, rows [][]int) []float64 {
+	out := make([]float64, len(rows))
+	for b, block := range rows {
+		n := 0.
+		for _, i := range block {
+			if v[i] == v[i] {
+				out[b], n = out[b]+v[i], n+1
+			}
+		}
+		if n == 0 {
+			return nil
+		}
+		out[b] /= n
+	}
+	return out
+}
+
 // lowest is the mean of v's lowest share, or its median for a share of 0; v
 // is reordered.
 func lowest(v []float64, share float64) float64 {

@@ -10,12 +10,11 @@ import (
 
 // purgeInVain: a purge claims to have freed what the system did not get back.
 func (s *subject) purgeInVain() *Cause {
-	for _, e := range s.run.Events {
-		r := e.Receipt
-		if r == nil || r.Action != "purge" || r.ClaimedBytes == nil || r.ReturnedBytes == nil && r.GPUBytes == nil {
+	for _, r := range s.experiments() {
+		if r.Action != "purge" || r.ClaimedBytes == nil || r.ReturnedBytes == nil && r.GPUBytes == nil {
 			continue
 		}
-		claimed, back := float64(*r.ClaimedBytes), returned(r)
+		claimed, back := float64(*r.ClaimedBytes), returned(&r)
 		if claimed > s.o.leftover() && back < .1*claimed {
 			return &Cause{ID: CausePurge, Confidence: .9,
 				Evidence: []string{fmt.Sprintf("the purge claims %s; the system got %s back", size(claimed), size(math.Max(0, back)))},
@@ -48,9 +47,14 @@ func (s *subject) deadHolder() *Cause {
 
 // toolVariables are switches of capture and debug layers that hold memory.
 var toolVariables = [...]string{
-	"MTL_CAPTURE_ENABLED", "METAL_DEVICE_WRAPPER_TYPE", "MTL_DEBUG_LAYER", "MTL_SHADER_VALIDATION", "NSZombieEnabled", "MallocStackLogging",
-	"MallocScribble", "CUDA_INJECTION64_PATH", "CUDA_LAUNCH_BLOCKING", "PYTORCH_NO_CUDA_MEMORY_CACHING",
+	"MTL_CAPTURE_ENABLED", "METAL_CAPTURE_ENABLED", "METAL_DEVICE_WRAPPER_TYPE", "MTL_DEBUG_LAYER", "MTL_SHADER_VALIDATION", "MTL_HUD_ENABLED",
+	"NSZombieEnabled", "NSDeallocateZombies", "MallocStackLogging", "MallocStackLoggingNoCompact", "MallocScribble", "MallocGuardEdges",
+	"CUDA_INJECTION64_PATH",
 }
+
+// toolLibraries are parts of the names of such layers' libraries, as
+// DYLD_INSERT_LIBRARIES or LD_PRELOAD name them.
+var toolLibraries = [...]string{"MTLCapture", "GPUToolsCapture", "MTLDebug", "libgmalloc", "MallocStackLogging", "lsan", "asan"}
 
 // tooling: a layer that keeps memory of its own is switched on. Named only
 // where something grows.
@@ -58,12 +62,20 @@ func (s *subject) tooling() *Cause {
 	if s.class == None {
 		return nil
 	}
+	env := s.run.Meta.Env
 	var on []string
 	for _, n := range toolVariables {
-		switch v := s.run.Meta.Env[n]; strings.ToLower(v) {
-		case "", "0", "no", "false":
+		switch v := env[n]; strings.ToLower(v) {
+		case "", "0", "no", "false", "off":
 		default:
 			on = append(on, n+"="+v)
+		}
+	}
+	for _, n := range [...]string{"DYLD_INSERT_LIBRARIES", "LD_PRELOAD"} {
+		for _, library := range toolLibraries {
+			if strings.Contains(env[n], library) {
+				on = append(on, n+" with "+library)
+			}
 		}
 	}
 	if len(on) == 0 {

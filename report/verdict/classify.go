@@ -20,6 +20,7 @@ func (s *subject) classify() {
 		s.attribute(a)
 		s.raw = s.trendRaw()
 	case s.primary == keyDevice:
+		s.lacking = true
 		s.why = "device memory grows, but no allocator counters tell whether the program, its pool or the driver holds it"
 	default:
 		s.quiet()
@@ -119,9 +120,13 @@ func (s *subject) hostOfHandles(a [keys]float64) bool {
 	return a[keyHost] > 0 && (a[keyHost] <= handleCost*a[keyCount] || a[keyHost] <= 2*a[keyLive])
 }
 
-// hostClass tells whose host growth is: the heap's when it grows with it, the
-// driver's when the heap is known not to.
+// hostClass tells whose host growth is: the program's when the pinned memory
+// that it asked for explains it, or its heap that grows with it; the driver's
+// when the heap is known not to.
 func (s *subject) hostClass(a [keys]float64) Class {
+	if s.isPinned() {
+		return HostGrowth
+	}
 	h := s.grow[keyHeap]
 	switch s.toucher() {
 	case "driver": // also when it allocates from the program's heap
@@ -138,6 +143,14 @@ func (s *subject) hostClass(a [keys]float64) Class {
 		return DriverGrowth
 	}
 	return HostGrowth
+}
+
+// isPinned: what the program asked the driver to pin rose by half of what the
+// host memory grew by, or more. The driver maps such memory, so that no heap
+// and no first touch show it.
+func (s *subject) isPinned() bool {
+	h := s.grow[keyHost]
+	return h.growing() && s.rise(colPinned, h.from) >= h.bytes()/2
 }
 
 // quiet: nothing grows; none when every account is known to be still.
@@ -159,6 +172,12 @@ func (s *subject) quiet() {
 	}
 	if seen == 0 || open > 0 {
 		s.class = Undecided
+		switch n := len(s.led.clock); {
+		case seen+open == 0:
+			s.lacking, s.why = true, "no account was recorded: the samples have no column of one, or no cell that can be true"
+		case n > 1 && !(s.led.clock[n-1] > s.led.clock[0]):
+			s.lacking, s.why = true, "all samples have the same time"
+		}
 		return
 	}
 	s.class = None

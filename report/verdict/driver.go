@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -31,104 +32,202 @@ func (l *ledger) clockUnit() string {
 	return "second"
 }
 
-// alike is how much worse than the best unit's another unit's squares may be
-// for the two not to be told apart.
+// unexplained is the part of a growth's variation that any fit may leave.
+const unexplained = .0003
+
+// alike is how much worse than the best fit's another fit's squares may be for
+// the two not to be told apart.
 const alike = 1.15
 
-// drivenBy finds the unit that explains the primary account's growth, and
-// its cost: each is fitted with a weight of at least 0, and the best one, or
-// the preferred of those as good, is taken. Growth that goes on while steps
-// pause is counted in seconds and called background.
+// Two units drive a growth together when each brings leastPart of it and they
+// raise the logarithm of likelihood by twoBetter above the best single one.
+const (
+	leastPart = .1
+	twoBetter = 10.
+)
+
+// unitSeries is a unit with how far it had advanced in each block.
+type unitSeries struct {
+	unit
+	x []float64
+}
+
+// unitFit is the growth as a sum of units, each at a cost of at least 0.
+type unitFit struct {
+	by        []unitSeries
+	cost, err []float64
+	left      []float64 // residuals
+	sse       float64
+}
+
+// drivenBy finds the one or two units that explain the primary account's growth,
+// and their costs: a non-negative fit on every unit and every two of them. The
+// best is taken, or the preferred of those as good. Growth that goes on while
+// steps pause is called background, and time is one of its units.
 func (s *subject) drivenBy() (d *DrivenBy, background bool) {
 	if s.primary == keys || !s.grow[s.primary].growing() {
 		return nil, false
 	}
 	g := &s.grow[s.primary]
-	l := s.led
-	t := l.t[g.from:]
-	at := cuts(t, blockCount(len(t), g.cycle.length))
-	tx, y := troughs(t, l.series[s.primary][g.from:], at, share(s.primary))
-	if len(y) < minBlocks || len(y) != len(at)-1 {
+	rows := s.sampled(g)
+	y := blockMeans(s.led.series[s.primary], rows)
+	if len(y) < minBlocks {
 		return nil, false
 	}
-	background = s.growsInPauses(tx, y, at, g.from)
-	type found struct {
-		unit
-		x   []float64
-		sse float64
-	}
-	var all []found
-	best := math.Inf(1)
+	background = s.growsInPauses(y, rows)
+	var all []unitSeries
 	for _, u := range units(s.class, s.led.clockUnit()) {
-		x := tx
-		if u.column != "" {
-			x = s.unitBlocks(u.column, g.from, at)
+		if x := s.unitBlocks(u.column, rows); x != nil {
+			all = append(all, unitSeries{u, x})
 		}
-		if x == nil || background && u.column != "" {
-			continue
-		}
-		f := fitLine(x, y)
-		if f.b <= 0 {
-			continue
-		}
-		all = append(all, found{u, x, f.sse})
-		best = math.Min(best, f.sse)
 	}
-	// Units that leave less than a thousandth of the variation unexplained are
-	// all as good.
-	floor := max(float64(len(y))*math.Pow(g.delta/100, 2), .001*variation(y))
-	for _, f := range all {
-		if f.sse <= alike*best+floor {
-			fit := fitTrend(f.x, y, g.delta/100, .6*g.delta)
-			w := student(fit.df) * fit.se
-			return &DrivenBy{Per: f.name, Interval: Interval{Value: round(fit.b), Low: round(fit.b - w), High: round(fit.b + w)}}, background
-		}
+	// Fits that leave less than this of the variation are all as good: counters
+	// are read some steps off.
+	floor := max(float64(len(y))*math.Pow(g.delta/100, 2), unexplained*variation(y))
+	one := preferred(singles(all, y, background), floor)
+	two := preferred(pairs(all, y, background), floor)
+	switch {
+	case two != nil && (one == nil || advantage(one.sse+floor, two.sse+floor, two.left) > twoBetter):
+		return two.driven(y, floor), background
+	case one != nil:
+		return one.alone(y, floor, .6*g.delta), background
 	}
 	return nil, background
 }
 
+// singles fits y on each unit; in the background only time counts.
+func singles(all []unitSeries, y []float64, background bool) []unitFit {
+	var out []unitFit
+	for _, u := range all {
+		if l := fitLine(u.x, y); l.b > 0 && (!background || u.column == "") {
+			out = append(out, unitFit{by: []unitSeries{u}, cost: []float64{l.b}, sse: l.sse})
+		}
+	}
+	return out
+}
+
+// pairs fits y on every two units of which each brings its part; in the
+// background one of them is time.
+func pairs(all []unitSeries, y []float64, background bool) []unitFit {
+	var out []unitFit
+	n := len(y)
+	for i, a := range all {
+		for _, b := range all[i+1:] {
+			if background && a.column != "" && b.column != "" {
+				continue
+			}
+			cost, err, sse := beside(a.x, y, b.x) // of b beside a
+			if math.IsInf(sse, 0) {
+				continue
+			}
+			first, firstErr, _ := beside(b.x, y, a.x) // and of a beside b
+			f := unitFit{by: []unitSeries{a, b}, cost: []float64{first[0], cost[0]}, err: []float64{firstErr[0], err[0]}, sse: sse}
+			rise := f.cost[0]*(a.x[n-1]-a.x[0]) + f.cost[1]*(b.x[n-1]-b.x[0])
+			if f.part(0) < leastPart*rise || f.part(1) < leastPart*rise {
+				continue
+			}
+			f.left = make([]float64, n)
+			m := mean(y) - f.cost[0]*mean(a.x) - f.cost[1]*mean(b.x)
+			for k := range y {
+				f.left[k] = y[k] - m - f.cost[0]*a.x[k] - f.cost[1]*b.x[k]
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// part is how many bytes a unit brings.
+func (f *unitFit) part(i int) float64 {
+	x := f.by[i].x
+	return f.cost[i] * (x[len(x)-1] - x[0])
+}
+
+// preferred is the first of the fits that are as good as the best; nil of none.
+func preferred(fits []unitFit, floor float64) *unitFit {
+	best := math.Inf(1)
+	for i := range fits {
+		best = math.Min(best, fits[i].sse)
+	}
+	for i := range fits {
+		if fits[i].sse <= alike*best+floor {
+			return &fits[i]
+		}
+	}
+	return nil
+}
+
+// alone tells a single unit, its cost beside jumps and a transient.
+func (f *unitFit) alone(y []float64, floor, leap float64) *DrivenBy {
+	fit := fitTrend(f.by[0].x, y, math.Sqrt(floor/float64(len(y))), leap)
+	w := student(fit.df) * fit.se
+	i := finite(Interval{Value: round(fit.b), Low: round(fit.b - w), High: round(fit.b + w)})
+	if i == nil {
+		return nil
+	}
+	return &DrivenBy{Per: f.by[0].name, Interval: *i}
+}
+
+// driven tells two units, the one that brings more first. Their intervals widen
+// by the residuals' autocorrelation and by what any fit may leave.
+func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
+	rho := clamp(autocorrelation(f.left), 0, .95)
+	df := math.Max(2, float64(len(y)-3)*(1-rho)/(1+rho))
+	w := student(df) * math.Sqrt((1+rho)/(1-rho)*(1+floor/12/math.Max(f.sse, floor/1000)))
+	all := f.part(0) + f.part(1)
+	var d [2]*DrivenBy
+	for i := range d {
+		p := round(f.part(i) / all)
+		c, e := f.cost[i], w*f.err[i]
+		iv := finite(Interval{Value: round(c), Low: round(math.Max(0, c-e)), High: round(c + e)})
+		if iv == nil {
+			return nil
+		}
+		d[i] = &DrivenBy{Per: f.by[i].name, Share: &p, Interval: *iv}
+	}
+	if f.part(1) > f.part(0) {
+		d[0], d[1] = d[1], d[0]
+	}
+	d[0].And = d[1]
+	return d[0]
+}
+
 // variation is the sum of squares about the mean.
 func variation(y []float64) float64 {
-	mean := 0.
+	m, sum := mean(y), 0.
 	for _, v := range y {
-		mean += v / float64(len(y))
-	}
-	sum := 0.
-	for _, v := range y {
-		sum += (v - mean) * (v - mean)
+		sum += (v - m) * (v - m)
 	}
 	return sum
 }
 
-// unitBlocks is a running total's mean in each block; nil when it is unknown
-// in one, or does not rise.
-func (s *subject) unitBlocks(column string, from int, at []int) []float64 {
+// sampled are the rows of each block that stand for it in the primary account's
+// series. What the program did is read at the same rows, else its pace would
+// look like an error.
+func (s *subject) sampled(g *growth) [][]int {
+	return s.led.lowRows(s.led.series[s.primary], g, share(s.primary))
+}
+
+// unitBlocks is how far a unit's running total had advanced in each block, time
+// for no column; nil when it is unknown in one, falls, or does not rise.
+func (s *subject) unitBlocks(column string, rows [][]int) []float64 {
 	v := s.led.cols[column]
-	if column == record.ColStep {
+	switch column {
+	case "":
+		v = s.led.t
+	case record.ColStep:
 		v = s.led.step
 	}
 	if v == nil {
 		return nil
 	}
-	x := make([]float64, 0, len(at)-1)
-	for k := 0; k+1 < len(at); k++ {
-		sum, n := 0., 0
-		for i := at[k]; i < at[k+1]; i += 1 + (at[k+1]-at[k])/64 {
-			if c := v[from+i]; c == c {
-				sum, n = sum+c, n+1
-			}
-		}
-		if n == 0 {
-			return nil
-		}
-		x = append(x, sum/float64(n))
-	}
+	x := blockMeans(v, rows)
 	for i := 1; i < len(x); i++ {
 		if x[i] < x[i-1] {
 			return nil
 		}
 	}
-	if !(x[len(x)-1] > x[0]) {
+	if x == nil || !(x[len(x)-1] > x[0]) {
 		return nil
 	}
 	return x
@@ -136,15 +235,16 @@ func (s *subject) unitBlocks(column string, from int, at []int) []float64 {
 
 // growsInPauses reports whether blocks without steps, at least three of them
 // and not all, show at least half of the others' growth per second.
-func (s *subject) growsInPauses(tx, y []float64, at []int, from int) bool {
+func (s *subject) growsInPauses(y []float64, rows [][]int) bool {
 	if s.led.step == nil {
 		return false
 	}
+	t := blockMeans(s.led.t, rows)
 	var still, stillT, busy, busyT float64
 	pauses := 0
-	for k := 1; k < len(y); k++ {
-		dy, dt := y[k]-y[k-1], tx[k]-tx[k-1]
-		if s.led.step[from+at[k+1]-1] == s.led.step[from+at[k-1]] {
+	for b := 1; b < len(y); b++ {
+		dy, dt := y[b]-y[b-1], t[b]-t[b-1]
+		if s.led.step[slices.Max(rows[b])] == s.led.step[slices.Min(rows[b-1])] {
 			still, stillT = still+dy, stillT+dt
 			pauses++
 		} else {

@@ -67,7 +67,7 @@ func (s *subject) weighExperiments() {
 		proved := back > s.o.leftover() && back >= decisive*grown
 		switch {
 		case r.Action == "purge" && proved && (s.class == PoolGrowth || s.class == Undecided && s.primary == keyDevice):
-			s.class, s.why = PoolGrowth, ""
+			s.class, s.why, s.lacking = PoolGrowth, "", false
 			s.raise(.97)
 		case r.Action == "purge" && s.class == PoolGrowth && r.ClaimedBytes != nil && back < .1*grown:
 			s.confidence = math.Min(s.confidence, .8)
@@ -79,6 +79,21 @@ func (s *subject) weighExperiments() {
 	if s.class == PoolGrowth && s.restsOn == "" {
 		s.restsOn = ByTrend
 	}
+	if s.class == Undecided && s.primary == keyDevice && s.gaveBack("collect") < cyclePart*grown && s.gaveBack("purge") < cyclePart*grown {
+		s.why += "; neither collecting garbage nor purging the pool gave it back, so that something still holds it, or the driver does"
+	}
+}
+
+// gaveBack is the most that an action's experiments returned; NaN when none was
+// measured.
+func (s *subject) gaveBack(action string) float64 {
+	most := math.NaN()
+	for _, r := range s.experiments() {
+		if r.Action == action && (r.ReturnedBytes != nil || r.GPUBytes != nil) && !(returned(&r) <= most) {
+			most = returned(&r)
+		}
+	}
+	return most
 }
 
 // raise lifts the confidence to at least p.

@@ -95,7 +95,7 @@ func (s *subject) reaches(name string, capacity int64, used float64, of []key) *
 // noise is short-lived, to the power 1/2 when it wanders.
 func (s *subject) moreMinutes() *float64 {
 	l := s.led
-	if s.class != Undecided || s.primary == keyDevice || len(l.clock) < 2 || l.untimed {
+	if s.class != Undecided || s.lacking || len(l.clock) < 2 || l.untimed {
 		return nil
 	}
 	so := (l.clock[len(l.clock)-1] - l.clock[0]) / 60

@@ -16,24 +16,24 @@ var hostileValues = []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 1, 1
 // hostileRun makes a run out of bytes: which columns it has, how many rows,
 // and a cell for every two bytes.
 func hostileRun(data []byte) *record.Run {
-	if len(data) < 6 {
+	if len(data) < 10 {
 		return &record.Run{Samples: &record.Samples{}}
 	}
-	mask := binary.LittleEndian.Uint32(data)
-	rows := int(data[4])
+	mask := binary.LittleEndian.Uint64(data)
+	rows := int(data[8])
 	names := []string{record.ColTime}
 	for i, n := range columnsUsed {
 		if mask>>i&1 == 1 {
 			names = append(names, n)
 		}
 	}
-	if mask>>30&1 == 1 {
+	if mask>>62&1 == 1 {
 		names = append(names, record.ColStep)
 	}
-	if mask>>31&1 == 1 {
+	if mask>>63&1 == 1 {
 		names = append(names, record.ColPID)
 	}
-	body := data[5:]
+	body := data[9:]
 	next := 0
 	values := make([][]float64, len(names))
 	for c := range values {
@@ -79,13 +79,49 @@ func sound(t *testing.T, v *Verdict) {
 
 func FuzzJudge(f *testing.F) {
 	f.Add([]byte{})
-	f.Add([]byte{255, 255, 255, 255, 40, 20, 30, 40, 50, 60})
-	f.Add([]byte{255, 255, 255, 63, 200, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 99, 200})
-	f.Add([]byte{129, 7, 0, 64, 100, 17, 200, 201, 202, 203})
+	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255, 40, 20, 30, 40, 50, 60})
+	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 63, 200, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 99, 200})
+	f.Add([]byte{129, 7, 0, 0, 0, 0, 0, 64, 100, 17, 200, 201, 202, 203})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		run := hostileRun(data)
 		sound(t, Judge(run, Options{}))
-		Diff(run, run, Options{Unified: UnifiedYes})
+	})
+}
+
+func FuzzDiff(f *testing.F) {
+	f.Add([]byte{}, []byte{})
+	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 63, 200, 0, 1, 2, 3, 4, 5, 6, 7, 8}, []byte{129, 7, 0, 0, 0, 0, 0, 64, 100, 17, 200, 201, 202})
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		d := Diff(hostileRun(a), hostileRun(b), Options{Unified: UnifiedYes})
+		if _, err := json.Marshal(d); err != nil {
+			t.Fatalf("difference does not marshal: %v", err)
+		}
+		if d.Verdict == "" || d.Summary == "" || !(d.Confidence >= 0 && d.Confidence <= 1) {
+			t.Fatalf("incomplete difference: %+v", d)
+		}
+	})
+}
+
+func FuzzMonitor(f *testing.F) {
+	f.Add([]byte{1, 2, 3})
+	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 63, 200, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 99, 200})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		run := hostileRun(data)
+		m := NewMonitor(Options{})
+		s := run.Samples
+		for i := range 3 * s.Len() { // three times over: time runs backward twice
+			row := i % s.Len()
+			var cells []record.Cell
+			for _, n := range s.Names() {
+				if v := s.Column(n)[row]; v == v {
+					cells = append(cells, record.Cell{Column: n, Value: int64(v)})
+				}
+			}
+			m.Add(i%2, s.Column(record.ColTime)[row], cells...)
+			for _, a := range m.Look() {
+				sound(t, a.Verdict)
+			}
+		}
 	})
 }
 

@@ -250,12 +250,44 @@ func (g *growth) fill(bx, by []float64, end float64, c window) {
 		level, least = level*c.far, least-1
 	}
 	grows := g.p <= level && g.t > least && left && g.bytes() > delta
-	if grows && !g.loaded && goesOn(bx, f.straight, c.tail*f.b, delta/2) {
+	if grows && !g.loaded && goesOn(bx, f.straight, c.tail*f.b, delta/2) && g.weigh(bx, f.straight, floor) {
 		g.shape = Growing
-		g.evidence = math.Min(-math.Log10(g.p), g.t/1.5)
 		return
 	}
 	g.shape = g.still(&f, c.t)
+}
+
+// wanders is the autocorrelation of the blocks about the fit from which the
+// noise may be a walk: the evidence is then no more than the drift's.
+const wanders = .2
+
+// weigh compares the growth with its rivals: it reports whether it stands, and
+// counts the decades of evidence for it.
+func (g *growth) weigh(x, y []float64, floor float64) bool {
+	ended, leapt := rivals(x, y, floor)
+	if ended > endsBetter || leapt > leapsBetter {
+		return false
+	}
+	g.evidence = math.Min(-math.Log10(g.p), g.t/1.5)
+	g.evidence = math.Min(g.evidence, evenDecades-math.Max(ended, leapt)/math.Ln10)
+	if g.rho > wanders {
+		g.evidence = math.Min(g.evidence, drift(y, floor)/1.2)
+	}
+	return true
+}
+
+// drift is how many errors the mean step from block to block is above 0 if the
+// noise is a random walk.
+func drift(y []float64, floor float64) float64 {
+	d := make([]float64, len(y)-1)
+	for i := range d {
+		d[i] = y[i+1] - y[i]
+	}
+	m, squares := mean(d), 0.
+	for _, v := range d {
+		squares += (v - m) * (v - m)
+	}
+	return m * float64(len(d)) / math.Sqrt(squares+float64(len(d))*floor*floor)
 }
 
 // still is the shape of a series that was not found to grow.

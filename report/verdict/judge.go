@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -66,10 +67,22 @@ func Judge(run *record.Run, o Options) *Verdict {
 			if s.class == Undecided && len(s.whole.clock) < minRows {
 				continue // came and went between two samples
 			}
-			v.Processes = append(v.Processes, ProcessRow{PID: s.pid, Verdict: s.class, Tier: s.tier(), Confidence: round(s.confidence)})
+			row := ProcessRow{PID: s.pid, Verdict: s.class, Tier: s.tier(), Confidence: round(s.confidence)}
+			row.introduce(run.Events)
+			v.Processes = append(v.Processes, row)
 		}
 	}
 	return v
+}
+
+// introduce takes from the events what the process is called and its rank.
+func (row *ProcessRow) introduce(events []record.Event) {
+	for i := range events {
+		if e := &events[i]; e.Kind == record.KindProcess && e.PID == row.PID {
+			row.Name = cmp.Or(e.Name, row.Name)
+			row.Rank = cmp.Or(e.Rank, row.Rank)
+		}
+	}
 }
 
 // empty is the verdict on a run without rows.

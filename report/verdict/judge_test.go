@@ -141,8 +141,12 @@ func TestGrowthThatGoesOnWhileStepsPauseIsBackground(t *testing.T) {
 		return float64(i * 3)
 	})
 	p.cols[record.ColStep] = cumulativeMax(p.cols[record.ColStep])
-	if v := p.judge(); !v.Background || v.DrivenBy == nil || v.DrivenBy.Per != "second" {
+	v := p.judge()
+	if !v.Background || v.DrivenBy == nil || v.DrivenBy.Per != "second" {
 		t.Errorf("background %v, driven by %+v", v.Background, v.DrivenBy)
+	}
+	if !strings.Contains(v.Summary, "also while steps pause") {
+		t.Errorf("the summary does not say it: %s", v.Summary)
 	}
 }
 
@@ -251,6 +255,25 @@ func TestMissingColumnsAreNamedAndNotTakenAsZero(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(v.Missing, "\n"), record.ColGPU) {
 		t.Errorf("missing: %v", v.Missing)
+	}
+}
+
+func TestTheSummaryStandsAlone(t *testing.T) {
+	t.Parallel()
+	leak := newProgram(600).healthy().grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib)
+	for _, c := range []struct{ summary, begins string }{
+		{leak.judge().Summary, "app-leak (confirmed, 99 %): memory the program still references grows by "},
+		{newProgram(600).healthy().judge().Summary, "none (confirmed, 99 %): no account grows ("},
+		{newProgram(2).healthy().judge().Summary, "undecided: 2 samples are too few"},
+		{newProgram(1).healthy().judge().Summary, "undecided: one sample is too little"},
+		{Diff(newProgram(600).healthy().run(), leak.run(), Options{}).Summary, "app-leak: memory the program still references grows by "},
+	} {
+		if !strings.HasPrefix(c.summary, c.begins) || !strings.HasSuffix(c.summary, ".") {
+			t.Errorf("%q does not begin with %q or is no sentence", c.summary, c.begins)
+		}
+	}
+	if s := leak.judge().Summary; !strings.Contains(s, " MiB in 29.9 s, 21.33 KiB a step") {
+		t.Errorf("time watched and cost are missing: %s", s)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestLeftoverBetweenBaselineAndReleasedIsAFinding(t *testing.T) {
 	if b := account(pool, Idle).LeftoverBytes; b == nil || *b != kept {
 		t.Errorf("idle leftover %v", b)
 	}
-	clone := loading(250*mib, 0).judge()
+	clone := loading(250*mib, 0).set(record.ColRefs, func(i int) float64 { return 201 * float64(min(i/10, 1)) }).judge()
 	if clone.Verdict != AppLeak || !named(clone, CauseClone) {
 		t.Errorf("clone: %s with %+v", clone.Verdict, clone.Causes)
 	}

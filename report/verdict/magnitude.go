@@ -29,6 +29,9 @@ func (s *subject) magnitude() {
 	n := len(s.led.clock)
 	s.class, s.primary, s.raw = Undecided, keys, 0
 	s.why = fmt.Sprintf("%d samples are too few for a trend (%d are needed)", n, leastTrendRows)
+	if n == 1 {
+		s.why = fmt.Sprintf("one sample is too little for a trend (%d are needed)", leastTrendRows)
+	}
 	if n < minRows {
 		return
 	}

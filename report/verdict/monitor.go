@@ -14,6 +14,7 @@ import (
 const (
 	firstLook  = 120
 	lookFactor = 1.25
+	leastRows  = 15 // from one look to the next, however far a clock jumps
 	lookLevel  = .01
 	// falseDiscovery is the part of the processes called growing at one time
 	// that may be called so falsely.
@@ -54,15 +55,17 @@ type watched struct {
 	values  [][]float64 // by column; column 0 is the time
 	stride  int         // one row in so many is kept
 	skipped int
-	firstMs float64
-	nextMs  float64 // when the next look is due
+	fresh   int // rows since the last look
+	lastMs  float64
+	seenMs  float64 // time watched; a clock that jumps back adds nothing
+	nextMs  float64 // time watched at which the next look is due
 	looks   int
 	found   key // account blamed by the last look, keys when none
 	p       float64
 	class   Class
 	again   bool // the look before blamed the same account
 	alarm   *Alarm
-	fresh   bool // looked at since the last Alarms
+	looked  bool // since the last decision
 }
 
 // Add takes one sample of a process, tMs milliseconds on a clock that all its
@@ -70,9 +73,14 @@ type watched struct {
 func (m *Monitor) Add(pid int, tMs float64, cells ...record.Cell) {
 	w := m.procs[pid]
 	if w == nil {
-		w = &watched{names: []string{record.ColTime}, values: make([][]float64, 1), stride: 1, firstMs: tMs, found: keys, p: 1}
+		w = &watched{names: []string{record.ColTime}, values: make([][]float64, 1), stride: 1, lastMs: tMs, found: keys, p: 1}
 		m.procs[pid] = w
 	}
+	if tMs > w.lastMs {
+		w.seenMs += tMs - w.lastMs
+	}
+	w.lastMs = tMs
+	w.fresh++
 	if w.skipped++; w.skipped < w.stride {
 		return
 	}
@@ -156,17 +164,17 @@ func (m *Monitor) Look() []Alarm {
 func (w *watched) last() float64 { return w.values[0][len(w.values[0])-1] }
 
 func (w *watched) due() bool {
-	return len(w.values[0]) >= firstLook && w.last() >= w.nextMs
+	return len(w.values[0]) >= firstLook && w.fresh >= leastRows && w.seenMs > 0 && w.seenMs >= w.nextMs
 }
 
 // look runs the engine on one process at this look's level.
 func (m *Monitor) look(w *watched) {
 	w.looks++
 	level := lookLevel * 6 / math.Pow(math.Pi*float64(w.looks), 2)
-	w.nextMs = w.firstMs + (w.last()-w.firstMs)*lookFactor
+	w.nextMs = w.seenMs * lookFactor
 	run := w.run()
 	before := w.found
-	w.found, w.p, w.class, w.fresh = keys, 1, Undecided, true
+	w.found, w.p, w.class, w.looked, w.fresh = keys, 1, Undecided, true, 0
 	for _, s := range subjects(run, m.o, forLook(level)) {
 		if p := s.simes(); p < w.p {
 			w.p = p
@@ -219,10 +227,10 @@ func (m *Monitor) decide(pids []int) {
 	}
 	for _, id := range pids {
 		w := m.procs[id]
-		if !w.fresh {
+		if !w.looked {
 			continue
 		}
-		w.fresh = false
+		w.looked = false
 		switch {
 		case w.found == keys || w.p > limit:
 			w.alarm = nil

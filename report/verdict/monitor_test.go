@@ -3,6 +3,7 @@ package verdict
 import (
 	"testing"
 
+	"github.com/gpumem/gpumem/report/verdict/corpus"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -57,6 +58,66 @@ func TestAnAlarmThatGoesAwayIsClosed(t *testing.T) {
 	}
 	if !opened || len(last) != 0 {
 		t.Errorf("opened %v, at the end %+v", opened, last)
+	}
+}
+
+// A scan of 84 processes, six of which grow plainly: of the open alarms at most
+// one in twenty may be false, and the looks of one process must not stop those
+// of another.
+func TestAScanHoldsTheFalseDiscoveryRate(t *testing.T) {
+	t.Parallel()
+	m := NewMonitor(Options{})
+	regimes := []string{"white", "ar.9", "ar.99", "walk", "sawtooth", "spikes"}
+	type process struct {
+		s     *record.Samples
+		grows bool
+	}
+	var all []process
+	for i := 0; len(all) < 78; i++ {
+		if s := corpus.HealthyOne(corpus.Publish+9, regimes[i%len(regimes)], i).Run.Samples; s.Len() == 720 {
+			all = append(all, process{s, false})
+		}
+	}
+	for i := range 6 {
+		p := newProgram(720+i).healthy().grows(record.ColLive, 60*mib, 256*kib, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib)
+		all = append(all, process{p.run().Samples, true})
+	}
+	var last []Alarm
+	for row := range 720 {
+		for pid, p := range all {
+			var cells []record.Cell
+			for _, n := range p.s.Names() {
+				if v := p.s.Column(n)[row]; v == v && n != record.ColTime {
+					cells = append(cells, record.Cell{Column: n, Value: int64(v)})
+				}
+			}
+			m.Add(pid, p.s.Column(record.ColTime)[row], cells...)
+		}
+		last = m.Look()
+	}
+	found, wrong := 0, 0
+	for _, a := range last {
+		if all[a.PID].grows {
+			found++
+		} else {
+			wrong++
+		}
+	}
+	if found != 6 || wrong > 1 {
+		t.Errorf("%d of 6 growing processes have an alarm, and %d of 78 healthy ones", found, wrong)
+	}
+}
+
+func TestAClockThatJumpsBackDoesNotMakeEverySampleALook(t *testing.T) {
+	t.Parallel()
+	m := NewMonitor(Options{})
+	for i := range 3000 {
+		tm := float64(i%2) * 1e12
+		m.Add(1, tm, record.Cell{Column: record.ColRSS, Value: int64(500*mib + i)})
+		m.Look()
+	}
+	if n := m.procs[1].looks; n == 0 || n > 40 {
+		t.Errorf("%d looks at 3000 samples", n)
 	}
 }
 

@@ -66,8 +66,7 @@ func (s *subject) accountRows() []AccountRow {
 			r.Bytes = &b
 			r.PerSecond, r.PerStep = s.rates(&g)
 			if !s.led.untimed {
-				d := round(s.detectable(&g))
-				r.DetectablePerSecond = &d
+				r.DetectablePerSecond = s.detectable(&g)
 			}
 			if s.shared {
 				sh := round(s.share[i].Value)
@@ -122,23 +121,35 @@ func (s *subject) rates(g *growth) (sec, step *Interval) {
 	if dt > 0 && !l.untimed {
 		sec = g.interval(toSec)
 	}
-	if ds > 0 {
+	if ds >= 1 {
 		step = g.interval(toStep)
 	}
 	return sec, step
 }
 
 func (g *growth) interval(scale float64) *Interval {
-	return &Interval{Value: round(g.rate * scale), Low: round(g.low * scale), High: round(g.high * scale)}
+	return finite(Interval{Value: round(g.rate * scale), Low: round(g.low * scale), High: round(g.high * scale)})
+}
+
+// finite is nil for an interval that has no finite bounds: it says nothing.
+func finite(i Interval) *Interval {
+	if w := math.Abs(i.Value) + math.Abs(i.Low) + math.Abs(i.High); !(w <= math.MaxFloat64) {
+		return nil
+	}
+	return &i
 }
 
 // detectable is the smallest rate per second that would have been found four
-// times in five.
-func (s *subject) detectable(g *growth) float64 {
+// times in five; nil when that is not known.
+func (s *subject) detectable(g *growth) *float64 {
 	l := s.led
 	dt := l.t[len(l.t)-1] - l.t[g.from]
-	if dt <= 0 || g.span <= 0 {
-		return 0
+	if !(dt > 0) || g.span <= 0 {
+		return nil
 	}
-	return math.Max(g.delta, 3.42*g.se*g.span) / dt
+	d := round(math.Max(g.delta, 3.42*g.se*g.span) / dt)
+	if !(d <= math.MaxFloat64) {
+		return nil
+	}
+	return &d
 }

@@ -32,6 +32,7 @@ type subject struct {
 	short      bool    // too few rows for a trend
 	loading    bool    // the program was reading its code in up to the end
 	why        string  // reason of an undecided
+	lacking    bool    // undecided for what was not recorded: more time would not settle it
 	warn       []string
 }
 
@@ -69,6 +70,7 @@ func (s *subject) judge(k *track) {
 		s.class, s.primary, s.restsOn, s.shared = Undecided, keys, "", false
 		s.why = "the program was reading its code in up to the end, which is no growth of its work"
 	}
+	s.weighRefills()
 	s.weighLeftovers()
 	s.magnitude()
 	s.calibrate()

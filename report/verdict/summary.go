@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// summary is the sentence for a ticket.
+// summary is the sentence for a ticket: the verdict and the tier, a colon, and
+// what was seen.
 func (s *subject) summary(v *Verdict) string {
 	switch s.class {
 	case None:
@@ -28,14 +29,18 @@ func (s *subject) claim(v *Verdict) string {
 		return s.leftoverClaim()
 	case ByMagnitude:
 		return s.magnitudeClaim()
+	case ByRefill:
+		return s.why
 	}
-	text := accountWords[s.primary] + " grows by " + s.quantity(s.size())
+	text := accountWords[s.primary] + " grows by " + s.quantity(s.size()) + s.lasting()
 	if d := v.DrivenBy; d != nil {
-		if s.primary == keyCount {
-			text += fmt.Sprintf(", %.3g a %s", d.Value, strings.ReplaceAll(d.Per, "_", " "))
-		} else {
-			text += fmt.Sprintf(", %s a %s", size(d.Value), strings.ReplaceAll(d.Per, "_", " "))
+		text += ", " + s.cost(d)
+		if d.And != nil {
+			text += " and " + s.cost(d.And)
 		}
+	}
+	if v.Background {
+		text += ", also while steps pause"
 	}
 	if s.grow[s.primary].late {
 		text += ", from late in the run on"
@@ -49,6 +54,36 @@ func (s *subject) claim(v *Verdict) string {
 		text += s.hostWords()
 	}
 	return text
+}
+
+// cost is what a unit costs: bytes, or handles.
+func (s *subject) cost(d *DrivenBy) string {
+	unit := article(strings.ReplaceAll(d.Per, "_", " "))
+	if s.primary == keyCount {
+		return fmt.Sprintf("%.3g %s", d.Value, unit)
+	}
+	return size(d.Value) + " " + unit
+}
+
+// lasting is how long the growth was watched.
+func (s *subject) lasting() string {
+	l := s.led
+	from := s.grow[s.primary].from
+	if n := len(l.clock); !l.untimed && from < n {
+		return " in " + duration(l.clock[n-1]-l.clock[from])
+	}
+	return ""
+}
+
+// duration prints seconds for people.
+func duration(seconds float64) string {
+	switch {
+	case seconds >= 2*3600:
+		return fmt.Sprintf("%.3g h", seconds/3600)
+	case seconds >= 2*60:
+		return fmt.Sprintf("%.3g min", seconds/60)
+	}
+	return fmt.Sprintf("%.3g s", seconds)
 }
 
 // accountWords are the accounts in a sentence.
@@ -67,6 +102,9 @@ func (s *subject) quantity(b float64) string {
 
 // hostWords says whose host memory it is, or that it cannot be told.
 func (s *subject) hostWords() string {
+	if s.isPinned() {
+		return ", most of it pinned memory that the program asked the driver for"
+	}
 	if words := s.touchWords(); words != "" {
 		return words
 	}
@@ -153,7 +191,7 @@ func (s *subject) noneSummary() string {
 	}
 	text := fmt.Sprintf("none (%s, %.0f %%): no account grows (%s)", s.tier(), 100*s.confidence, strings.Join(parts, ", "))
 	if m := s.mostHidden(); m > 0 {
-		text += fmt.Sprintf("; a growth above %s a %s would have been seen", size(m), s.led.clockUnit())
+		text += fmt.Sprintf("; a growth above %s %s would have been seen", size(m), article(s.led.clockUnit()))
 	}
 	return text + "."
 }
@@ -163,32 +201,36 @@ func (s *subject) mostHidden() float64 {
 	m := 0.
 	for _, k := range accountKeys {
 		if g := &s.grow[k]; g.known && s.led.series[k] != nil {
-			m = math.Max(m, s.detectable(g))
+			if d := s.detectable(g); d != nil {
+				m = math.Max(m, *d)
+			}
 		}
 	}
 	return m
 }
 
 func (s *subject) undecidedSummary(v *Verdict) string {
-	text := "undecided: "
-	switch {
-	case s.why != "":
-		text += s.why
-	default:
+	text := "undecided: " + s.why
+	if s.why == "" {
+		isOpen := func(k key) bool {
+			return s.led.series[k] != nil && (s.grow[k].shape == ShapeUndecided || !s.grow[k].known)
+		}
 		var open []string
 		for i, k := range accountKeys {
-			if s.led.series[k] != nil && (s.grow[k].shape == ShapeUndecided || !s.grow[k].known) {
+			if isOpen(k) {
 				open = append(open, string(accountNames[i]))
 			}
 		}
-		if len(open) == 0 {
-			text += "no account was recorded"
-		} else {
-			text += "the samples neither show nor exclude growth of " + strings.Join(open, ", ")
+		if isOpen(keyCount) {
+			open = append(open, "the count of live handles")
 		}
+		if isOpen(keyDevice) && len(open) == 0 {
+			open = append(open, "the device memory of the process")
+		}
+		text += "the samples neither show nor exclude growth of " + strings.Join(open, ", ")
 	}
 	if v.MoreMinutes != nil {
-		text += fmt.Sprintf("; about %.3g more minutes would settle it", *v.MoreMinutes)
+		text += fmt.Sprintf("; about %s more would settle it", duration(60**v.MoreMinutes))
 	}
 	return text + "."
 }

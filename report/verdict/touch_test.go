@@ -43,3 +43,19 @@ func TestFirstTouchTellsTheDriverFromTheProgram(t *testing.T) {
 		})
 	}
 }
+
+// The driver maps pinned memory: the heap stays still and the first touch shows
+// other pages.
+func TestPinnedMemoryThatTheProgramAskedForIsItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		pinned float64 // bytes a row, of 64 KiB a row in all
+		class  Class
+	}{{64 * kib, HostGrowth}, {40 * kib, HostGrowth}, {20 * kib, DriverGrowth}, {0, DriverGrowth}} {
+		p := newProgram(800).healthy().grows(record.ColRSS, 500*mib, 64*kib, 64*kib).grows("pinned_bytes", 8*mib, 0, c.pinned)
+		v := p.judge()
+		if said := strings.Contains(v.Summary, "pinned memory that the program asked"); v.Verdict != c.class || said != (c.class == HostGrowth) {
+			t.Errorf("%v B a row pinned: %s, want %s: %s", c.pinned, v.Verdict, c.class, v.Summary)
+		}
+	}
+}

@@ -28,7 +28,8 @@ var columnsUsed = [...]string{
 	record.ColRSS, record.ColRSSAnon, record.ColRSSFile, record.ColRSSShmem, record.ColSwap, record.ColFootprint,
 	record.ColHostHeap, record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount,
 	record.ColRefs, record.ColInFlight, record.ColCommands, record.ColCommandBuffers, record.ColAllocs,
-	record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColShapes, record.ColPipelines,
+	record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColShapes, record.ColPipelines, colFailed,
+	colOpen, colEvents, colStreams, colGraphs, colModules, colContexts, colPools, colDriverAlloc, colPinned,
 }
 
 // maxCell is the largest count of bytes believed: 1 EiB.

@@ -87,16 +87,20 @@ type Evidence string
 
 // The kinds of evidence: a trend while the program runs; what was left
 // between the marks baseline and released, or grew from one released to the
-// next; the mere size of the growth in a run too short for either.
+// next; the mere size of the growth in a run too short for either; a pool that
+// filled again and again until allocations failed.
 const (
 	ByTrend     Evidence = "trend"
 	ByLeftover  Evidence = "leftover"
 	ByMagnitude Evidence = "magnitude"
+	ByRefill    Evidence = "refill"
 )
 
 // ProcessRow is the verdict on one of several processes.
 type ProcessRow struct {
 	PID        int     `json:"pid"`
+	Rank       *int    `json:"rank,omitempty"` // in its job
+	Name       string  `json:"name,omitempty"` // as recorded: what it calls itself, or its command
 	Verdict    Class   `json:"verdict"`
 	Tier       Tier    `json:"tier"`
 	Confidence float64 `json:"confidence"`
@@ -134,10 +138,14 @@ type AccountRow struct {
 	LeftoverCount       *int64    `json:"leftover_count,omitempty"`
 }
 
-// DrivenBy is the unit of work that explains the growth and its cost in bytes.
+// DrivenBy is the unit of work that explains the growth and its cost in bytes
+// (or live handles, where only their number grows). Where two units drive it,
+// And is the second, and Share is the part of the growth that each brings.
 type DrivenBy struct {
-	Per string `json:"per"` // step, command_buffer, shape, allocation, second
+	Per string `json:"per"` // step, command_buffer, shape, allocation, second; sample in a recording without times
 	Interval
+	Share *float64  `json:"share,omitempty"`
+	And   *DrivenBy `json:"and,omitempty"`
 }
 
 // Cause is a named cause from the catalogue, with its evidence.

@@ -75,7 +75,7 @@ func (b *bench) samples() *record.Samples {
 		}
 		t.add(c.name, v)
 	}
-	for _, name := range [...]string{record.ColRSSAnon, record.ColRefs} {
+	for _, name := range [...]string{record.ColRSSAnon, record.ColRefs, record.ColCommandBuffers, record.ColAllocs, record.ColShapes} {
 		if v := b.own[name]; v != nil {
 			t.add(name, v)
 		}

@@ -3,6 +3,7 @@ package corpus
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -79,6 +80,12 @@ func Generate(seed uint64, n int) []*Trace {
 		out[i] = One(seed, i)
 	}
 	return out
+}
+
+// HealthyOne is number i of the seed's traces in which nothing grows, under one
+// regime.
+func HealthyOne(seed uint64, regime string, i int) *Trace {
+	return One(seed, 2*(slices.Index(Regimes[:], regime)+len(Regimes)*i))
 }
 
 // One is trace number i of the seed.

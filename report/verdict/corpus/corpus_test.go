@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 func TestSameSeedMakesTheSameTrace(t *testing.T) {
@@ -52,6 +54,38 @@ func TestEveryRegimeAndEveryKindComesUp(t *testing.T) {
 	}
 	if healthy != len(Regimes)*len(kinds) {
 		t.Errorf("%d healthy traces", healthy)
+	}
+}
+
+func TestAHealthyTraceIsOneOfItsRegimeThatDoesNotGrow(t *testing.T) {
+	t.Parallel()
+	for _, g := range Regimes {
+		for i := range 5 {
+			if tr := HealthyOne(6, g, i); tr.Truth != None || tr.Regime != g && g != "late" {
+				t.Errorf("%s, number %d: %s under %s", g, i, tr.Truth, tr.Regime)
+			}
+		}
+	}
+}
+
+func TestDrivenTracesCarryTheirCosts(t *testing.T) {
+	t.Parallel()
+	for i, d := range DrivenBy(6, 40) {
+		last := func(name string) float64 { v := d.Run.Samples.Column(name); return v[len(v)-1] - v[0] }
+		bytes := 0.
+		for u, cost := range d.Cost {
+			total := last(record.ColTime) / 1000
+			for _, c := range unitColumns {
+				if c.unit == u {
+					total = last(c.column)
+				}
+			}
+			bytes += cost * total
+		}
+		column := map[string]string{"live": record.ColLive, "idle": record.ColIdle, "host": record.ColRSS}[d.Account]
+		if grown := last(column); grown < bytes-4*mib || grown > bytes+4*mib {
+			t.Errorf("trace %d: %s grows by %.0f, its units cost %.0f", i, d.Account, grown, bytes)
+		}
 	}
 }
 

@@ -8,6 +8,12 @@ import (
 	"github.com/gpumem/gpumem/report/verdict"
 )
 
+// healthyFor is how many healthy programs the map of growths has for each that
+// grows: a confidence of .95 shall hold where one program in ten leaks, not
+// only in a corpus in which half do. The map of none keeps the corpus's halves:
+// the fewer programs leak, the more often none is right.
+const healthyFor = 9
+
 // point is a group of verdicts of about the same score.
 type point struct {
 	score, right float64
@@ -23,11 +29,7 @@ func writeTable(w io.Writer, all []*result) error {
 		var p []point
 		for _, r := range all {
 			if rests, score := verdict.Score(r.verdict); rests == kind.rests {
-				x := point{score: score, n: 1}
-				if r.right() {
-					x.right = 1
-				}
-				p = append(p, x)
+				p = append(p, pointOf(r, kind.rests, score))
 			}
 		}
 		if i > 0 {
@@ -45,6 +47,17 @@ func writeTable(w io.Writer, all []*result) error {
 	return nil
 }
 
+func pointOf(r *result, rests string, score float64) point {
+	x := point{score: score, n: 1}
+	if rests == "trend" && !r.grows() {
+		x.n = healthyFor
+	}
+	if r.right() {
+		x.right = x.n
+	}
+	return x
+}
+
 // isotonic groups points by score, 100 at a time, and pools adjacent
 // violators. A group's part is shrunk by one right and one wrong verdict: a
 // hundred right ones do not make certainty.
@@ -55,7 +68,7 @@ func isotonic(p []point) []point {
 	for i := 0; i < len(p); i += group {
 		g := point{}
 		for _, x := range p[i:min(i+group, len(p))] {
-			g.score, g.right, g.n = g.score+x.score, g.right+x.right, g.n+1
+			g.score, g.right, g.n = g.score+x.score*x.n, g.right+x.right, g.n+x.n
 		}
 		g.score, g.right = g.score/g.n, (g.right+1)/(g.n+2)
 		out = append(out, g)

@@ -2,7 +2,7 @@
 // and prints what it found beside simpler rules:
 //
 //	go run ./report/verdict/scoreboard            # the published figures
-//	go run ./report/verdict/scoreboard -n 520     # fewer traces
+//	go run ./report/verdict/scoreboard -n 520 -healthy 100 # fewer traces
 //	go run ./report/verdict/scoreboard -calibrate # prints calibration_table.go
 //
 // The engine is tuned and its confidence calibrated on seeds below
@@ -26,10 +26,12 @@ import (
 func main() {
 	n := flag.Int("n", 6160, "synthetic traces")
 	seed := flag.Uint64("seed", corpus.Publish, "seed of the synthetic traces")
+	driven := flag.Int("driven", 1000, "growing traces with known driving units")
+	healthy := flag.Int("healthy", 1000, "further healthy traces of each regime, for false alarms")
 	calibrate := flag.Bool("calibrate", false, "fit the confidence on tuning seeds and print the table")
 	flag.Parse()
 	w := bufio.NewWriter(os.Stdout)
-	err := run(w, *n, *seed, *calibrate)
+	err := run(w, options{*n, *healthy, *driven, *seed, *calibrate})
 	if e := w.Flush(); err == nil {
 		err = e
 	}
@@ -39,19 +41,27 @@ func main() {
 	}
 }
 
-func run(w io.Writer, n int, seed uint64, calibrate bool) error {
-	if calibrate {
-		return writeTable(w, judgeAll(corpus.Generate(1, n)))
+type options struct {
+	n, healthy, driven int
+	seed               uint64
+	calibrate          bool
+}
+
+func run(w io.Writer, o options) error {
+	if o.calibrate {
+		return writeTable(w, judgeAll(corpus.Generate(1, o.n)))
 	}
 	start := time.Now()
-	main := judgeAll(corpus.Generate(seed, n))
-	fmt.Fprintf(w, "%d synthetic traces, seed %d\n\n", n, seed)
+	main := judgeAll(corpus.Generate(o.seed, o.n))
+	fmt.Fprintf(w, "%d synthetic traces, seed %d\n\n", o.n, o.seed)
 	printConfusion(w, main)
 	printDetection(w, main)
 	printRegimes(w, main)
+	printHealthy(w, o.seed+1, o.healthy)
 	printEstimates(w, main)
+	printDriven(w, o.seed, o.driven)
 	printOnline(w, main[:min(len(main), 520)])
-	printAdversarial(w, judgeAll(corpus.Adversarial(seed)))
+	printAdversarial(w, judgeAll(corpus.Adversarial(o.seed)))
 	real, err := corpus.Real()
 	if err != nil {
 		return err
@@ -78,9 +88,23 @@ func (r *result) alarmed() bool {
 	return r.verdict.Verdict != verdict.None && r.verdict.Verdict != verdict.Undecided
 }
 
-// judgeAll judges traces on two workers at most, in order.
+// judgeAll judges traces, in order.
 func judgeAll(traces []*corpus.Trace) []*result {
 	out := make([]*result, len(traces))
+	each(len(traces), func(i int) {
+		t := traces[i]
+		start := time.Now()
+		v := verdict.Judge(t.Run, verdict.Options{})
+		out[i] = &result{Trace: t, verdict: v, cost: time.Since(start)}
+		for b := range baselines {
+			out[i].rules[b] = baselines[b].alarm(t.Run)
+		}
+	})
+	return out
+}
+
+// each does f for 0 to n-1 on two workers at most.
+func each(n int, f func(i int)) {
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range min(2, runtime.NumCPU()) {
@@ -88,20 +112,13 @@ func judgeAll(traces []*corpus.Trace) []*result {
 		go func() {
 			defer wg.Done()
 			for i := range next {
-				t := traces[i]
-				start := time.Now()
-				v := verdict.Judge(t.Run, verdict.Options{})
-				out[i] = &result{Trace: t, verdict: v, cost: time.Since(start)}
-				for b := range baselines {
-					out[i].rules[b] = baselines[b].alarm(t.Run)
-				}
+				f(i)
 			}
 		}()
 	}
-	for i := range traces {
+	for i := range n {
 		next <- i
 	}
 	close(next)
 	wg.Wait()
-	return out
 }

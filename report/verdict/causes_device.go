@@ -1,0 +1,220 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// leastMoved is what must move from one account to another to be a signature.
+const leastMoved = 16 * mib
+
+// resident: the program and its pool gave buffers up, and the device keeps their
+// memory.
+func (s *subject) resident() *Cause {
+	w := s.whole
+	gpu := w.cols[record.ColGPU]
+	if s.class != DriverGrowth || s.primary != keyUntracked || gpu == nil {
+		return nil
+	}
+	fell, followed := follow(plus(w.series[keyLive], w.series[keyIdle]), gpu)
+	if fell < leastMoved || followed > .2*fell || fell-followed < .5*s.size() {
+		return nil
+	}
+	return &Cause{ID: CauseResident, Confidence: .8 * s.confidence,
+		Evidence: []string{fmt.Sprintf("the program and its pool gave up %s; the device's counter fell by %s", size(fell), size(followed))},
+		Next:     "remove what is released from residency sets and commit them, and drain the queue: either holds a buffer that nobody else references"}
+}
+
+// notEmptied: the device's counter falls with what is released, and the
+// footprint, of which it is part, does not.
+func (s *subject) notEmptied() *Cause {
+	const next = "set a buffer's purgeable state to Empty before its last release: its pages then go at once"
+	if !s.whole.unified {
+		return nil
+	}
+	for _, r := range s.experiments() {
+		if r.Action != "purge" || r.GPUBytes == nil || r.ReturnedBytes == nil {
+			continue
+		}
+		if gpu, back := float64(*r.GPUBytes), float64(*r.ReturnedBytes); gpu >= leastMoved && back < .2*gpu {
+			return &Cause{ID: CauseNotEmptied, Confidence: .9, Next: next,
+				Evidence: []string{fmt.Sprintf("by a purge the device's counter fell by %s and the footprint by %s", size(gpu), size(math.Max(0, back)))}}
+		}
+	}
+	if s.class == None || s.primary != keyHost {
+		return nil
+	}
+	gpu := s.whole.cols[record.ColGPU]
+	fell, followed := follow(gpu, plus(s.whole.series[keyHost], gpu))
+	if fell < leastMoved || followed > .2*fell || fell-followed < .5*s.size() {
+		return nil
+	}
+	return &Cause{ID: CauseNotEmptied, Confidence: .8 * s.confidence, Next: next,
+		Evidence: []string{fmt.Sprintf("released buffers took %s off the device's counter and %s off the footprint", size(fell), size(followed))}}
+}
+
+// Metal refuses a buffer beyond this number, however small, when iogpu.rsrc_limit
+// is unset (MLX reads it so).
+const (
+	bufferCeiling = 499_000
+	nearCeiling   = .8 * bufferCeiling
+)
+
+// ceiling: so many buffers exist that the next allocations fail with bytes free.
+func (s *subject) ceiling() *Cause {
+	count := s.whole.cols[record.ColLiveCount]
+	if count == nil || !s.maybeMetal() {
+		return nil
+	}
+	most := quantile(known(plus(count, s.whole.cols[record.ColIdleCount])), 1)
+	if most < nearCeiling {
+		return nil
+	}
+	return &Cause{ID: CauseCeiling, Confidence: .9,
+		Evidence: []string{fmt.Sprintf("%.0f buffers exist; Metal's limit is about %d, and allocations then fail with bytes free", most, bufferCeiling)},
+		Next:     "make fewer and larger buffers, and parts of them by offset"}
+}
+
+// What was asked of the driver (package tracer/capture): memory that is the
+// caller's, not the driver's own.
+const (
+	colDriverAlloc = "driver_alloc_bytes"
+	colPinned      = "pinned_bytes"
+)
+
+// inDriver: growth that the driver alone knows of, when no other cause is named.
+// Host memory counts when the heap is known to be still or the driver was seen
+// to touch it; device memory when what was asked of the driver is known not to
+// grow along: else a library may have asked for it behind the program's back.
+func (s *subject) inDriver() *Cause {
+	if s.class != DriverGrowth || s.restsOn != ByTrend {
+		return nil
+	}
+	column := colPinned
+	if s.primary == keyUntracked {
+		column = colDriverAlloc
+	}
+	asked := s.advance(column)
+	if s.primary == keyUntracked && asked != asked || asked > .2*s.size() {
+		return nil
+	}
+	e := []string{accountWords[s.primary] + " grows by " + size(s.size())}
+	if s.primary == keyHost {
+		e[0] += s.hostWords()
+	}
+	if asked == asked {
+		e = append(e, "what was asked of the driver grew by "+size(math.Max(0, asked)))
+	}
+	if still := s.stillCounters(); len(still) > 0 {
+		e = append(e, "these do not grow with it: "+strings.Join(still, ", "))
+	}
+	return &Cause{ID: CauseDriver, Confidence: .6 * s.confidence, Evidence: e,
+		Next: "run with another version of the driver, and without what is called most; report it with the growth a call"}
+}
+
+// stillCounters are the recorded counters of what could explain a growth in the
+// driver and does not, by column.
+func (s *subject) stillCounters() []string {
+	var out []string
+	for _, c := range append(driverHandles[:], handleKind{record.ColLiveCount, "live handles"}, handleKind{record.ColPipelines, "pipelines"}, handleKind{record.ColShapes, "shapes"}) {
+		if v := s.led.cols[c.column]; v != nil && !climbs(v, 1) {
+			out = append(out, c.name)
+		}
+	}
+	return out
+}
+
+// lazyPages: on unified memory the device's counter stepped up, the footprint
+// came after it as pages were touched, and both stand still since.
+func (s *subject) lazyPages() *Cause {
+	if s.class != None || !s.whole.unified {
+		return nil
+	}
+	gpu, host := s.whole.cols[record.ColGPU], s.whole.series[keyHost]
+	if gpu == nil || host == nil {
+		return nil
+	}
+	foot := plus(host, gpu)
+	a, f := settles(gpu), settles(foot)
+	n := len(gpu)
+	if a.rise < leastMoved || f.rise < .5*a.rise || f.rise > 1.5*a.rise || a.last > n/2 || f.last > n*3/4 || f.half < a.half+max(5, n/20) {
+		return nil
+	}
+	return &Cause{ID: CauseWarmUp, Confidence: .8,
+		Evidence: []string{fmt.Sprintf("the device's counter rose by %s, the footprint by %s %.1f s later; neither rises since",
+			size(a.rise), size(f.rise), s.whole.clock[f.half]-s.whole.clock[a.half])},
+		Next: "nothing: pages count from their first use on; judge the program after its warm-up"}
+}
+
+// settling is a rise that came to its end: the rows at which half and 95 % of
+// it were reached for good.
+type settling struct {
+	rise       float64
+	half, last int
+}
+
+func settles(v []float64) settling {
+	k := known(v)
+	if len(k) < leastTrendRows || len(k) < len(v) {
+		return settling{}
+	}
+	end := median(k[len(k)*7/8:])
+	s := settling{rise: end - k[0]}
+	for i, x := range v {
+		if x < k[0]+.5*s.rise {
+			s.half = i
+		}
+		if x < k[0]+.95*s.rise {
+			s.last = i
+		}
+	}
+	return s
+}
+
+// finalizers: live memory falls only when the host's heap is collected: the
+// collector, which does not see device bytes, decides when buffers go.
+func (s *subject) finalizers() *Cause {
+	live, heap := s.led.series[keyLive], s.led.series[keyHeap]
+	if live == nil || heap == nil {
+		return nil
+	}
+	reach := quantile(known(heap), .99) - quantile(known(heap), .01)
+	falls, with, largest := 0, 0, 0.
+	for i := 1; i < len(live); i++ {
+		drop := live[i-1] - live[i]
+		if !(drop >= leastMoved) {
+			continue
+		}
+		falls, largest = falls+1, math.Max(largest, drop)
+		for j := max(1, i-2); j < min(i+3, len(heap)); j++ {
+			if heap[j-1]-heap[j] > reach/4 {
+				with++
+				break
+			}
+		}
+	}
+	if falls < 3 || with < falls*9/10 || reach <= 0 || s.chance(heap, reach/4) > .2 {
+		return nil
+	}
+	return &Cause{ID: CauseFinalizers, Confidence: .8,
+		Evidence: []string{fmt.Sprintf("live memory falls %d times, by up to %s, each time when the heap is collected", falls, size(largest))},
+		Next:     "close buffers where their use ends, or tell the collector of their size: it sees a few bytes of each"}
+}
+
+// chance is the part of rows within two of a fall of the heap: how often another
+// series' falls would coincide with one by accident.
+func (s *subject) chance(heap []float64, fall float64) float64 {
+	near := 0
+	for i := range heap {
+		for j := max(1, i-2); j < min(i+3, len(heap)); j++ {
+			if heap[j-1]-heap[j] > fall {
+				near++
+				break
+			}
+		}
+	}
+	return float64(near) / float64(max(1, len(heap)))
+}

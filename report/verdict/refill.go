@@ -1,0 +1,89 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+)
+
+// A pool that keeps what nothing references and is emptied whole, again and
+// again, has no trend: it looks bounded. If it was emptied because an allocation
+// failed, only the device's end bounds it, and it retains; if the program
+// empties it, it does not. Without a count of failed allocations the two are the
+// same samples.
+const (
+	leastRefill = 64 * mib // of a filling that matters
+	emptied     = .2       // of a peak that may be left
+	colFailed   = "driver_failed_allocs"
+)
+
+// refillTrust is how far a pool that fills until allocations fail is believed to
+// retain.
+const refillTrust = .9
+
+// refills is how often the pool filled by and by and was emptied at once, and
+// the highest it was filled. What only changes hands between live and idle
+// neither fills nor empties it.
+func (s *subject) refills() (times int, peak float64) {
+	idle := known(s.led.series[keyIdle])
+	own := known(plus(s.led.series[keyLive], s.led.series[keyIdle]))
+	if s.led.series[keyLive] == nil || len(idle) != len(own) || len(idle) < leastTrendRows {
+		return 0, 0
+	}
+	begin, top := 0, 0
+	for i, v := range idle {
+		if v >= idle[top] {
+			top = i
+		}
+		if v > emptied*idle[top] || idle[top] < leastRefill {
+			continue
+		}
+		fell := i-top <= fallTime && own[top]-own[i] > idle[top]/2
+		if fell && filled(idle[begin:top+1]) && own[top]-own[begin] > idle[top]/2 {
+			times, peak = times+1, math.Max(peak, idle[top])
+		}
+		begin, top = i, i
+	}
+	if times == 1 && idle[len(idle)-1] < peak/4 {
+		return 0, 0 // emptied once, for good
+	}
+	return times, peak
+}
+
+// filled reports whether a series rose by and by: its middle lies in the middle
+// of its height, which it does not for a spike or a level.
+func filled(v []float64) bool {
+	if len(v) < minBlocks {
+		return false
+	}
+	at := (median(v) - v[0]) / (v[len(v)-1] - v[0])
+	return at > .25 && at < .75
+}
+
+// weighRefills judges a pool that fills again and again where nothing else
+// grows.
+func (s *subject) weighRefills() {
+	if s.class != None && (s.class != Undecided || s.primary != keys) {
+		return
+	}
+	times, peak := s.refills()
+	if times == 0 {
+		return
+	}
+	s.grow[keyIdle].shape = Bounded
+	s.class, s.primary, s.restsOn = Undecided, keys, ""
+	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s", size(peak), often(times))
+	if failed := s.total(colFailed); failed > 0 {
+		s.class, s.primary, s.restsOn, s.raw = PoolGrowth, keyIdle, ByRefill, refillTrust
+		s.why = text + fmt.Sprintf(", while %.0f allocations failed: only the device's end bounds it", failed)
+		return
+	}
+	s.lacking = true
+	s.why = text + "; whether the program empties it on purpose or because its requests fail was not recorded"
+}
+
+func often(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
