@@ -32,6 +32,10 @@ type listener struct {
 
 // Message takes one line of an agent.
 func (l listener) Message(conn *agent.Conn, m *agent.Message) {
+	l.r.guard(func() { l.message(conn, m) })
+}
+
+func (l listener) message(conn *agent.Conn, m *agent.Message) {
 	r := l.r
 	now := r.clock.Now()
 	r.mu.Lock()
@@ -46,13 +50,17 @@ func (l listener) Message(conn *agent.Conn, m *agent.Message) {
 		r.hello(m.Hello)
 	}
 	f := r.follow(conn.PID())
+	if m.Hello != nil {
+		r.heard[f.pid] = true
+		r.introduceByAgent(f, m.Hello)
+	}
 	if m.Sample != nil {
 		r.agentSample(f, m.Sample, now)
 	}
 	if m.Mark != nil {
 		r.agentMark(f, m.Mark, now)
 		if m.Mark.Kind == record.KindPhase && m.Mark.Name == agent.PhaseExiting {
-			c.exiting.Do(func() { l.concludes.Go(func() { r.conclude(c, f) }) })
+			c.exiting.Do(func() { l.concludes.Go(func() { r.guard(func() { r.conclude(c, f) }) }) })
 		}
 	}
 	if m.Done != nil {
@@ -65,6 +73,10 @@ func (l listener) Message(conn *agent.Conn, m *agent.Message) {
 
 // Gone takes the end of a connection.
 func (l listener) Gone(conn *agent.Conn, err error) {
+	l.r.guard(func() { l.disconnected(conn, err) })
+}
+
+func (l listener) disconnected(conn *agent.Conn, err error) {
 	l.r.mu.Lock()
 	defer l.r.mu.Unlock()
 	if c := l.r.agents[conn]; c != nil {
@@ -80,7 +92,7 @@ func (l listener) Gone(conn *agent.Conn, err error) {
 }
 
 // Refused takes the end of a connection that was none.
-func (l listener) Refused(err error) { l.r.warn(err.Error()) }
+func (l listener) Refused(err error) { l.r.guard(func() { l.r.warn(err.Error()) }) }
 
 func (r *recording) hasAgent(pid int) bool {
 	for conn := range r.agents {
@@ -168,6 +180,14 @@ func (r *recording) agentMark(f *followed, m *agent.Mark, now int64) {
 	case record.KindPhase:
 		r.phase, f.lastSplit = m.Name, 0
 		r.eventLocked(r.markEvent(f, m, at))
+	case record.KindWarning:
+		r.warnLocked(clip(m.Name))
+		return
+	case record.KindSites, record.KindHolders:
+		if r.marks.take(now) {
+			r.listLocked(f, m.Kind, m.Detail, at)
+		}
+		return
 	default:
 		if r.marks.take(now) {
 			r.eventLocked(r.markEvent(f, m, at))

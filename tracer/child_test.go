@@ -61,6 +61,7 @@ func children() map[string]func(args []string) int {
 		"relay":   childRelay,
 		"quota":   childQuota,
 		"forever": childForever,
+		"ranks":   childRanks,
 	}
 }
 
@@ -186,6 +187,25 @@ func childTree(a []string) int {
 		cmd := exec.Command(exe)
 		cmd.Env = childEnv("wait")
 		cmd.Stdin, cmd.Stdout = os.Stdin, os.Stdout
+		if cmd.Start() != nil {
+			return 1
+		}
+		defer cmd.Wait()
+	}
+	fmt.Println("ready")
+	return childWait(nil)
+}
+
+// childRanks starts as many children in mode wait, each with a rank.
+func childRanks(a []string) int {
+	exe, err := os.Executable()
+	if err != nil {
+		return 1
+	}
+	for rank := range atoi(a[0]) {
+		cmd := exec.Command(exe, "--rank-of-the-test")
+		cmd.Env = append(childEnv("wait"), fmt.Sprintf("RANK=%d", rank+5))
+		cmd.Stdin = os.Stdin
 		if cmd.Start() != nil {
 			return 1
 		}

@@ -189,22 +189,29 @@ func difference(before, after int64) *int64 {
 
 // survivors writes the answer to sites or holders.
 func (r *recording) survivors(f *followed, action string, done agent.Done) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.listLocked(f, action, done.Detail, r.clock.Now())
+}
+
+// listLocked writes the survivors that an agent told at a time, asked for or of
+// its own accord; the action's name is the event's kind. The lock is held.
+func (r *recording) listLocked(f *followed, kind string, told json.RawMessage, at int64) {
 	var detail struct {
 		Sites   []record.Site   `json:"sites"`
 		Holders []record.Holder `json:"holders"`
 	}
-	if len(done.Detail) > 0 {
-		if err := json.Unmarshal(done.Detail, &detail); err != nil {
-			r.warn(fmt.Sprintf("the program's %s cannot be read: %v", action, err))
+	if len(told) > 0 {
+		if err := json.Unmarshal(told, &detail); err != nil {
+			r.warnLocked(fmt.Sprintf("the program's %s cannot be read: %v", kind, err))
 			return
 		}
 	}
-	e := record.Event{PID: f.pid, Kind: record.KindSites, Sites: detail.Sites}
-	if action == agent.ActionHolders {
-		e.Kind, e.Sites, e.Holders = record.KindHolders, nil, detail.Holders
+	e := record.Event{TMs: r.millis(at), PID: f.pid, Kind: kind}
+	if kind == record.KindHolders {
+		e.Holders = detail.Holders
+	} else {
+		e.Sites = detail.Sites
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e.TMs = r.millis(r.clock.Now())
 	r.eventLocked(e)
 }

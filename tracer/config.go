@@ -74,10 +74,14 @@ type Config struct {
 	// Cells, when set, adds columns to each row.
 	Cells CellSource
 
-	// Watch, when set, looks at the program beside the sampling, on a goroutine of
-	// its own, and tells what it found as events, whose time is set here. It
+	// Watch looks at the program beside the sampling, each function on a goroutine
+	// of its own, and tells what it found as events, whose time is set here. It
 	// returns when ctx is done, which is when the program has ended.
-	Watch func(ctx context.Context, pid int, emit func(record.Event))
+	Watch []func(ctx context.Context, pid int, emit func(record.Event))
+
+	// Unheard, when set, is called at the end when no agent has spoken for the
+	// program itself; what it returns, if anything, is a warning of the run.
+	Unheard func() string
 
 	// Progress, when set, is called with the latest row of one process, the
 	// first with an agent or else the program itself, from one goroutine of its

@@ -112,7 +112,8 @@ func (c *Control) Actions() []string {
 // takes as long as the program does. Of several agents that of the leading
 // process is asked. The program runs on meanwhile: what it takes in that time
 // is in the receipt as well. The receipt is nil for an action that has none.
-func (c *Control) Ask(action string) (*record.Receipt, error) {
+func (c *Control) Ask(action string) (receipt *record.Receipt, err error) {
+	defer recovered(action, &err)
 	s, release, ok := c.hold()
 	if !ok {
 		return nil, fmt.Errorf("%s: %w", action, ErrNotOffered)
@@ -171,7 +172,8 @@ func (s *attempt) offering(action string) (*connected, *followed) {
 }
 
 // Mark writes an event with a name into the run, at the present.
-func (c *Control) Mark(name string) error {
+func (c *Control) Mark(name string) (err error) {
+	defer recovered("mark", &err)
 	s, release, ok := c.hold()
 	if !ok {
 		return errors.New("mark: no run goes on")

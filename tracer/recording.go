@@ -47,11 +47,17 @@ type recording struct {
 	warnings []string
 	missed   int64
 	skipped  int64
+	heard    map[int]bool // processes that an agent has spoken for
+	// introduced is how many introductions of processes were written.
+	introduced int
 	// droppedGone are the lines that agents of ended processes could not send.
 	droppedGone int64
 	broken      bool // the last row could not be written
-	noSwap      bool // the machine has none
-	fresh       chan struct{}
+	// ended is set, and failed closed, by a panic: see guard.
+	ended  bool
+	failed chan struct{}
+	noSwap bool // the machine has none
+	fresh  chan struct{}
 }
 
 // lead is the process whose rows are shown as progress: the first with an
@@ -79,14 +85,17 @@ type followed struct {
 	dropped   int64 // by its agent
 	gpu       int64 // as last told, by whomever
 	// more are the cells of Config.Cells as of the last poll.
-	more []record.Cell
+	more       []record.Cell
+	is         introduction
+	introduced bool // is has been written
+	named      bool // by its agent
 }
 
 func newRecording(cfg Config, out *record.Writer, clock agent.Clock, start int64) *recording {
 	return &recording{
 		cfg: cfg, out: out, clock: clock, start: start, gpu: newGPUReader(cfg.GPU, cfg.Interval),
-		procs: map[int]*followed{}, agents: map[*agent.Conn]*connected{}, seen: map[string]bool{},
-		marks: newMarkBudget(), fresh: make(chan struct{}, 1),
+		procs: map[int]*followed{}, agents: map[*agent.Conn]*connected{}, seen: map[string]bool{}, heard: map[int]bool{},
+		marks: newMarkBudget(), fresh: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
 }
 
@@ -95,7 +104,7 @@ func (r *recording) follow(pid int) *followed {
 	if f := r.procs[pid]; f != nil {
 		return f
 	}
-	f := &followed{pid: pid, mem: noMemory(), gpu: probe.Unknown, rate: newBucket(rowsPerSecond, rowsPerSecond/4)}
+	f := &followed{pid: pid, mem: probe.UnknownMemory(), gpu: probe.Unknown, rate: newBucket(rowsPerSecond, rowsPerSecond/4), is: unknownProcess}
 	ps, err := probe.Open(pid)
 	switch {
 	case err == nil:
@@ -105,6 +114,8 @@ func (r *recording) follow(pid int) *followed {
 	}
 	r.procs[pid] = f
 	r.multi = r.multi || (r.main != 0 && pid != r.main)
+	name, rank := seenFromOutside(pid)
+	r.introduce(f, name, rank)
 	return f
 }
 
@@ -118,18 +129,11 @@ func (r *recording) forget() {
 	}
 }
 
-func noMemory() probe.Memory {
-	return probe.Memory{
-		RSS: probe.Unknown, Anon: probe.Unknown, File: probe.Unknown,
-		Shmem: probe.Unknown, Swap: probe.Unknown, Footprint: probe.Unknown,
-	}
-}
-
 // read reads the memory of a process and reports whether it is there: with
 // split everything, else what is quick. The lock is held.
 func (r *recording) read(f *followed, split bool) bool {
 	if f.ps == nil {
-		f.mem = noMemory()
+		f.mem = probe.UnknownMemory()
 		return false
 	}
 	read := f.ps.Read
@@ -141,7 +145,7 @@ func (r *recording) read(f *followed, split bool) bool {
 		r.completeSwap(&f.mem)
 		return true
 	}
-	f.mem = noMemory()
+	f.mem = probe.UnknownMemory()
 	if !errors.Is(err, probe.ErrExited) {
 		r.warnLocked(err.Error())
 		return false
@@ -157,7 +161,7 @@ func (r *recording) completeSwap(m *probe.Memory) {
 	switch {
 	case m.Swap > 0:
 		r.noSwap = false // it has some now
-	case m.Swap == probe.Unknown && r.noSwap && m.RSS != probe.Unknown:
+	case m.Swap == probe.Unknown && m.Footprint == probe.Unknown && r.noSwap && m.RSS != probe.Unknown:
 		m.Swap, m.Footprint = 0, m.RSS
 	}
 }
@@ -165,6 +169,9 @@ func (r *recording) completeSwap(m *probe.Memory) {
 // row writes one row of a process at time at, with the cells of an agent if
 // there are any. The lock is held.
 func (r *recording) row(f *followed, at int64, told []record.Cell) {
+	if r.ended {
+		return
+	}
 	now := r.clock.Now()
 	split := f.lastSplit == 0 || now-f.lastSplit >= int64(splitEvery)
 	if split {
@@ -335,6 +342,9 @@ func (r *recording) warnLocked(text string) {
 
 // eventLocked writes an event; a loss is counted by the writer.
 func (r *recording) eventLocked(e record.Event) {
+	if r.ended {
+		return
+	}
 	err := r.out.Event(e)
 	if err != nil && e.Kind != record.KindWarning {
 		r.warnLocked(fmt.Sprintf("events are lost: %v", err))

@@ -35,7 +35,8 @@ const (
 // made, nothing can listen for agents, or a *StartError. How the program ended
 // is no error, and neither is what was lost while recording (Result.Warnings,
 // Meta.Sampling).
-func Run(ctx context.Context, cfg Config) (Result, error) {
+func Run(ctx context.Context, cfg Config) (result Result, err error) {
+	defer recovered("run", &err)
 	cfg.setDefaults()
 	if len(cfg.Command) == 0 {
 		return Result{ExitCode: -1}, errors.New("run: no command")
@@ -124,7 +125,8 @@ func startCommand(cmd *exec.Cmd, name string) *StartError {
 // ctx is done. Its exit code is not known. The error is for a process that is
 // not there (probe.ErrExited) or may not be read, and for a run folder that
 // could not be made.
-func Attach(ctx context.Context, pid int, cfg Config) (Result, error) {
+func Attach(ctx context.Context, pid int, cfg Config) (result Result, err error) {
+	defer recovered("attach", &err)
 	cfg.setDefaults()
 	ps, err := probe.Open(pid)
 	if err != nil {
@@ -159,9 +161,9 @@ type attempt struct {
 	concludes sync.WaitGroup
 	loops     sync.WaitGroup
 	done      chan struct{} // closed when the sampling ends
+	stopping  sync.Once
 	gone      chan struct{} // closed when the timer finds the program gone
-	tracking  bool
-	logs      []*os.File // opened for the program
+	logs      []*os.File    // opened for the program
 	result    Result
 }
 
@@ -185,126 +187,10 @@ func begin(cfg Config) (*attempt, error) {
 	return s, nil
 }
 
-// track takes the first row of the program and starts to sample.
-func (s *attempt) track(pid int) {
-	s.result.PID = pid
-	s.tree = probe.NewTree(pid)
-	s.mu.Lock()
-	s.main = pid
-	s.row(s.follow(pid), s.clock.Now(), nil)
-	// An agent that was quicker than us is a second process already.
-	s.multi = len(s.procs) > 1
-	if err := s.out.UpdateMeta(func(m *record.Meta) { m.PID = pid }); err != nil {
-		s.warnLocked(fmt.Sprintf("run.json lags behind: %v", err))
-	}
-	s.mu.Unlock()
-	s.tracking = true
-	s.loops.Go(s.sampleLoop)
-	s.loops.Go(func() { s.gpu.run(s.recording, s.done) })
-	if s.cfg.Progress != nil {
-		s.loops.Go(s.progressLoop)
-	}
-	if s.cfg.Watch != nil {
-		s.loops.Go(func() { s.watchLoop(pid) })
-	}
-}
-
-// sampleLoop is the timer.
-func (s *attempt) sampleLoop() {
-	ticker := time.NewTicker(s.cfg.Interval)
-	defer ticker.Stop()
-	start, ticks, scanned := time.Now(), int64(0), time.Time{}
-	for {
-		select {
-		case <-s.done:
-			return
-		case <-ticker.C:
-		}
-		now := time.Now()
-		ticks++
-		s.mu.Lock()
-		s.missed = max(int64(now.Sub(start)/s.cfg.Interval)-ticks, 0)
-		s.mu.Unlock()
-		if now.Sub(scanned) >= rescan {
-			scanned = now
-			s.scanTree()
-		}
-		s.poll()
-		s.tick()
-		if s.mainGone() {
-			select {
-			case <-s.gone:
-			default:
-				close(s.gone)
-			}
-		}
-	}
-}
-
-// scanTree follows new descendants.
-func (s *attempt) scanTree() {
-	for _, pid := range s.pids() {
-		s.tree.Add(pid) // agents that are no descendants
-	}
-	pids, err := s.tree.Scan()
-	if err != nil {
-		s.warn(err.Error())
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, pid := range pids {
-		s.follow(pid)
-	}
-}
-
-func (s *attempt) mainGone() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.procs[s.main].ps == nil
-}
-
-// progressLoop shows the latest row.
-func (s *attempt) progressLoop() {
-	for {
-		select {
-		case <-s.done:
-			return
-		case <-s.fresh:
-		}
-		s.mu.Lock()
-		p := Progress{
-			Elapsed: time.Duration(s.clock.Now() - s.start), Rows: s.out.Stats().Rows, PID: s.lead.pid, Phase: s.phase,
-			Row: record.Row{T: s.lead.row.T, Cells: append([]record.Cell(nil), s.lead.row.Cells...)},
-		}
-		s.mu.Unlock()
-		s.cfg.Progress(p)
-	}
-}
-
-// watchLoop runs Config.Watch until the sampling ends.
-func (s *attempt) watchLoop(pid int) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() {
-		select {
-		case <-s.done:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	s.cfg.Watch(ctx, pid, func(e record.Event) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		e.TMs = s.millis(s.clock.Now())
-		s.eventLocked(e)
-	})
-}
-
 // supervise waits for the program's end, passes signals on, and ends the
 // program when ctx is done. It reports false when the program is left running.
 func (s *attempt) supervise(ctx context.Context, signals *signals, p *os.Process, exited <-chan struct{}) bool {
-	leaving := s.cfg.Control.leaving()
+	leaving, failed := s.cfg.Control.leaving(), s.failed
 	cancelled := ctx.Done()
 	steps := signals.endings()
 	var next <-chan time.Time
@@ -315,6 +201,9 @@ func (s *attempt) supervise(ctx context.Context, signals *signals, p *os.Process
 		case <-leaving:
 			s.leave()
 			return false
+		case <-failed:
+			failed = nil
+			s.stop()
 		case sig := <-signals.came:
 			signals.pass(p, sig)
 		case <-cancelled:
@@ -337,23 +226,36 @@ func (s *attempt) watch(ctx context.Context) {
 	case <-s.cfg.Control.leaving():
 		s.leave()
 	case <-s.gone:
+	case <-s.failed:
 	}
 }
 
-// finish ends the sampling and writes run.json a last time.
+// stop ends the sampling, and lets go of the agents.
+func (s *attempt) stop() {
+	s.stopping.Do(func() {
+		close(s.done)
+		if s.server != nil {
+			if err := s.server.Close(); err != nil {
+				s.warn(err.Error())
+			}
+		}
+	})
+}
+
+// finish ends the recording and writes run.json a last time.
 func (s *attempt) finish(e ending) {
 	s.cfg.Control.end()
-	close(s.done)
-	if s.server != nil {
-		if err := s.server.Close(); err != nil {
-			s.warn(err.Error())
-		}
-	}
+	s.stop()
 	s.concludes.Wait()
 	s.loops.Wait()
 	s.recording.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.main != 0 && !s.heard[s.main] && s.cfg.Unheard != nil {
+		if text := s.cfg.Unheard(); text != "" {
+			s.warnLocked(text)
+		}
+	}
 	if s.marks.surplus > 0 {
 		s.warnLocked(fmt.Sprintf("%d marks over %d a second or %d a run are not recorded", s.marks.surplus, marksPerSecond, maxMarks))
 	}

@@ -231,6 +231,38 @@ func TestAProgramThatLeavesItsAgentUnansweredEndsTheRun(t *testing.T) {
 	}
 }
 
+func TestWhatAnAgentTellsUnaskedIsRecorded(t *testing.T) {
+	t.Parallel()
+	file := t.TempDir() + "/lines"
+	lines := `{"hello":{"v":1,"pid":PID}}
+{"mark":{"kind":"holders","detail":{"holders":[{"path":"list main() local seen","bytes":9,"count":3}]}}}
+{"mark":{"kind":"sites","detail":{"sites":[{"site":"a.py:1 f","bytes":8,"count":2}]}}}
+{"mark":{"kind":"holders","detail":"no list"}}
+{"mark":{"kind":"warning","name":"something was lost"}}
+`
+	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	res, run := trace(t, childConfig(t, "hostile "+file))
+	var holders []record.Holder
+	var sites []record.Site
+	for _, e := range run.Events {
+		holders, sites = append(holders, e.Holders...), append(sites, e.Sites...)
+	}
+	if len(holders) != 1 || holders[0] != (record.Holder{Path: "list main() local seen", Bytes: 9, Count: 3}) {
+		t.Errorf("holders %+v", holders)
+	}
+	if len(sites) != 1 || sites[0] != (record.Site{Site: "a.py:1 f", Bytes: 8, Count: 2}) {
+		t.Errorf("sites %+v", sites)
+	}
+	text := strings.Join(res.Warnings, "\n")
+	for _, want := range []string{"the program's holders cannot be read", "something was lost"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no warning of %q in:\n%s", want, text)
+		}
+	}
+}
+
 func TestHostileAgentsLoseTheirConnectionAndNothingElse(t *testing.T) {
 	t.Parallel()
 	file := t.TempDir() + "/lines"

@@ -7,3 +7,6 @@ func kernelRelease() string { return "" }
 
 // commandLine is not known here.
 func commandLine(int) []string { return nil }
+
+// environment is not known here.
+func environment(int) map[string]string { return nil }

@@ -79,7 +79,7 @@ type Client struct {
 // Connect joins the tracer named by the environment variable GPUMEM_AGENT.
 // Without one it returns nil and no error; when the tracer cannot be reached it
 // returns nil and an error that a program may ignore. h.V and h.PID are set by
-// Connect, h.Agent is "go" when empty. src may be nil. The actions collect
+// Connect, h.Agent is "go" when empty, h.Rank what the environment says when nil. src may be nil. The actions collect
 // (garbage of Go) and trim (free heap of Go) are offered from the start; the
 // first sample is sent at once. The caller calls Close at the program's end.
 func Connect(h Hello, src Source) (*Client, error) {
@@ -130,6 +130,9 @@ func newClient(conn *net.UnixConn, h Hello, src Source) (*Client, error) {
 	h.V, h.PID = Version, os.Getpid()
 	if h.Agent == "" {
 		h.Agent = "go"
+	}
+	if h.Rank == nil {
+		h.Rank = Rank(os.Getenv)
 	}
 	h.Versions = maps.Clone(h.Versions)
 	if h.Versions == nil {

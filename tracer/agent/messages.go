@@ -38,6 +38,8 @@ type Hello struct {
 	Device  string   `json:"device,omitempty"`
 	Driver  string   `json:"driver,omitempty"`
 	Actions []string `json:"actions,omitempty"` // what it can do when asked
+	Name    string   `json:"name,omitempty"`    // what the program calls this one of its processes
+	Rank    *int     `json:"rank,omitempty"`    // its number in the job; nil is unknown
 	// UnifiedMemory says whether GPU bytes are host memory; nil is unknown.
 	UnifiedMemory *bool             `json:"unified_memory,omitempty"`
 	CapacityBytes int64             `json:"capacity_bytes,omitempty"` // of the device; 0 is unknown

@@ -195,8 +195,13 @@ func (s *Server) serve(c *Conn) {
 }
 
 // read hands the lines of a connection to the handler. A nil error means that
-// the program closed it.
-func (s *Server) read(c *Conn) error {
+// the program closed it. A panic on the way costs this connection alone.
+func (s *Server) read(c *Conn) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = c.fault(fmt.Errorf("internal error of gpumem: %v; please report it", p))
+		}
+	}()
 	peer, err := peerOf(c.conn)
 	if err != nil {
 		return fmt.Errorf("agent refused: %w", err)

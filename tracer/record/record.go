@@ -119,6 +119,9 @@ const (
 	KindDriverSites = "driver_sites"
 	// KindFirstTouch says whose code first touched new pages, in FirstTouch.
 	KindFirstTouch = "first_touch"
+	// KindProcess introduces one of several processes: its Name, and its Rank
+	// where something tells. The last one of a process counts.
+	KindProcess = "process"
 )
 
 // Phases with a meaning for the verdict: what an account holds at released
@@ -136,6 +139,7 @@ type Event struct {
 	Name    string   `json:"name,omitempty"`
 	At      string   `json:"at,omitempty"` // file:line:col
 	Step    int64    `json:"step,omitempty"`
+	Rank    *int     `json:"rank,omitempty"` // of the process in its job
 	Text    string   `json:"text,omitempty"`
 	Receipt *Receipt `json:"receipt,omitempty"`
 	Sites   []Site   `json:"sites,omitempty"`

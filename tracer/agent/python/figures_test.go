@@ -131,6 +131,30 @@ func TestSitesImportNothingIntoARunningProgram(t *testing.T) {
 	}
 }
 
+func TestWhatAFunctionHeldIsToldAfterItReturned(t *testing.T) {
+	t.Parallel()
+	o := run(t, traced{args: []string{"returns.py"}, ask: []string{"holders"}})
+	clean(t, o)
+	if o.stdout != "served\n" {
+		t.Errorf("%q", o.stdout)
+	}
+	p := o.main(t)
+	var told []record.Holder
+	for _, m := range p.marks {
+		if m.Kind == record.KindHolders {
+			told = list[record.Holder](t, m.Detail, "holders")
+		}
+	}
+	want := record.Holder{Path: "list serve() local results", Bytes: 40 * mib, Count: 40}
+	if len(told) != 1 || told[0] != want {
+		t.Errorf("told while it ran: %+v, want %+v", told, want)
+	}
+	want.Path += " (gone at the end)"
+	if left := detail[record.Holder](t, p.dones[0], "holders"); len(left) != 1 || left[0] != want {
+		t.Errorf("told at the end: %+v, want %+v", left, want)
+	}
+}
+
 func TestSeveralFrameworksAddUpInThePlainColumns(t *testing.T) {
 	t.Parallel()
 	o := run(t, traced{args: []string{"frameworks.py"}})

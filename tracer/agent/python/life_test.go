@@ -50,7 +50,7 @@ func TestHelloComesFirstAndNamesTheProcess(t *testing.T) {
 	o := run(t, traced{args: []string{"-c", "pass"}, env: []string{"RANK=3"}})
 	clean(t, o)
 	p := o.main(t)
-	if h := p.hellos[0]; h.V != 1 || h.PID != o.pid || h.Agent != "python" || len(h.Actions) != 6 {
+	if h := p.hellos[0]; h.V != 1 || h.PID != o.pid || h.Agent != "python" || len(h.Actions) != 6 || h.Rank == nil || *h.Rank != 3 || h.Name != "" {
 		t.Errorf("hello %+v", h)
 	}
 	if !strings.HasPrefix(p.hellos[0].Versions["python"], "3.") {
@@ -97,16 +97,20 @@ func TestASpawnedChildReportsAsItself(t *testing.T) {
 	o := run(t, traced{args: []string{"spawn.py"}})
 	clean(t, o)
 	o.main(t)
-	marks := 0
+	marks, called := 0, ""
 	for pid, p := range o.tracer.procs {
+		if h := p.hellos[len(p.hellos)-1]; pid != o.pid && h.Name != "" && h.Rank != nil && *h.Rank == 7 {
+			called += h.Name
+		}
 		for _, m := range p.marks {
 			if m.Name == "working" && pid != o.pid && strings.Contains(m.At, "spawn.py:") {
 				marks++
 			}
 		}
 	}
-	if o.stdout != "done\n" || marks != 1 {
-		t.Errorf("stdout %q, %d marks of the child", o.stdout, marks)
+	// Neither is known when the child connects: the program tells both later.
+	if o.stdout != "done\n" || marks != 1 || called != "SpawnProcess-1" {
+		t.Errorf("stdout %q, %d marks of the child, called %q", o.stdout, marks, called)
 	}
 }
 

@@ -227,9 +227,18 @@ func fakes(t *testing.T) string {
 // detail decodes a done's detail.
 func detail[T any](t *testing.T, d agent.Done, key string) []T {
 	t.Helper()
+	if d.Error != "" {
+		t.Fatalf("done %d: %s", d.ID, d.Error)
+	}
+	return list[T](t, d.Detail, key)
+}
+
+// list decodes one list of a detail.
+func list[T any](t *testing.T, detail json.RawMessage, key string) []T {
+	t.Helper()
 	var lists map[string][]T
-	if err := json.Unmarshal(d.Detail, &lists); err != nil {
-		t.Fatalf("detail of done %d (error %q): %v", d.ID, d.Error, err)
+	if err := json.Unmarshal(detail, &lists); err != nil {
+		t.Fatalf("detail %s: %v", detail, err)
 	}
 	return lists[key]
 }

@@ -30,6 +30,9 @@ class EncodeTest(unittest.TestCase):
     def test_a_row_is_encoded_as_any_other_dictionary(self):
         row = {"pool_live_bytes": 1 << 40, "pool_live_bytes@0": 0, "t_ns": -1}
         self.assertEqual(connection.encode(connection.Row(row)), connection.encode(row))
+        for number in range(2 * connection.MAX_FORMS):
+            row = {"odd%d%%" % number: number}
+            self.assertEqual(connection.encode(connection.Row(row)), connection.encode(row))
 
 
 class ConnectionTest(unittest.TestCase):

@@ -4,7 +4,7 @@ import sys
 import unittest
 
 from gpumem_agent import hostheap
-from gpumem_agent.sampling import SHARE, Budget, Pace
+from gpumem_agent.sampling import SHARE, STEP_CREDIT, STEP_SECONDS, Budget, Pace, StepPace
 from gpumem_agent.steps import Steps
 
 
@@ -45,15 +45,9 @@ class BudgetTest(unittest.TestCase):
         budget.spent(start, 0.001)
         self.assertFalse(budget.ready(start + 0.05))
         self.assertTrue(budget.ready(start + 0.11))
-
-    def test_credit_lets_a_short_program_be_seen(self):
-        budget = Budget(share=0.01, credit=0.010)
-        now = budget._last
-        done = 0
-        while budget.ready(now):
-            budget.spent(now, 0.001)
-            done += 1
-        self.assertEqual(done, 11)
+        budget.spent(start + 0.05, 0.001)  # of a debt that was half paid
+        self.assertFalse(budget.ready(start + 0.19))
+        self.assertTrue(budget.ready(start + 0.21))
 
     def test_an_interval_holds_however_cheap_the_work(self):
         budget = Budget(share=0.5, least=0.5)
@@ -63,23 +57,29 @@ class BudgetTest(unittest.TestCase):
 
 class PaceTest(unittest.TestCase):
     def test_cheap_samples_come_at_the_interval_that_was_asked_for(self):
-        pace = Pace(0.05, 0.2)
+        pace = Pace(0.05, SHARE)
         self.assertEqual({pace.interval(0.00005) for _ in range(20)}, {0.05})
 
     def test_one_dear_sample_among_cheap_ones_changes_nothing(self):
-        pace = Pace(0.05, 0.2)
+        pace = Pace(0.05, SHARE)
         costs = [0.00005] * 3 + [0.5] + [0.00005] * 3
         self.assertEqual({pace.interval(cost) for cost in costs}, {0.05})
 
-    def test_a_thread_that_is_hardly_needed_wakes_rarely(self):
-        pace = Pace(0.05, 0.2)
-        self.assertEqual([pace.interval(None), pace.interval(0.00005)], [0.2, 0.05])
-
     def test_dear_samples_come_as_rarely_as_their_share_demands(self):
-        pace = Pace(0.05, 0.2)
+        pace = Pace(0.05, SHARE)
         for _ in range(Pace.LAST):
             interval = pace.interval(0.003)
         self.assertAlmostEqual(interval, 0.003 / SHARE)
+
+    def test_steps_bring_samples_along_until_the_credit_is_spent(self):
+        pace = StepPace(0.05)
+        intervals = [pace.interval(STEP_CREDIT / 3) for _ in range(2)]
+        self.assertEqual(intervals, [STEP_SECONDS] * 2)
+        for _ in range(Pace.LAST):
+            interval = pace.interval(0.00001)
+        self.assertEqual(interval, STEP_SECONDS)
+        pace.interval(STEP_CREDIT)
+        self.assertEqual(pace.interval(0.00001), 0.05)
 
 
 class HeapTest(unittest.TestCase):

@@ -34,7 +34,7 @@ class HoldersTest(unittest.TestCase):
         self.framework = adapter.open_framework(torch, Unarmed)
         self.process = types.SimpleNamespace(
             frameworks=[self.framework],
-            survivors=survivors.Register([self.framework]),
+            survivors=survivors.Register.of([self.framework]),
             exiting=True,
         )
 
@@ -146,18 +146,19 @@ class HoldersTest(unittest.TestCase):
 
     def test_what_lived_at_the_survey_is_not_accused(self):
         self.keep(model=[torch.empty(MIB) for _ in range(5)])
-        self.process.survivors = survivors.Register([self.framework])
+        self.process.survivors = survivors.Register.of([self.framework])
         self.assertEqual(self.find(), {})
 
     def test_gradients_are_named_though_no_object_refers_to_them(self):
         weight = torch.empty(MIB)
-        self.process.survivors = survivors.Register([self.framework])
+        self.process.survivors = survivors.Register.of([self.framework])
         weight.requires_grad = True
         native = {"gradient": torch.empty(MIB)}  # C++ holds the real one
         type(weight).grad = property(lambda t: native["gradient"] if t is weight else None)
         self.addCleanup(lambda: setattr(torch.Tensor, "grad", None))
         self.keep(weight=weight)
-        found = holders._native([self.framework], survivors.arrays([self.framework]))
+        arrays = survivors.arrays([self.framework])
+        found = holders._native([self.framework], arrays, arrays)
         self.assertEqual(found, {id(native["gradient"]): "gradient of a Tensor"})
 
     def test_views_of_one_storage_count_once(self):
@@ -234,7 +235,7 @@ class HoldersTest(unittest.TestCase):
 class HostTest(unittest.TestCase):
     def test_without_arrays_the_containers_that_grew_are_named(self):
         process = types.SimpleNamespace(
-            frameworks=[], survivors=survivors.Register([]), exiting=True
+            frameworks=[], survivors=survivors.Register.of([]), exiting=True
         )
         globals()["rows"] = [{"i": i} for i in range(5000)]
         self.addCleanup(lambda: globals().pop("rows"))

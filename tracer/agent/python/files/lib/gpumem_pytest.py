@@ -219,7 +219,7 @@ class Memory:
         """Notes what lives, for survivors."""
         from gpumem_agent import survivors
 
-        self._register = survivors.Register(self.frameworks)
+        self._register = survivors.Register.of(self.frameworks)
 
     def survivors(self):
         """Lines that name what was made since note and still lives."""

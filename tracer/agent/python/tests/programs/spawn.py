@@ -1,6 +1,7 @@
 """Starts a child by multiprocessing's spawn."""
 
 import multiprocessing
+import os
 import time
 
 
@@ -8,7 +9,8 @@ def work(queue):
     import gpumem
 
     gpumem.mark("working")
-    time.sleep(0.3)
+    os.environ["RANK"] = "7"
+    time.sleep(0.5)
     queue.put("done")
 
 

@@ -7,7 +7,7 @@ import time
 from gpumem_agent.frameworks import total
 
 HOLDERS_SECONDS = 5.0  # on the exiting program
-HOLDERS_SECONDS_RUNNING = 1.0  # on one that stands still meanwhile
+HOLDERS_SECONDS_RUNNING = 1.0  # on one that runs on
 LIST_LENGTH = 50  # sites or holders in one answer
 
 
@@ -38,7 +38,7 @@ def _purge(process):
 
 
 def _trim(process):
-    heap = process.heap()
+    heap = process.figures.heap()
     if heap is None:
         return {"error": "no heap that can be trimmed"}
     return _known(heap.trim())
@@ -56,18 +56,23 @@ def _sites(process):
     now = survivors.sites_of(_active(process))
     if now is None:
         return {"error": "sites were not recorded: GPUMEM_SITES=1 records them"}
+    now = process.surveys.sites_at_most(now)
     before = process.survivors.sites if process.survivors else None
     return {"detail": {"sites": sites.compare(now, before)[:LIST_LENGTH]}}
 
 
 def _holders(process):
+    surveys = process.surveys
+    if not process.exiting:
+        if not surveys.look_now(process, time.monotonic() + HOLDERS_SECONDS_RUNNING):
+            return {"error": "this interpreter can be looked at only at its end"}
+        return {"detail": {"holders": surveys.told[:LIST_LENGTH]}}
     from gpumem_agent import holders
     from gpumem_agent.sampling import paused
 
-    seconds = HOLDERS_SECONDS if process.exiting else HOLDERS_SECONDS_RUNNING
-    deadline = time.monotonic() + seconds
     with paused():
-        found = holders.find(process, deadline)
+        found = holders.find(process, time.monotonic() + HOLDERS_SECONDS)
+    found = holders.with_gone(found, surveys.told)
     return {"detail": {"holders": found[:LIST_LENGTH]}}
 
 

@@ -14,6 +14,7 @@ import _thread
 
 HIGH_FD = 700  # descriptors of ours start here when the limit allows
 MAX_LINE = 1 << 20  # longer lines close the connection, by the protocol
+MAX_FORMS = 64  # of samples that are remembered
 CHUNK = 65536
 NO_SIGNAL = 0x4000 if sys.platform.startswith("linux") else 0  # MSG_NOSIGNAL
 SO_COOKIE = 57  # Linux: a number that no other socket ever has
@@ -107,8 +108,9 @@ class Connection:
         return self._owner == _thread.get_ident() or (not wait and self._lock.locked())
 
     def _send(self, line, patience):
-        deadline = time.monotonic() + patience
-        self._rest = self._push(self._rest)
+        deadline = time.monotonic() + patience if patience else 0.0
+        if self._rest:
+            self._rest = self._push(self._rest)
         while self._rest and time.monotonic() < deadline:
             time.sleep(0.002)
             self._rest = self._push(self._rest)
@@ -269,13 +271,26 @@ def encode(value):
     if isinstance(value, str):
         return _quote(value)
     if isinstance(value, Row):
-        return "{%s}" % ",".join(['"%s":%d' % pair for pair in value.items()])
+        return _row_form(tuple(value)) % tuple(value.values())
     if isinstance(value, dict):
         pairs = ("%s:%s" % (_quote(str(k)), encode(v)) for k, v in value.items())
         return "{%s}" % ",".join(pairs)
     if isinstance(value, (list, tuple)):
         return "[%s]" % ",".join(map(encode, value))
     raise TypeError("encode %s" % type(value).__name__)
+
+
+_ROW_FORMS = {}  # by columns: samples mostly have the same
+
+
+def _row_form(columns):
+    form = _ROW_FORMS.get(columns)
+    if form is None:
+        if len(_ROW_FORMS) >= MAX_FORMS:
+            _ROW_FORMS.clear()
+        form = "{%s}" % ",".join('"%s":%%d' % c.replace("%", "%%") for c in columns)
+        _ROW_FORMS[columns] = form
+    return form
 
 
 def _quote(text):

@@ -25,12 +25,23 @@ class Local:
         self.file = file
 
 
+class Name:
+    """What is left of a Path when its objects are let go."""
+
+    __slots__ = ("text", "container", "of_container")
+
+    def __init__(self, path):
+        self.text = str(path)
+        self.container = None if path.container is None else id(path.container)
+        self.of_container = None if path.container is None else path.of_container()
+
+
 class Path:
     """A chain of references in words: name of the root, then steps."""
 
     def __init__(self, chain, modules):
         self.container = None  # the first object with unnamed elements
-        self._chain = chain
+        self.chain = chain  # the objects, from the root on
         self._parts = [self._root(chain[0], modules)]
         self._before = None  # text up to the container
         at = self._first_step(chain)
@@ -83,15 +94,15 @@ class Path:
 
     def _step(self, at):
         """Adds the step from chain[at] down; returns the place reached."""
-        parent, child = self._chain[at], self._chain[at + 1]
+        parent, child = self.chain[at], self.chain[at + 1]
         if is_a(parent, dict):
             self._add(parent, _key_of(parent, child), at == 0)
         elif is_a(parent, SEQUENCES):
             self._variadic(parent)
         elif is_a(parent, LRU_CACHE):
             self._variadic(parent)
-        elif type(child) is dict and at + 2 < len(self._chain) and _owns(parent, child):
-            name = _key_of(child, self._chain[at + 2])
+        elif type(child) is dict and at + 2 < len(self.chain) and _owns(parent, child):
+            name = _key_of(child, self.chain[at + 2])
             self._parts.append("." + str(name))
             return at + 2
         else:

@@ -5,24 +5,20 @@ import sys
 import time
 import _thread
 
-from gpumem_agent import imports, requests
-from gpumem_agent.connection import Closed, Connection, Row
+from gpumem_agent import imports, requests, role
+from gpumem_agent.connection import Closed, Connection
+from gpumem_agent.figures import Figures
 from gpumem_agent.quiet import Quiet
-from gpumem_agent.sampling import (
-    HEAP_SECONDS,
-    HEAP_SHARE,
-    STEP_SECONDS,
-    STEP_SHARE,
-    Budget,
-    Sampler,
-)
+from gpumem_agent.sampling import Sampler, StepPace
 from gpumem_agent.steps import Steps
 from gpumem_agent.surveys import Surveys
 
 VERSION = 1  # of the protocol
-ACTIONS = ["collect", "purge", "trim", "sync", "sites", "holders"]
+EXPERIMENTS = ["collect", "purge", "trim", "sync"]
+ACTIONS = EXPERIMENTS + ["sites", "holders"]
 REDIAL_SECONDS = 1.0  # between attempts to connect, doubled each time
-LISTEN_SECONDS = 0.2  # between looks for requests
+LISTEN_SECONDS = 0.4  # between looks for requests, and turns of an idle sampler
+LIST_LENGTH = 50  # holders told at once
 CHILD_SECONDS = 0.05  # a forked child that ends sooner never connects
 COUNTS_THREADS_LATE = sys.version_info >= (3, 13)  # see later.py
 
@@ -61,6 +57,7 @@ class Process:
         self.path = path
         self._armed = set()
         self._later = None
+        self._is_forked = False
         self._reset()
 
     def _reset(self):
@@ -73,15 +70,13 @@ class Process:
         self.exiting = False
         self.connection = Connection(self.path)
         self.sampler = None
-        self._heap = None
-        self._heap_tried = False
-        self._heap_cost = 0.0  # of the last reading
-        self._heap_budget = Budget(HEAP_SHARE, HEAP_SECONDS)
-        self._step_budget = Budget(STEP_SHARE, STEP_SECONDS, credit=0.02)
-        self._begun = time.monotonic()
-        self._sampled_at = self._step_sampled_at = 0.0
+        self.figures = Figures(self)
+        self._step_pace = StepPace(self.interval)
+        self._step_at = 0.0  # when a step brings a sample along again
+        self._sampled_at = 0.0  # the last sample
         self._active_since = None
         self._introduced = set()
+        self._role = {}  # as last told
         self._redial_at = 0.0
         self._listen_at = 0.0
         self._redial_wait = REDIAL_SECONDS
@@ -143,6 +138,7 @@ class Process:
         with self.quiet():
             self.connection.close()  # the parent's; our copy of the descriptor
             self._reset()
+            self._is_forked = True
             for framework in self.frameworks:
                 framework.forked()
             self._start_sampler(max(CHILD_SECONDS, self.interval))
@@ -156,6 +152,8 @@ class Process:
                 return
             self.sample(heap=True)
             self._confess()
+            if self.hold and not self._has_survivors():
+                self._hello("python", {})
             self.mark("phase", "exiting")
             if self.hold:
                 requests.hold(self)
@@ -165,7 +163,7 @@ class Process:
     def _confess(self):
         """Says what was lost, if anything was."""
         if self.errors:
-            text = "python agent: %d errors, first: %s" % (self.errors, self.first_error)
+            text = "the Python agent had %d errors, first: %s" % (self.errors, self.first_error)
             self.mark("warning", text)
 
     def quiet(self):
@@ -179,6 +177,8 @@ class Process:
         self.errors += 1
         if not self.first_error:
             self.first_error = "%s: %s" % (type(error).__name__, error)
+            if isinstance(error, ImportError) and not os.path.exists(__file__):
+                self.first_error = "its files are out of reach (another root?): %s" % error
 
     # Connection.
 
@@ -204,15 +204,22 @@ class Process:
 
     def _hello(self, name, facts):
         hello = {"v": VERSION, "pid": os.getpid(), "agent": name}
-        rank = os.environ.get("RANK", "")
-        if rank.isdigit():
-            hello["rank"] = int(rank)
+        self._role = role.present()
+        hello.update(self._role)
         versions = {"python": "%d.%d.%d" % sys.version_info[:3]}
         versions.update(facts.pop("versions", {}))
         hello.update(facts)
         hello["versions"] = versions
-        hello["actions"] = ACTIONS
+        hello["actions"] = ACTIONS if self._has_survivors() else EXPERIMENTS
         self.connection.send({"hello": hello}, patience=0.05)
+
+    def _has_survivors(self):
+        """Whether survivors may be asked for. At the end of a process without
+        arrays and without an earlier look to compare with there are none to
+        name, and what is not asked for does not hold up its end."""
+        if not self.exiting or self.frameworks or "numpy" in sys.modules:
+            return True
+        return self.survivors is not None
 
     def _introduce(self):
         """Says hello again for each framework whose device came to life."""
@@ -224,6 +231,8 @@ class Process:
                 self._active_since = time.monotonic()
                 self.surveys.restart()
             self._hello(framework.name, framework.facts())
+        if self._role != role.present():
+            self._hello("python", {})
 
     # Frameworks.
 
@@ -242,6 +251,7 @@ class Process:
         framework = frameworks.make(imports.FRAMEWORKS[name], module, self)
         framework.arm()
         self.frameworks.append(framework)
+        self.surveys.restart()
         # Run before the exit handlers that the framework just registered:
         # after them its arrays may be gone.
         import atexit
@@ -266,35 +276,31 @@ class Process:
     def optimizer_step(self, optimizer):
         """A step that a framework's hook saw. Written for speed."""
         try:
-            counted = self.steps.optimizer(id(optimizer))
-            if counted and time.monotonic() >= self._step_budget.next:
+            if self.steps.optimizer(id(optimizer)) and time.monotonic() >= self._step_at:
                 self._at_step()
         except Exception as err:
-            if not self.quiet().__exit__(type(err), err, err.__traceback__):
+            if not self.quiet().swallows(err):
                 raise
 
     def _at_step(self):
-        """Marks the step, and samples beside it, while that is cheap."""
+        """Samples at a step, while that is cheap. The sample tells the step."""
         now = time.monotonic()
-        if not self._step_budget.ready(now) or not self.connection.is_open:
-            return
-        if self._step_lock.locked():
+        if now < self._step_at or not self.connection.is_open or self._step_lock.locked():
             return
         with self._step_lock:  # see Connection.send
             begun = time.perf_counter()
-            mark = {"t_ns": _now(), "kind": "step", "step": self.steps.count}
-            messages = [{"mark": mark}] + self._samples()
-            self._step_sampled_at = now
-            self.connection.send(*messages, wait=False)
-            self._step_budget.spent(now, time.perf_counter() - begun)
-            # Never on the sampling thread: a list of all objects holds on to what
-            # the program is about to finish or to drop. A tuple under
-            # construction then cannot be resized (SystemError), and a CUDA graph
-            # dies in the middle of another one's capture; both were seen.
+            self._sampled_at, self.figures.heap_cost = now, 0.0
+            row = self.figures.row(self.figures.heap_is_due(now))
+            if row is not None:
+                self.connection.send({"sample": row}, wait=False)
+            cost = time.perf_counter() - begun - self.figures.heap_cost
+            self._step_at = now + self._step_pace.interval(cost)
             if self.hold and self.surveys.due(self.steps.count):
-                self.surveys.take(self)
+                self.surveys.take(self, self.frameworks)
             if self.sites_wanted and self.surveys.wants_sites:
                 self.surveys.note_sites(self)
+            elif self.sites_wanted:
+                self.surveys.look_at_sites(self, now)
 
     def mark(self, kind, name, at="", detail=None):
         """A line in events.jsonl."""
@@ -321,87 +327,60 @@ class Process:
                 self.sample(heap=True)
             self.mark("phase", name)
             if name == "baseline":
-                self.surveys.take(self)
+                from gpumem_agent.holders import sources
+
+                self.surveys.take(self, sources(self))
 
     # Sampling.
 
     def _tick(self, now):
-        """One round of the sampling thread. Returns the regular part's cost.
-
-        Steps bring samples along, on a thread that has the interpreter's lock
-        anyway. While they come often enough, this thread has little to do and
-        is told so: each of its turns makes the program wait for the lock."""
-        cost = 0.0
+        """One round of the sampling thread. Returns the regular part's cost, or
+        None while the program's steps bring samples along, on a thread that has
+        the interpreter's lock anyway: each turn of this one makes the program
+        wait for that."""
+        cost = None
         with self.quiet():
             if not self.dial():
-                return cost
+                return 0.0
             self._look_for_frameworks()
             self._introduce()
-            heap = self._heap_budget.ready(now)
-            if heap or now - self._sampled_at >= self.interval / 2:
-                begun, self._heap_cost = time.thread_time(), 0.0
-                self.sample(heap)
-                cost = time.thread_time() - begun - self._heap_cost
+            if now >= self._step_at + self.interval:
+                cost = self._sample_on_time(now)
             if now >= self._listen_at:
                 self._listen_at = now + LISTEN_SECONDS
                 requests.answer(self, self.connection.receive())
-        if self._step_sampled_at >= now - self.interval:
-            return None
+        with self.quiet():
+            self._look(now)
         return cost
+
+    def _sample_on_time(self, now):
+        begun, self.figures.heap_cost = time.thread_time(), 0.0
+        heap = self.figures.heap_is_due(now)
+        if heap or now - self._sampled_at >= self.interval / 2:
+            self.sample(heap)
+        return time.thread_time() - begun - self.figures.heap_cost
+
+    def _look(self, now):
+        """Tells who holds what, now and then. Not in a forked child: what it
+        looked at would not be shared with its parent any more."""
+        if self.hold and not self._is_forked and self.surveys.look(self, now):
+            if self.surveys.told:
+                told = {"holders": self.surveys.told[:LIST_LENGTH]}
+                self.mark("holders", "", detail=told)
 
     def sample(self, heap=False):
         """Tells the present figures."""
-        for message in self._samples(heap):
-            self.connection.send(message)
-
-    def _samples(self, heap=False):
-        """The present figures as a list of one message, or none."""
-        row = Row()
         self._sampled_at = time.monotonic()
-        for framework in self.frameworks:
-            with self.quiet():
-                if framework.active():
-                    framework.sample(row)
-        if heap:
-            self._add_heap(row)
-        if self.steps.known:
-            row["step"] = self.steps.count
-        if not row:
-            return []
-        if self.connection.dropped:
-            row["dropped"] = self.connection.dropped
-        row["t_ns"] = _now()
-        return [{"sample": row}]
-
-    def heap(self):
-        """The host heap's reader, or None."""
-        if not self._heap_tried:
-            self._heap_tried = True
-            from gpumem_agent import hostheap
-
-            self._heap = hostheap.open_heap()
-        return self._heap
-
-    def _add_heap(self, row):
-        """Adds the host heap. Its reader imports ctypes, so it waits until the
-        first second is over: a short script shall not pay for it."""
-        young = time.monotonic() - self._begun < 1.0
-        if young and "ctypes" not in sys.modules and not (self.exiting and self.hold):
-            return
-        begun = time.thread_time()
-        heap = self.heap()
-        used = heap.bytes() if heap is not None else None
-        if used is not None:
-            row["host_heap_bytes"] = used
-        self._heap_cost = time.thread_time() - begun
-        self._heap_budget.spent(time.monotonic(), self._heap_cost)
+        row = self.figures.row(heap)
+        if row is not None:
+            self.connection.send({"sample": row})
 
     # Experiments.
 
     @property
     def survivors(self):
         """What was alive earlier, to compare with: a Register, or None."""
-        return self.surveys.reference
+        return self.surveys.reference()
 
 
 def _now():

@@ -11,9 +11,11 @@ class Quiet:
         return self
 
     def __exit__(self, kind, error, trace):
-        if kind is None:
-            return False
-        if not issubclass(kind, Exception) or _by_signal(trace):
+        return kind is not None and issubclass(kind, Exception) and self.swallows(error)
+
+    def swallows(self, error):
+        """Takes an exception of the agent's; says whether it was one."""
+        if _by_signal(error.__traceback__):
             return False
         self._process.failed(error)
         return True

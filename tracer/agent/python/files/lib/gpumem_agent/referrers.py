@@ -12,33 +12,34 @@ import sys
 import time
 import types
 
+from gpumem_agent import variables
 from gpumem_agent.kinds import NAMED, code_of, is_a, namespace, script_name
-from gpumem_agent.paths import Local, Path
+from gpumem_agent.paths import Path
+from gpumem_agent.variables import OWN_FOLDER
 
 MAX_LEVELS = 16
 PART = 64  # objects a call of get_referrers: its cost grows with both
 MAX_WIDTH = 256  # objects a level; the rest is left out
-OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 class Walk:
     """The referrers of some objects, found once by climb."""
 
-    def __init__(self, deadline, at_exit, ignored_types=()):
+    def __init__(self, deadline):
         self._deadline = deadline
-        self._ignored = set(ignored_types)
-        self._locals, self._running = _running_locals(at_exit)
+        self._locals, self._running = variables.named()
         self._store = []
         self._at = {}  # identity: place in the store
         self._children = {}  # identity of a parent: its children's
         self._roots = {}  # identity: rank
         self._keys = {}  # likewise, those that are its keys only
         self._own = {id(self._store), id(self._at), id(self._children), id(self.__dict__)}
-        self._modules = _module_names()
+        self._modules = module_names()
         self.complete = False  # every referrer was seen, none left out
 
     def climb(self, objects):
-        """Finds the referrers of objects, and theirs, up to named ones."""
+        """Finds the referrers of objects, and theirs, up to named ones. Only on
+        a program that has come to its end: meanwhile they are kept alive."""
         level = [self._keep(o) for o in objects]
         del objects
         for _ in range(MAX_LEVELS):
@@ -68,14 +69,14 @@ class Walk:
         self._own.difference_update((id(part), id(parents)))
         for identity in wanted.intersection(self._locals):
             local = self._locals[identity]
-            self._roots[self._keep(local)] = _library(local.file)
+            self._roots[self._keep(local)] = is_library(local.file)
             self._children.setdefault(id(local), set()).add(identity)
 
     def _is_own(self, parent):
         """Whether a referrer is part of this look, or is named otherwise."""
         if id(parent) in self._own or id(parent) in self._running:
             return True
-        return type(parent) in self._ignored or _is_ours(parent)
+        return _is_ours(parent)
 
     def _link(self, parent, wanted, following):
         new = id(parent) not in self._at
@@ -107,10 +108,10 @@ class Walk:
         """0 for names of the program, 1 for those of libraries, None for what
         has no name."""
         if id(item) in self._modules:
-            return _library(self._modules[id(item)][1])
+            return is_library(self._modules[id(item)][1])
         if is_a(item, NAMED):
             code = code_of(item)
-            return 1 if code is None else _library(code.co_filename)
+            return 1 if code is None else is_library(code.co_filename)
         return None
 
     def paths(self):
@@ -163,33 +164,7 @@ def _is_ours(item):
     return is_a(item, types.FrameType) and item.f_code.co_filename.startswith(OWN_FOLDER)
 
 
-def _running_locals(at_exit):
-    """({identity of a value: its Local}, identities of the frames that were
-    read) of all threads' running functions."""
-    found, read = {}, set()
-    for frame in list(sys._current_frames().values()):
-        while frame is not None:
-            code = frame.f_code
-            optimized = code.co_flags & 1  # else its locals are a module's names
-            names = _read_locals(frame, at_exit) if optimized and not _is_ours(frame) else None
-            for name, value in (names or {}).items():
-                found[id(value)] = Local("%s() local %s" % (code.co_name, name), code.co_filename)
-            if names is not None:
-                read.update((id(frame), id(names)))
-            frame = frame.f_back
-    return found, read
-
-
-def _read_locals(frame, at_exit):
-    """The variables of a running frame, or None where to read them would have
-    an effect: before 3.13 f_locals leaves a copy in the frame, which keeps old
-    values alive until the function ends. Of an ending program that is fine."""
-    if sys.version_info >= (3, 13):
-        return dict(frame.f_locals)
-    return frame.f_locals if at_exit else None
-
-
-def _module_names():
+def module_names():
     """{identity of a module's namespace: (its name, its file)}."""
     names = {}
     for name, module in list(sys.modules.items()):
@@ -202,7 +177,7 @@ def _module_names():
     return names
 
 
-def _library(file):
+def is_library(file):
     """1 for files of libraries and of the interpreter, 0 for the program's."""
     if "site-packages" in file or "dist-packages" in file or file.startswith(OWN_FOLDER):
         return 1

@@ -5,23 +5,23 @@ import time
 import _signal
 import _thread
 
-SHARE = 0.003  # of one core's time, for the regular samples
+SHARE = 0.002  # of one core's time, for the regular samples
 HEAP_SHARE = 0.001  # likewise, for the host heap
 HEAP_SECONDS = 0.5  # and never more often than this
-STEP_SHARE = 0.0015  # likewise, for samples at step marks
+STEP_SHARE = 0.002  # likewise, for samples at steps
 STEP_SECONDS = 0.001  # the protocol's 1,000 a second
+STEP_CREDIT = 0.02  # seconds of work at first, so that short programs are seen
 STOP_SECONDS = 0.2  # a fork waits no longer for an action under way
 COUNTS_THREADS = sys.version_info >= (3, 12)  # fork warns when there are any
 
 
 class Budget:
-    """Allows work while its cost stays below a share of the time. A new budget
-    has credit, so that short programs are seen too."""
+    """Allows work while its cost stays below a share of the time."""
 
-    def __init__(self, share, least=0.0, credit=0.0):
+    def __init__(self, share, least=0.0):
         self._share = share
         self._least = least
-        self._credit = self._limit = credit
+        self._debt = 0.0
         self._last = time.monotonic()
 
         self.next = self._last + least  # when work may be done again
@@ -32,38 +32,48 @@ class Budget:
 
     def spent(self, now, cost):
         """Books cost seconds of work done at this time."""
-        credit = self._credit + (now - self._last) * self._share
-        self._credit = min(credit, self._limit) - cost
+        self._debt = max(0.0, self._debt - (now - self._last) * self._share) + cost
         self._last = now
-        self.next = now + max(self._least, -self._credit / self._share)
+        self.next = now + max(self._least, self._debt / self._share)
 
 
 class Pace:
-    """The interval at which regular samples stay within their share. It goes
-    by the cheapest of the last few, so that neither a first time nor a busy
-    machine slows the sampling down."""
+    """The interval at which samples stay within a share. It goes by the
+    cheapest of the last few, so that neither a first time nor a busy machine
+    slows the sampling down."""
 
     LAST = 8
 
-    def __init__(self, wanted, idle):
+    def __init__(self, wanted, share):
         self._wanted = wanted
-        self._idle = idle
+        self._share = share
         self._costs = []
 
     def interval(self, cost):
-        """The interval after a sample that cost so many seconds, or, when it
-        is None, while samples come without the thread."""
-        if cost is None:
-            return self._idle
+        """The interval after a sample that cost so many seconds."""
         self._costs = (self._costs + [cost])[-self.LAST :]
-        return max(self._wanted, min(self._costs) / SHARE)
+        return max(self._wanted, min(self._costs) / self._share)
+
+
+class StepPace(Pace):
+    """The pace of samples at steps: each step brings one along until the credit
+    is spent, then one an interval."""
+
+    def __init__(self, wanted):
+        super().__init__(wanted, STEP_SHARE)
+        self._credit = STEP_CREDIT
+
+    def interval(self, cost):
+        self._credit -= cost
+        interval = super().interval(cost)
+        return STEP_SECONDS if self._credit > 0 else interval
 
 
 class Sampler:
     """A thread that calls tick at an interval until stopped; tick returns the
-    seconds that its regular sample cost, or None when it is hardly needed. Around a fork it
-    is parked where it holds no lock of anybody's, or stopped where a thread
-    more would make the interpreter warn.
+    seconds that its regular sample cost, or None when it is hardly needed.
+    Around a fork it is parked where it holds no lock of anybody's, or stopped
+    where a thread more would make the interpreter warn.
 
     It is a bare _thread: threading's own lists and counts show the program
     what they would show without us. All signals are blocked in it, so that
@@ -71,7 +81,8 @@ class Sampler:
 
     def __init__(self, tick, interval, idle, first):
         self._tick = tick
-        self._pace = Pace(interval, idle)
+        self._pace = Pace(interval, SHARE)
+        self._idle = idle  # the interval while samples come without the thread
         self._first = first
         self._wake = _thread.allocate_lock()
         self._wake.acquire()
@@ -145,7 +156,8 @@ class Sampler:
             with self._busy:
                 cost = self._tick(begun)
             spent = time.monotonic() - begun
-            wait = max(self._pace.interval(cost) - spent, 0.001)
+            interval = self._idle if cost is None else self._pace.interval(cost)
+            wait = max(interval - spent, 0.001)
 
 
 class _signals_blocked:

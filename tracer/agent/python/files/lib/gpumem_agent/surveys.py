@@ -1,52 +1,135 @@
-"""When to note what lives, and which note to compare with at the end.
+"""When to note what lives, and which note to compare with.
 
-A program that tells steps is surveyed a few steps in, on the thread that made
-the step: by then its model, its optimizer's state and its caches are there. A
-baseline that the program marks beats that. One that tells neither is not
-surveyed before its end: no other moment is safe to look at all its objects.
+A program that tells steps is surveyed a few steps in: by then its model, its
+optimizer's state and its caches are there. A baseline that the program marks
+beats that. One that tells neither is compared with what its names reached at a
+look in the first half of its life.
 """
 
+import time
+
 STEPS = 5  # after which the furniture is in
+FIRST_SECONDS = 3.0  # of a life, before the first look
+SHARE = 0.001  # of the time, for looks
+CREDIT = 0.15  # seconds that the first looks may take beyond that
+SECONDS = 1.0  # one look may take, at most
+AGE = 0.25  # of a life: a younger note knows too much of what is kept
 
 
 class Surveys:
     """The surveys of one process. Nothing is imported until the first."""
 
     def __init__(self):
-        self.reference = None  # survivors.Register to compare with
         self.at_rest = False  # the program's own thread stands in our code
+        self.told = []  # holders found by the last look
+        self._register = None  # of step 5 or the baseline
         self._is_final = False
         self._sites_tried = False
+        self._sites = None  # live bytes by site at the last step that was asked
+        self._spent = 0.0  # seconds, for looks
+        self.restart()
 
     def restart(self):
-        """A device came to life: what was noted before is of no use."""
+        """A framework came in, or its device to life: what was noted before is
+        of no use."""
         if not self._is_final:
-            self.reference = None
+            self._register = None
+        self._begin()
+        self._notes = []  # of the last two looks: (when, looks.Noted)
+
+    def _begin(self):
+        """From now on time counts."""
+        self._begun = time.monotonic()
+        self._next = self._sites_next = self._begun + FIRST_SECONDS
+
+    def reference(self):
+        """The survivors.Register to compare with, or None."""
+        if self._register is not None:
+            return self._register
+        now = time.monotonic()
+        aged = [n for when, n in self._notes if now - when > AGE * (now - self._begun)]
+        return next((n for n in reversed(aged) if n.complete), None)
 
     def due(self, steps):
-        """Whether to take one now."""
+        """Whether to take the survey now."""
         return not self._is_final and steps >= STEPS
 
-    def take(self, process):
-        """Takes one now, on the thread whose program stands still for it."""
+    def take(self, process, frameworks):
+        """Takes it now, on a thread whose program stands still for it."""
         from gpumem_agent.survivors import Register
 
         self._is_final = True
-        self.reference = Register(process.frameworks)
+        self._register = Register.of(frameworks)
         if process.sites_wanted:
-            self.reference.note_sites()
+            self._register.note_sites(frameworks)
+        self._begin()
+
+    def look(self, process, now):
+        """Looks for holders when it is time: each time at twice the age of the
+        time before, if that is not too dear. Returns whether it did."""
+        if now < self._next:
+            return False
+        from gpumem_agent import looks  # noqa: F401, the import is no part of the cost
+
+        begun = time.thread_time()
+        self._next = now + max(now - self._begun, SECONDS)
+        self.look_now(process, now + SECONDS)
+        self._next = max(self._next, self._paid(time.thread_time() - begun))
+        return True
+
+    def _paid(self, cost):
+        """When what looks have cost so far is little enough of the life."""
+        self._spent += cost
+        return self._begun + max(0.0, self._spent - CREDIT) / SHARE
+
+    def look_now(self, process, deadline):
+        """Looks for holders, on any thread. Returns whether that is possible."""
+        from gpumem_agent import atomic, looks
+
+        if not atomic.POSSIBLE:
+            return False
+        reference = self._register
+        if reference is None and self._notes:
+            reference = self._notes[-1][1]
+        found, noted = looks.look(process, reference, deadline)
+        self._notes = self._notes[-1:] + [(time.monotonic(), noted)]
+        self.told = looks.lasting(found, self.told)
+        return True
 
     @property
     def wants_sites(self):
         """Whether the sites were not noted with the survey, because that would
         have disturbed the program while it ran."""
-        missing = self._is_final and self.reference.sites is None
+        missing = self._is_final and self._register.sites is None
         return missing and not self._sites_tried
 
     def note_sites(self, process):
         """Notes them late, on the program's own thread at the end of a step."""
         self._sites_tried = self.at_rest = True
         try:
-            self.reference.note_sites()
+            self._register.note_sites(process.frameworks)
         finally:
             self.at_rest = False
+
+    def look_at_sites(self, process, now):
+        """Looks for survivors' sites when it is time, as look does for holders,
+        on the program's own thread at the end of a step."""
+        if now < self._sites_next or not self._is_final:
+            return
+        from gpumem_agent.survivors import sites_of
+
+        begun = time.thread_time()
+        self._sites_next = now + max(now - self._begun, SECONDS)
+        self.at_rest = True
+        try:
+            self._sites = sites_of([f for f in process.frameworks if f.active()]) or self._sites
+        finally:
+            self.at_rest = False
+        self._sites_next = max(self._sites_next, self._paid(time.thread_time() - begun))
+
+    def sites_at_most(self, now):
+        """Live bytes by site now, or at the last look if more lived then: what a
+        function held is gone when it has returned."""
+        if self._sites is None or now is None:
+            return now
+        return max(now, self._sites, key=lambda s: sum(size for size, _ in s.values()))

@@ -3,105 +3,155 @@
 import collections
 import gc
 import itertools
+import time
 import weakref
+
+from gpumem_agent import atomic
 
 MAX_NOTED = 200000
 GROWING = (list, dict, set, collections.deque)
 LARGE = 1000  # elements from which a container is noted
+TURN = 0.002  # seconds of work in one turn; see arrays
 
 
-def tracked(kinds, subclasses=True):
-    """Objects of these types, and their subclasses, that the interpreter's
-    collector tracks. The whole pass runs inside C functions, so that no other
-    thread runs in between and nothing outlives its time because of it."""
-    wanted = set()
-    pending = list(kinds)
-    while pending:
-        kind = pending.pop()
-        if kind not in wanted:
-            wanted.add(kind)
-            pending.extend(type.__subclasses__(kind) if subclasses else ())
-    if not wanted:
-        return []
-    objects = gc.get_objects()
-    try:
-        return list(itertools.compress(objects, map(wanted.__contains__, map(type, objects))))
-    finally:
-        del objects
+def references(kinds, untracked=()):
+    """{identity: weak reference} of the objects of some types that live, also of
+    their subclasses. Of types that the collector does not track, exactly these
+    are found where tracked objects refer to them, which takes ten times as long."""
+    tracked, leaves = atomic.family(_referable(kinds)), set(map(id, _referable(untracked)))
+    box, below, found, identities, weak = [], [], [], [], []
+    steps = [atomic.everything(box)]
+    if tracked:
+        steps.append(_choose(found, tracked, atomic.each(box), atomic.each(box)))
+    if leaves:
+        steps.append(atomic.fill(below, atomic.each(map(gc.get_referents, atomic.each(box)))))
+        steps.append(_choose(found, leaves, below, below))
+    steps.append(atomic.fill(identities, map(id, found)))
+    steps.append(atomic.fill(weak, map(weakref.ref, found)))
+    if tracked or leaves:
+        atomic.once(*steps, atomic.empty(box, (below, found)))
+    return dict(zip(identities, weak))
 
 
-def untracked(*kinds):
-    """Objects of exactly these types, which the collector does not track,
-    found as referents of those that it does; each once."""
-    objects = gc.get_objects()
-    wanted, found = set(kinds), {}
-    # In slices: get_referents makes a list of all elements of what it is given.
-    for at in range(0, len(objects), 4096):
-        elements = gc.get_referents(*objects[at : at + 4096])
-        matches = map(wanted.__contains__, map(type, elements))
-        found.update((id(e), e) for e in itertools.compress(elements, matches))
-    return list(found.values())
+def _referable(kinds):
+    """The types that have weak references to their objects."""
+    return [k for k in kinds if k.__weakrefoffset__]
+
+
+def _choose(found, kinds, items, same_items):
+    """A step that adds the items of some kinds."""
+    chosen = atomic.among(atomic.types_of(same_items), kinds)
+    return atomic.fill(found, itertools.compress(items, chosen))
 
 
 class Array:
-    """A live array, as its framework describes it."""
+    """A live array, as its framework describes it. It is not kept alive."""
 
-    __slots__ = ("object", "key", "size", "group", "framework")
+    __slots__ = ("identity", "reference", "kind", "key", "size", "group", "framework")
 
-    def __init__(self, object_, key, size, group, framework):
-        self.object = object_
+    def __init__(self, identity, reference, kind, described, framework):
+        self.identity = identity
+        self.reference = reference
+        self.kind = kind  # its type's name
+        key, self.size, self.group = described
         self.key = (framework.name, key)
-        self.size = size
-        self.group = group
         self.framework = framework
 
 
-def arrays(frameworks):
+def arrays(frameworks, deadline=None):
     """All live arrays of the frameworks."""
     found = []
     for framework in frameworks:
-        objects = tracked(framework.kinds())
-        objects.extend(framework.arrays())
-        for item in objects:
-            described = framework.describe(item)
-            if described is not None:
-                found.append(Array(item, *described, framework=framework))
+        live = references(framework.kinds(), framework.untracked_kinds())
+        live.update(framework.listed())
+        found.extend(described(live, framework, deadline))
+    return found
+
+
+def described(live, framework, deadline=None, kinds=()):
+    """The Arrays among {identity: weak reference}, when given of these kinds
+    alone. Work is done in turns, each begun right after a wait for the
+    interpreter's lock: nobody then asks for it back before the turn is over,
+    while an array is held."""
+    found, end = [], 0.0
+    for identity, reference in live.items():
+        now = time.monotonic()
+        if now > end:
+            if deadline is not None and now > deadline:
+                break
+            time.sleep(0)
+            end = time.monotonic() + TURN
+        item = reference()
+        told = None
+        if item is not None and (not kinds or issubclass(type(item), kinds)):
+            told = framework.describe(item)
+        if told is not None:
+            found.append(Array(identity, reference, type(item).__name__, told, framework))
+        del item
     return found
 
 
 class Register:
-    """The arrays that lived at one moment, by weak reference."""
+    """The arrays and the large containers that lived at one moment."""
 
-    def __init__(self, frameworks):
-        self._frameworks = list(frameworks)
-        self._noted = {}
-        self._lengths = {id(c): len(c) for c in containers()}
+    partial = False  # whether it is only of those that the program has names for
+
+    def __init__(self, noted, lengths):
+        self.noted = noted  # {identity: weak reference}
+        self._lengths = lengths  # {identity: elements}
         self.sites = None  # live bytes by site at that moment, when noted
-        for array in arrays(self._frameworks):
-            if len(self._noted) >= MAX_NOTED:
-                break
-            try:
-                self._noted[id(array.object)] = weakref.ref(array.object)
-            except TypeError:
-                continue
 
-    def note_sites(self):
+    @classmethod
+    def of(cls, frameworks):
+        """All that lives now."""
+        noted = {}
+        for framework in frameworks:
+            noted.update(references(framework.kinds(), framework.untracked_kinds()))
+            noted.update(framework.listed())
+        noted = dict(itertools.islice(noted.items(), MAX_NOTED))
+        on_device = any(f.active() for f in frameworks)
+        return cls(noted, {} if on_device else containers())
+
+    def note_sites(self, frameworks):
         """Also notes the sites, where the frameworks record them."""
-        self.sites = sites_of([f for f in self._frameworks if f.active()])
+        self.sites = sites_of([f for f in frameworks if f.active()])
 
-    def is_late(self, item):
-        """Whether an object was made after that moment."""
-        reference = self._noted.get(id(item))
-        return reference is None or reference() is not item
+    def is_late(self, identity, reference):
+        """Whether an object was made after that moment. Its weak reference is
+        the same as long as it lives, and no other object's."""
+        return self.noted.get(identity) is not reference
 
-    def growth(self, container):
+    def growth(self, identity, length):
         """Elements that a container gained since that moment."""
-        return len(container) - self._lengths.get(id(container), 0)
+        return length - self._lengths.get(identity, 0)
 
 
 def containers():
-    """Large lists, dictionaries, sets and deques."""
-    return [c for c in tracked(GROWING, subclasses=False) if len(c) >= LARGE]
+    """{identity: elements} of the large lists, dictionaries, sets and deques."""
+    box, sized, identities, lengths = [], [], [], []
+    atomic.once(
+        atomic.everything(box),
+        _choose(sized, {id(k) for k in GROWING}, atomic.each(box), atomic.each(box)),
+        atomic.fill(identities, map(id, sized)),
+        atomic.fill(lengths, map(len, sized)),
+        atomic.empty(box, (sized,)),
+    )
+    own = {id(box), id(sized), id(identities), id(lengths)}
+    pairs = zip(identities, lengths)
+    return {i: n for i, n in pairs if n >= LARGE and i not in own}
+
+
+def find(identities):
+    """{identity: object} of those that the collector tracks. The caller keeps
+    them alive: for a program that has come to its end."""
+    box, found = [], []
+    chosen = atomic.among(map(id, atomic.each(box)), set(identities))
+    atomic.once(
+        atomic.everything(box),
+        atomic.fill(found, itertools.compress(atomic.each(box), chosen)),
+        atomic.empty(box),
+    )
+    return {id(item): item for item in found}
 
 
 def sites_of(frameworks):

@@ -51,13 +51,22 @@ class Framework:
         return None
 
     def kinds(self):
-        """Types of its arrays (not their subclasses), for a scan of the
-        interpreter's objects."""
+        """Types of its arrays, for a scan of the interpreter's objects; what
+        is found has a weak reference."""
         return ()
 
-    def arrays(self):
-        """Live arrays that the interpreter's collector does not track."""
+    def untracked_kinds(self):
+        """The same of types that the interpreter's collector does not track."""
         return ()
+
+    def types(self):
+        """All these, for a search below the program's names."""
+        return tuple(self.kinds()) + tuple(self.untracked_kinds())
+
+    def listed(self):
+        """{identity: weak reference} of live arrays that the framework lists
+        itself."""
+        return {}
 
     def describe(self, array):
         """(key of the storage, bytes, group) of an array that counts, else
@@ -74,19 +83,17 @@ class Framework:
         return []
 
 
-_NAMES = {}  # columns of one device, made once
-
-
 def add(row, device, **figures):
     """Adds figures of one device to its own columns and to the plain ones."""
-    for name, value in figures.items():
-        if value is None:
-            continue
-        row[name] = row.get(name, 0) + value
-        own = _NAMES.get((name, device))
-        if own is None:
-            own = _NAMES[name, device] = "%s@%d" % (name, device)
-        row[own] = row.get(own, 0) + value
+    add_columns(row, figures, ["%s@%d" % (name, device) for name in figures], figures.values())
+
+
+def add_columns(row, plain, own, values):
+    """The same by columns whose names were made before."""
+    for name, own_name, value in zip(plain, own, values):
+        if value is not None:
+            row[name] = row.get(name, 0) + value
+            row[own_name] = row.get(own_name, 0) + value
 
 
 def total(values):

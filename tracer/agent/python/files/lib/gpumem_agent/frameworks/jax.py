@@ -3,11 +3,12 @@ counted from the backend's own list while that is cheap."""
 
 import sys
 import time
+import weakref
 
 from gpumem_agent.frameworks import Framework, add, total
 from gpumem_agent.sampling import Budget
 
-LIVE_SHARE = 0.001  # of the time, for counting live arrays
+LIVE_SHARE = 0.0005  # of the time, for counting live arrays
 LIVE_SECONDS = 0.2
 COMPILED = "/jax/core/compile/backend_compile_duration"
 
@@ -107,11 +108,15 @@ class Jax(Framework):
 
         return sites.from_pprof(self._jax.profiler.device_memory_profile())
 
-    def arrays(self):
+    def listed(self):
         """Live arrays: of the devices, or of the host when there are none."""
         bridge = sys.modules.get("jax._src.xla_bridge")
         clients = self._clients() or list(getattr(bridge, "_backends", {}).values())
-        return [a for c in clients for a in c.live_arrays()]
+        return {id(a): weakref.ref(a) for c in clients for a in c.live_arrays()}
+
+    def types(self):
+        array = sys.modules.get("jax._src.array")
+        return (array.ArrayImpl,) if hasattr(array, "ArrayImpl") else ()
 
     def describe(self, array):
         try:

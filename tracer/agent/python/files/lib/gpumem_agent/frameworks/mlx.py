@@ -57,10 +57,8 @@ class Mlx(Framework):
     def sync(self):
         self._core.synchronize()
 
-    def arrays(self):
-        from gpumem_agent.survivors import untracked
-
-        return untracked(self._core.array)
+    def untracked_kinds(self):
+        return (self._core.array,)
 
     def describe(self, array):
         try:

@@ -11,10 +11,8 @@ class Numpy(Framework):
     def __init__(self, numpy):
         self._numpy = numpy
 
-    def arrays(self):
-        from gpumem_agent.survivors import untracked
-
-        return untracked(self._numpy.ndarray)
+    def untracked_kinds(self):
+        return (self._numpy.ndarray,)
 
     def describe(self, array):
         if array.base is not None or array.nbytes < LEAST:

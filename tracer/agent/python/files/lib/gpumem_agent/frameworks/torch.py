@@ -4,10 +4,19 @@ import sys
 import time
 
 from gpumem_agent import imports
-from gpumem_agent.frameworks import Framework, add, total
+from gpumem_agent.frameworks import Framework, add, add_columns, total
 from gpumem_agent.frameworks.torch_graphs import kept_by_graphs
 
 ALL_DEVICES_EVERY = 20  # samples between two looks at devices without memory
+# Columns of a backend with a caching allocator.
+COLUMNS = (
+    "pool_live_bytes",
+    "pool_idle_bytes",
+    "live_count",
+    "allocs",
+    "frees",
+    "pool_misses",
+)
 MPS_FIRST_SECONDS = 1.0  # between scans for tensors on mps, doubled each time
 MPS_LAST_SECONDS = 64.0
 
@@ -68,8 +77,15 @@ class Torch(Framework):
             memory = self._torch.cuda.memory
             memory._record_memory_history("state", context="state", stacks="python")
 
+    def forked(self):
+        for backend in self._backends:
+            backend.forked()
+
     def active(self):
-        return any(b.active() for b in self._backends)
+        for backend in self._backends:
+            if backend.active():
+                return True
+        return False
 
     def _active(self):
         return [b for b in self._backends if b.active()]
@@ -86,8 +102,9 @@ class Torch(Framework):
         return facts
 
     def sample(self, row):
-        for backend in self._active():
-            backend.sample(row)
+        for backend in self._backends:
+            if backend.active():
+                backend.sample(row)
         counters = sys.modules.get("torch._dynamo.utils")
         counters = getattr(counters, "counters", None)
         if counters and "stats" in counters:
@@ -193,11 +210,18 @@ class _Stats:
         self._count = None
         self._busy = []
         self._turn = 0
+        self._columns = {}  # of a device: names made once
+        self._is_active = False
 
     wants_optimizers = False  # is_initialized tells all
 
+    def forked(self):
+        self._is_active = False
+
     def active(self):
-        return bool(self._initialized())
+        if not self._is_active:  # else it stays so
+            self._is_active = bool(self._initialized())
+        return self._is_active
 
     def _devices(self):
         """Devices to look at: those with memory, and now and then all."""
@@ -220,22 +244,20 @@ class _Stats:
                 continue
             busy.append(device)
             live = stats["allocated_bytes"]["all"]["current"]
+            idle = max(0, reserved - live)
             blocks = stats["allocation"]["all"]
             segments = stats.get("segment", {}).get("all", {}).get("allocated")
-            add(
-                row,
-                device,
-                pool_live_bytes=live,
-                pool_idle_bytes=max(0, reserved - live),
-                live_count=blocks["current"],
-                allocs=blocks["allocated"],
-                frees=blocks["freed"],
-                pool_misses=segments,
-            )
+            counts = blocks["current"], blocks["allocated"], blocks["freed"], segments
+            add_columns(row, COLUMNS, self._columns_of(device), (live, idle) + counts)
         self._busy = busy
         if not busy:
             # It is initialised and holds nothing: that is known, and zero.
             add(row, 0, pool_live_bytes=0, pool_idle_bytes=0, live_count=0)
+
+    def _columns_of(self, device):
+        if device not in self._columns:
+            self._columns[device] = ["%s@%d" % (name, device) for name in COLUMNS]
+        return self._columns[device]
 
     def _sum(self, kind):
         if self._count is None:
@@ -291,6 +313,9 @@ class _Mps:
 
     wants_optimizers = True
 
+    def forked(self):
+        """What was seen stays seen."""
+
     def note(self, optimizer):
         """Looks where the parameters of an optimizer are."""
         if self._seen:
@@ -304,11 +329,15 @@ class _Mps:
         if not self._seen and now >= self._next:
             self._wait = min(self._wait * 2, MPS_LAST_SECONDS)
             self._next = now + self._wait
-            from gpumem_agent.survivors import tracked
+            from gpumem_agent.survivors import references
 
-            tensors = tracked((self._torch.Tensor,))
-            self._seen = any(t.device.type == "mps" for t in tensors)
+            self._seen = any(map(self._is_here, references((self._torch.Tensor,)).values()))
         return self._seen
+
+    @staticmethod
+    def _is_here(reference):
+        tensor = reference()
+        return tensor is not None and tensor.device.type == "mps"
 
     def sample(self, row):
         live = self._module.current_allocated_memory()

@@ -1,0 +1,108 @@
+"""Looks at the interpreter's objects between two of its bytecodes.
+
+gc.get_objects and gc.get_referrers answer with lists that keep alive what is in
+them. As long as Python code holds such a list, other threads run in between,
+and two things happen that no program is prepared for:
+
+* PyTuple_New shows a tuple to the collector before its elements are there.
+  tuple(generator), and C code that fills one by PyTuple_SetItem, go on with it
+  only if its reference count is 1, and raise SystemError if it is ours, too
+  (Objects/tupleobject.c and abstract.c, 3.8 to 3.13).
+* What the program drops meanwhile ends with our list, on our thread: finalizers,
+  locks, a window toolkit's handles, a CUDA graph in the midst of the capture of
+  another. All of these were seen to break programs.
+
+To look on the program's own thread instead would not do: a pending call of the
+interpreter (Py_AddPendingCall), a signal handler and gc.callbacks run there, but
+other threads go on, and what a framework keeps by thread (modes, transforms, a
+compiler that takes the frames of its thread) would take our code for the
+program's.
+
+So the look is one call of a C function that calls only C functions (once). The
+interpreter's lock changes hands, and signal handlers, pending calls and, from
+3.12 on, garbage collections run, nowhere but in the evaluation loop and around
+system calls that wait; up to 3.11 allocations collect garbage, too, so that is
+off meanwhile. What is kept afterwards are identities, types (which never end by
+their last reference: each is part of a cycle of its own) and weak references.
+Types are told by identity: the hash of one may be code of a metaclass. What is
+left is an audit hook written in Python, which the collector's functions call.
+
+Without the interpreter's lock (free threading), and in other interpreters, none
+of this holds: POSSIBLE says where it does.
+"""
+
+import collections
+import functools
+import gc
+import itertools
+import operator
+import sys
+
+POSSIBLE = (
+    sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
+)
+call = operator.methodcaller("__call__")
+drain = functools.partial(collections.deque, maxlen=0)
+
+
+def once(*steps):
+    """Calls the steps one after the other, without a bytecode in between. Each
+    is a C function bound to its arguments; iterators among these are consumed in
+    the course of it, and so may read what an earlier step filled. Lists of the
+    program's objects must be empty again after the last."""
+    enabled = []
+    before = (fill(enabled, map(call, (gc.isenabled,))), gc.disable)
+    after = (functools.partial(drain, map(call, itertools.compress((gc.enable,), enabled))),)
+    try:
+        drain(map(call, before + steps + after))
+    except BaseException:
+        if enabled and enabled[0]:
+            gc.enable()
+        raise
+
+
+def fill(list_, items):
+    """A step that adds items to a list."""
+    return functools.partial(list_.extend, items)
+
+
+def everything(box):
+    """A step that puts one list of all objects that are tracked into box."""
+    return fill(box, map(gc.get_objects, (None,)))
+
+
+def each(box):
+    """What is in the lists of a box."""
+    return itertools.chain.from_iterable(box)
+
+
+def empty(*boxes):
+    """A step that empties the lists in boxes. To let go of a list would not do:
+    an iterator that has not seen its end still holds it."""
+    return functools.partial(drain, map(list.clear, itertools.chain.from_iterable(boxes)))
+
+
+def types_of(items):
+    """Identities of the types of items."""
+    return map(id, map(type, items))
+
+
+def among(identities, wanted):
+    """For each identity, whether it is wanted."""
+    return map(wanted.__contains__, identities)
+
+
+def neither(ones, others):
+    """For each pair of truths, whether both are false."""
+    return map(operator.not_, map(operator.or_, ones, others))
+
+
+def family(kinds):
+    """Identities of types and of all their subclasses."""
+    found, pending = {}, list(kinds)
+    while pending:
+        kind = pending.pop()
+        if id(kind) not in found:
+            found[id(kind)] = kind
+            pending.extend(type.__subclasses__(kind))
+    return set(found)

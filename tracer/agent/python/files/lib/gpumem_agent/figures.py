@@ -1,0 +1,68 @@
+"""The columns of a sample, as they are now."""
+
+import sys
+import time
+
+from gpumem_agent.connection import Row
+from gpumem_agent.sampling import HEAP_SECONDS, HEAP_SHARE, Pace
+
+HEAP_AGE = 1.0  # seconds; a shorter script does not pay for the import of ctypes
+
+
+class Figures:
+    """What one process tells. rows may be asked for by several threads."""
+
+    def __init__(self, process):
+        self._process = process
+        self._begun = time.monotonic()
+        self._heap = None
+        self._heap_tried = False
+        self._heap_pace = Pace(HEAP_SECONDS, HEAP_SHARE)
+        self._heap_at = self._begun + HEAP_SECONDS  # when it may be read again
+        self.heap_cost = 0.0  # seconds that the last reading of the heap took
+
+    def row(self, heap=False):
+        """A sample's columns, None when nothing is known."""
+        process, row = self._process, Row()
+        for framework in process.frameworks:
+            try:
+                if framework.active():
+                    framework.sample(row)
+            except Exception as err:
+                if not process.quiet().swallows(err):
+                    raise
+        if heap:
+            self._add_heap(row)
+        if process.steps.known:
+            row["step"] = process.steps.count
+        if not row:
+            return None
+        if process.connection.dropped:
+            row["dropped"] = process.connection.dropped
+        row["t_ns"] = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        return row
+
+    def heap_is_due(self, now):
+        """Whether the host heap may be read again."""
+        return now >= self._heap_at
+
+    def heap(self):
+        """The host heap's reader, or None."""
+        if not self._heap_tried:
+            self._heap_tried = True
+            from gpumem_agent import hostheap
+
+            self._heap = hostheap.open_heap()
+        return self._heap
+
+    def _add_heap(self, row):
+        young = time.monotonic() - self._begun < HEAP_AGE
+        if young and "ctypes" not in sys.modules:
+            return
+        heap = self.heap()
+        begun = time.thread_time()
+        used = heap.bytes() if heap is not None else None
+        if used is not None:
+            row["host_heap_bytes"] = used
+        self.heap_cost = time.thread_time() - begun
+        self._heap_at = time.monotonic() + self._heap_pace.interval(self.heap_cost)

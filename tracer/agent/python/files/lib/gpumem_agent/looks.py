@@ -1,0 +1,97 @@
+"""Who holds what was made late, while the program runs on.
+
+Programs end in ways that leave nothing to ask for: a function returns and its
+list of losses is gone, or the kernel kills them for memory. So now and then the
+sampling thread looks (see reach) and tells what it found. What native code or
+only a library holds, and what autograd keeps, is left for the program's end.
+"""
+
+import itertools
+import time
+
+from gpumem_agent import holders, survivors
+from gpumem_agent.paths import Name
+from gpumem_agent.reach import Reach
+from gpumem_agent.sampling import paused
+
+MOST_ARRAYS = 20000
+
+
+def look(process, reference, deadline):
+    """(holders of what is later than the reference, what was reached)."""
+    frameworks = holders.sources(process)
+    on_device = any(f.active() for f in process.frameworks)
+    reach = Reach([kind for f in frameworks for kind in f.types()])
+    noted = Noted(reach)
+    if reference is None:
+        return [], noted
+    found = holders.Holders(deadline, Downwards(reach))
+    found.name(holders.late(_described(noted, frameworks, deadline), reference))
+    if not on_device:
+        add_containers(found, reach, reference)
+    return found.listed(), noted
+
+
+def lasting(found, before):
+    """Those holders that are more than a moment's work: of several arrays, and
+    of more than when they were told before."""
+    sizes = {entry["path"]: entry["bytes"] for entry in before}
+    return [e for e in found if e["count"] > 1 and e["bytes"] > sizes.get(e["path"], 0)]
+
+
+class Noted(survivors.Register):
+    """The arrays and large containers that a look reached."""
+
+    partial = True
+
+    def __init__(self, reach):
+        super().__init__(reach.arrays(), reach.containers())
+        self.complete = reach.complete
+
+
+class Downwards:
+    """Finds names of arrays that were reached. See holders.Holders."""
+
+    complete = True
+
+    def __init__(self, reach):
+        self._reach = reach
+        self._chains = {}
+
+    def names(self, arrays):
+        return _named(self._reach, [a.identity for a in arrays])
+
+    def below(self, container, arrays):
+        return [a for i, a in arrays.items() if container in self._chain(i)]
+
+    def _chain(self, identity):
+        if identity not in self._chains:
+            self._chains[identity] = self._reach.chain(identity)
+        return self._chains[identity]
+
+
+def _named(reach, identities, look_at=Name):
+    """{identity: Name} of what is still where it was. The objects on the way are
+    held for as long as that takes, and nobody else runs meanwhile: other threads
+    that wait for the interpreter's lock began to do so when we last gave it up."""
+    with paused():
+        time.sleep(0)
+        paths = reach.paths(identities)
+        found = {identity: look_at(path) for identity, path in paths.items()}
+        paths.clear()
+    return found
+
+
+def _described(noted, frameworks, deadline):
+    """The Arrays that were reached."""
+    live = dict(itertools.islice(noted.noted.items(), MOST_ARRAYS))
+    found = [survivors.described(live, f, deadline, f.types()) for f in frameworks]
+    return list(itertools.chain.from_iterable(found))
+
+
+def add_containers(found, reach, reference):
+    """Adds the containers that gained most elements: the host's own leaks."""
+    gains = holders.grown(reach.containers(), reference)
+    sized = _named(reach, gains, lambda path: holders.sized(path, gains[id(path.chain[-1])]))
+    for name, size, count in sized.values():
+        found.add(name, size, count)

@@ -1,0 +1,227 @@
+"""What the program's names reach: from its modules, its classes and the
+variables of its running functions down to arrays and large containers.
+
+This is how holders are found while the program runs. It is one atomic look (see
+there) that notes identities and who refers to whom; only then, for the few
+chains that lead to something late, are the objects fetched again from their
+name on, and what is not there any more is left out. So nothing is held that the
+program is making, or about to give up, for more than the moment of its naming.
+"""
+
+import bisect
+import functools
+import gc
+import itertools
+import operator
+import sys
+import types
+import weakref
+
+from gpumem_agent import atomic
+from gpumem_agent.kinds import is_a, namespace
+from gpumem_agent.paths import Local, Path
+from gpumem_agent.referrers import is_library, module_names
+from gpumem_agent.survivors import GROWING, LARGE
+from gpumem_agent.variables import Variables, local, pick
+
+LEVELS = 12  # references between a name and what is found
+MOST = 20000  # objects of a level that are followed
+ELEMENTS = 100000  # in all of them together, as far as they have a length
+SIZED = GROWING + (tuple, frozenset)
+# Types whose objects are not followed, beside classes: they refer to nothing,
+# or to the interpreter's own furniture.
+LEAVES = (
+    str, bytes, int, float, complex, bool, type(None), type(...), type(NotImplemented), slice, range,
+    bytearray, memoryview, property, staticmethod, classmethod, weakref.ref,
+    types.ModuleType, types.CodeType, types.FrameType, types.BuiltinFunctionType, types.MethodWrapperType,
+    types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodDescriptorType,
+    types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.MappingProxyType,
+)
+
+
+class Reach:
+    """One look. The kinds are the types of arrays, subclasses included."""
+
+    def __init__(self, kinds):
+        self._modules = module_names()
+        self._roots = _roots(self._modules)
+        self._variables = Variables()
+        self._levels = [_Level() for _ in range(LEVELS)]
+        self._places = {}  # identity of an array or a container: its place
+        self._look(atomic.family(k for k in kinds if k.__weakrefoffset__))
+
+    def _look(self, arrays):
+        values = self._variables.values
+        skip = atomic.family((type,)) | set(map(id, LEAVES)) | arrays
+        seen = set(self._modules) | {id(self._roots), id(vars(self))}
+        steps = list(self._variables.steps())
+        groups = itertools.chain(map(gc.get_referents, self._roots), values)
+        for level in self._levels:
+            steps.extend(level.steps(groups, arrays, skip, seen))
+            groups = map(gc.get_referents, level.followed)
+        steps.extend(level.done() for level in self._levels)
+        atomic.once(*steps, atomic.empty(values))
+
+    @property
+    def complete(self):
+        """Whether nothing that can be reached was left out."""
+        cut = any(len(level.places) >= MOST for level in self._levels)
+        return not cut and not self._levels[-1].places
+
+    def arrays(self):
+        """{identity: weak reference} of the arrays that were reached."""
+        found = {}
+        for number, level in enumerate(self._levels):
+            for place, reference in zip(level.arrays, level.references):
+                identity = level.identities[place]
+                if found.setdefault(identity, reference) is reference:
+                    self._places.setdefault(identity, (number, place))
+        return found
+
+    def containers(self):
+        """{identity: elements} of the large containers that were reached."""
+        found = {}
+        for number, level in enumerate(self._levels):
+            for place, length in zip(level.containers, level.lengths):
+                if length >= LARGE:  # a tuple grows as little as it is held alone
+                    identity = level.identities[place]
+                    found.setdefault(identity, length)
+                    self._places.setdefault(identity, (number, place))
+        return found
+
+    def chain(self, identity):
+        """Identities of the objects from the one that a name refers to down to
+        an array or container that was reached."""
+        return [self._levels[n].identities[place] for n, place in self._way(identity)]
+
+    def _way(self, identity):
+        number, place = self._places[identity]
+        way = [(number, place)]
+        while number > 0:
+            group = bisect.bisect_right(self._levels[number].ends, place)
+            number, place = number - 1, self._levels[number - 1].places[group]
+            way.append((number, place))
+        way.reverse()
+        return way
+
+    def paths(self, identities):
+        """{identity: Path} of arrays or containers that are still where they
+        were. A Path holds the objects on it."""
+        chains = {i: self.chain(i) for i in identities}
+        values = pick({chain[0] for chain in chains.values()})
+        # All first: to name one may give objects on others a __dict__.
+        found = {i: _follow(self._head(i), chain, values) for i, chain in chains.items()}
+        return {i: Path(o, self._modules) for i, o in found.items() if o is not None}
+
+    def _head(self, identity):
+        """What the first object of a chain is a variable of."""
+        _, place = self._way(identity)[0]
+        ends = self._levels[0].ends
+        group = bisect.bisect_right(ends, place)
+        if group < len(self._roots):
+            return self._roots[group]
+        begin = ends[group - 1] if group else 0
+        function = group - len(self._roots)
+        code = self._variables.codes[function]
+        name = self._variables.names[function][place - begin]
+        return local(code, name)
+
+
+class _Level:
+    """What is so many references away from a name. All objects are in groups,
+    one for each object that refers to them."""
+
+    def __init__(self):
+        self.identities = []  # of the objects of all groups, one after the other
+        self.ends = []  # where each group ends among these
+        self.places = []  # of those that are followed to the next level
+        self.followed = []  # these themselves, in the course of the look
+        self.arrays, self.references = [], []  # places and weak references
+        self.containers, self.lengths = [], []  # places and elements
+        self._groups, self._objects = [], []
+
+    def steps(self, groups, arrays, skip, seen):
+        """Steps that take in the objects of groups, and choose among them."""
+        objects, identities, counted = self._objects, self.identities, set(map(id, SIZED))
+        return (
+            atomic.fill(self._groups, groups),
+            atomic.fill(self.ends, itertools.accumulate(map(len, self._groups))),
+            atomic.fill(objects, atomic.each(self._groups)),
+            atomic.fill(identities, map(id, objects)),
+            atomic.fill(self.arrays, self._of(arrays, itertools.count())),
+            atomic.fill(self.references, map(weakref.ref, self._of(arrays, objects))),
+            atomic.fill(self.containers, self._of(counted, itertools.count())),
+            atomic.fill(self.lengths, map(len, self._of(counted, objects))),
+            *self._follow(skip, seen),
+        )
+
+    def _of(self, kinds, items):
+        """Those items whose objects are of some kinds."""
+        return itertools.compress(items, atomic.among(atomic.types_of(self._objects), kinds))
+
+    def _follow(self, skip, seen):
+        """Steps that choose what is followed: what is new, each object once, as
+        long as there are not too many."""
+        objects, identities, lengths = self._objects, self.identities, self.lengths
+        first, chosen = {}, []
+        short = map(operator.mul, lengths, map(ELEMENTS.__ge__, lengths))
+        full = map(ELEMENTS.__lt__, itertools.accumulate(short))
+        large = map(operator.or_, full, map(ELEMENTS.__lt__, lengths))
+        places = map(identities.__getitem__, itertools.compress(self.containers, large))
+        leaves = atomic.among(atomic.types_of(objects), skip)
+        fresh = atomic.neither(leaves, atomic.among(identities, seen))
+        single = map(operator.eq, map(first.__getitem__, identities), itertools.count())
+        return (
+            functools.partial(seen.update, places),
+            functools.partial(atomic.drain, map(first.setdefault, identities, itertools.count())),
+            atomic.fill(chosen, map(operator.and_, fresh, single)),
+            functools.partial(seen.update, identities),
+            atomic.fill(self.places, _first(itertools.compress(itertools.count(), chosen))),
+            atomic.fill(self.followed, _first(itertools.compress(objects, chosen))),
+        )
+
+    def done(self):
+        """The step that lets go of the objects."""
+        return atomic.empty(self._groups, (self._groups, self._objects, self.followed))
+
+
+def _first(items):
+    return itertools.islice(items, MOST)
+
+
+def _follow(head, chain, values):
+    """The objects of a chain from its head on, each where the one before still
+    refers to it, else None. What a variable refers to is among values."""
+    objects = [head]
+    for identity in chain:
+        parent = objects[-1]
+        item = values.get(identity) if type(parent) is Local else _child(parent, identity)
+        if item is None:
+            return None
+        objects.append(item)
+    return objects
+
+
+def _child(parent, identity):
+    children = gc.get_referents(parent)
+    return next(itertools.compress(children, map(identity.__eq__, map(id, children))), None)
+
+
+def _roots(modules):
+    """The namespaces of the program's modules, and its classes."""
+    spaces = []
+    for name, module in list(sys.modules.items()):
+        if is_a(module, types.ModuleType):
+            space = namespace(module)
+            file = modules[id(space)][1] if id(space) in modules else ""
+            if name == "__main__" or (file and not is_library(file)):
+                spaces.append(space)
+    values, classes = [], []
+    kinds = atomic.among(atomic.types_of(values), atomic.family((type,)))
+    atomic.once(
+        atomic.fill(values, atomic.each(map(dict.values, spaces))),
+        atomic.fill(classes, itertools.compress(values, kinds)),
+        atomic.empty((values,)),
+    )
+    names = {space.get("__name__") for space in spaces}
+    return spaces + [c for c in classes if vars(c).get("__module__") in names]

@@ -1,0 +1,153 @@
+"""The variables of running functions, read without an effect on them.
+
+From 3.13 on a frame's f_locals looks into the frame. Before, it is a dictionary
+that stays in the frame: to read it makes it, or brings the one up to date that
+the function got from locals(), and what it holds lives as long as the function.
+So before 3.13 a function that names locals() is not read, nor one that is at an
+eval or exec (whose code has that dictionary for its variables), nor any while a
+debugger follows one (it writes such dictionaries back). The dictionary of
+another is emptied in the same call that made it.
+"""
+
+import itertools
+import os
+import operator
+import sys
+import types
+from functools import partial
+
+from gpumem_agent import atomic
+from gpumem_agent.paths import Local
+
+DEPTH = 100  # calls below one another; outer ones are left out
+LOOKS_IN = sys.version_info >= (3, 13)
+# By which a function may get hold of its dictionary of variables.
+NAMES = {"locals", "vars", "f_locals"}
+ALONE = 3  # references: the frame, a list of ours, the question
+OPTIMIZED = 1  # of co_flags: else the variables are a namespace
+OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
+code_of = operator.attrgetter("f_code")
+back = operator.attrgetter("f_back")
+
+
+class Variables:
+    """What the functions of all threads hold at one moment. steps, which are
+    to be part of one atomic.once, fill values and names."""
+
+    def __init__(self):
+        self.codes = []  # of the functions that were read
+        self.names = []  # for each, the names of its variables
+        self.values = []  # likewise, the values; emptied by the caller
+        self.frames = []  # identities of their frames
+        self._frames, self._dictionaries = [], []
+
+    def steps(self):
+        readable = set(map(id, filter(_is_readable, _running())))
+        frames, held, read, lent = self._frames, self._dictionaries, [], set()
+        codes = atomic.among(map(id, map(code_of, frames)), readable)
+        apart = map(operator.not_, atomic.among(map(id, frames), lent))
+        return (
+            *_stacks(frames),
+            partial(lent.update, _lenders(frames)),
+            atomic.fill(read, itertools.compress(frames, map(operator.and_, codes, apart))),
+            atomic.fill(self.codes, map(code_of, read)),
+            atomic.fill(self.frames, map(id, read)),
+            atomic.fill(held, map(operator.attrgetter("f_locals"), read)),
+            atomic.fill(self.names, map(list, held)),
+            atomic.fill(self.values, map(list, map(operator.methodcaller("values"), held))),
+            *self._emptied(),
+            atomic.empty((frames, read, held)),
+        )
+
+    def _emptied(self):
+        """Steps that empty the dictionaries that the reading made."""
+        if LOOKS_IN:
+            return ()
+        counts, alone = [], []
+        held = self._dictionaries
+        return (
+            atomic.fill(counts, map(sys.getrefcount, held)),
+            atomic.fill(alone, itertools.compress(held, map(ALONE.__eq__, counts))),
+            partial(atomic.drain, map(dict.clear, alone)),
+            atomic.empty((alone,)),
+        )
+
+
+def named():
+    """({identity of a value: its Local}, identities of the frames read)."""
+    variables, identities, found = Variables(), [], {}
+    values = variables.values
+    atomic.once(
+        *variables.steps(),
+        atomic.fill(identities, map(list, map(partial(map, id), values))),
+        atomic.empty(values),
+    )
+    for code, names, held in zip(variables.codes, variables.names, identities):
+        for name, identity in zip(names, held):
+            found[identity] = local(code, name)
+    return found, set(variables.frames)
+
+
+def local(code, name):
+    """The root that a variable of a function is."""
+    return Local("%s() local %s" % (code.co_name, name), code.co_filename)
+
+
+def pick(identities):
+    """{identity: object} of those that are values of variables now."""
+    variables, found = Variables(), []
+    values = variables.values
+    chosen = atomic.among(map(id, atomic.each(values)), identities)
+    atomic.once(
+        *variables.steps(),
+        atomic.fill(found, itertools.compress(atomic.each(values), chosen)),
+        atomic.empty(values),
+    )
+    return {id(value): value for value in found}
+
+
+def _running():
+    """The code of the functions that run; none while a debugger follows one."""
+    frames, codes, followed = [], [], []
+    traced = map(operator.attrgetter("f_trace"), frames)
+    atomic.once(
+        *_stacks(frames),
+        atomic.fill(codes, map(code_of, frames)),
+        atomic.fill(followed, map(operator.is_not, traced, itertools.repeat(None))),
+        atomic.empty((frames,)),
+    )
+    return [] if any(followed) and not LOOKS_IN else codes
+
+
+def _is_readable(code):
+    if not code.co_flags & OPTIMIZED or code.co_filename.startswith(OWN_FOLDER):
+        return False
+    return LOOKS_IN or NAMES.isdisjoint(code.co_names)
+
+
+def _lenders(frames):
+    """Identities of the frames that called code with a namespace for variables:
+    before 3.13 that of an eval or exec is the caller's dictionary."""
+    if LOOKS_IN:
+        return ()
+    flags = map(operator.attrgetter("co_flags"), map(code_of, frames))
+    namespaces = map(operator.not_, map(partial(operator.and_, OPTIMIZED), flags))
+    return map(id, map(back, itertools.compress(frames, namespaces)))
+
+
+def _stacks(frames):
+    """Steps that fill in the frames of all threads."""
+    box, level = [], []
+    yield atomic.fill(box, map(atomic.call, (sys._current_frames,)))
+    yield atomic.fill(level, atomic.each(map(dict.values, box)))
+    yield partial(atomic.drain, map(dict.clear, box))
+    yield atomic.fill(frames, level)
+    levels = [level]
+    for _ in range(DEPTH):
+        outer = []
+        exists = map(operator.is_not, map(back, level), itertools.repeat(None))
+        yield atomic.fill(outer, itertools.compress(map(back, level), exists))
+        yield atomic.fill(frames, outer)
+        levels.append(outer)
+        level = outer
+    yield atomic.empty(levels)

@@ -1,0 +1,334 @@
+"""Looks at a program that runs on: what they find, and that they leave no trace."""
+
+import collections
+import gc
+import sys
+import threading
+import time
+import types
+import unittest
+import weakref
+
+import torch
+from gpumem_agent import atomic, holders, looks, reach, survivors, variables
+from gpumem_agent.frameworks import torch as adapter
+from gpumem_agent.surveys import Surveys
+
+MIB = 1 << 20
+
+
+class Unarmed:
+    sites_wanted = False
+
+
+class Trainer:
+    shared = []
+
+
+class Hashed(type):
+    """A metaclass whose hash is code of the program's."""
+
+    asked = 0
+
+    def __hash__(cls):
+        Hashed.asked += 1
+        return 1
+
+
+class Odd(metaclass=Hashed):
+    pass
+
+
+class Running:
+    """A function of another thread that stands in its body."""
+
+    def __init__(self, body):
+        self._ready, self._done = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=body, args=(self.wait,))
+        self._thread.start()
+        self._ready.wait(30)
+
+    def wait(self):
+        self._ready.set()
+        self._done.wait(30)
+
+    def end(self):
+        self._done.set()
+        self._thread.join()
+
+
+class LooksTest(unittest.TestCase):
+    def setUp(self):
+        torch.empty(512)  # the device lives
+        self.process = types.SimpleNamespace(
+            frameworks=[adapter.open_framework(torch, Unarmed)], sites_wanted=False
+        )
+        self.surveys = Surveys()
+        self.look()
+
+    def look(self):
+        self.assertTrue(self.surveys.look_now(self.process, time.monotonic() + 20))
+        return {h["path"]: (h["bytes"], h["count"]) for h in self.surveys.told}
+
+    def keep(self, **names):
+        globals().update(names)
+        self.addCleanup(lambda: [globals().pop(n, None) for n in names])
+
+    def path(self, text):
+        return text.replace("M.", "%s." % __name__)
+
+    def test_names_of_modules_objects_and_classes(self):
+        trainer = Trainer()
+        trainer.seen = [torch.empty(MIB) for _ in range(3)]
+        self.keep(trainer=trainer, history=collections.deque([torch.empty(MIB)] * 2))
+        history.append(torch.empty(MIB))
+        Trainer.shared.extend(torch.empty(2 * MIB) for _ in range(2))
+        self.addCleanup(Trainer.shared.clear)
+        self.keep(pairs=[(i, {"loss": torch.empty(MIB)}) for i in range(5)])
+        del trainer
+        self.assertEqual(
+            self.look(),
+            {
+                self.path("list M.trainer.seen"): (3 * MIB, 3),
+                self.path("deque M.history"): (2 * MIB, 2),
+                self.path("list class M.Trainer.shared"): (4 * MIB, 2),
+                self.path("list M.pairs[…][…]['loss']"): (5 * MIB, 5),
+            },
+        )
+
+    def test_variables_of_functions_that_run(self):
+        def serve(wait):
+            batches = [torch.empty(MIB) for _ in range(4)]
+            kept = {i: torch.empty(MIB) for i in range(20)}
+            wait()
+            del batches, kept
+
+        running = Running(serve)
+        found = self.look()
+        running.end()
+        self.assertEqual(
+            found,
+            {
+                "list serve() local batches": (4 * MIB, 4),
+                "dict serve() local kept": (20 * MIB, 20),
+            },
+        )
+        self.assertEqual(self.look(), {})
+
+    def test_more_arrays_than_are_named_are_all_counted(self):
+        self.keep(rows=[[torch.empty(MIB), i] for i in range(1500)])
+        self.assertEqual(self.look(), {self.path("list M.rows[…][…]"): (1500 * MIB, 1500)})
+
+    def test_what_one_look_saw_is_not_late_at_the_next(self):
+        self.keep(history=[torch.empty(MIB) for _ in range(3)])
+        self.look()
+        history.extend(torch.empty(MIB) for _ in range(4))
+        self.assertEqual(self.look(), {self.path("list M.history"): (4 * MIB, 4)})
+
+    def test_a_holder_that_does_not_grow_is_a_moments_work(self):
+        self.surveys.take(self.process, self.process.frameworks)
+        self.keep(batch=[torch.empty(MIB) for _ in range(3)])
+        self.assertEqual(len(self.look()), 1)
+        self.assertEqual(self.look(), {})
+
+    def test_no_more_is_followed_than_there_is_time_for(self):
+        self.keep(data=list(range(reach.ELEMENTS + 1)) + [torch.empty(MIB) for _ in range(2)])
+        self.keep(small=[torch.empty(MIB) for _ in range(2)])
+        self.assertEqual(self.look(), {self.path("list M.small"): (2 * MIB, 2)})
+
+    def test_containers_that_grew_where_no_device_is(self):
+        self.process.frameworks = []
+        self.keep(rows=[{"i": i} for i in range(2000)])
+        self.look()
+        rows.extend({"i": i} for i in range(5000))
+        ((path, (size, count)),) = [p for p in self.look().items() if "rows" in p[0]]
+        self.assertEqual((path, count), (self.path("list M.rows"), 5000))
+        self.assertGreater(size, 5000 * 64)
+        self.process.exiting = True
+        self.process.survivors = self.surveys._notes[0][1]
+        found = holders.find(self.process, time.monotonic() + 20)
+        self.assertEqual([h["count"] for h in found if h["path"] == path], [5000])
+
+    def test_a_note_of_the_present_is_not_compared_with(self):
+        self.assertIsNone(self.surveys.reference())
+        self.surveys._begun -= 100
+        self.surveys._notes = [(when - 30, note) for when, note in self.surveys._notes]
+        note = self.surveys._notes[0][1]
+        note.complete = True
+        self.assertIs(self.surveys.reference(), note)
+        note.complete = False  # what it did not see would seem to be late
+        self.assertIsNone(self.surveys.reference())
+
+
+class NoTraceTest(unittest.TestCase):
+    def test_nothing_outlives_a_look(self):
+        objects = [Trainer() for _ in range(100)]
+        counts = [sys.getrefcount(o) for o in objects]
+        found = survivors.references((Trainer,))
+        reached = reach.Reach((Trainer,))
+        self.assertEqual([sys.getrefcount(o) for o in objects], counts)
+        self.assertTrue({id(o) for o in objects} <= set(found))
+        self.assertTrue({id(o) for o in objects} <= set(reached.arrays()))
+        gone = [weakref.ref(o) for o in objects]
+        objects.clear()
+        self.assertEqual([r for r in gone if r() is not None], [])
+
+    def test_garbage_collection_is_as_before(self):
+        for wanted in (True, False):
+            (gc.enable if wanted else gc.disable)()
+            self.addCleanup(gc.enable)
+            survivors.references((Trainer,))
+            self.assertEqual(gc.isenabled(), wanted)
+            with self.assertRaises(TypeError):
+                atomic.once(atomic.fill([], None))
+            self.assertEqual(gc.isenabled(), wanted)
+
+    def test_no_code_of_the_programs_types_runs(self):
+        kept = [Odd() for _ in range(3)]
+        asked = Hashed.asked
+        survivors.references((Trainer,))
+        reach.Reach((Trainer,))
+        self.assertEqual(Hashed.asked, asked)
+        del kept
+
+    def test_what_a_function_gives_up_is_gone_at_once(self):
+        gone = []
+
+        def work(wait):
+            big = Trainer()
+            gone.append(weakref.ref(big))
+            wait()
+            big = None
+            gone.append(gone[0]())
+            del big
+
+        running = Running(work)
+        self.assertIn(id(gone[0]()), reach.Reach((Trainer,)).arrays())
+        running.end()
+        self.assertIsNone(gone[1])
+
+    def test_a_functions_own_locals_are_not_touched(self):
+        seen = []
+
+        def work(wait):
+            mine = locals()
+            late = Trainer()
+            wait()
+            seen.append(dict(mine))
+            del late
+
+        running = Running(work)
+        before = reach.Reach((Trainer,)).arrays()
+        running.end()
+        self.assertEqual(sorted(seen[0]), ["seen", "wait"])
+        self.assertEqual(len(before), int(variables.LOOKS_IN))
+
+    def test_what_an_exec_does_to_its_variables_stays(self):
+        seen = []
+
+        def work(wait):
+            kept, number, told = Trainer(), 1, seen
+            exec("number = 2; added = 3; wait(); told.append((number, added))")
+            del kept, number, told
+
+        running = Running(work)
+        before = reach.Reach((Trainer,)).arrays()
+        running.end()
+        self.assertEqual(seen, [(2, 3)])
+        self.assertEqual(len(before), int(variables.LOOKS_IN))
+
+    def test_a_method_called_eval_is_no_eval(self):
+        def work(wait):
+            kept = Trainer()
+            kept.eval = wait
+            kept.eval()
+            del kept
+
+        running = Running(work)
+        self.assertEqual(len(reach.Reach((Trainer,)).arrays()), 1)
+        running.end()
+
+    @unittest.skipIf(variables.LOOKS_IN, "from 3.13 on a look at variables has no effect")
+    def test_while_a_debugger_follows_a_function_none_is_read(self):
+        def work(wait):
+            held = Trainer()
+            sys._getframe().f_trace = lambda *_: None
+            wait()
+            del held
+
+        running = Running(work)
+        self.assertEqual(reach.Reach((Trainer,)).arrays(), {})
+        running.end()
+
+
+class Affine:
+    """Must end on the thread that made it, as a window's handle or a graph that
+    is being captured."""
+
+    misplaced = 0
+
+    def __init__(self):
+        self._thread = threading.get_ident()
+
+    def __del__(self):
+        Affine.misplaced += threading.get_ident() != self._thread
+
+
+class StressTest(unittest.TestCase):
+    """Threads that do what a list of all objects was seen to break, while this
+    one looks as often as it can."""
+
+    SECONDS = 1.5
+
+    def setUp(self):
+        interval = sys.getswitchinterval()
+        self.addCleanup(sys.setswitchinterval, interval)
+        sys.setswitchinterval(1e-5)
+        self.errors, self.rounds, self.going = [], 0, True
+
+    def build(self):
+        while self.going:
+            try:
+                tuple((i,) for i in range(30))
+                "{} {}".format(*([i] for i in range(2)))
+                kept = [Affine(), (Affine(), {"a": [Affine()]})]
+                del kept
+                self.rounds += 1
+            except Exception as err:  # SystemError: bad argument to internal function
+                self.errors.append(err)
+
+    def stress(self, look):
+        threads = [threading.Thread(target=self.build) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        end = time.monotonic() + self.SECONDS
+        try:
+            while time.monotonic() < end:
+                look()
+        finally:
+            self.going = False
+            for thread in threads:
+                thread.join()
+        self.assertEqual(self.errors, [])
+        self.assertEqual(Affine.misplaced, 0)
+        self.assertGreater(self.rounds, 0)
+
+    def test_surveys_disturb_nobody(self):
+        self.stress(lambda: (survivors.references((Trainer,)), survivors.containers()))
+
+    def test_surveys_of_untracked_types_disturb_nobody(self):
+        self.stress(lambda: survivors.references((), (bytearray, Trainer)))
+
+    def test_looks_disturb_nobody(self):
+        kept = [Trainer() for _ in range(50)]
+
+        def look():
+            reached = reach.Reach((Trainer,))
+            looks._named(reached, list(reached.arrays()))
+
+        self.stress(look)
+        del kept
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,62 @@
+"""When the program is looked at while it runs, and what is kept of that."""
+
+import time
+import types
+import unittest
+
+from gpumem_agent import surveys
+
+
+class Recorded:
+    """A framework with a live device that records sites."""
+
+    def __init__(self):
+        self.now = {}
+
+    def active(self):
+        return True
+
+    def kinds(self):
+        return ()
+
+    def untracked_kinds(self):
+        return ()
+
+    def listed(self):
+        return {}
+
+    def sites(self):
+        return self.now
+
+
+class SurveysTest(unittest.TestCase):
+    def setUp(self):
+        self.framework = Recorded()
+        self.process = types.SimpleNamespace(frameworks=[self.framework], sites_wanted=True)
+        self.surveys = surveys.Surveys()
+
+    def test_the_first_look_comes_after_the_survey_that_it_is_compared_with(self):
+        self.surveys._next = time.monotonic() - 1  # a slow start, the look is due
+        self.surveys.take(self.process, [self.framework])
+        self.assertFalse(self.surveys.look(self.process, time.monotonic()))
+
+    def test_the_first_looks_may_cost_more_than_their_share(self):
+        self.surveys.take(self.process, [self.framework])
+        begun = self.surveys._begun
+        self.assertEqual(self.surveys._paid(surveys.CREDIT), begun)
+        later = self.surveys._paid(0.01) - begun
+        self.assertAlmostEqual(later, 0.01 / surveys.SHARE, places=3)
+
+    def test_what_a_function_held_is_told_after_its_return(self):
+        self.framework.now = {"train.py:3 model": [100, 1]}
+        self.surveys.take(self.process, [self.framework])
+        self.framework.now = {"train.py:3 model": [100, 1], "train.py:9 step": [4000, 40]}
+        soon = self.surveys._begun
+        self.surveys.look_at_sites(self.process, soon)
+        at_end = {"train.py:3 model": [100, 1]}
+        self.assertEqual(self.surveys.sites_at_most(at_end), at_end, "a look before its time")
+        self.surveys.look_at_sites(self.process, soon + surveys.FIRST_SECONDS)
+        self.assertEqual(self.surveys.sites_at_most(at_end), self.framework.now)
+        self.assertIsNone(self.surveys.sites_at_most(None))
+        more = {"train.py:9 step": [9000, 90]}
+        self.assertEqual(self.surveys.sites_at_most(more), more)

@@ -1,0 +1,137 @@
+package tracer
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// track takes the first row of the program and starts to sample.
+func (s *attempt) track(pid int) {
+	s.result.PID = pid
+	s.tree = probe.NewTree(pid)
+	s.guard(func() { s.firstRow(pid) })
+	s.loop(s.sampleLoop)
+	s.loop(func() { s.gpu.run(s.recording, s.done) })
+	if s.cfg.Progress != nil {
+		s.loop(s.progressLoop)
+	}
+	for _, watch := range s.cfg.Watch {
+		s.loop(func() { s.watchLoop(pid, watch) })
+	}
+}
+
+// loop does a part of the work until the sampling ends.
+func (s *attempt) loop(work func()) {
+	s.loops.Go(func() { s.guard(work) })
+}
+
+func (s *attempt) firstRow(pid int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.main = pid
+	s.row(s.follow(pid), s.clock.Now(), nil)
+	// An agent that was quicker than us is a second process already.
+	s.multi = len(s.procs) > 1
+	if err := s.out.UpdateMeta(func(m *record.Meta) { m.PID = pid }); err != nil {
+		s.warnLocked(fmt.Sprintf("run.json lags behind: %v", err))
+	}
+}
+
+// sampleLoop is the timer.
+func (s *attempt) sampleLoop() {
+	ticker := time.NewTicker(s.cfg.Interval)
+	defer ticker.Stop()
+	start, ticks, scanned := time.Now(), int64(0), time.Time{}
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-ticker.C:
+		}
+		now := time.Now()
+		ticks++
+		s.mu.Lock()
+		s.missed = max(int64(now.Sub(start)/s.cfg.Interval)-ticks, 0)
+		s.mu.Unlock()
+		if now.Sub(scanned) >= rescan {
+			scanned = now
+			s.scanTree()
+		}
+		s.poll()
+		s.tick()
+		if s.mainGone() {
+			select {
+			case <-s.gone:
+			default:
+				close(s.gone)
+			}
+		}
+	}
+}
+
+// scanTree follows new descendants.
+func (s *attempt) scanTree() {
+	for _, pid := range s.pids() {
+		s.tree.Add(pid) // agents that are no descendants
+	}
+	pids, err := s.tree.Scan()
+	if err != nil {
+		s.warn(err.Error())
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, pid := range pids {
+		s.follow(pid)
+	}
+}
+
+func (s *attempt) mainGone() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.procs[s.main].ps == nil
+}
+
+// progressLoop shows the latest row.
+func (s *attempt) progressLoop() {
+	for {
+		select {
+		case <-s.done:
+			return
+		case <-s.fresh:
+		}
+		s.cfg.Progress(s.progress())
+	}
+}
+
+func (s *attempt) progress() Progress {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return Progress{
+		Elapsed: time.Duration(s.clock.Now() - s.start), Rows: s.out.Stats().Rows, PID: s.lead.pid, Phase: s.phase,
+		Row: record.Row{T: s.lead.row.T, Cells: append([]record.Cell(nil), s.lead.row.Cells...)},
+	}
+}
+
+// watchLoop runs a function of Config.Watch until the sampling ends.
+func (s *attempt) watchLoop(pid int, watch func(context.Context, int, func(record.Event))) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-s.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	watch(ctx, pid, func(e record.Event) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		e.TMs = s.millis(s.clock.Now())
+		s.eventLocked(e)
+	})
+}

@@ -1,0 +1,83 @@
+package tracer
+
+import (
+	"cmp"
+	"path/filepath"
+	"strings"
+
+	"github.com/gpumem/gpumem/tracer/agent"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+const (
+	// maxIntroduced bounds the processes that are introduced by an event.
+	maxIntroduced = 10_000
+	// maxProcessName bounds a name, in bytes.
+	maxProcessName = 80
+)
+
+// introduction is what is known of a process beside its memory.
+type introduction struct {
+	name string
+	rank int // -1 is unknown
+}
+
+var unknownProcess = introduction{rank: -1}
+
+// introduce notes what a process is called and which rank it has, and writes
+// that down once there are several of them. What is empty or nil changes
+// nothing. The lock is held.
+func (r *recording) introduce(f *followed, name string, rank *int) {
+	now := f.is
+	if name != "" {
+		now.name = strings.ToValidUTF8(name[:min(len(name), maxProcessName)], "")
+	}
+	if rank != nil {
+		now.rank = *rank
+	}
+	if now != f.is {
+		f.is, f.introduced = now, false
+	}
+	r.tellProcesses()
+}
+
+// introduceByAgent takes a hello's word, or, where it has none, what is seen from
+// outside by now: before, the process may have been a mere fork. The lock is
+// held.
+func (r *recording) introduceByAgent(f *followed, h *agent.Hello) {
+	name, rank := seenFromOutside(f.pid)
+	if f.named {
+		name = ""
+	}
+	f.named = f.named || h.Name != ""
+	r.introduce(f, cmp.Or(h.Name, name), cmp.Or(h.Rank, rank))
+}
+
+// tellProcesses writes the introductions that are not written yet: none as long
+// as there is one process only and nothing numbers it. The lock is held.
+func (r *recording) tellProcesses() {
+	for _, pid := range r.pidsLocked() {
+		f := r.procs[pid]
+		if f.introduced || r.introduced >= maxIntroduced || f.is == unknownProcess || !r.multi && f.is.rank < 0 {
+			continue
+		}
+		f.introduced = true
+		r.introduced++
+		e := record.Event{TMs: r.millis(r.clock.Now()), PID: f.pid, Kind: record.KindProcess, Name: f.is.name}
+		if f.is.rank >= 0 {
+			e.Rank = &f.is.rank
+		}
+		r.eventLocked(e)
+	}
+}
+
+// seenFromOutside is what the system tells of a process: its command line, the
+// program without its folder, and its rank by its environment at the start.
+func seenFromOutside(pid int) (name string, rank *int) {
+	if args := commandLine(pid); len(args) > 0 {
+		args[0] = filepath.Base(args[0])
+		name = strings.Join(args, " ")
+	}
+	environ := environment(pid)
+	return name, agent.Rank(func(key string) string { return environ[key] })
+}
