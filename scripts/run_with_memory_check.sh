@@ -105,9 +105,9 @@ done
 
 # 3. What remains.
 if [ "$runs" -eq 1 ]; then
-	[ ${#dumps[@]} -eq 0 ] || "$gpumem" dump "${dumps[0]}"
+	[ ${#dumps[@]} -eq 0 ] || "$gpumem" dump --since "$dir/before.json" "${dumps[0]}"
 elif [ ${#dumps[@]} -ge 2 ]; then
-	"$gpumem" dump ${fail_on:+--fail-on "$fail_on"} "${dumps[@]}"
+	"$gpumem" dump --since "$dir/before.json" ${fail_on:+--fail-on "$fail_on"} "${dumps[@]}"
 	judged=$?
 	[ "$code" -ne 0 ] || code=$judged
 else

@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.." || exit 1
 
 # name of the command : Debian package
 needs="cc:gcc python3:python3 pytest:python3-pytest tmux:tmux chromium:chromium shellcheck:shellcheck
-	aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu prometheus:prometheus"
+	aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-g++:g++-aarch64-linux-gnu
+	qemu-aarch64-static:qemu-user-static prometheus:prometheus xmllint:libxml2-utils npm:npm"
 
 install_missing() {
 	local missing=() need

@@ -288,7 +288,7 @@ def jax_append(clock, leak):
             kept.append(a)
 
 
-@program("host-growth", "per-shape-compile-cache", "JAX compiles every new shape, cache without bound")
+@program("host-growth", "pipeline-cache", "JAX compiles every new shape, cache without bound")
 def jax_compile(clock, leak):
     import jax
     import jax.numpy as jnp
