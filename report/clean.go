@@ -10,6 +10,7 @@ import (
 // keep a 10 MB tensor name from filling a report; what is cut ends in "…".
 const (
 	maxName     = 200  // names, sites, paths, hosts
+	maxVariable = 120  // values of environment variables; run.json has them whole
 	maxSentence = 600  // the summary
 	maxLine     = 2000 // command lines, evidence, warnings
 )

@@ -55,7 +55,7 @@ func environmentOf(m *record.Meta) []pair {
 		add("--"+clean(k, maxName), m.Flags[k])
 	}
 	for _, k := range sortedKeys(m.Env) {
-		add("$"+clean(k, maxName), m.Env[k])
+		add("$"+clean(k, maxName), clean(m.Env[k], maxVariable))
 	}
 	return ps
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer"
+	"github.com/gpumem/gpumem/tracer/capture"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -35,17 +36,23 @@ func newAttachCommand(std stdio, getenv func(string) string) *cobra.Command {
 		Short: "Record a program that runs already and say whose memory grows",
 		Long: `attach samples a running program and its descendants from outside, until it
 ends, --for is over or Ctrl-C; then it judges what it saw and writes a run
-folder, as run does. The program is not touched and runs on. What only the
-program itself can tell (its pool, its steps) is not in such a recording.`,
+folder, as run does. The program is not changed and runs on. What only the
+program itself can tell (its pool, its steps) is not in such a recording: that
+device memory grows is seen, whose it is mostly not. --inject ebpf puts probes
+on the CUDA driver and tells what the program allocates there from then on.`,
 		Example: `  gpumem attach 4242
   gpumem attach 4242 --for 60s --json
+  sudo gpumem attach 4242 --inject ebpf
   gpumem attach $(pgrep -n trainer) --for 10m --fail-on any`,
 		Args: exactly(1, "one PID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return attach(cmd.Context(), std, getenv, f, args[0])
 		},
 	}
+	f.run.inject = "none"
 	f.run.addRecording(cmd.Flags())
+	cmd.Flags().StringVar(&f.run.inject, "inject", f.run.inject, "ebpf: probes on the CUDA driver it uses, which tell what it allocates from now on (root); none")
+	cmd.Flags().BoolVar(&f.run.firstTouch, "first-touch", f.run.firstTouch, "when host memory keeps growing, sample whose code first touches the new pages")
 	cmd.Flags().DurationVar(&f.length, "for", 0, "how long to record (default until the program ends or Ctrl-C)")
 	cmd.Flags().BoolVar(&f.partial, "partial", false, "also of another user: record what may be read of it")
 	return cmd
@@ -62,6 +69,9 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 	if err != nil {
 		return err
 	}
+	if f.run.inject != "none" && f.run.inject != string(capture.ModeEBPF) {
+		return usagef("--inject %s: into a program that runs already go only probes: ebpf, or none", f.run.inject)
+	}
 	if f.length < 0 {
 		return usagef("--for %s: must not be negative", f.length)
 	}
@@ -70,7 +80,7 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 		return err
 	}
 	t := target{name: programName(&p), command: p.Command, shown: p.Command}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, endingSignals()...)
 	defer stop()
 	if f.length > 0 {
 		var cancel context.CancelFunc
@@ -79,15 +89,25 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 	}
 	progress := newProgress(std.err, t.name, f.run.quiet || !isTerminal(std.err))
 	cfg := traceConfig(std, getenv, f.run, t, progress)
+	cfg.Meta.Env = toolingEnv(&p)
 	gpu, err := f.run.gpu.trace(ctx, &cfg)
 	if err != nil {
+		return err
+	}
+	in := f.probes()
+	in.into(&cfg, f.run.firstTouch)
+	unpublish, err := f.run.metrics.publishRun(std, cfg.Out, judging)
+	if err != nil {
+		gpu.end()
 		return err
 	}
 	screen := screened{std: std, getenv: getenv, flags: f.run.screen, judging: judging, name: t.name, foreign: true}
 	result, err := onScreen(ctx, screen, f.run.quiet, cfg, func(ctx context.Context, cfg tracer.Config) (tracer.Result, error) {
 		return tracer.Attach(ctx, p.PID, cfg)
 	})
+	unpublish()
 	progress.clear()
+	in.end()
 	gpu.end()
 	stop() // a second Ctrl-C ends us
 	if err != nil {
@@ -97,9 +117,30 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 		if err := printReport(std, getenv, f.run.output, f.run.force, format, run, v); err != nil {
 			return err
 		}
+		if d := unowned(v); d != nil {
+			fmt.Fprintf(std.err, "\n%s.\nnext: %s\n", unownedText(d), unownedNext(livePID(&p), shown(commandText(&p))))
+		}
 		_, err := fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", run.Path, filepath.Join(run.Path, record.FileReport))
 		return err
 	}, fail)
+}
+
+// probes are what looks into the running program without changing it.
+func (f *attachFlags) probes() *injection {
+	in := &injection{mode: f.run.inject}
+	if f.run.inject == string(capture.ModeEBPF) {
+		in.driver = &driverCapture{mode: capture.ModeEBPF}
+	}
+	return in
+}
+
+// livePID is the process's PID while it runs, else 0.
+func livePID(p *scan.Process) int {
+	now, err := scan.One("", p.PID)
+	if err != nil || now.Start != p.Start || now.State == scan.Zombie {
+		return 0
+	}
+	return p.PID
 }
 
 // conclude judges the recording. One that saw next to nothing is a failure, as
@@ -117,7 +158,7 @@ func (f *attachFlags) conclude(std stdio, getenv func(string) string, p *scan.Pr
 	for _, warning := range result.Warnings {
 		fmt.Fprintf(std.err, "gpumem: warning: %s\n", warning)
 	}
-	if code := fail.code(v.Verdict); code != exitDone {
+	if code := fail.of(v); code != exitDone {
 		return &codeError{code}
 	}
 	return nil
@@ -160,6 +201,16 @@ func (f *attachFlags) target(text string) (scan.Process, error) {
 func otherUsers(p *scan.Process) error {
 	return fmt.Errorf("process %d (%s) belongs to %s: its files may not be read; run gpumem as that user or as root, or record what is public of it with --partial",
 		p.PID, programName(p), shown(p.Owner))
+}
+
+// endingSignals end a recording that joined a program: also the loss of the
+// terminal, unless that is ignored, as under nohup.
+func endingSignals() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
 }
 
 // parsePID reads a pid of the command line.

@@ -147,6 +147,7 @@ func TestAttachSaysInOneLineWhyItCannot(t *testing.T) {
 		{[]string{"1", "2"}, 2, "takes one PID"},
 		{[]string{"1", "--for", "-3s"}, 2, "must not be negative"},
 		{[]string{"1", "--gpu", "nvidia"}, 2, "no such source"},
+		{[]string{"1", "--inject", "preload"}, 2, "only probes"},
 		{[]string{"2000000000"}, 1, "no such process"},
 		{[]string{strconv.Itoa(zombie.Process.Pid)}, 1, "zombie"},
 		{[]string{threadOf(t, threaded.Process.Pid)}, 2, "is a thread of process " + pidOf(threaded)},
@@ -341,6 +342,57 @@ func TestDevicesHasALineForEachDeviceAndEachAbsence(t *testing.T) {
 		t.Errorf("code %d:\n%s", got.code, got.stdout)
 	}
 	checkWidth(t, got.stdout)
+}
+
+// driverLeak asks the CUDA driver for a MiB every 20 ms and keeps it.
+const driverLeak = `#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+int cuInit(unsigned);
+int cuMemAlloc_v2(uint64_t *, size_t);
+int main(void) {
+	uint64_t p;
+	cuInit(0);
+	puts("ready");
+	fflush(stdout);
+	for (;;) {
+		cuMemAlloc_v2(&p, 1 << 20);
+		usleep(20000);
+	}
+}
+`
+
+func TestAttachWithProbesTellsWhatTheProgramAllocatesFromThenOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	source, library, program := filepath.Join(dir, "leak.c"), filepath.Join(dir, "libcuda.so.1"), filepath.Join(dir, "leak")
+	if err := os.WriteFile(source, []byte(driverLeak), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"-O2", "-shared", "-fPIC", "-Wl,-Bsymbolic", "-Wl,-soname,libcuda.so.1", "../../tracer/capture/testdata/libcuda.c", "-o", library},
+		{"-O2", source, library, "-Wl,-rpath," + dir, "-o", program},
+	} {
+		if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
+			t.Fatalf("cc: %v\n%s", err, out)
+		}
+	}
+	leak := start(t, program)
+	got := gpumem(t, dir, "attach", pidOf(leak), "--inject", "ebpf", "--for", "4s", "--out", "out")
+	if strings.Contains(got.stdout, "CAP_BPF") || strings.Contains(got.stdout, "not supported") {
+		t.Skipf("the kernel allows no probes here: %s", got.stdout)
+	}
+	run, err := record.Open(filepath.Join(dir, "out"))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, got.stderr)
+	}
+	held := run.Samples.Column("driver_alloc_bytes")
+	if len(held) == 0 || !(held[len(held)-1] > 10<<20) {
+		t.Errorf("driver_alloc_bytes %v", held)
+	}
+	if !strings.Contains(got.stdout, "leak+0x") || !strings.Contains(got.stdout, "before the attach are unknown") {
+		t.Errorf("no site, or no word on what came before:\n%s", got.stdout)
+	}
 }
 
 // checkWidth fails for lines over 100 columns.

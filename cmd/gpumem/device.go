@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/metal/apple"
 	"github.com/gpumem/gpumem/metal/cuda"
 	"github.com/gpumem/gpumem/metal/soft"
 	"github.com/gpumem/gpumem/tracer"
@@ -20,14 +22,19 @@ import (
 
 // The devices of --device. cudaDevice may have an index, as in cuda:1.
 const (
-	autoDevice = "auto"
-	softDevice = "soft"
-	cudaDevice = "cuda"
-	hostDevice = "host"
+	autoDevice  = "auto"
+	softDevice  = "soft"
+	cudaDevice  = "cuda"
+	appleDevice = "apple"
+	hostDevice  = "host"
 )
 
 // deviceHelp is for the flag.
-const deviceHelp = "of a workload: auto (cuda where a device answers, else soft), soft, cuda, cuda:N or host (no device, the control run)"
+const deviceHelp = "of a workload: auto (cuda or apple where a device answers, else soft), soft, cuda, cuda:N, apple or host (no device, the control run)"
+
+// metalLibrary names a library that has the Objective-C runtime and Metal in
+// place of the system's: the tests' fake.
+const metalLibrary = "GPUMEM_METAL_LIBRARY"
 
 // deviceOrder makes the driver number devices as nvidia-smi and gpumem devices
 // do.
@@ -40,7 +47,7 @@ const slowCUDA = 2 * time.Millisecond
 
 // checkDevice refuses a name that is no device.
 func checkDevice(name string) error {
-	known := []string{autoDevice, softDevice, cudaDevice, hostDevice}
+	known := []string{autoDevice, softDevice, cudaDevice, appleDevice, hostDevice}
 	if _, ok := cudaIndex(name); ok || slices.Contains(known, name) {
 		return nil
 	}
@@ -68,6 +75,16 @@ func opener(name string) func(workloads.DeviceFaults) (metal.Device, error) {
 		if f.SlowDevice {
 			softLag, cudaLag = slowDevice, slowCUDA
 		}
+		if name == appleDevice {
+			d, err := apple.Open(apple.Options{
+				Library: os.Getenv(metalLibrary),
+				Faults:  metal.Faults{CompletionLag: cudaLag, NoAutorelease: f.NoAutorelease},
+			})
+			if err != nil {
+				return nil, err // not a nil *Device in the interface
+			}
+			return d, nil
+		}
 		if real {
 			d, err := cuda.Open(cuda.Options{Device: index, Faults: cuda.Faults{CompletionLag: cudaLag}})
 			if err != nil {
@@ -83,15 +100,32 @@ func opener(name string) func(workloads.DeviceFaults) (metal.Device, error) {
 	}
 }
 
-// askCommand is the hidden command that ends well when an NVIDIA device
+// askCommand is the hidden command that ends well when this system's own GPU
 // answers.
-const askCommand = "__cuda"
+const askCommand = "__gpu"
 
 func newAskCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: askCommand, Hidden: true, Args: exactly(0, "no arguments"),
-		RunE: func(*cobra.Command, []string) error { return cuda.Check(cuda.Options{}) },
+		RunE: func(*cobra.Command, []string) error {
+			if gpuDevice() == cudaDevice {
+				return cuda.Check(cuda.Options{})
+			}
+			d, err := apple.Open(apple.Options{}) // runs a kernel: a virtual machine's GPU may do nothing
+			if err != nil {
+				return err
+			}
+			return d.Close()
+		},
 	}
+}
+
+// gpuDevice is the device of a GPU that this system may have.
+func gpuDevice() string {
+	if runtime.GOOS == "darwin" {
+		return appleDevice
+	}
+	return cudaDevice
 }
 
 // askLimit is how long a driver may take to answer: a healthy one takes well
@@ -107,7 +141,7 @@ func effectiveDevice(ctx context.Context, self, name string) string {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	if exec.CommandContext(ctx, self, askCommand).Run() == nil {
-		return cudaDevice
+		return gpuDevice()
 	}
 	return softDevice
 }

@@ -63,8 +63,11 @@ func listDevices(ctx context.Context, w io.Writer, gpu gpuFlags) error {
 // deviceName is what --device calls it, or the number that columns and
 // diagnose give it where no workload runs on such devices.
 func deviceName(s *scan.Sources, d *scan.Device) string {
-	if d.Source == scan.NVML {
+	switch {
+	case d.Source == scan.NVML:
 		return "cuda:" + strconv.Itoa(d.Index)
+	case d.Source == scan.Apple && d.Index == 0:
+		return appleDevice
 	}
 	return "gpu:" + strconv.Itoa(d.Index)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -189,7 +190,6 @@ func (d *diagnosis) print(std stdio, color bool) error {
 // expectNone checks that no process of ours with one of the names is left; up
 // to five that are stand in the error.
 func expectNone(ctx context.Context, std stdio, f diagnoseFlags) error {
-	const most = 5
 	s, err := scan.Read(ctx, scan.Options{Root: f.gpu.root})
 	if err != nil {
 		return err
@@ -207,17 +207,5 @@ func expectNone(ctx context.Context, std stdio, f diagnoseFlags) error {
 		}
 		return nil
 	}
-	text := plural(len(left), "process of "+names+" is left:", "processes of "+names+" are left:")
-	for i, p := range left {
-		if i == most {
-			text += fmt.Sprintf(" and %d more", len(left)-most)
-			break
-		}
-		state := ""
-		if p.State == scan.Zombie {
-			state = ", zombie"
-		}
-		text += fmt.Sprintf(" %d (%s, %s%s)", p.PID, ageText(p.Age), sizeText(p.Footprint()), state)
-	}
-	return fmt.Errorf("%s", text)
+	return errors.New(leftText(left, names) + " left:" + leftList(left))
 }

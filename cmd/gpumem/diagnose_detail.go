@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/gpumem/gpumem/probe/scan"
 )
@@ -36,9 +37,16 @@ func (t *diagnosisText) detail(p *scan.Process) {
 	fact("owner", shown(p.Owner))
 	fact("age", fmt.Sprintf("%s, %s, %s, parent %d", ageText(p.Age), p.State, plural(p.Threads, "thread", "threads"), p.Parent))
 	m := p.Memory
+	footprint := sizeText(p.Footprint())
+	if m.Peak != scan.Unknown {
+		footprint += " (at most " + sizeText(m.Peak) + ")"
+	}
 	fact("footprint", fmt.Sprintf("%s: anonymous %s, files %s, shared %s, swapped %s",
-		sizeText(p.Footprint()), sizeText(m.Anon), sizeText(m.File), sizeText(m.Shmem), sizeText(m.Swap)))
+		footprint, sizeText(m.Anon), sizeText(m.File), sizeText(m.Shmem), sizeText(m.Swap)))
 	t.detailGPU(p, fact)
+	for _, tool := range p.Tooling {
+		fact("tooling", shown(tool.String())+"; what it keeps is no leak of the program")
+	}
 	if o != nil {
 		growth, class := t.observed(p)
 		fact("verdict", strings.TrimSpace(class+" "+tierText(o.verdict))+", growth "+growth)
@@ -58,8 +66,17 @@ func (t *diagnosisText) detailGPU(p *scan.Process, fact func(name, value string)
 	}
 	for _, c := range p.GPU {
 		text := fmt.Sprintf("%s on device %d", sizeText(c.LocalBytes), c.Device)
-		if c.HostBytes != scan.Unknown {
+		switch {
+		case c.LocalBytes == scan.Unknown && c.HostBytes != scan.Unknown:
+			text = fmt.Sprintf("%s of the host's memory on device %d", sizeText(c.HostBytes), c.Device)
+		case c.HostBytes != scan.Unknown:
 			text += ", " + sizeText(c.HostBytes) + " of the host"
+		}
+		if c.Clients > 0 {
+			text += ", " + plural(c.Clients, "client", "clients")
+			if c.Busy >= 0 {
+				text += ", busy for " + c.Busy.Round(time.Millisecond).String()
+			}
 		}
 		if c.Shared {
 			text += ", shared with other processes"

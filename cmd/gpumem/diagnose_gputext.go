@@ -83,6 +83,8 @@ func (t *diagnosisText) uncharged() {
 	for _, e := range elsewhere[:min(len(elsewhere), most)] {
 		why := "which is gone: the driver still holds its memory"
 		switch {
+		case t.d.scan.Devices[e.Device].Source == scan.TTMetal:
+			why = "which is gone: its entry was never swept"
 		case len(e.Candidates) > 0:
 			why = "which in an inner namespace is " + pidsText(e.Candidates)
 		case e.Namespace:

@@ -69,6 +69,7 @@ type processJSON struct {
 	State      scan.State   `json:"state"`
 	Threads    int          `json:"threads,omitempty"`
 	Footprint  *int64       `json:"footprint_bytes,omitempty"`
+	Peak       *int64       `json:"footprint_peak_bytes,omitempty"`
 	RSS        *int64       `json:"rss_bytes,omitempty"`
 	Anon       *int64       `json:"rss_anon_bytes,omitempty"`
 	File       *int64       `json:"rss_file_bytes,omitempty"`
@@ -77,12 +78,15 @@ type processJSON struct {
 	GPU        *int64       `json:"gpu_bytes,omitempty"`
 	GPUs       []chargeJSON `json:"gpus,omitempty"`
 	Hidden     bool         `json:"hidden,omitempty"`
+	Tooling    []string     `json:"tooling,omitempty"`
 	Made       []partJSON   `json:"made_of,omitempty"`
 
 	Growth    *float64 `json:"footprint_bytes_per_second,omitempty"`
 	GPUGrowth *float64 `json:"gpu_bytes_per_second,omitempty"`
 	// Grows is set when the process is called growing, whoever's it is.
-	Grows   *bool            `json:"grows,omitempty"`
+	Grows *bool `json:"grows,omitempty"`
+	// Next settles whose the growth is, where that is open.
+	Next    string           `json:"next,omitempty"`
 	Verdict *verdict.Verdict `json:"verdict,omitempty"`
 }
 
@@ -91,6 +95,9 @@ type chargeJSON struct {
 	Local  *int64 `json:"device_bytes,omitempty"`
 	Host   *int64 `json:"host_bytes,omitempty"`
 	Shared bool   `json:"shared,omitempty"`
+	// Clients and Busy are told on macOS only.
+	Clients int      `json:"clients,omitempty"`
+	Busy    *float64 `json:"gpu_seconds,omitempty"`
 }
 
 type partJSON struct {
@@ -208,6 +215,9 @@ func whyElsewhere(e *scan.Elsewhere) string {
 func (d *diagnosis) completeJSON(j *processJSON, p *scan.Process) {
 	if o := d.watched.on(p.PID, p.Start); o != nil {
 		j.Verdict, j.Grows = o.verdict, &o.grows
+		if unowned(o.verdict) != nil {
+			j.Next = unownedNext(p.PID, commandText(p))
+		}
 		if g := o.growth(watchGPU); !math.IsNaN(g) {
 			j.GPUGrowth = &g
 		}
@@ -228,14 +238,21 @@ func processesJSON(list []scan.Process) []processJSON {
 		j := processJSON{
 			PID: p.PID, Parent: p.Parent, Name: p.Name, Executable: p.Executable, Deleted: p.Deleted, Version: p.Version.ID,
 			Command: p.Command, Owner: p.Owner, Age: seconds(p.Age), CPU: seconds(p.CPU), State: p.State, Threads: p.Threads,
-			Footprint: known(p.Footprint()), RSS: known(m.RSS), Anon: known(m.Anon), File: known(m.File), Shmem: known(m.Shmem),
+			Footprint: known(p.Footprint()), Peak: known(m.Peak), RSS: known(m.RSS), Anon: known(m.Anon), File: known(m.File), Shmem: known(m.Shmem),
 			Swap: known(m.Swap), GPU: known(p.GPUBytes()), Hidden: p.Hidden,
+		}
+		for _, tool := range p.Tooling {
+			j.Tooling = append(j.Tooling, tool.String())
 		}
 		if !p.Version.Modified.IsZero() {
 			j.Modified = &p.Version.Modified
 		}
 		for _, c := range p.GPU {
-			j.GPUs = append(j.GPUs, chargeJSON{c.Device, known(c.LocalBytes), known(c.HostBytes), c.Shared})
+			g := chargeJSON{Device: c.Device, Local: known(c.LocalBytes), Host: known(c.HostBytes), Shared: c.Shared, Clients: c.Clients}
+			if c.Clients > 0 {
+				g.Busy = seconds(c.Busy)
+			}
+			j.GPUs = append(j.GPUs, g)
 		}
 		out = append(out, j)
 	}

@@ -164,10 +164,9 @@ func (f failOn) worst(o *observation) int {
 			best = code
 		}
 	}
-	all := f[verdict.AppLeak] && f[verdict.PoolGrowth] && f[verdict.DriverGrowth] && f[verdict.HostGrowth]
 	for _, p := range o.of {
 		note(f.code(p.verdict.Verdict))
-		if p.grows && all && p.verdict.Verdict == verdict.Undecided {
+		if p.grows && f.everyGrowth() && p.verdict.Verdict == verdict.Undecided {
 			note(findingCodes[verdict.Undecided])
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strconv"
 	"strings"
@@ -215,12 +216,13 @@ func TestWatchingAccusesTheProcessThatGrowsAndNoOther(t *testing.T) {
 	}
 }
 
-func TestGrowthOfGPUBytesIsSeenAlthoughNobodyKnowsWhoseItIs(t *testing.T) {
-	t.Parallel()
-	target := start(t, "sleep", "60")
+// growing is a process whose device memory grows as long as the test runs, by
+// what the driver says.
+func growing(t *testing.T) (target *exec.Cmd, env []string) {
+	t.Helper()
+	target = start(t, "sleep", "600")
 	library, env := stub(t)
-	stop := make(chan struct{})
-	stopped := make(chan struct{})
+	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
 		for bytes := 100 << 20; ; bytes += 1 << 20 {
@@ -232,13 +234,47 @@ func TestGrowthOfGPUBytesIsSeenAlthoughNobodyKnowsWhoseItIs(t *testing.T) {
 			}
 		}
 	}()
-	got := gpumemEnv(t, t.TempDir(), env, "diagnose", pidOf(target), "--for", "6s", "--fail-on", "any")
-	close(stop)
-	<-stopped
+	t.Cleanup(func() {
+		close(stop)
+		<-stopped
+	})
+	return target, env
+}
+
+func TestGrowthOfGPUBytesIsSeenAlthoughNobodyKnowsWhoseItIs(t *testing.T) {
+	t.Parallel()
+	target, env := growing(t)
+	got := gpumemEnv(t, t.TempDir(), env, "diagnose", pidOf(target), "--for", "10s", "--fail-on", "any")
 	if got.code != 7 || !strings.Contains(got.stdout, "1 grows") || !strings.Contains(got.stdout, "/min GPU") || !strings.Contains(got.stdout, "grows, whose?") {
 		t.Errorf("code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
+	// What is a fact is said as one, with its interval, and what comes next.
+	flat := strings.Join(strings.Fields(got.stdout), " ")
+	fact := regexp.MustCompile(`device memory grows by [\d.]+ MiB a second \(95 %: [\d.]+ MiB to [\d.]+ MiB\); whether the program, its pool or the driver holds it cannot be seen from outside`)
+	if !fact.MatchString(flat) || !strings.Contains(flat, "next: run it under gpumem") || !strings.Contains(flat, "gpumem attach "+pidOf(target)+" --inject ebpf") {
+		t.Errorf("no fact, or no next step:\n%s", got.stdout)
+	}
 	checkWidth(t, got.stdout)
+}
+
+func TestAttachTurnsGrowthWithoutAnOwnerIntoACodeAndANextStep(t *testing.T) {
+	t.Parallel()
+	target, env := growing(t)
+	dir := t.TempDir()
+	got := gpumemEnv(t, dir, env, "attach", pidOf(target), "--for", "6s", "--fail-on", "any", "--out", "out")
+	if got.code != 7 || !strings.Contains(got.stdout, "device memory grows") {
+		t.Errorf("code %d\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	if !strings.Contains(got.stderr, " a second (95 %: ") || !strings.Contains(got.stderr, "--inject ebpf") {
+		t.Errorf("no fact, or no next step:\n%s", got.stderr)
+	}
+	if d := unowned(readVerdict(t, filepath.Join(dir, "out"))); d == nil || d.Per != "second" {
+		t.Errorf("verdict.json has no growth without an owner: %+v", d)
+	}
+	// A verdict that is not asked for fails nothing.
+	if got := gpumemEnv(t, dir, env, "attach", pidOf(target), "--for", "6s", "--fail-on", "host-growth"); got.code != 0 {
+		t.Errorf("code %d with --fail-on host-growth\n%s", got.code, got.stderr)
+	}
 }
 
 func TestAProcessThatEndsWhileWatchedIsUndecided(t *testing.T) {
@@ -267,6 +303,9 @@ func TestExpectNoneListsUpToFiveThatAreLeft(t *testing.T) {
 	if got := gpumem(t, t.TempDir(), args...); got.code != 0 || got.stderr != "" {
 		t.Fatalf("code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
+	if got := gpumem(t, t.TempDir(), "run", "-q", "--alone", "--out", "r", "--", program, "0"); got.code != 0 {
+		t.Fatalf("the only one is refused: code %d: %s", got.code, got.stderr)
+	}
 	for range 7 {
 		start(t, program, "60")
 	}
@@ -274,6 +313,10 @@ func TestExpectNoneListsUpToFiveThatAreLeft(t *testing.T) {
 	if got.code != 1 || !strings.Contains(got.stderr, "7 processes of "+name+" are left:") ||
 		!strings.HasSuffix(got.stderr, "and 2 more\n") || strings.Count(got.stderr, "iB)") != 5 {
 		t.Errorf("code %d: %s", got.code, got.stderr)
+	}
+	got = gpumem(t, t.TempDir(), "run", "--alone", "--out", "r", "--", program, "0")
+	if got.code != 1 || !strings.HasSuffix(got.stderr, "and 2 more; end them, or start without --alone\n") || strings.Count(got.stderr, "\n") != 1 {
+		t.Errorf("a second one is started: code %d: %s", got.code, got.stderr)
 	}
 	got = gpumem(t, t.TempDir(), append(args, "--json")...)
 	var left leftJSON

@@ -198,6 +198,15 @@ func (o *observed) class() string {
 	return string(o.verdict.Verdict)
 }
 
+// summary is the verdict in a sentence: a growth without an owner is a fact all
+// the same.
+func (o *observed) summary() string {
+	if d := unowned(o.verdict); d != nil {
+		return unownedText(d) + "."
+	}
+	return o.verdict.Summary
+}
+
 // verdicts is what watching gave.
 func (t *diagnosisText) verdicts() {
 	o := t.d.watched
@@ -212,8 +221,11 @@ func (t *diagnosisText) verdicts() {
 		q := &p.process
 		t.line("\n  %s", t.bold(cut(fmt.Sprintf("%s  PID %d  %s  build %s  %s  age %s", programName(q), q.PID,
 			strings.TrimSpace(p.class()+" "+tierText(p.verdict)), buildText(q), shown(q.Owner), ageText(q.Age)), lineWidth-2)))
-		wrapped(&t.b, "    ", "    ", p.verdict.Summary)
+		wrapped(&t.b, "    ", "    ", p.summary())
 		wrapped(&t.b, "    ", "    ", commandText(q))
+		if unowned(p.verdict) != nil {
+			wrapped(&t.b, "    next: ", "          ", unownedNext(q.PID, commandText(q)))
+		}
 	}
 }
 
@@ -307,6 +319,9 @@ func (t *diagnosisText) notes() {
 		notes = append(notes, "the system does not list the processes of other users (hidepid): how many there are is not known")
 	}
 	notes = append(notes, s.Warnings...)
+	if !t.d.chosen {
+		notes = append(notes, toolingNotes(s)...)
+	}
 	if t.d.watched != nil {
 		if t.d.watched.missed > 0 {
 			notes = append(notes, plural(t.d.watched.missed, "process was", "processes were")+" not watched")

@@ -77,9 +77,7 @@ func watchScan(ctx context.Context, std stdio, f diagnoseFlags, s *scan.Scan, so
 	}
 	w.open(s)
 	if sources.Here() {
-		for _, r := range sources.Readers() {
-			w.gpu = append(w.gpu, &gpuSource{reader: r})
-		}
+		w.gpu = newGPUSource(sources.Readers())
 	}
 	go w.judge()
 	w.run(ctx, f.length)
@@ -98,9 +96,9 @@ func watchScan(ctx context.Context, std stdio, f diagnoseFlags, s *scan.Scan, so
 // monitor on another, so that its looks hold no sample up.
 type watching struct {
 	observation
-	pids     []int // that still run
-	gpu      []*gpuSource
-	swap     bool // the machine has some
+	pids     []int      // that still run
+	gpu      *gpuSource // nil without a source
+	swap     bool       // the machine has some
 	monitor  *verdict.Monitor
 	feed     chan []row
 	done     chan struct{}
@@ -198,19 +196,17 @@ func (w *watching) sample(at time.Duration) {
 
 // readGPU is the GPU bytes of the processes that hold some.
 func (w *watching) readGPU() map[int]int64 {
-	var all map[int]int64
-	for _, g := range w.gpu {
-		uses, err := g.ReadGPU(w.pids, nil)
-		if err != nil {
-			w.warnings = append(w.warnings, fmt.Sprintf("GPU bytes are missing: %v", err))
-			continue
-		}
-		for _, u := range uses {
-			if all == nil {
-				all = map[int]int64{}
-			}
-			all[u.PID] += u.Bytes
-		}
+	if w.gpu == nil {
+		return nil
+	}
+	uses, err := w.gpu.ReadGPU(w.pids, nil)
+	if err != nil {
+		w.warnings = append(w.warnings, fmt.Sprintf("GPU bytes are missing: %v", err))
+		return nil
+	}
+	all := map[int]int64{}
+	for _, u := range uses {
+		all[u.PID] += u.Bytes
 	}
 	return all
 }
@@ -253,7 +249,9 @@ func (w *watching) close() {
 	for _, o := range w.of {
 		o.file.Close()
 	}
-	for _, g := range w.gpu {
-		g.reader.Close()
+	if w.gpu != nil {
+		for _, r := range w.gpu.readers {
+			r.Close()
+		}
 	}
 }

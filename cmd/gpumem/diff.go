@@ -20,11 +20,13 @@ func newDiffCommand(std stdio, getenv func(string) string) *cobra.Command {
 beyond BASE, aligned by step where both have steps, with its 95 % interval; "~"
 is within noise. With --fail-on the verdict on the difference is the exit code.`,
 		Example: `  gpumem diff gpumem-main gpumem-branch
-  gpumem diff main.csv branch.csv --fail-on any --format markdown`,
+  gpumem diff main.csv branch.csv --fail-on any --format markdown
+  gpumem diff gpumem-main gpumem-branch --format html -o diff.html`,
 		Args: exactly(2, "two runs"),
 		RunE: func(_ *cobra.Command, args []string) error { return diffPaths(std, getenv, f, args[0], args[1]) },
 	}
-	f.addOutput(cmd.Flags(), "text, json or markdown")
+	f.addOutput(cmd.Flags(), "text, json, html or markdown")
+	f.redact.add(cmd.Flags(), "take out names, paths, command lines and environments")
 	f.judging.add(cmd.Flags())
 	return cmd
 }
@@ -35,7 +37,7 @@ func diffPaths(std stdio, getenv func(string) string, f reportFlags, base, new s
 		return err
 	}
 	if !slices.Contains(report.DiffFormats(), format) {
-		return usagef("--format %s: diff writes text, json or markdown", format)
+		return usagef("--format %s: diff writes text, json, html or markdown", format)
 	}
 	fail, err := parseFailOn(f.failOn)
 	if err != nil {
@@ -45,21 +47,19 @@ func diffPaths(std stdio, getenv func(string) string, f reportFlags, base, new s
 	if err != nil {
 		return err
 	}
-	a, err := openRun(base, importer.Options{})
+	a, b, err := twoSides(f, base, new)
 	if err != nil {
 		return err
 	}
-	b, err := openRun(new, importer.Options{})
-	if err != nil {
-		return err
-	}
-	d := verdict.Diff(a, b, judging)
+	d := verdict.Diff(a.Run, b.Run, judging)
 	o := report.Options{Producer: "gpumem " + version()}
 	if f.output == "" {
 		o.Color = wantColor(std.out, getenv)
-		err = report.WriteDiff(std.out, format, base, new, d, o)
+		err = report.WriteDiff(std.out, format, a, b, d, o)
 	} else {
-		err = writeFile(f.output, f.force, func(w io.Writer) error { return report.WriteDiff(w, format, base, new, d, o) })
+		err = writeFile(f.output, f.force, func(w io.Writer) error {
+			return report.WriteDiff(w, format, a, b, d, o)
+		})
 	}
 	if err != nil {
 		return err
@@ -68,4 +68,21 @@ func diffPaths(std stdio, getenv func(string) string, f reportFlags, base, new s
 		return &codeError{code}
 	}
 	return nil
+}
+
+// twoSides reads the runs to be compared, without names if that is asked for.
+func twoSides(f reportFlags, base, new string) (a, b report.Side, err error) {
+	if err := f.redact.check(); err != nil {
+		return a, b, err
+	}
+	a, b = report.Side{Name: base}, report.Side{Name: new}
+	for _, side := range []*report.Side{&a, &b} {
+		if side.Run, err = openRun(side.Name, importer.Options{}); err != nil {
+			return a, b, err
+		}
+	}
+	if redact := f.redact.redactor(); redact != nil {
+		a, b = report.Side{Name: "base", Run: redact.Run(a.Run)}, report.Side{Name: "new", Run: redact.Run(b.Run)}
+	}
+	return a, b, nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -40,6 +42,18 @@ func TestDiffSaysWhatAChangeMadeGrow(t *testing.T) {
 		}
 		if got.code != c.code || said != c.want {
 			t.Errorf("gpumem %v: exit code %d (want %d), %s: %s", c.args, got.code, c.code, d.Verdict, d.Summary)
+		}
+	}
+	if got := gpumem(t, dir, "diff", "base", "new", "--format", "html", "-o", "diff.html"); got.code != 0 {
+		t.Errorf("html: exit code %d, %s", got.code, got.stderr)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "diff.html"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"New less base", "Both runs: live", "Allocation sites", "app-leak"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page does not say %q", want)
 		}
 	}
 	text := gpumem(t, dir, "diff", "base", "same").stdout

@@ -23,6 +23,7 @@ type dumpFlags struct {
 	json    bool
 	judge   bool
 	six     bool
+	since   string
 	failOn  []string
 	smallL1 byteSize
 	small   byteSize
@@ -39,12 +40,14 @@ func newDumpCommand(std stdio) *cobra.Command {
 server prints them, too. With --judge it says of each device what is normal.
 Dumps saved with --json after two or more runs of the same program, oldest
 first, are compared: what grows from run to run is a leak, what stays the same
-is not. One saved dump is judged. A server that is not gpumem prints the dump itself; then the counters
+is not. One saved dump is judged. What processes that have ended had not freed
+counts for the run in which they ended; --since names a dump from before the
+first run. A server that is not gpumem prints the dump itself; then the counters
 are shown here.`,
 		Example: `  gpumem dump
   gpumem dump --judge
-  gpumem dump --json > run1.json
-  gpumem dump run1.json run2.json run3.json`,
+  gpumem dump --json > before.json
+  gpumem dump --since before.json run1.json run2.json run3.json`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
@@ -52,12 +55,12 @@ are shown here.`,
 			case len(f.failOn) > 0:
 				return usagef("--fail-on needs the dumps of two or more runs: one dump cannot tell a leak from what is in use")
 			case len(args) == 1:
-				d, err := readDump(args[0])
+				dumps, err := readDumps(f.since, args)
 				if err != nil {
 					return err
 				}
 				f.judge = true
-				return printDump(std, f, d)
+				return printDump(std, f, dumps[0])
 			}
 			return dump(std, f)
 		},
@@ -67,6 +70,7 @@ are shown here.`,
 	flags.DurationVar(&f.wait, "wait", f.wait, "how long the server may be silent")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.BoolVar(&f.judge, "judge", false, "say what is normal")
+	flags.StringVar(&f.since, "since", "", "a saved dump: leave out what ended processes had left before it")
 	flags.BoolVar(&f.six, "six-digits", false, "with --judge, print sizes as the C++ server did")
 	flags.Var(&f.smallL1, "small-l1", "L1 of a device up to which it is normal")
 	flags.Var(&f.small, "small-dram", "DRAM of a device below which it is normal")
@@ -85,7 +89,7 @@ func (f dumpFlags) thresholds() ttmetal.Thresholds {
 // dump asks the server and prints.
 func dump(std stdio, f dumpFlags) error {
 	var answer bytes.Buffer
-	asJSON := f.json || f.judge
+	asJSON := f.json || f.judge || f.since != ""
 	err := ttmetal.Ask(f.socket, asJSON, f.wait, &answer)
 	switch {
 	case errors.Is(err, ttmetal.ErrElsewhere):
@@ -100,6 +104,13 @@ func dump(std stdio, f dumpFlags) error {
 	if err != nil {
 		return err
 	}
+	if f.since != "" {
+		before, err := readDump(f.since)
+		if err != nil {
+			return err
+		}
+		d.Since(before)
+	}
 	return printDump(std, f, d)
 }
 
@@ -113,12 +124,32 @@ func printDump(std stdio, f dumpFlags, d *ttmetal.Dump) error {
 		return writeIndented(std.out, judged)
 	}
 	text := d.Text(f.six)
-	for _, w := range d.LeftByDead {
-		text = fmt.Appendf(text, "Left by PID %d, which has ended: %s, %s\n", w.PID,
-			plural(w.Count[0], "buffer", "buffers"), sizeText(int64(w.Bytes[0])))
+	if f.judge {
+		text = append(text, findingsText(judged)...)
 	}
-	_, err := std.out.Write(append(text, findingsText(judged.Findings)...))
+	_, err := std.out.Write(text)
 	return err
+}
+
+// readDumps reads dumps that were saved, oldest first. Of each but the oldest
+// it leaves out what ended processes had left before the one before; of the
+// oldest, what they had left before since, when that is not empty.
+func readDumps(since string, paths []string) ([]*ttmetal.Dump, error) {
+	first := 0
+	if since != "" {
+		paths, first = append([]string{since}, paths...), 1
+	}
+	all := make([]*ttmetal.Dump, len(paths))
+	for i, path := range paths {
+		var err error
+		if all[i], err = readDump(path); err != nil {
+			return nil, err
+		}
+	}
+	for i := len(all) - 1; i > 0; i-- {
+		all[i].Since(all[i-1])
+	}
+	return all[first:], nil
 }
 
 // readDump reads a dump that was saved.
@@ -185,15 +216,18 @@ func foreignTotals(std stdio, f dumpFlags) error {
 	return nil
 }
 
-func findingsText(findings []ttmetal.Finding) []byte {
+func findingsText(d judgedDump) []byte {
 	var b bytes.Buffer
 	b.WriteString("Normal or leak (one dump cannot prove a leak; compare runs):\n")
-	for _, f := range findings {
+	for _, f := range d.Findings {
 		fmt.Fprintf(&b, "  %-7s  device %d  %s: %s, %s; %s\n", f.Level, f.Device, f.Rule,
 			plural(f.Count, "buffer", "buffers"), sizeText(int64(f.Bytes)), f.Text)
 	}
-	if len(findings) == 0 {
+	if len(d.Findings) == 0 {
 		b.WriteString("  normal   nothing remains\n")
+	}
+	if n := len(d.LeftByDead); n > 0 {
+		fmt.Fprintf(&b, "  note     %s had not freed everything at the end; the system took it back\n", plural(n, "ended process", "ended processes"))
 	}
 	return b.Bytes()
 }
@@ -217,14 +251,14 @@ func compareDumps(std stdio, f dumpFlags, paths []string) error {
 	if err != nil {
 		return err
 	}
+	dumps, err := readDumps(f.since, paths)
+	if err != nil {
+		return err
+	}
 	var runs []runTotals
-	for _, path := range paths {
-		d, err := readDump(path)
-		if err != nil {
-			return err
-		}
+	for i, d := range dumps {
 		count, size := d.Remaining()
-		runs = append(runs, runTotals{path, count, size})
+		runs = append(runs, runTotals{paths[i], count, size})
 	}
 	v := judgeRuns(runs)
 	if f.json {
@@ -268,5 +302,23 @@ func judgeRuns(runs []runTotals) *verdict.Verdict {
 		}
 		events = append(events, record.Event{TMs: t, Kind: record.KindPhase, Name: name})
 	}
-	return verdict.Judge(&record.Run{Samples: record.NewSamples(columns, values), Events: events}, verdict.Options{LeftoverBytes: 1})
+	v := verdict.Judge(&record.Run{Samples: record.NewSamples(columns, values), Events: events}, verdict.Options{LeftoverBytes: 1})
+	v.Causes = nil // the engine's are of a program that says itself what it released
+	v.Summary = runsSummary(runs, v)
+	return v
+}
+
+// runsSummary says in a sentence what the comparison found.
+func runsSummary(runs []runTotals, v *verdict.Verdict) string {
+	first, last := runs[0], runs[len(runs)-1]
+	n := int64(len(runs) - 1)
+	head := string(v.Verdict)
+	if v.Verdict != verdict.Undecided {
+		head = fmt.Sprintf("%s (%s, %.0f %%)", v.Verdict, v.Tier, 100*v.Confidence)
+	}
+	if v.Verdict == verdict.None {
+		return head + ": what remains does not grow from run to run."
+	}
+	return fmt.Sprintf("%s: what remains grew by %+.3g allocations and %s a run.", head,
+		float64(last.Active-first.Active)/float64(n), sizeText((int64(last.Bytes)-int64(first.Bytes))/n))
 }

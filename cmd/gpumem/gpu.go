@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -76,12 +79,17 @@ func (g *gpuFlags) trace(ctx context.Context, cfg *tracer.Config) (*gpuTrace, er
 		return t, nil
 	}
 	t.readers = s.Readers()
-	for _, r := range t.readers {
-		cfg.GPU = append(cfg.GPU, &gpuSource{reader: r})
+	cfg.GPU = append(cfg.GPU, newGPUSource(t.readers))
+	devices := s.Devices(ctx)
+	if cfg.Meta.Device == "" {
+		cfg.Meta.Device = gpuName(devices)
 	}
-	if devices := s.Devices(ctx); len(devices) == 1 {
+	if len(devices) == 1 {
 		d := devices[0]
-		cfg.Meta.Device, cfg.Meta.Driver = d.Name, strings.TrimSpace(d.Driver+" "+s.DriverVersion())
+		cfg.Meta.Driver = strings.TrimSpace(d.Driver + " " + s.DriverVersion())
+		if d.Integrated && cfg.Meta.UnifiedMemory == nil {
+			cfg.Meta.UnifiedMemory = &d.Integrated
+		}
 		if d.TotalBytes > 0 {
 			cfg.Meta.CapacityBytes = map[string]int64{"device memory": d.TotalBytes}
 		}
@@ -92,7 +100,9 @@ func (g *gpuFlags) trace(ctx context.Context, cfg *tracer.Config) (*gpuTrace, er
 // traceGPU is trace for what run runs: bundled workloads on the soft device and
 // on the host have nothing on a real one.
 func traceGPU(ctx context.Context, f runFlags, t target, cfg *tracer.Config) (*gpuTrace, error) {
-	if t.workload != nil && !strings.HasPrefix(f.workload.device, "cuda") {
+	// Apple's is real on macOS only; elsewhere it is the tests' fake.
+	real := strings.HasPrefix(f.workload.device, cudaDevice) || f.workload.device == appleDevice && runtime.GOOS == "darwin"
+	if t.workload != nil && !real {
 		return &gpuTrace{}, nil
 	}
 	return f.gpu.trace(ctx, cfg)
@@ -107,23 +117,67 @@ func (t *gpuTrace) end() {
 	}
 }
 
-// gpuSource lets the tracer read a source.
+// gpuSource lets the tracer read all readers of a machine as one source: each
+// has devices of its own, so that what they charge a process adds up.
 type gpuSource struct {
-	reader scan.Reader
-	buf    []scan.Charge
+	readers []scan.Reader
+	buf     []scan.Charge
+	// told are the readers that have charged a process. What one of them told
+	// once it tells again, 0 included, for as long as it is known.
+	told map[gpuTold]bool
 }
 
-// ReadGPU is what tracer.GPUSource asks for.
+// gpuTold is a process and a reader that knows it.
+type gpuTold struct{ pid, reader int }
+
+func newGPUSource(readers []scan.Reader) *gpuSource {
+	return &gpuSource{readers: readers, told: map[gpuTold]bool{}}
+}
+
+// ReadGPU is what tracer.GPUSource asks for. A process of which one reader no
+// longer tells what it told before is left out: a part is no total.
 func (g *gpuSource) ReadGPU(pids []int, uses []tracer.GPUUse) ([]tracer.GPUUse, error) {
-	var err error
-	g.buf, err = g.reader.Read(pids, g.buf[:0])
-	if err != nil {
-		return uses, err
-	}
-	for _, c := range g.buf {
-		if bytes := c.Bytes(); bytes != scan.Unknown {
+	var failed []error
+	start, now := len(uses), map[gpuTold]bool{}
+	unknown := map[int]bool{}
+	for i, r := range g.readers {
+		var err error
+		if g.buf, err = r.Read(pids, g.buf[:0]); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		for _, c := range g.buf {
+			bytes := c.Bytes()
+			if bytes == scan.Unknown {
+				unknown[c.PID] = true
+				continue
+			}
+			now[gpuTold{c.PID, i}] = true
 			uses = append(uses, tracer.GPUUse{PID: c.PID, Device: c.Device, Bytes: bytes})
 		}
 	}
-	return uses, nil
+	for t := range g.told {
+		switch {
+		case !slices.Contains(pids, t.pid):
+			delete(g.told, t) // a later process may have the pid
+		case !now[t]:
+			unknown[t.pid] = true
+		}
+	}
+	maps.Copy(g.told, now)
+	list := slices.DeleteFunc(uses[start:], func(u tracer.GPUUse) bool { return unknown[u.PID] })
+	return uses[:start+len(list)], errors.Join(failed...)
+}
+
+// gpuName names the devices of a machine in a line: the only one, or each with
+// the number that its columns have.
+func gpuName(devices []scan.Device) string {
+	if len(devices) == 1 {
+		return devices[0].Name
+	}
+	var names []string
+	for _, d := range devices {
+		names = append(names, fmt.Sprintf("@%d %s", d.Index, d.Name))
+	}
+	return strings.Join(names, ", ")
 }

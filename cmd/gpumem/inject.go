@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 
 	"github.com/gpumem/gpumem/tracer"
@@ -32,9 +31,10 @@ func injectModes() []string {
 type injection struct {
 	mode    string
 	command string
-	env     []string // nil is our own environment
-	dirs    []string // to be removed
-	python  string   // folder of the Python agent, empty without
+	env     []string               // nil is our own environment
+	dirs    []string               // to be removed
+	python  string                 // folder of the Python agent, empty without
+	runs    atomic.Pointer[string] // what the program is by now, see follow
 	driver  *driverCapture
 	// warnings say what could not be prepared; the program runs without it.
 	warnings []string
@@ -135,13 +135,13 @@ func (in *injection) into(cfg *tracer.Config, firstTouch bool) {
 	if in.driver != nil {
 		cfg.Cells = in.driver
 	}
-	cfg.Watch = func(ctx context.Context, pid int, emit func(record.Event)) {
-		var both sync.WaitGroup
-		both.Go(func() { in.watch(ctx, pid, emit) })
-		if firstTouch {
-			both.Go(func() { watchFirstTouch(ctx, pid, emit) })
-		}
-		both.Wait()
+	cfg.Watch = append(cfg.Watch, in.watch)
+	if in.python != "" {
+		cfg.Watch = append(cfg.Watch, in.watchPython)
+		cfg.Unheard = in.unheard
+	}
+	if firstTouch {
+		cfg.Watch = append(cfg.Watch, watchFirstTouch)
 	}
 }
 
@@ -163,13 +163,8 @@ func (in *injection) watch(ctx context.Context, pid int, emit func(record.Event)
 	in.driver.tell(in.mode != injectAuto, pid, in.command, emit)
 }
 
-// end checks that nobody changed what was injected and removes it.
+// end removes what was injected.
 func (in *injection) end() {
-	if in.python != "" {
-		if err := python.Verify(in.python); err != nil && errors.Is(err, python.ErrChanged) {
-			in.warn(fmt.Errorf("what the agent told is not to be trusted: %w", err))
-		}
-	}
 	if in.driver != nil {
 		if reader := in.driver.reader.Load(); reader != nil {
 			if err := reader.Close(); err != nil {

@@ -2,61 +2,150 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/pflag"
 
 	"github.com/gpumem/gpumem/metrics"
+	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/ttmetal"
 )
 
 // metricsFlags are the flags of commands that publish metrics.
 type metricsFlags struct {
 	addr, cert, key, tokenFile string
+	otlp                       bool
 	most                       int
-	every                      time.Duration
 }
 
+// add defines the flags with the present values as defaults.
 func (f *metricsFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.addr, "metrics", "", "address for Prometheus to scrape /metrics, as 127.0.0.1:9850")
-	flags.StringVar(&f.cert, "metrics-cert", "", "certificate for TLS, needed beyond the loopback")
-	flags.StringVar(&f.key, "metrics-key", "", "key of the certificate")
-	flags.StringVar(&f.tokenFile, "metrics-token-file", "", "file with the bearer token that scrapes must bring, needed beyond the loopback")
-	flags.IntVar(&f.most, "metrics-processes", metrics.MostProcesses, "processes told apart; the smaller ones are added up")
-	flags.DurationVar(&f.every, "metrics-interval", servedEvery, "time between samples; a verdict takes 150 of them")
+	if f.most == 0 {
+		f.most = metrics.MostProcesses
+	}
+	flags.StringVar(&f.addr, "metrics", f.addr, "address for Prometheus to scrape /metrics, as 127.0.0.1:9850")
+	flags.StringVar(&f.cert, "metrics-cert", f.cert, "certificate for TLS, needed beyond the loopback")
+	flags.StringVar(&f.key, "metrics-key", f.key, "key of the certificate")
+	flags.StringVar(&f.tokenFile, "metrics-token-file", f.tokenFile, "file with the bearer token that scrapes must bring, needed beyond the loopback")
+	flags.IntVar(&f.most, "metrics-processes", f.most, "processes told apart; the smaller ones are added up")
+	flags.BoolVar(&f.otlp, "otlp", f.otlp, "push the metrics by OTLP over HTTP, as OTEL_EXPORTER_OTLP_ENDPOINT and its kin say")
 }
 
-// publish publishes a server's programs until ctx ends. Without an address it
-// does nothing.
-func (f *metricsFlags) publish(ctx context.Context, std stdio, s *ttmetal.Server) (stop func() error, err error) {
-	if f.addr == "" {
-		return func() error { return nil }, nil
-	}
-	if f.every < 10*time.Millisecond || f.every > time.Hour {
-		return nil, usagef("--metrics-interval %s: must be from 10ms to 1h", f.every)
-	}
-	access := metrics.Access{CertFile: f.cert, KeyFile: f.key}
-	if f.tokenFile != "" {
-		text, err := os.ReadFile(f.tokenFile)
+// on reports whether anything is to be published.
+func (f *metricsFlags) on() bool { return f.addr != "" || f.otlp }
+
+// publish publishes collectors until stop is called. Without --metrics and
+// --otlp it does nothing.
+func (f *metricsFlags) publish(std stdio, collectors ...prometheus.Collector) (stop func() error, err error) {
+	var endpoint *metrics.Endpoint
+	if f.addr != "" {
+		access, err := f.access()
 		if err != nil {
-			return nil, fmt.Errorf("read token: %w", err)
+			return nil, err
 		}
-		if access.Token = strings.TrimSpace(string(text)); access.Token == "" {
-			return nil, usagef("--metrics-token-file %s: it is empty", f.tokenFile)
+		if endpoint, err = metrics.Listen(f.addr, access, collectors...); err != nil {
+			return nil, err
 		}
+		fmt.Fprintf(std.err, "gpumem: metrics on %s\n", endpoint.URL())
 	}
-	source := newServed(s, f.every)
-	e, err := metrics.Listen(f.addr, access, metrics.NewCollector(source, f.most), serverCollector(s))
+	hangUp := func() error {
+		if endpoint == nil {
+			return nil
+		}
+		return endpoint.Close()
+	}
+	if !f.otlp {
+		return hangUp, nil
+	}
+	warn := func(err error) { fmt.Fprintf(std.err, "gpumem: warning: %v\n", err) }
+	pusher, err := metrics.Push(context.Background(), warn, collectors...)
+	if err != nil {
+		return nil, errors.Join(err, hangUp())
+	}
+	return func() error { return errors.Join(pusher.Close(), hangUp()) }, nil
+}
+
+// access is who may scrape.
+func (f *metricsFlags) access() (metrics.Access, error) {
+	access := metrics.Access{CertFile: f.cert, KeyFile: f.key}
+	if f.tokenFile == "" {
+		return access, nil
+	}
+	text, err := os.ReadFile(f.tokenFile)
+	if err != nil {
+		return access, fmt.Errorf("read token: %w", err)
+	}
+	if access.Token = strings.TrimSpace(string(text)); access.Token == "" {
+		return access, usagef("--metrics-token-file %s: it is empty", f.tokenFile)
+	}
+	return access, nil
+}
+
+// published are the goroutines behind what is published.
+type published struct {
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	book   *metrics.Book
+	stop   func() error
+}
+
+// start publishes a book that is filled and judged until end.
+func (f *metricsFlags) start(std stdio, book *metrics.Book, fill func(context.Context), more ...prometheus.Collector) (*published, error) {
+	stop, err := f.publish(std, append([]prometheus.Collector{metrics.NewCollector(book, f.most)}, more...)...)
 	if err != nil {
 		return nil, err
 	}
-	go source.run(ctx)
-	fmt.Fprintf(std.err, "   Metrics on: %s/metrics\n", e.Addr())
-	return e.Close, nil
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &published{cancel: cancel, book: book, stop: stop}
+	for _, work := range [...]func(context.Context){fill, book.Judge} {
+		p.work.Go(func() { work(ctx) })
+	}
+	return p, nil
+}
+
+// end judges what is there for the last time, pushes it, and ends.
+func (p *published) end() error {
+	if p == nil {
+		return nil
+	}
+	p.cancel()
+	p.work.Wait()
+	p.book.Finish()
+	return p.stop()
+}
+
+// publishServer publishes the programs of an allocation server, and its own
+// totals.
+func (f *metricsFlags) publishServer(std stdio, s *ttmetal.Server, devices map[int32]ttmetal.DeviceInfo, every time.Duration) (*published, error) {
+	if !f.on() {
+		return nil, nil
+	}
+	programs := newServed(s, devices, every)
+	return f.start(std, programs.book, programs.run, serverCollector(s))
+}
+
+// publishRun publishes the run that will be written to dir. end is to be
+// called when it has ended; what fails then is a warning.
+func (f *metricsFlags) publishRun(std stdio, dir string, judging verdict.Options) (end func(), err error) {
+	if !f.on() {
+		return func() {}, nil
+	}
+	book := metrics.NewBook(metrics.BookOptions{Judging: judging, NameOf: nameOf})
+	p, err := f.start(std, book, metrics.NewFolder(dir, time.Now(), book).Run)
+	if err != nil {
+		return nil, err
+	}
+	return func() {
+		if err := p.end(); err != nil {
+			fmt.Fprintf(std.err, "gpumem: warning: %v\n", err)
+		}
+	}, nil
 }
 
 // serverCollector publishes the server's own totals.

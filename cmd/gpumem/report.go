@@ -24,6 +24,8 @@ type reportFlags struct {
 	force   bool
 	failOn  []string
 	judging judgingFlags
+	redact  redactFlags
+	folder  bool // a redacted copy of the whole run folder is wanted
 }
 
 // addOutput defines the flags of where and how a command prints.
@@ -43,23 +45,31 @@ func newReportCommand(std stdio, getenv func(string) string) *cobra.Command {
 		Short: "Answer from a run folder, a CSV of samples or a log of another tool",
 		Long: `report judges what was recorded: a run folder, a bare CSV with any subset of
 the columns of samples.csv, or a recording of another tool (TL_MEM_TRACE logs
-and their Memory: lines, RMM logs, nvidia-smi logs, PyTorch snapshots).`,
+and their Memory: lines, RMM logs, nvidia-smi logs, PyTorch snapshots).
+
+--redact takes out the host's name, users, paths, the command line, the
+environment and the names of modules and functions; each word is replaced by the
+same letters wherever it stands. With -o it writes the whole run folder anew, to
+be shared; with --format too, or without -o, one report.`,
 		Example: `  gpumem report gpumem-train-20261120T120000Z
   gpumem report samples.csv --format json
   gpumem report mem_trace.log --steps-per-line 1500
-  gpumem report DIR --format html -o report.html`,
+  gpumem report DIR --format html -o report.html
+  gpumem report DIR --redact -o DIR-to-share`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("report takes a run folder, a CSV or a log; see gpumem report --help")
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.folder = f.redact.on && f.output != "" && !cmd.Flags().Changed("format") && !f.json
 			return reportPaths(std, getenv, f, args, importer.Options{StepsPerLine: stepsPerLine})
 		},
 	}
 	f.addOutput(cmd.Flags(), "text, json, csv, html, markdown or pprof")
 	cmd.Flags().Int64Var(&stepsPerLine, "steps-per-line", 0, "steps between two Memory: lines of a TL log")
+	f.redact.add(cmd.Flags(), "take out names, paths, the command line and the environment; with -o DIR write a redacted copy of the run folder")
 	f.judging.add(cmd.Flags())
 	return cmd
 }
@@ -79,17 +89,21 @@ func reportPaths(std stdio, getenv func(string) string, f reportFlags, paths []s
 	if err != nil {
 		return err
 	}
+	if err := f.redact.check(); err != nil {
+		return err
+	}
 	if len(paths) > 1 && f.output != "" {
 		return usagef("-o takes one report, %d paths were given", len(paths))
 	}
+	redact := f.redact.redactor()
 	code := exitDone
 	for _, path := range paths {
 		run, err := openRun(path, im)
 		if err != nil {
 			return err
 		}
-		v := verdict.Judge(run, judging)
-		if err := printReport(std, getenv, f.output, f.force, format, run, v); err != nil {
+		v, err := reportRun(std, getenv, f, format, redact, run, judging)
+		if err != nil {
 			return err
 		}
 		if code == exitDone {
@@ -100,6 +114,18 @@ func reportPaths(std stdio, getenv func(string) string, f reportFlags, paths []s
 		return &codeError{code}
 	}
 	return nil
+}
+
+// reportRun prints one report, or writes a redacted folder.
+func reportRun(std stdio, getenv func(string) string, f reportFlags, format report.Format, redact *report.Redactor, run *record.Run, judging verdict.Options) (*verdict.Verdict, error) {
+	if f.folder {
+		return redactFolder(std, redact, run, f.output, f.force, judging)
+	}
+	if redact != nil {
+		run = redact.Run(run)
+	}
+	v := verdict.Judge(run, judging)
+	return v, printReport(std, getenv, f.output, f.force, format, run, v)
 }
 
 // openRun reads a run folder, a CSV, or a recording of another tool.

@@ -27,8 +27,10 @@ type runFlags struct {
 	sites    bool
 
 	firstTouch bool
+	alone      bool
 	gpu        gpuFlags
 	screen     screenFlags
+	metrics    metricsFlags
 	judging    judgingFlags
 	workload   workloadFlags
 }
@@ -46,6 +48,7 @@ func (f *runFlags) add(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.purge, "purge", f.purge, "at the end collect, purge and trim, and measure what the operating system gets back")
 	flags.StringVar(&f.inject, "inject", f.inject, "what goes into a program so that it tells what it holds: auto, preload, audit (interposer at the driver, and the Python agent), ebpf (probes), python or none")
 	flags.BoolVar(&f.sites, "sites", f.sites, "record where live memory was asked for (PyTorch's own history; costs about 3 µs an allocation)")
+	flags.BoolVar(&f.alone, "alone", f.alone, aloneHelp)
 	flags.BoolVar(&f.firstTouch, "first-touch", f.firstTouch, "when host memory keeps growing, sample whose code first touches the new pages")
 	f.workload.add(flags)
 }
@@ -61,6 +64,7 @@ func (f *runFlags) addRecording(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.output, "output", "o", f.output, "write the answer to this file")
 	f.gpu.add(flags)
 	f.screen.add(flags)
+	f.metrics.add(flags)
 	addFailOn(flags, &f.failOn)
 	f.judging.add(flags)
 }

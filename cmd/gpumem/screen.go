@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/report"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer"
@@ -28,7 +31,7 @@ type screenFlags struct {
 }
 
 func (s *screenFlags) add(flags *pflag.FlagSet) {
-	flags.BoolVar(&s.off, "no-tui", s.off, "no live screen: a progress line, and the program keeps its stdout and stderr")
+	flags.BoolVar(&s.off, "no-tui", s.off, "no live screen: a progress line, and the program keeps the terminal (on the screen its stdin is empty, its output goes to the run folder)")
 	flags.BoolVar(&s.stay, "stay", s.stay, "keep the screen after the program's end")
 	s.addTheme(flags)
 }
@@ -88,6 +91,7 @@ func (s *screened) run(ctx context.Context, cfg tracer.Config, start startRun) (
 	control, began := &tracer.Control{}, time.Now()
 	cfg.Control, cfg.Logs, cfg.Stdin = control, s.owned, nil
 	var plain atomic.Bool // the screen is gone, the line may be drawn
+	var ending atomic.Bool
 	if line := cfg.Progress; line != nil {
 		cfg.Progress = func(p tracer.Progress) {
 			if plain.Load() {
@@ -95,8 +99,9 @@ func (s *screened) run(ctx context.Context, cfg tracer.Config, start startRun) (
 			}
 		}
 	}
-	ctx, end := context.WithCancel(ctx)
-	defer end()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	end := func() { ending.Store(true); cancel() }
 	screen, closeScreen := context.WithCancel(context.Background())
 	defer closeScreen()
 	var result tracer.Result
@@ -109,9 +114,9 @@ func (s *screened) run(ctx context.Context, cfg tracer.Config, start startRun) (
 			closeScreen()
 		}
 	}()
-	shown := s.show(screen, end, control, cfg.Out, began)
-	if !s.owned {
-		end() // leaving the screen ends what was joined
+	shown := s.show(screen, end, control, cfg.Out, began, done)
+	if !s.owned && !errors.Is(shown, tui.ErrGone) {
+		end() // leaving the screen ends what was joined; losing it does not
 	}
 	plain.Store(true)
 	select {
@@ -120,7 +125,7 @@ func (s *screened) run(ctx context.Context, cfg tracer.Config, start startRun) (
 		if shown != nil {
 			fmt.Fprintf(s.std.err, "gpumem: warning: %v; the recording goes on\n", shown)
 		}
-		if s.owned {
+		if s.owned && !ending.Load() {
 			fmt.Fprintf(s.std.err, "gpumem: %s runs on; what it writes goes to %s\n", s.name, filepath.Join(cfg.Out, record.FileStdout))
 		}
 		<-done
@@ -132,17 +137,17 @@ func (s *screened) run(ctx context.Context, cfg tracer.Config, start startRun) (
 }
 
 // show runs the screen over the folder that the tracer writes.
-func (s *screened) show(ctx context.Context, end func(), control *tracer.Control, dir string, began time.Time) error {
+func (s *screened) show(ctx context.Context, end func(), control *tracer.Control, dir string, began time.Time, over <-chan struct{}) error {
 	folder, err := tui.OpenFolder(dir, tui.FolderOptions{
 		Follow: true, Since: began,
-		Feed: tui.FeedOptions{Name: s.name, Judging: s.judging, Usage: ownUsage, Missed: control.Lost},
+		Feed: tui.FeedOptions{Name: s.name, Judging: s.judging, Usage: ownUsage, Missed: control.Lost, NameOf: nameOf},
 	})
 	if err != nil {
 		return err
 	}
 	defer folder.Close()
 	o := tui.Options{
-		Source: folder, Looks: s.flags.looks(s.getenv), CloseAtEnd: !s.flags.stay,
+		Source: folder, Looks: s.flags.looks(s.getenv), CloseAtEnd: !s.flags.stay, Over: over,
 		Control: tui.Control{
 			Foreign: s.foreign, Actions: control.Actions, Experiment: control.Ask, Mark: control.Mark,
 			Report: reporter(dir, s.judging), Save: saver(dir),
@@ -151,7 +156,17 @@ func (s *screened) show(ctx context.Context, end func(), control *tracer.Control
 	if s.owned {
 		o.Control.End, o.Control.Leave = end, control.Leave
 	}
-	return tui.Run(ctx, o, s.std.in, s.std.out)
+	return runScreen(ctx, o, s.std, dir)
+}
+
+// runScreen shows a screen whose terminal is given back whatever becomes of us.
+// place is the folder that outlives us, empty without.
+func runScreen(ctx context.Context, o tui.Options, std stdio, place string) error {
+	k := startKeeper(std.out, place)
+	o.Held = k.held
+	err := tui.Run(ctx, o, std.in, std.out)
+	k.end(!errors.Is(err, tui.ErrFrozen))
+	return err
 }
 
 // tellOutput says where the program's output is, and shows the end of what it
@@ -161,7 +176,11 @@ func (s *screened) tellOutput(dir string, result tracer.Result) {
 	stderr := filepath.Join(dir, record.FileStderr)
 	if result.ExitCode > 0 {
 		if text, err := os.ReadFile(stderr); err == nil && len(text) > 0 {
-			fmt.Fprintf(s.std.err, "%s\n", text[max(len(text)-lastBytes, 0):])
+			text = text[max(len(text)-lastBytes, 0):]
+			fmt.Fprintf(s.std.err, "%s\n", text)
+			if bytes.Contains(text, []byte("EOF")) {
+				fmt.Fprintln(s.std.err, "gpumem: on the screen a program's stdin is empty; if it asks for something, run it with --no-tui")
+			}
 		}
 	}
 	for _, name := range [...]string{record.FileStdout, record.FileStderr} {
@@ -170,6 +189,16 @@ func (s *screened) tellOutput(dir string, result tracer.Result) {
 			fmt.Fprintf(s.std.err, "gpumem: the program wrote %s (%s)\n", path, formatByteSize(info.Size()))
 		}
 	}
+}
+
+// nameOf is what a person calls a process of this machine, empty when it has
+// ended already.
+func nameOf(pid int) string {
+	p, err := scan.One("", pid)
+	if err != nil {
+		return ""
+	}
+	return programName(&p)
 }
 
 // ownUsage is what this process uses.

@@ -147,7 +147,7 @@ func TestEveryKeyOfTheScreenDoesItsPart(t *testing.T) {
 		{"?", `Keys ─`}, {"Escape", `Accounts ─`}, {"F1", `Keys ─`}, {"q", `Accounts ─`},
 		{"Tab", `▸ Verdict`}, {"BTab", `▸ Accounts`}, {"3", `▸ Processes`}, {"j", `▸ \d+`}, {"k", `▸ \d+`}, {"Down", `▸`}, {"Up", `▸`}, {"Enter", `▸ \d+`},
 		{"n", `PID \d+`}, {"N", `PID \d+`}, {"o", `Processes by growth`}, {"O", `by growth, turned`}, {"/", `Filter:`}, {"x", `Filter: x`}, {"y", `Filter: xy`},
-		{"BSpace", `Filter: x_`}, {"Enter", `filter "x"`}, {"Escape", `Processes by growth, turned, \d`},
+		{"BSpace", `Filter: x_`}, {"Enter", `filter "x"`}, {"Escape", `Processes by growth, turned, (\d+ to \d+, )?\d+ ─`},
 		{"1", `▸ Accounts`}, {"z", `▸ Accounts ─{80}`}, {"z", `Verdict ─`},
 		{"+", `Accounts, 0:\d+\.\d to`}, {"=", `Accounts, 0:\d+\.\d to`}, {"Left", `Accounts, 0:`}, {"Right", `Accounts, 0:`}, {"-", `Accounts`}, {"Home", `Accounts`}, {"0", `Accounts ─`}, {"End", `Accounts ─`},
 		{"M", `nothing is marked`}, {"m", `mark 1 at`}, {"M", `compared with mark 1`}, {"M", `Accounts ─`},
@@ -362,6 +362,22 @@ func TestWatchShowsChosenProcesses(t *testing.T) {
 	term.sees("no such process", `code 1`)
 }
 
+func TestAProgramThatAsksIsToldHowToGetAnAnswer(t *testing.T) {
+	t.Parallel()
+	term := newTerminal(t, 100, 30)
+	term.typed(binary + ` run --out r -- sh -c 'sleep 4; read answer || echo "EOF when reading a line" >&2; exit 3'; echo code $?`)
+	term.sees("recording", `recording`)
+	term.keys("7")
+	term.sees("its empty stdin, in the panel of its output", "its stdin is empty")
+	term.sees("its end", "code 3")
+	if log, err := os.ReadFile(filepath.Join(term.dir, "r", record.FileStderr)); err != nil || !strings.Contains(string(log), "EOF") {
+		t.Errorf("the program got something to read: %q, %v", log, err)
+	}
+	// The text is longer than the terminal: into a file.
+	term.typed(`clear; ` + binary + ` run --out r2 -o a -- sh -c 'sleep 1; read answer || echo "EOF when reading a line" >&2; exit 3'; echo code $?`)
+	term.sees("what to do", `(?s)if it asks for something, run it with --no-tui.*code 3`)
+}
+
 func TestWithoutATerminalThereIsNoScreen(t *testing.T) {
 	t.Parallel()
 	term := newTerminal(t, 100, 30)
@@ -369,6 +385,14 @@ func TestWithoutATerminalThereIsNoScreen(t *testing.T) {
 	term.sees("the program's own output", `(?s)through\n.*done`)
 	term.typed("clear; " + binary + " run -o a2 --no-tui --out r2 -- sh -c 'echo to the terminal; sleep 1'; echo done")
 	term.sees("untouched output", `(?s)to the terminal\n.*done`)
+	term.tmux("resize-window", "-x", "30", "-y", "30")
+	term.typed("clear; " + binary + " run -o a4 --no-tui --out r4 -- sleep 2; clear; echo its end")
+	term.sees("the progress line", `gpumem: sleep  1\.\d`)
+	if lines := strings.Count(term.picture(), "gpumem: sleep "); lines > 1 {
+		t.Errorf("the progress line wraps: it is there %d times", lines)
+	}
+	term.sees("its end", `(?m)^its end`)
+	term.tmux("resize-window", "-x", "100", "-y", "30")
 	term.typed("clear; TERM=dumb " + binary + " run -o a3 --out r3 -- echo dumb; echo done")
 	term.sees("a terminal that cannot", `(?s)dumb\n.*done`)
 	for _, r := range []string{"r", "r2", "r3"} {

@@ -21,6 +21,7 @@ type serveFlags struct {
 	log     string
 	devices []string
 	metrics metricsFlags
+	every   time.Duration // between samples of metrics
 }
 
 func newServeCommand(std stdio) *cobra.Command {
@@ -60,6 +61,7 @@ program is charged for what it allocates itself, whatever PID it names, unless
 	flags.StringArrayVar(&f.devices, "device", nil,
 		"what a device is, for clients that ask: ID:ARCH:DRAM:L1, as 0:wormhole_b0:12GiB:75MiB")
 	f.metrics.add(flags)
+	flags.DurationVar(&f.every, "metrics-interval", servedEvery, "time between samples; a verdict takes 150 of them")
 	return cmd
 }
 
@@ -67,6 +69,9 @@ program is charged for what it allocates itself, whatever PID it names, unless
 func serve(ctx context.Context, std stdio, f serveFlags) error {
 	o := f.options
 	var err error
+	if f.every < 10*time.Millisecond || f.every > time.Hour {
+		return usagef("--metrics-interval %s: must be from 10ms to 1h", f.every)
+	}
 	if o.Devices, err = parseDevices(f.devices); err != nil {
 		return err
 	}
@@ -89,12 +94,12 @@ func serve(ctx context.Context, std stdio, f serveFlags) error {
 		return err
 	}
 	fmt.Fprintf(std.err, "🚀 Allocation Server started\n   Listening on: %s\n", o.Socket)
-	unpublish, err := f.metrics.publish(ctx, std, s)
+	pub, err := f.metrics.publishServer(std, s, o.Devices, f.every)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
 	<-ctx.Done()
-	err = errors.Join(unpublish(), s.Close())
+	err = errors.Join(pub.end(), s.Close())
 	fmt.Fprintln(std.err, "🛑 Allocation Server stopped")
 	return err
 }

@@ -170,21 +170,26 @@ func TestGrowthFromRunToRunDecides(t *testing.T) {
 	dir := t.TempDir()
 	// 381 buffers that a fixture's dump found in scope: DRAM 163 / 355.37 MB, L1 218 / 48.47 MB.
 	scope := append(many(163, 355_37<<20/100/163), many(218, 48_47<<20/100/218)...)
-	dead := func(n int) ttmetal.Swept {
-		return ttmetal.Swept{PID: 9, Count: [3]int{n}, Bytes: [3]uint64{uint64(n) * 4096}}
+	// A server's dump names all that ended processes left since it started.
+	dead := func(counts ...int) (list []ttmetal.Swept) {
+		for i, n := range counts {
+			list = append(list, ttmetal.Swept{Number: uint64(i + 1), PID: 9, Count: [3]int{n}, Bytes: [3]uint64{uint64(n) * 4096}})
+		}
+		return list
 	}
 	for name, c := range map[string]struct {
 		runs []string
 		want verdict.Class
 	}{
-		"3, 3, 3":                         {[]string{saved(t, dir, "a1", many(3, 12288)), saved(t, dir, "a2", many(3, 12288)), saved(t, dir, "a3", many(3, 12288))}, verdict.None},
-		"3, 6, 9":                         {[]string{saved(t, dir, "b1", many(3, 12288)), saved(t, dir, "b2", many(6, 12288)), saved(t, dir, "b3", many(9, 12288))}, verdict.AppLeak},
-		"3, 6":                            {[]string{saved(t, dir, "c1", many(3, 12288)), saved(t, dir, "c2", many(6, 12288))}, verdict.AppLeak},
-		"0, 0, 0":                         {[]string{saved(t, dir, "d1", nil), saved(t, dir, "d2", nil), saved(t, dir, "d3", nil)}, verdict.None},
-		"381 buffers in scope, each time": {[]string{saved(t, dir, "e1", scope), saved(t, dir, "e2", scope), saved(t, dir, "e3", scope)}, verdict.None},
-		"a cache filled by the first run": {[]string{saved(t, dir, "f1", many(59, 1<<18)), saved(t, dir, "f2", many(59, 1<<18)), saved(t, dir, "f3", many(59, 1<<18))}, verdict.None},
-		"left by each process that ended": {[]string{saved(t, dir, "g1", nil, dead(3)), saved(t, dir, "g2", nil, dead(3)), saved(t, dir, "g3", nil, dead(3))}, verdict.None},
-		"left by each process, and more":  {[]string{saved(t, dir, "h1", nil, dead(3)), saved(t, dir, "h2", nil, dead(6)), saved(t, dir, "h3", nil, dead(9))}, verdict.AppLeak},
+		"3, 3, 3":                          {[]string{saved(t, dir, "a1", many(3, 12288)), saved(t, dir, "a2", many(3, 12288)), saved(t, dir, "a3", many(3, 12288))}, verdict.None},
+		"3, 6, 9":                          {[]string{saved(t, dir, "b1", many(3, 12288)), saved(t, dir, "b2", many(6, 12288)), saved(t, dir, "b3", many(9, 12288))}, verdict.AppLeak},
+		"3, 6":                             {[]string{saved(t, dir, "c1", many(3, 12288)), saved(t, dir, "c2", many(6, 12288))}, verdict.AppLeak},
+		"0, 0, 0":                          {[]string{saved(t, dir, "d1", nil), saved(t, dir, "d2", nil), saved(t, dir, "d3", nil)}, verdict.None},
+		"381 buffers in scope, each time":  {[]string{saved(t, dir, "e1", scope), saved(t, dir, "e2", scope), saved(t, dir, "e3", scope)}, verdict.None},
+		"a cache filled by the first run":  {[]string{saved(t, dir, "f1", many(59, 1<<18)), saved(t, dir, "f2", many(59, 1<<18)), saved(t, dir, "f3", many(59, 1<<18))}, verdict.None},
+		"left by each process that ended":  {[]string{saved(t, dir, "g1", nil, dead(3)...), saved(t, dir, "g2", nil, dead(3, 3)...), saved(t, dir, "g3", nil, dead(3, 3, 3)...)}, verdict.None},
+		"left by another before the first": {[]string{"--since", saved(t, dir, "i0", nil, dead(50)...), saved(t, dir, "i1", nil, dead(50, 3)...), saved(t, dir, "i2", nil, dead(50, 3, 5)...)}, verdict.AppLeak},
+		"left by each process, and more":   {[]string{saved(t, dir, "h1", nil, dead(3)...), saved(t, dir, "h2", nil, dead(3, 6)...), saved(t, dir, "h3", nil, dead(3, 6, 9)...)}, verdict.AppLeak},
 	} {
 		got := gpumem(t, dir, append([]string{"dump", "--json", "--fail-on", "any"}, c.runs...)...)
 		var answer runsAnswer
@@ -228,6 +233,49 @@ func TestTheScriptComparesRunsAndPassesTheProgramsCodeOn(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "own")); err == nil {
 		t.Error("the script's own server is left behind")
+	}
+}
+
+func TestTheScriptCountsWhatARealClientDidNotFree(t *testing.T) {
+	t.Parallel()
+	script, err := filepath.Abs(filepath.Join("..", "..", "scripts", "run_with_memory_check.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cc, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("there is no C compiler (cc): the client cannot be built")
+	}
+	dir, socket, _ := served(t, "-q")
+	client := filepath.Join(dir, "client")
+	if out, err := exec.Command(cc, "-o", client, filepath.Join("..", "..", "tracer", "ttmetal", "testdata", "client.c")).CombinedOutput(); err != nil {
+		t.Fatalf("build the client: %v\n%s", err, out)
+	}
+	if out, err := exec.Command(client, socket).CombinedOutput(); err != nil { // before the first run: it does not count
+		t.Fatalf("the client: %v\n%s", err, out)
+	}
+	for name, c := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"three runs": {[]string{"--runs", "3", "--fail-on", "any"}, []string{
+			"Run 1: 1 active allocations, 512 B", "Run 3: 1 active allocations, 512 B", "what remains does not grow from run to run"}},
+		"one run": {nil, []string{"perfect cleanup", "Left by PID", "1 ended process had not freed everything"}},
+	} {
+		cmd := exec.Command("bash", append(append([]string{script, "--wait", "0", "--socket", socket, "--no-start"}, c.args...), "--", client, socket)...)
+		cmd.Env = append(os.Environ(), "GPUMEM="+binary)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(string(out), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, out)
+			}
+		}
+		if n := strings.Count(string(out), "Left by PID"); len(c.args) == 0 && n != 1 {
+			t.Errorf("%s: %d processes left something, want its own alone\n%s", name, n, out)
+		}
 	}
 }
 

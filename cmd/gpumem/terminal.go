@@ -3,12 +3,21 @@ package main
 import (
 	"os"
 
+	"github.com/charmbracelet/x/term"
 	"github.com/mattn/go-isatty"
 )
 
 // isTerminal reports whether a person looks at f.
 func isTerminal(f *os.File) bool {
 	return isatty.IsTerminal(f.Fd()) || isatty.IsCygwinTerminal(f.Fd())
+}
+
+// terminalWidth is how many cells a line of f has, 80 when f does not tell.
+func terminalWidth(f *os.File) int {
+	if w, _, err := term.GetSize(f.Fd()); err == nil && w > 0 {
+		return w
+	}
+	return 80
 }
 
 // wantColor follows https://no-color.org: a non-empty NO_COLOR means none, and

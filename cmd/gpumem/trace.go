@@ -10,9 +10,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/gpumem/gpumem/report"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer"
+	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -27,6 +30,11 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 	if err != nil {
 		return err
 	}
+	if f.alone {
+		if err := alone(ctx, t); err != nil {
+			return err
+		}
+	}
 	progress := newProgress(std.err, t.name, f.quiet || !isTerminal(std.err))
 	in := inject(f.inject, f.sites, t)
 	cfg := traceConfig(std, getenv, f, t, progress)
@@ -37,8 +45,15 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 		in.end()
 		return err
 	}
+	unpublish, err := f.metrics.publishRun(std, cfg.Out, judging)
+	if err != nil {
+		in.end()
+		gpu.end()
+		return err
+	}
 	screen := screened{std: std, getenv: getenv, flags: f.screen, judging: judging, name: shownCommand(t), foreign: t.workload == nil, owned: true}
 	result, err := onScreen(ctx, screen, f.quiet, cfg, tracer.Run)
+	unpublish()
 	progress.clear()
 	in.end()
 	gpu.end()
@@ -59,7 +74,7 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 	if result.ExitCode != 0 && !result.Left {
 		return &codeError{result.ExitCode}
 	}
-	if code := fail.code(v.Verdict); code != exitDone {
+	if code := fail.of(v); code != exitDone {
 		return &codeError{code}
 	}
 	return nil
@@ -68,7 +83,7 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 func traceConfig(std stdio, getenv func(string) string, f runFlags, t target, progress *progress) tracer.Config {
 	out := f.out
 	if out == "" {
-		out = record.FolderName(t.name, time.Now())
+		out = record.FolderName(folderStem(t.name, getenv), time.Now())
 	}
 	meta := record.Meta{Command: t.shown, Versions: map[string]string{"gpumem": version()}}
 	if t.workload != nil {
@@ -79,6 +94,15 @@ func traceConfig(std stdio, getenv func(string) string, f runFlags, t target, pr
 		Stdin: std.in, Stdout: std.out, Stderr: std.err,
 		Interval: f.interval, Purge: f.purge, Progress: progress.show,
 	}
+}
+
+// folderStem is what a run's folder is called after: the program, and the rank
+// where a launcher starts us once for each, all in the same second.
+func folderStem(name string, getenv func(string) string) string {
+	if rank := agent.Rank(getenv); rank != nil {
+		return fmt.Sprintf("%s-rank%d", name, *rank)
+	}
+	return name
 }
 
 // startFailure says why a run did not take place. A program that could not be
@@ -126,12 +150,25 @@ func printAnswer(std stdio, getenv func(string) string, f runFlags, format repor
 	if f.output != "" {
 		return printReport(std, getenv, f.output, f.force, format, run, v)
 	}
+	if format == report.Text && failedAtOnce(run, v) {
+		_, err := fmt.Fprintf(std.err, "gpumem: the program failed after %s, too soon to be judged\nrun folder: %s\n",
+			plural(v.Window.Samples, "sample", "samples"), run.Path)
+		return err
+	}
 	o := report.Options{Producer: "gpumem " + version(), Color: wantColor(std.err, getenv)}
 	if err := report.Write(std.err, format, run, v, o); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", run.Path, filepath.Join(run.Path, record.FileReport))
 	return err
+}
+
+// failedAtOnce reports a program that failed before anything could be learnt: a
+// page about it would hide what it said itself.
+func failedAtOnce(run *record.Run, v *verdict.Verdict) bool {
+	const fewest = 12 // samples, without which the engine judges nothing
+	failed := run.Meta.Signal != "" || run.Meta.ExitCode != nil && *run.Meta.ExitCode != 0
+	return failed && v.Verdict == verdict.Undecided && v.Window.Samples < fewest
 }
 
 // progress is the line that a person watches while a program is traced.
@@ -164,7 +201,8 @@ func (p *progress) show(s tracer.Progress) {
 			}
 		}
 	}
-	fmt.Fprintf(p.w, "\r\x1b[K%s", line)
+	// A line that wraps could not be drawn over.
+	fmt.Fprintf(p.w, "\r\x1b[K%s", ansi.Truncate(line, max(terminalWidth(p.w)-1, 20), ""))
 }
 
 func progressValue(column string, v int64) string {

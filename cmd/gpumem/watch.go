@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,6 +22,8 @@ type watchFlags struct {
 	gpu      gpuFlags
 	screen   screenFlags
 	judging  judgingFlags
+	metrics  metricsFlags
+	all      bool
 }
 
 func newWatchCommand(std stdio, getenv func(string) string) *cobra.Command {
@@ -33,9 +34,12 @@ func newWatchCommand(std stdio, getenv func(string) string) *cobra.Command {
 		Long: `watch shows chosen processes, or all that use a GPU (all there are when none
 does), and records nothing. Of a run folder it shows a run that is being
 written, also by another gpumem, as it grows, and plays back one that is
-finished: [ and ] change the speed, space holds, Home and End jump.`,
+finished: [ and ] change the speed, space holds, Home and End jump. With
+--metrics or --otlp it publishes what it sees of processes, also without a
+terminal: so a machine is watched as a service.`,
 		Example: `  gpumem watch
   gpumem watch 4242 4243
+  gpumem watch --all --metrics 127.0.0.1:9850
   gpumem watch gpumem-train-20261120T120000Z
   gpumem watch gpumem-train-20261120T120000Z --speed 20`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -48,6 +52,8 @@ finished: [ and ] change the speed, space holds, Home and End jump.`,
 	f.gpu.add(cmd.Flags())
 	f.screen.addTheme(cmd.Flags())
 	f.judging.add(cmd.Flags())
+	f.metrics.add(cmd.Flags())
+	cmd.Flags().BoolVar(&f.all, "all", f.all, "all processes that use a GPU, as without a PID")
 	return cmd
 }
 
@@ -65,10 +71,16 @@ func watch(ctx context.Context, std stdio, getenv func(string) string, f watchFl
 	if err != nil {
 		return err
 	}
-	if !canShow(std, getenv) {
+	if f.all && len(args) > 0 {
+		return usagef("watch --all takes no PID and no run folder")
+	}
+	if f.metrics.on() && path != "" {
+		return usagef("watch %s: a run folder is shown, not published; gpumem run --metrics publishes a run", path)
+	}
+	if !canShow(std, getenv) && !f.metrics.on() {
 		return errors.New("watch needs a terminal; gpumem diagnose --for 30s prints what it finds, gpumem report DIR answers from a folder")
 	}
-	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)
+	ctx, stop := signal.NotifyContext(ctx, endingSignals()...)
 	defer stop()
 	if path != "" {
 		return watchFolder(ctx, std, getenv, f, path)
@@ -114,7 +126,7 @@ func watchFolder(ctx context.Context, std stdio, getenv func(string) string, f w
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		o.Control.Report, o.Control.Save = reporter(path, judging), saver(path)
 	}
-	return tui.Run(ctx, o, std.in, std.out)
+	return runScreen(ctx, o, std, "")
 }
 
 // watchProcesses samples processes and shows them.
@@ -123,21 +135,37 @@ func watchProcesses(ctx context.Context, std stdio, getenv func(string) string, 
 	if err != nil {
 		return err
 	}
+	if !canShow(std, getenv) {
+		return watchUnseen(ctx, std, f, judging, pids)
+	}
 	feed := tui.NewFeed(tui.FeedOptions{Name: "watch", Judging: judging, State: tui.Watching, Usage: ownUsage})
-	w, err := newWatcher(ctx, f, feed, pids)
+	takers := rowTakers{screenRows{feed}}
+	var book *watchBook
+	if f.metrics.on() {
+		book = newWatchBook(std, judging)
+		takers = append(takers, book)
+	}
+	w, err := newWatcher(ctx, f, takers, pids)
 	if err != nil {
 		return err
 	}
 	defer w.close()
+	if book != nil {
+		p, err := book.publish(std, f, w)
+		if err != nil {
+			return err
+		}
+		defer p.end() //nolint:errcheck // the screen's end is what counts
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	failed := make(chan error, 2)
 	for _, work := range [...]func(context.Context){w.run, feed.Judge} {
 		go func() { failed <- guard(ctx, feed, work) }()
 	}
-	err = tui.Run(ctx, tui.Options{
+	err = runScreen(ctx, tui.Options{
 		Source: feed, Looks: f.screen.looks(getenv), Processes: len(pids) != 1, Control: tui.Control{Save: saver(".")},
-	}, std.in, std.out)
+	}, std, "")
 	cancel()
 	return errors.Join(err, <-failed, <-failed)
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/tracer"
 	"github.com/gpumem/gpumem/tracer/record"
-	"github.com/gpumem/gpumem/tui"
 )
 
 // rescanEvery is how often a watch of all processes looks for new ones; a scan
@@ -19,40 +19,41 @@ const rescanEvery = 10 * time.Second
 
 // watcher samples processes for a feed, in one goroutine.
 type watcher struct {
-	feed     *tui.Feed
+	feed     rowTaker
 	interval time.Duration
 	chosen   []int // by the user; none is all
 	sources  *scan.Sources
 	readers  []scan.Reader
-	gpu      []*gpuSource
+	gpu      *gpuSource // nil without a source
 	procs    map[int]*probe.Process
 	order    []int
 	noSwap   bool
 	all      bool // no process uses a GPU: all are shown
+	onlyGPU  bool // not then: a service waits for one
+	many     bool // some process uses more than device 0
 	start    time.Time
 	scanned  time.Time
 	cells    []record.Cell
 	uses     []tracer.GPUUse
 }
 
-func newWatcher(ctx context.Context, f watchFlags, feed *tui.Feed, pids []int) (*watcher, error) {
+func newWatcher(ctx context.Context, f watchFlags, feed rowTaker, pids []int) (*watcher, error) {
 	sources, err := f.gpu.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	w := &watcher{feed: feed, interval: f.interval, chosen: pids, sources: sources, procs: map[int]*probe.Process{}, start: time.Now()}
+	w.onlyGPU = f.metrics.on() && sources.Here()
 	if sources.Here() {
 		w.readers = sources.Readers()
-		for _, r := range w.readers {
-			w.gpu = append(w.gpu, &gpuSource{reader: r})
-		}
+		w.gpu = newGPUSource(w.readers)
 	}
 	if t, err := probe.ReadTotals(0); err == nil {
 		w.noSwap = t.SwapTotal == 0
 	}
-	meta := record.Meta{Start: w.start}
+	meta := record.Meta{Start: w.start, IntervalMs: float64(f.interval) / float64(time.Millisecond)}
 	if devices := sourceDevices(ctx, sources); len(devices) > 0 {
-		meta.Device = devices[0].Name
+		meta.Device = gpuName(devices)
 		meta.CapacityBytes = map[string]int64{}
 		if len(devices) == 1 && devices[0].TotalBytes > 0 {
 			meta.CapacityBytes["device memory"] = devices[0].TotalBytes
@@ -107,7 +108,8 @@ func (w *watcher) scan(ctx context.Context) error {
 	for i := range s.Processes {
 		users = users || len(s.Processes[i].GPU) > 0
 	}
-	w.all = len(w.chosen) > 0 || !users
+	w.all = len(w.chosen) > 0 || !users && !w.onlyGPU
+	w.feed.Held(float64(time.Since(w.start).Microseconds())/1000, s.Elsewhere)
 	for i := range s.Processes {
 		p := &s.Processes[i]
 		if p.PID == os.Getpid() || p.State == scan.Zombie || !w.all && len(p.GPU) == 0 || w.procs[p.PID] != nil {
@@ -163,29 +165,24 @@ func (w *watcher) ended(pid int, err error) {
 	w.feed.Event(record.Event{TMs: float64(time.Since(w.start).Milliseconds()), PID: pid, Kind: record.KindEvent, Name: text})
 }
 
-// charges are the GPU bytes by process: the first source that knows one counts.
-func (w *watcher) charges() map[int]int64 {
-	out := map[int]int64{}
-	for _, g := range w.gpu {
-		var err error
-		w.uses, err = g.ReadGPU(w.order, w.uses[:0])
-		if err != nil {
-			continue // the header has no GPU bytes then
-		}
-		sums := map[int]int64{}
-		for _, u := range w.uses {
-			sums[u.PID] += u.Bytes
-		}
-		for pid, bytes := range sums {
-			if _, known := out[pid]; !known {
-				out[pid] = bytes
-			}
-		}
+// charges are the GPU bytes by process, on each device.
+func (w *watcher) charges() map[int][]tracer.GPUUse {
+	if w.gpu == nil {
+		return nil
+	}
+	var err error
+	if w.uses, err = w.gpu.ReadGPU(w.order, w.uses[:0]); err != nil {
+		return nil // what can be read in spite of it comes with the next call
+	}
+	out := map[int][]tracer.GPUUse{}
+	for _, u := range w.uses {
+		out[u.PID] = append(out[u.PID], u)
+		w.many = w.many || u.Device > 0
 	}
 	return out
 }
 
-func (w *watcher) row(m *probe.Memory, gpu int64) []record.Cell {
+func (w *watcher) row(m *probe.Memory, gpu []tracer.GPUUse) []record.Cell {
 	cells := w.cells[:0]
 	for _, c := range [...]record.Cell{
 		{Column: record.ColRSS, Value: m.RSS}, {Column: record.ColRSSAnon, Value: m.Anon}, {Column: record.ColSwap, Value: m.Swap},
@@ -195,8 +192,15 @@ func (w *watcher) row(m *probe.Memory, gpu int64) []record.Cell {
 			cells = append(cells, c)
 		}
 	}
-	if gpu > 0 {
-		cells = append(cells, record.Cell{Column: record.ColGPU, Value: gpu})
+	total := int64(0)
+	for _, u := range gpu {
+		total += u.Bytes
+		if w.many {
+			cells = append(cells, record.Cell{Column: record.ColGPU + "@" + strconv.Itoa(u.Device), Value: u.Bytes})
+		}
+	}
+	if len(gpu) > 0 {
+		cells = append(cells, record.Cell{Column: record.ColGPU, Value: total})
 	}
 	w.cells = cells
 	return cells

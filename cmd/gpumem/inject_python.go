@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/gpumem/gpumem/tracer/agent/python"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// pythonLook is how often the program is looked at: a shell or a launcher may
+// become Python.
+const pythonLook = time.Second
+
+// pythonName matches the interpreter's file.
+var pythonName = regexp.MustCompile(`^(python|pypy)[0-9.]*t?$`)
+
+// watchPython notes what the program runs as long as it does, and checks at its
+// end that nobody changed the agent.
+func (in *injection) watchPython(ctx context.Context, pid int, emit func(record.Event)) {
+	ticker := time.NewTicker(pythonLook)
+	defer ticker.Stop()
+	for over := false; !over; {
+		in.note(pid)
+		select {
+		case <-ctx.Done():
+			over = true
+		case <-ticker.C:
+		}
+	}
+	if err := python.Verify(in.python); errors.Is(err, python.ErrChanged) {
+		emit(record.Event{PID: pid, Kind: record.KindWarning, Text: fmt.Sprintf("what the Python agent told is not to be trusted: %v", err)})
+	}
+}
+
+// note keeps the interpreter's command line, as long as the process has one.
+func (in *injection) note(pid int) {
+	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	if err != nil {
+		return
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil || len(text) == 0 {
+		return
+	}
+	runs := ""
+	if pythonName.MatchString(baseName(exe)) {
+		runs = strings.TrimSuffix(string(text), "\x00")
+	}
+	in.runs.Store(&runs)
+}
+
+// unheard says why nothing was heard of a Python program's agent; empty for a
+// program that is none.
+func (in *injection) unheard() string {
+	runs := in.runs.Load()
+	if runs == nil || *runs == "" {
+		return ""
+	}
+	why := "it may be older than 3.8, or be kept from its environment"
+	for _, word := range strings.Split(*runs, "\x00")[1:] {
+		if !strings.HasPrefix(word, "-") || word == "-c" || word == "-m" {
+			break
+		}
+		if !strings.HasPrefix(word, "--") && strings.ContainsAny(word, "IES") {
+			why = word + " keeps it from its environment"
+			break
+		}
+	}
+	return "the Python agent did not start, so live bytes, steps and holders are unknown: the interpreter ran without it (" + why + ")"
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTheReportSaysWhatBecameOfThePythonAgent(t *testing.T) {
+	t.Parallel()
+	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+	if err != nil {
+		t.Fatalf("no python3, and what is tested is its agent: %v", err)
+	}
+	python3 := strings.TrimSpace(string(python))
+	const tamper = `import os
+agent = os.path.join(os.environ["PYTHONPATH"].split(":")[0], "lib", "gpumem_agent", "paths.py")
+open(agent, "w").write("raise SystemExit(3)")
+print("fine")`
+	for name, c := range map[string]struct {
+		command []string
+		says    string // "" for no word about the agent
+	}{
+		"isolated":            {[]string{python3, "-I", "-c", "print('fine')"}, "-I keeps it from its environment"},
+		"without environment": {[]string{python3, "-sE", "-c", "print('fine')"}, "-sE keeps it from its environment"},
+		"as usual":            {[]string{python3, "-c", "print('fine')"}, ""},
+		"no Python at all":    {[]string{"echo", "fine"}, ""},
+		"tampered with":       {[]string{python3, "-c", tamper}, "is not to be trusted: python agent: file changed: lib/gpumem_agent/paths.py"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			o := gpumem(t, dir, append([]string{"run", "-q", "--out", "run", "--"}, c.command...)...)
+			if o.code != 0 || o.stdout != "fine\n" {
+				t.Fatalf("code %d, stdout %q: %s", o.code, o.stdout, o.stderr)
+			}
+			warnings := readVerdict(t, filepath.Join(dir, "run")).Warnings
+			told := slices.DeleteFunc(warnings, func(w string) bool { return !strings.Contains(w, "Python agent") })
+			if c.says == "" && len(told) != 0 || c.says != "" && (len(told) != 1 || !strings.Contains(told[0], c.says)) {
+				t.Errorf("warnings %q", warnings)
+			}
+		})
+	}
+}
+
+func TestWhatTheProgramHadInItsEnvironmentStays(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const text = "import sys\nsys.users_own = 'theirs'\n"
+	if err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const show = `import os, sys
+print(os.environ["LD_PRELOAD"].split(":")[-1], os.environ["PYTHONPATH"].split(":")[-1],
+      os.environ["CUDA_INJECTION64_PATH"], sys.users_own)`
+	preload := "/nowhere/theirs.so" // the loader complains, and goes on
+	env := []string{"LD_PRELOAD=" + preload, "PYTHONPATH=" + dir, "CUDA_INJECTION64_PATH=/nowhere/injection.so"}
+	o := gpumemEnv(t, dir, env, "run", "-q", "--out", "run", "--", "python3", "-c", show)
+	if want := preload + " " + dir + " /nowhere/injection.so theirs\n"; o.code != 0 || o.stdout != want {
+		t.Errorf("code %d, stdout %q, want %q: %s", o.code, o.stdout, want, o.stderr)
+	}
+}

@@ -1,0 +1,89 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/gpumem/gpumem/report/verdict"
+)
+
+// rankRow is the one process of a rank that a verdict knows under a name; with
+// an empty name, of any.
+func rankRow(t *testing.T, v *verdict.Verdict, rank int, name string) verdict.ProcessRow {
+	t.Helper()
+	for _, p := range v.Processes {
+		if p.Rank != nil && *p.Rank == rank && (name == "" || p.Name == name) {
+			return p
+		}
+	}
+	t.Fatalf("no process of rank %d %s in %+v", rank, name, v.Processes)
+	return verdict.ProcessRow{}
+}
+
+func TestOfSeveralRanksTheOneThatLeaksIsNamed(t *testing.T) {
+	t.Parallel()
+	program, err := filepath.Abs(filepath.Join("testdata", "ranks", "processes.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	o := gpumem(t, dir, "run", "-q", "--out", "run", "--", "python3", program)
+	if o.code != 0 {
+		t.Fatalf("code %d: %s", o.code, o.stderr)
+	}
+	v := readVerdict(t, filepath.Join(dir, "run"))
+	leaking := rankRow(t, v, 1, "rank-1")
+	if v.PID != leaking.PID || v.Verdict != verdict.HostGrowth {
+		t.Errorf("%s of process %d, want host-growth of rank 1, process %d", v.Verdict, v.PID, leaking.PID)
+	}
+	for _, rank := range []int{0, 2} {
+		if p := rankRow(t, v, rank, ""); p.Verdict == verdict.HostGrowth {
+			t.Errorf("healthy rank %d: %+v", rank, p)
+		}
+	}
+}
+
+func TestOfARealTorchrunTheRankThatLeaksIsNamed(t *testing.T) {
+	t.Parallel()
+	python := os.Getenv("GPUMEM_TEST_TORCH")
+	if python == "" {
+		python = "python3"
+	}
+	if exec.Command(python, "-c", "import torch.distributed as d; assert d.is_gloo_available()").Run() != nil {
+		t.Skip("no python3 with PyTorch here; GPUMEM_TEST_TORCH names one")
+	}
+	program, err := filepath.Abs(filepath.Join("testdata", "ranks", "torch_ranks.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	o := gpumem(t, dir, "run", "-q", "--out", "run", "--",
+		python, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "3", program)
+	if o.code != 0 {
+		t.Fatalf("code %d: %s", o.code, o.stderr)
+	}
+	v := readVerdict(t, filepath.Join(dir, "run"))
+	leaking := rankRow(t, v, 1, "")
+	if v.PID != leaking.PID || v.Verdict != verdict.HostGrowth {
+		t.Errorf("%s of process %d, want host-growth of rank 1, process %d", v.Verdict, v.PID, leaking.PID)
+	}
+	if len(v.Holders) == 0 || v.Holders[0].Path != "list torch_ranks.kept" {
+		t.Errorf("holders %+v", v.Holders)
+	}
+	workers := 0
+	for _, p := range v.Processes {
+		if p.Name == "Process-1" || p.Name == "Process-2" {
+			workers++
+		}
+		if p.Verdict == verdict.HostGrowth && p.PID != leaking.PID {
+			t.Errorf("healthy: %+v", p)
+		}
+	}
+	if workers != 2 {
+		t.Errorf("%d workers of the loader in %+v", workers, v.Processes)
+	}
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/gpumem/gpumem/tracer"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// breakingScreen is the argument with which the test's own program shows a
+// screen over a recording that breaks.
+const breakingScreen = "__breaking_screen"
+
+// actAs is the test's own program in a part that it plays for a test, and
+// reports whether there was one.
+func actAs(part string) bool {
+	std := stdio{os.Stdin, os.Stdout, os.Stderr}
+	switch part {
+	case breakingScreen:
+		breakScreen(std)
+	case keeperCommand:
+		os.Exit(run(context.Background(), os.Args[1:], std, os.Getenv))
+	default:
+		return false
+	}
+	return true
+}
+
+// breakScreen is a recording on a terminal, one of whose goroutines panics.
+func breakScreen(std stdio) {
+	s := screened{std: std, getenv: os.Getenv, name: "breaking", owned: true}
+	cfg := tracer.Config{Out: "r", Interval: 20 * time.Millisecond, Command: []string{"sleep", "600"}}
+	cfg.Watch = append(cfg.Watch, func(_ context.Context, pid int, _ func(record.Event)) {
+		time.Sleep(2 * time.Second) // the screen stands by then
+		if p, err := os.FindProcess(pid); err == nil {
+			_ = p.Kill()
+		}
+		go panic("a goroutine of the recording breaks") // one that nobody guards
+	})
+	_, _ = s.run(context.Background(), cfg, tracer.Run)
+}

@@ -1,0 +1,162 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// leaveScreen undoes what the screen asks of a terminal: mouse, pasted text
+	// in brackets, the hidden cursor, colours, the other screen.
+	leaveScreen = "\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?25h\x1b[0m\x1b[?1049l"
+	// crashLines of a crash are shown; all of it, up to crashBytes, stands in
+	// crashFile of the run folder.
+	crashLines = 20
+	crashBytes = 1 << 20
+	crashFile  = "gpumem-crash.txt"
+)
+
+// startKeeper starts the keeper of the terminal on out, whose modes are still
+// the shell's, and has the runtime tell it of a crash. place is the folder of
+// the recording, empty without. It returns nil where none can be started: the
+// keeper is for what should not happen.
+func startKeeper(out *os.File, place string) *keeper {
+	self, err := executable()
+	if err != nil {
+		return nil
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil
+	}
+	defer read.Close()
+	cmd := exec.Command(self, keeperCommand, place)
+	cmd.Stdin, cmd.Stdout = read, out
+	// In a session of its own the terminal's signals do not reach it, and it may
+	// set the modes of a terminal in whose background it would be.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	modes, err := unix.IoctlGetTermios(int(out.Fd()), getModes)
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		write.Close()
+		return nil
+	}
+	k := &keeper{pipe: write, cmd: cmd}
+	fmt.Fprintln(write, encodeModes(modes))
+	_ = debug.SetCrashOutput(write, debug.CrashOptions{}) // the terminal comes back also without the report
+	return k
+}
+
+// keepTerminal waits for the end of the screen's process and gives the terminal
+// back if that did not.
+func keepTerminal(in io.Reader, out *os.File, place string) error {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTTOU, syscall.SIGTSTP)
+	lines := bufio.NewReader(in)
+	first, err := lines.ReadString('\n')
+	if err != nil {
+		return nil // it ended before it began
+	}
+	before, err := decodeModes(strings.TrimSpace(first))
+	if err != nil {
+		return err
+	}
+	held := false
+	var crash strings.Builder
+	for {
+		line, err := lines.ReadString('\n')
+		switch strings.TrimSpace(line) {
+		case keeperDone:
+			return nil
+		case keeperHold:
+			held = true
+		case keeperFree:
+			held = false
+		default:
+			if crash.Len() < crashBytes {
+				crash.WriteString(line)
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	if held {
+		giveBack(out, before)
+	}
+	sayCrash(out, crash.String(), place)
+	return nil
+}
+
+// giveBack sets the modes as they were and leaves the other screen. A shell
+// that has set modes of its own meanwhile keeps them.
+func giveBack(tty *os.File, before *unix.Termios) {
+	fd := int(tty.Fd())
+	now, err := unix.IoctlGetTermios(fd, getModes)
+	if err == nil && isRaw(now) {
+		// It fails for a terminal that is gone only.
+		_ = unix.IoctlSetTermios(fd, setModes, before)
+	}
+	_, _ = tty.WriteString(leaveScreen)
+}
+
+// isRaw reports modes that a screen sets and no shell: they read keys one by one
+// as well, but have new lines and the keys for signals done by the terminal.
+func isRaw(t *unix.Termios) bool {
+	return t.Lflag&(unix.ICANON|unix.ISIG|unix.ECHO) == 0 && t.Oflag&unix.OPOST == 0
+}
+
+// sayCrash tells a person why the screen has gone.
+func sayCrash(tty io.Writer, crash, place string) {
+	why := "gpumem was ended from outside"
+	if crash != "" {
+		why = "gpumem broke, which is a defect of gpumem; please report what it says:\n\n" + crashText(crash, place)
+	}
+	text := "\n" + why + "\n"
+	if place != "" {
+		text += fmt.Sprintf("gpumem: what was recorded until then: gpumem report %s\n", shown(place))
+	}
+	// The terminal's modes may be the shell's by now, or raw.
+	_, _ = io.WriteString(tty, strings.ReplaceAll(text, "\n", "\r\n"))
+}
+
+// crashText is the beginning of a crash, and where all of it is.
+func crashText(crash, place string) string {
+	rest := "…"
+	if path := filepath.Join(place, crashFile); place != "" && os.WriteFile(path, []byte(crash), 0o600) == nil {
+		rest = "all of it: " + shown(path)
+	}
+	lines := strings.SplitN(strings.TrimSpace(crash), "\n", crashLines+1)
+	if len(lines) > crashLines {
+		lines[crashLines] = rest
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// encodeModes writes terminal modes as a line, for decodeModes.
+func encodeModes(t *unix.Termios) string {
+	text, _ := json.Marshal(t) // numbers only
+	return string(text)
+}
+
+func decodeModes(line string) (*unix.Termios, error) {
+	t := &unix.Termios{}
+	if err := json.Unmarshal([]byte(line), t); err != nil {
+		return nil, fmt.Errorf("read the modes of the terminal: %w", err)
+	}
+	return t, nil
+}
