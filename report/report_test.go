@@ -361,3 +361,17 @@ func FuzzReportsOfAnyString(f *testing.F) {
 		}
 	})
 }
+
+func TestBothDriversOfAGrowthAreToldWithTheirParts(t *testing.T) {
+	t.Parallel()
+	part := func(v float64) *float64 { return &v }
+	v := verdict.Verdict{DrivenBy: &verdict.DrivenBy{
+		Per: "step", Interval: verdict.Interval{Value: 2048, Low: 2000, High: 2100}, Share: part(.75),
+		And: &verdict.DrivenBy{Per: "second", Interval: verdict.Interval{Value: 1024, Low: 1000, High: 1048}, Share: part(.25)},
+	}}
+	text := driverSection(&v).blocks[0].text
+	first, second, both := strings.Cut(text, ", and ")
+	if !both || !strings.Contains(first, "with every step (75 % of it)") || !strings.Contains(second, "every second (25 % of it).") {
+		t.Errorf("%q", text)
+	}
+}

@@ -214,16 +214,29 @@ func driverSection(v *verdict.Verdict) section {
 	if d == nil {
 		return s
 	}
-	unit := strings.ReplaceAll(clean(d.Per, 40), "_", " ")
-	text := fmt.Sprintf("%s with every %s.", intervalText(&d.Interval), unit)
-	if unit == "second" {
-		text = intervalText(&d.Interval) + " every second."
+	text := driverText(d)
+	if d.And != nil {
+		text += ", and " + driverText(d.And)
 	}
+	text += "."
 	if v.Background {
 		text += " Growth goes on while steps pause."
 	}
 	s.blocks = []block{{text: text}}
 	return s
+}
+
+// driverText is a driver with its cost, and its part where it is one of two.
+func driverText(d *verdict.DrivenBy) string {
+	unit := strings.ReplaceAll(clean(d.Per, 40), "_", " ")
+	text := fmt.Sprintf("%s with every %s", intervalText(&d.Interval), unit)
+	if unit == "second" {
+		text = intervalText(&d.Interval) + " every second"
+	}
+	if d.Share != nil {
+		text += fmt.Sprintf(" (%.0f %% of it)", 100**d.Share)
+	}
+	return text
 }
 
 func causesSection(v *verdict.Verdict) section {

@@ -59,7 +59,7 @@ func (p verdictPanel) lines(w int) []string {
 	add := func(text string, indent int) {
 		lines = append(lines, wrap(clean(text), w, indent)...)
 	}
-	if d := v.DrivenBy; d != nil {
+	for d := v.DrivenBy; d != nil; d = d.And {
 		add("driven by: "+intervalText(&d.Interval)+" a "+strings.ReplaceAll(d.Per, "_", " "), 2)
 	}
 	lines = append(lines, p.causes(w)...)
