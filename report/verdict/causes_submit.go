@@ -12,12 +12,15 @@ import (
 // 3 KB a launch were measured on Metal. What lies in the range may be one, what
 // lies in the typical one more likely is.
 const (
-	leastTemporary  = 256
-	mostTemporary   = 8 * kib
-	typicallyLeast  = 512
-	typicallyMost   = 4 * kib
-	leastLaunches   = 50
-	sameTemporaries = "buffers are released at the same pace: a release outside of a pool is not excluded"
+	leastTemporary = 256
+	mostTemporary  = 8 * kib
+	typicallyLeast = 512
+	typicallyMost  = 4 * kib
+	leastLaunches  = 50
+	// besideTemporaries is the part of the growth that a heap may grow by as well:
+	// a run of hours fills a few MiB of it with its own records.
+	besideTemporaries = .1
+	sameTemporaries   = "buffers are released at the same pace: a release outside of a pool is not excluded"
 )
 
 // maybeMetal reports whether the device may be Metal's, which alone has
@@ -40,7 +43,9 @@ func (s *subject) temporaries() *Cause {
 		return nil
 	}
 	for _, k := range [...]key{keyLive, keyCount, keyInFlight, keyHeap} {
-		if s.grow[k].growing() {
+		g := &s.grow[k]
+		inBytes := k == keyLive || k == keyHeap
+		if g.growing() && (!inBytes || g.bytes() > besideTemporaries*s.grow[keyHost].bytes()) {
 			return nil
 		}
 	}
@@ -71,10 +76,17 @@ func (s *subject) temporaries() *Cause {
 		c.Evidence = append(c.Evidence, sameTemporaries)
 	}
 	if s.class == DriverGrowth && s.led.series[keyHeap] != nil {
-		c.Evidence = append(c.Evidence, "the program's heap stays as it is")
+		c.Evidence = append(c.Evidence, heapStill(s))
 		c.Confidence = .9 * s.confidence
 	}
 	return &c
+}
+
+func heapStill(s *subject) string {
+	if h := &s.grow[keyHeap]; h.growing() {
+		return "the program's heap grows by " + size(h.bytes()) + " alone"
+	}
+	return "the program's heap stays as it is"
 }
 
 // temporary is the growth of host memory counted in something that leaves one

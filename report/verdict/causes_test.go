@@ -18,6 +18,10 @@ var planted = []struct {
 		return newProgram(600).healthy().grows(record.ColCommands, 0, 0, 30).grows(record.ColCommandBuffers, 0, 0, 3).
 			grows(record.ColRSS, 500*mib, 16*kib, 30*2*kib)
 	}},
+	{CauseAutorelease, "2 KiB stay of each launch, and a little in the heap", func() *program {
+		return newProgram(600).healthy().grows(record.ColCommands, 0, 0, 30).grows(record.ColCommandBuffers, 0, 0, 3).
+			grows(record.ColRSS, 500*mib, 16*kib, 30*2*kib).grows(record.ColHostHeap, 100*mib, 16*kib, 2*kib)
+	}},
 	{CauseReleases, "1 KiB stays of each release, at a pace of its own", func() *program {
 		p := newProgram(600).healthy().grows(record.ColCommands, 0, 0, 30)
 		freed := 0.
