@@ -30,7 +30,11 @@
 // Descendants of the traced program are looked for twice a second and followed
 // as well, each with rows of its own; so is every process that connects as an
 // agent. samples.csv has the column pid only once a second process was seen;
-// rows with an empty pid, before, are of the program itself (Meta.PID).
+// rows with an empty pid, before, are of the program itself (Meta.PID). From
+// then on each process is introduced by an event (record.KindProcess) with its
+// name and, where its agent or its environment tells one, its rank; a single
+// process is only when it has a rank. Names are what agents call a process, else
+// its command line.
 //
 // # Marks
 //
@@ -40,6 +44,11 @@
 // to 10,000, every 100th up to 100,000 and so on; the column step has them all
 // as far as there are rows.
 //
+// # Survivors
+//
+// Sites and holders that an agent tells of its own accord, or because
+// Control.Ask asked, are events as they come; the last ones of a process count.
+//
 // # The end
 //
 // An agent that reaches the phase exiting is asked for the survivors by site
@@ -47,6 +56,13 @@
 // experiments: sync, collect, purge, trim. Between them the tracer waits until
 // the footprint rests, and writes what the program claimed to free and what the
 // system got back as receipts. Then the program goes on to its end.
+//
+// # Our own defects
+//
+// A panic in any part of the recording ends the recording and nothing else: one
+// warning says what and where, what was recorded stays readable, agents are let
+// go, the program runs on, signals are still passed on to it, and Run returns at
+// its end as ever. A panic on the caller's own goroutine is an error.
 //
 // # Signals
 //

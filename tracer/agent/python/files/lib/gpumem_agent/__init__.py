@@ -10,11 +10,13 @@ is described with package tracer/agent). Rules every file here keeps:
   and it stretches its interval when sampling costs more than its share.
 * Unknown is never zero: a number that cannot be had is left out.
 
-Modules: process (the life cycle), connection (the socket), sampling (the
-thread and its budgets), steps, imports (noticing frameworks), hostheap,
-frameworks (one file each), requests and actions, surveys and survivors (what
-was made late), holders, referrers, paths and kinds (who keeps it), sites,
-quiet and later.
+Modules: process (the life cycle), connection (the socket), role (which of the
+program's processes), sampling (the thread and its budgets), figures, steps,
+imports (noticing frameworks), hostheap, frameworks (one file each), requests
+and actions, sites, quiet and later. Who holds what: surveys and survivors (what
+was made late), holders with referrers (at the end) or with looks, reach and
+variables (while the program runs), atomic (why that disturbs nobody), paths and
+kinds.
 """
 
 _agent = None

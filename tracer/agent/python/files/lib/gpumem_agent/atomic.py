@@ -38,9 +38,7 @@ import itertools
 import operator
 import sys
 
-POSSIBLE = (
-    sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
-)
+POSSIBLE = sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
 call = operator.methodcaller("__call__")
 drain = functools.partial(collections.deque, maxlen=0)
 

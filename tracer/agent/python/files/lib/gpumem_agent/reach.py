@@ -31,11 +31,12 @@ SIZED = GROWING + (tuple, frozenset)
 # Types whose objects are not followed, beside classes: they refer to nothing,
 # or to the interpreter's own furniture.
 LEAVES = (
-    str, bytes, int, float, complex, bool, type(None), type(...), type(NotImplemented), slice, range,
-    bytearray, memoryview, property, staticmethod, classmethod, weakref.ref,
-    types.ModuleType, types.CodeType, types.FrameType, types.BuiltinFunctionType, types.MethodWrapperType,
-    types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodDescriptorType,
-    types.WrapperDescriptorType, types.ClassMethodDescriptorType, types.MappingProxyType,
+    *(type(x) for x in (None, ..., NotImplemented, True, 0, 0.0, 0j, "", b"", slice(0), range(0))),
+    *(bytearray, memoryview, property, staticmethod, classmethod, weakref.ref),
+    *(types.ModuleType, types.CodeType, types.FrameType, types.MappingProxyType),
+    *(types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType),
+    *(types.WrapperDescriptorType, types.ClassMethodDescriptorType),
+    *(types.GetSetDescriptorType, types.MemberDescriptorType),
 )
 
 

@@ -9,7 +9,7 @@ look in the first half of its life.
 import time
 
 STEPS = 5  # after which the furniture is in
-FIRST_SECONDS = 3.0  # of a life, before the first look
+FIRST_SECONDS = 2.0  # of a life, before the first look
 SHARE = 0.001  # of the time, for looks
 CREDIT = 0.15  # seconds that the first looks may take beyond that
 SECONDS = 1.0  # one look may take, at most
@@ -69,8 +69,7 @@ class Surveys:
         time before, if that is not too dear. Returns whether it did."""
         if now < self._next:
             return False
-        from gpumem_agent import looks  # noqa: F401, the import is no part of the cost
-
+        __import__("gpumem_agent.looks")  # once, and no part of the cost
         begun = time.thread_time()
         self._next = now + max(now - self._begun, SECONDS)
         self.look_now(process, now + SECONDS)

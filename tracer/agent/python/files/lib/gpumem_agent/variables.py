@@ -13,7 +13,6 @@ import itertools
 import os
 import operator
 import sys
-import types
 from functools import partial
 
 from gpumem_agent import atomic

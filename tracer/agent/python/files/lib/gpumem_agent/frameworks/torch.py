@@ -166,7 +166,8 @@ class Torch(Framework):
         if not size:
             return None
         group = "%s %s %s" % (tuple(tensor.shape), tensor.dtype, device)
-        return (str(device), storage.data_ptr()), size, group
+        # Not data_ptr: to ask for it copies a storage that is yet to be copied.
+        return getattr(storage, "_cdata", None) or storage.data_ptr(), size, group
 
     def kept_natively(self, tensors):
         """Gradients hang on their tensors in C++."""
