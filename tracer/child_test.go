@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -103,12 +104,12 @@ func childCopy([]string) int {
 // childWork makes steps with an agent and keeps a buffer a step.
 func childWork(a []string) int {
 	steps, pause := int64(atoi(a[0])), time.Duration(atoi(a[1]))*time.Microsecond
-	var held int64
+	var held atomic.Int64
 	unified := true
 	c, err := agent.Connect(agent.Hello{Device: "soft", UnifiedMemory: &unified, CapacityBytes: 1 << 30}, func(cells []record.Cell) []record.Cell {
 		return append(cells,
-			record.Cell{Column: record.ColLive, Value: held}, record.Cell{Column: record.ColLiveCount, Value: held / 4096},
-			record.Cell{Column: record.ColGPU, Value: held}, record.Cell{Column: record.ColRSS, Value: 1})
+			record.Cell{Column: record.ColLive, Value: held.Load()}, record.Cell{Column: record.ColLiveCount, Value: held.Load() / 4096},
+			record.Cell{Column: record.ColGPU, Value: held.Load()}, record.Cell{Column: record.ColRSS, Value: 1})
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -116,7 +117,7 @@ func childWork(a []string) int {
 	}
 	c.Phase(record.PhaseBaseline)
 	for n := int64(1); n <= steps; n++ {
-		held += 4096 // before Step, which takes the sample
+		held.Add(4096) // before Step, which takes the sample
 		c.Step(n)
 		time.Sleep(pause)
 	}

@@ -78,6 +78,10 @@ func seenFromOutside(pid int) (name string, rank *int) {
 		args[0] = filepath.Base(args[0])
 		name = strings.Join(args, " ")
 	}
-	environ := environment(pid)
+	environ := map[string]string{}
+	for _, entry := range environment(pid) {
+		key, value, _ := strings.Cut(entry, "=")
+		environ[key] = value
+	}
 	return name, agent.Rank(func(key string) string { return environ[key] })
 }

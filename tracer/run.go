@@ -138,10 +138,11 @@ func Attach(ctx context.Context, pid int, cfg Config) (result Result, err error)
 	if err != nil {
 		return Result{ExitCode: -1}, fmt.Errorf("attach: %w", err)
 	}
-	cfg.Env = []string{} // ours is not that of the process
 	if cfg.Command == nil {
-		cfg.Command = commandLine(pid)
+		cfg.Command = commandAfterExec(pid)
 	}
+	// Ours is not that of the process; the empty one stands for unknown.
+	cfg.Env = append([]string{}, environment(pid)...)
 	s, err := begin(cfg)
 	if err != nil {
 		return Result{ExitCode: -1}, err
@@ -150,6 +151,18 @@ func Attach(ctx context.Context, pid int, cfg Config) (result Result, err error)
 	s.watch(ctx)
 	s.finish(ending{code: -1})
 	return s.result, nil
+}
+
+// commandAfterExec is the command of a process that may have started this
+// moment: until its exec has ended, its command line is empty.
+func commandAfterExec(pid int) []string {
+	for range 20 {
+		if command := commandLine(pid); command != nil {
+			return command
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return nil
 }
 
 // attempt is one call of Run or Attach.

@@ -1,9 +1,9 @@
 package tracer
 
 import (
-	"bytes"
 	"fmt"
 	"os"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,29 +17,18 @@ func kernelRelease() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// environment is what a process was started with, or nil.
-func environment(pid int) map[string]string {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		return nil
-	}
-	found := map[string]string{}
-	for entry := range bytes.SplitSeq(data, []byte{0}) {
-		name, value, _ := bytes.Cut(entry, []byte("="))
-		found[string(name)] = string(value)
-	}
-	return found
-}
+// environment is what a process was started with, NAME=value each, or nil.
+func environment(pid int) []string { return procStrings(pid, "environ") }
 
-// commandLine is the command of a process that runs, or nil.
-func commandLine(pid int) []string {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+// commandLine is the command of a process that runs, or nil: a kernel's thread
+// has none, and neither has a process in the middle of its exec.
+func commandLine(pid int) []string { return procStrings(pid, "cmdline") }
+
+// procStrings are the strings, each closed by a zero, of a file of a process.
+func procStrings(pid int, file string) []string {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if err != nil || len(data) == 0 {
 		return nil
 	}
-	var args []string
-	for _, arg := range bytes.Split(bytes.TrimSuffix(data, []byte{0}), []byte{0}) {
-		args = append(args, string(arg))
-	}
-	return args
+	return strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
 }

@@ -9,4 +9,4 @@ func kernelRelease() string { return "" }
 func commandLine(int) []string { return nil }
 
 // environment is not known here.
-func environment(int) map[string]string { return nil }
+func environment(int) []string { return nil }

@@ -61,6 +61,7 @@ func distinct(values []float64) map[float64]bool {
 func TestAttachRecordsUntilTheProcessEnds(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("cat")
+	cmd.Env = append(os.Environ(), "PYTORCH_CUDA_ALLOC_CONF=its-own")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -82,6 +83,9 @@ func TestAttachRecordsUntilTheProcessEnds(t *testing.T) {
 	run, err := record.Open(res.Dir)
 	if err != nil || run.Samples.Len() < 4 || run.Meta.ExitCode != nil || run.Meta.End == nil || strings.Join(run.Meta.Command, " ") != "cat" {
 		t.Errorf("%+v, %v", run.Meta, err)
+	}
+	if got := run.Meta.Env["PYTORCH_CUDA_ALLOC_CONF"]; runtime.GOOS == "linux" && got != "its-own" {
+		t.Errorf("the environment of the process is %v", run.Meta.Env)
 	}
 	if _, err := Attach(context.Background(), cmd.Process.Pid, cfg); !errors.Is(err, probe.ErrExited) {
 		t.Errorf("attach to a process that has gone: %v", err)

@@ -33,3 +33,23 @@ func TestReadingCodeInIsNoGrowth(t *testing.T) {
 		t.Errorf("a program that starts and then leaks: %s", v.Summary)
 	}
 }
+
+// A list of many objects is given back over a few samples, which may fall
+// anywhere in it.
+func TestAGrowthThatTheExitingProgramGivesBackIsAGrowth(t *testing.T) {
+	t.Parallel()
+	for _, last := range [][]float64{{.1}, {.76, .1}, {.76, .1, .1, .1}, {.97, .7, .1}, {.95, .76, .12, .12, .12}} {
+		const rows = 168
+		p := newProgram(rows)
+		p.set(record.ColRSS, func(i int) float64 {
+			kept := 1.
+			if i >= rows-len(last) {
+				kept = last[i-(rows-len(last))]
+			}
+			return 20*mib + kept*mib*float64(i) + 16*kib*p.r.NormFloat64()
+		})
+		if v := p.judge(); v.Verdict != HostGrowth {
+			t.Errorf("the last rows are %.2f of what was held: %s", last, v.Summary)
+		}
+	}
+}

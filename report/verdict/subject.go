@@ -226,22 +226,23 @@ const phaseExiting = "exiting"
 // tornDown are the columns that fall when a program lets go of what it held.
 var tornDown = [...]string{record.ColLive, record.ColLiveCount, record.ColGPU, record.ColRSS, record.ColFootprint}
 
-// teardown leaves out the last rows, at most one in fifty, after a program
-// that ends let go of what it held.
+// teardown leaves out the last rows after a program that ends let go of what
+// it held: at most one in fifty, and as many before, in which it began to.
 func (k *track) teardown() *track {
 	n := len(k.clock)
 	if n < 12 {
 		return k
 	}
-	first := n - max(2, n/50)
+	most := max(2, n/50)
 	cut := n
 	for _, name := range tornDown {
-		cut = min(cut, fallsFrom(k.cols[name], first))
+		cut = min(cut, fallsFrom(k.cols[name], n-most))
 	}
 	if cut == n {
 		return k
 	}
-	// One column tells the end; the others may have begun to fall before.
+	// One column tells the end; that one and others may have begun to fall before.
+	first := cut - most
 	for _, name := range tornDown {
 		cut = min(cut, peakBefore(k.cols[name], first, cut))
 	}
