@@ -45,6 +45,9 @@ type Config struct {
 	// Env is the environment of the program; nil is our own. The variables of
 	// the agent protocol are set by Run.
 	Env []string
+	// Inject are variables beside Env that are gpumem's own doing: the program
+	// has them, run.json does not tell them. They go before those of Env.
+	Inject []string
 	// Dir is the program's working folder; empty is our own.
 	Dir string
 	// Stdin, Stdout and Stderr are handed to the program as they are; nil is

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -91,7 +92,7 @@ func command(cfg Config, socket string) *exec.Cmd {
 		settle = settleGPU
 	}
 	// A later entry replaces an earlier one of the same name.
-	cmd.Env = append(append([]string(nil), cfg.environ()...),
+	cmd.Env = append(slices.Concat(cfg.environ(), cfg.Inject),
 		agent.EnvSocket+"="+socket,
 		agent.EnvInterval+"="+strconv.FormatFloat(float64(cfg.Interval)/float64(time.Millisecond), 'f', -1, 64),
 		agent.EnvHold+"=1",

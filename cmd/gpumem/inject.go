@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -31,7 +30,7 @@ func injectModes() []string {
 type injection struct {
 	mode    string
 	command string
-	env     []string               // nil is our own environment
+	added   []string               // variables for the program beside our environment
 	dirs    []string               // to be removed
 	python  string                 // folder of the Python agent, empty without
 	runs    atomic.Pointer[string] // what the program is by now, see follow
@@ -49,7 +48,7 @@ func inject(mode string, sites bool, t target) *injection {
 	if mode == "none" || t.workload != nil {
 		return in
 	}
-	in.command, in.env = t.command[0], os.Environ()
+	in.command = t.command[0]
 	if err := in.addPython(sites); err != nil {
 		in.warn(err)
 	}
@@ -101,7 +100,7 @@ func (in *injection) addCapture() error {
 		return err
 	}
 	in.dirs = append(in.dirs, dir)
-	vars, err := capture.Prepare(dir, mode, in.env)
+	vars, err := capture.Prepare(dir, mode, os.Environ())
 	switch {
 	case errors.Is(err, capture.ErrUnsupported) && in.mode == injectAuto:
 		return nil
@@ -122,16 +121,13 @@ func (in *injection) addCapture() error {
 
 func (in *injection) warn(err error) { in.warnings = append(in.warnings, err.Error()) }
 
-// set replaces or adds a variable.
-func (in *injection) set(name, value string) {
-	in.env = slices.DeleteFunc(in.env, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
-	in.env = append(in.env, name+"="+value)
-}
+// set adds a variable for the program.
+func (in *injection) set(name, value string) { in.added = append(in.added, name+"="+value) }
 
 // into hands the injection to a trace. With firstTouch the growth of host memory
 // is looked into as well.
 func (in *injection) into(cfg *tracer.Config, firstTouch bool) {
-	cfg.Env = in.env
+	cfg.Inject = in.added
 	if in.driver != nil {
 		cfg.Cells = in.driver
 	}

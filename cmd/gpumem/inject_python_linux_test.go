@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 func TestTheReportSaysWhatBecameOfThePythonAgent(t *testing.T) {
@@ -61,5 +63,12 @@ print(os.environ["LD_PRELOAD"].split(":")[-1], os.environ["PYTHONPATH"].split(":
 	o := gpumemEnv(t, dir, env, "run", "-q", "--out", "run", "--", "python3", "-c", show)
 	if want := preload + " " + dir + " /nowhere/injection.so theirs\n"; o.code != 0 || o.stdout != want {
 		t.Errorf("code %d, stdout %q, want %q: %s", o.code, o.stdout, want, o.stderr)
+	}
+	run, err := record.Open(filepath.Join(dir, "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if env := run.Meta.Env; env["LD_PRELOAD"] != preload || env["GPUMEM_CAPTURE_DIR"] != "" {
+		t.Errorf("run.json tells what gpumem itself added: %v", env)
 	}
 }

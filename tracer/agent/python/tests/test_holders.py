@@ -244,6 +244,17 @@ class HostTest(unittest.TestCase):
         self.assertEqual([h["count"] for h in own], [5000])
         self.assertGreater(own[0]["bytes"], 5000 * 64)
 
+    def test_the_bytes_of_a_dict_are_those_of_its_values(self):
+        process = types.SimpleNamespace(
+            frameworks=[], survivors=survivors.Register.of([]), exiting=True
+        )
+        globals()["cache"] = {i: [None] * 1250 for i in range(3000)}  # 8 bytes an element
+        self.addCleanup(lambda: globals().pop("cache"))
+        found = holders.find(process, time.monotonic() + 20)
+        (own,) = [h for h in found if h["path"] == "dict %s.cache" % __name__]
+        self.assertEqual(own["count"], 3000)
+        self.assertTrue(3000 * 10_000 < own["bytes"] < 3000 * 10_400, own["bytes"])
+
 
 if __name__ == "__main__":
     unittest.main()

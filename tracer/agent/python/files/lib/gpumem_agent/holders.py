@@ -251,6 +251,8 @@ def sized(path, count):
     """(name, bytes, count) of so many elements of the container at the end of a
     path. The bytes are an estimate from some of them and the container itself."""
     container = path.chain[-1]
-    some = list(map(sys.getsizeof, itertools.islice(container, 100)))
-    each = sum(some) / len(some) + sys.getsizeof(container) / len(container)
+    each = sys.getsizeof(container) / len(container)
+    for elements in (container, container.values()) if isinstance(container, dict) else (container,):
+        some = list(map(sys.getsizeof, itertools.islice(elements, 100)))
+        each += sum(some) / len(some)
     return "%s %s" % (type(container).__name__, path), int(count * each), count
