@@ -295,13 +295,15 @@ func rangeOf(v []float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// measuredChange is what the process as a whole gained over the judged
-// window, read from the totals alone; false when the totals do not add up to
-// one figure: no total measured, or unknown whether GPU bytes are host memory.
+// measuredChange is what the process as a whole gained over the time that the
+// accounts' changes stand for, read from the totals alone; false when the
+// totals do not add up to one figure: no total measured, or unknown whether GPU
+// bytes are host memory.
 func measuredChange(run *record.Run, v *verdict.Verdict) (float64, bool) {
 	host, _ := hostAccount(run)
-	change, known := windowChange(run.Samples, host, v.Window)
-	gpu, gpuKnown := windowChange(run.Samples, columnSum(run.Samples, record.ColGPU), v.Window)
+	from := changesFrom(v)
+	change, known := changeBetween(run.Samples, host, from, v.Window.ToMs)
+	gpu, gpuKnown := changeBetween(run.Samples, columnSum(run.Samples, record.ColGPU), from, v.Window.ToMs)
 	switch {
 	case known && gpuKnown && run.Meta.UnifiedMemory == nil:
 		return 0, false
@@ -311,14 +313,27 @@ func measuredChange(run *record.Run, v *verdict.Verdict) (float64, bool) {
 	return change, known
 }
 
-// windowChange is the mean of the last samples of the window less the mean of
-// its first ones after the warm-up, a twentieth of the window at either end.
-func windowChange(s *record.Samples, v []float64, w verdict.Window) (float64, bool) {
+// changesFrom is the time from which the accounts' changes are counted, in
+// milliseconds: what grows has bytes and a rate, so a span before the window's
+// end. Where nothing grows it is the end of the warm-up.
+func changesFrom(v *verdict.Verdict) float64 {
+	for _, a := range v.Accounts {
+		if a.Shape == verdict.Growing && a.Bytes != nil && a.PerSecond != nil && a.PerSecond.Value != 0 {
+			return max(v.Window.FromMs, v.Window.ToMs-1000*float64(*a.Bytes)/a.PerSecond.Value)
+		}
+	}
+	return v.Window.FromMs + v.Window.WarmupMs
+}
+
+// changeBetween is the mean of the last samples up to a time less the mean of
+// the first ones from a time on, a fiftieth of the samples at either end; of
+// all samples where none has a time.
+func changeBetween(s *record.Samples, v []float64, fromMs, toMs float64) (float64, bool) {
 	t := s.Column(record.ColTime)
 	timed := anyKnown(t)
 	var known []float64
 	for i, x := range v {
-		inside := !timed || t[i] >= w.FromMs+w.WarmupMs && t[i] <= w.ToMs
+		inside := !timed || t[i] >= fromMs && t[i] <= toMs
 		if inside && finite(x) {
 			known = append(known, x)
 		}
@@ -326,7 +341,7 @@ func windowChange(s *record.Samples, v []float64, w verdict.Window) (float64, bo
 	if len(known) < 2 {
 		return 0, false
 	}
-	k := min(max(len(known)/20, 1), 50)
+	k := min(max(len(known)/50, 1), 50)
 	return mean(known[len(known)-k:]) - mean(known[:k]), true
 }
 
