@@ -189,6 +189,10 @@ func (f *Feed) event(e record.Event) {
 		f.sites = e.Sites
 	case record.KindHolders:
 		f.holders = e.Holders
+	case record.KindProcess:
+		if e.Name != "" { // what runs in it by now: a launcher becomes its program
+			f.process(e.PID).name = clean(e.Name)
+		}
 	case record.KindWarning:
 		f.warnings++
 	}

@@ -104,6 +104,23 @@ func TestProcessesThatHaveEndedGiveWayToThoseThatRun(t *testing.T) {
 	}
 }
 
+func TestALauncherThatBecomesItsProgramIsCalledAfterIt(t *testing.T) {
+	t.Parallel()
+	f := NewFeed(FeedOptions{Now: newFixedClock().Now, NameOf: func(int) string { return "pyenv-exec" }})
+	f.SetMeta(record.Meta{PID: 7})
+	f.Event(record.Event{TMs: 1, PID: 8, Kind: record.KindProcess, Name: "python3 -m loader"}) // before its first row
+	for pid := 7; pid <= 8; pid++ {
+		f.Row(pid, 2, []record.Cell{{Column: record.ColRSS, Value: 1}})
+	}
+	f.Event(record.Event{TMs: 3, PID: 7, Kind: record.KindProcess, Name: "python3 train.py"})
+	f.mu.Lock()
+	fr := f.frame(time.Now())
+	f.mu.Unlock()
+	if len(fr.Processes) != 2 || fr.Processes[0].Name != "python3 train.py" || fr.Processes[1].Name != "python3 -m loader" {
+		t.Errorf("processes %+v", fr.Processes)
+	}
+}
+
 func TestARecordingsRowsBelongToItsProcessAlsoBeforeItIsKnown(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
