@@ -135,7 +135,6 @@ func TestAttachSaysInOneLineWhyItCannot(t *testing.T) {
 	t.Cleanup(func() { zombie.Wait() })
 	waitForZombie(t, zombie.Process.Pid)
 	threaded := startPython(t, "threaded.py", "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint('ready', flush=True)\ntime.sleep(60)\n")
-	brief := start(t, "sleep", "0.3")
 	for _, c := range []struct {
 		args []string
 		code int
@@ -151,12 +150,37 @@ func TestAttachSaysInOneLineWhyItCannot(t *testing.T) {
 		{[]string{"2000000000"}, 1, "no such process"},
 		{[]string{strconv.Itoa(zombie.Process.Pid)}, 1, "zombie"},
 		{[]string{threadOf(t, threaded.Process.Pid)}, 2, "is a thread of process " + pidOf(threaded)},
-		{[]string{pidOf(brief), "--interval", "10s"}, 1, "too soon to be judged"},
 	} {
 		got := gpumem(t, t.TempDir(), append([]string{"attach"}, c.args...)...)
 		if got.code != c.code || !strings.Contains(got.stderr, c.say) || strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
 			t.Errorf("attach %q: code %d, want %d with %q\n%s%s", c.args, got.code, c.code, c.say, got.stdout, got.stderr)
 		}
+	}
+}
+
+func TestAttachSaysOfAProgramThatEndsAtOnceThatItWasTooSoon(t *testing.T) {
+	t.Parallel()
+	brief := exec.Command("cat") // ends with its stdin
+	stdin, err := brief.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := brief.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	go func() {
+		defer brief.Wait()
+		defer stdin.Close()
+		for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+			if _, err := os.Stat(filepath.Join(dir, "run", record.FileSamples)); err == nil {
+				return
+			}
+		}
+	}()
+	got := gpumem(t, dir, "attach", pidOf(brief), "--interval", "10s", "--out", "run")
+	if got.code != 1 || !strings.Contains(got.stderr, "too soon to be judged") || strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
+		t.Errorf("code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 }
 
