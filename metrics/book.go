@@ -65,7 +65,7 @@ type entry struct {
 	name            string
 	dead            bool
 	latest          map[string]value
-	past            past
+	past            record.Thinned
 	seen            int // rows
 	firstMs, lastMs float64
 
@@ -129,7 +129,7 @@ func (b *Book) Row(pid int, tMs float64, cells []record.Cell) {
 	b.rows++
 	e.seen++
 	e.dead = false
-	e.past.add(tMs, cells)
+	e.past.Add(tMs, cells)
 	e.take(tMs, cells)
 	if b.monitor != nil && len(b.pending) < mostPending {
 		b.pending = append(b.pending, pendingRow{pid, tMs, slices.Clone(cells)})
@@ -158,7 +158,7 @@ func (b *Book) introduce(pid int) {
 func (b *Book) entry(pid int) *entry {
 	e := b.procs[pid]
 	if e == nil {
-		e = &entry{pid: pid, latest: map[string]value{}, past: newPast()}
+		e = &entry{pid: pid, latest: map[string]value{}, past: record.NewThinned(mostRows)}
 		b.procs[pid] = e
 	}
 	return e

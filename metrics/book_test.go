@@ -173,24 +173,3 @@ func TestDeadAndForgottenProcesses(t *testing.T) {
 	}
 	series(scrapeOf(t, b)) // labels are fit to be printed
 }
-
-func TestThePastOfAProcessIsBounded(t *testing.T) {
-	t.Parallel()
-	p := newPast()
-	for i := range 100 * mostRows {
-		p.add(float64(i), live(int64(i)))
-	}
-	s := p.all()
-	if s.Len() >= mostRows || s.Len() < mostRows/4 {
-		t.Errorf("%d rows are kept, want up to %d", s.Len(), mostRows)
-	}
-	at, values := s.Column(record.ColTime), s.Column(record.ColLive)
-	for i := range at {
-		if at[i] != values[i] {
-			t.Fatalf("row %d is torn: time %v, value %v", i, at[i], values[i])
-		}
-	}
-	if last := at[len(at)-1]; last < 99*mostRows {
-		t.Errorf("the last row kept is %v, want one of the last", last)
-	}
-}

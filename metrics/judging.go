@@ -11,6 +11,8 @@ import (
 )
 
 const (
+	// mostRows bounds the rows that are kept of a process.
+	mostRows = 1024
 	// firstRows is how many rows come before the first look at a run, as on
 	// the live screen; onlineRows before the first of a Monitor.
 	firstRows  = 40
@@ -103,7 +105,7 @@ func (b *Book) due(all bool) (list []*entry) {
 // judge looks at one process. Only the copying holds the lock.
 func (b *Book) judge(e *entry) {
 	b.mu.Lock()
-	run := &record.Run{Meta: b.meta, Samples: e.past.all()}
+	run := &record.Run{Meta: b.meta, Samples: e.past.Samples()}
 	for _, ev := range b.events {
 		if ev.PID == 0 || ev.PID == e.pid {
 			run.Events = append(run.Events, ev)
@@ -153,8 +155,8 @@ func (b *Book) unowned(e *entry, v *verdict.Verdict) (row verdict.AccountRow, ok
 		}
 	}
 	b.mu.Lock()
-	known := slices.Contains(e.past.names, record.ColGPU)
-	samples := e.past.only(record.ColGPU)
+	known := e.past.Column(record.ColGPU) != nil
+	samples := alone(&e.past, record.ColGPU)
 	b.mu.Unlock()
 	if !known {
 		return row, false
@@ -192,15 +194,25 @@ func (b *Book) usesOf(e *entry, column string) map[int]*record.Samples {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := map[int]*record.Samples{}
-	for _, name := range e.past.names {
+	for _, name := range e.past.Names() {
 		if base, n, of := record.SplitDevice(name); of && base == column {
-			out[n] = e.past.only(name)
+			out[n] = alone(&e.past, name)
 		}
 	}
-	if len(out) == 0 && slices.Contains(e.past.names, column) {
-		out[0] = e.past.only(column)
+	if len(out) == 0 && e.past.Column(column) != nil {
+		out[0] = alone(&e.past, column)
 	}
 	return out
+}
+
+// alone is a copy of one column as live bytes: for the engine to say how it
+// grows.
+func alone(rows *record.Thinned, column string) *record.Samples {
+	names, values := []string{record.ColTime}, [][]float64{slices.Clone(rows.Column(record.ColTime))}
+	if v := rows.Column(column); v != nil {
+		names, values = append(names, record.ColLive), append(values, slices.Clone(v))
+	}
+	return record.NewSamples(names, values)
 }
 
 // Quantiles of the standard normal distribution: 80 and 95 % lie between them.

@@ -202,6 +202,11 @@ func hostAccount(run *record.Run) (v []float64, label string) {
 		device = total(columnSum(s, record.ColLive), columnSum(s, record.ColIdle))
 	}
 	if rest := beyond(v, device); device != nil && rest != nil {
+		for i, x := range rest {
+			if x < 0 { // device memory that nobody touched yet is not in the footprint
+				rest[i] = record.Unknown()
+			}
+		}
 		return rest, label + " less device bytes)"
 	}
 	return v, label + ")"
@@ -300,9 +305,12 @@ func rangeOf(v []float64) (lo, hi float64) {
 // totals do not add up to one figure: no total measured, or unknown whether GPU
 // bytes are host memory.
 func measuredChange(run *record.Run, v *verdict.Verdict) (float64, bool) {
-	host, _ := hostAccount(run)
 	from := changesFrom(v)
-	change, known := changeBetween(run.Samples, host, from, v.Window.ToMs)
+	change, known := 0., false
+	if !slices.ContainsFunc(v.Accounts, func(a verdict.AccountRow) bool { return a.Account == verdict.Host && a.Bytes == nil }) {
+		host, _ := hostAccount(run)
+		change, known = changeBetween(run.Samples, host, from, v.Window.ToMs)
+	}
 	gpu, gpuKnown := changeBetween(run.Samples, columnSum(run.Samples, record.ColGPU), from, v.Window.ToMs)
 	switch {
 	case known && gpuKnown && run.Meta.UnifiedMemory == nil:

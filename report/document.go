@@ -87,7 +87,7 @@ func newDocument(run *record.Run, v *verdict.Verdict, o Options) *document {
 		warningsSection(run, v),
 		environmentSection(run),
 		samplingSection(run, v),
-		reproduceSection(run, o),
+		reproduceSection(run),
 	} {
 		if len(s.blocks) > 0 {
 			d.sections = append(d.sections, s)

@@ -118,7 +118,7 @@ func retentionVerdict() *verdict.Verdict {
 func retentionRun() *record.Run {
 	return &record.Run{
 		Meta: record.Meta{Schema: 1, Workload: "modelload", Device: "soft", UnifiedMemory: ptr(true),
-			Flags: map[string]string{"policy": "tensorlogic"}},
+			Command: []string{"gpumem", "run", "modelload", "--policy=tensorlogic"}, Flags: map[string]string{"purge": "true", "leftover": "2MiB"}},
 		Samples: record.NewSamples([]string{record.ColTime, record.ColRSS, record.ColLive, record.ColIdle}, [][]float64{
 			{0, 1000, 2000, 3000, 4000},
 			{40 * mib, 900 * mib, 2140 * mib, 1222 * mib, 1222 * mib},

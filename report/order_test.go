@@ -116,10 +116,22 @@ func TestTheVerdictIsSaidOnce(t *testing.T) {
 	}
 }
 
-func TestARunOfAWorkloadIsReproducedByItsCommand(t *testing.T) {
+func TestARunIsReproducedByItsFlagsAndItsCommand(t *testing.T) {
 	t.Parallel()
-	run := &record.Run{Meta: record.Meta{Workload: "nqueens", Command: []string{"gpumem", "run", "nqueens", "--fault=uncut-graph"}}}
-	if got := reproduceLine(run); got != "gpumem run nqueens --fault=uncut-graph" {
-		t.Errorf("%q", got)
+	flags := map[string]string{"purge": "true", "interval": "10ms"}
+	workload := []string{"gpumem", "run", "nqueens", "--fault=uncut-graph"}
+	for _, c := range []struct {
+		meta record.Meta
+		want string
+	}{
+		{record.Meta{Workload: "nqueens", Command: workload}, "gpumem run nqueens --fault=uncut-graph"},
+		{record.Meta{Workload: "nqueens", Command: workload, Flags: flags}, "gpumem run --interval=10ms --purge=true nqueens --fault=uncut-graph"},
+		{record.Meta{Command: []string{"a b", "-c", ""}, Flags: flags}, "gpumem run --interval=10ms --purge=true -- 'a b' -c ''"},
+		{record.Meta{Command: []string{"gpumem", "diagnose"}}, "gpumem run -- gpumem diagnose"},
+		{record.Meta{Flags: map[string]string{"steps-per-line": "1500"}}, "gpumem report --steps-per-line=1500 trace.log"},
+	} {
+		if got := reproduceLine(&record.Run{Path: "trace.log", Meta: c.meta}); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }

@@ -36,7 +36,7 @@ func writePProf(w io.Writer, run *record.Run, v *verdict.Verdict) error {
 	}
 	functions := map[[2]string]*profile.Function{}
 	for _, s := range sites {
-		file, line, name := splitSite(s.Site)
+		file, line, name := functionOf(s.Site)
 		f := functions[[2]string{file, name}]
 		if f == nil {
 			f = &profile.Function{ID: uint64(len(p.Function) + 1), Name: name, SystemName: name, Filename: file}
@@ -60,34 +60,17 @@ func lastSites(run *record.Run) []record.Site {
 	return nil
 }
 
-// splitSite takes "file:line func" apart. What does not have that form is a
-// function without a file.
-func splitSite(site string) (file string, line int64, name string) {
+// functionOf is the function that a site names in a profile, in which sites of
+// one file and function come together.
+func functionOf(site string) (file string, line int64, name string) {
 	const limit = 4096 // a name of 10 MB helps nobody in a profile
-	if len(site) > limit {
-		site = site[:limit]
-	}
-	site = strings.ToValidUTF8(site, "\uFFFD")
-	place, name, _ := strings.Cut(site, " ")
-	for i := strings.LastIndexByte(place, ':'); i > 0; i = strings.LastIndexByte(place[:i], ':') {
-		end := len(place)
-		if j := strings.IndexByte(place[i+1:], ':'); j >= 0 {
-			end = i + 1 + j
-		}
-		if n, err := strconv.ParseInt(place[i+1:end], 10, 64); err == nil && n >= 0 {
-			file, line = place[:i], n // of "file:line:col" the loop ends at the line
-			continue
-		}
-		break
-	}
-	if file == "" {
-		return "", 0, site
-	}
+	at := record.PlaceOf(strings.ToValidUTF8(site[:min(len(site), limit)], "\uFFFD"))
 	switch {
-	case strings.HasPrefix(name, "<"): // Python's <module> and <lambda> are in every file
-		name = base(file) + ":" + name
-	case name == "":
-		name = file + ":" + strconv.FormatInt(line, 10)
+	case at.File == "":
+	case strings.HasPrefix(at.Name, "<"): // Python's <module> and <lambda> are in every file
+		at.Name = base(at.File) + ":" + at.Name
+	case at.Name == "":
+		at.Name = at.File + ":" + strconv.FormatInt(at.Line, 10)
 	}
-	return file, line, name
+	return at.File, at.Line, at.Name
 }

@@ -167,13 +167,9 @@ func warningText(w record.Warning) string {
 }
 
 // reproduceSection is the command line that makes the run again.
-func reproduceSection(run *record.Run, o Options) section {
+func reproduceSection(run *record.Run) section {
 	s := section{id: "reproduce", title: "Reproduce"}
-	line := o.Reproduce
-	if line == "" {
-		line = reproduceLine(run)
-	}
-	if line != "" {
+	if line := reproduceLine(run); line != "" {
 		s.blocks = []block{{code: clean(line, maxLine)}}
 	}
 	return s
@@ -183,14 +179,13 @@ func reproduceSection(run *record.Run, o Options) section {
 // that nobody can repeat from its file is only judged again.
 func reproduceLine(run *record.Run) string {
 	m := &run.Meta
-	if len(m.Command) > 1 && m.Command[0] == "gpumem" {
-		return shellLine(m.Command) // of a bundled workload, with its flags
-	}
 	words := []string{"gpumem", "run"}
 	for _, k := range sortedKeys(m.Flags) {
 		words = append(words, "--"+k+"="+m.Flags[k])
 	}
 	switch {
+	case m.Workload != "" && len(m.Command) > 1 && m.Command[0] == "gpumem":
+		words = append(words, m.Command[2:]...) // the workload with its own flags
 	case m.Workload != "":
 		words = append(words, m.Workload)
 	case len(m.Command) > 0:
@@ -202,34 +197,4 @@ func reproduceLine(run *record.Run) string {
 		return ""
 	}
 	return shellLine(words)
-}
-
-// shellLine joins words so that a POSIX shell splits them again the same way.
-func shellLine(words []string) string {
-	var b strings.Builder
-	for i, w := range words {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		if b.Len() > 2*maxLine {
-			break // clean cuts it and shows that it did
-		}
-		b.WriteString(shellWord(w))
-	}
-	return b.String()
-}
-
-func shellWord(w string) string {
-	if len(w) > 8*maxLine {
-		w = w[:8*maxLine] // more than clean will show, and never megabytes
-	}
-	plain := w != ""
-	for _, r := range w {
-		plain = plain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-			strings.ContainsRune("_-./=:,+@%", r))
-	}
-	if plain {
-		return w
-	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 }

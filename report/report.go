@@ -56,9 +56,6 @@ type Options struct {
 	// Title heads the report; empty means the workload, the command's first
 	// word or the run's path, whichever is known first.
 	Title string
-	// Reproduce is the command line that makes this run again; empty means
-	// that it is put together from run.json.
-	Reproduce string
 	// Producer is the program and version that writes the report, for the
 	// last line of HTML and Markdown ("gpumem 0.1.0"); empty is left out.
 	Producer string

@@ -319,7 +319,7 @@ func TestUnitsReadWell(t *testing.T) {
 
 func plain(iv *verdict.Interval) string { return strings.ReplaceAll(intervalText(iv), noBreak, " ") }
 
-func TestSitesAreTakenApart(t *testing.T) {
+func TestSitesBecomeFunctions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		site, file string
@@ -336,7 +336,7 @@ func TestSitesAreTakenApart(t *testing.T) {
 		{":5 f", "", 0, ":5 f"},
 		{"", "", 0, ""},
 	} {
-		if f, l, n := splitSite(c.site); f != c.file || l != c.line || n != c.name {
+		if f, l, n := functionOf(c.site); f != c.file || l != c.line || n != c.name {
 			t.Errorf("%q: %q, %d, %q", c.site, f, l, n)
 		}
 	}

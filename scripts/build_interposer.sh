@@ -5,6 +5,7 @@
 # go:embed, and libgpumem_ARCH.txt say which tools made them.
 # CC_amd64 and CC_arm64 name other compilers.
 set -euo pipefail
+case ${1-} in -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 src=$root/tracer/capture/inject
 arch=${1:-all}

@@ -5,6 +5,7 @@
 # compiler. The file that is committed is clang 14.0.6's; a test makes it again
 # and compares the bytes where that version is.
 set -euo pipefail
+case ${1-} in -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=${1:-$root/metal/kernels/kernels.ptx}
 clang=${CLANG:-clang++-14}

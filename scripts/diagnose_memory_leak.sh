@@ -6,6 +6,7 @@
 # Matches the base name of the executable, never the whole command line, and
 # shows resident size (RSS); the virtual size of a GPU program means nothing.
 set -u
+case ${1-} in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 export LC_ALL=C
 
 runtimes=("$@")

@@ -4,6 +4,7 @@
 # By default: nqueens --fault no-autorelease-pool, once its verdict has turned.
 # Needs tmux (3.2 or newer) and go.
 set -euo pipefail
+case ${1-} in -h | --help) sed -n '2,5s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 out=${1:?usage: picture.sh OUT.svg [gpumem run arguments…]}
 shift

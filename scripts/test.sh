@@ -3,6 +3,7 @@
 # Usage: ./scripts/test.sh [packages…]   (default ./...)
 # Prints the failures and, as its last line, "N passed, N failed, N skipped".
 set -uo pipefail
+case ${1-} in -h | --help) sed -n '2,4s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 cd "$(dirname "$0")/.." || exit 1
 
 # name of the command : Debian package

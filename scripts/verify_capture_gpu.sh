@@ -5,6 +5,7 @@
 # Without Go on the GPU machine, build the binary elsewhere
 # (CGO_ENABLED=0 go test -tags gpu -c -o capture.test ./tracer/capture) and name it.
 set -euo pipefail
+case ${1-} in -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 pattern='TheRealDriver|PyTorchsSegments'
 if [ $# -gt 0 ]; then
 	exec "$1" -test.run "$pattern" -test.v

@@ -22,8 +22,8 @@ func TestADayAtTwentyHertzTakesNoMoreThanAnHour(t *testing.T) {
 	size := func() int {
 		p := f.procs[1]
 		n := cap(p.all.history.buckets) * int(reflect.TypeOf(bucket{}).Size())
-		for _, v := range p.rows.values {
-			n += 8 * cap(v)
+		for _, name := range p.rows.Names() {
+			n += 8 * cap(p.rows.Column(name))
 		}
 		return n + cap(f.events)*int(reflect.TypeOf(record.Event{}).Size()) + cap(f.output)*40
 	}

@@ -191,7 +191,7 @@ func (f *Feed) health(now time.Time) Health {
 
 // run is what is kept of a process as the engine wants it. The lock is held.
 func (f *Feed) run(p *tracked) *record.Run {
-	r := &record.Run{Meta: f.meta, Samples: p.rows.samples()}
+	r := &record.Run{Meta: f.meta, Samples: p.rows.Samples()}
 	for _, e := range f.events {
 		if e.PID == 0 || e.PID == p.pid {
 			r.Events = append(r.Events, e)

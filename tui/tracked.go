@@ -62,14 +62,15 @@ type tracked struct {
 	buckets   int
 	all       *ledger
 	devices   map[int]*ledger
-	rows      rowsKept
-	hasGPU    bool // some row had its GPU bytes
+	rows      record.Thinned // what its verdict is reached from
+	hasGPU    bool           // some row had its GPU bytes
 	firstMs   float64
 	lastMs    float64
 	count     int64
 	step      float64
 	pool      Pool
-	before    Pool // some rows ago
+	noted     map[string]*float64 // fields of this struct, by column
+	before    Pool                // some rows ago
 	beforeN   int64
 	recent    [rateRows]moment
 	judged    Judged
@@ -85,10 +86,12 @@ type moment struct{ tMs, total, step float64 }
 
 func newTracked(pid int, r room) *tracked {
 	nan := math.NaN()
-	return &tracked{
-		pid: pid, buckets: r.buckets, all: newLedger(r.buckets), devices: map[int]*ledger{}, rows: newRowsKept(r.rows),
+	p := &tracked{
+		pid: pid, buckets: r.buckets, all: newLedger(r.buckets), devices: map[int]*ledger{}, rows: record.NewThinned(r.rows),
 		firstMs: nan, lastMs: nan, step: nan, pool: unknownPool(), before: unknownPool(),
 	}
+	p.noted = notedIn(p)
+	return p
 }
 
 func unknownPool() Pool {
@@ -105,7 +108,7 @@ func (p *tracked) take(tMs float64, cells []record.Cell, unified bool) {
 		p.firstMs = tMs
 	}
 	p.lastMs = tMs
-	p.rows.add(tMs, cells)
+	p.rows.Add(tMs, cells)
 	row, devices := p.read(cells)
 	p.derive(&row, unified)
 	p.all.take(tMs, &row)
@@ -162,27 +165,17 @@ func (p *tracked) read(cells []record.Cell) (values, map[int]*values) {
 
 // note takes the columns that are no series.
 func (p *tracked) note(column string, x float64) {
-	switch column {
-	case record.ColStep:
-		p.step = x
-	case record.ColPoolHits:
-		p.pool.Hits = x
-	case record.ColPoolMisses:
-		p.pool.Misses = x
-	case record.ColAllocs:
-		p.pool.Allocs = x
-	case record.ColFrees:
-		p.pool.Frees = x
-	case record.ColRefs:
-		p.pool.Refs = x
-	case record.ColShapes:
-		p.pool.Shapes = x
-	case record.ColPipelines:
-		p.pool.Pipelines = x
-	case record.ColCommands:
-		p.pool.Commands = x
-	case record.ColCommandBuffers:
-		p.pool.CommandBuffers = x
+	if at := p.noted[column]; at != nil {
+		*at = x
+	}
+}
+
+// notedIn is where the columns that are no series belong.
+func notedIn(p *tracked) map[string]*float64 {
+	return map[string]*float64{
+		record.ColStep: &p.step, record.ColPoolHits: &p.pool.Hits, record.ColPoolMisses: &p.pool.Misses, record.ColAllocs: &p.pool.Allocs,
+		record.ColFrees: &p.pool.Frees, record.ColRefs: &p.pool.Refs, record.ColShapes: &p.pool.Shapes, record.ColPipelines: &p.pool.Pipelines,
+		record.ColCommands: &p.pool.Commands, record.ColCommandBuffers: &p.pool.CommandBuffers,
 	}
 }
 

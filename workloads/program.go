@@ -72,10 +72,13 @@ func (p *program) options() (tensor.Options, error) {
 		}
 	}
 	o := tensor.Options{Policy: policy, NoAutorelease: p.Fault == "no-autorelease-pool"}
+	d := p.workload.device
+	d.NoAutorelease = o.NoAutorelease
 	switch p.Fault {
 	case "fresh-params":
 		o.Faults = append(o.Faults, pool.FreshParams)
 	case "no-flush":
+		d.SlowDevice = true
 		// Nothing bounds the backlog but the queue, which then is no bound.
 		o.Faults = append(o.Faults, pool.NoFlush)
 		o.QueueLength = 1 << 20
@@ -83,6 +86,14 @@ func (p *program) options() (tensor.Options, error) {
 		if o.Policy, err = pool.PolicyByName("neatml-early"); err != nil {
 			return o, err
 		}
+	case "exact-sizes":
+		o.Policy.Class, o.Policy.TrimAfter = pool.ClassExact, 0
+	case "driver-keeps":
+		d.Leaks.CommandBufferBytes = 128 << 10
+	case "residency-set":
+		d.Leaks.Resident = cacheBytes
+	case "tiny-buffers":
+		d.MaxBuffers = tinyLimit
 	}
 	// Watching costs time, so only what will print something is watched.
 	modes := p.printer.Modes()
@@ -92,8 +103,7 @@ func (p *program) options() (tensor.Options, error) {
 	if modes.MemLog || modes.DebugMemory || o.Policy.EarlyReturn {
 		o.Observer = observer{p}
 	}
-	p.device, err = p.Open(DeviceFaults{SlowDevice: p.Fault == "no-flush", NoAutorelease: o.NoAutorelease})
-	if err != nil {
+	if p.device, err = p.Open(d); err != nil {
 		return o, fmt.Errorf("open device: %w", err)
 	}
 	o.Device = p.device
@@ -127,6 +137,12 @@ func (p *program) allocated() int64 {
 	return p.device.Usage().AllocatedBytes
 }
 
+// Columns of the device.
+const (
+	colOpen         = "command_buffers_open" // made and not completed, committed or not
+	colBuffersLimit = "buffers_limit"        // that may exist at once
+)
+
 // sample fills the columns that only the program knows. Memory that a command
 // in flight still uses is live: nobody can have it back yet.
 func (p *program) sample(cells []record.Cell) []record.Cell {
@@ -146,6 +162,8 @@ func (p *program) sample(cells []record.Cell) []record.Cell {
 	u := p.device.Usage()
 	add(record.ColGPU, u.AllocatedBytes)
 	add(record.ColInFlight, u.InFlight)
+	add(colOpen, u.CommandBuffers)
+	add(colBuffersLimit, int64(p.device.Info().MaxBuffers))
 	add(record.ColCommandBuffers, u.TotalCommandBuffers)
 	add(record.ColPipelines, u.Pipelines)
 	add(record.ColIdle, s.IdleBytes)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/metal/soft"
 )
 
 // Workload is a bundled program.
@@ -18,6 +19,7 @@ type Workload struct {
 	// than none.
 	Truths []Fault
 	Flags  []Flag
+	device DeviceFaults // of every run
 	run    func(context.Context, *program) error
 }
 
@@ -58,15 +60,19 @@ type Env struct {
 	TempDir        string
 }
 
-// DeviceFaults are defects of the device that a workload's fault needs.
+// DeviceFaults are habits and defects of the device that a workload or its
+// fault needs.
 type DeviceFaults struct {
 	SlowDevice    bool // completes later than a busy program commits
 	NoAutorelease bool // leaves out the autorelease pools that the driver has of its own
+	// Leaks are for the soft device alone; others have their own.
+	Leaks      soft.Leaks
+	MaxBuffers int // that may exist at once; 0 is the device's own limit
 }
 
 // All lists the workloads.
 func All() []Workload {
-	return []Workload{modelLoad(), nQueens(), xor(), sine()}
+	return []Workload{modelLoad(), nQueens(), xor(), sine(), inference()}
 }
 
 // ByName finds a workload.

@@ -78,6 +78,16 @@ func TestHealthyTrainingConvergesAndMostBuffersReturn(t *testing.T) {
 	}
 }
 
+func TestInferenceOnTheHostSaysWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	e := softEnv(t, &out, nil)
+	e.Open = nil
+	if err := run(t, "inference", e); err == nil || !strings.Contains(err.Error(), "--device") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestEachFaultRunsToItsEnd(t *testing.T) {
 	t.Parallel()
 	small := map[string]map[string]string{
@@ -85,6 +95,7 @@ func TestEachFaultRunsToItsEnd(t *testing.T) {
 		"nqueens":   {"epochs": "50", "attempts": "1"},
 		"xor":       {"epochs": "30", "runs": "1"},
 		"sine":      {"epochs": "2", "runs": "1"},
+		"inference": {"requests": "80"},
 	}
 	for _, w := range All() {
 		for _, f := range w.Faults {
@@ -105,6 +116,7 @@ func TestEveryPolicyServesEveryWorkload(t *testing.T) {
 			"modelload": {"scale": "8"},
 			"xor":       {"epochs": "1000", "runs": "1"},
 			"nqueens":   {"epochs": "20", "attempts": "1", "solutions": "1"},
+			"inference": {"requests": "80"},
 		} {
 			var out bytes.Buffer
 			e := softEnv(t, &out, flags)

@@ -27,6 +27,7 @@ type attachFlags struct {
 	run     runFlags
 	length  time.Duration
 	partial bool
+	given   map[string]string // the flags of run that were given
 }
 
 func newAttachCommand(std stdio, getenv func(string) string) *cobra.Command {
@@ -46,6 +47,7 @@ on the CUDA driver and tells what the program allocates there from then on.`,
   gpumem attach $(pgrep -n trainer) --for 10m --fail-on any`,
 		Args: exactly(1, "one PID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			f.given = givenFlags(cmd.Flags())
 			return attach(cmd.Context(), std, getenv, f, args[0])
 		},
 	}
@@ -79,7 +81,7 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 	if err != nil {
 		return err
 	}
-	t := target{name: programName(&p), command: p.Command, shown: p.Command}
+	t := target{name: programName(&p), command: p.Command, shown: p.Command, given: f.given}
 	ctx, stop := signal.NotifyContext(ctx, endingSignals()...)
 	defer stop()
 	if f.length > 0 {

@@ -47,11 +47,14 @@ const slowCUDA = 2 * time.Millisecond
 
 // checkDevice refuses a name that is no device.
 func checkDevice(name string) error {
-	known := []string{autoDevice, softDevice, cudaDevice, appleDevice, hostDevice}
-	if _, ok := cudaIndex(name); ok || slices.Contains(known, name) {
+	if _, ok := cudaIndex(name); ok || slices.Contains(deviceNames(), name) {
 		return nil
 	}
-	return usagef("--device %s: no such device%s", name, suggest(name, known))
+	return usagef("--device %s: no such device%s", name, suggest(name, deviceNames()))
+}
+
+func deviceNames() []string {
+	return []string{autoDevice, softDevice, cudaDevice, appleDevice, hostDevice}
 }
 
 // cudaIndex is the index of a name of the form cuda or cuda:N.
@@ -77,8 +80,8 @@ func opener(name string) func(workloads.DeviceFaults) (metal.Device, error) {
 		}
 		if name == appleDevice {
 			d, err := apple.Open(apple.Options{
-				Library: os.Getenv(metalLibrary),
-				Faults:  metal.Faults{CompletionLag: cudaLag, NoAutorelease: f.NoAutorelease},
+				Library: os.Getenv(metalLibrary), MaxBuffers: f.MaxBuffers,
+				Faults: metal.Faults{CompletionLag: cudaLag, NoAutorelease: f.NoAutorelease},
 			})
 			if err != nil {
 				return nil, err // not a nil *Device in the interface
@@ -86,13 +89,13 @@ func opener(name string) func(workloads.DeviceFaults) (metal.Device, error) {
 			return d, nil
 		}
 		if real {
-			d, err := cuda.Open(cuda.Options{Device: index, Faults: cuda.Faults{CompletionLag: cudaLag}})
+			d, err := cuda.Open(cuda.Options{Device: index, MaxBuffers: f.MaxBuffers, Faults: cuda.Faults{CompletionLag: cudaLag}})
 			if err != nil {
 				return nil, err // not a nil *Device in the interface
 			}
 			return d, nil
 		}
-		d, err := soft.Open(soft.Options{Faults: soft.Faults{CompletionLag: softLag}})
+		d, err := soft.Open(soft.Options{Faults: soft.Faults{CompletionLag: softLag}, Leaks: f.Leaks, MaxBuffers: f.MaxBuffers})
 		if err != nil {
 			return nil, err
 		}

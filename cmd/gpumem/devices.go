@@ -37,6 +37,10 @@ func listDevices(ctx context.Context, w io.Writer, gpu gpuFlags) error {
 	var notes []string
 	for _, d := range sources.Devices(ctx) {
 		table.add(deviceName(sources, &d), sizeText(d.TotalBytes), sizeText(d.UsedBytes), deviceText(sources, &d))
+		for k := range d.Instances {
+			p := &d.Instances[k]
+			table.add("  "+p.Name(), sizeText(p.TotalBytes), sizeText(p.UsedBytes), instanceTitle(&d, k))
+		}
 		for _, n := range d.Notes {
 			notes = append(notes, fmt.Sprintf("%s: %s", deviceName(sources, &d), shown(n)))
 		}

@@ -45,9 +45,6 @@ func (t *diagnosisText) devices() {
 	reserved := slices.ContainsFunc(t.d.scan.Devices, func(d scan.Device) bool { return d.ReservedBytes != scan.Unknown })
 	for _, d := range t.d.scan.Devices {
 		name := shown(deviceTitle(&d))
-		if d.Instances > 0 {
-			name += ", " + plural(d.Instances, "MIG instance", "MIG instances")
-		}
 		other := sizeText(d.ElsewhereBytes)
 		if d.ElsewhereBytes == 0 {
 			other = ""
@@ -57,8 +54,24 @@ func (t *diagnosisText) devices() {
 			row[3] = sizeText(d.ReservedBytes)
 		}
 		table.add(row...)
+		for k := range d.Instances {
+			p := &d.Instances[k]
+			table.add(p.Name(), sizeText(p.TotalBytes), sizeText(p.UsedBytes), "", sizeText(p.HeldBytes), "", "", instanceTitle(&d, k))
+		}
 	}
 	table.write(&t.b, "  ")
+}
+
+// instanceTitle is the identity of a device's part, after whose memory it has
+// when that is not its own.
+func instanceTitle(d *scan.Device, k int) string {
+	p := &d.Instances[k]
+	for i := range d.Instances[:k] {
+		if first := &d.Instances[i]; first.GPU == p.GPU {
+			return "memory of " + first.Name() + ", " + shown(p.UUID)
+		}
+	}
+	return shown(p.UUID)
 }
 
 // deviceTitle is a device's address, driver and name, the driver only where the
@@ -74,6 +87,9 @@ func deviceTitle(d *scan.Device) string {
 // uncharged says what no process answers for.
 func (t *diagnosisText) uncharged() {
 	for _, d := range t.d.scan.Devices {
+		if d.MPSClients > 0 {
+			wrapped(&t.b, "  ", "    ", fmt.Sprintf("device %d: %s through the multi-process service (MPS)", d.Index, plural(d.MPSClients, "process", "processes")))
+		}
 		if d.UnchargedBytes > 0 {
 			wrapped(&t.b, "  ", "    ", fmt.Sprintf("device %d: %s not charged to any visible process", d.Index, sizeText(d.UnchargedBytes)))
 		}

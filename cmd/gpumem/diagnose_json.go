@@ -108,20 +108,30 @@ type partJSON struct {
 }
 
 type deviceJSON struct {
-	Device    int      `json:"device"`
-	Source    string   `json:"source"`
-	Driver    string   `json:"driver,omitempty"`
-	Name      string   `json:"name,omitempty"`
-	UUID      string   `json:"uuid,omitempty"`
-	PCI       string   `json:"pci,omitempty"`
-	Total     *int64   `json:"total_bytes,omitempty"`
-	Used      *int64   `json:"used_bytes,omitempty"`
-	Reserved  *int64   `json:"reserved_bytes,omitempty"`
-	Held      *int64   `json:"held_by_processes_bytes,omitempty"`
-	Other     *int64   `json:"held_elsewhere_bytes,omitempty"`
-	Uncharged *int64   `json:"not_charged_bytes,omitempty"`
-	Instances int      `json:"instances,omitempty"`
-	Notes     []string `json:"notes,omitempty"`
+	Device    int            `json:"device"`
+	Source    string         `json:"source"`
+	Driver    string         `json:"driver,omitempty"`
+	Name      string         `json:"name,omitempty"`
+	UUID      string         `json:"uuid,omitempty"`
+	PCI       string         `json:"pci,omitempty"`
+	Total     *int64         `json:"total_bytes,omitempty"`
+	Used      *int64         `json:"used_bytes,omitempty"`
+	Reserved  *int64         `json:"reserved_bytes,omitempty"`
+	Held      *int64         `json:"held_by_processes_bytes,omitempty"`
+	Other     *int64         `json:"held_elsewhere_bytes,omitempty"`
+	Uncharged *int64         `json:"not_charged_bytes,omitempty"`
+	Instances []instanceJSON `json:"instances,omitempty"`
+	MPS       int            `json:"mps_clients,omitempty"`
+	Notes     []string       `json:"notes,omitempty"`
+}
+
+type instanceJSON struct {
+	GPU     int    `json:"gpu_instance"`
+	Compute int    `json:"compute_instance"`
+	UUID    string `json:"uuid,omitempty"`
+	Total   *int64 `json:"total_bytes,omitempty"`
+	Used    *int64 `json:"used_bytes,omitempty"`
+	Held    *int64 `json:"held_by_processes_bytes,omitempty"`
 }
 
 type elsewhereJSON struct {
@@ -191,7 +201,7 @@ func (d *diagnosis) json(w io.Writer) error {
 	for _, v := range s.Devices {
 		j.Devices = append(j.Devices, deviceJSON{
 			v.Index, v.Source, v.Driver, v.Name, v.UUID, v.PCI, known(v.TotalBytes), known(v.UsedBytes),
-			known(v.ReservedBytes), known(v.HeldBytes), known(v.ElsewhereBytes), known(v.UnchargedBytes), v.Instances, v.Notes,
+			known(v.ReservedBytes), known(v.HeldBytes), known(v.ElsewhereBytes), known(v.UnchargedBytes), instancesJSON(&v), v.MPSClients, v.Notes,
 		})
 	}
 	for _, e := range s.Elsewhere {
@@ -257,4 +267,12 @@ func processesJSON(list []scan.Process) []processJSON {
 		out = append(out, j)
 	}
 	return out
+}
+
+func instancesJSON(d *scan.Device) []instanceJSON {
+	var list []instanceJSON
+	for _, p := range d.Instances {
+		list = append(list, instanceJSON{p.GPU, p.Compute, p.UUID, known(p.TotalBytes), known(p.UsedBytes), known(p.HeldBytes)})
+	}
+	return list
 }

@@ -54,7 +54,7 @@ func diffPaths(std stdio, getenv func(string) string, f reportFlags, base, new s
 	d := verdict.Diff(a.Run, b.Run, judging)
 	o := report.Options{Producer: "gpumem " + version()}
 	if f.output == "" {
-		o.Color = wantColor(std.out, getenv)
+		o.Color, o.Width = wantColor(std.out, getenv), textWidth(std.out)
 		err = report.WriteDiff(std.out, format, a, b, d, o)
 	} else {
 		err = writeFile(f.output, f.force, func(w io.Writer) error {

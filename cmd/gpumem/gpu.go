@@ -90,8 +90,8 @@ func (g *gpuFlags) trace(ctx context.Context, cfg *tracer.Config) (*gpuTrace, er
 		if d.Integrated && cfg.Meta.UnifiedMemory == nil {
 			cfg.Meta.UnifiedMemory = &d.Integrated
 		}
-		if d.TotalBytes > 0 {
-			cfg.Meta.CapacityBytes = map[string]int64{"device memory": d.TotalBytes}
+		if most := d.Capacity(); most > 0 {
+			cfg.Meta.CapacityBytes = map[string]int64{"device memory": most}
 		}
 	}
 	return t, nil

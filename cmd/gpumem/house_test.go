@@ -15,8 +15,9 @@ const module = "github.com/gpumem/gpumem/"
 // folder may import. A folder covers what lies below it unless a longer name
 // stands here too.
 var house = map[string][]string{
-	"probe":           {},
-	"metal":           {"metal"},
+	"internal/loader": {},
+	"probe":           {"internal/loader"},
+	"metal":           {"metal", "internal/loader"},
 	"pool":            {"metal"},
 	"tracer":          {"probe", "tracer/record", "tracer/agent"},
 	"tracer/record":   {},

@@ -1,13 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -62,12 +60,6 @@ could: what stays then is a finding.`,
 	f.report.judging.add(flags)
 	complete(cmd, "from", kindNames())
 	return cmd
-}
-
-// complete has the shell complete a flag with names.
-func complete(cmd *cobra.Command, flag string, names []string) {
-	// The error is for a flag that does not exist or is completed already.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
 func kindNames() []string {
@@ -127,7 +119,7 @@ func importPaths(std stdio, getenv func(string) string, f importFlags, paths []s
 	if f.report.output == "" && format == report.Text {
 		fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", dir, filepath.Join(dir, record.FileReport))
 	}
-	if code := fail.code(v.Verdict); code != exitDone {
+	if code := fail.of(v); code != exitDone {
 		return &codeError{code}
 	}
 	return nil
@@ -141,9 +133,13 @@ func (f importFlags) save(paths []string, o importer.Options) (string, error) {
 	}
 	dir := f.out
 	if dir == "" {
-		dir = record.FolderName(strings.TrimSuffix(paths[0], filepath.Ext(paths[0])), time.Now())
+		dir = freeFolder(strings.TrimSuffix(paths[0], filepath.Ext(paths[0])))
 	}
-	return dir, saveRun(dir, run, f.report.force)
+	err = record.Save(dir, run, record.CreateOptions{Force: f.report.force})
+	if errors.Is(err, record.ErrExists) {
+		return "", fmt.Errorf("%w; write into it with --force, or name another with --out", err)
+	}
+	return dir, err
 }
 
 func (f importFlags) options(files int) (importer.Options, error) {
@@ -205,43 +201,4 @@ func importError(path string, from importer.Kind, err error) error {
 		return fmt.Errorf("%s holds samples already; read it with gpumem report %s", path, path)
 	}
 	return fmt.Errorf("%w; known are %s; --from names one", err, strings.Join(kindNames(), ", "))
-}
-
-// saveRun writes an imported run as a run folder.
-func saveRun(dir string, run *record.Run, force bool) error {
-	w, err := record.Create(dir, run.Meta, record.CreateOptions{Force: force})
-	if errors.Is(err, record.ErrExists) {
-		return fmt.Errorf("%w; write into it with --force, or name another with --out", err)
-	}
-	if err != nil {
-		return err
-	}
-	var failed []error
-	for _, warning := range run.Warnings {
-		failed = append(failed, w.Event(record.Event{Kind: record.KindWarning, Text: warning.String()}))
-	}
-	for _, e := range run.Events {
-		failed = append(failed, w.Event(e))
-	}
-	failed = append(failed, w.Close(), saveSamples(dir, run), saveMeta(dir, run.Meta))
-	return errors.Join(failed...)
-}
-
-func saveSamples(dir string, run *record.Run) error {
-	f, err := os.Create(filepath.Join(dir, record.FileSamples))
-	if err != nil {
-		return err
-	}
-	return errors.Join(record.WriteCSV(f, run.Samples), f.Close())
-}
-
-// saveMeta writes run.json without the counts of a Writer, through which the
-// rows did not come: it gives every row a time, and a recording may have none.
-func saveMeta(dir string, m record.Meta) error {
-	m.Schema = 1
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, record.FileMeta), append(text, '\n'), 0o644)
 }

@@ -114,12 +114,17 @@ func TestWhatCannotBeImportedEndsInOneLine(t *testing.T) {
 	}
 }
 
-func TestTheShellCompletesFormats(t *testing.T) {
+func TestTheShellCompletesNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for want, args := range map[string][]string{
 		"jax-profile\n": {"__complete", "import", "x", "--from", ""},
 		"memory_viz\n":  {"__complete", "export", "x", "--to", ""},
+		"markdown\n":    {"__complete", "run", "--format", ""},
+		"no-flush\n":    {"__complete", "run", "--fault", ""},
+		"--epochs\t":    {"__complete", "run", "nqueens", "--"},
+		"--interval\t":  {"__complete", "run", "nqueens", "--"},
+		"app-leak\n":    {"__complete", "report", "--fail-on", ""},
 	} {
 		if got := gpumem(t, dir, args...); !strings.Contains(got.stdout, want) {
 			t.Errorf("%v: %q", args, got.stdout)

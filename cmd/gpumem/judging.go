@@ -38,11 +38,7 @@ func parseFormat(name string, json bool) (report.Format, error) {
 	}
 	format, err := report.ParseFormat(name)
 	if err != nil {
-		var names []string
-		for _, f := range report.Formats() {
-			names = append(names, string(f))
-		}
-		return "", usagef("--format %s: no such format%s", name, suggest(name, names))
+		return "", usagef("--format %s: no such format%s", name, suggest(name, formatNames()))
 	}
 	return format, nil
 }

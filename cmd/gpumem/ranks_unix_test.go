@@ -40,9 +40,12 @@ func TestOfSeveralRanksTheOneThatLeaksIsNamed(t *testing.T) {
 	if v.PID != leaking.PID || v.Verdict != verdict.HostGrowth {
 		t.Errorf("%s of process %d, want host-growth of rank 1, process %d", v.Verdict, v.PID, leaking.PID)
 	}
-	for _, rank := range []int{0, 2} {
-		if p := rankRow(t, v, rank, ""); p.Verdict == verdict.HostGrowth {
-			t.Errorf("healthy rank %d: %+v", rank, p)
+	for _, healthy := range []struct {
+		rank int
+		name string
+	}{{0, "rank-0"}, {2, "rank-2"}, {0, "ForkProcess-1:1"}, {0, "ForkProcess-1:2"}} {
+		if p := rankRow(t, v, healthy.rank, healthy.name); p.Verdict == verdict.HostGrowth {
+			t.Errorf("healthy: %+v", p)
 		}
 	}
 }

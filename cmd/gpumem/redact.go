@@ -2,10 +2,8 @@ package main
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,7 +85,10 @@ func redactFolder(std stdio, r *report.Redactor, run *record.Run, dir string, fo
 		return nil, err
 	}
 	defer os.RemoveAll(temp)
-	if err := writeRun(temp, out, v); err != nil {
+	if err := record.Save(temp, out, record.CreateOptions{Force: true}); err != nil {
+		return nil, err
+	}
+	if err := addReports(temp, out, v); err != nil {
 		return nil, err
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -137,44 +138,4 @@ func leftOut(dir string) (names []string) {
 		}
 	}
 	return names
-}
-
-// writeRun writes all files of a run folder.
-func writeRun(dir string, run *record.Run, v *verdict.Verdict) error {
-	meta, err := json.MarshalIndent(&run.Meta, "", "  ")
-	if err != nil {
-		return err
-	}
-	var events strings.Builder
-	for _, e := range run.Events {
-		line, err := json.Marshal(e)
-		if err != nil {
-			return err
-		}
-		events.Write(append(line, '\n'))
-	}
-	err = errors.Join(os.WriteFile(filepath.Join(dir, record.FileMeta), append(meta, '\n'), 0o644),
-		os.WriteFile(filepath.Join(dir, record.FileEvents), []byte(events.String()), 0o644))
-	for _, file := range reportFiles {
-		if err == nil {
-			err = writeReport(filepath.Join(dir, file.name), file.format, run, v)
-		}
-	}
-	return err
-}
-
-// reportFiles are the files that a report writes, in their formats.
-var reportFiles = [...]struct {
-	name   string
-	format report.Format
-}{{record.FileSamples, report.CSV}, {record.FileVerdict, report.JSON}, {record.FileReport, report.HTML}, {record.FileAllocations, report.PProf}}
-
-func writeReport(path string, format report.Format, run *record.Run, v *verdict.Verdict) error {
-	err := writeFile(path, true, func(w io.Writer) error {
-		return report.Write(w, format, run, v, report.Options{Producer: "gpumem " + version()})
-	})
-	if errors.Is(err, report.ErrNoSites) {
-		return nil
-	}
-	return err
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -44,9 +45,10 @@ func newReportCommand(std stdio, getenv func(string) string) *cobra.Command {
 		Use:   "report PATH…",
 		Short: "Answer from a run folder, a CSV of samples or a log of another tool",
 		Long: `report judges what was recorded: a run folder, a bare CSV with any subset of
-the columns of samples.csv, or a recording of another tool (TL_MEM_TRACE logs
-and their Memory: lines, RMM logs, nvidia-smi logs, PyTorch snapshots).
+the columns of samples.csv, or a recording of another tool, as it is or
+compressed with gzip, known by its content (gpumem import says more):
 
+` + kindsText() + `
 --redact takes out the host's name, users, paths, the command line, the
 environment and the names of modules and functions; each word is replaced by the
 same letters wherever it stands. With -o it writes the whole run folder anew, to
@@ -107,7 +109,7 @@ func reportPaths(std stdio, getenv func(string) string, f reportFlags, paths []s
 			return err
 		}
 		if code == exitDone {
-			code = fail.code(v.Verdict)
+			code = fail.of(v)
 		}
 	}
 	if code != exitDone {
@@ -128,22 +130,43 @@ func reportRun(std stdio, getenv func(string) string, f reportFlags, format repo
 	return v, printReport(std, getenv, f.output, f.force, format, run, v)
 }
 
-// openRun reads a run folder, a CSV, or a recording of another tool.
+// openRun reads a run folder, a CSV, or a recording of another tool. The error
+// for what is none of these says what there is to give.
 func openRun(path string, im importer.Options) (*record.Run, error) {
 	info, err := os.Stat(path)
-	if err != nil {
-		if errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("%s does not exist; give a run folder, a CSV or a log", path)
-		}
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("%s does not exist; give a run folder, a CSV or a log", path)
+	case err != nil:
 		return nil, err
-	}
-	if !info.IsDir() {
-		run, err := importFile(path, im)
-		if err == nil || !errors.Is(err, importer.ErrUnknownFormat) {
-			return run, err
+	case info.IsDir():
+		run, err := record.Open(path)
+		if errors.Is(err, record.ErrNotRun) {
+			return nil, fmt.Errorf("%s is no run folder: neither run.json nor samples.csv is in it", path)
 		}
+		return run, err
 	}
-	return record.Open(path)
+	run, err := importFile(path, im)
+	if err == nil || !errors.Is(err, importer.ErrUnknownFormat) {
+		return run, err
+	}
+	return openCSV(path)
+}
+
+// openCSV reads samples that lie in no run folder.
+func openCSV(path string) (*record.Run, error) {
+	run, err := record.Open(path)
+	switch {
+	case errors.Is(err, record.ErrNotSamples):
+		return nil, fmt.Errorf("%w, and not a recording of a known tool (%s)", err, strings.Join(kindNames(), ", "))
+	case err != nil:
+		return nil, err
+	case len(run.Samples.Names()) == 0:
+		return nil, fmt.Errorf("%s is empty", path)
+	case run.Samples.Len() == 0:
+		return nil, fmt.Errorf("%s holds a header and no samples", path)
+	}
+	return run, nil
 }
 
 func importFile(path string, im importer.Options) (*record.Run, error) {
@@ -162,7 +185,7 @@ func printReport(std stdio, getenv func(string) string, output string, force boo
 		if format == report.PProf && isTerminal(std.out) {
 			return usagef("a pprof profile is no text: name a file with -o")
 		}
-		o.Color = wantColor(std.out, getenv)
+		o.Color, o.Width = wantColor(std.out, getenv), textWidth(std.out)
 		return report.Write(std.out, format, run, v, o)
 	}
 	return writeFile(output, force, func(w io.Writer) error { return report.Write(w, format, run, v, o) })

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 )
 
@@ -55,13 +58,56 @@ idle blocks (pool-growth), the driver (driver-growth) or the host
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		var names []string
-		for _, c := range cmd.Commands() {
-			if !c.Hidden {
-				names = append(names, c.Name())
+		return noCommand(cmd, args[0])
+	}
+	root.Version = version() // a habit of many: --version
+	root.SetVersionTemplate(versionLine())
+	for _, c := range root.Commands() {
+		completeValues(c)
+	}
+	strictHelp(root)
+	wrapHelp(root, std)
+	return root
+}
+
+// wrapHelp breaks the lines of flags, which cobra leaves as long as their texts.
+func wrapHelp(root *cobra.Command, std stdio) {
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", textWidth(std.out))))
+}
+
+// noCommand is the error for a name that is none of cmd's commands.
+func noCommand(cmd *cobra.Command, name string) error {
+	var names []string
+	for _, c := range cmd.Commands() {
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
+	}
+	return usagef("no command %q%s", name, suggest(name, names))
+}
+
+// strictHelp has help and completion refuse a name they do not know; cobra's
+// own answer it with a page and exit code 0.
+func strictHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if found, _, err := root.Find(args); len(args) > 0 && (err != nil || found == root) {
+					return noCommand(root, args[0])
+				}
+				return nil
+			}
+		case "completion":
+			c.Args = cobra.ArbitraryArgs
+			c.RunE = func(cmd *cobra.Command, args []string) error {
+				if len(args) == 0 {
+					return cmd.Help()
+				}
+				return noCommand(cmd, args[0])
 			}
 		}
-		return usagef("no command %q%s", args[0], suggest(args[0], names))
 	}
-	return root
 }

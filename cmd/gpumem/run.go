@@ -82,12 +82,7 @@ verdict becomes an exit code when the program itself ended well.`,
   gpumem run nqueens --fault uncut-graph --epochs 400
   gpumem run modelload --policy tensorlogic --purge
   gpumem run --interval 10ms --fail-on any -- python train.py`,
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveDefault
-			}
-			return workloadCompletions(), cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: completeRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := newTarget(&f, cmd.Flags(), args, cmd.ArgsLenAtDash())
 			if err != nil {
@@ -109,7 +104,8 @@ verdict becomes an exit code when the program itself ended well.`,
 type target struct {
 	name     string
 	command  []string
-	shown    []string            // the command line that makes this run again
+	shown    []string            // the command line, without the flags of run
+	given    map[string]string   // the flags of run that were given
 	workload *workloads.Workload // nil for a program of the user's
 	help     bool                // --help after the workload's name
 }
@@ -126,13 +122,13 @@ func newTarget(f *runFlags, flags *pflag.FlagSet, args []string, dash int) (targ
 				return target{}, usagef("--%s is for bundled workloads; %s takes its own flags after its name", name, args[0])
 			}
 		}
-		return target{name: args[0], command: args, shown: args}, nil
+		return target{name: args[0], command: args, shown: args, given: givenFlags(flags)}, nil
 	}
 	w, ok := workloads.ByName(args[0])
 	if !ok {
 		return target{}, usagef("no workload %q%s; to trace a program: gpumem run -- %s", args[0], suggest(args[0], workloadNames()), args[0])
 	}
-	return workloadTarget(f, w, args[1:])
+	return workloadTarget(f, flags, w, args[1:])
 }
 
 // check refuses what could not be done at the end, before anything runs.

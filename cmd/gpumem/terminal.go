@@ -20,6 +20,17 @@ func terminalWidth(f *os.File) int {
 	return 80
 }
 
+// widestText is how wide a text may be: wider lines are hard to read.
+const widestText = 100
+
+// textWidth is how many columns a text that is written to f may use.
+func textWidth(f *os.File) int {
+	if isTerminal(f) {
+		return min(terminalWidth(f), widestText)
+	}
+	return widestText
+}
+
 // wantColor follows https://no-color.org: a non-empty NO_COLOR means none, and
 // there is none where nobody looks.
 func wantColor(f *os.File, getenv func(string) string) bool {

@@ -39,6 +39,7 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 	in := inject(f.inject, f.sites, t)
 	cfg := traceConfig(std, getenv, f, t, progress)
 	in.into(&cfg, f.firstTouch && t.workload == nil)
+	warnOfBundle(&cfg)
 	chooseDevice(ctx, &f.workload, t, &cfg)
 	gpu, err := traceGPU(ctx, f, t, &cfg)
 	if err != nil {
@@ -83,9 +84,9 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 func traceConfig(std stdio, getenv func(string) string, f runFlags, t target, progress *progress) tracer.Config {
 	out := f.out
 	if out == "" {
-		out = record.FolderName(folderStem(t.name, getenv), time.Now())
+		out = freeFolder(folderStem(t.name, getenv))
 	}
-	meta := record.Meta{Command: t.shown, Versions: map[string]string{"gpumem": version()}}
+	meta := record.Meta{Command: t.shown, Flags: t.given, Versions: map[string]string{"gpumem": version()}}
 	if t.workload != nil {
 		meta.Workload = t.workload.Name
 	}
@@ -103,6 +104,19 @@ func folderStem(name string, getenv func(string) string) string {
 		return fmt.Sprintf("%s-rank%d", name, *rank)
 	}
 	return name
+}
+
+// freeFolder is the name of a folder that is not there yet: FolderName's, with a
+// number behind it for the second run within a second.
+func freeFolder(name string) string {
+	first := record.FolderName(name, time.Now())
+	out := first
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(out); err != nil {
+			return out
+		}
+		out = fmt.Sprintf("%s-%d", first, n)
+	}
 }
 
 // startFailure says why a run did not take place. A program that could not be
@@ -128,6 +142,12 @@ func conclude(std stdio, getenv func(string) string, dir string, judging verdict
 		return nil, fmt.Errorf("read the run back: %w", err)
 	}
 	v := verdict.Judge(run, judging)
+	return v, errors.Join(addReports(dir, run, v), print(run, v))
+}
+
+// addReports writes the files of a run folder that a verdict fills. One that
+// cannot be written keeps none of the others back.
+func addReports(dir string, run *record.Run, v *verdict.Verdict) error {
 	var failed []error
 	for _, file := range []struct {
 		name   string
@@ -141,7 +161,7 @@ func conclude(std stdio, getenv func(string) string, dir string, judging verdict
 			failed = append(failed, err)
 		}
 	}
-	return v, errors.Join(append(failed, print(run, v))...)
+	return errors.Join(failed...)
 }
 
 // printAnswer prints the verdict of a run: on stderr, since stdout is the
@@ -155,7 +175,7 @@ func printAnswer(std stdio, getenv func(string) string, f runFlags, format repor
 			plural(v.Window.Samples, "sample", "samples"), run.Path)
 		return err
 	}
-	o := report.Options{Producer: "gpumem " + version(), Color: wantColor(std.err, getenv)}
+	o := report.Options{Producer: "gpumem " + version(), Color: wantColor(std.err, getenv), Width: textWidth(std.err)}
 	if err := report.Write(std.err, format, run, v, o); err != nil {
 		return err
 	}

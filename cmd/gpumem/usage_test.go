@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -14,6 +17,13 @@ func TestWhatAUserGetsWrongEndsInOneLineWithTheNearestName(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o755); err != nil {
 		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"empty": "", "header.csv": "t_ms,rss_bytes\n", "other.csv": "timestamp, pid, loss\n1, 2, 3\n", "binary": "\x7fELF\x02\x00\xff",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cases := []struct {
 		args []string
@@ -41,6 +51,13 @@ func TestWhatAUserGetsWrongEndsInOneLineWithTheNearestName(t *testing.T) {
 		{[]string{"report"}, 2, "takes a run folder"},
 		{[]string{"report", "missing"}, 1, "does not exist"},
 		{[]string{"report", "missing", "--unified", "maybe"}, 2, "auto, yes or no"},
+		{[]string{"report", "empty"}, 1, "empty is empty"},
+		{[]string{"report", "header.csv"}, 1, "a header and no samples"},
+		{[]string{"report", "other.csv"}, 1, "not a recording of a known tool (torch-snapshot, "},
+		{[]string{"diff", "binary", "other.csv"}, 1, "not a recording of a known tool (torch-snapshot, "},
+		{[]string{"export", "taken", "--to", "perfetto"}, 1, "neither run.json nor samples.csv"},
+		{[]string{"help", "runn"}, 2, `did you mean "run"?`},
+		{[]string{"completion", "bahs"}, 2, `did you mean "bash"?`},
 		{[]string{"repport", "x"}, 2, `did you mean "report"?`},
 		{[]string{"version", "x"}, 2, "takes no arguments"},
 	}
@@ -94,6 +111,20 @@ func TestTheProgramsStdoutIsItsOwn(t *testing.T) {
 	}
 }
 
+func TestRunsWithinOneSecondHaveFoldersOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const runs = 5 // of which some begin within one second of the clock, wherever it stands
+	for range runs {
+		if got := gpumem(t, dir, "run", "-q", "--", "true"); got.code != 0 {
+			t.Errorf("exit code %d\n%s", got.code, got.stderr)
+		}
+	}
+	if folders, _ := filepath.Glob(filepath.Join(dir, "gpumem-true-*")); len(folders) != runs {
+		t.Errorf("%d runs left %q", runs, folders)
+	}
+}
+
 func TestFailOnTurnsAVerdictIntoItsCode(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -109,22 +140,62 @@ func TestFailOnTurnsAVerdictIntoItsCode(t *testing.T) {
 	}
 }
 
+func TestAGrowthThatNobodyOwnsFailsAReportAsItFailsARun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text := "t_ms,gpu_bytes\n"
+	for i := range 600 {
+		text += fmt.Sprintf("%d,%d\n", i*50, 1<<30+i<<18+i%7<<12)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "gpu.csv"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := gpumem(t, dir, "report", "gpu.csv", "--fail-on", "any"); got.code != 7 {
+		t.Errorf("exit code %d, want 7\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	if got := gpumem(t, dir, "report", "gpu.csv", "--fail-on", "app-leak"); got.code != 0 {
+		t.Errorf("exit code %d, want 0", got.code)
+	}
+}
+
 func TestHelpAndCompletionNameTheWorkloads(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for want, args := range map[string][]string{
-		"uncut-graph":        {"run", "nqueens", "--help"},
-		"gpumem run":         {"run", "--help"},
-		"nqueens\tsolves":    {"__complete", "run", ""},
-		"bash completion":    {"completion", "bash"},
-		"neatml-early":       {"workloads"},
-		"soft":               {"devices"},
-		"gpumem ":            {"version"},
-		"Available Commands": {"--help"},
+		"uncut-graph":          {"run", "nqueens", "--help"},
+		"gpumem run":           {"run", "--help"},
+		"nqueens\tsolves":      {"__complete", "run", ""},
+		"bash completion":      {"completion", "bash"},
+		"neatml-early":         {"workloads"},
+		"soft":                 {"devices"},
+		"gpumem ":              {"version"},
+		runtime.GOARCH:         {"--version"},
+		"Usage:\n  gpumem run": {"help", "run"},
+		"Available Commands":   {"--help"},
 	} {
 		got := gpumem(t, dir, args...)
 		if got.code != 0 || !strings.Contains(got.stdout, want) {
 			t.Errorf("gpumem %v: exit code %d, no %q in\n%s%s", args, got.code, want, got.stdout, got.stderr)
 		}
+	}
+}
+
+func TestEveryHelpFitsAHundredColumns(t *testing.T) {
+	t.Parallel()
+	root := newRoot(stdio{os.Stdin, os.Stdout, os.Stderr}, func(string) string { return "" })
+	dir, pages := t.TempDir(), 0
+	for _, c := range root.Commands() {
+		if c.Hidden {
+			continue
+		}
+		pages++
+		for _, line := range strings.Split(gpumem(t, dir, c.Name(), "--help").stdout, "\n") {
+			if n := utf8.RuneCountInString(line); n > 100 {
+				t.Errorf("%s --help: %d columns: %s", c.Name(), n, line)
+			}
+		}
+	}
+	if pages < 10 {
+		t.Errorf("%d pages of help were seen", pages)
 	}
 }

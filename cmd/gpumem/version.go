@@ -14,10 +14,14 @@ func newVersionCommand(std stdio) *cobra.Command {
 		Short: "Print the version",
 		Args:  exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(std.out, "gpumem %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprint(std.out, versionLine())
 			return err
 		},
 	}
+}
+
+func versionLine() string {
+	return fmt.Sprintf("gpumem %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // version is the module version, else the commit the binary was built from.

@@ -55,8 +55,8 @@ func newWatcher(ctx context.Context, f watchFlags, feed rowTaker, pids []int) (*
 	if devices := sourceDevices(ctx, sources); len(devices) > 0 {
 		meta.Device = gpuName(devices)
 		meta.CapacityBytes = map[string]int64{}
-		if len(devices) == 1 && devices[0].TotalBytes > 0 {
-			meta.CapacityBytes["device memory"] = devices[0].TotalBytes
+		if len(devices) == 1 && devices[0].Capacity() > 0 {
+			meta.CapacityBytes["device memory"] = devices[0].Capacity()
 		}
 	}
 	if len(pids) > 0 {

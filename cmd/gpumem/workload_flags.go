@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,18 +64,10 @@ func (f *workloadFlags) check(w *workloads.Workload, own map[string]string) erro
 		return err
 	}
 	if _, err := pool.PolicyByName(f.policy); err != nil {
-		var names []string
-		for _, p := range pool.Policies() {
-			names = append(names, p.Name)
-		}
-		return usagef("--policy %s: no such policy%s", f.policy, suggest(f.policy, names))
+		return usagef("--policy %s: no such policy%s", f.policy, suggest(f.policy, policyNames()))
 	}
 	if _, ok := w.Fault(f.fault); f.fault != "" && !ok {
-		var names []string
-		for _, fault := range w.Faults {
-			names = append(names, fault.Name)
-		}
-		return usagef("--fault %s: %s has no such fault%s", f.fault, w.Name, suggest(f.fault, names))
+		return usagef("--fault %s: %s has no such fault%s", f.fault, w.Name, suggest(f.fault, faultNames([]workloads.Workload{*w})))
 	}
 	if f.repeat < 1 {
 		return usagef("--repeat %d: must be 1 or more", f.repeat)
@@ -115,8 +108,9 @@ func (f *workloadFlags) arguments(own map[string]string) []string {
 }
 
 // workloadTarget reads and checks what follows a workload's name: flags of run,
-// of all workloads and of its own. f takes what was given.
-func workloadTarget(f *runFlags, w *workloads.Workload, args []string) (target, error) {
+// of all workloads and of its own. f takes what was given; before are the flags
+// that stood before the name.
+func workloadTarget(f *runFlags, before *pflag.FlagSet, w *workloads.Workload, args []string) (target, error) {
 	flags := pflag.NewFlagSet(w.Name, pflag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
@@ -142,9 +136,24 @@ func workloadTarget(f *runFlags, w *workloads.Workload, args []string) (target, 
 	arguments := f.workload.arguments(given)
 	command := append([]string{self, childCommand, w.Name, "--leftover=" + f.judging.leftover.String()}, arguments...)
 	return target{
-		name: w.Name, workload: w, command: command,
+		name: w.Name, workload: w, command: command, given: givenToRun(before, flags, w),
 		shown: append([]string{"gpumem", "run", w.Name}, arguments...),
 	}, nil
+}
+
+// givenToRun are the flags of run itself among those before and after a
+// workload's name, of which the later counts. Those of the workload stand in its
+// command line.
+func givenToRun(before, after *pflag.FlagSet, w *workloads.Workload) map[string]string {
+	given := givenFlags(before)
+	maps.Copy(given, givenFlags(after))
+	for _, name := range workloadFlagNames() {
+		delete(given, name)
+	}
+	for _, f := range w.Flags {
+		delete(given, f.Name)
+	}
+	return given
 }
 
 // workloadText is the help of one workload.

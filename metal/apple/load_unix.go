@@ -4,10 +4,11 @@ package apple
 
 import (
 	"runtime"
-	"strings"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"github.com/gpumem/gpumem/internal/loader"
 )
 
 // The system's libraries. A program without windows gets a device only when
@@ -27,13 +28,13 @@ func load(library string) (*objc, error) {
 	} else if runtime.GOOS != "darwin" {
 		return nil, &Error{Op: "load Metal", Text: "this is " + runtime.GOOS + "; Metal is a part of macOS", is: ErrNoMetal}
 	}
-	var handles []uintptr
+	var libraries []loader.Library
 	for _, name := range names {
-		h, err := open(name)
+		l, err := loader.Open(name)
 		if err != nil {
-			return nil, err
+			return nil, &Error{Op: "load Metal", Text: oneLine(err.Error()), is: ErrNoMetal}
 		}
-		handles = append(handles, h)
+		libraries = append(libraries, l)
 	}
 	o := &objc{}
 	wanted := []function{
@@ -44,7 +45,7 @@ func load(library string) (*objc, error) {
 		wanted = append(wanted, function{&o.msgSendStret, "objc_msgSend_stret"})
 	}
 	for _, f := range wanted {
-		if *f.address = lookup(handles, f.name); *f.address == 0 {
+		if *f.address = lookup(libraries, f.name); *f.address == 0 {
 			return nil, &Error{Op: "load Metal", Text: "it has no " + f.name, Hint: "update macOS", is: ErrNoMetal}
 		}
 	}
@@ -58,20 +59,9 @@ type function struct {
 	name    string
 }
 
-// open loads one library. The loader keeps its last error by thread.
-func open(name string) (uintptr, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
-	if err != nil {
-		return 0, &Error{Op: "load Metal", Text: oneLine(strings.TrimSpace(err.Error())), is: ErrNoMetal}
-	}
-	return h, nil
-}
-
-func lookup(handles []uintptr, name string) uintptr {
-	for _, h := range handles {
-		if p, err := purego.Dlsym(h, name); err == nil {
+func lookup(libraries []loader.Library, name string) uintptr {
+	for _, l := range libraries {
+		if p := l.Lookup(name); p != 0 {
 			return p
 		}
 	}

@@ -20,7 +20,7 @@ func load(name string) (*library, error) {
 	}
 	l := &library{}
 	for s := range symbols {
-		l.functions[s] = lookup(handle, s.name())
+		l.functions[s] = handle.Lookup(s.name())
 		if l.functions[s] == 0 && s < firstOptional {
 			return nil, &Error{Op: "load the driver", Text: "it has no " + s.name(), Hint: "update the driver", is: ErrNoDriver}
 		}

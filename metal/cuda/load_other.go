@@ -2,15 +2,17 @@
 
 package cuda
 
-import "runtime"
+import (
+	"runtime"
+
+	"github.com/gpumem/gpumem/internal/loader"
+)
 
 // openLibrary refuses: this build loads no library, or NVIDIA has no driver for
 // this system.
-func openLibrary(string) (uintptr, error) {
-	return 0, &Error{Op: "load the driver", Text: "this program was built for " + runtime.GOOS + "/" + runtime.GOARCH +
+func openLibrary(string) (loader.Library, error) {
+	return loader.Library{}, &Error{Op: "load the driver", Text: "this program was built for " + runtime.GOOS + "/" + runtime.GOARCH +
 		" without a way to load it", is: ErrNoDriver}
 }
-
-func lookup(uintptr, string) uintptr { return 0 }
 
 func invoke(uintptr, ...uintptr) uintptr { return uintptr(codeNotSupported) }

@@ -45,5 +45,10 @@ func (d *Device) NewBuffer(length uint64, label string) (metal.Buffer, error) {
 	if err != nil {
 		return nil, err // not a nil *HostBuffer in the interface
 	}
+	if least := d.leaks.Resident; least > 0 && length >= least {
+		if err := d.kept.hold(b); err != nil {
+			return nil, err
+		}
+	}
 	return b, nil
 }

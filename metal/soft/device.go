@@ -20,6 +20,9 @@ const (
 	// workingSetShare of the machine's memory is the default budget; Apple
 	// recommends between 2/3 and 3/4 of it.
 	workingSetShare = 0.7
+	// pipelineBytes are what a compiled kernel takes of the driver's memory until
+	// it is released. Metal does not tell what its own take.
+	pipelineBytes = 128 << 10
 )
 
 // Options describe the device to open. The zero value is the machine's own.
@@ -102,7 +105,7 @@ func (d *Device) Autorelease(f func()) {
 	f()
 }
 
-// pipeline is a kernel in Go.
+// pipeline is a kernel in Go, with memory for what a driver would have compiled.
 type pipeline struct{ command.Pipeline }
 
 // NewPipeline finds the kernel of that name.
@@ -111,12 +114,29 @@ func (d *Device) NewPipeline(kernel string) (metal.Pipeline, error) {
 	if err := p.Admit(d.ledger, kernel); err != nil {
 		return nil, err
 	}
+	code, err := d.store.get(pipelineBytes)
+	if err != nil {
+		p.Refused()
+		return nil, fmt.Errorf("new pipeline %q: map %d B: %v: %w", kernel, pipelineBytes, err, metal.ErrOutOfMemory)
+	}
+	touch(code.memory)
+	p.OnFree(func() error { return d.store.put(code) })
 	return p, nil
+}
+
+// touch makes memory resident.
+func touch(memory []byte) {
+	for i := range memory {
+		memory[i] = byte(i)
+	}
 }
 
 // Close gives the device up. It returns an error matching metal.ErrInvalid
 // that names what was not released; then the device stays open.
 func (d *Device) Close() error {
+	if err := d.kept.letGo(); err != nil {
+		return err
+	}
 	if err := d.ledger.Close(); err != nil {
 		return err
 	}

@@ -6,8 +6,9 @@
 // moves when they are touched and falls when they are released or emptied.
 // Committed work runs on the device's own goroutines, so it is really in
 // flight. Each command buffer and encoder makes temporaries outside the Go
-// heap that only an Autorelease scope frees, which no counter of Usage sees:
-// Metal's currentAllocatedSize does not see them either.
+// heap that only an Autorelease scope frees, and each pipeline takes memory
+// there until it is released. No counter of Usage sees either, nor does Metal's
+// currentAllocatedSize.
 //
 // Faults and Leaks plant what goes wrong on real devices. The package knows
 // metal and metal/kernels.

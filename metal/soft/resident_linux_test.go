@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/gpumem/gpumem/metal"
 	"github.com/gpumem/gpumem/metal/soft"
 )
 
@@ -63,5 +64,34 @@ func TestBuffersAreResidentOnlyWhereTouched(t *testing.T) {
 		t.Errorf("touching 64 MiB of 2 GiB moved the resident size by %d B", grown)
 	}
 	must(t, b.Release())
+	must(t, dev.Close())
+}
+
+func TestAPipelineTakesMemoryUntilItIsReleased(t *testing.T) {
+	const pipelines = 500
+	const memory = pipelines * 128 << 10
+	dev := open(t, soft.Options{WorkingSet: 1 << 30})
+	before, err := resident()
+	must(t, err)
+	var made []metal.Pipeline
+	for range pipelines {
+		p, err := dev.NewPipeline("affine")
+		must(t, err)
+		made = append(made, p)
+	}
+	inside, err := resident()
+	must(t, err)
+	if got := dev.Usage().AllocatedBytes; got != 0 {
+		t.Errorf("pipelines are in the driver's counters: %d B", got)
+	}
+	for _, p := range made {
+		must(t, p.Release())
+	}
+	after, err := resident()
+	must(t, err)
+	const most = memory * 3 / 4
+	if inside-before < most || inside-after < most {
+		t.Errorf("resident %d B before, %d B with pipelines, %d B after; they take %d B", before, inside, after, memory)
+	}
 	must(t, dev.Close())
 }

@@ -115,6 +115,23 @@ func TestLeaksShowInNoCounter(t *testing.T) {
 	}
 }
 
+func TestABufferOfAResidencySetStaysAllocatedAfterItsRelease(t *testing.T) {
+	t.Parallel()
+	dev := open(t, soft.Options{WorkingSet: 1 << 30, Leaks: soft.Leaks{Resident: 1 << 20}})
+	for _, length := range []uint64{1 << 20, 1<<20 - 1} {
+		b, err := dev.NewBuffer(length, "")
+		must(t, err)
+		must(t, b.Release())
+	}
+	if u := dev.Usage(); u.AllocatedBytes != 1<<20 || u.Buffers != 1 {
+		t.Errorf("of a buffer that is large enough and one that is not the counters show %+v", u)
+	}
+	must(t, dev.Close())
+	if u := dev.Usage(); u.Buffers != 0 {
+		t.Errorf("the closed device has %+v", u)
+	}
+}
+
 func TestOutOfMemorySaysTheFigures(t *testing.T) {
 	t.Parallel()
 	dev := open(t, soft.Options{WorkingSet: 1 << 20})

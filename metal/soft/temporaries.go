@@ -97,10 +97,7 @@ func (t *temporaries) take() (block, error) {
 		t.room = t.room[:len(t.room)-1]
 	}
 	t.used++
-	memory := s.memory[b.at*temporarySize:][:temporarySize]
-	for i := range memory {
-		memory[i] = byte(i)
-	}
+	touch(s.memory[b.at*temporarySize:][:temporarySize])
 	return b, nil
 }
 

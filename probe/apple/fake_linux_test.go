@@ -11,6 +11,7 @@ import (
 
 	"github.com/ebitengine/purego"
 
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/probe/apple"
 	"github.com/gpumem/gpumem/probe/apple/appletest"
 )
@@ -104,11 +105,11 @@ func TestAProgramThatBecameAnotherByExecIsFollowedAndNoPortStays(t *testing.T) {
 	if l, err := p.Ledger(); err != nil || l.Graphics != 1 {
 		t.Errorf("before exec: %+v, %v", l, err)
 	}
-	appletest.Write(t, so, "process 42 resident=9 graphics=2 task=2")
+	standin.Write(t, so, "process 42 resident=9 graphics=2 task=2")
 	if l, err := p.Ledger(); err != nil || l.Graphics != 2 {
 		t.Errorf("after exec: %+v, %v", l, err)
 	}
-	appletest.Write(t, so, "process 43 resident=9 graphics=3")
+	standin.Write(t, so, "process 43 resident=9 graphics=3")
 	for range 3 { // also when it is asked again and again
 		if _, err := p.Ledger(); err == nil {
 			t.Error("after its end it has a ledger")
@@ -138,12 +139,12 @@ func TestAProcessThatEndedOrAnotherOfItsPidIsGone(t *testing.T) {
 		"ended, not waited for":  "process 42 resident=9 footprint=9 started=5 exited=8",
 		"without memory, zombie": "process 42 started=5",
 	} {
-		appletest.Write(t, so, conf)
+		standin.Write(t, so, conf)
 		if _, err := p.Usage(); !errors.Is(err, apple.ErrGone) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	appletest.Write(t, so, "process 42 started=5 exited=8")
+	standin.Write(t, so, "process 42 started=5 exited=8")
 	if _, err := k.Open(42); !errors.Is(err, apple.ErrGone) {
 		t.Errorf("a zombie was opened: %v", err)
 	}

@@ -4,27 +4,26 @@ package apple
 
 import (
 	"runtime"
-	"strings"
 
 	"github.com/ebitengine/purego"
+
+	"github.com/gpumem/gpumem/internal/loader"
 )
 
 // load loads a library and looks the functions up, each into its place. The
 // loader finds Apple's in its cache; they are never unloaded, since others use
-// them. It keeps its last error by thread.
+// them.
 func load(path string, functions map[string]*uintptr) error {
 	if path == "" {
 		return &Error{Op: "load a library of macOS", Text: "this is " + runtime.GOOS, is: ErrUnsupported}
 	}
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	h, err := purego.Dlopen(path, purego.RTLD_LAZY|purego.RTLD_LOCAL)
+	l, err := loader.Open(path)
 	if err != nil {
-		return &Error{Op: "load " + path, Text: strings.TrimSpace(err.Error()), is: ErrUnsupported}
+		return &Error{Op: "load " + path, Text: err.Error(), is: ErrUnsupported}
 	}
 	for name, place := range functions {
-		if *place, err = purego.Dlsym(h, name); err != nil {
-			return &Error{Op: "look up " + name + " in " + path, Text: strings.TrimSpace(err.Error()), is: ErrUnsupported}
+		if *place = l.Lookup(name); *place == 0 {
+			return &Error{Op: "look up " + name + " in " + path, Text: "it has none", is: ErrUnsupported}
 		}
 	}
 	return nil

@@ -97,6 +97,13 @@ func TestOddStatisticsAndCreatorsAreUnknown(t *testing.T) {
 func FuzzPlist(f *testing.F) {
 	f.Add([]byte(plistHead + "<array><dict><key>x</key><integer>1</integer></dict></array></plist>"))
 	f.Add([]byte("<dict><key>a</key><array><real>NaN</real>"))
+	for _, name := range []string{"Info.plist", "Info-binary.plist"} {
+		b, err := os.ReadFile(filepath.Join("testdata", name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		v, err := ParsePlist(b)
 		if err == nil {

@@ -25,9 +25,9 @@ var tools = [...]struct{ name, what string }{
 // insertedTools are libraries of such tools that dyld can be told to insert.
 var insertedTools = [...]string{"MTLCapture", "GPUToolsCapture", "MTLDebug", "libgmalloc", "MallocStackLogging", "liblsan", "libclang_rt.asan"}
 
-// Tool is something that a program's environment switches on.
+// Tool is something that a program's environment, or its bundle, switches on.
 type Tool struct {
-	Variable, Value string
+	Variable, Value string // of the environment, or a key of Info.plist
 	What            string // it does, in a few words
 }
 

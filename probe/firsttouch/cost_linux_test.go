@@ -144,3 +144,47 @@ func BenchmarkCostToTheTarget(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkOpeningAnEvent prints what opening and closing an event takes of the
+// thread that it is for: done some hundred times a second it shows also on a
+// machine that has other things to do.
+func BenchmarkOpeningAnEvent(b *testing.B) {
+	f := startFaulter(b)
+	f.run(time.Second)
+	o := newOpener(Options{}.withDefaults())
+	var each []float64
+	for b.Loop() {
+		without := f.run(2 * time.Second)
+		stop, opened := make(chan struct{}), make(chan int)
+		go func() { opened <- openUntil(stop, o, f.pid) }()
+		during := mean(f.run(2 * time.Second))
+		close(stop)
+		n := <-opened
+		if n == 0 {
+			b.Skip("refused on this machine")
+		}
+		share := during/mean(append(without, f.run(2*time.Second)...)) - 1
+		each = append(each, share*2e6/float64(n))
+	}
+	slices.Sort(each)
+	b.ReportMetric(each[len(each)/2], "µs/open")
+}
+
+// openUntil opens and closes an event until it is told to stop, and returns how
+// often.
+func openUntil(stop <-chan struct{}, o opener, pid int) (n int) {
+	for {
+		select {
+		case <-stop:
+			return n
+		case <-time.After(2 * time.Millisecond):
+		}
+		r, err := o.open(pid, pid, maxPeriod)
+		if err != nil {
+			<-stop
+			return n
+		}
+		r.close()
+		n++
+	}
+}

@@ -71,22 +71,25 @@ func (p *program) grow(tb testing.TB) {
 }
 
 // record watches a program from before its growth until the recording holds
-// enough. ok is false on a machine that forbids it: then the refusal must say
+// enough: for twice as long as the last time where a busy machine gave too few
+// samples. ok is false on a machine that forbids it: then the refusal must say
 // what is missing, which is all that can be claimed there.
-func record(t *testing.T, o Options, p *program, d time.Duration) (Report, bool) {
+func record(t *testing.T, o Options, p *program, d time.Duration) (report Report, ok bool) {
 	t.Helper()
-	r, err := Start(p.pid, o)
-	if err != nil {
-		checkRefusal(t, err)
-		return Report{}, false
+	for most := 32 * d; d <= most && report.Samples < 2*enough; d *= 2 {
+		r, err := Start(p.pid, o)
+		if err != nil {
+			checkRefusal(t, err)
+			return Report{}, false
+		}
+		p.grow(t)
+		select {
+		case <-r.Done():
+		case <-time.After(d):
+		}
+		report = r.Stop()
+		t.Logf("%+v", report)
 	}
-	p.grow(t)
-	select {
-	case <-r.Done():
-	case <-time.After(d):
-	}
-	report := r.Stop()
-	t.Logf("%+v", report)
 	return report, true
 }
 
@@ -151,7 +154,9 @@ func TestThreadsThatStartLaterAreFollowed(t *testing.T) {
 	if !ok {
 		return
 	}
-	if report.NewThreads < 4 || report.Threads != report.NewThreads+1 || report.Unfollowed != 0 {
+	// At the start there is the main thread, in a second recording the two that it
+	// waits for as well.
+	if old := report.Threads - report.NewThreads; report.NewThreads < 4 || old < 1 || old > 3 || report.Unfollowed != 0 {
 		t.Errorf("threads: %d, of them new %d", report.Threads, report.NewThreads)
 	}
 	if len(report.Owners) == 0 || report.Owners[0].Library != "liblate" || report.Owners[0].Share < 0.9 {
@@ -202,7 +207,7 @@ func TestAProcessThatEndsLeavesItsReport(t *testing.T) {
 	t.Parallel()
 	main, lib := compile(t, "libbrief")
 	p := launch(t, main, lib, "grow_direct")
-	r, err := Start(p.pid, Options{})
+	r, err := Start(p.pid, Options{Period: 11}) // all the time: it may end between two windows
 	if err != nil {
 		checkRefusal(t, err)
 		return

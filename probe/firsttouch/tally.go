@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// What watching costs the target, measured by BenchmarkCostToTheTarget on a
-// program that does nothing but fault (1.45 µs a fault): an enabled event adds
-// 0.15 µs to every fault, sampled or not, and a sample with call chain and 512
-// bytes of stack 1.2 µs more. So thinning the samples is not enough where
+// What watching is taken to cost the target. Measured by BenchmarkCostToTheTarget
+// on a program that does nothing but fault (1.45 µs a fault): an enabled event
+// adds 0.15 µs to every fault, sampled or not, and a sample with call chain and
+// 512 bytes of stack 1.2 µs more. So thinning the samples is not enough where
 // faults come fast: the events must also not be there most of the time. One that
-// is merely turned off still costs 0.04 µs a fault.
+// is merely turned off still costs 0.04 µs a fault. Twice the cost of a fault is
+// assumed, for what opening and closing takes and for slower machines.
 const (
-	faultCost  = 150 * time.Nanosecond
+	faultCost  = 300 * time.Nanosecond
 	sampleCost = 1250 * time.Nanosecond
 )
 

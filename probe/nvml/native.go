@@ -51,7 +51,7 @@ func openNative(o Options) (driver, error) {
 		return nil, err
 	}
 	if c := t.callGlobal(symInit); c != codeSuccess {
-		closeLibrary(t.handle)
+		t.handle.Close()
 		return nil, failure("start the library", -1, c)
 	}
 	n := &native{t: t}
@@ -130,7 +130,7 @@ func (n *native) version() string { return n.driver }
 
 func (n *native) close() error {
 	c := n.t.callGlobal(symShutdown)
-	closeLibrary(n.t.handle)
+	n.t.handle.Close()
 	return failure("stop the library", -1, c)
 }
 

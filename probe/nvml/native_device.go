@@ -52,6 +52,8 @@ func (n *native) device(i int) Device {
 func memoryNotes(d Device, c Code) []string {
 	var notes []string
 	switch {
+	case c == codeNoPermission && d.MIG:
+		notes = append(notes, "memory figures of the whole device are told to root only; those of its MIG instances are known")
 	case c == codeNotSupported:
 		notes = append(notes, "memory figures not supported: an integrated GPU uses host memory")
 	case c != codeSuccess:

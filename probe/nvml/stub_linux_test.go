@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/probe/nvml/nvmltest"
 )
 
@@ -288,7 +289,7 @@ func TestASlowDriverCostsTheCallerTheTimeoutOnly(t *testing.T) {
 	if err := l.Close(); !errors.Is(err, ErrTimeout) {
 		t.Errorf("close while a call is stuck: %v", err)
 	}
-	nvmltest.Write(t, o.Library, conf...)
+	standin.Write(t, o.Library, conf...)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		if err := s.Sample([]int{42}); err == nil {
 			break

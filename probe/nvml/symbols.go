@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"github.com/gpumem/gpumem/internal/loader"
 )
 
 // symbol is a function of the library, whatever the version of its name.
@@ -104,7 +106,7 @@ type entry struct {
 
 // table is a loaded library. It is immutable once loaded.
 type table struct {
-	handle  uintptr
+	handle  loader.Library
 	entries [symbols]entry
 }
 
@@ -118,13 +120,13 @@ func load(o Options) (*table, error) {
 	t := &table{handle: handle}
 	for s := range symbols {
 		for _, name := range s.names() {
-			if address := lookup(handle, name); address != 0 {
+			if address := handle.Lookup(name); address != 0 {
 				t.entries[s] = entry{address, entrySize(name)}
 				break
 			}
 		}
 		if s <= required && t.entries[s].address == 0 {
-			closeLibrary(handle)
+			handle.Close()
 			return nil, &Error{Op: "load the library", Device: -1, is: ErrNoLibrary,
 				Text: "it has no symbol " + s.names()[0], Hint: "name NVIDIA's own library"}
 		}

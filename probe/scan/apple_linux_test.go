@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/probe/apple/appletest"
 )
 
@@ -129,7 +130,7 @@ func TestTheLedgerIsReadAgainAndAgainAndEndsAtZero(t *testing.T) {
 		{"process 42 resident=9 graphics=7 words=42 task=2", nil}, // not told any more
 		{"process 42 started=1 exited=9 task=2", one(0)},          // has ended
 	} {
-		appletest.Write(t, o.System, step.conf, "process 8 resident=9")
+		standin.Write(t, o.System, step.conf, "process 8 resident=9")
 		got, err := r.Read(pids, nil)
 		if err != nil || !slices.Equal(got, step.want) {
 			t.Errorf("step %d: %+v, %v, want %+v", i, got, err, step.want)

@@ -21,6 +21,10 @@ type charges struct {
 	// held is the sum by device of its own memory, each buffer once where the
 	// driver tells; Unknown when a figure is missing.
 	held []int64
+	// parts is the sum by part of a split device, clients how many processes
+	// reach a device through NVIDIA's multi-process service.
+	parts   map[part]int64
+	clients []int
 	// silent are devices that did not answer: nothing is known of them.
 	silent []bool
 	// unknown are processes of which a source could tell nothing.
@@ -31,7 +35,8 @@ type charges struct {
 // charges asks every source for everybody's bytes; those pids are the
 // processes here, for the source that must be asked of each.
 func (s *Sources) charges(ctx context.Context, here []int) charges {
-	c := charges{held: make([]int64, len(s.devices)), silent: make([]bool, len(s.devices)), unknown: map[int]bool{}}
+	n := len(s.devices)
+	c := charges{held: make([]int64, n), clients: make([]int, n), silent: make([]bool, n), parts: map[part]int64{}, unknown: map[int]bool{}}
 	s.chargeNVML(ctx, &c)
 	s.chargeFiles(&c)
 	s.apple.charge(here, &c)
@@ -55,13 +60,24 @@ func (s *Sources) chargeNVML(ctx context.Context, c *charges) {
 		}
 		for _, p := range list {
 			c.add(Charge{PID: p.PID, Device: i, LocalBytes: p.Bytes, HostBytes: Unknown})
-			if p.Bytes == Unknown || c.held[i] == Unknown {
-				c.held[i] = Unknown
-			} else {
-				c.held[i] += p.Bytes
+			c.held[i] = both(c.held[i], p.Bytes)
+			if p.GPUInstance != nvml.NoInstance {
+				at := part{i, p.GPUInstance, p.ComputeInstance}
+				c.parts[at] = both(c.parts[at], p.Bytes)
+			}
+			if p.Kind&nvml.MPS != 0 {
+				c.clients[i]++
 			}
 		}
 	}
+}
+
+// both adds two figures, Unknown unless both are known.
+func both(a, b int64) int64 {
+	if a == Unknown || b == Unknown {
+		return Unknown
+	}
+	return a + b
 }
 
 // add adds a charge, the instances of one device together. A figure that is
@@ -72,11 +88,7 @@ func (c *charges) add(n Charge) {
 		if old.PID != n.PID || old.Device != n.Device {
 			continue
 		}
-		if old.LocalBytes == Unknown || n.LocalBytes == Unknown {
-			old.LocalBytes = Unknown
-		} else {
-			old.LocalBytes += n.LocalBytes
-		}
+		old.LocalBytes = both(old.LocalBytes, n.LocalBytes)
 		return
 	}
 	c.list = append(c.list, n)
@@ -203,17 +215,14 @@ func (s *Scan) charge(ctx context.Context, o Options) {
 		s.elsewhere(ctx, o, byPID, all.outer)
 	}
 	s.balance(all.held)
+	s.divide(&all)
 }
 
 // balance is each device's used bytes without what is charged to anybody.
 func (s *Scan) balance(held []int64) {
 	other := make([]int64, len(s.Devices))
 	for _, e := range s.Elsewhere {
-		if e.LocalBytes == Unknown {
-			other[e.Device] = Unknown
-		} else if other[e.Device] != Unknown {
-			other[e.Device] += e.LocalBytes
-		}
+		other[e.Device] = both(other[e.Device], e.LocalBytes)
 	}
 	for i := range s.Devices {
 		d := &s.Devices[i]

@@ -109,7 +109,7 @@ func (r *reader) program(p *Process) {
 		return // another user's
 	}
 	if a, err := apple.ParseArguments(b); err == nil {
-		p.Command, p.Tooling = a.Command, apple.Tooling(a.Env)
+		p.Command, p.Tooling = a.Command, append(apple.Tooling(a.Env), apple.BundleTooling(p.Executable)...)
 	}
 }
 

@@ -85,8 +85,8 @@ type Process struct {
 	// Hidden is set when the executable and the open files may not be seen; on
 	// macOS when the memory may not be read.
 	Hidden bool
-	// Tooling is what its environment switches on that makes memory grow without
-	// a leak. It is told on macOS, of our own processes.
+	// Tooling is what its environment or its bundle switches on that makes memory
+	// grow without a leak. It is told on macOS, of our own processes.
 	Tooling []apple.Tool
 	// GPU is what each device holds for it. GPUUnknown is set when that is
 	// not, or not all, known; else an empty GPU means that none holds any.

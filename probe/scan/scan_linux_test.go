@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/probe/nvml"
 	"github.com/gpumem/gpumem/probe/nvml/nvmltest"
 )
@@ -301,7 +302,7 @@ func TestADeviceLostWhileReadingIsOneErrorAndTheOthersGoOn(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].LocalBytes != 300000 || got[1].Device != 1 {
 		t.Fatalf("read %+v, %v", got, err)
 	}
-	nvmltest.Write(t, library, append(conf, "list_code 0 15")...)
+	standin.Write(t, library, append(conf, "list_code 0 15")...)
 	if _, err := r.Read([]int{42, 43}, nil); !errors.Is(err, nvml.ErrGPULost) {
 		t.Fatalf("got %v", err)
 	}
@@ -328,7 +329,7 @@ func TestWhatAProcessGaveBackIsReadAsZero(t *testing.T) {
 	if got, err := r.Read([]int{42, 43}, nil); err != nil || len(got) != 1 {
 		t.Fatalf("read %+v, %v", got, err)
 	}
-	nvmltest.Write(t, library, conf...)
+	standin.Write(t, library, conf...)
 	if got, err := r.Read([]int{42, 43}, nil); err != nil || len(got) != 1 || got[0].PID != 42 || got[0].LocalBytes != 0 {
 		t.Errorf("read %+v, %v", got, err)
 	}

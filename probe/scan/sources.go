@@ -71,8 +71,11 @@ type Device struct {
 	// without both: what is not charged to anybody. They are of a scan; with
 	// Options.PIDs HeldBytes counts all pids.
 	HeldBytes, ElsewhereBytes, UnchargedBytes int64
-	Instances                                 int // MIG instances, 0 when it is not split
-	Notes                                     []string
+	Instances                                 []Instance // of NVIDIA's MIG, as far as they are visible; empty when it is not split
+	// MPSClients is how many processes use it through NVIDIA's multi-process
+	// service, of a scan.
+	MPSClients int
+	Notes      []string
 }
 
 // Sources are the sources of GPU bytes that are here. They are safe for
@@ -196,7 +199,7 @@ func nvmlDevice(d nvml.Device) Device {
 	return Device{
 		Source: NVML, Driver: "nvidia", Name: d.Name, UUID: d.UUID, PCI: d.PCI,
 		TotalBytes: d.TotalBytes, UsedBytes: d.UsedBytes, ReservedBytes: d.ReservedBytes,
-		Instances: len(d.Instances), Notes: d.Notes,
+		Instances: instances(d.Instances), Notes: d.Notes,
 	}
 }
 

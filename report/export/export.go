@@ -141,23 +141,5 @@ func sitesOf(run *record.Run, v *verdict.Verdict) []record.Site {
 	return nil
 }
 
-// place is an allocation site taken apart.
-type place struct {
-	file string // empty when the site is a name alone
-	line int64
-	name string
-}
-
-// placeOf takes "file:line[:col] func" apart.
-func placeOf(site string) place {
-	site = bounded(site)
-	where, name, _ := strings.Cut(site, " ")
-	parts := strings.Split(where, ":")
-	for i := 1; i < len(parts); i++ {
-		var line int64
-		if n, err := fmt.Sscanf(parts[i], "%d", &line); n == 1 && err == nil && line > 0 {
-			return place{strings.Join(parts[:i], ":"), line, name}
-		}
-	}
-	return place{name: site}
-}
+// placeOf is where a site is, of bounded length.
+func placeOf(site string) record.Place { return record.PlaceOf(bounded(site)) }

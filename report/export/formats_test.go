@@ -275,22 +275,6 @@ func TestAFingerprintOutlivesAMovedLine(t *testing.T) {
 	}
 }
 
-func TestASiteIsTakenApart(t *testing.T) {
-	t.Parallel()
-	for site, want := range map[string]place{
-		"train.py:11 <module>":        {"train.py", 11, "<module>"},
-		"C:/src/a.py:7 f":             {"C:/src/a.py", 7, "f"},
-		"a.go:12:5 pkg.Func (matmul)": {"a.go", 12, "pkg.Func (matmul)"},
-		"at::native::conv2d":          {name: "at::native::conv2d"},
-		"a.py:0 f":                    {name: "a.py:0 f"},
-		"":                            {},
-	} {
-		if got := placeOf(site); got != want {
-			t.Errorf("%q: %+v, want %+v", site, got, want)
-		}
-	}
-}
-
 func TestIntegersAreToldFromFractions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

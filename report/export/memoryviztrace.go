@@ -19,10 +19,10 @@ func (p *vizWriter) frames(site string) {
 	p.list(1, func(int) {
 		p.dict(func() {
 			p.text("name")
-			p.text(at.name)
+			p.text(at.Name)
 			p.text("filename")
-			p.text(at.file)
-			p.pair("line", at.line)
+			p.text(at.File)
+			p.pair("line", at.Line)
 		})
 	})
 	p.stacks[site] = p.memoize()

@@ -159,7 +159,7 @@ func sarifFinding(rule int, run *record.Run, v *verdict.Verdict, o Options) sari
 		l := locationOf(s, o.SourceRoot)
 		if i == 0 {
 			result.Locations = []sarifLocation{l}
-			print += " " + placeOf(s.Site).name
+			print += " " + placeOf(s.Site).Name
 			continue
 		}
 		l.ID = i
@@ -196,11 +196,11 @@ func sarifLevel(tier verdict.Tier) string {
 func locationOf(s record.Site, root string) sarifLocation {
 	at := placeOf(s.Site)
 	l := sarifLocation{Message: &sarifMessage{fmt.Sprintf("%d bytes in %d allocations", s.Bytes, s.Count)}}
-	if at.name != "" {
-		l.Logical = []sarifLogical{{Name: at.name, Kind: "function"}}
+	if at.Name != "" {
+		l.Logical = []sarifLogical{{Name: at.Name, Kind: "function"}}
 	}
-	if at.file != "" && !strings.HasPrefix(at.file, "<") { // <string>, <frozen …> are no files
-		l.Physical = &sarifPhysical{Artifact: artifactOf(at.file, root), Region: &sarifRegion{at.line}}
+	if at.File != "" && !strings.HasPrefix(at.File, "<") { // <string>, <frozen …> are no files
+		l.Physical = &sarifPhysical{Artifact: artifactOf(at.File, root), Region: &sarifRegion{at.Line}}
 	}
 	return l
 }

@@ -111,23 +111,24 @@ func climbs(v []float64, least float64) bool {
 	return true
 }
 
+// apart is how many rows two counters may be read apart: on a busy machine the
+// tracer reads the footprint some rows after the program read its own.
+const apart = 12
+
 // follow is by how much lead fell, in falls of at least a MiB between two rows,
-// and how much of that tail fell within the next rows.
+// and how much of that tail fell about the same rows.
 func follow(lead, tail []float64) (fell, followed float64) {
-	const lag = 4 // rows that another counter may come later
 	last := -1
 	for i, v := range lead {
 		if v != v || i < len(tail) && tail[i] != tail[i] {
 			continue
 		}
 		if last >= 0 && lead[last]-v >= mib {
-			low := tail[i]
-			for j := i; j < min(i+lag, len(tail)); j++ {
-				low = math.Min(low, tail[j])
-			}
 			fell += lead[last] - v
-			if low == low {
-				followed += clamp(tail[last]-low, 0, lead[last]-v)
+			high := quantile(known(tail[max(0, last-apart):last+1]), 1)
+			low := quantile(known(tail[i:min(i+apart, len(tail))]), 0)
+			if d := high - low; d == d {
+				followed += clamp(d, 0, lead[last]-v)
 			}
 		}
 		last = i

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"sort"
 	"strings"
 
 	"github.com/gpumem/gpumem/tracer/record"
@@ -10,6 +11,15 @@ import (
 
 // leastMoved is what must move from one account to another to be a signature.
 const leastMoved = 16 * mib
+
+// working is how many rows there are until the last one judged for a trend: what
+// the program gives up at its end tells nothing of what it gave up at work.
+func (s *subject) working() int {
+	if len(s.led.clock) == 0 {
+		return 0
+	}
+	return sort.SearchFloat64s(s.whole.clock, s.led.clock[len(s.led.clock)-1]) + 1
+}
 
 // resident: the program and its pool gave buffers up, and the device keeps their
 // memory.
@@ -19,7 +29,8 @@ func (s *subject) resident() *Cause {
 	if s.class != DriverGrowth || s.primary != keyUntracked || gpu == nil {
 		return nil
 	}
-	fell, followed := follow(plus(w.series[keyLive], w.series[keyIdle]), gpu)
+	n := s.working()
+	fell, followed := follow(plus(w.series[keyLive], w.series[keyIdle])[:n], gpu[:n])
 	if fell < leastMoved || followed > .2*fell || fell-followed < .5*s.size() {
 		return nil
 	}
@@ -47,8 +58,8 @@ func (s *subject) notEmptied() *Cause {
 	if s.class == None || s.primary != keyHost {
 		return nil
 	}
-	gpu := s.whole.cols[record.ColGPU]
-	fell, followed := follow(gpu, plus(s.whole.series[keyHost], gpu))
+	gpu, n := s.whole.cols[record.ColGPU], s.working()
+	fell, followed := follow(gpu[:n], plus(s.whole.series[keyHost], gpu)[:n])
 	if fell < leastMoved || followed > .2*fell || fell-followed < .5*s.size() {
 		return nil
 	}
@@ -56,11 +67,13 @@ func (s *subject) notEmptied() *Cause {
 		Evidence: []string{fmt.Sprintf("released buffers took %s off the device's counter and %s off the footprint", size(fell), size(followed))}}
 }
 
-// Metal refuses a buffer beyond this number, however small, when iogpu.rsrc_limit
-// is unset (MLX reads it so).
+// colBuffersLimit is how many buffers the device allows at once. Where nobody
+// recorded it, Metal's is taken for when iogpu.rsrc_limit is unset (MLX reads it
+// so).
 const (
-	bufferCeiling = 499_000
-	nearCeiling   = .8 * bufferCeiling
+	colBuffersLimit = "buffers_limit"
+	bufferCeiling   = 499_000
+	nearCeiling     = .8 // part of the limit
 )
 
 // ceiling: so many buffers exist that the next allocations fail with bytes free.
@@ -69,12 +82,16 @@ func (s *subject) ceiling() *Cause {
 	if count == nil || !s.maybeMetal() {
 		return nil
 	}
+	limit := bufferCeiling * 1.
+	if told := known(column(s.run.Samples, colBuffersLimit)); len(told) > 0 {
+		limit = told[len(told)-1]
+	}
 	most := quantile(known(plus(count, s.whole.cols[record.ColIdleCount])), 1)
-	if most < nearCeiling {
+	if !(most >= nearCeiling*limit) {
 		return nil
 	}
 	return &Cause{ID: CauseCeiling, Confidence: .9,
-		Evidence: []string{fmt.Sprintf("%.0f buffers exist; Metal's limit is about %d, and allocations then fail with bytes free", most, bufferCeiling)},
+		Evidence: []string{fmt.Sprintf("%.0f buffers exist; the device's limit is about %.0f, and allocations then fail with bytes free", most, limit)},
 		Next:     "make fewer and larger buffers, and parts of them by offset"}
 }
 
@@ -130,16 +147,15 @@ func (s *subject) stillCounters() []string {
 // lazyPages: on unified memory the device's counter stepped up, the footprint
 // came after it as pages were touched, and both stand still since.
 func (s *subject) lazyPages() *Cause {
-	if s.class != None || !s.whole.unified {
+	if s.class != None || s.short || !s.whole.unified {
 		return nil
 	}
 	gpu, host := s.whole.cols[record.ColGPU], s.whole.series[keyHost]
 	if gpu == nil || host == nil {
 		return nil
 	}
-	foot := plus(host, gpu)
-	a, f := settles(gpu), settles(foot)
-	n := len(gpu)
+	n := s.working()
+	a, f := settles(gpu[:n]), settles(plus(host, gpu)[:n])
 	if a.rise < leastMoved || f.rise < .5*a.rise || f.rise > 1.5*a.rise || a.last > n/2 || f.last > n*3/4 || f.half < a.half+max(5, n/20) {
 		return nil
 	}
@@ -149,8 +165,12 @@ func (s *subject) lazyPages() *Cause {
 		Next: "nothing: pages count from their first use on; judge the program after its warm-up"}
 }
 
-// settling is a rise that came to its end: the rows at which half and 95 % of
-// it were reached for good.
+// settled is the part of a rise from which on it has come to its end: memory
+// that comes and goes with the work may be the rest.
+const settled = .85
+
+// settling is a rise that came to its end: the rows at which half of it, and
+// most, were reached for good.
 type settling struct {
 	rise       float64
 	half, last int
@@ -158,7 +178,7 @@ type settling struct {
 
 func settles(v []float64) settling {
 	k := known(v)
-	if len(k) < leastTrendRows || len(k) < len(v) {
+	if len(k) < leastTrendRows {
 		return settling{}
 	}
 	end := median(k[len(k)*7/8:])
@@ -167,12 +187,19 @@ func settles(v []float64) settling {
 		if x < k[0]+.5*s.rise {
 			s.half = i
 		}
-		if x < k[0]+.95*s.rise {
+		if x < k[0]+settled*s.rise {
 			s.last = i
 		}
 	}
 	return s
 }
+
+// leastFall is the least fall of live memory that is told from the work's own.
+const leastFall = 4 * mib
+
+// heapLate is how much later than other counters a heap may be told, in seconds:
+// the Go agent reads its own at most every 10 ms.
+const heapLate = .015
 
 // finalizers: live memory falls only when the host's heap is collected: the
 // collector, which does not see device bytes, decides when buffers go.
@@ -181,22 +208,22 @@ func (s *subject) finalizers() *Cause {
 	if live == nil || heap == nil {
 		return nil
 	}
-	reach := quantile(known(heap), .99) - quantile(known(heap), .01)
-	falls, with, largest := 0, 0, 0.
-	for i := 1; i < len(live); i++ {
-		drop := live[i-1] - live[i]
-		if !(drop >= leastMoved) {
+	reach := quantile(known(heap), .9) - quantile(known(heap), .1) // setting up is no collection
+	collected := s.near(heap, reach/4)
+	falls, with, chance, largest := 0, 0, 0, 0.
+	for i := range live {
+		if collected[i] {
+			chance++
+		}
+		if i == 0 || !(live[i-1]-live[i] >= leastFall) {
 			continue
 		}
-		falls, largest = falls+1, math.Max(largest, drop)
-		for j := max(1, i-2); j < min(i+3, len(heap)); j++ {
-			if heap[j-1]-heap[j] > reach/4 {
-				with++
-				break
-			}
+		falls, largest = falls+1, math.Max(largest, live[i-1]-live[i])
+		if collected[i] {
+			with++
 		}
 	}
-	if falls < 3 || with < falls*9/10 || reach <= 0 || s.chance(heap, reach/4) > .2 {
+	if falls < 3 || with < falls*9/10 || reach <= 0 || float64(chance) > .2*float64(len(live)) {
 		return nil
 	}
 	return &Cause{ID: CauseFinalizers, Confidence: .8,
@@ -204,17 +231,21 @@ func (s *subject) finalizers() *Cause {
 		Next:     "close buffers where their use ends, or tell the collector of their size: it sees a few bytes of each"}
 }
 
-// chance is the part of rows within two of a fall of the heap: how often another
-// series' falls would coincide with one by accident.
-func (s *subject) chance(heap []float64, fall float64) float64 {
-	near := 0
-	for i := range heap {
-		for j := max(1, i-2); j < min(i+3, len(heap)); j++ {
-			if heap[j-1]-heap[j] > fall {
-				near++
-				break
-			}
+// near marks the rows within two, or heapLate, of a fall of the heap. So many of
+// all are there by accident.
+func (s *subject) near(heap []float64, fall float64) []bool {
+	out := make([]bool, len(heap))
+	t := s.led.clock
+	for i := 1; i < len(heap); i++ {
+		if !(heap[i-1]-heap[i] > fall) {
+			continue
+		}
+		for j := i; j >= 0 && (j >= i-2 || t[i]-t[j] <= heapLate); j-- {
+			out[j] = true
+		}
+		for j := i; j < min(i+3, len(heap)); j++ {
+			out[j] = true
 		}
 	}
-	return float64(near) / float64(max(1, len(heap)))
+	return out
 }

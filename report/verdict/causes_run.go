@@ -47,7 +47,7 @@ func (s *subject) deadHolder() *Cause {
 
 // toolVariables are switches of capture and debug layers that hold memory.
 var toolVariables = [...]string{
-	"MTL_CAPTURE_ENABLED", "METAL_CAPTURE_ENABLED", "METAL_DEVICE_WRAPPER_TYPE", "MTL_DEBUG_LAYER", "MTL_SHADER_VALIDATION", "MTL_HUD_ENABLED",
+	"MTL_CAPTURE_ENABLED", "METAL_CAPTURE_ENABLED", "MetalCaptureEnabled", "METAL_DEVICE_WRAPPER_TYPE", "MTL_DEBUG_LAYER", "MTL_SHADER_VALIDATION", "MTL_HUD_ENABLED",
 	"NSZombieEnabled", "NSDeallocateZombies", "MallocStackLogging", "MallocStackLoggingNoCompact", "MallocScribble", "MallocGuardEdges",
 	"CUDA_INJECTION64_PATH",
 }

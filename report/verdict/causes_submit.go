@@ -68,6 +68,9 @@ func (s *subject) temporaries() *Cause {
 		c.ID = CauseAutorelease
 		c.Next = "put an autorelease pool around each iteration that submits work and run again: the growth must stop"
 	}
+	if s.followsOther(by) {
+		return nil
+	}
 	c.Evidence = []string{
 		fmt.Sprintf("host memory grows by %s %s over %.0f of them", size(by.each), article(by.name), by.n),
 		"live memory and command buffers in flight do not grow",
@@ -121,13 +124,36 @@ func (s *subject) temporaryOf(name, column string) *temporary {
 	if t.each = s.grow[keyHost].bytes() / t.n; t.each < leastTemporary || t.each > mostTemporary {
 		return nil
 	}
+	t.sse = s.misfit(column)
+	if math.IsInf(t.sse, 0) {
+		return nil
+	}
+	return &t
+}
+
+// misfit is what a running total leaves of the host's growth unexplained,
+// infinite where it is unknown or stands still.
+func (s *subject) misfit(column string) float64 {
 	rows := s.sampled(&s.grow[keyHost])
 	y, x := blockMeans(s.led.series[keyHost], rows), s.unitBlocks(column, rows)
 	if len(y) < minBlocks || x == nil {
-		return nil
+		return math.Inf(1)
 	}
-	t.sse = fitLine(x, y).sse + unexplained*variation(y)
-	return &t
+	return fitLine(x, y).sse + unexplained*variation(y)
+}
+
+// others are running totals of what may grow by any bytes.
+var others = [...]string{record.ColPipelines, record.ColShapes, record.ColCommandBuffers}
+
+// followsOther reports whether the growth keeps the pace of one of others, and
+// not that of what leaves t behind.
+func (s *subject) followsOther(t *temporary) bool {
+	for _, column := range others {
+		if s.misfit(column)*alike < t.sse {
+			return true
+		}
+	}
+	return false
 }
 
 // mostCommands in one command buffer: five times what the investigated

@@ -63,6 +63,12 @@ var planted = []struct {
 		return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 128*kib).flat(record.ColShapes, 7, 0).
 			grows(record.ColPipelines, 0, 0, .2).grows(colModules, 0, 0, .2)
 	}},
+	{CausePipelines, "the same kernels compiled again, while buffers are released at a pace of their own", func() *program {
+		p := newProgram(600).healthy().flat(record.ColShapes, 7, 0).grows(record.ColPipelines, 0, 0, 3)
+		freed := 0.
+		p.set(record.ColFrees, func(i int) float64 { freed += 60 + 50*math.Sin(float64(i)/60); return freed })
+		return p.set(record.ColRSS, func(i int) float64 { return 500*mib + 32*kib*p.cols[record.ColPipelines][i] + 16*kib*p.r.NormFloat64() })
+	}},
 	{CauseHandles, "handles without bytes", func() *program {
 		return newProgram(600).healthy().grows(record.ColLiveCount, 40, 1, 2).grows(record.ColRefs, 60, 1, 2)
 	}},
@@ -113,6 +119,9 @@ var planted = []struct {
 		return p
 	}},
 	{CauseCeiling, "half a million small buffers", func() *program { return newProgram(600).healthy().flat(record.ColLiveCount, 450_000, 1) }},
+	{CauseCeiling, "few buffers where the device allows few", func() *program {
+		return newProgram(600).healthy().flat(record.ColLiveCount, 4500, 1).flat(colBuffersLimit, 5000, 0)
+	}},
 	{CauseDriver, "the driver keeps something each second", func() *program {
 		return newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).flat(colDriverAlloc, 80*mib, 0)
 	}},
@@ -180,6 +189,43 @@ func TestEachCauseIsNamedOnItsFaultAndOnNoOther(t *testing.T) {
 	}
 	if v := newProgram(600).healthy().judge(); len(v.Causes) > 0 {
 		t.Errorf("a healthy program is given causes: %+v", v.Causes)
+	}
+}
+
+func TestManyBuffersAreNoCeilingWhereTheDeviceAllowsMore(t *testing.T) {
+	t.Parallel()
+	p := newProgram(600).healthy().flat(record.ColLiveCount, 450_000, 1).flat(colBuffersLimit, math.MaxInt32, 0)
+	if v := p.judge(); len(v.Causes) > 0 {
+		t.Errorf("causes %+v", v.Causes)
+	}
+}
+
+// On a busy machine the tracer reads the footprint after the program read what
+// the device counts: rows later than it was, or, seen from a row, too early.
+func TestAFootprintThatIsReadApartFollowsWhatIsReleased(t *testing.T) {
+	t.Parallel()
+	for _, apart := range []int{-8, 0, 8} {
+		p := newProgram(600).healthy().unified()
+		gpu := func(i int) float64 { return 200*mib + 40*mib*float64((i+60)/30%2) }
+		p.set(record.ColGPU, gpu).set(record.ColLive, func(i int) float64 { return gpu(i) - 20*mib })
+		p.set(record.ColFootprint, func(i int) float64 { return 600*mib + gpu(i+apart) + 64*kib*float64(i) })
+		if v := p.judge(); v.Verdict == None || named(v, CauseNotEmptied) {
+			t.Errorf("read %d rows apart: %s, causes %+v", apart, v.Summary, v.Causes)
+		}
+	}
+}
+
+// The Go agent tells its heap up to 10 ms late: rows, where there are a thousand
+// a second.
+func TestAHeapThatIsToldLateStillShowsTheCollector(t *testing.T) {
+	t.Parallel()
+	p := newProgram(3000).healthy().set(record.ColTime, func(i int) float64 { return float64(i) })
+	tooth := func(late int, low, high float64) func(int) float64 {
+		return func(i int) float64 { return low + (high-low)*float64((i+500-late)%500)/500 }
+	}
+	p.set(record.ColHostHeap, tooth(9, 20*mib, 24*mib)).set(record.ColLive, tooth(0, 60*mib, 360*mib)).set(record.ColGPU, tooth(0, 700*mib, 1000*mib))
+	if v := p.judge(); !named(v, CauseFinalizers) {
+		t.Errorf("%s, causes %+v", v.Summary, v.Causes)
 	}
 }
 

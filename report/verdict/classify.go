@@ -13,6 +13,7 @@ const handleLeast = 4 * kib
 // classify chooses the account that explains the growth.
 func (s *subject) classify() {
 	a := s.amounts()
+	s.records = s.findRecords()
 	s.class, s.primary = s.decide(a)
 	switch {
 	case s.class != Undecided:
@@ -20,8 +21,7 @@ func (s *subject) classify() {
 		s.attribute(a)
 		s.raw = s.trendRaw()
 	case s.primary == keyDevice:
-		s.lacking = true
-		s.why = "device memory grows, but no allocator counters tell whether the program, its pool or the driver holds it"
+		s.lacking, s.why = true, s.ownerless()
 	default:
 		s.quiet()
 	}
@@ -48,6 +48,15 @@ func (s *subject) decide(a [keys]float64) (Class, key) {
 		return Undecided, keyDevice
 	}
 	return Undecided, keys
+}
+
+// ownerless is the reason of an undecided: device memory grows, and nothing
+// tells who holds it.
+func (s *subject) ownerless() string {
+	if asked := s.advance(colDriverAlloc); asked >= s.size()/2 {
+		return "device memory grows by what the driver was asked for, but no allocator counters tell whether the program uses it or keeps it in a pool"
+	}
+	return "device memory grows, but no allocator counters tell whether the program, its pool or the driver holds it"
 }
 
 // driverShare is the part of host growth that growing untracked bytes must
@@ -122,7 +131,7 @@ func (s *subject) hostOfHandles(a [keys]float64) bool {
 
 // hostClass tells whose host growth is: the program's when the pinned memory
 // that it asked for explains it, or its heap that grows with it; the driver's
-// when the heap is known not to.
+// when its records of handles explain it, or the heap is known not to grow.
 func (s *subject) hostClass(a [keys]float64) Class {
 	if s.isPinned() {
 		return HostGrowth
@@ -135,6 +144,8 @@ func (s *subject) hostClass(a [keys]float64) Class {
 		return HostGrowth
 	}
 	switch {
+	case s.records.hold(a[keyHost]):
+		return DriverGrowth
 	case s.led.series[keyHeap] == nil || !h.known:
 		return HostGrowth
 	case a[keyHeap] >= a[keyHost]/2:

@@ -54,6 +54,10 @@ func Diff(base, new *record.Run, o Options) *Difference {
 		return d
 	}
 	p := &pair{base: a, new: b, o: o}
+	d.Warnings = p.sameCounter()
+	if b := p.untouched(); b > 0 {
+		d.Warnings = append(d.Warnings, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint; host memory was not compared", size(b)))
+	}
 	p.align()
 	d.AlignedBy, d.Compared = p.unit, round(p.span)
 	s := p.judge()
@@ -86,6 +90,24 @@ type pair struct {
 	span      float64
 }
 
+// sameCounter leaves device bytes beyond the pool's out when the driver's
+// counter is in one run only: in the other, what stands in for it is less.
+func (p *pair) sameCounter() []string {
+	a, b := p.base.led, p.new.led
+	if a.device == nil || b.device == nil || (a.cols[record.ColGPU] == nil) == (b.cols[record.ColGPU] == nil) {
+		return nil
+	}
+	for _, s := range [...]*subject{p.base, p.new} {
+		for _, k := range [...]key{keyUntracked, keyDevice} {
+			s.led.series[k], s.left.held[k] = nil, nil
+		}
+	}
+	return []string{record.ColGPU + ": one run has the driver's counter and the other what the driver was asked for; device bytes outside the pool were not compared"}
+}
+
+// untouched is the more of what both runs' footprints do not show.
+func (p *pair) untouched() float64 { return math.Max(p.base.untouched(), p.new.untouched()) }
+
 // align chooses the axis and how much of it both runs cover.
 func (p *pair) align() {
 	p.axis, p.unit = byTime, "second"
@@ -109,6 +131,7 @@ func (p *pair) judge() *subject {
 	for k := key(0); k < keys; k++ {
 		s.grow[k] = p.examine(k)
 	}
+	s.records = s.findRecords()
 	s.class, s.primary = s.decide(s.amounts())
 	switch {
 	case s.class != Undecided:
@@ -210,7 +233,7 @@ func (p *pair) leftoverOf(k key) (float64, bool) {
 func (p *pair) rows(s *subject) []DiffRow {
 	rows := []DiffRow{}
 	for i, k := range accountKeys {
-		if p.base.led.series[k] == nil || p.new.led.series[k] == nil {
+		if p.base.led.series[k] == nil || p.new.led.series[k] == nil || k == keyHost && p.untouched() > 0 {
 			continue
 		}
 		r := DiffRow{Account: accountNames[i], Noise: true}

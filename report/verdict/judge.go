@@ -103,7 +103,7 @@ const mostWarnings = 30
 func warningTexts(run *record.Run) []string {
 	var out []string
 	for _, w := range run.Warnings {
-		out = append(out, w.Text)
+		out = append(out, w.String())
 	}
 	for _, e := range run.Events {
 		if e.Kind == record.KindWarning && e.Text != "" && !slices.Contains(out, e.Text) && len(out) < mostWarnings {

@@ -20,7 +20,7 @@ const (
 	keyHeap
 	keyInFlight
 	keyRefs
-	keyDevice // gpu bytes as the driver charges them, when nothing tells their owner
+	keyDevice // device bytes, when nothing tells their owner
 	keys
 )
 
@@ -36,6 +36,8 @@ var accountNames = [...]Account{Live, Idle, Untracked, Host}
 type ledger struct {
 	*track
 	series  [keys][]float64
+	device  []float64 // device bytes: the driver's counter, else what it was asked for
+	raw     []float64 // part of untracked that was asked of the driver
 	unified bool
 	missing []string
 	quantum float64 // step of the driver's counter
@@ -46,20 +48,29 @@ type ledger struct {
 func newLedger(k *track, u Unified) *ledger {
 	l := &ledger{track: k}
 	c := k.cols
-	live, idle, gpu := c[record.ColLive], c[record.ColIdle], c[record.ColGPU]
+	live, idle, asked := c[record.ColLive], c[record.ColIdle], c[colDriverAlloc]
+	if l.device = c[record.ColGPU]; l.device == nil {
+		l.device = asked
+	}
 	l.series[keyLive], l.series[keyIdle] = live, idle
 	l.series[keyCount] = c[record.ColLiveCount]
 	l.series[keyHeap] = c[record.ColHostHeap]
 	l.series[keyInFlight] = c[record.ColInFlight]
 	l.series[keyRefs] = c[record.ColRefs]
 	switch {
-	case gpu == nil:
+	case l.device == nil:
 		l.miss(record.ColGPU + ": no driver counter, untracked growth cannot be seen")
+	case c[record.ColGPU] == nil:
+		l.miss(record.ColGPU + ": no driver counter; what the driver was asked for stands in, contexts and modules are not seen")
+	}
+	switch {
+	case l.device == nil:
 	case live == nil:
-		l.series[keyDevice] = gpu
+		l.series[keyDevice] = l.device
 	default:
-		l.series[keyUntracked] = minus(gpu, live, idle)
-		l.quantum = quantum(gpu)
+		l.series[keyUntracked] = minus(l.device, live, idle)
+		l.raw = minus(asked, live, idle)
+		l.quantum = quantum(l.device)
 	}
 	if live == nil {
 		l.miss(record.ColLive + ": no allocator counters, the program's part of device memory is unknown")
@@ -98,7 +109,7 @@ func (l *ledger) host(u Unified) {
 	if l.series[keyHeap] == nil {
 		l.miss(record.ColHostHeap + ": the program's heap is not told from the driver's host memory")
 	}
-	dev := c[record.ColGPU]
+	dev := l.device
 	if dev == nil && c[record.ColLive] != nil {
 		dev = plus(c[record.ColLive], c[record.ColIdle])
 	}

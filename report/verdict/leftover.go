@@ -114,7 +114,7 @@ func (l *ledger) baseline(k key, t float64) float64 {
 // used is a key's value in row j, unknown for untracked bytes of a device not
 // in use.
 func (l *ledger) used(k key, j int) float64 {
-	if k == keyUntracked && !(l.cols[record.ColGPU][j] > 0) {
+	if gpu := l.cols[record.ColGPU]; k == keyUntracked && gpu != nil && !(gpu[j] > 0) {
 		return math.NaN()
 	}
 	return l.series[k][j]

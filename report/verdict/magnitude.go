@@ -3,8 +3,6 @@ package verdict
 import (
 	"fmt"
 	"math"
-
-	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // A run shorter than leastTrendRows rows has no trend test. A growth is then
@@ -75,7 +73,7 @@ func (s *subject) shortHostClass(bytes float64) Class {
 		}
 		return HostGrowth
 	}
-	if seen && own < bytes/100 && s.led.cols[record.ColGPU] == nil {
+	if seen && own < bytes/100 && s.led.device == nil {
 		return DriverGrowth
 	}
 	return HostGrowth

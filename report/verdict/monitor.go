@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/gpumem/gpumem/tracer/record"
@@ -19,9 +20,11 @@ const (
 	// falseDiscovery is the part of the processes called growing at one time
 	// that may be called so falsely.
 	falseDiscovery = .05
-	// monitorRows bounds what is kept of a process: when it is full, every
-	// second row goes.
-	monitorRows = 4096
+	// monitorRows bounds what is kept of a process: when there are as many, each
+	// three become their median. Of a day at 1 Hz under noise of 8 MiB that finds
+	// a leak of 16 MiB in ten of ten; 4096 rows of which every second went found
+	// four, 1024 none.
+	monitorRows = 1024
 )
 
 // Alarm is one process called growing by two looks in a row, with the same
@@ -52,10 +55,9 @@ func NewMonitor(o Options) *Monitor { return &Monitor{o: o, procs: map[int]*watc
 // watched is what a Monitor keeps of one process.
 type watched struct {
 	names   []string
-	values  [][]float64 // by column; column 0 is the time
-	stride  int         // one row in so many is kept
-	skipped int
-	fresh   int // rows since the last look
+	values  [][]float64   // by column; column 0 is the time
+	waiting [][][]float64 // by level: rows of which three become one of the next
+	fresh   int           // rows since the last look
 	lastMs  float64
 	seenMs  float64 // time watched; a clock that jumps back adds nothing
 	nextMs  float64 // time watched at which the next look is due
@@ -73,7 +75,7 @@ type watched struct {
 func (m *Monitor) Add(pid int, tMs float64, cells ...record.Cell) {
 	w := m.procs[pid]
 	if w == nil {
-		w = &watched{names: []string{record.ColTime}, values: make([][]float64, 1), stride: 1, lastMs: tMs, found: keys, p: 1}
+		w = &watched{names: []string{record.ColTime}, values: make([][]float64, 1), lastMs: tMs, found: keys, p: 1}
 		m.procs[pid] = w
 	}
 	if tMs > w.lastMs {
@@ -81,36 +83,36 @@ func (m *Monitor) Add(pid int, tMs float64, cells ...record.Cell) {
 	}
 	w.lastMs = tMs
 	w.fresh++
-	if w.skipped++; w.skipped < w.stride {
-		return
-	}
-	w.skipped = 0
-	n := len(w.values[0])
-	w.values[0] = append(w.values[0], tMs)
-	for _, c := range cells {
-		i := w.column(c.Column, n)
-		if len(w.values[i]) == n {
-			w.values[i] = append(w.values[i], float64(c.Value))
-		}
-	}
-	for i := range w.values {
-		if len(w.values[i]) == n {
-			w.values[i] = append(w.values[i], record.Unknown())
-		}
-	}
-	if n+1 >= monitorRows {
-		w.halve()
-	}
+	w.put(w.row(tMs, cells))
 }
 
-// column is the index of a named column, made with n unknown rows when new.
-func (w *watched) column(name string, n int) int {
+// row is a sample by column; what it has no cell for is unknown.
+func (w *watched) row(tMs float64, cells []record.Cell) []float64 {
+	row := make([]float64, len(w.names), len(w.names)+len(cells))
+	for i := range row {
+		row[i] = record.Unknown()
+	}
+	row[0] = tMs
+	for _, c := range cells {
+		i := w.column(c.Column)
+		if i == len(row) {
+			row = append(row, record.Unknown())
+		}
+		if row[i] != row[i] {
+			row[i] = float64(c.Value)
+		}
+	}
+	return row
+}
+
+// column is the index of a named column, made with unknown rows when new.
+func (w *watched) column(name string) int {
 	for i, c := range w.names {
 		if c == name {
 			return i
 		}
 	}
-	v := make([]float64, n, n+1)
+	v := make([]float64, len(w.values[0]))
 	for i := range v {
 		v[i] = record.Unknown()
 	}
@@ -118,17 +120,62 @@ func (w *watched) column(name string, n int) int {
 	return len(w.names) - 1
 }
 
-// halve drops every second row and from then on keeps every second.
-func (w *watched) halve() {
-	for i, v := range w.values {
-		k := 0
-		for j := 0; j < len(v); j += 2 {
-			v[k] = v[j]
-			k++
+// put keeps a row, or the median that it and its neighbours become.
+func (w *watched) put(row []float64) {
+	for level, rows := range w.waiting {
+		if rows = append(rows, row); len(rows) < 3 {
+			w.waiting[level] = rows
+			return
 		}
-		w.values[i] = v[:k]
+		row = medianRow(rows[0], rows[1], rows[2])
+		w.waiting[level] = rows[:0]
 	}
-	w.stride *= 2
+	for i := range w.values {
+		w.values[i] = append(w.values[i], at(row, i))
+	}
+	if len(w.values[0]) >= monitorRows {
+		w.third()
+	}
+}
+
+// third makes one row of each three, and from then on of so many more samples.
+func (w *watched) third() {
+	for i, v := range w.values {
+		n := len(v) / 3
+		for k := range n {
+			v[k] = medianOf(v[3*k], v[3*k+1], v[3*k+2])
+		}
+		w.values[i] = v[:n]
+	}
+	w.waiting = append(w.waiting, nil)
+}
+
+// at is a row's value in a column, which may be younger than the row.
+func at(row []float64, column int) float64 {
+	if column < len(row) {
+		return row[column]
+	}
+	return record.Unknown()
+}
+
+// medianRow is the median of three rows, column by column; the last has all
+// columns.
+func medianRow(a, b, c []float64) []float64 {
+	out := make([]float64, len(c))
+	for i := range out {
+		out[i] = medianOf(at(a, i), at(b, i), c[i])
+	}
+	return out
+}
+
+// medianOf is the median of what is known of three values, of two the lower.
+func medianOf(a, b, c float64) float64 {
+	v := [...]float64{a, b, c}
+	slices.Sort(v[:]) // what is unknown comes first
+	if v[1] == v[1] {
+		return v[1]
+	}
+	return v[2]
 }
 
 // Forget drops a process and its alarm.

@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/gpumem/gpumem/report/verdict/corpus"
@@ -127,7 +129,80 @@ func TestMonitorKeepsABoundedNumberOfRows(t *testing.T) {
 	for i := 0; i < 100_000; i++ {
 		m.Add(1, float64(i), record.Cell{Column: record.ColRSS, Value: int64(i)})
 	}
-	if n := len(m.procs[1].values[0]); n >= monitorRows {
+	w := m.procs[1]
+	if n := len(w.values[0]); n >= monitorRows || n < monitorRows/3 {
 		t.Errorf("%d rows kept", n)
+	}
+	for level, rows := range w.waiting {
+		if len(rows) > 2 {
+			t.Errorf("%d rows wait at level %d", len(rows), level)
+		}
+	}
+	for i, v := range w.values[1] {
+		if v != w.values[0][i] || i > 0 && v <= w.values[1][i-1] {
+			t.Fatalf("row %d: time %v, value %v: columns went apart", i, w.values[0][i], v)
+		}
+	}
+}
+
+// watchADay feeds a monitor a day of samples a second.
+func watchADay(bytes func(i int) float64) (alarms []Alarm, w *watched) {
+	m := NewMonitor(Options{})
+	for i := range 86_400 {
+		m.Add(1, float64(i)*1000, record.Cell{Column: record.ColRSS, Value: int64(bytes(i))})
+		if i%16 == 0 {
+			alarms = m.Look()
+		}
+	}
+	return alarms, m.procs[1]
+}
+
+// One row in 81 would show nothing of it: the noise is half as large as the leak.
+func TestASlowLeakOfADayIsFoundUnderItsNoise(t *testing.T) {
+	t.Parallel()
+	for _, leak := range []float64{0, 16 * mib} {
+		r := rand.New(rand.NewPCG(1, 99))
+		alarms, _ := watchADay(func(i int) float64 { return 800*mib + leak*float64(i)/86_400 + 8*mib*r.NormFloat64() })
+		if found := len(alarms) == 1 && alarms[0].Account == Host; found != (leak > 0) {
+			t.Errorf("a leak of %s a day: alarms %+v", size(leak), alarms)
+		}
+	}
+}
+
+func TestWhatIsKeptOfALongWatchIsItsUsualLevel(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(2, 99))
+	_, w := watchADay(func(int) float64 {
+		if r.Float64() < .2 {
+			return 900 * mib // a moment's work
+		}
+		return 800 * mib
+	})
+	peaks := 0
+	for _, v := range w.values[1] {
+		if v != 800*mib {
+			peaks++
+		}
+	}
+	if n := len(w.values[1]); peaks > n/50 {
+		t.Errorf("%d of %d rows are peaks that one sample in five has", peaks, n)
+	}
+}
+
+func TestAColumnThatComesLateIsUnknownBefore(t *testing.T) {
+	t.Parallel()
+	m := NewMonitor(Options{})
+	for i := range 10_000 {
+		cells := []record.Cell{{Column: record.ColRSS, Value: 500 * mib}}
+		if i >= 5_000 {
+			cells = append(cells, record.Cell{Column: record.ColGPU, Value: 700 * mib})
+		}
+		m.Add(1, float64(i), cells...)
+	}
+	w := m.procs[1]
+	for i, v := range w.values[w.column(record.ColGPU)] {
+		if at := w.values[0][i]; (v == v) != (at >= 5_000) && math.Abs(at-5_000) > 100 || v == v && v != 700*mib {
+			t.Errorf("at %v ms the column is %v", at, v)
+		}
 	}
 }

@@ -1,6 +1,9 @@
 package verdict
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // verdict writes down what was found.
 func (s *subject) verdict() *Verdict {
@@ -14,7 +17,7 @@ func (s *subject) verdict() *Verdict {
 		Experiments: s.experiments(),
 		Forecast:    s.forecast(),
 		MoreMinutes: s.moreMinutes(),
-		Missing:     s.led.missing,
+		Missing:     s.missing(),
 		Warnings:    append(append(warningTexts(s.run), s.led.warn...), s.warn...),
 		score:       s.raw,
 	}
@@ -27,6 +30,30 @@ func (s *subject) verdict() *Verdict {
 	}
 	v.Summary = s.summary(v)
 	return v
+}
+
+// missing is what was not recorded, or cannot be known from what was.
+func (s *subject) missing() []string {
+	out := s.led.missing
+	if b := s.untouched(); b > 0 {
+		out = append(out, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint (pages count from their first use on), so what else is in it is unknown", size(b)))
+	}
+	return out
+}
+
+// untouched is how much of the device memory that a program takes the footprint
+// does not show: on unified memory pages count from their first use on, so what
+// is left of the footprint beyond the device's bytes falls while these grow. What
+// of the footprint is host memory is then unknown, and between nothing and all of
+// it. 0 when the host account does not fall so.
+func (s *subject) untouched() float64 {
+	if !s.led.unified || !(s.grow[keyLive].growing() || s.grow[keyIdle].growing() || s.grow[keyUntracked].growing()) {
+		return 0
+	}
+	if fell := s.shrinks(keyHost); fell > s.grow[keyHost].delta {
+		return fell
+	}
+	return 0
 }
 
 func (s *subject) windowRow() Window {
@@ -61,6 +88,10 @@ func (s *subject) accountRows() []AccountRow {
 			continue
 		}
 		r := AccountRow{Account: accountNames[i], Shape: g.shape}
+		if k == keyHost && s.untouched() > 0 {
+			rows = append(rows, AccountRow{Account: Host, Shape: ShapeUndecided})
+			continue
+		}
 		if g.known {
 			b := int64(math.Round(g.bytes()))
 			r.Bytes = &b

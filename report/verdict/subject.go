@@ -21,6 +21,8 @@ type subject struct {
 	left  leftovers
 	touch *record.FirstTouch // the last one, nil when nobody looked
 
+	records driverRecords // set before the class is
+
 	class      Class
 	primary    key // whose growth gave the verdict; keys when none did
 	restsOn    Evidence

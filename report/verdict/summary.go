@@ -50,8 +50,11 @@ func (s *subject) claim(v *Verdict) string {
 			text += fmt.Sprintf(", %.0f %% of all growth", 100*s.share[i].Value)
 		}
 	}
-	if s.primary == keyHost || s.primary == keyHeap {
+	switch s.primary {
+	case keyHost, keyHeap:
 		text += s.hostWords()
+	case keyUntracked:
+		text += s.untrackedWords()
 	}
 	return text
 }
@@ -100,6 +103,19 @@ func (s *subject) quantity(b float64) string {
 	return size(b)
 }
 
+// untrackedWords say that most of what grows was asked of the driver: by a
+// library behind the framework's back, say. It is not the driver's own.
+func (s *subject) untrackedWords() string {
+	if s.led.raw == nil {
+		return ""
+	}
+	k := known(s.led.raw[s.grow[keyUntracked].from:])
+	if q := len(k) / 8; q == 0 || median(k[len(k)-q:])-median(k[:q]) < s.size()/2 {
+		return ""
+	}
+	return ", most of it asked of the driver outside the pool"
+}
+
 // hostWords says whose host memory it is, or that it cannot be told.
 func (s *subject) hostWords() string {
 	if s.isPinned() {
@@ -107,6 +123,9 @@ func (s *subject) hostWords() string {
 	}
 	if words := s.touchWords(); words != "" {
 		return words
+	}
+	if s.class == DriverGrowth && s.records.hold(s.size()) {
+		return s.records.words(s.size())
 	}
 	switch {
 	case s.led.series[keyHeap] == nil:

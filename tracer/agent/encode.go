@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -98,15 +99,7 @@ func HoldersDetail(holders []record.Holder) json.RawMessage {
 
 func listDetail[T any](key string, list []T, bytes func(T) int64) json.RawMessage {
 	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(a, b T) int {
-		switch x, y := bytes(a), bytes(b); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(sorted, func(a, b T) int { return cmp.Compare(bytes(b), bytes(a)) })
 	if sorted == nil {
 		sorted = []T{}
 	}

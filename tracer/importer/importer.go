@@ -45,9 +45,9 @@ func formats() []format {
 	}
 	return []format{
 		{Torch, sniffTorch, plain(readTorch), true, "PyTorch memory snapshot (torch.cuda.memory._dump_snapshot)"},
-		{JAX, sniffPProf, plain(readPProf), true, "JAX device memory profile (jax.profiler.save_device_memory_profile), pprof of memory"},
+		{JAX, sniffPProf, plain(readPProf), true, "JAX device memory profile (jax.profiler.save_device_memory_profile), pprof"},
 		{RMM, sniffRMM, plain(readRMM), false, "log of RMM's logging adaptor (CSV)"},
-		{NvidiaSMI, sniffSMI, plain(readSMI), false, "log of nvidia-smi --query-compute-apps=timestamp,pid,used_gpu_memory --format=csv -lms N"},
+		{NvidiaSMI, sniffSMI, plain(readSMI), false, "nvidia-smi --query-compute-apps=timestamp,pid,used_gpu_memory --format=csv -lms N"},
 		{MemrayCSV, sniffMemrayCSV, plain(readMemrayCSV), true, "memray transform csv"},
 		{MemrayStats, sniffMemrayStats, plain(readMemrayStats), false, "memray stats --json"},
 		{Allocations, sniffAllocations, plain(readAllocations), false, "event log of an allocation server (tt-metal, gpumem serve)"},

@@ -109,6 +109,8 @@ func TestReadCSVRefusesWhatIsNoSamplesFile(t *testing.T) {
 		"numbers without a header": "1,2,3\n4,5,6\n",
 		"another file":             "root:x:0:0:root:/root:/bin/sh\n",
 		"another table":            "name,age\nx,3\n",
+		"a table of another tool":  "timestamp, pid\n2026-11-20, 5\n",
+		"a log of training":        "step,loss\n1,0.5\n",
 		"binary":                   "\x7fELF\x02\x01\x01\x00\x00\n\xff\xfe",
 	} {
 		s, _, err := ReadCSV(strings.NewReader(in), "f")

@@ -27,8 +27,9 @@ const (
 // beyond the samples themselves (8 bytes a cell) it holds one buffer.
 //
 //   - The first line that is not empty is the header. Without one of the
-//     columns of samples.csv in it the error is ErrNotSamples. Of columns with
-//     the same name the first counts; columns without a name are left out.
+//     columns of samples.csv in it the error is ErrNotSamples; pid and step
+//     alone, which other tables have too, do not count. Of columns with the same
+//     name the first counts; columns without a name are left out.
 //   - Blanks, RFC 4180 quotes, CRLF and a byte order mark are accepted.
 //   - A cell that is empty or says nan, na, n/a, null, none or - is unknown. A
 //     cell that is no finite decimal number is unknown with a warning; so is a
@@ -52,8 +53,9 @@ func ReadCSV(r io.Reader, name string) (*Samples, []Warning, error) {
 	return readCSV(r, name, false)
 }
 
-// readCSV is ReadCSV; strict drops a last line without line end in any case,
-// which is right for a file whose writer ends every line.
+// readCSV is ReadCSV; strict is for the samples.csv of a run folder: its writer
+// ends every line, so that a last one without line end is dropped in any case,
+// and what has no times there never had them.
 func readCSV(r io.Reader, name string, strict bool) (*Samples, []Warning, error) {
 	warn := &warnings{file: name}
 	lines := newLineReader(r, func(line int) {
@@ -67,11 +69,11 @@ func readCSV(r io.Reader, name string, strict bool) (*Samples, []Warning, error)
 		warn.add(0, "", "the file is empty")
 		return &Samples{}, warn.all(), nil
 	}
-	t, err := newCSVTable(header, warn)
+	t, err := newCSVTable(header, strict, warn)
 	if err != nil {
 		return &Samples{}, warn.all(), fmt.Errorf("read %s: %w", name, err)
 	}
-	t.size, t.strict = sizeHint(r), strict
+	t.size = sizeHint(r)
 	t.read(lines)
 	s := t.samples()
 	if lines.err != nil {

@@ -30,8 +30,8 @@ type lastTime struct {
 	seen bool
 }
 
-func newCSVTable(header []string, warn *warnings) (*csvTable, error) {
-	t := &csvTable{warn: warn, timeCol: -1, pidCol: -1, lastByPID: map[float64]*lastTime{}}
+func newCSVTable(header []string, strict bool, warn *warnings) (*csvTable, error) {
+	t := &csvTable{warn: warn, strict: strict, timeCol: -1, pidCol: -1, lastByPID: map[float64]*lastTime{}}
 	seen := map[string]bool{}
 	known := false
 	for i, name := range header {
@@ -48,7 +48,7 @@ func newCSVTable(header []string, warn *warnings) (*csvTable, error) {
 			t.target[i] = len(t.names)
 			t.names = append(t.names, name)
 			t.kinds = append(t.kinds, kindOf(name))
-			known = known || Known(name)
+			known = known || Known(name) && (strict || !commonName(name))
 		}
 	}
 	if !known {
@@ -62,14 +62,18 @@ func newCSVTable(header []string, warn *warnings) (*csvTable, error) {
 			t.pidCol = i
 		}
 	}
-	if t.timeCol < 0 {
-		warn.add(1, "", "no column %s", ColTime)
+	if t.timeCol < 0 && !strict {
+		warn.add(1, "", "no column %s: the rows have no times", ColTime)
 	}
 	t.row = make([]float64, len(t.names))
 	t.values = make([][]float64, len(t.names))
 	t.text = make([]bool, len(t.names))
 	return t, nil
 }
+
+// commonName reports a column by which no file is known as samples: tables of
+// many other programs have it.
+func commonName(column string) bool { return column == ColPID || column == ColStep }
 
 // headerFault says what stands in place of a header.
 func headerFault(header []string) string {

@@ -50,7 +50,7 @@ func appendName(b []byte, name string) []byte {
 	return append(b, '"')
 }
 
-// appendValue appends a cell: integers without exponent, fractions as short
+// appendValue appends a cell: never an exponent, fractions as short
 // as they read back, nothing for unknown.
 func appendValue(b []byte, v float64) []byte {
 	switch {
@@ -59,5 +59,5 @@ func appendValue(b []byte, v float64) []byte {
 	case v == math.Trunc(v) && math.Abs(v) < 1<<63:
 		return strconv.AppendInt(b, int64(v), 10)
 	}
-	return strconv.AppendFloat(b, v, 'g', -1, 64)
+	return strconv.AppendFloat(b, v, 'f', -1, 64)
 }

@@ -3,6 +3,7 @@
 // read, also after SIGKILL, and reads whatever it is given: no input makes it
 // panic, no valid row is lost, and what was wrong is returned as warnings.
 //
-// It imports only the standard library. The tracer writes through Writer;
-// report, verdict and the live screen read through Open and ReadCSV.
+// It imports only the standard library. The tracer writes through Writer, an
+// import through Save; report, verdict and the live screen read through Open and
+// ReadCSV. Thinned keeps rows of a process that runs on, in bounded memory.
 package record

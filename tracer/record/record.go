@@ -211,7 +211,10 @@ type Meta struct {
 	StartNanos    int64             `json:"start_monotonic_ns,omitempty"`
 	IntervalMs    float64           `json:"interval_ms,omitempty"`
 	PID           int               `json:"pid,omitempty"`
-	Flags         map[string]string `json:"flags,omitempty"`
+	// Flags are those given to gpumem that another run needs to measure and judge
+	// the same, without dashes; a workload's own stand in Command. Of a recording
+	// that was imported they are the options that shaped the reading.
+	Flags map[string]string `json:"flags,omitempty"`
 
 	// Known only at the end; absent after a kill.
 	End      *time.Time `json:"end,omitempty"`

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -245,15 +246,7 @@ func holderBytes(h Holder) int64 { return h.Bytes }
 // largestHalf keeps the larger half of list, by bytes. It does not change list.
 func largestHalf[T any](list []T, bytes func(T) int64) []T {
 	sorted := slices.Clone(list)
-	slices.SortStableFunc(sorted, func(a, b T) int {
-		switch x, y := bytes(a), bytes(b); {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(sorted, func(a, b T) int { return cmp.Compare(bytes(b), bytes(a)) })
 	return sorted[:(len(sorted)+1)/2]
 }
 

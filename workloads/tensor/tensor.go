@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/gpumem/gpumem/metal"
 )
 
 // Tensor is one reference to storage, with a shape and, when it was computed
@@ -220,6 +222,16 @@ func (t *Tensor) Contents() []byte {
 				return p[:t.Len()*t.size]
 			}
 		}
+	}
+	return nil
+}
+
+// Buffer is the device's buffer, nil on the host. A program that encodes
+// commands of its own with it waits for them before it releases the tensor: the
+// runtime does not know of them.
+func (t *Tensor) Buffer() metal.Buffer {
+	if h, ok := t.store.(handle); ok {
+		return h.Buffer()
 	}
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/metal/kernels"
 	"github.com/gpumem/gpumem/metal/kernels/shim"
 )
@@ -107,16 +107,5 @@ func write(dir string) error {
 // (kernels do nothing), "lag_us MICROS" (before each completion).
 func Copy(tb testing.TB, library string, conf ...string) string {
 	tb.Helper()
-	code, err := os.ReadFile(library)
-	if err != nil {
-		tb.Fatalf("read the fake: %v", err)
-	}
-	out := filepath.Join(tb.TempDir(), FileName)
-	if err := os.WriteFile(out, code, 0o700); err != nil {
-		tb.Fatalf("copy the fake: %v", err)
-	}
-	if err := os.WriteFile(out+".conf", fmt.Appendln(nil, strings.Join(conf, "\n")), 0o600); err != nil {
-		tb.Fatalf("write what the fake says: %v", err)
-	}
-	return out
+	return standin.Copy(tb, library, conf...)
 }

@@ -10,9 +10,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/metal/kernels"
 	"github.com/gpumem/gpumem/metal/kernels/shim"
 )
@@ -64,16 +64,5 @@ func Make(dir string, v Variant) (string, error) {
 // context), "lag_us MICROS" (before each completion).
 func Copy(tb testing.TB, library string, conf ...string) string {
 	tb.Helper()
-	code, err := os.ReadFile(library)
-	if err != nil {
-		tb.Fatalf("read the stub: %v", err)
-	}
-	out := filepath.Join(tb.TempDir(), FileName)
-	if err := os.WriteFile(out, code, 0o700); err != nil {
-		tb.Fatalf("copy the stub: %v", err)
-	}
-	if err := os.WriteFile(out+".conf", fmt.Appendln(nil, strings.Join(conf, "\n")), 0o600); err != nil {
-		tb.Fatalf("write what the stub says: %v", err)
-	}
-	return out
+	return standin.Copy(tb, library, conf...)
 }

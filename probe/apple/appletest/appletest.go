@@ -5,15 +5,10 @@
 package appletest
 
 import (
-	"cmp"
 	_ "embed"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/probe/apple"
 )
 
@@ -30,43 +25,19 @@ var iokit []byte
 // graphics_nofootprint, words (that the kernel fills), task (which task the
 // process has now) and foreign=1 (another user's); "machine free=PAGES
 // inactive=PAGES".
-func System(tb testing.TB, conf ...string) string { return build(tb, "system", system, conf) }
+func System(tb testing.TB, conf ...string) string {
+	return standin.Build(tb, "system.dylib", system, nil, conf)
+}
 
 // IOKit builds a stand-in for IOKit and CoreFoundation together. Lines: "gpu
 // CLASS", then of it "model TEXT", "statistic VALUE KEY", "client PID NAME
 // NANOSECONDS" and "odd"; "changing N".
-func IOKit(tb testing.TB, conf ...string) string { return build(tb, "iokit", iokit, conf) }
+func IOKit(tb testing.TB, conf ...string) string {
+	return standin.Build(tb, "iokit.dylib", iokit, nil, conf)
+}
 
 // Options are all libraries.
 func Options(tb testing.TB, process, gpu []string) apple.Options {
 	io := IOKit(tb, gpu...)
 	return apple.Options{System: System(tb, process...), IOKit: io, CoreFoundation: io}
-}
-
-func build(tb testing.TB, name string, source []byte, conf []string) string {
-	tb.Helper()
-	dir := tb.TempDir()
-	c, so := filepath.Join(dir, name+".c"), filepath.Join(dir, name+".dylib")
-	if err := os.WriteFile(c, source, 0o600); err != nil {
-		tb.Fatalf("write the stand-in's source: %v", err)
-	}
-	cc := cmp.Or(os.Getenv("CC"), "cc")
-	if out, err := exec.Command(cc, "-O1", "-Wall", "-shared", "-fPIC", "-o", so, c, "-ldl").CombinedOutput(); err != nil {
-		tb.Fatalf("build the stand-in (needs a C compiler): %v\n%s", err, out)
-	}
-	Write(tb, so, conf...)
-	return so
-}
-
-// Write replaces what a stand-in for libSystem says, at once.
-func Write(tb testing.TB, library string, conf ...string) {
-	tb.Helper()
-	tmp := library + ".new"
-	err := os.WriteFile(tmp, fmt.Appendln(nil, strings.Join(conf, "\n")), 0o600)
-	if err == nil {
-		err = os.Rename(tmp, library+".conf")
-	}
-	if err != nil {
-		tb.Fatalf("write what the stand-in says: %v", err)
-	}
 }

@@ -5,12 +5,9 @@ package nvmltest
 
 import (
 	_ "embed"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/gpumem/gpumem/internal/loader/standin"
 )
 
 //go:embed stub/nvml.c
@@ -35,34 +32,12 @@ const (
 // CODE", "memory_code DEVICE CODE", "list_code DEVICE CODE", "slow MILLIS"
 // for each list, "lost_after CALLS [CODE]", "grow ENTRIES" (the list never
 // fits), "lie ENTRIES" (claims more than it wrote), "growbytes BYTES" for
-// each call, "reload 1" (the file is read again at each list; see Write).
+// each call, "reload 1" (the file is read again at each list; see standin.Write).
 func Build(tb testing.TB, v Variant, conf ...string) string {
 	tb.Helper()
-	dir := tb.TempDir()
-	c, so := filepath.Join(dir, "nvml.c"), filepath.Join(dir, "libnvidia-ml.so.1")
-	if err := os.WriteFile(c, source, 0o600); err != nil {
-		tb.Fatalf("write the stub's source: %v", err)
-	}
-	args := []string{"-O1", "-shared", "-fPIC", "-o", so, c, "-ldl"}
+	var flags []string
 	if v != Newest {
-		args = append([]string{string(v)}, args...)
+		flags = []string{string(v)}
 	}
-	if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
-		tb.Fatalf("build the stub library (needs a C compiler): %v\n%s", err, out)
-	}
-	Write(tb, so, conf...)
-	return so
-}
-
-// Write replaces what a stub says, at once for a reader that reloads.
-func Write(tb testing.TB, library string, conf ...string) {
-	tb.Helper()
-	tmp := library + ".new"
-	err := os.WriteFile(tmp, fmt.Appendln(nil, strings.Join(conf, "\n")), 0o600)
-	if err == nil {
-		err = os.Rename(tmp, library+".conf")
-	}
-	if err != nil {
-		tb.Fatalf("write what the stub says: %v", err)
-	}
+	return standin.Build(tb, "libnvidia-ml.so.1", source, flags, conf)
 }

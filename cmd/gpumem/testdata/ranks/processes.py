@@ -1,17 +1,34 @@
 """Three processes of one job, each with a rank, by multiprocessing's spawn: rank
-1 keeps what it reads."""
+1 keeps what it reads. Forked workers read for rank 0, as those of a DataLoader."""
 
 import multiprocessing
 import os
 import time
 
 
+def load(queue):
+    while True:
+        queue.put(bytearray(200_000))
+
+
+def reader(rank):
+    """A function that reads a batch."""
+    if rank != 0:
+        return lambda: bytearray(200_000)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue(2)
+    for _ in range(2):
+        context.Process(target=load, args=(queue,), daemon=True).start()
+    return queue.get
+
+
 def work(rank, seconds):
     os.environ["RANK"] = str(rank)
+    read = reader(rank)
     kept = []
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        batch = bytearray(200_000)
+        batch = read()
         if rank == 1:
             kept.append(batch)
         time.sleep(0.01)

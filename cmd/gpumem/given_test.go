@@ -1,0 +1,48 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// TestEveryFlagOfRunIsRecordedOrHasAReasonNotToBe fails for a new flag of run
+// or attach until somebody decides.
+func TestEveryFlagOfRunIsRecordedOrHasAReasonNotToBe(t *testing.T) {
+	t.Parallel()
+	recorded := []string{
+		"alone", "first-touch", "gpu", "inject", "interval", "leftover", "purge", "sites", "unified",
+		"device", "fault", "policy", "repeat", "seed", // of a workload: its command line takes them
+	}
+	left := []string{
+		"fail-on", "force", "format", "json", "no-tui", "out", "output", "quiet", "stay", "theme", // the answer and its looks
+		"metrics", "metrics-cert", "metrics-key", "metrics-processes", "metrics-token-file", "otlp", // names of secrets among them
+		"for", "partial", // of attach
+	}
+	getenv := func(string) string { return "" }
+	for _, cmd := range []*cobra.Command{newRunCommand(stdio{}, getenv), newAttachCommand(stdio{}, getenv)} {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if want := slices.Contains(recorded, f.Name); want == slices.Contains(left, f.Name) {
+				t.Errorf("--%s: decide whether run.json records it", f.Name)
+			} else if unrecorded(f.Name) == want {
+				t.Errorf("--%s: recorded %t, want %t", f.Name, !want, want)
+			}
+		})
+	}
+}
+
+func TestAListIsRecordedAsItIsWritten(t *testing.T) {
+	t.Parallel()
+	f := defaultRunFlags()
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	f.add(flags)
+	if err := flags.Parse([]string{"--gpu", "nvml", "--gpu", "drm", "--metrics-token-file", "/secret", "--out", "x", "--leftover", "1536K"}); err != nil {
+		t.Fatal(err)
+	}
+	given := givenFlags(flags)
+	if len(given) != 2 || given["gpu"] != "nvml,drm" || given["leftover"] != "1536KiB" {
+		t.Errorf("%v", given)
+	}
+}

@@ -1,0 +1,61 @@
+// Package standin builds stand-ins for libraries of drivers and systems out of
+// C, so that tests of what calls them run on machines without. A stand-in reads
+// what to say from a file beside it, of the same name with ".conf" behind it. It
+// needs a C compiler: cc, or what the variable CC names.
+package standin
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Build compiles a source into a library of that file name, in a folder of the
+// test, has it say the lines of conf and returns its path.
+func Build(tb testing.TB, fileName string, source []byte, flags, conf []string) string {
+	tb.Helper()
+	library := filepath.Join(tb.TempDir(), fileName)
+	if err := os.WriteFile(library+".c", source, 0o600); err != nil {
+		tb.Fatalf("write the stand-in's source: %v", err)
+	}
+	args := append(flags[:len(flags):len(flags)], "-O1", "-Wall", "-shared", "-fPIC", "-o", library, library+".c", "-ldl")
+	if out, err := exec.Command(cmp.Or(os.Getenv("CC"), "cc"), args...).CombinedOutput(); err != nil {
+		tb.Fatalf("build the stand-in (needs a C compiler): %v\n%s", err, out)
+	}
+	Write(tb, library, conf...)
+	return library
+}
+
+// Copy copies a stand-in into a folder of the test, has it say the lines of conf
+// and returns its path. A loader takes each copy for another library, with a
+// state of its own.
+func Copy(tb testing.TB, library string, conf ...string) string {
+	tb.Helper()
+	code, err := os.ReadFile(library)
+	if err != nil {
+		tb.Fatalf("read the stand-in: %v", err)
+	}
+	out := filepath.Join(tb.TempDir(), filepath.Base(library))
+	if err := os.WriteFile(out, code, 0o700); err != nil {
+		tb.Fatalf("copy the stand-in: %v", err)
+	}
+	Write(tb, out, conf...)
+	return out
+}
+
+// Write replaces what a stand-in says, at once for one that reads it again.
+func Write(tb testing.TB, library string, conf ...string) {
+	tb.Helper()
+	next := library + ".new"
+	err := os.WriteFile(next, fmt.Appendln(nil, strings.Join(conf, "\n")), 0o600)
+	if err == nil {
+		err = os.Rename(next, library+".conf")
+	}
+	if err != nil {
+		tb.Fatalf("write what the stand-in says: %v", err)
+	}
+}

@@ -1,0 +1,82 @@
+package verdict
+
+import (
+	"fmt"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// recordsExplain is the part of the host account's variation that the number of
+// handles must explain for the two to be coupled.
+const recordsExplain = .98
+
+// recordCost is the most host bytes that the driver is believed to keep of one
+// handle. Measured with driver 580: .6 KiB an event, 11 KiB an empty module, 16
+// KiB a stream, 160 to 630 KiB a graph.
+func recordCost(column string) float64 {
+	switch column {
+	case colEvents:
+		return 4 * kib
+	case colGraphs:
+		return mib
+	}
+	return handleCost
+}
+
+// driverRecords are handles of the driver whose number rises with the host
+// account. libcuda keeps its records of them in the program's heap, so that a
+// heap that grows along says nothing of whose the growth is.
+type driverRecords struct {
+	name string // of the handles, in the plural; empty when none rises along
+	more float64
+	most float64 // host bytes that so many may cost
+}
+
+// findRecords looks for handles that rise with the host account, those that
+// may cost most first. Where compilations rise along, the handles are what the
+// program compiled and keeps: its cache, not the driver's records.
+func (s *subject) findRecords() driverRecords {
+	var best driverRecords
+	g := &s.grow[keyHost]
+	if !g.growing() {
+		return best
+	}
+	rows := s.led.lowRows(s.led.series[keyHost], g, share(keyHost))
+	y := blockMeans(s.led.series[keyHost], rows)
+	for _, k := range driverHandles {
+		more := s.rise(k.column, g.from)
+		if !(more > 0) || !climbs(s.led.cols[k.column][g.from:], moreHandles) || s.compiled(g.from) >= more/2 {
+			continue
+		}
+		x := blockMeans(s.led.cols[k.column], rows)
+		if len(x) < minBlocks || fitLine(x, y).sse > (1-recordsExplain)*variation(y) {
+			continue
+		}
+		if most := more * recordCost(k.column); most > best.most {
+			best = driverRecords{k.name, more, most}
+		}
+	}
+	return best
+}
+
+// compiled is how many shapes or pipelines were new from a row on; 0 when
+// neither is counted.
+func (s *subject) compiled(from int) float64 {
+	n := 0.
+	for _, c := range [...]string{record.ColShapes, record.ColPipelines} {
+		if r := s.rise(c, from); r > n {
+			n = r
+		}
+	}
+	return n
+}
+
+// hold reports whether so many host bytes can be the driver's records.
+func (r driverRecords) hold(bytes float64) bool {
+	return r.name != "" && bytes <= r.most && bytes >= handleLow*r.more
+}
+
+// words tell of which handles so many bytes are the records.
+func (r driverRecords) words(bytes float64) string {
+	return fmt.Sprintf(", with the number of %s: %s for each of %.0f more", r.name, size(bytes/r.more), r.more)
+}
