@@ -19,6 +19,7 @@ type connected struct {
 	turn    sync.Mutex // held while an action is asked for and answered
 	gone    chan struct{}
 	exiting sync.Once
+	isOver  bool // its program said that it ends
 }
 
 // offersAction reports whether the agent does an action.
@@ -51,7 +52,7 @@ func (l listener) message(conn *agent.Conn, m *agent.Message) {
 	}
 	f := r.follow(conn.PID())
 	if m.Hello != nil {
-		r.heard[f.pid] = true
+		r.heard[f.pid], f.cutAt = true, 0
 		r.introduceByAgent(f, m.Hello)
 	}
 	if m.Sample != nil {
@@ -60,6 +61,7 @@ func (l listener) message(conn *agent.Conn, m *agent.Message) {
 	if m.Mark != nil {
 		r.agentMark(f, m.Mark, now)
 		if m.Mark.Kind == record.KindPhase && m.Mark.Name == agent.PhaseExiting {
+			c.isOver = true
 			c.exiting.Do(func() { l.concludes.Go(func() { r.guard(func() { r.conclude(c, f) }) }) })
 		}
 	}
@@ -79,12 +81,16 @@ func (l listener) Gone(conn *agent.Conn, err error) {
 func (l listener) disconnected(conn *agent.Conn, err error) {
 	l.r.mu.Lock()
 	defer l.r.mu.Unlock()
-	if c := l.r.agents[conn]; c != nil {
+	c, f := l.r.agents[conn], l.r.procs[conn.PID()]
+	if c != nil {
 		close(c.gone)
 		delete(l.r.agents, conn)
 	}
-	if f := l.r.procs[conn.PID()]; f != nil {
+	if f != nil {
 		f.agentAt = 0 // the timer takes over
+		if c != nil && !c.isOver && err == nil {
+			f.cutAt = l.r.clock.Now()
+		}
 	}
 	if err != nil {
 		l.r.warnLocked(err.Error())

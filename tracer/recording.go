@@ -82,6 +82,7 @@ type followed struct {
 	lastSplit int64
 	rate      bucket
 	agentAt   int64 // when its agent last sampled
+	cutAt     int64 // when its agent's connection ended without a word; 0 when it did not, or there is a new one
 	dropped   int64 // by its agent
 	gpu       int64 // as last told, by whomever
 	// more are the cells of Config.Cells as of the last poll.
@@ -124,6 +125,7 @@ func (r *recording) forget() {
 	for pid, f := range r.procs {
 		if f.ps == nil && pid != r.main && !r.hasAgent(pid) {
 			r.droppedGone += f.dropped
+			r.tellCut(f)
 			delete(r.procs, pid)
 		}
 	}
@@ -280,6 +282,16 @@ func (r *recording) poll() {
 	}
 	for pid, f := range r.procs {
 		f.more = r.cfg.Cells.Cells(pid)
+	}
+}
+
+// tellCut warns when a process ran on after its agent was cut off: it closed our
+// descriptor and could not connect again, in another root or as another user,
+// say. The lock is held.
+func (r *recording) tellCut(f *followed) {
+	if f.cutAt != 0 && f.lastRow-f.cutAt > int64(time.Second) {
+		r.warnLocked(fmt.Sprintf("process %d cut off its agent %.1f s into the run and ran on: live bytes, steps and holders are unknown from there",
+			f.pid, float64(f.cutAt-r.start)/float64(time.Second)))
 	}
 }
 

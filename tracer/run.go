@@ -270,6 +270,9 @@ func (s *attempt) finish(e ending) {
 			s.warnLocked(text)
 		}
 	}
+	for _, pid := range s.pidsLocked() {
+		s.tellCut(s.procs[pid])
+	}
 	if s.marks.surplus > 0 {
 		s.warnLocked(fmt.Sprintf("%d marks over %d a second or %d a run are not recorded", s.marks.surplus, marksPerSecond, maxMarks))
 	}

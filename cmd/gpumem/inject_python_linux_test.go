@@ -22,6 +22,19 @@ func TestTheReportSaysWhatBecameOfThePythonAgent(t *testing.T) {
 agent = os.path.join(os.environ["PYTHONPATH"].split(":")[0], "lib", "gpumem_agent", "paths.py")
 open(agent, "w").write("raise SystemExit(3)")
 print("fine")`
+	const cut = `import os, time
+os.remove(os.environ["GPUMEM_AGENT"])
+os.closerange(3, 4096)
+time.sleep(3)
+print("fine")`
+	const again = `import os, time, gpumem_agent
+agent = gpumem_agent.agent()
+cut = agent.connection
+os.closerange(3, 4096)
+while agent.connection is cut or not agent.connection.is_open:
+    time.sleep(0.01)
+time.sleep(1.5)
+print("fine")`
 	for name, c := range map[string]struct {
 		command []string
 		says    string // "" for no word about the agent
@@ -30,6 +43,8 @@ print("fine")`
 		"without environment": {[]string{python3, "-sE", "-c", "print('fine')"}, "-sE keeps it from its environment"},
 		"as usual":            {[]string{python3, "-c", "print('fine')"}, ""},
 		"no Python at all":    {[]string{"echo", "fine"}, ""},
+		"cut off":             {[]string{python3, "-c", cut}, "cut off its agent "},
+		"connected again":     {[]string{python3, "-c", again}, ""},
 		"tampered with":       {[]string{python3, "-c", tamper}, "is not to be trusted: python agent: file changed: lib/gpumem_agent/paths.py"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -40,7 +55,7 @@ print("fine")`
 				t.Fatalf("code %d, stdout %q: %s", o.code, o.stdout, o.stderr)
 			}
 			warnings := readVerdict(t, filepath.Join(dir, "run")).Warnings
-			told := slices.DeleteFunc(warnings, func(w string) bool { return !strings.Contains(w, "Python agent") })
+			told := slices.DeleteFunc(warnings, func(w string) bool { return !strings.Contains(w, "agent") })
 			if c.says == "" && len(told) != 0 || c.says != "" && (len(told) != 1 || !strings.Contains(told[0], c.says)) {
 				t.Errorf("warnings %q", warnings)
 			}

@@ -21,6 +21,13 @@ func (s *subject) working() int {
 	return sort.SearchFloat64s(s.whole.clock, s.led.clock[len(s.led.clock)-1]) + 1
 }
 
+// follow is by how much lead fell at work, in falls of at least a MiB between two
+// rows, and how much of that tail fell about the same rows.
+func (s *subject) follow(lead, tail []float64) (fell, followed float64) {
+	n := s.working()
+	return follow(lead[:min(n, len(lead))], tail[:min(n, len(tail))])
+}
+
 // resident: the program and its pool gave buffers up, and the device keeps their
 // memory.
 func (s *subject) resident() *Cause {
@@ -29,8 +36,7 @@ func (s *subject) resident() *Cause {
 	if s.class != DriverGrowth || s.primary != keyUntracked || gpu == nil {
 		return nil
 	}
-	n := s.working()
-	fell, followed := follow(plus(w.series[keyLive], w.series[keyIdle])[:n], gpu[:n])
+	fell, followed := s.follow(plus(w.series[keyLive], w.series[keyIdle]), gpu)
 	if fell < leastMoved || followed > .2*fell || fell-followed < .5*s.size() {
 		return nil
 	}
@@ -58,8 +64,8 @@ func (s *subject) notEmptied() *Cause {
 	if s.class == None || s.primary != keyHost {
 		return nil
 	}
-	gpu, n := s.whole.cols[record.ColGPU], s.working()
-	fell, followed := follow(gpu[:n], plus(s.whole.series[keyHost], gpu)[:n])
+	gpu := s.whole.cols[record.ColGPU]
+	fell, followed := s.follow(gpu, plus(s.whole.series[keyHost], gpu))
 	if fell < leastMoved || followed > .2*fell || fell-followed < .5*s.size() {
 		return nil
 	}

@@ -29,7 +29,7 @@ func (r *Reader) Mark() {
 // Sites are what a process still holds, or held when its last context ended, by
 // the place that asked for it, the largest first: memory by bytes, then handles by number. A place is
 // "library+0xoffset symbol": the innermost frame outside the CUDA libraries;
-// symbols are as the linker knows them. Handles have their kind behind, as
+// symbols of C++ and Rust are as the source calls them. Handles have their kind behind, as
 // "[event]", and no bytes. It reads the libraries' symbol tables, which for
 // large ones takes a second.
 func (r *Reader) Sites(pid int) []record.Site {

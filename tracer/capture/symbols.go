@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ianlancetaylor/demangle"
 )
 
 // name gives the program counters of call sites their names.
@@ -157,15 +159,27 @@ func (t *symbolTable) offer(s *elf.Section, name uint32, value, size uint64) {
 	}
 }
 
-// text reads the name of a symbol, which is at most 4 KiB.
+// text reads the name of a symbol, of at most maxName bytes.
 func (t *symbolTable) text(sym symbol) string {
 	if int(sym.section.Link) >= len(t.file.Sections) {
 		return ""
 	}
-	b := make([]byte, 4096)
+	b := make([]byte, maxName)
 	n, _ := t.file.Sections[sym.section.Link].ReadAt(b, int64(sym.name))
 	name, _, _ := strings.Cut(string(b[:n]), "\x00")
-	return name
+	return demangled(name)
+}
+
+const (
+	maxNameBits = 12
+	maxName     = 1 << maxNameBits
+)
+
+// demangled is a C++ or Rust function as its source calls it, without the types
+// of its parameters and templates, which can be longer than a page; any other
+// name is what it was.
+func demangled(name string) string {
+	return demangle.Filter(name, demangle.NoParams, demangle.NoTemplateParams, demangle.MaxLength(maxNameBits))
 }
 
 // Library is a file that code of a process came from.

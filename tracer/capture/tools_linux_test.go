@@ -100,6 +100,8 @@ func compileAll(dir string) error {
 			"-Wl,--no-as-needed", source("sibling.c"), filepath.Join(dir, "libfront.so"), filepath.Join(dir, "libback.so"),
 			"-Wl,-rpath," + dir, "-ldl",
 		}},
+		{"libcupti.so.13", join(shared, []string{"-DCUPTI", "-Wl,-soname,libcupti.so.13", source("profiler.c")})},
+		{"profiler.so", join(shared, []string{source("profiler.c"), filepath.Join(dir, "libcupti.so.13"), "-Wl,-rpath," + dir})},
 		{"other.so", join(shared, []string{"-Wl,-Bsymbolic", "-Wl,--version-script=" + source("other.map"), source("other.c"), "-ldl"})},
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, c.out)), 0o700); err != nil {

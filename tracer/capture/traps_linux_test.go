@@ -91,6 +91,23 @@ func TestInterposersStackInBothOrders(t *testing.T) {
 	}
 }
 
+func TestAProfilerThatTheDriverTakesInWorksAsWithoutUs(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	for _, mode := range []Mode{ModeNone, ModePreload, ModeAudit} {
+		e := run(t, launch{
+			mode: mode, env: []string{"CUDA_INJECTION64_PATH=" + tools.path("profiler.so")},
+			args: []string{tools.app("dlsym"), "basic"},
+		})
+		if e.stderr != "profiler subscribed: 0\n" {
+			t.Errorf("%s: the profiler says %q, want that it is CUPTI's one subscriber", mode, e.stderr)
+		}
+		if mode != ModeNone {
+			wantCells(t, e, basicCells)
+		}
+	}
+}
+
 func TestTwoCopiesOfOursCountOnce(t *testing.T) {
 	t.Parallel()
 	tools := build(t)
@@ -342,8 +359,8 @@ func TestSitesNameTheCallerAndItsGrowth(t *testing.T) {
 		if !ok || s.Bytes != 1500 || s.Count != 2 || s.GrowthBytes != 500 || !strings.HasPrefix(s.Site, "app_dlsym+0x") {
 			t.Errorf("%s: sites %+v, want leak_here with 1500 bytes, 500 of them since the mark", mode, sites)
 		}
-		if s, ok := siteWith(sites, "leak_event_here [event]"); !ok || s.Count != 2 || s.Bytes != 0 {
-			t.Errorf("%s: sites %+v, want leak_event_here with two events", mode, sites)
+		if s, ok := siteWith(sites, " test::Pool::leak_event_here [event]"); !ok || s.Count != 2 || s.Bytes != 0 {
+			t.Errorf("%s: sites %+v, want leak_event_here, a method of C++, with two events", mode, sites)
 		}
 		libraries := r.Libraries(cmd.Process.Pid)
 		found := false

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/agent/python"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -111,7 +112,7 @@ func TestADeviceThatTheProgramDoesNotUseStaysAsleep(t *testing.T) {
 	}
 }
 
-func TestSitesImportNothingIntoARunningProgram(t *testing.T) {
+func TestAProgramWithoutStepsTellsSitesWhileItRunsAndImportsNothingForIt(t *testing.T) {
 	t.Parallel()
 	o := run(t, traced{args: []string{"infer.py"}, env: []string{python.EnvSites + "=1"},
 		ask: []string{"sites", "holders"}})
@@ -121,13 +122,13 @@ func TestSitesImportNothingIntoARunningProgram(t *testing.T) {
 	}
 	p := o.main(t)
 	sites := detail[record.Site](t, p.dones[0], "sites")
-	if len(sites) != 1 || sites[0].Count != 90 || sites[0].GrowthBytes != 0 {
-		t.Errorf("sites %+v, want one with 90 blocks and unknown growth", sites)
+	if len(sites) != 2 || sites[0].Count != 80 || sites[0].GrowthBytes != 80*mib ||
+		!strings.Contains(sites[0].Site, "infer.py:26 serve") || sites[1].GrowthBytes != 0 {
+		t.Errorf("sites %+v, want the one of the 80 blocks between the looks, though they are gone", sites)
 	}
-	holders := detail[record.Holder](t, p.dones[1], "holders")
-	// Without steps or a baseline nothing tells which of them were late.
-	if len(holders) != 1 || holders[0].Path != "list infer.results" || holders[0].Count != 90 {
-		t.Errorf("holders %+v, want all 90 of a list", holders)
+	told := slices.DeleteFunc(slices.Clone(p.marks), func(m agent.Mark) bool { return m.Kind != record.KindSites })
+	if len(told) != 2 || !slices.Equal(list[record.Site](t, told[1].Detail, "sites"), sites) {
+		t.Errorf("told while it ran: %+v", told)
 	}
 }
 
@@ -153,6 +154,26 @@ func TestWhatAFunctionHeldIsToldAfterItReturned(t *testing.T) {
 	if left := detail[record.Holder](t, p.dones[0], "holders"); len(left) != 1 || left[0] != want {
 		t.Errorf("told at the end: %+v, want %+v", left, want)
 	}
+}
+
+func TestARunningTotalIsTheHolderOfItsGraphAlsoAfterItsFunctionReturned(t *testing.T) {
+	t.Parallel()
+	o := run(t, traced{args: []string{"total.py"}, ask: []string{"holders"}})
+	clean(t, o)
+	p := o.main(t)
+	const path = "train() local total: autograd graph of Add outputs"
+	told := slices.ContainsFunc(p.marks, func(m agent.Mark) bool {
+		return m.Kind == record.KindHolders && strings.Contains(string(m.Detail), path)
+	})
+	if !told {
+		t.Errorf("not told while the function ran: %+v", p.marks)
+	}
+	for _, h := range detail[record.Holder](t, p.dones[0], "holders") {
+		if h.Path == path+" (gone at the end)" && h.Count == 1 && h.Bytes >= 10*mib {
+			return
+		}
+	}
+	t.Errorf("holders at the end: %s", p.dones[0].Detail)
 }
 
 func TestSeveralFrameworksAddUpInThePlainColumns(t *testing.T) {

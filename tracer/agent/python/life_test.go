@@ -80,6 +80,15 @@ func TestAForkedChildReportsAsItself(t *testing.T) {
 	}
 }
 
+func TestAChildForkedDuringALookTakesTurnsAsBefore(t *testing.T) {
+	t.Parallel()
+	o := run(t, traced{args: []string{"fork_in_look.py"}})
+	clean(t, o)
+	if o.stdout != "0 True\n" {
+		t.Errorf("%q: the thread switch interval of a look stayed", o.stdout)
+	}
+}
+
 func TestAThousandForksAreNoBurden(t *testing.T) {
 	t.Parallel()
 	o := run(t, traced{args: []string{"-W", "always", "forks.py"}})
@@ -207,6 +216,7 @@ func TestATamperedFileIsNoAgentAndNoTrouble(t *testing.T) {
 	for name, text := range map[string]string{
 		"syntax":    "def",
 		"exception": "raise RuntimeError",
+		"exit":      "raise SystemExit(3)",
 		"nothing":   "",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 // interpreter is the python3 that runs the programs: GPUMEM_TEST_PYTHON, or
 // the one on PATH. Its absence fails the test: a machine that tests this
 // package has one.
-func interpreter(t *testing.T) string {
+func interpreter(t testing.TB) string {
 	t.Helper()
 	if p := os.Getenv("GPUMEM_TEST_PYTHON"); p != "" {
 		return p
@@ -140,6 +140,7 @@ type traced struct {
 	ask     []string // actions at the exit; with any, the program holds
 	without bool     // no GPUMEM_AGENT: the run to compare with
 	path    []string // more folders for PYTHONPATH
+	python  string   // an interpreter with real frameworks, instead of ours with the fakes
 }
 
 // outcome is a run program.
@@ -167,7 +168,7 @@ func (o *outcome) main(t *testing.T) *told {
 }
 
 // run runs a program under a tracer of the real protocol until it ends.
-func run(t *testing.T, how traced) *outcome {
+func run(t testing.TB, how traced) *outcome {
 	t.Helper()
 	tr := &tracer{ask: how.ask, procs: map[int]*told{}, asked: map[int]int{}}
 	server, err := agent.Listen(tr)
@@ -179,13 +180,16 @@ func run(t *testing.T, how traced) *outcome {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := strings.Join(append([]string{added[python.EnvPath], fakes(t)}, how.path...), ":")
+	python3, path := how.python, append([]string{added[python.EnvPath]}, how.path...)
+	if python3 == "" {
+		python3, path = interpreter(t), append(path, fakes(t))
+	}
 	// A program that hangs shall fail its own test, and soon.
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, interpreter(t), how.args...)
+	cmd := exec.CommandContext(ctx, python3, how.args...)
 	cmd.Dir = filepath.Join("tests", "programs")
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+path, "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+strings.Join(path, ":"), "PYTHONDONTWRITEBYTECODE=1")
 	if !how.without {
 		cmd.Env = append(cmd.Env, agent.EnvSocket+"="+server.Path(), agent.EnvInterval+"=20")
 	}
@@ -215,7 +219,7 @@ func run(t *testing.T, how traced) *outcome {
 }
 
 // fakes is the folder of the stand-ins for the frameworks.
-func fakes(t *testing.T) string {
+func fakes(t testing.TB) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("tests", "fakes"))
 	if err != nil {

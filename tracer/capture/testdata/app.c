@@ -126,6 +126,9 @@ __attribute__((noinline)) void leak_here(u64 size)
 	__asm__ volatile("" ::: "memory");
 }
 
+/* To the linker a method of C++. */
+void leak_event_here(void) __asm__("_ZN4test4Pool15leak_event_hereEv");
+
 __attribute__((noinline)) void leak_event_here(void)
 {
 	u64 e;

@@ -5,7 +5,9 @@
  * STUB_FAIL_FREE=1   cuMemFree frees nothing and fails
  * STUB_INDIRECT=1    cuGetProcAddress returns other addresses than are exported
  * STUB_GENERIC=1     cuGetProcAddress has every function: the rest does nothing
+ * CUDA_INJECTION64_PATH=FILE  cuInit loads it
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -78,7 +80,20 @@ static CUresult drop(u64 p)
 /* Booked without the checks: what the benchmark calls would else be malloc. */
 static CUresult handle(u64 *out) { return take(out, 1); }
 
-API CUresult cuInit(unsigned flags) { return flags ? INVALID : 0; }
+
+/* As the real one does, cuInit takes in the library of a profiler. */
+API CUresult cuInit(unsigned flags)
+{
+#ifndef NO_TLS
+	const char *path = getenv("CUDA_INJECTION64_PATH");
+	void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+	int (*begin)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
+	if (begin && begin() != 1)
+		return INVALID;
+#endif
+	return flags ? INVALID : 0;
+}
+
 API CUresult cuDriverGetVersion(int *v) { *v = 12090; return 0; }
 API CUresult cuDeviceGetCount(int *n) { *n = 2; return 0; }
 API CUresult cuDeviceGet(int *d, int i) { *d = i; return 0; }

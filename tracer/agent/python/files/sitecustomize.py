@@ -20,7 +20,9 @@ def _start(here):
         import gpumem_agent
 
         gpumem_agent.start()
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         pass  # a broken agent is no agent; the tracer sees that none connected
 
 

@@ -1,18 +1,28 @@
 """Steps, budgets and the host heap."""
 
+import contextlib
 import sys
+import time
+import types
 import unittest
 
+import torch
 from gpumem_agent import hostheap
+from gpumem_agent.frameworks import torch as adapter
 from gpumem_agent.sampling import SHARE, STEP_CREDIT, STEP_SECONDS, Budget, Pace, StepPace
 from gpumem_agent.steps import Steps
 
 
 class StepsTest(unittest.TestCase):
     def count(self, identities):
-        steps = Steps()
+        steps, slow = Steps(), Steps()
         for identity in identities:
-            steps.optimizer(identity)
+            slow.optimizer(identity)
+            if steps.plain == identity:  # as PyTorch's hook does
+                steps.count += 1
+            else:
+                steps.optimizer(identity)
+            self.assertEqual(steps.count, slow.count)
         return steps.count
 
     def test_one_optimizer_counts_each_step(self):
@@ -31,11 +41,41 @@ class StepsTest(unittest.TestCase):
         steps = Steps()
         steps.optimizer(1)
         steps.user()
+        self.assertIsNone(steps.plain)
         steps.optimizer(1)
         steps.user()
         self.assertEqual(steps.count, 2)
         steps.user(40)
         self.assertEqual(steps.count, 40)
+
+
+class HookTest(unittest.TestCase):
+    """The hook after each step of PyTorch's optimizers."""
+
+    def setUp(self):
+        self.steps, self.told = Steps(), []
+        process = types.SimpleNamespace(
+            steps=self.steps, optimizer_step=self.tell, quiet=contextlib.nullcontext
+        )
+        self.hook = adapter.open_framework(torch, process)._step_hook()
+
+    def tell(self, optimizer, is_counted):
+        self.told.append(is_counted)
+        if not is_counted:
+            self.steps.optimizer(id(optimizer))
+
+    def test_between_samples_a_step_is_counted_and_nothing_else(self):
+        optimizer = object()
+        self.steps.due = time.monotonic() + 1000
+        for _ in range(10):
+            self.hook(optimizer, (), {})
+        self.assertEqual((self.steps.count, self.told), (10, [False]))
+
+    def test_a_step_at_which_a_sample_is_due_brings_it_along(self):
+        optimizer = object()
+        for _ in range(3):
+            self.hook(optimizer, (), {})
+        self.assertEqual((self.steps.count, self.told), (3, [False, True, True]))
 
 
 class BudgetTest(unittest.TestCase):

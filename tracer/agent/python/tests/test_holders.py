@@ -255,6 +255,15 @@ class HostTest(unittest.TestCase):
         self.assertEqual(own["count"], 3000)
         self.assertTrue(3000 * 10_000 < own["bytes"] < 3000 * 10_400, own["bytes"])
 
+    def test_a_dict_of_numbers_that_was_there_before_is_not_accused(self):
+        globals()["words"] = {str(i): i for i in range(3000)}  # the collector does not track it
+        self.addCleanup(lambda: globals().pop("words"))
+        process = types.SimpleNamespace(
+            frameworks=[], survivors=survivors.Register.of([]), exiting=True
+        )
+        found = holders.find(process, time.monotonic() + 20)
+        self.assertEqual([h for h in found if "words" in h["path"]], [])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -3,6 +3,7 @@
 import collections
 import gc
 import sys
+import textwrap
 import threading
 import time
 import types
@@ -10,7 +11,7 @@ import unittest
 import weakref
 
 import torch
-from gpumem_agent import atomic, holders, looks, reach, survivors, variables
+from gpumem_agent import atomic, holders, looks, reach, sampling, survivors, variables
 from gpumem_agent.frameworks import torch as adapter
 from gpumem_agent.surveys import Surveys
 
@@ -23,6 +24,19 @@ class Unarmed:
 
 class Trainer:
     shared = []
+
+    def keep(self, wait):
+        self.kept = [torch.empty(MIB) for _ in range(3)]
+        batches = [torch.empty(MIB) for _ in range(2)]
+        wait()
+        del batches
+
+
+def library_of(source, **names):
+    """The names of a module that is installed with pip."""
+    file = "/usr/lib/python3/site-packages/library.py"
+    exec(compile(textwrap.dedent(source), file, "exec"), names)
+    return names
 
 
 class Hashed(type):
@@ -115,6 +129,59 @@ class LooksTest(unittest.TestCase):
         )
         self.assertEqual(self.look(), {})
 
+    def test_an_object_goes_by_its_own_name_in_its_methods(self):
+        trainer = Trainer()
+
+        def train(wait):
+            mine = trainer
+            mine.keep(wait)
+
+        running = Running(train)
+        found = self.look()
+        running.end()
+        self.assertEqual(
+            found,
+            {
+                "list train() local mine.kept": (3 * MIB, 3),
+                "list keep() local batches": (2 * MIB, 2),
+            },
+        )
+
+    def test_a_librarys_variables_come_last_and_those_of_its_constructors_never(self):
+        library = library_of(
+            """
+            def fit(wait, parameters, given):
+                mine = [make() for _ in range(2)]
+                Optimizer(parameters, given, wait)
+                del mine
+
+            class Optimizer:
+                def __init__(self, parameters, given, wait):
+                    group = {"params": list(parameters)}
+                    states = [make() for _ in given]
+                    wait()
+                    del group, states
+            """,
+            make=lambda: torch.empty(MIB),
+        )
+
+        def train(wait):
+            model = Trainer()
+            model.layers = [[torch.empty(MIB)] for _ in range(3)]
+            library["fit"](wait, (w for (w,) in model.layers), range(5))
+            del model
+
+        running = Running(train)
+        found = self.look()
+        running.end()
+        self.assertEqual(
+            found,
+            {
+                "list train() local model.layers[…][…]": (3 * MIB, 3),
+                "list fit() local mine": (2 * MIB, 2),
+            },
+        )
+
     def test_more_arrays_than_are_named_are_all_counted(self):
         self.keep(rows=[[torch.empty(MIB), i] for i in range(1500)])
         self.assertEqual(self.look(), {self.path("list M.rows[…][…]"): (1500 * MIB, 1500)})
@@ -182,6 +249,12 @@ class NoTraceTest(unittest.TestCase):
             with self.assertRaises(TypeError):
                 atomic.once(atomic.fill([], None))
             self.assertEqual(gc.isenabled(), wanted)
+
+    def test_threads_take_turns_as_before(self):
+        before = sys.getswitchinterval()
+        with sampling.paused():
+            self.assertAlmostEqual(sys.getswitchinterval(), sampling.paused.SECONDS)
+        self.assertEqual(sys.getswitchinterval(), before)
 
     def test_no_code_of_the_programs_types_runs(self):
         kept = [Odd() for _ in range(3)]

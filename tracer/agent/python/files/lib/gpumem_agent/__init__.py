@@ -15,8 +15,8 @@ program's processes), sampling (the thread and its budgets), figures, steps,
 imports (noticing frameworks), hostheap, frameworks (one file each), requests
 and actions, sites, quiet and later. Who holds what: surveys and survivors (what
 was made late), holders with referrers (at the end) or with looks, reach and
-variables (while the program runs), atomic (why that disturbs nobody), paths and
-kinds.
+variables (while the program runs), graphs (autograd's, at a step), atomic (why
+that disturbs nobody), paths and kinds.
 """
 
 _agent = None

@@ -57,8 +57,8 @@ def _sites(process):
     if now is None:
         return {"error": "sites were not recorded: GPUMEM_SITES=1 records them"}
     now = process.surveys.sites_at_most(now)
-    before = process.survivors.sites if process.survivors else None
-    return {"detail": {"sites": sites.compare(now, before)[:LIST_LENGTH]}}
+    found = sites.compare(now, process.surveys.sites_before())
+    return {"detail": {"sites": found[:LIST_LENGTH]}}
 
 
 def _holders(process):

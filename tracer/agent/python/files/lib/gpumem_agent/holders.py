@@ -6,7 +6,8 @@ import sys
 import time
 import types
 
-from gpumem_agent import referrers, survivors
+from gpumem_agent import atomic, referrers, survivors
+from gpumem_agent.kinds import is_a
 from gpumem_agent.paths import Name
 
 MAX_NAMED = 64  # arrays whose referrers are walked at a time
@@ -231,13 +232,13 @@ def grown(lengths, register):
 
 def _add_containers(holders, register, deadline):
     """Names containers that gained most elements: the host's own leaks."""
-    if register.partial:
+    lengths = {} if register.partial else survivors.containers()
+    if atomic.POSSIBLE:
         from gpumem_agent import looks
         from gpumem_agent.reach import Reach
 
-        looks.add_containers(holders, Reach(()), register)
-        return
-    gains = grown(survivors.containers(), register)
+        looks.add_containers(holders, Reach(()), register, lengths)
+    gains = grown(lengths, register)
     walk = referrers.Walk(deadline)
     found = survivors.find(gains)
     walk.climb(list(found.values()))
@@ -251,8 +252,8 @@ def sized(path, count):
     """(name, bytes, count) of so many elements of the container at the end of a
     path. The bytes are an estimate from some of them and the container itself."""
     container = path.chain[-1]
-    each = sys.getsizeof(container) / len(container)
-    for elements in (container, container.values()) if isinstance(container, dict) else (container,):
+    each = sys.getsizeof(container) / max(1, len(container))
+    for elements in (container, container.values()) if is_a(container, dict) else (container,):
         some = list(map(sys.getsizeof, itertools.islice(elements, 100)))
-        each += sum(some) / len(some)
+        each += sum(some) / max(1, len(some))  # it may have been emptied meanwhile
     return "%s %s" % (type(container).__name__, path), int(count * each), count

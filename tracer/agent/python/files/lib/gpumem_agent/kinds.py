@@ -12,6 +12,8 @@ LRU_CACHE = type(functools.lru_cache(maxsize=1)(len))
 SEQUENCES = (list, tuple, set, frozenset, collections.deque)
 CELL = type((lambda x: lambda: x)(0).__closure__[0])
 NAMED = (types.FunctionType, type, types.FrameType, LRU_CACHE) + SUSPENDED
+OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
+RANKS = (0, 1, 2)  # see rank_of
 
 
 def is_a(item, kinds):
@@ -42,6 +44,22 @@ def frame_of(item):
         if hasattr(item, name):
             return getattr(item, name)
     return None
+
+
+def is_library(file):
+    """Whether a file is a library's or the interpreter's, not the program's."""
+    if "site-packages" in file or "dist-packages" in file or file.startswith(OWN_FOLDER):
+        return True
+    return file.startswith((os.path.dirname(os.__file__), "<frozen"))
+
+
+def rank_of(code):
+    """How well a person knows the variables of a function: 0 those of the program's
+    functions, beside its modules; 1 those of its methods, where self is an object
+    that has better names mostly; 2 those of libraries."""
+    if is_library(code.co_filename):
+        return 2
+    return int(code.co_varnames[:1] in (("self",), ("cls",)))
 
 
 def script_name(module):

@@ -3,7 +3,8 @@
 Programs end in ways that leave nothing to ask for: a function returns and its
 list of losses is gone, or the kernel kills them for memory. So now and then the
 sampling thread looks (see reach) and tells what it found. What native code or
-only a library holds, and what autograd keeps, is left for the program's end.
+only a library holds is left for the program's end; for what autograd keeps see
+graphs.
 """
 
 import itertools
@@ -89,9 +90,11 @@ def _described(noted, frameworks, deadline):
     return list(itertools.chain.from_iterable(found))
 
 
-def add_containers(found, reach, reference):
-    """Adds the containers that gained most elements: the host's own leaks."""
-    gains = holders.grown(reach.containers(), reference)
+def add_containers(found, reach, reference, known=()):
+    """Adds the containers that gained most elements: the host's own leaks. Those
+    that are known by their identities already are left out."""
+    lengths = {i: n for i, n in reach.containers().items() if i not in known}
+    gains = holders.grown(lengths, reference)
     sized = _named(reach, gains, lambda path: holders.sized(path, gains[id(path.chain[-1])]))
     for name, size, count in sized.values():
         found.add(name, size, count)

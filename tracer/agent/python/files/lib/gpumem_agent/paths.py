@@ -18,11 +18,11 @@ from gpumem_agent.kinds import (
 class Local:
     """A variable of a running function: a root that no object stands for."""
 
-    __slots__ = ("name", "file")
+    __slots__ = ("name", "rank")
 
-    def __init__(self, name, file):
+    def __init__(self, name, rank):
         self.name = name
-        self.file = file
+        self.rank = rank
 
 
 class Name:

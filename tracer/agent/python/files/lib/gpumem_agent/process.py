@@ -9,7 +9,7 @@ from gpumem_agent import imports, requests, role
 from gpumem_agent.connection import Closed, Connection
 from gpumem_agent.figures import Figures
 from gpumem_agent.quiet import Quiet
-from gpumem_agent.sampling import Sampler, StepPace
+from gpumem_agent.sampling import Sampler, StepPace, paused
 from gpumem_agent.steps import Steps
 from gpumem_agent.surveys import Surveys
 
@@ -18,7 +18,7 @@ EXPERIMENTS = ["collect", "purge", "trim", "sync"]
 ACTIONS = EXPERIMENTS + ["sites", "holders"]
 REDIAL_SECONDS = 1.0  # between attempts to connect, doubled each time
 LISTEN_SECONDS = 0.4  # between looks for requests, and turns of an idle sampler
-LIST_LENGTH = 50  # holders told at once
+LIST_LENGTH = 50  # holders or sites told at once
 CHILD_SECONDS = 0.05  # a forked child that ends sooner never connects
 COUNTS_THREADS_LATE = sys.version_info >= (3, 13)  # see later.py
 
@@ -54,6 +54,7 @@ class Process:
         self.hold = hold
         self.sites_wanted = sites
         self.frameworks = []
+        self.steps = Steps()
         self.path = path
         self._armed = set()
         self._later = None
@@ -63,7 +64,7 @@ class Process:
     def _reset(self):
         """The state that a forked child starts with."""
         self.pid = os.getpid()
-        self.steps = Steps()
+        self.steps.restart()
         self.errors = 0
         self.first_error = ""
         self.surveys = Surveys()
@@ -72,7 +73,6 @@ class Process:
         self.sampler = None
         self.figures = Figures(self)
         self._step_pace = StepPace(self.interval)
-        self._step_at = 0.0  # when a step brings a sample along again
         self._sampled_at = 0.0  # the last sample
         self._active_since = None
         self._introduced = set()
@@ -136,6 +136,7 @@ class Process:
 
     def _after_fork_in_child(self):
         with self.quiet():
+            paused.over()  # the thread that was at it is the parent's
             self.connection.close()  # the parent's; our copy of the descriptor
             self._reset()
             self._is_forked = True
@@ -273,19 +274,19 @@ class Process:
             self.steps.user(number)
             self._at_step()
 
-    def optimizer_step(self, optimizer):
-        """A step that a framework's hook saw. Written for speed."""
-        try:
-            if self.steps.optimizer(id(optimizer)) and time.monotonic() >= self._step_at:
+    def optimizer_step(self, optimizer, is_counted):
+        """A step that a framework's hook saw, and maybe counted already."""
+        with self.quiet():
+            if is_counted or self.steps.optimizer(id(optimizer)):
                 self._at_step()
-        except Exception as err:
-            if not self.quiet().swallows(err):
-                raise
 
     def _at_step(self):
         """Samples at a step, while that is cheap. The sample tells the step."""
         now = time.monotonic()
-        if now < self._step_at or not self.connection.is_open or self._step_lock.locked():
+        if now < self.steps.due or self._step_lock.locked():
+            return
+        if not self.connection.is_open:
+            self.steps.due = now + self.interval
             return
         with self._step_lock:  # see Connection.send
             begun = time.perf_counter()
@@ -294,13 +295,14 @@ class Process:
             if row is not None:
                 self.connection.send({"sample": row}, wait=False)
             cost = time.perf_counter() - begun - self.figures.heap_cost
-            self._step_at = now + self._step_pace.interval(cost)
+            self.steps.due = now + self._step_pace.interval(cost)
             if self.hold and self.surveys.due(self.steps.count):
                 self.surveys.take(self, self.frameworks)
-            if self.sites_wanted and self.surveys.wants_sites:
-                self.surveys.note_sites(self)
-            elif self.sites_wanted:
+            if self.hold and self.surveys.look_at_graphs(self, self.steps.count):
+                self._tell("holders", self.surveys.told)
+            if self.sites_wanted:
                 self.surveys.look_at_sites(self, now)
+                self._tell("sites", self.surveys.sites_news())
 
     def mark(self, kind, name, at="", detail=None):
         """A line in events.jsonl."""
@@ -344,7 +346,7 @@ class Process:
                 return 0.0
             self._look_for_frameworks()
             self._introduce()
-            if now >= self._step_at + self.interval:
+            if now >= self.steps.due + self.interval:
                 cost = self._sample_on_time(now)
             if now >= self._listen_at:
                 self._listen_at = now + LISTEN_SECONDS
@@ -364,9 +366,13 @@ class Process:
         """Tells who holds what, now and then. Not in a forked child: what it
         looked at would not be shared with its parent any more."""
         if self.hold and not self._is_forked and self.surveys.look(self, now):
-            if self.surveys.told:
-                told = {"holders": self.surveys.told[:LIST_LENGTH]}
-                self.mark("holders", "", detail=told)
+            self._tell("holders", self.surveys.told)
+            self._tell("sites", self.surveys.sites_news())
+
+    def _tell(self, kind, found):
+        """Tells survivors unasked."""
+        if found:
+            self.mark(kind, "", detail={kind: found[:LIST_LENGTH]})
 
     def sample(self, heap=False):
         """Tells the present figures."""

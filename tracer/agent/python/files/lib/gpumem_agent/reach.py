@@ -18,9 +18,9 @@ import types
 import weakref
 
 from gpumem_agent import atomic
-from gpumem_agent.kinds import is_a, namespace
+from gpumem_agent.kinds import RANKS, is_a, is_library, namespace, rank_of
 from gpumem_agent.paths import Local, Path
-from gpumem_agent.referrers import is_library, module_names
+from gpumem_agent.referrers import module_names
 from gpumem_agent.survivors import GROWING, LARGE
 from gpumem_agent.variables import Variables, local, pick
 
@@ -47,63 +47,62 @@ class Reach:
         self._modules = module_names()
         self._roots = _roots(self._modules)
         self._variables = Variables()
-        self._levels = [_Level() for _ in range(LEVELS)]
+        self._searches = [_Search() for _ in RANKS]
         self._places = {}  # identity of an array or a container: its place
         self._look(atomic.family(k for k in kinds if k.__weakrefoffset__))
 
     def _look(self, arrays):
-        values = self._variables.values
+        variables, ranks = self._variables, []
         skip = atomic.family((type,)) | set(map(id, LEAVES)) | arrays
         seen = set(self._modules) | {id(self._roots), id(vars(self))}
-        steps = list(self._variables.steps())
-        groups = itertools.chain(map(gc.get_referents, self._roots), values)
-        for level in self._levels:
-            steps.extend(level.steps(groups, arrays, skip, seen))
-            groups = map(gc.get_referents, level.followed)
-        steps.extend(level.done() for level in self._levels)
-        atomic.once(*steps, atomic.empty(values))
+        steps = list(variables.steps())
+        known = {identity: rank_of(code) for identity, code in variables.readable.items()}
+        steps.append(atomic.fill(ranks, map(known.__getitem__, map(id, variables.codes))))
+        # What a well-known name reaches is not looked for below the others.
+        for rank, search in zip(RANKS, self._searches):
+            roots = self._roots if rank == RANKS[0] else []
+            steps.extend(search.steps(roots, variables, ranks, rank, arrays, skip, seen))
+        steps.extend(level.done() for search in self._searches for level in search.levels)
+        atomic.once(*steps, atomic.empty(variables.values))
 
     @property
     def complete(self):
         """Whether nothing that can be reached was left out."""
-        cut = any(len(level.places) >= MOST for level in self._levels)
-        return not cut and not self._levels[-1].places
+        cut = any(len(s.levels[n].places) >= MOST for s, n in self._levels())
+        return not cut and not any(search.levels[-1].places for search in self._searches)
+
+    def _levels(self):
+        """All, those below the best known names first: (search, number)."""
+        return [(search, n) for search in self._searches for n in range(LEVELS)]
 
     def arrays(self):
         """{identity: weak reference} of the arrays that were reached."""
         found = {}
-        for number, level in enumerate(self._levels):
+        for search, number in self._levels():
+            level = search.levels[number]
             for place, reference in zip(level.arrays, level.references):
                 identity = level.identities[place]
                 if found.setdefault(identity, reference) is reference:
-                    self._places.setdefault(identity, (number, place))
+                    self._places.setdefault(identity, (search, number, place))
         return found
 
     def containers(self):
         """{identity: elements} of the large containers that were reached."""
         found = {}
-        for number, level in enumerate(self._levels):
+        for search, number in self._levels():
+            level = search.levels[number]
             for place, length in zip(level.containers, level.lengths):
                 if length >= LARGE:  # a tuple grows as little as it is held alone
                     identity = level.identities[place]
                     found.setdefault(identity, length)
-                    self._places.setdefault(identity, (number, place))
+                    self._places.setdefault(identity, (search, number, place))
         return found
 
     def chain(self, identity):
         """Identities of the objects from the one that a name refers to down to
         an array or container that was reached."""
-        return [self._levels[n].identities[place] for n, place in self._way(identity)]
-
-    def _way(self, identity):
-        number, place = self._places[identity]
-        way = [(number, place)]
-        while number > 0:
-            group = bisect.bisect_right(self._levels[number].ends, place)
-            number, place = number - 1, self._levels[number - 1].places[group]
-            way.append((number, place))
-        way.reverse()
-        return way
+        search, number, place = self._places[identity]
+        return search.chain(number, place)
 
     def paths(self, identities):
         """{identity: Path} of arrays or containers that are still where they
@@ -116,16 +115,52 @@ class Reach:
 
     def _head(self, identity):
         """What the first object of a chain is a variable of."""
-        _, place = self._way(identity)[0]
-        ends = self._levels[0].ends
-        group = bisect.bisect_right(ends, place)
-        if group < len(self._roots):
-            return self._roots[group]
-        begin = ends[group - 1] if group else 0
-        function = group - len(self._roots)
-        code = self._variables.codes[function]
-        name = self._variables.names[function][place - begin]
-        return local(code, name)
+        search, number, place = self._places[identity]
+        group, at = search.head(number, place)
+        if group < len(search.roots):
+            return search.roots[group]
+        function = search.functions[group - len(search.roots)]
+        return local(self._variables.codes[function], self._variables.names[function][at])
+
+
+class _Search:
+    """What is below the names of one rank, level by level."""
+
+    def __init__(self):
+        self.levels = [_Level() for _ in range(LEVELS)]
+        self.roots = []
+        self.functions = []  # places of the functions among those that were read
+
+    def steps(self, roots, variables, ranks, rank, *wanted):
+        """Steps that search below roots and the variables of functions of a rank."""
+        self.roots = roots
+        chosen = map(rank.__eq__, ranks)
+        yield atomic.fill(self.functions, itertools.compress(itertools.count(), chosen))
+        values = map(variables.values.__getitem__, self.functions)
+        groups = itertools.chain(map(gc.get_referents, roots), values)
+        for level in self.levels:
+            yield from level.steps(groups, *wanted)
+            groups = map(gc.get_referents, level.followed)
+
+    def chain(self, number, place):
+        """Identities of the objects from level 0 down to a place."""
+        return [self.levels[n].identities[p] for n, p in self._way(number, place)]
+
+    def head(self, number, place):
+        """The group of level 0 that leads to a place, and the place in that."""
+        _, first = self._way(number, place)[0]
+        ends = self.levels[0].ends
+        group = bisect.bisect_right(ends, first)
+        return group, first - (ends[group - 1] if group else 0)
+
+    def _way(self, number, place):
+        way = [(number, place)]
+        while number > 0:
+            group = bisect.bisect_right(self.levels[number].ends, place)
+            number, place = number - 1, self.levels[number - 1].places[group]
+            way.append((number, place))
+        way.reverse()
+        return way
 
 
 class _Level:

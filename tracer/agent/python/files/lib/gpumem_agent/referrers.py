@@ -7,15 +7,23 @@ one list whose identity it knows, so that it does not find itself.
 """
 
 import gc
-import os
 import sys
 import time
 import types
 
 from gpumem_agent import variables
-from gpumem_agent.kinds import NAMED, code_of, is_a, namespace, script_name
+from gpumem_agent.kinds import (
+    NAMED,
+    OWN_FOLDER,
+    RANKS,
+    code_of,
+    is_a,
+    is_library,
+    namespace,
+    rank_of,
+    script_name,
+)
 from gpumem_agent.paths import Path
-from gpumem_agent.variables import OWN_FOLDER
 
 MAX_LEVELS = 16
 PART = 64  # objects a call of get_referrers: its cost grows with both
@@ -69,7 +77,7 @@ class Walk:
         self._own.difference_update((id(part), id(parents)))
         for identity in wanted.intersection(self._locals):
             local = self._locals[identity]
-            self._roots[self._keep(local)] = is_library(local.file)
+            self._roots[self._keep(local)] = local.rank
             self._children.setdefault(id(local), set()).add(identity)
 
     def _is_own(self, parent):
@@ -105,13 +113,14 @@ class Walk:
         return self._store[self._at[identity]]
 
     def _rank(self, item):
-        """0 for names of the program, 1 for those of libraries, None for what
-        has no name."""
+        """How well known a name is (see kinds.rank_of), None for what has none."""
         if id(item) in self._modules:
-            return is_library(self._modules[id(item)][1])
+            return RANKS[-1] if is_library(self._modules[id(item)][1]) else RANKS[0]
+        if is_a(item, types.FrameType):
+            return rank_of(item.f_code)
         if is_a(item, NAMED):
             code = code_of(item)
-            return 1 if code is None else is_library(code.co_filename)
+            return RANKS[-1] if code is None or is_library(code.co_filename) else RANKS[0]
         return None
 
     def paths(self):
@@ -119,7 +128,7 @@ class Walk:
         program's names, else the shortest from a library's."""
         found, before = {}, {}
         for links in ((self._children,), (self._children, self._keys)):
-            for rank in (0, 1):
+            for rank in RANKS:
                 self._descend(rank, links, before)
         for identity in before:
             if before[identity] is not None:
@@ -175,10 +184,3 @@ def module_names():
                 continue  # another name of the same module: the first is shown
             names[id(names_of)] = (script_name(name), file if type(file) is str else "")
     return names
-
-
-def is_library(file):
-    """1 for files of libraries and of the interpreter, 0 for the program's."""
-    if "site-packages" in file or "dist-packages" in file or file.startswith(OWN_FOLDER):
-        return 1
-    return int(file.startswith((os.path.dirname(os.__file__), "<frozen")))

@@ -190,10 +190,19 @@ class paused:
     the body looks at do not outlive their time in the meantime."""
 
     SECONDS = 0.1  # also how long we may wait for our turn when we lose it
+    _old = None  # the interpreter's own interval, while a body runs
 
     def __enter__(self):
-        self._old = sys.getswitchinterval()
+        if paused._old is None:
+            paused._old = sys.getswitchinterval()
         sys.setswitchinterval(self.SECONDS)
 
     def __exit__(self, *_):
-        sys.setswitchinterval(self._old)
+        self.over()
+
+    @staticmethod
+    def over():
+        """Ends it, also in a child that was forked while a body ran."""
+        old, paused._old = paused._old, None
+        if old is not None:
+            sys.setswitchinterval(old)

@@ -7,9 +7,15 @@ class Steps:
     count under a race of two training threads is a count, not an error."""
 
     def __init__(self):
+        self.restart()
+
+    def restart(self):
+        """A forked child counts its own."""
         self.count = 0
         self.by_user = False
-        self._clock = None  # identity of the optimizer whose steps count
+        self.due = 0.0  # time.monotonic() from which a step brings a sample along
+        self.plain = None  # identity of the optimizer each of whose steps counts
+        self._clock = None  # likewise, but steps of others may come in between
         self._others = set()
 
     @property
@@ -19,7 +25,7 @@ class Steps:
     def user(self, number=None):
         """A step that the user marked. From then on optimizers do not count."""
         if not self.by_user:
-            self.by_user, self.count = True, 0
+            self.by_user, self.count, self.plain = True, 0, None
         self.count = self.count + 1 if number is None else int(number)
 
     def optimizer(self, identity):
@@ -28,16 +34,15 @@ class Steps:
         Programs with several optimizers (two networks, or two kinds for one)
         step each of them once a round, so the first one is the clock. Another
         becomes the clock when it steps twice while the first stands still."""
-        if identity == self._clock and not self._others and not self.by_user:
-            self.count += 1  # the usual case, once a step of the program
-            return True
         if self.by_user:
             return False
         if self._clock is None or identity in self._others:
             self._clock = identity
         if identity != self._clock:
             self._others.add(identity)
+            self.plain = None
             return False
         self._others.clear()
+        self.plain = identity
         self.count += 1
         return True

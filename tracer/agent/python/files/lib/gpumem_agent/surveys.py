@@ -20,12 +20,15 @@ class Surveys:
     """The surveys of one process. Nothing is imported until the first."""
 
     def __init__(self):
-        self.at_rest = False  # the program's own thread stands in our code
-        self.told = []  # holders found by the last look
+        self._told = []  # holders found by the last look
+        self._graphs = None  # graphs.Graphs, from the survey on
+        self._notes_graphs = False  # at the next step
         self._register = None  # of step 5 or the baseline
         self._is_final = False
-        self._sites_tried = False
-        self._sites = None  # live bytes by site at the last step that was asked
+        self._sites = None  # live bytes by site when they were looked at last
+        self._is_news = False  # they were not told yet
+        self._sites_first = None  # (when, the same) of a program without steps
+        self._sites_live = 0  # live bytes then
         self._spent = 0.0  # seconds, for looks
         self.restart()
 
@@ -46,8 +49,7 @@ class Surveys:
         """The survivors.Register to compare with, or None."""
         if self._register is not None:
             return self._register
-        now = time.monotonic()
-        aged = [n for when, n in self._notes if now - when > AGE * (now - self._begun)]
+        aged = [n for when, n in self._notes if self._is_aged(when)]
         return next((n for n in reversed(aged) if n.complete), None)
 
     def due(self, steps):
@@ -62,7 +64,14 @@ class Surveys:
         self._register = Register.of(frameworks)
         if process.sites_wanted:
             self._register.note_sites(frameworks)
+        self._graphs, self._notes_graphs = None, True
         self._begin()
+
+    @property
+    def told(self):
+        """Holders found while the program ran, most bytes first."""
+        graphs = self._graphs.told if self._graphs else []
+        return sorted(self._told + graphs, key=lambda entry: -entry["bytes"])
 
     def look(self, process, now):
         """Looks for holders when it is time: each time at twice the age of the
@@ -73,6 +82,8 @@ class Surveys:
         begun = time.thread_time()
         self._next = now + max(now - self._begun, SECONDS)
         self.look_now(process, now + SECONDS)
+        if process.sites_wanted and not process.steps.known:
+            self._look_at_sites_beside(process)
         self._next = max(self._next, self._paid(time.thread_time() - begun))
         return True
 
@@ -92,23 +103,29 @@ class Surveys:
             reference = self._notes[-1][1]
         found, noted = looks.look(process, reference, deadline)
         self._notes = self._notes[-1:] + [(time.monotonic(), noted)]
-        self.told = looks.lasting(found, self.told)
+        self._told = looks.lasting(found, self._told)
+        self._notes_graphs = True
         return True
 
-    @property
-    def wants_sites(self):
-        """Whether the sites were not noted with the survey, because that would
-        have disturbed the program while it ran."""
-        missing = self._is_final and self._register.sites is None
-        return missing and not self._sites_tried
+    def look_at_graphs(self, process, step):
+        """Looks for variables that keep a growing autograd graph, some steps after
+        each look, on the program's own thread at the end of a step. Returns whether
+        it did."""
+        if not self._is_final or not (self._notes_graphs or self._graphs.due(step)):
+            return False
+        if self._graphs is None:
+            from gpumem_agent.graphs import Graphs
 
-    def note_sites(self, process):
-        """Notes them late, on the program's own thread at the end of a step."""
-        self._sites_tried = self.at_rest = True
-        try:
-            self._register.note_sites(process.frameworks)
-        finally:
-            self.at_rest = False
+            self._graphs = Graphs()
+        begun = time.thread_time()
+        frameworks = [f for f in process.frameworks if f.active()]
+        noted, self._notes_graphs = self._notes_graphs, False
+        if noted:
+            self._graphs.note(frameworks, step)
+        else:
+            self._graphs.look(frameworks, sum(entry["bytes"] for entry in self._told))
+        self._spent += time.thread_time() - begun
+        return not noted
 
     def look_at_sites(self, process, now):
         """Looks for survivors' sites when it is time, as look does for holders,
@@ -119,12 +136,47 @@ class Surveys:
 
         begun = time.thread_time()
         self._sites_next = now + max(now - self._begun, SECONDS)
-        self.at_rest = True
-        try:
-            self._sites = sites_of([f for f in process.frameworks if f.active()]) or self._sites
-        finally:
-            self.at_rest = False
+        found = sites_of([f for f in process.frameworks if f.active()])
+        if found is not None:
+            self._sites, self._is_news = found, True
         self._sites_next = max(self._sites_next, self._paid(time.thread_time() - begun))
+
+    def _look_at_sites_beside(self, process):
+        """The same for a program without steps, on any thread, when more lives than
+        ever before."""
+        from gpumem_agent.frameworks import total
+        from gpumem_agent.survivors import sites_of
+
+        active = [f for f in process.frameworks if f.active()]
+        live = total(f.live_bytes() for f in active)
+        found = sites_of(active) if live is not None and live > self._sites_live else None
+        if found is None:
+            return
+        self._sites, self._sites_live, self._is_news = found, live, True
+        if self._sites_first is None:
+            self._sites_first = time.monotonic(), found
+
+    def sites_news(self):
+        """What the last look at sites found, as record.Site objects, once."""
+        if not self._is_news:
+            return []
+        from gpumem_agent import sites
+
+        self._is_news = False
+        return sites.compare(self._sites, self.sites_before())
+
+    def sites_before(self):
+        """Live bytes by site at the survey, or at a first look that is old enough
+        to compare with; else None."""
+        if self._register is not None:
+            return self._register.sites
+        if self._sites_first is not None and self._is_aged(self._sites_first[0]):
+            return self._sites_first[1]
+        return None
+
+    def _is_aged(self, when):
+        now = time.monotonic()
+        return now - when > AGE * (now - self._begun)
 
     def sites_at_most(self, now):
         """Live bytes by site now, or at the last look if more lived then: what a

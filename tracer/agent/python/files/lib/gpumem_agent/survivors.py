@@ -110,7 +110,7 @@ class Register:
             noted.update(framework.listed())
         noted = dict(itertools.islice(noted.items(), MAX_NOTED))
         on_device = any(f.active() for f in frameworks)
-        return cls(noted, {} if on_device else containers())
+        return cls(noted, {} if on_device else {**untracked(), **containers()})
 
     def note_sites(self, frameworks):
         """Also notes the sites, where the frameworks record them."""
@@ -126,8 +126,19 @@ class Register:
         return length - self._lengths.get(identity, 0)
 
 
+def untracked():
+    """{identity: elements} of the large containers below the program's names. The
+    collector does not track dictionaries of strings, numbers and bytes alone."""
+    if not atomic.POSSIBLE:
+        return {}
+    from gpumem_agent.reach import Reach
+
+    return Reach(()).containers()
+
+
 def containers():
-    """{identity: elements} of the large lists, dictionaries, sets and deques."""
+    """{identity: elements} of the large lists, dictionaries, sets and deques that
+    the collector tracks."""
     box, sized, identities, lengths = [], [], [], []
     atomic.once(
         atomic.everything(box),

@@ -10,21 +10,23 @@ another is emptied in the same call that made it.
 """
 
 import itertools
-import os
 import operator
 import sys
+import weakref
 from functools import partial
 
 from gpumem_agent import atomic
+from gpumem_agent.kinds import OWN_FOLDER, is_library, rank_of
 from gpumem_agent.paths import Local
 
 DEPTH = 100  # calls below one another; outer ones are left out
 LOOKS_IN = sys.version_info >= (3, 13)
 # By which a function may get hold of its dictionary of variables.
 NAMES = {"locals", "vars", "f_locals"}
+# What a library is about to make has no name yet that a person would know.
+CONSTRUCTORS = ("__init__", "__new__")
 ALONE = 3  # references: the frame, a list of ours, the question
 OPTIMIZED = 1  # of co_flags: else the variables are a namespace
-OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
 code_of = operator.attrgetter("f_code")
 back = operator.attrgetter("f_back")
 
@@ -38,12 +40,13 @@ class Variables:
         self.names = []  # for each, the names of its variables
         self.values = []  # likewise, the values; emptied by the caller
         self.frames = []  # identities of their frames
+        self.readable = {}  # code by identity: of the functions that are read if they run
         self._frames, self._dictionaries = [], []
 
     def steps(self):
-        readable = set(map(id, filter(_is_readable, _running())))
+        self.readable = {id(code): code for code in filter(_is_readable, _running())}
         frames, held, read, lent = self._frames, self._dictionaries, [], set()
-        codes = atomic.among(map(id, map(code_of, frames)), readable)
+        codes = atomic.among(map(id, map(code_of, frames)), self.readable)
         apart = map(operator.not_, atomic.among(map(id, frames), lent))
         return (
             *_stacks(frames),
@@ -87,9 +90,31 @@ def named():
     return found, set(variables.frames)
 
 
+def own(kinds):
+    """Pairs of a Local and a weak reference: the variables of this thread's
+    functions whose values are of some types."""
+    wanted, mine = atomic.family(k for k in kinds if k.__weakrefoffset__), set()
+    frame = sys._getframe(1)
+    while frame is not None:
+        mine.add(id(frame))
+        frame = frame.f_back
+    variables, chosen, weak = Variables(), [], []
+    values = variables.values
+    atomic.once(
+        *variables.steps(),
+        atomic.fill(chosen, atomic.among(atomic.types_of(atomic.each(values)), wanted)),
+        atomic.fill(weak, map(weakref.ref, itertools.compress(atomic.each(values), chosen))),
+        atomic.empty(values),
+    )
+    functions = zip(variables.frames, variables.codes, variables.names)
+    named = [(frame, code, name) for frame, code, names in functions for name in names]
+    found = zip(itertools.compress(named, chosen), weak)
+    return [(local(code, name), ref) for (frame, code, name), ref in found if frame in mine]
+
+
 def local(code, name):
     """The root that a variable of a function is."""
-    return Local("%s() local %s" % (code.co_name, name), code.co_filename)
+    return Local("%s() local %s" % (code.co_name, name), rank_of(code))
 
 
 def pick(identities):
@@ -120,6 +145,8 @@ def _running():
 
 def _is_readable(code):
     if not code.co_flags & OPTIMIZED or code.co_filename.startswith(OWN_FOLDER):
+        return False
+    if code.co_name in CONSTRUCTORS and is_library(code.co_filename):
         return False
     return LOOKS_IN or NAMES.isdisjoint(code.co_names)
 

@@ -1,3 +1,4 @@
+import itertools
 import weakref
 
 from torch import cuda
@@ -32,17 +33,24 @@ class _Storage:
 _saved = weakref.WeakKeyDictionary()  # node: storage, out of the collector's sight
 
 
+_numbers = itertools.count()
+
+
 class _Node:
     """An operation of autograd that saves its input's storage. In the real one
     that lives in C++: only reading it makes a tensor of it."""
 
     def __init__(self, operation, saved, following):
         self._operation = operation
+        self._number = next(_numbers)
         self.next_functions = tuple((node, 0) for node in following)
         _saved[self] = saved.untyped_storage()
 
     def name(self):
         return self._operation + "Backward0"
+
+    def _sequence_nr(self):
+        return self._number
 
     @property
     def _saved_self(self):
@@ -60,6 +68,9 @@ class Tensor:
         self.device = device
         self.shape = shape
 
+    def _is_view(self):
+        return False
+
     def untyped_storage(self):
         return self._storage
 
@@ -73,9 +84,9 @@ def empty(size, device="cuda:0"):
     return Tensor(_Storage(size, device), device, (size,))
 
 
-def operation(name, source):
-    """A small output whose graph saves source and goes on with its graph."""
+def operation(name, source, *others):
+    """A small output whose graph saves source and goes on with the graphs of all."""
     output = empty(512)
-    following = [source.grad_fn] if source.grad_fn is not None else []
+    following = [s.grad_fn for s in (source, *others) if s.grad_fn is not None]
     output.grad_fn = _Node(name, source, following)
     return output

@@ -78,6 +78,11 @@ class Framework:
         framework itself keeps where the collector sees nothing."""
         return {}
 
+    def graph(self, array):
+        """The autograd graph behind an array (see torch_graphs.Graph), or None.
+        Only for arrays that no other thread works on."""
+        return None
+
     def graphs(self, outputs, visible, deadline):
         """What only autograd keeps, by output: [(output, bytes, word)]."""
         return []

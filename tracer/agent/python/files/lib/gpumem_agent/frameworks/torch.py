@@ -1,11 +1,12 @@
 """PyTorch: cuda (also ROCm), xpu and mps."""
 
+import functools
 import sys
 import time
 
-from gpumem_agent import imports
+from gpumem_agent import atomic
 from gpumem_agent.frameworks import Framework, add, add_columns, total
-from gpumem_agent.frameworks.torch_graphs import kept_by_graphs
+from gpumem_agent.frameworks.torch_graphs import Graph, kept_by_graphs
 
 ALL_DEVICES_EVERY = 20  # samples between two looks at devices without memory
 # Columns of a backend with a caching allocator.
@@ -52,20 +53,34 @@ class Torch(Framework):
 
     def _step_hook(self):
         """The hook after each optimizer's step. A compiler that traces through
-        it sees a constant and nothing else; such steps are not counted."""
+        it sees a constant and nothing else; such steps are not counted.
+
+        Its lines run once a step, and cold: the step drove what they touch from
+        the processor's caches. So in the usual case they call nothing of ours."""
         compiler = getattr(self._torch, "compiler", None)
-        compiling = getattr(compiler, "is_compiling", None) or (lambda: False)
-        step = self._process.optimizer_step
-        to_note = [b for b in self._backends if b.wants_optimizers]
+        # Both are constants to the compiler; the first is the cheaper to call.
+        names = ("is_dynamo_compiling", "is_compiling")
+        compiling = next((getattr(compiler, n) for n in names if hasattr(compiler, n)), bool)
+        steps, now, at_step = self._process.steps, time.monotonic, self._at_step
 
         def after_step(optimizer, args, kwargs):
             if compiling():
                 return
-            for backend in to_note:
-                backend.note(optimizer)
-            step(optimizer)
+            if steps.plain != id(optimizer):
+                at_step(optimizer, False)
+                return
+            steps.count += 1
+            if now() >= steps.due:
+                at_step(optimizer, True)
 
         return after_step
+
+    def _at_step(self, optimizer, is_counted):
+        with self._process.quiet():
+            for backend in self._backends:
+                if backend.wants_optimizers:
+                    backend.note(optimizer)
+        self._process.optimizer_step(optimizer, is_counted)
 
     def _arm_sites(self):
         """Starts PyTorch's own record of live blocks, with Python stacks. Only
@@ -123,24 +138,33 @@ class Torch(Framework):
             backend.sync()
 
     def sites(self):
-        """PyTorch resolves frames with torch._inductor, which a mere look for
-        the name imports: a big import, and a harmful one beside an import of
-        the program's. So only while the program stands, with the name hidden."""
-        if not self._sites_armed:
+        if not self._sites_armed or not (atomic.POSSIBLE or self._process.exiting):
             return None
         from gpumem_agent import sites
 
-        snapshot = self._torch.cuda.memory._snapshot
-        if imports.loaded("torch._inductor") is not None:
-            return sites.from_torch(snapshot())
-        if not (self._process.exiting or self._process.surveys.at_rest):
-            return None
-        self._torch._inductor = None
         try:
-            return sites.from_torch(snapshot())
+            snapshot = self._snapshot(None)
+        except TypeError:  # of a version that knows no pools
+            snapshot = self._snapshot()
+        return sites.from_torch(snapshot)
+
+    def _snapshot(self, *arguments):
+        """PyTorch resolves frames with torch._inductor, which a mere look for the
+        name imports: a big import, and a harmful one beside an import of the
+        program's. So as long as the program has not imported it, the name is hidden
+        for the one call, in the course of which no other thread runs."""
+        torch, name, box = self._torch, "_inductor", []
+        ask = functools.partial(torch._C._cuda_memorySnapshot, *arguments)
+        steps = [atomic.fill(box, map(atomic.call, (ask,)))]
+        if name not in vars(torch):
+            hide = functools.partial(setattr, torch, name, None)
+            steps = [hide, *steps, functools.partial(delattr, torch, name)]
+        try:
+            atomic.once(*steps)
         finally:
-            if vars(self._torch).get("_inductor") is None:
-                del self._torch._inductor
+            if vars(torch).get(name, torch) is None:
+                delattr(torch, name)
+        return box[0]
 
     def kinds(self):
         return (self._torch.Tensor,)
@@ -179,6 +203,18 @@ class Torch(Framework):
             except Exception:
                 continue  # a tensor of the program's own kind that refuses
         return kept
+
+    def graph(self, tensor):
+        # Modes and subclasses of the program's would hear of each question.
+        alone = getattr(self._torch._C, "DisableTorchFunction", None)
+        if alone is None:
+            return None
+        try:
+            with alone():
+                node = None if tensor._is_view() else tensor.grad_fn
+                return Graph(node) if hasattr(node, "_sequence_nr") else None
+        except Exception:
+            return None  # a tensor of the program's own kind that refuses
 
     def graphs(self, outputs, visible, deadline):
         return kept_by_graphs(self, outputs, visible, deadline)

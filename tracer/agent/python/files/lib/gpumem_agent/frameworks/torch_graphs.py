@@ -1,13 +1,17 @@
-"""Which output keeps an autograd graph, and how many bytes only it keeps.
+"""What is behind the outputs of autograd: how far a graph reaches back, which
+output keeps one, and how many bytes only it keeps.
 
 A graph is walked from an output's grad_fn along next_functions; what a node
 saved for the backward pass is read through its _saved_* attributes. Reading
 runs a program's saved-tensor hooks (checkpointing, offloading), which bring
 tensors into being that the graph does not hold; a node whose reading makes
 the allocator's live bytes grow ends the reading of that graph. While the
-program still runs nothing is read at all: the caller asks at exit only.
+program still runs nothing that was saved is read, only which operations follow
+one another.
 """
 
+import heapq
+import itertools
 import time
 
 MAX_NODES = 200000
@@ -24,8 +28,38 @@ def kept_by_graphs(framework, outputs, visible, deadline):
             break
         size = reader.bytes_behind(output.grad_fn)
         if size:
-            kept.append((output, size, output.grad_fn.name().replace("Backward0", "")))
+            kept.append((output, size, word(output.grad_fn)))
     return kept
+
+
+class Graph:
+    """The operations behind an output. It keeps them: for a moment only."""
+
+    def __init__(self, node):
+        self._node = node
+        self.number = node._sequence_nr()  # later operations have higher ones
+        self.word = word(node)
+
+    def reaches_back(self, number, deadline):
+        """Whether operations from that number's on lead back to it, or further.
+        The oldest come first: down a running total one step of the program at a
+        time. What was not found in time counts as no."""
+        if self.number <= number:
+            return False  # there are none: the output is still the same
+        ages, order = [(self.number, 0, self._node)], itertools.count(1)
+        while ages and time.monotonic() < deadline:
+            age, _, node = heapq.heappop(ages)
+            if age <= number:
+                return True
+            for following, _ in node.next_functions:
+                if following is not None:
+                    heapq.heappush(ages, (following._sequence_nr(), next(order), following))
+        return False
+
+
+def word(node):
+    """The name of an operation: Add."""
+    return node.name().replace("Backward0", "")
 
 
 class _Reader:

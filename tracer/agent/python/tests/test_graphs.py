@@ -1,0 +1,105 @@
+"""Variables that keep autograd graphs, while their functions run."""
+
+import time
+import types
+import unittest
+
+import torch
+from gpumem_agent.frameworks import torch as adapter
+from gpumem_agent.frameworks.torch_graphs import Graph
+from gpumem_agent.graphs import STEPS, Graphs
+from gpumem_agent.surveys import Surveys
+
+MIB = 1 << 20
+
+
+class Unarmed:
+    sites_wanted = False
+
+
+def loss():
+    return torch.operation("Mean", torch.operation("Linear", torch.empty(MIB)))
+
+
+class GraphsTest(unittest.TestCase):
+    def setUp(self):
+        torch.empty(512)  # the device lives
+        self.framework = adapter.open_framework(torch, Unarmed)
+        self.graphs = Graphs()
+
+    def look(self, step, explained=0):
+        """What the end of a step does."""
+        if self.graphs.due(step):
+            self.graphs.look([self.framework], explained)
+        return self.graphs.told
+
+    def test_a_running_total_keeps_the_graph_of_each_step(self):
+        total = torch.operation("Clone", torch.empty(512))
+        self.graphs.note([self.framework], 5)
+        for step in range(6, 6 + STEPS):
+            of_step = loss()
+            total = torch.operation("Add", total, of_step)
+            mean = torch.operation("Div", total)  # reaches back as far
+            self.look(step)
+        del of_step, mean
+        (told,) = self.graphs.told
+        path = "test_a_running_total_keeps_the_graph_of_each_step() local total"
+        self.assertEqual(told["path"], path + ": autograd graph of Add outputs")
+        self.assertEqual(told["count"], 1)
+        kept = STEPS * MIB
+        self.assertTrue(kept <= told["bytes"] < kept + 64 * 1024, told["bytes"])
+
+    def test_a_loss_of_each_step_keeps_none(self):
+        history, of_step = [], loss()
+        self.graphs.note([self.framework], 5)
+        for step in range(6, 7 + STEPS):
+            of_step = loss()
+            history.append(torch.empty(MIB))
+        self.assertEqual(self.look(step), [])
+        del history, of_step
+
+    def test_an_output_that_stays_is_no_running_total(self):
+        kept, history = loss(), []
+        self.graphs.note([self.framework], 5)
+        for step in range(6, 7 + STEPS):
+            history.append(torch.empty(MIB))
+        self.assertEqual(self.look(step), [])
+        del kept, history
+
+    def test_a_graph_is_not_charged_with_what_others_hold(self):
+        total, history = loss(), []
+        self.graphs.note([self.framework], 5)
+        for step in range(6, 7 + STEPS):
+            history.append(torch.empty(MIB))
+            total = torch.operation("Add", total)
+        self.assertEqual(self.look(step, explained=2 * len(history) * MIB), [])
+        del total, history
+
+    def test_no_question_takes_longer_than_its_time(self):
+        total = first = loss()
+        for _ in range(50):
+            total = torch.operation("Add", total)
+        graph, number = Graph(total.grad_fn), first.grad_fn._sequence_nr()
+        self.assertTrue(graph.reaches_back(number, time.monotonic() + 60))
+        self.assertFalse(graph.reaches_back(number, time.monotonic() - 1))
+
+    def test_graphs_are_noted_with_each_look_and_asked_some_steps_later(self):
+        process = types.SimpleNamespace(frameworks=[self.framework], sites_wanted=False)
+        surveys = Surveys()
+        self.assertFalse(surveys.look_at_graphs(process, 4), "before the survey")
+        surveys.take(process, process.frameworks)
+        total = loss()
+        looked = []
+        for step in range(5, 40):
+            total = torch.operation("Add", total, loss())
+            if step == 25:
+                surveys.look_now(process, time.monotonic() + 20)
+            if surveys.look_at_graphs(process, step):
+                looked.append(step)
+        self.assertEqual(looked, [5 + STEPS, 25 + STEPS])
+        (told,) = surveys.told
+        self.assertIn(" local total: autograd graph of Add outputs", told["path"])
+
+
+if __name__ == "__main__":
+    unittest.main()

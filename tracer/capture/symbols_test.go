@@ -1,0 +1,38 @@
+package capture
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestNamesOfFunctionsAreThoseOfTheirSources(t *testing.T) {
+	t.Parallel()
+	for linked, want := range map[string]string{
+		"leak_here": "leak_here",
+		"_ZN3c104cuda20CUDACachingAllocator6Native22DeviceCachingAllocator6mallocEamP11CUstream_st": "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc",
+		"_ZNSt6vectorIiSaIiEE9push_backERKi":                  "std::vector::push_back",
+		"_RNvCs1234_7mycrate3foo":                             "mycrate::foo",
+		"_ZN5torch8autograd6Engine17evaluate_functionEv.cold": "torch::autograd::Engine::evaluate_function",
+		"_Zno name of C++":                                    "_Zno name of C++",
+		"_ZNSt6vectorIiSaIiEE9push_":                          "_ZNSt6vectorIiSaIiEE9push_", // cut off
+		"":                                                    "",
+	} {
+		if got := demangled(linked); got != want {
+			t.Errorf("%q is shown as %q, want %q", linked, got, want)
+		}
+	}
+}
+
+func FuzzNamesOfAnyKindAreBounded(f *testing.F) {
+	f.Add("_ZNSt6vectorIiSaIiEE9push_backERKi")
+	f.Add("_RNvCs1234_7mycrate3foo")
+	f.Add("_Z" + strings.Repeat("N", 500))
+	f.Fuzz(func(t *testing.T, name string) {
+		if len(name) > maxName {
+			t.Skip("names are cut before")
+		}
+		if got := demangled(name); len(got) > 2*maxName {
+			t.Errorf("%d bytes of %q", len(got), name)
+		}
+	})
+}
