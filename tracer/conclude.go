@@ -33,6 +33,9 @@ func (r *recording) conclude(c *connected, f *followed) {
 	if r.cfg.Purge {
 		r.experiments(c, f)
 	}
+	if r.cfg.Exiting != nil {
+		r.cfg.Exiting(f.pid)
+	}
 	for _, action := range [...]string{agent.ActionSites, agent.ActionHolders} {
 		if !r.offers(c, action) {
 			continue

@@ -82,6 +82,10 @@ type Config struct {
 	// returns when ctx is done, which is when the program has ended.
 	Watch []func(ctx context.Context, pid int, emit func(record.Event))
 
+	// Exiting, when set, is called with a process that holds at its end until it
+	// returns: the last moment to see what the program's work left behind.
+	Exiting func(pid int)
+
 	// Unheard, when set, is called at the end when no agent has spoken for the
 	// program itself; what it returns, if anything, is a warning of the run.
 	Unheard func() string

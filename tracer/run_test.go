@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -212,7 +213,17 @@ func TestRunMakesTheExperimentsAndReleasesTheProgram(t *testing.T) {
 
 func TestRunAsksForSitesWithoutExperiments(t *testing.T) {
 	t.Parallel()
-	_, run := trace(t, childConfig(t, "leak"))
+	cfg := childConfig(t, "leak")
+	exiting := 0
+	cfg.Exiting = func(pid int) {
+		if p, err := os.FindProcess(pid); err == nil && p.Signal(syscall.Signal(0)) == nil {
+			exiting = pid
+		}
+	}
+	res, run := trace(t, cfg)
+	if exiting != res.PID {
+		t.Errorf("told that process %d is exiting and still there, want %d", exiting, res.PID)
+	}
 	kinds := map[string]int{}
 	for _, e := range run.Events {
 		kinds[e.Kind]++

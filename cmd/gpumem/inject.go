@@ -129,7 +129,7 @@ func (in *injection) set(name, value string) { in.added = append(in.added, name+
 func (in *injection) into(cfg *tracer.Config, firstTouch bool) {
 	cfg.Inject = in.added
 	if in.driver != nil {
-		cfg.Cells = in.driver
+		cfg.Cells, cfg.Exiting = in.driver, in.driver.final
 	}
 	cfg.Watch = append(cfg.Watch, in.watch)
 	if in.python != "" {
@@ -195,6 +195,14 @@ func (d *driverCapture) Cells(pid int) []record.Cell {
 		return reader.Cells(pid)
 	}
 	return nil
+}
+
+// final notes what a process holds before it ends. An error is told at the end,
+// when it comes again.
+func (d *driverCapture) final(pid int) {
+	if reader := d.reader.Load(); reader != nil {
+		_ = reader.Final(pid)
+	}
 }
 
 // tell reports survivors, refused allocations and what is missing, of each

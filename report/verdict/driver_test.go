@@ -84,3 +84,23 @@ func TestTwoUnitsAreToldWithTheirPartsAndIntervalsAroundTheTruth(t *testing.T) {
 		t.Errorf("summary: %s", v.Summary)
 	}
 }
+
+// What the driver holds for a program was asked for elsewhere than its tensors.
+func TestWhereTheDriversMemoryGrowsItsSitesAreNamed(t *testing.T) {
+	t.Parallel()
+	own, asked := record.Site{Site: "train.py:3 step", Bytes: 4096, Count: 1}, record.Site{Site: "libfoo.so+0x10 capture [graph]", Count: 400}
+	for _, c := range []struct {
+		column string
+		want   record.Site
+	}{{record.ColGPU, asked}, {record.ColLive, own}} {
+		p := newProgram(400).flat(record.ColRSS, 300*mib, 0).flat(record.ColIdle, 0, 0).flat(record.ColLive, 8*mib, 0)
+		grows := func(i int) float64 { return 100*mib + mib*float64(i) }
+		p.set(record.ColGPU, grows).set(c.column, grows)
+		p.events = append(p.events,
+			record.Event{Kind: record.KindSites, Sites: []record.Site{own}},
+			record.Event{Kind: record.KindDriverSites, Sites: []record.Site{asked}})
+		if v := p.judge(); len(v.Sites) != 1 || v.Sites[0].Site != c.want.Site {
+			t.Errorf("%s: sites %+v, want %s", v.Summary, v.Sites, c.want.Site)
+		}
+	}
+}

@@ -115,7 +115,8 @@ func (s *subject) size() float64 {
 }
 
 // sites and holders are the last recorded ones of this process. Where the
-// program knows none of its own, those of the driver's allocations stand in.
+// program knows none of its own, or the driver's memory is what grows, it is
+// those of what the driver was asked for.
 func (s *subject) sites() []SiteRow {
 	var own, driver []SiteRow
 	for _, e := range s.run.Events {
@@ -127,10 +128,10 @@ func (s *subject) sites() []SiteRow {
 			driver = e.Sites
 		}
 	}
-	if len(own) > 0 {
-		return own
+	if len(own) == 0 || s.class == DriverGrowth && len(driver) > 0 {
+		return driver
 	}
-	return driver
+	return own
 }
 
 func (s *subject) holders() []HolderRow {

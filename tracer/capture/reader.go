@@ -51,7 +51,7 @@ type process struct {
 	driver  bool   // libcuda was seen in it
 	looked  time.Time
 	space   addressSpace
-	marked  map[string]record.Site
+	final   map[siteKey]record.Site // nil while it works
 }
 
 // ring is one file.

@@ -182,8 +182,9 @@ func FuzzRing(f *testing.F) {
 			r.Failures(pid)
 			r.Warnings(pid)
 			r.Why(pid, "")
+			r.Final(pid)
+			r.Sites(pid)
 		}
-		r.Mark()
 	})
 }
 

@@ -14,24 +14,25 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// Mark makes the present the point that the growth of Sites counts from.
-func (r *Reader) Mark() {
+// Final keeps what a process holds now: it is about to end, and what it gives
+// back while it ends is no work of its own. Sites tells this from then on. The
+// error is that of Poll, which it does first.
+func (r *Reader) Final(pid int) error {
+	err := r.Poll()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, p := range r.procs {
-		p.marked = map[string]record.Site{}
-		for _, s := range p.sites() {
-			p.marked[s.Site] = s
-		}
+	if p := r.procs[pid]; p != nil {
+		p.final = p.ledger.held()
 	}
+	return err
 }
 
-// Sites are what a process still holds, or held when its last context ended, by
-// the place that asked for it, the largest first: memory by bytes, then handles by number. A place is
-// "library+0xoffset symbol": the innermost frame outside the CUDA libraries;
-// symbols of C++ and Rust are as the source calls them. Handles have their kind behind, as
-// "[event]", and no bytes. It reads the libraries' symbol tables, which for
-// large ones takes a second.
+// Sites are what a process still holds, or held at Final or when its last
+// context ended, by the place that asked for it, the largest first: memory by
+// bytes, then handles by number. A place is "library+0xoffset symbol": the
+// innermost frame outside the CUDA libraries; symbols of C++ and Rust are as the
+// source calls them. Handles have their kind behind, as "[event]", and no bytes.
+// It reads the libraries' symbol tables, which for large ones takes a second.
 func (r *Reader) Sites(pid int) []record.Site {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +49,10 @@ type siteKey struct {
 }
 
 func (p *process) sites() []record.Site {
-	sums := p.ledger.held()
+	sums := p.final
+	if sums == nil {
+		sums = p.ledger.held()
+	}
 	names := p.resolve(func(want func(uint32)) {
 		for k := range sums {
 			want(k.stack)
@@ -68,9 +72,6 @@ func (p *process) sites() []record.Site {
 	}
 	out := make([]record.Site, 0, len(merged))
 	for _, s := range merged {
-		if p.marked != nil {
-			s.GrowthBytes = s.Bytes - p.marked[s.Site].Bytes
-		}
 		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b record.Site) int {
