@@ -392,11 +392,12 @@ int main(void) {
 }
 `
 
-func TestAttachWithProbesTellsWhatTheProgramAllocatesFromThenOn(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	source, library, program := filepath.Join(dir, "leak.c"), filepath.Join(dir, "libcuda.so.1"), filepath.Join(dir, "leak")
-	if err := os.WriteFile(source, []byte(driverLeak), 0o600); err != nil {
+// onStubDriver compiles a C program in dir against the capture's stub of libcuda.
+func onStubDriver(t *testing.T, dir, text string) (program string) {
+	t.Helper()
+	program = filepath.Join(dir, "leak")
+	source, library := filepath.Join(dir, "leak.c"), filepath.Join(dir, "libcuda.so.1")
+	if err := os.WriteFile(source, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
@@ -407,6 +408,13 @@ func TestAttachWithProbesTellsWhatTheProgramAllocatesFromThenOn(t *testing.T) {
 			t.Fatalf("cc: %v\n%s", err, out)
 		}
 	}
+	return program
+}
+
+func TestAttachWithProbesTellsWhatTheProgramAllocatesFromThenOn(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := onStubDriver(t, dir, driverLeak)
 	leak := start(t, program)
 	got := gpumem(t, dir, "attach", pidOf(leak), "--inject", "ebpf", "--for", "4s", "--out", "out")
 	if strings.Contains(got.stdout, "CAP_BPF") || strings.Contains(got.stdout, "not supported") {

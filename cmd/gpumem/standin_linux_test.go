@@ -3,8 +3,6 @@
 package main
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -56,18 +54,7 @@ int main(int argc, char **argv) {
 func TestALeakAtTheDriverShowsWhereNothingChargesTheProcess(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	source, library, program := filepath.Join(dir, "leak.c"), filepath.Join(dir, "libcuda.so.1"), filepath.Join(dir, "leak")
-	if err := os.WriteFile(source, []byte(quietLeak), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{
-		{"-O2", "-shared", "-fPIC", "-Wl,-Bsymbolic", "-Wl,-soname,libcuda.so.1", "../../tracer/capture/testdata/libcuda.c", "-o", library},
-		{"-O2", source, library, "-Wl,-rpath," + dir, "-o", program},
-	} {
-		if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
-			t.Fatalf("cc: %v\n%s", err, out)
-		}
-	}
+	program := onStubDriver(t, dir, quietLeak)
 	for _, c := range []struct {
 		name  string
 		args  []string
