@@ -7,15 +7,21 @@ case ${1-} in -h | --help) sed -n '2,4s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 cd "$(dirname "$0")/.." || exit 1
 
 # name of the command : Debian package
-needs="cc:gcc python3:python3 pytest:python3-pytest tmux:tmux chromium:chromium shellcheck:shellcheck
+needs="cc:gcc bash:bash python3:python3 pytest:python3-pytest tmux:tmux chromium:chromium shellcheck:shellcheck
 	aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-g++:g++-aarch64-linux-gnu
 	qemu-aarch64-static:qemu-user-static prometheus:prometheus xmllint:libxml2-utils npm:npm"
 
-install_missing() {
-	local missing=() need
+# missing is the packages whose command is not there.
+find_missing() {
+	local need
+	missing=()
 	for need in $needs; do
 		command -v "${need%%:*}" >/dev/null 2>&1 || missing+=("${need##*:}")
 	done
+}
+
+install_missing() {
+	find_missing
 	[ ${#missing[@]} -gt 0 ] || return 0
 	echo "installing for the tests: ${missing[*]}" >&2
 	local sudo=""
@@ -36,6 +42,11 @@ install_missing() {
 install_missing || echo "could not install all of: $needs; the tests that need them will say so" >&2
 
 failed=0
+find_missing
+if [ -n "${CI:-}" ] && [ ${#missing[@]} -gt 0 ]; then
+	echo "CI: tests would be skipped for want of ${missing[*]}" >&2
+	failed=1
+fi
 go vet ./... || failed=1
 
 log=$(mktemp)

@@ -121,10 +121,15 @@ func TestAProgramIsLeftRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A child that is seen only then may be introduced behind it.
-	left := slices.ContainsFunc(run.Events, func(e record.Event) bool { return e.Name == "left" })
-	if !left || run.Meta.End == nil || run.Meta.ExitCode != nil {
-		t.Errorf("events %+v, run.json %+v", run.Events, run.Meta)
+	// Behind it, a child that is seen only then may be introduced.
+	last := slices.IndexFunc(run.Events, func(e record.Event) bool { return e.Name == "left" })
+	if last < 0 || run.Meta.End == nil || run.Meta.ExitCode != nil {
+		t.Fatalf("events %+v, run.json %+v", run.Events, run.Meta)
+	}
+	for _, e := range run.Events[last+1:] {
+		if e.Kind != record.KindProcess {
+			t.Errorf("behind the end stands %+v", e)
+		}
 	}
 }
 
