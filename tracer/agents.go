@@ -11,6 +11,20 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
+// maxLag is how late an agent's samples may be read, so that reading them does
+// not wake us for each. Rows are then stamped with the agent's time, and their
+// values of the host are younger by as much.
+const maxLag = 20 * time.Millisecond
+
+// readLag is the lag for an interval: so short that an agent that samples once
+// an interval is not taken for silent.
+func readLag(interval time.Duration) time.Duration {
+	if interval < maxLag {
+		return 0 // then we are awake all the time
+	}
+	return min(interval*2/5, maxLag)
+}
+
 // connected is one agent.
 type connected struct {
 	conn    *agent.Conn

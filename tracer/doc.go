@@ -10,7 +10,10 @@
 // taken
 //
 //   - at each sample of an agent, at most 1,000 a second and process, stamped
-//     with the agent's own time, and with the host's values read on arrival;
+//     with the agent's own time, and with the host's values read on arrival, or
+//     up to 20 ms later when an agent that knocks has lived for some seconds
+//     (agent.Listen): not to be woken for each sample spares its program more
+//     than the sample costs;
 //   - at marks of phases and steps from agents that do not sample with them;
 //   - by timer, each Config.Interval, for processes whose agents were silent
 //     for one and a half intervals. The cells that only an agent knows are

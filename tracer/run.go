@@ -55,7 +55,7 @@ func Run(ctx context.Context, cfg Config) (result Result, err error) {
 		cfg.Stdout, cfg.Stderr = s.cfg.Stdout, s.cfg.Stderr
 	}
 	listen := listener{r: s.recording, concludes: &s.concludes}
-	if s.server, err = agent.Listen(listen); err != nil {
+	if s.server, err = agent.Listen(listen, readLag(s.cfg.Interval)); err != nil {
 		s.finish(ending{code: -1})
 		return s.result, fmt.Errorf("run: %w", err)
 	}

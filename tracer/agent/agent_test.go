@@ -91,7 +91,7 @@ func (e *ear) heard(t testing.TB, what string, cond func() bool) {
 // listen serves a fresh ear.
 func listen(t testing.TB) (*Server, *ear) {
 	e := &ear{}
-	s, err := Listen(e)
+	s, err := Listen(e, time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

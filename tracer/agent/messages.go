@@ -44,6 +44,10 @@ type Hello struct {
 	UnifiedMemory *bool             `json:"unified_memory,omitempty"`
 	CapacityBytes int64             `json:"capacity_bytes,omitempty"` // of the device; 0 is unknown
 	Versions      map[string]string `json:"versions,omitempty"`
+	// Knocks promises that the program connects once more, and closes at once,
+	// after a line that cannot wait: a phase, a Done. Its other lines may then be
+	// read some time after they were sent.
+	Knocks bool `json:"knocks,omitempty"`
 }
 
 // Mark says that the program reached a point worth a line in events.jsonl.

@@ -45,6 +45,7 @@ type Server struct {
 	path    string
 	lis     *net.UnixListener
 	handler Handler
+	lag     time.Duration
 
 	mu     sync.Mutex
 	conns  map[*Conn]struct{}
@@ -53,8 +54,10 @@ type Server struct {
 }
 
 // Listen makes a folder of mode 0700 with a socket in it and serves agents
-// until Close, which removes both.
-func Listen(h Handler) (*Server, error) {
+// until Close, which removes both. A program that knocks (Hello.Knocks) is, once
+// it has lived for 250 times the lag, read up to lag late where nothing hurries;
+// 0 reads all programs at once.
+func Listen(h Handler, lag time.Duration) (*Server, error) {
 	dir, err := socketDir()
 	if err != nil {
 		return nil, fmt.Errorf("listen for agents: %w", err)
@@ -65,7 +68,7 @@ func Listen(h Handler) (*Server, error) {
 		os.RemoveAll(dir)
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
-	s := &Server{dir: dir, path: path, lis: lis, handler: h, conns: map[*Conn]struct{}{}}
+	s := &Server{dir: dir, path: path, lis: lis, handler: h, lag: lag, conns: map[*Conn]struct{}{}}
 	s.wg.Add(1)
 	go s.accept()
 	return s, nil
@@ -93,6 +96,7 @@ func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	for c := range s.conns {
+		close(c.closed)
 		c.conn.Close()
 	}
 	s.mu.Unlock()
@@ -145,12 +149,26 @@ func (s *Server) accept() {
 			}
 			continue
 		}
-		c := &Conn{conn: conn}
+		s.knock()
+		c := &Conn{conn: conn, knocked: make(chan struct{}, 1), closed: make(chan struct{})}
 		if !s.admit(c) {
 			conn.Close()
 			continue
 		}
 		go s.serve(c)
+	}
+}
+
+// knock has all programs read that are read late: one of them connected to say
+// that there is something that cannot wait.
+func (s *Server) knock() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		select {
+		case c.knocked <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -180,7 +198,7 @@ func (s *Server) admit(c *Conn) bool {
 func (s *Server) serve(c *Conn) {
 	defer s.wg.Done()
 	err := s.read(c)
-	c.conn.Close()
+	c.close()
 	s.mu.Lock()
 	delete(s.conns, c)
 	if s.closed {
@@ -208,7 +226,7 @@ func (s *Server) read(c *Conn) (err error) {
 	}
 	c.pid.Store(int64(peer.pid))
 	c.conn.SetReadDeadline(time.Now().Add(helloBound))
-	lines := bufio.NewScanner(c.conn)
+	lines := bufio.NewScanner(&lateReader{c: c, lag: s.lag, since: time.Now()})
 	lines.Buffer(make([]byte, 16<<10), maxLine)
 	lines.Split(wholeLines)
 	decode := newDecoder()
@@ -250,10 +268,15 @@ func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) 
 // Conn is one connected program.
 type Conn struct {
 	conn    *net.UnixConn
-	greeted bool // used by the reading goroutine alone
+	greeted bool // this and knocks are used by the reading goroutine alone
+	knocks  bool
 	pid     atomic.Int64
-	write   sync.Mutex
-	lastID  int64
+	knocked chan struct{} // something cannot wait
+	closed  chan struct{} // by the server
+
+	write  sync.Mutex
+	quiet  quietSocket // takes the place of conn; changed by the reading goroutine
+	lastID atomic.Int64
 }
 
 // PID is the program's process, as the tracer sees it.
@@ -281,6 +304,7 @@ func (c *Conn) greet(h *Hello, peer peer) error {
 	if peer.pid == 0 { // the system does not say whose socket it is
 		c.pid.Store(int64(h.PID))
 	}
+	c.knocks = c.knocks || h.Knocks
 	if !c.greeted {
 		c.greeted = true
 		c.conn.SetReadDeadline(time.Time{})
@@ -291,16 +315,13 @@ func (c *Conn) greet(h *Hello, peer peer) error {
 // Do asks the program for an action and returns the id that its Done will
 // carry. It does not wait for the answer.
 func (c *Conn) Do(action string) (id int64, err error) {
-	c.write.Lock()
-	defer c.write.Unlock()
-	c.lastID++
-	line, err := json.Marshal(envelope{Do: &Do{ID: c.lastID, Action: action}})
+	id = c.lastID.Add(1)
+	line, err := json.Marshal(envelope{Do: &Do{ID: id, Action: action}})
+	if err == nil {
+		err = c.send(append(line, '\n'))
+	}
 	if err != nil {
 		return 0, fmt.Errorf("ask agent to %s: %w", action, err)
 	}
-	c.conn.SetWriteDeadline(time.Now().Add(doBound))
-	if _, err := c.conn.Write(append(line, '\n')); err != nil {
-		return 0, fmt.Errorf("ask agent to %s: %w", action, err)
-	}
-	return c.lastID, nil
+	return id, nil
 }

@@ -21,7 +21,7 @@ func BenchmarkTraining(b *testing.B) {
 		b.Skip("GPUMEM_TEST_TORCH names no python3 with PyTorch")
 	}
 	o := run(b, traced{
-		args: []string{"cost.py", "1500"}, python: torch,
+		args: []string{"cost.py", "8"}, python: torch,
 		env: []string{agent.EnvInterval + "=50", agent.EnvHold + "=1"},
 	})
 	if o.code != 0 {

@@ -171,7 +171,7 @@ func (o *outcome) main(t *testing.T) *told {
 func run(t testing.TB, how traced) *outcome {
 	t.Helper()
 	tr := &tracer{ask: how.ask, procs: map[int]*told{}, asked: map[int]int{}}
-	server, err := agent.Listen(tr)
+	server, err := agent.Listen(tr, 5*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,13 +26,8 @@ class EncodeTest(unittest.TestCase):
     def test_an_unknown_value_is_an_error_and_never_a_zero(self):
         with self.assertRaises(TypeError):
             connection.encode({"pool_live_bytes": None})
-
-    def test_a_row_is_encoded_as_any_other_dictionary(self):
-        row = {"pool_live_bytes": 1 << 40, "pool_live_bytes@0": 0, "t_ns": -1}
-        self.assertEqual(connection.encode(connection.Row(row)), connection.encode(row))
-        for number in range(2 * connection.MAX_FORMS):
-            row = {"odd%d%%" % number: number}
-            self.assertEqual(connection.encode(connection.Row(row)), connection.encode(row))
+        with self.assertRaises(TypeError):
+            connection.Connection("").send_sample({"pool_live_bytes": None})
 
 
 class ConnectionTest(unittest.TestCase):
@@ -67,6 +62,26 @@ class ConnectionTest(unittest.TestCase):
         line = self.peer.recv(1000)
         self.assertEqual(json.loads(line), {"mark": {"name": "a\nb"}})
         self.assertEqual(line.count(b"\n"), 1)
+
+    def test_a_sample_is_encoded_as_any_other_dictionary(self):
+        rows = [{"pool_live_bytes": 1 << 40, "pool_live_bytes@0": 0, "t_ns": -1}]
+        rows += [{"odd%d%%" % number: number} for number in range(2 * connection.MAX_FORMS)]
+        for row in rows:
+            self.connection.send_sample(row)
+            self.assertEqual(json.loads(self.peer.recv(1000)), {"sample": row})
+        self.assertLessEqual(len(connection._FORMS), connection.MAX_FORMS)
+
+    def test_a_knock_is_a_connection_without_a_word(self):
+        self.connection.knock()
+        knock, _ = self.server.accept()
+        self.addCleanup(knock.close)
+        self.assertEqual(knock.recv(100), b"")
+
+    def test_a_tracer_that_hears_no_knock_is_no_error(self):
+        self.server.close()
+        self.connection.knock()
+        self.connection.path += "/moved"
+        self.connection.knock()
 
     def test_requests_come_whole_however_they_are_cut(self):
         text = b'{"do":{"id":1,"action":"sync"}}\n{"do":{"id":2,"action":"trim"}}\nnot json\n'

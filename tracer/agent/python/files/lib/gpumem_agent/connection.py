@@ -16,7 +16,9 @@ HIGH_FD = 700  # descriptors of ours start here when the limit allows
 MAX_LINE = 1 << 20  # longer lines close the connection, by the protocol
 MAX_FORMS = 64  # of samples that are remembered
 CHUNK = 65536
-NO_SIGNAL = 0x4000 if sys.platform.startswith("linux") else 0  # MSG_NOSIGNAL
+IS_LINUX = sys.platform.startswith("linux")
+NO_SIGNAL = 0x4000 if IS_LINUX else 0  # MSG_NOSIGNAL
+SOL_SOCKET = 1  # Linux's
 SO_COOKIE = 57  # Linux: a number that no other socket ever has
 
 
@@ -86,10 +88,18 @@ class Connection:
         within patience seconds is dropped and counted. wait=False also drops
         them when another thread is sending. Raises Closed when nobody
         listens."""
+        line = "".join(encode(m) + "\n" for m in messages).encode("ascii")
+        self._post(line, patience, wait)
+
+    def send_sample(self, row, wait=True):
+        """Sends the columns of a sample, all of them whole numbers. It runs once
+        a sample, and cold: the fewer lines, the better."""
+        self._post((_form(tuple(row)) % tuple(row.values())).encode("ascii"), 0.0, wait)
+
+    def _post(self, line, patience, wait):
         if self._socket is None:
             raise Closed()
-        line = "".join(encode(m) + "\n" for m in messages).encode("ascii")
-        if len(line) > MAX_LINE or self._is_taken(wait):
+        if len(line) > MAX_LINE or self._lock.locked() and self._is_taken(wait):
             self.dropped += 1
             return
         # Only a with statement takes a lock so that no signal handler of the
@@ -110,21 +120,25 @@ class Connection:
     def _send(self, line, patience):
         deadline = time.monotonic() + patience if patience else 0.0
         if self._rest:
-            self._rest = self._push(self._rest)
-        while self._rest and time.monotonic() < deadline:
-            time.sleep(0.002)
-            self._rest = self._push(self._rest)
-        if self._rest:
-            self.dropped += 1
-            return
+            self._rest = self._insist(self._rest, deadline)
+            if self._rest:
+                self.dropped += 1
+                return
         left = self._push(line)
-        while left and time.monotonic() < deadline:
+        if left:
+            left = self._insist(left, deadline)
+            if len(left) == len(line):
+                self.dropped += 1
+            else:
+                self._rest = left
+
+    def _insist(self, data, deadline):
+        """Sends what the socket takes until the deadline; returns the rest."""
+        data = self._push(data)
+        while data and time.monotonic() < deadline:
             time.sleep(0.002)
-            left = self._push(left)
-        if len(left) == len(line):
-            self.dropped += 1
-        else:
-            self._rest = left
+            data = self._push(data)
+        return data
 
     def _push(self, data):
         """Sends what the socket takes now; returns the rest."""
@@ -133,9 +147,10 @@ class Connection:
         while data:
             try:
                 sock = self._checked()
-                sent = (
-                    self._sender.send(sock, data) if self._sender else sock.send(data, NO_SIGNAL)
-                )
+                if self._sender is not None:
+                    sent = self._sender.send(sock, data)
+                else:
+                    sent = sock.send(data, NO_SIGNAL)
                 data = data[sent:]
             except BlockingIOError:
                 break
@@ -144,6 +159,21 @@ class Connection:
             except OSError:
                 self._end()
         return data
+
+    def knock(self):
+        """Has the tracer read now what was sent (see hello's key knocks). Where
+        that fails it reads some hundredths of a second later."""
+        import _socket
+
+        try:
+            plain = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+            try:
+                plain.setblocking(False)
+                plain.connect(self.path)
+            finally:
+                plain.close()
+        except OSError:
+            pass
 
     def receive(self, timeout=0.0):
         """The messages that have come, as dictionaries, after waiting up to
@@ -180,16 +210,15 @@ class Connection:
         sock = self._socket
         if sock is None:
             raise Closed()
-        if not self._is_ours(sock):
+        if self._cookie is not None:
+            is_ours = _cookie(sock) == self._cookie
+        else:
+            is_ours = _identify(sock.fileno()) == self._identity
+        if not is_ours:
             self._socket = None
             sock.detach()  # not close: the number may be the program's now
             raise Closed()
         return sock
-
-    def _is_ours(self, sock):
-        if self._cookie is not None:
-            return _cookie(sock) == self._cookie
-        return _identify(sock.fileno()) == self._identity
 
 
 class _Sender:
@@ -216,10 +245,10 @@ class _Sender:
 def _cookie(sock):
     """The socket's number at the kernel's, None where there is none. Asking
     does not let go of the interpreter's lock either."""
-    if not sys.platform.startswith("linux"):
+    if not IS_LINUX:
         return None
     try:
-        return sock.getsockopt(1, SO_COOKIE, 8)  # 1: SOL_SOCKET
+        return sock.getsockopt(SOL_SOCKET, SO_COOKIE, 8)
     except OSError:
         return None
 
@@ -253,10 +282,6 @@ def _decode(line):
         return None
 
 
-class Row(dict):
-    """The columns of a sample: plain names, whole numbers. Encoded quickly."""
-
-
 def encode(value):
     """JSON in ASCII, without importing json. None is not allowed: unknown
     values are left out by the caller."""
@@ -270,8 +295,6 @@ def encode(value):
         return "%r" % value
     if isinstance(value, str):
         return _quote(value)
-    if isinstance(value, Row):
-        return _row_form(tuple(value)) % tuple(value.values())
     if isinstance(value, dict):
         pairs = ("%s:%s" % (_quote(str(k)), encode(v)) for k, v in value.items())
         return "{%s}" % ",".join(pairs)
@@ -280,16 +303,16 @@ def encode(value):
     raise TypeError("encode %s" % type(value).__name__)
 
 
-_ROW_FORMS = {}  # by columns: samples mostly have the same
+_FORMS = {}  # of lines, by columns: samples mostly have the same
 
 
-def _row_form(columns):
-    form = _ROW_FORMS.get(columns)
+def _form(columns):
+    form = _FORMS.get(columns)
     if form is None:
-        if len(_ROW_FORMS) >= MAX_FORMS:
-            _ROW_FORMS.clear()
-        form = "{%s}" % ",".join('"%s":%%d' % c.replace("%", "%%") for c in columns)
-        _ROW_FORMS[columns] = form
+        if len(_FORMS) >= MAX_FORMS:
+            _FORMS.clear()
+        form = ",".join('"%s":%%d' % c.replace("%", "%%") for c in columns)
+        form = _FORMS[columns] = '{"sample":{%s}}\n' % form
     return form
 
 

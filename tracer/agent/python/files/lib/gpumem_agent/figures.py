@@ -3,7 +3,6 @@
 import sys
 import time
 
-from gpumem_agent.connection import Row
 from gpumem_agent.sampling import HEAP_SECONDS, HEAP_SHARE, Pace
 
 HEAP_AGE = 1.0  # seconds; a shorter script does not pay for the import of ctypes
@@ -23,7 +22,7 @@ class Figures:
 
     def row(self, heap=False):
         """A sample's columns, None when nothing is known."""
-        process, row = self._process, Row()
+        process, row = self._process, {}
         for framework in process.frameworks:
             try:
                 if framework.active():

@@ -204,7 +204,7 @@ class Process:
         return True
 
     def _hello(self, name, facts):
-        hello = {"v": VERSION, "pid": os.getpid(), "agent": name}
+        hello = {"v": VERSION, "pid": os.getpid(), "agent": name, "knocks": True}
         self._role = role.present()
         hello.update(self._role)
         versions = {"python": "%d.%d.%d" % sys.version_info[:3]}
@@ -293,7 +293,7 @@ class Process:
             self._sampled_at, self.figures.heap_cost = now, 0.0
             row = self.figures.row(self.figures.heap_is_due(now))
             if row is not None:
-                self.connection.send({"sample": row}, wait=False)
+                self.connection.send_sample(row, wait=False)
             cost = time.perf_counter() - begun - self.figures.heap_cost
             self.steps.due = now + self._step_pace.interval(cost)
             if self.hold and self.surveys.due(self.steps.count):
@@ -316,6 +316,8 @@ class Process:
                 mark["detail"] = detail
             if self.connection.is_open:
                 self.connection.send({"mark": mark}, patience=0.05)
+                if kind == "phase":
+                    self.connection.knock()
 
     def phase(self, name):
         """A phase of the program. At baseline, what lives is noted.
@@ -379,7 +381,7 @@ class Process:
         self._sampled_at = time.monotonic()
         row = self.figures.row(heap)
         if row is not None:
-            self.connection.send({"sample": row})
+            self.connection.send_sample(row)
 
     # Experiments.
 

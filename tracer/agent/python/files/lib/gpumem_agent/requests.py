@@ -45,3 +45,4 @@ def _act(process, do):
         done["error"] = "%s: %s" % (type(err).__name__, err)
     process.sample(heap=True)
     process.connection.send({"done": done}, patience=DONE_PATIENCE)
+    process.connection.knock()

@@ -6,7 +6,7 @@ import _signal
 import _thread
 
 SHARE = 0.002  # of one core's time, for the regular samples
-HEAP_SHARE = 0.001  # likewise, for the host heap
+HEAP_SHARE = 0.0005  # likewise, for the host heap
 HEAP_SECONDS = 0.5  # and never more often than this
 STEP_SHARE = 0.002  # likewise, for samples at steps
 STEP_SECONDS = 0.001  # the protocol's 1,000 a second

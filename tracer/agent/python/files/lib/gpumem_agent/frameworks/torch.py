@@ -8,7 +8,7 @@ from gpumem_agent import atomic
 from gpumem_agent.frameworks import Framework, add, add_columns, total
 from gpumem_agent.frameworks.torch_graphs import Graph, kept_by_graphs
 
-ALL_DEVICES_EVERY = 20  # samples between two looks at devices without memory
+ALL_DEVICES_EVERY = 20  # samples between two looks at devices that were not in use
 # Columns of a backend with a caching allocator.
 COLUMNS = (
     "pool_live_bytes",
@@ -37,6 +37,9 @@ class Torch(Framework):
             for b in (_Stats.of(torch, "cuda"), _Stats.of(torch, "xpu"), _Mps.of(torch))
             if b is not None
         ]
+        self._curious = [b for b in self._backends if b.wants_optimizers]
+        self._awake = []  # of the backends, those that were active when last asked
+        self._asked = 0
         self._sites_armed = False
 
     def arm(self):
@@ -76,9 +79,9 @@ class Torch(Framework):
         return after_step
 
     def _at_step(self, optimizer, is_counted):
-        with self._process.quiet():
-            for backend in self._backends:
-                if backend.wants_optimizers:
+        if self._curious:
+            with self._process.quiet():
+                for backend in self._curious:
                     backend.note(optimizer)
         self._process.optimizer_step(optimizer, is_counted)
 
@@ -93,14 +96,16 @@ class Torch(Framework):
             memory._record_memory_history("state", context="state", stacks="python")
 
     def forked(self):
+        self._awake = []
         for backend in self._backends:
             backend.forked()
 
     def active(self):
-        for backend in self._backends:
-            if backend.active():
-                return True
-        return False
+        # What is awake stays so, and a second kind of device is rare.
+        self._asked += 1
+        if not self._awake or self._asked % ALL_DEVICES_EVERY == 0:
+            self._awake = self._active()
+        return bool(self._awake)
 
     def _active(self):
         return [b for b in self._backends if b.active()]
@@ -117,9 +122,8 @@ class Torch(Framework):
         return facts
 
     def sample(self, row):
-        for backend in self._backends:
-            if backend.active():
-                backend.sample(row)
+        for backend in self._awake:
+            backend.sample(row)
         counters = sys.modules.get("torch._dynamo.utils")
         counters = getattr(counters, "counters", None)
         if counters and "stats" in counters:
