@@ -238,6 +238,32 @@ func TestATamperedFileIsNoAgentAndNoTrouble(t *testing.T) {
 	}
 }
 
+func TestATamperedFileThatIsImportedLateEndsNoProgram(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"frameworks/torch.py", "frameworks/torch_graphs.py", "figures.py", "hostheap.py", "survivors.py", "graphs.py",
+		"looks.py", "holders.py", "actions.py", "requests.py", "sites.py",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "agent")
+			if _, err := python.Install(dir); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(dir, "lib", "gpumem_agent", filepath.FromSlash(name))
+			if err := os.WriteFile(file, []byte("raise SystemExit(3)\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o := run(t, traced{args: []string{"train.py"}, ask: []string{"purge", "sites", "holders"},
+				env: []string{"PYTHONPATH=" + dir + ":" + fakes(t), python.EnvSites + "=1"}})
+			clean(t, o)
+			if o.stdout != "__main__\n" {
+				t.Errorf("stdout %q", o.stdout)
+			}
+		})
+	}
+}
+
 func TestOldInterpretersRunAsWithoutUs(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

@@ -1,5 +1,9 @@
 """Keeps the agent's trouble from the program."""
 
+import os
+
+FOLDER = os.path.dirname(__file__) + os.sep
+
 
 class Quiet:
     """Swallows what the agent raises; lets pass what is the program's."""
@@ -11,7 +15,12 @@ class Quiet:
         return self
 
     def __exit__(self, kind, error, trace):
-        return kind is not None and issubclass(kind, Exception) and self.swallows(error)
+        if kind is None:
+            return False
+        is_ours = issubclass(kind, Exception)
+        if kind is SystemExit:  # the program's right, but no file's of ours
+            is_ours = _by_import(trace)
+        return is_ours and self.swallows(error)
 
     def swallows(self, error):
         """Takes an exception of the agent's; says whether it was one."""
@@ -32,6 +41,17 @@ def _by_signal(trace):
     codes = {getattr(h, "__code__", None) for h in handlers} - {None}
     while trace is not None:
         if trace.tb_frame.f_code in codes:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def _by_import(trace):
+    """Whether an exception came out of a module of the agent's that was being
+    imported."""
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_name == "<module>" and code.co_filename.startswith(FOLDER):
             return True
         trace = trace.tb_next
     return False
