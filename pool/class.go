@@ -88,7 +88,7 @@ func keyOf(bytes, low uint64) classKey { return classKey(bytes<<8 | low) }
 func (p *Pool) classify(r Request) (classKey, uint64, error) {
 	high, length := bits.Mul64(r.Elements, r.ElementSize)
 	if high != 0 || length == 0 || length > maxRequest {
-		return 0, 0, fmt.Errorf("get %q: %d elements of %d B: %w", r.Label, r.Elements, r.ElementSize, ErrRequest)
+		return 0, 0, badRequest(r)
 	}
 	if r.Unpooled {
 		return keyOf(length, 0), length, nil
@@ -108,6 +108,11 @@ func (p *Pool) classify(r Request) (classKey, uint64, error) {
 		bytes = length // rounding must not ask for more than there can be
 	}
 	return keyOf(bytes, low), length, nil
+}
+
+// badRequest is apart so that a good request does not pay for the words.
+func badRequest(r Request) error {
+	return fmt.Errorf("get %q: %d elements of %d B: %w", r.Label, r.Elements, r.ElementSize, ErrRequest)
 }
 
 // pagesClass rounds up to whole pages, and above eight pages to one of eight

@@ -22,10 +22,11 @@
 //
 // # Locks
 //
-// A hit takes the lock of one shard, twice. The pool starts with one shard,
-// so that the same program always gets the same buffers and exact high-water
-// marks; when goroutines contend it spreads over more, up to four a core. A
-// policy that needs one view of all idle buffers (a cap a class, best fit, a
-// busy lock, parameter pools) keeps one shard, as its original keeps one
-// lock. A buffer returns to the shard that handed it out.
+// A hit takes the lock of one shard, twice, and gives its reference up by one
+// compare-and-swap: five locked instructions, most of its time. The pool
+// starts with one shard, so that the same program always gets the same buffers
+// and exact high-water marks; when goroutines contend it spreads over more, up
+// to four a core. A policy that needs one view of all idle buffers (a cap a
+// class, best fit, a busy lock, parameter pools) keeps one shard, as its
+// original keeps one lock. A buffer returns to the shard that handed it out.
 package pool

@@ -8,20 +8,27 @@ func HoldBusy(p *Pool) (release func()) {
 	return p.busy.Unlock
 }
 
-// CheckRoom verifies that the limit of idle bytes is all accounted for: idle,
-// in the shards' room, or spare.
+// FillRefs gives a live handle as many references as there may be.
+func FillRefs(h Handle) { h.s.word.Store(h.gen<<refBits | extraRefs) }
+
+// CheckRoom verifies that the limit of idle bytes is all accounted for, in the
+// shards' quotas or spare, and that no shard exceeds its quota.
 func CheckRoom(p *Pool) error {
 	if !p.tight {
 		return nil
 	}
 	shards := p.lockAll()
 	defer unlockAll(shards)
-	total := p.spare.Load() + sum(shards).Idle.PageBytes
+	total := p.spare.Load()
 	for i := range shards {
-		total += shards[i].room
+		sh := &shards[i]
+		total += sh.quota
+		if sh.idle.PageBytes > sh.quota {
+			return fmt.Errorf("%d B idle in a shard, its quota is %d B", sh.idle.PageBytes, sh.quota)
+		}
 	}
 	if total != p.limit {
-		return fmt.Errorf("%d B of room and idle, the limit is %d B", total, p.limit)
+		return fmt.Errorf("%d B in quotas and spare, the limit is %d B", total, p.limit)
 	}
 	return nil
 }

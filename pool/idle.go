@@ -39,20 +39,25 @@ func (p *Pool) release(h Handle) (Outcome, error) {
 
 // giveUp decides over a slot whose last reference is gone.
 func (p *Pool) giveUp(s *slot) (Outcome, error) {
-	busy := false
 	if p.policy.DropWhenBusy {
-		if busy = !p.busy.TryLock(); !busy {
-			defer p.busy.Unlock()
-		}
+		return p.giveUpUnlessBusy(s)
 	}
-	sh := s.home.Load() // fixed: only idle slots move
-	sh.lock(p)
-	return p.decide(sh, s, busy)
+	return p.decide(s, false)
 }
 
-// decide moves the locked slot out of live into pending, idle or back to the
-// device, and unlocks the shard.
-func (p *Pool) decide(sh *shard, s *slot, busy bool) (Outcome, error) {
+// giveUpUnlessBusy drops the slot when another Get or Release is at work.
+func (p *Pool) giveUpUnlessBusy(s *slot) (Outcome, error) {
+	free := p.busy.TryLock()
+	if free {
+		defer p.busy.Unlock()
+	}
+	return p.decide(s, !free)
+}
+
+// decide moves the slot out of live into pending, idle or back to the device.
+func (p *Pool) decide(s *slot, busy bool) (Outcome, error) {
+	sh := s.home.Load() // fixed: only idle slots move
+	sh.lock(p)
 	if s.uses > 0 && !p.policy.EarlyReturn {
 		sh.leaveLive(s)
 		sh.enterPending(s)
@@ -97,9 +102,10 @@ func (p *Pool) conclude(sh *shard, s *slot, out Outcome, evicted []*slot) (Outco
 	return out, err
 }
 
-// keep says whether the slot may become idle. It may unlock and relock the
-// shard; the slot is the caller's alone meanwhile. Buffers that had to go for
-// it are returned, to be evicted after unlocking.
+// keep says whether the slot may become idle; the caller enters it before the
+// lock is released. It may unlock and relock the shard; the slot is the
+// caller's alone meanwhile. Buffers that had to go for it are returned, to be
+// evicted after unlocking.
 func (p *Pool) keep(sh *shard, s *slot, busy bool) (Outcome, []*slot) {
 	switch l := s.list; {
 	case l == nil || l.maxIdle == 0 || p.closed.Load():
@@ -108,17 +114,22 @@ func (p *Pool) keep(sh *shard, s *slot, busy bool) (Outcome, []*slot) {
 		return Busy, nil
 	case l.maxIdle > 0 && l.idles >= uint64(l.maxIdle):
 		return CapFull, nil
-	case sh.takeRoom(p, s.pages):
+	case sh.findRoom(p, s.pages):
 		return Returned, nil
 	case s.pages > p.limit:
 		return CapFull, nil
 	}
-	var evicted []*slot
+	return p.makeRoom(sh, s)
+}
+
+// makeRoom evicts older idle buffers, of sh first, until the slot may become
+// idle.
+func (p *Pool) makeRoom(sh *shard, s *slot) (_ Outcome, evicted []*slot) {
 	for !sh.age.empty() {
 		if old := sh.evict(p, sh.age.next.s); old != nil {
 			evicted = append(evicted, old)
 		}
-		if sh.takeRoom(p, s.pages) {
+		if sh.findRoom(p, s.pages) {
 			return Returned, evicted
 		}
 	}
@@ -128,7 +139,7 @@ func (p *Pool) keep(sh *shard, s *slot, busy bool) (Outcome, []*slot) {
 	switch {
 	case p.closed.Load(): // meanwhile
 		return NotPooled, evicted
-	case sh.takeRoom(p, s.pages):
+	case sh.findRoom(p, s.pages):
 		return Returned, evicted
 	}
 	return CapFull, evicted
@@ -144,44 +155,43 @@ func (p *Pool) atRest(sh *shard) bool {
 	if !p.policy.TrimAtRest {
 		return false
 	}
-	share := p.policy.RestBytes / uint64(p.width.Load())
-	if sh.idle.PageBytes > share && !p.restWanted.Load() {
+	if sh.idle.PageBytes*uint64(p.width.Load()) > p.policy.RestBytes && !p.restWanted.Load() {
 		p.restWanted.Store(true)
 	}
-	if sh.live.Count+sh.pending.Count > 0 {
+	if sh.inUse() > 0 {
 		return false
 	}
 	sh.occupied.Store(false)
 	return p.restWanted.Load()
 }
 
-// takeRoom takes bytes out of the limit of idle bytes, false when there is
-// no room at hand.
-func (sh *shard) takeRoom(p *Pool, bytes uint64) bool {
+// findRoom reports whether so many more bytes may become idle here; it takes
+// some of what is spare for them when it must.
+func (sh *shard) findRoom(p *Pool, bytes uint64) bool {
 	if !p.tight {
 		return true
 	}
-	if sh.room < bytes {
-		sh.room += p.takeSpare(bytes - sh.room)
-		if sh.room < bytes {
-			return false
-		}
+	need := sh.idle.PageBytes + bytes
+	if need > sh.quota {
+		sh.quota += p.takeSpare(need - sh.quota)
 	}
-	sh.room -= bytes
-	return true
+	return need <= sh.quota
 }
 
-// giveRoom returns bytes to the limit of idle bytes: to the shard, which will
-// likely need it next, and what is too much for one shard to all.
-func (sh *shard) giveRoom(p *Pool, bytes uint64) {
-	if !p.tight {
-		return
+// shareRoom lets other shards have what is too much for one: most of what is
+// free stays, as the shard will likely need it next.
+func (sh *shard) shareRoom(p *Pool) {
+	if p.tight && len(p.shards) > 1 && sh.quota-sh.idle.PageBytes > 4*p.chunk {
+		sh.giveRoom(p, 2*p.chunk)
 	}
-	sh.room += bytes
-	if len(p.shards) > 1 && sh.room > 4*p.chunk {
-		p.spare.Add(sh.room - 2*p.chunk)
-		sh.room = 2 * p.chunk
-	}
+}
+
+// giveRoom makes the shard's free part of the limit spare, but for so many
+// bytes.
+func (sh *shard) giveRoom(p *Pool, keep uint64) {
+	free := sh.quota - sh.idle.PageBytes - keep
+	sh.quota -= free
+	p.spare.Add(free)
 }
 
 // takeSpare takes the bytes and some more out of what no shard holds.
@@ -204,14 +214,12 @@ func (p *Pool) collectRoom(own *shard, bytes uint64) (evicted []*slot) {
 			continue
 		}
 		sh.mu.Lock()
-		p.spare.Add(sh.room)
-		sh.room = 0
+		sh.giveRoom(p, 0)
 		for !sh.age.empty() && p.spare.Load() < bytes {
 			if old := sh.evict(p, sh.age.next.s); old != nil {
 				evicted = append(evicted, old)
 			}
-			p.spare.Add(sh.room)
-			sh.room = 0
+			sh.giveRoom(p, 0)
 		}
 		sh.mu.Unlock()
 		if p.spare.Load() >= bytes {
@@ -238,7 +246,7 @@ func (p *Pool) setLimit() {
 // evict retires an idle slot for the policy and counts it. The result is nil
 // when a command still uses the buffer, so that it goes only later.
 func (sh *shard) evict(p *Pool, s *slot) *slot {
-	sh.evicted.add(s)
+	sh.evicted.enter(s)
 	if !sh.retire(p, s) {
 		return nil
 	}

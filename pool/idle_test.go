@@ -229,6 +229,36 @@ func TestTheNewestIdleBufferIsHandedOutFirst(t *testing.T) {
 	}
 }
 
+// Nobody reads Stats in between, so the marks come from the moves themselves.
+func TestTheHighWaterMarksCountEachStateByItself(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, newFake(), named(t, "neatml"), pool.Options{})
+	b := newBatch(t, p, 0)
+	const each = 400 // bytes
+	one, two := get(t, p, each/4), get(t, p, each/4)
+	release(t, one, pool.Returned)
+	release(t, two, pool.Returned)
+	one, two = get(t, p, each/4), get(t, p, each/4) // hits: the idle ones are not live as well
+	encode(t, b, pool.Buf(one), pool.Buf(two))
+	release(t, one, pool.Pending)
+	release(t, two, pool.Pending)
+	get(t, p, each/4) // nor are the pending ones
+	get(t, p, each/4)
+	s := p.Stats()
+	if s.PeakLiveCount != 2 || s.PeakLiveBytes != 2*each {
+		t.Errorf("peak of %d live buffers, %d B", s.PeakLiveCount, s.PeakLiveBytes)
+	}
+	if s.PeakIdleBytes != 2*each || s.PeakPendingBytes != 2*each || s.PeakReservedBytes != 4*fakePage {
+		t.Errorf("peaks %+v", s)
+	}
+	get(t, p, each/4)
+	if s := p.Stats(); s.PeakLiveCount != 3 || s.PeakLiveBytes != 3*each {
+		t.Errorf("peak of %d live buffers, %d B", s.PeakLiveCount, s.PeakLiveBytes)
+	}
+	must(t, b.Close())
+	checkSums(t, p)
+}
+
 func TestPurgeEmptiesIdleBuffersAndTouchesNoOthers(t *testing.T) {
 	t.Parallel()
 	eachPolicy(t, func(t *testing.T, policy pool.Policy) {

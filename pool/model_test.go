@@ -20,7 +20,8 @@ type model struct {
 	p       *pool.Pool
 	b       *pool.Batch
 	rng     *rand.Rand
-	held    []pool.Handle // one element a reference
+	held    []pool.Handle        // one element a reference
+	weights map[pool.Handle]bool // those that belong to no class
 	flying  map[metal.Buffer]bool
 }
 
@@ -92,6 +93,7 @@ func (m *model) get() {
 		m.t.Fatal("a buffer in use by a command was handed out")
 	}
 	m.held = append(m.held, h)
+	m.weights[h] = r.Unpooled
 }
 
 // release checks that the outcome really happened.
@@ -165,8 +167,14 @@ func (m *model) checkClasses(s pool.Stats) {
 			m.t.Fatalf("class over its cap: %+v", c)
 		}
 	}
-	if classes.idle != s.Idle.Count || classes.live > s.Live.Count || classes.pending > s.Pending.Count {
-		m.t.Fatalf("classes %+v, stats %+v", classes, s)
+	var live uint64
+	for h := range m.live() {
+		if !m.weights[h] {
+			live++
+		}
+	}
+	if classes.idle != s.Idle.Count || classes.live != live || classes.pending > s.Pending.Count {
+		m.t.Fatalf("classes %+v, %d of them live, stats %+v", classes, live, s)
 	}
 }
 
@@ -197,6 +205,7 @@ func walk(t *testing.T, m *model, policy pool.Policy, seed uint64, steps int) {
 	m.b, err = pool.NewBatch(m.p, q, 10)
 	must(t, err)
 	m.rng, m.flying = rand.New(rand.NewPCG(seed, 7)), make(map[metal.Buffer]bool)
+	m.weights = make(map[pool.Handle]bool)
 	for range steps {
 		m.step()
 		m.check()

@@ -5,16 +5,16 @@ import "fmt"
 // What follows is the pool's work with an observer: the same steps, with the
 // device's usage read around them.
 
-func (p *Pool) observedGet(g grant) (Handle, error) {
+func (p *Pool) observedGet(g *grant) (Handle, error) {
 	e := Event{
 		Kind: EventGet, Label: g.label, Class: g.key.class(), RequestedBytes: g.length,
 		Refs: 1, Pooled: !g.unpooled, Before: p.dev.Usage(),
 	}
-	h, hit, err := p.grant(&g)
+	h, err := p.grant(g)
 	if err != nil {
 		return h, err
 	}
-	e.Hit, e.After = hit, p.dev.Usage()
+	e.Hit, e.After = g.hit, p.dev.Usage()
 	e.Class = h.s.class() // a best fit may be of another class than asked for
 	p.observer.Observe(e)
 	if g.hazard != nil {

@@ -120,28 +120,12 @@ func (p *Pool) Get(r Request) (Handle, error) {
 	if err != nil {
 		return Handle{}, err
 	}
-	return p.get(key, length, r.Label, r.Unpooled)
+	return p.get(&grant{key: key, length: length, label: r.Label, unpooled: r.Unpooled})
 }
 
 // getParam hands out a parameter buffer.
 func (p *Pool) getParam(kind classKey, label string) (Handle, error) {
-	return p.get(keyOf(paramBytes, uint64(kind)), paramBytes, label, false)
-}
-
-func (p *Pool) get(key classKey, length uint64, label string, unpooled bool) (Handle, error) {
-	if p.closed.Load() {
-		return Handle{}, fmt.Errorf("get %q: %w", label, ErrClosed)
-	}
-	var at *site
-	if p.sites != nil {
-		at = p.sites.caller()
-	}
-	g := grant{key: key, length: length, label: label, site: at, unpooled: unpooled}
-	if p.observer != nil {
-		return p.observedGet(g)
-	}
-	h, _, err := p.grant(&g)
-	return h, err
+	return p.get(&grant{key: keyOf(paramBytes, uint64(kind)), length: paramBytes, label: label})
 }
 
 // grant is a request on its way.
@@ -151,49 +135,66 @@ type grant struct {
 	label    string
 	site     *site
 	unpooled bool
-	hazard   *Hazard // set when the buffer is still in use
+	hit      bool    // set when an idle buffer served it
+	hazard   *Hazard // set when that buffer is still in use
 }
 
-// grant serves a request from an idle buffer or the device; hit says which.
-func (p *Pool) grant(g *grant) (h Handle, hit bool, err error) {
+// get is Get once the class is known. A pointer, as copying what was only just
+// written makes the processor wait.
+func (p *Pool) get(g *grant) (Handle, error) {
+	if p.closed.Load() {
+		return Handle{}, wrapGet(g, ErrClosed)
+	}
+	if p.sites != nil {
+		g.site = p.sites.caller()
+	}
+	if p.observer != nil {
+		return p.observedGet(g)
+	}
+	return p.grant(g)
+}
+
+// grant serves a request from an idle buffer or the device.
+func (p *Pool) grant(g *grant) (Handle, error) {
 	sh := p.at()
 	if g.unpooled {
-		h, err = p.make(sh, g)
-		return h, false, err
+		return p.make(sh, g)
 	}
-	h, aged := p.take(sh, g)
-	p.evict(aged)
-	if h.s != nil {
-		return h, true, nil
+	if h := p.take(sh, g); h.s != nil {
+		return h, nil
 	}
-	if h = p.takeElsewhere(sh, g); h.s != nil {
-		return h, true, nil
+	if h := p.takeElsewhere(sh, g); h.s != nil {
+		return h, nil
 	}
-	h, err = p.make(sh, g)
-	return h, false, err
+	return p.make(sh, g)
 }
 
-// take serves the request from sh. It also returns an idle buffer that got
-// too old, for the caller to evict: at most one a Get, to bound the delay.
-func (p *Pool) take(sh *shard, g *grant) (h Handle, aged *slot) {
+// take serves the request from sh. It also evicts an idle buffer that got too
+// old: at most one a Get, to bound the delay.
+func (p *Pool) take(sh *shard, g *grant) (h Handle) {
 	if p.policy.DropWhenBusy {
 		p.busy.Lock()
-		defer p.busy.Unlock()
 	}
 	sh.lock(p)
-	sh.clock++
 	if s := p.pick(sh, g.key); s != nil {
 		sh.leaveIdle(s)
-		sh.giveRoom(p, s.pages)
+		sh.shareRoom(p)
 		h = p.hit(sh, s, g)
 	}
+	var aged *slot
 	if after := p.policy.TrimAfter; after > 0 && !sh.age.empty() {
-		if s := sh.age.next.s; sh.clock-s.idleSince > after {
+		if s := sh.age.next.s; sh.clock()-s.idleSince > after {
 			aged = sh.evict(p, s)
 		}
 	}
 	sh.mu.Unlock()
-	return h, aged
+	if p.policy.DropWhenBusy {
+		p.busy.Unlock()
+	}
+	if aged != nil {
+		p.evict(aged)
+	}
+	return h
 }
 
 // pick chooses the idle buffer of sh that serves the class.
@@ -213,14 +214,14 @@ func (p *Pool) pick(sh *shard, key classKey) *slot {
 func (p *Pool) hit(sh *shard, s *slot, g *grant) Handle {
 	if s.uses > 0 {
 		sh.hazards++
-		g.hazard = &Hazard{Label: g.label, PreviousLabel: s.label, Bytes: s.bytes, Uses: s.uses, Site: g.site.String()}
-		p.noteHazard(*g.hazard)
+		p.noteHazard(s, g)
 	}
 	h := s.open(g.length)
 	s.label, s.site = g.label, g.site
 	sh.enterLive(s)
 	sh.hits++
 	s.list.hits++
+	g.hit = true
 	return h
 }
 
@@ -229,9 +230,7 @@ func (p *Pool) hit(sh *shard, s *slot, g *grant) Handle {
 // buffer moves to the shard that asked for it.
 func (p *Pool) takeElsewhere(sh *shard, g *grant) Handle {
 	if p.poll() {
-		h, aged := p.take(sh, g)
-		p.evict(aged)
-		if h.s != nil {
+		if h := p.take(sh, g); h.s != nil {
 			return h
 		}
 	}
@@ -244,8 +243,8 @@ func (p *Pool) takeElsewhere(sh *shard, g *grant) Handle {
 		s := p.pick(other, g.key)
 		if s != nil {
 			other.leaveIdle(s)
-			other.giveRoom(p, s.pages)
-			s.member.remove()
+			other.shareRoom(p)
+			other.disown(s)
 			s.home.Store(sh)
 		}
 		other.mu.Unlock()
@@ -253,8 +252,7 @@ func (p *Pool) takeElsewhere(sh *shard, g *grant) Handle {
 			continue
 		}
 		sh.lock(p)
-		s.list = sh.listOf(p, g.key)
-		sh.all.push(&s.member)
+		sh.adopt(s, sh.listOf(p, g.key))
 		h := p.hit(sh, s, g)
 		sh.mu.Unlock()
 		return h
@@ -290,6 +288,7 @@ func (p *Pool) make(sh *shard, g *grant) (Handle, error) {
 		l.misses++
 		sh.adopt(s, l)
 	}
+	sh.enterLive(s)
 	sh.mu.Unlock()
 	return h, nil
 }

@@ -154,6 +154,57 @@ func TestEveryPolicyRefusesStaleHandles(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
+// Also while nobody else has the buffer: a generation ends with its last
+// reference, not with the next hand-out.
+func TestAHandleIsStaleAsSoonAsItsLastReferenceIsGone(t *testing.T) {
+	t.Parallel()
+	eachPolicy(t, func(t *testing.T, policy pool.Policy) {
+		p := newPool(t, newFake(), policy, pool.Options{})
+		get(t, p, 10) // so that the pool is not at rest
+		b := newBatch(t, p, 0)
+		h, used := get(t, p, 100), get(t, p, 200)
+		encode(t, b, pool.Buf(used))
+		for _, h := range []pool.Handle{h, used} {
+			if _, err := h.Release(); err != nil {
+				t.Fatal(err)
+			}
+			before := p.Stats()
+			if h.Refs() != 0 || h.Buffer() != nil {
+				t.Errorf("%d references, buffer %v", h.Refs(), h.Buffer())
+			}
+			for what, err := range map[string]error{
+				"release": second(h.Release()), "retain": second(h.Retain()), "encode": b.Encode(noop(pool.Buf(h))),
+			} {
+				if !errors.Is(err, pool.ErrStale) {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+			if after := p.Stats(); after != before || after.Refs != after.Live.Count {
+				t.Errorf("stats were %+v, are %+v", before, after)
+			}
+		}
+		must(t, b.Close())
+		checkSums(t, p)
+	})
+}
+
+func TestMoreReferencesThanAWordHoldsAreRefused(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, newFake(), named(t, "default"), pool.Options{})
+	h := get(t, p, 100)
+	pool.FillRefs(h)
+	if _, err := h.Retain(); !errors.Is(err, pool.ErrRefs) {
+		t.Errorf("retain: %v", err)
+	}
+	if h.Refs() != 1<<28 {
+		t.Errorf("%d references", h.Refs())
+	}
+	release(t, h, pool.Shared)
+	if _, err := h.Retain(); err != nil {
+		t.Errorf("retain after a release: %v", err)
+	}
+}
+
 func TestForeignAndEmptyHandlesAreRefused(t *testing.T) {
 	t.Parallel()
 	mine := newPool(t, newFake(), named(t, "default"), pool.Options{})

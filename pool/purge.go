@@ -64,7 +64,7 @@ func (p *Pool) Trim() Receipt {
 			case atRest && idle > p.policy.RestBytes:
 				return false
 			}
-			return p.policy.TrimAfter == 0 || sh.clock-s.idleSince <= p.policy.TrimAfter
+			return p.policy.TrimAfter == 0 || sh.clock()-s.idleSince <= p.policy.TrimAfter
 		}
 	})
 }
@@ -139,9 +139,9 @@ func (p *Pool) drop(action Action, choose func(total Stats) (stop func(s *slot, 
 func (sh *shard) countDrop(action Action, s *slot) {
 	switch action {
 	case ActionRest, ActionSweep, ActionTrim, ActionWorkingSet:
-		sh.evicted.add(s)
+		sh.evicted.enter(s)
 	default:
-		sh.purged.add(s)
+		sh.purged.enter(s)
 	}
 }
 

@@ -29,9 +29,9 @@ type shard struct {
 	sorted []*list
 	age    link // all idle slots, oldest first
 	all    link // all slots
-	clock  uint64
-	// room is how many more bytes of idle pages may enter this shard.
-	room uint64
+	// quota is how many bytes of idle pages this shard may have, when
+	// limited.
+	quota uint64
 	counts
 
 	// forgetAt is the number of classes at which empty ones are forgotten.
@@ -50,7 +50,7 @@ type shard struct {
 
 // counts are a shard's share of Stats.
 type counts struct {
-	live, pending, idle             Amount
+	held, pending, idle             Amount // held are all, also the live ones
 	requested                       uint64
 	hits, misses, unpooled          uint64
 	outcomes                        [outcomes]uint64
@@ -59,6 +59,16 @@ type counts struct {
 	peakLive, peakIdle, peakPending uint64
 	peakLiveCount                   uint64
 }
+
+// live is what is neither pending nor idle. It is not counted by itself, so
+// that a hit moves one count and not two.
+func (c *counts) live() Amount { return c.held.sub(c.pending).sub(c.idle) }
+
+// inUse is how many slots are live or pending.
+func (c *counts) inUse() uint64 { return c.held.Count - c.idle.Count }
+
+// clock counts the pooled buffers handed out: the age of idle ones.
+func (c *counts) clock() uint64 { return c.hits + c.misses }
 
 func (sh *shard) init() {
 	sh.lists = make(map[classKey]*list)
@@ -69,9 +79,13 @@ func (sh *shard) init() {
 
 // lock takes the shard's lock and counts how often it was held.
 func (sh *shard) lock(p *Pool) {
-	if sh.mu.TryLock() {
-		return
+	if !sh.mu.TryLock() {
+		sh.wait(p)
 	}
+}
+
+// wait is lock's way when somebody holds the lock.
+func (sh *shard) wait(p *Pool) {
 	if sh.contended.Add(1)%contentionToWiden == 0 {
 		p.widen()
 	}
@@ -93,9 +107,13 @@ func (s *slot) lockHome() *shard {
 
 // listOf returns the shard's class record, making it when it is new.
 func (sh *shard) listOf(p *Pool, key classKey) *list {
-	if l := sh.last; l != nil && l.key == key {
-		return l
+	if sh.last == nil || sh.last.key != key {
+		sh.last = sh.findList(p, key)
 	}
+	return sh.last
+}
+
+func (sh *shard) findList(p *Pool, key classKey) *list {
 	l := sh.lists[key]
 	if l == nil {
 		if len(sh.lists) >= sh.forgetAt {
@@ -112,7 +130,6 @@ func (sh *shard) listOf(p *Pool, key classKey) *list {
 			sh.sorted = slices.Insert(sh.sorted, i, l)
 		}
 	}
-	sh.last = l
 	return l
 }
 
@@ -129,39 +146,42 @@ func (sh *shard) forgetEmpty() {
 	sh.forgetAt = max(maxClasses, 2*len(sh.lists))
 }
 
-// adopt enters a slot that is live and new to this shard.
+// adopt makes the shard the home of a slot that is in no state.
 func (sh *shard) adopt(s *slot, l *list) {
 	s.home.Store(sh)
 	s.list = l
 	sh.all.push(&s.member)
-	sh.enterLive(s)
+	sh.held.enter(s)
+	if l != nil {
+		l.held++
+	}
+}
+
+// disown is the opposite of adopt.
+func (sh *shard) disown(s *slot) {
+	s.member.remove()
+	sh.held.leave(s)
+	if s.list != nil {
+		s.list.held--
+	}
 }
 
 func (sh *shard) enterLive(s *slot) {
-	if s.pool.policy.TrimAtRest && sh.live.Count+sh.pending.Count == 0 {
+	if s.pool.policy.TrimAtRest && sh.inUse() == 1 { // s alone
 		sh.occupied.Store(true)
 	}
 	s.state = isLive
-	sh.live.add(s)
 	sh.requested += s.requested
-	sh.peakLive = max(sh.peakLive, sh.live.Bytes)
-	sh.peakLiveCount = max(sh.peakLiveCount, sh.live.Count)
-	if s.list != nil {
-		s.list.live++
-	}
+	live := sh.live()
+	sh.peakLive = max(sh.peakLive, live.Bytes)
+	sh.peakLiveCount = max(sh.peakLiveCount, live.Count)
 }
 
-func (sh *shard) leaveLive(s *slot) {
-	sh.live.sub(s)
-	sh.requested -= s.requested
-	if s.list != nil {
-		s.list.live--
-	}
-}
+func (sh *shard) leaveLive(s *slot) { sh.requested -= s.requested }
 
 func (sh *shard) enterPending(s *slot) {
 	s.state = isPending
-	sh.pending.add(s)
+	sh.pending.enter(s)
 	sh.peakPending = max(sh.peakPending, sh.pending.Bytes)
 	if s.list != nil {
 		s.list.pendings++
@@ -169,7 +189,7 @@ func (sh *shard) enterPending(s *slot) {
 }
 
 func (sh *shard) leavePending(s *slot) {
-	sh.pending.sub(s)
+	sh.pending.leave(s)
 	if s.list != nil {
 		s.list.pendings--
 	}
@@ -177,11 +197,11 @@ func (sh *shard) leavePending(s *slot) {
 
 func (sh *shard) enterIdle(s *slot) {
 	s.state = isIdle
-	s.idleSince = sh.clock
+	s.idleSince = sh.clock()
 	s.list.idle.push(&s.byClass)
 	sh.age.push(&s.byAge)
 	s.list.idles++
-	sh.idle.add(s)
+	sh.idle.enter(s)
 	sh.peakIdle = max(sh.peakIdle, sh.idle.Bytes)
 }
 
@@ -189,14 +209,14 @@ func (sh *shard) leaveIdle(s *slot) {
 	s.byClass.remove()
 	s.byAge.remove()
 	s.list.idles--
-	sh.idle.sub(s)
+	sh.idle.leave(s)
 }
 
 // forget takes the slot out of the shard for good; the caller gives its
 // buffer back once the lock is released.
 func (sh *shard) forget(s *slot) {
 	s.state = isGone
-	s.member.remove()
+	sh.disown(s)
 	if s.list != nil {
 		s.list.dropped++
 	}
@@ -207,7 +227,7 @@ func (sh *shard) forget(s *slot) {
 // false.
 func (sh *shard) retire(p *Pool, s *slot) bool {
 	sh.leaveIdle(s)
-	sh.giveRoom(p, s.pages)
+	sh.shareRoom(p)
 	if s.uses > 0 {
 		s.doomed = true
 		sh.enterPending(s)

@@ -6,11 +6,13 @@ import (
 	"github.com/gpumem/gpumem/metal"
 )
 
-// The word of a slot holds its generation above its reference count, so that
-// one compare-and-swap both counts and detects stale handles.
+// The word of a slot holds its generation above the number of references
+// beyond the first, so that one compare-and-swap both counts and detects stale
+// handles. Who gives the last reference up starts the next generation: no
+// handle has it before the slot is handed out anew, which so needs no store.
 const (
-	refBits = 28
-	maxRefs = 1<<refBits - 1
+	refBits   = 28
+	extraRefs = 1<<refBits - 1
 	// The generation wraps after 2^36 releases of one buffer; a handle that
 	// stale is taken for a fresh one.
 	genMask = 1<<(64-refBits) - 1
@@ -60,16 +62,13 @@ func (s *slot) refs(gen uint64) int {
 	if w>>refBits != gen {
 		return 0
 	}
-	return int(w & maxRefs)
+	return int(w&extraRefs) + 1
 }
 
-// open starts a generation with one reference. The caller owns the slot.
+// open returns the first handle of a generation. The caller owns the slot.
 func (s *slot) open(requested uint64) Handle {
-	gen := s.word.Load() >> refBits
-	s.word.Store(gen<<refBits | 1)
-	s.state = isLive
 	s.requested = requested
-	return Handle{s: s, gen: gen, length: requested}
+	return Handle{s: s, gen: s.word.Load() >> refBits, length: requested}
 }
 
 func (h Handle) retain() error {
@@ -79,9 +78,9 @@ func (h Handle) retain() error {
 	for {
 		w := h.s.word.Load()
 		switch {
-		case w>>refBits != h.gen || w&maxRefs == 0:
+		case w>>refBits != h.gen:
 			return ErrStale
-		case w&maxRefs == maxRefs:
+		case w&extraRefs == extraRefs:
 			return ErrRefs
 		}
 		if h.s.word.CompareAndSwap(w, w+1) {
@@ -95,16 +94,15 @@ func (h Handle) retain() error {
 func (h Handle) unref() (int, error) {
 	for {
 		w := h.s.word.Load()
-		refs := w & maxRefs
-		if w>>refBits != h.gen || refs == 0 {
+		if w>>refBits != h.gen {
 			return 0, ErrStale
 		}
-		next := w - 1
-		if refs == 1 {
+		extra, next := w&extraRefs, w-1
+		if extra == 0 {
 			next = ((h.gen + 1) & genMask) << refBits
 		}
 		if h.s.word.CompareAndSwap(w, next) {
-			return int(refs), nil
+			return int(extra) + 1, nil
 		}
 	}
 }
@@ -139,11 +137,13 @@ type list struct {
 	maxIdle int  // -1 no limit
 	idle    link
 
-	live, pendings, idles       uint64
+	held, pendings, idles       uint64 // held are all, also the live ones
 	hits, misses, kept, dropped uint64
 }
 
-func (l *list) empty() bool { return l.live+l.pendings+l.idles == 0 }
+func (l *list) live() uint64 { return l.held - l.pendings - l.idles }
+
+func (l *list) empty() bool { return l.held == 0 }
 
 // next is the idle slot to hand out, nil when there is none.
 func (l *list) next() *slot {

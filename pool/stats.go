@@ -13,13 +13,17 @@ func (a Amount) Add(b Amount) Amount {
 	return Amount{a.Count + b.Count, a.Bytes + b.Bytes, a.PageBytes + b.PageBytes}
 }
 
-func (a *Amount) add(s *slot) {
+func (a Amount) sub(b Amount) Amount {
+	return Amount{a.Count - b.Count, a.Bytes - b.Bytes, a.PageBytes - b.PageBytes}
+}
+
+func (a *Amount) enter(s *slot) {
 	a.Count++
 	a.Bytes += s.bytes
 	a.PageBytes += s.pages
 }
 
-func (a *Amount) sub(s *slot) {
+func (a *Amount) leave(s *slot) {
 	a.Count--
 	a.Bytes -= s.bytes
 	a.PageBytes -= s.pages

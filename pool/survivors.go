@@ -35,8 +35,7 @@ func (p *Pool) Survivors() []Survivor {
 		all := &shards[i].all
 		for l := all.next; l != all; l = l.next {
 			s := l.s
-			refs := s.word.Load() & maxRefs
-			if s.state != isLive || refs == 0 {
+			if s.state != isLive {
 				continue
 			}
 			k := key{s.site, s.label}
@@ -46,7 +45,7 @@ func (p *Pool) Survivors() []Survivor {
 				found[k] = v
 			}
 			v.Count++
-			v.Refs += refs
+			v.Refs += s.word.Load()&extraRefs + 1
 			v.Bytes += s.bytes
 			v.PageBytes += s.pages
 			v.RequestedBytes += s.requested

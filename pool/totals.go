@@ -41,7 +41,7 @@ func sum(shards []shard) Stats {
 	var added int64 // references beyond the first of each buffer
 	for i := range shards {
 		sh := &shards[i]
-		s.Live = s.Live.Add(sh.live)
+		s.Live = s.Live.Add(sh.live())
 		s.Pending = s.Pending.Add(sh.pending)
 		s.Idle = s.Idle.Add(sh.idle)
 		s.RequestedBytes += sh.requested
@@ -79,7 +79,7 @@ func (p *Pool) Classes() []ClassStats {
 				c = &ClassStats{Class: key.class(), MaxIdle: l.maxIdle}
 				byClass[key] = c
 			}
-			c.Live += l.live
+			c.Live += l.live()
 			c.Pending += l.pendings
 			c.Idle += l.idles
 			c.Hits += l.hits
@@ -108,10 +108,13 @@ func (p *Pool) Hazards() []Hazard {
 	return slices.Clone(p.hazards)
 }
 
-func (p *Pool) noteHazard(h Hazard) {
+// noteHazard keeps the details of a request that is served with a slot still
+// in use.
+func (p *Pool) noteHazard(s *slot, g *grant) {
+	g.hazard = &Hazard{Label: g.label, PreviousLabel: s.label, Bytes: s.bytes, Uses: s.uses, Site: g.site.String()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.hazards) < maxHazards {
-		p.hazards = append(p.hazards, h)
+		p.hazards = append(p.hazards, *g.hazard)
 	}
 }
