@@ -1,11 +1,13 @@
-"""CuPy's figures, and the forms in which frameworks tell allocation sites."""
+"""Figures of CuPy and PyTorch, and the forms in which frameworks tell allocation sites."""
 
 import gzip
+import types
 import unittest
 
 import cupy
 from gpumem_agent import sites
 from gpumem_agent.frameworks import cupy as adapter
+from gpumem_agent.frameworks import torch as torch_adapter
 
 
 class Contexts:
@@ -44,6 +46,33 @@ class CupyTest(unittest.TestCase):
         array = cupy.ndarray(4096)
         _, size, group = self.framework.describe(array)
         self.assertEqual((size, group), (4096, "(4096,) float32"))
+
+
+class TorchCountersTest(unittest.TestCase):
+    """Whence the counters of PyTorch's caching allocator come."""
+
+    STATS = {
+        "reserved_bytes": {"all": {"current": 8}},
+        "allocated_bytes": {"all": {"current": 5}},
+        "allocation": {"all": {"current": 1, "allocated": 3, "freed": 2}},
+    }
+
+    def live_bytes(self, direct):
+        """What samples say in turn, when the public way says 5 bytes."""
+        public = types.SimpleNamespace(device_count=lambda: 1)
+        backend = torch_adapter._Stats(None, "cuda", public, None, lambda _: self.STATS, direct)
+        rows = [{}, {}]
+        for row in rows:
+            backend.sample(row)
+        return [row["pool_live_bytes"] for row in rows]
+
+    def test_the_short_way_is_taken_where_it_tells_the_same(self):
+        short = dict(self.STATS, allocated_bytes={"all": {"current": 6}})
+        self.assertEqual(self.live_bytes(lambda _: short), [6, 6])
+
+    def test_the_public_way_stays_where_there_is_no_other(self):
+        for direct in (None, lambda: self.STATS, lambda _: {}, lambda _: None):
+            self.assertEqual(self.live_bytes(direct), [5, 5])
 
 
 def varint(number):
