@@ -52,6 +52,7 @@ type process struct {
 	looked  time.Time
 	space   addressSpace
 	final   map[siteKey]record.Site // nil while it works
+	most    [classCount]most
 }
 
 // ring is one file.
@@ -114,6 +115,7 @@ func (r *Reader) Poll() error {
 	}
 	for _, p := range r.procs {
 		p.look()
+		p.noteMost()
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ func (r *Reader) Final(pid int) error {
 // bytes, then handles by number. A place is "library+0xoffset symbol": the
 // innermost frame outside the CUDA libraries; symbols of C++ and Rust are as the
 // source calls them. Handles have their kind behind, as "[event]", and no bytes.
-// It reads the libraries' symbol tables, which for large ones takes a second.
+// Of a kind of which less than half is left, the sites are those of the time
+// when most was held, with " (gone at the end)" behind. It reads the libraries' symbol tables, which for large ones takes a second.
 func (r *Reader) Sites(pid int) []record.Site {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,6 +54,7 @@ func (p *process) sites() []record.Site {
 	if sums == nil {
 		sums = p.ledger.held()
 	}
+	sums, gone := p.gone(sums)
 	names := p.resolve(func(want func(uint32)) {
 		for k := range sums {
 			want(k.stack)
@@ -66,6 +68,9 @@ func (p *process) sites() []record.Site {
 		}
 		if k.class != classDevice {
 			name += " [" + classNames[k.class] + "]"
+		}
+		if gone[k.class] {
+			name += goneMark
 		}
 		m := merged[name]
 		merged[name] = record.Site{Site: name, Bytes: m.Bytes + s.Bytes, Count: m.Count + s.Count}
