@@ -29,7 +29,7 @@ class GraphsTest(unittest.TestCase):
 
     def look(self, step, explained=0):
         """What the end of a step does."""
-        if self.graphs.due(step):
+        if self.graphs.again <= step:
             self.graphs.look([self.framework], explained)
         return self.graphs.told
 

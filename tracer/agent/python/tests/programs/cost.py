@@ -31,7 +31,7 @@ net = torch.nn.Sequential(
 optimizer = getattr(torch.optim, OPTIMIZER)(net.parameters(), lr=1e-4)
 batch = torch.randn(16 if WIDTH < 1024 else 256, WIDTH, device=DEVICE)
 ((key, ours),) = hooks.items()
-at_step, booked, called = agent.optimizer_step, [], []
+at_step, booked, called = agent._at_step, [], []
 
 
 def timed(*args):
@@ -114,7 +114,7 @@ def differences(step):
 
 
 train(WARM_SECONDS)
-agent.optimizer_step = timed
+agent._at_step = timed
 clock = time.pthread_getcpuclockid(agent.sampler._identity)
 thread, begun = time.clock_gettime(clock), time.perf_counter()
 step = train(SECONDS)

@@ -92,9 +92,10 @@ class Connection:
         self._post(line, patience, wait)
 
     def send_sample(self, row, wait=True):
-        """Sends the columns of a sample, all of them whole numbers. It runs once
-        a sample, and cold: the fewer lines, the better."""
-        self._post((_form(tuple(row)) % tuple(row.values())).encode("ascii"), 0.0, wait)
+        """Sends the columns of a sample, all of them whole numbers."""
+        columns = tuple(row)
+        form = _FORMS.get(columns) or _form(columns)
+        self._post((form % tuple(row.values())).encode("ascii"), 0.0, wait)
 
     def _post(self, line, patience, wait):
         if self._socket is None:
@@ -107,7 +108,9 @@ class Connection:
         with self._lock:
             self._owner = _thread.get_ident()
             try:
-                self._send(line, patience)
+                left = line if self._rest else self._push(line)
+                if left:
+                    self._finish(line, left, patience)
             finally:
                 self._owner = None
 
@@ -117,20 +120,20 @@ class Connection:
         one that the caller does not want to wait for."""
         return self._owner == _thread.get_ident() or (not wait and self._lock.locked())
 
-    def _send(self, line, patience):
-        deadline = time.monotonic() + patience if patience else 0.0
+    def _finish(self, line, left, patience):
+        """Sends what the socket did not take at once of a line, or drops it whole;
+        what is left of the line before it goes first."""
+        deadline = time.monotonic() + patience
         if self._rest:
             self._rest = self._insist(self._rest, deadline)
             if self._rest:
                 self.dropped += 1
                 return
-        left = self._push(line)
-        if left:
-            left = self._insist(left, deadline)
-            if len(left) == len(line):
-                self.dropped += 1
-            else:
-                self._rest = left
+        left = self._insist(left, deadline)
+        if len(left) == len(line):
+            self.dropped += 1
+        else:
+            self._rest = left
 
     def _insist(self, data, deadline):
         """Sends what the socket takes until the deadline; returns the rest."""
@@ -210,10 +213,13 @@ class Connection:
         sock = self._socket
         if sock is None:
             raise Closed()
-        if self._cookie is not None:
-            is_ours = _cookie(sock) == self._cookie
-        else:
+        if self._cookie is None:
             is_ours = _identify(sock.fileno()) == self._identity
+        else:
+            try:  # it does not let go of the interpreter's lock either
+                is_ours = sock.getsockopt(SOL_SOCKET, SO_COOKIE, 8) == self._cookie
+            except OSError:
+                is_ours = False
         if not is_ours:
             self._socket = None
             sock.detach()  # not close: the number may be the program's now
@@ -243,8 +249,7 @@ class _Sender:
 
 
 def _cookie(sock):
-    """The socket's number at the kernel's, None where there is none. Asking
-    does not let go of the interpreter's lock either."""
+    """The socket's number at the kernel's, None where there is none."""
     if not IS_LINUX:
         return None
     try:

@@ -17,7 +17,7 @@ class Figures:
         self._heap = None
         self._heap_tried = False
         self._heap_pace = Pace(HEAP_SECONDS, HEAP_SHARE)
-        self._heap_at = self._begun + HEAP_SECONDS  # when it may be read again
+        self.heap_at = self._begun + HEAP_SECONDS  # when it may be read again
         self.heap_cost = 0.0  # seconds that the last reading of the heap took
 
     def row(self, heap=False):
@@ -32,7 +32,7 @@ class Figures:
                     raise
         if heap:
             self._add_heap(row)
-        if process.steps.known:
+        if process.steps.count > 0:
             row["step"] = process.steps.count
         if not row:
             return None
@@ -40,10 +40,6 @@ class Figures:
             row["dropped"] = process.connection.dropped
         row["t_ns"] = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         return row
-
-    def heap_is_due(self, now):
-        """Whether the host heap may be read again."""
-        return now >= self._heap_at
 
     def heap(self):
         """The host heap's reader, or None."""
@@ -64,4 +60,4 @@ class Figures:
         if used is not None:
             row["host_heap_bytes"] = used
         self.heap_cost = time.thread_time() - begun
-        self._heap_at = time.monotonic() + self._heap_pace.interval(self.heap_cost)
+        self.heap_at = time.monotonic() + self._heap_pace.interval(self.heap_cost)

@@ -17,6 +17,7 @@ from gpumem_agent.frameworks import total
 
 STEPS = 10  # that a graph must reach back
 SECONDS = 0.02  # a question may take, at most
+NEVER = float("inf")
 
 
 class Graphs:
@@ -26,23 +27,19 @@ class Graphs:
         self.told = []  # of holders, the one that was found last
         self._live = None  # live bytes when the first note was made
         self._noted = {}  # {path: number of the last operation}
-        self._again = None  # the step from which to ask
+        self.again = NEVER  # the step from which to look
 
     def note(self, frameworks, step):
         """Notes the last operations. Called at the end of a step."""
         if self._live is None:
             self._live = total(f.live_bytes() for f in frameworks)
         self._noted = {path: graph.number for path, graph in _behind(frameworks)}
-        self._again = step + STEPS
-
-    def due(self, step):
-        """Whether to look now."""
-        return self._again is not None and step >= self._again
+        self.again = step + STEPS
 
     def look(self, frameworks, explained):
         """Looks which of the noted graphs reach back that far. The live bytes that
         came since the first note are theirs, but those that are explained."""
-        self._again = None
+        self.again = NEVER
         live = total(f.live_bytes() for f in frameworks)
         kept = 0 if None in (live, self._live) else live - self._live - explained
         deadline = time.monotonic() + SECONDS

@@ -276,12 +276,18 @@ class Process:
 
     def optimizer_step(self, optimizer, is_counted):
         """A step that a framework's hook saw, and maybe counted already."""
-        with self.quiet():
+        try:
             if is_counted or self.steps.optimizer(id(optimizer)):
                 self._at_step()
+        except BaseException as error:
+            if not self.quiet().swallows(error):
+                raise
 
     def _at_step(self):
-        """Samples at a step, while that is cheap. The sample tells the step."""
+        """Samples at a step, while that is cheap. The sample tells the step.
+
+        What runs here at each sample runs cold: a call of a function of ours
+        costs more than what most of them do."""
         now = time.monotonic()
         if now < self.steps.due or self._step_lock.locked():
             return
@@ -289,20 +295,25 @@ class Process:
             self.steps.due = now + self.interval
             return
         with self._step_lock:  # see Connection.send
-            begun = time.perf_counter()
-            self._sampled_at, self.figures.heap_cost = now, 0.0
-            row = self.figures.row(self.figures.heap_is_due(now))
+            begun, figures = time.perf_counter(), self.figures
+            self._sampled_at, figures.heap_cost = now, 0.0
+            row = figures.row(now >= figures.heap_at)
             if row is not None:
                 self.connection.send_sample(row, wait=False)
-            cost = time.perf_counter() - begun - self.figures.heap_cost
+            cost = time.perf_counter() - begun - figures.heap_cost
             self.steps.due = now + self._step_pace.interval(cost)
-            if self.hold and self.surveys.due(self.steps.count):
-                self.surveys.take(self, self.frameworks)
-            if self.hold and self.surveys.look_at_graphs(self, self.steps.count):
-                self._tell("holders", self.surveys.told)
+            if self.hold and self.surveys.wants(self.steps.count):
+                self._survey()
             if self.sites_wanted:
                 self.surveys.look_at_sites(self, now)
                 self._tell("sites", self.surveys.sites_news())
+
+    def _survey(self):
+        """Notes what lives, or looks what keeps graphs: see Surveys."""
+        if self.surveys.due(self.steps.count):
+            self.surveys.take(self, self.frameworks)
+        if self.surveys.look_at_graphs(self, self.steps.count):
+            self._tell("holders", self.surveys.told)
 
     def mark(self, kind, name, at="", detail=None):
         """A line in events.jsonl."""
@@ -359,7 +370,7 @@ class Process:
 
     def _sample_on_time(self, now):
         begun, self.figures.heap_cost = time.thread_time(), 0.0
-        heap = self.figures.heap_is_due(now)
+        heap = now >= self.figures.heap_at
         if heap or now - self._sampled_at >= self.interval / 2:
             self.sample(heap)
         return time.thread_time() - begun - self.figures.heap_cost

@@ -15,16 +15,16 @@ class Quiet:
         return self
 
     def __exit__(self, kind, error, trace):
-        if kind is None:
-            return False
-        is_ours = issubclass(kind, Exception)
-        if kind is SystemExit:  # the program's right, but no file's of ours
-            is_ours = _by_import(trace)
-        return is_ours and self.swallows(error)
+        return kind is not None and self.swallows(error)
 
     def swallows(self, error):
         """Takes an exception of the agent's; says whether it was one."""
-        if _by_signal(error.__traceback__):
+        trace = error.__traceback__
+        if isinstance(error, SystemExit):  # the program's right, but no file's of ours
+            is_ours = _by_import(trace)
+        else:
+            is_ours = isinstance(error, Exception)
+        if not is_ours or _by_signal(trace):
             return False
         self._process.failed(error)
         return True

@@ -52,6 +52,12 @@ class Surveys:
         aged = [n for when, n in self._notes if self._is_aged(when)]
         return next((n for n in reversed(aged) if n.complete), None)
 
+    def wants(self, steps):
+        """Whether due or look_at_graphs has something to do at a step."""
+        if not self._is_final:
+            return steps >= STEPS
+        return self._notes_graphs or self._graphs.again <= steps
+
     def due(self, steps):
         """Whether to take the survey now."""
         return not self._is_final and steps >= STEPS
@@ -111,7 +117,7 @@ class Surveys:
         """Looks for variables that keep a growing autograd graph, some steps after
         each look, on the program's own thread at the end of a step. Returns whether
         it did."""
-        if not self._is_final or not (self._notes_graphs or self._graphs.due(step)):
+        if not self._is_final or not self.wants(step):
             return False
         if self._graphs is None:
             from gpumem_agent.graphs import Graphs

@@ -64,7 +64,8 @@ class Torch(Framework):
         # Both are constants to the compiler; the first is the cheaper to call.
         names = ("is_dynamo_compiling", "is_compiling")
         compiling = next((getattr(compiler, n) for n in names if hasattr(compiler, n)), bool)
-        steps, now, at_step = self._process.steps, time.monotonic, self._at_step
+        steps, now = self._process.steps, time.monotonic
+        at_step = self._at_step if self._curious else self._process.optimizer_step
 
         def after_step(optimizer, args, kwargs):
             if compiling():
@@ -79,10 +80,9 @@ class Torch(Framework):
         return after_step
 
     def _at_step(self, optimizer, is_counted):
-        if self._curious:
-            with self._process.quiet():
-                for backend in self._curious:
-                    backend.note(optimizer)
+        with self._process.quiet():
+            for backend in self._curious:
+                backend.note(optimizer)
         self._process.optimizer_step(optimizer, is_counted)
 
     def _arm_sites(self):
@@ -268,15 +268,6 @@ class _Stats:
             self._is_active = bool(self._initialized())
         return self._is_active
 
-    def _devices(self):
-        """Devices to look at: those with memory, and now and then all."""
-        if self._count is None:
-            self._count = int(self._module.device_count())
-        self._turn += 1
-        if self._turn % ALL_DEVICES_EVERY == 1 or not self._busy:
-            return range(self._count)
-        return self._busy
-
     def _try_direct(self):
         """Takes the short way to the counters if it tells the same."""
         direct, self._direct = self._direct, None
@@ -289,36 +280,43 @@ class _Stats:
     def sample(self, row):
         if self._direct is not None:
             self._try_direct()
-        devices = self._devices()
+        self._turn += 1
+        devices = self._busy
+        if not devices or self._turn % ALL_DEVICES_EVERY == 0:
+            devices = range(self._devices())
         busy = []
         for device in devices:
             stats = self._stats(device)
             if not stats:
                 continue
             reserved = stats["reserved_bytes"]["all"]["current"]
-            if not reserved and not stats["allocation"]["all"]["allocated"]:
+            blocks = stats["allocation"]["all"]
+            if not reserved and not blocks["allocated"]:
                 continue
             busy.append(device)
             live = stats["allocated_bytes"]["all"]["current"]
             idle = max(0, reserved - live)
-            blocks = stats["allocation"]["all"]
             segments = stats.get("segment", {}).get("all", {}).get("allocated")
             counts = blocks["current"], blocks["allocated"], blocks["freed"], segments
-            add_columns(row, COLUMNS, self._columns_of(device), (live, idle) + counts)
+            own = self._columns.get(device) or self._name_columns(device)
+            add_columns(row, COLUMNS, own, (live, idle) + counts)
         self._busy = busy
         if not busy:
             # It is initialised and holds nothing: that is known, and zero.
             add(row, 0, pool_live_bytes=0, pool_idle_bytes=0, live_count=0)
 
-    def _columns_of(self, device):
-        if device not in self._columns:
-            self._columns[device] = ["%s@%d" % (name, device) for name in COLUMNS]
+    def _devices(self):
+        """How many there are."""
+        if self._count is None:
+            self._count = int(self._module.device_count())
+        return self._count
+
+    def _name_columns(self, device):
+        self._columns[device] = ["%s@%d" % (name, device) for name in COLUMNS]
         return self._columns[device]
 
     def _sum(self, kind):
-        if self._count is None:
-            self._count = int(self._module.device_count())
-        stats = (self._stats(device) for device in range(self._count))
+        stats = (self._stats(device) for device in range(self._devices()))
         return sum(s[kind]["all"]["current"] for s in stats if s)
 
     def live_bytes(self):
