@@ -1,11 +1,21 @@
 #!/usr/bin/env bash
-# What gpumem costs a PyTorch training loop, beside no tracer, PyTorch's own
-# history and compute-sanitizer, in turn on one machine. Usage: overhead.sh GPUMEM [rounds]
+# What gpumem costs a PyTorch training loop: what its agent does in the loop's own
+# process, booked there, since the noise between two processes is many times that;
+# then the whole beside no tracer, PyTorch's own history and compute-sanitizer, in
+# turn on one machine. Usage: overhead.sh GPUMEM [rounds, 0: the agent only]
 set -u
 gpumem=$1 rounds=${2:-3}
-loop=$(dirname "$0")/loop.py
+here=$(dirname "$0")
+loop=$here/loop.py cost=$here/../../tracer/agent/python/tests/programs/cost.py
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
+
+for kind in "64 SGD" "1024 Adam"; do
+	echo "agent, two layers of $kind"
+	# shellcheck disable=SC2086 # width and optimizer are words
+	"$gpumem" run -q --force --out "$out/run" -- python3 "$cost" 12 cuda $kind 2>/dev/null | grep -E '^(step|samples|hook)'
+done
+[ "$rounds" -gt 0 ] || exit 0
 
 timed() { # name, command…
 	local name=$1
