@@ -375,3 +375,11 @@ func TestBothDriversOfAGrowthAreToldWithTheirParts(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 }
+
+func TestTheCostOfAGrowingNumberIsNotInBytes(t *testing.T) {
+	t.Parallel()
+	v := verdict.Verdict{DrivenBy: &verdict.DrivenBy{Per: "second", Of: "events", Interval: verdict.Interval{Value: 194, Low: 190, High: 199}}}
+	if text := driverSection(&v).blocks[0].text; text != "+194 events every second." {
+		t.Errorf("%q", text)
+	}
+}

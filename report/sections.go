@@ -229,9 +229,13 @@ func driverSection(v *verdict.Verdict) section {
 // driverText is a driver with its cost, and its part where it is one of two.
 func driverText(d *verdict.DrivenBy) string {
 	unit := strings.ReplaceAll(clean(d.Per, 40), "_", " ")
-	text := fmt.Sprintf("%s with every %s", intervalText(&d.Interval), unit)
+	cost := intervalText(&d.Interval)
+	if d.Of != "" {
+		cost = fmt.Sprintf("%+.3g %s", d.Value, clean(d.Of, 40))
+	}
+	text := fmt.Sprintf("%s with every %s", cost, unit)
 	if unit == "second" {
-		text = intervalText(&d.Interval) + " every second"
+		text = cost + " every second"
 	}
 	if d.Share != nil {
 		text += fmt.Sprintf(" (%.0f %% of it)", 100**d.Share)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/mattn/go-runewidth"
+
+	"github.com/gpumem/gpumem/report/verdict"
 )
 
 var sizes = [][2]int{{60, 20}, {80, 24}, {120, 40}, {200, 60}}
@@ -184,5 +186,15 @@ func TestPanelsOfAnEmptyFrameStandToo(t *testing.T) {
 	}
 	for name, p := range panels(newStyles(Appearance{}), m.frame) {
 		checkPicture(t, name, p.Render(40, 10), 40, 10)
+	}
+}
+
+func TestTheCostOfAGrowingNumberIsNotInBytes(t *testing.T) {
+	t.Parallel()
+	frame := leakFrame(t, true, WholeView(200))
+	frame.Judged.Verdict = &verdict.Verdict{Verdict: verdict.DriverGrowth, DrivenBy: &verdict.DrivenBy{Per: "second", Of: "events", Interval: verdict.Interval{Value: 194}}}
+	panel := verdictPanel{newStyles(Appearance{}), frame, false, 0}
+	if text := panel.Render(80, 20); !strings.Contains(text, "+194 events a second") {
+		t.Errorf("%s", text)
 	}
 }

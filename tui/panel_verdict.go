@@ -60,7 +60,11 @@ func (p verdictPanel) lines(w int) []string {
 		lines = append(lines, wrap(clean(text), w, indent)...)
 	}
 	for d := v.DrivenBy; d != nil; d = d.And {
-		add("driven by: "+intervalText(&d.Interval)+" a "+strings.ReplaceAll(d.Per, "_", " "), 2)
+		cost := intervalText(&d.Interval)
+		if d.Of != "" {
+			cost = fmt.Sprintf("%+.3g %s", d.Value, d.Of)
+		}
+		add("driven by: "+cost+" a "+strings.ReplaceAll(d.Per, "_", " "), 2)
 	}
 	lines = append(lines, p.causes(w)...)
 	if text := forecastText(v.Forecast); text != "" {

@@ -11,13 +11,15 @@ import (
 type memory struct {
 	device *Device
 	region
+	emptied bool // its pages went back already
 }
 
 func (m *memory) Bytes() []byte { return m.region.memory }
 
 // SetPurgeable gives the pages of an emptied buffer back now; the mapping stays.
 func (m *memory) SetPurgeable(s metal.PurgeableState) {
-	if s == metal.Empty {
+	m.emptied = s == metal.Empty
+	if m.emptied {
 		_ = discardMemory(m.region.memory) // a system that refuses keeps the pages, which is no worse than Volatile
 	}
 }
@@ -26,7 +28,7 @@ func (m *memory) Free() error {
 	if m.device.leaks.Releases {
 		m.device.temps.make()
 	}
-	if m.device.leaks.Freed {
+	if m.device.leaks.Freed && !m.emptied {
 		m.device.kept.add(m.region)
 		return nil
 	}
@@ -40,7 +42,7 @@ func (d *Device) NewBuffer(length uint64, label string) (metal.Buffer, error) {
 		if err != nil {
 			return nil, command.NoMemory(fmt.Sprintf("map %d B: %v", bytes, err))
 		}
-		return &memory{d, r}, nil
+		return &memory{device: d, region: r}, nil
 	})
 	if err != nil {
 		return nil, err // not a nil *HostBuffer in the interface

@@ -115,6 +115,25 @@ func TestLeaksShowInNoCounter(t *testing.T) {
 	}
 }
 
+// Real programs release for hours: what a driver keeps of an emptied buffer, if
+// only its own note of it, would grow in the program's heap.
+func TestTheDriverThatKeepsPagesKeepsNothingOfAnEmptiedBuffer(t *testing.T) {
+	t.Parallel()
+	dev := open(t, soft.Options{WorkingSet: 1 << 30, Leaks: soft.Leaks{Freed: true}})
+	for last, kept := range map[metal.PurgeableState]int64{metal.Empty: 0, metal.NonVolatile: 32 << 10} {
+		before := dev.KeptBytes()
+		b, err := dev.NewBuffer(20_000, "")
+		must(t, err)
+		b.SetPurgeable(metal.Empty)
+		b.SetPurgeable(last)
+		must(t, b.Release())
+		if got := dev.KeptBytes() - before; got != kept {
+			t.Errorf("of a buffer released as %v %d B are kept, want %d", last, got, kept)
+		}
+	}
+	must(t, dev.Close())
+}
+
 func TestABufferOfAResidencySetStaysAllocatedAfterItsRelease(t *testing.T) {
 	t.Parallel()
 	dev := open(t, soft.Options{WorkingSet: 1 << 30, Leaks: soft.Leaks{Resident: 1 << 20}})

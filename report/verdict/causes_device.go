@@ -113,7 +113,7 @@ const (
 // to touch it; device memory when what was asked of the driver is known not to
 // grow along: else a library may have asked for it behind the program's back.
 func (s *subject) inDriver() *Cause {
-	if s.class != DriverGrowth || s.restsOn != ByTrend {
+	if s.class != DriverGrowth || s.restsOn != ByTrend || s.primary == keyHandles {
 		return nil
 	}
 	column := colPinned
@@ -124,7 +124,7 @@ func (s *subject) inDriver() *Cause {
 	if s.primary == keyUntracked && asked != asked || asked > .2*s.size() {
 		return nil
 	}
-	e := []string{accountWords[s.primary] + " grows by " + size(s.size())}
+	e := []string{s.what() + " grows by " + size(s.size())}
 	if s.primary == keyHost {
 		e[0] += s.hostWords()
 	}
@@ -142,7 +142,8 @@ func (s *subject) inDriver() *Cause {
 // driver and does not, by column.
 func (s *subject) stillCounters() []string {
 	var out []string
-	for _, c := range append(driverHandles[:], handleKind{record.ColLiveCount, "live handles"}, handleKind{record.ColPipelines, "pipelines"}, handleKind{record.ColShapes, "shapes"}) {
+	for _, c := range append(driverHandles[:], handleKind{column: record.ColLiveCount, name: "live handles"},
+		handleKind{column: record.ColPipelines, name: "pipelines"}, handleKind{column: record.ColShapes, name: "shapes"}) {
 		if v := s.led.cols[c.column]; v != nil && !climbs(v, 1) {
 			out = append(out, c.name)
 		}

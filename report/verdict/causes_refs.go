@@ -154,22 +154,6 @@ func (s *subject) handles() *Cause {
 	return &Cause{ID: CauseHandles, Confidence: conf * s.confidence, Evidence: e, Next: next}
 }
 
-// Columns of handles that the driver keeps alive (package tracer/capture).
-const (
-	colEvents   = "events_count"
-	colStreams  = "streams_count"
-	colGraphs   = "graphs_count"
-	colModules  = "modules_count"
-	colContexts = "contexts_count"
-	colPools    = "pools_count"
-)
-
-type handleKind struct{ column, name string }
-
-var driverHandles = [...]handleKind{
-	{colEvents, "events"}, {colStreams, "streams"}, {colGraphs, "graphs"}, {colModules, "modules"}, {colContexts, "contexts"}, {colPools, "memory pools"},
-}
-
 // Handles of the driver that explain a growth: so many more, each with between
 // handleLow bytes (an event) and handleHigh (a graph, a stream's stack).
 const (
@@ -181,6 +165,9 @@ const (
 // driverHandles names the kind of handle that climbs while memory outside the
 // program's does, the most numerous first.
 func (s *subject) driverHandles(next string) *Cause {
+	if s.primary == keyHandles {
+		return s.handlesAlone(next)
+	}
 	var best *Cause
 	most := 0.
 	for _, k := range driverHandles {

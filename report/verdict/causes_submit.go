@@ -179,7 +179,7 @@ func (s *subject) backlog() *Cause {
 // drained reports whether the device is known to have had nothing to do when
 // everything was released.
 func (s *subject) drained() bool {
-	return s.left.has() && s.whole.series[keyInFlight] != nil && s.whole.released(keyInFlight, s.left.last, math.Inf(1)) <= 0
+	return s.left.has() && s.whole.series[keyInFlight] != nil && s.whole.released(keyInFlight, s.left.last, math.Inf(1), 0) <= 0
 }
 
 // colOpen counts command buffers made and not completed, committed or not.

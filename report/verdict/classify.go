@@ -44,6 +44,8 @@ func (s *subject) decide(a [keys]float64) (Class, key) {
 		return s.hostClass(a), keyHost
 	case a[keyHost] > 0:
 		return s.hostClass(a), keyHeap
+	case a[keyHandles] > 0 && s.filling() == 0 && (!s.grow[keyDevice].growing() || s.unasked()):
+		return DriverGrowth, keyHandles
 	case s.grow[keyDevice].growing():
 		return Undecided, keyDevice
 	}
@@ -57,6 +59,13 @@ func (s *subject) ownerless() string {
 		return "device memory grows by what the driver was asked for, but no allocator counters tell whether the program uses it or keeps it in a pool"
 	}
 	return "device memory grows, but no allocator counters tell whether the program, its pool or the driver holds it"
+}
+
+// unasked reports whether what the driver was asked for is known to have risen by
+// less than half of what the device memory of unknown owner grew by.
+func (s *subject) unasked() bool {
+	g := &s.grow[keyDevice]
+	return s.rise(colDriverAlloc, g.from) < g.bytes()/2
 }
 
 // driverShare is the part of host growth that growing untracked bytes must
@@ -189,6 +198,10 @@ func (s *subject) quiet() {
 		case n > 1 && !(s.led.clock[n-1] > s.led.clock[0]):
 			s.lacking, s.why = true, "all samples have the same time"
 		}
+		return
+	}
+	if s.filling() > 0 {
+		s.class, s.why = Undecided, s.fillingWords()
 		return
 	}
 	s.class = None

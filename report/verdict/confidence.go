@@ -1,6 +1,9 @@
 package verdict
 
-import "sort"
+import (
+	"math"
+	"sort"
+)
 
 // knot is one point of a calibration map: of the tuning corpus's verdicts
 // with about this score, the part p was right.
@@ -19,6 +22,9 @@ func (s *subject) calibrate() {
 		s.confidence = 0
 	case s.restsOn == ByTrend:
 		s.confidence = lookup(trendKnots[:], s.raw)
+		if s.primary == keyHandles {
+			s.confidence = math.Min(s.confidence, s.handleTrust())
+		}
 	case s.restsOn == "" && s.class == None:
 		s.confidence = lookup(noneKnots[:], s.raw)
 	default:

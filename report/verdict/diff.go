@@ -128,6 +128,10 @@ func length(x []float64) float64 {
 // classifies what grows as in one run.
 func (p *pair) judge() *subject {
 	s := &subject{run: p.new.run, o: p.o, cond: forReport(), led: p.new.led, whole: p.new.whole, primary: keys, class: Undecided, agreement: 1}
+	s.handleKind = p.new.handleKind
+	if s.handleKind.name != "" {
+		p.base.led.series[keyHandles] = p.base.led.alive(s.handleKind.column)
+	}
 	for k := key(0); k < keys; k++ {
 		s.grow[k] = p.examine(k)
 	}
@@ -269,9 +273,9 @@ func (p *pair) summary(s *subject) string {
 	}
 	if s.restsOn == ByLeftover {
 		b, _ := p.leftoverOf(s.primary)
-		return fmt.Sprintf("%s: %s more are left over than before in %s.", s.class, size(b), accountWords[s.primary])
+		return fmt.Sprintf("%s: %s more are left over than before in %s.", s.class, size(b), s.what())
 	}
 	g := &s.grow[s.primary]
 	return fmt.Sprintf("%s: %s grows by %s more than before over %.4g %ss (%s a %s).",
-		s.class, accountWords[s.primary], s.quantity(g.bytes()), p.span, p.unit, strings.TrimSpace(s.quantity(g.rate)), p.unit)
+		s.class, s.what(), s.quantity(g.bytes()), p.span, p.unit, strings.TrimSpace(s.quantity(g.rate)), p.unit)
 }

@@ -88,11 +88,25 @@ func (s *subject) drivenBy() (d *DrivenBy, background bool) {
 	two := preferred(pairs(all, y, background), floor)
 	switch {
 	case two != nil && (one == nil || advantage(one.sse+floor, two.sse+floor, two.left) > twoBetter):
-		return two.driven(y, floor), background
+		d = two.driven(y, floor)
 	case one != nil:
-		return one.alone(y, floor, .6*g.delta), background
+		d = one.alone(y, floor, .6*g.delta)
 	}
-	return nil, background
+	for p := d; p != nil; p = p.And {
+		p.Of = s.counted()
+	}
+	return d, background
+}
+
+// counted is what the primary key is a number of; empty for bytes.
+func (s *subject) counted() string {
+	switch s.primary {
+	case keyCount:
+		return "handles"
+	case keyHandles:
+		return s.handleKind.name
+	}
+	return ""
 }
 
 // singles fits y on each unit; in the background only time counts.

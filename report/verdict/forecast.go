@@ -118,6 +118,9 @@ func (s *subject) moreMinutes() *float64 {
 		}
 		factor = math.Max(factor, math.Pow(math.Max(1.5, g.upper/g.limit), power))
 	}
+	if n := s.filling(); n > 0 {
+		factor = math.Max(factor, math.Max(2, mostCached/n))
+	}
 	m := round(so * clamp(factor-1, .25, 100))
 	return &m
 }

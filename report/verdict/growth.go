@@ -209,8 +209,14 @@ func (l *ledger) window(y []float64, w window) growth {
 		g.within = inBlock(y, at)
 	}
 	g.fill(bx, by, x[len(x)-1], w)
+	if g.growing() && bx[len(bx)-1]-x[0] < seenUntil*(x[len(x)-1]-x[0]) {
+		g.shape = ShapeUndecided // whether it went on is not known
+	}
 	return g
 }
+
+// seenUntil is the part of the window at whose end a growth must have been seen.
+const seenUntil = .75
 
 // firstRow is the first row whose x reaches v.
 func firstRow(x []float64, v float64) int {

@@ -287,3 +287,17 @@ func TestUndecidedSaysHowMuchLonger(t *testing.T) {
 		t.Errorf("%s, more minutes %v: %s", v.Verdict, v.MoreMinutes, v.Summary)
 	}
 }
+
+func TestAGrowthThatWasSeenAtTheBeginningAloneIsUndecided(t *testing.T) {
+	t.Parallel()
+	for until, want := range map[int]Class{200: Undecided, 600: HostGrowth} {
+		p := newProgram(600).healthy().set(record.ColRSS, func(i int) float64 { return 500*mib + 64*kib*float64(i) })
+		for i := until; i < 600; i++ {
+			p.cols[record.ColRSS][i] = math.NaN()
+		}
+		delete(p.cols, record.ColHostHeap)
+		if v := p.judge(); v.Verdict != want {
+			t.Errorf("host memory known for %d of 600 rows: %s, want %s: %s", until, v.Verdict, want, v.Summary)
+		}
+	}
+}

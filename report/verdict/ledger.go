@@ -9,8 +9,8 @@ import (
 // key is a series that is tested for growth.
 type key int
 
-// The keys: the four accounts, live's count, and the series that tell whose
-// the host's growth is.
+// The keys: the four accounts, live's count, the series that tell whose the
+// host's growth is, and the driver's handles.
 const (
 	keyLive key = iota
 	keyCount
@@ -20,9 +20,13 @@ const (
 	keyHeap
 	keyInFlight
 	keyRefs
-	keyDevice // device bytes, when nothing tells their owner
+	keyDevice  // device bytes, when nothing tells their owner
+	keyHandles // the kind of the driver's handles whose number grows; set by examineHandles
 	keys
 )
+
+// counts reports whether a key is a number of things, not of bytes.
+func (k key) counts() bool { return k == keyCount || k == keyHandles }
 
 // accountKeys are the byte series of the four accounts, in the order of the
 // accounts.

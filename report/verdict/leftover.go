@@ -47,7 +47,7 @@ func (f *leftovers) perRepetition(k key) float64 {
 
 // findLeftovers reads the accounts at the marks. Baseline is the last known
 // value up to the mark; released the first known one from the mark on, before
-// the next event could change it.
+// the next event could change it, else the last one of the same step.
 func findLeftovers(l *ledger, events []record.Event, pid int) leftovers {
 	var f leftovers
 	base := math.NaN()
@@ -64,7 +64,7 @@ func findLeftovers(l *ledger, events []record.Event, pid int) leftovers {
 			f.pairs++
 			for k := key(0); k < keys; k++ {
 				if l.series[k] != nil {
-					f.held[k] = append(f.held[k], l.released(k, t, nextEvent(events[i+1:], t))-l.baseline(k, base))
+					f.held[k] = append(f.held[k], l.released(k, t, nextEvent(events[i+1:], t), e.Step)-l.baseline(k, base))
 				}
 			}
 		}
@@ -85,7 +85,8 @@ func nextEvent(events []record.Event, t float64) float64 {
 	return math.Inf(1)
 }
 
-// markSlack is how long after a mark, in seconds, a sample still belongs to it.
+// markSlack is how far from a mark, in seconds, a sample still belongs to it. One
+// longer before released may be of the work: the tracer was kept from taking more.
 const markSlack = .25
 
 // baseline is a key's value at a mark before anything was taken: the last
@@ -120,8 +121,9 @@ func (l *ledger) used(k key, j int) float64 {
 	return l.series[k][j]
 }
 
-// released is a key's value at a mark after everything was given up.
-func (l *ledger) released(k key, t, next float64) float64 {
+// released is a key's value at a mark after everything was given up: the first
+// known from it on, else the last known shortly before, if not of an earlier step.
+func (l *ledger) released(k key, t, next float64, step int64) float64 {
 	v := l.series[k]
 	i := sort.SearchFloat64s(l.clock, t)
 	for j := i; j < len(v) && l.clock[j] < next && l.clock[j] <= t+2; j++ {
@@ -129,7 +131,7 @@ func (l *ledger) released(k key, t, next float64) float64 {
 			return v[j]
 		}
 	}
-	for j := i - 1; j >= 0 && l.clock[j] >= t-2; j-- {
+	for j := i - 1; j >= 0 && l.clock[j] >= t-markSlack && (l.step == nil || l.step[j] >= float64(step)); j-- {
 		if v[j] == v[j] {
 			return v[j]
 		}
@@ -154,7 +156,7 @@ func (s *subject) weighLeftovers() {
 		s.note("growth between the marks baseline and released was judged by what was left over")
 	}
 	if k == keys {
-		if s.class == Undecided && s.primary == keys && s.leftoversKnown() {
+		if s.class == Undecided && s.primary == keys && s.leftoversKnown() && !s.mayHold() {
 			s.class, s.restsOn, s.raw, s.why = None, ByLeftover, .9, ""
 		}
 		return
@@ -201,6 +203,32 @@ func (s *subject) leftoversKnown() bool {
 	return live && idle
 }
 
+// heldNoise is how many deviations of its noise an account must hold beyond the
+// threshold.
+const heldNoise = 4
+
+// mayHold reports whether an account that was tested for growth, and neither
+// found to grow nor to be still, holds more at released than the threshold and
+// its own noise: as much as it rose while the program worked, and no more than it
+// is above the baseline. A runtime's first use is in the second alone, and what
+// came back at released in the first.
+func (s *subject) mayHold() bool {
+	for _, k := range [...]key{keyUntracked, keyHost} {
+		g := &s.grow[k]
+		if !g.known || g.shape != ShapeUndecided {
+			continue
+		}
+		held := g.rise
+		if b, ok := s.left.of(k); ok {
+			held = math.Min(held, b)
+		}
+		if held > s.o.leftover()+heldNoise*math.Hypot(g.noise, g.within) {
+			return true
+		}
+	}
+	return false
+}
+
 // onlyWork reports whether the growth of the primary account is the work
 // between the marks, in a run whose steps do not make it a growth of its own:
 // what was left over then says more than how it came to be.
@@ -208,7 +236,10 @@ func (s *subject) onlyWork() bool {
 	if s.primary == keys || s.led.stepped() {
 		return false
 	}
-	_, ok := s.left.of(s.primary)
+	left, ok := s.left.of(s.primary)
+	if s.primary.counts() && left > s.grow[s.primary].bytes()/2 {
+		return false // no leftover of bytes tells of them
+	}
 	return ok
 }
 

@@ -1,6 +1,9 @@
 package verdict
 
 import (
+	"math"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,5 +105,55 @@ func TestTrendAndLeftoverAreBothShown(t *testing.T) {
 	a := account(v, Live)
 	if v.Verdict != AppLeak || a.Shape != Growing || a.LeftoverBytes == nil || *a.LeftoverBytes < 30*mib {
 		t.Errorf("%s: %+v", v.Verdict, a)
+	}
+}
+
+// The tracer was kept from its work while these programs ran, recorded on a busy
+// machine: it read the footprint seconds after the rows' own times, and lost rows.
+func TestATracerThatStalledMakesNoVerdict(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]Class{
+		"driver-keeps":   Undecided, // 184 MiB of host memory are left, in a course that shows no trend
+		"healthy":        None,      // the host account is undecided by 4 MiB, which came back
+		"mark-lost":      None,      // the last sample before released is of a second earlier
+		"mark-lost-late": None,      // or of an earlier step
+	} {
+		run, err := record.Open(filepath.Join("testdata", "stalled-tracer", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := Judge(run, Options{})
+		if v.Verdict != want {
+			t.Errorf("%s: %s, want %s: %s", name, v.Verdict, want, v.Summary)
+		}
+		if v.Verdict == Undecided && (v.MoreMinutes == nil || !strings.Contains(v.Summary, "growth of host")) {
+			t.Errorf("%s: it does not say what is open, and for how long: %s", name, v.Summary)
+		}
+		lost := slices.ContainsFunc(v.Missing, func(m string) bool { return strings.HasPrefix(m, "leftover: ") })
+		if lost != strings.HasPrefix(name, "mark-lost") {
+			t.Errorf("%s: missing %q", name, v.Missing)
+		}
+	}
+}
+
+// What host memory may hold is what it rose by at work and kept.
+func TestAnUndecidedHostStandsAgainstNoneWhereItKeptWhatItRoseBy(t *testing.T) {
+	t.Parallel()
+	for kept, want := range map[float64]Class{0: None, 1: Undecided} {
+		// 60 MiB come in waves: no trend, nor none.
+		p := newProgram(400).healthy().set(record.ColRSS, func(i int) float64 {
+			rise := 60 * mib * float64(i) / 400 * (1 + .5*math.Sin(float64(i)/40))
+			if i >= 380 {
+				rise *= kept
+			}
+			return 500*mib + rise
+		}).phase("baseline", 1).phase("released", 385)
+		v := p.judge()
+		if a := account(v, Host); a.Shape != ShapeUndecided {
+			t.Fatalf("the host account is %s: the case is none", a.Shape)
+		}
+		if v.Verdict != want {
+			t.Errorf("%.0f kept: %s, want %s: %s", kept, v.Verdict, want, v.Summary)
+		}
 	}
 }

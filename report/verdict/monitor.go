@@ -250,6 +250,7 @@ func (s *subject) simes() float64 {
 			p = append(p, g.p)
 		}
 	}
+	p = append(p, s.tested...)
 	sort.Float64s(p)
 	least := 1.
 	for i, v := range p {
@@ -304,7 +305,7 @@ func accountOf(k key) Account {
 		return Live
 	case keyIdle:
 		return Idle
-	case keyUntracked, keyDevice:
+	case keyUntracked, keyDevice, keyHandles:
 		return Untracked
 	}
 	return Host

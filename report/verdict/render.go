@@ -38,6 +38,9 @@ func (s *subject) missing() []string {
 	if b := s.untouched(); b > 0 {
 		out = append(out, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint (pages count from their first use on), so what else is in it is unknown", size(b)))
 	}
+	if _, ok := s.left.of(keyLive); s.left.has() && !ok && s.whole.series[keyLive] != nil {
+		out = append(out, "leftover: the mark released has no sample of its own, so what was left over is unknown")
+	}
 	return out
 }
 
@@ -84,7 +87,8 @@ func (s *subject) accountRows() []AccountRow {
 	var rows []AccountRow
 	for i, k := range accountKeys {
 		g := s.grow[k]
-		if s.led.series[k] == nil && !(k == keyLive && s.led.series[keyCount] != nil) {
+		count := countOf(k)
+		if s.led.series[k] == nil && (count == keys || s.led.series[count] == nil) {
 			continue
 		}
 		r := AccountRow{Account: accountNames[i], Shape: g.shape}
@@ -108,20 +112,32 @@ func (s *subject) accountRows() []AccountRow {
 			b := int64(s.size())
 			r.Bytes, r.Shape = &b, Growing
 		}
-		if k == keyLive && s.grow[keyCount].known {
-			c := int64(math.Round(s.grow[keyCount].bytes()))
+		if count != keys && s.grow[count].known {
+			c := int64(math.Round(s.grow[count].bytes()))
 			r.Count = &c
-			if s.grow[keyCount].growing() {
+			if s.grow[count].growing() && (k == keyLive || s.primary == count) {
 				r.Shape = Growing
 			}
 		}
 		r.LeftoverBytes = s.leftoverOf(k)
-		if k == keyLive {
-			r.LeftoverCount = s.leftoverOf(keyCount)
+		if count != keys {
+			r.LeftoverCount = s.leftoverOf(count)
 		}
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// countOf is the key that counts what an account's bytes are of; keys when
+// nothing does.
+func countOf(account key) key {
+	switch account {
+	case keyLive:
+		return keyCount
+	case keyUntracked:
+		return keyHandles
+	}
+	return keys
 }
 
 // leftoverOf is a key's leftover as a whole number; nil when unknown.

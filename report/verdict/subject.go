@@ -21,7 +21,9 @@ type subject struct {
 	left  leftovers
 	touch *record.FirstTouch // the last one, nil when nobody looked
 
-	records driverRecords // set before the class is
+	records    driverRecords // set before the class is
+	handleKind handleKind    // of keyHandles
+	tested     []float64     // p-values of all kinds of handles
 
 	class      Class
 	primary    key // whose growth gave the verdict; keys when none did
@@ -67,6 +69,7 @@ func (s *subject) judge(k *track) {
 	for i := key(0); i < keys; i++ {
 		s.grow[i] = s.led.examine(s.led.series[i], s.led.delta(i), share(i), net(i), s.cond)
 	}
+	s.examineHandles()
 	s.classify()
 	if s.loading {
 		s.class, s.primary, s.restsOn, s.shared = Undecided, keys, "", false
@@ -108,7 +111,7 @@ func (k *track) stepsFromMarks(events []record.Event, pid int) {
 func (l *ledger) delta(i key) float64 {
 	level := math.Abs(middle(l.series[i]))
 	switch i {
-	case keyCount, keyRefs:
+	case keyCount, keyRefs, keyHandles:
 		return math.Max(16, .001*level)
 	case keyInFlight:
 		return 8

@@ -32,7 +32,7 @@ func (s *subject) claim(v *Verdict) string {
 	case ByRefill:
 		return s.why
 	}
-	text := accountWords[s.primary] + " grows by " + s.quantity(s.size()) + s.lasting()
+	text := s.what() + " grows by " + s.quantity(s.size()) + s.lasting()
 	if d := v.DrivenBy; d != nil {
 		text += ", " + s.cost(d)
 		if d.And != nil {
@@ -62,7 +62,7 @@ func (s *subject) claim(v *Verdict) string {
 // cost is what a unit costs: bytes, or handles.
 func (s *subject) cost(d *DrivenBy) string {
 	unit := article(strings.ReplaceAll(d.Per, "_", " "))
-	if s.primary == keyCount {
+	if s.primary.counts() {
 		return fmt.Sprintf("%.3g %s", d.Value, unit)
 	}
 	return size(d.Value) + " " + unit
@@ -89,6 +89,14 @@ func duration(seconds float64) string {
 	return fmt.Sprintf("%.3g s", seconds)
 }
 
+// what names the primary key in a sentence.
+func (s *subject) what() string {
+	if s.primary == keyHandles {
+		return "the number of the driver's " + s.handleKind.name
+	}
+	return accountWords[s.primary]
+}
+
 // accountWords are the accounts in a sentence.
 var accountWords = map[key]string{
 	keyLive: "memory the program still references", keyCount: "the number of live handles", keyIdle: "idle memory kept by the pool",
@@ -97,7 +105,7 @@ var accountWords = map[key]string{
 
 // quantity is an amount of the primary key: bytes, or handles.
 func (s *subject) quantity(b float64) string {
-	if s.primary == keyCount {
+	if s.primary.counts() {
 		return fmt.Sprintf("%.0f", b)
 	}
 	return size(b)
@@ -184,7 +192,7 @@ func (s *subject) magnitudeClaim() string {
 	case last > 1.4*first:
 		course = "accelerating"
 	}
-	place := accountWords[s.primary]
+	place := s.what()
 	if s.primary == keyHost {
 		place = "host memory outside both pools"
 		if s.led.series[keyLive] == nil && s.led.series[keyIdle] == nil {

@@ -29,7 +29,7 @@ var columnsUsed = [...]string{
 	record.ColHostHeap, record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount,
 	record.ColRefs, record.ColInFlight, record.ColCommands, record.ColCommandBuffers, record.ColAllocs,
 	record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColShapes, record.ColPipelines, colFailed,
-	colOpen, colEvents, colStreams, colGraphs, colModules, colContexts, colPools, colDriverAlloc, colPinned,
+	colOpen, colEvents, colStreams, colGraphs, colModules, colContexts, colPools, colDriverAlloc, colPinned, colLost,
 }
 
 // maxCell is the largest count of bytes believed: 1 EiB.

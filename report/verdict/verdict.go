@@ -123,8 +123,9 @@ type Interval struct {
 }
 
 // AccountRow is one account's part of the growth. Bytes is the growth over the
-// window (Live's count is the row "live" with Count set). LeftoverBytes is
-// what stayed between the marks baseline and released.
+// window. Count is by how much the number of live handles grew, in the row live,
+// and that of the driver's handles of the kind that grows, in the row untracked.
+// LeftoverBytes is what stayed between the marks baseline and released.
 type AccountRow struct {
 	Account             Account   `json:"account"`
 	Shape               Shape     `json:"shape"`
@@ -138,12 +139,13 @@ type AccountRow struct {
 	LeftoverCount       *int64    `json:"leftover_count,omitempty"`
 }
 
-// DrivenBy is the unit of work that explains the growth and its cost in bytes
-// (or live handles, where only their number grows). Where two units drive it,
-// And is the second, and Share is the part of the growth that each brings.
+// DrivenBy is the unit of work that explains the growth and its cost: in bytes, or
+// where a number of things grows, in what Of calls them. Where two units drive
+// it, And is the second, and Share is the part of the growth that each brings.
 type DrivenBy struct {
 	Per string `json:"per"` // step, command_buffer, shape, allocation, second; sample in a recording without times
 	Interval
+	Of    string    `json:"of,omitempty"` // "handles", or the driver's "events", "streams" …; empty for bytes
 	Share *float64  `json:"share,omitempty"`
 	And   *DrivenBy `json:"and,omitempty"`
 }

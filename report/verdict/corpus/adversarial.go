@@ -3,6 +3,7 @@ package corpus
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -13,7 +14,7 @@ const perTrick = 20
 // Adversarial are traces made to mislead, perTrick of each kind.
 func Adversarial(seed uint64) []*Trace {
 	var out []*Trace
-	for k, trick := range tricks {
+	for k, trick := range slices.Concat(tricks[:], handleTricks[:]) {
 		for i := 0; i < perTrick; i++ {
 			r := rand.New(rand.NewPCG(seed, uint64(k*1000+i)+77))
 			b := newBench(r)
@@ -75,7 +76,8 @@ func (b *bench) samples() *record.Samples {
 		}
 		t.add(c.name, v)
 	}
-	for _, name := range [...]string{record.ColRSSAnon, record.ColRefs, record.ColCommandBuffers, record.ColAllocs, record.ColShapes} {
+	for _, name := range [...]string{record.ColRSSAnon, record.ColRefs, record.ColCommandBuffers, record.ColAllocs, record.ColShapes,
+		eventsColumn, streamsColumn, modulesColumn} {
 		if v := b.own[name]; v != nil {
 			t.add(name, v)
 		}
@@ -106,13 +108,16 @@ func (b *bench) keep(n int) {
 
 var open = []string{Undecided}
 
-// tricks are the ways to mislead, with the truth and what else is right.
-var tricks = [...]struct {
+// trick is a way to mislead, with the truth and what else is right.
+type trick struct {
 	name, truth string
 	accept      []string
 	account     string
 	make        func(r *rand.Rand, b *bench)
-}{
+}
+
+// tricks are those with bytes and live handles.
+var tricks = [...]trick{
 	{"growth slows like a root", AppLeak, open, "live", func(_ *rand.Rand, b *bench) { b.ramp(b.live, 0, 60*mib, .5) }},
 	{"growth slows like a logarithm", AppLeak, []string{Undecided, None}, "live", func(_ *rand.Rand, b *bench) {
 		for i := range b.live {

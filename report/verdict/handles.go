@@ -1,0 +1,182 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Columns of handles that the driver keeps alive (package tracer/capture).
+const (
+	colEvents   = "events_count"
+	colStreams  = "streams_count"
+	colGraphs   = "graphs_count"
+	colModules  = "modules_count"
+	colContexts = "contexts_count"
+	colPools    = "pools_count"
+	// colLost counts what the capture missed. Each may have been the end of a
+	// handle.
+	colLost = "capture_lost"
+)
+
+// handleKind is a kind of the driver's handles. A cached one is made once for
+// each shape or kernel that a program meets, and kept on purpose.
+type handleKind struct {
+	column, name string
+	cached       bool
+}
+
+var driverHandles = [...]handleKind{
+	{colEvents, "events", false}, {colStreams, "streams", false}, {colGraphs, "graphs", true},
+	{colModules, "modules", true}, {colContexts, "contexts", false}, {colPools, "memory pools", false},
+}
+
+// Graphs and modules are kept in caches on purpose. So few more are a program's
+// own matter (of an empty module the driver keeps 11 KiB, less than a MiB of
+// these); up to mostCached, and where fewer come than before, a cache that still
+// fills looks like a leak. On an H200 healthy programs of PyTorch, JAX and CuPy
+// kept 19 modules; one of JAX that compiled a new shape each step came to 266 in
+// 20 s.
+const (
+	leastCached = 64
+	mostCached  = 256
+	fills       = .85 // of the first half's rise, in the second
+)
+
+// What else than the test of growth a number of handles must meet: programs make
+// a few at a time, and few at all.
+const (
+	leastRises = 12  // blocks from which on there are more for good
+	longStill  = .25 // part of the window without one
+	slowing    = .6  // of the first half's rise, in the second; of the rate before the window, in it
+)
+
+// How far a growth of handles alone is believed: of those of a cache, and where
+// the program's own objects, which may hold them, were not counted or may grow.
+const (
+	cachedTrust = .7
+	heldTrust   = .75
+)
+
+// examineHandles tests how many of each kind of handle are alive. The kind that
+// grows with the most evidence becomes keyHandles; it counts where no bytes
+// grow, since a handle costs little that a threshold of bytes would show.
+func (s *subject) examineHandles() {
+	for _, k := range driverHandles {
+		alive := s.led.alive(k.column)
+		if quantile(known(alive), 1)-quantile(known(alive), 0) < moreHandles {
+			continue
+		}
+		l := *s.led
+		l.series[keyHandles] = alive
+		g := l.examine(alive, l.delta(keyHandles), share(keyHandles), net(keyHandles), s.cond)
+		s.tested = append(s.tested, g.p)
+		if !g.growing() || g.evidence <= s.grow[keyHandles].evidence || !g.accrues() || g.rate < slowing*l.rateBefore(alive, &g) {
+			continue
+		}
+		if k.cached && (g.bytes() < leastCached || s.compiled(g.from) >= g.bytes()/2) {
+			continue
+		}
+		s.handleKind, s.grow[keyHandles] = k, g
+		s.led.series[keyHandles] = alive
+	}
+	if s.grow[keyHandles].growing() && s.left.has() {
+		s.whole.series[keyHandles] = s.whole.alive(s.handleKind.column)
+		s.left = findLeftovers(s.whole, s.run.Events, s.pid)
+	}
+}
+
+// alive is how many handles of a kind are surely alive; nil when nobody counted
+// them.
+func (l *ledger) alive(column string) []float64 {
+	if l.cols[column] == nil {
+		return nil
+	}
+	return minus(l.cols[column], l.cols[colLost])
+}
+
+// filling is how many more cached handles are alive than before where they may be
+// a cache that fills; else 0.
+func (s *subject) filling() float64 {
+	g := &s.grow[keyHandles]
+	if s.handleKind.cached && g.growing() && (g.bytes() < mostCached || g.halves() < fills) {
+		return g.bytes()
+	}
+	return 0
+}
+
+// rateBefore is how fast y rose for good before the window of g; 0 when it is the
+// whole.
+func (l *ledger) rateBefore(y []float64, g *growth) float64 {
+	first := slices.IndexFunc(y, func(v float64) bool { return v == v })
+	if first >= g.from {
+		return 0
+	}
+	x := l.x(g.axis)
+	return (quantile(known(y[g.from:]), 0) - y[first]) / (x[g.from] - x[first])
+}
+
+// floor is what each block and all later ones are above: what is there for good.
+func (g *growth) floor() []float64 {
+	out := append([]float64(nil), g.by...)
+	for i := len(out) - 2; i >= 0; i-- {
+		out[i] = math.Min(out[i], out[i+1])
+	}
+	return out
+}
+
+// accrues reports whether a number rises for good many times, all over the
+// window, and not ever more slowly.
+func (g *growth) accrues() bool {
+	rises, since, still := 0, g.bx[0], 0.
+	f := g.floor()
+	for i, x := range g.bx {
+		if i > 0 && f[i] > f[i-1] {
+			rises++
+			since = x
+		}
+		still = math.Max(still, x-since)
+	}
+	return rises >= leastRises && still <= longStill*(g.bx[len(g.bx)-1]-g.bx[0]) && g.halves() >= slowing
+}
+
+// halves is the rise of the window's second half as a part of the first's.
+func (g *growth) halves() float64 {
+	f := g.floor()
+	n := len(f)
+	mid := g.bx[0] + (g.bx[n-1]-g.bx[0])/2
+	at := firstRow(g.bx, mid)
+	return (f[n-1] - f[at]) / (f[at] - f[0])
+}
+
+// fillingWords are the reason of an undecided.
+func (s *subject) fillingWords() string {
+	return fmt.Sprintf("the number of the driver's %s grows by %.0f while no bytes do: a cache that still fills looks like one that is never emptied",
+		s.handleKind.name, s.filling())
+}
+
+// handleTrust bounds the confidence of a growth of handles alone.
+func (s *subject) handleTrust() float64 {
+	trust := certain
+	if s.handleKind.cached {
+		trust = cachedTrust
+	}
+	for _, k := range [...]key{keyLive, keyCount} {
+		if s.led.series[k] == nil || s.grow[k].shape == ShapeUndecided {
+			trust = math.Min(trust, heldTrust)
+		}
+	}
+	return trust
+}
+
+// handlesAlone names the handles whose number is all that grows.
+func (s *subject) handlesAlone(next string) *Cause {
+	e := []string{fmt.Sprintf("%.0f more %s are alive; no bytes that were recorded grow with them", s.size(), s.handleKind.name)}
+	switch {
+	case s.handleKind.cached:
+		e = append(e, "a cache of what is made for each new shape would grow alike")
+	case s.led.series[keyLive] == nil:
+		e = append(e, "the program's own objects were not counted: they may hold them, as each array of JAX holds an event")
+	}
+	return &Cause{ID: CauseHandles, Confidence: .85 * s.confidence, Evidence: e, Next: next}
+}
