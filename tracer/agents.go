@@ -16,6 +16,10 @@ import (
 // values of the host are younger by as much.
 const maxLag = 20 * time.Millisecond
 
+// usualDelay is how long after its time an agent's sample may be read without
+// being late.
+const usualDelay = 50 * time.Millisecond
+
 // readLag is the lag for an interval: so short that an agent that samples once
 // an interval is not taken for silent.
 func readLag(interval time.Duration) time.Duration {
@@ -182,12 +186,16 @@ func (r *recording) agentSample(f *followed, s *agent.Sample, now int64) {
 			f.gpu = cell.Value
 		}
 	}
-	f.agentAt = now
-	if !f.rate.take(now) {
+	at := r.agentTime(s.TNs, now)
+	if !r.isLate(at, now) {
+		f.agentAt = now
+	}
+	if !f.rate.take(now) && !f.marked {
 		r.skipped++
 		return
 	}
-	r.row(f, r.agentTime(s.TNs, now), s.Cells)
+	f.marked = false
+	r.row(f, at, s.Cells)
 }
 
 // agentMark writes the event of a mark, and a row when the mark is one that
@@ -198,7 +206,7 @@ func (r *recording) agentMark(f *followed, m *agent.Mark, now int64) {
 	case record.KindStep:
 		r.newStep(f, m.Step, at, m.At)
 	case record.KindPhase:
-		r.phase, f.lastSplit = m.Name, 0
+		r.phase, f.lastSplit, f.marked = m.Name, 0, true
 		r.eventLocked(r.markEvent(f, m, at))
 	case record.KindWarning:
 		r.warnLocked(clip(m.Name))

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -58,6 +59,7 @@ func children() map[string]func(args []string) int {
 		"wait":    childWait,
 		"hostile": childHostile,
 		"mute":    childMute,
+		"late":    childLate,
 		"trace":   childTrace,
 		"relay":   childRelay,
 		"quota":   childQuota,
@@ -86,6 +88,30 @@ func childConfig(t testing.TB, mode string) Config {
 }
 
 func childEnv(mode string) []string { return append(os.Environ(), childMode+"="+mode) }
+
+// tracerProcess is a tracer as a process of its own, to be started, and its run
+// folder.
+func tracerProcess(t *testing.T, mode string) (cmd *exec.Cmd, dir string) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = filepath.Join(t.TempDir(), "run")
+	cmd = exec.Command(exe)
+	cmd.Env = childEnv(mode + " " + dir)
+	return cmd, dir
+}
+
+// until waits for what another process does.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within a minute: %s", what)
+		}
+	}
+}
 
 // childDie ends itself by a signal.
 func childDie(a []string) int {
@@ -256,6 +282,27 @@ func childMute([]string) int {
 		return 2
 	}
 	fmt.Fprintf(conn, `{"hello":{"v":1,"pid":%d,"actions":["sites"]}}`+"\n"+`{"mark":{"kind":"phase","name":"exiting"}}`+"\n", os.Getpid())
+	return 0
+}
+
+// childLate tells a sample of .3 s ago, and then, one by one, samples of now.
+func childLate([]string) int {
+	conn, err := net.Dial("unix", os.Getenv(agent.EnvSocket))
+	if err != nil {
+		return 2
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, `{"hello":{"v":1,"pid":%d}}`+"\n", os.Getpid())
+	time.Sleep(400 * time.Millisecond)
+	clock := agent.NewClock()
+	for n := range 50 {
+		at := clock.Now()
+		if n == 0 {
+			at -= int64(300 * time.Millisecond)
+		}
+		fmt.Fprintf(conn, `{"sample":{"t_ns":%d,"live_count":%d}}`+"\n", at, n)
+		time.Sleep(2 * time.Millisecond)
+	}
 	return 0
 }
 

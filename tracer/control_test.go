@@ -10,7 +10,6 @@ import (
 	"slices"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -42,16 +41,6 @@ func startControlled(t *testing.T, mode string) *controlled {
 	}()
 	t.Cleanup(func() { w.Close(); <-c.done })
 	return c
-}
-
-// until waits for what another process does.
-func until(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within 20 s: %s", what)
-		}
-	}
 }
 
 func TestAProgramIsAskedForExperimentsWhileItRuns(t *testing.T) {

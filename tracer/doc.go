@@ -13,7 +13,8 @@
 //     with the agent's own time, and with the host's values read on arrival, or
 //     up to 20 ms later when an agent that knocks has lived for some seconds
 //     (agent.Listen): not to be woken for each sample spares its program more
-//     than the sample costs;
+//     than the sample costs. When the tracer was kept from its work for longer
+//     than that and an interval, such a row has no values of the host;
 //   - at marks of phases and steps from agents that do not sample with them;
 //   - by timer, each Config.Interval, for processes whose agents were silent
 //     for one and a half intervals. The cells that only an agent knows are

@@ -74,7 +74,7 @@ func TestAPanicEndsTheRecordingAndNothingElse(t *testing.T) {
 			}()
 			expectEcho(t, feed, out, "before")
 			close(b.now)
-			waitFor(t, func() bool { return lastIsWarning(cfg.Out) })
+			until(t, "a warning is the last event", func() bool { return lastIsWarning(cfg.Out) })
 			expectEcho(t, feed, out, "after") // the program runs on
 			feed.Close()
 			res := <-ended

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -55,21 +54,15 @@ func checkKilled(t *testing.T, dir string) int {
 
 func TestTheFolderSurvivesTheDeathOfTheTracerAtAnyMoment(t *testing.T) {
 	t.Parallel()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
 	rows := 0
 	for range 40 {
-		out := filepath.Join(t.TempDir(), "run")
-		cmd := exec.Command(exe)
-		cmd.Env = childEnv("trace " + out)
+		cmd, out := tracerProcess(t, "trace")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		// The folder is there from the moment run.json is.
-		waitFor(t, func() bool { _, err := os.Stat(filepath.Join(out, record.FileMeta)); return err == nil })
+		until(t, "run.json is there", func() bool { _, err := os.Stat(filepath.Join(out, record.FileMeta)); return err == nil })
 		time.Sleep(time.Duration(rng.Int64N(int64(120 * time.Millisecond))))
 		cmd.Process.Kill()
 		cmd.Wait()
@@ -92,21 +85,11 @@ func killTraced(t *testing.T, dir string) {
 	}
 }
 
-func waitFor(t *testing.T, cond func() bool) {
-	for range 10_000 {
-		if cond() {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatal("waited in vain")
-}
-
 func TestTheFolderSurvivesTheDeathOfTheProgramAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2))
 	for range 40 {
-		cfg := childConfig(t, "work 100000 100")
+		cfg := childConfig(t, "work 100000 1000") // fewer steps a second than rows are kept of
 		cfg.Interval = 2 * time.Millisecond
 		pids := make(chan int, 1)
 		cfg.Progress = func(p Progress) {
@@ -224,13 +207,7 @@ func TestSignalsToTheTracerReachTheProgram(t *testing.T) {
 	}{{syscall.SIGINT, "interrupt", 7}, {syscall.SIGTERM, "terminated", 7}, {syscall.SIGHUP, "hangup", 137}, {syscall.SIGUSR1, "user defined signal 1", 137}} {
 		t.Run(fmt.Sprint(c.sig), func(t *testing.T) {
 			t.Parallel()
-			exe, err := os.Executable()
-			if err != nil {
-				t.Fatal(err)
-			}
-			dir := filepath.Join(t.TempDir(), "run")
-			cmd := exec.Command(exe)
-			cmd.Env = childEnv("relay " + dir)
+			cmd, dir := tracerProcess(t, "relay")
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no terminal
 			pipe, err := cmd.StdoutPipe()
 			if err != nil {
@@ -271,13 +248,7 @@ func TestSignalsToTheTracerReachTheProgram(t *testing.T) {
 // comes with SIGXFSZ.
 func TestAFullQuotaLosesRowsAndNothingElse(t *testing.T) {
 	t.Parallel()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(t.TempDir(), "run")
-	cmd := exec.Command(exe)
-	cmd.Env = childEnv("quota " + dir)
+	cmd, dir := tracerProcess(t, "quota")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "rows are lost") || !strings.Contains(string(out), "events are lost") {
 		t.Fatalf("%v\n%s", err, out)

@@ -41,11 +41,15 @@ func (s *attempt) firstRow(pid int) {
 	}
 }
 
+// catchUp is how long agents are heard before the first row after a stop.
+const catchUp = 10 * time.Millisecond
+
 // sampleLoop is the timer.
 func (s *attempt) sampleLoop() {
 	ticker := time.NewTicker(s.cfg.Interval)
 	defer ticker.Stop()
 	start, ticks, scanned := time.Now(), int64(0), time.Time{}
+	last := start
 	for {
 		select {
 		case <-s.done:
@@ -53,6 +57,11 @@ func (s *attempt) sampleLoop() {
 		case <-ticker.C:
 		}
 		now := time.Now()
+		if now.Sub(last) > 2*s.cfg.Interval+usualDelay {
+			// We were stopped: what agents said meanwhile belongs before our row.
+			time.Sleep(catchUp)
+		}
+		last = now
 		ticks++
 		s.mu.Lock()
 		s.missed = max(int64(now.Sub(start)/s.cfg.Interval)-ticks, 0)

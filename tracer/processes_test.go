@@ -3,7 +3,6 @@
 package tracer
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -14,17 +13,7 @@ import (
 
 func TestProcessesAreIntroducedWithNameAndRank(t *testing.T) {
 	t.Parallel()
-	in, hold, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	dir := ""
-	out, ended := startTraced(t, context.Background(), "ranks 3", func(c *Config) { c.Stdin, dir = in, c.Out })
-	expectLine(t, out, "ready")
-	waitFor(t, func() bool { return len(introductions(dir)) >= 4 })
-	hold.Close()
-	res := <-ended
+	res := traceFamily(t, "ranks 3", "four processes are introduced", func(dir string) bool { return len(introductions(dir)) >= 4 })
 	ranks := map[int]bool{}
 	for pid, e := range introductions(res.Dir) {
 		switch {

@@ -81,7 +81,8 @@ type followed struct {
 	// lastSplit is when the split was read last; 0 makes the next row read it.
 	lastSplit int64
 	rate      bucket
-	agentAt   int64 // when its agent last sampled
+	agentAt   int64 // when its agent last sampled, and the row was not late
+	marked    bool  // a phase was marked whose sample must have a row
 	cutAt     int64 // when its agent's connection ended without a word; 0 when it did not, or there is a new one
 	dropped   int64 // by its agent
 	gpu       int64 // as last told, by whomever
@@ -174,15 +175,6 @@ func (r *recording) row(f *followed, at int64, told []record.Cell) {
 	if r.ended {
 		return
 	}
-	now := r.clock.Now()
-	split := f.lastSplit == 0 || now-f.lastSplit >= int64(splitEvery)
-	if split {
-		f.lastSplit = now
-	}
-	alive := r.read(f, split)
-	if !alive && len(told) == 0 {
-		return
-	}
 	cells := r.cells[:0]
 	if r.multi {
 		cells = append(cells, record.Cell{Column: record.ColPID, Value: int64(f.pid)})
@@ -190,9 +182,16 @@ func (r *recording) row(f *followed, at int64, told []record.Cell) {
 	if f.stepped {
 		cells = append(cells, record.Cell{Column: record.ColStep, Value: f.step})
 	}
-	cells = appendMemory(cells, &f.mem)
-	cells = append(cells, f.more...)
-	cells, gpuTold := r.gpu.append(cells, f, at)
+	alive, gpuTold := false, false
+	if now := r.clock.Now(); !r.isLate(at, now) {
+		alive = r.readRow(f, now)
+		cells = appendMemory(cells, &f.mem)
+		cells = append(cells, f.more...)
+		cells, gpuTold = r.gpu.append(cells, f, at)
+	}
+	if !alive && len(told) == 0 {
+		return
+	}
 	for _, c := range told {
 		if !reserved(c.Column) && !(gpuTold && isGPU(c.Column)) {
 			cells = append(cells, c)
@@ -204,6 +203,23 @@ func (r *recording) row(f *followed, at int64, told []record.Cell) {
 	row := record.Row{T: time.Duration(at - r.start), Cells: cells}
 	r.noteWrite(r.out.Sample(row))
 	r.show(f, row, len(told) > 0)
+}
+
+// readRow reads what a row of now tells of a process and reports whether it is
+// there. The lock is held.
+func (r *recording) readRow(f *followed, now int64) bool {
+	split := f.lastSplit == 0 || now-f.lastSplit >= int64(splitEvery)
+	if split {
+		f.lastSplit = now
+	}
+	return r.read(f, split)
+}
+
+// isLate reports whether a row's time is so long past, because the tracer was
+// kept from its work, that what is read now is not of it. Some delay is usual on
+// a busy machine, and as long as an agent's usual silence no harm.
+func (r *recording) isLate(at, now int64) bool {
+	return now-at > int64(max(r.cfg.Interval, usualDelay))
 }
 
 // show keeps a row of the leading process for the progress. The lock is held.

@@ -274,6 +274,34 @@ func TestWhatAnAgentTellsUnaskedIsRecorded(t *testing.T) {
 	}
 }
 
+func TestARowOfLongAgoHasNoValuesOfNow(t *testing.T) {
+	t.Parallel()
+	cfg := childConfig(t, "late")
+	if res, err := Run(context.Background(), cfg); err != nil || res.ExitCode != 0 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	run, err := record.Open(cfg.Out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, host := run.Samples.Column(record.ColLiveCount), run.Samples.Column(record.ColRSS)
+	late, fresh := 0, 0
+	for i, v := range told {
+		switch {
+		case v == 0:
+			late++
+			if host[i] == host[i] {
+				t.Errorf("the row of .3 s ago says that %.0f B are resident", host[i])
+			}
+		case v > 0 && host[i] == host[i]:
+			fresh++
+		}
+	}
+	if late != 1 || fresh == 0 {
+		t.Errorf("%d rows of long ago, %d of now with the host's values", late, fresh)
+	}
+}
+
 func TestHostileAgentsLoseTheirConnectionAndNothingElse(t *testing.T) {
 	t.Parallel()
 	file := t.TempDir() + "/lines"

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -40,13 +38,7 @@ func openTerminal(t *testing.T) (keyboard, tty *os.File) {
 func TestCtrlCOnATerminalEndsTheProgramOnceAndLeavesTheRun(t *testing.T) {
 	t.Parallel()
 	keyboard, tty := openTerminal(t)
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := filepath.Join(t.TempDir(), "run")
-	cmd := exec.Command(exe)
-	cmd.Env = childEnv("relay " + dir)
+	cmd, dir := tracerProcess(t, "relay")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := cmd.Start(); err != nil {

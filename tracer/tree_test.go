@@ -16,22 +16,25 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
+// traceFamily traces a program with children, which all stay until what a test
+// waits for is in the run folder.
+func traceFamily(t *testing.T, mode, what string, isIn func(dir string) bool) Result {
+	t.Helper()
+	in, hold := pipe(t)
+	dir := ""
+	out, ended := startTraced(t, context.Background(), mode, func(c *Config) { c.Stdin, dir = in, c.Out })
+	expectLine(t, out, "ready")
+	until(t, what, func() bool { return isIn(dir) })
+	hold.Close()
+	return <-ended
+}
+
 func TestChildrenOfTheProgramGetRowsOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	in, hold, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	dir := ""
-	out, ended := startTraced(t, context.Background(), "tree 3", func(c *Config) { c.Stdin, dir = in, c.Out })
-	expectLine(t, out, "ready")
-	waitFor(t, func() bool {
+	res := traceFamily(t, "tree 3", "rows of four processes", func(dir string) bool {
 		run, err := record.Open(dir) // while it is written
 		return err == nil && len(distinct(run.Samples.Column(record.ColPID))) >= 4
 	})
-	hold.Close()
-	res := <-ended
 	run, err := record.Open(res.Dir)
 	if err != nil || len(run.Warnings) != 0 {
 		t.Fatal(err, run.Warnings)
@@ -148,7 +151,7 @@ func TestARunLeavesNoGoroutineAndNoFileOpen(t *testing.T) {
 		cfg.Progress = func(Progress) {}
 		trace(t, cfg)
 	}
-	waitFor(t, func() bool {
+	until(t, "all goroutines and files are gone", func() bool {
 		g, f := count()
 		return g <= goroutines && f <= fds
 	})

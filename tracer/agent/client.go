@@ -216,7 +216,7 @@ func (c *Client) mark(m Mark, withSample bool) {
 	}
 	c.post(encode(envelope{Mark: &m}), messageRoom)
 	if withSample {
-		c.sample(m.TNs)
+		c.sampleFor(m.TNs, messageRoom) // the judgement needs it
 	}
 }
 
@@ -311,7 +311,10 @@ func (c *Client) sayHello() {
 }
 
 // sample sends the present values. The lock is held.
-func (c *Client) sample(now int64) {
+func (c *Client) sample(now int64) { c.sampleFor(now, sampleRoom) }
+
+// sampleFor sends the present values if no more than room waits. The lock is held.
+func (c *Client) sampleFor(now int64, room int) {
 	c.lastSample = now
 	cells := c.cells[:0]
 	if c.stepped {
@@ -329,7 +332,7 @@ func (c *Client) sample(now int64) {
 	for i, cell := range cells {
 		c.enc.cell(i, cell)
 	}
-	c.post(c.enc.end(), sampleRoom)
+	c.post(c.enc.end(), room)
 }
 
 func isHostHeap(cell record.Cell) bool { return cell.Column == record.ColHostHeap }
