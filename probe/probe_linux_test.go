@@ -11,22 +11,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gpumem/gpumem/probe/probetest"
 )
 
 // fakeMachine writes files below folders that stand for /proc and
 // /sys/fs/cgroup.
 func fakeMachine(t testing.TB, files map[string]string) Machine {
-	root := t.TempDir()
+	root := probetest.NewRoot(t)
 	for name, content := range files {
-		path := filepath.Join(root, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		root.File(name, content)
 	}
-	return Machine{Proc: filepath.Join(root, "proc"), Cgroup: filepath.Join(root, "cgroup")}
+	return Machine{Proc: filepath.Join(root.Path, "proc"), Cgroup: filepath.Join(root.Path, "cgroup")}
 }
 
 func statOf(pid, parent int, name string) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/device"
 	"github.com/gpumem/gpumem/metal/apple/appletest"
 	"github.com/gpumem/gpumem/workloads"
 )
@@ -21,7 +22,7 @@ func TestTheWorkloadsComputeOnAppleWhatTheyComputeOnSoft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := metalLibrary + "=" + library
+	env := device.MetalLibrary + "=" + library
 	for _, c := range []struct {
 		args  string
 		truth workloads.Fault
@@ -36,7 +37,7 @@ func TestTheWorkloadsComputeOnAppleWhatTheyComputeOnSoft(t *testing.T) {
 		t.Run(c.args, func(t *testing.T) {
 			dir := t.TempDir()
 			outputs := map[string]string{}
-			for _, device := range []string{appleDevice, softDevice} {
+			for _, device := range []string{device.Apple, device.Soft} {
 				args := append([]string{"run", "--out", device}, strings.Fields(c.args)...)
 				got := gpumemEnv(t, dir, []string{env}, append(args, "--device="+device)...)
 				if got.code != 0 {
@@ -44,15 +45,15 @@ func TestTheWorkloadsComputeOnAppleWhatTheyComputeOnSoft(t *testing.T) {
 				}
 				outputs[device] = got.stdout
 			}
-			sameResults(t, outputs[appleDevice], outputs[softDevice])
-			v := readVerdict(t, filepath.Join(dir, appleDevice))
+			sameResults(t, outputs[device.Apple], outputs[device.Soft])
+			v := readVerdict(t, filepath.Join(dir, device.Apple))
 			if string(v.Verdict) != c.truth.Truth {
 				t.Errorf("verdict %s, want %s: %s", v.Verdict, c.truth.Truth, v.Summary)
 			}
 			if c.truth.Cause != "" && (len(v.Causes) != 1 || v.Causes[0].ID != c.truth.Cause) {
 				t.Errorf("causes %+v, want %s", v.Causes, c.truth.Cause)
 			}
-			if device := recordedDevice(t, filepath.Join(dir, appleDevice)); device != "Fake M1" {
+			if device := recordedDevice(t, filepath.Join(dir, device.Apple)); device != "Fake M1" {
 				t.Errorf("the run says it ran on %q", device)
 			}
 		})

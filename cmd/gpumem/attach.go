@@ -13,6 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/diagnosis"
+	"github.com/gpumem/gpumem/cmd/gpumem/naming"
+	"github.com/gpumem/gpumem/cmd/gpumem/plain"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/report/verdict"
@@ -81,7 +84,7 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 	if err != nil {
 		return err
 	}
-	t := target{name: programName(&p), command: p.Command, shown: p.Command, given: f.given}
+	t := target{name: naming.Program(&p), command: p.Command, shown: p.Command, given: f.given}
 	ctx, stop := signal.NotifyContext(ctx, endingSignals()...)
 	defer stop()
 	if f.length > 0 {
@@ -119,8 +122,8 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 		if err := printReport(std, getenv, f.run.output, f.run.force, format, run, v); err != nil {
 			return err
 		}
-		if d := unowned(v); d != nil {
-			fmt.Fprintf(std.err, "\n%s.\nnext: %s\n", unownedText(d), unownedNext(livePID(&p), shown(commandText(&p))))
+		if d := diagnosis.Unowned(v); d != nil {
+			fmt.Fprintf(std.err, "\n%s.\nnext: %s\n", diagnosis.UnownedText(d), diagnosis.UnownedNext(livePID(&p), plain.Shown(naming.Command(&p))))
 		}
 		_, err := fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", run.Path, filepath.Join(run.Path, record.FileReport))
 		return err
@@ -151,7 +154,7 @@ func (f *attachFlags) conclude(std stdio, getenv func(string) string, p *scan.Pr
 	const leastRows = 3
 	if s := result.Meta.Sampling; s != nil && s.Rows < leastRows {
 		return fmt.Errorf("process %d (%s) ended after %s: too soon to be judged; run it under gpumem: gpumem run -- %s",
-			p.PID, programName(p), plural(int(s.Rows), "sample", "samples"), shown(commandText(p)))
+			p.PID, naming.Program(p), plain.Plural(int(s.Rows), "sample", "samples"), plain.Shown(naming.Command(p)))
 	}
 	v, err := conclude(std, getenv, result.Dir, judging, print)
 	if err != nil {
@@ -170,7 +173,7 @@ func (f *attachFlags) conclude(std stdio, getenv func(string) string, p *scan.Pr
 func (f *attachFlags) failure(std stdio, p *scan.Process, result tracer.Result, err error) error {
 	switch {
 	case errors.Is(err, probe.ErrExited):
-		return fmt.Errorf("process %d (%s) has just ended", p.PID, programName(p))
+		return fmt.Errorf("process %d (%s) has just ended", p.PID, naming.Program(p))
 	case errors.Is(err, os.ErrPermission):
 		return otherUsers(p)
 	}
@@ -186,13 +189,13 @@ func (f *attachFlags) target(text string) (scan.Process, error) {
 	if pid == os.Getpid() {
 		return scan.Process{}, usagef("%d is gpumem itself", pid)
 	}
-	p, err := scan.One(f.run.gpu.root, pid)
+	p, err := scan.One("", pid)
 	if err != nil {
 		return p, pidError(err)
 	}
 	switch {
 	case p.State == scan.Zombie:
-		return p, fmt.Errorf("process %d (%s) is a zombie: it has ended, and its parent %d has not asked how", pid, shown(p.Name), p.Parent)
+		return p, fmt.Errorf("process %d (%s) is a zombie: it has ended, and its parent %d has not asked how", pid, plain.Shown(p.Name), p.Parent)
 	case p.Hidden && !f.partial:
 		return p, otherUsers(&p)
 	}
@@ -202,7 +205,7 @@ func (f *attachFlags) target(text string) (scan.Process, error) {
 // otherUsers is the error for a process that is not ours to look into.
 func otherUsers(p *scan.Process) error {
 	return fmt.Errorf("process %d (%s) belongs to %s: its files may not be read; run gpumem as that user or as root, or record what is public of it with --partial",
-		p.PID, programName(p), shown(p.Owner))
+		p.PID, naming.Program(p), plain.Shown(p.Owner))
 }
 
 // endingSignals end a recording that joined a program: also the loss of the

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/plain"
 	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/probe/nvml/nvmltest"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -437,7 +438,7 @@ func TestAttachWithProbesTellsWhatTheProgramAllocatesFromThenOn(t *testing.T) {
 func checkWidth(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
-		if n := cellsOf(strings.TrimSuffix(line, "\n")); n > lineWidth {
+		if n := plain.Cells(strings.TrimSuffix(line, "\n")); n > plain.Width {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

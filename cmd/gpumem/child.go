@@ -3,20 +3,16 @@ package main
 import (
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/device"
 	"github.com/gpumem/gpumem/workloads"
 )
 
 // childCommand is the hidden command under which gpumem runs a workload in a
 // process of its own, so that its own memory is never in the measurement.
 const childCommand = "__workload"
-
-// slowDevice is the completion lag of DeviceFaults.SlowDevice: somewhat more
-// than the bundled trainings need to encode a batch.
-const slowDevice = 200 * time.Microsecond
 
 // newChildCommand runs one workload with arguments that workloadTarget made.
 func newChildCommand(std stdio) *cobra.Command {
@@ -39,7 +35,7 @@ func newChildCommand(std stdio) *cobra.Command {
 				return flagError(cmd, err)
 			}
 			return w.Run(cmd.Context(), workloads.Env{
-				Open: opener(f.device), Policy: f.policy, Fault: f.fault, Seed: f.seed, Repeat: f.repeat,
+				Open: device.Opener(f.device), Policy: f.policy, Fault: f.fault, Seed: f.seed, Repeat: f.repeat,
 				Flags: own(), LeakThreshold: int64(leftover),
 				Stdout: std.out, Stderr: std.err, LookupEnv: os.LookupEnv, TempDir: os.TempDir(),
 			})

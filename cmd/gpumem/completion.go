@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/device"
 	"github.com/gpumem/gpumem/pool"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/report"
@@ -22,7 +23,7 @@ func complete(cmd *cobra.Command, flag string, names []string) {
 // names.
 func completeValues(cmd *cobra.Command) {
 	values := map[string]func() []string{
-		"device": deviceNames, "fail-on": classNames, "inject": injectModes, "policy": policyNames,
+		"device": device.Names, "fail-on": classNames, "inject": injectModes, "policy": policyNames,
 		"fault":   func() []string { return faultNames(workloads.All()) },
 		"gpu":     func() []string { return append([]string{"auto", "none"}, scan.SourceNames()...) },
 		"theme":   func() []string { return []string{"auto", "dark", "light"} },

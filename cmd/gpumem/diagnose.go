@@ -7,11 +7,14 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/diagnosis"
+	"github.com/gpumem/gpumem/cmd/gpumem/plain"
 	"github.com/gpumem/gpumem/probe/scan"
 )
 
@@ -79,11 +82,11 @@ func (f *diagnoseFlags) check(pids int) (failOn, error) {
 	if f.format != "text" && f.format != "json" {
 		return nil, usagef("--format %s: must be text or json", f.format)
 	}
-	if f.length != 0 && f.length < leastWatch {
-		return nil, usagef("--for %s: must be %s or more, or nothing can be said", f.length, leastWatch)
+	if f.length != 0 && f.length < diagnosis.LeastWatch {
+		return nil, usagef("--for %s: must be %s or more, or nothing can be said", f.length, diagnosis.LeastWatch)
 	}
-	if f.interval != 0 && (f.interval < 10*time.Millisecond || f.length/f.interval < leastSamples) {
-		return nil, usagef("--interval %s: must be from 10ms, with %d samples or more in --for", f.interval, leastSamples)
+	if f.interval != 0 && (f.interval < 10*time.Millisecond || f.length/f.interval < diagnosis.LeastSamples) {
+		return nil, usagef("--interval %s: must be from 10ms, with %d samples or more in --for", f.interval, diagnosis.LeastSamples)
 	}
 	if len(f.failOn) > 0 && f.length == 0 {
 		return nil, usagef("--fail-on needs verdicts, which need --for")
@@ -95,18 +98,6 @@ func (f *diagnoseFlags) check(pids int) (failOn, error) {
 		return nil, err
 	}
 	return parseFailOn(f.failOn)
-}
-
-// diagnosis is everything that text and JSON are made of.
-type diagnosis struct {
-	host    string
-	scan    *scan.Scan
-	absent  []scan.Absence
-	gpuOff  bool // --gpu none
-	flags   diagnoseFlags
-	chosen  bool         // only the PIDs of the command line
-	watched *observation // nil without --for
-	made    map[int]composition
 }
 
 func diagnose(ctx context.Context, std stdio, getenv func(string) string, f diagnoseFlags, args []string) error {
@@ -129,11 +120,11 @@ func diagnose(ctx context.Context, std stdio, getenv func(string) string, f diag
 	if err != nil {
 		return err
 	}
-	if err := d.print(std, wantColor(std.out, getenv)); err != nil {
+	if err := printDiagnosis(d, std, f, wantColor(std.out, getenv)); err != nil {
 		return err
 	}
-	if d.watched != nil {
-		if code := fail.worst(d.watched); code != exitDone {
+	if d.Watched != nil {
+		if code := fail.worst(d.Watched); code != exitDone {
 			return &codeError{code}
 		}
 	}
@@ -141,71 +132,85 @@ func diagnose(ctx context.Context, std stdio, getenv func(string) string, f diag
 }
 
 // look scans the machine, with --for before and after watching it.
-func look(ctx context.Context, std stdio, f diagnoseFlags, pids []int) (*diagnosis, error) {
+func look(ctx context.Context, std stdio, f diagnoseFlags, pids []int) (*diagnosis.Diagnosis, error) {
 	sources, err := f.gpu.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d := &diagnosis{flags: f, chosen: len(pids) > 0, gpuOff: sources == nil}
-	d.host, _ = os.Hostname() // a machine without a name has none
+	d := &diagnosis.Diagnosis{Chosen: len(pids) > 0, GPUOff: sources == nil, All: f.all, Runtime: f.runtime}
+	d.Host, _ = os.Hostname() // a machine without a name has none
 	if sources != nil {
 		defer sources.Close()
-		d.absent = sources.Absent()
+		d.Absent = sources.Absent()
 	}
-	o := scan.Options{Root: f.gpu.root, PIDs: pids, Sources: sources}
-	if d.scan, err = scan.Read(ctx, o); err != nil {
+	o := scan.Options{PIDs: pids, Sources: sources}
+	if d.Scan, err = scan.Read(ctx, o); err != nil {
 		return nil, pidError(err)
 	}
 	if f.length > 0 {
-		if d.watched, err = watchScan(ctx, std, f, d.scan, sources); err != nil {
+		if d.Watched, err = watchScan(ctx, std, f, d.Scan, sources); err != nil {
 			return nil, err
 		}
 		// What is there now, with who came and went; a process that was named
 		// may have gone, and then what was seen of it stays.
 		if now, err := scan.Read(context.WithoutCancel(ctx), o); err == nil {
-			d.scan = now
+			d.Scan = now
 		}
 	}
-	if d.chosen {
-		d.made = compose(ctx, f.gpu.root, d.scan)
+	if d.Chosen {
+		d.Compose(ctx)
 	}
 	return d, nil
 }
 
-// print writes the diagnosis to stdout or into the file of -o.
-func (d *diagnosis) print(std stdio, color bool) error {
+// printDiagnosis writes a diagnosis to stdout or into the file of -o.
+func printDiagnosis(d *diagnosis.Diagnosis, std stdio, f diagnoseFlags, color bool) error {
 	write := func(w io.Writer) error {
-		if d.flags.format == "json" {
-			return d.json(w)
+		if f.format == "json" {
+			return d.JSON(w)
 		}
-		_, err := io.WriteString(w, d.text(color && d.flags.output == ""))
+		_, err := io.WriteString(w, d.Text(color && f.output == ""))
 		return err
 	}
-	if d.flags.output != "" {
-		return writeFile(d.flags.output, d.flags.force, write)
+	if f.output != "" {
+		return writeFile(f.output, f.force, write)
 	}
 	return write(std.out)
+}
+
+// watchScan watches the processes of a scan for --for, or until ctx is done.
+func watchScan(ctx context.Context, std stdio, f diagnoseFlags, s *scan.Scan, sources *scan.Sources) (*diagnosis.Observation, error) {
+	o := diagnosis.WatchOptions{Length: f.length, Interval: f.interval}
+	if !f.quiet && isTerminal(std.err) {
+		o.Progress = std.err
+	}
+	if sources.Here() {
+		gpu := newGPUSource(sources.Readers())
+		defer gpu.close()
+		o.GPU = gpu.bytes
+	}
+	return diagnosis.Watch(ctx, s, o)
 }
 
 // expectNone checks that no process of ours with one of the names is left; up
 // to five that are stand in the error.
 func expectNone(ctx context.Context, std stdio, f diagnoseFlags) error {
-	s, err := scan.Read(ctx, scan.Options{Root: f.gpu.root})
+	s, err := scan.Read(ctx, scan.Options{})
 	if err != nil {
 		return err
 	}
-	left := leftOf(s, f.expectNone, os.Getpid())
+	left := diagnosis.LeftOf(s, f.expectNone, os.Getpid())
 	if f.format == "json" {
-		if err := (&leftJSON{Names: f.expectNone, Left: processesJSON(left)}).write(std.out); err != nil {
+		if err := left.JSON(std.out, f.expectNone); err != nil {
 			return err
 		}
 	}
-	names := shown(joinOr(f.expectNone))
+	names := plain.Shown(strings.Join(f.expectNone, " or "))
 	if len(left) == 0 {
 		if f.format != "json" {
 			fmt.Fprintf(std.out, "no process of %s is left\n", names)
 		}
 		return nil
 	}
-	return errors.New(leftText(left, names) + " left:" + leftList(left))
+	return errors.New(left.Many(names) + " left:" + left.List())
 }

@@ -1,186 +1,19 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/diagnosis"
 	"github.com/gpumem/gpumem/internal/loader/standin"
-	"github.com/gpumem/gpumem/probe/scan"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files of diagnose")
-
-// fixture is a made-up machine with an AMD card, a leaking trainer in two
-// builds, an editor's helper, a zombie and names that would break a table.
-func fixture(t *testing.T) string {
-	t.Helper()
-	root := t.TempDir()
-	put := func(path, text string) {
-		path = filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	link := func(path, to string) {
-		path = filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(to, path); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("proc/uptime", "90000.00 1.00\n")
-	put("proc/meminfo", "MemTotal: 16777216 kB\nMemAvailable: 8388608 kB\nSwapTotal: 2097152 kB\nSwapFree: 1048576 kB\n")
-	put("proc/self/cgroup", "0::/job\n")
-	put("sys/fs/cgroup/job/memory.max", "4294967296\n")
-	put("sys/fs/cgroup/job/memory.current", "1073741824\n")
-	put("etc/passwd", "root:x:0:0::/:/bin/sh\nana:x:1000:1000::/:/bin/sh\n漢字漢字漢字:x:1001:1001::/:/bin/sh\n")
-	process := func(pid int, name, state string, uid, rss, start int, exe string, words ...string) {
-		dir := "proc/" + strconv.Itoa(pid)
-		put(dir+"/stat", fmt.Sprintf("%d (%s) %s 1 1 1 0 -1 4194560 0 0 0 0 6000 3000 0 0 20 0 3 0 %d 0 0\n", pid, name, state, start))
-		memory := ""
-		if rss > 0 {
-			memory = fmt.Sprintf("VmRSS:\t%d kB\nRssAnon:\t%d kB\nRssFile:\t1024 kB\nRssShmem:\t0 kB\nVmSwap:\t512 kB\n", rss, rss-1024)
-		}
-		put(dir+"/status", fmt.Sprintf("Tgid:\t%d\nUid:\t%d\t%d\t%d\t%d\n%s", pid, uid, uid, uid, uid, memory))
-		put(dir+"/cmdline", strings.Join(words, "\x00")+"\x00")
-		put(dir+"/statm", "1 1 0 0 0 0 0\n")
-		if exe != "" {
-			day := 10
-			if strings.Contains(exe, "new") {
-				day = 19
-			}
-			put(exe, "a program\n"+exe)
-			at := time.Date(2026, 11, day, 12, 0, 0, 0, time.UTC)
-			if err := os.Chtimes(filepath.Join(root, exe), at, at); err != nil {
-				t.Fatal(err)
-			}
-			link(dir+"/exe", filepath.Join(root, exe))
-		}
-	}
-	client := func(pid, id, vram int) {
-		dir := "proc/" + strconv.Itoa(pid)
-		link(dir+"/fd/5", "/dev/dri/renderD128")
-		put(dir+"/fdinfo/5", fmt.Sprintf("drm-driver:\tamdgpu\ndrm-pdev:\t0000:43:00.0\ndrm-client-id:\t%d\ndrm-memory-vram:\t%d KiB\ndrm-memory-gtt:\t64 KiB\n", id, vram))
-	}
-	process(101, "trainer", "R", 1000, 900000, 8900000, "opt/new/trainer", "/opt/new/trainer", "--model", "llama")
-	process(102, "trainer", "S", 1000, 300000, 5000000, "opt/old/trainer", "/opt/old/trainer")
-	process(103, "python3", "S", 1001, 200000, 8999000, "usr/bin/python3.12", "python3.12", "/home/用户/训练.py", "--名前", strings.Repeat("長い引数 ", 30))
-	process(104, "code", "S", 1000, 150000, 1000000, "usr/share/code/code", "/usr/share/code/code", "--type=gpu-process", "--x")
-	process(105, "tl", "T", 1000, 2000, 8990000, "usr/bin/tl", "tl", "run", "a.tl\x1b[31m\x07\u202e")
-	process(106, "grep", "S", 1000, 1500, 8990000, "usr/bin/grep", "grep", "tl", "tensorlogic")
-	process(107, "trainer", "Z", 1000, 0, 8990000, "")
-	client(101, 1, 4194304)
-	client(104, 2, 131072)
-	card := "sys/class/drm/card1/device/"
-	put(card+"uevent", "DRIVER=amdgpu\nPCI_SLOT_NAME=0000:43:00.0\n")
-	put(card+"vendor", "0x1002\n")
-	put(card+"device", "0x744c\n")
-	put(card+"mem_info_vram_total", "25753026560\n")
-	put(card+"mem_info_vram_used", "6442450944\n")
-	for _, id := range []string{"51110"} {
-		put("sys/class/kfd/kfd/topology/nodes/1/gpu_id", id+"\n")
-		put("sys/class/kfd/kfd/topology/nodes/1/properties", "location_id 17152\ndomain 0\n")
-		put("sys/class/kfd/kfd/proc/4242/vram_"+id, "1073741824\n")
-	}
-	return root
-}
-
-// lookAtFixture is a diagnosis of the fixture, with what differs from run to
-// run made the same.
-func lookAtFixture(t *testing.T, args ...int) *diagnosis {
-	t.Helper()
-	f := defaultDiagnoseFlags()
-	f.gpu.root = fixture(t)
-	f.gpu.names = []string{scan.DRM, scan.KFD} // NVIDIA's would be the real one
-	d, err := look(context.Background(), stdio{os.Stdin, os.Stdout, os.Stderr}, f, args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.host, d.scan.At, d.scan.Elapsed = "machine", time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC), 1234*time.Microsecond
-	d.absent = []scan.Absence{{Source: scan.NVML, Err: errors.New("nvml: load the library: no such file; try: install the driver")}}
-	return d
-}
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs (rewrite it with -update):\n%s", path, got)
-	}
-}
-
-func TestDiagnoseShowsTheMachineInSections(t *testing.T) {
-	t.Parallel()
-	text := strings.Replace(lookAtFixture(t).text(false), runtime.GOARCH, "amd64", 1)
-	checkWidth(t, text)
-	if strings.ContainsAny(text, "\x1b\x07\u202e") {
-		t.Error("a command line can write to the terminal")
-	}
-	golden(t, "diagnose.txt", text)
-}
-
-func TestDiagnoseOfOneProcessSaysWhatItIs(t *testing.T) {
-	t.Parallel()
-	d := lookAtFixture(t, 101)
-	d.made = nil // the fixture has no mappings
-	for i := range d.scan.Processes {
-		d.scan.Processes[i].Executable = "/opt/new/trainer"
-	}
-	text := strings.Replace(d.text(false), runtime.GOARCH, "amd64", 1)
-	checkWidth(t, text)
-	golden(t, "diagnose_pid.txt", text)
-}
-
-func TestDiagnoseAsJSONLeavesUnknownOut(t *testing.T) {
-	t.Parallel()
-	d := lookAtFixture(t)
-	var b strings.Builder
-	if err := d.json(&b); err != nil {
-		t.Fatal(err)
-	}
-	var got diagnosisJSON
-	if err := json.Unmarshal([]byte(b.String()), &got); err != nil {
-		t.Fatal(err)
-	}
-	if len(got.Processes) != 7 || got.Zombies != 1 || got.Processes[0].PID != 101 || *got.Processes[0].GPU != 4295032832 {
-		t.Errorf("got %+v", got)
-	}
-	if z := got.Processes[6]; z.State != scan.Zombie || z.Footprint != nil || z.RSS != nil {
-		t.Errorf("the zombie's memory is not known: %+v", z)
-	}
-	if d := got.Devices[0]; *d.Used != 6442450944 || *d.Held != 4429185024 || *d.Other != 1073741824 || *d.Uncharged != 939524096 || d.Reserved != nil {
-		t.Errorf("device: used %d = held %d + other %d + not charged %d?", *d.Used, *d.Held, *d.Other, *d.Uncharged)
-	}
-	if len(got.Elsewhere) != 1 || got.Elsewhere[0].Why != "gone" || got.Elsewhere[0].PID != 4242 {
-		t.Errorf("elsewhere %+v", got.Elsewhere)
-	}
-}
 
 func TestTheFiveSectionsAreRecognised(t *testing.T) {
 	t.Parallel()
@@ -212,11 +45,11 @@ func TestWatchingAccusesTheProcessThatGrowsAndNoOther(t *testing.T) {
 	got := patiently(6, func(length string) outcome {
 		return gpumem(t, t.TempDir(), "diagnose", pidOf(leak), pidOf(calm), "--for", length, "--json", "--fail-on", "host-growth")
 	})
-	var d diagnosisJSON
+	var d diagnosis.Document
 	if err := json.Unmarshal([]byte(got.stdout), &d); err != nil {
 		t.Fatalf("%v\n%s%s", err, got.stdout, got.stderr)
 	}
-	if got.code != 6 || d.Watched == nil || d.Watched.Processes != 2 || d.Watched.FalseDiscovery != falseDiscovery {
+	if got.code != 6 || d.Watched == nil || d.Watched.Processes != 2 || d.Watched.FalseDiscovery != .05 {
 		t.Errorf("code %d, watched %+v", got.code, d.Watched)
 	}
 	for _, p := range d.Processes {
@@ -286,7 +119,7 @@ func TestAttachTurnsGrowthWithoutAnOwnerIntoACodeAndANextStep(t *testing.T) {
 	if !strings.Contains(got.stderr, " a second (95 %: ") || !strings.Contains(got.stderr, "--inject ebpf") {
 		t.Errorf("no fact, or no next step:\n%s", got.stderr)
 	}
-	if d := unowned(readVerdict(t, filepath.Join(dir, "out"))); d == nil || d.Per != "second" {
+	if d := diagnosis.Unowned(readVerdict(t, filepath.Join(dir, "out"))); d == nil || d.Per != "second" {
 		t.Errorf("verdict.json has no growth without an owner: %+v", d)
 	}
 	// A verdict that is not asked for fails nothing.
@@ -337,7 +170,7 @@ func TestExpectNoneListsUpToFiveThatAreLeft(t *testing.T) {
 		t.Errorf("a second one is started: code %d: %s", got.code, got.stderr)
 	}
 	got = gpumem(t, t.TempDir(), append(args, "--json")...)
-	var left leftJSON
+	var left struct{ Left []json.RawMessage }
 	if err := json.Unmarshal([]byte(got.stdout), &left); err != nil || len(left.Left) != 7 || got.code != 1 {
 		t.Errorf("code %d, %v: %s", got.code, err, got.stdout)
 	}
@@ -379,34 +212,6 @@ func TestDiagnoseRefusesWhatDoesNotGoTogether(t *testing.T) {
 		if got.code != c.code || !strings.Contains(got.stderr, c.say) || strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
 			t.Errorf("diagnose %q: code %d, want %d with %q\n%s%s", c.args, got.code, c.code, c.say, got.stdout, got.stderr)
 		}
-	}
-}
-
-func TestNamesOfProgramsAreThoseThatPeopleUse(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		p          scan.Process
-		name, exec string
-	}{
-		{scan.Process{Executable: "/usr/bin/python3.12", Command: []string{"python", "-u", "-W", "ignore", "/a/train.py", "x"}}, "train.py", "python3.12"},
-		{scan.Process{Executable: "/usr/bin/python3", Command: []string{"python3", "-m", "torch.run", "x"}}, "torch.run", "python3"},
-		{scan.Process{Executable: "/usr/bin/python3", Command: []string{"python3", "-c", "print()"}}, "python3", "python3"},
-		{scan.Process{Executable: "/opt/tl", Command: []string{"tl", "run"}}, "tl", "tl"},
-		{scan.Process{Command: []string{"-bash"}, Name: "bash"}, "bash", "bash"},
-		{scan.Process{Command: []string{"nginx: worker process"}, Name: "nginx"}, "nginx", "nginx"},
-		{scan.Process{Executable: `C:\Program Files\x\python.exe`, Command: []string{"python"}}, "python", "python"},
-		{scan.Process{Name: "kernel-ish"}, "kernel-ish", "kernel-ish"},
-	} {
-		if got := programName(&c.p); got != c.name {
-			t.Errorf("%+v is called %q, want %q", c.p, got, c.name)
-		}
-		if got := executableName(&c.p); got != c.exec {
-			t.Errorf("%+v runs %q, want %q", c.p, got, c.exec)
-		}
-	}
-	long := scan.Process{Name: "a-very-long-nam", State: scan.Zombie}
-	if !named(&long, "a-very-long-name-indeed") || named(&long, "another") {
-		t.Error("a short name that the system cut does not match the whole one")
 	}
 }
 

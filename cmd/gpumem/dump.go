@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/plain"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 	"github.com/gpumem/gpumem/tracer/ttmetal"
@@ -121,7 +122,7 @@ func printDump(std stdio, f dumpFlags, d *ttmetal.Dump) error {
 		judged.Findings = ttmetal.Judge(d, f.thresholds())
 	}
 	if f.json {
-		return writeIndented(std.out, judged)
+		return plain.WriteJSON(std.out, judged)
 	}
 	text := d.Text(f.six)
 	if f.judge {
@@ -198,7 +199,7 @@ func foreignTotals(std stdio, f dumpFlags) error {
 	}
 	fmt.Fprintln(std.err, "gpumem: the server prints the dump on its own output; these are its counters")
 	if f.json {
-		return writeIndented(std.out, judgedDump{Dump: &ttmetal.Dump{Schema: 1, Time: time.Now().UTC(), Active: -1, Devices: devices}})
+		return plain.WriteJSON(std.out, judgedDump{Dump: &ttmetal.Dump{Schema: 1, Time: time.Now().UTC(), Active: -1, Devices: devices}})
 	}
 	for _, d := range devices {
 		var all uint64
@@ -210,7 +211,7 @@ func foreignTotals(std stdio, f dumpFlags) error {
 		}
 		fmt.Fprintf(std.out, "Device %d:\n", d.Device)
 		for c := ttmetal.CountDRAM; c <= ttmetal.CountTrace; c++ {
-			fmt.Fprintf(std.out, "  %s: %s\n", c, sizeText(int64(d.Used[c.String()])))
+			fmt.Fprintf(std.out, "  %s: %s\n", c, plain.Size(int64(d.Used[c.String()])))
 		}
 	}
 	return nil
@@ -221,13 +222,13 @@ func findingsText(d judgedDump) []byte {
 	b.WriteString("Normal or leak (one dump cannot prove a leak; compare runs):\n")
 	for _, f := range d.Findings {
 		fmt.Fprintf(&b, "  %-7s  device %d  %s: %s, %s; %s\n", f.Level, f.Device, f.Rule,
-			plural(f.Count, "buffer", "buffers"), sizeText(int64(f.Bytes)), f.Text)
+			plain.Plural(f.Count, "buffer", "buffers"), plain.Size(int64(f.Bytes)), f.Text)
 	}
 	if len(d.Findings) == 0 {
 		b.WriteString("  normal   nothing remains\n")
 	}
 	if n := len(d.LeftByDead); n > 0 {
-		fmt.Fprintf(&b, "  note     %s had not freed everything at the end; the system took it back\n", plural(n, "ended process", "ended processes"))
+		fmt.Fprintf(&b, "  note     %s had not freed everything at the end; the system took it back\n", plain.Plural(n, "ended process", "ended processes"))
 	}
 	return b.Bytes()
 }
@@ -262,7 +263,7 @@ func compareDumps(std stdio, f dumpFlags, paths []string) error {
 	}
 	v := judgeRuns(runs)
 	if f.json {
-		err = writeIndented(std.out, runsAnswer{1, runs, v})
+		err = plain.WriteJSON(std.out, runsAnswer{1, runs, v})
 	} else {
 		err = writeRuns(std.out, runs, v)
 	}
@@ -275,9 +276,9 @@ func compareDumps(std stdio, f dumpFlags, paths []string) error {
 func writeRuns(w io.Writer, runs []runTotals, v *verdict.Verdict) error {
 	var b strings.Builder
 	for i, r := range runs {
-		fmt.Fprintf(&b, "Run %d: %d active allocations, %s\n", i+1, r.Active, sizeText(int64(r.Bytes)))
+		fmt.Fprintf(&b, "Run %d: %d active allocations, %s\n", i+1, r.Active, plain.Size(int64(r.Bytes)))
 	}
-	wrapped(&b, "", "  ", v.Summary)
+	plain.Wrap(&b, "", "  ", v.Summary)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -320,5 +321,5 @@ func runsSummary(runs []runTotals, v *verdict.Verdict) string {
 		return head + ": what remains does not grow from run to run."
 	}
 	return fmt.Sprintf("%s: what remains grew by %+.3g allocations and %s a run.", head,
-		float64(last.Active-first.Active)/float64(n), sizeText((int64(last.Bytes)-int64(first.Bytes))/n))
+		float64(last.Active-first.Active)/float64(n), plain.Size((int64(last.Bytes)-int64(first.Bytes))/n))
 }

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-
-	"github.com/gpumem/gpumem/report/verdict"
 )
 
 // The documented exit codes. A traced program's own code is passed on.
@@ -14,15 +12,6 @@ const (
 	exitFailed = 1
 	exitUsage  = 2
 )
-
-// findingCodes are the exit codes that --fail-on turns a verdict into.
-var findingCodes = map[verdict.Class]int{
-	verdict.AppLeak:      3,
-	verdict.PoolGrowth:   4,
-	verdict.DriverGrowth: 5,
-	verdict.HostGrowth:   6,
-	verdict.Undecided:    7,
-}
 
 // usageError is something the user wrote wrong: exit code 2, one line.
 type usageError struct{ text string }
@@ -55,38 +44,4 @@ func exitCode(err error, w io.Writer) int {
 		fmt.Fprintf(w, "gpumem: %v\n", err)
 		return exitFailed
 	}
-}
-
-// failOn is the value of --fail-on: the verdicts that end with their code.
-type failOn map[verdict.Class]bool
-
-func (f failOn) code(v verdict.Class) int {
-	if f[v] {
-		return findingCodes[v]
-	}
-	return exitDone
-}
-
-func parseFailOn(names []string) (failOn, error) {
-	f := failOn{}
-	for _, name := range names {
-		if name == "any" {
-			for class := range findingCodes {
-				if class != verdict.Undecided {
-					f[class] = true
-				}
-			}
-			continue
-		}
-		class := verdict.Class(name)
-		if _, ok := findingCodes[class]; !ok {
-			return nil, usagef("--fail-on %s: no such verdict%s", name, suggest(name, classNames()))
-		}
-		f[class] = true
-	}
-	return f, nil
-}
-
-func classNames() []string {
-	return []string{"app-leak", "pool-growth", "driver-growth", "host-growth", "undecided", "any"}
 }

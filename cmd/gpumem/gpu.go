@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/device"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/tracer"
 )
@@ -18,7 +19,6 @@ import (
 // gpuFlags choose who is asked for GPU bytes.
 type gpuFlags struct {
 	names []string
-	root  string // of the file system, for tests; "" is "/"
 }
 
 func defaultGPUFlags() gpuFlags { return gpuFlags{names: []string{"auto"}} }
@@ -45,7 +45,7 @@ func (g *gpuFlags) check() error {
 // open looks for the sources, nil with none. One that was asked for by name
 // and is not here is an error; otherwise absence is no news.
 func (g *gpuFlags) open(ctx context.Context) (*scan.Sources, error) {
-	o := scan.SourceOptions{Root: g.root}
+	var o scan.SourceOptions
 	switch {
 	case slices.Contains(g.names, "none"):
 		return nil, nil
@@ -101,7 +101,7 @@ func (g *gpuFlags) trace(ctx context.Context, cfg *tracer.Config) (*gpuTrace, er
 // on the host have nothing on a real one.
 func traceGPU(ctx context.Context, f runFlags, t target, cfg *tracer.Config) (*gpuTrace, error) {
 	// Apple's is real on macOS only; elsewhere it is the tests' fake.
-	real := strings.HasPrefix(f.workload.device, cudaDevice) || f.workload.device == appleDevice && runtime.GOOS == "darwin"
+	real := strings.HasPrefix(f.workload.device, device.CUDA) || f.workload.device == device.Apple && runtime.GOOS == "darwin"
 	if t.workload != nil && !real {
 		return &gpuTrace{}, nil
 	}
@@ -167,6 +167,26 @@ func (g *gpuSource) ReadGPU(pids []int, uses []tracer.GPUUse) ([]tracer.GPUUse, 
 	maps.Copy(g.told, now)
 	list := slices.DeleteFunc(uses[start:], func(u tracer.GPUUse) bool { return unknown[u.PID] })
 	return uses[:start+len(list)], errors.Join(failed...)
+}
+
+// bytes are the GPU bytes of the processes that hold some.
+func (g *gpuSource) bytes(pids []int) (map[int]int64, error) {
+	uses, err := g.ReadGPU(pids, nil)
+	if err != nil {
+		return nil, err
+	}
+	all := map[int]int64{}
+	for _, u := range uses {
+		all[u.PID] += u.Bytes
+	}
+	return all, nil
+}
+
+// close gives the readers back.
+func (g *gpuSource) close() {
+	for _, r := range g.readers {
+		r.Close()
+	}
 }
 
 // gpuName names the devices of a machine in a line: the only one, or each with

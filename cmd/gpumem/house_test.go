@@ -32,7 +32,12 @@ var house = map[string][]string{
 	"metrics":                   {"tracer/record", "report/verdict"},
 	"tui":                       {"tracer/record", "report/verdict"},
 	"workloads":                 {"pool", "metal", "tracer/agent", "tracer/record"},
-	"cmd":                       {"probe", "metal", "pool", "tracer", "report", "tui", "workloads", "metrics"},
+	"cmd":                       {"cmd", "probe", "metal", "pool", "tracer", "report", "tui", "workloads", "metrics"},
+	"cmd/gpumem/plain":          {"probe"},
+	"cmd/gpumem/naming":         {"cmd/gpumem/plain", "probe"},
+	"cmd/gpumem/device":         {"metal", "workloads"},
+	"cmd/gpumem/selftest":       {"cmd/gpumem/plain", "cmd/gpumem/naming", "cmd/gpumem/device", "probe", "metal", "workloads"},
+	"cmd/gpumem/diagnosis":      {"cmd/gpumem/plain", "cmd/gpumem/naming", "probe", "tracer/record", "report/verdict"},
 	"scripts":                   {},
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/tracer/agent/python"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -49,7 +50,7 @@ func (in *injection) note(pid int) {
 		return
 	}
 	runs := ""
-	if pythonName.MatchString(baseName(exe)) {
+	if pythonName.MatchString(naming.Base(exe)) {
 		runs = strings.TrimSuffix(string(text), "\x00")
 	}
 	in.runs.Store(&runs)

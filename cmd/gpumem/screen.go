@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/naming"
+	"github.com/gpumem/gpumem/cmd/gpumem/plain"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/report"
@@ -198,7 +200,7 @@ func nameOf(pid int) string {
 	if err != nil {
 		return ""
 	}
-	return programName(&p)
+	return naming.Program(&p)
 }
 
 // ownUsage is what this process uses.
@@ -241,5 +243,5 @@ func shownCommand(t target) string {
 	if t.workload != nil && len(words) > 2 {
 		words = words[2:] // gpumem run
 	}
-	return shown(strings.Join(words, " "))
+	return plain.Shown(strings.Join(words, " "))
 }

@@ -16,6 +16,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpumem/gpumem/cmd/gpumem/plain"
 )
 
 const (
@@ -128,7 +130,7 @@ func sayCrash(tty io.Writer, crash, place string) {
 	}
 	text := "\n" + why + "\n"
 	if place != "" {
-		text += fmt.Sprintf("gpumem: what was recorded until then: gpumem report %s\n", shown(place))
+		text += fmt.Sprintf("gpumem: what was recorded until then: gpumem report %s\n", plain.Shown(place))
 	}
 	// The terminal's modes may be the shell's by now, or raw.
 	_, _ = io.WriteString(tty, strings.ReplaceAll(text, "\n", "\r\n"))
@@ -138,7 +140,7 @@ func sayCrash(tty io.Writer, crash, place string) {
 func crashText(crash, place string) string {
 	rest := "…"
 	if path := filepath.Join(place, crashFile); place != "" && os.WriteFile(path, []byte(crash), 0o600) == nil {
-		rest = "all of it: " + shown(path)
+		rest = "all of it: " + plain.Shown(path)
 	}
 	lines := strings.SplitN(strings.TrimSpace(crash), "\n", crashLines+1)
 	if len(lines) > crashLines {

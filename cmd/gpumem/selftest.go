@@ -2,20 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"strconv"
-	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gpumem/gpumem/probe"
-	"github.com/gpumem/gpumem/probe/scan"
+	"github.com/gpumem/gpumem/cmd/gpumem/device"
+	"github.com/gpumem/gpumem/cmd/gpumem/selftest"
 )
 
 // selftestFlags are the flags of `gpumem selftest`.
@@ -46,7 +41,7 @@ here (no such GPU, no such system) is not wrong.`,
   gpumem selftest --device soft --size 256MiB
   gpumem selftest --device cuda:1`,
 		Args: exactly(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return selftest(cmd.Context(), std, f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runSelftest(cmd.Context(), std, f) },
 	}
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.devices, "device", nil, "only these: host, soft, cuda, cuda:N, apple (default: all that are here)")
@@ -66,7 +61,7 @@ const (
 
 func (f *selftestFlags) check() error {
 	for _, d := range f.devices {
-		if d == autoDevice {
+		if d == device.Auto {
 			return usagef("--device auto: name a device, or leave the flag out for all")
 		}
 		if err := checkDevice(d); err != nil {
@@ -79,7 +74,7 @@ func (f *selftestFlags) check() error {
 	return f.gpu.check()
 }
 
-func selftest(ctx context.Context, std stdio, f selftestFlags) error {
+func runSelftest(ctx context.Context, std stdio, f selftestFlags) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -96,116 +91,37 @@ func selftest(ctx context.Context, std stdio, f selftestFlags) error {
 	if sources != nil {
 		defer sources.Close()
 	}
-	t := &selfTester{report: newSelftestReport(), self: self, size: int64(f.size), sources: sources}
-	t.checkSources(ctx)
-	for _, name := range t.devices(ctx, f.devices) {
-		t.checkDevice(ctx, name)
-		if err := ctx.Err(); err != nil {
-			return errors.New("interrupted: the report would be a part only")
-		}
+	report, err := selftest.Run(ctx, selftest.Options{
+		Self: self, Version: version(), Devices: f.devices, Size: int64(f.size), Sources: sources,
+	})
+	if err != nil {
+		return err
 	}
-	write := t.report.text
+	write := report.Text
 	if f.json {
-		write = t.report.json
+		write = report.JSON
 	}
 	if f.output != "" {
 		err = writeFile(f.output, f.force, write)
 	} else {
 		err = write(std.out)
 	}
-	if err == nil && t.report.count(wrongResult) > 0 {
+	if err == nil && report.Count(selftest.Wrong) > 0 {
 		return &codeError{exitFailed}
 	}
 	return err
 }
 
-// selfTester runs the checks and notes what they found.
-type selfTester struct {
-	report  *selftestReport
-	self    string // our own program file
-	size    int64  // that each device allocates
-	sources *scan.Sources
-}
-
-// checkSources says of each source of numbers whether it works here.
-func (t *selfTester) checkSources(ctx context.Context) {
-	r := t.report
-	r.group("sources: who tells numbers here")
-	totals, err := probe.ReadTotals(0)
-	r.outcome("memory of the machine", err, sizeText(totals.Memory)+", "+sizeText(totals.Available)+" available")
-	s, err := scan.Read(ctx, scan.Options{})
-	if err == nil {
-		text := plural(len(s.Processes), "process", "processes")
-		if s.Hidden > 0 {
-			text += fmt.Sprintf(", %d of them may not be looked into", s.Hidden)
-		}
-		r.outcome("scan of the machine", nil, text)
-	} else {
-		r.outcome("scan of the machine", err, "")
-	}
-	if t.sources == nil {
-		r.add(selftestCheck{Check: "GPU bytes by process", Result: absentResult, Text: "not looked at: --gpu none"})
-		return
-	}
-	for _, a := range t.sources.Absent() {
-		r.add(selftestCheck{Check: a.Source, Result: absentResult, Text: strings.TrimPrefix(a.Err.Error(), a.Source+": ")})
-	}
-	for _, d := range t.sources.Devices(ctx) {
-		d.UUID = "" // it names the machine
-		text := fmt.Sprintf("%s: %s, %s used of %s", deviceName(t.sources, &d), deviceText(t.sources, &d), sizeText(d.UsedBytes), sizeText(d.TotalBytes))
-		result := okResult
-		if d.UsedBytes == scan.Unknown {
-			result, text = unknownResult, text+" (what is used is not told)"
-		}
-		r.add(selftestCheck{Check: d.Source, Result: result, Found: known(d.UsedBytes), Text: strings.Join(append([]string{text}, d.Notes...), "; ")})
-	}
-	for _, limit := range t.sources.Limits() {
-		r.add(selftestCheck{Check: "limit", Result: unknownResult, Text: limit})
-	}
-}
-
-// devices are the names to check: the chosen ones, else all; cuda stands for
-// each device that NVIDIA's library lists.
-func (t *selfTester) devices(ctx context.Context, chosen []string) []string {
-	if len(chosen) == 0 {
-		chosen = []string{hostDevice, softDevice, cudaDevice, appleDevice}
-	}
-	n := 0
-	if t.sources != nil {
-		for _, d := range t.sources.Devices(ctx) {
-			if d.Source == scan.NVML {
-				n++
+// newSubjectCommand is the process that selftest measures.
+func newSubjectCommand(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use: selftest.SubjectCommand, Hidden: true, Args: exactly(2, "a device and a size"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			size, err := strconv.ParseInt(args[1], 10, 64)
+			if err != nil || size <= 0 {
+				return usagef("%s: no size", args[1])
 			}
-		}
+			return selftest.Serve(std.in, std.out, args[0], size)
+		},
 	}
-	var names []string
-	for _, name := range chosen {
-		if name != cudaDevice || n < 2 {
-			names = append(names, name)
-			continue
-		}
-		for i := range n {
-			names = append(names, cudaDevice+":"+strconv.Itoa(i))
-		}
-	}
-	return slices.Compact(names)
 }
-
-// seen is the source that tells of the same device, "" when none does, or when
-// this build has no drivers: then a driver that is not here is no news.
-func (t *selfTester) seen(ctx context.Context, name string) string {
-	if t.sources == nil || loadsNothing() {
-		return ""
-	}
-	_, isCUDA := cudaIndex(name)
-	for _, d := range t.sources.Devices(ctx) {
-		if isCUDA && d.Source == scan.NVML || name == appleDevice && d.Source == scan.Apple {
-			return d.Source
-		}
-	}
-	return ""
-}
-
-// settleLimit is how long an account may take to show what happened: drivers
-// free after the last command, and collectors of garbage in their own time.
-const settleLimit = 10 * time.Second

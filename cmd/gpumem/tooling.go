@@ -42,17 +42,3 @@ func warnOfBundle(cfg *tracer.Config) {
 		})
 	}
 }
-
-// toolingNotes says which processes run with such tools, the first few.
-func toolingNotes(s *scan.Scan) []string {
-	const most = 5
-	var notes []string
-	for i := range s.Processes {
-		p := &s.Processes[i]
-		if len(p.Tooling) > 0 && len(notes) < most {
-			notes = append(notes, fmt.Sprintf("PID %d (%s) runs with %s; what that keeps is no leak of the program",
-				p.PID, programName(p), p.Tooling[0]))
-		}
-	}
-	return notes
-}

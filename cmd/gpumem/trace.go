@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/plain"
 	"github.com/gpumem/gpumem/report"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer"
@@ -172,7 +173,7 @@ func printAnswer(std stdio, getenv func(string) string, f runFlags, format repor
 	}
 	if format == report.Text && failedAtOnce(run, v) {
 		_, err := fmt.Fprintf(std.err, "gpumem: the program failed after %s, too soon to be judged\nrun folder: %s\n",
-			plural(v.Window.Samples, "sample", "samples"), run.Path)
+			plain.Plural(v.Window.Samples, "sample", "samples"), run.Path)
 		return err
 	}
 	o := report.Options{Producer: "gpumem " + version(), Color: wantColor(std.err, getenv), Width: textWidth(std.err)}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/tracer"
@@ -120,7 +121,7 @@ func (w *watcher) scan(ctx context.Context) error {
 			continue // gone, or not to be read
 		}
 		w.procs[p.PID], w.order = file, append(w.order, p.PID)
-		w.feed.Name(p.PID, programName(p))
+		w.feed.Name(p.PID, naming.Program(p))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/device"
 	"github.com/gpumem/gpumem/pool"
 	"github.com/gpumem/gpumem/workloads"
 )
@@ -24,7 +25,7 @@ type workloadFlags struct {
 }
 
 func defaultWorkloadFlags() workloadFlags {
-	return workloadFlags{device: autoDevice, policy: "default", seed: 1, repeat: 1}
+	return workloadFlags{device: device.Auto, policy: "default", seed: 1, repeat: 1}
 }
 
 // add defines the flags with the present values as defaults, so that they can

@@ -1,5 +1,5 @@
 // Package loader opens the shared libraries of drivers and of systems while the
-// program runs, without cgo: they are there on some machines only, and their
+// program runs, and calls them, without cgo: they are there on some machines only, and their
 // absence is the normal case.
 //
 // It works on linux, darwin and windows, amd64 and arm64; elsewhere, and with

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ebitengine/purego"
-
 	"github.com/gpumem/gpumem/internal/loader"
 	"github.com/gpumem/gpumem/internal/loader/standin"
 )
@@ -30,7 +28,7 @@ func TestTheFirstCandidateThatOpensIsTaken(t *testing.T) {
 	}
 	defer o.Close()
 	call := func(l loader.Library) uintptr {
-		r, _, _ := purego.SyscallN(l.Lookup("answer"))
+		r, _ := loader.Call(l.Lookup("answer"))
 		return r
 	}
 	if a, b := call(l), call(l); a != 42 || b != 43 {

@@ -15,5 +15,8 @@ func Open(...string) (Library, error) {
 // Lookup is 0: there are no libraries.
 func (l Library) Lookup(string) uintptr { return 0 }
 
+// Call does nothing: there are no functions.
+func Call(uintptr, ...uintptr) (result, errno uintptr) { return 0, 0 }
+
 // Close does nothing.
 func (l Library) Close() {}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/gpumem/gpumem/internal/loader"
 	"github.com/gpumem/gpumem/metal"
 	"github.com/gpumem/gpumem/metal/internal/command"
 	"github.com/gpumem/gpumem/metal/kernels"
@@ -63,7 +64,8 @@ func Open(o Options) (*Device, error) {
 
 // device is the device of that index, for the caller to release.
 func (o *objc) device(index int) (id, error) {
-	all := id(invoke(o.copyAllDevices))
+	list, _ := loader.Call(o.copyAllDevices)
+	all := id(list)
 	defer o.release(all)
 	n := 0
 	if all != 0 {

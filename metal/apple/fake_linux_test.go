@@ -8,10 +8,8 @@ import (
 	"os"
 	"runtime"
 	"testing"
-	"unsafe"
 
-	"github.com/ebitengine/purego"
-
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/metal"
 	"github.com/gpumem/gpumem/metal/apple"
 	"github.com/gpumem/gpumem/metal/apple/appletest"
@@ -90,15 +88,5 @@ func nothingIsLeft(t *testing.T, library string) {
 // count is what the fake says exists.
 func count(t testing.TB, library, what string) int64 {
 	t.Helper()
-	handle, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := purego.Dlsym(handle, "gpumem_fake_count")
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := append([]byte(what), 0)
-	n, _, _ := purego.SyscallN(f, uintptr(unsafe.Pointer(&name[0])))
-	return int64(n)
+	return standin.Ask(t, library, "gpumem_fake_count", what)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/gpumem/gpumem/metal/apple"
 	"github.com/gpumem/gpumem/metal/apple/appletest"
 	"github.com/gpumem/gpumem/metal/kernels"
+	"github.com/gpumem/gpumem/metal/metaltest"
 )
 
 // The compiler of the real one writes lines of this form.
@@ -55,9 +56,9 @@ func TestWhatIsNotThereIsOneLineInTheSystemsWords(t *testing.T) {
 			}
 			o := apple.Options{Library: library, Device: c.device}
 			_, err := apple.Open(o)
-			isOneLine(t, err, c.want, c.says)
+			metaltest.OneLine(t, err, c.want, c.says...)
 			if checked := apple.Check(o); c.checked {
-				isOneLine(t, checked, c.want, c.says)
+				metaltest.OneLine(t, checked, c.want, c.says...)
 			} else if checked != nil {
 				t.Errorf("Check, which only looks for the device: %v", checked)
 			}
@@ -65,22 +66,6 @@ func TestWhatIsNotThereIsOneLineInTheSystemsWords(t *testing.T) {
 				nothingIsLeft(t, library)
 			}
 		})
-	}
-}
-
-// isOneLine fails unless err is one line that says the words.
-func isOneLine(t *testing.T, err, want error, says []string) {
-	t.Helper()
-	if err == nil || want != nil && !errors.Is(err, want) {
-		t.Fatalf("error %v, want one that matches %v", err, want)
-	}
-	for _, word := range says {
-		if !strings.Contains(err.Error(), word) {
-			t.Errorf("the error %q does not say %q", err, word)
-		}
-	}
-	if strings.Contains(err.Error(), "\n") {
-		t.Errorf("more than one line: %q", err)
 	}
 }
 
@@ -157,7 +142,7 @@ func TestACommandBufferThatMetalEndsSaysWhyAndTheNextOneRuns(t *testing.T) {
 			m := newMachine(t, apple.Options{Library: library})
 			cmd := m.fill(1)
 			err := cmd.Wait()
-			isOneLine(t, err, c.is, []string{"run the kernels", fmt.Sprintf("the fake's words for error %d (code %d)", c.code, c.code), c.says})
+			metaltest.OneLine(t, err, c.is, "run the kernels", fmt.Sprintf("the fake's words for error %d (code %d)", c.code, c.code), c.says)
 			if cmd.Status() != metal.Failed || cmd.Err() == nil {
 				t.Errorf("status %d, error %v", cmd.Status(), cmd.Err())
 			}
@@ -200,7 +185,7 @@ func TestWorkThatIsWaitedForInTheMiddleFailsWithItsReason(t *testing.T) {
 		defer func() { must(t, c.Release()) }()
 		return c.Wait()
 	}
-	isOneLine(t, launch(), metal.ErrOutOfMemory, []string{"dispatch 1", "error 8"})
+	metaltest.OneLine(t, launch(), metal.ErrOutOfMemory, "dispatch 1", "error 8")
 	must(t, launch())
 	if got := m.value(); got != 6 {
 		t.Errorf("the kernel saw %v, want 6", got)
@@ -229,7 +214,7 @@ func TestWhatMetalDoesNotMakeIsAnErrorAndCostsNothing(t *testing.T) {
 	library := appletest.Copy(t, fake, "encoder_nil_at 3", "command_nil_at 4", "queue_nil_at 4")
 	m := newMachine(t, apple.Options{Library: library}) // its queue is the third
 	err := m.fill(1).Wait()
-	isOneLine(t, err, metal.ErrOutOfMemory, []string{"make an encoder"})
+	metaltest.OneLine(t, err, metal.ErrOutOfMemory, "make an encoder")
 	if _, err := m.queue.NewCommandBuffer(); !errors.Is(err, metal.ErrOutOfMemory) {
 		t.Errorf("a command buffer that Metal does not make: error %v", err)
 	}
@@ -252,16 +237,10 @@ func TestEachEncoderIsOneOfMetals(t *testing.T) {
 	c, err := m.queue.NewCommandBuffer()
 	must(t, err)
 	for v := range 3 {
-		e, err := c.NewEncoder()
-		must(t, err)
-		e.SetPipeline(m.filler)
-		e.SetBuffer(0, m.buffer, 0)
-		e.SetBytes(1, kernels.Float32Bytes(float32(v+1)))
-		must(t, e.Dispatch(metal.Size{X: 1}))
-		must(t, e.End())
+		m.encode(c, func(e metal.Encoder) { e.SetBytes(1, kernels.Float32Bytes(float32(v+1))) })
 	}
 	must(t, c.Commit())
-	isOneLine(t, c.Wait(), metal.ErrOutOfMemory, []string{"dispatch 1", "make an encoder"})
+	metaltest.OneLine(t, c.Wait(), metal.ErrOutOfMemory, "dispatch 1", "make an encoder")
 	if got := m.value(); got != 1 {
 		t.Errorf("the buffer holds %v, want what the first encoder left", got)
 	}
@@ -286,13 +265,8 @@ func TestAParameterMayLieAtAnyOffset(t *testing.T) {
 		must(t, err)
 		c, err := m.queue.NewCommandBuffer()
 		must(t, err)
-		e, err := c.NewEncoder()
-		must(t, err)
-		e.SetPipeline(m.filler)
-		e.SetBuffer(0, m.buffer, 0)
-		e.SetBuffer(1, p, uint64(offset))
-		must(t, e.Dispatch(metal.Size{X: 1}))
-		for _, step := range []func() error{e.End, c.Commit, c.Wait, c.Release} {
+		m.encode(c, func(e metal.Encoder) { e.SetBuffer(1, p, uint64(offset)) })
+		for _, step := range []func() error{c.Commit, c.Wait, c.Release} {
 			must(t, step())
 		}
 		if got := m.value(); got != float32(offset+1) {
@@ -374,15 +348,21 @@ func (m *machine) fill(v float32) metal.CommandBuffer {
 	m.t.Helper()
 	c, err := m.queue.NewCommandBuffer()
 	must(m.t, err)
+	m.encode(c, func(e metal.Encoder) { e.SetBytes(1, kernels.Float32Bytes(v)) })
+	must(m.t, c.Commit())
+	return c
+}
+
+// encode records that the buffer is filled with the value that bind binds.
+func (m *machine) encode(c metal.CommandBuffer, bind func(metal.Encoder)) {
+	m.t.Helper()
 	e, err := c.NewEncoder()
 	must(m.t, err)
 	e.SetPipeline(m.filler)
 	e.SetBuffer(0, m.buffer, 0)
-	e.SetBytes(1, kernels.Float32Bytes(v))
+	bind(e)
 	must(m.t, e.Dispatch(metal.Size{X: 1}))
 	must(m.t, e.End())
-	must(m.t, c.Commit())
-	return c
 }
 
 func (m *machine) value() float32 {

@@ -10,6 +10,7 @@ import (
 	"github.com/gpumem/gpumem/metal"
 	"github.com/gpumem/gpumem/metal/apple"
 	"github.com/gpumem/gpumem/metal/apple/appletest"
+	"github.com/gpumem/gpumem/metal/metaltest"
 )
 
 func TestBuffersOfAHeapTakeNothingFromTheSystem(t *testing.T) {
@@ -168,7 +169,7 @@ func TestOldSystemsHaveNoResidencySets(t *testing.T) {
 		if conf == "residency_error not today" {
 			want, says = metal.ErrOutOfMemory, "not today"
 		}
-		isOneLine(t, err, want, []string{says})
+		metaltest.OneLine(t, err, want, says)
 		must(t, d.Close())
 		nothingIsLeft(t, library)
 	}

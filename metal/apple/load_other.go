@@ -10,5 +10,3 @@ func load(string) (*objc, error) {
 	return nil, &Error{Op: "load Metal", Text: "this program was built for " + runtime.GOOS + "/" + runtime.GOARCH +
 		" without a way to load it", is: ErrNoMetal}
 }
-
-func invoke(uintptr, ...uintptr) uintptr { return 0 }

@@ -83,14 +83,6 @@ func (o *objc) register() {
 	purego.RegisterFunc(&o.dispatch, o.msgSend)
 	for s := range selectors {
 		text := terminated(s.name())
-		o.selectors[s] = invoke(o.registerName, uintptr(unsafe.Pointer(&text[0])))
+		o.selectors[s], _ = loader.Call(o.registerName, uintptr(unsafe.Pointer(&text[0])))
 	}
-}
-
-// invoke calls a function of integers and pointers.
-//
-//go:uintptrescapes
-func invoke(fn uintptr, args ...uintptr) uintptr {
-	r, _, _ := purego.SyscallN(fn, args...)
-	return r
 }

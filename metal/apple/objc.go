@@ -3,6 +3,8 @@ package apple
 import (
 	"runtime"
 	"unsafe"
+
+	"github.com/gpumem/gpumem/internal/loader"
 )
 
 // id is an Objective-C object; 0 is nil.
@@ -49,8 +51,8 @@ func (o *objc) do(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if !o.noPool {
-		pool := invoke(o.push)
-		defer invoke(o.pop, pool)
+		pool, _ := loader.Call(o.push)
+		defer loader.Call(o.pop, pool)
 	}
 	f()
 }
@@ -63,7 +65,8 @@ func (o *objc) do(f func()) {
 func (o *objc) send(self id, s selector, args ...uintptr) uintptr {
 	var words [6]uintptr
 	words[0], words[1] = uintptr(self), o.selectors[s]
-	return invoke(o.msgSend, words[:2+copy(words[2:], args)]...)
+	r, _ := loader.Call(o.msgSend, words[:2+copy(words[2:], args)]...)
+	return r
 }
 
 // release gives a reference up; nil is allowed.
@@ -93,7 +96,8 @@ func (o *objc) new(class string) id {
 
 func (o *objc) class(name string) id {
 	text := terminated(name)
-	return id(invoke(o.getClass, uintptr(unsafe.Pointer(&text[0]))))
+	class, _ := loader.Call(o.getClass, uintptr(unsafe.Pointer(&text[0])))
+	return id(class)
 }
 
 // string makes an NSString that the caller releases. It ends at the first zero.

@@ -3,6 +3,8 @@ package cuda
 import (
 	"fmt"
 	"unsafe"
+
+	"github.com/gpumem/gpumem/internal/loader"
 )
 
 // library is the loaded driver. It stays loaded: the driver has threads of its
@@ -47,7 +49,8 @@ func (l *library) call(s symbol, args ...uintptr) Code {
 	if fn == 0 {
 		return codeSymbolIsMissing
 	}
-	return Code(uint32(invoke(fn, args...)))
+	r, _ := loader.Call(fn, args...)
+	return Code(uint32(r))
 }
 
 // failure makes the error of a call, nil when it succeeded.

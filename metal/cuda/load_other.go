@@ -14,5 +14,3 @@ func openLibrary(string) (loader.Library, error) {
 	return loader.Library{}, &Error{Op: "load the driver", Text: "this program was built for " + runtime.GOOS + "/" + runtime.GOARCH +
 		" without a way to load it", is: ErrNoDriver}
 }
-
-func invoke(uintptr, ...uintptr) uintptr { return uintptr(codeNotSupported) }

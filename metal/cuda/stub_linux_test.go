@@ -7,10 +7,8 @@ import (
 	"fmt"
 	"os"
 	"testing"
-	"unsafe"
 
-	"github.com/ebitengine/purego"
-
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/metal"
 	"github.com/gpumem/gpumem/metal/cuda"
 	"github.com/gpumem/gpumem/metal/cuda/cudatest"
@@ -90,17 +88,7 @@ func nothingIsLeft(t *testing.T, library string) {
 // count is what the stub says exists.
 func count(t *testing.T, library, what string) int64 {
 	t.Helper()
-	handle, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := purego.Dlsym(handle, "gpumem_stub_count")
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := append([]byte(what), 0)
-	n, _, _ := purego.SyscallN(f, uintptr(unsafe.Pointer(&name[0])))
-	return int64(n)
+	return standin.Ask(t, library, "gpumem_stub_count", what)
 }
 
 func must(t testing.TB, err error) {

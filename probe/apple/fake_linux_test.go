@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ebitengine/purego"
-
 	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/probe/apple"
 	"github.com/gpumem/gpumem/probe/apple/appletest"
@@ -28,16 +26,7 @@ func openKernel(t *testing.T, library string) *apple.Kernel {
 // left asks a stand-in how much was not given back.
 func left(t *testing.T, library, function string) int {
 	t.Helper()
-	h, err := purego.Dlopen(library, purego.RTLD_NOW)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fn, err := purego.Dlsym(h, function)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, _, _ := purego.SyscallN(fn)
-	return int(int32(n))
+	return int(int32(standin.Ask(t, library, function, "")))
 }
 
 func TestTheKernelIsAskedWithTheRightStructures(t *testing.T) {

@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 	"unsafe"
+
+	"github.com/gpumem/gpumem/internal/loader"
 )
 
 // Kernel asks the kernel, through libSystem. It holds nothing that would have
@@ -33,10 +35,10 @@ func OpenKernel(o Options) (*Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.self, _ = invoke(k.fn.taskSelf)
+	k.self, _ = loader.Call(k.fn.taskSelf)
 	k.self = uintptr(uint32(k.self))
 	var base [2]uint32
-	if code := kern(invoke(k.fn.timebase, uintptr(unsafe.Pointer(&base)))); code != kernSuccess || base[1] == 0 {
+	if code := kern(loader.Call(k.fn.timebase, uintptr(unsafe.Pointer(&base)))); code != kernSuccess || base[1] == 0 {
 		return nil, kernError("read the timebase", 0, code)
 	}
 	k.numer, k.denom = uint64(base[0]), uint64(base[1])
@@ -61,7 +63,7 @@ func (k *Kernel) Duration(ticks uint64) time.Duration {
 // for other users' processes and ErrGone where there is none.
 func (k *Kernel) Usage(pid int) (Usage, error) {
 	var buf [rusageSize]byte
-	r, errno := invoke(k.fn.rusage, uintptr(pid), rusageFlavor, uintptr(unsafe.Pointer(&buf)))
+	r, errno := loader.Call(k.fn.rusage, uintptr(pid), rusageFlavor, uintptr(unsafe.Pointer(&buf)))
 	if kern(r, 0) != 0 {
 		return Usage{}, errnoError("read the usage", pid, errno)
 	}
@@ -71,7 +73,7 @@ func (k *Kernel) Usage(pid int) (Usage, error) {
 // Threads is the number of threads of a process. Errors are as with Usage.
 func (k *Kernel) Threads(pid int) (int, error) {
 	var buf [taskSize]byte
-	r, errno := invoke(k.fn.pidInfo, uintptr(pid), taskFlavor, 0, uintptr(unsafe.Pointer(&buf)), taskSize)
+	r, errno := loader.Call(k.fn.pidInfo, uintptr(pid), taskFlavor, 0, uintptr(unsafe.Pointer(&buf)), taskSize)
 	if n := kern(r, 0); n < taskSize {
 		return 0, errnoError("count the threads", pid, errno)
 	}
@@ -82,7 +84,7 @@ func (k *Kernel) Threads(pid int) (int, error) {
 func (k *Kernel) Path(pid int) (string, error) {
 	const most = 4096 // PROC_PIDPATHINFO_MAXSIZE
 	var buf [most]byte
-	r, errno := invoke(k.fn.pidPath, uintptr(pid), uintptr(unsafe.Pointer(&buf)), most)
+	r, errno := loader.Call(k.fn.pidPath, uintptr(pid), uintptr(unsafe.Pointer(&buf)), most)
 	n := kern(r, 0)
 	if n <= 0 || n > most {
 		return "", errnoError("read the path", pid, errno)
@@ -93,12 +95,12 @@ func (k *Kernel) Path(pid int) (string, error) {
 
 // Pages are the machine's free and inactive pages.
 func (k *Kernel) Pages() (Pages, error) {
-	host, _ := invoke(k.fn.hostSelf) // a reference that we give back
+	host, _ := loader.Call(k.fn.hostSelf) // a reference that we give back
 	host = uintptr(uint32(host))
-	defer invoke(k.fn.putRef, k.self, host)
+	defer loader.Call(k.fn.putRef, k.self, host)
 	var buf [hostWords * 4]byte
 	words := uint32(hostWords)
-	code := kern(invoke(k.fn.hostInfo, host, hostFlavor, uintptr(unsafe.Pointer(&buf)), uintptr(unsafe.Pointer(&words))))
+	code := kern(loader.Call(k.fn.hostInfo, host, hostFlavor, uintptr(unsafe.Pointer(&buf)), uintptr(unsafe.Pointer(&words))))
 	if code != kernSuccess {
 		return Pages{}, kernError("read memory of the machine", 0, code)
 	}

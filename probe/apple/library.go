@@ -5,8 +5,6 @@ package apple
 import (
 	"runtime"
 
-	"github.com/ebitengine/purego"
-
 	"github.com/gpumem/gpumem/internal/loader"
 )
 
@@ -27,13 +25,4 @@ func load(path string, functions map[string]*uintptr) error {
 		}
 	}
 	return nil
-}
-
-// invoke calls a function of integers and pointers; errno is worth looking at
-// only when the result says that it is.
-//
-//go:uintptrescapes
-func invoke(fn uintptr, args ...uintptr) (result, errno uintptr) {
-	r, _, e := purego.SyscallN(fn, args...)
-	return r, e
 }

@@ -8,5 +8,3 @@ func load(string, map[string]*uintptr) error {
 	return &Error{Op: "load a library of macOS", is: ErrUnsupported,
 		Text: "this program was built for " + runtime.GOOS + "/" + runtime.GOARCH + " without a way to load it"}
 }
-
-func invoke(uintptr, ...uintptr) (result, errno uintptr) { return 0, 0 }

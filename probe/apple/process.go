@@ -3,6 +3,8 @@ package apple
 import (
 	"errors"
 	"unsafe"
+
+	"github.com/gpumem/gpumem/internal/loader"
 )
 
 // Process is one process that is asked again and again, and never confused with
@@ -57,7 +59,7 @@ func (p *Process) Ledger() (Ledger, error) {
 		p.Close()
 	}
 	var port uint32
-	code := kern(invoke(p.k.fn.nameForPID, p.k.self, uintptr(p.pid), uintptr(unsafe.Pointer(&port))))
+	code := kern(loader.Call(p.k.fn.nameForPID, p.k.self, uintptr(p.pid), uintptr(unsafe.Pointer(&port))))
 	if code != kernSuccess {
 		return Ledger{}, kernError("find the task", p.pid, code)
 	}
@@ -68,7 +70,7 @@ func (p *Process) Ledger() (Ledger, error) {
 func (p *Process) ask() (Ledger, error) {
 	var buf [vmInfoWords * 4]byte
 	words := uint32(vmInfoWords)
-	code := kern(invoke(p.k.fn.taskInfo, p.port, vmInfoFlavor, uintptr(unsafe.Pointer(&buf)), uintptr(unsafe.Pointer(&words))))
+	code := kern(loader.Call(p.k.fn.taskInfo, p.port, vmInfoFlavor, uintptr(unsafe.Pointer(&buf)), uintptr(unsafe.Pointer(&words))))
 	if code != kernSuccess {
 		return Ledger{}, kernError("read the ledger", p.pid, code)
 	}
@@ -78,7 +80,7 @@ func (p *Process) ask() (Ledger, error) {
 // Close gives the port back; the process may be asked again all the same.
 func (p *Process) Close() {
 	if p.port != 0 {
-		invoke(p.k.fn.putRef, p.k.self, p.port)
+		loader.Call(p.k.fn.putRef, p.k.self, p.port)
 		p.port = 0
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"unsafe"
+
+	"github.com/gpumem/gpumem/internal/loader"
 )
 
 // Registry asks the IORegistry for GPUs. It is safe for concurrent use. Close
@@ -55,7 +57,7 @@ func OpenRegistry(o Options) (*Registry, error) {
 	}
 	for _, text := range []string{keyStatistics, keyModel, keyCreator, keyUsage} {
 		c := append([]byte(text), 0)
-		s, _ := invoke(r.cf.newString, 0, uintptr(unsafe.Pointer(&c[0])), encodingUTF8)
+		s, _ := loader.Call(r.cf.newString, 0, uintptr(unsafe.Pointer(&c[0])), encodingUTF8)
 		if s == 0 {
 			r.Close()
 			return nil, &Error{Op: "make a string", Text: "CoreFoundation made none"}
@@ -68,7 +70,7 @@ func OpenRegistry(o Options) (*Registry, error) {
 // Close gives the strings back.
 func (r *Registry) Close() {
 	for _, s := range r.keys {
-		invoke(r.cf.release, s)
+		loader.Call(r.cf.release, s)
 	}
 	clear(r.keys)
 }
@@ -80,12 +82,12 @@ func (r *Registry) Accelerators(clients bool) ([]Accelerator, error) {
 	var list []Accelerator
 	for range changedTries {
 		// IOServiceGetMatchingServices takes the dictionary over.
-		dict, _ := invoke(r.io.matching, uintptr(unsafe.Pointer(&append([]byte("IOAccelerator"), 0)[0])))
+		dict, _ := loader.Call(r.io.matching, uintptr(unsafe.Pointer(&append([]byte("IOAccelerator"), 0)[0])))
 		if dict == 0 {
 			return nil, &Error{Op: "list GPUs", Text: "IOKit made no description to match"}
 		}
 		var it uint32
-		code := kern(invoke(r.io.services, 0, dict, uintptr(unsafe.Pointer(&it))))
+		code := kern(loader.Call(r.io.services, 0, dict, uintptr(unsafe.Pointer(&it))))
 		if code != kernSuccess {
 			return nil, kernError("list GPUs", 0, code)
 		}
@@ -105,26 +107,26 @@ func (r *Registry) Accelerators(clients bool) ([]Accelerator, error) {
 // each calls f for the entries of an iterator, gives all of them back and tells
 // whether the list stayed the same meanwhile.
 func (r *Registry) each(it uint32, most int, f func(entry uint32) error) (whole bool, err error) {
-	defer invoke(r.io.release, uintptr(it))
+	defer loader.Call(r.io.release, uintptr(it))
 	for range most {
-		entry, _ := invoke(r.io.next, uintptr(it))
+		entry, _ := loader.Call(r.io.next, uintptr(it))
 		if uint32(entry) == 0 {
 			break
 		}
 		err := f(uint32(entry))
-		invoke(r.io.release, uintptr(uint32(entry)))
+		loader.Call(r.io.release, uintptr(uint32(entry)))
 		if err != nil {
 			return true, err
 		}
 	}
-	valid, _ := invoke(r.io.valid, uintptr(it))
+	valid, _ := loader.Call(r.io.valid, uintptr(it))
 	return uint32(valid) != 0, nil
 }
 
 func (r *Registry) accelerator(entry uint32, clients bool) (Accelerator, error) {
 	a := unknownAccelerator()
 	a.Class = r.class(entry)
-	invoke(r.io.id, uintptr(entry), uintptr(unsafe.Pointer(&a.ID)))
+	loader.Call(r.io.id, uintptr(entry), uintptr(unsafe.Pointer(&a.ID)))
 	a.fill(r.property(entry, keyStatistics))
 	a.Model, _ = r.property(entry, keyModel).(string) // data on Intel's
 	if !clients {
@@ -133,7 +135,7 @@ func (r *Registry) accelerator(entry uint32, clients bool) (Accelerator, error) 
 	for range changedTries {
 		var it uint32
 		plane := append([]byte("IOService"), make([]byte, 119)...) // io_name_t has 128 bytes
-		code := kern(invoke(r.io.children, uintptr(entry), uintptr(unsafe.Pointer(&plane[0])), uintptr(unsafe.Pointer(&it))))
+		code := kern(loader.Call(r.io.children, uintptr(entry), uintptr(unsafe.Pointer(&plane[0])), uintptr(unsafe.Pointer(&it))))
 		if code != kernSuccess {
 			return a, kernError("list the clients of a GPU", 0, code)
 		}
@@ -153,7 +155,7 @@ func (r *Registry) accelerator(entry uint32, clients bool) (Accelerator, error) 
 
 func (r *Registry) class(entry uint32) string {
 	var name [128]byte // io_name_t
-	if code := kern(invoke(r.io.class, uintptr(entry), uintptr(unsafe.Pointer(&name)))); code != kernSuccess {
+	if code := kern(loader.Call(r.io.class, uintptr(entry), uintptr(unsafe.Pointer(&name)))); code != kernSuccess {
 		return ""
 	}
 	text, _, _ := bytes.Cut(name[:], []byte{0})
@@ -163,11 +165,11 @@ func (r *Registry) class(entry uint32) string {
 // property is a property of an entry as ParsePlist gives it, nil where there is
 // none or it cannot be read: each is optional.
 func (r *Registry) property(entry uint32, key string) any {
-	value, _ := invoke(r.io.property, uintptr(entry), r.keys[key], 0, 0)
+	value, _ := loader.Call(r.io.property, uintptr(entry), r.keys[key], 0, 0)
 	if value == 0 {
 		return nil
 	}
-	defer invoke(r.cf.release, value)
+	defer loader.Call(r.cf.release, value)
 	b, err := r.plist(value)
 	if err != nil {
 		return nil
@@ -182,17 +184,17 @@ func (r *Registry) property(entry uint32, key string) any {
 // plist writes a value as a property list in XML, so that one parser, tested
 // everywhere, reads it.
 func (r *Registry) plist(value uintptr) ([]byte, error) {
-	data, _ := invoke(r.cf.newData, 0, value, formatXML, 0, 0)
+	data, _ := loader.Call(r.cf.newData, 0, value, formatXML, 0, 0)
 	if data == 0 {
 		return nil, fmt.Errorf("a value that no property list can hold")
 	}
-	defer invoke(r.cf.release, data)
-	n, _ := invoke(r.cf.length, data)
+	defer loader.Call(r.cf.release, data)
+	n, _ := loader.Call(r.cf.length, data)
 	if n == 0 || n > maxPlist {
 		return nil, fmt.Errorf("a property list of %d B", n)
 	}
 	b := make([]byte, n)
 	// CFRange goes by value in two registers.
-	invoke(r.cf.bytes, data, 0, n, uintptr(unsafe.Pointer(&b[0])))
+	loader.Call(r.cf.bytes, data, 0, n, uintptr(unsafe.Pointer(&b[0])))
 	return b, nil
 }

@@ -7,51 +7,18 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strconv"
 	"testing"
 	"time"
+
+	"github.com/gpumem/gpumem/probe/probetest"
 )
 
-// tree is a made-up root with processes that have device files open.
-type tree struct {
-	tb   testing.TB
-	root string
-}
-
-func newTree(tb testing.TB) tree {
+// newTree is a made-up machine without a card.
+func newTree(tb testing.TB) probetest.Root {
 	tb.Helper()
-	t := tree{tb, tb.TempDir()}
-	t.file("sys/class/.keep", "")
+	t := probetest.NewRoot(tb)
+	t.Folder("sys/class")
 	return t
-}
-
-func (t tree) file(path, text string) {
-	t.tb.Helper()
-	path = filepath.Join(t.root, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.tb.Fatal(err)
-	}
-}
-
-func (t tree) link(path, to string) {
-	t.tb.Helper()
-	path = filepath.Join(t.root, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.tb.Fatal(err)
-	}
-	if err := os.Symlink(to, path); err != nil {
-		t.tb.Fatal(err)
-	}
-}
-
-// fd gives a process a descriptor; text is its fdinfo.
-func (t tree) fd(pid, fd int, to, text string) {
-	base := filepath.Join("proc", strconv.Itoa(pid))
-	t.link(filepath.Join(base, "fd", strconv.Itoa(fd)), to)
-	t.file(filepath.Join(base, "fdinfo", strconv.Itoa(fd)), text)
 }
 
 func client(pdev string, id, kib int) string {
@@ -73,13 +40,13 @@ const gpu0, gpu1 = "0000:03:00.0", "0000:43:00.0"
 func TestAClientOpenTwiceIsChargedOnce(t *testing.T) {
 	t.Parallel()
 	tr := newTree(t)
-	tr.fd(10, 3, "/dev/dri/renderD128", client(gpu0, 1, 1024))
-	tr.fd(10, 4, "/dev/dri/card0", client(gpu0, 1, 1024))
-	tr.fd(10, 5, "/dev/dri/renderD128", client(gpu0, 2, 512))
-	tr.fd(10, 6, "/dev/dri/renderD129", client(gpu1, 1, 256))
-	tr.fd(10, 7, "/home/x/dev/dri/card0", client(gpu1, 9, 256))
-	tr.fd(10, 8, "socket:[123]", client(gpu1, 10, 256))
-	got, err := open(t, Options{Root: tr.root}).Sample(10, nil)
+	tr.FD(10, 3, "/dev/dri/renderD128", client(gpu0, 1, 1024))
+	tr.FD(10, 4, "/dev/dri/card0", client(gpu0, 1, 1024))
+	tr.FD(10, 5, "/dev/dri/renderD128", client(gpu0, 2, 512))
+	tr.FD(10, 6, "/dev/dri/renderD129", client(gpu1, 1, 256))
+	tr.FD(10, 7, "/home/x/dev/dri/card0", client(gpu1, 9, 256))
+	tr.FD(10, 8, "socket:[123]", client(gpu1, 10, 256))
+	got, err := open(t, Options{Root: tr.Path}).Sample(10, nil)
 	if err != nil || len(got) != 2 {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -95,12 +62,12 @@ func TestAClientOpenTwiceIsChargedOnce(t *testing.T) {
 func TestADeviceCountsAClientOnceOverAllProcesses(t *testing.T) {
 	t.Parallel()
 	tr := newTree(t)
-	tr.fd(10, 3, "/dev/dri/renderD128", client(gpu0, 1, 1024))
-	tr.fd(11, 9, "/dev/dri/renderD128", client(gpu0, 1, 1024)) // the compositor holds it too
-	tr.fd(11, 8, "/dev/dri/renderD128", client(gpu0, 2, 100))
-	tr.fd(12, 1, "/dev/null", "pos:\t0\n")
-	tr.fd(13, 1, "/dev/accel/accel0", string(fixture(t, "amdxdna")))
-	got, err := open(t, Options{Root: tr.root}).Scan()
+	tr.FD(10, 3, "/dev/dri/renderD128", client(gpu0, 1, 1024))
+	tr.FD(11, 9, "/dev/dri/renderD128", client(gpu0, 1, 1024)) // the compositor holds it too
+	tr.FD(11, 8, "/dev/dri/renderD128", client(gpu0, 2, 100))
+	tr.FD(12, 1, "/dev/null", "pos:\t0\n")
+	tr.FD(13, 1, "/dev/accel/accel0", string(fixture(t, "amdxdna")))
+	got, err := open(t, Options{Root: tr.Path}).Scan()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,9 +87,9 @@ func TestADeviceCountsAClientOnceOverAllProcesses(t *testing.T) {
 func TestTheIndexIsReadAgainAfterTheIntervalOnly(t *testing.T) {
 	t.Parallel()
 	tr := newTree(t)
-	tr.fd(10, 3, "/dev/dri/renderD128", client(gpu0, 1, 1))
+	tr.FD(10, 3, "/dev/dri/renderD128", client(gpu0, 1, 1))
 	now := time.Unix(0, 0)
-	x := open(t, Options{Root: tr.root, Now: func() time.Time { return now }})
+	x := open(t, Options{Root: tr.Path, Now: func() time.Time { return now }})
 	total := func() int64 {
 		t.Helper()
 		got, err := x.Sample(10, nil)
@@ -134,8 +101,8 @@ func TestTheIndexIsReadAgainAfterTheIntervalOnly(t *testing.T) {
 	if n := total(); n != 1<<10 {
 		t.Fatalf("first: %d", n)
 	}
-	tr.file("proc/10/fdinfo/3", client(gpu0, 1, 2))
-	tr.fd(10, 4, "/dev/dri/renderD128", client(gpu0, 2, 10))
+	tr.File("proc/10/fdinfo/3", client(gpu0, 1, 2))
+	tr.FD(10, 4, "/dev/dri/renderD128", client(gpu0, 2, 10))
 	if n := total(); n != 2<<10 {
 		t.Errorf("known descriptors are reread at once, new ones not: %d", n)
 	}
@@ -143,7 +110,7 @@ func TestTheIndexIsReadAgainAfterTheIntervalOnly(t *testing.T) {
 	if n := total(); n != 12<<10 {
 		t.Errorf("after the interval: %d", n)
 	}
-	if err := os.Remove(filepath.Join(tr.root, "proc/10/fd/3")); err != nil {
+	if err := os.Remove(filepath.Join(tr.Path, "proc/10/fd/3")); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(DefaultRescan)
@@ -155,13 +122,13 @@ func TestTheIndexIsReadAgainAfterTheIntervalOnly(t *testing.T) {
 func TestAProcessThatEndsIsForgottenWithItsFiles(t *testing.T) {
 	t.Parallel()
 	tr := newTree(t)
-	tr.fd(10, 3, "/dev/dri/renderD128", client(gpu0, 1, 1))
+	tr.FD(10, 3, "/dev/dri/renderD128", client(gpu0, 1, 1))
 	now := time.Unix(0, 0)
-	x := open(t, Options{Root: tr.root, Now: func() time.Time { return now }})
+	x := open(t, Options{Root: tr.Path, Now: func() time.Time { return now }})
 	if _, err := x.Scan(); err != nil || x.open != 1 {
 		t.Fatalf("%d files open, %v", x.open, err)
 	}
-	if err := os.RemoveAll(filepath.Join(tr.root, "proc/10")); err != nil {
+	if err := os.RemoveAll(filepath.Join(tr.Path, "proc/10")); err != nil {
 		t.Fatal(err)
 	}
 	s, err := x.Scan()
@@ -177,9 +144,9 @@ func TestMoreFilesThanTheLimitAreReadAllTheSame(t *testing.T) {
 	t.Parallel()
 	tr := newTree(t)
 	for i := range maxOpen + 10 {
-		tr.fd(10, i, "/dev/dri/renderD128", client(gpu0, i, 1))
+		tr.FD(10, i, "/dev/dri/renderD128", client(gpu0, i, 1))
 	}
-	x := open(t, Options{Root: tr.root})
+	x := open(t, Options{Root: tr.Path})
 	got, err := x.Sample(10, nil)
 	if err != nil || len(got) != 1 || got[0].LocalBytes != (maxOpen+10)<<10 || x.open != maxOpen {
 		t.Errorf("%d files open, %+v, %v", x.open, got, err)
@@ -189,8 +156,8 @@ func TestMoreFilesThanTheLimitAreReadAllTheSame(t *testing.T) {
 func TestBadFiguresBecomeAWarning(t *testing.T) {
 	t.Parallel()
 	tr := newTree(t)
-	tr.fd(10, 3, "/dev/dri/renderD128", "drm-driver: odd\ndrm-total-vram: 7 bushels\n")
-	s, err := open(t, Options{Root: tr.root}).Scan()
+	tr.FD(10, 3, "/dev/dri/renderD128", "drm-driver: odd\ndrm-total-vram: 7 bushels\n")
+	s, err := open(t, Options{Root: tr.Path}).Scan()
 	if err != nil || len(s.Warnings) != 1 || s.Processes[0].Devices[0].LocalBytes != Unknown {
 		t.Errorf("got %+v, %v", s, err)
 	}
@@ -207,18 +174,18 @@ func TestProcessesOfOthersAreCountedAsHidden(t *testing.T) {
 		return
 	}
 	tr := newTree(t)
-	tr.fd(10, 3, "/dev/dri/renderD128", client(gpu0, 1, 1))
-	tr.file("proc/10/statm", "100 10 1 1 0 1 0\n")
-	tr.fd(2, 3, "/dev/null", "")
-	tr.file("proc/2/statm", "0 0 0 0 0 0 0\n") // a kernel thread
+	tr.FD(10, 3, "/dev/dri/renderD128", client(gpu0, 1, 1))
+	tr.File("proc/10/statm", "100 10 1 1 0 1 0\n")
+	tr.FD(2, 3, "/dev/null", "")
+	tr.File("proc/2/statm", "0 0 0 0 0 0 0\n") // a kernel thread
 	for _, pid := range []string{"10", "2"} {
-		dir := filepath.Join(tr.root, "proc", pid, "fd")
+		dir := filepath.Join(tr.Path, "proc", pid, "fd")
 		if err := os.Chmod(dir, 0); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = os.Chmod(dir, 0o755) })
 	}
-	s, err := open(t, Options{Root: tr.root}).Scan()
+	s, err := open(t, Options{Root: tr.Path}).Scan()
 	if err != nil || s.Hidden != 1 {
 		t.Errorf("%d hidden, %v", s.Hidden, err)
 	}
@@ -253,17 +220,17 @@ func TestSysfsTotalsOfACardAreReadAndAbsenceIsExplained(t *testing.T) {
 	t.Parallel()
 	tr := newTree(t)
 	base := "sys/class/drm/card10/device/"
-	tr.file(base+"uevent", "DRIVER=amdgpu\nPCI_CLASS=38000\nPCI_SLOT_NAME=0000:03:00.0\n")
-	tr.file(base+"vendor", "0x1002\n")
-	tr.file(base+"device", "0x74a1\n")
-	tr.file(base+"mem_info_vram_total", "206141652992\n")
-	tr.file(base+"mem_info_vram_used", "297512960\n")
-	tr.file(base+"mem_info_gtt_used", "nonsense\n")
-	tr.file("sys/class/drm/card2/device/uevent", "DRIVER=xe\nPCI_SLOT_NAME=0000:04:00.0\n")
-	tr.file("sys/class/drm/card3/device/uevent", "DRIVER=nvidia\n")
-	tr.file("sys/class/drm/card2-DP-1/status", "connected\n")
-	tr.file("sys/class/drm/renderD128/dev", "226:128\n")
-	got, err := Devices(tr.root)
+	tr.File(base+"uevent", "DRIVER=amdgpu\nPCI_CLASS=38000\nPCI_SLOT_NAME=0000:03:00.0\n")
+	tr.File(base+"vendor", "0x1002\n")
+	tr.File(base+"device", "0x74a1\n")
+	tr.File(base+"mem_info_vram_total", "206141652992\n")
+	tr.File(base+"mem_info_vram_used", "297512960\n")
+	tr.File(base+"mem_info_gtt_used", "nonsense\n")
+	tr.File("sys/class/drm/card2/device/uevent", "DRIVER=xe\nPCI_SLOT_NAME=0000:04:00.0\n")
+	tr.File("sys/class/drm/card3/device/uevent", "DRIVER=nvidia\n")
+	tr.File("sys/class/drm/card2-DP-1/status", "connected\n")
+	tr.File("sys/class/drm/renderD128/dev", "226:128\n")
+	got, err := Devices(tr.Path)
 	if err != nil || len(got) != 3 || got[0].Card != "card2" || got[2].Card != "card10" {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -281,9 +248,9 @@ func TestSysfsTotalsOfACardAreReadAndAbsenceIsExplained(t *testing.T) {
 
 func TestATickAllocatesNothing(t *testing.T) {
 	tr := newTree(t)
-	tr.fd(10, 3, "/dev/dri/renderD128", string(fixture(t, "amdgpu-new")))
-	tr.fd(10, 4, "/dev/dri/renderD129", string(fixture(t, "xe")))
-	x := open(t, Options{Root: tr.root, Rescan: time.Hour})
+	tr.FD(10, 3, "/dev/dri/renderD128", string(fixture(t, "amdgpu-new")))
+	tr.FD(10, 4, "/dev/dri/renderD129", string(fixture(t, "xe")))
+	x := open(t, Options{Root: tr.Path, Rescan: time.Hour})
 	dst, err := x.Sample(10, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -295,9 +262,9 @@ func TestATickAllocatesNothing(t *testing.T) {
 
 func BenchmarkTick(b *testing.B) {
 	tr := newTree(b)
-	tr.fd(10, 3, "/dev/dri/renderD128", string(fixture(b, "amdgpu-new")))
-	tr.fd(10, 4, "/dev/dri/renderD129", string(fixture(b, "xe")))
-	x := open(b, Options{Root: tr.root, Rescan: time.Hour})
+	tr.FD(10, 3, "/dev/dri/renderD128", string(fixture(b, "amdgpu-new")))
+	tr.FD(10, 4, "/dev/dri/renderD129", string(fixture(b, "xe")))
+	x := open(b, Options{Root: tr.Path, Rescan: time.Hour})
 	dst, _ := x.Sample(10, nil)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -3,17 +3,17 @@ package kfd
 import (
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"testing"
+
+	"github.com/gpumem/gpumem/probe/probetest"
 )
 
 // machine writes a tree of an MI300X with a processor node and two GPUs.
 func machine(tb testing.TB, extra map[string]string) string {
 	tb.Helper()
-	root := tb.TempDir()
+	root := probetest.NewRoot(tb)
 	files := map[string]string{
 		"topology/nodes/0/gpu_id":                   "0\n",
 		"topology/nodes/0/properties":               "cpu_cores_count 96\n",
@@ -42,15 +42,9 @@ func machine(tb testing.TB, extra map[string]string) string {
 		files[name] = text
 	}
 	for name, text := range files {
-		path := filepath.Join(root, base, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			tb.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			tb.Fatal(err)
-		}
+		root.File(base+"/"+name, text)
 	}
-	return root
+	return root.Path
 }
 
 func TestBytesByProcessAndGPUCarryThePCIAddress(t *testing.T) {
@@ -100,11 +94,9 @@ func TestAMachineWithoutTheDriverSaysSo(t *testing.T) {
 	if _, err := Open(t.TempDir()); !errors.Is(err, ErrUnsupported) || !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("got %v", err)
 	}
-	root := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(root, base), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	r, err := Open(root)
+	root := probetest.NewRoot(t)
+	root.Folder(base)
+	r, err := Open(root.Path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/gpumem/gpumem/probe/probetest"
 )
 
 func TestEveryNameHasItsKind(t *testing.T) {
@@ -88,17 +88,13 @@ Shared_Hugetlb:     4096 kB
 // process writes a made-up proc folder and returns its root.
 func process(tb testing.TB, pid int, files map[string]string) string {
 	tb.Helper()
-	root := tb.TempDir()
-	dir := filepath.Join(root, "proc", strconv.Itoa(pid))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		tb.Fatal(err)
-	}
+	root := probetest.NewRoot(tb)
+	dir := "proc/" + strconv.Itoa(pid)
+	root.Folder(dir)
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			tb.Fatal(err)
-		}
+		root.File(dir+"/"+name, text)
 	}
-	return root
+	return root.Path
 }
 
 func TestGroupsAddUpToTheTotal(t *testing.T) {

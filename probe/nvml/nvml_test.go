@@ -4,12 +4,13 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/gpumem/gpumem/probe/probetest"
 )
 
 func TestKindNamesEveryListAProcessStandsIn(t *testing.T) {
@@ -119,17 +120,11 @@ func TestNSpidGivesThePIDInEveryNamespace(t *testing.T) {
 
 func TestPIDMapFindsTheProcessOfAContainer(t *testing.T) {
 	t.Parallel()
-	root := t.TempDir()
+	root := probetest.NewRoot(t)
 	for pid, ns := range map[string]string{"100": "100", "200": "200\t5", "300": "300\t5\t1"} {
-		dir := filepath.Join(root, "proc", pid)
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "status"), []byte("NSpid:\t"+ns+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		root.File("proc/"+pid+"/status", "NSpid:\t"+ns+"\n")
 	}
-	m, err := LoadPIDMap(root)
+	m, err := LoadPIDMap(root.Path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,21 +137,16 @@ func TestPIDMapFindsTheProcessOfAContainer(t *testing.T) {
 	if got := m.Candidates(100); got != nil {
 		t.Errorf("a PID of the outer namespace needs no translation, got %v", got)
 	}
-	if _, err := LoadPIDMap(filepath.Join(root, "none")); err == nil {
+	if _, err := LoadPIDMap(filepath.Join(root.Path, "none")); err == nil {
 		t.Error("a missing proc file system must be an error")
 	}
 }
 
 func TestSurroundingsNameContainerAndWSL(t *testing.T) {
 	t.Parallel()
-	root := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(root, "proc/sys/kernel"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(root, "proc/sys/kernel/osrelease"), []byte("6.6.0-microsoft-standard-WSL2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	limits, foreign := surroundings(root)
+	root := probetest.NewRoot(t)
+	root.File("proc/sys/kernel/osrelease", "6.6.0-microsoft-standard-WSL2\n")
+	limits, foreign := surroundings(root.Path)
 	if runtime.GOOS == "windows" {
 		if len(limits) != 1 || !strings.Contains(limits[0], "WDDM") {
 			t.Errorf("got %v", limits)

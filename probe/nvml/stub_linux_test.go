@@ -5,7 +5,6 @@ package nvml
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"reflect"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/probe/nvml/nvmltest"
+	"github.com/gpumem/gpumem/probe/probetest"
 )
 
 const (
@@ -253,16 +253,10 @@ func TestNotAvailableStaysUnknownThroughTheSampler(t *testing.T) {
 
 func TestAnUnlistedPIDInAContainerIsUnknownWhenTheListIsForeign(t *testing.T) {
 	t.Parallel()
-	root := t.TempDir()
-	for _, dir := range []string{"proc/self/ns", "proc/17"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Symlink("pid:[4026532999]", filepath.Join(root, "proc/self/ns/pid")); err != nil {
-		t.Fatal(err)
-	}
-	l := open(t, nvmltest.Newest, Options{Root: root}, deviceA, "process 0 c 990017 1000")
+	root := probetest.NewRoot(t)
+	root.Folder("proc/17")
+	root.Link("proc/self/ns/pid", "pid:[4026532999]")
+	l := open(t, nvmltest.Newest, Options{Root: root.Path}, deviceA, "process 0 c 990017 1000")
 	s := l.NewSampler()
 	defer s.Close()
 	if err := s.Sample([]int{17}); err != nil || s.Bytes(0) != Unknown || s.DeviceBytes(0, 0) != Unknown {

@@ -193,7 +193,7 @@ type appleReader struct {
 	s       *appleSource
 	held    map[held]bool
 	open    map[int]*apple.Process
-	failing string
+	failing complaint
 }
 
 func (r *appleReader) Read(pids []int, dst []Charge) ([]Charge, error) {
@@ -215,12 +215,8 @@ func (r *appleReader) Read(pids []int, dst []Charge) ([]Charge, error) {
 			dst = append(dst, Charge{PID: pid, Device: r.s.only, LocalBytes: Unknown, HostBytes: bytes})
 		}
 	}
-	switch {
-	case failed == nil:
-		r.failing = ""
-	case failed.Error() != r.failing:
-		r.failing = failed.Error()
-		return dst[:start], failed
+	if err := r.failing.tell(failed); err != nil {
+		return dst[:start], err
 	}
 	return dst, nil
 }

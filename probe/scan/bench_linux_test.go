@@ -21,7 +21,7 @@ func thousand(tb testing.TB) tree {
 		pid := 1000 + i
 		m.process(pid, "worker", "S", 1000, 1000+i, "/bin/sh", "worker", strings.Repeat("argument ", 10))
 		for fd := range 20 {
-			m.link(fmt.Sprintf("proc/%d/fd/%d", pid, fd), "socket:[12345]")
+			m.Link(fmt.Sprintf("proc/%d/fd/%d", pid, fd), "socket:[12345]")
 		}
 		if i%100 == 0 {
 			m.client(pid, 30, "0000:43:00.0", i+1, 1000, 0)
@@ -42,7 +42,7 @@ func BenchmarkScanOf1000Processes(b *testing.B) {
 func BenchmarkScanOf1000ProcessesWithDescriptors(b *testing.B) {
 	m := thousand(b)
 	for b.Loop() {
-		src := OpenSources(context.Background(), SourceOptions{Root: m.root, NVML: nvml.Options{Library: "/nonexistent"}})
+		src := OpenSources(context.Background(), SourceOptions{Root: m.Path, NVML: nvml.Options{Library: "/nonexistent"}})
 		if s := m.read(Options{Sources: src}); len(s.Processes) != 1000 || s.Processes[0].GPUUnknown {
 			b.Fatal(len(s.Processes))
 		}

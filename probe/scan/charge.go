@@ -2,14 +2,11 @@ package scan
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 
-	"github.com/gpumem/gpumem/probe/drm"
-	"github.com/gpumem/gpumem/probe/kfd"
 	"github.com/gpumem/gpumem/probe/nvml"
 )
 
@@ -38,38 +35,11 @@ func (s *Sources) charges(ctx context.Context, here []int) charges {
 	n := len(s.devices)
 	c := charges{held: make([]int64, n), clients: make([]int, n), silent: make([]bool, n), parts: map[part]int64{}, unknown: map[int]bool{}}
 	s.chargeNVML(ctx, &c)
-	s.chargeFiles(&c)
+	s.chargeDRM(&c)
+	s.chargeKFD(&c)
 	s.apple.charge(here, &c)
 	s.tt.charge(&c)
 	return c
-}
-
-func (s *Sources) chargeNVML(ctx context.Context, c *charges) {
-	if s.nvml == nil {
-		return
-	}
-	for i, d := range s.devices {
-		if d.Source != NVML {
-			continue
-		}
-		list, err := within(ctx, "nvml: list processes", func() ([]nvml.Process, error) { return s.nvml.Processes(i) })
-		if err != nil {
-			c.warnings = append(c.warnings, err.Error())
-			c.silent[i], c.held[i] = true, Unknown
-			continue
-		}
-		for _, p := range list {
-			c.add(Charge{PID: p.PID, Device: i, LocalBytes: p.Bytes, HostBytes: Unknown})
-			c.held[i] = both(c.held[i], p.Bytes)
-			if p.GPUInstance != nvml.NoInstance {
-				at := part{i, p.GPUInstance, p.ComputeInstance}
-				c.parts[at] = both(c.parts[at], p.Bytes)
-			}
-			if p.Kind&nvml.MPS != 0 {
-				c.clients[i]++
-			}
-		}
-	}
 }
 
 // both adds two figures, Unknown unless both are known.
@@ -92,89 +62,6 @@ func (c *charges) add(n Charge) {
 		return
 	}
 	c.list = append(c.list, n)
-}
-
-// chargeFiles reads the drivers of the kernel. A ROCm process is in both of
-// AMD's, with the same buffers: the greater figure counts.
-func (s *Sources) chargeFiles(c *charges) {
-	if s.drm != nil {
-		scan, err := s.drm.Scan()
-		if err != nil {
-			c.warnings = append(c.warnings, fmt.Sprintf("drm: %v", err))
-		}
-		c.warnings = append(c.warnings, scan.Warnings...)
-		for _, p := range scan.Processes {
-			c.list = s.appendDRM(p.PID, p.Devices, c.list)
-		}
-		for _, u := range scan.Devices {
-			if i, ok := s.device(u.PDev, u.Driver); ok {
-				bytes := u.LocalBytes
-				if bytes == Unknown {
-					bytes = u.HostBytes
-				}
-				c.held[i] = sum(c.held[i], bytes)
-			}
-		}
-	}
-	if s.kfd == nil {
-		return
-	}
-	processes, err := s.kfd.Processes()
-	if err != nil {
-		c.warnings = append(c.warnings, fmt.Sprintf("kfd: %v", err))
-	}
-	for _, p := range processes {
-		for _, u := range p.GPUs {
-			i, ok := s.computeDevice(u)
-			if !ok || u.VRAMBytes == Unknown {
-				continue
-			}
-			n := Charge{PID: p.PID, Device: i, LocalBytes: u.VRAMBytes, HostBytes: Unknown}
-			more := n.LocalBytes
-			if s.foreign {
-				c.outer = append(c.outer, n)
-			} else {
-				c.list, more = raise(c.list, n)
-			}
-			c.held[i] = sum(c.held[i], more)
-		}
-	}
-}
-
-// computeDevice is the device that the compute driver calls by its own number.
-func (s *Sources) computeDevice(u kfd.Usage) (int, bool) {
-	if u.PCI == "" {
-		return s.device(fmt.Sprintf("kfd-%d", u.GPUID), "")
-	}
-	return s.device(u.PCI, "")
-}
-
-// appendDRM appends what the kernel's drivers hold for a process. NVIDIA's
-// descriptors say nothing and belong to another source.
-func (s *Sources) appendDRM(pid int, usages []drm.Usage, list []Charge) []Charge {
-	for _, u := range usages {
-		i, ok := s.device(u.PDev, u.Driver)
-		if !ok || s.devices[i].Source == NVML {
-			continue
-		}
-		list = append(list, Charge{PID: pid, Device: i, LocalBytes: u.LocalBytes, HostBytes: u.HostBytes, Shared: u.Shared})
-	}
-	return list
-}
-
-// raise sees to it that a process is charged no less than c, and tells by how
-// much its charge grew.
-func raise(list []Charge, c Charge) ([]Charge, int64) {
-	for i := range list {
-		old := &list[i]
-		if old.PID != c.PID || old.Device != c.Device {
-			continue
-		}
-		before := max(old.LocalBytes, 0)
-		old.LocalBytes = max(before, c.LocalBytes)
-		return list, old.LocalBytes - before
-	}
-	return append(list, c), c.LocalBytes
 }
 
 // charge hands the charges to the processes of a scan.

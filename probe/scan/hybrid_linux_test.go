@@ -11,12 +11,10 @@ func TestALaptopsTwoGPUsChargeTheSameProcessEachForItself(t *testing.T) {
 	m := newTree(t)
 	m.process(42, "game", "S", 0, 100, "")
 	m.process(43, "browser", "S", 0, 100, "")
-	m.file("sys/class/drm/card0/device/uevent", "DRIVER=i915\nPCI_SLOT_NAME=0000:00:02.0\n")
-	m.file("sys/class/drm/card1/device/uevent", "DRIVER=nvidia\nPCI_SLOT_NAME=0000:01:00.0\n")
+	m.File("sys/class/drm/card0/device/uevent", "DRIVER=i915\nPCI_SLOT_NAME=0000:00:02.0\n")
+	m.File("sys/class/drm/card1/device/uevent", "DRIVER=nvidia\nPCI_SLOT_NAME=0000:01:00.0\n")
 	for pid, id := range map[int]string{42: "3", 43: "4"} {
-		dir := map[int]string{42: "proc/42", 43: "proc/43"}[pid]
-		m.link(dir+"/fd/7", "/dev/dri/card0")
-		m.file(dir+"/fdinfo/7", "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t"+id+"\ndrm-resident-system0:\t64 KiB\n")
+		m.FD(pid, 7, "/dev/dri/card0", "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t"+id+"\ndrm-resident-system0:\t64 KiB\n")
 	}
 	src := m.sources("device RTX GPU-aa 00000000:01:00.0 8000000 900000 5000", "process 0 g 42 300000")
 	s := m.read(Options{Sources: src})

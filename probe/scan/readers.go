@@ -1,14 +1,9 @@
 package scan
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
 	"slices"
 
 	"github.com/gpumem/gpumem/probe/apple"
-	"github.com/gpumem/gpumem/probe/kfd"
-	"github.com/gpumem/gpumem/probe/nvml"
 )
 
 // Reader asks again and again what devices hold for a few processes. It
@@ -55,117 +50,18 @@ func forget(seen map[held]bool, pids []int) {
 	}
 }
 
-// nvmlReader asks NVIDIA's library.
-type nvmlReader struct {
-	sampler *nvml.Sampler
-	held    map[held]bool
-	failing string // what the last error said
+// complaint is what a reader said of its last error.
+type complaint struct{ text string }
+
+// tell is the error, nil when it is the same as last time.
+func (c *complaint) tell(err error) error {
+	if err == nil {
+		c.text = ""
+		return nil
+	}
+	if err.Error() == c.text {
+		return nil
+	}
+	c.text = err.Error()
+	return err
 }
-
-func (r *nvmlReader) Read(pids []int, dst []Charge) ([]Charge, error) {
-	forget(r.held, pids)
-	err := r.sampler.Sample(pids)
-	switch {
-	case err == nil:
-		r.failing = ""
-	case err.Error() != r.failing:
-		r.failing = err.Error()
-		return dst, err
-	}
-	for i, pid := range pids {
-		if r.sampler.Bytes(i) == Unknown {
-			continue // a device that holds some of it does not answer
-		}
-		for d := range r.sampler.Devices() {
-			b := r.sampler.DeviceBytes(i, d)
-			if b > 0 {
-				r.held[held{pid, d}] = true
-			}
-			if b > 0 || b == 0 && r.held[held{pid, d}] {
-				dst = append(dst, Charge{PID: pid, Device: d, LocalBytes: b, HostBytes: Unknown})
-			}
-		}
-	}
-	return dst, nil
-}
-
-func (r *nvmlReader) Close() { r.sampler.Close() }
-
-// fileReader reads the drivers of the kernel.
-type fileReader struct {
-	s       *Sources
-	held    map[held]bool
-	compute []kfd.Usage
-	failing string
-}
-
-func (r *fileReader) Read(pids []int, dst []Charge) ([]Charge, error) {
-	forget(r.held, pids)
-	var failed error
-	start := len(dst)
-	for _, pid := range pids {
-		own := len(dst)
-		var told bool
-		var err error
-		if dst, told, err = r.readDRM(pid, dst); err != nil {
-			failed = err
-		}
-		dst = r.readKFD(pid, own, dst)
-		for i := own; i < len(dst); i++ {
-			r.held[held{pid, dst[i].Device}] = true
-		}
-		for h := range r.held {
-			listed := func(c Charge) bool { return c.Device == h.device }
-			if told && h.pid == pid && !slices.ContainsFunc(dst[own:], listed) {
-				dst = append(dst, Charge{PID: pid, Device: h.device, LocalBytes: 0, HostBytes: Unknown})
-			}
-		}
-	}
-	switch {
-	case failed == nil:
-		r.failing = ""
-	case failed.Error() != r.failing:
-		r.failing = failed.Error()
-		return dst[:start], failed
-	}
-	return dst, nil
-}
-
-// readDRM reads the descriptors of a process. One that has ended holds
-// nothing; told is false for one of another user, of which nothing is known.
-func (r *fileReader) readDRM(pid int, dst []Charge) (list []Charge, told bool, err error) {
-	if r.s.drm == nil {
-		return dst, true, nil
-	}
-	usages, err := r.s.drm.Sample(pid, nil)
-	switch {
-	case err == nil:
-		return r.s.appendDRM(pid, usages, dst), true, nil
-	case errors.Is(err, fs.ErrNotExist):
-		return dst, true, nil
-	case errors.Is(err, fs.ErrPermission):
-		return dst, false, nil
-	}
-	return dst, false, fmt.Errorf("drm: %w", err)
-}
-
-// readKFD raises what a process is charged from own on to what the compute
-// driver says.
-func (r *fileReader) readKFD(pid, own int, dst []Charge) []Charge {
-	if r.s.kfd == nil || r.s.foreign {
-		return dst
-	}
-	var err error
-	if r.compute, err = r.s.kfd.Sample(pid, r.compute[:0]); err != nil {
-		return dst // no context of this driver
-	}
-	mine := dst[own:]
-	for _, u := range r.compute {
-		if i, ok := r.s.computeDevice(u); ok && u.VRAMBytes != Unknown {
-			mine, _ = raise(mine, Charge{PID: pid, Device: i, LocalBytes: u.VRAMBytes, HostBytes: Unknown})
-		}
-	}
-	return append(dst[:own], mine...)
-}
-
-func (r *fileReader) Close() {}

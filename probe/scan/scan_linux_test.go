@@ -15,91 +15,69 @@ import (
 	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/probe/nvml"
 	"github.com/gpumem/gpumem/probe/nvml/nvmltest"
+	"github.com/gpumem/gpumem/probe/probetest"
 )
 
 // tree is a made-up machine.
 type tree struct {
-	tb   testing.TB
-	root string
+	probetest.Root
+	tb testing.TB
 }
 
 func newTree(tb testing.TB) tree {
 	tb.Helper()
-	t := tree{tb, tb.TempDir()}
-	t.file("proc/uptime", "1000.00 900.00\n")
-	t.file("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 500 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n")
-	t.file("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n# broken line\nana:x:1000:1000::/home/ana:/bin/sh\n")
+	t := tree{probetest.NewRoot(tb), tb}
+	t.File("proc/uptime", "1000.00 900.00\n")
+	t.File("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 500 kB\nSwapTotal: 0 kB\nSwapFree: 0 kB\n")
+	t.File("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n# broken line\nana:x:1000:1000::/home/ana:/bin/sh\n")
 	return t
-}
-
-func (t tree) file(path, text string) {
-	t.tb.Helper()
-	path = filepath.Join(t.root, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.tb.Fatal(err)
-	}
-}
-
-func (t tree) link(path, to string) {
-	t.tb.Helper()
-	path = filepath.Join(t.root, path)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.tb.Fatal(err)
-	}
-	if err := os.Symlink(to, path); err != nil {
-		t.tb.Fatal(err)
-	}
 }
 
 // process adds one: rss in KiB, none when negative.
 func (t tree) process(pid int, name, state string, uid, rss int, exe string, words ...string) {
 	t.tb.Helper()
 	dir := "proc/" + strconv.Itoa(pid)
-	t.file(dir+"/stat", fmt.Sprintf("%d (%s) %s 1 1 1 0 -1 4194560 0 0 0 0 150 50 0 0 20 0 3 0 90000 0 0\n", pid, name, state))
+	t.File(dir+"/stat", fmt.Sprintf("%d (%s) %s 1 1 1 0 -1 4194560 0 0 0 0 150 50 0 0 20 0 3 0 90000 0 0\n", pid, name, state))
 	memory := ""
 	if rss >= 0 {
 		memory = fmt.Sprintf("VmRSS:\t%d kB\nRssAnon:\t%d kB\nRssFile:\t0 kB\nRssShmem:\t0 kB\nVmSwap:\t8 kB\n", rss, rss)
 	}
-	t.file(dir+"/status", fmt.Sprintf("Name:\t%s\nTgid:\t%d\nPid:\t%d\nUid:\t%d\t%d\t%d\t%d\n%s", name, pid, pid, uid, uid, uid, uid, memory))
-	t.file(dir+"/cmdline", strings.Join(words, "\x00")+"\x00")
-	t.file(dir+"/statm", fmt.Sprintf("100 %d 0 0 0 0 0\n", max(rss, 0)/4))
+	t.File(dir+"/status", fmt.Sprintf("Name:\t%s\nTgid:\t%d\nPid:\t%d\nUid:\t%d\t%d\t%d\t%d\n%s", name, pid, pid, uid, uid, uid, uid, memory))
+	t.File(dir+"/cmdline", strings.Join(words, "\x00")+"\x00")
+	t.File(dir+"/statm", fmt.Sprintf("100 %d 0 0 0 0 0\n", max(rss, 0)/4))
 	if exe != "" {
-		t.link(dir+"/exe", exe)
+		t.Link(dir+"/exe", exe)
 	}
 }
 
 // client gives a process a descriptor of an AMD card.
 func (t tree) client(pid, fd int, pci string, id, vram, gtt int) {
-	dir := "proc/" + strconv.Itoa(pid)
-	t.link(fmt.Sprintf("%s/fd/%d", dir, fd), "/dev/dri/renderD128")
-	t.file(fmt.Sprintf("%s/fdinfo/%d", dir, fd), fmt.Sprintf(
+	t.tb.Helper()
+	t.FD(pid, fd, "/dev/dri/renderD128", fmt.Sprintf(
 		"drm-driver:\tamdgpu\ndrm-pdev:\t%s\ndrm-client-id:\t%d\ndrm-memory-vram:\t%d KiB\ndrm-memory-gtt:\t%d KiB\n", pci, id, vram, gtt))
 }
 
 func (t tree) card(number int, pci string, total, used int64) {
 	dir := fmt.Sprintf("sys/class/drm/card%d/device/", number)
-	t.file(dir+"uevent", "DRIVER=amdgpu\nPCI_SLOT_NAME="+pci+"\n")
-	t.file(dir+"mem_info_vram_total", fmt.Sprintln(total))
-	t.file(dir+"mem_info_vram_used", fmt.Sprintln(used))
+	t.File(dir+"uevent", "DRIVER=amdgpu\nPCI_SLOT_NAME="+pci+"\n")
+	t.File(dir+"mem_info_vram_total", fmt.Sprintln(total))
+	t.File(dir+"mem_info_vram_used", fmt.Sprintln(used))
 }
 
 func (t tree) rocm(pid int, gpu uint32, bytes int64) {
-	t.file(fmt.Sprintf("sys/class/kfd/kfd/proc/%d/vram_%d", pid, gpu), fmt.Sprintln(bytes))
+	t.File(fmt.Sprintf("sys/class/kfd/kfd/proc/%d/vram_%d", pid, gpu), fmt.Sprintln(bytes))
 }
 
 func (t tree) node(index int, gpu uint32, location int) {
 	dir := fmt.Sprintf("sys/class/kfd/kfd/topology/nodes/%d/", index)
-	t.file(dir+"gpu_id", fmt.Sprintln(gpu))
-	t.file(dir+"name", "gfx942\n")
-	t.file(dir+"properties", fmt.Sprintf("location_id %d\ndomain 0\n", location))
+	t.File(dir+"gpu_id", fmt.Sprintln(gpu))
+	t.File(dir+"name", "gfx942\n")
+	t.File(dir+"properties", fmt.Sprintf("location_id %d\ndomain 0\n", location))
 }
 
 func (t tree) read(o Options) *Scan {
 	t.tb.Helper()
-	o.Root = t.root
+	o.Root = t.Path
 	s, err := Read(context.Background(), o)
 	if err != nil {
 		t.tb.Fatal(err)
@@ -109,7 +87,7 @@ func (t tree) read(o Options) *Scan {
 
 func (t tree) sources(conf ...string) *Sources {
 	t.tb.Helper()
-	o := SourceOptions{Root: t.root, NVML: nvml.Options{Library: "/nonexistent/libnvidia-ml.so.1"}}
+	o := SourceOptions{Root: t.Path, NVML: nvml.Options{Library: "/nonexistent/libnvidia-ml.so.1"}}
 	if len(conf) > 0 {
 		o.NVML.Library = nvmltest.Build(t.tb, nvmltest.Newest, conf...)
 	}
@@ -132,8 +110,8 @@ func find(t testing.TB, s *Scan, pid int) Process {
 func TestAProcessIsDescribedByItsFiles(t *testing.T) {
 	t.Parallel()
 	m := newTree(t)
-	m.file("opt/trainer", "no elf file")
-	m.process(42, "odd) (name", "S", 1000, 4096, filepath.Join(m.root, "opt/trainer"), "trainer", "--epochs", "3")
+	m.File("opt/trainer", "no elf file")
+	m.process(42, "odd) (name", "S", 1000, 4096, filepath.Join(m.Path, "opt/trainer"), "trainer", "--epochs", "3")
 	m.process(43, "dead", "Z", 1000, -1, "")
 	m.process(44, "small", "R", 77, 64, "/gone/small (deleted)", "small")
 	s := m.read(Options{})
@@ -167,14 +145,14 @@ func TestAProcessIsDescribedByItsFiles(t *testing.T) {
 func TestThreadsOfTheKernelAreCountedAndNotListed(t *testing.T) {
 	t.Parallel()
 	m := newTree(t)
-	m.file("proc/2/stat", "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 1 0 0\n")
-	m.file("proc/2/status", "Name:\tkthreadd\nTgid:\t2\nUid:\t0\t0\t0\t0\n")
+	m.File("proc/2/stat", "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 1 0 0\n")
+	m.File("proc/2/status", "Name:\tkthreadd\nTgid:\t2\nUid:\t0\t0\t0\t0\n")
 	m.process(3, "a", "S", 0, 1, "")
 	if s := m.read(Options{}); s.Kernel != 1 || len(s.Processes) != 1 {
 		t.Errorf("%d threads of the kernel, %d processes", s.Kernel, len(s.Processes))
 	}
 	var e *ThreadError
-	if _, err := One(m.root, 2); !errors.As(err, &e) || e.Of != 0 || !strings.Contains(err.Error(), "kernel") {
+	if _, err := One(m.Path, 2); !errors.As(err, &e) || e.Of != 0 || !strings.Contains(err.Error(), "kernel") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -184,19 +162,19 @@ func TestAPidThatIsNoProcessIsSaidSo(t *testing.T) {
 	m := newTree(t)
 	m.process(10, "main", "S", 0, 1, "")
 	m.process(11, "main", "S", 0, 1, "")
-	m.file("proc/10/comm", "main\n")
-	m.file("proc/11/status", "Tgid:\t10\nPid:\t11\n")
+	m.File("proc/10/comm", "main\n")
+	m.File("proc/11/status", "Tgid:\t10\nPid:\t11\n")
 	var e *ThreadError
-	if _, err := One(m.root, 11); !errors.As(err, &e) || e.Of != 10 || e.Name != "main" {
+	if _, err := One(m.Path, 11); !errors.As(err, &e) || e.Of != 10 || e.Name != "main" {
 		t.Errorf("got %v", err)
 	}
-	if _, err := One(m.root, 12); !errors.Is(err, ErrNoProcess) {
+	if _, err := One(m.Path, 12); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Read(context.Background(), Options{Root: m.root, PIDs: []int{10, 12}}); !errors.Is(err, ErrNoProcess) {
+	if _, err := Read(context.Background(), Options{Root: m.Path, PIDs: []int{10, 12}}); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Read(context.Background(), Options{Root: filepath.Join(m.root, "nothing")}); err == nil {
+	if _, err := Read(context.Background(), Options{Root: filepath.Join(m.Path, "nothing")}); err == nil {
 		t.Error("a machine without proc was read")
 	}
 }
@@ -234,7 +212,7 @@ func TestMemoryOfProcessesThatAreGoneIsListedByDevice(t *testing.T) {
 	m := newTree(t)
 	m.process(42, "train", "S", 0, 100, "")
 	m.process(90, "in a container", "S", 0, 100, "")
-	m.file("proc/90/status", "Tgid:\t90\nNSpid:\t90\t7\nUid:\t0\t0\t0\t0\nVmRSS:\t4 kB\n")
+	m.File("proc/90/status", "Tgid:\t90\nNSpid:\t90\t7\nUid:\t0\t0\t0\t0\nVmRSS:\t4 kB\n")
 	src := m.sources("device H200 GPU-aa 00000000:65:00.0 1000000 900000 5000",
 		"process 0 c 42 300000", "process 0 c 4242 500000", "process 0 c 7 1000")
 	s := m.read(Options{Sources: src})
@@ -260,7 +238,7 @@ func TestInAContainerAProcessThatIsNotListedIsUnknown(t *testing.T) {
 	t.Parallel()
 	m := newTree(t)
 	m.process(42, "train", "S", 0, 100, "")
-	m.link("proc/self/ns/pid", "pid:[4026532000]")
+	m.Link("proc/self/ns/pid", "pid:[4026532000]")
 	src := m.sources("device H200 GPU-aa 00000000:65:00.0 1000000 900000 5000", "process 0 c 4242 500000")
 	s := m.read(Options{Sources: src})
 	if p := find(t, s, 42); !p.GPUUnknown || p.GPUBytes() != Unknown {
@@ -294,7 +272,7 @@ func TestADeviceLostWhileReadingIsOneErrorAndTheOthersGoOn(t *testing.T) {
 		"process 0 c 42 300000", "process 1 c 43 7", "reload 1",
 	}
 	library := nvmltest.Build(t, nvmltest.Newest, conf...)
-	src := OpenSources(context.Background(), SourceOptions{Root: m.root, NVML: nvml.Options{Library: library}})
+	src := OpenSources(context.Background(), SourceOptions{Root: m.Path, NVML: nvml.Options{Library: library}})
 	defer src.Close()
 	r := src.Readers()[0]
 	defer r.Close()
@@ -322,7 +300,7 @@ func TestWhatAProcessGaveBackIsReadAsZero(t *testing.T) {
 	m := newTree(t)
 	conf := []string{"device A GPU-aa 00000000:65:00.0 1000000 900000 5000", "reload 1"}
 	library := nvmltest.Build(t, nvmltest.Newest, append(conf, "process 0 c 42 300000")...)
-	src := OpenSources(context.Background(), SourceOptions{Root: m.root, NVML: nvml.Options{Library: library}})
+	src := OpenSources(context.Background(), SourceOptions{Root: m.Path, NVML: nvml.Options{Library: library}})
 	defer src.Close()
 	r := src.Readers()[0]
 	defer r.Close()
@@ -339,13 +317,11 @@ func TestIntegratedDevicesHoldMemoryOfTheHost(t *testing.T) {
 	t.Parallel()
 	m := newTree(t)
 	m.process(42, "browser", "S", 0, 100, "")
-	m.file("sys/class/drm/card0/device/uevent", "DRIVER=i915\nPCI_SLOT_NAME=0000:00:02.0\n")
-	m.file("sys/class/accel/accel0/device/uevent", "DRIVER=amdxdna\nPCI_SLOT_NAME=0000:c5:00.1\n")
-	m.file("sys/class/drm/card1/device/uevent", "DRIVER=nvidia\nPCI_SLOT_NAME=0000:65:00.0\n")
-	m.link("proc/42/fd/7", "/dev/dri/card0")
-	m.file("proc/42/fdinfo/7", "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t3\ndrm-resident-system0:\t64 KiB\n")
-	m.link("proc/42/fd/8", "/dev/accel/accel0")
-	m.file("proc/42/fdinfo/8", "drm-driver:\tamdxdna\ndrm-pdev:\t0000:c5:00.1\ndrm-client-id:\t1\ndrm-total-memory:\t16 KiB\n")
+	m.File("sys/class/drm/card0/device/uevent", "DRIVER=i915\nPCI_SLOT_NAME=0000:00:02.0\n")
+	m.File("sys/class/accel/accel0/device/uevent", "DRIVER=amdxdna\nPCI_SLOT_NAME=0000:c5:00.1\n")
+	m.File("sys/class/drm/card1/device/uevent", "DRIVER=nvidia\nPCI_SLOT_NAME=0000:65:00.0\n")
+	m.FD(42, 7, "/dev/dri/card0", "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t3\ndrm-resident-system0:\t64 KiB\n")
+	m.FD(42, 8, "/dev/accel/accel0", "drm-driver:\tamdxdna\ndrm-pdev:\t0000:c5:00.1\ndrm-client-id:\t1\ndrm-total-memory:\t16 KiB\n")
 	s := m.read(Options{Sources: m.sources()})
 	if len(s.Devices) != 2 || s.Devices[0].Driver != "i915" || s.Devices[1].Name != "accel0" {
 		t.Fatalf("devices %+v", s.Devices)

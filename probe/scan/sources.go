@@ -1,16 +1,12 @@
 package scan
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/gpumem/gpumem/probe/apple"
 	"github.com/gpumem/gpumem/probe/drm"
@@ -50,34 +46,6 @@ type Absence struct {
 	Err    error
 }
 
-// Device is one GPU. Strings not known are empty, bytes Unknown.
-type Device struct {
-	Index  int // in Scan.Devices and in Charge.Device
-	Source string
-	Driver string // nvidia, amdgpu, xe, …
-	Name   string
-	UUID   string
-	PCI    string
-
-	// TotalBytes and UsedBytes are of the device's own memory, used by
-	// everyone; ReservedBytes is what the driver keeps for itself, outside of
-	// UsedBytes where it is known.
-	TotalBytes, UsedBytes, ReservedBytes int64
-	// Integrated is set when the device has no memory of its own.
-	Integrated bool
-	// HeldBytes is what it holds for all processes here together: of its own
-	// memory, or of the host's where it has none. ElsewhereBytes is what it
-	// holds for pids that are no process here. UnchargedBytes is UsedBytes
-	// without both: what is not charged to anybody. They are of a scan; with
-	// Options.PIDs HeldBytes counts all pids.
-	HeldBytes, ElsewhereBytes, UnchargedBytes int64
-	Instances                                 []Instance // of NVIDIA's MIG, as far as they are visible; empty when it is not split
-	// MPSClients is how many processes use it through NVIDIA's multi-process
-	// service, of a scan.
-	MPSClients int
-	Notes      []string
-}
-
 // Sources are the sources of GPU bytes that are here. They are safe for
 // concurrent use. Close them when done.
 type Sources struct {
@@ -92,10 +60,6 @@ type Sources struct {
 	absent  []Absence
 	foreign bool // we are in a pid namespace of our own
 }
-
-// answerBound is how long a driver may take to load and to describe its
-// devices: one that is failing can take forever.
-const answerBound = 5 * time.Second
 
 // initialNamespace is the inode of the first pid namespace, a constant of the
 // kernel's interface (PROC_PID_INIT_INO).
@@ -142,177 +106,6 @@ func ofThisSystem(source string, o SourceOptions) bool {
 	}
 	mac := runtime.GOOS == "darwin" || o.Apple != apple.Options{}
 	return mac == (source == Apple)
-}
-
-// within runs f, but no longer than answerBound or ctx. A call into a driver
-// that is stuck cannot be ended; it stays behind.
-func within[T any](ctx context.Context, what string, f func() (T, error)) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	came := make(chan answer, 1)
-	go func() {
-		v, err := f()
-		came <- answer{v, err}
-	}()
-	ctx, cancel := context.WithTimeout(ctx, answerBound)
-	defer cancel()
-	select {
-	case a := <-came:
-		return a.value, a.err
-	case <-ctx.Done():
-		var none T
-		return none, fmt.Errorf("%s: the driver did not answer: %w", what, ctx.Err())
-	}
-}
-
-func (s *Sources) openNVML(ctx context.Context, o nvml.Options) error {
-	type opened struct {
-		l       *nvml.Library
-		devices []nvml.Device
-	}
-	got, err := within(ctx, "nvml", func() (opened, error) {
-		l, err := nvml.Open(o)
-		if err != nil {
-			return opened{}, err
-		}
-		return opened{l, l.Devices()}, nil
-	})
-	if err != nil {
-		return err
-	}
-	if len(got.devices) == 0 {
-		// Nothing was allocated yet; an error in closing changes nothing.
-		_ = got.l.Close()
-		return errors.New("nvml: the driver is here and shows no device; look at lspci and at the container's devices")
-	}
-	s.nvml = got.l
-	for _, d := range got.devices {
-		s.add(nvmlDevice(d))
-	}
-	return nil
-}
-
-// nvmlDevice puts a device of NVIDIA's library into ours.
-func nvmlDevice(d nvml.Device) Device {
-	return Device{
-		Source: NVML, Driver: "nvidia", Name: d.Name, UUID: d.UUID, PCI: d.PCI,
-		TotalBytes: d.TotalBytes, UsedBytes: d.UsedBytes, ReservedBytes: d.ReservedBytes,
-		Instances: instances(d.Instances), Notes: d.Notes,
-	}
-}
-
-func (s *Sources) openDRM() error {
-	cards, err := drm.Devices(s.root)
-	if err != nil {
-		return err
-	}
-	found := len(cards)
-	cards = slices.DeleteFunc(cards, func(d drm.Device) bool {
-		return strings.HasPrefix(d.Driver, "nvidia") || d.Driver == "" && d.PDev == ""
-	})
-	accelerators := accelerators(s.root)
-	switch {
-	case len(cards)+len(accelerators) > 0:
-	case found > 0:
-		return errors.New("drm: the cards in /sys/class/drm have a driver that tells nothing there (NVIDIA's)")
-	default:
-		return errors.New("drm: no graphics card in /sys/class/drm")
-	}
-	if s.drm, err = drm.Open(drm.Options{Root: s.root}); err != nil {
-		return err
-	}
-	slices.SortStableFunc(cards, func(a, b drm.Device) int { return cmp.Compare(a.PDev, b.PDev) })
-	for _, c := range cards {
-		s.add(drmDevice(c))
-	}
-	for _, a := range accelerators {
-		if _, known := s.device(a.PCI, a.Driver); !known {
-			s.add(a)
-		}
-	}
-	return nil
-}
-
-// accelerators are the devices of the kernel's other class of such drivers,
-// which print the same figures (amdxdna, ivpu, …).
-func accelerators(root string) []Device {
-	paths, _ := filepath.Glob(filepath.Join(rootOf(root), "sys/class/accel/accel*/device/uevent")) // the pattern is good
-	var list []Device
-	for _, path := range paths {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		d := Device{Source: DRM, Name: filepath.Base(filepath.Dir(filepath.Dir(path))), Integrated: true,
-			TotalBytes: Unknown, UsedBytes: Unknown, ReservedBytes: Unknown}
-		for line := range strings.Lines(string(b)) {
-			switch key, value, _ := strings.Cut(strings.TrimSpace(line), "="); key {
-			case "DRIVER":
-				d.Driver = value
-			case "PCI_SLOT_NAME":
-				d.PCI = value
-			}
-		}
-		if d.Driver != "" {
-			list = append(list, d)
-		}
-	}
-	return list
-}
-
-// drmDevice puts a card of sysfs into ours.
-func drmDevice(c drm.Device) Device {
-	name := c.Card
-	if c.Vendor != "" && c.Model != "" {
-		name = fmt.Sprintf("%s (%s:%s)", c.Card, strings.TrimPrefix(c.Vendor, "0x"), strings.TrimPrefix(c.Model, "0x"))
-	}
-	return Device{
-		Source: DRM, Driver: c.Driver, Name: name, PCI: c.PDev, Notes: c.Notes,
-		TotalBytes: c.VRAMTotal, UsedBytes: c.VRAMUsed, ReservedBytes: Unknown, Integrated: integrated(c.Driver),
-	}
-}
-
-// integrated reports whether a driver serves devices without memory of their
-// own only. Those that serve both kinds are told apart by what they print.
-func integrated(driver string) bool {
-	switch driver {
-	case "msm", "msm_dpu", "panfrost", "panthor", "lima", "v3d", "vc4", "etnaviv", "amdxdna":
-		return true
-	}
-	return false
-}
-
-func (s *Sources) openKFD() error {
-	r, err := kfd.Open(s.root)
-	if err != nil {
-		return err
-	}
-	nodes := r.Nodes()
-	if len(nodes) == 0 {
-		return errors.New("kfd: the driver is here and its topology has no GPU")
-	}
-	s.kfd = r
-	for _, n := range nodes {
-		if i, known := s.byPCI[n.PCI]; known && n.PCI != "" {
-			d := &s.devices[i]
-			if d.TotalBytes == Unknown {
-				d.TotalBytes = n.VRAMBytes
-			}
-			if n.Name != "" {
-				d.Name = n.Name + " " + d.Name
-			}
-			continue
-		}
-		pci := n.PCI
-		if pci == "" {
-			pci = fmt.Sprintf("kfd-%d", n.GPUID)
-		}
-		s.add(Device{Source: KFD, Driver: "amdgpu", Name: n.Name, PCI: pci,
-			TotalBytes: n.VRAMBytes, UsedBytes: Unknown, ReservedBytes: Unknown})
-	}
-	return nil
 }
 
 // add takes a device in under the next number.
@@ -375,36 +168,10 @@ func (s *Sources) Devices(ctx context.Context) []Device {
 		list[i].Notes = slices.Clone(list[i].Notes)
 	}
 	s.refreshNVML(ctx, list)
-	if s.drm != nil {
-		cards, err := drm.Devices(s.root)
-		for _, c := range cards {
-			if i, ok := s.device(c.PDev, c.Driver); ok && err == nil && list[i].Source == DRM {
-				list[i].UsedBytes = c.VRAMUsed
-			}
-		}
-	}
+	s.refreshDRM(list)
 	s.apple.refresh(list)
 	s.tt.refresh(list)
 	return list
-}
-
-func (s *Sources) refreshNVML(ctx context.Context, list []Device) {
-	if s.nvml == nil {
-		return
-	}
-	now, err := within(ctx, "nvml", func() ([]nvml.Device, error) { return s.nvml.Devices(), nil })
-	for i := range list {
-		switch {
-		case list[i].Source != NVML:
-		case err != nil:
-			list[i].UsedBytes = Unknown
-			list[i].Notes = append(list[i].Notes, err.Error())
-		case i < len(now):
-			d := nvmlDevice(now[i])
-			d.Index, d.HeldBytes, d.ElsewhereBytes, d.UnchargedBytes = i, Unknown, Unknown, Unknown
-			list[i] = d
-		}
-	}
 }
 
 // Close gives the sources back.

@@ -90,17 +90,13 @@ func (s *ttSource) charge(c *charges) {
 type ttReader struct {
 	s       *ttSource
 	held    map[held]bool
-	failing string
+	failing complaint
 }
 
 func (r *ttReader) Read(pids []int, dst []Charge) ([]Charge, error) {
 	forget(r.held, pids)
 	list, err := r.s.reader.Devices()
-	switch {
-	case err == nil:
-		r.failing = ""
-	case err.Error() != r.failing:
-		r.failing = err.Error()
+	if err := r.failing.tell(err); err != nil {
 		return dst, err
 	}
 	bytes := map[held]int64{}

@@ -1,7 +1,8 @@
 // Package standin builds stand-ins for libraries of drivers and systems out of
 // C, so that tests of what calls them run on machines without. A stand-in reads
-// what to say from a file beside it, of the same name with ".conf" behind it. It
-// needs a C compiler: cc, or what the variable CC names.
+// what to say from a file beside it, of the same name with ".conf" behind it, and
+// can have functions of its own for a test to ask. It needs a C compiler: cc, or
+// what the variable CC names.
 package standin
 
 import (
@@ -12,6 +13,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unsafe"
+
+	"github.com/gpumem/gpumem/internal/loader"
 )
 
 // Build compiles a source into a library of that file name, in a folder of the
@@ -58,4 +62,23 @@ func Write(tb testing.TB, library string, conf ...string) {
 	if err != nil {
 		tb.Fatalf("write what the stand-in says: %v", err)
 	}
+}
+
+// Ask calls a function that a stand-in has for tests, with a word, and returns
+// what it answers. A loader has each file once, so this is the state of whoever
+// else loaded it; it stays loaded from then on. A function that takes no word
+// ignores it.
+func Ask(tb testing.TB, library, function, word string) int64 {
+	tb.Helper()
+	l, err := loader.Open(library)
+	if err != nil {
+		tb.Fatalf("ask the stand-in: %v", err)
+	}
+	f := l.Lookup(function)
+	if f == 0 {
+		tb.Fatalf("ask the stand-in: it has no %s", function)
+	}
+	text := append([]byte(word), 0)
+	n, _ := loader.Call(f, uintptr(unsafe.Pointer(&text[0])))
+	return int64(n)
 }

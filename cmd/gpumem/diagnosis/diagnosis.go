@@ -1,0 +1,18 @@
+package diagnosis
+
+import "github.com/gpumem/gpumem/probe/scan"
+
+// Diagnosis is a scan of the machine with what was found out besides. Text and
+// JSON are made of nothing else.
+type Diagnosis struct {
+	Host    string // the machine's name, empty when it has none
+	Scan    *scan.Scan
+	Absent  []scan.Absence // sources of GPU bytes that are not here
+	GPUOff  bool           // nobody was asked for GPU bytes
+	Chosen  bool           // the scan has the processes that somebody named, and no others
+	All     bool           // text shows every process
+	Runtime []string       // executables of the runtime to look for
+	Watched *Observation   // nil when nothing was watched
+
+	made map[int]composition // of Compose, by pid
+}
