@@ -7,9 +7,15 @@ case ${1-} in -h | --help) sed -n '2,4s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 cd "$(dirname "$0")/.." || exit 1
 
 # name of the command : Debian package
-needs="cc:gcc bash:bash python3:python3 pytest:python3-pytest tmux:tmux chromium:chromium shellcheck:shellcheck
+needs="cc:gcc bash:bash python3:python3 pip3:python3-pip pytest:python3-pytest tmux:tmux chromium:chromium shellcheck:shellcheck
 	aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-g++:g++-aarch64-linux-gnu
 	qemu-aarch64-static:qemu-user-static prometheus:prometheus xmllint:libxml2-utils npm:npm"
+
+# Real frameworks on the processor, for the Python agent: PyTorch of the system's
+# Python (PyPI's has all of CUDA in it), JAX and MLX in a folder of their own.
+jax=0.10.2 mlx=0.32.4
+export GPUMEM_TEST_TORCH=${GPUMEM_TEST_TORCH:-/usr/bin/python3}
+export GPUMEM_TEST_FRAMEWORKS=${GPUMEM_TEST_FRAMEWORKS:-${XDG_CACHE_HOME:-$HOME/.cache}/gpumem-tests/jax-$jax-mlx-$mlx}
 
 # missing is the packages whose command is not there.
 find_missing() {
@@ -18,6 +24,19 @@ find_missing() {
 	for need in $needs; do
 		command -v "${need%%:*}" >/dev/null 2>&1 || missing+=("${need##*:}")
 	done
+	"$GPUMEM_TEST_TORCH" -c 'import torch' 2>/dev/null || missing+=(python3-torch)
+}
+
+# install_frameworks fetches JAX and MLX, about 150 MB.
+install_frameworks() {
+	[ ! -d "$GPUMEM_TEST_FRAMEWORKS" ] || return 0
+	echo "installing for the tests: jax $jax, mlx $mlx" >&2
+	local new=$GPUMEM_TEST_FRAMEWORKS.$$
+	python3 -m pip install -q --disable-pip-version-check --only-binary=:all: --target "$new" \
+		"jax==$jax" "mlx==$mlx" "mlx-cpu==$mlx; sys_platform == 'linux'" >&2 &&
+		mv "$new" "$GPUMEM_TEST_FRAMEWORKS" && return
+	rm -rf "$new"
+	return 1
 }
 
 install_missing() {
@@ -40,9 +59,11 @@ install_missing() {
 }
 
 install_missing || echo "could not install all of: $needs; the tests that need them will say so" >&2
+install_frameworks || echo "could not install JAX and MLX; the tests that need them will say so" >&2
 
 failed=0
 find_missing
+[ -d "$GPUMEM_TEST_FRAMEWORKS" ] || missing+=(jax mlx)
 if [ -n "${CI:-}" ] && [ ${#missing[@]} -gt 0 ]; then
 	echo "CI: tests would be skipped for want of ${missing[*]}" >&2
 	failed=1

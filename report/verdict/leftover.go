@@ -211,7 +211,9 @@ const heldNoise = 4
 // found to grow nor to be still, holds more at released than the threshold and
 // its own noise: as much as it rose while the program worked, and no more than it
 // is above the baseline. A runtime's first use is in the second alone, and what
-// came back at released in the first.
+// came back at released in the first. A short program is in its first use for most
+// of its life: it holds nothing that did not still rise by the threshold in the
+// later half of its work.
 func (s *subject) mayHold() bool {
 	for _, k := range [...]key{keyUntracked, keyHost} {
 		g := &s.grow[k]
@@ -222,7 +224,9 @@ func (s *subject) mayHold() bool {
 		if b, ok := s.left.of(k); ok {
 			held = math.Min(held, b)
 		}
-		if held > s.o.leftover()+heldNoise*math.Hypot(g.noise, g.within) {
+		least := s.o.leftover()
+		late := g.end - g.by[len(g.by)/2]
+		if late > least && held > least+heldNoise*math.Hypot(g.noise, g.within) {
 			return true
 		}
 	}

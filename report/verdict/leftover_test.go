@@ -136,6 +136,20 @@ func TestATracerThatStalledMakesNoVerdict(t *testing.T) {
 	}
 }
 
+// Six tenths of a second of a program, recorded: the footprint rises by 3 MiB, ever
+// less, and 6 MiB are left of the language's runtime.
+func TestARuntimesFirstUseInAShortRunIsNothingHeld(t *testing.T) {
+	t.Parallel()
+	run, err := record.Open(filepath.Join("testdata", "short-first-use"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := Judge(run, Options{})
+	if a := account(v, Host); v.Verdict != None || a.Shape != ShapeUndecided {
+		t.Errorf("%s, the host account is %s: %s", v.Verdict, a.Shape, v.Summary)
+	}
+}
+
 // What host memory may hold is what it rose by at work and kept.
 func TestAnUndecidedHostStandsAgainstNoneWhereItKeptWhatItRoseBy(t *testing.T) {
 	t.Parallel()
