@@ -22,8 +22,8 @@
 //
 // # Locks
 //
-// A hit takes the lock of one shard, twice, and gives its reference up by one
-// compare-and-swap: five locked instructions, most of its time. The pool
+// A hit takes the lock of one shard, twice: four locked instructions, most of
+// its time, and the reason that references are counted under the lock. The pool
 // starts with one shard, so that the same program always gets the same buffers
 // and exact high-water marks; when goroutines contend it spreads over more, up
 // to four a core. A policy that needs one view of all idle buffers (a cap a

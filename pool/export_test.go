@@ -9,7 +9,12 @@ func HoldBusy(p *Pool) (release func()) {
 }
 
 // FillRefs gives a live handle as many references as there may be.
-func FillRefs(h Handle) { h.s.word.Store(h.gen<<refBits | extraRefs) }
+func FillRefs(h Handle) {
+	sh := h.s.lockHome()
+	defer sh.mu.Unlock()
+	sh.extra += uint64(maxRefs - h.s.refs)
+	h.s.refs = maxRefs
+}
 
 // CheckRoom verifies that the limit of idle bytes is all accounted for, in the
 // shards' quotas or spare, and that no shard exceeds its quota.

@@ -126,7 +126,7 @@ func (b *Batch) giveUpParams() (err error) {
 func (f *flight) use(h Handle) error {
 	sh := h.s.lockHome()
 	defer sh.mu.Unlock()
-	if h.Refs() == 0 {
+	if h.count() == 0 {
 		return ErrStale
 	}
 	if h.s.lastUse != f.id {

@@ -54,5 +54,7 @@ func (h Handle) Refs() int {
 	if h.s == nil {
 		return 0
 	}
-	return h.s.refs(h.gen)
+	sh := h.s.lockHome()
+	defer sh.mu.Unlock()
+	return h.count()
 }

@@ -26,38 +26,44 @@ func (p *Pool) release(h Handle) (Outcome, error) {
 	if p.observer != nil {
 		return p.observedRelease(h)
 	}
-	refs, err := h.unref()
-	if err != nil {
-		return NoOutcome, fmt.Errorf("release: %w", err)
-	}
-	if refs > 1 {
-		h.s.home.Load().shared.Add(1)
-		return Shared, nil
-	}
-	return p.giveUp(h.s)
+	out, _, err := p.giveUp(h)
+	return out, err
 }
 
-// giveUp decides over a slot whose last reference is gone.
-func (p *Pool) giveUp(s *slot) (Outcome, error) {
-	if p.policy.DropWhenBusy {
-		return p.giveUpUnlessBusy(s)
+// giveUp gives one reference up, and decides over the slot when it was the
+// last. It returns how many there were.
+func (p *Pool) giveUp(h Handle) (Outcome, int, error) {
+	sh := h.s.lockHome()
+	refs := h.unref(sh)
+	if refs != 1 {
+		sh.mu.Unlock()
+		if refs == 0 {
+			return NoOutcome, 0, fmt.Errorf("release: %w", ErrStale)
+		}
+		return Shared, refs, nil
 	}
-	return p.decide(s, false)
+	if p.policy.DropWhenBusy {
+		sh.mu.Unlock()
+		out, err := p.giveUpUnlessBusy(sh, h.s)
+		return out, refs, err
+	}
+	out, err := p.decide(sh, h.s, false)
+	return out, refs, err
 }
 
 // giveUpUnlessBusy drops the slot when another Get or Release is at work.
-func (p *Pool) giveUpUnlessBusy(s *slot) (Outcome, error) {
+func (p *Pool) giveUpUnlessBusy(sh *shard, s *slot) (Outcome, error) {
 	free := p.busy.TryLock()
 	if free {
 		defer p.busy.Unlock()
 	}
-	return p.decide(s, !free)
+	sh.lock(p) // still its home: only idle slots move
+	return p.decide(sh, s, !free)
 }
 
-// decide moves the slot out of live into pending, idle or back to the device.
-func (p *Pool) decide(s *slot, busy bool) (Outcome, error) {
-	sh := s.home.Load() // fixed: only idle slots move
-	sh.lock(p)
+// decide moves the slot out of live into pending, idle or back to the device,
+// and unlocks its home.
+func (p *Pool) decide(sh *shard, s *slot, busy bool) (Outcome, error) {
 	if s.uses > 0 && !p.policy.EarlyReturn {
 		sh.leaveLive(s)
 		sh.enterPending(s)

@@ -1,7 +1,5 @@
 package pool
 
-import "fmt"
-
 // What follows is the pool's work with an observer: the same steps, with the
 // device's usage read around them.
 
@@ -27,16 +25,10 @@ func (p *Pool) observedGet(g *grant) (Handle, error) {
 func (p *Pool) observedRelease(h Handle) (Outcome, error) {
 	e := h.s.event(EventRelease)
 	e.RequestedBytes, e.Before = h.length, p.dev.Usage()
-	refs, err := h.unref()
-	if err != nil {
-		return NoOutcome, fmt.Errorf("release: %w", err)
-	}
-	e.Refs = refs
-	if refs > 1 {
-		h.s.home.Load().shared.Add(1)
-		e.Outcome = Shared
-	} else {
-		e.Outcome, err = p.giveUp(h.s)
+	var err error
+	e.Outcome, e.Refs, err = p.giveUp(h)
+	if e.Refs == 0 {
+		return NoOutcome, err
 	}
 	e.After = p.dev.Usage()
 	p.observer.Observe(e)

@@ -175,7 +175,9 @@ func (p *Pool) take(sh *shard, g *grant) (h Handle) {
 	if p.policy.DropWhenBusy {
 		p.busy.Lock()
 	}
-	sh.lock(p)
+	if !sh.mu.TryLock() { // sh.lock, which the compiler does not inline
+		sh.wait(p)
+	}
 	if s := p.pick(sh, g.key); s != nil {
 		sh.leaveIdle(s)
 		sh.shareRoom(p)

@@ -37,9 +37,6 @@ type shard struct {
 	// forgetAt is the number of classes at which empty ones are forgotten.
 	forgetAt int
 
-	retains atomic.Uint64 // references added to live slots
-	shared  atomic.Uint64 // and given up again while others remained
-
 	contended atomic.Uint32
 	_         [64]byte // keeps occupied off the lines that every Get writes
 	// occupied is whether anything is live or pending here; kept only for
@@ -52,6 +49,7 @@ type shard struct {
 type counts struct {
 	held, pending, idle             Amount // held are all, also the live ones
 	requested                       uint64
+	extra                           uint64 // references to live slots beyond the first of each
 	hits, misses, unpooled          uint64
 	outcomes                        [outcomes]uint64
 	evicted, purged                 Amount
@@ -97,7 +95,9 @@ func (sh *shard) wait(p *Pool) {
 func (s *slot) lockHome() *shard {
 	for {
 		sh := s.home.Load()
-		sh.lock(s.pool)
+		if !sh.mu.TryLock() { // sh.lock, which the compiler does not inline
+			sh.wait(s.pool)
+		}
 		if s.home.Load() == sh {
 			return sh
 		}

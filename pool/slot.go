@@ -6,17 +6,9 @@ import (
 	"github.com/gpumem/gpumem/metal"
 )
 
-// The word of a slot holds its generation above the number of references
-// beyond the first, so that one compare-and-swap both counts and detects stale
-// handles. Who gives the last reference up starts the next generation: no
-// handle has it before the slot is handed out anew, which so needs no store.
-const (
-	refBits   = 28
-	extraRefs = 1<<refBits - 1
-	// The generation wraps after 2^36 releases of one buffer; a handle that
-	// stale is taken for a fresh one.
-	genMask = 1<<(64-refBits) - 1
-)
+// maxRefs bounds the references to one buffer: a program that gets there leaks
+// them.
+const maxRefs = 1 << 28
 
 // where says which of the three states a slot is in.
 type where uint8
@@ -37,11 +29,14 @@ type slot struct {
 	pages  uint64 // what the device charges
 	pooled bool
 
-	word atomic.Uint64
 	// home is the shard whose lock guards the fields below. It changes only
 	// while the slot is idle, under the locks of both shards in turn.
 	home atomic.Pointer[shard]
 
+	// gen counts how often the last reference was given up; a handle of another
+	// generation is stale.
+	gen       uint64
+	refs      int   // of this generation
 	list      *list // of its class in home; nil when not pooled
 	state     where
 	doomed    bool   // pending, and to be dropped when it settles
@@ -57,54 +52,53 @@ type slot struct {
 	member  link // all buffers of one shard
 }
 
-func (s *slot) refs(gen uint64) int {
-	w := s.word.Load()
-	if w>>refBits != gen {
-		return 0
-	}
-	return int(w&extraRefs) + 1
-}
-
 // open returns the first handle of a generation. The caller owns the slot.
 func (s *slot) open(requested uint64) Handle {
 	s.requested = requested
-	return Handle{s: s, gen: s.word.Load() >> refBits, length: requested}
+	s.refs = 1
+	return Handle{s: s, gen: s.gen, length: requested}
+}
+
+// count is the number of references, 0 when the handle is stale. Its home is
+// locked.
+func (h Handle) count() int {
+	if h.s.gen != h.gen {
+		return 0
+	}
+	return h.s.refs
 }
 
 func (h Handle) retain() error {
 	if h.s == nil {
 		return ErrNoHandle
 	}
-	for {
-		w := h.s.word.Load()
-		switch {
-		case w>>refBits != h.gen:
-			return ErrStale
-		case w&extraRefs == extraRefs:
-			return ErrRefs
-		}
-		if h.s.word.CompareAndSwap(w, w+1) {
-			h.s.home.Load().retains.Add(1)
-			return nil
-		}
+	sh := h.s.lockHome()
+	defer sh.mu.Unlock()
+	switch h.count() {
+	case 0:
+		return ErrStale
+	case maxRefs:
+		return ErrRefs
 	}
+	h.s.refs++
+	sh.extra++
+	return nil
 }
 
-// unref gives one reference up and returns how many there were.
-func (h Handle) unref() (int, error) {
-	for {
-		w := h.s.word.Load()
-		if w>>refBits != h.gen {
-			return 0, ErrStale
-		}
-		extra, next := w&extraRefs, w-1
-		if extra == 0 {
-			next = ((h.gen + 1) & genMask) << refBits
-		}
-		if h.s.word.CompareAndSwap(w, next) {
-			return int(extra) + 1, nil
-		}
+// unref gives one reference up and returns how many there were; with the last
+// one every copy of the handle is stale. sh is the slot's home, and locked.
+func (h Handle) unref(sh *shard) int {
+	refs := h.count()
+	switch {
+	case refs > 1:
+		h.s.refs--
+		sh.extra--
+		sh.outcomes[Shared]++
+	case refs == 1:
+		h.s.refs = 0
+		h.s.gen++
 	}
+	return refs
 }
 
 // link is an element of a ring; a ring's head has no slot.

@@ -45,7 +45,7 @@ func (p *Pool) Survivors() []Survivor {
 				found[k] = v
 			}
 			v.Count++
-			v.Refs += s.word.Load()&extraRefs + 1
+			v.Refs += uint64(s.refs)
 			v.Bytes += s.bytes
 			v.PageBytes += s.pages
 			v.RequestedBytes += s.requested

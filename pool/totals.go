@@ -9,9 +9,8 @@ import (
 // counted.
 const maxHazards = 100
 
-// Stats returns the counts of one moment: no hand-out or last release is half
-// in them, only Refs can be some concurrent Retains behind. It allocates
-// nothing.
+// Stats returns the counts of one moment: nothing is half in them. It
+// allocates nothing.
 func (p *Pool) Stats() Stats {
 	shards := p.lockAll()
 	s := sum(shards)
@@ -38,7 +37,6 @@ func (p *Pool) Stats() Stats {
 // the pool's from below, and the mark itself while one shard is in use.
 func sum(shards []shard) Stats {
 	var s Stats
-	var added int64 // references beyond the first of each buffer
 	for i := range shards {
 		sh := &shards[i]
 		s.Live = s.Live.Add(sh.live())
@@ -51,9 +49,7 @@ func sum(shards []shard) Stats {
 		for o, n := range sh.outcomes {
 			s.Outcomes[o] += n
 		}
-		shared := sh.shared.Load()
-		s.Outcomes[Shared] += shared
-		added += int64(sh.retains.Load() - shared)
+		s.Refs += sh.live().Count + sh.extra
 		s.Evicted = s.Evicted.Add(sh.evicted)
 		s.Purged = s.Purged.Add(sh.purged)
 		s.Hazards += sh.hazards
@@ -62,8 +58,6 @@ func sum(shards []shard) Stats {
 		s.PeakIdleBytes = max(s.PeakIdleBytes, sh.peakIdle)
 		s.PeakPendingBytes = max(s.PeakPendingBytes, sh.peakPending)
 	}
-	// The two counters are not read together: never below what is live.
-	s.Refs = s.Live.Count + uint64(max(added, 0))
 	return s
 }
 
