@@ -84,7 +84,9 @@ class GraphsTest(unittest.TestCase):
         self.assertFalse(graph.reaches_back(number, time.monotonic() - 1))
 
     def test_graphs_are_noted_with_each_look_and_asked_some_steps_later(self):
-        process = types.SimpleNamespace(frameworks=[self.framework], sites_wanted=False)
+        process = types.SimpleNamespace(
+            frameworks=[self.framework], sites_wanted=False, held=lambda: (None, None)
+        )
         surveys = Surveys()
         self.assertFalse(surveys.look_at_graphs(process, 4), "before the survey")
         surveys.take(process, process.frameworks)

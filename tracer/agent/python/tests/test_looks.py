@@ -75,7 +75,9 @@ class LooksTest(unittest.TestCase):
     def setUp(self):
         torch.empty(512)  # the device lives
         self.process = types.SimpleNamespace(
-            frameworks=[adapter.open_framework(torch, Unarmed)], sites_wanted=False
+            frameworks=[adapter.open_framework(torch, Unarmed)],
+            sites_wanted=False,
+            held=lambda: (None, None),
         )
         self.surveys = Surveys()
         self.look()

@@ -5,9 +5,10 @@ import types
 import unittest
 
 from gpumem_agent import surveys
+from gpumem_agent.frameworks import Framework
 
 
-class Recorded:
+class Recorded(Framework):
     """A framework with a live device that records sites."""
 
     def __init__(self):
@@ -16,15 +17,6 @@ class Recorded:
     def active(self):
         return True
 
-    def kinds(self):
-        return ()
-
-    def untracked_kinds(self):
-        return ()
-
-    def listed(self):
-        return {}
-
     def sites(self):
         return self.now
 
@@ -32,7 +24,13 @@ class Recorded:
 class SurveysTest(unittest.TestCase):
     def setUp(self):
         self.framework = Recorded()
-        self.process = types.SimpleNamespace(frameworks=[self.framework], sites_wanted=True)
+        self.held = (None, None)
+        self.process = types.SimpleNamespace(
+            frameworks=[self.framework],
+            sites_wanted=True,
+            steps=types.SimpleNamespace(known=True),
+            held=lambda: self.held,
+        )
         self.surveys = surveys.Surveys()
 
     def test_the_first_look_comes_after_the_survey_that_it_is_compared_with(self):
@@ -46,6 +44,30 @@ class SurveysTest(unittest.TestCase):
         self.assertEqual(self.surveys._paid(surveys.CREDIT), begun)
         later = self.surveys._paid(0.01) - begun
         self.assertAlmostEqual(later, 0.01 / surveys.SHARE, places=3)
+
+    def looks(self, now):
+        """Whether it looks at that many seconds after the survey, with so much held."""
+        return self.surveys.look(self.process, self.surveys._begun + now)
+
+    def test_a_program_that_holds_what_it_held_is_not_looked_at(self):
+        self.held = (10 << 20, 50 << 20)
+        self.surveys.take(self.process, [self.framework])
+        self.held = (10 << 20, 51 << 20)
+        self.assertFalse(self.looks(3))
+        self.held = (11 << 20, 51 << 20)
+        self.assertFalse(self.looks(3.5), "it was just asked")
+        self.assertTrue(self.looks(5))
+        self.assertFalse(self.looks(60), "no more than at the last look")
+        self.held = (11 << 20, 53 << 20)
+        self.assertTrue(self.looks(62))
+
+    def test_what_is_unknown_does_not_keep_from_a_look(self):
+        self.surveys.take(self.process, [self.framework])
+        self.assertTrue(self.looks(3))
+        self.held = (1, None)
+        self.assertTrue(self.looks(10))
+        self.process.steps.known = False
+        self.assertTrue(self.looks(50))
 
     def test_what_a_function_held_is_told_after_its_return(self):
         self.framework.now = {"train.py:3 model": [100, 1]}

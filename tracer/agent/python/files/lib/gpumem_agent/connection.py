@@ -15,7 +15,7 @@ import _thread
 HIGH_FD = 700  # descriptors of ours start here when the limit allows
 MAX_LINE = 1 << 20  # longer lines close the connection, by the protocol
 MAX_FORMS = 64  # of samples that are remembered
-CHUNK = 65536
+CHUNK = 4096
 IS_LINUX = sys.platform.startswith("linux")
 NO_SIGNAL = 0x4000 if IS_LINUX else 0  # MSG_NOSIGNAL
 SOL_SOCKET = 1  # Linux's

@@ -19,6 +19,7 @@ class Figures:
         self._heap_pace = Pace(HEAP_SECONDS, HEAP_SHARE)
         self.heap_at = self._begun + HEAP_SECONDS  # when it may be read again
         self.heap_cost = 0.0  # seconds that the last reading of the heap took
+        self.heap_bytes = None  # at the last reading
 
     def row(self, heap=False):
         """A sample's columns, None when nothing is known."""
@@ -58,6 +59,6 @@ class Figures:
         begun = time.thread_time()
         used = heap.bytes() if heap is not None else None
         if used is not None:
-            row["host_heap_bytes"] = used
+            row["host_heap_bytes"] = self.heap_bytes = used
         self.heap_cost = time.thread_time() - begun
         self.heap_at = time.monotonic() + self._heap_pace.interval(self.heap_cost)

@@ -18,6 +18,7 @@ EXPERIMENTS = ["collect", "purge", "trim", "sync"]
 ACTIONS = EXPERIMENTS + ["sites", "holders"]
 REDIAL_SECONDS = 1.0  # between attempts to connect, doubled each time
 LISTEN_SECONDS = 0.4  # between looks for requests, and turns of an idle sampler
+ROLE_SECONDS = 3.0  # between looks whether the program gave itself another rank or name
 LIST_LENGTH = 50  # holders or sites told at once
 CHILD_SECONDS = 0.05  # a forked child that ends sooner never connects
 COUNTS_THREADS_LATE = sys.version_info >= (3, 13)  # see later.py
@@ -74,9 +75,12 @@ class Process:
         self.figures = Figures(self)
         self._step_pace = StepPace(self.interval)
         self._sampled_at = 0.0  # the last sample
+        self._live = None  # bytes of arrays at the last step with one
         self._active_since = None
         self._introduced = set()
         self._role = {}  # as last told
+        self._role_at = 0.0  # when to look again
+        self._begun = time.monotonic()
         self._redial_at = 0.0
         self._listen_at = 0.0
         self._redial_wait = REDIAL_SECONDS
@@ -222,7 +226,7 @@ class Process:
             return True
         return self.survivors is not None
 
-    def _introduce(self):
+    def _introduce(self, now):
         """Says hello again for each framework whose device came to life."""
         for framework in self.frameworks:
             if framework.name in self._introduced or not framework.active():
@@ -232,8 +236,11 @@ class Process:
                 self._active_since = time.monotonic()
                 self.surveys.restart()
             self._hello(framework.name, framework.facts())
-        if self._role != role.present():
-            self._hello("python", {})
+        if now >= self._role_at:
+            # Most take them right at their beginning.
+            self._role_at = now + min(ROLE_SECONDS, (now - self._begun) / 4)
+            if self._role != role.present():
+                self._hello("python", {})
 
     # Frameworks.
 
@@ -299,6 +306,7 @@ class Process:
             self._sampled_at, figures.heap_cost = now, 0.0
             row = figures.row(now >= figures.heap_at)
             if row is not None:
+                self._live = row.get("pool_live_bytes")
                 self.connection.send_sample(row, wait=False)
             cost = time.perf_counter() - begun - figures.heap_cost
             self.steps.due = now + self._step_pace.interval(cost)
@@ -358,7 +366,7 @@ class Process:
             if not self.dial():
                 return 0.0
             self._look_for_frameworks()
-            self._introduce()
+            self._introduce(now)
             if now >= self.steps.due + self.interval:
                 cost = self._sample_on_time(now)
             if now >= self._listen_at:
@@ -393,6 +401,11 @@ class Process:
         row = self.figures.row(heap)
         if row is not None:
             self.connection.send_sample(row)
+
+    def held(self):
+        """Bytes of arrays at the last step that was sampled, and of the host heap;
+        each None while unknown."""
+        return self._live, self.figures.heap_bytes
 
     # Experiments.
 

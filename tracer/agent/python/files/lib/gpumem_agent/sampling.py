@@ -8,7 +8,7 @@ import _thread
 SHARE = 0.002  # of one core's time, for the regular samples
 HEAP_SHARE = 0.0005  # likewise, for the host heap
 HEAP_SECONDS = 0.5  # and never more often than this
-STEP_SHARE = 0.0013  # likewise, for samples at steps: half as much again, see Pace
+STEP_SHARE = 0.0024  # likewise, for samples at steps
 STEP_SECONDS = 0.001  # the protocol's 1,000 a second
 STEP_CREDIT = 0.02  # seconds of work at first, so that short programs are seen
 STOP_SECONDS = 0.2  # a fork waits no longer for an action under way
@@ -38,21 +38,23 @@ class Budget:
 
 
 class Pace:
-    """The interval at which samples stay within a share. It goes by the
-    cheapest of the last few, so that neither a first time nor a busy machine
-    slows the sampling down; the typical one costs half as much again."""
+    """The interval at which samples stay within a share. It follows a fall of
+    their cost at once and a rise in steps, so that one dear sample, such as the
+    first of all, does not slow the sampling down."""
 
-    LAST = 8
+    FIRST = 0.0001  # seconds, as if there had been one before
+    RISE = 1.25  # at most, from one sample to the next
 
     def __init__(self, wanted, share):
         self._wanted = wanted
         self._share = share
-        self._costs = []
+        self._cost = self.FIRST  # as it is reckoned with
 
     def interval(self, cost):
         """The interval after a sample that cost so many seconds."""
-        self._costs = (self._costs + [cost])[-self.LAST :]
-        return max(self._wanted, min(self._costs) / self._share)
+        most = self._cost * self.RISE
+        self._cost = cost = cost if cost < most else most
+        return max(self._wanted, cost / self._share)
 
 
 class StepPace(Pace):

@@ -1,5 +1,8 @@
 """Counts steps: the user's gpumem.step(), else rounds of the optimizer."""
 
+from itertools import repeat
+from operator import length_hint
+
 
 class Steps:
     """The count of one process. Calls come from the program's own threads;
@@ -7,11 +10,13 @@ class Steps:
     count under a race of two training threads is a count, not an error."""
 
     def __init__(self):
+        self._counted = 0, 0, ()  # and how many times the run was to give, and it
         self.restart()
 
     def restart(self):
         """A forked child counts its own."""
-        self.count = 0
+        _, length, run = self._counted
+        self._counted = length_hint(run) - length, length, run
         self.by_user = False
         self.due = 0.0  # time.monotonic() from which a step brings a sample along
         self.plain = None  # identity of the optimizer each of whose steps counts
@@ -19,14 +24,31 @@ class Steps:
         self._others = set()
 
     @property
+    def count(self):
+        counted, length, run = self._counted
+        return counted + length - length_hint(run)
+
+    @property
     def known(self):
         return self.count > 0
 
+    def passed(self):
+        """One step more."""
+        counted, length, run = self._counted
+        self._counted = counted + 1, length, run
+
+    def run(self, value, length):
+        """Counts a step, and returns an iterator that gives the value so often:
+        each time is a step more."""
+        run = repeat(value, length)
+        self._counted = self.count + 1, length, run
+        return run
+
     def user(self, number=None):
         """A step that the user marked. From then on optimizers do not count."""
-        if not self.by_user:
-            self.by_user, self.count, self.plain = True, 0, None
-        self.count = self.count + 1 if number is None else int(number)
+        counted = self.count if self.by_user else 0
+        self.by_user, self.plain = True, None
+        self._counted = counted + 1 if number is None else int(number), 0, ()
 
     def optimizer(self, identity):
         """A step of an optimizer. Returns whether a round ended with it.
@@ -44,5 +66,5 @@ class Steps:
             return False
         self._others.clear()
         self.plain = identity
-        self.count += 1
+        self.passed()
         return True

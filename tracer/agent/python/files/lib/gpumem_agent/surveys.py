@@ -13,6 +13,7 @@ FIRST_SECONDS = 2.0  # of a life, before the first look
 SHARE = 0.001  # of the time, for looks
 CREDIT = 0.15  # seconds that the first looks may take beyond that
 SECONDS = 1.0  # one look may take, at most
+GROWTH = (256 << 10, 1 << 20)  # bytes of arrays at steps, and of the heap, to look for
 AGE = 0.25  # of a life: a younger note knows too much of what is kept
 
 
@@ -30,6 +31,7 @@ class Surveys:
         self._sites_first = None  # (when, the same) of a program without steps
         self._sites_live = 0  # live bytes then
         self._spent = 0.0  # seconds, for looks
+        self._held = ()  # Process.held at the survey or the last look after it
         self.restart()
 
     def restart(self):
@@ -71,6 +73,7 @@ class Surveys:
         if process.sites_wanted:
             self._register.note_sites(frameworks)
         self._graphs, self._notes_graphs = None, True
+        self._held = process.held()
         self._begin()
 
     @property
@@ -84,14 +87,28 @@ class Surveys:
         time before, if that is not too dear. Returns whether it did."""
         if now < self._next:
             return False
+        if self._is_steady(process):
+            self._next = now + SECONDS
+            return False
         __import__("gpumem_agent.looks")  # once, and no part of the cost
         begun = time.thread_time()
         self._next = now + max(now - self._begun, SECONDS)
+        self._held = process.held()
         self.look_now(process, now + SECONDS)
         if process.sites_wanted and not process.steps.known:
             self._look_at_sites_beside(process)
         self._next = max(self._next, self._paid(time.thread_time() - begun))
         return True
+
+    def _is_steady(self, process):
+        """Whether a program that tells steps holds no more than it did at the survey
+        or the last look, so that there is nobody to look for. Each of the figures
+        that is unknown now or then says nothing."""
+        if self._register is None or not process.steps.known:
+            return False
+        both = zip(self._held, process.held(), GROWTH)
+        gains = [(now - then, least) for then, now, least in both if None not in (then, now)]
+        return bool(gains) and all(gain <= least for gain, least in gains)
 
     def _paid(self, cost):
         """When what looks have cost so far is little enough of the life."""

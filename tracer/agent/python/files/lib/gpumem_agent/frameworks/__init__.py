@@ -90,11 +90,15 @@ class Framework:
 
 def add(row, device, **figures):
     """Adds figures of one device to its own columns and to the plain ones."""
-    add_columns(row, figures, ["%s@%d" % (name, device) for name in figures], figures.values())
+    own = tuple("%s@%d" % (name, device) for name in figures)
+    add_columns(row, tuple(figures), own, tuple(figures.values()))
 
 
 def add_columns(row, plain, own, values):
-    """The same by columns whose names were made before."""
+    """The same by columns whose names were made before: tuples all three."""
+    if not row and None not in values:  # mostly there is one device
+        row.update(zip(plain + own, values + values))
+        return
     for name, own_name, value in zip(plain, own, values):
         if value is not None:
             row[name] = row.get(name, 0) + value

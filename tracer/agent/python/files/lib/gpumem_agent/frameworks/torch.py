@@ -7,6 +7,7 @@ import time
 from gpumem_agent import atomic
 from gpumem_agent.frameworks import Framework, add, add_columns, total
 from gpumem_agent.frameworks.torch_graphs import Graph, kept_by_graphs
+from gpumem_agent.frameworks.torch_steps import StepHook
 
 ALL_DEVICES_EVERY = 20  # samples between two looks at devices that were not in use
 # Columns of a backend with a caching allocator.
@@ -45,39 +46,21 @@ class Torch(Framework):
     def arm(self):
         # torch.optim hides its submodule of this name.
         optimizer = sys.modules.get("torch.optim.optimizer")
-        register = getattr(optimizer, "register_optimizer_step_post_hook", None)
-        if register is not None:
-            register(self._step_hook())
+        if hasattr(optimizer, "register_optimizer_step_post_hook"):
+            self._step_hook(optimizer).arm()
         if self._process.sites_wanted:
             cuda = getattr(self._torch, "cuda", None)
             lazy_call = getattr(cuda, "_lazy_call", None)
             if lazy_call is not None:
                 lazy_call(self._arm_sites)  # at the program's own first use
 
-    def _step_hook(self):
-        """The hook after each optimizer's step. A compiler that traces through
-        it sees a constant and nothing else; such steps are not counted.
-
-        Its lines run once a step, and cold: the step drove what they touch from
-        the processor's caches. So in the usual case they call nothing of ours."""
+    def _step_hook(self, module):
         compiler = getattr(self._torch, "compiler", None)
         # Both are constants to the compiler; the first is the cheaper to call.
         names = ("is_dynamo_compiling", "is_compiling")
         compiling = next((getattr(compiler, n) for n in names if hasattr(compiler, n)), bool)
-        steps, now = self._process.steps, time.monotonic
         at_step = self._at_step if self._curious else self._process.optimizer_step
-
-        def after_step(optimizer, args, kwargs):
-            if compiling():
-                return
-            if steps.plain != id(optimizer):
-                at_step(optimizer, False)
-                return
-            steps.count += 1
-            if now() >= steps.due:
-                at_step(optimizer, True)
-
-        return after_step
+        return StepHook(module, compiling, self._process, at_step)
 
     def _at_step(self, optimizer, is_counted):
         with self._process.quiet():
@@ -312,7 +295,7 @@ class _Stats:
         return self._count
 
     def _name_columns(self, device):
-        self._columns[device] = ["%s@%d" % (name, device) for name in COLUMNS]
+        self._columns[device] = tuple("%s@%d" % (name, device) for name in COLUMNS)
         return self._columns[device]
 
     def _sum(self, kind):
