@@ -78,6 +78,10 @@ var planted = []struct {
 	{CauseHandles, "streams never destroyed", func() *program {
 		return newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(colStreams, 4, 0, 1).flat(colEvents, 300, 0)
 	}},
+	{CauseHandles, "graphs destroyed over the last rows, before their memory is given back", func() *program {
+		return newProgram(400).healthy().grows(record.ColGPU, 700*mib, 0, 960*kib).
+			set(colGraphs, func(i int) float64 { return max(0, float64(min(6*i, 600*(399-i)))) })
+	}},
 	{CauseCycle, "a collection frees the growth", func() *program {
 		return newProgram(600).healthy().grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib).
 			receipt("collect", 30*mib, 30*mib, 590)

@@ -229,7 +229,10 @@ func isSetup(name string) bool {
 const phaseExiting = "exiting"
 
 // tornDown are the columns that fall when a program lets go of what it held.
-var tornDown = [...]string{record.ColLive, record.ColLiveCount, record.ColGPU, record.ColRSS, record.ColFootprint}
+var tornDown = [...]string{
+	record.ColLive, record.ColLiveCount, record.ColGPU, record.ColRSS, record.ColFootprint,
+	colEvents, colStreams, colGraphs, colModules,
+}
 
 // teardown leaves out the last rows after a program that ends let go of what
 // it held: at most one in fifty, and as many before, in which it began to.
