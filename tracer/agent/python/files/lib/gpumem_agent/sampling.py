@@ -8,7 +8,7 @@ import _thread
 SHARE = 0.002  # of one core's time, for the regular samples
 HEAP_SHARE = 0.0005  # likewise, for the host heap
 HEAP_SECONDS = 0.5  # and never more often than this
-STEP_SHARE = 0.0024  # likewise, for samples at steps
+STEP_SHARE = 0.003  # likewise, for samples at steps
 STEP_SECONDS = 0.001  # the protocol's 1,000 a second
 STEP_CREDIT = 0.02  # seconds of work at first, so that short programs are seen
 STOP_SECONDS = 0.2  # a fork waits no longer for an action under way
