@@ -13,7 +13,7 @@ trap 'rm -rf "$out"' EXIT
 for kind in "64 SGD" "1024 Adam"; do
 	echo "agent, two layers of $kind"
 	# shellcheck disable=SC2086 # width and optimizer are words
-	"$gpumem" run -q --force --out "$out/run" -- python3 "$cost" 12 cuda $kind 2>/dev/null | grep -E '^(step|samples|hook)'
+	"$gpumem" run -q --force --out "$out/run" -- python3 "$cost" 12 cuda $kind 2>/dev/null | grep -E '^(step|samples)'
 done
 [ "$rounds" -gt 0 ] || exit 0
 

@@ -106,4 +106,4 @@ figures = sum(samples), sum(hooks) - sum(samples), thread
 print("step-µs steps/s", step * 1e6, (agent.steps.count - counted) / wall)
 print("samples/s sample-µs", len(samples) / wall, statistics.median(samples) * 1e6)
 print("samples-% hook-% thread-% sum-%", *(100 * f / wall for f in (*figures, sum(figures))))
-print("hook-% hook-low-% hook-high-%", *(100 * share for share in interval(differences(step))))
+print("step-% step-low-% step-high-%", *(100 * share for share in interval(differences(step))))
