@@ -110,6 +110,13 @@ class HookTest(unittest.TestCase):
         self.assertEqual(self.told[:1], [True])
         self.assertEqual(self.steps.count, ALONE + 1 + 4 * LONGEST + 1)
 
+    def test_the_dictionary_seems_as_long_as_before(self):
+        self.assertEqual(len(module._global_optimizer_post_hooks), 1)
+        self.past()
+        self.assertEqual(len(module._global_optimizer_post_hooks), 1)
+        module.register_optimizer_step_post_hook(lambda *args: None)
+        self.assertEqual(len(module._global_optimizer_post_hooks), 2)
+
     def test_hooks_of_others_are_called_at_each_step(self):
         self.past()
         called = []

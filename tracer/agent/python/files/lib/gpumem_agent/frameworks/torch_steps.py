@@ -60,7 +60,8 @@ class StepHook:
         steps.passed()
         self._alone += 1
         if self._alone == ALONE and self._hooks is None:
-            self._step_in(optimizer)
+            with self._process.quiet():
+                self._step_in(optimizer)
         if time.monotonic() >= steps.due:
             self._at_step(optimizer, True)
 
@@ -68,7 +69,7 @@ class StepHook:
         """Puts a dictionary of ours in PyTorch's place, if all is as expected and
         nobody else has a hook in it: who registered it could not remove it."""
         hooks = vars(self._module).get(HOOKS)
-        code = getattr(type(optimizer).step, "__code__", None)
+        code = getattr(getattr(type(optimizer), "step", None), "__code__", None)
         if type(hooks) is not OrderedDict or len(hooks) != 1:
             return
         if HOOKS not in getattr(code, "co_names", ()) or not _has_lock():
@@ -111,7 +112,11 @@ class StepHook:
 
 
 class _Hooks(OrderedDict):
-    """A dictionary of hooks whose values may be set as an attribute."""
+    """A dictionary of hooks whose values may be set as an attribute. It is as long
+    as with the hook in it: some programs look whether that changes."""
+
+    def __len__(self):
+        return super().__len__() + 1
 
 
 def _has_lock():
