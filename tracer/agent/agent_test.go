@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -164,6 +165,51 @@ func TestConnectTakesIntervalAndHoldFromTheEnvironment(t *testing.T) {
 	for in, want := range map[string]time.Duration{"": 50 * time.Millisecond, "x": 50 * time.Millisecond, "0": 50 * time.Millisecond, "-3": 50 * time.Millisecond, "NaN": 50 * time.Millisecond, "1e9": 50 * time.Millisecond, "20": 20 * time.Millisecond} {
 		if got := envInterval(in); got != want {
 			t.Errorf("%q: %v", in, got)
+		}
+	}
+}
+
+// A tracer that reads a client late must hear when a line cannot wait.
+func TestAClientKnocksAfterPhasesAndAnswers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	lis, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lis.Close()
+	t.Setenv(EnvSocket, path)
+	c, err := Connect(Hello{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	conn, err := lis.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	lines := bufio.NewScanner(conn)
+	if lines.Scan(); !strings.Contains(lines.Text(), `"knocks":true`) {
+		t.Errorf("hello %s", lines.Text())
+	}
+	for _, word := range []string{`"name":"one"`, `"done"`, `"name":"two"`} {
+		if word == `"done"` {
+			io.WriteString(conn, `{"do":{"id":1,"action":"collect"}}`+"\n")
+		} else {
+			c.Step(1) // tells, but does not knock
+			c.Phase(strings.Split(word, `"`)[3])
+		}
+		knock, err := lis.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(knock); len(text) > 0 || err != nil {
+			t.Errorf("a knock said %q, %v", text, err)
+		}
+		for lines.Scan() && !strings.Contains(lines.Text(), word) {
+		}
+		if err := lines.Err(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -84,8 +84,28 @@ func BenchmarkSample(b *testing.B) {
 // BenchmarkSampleWakes is a sample with a tracer that sleeps on its socket and
 // is woken by it, after a pause in which the caches went cold: the dearest a
 // sample can be. ns/sample is without the pauses.
-func BenchmarkSampleWakes(b *testing.B) {
-	c := benchClient(b)
+func BenchmarkSampleWakes(b *testing.B) { samplesAfterPauses(b, benchClient(b)) }
+
+// BenchmarkSampleReadLate is the same with a tracer that reads the program late,
+// as it does once that has lived for five seconds.
+func BenchmarkSampleReadLate(b *testing.B) {
+	const lag = 20 * time.Millisecond
+	s, err := Listen(&ear{}, lag)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { s.Close() })
+	b.Setenv(EnvSocket, s.Path())
+	c, err := Connect(Hello{}, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { c.Close() })
+	time.Sleep(quietAfter*lag + 100*time.Millisecond)
+	samplesAfterPauses(b, c)
+}
+
+func samplesAfterPauses(b *testing.B, c *Client) {
 	b.ReportAllocs()
 	var took time.Duration
 	for b.Loop() {

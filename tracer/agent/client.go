@@ -23,6 +23,8 @@ const (
 	messageRoom = maxLine + sampleRoom
 	// holdBound is how long Close waits for a silent tracer.
 	holdBound = 60 * time.Second
+	// knockBound is how long the tracer may take to accept a knock.
+	knockBound = 20 * time.Millisecond
 	// flushBound is how long Close waits for the socket to take the rest.
 	flushBound = 200 * time.Millisecond
 
@@ -47,6 +49,7 @@ type Source func(cells []record.Cell) []record.Cell
 // When the tracer dies the client falls silent.
 type Client struct {
 	conn     *net.UnixConn
+	path     string // of the tracer's socket, to knock at; empty does not
 	clock    Clock
 	src      Source
 	interval time.Duration
@@ -78,10 +81,11 @@ type Client struct {
 
 // Connect joins the tracer named by the environment variable GPUMEM_AGENT.
 // Without one it returns nil and no error; when the tracer cannot be reached it
-// returns nil and an error that a program may ignore. h.V and h.PID are set by
-// Connect, h.Agent is "go" when empty, h.Rank what the environment says when nil. src may be nil. The actions collect
-// (garbage of Go) and trim (free heap of Go) are offered from the start; the
-// first sample is sent at once. The caller calls Close at the program's end.
+// returns nil and an error that a program may ignore. h.V, h.PID and h.Knocks
+// are set by Connect, h.Agent is "go" when empty, h.Rank what the environment
+// says when nil. src may be nil. The actions collect (garbage of Go) and trim
+// (free heap of Go) are offered from the start; the first sample is sent at
+// once. The caller calls Close at the program's end.
 func Connect(h Hello, src Source) (*Client, error) {
 	path := os.Getenv(EnvSocket)
 	if path == "" {
@@ -91,11 +95,13 @@ func Connect(h Hello, src Source) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to tracer: %w", err)
 	}
+	h.Knocks = true
 	c, err := newClient(conn.(*net.UnixConn), h, src)
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("connect to tracer: %w", err)
 	}
+	c.path = path
 	c.interval, c.hold = envInterval(os.Getenv(EnvInterval)), os.Getenv(EnvHold) == "1"
 	c.settle = envSettle(os.Getenv(EnvSettle))
 	c.start()
@@ -179,12 +185,25 @@ func (c *Client) Step(n int64) {
 // Phase marks the beginning of a phase: record.PhaseBaseline,
 // record.PhaseReleased, or a word of the program's own. A sample is taken with
 // it. Before the first two it waits for as long as the tracer asked for, so that
-// what the driver charges has been told when the two are compared.
+// what the driver charges has been told when the two are compared. It takes some
+// tens of microseconds: the tracer is to read it now.
 func (c *Client) Phase(name string) {
 	if name == record.PhaseBaseline || name == record.PhaseReleased {
 		c.rest()
 	}
 	c.mark(Mark{Kind: record.KindPhase, Name: name}, true)
+	c.knock()
+}
+
+// knock has the tracer read now what was sent (see Hello.Knocks). Where that
+// fails it reads some hundredths of a second later.
+func (c *Client) knock() {
+	if c == nil || c.path == "" || c.over() {
+		return
+	}
+	if conn, err := (&net.Dialer{Timeout: knockBound}).Dial("unix", c.path); err == nil {
+		conn.Close()
+	}
 }
 
 // rest lets the driver's books catch up with the program.

@@ -72,7 +72,7 @@ func (c *Client) act() {
 	}
 }
 
-// answer does one action. The sample before the answer shows its effect.
+// answer does one action.
 func (c *Client) answer(do Do) {
 	c.mu.Lock()
 	handler := c.handlers[do.Action]
@@ -82,12 +82,18 @@ func (c *Client) answer(do Do) {
 		done = handler()
 	}
 	done.ID = do.ID
+	c.sayDone(&done)
+	c.knock()
+}
+
+// sayDone answers a request, after a sample that shows its effect.
+func (c *Client) sayDone(done *Done) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sample(c.clock.Now())
-	line := encode(envelope{Done: &done})
+	line := encode(envelope{Done: done})
 	if line == nil {
-		line = encode(envelope{Done: &Done{ID: do.ID, Error: "the answer is too long for a line"}})
+		line = encode(envelope{Done: &Done{ID: done.ID, Error: "the answer is too long for a line"}})
 	}
 	c.post(line, messageRoom)
 }
