@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -27,10 +26,6 @@ const (
 	knockBound = 20 * time.Millisecond
 	// flushBound is how long Close waits for the socket to take the rest.
 	flushBound = 200 * time.Millisecond
-
-	defaultInterval = 50 * time.Millisecond
-	// maxSettleMs bounds what a tracer may ask of GPUMEM_SETTLE_MS.
-	maxSettleMs = 5000
 )
 
 // Source appends the program's present values to cells and returns the
@@ -106,26 +101,6 @@ func Connect(h Hello, src Source) (*Client, error) {
 	c.settle = envSettle(os.Getenv(EnvSettle))
 	c.start()
 	return c, nil
-}
-
-// envInterval reads GPUMEM_INTERVAL_MS; what is no sensible number of
-// milliseconds is the default.
-func envInterval(value string) time.Duration {
-	ms, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(ms >= 1 && ms <= 3_600_000) {
-		return defaultInterval
-	}
-	return time.Duration(ms * float64(time.Millisecond))
-}
-
-// envSettle reads GPUMEM_SETTLE_MS; what is no sensible number of milliseconds
-// is no wait.
-func envSettle(value string) time.Duration {
-	ms, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(ms >= 0) {
-		return 0
-	}
-	return time.Duration(min(ms, maxSettleMs) * float64(time.Millisecond))
 }
 
 func newClient(conn *net.UnixConn, h Hello, src Source) (*Client, error) {

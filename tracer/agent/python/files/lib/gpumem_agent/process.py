@@ -5,20 +5,17 @@ import sys
 import time
 import _thread
 
-from gpumem_agent import imports, requests, role
+from gpumem_agent import imports, requests
 from gpumem_agent.connection import Closed, Connection
 from gpumem_agent.figures import Figures
+from gpumem_agent.greeting import Greeting
 from gpumem_agent.quiet import Quiet
 from gpumem_agent.sampling import Sampler, StepPace, paused
 from gpumem_agent.steps import Steps
 from gpumem_agent.surveys import Surveys
 
-VERSION = 1  # of the protocol
-EXPERIMENTS = ["collect", "purge", "trim", "sync"]
-ACTIONS = EXPERIMENTS + ["sites", "holders"]
 REDIAL_SECONDS = 1.0  # between attempts to connect, doubled each time
 LISTEN_SECONDS = 0.4  # between looks for requests, and turns of an idle sampler
-ROLE_SECONDS = 3.0  # between looks whether the program gave itself another rank or name
 LIST_LENGTH = 50  # holders or sites told at once
 CHILD_SECONDS = 0.05  # a forked child that ends sooner never connects
 COUNTS_THREADS_LATE = sys.version_info >= (3, 13)  # see later.py
@@ -76,11 +73,7 @@ class Process:
         self._step_pace = StepPace(self.interval)
         self._sampled_at = 0.0  # the last sample
         self._live = None  # bytes of arrays at the last step with one
-        self._active_since = None
-        self._introduced = set()
-        self._role = {}  # as last told
-        self._role_at = 0.0  # when to look again
-        self._begun = time.monotonic()
+        self.greeting = Greeting(self)
         self._redial_at = 0.0
         self._listen_at = 0.0
         self._redial_wait = REDIAL_SECONDS
@@ -157,8 +150,8 @@ class Process:
                 return
             self.sample(heap=True)
             self._confess()
-            if self.hold and not self._has_survivors():
-                self._hello("python", {})
+            if self.hold and not self.has_survivors():
+                self.greeting.say("python", {})
             self.mark("phase", "exiting")
             if self.hold:
                 requests.hold(self)
@@ -203,44 +196,16 @@ class Process:
         self.connection.dropped = dropped
         if not self.connection.open():
             return False
-        self._introduced = set()
-        self._hello("python", {})
+        self.greeting.begin()
         return True
 
-    def _hello(self, name, facts):
-        hello = {"v": VERSION, "pid": os.getpid(), "agent": name, "knocks": True}
-        self._role = role.present()
-        hello.update(self._role)
-        versions = {"python": "%d.%d.%d" % sys.version_info[:3]}
-        versions.update(facts.pop("versions", {}))
-        hello.update(facts)
-        hello["versions"] = versions
-        hello["actions"] = ACTIONS if self._has_survivors() else EXPERIMENTS
-        self.connection.send({"hello": hello}, patience=0.05)
-
-    def _has_survivors(self):
+    def has_survivors(self):
         """Whether survivors may be asked for. At the end of a process without
         arrays and without an earlier look to compare with there are none to
         name, and what is not asked for does not hold up its end."""
         if not self.exiting or self.frameworks or "numpy" in sys.modules:
             return True
         return self.survivors is not None
-
-    def _introduce(self, now):
-        """Says hello again for each framework whose device came to life."""
-        for framework in self.frameworks:
-            if framework.name in self._introduced or not framework.active():
-                continue
-            self._introduced.add(framework.name)
-            if self._active_since is None:
-                self._active_since = time.monotonic()
-                self.surveys.restart()
-            self._hello(framework.name, framework.facts())
-        if now >= self._role_at:
-            # Most take them right at their beginning.
-            self._role_at = now + min(ROLE_SECONDS, (now - self._begun) / 4)
-            if self._role != role.present():
-                self._hello("python", {})
 
     # Frameworks.
 
@@ -343,7 +308,7 @@ class Process:
 
         Baseline and released are compared: what the driver tells late must
         have been told by then."""
-        if name in ("baseline", "released") and self._introduced:
+        if name in ("baseline", "released") and self.greeting.has_device:
             time.sleep(self.settle)
         with self.quiet():
             if self.connection.is_open:
@@ -366,7 +331,7 @@ class Process:
             if not self.dial():
                 return 0.0
             self._look_for_frameworks()
-            self._introduce(now)
+            self.greeting.renew(now)
             if now >= self.steps.due + self.interval:
                 cost = self._sample_on_time(now)
             if now >= self._listen_at:
