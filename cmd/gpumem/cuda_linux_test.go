@@ -48,33 +48,32 @@ func TestTheWorkloadsComputeOnCUDAWhatTheyComputeOnSoft(t *testing.T) {
 		{"xor --fault=early-return --runs=1", workloads.Fault{Truth: "none"}},
 		{"xor --fault=no-flush --runs=2", workloads.Fault{Truth: "app-leak", Cause: "command-buffer-backlog"}},
 		{"sine --runs=12", workloads.Fault{Truth: "none"}}, // fewer end in the first use of everything
-		{"modelload --scale=8", workloads.Fault{Truth: "none"}},
+		{"modelload --scale=4", workloads.Fault{Truth: "none"}},
 		{"modelload --scale=8 --fault=clone-retained", workloads.Fault{Truth: "app-leak", Cause: "retained-clone"}},
 		{"modelload --scale=4 --policy=tensorlogic", workloads.Fault{Truth: "pool-growth", Cause: "pool-never-trims"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
-			dir := t.TempDir()
-			outputs := map[string]string{}
-			for _, device := range []string{"cuda:0", "soft"} {
-				args := append([]string{"run", "--out", device}, strings.Fields(c.args)...)
-				got := gpumemEnv(t, dir, []string{env}, append(args, "--device="+device)...)
-				if got.code != 0 {
-					t.Fatalf("exit code %d on %s\n%s%s", got.code, device, got.stdout, got.stderr)
-				}
-				outputs[device] = got.stdout
-			}
-			sameResults(t, outputs["cuda:0"], outputs["soft"])
-			v := readVerdict(t, filepath.Join(dir, "cuda:0"))
-			if string(v.Verdict) != c.truth.Truth {
-				t.Errorf("verdict %s, want %s: %s", v.Verdict, c.truth.Truth, v.Summary)
-			}
-			if c.truth.Cause != "" && (len(v.Causes) != 1 || v.Causes[0].ID != c.truth.Cause) {
-				t.Errorf("causes %+v, want %s", v.Causes, c.truth.Cause)
-			}
-			if device := recordedDevice(t, filepath.Join(dir, "cuda:0")); device != "stub" {
-				t.Errorf("the run says it ran on %q", device)
-			}
+			likeOnSoft(t, env, "cuda:0", "stub", strings.Fields(c.args), c.truth)
 		})
+	}
+}
+
+// likeOnSoft runs a workload on the device on, which calls itself name, and on
+// the soft one: they compute the same, and the first has the verdict that is true.
+func likeOnSoft(t *testing.T, env, on, name string, args []string, truth workloads.Fault) {
+	t.Helper()
+	dir := t.TempDir()
+	got, v := decided(t, dir, []string{env}, "out", append(args, "--device="+on)...)
+	soft, _ := decided(t, dir, nil, "soft", append(args, "--device=soft")...)
+	sameResults(t, got.stdout, soft.stdout)
+	if string(v.Verdict) != truth.Truth {
+		t.Errorf("verdict %s, want %s: %s", v.Verdict, truth.Truth, v.Summary)
+	}
+	if truth.Cause != "" && (len(v.Causes) != 1 || v.Causes[0].ID != truth.Cause) {
+		t.Errorf("causes %+v, want %s", v.Causes, truth.Cause)
+	}
+	if device := recordedDevice(t, filepath.Join(dir, "out")); device != name {
+		t.Errorf("the run says it ran on %q", device)
 	}
 }
 

@@ -24,7 +24,7 @@ func TestEachFaultGivesItsVerdict(t *testing.T) {
 		}
 		for flag, truth := range cases {
 			t.Run(w.Name+" "+flag, func(t *testing.T) {
-				args := []string{"--out", "out", w.Name}
+				args := []string{w.Name}
 				if flag != "healthy" {
 					args = append(args, flag)
 				}
@@ -34,20 +34,25 @@ func TestEachFaultGivesItsVerdict(t *testing.T) {
 	}
 }
 
-func checkTruth(t *testing.T, args []string, truth workloads.Fault) {
+// decided runs a workload into the folder dir/out, again where that leaves
+// undecided what has a known answer (see tries).
+func decided(t *testing.T, dir string, env []string, out string, args ...string) (got outcome, v *verdict.Verdict) {
 	t.Helper()
-	dir := t.TempDir()
-	var got outcome
-	var v *verdict.Verdict
 	for range tries {
-		if got = gpumem(t, dir, append([]string{"run", "--force"}, args...)...); got.code != 0 {
+		if got = gpumemEnv(t, dir, env, append([]string{"run", "--force", "--out", out}, args...)...); got.code != 0 {
 			t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 		}
-		if v = readVerdict(t, filepath.Join(dir, "out")); v.Verdict != verdict.Undecided {
+		if v = readVerdict(t, filepath.Join(dir, out)); v.Verdict != verdict.Undecided {
 			break
 		}
 		t.Logf("once more: %s", v.Summary)
 	}
+	return got, v
+}
+
+func checkTruth(t *testing.T, args []string, truth workloads.Fault) {
+	t.Helper()
+	got, v := decided(t, t.TempDir(), nil, "out", args...)
 	if string(v.Verdict) != truth.Truth {
 		t.Errorf("verdict %s, want %s: %s", v.Verdict, truth.Truth, v.Summary)
 	}
@@ -90,12 +95,8 @@ func TestACaptureThatIsOnIsNamedWhereSomethingGrows(t *testing.T) {
 }
 
 func TestTheControlRunOnTheHostHasNothingOfADriver(t *testing.T) {
-	dir := t.TempDir()
-	got := gpumem(t, dir, "run", "--out", "out", "nqueens", "--device", "host", "--solutions", "2")
-	if got.code != 0 {
-		t.Fatalf("exit code %d\n%s", got.code, got.stderr)
-	}
-	if v := readVerdict(t, filepath.Join(dir, "out")); v.Verdict != verdict.None {
+	_, v := decided(t, t.TempDir(), nil, "out", "nqueens", "--device", "host", "--solutions", "2")
+	if v.Verdict != verdict.None {
 		t.Errorf("verdict %s: %s", v.Verdict, v.Summary)
 	}
 }
