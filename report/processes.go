@@ -3,7 +3,9 @@ package report
 import (
 	"fmt"
 	"math"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -62,9 +64,9 @@ func processesSection(run *record.Run, v *verdict.Verdict) section {
 		return s
 	}
 	t := &table{
-		caption: captionOf(fmt.Sprintf("The verdict, the accounts and the charts above are of process %d", v.PID), len(v.Processes)),
-		head: []column{{title: "pid", right: true}, {title: "rank", right: true}, {title: "name"}, {title: "verdict"}, {title: "tier"}, {title: "confidence", right: true},
-			{title: "host, last", right: true}, {title: "host change", right: true}, {title: "GPU, last", right: true}, {title: "GPU change", right: true}},
+		caption: captionOf(fmt.Sprintf("The verdict, the accounts and the charts above are of process %d; changes are those of its judged window", v.PID), len(v.Processes)),
+		head: []column{{title: "pid", right: true}, {title: "rank", right: true}, {title: "verdict"}, {title: "confidence", right: true},
+			{title: "host, last", right: true}, {title: "host change", right: true}, {title: "GPU, last", right: true}, {title: "GPU change", right: true}, {title: "name"}},
 	}
 	c := chart{id: "processes", axis: axisOf(run), bytes: true}
 	device := anyKnown(columnSum(run.Samples, record.ColGPU))
@@ -72,8 +74,9 @@ func processesSection(run *record.Run, v *verdict.Verdict) section {
 	for i, p := range v.Processes[:min(len(v.Processes), maxRows)] {
 		one := ofProcess(run, p.PID).Samples
 		host, gpu := footprintOf(one), columnSum(one, record.ColGPU)
-		t.rows = append(t.rows, append(append([]string{fmt.Sprint(p.PID), rankText(p.Rank), nameText(p.Name), clean(string(p.Verdict), 40), clean(string(p.Tier), 40),
-			percentText(p.Confidence)}, lastAndChange(host)...), lastAndChange(gpu)...))
+		t.rows = append(t.rows, slices.Concat(
+			[]string{fmt.Sprint(p.PID), rankText(p.Rank), clean(string(p.Verdict), 40), sureText(p.Verdict, p.Tier, p.Confidence)},
+			lastAndChange(one, host, v), lastAndChange(one, gpu, v), []string{nameText(p.Name)}))
 		if i < maxLines {
 			c.lines = append(c.lines, line{id: fmt.Sprintf("p%d", i), label: fmt.Sprintf("process %d", p.PID), v: masked(run, p.PID, device)})
 		}
@@ -93,11 +96,19 @@ func rankText(rank *int) string {
 	return fmt.Sprint(*rank)
 }
 
+// nameText is a process's name or its command without the folders of its
+// programs: what tells processes apart comes late in a command.
 func nameText(name string) string {
 	if name == "" {
 		return unknown
 	}
-	return clean(name, 40)
+	words := strings.Fields(name)
+	for i, w := range words {
+		if !strings.HasPrefix(w, "-") && !strings.Contains(w, "=") {
+			words[i] = path.Base(w)
+		}
+	}
+	return clean(strings.Join(words, " "), 40)
 }
 
 // dropUnknown takes out columns of which no row knows anything.
@@ -121,9 +132,14 @@ func footprintOf(s *record.Samples) []float64 {
 	return columnSum(s, record.ColRSS)
 }
 
-func lastAndChange(v []float64) []string {
-	first, last := ends(v)
-	return []string{bytesText(last), signedBytes(last - first)}
+// lastAndChange is a total's last value and its change over the judged window.
+func lastAndChange(s *record.Samples, total []float64, v *verdict.Verdict) []string {
+	_, last := ends(total)
+	change, ok := changeBetween(s, total, changesFrom(v), v.Window.ToMs)
+	if !ok {
+		return []string{bytesText(last), unknown}
+	}
+	return []string{bytesText(last), signedBytes(change)}
 }
 
 // masked is a total of the run in the rows of one process, unknown in others.

@@ -168,28 +168,30 @@ func (t *textWriter) rule(widths []int) {
 	t.line("  " + t.paint(ansiDim, strings.Repeat("─", n)))
 }
 
-// fit chooses the columns' widths: the widest ones give way first, in three
-// rounds, so that a number is broken only when nothing else helps.
+// fit chooses the columns' widths: the widest ones give way first, in rounds of
+// which the early ones break at blanks only and keep numbers whole.
 func (t *textWriter) fit(tb *table, rows [][]string) []int {
-	widths := make([]int, len(tb.head))
+	widths, whole := naturalWidths(tb, rows)
 	total := 0
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], cells(cell))
-		}
-	}
 	for _, w := range widths {
 		total += w + 2
 	}
-	for _, least := range [...]int{18, 10, 5} {
+	for _, round := range [...]struct {
+		least int
+		whole bool
+	}{{18, true}, {10, true}, {18, false}, {10, false}, {5, false}} {
 		for total > t.width {
-			widest := 0
+			widest := -1
 			for i, w := range widths {
-				if w > widths[widest] {
+				floor := round.least
+				if round.whole {
+					floor = max(floor, whole[i])
+				}
+				if w > floor && (widest < 0 || w > widths[widest]) {
 					widest = i
 				}
 			}
-			if widths[widest] <= least {
+			if widest < 0 {
 				break
 			}
 			widths[widest]--
@@ -197,6 +199,25 @@ func (t *textWriter) fit(tb *table, rows [][]string) []int {
 		}
 	}
 	return widths
+}
+
+// naturalWidths are the widths at which no cell is broken, and those at which
+// no word and no number is. The first row is the head.
+func naturalWidths(tb *table, rows [][]string) (widths, whole []int) {
+	widths, whole = make([]int, len(tb.head)), make([]int, len(tb.head))
+	for r, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], cells(cell))
+			if r > 0 && tb.head[i].right {
+				whole[i] = max(whole[i], cells(cell))
+				continue
+			}
+			for _, word := range strings.Fields(cell) {
+				whole[i] = max(whole[i], cells(word))
+			}
+		}
+	}
+	return widths, whole
 }
 
 // row writes one row, over several lines where a cell is wrapped.

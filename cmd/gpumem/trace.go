@@ -173,7 +173,7 @@ func printAnswer(std stdio, getenv func(string) string, f runFlags, format repor
 	}
 	if format == report.Text && failedAtOnce(run, v) {
 		_, err := fmt.Fprintf(std.err, "gpumem: the program failed after %s, too soon to be judged\nrun folder: %s\n",
-			plain.Plural(v.Window.Samples, "sample", "samples"), run.Path)
+			plain.Plural(run.Samples.Len(), "sample", "samples"), run.Path)
 		return err
 	}
 	o := report.Options{Producer: "gpumem " + version(), Color: wantColor(std.err, getenv), Width: textWidth(std.err)}
@@ -187,9 +187,19 @@ func printAnswer(std stdio, getenv func(string) string, f runFlags, format repor
 // failedAtOnce reports a program that failed before anything could be learnt: a
 // page about it would hide what it said itself.
 func failedAtOnce(run *record.Run, v *verdict.Verdict) bool {
-	const fewest = 12 // samples, without which the engine judges nothing
-	failed := run.Meta.Signal != "" || run.Meta.ExitCode != nil && *run.Meta.ExitCode != 0
-	return failed && v.Verdict == verdict.Undecided && v.Window.Samples < fewest
+	const (
+		fewest  = 12               // samples, without which the engine judges nothing
+		startup = 10 * time.Second // in which a program imports what it needs
+	)
+	m := run.Meta
+	if failed := m.Signal != "" || m.ExitCode != nil && *m.ExitCode != 0; !failed || v.Verdict != verdict.Undecided {
+		return false
+	}
+	if v.Window.Samples < fewest {
+		return true
+	}
+	worked := v.Window.Steps > 0 || slices.ContainsFunc(run.Samples.Column(record.ColGPU), func(bytes float64) bool { return bytes > 0 })
+	return !worked && m.End != nil && m.End.Sub(m.Start) < startup
 }
 
 // progress is the line that a person watches while a program is traced.
