@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -15,24 +16,59 @@ func (s *subject) collected() *Cause {
 	if s.backlog() != nil {
 		return nil // work that completed meanwhile gave it back
 	}
-	for _, r := range s.experiments() {
-		if r.Action != "collect" {
+	for _, e := range s.run.Events {
+		r := e.Receipt
+		if r == nil || r.Action != "collect" || !s.mine(&e) {
 			continue
 		}
 		// What a collection frees goes back to the framework's pool first, so
 		// the program's own word counts as well as the system's.
-		back := returned(&r)
+		back := returned(r)
 		if r.ClaimedBytes != nil {
 			back = math.Max(back, float64(*r.ClaimedBytes))
 		}
 		if back <= s.o.leftover() || back < cyclePart*s.size() {
 			continue
 		}
-		return &Cause{ID: CauseCycle, Confidence: .9,
-			Evidence: []string{fmt.Sprintf("collecting garbage freed %s", size(back))},
-			Next:     "break the cycle, or collect on a schedule: nothing but the collector could free these objects"}
+		conf := .9
+		evidence := []string{fmt.Sprintf("collecting garbage freed %s", size(back))}
+		if r.CollectorOff {
+			evidence = append(evidence, "the program had turned its collector off")
+		} else if e.TMs >= s.exiting() {
+			if s.class == HostGrowth || s.wasReached(back) {
+				continue // it became garbage with the end of what held it
+			}
+			conf = .7
+		}
+		return &Cause{ID: CauseCycle, Confidence: conf, Evidence: evidence,
+			Next: "break the cycle, or collect on a schedule: nothing but the collector could free these objects"}
 	}
 	return nil
+}
+
+// exiting is when the program began to end, in milliseconds; +Inf when it did
+// not say so.
+func (s *subject) exiting() float64 {
+	for _, e := range s.run.Events {
+		if e.Kind == record.KindPhase && e.Name == phaseExiting && s.mine(&e) {
+			return e.TMs
+		}
+	}
+	return math.Inf(1)
+}
+
+// wasReached reports whether names of the program's reached part of so many
+// bytes while it ran: it was no garbage then. A look may be long past when the
+// program ends, so a small part will do.
+func (s *subject) wasReached(bytes float64) bool {
+	const part = .05
+	var gone float64
+	for _, h := range s.holders() {
+		if strings.HasSuffix(h.Path, record.HolderGone) {
+			gone += float64(h.Bytes)
+		}
+	}
+	return gone >= part*bytes
 }
 
 // cyclePart is the part of a growth that a collection must free to be its cause.
@@ -56,15 +92,21 @@ func (s *subject) perStep() (handles, refs float64) {
 	return g.bytes() / steps, refs
 }
 
-// graph: every step leaves several handles with bytes, as a graph that is
-// never cut does; where references are counted, its nodes hold each other.
+// graph: an output keeps the graph of every step, as its holder says; or every
+// step leaves several handles with bytes, as a graph that is never cut does.
+// Where references are counted, its nodes hold each other.
 func (s *subject) graph() *Cause {
+	const next = "detach what is kept from one step to the next (a loss summed up, a state) from its graph"
+	if h := s.graphHolder(); h != nil {
+		return &Cause{ID: CauseGraph, Confidence: .9 * s.confidence, Next: next,
+			Evidence: []string{fmt.Sprintf("%s keeps %s", strings.TrimSuffix(h.Path, record.HolderGone), size(float64(h.Bytes)))}}
+	}
 	if s.class != AppLeak || s.restsOn != ByTrend || !s.grow[keyLive].growing() || s.backlog() != nil {
 		return nil // work that waits holds what it reads, too
 	}
 	n, refs := s.perStep()
 	each := s.grow[keyLive].bytes() / s.grow[keyCount].bytes()
-	if !(n >= 1.8) || refs < 1.2*n || refs != refs && each < 4*kib {
+	if !(n >= 1.8) || refs < 1.2*n || refs != refs && (each < 4*kib || s.wasReached(s.size())) {
 		return nil
 	}
 	e := []string{fmt.Sprintf("each step leaves %.1f handles and %s behind", n, size(each*n))}
@@ -73,8 +115,22 @@ func (s *subject) graph() *Cause {
 		e = append(e, fmt.Sprintf("they hold each other: %.1f references a handle", refs/n))
 		conf = .85
 	}
-	return &Cause{ID: CauseGraph, Confidence: conf * s.confidence, Evidence: e,
-		Next: "detach what is kept from one step to the next (a loss summed up, a state) from its graph"}
+	return &Cause{ID: CauseGraph, Confidence: conf * s.confidence, Evidence: e, Next: next}
+}
+
+// graphHolder is the holder that keeps an autograd graph, where that is a part
+// of a growth that matters; nil without one.
+func (s *subject) graphHolder() *HolderRow {
+	const part = .2
+	if s.class != AppLeak && s.class != HostGrowth {
+		return nil
+	}
+	for _, h := range s.holders() {
+		if strings.Contains(h.Path, record.HolderGraph) && float64(h.Bytes) >= part*s.size() {
+			return &h
+		}
+	}
+	return nil
 }
 
 // clone: references outlive the handles they were made for, and nothing that

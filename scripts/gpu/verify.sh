@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs every program of zoo.py, faulty and healthy, under gpumem on a machine
-# with a real GPU and prints a table of verdicts, causes, holders and sites against the
-# truth.
-# Usage: verify.sh GPUMEM OUT [seconds] [at a time]
+# Runs every program of a list (zoo, wild), faulty and healthy, under gpumem on a
+# machine with a real GPU and prints a table of verdicts, causes, holders and sites
+# against the truth.
+# Usage: verify.sh GPUMEM OUT [seconds] [at a time] [list]
 set -u
 gpumem=$1 out=$2 seconds=${3:-20} jobs=${4:-6}
-zoo=$(dirname "$0")/zoo.py
+list=$(dirname "$0")/${5:-zoo}.py
 mkdir -p "$out"
 # JAX would take three quarters of the device for itself.
 export XLA_PYTHON_CLIENT_PREALLOCATE=false
@@ -14,12 +14,12 @@ run_one() {
 	local name=$1 twin=$2
 	local args=("$name" --seconds "$seconds")
 	[ "$twin" = faulty ] || args+=(--healthy)
-	"$gpumem" run -q --purge --sites --force --out "$out/$name.$twin" -- python3 "$zoo" "${args[@]}" \
+	"$gpumem" run -q --purge --sites --force --out "$out/$name.$twin" -- python3 "$list" "${args[@]}" \
 		>"$out/$name.$twin.log" 2>&1
 	echo $? >"$out/$name.$twin.code"
 }
 
-python3 "$zoo" --list >"$out/list.txt"
+python3 "$list" --list >"$out/list.txt"
 while read -r name verdict _; do
 	for twin in faulty healthy; do
 		# A program whose truth is none has no faulty twin.

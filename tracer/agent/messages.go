@@ -67,12 +67,14 @@ type Do struct {
 }
 
 // Done answers a Do. Claimed bytes and Count are what the program believes it
-// freed; nil is unknown. Detail holds {"sites":[…]} or {"holders":[…]} in the
-// forms of record.Site and record.Holder.
+// freed; nil is unknown. CollectorOff is whether it had turned its garbage
+// collector off. Detail holds {"sites":[…]} or {"holders":[…]} in the forms of
+// record.Site and record.Holder.
 type Done struct {
 	ID           int64           `json:"id"`
 	ClaimedBytes *int64          `json:"claimed_bytes,omitempty"`
 	Count        *int64          `json:"count,omitempty"`
+	CollectorOff bool            `json:"collector_off,omitempty"`
 	Error        string          `json:"error,omitempty"`
 	Detail       json.RawMessage `json:"detail,omitempty"`
 }

@@ -158,6 +158,7 @@ type Receipt struct {
 	GPUBytes      *int64 `json:"gpu_returned_bytes,omitempty"`
 	Count         *int64 `json:"count,omitempty"` // buffers or objects freed
 	Account       string `json:"account,omitempty"`
+	CollectorOff  bool   `json:"collector_off,omitempty"` // the program had turned its garbage collector off
 }
 
 // Site is what one allocation site still holds.
@@ -167,6 +168,14 @@ type Site struct {
 	Count       int64  `json:"count"`
 	GrowthBytes int64  `json:"growth_bytes,omitempty"`
 }
+
+// What the path of a Holder may say beside names: that it was seen while the
+// program ran and has been given up since (at its end), and that it keeps an
+// autograd graph (before the name of the last operation).
+const (
+	HolderGone  = " (gone at the end)"
+	HolderGraph = ": autograd graph of "
+)
 
 // Holder is a path by which live memory is kept, in words of the program.
 type Holder struct {

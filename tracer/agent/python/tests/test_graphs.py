@@ -75,13 +75,39 @@ class GraphsTest(unittest.TestCase):
         self.assertEqual(self.look(step, explained=2 * len(history) * MIB), [])
         del total, history
 
+    def test_a_graph_without_tensors_is_charged_with_the_heap(self):
+        total = loss()
+        self.graphs.note([self.framework], 5, heap=100 * MIB)
+        for step in range(6, 6 + 3 * STEPS):
+            total = torch.operation("Add", total)
+            if step == 5 + 2 * STEPS:  # noted again, and asked some steps later
+                self.graphs.note([self.framework], step, heap=101 * MIB)
+        self.graphs.look([self.framework], 0, heap=103 * MIB)
+        (told,) = self.graphs.told
+        path = "test_a_graph_without_tensors_is_charged_with_the_heap() local total"
+        self.assertEqual(told["path"], path + ": autograd graph of Add outputs")
+        self.assertEqual(told["bytes"], 3 * MIB)
+
+    def test_a_graph_of_the_last_steps_is_not_charged_with_the_heap(self):
+        outputs = [loss() for _ in range(2 * STEPS)]
+        self.graphs.note([self.framework], 5, heap=100 * MIB)
+        for step in range(6, 6 + 5 * STEPS):
+            outputs = outputs[1:] + [loss()]
+            window = outputs[0]
+            for output in outputs[1:]:
+                window = torch.operation("Add", window, output)
+            if step in (5 + 2 * STEPS, 5 + 4 * STEPS):
+                self.graphs.note([self.framework], step, heap=101 * MIB)
+        self.graphs.look([self.framework], 9 * MIB, heap=103 * MIB)
+        self.assertEqual(self.graphs.told, [])
+
     def test_no_question_takes_longer_than_its_time(self):
         total = first = loss()
         for _ in range(50):
             total = torch.operation("Add", total)
         graph, number = Graph(total.grad_fn), first.grad_fn._sequence_nr()
-        self.assertTrue(graph.reaches_back(number, time.monotonic() + 60))
-        self.assertFalse(graph.reaches_back(number, time.monotonic() - 1))
+        self.assertEqual(graph.oldest(number, time.monotonic() + 60), number)
+        self.assertEqual(graph.oldest(number, time.monotonic() - 1), graph.number)
 
     def test_graphs_are_noted_with_each_look_and_asked_some_steps_later(self):
         process = types.SimpleNamespace(

@@ -2,13 +2,14 @@
 
 import collections
 import functools
+import sys
 import threading
 import time
 import types
 import unittest
 
 import torch
-from gpumem_agent import holders, referrers, survivors
+from gpumem_agent import holders, paths, referrers, survivors
 from gpumem_agent.frameworks import torch as adapter
 
 MIB = 1 << 20
@@ -131,6 +132,37 @@ class HoldersTest(unittest.TestCase):
         thread.join()
         self.assertEqual(found, {"list serve() local batches": (4 * MIB, 4)})
 
+    def test_a_frame_that_an_exception_keeps_is_not_what_holds(self):
+        def fail():
+            out = torch.empty(MIB)
+            raise ValueError(out.nbytes)
+
+        def attempt():
+            try:
+                fail()
+            except ValueError as e:
+                return e
+
+        self.keep(failures=[attempt() for _ in range(3)])
+        last = " out" if sys.version_info >= (3, 11) else ""
+        path = self.path("list M.failures[…].__traceback__ → fail() local") + last
+        self.assertEqual(self.find(), {path: (3 * MIB, 3)})
+
+    @unittest.skipIf(sys.version_info < (3, 11), "a frame is not told from a running one")
+    def test_a_frame_keeps_nothing_for_having_been_read(self):
+        out = torch.empty(MIB)
+
+        def fail(kept):
+            raise ValueError(kept.nbytes)
+
+        try:
+            fail(out)
+        except ValueError as e:
+            frame = e.__traceback__.tb_next.tb_frame
+        before = sys.getrefcount(out)
+        self.assertEqual(paths._local(frame, out), " local kept")
+        self.assertEqual(sys.getrefcount(out), before)
+
     def test_a_reference_cycle_is_said_to_be_one(self):
         import gc
 
@@ -160,6 +192,12 @@ class HoldersTest(unittest.TestCase):
         arrays = survivors.arrays([self.framework])
         found = holders._native([self.framework], arrays, arrays)
         self.assertEqual(found, {id(native["gradient"]): "gradient of a Tensor"})
+
+    def test_a_fake_tensor_of_a_tracing_compiler_holds_nothing(self):
+        fake = torch.empty(MIB)
+        fake.untyped_storage().device = torch.empty(1, device="meta").device
+        self.keep(traced=[fake])
+        self.assertEqual(self.find(), {})
 
     def test_views_of_one_storage_count_once(self):
         whole = torch.empty(MIB)

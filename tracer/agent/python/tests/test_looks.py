@@ -131,6 +131,28 @@ class LooksTest(unittest.TestCase):
         )
         self.assertEqual(self.look(), {})
 
+    @unittest.skipIf(sys.version_info < (3, 11), "a frame is not told from a running one")
+    def test_what_the_frames_of_kept_exceptions_hold(self):
+        def fail():
+            out = torch.empty(MIB)
+            raise ValueError(out.nbytes)
+
+        def keep(wait):
+            failures = []
+            for _ in range(3):
+                try:
+                    fail()
+                except ValueError as e:
+                    failures.append(e)
+            wait()
+
+        running = Running(keep)
+        self.addCleanup(running.end)
+        self.assertEqual(
+            self.look(),
+            {"list keep() local failures[…].__traceback__ → fail() local out": (3 * MIB, 3)},
+        )
+
     def test_an_object_goes_by_its_own_name_in_its_methods(self):
         trainer = Trainer()
 

@@ -28,9 +28,10 @@ def _live(process):
 
 
 def _collect(process):
-    before = _live(process)
+    before, off = _live(process), not gc.isenabled()
     count = gc.collect()
-    return _known(_less(before, _live(process)), count)
+    done = _known(_less(before, _live(process)), count)
+    return dict(done, collector_off=True) if off else done
 
 
 def _purge(process):

@@ -17,6 +17,7 @@ from gpumem_agent.frameworks import total
 
 STEPS = 10  # that a graph must reach back
 SECONDS = 0.02  # a question may take, at most
+HEAP_BYTES = 1 << 20  # that the heap must have gained to be a graph's
 NEVER = float("inf")
 
 
@@ -25,33 +26,53 @@ class Graphs:
 
     def __init__(self):
         self.told = []  # of holders, the one that was found last
-        self._live = None  # live bytes when the first note was made
+        self._live = self._heap = None  # bytes when the first note was made
         self._noted = {}  # {path: number of the last operation}
+        self._first = {}  # likewise, when the path was noted first
         self.again = NEVER  # the step from which to look
 
-    def note(self, frameworks, step):
+    def note(self, frameworks, step, heap=None):
         """Notes the last operations. Called at the end of a step."""
-        if self._live is None:
-            self._live = total(f.live_bytes() for f in frameworks)
+        if not self._first:
+            self._live, self._heap = _live(frameworks), heap
         self._noted = {path: graph.number for path, graph in _behind(frameworks)}
+        self._first = {**self._noted, **self._first}
         self.again = step + STEPS
 
-    def look(self, frameworks, explained):
-        """Looks which of the noted graphs reach back that far. The live bytes that
-        came since the first note are theirs, but those that are explained."""
+    def look(self, frameworks, explained, heap=None):
+        """Looks which of the noted graphs reach back that far. The bytes that came
+        since the first note are theirs: live ones, but those that are explained, or
+        the heap's where a graph noted twice reaches back to its first note. Its
+        operations are on the heap, and may be all that it keeps."""
         self.again = NEVER
-        live = total(f.live_bytes() for f in frameworks)
-        kept = 0 if None in (live, self._live) else live - self._live - explained
+        kept = max(0, _gain(_live(frameworks), self._live) - explained)
+        of_heap = _gain(heap, self._heap)
+        of_heap = of_heap if of_heap >= HEAP_BYTES else 0
         deadline = time.monotonic() + SECONDS
-        growing = [
-            (graph.number, path, graph.word)
-            for path, graph in (_behind(frameworks) if self._noted and kept > 0 else ())
-            if graph.reaches_back(self._noted.get(path, graph.number), deadline)
-        ]
+        growing = []
+        for path, graph in _behind(frameworks) if self._noted and kept + of_heap else ():
+            noted = self._noted.get(path, graph.number)
+            first = self._first.get(path, noted) if of_heap else noted
+            oldest = graph.oldest(first, deadline)
+            if oldest > noted or oldest == graph.number:
+                continue  # it does not reach back, or the output is still the same
+            late = time.monotonic() >= deadline  # to find where a long one begins
+            is_deep = first < noted and (oldest <= first or late)
+            size = max(kept, of_heap if is_deep else 0)
+            if size:
+                growing.append((graph.number, path, graph.word, size))
         if growing:  # what is made from a running total reaches back as far as it
-            _, path, word = min(growing)
+            _, path, word, size = min(growing)
             path = "%s: autograd graph of %s outputs" % (path, word)
-            self.told = [{"path": path, "bytes": kept, "count": 1}]
+            self.told = [{"path": path, "bytes": size, "count": 1}]
+
+
+def _live(frameworks):
+    return total(f.live_bytes() for f in frameworks)
+
+
+def _gain(now, before):
+    return 0 if None in (now, before) else now - before
 
 
 def _behind(frameworks):

@@ -1,5 +1,6 @@
 """Chains of references in words: `list train.history`, `train.model.weight`."""
 
+import sys
 import types
 
 from gpumem_agent.kinds import (
@@ -13,6 +14,8 @@ from gpumem_agent.kinds import (
     namespace,
     script_name,
 )
+
+ALONE = 3  # references: the frame, a variable of ours, the question
 
 
 class Local:
@@ -101,6 +104,8 @@ class Path:
             self._variadic(parent)
         elif is_a(parent, LRU_CACHE):
             self._variadic(parent)
+        elif is_a(parent, types.FrameType):
+            self._parts.append((" → %s()" % parent.f_code.co_name if at else "") + _local(parent, child))
         elif type(child) is dict and at + 2 < len(self.chain) and _owns(parent, child):
             name = _key_of(child, self.chain[at + 2])
             self._parts.append("." + str(name))
@@ -136,8 +141,10 @@ def _tidy(text):
 
 def _attribute(parent, child):
     """The step from an object to one it refers to, by attribute."""
-    if is_a(parent, types.FrameType):
-        return " local"
+    if is_a(parent, types.TracebackType):
+        return ""  # the frame says more
+    if is_a(parent, BaseException) and is_a(child, (BaseException, types.TracebackType)):
+        return ".__context__" if is_a(child, BaseException) else ".__traceback__"
     if is_a(parent, SUSPENDED):
         frame = frame_of(parent)
         names = frame.f_locals.items() if frame is not None else ()
@@ -152,6 +159,19 @@ def _attribute(parent, child):
         if value is child:
             return "." + name
     return " → %s" % type(child).__name__
+
+
+def _local(frame, child):
+    """The step from the frame of a function that has returned to what it still
+    refers to. Before 3.13 such a frame keeps the dictionary that it is read by;
+    before 3.11 it may be one that runs (see variables) and is not read."""
+    if sys.version_info < (3, 11):
+        return " local"
+    held = frame.f_locals
+    name = next((k for k, v in held.items() if v is child), "")
+    if type(held) is dict and sys.getrefcount(held) == ALONE:
+        held.clear()
+    return " local %s" % name if name else " local"
 
 
 def _attributes(item):

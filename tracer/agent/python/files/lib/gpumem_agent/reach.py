@@ -33,7 +33,7 @@ SIZED = GROWING + (tuple, frozenset)
 LEAVES = (
     *(type(x) for x in (None, ..., NotImplemented, True, 0, 0.0, 0j, "", b"", slice(0), range(0))),
     *(bytearray, memoryview, property, staticmethod, classmethod, weakref.ref),
-    *(types.ModuleType, types.CodeType, types.FrameType, types.MappingProxyType),
+    *(types.ModuleType, types.CodeType, types.MappingProxyType),
     *(types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType),
     *(types.WrapperDescriptorType, types.ClassMethodDescriptorType),
     *(types.GetSetDescriptorType, types.MemberDescriptorType),

@@ -35,7 +35,7 @@ class Walk:
 
     def __init__(self, deadline):
         self._deadline = deadline
-        self._locals, self._running = variables.named()
+        self._locals, self._read, self._running = variables.named()
         self._store = []
         self._at = {}  # identity: place in the store
         self._children = {}  # identity of a parent: its children's
@@ -82,7 +82,7 @@ class Walk:
 
     def _is_own(self, parent):
         """Whether a referrer is part of this look, or is named otherwise."""
-        if id(parent) in self._own or id(parent) in self._running:
+        if id(parent) in self._own or id(parent) in self._read:
             return True
         return _is_ours(parent)
 
@@ -117,7 +117,9 @@ class Walk:
         if id(item) in self._modules:
             return RANKS[-1] if is_library(self._modules[id(item)][1]) else RANKS[0]
         if is_a(item, types.FrameType):
-            return rank_of(item.f_code)
+            # What a function that has returned still holds, the holder of its
+            # frame holds: an exception's traceback.
+            return rank_of(item.f_code) if id(item) in self._running else None
         if is_a(item, NAMED):
             code = code_of(item)
             return RANKS[-1] if code is None or is_library(code.co_filename) else RANKS[0]

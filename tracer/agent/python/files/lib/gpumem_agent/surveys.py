@@ -141,12 +141,14 @@ class Surveys:
 
             self._graphs = Graphs()
         begun = time.thread_time()
-        frameworks = [f for f in process.frameworks if f.active()]
+        # On the processor graphs grow as well, on the heap.
+        frameworks = [f for f in process.frameworks if f.active()] or process.frameworks
         noted, self._notes_graphs = self._notes_graphs, False
         if noted:
-            self._graphs.note(frameworks, step)
+            self._graphs.note(frameworks, step, process.held()[1])
         else:
-            self._graphs.look(frameworks, sum(entry["bytes"] for entry in self._told))
+            explained = sum(entry["bytes"] for entry in self._told)
+            self._graphs.look(frameworks, explained, process.held()[1])
         self._spent += time.thread_time() - begun
         return not noted
 

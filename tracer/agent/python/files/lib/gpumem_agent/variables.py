@@ -40,6 +40,7 @@ class Variables:
         self.names = []  # for each, the names of its variables
         self.values = []  # likewise, the values; emptied by the caller
         self.frames = []  # identities of their frames
+        self.running = []  # likewise, of all, read or not
         self.readable = {}  # code by identity: of the functions that are read if they run
         self._frames, self._dictionaries = [], []
 
@@ -50,6 +51,7 @@ class Variables:
         apart = map(operator.not_, atomic.among(map(id, frames), lent))
         return (
             *_stacks(frames),
+            atomic.fill(self.running, map(id, frames)),
             partial(lent.update, _lenders(frames)),
             atomic.fill(read, itertools.compress(frames, map(operator.and_, codes, apart))),
             atomic.fill(self.codes, map(code_of, read)),
@@ -76,7 +78,8 @@ class Variables:
 
 
 def named():
-    """({identity of a value: its Local}, identities of the frames read)."""
+    """({identity of a value: its Local}, identities of the frames that were read,
+    and of all that run)."""
     variables, identities, found = Variables(), [], {}
     values = variables.values
     atomic.once(
@@ -87,7 +90,7 @@ def named():
     for code, names, held in zip(variables.codes, variables.names, identities):
         for name, identity in zip(names, held):
             found[identity] = local(code, name)
-    return found, set(variables.frames)
+    return found, set(variables.frames), set(variables.running)
 
 
 def own(kinds):

@@ -17,6 +17,7 @@ class _Device:
 class _Storage:
     def __init__(self, size, device):
         self._size = size
+        self.device = device
         self._block = cuda.allocate(size) if device.type == "cuda" else None
 
     def nbytes(self):

@@ -174,7 +174,8 @@ class Torch(Framework):
         storage = getattr(tensor, "untyped_storage", None) or tensor.storage
         storage = storage()
         size = storage.nbytes()
-        if not size:
+        place = getattr(storage, "device", device)  # a fake tensor's is meta
+        if not size or place.type == "meta":
             return None
         group = "%s %s %s" % (tuple(tensor.shape), tensor.dtype, device)
         # Not data_ptr: to ask for it copies a storage that is yet to be copied.

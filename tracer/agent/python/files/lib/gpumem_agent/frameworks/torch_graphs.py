@@ -40,21 +40,19 @@ class Graph:
         self.number = node._sequence_nr()  # later operations have higher ones
         self.word = word(node)
 
-    def reaches_back(self, number, deadline):
-        """Whether operations from that number's on lead back to it, or further.
-        The oldest come first: down a running total one step of the program at a
-        time. What was not found in time counts as no."""
-        if self.number <= number:
-            return False  # there are none: the output is still the same
-        ages, order = [(self.number, 0, self._node)], itertools.count(1)
-        while ages and time.monotonic() < deadline:
+    def oldest(self, number, deadline):
+        """How far operations lead back: the number of the oldest that was found in
+        time, at most so far as to that number. The oldest come first: down a running
+        total one step of the program at a time."""
+        oldest = self.number
+        ages, order = [(oldest, 0, self._node)], itertools.count(1)
+        while ages and oldest > number and time.monotonic() < deadline:
             age, _, node = heapq.heappop(ages)
-            if age <= number:
-                return True
+            oldest = min(oldest, age)
             for following, _ in node.next_functions:
                 if following is not None:
                     heapq.heappush(ages, (following._sequence_nr(), next(order), following))
-        return False
+        return oldest
 
 
 def word(node):
