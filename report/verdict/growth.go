@@ -334,9 +334,14 @@ func (g *growth) flatLimit(sd float64) float64 {
 }
 
 // nearlyFlat reports a slope that is small and not even suspicious, with a
-// bound that is wider than wished for only by slow noise.
+// bound that is wider than wished for only by slow noise. Under a sawtooth,
+// which leaves few troughs to judge by, it must be smaller still.
 func (g *growth) nearlyFlat() bool {
-	return g.cycle.drops == 0 && g.bytes() < g.delta && g.p > .2 && g.upper < 3*g.limit
+	small := g.delta
+	if g.cycle.drops > 0 {
+		small /= 2
+	}
+	return g.bytes() < small && g.p > .2 && g.upper < 3*g.limit
 }
 
 // tailSure is how many errors below what is asked the last quarter's slope

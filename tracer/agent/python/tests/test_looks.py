@@ -8,6 +8,7 @@ import threading
 import time
 import types
 import unittest
+import unittest.mock
 import weakref
 
 import torch
@@ -209,6 +210,27 @@ class LooksTest(unittest.TestCase):
     def test_more_arrays_than_are_named_are_all_counted(self):
         self.keep(rows=[[torch.empty(MIB), i] for i in range(1500)])
         self.assertEqual(self.look(), {self.path("list M.rows[…][…]"): (1500 * MIB, 1500)})
+
+    def test_of_too_many_arrays_the_late_ones_come_first(self):
+        self.keep(furniture=[torch.empty(512) for _ in range(50)])
+        self.look()
+        self.keep(history=[torch.empty(MIB) for _ in range(3)])
+        with unittest.mock.patch.object(looks, "MOST_ARRAYS", 10):
+            self.assertEqual(self.look(), {self.path("list M.history"): (3 * MIB, 3)})
+
+    def test_what_hooks_of_an_array_hold(self):
+        def keep(wait):
+            weight = torch.empty(512)
+            weight.hooks = collections.OrderedDict()
+            for key in range(3):
+                weight.hooks[key] = lambda gradient, batch=torch.empty(MIB): None
+            wait()
+
+        running = Running(keep)
+        self.addCleanup(running.end)
+        ((path, found),) = self.look().items()
+        self.assertEqual(path, "OrderedDict keep() local weight.hooks[…].__defaults__[…]")
+        self.assertEqual(found, (3 * MIB, 3))
 
     def test_what_one_look_saw_is_not_late_at_the_next(self):
         self.keep(history=[torch.empty(MIB) for _ in range(3)])

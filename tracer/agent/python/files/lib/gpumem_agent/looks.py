@@ -27,7 +27,7 @@ def look(process, reference, deadline):
     if reference is None:
         return [], noted
     found = holders.Holders(deadline, Downwards(reach))
-    found.name(holders.late(_described(noted, frameworks, deadline), reference))
+    found.name(holders.late(_described(noted, reference, frameworks, deadline), reference))
     if not on_device:
         add_containers(found, reach, reference)
     return found.listed(), noted
@@ -83,9 +83,10 @@ def _named(reach, identities, look_at=Name):
     return found
 
 
-def _described(noted, frameworks, deadline):
-    """The Arrays that were reached."""
-    live = dict(itertools.islice(noted.noted.items(), MOST_ARRAYS))
+def _described(noted, reference, frameworks, deadline):
+    """The Arrays that were reached; of too many the late ones first."""
+    late = {i: weak for i, weak in noted.noted.items() if reference.is_late(i, weak)}
+    live = dict(itertools.islice({**late, **noted.noted}.items(), MOST_ARRAYS))
     found = [survivors.described(live, f, deadline, f.types()) for f in frameworks]
     return list(itertools.chain.from_iterable(found))
 

@@ -1,5 +1,6 @@
 """Chains of references in words: `list train.history`, `train.model.weight`."""
 
+import collections
 import sys
 import types
 
@@ -15,6 +16,7 @@ from gpumem_agent.kinds import (
     script_name,
 )
 
+HOOKS = "_backward_hooks"  # of a tensor, where C code keeps them
 ALONE = 3  # references: the frame, a variable of ours, the question
 
 
@@ -141,6 +143,8 @@ def _tidy(text):
 
 def _attribute(parent, child):
     """The step from an object to one it refers to, by attribute."""
+    if is_a(child, collections.OrderedDict) and _has(parent, HOOKS):
+        return "." + HOOKS
     if is_a(parent, types.TracebackType):
         return ""  # the frame says more
     if is_a(parent, BaseException) and is_a(child, (BaseException, types.TracebackType)):
@@ -159,6 +163,11 @@ def _attribute(parent, child):
         if value is child:
             return "." + name
     return " → %s" % type(child).__name__
+
+
+def _has(item, name):
+    """Whether an object's type has an attribute, without asking either."""
+    return any(name in kind.__dict__ for kind in type(item).__mro__)
 
 
 def _local(frame, child):

@@ -53,7 +53,7 @@ class Reach:
 
     def _look(self, arrays):
         variables, ranks = self._variables, []
-        skip = atomic.family((type,)) | set(map(id, LEAVES)) | arrays
+        skip = atomic.family((type,)) | set(map(id, LEAVES))
         seen = set(self._modules) | {id(self._roots), id(vars(self))}
         steps = list(variables.steps())
         known = {identity: rank_of(code) for identity, code in variables.readable.items()}
