@@ -15,7 +15,11 @@ func (s *subject) classify() {
 	a := s.amounts()
 	s.records = s.findRecords()
 	s.class, s.primary = s.decide(a)
+	larger := s.eclipsed(a)
 	switch {
+	case larger < keys:
+		s.class, s.primary = Undecided, keys
+		s.why = accountWords[larger] + " rose by far more than what surely grows, and whether it goes on is open"
 	case s.class != Undecided:
 		s.restsOn = ByTrend
 		s.attribute(a)
@@ -51,6 +55,25 @@ func (s *subject) decide(a [keys]float64) (Class, key) {
 	}
 	return Undecided, keys
 }
+
+// eclipsed is the undecided account that rose by far more than the one that gave
+// the verdict: what surely grows is then not the answer. It is keys without one.
+func (s *subject) eclipsed(a [keys]float64) key {
+	if s.class == Undecided || s.primary.counts() || s.grow[s.primary].loaded {
+		return keys
+	}
+	for _, k := range [...]key{keyLive, keyIdle, keyUntracked} {
+		g := &s.grow[k]
+		if g.known && g.shape == ShapeUndecided && !g.loaded && g.low*g.span > eclipse*a[s.primary] {
+			return k
+		}
+	}
+	return keys
+}
+
+// eclipse is how many times what surely grows another account must have risen by,
+// at least, to leave it open whose growth it is.
+const eclipse = 4
 
 // ownerless is the reason of an undecided: device memory grows, and nothing
 // tells who holds it.

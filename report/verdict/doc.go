@@ -6,7 +6,7 @@
 // for many processes while they run. All three share one engine:
 //
 //	track     rows of one process in order of time; restarts split, pauses
-//	          closed, teardown and setting up left out
+//	          closed, setting up, teardown and a wait for the end left out
 //	ledger    bytes charged to live, idle, untracked and host; unified memory
 //	          counted once
 //	blocks    a series as at most 64 troughs, a sawtooth's cycle a block
@@ -32,7 +32,8 @@
 // fills until allocations fail, and mere magnitude for runs too short for any;
 // receipts of experiments raise or lower what they bear on. A growth that no
 // column gives an owner is undecided with its reason, never charged to an
-// account by default.
+// account by default; nor is one that grows the answer beside another that rose
+// by far more and may go on.
 //
 // Confidence is the part of the corpus's tuning traces that were judged right
 // with the same score (report/verdict/scoreboard -calibrate). That of a growth is

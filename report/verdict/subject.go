@@ -61,7 +61,7 @@ func (s *subject) judge(k *track) {
 	from, to := s.trendRows(k)
 	judged := k.rows(from, to).withoutSetup(s.run.Events, s.pid).epoch()
 	judged.closeGaps()
-	judged = judged.teardown()
+	judged = judged.teardown().untilWorkEnds()
 	judged = judged.fromFirstStep()
 	judged, s.loading = judged.afterLoading()
 	s.led = newLedger(judged, u)
@@ -223,81 +223,6 @@ func isSetup(name string) bool {
 		}
 	}
 	return false
-}
-
-// phaseExiting is the mark of a program that ends; what follows is teardown.
-const phaseExiting = "exiting"
-
-// tornDown are the columns that fall when a program lets go of what it held.
-var tornDown = [...]string{
-	record.ColLive, record.ColLiveCount, record.ColGPU, record.ColRSS, record.ColFootprint,
-	colEvents, colStreams, colGraphs, colModules,
-}
-
-// teardown leaves out the last rows after a program that ends let go of what
-// it held: at most one in fifty, and as many before, in which it began to.
-func (k *track) teardown() *track {
-	n := len(k.clock)
-	if n < 12 {
-		return k
-	}
-	most := max(2, n/50)
-	cut := n
-	for _, name := range tornDown {
-		cut = min(cut, fallsFrom(k.cols[name], n-most))
-	}
-	if cut == n {
-		return k
-	}
-	// One column tells the end; that one and others may have begun to fall before.
-	first := cut - most
-	for _, name := range tornDown {
-		cut = min(cut, peakBefore(k.cols[name], first, cut))
-	}
-	return k.rows(0, cut)
-}
-
-// fallsFrom is the first row from first on at which v falls by a quarter for
-// good; len(v), or more, when it does not.
-func fallsFrom(v []float64, first int) int {
-	before := math.NaN() // the last known value
-	for i := max(0, first-8); i < len(v); i++ {
-		if i >= first && v[i] < .75*before && stays(v[i:], .9*before) {
-			return i
-		}
-		if v[i] == v[i] {
-			before = v[i]
-		}
-	}
-	return math.MaxInt
-}
-
-// peakBefore is the row after v's last highest one in [first, cut) when v has
-// fallen from it by then, else cut.
-func peakBefore(v []float64, first, cut int) int {
-	peak, at, last := math.Inf(-1), cut, math.NaN()
-	for i := first; i < min(cut, len(v)); i++ {
-		if v[i] != v[i] {
-			continue
-		}
-		if last = v[i]; last >= peak {
-			peak, at = last, i+1
-		}
-	}
-	if last < .97*peak {
-		return at
-	}
-	return cut
-}
-
-// stays reports whether all known values are below limit.
-func stays(v []float64, limit float64) bool {
-	for _, x := range v {
-		if x > limit {
-			return false
-		}
-	}
-	return true
 }
 
 // fromFirstStep leaves out the rows before the first step: a program sets

@@ -215,6 +215,42 @@ def exceptions_kept(clock, leak):
             failures.append(e if leak else str(e))
 
 
+@program("app-leak", "-", "one number of each output is kept, a view of the whole of it", holder="curve")
+def views_kept(clock, leak):
+    net, optimizer, x = network()
+    curve = []
+    for _ in clock:
+        train_step(net, optimizer, x)
+        first = net(x).detach()[0, 0]
+        curve.append(first if leak else first.item())
+
+
+@program("app-leak", "-", "another process keeps the tensors it was sent")
+def sent_and_kept(clock, leak):
+    import torch
+    import torch.multiprocessing
+
+    context = torch.multiprocessing.get_context("spawn")
+    batches, done = context.Queue(4), context.Event()
+    receiver = context.Process(target=receive, args=(batches, done, leak))
+    receiver.start()
+    for _ in clock:
+        batches.put(torch.randn(64, 512, device=place()))
+    done.set()
+    receiver.join()
+
+
+def receive(batches, done, leak):
+    kept = []
+    while not done.is_set():
+        try:
+            kept.append(batches.get(timeout=0.1))
+        except queue.Empty:
+            continue
+        if not leak:
+            kept.clear()
+
+
 @program("app-leak", "-", "functools.lru_cache keyed by tensors", holder="embed")
 def memoized(clock, leak):
     import torch
@@ -393,12 +429,12 @@ def hf_generate(clock, leak):
         net.generate(ids, max_new_tokens=16, do_sample=False, pad_token_id=0)
 
 
-@program("none", "-", "torch.compile with its own kernels, once")
+@program("none", "-", "torch.compile with kernels and graphs of its own")
 def compiled_training(clock, leak):
     import torch
 
     net, optimizer, x = network()
-    net = torch.compile(net, backend="aot_eager")
+    net = torch.compile(net, mode="reduce-overhead")
     for _ in clock:
         train_step(net, optimizer, x)
 

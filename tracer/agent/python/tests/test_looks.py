@@ -218,6 +218,13 @@ class LooksTest(unittest.TestCase):
         with unittest.mock.patch.object(looks, "MOST_ARRAYS", 10):
             self.assertEqual(self.look(), {self.path("list M.history"): (3 * MIB, 3)})
 
+    def test_what_is_held_by_a_key_of_a_dictionary(self):
+        trainer = Trainer()
+        trainer.kept = [torch.empty(MIB) for _ in range(3)]
+        self.keep(state={trainer: 1})
+        del trainer
+        self.assertEqual(self.look(), {self.path("list M.state key.kept"): (3 * MIB, 3)})
+
     def test_what_hooks_of_an_array_hold(self):
         def keep(wait):
             weight = torch.empty(512)

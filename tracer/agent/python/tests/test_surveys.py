@@ -45,6 +45,14 @@ class SurveysTest(unittest.TestCase):
         later = self.surveys._paid(0.01) - begun
         self.assertAlmostEqual(later, 0.01 / surveys.SHARE, places=3)
 
+    def test_a_look_that_only_notes_is_followed_by_one_that_compares(self):
+        self.process.steps.known = False
+        self.surveys._spent = 100.0  # dearer than any life is long
+        self.assertTrue(self.looks(3))
+        self.assertFalse(self.looks(5))
+        self.assertTrue(self.looks(7))
+        self.assertFalse(self.looks(1000))
+
     def looks(self, now):
         """Whether it looks at that many seconds after the survey, with so much held."""
         return self.surveys.look(self.process, self.surveys._begun + now)

@@ -100,7 +100,9 @@ class Path:
     def _step(self, at):
         """Adds the step from chain[at] down; returns the place reached."""
         parent, child = self.chain[at], self.chain[at + 1]
-        if is_a(parent, dict):
+        if is_a(parent, dict) and not _is_value(parent, child):
+            self._parts.append(" key")
+        elif is_a(parent, dict):
             self._add(parent, _key_of(parent, child), at == 0)
         elif is_a(parent, SEQUENCES):
             self._variadic(parent)
@@ -199,8 +201,9 @@ def _owns(item, dictionary):
     return is_a(item, type) or namespace(item) is dictionary
 
 
+def _is_value(dictionary, child):
+    return id(child) in map(id, list(dict.values(dictionary)))
+
+
 def _key_of(dictionary, child):
-    for key, value in list(dict.items(dictionary)):
-        if value is child:
-            return key
-    return "key"
+    return next((k for k, v in list(dict.items(dictionary)) if v is child), "key")

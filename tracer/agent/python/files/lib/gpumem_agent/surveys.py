@@ -84,7 +84,8 @@ class Surveys:
 
     def look(self, process, now):
         """Looks for holders when it is time: each time at twice the age of the
-        time before, if that is not too dear. Returns whether it did."""
+        time before, if that is not too dear; after a look that only notes one that
+        compares follows in any case. Returns whether it did."""
         if now < self._next:
             return False
         if self._is_steady(process):
@@ -94,10 +95,13 @@ class Surveys:
         begun = time.thread_time()
         self._next = now + max(now - self._begun, SECONDS)
         self._held = process.held()
+        compares = self._register is not None or bool(self._notes)
         self.look_now(process, now + SECONDS)
         if process.sites_wanted and not process.steps.known:
             self._look_at_sites_beside(process)
-        self._next = max(self._next, self._paid(time.thread_time() - begun))
+        paid = self._paid(time.thread_time() - begun)
+        if compares:
+            self._next = max(self._next, paid)
         return True
 
     def _is_steady(self, process):

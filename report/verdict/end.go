@@ -1,0 +1,154 @@
+package verdict
+
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// phaseExiting is the mark of a program that ends; what follows is teardown.
+const phaseExiting = "exiting"
+
+// tornDown are the columns that fall when a program lets go of what it held.
+var tornDown = [...]string{
+	record.ColLive, record.ColLiveCount, record.ColGPU, record.ColRSS, record.ColFootprint,
+	colEvents, colStreams, colGraphs, colModules,
+}
+
+// teardown leaves out the last rows after a program that ends let go of what
+// it held: at most one in fifty, and as many before, in which it began to.
+func (k *track) teardown() *track {
+	n := len(k.clock)
+	if n < 12 {
+		return k
+	}
+	most := max(2, n/50)
+	cut := n
+	for _, name := range tornDown {
+		cut = min(cut, fallsFrom(k.cols[name], n-most))
+	}
+	if cut == n {
+		return k
+	}
+	// One column tells the end; that one and others may have begun to fall before.
+	first := cut - most
+	for _, name := range tornDown {
+		cut = min(cut, peakBefore(k.cols[name], first, cut))
+	}
+	return k.rows(0, cut)
+}
+
+// fallsFrom is the first row from first on at which v falls by a quarter for
+// good; len(v), or more, when it does not.
+func fallsFrom(v []float64, first int) int {
+	before := math.NaN() // the last known value
+	for i := max(0, first-8); i < len(v); i++ {
+		if i >= first && v[i] < .75*before && stays(v[i:], .9*before) {
+			return i
+		}
+		if v[i] == v[i] {
+			before = v[i]
+		}
+	}
+	return math.MaxInt
+}
+
+// peakBefore is the row after v's last highest one in [first, cut) when v has
+// fallen from it by then, else cut.
+func peakBefore(v []float64, first, cut int) int {
+	peak, at, last := math.Inf(-1), cut, math.NaN()
+	for i := first; i < min(cut, len(v)); i++ {
+		if v[i] != v[i] {
+			continue
+		}
+		if last = v[i]; last >= peak {
+			peak, at = last, i+1
+		}
+	}
+	if last < .97*peak {
+		return at
+	}
+	return cut
+}
+
+// stays reports whether all known values are below limit.
+func stays(v []float64, limit float64) bool {
+	for _, x := range v {
+		if x > limit {
+			return false
+		}
+	}
+	return true
+}
+
+// working are the running totals that advance while a program works, and
+// resting the columns that stand still when it has nothing more to do.
+var (
+	working = [...]string{
+		record.ColAllocs, record.ColFrees, record.ColPoolHits, record.ColPoolMisses,
+		record.ColCommands, record.ColCommandBuffers,
+	}
+	resting = [...]string{record.ColLive, record.ColIdle, record.ColLiveCount, record.ColGPU, colPinned}
+)
+
+// untilWorkEnds leaves out the last rows of a program that worked all along and
+// then waits for its end, or for that of another: a growth with its work did not
+// end there. At most one in eight, and none where any account still moves.
+func (k *track) untilWorkEnds() *track {
+	n := len(k.clock)
+	end, busy := k.lastWork()
+	end++ // the row in which it stands still first
+	if n < 24 || busy < n/2 || end >= n-1 || n-end > n/8 {
+		return k
+	}
+	for _, name := range resting {
+		if v := known(k.tail(name, end)); len(v) > 0 && quantile(v, 1) > quantile(v, 0) {
+			return k
+		}
+	}
+	if v := known(k.tail(record.ColFootprint, end)); len(v) > 0 && quantile(v, 1)-quantile(v, 0) > mib {
+		return k
+	}
+	return k.rows(0, end)
+}
+
+// tail is a column from a row on; nil when there is none.
+func (k *track) tail(name string, from int) []float64 {
+	if v := k.cols[name]; v != nil {
+		return v[from:]
+	}
+	return nil
+}
+
+// lastWork is the row after the last one in which a step was taken or a total of
+// working advanced, and in how many rows that was, or was not known.
+func (k *track) lastWork() (end, busy int) {
+	var totals [][]float64
+	for _, name := range working {
+		if v := k.cols[name]; v != nil {
+			totals = append(totals, v)
+		}
+	}
+	if k.step != nil {
+		totals = append(totals, k.step)
+	}
+	before := make([]float64, len(totals))
+	for i := range k.clock {
+		moved, told := false, false
+		for j, v := range totals {
+			if v[i] != v[i] {
+				continue
+			}
+			told = true
+			moved = moved || v[i] > before[j] && before[j] > 0
+			before[j] = v[i]
+		}
+		if moved {
+			end = i + 1
+		}
+		if moved || !told {
+			busy++
+		}
+	}
+	return end, busy
+}

@@ -1,0 +1,54 @@
+package verdict
+
+import (
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// restingFrom is a program whose live memory grows with its allocations, a piece a
+// row, and which waits for its end from a row on.
+func restingFrom(end int, waits func(i int) float64) *program {
+	p := newProgram(600).healthy()
+	delete(p.cols, record.ColStep)
+	work := func(i int) float64 { return float64(min(i, end)) }
+	p.set(record.ColAllocs, func(i int) float64 { return 6 + 3*work(i) })
+	p.set(record.ColFrees, func(i int) float64 { return 1 + 2*work(i) })
+	p.set(record.ColLive, func(i int) float64 { return 60*mib + mib*work(i) + waits(i) })
+	p.set(record.ColGPU, func(i int) float64 { return 700*mib + mib*work(i) + waits(i) })
+	return p.set(record.ColLiveCount, func(i int) float64 { return 40 + work(i) })
+}
+
+func TestALeakEndsNotWhenTheWorkDoes(t *testing.T) {
+	t.Parallel()
+	still := func(int) float64 { return 0 }
+	for name, c := range map[string]struct {
+		p    *program
+		leak bool
+	}{
+		"it works to its end":             {restingFrom(600, still), true},
+		"it waits for a tenth of the run": {restingFrom(545, still), true},
+		"it waits for a fourth":           {restingFrom(450, still), false},
+	} {
+		if v := c.p.judge(); (v.Verdict == AppLeak) != c.leak || v.Verdict == HostGrowth {
+			t.Errorf("%s: %s", name, v.Summary)
+		}
+	}
+	moving := restingFrom(545, func(i int) float64 { return float64(max(0, i-560)) * mib })
+	if k := load(moving.run())[0]; k.untilWorkEnds() != k {
+		t.Error("what still moves while it waits was left out")
+	}
+}
+
+func TestASmallGrowthIsNotTheAnswerBesideAFarLargerRise(t *testing.T) {
+	t.Parallel()
+	p := restingFrom(545, func(i int) float64 { return float64(i%2) * 512 }).grows(record.ColFootprint, 500*mib, 4*kib, 8*kib).
+		grows(record.ColHostHeap, 100*mib, 4*kib, 8*kib)
+	if v := p.judge(); v.Verdict != Undecided {
+		t.Errorf("%s", v.Summary)
+	}
+	healthy := newProgram(600).healthy().grows(record.ColFootprint, 500*mib, 4*kib, 8*kib).grows(record.ColHostHeap, 100*mib, 4*kib, 8*kib)
+	if v := healthy.judge(); v.Verdict != HostGrowth {
+		t.Errorf("the small growth alone: %s", v.Summary)
+	}
+}
