@@ -218,6 +218,12 @@ class LooksTest(unittest.TestCase):
         with unittest.mock.patch.object(looks, "MOST_ARRAYS", 10):
             self.assertEqual(self.look(), {self.path("list M.history"): (3 * MIB, 3)})
 
+    def test_what_a_coroutine_holds_that_runs_at_the_moment_of_naming(self):
+        turns = iter([{}, {}, {1: "name"}])
+        with unittest.mock.patch.object(looks, "_named", lambda *_: next(turns)):
+            found = looks.Downwards(None).names([types.SimpleNamespace(identity=1)])
+        self.assertEqual(found, {1: "name"})
+
     def test_what_is_held_by_a_key_of_a_dictionary(self):
         trainer = Trainer()
         trainer.kept = [torch.empty(MIB) for _ in range(3)]

@@ -53,6 +53,15 @@ class SurveysTest(unittest.TestCase):
         self.assertTrue(self.looks(7))
         self.assertFalse(self.looks(1000))
 
+    def test_what_was_spent_before_the_device_came_to_life_counts_no_more(self):
+        self.process.steps.known = False
+        self.assertTrue(self.looks(3))
+        self.surveys._spent = 100.0
+        self.surveys.restart()
+        self.assertTrue(self.looks(3))
+        self.assertTrue(self.looks(7))
+        self.assertTrue(self.looks(15))
+
     def looks(self, now):
         """Whether it looks at that many seconds after the survey, with so much held."""
         return self.surveys.look(self.process, self.surveys._begun + now)

@@ -16,6 +16,8 @@ from gpumem_agent.reach import Reach
 from gpumem_agent.sampling import paused
 
 MOST_ARRAYS = 20000
+TRIES = 3
+PAUSE = 0.001  # seconds, for the program to go on
 
 
 def look(process, reference, deadline):
@@ -60,7 +62,17 @@ class Downwards:
         self._chains = {}
 
     def names(self, arrays):
-        return _named(self._reach, [a.identity for a in arrays])
+        """{identity: Name} of some arrays. A coroutine shows its variables only while
+        it does not run, so what has no name now may have one a moment later."""
+        found, missing = {}, [a.identity for a in arrays]
+        for attempt in range(TRIES):
+            if attempt:
+                time.sleep(PAUSE)
+            found.update(_named(self._reach, missing))
+            missing = [i for i in missing if i not in found]
+            if not missing:
+                break
+        return found
 
     def below(self, container, arrays):
         return [a for i, a in arrays.items() if container in self._chain(i)]

@@ -39,6 +39,7 @@ class Surveys:
         of no use."""
         if not self._is_final:
             self._register = None
+        self._spent = 0.0
         self._begin()
         self._notes = []  # of the last two looks: (when, looks.Noted)
 
