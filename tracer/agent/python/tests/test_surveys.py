@@ -45,6 +45,18 @@ class SurveysTest(unittest.TestCase):
         later = self.surveys._paid(0.01) - begun
         self.assertAlmostEqual(later, 0.01 / surveys.SHARE, places=3)
 
+    def test_what_was_told_before_the_survey_is_no_holder_of_what_comes_after(self):
+        told = [{"path": "list imports() local paths", "bytes": 4096, "count": 2}]
+        self.surveys._told = told
+        self.surveys.restart()
+        self.assertEqual(self.surveys.told, [])
+        self.surveys._told = told
+        self.surveys.take(self.process, [self.framework])
+        self.assertEqual(self.surveys.told, [])
+        self.surveys._told = told
+        self.surveys.restart()  # of another framework: the survey stays
+        self.assertEqual(self.surveys.told, told)
+
     def test_a_look_that_only_notes_is_followed_by_one_that_compares(self):
         self.process.steps.known = False
         self.surveys._spent = 100.0  # dearer than any life is long

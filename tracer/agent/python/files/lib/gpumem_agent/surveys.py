@@ -38,7 +38,7 @@ class Surveys:
         """A framework came in, or its device to life: what was noted before is
         of no use."""
         if not self._is_final:
-            self._register = None
+            self._register, self._told = None, []
         self._spent = 0.0
         self._begin()
         self._notes = []  # of the last two looks: (when, looks.Noted)
@@ -70,7 +70,7 @@ class Surveys:
         from gpumem_agent.survivors import Register
 
         self._is_final = True
-        self._register = Register.of(frameworks)
+        self._register, self._told = Register.of(frameworks), []
         if process.sites_wanted:
             self._register.note_sites(frameworks)
         self._graphs, self._notes_graphs = None, True
