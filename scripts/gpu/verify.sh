@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every program of a list (zoo, wild), faulty and healthy, under gpumem on a
+# Runs every program of a list (zoo, libraries), faulty and healthy, under gpumem on a
 # machine with a real GPU and prints a table of verdicts, causes, holders and sites
 # against the truth.
 # Usage: verify.sh GPUMEM OUT [seconds] [at a time] [list]
