@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"io"
 	"strconv"
+	"strings"
 
 	"github.com/gpumem/gpumem/report/verdict"
 )
@@ -82,6 +83,7 @@ type cellView struct {
 	Text  string
 	Right bool
 	First bool
+	Whole bool // a word that a browser must not break at its hyphen: app-leak
 }
 
 // plotView is a plot with its data as script.
@@ -220,6 +222,9 @@ func viewOfIcicle(ic *icicle) *icicleView {
 	return v
 }
 
+// longestWord is how many bytes a word of one cell may have to be kept whole.
+const longestWord = 16
+
 func viewOfTable(t *table) *tableView {
 	v := &tableView{Caption: t.caption}
 	for _, c := range t.head {
@@ -229,7 +234,8 @@ func viewOfTable(t *table) *tableView {
 		for _, row := range in {
 			cells := make([]cellView, len(row))
 			for i, text := range row {
-				cells[i] = cellView{text, t.head[i].right, i == 0}
+				cells[i] = cellView{Text: text, Right: t.head[i].right, First: i == 0,
+					Whole: strings.Contains(text, "-") && len(text) <= longestWord && !strings.Contains(text, " ")}
 			}
 			out = append(out, cells)
 		}

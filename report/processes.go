@@ -21,8 +21,8 @@ func ofVerdict(run *record.Run, v *verdict.Verdict) *record.Run {
 	return ofProcess(run, v.PID)
 }
 
-// ofProcess is the run with the rows of one process only. A row without a pid
-// belongs to the process before it.
+// ofProcess is the run with the rows and events of one process only, and those of
+// the whole run. A row without a pid belongs to the process before it.
 func ofProcess(run *record.Run, wanted int) *record.Run {
 	pid := run.Samples.Column(record.ColPID)
 	if lo, hi := rangeOf(pid); !(hi > lo) {
@@ -49,6 +49,7 @@ func ofProcess(run *record.Run, wanted int) *record.Run {
 	}
 	one := *run
 	one.Samples = record.NewSamples(names, cols)
+	one.Events = slices.DeleteFunc(slices.Clone(run.Events), func(e record.Event) bool { return e.PID != 0 && e.PID != wanted })
 	return &one
 }
 

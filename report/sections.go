@@ -326,10 +326,14 @@ func holdersSection(v *verdict.Verdict) section {
 		return s
 	}
 	t := &table{head: []column{{title: "held by"}, {title: "bytes", right: true}, {title: "count", right: true}}}
+	caption := "The references that keep memory alive"
 	for _, h := range v.Holders[:min(len(v.Holders), maxRows)] {
 		t.rows = append(t.rows, []string{clean(h.Path, maxName), bytesText(float64(h.Bytes)), countText(h.Count)})
+		if strings.HasSuffix(h.Path, record.HolderGone) {
+			caption = "The references that keep memory alive, or did so when last seen"
+		}
 	}
-	t.caption = captionOf("The references that keep live memory alive", len(v.Holders))
+	t.caption = captionOf(caption, len(v.Holders))
 	s.blocks = []block{{icicle: holdersIcicle(v.Holders), table: t}}
 	return s
 }

@@ -38,7 +38,7 @@ func (s *subject) collected() *Cause {
 			if s.class == HostGrowth || s.wasReached(back) {
 				continue // it became garbage with the end of what held it
 			}
-			conf = .7
+			conf, evidence[0] = .7, fmt.Sprintf("collecting garbage at the program's end freed %s", size(back))
 		}
 		return &Cause{ID: CauseCycle, Confidence: conf, Evidence: evidence,
 			Next: "break the cycle, or collect on a schedule: nothing but the collector could free these objects"}
