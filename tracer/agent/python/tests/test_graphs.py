@@ -3,8 +3,10 @@
 import time
 import types
 import unittest
+import unittest.mock
 
 import torch
+from gpumem_agent import graphs
 from gpumem_agent.frameworks import torch as adapter
 from gpumem_agent.frameworks.torch_graphs import Graph
 from gpumem_agent.graphs import STEPS, Graphs
@@ -26,6 +28,9 @@ class GraphsTest(unittest.TestCase):
         torch.empty(512)  # the device lives
         self.framework = adapter.open_framework(torch, Unarmed)
         self.graphs = Graphs()
+        patient = unittest.mock.patch.object(graphs, "SECONDS", 60)  # on a busy machine
+        patient.start()
+        self.addCleanup(patient.stop)
 
     def look(self, step, explained=0):
         """What the end of a step does."""
