@@ -12,17 +12,19 @@ import (
 )
 
 // ofVerdict is the run as the verdict saw it: of a run with several processes
-// the rows of the one that it is about. Charts and sums then speak of the same
-// process as the table.
+// the rows and events of the one that it is about, and those of the whole run.
+// Charts, marks and sums then speak of the same process as the table.
 func ofVerdict(run *record.Run, v *verdict.Verdict) *record.Run {
 	if v.PID == 0 {
 		return run
 	}
-	return ofProcess(run, v.PID)
+	one := *ofProcess(run, v.PID)
+	one.Events = slices.DeleteFunc(slices.Clone(run.Events), func(e record.Event) bool { return e.PID != 0 && e.PID != v.PID })
+	return &one
 }
 
-// ofProcess is the run with the rows and events of one process only, and those of
-// the whole run. A row without a pid belongs to the process before it.
+// ofProcess is the run with the rows of one process only. A row without a pid
+// belongs to the process before it.
 func ofProcess(run *record.Run, wanted int) *record.Run {
 	pid := run.Samples.Column(record.ColPID)
 	if lo, hi := rangeOf(pid); !(hi > lo) {
@@ -49,7 +51,6 @@ func ofProcess(run *record.Run, wanted int) *record.Run {
 	}
 	one := *run
 	one.Samples = record.NewSamples(names, cols)
-	one.Events = slices.DeleteFunc(slices.Clone(run.Events), func(e record.Event) bool { return e.PID != 0 && e.PID != wanted })
 	return &one
 }
 

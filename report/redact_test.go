@@ -148,7 +148,8 @@ func TestRedactionIsConsistentUnderOneSaltOnly(t *testing.T) {
 	}
 	for _, in := range []string{record.KindStep, record.KindPhase, record.KindScope, record.KindStatement, record.KindEvent, record.KindReceipt, record.KindSites,
 		record.KindHolders, record.KindWarning, record.KindDriverSites, record.KindFirstTouch, record.PhaseBaseline, record.PhaseReleased, "exiting",
-		"collect", "purge", "trim", "sync", "live", "idle", "host", "untracked", "growth", "churn", "mixed", "undecided", RedactedNote} {
+		"collect", "purge", "trim", "sync", "live", "idle", "host", "untracked", "growth", "churn", "mixed", "undecided", RedactedNote,
+		record.HolderGone, record.HolderGraph + "outputs"} {
 		if got := a.text(in); got != in {
 			t.Errorf("%q, a word of the format, became %q", in, got)
 		}

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -102,22 +103,28 @@ func (k *track) untilWorkEnds() *track {
 		return k
 	}
 	for _, name := range resting {
-		if v := known(k.tail(name, end)); len(v) > 0 && quantile(v, 1) > quantile(v, 0) {
+		if k.spread(name, end) > 0 {
 			return k
 		}
 	}
-	if v := known(k.tail(record.ColFootprint, end)); len(v) > 0 && quantile(v, 1)-quantile(v, 0) > mib {
+	if k.spread(record.ColFootprint, end) > mib {
 		return k
 	}
 	return k.rows(0, end)
 }
 
-// tail is a column from a row on; nil when there is none.
-func (k *track) tail(name string, from int) []float64 {
-	if v := k.cols[name]; v != nil {
-		return v[from:]
+// spread is a column's highest less its lowest cell from a row on; 0 when none
+// is known.
+func (k *track) spread(name string, from int) float64 {
+	v := k.cols[name]
+	if v == nil {
+		return 0
 	}
-	return nil
+	cells := known(v[from:])
+	if len(cells) == 0 {
+		return 0
+	}
+	return slices.Max(cells) - slices.Min(cells)
 }
 
 // lastWork is the row after the last one in which a step was taken or a total of

@@ -71,6 +71,16 @@ class GraphsTest(unittest.TestCase):
         self.assertEqual(self.look(step), [])
         del kept, history
 
+    def test_an_output_that_stays_since_the_last_note_is_none_either(self):
+        kept, history = loss(), []
+        self.graphs.note([self.framework], 5, heap=100 * MIB)
+        kept = torch.operation("Add", kept, loss())
+        self.graphs.note([self.framework], 15, heap=101 * MIB)
+        history.append(torch.empty(MIB))
+        self.graphs.look([self.framework], 0, heap=103 * MIB)
+        self.assertEqual(self.graphs.told, [])
+        del kept, history
+
     def test_a_graph_is_not_charged_with_what_others_hold(self):
         total, history = loss(), []
         self.graphs.note([self.framework], 5)

@@ -162,6 +162,8 @@ class HoldersTest(unittest.TestCase):
         before = sys.getrefcount(out)
         self.assertEqual(paths._local(frame, out), " local kept")
         self.assertEqual(sys.getrefcount(out), before)
+        running = sys._getframe()
+        self.assertEqual(paths._local(running, running.f_back), " local")
 
     def test_a_reference_cycle_is_said_to_be_one(self):
         import gc

@@ -26,7 +26,7 @@ class Graphs:
 
     def __init__(self):
         self.told = []  # of holders, the one that was found last
-        self._live = self._heap = None  # bytes when the first note was made
+        self._live = self._heap = None  # bytes when a graph was noted first
         self._noted = {}  # {path: number of the last operation}
         self._first = {}  # likewise, when the path was noted first
         self.again = NEVER  # the step from which to look
@@ -52,10 +52,12 @@ class Graphs:
         growing = []
         for path, graph in _behind(frameworks) if self._noted and kept + of_heap else ():
             noted = self._noted.get(path, graph.number)
+            if graph.number <= noted:
+                continue  # the output is still the same
             first = self._first.get(path, noted) if of_heap else noted
             oldest = graph.oldest(first, deadline)
-            if oldest > noted or oldest == graph.number:
-                continue  # it does not reach back, or the output is still the same
+            if oldest > noted:
+                continue  # it does not reach back
             late = time.monotonic() >= deadline  # to find where a long one begins
             is_deep = first < noted and (oldest <= first or late)
             size = max(kept, of_heap if is_deep else 0)

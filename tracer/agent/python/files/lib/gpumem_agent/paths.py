@@ -109,7 +109,8 @@ class Path:
         elif is_a(parent, LRU_CACHE):
             self._variadic(parent)
         elif is_a(parent, types.FrameType):
-            self._parts.append((" → %s()" % parent.f_code.co_name if at else "") + _local(parent, child))
+            name = " → %s()" % parent.f_code.co_name if at else ""
+            self._parts.append(name + _local(parent, child))
         elif type(child) is dict and at + 2 < len(self.chain) and _owns(parent, child):
             name = _key_of(child, self.chain[at + 2])
             self._parts.append("." + str(name))
@@ -173,10 +174,11 @@ def _has(item, name):
 
 
 def _local(frame, child):
-    """The step from the frame of a function that has returned to what it still
-    refers to. Before 3.13 such a frame keeps the dictionary that it is read by;
-    before 3.11 it may be one that runs (see variables) and is not read."""
-    if sys.version_info < (3, 11):
+    """The step from a frame to what it refers to. From 3.11 on the collector sees
+    the variables of functions that have returned alone, else a caller or a tracing
+    function; a frame that may run (see variables) is not read. Before 3.13 a frame
+    keeps the dictionary that it is read by."""
+    if sys.version_info < (3, 11) or child is frame.f_trace or child is frame.f_back:
         return " local"
     held = frame.f_locals
     name = next((k for k, v in held.items() if v is child), "")
