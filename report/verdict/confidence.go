@@ -14,8 +14,8 @@ type knot struct{ score, p float64 }
 const certain = .99
 
 // calibrate turns the score of the evidence into the probability of being
-// right, by the map fitted on the corpus's tuning seeds (see package
-// scoreboard). Evidence the corpus does not have keeps its stated trust.
+// right, by the map fitted on the corpus's tuning seeds (see
+// internal/eval/scoreboard). Evidence the corpus does not have keeps its stated trust.
 func (s *subject) calibrate() {
 	switch {
 	case s.class == Undecided:

@@ -15,7 +15,7 @@
 //	fit       a line beside up to two jumps and a transient; its error under
 //	          autocorrelation
 //	hlt       Harvey, Leybourne and Taylor's trend test, critical values
-//	          simulated by report/verdict/tables
+//	          simulated by internal/eval/tables
 //	rival     the growth beside a rise that ended, and beside one or two leaps
 //	growth    the conditions of growing, the bound of flat, else undecided
 //	classify  the account that explains the coupled growth
@@ -36,7 +36,7 @@
 // by far more and may go on.
 //
 // Confidence is the part of the corpus's tuning traces that were judged right
-// with the same score (report/verdict/scoreboard -calibrate). That of a growth is
+// with the same score (internal/eval/scoreboard -calibrate). That of a growth is
 // among programs of which one in ten grows, so that "confirmed" also holds where
 // noise wanders like a growth; where half grow, as in the corpus, more are right
 // than it says. In a scan where fewer still do it is too high: that is what

@@ -6,7 +6,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/gpumem/gpumem/report/verdict/corpus"
+	"github.com/gpumem/gpumem/internal/eval/corpus"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 

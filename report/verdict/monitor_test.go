@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/gpumem/gpumem/report/verdict/corpus"
+	"github.com/gpumem/gpumem/internal/eval/corpus"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 

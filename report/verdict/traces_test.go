@@ -3,7 +3,7 @@ package verdict
 import (
 	"testing"
 
-	"github.com/gpumem/gpumem/report/verdict/corpus"
+	"github.com/gpumem/gpumem/internal/eval/corpus"
 )
 
 func TestEveryRealTraceGetsItsLabel(t *testing.T) {

@@ -1,9 +1,9 @@
 // Command scoreboard measures package verdict on traces with a known truth
 // and prints what it found beside simpler rules:
 //
-//	go run ./report/verdict/scoreboard            # the published figures
-//	go run ./report/verdict/scoreboard -n 520 -healthy 100 # fewer traces
-//	go run ./report/verdict/scoreboard -calibrate # prints calibration_table.go
+//	go run ./internal/eval/scoreboard            # the published figures
+//	go run ./internal/eval/scoreboard -n 520 -healthy 100 # fewer traces
+//	go run ./internal/eval/scoreboard -calibrate # prints calibration_table.go
 //
 // The engine is tuned and its confidence calibrated on seeds below
 // corpus.Publish; the figures come from others.
@@ -19,8 +19,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/eval/corpus"
 	"github.com/gpumem/gpumem/report/verdict"
-	"github.com/gpumem/gpumem/report/verdict/corpus"
 )
 
 func main() {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/internal/eval/corpus"
 	"github.com/gpumem/gpumem/report/verdict"
-	"github.com/gpumem/gpumem/report/verdict/corpus"
 )
 
 func TestTheMapOfConfidenceRisesAndCountsHealthyProgramsTenfold(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/gpumem/gpumem/internal/eval/corpus"
 	"github.com/gpumem/gpumem/report/verdict"
-	"github.com/gpumem/gpumem/report/verdict/corpus"
 )
 
 // printHealthy prints false alarms on many healthy traces of each regime, with

@@ -8,8 +8,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/eval/corpus"
 	"github.com/gpumem/gpumem/report/verdict"
-	"github.com/gpumem/gpumem/report/verdict/corpus"
 )
 
 // drivenRow is what was found for one mix of units.
