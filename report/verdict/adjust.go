@@ -34,7 +34,7 @@ func snap(y []float64, floor float64) {
 
 // loadOf is how busy the program was in each block, in steps per second; nil
 // when steps are unknown or blocks were lost.
-func (l *ledger) loadOf(x []float64, from int, at []int, blocks int) []float64 {
+func (l *axes) loadOf(x []float64, from int, at []int, blocks int) []float64 {
 	if l.step == nil || len(at)-1 != blocks || len(x) == 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (l *ledger) loadOf(x []float64, from int, at []int, blocks int) []float64 {
 }
 
 // stepOf is the step in the middle of each block; nil without steps.
-func (l *ledger) stepOf(from int, at []int) []float64 {
+func (l *axes) stepOf(from int, at []int) []float64 {
 	if l.step == nil {
 		return nil
 	}
@@ -194,48 +194,4 @@ func wave(u []float64, f float64, s, c []float64) {
 	for i, v := range u {
 		s[i], c[i] = math.Sincos(2 * math.Pi * f * v)
 	}
-}
-
-// beside fits y on 1, u and z and returns z's weights with their errors, and
-// the remaining sum of squares (infinite when the columns are not independent).
-func beside(u, y []float64, z ...[]float64) (weights, errs []float64, sse float64) {
-	one := make([]float64, len(u))
-	for i := range one {
-		one[i] = 1
-	}
-	cols := append([][]float64{one, u}, z...)
-	m := make([][]float64, len(cols))
-	v := make([]float64, len(cols))
-	scale := make([]float64, len(cols))
-	for a := range cols {
-		if scale[a] = math.Sqrt(dot(cols[a], cols[a])); scale[a] == 0 {
-			return make([]float64, len(z)), make([]float64, len(z)), math.Inf(1)
-		}
-	}
-	for a := range cols {
-		m[a] = make([]float64, len(cols))
-		for b := range cols {
-			m[a][b] = dot(cols[a], cols[b]) / scale[a] / scale[b]
-		}
-		v[a] = dot(cols[a], y) / scale[a]
-	}
-	w, inv, ok := solve(m, v)
-	if !ok {
-		return make([]float64, len(z)), make([]float64, len(z)), math.Inf(1)
-	}
-	for a := range w {
-		w[a] /= scale[a]
-	}
-	for i := range y {
-		f := 0.
-		for a := range cols {
-			f += w[a] * cols[a][i]
-		}
-		sse += (y[i] - f) * (y[i] - f)
-	}
-	errs = make([]float64, len(z))
-	for a := range errs {
-		errs[a] = math.Sqrt(math.Max(0, inv[a+2][a+2])*sse/float64(max(1, len(y)-len(cols)))) / scale[a+2]
-	}
-	return w[2:], errs, sse
 }

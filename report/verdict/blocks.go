@@ -72,7 +72,7 @@ func troughs(x, y []float64, at []int, share float64) (bx, by []float64) {
 // lowRows are the rows of each block of time of a growth's window that stand for
 // it: those in which v is lowest, in the given share of them, or all known ones
 // for a share of 0. Blocks without a known row are left out.
-func (l *ledger) lowRows(v []float64, g *growth, share float64) [][]int {
+func (l *axes) lowRows(v []float64, g *growth, share float64) [][]int {
 	t := l.t[g.from:]
 	if len(t) < minBlocks || !(t[len(t)-1] > t[0]) {
 		return nil

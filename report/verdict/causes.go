@@ -92,25 +92,6 @@ func (s *subject) total(column string) float64 {
 	return math.NaN()
 }
 
-// climbs reports whether a counter rises by at least least and keeps rising: its
-// means over eight parts ascend.
-func climbs(v []float64, least float64) bool {
-	const parts = 8
-	k := known(v)
-	if len(k) < 2*parts || k[len(k)-1]-k[0] < least {
-		return false
-	}
-	last := math.Inf(-1)
-	for i := range parts {
-		m := mean(k[i*len(k)/parts : (i+1)*len(k)/parts])
-		if m <= last {
-			return false
-		}
-		last = m
-	}
-	return true
-}
-
 // apart is how many rows two counters may be read apart: on a busy machine the
 // tracer reads the footprint some rows after the program read its own.
 const apart = 12

@@ -173,10 +173,8 @@ func (p *pair) examine(k key) growth {
 	if len(x) < minBlocks {
 		return g
 	}
-	g.known = true
-	snap(y, .6*delta)
-	c := forReport()
-	g.fill(x, y, p.span, window{conditions: c, delta: delta, net: net(k), level: c.full})
+	g = ofBlocks(x, y, p.span, question{delta: delta, net: net(k), conditions: forReport()})
+	g.axis = p.axis
 	if own := &p.new.grow[k]; g.growing() && own.known && own.bytes() < g.bytes()/2 {
 		g.shape = Flat // what differs is that base fell
 	}
@@ -242,11 +240,11 @@ func (p *pair) rows(s *subject) []DiffRow {
 		}
 		r := DiffRow{Account: accountNames[i], Noise: true}
 		if g := &s.grow[k]; g.known {
-			r.Growth, r.PerUnit = g.interval(g.span), g.interval(1)
+			r.Growth, r.PerUnit = intervalOf(g, g.span), intervalOf(g, 1)
 			r.Noise = !g.growing() && !(g.high < 0 && -g.bytes() > g.delta)
 		}
 		if k == keyLive && s.grow[keyCount].known {
-			r.Count = s.grow[keyCount].interval(s.grow[keyCount].span)
+			r.Count = intervalOf(&s.grow[keyCount], s.grow[keyCount].span)
 			r.Noise = r.Noise && !s.grow[keyCount].growing()
 		}
 		level := int64(math.Round(middle(p.new.led.series[k]) - middle(p.base.led.series[k])))

@@ -173,9 +173,8 @@ func preferred(fits []unitFit, floor float64) *unitFit {
 
 // alone tells a single unit, its cost beside jumps and a transient.
 func (f *unitFit) alone(y []float64, floor, leap float64) *DrivenBy {
-	fit := fitTrend(f.by[0].x, y, math.Sqrt(floor/float64(len(y))), leap)
-	w := student(fit.df) * fit.se
-	i := finite(Interval{Value: round(fit.b), Low: round(fit.b - w), High: round(fit.b + w)})
+	b, w := slopeOf(f.by[0].x, y, math.Sqrt(floor/float64(len(y))), leap)
+	i := finite(Interval{Value: round(b), Low: round(b - w), High: round(b + w)})
 	if i == nil {
 		return nil
 	}
@@ -204,15 +203,6 @@ func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
 	}
 	d[0].And = d[1]
 	return d[0]
-}
-
-// variation is the sum of squares about the mean.
-func variation(y []float64) float64 {
-	m, sum := mean(y), 0.
-	for _, v := range y {
-		sum += (v - m) * (v - m)
-	}
-	return sum
 }
 
 // sampled are the rows of each block that stand for it in the primary account's

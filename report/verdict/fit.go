@@ -70,6 +70,13 @@ func fitTrend(x, y []float64, floor, leap float64) trendFit {
 	return f
 }
 
+// slopeOf is the slope of y over x beside jumps and a transient, and half the width
+// of its 95 % interval. floor and leap are those of fitTrend.
+func slopeOf(x, y []float64, floor, leap float64) (slope, margin float64) {
+	f := fitTrend(x, y, floor, leap)
+	return f.b, student(f.df) * f.se
+}
+
 // staircase is how large the third leap may be beside the second before leaps
 // are the growth itself and none of them a thing of its own.
 const staircase = .5
@@ -205,22 +212,4 @@ func (r *regression) without(y []float64, jumps int) []float64 {
 		}
 	}
 	return out
-}
-
-func dot(a, b []float64) float64 {
-	s := 0.0
-	for i := range a {
-		s += a[i] * b[i]
-	}
-	return s
-}
-
-// student is the two-sided 95 % quantile of Student's distribution
-// (Cornish-Fisher, within .5 % from 3 degrees on).
-func student(df float64) float64 {
-	const z = 1.959964
-	g1 := (z*z*z + z) / 4
-	g2 := (5*math.Pow(z, 5) + 16*z*z*z + 3*z) / 96
-	g3 := (3*math.Pow(z, 7) + 19*math.Pow(z, 5) + 17*z*z*z - 15*z) / 384
-	return z + g1/df + g2/(df*df) + g3/(df*df*df)
 }

@@ -2,6 +2,14 @@ package verdict
 
 import "math"
 
+// question is what a series is asked.
+type question struct {
+	delta float64 // smallest growth that matters
+	share float64 // part of a block's samples, from the lowest, that stands for it; 0 is the median
+	net   float64 // part of the growth that must be left when what fell is counted in
+	conditions
+}
+
 // conditions a growth must meet. They were tuned on the corpus's tuning
 // seeds; the scoreboard states what they cost and catch on others.
 type conditions struct {
@@ -65,6 +73,10 @@ func (g *growth) bytes() float64 { return g.rate * g.span }
 // growing says whether the series grows.
 func (g *growth) growing() bool { return g.shape == Growing }
 
+// axes are what a series may be judged over: the time of each row in seconds,
+// ascending, and the program's step in it. step is nil when nobody told steps.
+type axes struct{ t, step []float64 }
+
 // axis is what a rate is counted in.
 type axis int
 
@@ -73,22 +85,22 @@ const (
 	byStep
 )
 
-// examine tests one series of a ledger for growth, over the whole window and,
+// examine tests one series for growth, over the whole window and,
 // when that shows none, over its last half and quarter.
-func (l *ledger) examine(y []float64, delta, share, net float64, c conditions) growth {
-	g := growth{shape: ShapeUndecided, delta: delta}
+func (l *axes) examine(y []float64, q question) growth {
+	g := growth{shape: ShapeUndecided, delta: q.delta}
 	if y == nil {
 		return g
 	}
-	g.cycle = findCycle(y, delta)
-	ax := l.pickAxis(y, g.cycle, share)
-	w := window{delta: delta, share: share, net: net, level: c.full, conditions: c, cycle: g.cycle, axis: ax}
+	g.cycle = findCycle(y, q.delta)
+	ax := l.pickAxis(y, g.cycle, q.share)
+	w := window{question: q, level: q.full, cycle: g.cycle, axis: ax}
 	full := l.window(y, w)
 	if full.growing() || !full.known || full.loaded {
 		return full
 	}
 	n := len(y)
-	w.level = c.late
+	w.level = q.late
 	for _, w.from = range [...]int{n / 2, n * 3 / 4} {
 		if n-w.from < 60 || g.cycle.length > 0 && (n-w.from)/g.cycle.length < 12 {
 			break
@@ -115,7 +127,7 @@ func (g *growth) highest(x float64) float64 {
 }
 
 // x is the axis's values by row.
-func (l *ledger) x(a axis) []float64 {
+func (l *axes) x(a axis) []float64 {
 	if a == byStep {
 		return l.step
 	}
@@ -126,7 +138,7 @@ func (l *ledger) x(a axis) []float64 {
 const leastSteps = 30
 
 // stepped reports whether the run has enough steps to be an axis.
-func (l *ledger) stepped() bool {
+func (l *axes) stepped() bool {
 	if l.step == nil {
 		return false
 	}
@@ -143,7 +155,7 @@ func (l *ledger) stepped() bool {
 
 // pickAxis is the axis about which y is straighter: steps only when they
 // leave clearly less than time does.
-func (l *ledger) pickAxis(y []float64, c cycle, share float64) axis {
+func (l *axes) pickAxis(y []float64, c cycle, share float64) axis {
 	if !l.stepped() {
 		return byTime
 	}
@@ -161,19 +173,25 @@ func (l *ledger) pickAxis(y []float64, c cycle, share float64) axis {
 
 // window is one part of a series under test, and how it is tested.
 type window struct {
-	conditions
+	question
 	axis  axis
 	from  int // first row
 	cycle cycle
-	delta float64 // smallest growth that matters
 	doubt float64 // bytes left in doubt by what was taken out
 	level float64 // of the trend test
-	net   float64 // part of the growth beside jumps that the plain slope must show
-	share float64 // of a block's samples that stands for it
+}
+
+// ofBlocks judges blocks that stand for a series already: their x ascends up to
+// end, and what lies before them counts from the first on. y is changed.
+func ofBlocks(x, y []float64, end float64, q question) growth {
+	g := growth{shape: ShapeUndecided, known: true, delta: q.delta, bx: x, by: append([]float64(nil), y...)}
+	snap(y, .6*q.delta)
+	g.fill(x, y, end, window{question: q, level: q.full})
+	return g
 }
 
 // window tests y from a row on.
-func (l *ledger) window(y []float64, w window) growth {
+func (l *axes) window(y []float64, w window) growth {
 	g := growth{shape: ShapeUndecided, axis: w.axis, from: w.from, delta: w.delta, cycle: w.cycle}
 	x := l.x(w.axis)[w.from:]
 	y = y[w.from:]

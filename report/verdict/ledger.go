@@ -127,31 +127,6 @@ func (l *ledger) host(u Unified) {
 	l.series[keyHost] = f
 }
 
-// plus adds series row by row; a nil series adds nothing, an unknown cell of
-// the first makes the sum unknown, of another counts as its last known value.
-func plus(v []float64, more ...[]float64) []float64 { return combine(1, v, more) }
-
-// minus subtracts series row by row, as plus adds them.
-func minus(v []float64, more ...[]float64) []float64 { return combine(-1, v, more) }
-
-func combine(sign float64, v []float64, more [][]float64) []float64 {
-	out := append([]float64(nil), v...)
-	for _, m := range more {
-		if m == nil {
-			continue
-		}
-		for i := range out {
-			out[i] += sign * m[i]
-		}
-	}
-	for _, x := range out {
-		if x == x {
-			return out
-		}
-	}
-	return nil
-}
-
 // quantum is the smallest step between different readings of a counter.
 func quantum(v []float64) float64 {
 	q := math.Inf(1)
@@ -219,21 +194,8 @@ func runningTotal(count, allocs, live []float64) bool {
 	return n > 2 && quantile(known(live), .9) <= 2*quantile(known(live), .3)
 }
 
-// known are the values of v that are not unknown.
-func known(v []float64) []float64 {
-	out := make([]float64, 0, len(v))
-	for _, x := range v {
-		if x == x {
-			out = append(out, x)
-		}
-	}
-	return out
-}
-
 const (
 	kib = 1 << 10
 	mib = 1 << 20
 	gib = 1 << 30
 )
-
-func clamp(x, lo, hi float64) float64 { return math.Max(lo, math.Min(hi, x)) }

@@ -166,15 +166,16 @@ func (s *subject) rates(g *growth) (sec, step *Interval) {
 		toStep = dt / ds
 	}
 	if dt > 0 && !l.untimed {
-		sec = g.interval(toSec)
+		sec = intervalOf(g, toSec)
 	}
 	if ds >= 1 {
-		step = g.interval(toStep)
+		step = intervalOf(g, toStep)
 	}
 	return sec, step
 }
 
-func (g *growth) interval(scale float64) *Interval {
+// intervalOf is a growth's rate with its interval, times scale; nil without bounds.
+func intervalOf(g *growth, scale float64) *Interval {
 	return finite(Interval{Value: round(g.rate * scale), Low: round(g.low * scale), High: round(g.high * scale)})
 }
 

@@ -67,7 +67,7 @@ func (s *subject) judge(k *track) {
 	s.led = newLedger(judged, u)
 	s.short = len(judged.clock) < leastTrendRows
 	for i := key(0); i < keys; i++ {
-		s.grow[i] = s.led.examine(s.led.series[i], s.led.delta(i), share(i), net(i), s.cond)
+		s.grow[i] = s.led.examine(s.led.series[i], question{s.led.delta(i), share(i), net(i), s.cond})
 	}
 	s.examineHandles()
 	s.classify()

@@ -13,9 +13,8 @@ import (
 // cells that cannot be true made unknown. Its slices are its own.
 type track struct {
 	pid   int
-	t     []float64 // seconds since the run's start, gaps closed
-	clock []float64 // seconds since the run's start, as recorded
-	step  []float64 // nil when the run has no steps
+	axes            // the time with its gaps closed, in seconds since the run's start
+	clock []float64 // the same, as recorded
 	cols  map[string][]float64
 	warn  []string
 	// untimed is a recording without times: t and clock number the rows, and
