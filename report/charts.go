@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -120,7 +121,7 @@ func (c *chart) judged(run *record.Run, v *verdict.Verdict) {
 // growingRate is the rate of an account that grows; nil of any other line.
 func growingRate(v *verdict.Verdict, account string) *verdict.Interval {
 	for _, row := range v.Accounts {
-		if string(row.Account) == account && row.Shape == verdict.Growing {
+		if string(row.Account) == account && row.Shape == trend.Growing {
 			return row.PerSecond
 		}
 	}
@@ -326,7 +327,7 @@ func measuredChange(run *record.Run, v *verdict.Verdict) (float64, bool) {
 // end. Where nothing grows it is the end of the warm-up.
 func changesFrom(v *verdict.Verdict) float64 {
 	for _, a := range v.Accounts {
-		if a.Shape == verdict.Growing && a.Bytes != nil && a.PerSecond != nil && a.PerSecond.Value != 0 {
+		if a.Shape == trend.Growing && a.Bytes != nil && a.PerSecond != nil && a.PerSecond.Value != 0 {
 			return max(v.Window.FromMs, v.Window.ToMs-1000*float64(*a.Bytes)/a.PerSecond.Value)
 		}
 	}

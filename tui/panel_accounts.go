@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/report/verdict"
 )
 
@@ -196,7 +197,7 @@ func shapeText(row *verdict.AccountRow) string {
 	switch {
 	case row == nil || row.Shape == "":
 		return unknownText
-	case row.Shape == verdict.Growing:
+	case row.Shape == trend.Growing:
 		return "↑ " + string(row.Shape)
 	}
 	return string(row.Shape)

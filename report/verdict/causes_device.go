@@ -6,6 +6,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -36,7 +38,7 @@ func (s *subject) resident() *Cause {
 	if s.class != DriverGrowth || s.primary != keyUntracked || gpu == nil {
 		return nil
 	}
-	fell, followed := s.follow(plus(w.series[keyLive], w.series[keyIdle]), gpu)
+	fell, followed := s.follow(stat.Plus(w.series[keyLive], w.series[keyIdle]), gpu)
 	if fell < leastMoved || followed > .2*fell || fell-followed < .5*s.size() {
 		return nil
 	}
@@ -65,7 +67,7 @@ func (s *subject) notEmptied() *Cause {
 		return nil
 	}
 	gpu := s.whole.cols[record.ColGPU]
-	fell, followed := s.follow(gpu, plus(s.whole.series[keyHost], gpu))
+	fell, followed := s.follow(gpu, stat.Plus(s.whole.series[keyHost], gpu))
 	if fell < leastMoved || followed > .2*fell || fell-followed < .5*s.size() {
 		return nil
 	}
@@ -89,10 +91,10 @@ func (s *subject) ceiling() *Cause {
 		return nil
 	}
 	limit := bufferCeiling * 1.
-	if told := known(column(s.run.Samples, colBuffersLimit)); len(told) > 0 {
+	if told := stat.Known(column(s.run.Samples, colBuffersLimit)); len(told) > 0 {
 		limit = told[len(told)-1]
 	}
-	most := quantile(known(plus(count, s.whole.cols[record.ColIdleCount])), 1)
+	most := stat.Quantile(stat.Known(stat.Plus(count, s.whole.cols[record.ColIdleCount])), 1)
 	if !(most >= nearCeiling*limit) {
 		return nil
 	}
@@ -144,7 +146,7 @@ func (s *subject) stillCounters() []string {
 	var out []string
 	for _, c := range append(driverHandles[:], handleKind{column: record.ColLiveCount, name: "live handles"},
 		handleKind{column: record.ColPipelines, name: "pipelines"}, handleKind{column: record.ColShapes, name: "shapes"}) {
-		if v := s.led.cols[c.column]; v != nil && !climbs(v, 1) {
+		if v := s.led.cols[c.column]; v != nil && !trend.Climbs(v, 1) {
 			out = append(out, c.name)
 		}
 	}
@@ -162,7 +164,7 @@ func (s *subject) lazyPages() *Cause {
 		return nil
 	}
 	n := s.working()
-	a, f := settles(gpu[:n]), settles(plus(host, gpu)[:n])
+	a, f := settles(gpu[:n]), settles(stat.Plus(host, gpu)[:n])
 	if a.rise < leastMoved || f.rise < .5*a.rise || f.rise > 1.5*a.rise || a.last > n/2 || f.last > n*3/4 || f.half < a.half+max(5, n/20) {
 		return nil
 	}
@@ -184,11 +186,11 @@ type settling struct {
 }
 
 func settles(v []float64) settling {
-	k := known(v)
+	k := stat.Known(v)
 	if len(k) < leastTrendRows {
 		return settling{}
 	}
-	end := median(k[len(k)*7/8:])
+	end := stat.Median(k[len(k)*7/8:])
 	s := settling{rise: end - k[0]}
 	for i, x := range v {
 		if x < k[0]+.5*s.rise {
@@ -215,7 +217,7 @@ func (s *subject) finalizers() *Cause {
 	if live == nil || heap == nil {
 		return nil
 	}
-	reach := quantile(known(heap), .9) - quantile(known(heap), .1) // setting up is no collection
+	reach := stat.Quantile(stat.Known(heap), .9) - stat.Quantile(stat.Known(heap), .1) // setting up is no collection
 	collected := s.near(heap, reach/4)
 	falls, with, chance, largest := 0, 0, 0, 0.
 	for i := range live {

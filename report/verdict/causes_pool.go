@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -32,13 +33,13 @@ func (s *subject) policy() *Cause {
 		return nil // the pool is not used again: a matter of size classes
 	}
 	return &Cause{ID: CausePolicy, Confidence: .7 * s.confidence, Next: next,
-		Evidence: append([]string{fmt.Sprintf("idle memory grows by %s while live memory does not", size(s.grow[keyIdle].bytes()))}, s.receipts("purge")...)}
+		Evidence: append([]string{fmt.Sprintf("idle memory grows by %s while live memory does not", size(s.grow[keyIdle].Amount()))}, s.receipts("purge")...)}
 }
 
 // count is a column's value at the last mark released.
 func (s *subject) count(column string) (float64, bool) {
 	v := s.led.cols[column]
-	if k := known(v); len(k) > 0 {
+	if k := stat.Known(v); len(k) > 0 {
 		return k[len(k)-1], true
 	}
 	return 0, false

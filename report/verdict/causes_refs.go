@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -77,19 +78,19 @@ const cyclePart = .2
 // perStep are the handles and references gained a step; NaN when unknown.
 func (s *subject) perStep() (handles, refs float64) {
 	l := s.led
-	if l.step == nil || !s.grow[keyCount].growing() {
+	if l.Step == nil || !s.grow[keyCount].Growing() {
 		return math.NaN(), math.NaN()
 	}
 	g := &s.grow[keyCount]
-	steps := l.step[len(l.step)-1] - l.step[g.from]
+	steps := l.Step[len(l.Step)-1] - l.Step[g.From]
 	if steps <= 0 {
 		return math.NaN(), math.NaN()
 	}
 	refs = math.NaN()
-	if r := &s.grow[keyRefs]; r.known {
-		refs = r.bytes() / steps
+	if r := &s.grow[keyRefs]; r.Known {
+		refs = r.Amount() / steps
 	}
-	return g.bytes() / steps, refs
+	return g.Amount() / steps, refs
 }
 
 // graph: an output keeps the graph of every step, as its holder says; or every
@@ -101,11 +102,11 @@ func (s *subject) graph() *Cause {
 		return &Cause{ID: CauseGraph, Confidence: .9 * s.confidence, Next: next,
 			Evidence: []string{fmt.Sprintf("%s keeps %s", strings.TrimSuffix(h.Path, record.HolderGone), size(float64(h.Bytes)))}}
 	}
-	if s.class != AppLeak || s.restsOn != ByTrend || !s.grow[keyLive].growing() || s.backlog() != nil {
+	if s.class != AppLeak || s.restsOn != ByTrend || !s.grow[keyLive].Growing() || s.backlog() != nil {
 		return nil // work that waits holds what it reads, too
 	}
 	n, refs := s.perStep()
-	each := s.grow[keyLive].bytes() / s.grow[keyCount].bytes()
+	each := s.grow[keyLive].Amount() / s.grow[keyCount].Amount()
 	if !(n >= 1.8) || refs < 1.2*n || refs != refs && (each < 4*kib || s.wasReached(s.size())) {
 		return nil
 	}
@@ -164,11 +165,11 @@ func (s *subject) clone() *Cause {
 // clones: references grow while the handles they count do not.
 func (s *subject) clones() *Cause {
 	g := &s.grow[keyRefs]
-	if !g.growing() || s.grow[keyCount].growing() || !s.grow[keyCount].known || s.backlog() != nil {
+	if !g.Growing() || s.grow[keyCount].Growing() || !s.grow[keyCount].Known || s.backlog() != nil {
 		return nil
 	}
 	return &Cause{ID: CauseClone, Confidence: .8,
-		Evidence: []string{fmt.Sprintf("references grow by %.0f while the handles they count do not", g.bytes())},
+		Evidence: []string{fmt.Sprintf("references grow by %.0f while the handles they count do not", g.Amount())},
 		Next:     "look at the clone audit: a clone is made and not dropped"}
 }
 
@@ -193,11 +194,11 @@ func (s *subject) handles() *Cause {
 	if s.class == DriverGrowth || s.class == HostGrowth {
 		return s.driverHandles(next)
 	}
-	if s.class != AppLeak || !s.grow[keyCount].growing() {
+	if s.class != AppLeak || !s.grow[keyCount].Growing() {
 		return nil
 	}
-	n := s.grow[keyCount].bytes()
-	each := math.Max(0, s.grow[keyLive].bytes()) / n
+	n := s.grow[keyCount].Amount()
+	each := math.Max(0, s.grow[keyLive].Amount()) / n
 	if each > 16*kib {
 		return nil
 	}
@@ -228,7 +229,7 @@ func (s *subject) driverHandles(next string) *Cause {
 	most := 0.
 	for _, k := range driverHandles {
 		n := s.advance(k.column)
-		if !(n > most) || !climbs(s.led.cols[k.column][s.grow[s.primary].from:], moreHandles) {
+		if !(n > most) || !trend.Climbs(s.led.cols[k.column][s.grow[s.primary].From:], moreHandles) {
 			continue
 		}
 		each := s.size() / n

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -37,7 +38,7 @@ func (s *subject) deadHolder() *Cause {
 			held = math.Max(held, gpu[i])
 		}
 	}
-	if gone < 3 || len(known(rss)) == 0 {
+	if gone < 3 || len(stat.Known(rss)) == 0 {
 		return nil
 	}
 	return &Cause{ID: CauseDead, Confidence: .9,

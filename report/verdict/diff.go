@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -73,7 +74,7 @@ func chosen(run *record.Run, o Options) *subject {
 		return nil
 	}
 	var worst *subject
-	for _, s := range subjects(run, o, forReport()) {
+	for _, s := range subjects(run, o, trend.ForReport()) {
 		if worst == nil || s.worse(worst) {
 			worst = s
 		}
@@ -85,7 +86,7 @@ func chosen(run *record.Run, o Options) *subject {
 type pair struct {
 	base, new *subject
 	o         Options
-	axis      axis
+	axis      trend.Axis
 	unit      string
 	span      float64
 }
@@ -110,11 +111,11 @@ func (p *pair) untouched() float64 { return math.Max(p.base.untouched(), p.new.u
 
 // align chooses the axis and how much of it both runs cover.
 func (p *pair) align() {
-	p.axis, p.unit = byTime, "second"
-	if p.base.led.stepped() && p.new.led.stepped() {
-		p.axis, p.unit = byStep, "step"
+	p.axis, p.unit = trend.ByTime, "second"
+	if p.base.led.Stepped() && p.new.led.Stepped() {
+		p.axis, p.unit = trend.ByStep, "step"
 	}
-	p.span = math.Min(length(p.base.led.x(p.axis)), length(p.new.led.x(p.axis)))
+	p.span = math.Min(length(p.base.led.X(p.axis)), length(p.new.led.X(p.axis)))
 }
 
 func length(x []float64) float64 {
@@ -127,7 +128,7 @@ func length(x []float64) float64 {
 // judge runs the growth test on the differences of the two runs' blocks and
 // classifies what grows as in one run.
 func (p *pair) judge() *subject {
-	s := &subject{run: p.new.run, o: p.o, cond: forReport(), led: p.new.led, whole: p.new.whole, primary: keys, class: Undecided, agreement: 1}
+	s := &subject{run: p.new.run, o: p.o, cond: trend.ForReport(), led: p.new.led, whole: p.new.whole, primary: keys, class: Undecided, agreement: 1}
 	s.handleKind = p.new.handleKind
 	if s.handleKind.name != "" {
 		p.base.led.series[keyHandles] = p.base.led.alive(s.handleKind.column)
@@ -151,16 +152,16 @@ func (p *pair) judge() *subject {
 }
 
 // examine tests the growth of one key in new beyond base.
-func (p *pair) examine(k key) growth {
+func (p *pair) examine(k key) trend.Growth {
 	a, b := p.base.led, p.new.led
 	delta := math.Max(a.delta(k), b.delta(k))
-	g := growth{shape: ShapeUndecided, axis: p.axis, delta: delta}
+	g := trend.Growth{Shape: trend.ShapeUndecided, Axis: p.axis, Delta: delta}
 	if a.series[k] == nil || b.series[k] == nil || p.span <= 0 {
 		return g
 	}
 	n := min(len(a.clock), len(b.clock))
-	blocks := blockCount(n, max(p.base.grow[k].cycle.length, p.new.grow[k].cycle.length))
-	if blocks < minBlocks {
+	blocks := trend.BlockCount(n, max(p.base.grow[k].Cycle.Length, p.new.grow[k].Cycle.Length))
+	if blocks < trend.MinBlocks {
 		return g
 	}
 	ya, yb := p.grid(a, k, blocks), p.grid(b, k, blocks)
@@ -170,13 +171,13 @@ func (p *pair) examine(k key) growth {
 			x, y = append(x, (float64(i)+.5)/float64(blocks)*p.span), append(y, d)
 		}
 	}
-	if len(x) < minBlocks {
+	if len(x) < trend.MinBlocks {
 		return g
 	}
-	g = ofBlocks(x, y, p.span, question{delta: delta, net: net(k), conditions: forReport()})
-	g.axis = p.axis
-	if own := &p.new.grow[k]; g.growing() && own.known && own.bytes() < g.bytes()/2 {
-		g.shape = Flat // what differs is that base fell
+	g = trend.OfBlocks(x, y, p.span, trend.Question{Delta: delta, Net: net(k), Conditions: trend.ForReport()})
+	g.Axis = p.axis
+	if own := &p.new.grow[k]; g.Growing() && own.Known && own.Amount() < g.Amount()/2 {
+		g.Shape = trend.Flat // what differs is that base fell
 	}
 	return g
 }
@@ -184,7 +185,7 @@ func (p *pair) examine(k key) growth {
 // grid is a key's troughs in equal parts of the compared span; unknown where
 // a part has no sample.
 func (p *pair) grid(l *ledger, k key, blocks int) []float64 {
-	x, y := l.x(p.axis), l.series[k]
+	x, y := l.X(p.axis), l.series[k]
 	sum := make([][]float64, blocks)
 	for i, v := range y {
 		if v != v {
@@ -202,7 +203,7 @@ func (p *pair) grid(l *ledger, k key, blocks int) []float64 {
 	for b := range out {
 		out[b] = math.NaN()
 		if len(sum[b]) > 0 {
-			out[b] = lowest(sum[b], share(k))
+			out[b] = trend.Lowest(sum[b], share(k))
 		}
 	}
 	return out
@@ -239,13 +240,13 @@ func (p *pair) rows(s *subject) []DiffRow {
 			continue
 		}
 		r := DiffRow{Account: accountNames[i], Noise: true}
-		if g := &s.grow[k]; g.known {
-			r.Growth, r.PerUnit = intervalOf(g, g.span), intervalOf(g, 1)
-			r.Noise = !g.growing() && !(g.high < 0 && -g.bytes() > g.delta)
+		if g := &s.grow[k]; g.Known {
+			r.Growth, r.PerUnit = intervalOf(g, g.Span), intervalOf(g, 1)
+			r.Noise = !g.Growing() && !(g.High < 0 && -g.Amount() > g.Delta)
 		}
-		if k == keyLive && s.grow[keyCount].known {
-			r.Count = intervalOf(&s.grow[keyCount], s.grow[keyCount].span)
-			r.Noise = r.Noise && !s.grow[keyCount].growing()
+		if k == keyLive && s.grow[keyCount].Known {
+			r.Count = intervalOf(&s.grow[keyCount], s.grow[keyCount].Span)
+			r.Noise = r.Noise && !s.grow[keyCount].Growing()
 		}
 		level := int64(math.Round(middle(p.new.led.series[k]) - middle(p.base.led.series[k])))
 		r.Level = &level
@@ -275,5 +276,5 @@ func (p *pair) summary(s *subject) string {
 	}
 	g := &s.grow[s.primary]
 	return fmt.Sprintf("%s: %s grows by %s more than before over %.4g %ss (%s a %s).",
-		s.class, s.what(), s.quantity(g.bytes()), p.span, p.unit, strings.TrimSpace(s.quantity(g.rate)), p.unit)
+		s.class, s.what(), s.quantity(g.Amount()), p.span, p.unit, strings.TrimSpace(s.quantity(g.Rate)), p.unit)
 }

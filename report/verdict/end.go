@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -120,7 +121,7 @@ func (k *track) spread(name string, from int) float64 {
 	if v == nil {
 		return 0
 	}
-	cells := known(v[from:])
+	cells := stat.Known(v[from:])
 	if len(cells) == 0 {
 		return 0
 	}
@@ -136,8 +137,8 @@ func (k *track) lastWork() (end, busy int) {
 			totals = append(totals, v)
 		}
 	}
-	if k.step != nil {
-		totals = append(totals, k.step)
+	if k.Step != nil {
+		totals = append(totals, k.Step)
 	}
 	before := make([]float64, len(totals))
 	for i := range k.clock {

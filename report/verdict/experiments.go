@@ -111,7 +111,7 @@ func (s *subject) size() float64 {
 	if s.restsOn == ByMagnitude {
 		return plainGrowth(s.led.series[s.primary])
 	}
-	return s.grow[s.primary].bytes()
+	return s.grow[s.primary].Amount()
 }
 
 // sites and holders are the last recorded ones of this process. Where the

@@ -3,6 +3,9 @@ package verdict
 import (
 	"fmt"
 	"math"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 )
 
 // Columns of handles that the driver keeps alive (package tracer/capture).
@@ -55,23 +58,23 @@ const (
 func (s *subject) examineHandles() {
 	for _, k := range driverHandles {
 		alive := s.led.alive(k.column)
-		if quantile(known(alive), 1)-quantile(known(alive), 0) < moreHandles {
+		if stat.Quantile(stat.Known(alive), 1)-stat.Quantile(stat.Known(alive), 0) < moreHandles {
 			continue
 		}
 		l := *s.led
 		l.series[keyHandles] = alive
-		g := l.examine(alive, question{l.delta(keyHandles), share(keyHandles), net(keyHandles), s.cond})
-		s.tested = append(s.tested, g.p)
-		if !g.growing() || g.evidence <= s.grow[keyHandles].evidence || !g.accrues() || g.rate < slowing*l.rateBefore(alive, &g) {
+		g := l.Examine(alive, l.question(keyHandles, s.cond))
+		s.tested = append(s.tested, g.P)
+		if !g.Growing() || g.Evidence <= s.grow[keyHandles].Evidence || !g.Accrues() || g.Rate < trend.Slowing*l.RateBefore(alive, &g) {
 			continue
 		}
-		if k.cached && (g.bytes() < leastCached || s.compiled(g.from) >= g.bytes()/2) {
+		if k.cached && (g.Amount() < leastCached || s.compiled(g.From) >= g.Amount()/2) {
 			continue
 		}
 		s.handleKind, s.grow[keyHandles] = k, g
 		s.led.series[keyHandles] = alive
 	}
-	if s.grow[keyHandles].growing() && s.left.has() {
+	if s.grow[keyHandles].Growing() && s.left.has() {
 		s.whole.series[keyHandles] = s.whole.alive(s.handleKind.column)
 		s.left = findLeftovers(s.whole, s.run.Events, s.pid)
 	}
@@ -83,15 +86,15 @@ func (l *ledger) alive(column string) []float64 {
 	if l.cols[column] == nil {
 		return nil
 	}
-	return minus(l.cols[column], l.cols[colLost])
+	return stat.Minus(l.cols[column], l.cols[colLost])
 }
 
 // filling is how many more cached handles are alive than before where they may be
 // a cache that fills; else 0.
 func (s *subject) filling() float64 {
 	g := &s.grow[keyHandles]
-	if s.handleKind.cached && g.growing() && (g.bytes() < mostCached || g.halves() < fills) {
-		return g.bytes()
+	if s.handleKind.cached && g.Growing() && (g.Amount() < mostCached || g.Halves() < fills) {
+		return g.Amount()
 	}
 	return 0
 }
@@ -109,7 +112,7 @@ func (s *subject) handleTrust() float64 {
 		trust = cachedTrust
 	}
 	for _, k := range [...]key{keyLive, keyCount} {
-		if s.led.series[k] == nil || s.grow[k].shape == ShapeUndecided {
+		if s.led.series[k] == nil || s.grow[k].Shape == trend.ShapeUndecided {
 			trust = math.Min(trust, heldTrust)
 		}
 	}

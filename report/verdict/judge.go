@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -42,7 +43,7 @@ func Judge(run *record.Run, o Options) *Verdict {
 		run = &record.Run{}
 	}
 	var worst *subject
-	all := subjects(run, o, forReport())
+	all := subjects(run, o, trend.ForReport())
 	judged := 0
 	for _, s := range all {
 		if !s.short {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -55,7 +56,7 @@ func TestTheAccountThatGrowsGivesTheVerdict(t *testing.T) {
 			if v.Verdict != c.class {
 				t.Fatalf("%s, want %s: %s", v.Verdict, c.class, v.Summary)
 			}
-			if c.grows != "" && account(v, c.grows).Shape != Growing {
+			if c.grows != "" && account(v, c.grows).Shape != trend.Growing {
 				t.Errorf("account %s is %s, want growing", c.grows, account(v, c.grows).Shape)
 			}
 			if c.class != None && c.class != Undecided && v.Tier != Confirmed && v.Tier != Likely {
@@ -198,10 +199,10 @@ func TestUnifiedMemoryIsNotCountedTwice(t *testing.T) {
 	yes := true
 	p := leak()
 	p.meta.UnifiedMemory = &yes
-	if v := p.judge(); v.Verdict != AppLeak || account(v, Host).Shape == Growing {
+	if v := p.judge(); v.Verdict != AppLeak || account(v, Host).Shape == trend.Growing {
 		t.Errorf("unified by run.json: %s, host %s", v.Verdict, account(v, Host).Shape)
 	}
-	if v := Judge(leak().run(), Options{Unified: UnifiedYes}); account(v, Host).Shape == Growing {
+	if v := Judge(leak().run(), Options{Unified: UnifiedYes}); account(v, Host).Shape == trend.Growing {
 		t.Errorf("unified by option: host %s", account(v, Host).Shape)
 	}
 }

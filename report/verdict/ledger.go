@@ -3,6 +3,7 @@ package verdict
 import (
 	"math"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -72,8 +73,8 @@ func newLedger(k *track, u Unified) *ledger {
 	case live == nil:
 		l.series[keyDevice] = l.device
 	default:
-		l.series[keyUntracked] = minus(l.device, live, idle)
-		l.raw = minus(asked, live, idle)
+		l.series[keyUntracked] = stat.Minus(l.device, live, idle)
+		l.raw = stat.Minus(asked, live, idle)
 		l.quantum = quantum(l.device)
 	}
 	if live == nil {
@@ -101,7 +102,7 @@ func (l *ledger) host(u Unified) {
 	c := l.cols
 	f := c[record.ColFootprint]
 	if f == nil && c[record.ColRSSAnon] != nil {
-		f = plus(c[record.ColRSSAnon], c[record.ColRSSShmem], c[record.ColSwap])
+		f = stat.Plus(c[record.ColRSSAnon], c[record.ColRSSShmem], c[record.ColSwap])
 	}
 	if f == nil {
 		f = c[record.ColRSS]
@@ -115,11 +116,11 @@ func (l *ledger) host(u Unified) {
 	}
 	dev := l.device
 	if dev == nil && c[record.ColLive] != nil {
-		dev = plus(c[record.ColLive], c[record.ColIdle])
+		dev = stat.Plus(c[record.ColLive], c[record.ColIdle])
 	}
 	l.unified = u == UnifiedYes || u == UnifiedAuto && movesInside(f, dev)
 	if l.unified && dev != nil {
-		f = minus(f, dev)
+		f = stat.Minus(f, dev)
 		if u == UnifiedAuto {
 			l.warnf("device bytes move inside the footprint: taken as unified memory")
 		}
@@ -163,10 +164,10 @@ func movesInside(f, dev []float64) bool {
 		if last >= 0 {
 			d, g := dev[i]-dev[last], f[i]-f[last]
 			if d >= mib {
-				up, upWith = up+d, upWith+clamp(g, 0, 1.5*d)
+				up, upWith = up+d, upWith+stat.Clamp(g, 0, 1.5*d)
 			}
 			if d <= -mib {
-				down, downWith = down-d, downWith+clamp(-g, 0, -1.5*d)
+				down, downWith = down-d, downWith+stat.Clamp(-g, 0, -1.5*d)
 			}
 		}
 		last = i
@@ -191,7 +192,7 @@ func runningTotal(count, allocs, live []float64) bool {
 		}
 		n++
 	}
-	return n > 2 && quantile(known(live), .9) <= 2*quantile(known(live), .3)
+	return n > 2 && stat.Quantile(stat.Known(live), .9) <= 2*stat.Quantile(stat.Known(live), .3)
 }
 
 const (

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -33,7 +34,7 @@ func TestWhatTheDriverWasAskedForStandsInForItsCounter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := c.bend(unseen()).judge()
-			if v.Verdict != c.class || c.grows != "" && account(v, c.grows).Shape != Growing {
+			if v.Verdict != c.class || c.grows != "" && account(v, c.grows).Shape != trend.Growing {
 				t.Fatalf("%s, want %s of %s: %s", v.Verdict, c.class, c.grows, v.Summary)
 			}
 			if text := strings.Join(v.Missing, "\n"); !strings.Contains(text, "gpu_bytes: no driver counter; what the driver was asked for stands in") {

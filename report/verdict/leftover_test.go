@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -103,7 +104,7 @@ func TestTrendAndLeftoverAreBothShown(t *testing.T) {
 	p.phase("baseline", 5).phase("released", 590)
 	v := p.judge()
 	a := account(v, Live)
-	if v.Verdict != AppLeak || a.Shape != Growing || a.LeftoverBytes == nil || *a.LeftoverBytes < 30*mib {
+	if v.Verdict != AppLeak || a.Shape != trend.Growing || a.LeftoverBytes == nil || *a.LeftoverBytes < 30*mib {
 		t.Errorf("%s: %+v", v.Verdict, a)
 	}
 }
@@ -145,7 +146,7 @@ func TestARuntimesFirstUseInAShortRunIsNothingHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := Judge(run, Options{})
-	if a := account(v, Host); v.Verdict != None || a.Shape != ShapeUndecided {
+	if a := account(v, Host); v.Verdict != None || a.Shape != trend.ShapeUndecided {
 		t.Errorf("%s, the host account is %s: %s", v.Verdict, a.Shape, v.Summary)
 	}
 }
@@ -163,7 +164,7 @@ func TestAnUndecidedHostStandsAgainstNoneWhereItKeptWhatItRoseBy(t *testing.T) {
 			return 500*mib + rise
 		}).phase("baseline", 1).phase("released", 385)
 		v := p.judge()
-		if a := account(v, Host); a.Shape != ShapeUndecided {
+		if a := account(v, Host); a.Shape != trend.ShapeUndecided {
 			t.Fatalf("the host account is %s: the case is none", a.Shape)
 		}
 		if v.Verdict != want {

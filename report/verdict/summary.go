@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 )
 
 // summary is the sentence for a ticket: the verdict and the tier, a colon, and
@@ -42,7 +45,7 @@ func (s *subject) claim(v *Verdict) string {
 	if v.Background {
 		text += ", also while steps pause"
 	}
-	if s.grow[s.primary].late {
+	if s.grow[s.primary].Late {
 		text += ", from late in the run on"
 	}
 	for i, k := range accountKeys {
@@ -71,7 +74,7 @@ func (s *subject) cost(d *DrivenBy) string {
 // lasting is how long the growth was watched.
 func (s *subject) lasting() string {
 	l := s.led
-	from := s.grow[s.primary].from
+	from := s.grow[s.primary].From
 	if n := len(l.clock); !l.untimed && from < n {
 		return " in " + duration(l.clock[n-1]-l.clock[from])
 	}
@@ -117,8 +120,8 @@ func (s *subject) untrackedWords() string {
 	if s.led.raw == nil {
 		return ""
 	}
-	k := known(s.led.raw[s.grow[keyUntracked].from:])
-	if q := len(k) / 8; q == 0 || median(k[len(k)-q:])-median(k[:q]) < s.size()/2 {
+	k := stat.Known(s.led.raw[s.grow[keyUntracked].From:])
+	if q := len(k) / 8; q == 0 || stat.Median(k[len(k)-q:])-stat.Median(k[:q]) < s.size()/2 {
 		return ""
 	}
 	return ", most of it asked of the driver outside the pool"
@@ -140,7 +143,7 @@ func (s *subject) hostWords() string {
 		return " (host heap or driver, unresolved: the program's heap was not recorded)"
 	case s.class == DriverGrowth:
 		return " while the program's heap does not"
-	case s.grow[keyHeap].growing():
+	case s.grow[keyHeap].Growing():
 		return " with the program's heap"
 	}
 	return " (host heap or driver, unresolved)"
@@ -212,8 +215,8 @@ func (s *subject) noneSummary() string {
 	}
 	var parts []string
 	for i, k := range accountKeys {
-		if g := s.grow[k]; g.known && s.led.series[k] != nil {
-			parts = append(parts, fmt.Sprintf("%s %s", accountNames[i], g.shape))
+		if g := s.grow[k]; g.Known && s.led.series[k] != nil {
+			parts = append(parts, fmt.Sprintf("%s %s", accountNames[i], g.Shape))
 		}
 	}
 	text := fmt.Sprintf("none (%s, %.0f %%): no account grows (%s)", s.tier(), 100*s.confidence, strings.Join(parts, ", "))
@@ -227,7 +230,7 @@ func (s *subject) noneSummary() string {
 func (s *subject) mostHidden() float64 {
 	m := 0.
 	for _, k := range accountKeys {
-		if g := &s.grow[k]; g.known && s.led.series[k] != nil {
+		if g := &s.grow[k]; g.Known && s.led.series[k] != nil {
 			if d := s.detectable(g); d != nil {
 				m = math.Max(m, *d)
 			}
@@ -240,7 +243,7 @@ func (s *subject) undecidedSummary(v *Verdict) string {
 	text := "undecided: " + s.why
 	if s.why == "" {
 		isOpen := func(k key) bool {
-			return s.led.series[k] != nil && (s.grow[k].shape == ShapeUndecided || !s.grow[k].known)
+			return s.led.series[k] != nil && (s.grow[k].Shape == trend.ShapeUndecided || !s.grow[k].Known)
 		}
 		var open []string
 		for i, k := range accountKeys {

@@ -6,17 +6,19 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // track is one process's usable rows: ascending times, no restart inside,
 // cells that cannot be true made unknown. Its slices are its own.
 type track struct {
-	pid   int
-	axes            // the time with its gaps closed, in seconds since the run's start
-	clock []float64 // the same, as recorded
-	cols  map[string][]float64
-	warn  []string
+	pid        int
+	trend.Axes           // the time with its gaps closed, in seconds since the run's start
+	clock      []float64 // the same, as recorded
+	cols       map[string][]float64
+	warn       []string
 	// untimed is a recording without times: t and clock number the rows, and
 	// nothing is known per second.
 	untimed bool
@@ -50,7 +52,7 @@ func column(s *record.Samples, name string) []float64 {
 				out = part
 				continue
 			}
-			out = plus(out, part)
+			out = stat.Plus(out, part)
 		}
 	}
 	for _, v := range out {
@@ -191,14 +193,14 @@ func newTrack(pid int, rows []int, tm, step []float64, cols map[string][]float64
 		k.clock[i] /= 1000
 	}
 	if step != nil {
-		k.step = fillForward(pick(step, keep))
+		k.Step = fillForward(pick(step, keep))
 	}
 	for _, n := range columnsUsed {
 		if c, ok := cols[n]; ok {
 			k.setColumn(n, pick(c, keep))
 		}
 	}
-	k.t = k.clock
+	k.T = k.clock
 	return k
 }
 
@@ -281,9 +283,9 @@ func interpolate(v []float64) {
 // rows is a copy of the track's rows [from, to).
 func (k *track) rows(from, to int) *track {
 	c := *k
-	c.t, c.clock = k.t[from:to], k.clock[from:to]
-	if k.step != nil {
-		c.step = k.step[from:to]
+	c.T, c.clock = k.T[from:to], k.clock[from:to]
+	if k.Step != nil {
+		c.Step = k.Step[from:to]
 	}
 	c.cols = make(map[string][]float64, len(k.cols))
 	for n, v := range k.cols {
@@ -322,7 +324,7 @@ func (k *track) epoch() *track {
 }
 
 func (k *track) restartAt(i int) bool {
-	if k.step != nil && k.step[i] < k.step[i-1] {
+	if k.Step != nil && k.Step[i] < k.Step[i-1] {
 		return true
 	}
 	if a := k.cols[record.ColAllocs]; a != nil && a[i] < a[i-1]/2 {
@@ -344,7 +346,7 @@ func (k *track) closeGaps() {
 	for i := range d {
 		d[i] = k.clock[i+1] - k.clock[i]
 	}
-	m := median(d)
+	m := stat.Median(d)
 	gaps := 0
 	for _, x := range d {
 		if x > 20*m && x > 1 {
@@ -362,6 +364,6 @@ func (k *track) closeGaps() {
 		}
 		t[i+1] = t[i] + x
 	}
-	k.t = t
+	k.T = t
 	k.warnf("%d pauses in the recording, or jumps of its clock, were closed", gaps)
 }

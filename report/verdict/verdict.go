@@ -1,6 +1,9 @@
 package verdict
 
-import "github.com/gpumem/gpumem/tracer/record"
+import (
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
 
 // Class is a verdict.
 type Class string
@@ -35,19 +38,6 @@ const (
 	Idle      Account = "idle"
 	Untracked Account = "untracked"
 	Host      Account = "host"
-)
-
-// Shape is how one account moves over the judged window.
-type Shape string
-
-// The shapes.
-const (
-	Flat           Shape = "flat"
-	Plateau        Shape = "plateau" // warm-up, then flat
-	Bounded        Shape = "bounded" // sawtooth
-	Step           Shape = "step"
-	Growing        Shape = "growing"
-	ShapeUndecided Shape = "undecided"
 )
 
 // Verdict is verdict.json. Pointers and omitted fields are unknown, never 0.
@@ -127,16 +117,16 @@ type Interval struct {
 // and that of the driver's handles of the kind that grows, in the row untracked.
 // LeftoverBytes is what stayed between the marks baseline and released.
 type AccountRow struct {
-	Account             Account   `json:"account"`
-	Shape               Shape     `json:"shape"`
-	Bytes               *int64    `json:"bytes,omitempty"`
-	Count               *int64    `json:"count,omitempty"`
-	Share               *float64  `json:"share,omitempty"`
-	PerSecond           *Interval `json:"per_second,omitempty"`
-	PerStep             *Interval `json:"per_step,omitempty"`
-	DetectablePerSecond *float64  `json:"detectable_per_second,omitempty"`
-	LeftoverBytes       *int64    `json:"leftover_bytes,omitempty"`
-	LeftoverCount       *int64    `json:"leftover_count,omitempty"`
+	Account             Account     `json:"account"`
+	Shape               trend.Shape `json:"shape"`
+	Bytes               *int64      `json:"bytes,omitempty"`
+	Count               *int64      `json:"count,omitempty"`
+	Share               *float64    `json:"share,omitempty"`
+	PerSecond           *Interval   `json:"per_second,omitempty"`
+	PerStep             *Interval   `json:"per_step,omitempty"`
+	DetectablePerSecond *float64    `json:"detectable_per_second,omitempty"`
+	LeftoverBytes       *int64      `json:"leftover_bytes,omitempty"`
+	LeftoverCount       *int64      `json:"leftover_count,omitempty"`
 }
 
 // DrivenBy is the unit of work that explains the growth and its cost: in bytes, or

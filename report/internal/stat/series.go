@@ -1,11 +1,11 @@
-package verdict
+package stat
 
-// plus adds series row by row; a nil series adds nothing, an unknown cell of
+// Plus adds series row by row; a nil series adds nothing, an unknown cell of
 // the first makes the sum unknown, of another counts as its last known value.
-func plus(v []float64, more ...[]float64) []float64 { return combine(1, v, more) }
+func Plus(v []float64, more ...[]float64) []float64 { return combine(1, v, more) }
 
-// minus subtracts series row by row, as plus adds them.
-func minus(v []float64, more ...[]float64) []float64 { return combine(-1, v, more) }
+// Minus subtracts series row by row, as plus adds them.
+func Minus(v []float64, more ...[]float64) []float64 { return combine(-1, v, more) }
 
 func combine(sign float64, v []float64, more [][]float64) []float64 {
 	out := append([]float64(nil), v...)
@@ -25,8 +25,8 @@ func combine(sign float64, v []float64, more [][]float64) []float64 {
 	return nil
 }
 
-// known are the values of v that are not unknown.
-func known(v []float64) []float64 {
+// Known are the values of v that are not unknown.
+func Known(v []float64) []float64 {
 	out := make([]float64, 0, len(v))
 	for _, x := range v {
 		if x == x {

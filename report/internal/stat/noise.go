@@ -1,9 +1,9 @@
-package verdict
+package stat
 
 import "math"
 
-// longRunVariance of u about zero by Bartlett's kernel with the given lag.
-func longRunVariance(u []float64, lag int) float64 {
+// LongRunVariance of u about zero by Bartlett's kernel with the given lag.
+func LongRunVariance(u []float64, lag int) float64 {
 	n := len(u)
 	if n == 0 {
 		return 0
@@ -23,11 +23,11 @@ func longRunVariance(u []float64, lag int) float64 {
 	return math.Max(s, 0)
 }
 
-// bandwidth is the kernel lag used for n values (.75 n^(1/3) + 2).
-func bandwidth(n int) int { return int(.75*math.Cbrt(float64(n))) + 2 }
+// Bandwidth is the kernel lag used for n values (.75 n^(1/3) + 2).
+func Bandwidth(n int) int { return int(.75*math.Cbrt(float64(n))) + 2 }
 
-// autocorrelation of u at lag 1, about zero.
-func autocorrelation(u []float64) float64 {
+// Autocorrelation of u at lag 1, about zero.
+func Autocorrelation(u []float64) float64 {
 	var a, b float64
 	for i := range u {
 		b += u[i] * u[i]

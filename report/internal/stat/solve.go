@@ -1,11 +1,11 @@
-package verdict
+package stat
 
 import "math"
 
-// solve solves the symmetric positive system m x = v in place by Gaussian
+// Solve solves the symmetric positive system m x = v in place by Gaussian
 // elimination with pivoting and returns m's inverse too; ok is false when m
 // is singular to working precision.
-func solve(m [][]float64, v []float64) (x []float64, inv [][]float64, ok bool) {
+func Solve(m [][]float64, v []float64) (x []float64, inv [][]float64, ok bool) {
 	n := len(v)
 	w := make([][]float64, n)
 	for i := range w {

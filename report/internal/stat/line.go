@@ -1,15 +1,15 @@
-package verdict
+package stat
 
 import "math"
 
-// line is a least-squares line y = a + b x.
-type line struct {
-	a, b, sse, sxx float64
+// Line is a least-squares line y = a + b x.
+type Line struct {
+	A, B, SSE, SXX float64
 }
 
-// fitLine fits a line; b is 0 when x does not vary.
-func fitLine(x, y []float64) line {
-	mx, my := mean(x), mean(y)
+// FitLine fits a line; b is 0 when x does not vary.
+func FitLine(x, y []float64) Line {
+	mx, my := Mean(x), Mean(y)
 	var sxx, sxy, syy float64
 	for i := range x {
 		dx, dy := x[i]-mx, y[i]-my
@@ -17,27 +17,27 @@ func fitLine(x, y []float64) line {
 		sxy += dx * dy
 		syy += dy * dy
 	}
-	l := line{a: my, sse: syy, sxx: sxx}
+	l := Line{A: my, SSE: syy, SXX: sxx}
 	if sxx > 0 {
-		l.b = sxy / sxx
-		l.a = my - l.b*mx
-		l.sse = math.Max(0, syy-l.b*sxy)
+		l.B = sxy / sxx
+		l.A = my - l.B*mx
+		l.SSE = math.Max(0, syy-l.B*sxy)
 	}
 	return l
 }
 
-// residuals of y about the line.
-func (l line) residuals(x, y []float64) []float64 {
+// Residuals of y about the line.
+func (l Line) Residuals(x, y []float64) []float64 {
 	r := make([]float64, len(x))
 	for i := range x {
-		r[i] = y[i] - l.a - l.b*x[i]
+		r[i] = y[i] - l.A - l.B*x[i]
 	}
 	return r
 }
 
-// beside fits y on 1, u and z and returns z's weights with their errors, and
+// FitBeside fits y on 1, u and z and returns z's weights with their errors, and
 // the remaining sum of squares (infinite when the columns are not independent).
-func beside(u, y []float64, z ...[]float64) (weights, errs []float64, sse float64) {
+func FitBeside(u, y []float64, z ...[]float64) (weights, errs []float64, sse float64) {
 	one := make([]float64, len(u))
 	for i := range one {
 		one[i] = 1
@@ -47,18 +47,18 @@ func beside(u, y []float64, z ...[]float64) (weights, errs []float64, sse float6
 	v := make([]float64, len(cols))
 	scale := make([]float64, len(cols))
 	for a := range cols {
-		if scale[a] = math.Sqrt(dot(cols[a], cols[a])); scale[a] == 0 {
+		if scale[a] = math.Sqrt(Dot(cols[a], cols[a])); scale[a] == 0 {
 			return make([]float64, len(z)), make([]float64, len(z)), math.Inf(1)
 		}
 	}
 	for a := range cols {
 		m[a] = make([]float64, len(cols))
 		for b := range cols {
-			m[a][b] = dot(cols[a], cols[b]) / scale[a] / scale[b]
+			m[a][b] = Dot(cols[a], cols[b]) / scale[a] / scale[b]
 		}
-		v[a] = dot(cols[a], y) / scale[a]
+		v[a] = Dot(cols[a], y) / scale[a]
 	}
-	w, inv, ok := solve(m, v)
+	w, inv, ok := Solve(m, v)
 	if !ok {
 		return make([]float64, len(z)), make([]float64, len(z)), math.Inf(1)
 	}
@@ -79,8 +79,8 @@ func beside(u, y []float64, z ...[]float64) (weights, errs []float64, sse float6
 	return w[2:], errs, sse
 }
 
-// dot is the sum of the products of a and b.
-func dot(a, b []float64) float64 {
+// Dot is the sum of the products of a and b.
+func Dot(a, b []float64) float64 {
 	s := 0.0
 	for i := range a {
 		s += a[i] * b[i]
@@ -88,9 +88,9 @@ func dot(a, b []float64) float64 {
 	return s
 }
 
-// student is the two-sided 95 % quantile of Student's distribution
+// Student is the two-sided 95 % quantile of Student's distribution
 // (Cornish-Fisher, within .5 % from 3 degrees on).
-func student(df float64) float64 {
+func Student(df float64) float64 {
 	const z = 1.959964
 	g1 := (z*z*z + z) / 4
 	g2 := (5*math.Pow(z, 5) + 16*z*z*z + 3*z) / 96

@@ -1,6 +1,10 @@
-package verdict
+package trend
 
-import "math"
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+)
 
 // trendFit is the straight part of a series after jumps and a transient that
 // dies out have been given their share.
@@ -31,9 +35,9 @@ func fitTrend(x, y []float64, floor, leap float64) trendFit {
 	for i := range u {
 		u[i] = (x[i] - lo) / span
 	}
-	base := fitLine(u, y)
+	base := stat.FitLine(u, y)
 	cand := jumpsOf(y, leap)
-	scale := base.sse/float64(n) + floor*floor
+	scale := base.SSE/float64(n) + floor*floor
 	var best *regression
 	bestIC, bestTau, bestJ := math.Inf(1), 0.0, 0
 	for j := 0; j <= len(cand); j++ {
@@ -51,7 +55,7 @@ func fitTrend(x, y []float64, floor, leap float64) trendFit {
 			}
 		}
 	}
-	f := trendFit{plain: base.b / span}
+	f := trendFit{plain: base.B / span}
 	if best == nil {
 		return f
 	}
@@ -70,11 +74,11 @@ func fitTrend(x, y []float64, floor, leap float64) trendFit {
 	return f
 }
 
-// slopeOf is the slope of y over x beside jumps and a transient, and half the width
+// SlopeOf is the slope of y over x beside jumps and a transient, and half the width
 // of its 95 % interval. floor and leap are those of fitTrend.
-func slopeOf(x, y []float64, floor, leap float64) (slope, margin float64) {
+func SlopeOf(x, y []float64, floor, leap float64) (slope, margin float64) {
 	f := fitTrend(x, y, floor, leap)
-	return f.b, student(f.df) * f.se
+	return f.b, stat.Student(f.df) * f.se
 }
 
 // staircase is how large the third leap may be beside the second before leaps
@@ -89,7 +93,7 @@ func jumpsOf(y []float64, leap float64) []int {
 	for i := range d {
 		d[i] = y[i+1] - y[i]
 	}
-	m, limit := median(d), math.Max(6*spread(d), leap)
+	m, limit := stat.Median(d), math.Max(6*stat.Spread(d), leap)
 	at := make([]int, 0, 4)
 	for i := range d {
 		if math.Abs(d[i]-m) <= limit {
@@ -151,11 +155,11 @@ func regress(u, y []float64, tau float64, jumps []int) *regression {
 	for a := range cols {
 		m[a] = make([]float64, len(cols))
 		for b := range cols {
-			m[a][b] = dot(cols[a], cols[b])
+			m[a][b] = stat.Dot(cols[a], cols[b])
 		}
-		v[a] = dot(cols[a], y)
+		v[a] = stat.Dot(cols[a], y)
 	}
-	coef, inv, ok := solve(m, v)
+	coef, inv, ok := stat.Solve(m, v)
 	if !ok {
 		return nil
 	}
@@ -176,7 +180,7 @@ func regress(u, y []float64, tau float64, jumps []int) *regression {
 // residuals' autocorrelation leaves; scale is the variance about a plain line.
 func (r *regression) criterion(floor, scale float64) float64 {
 	n := float64(len(r.resid))
-	rho := clamp(autocorrelation(r.resid), 0, .9)
+	rho := stat.Clamp(stat.Autocorrelation(r.resid), 0, .9)
 	eff := math.Max(n*(1-rho)/(1+rho), 4)
 	return eff*math.Log((r.sse/n+floor*floor)/scale) + float64(len(r.coef))*math.Log(eff)*1.5
 }
@@ -194,9 +198,9 @@ func (r *regression) slopeError(floor float64) (se, df float64) {
 		h2 += r.lever[i] * r.lever[i]
 	}
 	fix := float64(n) / float64(n-p)
-	kernel := float64(n) * longRunVariance(s, bandwidth(n)) * fix
-	rho := autocorrelation(r.resid)
-	rho = clamp((float64(n)*rho+2)/(float64(n)-4), 0, .95) // least-squares bias with a trend
+	kernel := float64(n) * stat.LongRunVariance(s, stat.Bandwidth(n)) * fix
+	rho := stat.Autocorrelation(r.resid)
+	rho = stat.Clamp((float64(n)*rho+2)/(float64(n)-4), 0, .95) // least-squares bias with a trend
 	sd2 := r.sse/float64(n-p) + floor*floor/12
 	first := h2 * sd2 * (1 + rho) / (1 - rho)
 	return math.Sqrt(math.Max(kernel, first)), math.Max(2, float64(n-p)*(1-rho)/(1+rho))
