@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -139,8 +140,8 @@ func (f *Feed) SetMeta(m record.Meta) {
 	defer f.mu.Unlock()
 	f.meta = m
 	f.unified = m.UnifiedMemory != nil && *m.UnifiedMemory
-	if f.o.Judging.Unified == verdict.UnifiedYes || f.o.Judging.Unified == verdict.UnifiedNo {
-		f.unified = f.o.Judging.Unified == verdict.UnifiedYes
+	if f.o.Judging.Unified == account.UnifiedYes || f.o.Judging.Unified == account.UnifiedNo {
+		f.unified = f.o.Judging.Unified == account.UnifiedYes
 	}
 	if main := f.procs[0]; main != nil && m.PID != 0 && f.procs[m.PID] == nil {
 		delete(f.procs, 0)

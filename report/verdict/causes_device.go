@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -51,7 +52,7 @@ func (s *subject) resident() *Cause {
 // footprint, of which it is part, does not.
 func (s *subject) notEmptied() *Cause {
 	const next = "set a buffer's purgeable state to Empty before its last release: its pages then go at once"
-	if !s.whole.unified {
+	if !s.whole.unified() {
 		return nil
 	}
 	for _, r := range s.experiments() {
@@ -91,7 +92,7 @@ func (s *subject) ceiling() *Cause {
 		return nil
 	}
 	limit := bufferCeiling * 1.
-	if told := stat.Known(column(s.run.Samples, colBuffersLimit)); len(told) > 0 {
+	if told := stat.Known(account.Column(s.run.Samples, colBuffersLimit)); len(told) > 0 {
 		limit = told[len(told)-1]
 	}
 	most := stat.Quantile(stat.Known(stat.Plus(count, s.whole.cols[record.ColIdleCount])), 1)
@@ -156,7 +157,7 @@ func (s *subject) stillCounters() []string {
 // lazyPages: on unified memory the device's counter stepped up, the footprint
 // came after it as pages were touched, and both stand still since.
 func (s *subject) lazyPages() *Cause {
-	if s.class != None || s.short || !s.whole.unified {
+	if s.class != None || s.short || !s.whole.unified() {
 		return nil
 	}
 	gpu, host := s.whole.cols[record.ColGPU], s.whole.series[keyHost]

@@ -95,7 +95,7 @@ type pair struct {
 // counter is in one run only: in the other, what stands in for it is less.
 func (p *pair) sameCounter() []string {
 	a, b := p.base.led, p.new.led
-	if a.device == nil || b.device == nil || (a.cols[record.ColGPU] == nil) == (b.cols[record.ColGPU] == nil) {
+	if !a.book.HasDevice() || !b.book.HasDevice() || (a.cols[record.ColGPU] == nil) == (b.cols[record.ColGPU] == nil) {
 		return nil
 	}
 	for _, s := range [...]*subject{p.base, p.new} {

@@ -49,7 +49,7 @@ func (s *subject) forecast() *Forecast {
 
 // hostKeys are the accounts that are host memory.
 func (s *subject) hostKeys() []key {
-	if s.led.unified {
+	if s.led.unified() {
 		return []key{keyHost, keyLive, keyIdle, keyUntracked}
 	}
 	return []key{keyHost}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gpumem/gpumem/internal/eval/corpus"
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -92,7 +93,7 @@ func FuzzDiff(f *testing.F) {
 	f.Add([]byte{}, []byte{})
 	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 63, 200, 0, 1, 2, 3, 4, 5, 6, 7, 8}, []byte{129, 7, 0, 0, 0, 0, 0, 64, 100, 17, 200, 201, 202})
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		d := Diff(hostileRun(a), hostileRun(b), Options{Unified: UnifiedYes})
+		d := Diff(hostileRun(a), hostileRun(b), Options{Unified: account.UnifiedYes})
 		if _, err := json.Marshal(d); err != nil {
 			t.Fatalf("difference does not marshal: %v", err)
 		}

@@ -39,7 +39,7 @@ func TestHandlesThatAccrueWithoutBytesAreADriversGrowth(t *testing.T) {
 			if v.Verdict != DriverGrowth || v.Tier != c.tier || !named(v, CauseHandles) || !strings.Contains(v.Summary, "the driver's "+c.what+" grows") {
 				t.Errorf("%s (%s) with %+v: %s", v.Verdict, v.Tier, v.Causes, v.Summary)
 			}
-			if a := account(v, Untracked); a.Count == nil || *a.Count < trend.LeastRises || a.Shape != trend.Growing {
+			if a := rowOf(v, Untracked); a.Count == nil || *a.Count < trend.LeastRises || a.Shape != trend.Growing {
 				t.Errorf("the account's row: %+v", a)
 			}
 		})

@@ -19,21 +19,6 @@ func (o Options) leftover() float64 {
 	return defaultLeftover
 }
 
-// unified is the setting for a run: the user's word, else run.json's, else
-// the data decide.
-func (o Options) unified(m record.Meta) Unified {
-	if o.Unified == UnifiedYes || o.Unified == UnifiedNo {
-		return o.Unified
-	}
-	if m.UnifiedMemory != nil {
-		if *m.UnifiedMemory {
-			return UnifiedYes
-		}
-		return UnifiedNo
-	}
-	return UnifiedAuto
-}
-
 // Judge answers for a run: whose memory grows, how sure that is, what drives
 // it and when it runs out. It is pure and deterministic, does not change the
 // run, and does not panic on any samples. A nil run or one without rows is

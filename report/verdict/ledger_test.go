@@ -34,7 +34,7 @@ func TestWhatTheDriverWasAskedForStandsInForItsCounter(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := c.bend(unseen()).judge()
-			if v.Verdict != c.class || c.grows != "" && account(v, c.grows).Shape != trend.Growing {
+			if v.Verdict != c.class || c.grows != "" && rowOf(v, c.grows).Shape != trend.Growing {
 				t.Fatalf("%s, want %s of %s: %s", v.Verdict, c.class, c.grows, v.Summary)
 			}
 			if text := strings.Join(v.Missing, "\n"); !strings.Contains(text, "gpu_bytes: no driver counter; what the driver was asked for stands in") {
@@ -114,7 +114,7 @@ func TestALeftoverShowsInWhatTheDriverWasAskedFor(t *testing.T) {
 		t.Errorf("everything was given back: %s", v.Summary)
 	}
 	v := loads(64 * mib)
-	if got := account(v, Untracked).LeftoverBytes; v.Verdict != DriverGrowth || got == nil || *got != 64*mib {
+	if got := rowOf(v, Untracked).LeftoverBytes; v.Verdict != DriverGrowth || got == nil || *got != 64*mib {
 		t.Errorf("64 MiB stayed: %s, left over %v", v.Summary, got)
 	}
 }

@@ -75,7 +75,7 @@ func (s *subject) shortHostClass(bytes float64) Class {
 		}
 		return HostGrowth
 	}
-	if seen && own < bytes/100 && s.led.device == nil {
+	if seen && own < bytes/100 && !s.led.book.HasDevice() {
 		return DriverGrowth
 	}
 	return HostGrowth

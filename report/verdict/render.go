@@ -53,7 +53,7 @@ func (s *subject) missing() []string {
 // of the footprint is host memory is then unknown, and between nothing and all of
 // it. 0 when the host account does not fall so.
 func (s *subject) untouched() float64 {
-	if !s.led.unified || !(s.grow[keyLive].Growing() || s.grow[keyIdle].Growing() || s.grow[keyUntracked].Growing()) {
+	if !s.led.unified() || !(s.grow[keyLive].Growing() || s.grow[keyIdle].Growing() || s.grow[keyUntracked].Growing()) {
 		return 0
 	}
 	if fell := s.shrinks(keyHost); fell > s.grow[keyHost].Delta {

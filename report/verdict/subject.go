@@ -55,7 +55,7 @@ func subjects(run *record.Run, o Options, c trend.Conditions) []*subject {
 
 // judge runs the whole engine on one process.
 func (s *subject) judge(k *track) {
-	u := s.o.unified(s.run.Meta)
+	u := s.o.Unified.Of(s.run.Meta)
 	k.stepsFromMarks(s.run.Events, s.pid)
 	s.whole = newLedger(k, u)
 	s.left = findLeftovers(s.whole, s.run.Events, s.pid)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 	"sort"
-	"strings"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -36,40 +36,13 @@ var columnsUsed = [...]string{
 // maxCell is the largest count of bytes believed: 1 EiB.
 const maxCell = float64(1 << 60)
 
-// column finds a column, or adds up its per-device parts "name@N"; a row is
-// unknown when any part is. Nil when the run has neither or no cell is known.
-// It may be the run's own slice.
-func column(s *record.Samples, name string) []float64 {
-	out := s.Column(name)
-	if out == nil {
-		parts := 0
-		for _, n := range s.Names() {
-			if !strings.HasPrefix(n, name+"@") {
-				continue
-			}
-			part := s.Column(n)
-			if parts++; parts == 1 {
-				out = part
-				continue
-			}
-			out = stat.Plus(out, part)
-		}
-	}
-	for _, v := range out {
-		if v == v {
-			return out
-		}
-	}
-	return nil
-}
-
 // load splits a run into processes and cleans each.
 func load(run *record.Run) []*track {
 	s := run.Samples
 	if s.Len() == 0 {
 		return nil
 	}
-	tm := column(s, record.ColTime)
+	tm := account.Column(s, record.ColTime)
 	untimed := s.Column(record.ColTime) == nil
 	switch {
 	case untimed:
@@ -79,12 +52,12 @@ func load(run *record.Run) []*track {
 	}
 	cols := make(map[string][]float64, len(columnsUsed))
 	for _, n := range columnsUsed {
-		if c := column(s, n); c != nil {
+		if c := account.Column(s, n); c != nil {
 			cols[n] = c
 		}
 	}
-	step := column(s, record.ColStep)
-	pids, rows := byPID(column(s, record.ColPID), s.Len(), run.Meta.PID)
+	step := account.Column(s, record.ColStep)
+	pids, rows := byPID(account.Column(s, record.ColPID), s.Len(), run.Meta.PID)
 	out := make([]*track, 0, len(pids))
 	for _, p := range pids {
 		k := newTrack(p, rows[p], tm, step, cols, run.Events)

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -164,20 +165,11 @@ type Forecast struct {
 	P90           float64 `json:"p90_s"`
 }
 
-// Unified says whether GPU bytes are host memory.
-type Unified string
-
-// The settings of Options.Unified. Auto takes run.json's word, else judges
-// from the data.
-const (
-	UnifiedAuto Unified = "auto"
-	UnifiedYes  Unified = "yes"
-	UnifiedNo   Unified = "no"
-)
-
 // Options are the thresholds a user may set. The zero value means defaults.
 type Options struct {
 	// LeftoverBytes: a leftover strictly above it is a finding. Default 1 MiB.
 	LeftoverBytes int64
-	Unified       Unified
+	// Unified says whether GPU bytes are host memory: the empty one is UnifiedAuto,
+	// by which run.json is asked first, and the data else.
+	Unified account.Unified
 }
