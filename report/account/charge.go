@@ -1,6 +1,23 @@
 package account
 
-import "math"
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// columnNames are the columns that accounts are made of; the first deviceColumns
+// speak of devices, and may be told for each.
+var columnNames = [...]string{
+	record.ColGPU, colAsked, record.ColLive, record.ColIdle,
+	record.ColFootprint, record.ColRSSAnon, record.ColRSSShmem, record.ColSwap, record.ColRSS,
+}
+
+const deviceColumns = 4
+
+// colAsked is the device memory that the program asked of the driver and has not
+// given back.
+const colAsked = "driver_alloc_bytes"
 
 // Tells says which columns a recording of a process has, and whether the device's
 // bytes are host memory. Of a process that is watched it only ever gains columns.
@@ -25,6 +42,16 @@ type Cells struct {
 func Unknown() Cells {
 	n := math.NaN()
 	return Cells{n, n, n, n, n, n, n, n, n}
+}
+
+// told are the fields of Tells, and values those of Cells, in the order of
+// columnNames.
+func (t *Tells) told() [len(columnNames)]*bool {
+	return [...]*bool{&t.GPU, &t.Asked, &t.Live, &t.Idle, &t.Footprint, &t.RSSAnon, &t.Shmem, &t.Swap, &t.RSS}
+}
+
+func (c *Cells) values() [len(columnNames)]*float64 {
+	return [...]*float64{&c.GPU, &c.Asked, &c.Live, &c.Idle, &c.Footprint, &c.RSSAnon, &c.Shmem, &c.Swap, &c.RSS}
 }
 
 // Row is one row's bytes by account; NaN is unknown.

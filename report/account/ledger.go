@@ -1,6 +1,8 @@
 package account
 
 import (
+	"slices"
+
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -29,10 +31,6 @@ func (u Unified) Of(m record.Meta) Unified {
 	return UnifiedNo
 }
 
-// colAsked is the device memory that the program asked of the driver and has not
-// given back.
-const colAsked = "driver_alloc_bytes"
-
 // Columns finds a column of a recording by name; nil is one that is not there. All
 // columns have the same length.
 type Columns func(name string) []float64
@@ -50,9 +48,9 @@ type Ledger struct {
 
 // New charges the rows of a recording to accounts.
 func New(column Columns, u Unified) *Ledger {
-	in := [...][]float64{
-		column(record.ColGPU), column(colAsked), column(record.ColLive), column(record.ColIdle), column(record.ColFootprint),
-		column(record.ColRSSAnon), column(record.ColRSSShmem), column(record.ColSwap), column(record.ColRSS),
+	var in [len(columnNames)][]float64
+	for i, name := range columnNames {
+		in[i] = column(name)
 	}
 	l := &Ledger{Live: in[2], Idle: in[3]}
 	rows := 0
@@ -73,16 +71,6 @@ func New(column Columns, u Unified) *Ledger {
 	return l
 }
 
-// told are the columns of Tells in the order of the cells.
-func (t *Tells) told() [9]*bool {
-	return [...]*bool{&t.GPU, &t.Asked, &t.Live, &t.Idle, &t.Footprint, &t.RSSAnon, &t.Shmem, &t.Swap, &t.RSS}
-}
-
-// values are the cells in the same order.
-func (c *Cells) values() [9]*float64 {
-	return [...]*float64{&c.GPU, &c.Asked, &c.Live, &c.Idle, &c.Footprint, &c.RSSAnon, &c.Shmem, &c.Swap, &c.RSS}
-}
-
 func cellsAt(in [][]float64, row int) Cells {
 	c := Unknown()
 	for i, v := range c.values() {
@@ -91,6 +79,23 @@ func cellsAt(in [][]float64, row int) Cells {
 		}
 	}
 	return c
+}
+
+// Decided is what was decided on device bytes being host memory.
+func (l *Ledger) Decided() Unified {
+	if l.Unified {
+		return UnifiedYes
+	}
+	return UnifiedNo
+}
+
+// ShownHost is the host account for people: see Tells.Shown.
+func (l *Ledger) ShownHost() []float64 {
+	out := slices.Clone(l.Host)
+	for i, v := range out {
+		out[i] = l.Shown(Row{Host: v}).Host
+	}
+	return out
 }
 
 // unify settles whether the memory is unified.

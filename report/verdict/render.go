@@ -22,6 +22,7 @@ func (s *subject) verdict() *Verdict {
 		MoreMinutes: s.moreMinutes(),
 		Missing:     s.missing(),
 		Warnings:    append(append(warningTexts(s.run), s.led.warn...), s.warn...),
+		Unified:     s.whole.book.Decided(),
 		score:       s.raw,
 	}
 	v.DrivenBy, v.Background = s.drivenBy()

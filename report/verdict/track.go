@@ -50,17 +50,11 @@ func load(run *record.Run) []*track {
 	case tm == nil:
 		return nil // times are there, and none can be read
 	}
-	cols := make(map[string][]float64, len(columnsUsed))
-	for _, n := range columnsUsed {
-		if c := account.Column(s, n); c != nil {
-			cols[n] = c
-		}
-	}
 	step := account.Column(s, record.ColStep)
 	pids, rows := byPID(account.Column(s, record.ColPID), s.Len(), run.Meta.PID)
 	out := make([]*track, 0, len(pids))
 	for _, p := range pids {
-		k := newTrack(p, rows[p], tm, step, cols, run.Events)
+		k := newTrack(p, rows[p], tm, step, run)
 		k.untimed = untimed
 		out = append(out, k)
 	}
@@ -140,8 +134,8 @@ func thin(keep []int, tm []float64, events []record.Event) []int {
 }
 
 // newTrack gathers a process's rows in time order and cleans its cells.
-func newTrack(pid int, rows []int, tm, step []float64, cols map[string][]float64, events []record.Event) *track {
-	k := &track{pid: pid, cols: make(map[string][]float64, len(cols))}
+func newTrack(pid int, rows []int, tm, step []float64, run *record.Run) *track {
+	k := &track{pid: pid, cols: make(map[string][]float64, len(columnsUsed))}
 	keep := make([]int, 0, len(rows))
 	reversed := 0
 	for _, i := range rows {
@@ -160,7 +154,7 @@ func newTrack(pid int, rows []int, tm, step []float64, cols map[string][]float64
 		k.warnf("time runs backward at %d rows; rows were put in order of time", reversed)
 		sort.SliceStable(keep, func(a, b int) bool { return tm[keep[a]] < tm[keep[b]] })
 	}
-	keep = thin(keep, tm, events)
+	keep = thin(keep, tm, run.Events)
 	k.clock = pick(tm, keep)
 	for i := range k.clock {
 		k.clock[i] /= 1000
@@ -169,8 +163,8 @@ func newTrack(pid int, rows []int, tm, step []float64, cols map[string][]float64
 		k.Step = fillForward(pick(step, keep))
 	}
 	for _, n := range columnsUsed {
-		if c, ok := cols[n]; ok {
-			k.setColumn(n, pick(c, keep))
+		if c := account.ColumnAt(run.Samples, n, keep); c != nil {
+			k.setColumn(n, c)
 		}
 	}
 	k.T = k.clock

@@ -69,6 +69,10 @@ type Verdict struct {
 	Missing    []string `json:"missing,omitempty"`
 	Warnings   []string `json:"warnings,omitempty"`
 
+	// Unified is what was decided on device bytes being host memory, by the user's
+	// word, run.json's, or the data; empty in a verdict that was read from a file.
+	Unified account.Unified `json:"-"`
+
 	scoreKind string // see Score
 	score     float64
 }
