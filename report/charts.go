@@ -29,6 +29,9 @@ type line struct {
 	fit   *fit // nil where nothing was fitted
 }
 
+// lineOf is the line of an account, in its colour.
+func lineOf(a record.Account, v []float64) line { return line{id: string(a), label: string(a), v: v} }
+
 // fit is a fitted line and the ends of its 95 % interval, at the ends of the
 // data it was fitted to.
 type fit struct {
@@ -89,10 +92,10 @@ func chartsOf(run *record.Run, v *verdict.Verdict) []chart {
 	add("device", "Device memory", true, deviceLines(run))
 	add("host", "Host memory", true, hostLines(run))
 	add("count", "Handles", false, []line{
-		{id: "live", label: "live", v: moving(col(record.ColLiveCount))},
-		{id: "idle", label: "idle", v: moving(col(record.ColIdleCount))}})
+		lineOf(record.AccountLive, moving(col(record.ColLiveCount))),
+		lineOf(record.AccountIdle, moving(col(record.ColIdleCount)))})
 	add("inflight", "Command buffers in flight", false, []line{
-		{id: "untracked", label: "committed, not completed", v: moving(col(record.ColInFlight))}})
+		{id: string(record.AccountUntracked), label: "committed, not completed", v: moving(col(record.ColInFlight))}})
 	return out
 }
 
@@ -159,9 +162,9 @@ func deviceLines(run *record.Run) []line {
 	live, idle, gpu := col(record.ColLive), col(record.ColIdle), col(record.ColGPU)
 	return []line{
 		{id: "gpu", label: "process on the GPU", v: gpu},
-		{id: "live", label: "live", v: live},
-		{id: "idle", label: "idle", v: idle},
-		{id: "untracked", label: "untracked", v: beyond(gpu, live, idle)}}
+		lineOf(record.AccountLive, live),
+		lineOf(record.AccountIdle, idle),
+		lineOf(record.AccountUntracked, beyond(gpu, live, idle))}
 }
 
 // hostLines are the host account and what else is known of host memory, unless
@@ -169,7 +172,7 @@ func deviceLines(run *record.Run) []line {
 func hostLines(run *record.Run) []line {
 	col := func(name string) []float64 { return columnSum(run.Samples, name) }
 	host, label := hostAccount(run)
-	lines := []line{{id: "host", label: label, v: host}}
+	lines := []line{{id: string(record.AccountHost), label: label, v: host}}
 	for _, l := range []line{
 		{id: "footprint", label: "footprint", v: col(record.ColFootprint)},
 		{id: "rss", label: "resident (RSS)", v: col(record.ColRSS)},

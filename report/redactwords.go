@@ -29,13 +29,8 @@ json csv gpu cpu rss pss ram vram cuda hip rocm metal opencl vulkan nvml drm kfd
 killed terminated interrupt hangup aborted abort quit segmentation fault bus sigkill sigterm sigint sighup sigabrt sigsegv sigbus
 int float tensor unpooled none true false yes no auto null`
 
-	publicColumns = `
-t_ms pid step rss_bytes rss_anon_bytes rss_file_bytes rss_shmem_bytes swap_bytes footprint_bytes host_heap_bytes gpu_bytes
-pool_live_bytes pool_idle_bytes live_count idle_count refs scope_depth inflight commands command_buffers allocs frees pool_hits
-pool_misses shapes pipelines dropped driver_alloc_bytes driver_alloc_count driver_managed_bytes driver_async_bytes driver_vmm_bytes
-driver_array_bytes pinned_bytes pinned_count registered_bytes events_count streams_count graphs_count modules_count contexts_count
-pools_count driver_allocs driver_frees driver_failed_allocs capture_lost
-rss_delta_bytes max_idle hits misses claimed_bytes returned_bytes samples events run`
+	// Keys of what events tell in detail. The columns stand in package record.
+	publicKeys = `rss_delta_bytes max_idle hits misses claimed_bytes returned_bytes samples events run`
 
 	publicNames = `
 linux darwin windows macos amd64 arm64 x86_64 aarch64 ubuntu debian

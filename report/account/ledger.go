@@ -29,10 +29,6 @@ func (u Unified) Of(m record.Meta) Unified {
 	return UnifiedNo
 }
 
-// colAsked is the device memory that the program asked of the driver and has not
-// given back.
-const colAsked = "driver_alloc_bytes"
-
 // Columns finds a column of a recording by name; nil is one that is not there. All
 // columns have the same length.
 type Columns func(name string) []float64
@@ -51,8 +47,8 @@ type Ledger struct {
 // New charges the rows of a recording to accounts.
 func New(column Columns, u Unified) *Ledger {
 	in := [...][]float64{
-		column(record.ColGPU), column(colAsked), column(record.ColLive), column(record.ColIdle), column(record.ColFootprint),
-		column(record.ColRSSAnon), column(record.ColRSSShmem), column(record.ColSwap), column(record.ColRSS),
+		column(record.ColGPU), column(record.ColDriverAllocBytes), column(record.ColLive), column(record.ColIdle),
+		column(record.ColFootprint), column(record.ColRSSAnon), column(record.ColRSSShmem), column(record.ColSwap), column(record.ColRSS),
 	}
 	l := &Ledger{Live: in[2], Idle: in[3]}
 	rows := 0
