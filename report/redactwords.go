@@ -35,14 +35,17 @@ int float tensor unpooled none true false yes no auto null`
 	publicNames = `
 linux darwin windows macos amd64 arm64 x86_64 aarch64 ubuntu debian
 nvidia amd intel apple geforce rtx gtx titan tesla quadro radeon instinct arc graphics pro max ultra super laptop pcie sxm nvl hbm ada
-soft ten digits stand device devices unified dedicated cgroup gpumem python python3 py cpython torch pytorch cupy jax jaxlib xla numpy tensorflow triton mlx rmm
+soft mps ten digits stand device devices unified dedicated cgroup gpumem python python3 py cpython torch pytorch cupy jax jaxlib xla numpy tensorflow triton mlx rmm
 tl mem smi snapshot importer devel seed policy purge steps per leftover
 c cc cpp cxx cu cuh h hpp rs ts js pyx pyi so dll dylib usr lib lib64 bin site packages dist home opt
 list dict set tuple frame frames local locals global globals module closure lambda self __init__ __main__ __call__ main
 key deque __traceback__ __context__ __defaults__ _backward_hooks →`
 
 	publicLibraries = `
-libcuda libcudart libnvidia libGLX_nvidia libEGL_nvidia libnvcuvid libamdhip64 libhsa runtime libhsa-runtime64 libamdocl libdrm libze_loader
-libigdrcl libigdgmm libvulkan_radeon libvulkan_intel libc libm libpthread libstdc libgcc_s ld libtorch libtorch_cuda libtorch_cpu
+libcuda libcudadebugger libcudart libnvidia libGLX_nvidia libEGL_nvidia libnvcuvid libamdhip64 libhsa runtime
+runtime64 libamdocl libamdocl64 libdrm libdrm_amdgpu libdrm_radeon libdrm_intel libdrm_nouveau libze_loader
+libze_intel_gpu libze_intel_gpu_legacy1 libze_intel_npu libze_tracing_layer libze_validation_layer libigdrcl
+libigdgmm libvulkan_radeon libvulkan_intel libvulkan_intel_hasvk libvulkan_lvp libvulkan_nouveau libvulkan_asahi
+libvulkan_freedreno libvulkan_panfrost libvulkan_broadcom libvulkan_virtio libc libm libpthread libstdc libgcc_s ld libtorch libtorch_cuda libtorch_cpu
 libc10 libc10_cuda libcublas libcublasLt libcudnn libnccl libcufft libpython3 vdso heap stack anonymous generated`
 )
