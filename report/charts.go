@@ -29,6 +29,9 @@ type line struct {
 	fit   *fit // nil where nothing was fitted
 }
 
+// lineOf is the line of an account, in its colour.
+func lineOf(a record.Account, v []float64) line { return line{id: string(a), label: string(a), v: v} }
+
 // fit is a fitted line and the ends of its 95 % interval, at the ends of the
 // data it was fitted to.
 type fit struct {
@@ -90,10 +93,10 @@ func chartsOf(run *record.Run, v *verdict.Verdict) []chart {
 	add("device", "Device memory", true, deviceLines(run, l))
 	add("host", "Host memory", true, hostLines(run, l))
 	add("count", "Handles", false, []line{
-		{id: "live", label: "live", v: moving(col(record.ColLiveCount))},
-		{id: "idle", label: "idle", v: moving(col(record.ColIdleCount))}})
+		lineOf(record.AccountLive, moving(col(record.ColLiveCount))),
+		lineOf(record.AccountIdle, moving(col(record.ColIdleCount)))})
 	add("inflight", "Command buffers in flight", false, []line{
-		{id: "untracked", label: "committed, not completed", v: moving(col(record.ColInFlight))}})
+		{id: string(record.AccountUntracked), label: "committed, not completed", v: moving(col(record.ColInFlight))}})
 	return out
 }
 
@@ -163,16 +166,16 @@ func deviceLines(run *record.Run, l *account.Ledger) []line {
 	}
 	return []line{
 		{id: "gpu", label: "process on the GPU", v: gpu},
-		{id: "live", label: "live", v: l.Live},
-		{id: "idle", label: "idle", v: l.Idle},
-		{id: "untracked", label: "untracked", v: untracked}}
+		lineOf(record.AccountLive, l.Live),
+		lineOf(record.AccountIdle, l.Idle),
+		lineOf(record.AccountUntracked, untracked)}
 }
 
 // hostLines are the host account and what else is known of host memory, unless
 // it is the same line again.
 func hostLines(run *record.Run, l *account.Ledger) []line {
 	col := func(name string) []float64 { return account.Column(run.Samples, name) }
-	lines := []line{{id: "host", label: hostLabel(l), v: l.ShownHost()}}
+	lines := []line{{id: string(record.AccountHost), label: hostLabel(l), v: l.ShownHost()}}
 	for _, l := range []line{
 		{id: "footprint", label: "footprint", v: col(record.ColFootprint)},
 		{id: "rss", label: "resident (RSS)", v: col(record.ColRSS)},

@@ -134,6 +134,7 @@ func traceRun() *record.Run {
 func traceVerdict() *verdict.Verdict {
 	return &verdict.Verdict{Schema: 1, Verdict: verdict.DriverGrowth, Tier: verdict.Suspected, Confidence: 0.7, RestsOn: verdict.ByMagnitude,
 		Summary: "driver-growth (suspected, 70 %): host memory outside both pools grows by 7.11 GiB, decelerating: 3.66 MiB, then 1.19 MiB a step.",
+		Claim:   "host memory outside both pools grows by 7.11 GiB, decelerating: 3.66 MiB, then 1.19 MiB a step.",
 		Window:  verdict.Window{Samples: 3, Steps: 3000},
 		Accounts: []verdict.AccountRow{
 			{Account: verdict.Live, Shape: trend.ShapeUndecided, Count: ptr(int64(286))},
@@ -165,6 +166,7 @@ func processesRun() *record.Run {
 func processesVerdict() *verdict.Verdict {
 	return &verdict.Verdict{Schema: 1, Verdict: verdict.HostGrowth, Tier: verdict.Likely, Confidence: 0.85, RestsOn: verdict.ByTrend,
 		Summary: "host-growth (likely, 85 %): host memory grows by 39 MiB.", PID: 100,
+		Claim:     "host memory grows by 39 MiB.",
 		Window:    verdict.Window{ToMs: 3900, Samples: 40},
 		Accounts:  []verdict.AccountRow{{Account: verdict.Host, Shape: trend.Growing, Bytes: ptr(int64(39 * mib)), PerSecond: &verdict.Interval{Value: 10 * mib, Low: 9.9 * mib, High: 10.1 * mib}}},
 		Processes: []verdict.ProcessRow{{PID: 100, Verdict: verdict.HostGrowth, Tier: verdict.Likely, Confidence: 0.85}, {PID: 101, Verdict: verdict.None, Tier: verdict.Confirmed, Confidence: 0.96}},

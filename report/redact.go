@@ -32,9 +32,14 @@ type Redactor struct {
 // may stay, such as the names of bundled workloads.
 func NewRedactor(salt []byte, public ...string) *Redactor {
 	r := &Redactor{salt: salt, public: map[string]bool{}}
-	for _, list := range [...]string{publicWords, publicColumns, publicNames, publicLibraries} {
+	for _, list := range [...]string{publicWords, publicKeys, publicNames, publicLibraries} {
 		for _, w := range strings.Fields(list) {
 			r.public[strings.ToLower(w)] = true
+		}
+	}
+	for _, c := range record.Columns() {
+		if c.Public {
+			r.public[c.Name] = true
 		}
 	}
 	for _, w := range public {
@@ -143,7 +148,8 @@ func (r *Redactor) event(e *record.Event) record.Event {
 	out.Text = r.text(e.Text)
 	if e.Receipt != nil {
 		receipt := *e.Receipt
-		receipt.Action, receipt.Account = r.text(receipt.Action), r.text(receipt.Account)
+		receipt.Action = r.text(receipt.Action)
+		receipt.Account = record.Account(r.text(string(receipt.Account)))
 		out.Receipt = &receipt
 	}
 	out.Sites = slices.Clone(e.Sites)
@@ -152,7 +158,8 @@ func (r *Redactor) event(e *record.Event) record.Event {
 	}
 	out.Holders = slices.Clone(e.Holders)
 	for i := range out.Holders {
-		out.Holders[i].Path = r.text(out.Holders[i].Path)
+		h := &out.Holders[i]
+		h.Path, h.Graph = r.text(h.Path), r.text(h.Graph)
 	}
 	if e.FirstTouch != nil {
 		touch := *e.FirstTouch
@@ -166,17 +173,12 @@ func (r *Redactor) event(e *record.Event) record.Event {
 	return out
 }
 
-// setups are beginnings of names of phases in which a program sets itself up:
-// the verdict leaves such phases out, so that much of a name must stay.
-var setups = [...]string{"load", "setup", "warm", "compile", "init"}
-
+// name keeps of the name of a phase the word by which the verdict knows that the
+// program sets itself up in it.
 func (r *Redactor) name(e *record.Event) string {
-	if e.Kind == record.KindPhase {
-		for _, s := range setups {
-			if rest, ok := strings.CutPrefix(strings.ToLower(e.Name), s); ok && !r.public[strings.ToLower(e.Name)] {
-				return s + "-" + r.token(rest)
-			}
-		}
+	word, setup := record.SetupWord(e.Name)
+	if name := strings.ToLower(e.Name); e.Kind == record.KindPhase && setup && !r.public[name] {
+		return word + "-" + r.token(name[len(word):])
 	}
 	return r.text(e.Name)
 }

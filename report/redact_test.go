@@ -147,9 +147,10 @@ func TestRedactionIsConsistentUnderOneSaltOnly(t *testing.T) {
 		}
 	}
 	for _, in := range []string{record.KindStep, record.KindPhase, record.KindScope, record.KindStatement, record.KindEvent, record.KindReceipt, record.KindSites,
-		record.KindHolders, record.KindWarning, record.KindDriverSites, record.KindFirstTouch, record.PhaseBaseline, record.PhaseReleased, "exiting",
-		"collect", "purge", "trim", "sync", "live", "idle", "host", "untracked", "growth", "churn", "mixed", "undecided", RedactedNote,
-		record.HolderGone, record.HolderGraph + "outputs"} {
+		record.KindHolders, record.KindWarning, record.KindDriverSites, record.KindFirstTouch, record.PhaseBaseline, record.PhaseReleased, record.PhaseExiting,
+		record.ActionCollect, record.ActionPurge, record.ActionTrim, record.ActionSync, record.LimitDevice, record.LimitCgroup, record.LimitHost,
+		"live", "idle", "host", "untracked", "growth", "churn", "mixed", "undecided", RedactedNote,
+		record.Holder{Gone: true, Graph: "outputs"}.String()} {
 		if got := a.text(in); got != in {
 			t.Errorf("%q, a word of the format, became %q", in, got)
 		}

@@ -140,12 +140,12 @@ func (r *recording) hello(h *agent.Hello) {
 		if m.UnifiedMemory == nil {
 			m.UnifiedMemory = h.UnifiedMemory
 		}
-		if h.CapacityBytes > 0 && m.CapacityBytes["device memory"] == 0 {
+		if h.CapacityBytes > 0 && m.CapacityBytes[record.LimitDevice] == 0 {
 			m.CapacityBytes = maps.Clone(m.CapacityBytes)
 			if m.CapacityBytes == nil {
 				m.CapacityBytes = map[string]int64{}
 			}
-			m.CapacityBytes["device memory"] = h.CapacityBytes
+			m.CapacityBytes[record.LimitDevice] = h.CapacityBytes
 		}
 		versions := maps.Clone(h.Versions)
 		if versions == nil {

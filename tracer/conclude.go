@@ -168,7 +168,7 @@ func (r *recording) look(f *followed) state {
 
 // receipt writes the outcome of an action and returns it.
 func (r *recording) receipt(f *followed, action string, done agent.Done, before, after state) *record.Receipt {
-	account := map[string]string{agent.ActionCollect: "live", agent.ActionPurge: "idle", agent.ActionTrim: "host"}[action]
+	account := accountOf(action)
 	receipt := &record.Receipt{Action: action, ClaimedBytes: done.ClaimedBytes, Count: done.Count, Account: account, CollectorOff: done.CollectorOff}
 	receipt.ReturnedBytes = difference(before.footprint, after.footprint)
 	receipt.GPUBytes = difference(before.gpu, after.gpu)
@@ -179,6 +179,19 @@ func (r *recording) receipt(f *followed, action string, done agent.Done, before,
 		Text: clip(done.Error), Receipt: receipt, Detail: done.Detail,
 	})
 	return receipt
+}
+
+// accountOf is the account that an action gives memory of back.
+func accountOf(action string) record.Account {
+	switch action {
+	case agent.ActionCollect:
+		return record.AccountLive
+	case agent.ActionPurge:
+		return record.AccountIdle
+	case agent.ActionTrim:
+		return record.AccountHost
+	}
+	return ""
 }
 
 // difference is before − after, or nil when either is not known.

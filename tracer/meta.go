@@ -55,10 +55,10 @@ func withHostLimits(given map[string]int64) map[string]int64 {
 	limits := map[string]int64{}
 	if t, err := probe.ReadTotals(0); err == nil {
 		if t.Memory > 0 {
-			limits["host memory"] = t.Memory
+			limits[record.LimitHost] = t.Memory
 		}
 		if t.CgroupLimit > 0 {
-			limits["cgroup"] = t.CgroupLimit
+			limits[record.LimitCgroup] = t.CgroupLimit
 		}
 	}
 	for name, bytes := range given {

@@ -271,13 +271,8 @@ func appendMemory(cells []record.Cell, m *probe.Memory) []record.Cell {
 // reserved are the columns that the tracer measures itself: a program's word
 // about them does not count. The step goes through the process.
 func reserved(column string) bool {
-	base, _, _ := record.SplitDevice(column)
-	switch base {
-	case record.ColTime, record.ColPID, record.ColStep, record.ColRSS, record.ColRSSAnon, record.ColRSSFile,
-		record.ColRSSShmem, record.ColSwap, record.ColFootprint:
-		return true
-	}
-	return false
+	c, ok := record.ColumnOf(column)
+	return ok && (c.Teller == record.TellTracer || c.Teller == record.TellProbe)
 }
 
 func isGPU(column string) bool {

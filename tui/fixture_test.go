@@ -61,6 +61,7 @@ func leakVerdict() *verdict.Verdict {
 	return &verdict.Verdict{
 		Schema: 1, Verdict: verdict.DriverGrowth, Tier: verdict.Confirmed, Confidence: .9892,
 		Summary: "driver-growth (confirmed, 99 %): host memory grows by 299.00 MiB, 51.20 KiB a command buffer while the program's heap does not; cause: missing autorelease pool.",
+		Claim:   "host memory grows by 299.00 MiB, 51.20 KiB a command buffer while the program's heap does not; cause: missing autorelease pool.",
 		Window:  verdict.Window{FromMs: 50, ToMs: 29950, Samples: 598, Steps: 1797},
 		Accounts: []verdict.AccountRow{
 			row(verdict.Live, trend.Bounded, 0, 310), row(verdict.Idle, trend.Flat, 0, -12),

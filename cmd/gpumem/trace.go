@@ -224,7 +224,8 @@ func (p *progress) show(s tracer.Progress) {
 	p.last, p.shown = time.Now(), true
 	line := fmt.Sprintf("gpumem: %s  %s  %d samples", p.name, s.Elapsed.Round(100*time.Millisecond), s.Rows)
 	for _, c := range []struct{ column, label string }{
-		{record.ColStep, "step"}, {record.ColRSS, "rss"}, {record.ColGPU, "gpu"}, {record.ColLive, "live"}, {record.ColIdle, "idle"},
+		{record.ColStep, "step"}, {record.ColRSS, "rss"}, {record.ColGPU, "gpu"},
+		{record.ColLive, string(record.AccountLive)}, {record.ColIdle, string(record.AccountIdle)},
 	} {
 		for _, cell := range s.Row.Cells {
 			if cell.Column == c.column {

@@ -9,15 +9,11 @@ import (
 // columnNames are the columns that accounts are made of; the first deviceColumns
 // speak of devices, and may be told for each.
 var columnNames = [...]string{
-	record.ColGPU, colAsked, record.ColLive, record.ColIdle,
+	record.ColGPU, record.ColDriverAllocBytes, record.ColLive, record.ColIdle,
 	record.ColFootprint, record.ColRSSAnon, record.ColRSSShmem, record.ColSwap, record.ColRSS,
 }
 
 const deviceColumns = 4
-
-// colAsked is the device memory that the program asked of the driver and has not
-// given back.
-const colAsked = "driver_alloc_bytes"
 
 // Tells says which columns a recording of a process has, and whether the device's
 // bytes are host memory. Of a process that is watched it only ever gains columns.

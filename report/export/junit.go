@@ -168,7 +168,7 @@ func failureText(run *record.Run, v *verdict.Verdict) string {
 		if i == mostSites {
 			break
 		}
-		fmt.Fprintf(&b, "  %d bytes in %d  %s\n", h.Bytes, h.Count, bounded(h.Path))
+		fmt.Fprintf(&b, "  %d bytes in %d  %s\n", h.Bytes, h.Count, bounded(h.String()))
 	}
 	return b.String()
 }

@@ -56,7 +56,7 @@ func (s *subject) notEmptied() *Cause {
 		return nil
 	}
 	for _, r := range s.experiments() {
-		if r.Action != "purge" || r.GPUBytes == nil || r.ReturnedBytes == nil {
+		if r.Action != record.ActionPurge || r.GPUBytes == nil || r.ReturnedBytes == nil {
 			continue
 		}
 		if gpu, back := float64(*r.GPUBytes), float64(*r.ReturnedBytes); gpu >= leastMoved && back < .2*gpu {
@@ -76,13 +76,11 @@ func (s *subject) notEmptied() *Cause {
 		Evidence: []string{fmt.Sprintf("released buffers took %s off the device's counter and %s off the footprint", size(fell), size(followed))}}
 }
 
-// colBuffersLimit is how many buffers the device allows at once. Where nobody
-// recorded it, Metal's is taken for when iogpu.rsrc_limit is unset (MLX reads it
-// so).
+// How many buffers a device allows at once, where nobody recorded its limit: it
+// is Metal's when iogpu.rsrc_limit is unset (MLX reads it so).
 const (
-	colBuffersLimit = "buffers_limit"
-	bufferCeiling   = 499_000
-	nearCeiling     = .8 // part of the limit
+	bufferCeiling = 499_000
+	nearCeiling   = .8 // part of the limit
 )
 
 // ceiling: so many buffers exist that the next allocations fail with bytes free.
@@ -92,7 +90,7 @@ func (s *subject) ceiling() *Cause {
 		return nil
 	}
 	limit := bufferCeiling * 1.
-	if told := stat.Known(account.Column(s.run.Samples, colBuffersLimit)); len(told) > 0 {
+	if told := stat.Known(account.Column(s.run.Samples, record.ColBuffersLimit)); len(told) > 0 {
 		limit = told[len(told)-1]
 	}
 	most := stat.Quantile(stat.Known(stat.Plus(count, s.whole.cols[record.ColIdleCount])), 1)
@@ -104,14 +102,8 @@ func (s *subject) ceiling() *Cause {
 		Next:     "make fewer and larger buffers, and parts of them by offset"}
 }
 
-// What was asked of the driver (package tracer/capture): memory that is the
-// caller's, not the driver's own.
-const (
-	colDriverAlloc = "driver_alloc_bytes"
-	colPinned      = "pinned_bytes"
-)
-
 // inDriver: growth that the driver alone knows of, when no other cause is named.
+// What was asked of the driver is memory of the caller's, not the driver's own.
 // Host memory counts when the heap is known to be still or the driver was seen
 // to touch it; device memory when what was asked of the driver is known not to
 // grow along: else a library may have asked for it behind the program's back.
@@ -119,9 +111,9 @@ func (s *subject) inDriver() *Cause {
 	if s.class != DriverGrowth || s.restsOn != ByTrend || s.primary == keyHandles {
 		return nil
 	}
-	column := colPinned
+	column := record.ColPinnedBytes
 	if s.primary == keyUntracked {
-		column = colDriverAlloc
+		column = record.ColDriverAllocBytes
 	}
 	asked := s.advance(column)
 	if s.primary == keyUntracked && asked != asked || asked > .2*s.size() {

@@ -3,7 +3,6 @@ package verdict
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -19,7 +18,7 @@ func (s *subject) collected() *Cause {
 	}
 	for _, e := range s.run.Events {
 		r := e.Receipt
-		if r == nil || r.Action != "collect" || !s.mine(&e) {
+		if r == nil || r.Action != record.ActionCollect || !s.mine(&e) {
 			continue
 		}
 		// What a collection frees goes back to the framework's pool first, so
@@ -51,7 +50,7 @@ func (s *subject) collected() *Cause {
 // not say so.
 func (s *subject) exiting() float64 {
 	for _, e := range s.run.Events {
-		if e.Kind == record.KindPhase && e.Name == phaseExiting && s.mine(&e) {
+		if e.Kind == record.KindPhase && e.Name == record.PhaseExiting && s.mine(&e) {
 			return e.TMs
 		}
 	}
@@ -65,7 +64,7 @@ func (s *subject) wasReached(bytes float64) bool {
 	const part = .05
 	var gone float64
 	for _, h := range s.holders() {
-		if strings.HasSuffix(h.Path, record.HolderGone) {
+		if h.Gone {
 			gone += float64(h.Bytes)
 		}
 	}
@@ -100,7 +99,7 @@ func (s *subject) graph() *Cause {
 	const next = "detach what is kept from one step to the next (a loss summed up, a state) from its graph"
 	if h := s.graphHolder(); h != nil {
 		return &Cause{ID: CauseGraph, Confidence: .9 * s.confidence, Next: next,
-			Evidence: []string{fmt.Sprintf("%s keeps %s", strings.TrimSuffix(h.Path, record.HolderGone), size(float64(h.Bytes)))}}
+			Evidence: []string{fmt.Sprintf("%s keeps %s", h.Kept(), size(float64(h.Bytes)))}}
 	}
 	if s.class != AppLeak || s.restsOn != ByTrend || !s.grow[keyLive].Growing() || s.backlog() != nil {
 		return nil // work that waits holds what it reads, too
@@ -127,7 +126,7 @@ func (s *subject) graphHolder() *HolderRow {
 		return nil
 	}
 	for _, h := range s.holders() {
-		if strings.Contains(h.Path, record.HolderGraph) && float64(h.Bytes) >= part*s.size() {
+		if h.Graph != "" && float64(h.Bytes) >= part*s.size() {
 			return &h
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // purgeInVain: a purge claims to have freed what the system did not get back.
 func (s *subject) purgeInVain() *Cause {
 	for _, r := range s.experiments() {
-		if r.Action != "purge" || r.ClaimedBytes == nil || r.ReturnedBytes == nil && r.GPUBytes == nil {
+		if r.Action != record.ActionPurge || r.ClaimedBytes == nil || r.ReturnedBytes == nil && r.GPUBytes == nil {
 			continue
 		}
 		claimed, back := float64(*r.ClaimedBytes), returned(&r)

@@ -184,15 +184,12 @@ func (s *subject) drained() bool {
 	return s.left.has() && s.whole.series[keyInFlight] != nil && s.whole.released(keyInFlight, s.left.last, math.Inf(1), 0) <= 0
 }
 
-// colOpen counts command buffers made and not completed, committed or not.
-const (
-	colOpen   = "command_buffers_open"
-	leastOpen = 16 // Metal's queue stops at 64
-)
+// leastOpen is how many command buffers must be open; Metal's queue stops at 64.
+const leastOpen = 16
 
 // uncommitted: command buffers that were made and never committed pile up.
 func (s *subject) uncommitted() *Cause {
-	open, flying := s.led.cols[colOpen], s.led.series[keyInFlight]
+	open, flying := s.led.cols[record.ColCommandBuffersOpen], s.led.series[keyInFlight]
 	if open == nil || flying == nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // handleCost is the most host or driver bytes one live handle is believed to
@@ -83,7 +84,7 @@ const eclipse = 4
 // ownerless is the reason of an undecided: device memory grows, and nothing
 // tells who holds it.
 func (s *subject) ownerless() string {
-	if asked := s.advance(colDriverAlloc); asked >= s.size()/2 {
+	if asked := s.advance(record.ColDriverAllocBytes); asked >= s.size()/2 {
 		return "device memory grows by what the driver was asked for, but no allocator counters tell whether the program uses it or keeps it in a pool"
 	}
 	return "device memory grows, but no allocator counters tell whether the program, its pool or the driver holds it"
@@ -93,7 +94,7 @@ func (s *subject) ownerless() string {
 // less than half of what the device memory of unknown owner grew by.
 func (s *subject) unasked() bool {
 	g := &s.grow[keyDevice]
-	return s.rise(colDriverAlloc, g.From) < g.Amount()/2
+	return s.rise(record.ColDriverAllocBytes, g.From) < g.Amount()/2
 }
 
 // driverShare is the part of host growth that growing untracked bytes must
@@ -198,7 +199,7 @@ func (s *subject) hostClass(a [keys]float64) Class {
 // and no first touch show it.
 func (s *subject) isPinned() bool {
 	h := s.grow[keyHost]
-	return h.Growing() && s.rise(colPinned, h.From) >= h.Amount()/2
+	return h.Growing() && s.rise(record.ColPinnedBytes, h.From) >= h.Amount()/2
 }
 
 // quiet: nothing grows; none when every account is known to be still.

@@ -15,7 +15,8 @@ type Difference struct {
 	Verdict    Class   `json:"verdict"` // of the growth in New beyond Base
 	Tier       Tier    `json:"tier"`
 	Confidence float64 `json:"confidence"`
-	Summary    string  `json:"summary"`
+	Summary    string  `json:"summary"` // "verdict: claim"
+	Claim      string  `json:"-"`       // the summary without the verdict
 	// AlignedBy is "step" or "second"; Compared is how many of them both
 	// runs have, counted from each one's start.
 	AlignedBy string    `json:"aligned_by,omitempty"`
@@ -51,7 +52,8 @@ func Diff(base, new *record.Run, o Options) *Difference {
 	d := &Difference{Schema: 1, Verdict: Undecided, Tier: TierUndecided, Base: Judge(base, o), New: Judge(new, o)}
 	a, b := chosen(base, o), chosen(new, o)
 	if a == nil || b == nil {
-		d.Summary = "undecided: a run without samples cannot be compared."
+		d.Claim = "a run without samples cannot be compared."
+		d.Summary = sentence(string(d.Verdict), d.Claim)
 		return d
 	}
 	p := &pair{base: a, new: b, o: o}
@@ -64,7 +66,8 @@ func Diff(base, new *record.Run, o Options) *Difference {
 	s := p.judge()
 	d.Rows = p.rows(s)
 	d.Verdict, d.Tier, d.Confidence = s.class, s.tier(), round(s.confidence)
-	d.Summary = p.summary(s)
+	d.Claim = p.claim(s)
+	d.Summary = sentence(string(d.Verdict), d.Claim)
 	return d
 }
 
@@ -260,21 +263,21 @@ func (p *pair) rows(s *subject) []DiffRow {
 	return rows
 }
 
-func (p *pair) summary(s *subject) string {
+func (p *pair) claim(s *subject) string {
 	switch s.class {
 	case None:
-		return fmt.Sprintf("none: no account grows more than before over %.4g %ss.", p.span, p.unit)
+		return fmt.Sprintf("no account grows more than before over %.4g %ss.", p.span, p.unit)
 	case Undecided:
 		if s.why != "" {
-			return "undecided: " + s.why + "."
+			return s.why + "."
 		}
-		return "undecided: the two runs neither show nor exclude more growth."
+		return "the two runs neither show nor exclude more growth."
 	}
 	if s.restsOn == ByLeftover {
 		b, _ := p.leftoverOf(s.primary)
-		return fmt.Sprintf("%s: %s more are left over than before in %s.", s.class, size(b), s.what())
+		return fmt.Sprintf("%s more are left over than before in %s.", size(b), s.what())
 	}
 	g := &s.grow[s.primary]
-	return fmt.Sprintf("%s: %s grows by %s more than before over %.4g %ss (%s a %s).",
-		s.class, s.what(), s.quantity(g.Amount()), p.span, p.unit, strings.TrimSpace(s.quantity(g.Rate)), p.unit)
+	return fmt.Sprintf("%s grows by %s more than before over %.4g %ss (%s a %s).",
+		s.what(), s.quantity(g.Amount()), p.span, p.unit, strings.TrimSpace(s.quantity(g.Rate)), p.unit)
 }

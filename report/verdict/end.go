@@ -8,13 +8,10 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// phaseExiting is the mark of a program that ends; what follows is teardown.
-const phaseExiting = "exiting"
-
 // tornDown are the columns that fall when a program lets go of what it held.
 var tornDown = [...]string{
 	record.ColLive, record.ColLiveCount, record.ColGPU, record.ColRSS, record.ColFootprint,
-	colEvents, colStreams, colGraphs, colModules,
+	record.ColEvents, record.ColStreams, record.ColGraphs, record.ColModules,
 }
 
 // teardown leaves out the last rows after a program that ends let go of what
@@ -90,7 +87,7 @@ var (
 		record.ColAllocs, record.ColFrees, record.ColPoolHits, record.ColPoolMisses,
 		record.ColCommands, record.ColCommandBuffers,
 	}
-	resting = [...]string{record.ColLive, record.ColIdle, record.ColLiveCount, record.ColGPU, colPinned}
+	resting = [...]string{record.ColLive, record.ColIdle, record.ColLiveCount, record.ColGPU, record.ColPinnedBytes}
 )
 
 // untilWorkEnds leaves out the last rows of a program that worked all along and

@@ -8,13 +8,6 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// Names of limits in run.json's capacity_bytes.
-const (
-	limitDevice = "device memory"
-	limitCgroup = "cgroup"
-	limitHost   = "host memory"
-)
-
 // z10 is the standard normal quantile between which 80 % lie.
 const z10 = 1.2816
 
@@ -31,9 +24,9 @@ func (s *subject) forecast() *Forecast {
 		cols []string
 		of   []key
 	}{
-		{limitDevice, []string{record.ColGPU}, []key{keyLive, keyIdle, keyUntracked}},
-		{limitCgroup, []string{record.ColFootprint, record.ColRSS}, s.hostKeys()},
-		{limitHost, []string{record.ColFootprint, record.ColRSS}, s.hostKeys()},
+		{record.LimitDevice, []string{record.ColGPU}, []key{keyLive, keyIdle, keyUntracked}},
+		{record.LimitCgroup, []string{record.ColFootprint, record.ColRSS}, s.hostKeys()},
+		{record.LimitHost, []string{record.ColFootprint, record.ColRSS}, s.hostKeys()},
 	} {
 		capacity, ok := s.run.Meta.CapacityBytes[c.name]
 		if !ok || capacity <= 0 {

@@ -6,19 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
-)
-
-// Columns of handles that the driver keeps alive (package tracer/capture).
-const (
-	colEvents   = "events_count"
-	colStreams  = "streams_count"
-	colGraphs   = "graphs_count"
-	colModules  = "modules_count"
-	colContexts = "contexts_count"
-	colPools    = "pools_count"
-	// colLost counts what the capture missed. Each may have been the end of a
-	// handle.
-	colLost = "capture_lost"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // handleKind is a kind of the driver's handles. A cached one is made once for
@@ -29,8 +17,9 @@ type handleKind struct {
 }
 
 var driverHandles = [...]handleKind{
-	{colEvents, "events", false}, {colStreams, "streams", false}, {colGraphs, "graphs", true},
-	{colModules, "modules", true}, {colContexts, "contexts", false}, {colPools, "memory pools", false},
+	{record.ColEvents, "events", false}, {record.ColStreams, "streams", false},
+	{record.ColGraphs, "graphs", true}, {record.ColModules, "modules", true},
+	{record.ColContexts, "contexts", false}, {record.ColPools, "memory pools", false},
 }
 
 // Graphs and modules are kept in caches on purpose. So few more are a program's
@@ -86,7 +75,8 @@ func (l *ledger) alive(column string) []float64 {
 	if l.cols[column] == nil {
 		return nil
 	}
-	return stat.Minus(l.cols[column], l.cols[colLost])
+	// Each call that the capture missed may have been the end of a handle.
+	return stat.Minus(l.cols[column], l.cols[record.ColCaptureLost])
 }
 
 // filling is how many more cached handles are alive than before where they may be

@@ -73,9 +73,10 @@ func (row *ProcessRow) introduce(events []record.Event) {
 
 // empty is the verdict on a run without rows.
 func empty(run *record.Run) *Verdict {
+	const claim = "the run has no samples with a usable time."
 	return &Verdict{
 		Schema: 1, Verdict: Undecided, Tier: TierUndecided,
-		Summary:  "undecided: the run has no samples with a usable time.",
+		Summary: sentence(string(Undecided), claim), Claim: claim,
 		Missing:  []string{"samples: none"},
 		Warnings: warningTexts(run),
 	}

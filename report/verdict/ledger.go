@@ -58,7 +58,7 @@ func newLedger(k *track, u account.Unified) *ledger {
 	}
 	if l.book.Owned() {
 		l.series[keyUntracked] = l.book.Untracked
-		l.raw = stat.Minus(c[colDriverAlloc], l.book.Live, l.book.Idle)
+		l.raw = stat.Minus(c[record.ColDriverAllocBytes], l.book.Live, l.book.Idle)
 		l.quantum = quantum(l.book.Device)
 	} else {
 		l.series[keyDevice] = l.book.Device

@@ -17,9 +17,9 @@ const recordsExplain = .98
 // KiB a stream, 160 to 630 KiB a graph.
 func recordCost(column string) float64 {
 	switch column {
-	case colEvents:
+	case record.ColEvents:
 		return 4 * kib
-	case colGraphs:
+	case record.ColGraphs:
 		return mib
 	}
 	return handleCost

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // A pool that keeps what nothing references and is emptied whole, again and
@@ -16,7 +17,6 @@ import (
 const (
 	leastRefill = 64 * mib // of a filling that matters
 	emptied     = .2       // of a peak that may be left
-	colFailed   = "driver_failed_allocs"
 )
 
 // refillTrust is how far a pool that fills until allocations fail is believed to
@@ -75,7 +75,7 @@ func (s *subject) weighRefills() {
 	s.grow[keyIdle].Shape = trend.Bounded
 	s.class, s.primary, s.restsOn = Undecided, keys, ""
 	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s", size(peak), often(times))
-	if failed := s.total(colFailed); failed > 0 {
+	if failed := s.total(record.ColDriverFailed); failed > 0 {
 		s.class, s.primary, s.restsOn, s.raw = PoolGrowth, keyIdle, ByRefill, refillTrust
 		s.why = text + fmt.Sprintf(", while %.0f allocations failed: only the device's end bounds it", failed)
 		return

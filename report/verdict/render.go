@@ -32,7 +32,8 @@ func (s *subject) verdict() *Verdict {
 	case s.restsOn == "" && s.class == None:
 		v.scoreKind = "none"
 	}
-	v.Summary = s.summary(v)
+	v.Claim = s.claim(v)
+	v.Summary = sentence(s.lead(), v.Claim)
 	return v
 }
 

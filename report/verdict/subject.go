@@ -3,7 +3,6 @@ package verdict
 import (
 	"math"
 	"sort"
-	"strings"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
@@ -174,7 +173,7 @@ func (s *subject) trendRows(k *track) (from, to int) {
 		switch {
 		case e.Kind == record.KindPhase && e.Name == record.PhaseBaseline && math.IsInf(begin, -1):
 			begin = t
-		case e.Kind == record.KindReceipt, e.Kind == record.KindPhase && e.Name == phaseExiting:
+		case e.Kind == record.KindReceipt, e.Kind == record.KindPhase && e.Name == record.PhaseExiting:
 			end = math.Min(end, t)
 		}
 	}
@@ -189,9 +188,6 @@ func (s *subject) trendRows(k *track) (from, to int) {
 	return from, to
 }
 
-// setupPhases are phases whose growth is the program's setting up.
-var setupPhases = [...]string{"load", "setup", "warm", "compile", "init"}
-
 // withoutSetup leaves out rows in phases named after setting up. It keeps all
 // rows when nothing else would be left.
 func (k *track) withoutSetup(events []record.Event, pid int) *track {
@@ -200,7 +196,7 @@ func (k *track) withoutSetup(events []record.Event, pid int) *track {
 	for i, t := range k.clock {
 		for next < len(events) && events[next].TMs/1000 <= t {
 			if e := events[next]; e.Kind == record.KindPhase && (e.PID == 0 || pid == 0 || e.PID == pid) {
-				setup = isSetup(e.Name)
+				_, setup = record.SetupWord(e.Name)
 			}
 			next++
 		}
@@ -221,15 +217,6 @@ func (k *track) withoutSetup(events []record.Event, pid int) *track {
 		out.cols[n] = pick(v, keep)
 	}
 	return &out
-}
-
-func isSetup(name string) bool {
-	for _, p := range setupPhases {
-		if strings.HasPrefix(strings.ToLower(name), p) {
-			return true
-		}
-	}
-	return false
 }
 
 // fromFirstStep leaves out the rows before the first step: a program sets

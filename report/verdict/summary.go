@@ -9,24 +9,31 @@ import (
 	"github.com/gpumem/gpumem/report/trend"
 )
 
-// summary is the sentence for a ticket: the verdict and the tier, a colon, and
-// what was seen.
-func (s *subject) summary(v *Verdict) string {
+// lead is the verdict and its tier, with which the summary begins.
+func (s *subject) lead() string {
+	if s.class == Undecided {
+		return string(s.class)
+	}
+	return fmt.Sprintf("%s (%s, %.0f %%)", s.class, s.tier(), 100*s.confidence)
+}
+
+// claim is what was seen, with which the summary ends.
+func (s *subject) claim(v *Verdict) string {
 	switch s.class {
 	case None:
-		return s.noneSummary()
+		return s.noneClaim()
 	case Undecided:
-		return s.undecidedSummary(v)
+		return s.undecidedClaim(v)
 	}
-	text := fmt.Sprintf("%s (%s, %.0f %%): %s", s.class, s.tier(), 100*s.confidence, s.claim(v))
+	text := s.growthClaim(v)
 	if len(v.Causes) > 0 && v.Causes[0].Confidence >= .5 {
 		text += "; cause: " + strings.ReplaceAll(v.Causes[0].ID, "-", " ")
 	}
 	return text + "."
 }
 
-// claim says what was seen of a growth.
-func (s *subject) claim(v *Verdict) string {
+// growthClaim says what was seen of a growth.
+func (s *subject) growthClaim(v *Verdict) string {
 	switch s.restsOn {
 	case ByLeftover:
 		return s.leftoverClaim()
@@ -209,9 +216,9 @@ func (s *subject) magnitudeClaim() string {
 	return text + fmt.Sprintf("; %d samples allow no trend test, so this rests on the size of the growth", len(s.led.clock))
 }
 
-func (s *subject) noneSummary() string {
+func (s *subject) noneClaim() string {
 	if s.restsOn == ByLeftover {
-		return fmt.Sprintf("none (%s, %.0f %%): what the program took it gave back; nothing above %s is left over.", s.tier(), 100*s.confidence, size(s.o.leftover()))
+		return fmt.Sprintf("what the program took it gave back; nothing above %s is left over.", size(s.o.leftover()))
 	}
 	var parts []string
 	for i, k := range accountKeys {
@@ -219,7 +226,7 @@ func (s *subject) noneSummary() string {
 			parts = append(parts, fmt.Sprintf("%s %s", accountNames[i], g.Shape))
 		}
 	}
-	text := fmt.Sprintf("none (%s, %.0f %%): no account grows (%s)", s.tier(), 100*s.confidence, strings.Join(parts, ", "))
+	text := fmt.Sprintf("no account grows (%s)", strings.Join(parts, ", "))
 	if m := s.mostHidden(); m > 0 {
 		text += fmt.Sprintf("; a growth above %s %s would have been seen", size(m), article(s.led.clockUnit()))
 	}
@@ -239,8 +246,8 @@ func (s *subject) mostHidden() float64 {
 	return m
 }
 
-func (s *subject) undecidedSummary(v *Verdict) string {
-	text := "undecided: " + s.why
+func (s *subject) undecidedClaim(v *Verdict) string {
+	text := s.why
 	if s.why == "" {
 		isOpen := func(k key) bool {
 			return s.led.series[k] != nil && (s.grow[k].Shape == trend.ShapeUndecided || !s.grow[k].Known)

@@ -29,8 +29,10 @@ var columnsUsed = [...]string{
 	record.ColRSS, record.ColRSSAnon, record.ColRSSFile, record.ColRSSShmem, record.ColSwap, record.ColFootprint,
 	record.ColHostHeap, record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount,
 	record.ColRefs, record.ColInFlight, record.ColCommands, record.ColCommandBuffers, record.ColAllocs,
-	record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColShapes, record.ColPipelines, colFailed,
-	colOpen, colEvents, colStreams, colGraphs, colModules, colContexts, colPools, colDriverAlloc, colPinned, colLost,
+	record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColShapes, record.ColPipelines,
+	record.ColDriverFailed, record.ColCommandBuffersOpen, record.ColEvents, record.ColStreams, record.ColGraphs,
+	record.ColModules, record.ColContexts, record.ColPools, record.ColDriverAllocBytes, record.ColPinnedBytes,
+	record.ColCaptureLost,
 }
 
 // maxCell is the largest count of bytes believed: 1 EiB.

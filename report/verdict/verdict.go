@@ -31,14 +31,14 @@ const (
 )
 
 // Account is one of the four that every byte of growth is charged to.
-type Account string
+type Account = record.Account
 
 // The accounts.
 const (
-	Live      Account = "live"
-	Idle      Account = "idle"
-	Untracked Account = "untracked"
-	Host      Account = "host"
+	Live      = record.AccountLive
+	Idle      = record.AccountIdle
+	Untracked = record.AccountUntracked
+	Host      = record.AccountHost
 )
 
 // Verdict is verdict.json. Pointers and omitted fields are unknown, never 0.
@@ -47,7 +47,8 @@ type Verdict struct {
 	Verdict     Class        `json:"verdict"`
 	Tier        Tier         `json:"tier"`
 	Confidence  float64      `json:"confidence"`
-	Summary     string       `json:"summary"` // one sentence to paste into a ticket
+	Summary     string       `json:"summary"` // one sentence to paste into a ticket: "class (tier, 98 %): claim"
+	Claim       string       `json:"-"`       // the summary without class and tier
 	Window      Window       `json:"window"`
 	Accounts    []AccountRow `json:"accounts"`
 	DrivenBy    *DrivenBy    `json:"driven_by,omitempty"`

@@ -31,7 +31,7 @@
 // driver, PID.N.ring.maps. The ring is a mapped file: what was recorded
 // survives any death of the program. A Reader takes the files of a program that
 // ended away once it has read them. Nobody waits for the reader; events that
-// were overwritten before they were read are counted (ColLost), and from then
+// were overwritten before they were read are counted (record.ColCaptureLost), and from then
 // on the live table may miss or keep some: a warning says so.
 //
 // # Columns

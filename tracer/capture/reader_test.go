@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // ringOf writes a ring with the given events; its process does not exist.
@@ -70,7 +72,7 @@ func TestARingIsReadToItsEndAndThenTakenAway(t *testing.T) {
 	for _, c := range r.Cells(nobodysPID) {
 		got[c.Column] = c.Value
 	}
-	if got[ColAllocBytes] != 10 || got[ColEvents] != 1 {
+	if got[record.ColDriverAllocBytes] != 10 || got[record.ColEvents] != 1 {
 		t.Errorf("cells %v", got)
 	}
 	if left, err := os.ReadDir(r.dir); err != nil || len(left) != 0 {

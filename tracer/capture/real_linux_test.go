@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // realDriver leaves out the tests that need NVIDIA's driver and a device.
@@ -59,8 +61,8 @@ sys.stdin.readline()
 `
 
 var driverCells = map[string]int64{
-	ColAllocBytes: 64<<20 + 16<<20 + 2*(4<<20), ColAllocCount: 4, ColAsyncBytes: 8 << 20, ColPinnedBytes: 1 << 20,
-	ColEvents: 4, ColStreams: 1, ColFailed: 1, ColLost: 0,
+	record.ColDriverAllocBytes: 64<<20 + 16<<20 + 2*(4<<20), record.ColDriverAllocCount: 4, record.ColDriverAsyncBytes: 8 << 20, record.ColPinnedBytes: 1 << 20,
+	record.ColEvents: 4, record.ColStreams: 1, record.ColDriverFailed: 1, record.ColCaptureLost: 0,
 }
 
 func TestTheRealDriverIsCapturedInEveryMode(t *testing.T) {
@@ -155,8 +157,8 @@ import os; os._exit(0)
 			r := follow(t, dir)
 			got := cells(r, cmd.Process.Pid)
 			t.Logf("%s, %s: PyTorch reserved %d, captured %v; %v", mode, conf, reserved, got, r.Sites(cmd.Process.Pid))
-			if more := got[ColAllocBytes] - reserved; more < 0 || more > 256<<20 {
-				t.Errorf("%s, %s: PyTorch reserved %d bytes, captured were %d", mode, conf, reserved, got[ColAllocBytes])
+			if more := got[record.ColDriverAllocBytes] - reserved; more < 0 || more > 256<<20 {
+				t.Errorf("%s, %s: PyTorch reserved %d bytes, captured were %d", mode, conf, reserved, got[record.ColDriverAllocBytes])
 			}
 		}
 	}

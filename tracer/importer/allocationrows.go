@@ -23,10 +23,10 @@ func (r *logReader) row() {
 			r.put(column+suffix, bytes)
 		}
 		if t.hasCB {
-			r.put("cb_bytes"+suffix, t.cb)
+			r.put(record.ColCircular+suffix, t.cb)
 		}
 		if t.hasKern {
-			r.put("kernel_bytes"+suffix, t.kernel)
+			r.put(record.ColKernels+suffix, t.kernel)
 		}
 	}
 }
@@ -34,16 +34,6 @@ func (r *logReader) row() {
 func (r *logReader) put(column string, v float64) {
 	r.rows.column(column)
 	r.rows.set(column, v)
-}
-
-// memoryColumn is the column of one kind of memory, carried along beside live,
-// which sums them.
-func memoryColumn(memory string) string {
-	switch memory {
-	case "DRAM", "L1", "SYSTEM_MEMORY", "L1_SMALL", "TRACE":
-		return strings.ToLower(memory) + "_bytes"
-	}
-	return "other_bytes"
 }
 
 func (r *logReader) samples() {

@@ -199,7 +199,7 @@ func (r *logReader) allocated(pid int, text string) bool {
 	r.owned[pid][at] = struct{}{}
 	t.bytes += float64(n)
 	t.count++
-	t.byMemory[memoryColumn(memory)] += float64(n)
+	t.byMemory[record.MemoryColumn(memory)] += float64(n)
 	return true
 }
 
@@ -231,7 +231,7 @@ func (r *logReader) freed(text string) bool {
 func (r *logReader) drop(at bufferKey, b *loggedBuffer) {
 	t := r.device(at.device)
 	t.bytes -= float64(b.size)
-	t.byMemory[memoryColumn(b.memory)] -= float64(b.size)
+	t.byMemory[record.MemoryColumn(b.memory)] -= float64(b.size)
 	t.count--
 	delete(r.live, at)
 	if delete(r.owned[b.pid], at); len(r.owned[b.pid]) == 0 {

@@ -147,13 +147,6 @@ type memrayStats struct {
 	} `json:"metadata"`
 }
 
-// colPeakHeap and colAllocatedBytes are totals of a run that no account is
-// made of; they are carried along.
-const (
-	colPeakHeap       = "peak_host_heap_bytes"
-	colAllocatedBytes = "allocated_bytes"
-)
-
 // readMemrayStats reads memray stats --json: totals over a run. What was
 // allocated is not what is held, so there is no account in it.
 func readMemrayStats(in *bufio.Reader, run *record.Run) error {
@@ -171,9 +164,9 @@ func readMemrayStats(in *bufio.Reader, run *record.Run) error {
 	if s.Allocations == nil || s.Bytes == nil {
 		return fmt.Errorf("no total_num_allocations and total_bytes_allocated; write it with memray stats --json")
 	}
-	t := newTable(record.ColAllocs, colAllocatedBytes, colPeakHeap)
+	t := newTable(record.ColAllocs, record.ColAllocatedBytes, record.ColPeakHostHeap)
 	t.row()
-	for name, v := range map[string]*float64{record.ColAllocs: s.Allocations, colAllocatedBytes: s.Bytes, colPeakHeap: s.Metadata.Peak} {
+	for name, v := range map[string]*float64{record.ColAllocs: s.Allocations, record.ColAllocatedBytes: s.Bytes, record.ColPeakHostHeap: s.Metadata.Peak} {
 		if v != nil && *v >= 0 && *v < 1<<53 && *v == math.Trunc(*v) {
 			t.set(name, *v)
 		}

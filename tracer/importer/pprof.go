@@ -19,10 +19,6 @@ import (
 // puts equal stacks together, so that real ones have some kilobytes.
 const maxProfile = 128 << 20
 
-// colExecutable is what JAX's compiled programs take, a column that is carried
-// along: they are no tensors, and the driver's counter is not in the profile.
-const colExecutable = "executable_bytes"
-
 // sniffPProf looks for the protocol buffer of a profile: its first field is a
 // sample type (field 1, a message of two small numbers), which no text is.
 func sniffPProf(head []byte) bool {
@@ -190,7 +186,7 @@ func (r *profileReader) finish(p *profile.Profile) {
 	}
 	r.run.Samples = r.row().samples()
 	if r.executables > 0 {
-		note(r.run, "%.1f MiB of compiled programs stand in %s, not in live", r.executables/mib, colExecutable)
+		note(r.run, "%.1f MiB of compiled programs stand in %s, not in live", r.executables/mib, record.ColExecutable)
 	}
 	addSites(r.run, r.sites, 0)
 	if p.TimeNanos > 0 {
@@ -202,7 +198,7 @@ func (r *profileReader) finish(p *profile.Profile) {
 
 // row is the state as a row, with columns "@N" where there are several devices.
 func (r *profileReader) row() *table {
-	t := newTable(colExecutable)
+	t := newTable(record.ColExecutable)
 	t.row()
 	for _, n := range slices.Sorted(maps.Keys(r.devices)) {
 		suffix := ""
@@ -217,7 +213,7 @@ func (r *profileReader) row() *table {
 		}
 	}
 	if r.anyProgram {
-		t.set(colExecutable, r.executables)
+		t.set(record.ColExecutable, r.executables)
 	}
 	return t
 }
