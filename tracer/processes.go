@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -29,7 +30,7 @@ var unknownProcess = introduction{rank: -1}
 // nothing. The lock is held.
 func (r *recording) introduce(f *followed, name string, rank *int) {
 	now := f.is
-	if name != "" {
+	if name = secret.Text(name); name != "" {
 		now.name = strings.ToValidUTF8(name[:min(len(name), maxProcessName)], "")
 	}
 	if rank != nil {
@@ -75,6 +76,7 @@ func (r *recording) tellProcesses() {
 // program without its folder, and its rank by its environment at the start.
 func seenFromOutside(pid int) (name string, rank *int) {
 	if args := commandLine(pid); len(args) > 0 {
+		args = secret.Args(args) // before it is cut: half a name does not say what its value is
 		args[0] = filepath.Base(args[0])
 		name = strings.Join(args, " ")
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -357,6 +358,7 @@ func (r *recording) warn(text string) {
 }
 
 func (r *recording) warnLocked(text string) {
+	text = secret.Text(text) // it is also printed
 	if r.seen[text] || len(r.warnings) > maxWarnings {
 		return
 	}
