@@ -33,9 +33,9 @@ func maskedText(m *record.Masked) string {
 	if n := len(m.Names) - len(names); n > 0 {
 		list += fmt.Sprintf(" and %s more", countText(int64(n)))
 	}
-	text := countText(m.Values) + " values that look like secrets, *** stands for each"
+	text := "*** stands for what looks like a secret, in " + countText(m.Values) + " places"
 	if m.Values == 1 {
-		text = "1 value that looks like a secret, *** stands for it"
+		text = "*** stands for what looks like a secret, in 1 place"
 	}
 	if list != "" {
 		text += ": " + list

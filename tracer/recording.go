@@ -117,7 +117,7 @@ func (r *recording) follow(pid int) *followed {
 	}
 	r.procs[pid] = f
 	r.multi = r.multi || (r.main != 0 && pid != r.main)
-	name, rank := seenFromOutside(pid)
+	name, rank := seenFromOutside(pid, r.out.MaskCommand)
 	r.introduce(f, name, rank)
 	return f
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/report"
@@ -243,5 +244,5 @@ func shownCommand(t target) string {
 	if t.workload != nil && len(words) > 2 {
 		words = words[2:] // gpumem run
 	}
-	return plain.Shown(strings.Join(words, " "))
+	return plain.Shown(strings.Join(secret.Args(words), " "))
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // Masked says what was taken for a secret in a run and replaced by three stars:
-// how many values, and the names of at most 64 of them (variables, options, or
-// what a value was recognised as). It never holds a value.
+// in how many places, and the names of at most 64 such values (variables, options,
+// or what a value was recognised as). It never holds a value.
 type Masked struct {
 	Values int64    `json:"values"`
 	Names  []string `json:"names,omitempty"`
@@ -82,6 +82,15 @@ func maskKeys(t *secret.Tally, in map[string]int64) map[string]int64 {
 		out[t.Text(name)] = value
 	}
 	return out
+}
+
+// MaskCommand is the command line args without what looks like a secret, counted
+// as what the Writer masks itself. A command line is masked word by word only
+// before it is joined to one string.
+func (w *Writer) MaskCommand(args []string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.masked.Args(args)
 }
 
 // Mask masks whatever looks like a secret in e. Slices that e shares with
