@@ -61,6 +61,8 @@ var planted = []struct{ in, want string }{
 	{"AccountName=x;AccountKey=S3abc==;EndpointSuffix=y", "AccountName=x;AccountKey=***;EndpointSuffix=y"},
 	{"host=h password=S3 dbname=x", "host=h password=*** dbname=x"},
 	{"pw=9081726354", "pw=***"},
+	{"/srv/password=S3/x.py:4 f", "/srv/password=*** f"},
+	{"/srv/session=S3/x.py", "/srv/session=***"},
 	{"password: S3", "password: ***"},
 	{"the token: a1b2c3d4 was refused", "the token: *** was refused"},
 	{"key AKIAIOSFODNN7EXAMPLE here", "key *** here"},

@@ -11,7 +11,7 @@ func (g grade) masks(value string) bool {
 	case weak:
 		return !isSetting(value) && !isSmall(value) && !isPath(value)
 	case strong:
-		return !isSetting(value) && !isKeyFile(value)
+		return !isSetting(value) && !(isKeyFile(value) && !strings.HasSuffix(value, ".txt") && !strings.HasSuffix(value, ".py"))
 	}
 	return false
 }
@@ -75,7 +75,7 @@ func rooted(value string) bool {
 // isKeyFile reports the name of a file that holds keys or other data.
 func isKeyFile(value string) bool {
 	dot := strings.LastIndexByte(value, '.')
-	if dot < 1 || strings.ContainsAny(value, " =&?@:") || isRandom(value[:dot]) {
+	if dot < 1 || strings.ContainsAny(value, " =&?@:") || isRandom(value[:dot]) || strings.ContainsAny(value, `/\`) && !rooted(value) {
 		return false
 	}
 	switch value[dot+1:] {
