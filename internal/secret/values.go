@@ -94,10 +94,11 @@ const longRandom = 256
 // isRandom reports a long word of letters and digits that no person would have
 // made up: sixteen hexadecimal bytes, or often changing kinds of characters.
 func isRandom(value string) bool {
-	if len(value) < leastRandom || strings.IndexByte(value, ' ') >= 0 {
+	long := len(value) >= leastRandom
+	value = value[:min(len(value), longRandom)]
+	if !long || strings.IndexByte(value, ' ') >= 0 {
 		return false
 	}
-	value = value[:min(len(value), longRandom)]
 	upper, lower, digit, changes, hex := 0, 0, 0, 0, 0
 	last := byte(0)
 	for i := range len(value) {
