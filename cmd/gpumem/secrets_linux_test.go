@@ -31,23 +31,31 @@ func noSecret(t *testing.T, where, text string) {
 // secretArguments have a secret each, those of plainArguments are to be read.
 func secretArguments() []string {
 	return []string{
-		"--token=zq10", "--password", "zq11 with blanks", "--api-key", "zq12", "https://u:zq13@h/", "-u", "bob:zq14", "DB_PASS=zq15",
-		`{"password": "zq16", "api_keys": ["zq17"]}`, "Authorization: Bearer zq18", "hf_zq19abcdefghijklmnopqrstuvwxyz", "--conn=Server=h;Password=zq20;X=1",
-		"https://h/?sig=zq21abcdefghij&page=2", "sk-proj-zq22abcdefghijklmn", "-----BEGIN PRIVATE KEY-----\nzq23\n-----END PRIVATE KEY-----",
-		"bob:zq24@db.example.org", "--cookie", "a=zq25", "-Dapi.key=zq26", "--clientSecret=zq27", "redis://:zq28@h", "export X_TOKEN='zq29'; ls",
+		"--token=zq10", "--password", "zq11 with blanks", "--api-key", "zq12", "https://u:zq13@h/", "-u",
+		"bob:zq14", "DB_PASS=zq15",
+		`{"password": "zq16", "api_keys": ["zq17"]}`, "Authorization: Bearer zq18",
+		"hf_zq19abcdefghijklmnopqrstuvwxyz", "--conn=Server=h;Password=zq20;X=1",
+		"https://h/?sig=zq21abcdefghij&page=2", "sk-proj-zq22abcdefghijklmn",
+		"-----BEGIN PRIVATE KEY-----\nzq23\n-----END PRIVATE KEY-----",
+		"bob:zq24@db.example.org", "--cookie", "a=zq25", "-Dapi.key=zq26", "--clientSecret=zq27", "redis://:zq28@h",
+		"export X_TOKEN='zq29'; ls",
 	}
 }
 
 func plainArguments() []string {
-	return []string{"--max-new-tokens", "128", "--tokenizer", "gpt2", "--sort-key", "name", "--keep", "5", "--passes=3", "--author", "Alice", "--monkey=see",
+	return []string{"--max-new-tokens", "128", "--tokenizer", "gpt2", "--sort-key", "name", "--keep", "5",
+		"--passes=3", "--author", "Alice", "--monkey=see",
 		"--pad-token-id=50256", "--key-dim", "64", "TOKENIZERS_PARALLELISM=false", "--license", "MIT"}
 }
 
 func secretVariables() []string {
 	return []string{
-		"CUDA_PASS=zq30", "NVIDIA_APIKEY=zq31", "TORCH_AUTH=zq32", "JAX_PRIVATE_KEY=zq33", "VK_DB_PWD=zq34", "GPUMEM_KEY=zq35", "TL_SESSION=zq36",
-		"TORCH_URL=https://u:zq37@h/", "XLA_FLAGS=--xla_key=zq38 --xla_dump_to=/tmp/d", "JAX_COOKIE=zq39", "TORCH_LICENSE=zq40", "CUDA_DSN=zq41",
-		"OMP_SALT=zq42", "TORCH_NOTE=xoxb-zq43-123456789012", "NCCL_SIGNATURE=zq44", "HIP_JWT=zq45", "TORCH_CRED=zq46", "NVIDIA_PASSPHRASE=zq47",
+		"CUDA_PASS=zq30", "NVIDIA_APIKEY=zq31", "TORCH_AUTH=zq32", "JAX_PRIVATE_KEY=zq33", "VK_DB_PWD=zq34",
+		"GPUMEM_KEY=zq35", "TL_SESSION=zq36",
+		"TORCH_URL=https://u:zq37@h/", "XLA_FLAGS=--xla_key=zq38 --xla_dump_to=/tmp/d", "JAX_COOKIE=zq39",
+		"TORCH_LICENSE=zq40", "CUDA_DSN=zq41",
+		"OMP_SALT=zq42", "TORCH_NOTE=xoxb-zq43-123456789012", "NCCL_SIGNATURE=zq44", "HIP_JWT=zq45",
+		"TORCH_CRED=zq46", "NVIDIA_PASSPHRASE=zq47",
 		"TORCH_TOKENIZER=gpt2", "OMP_NUM_THREADS=2", "TORCH_MAX_TOKENS=100000", "TORCH_AUTHOR=Alice",
 	}
 }
@@ -73,7 +81,8 @@ func secretProgram(t *testing.T, dir string) (gpumem *exec.Cmd, output string) {
 		t.Fatal(err)
 	}
 	defer out.Close()
-	args := slices.Concat([]string{"run", "--no-tui", "--out", filepath.Join(dir, "run"), "--metrics", "127.0.0.1:0", "--", "python3", "program.py"},
+	args := slices.Concat([]string{"run", "--no-tui", "--out", filepath.Join(dir, "run"), "--metrics",
+		"127.0.0.1:0", "--", "python3", "program.py"},
 		secretArguments(), plainArguments())
 	gpumem = exec.Command(binary, args...)
 	gpumem.Dir, gpumem.Env, gpumem.Stdout, gpumem.Stderr = place, append(os.Environ(), secretVariables()...), out, out
@@ -143,14 +152,16 @@ func checkMasked(t *testing.T, dir, printed string) {
 			t.Errorf("%s is not in %q", arg, run.Meta.Command)
 		}
 	}
-	for name, value := range map[string]string{"TORCH_TOKENIZER": "gpt2", "OMP_NUM_THREADS": "2", "TORCH_MAX_TOKENS": "100000", "TORCH_AUTHOR": "Alice",
+	for name, value := range map[string]string{"TORCH_TOKENIZER": "gpt2", "OMP_NUM_THREADS": "2",
+		"TORCH_MAX_TOKENS": "100000", "TORCH_AUTHOR": "Alice",
 		"XLA_FLAGS": "--xla_key=*** --xla_dump_to=/tmp/d", "CUDA_PASS": "***"} {
 		if run.Meta.Env[name] != value {
 			t.Errorf("%s is %q", name, run.Meta.Env[name])
 		}
 	}
 	m := run.Meta.Masked
-	if m == nil || m.Values < 60 || !slices.Contains(m.Names, "--token") || !slices.Contains(m.Names, "CUDA_PASS") {
+	if m == nil || m.Values < 60 || !slices.Contains(m.Names, "--token") ||
+		!slices.Contains(m.Names, "CUDA_PASS") {
 		t.Errorf("masked: %+v", m)
 	}
 	if !strings.Contains(printed, "*** stands for what looks like a secret") {
@@ -160,7 +171,8 @@ func checkMasked(t *testing.T, dir, printed string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, seen := range []string{"PGPASSWORD=***", "mysql -uroot -p***", "server: worker --token=***", "AWS_SECRET_ACCESS_KEY=***", "mysqldump", `"password":"***"`, "worker password=***",
+	for _, seen := range []string{"PGPASSWORD=***", "mysql -uroot -p***", "server: worker --token=***",
+		"AWS_SECRET_ACCESS_KEY=***", "mysqldump", `"password":"***"`, "worker password=***",
 		"curl -u bob:***", "cannot run PGPASSWORD=***", "cache['***']", "load --api-key=***", "made-up token=***"} {
 		if !strings.Contains(string(events), seen) {
 			t.Errorf("events.jsonl has no %q: the place is not tried", seen)
@@ -180,16 +192,19 @@ func noSecretInReports(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
-	write("memray.csv", "allocator,num_allocations,size,tid,thread_name,stack_trace\nMALLOC,1,1340000,1,0x1,f;/srv/password=zq81/x.py;58\n"+
-		"MALLOC,1,71000000,1,0x1,g;https://u:zq82@h/x.py;502|ghp_zq83abcdefghijklmnopqrst;/b.py;5\n")
-	old, err := json.Marshal(record.Meta{Schema: 1, Command: []string{"a", "--token", "zq84"}, Env: map[string]string{"TORCH_PASS": "zq85"}, Host: "h"})
+	write("memray.csv",
+		"allocator,num_allocations,size,tid,thread_name,stack_trace\nMALLOC,1,1340000,1,0x1,f;/srv/password=zq81/x.py;58\n"+
+			"MALLOC,1,71000000,1,0x1,g;https://u:zq82@h/x.py;502|ghp_zq83abcdefghijklmnopqrst;/b.py;5\n")
+	old, err := json.Marshal(record.Meta{Schema: 1, Command: []string{"a", "--token", "zq84"},
+		Env: map[string]string{"TORCH_PASS": "zq85"}, Host: "h"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	write("old/run.json", string(old))
 	write("old/samples.csv", "t_ms,rss_bytes\n0,1\n50,2\n100,3\n")
-	write("old/events.jsonl", `{"t_ms":1,"kind":"statement","name":"PGPASSWORD=zq86 x","detail":{"token":"zq87"}}`+"\n"+
-		`{"t_ms":2,"kind":"warning","text":"https://u:zq88@h/ failed"}`+"\n")
+	write("old/events.jsonl",
+		`{"t_ms":1,"kind":"statement","name":"PGPASSWORD=zq86 x","detail":{"token":"zq87"}}`+"\n"+
+			`{"t_ms":2,"kind":"warning","text":"https://u:zq88@h/ failed"}`+"\n")
 	for _, path := range []string{"run", "old", "memray.csv"} {
 		for _, format := range []string{"text", "json", "csv", "html", "markdown"} {
 			noSecret(t, path+" as "+format, gpumem(t, dir, "report", path, "--format", format).stdout)
@@ -277,7 +292,8 @@ func TestARunFolderIsItsOwnersAlone(t *testing.T) {
 	for path, mode := range modesBelow(t, filepath.Join(dir, "run")) {
 		name := filepath.Base(path)
 		if want := name == "run" || name == "mine.txt"; want != (mode&0o077 != 0) {
-			t.Errorf("%s has mode %v; a folder that holds other files stays as it was, and the run's files are closed", name, mode)
+			t.Errorf("%s has mode %v; a folder that holds other files stays as it was, and the run's files are closed",
+				name, mode)
 		}
 	}
 }

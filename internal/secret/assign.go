@@ -142,7 +142,8 @@ func isHeader(name string) bool {
 	if name[0] == '-' {
 		return false
 	}
-	return strings.IndexByte(name, '-') > 0 || strings.EqualFold(name, "authorization") || strings.EqualFold(name, "cookie")
+	return strings.IndexByte(name, '-') > 0 || strings.EqualFold(name, "authorization") ||
+		strings.EqualFold(name, "cookie")
 }
 
 // skipScheme skips the scheme of an Authorization header: it is no secret.
@@ -175,5 +176,6 @@ func isOdd(value string) bool {
 			return false
 		}
 	}
-	return letter && digit && len(value) >= 6 && !isPath(value) || len(value) >= 24 && letter && !strings.ContainsAny(value, "/.")
+	return letter && digit && len(value) >= 6 && !isPath(value) || len(value) >= 24 && letter &&
+		!strings.ContainsAny(value, "/.")
 }

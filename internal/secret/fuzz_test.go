@@ -38,7 +38,8 @@ func FuzzMasking(f *testing.F) {
 			a + " " + shaped + " " + b, a + "\nPGPASSWORD=" + named + "\n" + b, a + " https://u:" + named + "@h.example.org/ " + b,
 			a + " --password " + named + " " + b, a + ` {"api_key":"` + named + `"} ` + b,
 		} {
-			if got := Text(s); strings.Contains(got, shaped) || strings.Contains(got, named) && !strings.Contains(a+b, named) {
+			if got := Text(s); strings.Contains(got, shaped) || strings.Contains(got, named) &&
+				!strings.Contains(a+b, named) {
 				t.Errorf("%q is left in %q", s, got)
 			}
 		}

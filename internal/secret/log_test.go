@@ -15,7 +15,8 @@ func TestLogsKeepTheirLengthAndLoseTheirSecrets(t *testing.T) {
 	cases := []string{text, ""}
 	for _, border := range []int{logPart, logPart - logOverlap, logPart - logOverlap/2} {
 		for _, back := range []int{0, 1, 20, len(token), len(token) + 5} {
-			cases = append(cases, text+strings.Repeat("x", border-len(text)-back-1)+"\n"+token+"\n"+strings.Repeat("y", logOverlap)+"\nend\n")
+			cases = append(cases, text+strings.Repeat("x", border-len(text)-back-1)+"\n"+token+"\n"+strings.Repeat("y",
+				logOverlap)+"\nend\n")
 		}
 	}
 	for _, in := range cases {
@@ -30,7 +31,8 @@ func TestLogsKeepTheirLengthAndLoseTheirSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := strings.ReplaceAll(strings.ReplaceAll(in, token, strings.Repeat("*", len(token))), "S3word", "******")
+		want := strings.ReplaceAll(strings.ReplaceAll(in, token, strings.Repeat("*", len(token))), "S3word",
+			"******")
 		if string(out) != want {
 			t.Errorf("%d bytes became %d; %.200q", len(in), len(out), out)
 		}

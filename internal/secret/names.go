@@ -49,34 +49,49 @@ func kindOf(word string) kind {
 		"CREDENTIAL", "CREDENTIALS", "CRED", "CREDS", "BEARER", "JWT", "AUTHORIZATION", "COOKIE", "COOKIES", "DSN",
 		"USERPWD", "USERPASS", "MNEMONIC":
 		return surely
-	case "KEY", "TOKEN", "AUTH", "OAUTH", "PASS", "PW", "PWD", "SESSION", "SESSIONID", "SALT", "LICENSE", "LICENCE",
+	case "KEY", "TOKEN", "AUTH", "OAUTH", "PASS", "PW", "PWD", "SESSION", "SESSIONID", "SALT", "LICENSE",
+		"LICENCE",
 		"SIGNATURE", "SIG", "PRIVATE", "PRIV", "OTP", "TOTP", "SAS":
 		return maybe
 	case "KEYS", "TOKENS", "PASSES", "SESSIONS", "SALTS", "LICENSES", "SIGNATURES":
 		return several
-	case "API", "APP", "ACCESS", "ENCRYPTION", "SIGNING", "MASTER", "SSH", "SHARED", "ACCOUNT", "SERVICE", "STORAGE",
-		"DEPLOY", "ADMIN", "ROOT", "HF", "GITHUB", "GITLAB", "GH", "REFRESH", "CLIENT", "AWS", "OPENAI", "ANTHROPIC",
+	case "API", "APP", "ACCESS", "ENCRYPTION", "SIGNING", "MASTER", "SSH", "SHARED", "ACCOUNT", "SERVICE",
+		"STORAGE",
+		"DEPLOY", "ADMIN", "ROOT", "HF", "GITHUB", "GITLAB", "GH", "REFRESH", "CLIENT", "AWS", "OPENAI",
+		"ANTHROPIC",
 		"WANDB", "SLACK", "NPM", "CSRF", "XSRF":
 		return qualifier
 	case "COUNT", "COUNTS", "SIZE", "SIZES", "LEN", "LENGTH", "LENGTHS", "DIM", "DIMS", "NAMES", "FILE", "FILES",
-		"FILENAME", "JAR", "PATH", "PATHS", "DIR", "FOLDER", "TYPE", "TYPES", "IDS", "MODE", "LIMIT", "LIMITS", "TIMEOUT", "TTL",
-		"BITS", "NUM", "NUMBER", "FORMAT", "ALGORITHM", "ALG", "ALGO", "METHOD", "METHODS", "MECHANISM", "SOCK", "SOCKET",
-		"STDIN", "FD", "DESCRIPTION", "PROVIDER", "BACKEND", "SCHEME", "DOMAIN", "HOST", "PORT", "URL", "URI", "ENDPOINT",
-		"ADDRESS", "ISSUER", "SCOPE", "SCOPES", "ROTATION", "EXPIRY", "EXPIRES", "LIFETIME", "AGE", "POLICY", "STORE",
-		"MANAGER", "USER", "USERNAME", "BUDGET", "RATE", "WINDOW", "INTERVAL", "LATENCY", "THROUGHPUT", "USAGE", "COST",
+		"FILENAME", "JAR", "PATH", "PATHS", "DIR", "FOLDER", "TYPE", "TYPES", "IDS", "MODE", "LIMIT", "LIMITS",
+		"TIMEOUT", "TTL",
+		"BITS", "NUM", "NUMBER", "FORMAT", "ALGORITHM", "ALG", "ALGO", "METHOD", "METHODS", "MECHANISM", "SOCK",
+		"SOCKET",
+		"STDIN", "FD", "DESCRIPTION", "PROVIDER", "BACKEND", "SCHEME", "DOMAIN", "HOST", "PORT", "URL", "URI",
+		"ENDPOINT",
+		"ADDRESS", "ISSUER", "SCOPE", "SCOPES", "ROTATION", "EXPIRY", "EXPIRES", "LIFETIME", "AGE", "POLICY",
+		"STORE",
+		"MANAGER", "USER", "USERNAME", "BUDGET", "RATE", "WINDOW", "INTERVAL", "LATENCY", "THROUGHPUT", "USAGE",
+		"COST",
 		"PREFIX", "SUFFIX", "VERSION", "STATUS", "ENABLED", "REQUIRED", "BYTES", "SERVER", "VALIDATION", "PATTERN",
 		"LAYOUT", "TOOL", "HELPER", "MS", "SECONDS", "SEC", "THROUGH", "PARALLELISM", "DROPOUT", "LOSS":
 		return description
-	case "NO", "SKIP", "USE", "ENABLE", "DISABLE", "WITH", "WITHOUT", "ALLOW", "REQUIRE", "ASK", "PROMPT", "SHOW", "PRINT",
+	case "NO", "SKIP", "USE", "ENABLE", "DISABLE", "WITH", "WITHOUT", "ALLOW", "REQUIRE", "ASK", "PROMPT",
+		"SHOW", "PRINT",
 		"CHECK", "VERIFY", "IGNORE", "TRUST":
 		return flag
-	case "SORT", "ORDER", "GROUP", "PARTITION", "FOREIGN", "MAP", "LABEL", "TEXT", "IMAGE", "AUDIO", "VIDEO", "INPUT",
-		"OUTPUT", "TARGET", "FEATURE", "METRIC", "MONITOR", "JOIN", "PUBLIC", "PUB", "BATCH", "PRNG", "RNG", "RANDOM",
+	case "SORT", "ORDER", "GROUP", "PARTITION", "FOREIGN", "MAP", "LABEL", "TEXT", "IMAGE", "AUDIO", "VIDEO",
+		"INPUT",
+		"OUTPUT", "TARGET", "FEATURE", "METRIC", "MONITOR", "JOIN", "PUBLIC", "PUB", "BATCH", "PRNG", "RNG",
+		"RANDOM",
 		"PARAM", "CONFIG", "DICT", "QUERY", "KV", "UNIQUE", "HOT", "ROUTING", "DEDUP", "EVENT", "NODE", "EDGE",
-		"ATTENTION", "HEAD", "HEADS", "CONTEXT", "MAX", "MIN", "N", "NEW", "TOTAL", "PER", "PAD", "PADDING", "EOS", "BOS",
-		"UNK", "SEP", "CLS", "STOP", "SPECIAL", "START", "END", "FIRST", "LAST", "NEXT", "SECOND", "SINGLE", "MULTI",
-		"FORWARD", "BACKWARD", "RENDER", "LOW", "HIGH", "BAND", "ONE", "TWO", "BY", "DRAFT", "COMPLETION", "GENERATED",
-		"MASKED", "MASK", "DESKTOP", "CACHE", "STATE", "INDEX", "COLUMN", "COLUMNS", "FIELD", "SHAPE", "SHAPES", "CLASS",
+		"ATTENTION", "HEAD", "HEADS", "CONTEXT", "MAX", "MIN", "N", "NEW", "TOTAL", "PER", "PAD", "PADDING", "EOS",
+		"BOS",
+		"UNK", "SEP", "CLS", "STOP", "SPECIAL", "START", "END", "FIRST", "LAST", "NEXT", "SECOND", "SINGLE",
+		"MULTI",
+		"FORWARD", "BACKWARD", "RENDER", "LOW", "HIGH", "BAND", "ONE", "TWO", "BY", "DRAFT", "COMPLETION",
+		"GENERATED",
+		"MASKED", "MASK", "DESKTOP", "CACHE", "STATE", "INDEX", "COLUMN", "COLUMNS", "FIELD", "SHAPE", "SHAPES",
+		"CLASS",
 		"NAME", "EMBEDDING", "EMBEDDINGS", "EMBED", "POSITION", "OFFSET", "WEIGHT", "WEIGHTS", "BIAS", "PROJ",
 		"PROJECTION":
 		return harmless
@@ -89,7 +104,8 @@ func kindOf(word string) kind {
 // joined is the kind of a word made of others without a mark between them.
 func joined(word string) kind {
 	for _, end := range [...]string{
-		"PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "CREDENTIALS", "CREDENTIAL", "PASSWORDS", "SECRETS", "AUTHTOKEN", "APIKEY", "APIKEYS",
+		"PASSWORD", "PASSWD", "PASSPHRASE", "SECRET", "CREDENTIALS", "CREDENTIAL", "PASSWORDS", "SECRETS",
+		"AUTHTOKEN", "APIKEY", "APIKEYS",
 	} {
 		if strings.HasSuffix(word, end) {
 			return surely
@@ -100,14 +116,17 @@ func joined(word string) kind {
 	}
 	if front, ok := strings.CutSuffix(word, "KEY"); ok {
 		switch front {
-		case "ACCESS", "SECRET", "PRIVATE", "PRIV", "SSH", "MASTER", "AUTH", "APP", "LICENSE", "SIGNING", "SIGN", "ENCRYPTION", "ENCRYPT", "ENC", "AES",
-			"RSA", "HMAC", "SERVICE", "ACCOUNT", "STORAGE", "DB", "DEPLOY", "SHARED", "PASS", "CLIENT", "USER", "HOST", "TLS", "SSL", "WEP", "WPA", "PSK":
+		case "ACCESS", "SECRET", "PRIVATE", "PRIV", "SSH", "MASTER", "AUTH", "APP", "LICENSE", "SIGNING", "SIGN",
+			"ENCRYPTION", "ENCRYPT", "ENC", "AES",
+			"RSA", "HMAC", "SERVICE", "ACCOUNT", "STORAGE", "DB", "DEPLOY", "SHARED", "PASS", "CLIENT", "USER", "HOST",
+			"TLS", "SSL", "WEP", "WPA", "PSK":
 			return surely
 		}
 	}
 	if front, ok := strings.CutSuffix(word, "PASS"); ok {
 		switch front {
-		case "DB", "USER", "SSH", "SMTP", "MYSQL", "PG", "ADMIN", "ROOT", "MAIL", "REDIS", "FTP", "HTTP", "PROXY", "KEY", "STORE", "LDAP", "VNC", "SUDO", "MY",
+		case "DB", "USER", "SSH", "SMTP", "MYSQL", "PG", "ADMIN", "ROOT", "MAIL", "REDIS", "FTP", "HTTP", "PROXY",
+			"KEY", "STORE", "LDAP", "VNC", "SUDO", "MY",
 			"RSYNC", "GPG", "SQL", "RABBIT", "MONGO", "CERT", "SSL", "SHARE", "WIFI", "LOGIN":
 			return surely
 		}
@@ -161,7 +180,8 @@ func (w *words) grade() grade {
 		return weak
 	case sure:
 		return strong
-	case w.has[flag] > 0, w.has[harmless] > 0 && !qualified, plurals > 0 && (maybes == 0 && !qualified || w.has[harmless] > 0):
+	case w.has[flag] > 0, w.has[harmless] > 0 && !qualified, plurals > 0 && (maybes == 0 && !qualified ||
+		w.has[harmless] > 0):
 		return about
 	case qualified && w.has[harmless] == 0 && plurals == 0:
 		return strong
@@ -227,7 +247,8 @@ func startsWord(name string, i int) bool {
 	if !isUpper(name[i]) {
 		return false
 	}
-	return !isUpper(name[i-1]) || i+1 < len(name) && isLetter(name[i+1]) && !isUpper(name[i+1]) && !(name[i+1] == 's' && i+2 == len(name))
+	return !isUpper(name[i-1]) || i+1 < len(name) && isLetter(name[i+1]) && !isUpper(name[i+1]) &&
+		!(name[i+1] == 's' && i+2 == len(name))
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

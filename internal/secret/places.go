@@ -138,7 +138,8 @@ func isHost(s string, i int) bool {
 // isNoUser reports a word that stands before a colon and an address of a person.
 func isNoUser(word string) bool {
 	switch strings.ToLower(word) {
-	case "mailto", "to", "cc", "bcc", "from", "by", "email", "mail", "author", "contact", "sip", "acct", "xmpp", "npm", "pkg", "user", "owner":
+	case "mailto", "to", "cc", "bcc", "from", "by", "email", "mail", "author", "contact", "sip", "acct", "xmpp",
+		"npm", "pkg", "user", "owner":
 		return true
 	}
 	return digits(word)

@@ -28,7 +28,8 @@ const (
 
 func programOf(name string) program {
 	switch name {
-	case "mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlshow", "mysqlcheck", "mysqlpump", "mysqlslap", "mysqlbinlog", "mysqlsh",
+	case "mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlshow", "mysqlcheck", "mysqlpump", "mysqlslap",
+		"mysqlbinlog", "mysqlsh",
 		"mariadb", "mariadb-dump", "mariadb-admin", "mariadb-check", "mariadb-import", "mariadb-show":
 		return mysql
 	case "sshpass":
@@ -115,7 +116,8 @@ func (o option) value(s string, from, to int) (f, t int, ok bool) {
 func behind(s string, from, to int, mark byte) (f, t int, ok bool) {
 	word := s[from:to]
 	at := strings.IndexByte(word, mark)
-	if at < 0 || at+1 == len(word) || strings.HasPrefix(word[at:], "://") || digits(word[:at]) && digits(word[at+1:]) && at > 0 ||
+	if at < 0 || at+1 == len(word) || strings.HasPrefix(word[at:], "://") || digits(word[:at]) &&
+		digits(word[at+1:]) && at > 0 ||
 		at == 1 && strings.IndexByte(`\/`, word[at+1]) >= 0 || strings.ContainsAny(word[:at], "/=") {
 		return 0, 0, false
 	}
@@ -233,7 +235,8 @@ func (c *command) glued(word string) (at int, name string) {
 		}
 		return 0, ""
 	}
-	if strings.IndexByte(letters, word[1]) < 0 || strings.HasPrefix(word, "-password") || strings.HasPrefix(word, "-pass") && c.program == mongo {
+	if strings.IndexByte(letters, word[1]) < 0 || strings.HasPrefix(word, "-password") ||
+		strings.HasPrefix(word, "-pass") && c.program == mongo {
 		return 0, ""
 	}
 	return 2, word[:2]

@@ -154,7 +154,8 @@ func lastElement(path string) string {
 
 // isScript reports the option before the text of a shell's script.
 func isScript(option string) bool {
-	return len(option) > 1 && len(option) < 6 && option[0] == '-' && option[1] != '-' && option[len(option)-1] == 'c'
+	return len(option) > 1 && len(option) < 6 && option[0] == '-' && option[1] != '-' &&
+		option[len(option)-1] == 'c'
 }
 
 // isOption reports a word that is the name of an option, without a value.

@@ -86,7 +86,8 @@ var planted = []struct{ in, want string }{
 	{"sk_live_0123456789abcdef", "***"},
 	{"nvapi-abcdefghijklmnopqrstuvwxyz", "***"},
 	{"https://hooks.slack.com/services/T0/B0/S3", "https://hooks.slack.com/services/***"},
-	{"-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----"},
+	{"-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----",
+		"-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----"},
 	{"-----BEGIN OPENSSH PRIVATE KEY-----\nMIIE", "-----BEGIN OPENSSH PRIVATE KEY-----***"},
 	{"--max-tokens=sk-abcdefghijklmnopqrst1234", "--max-tokens=***"},
 	{"env -i DB_PASS=S3 SALT=S4 run", "env -i DB_PASS=*** SALT=*** run"},
@@ -100,34 +101,57 @@ var planted = []struct{ in, want string }{
 	{"sshpass -e; mysql -pS3", "sshpass -e; mysql -p***"},
 	{"python -c 'token = \"S3\"; run(token)'", "python -c 'token = \"***\"; run(token)'"},
 	{"login(password=b'S3')", "login(password=b'***')"},
-	{"https://x-access-token:ghs_abcdefghijklmnopqrst@github.com/a/b", "https://x-access-token:***@github.com/a/b"},
+	{"https://x-access-token:ghs_abcdefghijklmnopqrst@github.com/a/b",
+		"https://x-access-token:***@github.com/a/b"},
 	{"git clone https://ghp_abcdefghijklmnopqrst@github.com/a", "git clone https://***@github.com/a"},
 }
 
 // harmless are texts in which nothing is to be masked.
 var harmlessTexts = []string{
-	"--max-tokens 512", "--max-new-tokens 128", "--max_tokens=4096", "--num_tokens 2048", "--num-tokens=100000", "--token-budget 8192",
-	"TOKENIZERS_PARALLELISM=false", "--tokenizer gpt2", "--tokenizer-path /data/tok.json", "--tokens-per-step 65536", "--passes 3", "--passes=12",
-	"--pass 2", "--sort-key name", "--sort-key=name", "--group-key user_id", "--partition-key=day", "--cache-key step", "--keep 5", "--keep-going",
-	"KEYBOARD=us", "MONKEY=banana", "--monkey see", "AUTHOR=Alice", "--author 'Bob B'", "--key-dim 64", "--key_size=128", "--num-keys 16",
-	"--eos-token </s>", "--pad-token-id 50256", "--bos_token_id=1", "--mask-token <mask>", "--stop-tokens a,b", "--special-tokens x",
-	"--image-token-id 32000", "--license MIT", "license=Apache-2.0", "--auth basic", "--auth-type=oauth2", "--no-auth",
-	"--password-file /run/secrets/db", "--token-file=/run/t", "SSH_AUTH_SOCK=/tmp/ssh-x/agent.1", "XDG_SESSION_TYPE=tty", "XDG_SESSION_ID=3",
-	"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/0/bus", "DESKTOP_SESSION=gnome", "XAUTHORITY=/home/a/.Xauthority", "PWD=/home/a/work",
-	"OLDPWD=/tmp", "--ssl-key /etc/ssl/server.key", "--key server.pem", "--session-timeout 30", "--use-auth-token", "--use-auth-token --fp16",
-	"--compass north", "--bypass=1", "--passthrough on", "--low-pass 0.5", "--forward-pass 3", "--trust-remote-code", "tokenizers==0.15.1",
-	"keyring==24.3", "train.py:41 Session.run", "session.py:41:7 run", "key.cu:9 k", "auth/token.go:12 main.Token", "std::key::find(int)",
-	"/home/a/keys/token/x.py:3 f", "__main__.tokens[…]", "model.session.cache[0]", "self.key", "sorted(x, key=len)", "d = sorted(d, key=lambda t: t[1])",
-	"image:tag@sha256:0123456789abcdef", "git@github.com:org/repo.git", "bob@example.org", "mailto:bob@example.org", "rsync a@h:/srv/x .",
-	"docker run -u 1000:1000 -p 8080:80 image", "http://localhost:8080/path/@scope/pkg", "https://example.org:443/a?page=2&sort=key",
-	"cuda:0 NVIDIA H200", "pass@1=0.52", "12:30:05@home", "0x7f12abcd", "libnvidia-ml.so.580.159.04", "sk-learn", "task-abcdefghijklmnopqrst123",
-	"commit 0123456789abcdef0123456789abcdef01234567", "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-	"uuid 123e4567-e89b-12d3-a456-426614174000", "no key: the map is empty", "session: connection refused", "mysql -uroot -p db", "ls -p", "tar -pxf x",
-	"python3 -u train.py --epochs 3", "--foo a:b", "ps -p 4242", "kill -p 1", "-p8080", "--lr 1e-4", "--private", "--private=true",
-	"--per-token-loss 1.5", "--token 7", "--key 1024px"[:8], "samples.csv:3: key_count: bad cell", "process 7 (train): tokens 5120",
-	"LICENSE_FILE=/opt/l.lic", "--cookie-jar /tmp/jar", "--jwt-algorithm RS256", "SECRETARY=Ann", "--secretary=Ann", "*** ***", "--token=***",
-	"AuthorizedKeysFile /etc/ssh/keys", "ASIAPACIFICREGIONS", "-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
-	"python -m torch.distributed.run --nproc-per-node 8 train.py", "C:\\Users\\a\\x.exe -u C:\\y", "a=b&c=d", "the password", "Bearer of news", "not a key=value pair",
+	"--max-tokens 512", "--max-new-tokens 128", "--max_tokens=4096", "--num_tokens 2048", "--num-tokens=100000",
+	"--token-budget 8192",
+	"TOKENIZERS_PARALLELISM=false", "--tokenizer gpt2", "--tokenizer-path /data/tok.json",
+	"--tokens-per-step 65536", "--passes 3", "--passes=12",
+	"--pass 2", "--sort-key name", "--sort-key=name", "--group-key user_id", "--partition-key=day",
+	"--cache-key step", "--keep 5", "--keep-going",
+	"KEYBOARD=us", "MONKEY=banana", "--monkey see", "AUTHOR=Alice", "--author 'Bob B'", "--key-dim 64",
+	"--key_size=128", "--num-keys 16",
+	"--eos-token </s>", "--pad-token-id 50256", "--bos_token_id=1", "--mask-token <mask>", "--stop-tokens a,b",
+	"--special-tokens x",
+	"--image-token-id 32000", "--license MIT", "license=Apache-2.0", "--auth basic", "--auth-type=oauth2",
+	"--no-auth",
+	"--password-file /run/secrets/db", "--token-file=/run/t", "SSH_AUTH_SOCK=/tmp/ssh-x/agent.1",
+	"XDG_SESSION_TYPE=tty", "XDG_SESSION_ID=3",
+	"DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/0/bus", "DESKTOP_SESSION=gnome",
+	"XAUTHORITY=/home/a/.Xauthority", "PWD=/home/a/work",
+	"OLDPWD=/tmp", "--ssl-key /etc/ssl/server.key", "--key server.pem", "--session-timeout 30",
+	"--use-auth-token", "--use-auth-token --fp16",
+	"--compass north", "--bypass=1", "--passthrough on", "--low-pass 0.5", "--forward-pass 3",
+	"--trust-remote-code", "tokenizers==0.15.1",
+	"keyring==24.3", "train.py:41 Session.run", "session.py:41:7 run", "key.cu:9 k",
+	"auth/token.go:12 main.Token", "std::key::find(int)",
+	"/home/a/keys/token/x.py:3 f", "__main__.tokens[…]", "model.session.cache[0]", "self.key",
+	"sorted(x, key=len)", "d = sorted(d, key=lambda t: t[1])",
+	"image:tag@sha256:0123456789abcdef", "git@github.com:org/repo.git", "bob@example.org",
+	"mailto:bob@example.org", "rsync a@h:/srv/x .",
+	"docker run -u 1000:1000 -p 8080:80 image", "http://localhost:8080/path/@scope/pkg",
+	"https://example.org:443/a?page=2&sort=key",
+	"cuda:0 NVIDIA H200", "pass@1=0.52", "12:30:05@home", "0x7f12abcd", "libnvidia-ml.so.580.159.04", "sk-learn",
+	"task-abcdefghijklmnopqrst123",
+	"commit 0123456789abcdef0123456789abcdef01234567",
+	"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+	"uuid 123e4567-e89b-12d3-a456-426614174000", "no key: the map is empty", "session: connection refused",
+	"mysql -uroot -p db", "ls -p", "tar -pxf x",
+	"python3 -u train.py --epochs 3", "--foo a:b", "ps -p 4242", "kill -p 1", "-p8080", "--lr 1e-4", "--private",
+	"--private=true",
+	"--per-token-loss 1.5", "--token 7", "--key 1024px"[:8], "samples.csv:3: key_count: bad cell",
+	"process 7 (train): tokens 5120",
+	"LICENSE_FILE=/opt/l.lic", "--cookie-jar /tmp/jar", "--jwt-algorithm RS256", "SECRETARY=Ann",
+	"--secretary=Ann", "*** ***", "--token=***",
+	"AuthorizedKeysFile /etc/ssh/keys", "ASIAPACIFICREGIONS",
+	"-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----",
+	"python -m torch.distributed.run --nproc-per-node 8 train.py", "C:\\Users\\a\\x.exe -u C:\\y", "a=b&c=d",
+	"the password", "Bearer of news", "not a key=value pair",
 }
 
 func TestWhatLooksLikeASecretIsMasked(t *testing.T) {
@@ -161,11 +185,13 @@ func TestArgumentsAreMaskedToTheirEnds(t *testing.T) {
 	for _, c := range []struct{ in, want []string }{
 		{[]string{"a", "--password", "two words; and more", "x"}, []string{"a", "--password", "***", "x"}},
 		{[]string{"a", "--password=two words; and more", "x"}, []string{"a", "--password=***", "x"}},
-		{[]string{"curl", "-H", "Authorization: Bearer two words", "u"}, []string{"curl", "-H", "Authorization: Bearer ***", "u"}},
+		{[]string{"curl", "-H", "Authorization: Bearer two words", "u"}, []string{"curl", "-H",
+			"Authorization: Bearer ***", "u"}},
 		{[]string{"curl", "-u", "bob:two words", "u"}, []string{"curl", "-u", "bob:***", "u"}},
 		{[]string{"/bin/mysql", "-ptwo words", "db"}, []string{"/bin/mysql", "-p***", "db"}},
 		{[]string{"sudo", "sshpass", "-p", "two words", "ssh"}, []string{"sudo", "sshpass", "-p", "***", "ssh"}},
-		{[]string{"sh", "-c", "TOKEN=S3 run --password 'S 4'"}, []string{"sh", "-c", "TOKEN=*** run --password '***'"}},
+		{[]string{"sh", "-c", "TOKEN=S3 run --password 'S 4'"}, []string{"sh", "-c",
+			"TOKEN=*** run --password '***'"}},
 		{[]string{"TOKEN=two words"}, []string{"TOKEN=***"}},
 		{[]string{"worker --token=S3 of 4"}, []string{"worker --token=*** of 4"}},
 		{[]string{"a", "--token", "--fp16", "x"}, []string{"a", "--token", "--fp16", "x"}},
@@ -186,15 +212,20 @@ func TestArgumentsAreMaskedToTheirEnds(t *testing.T) {
 
 func TestVariablesAreMaskedByTheirNames(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"CUDA_PASS", "NVIDIA_APIKEY", "TORCH_AUTH", "JAX_PRIVATE_KEY", "VK_DB_PWD", "GPUMEM_KEY", "TL_SESSION", "X_COOKIE", "X_CRED", "X_DSN",
-		"X_BEARER", "X_JWT", "X_SALT", "X_SIGNATURE", "X_LICENSE", "PGPASSWORD", "MYSQL_PWD", "REDISCLI_AUTH", "HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "WANDB_API_KEY",
-		"SSHPASS", "apiKey", "dbPassword", "PASSWORD1", "TOKEN_2", "X_PASSPHRASE", "OPENAI_API_KEY", "accessToken", "NPM_AUTHTOKEN", "CUDA_KEY9"} {
+	for _, name := range []string{"CUDA_PASS", "NVIDIA_APIKEY", "TORCH_AUTH", "JAX_PRIVATE_KEY", "VK_DB_PWD",
+		"GPUMEM_KEY", "TL_SESSION", "X_COOKIE", "X_CRED", "X_DSN",
+		"X_BEARER", "X_JWT", "X_SALT", "X_SIGNATURE", "X_LICENSE", "PGPASSWORD", "MYSQL_PWD", "REDISCLI_AUTH",
+		"HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "WANDB_API_KEY",
+		"SSHPASS", "apiKey", "dbPassword", "PASSWORD1", "TOKEN_2", "X_PASSPHRASE", "OPENAI_API_KEY", "accessToken",
+		"NPM_AUTHTOKEN", "CUDA_KEY9"} {
 		if got := Named(name, "S3"); got != Mask {
 			t.Errorf("Named(%q) = %q", name, got)
 		}
 	}
-	for name, value := range map[string]string{"PWD": "/home/a", "OLDPWD": "/", "TORCH_KEYED": "x", "CUDA_CACHE_PATH": "/a", "JAX_TOKENIZER": "x", "NVIDIA_MONKEY": "x",
-		"XLA_AUTHOR": "x", "MAX_TOKENS": "100000", "TORCH_KEY_CACHE_SIZE": "77777", "TORCH_SESSION": "true", "OMP_PASSES": "20000", "TL_KEYBOARD": "us"} {
+	for name, value := range map[string]string{"PWD": "/home/a", "OLDPWD": "/", "TORCH_KEYED": "x",
+		"CUDA_CACHE_PATH": "/a", "JAX_TOKENIZER": "x", "NVIDIA_MONKEY": "x",
+		"XLA_AUTHOR": "x", "MAX_TOKENS": "100000", "TORCH_KEY_CACHE_SIZE": "77777", "TORCH_SESSION": "true",
+		"OMP_PASSES": "20000", "TL_KEYBOARD": "us"} {
 		if got := Named(name, value); got != value {
 			t.Errorf("Named(%q, %q) = %q", name, value, got)
 		}
@@ -227,7 +258,8 @@ func TestJSONStaysJSON(t *testing.T) {
 func TestALongTextOfNamesTakesNoLongerThanItsLength(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
-	for _, part := range []string{"key_name=", "a://b:c/", "token: ", "x='", "password=[", "-u a:", "max_tokens=\"", "a:b@", "-----BEGIN ", "{\"key\":"} {
+	for _, part := range []string{"key_name=", "a://b:c/", "token: ", "x='", "password=[", "-u a:",
+		"max_tokens=\"", "a:b@", "-----BEGIN ", "{\"key\":"} {
 		Text(strings.Repeat(part, 1<<18/len(part)))
 	}
 	if took := time.Since(began); took > 20*time.Second {

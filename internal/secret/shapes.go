@@ -154,7 +154,8 @@ func (p *shape) match(s string, i, to int) int {
 	for ; end < to; end++ {
 		c := s[end]
 		digit = digit || isDigit(c)
-		if p.hex && !isDigit(c) && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') || p.upper && !isDigit(c) && !isUpper(c) {
+		if p.hex && !isDigit(c) && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') || p.upper && !isDigit(c) &&
+			!isUpper(c) {
 			break
 		}
 	}

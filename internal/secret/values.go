@@ -11,7 +11,8 @@ func (g grade) masks(value string) bool {
 	case weak:
 		return !isSetting(value) && !isSmall(value) && !isPath(value)
 	case strong:
-		return !isSetting(value) && !(isKeyFile(value) && !strings.HasSuffix(value, ".txt") && !strings.HasSuffix(value, ".py"))
+		return !isSetting(value) && !(isKeyFile(value) && !strings.HasSuffix(value, ".txt") &&
+			!strings.HasSuffix(value, ".py"))
 	}
 	return false
 }
@@ -23,9 +24,12 @@ func isSetting(value string) bool {
 		return false
 	}
 	switch strings.ToLower(value) {
-	case "", "true", "false", "yes", "no", "on", "off", "none", "null", "nil", "auto", "default", "always", "never", "required", "optional",
-		"enabled", "disabled", "basic", "digest", "ntlm", "negotiate", "oauth", "oauth2", "oidc", "ldap", "kerberos", "gssapi", "bearer",
-		"env", "value", "prompt", "stdin", "-", "mit", "apache-2.0", "bsd-3-clause", "bsd", "gpl", "gpl-3.0", "len", "lambda", "str", "int":
+	case "", "true", "false", "yes", "no", "on", "off", "none", "null", "nil", "auto", "default", "always",
+		"never", "required", "optional",
+		"enabled", "disabled", "basic", "digest", "ntlm", "negotiate", "oauth", "oauth2", "oidc", "ldap",
+		"kerberos", "gssapi", "bearer",
+		"env", "value", "prompt", "stdin", "-", "mit", "apache-2.0", "bsd-3-clause", "bsd", "gpl", "gpl-3.0", "len",
+		"lambda", "str", "int":
 		return true
 	}
 	return false
@@ -69,17 +73,20 @@ func rooted(value string) bool {
 		}
 	}
 	// A secret in base64 may begin with a slash: a path has two, or a short name.
-	return strings.HasPrefix(value, "/") && (strings.Count(value, "/") > 1 || len(value) < 12 && len(value) > 1 && isLetter(value[1]))
+	return strings.HasPrefix(value, "/") && (strings.Count(value, "/") > 1 || len(value) < 12 &&
+		len(value) > 1 && isLetter(value[1]))
 }
 
 // isKeyFile reports the name of a file that holds keys or other data.
 func isKeyFile(value string) bool {
 	dot := strings.LastIndexByte(value, '.')
-	if dot < 1 || strings.ContainsAny(value, " =&?@:") || isRandom(value[:dot]) || strings.ContainsAny(value, `/\`) && !rooted(value) {
+	if dot < 1 || strings.ContainsAny(value, " =&?@:") || isRandom(value[:dot]) ||
+		strings.ContainsAny(value, `/\`) && !rooted(value) {
 		return false
 	}
 	switch value[dot+1:] {
-	case "pem", "key", "crt", "cer", "json", "txt", "yaml", "yml", "toml", "csv", "p12", "pfx", "jks", "npy", "npz", "pub", "bin", "py":
+	case "pem", "key", "crt", "cer", "json", "txt", "yaml", "yml", "toml", "csv", "p12", "pfx", "jks", "npy",
+		"npz", "pub", "bin", "py":
 		return true
 	}
 	return false
@@ -126,5 +133,6 @@ func isRandom(value string) bool {
 	if hex == len(value) && digit > 2 && digit < len(value) {
 		return true
 	}
-	return digit > 0 && upper+lower > 0 && changes*4 >= len(value) && (upper > 0 && lower > 0 || changes*3 >= len(value))
+	return digit > 0 && upper+lower > 0 && changes*4 >= len(value) && (upper > 0 && lower > 0 ||
+		changes*3 >= len(value))
 }
