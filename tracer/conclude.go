@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -119,8 +120,12 @@ func (r *recording) ask(c *connected, action string, bound time.Duration) (agent
 // to tell says why, and that is no fault of the run.
 func lists(action string) bool { return action == agent.ActionSites || action == agent.ActionHolders }
 
-// clip bounds a program's text in a warning.
-func clip(text string) string { return text[:min(len(text), 200)] }
+// clip bounds a program's text in a warning. Secrets go first: half of one would
+// not be recognised.
+func clip(text string) string {
+	text = secret.Text(text[:min(len(text), 4096)])
+	return text[:min(len(text), 200)]
+}
 
 // state is what an experiment compares.
 type state struct{ footprint, gpu int64 }

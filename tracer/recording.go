@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -116,7 +117,7 @@ func (r *recording) follow(pid int) *followed {
 	}
 	r.procs[pid] = f
 	r.multi = r.multi || (r.main != 0 && pid != r.main)
-	name, rank := seenFromOutside(pid)
+	name, rank := seenFromOutside(pid, r.out.MaskCommand)
 	r.introduce(f, name, rank)
 	return f
 }
@@ -352,6 +353,7 @@ func (r *recording) warn(text string) {
 }
 
 func (r *recording) warnLocked(text string) {
+	text = secret.Text(text) // it is also printed
 	if r.seen[text] || len(r.warnings) > maxWarnings {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -235,7 +236,7 @@ func (f *Feed) Output(stderr bool, line string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.news++
-	f.output = keep(f.output, OutputLine{Err: stderr, Text: clean(line)}, keptOutput)
+	f.output = keep(f.output, OutputLine{Err: stderr, Text: clean(secret.Line(line))}, keptOutput)
 }
 
 // Mark remembers the present values under a name.

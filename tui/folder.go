@@ -132,7 +132,9 @@ func readMeta(dir string) (record.Meta, error) {
 	if err != nil {
 		return m, err
 	}
-	return m, json.Unmarshal(data, &m)
+	err = json.Unmarshal(data, &m)
+	m.Mask() // an older version may write it
+	return m, err
 }
 
 // follow reads what is added to the files until the run has ended.
@@ -221,6 +223,7 @@ func (t *tailing) sample(line []byte, first bool) {
 func (t *tailing) event(line []byte, _ bool) {
 	var e record.Event
 	if err := json.Unmarshal(line, &e); err == nil && e.Kind != "" {
+		e.Mask()
 		t.feed.Event(e)
 	}
 }

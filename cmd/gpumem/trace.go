@@ -155,7 +155,7 @@ func addReports(dir string, run *record.Run, v *verdict.Verdict) error {
 		format report.Format
 	}{{record.FileVerdict, report.JSON}, {record.FileReport, report.HTML}, {record.FileAllocations, report.PProf}} {
 		o := report.Options{Producer: "gpumem " + version()}
-		err := writeFile(filepath.Join(dir, file.name), true, func(w io.Writer) error {
+		err := record.WriteFile(dir, file.name, func(w io.Writer) error {
 			return report.Write(w, file.format, run, v, o)
 		})
 		if err != nil && !errors.Is(err, report.ErrNoSites) {

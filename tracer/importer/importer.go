@@ -114,7 +114,8 @@ func Read(r io.Reader, name string) (*record.Run, error) {
 // path), to its end; one compressed with gzip is read through. It returns an
 // error wrapping ErrUnknownFormat for a file it does not know, an error of r,
 // or an error for a file in which nothing could be read; a log that is cut or
-// damaged gives what came before, and warnings.
+// damaged gives what came before, and warnings. What looks like a secret in it is
+// masked (record.Run.Mask).
 func ReadWith(r io.Reader, name string, o Options) (*record.Run, error) {
 	in := bufio.NewReaderSize(r, SniffLen)
 	if magic, _ := in.Peek(2); bytes.Equal(magic, gzipMagic) {
@@ -143,6 +144,7 @@ func ReadWith(r io.Reader, name string, o Options) (*record.Run, error) {
 		return nil, fmt.Errorf("import %s: %w", name, err)
 	}
 	begin(run, kind)
+	run.Mask()
 	return run, nil
 }
 

@@ -10,8 +10,18 @@ import (
 // ReadEvents reads events.jsonl from r; name stands in warnings and errors. A
 // line that is no event, a line over 1 MiB and a last line that is cut are left
 // out with a warning. Kinds it does not know are kept; readers ignore them.
-// After a read error the events before it come back together with the error.
+// After a read error the events before it come back together with the error. What
+// looks like a secret is masked (Event.Mask).
 func ReadEvents(r io.Reader, name string) ([]Event, []Warning, error) {
+	events, warn, err := readEvents(r, name)
+	for i := range events {
+		events[i].Mask()
+	}
+	return events, warn, err
+}
+
+// readEvents reads the events as they stand.
+func readEvents(r io.Reader, name string) ([]Event, []Warning, error) {
 	warn := &warnings{file: name}
 	lines := newLineReader(r, func(line int) {
 		warn.add(line, "", "line over %d bytes skipped", maxLine)

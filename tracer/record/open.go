@@ -21,8 +21,17 @@ const maxMeta = 16 << 20
 // a kill leaves it: what is wrong comes back in Run.Warnings, and Samples is
 // never nil. The error is for a path that holds no run at all: absent,
 // ErrNotRun, ErrNotSamples. The files are read as they stand; a run that is
-// still being written gives the rows so far.
+// still being written gives the rows so far. What looks like a secret is masked:
+// the folder may come from a version that did not, or from another tool.
 func Open(path string) (*Run, error) {
+	run, err := open(path)
+	if run != nil {
+		run.Mask()
+	}
+	return run, err
+}
+
+func open(path string) (*Run, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("open run: %w", err)
@@ -62,7 +71,7 @@ func openFolder(dir string) (*Run, error) {
 		run.note(FileSamples, samplesErr)
 	}
 	err := run.readFile(FileEvents, func(r io.Reader) (warn []Warning, err error) {
-		run.Events, warn, err = ReadEvents(r, FileEvents)
+		run.Events, warn, err = readEvents(r, FileEvents)
 		return warn, err
 	})
 	if !errors.Is(err, os.ErrNotExist) { // a run without a mark has no events

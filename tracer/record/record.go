@@ -171,6 +171,10 @@ type Meta struct {
 	// that was imported they are the options that shaped the reading.
 	Flags map[string]string `json:"flags,omitempty"`
 
+	// Masked is what was taken for a secret, here and in events.jsonl; nil when
+	// nothing was.
+	Masked *Masked `json:"masked,omitempty"`
+
 	// Known only at the end; absent after a kill.
 	End      *time.Time `json:"end,omitempty"`
 	ExitCode *int       `json:"exit_code,omitempty"`
