@@ -71,8 +71,8 @@ func TestTheRealDriverIsCapturedInEveryMode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer os.RemoveAll(dir)
-			env, err := Prepare(dir, mode, os.Environ())
+			defer dir.Remove()
+			env, err := Prepare(dir.Path, mode, os.Environ())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +93,7 @@ func TestTheRealDriverIsCapturedInEveryMode(t *testing.T) {
 			if mode == ModeEBPF {
 				r, err = Attach(cmd.Process.Pid)
 			} else {
-				r, err = Open(dir)
+				r, err = Open(dir.Path)
 			}
 			if errors.Is(err, ErrPrivileges) || errors.Is(err, ErrUnsupported) {
 				in.Close()
@@ -137,8 +137,8 @@ import os; os._exit(0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer os.RemoveAll(dir)
-			env, err := Prepare(dir, mode, os.Environ())
+			defer dir.Remove()
+			env, err := Prepare(dir.Path, mode, os.Environ())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +152,7 @@ import os; os._exit(0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := follow(t, dir)
+			r := follow(t, dir.Path)
 			got := cells(r, cmd.Process.Pid)
 			t.Logf("%s, %s: PyTorch reserved %d, captured %v; %v", mode, conf, reserved, got, r.Sites(cmd.Process.Pid))
 			if more := got[ColAllocBytes] - reserved; more < 0 || more > 256<<20 {
