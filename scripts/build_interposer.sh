@@ -32,7 +32,7 @@ build() {
 	(cd "$src" && "$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -fno-omit-frame-pointer -foptimize-sibling-calls \
 		-ftls-model=initial-exec -fvisibility=hidden -fno-stack-protector -fcf-protection=none -U_FORTIFY_SOURCE \
 		-shared -fPIC -include compat.h -Wl,--version-script="$target.map" -Wl,-Bsymbolic -Wl,-soname,libgpumem.so \
-		-Wl,--hash-style=both -Wl,--build-id=sha1 -Wl,-z,now -Wl,-z,relro -s \
+		-Wl,--hash-style=both -Wl,--build-id=sha1 -Wl,-z,now -Wl,-z,relro -Wl,-z,noseparate-code -s \
 		-o "$out/libgpumem_$target.so" gpumem.c exec.c)
 }
 

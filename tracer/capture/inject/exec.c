@@ -30,23 +30,18 @@ static struct {
 	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const[], char *const[]);
 } next;
 
-static char library[4096]; /* our file, empty when nothing is to be done */
+static const char *library; /* our file, null when nothing is to be done */
 
-void prepare_exec(const void *us, void *(*find)(const char *))
+void prepare_exec(const char *us, void *(*find)(const char *))
 {
-	Dl_info info;
-	size_t n;
 	next.execve = find("execve");
 	next.execvpe = find("execvpe");
 	next.execv = find("execv");
 	next.execvp = find("execvp");
 	next.posix_spawn = find("posix_spawn");
 	next.posix_spawnp = find("posix_spawnp");
-	if (!next.execve || !next.execvpe || !dladdr || !dladdr(us, &info) || !info.dli_fname || info.dli_fname[0] != '/')
-		return;
-	n = __builtin_strlen(info.dli_fname);
-	if (n < sizeof library)
-		__builtin_memcpy(library, info.dli_fname, n + 1);
+	if (next.execve && next.execvpe && us && us[0] == '/')
+		library = us;
 }
 
 static int within_reach(void)
@@ -96,7 +91,7 @@ static size_t room(char *const *env)
 {
 	size_t n = 0, text = 0;
 	int found = 0, spaces, saved = errno;
-	if (!library[0] || !env)
+	if (!library || !env)
 		return 0;
 	for (; env[n]; n++) {
 		const char *at = list_of(env[n], &spaces);

@@ -115,7 +115,8 @@ struct owner {
 static struct owner *owner;       /* null before the driver is near */
 static struct header *ancestor;   /* the ring opened last here or in a parent */
 static char directory[3072];      /* of the rings; empty: nothing is recorded */
-static u32 capacity = DEFAULT_SLOTS, want_frames = FRAMES, audit, foreign, first_pid;
+static u32 capacity = DEFAULT_SLOTS, want_frames = FRAMES, audit, first_pid;
+static int foreign_dlsym(void);
 /* With LD_AUDIT we are loaded twice: the loader does not ask the auditor about
  * functions whose address is taken, these bind to a preloaded copy, which only
  * relays to the audited function. */
@@ -242,7 +243,7 @@ static struct header *open_ring(struct owner *o)
 	h->parent = (u32)getppid();
 	h->start_realtime = now(CLOCK_REALTIME);
 	h->start_monotonic = now(CLOCK_MONOTONIC);
-	h->flags = (audit ? F_AUDIT : 0) | (foreign ? F_FOREIGN : 0);
+	h->flags = audit ? F_AUDIT : foreign_dlsym() ? F_FOREIGN : 0;
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	__builtin_memcpy(h->magic, "GPUMEM1\n", 8);
 	return h;
@@ -1071,6 +1072,8 @@ static int foreign_dlsym(void)
 {
 	Dl_info info;
 	const char *base;
+	if (!next_dlsym)
+		return 0;
 	if (first("dlsym") != (void *)gpumem_dlsym)
 		return 1;
 	if (!dladdr || !dladdr((void *)next_dlsym, &info) || !info.dli_fname)
@@ -1082,8 +1085,10 @@ static int foreign_dlsym(void)
 		 ((base[3] == 'c' && (base[4] == '.' || base[4] == '-')) || (base[3] == 'd' && base[4] == 'l')));
 }
 
+extern const char __ehdr_start[] __attribute__((visibility("hidden"))); /* by the linker */
+
 /* exec.c: keeps the next program from asking for us where it cannot have us. */
-extern __attribute__((visibility("hidden"))) void prepare_exec(const void *us, void *(*next)(const char *));
+extern __attribute__((visibility("hidden"))) void prepare_exec(const char *us, void *(*next)(const char *));
 
 static void *next_function(const char *name)
 {
@@ -1132,10 +1137,28 @@ static int is_driver(const char *name)
 	return *base == 0 || *base == '.';
 }
 
-static int find_driver(struct dl_phdr_info *info, size_t size, void *unused)
+/* What is loaded when we are. */
+struct company {
+	const char *us; /* our file's name; the loader keeps it as long as us */
+	int driver;
+};
+
+static int meet(struct dl_phdr_info *info, size_t size, void *data)
 {
-	(void)size, (void)unused;
-	return info->dlpi_name && is_driver(info->dlpi_name);
+	struct company *c = data;
+	const char *name = info->dlpi_name ? info->dlpi_name : "";
+	(void)size;
+	if (info->dlpi_addr == (ElfW(Addr))&__ehdr_start)
+		c->us = name;
+	c->driver |= is_driver(name);
+	return 0;
+}
+
+static struct company company(void)
+{
+	struct company c = {0};
+	dl_iterate_phdr(meet, &c);
+	return c;
 }
 
 /* first_of_all reports whether this is the first program of the run. It gets a
@@ -1147,24 +1170,24 @@ static int first_of_all(void)
 	return unlink(name) == 0;
 }
 
-static void record(void)
+static void record(int driver_linked)
 {
 	first_pid = (u32)getpid();
-	if (first_of_all() || dl_iterate_phdr(find_driver, 0))
+	if (first_of_all() || driver_linked)
 		begin();
 }
 
 static __attribute__((constructor(101))) void start(void)
 {
 	int saved = errno;
+	struct company c = company();
 	find_next_dlsym();
-	prepare_exec(gpumem_capture, next_function);
+	prepare_exec(c.us, next_function);
 	relay = (u32)audited(); /* la_version, called after this, knows better */
 	if (!relay && read_environment()) {
-		foreign = next_dlsym && foreign_dlsym();
 		/* Of two copies of us the first in the search order records. */
 		if (first("gpumem_capture") == (void *)gpumem_capture)
-			record();
+			record(c.driver);
 		else
 			directory[0] = 0;
 	}
@@ -1173,7 +1196,7 @@ static __attribute__((constructor(101))) void start(void)
 
 static __attribute__((destructor(101))) void finish(void)
 {
-	int saved = errno, near = load(&driver_map) || dl_iterate_phdr(find_driver, 0);
+	int saved = errno, near = load(&driver_map) || company().driver;
 	struct owner *o = load(&owner);
 	/* A program whose calls passed us by is worth a word, its children are not. */
 	if (!o && near && first_pid == (u32)getpid())
@@ -1191,7 +1214,7 @@ EXPORT unsigned la_version(unsigned version)
 	audit = 1;
 	relay = 0;
 	if (!directory[0] && read_environment())
-		record();
+		record(0);
 	return version;
 }
 
