@@ -149,11 +149,14 @@ func libFolder() []byte {
 	return idleLibrary(machine32)
 }
 
+// version names the contents of the files.
 func version(files map[string][]byte) string {
 	h := sha256.New()
+	h.Write(library)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		fmt.Fprintf(h, "%s %x\n", name, sha256.Sum256(files[name]))
+		fmt.Fprintf(h, "%s %d\n", name, len(files[name])) // it is one or the other
 	}
+	h.Write(idleLibrary(machine32))
 	return fmt.Sprintf("%.6x", h.Sum(nil))
 }
 

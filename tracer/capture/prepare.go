@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/leftover"
@@ -14,8 +15,9 @@ const (
 	libraryPrefix = "libgpumem_"
 	// roomWanted is what a place in memory must have free: a ring of 4 MiB for
 	// each of many programs.
-	roomWanted = 512 << 20
-	tempPrefix = "gpumem-capture-"
+	roomWanted   = 512 << 20
+	tempPrefix   = "gpumem-capture-"
+	memoryFolder = "/dev/shm"
 	// firstMark is the file that the first program of a run takes away: it then
 	// has a ring even if it never comes near the driver, which tells Why so.
 	firstMark = "first"
@@ -32,19 +34,20 @@ type Directory struct {
 // has such a place, so that recording never waits for a disk. The caller
 // removes it. Directories of runs that were killed are removed on the way.
 func TempDir() (*Directory, error) {
-	for _, parent := range []string{"/dev/shm", os.TempDir()} {
+	dir, why := "", error(nil)
+	for _, parent := range slices.Compact([]string{memoryFolder, os.TempDir(), "/tmp", "/var/tmp"}) {
 		// What cannot be swept now may be later; it is in nobody's way.
 		_, _ = leftover.Sweep(filepath.Join(parent, tempPrefix+"*"))
+		if dir != "" || parent == memoryFolder && (!executable(parent) || freeBytes(parent) < roomWanted) {
+			continue
+		}
+		var err error
+		if dir, err = os.MkdirTemp(parent, tempPrefix); err != nil && why == nil {
+			why = err
+		}
 	}
-	dir, err := "", error(nil)
-	if executable("/dev/shm") && freeBytes("/dev/shm") >= roomWanted {
-		dir, err = os.MkdirTemp("/dev/shm", tempPrefix)
-	}
-	if dir == "" || err != nil {
-		dir, err = os.MkdirTemp("", tempPrefix)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("make capture directory: %w", err)
+	if dir == "" {
+		return nil, fmt.Errorf("make capture directory: %w", why)
 	}
 	// Where there are no locks the directory serves as well, and is never swept.
 	lock, _ := leftover.Claim(dir)
@@ -58,10 +61,10 @@ func (d *Directory) Remove() error {
 
 // Prepare makes the directory for rings with mode 0700 if need be, puts the
 // interposer where the loader can take it from, also long after this run, and
-// returns what to append to the environment of the
-// program, as NAME=value: a later entry replaces an earlier one. environ is
-// the environment that the program would have: what it has in LD_PRELOAD,
-// LD_AUDIT and ASAN_OPTIONS is kept behind ours. CUDA_INJECTION64_PATH is
+// returns what to append to the environment of the program, as NAME=value: a
+// later entry replaces an earlier one. environ is the environment that the
+// program would have: what it has in LD_PRELOAD, LD_AUDIT and ASAN_OPTIONS is
+// kept behind ours. CUDA_INJECTION64_PATH is
 // left to its owner. For ModeEBPF and ModeNone there is nothing to add.
 //
 // A program that the loader will not inject into runs as without us; Obstacle
