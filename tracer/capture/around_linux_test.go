@@ -21,7 +21,8 @@ func TestAProgramUnderAFileSizeLimitRunsAndIsRecordedAsFarAsItGoes(t *testing.T)
 	t.Parallel()
 	tools := build(t)
 	under := func(blocks string) ended {
-		return run(t, launch{args: []string{"/bin/sh", "-c", "ulimit -f " + blocks + `; exec "$@"`, "sh", tools.app("plt"), "basic"}})
+		script := "ulimit -f " + blocks + `; exec "$@"`
+		return run(t, launch{args: []string{"/bin/sh", "-c", script, "sh", tools.app("plt"), "basic"}})
 	}
 	e := under("100") // of 512 bytes: room for 256 events
 	wantCells(t, e, basicCells)
@@ -168,21 +169,26 @@ func TestNothingIsPrintedWhereTheLibraryOrTheRingsAreOutOfReach(t *testing.T) {
 	}
 	root := "r=" + t.TempDir() + `; mount -t tmpfs none $r; for d in usr lib lib64 bin; do
 mkdir $r/$d; [ -d /$d ] && mount --bind /$d $r/$d; done; chroot $r sh -c "ls -d /; ls -d /usr"`
+	const look = "ls -d /; ls -d /usr"
 	for name, c := range map[string]struct {
 		needs   string
 		command []string
 	}{
-		"another user":          {"setpriv", []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", "ls -d /; ls -d /"}},
-		"another user's shell":  {"su", []string{"su", "-s", "/bin/sh", "nobody", "-c", "ls -d /; ls -d /"}},
+		"another user": {"setpriv", []string{
+			"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c", look,
+		}},
+		"another user's shell":  {"su", []string{"su", "-s", "/bin/sh", "nobody", "-c", look}},
 		"its own shared memory": {"unshare", mounted("mount -t tmpfs none /dev/shm")},
 		"its own /var/tmp":      {"unshare", mounted("mount -t tmpfs none /var/tmp")},
 		"its own of all":        {"unshare", mounted("for d in /var/tmp /tmp /dev/shm; do mount -t tmpfs none $d; done")},
 		"another root":          {"chroot", []string{"unshare", "-m", "sh", "-c", root}},
 		"a sandbox": {"bwrap", []string{
-			"bwrap", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64",
-			"--symlink", "usr/bin", "/bin", "sh", "-c", "ls -d /; ls -d /usr",
+			"bwrap", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib",
+			"--symlink", "usr/lib64", "/lib64", "--symlink", "usr/bin", "/bin", "sh", "-c", look,
 		}},
-		"a daemon": {"sh", []string{"sh", "-c", `rm -rf "${GPUMEM_CAPTURE_DIR:-/nowhere}"; ls -d /; sh -c "ls -d /"`}},
+		"a daemon": {"sh", []string{
+			"sh", "-c", `rm -rf "${GPUMEM_CAPTURE_DIR:-/nowhere}"; ls -d /; sh -c "ls -d /"`,
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -215,7 +221,8 @@ func TestEveryWayToStartAProgramLeavesUsOutWhereTheLibraryIsOutOfReach(t *testin
 			for _, hide := range []string{"", filepath.Dir(filepath.Dir(filepath.Dir(installed)))} {
 				dir := t.TempDir()
 				e := run(t, launch{
-					mode: mode, dir: dir, env: []string{"LD_PRELOAD=" + other}, args: []string{tools.path("exec"), way, hide, script, "one", "two"},
+					mode: mode, dir: dir, env: []string{"LD_PRELOAD=" + other},
+					args: []string{tools.path("exec"), way, hide, script, "one", "two"},
 				})
 				preload, audit := installed+":"+other, ""
 				if mode == ModeAudit {

@@ -13,8 +13,12 @@ import (
 // class. Its one function tells the loader that there is nothing to audit.
 func idleLibrary(machine elf.Machine) []byte {
 	const (
-		codeAt, stringsAt, symbolsAt, hashAt, dynamicAt = 0x100, 0x110, 0x140, 0x160, 0x180
-		end                                             = dynamicAt + 6*8
+		codeAt    = 0x100
+		stringsAt = 0x110
+		symbolsAt = 0x140
+		hashAt    = 0x160
+		dynamicAt = 0x180
+		end       = dynamicAt + 6*8
 	)
 	code, flags := []byte{0x31, 0xc0, 0xc3}, uint32(0) // xor eax, eax; ret
 	if machine == elf.EM_ARM {
@@ -31,13 +35,15 @@ func idleLibrary(machine elf.Machine) []byte {
 		copy(out[at:], b.Bytes())
 	}
 	header := elf.Header32{
-		Type: uint16(elf.ET_DYN), Machine: uint16(machine), Version: 1, Phoff: 52, Flags: flags,
-		Ehsize: 52, Phentsize: 32, Phnum: 3, Shentsize: 40,
+		Type: uint16(elf.ET_DYN), Machine: uint16(machine), Version: 1, Flags: flags,
+		Phoff: 52, Ehsize: 52, Phentsize: 32, Phnum: 3, Shentsize: 40,
 	}
 	copy(header.Ident[:], elf.ELFMAG+string([]byte{byte(elf.ELFCLASS32), byte(elf.ELFDATA2LSB), 1}))
 	read, write := uint32(elf.PF_R), uint32(elf.PF_R|elf.PF_W)
 	put(0, header,
-		elf.Prog32{Type: uint32(elf.PT_LOAD), Filesz: end, Memsz: end, Flags: write | uint32(elf.PF_X), Align: 4096},
+		elf.Prog32{
+			Type: uint32(elf.PT_LOAD), Filesz: end, Memsz: end, Flags: write | uint32(elf.PF_X), Align: 4096,
+		},
 		elf.Prog32{
 			Type: uint32(elf.PT_DYNAMIC), Off: dynamicAt, Vaddr: dynamicAt, Paddr: dynamicAt,
 			Filesz: end - dynamicAt, Memsz: end - dynamicAt, Flags: read, Align: 4,
@@ -50,8 +56,10 @@ func idleLibrary(machine elf.Machine) []byte {
 	})
 	put(hashAt, [...]uint32{1, 2, 1, 0, 0}) // one bucket, two symbols
 	put(dynamicAt,
-		elf.Dyn32{Tag: int32(elf.DT_HASH), Val: hashAt}, elf.Dyn32{Tag: int32(elf.DT_STRTAB), Val: stringsAt},
-		elf.Dyn32{Tag: int32(elf.DT_SYMTAB), Val: symbolsAt}, elf.Dyn32{Tag: int32(elf.DT_STRSZ), Val: uint32(len(names))},
+		elf.Dyn32{Tag: int32(elf.DT_HASH), Val: hashAt},
+		elf.Dyn32{Tag: int32(elf.DT_STRTAB), Val: stringsAt},
+		elf.Dyn32{Tag: int32(elf.DT_SYMTAB), Val: symbolsAt},
+		elf.Dyn32{Tag: int32(elf.DT_STRSZ), Val: uint32(len(names))},
 		elf.Dyn32{Tag: int32(elf.DT_SYMENT), Val: elf.Sym32Size})
 	return out
 }

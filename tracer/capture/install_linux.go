@@ -88,7 +88,8 @@ func usableHome(home string) (string, error) {
 		return "", err
 	}
 	if strings.ContainsAny(home, " :;\t\r\n$") {
-		return "", fmt.Errorf("%s: the loader cannot take a path with space, colon, semicolon or dollar", home)
+		const why = "the loader cannot take a path with space, colon, semicolon or dollar"
+		return "", fmt.Errorf("%s: %s", home, why)
 	}
 	var st, root unix.Stat_t
 	if err := errors.Join(unix.Stat(home, &st), unix.Stat("/", &root)); err != nil {
@@ -124,7 +125,10 @@ func ownFolder(dir string) error {
 // libraryFiles are the files of one version by their path in its folder. lib is
 // what the folder of that name holds.
 func libraryFiles(lib []byte) map[string][]byte {
-	files := map[string][]byte{libraryName: library, "lib/" + libraryName: lib} // the first if $LIB gets lost on the way
+	files := map[string][]byte{
+		libraryName:          library, // if $LIB gets lost on the way
+		"lib/" + libraryName: lib,
+	}
 	for _, folder := range folders64 {
 		files[folder+"/"+libraryName] = library
 	}

@@ -37,7 +37,9 @@ func TestTheLibraryLiesWhereEveryUserMayReadAndOnlyWeMayWrite(t *testing.T) {
 	if err != nil || again != path {
 		t.Errorf("a second time it is %s, %v; want %s", again, err, path)
 	}
-	for folder, content := range map[string][]byte{folders64[0]: library, folders32[0]: idleLibrary(machine32), "": library} {
+	for folder, content := range map[string][]byte{
+		folders64[0]: library, folders32[0]: idleLibrary(machine32), "": library,
+	} {
 		file := strings.Replace(path, "$LIB", folder, 1)
 		info, err := os.Stat(file)
 		if err != nil || info.Mode().Perm() != 0o555 {
@@ -107,6 +109,14 @@ func TestWhatLiesInTheLibrarysPlaceIsNotTrusted(t *testing.T) {
 	}
 }
 
+// within makes a folder of a name.
+func within(name string) func(home string) (string, error) {
+	return func(home string) (string, error) {
+		dir := filepath.Join(home, name)
+		return dir, os.Mkdir(dir, 0o755)
+	}
+}
+
 func TestAPlaceThatIsNotSafeOrNotFitIsPassedOver(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -126,11 +136,15 @@ func TestAPlaceThatIsNotSafeOrNotFitIsPassedOver(t *testing.T) {
 		"a planted file": {func(home string) (string, error) {
 			return home, os.WriteFile(ours(home), nil, 0o600)
 		}, "belongs to somebody else", false},
-		"open to all":    {func(home string) (string, error) { return home, os.Chmod(home, 0o777) }, "other users could replace", false},
-		"with a space":   {func(home string) (string, error) { return home + "/a b", os.Mkdir(home+"/a b", 0o755) }, "cannot take", false},
-		"with a colon":   {func(home string) (string, error) { return home + "/a:b", os.Mkdir(home+"/a:b", 0o755) }, "cannot take", false},
-		"with a dollar":  {func(home string) (string, error) { return home + "/$a", os.Mkdir(home+"/$a", 0o755) }, "cannot take", false},
-		"a file":         {func(home string) (string, error) { return home + "/f", os.WriteFile(home+"/f", nil, 0o600) }, "not a directory", false},
+		"open to all": {func(home string) (string, error) {
+			return home, os.Chmod(home, 0o777)
+		}, "other users could replace", false},
+		"with a space":  {within("a b"), "cannot take", false},
+		"with a colon":  {within("a:b"), "cannot take", false},
+		"with a dollar": {within("$a"), "cannot take", false},
+		"a file": {func(home string) (string, error) {
+			return home + "/f", os.WriteFile(home+"/f", nil, 0o600)
+		}, "not a directory", false},
 		"not there":      {func(home string) (string, error) { return home + "/nowhere", nil }, "no such file", false},
 		"made by kernel": {func(string) (string, error) { return "/proc", nil }, "", false},
 	} {
@@ -143,7 +157,8 @@ func TestAPlaceThatIsNotSafeOrNotFitIsPassedOver(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if path, err := install([]string{bad}); err == nil || !strings.Contains(err.Error(), c.why) || strings.Contains(err.Error(), "\n") {
+			path, err := install([]string{bad})
+			if err == nil || !strings.Contains(err.Error(), c.why) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("installed at %q: %v", path, err)
 			}
 			good := homeFor(t)

@@ -38,7 +38,8 @@ func TempDir() (*Directory, error) {
 	for _, parent := range slices.Compact([]string{memoryFolder, os.TempDir(), "/tmp", "/var/tmp"}) {
 		// What cannot be swept now may be later; it is in nobody's way.
 		_, _ = leftover.Sweep(filepath.Join(parent, tempPrefix+"*"))
-		if dir != "" || parent == memoryFolder && (!executable(parent) || freeBytes(parent) < roomWanted) {
+		full := parent == memoryFolder && (!executable(parent) || freeBytes(parent) < roomWanted)
+		if dir != "" || full {
 			continue
 		}
 		var err error

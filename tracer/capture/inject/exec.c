@@ -21,13 +21,16 @@
 
 extern char **environ;
 
+typedef const posix_spawn_file_actions_t *actions_t;
+typedef const posix_spawnattr_t *attr_t;
+typedef int (*spawn_fn)(pid_t *, const char *, actions_t, attr_t, char *const[], char *const[]);
+
 static struct {
 	int (*execve)(const char *, char *const[], char *const[]);
 	int (*execvpe)(const char *, char *const[], char *const[]);
 	int (*execv)(const char *, char *const[]);
 	int (*execvp)(const char *, char *const[]);
-	int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const[], char *const[]);
-	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const[], char *const[]);
+	spawn_fn posix_spawn, posix_spawnp;
 } next;
 
 static const char *library; /* our file, null when nothing is to be done */
@@ -188,18 +191,22 @@ EXPORT int execvp(const char *file, char *const args[])
 	return size ? next.execvpe(file, args, CLEAN(environ, size)) : next.execvp(file, args);
 }
 
-EXPORT int posix_spawn(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
+EXPORT int posix_spawn(pid_t *pid, const char *file, actions_t actions, attr_t attr,
 		       char *const args[], char *const env[])
 {
 	size_t size = room(env);
-	return next.posix_spawn ? next.posix_spawn(pid, file, actions, attr, args, CLEAN(env, size)) : ENOSYS;
+	if (!next.posix_spawn)
+		return ENOSYS;
+	return next.posix_spawn(pid, file, actions, attr, args, CLEAN(env, size));
 }
 
-EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attr,
-			char *const args[], char *const env[])
+EXPORT int posix_spawnp(pid_t *pid, const char *file, actions_t actions, attr_t attr,
+		       char *const args[], char *const env[])
 {
 	size_t size = room(env);
-	return next.posix_spawnp ? next.posix_spawnp(pid, file, actions, attr, args, CLEAN(env, size)) : ENOSYS;
+	if (!next.posix_spawnp)
+		return ENOSYS;
+	return next.posix_spawnp(pid, file, actions, attr, args, CLEAN(env, size));
 }
 
 /* GATHER makes an array of a function's variable arguments. */
