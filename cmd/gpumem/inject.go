@@ -35,6 +35,7 @@ type injection struct {
 	python  string                 // folder of the Python agent, empty without
 	runs    atomic.Pointer[string] // what the program is by now, see follow
 	driver  *driverCapture
+	rings   *capture.Directory // nil without the interposer
 	// warnings say what could not be prepared; the program runs without it.
 	warnings []string
 }
@@ -99,8 +100,8 @@ func (in *injection) addCapture() error {
 	if err != nil {
 		return err
 	}
-	in.dirs = append(in.dirs, dir)
-	vars, err := capture.Prepare(dir, mode, os.Environ())
+	in.rings = dir
+	vars, err := capture.Prepare(dir.Path, mode, os.Environ())
 	switch {
 	case errors.Is(err, capture.ErrUnsupported) && in.mode == injectAuto:
 		return nil
@@ -111,7 +112,7 @@ func (in *injection) addCapture() error {
 		name, value, _ := strings.Cut(entry, "=")
 		in.set(name, value)
 	}
-	reader, err := capture.Open(dir)
+	reader, err := capture.Open(dir.Path)
 	if err != nil {
 		return err
 	}
@@ -166,6 +167,11 @@ func (in *injection) end() {
 			if err := reader.Close(); err != nil {
 				in.warn(err)
 			}
+		}
+	}
+	if in.rings != nil {
+		if err := in.rings.Remove(); err != nil {
+			in.warn(err)
 		}
 	}
 	for _, dir := range in.dirs {

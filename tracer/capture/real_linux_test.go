@@ -73,8 +73,8 @@ func TestTheRealDriverIsCapturedInEveryMode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer os.RemoveAll(dir)
-			env, err := Prepare(dir, mode, os.Environ())
+			defer dir.Remove()
+			env, err := Prepare(dir.Path, mode, os.Environ())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestTheRealDriverIsCapturedInEveryMode(t *testing.T) {
 			if mode == ModeEBPF {
 				r, err = Attach(cmd.Process.Pid)
 			} else {
-				r, err = Open(dir)
+				r, err = Open(dir.Path)
 			}
 			if errors.Is(err, ErrPrivileges) || errors.Is(err, ErrUnsupported) {
 				in.Close()
@@ -139,8 +139,8 @@ import os; os._exit(0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer os.RemoveAll(dir)
-			env, err := Prepare(dir, mode, os.Environ())
+			defer dir.Remove()
+			env, err := Prepare(dir.Path, mode, os.Environ())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +154,7 @@ import os; os._exit(0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := follow(t, dir)
+			r := follow(t, dir.Path)
 			got := cells(r, cmd.Process.Pid)
 			t.Logf("%s, %s: PyTorch reserved %d, captured %v; %v", mode, conf, reserved, got, r.Sites(cmd.Process.Pid))
 			if more := got[record.ColDriverAllocBytes] - reserved; more < 0 || more > 256<<20 {
