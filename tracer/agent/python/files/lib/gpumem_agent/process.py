@@ -2,13 +2,13 @@
 
 import os
 import sys
-import time
 import _thread
 
 from gpumem_agent import imports, requests
 from gpumem_agent.connection import Closed, Connection
 from gpumem_agent.figures import Figures
 from gpumem_agent.greeting import Greeting
+from gpumem_agent.own import own
 from gpumem_agent.quiet import Quiet
 from gpumem_agent.sampling import Sampler, StepPace, paused
 from gpumem_agent.steps import Steps
@@ -61,7 +61,7 @@ class Process:
 
     def _reset(self):
         """The state that a forked child starts with."""
-        self.pid = os.getpid()
+        self.pid = own.getpid()
         self.steps.restart()
         self.errors = 0
         self.first_error = ""
@@ -146,7 +146,7 @@ class Process:
         with self.quiet():
             self.exiting = True
             self.sampler.stop()
-            if not self.connection.is_open or self.pid != os.getpid():
+            if not self.connection.is_open or self.pid != own.getpid():
                 return
             self.sample(heap=True)
             self._confess()
@@ -186,7 +186,7 @@ class Process:
         whether it is connected."""
         if self.connection.is_open:
             return True
-        now = time.monotonic()
+        now = own.monotonic()
         if self.connection.ended or now < self._redial_at:
             return False
         self._redial_at = now + self._redial_wait
@@ -260,20 +260,20 @@ class Process:
 
         What runs here at each sample runs cold: a call of a function of ours
         costs more than what most of them do."""
-        now = time.monotonic()
+        now = own.monotonic()
         if now < self.steps.due or self._step_lock.locked():
             return
         if not self.connection.is_open:
             self.steps.due = now + self.interval
             return
         with self._step_lock:  # see Connection.send
-            begun, figures = time.perf_counter(), self.figures
+            begun, figures = own.perf_counter(), self.figures
             self._sampled_at, figures.heap_cost = now, 0.0
             row = figures.row(now >= figures.heap_at)
             if row is not None:
                 self._live = row.get("pool_live_bytes")
                 self.connection.send_sample(row, wait=False)
-            cost = time.perf_counter() - begun - figures.heap_cost
+            cost = own.perf_counter() - begun - figures.heap_cost
             self.steps.due = now + self._step_pace.interval(cost)
             if self.hold and self.surveys.wants(self.steps.count):
                 self._survey()
@@ -309,7 +309,7 @@ class Process:
         Baseline and released are compared: what the driver tells late must
         have been told by then."""
         if name in ("baseline", "released") and self.greeting.has_device:
-            time.sleep(self.settle)
+            own.sleep(self.settle)
         with self.quiet():
             if self.connection.is_open:
                 self.sample(heap=True)
@@ -342,11 +342,11 @@ class Process:
         return cost
 
     def _sample_on_time(self, now):
-        begun, self.figures.heap_cost = time.thread_time(), 0.0
+        begun, self.figures.heap_cost = own.thread_time(), 0.0
         heap = now >= self.figures.heap_at
         if heap or now - self._sampled_at >= self.interval / 2:
             self.sample(heap)
-        return time.thread_time() - begun - self.figures.heap_cost
+        return own.thread_time() - begun - self.figures.heap_cost
 
     def _look(self, now):
         """Tells who holds what, now and then. Not in a forked child: what it
@@ -362,7 +362,7 @@ class Process:
 
     def sample(self, heap=False):
         """Tells the present figures."""
-        self._sampled_at = time.monotonic()
+        self._sampled_at = own.monotonic()
         row = self.figures.row(heap)
         if row is not None:
             self.connection.send_sample(row)
@@ -382,4 +382,4 @@ class Process:
 
 def _now():
     """CLOCK_MONOTONIC, in nanoseconds."""
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    return own.clock_gettime_ns(own.CLOCK_MONOTONIC)

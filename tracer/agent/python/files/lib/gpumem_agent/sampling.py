@@ -1,9 +1,10 @@
 """The thread that samples, and the budgets that keep it cheap."""
 
 import sys
-import time
 import _signal
 import _thread
+
+from gpumem_agent.own import own
 
 SHARE = 0.002  # of one core's time, for the regular samples
 HEAP_SHARE = 0.0005  # likewise, for the host heap
@@ -22,7 +23,7 @@ class Budget:
         self._share = share
         self._least = least
         self._debt = 0.0
-        self._last = time.monotonic()
+        self._last = own.monotonic()
 
         self.next = self._last + least  # when work may be done again
 
@@ -136,15 +137,17 @@ class Sampler:
         if not self._done.acquire(timeout=STOP_SECONDS) or self._native is None:
             return
         task = "/proc/self/task/%d" % self._native
-        deadline = time.monotonic() + STOP_SECONDS
-        while COUNTS_THREADS and _exists(task) and time.monotonic() < deadline:
-            time.sleep(0.00002)
+        deadline = own.monotonic() + STOP_SECONDS
+        while COUNTS_THREADS and _exists(task) and own.monotonic() < deadline:
+            own.sleep(0.00002)
 
     def _run(self):
         try:
             if hasattr(_thread, "get_native_id"):
                 self._native = _thread.get_native_id()
             self._loop()
+        except BaseException:
+            pass  # the interpreter would print it as the program's
         finally:
             self._done.release()
 
@@ -154,10 +157,10 @@ class Sampler:
             self._wake.acquire(timeout=wait)
             if self._stopping:
                 return
-            begun = time.monotonic()
+            begun = own.monotonic()
             with self._busy:
                 cost = self._tick(begun)
-            spent = time.monotonic() - begun
+            spent = own.monotonic() - begun
             interval = self._idle if cost is None else self._pace.interval(cost)
             wait = max(interval - spent, 0.001)
 
@@ -177,10 +180,8 @@ class _signals_blocked:
 
 
 def _exists(path):
-    import os
-
     try:
-        os.stat(path)
+        own.stat(path)
     except OSError:
         return False
     return True
