@@ -13,6 +13,11 @@ import (
 const (
 	// actionBound is how long one action may take.
 	actionBound = 30 * time.Second
+	// heardFirst and heardEvery are when a program at its end is told that we are
+	// still at it. The first is late enough that one for which nothing is to be
+	// done gets its release alone.
+	heardFirst = 100 * time.Millisecond
+	heardEvery = 500 * time.Millisecond
 	// listBound is how long listing the survivors may take: the program waits.
 	listBound = 10 * time.Second
 	// settlePoll, settleBytes and settleCalm: the footprint rests when it moved
@@ -30,6 +35,9 @@ const (
 // conclude makes the experiments on a program that holds at its end, asks for
 // its survivors, and releases it.
 func (r *recording) conclude(c *connected, f *followed) {
+	over := make(chan struct{})
+	defer close(over)
+	go sayHeard(c, over)
 	if r.cfg.Purge {
 		r.experiments(c, f)
 	}
@@ -46,6 +54,26 @@ func (r *recording) conclude(c *connected, f *followed) {
 	}
 	if _, err := c.conn.Do(agent.ActionContinue); err != nil && !isOver(c.gone) {
 		r.warn(err.Error())
+	}
+}
+
+// sayHeard tells a program at its end, until over, that its tracer lives. An error
+// needs no word: the request that follows has it, too.
+func sayHeard(c *connected, over <-chan struct{}) {
+	timer := time.NewTimer(heardFirst)
+	defer timer.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-c.gone:
+			return
+		case <-timer.C:
+			if c.conn.Heard() != nil {
+				return
+			}
+			timer.Reset(heardEvery)
+		}
 	}
 }
 

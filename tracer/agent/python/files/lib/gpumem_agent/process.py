@@ -78,7 +78,7 @@ class Process:
         self._listen_at = 0.0
         self._redial_wait = REDIAL_SECONDS
         self._step_lock = _thread.allocate_lock()
-        self._is_asleep = False  # the sampler was stopped for a fork
+        self._is_asleep = False  # the sampler was stopped for a fork, or see alone.py
 
     # Life cycle.
 
@@ -86,6 +86,7 @@ class Process:
         import atexit
 
         imports.Watch(self.noticed).install()
+        self._wrap()
         self.dial()
         if sys.version_info < (3, 9):
             # Threads end by pthread_exit there, for which glibc loads a library
@@ -100,6 +101,32 @@ class Process:
             )
         atexit.register(self.end)
 
+    def _wrap(self):
+        """Wraps what is refused to processes of several threads: see alone.py."""
+        with self.quiet():
+            if hasattr(os, "unshare"):
+                from gpumem_agent import alone
+
+                alone.wrap_os(self)
+            if imports.loaded(imports.CTYPES):
+                self._arm(imports.CTYPES)
+
+    def sleep(self, patience):
+        """Ends the sampling thread until wake, waiting for it so many seconds.
+        Returns whether it ran."""
+        ran = not self._is_asleep and not self.exiting
+        if ran:
+            self._is_asleep = True
+            self.sampler.stop(patience)
+        return ran
+
+    def wake(self):
+        """Starts sampling again after a fork or a sleep."""
+        with self.quiet():
+            if self._is_asleep and not self.exiting:
+                self._is_asleep = False
+                self._start_sampler(self.interval)
+
     def _start_sampler(self, first):
         idle = max(self.interval, LISTEN_SECONDS)
         self.sampler = Sampler(self._tick, self.interval, idle, first)
@@ -110,7 +137,7 @@ class Process:
             if COUNTS_THREADS_LATE and self._later is None:
                 from gpumem_agent.later import Later
 
-                self._later = Later(self._revive)
+                self._later = Later(self.wake)
         with self.quiet():
             self.sampler.park()
 
@@ -122,14 +149,7 @@ class Process:
             if self._later is not None:
                 self._later.call(sys._getframe(1))
             else:
-                self._revive()
-
-    def _revive(self):
-        """Starts sampling again after a fork."""
-        with self.quiet():
-            if self._is_asleep and not self.exiting:
-                self._is_asleep = False
-                self._start_sampler(self.interval)
+                self.wake()
 
     def _after_fork_in_child(self):
         with self.quiet():
@@ -219,6 +239,11 @@ class Process:
         if module is None or name in self._armed:
             return
         self._armed.add(name)
+        if name == imports.CTYPES:
+            from gpumem_agent import alone
+
+            alone.wrap_ctypes(self, module)
+            return
         from gpumem_agent import frameworks
 
         framework = frameworks.make(imports.FRAMEWORKS[name], module, self)

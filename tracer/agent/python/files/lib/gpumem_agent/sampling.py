@@ -127,18 +127,20 @@ class Sampler:
         except RuntimeError:
             pass  # somebody else just did
 
-    def stop(self):
-        """Stops the thread and waits until the operating system has forgotten
-        it, which is when the interpreter does not count it any more."""
+    def stop(self, patience=None):
+        """Stops the thread. With patience, in seconds, or where the interpreter
+        counts threads, also waits until the operating system has forgotten it."""
         if self._stopping or _thread.get_ident() == self._identity:
             return
         self._stopping = True
         self.poke()
-        if not self._done.acquire(timeout=STOP_SECONDS) or self._native is None:
+        if not self._done.acquire(timeout=patience or STOP_SECONDS) or self._native is None:
+            return
+        if patience is None and not COUNTS_THREADS:
             return
         task = "/proc/self/task/%d" % self._native
-        deadline = own.monotonic() + STOP_SECONDS
-        while COUNTS_THREADS and _exists(task) and own.monotonic() < deadline:
+        deadline = own.monotonic() + (patience or STOP_SECONDS)
+        while _exists(task) and own.monotonic() < deadline:
             own.sleep(0.00002)
 
     def _run(self):
