@@ -148,7 +148,7 @@ func (r *recording) ask(c *connected, action string, bound time.Duration) (agent
 func lists(action string) bool { return action == agent.ActionSites || action == agent.ActionHolders }
 
 // clip bounds a program's text in a warning.
-func clip(text string) string { return text[:min(len(text), 200)] }
+func clip(text string) string { return clipTo(text, 200) }
 
 // state is what an experiment compares.
 type state struct{ footprint, gpu int64 }
@@ -204,7 +204,7 @@ func (r *recording) receipt(f *followed, action string, done agent.Done, before,
 	defer r.mu.Unlock()
 	r.eventLocked(record.Event{
 		TMs: r.millis(r.clock.Now()), PID: f.pid, Kind: record.KindReceipt, Name: action,
-		Text: clip(done.Error), Receipt: receipt, Detail: done.Detail,
+		Text: clip(done.Error), Receipt: receipt, Detail: clipDetail(done.Detail, maxReceipt),
 	})
 	return receipt
 }
@@ -228,6 +228,9 @@ func (r *recording) survivors(f *followed, action string, done agent.Done) {
 // listLocked writes the survivors that an agent told at a time, asked for or of
 // its own accord; the action's name is the event's kind. The lock is held.
 func (r *recording) listLocked(f *followed, kind string, told json.RawMessage, at int64) {
+	if !r.lists.take(r.clock.Now(), eventFrame+len(told)) {
+		return
+	}
 	var detail struct {
 		Sites   []record.Site   `json:"sites"`
 		Holders []record.Holder `json:"holders"`
