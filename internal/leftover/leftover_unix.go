@@ -46,20 +46,27 @@ func (l *Lock) Release() error {
 	return l.file.Close()
 }
 
-// Sweep removes the claimed folders that match the pattern of filepath.Glob
-// and whose owner is dead, and reports how many there were. What belongs to
-// another user, was never claimed or is no folder stays as it is. The error
-// joins those of folders that could not be removed.
+// Sweep removes the claimed folders whose owner is dead, and reports how many
+// there were. The last element of the path is a pattern as filepath.Match has
+// them; what is before it is taken as it is. What belongs to another user, was
+// never claimed or is no folder stays. The error joins those of folders that
+// could not be removed; a parent that is not there is none.
 func Sweep(pattern string) (int, error) {
-	found, err := filepath.Glob(pattern)
-	if err != nil {
+	parent, names := filepath.Split(pattern)
+	entries, err := os.ReadDir(filepath.Clean(parent))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return 0, fmt.Errorf("sweep %s: %w", pattern, err)
 	}
 	swept := 0
 	var errs []error
-	for _, dir := range found {
-		if done, err := sweep(dir); err != nil {
-			errs = append(errs, fmt.Errorf("sweep %s: %w", dir, err))
+	for _, e := range entries {
+		if ok, err := filepath.Match(names, e.Name()); err != nil {
+			return swept, fmt.Errorf("sweep %s: %w", pattern, err)
+		} else if !ok {
+			continue
+		}
+		if done, err := sweep(filepath.Join(parent, e.Name())); err != nil {
+			errs = append(errs, fmt.Errorf("sweep %s: %w", e.Name(), err))
 		} else if done {
 			swept++
 		}

@@ -78,7 +78,7 @@ func wantSwept(t *testing.T, pattern string, want int) {
 
 func TestTheFolderOfAKilledProcessIsSweptAndThatOfALivingOneStays(t *testing.T) {
 	t.Parallel()
-	base := t.TempDir()
+	base := filepath.Join(t.TempDir(), "[odd *?")
 	living, killed := filepath.Join(base, "ours-living"), filepath.Join(base, "ours-killed")
 	owned(t, living)
 	owned(t, killed)()
@@ -173,6 +173,11 @@ func TestWhatNobodyClaimedStays(t *testing.T) {
 	if len(after) != len(before) || !exists(target) {
 		t.Errorf("left are %v of %v; the target outside is there: %v", after, before, exists(target))
 	}
+}
+
+func TestSweepingWhereNothingIsIsNoError(t *testing.T) {
+	t.Parallel()
+	wantSwept(t, filepath.Join(t.TempDir(), "nowhere", "ours-*"), 0)
 }
 
 func TestSweepingFollowsNoLinkOutOfTheFolder(t *testing.T) {
