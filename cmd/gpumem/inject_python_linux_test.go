@@ -50,7 +50,8 @@ print("fine")`
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			o := gpumem(t, dir, append([]string{"run", "-q", "--out", "run", "--"}, c.command...)...)
+			// A cache of its own: what one program tampers with is not the others' agent.
+			o := gpumemEnv(t, dir, []string{"XDG_CACHE_HOME=" + dir}, append([]string{"run", "-q", "--out", "run", "--"}, c.command...)...)
 			if o.code != 0 || o.stdout != "fine\n" {
 				t.Fatalf("code %d, stdout %q: %s", o.code, o.stdout, o.stderr)
 			}

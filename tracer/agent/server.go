@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gpumem/gpumem/internal/leftover"
 )
 
 const (
@@ -45,6 +47,7 @@ type Handler interface {
 // Server is the tracer's end of the protocol.
 type Server struct {
 	dir     string
+	lock    *leftover.Lock // of the folder
 	path    string
 	lis     *net.UnixListener
 	handler Handler
@@ -67,29 +70,45 @@ func Listen(h Handler, lag time.Duration) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
+	// Where there are no locks the folder serves as well, and is never swept.
+	lock, _ := leftover.Claim(dir)
 	path := filepath.Join(dir, "agent.sock")
 	lis, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		os.RemoveAll(dir)
+		lock.Release()
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
-	s := &Server{dir: dir, path: path, lis: lis, handler: h, lag: lag, conns: map[*Conn]struct{}{}, ofPID: maxConnsOfPID}
+	s := &Server{dir: dir, lock: lock, path: path, lis: lis, handler: h, lag: lag, conns: map[*Conn]struct{}{}, ofPID: maxConnsOfPID}
 	s.wg.Add(1)
 	go s.accept()
+	s.wg.Go(sweep)
 	return s, nil
+}
+
+// folderPrefix is how the folder of a socket is called.
+const folderPrefix = "gpumem-socket-"
+
+// sweep removes the folders of servers that were killed. What cannot be swept now
+// may be later; it is in nobody's way.
+func sweep() {
+	_, _ = leftover.Sweep(filepath.Join(os.TempDir(), folderPrefix+"*"))
+	if os.TempDir() != "/tmp" {
+		_, _ = leftover.Sweep("/tmp/" + folderPrefix + "*")
+	}
 }
 
 // socketDir makes the folder, in /tmp when the folder for temporary files is
 // too deep for a socket's address.
 func socketDir() (string, error) {
-	dir, err := os.MkdirTemp("", "gpumem-") // mode 0700
+	dir, err := os.MkdirTemp("", folderPrefix) // mode 0700
 	if err == nil && len(dir)+len("/agent.sock") <= maxSocketPath {
 		return dir, nil
 	}
 	if err == nil {
 		os.Remove(dir)
 	}
-	return os.MkdirTemp("/tmp", "gpumem-")
+	return os.MkdirTemp("/tmp", folderPrefix)
 }
 
 // Path is the path of the socket, the value of GPUMEM_AGENT.
@@ -107,7 +126,7 @@ func (s *Server) Close() error {
 	s.mu.Unlock()
 	err := s.lis.Close()
 	s.wg.Wait()
-	if err := errors.Join(err, os.RemoveAll(s.dir)); err != nil && !errors.Is(err, net.ErrClosed) {
+	if err := errors.Join(err, os.RemoveAll(s.dir), s.lock.Release()); err != nil && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("close agent socket: %w", err)
 	}
 	return nil
