@@ -165,6 +165,8 @@ class Process:
         """Runs at the interpreter's exit, after the program's own handlers."""
         with self.quiet():
             self.exiting = True
+            if self._is_forked and not self.connection.is_open:
+                return  # a child that ended soon; its thread has not begun
             self.sampler.stop()
             if not self.connection.is_open or self.pid != own.getpid():
                 return

@@ -13,6 +13,7 @@ STEP_SHARE = 0.003  # likewise, for samples at steps
 STEP_SECONDS = 0.001  # the protocol's 1,000 a second
 STEP_CREDIT = 0.02  # seconds of work at first, so that short programs are seen
 STOP_SECONDS = 0.2  # a fork waits no longer for an action under way
+TURN_SECONDS = 2.0  # and for a thread that only needs its turn on a busy machine
 COUNTS_THREADS = sys.version_info >= (3, 12)  # fork warns when there are any
 
 
@@ -134,14 +135,20 @@ class Sampler:
             return
         self._stopping = True
         self.poke()
-        if not self._done.acquire(timeout=patience or STOP_SECONDS) or self._native is None:
+        if not self._is_done(patience or STOP_SECONDS) or self._native is None:
             return
         if patience is None and not COUNTS_THREADS:
             return
         task = "/proc/self/task/%d" % self._native
-        deadline = own.monotonic() + (patience or STOP_SECONDS)
+        deadline = own.monotonic() + TURN_SECONDS
         while _exists(task) and own.monotonic() < deadline:
             own.sleep(0.00002)
+
+    def _is_done(self, patience):
+        """Waits for the thread's end, longer when it has nothing under way."""
+        if self._done.acquire(timeout=patience):
+            return True
+        return not self._busy.locked() and self._done.acquire(timeout=TURN_SECONDS)
 
     def _run(self):
         try:
