@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -14,6 +13,11 @@ import (
 const (
 	// actionBound is how long one action may take.
 	actionBound = 30 * time.Second
+	// heardFirst and heardEvery are when a program at its end is told that we are
+	// still at it. The first is late enough that one for which nothing is to be
+	// done gets its release alone.
+	heardFirst = 100 * time.Millisecond
+	heardEvery = 500 * time.Millisecond
 	// listBound is how long listing the survivors may take: the program waits.
 	listBound = 10 * time.Second
 	// settlePoll, settleBytes and settleCalm: the footprint rests when it moved
@@ -31,6 +35,9 @@ const (
 // conclude makes the experiments on a program that holds at its end, asks for
 // its survivors, and releases it.
 func (r *recording) conclude(c *connected, f *followed) {
+	over := make(chan struct{})
+	defer close(over)
+	go sayHeard(c, over)
 	if r.cfg.Purge {
 		r.experiments(c, f)
 	}
@@ -47,6 +54,26 @@ func (r *recording) conclude(c *connected, f *followed) {
 	}
 	if _, err := c.conn.Do(agent.ActionContinue); err != nil && !isOver(c.gone) {
 		r.warn(err.Error())
+	}
+}
+
+// sayHeard tells a program at its end, until over, that its tracer lives. An error
+// needs no word: the request that follows has it, too.
+func sayHeard(c *connected, over <-chan struct{}) {
+	timer := time.NewTimer(heardFirst)
+	defer timer.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-c.gone:
+			return
+		case <-timer.C:
+			if c.conn.Heard() != nil {
+				return
+			}
+			timer.Reset(heardEvery)
+		}
 	}
 }
 
@@ -120,12 +147,8 @@ func (r *recording) ask(c *connected, action string, bound time.Duration) (agent
 // to tell says why, and that is no fault of the run.
 func lists(action string) bool { return action == agent.ActionSites || action == agent.ActionHolders }
 
-// clip bounds a program's text in a warning. Secrets go first: half of one would
-// not be recognised.
-func clip(text string) string {
-	text = secret.Text(text[:min(len(text), 4096)])
-	return text[:min(len(text), 200)]
-}
+// clip bounds a program's text in a warning.
+func clip(text string) string { return clipTo(text, 200) }
 
 // state is what an experiment compares.
 type state struct{ footprint, gpu int64 }
@@ -181,7 +204,7 @@ func (r *recording) receipt(f *followed, action string, done agent.Done, before,
 	defer r.mu.Unlock()
 	r.eventLocked(record.Event{
 		TMs: r.millis(r.clock.Now()), PID: f.pid, Kind: record.KindReceipt, Name: action,
-		Text: clip(done.Error), Receipt: receipt, Detail: done.Detail,
+		Text: clip(done.Error), Receipt: receipt, Detail: clipDetail(done.Detail, maxReceipt),
 	})
 	return receipt
 }
@@ -218,6 +241,9 @@ func (r *recording) survivors(f *followed, action string, done agent.Done) {
 // listLocked writes the survivors that an agent told at a time, asked for or of
 // its own accord; the action's name is the event's kind. The lock is held.
 func (r *recording) listLocked(f *followed, kind string, told json.RawMessage, at int64) {
+	if !r.lists.take(r.clock.Now(), eventFrame+len(told)) {
+		return
+	}
 	var detail struct {
 		Sites   []record.Site   `json:"sites"`
 		Holders []record.Holder `json:"holders"`

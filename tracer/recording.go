@@ -42,7 +42,10 @@ type recording struct {
 	cells    []record.Cell
 	lead     lead
 	phase    string
-	marks    markBudget
+	marks    markBudget // phases and lists have budgets of their own: the report needs them
+	phases   markBudget
+	lists    markBudget
+	cut      int64 // marks with too long a text
 	agents   map[*agent.Conn]*connected
 	seen     map[string]bool // warnings given
 	warnings []string
@@ -98,7 +101,7 @@ func newRecording(cfg Config, out *record.Writer, clock agent.Clock, start int64
 	return &recording{
 		cfg: cfg, out: out, clock: clock, start: start, gpu: newGPUReader(cfg.GPU, cfg.Interval),
 		procs: map[int]*followed{}, agents: map[*agent.Conn]*connected{}, seen: map[string]bool{}, heard: map[int]bool{},
-		marks: newMarkBudget(), fresh: make(chan struct{}, 1), failed: make(chan struct{}),
+		marks: newMarkBudget(), phases: newMarkBudget(), lists: newMarkBudget(), fresh: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
 }
 

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 
 	"github.com/gpumem/gpumem/tracer"
-	"github.com/gpumem/gpumem/tracer/agent/python"
 	"github.com/gpumem/gpumem/tracer/capture"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -32,6 +30,7 @@ type injection struct {
 	command string
 	added   []string               // variables for the program beside our environment
 	dirs    []string               // to be removed
+	undo    []func() error         // removes what was installed
 	python  string                 // folder of the Python agent, empty without
 	runs    atomic.Pointer[string] // what the program is by now, see follow
 	driver  *driverCapture
@@ -61,18 +60,13 @@ func inject(mode string, sites bool, t target) *injection {
 	return in
 }
 
-// addPython writes the Python agent and puts it on the program's path.
+// addPython puts the Python agent on the program's path.
 func (in *injection) addPython(sites bool) error {
-	dir, err := os.MkdirTemp("", "gpumem-agent-")
-	if err != nil {
-		return fmt.Errorf("no folder for the Python agent: %w", err)
-	}
-	in.dirs = append(in.dirs, dir)
-	where := filepath.Join(dir, "python")
-	vars, err := python.Install(where)
+	where, vars, remove, err := installPython()
 	if err != nil {
 		return err
 	}
+	in.undo = append(in.undo, remove)
 	in.python = where
 	for name, value := range vars {
 		in.set(name, value)
@@ -176,6 +170,11 @@ func (in *injection) end() {
 	}
 	for _, dir := range in.dirs {
 		if err := os.RemoveAll(dir); err != nil {
+			in.warn(err)
+		}
+	}
+	for _, remove := range in.undo {
+		if err := remove(); err != nil {
 			in.warn(err)
 		}
 	}

@@ -75,6 +75,8 @@ type envelope struct {
 	Mark  *Mark  `json:"mark,omitempty"`
 	Done  *Done  `json:"done,omitempty"`
 	Do    *Do    `json:"do,omitempty"`
+	// Heard is there when the tracer has read the mark of the phase exiting.
+	Heard *struct{} `json:"heard,omitempty"`
 }
 
 // encode makes the line of an envelope, or nil when it cannot be a line.
