@@ -29,14 +29,14 @@ func (w *warnings) end(line int, format string, args ...any) {
 	w.ends = append(w.ends, Warning{File: w.file, Line: line, Text: fmt.Sprintf(format, args...)})
 }
 
-// all are the warnings, then one that counts those not listed, then why
-// reading ended early.
+// all are the warnings, then why reading ended early, closed by one that counts
+// those not listed.
 func (w *warnings) all() []Warning {
-	if w.surplus > 0 {
-		more := Warning{File: w.file, Text: fmt.Sprintf("%d more warnings not listed", w.surplus)}
-		return append(append(w.list, more), w.ends...)
+	all := append(w.list, w.ends...)
+	if w.surplus == 0 {
+		return all
 	}
-	return append(w.list, w.ends...)
+	return append(all, Warning{File: w.file, Text: fmt.Sprintf("%d more warnings not listed", w.surplus)})
 }
 
 // String is the warning as a line for people.
