@@ -67,11 +67,11 @@ func TestRowsWithoutAnEndAreKeptUpToABound(t *testing.T) {
 }
 
 func TestEventsOfAnySizeAreReadInBoundedMemory(t *testing.T) {
-	const marks = 200
+	const marks = 100
 	part := `{"t_ms":1,"kind":"event","name":"x","detail":"` + strings.Repeat("y", 1_000_000) + `"}` + "\n"
 	r := &measured{r: io.LimitReader(&endless{text: part}, int64(marks*len(part)))}
 	events, warns, err := ReadEvents(r, "e")
-	if err != nil || len(events) != marks || !strings.Contains(warned(warns), "details of 200 events were left out") {
+	if err != nil || len(events) != marks || !strings.Contains(warned(warns), "details of 100 events were left out") {
 		t.Errorf("%d events, %v, %s", len(events), err, warned(warns))
 	}
 	t.Logf("%d MB of marks were read with %d MiB", marks*len(part)/1e6, r.most>>20)
@@ -103,16 +103,16 @@ func (m *measured) Read(b []byte) (int, error) {
 
 func TestManyMarksAreThinnedEvenlyAndNoStepIsMiscounted(t *testing.T) {
 	t.Parallel()
-	const steps = 400_000
+	const steps = 250_000
 	var b bytes.Buffer
 	for i := range steps {
 		if i == steps/2 {
-			b.WriteString(`{"t_ms":200000,"kind":"phase","name":"baseline"}` + "\n")
+			b.WriteString(`{"t_ms":125000,"kind":"phase","name":"baseline"}` + "\n")
 		}
 		fmt.Fprintf(&b, `{"t_ms":%d,"pid":7,"kind":"step"}`+"\n", i) // without a number: they are counted
 	}
 	events, warns, err := ReadEvents(&b, "e")
-	if err != nil || len(events) >= steps/2 || len(events) < steps/16 || !strings.Contains(warned(warns), "of 400,001 events were left out, evenly") {
+	if err != nil || len(events) >= steps/2 || len(events) < steps/16 || !strings.Contains(warned(warns), "of 250,001 events were left out, evenly") {
 		t.Fatalf("%d events, %v, %s", len(events), err, warned(warns))
 	}
 	phases, last, gap := 0, -1., 0.
@@ -138,7 +138,7 @@ func TestOfListsThatAreReplacedTheLastOnesStay(t *testing.T) {
 	for i := range 100 {
 		for pid := range 2 {
 			fmt.Fprintf(&b, `{"t_ms":%d,"pid":%d,"kind":"sites","sites":[{"site":"%d","bytes":1,"count":1}`, i, pid+1, i)
-			for range 500 {
+			for range 250 {
 				fmt.Fprintf(&b, `,{"site":"%s","bytes":1,"count":1}`, site)
 			}
 			b.WriteString("]}\n")
@@ -156,7 +156,7 @@ func TestOfListsThatAreReplacedTheLastOnesStay(t *testing.T) {
 	}
 	for pid := 1; pid <= 2; pid++ {
 		e := events[len(events)-3+pid]
-		if e.PID != pid || len(e.Sites) != 501 || e.Sites[0].Site != "99" || kept[pid] > 50 {
+		if e.PID != pid || len(e.Sites) != 251 || e.Sites[0].Site != "99" || kept[pid] > 80 {
 			t.Errorf("of process %d %d lists are kept, the last is %.60v", pid, kept[pid], e.Sites)
 		}
 	}
