@@ -53,6 +53,9 @@ type Folder struct {
 // run. The caller closes the Folder.
 func OpenFolder(path string, o FolderOptions) (*Folder, error) {
 	o.Feed.Path = path
+	if err := record.CheckMembers(path); err != nil {
+		return nil, err
+	}
 	follow := o.Follow
 	if !follow {
 		info, err := os.Stat(path)
@@ -60,9 +63,6 @@ func OpenFolder(path string, o FolderOptions) (*Folder, error) {
 			return nil, err
 		}
 		if info.IsDir() {
-			if err := record.CheckMembers(path); err != nil {
-				return nil, err
-			}
 			if follow, err = goesOn(path, time.Now()); err != nil {
 				return nil, err
 			}

@@ -50,6 +50,10 @@ the columns of samples.csv, or a recording of another tool, as it is or
 compressed with gzip, known by its content (gpumem import says more):
 
 ` + kindsText() + `
+A pipe may stand for a file, as in gpumem report <(zcat samples.csv.gz). Of a
+run folder only regular files are read: a pipe, a device or a link that leads
+out of the folder is refused.
+
 --redact takes out the host's name, users, paths, the command line, the
 environment and the names of modules and functions; each word is replaced by the
 same letters wherever it stands. With -o it writes the whole run folder anew, to

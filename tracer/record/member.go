@@ -75,8 +75,9 @@ func kindOfFile(mode fs.FileMode) string {
 }
 
 // CheckMembers looks whether all files of the run folder dir that are there may
-// be read; its error wraps ErrNotRegular. Open does so by itself. It is for
-// readers that follow a folder and must refuse it at once.
+// be read; its error wraps ErrNotRegular. A folder that is not there has none.
+// Open does so by itself. It is for readers that follow a folder and must refuse
+// it at once.
 func CheckMembers(dir string) error {
 	for _, name := range ownFiles() {
 		f, err := OpenMember(dir, name)
