@@ -183,8 +183,11 @@ func TestARedactedRunHasTheSameVerdict(t *testing.T) {
 func FuzzNoWordOfANameStays(f *testing.F) {
 	f.Add("alice@lab-07", "{\"a\":\"b\"}")
 	f.Add("/srv/\u4e2d/\xffx", "[1e999]")
+	r := NewRedactor([]byte("salt"))
 	f.Fuzz(func(t *testing.T, s, detail string) {
-		r := NewRedactor([]byte("salt"))
+		if len(s) > 1<<10 || len(detail) > 1<<10 {
+			return // more of the same takes longer
+		}
 		got := r.text(s)
 		for _, w := range strings.FieldsFunc(s, func(c rune) bool { return !inWord(c) }) {
 			if len(w) > 4 && len(s) < maxRedacted && !r.public[strings.ToLower(w)] && !measure.MatchString(w) && !strings.HasPrefix(w, "x") && strings.Contains(got, w) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -229,10 +230,8 @@ func clean(text string) string {
 			return ' '
 		case r < 0x20 || r >= 0x7f && r < 0xa0:
 			return '·'
-		case r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff || r == 0x2028 || r == 0x2029:
-			return -1 // marks that turn the direction of writing
-		case r == 0x200d || r >= 0xfe00 && r <= 0xfe0f:
-			return -1 // what they join, terminals draw in widths of their own
+		case r == 0x2028 || r == 0x2029 || r >= 0xfe00 && r <= 0xfe0f || unicode.Is(unicode.Cf, r):
+			return -1 // marks that turn the writing, join signs or enclose them: terminals differ in their widths
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))

@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -25,7 +25,7 @@ func sniffMemrayCSV(head []byte) bool { return bytes.HasPrefix(head, []byte(memr
 func readMemrayCSV(in *bufio.Reader, run *record.Run) error {
 	l := newLines(in, run)
 	l.next() // the header, as sniffed
-	held := survivors{}
+	held := newSurvivors()
 	total, rows := 0.0, 0
 	for {
 		line, ok := l.next()
@@ -44,7 +44,7 @@ func readMemrayCSV(in *bufio.Reader, run *record.Run) error {
 		held.add(site, size, count)
 	}
 	l.finish()
-	if l.err != nil {
+	if l.err != nil && (rows == 0 || !errors.Is(l.err, errPacked)) {
 		return fmt.Errorf("at line %d: %w", l.n, l.err)
 	}
 	t := newTable(record.ColHostHeap)
@@ -55,6 +55,7 @@ func readMemrayCSV(in *bufio.Reader, run *record.Run) error {
 	oneMoment(run, "memray transform csv")
 	note(run, "memray's CSV holds the peak, or with --leaks the end; it does not say which")
 	note(run, "%d stacks of the program's own heap; GPU memory is not seen", rows)
+	l.stopped()
 	return nil
 }
 
@@ -150,12 +151,10 @@ type memrayStats struct {
 // readMemrayStats reads memray stats --json: totals over a run. What was
 // allocated is not what is held, so there is no account in it.
 func readMemrayStats(in *bufio.Reader, run *record.Run) error {
-	data, err := io.ReadAll(io.LimitReader(in, maxMemrayStats+1))
+	data, err := readWhole(in, maxMemrayStats,
+		fmt.Sprintf("more than %d MiB of statistics; is it memray stats --json?", maxMemrayStats/mib))
 	if err != nil {
-		return fmt.Errorf("at byte %d: %w", len(data), err)
-	}
-	if len(data) > maxMemrayStats {
-		return fmt.Errorf("more than %d MiB of statistics; is it memray stats --json?", maxMemrayStats/mib)
+		return err
 	}
 	var s memrayStats
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -173,7 +172,7 @@ func readMemrayStats(in *bufio.Reader, run *record.Run) error {
 	}
 	run.Samples = t.samples()
 	for _, top := range s.TopBySize[:min(len(s.TopBySize), rankedStatements)] {
-		run.Events = append(run.Events, record.Event{Kind: record.KindEvent, Name: "allocated", At: clipped(top.Location),
+		run.Events = append(run.Events, record.Event{Kind: record.KindEvent, Name: "allocated", At: clipped(top.Location, maxPickleString),
 			Text: fmt.Sprintf("%.0f bytes allocated over the run, freed or not", top.Size)})
 	}
 	s.meta(run)
@@ -185,7 +184,7 @@ func (s *memrayStats) meta(run *record.Run) {
 	m := s.Metadata
 	run.Meta.PID = max(m.PID, 0)
 	if m.Command != "" {
-		run.Meta.Command = strings.Fields(clipped(m.Command))
+		run.Meta.Command = strings.Fields(clipped(m.Command, maxPickleString))
 	}
 	const layout = "2006-01-02 15:04:05.999999-07:00" // a time without a zone stays unknown
 	start, err1 := time.Parse(layout, m.Start)
@@ -196,4 +195,6 @@ func (s *memrayStats) meta(run *record.Run) {
 }
 
 // clipped bounds a text of the file that is kept.
-func clipped(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxPickleString)], "\uFFFD") }
+func clipped(s string, most int) string {
+	return strings.ToValidUTF8(strings.Clone(s[:min(len(s), most)]), "\uFFFD")
+}

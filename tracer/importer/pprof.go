@@ -3,7 +3,6 @@ package importer
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -35,7 +34,7 @@ type profileReader struct {
 	run          *record.Run
 	bytes, count int // columns of a sample's values; count −1 when there is none
 	devices      map[int]*heldMemory
-	sites        survivors
+	sites        *survivors
 	executables  float64
 	anyProgram   bool
 }
@@ -45,12 +44,12 @@ type heldMemory struct{ bytes, count float64 }
 
 // readPProf reads a profile of memory, as JAX and Go write them.
 func readPProf(in *bufio.Reader, run *record.Run) error {
-	data, err := io.ReadAll(io.LimitReader(in, maxProfile+1))
-	if err != nil {
-		return fmt.Errorf("at byte %d: %w; is the file complete?", len(data), err)
+	data, err := readWhole(in, maxProfile, fmt.Sprintf("a profile of more than %d MiB; write it with fewer stacks", maxProfile/mib))
+	if err == nil {
+		err = weighProfile(data)
 	}
-	if len(data) > maxProfile {
-		return fmt.Errorf("a profile of more than %d MiB; write it with fewer stacks", maxProfile/mib)
+	if err != nil {
+		return err
 	}
 	p, err := profile.ParseUncompressed(data)
 	if err == nil {
@@ -59,7 +58,7 @@ func readPProf(in *bufio.Reader, run *record.Run) error {
 	if err != nil {
 		return fmt.Errorf("damaged profile: %w; is the file complete?", err)
 	}
-	r := &profileReader{run: run, devices: map[int]*heldMemory{}, sites: survivors{}}
+	r := &profileReader{run: run, devices: map[int]*heldMemory{}, sites: newSurvivors()}
 	if r.bytes, r.count, err = memoryColumns(p); err != nil {
 		return err
 	}

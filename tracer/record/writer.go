@@ -145,6 +145,13 @@ func Create(dir string, m Meta, o CreateOptions) (*Writer, error) {
 	return w, nil
 }
 
+// ownFiles are the names of all files that gpumem writes into a run folder.
+func ownFiles() []string {
+	return []string{
+		FileMeta, FileSamples, FileEvents, FileVerdict, FileReport, FileAllocations, FileStdout, FileStderr,
+	}
+}
+
 // removeOwn removes the run files of an earlier run from dir.
 func removeOwn(dir string) error {
 	info, err := os.Stat(dir)
@@ -154,7 +161,7 @@ func removeOwn(dir string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is no folder", dir)
 	}
-	for _, name := range [...]string{FileMeta, FileSamples, FileEvents, FileVerdict, FileReport, FileAllocations, FileStdout, FileStderr} {
+	for _, name := range ownFiles() {
 		for _, path := range [...]string{filepath.Join(dir, name), filepath.Join(dir, name+tmpSuffix)} {
 			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
