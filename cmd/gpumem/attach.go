@@ -93,7 +93,11 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 		defer cancel()
 	}
 	progress := newProgress(std.err, t.name, f.run.quiet || !isTerminal(std.err))
-	cfg := traceConfig(std, getenv, f.run, t, progress)
+	cfg, err := traceConfig(std, getenv, f.run, t, progress)
+	if err != nil {
+		return err
+	}
+	defer f.run.dropEmpty(cfg.Out)
 	cfg.Meta.Env = toolingEnv(&p)
 	gpu, err := f.run.gpu.trace(ctx, &cfg)
 	if err != nil {

@@ -220,7 +220,7 @@ func reporter(dir string, judging verdict.Options) func() (string, error) {
 			return "", err
 		}
 		v, path := verdict.Judge(run, judging), filepath.Join(dir, record.FileReport)
-		return path, writeFile(path, true, func(w io.Writer) error {
+		return path, replaceFile(path, func(w io.Writer) error {
 			return report.Write(w, report.HTML, run, v, report.Options{Producer: "gpumem " + version()})
 		})
 	}
@@ -230,7 +230,7 @@ func reporter(dir string, judging verdict.Options) func() (string, error) {
 func saver(dir string) func(string) (string, error) {
 	return func(text string) (string, error) {
 		path := filepath.Join(dir, "screen-"+time.Now().UTC().Format("20060102T150405.000Z")+".txt")
-		return path, writeFile(path, false, func(w io.Writer) error {
+		return path, replaceFile(path, func(w io.Writer) error {
 			_, err := io.WriteString(w, text)
 			return err
 		})
