@@ -107,6 +107,9 @@ func importPaths(std stdio, getenv func(string) string, f importFlags, paths []s
 	if err != nil {
 		return err
 	}
+	if err := checkOutput(f.report.output, f.report.force); err != nil {
+		return err
+	}
 	dir, err := f.save(paths, o)
 	if err != nil {
 		return err
