@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,6 +11,22 @@ import (
 // shellLine joins words so that a POSIX shell splits them again the same way,
 // in one line that clean has nothing to change in but its length.
 func shellLine(words []string) string {
+	word, evaluate := shellWord, slices.ContainsFunc(words, endsLine)
+	if evaluate {
+		word = shellQuoted
+	}
+	line := joined(words, word)
+	if evaluate {
+		// The shell drops line ends at the end of what a command prints. Here
+		// that is the whole line, which ends in a quote or a letter.
+		return `eval "$(printf %b ` + shellQuoted(escaped(line)) + `)"`
+	}
+	return line
+}
+
+func endsLine(word string) bool { return strings.HasSuffix(word, "\n") }
+
+func joined(words []string, quoted func(string) string) string {
 	var b strings.Builder
 	for i, w := range words {
 		if i > 0 {
@@ -18,15 +35,15 @@ func shellLine(words []string) string {
 		if b.Len() > 2*maxLine {
 			break // clean cuts it and shows that it did
 		}
-		b.WriteString(shellWord(w))
+		if len(w) > 8*maxLine {
+			w = w[:8*maxLine] // more than clean will show, and never megabytes
+		}
+		b.WriteString(quoted(w))
 	}
 	return b.String()
 }
 
 func shellWord(w string) string {
-	if len(w) > 8*maxLine {
-		w = w[:8*maxLine] // more than clean will show, and never megabytes
-	}
 	plain := w != ""
 	for _, r := range w {
 		plain = plain && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
@@ -44,8 +61,7 @@ func shellWord(w string) string {
 func shellQuoted(w string) string { return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'" }
 
 // escaped writes what could not be seen, or not be told apart, as printf's %b
-// reads it: a script of several lines stays what it is. The shell drops line
-// ends at the end of a word.
+// reads it: a script of several lines stays what it is.
 func escaped(w string) string {
 	var b strings.Builder
 	space := false

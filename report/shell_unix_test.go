@@ -35,3 +35,19 @@ func TestAShellReadsTheLineAsTheWordsItWasMadeOf(t *testing.T) {
 		t.Error("what can be read as it is was escaped")
 	}
 }
+
+func TestLineEndsAtTheEndOfAWordAreReproduced(t *testing.T) {
+	t.Parallel()
+	for _, words := range [][]string{
+		{"a\n"}, {"\n"}, {"a\n\n\n", "b"}, {"a", "b\n", ""}, {"it's\n", `C:\new`, "$HOME \"x\"\n", "\x1b[31m", "\xff\n"}, {"a\n", "end\\"},
+	} {
+		line := shellLine(append([]string{"printf", `%s\0`}, words...))
+		if got := clean(line, maxLine); got != line {
+			t.Errorf("shown as %q, made as %q", got, line)
+		}
+		out, err := exec.Command("sh", "-c", line).Output()
+		if want := strings.Join(words, "\x00") + "\x00"; err != nil || string(out) != want {
+			t.Errorf("%s\n%q, %v, want %q", line, out, err, want)
+		}
+	}
+}

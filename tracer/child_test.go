@@ -62,6 +62,7 @@ func children() map[string]func(args []string) int {
 		"late":    childLate,
 		"trace":   childTrace,
 		"relay":   childRelay,
+		"hear":    childHear,
 		"quota":   childQuota,
 		"forever": childForever,
 		"ranks":   childRanks,
@@ -204,6 +205,27 @@ func childTrap(a []string) int {
 	return 0
 }
 
+// childHear says ready, and then the number of every signal that it can take, and
+// ends at TERM with code 7. It lets the signals for jobs have their effects.
+func childHear([]string) int {
+	came := make(chan os.Signal, 64)
+	for sig := syscall.Signal(1); sig <= 64; sig++ {
+		switch sig {
+		case syscall.SIGCHLD, syscall.SIGURG, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU:
+		default:
+			signal.Notify(came, sig)
+		}
+	}
+	fmt.Println("ready")
+	for sig := range came {
+		fmt.Println(int(sig.(syscall.Signal)))
+		if sig == syscall.SIGTERM {
+			return 7
+		}
+	}
+	return 0
+}
+
 // childTree starts n children and has each wait for the end of our stdin.
 func childTree(a []string) int {
 	exe, err := os.Executable()
@@ -322,14 +344,19 @@ func childTrace(a []string) int {
 	return 0
 }
 
-// childRelay is a tracer that traces a child in mode trap and ends as it does.
+// childRelay is a tracer that traces a child, in mode trap if none is named, and
+// ends as it does.
 func childRelay(a []string) int {
 	exe, err := os.Executable()
 	if err != nil {
 		return 1
 	}
+	program := "trap"
+	if len(a) > 1 {
+		program, a = a[0], a[1:]
+	}
 	res, err := Run(context.Background(), Config{
-		Command: []string{exe}, Env: childEnv("trap"), Out: a[0], Stdout: os.Stdout, Stderr: os.Stderr,
+		Command: []string{exe}, Env: childEnv(program), Out: a[0], Stdout: os.Stdout, Stderr: os.Stderr,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,14 +1,17 @@
 package tracer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gpumem/gpumem/probe"
@@ -59,11 +62,12 @@ func Run(ctx context.Context, cfg Config) (result Result, err error) {
 		s.finish(ending{code: -1})
 		return s.result, fmt.Errorf("run: %w", err)
 	}
-	signals := takeSignals()
+	signals := takeSignals(cfg.Logs)
 	defer signals.stop()
 	cmd := command(cfg, s.server.Path())
 	signals.prepare(cmd)
-	if err := startCommand(cmd, cfg.Command[0]); err != nil {
+	cmd, startErr := startCommand(cmd, cfg.Command[0])
+	if err := startErr; err != nil {
 		s.warn(err.Error())
 		s.finish(ending{code: err.Code})
 		return s.result, err
@@ -110,16 +114,48 @@ func command(cfg Config, socket string) *exec.Cmd {
 	return cmd
 }
 
-// startCommand starts cmd and puts a failure into a shell's terms.
-func startCommand(cmd *exec.Cmd, name string) *StartError {
+// startCommand starts cmd and puts a failure into a shell's terms. What was
+// started is cmd, or the shell that reads a script which names no interpreter.
+func startCommand(cmd *exec.Cmd, name string) (*exec.Cmd, *StartError) {
 	err := cmd.Start()
+	if errors.Is(err, syscall.ENOEXEC) && isScript(cmd.Path) {
+		cmd = shellCommand(cmd)
+		err = cmd.Start()
+	}
 	switch {
 	case err == nil:
-		return nil
+		return cmd, nil
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
-		return &StartError{Command: name, Code: codeNotFound, Err: err}
+		return cmd, &StartError{Command: name, Code: codeNotFound, Err: err}
 	}
-	return &StartError{Command: name, Code: codeNotExecutable, Err: err}
+	return cmd, &StartError{Command: name, Code: codeNotExecutable, Err: err}
+}
+
+// isScript reports whether a file that the system cannot start is one that
+// shells run themselves: they take a zero byte in the first line for a program
+// of another machine.
+func isScript(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	beginning := make([]byte, 4096)
+	n, err := io.ReadFull(file, beginning)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return false
+	}
+	line, _, _ := bytes.Cut(beginning[:n], []byte("\n"))
+	return !bytes.ContainsRune(line, 0)
+}
+
+// shellCommand is cmd run by the shell, as execvp(3) does it.
+func shellCommand(cmd *exec.Cmd) *exec.Cmd {
+	const shell = "/bin/sh"
+	return &exec.Cmd{
+		Path: shell, Args: append([]string{shell, cmd.Path}, cmd.Args[1:]...),
+		Dir: cmd.Dir, Env: cmd.Env, Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr, SysProcAttr: cmd.SysProcAttr,
+	}
 }
 
 // Attach records a process that runs already, from outside, until it ends or
@@ -220,6 +256,8 @@ func (s *attempt) supervise(ctx context.Context, signals *signals, p *os.Process
 			s.stop()
 		case sig := <-signals.came:
 			signals.pass(p, sig)
+		case <-signals.moved:
+			signals.follow(p)
 		case <-cancelled:
 			cancelled = nil
 			next = time.After(0)
@@ -285,8 +323,10 @@ func (s *attempt) finish(e ending) {
 		}
 		m.Sampling = s.sampling()
 	})
-	if err = errors.Join(err, s.out.Close()); err != nil {
-		s.warnLocked(err.Error())
+	for _, err := range [...]error{err, s.out.Close()} {
+		if err != nil {
+			s.warnLocked(err.Error())
+		}
 	}
 	s.result.Dir, s.result.ExitCode, s.result.Signal = s.out.Dir(), e.code, e.signal
 	s.result.Meta, s.result.Warnings = s.out.Meta(), s.warnings

@@ -10,9 +10,12 @@ import (
 
 // signals are the signals that come while a program runs. Ctrl-C reaches every
 // process of a console, so there is nothing to pass on.
-type signals struct{ came chan os.Signal }
+type signals struct {
+	came  chan os.Signal
+	moved chan os.Signal // nothing comes
+}
 
-func takeSignals() *signals {
+func takeSignals(bool) *signals {
 	s := &signals{came: make(chan os.Signal, 16)}
 	signal.Notify(s.came, os.Interrupt)
 	return s
@@ -23,6 +26,8 @@ func (s *signals) stop() { signal.Stop(s.came) }
 func (s *signals) prepare(*exec.Cmd) {}
 
 func (s *signals) pass(*os.Process, os.Signal) {}
+
+func (s *signals) follow(*os.Process) {}
 
 func (s *signals) send(p *os.Process, sig os.Signal) { p.Signal(sig) }
 

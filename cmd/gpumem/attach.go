@@ -94,7 +94,11 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 		defer cancel()
 	}
 	progress := newProgress(std.err, t.name, f.run.quiet || !isTerminal(std.err))
-	cfg := traceConfig(std, getenv, f.run, t, progress)
+	cfg, err := traceConfig(std, getenv, f.run, t, progress)
+	if err != nil {
+		return err
+	}
+	defer f.run.dropEmpty(cfg.Out)
 	cfg.Meta.Env = toolingEnv(&p)
 	if runtime.GOOS == "linux" {
 		// The tracer reads it itself, whole; what it masks in it stands in run.json.
@@ -180,7 +184,7 @@ func (f *attachFlags) failure(std stdio, p *scan.Process, result tracer.Result, 
 	case errors.Is(err, probe.ErrExited):
 		return fmt.Errorf("process %d (%s) has just ended", p.PID, naming.Program(p))
 	case errors.Is(err, os.ErrPermission):
-		return otherUsers(p)
+		return unreadable(p, os.Geteuid())
 	}
 	return startFailure(std, result, err)
 }
@@ -202,15 +206,26 @@ func (f *attachFlags) target(text string) (scan.Process, error) {
 	case p.State == scan.Zombie:
 		return p, fmt.Errorf("process %d (%s) is a zombie: it has ended, and its parent %d has not asked how", pid, plain.Shown(p.Name), p.Parent)
 	case p.Hidden && !f.partial:
-		return p, otherUsers(&p)
+		return p, unreadable(&p, os.Geteuid())
 	}
 	return p, nil
 }
 
-// otherUsers is the error for a process that is not ours to look into.
-func otherUsers(p *scan.Process) error {
-	return fmt.Errorf("process %d (%s) belongs to %s: its files may not be read; run gpumem as that user or as root, or record what is public of it with --partial",
-		p.PID, naming.Program(p), plain.Shown(p.Owner))
+// unreadable is the error for a process that the user euid may not look into.
+// Who is told to become root must not be root already.
+func unreadable(p *scan.Process, euid int) error {
+	who := fmt.Sprintf("process %d (%s)", p.PID, naming.Program(p))
+	const partial = "record what is public of it with --partial"
+	switch euid {
+	case 0:
+		return fmt.Errorf("%s belongs to %s: the system does not let even root read its files here; "+
+			"in a container, start that with the capability SYS_PTRACE, or %s", who, plain.Shown(p.Owner), partial)
+	case p.UID:
+		return fmt.Errorf("%s is yours, but the system lets nobody but root read its files "+
+			"(it may have had more rights than you); run gpumem as root, or %s", who, partial)
+	}
+	return fmt.Errorf("%s belongs to %s: its files may not be read; run gpumem as that user or as root, or %s",
+		who, plain.Shown(p.Owner), partial)
 }
 
 // endingSignals end a recording that joined a program: also the loss of the

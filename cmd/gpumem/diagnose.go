@@ -66,7 +66,7 @@ be called so falsely, however many processes there are.`,
 	flags.DurationVar(&f.interval, "interval", 0, "time between samples of --for (default: 240 samples, 20ms to 1s)")
 	flags.StringVar(&f.format, "format", f.format, "text or json")
 	flags.BoolVar(&f.json, "json", false, "the same as --format json: every visible process")
-	flags.StringVarP(&f.output, "output", "o", "", "write to this file instead of stdout")
+	flags.StringVarP(&f.output, "output", "o", "", outputHelp)
 	flags.BoolVar(&f.force, "force", false, "overwrite the output file")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress line")
 	f.gpu.add(flags)
@@ -110,6 +110,9 @@ func diagnose(ctx context.Context, std stdio, getenv func(string) string, f diag
 		if pids[i], err = parsePID(text); err != nil {
 			return err
 		}
+	}
+	if err := checkOutput(f.output, f.force); err != nil {
+		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -169,13 +172,13 @@ func printDiagnosis(d *diagnosis.Diagnosis, std stdio, f diagnoseFlags, color bo
 		if f.format == "json" {
 			return d.JSON(w)
 		}
-		_, err := io.WriteString(w, d.Text(color && f.output == ""))
+		_, err := io.WriteString(w, d.Text(color && toStdout(f.output)))
 		return err
 	}
-	if f.output != "" {
-		return writeFile(f.output, f.force, write)
+	if toStdout(f.output) {
+		return write(std.out)
 	}
-	return write(std.out)
+	return writeOutput(std, f.output, f.force, write)
 }
 
 // watchScan watches the processes of a scan for --for, or until ctx is done.

@@ -53,11 +53,11 @@ func diffPaths(std stdio, getenv func(string) string, f reportFlags, base, new s
 	}
 	d := verdict.Diff(a.Run, b.Run, judging)
 	o := report.Options{Producer: "gpumem " + version()}
-	if f.output == "" {
+	if toStdout(f.output) {
 		o.Color, o.Width = wantColor(std.out, getenv), textWidth(std.out)
 		err = report.WriteDiff(std.out, format, a, b, d, o)
 	} else {
-		err = writeFile(f.output, f.force, func(w io.Writer) error {
+		err = writeOutput(std, f.output, f.force, func(w io.Writer) error {
 			return report.WriteDiff(w, format, a, b, d, o)
 		})
 	}

@@ -31,8 +31,8 @@ func newExportCommand(std stdio) *cobra.Command {
 another tool:
 
 ` + exportsText() + `
-It goes to stdout, or to the file of -o ("-" is stdout). What a format asks for
-and the run does not have is left out; nothing is made up.`,
+It goes to stdout, or to the file of -o. What a format asks for and the run does
+not have is left out; nothing is made up.`,
 		Example: `  gpumem export gpumem-train-20261120T120000Z --to memory_viz -o snapshot.pickle
   gpumem export DIR --to pprof -o mem.pb.gz && go tool pprof -top mem.pb.gz
   gpumem export DIR --to junit -o junit.xml
@@ -42,7 +42,7 @@ and the run does not have is left out; nothing is made up.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.to, "to", "", "the format: "+strings.Join(exportNames(), ", "))
-	flags.StringVarP(&f.output, "output", "o", "", "write to this file instead of stdout")
+	flags.StringVarP(&f.output, "output", "o", "", outputHelp)
 	flags.BoolVar(&f.force, "force", false, "overwrite the output file")
 	flags.StringVar(&f.root, "source-root", "", "folder that lines of source are told relative to, in sarif (default the current one)")
 	f.judging.add(flags)
@@ -88,8 +88,7 @@ func exportPath(std stdio, f exportFlags, path string) error {
 	if err != nil {
 		return err
 	}
-	toStdout := f.output == "" || f.output == "-"
-	if toStdout && to.Binary && isTerminal(std.out) {
+	if toStdout(f.output) && to.Binary && isTerminal(std.out) {
 		return usagef("%s is no text: name a file with -o", to.Format)
 	}
 	if f.root == "" {
@@ -103,8 +102,8 @@ func exportPath(std stdio, f exportFlags, path string) error {
 	write := func(w io.Writer) error {
 		return export.Write(w, to.Format, run, v, export.Options{Version: version(), SourceRoot: f.root})
 	}
-	if toStdout {
+	if toStdout(f.output) {
 		return write(std.out)
 	}
-	return writeFile(f.output, f.force, write)
+	return writeOutput(std, f.output, f.force, write)
 }

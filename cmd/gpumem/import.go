@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -106,6 +107,9 @@ func importPaths(std stdio, getenv func(string) string, f importFlags, paths []s
 	if err != nil {
 		return err
 	}
+	if err := checkOutput(f.report.output, f.report.force); err != nil {
+		return err
+	}
 	dir, err := f.save(paths, o)
 	if err != nil {
 		return err
@@ -116,7 +120,7 @@ func importPaths(std stdio, getenv func(string) string, f importFlags, paths []s
 	if err != nil {
 		return err
 	}
-	if f.report.output == "" && format == report.Text {
+	if toStdout(f.report.output) && format == report.Text {
 		fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", dir, filepath.Join(dir, record.FileReport))
 	}
 	if code := fail.of(v); code != exitDone {
@@ -131,11 +135,14 @@ func (f importFlags) save(paths []string, o importer.Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	dir := f.out
+	dir, force := f.out, f.report.force
 	if dir == "" {
-		dir = freeFolder(strings.TrimSuffix(paths[0], filepath.Ext(paths[0])))
+		if dir, err = record.NewFolder(strings.TrimSuffix(paths[0], filepath.Ext(paths[0])), time.Now()); err != nil {
+			return "", err
+		}
+		force = true
 	}
-	err = record.Save(dir, run, record.CreateOptions{Force: f.report.force})
+	err = record.Save(dir, run, record.CreateOptions{Force: force})
 	if errors.Is(err, record.ErrExists) {
 		return "", fmt.Errorf("%w; write into it with --force, or name another with --out", err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ type reportFlags struct {
 func (f *reportFlags) addOutput(flags *pflag.FlagSet, formats string) {
 	flags.StringVar(&f.format, "format", "text", formats)
 	flags.BoolVar(&f.json, "json", false, "the same as --format json")
-	flags.StringVarP(&f.output, "output", "o", "", "write to this file instead of stdout")
+	flags.StringVarP(&f.output, "output", "o", "", outputHelp)
 	flags.BoolVar(&f.force, "force", false, "overwrite the output file")
 	addFailOn(flags, &f.failOn)
 }
@@ -70,7 +69,7 @@ be shared; with --format too, or without -o, one report.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.folder = f.redact.on && f.output != "" && !cmd.Flags().Changed("format") && !f.json
+			f.folder = f.redact.on && !toStdout(f.output) && !cmd.Flags().Changed("format") && !f.json
 			return reportPaths(std, getenv, f, args, importer.Options{StepsPerLine: stepsPerLine})
 		},
 	}
@@ -99,7 +98,7 @@ func reportPaths(std stdio, getenv func(string) string, f reportFlags, paths []s
 	if err := f.redact.check(); err != nil {
 		return err
 	}
-	if len(paths) > 1 && f.output != "" {
+	if len(paths) > 1 && !toStdout(f.output) {
 		return usagef("-o takes one report, %d paths were given", len(paths))
 	}
 	redact := f.redact.redactor()
@@ -210,29 +209,12 @@ func importFile(path string, im importer.Options) (*record.Run, error) {
 // printReport writes one report to stdout or to the file of -o.
 func printReport(std stdio, getenv func(string) string, output string, force bool, format report.Format, run *record.Run, v *verdict.Verdict) error {
 	o := report.Options{Producer: "gpumem " + version()}
-	if output == "" {
+	if toStdout(output) {
 		if format == report.PProf && isTerminal(std.out) {
 			return usagef("a pprof profile is no text: name a file with -o")
 		}
 		o.Color, o.Width = wantColor(std.out, getenv), textWidth(std.out)
 		return report.Write(std.out, format, run, v, o)
 	}
-	return writeFile(output, force, func(w io.Writer) error { return report.Write(w, format, run, v, o) })
-}
-
-// writeFile writes a report through a temporary file beside it, so that no
-// half of one ever has the name that was asked for.
-func writeFile(path string, force bool, write func(io.Writer) error) error {
-	if _, err := os.Lstat(path); err == nil && !force {
-		return fmt.Errorf("%s exists; overwrite it with --force", path)
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	if err := errors.Join(write(temp), temp.Chmod(0o644), temp.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return os.Rename(temp.Name(), path)
+	return writeOutput(std, output, force, func(w io.Writer) error { return report.Write(w, format, run, v, o) })
 }

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -62,7 +65,7 @@ func (f *runFlags) addRecording(flags *pflag.FlagSet) {
 	flags.BoolVarP(&f.quiet, "quiet", "q", f.quiet, "no progress line")
 	flags.StringVar(&f.format, "format", f.format, "of the answer: text, json, markdown, html, csv or pprof")
 	flags.BoolVar(&f.json, "json", f.json, "the same as --format json")
-	flags.StringVarP(&f.output, "output", "o", f.output, "write the answer to this file")
+	flags.StringVarP(&f.output, "output", "o", f.output, runOutputHelp)
 	f.gpu.add(flags)
 	f.screen.add(flags)
 	f.metrics.add(flags)
@@ -77,8 +80,9 @@ func newRunCommand(std stdio, getenv func(string) string) *cobra.Command {
 		Short: "Run a program under trace and say whose memory grows",
 		Long: `run starts a bundled workload or any program, samples its memory until it
 ends, writes a run folder and prints the verdict on stderr: stdout belongs to
-the program. Its exit code is passed on (128+n for a signal); with --fail-on a
-verdict becomes an exit code when the program itself ended well.`,
+the program. Its exit code is passed on (128+n for a signal), also when the
+answer or the run folder cannot be written; with --fail-on a verdict becomes an
+exit code when the program itself ended well, and so does the lack of one (1).`,
 		Example: `  gpumem run nqueens
   gpumem run nqueens --fault uncut-graph --epochs 400
   gpumem run modelload --policy tensorlogic --purge
@@ -99,6 +103,22 @@ verdict becomes an exit code when the program itself ended well.`,
 	f.add(cmd.Flags())
 	cmd.Flags().SetInterspersed(false) // what follows WORKLOAD or -- is read later
 	return cmd
+}
+
+// checkOutput refuses an -o that could not be written. One in the run folder can
+// be as soon as that is made.
+func (f *runFlags) checkOutput() error {
+	if f.out != "" && f.output != "" {
+		switch filepath.Clean(f.out) {
+		case filepath.Clean(f.output):
+			return usagef("-o %s is the run folder of --out; name a file", f.output)
+		case filepath.Dir(f.output):
+			if _, err := os.Stat(f.out); errors.Is(err, os.ErrNotExist) {
+				return nil
+			}
+		}
+	}
+	return checkOutput(f.output, f.force)
 }
 
 // target is what is to be run.
@@ -148,6 +168,9 @@ func (f *runFlags) check() (report.Format, failOn, error) {
 	}
 	format, err := parseFormat(f.format, f.json)
 	if err != nil {
+		return "", nil, err
+	}
+	if err := f.checkOutput(); err != nil {
 		return "", nil, err
 	}
 	fail, err := parseFailOn(f.failOn)

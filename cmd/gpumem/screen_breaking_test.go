@@ -20,6 +20,8 @@ func actAs(part string) bool {
 	switch part {
 	case breakingScreen:
 		breakScreen(std)
+	case besidePrompt:
+		writeBesidePrompt()
 	case keeperCommand:
 		os.Exit(run(context.Background(), os.Args[1:], std, os.Getenv))
 	default:

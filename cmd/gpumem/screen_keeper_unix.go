@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/charmbracelet/x/ansi"
 	"golang.org/x/sys/unix"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
@@ -123,7 +124,7 @@ func isRaw(t *unix.Termios) bool {
 }
 
 // sayCrash tells a person why the screen has gone.
-func sayCrash(tty io.Writer, crash, place string) {
+func sayCrash(tty *os.File, crash, place string) {
 	why := "gpumem was ended from outside"
 	if crash != "" {
 		why = "gpumem broke, which is a defect of gpumem; please report what it says:\n\n" + crashText(crash, place)
@@ -132,8 +133,35 @@ func sayCrash(tty io.Writer, crash, place string) {
 	if place != "" {
 		text += fmt.Sprintf("gpumem: what was recorded until then: gpumem report %s\n", plain.Shown(place))
 	}
-	// The terminal's modes may be the shell's by now, or raw.
-	_, _ = io.WriteString(tty, strings.ReplaceAll(text, "\n", "\r\n"))
+	size, err := unix.IoctlGetWinsize(int(tty.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		size = &unix.Winsize{}
+	}
+	_, _ = tty.WriteString(abovePrompt(text, int(size.Col), int(size.Row)))
+}
+
+// abovePrompt is what writes a text above the line of the cursor: the shell was
+// told of our end when we were, and may have written its prompt by now. The
+// cursor comes to where it was in its line. A text that does not fit the terminal
+// is written where the cursor is.
+func abovePrompt(text string, width, height int) string {
+	const (
+		save, restore = "\x1b7", "\x1b8"
+		next          = "\x1bD" // line, scrolling at the last one
+		up, down      = "\x1b[%dA", "\x1b[%dB"
+		insert        = "\x1b[%dL"
+	)
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(lines) >= height {
+		// The terminal's modes may be the shell's by now, or raw.
+		return strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	for i := range lines {
+		lines[i] = ansi.Truncate(lines[i], width-1, "…") // one that wraps would take two
+	}
+	n := len(lines)
+	return save + strings.Repeat(next, n) + fmt.Sprintf(up+insert+"\r", n, n) +
+		strings.Join(lines, "\r\n") + restore + fmt.Sprintf(down, n)
 }
 
 // crashText is the beginning of a crash, and where all of it is.

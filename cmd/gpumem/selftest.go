@@ -47,7 +47,7 @@ here (no such GPU, no such system) is not wrong.`,
 	flags.StringSliceVar(&f.devices, "device", nil, "only these: host, soft, cuda, cuda:N, apple (default: all that are here)")
 	flags.Var(&f.size, "size", "what each device allocates")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
-	flags.StringVarP(&f.output, "output", "o", "", "write to this file instead of stdout")
+	flags.StringVarP(&f.output, "output", "o", "", outputHelp)
 	flags.BoolVar(&f.force, "force", false, "overwrite the output file")
 	f.gpu.add(flags)
 	return cmd
@@ -70,6 +70,9 @@ func (f *selftestFlags) check() error {
 	}
 	if f.size < leastSize || f.size > mostSize {
 		return usagef("--size %s: must be from 16MiB to 4GiB", f.size.String())
+	}
+	if err := checkOutput(f.output, f.force); err != nil {
+		return err
 	}
 	return f.gpu.check()
 }
@@ -101,10 +104,10 @@ func runSelftest(ctx context.Context, std stdio, f selftestFlags) error {
 	if f.json {
 		write = report.JSON
 	}
-	if f.output != "" {
-		err = writeFile(f.output, f.force, write)
-	} else {
+	if toStdout(f.output) {
 		err = write(std.out)
+	} else {
+		err = writeOutput(std, f.output, f.force, write)
 	}
 	if err == nil && report.Count(selftest.Wrong) > 0 {
 		return &codeError{exitFailed}

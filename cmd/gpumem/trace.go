@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
@@ -37,8 +38,13 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 		}
 	}
 	progress := newProgress(std.err, t.name, f.quiet || !isTerminal(std.err))
+	cfg, err := traceConfig(std, getenv, f, t, progress)
+	if err != nil {
+		return err
+	}
+	defer f.dropEmpty(cfg.Out)
+	outlivePipes()
 	in := inject(f.inject, f.sites, t)
-	cfg := traceConfig(std, getenv, f, t, progress)
 	in.into(&cfg, f.firstTouch && t.workload == nil)
 	warnOfBundle(&cfg)
 	chooseDevice(ctx, &f.workload, t, &cfg)
@@ -65,16 +71,31 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 	v, err := conclude(std, getenv, result.Dir, judging, func(run *record.Run, v *verdict.Verdict) error {
 		return printAnswer(std, getenv, f, format, run, v)
 	})
-	if err != nil {
-		return err
+	result.Warnings = append(result.Warnings, in.warnings...)
+	return afterRun(std, result, fail, v, err)
+}
+
+// afterRun is how gpumem ends once the program has ended: with the program's own
+// code, whatever became of the answer. What could not be written is said and
+// changes nothing. Only where the program ended well does --fail-on count: with
+// the code of the verdict, or with 1 when there is no verdict (v is nil, and err
+// says why), since a check that could not be made has not been passed.
+func afterRun(std stdio, result tracer.Result, fail failOn, v *verdict.Verdict, err error) error {
+	for _, line := range lines(err) {
+		fmt.Fprintf(std.err, "gpumem: %s\n", line)
 	}
-	for _, warning := range append(result.Warnings, in.warnings...) {
-		if !slices.Contains(v.Warnings, warning) { // it could not be recorded
+	for _, warning := range result.Warnings {
+		if v == nil || !slices.Contains(v.Warnings, warning) { // it could not be recorded
 			fmt.Fprintf(std.err, "gpumem: warning: %s\n", warning)
 		}
 	}
-	if result.ExitCode != 0 && !result.Left {
+	switch {
+	case result.ExitCode != 0 && !result.Left:
 		return &codeError{result.ExitCode}
+	case v == nil && len(fail) > 0:
+		return errors.New("--fail-on: there is no verdict to check")
+	case v == nil:
+		return nil
 	}
 	if code := fail.of(v); code != exitDone {
 		return &codeError{code}
@@ -82,19 +103,40 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 	return nil
 }
 
-func traceConfig(std stdio, getenv func(string) string, f runFlags, t target, progress *progress) tracer.Config {
+// lines are the lines of an error, none without one: joined errors have several.
+func lines(err error) []string {
+	if err == nil {
+		return nil
+	}
+	return strings.Split(err.Error(), "\n")
+}
+
+// traceConfig is what a recording is made with. It makes the run folder where no
+// name was given, so that no other run takes the same one.
+func traceConfig(std stdio, getenv func(string) string, f runFlags, t target, progress *progress) (tracer.Config, error) {
 	out := f.out
 	if out == "" {
-		out = freeFolder(folderStem(t.name, getenv))
+		var err error
+		if out, err = record.NewFolder(folderStem(t.name, getenv), time.Now()); err != nil {
+			return tracer.Config{}, err
+		}
 	}
 	meta := record.Meta{Command: t.shown, Flags: t.given, Versions: map[string]string{"gpumem": version()}}
 	if t.workload != nil {
 		meta.Workload = t.workload.Name
 	}
 	return tracer.Config{
-		Command: t.command, Out: out, Force: f.force, Meta: meta,
+		Command: t.command, Out: out, Force: f.force || f.out == "", Meta: meta,
 		Stdin: std.in, Stdout: std.out, Stderr: std.err,
 		Interval: f.interval, Purge: f.purge, Progress: progress.show,
+	}, nil
+}
+
+// dropEmpty removes the folder that was made for a run that did not take place.
+// One with something in it stays.
+func (f *runFlags) dropEmpty(dir string) {
+	if f.out == "" {
+		_ = os.Remove(dir)
 	}
 }
 
@@ -105,19 +147,6 @@ func folderStem(name string, getenv func(string) string) string {
 		return fmt.Sprintf("%s-rank%d", name, *rank)
 	}
 	return name
-}
-
-// freeFolder is the name of a folder that is not there yet: FolderName's, with a
-// number behind it for the second run within a second.
-func freeFolder(name string) string {
-	first := record.FolderName(name, time.Now())
-	out := first
-	for n := 2; ; n++ {
-		if _, err := os.Lstat(out); err != nil {
-			return out
-		}
-		out = fmt.Sprintf("%s-%d", first, n)
-	}
 }
 
 // startFailure says why a run did not take place. A program that could not be
@@ -136,13 +165,21 @@ func startFailure(std stdio, result tracer.Result, err error) error {
 
 // conclude reads a run folder back, judges it, and adds verdict.json,
 // report.html and, when sites are known, allocations.pb.gz. print shows the
-// answer; the folder is completed also when that fails.
-func conclude(std stdio, getenv func(string) string, dir string, judging verdict.Options, print func(*record.Run, *verdict.Verdict) error) (*verdict.Verdict, error) {
+// answer; the folder is completed also when that fails, and the verdict holds
+// also when neither can be written.
+func conclude(
+	std stdio, getenv func(string) string, dir string, judging verdict.Options, print func(*record.Run, *verdict.Verdict) error,
+) (v *verdict.Verdict, err error) {
+	defer func() {
+		if p := recover(); p != nil { // the program's exit code is not lost for a defect of ours
+			err = errors.Join(err, fmt.Errorf("internal error of gpumem while judging %s: %v; please report it", dir, p))
+		}
+	}()
 	run, err := record.Open(dir)
 	if err != nil {
 		return nil, fmt.Errorf("read the run back: %w", err)
 	}
-	v := verdict.Judge(run, judging)
+	v = verdict.Judge(run, judging)
 	return v, errors.Join(addReports(dir, run, v), print(run, v))
 }
 

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"encoding/json"
@@ -339,7 +340,11 @@ func WriteFile(dir, name string, write func(io.Writer) error) (err error) {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	defer os.Remove(temp.Name())
-	if err := errors.Join(write(temp), temp.Close()); err != nil {
+	buffer := bufio.NewWriter(temp)
+	if err = write(buffer); err == nil {
+		err = buffer.Flush()
+	}
+	if err = errors.Join(err, temp.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return os.Rename(temp.Name(), path)
