@@ -16,14 +16,16 @@ const module = "github.com/gpumem/gpumem/"
 // stands here too.
 var house = map[string][]string{
 	"internal/loader": {},
-	"probe":           {"internal/loader"},
+	"probe":           {"internal/loader", "probe/procfs"},
+	"probe/procfs":    {}, // others may parse /proc and know nothing else of the machine
 	"metal":           {"metal", "internal/loader"},
 	"pool":            {"metal"},
 	"tracer":          {"probe", "tracer/record", "tracer/agent"},
 	"tracer/record":   {},
 	"tracer/agent":    {"tracer/record"},
 	"tracer/importer": {"tracer/record"},
-	"tracer/capture":  {"tracer/record"},
+	"tracer/capture":  {"tracer/record", "probe/procfs"},
+	"tracer/ttmetal":  {"tracer/record", "probe/procfs"},
 	"report":          {"tracer/record", "report/verdict"},
 	"report/verdict":  {"tracer/record"},
 	// The engine and the corpus that judges it do not know each other.

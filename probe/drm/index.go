@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 // Major numbers of the kernel's device files.
@@ -123,9 +125,9 @@ func (x *Index) process(pid int) (*known, error) {
 // descriptors lists the device descriptors of a process, keeping the files of
 // those that are known already.
 func (x *Index) descriptors(pid int, old *known) ([]*file, error) {
-	base := filepath.Join(x.root, "proc", strconv.Itoa(pid))
+	base := x.proc().Process(strconv.Itoa(pid))
 	names, err := readNames(filepath.Join(base, "fd"))
-	if isNoProcess(err) {
+	if procfs.IsGone(err) {
 		err = fs.ErrNotExist // the kernel says so in two ways
 	}
 	if err != nil {
