@@ -185,9 +185,9 @@ func watchScan(ctx context.Context, std stdio, f diagnoseFlags, s *scan.Scan, so
 		o.Progress = std.err
 	}
 	if sources.Here() {
-		gpu := newGPUSource(sources.Readers())
-		defer gpu.close()
-		o.GPU = gpu.bytes
+		reader := sources.Reader()
+		defer reader.Close()
+		o.GPU = func(pids []int) (map[int]int64, error) { return gpuBytes(reader, pids) }
 	}
 	return diagnosis.Watch(ctx, s, o)
 }

@@ -84,6 +84,13 @@ func (x *Index) Close() error {
 	return nil
 }
 
+// isClosed reports whether Close was called.
+func (x *Index) isClosed() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.closed
+}
+
 // Sample appends to dst what each device holds for one process, and returns
 // it; nothing is appended for a process without device files. Rereading a
 // process whose descriptors are known allocates nothing beyond dst.

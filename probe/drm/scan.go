@@ -53,7 +53,7 @@ func (s *pass) visit(pid int) {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		if s.x.hasMemory(pid) {
-			s.out.Hidden++
+			s.out.Hidden = append(s.out.Hidden, pid)
 		}
 		return
 	case err != nil || len(k.files) == 0:

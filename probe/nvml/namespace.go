@@ -9,21 +9,17 @@ import (
 	"github.com/gpumem/gpumem/probe/procfs"
 )
 
-// initialNamespace is the inode of the first PID namespace, a constant of the
-// kernel's interface (PROC_PID_INIT_INO).
-const initialNamespace = "pid:[4026531836]"
-
 // surroundings looks at where we run: the sentences about what cannot be
 // known here, and whether PIDs of the driver may be foreign to us.
 func surroundings(root string) (limits []string, foreign bool) {
 	if runtime.GOOS == "windows" {
 		return []string{"Windows: in display mode (WDDM) the driver gives no memory by process; device totals only"}, false
 	}
-	proc := filepath.Join(rootOf(root), "proc")
-	if b, err := os.ReadFile(filepath.Join(proc, "sys/kernel/osrelease")); err == nil && strings.Contains(strings.ToLower(string(b)), "microsoft") {
+	proc := procfs.Dir(filepath.Join(rootOf(root), "proc"))
+	if b, err := os.ReadFile(proc.Process("sys/kernel/osrelease")); err == nil && strings.Contains(strings.ToLower(string(b)), "microsoft") {
 		limits = append(limits, "WSL: the driver gives no memory by process; device totals only")
 	}
-	if ns, err := os.Readlink(filepath.Join(proc, "self/ns/pid")); err == nil && ns != initialNamespace {
+	if proc.Inner() {
 		foreign = true
 		limits = append(limits, "container: the driver may list PIDs of the host; a process that it does not list here is unknown, not zero")
 	}

@@ -75,7 +75,7 @@ func (t *tester) checkSources(ctx context.Context) {
 	}
 	for _, d := range t.sources.Devices(ctx) {
 		d.UUID = "" // it names the machine
-		text := fmt.Sprintf("%s: %s, %s used of %s", naming.Device(&d), naming.DeviceLine(t.sources, &d), plain.Size(d.UsedBytes), plain.Size(d.TotalBytes))
+		text := fmt.Sprintf("%s: %s, %s used of %s", naming.Device(&d), naming.DeviceLine(&d), plain.Size(d.UsedBytes), plain.Size(d.TotalBytes))
 		result := OK
 		if d.UsedBytes == scan.Unknown {
 			result, text = Unknown, text+" (what is used is not told)"
