@@ -137,3 +137,25 @@ func TestAChargeWithoutBytesMakesThePartsUnknownAndNotZero(t *testing.T) {
 		t.Errorf("the device holds %d", c.held[0])
 	}
 }
+
+func TestTenThousandProcessesAreMergedOneByOne(t *testing.T) {
+	t.Parallel()
+	const n = 10000
+	first, second := &told{devices: []Device{{PCI: "0000:43:00.0"}}}, &told{devices: []Device{{PCI: "0000:43:00.0"}}}
+	var pids []int
+	for i := range n {
+		pids = append(pids, 1000+i)
+		first.charges = append(first.charges, local(1000+i, 0, 10))
+		second.charges = append(second.charges, local(1000+i, 0, 11))
+	}
+	first.holdings = probe.Holdings{Charges: first.charges, Devices: []probe.Held{{Bytes: 10 * n}}}
+	second.holdings = probe.Holdings{Charges: second.charges, Devices: []probe.Held{{Bytes: 11 * n}}}
+	s := sourcesOf(first, second)
+	if c := s.charges(context.Background(), pids); len(c.list) != n || c.held[0] != 11*n {
+		t.Errorf("%d charges, held %d", len(c.list), c.held[0])
+	}
+	got, err := s.Reader().Read(pids, nil)
+	if err != nil || len(got) != n || got[n-1] != local(1000+n-1, 0, 11) {
+		t.Errorf("%d charges, %v", len(got), err)
+	}
+}
