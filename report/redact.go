@@ -79,6 +79,7 @@ func (r *Redactor) meta(m *record.Meta) record.Meta {
 	out.Env = nil
 	out.Workload, out.Signal = r.text(m.Workload), r.text(m.Signal)
 	out.OS, out.Driver, out.Device = r.text(m.OS), r.text(m.Driver), r.device(m.Device)
+	out.Machine = r.machine(m.Machine)
 	out.Versions, out.Flags = r.texts(m.Versions), r.texts(m.Flags)
 	if m.CapacityBytes != nil {
 		out.CapacityBytes = map[string]int64{}
@@ -87,6 +88,19 @@ func (r *Redactor) meta(m *record.Meta) record.Meta {
 		}
 	}
 	return out
+}
+
+// machine keeps what many machines have in common. The moment at which one was
+// started is its own.
+func (r *Redactor) machine(m *record.Machine) *record.Machine {
+	if m == nil {
+		return nil
+	}
+	out := *m
+	out.Booted = nil
+	out.Platform, out.Kernel, out.CPU = r.text(m.Platform), r.text(m.Kernel), r.text(m.CPU)
+	out.Virtualization = r.text(m.Virtualization)
+	return &out
 }
 
 // command is one replacement for the whole command line; that of a bundled

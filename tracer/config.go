@@ -45,7 +45,7 @@ type Config struct {
 	Out   string
 	Force bool
 	// Meta is the beginning of run.json; what is empty and known here is
-	// filled in: Command, Env, Host, OS, CapacityBytes, Start, IntervalMs, PID.
+	// filled in: Command, Env, Host, OS, Machine, CapacityBytes, Start, IntervalMs, PID.
 	Meta record.Meta
 
 	// Interval between samples; 0 is 50 ms.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/diagnosis"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/probe/scan"
 )
 
@@ -143,6 +144,15 @@ func look(ctx context.Context, std stdio, f diagnoseFlags, pids []int) (*diagnos
 		defer sources.Close()
 		d.Absent = sources.Absent()
 	}
+	machine := make(chan struct{}) // looked at beside the processes
+	go func() {
+		defer close(machine)
+		if !d.Chosen || f.format == "json" {
+			facts := host.Read(ctx)
+			d.Machine, d.Sensors = &facts, host.Sensors(ctx)
+		}
+	}()
+	defer func() { <-machine }()
 	o := scan.Options{PIDs: pids, Sources: sources}
 	if d.Scan, err = scan.Read(ctx, o); err != nil {
 		return nil, pidError(err)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -102,4 +103,23 @@ func mayImport(room, from, to string) bool {
 
 func covers(room, pkg string) bool {
 	return pkg == room || strings.HasPrefix(pkg, room+"/")
+}
+
+// The project's brief names gopsutil for what it is good at; a build that leaves it
+// out would have lost that silently.
+func TestGopsutilIsLinkedOnEverySystem(t *testing.T) {
+	t.Parallel()
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		cmd := exec.Command("go", "list", "-deps", ".")
+		cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go list for %s: %v", system, err)
+		}
+		for _, part := range []string{"process", "mem", "host", "cpu"} {
+			if !bytes.Contains(out, []byte("github.com/shirou/gopsutil/v3/"+part+"\n")) {
+				t.Errorf("%s: gopsutil/v3/%s is not linked", system, part)
+			}
+		}
+	}
 }
