@@ -108,7 +108,7 @@ func TestTheNameOfAProcessMayHoldAnything(t *testing.T) {
 		p.Close()
 	}
 	for _, stat := range []string{"", "7 x S 1", "7 (x) S", "7 (x) S a" + strings.Repeat(" 1", 30), "7 (x) S 1" + strings.Repeat(" z", 30)} {
-		if _, _, _, err := parseStat([]byte(stat)); err == nil {
+		if _, _, err := nameAndStart([]byte(stat)); err == nil {
 			t.Errorf("%q passed", stat)
 		}
 	}
@@ -305,28 +305,6 @@ func TestSelfCountsOwnUse(t *testing.T) {
 	if err != nil || u.CPU <= 0 || u.RSS <= 0 {
 		t.Errorf("%+v, %v", u, err)
 	}
-}
-
-// FuzzStatus and FuzzStat hold that no file panics and that what is known is
-// not negative.
-func FuzzStatus(f *testing.F) {
-	f.Add([]byte("VmRSS:\t 60 kB\nRssAnon:\t 10 kB\nVmSwap: 999999999999999999999 kB"))
-	f.Add([]byte("VmRSS:\n:\nR\n"))
-	f.Fuzz(func(t *testing.T, status []byte) {
-		m := UnknownMemory()
-		parseStatus(status, &m)
-		for _, v := range [...]int64{m.RSS, m.Anon, m.File, m.Shmem, m.Swap} {
-			if v < Unknown {
-				t.Fatalf("%q: %+v", status, m)
-			}
-		}
-	})
-}
-
-func FuzzStat(f *testing.F) {
-	f.Add([]byte(statOf(1, 2, "x) (y")))
-	f.Add([]byte(")("))
-	f.Fuzz(func(t *testing.T, stat []byte) { parseStat(stat) })
 }
 
 func BenchmarkRead(b *testing.B)      { benchmarkRead(b, (*Process).Read) }

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"golang.org/x/sys/unix"
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 // maxStatus bounds /proc/PID/status, which grows with a user's groups.
@@ -61,7 +60,7 @@ func (m Machine) open(pid int) (*Process, error) {
 	stat, err := os.ReadFile(filepath.Join(dir, "stat"))
 	if err == nil {
 		p.id.PID = pid
-		_, p.name, p.id.Start, err = parseStat(stat)
+		p.name, p.id.Start, err = nameAndStart(stat)
 	}
 	if err != nil {
 		p.Close()
@@ -72,31 +71,19 @@ func (m Machine) open(pid int) (*Process, error) {
 
 // gone names the errors by which the kernel says that a process has exited.
 func gone(err error) error {
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+	if procfs.IsGone(err) {
 		return ErrExited
 	}
 	return err
 }
 
-// parseStat takes the parent, the name and the start time out of
-// /proc/PID/stat. The name stands in parentheses and may hold some itself.
-func parseStat(stat []byte) (parent int, name string, start int64, err error) {
-	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-	if open < 0 || end < open {
-		return 0, "", 0, errors.New("stat is not in the form expected")
+// nameAndStart takes them out of /proc/PID/stat.
+func nameAndStart(stat []byte) (string, int64, error) {
+	s, ok := procfs.ParseStat(stat)
+	if !ok {
+		return "", 0, errors.New("stat is not in the form expected")
 	}
-	// After the name come state (field 3), parent (4), …, start time (22).
-	fields := bytes.Fields(stat[end+1:])
-	if len(fields) < 20 {
-		return 0, "", 0, errors.New("stat is not in the form expected")
-	}
-	if parent, err = strconv.Atoi(string(fields[1])); err != nil {
-		return 0, "", 0, fmt.Errorf("parent in stat: %w", err)
-	}
-	if start, err = strconv.ParseInt(string(fields[19]), 10, 64); err != nil {
-		return 0, "", 0, fmt.Errorf("start time in stat: %w", err)
-	}
-	return parent, string(stat[open+1 : end]), start, nil
+	return string(s.Name), s.Start, nil
 }
 
 // Identity is which process this is.
@@ -118,16 +105,14 @@ func (p *Process) Read(m *Memory) error {
 	if n == 0 {
 		return p.readError(err)
 	}
-	_, rest, ok := number(p.buf[:n]) // size
-	resident, rest, ok2 := number(rest)
-	shared, _, ok3 := number(rest)
-	if !ok || !ok2 || !ok3 {
+	s, ok := procfs.ParseStatm(p.buf[:n])
+	if !ok {
 		return fmt.Errorf("read memory of process %d: statm is not in the form expected", p.id.PID)
 	}
-	if resident == 0 {
+	if s.Resident == 0 {
 		return fmt.Errorf("read memory of process %d: %w", p.id.PID, ErrExited) // a zombie has none
 	}
-	m.RSS, m.Anon = resident*p.page, max(resident-shared, 0)*p.page
+	m.RSS, m.Anon = s.Resident*p.page, max(s.Resident-s.Shared, 0)*p.page
 	return nil
 }
 
@@ -138,24 +123,6 @@ func (p *Process) readError(err error) error {
 	}
 	err = gone(err)
 	return fmt.Errorf("read memory of process %d: %w", p.id.PID, err)
-}
-
-// number reads the decimal number at the head of b, after blanks. One of more
-// than 15 digits is none: no machine has 2^50 pages or KiB.
-func number(b []byte) (n int64, rest []byte, ok bool) {
-	i := 0
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t') {
-		i++
-	}
-	start := i
-	for i < len(b) && b[i] >= '0' && b[i] <= '9' {
-		if i-start == 15 {
-			return 0, nil, false
-		}
-		n = n*10 + int64(b[i]-'0')
-		i++
-	}
-	return n, b[i:], i > start
 }
 
 // ReadSplit reads everything that the system tells, all from one moment. It
@@ -170,7 +137,8 @@ func (p *Process) ReadSplit(m *Memory) error {
 	if n == 0 {
 		return p.readError(err)
 	}
-	parseStatus(p.buf[:n], m)
+	s := procfs.ParseMemory(p.buf[:n])
+	m.RSS, m.Anon, m.File, m.Shmem, m.Swap = s.RSS, s.Anon, s.File, s.Shmem, s.Swap
 	if m.RSS <= 0 {
 		*m = UnknownMemory()
 		return fmt.Errorf("read memory of process %d: %w", p.id.PID, ErrExited)
@@ -179,42 +147,4 @@ func (p *Process) ReadSplit(m *Memory) error {
 		m.Footprint = m.RSS + m.Swap
 	}
 	return nil
-}
-
-// parseStatus fills m from /proc/PID/status. Kernels before 4.5 have no split.
-func parseStatus(status []byte, m *Memory) {
-	for len(status) > 0 {
-		line := status
-		if i := bytes.IndexByte(status, '\n'); i >= 0 {
-			line, status = status[:i], status[i+1:]
-		} else {
-			status = nil
-		}
-		if len(line) < 8 || (line[0] != 'V' && line[0] != 'R') {
-			continue
-		}
-		i := bytes.IndexByte(line, ':')
-		if i < 0 {
-			continue
-		}
-		var field *int64
-		switch string(line[:i]) {
-		case "VmRSS":
-			field = &m.RSS
-		case "RssAnon":
-			field = &m.Anon
-		case "RssFile":
-			field = &m.File
-		case "RssShmem":
-			field = &m.Shmem
-		case "VmSwap":
-			field = &m.Swap
-			status = nil // the last one that matters
-		default:
-			continue
-		}
-		if kib, _, ok := number(line[i+1:]); ok {
-			*field = kib << 10
-		}
-	}
 }

@@ -1,13 +1,15 @@
 package probe
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 func (m Machine) cgroup() string {
@@ -26,23 +28,8 @@ func (m Machine) ReadTotals(pid int) (Totals, error) {
 	if err != nil {
 		return t, fmt.Errorf("read memory of the machine: %w", err)
 	}
-	for line := range bytes.Lines(info) {
-		name, value, _ := bytes.Cut(line, []byte(":"))
-		kib, _, ok := number(value)
-		if !ok {
-			continue
-		}
-		switch string(name) {
-		case "MemTotal":
-			t.Memory = kib << 10
-		case "MemAvailable":
-			t.Available = kib << 10
-		case "SwapTotal":
-			t.SwapTotal = kib << 10
-		case "SwapFree":
-			t.SwapFree = kib << 10
-		}
-	}
+	mem := procfs.ParseMeminfo(info)
+	t.Memory, t.Available, t.SwapTotal, t.SwapFree = mem.Total, mem.Available, mem.SwapTotal, mem.SwapFree
 	t.CgroupLimit, t.CgroupUsage = m.cgroupMemory(pid)
 	return t, nil
 }
@@ -59,21 +46,16 @@ func (m Machine) cgroupMemory(pid int) (limit, usage int64) {
 		return Unknown, Unknown
 	}
 	limit, usage = Unknown, Unknown
-	for line := range strings.Lines(string(groups)) {
-		// hierarchy:controllers:path
-		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		if len(parts) != 3 {
-			continue
-		}
+	for _, g := range procfs.ParseCgroups(groups) {
 		l, u := Unknown, Unknown
 		switch {
-		case parts[0] == "0" && parts[1] == "":
-			l, u = smallest(m.cgroup(), parts[2], "memory.max", "memory.current")
+		case g.Hierarchy == 0 && len(g.Controllers) == 0:
+			l, u = smallest(m.cgroup(), g.Path, "memory.max", "memory.current")
 			if l == Unknown {
-				l, u = smallest(filepath.Join(m.cgroup(), "unified"), parts[2], "memory.max", "memory.current")
+				l, u = smallest(filepath.Join(m.cgroup(), "unified"), g.Path, "memory.max", "memory.current")
 			}
-		case strings.Contains(","+parts[1]+",", ",memory,"):
-			l, u = smallest(filepath.Join(m.cgroup(), "memory"), parts[2], "memory.limit_in_bytes", "memory.usage_in_bytes")
+		case slices.Contains(g.Controllers, "memory"):
+			l, u = smallest(filepath.Join(m.cgroup(), "memory"), g.Path, "memory.limit_in_bytes", "memory.usage_in_bytes")
 		}
 		if l != Unknown && (limit == Unknown || l < limit) {
 			limit, usage = l, u

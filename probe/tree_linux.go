@@ -2,10 +2,9 @@ package probe
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
+
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 // Tree follows the descendants of a process. A scan costs one listing of the
@@ -20,6 +19,7 @@ type Tree struct {
 	known   map[int]member
 	scan    uint64
 	fresh   []child
+	listed  []int
 	pids    []int
 }
 
@@ -43,25 +43,13 @@ func (t *Tree) Add(pid int) { t.known[pid] = member{scan: t.scan, inside: true} 
 // Scan returns the pids of the descendants that run now, without the root, in
 // ascending order. The slice is valid until the next Scan.
 func (t *Tree) Scan() ([]int, error) {
-	dir, err := os.Open(t.machine.proc())
-	if err != nil {
-		return nil, fmt.Errorf("scan processes: %w", err)
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
+	var err error
+	if t.listed, err = procfs.Dir(t.machine.proc()).PIDs(t.listed[:0]); err != nil {
 		return nil, fmt.Errorf("scan processes: %w", err)
 	}
 	t.scan++
 	t.fresh = t.fresh[:0]
-	for _, name := range names {
-		if name[0] < '1' || name[0] > '9' {
-			continue
-		}
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
+	for _, pid := range t.listed {
 		if k, seen := t.known[pid]; seen {
 			t.known[pid] = member{scan: t.scan, inside: k.inside}
 			continue
@@ -86,12 +74,12 @@ func (t *Tree) Scan() ([]int, error) {
 
 // look reads the parent of a process.
 func (t *Tree) look(pid int) (child, bool) {
-	stat, err := os.ReadFile(filepath.Join(t.machine.proc(), strconv.Itoa(pid), "stat"))
+	b, err := procfs.Dir(t.machine.proc()).Read(pid, "stat")
 	if err != nil {
 		return child{}, false
 	}
-	parent, _, _, err := parseStat(stat)
-	return child{pid, parent}, err == nil
+	s, ok := procfs.ParseStat(b)
+	return child{pid, s.Parent}, ok
 }
 
 // adopt sorts the fresh processes into descendants and others. A parent may

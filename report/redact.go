@@ -93,6 +93,7 @@ func (r *Redactor) meta(m *record.Meta) record.Meta {
 			out.Masked.Names = append(out.Masked.Names, r.text(name))
 		}
 	}
+	out.Machine = r.machine(m.Machine)
 	out.Versions, out.Flags = r.texts(m.Versions), r.texts(m.Flags)
 	if m.CapacityBytes != nil {
 		out.CapacityBytes = map[string]int64{}
@@ -101,6 +102,19 @@ func (r *Redactor) meta(m *record.Meta) record.Meta {
 		}
 	}
 	return out
+}
+
+// machine keeps what many machines have in common. The moment at which one was
+// started is its own.
+func (r *Redactor) machine(m *record.Machine) *record.Machine {
+	if m == nil {
+		return nil
+	}
+	out := *m
+	out.Booted = nil
+	out.Platform, out.Kernel, out.CPU = r.text(m.Platform), r.text(m.Kernel), r.text(m.CPU)
+	out.Virtualization = r.text(m.Virtualization)
+	return &out
 }
 
 // command is one replacement for the whole command line; that of a bundled

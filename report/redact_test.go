@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -120,6 +121,19 @@ func TestNoNameIsLeftInARedactedRun(t *testing.T) {
 	}
 	if all, err = json.Marshal(original); err != nil || len(name.FindAll(all, -1)) < 50 {
 		t.Errorf("the original run has lost its names, %v", err)
+	}
+}
+
+func TestARedactedRunDoesNotTellWhenItsMachineWasStarted(t *testing.T) {
+	t.Parallel()
+	run, booted, memory := leakRun(20), time.Date(2026, 11, 1, 7, 8, 9, 0, time.UTC), int64(1<<34)
+	run.Meta.Machine = &record.Machine{Booted: &booted, Processors: 8, MemoryBytes: &memory}
+	m := NewRedactor([]byte("salt")).Run(run).Meta.Machine
+	if m == nil || m.Booted != nil || m.Processors != 8 || *m.MemoryBytes != memory {
+		t.Errorf("%+v", m)
+	}
+	if run.Meta.Machine.Booted == nil {
+		t.Error("the original has lost it")
 	}
 }
 

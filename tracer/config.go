@@ -7,25 +7,9 @@ import (
 	"time"
 
 	"github.com/gpumem/gpumem/internal/secret"
+	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/tracer/record"
 )
-
-// GPUUse is what one process holds on one device.
-type GPUUse struct {
-	PID    int
-	Device int // as the source counts them, from 0
-	Bytes  int64
-}
-
-// GPUSource tells the GPU bytes of processes, as the driver charges them.
-type GPUSource interface {
-	// ReadGPU appends what the given processes hold to uses and returns it. A
-	// process that the driver does not list is left out, which means unknown.
-	// It is called from one goroutine, once an interval; while it waits, rows go
-	// on without it. An error is one warning in the run, whatever the number of
-	// times; the source is asked again, once a second.
-	ReadGPU(pids []int, uses []GPUUse) ([]GPUUse, error)
-}
 
 // CellSource tells more columns of processes, such as what they allocate at the
 // driver.
@@ -62,15 +46,18 @@ type Config struct {
 	Out   string
 	Force bool
 	// Meta is the beginning of run.json; what is empty and known here is
-	// filled in: Command, Env, Host, OS, CapacityBytes, Start, IntervalMs, PID.
+	// filled in: Command, Env, Host, OS, Machine, CapacityBytes, Start, IntervalMs, PID.
 	Meta record.Meta
 
 	// Interval between samples; 0 is 50 ms.
 	Interval time.Duration
 	// Purge asks for the experiments at the end.
 	Purge bool
-	// GPU are asked for GPU bytes, the first that knows a process counts.
-	GPU []GPUSource
+	// GPU is asked for the GPU bytes of the processes, from one goroutine, once an
+	// interval; nil asks nobody. While it waits, rows go on without it. A process
+	// that it leaves out is unknown. An error is one warning in the run, whatever
+	// the number of times; it is asked again, once a second. The caller closes it.
+	GPU probe.Reader
 	// Grace is how long a program may take to end after SIGINT, and again
 	// after SIGTERM, when ctx is done; 0 is 5 s. Then it is killed.
 	Grace time.Duration

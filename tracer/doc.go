@@ -5,7 +5,7 @@
 // # Rows
 //
 // A row is one process at one moment: its memory as the operating system sees
-// it, the latest GPU bytes that a GPUSource told (at most a few intervals old),
+// it, the latest GPU bytes that a probe.Reader told (at most a few intervals old),
 // and, if an agent's sample led to the row, that sample's values. Rows are
 // taken
 //

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -17,36 +18,43 @@ const (
 	gpuStaleIntervals = 4
 )
 
-// gpuReader asks the sources, beside the sampling, and keeps the latest.
+// gpuReader asks for GPU bytes, beside the sampling, and keeps the latest.
 type gpuReader struct {
-	sources []GPUSource
-	stale   int64 // ns
+	reader probe.Reader // nil asks nobody
+	stale  int64        // ns
 
 	mu     sync.Mutex
-	uses   map[int][]GPUUse // by pid
+	uses   map[int][]probe.Charge // by pid
 	at     int64
 	many   bool // some process uses more than device 0
 	column []string
 }
 
-func newGPUReader(sources []GPUSource, interval time.Duration) *gpuReader {
+func newGPUReader(reader probe.Reader, interval time.Duration) *gpuReader {
 	return &gpuReader{
-		sources: sources, uses: map[int][]GPUUse{},
+		reader: reader, uses: map[int][]probe.Charge{},
 		stale: int64(max(gpuStale, gpuStaleIntervals*interval)),
 	}
 }
 
-// run asks the sources each interval until done is closed.
+// run asks each interval until done is closed.
 func (g *gpuReader) run(r *recording, done <-chan struct{}) {
-	if len(g.sources) == 0 {
+	if g.reader == nil {
 		return
 	}
 	ticker := time.NewTicker(r.cfg.Interval)
 	defer ticker.Stop()
-	notBefore := make([]int64, len(g.sources))
-	var buf []GPUUse
+	notBefore := int64(0)
+	var buf []probe.Charge
 	for {
-		buf = g.ask(r, notBefore, buf[:0])
+		if r.clock.Now() >= notBefore {
+			var err error
+			if buf, err = g.reader.Read(r.pids(), buf[:0]); err != nil {
+				r.warn(fmt.Sprintf("GPU bytes are missing: %v", err))
+				notBefore, buf = r.clock.Now()+int64(time.Second), buf[:0]
+			}
+			g.keep(r.clock.Now(), buf)
+		}
 		select {
 		case <-done:
 			return
@@ -55,46 +63,24 @@ func (g *gpuReader) run(r *recording, done <-chan struct{}) {
 	}
 }
 
-// ask asks each source once. The first source that knows a process counts.
-func (g *gpuReader) ask(r *recording, notBefore []int64, buf []GPUUse) []GPUUse {
-	pids := r.pids()
-	uses := map[int][]GPUUse{}
-	for i, source := range g.sources {
-		if r.clock.Now() < notBefore[i] {
-			continue
-		}
-		var err error
-		buf, err = source.ReadGPU(pids, buf[:0])
-		if err != nil {
-			r.warn(fmt.Sprintf("GPU bytes are missing: %v", err))
-			notBefore[i] = r.clock.Now() + int64(time.Second)
-			continue
-		}
-		got := map[int][]GPUUse{}
-		for _, u := range buf {
-			got[u.PID] = append(got[u.PID], u)
-		}
-		for pid, list := range got {
-			if _, known := uses[pid]; !known {
-				uses[pid] = list
-			}
-		}
+// keep takes over what was told at a time.
+func (g *gpuReader) keep(at int64, charges []probe.Charge) {
+	uses := map[int][]probe.Charge{}
+	for _, c := range charges {
+		uses[c.PID] = append(uses[c.PID], c)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.uses, g.at = uses, r.clock.Now()
-	for _, list := range uses {
-		for _, u := range list {
-			g.many = g.many || u.Device > 0
-			for u.Device >= len(g.column) && u.Device < 1024 {
-				g.column = append(g.column, record.ColGPU+"@"+strconv.Itoa(len(g.column)))
-			}
+	g.uses, g.at = uses, at
+	for _, c := range charges {
+		g.many = g.many || c.Device > 0
+		for c.Device >= len(g.column) && c.Device < 1024 {
+			g.column = append(g.column, record.ColGPU+"@"+strconv.Itoa(len(g.column)))
 		}
 	}
-	return buf
 }
 
-// append adds the GPU bytes of a process and reports whether a source knew any.
+// append adds the GPU bytes of a process and reports whether any are known.
 // With one device there is the column gpu_bytes alone, else one for each device
 // as well.
 func (g *gpuReader) append(cells []record.Cell, f *followed, now int64) ([]record.Cell, bool) {
@@ -105,10 +91,11 @@ func (g *gpuReader) append(cells []record.Cell, f *followed, now int64) ([]recor
 		return cells, false
 	}
 	total := int64(0)
-	for _, u := range list {
-		total += u.Bytes
-		if g.many && u.Device >= 0 && u.Device < len(g.column) {
-			cells = append(cells, record.Cell{Column: g.column[u.Device], Value: u.Bytes})
+	for _, c := range list {
+		bytes := c.Bytes()
+		total += bytes
+		if g.many && c.Device >= 0 && c.Device < len(g.column) {
+			cells = append(cells, record.Cell{Column: g.column[c.Device], Value: bytes})
 		}
 	}
 	f.gpu = total

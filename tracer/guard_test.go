@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -20,10 +21,12 @@ import (
 // broken panics when the recording asks it something, once told to.
 type broken struct{ now chan struct{} }
 
-func (b broken) ReadGPU(_ []int, uses []GPUUse) ([]GPUUse, error) {
+func (b broken) Read(_ []int, dst []probe.Charge) ([]probe.Charge, error) {
 	b.panic("the driver's answer makes no sense")
-	return uses, nil
+	return dst, nil
 }
+
+func (b broken) Close() {}
 
 func (b broken) Poll() error {
 	b.panic(errors.New("a slot that cannot be"))
@@ -54,7 +57,7 @@ func TestAPanicEndsTheRecordingAndNothingElse(t *testing.T) {
 		breaks func(*Config, broken)
 		says   string
 	}{
-		"of a GPU source":  {func(c *Config, b broken) { c.GPU = []GPUSource{b} }, "the driver's answer makes no sense"},
+		"of a GPU source":  {func(c *Config, b broken) { c.GPU = b }, "the driver's answer makes no sense"},
 		"of a cell source": {func(c *Config, b broken) { c.Cells = b }, "a slot that cannot be"},
 		"of the progress":  {func(c *Config, b broken) { c.Progress = b.show }, "no terminal"},
 		"of a watcher":     {func(c *Config, b broken) { c.Watch = append(c.Watch, b.watch) }, "nil pointer"},
@@ -142,7 +145,7 @@ func TestAPanicEndsWhatWasAttached(t *testing.T) {
 	defer cmd.Process.Kill()
 	now := make(chan struct{})
 	close(now)
-	cfg.GPU = []GPUSource{broken{now}}
+	cfg.GPU = broken{now}
 	res, err := Attach(context.Background(), cmd.Process.Pid, cfg)
 	if err != nil || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "internal error of gpumem") {
 		t.Errorf("%+v, %v", res, err)

@@ -1,12 +1,14 @@
 package tracer
 
 import (
+	"context"
 	"os"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -24,6 +26,9 @@ func (c *Config) beginMeta(start time.Time, startNs int64) record.Meta {
 	}
 	if m.OS == "" {
 		m.OS = systemName()
+	}
+	if m.Machine == nil {
+		m.Machine = thisMachine()
 	}
 	if m.Start.IsZero() {
 		m.Start = start
@@ -48,6 +53,22 @@ func systemName() string {
 		name += " " + release
 	}
 	return name
+}
+
+// thisMachine is what is known of the machine we run on.
+func thisMachine() *record.Machine {
+	f := host.Read(context.Background())
+	m := &record.Machine{Platform: f.Platform, Kernel: f.Kernel, Virtualization: f.Virtualization, CPU: f.CPU, Processors: f.Processors}
+	if !f.Booted.IsZero() {
+		m.Booted = &f.Booted
+	}
+	if f.Memory != host.Unknown {
+		m.MemoryBytes = &f.Memory
+	}
+	if f.Swap != host.Unknown {
+		m.SwapBytes = &f.Swap
+	}
+	return m
 }
 
 // withHostLimits adds the limits of the host that are not named yet.

@@ -92,7 +92,7 @@ func command(cfg Config, socket string) *exec.Cmd {
 	cmd := exec.Command(cfg.Command[0], cfg.Command[1:]...)
 	cmd.Dir = cfg.Dir
 	settle := time.Duration(0)
-	if len(cfg.GPU) > 0 {
+	if cfg.GPU != nil {
 		settle = settleGPU
 	}
 	// A later entry replaces an earlier one of the same name.

@@ -53,6 +53,9 @@ func TestRunRecordsHostAndAgent(t *testing.T) {
 		m.Workload != "work" || m.IntervalMs != 10 || m.StartNanos == 0 || m.OS == "" || m.Versions["go"] == "" {
 		t.Errorf("run.json %+v", m)
 	}
+	if c := m.Machine; c == nil || c.Kernel == "" || c.Platform == "" || c.Processors < 1 || c.MemoryBytes == nil || c.Booted == nil || !c.Booted.Before(m.Start) {
+		t.Errorf("machine %+v", c)
+	}
 	s := m.Sampling
 	if s == nil || s.Rows != int64(run.Samples.Len()) || s.LostRows != 0 || s.DroppedByAgent != 0 || s.CPUSeconds <= 0 || s.RSSBytes <= 0 {
 		t.Errorf("sampling %+v", s)

@@ -105,31 +105,33 @@ func TestAttachEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// gpuList is a source whose readings and failures a test sets.
-type gpuList func(pids []int, uses []GPUUse) ([]GPUUse, error)
+// gpuList is a reader whose readings and failures a test sets.
+type gpuList func(pids []int, dst []probe.Charge) ([]probe.Charge, error)
 
-func (g gpuList) ReadGPU(pids []int, uses []GPUUse) ([]GPUUse, error) { return g(pids, uses) }
+func (g gpuList) Read(pids []int, dst []probe.Charge) ([]probe.Charge, error) { return g(pids, dst) }
+func (g gpuList) Close()                                                      {}
 
-func TestGPUBytesComeFromTheFirstSourceThatKnows(t *testing.T) {
+func TestDriversThatFailAreOneWarningAndAskedOnceASecond(t *testing.T) {
 	t.Parallel()
 	calls := 0
 	cfg := childConfig(t, "work 200 1000")
-	cfg.GPU = []GPUSource{
-		gpuList(func([]int, []GPUUse) ([]GPUUse, error) { calls++; return nil, errors.New("no driver") }),
-		gpuList(func(pids []int, uses []GPUUse) ([]GPUUse, error) {
-			return append(uses, GPUUse{PID: pids[0], Device: 0, Bytes: 1000}, GPUUse{PID: pids[0], Device: 2, Bytes: 234}), nil
-		}),
-		gpuList(func(pids []int, uses []GPUUse) ([]GPUUse, error) {
-			return append(uses, GPUUse{PID: pids[0], Device: 0, Bytes: 5}), nil
-		}),
-	}
+	cfg.GPU = gpuList(func([]int, []probe.Charge) ([]probe.Charge, error) { calls++; return nil, errors.New("no driver") })
 	begin := time.Now()
-	res, run := trace(t, cfg)
-	// A source that fails is asked once a second.
+	res, _ := trace(t, cfg)
 	most := 2 + int(time.Since(begin)/time.Second)
 	if len(res.Warnings) != 1 || res.Warnings[0] != "GPU bytes are missing: no driver" || calls > most {
 		t.Errorf("%d calls, warnings %q", calls, res.Warnings)
 	}
+}
+
+func TestGPUBytesOfSeveralDevicesHaveAColumnEachAndASum(t *testing.T) {
+	t.Parallel()
+	cfg := childConfig(t, "work 200 1000")
+	cfg.GPU = gpuList(func(pids []int, dst []probe.Charge) ([]probe.Charge, error) {
+		return append(dst, probe.Charge{PID: pids[0], Device: 0, LocalBytes: 1000, HostBytes: probe.Unknown},
+			probe.Charge{PID: pids[0], Device: 2, LocalBytes: 200, HostBytes: 34}), nil
+	})
+	_, run := trace(t, cfg)
 	total, third := known(run.Samples, "gpu_bytes"), known(run.Samples, "gpu_bytes@2")
 	if len(third) == 0 || third[0] != 234 || total[len(total)-1] != 1234 {
 		t.Errorf("gpu_bytes %v, of device 2 %v", total, third)

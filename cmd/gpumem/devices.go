@@ -36,7 +36,7 @@ func listDevices(ctx context.Context, w io.Writer, gpu gpuFlags) error {
 	table := plain.NewTable(plain.Left("DEVICE"), plain.Right("MEMORY"), plain.Right("USED"), plain.Left("WHAT"))
 	var notes []string
 	for _, d := range sources.Devices(ctx) {
-		table.Add(naming.Device(&d), plain.Size(d.TotalBytes), plain.Size(d.UsedBytes), naming.DeviceLine(sources, &d))
+		table.Add(naming.Device(&d), plain.Size(d.TotalBytes), plain.Size(d.UsedBytes), naming.DeviceLine(&d))
 		for k := range d.Instances {
 			p := &d.Instances[k]
 			table.Add("  "+p.Name(), plain.Size(p.TotalBytes), plain.Size(p.UsedBytes), naming.Part(&d, k))

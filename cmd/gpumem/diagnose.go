@@ -15,6 +15,7 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/diagnosis"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/probe/scan"
 )
 
@@ -146,6 +147,15 @@ func look(ctx context.Context, std stdio, f diagnoseFlags, pids []int) (*diagnos
 		defer sources.Close()
 		d.Absent = sources.Absent()
 	}
+	machine := make(chan struct{}) // looked at beside the processes
+	go func() {
+		defer close(machine)
+		if !d.Chosen || f.format == "json" {
+			facts := host.Read(ctx)
+			d.Machine, d.Sensors = &facts, host.Sensors(ctx)
+		}
+	}()
+	defer func() { <-machine }()
 	o := scan.Options{PIDs: pids, Sources: sources}
 	if d.Scan, err = scan.Read(ctx, o); err != nil {
 		return nil, pidError(err)
@@ -188,9 +198,9 @@ func watchScan(ctx context.Context, std stdio, f diagnoseFlags, s *scan.Scan, so
 		o.Progress = std.err
 	}
 	if sources.Here() {
-		gpu := newGPUSource(sources.Readers())
-		defer gpu.close()
-		o.GPU = gpu.bytes
+		reader := sources.Reader()
+		defer reader.Close()
+		o.GPU = func(pids []int) (map[int]int64, error) { return gpuBytes(reader, pids) }
 	}
 	return diagnosis.Watch(ctx, s, o)
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/device"
+	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/tracer"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -64,7 +63,7 @@ func (g *gpuFlags) open(ctx context.Context) (*scan.Sources, error) {
 // gpuTrace are the sources of one traced run.
 type gpuTrace struct {
 	sources *scan.Sources
-	readers []scan.Reader
+	reader  probe.Reader // nil without a source
 }
 
 // trace puts the sources that are here into a tracer's configuration. With one
@@ -79,15 +78,15 @@ func (g *gpuFlags) trace(ctx context.Context, cfg *tracer.Config) (*gpuTrace, er
 	if !s.Here() {
 		return t, nil
 	}
-	t.readers = s.Readers()
-	cfg.GPU = append(cfg.GPU, newGPUSource(t.readers))
+	t.reader = s.Reader()
+	cfg.GPU = t.reader
 	devices := s.Devices(ctx)
 	if cfg.Meta.Device == "" {
 		cfg.Meta.Device = gpuName(devices)
 	}
 	if len(devices) == 1 {
 		d := devices[0]
-		cfg.Meta.Driver = strings.TrimSpace(d.Driver + " " + s.DriverVersion())
+		cfg.Meta.Driver = strings.TrimSpace(d.Driver + " " + d.DriverVersion)
 		if d.Integrated && cfg.Meta.UnifiedMemory == nil {
 			cfg.Meta.UnifiedMemory = &d.Integrated
 		}
@@ -110,84 +109,25 @@ func traceGPU(ctx context.Context, f runFlags, t target, cfg *tracer.Config) (*g
 }
 
 func (t *gpuTrace) end() {
-	for _, r := range t.readers {
-		r.Close()
+	if t.reader != nil {
+		t.reader.Close()
 	}
 	if t.sources != nil {
 		t.sources.Close() // a driver that does not answer any more was a warning
 	}
 }
 
-// gpuSource lets the tracer read all readers of a machine as one source: each
-// has devices of its own, so that what they charge a process adds up.
-type gpuSource struct {
-	readers []scan.Reader
-	buf     []scan.Charge
-	// told are the readers that have charged a process. What one of them told
-	// once it tells again, 0 included, for as long as it is known.
-	told map[gpuTold]bool
-}
-
-// gpuTold is a process and a reader that knows it.
-type gpuTold struct{ pid, reader int }
-
-func newGPUSource(readers []scan.Reader) *gpuSource {
-	return &gpuSource{readers: readers, told: map[gpuTold]bool{}}
-}
-
-// ReadGPU is what tracer.GPUSource asks for. A process of which one reader no
-// longer tells what it told before is left out: a part is no total.
-func (g *gpuSource) ReadGPU(pids []int, uses []tracer.GPUUse) ([]tracer.GPUUse, error) {
-	var failed []error
-	start, now := len(uses), map[gpuTold]bool{}
-	unknown := map[int]bool{}
-	for i, r := range g.readers {
-		var err error
-		if g.buf, err = r.Read(pids, g.buf[:0]); err != nil {
-			failed = append(failed, err)
-			continue
-		}
-		for _, c := range g.buf {
-			bytes := c.Bytes()
-			if bytes == scan.Unknown {
-				unknown[c.PID] = true
-				continue
-			}
-			now[gpuTold{c.PID, i}] = true
-			uses = append(uses, tracer.GPUUse{PID: c.PID, Device: c.Device, Bytes: bytes})
-		}
-	}
-	for t := range g.told {
-		switch {
-		case !slices.Contains(pids, t.pid):
-			delete(g.told, t) // a later process may have the pid
-		case !now[t]:
-			unknown[t.pid] = true
-		}
-	}
-	maps.Copy(g.told, now)
-	list := slices.DeleteFunc(uses[start:], func(u tracer.GPUUse) bool { return unknown[u.PID] })
-	return uses[:start+len(list)], errors.Join(failed...)
-}
-
-// bytes are the GPU bytes of the processes that hold some.
-func (g *gpuSource) bytes(pids []int) (map[int]int64, error) {
-	uses, err := g.ReadGPU(pids, nil)
+// gpuBytes are the GPU bytes of the processes that hold some.
+func gpuBytes(reader probe.Reader, pids []int) (map[int]int64, error) {
+	charges, err := reader.Read(pids, nil)
 	if err != nil {
 		return nil, err
 	}
 	all := map[int]int64{}
-	for _, u := range uses {
-		all[u.PID] += u.Bytes
+	for _, c := range charges {
+		all[c.PID] += c.Bytes()
 	}
 	return all, nil
-}
-
-// close gives the readers back.
-func (g *gpuSource) close() {
-	for _, r := range g.readers {
-		r.Close()
-	}
 }
 
 // gpuName names the devices of a machine in a line: the only one, or each with

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -21,7 +22,7 @@ var house = map[string][]string{
 	// The engine and the corpus that judges it do not know each other.
 	"internal/eval/corpus": {"tracer/record"},
 	"internal/eval":        {"tracer/record", "report", "internal/eval/corpus"},
-	"probe":                {"internal/loader", "internal/secret"},
+	"probe":                {"internal/loader", "internal/secret", "probe/procfs"},
 	"probe/procfs":         {},
 	"metal":                {"metal", "internal/loader"},
 	"pool":                 {"metal"},
@@ -29,6 +30,7 @@ var house = map[string][]string{
 	"tracer/record":        {"internal/secret"},
 	"tracer/agent":         {"tracer/record", "internal/leftover", "probe/procfs"},
 	"tracer/importer":      {"tracer/record"},
+	"tracer/ttmetal":       {"tracer/record", "probe/procfs"},
 	"tracer/capture":       {"tracer/record", "internal/leftover", "probe/procfs"},
 	"report":               {"tracer/record", "report/verdict", "report/trend", "report/account"},
 	"report/internal/stat": {},
@@ -106,4 +108,23 @@ func mayImport(room, from, to string) bool {
 
 func covers(room, pkg string) bool {
 	return pkg == room || strings.HasPrefix(pkg, room+"/")
+}
+
+// The project's brief names gopsutil for what it is good at; a build that leaves it
+// out would have lost that silently.
+func TestGopsutilIsLinkedOnEverySystem(t *testing.T) {
+	t.Parallel()
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		cmd := exec.Command("go", "list", "-deps", ".")
+		cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("go list for %s: %v", system, err)
+		}
+		for _, part := range []string{"process", "mem", "host", "cpu"} {
+			if !bytes.Contains(out, []byte("github.com/shirou/gopsutil/v3/"+part+"\n")) {
+				t.Errorf("%s: gopsutil/v3/%s is not linked", system, part)
+			}
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/internal/leftover"
+	"github.com/gpumem/gpumem/probe/procfs"
 	"github.com/gpumem/gpumem/tracer/agent/python"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -68,11 +69,12 @@ func (in *injection) watchPython(ctx context.Context, pid int, emit func(record.
 
 // note keeps the interpreter's command line, as long as the process has one.
 func (in *injection) note(pid int) {
-	exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	const proc procfs.Dir = ""
+	exe, err := os.Readlink(proc.Path(pid, "exe"))
 	if err != nil {
 		return
 	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	text, err := proc.Read(pid, "cmdline")
 	if err != nil || len(text) == 0 {
 		return
 	}

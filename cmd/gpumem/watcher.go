@@ -10,7 +10,6 @@ import (
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
-	"github.com/gpumem/gpumem/tracer"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -24,8 +23,7 @@ type watcher struct {
 	interval time.Duration
 	chosen   []int // by the user; none is all
 	sources  *scan.Sources
-	readers  []scan.Reader
-	gpu      *gpuSource // nil without a source
+	gpu      probe.Reader // nil without a source
 	procs    map[int]*probe.Process
 	order    []int
 	noSwap   bool
@@ -35,7 +33,7 @@ type watcher struct {
 	start    time.Time
 	scanned  time.Time
 	cells    []record.Cell
-	uses     []tracer.GPUUse
+	uses     []probe.Charge
 }
 
 func newWatcher(ctx context.Context, f watchFlags, feed rowTaker, pids []int) (*watcher, error) {
@@ -46,8 +44,7 @@ func newWatcher(ctx context.Context, f watchFlags, feed rowTaker, pids []int) (*
 	w := &watcher{feed: feed, interval: f.interval, chosen: pids, sources: sources, procs: map[int]*probe.Process{}, start: time.Now()}
 	w.onlyGPU = f.metrics.on() && sources.Here()
 	if sources.Here() {
-		w.readers = sources.Readers()
-		w.gpu = newGPUSource(w.readers)
+		w.gpu = sources.Reader()
 	}
 	if t, err := probe.ReadTotals(0); err == nil {
 		w.noSwap = t.SwapTotal == 0
@@ -167,15 +164,15 @@ func (w *watcher) ended(pid int, err error) {
 }
 
 // charges are the GPU bytes by process, on each device.
-func (w *watcher) charges() map[int][]tracer.GPUUse {
+func (w *watcher) charges() map[int][]probe.Charge {
 	if w.gpu == nil {
 		return nil
 	}
 	var err error
-	if w.uses, err = w.gpu.ReadGPU(w.order, w.uses[:0]); err != nil {
+	if w.uses, err = w.gpu.Read(w.order, w.uses[:0]); err != nil {
 		return nil // what can be read in spite of it comes with the next call
 	}
-	out := map[int][]tracer.GPUUse{}
+	out := map[int][]probe.Charge{}
 	for _, u := range w.uses {
 		out[u.PID] = append(out[u.PID], u)
 		w.many = w.many || u.Device > 0
@@ -183,7 +180,7 @@ func (w *watcher) charges() map[int][]tracer.GPUUse {
 	return out
 }
 
-func (w *watcher) row(m *probe.Memory, gpu []tracer.GPUUse) []record.Cell {
+func (w *watcher) row(m *probe.Memory, gpu []probe.Charge) []record.Cell {
 	cells := w.cells[:0]
 	for _, c := range [...]record.Cell{
 		{Column: record.ColRSS, Value: m.RSS}, {Column: record.ColRSSAnon, Value: m.Anon}, {Column: record.ColSwap, Value: m.Swap},
@@ -195,9 +192,9 @@ func (w *watcher) row(m *probe.Memory, gpu []tracer.GPUUse) []record.Cell {
 	}
 	total := int64(0)
 	for _, u := range gpu {
-		total += u.Bytes
+		total += u.Bytes()
 		if w.many {
-			cells = append(cells, record.Cell{Column: record.ColGPU + "@" + strconv.Itoa(u.Device), Value: u.Bytes})
+			cells = append(cells, record.Cell{Column: record.ColGPU + "@" + strconv.Itoa(u.Device), Value: u.Bytes()})
 		}
 	}
 	if len(gpu) > 0 {
@@ -211,8 +208,8 @@ func (w *watcher) close() {
 	for _, p := range w.procs {
 		p.Close()
 	}
-	for _, r := range w.readers {
-		r.Close()
+	if w.gpu != nil {
+		w.gpu.Close()
 	}
 	if w.sources != nil {
 		w.sources.Close()

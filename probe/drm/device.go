@@ -73,15 +73,7 @@ func device(class, card string) Device {
 		VisibleTotal: sysNumber(dir, "mem_info_vis_vram_total"), VisibleUsed: sysNumber(dir, "mem_info_vis_vram_used"),
 		GTTTotal: sysNumber(dir, "mem_info_gtt_total"), GTTUsed: sysNumber(dir, "mem_info_gtt_used"),
 	}
-	for line := range strings.Lines(sysString(dir, "uevent")) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-		switch key {
-		case "DRIVER":
-			d.Driver = value
-		case "PCI_SLOT_NAME":
-			d.PDev = value
-		}
-	}
+	d.Driver, d.PDev = parseUevent(sysString(dir, "uevent"))
 	switch {
 	case d.VRAMTotal != Unknown:
 	case d.Driver == "nvidia":
@@ -94,6 +86,19 @@ func device(class, card string) Device {
 		d.Notes = append(d.Notes, name+" publishes no device totals in sysfs; bytes by process only")
 	}
 	return d
+}
+
+// parseUevent takes the driver and the PCI address out of a device's uevent.
+func parseUevent(text string) (driver, pci string) {
+	for line := range strings.Lines(text) {
+		switch key, value, _ := strings.Cut(strings.TrimSpace(line), "="); key {
+		case "DRIVER":
+			driver = value
+		case "PCI_SLOT_NAME":
+			pci = value
+		}
+	}
+	return driver, pci
 }
 
 // sysString reads a small file, "" when it cannot be read.

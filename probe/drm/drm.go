@@ -47,9 +47,9 @@ type Scan struct {
 	Processes []Process // those with at least one client, by PID
 	// Devices are the sums over all processes, with each client counted once.
 	Devices []Usage
-	// Hidden is the number of processes whose descriptors we may not see:
+	// Hidden are the processes whose descriptors we may not see:
 	// their memory is in nobody's sum. Root or CAP_SYS_PTRACE sees all.
-	Hidden int
+	Hidden []int
 	// Warnings are lines that could not be understood, by driver.
 	Warnings []string
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 // Unknown is the value of a quantity that the driver did not print.
@@ -114,17 +116,11 @@ func (i *Info) parse(b []byte) {
 	var sawDriver, sawPDev, sawName bool
 	for len(b) > 0 {
 		var line []byte
-		if n := bytes.IndexByte(b, '\n'); n >= 0 {
-			line, b = b[:n], b[n+1:]
-		} else {
-			line, b = b, nil
-		}
-		// Older amdgpu writes a blank between the key and its colon.
-		n := bytes.IndexByte(line, ':')
-		if n < 0 {
+		line, b = procfs.Line(b)
+		key, value, ok := procfs.Field(line)
+		if !ok {
 			continue
 		}
-		key, value := bytes.TrimSpace(line[:n]), bytes.TrimSpace(line[n+1:])
 		switch string(key) {
 		case "drm-driver":
 			sawDriver = true

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 // Major numbers of the kernel's device files.
@@ -82,6 +84,13 @@ func (x *Index) Close() error {
 	return nil
 }
 
+// isClosed reports whether Close was called.
+func (x *Index) isClosed() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.closed
+}
+
 // Sample appends to dst what each device holds for one process, and returns
 // it; nothing is appended for a process without device files. Rereading a
 // process whose descriptors are known allocates nothing beyond dst.
@@ -123,9 +132,9 @@ func (x *Index) process(pid int) (*known, error) {
 // descriptors lists the device descriptors of a process, keeping the files of
 // those that are known already.
 func (x *Index) descriptors(pid int, old *known) ([]*file, error) {
-	base := filepath.Join(x.root, "proc", strconv.Itoa(pid))
+	base := x.proc().Process(strconv.Itoa(pid))
 	names, err := readNames(filepath.Join(base, "fd"))
-	if isNoProcess(err) {
+	if procfs.IsGone(err) {
 		err = fs.ErrNotExist // the kernel says so in two ways
 	}
 	if err != nil {

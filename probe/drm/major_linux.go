@@ -1,10 +1,6 @@
 package drm
 
-import (
-	"errors"
-
-	"golang.org/x/sys/unix"
-)
+import "golang.org/x/sys/unix"
 
 // deviceMajor follows a link and returns the major number of the character
 // device behind it.
@@ -15,7 +11,3 @@ func deviceMajor(path string) (uint32, bool) {
 	}
 	return unix.Major(st.Rdev), true
 }
-
-// isNoProcess reports the kernel's answer for a process that ended while one
-// of its files was open.
-func isNoProcess(err error) bool { return errors.Is(err, unix.ESRCH) }

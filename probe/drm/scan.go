@@ -1,15 +1,14 @@
 package drm
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
+
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 // Scan reads all processes of the machine. Processes that end meanwhile are
@@ -20,17 +19,15 @@ func (x *Index) Scan() (Scan, error) {
 	if x.closed {
 		return Scan{}, ErrClosed
 	}
-	names, err := readNames(filepath.Join(x.root, "proc"))
+	pids, err := x.proc().PIDs(nil)
 	if err != nil {
-		return Scan{}, fmt.Errorf("list processes: %w", err)
+		return Scan{}, err
 	}
 	s := pass{x: x, holders: make(map[string]int), bad: make(map[string]int)}
 	alive := make(map[int]bool)
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil && pid > 0 {
-			alive[pid] = true
-			s.visit(pid)
-		}
+	for _, pid := range pids {
+		alive[pid] = true
+		s.visit(pid)
 	}
 	for pid := range x.processes {
 		if !alive[pid] {
@@ -55,8 +52,8 @@ func (s *pass) visit(pid int) {
 	k, err := s.x.process(pid)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		if !kernelThread(s.x.root, pid) {
-			s.out.Hidden++
+		if s.x.hasMemory(pid) {
+			s.out.Hidden = append(s.out.Hidden, pid)
 		}
 		return
 	case err != nil || len(k.files) == 0:
@@ -114,9 +111,14 @@ func byDevice(a, b Usage) int {
 	return cmp.Or(cmp.Compare(a.PDev, b.PDev), cmp.Compare(a.Driver, b.Driver))
 }
 
-// kernelThread reports whether a process has no memory of its own; such a
-// process (or a zombie) hides nothing. statm is readable for everyone.
-func kernelThread(root string, pid int) bool {
-	b, err := os.ReadFile(filepath.Join(root, "proc", strconv.Itoa(pid), "statm"))
-	return err != nil || bytes.HasPrefix(b, []byte("0 "))
+// hasMemory reports whether a process has memory of its own: a thread of the
+// kernel and a zombie have none, and hide nothing. statm is readable for
+// everyone.
+func (x *Index) hasMemory(pid int) bool {
+	b, err := x.proc().Read(pid, "statm")
+	s, ok := procfs.ParseStatm(b)
+	return err == nil && (!ok || s.Size > 0)
 }
+
+// proc is where the proc file system is.
+func (x *Index) proc() procfs.Dir { return procfs.Dir(filepath.Join(x.root, "proc")) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/probe/mapping"
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 // serves reports whether a library touches pages only on behalf of its
@@ -46,7 +47,7 @@ type space struct{ segments []segment }
 // be passed over besides the usual ones.
 func parseSpace(r io.Reader, exe string, skip []string) (*space, error) {
 	s := &space{}
-	sc := mapping.NewScanner(r)
+	sc := procfs.NewScanner(r)
 	for sc.Scan() {
 		m := sc.Mapping()
 		kind, name := mapping.Classify(m.Path, exe)

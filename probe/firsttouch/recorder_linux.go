@@ -354,12 +354,12 @@ func (r *Recorder) thin(s snapshot) {
 // readSpace reads the target's mappings. When that fails (it has ended) the
 // old ones stay.
 func (r *Recorder) readSpace() {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", r.pid))
+	f, err := os.Open(proc.Path(r.pid, "maps"))
 	if err != nil {
 		return
 	}
 	defer f.Close()
-	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", r.pid))
+	exe, _ := os.Readlink(proc.Path(r.pid, "exe"))
 	if s, err := parseSpace(f, exe, r.o.Skip); err == nil && len(s.segments) > 0 {
 		r.space, r.spaceAt = s, time.Now()
 	}

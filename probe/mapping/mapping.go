@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 // Options of a question. The zero value reads the running system within
@@ -39,6 +41,12 @@ const (
 // ErrUnsupported is the answer of systems without Linux's proc. It also
 // matches the standard library's errors.ErrUnsupported.
 var ErrUnsupported = fmt.Errorf("mapping: %w", errors.ErrUnsupported)
+
+// Usage is memory in bytes, as the kernel's files print it.
+type Usage = procfs.Usage
+
+// Unknown is the value of a figure that the kernel did not print.
+const Unknown = procfs.Unknown
 
 // Group is the mappings of one kind and name together.
 type Group struct {
@@ -69,9 +77,9 @@ func (r *Report) ByKind() map[Kind]Usage {
 	for i := range r.Groups {
 		u, ok := out[r.Groups[i].Kind]
 		if !ok {
-			u = unknownUsage()
+			u = procfs.UnknownUsage()
 		}
-		u.add(&r.Groups[i].Usage)
+		u.Add(&r.Groups[i].Usage)
 		out[r.Groups[i].Kind] = u
 	}
 	return out
@@ -136,15 +144,11 @@ func (q *question) estimate() time.Duration {
 	if err != nil {
 		return 0
 	}
-	f := strings.Fields(string(b))
-	if len(f) < 2 {
+	s, ok := procfs.ParseStatm(b)
+	if !ok {
 		return 0
 	}
-	pages, err := strconv.ParseInt(f[1], 10, 48)
-	if err != nil {
-		return 0
-	}
-	return time.Duration(pages) * pageCost
+	return time.Duration(s.Resident) * pageCost
 }
 
 func (q *question) remaining() time.Duration {
@@ -162,7 +166,7 @@ func (q *question) rollup() (Report, error) {
 		return Report{}, err
 	}
 	defer f.Close()
-	s := NewScanner(f)
+	s := procfs.NewScanner(f)
 	if !s.Scan() {
 		return Report{}, q.explain("smaps_rollup", cmp.Or(s.Err(), error(fs.ErrNotExist)))
 	}
@@ -177,9 +181,9 @@ func (q *question) attribute(groups bool) (Report, error) {
 	}
 	defer f.Close()
 	exe, _ := os.Readlink(filepath.Join(q.dir, "exe")) // absent for kernel threads
-	t := tally{exe: strings.TrimSuffix(exe, " (deleted)"), index: make(map[groupKey]int), report: Report{PID: q.pid, Total: unknownUsage()}}
+	t := tally{exe: strings.TrimSuffix(exe, " (deleted)"), index: make(map[groupKey]int), report: Report{PID: q.pid, Total: procfs.UnknownUsage()}}
 	r := &budgeted{ctx: q.ctx, r: f}
-	s := NewScanner(r)
+	s := procfs.NewScanner(r)
 	for s.Scan() {
 		t.add(s, groups)
 	}
@@ -207,7 +211,7 @@ func (q *question) explain(name string, err error) error {
 		return nil
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("read %s of process %d: %w; try: run as its owner, or with CAP_SYS_PTRACE", name, q.pid, err)
-	case isNoProcess(err):
+	case procfs.IsGone(err):
 		return fmt.Errorf("read %s of process %d: %w", name, q.pid, fs.ErrNotExist)
 	}
 	return fmt.Errorf("read %s of process %d: %w", name, q.pid, err)
@@ -241,9 +245,9 @@ type groupKey struct {
 	name string
 }
 
-func (t *tally) add(s *Scanner, groups bool) {
+func (t *tally) add(s *procfs.Scanner, groups bool) {
 	t.report.Mappings++
-	t.report.Total.add(s.Usage())
+	t.report.Total.Add(s.Usage())
 	if !groups {
 		return
 	}
@@ -258,12 +262,12 @@ func (t *tally) add(s *Scanner, groups bool) {
 	if !ok {
 		i = len(t.report.Groups)
 		t.index[key] = i
-		g := Group{Kind: kind, Name: key.name, Usage: unknownUsage()}
+		g := Group{Kind: kind, Name: key.name, Usage: procfs.UnknownUsage()}
 		if key.name == name && !strings.HasPrefix(m.Path, "[") {
 			g.Path = m.Path
 		}
 		t.report.Groups = append(t.report.Groups, g)
 	}
 	t.report.Groups[i].Mappings++
-	t.report.Groups[i].Usage.add(s.Usage())
+	t.report.Groups[i].Usage.Add(s.Usage())
 }

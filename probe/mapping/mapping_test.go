@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gpumem/gpumem/probe/probetest"
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 func TestEveryNameHasItsKind(t *testing.T) {
@@ -152,7 +153,7 @@ func TestABudgetThatEndsMidwayKeepsWhatWasRead(t *testing.T) {
 		}
 		return copy(p, text[n-512:n]), nil
 	})}
-	s := NewScanner(r)
+	s := procfs.NewScanner(r)
 	entries := 0
 	for s.Scan() {
 		entries++
@@ -212,34 +213,8 @@ func TestManyNamesDoNotMakeManyGroups(t *testing.T) {
 	}
 }
 
-func TestScannerSurvivesEveryCutOfItsInput(t *testing.T) {
-	t.Parallel()
-	whole := count(strings.NewReader(smaps))
-	if got := count(iotest.OneByteReader(strings.NewReader(smaps))); got != whole {
-		t.Errorf("byte by byte: %d entries, want %d", got, whole)
-	}
-	for i := range len(smaps) {
-		if got := count(strings.NewReader(smaps[:i])); got > whole {
-			t.Fatalf("cut at %d: %d entries", i, got)
-		}
-	}
-	long := "1000-2000 r--p 00000000 00:00 0 /" + strings.Repeat("x", 2*maxLine) + "\n" + smaps
-	s := NewScanner(strings.NewReader(long))
-	n := 0
-	for s.Scan() {
-		n++
-	}
-	if n != whole || s.Bad() != 2 {
-		t.Errorf("after a line that is too long: %d entries, %d bad", n, s.Bad())
-	}
-	s = NewScanner(iotest.ErrReader(io.ErrClosedPipe))
-	if s.Scan() || !errors.Is(s.Err(), io.ErrClosedPipe) {
-		t.Errorf("a broken reader: %v", s.Err())
-	}
-}
-
 func count(r io.Reader) int {
-	s := NewScanner(r)
+	s := procfs.NewScanner(r)
 	n := 0
 	for s.Scan() {
 		n++
@@ -252,8 +227,8 @@ func FuzzScanner(f *testing.F) {
 	f.Add([]byte("0-0 ---- 0 : 0\nRss: 9223372036854775807 kB\nRss: 9007199254740991 kB\n"))
 	f.Add([]byte("7f-80 r-xp 0 0:0 1 /a\\777\\0\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := NewScanner(bytes.NewReader(b))
-		tally := tally{index: make(map[groupKey]int), report: Report{Total: unknownUsage()}}
+		s := procfs.NewScanner(bytes.NewReader(b))
+		tally := tally{index: make(map[groupKey]int), report: Report{Total: procfs.UnknownUsage()}}
 		n := 0
 		for s.Scan() {
 			n++

@@ -1,18 +1,13 @@
 package nvml
 
 import (
-	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
-)
 
-// initialNamespace is the inode of the first PID namespace, a constant of the
-// kernel's interface (PROC_PID_INIT_INO).
-const initialNamespace = "pid:[4026531836]"
+	"github.com/gpumem/gpumem/probe/procfs"
+)
 
 // surroundings looks at where we run: the sentences about what cannot be
 // known here, and whether PIDs of the driver may be foreign to us.
@@ -20,11 +15,11 @@ func surroundings(root string) (limits []string, foreign bool) {
 	if runtime.GOOS == "windows" {
 		return []string{"Windows: in display mode (WDDM) the driver gives no memory by process; device totals only"}, false
 	}
-	proc := filepath.Join(rootOf(root), "proc")
-	if b, err := os.ReadFile(filepath.Join(proc, "sys/kernel/osrelease")); err == nil && strings.Contains(strings.ToLower(string(b)), "microsoft") {
+	proc := procfs.Dir(filepath.Join(rootOf(root), "proc"))
+	if b, err := os.ReadFile(proc.Process("sys/kernel/osrelease")); err == nil && strings.Contains(strings.ToLower(string(b)), "microsoft") {
 		limits = append(limits, "WSL: the driver gives no memory by process; device totals only")
 	}
-	if ns, err := os.Readlink(filepath.Join(proc, "self/ns/pid")); err == nil && ns != initialNamespace {
+	if proc.Inner() {
 		foreign = true
 		limits = append(limits, "container: the driver may list PIDs of the host; a process that it does not list here is unknown, not zero")
 	}
@@ -48,22 +43,18 @@ type PIDMap struct {
 // LoadPIDMap reads the status of every process under root ("" means "/").
 // Status files are readable for everyone, so nothing is hidden from it.
 func LoadPIDMap(root string) (*PIDMap, error) {
-	proc := filepath.Join(rootOf(root), "proc")
-	entries, err := os.ReadDir(proc)
+	proc := procfs.Dir(filepath.Join(rootOf(root), "proc"))
+	pids, err := proc.PIDs(nil)
 	if err != nil {
-		return nil, fmt.Errorf("list processes: %w", err)
+		return nil, err
 	}
 	m := &PIDMap{inner: make(map[int][]int)}
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil {
-			continue
-		}
-		status, err := os.ReadFile(filepath.Join(proc, e.Name(), "status"))
+	for _, pid := range pids {
+		status, err := proc.Read(pid, "status")
 		if err != nil {
 			continue // ended meanwhile
 		}
-		if list := ParseNSpid(status); len(list) > 1 {
+		if list := procfs.ParseNSpid(status); len(list) > 1 {
 			for _, p := range list[1:] {
 				m.inner[p] = append(m.inner[p], pid)
 			}
@@ -75,25 +66,3 @@ func LoadPIDMap(root string) (*PIDMap, error) {
 // Candidates are the processes here that have the PID in an inner namespace.
 // Several containers may use the same number, so there may be several.
 func (m *PIDMap) Candidates(pid int) []int { return append([]int(nil), m.inner[pid]...) }
-
-// ParseNSpid reads the PIDs of a process in all its namespaces, outermost
-// first, out of its status file. It returns nil when there is no such line
-// (kernels before 4.1) or the line is malformed.
-func ParseNSpid(status []byte) []int {
-	for line := range bytes.Lines(status) {
-		rest, ok := bytes.CutPrefix(line, []byte("NSpid:"))
-		if !ok {
-			continue
-		}
-		var pids []int
-		for _, f := range bytes.Fields(rest) {
-			pid, err := strconv.ParseUint(string(f), 10, 31)
-			if err != nil {
-				return nil
-			}
-			pids = append(pids, int(pid))
-		}
-		return pids
-	}
-	return nil
-}

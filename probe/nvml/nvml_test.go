@@ -106,18 +106,6 @@ func TestPCIAddressIsWrittenAsTheKernelDoes(t *testing.T) {
 	}
 }
 
-func TestNSpidGivesThePIDInEveryNamespace(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string][]int{
-		"Name:\tx\nNSpid:\t4026\t17\t1\nVmRSS:\t1 kB\n": {4026, 17, 1},
-		"NSpid:\t9": {9}, "NSpid:\tx\n": nil, "": nil, "NSpid:\t-1\n": nil,
-	} {
-		if got := ParseNSpid([]byte(in)); !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: got %v, want %v", in, got, want)
-		}
-	}
-}
-
 func TestPIDMapFindsTheProcessOfAContainer(t *testing.T) {
 	t.Parallel()
 	root := probetest.NewRoot(t)
@@ -217,7 +205,6 @@ func FuzzLayouts(f *testing.F) {
 		if p := decodePeak(b); p.PeakBytes < Unknown || p.TimeMillis < Unknown {
 			t.Fatalf("impossible peak %+v", p)
 		}
-		_ = ParseNSpid(b)
 		_ = text(b)
 	})
 }

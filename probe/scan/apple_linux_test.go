@@ -93,13 +93,16 @@ func TestWithTwoGPUsTheLedgerIsNobodys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := got.Processes[0].GPUBytes(); b != Unknown || len(s.Readers()) != 0 {
-		t.Errorf("%d by %d readers, want unknown by none", b, len(s.Readers()))
+	r := s.Reader()
+	defer r.Close()
+	again, err := r.Read([]int{own}, nil)
+	if b := got.Processes[0].GPUBytes(); b != Unknown || len(again) != 0 || err != nil {
+		t.Errorf("%d, and again and again %+v, %v, want unknown and nothing", b, again, err)
 	}
 	if d := got.Devices[1]; d.TotalBytes != 1000 || d.UsedBytes != 100 || d.Integrated {
 		t.Errorf("the one with memory of its own: %+v", d)
 	}
-	if !slices.ContainsFunc(got.Warnings, func(w string) bool { return w == s.apple.limits()[0] }) {
+	if !slices.ContainsFunc(got.Warnings, func(w string) bool { return w == s.Limits()[0] }) {
 		t.Errorf("no warning says so: %q", got.Warnings)
 	}
 }
@@ -109,11 +112,10 @@ func TestTheLedgerIsReadAgainAndAgainAndEndsAtZero(t *testing.T) {
 	o := appletest.Options(t, []string{"process 42 resident=9 graphics=100", "process 7 foreign=1", "process 8 resident=9"}, oneGPU)
 	s := OpenSources(context.Background(), SourceOptions{Apple: o})
 	defer s.Close()
-	readers := s.Readers()
-	if len(readers) != 1 {
-		t.Fatalf("%d readers; absent: %v", len(readers), s.Absent())
+	if !s.Here() {
+		t.Fatalf("absent: %v", s.Absent())
 	}
-	r := readers[0]
+	r := s.Reader()
 	defer r.Close()
 	one := func(bytes int64) []Charge {
 		return []Charge{{PID: 42, Device: 0, LocalBytes: Unknown, HostBytes: bytes}}

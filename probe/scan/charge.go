@@ -7,16 +7,27 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/nvml"
 )
+
+// The types of devices and charges are those of all sources.
+type (
+	Charge   = probe.Charge
+	Device   = probe.Device
+	Instance = probe.Instance
+)
+
+// part is one part of a split device.
+type part struct{ device, gpu, compute int }
 
 // charges is what all devices hold, for whomever.
 type charges struct {
 	list []Charge
+	at   map[onDevice]int // in list
 	// outer are charges of pids that are known to be of another namespace.
 	outer []Charge
-	// held is the sum by device of its own memory, each buffer once where the
-	// driver tells; Unknown when a figure is missing.
+	// held is the sum by device of what it holds for all processes.
 	held []int64
 	// parts is the sum by part of a split device, clients how many processes
 	// reach a device through NVIDIA's multi-process service.
@@ -33,35 +44,66 @@ type charges struct {
 // processes here, for the source that must be asked of each.
 func (s *Sources) charges(ctx context.Context, here []int) charges {
 	n := len(s.devices)
-	c := charges{held: make([]int64, n), clients: make([]int, n), silent: make([]bool, n), parts: map[part]int64{}, unknown: map[int]bool{}}
-	s.chargeNVML(ctx, &c)
-	s.chargeDRM(&c)
-	s.chargeKFD(&c)
-	s.apple.charge(here, &c)
-	s.tt.charge(&c)
+	c := charges{
+		at: map[onDevice]int{}, held: make([]int64, n), clients: make([]int, n), silent: make([]bool, n),
+		parts: map[part]int64{}, unknown: map[int]bool{},
+	}
+	for i := range s.members {
+		c.take(&s.members[i], s.members[i].source.Charges(ctx, here))
+	}
 	return c
 }
 
-// both adds two figures, Unknown unless both are known.
-func both(a, b int64) int64 {
-	if a == Unknown || b == Unknown {
-		return Unknown
-	}
-	return a + b
-}
-
-// add adds a charge, the instances of one device together. A figure that is
-// not known makes the sum unknown.
-func (c *charges) add(n Charge) {
-	for i := range c.list {
-		old := &c.list[i]
-		if old.PID != n.PID || old.Device != n.Device {
+// take takes in what a source says.
+func (c *charges) take(m *member, h probe.Holdings) {
+	c.warnings = append(c.warnings, h.Warnings...)
+	for k, d := range h.Devices {
+		at, ok := m.place(k)
+		if !ok {
 			continue
 		}
-		old.LocalBytes = both(old.LocalBytes, n.LocalBytes)
-		return
+		c.silent[at.index] = c.silent[at.index] || d.Silent
+		if at.first {
+			c.held[at.index], c.clients[at.index] = d.Bytes, d.MPSClients
+		}
+		for _, p := range d.Parts {
+			c.parts[part{at.index, p.GPU, p.Compute}] = p.Bytes
+		}
 	}
-	c.list = append(c.list, n)
+	for _, n := range h.Charges {
+		if n.Device == probe.AnyDevice {
+			c.unknown[n.PID] = true
+		} else if at, ok := m.place(n.Device); ok {
+			n.Device = at.index
+			c.add(n, at.first)
+		}
+	}
+	for _, n := range h.Outer {
+		if at, ok := m.place(n.Device); ok {
+			n.Device = at.index
+			c.outer = append(c.outer, n)
+			if !at.first {
+				c.held[at.index] = probe.Add(c.held[at.index], n.Bytes())
+			}
+		}
+	}
+}
+
+// add adds a charge. The sum of a device is that of the first source that tells
+// of it; what another one raises a process to is in it too.
+func (c *charges) add(n Charge, first bool) {
+	key, more := onDevice{n.PID, n.Device}, n.Bytes()
+	if k, known := c.at[key]; known {
+		before := c.list[k]
+		c.list[k] = before.Merge(n)
+		more = c.list[k].Bytes() - max(before.Bytes(), 0)
+	} else {
+		c.at[key] = len(c.list)
+		c.list = append(c.list, n)
+	}
+	if !first {
+		c.held[n.Device] = probe.Add(c.held[n.Device], more)
+	}
 }
 
 // charge hands the charges to the processes of a scan.
@@ -89,7 +131,7 @@ func (s *Scan) charge(ctx context.Context, o Options) {
 		p := &s.Processes[i]
 		p.GPU = byPID[p.PID]
 		delete(byPID, p.PID)
-		p.GPUUnknown = silent || all.unknown[p.PID] || p.Hidden && o.Sources.drm != nil
+		p.GPUUnknown = silent || all.unknown[p.PID]
 	}
 	if o.Sources.foreign && len(byPID) > 0 && len(o.PIDs) == 0 {
 		// The driver lists pids of the host: one of them may be any of ours.
@@ -109,7 +151,7 @@ func (s *Scan) charge(ctx context.Context, o Options) {
 func (s *Scan) balance(held []int64) {
 	other := make([]int64, len(s.Devices))
 	for _, e := range s.Elsewhere {
-		other[e.Device] = both(other[e.Device], e.LocalBytes)
+		other[e.Device] = probe.Add(other[e.Device], e.LocalBytes)
 	}
 	for i := range s.Devices {
 		d := &s.Devices[i]
@@ -120,6 +162,20 @@ func (s *Scan) balance(held []int64) {
 		d.HeldBytes = max(held[i]-other[i], 0)
 		if d.UsedBytes != Unknown && !d.Integrated {
 			d.UnchargedBytes = max(d.UsedBytes-held[i], 0)
+		}
+	}
+}
+
+// divide tells what the parts of split devices hold, and who comes through the
+// multi-process service.
+func (s *Scan) divide(all *charges) {
+	for i := range s.Devices {
+		d := &s.Devices[i]
+		d.MPSClients = all.clients[i]
+		for k := range d.Instances {
+			if p := &d.Instances[k]; !all.silent[i] {
+				p.HeldBytes = all.parts[part{i, p.GPU, p.Compute}]
+			}
 		}
 	}
 }

@@ -11,7 +11,7 @@
 // GPU bytes come from [Sources], which joins the drivers' packages (nvml, drm,
 // kfd) under one numbering of devices: NVIDIA's first, as nvidia-smi counts
 // them, then the others by PCI address. The same sources serve the readings
-// that are repeated, by [Sources.Readers].
+// that are repeated, by [Sources.Reader].
 //
 // A process that shares pages with others counts them in full, as in package
 // probe, so the footprints of all processes may add up to more than there is.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 func TestTheBuildIDOfARealProgramIsRead(t *testing.T) {
@@ -65,14 +67,14 @@ func FuzzProcessFiles(f *testing.F) {
 	f.Add([]byte("1 (a) S"), []byte("VmRSS: 99999999999999999999 kB\nVmSwap: 9000000000000000 kB"))
 	f.Fuzz(func(t *testing.T, st, status []byte) {
 		p := Process{}
-		if s, ok := parseStat(st); ok {
-			s.fill(&p, time.Hour)
+		if s, ok := procfs.ParseStat(st); ok {
+			p.takeStat(&s, time.Hour)
 			if p.Age < 0 || p.State == "" {
 				t.Errorf("%+v", p)
 			}
 		}
-		p.Memory.RSS, p.Memory.Swap, p.Memory.Footprint = Unknown, Unknown, Unknown
-		parseStatus(status, &p)
+		s := procfs.ParseStatus(status)
+		p.takeStatus(&s)
 		if p.Footprint() < Unknown || p.Memory.RSS < Unknown {
 			t.Errorf("%+v", p.Memory)
 		}

@@ -27,13 +27,11 @@ func TestALaptopsTwoGPUsChargeTheSameProcessEachForItself(t *testing.T) {
 	if s.Devices[0].HeldBytes != 300000 || s.Devices[1].HeldBytes != 2*64<<10 {
 		t.Errorf("held %d and %d", s.Devices[0].HeldBytes, s.Devices[1].HeldBytes)
 	}
-	var got []Charge
-	for _, r := range src.Readers() {
-		defer r.Close()
-		var err error
-		if got, err = r.Read([]int{42, 43}, got); err != nil {
-			t.Fatal(err)
-		}
+	r := src.Reader()
+	defer r.Close()
+	got, err := r.Read([]int{42, 43}, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
 	slices.SortFunc(got, func(a, b Charge) int { return cmp.Or(a.PID-b.PID, a.Device-b.Device) })
 	if len(got) != 3 || got[0].Bytes() != 300000 || got[0].Device != 0 || got[1].Bytes() != 64<<10 || got[1].Device != 1 || got[2].PID != 43 {

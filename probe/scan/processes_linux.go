@@ -1,13 +1,12 @@
 package scan
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 // maxWorkers bounds how many processes are looked at at once: the kernel's
@@ -45,7 +45,7 @@ func rootOf(root string) string {
 
 // reader looks at processes; its caches are shared by the workers.
 type reader struct {
-	proc   string
+	proc   procfs.Dir
 	uptime time.Duration // Unknown when not told
 	users  map[int]string
 
@@ -62,12 +62,11 @@ type fileKey struct {
 
 func newReader(root string) *reader {
 	r := &reader{
-		proc: filepath.Join(rootOf(root), "proc"), users: readUsers(root), versions: map[fileKey]Version{}, uptime: time.Duration(Unknown),
+		proc: procfs.Dir(filepath.Join(rootOf(root), "proc")), users: readUsers(root), versions: map[fileKey]Version{}, uptime: time.Duration(Unknown),
 	}
-	if b, err := os.ReadFile(filepath.Join(r.proc, "uptime")); err == nil {
-		text, _, _ := strings.Cut(string(b), " ")
-		if seconds, err := strconv.ParseFloat(text, 64); err == nil && seconds >= 0 {
-			r.uptime = time.Duration(seconds * float64(time.Second))
+	if b, err := os.ReadFile(r.proc.Process("uptime")); err == nil {
+		if up, ok := procfs.ParseUptime(b); ok {
+			r.uptime = up
 		}
 	}
 	return r
@@ -96,7 +95,7 @@ func (s *Scan) readProcesses(o Options) error {
 	r := newReader(o.Root)
 	pids, err := o.PIDs, error(nil)
 	if len(pids) == 0 {
-		if pids, err = r.list(); err != nil {
+		if pids, err = r.proc.PIDs(nil); err != nil {
 			return err
 		}
 	}
@@ -119,34 +118,13 @@ func (s *Scan) readProcesses(o Options) error {
 	return nil
 }
 
-// list is the pids of the machine.
-func (r *reader) list() ([]int, error) {
-	dir, err := os.Open(r.proc)
-	if err != nil {
-		return nil, fmt.Errorf("list processes: %w", err)
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return nil, fmt.Errorf("list processes: %w", err)
-	}
-	pids := make([]int, 0, len(names))
-	for _, name := range names {
-		if pid, err := strconv.Atoi(name); err == nil && pid > 0 {
-			pids = append(pids, pid)
-		}
-	}
-	slices.Sort(pids)
-	return pids, nil
-}
-
 // unlisted reports whether the system hides the processes of others: the mount
 // option hidepid, which does not concern root.
 func (r *reader) unlisted() bool {
 	if os.Geteuid() == 0 {
 		return false
 	}
-	b, err := os.ReadFile(filepath.Join(r.proc, "self/mounts"))
+	b, err := os.ReadFile(r.proc.Process("self/mounts"))
 	if err != nil {
 		return false
 	}
@@ -191,31 +169,32 @@ func (r *reader) lookAt(pids []int, found []look) {
 
 // look looks at one pid.
 func (r *reader) look(pid int, buf []byte) look {
-	dir := r.proc + "/" + strconv.Itoa(pid)
+	dir := r.proc.Process(strconv.Itoa(pid))
 	p := Process{
 		PID: pid, UID: int(Unknown), Age: time.Duration(Unknown), CPU: time.Duration(Unknown), State: StateUnknown,
 		Memory: probe.UnknownMemory(),
 	}
-	b, err := readFile(dir+"/stat", buf)
+	b, err := procfs.ReadHead(dir+"/stat", buf)
 	if err != nil {
 		return look{err: r.absent(pid, err)}
 	}
-	st, ok := parseStat(b)
+	st, ok := procfs.ParseStat(b)
 	if !ok {
 		return look{err: fmt.Errorf("look at process %d: stat is not in the form expected", pid)}
 	}
-	st.fill(&p, r.uptime)
-	if st.kernel {
+	p.takeStat(&st, r.uptime)
+	if st.Kernel {
 		return look{kernel: true, err: &ThreadError{PID: pid, Name: p.Name}}
 	}
-	b, err = readFile(dir+"/status", buf)
+	b, err = procfs.ReadHead(dir+"/status", buf)
 	if err != nil {
 		return look{err: r.absent(pid, err)}
 	}
-	group := parseStatus(b, &p)
-	if group != 0 && group != pid {
+	status := procfs.ParseStatus(b)
+	p.takeStatus(&status)
+	if group := status.Group; group != 0 && group != pid {
 		e := &ThreadError{PID: pid, Of: group}
-		if of, err := readFile(r.proc+"/"+strconv.Itoa(group)+"/comm", buf); err == nil {
+		if of, err := procfs.ReadHead(r.proc.Path(group, "comm"), buf); err == nil {
 			e.Name = strings.TrimSpace(string(of))
 		}
 		return look{err: e}
@@ -231,7 +210,7 @@ func (r *reader) look(pid int, buf []byte) look {
 
 // absent is the error for a pid whose files are not there.
 func (r *reader) absent(pid int, err error) error {
-	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
+	if procfs.IsGone(err) {
 		return fmt.Errorf("process %d: %w", pid, ErrNoProcess)
 	}
 	return fmt.Errorf("look at process %d: %w", pid, err)
@@ -246,8 +225,8 @@ func (r *reader) owner(uid int) string {
 
 // program fills in the command line, the executable and its version.
 func (r *reader) program(dir string, p *Process, buf []byte) {
-	if b, err := readFile(dir+"/cmdline", buf[:maxCommand]); err == nil && len(b) > 0 {
-		p.Command = strings.Split(strings.TrimRight(string(b), "\x00"), "\x00")
+	if b, err := procfs.ReadHead(dir+"/cmdline", buf[:maxCommand]); err == nil && len(b) > 0 {
+		p.Command = procfs.ParseStrings(bytes.TrimRight(b, "\x00")) // some pad their title
 	}
 	exe := dir + "/exe"
 	to, err := os.Readlink(exe)
@@ -285,30 +264,4 @@ func (r *reader) version(exe string) Version {
 	r.versions[key] = v
 	r.mu.Unlock()
 	return v
-}
-
-// readFile reads the head of a file into buf, without the costs of os.File.
-func readFile(path string, buf []byte) ([]byte, error) {
-	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(fd)
-	total := 0
-	for total < len(buf) {
-		n, err := unix.Read(fd, buf[total:])
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			return nil, err
-		case n == 0:
-			if total == 0 {
-				return nil, io.EOF
-			}
-			return buf[:total], nil
-		}
-		total += n
-	}
-	return buf[:total], nil
 }

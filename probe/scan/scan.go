@@ -103,12 +103,13 @@ func (p *Process) Footprint() int64 {
 	return p.Memory.RSS
 }
 
-// GPUBytes is what all devices hold for the process, Unknown when that is not
-// known.
+// GPUBytes is what all devices hold for the process, as far as that is told: with
+// GPUUnknown there may be more. It is Unknown when nobody tells anything.
 func (p *Process) GPUBytes() int64 {
-	total, known := int64(0), !p.GPUUnknown
+	total, known := int64(0), !p.GPUUnknown && len(p.GPU) == 0
 	for _, c := range p.GPU {
-		if b := c.Bytes(); b != Unknown {
+		b := c.Bytes()
+		if b != Unknown {
 			total, known = total+b, true
 		}
 	}
@@ -116,37 +117,6 @@ func (p *Process) GPUBytes() int64 {
 		return Unknown
 	}
 	return total
-}
-
-// Charge is what one device holds for one process. Bytes not known are Unknown.
-type Charge struct {
-	PID    int
-	Device int // index into Scan.Devices
-	// LocalBytes is the device's own memory, HostBytes memory of the host that
-	// the device uses (all there is on integrated GPUs).
-	LocalBytes int64
-	HostBytes  int64
-	// Shared is set when another process holds some of the same buffers.
-	Shared bool
-	// Clients is how many connections to the device the process has, Busy how
-	// long the device worked for them, Unknown (-1) when not told. They are
-	// Apple's only; also of processes whose bytes are not known.
-	Clients int
-	Busy    time.Duration
-}
-
-// Bytes is LocalBytes and HostBytes together, Unknown when neither is known.
-func (c Charge) Bytes() int64 { return sum(c.LocalBytes, c.HostBytes) }
-
-// sum adds what is known.
-func sum(a, b int64) int64 {
-	switch {
-	case a == Unknown:
-		return b
-	case b == Unknown:
-		return a
-	}
-	return a + b
 }
 
 // Elsewhere is memory that a device holds for a pid which is no process here.

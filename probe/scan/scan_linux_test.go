@@ -201,7 +201,7 @@ func TestROCmProcessesAreChargedTheGreaterFigureAndNotTheSum(t *testing.T) {
 	if d := s.Devices[0]; d.HeldBytes != 170<<20 || d.UnchargedBytes != 330<<20 {
 		t.Errorf("held %d, uncharged %d", d.HeldBytes, d.UnchargedBytes)
 	}
-	got, err := src.Readers()[0].Read([]int{42, 43, 44}, nil)
+	got, err := src.Reader().Read([]int{42, 43, 44}, nil)
 	if err != nil || len(got) != 2 || got[0].LocalBytes != 120<<20 || got[1].LocalBytes != 50<<20 {
 		t.Errorf("read %+v, %v", got, err)
 	}
@@ -274,7 +274,7 @@ func TestADeviceLostWhileReadingIsOneErrorAndTheOthersGoOn(t *testing.T) {
 	library := nvmltest.Build(t, nvmltest.Newest, conf...)
 	src := OpenSources(context.Background(), SourceOptions{Root: m.Path, NVML: nvml.Options{Library: library}})
 	defer src.Close()
-	r := src.Readers()[0]
+	r := src.Reader()
 	defer r.Close()
 	got, err := r.Read([]int{42, 43}, nil)
 	if err != nil || len(got) != 2 || got[0].LocalBytes != 300000 || got[1].Device != 1 {
@@ -302,7 +302,7 @@ func TestWhatAProcessGaveBackIsReadAsZero(t *testing.T) {
 	library := nvmltest.Build(t, nvmltest.Newest, append(conf, "process 0 c 42 300000")...)
 	src := OpenSources(context.Background(), SourceOptions{Root: m.Path, NVML: nvml.Options{Library: library}})
 	defer src.Close()
-	r := src.Readers()[0]
+	r := src.Reader()
 	defer r.Close()
 	if got, err := r.Read([]int{42, 43}, nil); err != nil || len(got) != 1 {
 		t.Fatalf("read %+v, %v", got, err)

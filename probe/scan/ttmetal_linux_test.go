@@ -54,24 +54,21 @@ func TestTenstorrentsSharedMemoryIsASourceAndItsDeadProcessesAreCharged(t *testi
 		t.Errorf("the devices are %+v", devices)
 	}
 	c := s.charges(context.Background(), []int{os.Getpid()})
-	want := map[held]int64{{os.Getpid(), 0}: 5 << 20, {dead, 0}: 7 << 20, {os.Getpid(), 1}: 1 << 20}
+	want := map[onDevice]int64{{os.Getpid(), 0}: 5 << 20, {dead, 0}: 7 << 20, {os.Getpid(), 1}: 1 << 20}
 	if len(c.list) != len(want) || c.held[0] != 12<<20 {
 		t.Errorf("charges %+v, held %v", c.list, c.held)
 	}
 	for _, g := range c.list {
-		if g.Bytes() != want[held{g.PID, g.Device}] {
-			t.Errorf("%+v, want %d bytes", g, want[held{g.PID, g.Device}])
+		if g.Bytes() != want[onDevice{g.PID, g.Device}] {
+			t.Errorf("%+v, want %d bytes", g, want[onDevice{g.PID, g.Device}])
 		}
 	}
 
-	r := s.Readers()
-	if len(r) != 1 {
-		t.Fatalf("%d readers, want one", len(r))
-	}
-	defer r[0].Close()
+	r := s.Reader()
+	defer r.Close()
 	read := func(pids ...int) (out []int64) {
 		t.Helper()
-		list, err := r[0].Read(pids, nil)
+		list, err := r.Read(pids, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

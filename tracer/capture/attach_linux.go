@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/cilium/ebpf"
@@ -235,7 +234,7 @@ func driverPath(pid int) (string, error) {
 	}
 	for _, m := range found {
 		if isDriver(m.path) {
-			return "/proc/" + strconv.Itoa(pid) + "/root" + m.path, nil
+			return proc.Path(pid, "root") + m.path, nil
 		}
 	}
 	return "", errNoDriver

@@ -70,7 +70,7 @@ func probeSpec(pid int, multi bool) (*ebpf.CollectionSpec, error) {
 	if !ok {
 		return nil, fmt.Errorf("probes on %s: %w", runtime.GOARCH, ErrUnsupported)
 	}
-	info, err := os.Stat("/proc/self/ns/pid")
+	info, err := os.Stat(proc.Process("self/ns/pid"))
 	if err != nil {
 		return nil, fmt.Errorf("find own PID namespace: %w", err)
 	}

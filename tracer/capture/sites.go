@@ -1,18 +1,20 @@
 package capture
 
 import (
-	"bufio"
 	"cmp"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/gpumem/gpumem/probe/procfs"
 	"github.com/gpumem/gpumem/tracer/record"
 )
+
+// proc is the proc file system of this machine.
+const proc procfs.Dir = ""
 
 // Final keeps what a process holds now: it is about to end, and what it gives
 // back while it ends is no work of its own. Sites tells this from then on. The
@@ -186,7 +188,7 @@ func (s *addressSpace) refresh(p *process) {
 	}
 }
 
-func mapsPath(pid int) string { return "/proc/" + strconv.Itoa(pid) + "/maps" }
+func mapsPath(pid int) string { return proc.Path(pid, "maps") }
 
 func (s *addressSpace) learn(found []mapping) {
 	s.unknown = false
@@ -247,22 +249,12 @@ func readMaps(path string) ([]mapping, error) {
 
 func parseMaps(r io.Reader) []mapping {
 	var out []mapping
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		// start-end perms offset device inode path
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 6 || len(fields[1]) < 4 || fields[1][2] != 'x' || !strings.HasPrefix(fields[5], "/") {
-			continue
+	entries := procfs.NewScanner(r)
+	for entries.Scan() {
+		m := entries.Mapping()
+		if m.Executable() && strings.HasPrefix(m.Path, "/") && m.End > m.Start {
+			out = append(out, mapping{m.Start, m.End, m.Offset, m.Path})
 		}
-		from, to, ok := strings.Cut(fields[0], "-")
-		start, err1 := strconv.ParseUint(from, 16, 64)
-		end, err2 := strconv.ParseUint(to, 16, 64)
-		offset, err3 := strconv.ParseUint(fields[2], 16, 64)
-		if !ok || err1 != nil || err2 != nil || err3 != nil || end <= start {
-			continue
-		}
-		path := strings.TrimSuffix(strings.Join(fields[5:], " "), " (deleted)")
-		out = append(out, mapping{start, end, offset, path})
 	}
 	return out
 }

@@ -85,7 +85,7 @@ func nameOffsets(pid int, path string, offsets []uint64) map[uint64]string {
 }
 
 func openELF(pid int, path string) *elf.File {
-	for _, name := range []string{"/proc/" + strconv.Itoa(pid) + "/root" + path, path} {
+	for _, name := range []string{proc.Path(pid, "root") + path, path} {
 		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 			continue
 		}

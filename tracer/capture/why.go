@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 )
 
@@ -69,14 +68,13 @@ func (o outcome) text() string {
 
 // whyNot explains a process that has no ring.
 func whyNot(pid int, exe string) string {
-	proc := "/proc/" + strconv.Itoa(pid)
 	if exe == "" {
-		exe, _ = os.Readlink(proc + "/exe")
+		exe, _ = os.Readlink(proc.Path(pid, "exe"))
 	}
 	if reason := Obstacle(exe); reason != "" {
 		return reason
 	}
-	if env, err := os.ReadFile(proc + "/environ"); err == nil && len(env) > 0 {
+	if env, err := proc.Read(pid, "environ"); err == nil && len(env) > 0 {
 		if !bytes.Contains(env, []byte(EnvDir+"=")) {
 			return "the program was started with an environment of its own, without the interposer (LD_PRELOAD was dropped on the way)"
 		}

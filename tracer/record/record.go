@@ -157,6 +157,7 @@ type Meta struct {
 	OS            string            `json:"os,omitempty"`
 	Driver        string            `json:"driver,omitempty"`
 	Device        string            `json:"device,omitempty"` // the effective device
+	Machine       *Machine          `json:"machine,omitempty"`
 	UnifiedMemory *bool             `json:"unified_memory,omitempty"`
 	// CapacityBytes are the limits growth runs into, by name: LimitDevice,
 	// LimitCgroup, LimitHost.
@@ -180,6 +181,21 @@ type Meta struct {
 	ExitCode *int       `json:"exit_code,omitempty"`
 	Signal   string     `json:"signal,omitempty"`
 	Sampling *Sampling  `json:"sampling,omitempty"`
+}
+
+// Machine is what the run's machine is. Nothing in it names the machine or its
+// user; what is not known is absent.
+type Machine struct {
+	Platform string `json:"platform,omitempty"` // "Debian GNU/Linux 12 (bookworm)"
+	Kernel   string `json:"kernel,omitempty"`   // its release
+	// Booted is when the machine started.
+	Booted *time.Time `json:"booted,omitempty"`
+	// Virtualization is the system that the machine is a guest of.
+	Virtualization string `json:"virtualization,omitempty"`
+	CPU            string `json:"cpu,omitempty"` // the processor's model
+	Processors     int    `json:"processors,omitempty"`
+	MemoryBytes    *int64 `json:"memory_bytes,omitempty"`
+	SwapBytes      *int64 `json:"swap_bytes,omitempty"` // 0 where there is none
 }
 
 // Sampling says how well the recording itself went.

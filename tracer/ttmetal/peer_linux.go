@@ -1,12 +1,11 @@
 package ttmetal
 
 import (
-	"bytes"
-	"fmt"
 	"net"
-	"os"
-	"strconv"
+	"slices"
 	"syscall"
+
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 // peerPID is the process at the other end, as the kernel noted it when that
@@ -28,19 +27,6 @@ func peerPID(conn *net.UnixConn) int32 {
 // calls reports whether the process peer may call itself pid: a process in a
 // pid namespace of its own has several numbers.
 func calls(peer, pid int32) bool {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", peer))
-	if err != nil {
-		return false
-	}
-	_, rest, found := bytes.Cut(status, []byte("\nNSpid:"))
-	if !found {
-		return false
-	}
-	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	for _, id := range bytes.Fields(line) {
-		if string(id) == strconv.Itoa(int(pid)) {
-			return true
-		}
-	}
-	return false
+	status, err := proc.Read(int(peer), "status")
+	return err == nil && slices.Contains(procfs.ParseNSpid(status), int(pid))
 }

@@ -2,11 +2,13 @@ package diagnosis
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/probe/scan"
 )
 
@@ -29,6 +31,7 @@ func (t *page) detail(p *scan.Process) {
 			plain.Wrap(&t.b, fmt.Sprintf("  %-11s", name), strings.Repeat(" ", 13), value)
 		}
 	}
+	about := t.d.known(p)
 	fact("command", naming.Command(p))
 	fact("executable", plain.Shown(p.Executable))
 	version := p.Version.ID
@@ -36,8 +39,9 @@ func (t *page) detail(p *scan.Process) {
 		version += "  of " + p.Version.Modified.UTC().Format("2006-01-02 15:04 UTC")
 	}
 	fact("build", version)
-	fact("owner", plain.Shown(p.Owner))
+	fact("owner", plain.Shown(about.Owner))
 	fact("age", fmt.Sprintf("%s, %s, %s, parent %d", plain.Age(p.Age), p.State, plain.Plural(p.Threads, "thread", "threads"), p.Parent))
+	t.detailAbout(&about, fact)
 	m := p.Memory
 	footprint := plain.Size(p.Footprint())
 	if m.Peak != scan.Unknown {
@@ -57,6 +61,35 @@ func (t *page) detail(p *scan.Process) {
 	if o == nil || !o.ended {
 		t.detailMade(p, fact)
 	}
+}
+
+// known is what is known of a process beyond its memory. What the scan says
+// stands; the rest was asked for afterwards, when a later process may have had
+// the pid.
+func (d *Diagnosis) known(p *scan.Process) host.Process {
+	about, ok := d.about[p.PID]
+	if !ok || about.Parent != p.Parent {
+		return host.Process{Owner: p.Owner, Parent: p.Parent, OpenFiles: host.Unknown}
+	}
+	if p.Owner != "" {
+		about.Owner = p.Owner
+	}
+	return about
+}
+
+// detailAbout is when the process started, by whom, and what it has open.
+func (t *page) detailAbout(about *host.Process, fact func(name, value string)) {
+	if !about.Started.IsZero() {
+		started := about.Started.Format("2006-01-02 15:04:05 UTC")
+		if about.ParentName != "" {
+			started += fmt.Sprintf(", by %d (%s)", about.Parent, plain.Shown(about.ParentName))
+		}
+		fact("started", started)
+	}
+	if about.OpenFiles != host.Unknown {
+		fact("open files", strconv.FormatInt(about.OpenFiles, 10))
+	}
+	fact("cgroup", plain.Shown(about.Cgroup))
 }
 
 func (t *page) detailGPU(p *scan.Process, fact func(name, value string)) {

@@ -1,6 +1,9 @@
 package diagnosis
 
-import "github.com/gpumem/gpumem/probe/scan"
+import (
+	"github.com/gpumem/gpumem/probe/host"
+	"github.com/gpumem/gpumem/probe/scan"
+)
 
 // Diagnosis is a scan of the machine with what was found out besides. Text and
 // JSON are made of nothing else.
@@ -14,5 +17,9 @@ type Diagnosis struct {
 	Runtime []string       // executables of the runtime to look for
 	Watched *Observation   // nil when nothing was watched
 
-	made map[int]composition // of Compose, by pid
+	Machine *host.Facts   // nil when nobody looked
+	Sensors []host.Sensor // none where there are none
+
+	made  map[int]composition  // of Compose, by pid
+	about map[int]host.Process // of Compose, by pid
 }

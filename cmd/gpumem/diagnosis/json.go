@@ -8,6 +8,8 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/report/verdict"
 )
@@ -53,6 +55,22 @@ type machineJSON struct {
 	SwapFree    *int64 `json:"swap_free_bytes,omitempty"`
 	CgroupLimit *int64 `json:"cgroup_limit_bytes,omitempty"`
 	CgroupUsage *int64 `json:"cgroup_usage_bytes,omitempty"`
+
+	Platform       string       `json:"platform,omitempty"`
+	Kernel         string       `json:"kernel,omitempty"`
+	Booted         *time.Time   `json:"booted,omitempty"`
+	Virtualization string       `json:"virtualization,omitempty"`
+	CPU            string       `json:"cpu,omitempty"`
+	Processors     int          `json:"processors,omitempty"`
+	Temperatures   []sensorJSON `json:"temperatures,omitempty"`
+}
+
+// sensorJSON is a temperature in degrees Celsius.
+type sensorJSON struct {
+	Name     string  `json:"name"`
+	Celsius  float64 `json:"celsius"`
+	High     float64 `json:"high,omitempty"`
+	Critical float64 `json:"critical,omitempty"`
 }
 
 type processJSON struct {
@@ -81,6 +99,11 @@ type processJSON struct {
 	Hidden     bool         `json:"hidden,omitempty"`
 	Tooling    []string     `json:"tooling,omitempty"`
 	Made       []partJSON   `json:"made_of,omitempty"`
+	// These are of processes that somebody named.
+	Started    *time.Time `json:"started,omitempty"`
+	ParentName string     `json:"parent_name,omitempty"`
+	OpenFiles  *int64     `json:"open_files,omitempty"`
+	Cgroup     string     `json:"cgroup,omitempty"`
 
 	Growth    *float64 `json:"footprint_bytes_per_second,omitempty"`
 	GPUGrowth *float64 `json:"gpu_bytes_per_second,omitempty"`
@@ -153,10 +176,8 @@ func (d *Diagnosis) JSON(w io.Writer) error {
 	s, t := d.Scan, d.Scan.Totals
 	j := Document{
 		Schema: 1, Host: d.Host, OS: runtime.GOOS + "/" + runtime.GOARCH, At: s.At,
-		ScanMs: float64(s.Elapsed.Microseconds()) / 1000,
-		Machine: machineJSON{
-			plain.Known(t.Memory), plain.Known(t.Available), plain.Known(t.SwapTotal), plain.Known(t.SwapFree), plain.Known(t.CgroupLimit), plain.Known(t.CgroupUsage),
-		},
+		ScanMs:    float64(s.Elapsed.Microseconds()) / 1000,
+		Machine:   d.machineJSON(&t),
 		Processes: processesJSON(s.Processes), Devices: []deviceJSON{},
 		Hidden: s.Hidden, Unlisted: s.Unlisted, Kernel: s.Kernel, Zombies: len(s.Zombies()), Warnings: s.Warnings,
 	}
@@ -204,6 +225,10 @@ func (d *Diagnosis) completeJSON(j *processJSON, p *scan.Process) {
 			j.Growth = &g
 		}
 	}
+	if _, looked := d.about[p.PID]; looked {
+		about := d.known(p)
+		j.aboutJSON(&about)
+	}
 	made := d.made[p.PID]
 	for _, part := range made.parts() {
 		j.Made = append(j.Made, partJSON{part.kind.String(), plain.Known(part.usage.RSS), plain.Known(part.usage.PSS), plain.Known(part.usage.Swap)})
@@ -236,6 +261,32 @@ func processesJSON(list []scan.Process) []processJSON {
 		out = append(out, j)
 	}
 	return out
+}
+
+// machineJSON is the machine's memory, and what it is where somebody looked.
+func (d *Diagnosis) machineJSON(t *probe.Totals) machineJSON {
+	m := machineJSON{
+		Memory: plain.Known(t.Memory), Available: plain.Known(t.Available), SwapTotal: plain.Known(t.SwapTotal), SwapFree: plain.Known(t.SwapFree),
+		CgroupLimit: plain.Known(t.CgroupLimit), CgroupUsage: plain.Known(t.CgroupUsage),
+	}
+	for _, s := range d.Sensors {
+		m.Temperatures = append(m.Temperatures, sensorJSON(s))
+	}
+	if f := d.Machine; f != nil {
+		m.Platform, m.Kernel, m.Virtualization, m.CPU, m.Processors = f.Platform, f.Kernel, f.Virtualization, f.CPU, f.Processors
+		if !f.Booted.IsZero() {
+			m.Booted = &f.Booted
+		}
+	}
+	return m
+}
+
+// aboutJSON adds what is known of a process beyond its memory.
+func (j *processJSON) aboutJSON(about *host.Process) {
+	if !about.Started.IsZero() {
+		j.Started = &about.Started
+	}
+	j.ParentName, j.Cgroup, j.OpenFiles = about.ParentName, about.Cgroup, plain.Known(about.OpenFiles)
 }
 
 func instancesJSON(d *scan.Device) []instanceJSON {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/probe/mapping"
 	"github.com/gpumem/gpumem/probe/scan"
 )
@@ -22,17 +23,19 @@ type part struct {
 	groups []mapping.Group // of this kind, by resident bytes
 }
 
-// Compose asks what each process of the scan is made of. The kernel walks the
+// Compose asks what each process of the scan is made of, and what is known of it
+// besides. The kernel walks the
 // page tables for that, so it is done only for processes that somebody named,
 // within a budget of time each.
 func (d *Diagnosis) Compose(ctx context.Context) {
-	d.made = map[int]composition{}
+	d.made, d.about = map[int]composition{}, map[int]host.Process{}
 	for _, p := range d.Scan.Processes {
 		if p.State == scan.Zombie {
 			continue
 		}
 		r, err := mapping.Attribute(ctx, p.PID, mapping.Options{})
 		d.made[p.PID] = composition{r, err}
+		d.about[p.PID] = host.About(ctx, p.PID)
 	}
 }
 

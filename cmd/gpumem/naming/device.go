@@ -20,13 +20,9 @@ func Device(d *scan.Device) string {
 	return "gpu:" + strconv.Itoa(d.Index)
 }
 
-// DeviceLine is its name, driver, address and identity in a line; sources are those
-// that list it.
-func DeviceLine(sources *scan.Sources, d *scan.Device) string {
-	text := strings.TrimSpace(d.Name + " · " + d.Driver)
-	if d.Source == scan.NVML {
-		text = strings.TrimSpace(text + " " + sources.DriverVersion())
-	}
+// DeviceLine is its name, driver, address and identity in a line.
+func DeviceLine(d *scan.Device) string {
+	text := strings.TrimSpace(strings.TrimSpace(d.Name+" · "+d.Driver) + " " + d.DriverVersion)
 	if d.PCI != "" {
 		text += " · " + d.PCI
 	}

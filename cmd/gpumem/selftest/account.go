@@ -128,18 +128,14 @@ func (t *tester) accounts(ctx context.Context, name string, s *subject, ps *prob
 		}
 		list = append(list, a)
 	}
-	readers, device := t.readers(ctx, name)
-	if readers == nil {
+	reader, device := t.reader(ctx, name)
+	if reader == nil {
 		return list, end
 	}
 	pid := s.cmd.Process.Pid
-	read := func() int64 { return chargedTo(readers, pid, device) }
+	read := func() int64 { return chargedTo(reader, pid, device) }
 	list = append(list, &account{name: "GPU bytes of the process", read: read, told: "not told of this process"})
-	return list, func() {
-		for _, r := range readers {
-			r.Close()
-		}
-	}
+	return list, reader.Close
 }
 
 // footprintOf is a process's footprint, else its resident size.
@@ -154,9 +150,9 @@ func footprintOf(ps *probe.Process) int64 {
 	return m.RSS
 }
 
-// readers are the sources of GPU bytes for a device of that name, with its
-// number among them; nil where none tells of it.
-func (t *tester) readers(ctx context.Context, name string) ([]scan.Reader, int) {
+// reader tells the GPU bytes on a device of that name, which has the number
+// returned; nil where none tells of it.
+func (t *tester) reader(ctx context.Context, name string) (probe.Reader, int) {
 	index, isCUDA := device.CUDAIndex(name)
 	if t.sources == nil || !isCUDA && name != device.Apple {
 		return nil, 0
@@ -164,12 +160,12 @@ func (t *tester) readers(ctx context.Context, name string) ([]scan.Reader, int) 
 	for _, d := range t.sources.Devices(ctx) {
 		if isCUDA && d.Source == scan.NVML {
 			if index == 0 {
-				return t.sources.Readers(), d.Index
+				return t.sources.Reader(), d.Index
 			}
 			index--
 		}
 		if !isCUDA && d.Source == scan.Apple {
-			return t.sources.Readers(), d.Index
+			return t.sources.Reader(), d.Index
 		}
 	}
 	return nil, 0
@@ -177,20 +173,17 @@ func (t *tester) readers(ctx context.Context, name string) ([]scan.Reader, int) 
 
 // chargedTo is what a device is said to hold for a process; a process that it
 // holds nothing for yet has 0.
-func chargedTo(readers []scan.Reader, pid, device int) int64 {
-	total := int64(0)
-	for _, r := range readers {
-		charges, err := r.Read([]int{pid}, nil)
-		if err != nil {
-			return probe.Unknown
-		}
-		for _, c := range charges {
-			if b := c.Bytes(); c.Device == device && b != scan.Unknown {
-				total += b
-			}
+func chargedTo(reader probe.Reader, pid, device int) int64 {
+	charges, err := reader.Read([]int{pid}, nil)
+	if err != nil {
+		return probe.Unknown
+	}
+	for _, c := range charges {
+		if c.Device == device {
+			return c.Bytes()
 		}
 	}
-	return total
+	return 0
 }
 
 // checkListed looks for the subject where people would.

@@ -13,6 +13,7 @@ import (
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
 	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/probe/scan"
 )
 
@@ -56,6 +57,7 @@ func (t *tester) checkSources(ctx context.Context) {
 	r.group("sources: who tells numbers here")
 	totals, err := probe.ReadTotals(0)
 	r.outcome("memory of the machine", err, plain.Size(totals.Memory)+", "+plain.Size(totals.Available)+" available")
+	t.compare("memory of the machine, gopsutil", func() int64 { return totals.Memory }, func() (int64, error) { return host.Memory(ctx) })
 	s, err := scan.Read(ctx, scan.Options{})
 	if err == nil {
 		text := plain.Plural(len(s.Processes), "process", "processes")
@@ -75,7 +77,7 @@ func (t *tester) checkSources(ctx context.Context) {
 	}
 	for _, d := range t.sources.Devices(ctx) {
 		d.UUID = "" // it names the machine
-		text := fmt.Sprintf("%s: %s, %s used of %s", naming.Device(&d), naming.DeviceLine(t.sources, &d), plain.Size(d.UsedBytes), plain.Size(d.TotalBytes))
+		text := fmt.Sprintf("%s: %s, %s used of %s", naming.Device(&d), naming.DeviceLine(&d), plain.Size(d.UsedBytes), plain.Size(d.TotalBytes))
 		result := OK
 		if d.UsedBytes == scan.Unknown {
 			result, text = Unknown, text+" (what is used is not told)"

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/device"
 	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/probe/mapping"
 )
 
@@ -25,6 +26,10 @@ const toolLimit = 30 * time.Second
 // compareTools holds our numbers of a quiet process against what the system's
 // own tools say of it at the same moment.
 func (t *tester) compareTools(ctx context.Context, name string, pid int, ps *probe.Process, accounts []*account) {
+	if ps != nil {
+		t.compare("resident size, gopsutil", func() int64 { return memoryField(ps, func(m *probe.Memory) int64 { return m.RSS }) },
+			func() (int64, error) { return host.RSS(ctx, pid) })
+	}
 	if ps != nil && runtime.GOOS != "windows" {
 		t.compare("resident size, ps", func() int64 { return memoryField(ps, func(m *probe.Memory) int64 { return m.RSS }) },
 			func() (int64, error) { return psRSS(ctx, pid) })

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 enum { OK = 0, UNINITIALIZED = 1, INVALID = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT = 7 };
-enum { MAX_DEVICES = 16, MAX_PARTS = 8, MAX_ENTRIES = 4096 };
+enum { MAX_DEVICES = 16, MAX_PARTS = 8, MAX_ENTRIES = 16384 };
 
 typedef struct {
 	uint32_t pid;

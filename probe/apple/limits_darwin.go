@@ -1,9 +1,7 @@
-package scan
+package apple
 
 import (
 	"golang.org/x/sys/unix"
-
-	"github.com/gpumem/gpumem/probe/apple"
 )
 
 // gpuLimits are what the GPU may wire, in MiB, and how many buffers may exist;
@@ -14,7 +12,7 @@ func gpuLimits() (wired, buffers int64) {
 		if err != nil {
 			return Unknown
 		}
-		return apple.ParseNumber(b)
+		return ParseNumber(b)
 	}
 	return read("iogpu.wired_limit_mb"), read("iogpu.rsrc_limit")
 }

@@ -1,4 +1,4 @@
-package mapping
+package procfs
 
 import (
 	"bytes"
@@ -45,10 +45,8 @@ type Usage struct {
 	Locked        int64
 }
 
-// Unknown is the value of a figure that the kernel did not print.
-const Unknown int64 = -1
-
-func unknownUsage() Usage {
+// UnknownUsage is a Usage of which nothing is known.
+func UnknownUsage() Usage {
 	return Usage{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
 }
 
@@ -93,8 +91,8 @@ func (u *Usage) field(name []byte) *int64 {
 	return nil
 }
 
-// add adds v's known figures to u.
-func (u *Usage) add(v *Usage) {
+// Add adds the figures of v that are known to u.
+func (u *Usage) Add(v *Usage) {
 	for _, p := range [...]struct{ to, from *int64 }{
 		{&u.Size, &v.Size}, {&u.RSS, &v.RSS}, {&u.PSS, &v.PSS},
 		{&u.SharedClean, &v.SharedClean}, {&u.SharedDirty, &v.SharedDirty},
@@ -142,7 +140,7 @@ func NewScanner(r io.Reader) *Scanner { return &Scanner{r: r, buf: make([]byte, 
 
 // Scan moves on to the next entry; it returns false at the end and on errors.
 func (s *Scanner) Scan() bool {
-	s.u = unknownUsage()
+	s.u = UnknownUsage()
 	started := s.have
 	if s.have {
 		s.m, s.have = s.pending, false

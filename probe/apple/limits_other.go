@@ -1,5 +1,5 @@
 //go:build !darwin
 
-package scan
+package apple
 
 func gpuLimits() (wired, buffers int64) { return Unknown, Unknown }

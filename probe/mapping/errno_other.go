@@ -1,5 +1,0 @@
-//go:build !linux
-
-package mapping
-
-func isNoProcess(error) bool { return false }
