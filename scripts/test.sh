@@ -9,7 +9,9 @@ cd "$(dirname "$0")/.." || exit 1
 # name of the command : Debian package
 needs="cc:gcc bash:bash musl-gcc:musl-tools bwrap:bubblewrap python3:python3 pip3:python3-pip pytest:python3-pytest tmux:tmux chromium:chromium shellcheck:shellcheck
 	aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-g++:g++-aarch64-linux-gnu
-	qemu-aarch64-static:qemu-user-static prometheus:prometheus xmllint:libxml2-utils npm:npm"
+	qemu-aarch64-static:qemu-user-static prometheus:prometheus xmllint:libxml2-utils npm:npm
+	musl-gcc:musl-tools bwrap:bubblewrap strace:strace gdb:gdb valgrind:valgrind fakeroot:fakeroot node:nodejs make:make
+	perl:perl setcap:libcap2-bin ps:procps"
 
 # Real frameworks on the processor, for the Python agent: PyTorch of the system's
 # Python (PyPI's has all of CUDA in it), JAX and MLX in a folder of their own.
@@ -24,6 +26,10 @@ find_missing() {
 	for need in $needs; do
 		command -v "${need%%:*}" >/dev/null 2>&1 || missing+=("${need##*:}")
 	done
+	# 32-bit programs; gcc-multilib itself cannot be installed beside a cross compiler.
+	if [ "$(uname -m)" = x86_64 ] && command -v gcc >/dev/null 2>&1; then
+		gcc -m32 -print-file-name=libc.so | grep -q / || missing+=("gcc-$(gcc -dumpversion)-multilib")
+	fi
 	"$GPUMEM_TEST_TORCH" -c 'import torch' 2>/dev/null || missing+=(python3-torch)
 	# The loader of 32-bit programs; compilers for them cannot be had beside those for arm64.
 	[ "$(uname -sm)" != "Linux x86_64" ] || [ -e /lib/ld-linux.so.2 ] || missing+=(libc6-i386)
