@@ -297,9 +297,8 @@ func FuzzPicturesKeepTheirWidth(f *testing.F) {
 		feed.mu.Lock()
 		m.frame = feed.frame(time.Time{})
 		feed.mu.Unlock()
-		for m.focus = range panelCount {
-			checkPicture(t, "fuzzed", m.View(), w, h)
-		}
+		m.focus = panelID(w+h) % panelCount // one panel at a time: a picture is costly
+		checkPicture(t, "fuzzed", m.View(), w, h)
 	})
 }
 

@@ -48,15 +48,16 @@ func said(run *record.Run, text string) bool {
 // where nothing bounds it.
 func TestAFileThatIsPackedToFillTheMemoryIsReadInBounds(t *testing.T) {
 	const most = 256 << 20
+	wide := strings.Repeat("a", 1000) // of RMM's lines alone there are millions
 	for name, c := range map[string]struct {
 		head, text string
 		times      int
 		err        string // empty: what was read is kept
 	}{
-		"RMM":                  {rmmHeader + "\n", strings.Repeat("1,10:00:00.000001,allocate,0x1,8,0x0\n1,10:00:00.000002,free,0x1,8,0x0\n", 14000), 130, ""},
-		"TL":                   {"", strings.Repeat("[TL_MEM_TRACE] a:1:2 tag=x rss_mb=1 scope_depth=0\n", 20000), 100, ""},
-		"servers":              {"", strings.Repeat("✓ [PID 7] Allocated 1 bytes of DRAM on device 1 (buffer_id=1)\n", 16000), 100, ""},
-		"smi":                  {"timestamp, pid, process_name, used_gpu_memory [MiB]\n", strings.Repeat("2026/11/20 09:30:00.000, 7, a, 512 MiB\n", 25000), 100, ""},
+		"RMM":                  {rmmHeader + "\n", strings.Repeat("1,10:00:00.000001,allocate,0x1,8,0x0\n1,10:00:00.000002,free,0x1,8,0x0\n", 14000), 110, ""},
+		"TL":                   {"", strings.Repeat("[TL_MEM_TRACE] "+wide+":1:2 tag=x rss_mb=1 scope_depth=0\n", 1000), 100, ""},
+		"servers":              {"", strings.Repeat(wide+"✓ [PID 7] Allocated 1 bytes of DRAM on device 1 (buffer_id=1)\n", 1000), 100, ""},
+		"smi":                  {"timestamp, pid, process_name, used_gpu_memory [MiB]\n", strings.Repeat("2026/11/20 09:30:00.000, 7, "+wide+", 512 MiB\n", 1000), 100, ""},
 		"long names":           {memrayHeader + "\n", strings.Repeat("malloc,1,1,1,t,f;"+strings.Repeat("a", 15000)+";3\n", 60), 110, ""},
 		"samples of a profile": {"\x0a\x04\x08\x01\x10\x02", strings.Repeat("\x12\x00", 1<<19), 100, errPacked.Error()},
 		"objects of a pickle":  {"\x80\x04\x8c\x08segments0", strings.Repeat("]\x940", 1<<19), 64, "more objects than"},
