@@ -75,14 +75,50 @@
 // go, the program runs on, signals are still passed on to it, and Run returns at
 // its end as ever. A panic on the caller's own goroutine is an error.
 //
-// # Signals
+// # Signals, process groups and the terminal
 //
 // The traced program is undisturbed by the end of its tracer, also by SIGKILL.
-// On a terminal it stays in the tracer's process group: Ctrl-C, Ctrl-\, Ctrl-Z
-// and a hang-up reach it from the terminal itself, and the tracer, which also
-// gets them, only waits for it. (So INT, QUIT and HUP sent to the tracer alone,
-// by kill, are not passed on there.) Elsewhere it is the leader of a group of
-// its own, and what the tracer gets it passes on: INT, TERM, QUIT and HUP to
-// that group, as a script runner means them, USR1 and USR2 to the program
-// alone. Signals that the tracer was started to ignore stay ignored for both.
+// Otherwise the program and the tracer are to be one job, which a terminal and a
+// shell treat as they would treat the program alone. Two arrangements do that.
+//
+// In the foreground of a terminal the program stays in the tracer's process
+// group. Ctrl-C, Ctrl-\, Ctrl-Z, a new size and a hang-up reach it from the
+// terminal itself, and the tracer, which also gets them, only waits for it. (So
+// INT, QUIT and HUP sent to the tracer alone, by kill, are not passed on there:
+// a signal does not tell whether the whole group got it.) A group of its own in
+// the foreground would be wrong: others of our pipeline or script, such as a
+// pager, would lose the terminal.
+//
+// Elsewhere, in the background or without a terminal, the program leads a group
+// of its own, so that it hears once what is sent to the tracer or to the
+// tracer's whole group. The tracer passes on INT, TERM, QUIT, HUP, TSTP, CONT and
+// WINCH to that group, as a terminal or a script runner means them; USR1, USR2,
+// ALRM and the real-time signals from 35 go to the program alone, in both
+// arrangements. When a shell later brings the job to the foreground, it gives the
+// terminal to our group, not to the program's. The program is then stopped by its
+// first read of the terminal (SIGTTIN) or change of it (SIGTTOU). The tracer sees
+// that, gives the terminal to the program's group and continues it, as a shell
+// does with its jobs; from there the keys reach the program itself. At the
+// program's end the terminal comes back to our group.
+//
+// A job stops and goes on as one. When the program has stopped for the terminal
+// or for Ctrl-Z, the tracer stops itself by the same signal with its default
+// action, which tells the shell; on SIGCONT it continues the program. A program
+// that ignores Ctrl-Z stops neither. The kernel refuses to stop a process that
+// nobody could continue, as where no shell with job control is: then the program
+// is continued at once, so a key freezes nothing. SIGSTOP sent to the program
+// alone stops only the program, and the recording goes on.
+//
+// Not passed on are CHLD and URG, PIPE and XFSZ, which the system sends to the
+// tracer for its own doings and which look the same when sent by kill, signals
+// that report a fault, and 32 to 34, which Go leaves to threading libraries (34
+// ends the tracer). What the tracer takes is not queued: of two equal real-time
+// signals in quick succession the program may hear one.
+//
+// INT and HUP, TSTP and CONT that the tracer was started to ignore stay ignored
+// for both; how other signals were set Go does not tell. Nor does it tell whether
+// stdin, stdout or stderr were closed when we were started: the runtime opens
+// the null device in their place before any of our code runs, in the same way as
+// many parents do on purpose. The program then has the null device, too: it
+// would be worse to close one that was given.
 package tracer

@@ -3,7 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // jobShell is a terminal with an interactive bash in it, which has job control.
@@ -21,6 +24,9 @@ func jobShell(t *testing.T) *terminal {
 type step struct {
 	keys, line string // either
 	sees       string
+	// has is the program that the terminal must belong to then: what is typed
+	// before that is the shell's.
+	has string
 }
 
 func (term *terminal) does(steps []step) {
@@ -32,6 +38,9 @@ func (term *terminal) does(steps []step) {
 			term.typed(s.line)
 		}
 		term.sees(s.keys+s.line, s.sees)
+		until(term.t, "the terminal is "+s.has+"'s", func() bool {
+			return s.has == "" || strings.TrimSpace(term.tmux("display-message", "-p", "#{pane_current_command}")) == s.has
+		})
 	}
 }
 
@@ -54,11 +63,11 @@ func TestAProgramStartedInTheBackgroundGetsTheTerminalInTheForeground(t *testing
 			term.does([]step{
 				{line: inBackground, sees: `(?m)^next>$`},
 				{line: "jobs", sees: stopped},
-				{line: "clear; fg", sees: `\$run cat`},
+				{line: "clear; fg", sees: `^\$run cat`, has: "cat"},
 				{line: "word-1", sees: `word-1\n(.*\n)?word-1`},
 				{keys: "C-z", sees: stopped},
 				{line: "clear; echo shell-$((1+1))", sees: `shell-2`},
-				{line: "clear; fg", sees: `\$run cat`},
+				{line: "clear; fg", sees: `^\$run cat`, has: "cat"},
 				{line: "word-2", sees: `word-2\n(.*\n)?word-2`},
 				{keys: c.end, sees: `(?s)word-2.*next>\s*$`},
 				{line: "echo code $?", sees: c.says},
@@ -71,7 +80,7 @@ func TestAStoppedProgramGoesOnInTheBackground(t *testing.T) {
 	t.Parallel()
 	term := jobShell(t)
 	term.does([]step{
-		{line: `clear; $run sh -c 'n=0; while [ ! -e end ]; do n=$((n+1)); echo $n > count; sleep 0.1; done; exit 5' 2>/dev/null`, sees: "run"},
+		{line: `clear; $run sh -c 'n=0; while [ ! -e end ]; do n=$((n+1)); echo $n > count; sleep 0.1; done; exit 5' 2>/dev/null`},
 	})
 	count := func() string { text, _ := os.ReadFile(filepath.Join(term.dir, "count")); return string(text) }
 	until(t, "the program counts", func() bool { return count() > "1" })
@@ -85,7 +94,7 @@ func TestAStoppedProgramGoesOnInTheBackground(t *testing.T) {
 	until(t, "the program counts in the background", func() bool { return count() != before })
 	term.does([]step{
 		{line: "clear; jobs", sees: `Running +\$run sh`},
-		{line: "clear; fg", sees: `\$run sh`},
+		{line: "clear; fg", sees: `^\$run sh`, has: "gpumem"},
 		{keys: "C-z", sees: `Stopped +\$run sh`},
 		{line: "clear; touch end; fg; echo code $?", sees: "code 5"},
 	})
@@ -114,10 +123,10 @@ func TestAScriptInTheBackgroundStopsWithItsProgram(t *testing.T) {
 	}
 	term.does([]step{
 		{line: "clear; bash script & " + untilStopped, sees: `(?m)^next>$`},
-		{line: "clear; fg", sees: `bash script`},
+		{line: "clear; fg", sees: `^bash script`, has: "cat"},
 		{line: "word-1", sees: `word-1\n(.*\n)?word-1`},
 		{keys: "C-z", sees: `Stopped +bash script`},
-		{line: "clear; fg", sees: `bash script`},
+		{line: "clear; fg", sees: `^bash script`, has: "cat"},
 		{line: "word-2", sees: `word-2\n(.*\n)?word-2`},
 		{keys: "C-d", sees: "after 0"},
 		{line: "word-3", sees: "got word-3"},
@@ -134,5 +143,10 @@ func TestCtrlZWithoutAShellThatContinuesStopsNothing(t *testing.T) {
 		{line: "word-1", sees: `word-1\nword-1`},
 		{keys: "C-z", sees: `\^Z`},
 		{line: "word-2", sees: `word-2\nword-2`},
+		{keys: "C-c"},
+	})
+	until(t, "the end", func() bool {
+		reports, _ := filepath.Glob(filepath.Join(term.dir, "gpumem-*", record.FileReport))
+		return len(reports) == 1
 	})
 }
