@@ -21,7 +21,7 @@ func TestBytesAreChargedToAccountsByDeviceAsFarAsTheyAreKnown(t *testing.T) {
 		"one device": {map[string]int64{record.ColGPU: 100, record.ColLive: 60, record.ColIdle: 30, record.ColLiveCount: 4}, false, []string{"0 count 4", "0 idle 30", "0 live 60", "0 untracked 10"}},
 		"a driver alone: nobody tells whose the bytes are": {map[string]int64{record.ColGPU: 100}, false, []string{"0 untracked 100"}},
 		"a pool alone: what the driver adds is unknown":    {map[string]int64{record.ColLive: 60}, false, []string{"0 live 60"}},
-		"counters read one after the other":                {map[string]int64{record.ColGPU: 100, record.ColLive: 101}, false, []string{"0 live 101", "0 untracked 0"}},
+		"counters read one after the other: a lag":         {map[string]int64{record.ColGPU: 100, record.ColLive: 101}, false, []string{"0 live 101", "0 untracked -1"}},
 		"two devices": {map[string]int64{"gpu_bytes@0": 100, "gpu_bytes@2": 50, "pool_live_bytes@0": 60, "pool_live_bytes@2": 10, record.ColGPU: 150, record.ColLive: 70}, false,
 			[]string{"0 live 60", "0 untracked 40", "2 live 10", "2 untracked 40"}},
 		"two devices, and a pool that does not tell them apart": {map[string]int64{"gpu_bytes@0": 100, "gpu_bytes@1": 50, record.ColGPU: 150, record.ColLive: 70}, false,

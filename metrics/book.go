@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -244,9 +245,9 @@ func (b *Book) Processes() []Process {
 // unified reports whether GPU bytes are host memory. The lock is held.
 func (b *Book) unified() bool {
 	switch b.o.Judging.Unified {
-	case verdict.UnifiedYes:
+	case account.UnifiedYes:
 		return true
-	case verdict.UnifiedNo:
+	case account.UnifiedNo:
 		return false
 	}
 	return b.meta.UnifiedMemory != nil && *b.meta.UnifiedMemory

@@ -3,7 +3,6 @@ package metrics
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -17,6 +16,8 @@ const (
 	followEvery = 250 * time.Millisecond
 	// chunkBytes is read of a file at a time.
 	chunkBytes = 1 << 20
+	// maxRest bounds what is kept of a line without an end.
+	maxRest = 4 << 20
 	// staleMs is how long a process may have no row before it counts as ended.
 	staleMs = 10_000
 )
@@ -36,8 +37,8 @@ type Folder struct {
 func NewFolder(dir string, since time.Time, book *Book) *Folder {
 	return &Folder{
 		book: book, dir: dir, since: since,
-		samples: tail{path: filepath.Join(dir, record.FileSamples), headed: true},
-		events:  tail{path: filepath.Join(dir, record.FileEvents)},
+		samples: tail{dir: dir, name: record.FileSamples, headed: true},
+		events:  tail{dir: dir, name: record.FileEvents},
 	}
 }
 
@@ -72,9 +73,8 @@ func (f *Folder) read() {
 
 // begin waits for run.json, which says whose rows they are.
 func (f *Folder) begin() bool {
-	text, err := os.ReadFile(filepath.Join(f.dir, record.FileMeta))
-	var m record.Meta
-	if err != nil || json.Unmarshal(text, &m) != nil || m.PID == 0 || m.Start.Before(f.since) {
+	m, err := record.ReadMeta(f.dir)
+	if err != nil || m.PID == 0 || m.Start.Before(f.since) {
 		return false
 	}
 	f.main, f.begun = m.PID, true
@@ -126,7 +126,8 @@ func (f *Folder) marks(text []byte) {
 // samples.csv when a column comes up: then the lines that were taken are passed
 // over.
 type tail struct {
-	path   string
+	dir    string
+	name   string
 	headed bool // the first line goes before each part
 	file   *os.File
 	header []byte
@@ -148,6 +149,9 @@ func (t *tail) next(take func([]byte)) bool {
 	text := append(t.rest, part[:n]...)
 	end := bytes.LastIndexByte(text, '\n') + 1
 	text, t.rest = text[:end], bytes.Clone(text[end:])
+	if len(t.rest) > maxRest {
+		t.rest = []byte{'?'} // begins neither a number nor JSON: the line will be left out
+	}
 	if t.headed && t.header == nil {
 		first := bytes.IndexByte(text, '\n') + 1
 		if first == 0 {
@@ -167,7 +171,7 @@ func (t *tail) next(take func([]byte)) bool {
 
 // open opens the file when it is new, or another than before.
 func (t *tail) open() bool {
-	info, err := os.Stat(t.path)
+	info, err := os.Stat(filepath.Join(t.dir, t.name))
 	if err != nil {
 		return false
 	}
@@ -177,7 +181,7 @@ func (t *tail) open() bool {
 		}
 		t.close()
 	}
-	if t.file, err = os.Open(t.path); err != nil {
+	if t.file, err = record.OpenMember(t.dir, t.name); err != nil {
 		t.file = nil
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -223,7 +224,7 @@ const z80, z95 = 1.2816, 1.9600
 func reaches(v *verdict.Verdict, limit string, capacity, used int64) *verdict.Forecast {
 	rate, variance := 0., 0.
 	for _, a := range v.Accounts {
-		if a.Account == verdict.Host || a.PerSecond == nil || a.Shape != verdict.Growing {
+		if a.Account == verdict.Host || a.PerSecond == nil || a.Shape != trend.Growing {
 			continue
 		}
 		sd := (a.PerSecond.High - a.PerSecond.Low) / (2 * z95)

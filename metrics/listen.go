@@ -23,6 +23,9 @@ import (
 type Access struct {
 	CertFile, KeyFile string // TLS, both or none
 	Token             string // of the header "Authorization: Bearer …"
+	// Hosts are names by which an endpoint on the loopback may be asked for,
+	// beside localhost, addresses of the loopback and the one it listens at.
+	Hosts []string
 }
 
 // Endpoint serves /metrics until Close.
@@ -38,6 +41,11 @@ const (
 	readBound  = 5 * time.Second
 	writeBound = 30 * time.Second
 	mostHeader = 16 << 10
+	// atOnce scrapes are made at a time; each takes a copy of all series. Others
+	// wait, waiting of them at most and for waitBound.
+	atOnce    = 4
+	waiting   = 256
+	waitBound = 10 * time.Second
 )
 
 // Listen serves the collectors at addr ("127.0.0.1:9850", port 0 for any free
@@ -65,11 +73,10 @@ func Listen(addr string, a Access, collectors ...prometheus.Collector) (*Endpoin
 		lis = tls.NewListener(lis, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", a.guard(promhttp.HandlerFor(registry, promhttp.HandlerOpts{
-		EnableOpenMetrics: true, MaxRequestsInFlight: 4,
-	})))
+	scrape := promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
+	mux.Handle("GET /metrics", a.guard(queue(scrape, atOnce, waiting, waitBound)))
 	e := &Endpoint{
-		server: &http.Server{Handler: mux, ReadTimeout: readBound, WriteTimeout: writeBound, MaxHeaderBytes: mostHeader,
+		server: &http.Server{Handler: a.named(addr, mux), ReadTimeout: readBound, WriteTimeout: writeBound, MaxHeaderBytes: mostHeader,
 			ErrorLog: log.New(io.Discard, "", 0)}, // a scanner's handshakes are nobody's news
 		scheme: "http", addr: lis.Addr(), done: make(chan struct{}),
 	}
@@ -92,16 +99,80 @@ func (a Access) check(addr string) error {
 	if err != nil {
 		return fmt.Errorf("listen for scrapes: %w", err)
 	}
-	if host == "localhost" {
-		return nil
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+	if loopback(host) {
 		return nil
 	}
 	if a.CertFile == "" || a.Token == "" {
 		return fmt.Errorf("listen for scrapes at %s: others reach that address: it needs a certificate, its key and a token", addr)
 	}
 	return nil
+}
+
+// loopback reports whether only this machine reaches a host.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// named answers requests for the names that the endpoint has, when it listens on
+// the loopback. A page in a browser on this machine reaches the loopback by a
+// name of its own that it has resolve to it; the name then stands in Host.
+func (a Access) named(addr string, next http.Handler) http.Handler {
+	own, _, _ := net.SplitHostPort(addr) // check took it apart before
+	if !loopback(own) {
+		return next
+	}
+	allowed := map[string]bool{plainHost(own): true}
+	for _, name := range a.Hosts {
+		allowed[plainHost(name)] = true
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if host := plainHost(r.Host); !loopback(host) && !allowed[host] {
+			http.Error(w, fmt.Sprintf("host %q is not served here; --metrics-host allows one", host), http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// plainHost is a host as names are compared: without port, brackets and final
+// dot, in lower case.
+func plainHost(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// queue has as many requests served at a time as atOnce says, and as many wait
+// for their turn as waiting says, until bound has passed. The others are told to
+// come again.
+func queue(next http.Handler, atOnce, waiting int, bound time.Duration) http.Handler {
+	turns, places := make(chan struct{}, atOnce), make(chan struct{}, atOnce+waiting)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		full := func() {
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "too many scrapes at once", http.StatusServiceUnavailable)
+		}
+		select {
+		case places <- struct{}{}:
+			defer func() { <-places }()
+		default:
+			full()
+			return
+		}
+		late := time.NewTimer(bound)
+		defer late.Stop()
+		select {
+		case turns <- struct{}{}:
+			defer func() { <-turns }()
+			next.ServeHTTP(w, r)
+		case <-late.C:
+			full()
+		case <-r.Context().Done():
+		}
+	})
 }
 
 // guard asks for the token, when there is one.
@@ -111,9 +182,10 @@ func (a Access) guard(next http.Handler) http.Handler {
 	}
 	want := sha256.Sum256([]byte(a.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		got := sha256.Sum256([]byte(token))
-		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+		// The scheme may be written in either case (RFC 9110, 11.1).
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		got := sha256.Sum256([]byte(strings.TrimLeft(token, " ")))
+		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 || !strings.EqualFold(scheme, "Bearer") {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "a bearer token is needed", http.StatusUnauthorized)
 			return

@@ -3,8 +3,9 @@ package report
 import (
 	"math"
 	"slices"
-	"strings"
 
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -27,6 +28,9 @@ type line struct {
 	v     []float64
 	fit   *fit // nil where nothing was fitted
 }
+
+// lineOf is the line of an account, in its colour.
+func lineOf(a record.Account, v []float64) line { return line{id: string(a), label: string(a), v: v} }
 
 // fit is a fitted line and the ends of its 95 % interval, at the ends of the
 // data it was fitted to.
@@ -84,14 +88,15 @@ func chartsOf(run *record.Run, v *verdict.Verdict) []chart {
 		c.explained = len(out) > 0
 		out = append(out, c)
 	}
-	col := func(name string) []float64 { return columnSum(run.Samples, name) }
-	add("device", "Device memory", true, deviceLines(run))
-	add("host", "Host memory", true, hostLines(run))
+	l := ledgerOf(run, v)
+	col := func(name string) []float64 { return account.Column(run.Samples, name) }
+	add("device", "Device memory", true, deviceLines(run, l))
+	add("host", "Host memory", true, hostLines(run, l))
 	add("count", "Handles", false, []line{
-		{id: "live", label: "live", v: moving(col(record.ColLiveCount))},
-		{id: "idle", label: "idle", v: moving(col(record.ColIdleCount))}})
+		lineOf(record.AccountLive, moving(col(record.ColLiveCount))),
+		lineOf(record.AccountIdle, moving(col(record.ColIdleCount)))})
 	add("inflight", "Command buffers in flight", false, []line{
-		{id: "untracked", label: "committed, not completed", v: moving(col(record.ColInFlight))}})
+		{id: string(record.AccountUntracked), label: "committed, not completed", v: moving(col(record.ColInFlight))}})
 	return out
 }
 
@@ -120,7 +125,7 @@ func (c *chart) judged(run *record.Run, v *verdict.Verdict) {
 // growingRate is the rate of an account that grows; nil of any other line.
 func growingRate(v *verdict.Verdict, account string) *verdict.Interval {
 	for _, row := range v.Accounts {
-		if string(row.Account) == account && row.Shape == verdict.Growing {
+		if string(row.Account) == account && row.Shape == trend.Growing {
 			return row.PerSecond
 		}
 	}
@@ -153,22 +158,24 @@ func fitted(x, v []float64, rate *verdict.Interval, from, to float64, per string
 
 // deviceLines are the device's ledger; the total comes first, so that the
 // accounts are drawn over it.
-func deviceLines(run *record.Run) []line {
-	col := func(name string) []float64 { return columnSum(run.Samples, name) }
-	live, idle, gpu := col(record.ColLive), col(record.ColIdle), col(record.ColGPU)
+func deviceLines(run *record.Run, l *account.Ledger) []line {
+	gpu := account.Column(run.Samples, record.ColGPU)
+	untracked := l.Untracked
+	if !l.Owned() {
+		untracked = nil // it is the total again
+	}
 	return []line{
 		{id: "gpu", label: "process on the GPU", v: gpu},
-		{id: "live", label: "live", v: live},
-		{id: "idle", label: "idle", v: idle},
-		{id: "untracked", label: "untracked", v: beyond(gpu, live, idle)}}
+		lineOf(record.AccountLive, l.Live),
+		lineOf(record.AccountIdle, l.Idle),
+		lineOf(record.AccountUntracked, untracked)}
 }
 
 // hostLines are the host account and what else is known of host memory, unless
 // it is the same line again.
-func hostLines(run *record.Run) []line {
-	col := func(name string) []float64 { return columnSum(run.Samples, name) }
-	host, label := hostAccount(run)
-	lines := []line{{id: "host", label: label, v: host}}
+func hostLines(run *record.Run, l *account.Ledger) []line {
+	col := func(name string) []float64 { return account.Column(run.Samples, name) }
+	lines := []line{{id: string(record.AccountHost), label: hostLabel(l), v: l.ShownHost()}}
 	for _, l := range []line{
 		{id: "footprint", label: "footprint", v: col(record.ColFootprint)},
 		{id: "rss", label: "resident (RSS)", v: col(record.ColRSS)},
@@ -182,45 +189,24 @@ func hostLines(run *record.Run) []line {
 	return lines
 }
 
-// hostAccount is the host account as the verdict counts it: the footprint,
-// else the pages that no file backs, else the resident set; on unified memory
-// less the device's bytes. The label says which.
-func hostAccount(run *record.Run) (v []float64, label string) {
-	s := run.Samples
-	v, label = columnSum(s, record.ColFootprint), "host (footprint"
-	if !anyKnown(v) {
-		v, label = total(columnSum(s, record.ColRSSAnon), columnSum(s, record.ColRSSShmem), columnSum(s, record.ColSwap)), "host (RSS less file pages"
+// hostLabel says what the host account is made of.
+func hostLabel(l *account.Ledger) string {
+	label := "host (resident, RSS"
+	switch {
+	case l.Footprint:
+		label = "host (footprint"
+	case l.RSSAnon:
+		label = "host (RSS less file pages"
 	}
-	if !anyKnown(v) {
-		v, label = columnSum(s, record.ColRSS), "host (resident, RSS"
+	if l.Unified {
+		label += " less device bytes"
 	}
-	if u := run.Meta.UnifiedMemory; u == nil || !*u {
-		return v, label + ")"
-	}
-	device := columnSum(s, record.ColGPU)
-	if device == nil {
-		device = total(columnSum(s, record.ColLive), columnSum(s, record.ColIdle))
-	}
-	if rest := beyond(v, device); device != nil && rest != nil {
-		for i, x := range rest {
-			if x < 0 { // device memory that nobody touched yet is not in the footprint
-				rest[i] = record.Unknown()
-			}
-		}
-		return rest, label + " less device bytes)"
-	}
-	return v, label + ")"
+	return label + ")"
 }
 
-// total adds more to v; columns that are not there add nothing.
-func total(v []float64, more ...[]float64) []float64 {
-	out := slices.Clone(v)
-	for _, m := range more {
-		for i := range min(len(out), len(m)) {
-			out[i] += m[i]
-		}
-	}
-	return out
+// ledgerOf charges a run's rows, as the verdict on it does.
+func ledgerOf(run *record.Run, v *verdict.Verdict) *account.Ledger {
+	return account.New(func(name string) []float64 { return account.Column(run.Samples, name) }, v.Unified.Of(run.Meta))
 }
 
 // same reports whether two series show the same line.
@@ -236,33 +222,6 @@ func moving(v []float64) []float64 {
 		return nil
 	}
 	return v
-}
-
-// columnSum is the column, or, where the run has it a device ("name@0",
-// "name@1"), the sum of what is known in each row.
-func columnSum(s *record.Samples, name string) []float64 {
-	if v := s.Column(name); v != nil {
-		return v
-	}
-	var sum []float64
-	for _, n := range s.Names() {
-		if base, _, ok := strings.Cut(n, "@"); !ok || base != name {
-			continue
-		}
-		v := s.Column(n)
-		if sum == nil {
-			sum = slices.Clone(v)
-			continue
-		}
-		for i, x := range v {
-			if record.IsUnknown(sum[i]) {
-				sum[i] = x
-			} else if !record.IsUnknown(x) {
-				sum[i] += x
-			}
-		}
-	}
-	return sum
 }
 
 // beyond is total less its known parts, nil when a part is not measured at
@@ -308,10 +267,9 @@ func measuredChange(run *record.Run, v *verdict.Verdict) (float64, bool) {
 	from := changesFrom(v)
 	change, known := 0., false
 	if !slices.ContainsFunc(v.Accounts, func(a verdict.AccountRow) bool { return a.Account == verdict.Host && a.Bytes == nil }) {
-		host, _ := hostAccount(run)
-		change, known = changeBetween(run.Samples, host, from, v.Window.ToMs)
+		change, known = changeBetween(run.Samples, ledgerOf(run, v).Host, from, v.Window.ToMs)
 	}
-	gpu, gpuKnown := changeBetween(run.Samples, columnSum(run.Samples, record.ColGPU), from, v.Window.ToMs)
+	gpu, gpuKnown := changeBetween(run.Samples, account.Column(run.Samples, record.ColGPU), from, v.Window.ToMs)
 	switch {
 	case known && gpuKnown && run.Meta.UnifiedMemory == nil:
 		return 0, false
@@ -326,7 +284,7 @@ func measuredChange(run *record.Run, v *verdict.Verdict) (float64, bool) {
 // end. Where nothing grows it is the end of the warm-up.
 func changesFrom(v *verdict.Verdict) float64 {
 	for _, a := range v.Accounts {
-		if a.Shape == verdict.Growing && a.Bytes != nil && a.PerSecond != nil && a.PerSecond.Value != 0 {
+		if a.Shape == trend.Growing && a.Bytes != nil && a.PerSecond != nil && a.PerSecond.Value != 0 {
 			return max(v.Window.FromMs, v.Window.ToMs-1000*float64(*a.Bytes)/a.PerSecond.Value)
 		}
 	}

@@ -50,7 +50,7 @@ func newDiffDocument(base, new Side, d *verdict.Difference, o Options) *document
 	a, b := sideOf(base, d.Base), sideOf(new, d.New)
 	doc := &document{
 		title: clean(base.Name, 60) + " → " + clean(new.Name, 60), class: d.Verdict,
-		sure: sureText(d.Verdict, d.Tier, d.Confidence), claim: claimOf(d.Verdict, d.Summary),
+		sure: sureText(d.Verdict, d.Tier, d.Confidence), claim: claimText(d.Claim, d.Summary),
 		meaning:  "Growth of the second run beyond the first; ~ is within noise.",
 		producer: clean(o.Producer, maxName),
 	}

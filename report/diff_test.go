@@ -21,6 +21,7 @@ func twoRuns() (base, new Side, d *verdict.Difference) {
 	new.Run.Meta.Versions = map[string]string{"gpumem": "0.1.0", "torch": "2.12.0"}
 	d = &verdict.Difference{Schema: 1, Verdict: verdict.AppLeak, Tier: verdict.Confirmed, Confidence: .98,
 		Summary:   "app-leak: memory the program still references grows by 154.66 MiB more than before over 39 steps (4.00 MiB a step).",
+		Claim:     "memory the program still references grows by 154.66 MiB more than before over 39 steps (4.00 MiB a step).",
 		AlignedBy: "step", Compared: 39, Base: leakVerdict(), New: leakVerdict(), Warnings: []string{"the runs have different lengths"},
 		Rows: []verdict.DiffRow{
 			{Account: verdict.Live, Growth: &verdict.Interval{Value: 155 * mib, Low: 152 * mib, High: 157 * mib}, Count: &verdict.Interval{Low: -1, High: 1},

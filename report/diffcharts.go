@@ -32,7 +32,7 @@ func diffCharts(a, b judgedSide, d *verdict.Difference) []chart {
 	delta := chart{id: "delta", title: "New less base", bytes: true, axis: axis{unit, middles(d.Compared, parts)}}
 	both := []chart{}
 	for _, row := range d.Rows {
-		va, vb := within(xa, accountSeries(a.run, row.Account), d.Compared), within(xb, accountSeries(b.run, row.Account), d.Compared)
+		va, vb := within(xa, accountSeries(a.run, d.Base, row.Account), d.Compared), within(xb, accountSeries(b.run, d.New, row.Account), d.Compared)
 		if !anyKnown(va) || !anyKnown(vb) || zero(va) && zero(vb) {
 			continue
 		}
@@ -93,17 +93,17 @@ func within(x, v []float64, span float64) []float64 {
 }
 
 // accountSeries is an account's bytes over a run; nil when they are not known.
-func accountSeries(run *record.Run, account verdict.Account) []float64 {
-	if account == verdict.Host {
-		v, _ := hostAccount(run)
-		return v
+func accountSeries(run *record.Run, v *verdict.Verdict, of verdict.Account) []float64 {
+	l := ledgerOf(run, v)
+	switch of {
+	case verdict.Live:
+		return l.Live
+	case verdict.Idle:
+		return l.Idle
+	case verdict.Untracked:
+		return l.Untracked
 	}
-	for _, l := range deviceLines(run) {
-		if l.id == string(account) {
-			return l.v
-		}
-	}
-	return nil
+	return l.ShownHost()
 }
 
 // middles are the middles of n equal parts of span.

@@ -43,10 +43,10 @@ func changedHolders(a, b judgedSide) section {
 	}
 	d := changes{at: map[string]int{}}
 	for _, h := range a.v.Holders {
-		d.base(h.Path, h.Path, h.Bytes, h.Count)
+		d.base(h.String(), h.String(), h.Bytes, h.Count)
 	}
 	for _, h := range b.v.Holders {
-		d.new(h.Path, h.Path, h.Bytes, h.Count)
+		d.new(h.String(), h.String(), h.Bytes, h.Count)
 	}
 	if t := changedTable("The references that keep live memory alive at each run's end, "+lengths(a.v, b.v), "held by", d.sorted()); t != nil {
 		s.blocks = []block{{table: t}}

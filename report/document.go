@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -66,7 +67,7 @@ func newDocument(run *record.Run, v *verdict.Verdict, o Options) *document {
 		title:    titleOf(run, o),
 		class:    verdict.Class(clean(string(v.Verdict), 40)),
 		sure:     sureText(v.Verdict, v.Tier, v.Confidence),
-		claim:    claimOf(v.Verdict, v.Summary),
+		claim:    claimText(v.Claim, v.Summary),
 		meaning:  meaningOf(v.Verdict),
 		facts:    keyFigures(run, v),
 		producer: clean(o.Producer, maxName),
@@ -125,24 +126,9 @@ func sureText(class verdict.Class, tier verdict.Tier, confidence float64) string
 	return strings.Join(parts, ", ")
 }
 
-// claimOf is the summary without the class and tier that it may begin with:
-// "app-leak (confirmed, 98 %): memory …" or "app-leak: memory …".
-func claimOf(class verdict.Class, summary string) string {
-	claim := clean(summary, maxSentence)
-	rest, ok := strings.CutPrefix(claim, clean(string(class), 40))
-	if !ok || class == "" {
-		return claim
-	}
-	if strings.HasPrefix(rest, " (") {
-		if _, after, closed := strings.Cut(rest, ")"); closed {
-			rest = after
-		}
-	}
-	if after, colon := strings.CutPrefix(rest, ": "); colon {
-		return after
-	}
-	return claim
-}
+// claimText is a claim for a reader; of a verdict that has none apart it is the
+// whole summary.
+func claimText(claim, summary string) string { return clean(cmp.Or(claim, summary), maxSentence) }
 
 func titleOf(run *record.Run, o Options) string {
 	name := o.Title

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -76,13 +77,13 @@ func leakVerdict() *verdict.Verdict {
 		Summary: "Live memory grows by 4.00 MiB a step (8.00 MiB/s) and explains 99 % of the growth: the program still references it.",
 		Window:  verdict.Window{FromMs: 0, ToMs: 59950, WarmupMs: 6000, Samples: 1200, Steps: 119},
 		Accounts: []verdict.AccountRow{
-			{Account: verdict.Live, Shape: verdict.Growing, Bytes: ptr(int64(428 * mib)), Count: ptr(int64(321)), Share: ptr(0.9885),
+			{Account: verdict.Live, Shape: trend.Growing, Bytes: ptr(int64(428 * mib)), Count: ptr(int64(321)), Share: ptr(0.9885),
 				PerSecond: &verdict.Interval{Value: 8 * mib, Low: 7.97 * mib, High: 8.03 * mib}, PerStep: &verdict.Interval{Value: 4 * mib, Low: 3.99 * mib, High: 4.01 * mib}},
-			{Account: verdict.Idle, Shape: verdict.Bounded, Bytes: ptr(int64(-49152)), Share: ptr(0.0),
+			{Account: verdict.Idle, Shape: trend.Bounded, Bytes: ptr(int64(-49152)), Share: ptr(0.0),
 				PerSecond: &verdict.Interval{Value: -910, Low: -5200, High: 3380}, PerStep: &verdict.Interval{Value: -459, Low: -2600, High: 1690}, DetectablePerSecond: ptr(7200.0)},
-			{Account: verdict.Untracked, Shape: verdict.Plateau, Bytes: ptr(int64(1.5 * mib)), Share: ptr(0.0035),
+			{Account: verdict.Untracked, Shape: trend.Plateau, Bytes: ptr(int64(1.5 * mib)), Share: ptr(0.0035),
 				PerSecond: &verdict.Interval{Value: 29000, Low: -1000, High: 59000}, DetectablePerSecond: ptr(51000.0)},
-			{Account: verdict.Host, Shape: verdict.Plateau, Bytes: ptr(int64(3.5 * mib)), Share: ptr(0.008), DetectablePerSecond: ptr(90000.0)},
+			{Account: verdict.Host, Shape: trend.Plateau, Bytes: ptr(int64(3.5 * mib)), Share: ptr(0.008), DetectablePerSecond: ptr(90000.0)},
 		},
 		DrivenBy: &verdict.DrivenBy{Per: "step", Interval: verdict.Interval{Value: 4 * mib, Low: 3.99 * mib, High: 4.01 * mib}},
 		Causes: []verdict.Cause{{ID: "uncut-autograd-graph", Confidence: 0.9,
@@ -107,9 +108,9 @@ func retentionVerdict() *verdict.Verdict {
 		Summary: "122 buffers, 1180.12 MiB, were left in the pool after the program gave everything up: kept by pool policy, not by references.",
 		Window:  verdict.Window{FromMs: 0, ToMs: 4000, Samples: 5},
 		Accounts: []verdict.AccountRow{
-			{Account: verdict.Live, Shape: verdict.Step, LeftoverBytes: ptr(int64(0)), LeftoverCount: ptr(int64(0))},
-			{Account: verdict.Idle, Shape: verdict.Step, LeftoverBytes: ptr(int64(1237442560)), LeftoverCount: ptr(int64(122))},
-			{Account: verdict.Untracked, Shape: verdict.ShapeUndecided},
+			{Account: verdict.Live, Shape: trend.Step, LeftoverBytes: ptr(int64(0)), LeftoverCount: ptr(int64(0))},
+			{Account: verdict.Idle, Shape: trend.Step, LeftoverBytes: ptr(int64(1237442560)), LeftoverCount: ptr(int64(122))},
+			{Account: verdict.Untracked, Shape: trend.ShapeUndecided},
 		},
 		Experiments: []verdict.Experiment{{Action: "purge", ClaimedBytes: ptr(int64(1237442560)), ReturnedBytes: ptr(int64(1237442560)), Count: ptr(int64(122)), Account: "idle"}},
 	}
@@ -136,7 +137,7 @@ func retentionRun() *record.Run {
 func undecidedVerdict() *verdict.Verdict {
 	return &verdict.Verdict{Schema: 1, Verdict: verdict.Undecided, Tier: verdict.TierUndecided,
 		Summary: "3 samples do not settle whose memory grows.", MoreMinutes: ptr(4.0),
-		Accounts: []verdict.AccountRow{{Account: verdict.Host, Shape: verdict.ShapeUndecided}}}
+		Accounts: []verdict.AccountRow{{Account: verdict.Host, Shape: trend.ShapeUndecided}}}
 }
 
 // hostile is every string trick at once.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -133,10 +134,11 @@ func traceRun() *record.Run {
 func traceVerdict() *verdict.Verdict {
 	return &verdict.Verdict{Schema: 1, Verdict: verdict.DriverGrowth, Tier: verdict.Suspected, Confidence: 0.7, RestsOn: verdict.ByMagnitude,
 		Summary: "driver-growth (suspected, 70 %): host memory outside both pools grows by 7.11 GiB, decelerating: 3.66 MiB, then 1.19 MiB a step.",
+		Claim:   "host memory outside both pools grows by 7.11 GiB, decelerating: 3.66 MiB, then 1.19 MiB a step.",
 		Window:  verdict.Window{Samples: 3, Steps: 3000},
 		Accounts: []verdict.AccountRow{
-			{Account: verdict.Live, Shape: verdict.ShapeUndecided, Count: ptr(int64(286))},
-			{Account: verdict.Host, Shape: verdict.Growing, Bytes: ptr(int64(7281 * mib))},
+			{Account: verdict.Live, Shape: trend.ShapeUndecided, Count: ptr(int64(286))},
+			{Account: verdict.Host, Shape: trend.Growing, Bytes: ptr(int64(7281 * mib))},
 		},
 		Warnings: []string{"the log has no times: growth a second is unknown"},
 	}
@@ -164,8 +166,9 @@ func processesRun() *record.Run {
 func processesVerdict() *verdict.Verdict {
 	return &verdict.Verdict{Schema: 1, Verdict: verdict.HostGrowth, Tier: verdict.Likely, Confidence: 0.85, RestsOn: verdict.ByTrend,
 		Summary: "host-growth (likely, 85 %): host memory grows by 39 MiB.", PID: 100,
+		Claim:     "host memory grows by 39 MiB.",
 		Window:    verdict.Window{ToMs: 3900, Samples: 40},
-		Accounts:  []verdict.AccountRow{{Account: verdict.Host, Shape: verdict.Growing, Bytes: ptr(int64(39 * mib)), PerSecond: &verdict.Interval{Value: 10 * mib, Low: 9.9 * mib, High: 10.1 * mib}}},
+		Accounts:  []verdict.AccountRow{{Account: verdict.Host, Shape: trend.Growing, Bytes: ptr(int64(39 * mib)), PerSecond: &verdict.Interval{Value: 10 * mib, Low: 9.9 * mib, High: 10.1 * mib}}},
 		Processes: []verdict.ProcessRow{{PID: 100, Verdict: verdict.HostGrowth, Tier: verdict.Likely, Confidence: 0.85}, {PID: 101, Verdict: verdict.None, Tier: verdict.Confirmed, Confidence: 0.96}},
 	}
 }

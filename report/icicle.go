@@ -73,7 +73,7 @@ func holdersIcicle(holders []record.Holder) *icicle {
 	root := &node{partsByNames: map[string]*node{}}
 	for _, h := range holders {
 		if h.Bytes > 0 {
-			root.add(holderParts(h.Path), float64(h.Bytes), 0, h.Count)
+			root.add(holderParts(h.String()), float64(h.Bytes), 0, h.Count)
 		}
 	}
 	return root.draw("Holders by their paths", "all that is held")

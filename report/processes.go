@@ -2,11 +2,11 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -26,20 +26,10 @@ func ofVerdict(run *record.Run, v *verdict.Verdict) *record.Run {
 // ofProcess is the run with the rows of one process only. A row without a pid
 // belongs to the process before it.
 func ofProcess(run *record.Run, wanted int) *record.Run {
-	pid := run.Samples.Column(record.ColPID)
-	if lo, hi := rangeOf(pid); !(hi > lo) {
+	if lo, hi := rangeOf(run.Samples.Column(record.ColPID)); !(hi > lo) {
 		return run
 	}
-	keep := make([]int, 0, len(pid))
-	last := record.Unknown()
-	for i, p := range pid {
-		if !record.IsUnknown(p) {
-			last = p
-		}
-		if last == float64(wanted) {
-			keep = append(keep, i)
-		}
-	}
+	keep := rowsOf(run, wanted)
 	names := run.Samples.Names()
 	cols := make([][]float64, len(names))
 	for c, name := range names {
@@ -52,6 +42,21 @@ func ofProcess(run *record.Run, wanted int) *record.Run {
 	one := *run
 	one.Samples = record.NewSamples(names, cols)
 	return &one
+}
+
+// rowsOf are the rows of a process.
+func rowsOf(run *record.Run, wanted int) []int {
+	var keep []int
+	last := record.Unknown()
+	for i, p := range run.Samples.Column(record.ColPID) {
+		if !record.IsUnknown(p) {
+			last = p
+		}
+		if last == float64(wanted) {
+			keep = append(keep, i)
+		}
+	}
+	return keep
 }
 
 // maxLines is how many processes have a line of their own in the chart: more
@@ -71,16 +76,22 @@ func processesSection(run *record.Run, v *verdict.Verdict) section {
 			{title: "host, last", right: true}, {title: "host change", right: true}, {title: "GPU, last", right: true}, {title: "GPU change", right: true}, {title: "name"}},
 	}
 	c := chart{id: "processes", axis: axisOf(run), bytes: true}
-	device := anyKnown(columnSum(run.Samples, record.ColGPU))
+	device := slices.ContainsFunc(v.Processes, func(p verdict.ProcessRow) bool {
+		return account.ColumnAt(run.Samples, record.ColGPU, rowsOf(run, p.PID)) != nil
+	})
 	c.title = map[bool]string{true: "GPU memory by process", false: "Host memory by process"}[device]
 	for i, p := range v.Processes[:min(len(v.Processes), maxRows)] {
 		one := ofProcess(run, p.PID).Samples
-		host, gpu := footprintOf(one), columnSum(one, record.ColGPU)
+		host, gpu := footprintOf(one), account.Column(one, record.ColGPU)
 		t.rows = append(t.rows, slices.Concat(
 			[]string{fmt.Sprint(p.PID), rankText(p.Rank), clean(string(p.Verdict), 40), sureText(p.Verdict, p.Tier, p.Confidence)},
 			lastAndChange(one, host, v), lastAndChange(one, gpu, v), []string{nameText(p.Name)}))
 		if i < maxLines {
-			c.lines = append(c.lines, line{id: fmt.Sprintf("p%d", i), label: fmt.Sprintf("process %d", p.PID), v: masked(run, p.PID, device)})
+			shown := host
+			if device {
+				shown = gpu
+			}
+			c.lines = append(c.lines, line{id: fmt.Sprintf("p%d", i), label: fmt.Sprintf("process %d", p.PID), v: scattered(shown, rowsOf(run, p.PID), run.Samples.Len())})
 		}
 	}
 	t.dropUnknown()
@@ -128,10 +139,10 @@ func (t *table) dropUnknown() {
 
 // footprintOf is what a process costs the host, else its resident set.
 func footprintOf(s *record.Samples) []float64 {
-	if v := columnSum(s, record.ColFootprint); anyKnown(v) {
+	if v := account.Column(s, record.ColFootprint); anyKnown(v) {
 		return v
 	}
-	return columnSum(s, record.ColRSS)
+	return account.Column(s, record.ColRSS)
 }
 
 // lastAndChange is a total's last value and its change over the judged window.
@@ -144,22 +155,15 @@ func lastAndChange(s *record.Samples, total []float64, v *verdict.Verdict) []str
 	return []string{bytesText(last), signedBytes(change)}
 }
 
-// masked is a total of the run in the rows of one process, unknown in others.
-func masked(run *record.Run, wanted int, device bool) []float64 {
-	v, pid := footprintOf(run.Samples), run.Samples.Column(record.ColPID)
-	if device {
-		v = columnSum(run.Samples, record.ColGPU)
+// scattered puts the values of some rows into their places among n; the others are
+// unknown.
+func scattered(v []float64, rows []int, n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = record.Unknown()
 	}
-	out := make([]float64, len(v))
-	last := record.Unknown()
-	for i := range v {
-		if pid != nil && !record.IsUnknown(pid[i]) {
-			last = pid[i]
-		}
-		out[i] = math.NaN()
-		if last == float64(wanted) {
-			out[i] = v[i]
-		}
+	for i, x := range v {
+		out[rows[i]] = x
 	}
 	return out
 }

@@ -12,10 +12,35 @@ import (
 // environmentSection is what ran, where and on what.
 func environmentSection(run *record.Run) section {
 	s := section{id: "environment", title: "Environment"}
-	if ps := environmentOf(&run.Meta); len(ps) > 0 {
+	ps := environmentOf(&run.Meta)
+	if text := maskedText(run.Meta.Masked); text != "" {
+		ps = append(ps, pair{"masked", text})
+	}
+	if len(ps) > 0 {
 		s.blocks = []block{{pairs: ps}}
 	}
 	return s
+}
+
+// maskedText says in one line what was taken for secrets.
+func maskedText(m *record.Masked) string {
+	if m == nil || m.Values <= 0 {
+		return ""
+	}
+	const shown = 8
+	names := m.Names[:min(len(m.Names), shown)]
+	list := clean(strings.Join(names, ", "), maxLine)
+	if n := len(m.Names) - len(names); n > 0 {
+		list += fmt.Sprintf(" and %s more", countText(int64(n)))
+	}
+	text := "*** stands for what looks like a secret, in " + countText(m.Values) + " places"
+	if m.Values == 1 {
+		text = "*** stands for what looks like a secret, in 1 place"
+	}
+	if list != "" {
+		text += ": " + list
+	}
+	return text
 }
 
 // environmentOf is what run.json says of the environment, and nothing else.

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -19,7 +18,11 @@ import (
 // parts: every word that is not in a fixed list of public ones (units, this
 // project's vocabulary, makers of GPUs, plain words of warnings) is replaced by
 // "x" and ten hexadecimal digits, the beginning of its HMAC-SHA256 under the
-// salt. Numbers stay. The same word gives the same replacement wherever it
+// salt. Numbers that measure stay: bytes, counts, times, lines, versions. A number
+// that stands where a name does is replaced as a word: a part of a path (a folder
+// below home, else of three digits and more), what stands behind user, account,
+// password and their like or beside an at sign, addresses, UUIDs, what is grouped
+// as cards and telephones are, and digits behind a v that are no version. The same word gives the same replacement wherever it
 // stands, and in other runs under the same salt; who does not have the salt
 // cannot test a guess. The environment is left out whole, and with it a cause
 // that rests on it alone. It is safe for concurrent use.
@@ -32,9 +35,14 @@ type Redactor struct {
 // may stay, such as the names of bundled workloads.
 func NewRedactor(salt []byte, public ...string) *Redactor {
 	r := &Redactor{salt: salt, public: map[string]bool{}}
-	for _, list := range [...]string{publicWords, publicColumns, publicNames, publicLibraries} {
+	for _, list := range [...]string{publicWords, publicKeys, publicNames, publicLibraries} {
 		for _, w := range strings.Fields(list) {
 			r.public[strings.ToLower(w)] = true
+		}
+	}
+	for _, c := range record.Columns() {
+		if c.Public {
+			r.public[c.Name] = true
 		}
 	}
 	for _, w := range public {
@@ -80,6 +88,12 @@ func (r *Redactor) meta(m *record.Meta) record.Meta {
 	out.Workload, out.Signal = r.text(m.Workload), r.text(m.Signal)
 	out.OS, out.Driver, out.Device = r.text(m.OS), r.text(m.Driver), r.device(m.Device)
 	out.Machine = r.machine(m.Machine)
+	if m.Masked != nil {
+		out.Masked = &record.Masked{Values: m.Masked.Values}
+		for _, name := range m.Masked.Names {
+			out.Masked.Names = append(out.Masked.Names, r.text(name))
+		}
+	}
 	out.Versions, out.Flags = r.texts(m.Versions), r.texts(m.Flags)
 	if m.CapacityBytes != nil {
 		out.CapacityBytes = map[string]int64{}
@@ -157,7 +171,8 @@ func (r *Redactor) event(e *record.Event) record.Event {
 	out.Text = r.text(e.Text)
 	if e.Receipt != nil {
 		receipt := *e.Receipt
-		receipt.Action, receipt.Account = r.text(receipt.Action), r.text(receipt.Account)
+		receipt.Action = r.text(receipt.Action)
+		receipt.Account = record.Account(r.text(string(receipt.Account)))
 		out.Receipt = &receipt
 	}
 	out.Sites = slices.Clone(e.Sites)
@@ -166,7 +181,8 @@ func (r *Redactor) event(e *record.Event) record.Event {
 	}
 	out.Holders = slices.Clone(e.Holders)
 	for i := range out.Holders {
-		out.Holders[i].Path = r.text(out.Holders[i].Path)
+		h := &out.Holders[i]
+		h.Path, h.Graph = r.text(h.Path), r.text(h.Graph)
 	}
 	if e.FirstTouch != nil {
 		touch := *e.FirstTouch
@@ -180,17 +196,12 @@ func (r *Redactor) event(e *record.Event) record.Event {
 	return out
 }
 
-// setups are beginnings of names of phases in which a program sets itself up:
-// the verdict leaves such phases out, so that much of a name must stay.
-var setups = [...]string{"load", "setup", "warm", "compile", "init"}
-
+// name keeps of the name of a phase the word by which the verdict knows that the
+// program sets itself up in it.
 func (r *Redactor) name(e *record.Event) string {
-	if e.Kind == record.KindPhase {
-		for _, s := range setups {
-			if rest, ok := strings.CutPrefix(strings.ToLower(e.Name), s); ok && !r.public[strings.ToLower(e.Name)] {
-				return s + "-" + r.token(rest)
-			}
-		}
+	word, setup := record.SetupWord(e.Name)
+	if name := strings.ToLower(e.Name); e.Kind == record.KindPhase && setup && !r.public[name] {
+		return word + "-" + r.token(name[len(word):])
 	}
 	return r.text(e.Name)
 }
@@ -232,17 +243,13 @@ func (r *Redactor) value(v any) any {
 	return v
 }
 
-// Address is what looks like an address of the Internet, of any version, or of
-// a network card: its parts are numbers, which would stay.
-var address = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}\b|(?i)\b[0-9a-f]{0,4}(:[0-9a-f]{0,4}){3,7}\b`)
-
 // text replaces each word of s that is not public. Marks between words stay,
 // except those outside of ASCII, which a name may be made of.
 func (r *Redactor) text(s string) string {
 	if len(s) > maxRedacted {
 		s = s[:maxRedacted]
 	}
-	s = address.ReplaceAllStringFunc(s, r.token)
+	s = r.numbers(s)
 	var b strings.Builder
 	for len(s) > 0 {
 		n := strings.IndexFunc(s, func(c rune) bool { return !inWord(c) })
@@ -274,12 +281,6 @@ const maxRedacted = 4 << 10
 func inWord(c rune) bool {
 	return c == '_' || unicode.IsLetter(c) || unicode.IsDigit(c) || unicode.IsMark(c) || c >= 0x80 && c != '…'
 }
-
-// measure is a number, alone or with a unit, or a part of a version.
-var measure = regexp.MustCompile(`^(v?\d{1,16}|\d{1,9}(ns|us|ms|s|m|h|B|[KMGT]i?B|[kMG]|x|rc\d+|post\d+|dev\d+)|cu\d{2,3}|go1)$`)
-
-// model is a part of the name of a model of GPU: H200, 4090Ti, MI300X, SXM5.
-var model = regexp.MustCompile(`\b([A-Z]{1,3}\d{1,4}[A-Z]{0,2}|\d{3,4}(Ti|SUPER)|SXM\d)\b`)
 
 func (r *Redactor) word(w string) string {
 	if len(w) == 1 || r.public[strings.ToLower(w)] || measure.MatchString(w) {

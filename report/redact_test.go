@@ -161,9 +161,10 @@ func TestRedactionIsConsistentUnderOneSaltOnly(t *testing.T) {
 		}
 	}
 	for _, in := range []string{record.KindStep, record.KindPhase, record.KindScope, record.KindStatement, record.KindEvent, record.KindReceipt, record.KindSites,
-		record.KindHolders, record.KindWarning, record.KindDriverSites, record.KindFirstTouch, record.PhaseBaseline, record.PhaseReleased, "exiting",
-		"collect", "purge", "trim", "sync", "live", "idle", "host", "untracked", "growth", "churn", "mixed", "undecided", RedactedNote,
-		record.HolderGone, record.HolderGraph + "outputs"} {
+		record.KindHolders, record.KindWarning, record.KindDriverSites, record.KindFirstTouch, record.PhaseBaseline, record.PhaseReleased, record.PhaseExiting,
+		record.ActionCollect, record.ActionPurge, record.ActionTrim, record.ActionSync, record.LimitDevice, record.LimitCgroup, record.LimitHost,
+		"live", "idle", "host", "untracked", "growth", "churn", "mixed", "undecided", RedactedNote,
+		record.Holder{Gone: true, Graph: "outputs"}.String()} {
 		if got := a.text(in); got != in {
 			t.Errorf("%q, a word of the format, became %q", in, got)
 		}
@@ -196,8 +197,11 @@ func TestARedactedRunHasTheSameVerdict(t *testing.T) {
 func FuzzNoWordOfANameStays(f *testing.F) {
 	f.Add("alice@lab-07", "{\"a\":\"b\"}")
 	f.Add("/srv/\u4e2d/\xffx", "[1e999]")
+	r := NewRedactor([]byte("salt"))
 	f.Fuzz(func(t *testing.T, s, detail string) {
-		r := NewRedactor([]byte("salt"))
+		if len(s) > 1<<10 || len(detail) > 1<<10 {
+			return // more of the same takes longer
+		}
 		got := r.text(s)
 		for _, w := range strings.FieldsFunc(s, func(c rune) bool { return !inWord(c) }) {
 			if len(w) > 4 && len(s) < maxRedacted && !r.public[strings.ToLower(w)] && !measure.MatchString(w) && !strings.HasPrefix(w, "x") && strings.Contains(got, w) {
@@ -212,3 +216,49 @@ func FuzzNoWordOfANameStays(f *testing.F) {
 		}
 	})
 }
+
+func TestNumbersThatStandForNamesAreTakenOut(t *testing.T) {
+	t.Parallel()
+	r := NewRedactor([]byte("salt"))
+	for in, gone := range map[string]string{
+		"/home/20140817/train.py:41 step": "20140817", "/home/7/train.py:41": "/7/", "/srv/20140817/x.py": "20140817", `C:\Users\123456\x.cu:9 k`: "123456",
+		"user 12345678 has none": "12345678", "pw=9081726354": "9081726354", "uid: 100234": "100234", `"account": "4711999"`: "4711999",
+		"card 4242 4242 4242 4242": "4242", "4242-4242-4242-4242": "4242", "call +1-555-0100-222": "555", "555-0100": "0100", "v1234567890": "1234567890",
+		"key 5550001m": "5550001", "job 123e4567-7890-12d3-a456-426614174000": "7890", "GPU-123e4567-7890-12d3-a456-426614174000": "7890",
+		"100234@cluster": "100234", "bob@5551234": "5551234", "--data=/data/20140817/a": "20140817",
+	} {
+		if got := r.text(in); strings.Contains(got, gone) {
+			t.Errorf("%q became %q", in, got)
+		}
+	}
+	for _, in := range []string{"cuda:0 KEY9X", "ABC123XY", "NVIDIA ZZ9Q8"} {
+		if got := r.device(in); strings.Contains(got, "9") && strings.Contains(in, got[len(got)-5:]) || strings.Contains(got, "123XY") {
+			t.Errorf("%q became %q", in, got)
+		}
+	}
+	if r.text("/home/20140817/a") != r.text("/home/20140817/a") || r.text("user 12345678") == r.text("user 12345679") {
+		t.Error("a number is not replaced alike everywhere, or another is replaced by the same")
+	}
+}
+
+func TestNumbersThatMeasureStay(t *testing.T) {
+	t.Parallel()
+	r := NewRedactor([]byte("salt"))
+	for _, in := range []string{
+		"25276514304 bytes", "process 11254 ended after 12345 samples", "line 4242", "step 1000000", "1024/2048", "4 MiB/100 steps", "12.5 s", "50ms", "512 MiB",
+		"3.14", "2.11.0", "v0.1.0", "100 to 200", "2026-11-22", "16:30:05", "samples 17 of 9007199254740993", "80GB", "-1234", "host memory 4096", "host 4096 KiB", "exit code 137", "home 4096",
+		"cuda:0", "1,000 a second", "0 values", "key 12", "4096B",
+	} {
+		if got := r.text(in); strings.Join(digitRuns(got), " ") != strings.Join(digitRuns(in), " ") {
+			t.Errorf("%q became %q", in, got)
+		}
+	}
+	for _, in := range []string{"NVIDIA H200", "AMD MI300X", "NVIDIA L40S", "NVIDIA A100 SXM4 80GB", "NVIDIA GeForce RTX 4090", "NVIDIA GH200", "Apple M3 Max", "Tesla V100 SXM2"} {
+		if got := r.device(in); got != in {
+			t.Errorf("%q became %q", in, got)
+		}
+	}
+}
+
+// digitRuns are the numbers of a text that no letter stands before.
+func digitRuns(s string) []string { return regexp.MustCompile(`\b\d+`).FindAllString(s, -1) }

@@ -29,25 +29,23 @@ json csv gpu cpu rss pss ram vram cuda hip rocm metal opencl vulkan nvml drm kfd
 killed terminated interrupt hangup aborted abort quit segmentation fault bus sigkill sigterm sigint sighup sigabrt sigsegv sigbus
 int float tensor unpooled none true false yes no auto null`
 
-	publicColumns = `
-t_ms pid step rss_bytes rss_anon_bytes rss_file_bytes rss_shmem_bytes swap_bytes footprint_bytes host_heap_bytes gpu_bytes
-pool_live_bytes pool_idle_bytes live_count idle_count refs scope_depth inflight commands command_buffers allocs frees pool_hits
-pool_misses shapes pipelines dropped driver_alloc_bytes driver_alloc_count driver_managed_bytes driver_async_bytes driver_vmm_bytes
-driver_array_bytes pinned_bytes pinned_count registered_bytes events_count streams_count graphs_count modules_count contexts_count
-pools_count driver_allocs driver_frees driver_failed_allocs capture_lost
-rss_delta_bytes max_idle hits misses claimed_bytes returned_bytes samples events run`
+	// Keys of what events tell in detail. The columns stand in package record.
+	publicKeys = `rss_delta_bytes max_idle hits misses claimed_bytes returned_bytes samples events run`
 
 	publicNames = `
 linux darwin windows macos amd64 arm64 x86_64 aarch64 ubuntu debian
 nvidia amd intel apple geforce rtx gtx titan tesla quadro radeon instinct arc graphics pro max ultra super laptop pcie sxm nvl hbm ada
-soft ten digits stand device devices unified dedicated cgroup gpumem python python3 py cpython torch pytorch cupy jax jaxlib xla numpy tensorflow triton mlx rmm
+soft mps ten digits stand device devices unified dedicated cgroup gpumem python python3 py cpython torch pytorch cupy jax jaxlib xla numpy tensorflow triton mlx rmm
 tl mem smi snapshot importer devel seed policy purge steps per leftover
 c cc cpp cxx cu cuh h hpp rs ts js pyx pyi so dll dylib usr lib lib64 bin site packages dist home opt
 list dict set tuple frame frames local locals global globals module closure lambda self __init__ __main__ __call__ main
 key deque __traceback__ __context__ __defaults__ _backward_hooks →`
 
 	publicLibraries = `
-libcuda libcudart libnvidia libGLX_nvidia libEGL_nvidia libnvcuvid libamdhip64 libhsa runtime libhsa-runtime64 libamdocl libdrm libze_loader
-libigdrcl libigdgmm libvulkan_radeon libvulkan_intel libc libm libpthread libstdc libgcc_s ld libtorch libtorch_cuda libtorch_cpu
+libcuda libcudadebugger libcudart libnvidia libGLX_nvidia libEGL_nvidia libnvcuvid libamdhip64 libhsa runtime
+runtime64 libamdocl libamdocl64 libdrm libdrm_amdgpu libdrm_radeon libdrm_intel libdrm_nouveau libze_loader
+libze_intel_gpu libze_intel_gpu_legacy1 libze_intel_npu libze_tracing_layer libze_validation_layer libigdrcl
+libigdgmm libvulkan_radeon libvulkan_intel libvulkan_intel_hasvk libvulkan_lvp libvulkan_nouveau libvulkan_asahi
+libvulkan_freedreno libvulkan_panfrost libvulkan_broadcom libvulkan_virtio libc libm libpthread libstdc libgcc_s ld libtorch libtorch_cuda libtorch_cpu
 libc10 libc10_cuda libcublas libcublasLt libcudnn libnccl libcufft libpython3 vdso heap stack anonymous generated`
 )

@@ -12,10 +12,10 @@ import (
 
 // definitions are the accounts in words, in the order of the ledgers.
 var definitions = [...]pair{
-	{"live", "handed out and still referenced by the program"},
-	{"idle", "kept by the program's pool, referenced by nobody"},
-	{"untracked", "charged by the driver beyond live and idle"},
-	{"host", "host memory outside of all of these"},
+	{string(record.AccountLive), "handed out and still referenced by the program"},
+	{string(record.AccountIdle), "kept by the program's pool, referenced by nobody"},
+	{string(record.AccountUntracked), "charged by the driver beyond live and idle"},
+	{string(record.AccountHost), "host memory outside of all of these"},
 }
 
 // chargedBytes is the sum of the accounts' growth; false when no account has
@@ -328,8 +328,8 @@ func holdersSection(v *verdict.Verdict) section {
 	t := &table{head: []column{{title: "held by"}, {title: "bytes", right: true}, {title: "count", right: true}}}
 	caption := "The references that keep memory alive"
 	for _, h := range v.Holders[:min(len(v.Holders), maxRows)] {
-		t.rows = append(t.rows, []string{clean(h.Path, maxName), bytesText(float64(h.Bytes)), countText(h.Count)})
-		if strings.HasSuffix(h.Path, record.HolderGone) {
+		t.rows = append(t.rows, []string{clean(h.String(), maxName), bytesText(float64(h.Bytes)), countText(h.Count)})
+		if h.Gone {
 			caption = "The references that keep memory alive, or did so when last seen"
 		}
 	}
@@ -362,7 +362,7 @@ func experimentsSection(v *verdict.Verdict) section {
 		return bytesText(float64(*b))
 	}
 	for _, e := range v.Experiments[:min(len(v.Experiments), maxRows)] {
-		account := clean(e.Account, 40)
+		account := clean(string(e.Account), 40)
 		if account == "" {
 			account = unknown
 		}

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the interposer of tracer/capture from its one C file.
+# Builds the interposer of tracer/capture from tracer/capture/inject.
 # Usage: scripts/build_interposer.sh [amd64|arm64|all] [OUTDIR]
 # OUTDIR is tracer/capture by default; there libgpumem_ARCH.so are embedded by
 # go:embed, and libgpumem_ARCH.txt say which tools made them.
@@ -32,8 +32,8 @@ build() {
 	(cd "$src" && "$cc" -std=gnu11 -O2 -Wall -Wextra -Werror -fno-omit-frame-pointer -foptimize-sibling-calls \
 		-ftls-model=initial-exec -fvisibility=hidden -fno-stack-protector -fcf-protection=none -U_FORTIFY_SOURCE \
 		-shared -fPIC -include compat.h -Wl,--version-script="$target.map" -Wl,-Bsymbolic -Wl,-soname,libgpumem.so \
-		-Wl,--hash-style=both -Wl,--build-id=sha1 -Wl,-z,now -Wl,-z,relro -s \
-		-Wl,--no-as-needed -l:libdl.so.2 -o "$out/libgpumem_$target.so" gpumem.c)
+		-Wl,--hash-style=both -Wl,--build-id=sha1 -Wl,-z,now -Wl,-z,relro -Wl,-z,noseparate-code -s \
+		-o "$out/libgpumem_$target.so" gpumem.c exec.c)
 }
 
 [ "$arch" = all ] && targets="amd64 arm64" || targets=$arch

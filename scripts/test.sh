@@ -7,7 +7,7 @@ case ${1-} in -h | --help) sed -n '2,4s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 cd "$(dirname "$0")/.." || exit 1
 
 # name of the command : Debian package
-needs="cc:gcc bash:bash python3:python3 pip3:python3-pip pytest:python3-pytest tmux:tmux chromium:chromium shellcheck:shellcheck
+needs="cc:gcc bash:bash musl-gcc:musl-tools bwrap:bubblewrap python3:python3 pip3:python3-pip pytest:python3-pytest tmux:tmux chromium:chromium shellcheck:shellcheck
 	aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-g++:g++-aarch64-linux-gnu
 	qemu-aarch64-static:qemu-user-static prometheus:prometheus xmllint:libxml2-utils npm:npm"
 
@@ -25,6 +25,8 @@ find_missing() {
 		command -v "${need%%:*}" >/dev/null 2>&1 || missing+=("${need##*:}")
 	done
 	"$GPUMEM_TEST_TORCH" -c 'import torch' 2>/dev/null || missing+=(python3-torch)
+	# The loader of 32-bit programs; compilers for them cannot be had beside those for arm64.
+	[ "$(uname -sm)" != "Linux x86_64" ] || [ -e /lib/ld-linux.so.2 ] || missing+=(libc6-i386)
 }
 
 # install_frameworks fetches JAX and MLX, about 150 MB.

@@ -140,12 +140,12 @@ func (r *recording) hello(h *agent.Hello) {
 		if m.UnifiedMemory == nil {
 			m.UnifiedMemory = h.UnifiedMemory
 		}
-		if h.CapacityBytes > 0 && m.CapacityBytes["device memory"] == 0 {
+		if h.CapacityBytes > 0 && m.CapacityBytes[record.LimitDevice] == 0 {
 			m.CapacityBytes = maps.Clone(m.CapacityBytes)
 			if m.CapacityBytes == nil {
 				m.CapacityBytes = map[string]int64{}
 			}
-			m.CapacityBytes["device memory"] = h.CapacityBytes
+			m.CapacityBytes[record.LimitDevice] = h.CapacityBytes
 		}
 		versions := maps.Clone(h.Versions)
 		if versions == nil {
@@ -206,20 +206,16 @@ func (r *recording) agentMark(f *followed, m *agent.Mark, now int64) {
 	case record.KindStep:
 		r.newStep(f, m.Step, at, m.At)
 	case record.KindPhase:
-		r.phase, f.lastSplit, f.marked = m.Name, 0, true
-		r.eventLocked(r.markEvent(f, m, at))
+		r.phase, f.lastSplit, f.marked = clipTo(m.Name, maxName), 0, true
+		r.markLocked(&r.phases, r.markEvent(f, m, at), now)
 	case record.KindWarning:
 		r.warnLocked(clip(m.Name))
 		return
 	case record.KindSites, record.KindHolders:
-		if r.marks.take(now) {
-			r.listLocked(f, m.Kind, m.Detail, at)
-		}
+		r.listLocked(f, m.Kind, m.Detail, at)
 		return
 	default:
-		if r.marks.take(now) {
-			r.eventLocked(r.markEvent(f, m, at))
-		}
+		r.markLocked(&r.marks, r.markEvent(f, m, at), now)
 		return
 	}
 	// An agent that samples with its marks sends that sample next; its row
@@ -232,8 +228,30 @@ func (r *recording) agentMark(f *followed, m *agent.Mark, now int64) {
 }
 
 func (r *recording) markEvent(f *followed, m *agent.Mark, at int64) record.Event {
+	if max(len(m.Kind), len(m.Name), len(m.At)) > maxName || len(m.Detail) > maxDetail {
+		r.cut++
+	}
 	return record.Event{
-		TMs: r.millis(at), PID: f.pid, Kind: m.Kind, Name: m.Name, At: m.At, Step: m.Step, Detail: m.Detail,
+		TMs: r.millis(at), PID: f.pid, Kind: clipTo(m.Kind, maxName), Name: clipTo(m.Name, maxName),
+		At: clipTo(m.At, maxName), Step: m.Step, Detail: clipDetail(m.Detail, maxDetail),
+	}
+}
+
+// markLocked writes an agent's event if the budget allows. The lock is held.
+func (r *recording) markLocked(budget *markBudget, e record.Event, now int64) {
+	if budget.take(now, eventFrame+len(e.Kind)+len(e.Name)+len(e.At)+len(e.Detail)) {
+		r.eventLocked(e)
+	}
+}
+
+// tellSurplus warns of what the budgets kept out. The lock is held.
+func (r *recording) tellSurplus() {
+	if n := r.marks.surplus + r.phases.surplus + r.lists.surplus; n > 0 {
+		r.warnLocked(fmt.Sprintf("%d marks over %d or %d MiB a second, or %d or %d MiB a run, are not recorded",
+			n, marksPerSecond, markBytesPerSecond>>20, maxMarks, maxMarkBytes>>20))
+	}
+	if r.cut > 0 {
+		r.warnLocked(fmt.Sprintf("%d marks are cut: a name has at most %d bytes, a detail %d", r.cut, maxName, maxDetail))
 	}
 }
 
@@ -246,7 +264,7 @@ func (r *recording) newStep(f *followed, step, at int64, where string) {
 	f.step, f.stepped = step, true
 	f.steps++
 	if stepWorthEvent(f.steps) {
-		r.eventLocked(record.Event{TMs: r.millis(at), PID: f.pid, Kind: record.KindStep, Step: step, At: where})
+		r.eventLocked(record.Event{TMs: r.millis(at), PID: f.pid, Kind: record.KindStep, Step: step, At: clipTo(where, maxName)})
 	}
 }
 

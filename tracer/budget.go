@@ -1,5 +1,13 @@
 package tracer
 
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/gpumem/gpumem/internal/secret"
+)
+
 // bucket lets through so many a second on average, and so many at once.
 type bucket struct {
 	perSecond, burst, level float64
@@ -12,40 +20,91 @@ func newBucket(perSecond, burst float64) bucket {
 
 // take reports whether one more may pass at time now (ns).
 func (b *bucket) take(now int64) bool {
-	if now > b.last {
-		b.level = min(b.burst, b.level+float64(now-b.last)/1e9*b.perSecond)
-		b.last = now
-	}
-	if b.level < 1 {
+	if !b.has(now, 1) {
 		return false
 	}
 	b.level--
 	return true
 }
 
+// has reports whether n may pass at time now (ns).
+func (b *bucket) has(now int64, n float64) bool {
+	if now > b.last {
+		b.level = min(b.burst, b.level+float64(now-b.last)/1e9*b.perSecond)
+		b.last = now
+	}
+	return b.level >= n
+}
+
 const (
 	marksPerSecond = 2000
 	maxMarks       = 1_000_000
+	// markBytesPerSecond and maxMarkBytes bound what marks add to events.jsonl. The
+	// report reads it whole, so the bound of a run is one of memory as well.
+	markBytesPerSecond = 2 << 20
+	maxMarkBytes       = 16 << 20
+	// maxName, maxDetail and maxReceipt bound the texts of one event, in bytes.
+	maxName    = 1 << 10
+	maxDetail  = 4 << 10
+	maxReceipt = 64 << 10
+	// eventFrame is about what an event has beside its texts, in bytes.
+	eventFrame = 80
 )
 
-// markBudget bounds the marks of agents in events.jsonl.
+// markBudget bounds the events of agents in events.jsonl, by number and by bytes.
 type markBudget struct {
-	rate    bucket
-	written int64
-	surplus int64
+	rate, byteRate bucket
+	written        int64
+	bytes          int64
+	surplus        int64 // that did not pass
 }
 
 func newMarkBudget() markBudget {
-	return markBudget{rate: newBucket(marksPerSecond, 2*marksPerSecond)}
+	return markBudget{
+		rate:     newBucket(marksPerSecond, 2*marksPerSecond),
+		byteRate: newBucket(markBytesPerSecond, 2*markBytesPerSecond),
+	}
 }
 
-func (b *markBudget) take(now int64) bool {
-	if b.written >= maxMarks || !b.rate.take(now) {
+// take reports whether an event of that size may pass at time now (ns).
+func (b *markBudget) take(now int64, size int) bool {
+	if b.written >= maxMarks || b.bytes+int64(size) > maxMarkBytes ||
+		!b.byteRate.has(now, float64(size)) || !b.rate.take(now) {
 		b.surplus++
 		return false
 	}
+	b.byteRate.level -= float64(size)
 	b.written++
+	b.bytes += int64(size)
 	return true
+}
+
+// longestSecret is how far behind the end of a clipped text a secret is looked for.
+const longestSecret = 4096
+
+// clipTo bounds a text in bytes, at the end of a character. Of a text that is cut
+// the secrets go first: half of one would not be recognised later.
+func clipTo(text string, room int) string {
+	if len(text) <= room {
+		return text
+	}
+	text = secret.Text(text[:min(len(text), room+longestSecret)])
+	if room -= len("…"); len(text) <= room {
+		return text + "…"
+	}
+	for room > 0 && !utf8.RuneStart(text[room]) {
+		room--
+	}
+	return text[:room] + "…"
+}
+
+// clipDetail takes the place of a detail that is over room: half an object is
+// none, so it says only how long it was.
+func clipDetail(detail json.RawMessage, room int) json.RawMessage {
+	if len(detail) <= room {
+		return detail
+	}
+	return fmt.Appendf(nil, `{"left_out_bytes":%d}`, len(detail))
 }
 
 // stepWorthEvent thins steps: of the first thousand each, then every tenth,

@@ -13,6 +13,11 @@ import (
 const (
 	// actionBound is how long one action may take.
 	actionBound = 30 * time.Second
+	// heardFirst and heardEvery are when a program at its end is told that we are
+	// still at it. The first is late enough that one for which nothing is to be
+	// done gets its release alone.
+	heardFirst = 100 * time.Millisecond
+	heardEvery = 500 * time.Millisecond
 	// listBound is how long listing the survivors may take: the program waits.
 	listBound = 10 * time.Second
 	// settlePoll, settleBytes and settleCalm: the footprint rests when it moved
@@ -30,6 +35,9 @@ const (
 // conclude makes the experiments on a program that holds at its end, asks for
 // its survivors, and releases it.
 func (r *recording) conclude(c *connected, f *followed) {
+	over := make(chan struct{})
+	defer close(over)
+	go sayHeard(c, over)
 	if r.cfg.Purge {
 		r.experiments(c, f)
 	}
@@ -46,6 +54,26 @@ func (r *recording) conclude(c *connected, f *followed) {
 	}
 	if _, err := c.conn.Do(agent.ActionContinue); err != nil && !isOver(c.gone) {
 		r.warn(err.Error())
+	}
+}
+
+// sayHeard tells a program at its end, until over, that its tracer lives. An error
+// needs no word: the request that follows has it, too.
+func sayHeard(c *connected, over <-chan struct{}) {
+	timer := time.NewTimer(heardFirst)
+	defer timer.Stop()
+	for {
+		select {
+		case <-over:
+			return
+		case <-c.gone:
+			return
+		case <-timer.C:
+			if c.conn.Heard() != nil {
+				return
+			}
+			timer.Reset(heardEvery)
+		}
 	}
 }
 
@@ -120,7 +148,7 @@ func (r *recording) ask(c *connected, action string, bound time.Duration) (agent
 func lists(action string) bool { return action == agent.ActionSites || action == agent.ActionHolders }
 
 // clip bounds a program's text in a warning.
-func clip(text string) string { return text[:min(len(text), 200)] }
+func clip(text string) string { return clipTo(text, 200) }
 
 // state is what an experiment compares.
 type state struct{ footprint, gpu int64 }
@@ -168,7 +196,7 @@ func (r *recording) look(f *followed) state {
 
 // receipt writes the outcome of an action and returns it.
 func (r *recording) receipt(f *followed, action string, done agent.Done, before, after state) *record.Receipt {
-	account := map[string]string{agent.ActionCollect: "live", agent.ActionPurge: "idle", agent.ActionTrim: "host"}[action]
+	account := accountOf(action)
 	receipt := &record.Receipt{Action: action, ClaimedBytes: done.ClaimedBytes, Count: done.Count, Account: account, CollectorOff: done.CollectorOff}
 	receipt.ReturnedBytes = difference(before.footprint, after.footprint)
 	receipt.GPUBytes = difference(before.gpu, after.gpu)
@@ -176,9 +204,22 @@ func (r *recording) receipt(f *followed, action string, done agent.Done, before,
 	defer r.mu.Unlock()
 	r.eventLocked(record.Event{
 		TMs: r.millis(r.clock.Now()), PID: f.pid, Kind: record.KindReceipt, Name: action,
-		Text: clip(done.Error), Receipt: receipt, Detail: done.Detail,
+		Text: clip(done.Error), Receipt: receipt, Detail: clipDetail(done.Detail, maxReceipt),
 	})
 	return receipt
+}
+
+// accountOf is the account that an action gives memory of back.
+func accountOf(action string) record.Account {
+	switch action {
+	case agent.ActionCollect:
+		return record.AccountLive
+	case agent.ActionPurge:
+		return record.AccountIdle
+	case agent.ActionTrim:
+		return record.AccountHost
+	}
+	return ""
 }
 
 // difference is before − after, or nil when either is not known.
@@ -200,6 +241,9 @@ func (r *recording) survivors(f *followed, action string, done agent.Done) {
 // listLocked writes the survivors that an agent told at a time, asked for or of
 // its own accord; the action's name is the event's kind. The lock is held.
 func (r *recording) listLocked(f *followed, kind string, told json.RawMessage, at int64) {
+	if !r.lists.take(r.clock.Now(), eventFrame+len(told)) {
+		return
+	}
 	var detail struct {
 		Sites   []record.Site   `json:"sites"`
 		Holders []record.Holder `json:"holders"`

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -122,7 +123,10 @@ type StartError struct {
 	Err     error
 }
 
-func (e *StartError) Error() string { return fmt.Sprintf("start %s: %v", e.Command, e.Err) }
+// Error names the command, without what in it looks like a secret.
+func (e *StartError) Error() string {
+	return secret.Text(fmt.Sprintf("start %s: %v", e.Command, e.Err))
+}
 
 // Unwrap is the cause.
 func (e *StartError) Unwrap() error { return e.Err }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -206,7 +207,7 @@ func (s *attempt) openLogs() error {
 		name string
 		file **os.File
 	}{{record.FileStdout, &s.cfg.Stdout}, {record.FileStderr, &s.cfg.Stderr}} {
-		file, err := os.OpenFile(filepath.Join(s.out.Dir(), log.name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o644)
+		file, err := os.OpenFile(filepath.Join(s.out.Dir(), log.name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
 		if err != nil {
 			s.closeLogs()
 			return fmt.Errorf("open the program's logs: %w", err)
@@ -216,10 +217,20 @@ func (s *attempt) openLogs() error {
 	return nil
 }
 
-// closeLogs closes our end of the logs; the program has its own.
+// closeLogs closes our end of the logs; the program has its own. What in them has
+// the shape of a secret is masked: not before, since the program writes into the
+// files itself, so that nothing of its output is lost when we are killed.
 func (s *attempt) closeLogs() {
 	for _, file := range s.logs {
 		file.Close()
+		_, partly, err := secret.Overwrite(file.Name())
+		switch {
+		case err != nil:
+			s.result.Warnings = append(s.result.Warnings, err.Error())
+		case partly:
+			s.result.Warnings = append(s.result.Warnings,
+				filepath.Base(file.Name())+" is long: what looks like a secret is masked in its first 64 MiB only")
+		}
 	}
 	s.logs = nil
 }

@@ -40,6 +40,13 @@
 // process is only when it has a rank. Names are what agents call a process, else
 // its command line.
 //
+// # Secrets
+//
+// What looks like a secret in a command line, an environment or the word of an
+// agent is masked before it is written (record.Writer) or becomes a warning;
+// package secret has the rules. A command line is masked word by word before it
+// is joined to a process's name: then a password with blanks is one word.
+//
 // # Marks
 //
 // Phases, scopes, statements and events of agents go to events.jsonl; the last

@@ -76,10 +76,10 @@ func withHostLimits(given map[string]int64) map[string]int64 {
 	limits := map[string]int64{}
 	if t, err := probe.ReadTotals(0); err == nil {
 		if t.Memory > 0 {
-			limits["host memory"] = t.Memory
+			limits[record.LimitHost] = t.Memory
 		}
 		if t.CgroupLimit > 0 {
-			limits["cgroup"] = t.CgroupLimit
+			limits[record.LimitCgroup] = t.CgroupLimit
 		}
 	}
 	for name, bytes := range given {
@@ -88,13 +88,13 @@ func withHostLimits(given map[string]int64) map[string]int64 {
 	return limits
 }
 
-// relevantEnv picks the variables that change how a program uses memory. Names
-// that look like secrets are never recorded.
+// relevantEnv picks the variables that change how a program uses memory. Of
+// those that look like secrets the writer keeps the names (internal/secret).
 func relevantEnv(environ []string) map[string]string {
 	found := map[string]string{}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		if relevantName(name) && !secretName(name) {
+		if relevantName(name) {
 			found[name] = value
 		}
 	}
@@ -113,15 +113,6 @@ func relevantName(name string) bool {
 		"ONEAPI_", "ZE_", "SYCL_", "OPENCL_", "POCL_", "VK_", "MTL_", "METAL_", "CANDLE_", "TL_", "GPUMEM_", "OMP_", "MKL_", "MALLOC_", "DYLD_", "OBJC_DEBUG_",
 	} {
 		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-func secretName(name string) bool {
-	for _, word := range [...]string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "API_KEY", "ACCESS_KEY"} {
-		if strings.Contains(strings.ToUpper(name), word) {
 			return true
 		}
 	}

@@ -3,8 +3,10 @@ package tracer
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -29,7 +31,7 @@ var unknownProcess = introduction{rank: -1}
 // nothing. The lock is held.
 func (r *recording) introduce(f *followed, name string, rank *int) {
 	now := f.is
-	if name != "" {
+	if name = secret.Text(name); name != "" {
 		now.name = strings.ToValidUTF8(name[:min(len(name), maxProcessName)], "")
 	}
 	if rank != nil {
@@ -45,7 +47,7 @@ func (r *recording) introduce(f *followed, name string, rank *int) {
 // outside by now: before, the process may have been a mere fork. The lock is
 // held.
 func (r *recording) introduceByAgent(f *followed, h *agent.Hello) {
-	name, rank := seenFromOutside(f.pid)
+	name, rank := seenFromOutside(f.pid, r.out.MaskCommand)
 	if f.named {
 		name = ""
 	}
@@ -72,9 +74,11 @@ func (r *recording) tellProcesses() {
 }
 
 // seenFromOutside is what the system tells of a process: its command line, the
-// program without its folder, and its rank by its environment at the start.
-func seenFromOutside(pid int) (name string, rank *int) {
+// program without its folder and without secrets, and its rank by its environment
+// at the start.
+func seenFromOutside(pid int, mask func([]string) []string) (name string, rank *int) {
 	if args := commandLine(pid); len(args) > 0 {
+		args = slices.Clone(mask(args)) // before it is cut: half a name does not say what its value is
 		args[0] = filepath.Base(args[0])
 		name = strings.Join(args, " ")
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -41,7 +42,10 @@ type recording struct {
 	cells    []record.Cell
 	lead     lead
 	phase    string
-	marks    markBudget
+	marks    markBudget // phases and lists have budgets of their own: the report needs them
+	phases   markBudget
+	lists    markBudget
+	cut      int64 // marks with too long a text
 	agents   map[*agent.Conn]*connected
 	seen     map[string]bool // warnings given
 	warnings []string
@@ -97,7 +101,7 @@ func newRecording(cfg Config, out *record.Writer, clock agent.Clock, start int64
 	return &recording{
 		cfg: cfg, out: out, clock: clock, start: start, gpu: newGPUReader(cfg.GPU, cfg.Interval),
 		procs: map[int]*followed{}, agents: map[*agent.Conn]*connected{}, seen: map[string]bool{}, heard: map[int]bool{},
-		marks: newMarkBudget(), fresh: make(chan struct{}, 1), failed: make(chan struct{}),
+		marks: newMarkBudget(), phases: newMarkBudget(), lists: newMarkBudget(), fresh: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
 }
 
@@ -116,7 +120,7 @@ func (r *recording) follow(pid int) *followed {
 	}
 	r.procs[pid] = f
 	r.multi = r.multi || (r.main != 0 && pid != r.main)
-	name, rank := seenFromOutside(pid)
+	name, rank := seenFromOutside(pid, r.out.MaskCommand)
 	r.introduce(f, name, rank)
 	return f
 }
@@ -271,13 +275,8 @@ func appendMemory(cells []record.Cell, m *probe.Memory) []record.Cell {
 // reserved are the columns that the tracer measures itself: a program's word
 // about them does not count. The step goes through the process.
 func reserved(column string) bool {
-	base, _, _ := record.SplitDevice(column)
-	switch base {
-	case record.ColTime, record.ColPID, record.ColStep, record.ColRSS, record.ColRSSAnon, record.ColRSSFile,
-		record.ColRSSShmem, record.ColSwap, record.ColFootprint:
-		return true
-	}
-	return false
+	c, ok := record.ColumnOf(column)
+	return ok && (c.Teller == record.TellTracer || c.Teller == record.TellProbe)
 }
 
 func isGPU(column string) bool {
@@ -357,6 +356,7 @@ func (r *recording) warn(text string) {
 }
 
 func (r *recording) warnLocked(text string) {
+	text = secret.Text(text) // it is also printed
 	if r.seen[text] || len(r.warnings) > maxWarnings {
 		return
 	}

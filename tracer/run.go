@@ -273,9 +273,7 @@ func (s *attempt) finish(e ending) {
 	for _, pid := range s.pidsLocked() {
 		s.tellCut(s.procs[pid])
 	}
-	if s.marks.surplus > 0 {
-		s.warnLocked(fmt.Sprintf("%d marks over %d a second or %d a run are not recorded", s.marks.surplus, marksPerSecond, maxMarks))
-	}
+	s.tellSurplus()
 	if s.skipped > 0 {
 		s.warnLocked(fmt.Sprintf("%d samples and steps over %d a second have no row", s.skipped, rowsPerSecond))
 	}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/secret"
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -139,8 +141,8 @@ func (f *Feed) SetMeta(m record.Meta) {
 	defer f.mu.Unlock()
 	f.meta = m
 	f.unified = m.UnifiedMemory != nil && *m.UnifiedMemory
-	if f.o.Judging.Unified == verdict.UnifiedYes || f.o.Judging.Unified == verdict.UnifiedNo {
-		f.unified = f.o.Judging.Unified == verdict.UnifiedYes
+	if f.o.Judging.Unified == account.UnifiedYes || f.o.Judging.Unified == account.UnifiedNo {
+		f.unified = f.o.Judging.Unified == account.UnifiedYes
 	}
 	if main := f.procs[0]; main != nil && m.PID != 0 && f.procs[m.PID] == nil {
 		delete(f.procs, 0)
@@ -234,7 +236,7 @@ func (f *Feed) Output(stderr bool, line string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.news++
-	f.output = keep(f.output, OutputLine{Err: stderr, Text: clean(line)}, keptOutput)
+	f.output = keep(f.output, OutputLine{Err: stderr, Text: clean(secret.Line(line))}, keptOutput)
 }
 
 // Mark remembers the present values under a name.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -51,7 +52,7 @@ func leakRow(i int) []record.Cell {
 // leakVerdict is one that has every part; made by hand, so that a better
 // engine changes no picture.
 func leakVerdict() *verdict.Verdict {
-	row := func(a verdict.Account, shape verdict.Shape, bytes int64, second float64) verdict.AccountRow {
+	row := func(a verdict.Account, shape trend.Shape, bytes int64, second float64) verdict.AccountRow {
 		return verdict.AccountRow{
 			Account: a, Shape: shape, Bytes: &bytes, PerSecond: &verdict.Interval{Value: second, Low: second * .98, High: second * 1.02},
 			PerStep: &verdict.Interval{Value: second / 60, Low: second / 61, High: second / 59},
@@ -60,10 +61,11 @@ func leakVerdict() *verdict.Verdict {
 	return &verdict.Verdict{
 		Schema: 1, Verdict: verdict.DriverGrowth, Tier: verdict.Confirmed, Confidence: .9892,
 		Summary: "driver-growth (confirmed, 99 %): host memory grows by 299.00 MiB, 51.20 KiB a command buffer while the program's heap does not; cause: missing autorelease pool.",
+		Claim:   "host memory grows by 299.00 MiB, 51.20 KiB a command buffer while the program's heap does not; cause: missing autorelease pool.",
 		Window:  verdict.Window{FromMs: 50, ToMs: 29950, Samples: 598, Steps: 1797},
 		Accounts: []verdict.AccountRow{
-			row(verdict.Live, verdict.Bounded, 0, 310), row(verdict.Idle, verdict.Flat, 0, -12),
-			row(verdict.Untracked, verdict.Flat, 0, 0), row(verdict.Host, verdict.Growing, 299*mib, 10*mib),
+			row(verdict.Live, trend.Bounded, 0, 310), row(verdict.Idle, trend.Flat, 0, -12),
+			row(verdict.Untracked, trend.Flat, 0, 0), row(verdict.Host, trend.Growing, 299*mib, 10*mib),
 		},
 		DrivenBy: &verdict.DrivenBy{Per: "command_buffer", Interval: verdict.Interval{Value: 52428, Low: 52400, High: 52460}},
 		Causes: []verdict.Cause{{

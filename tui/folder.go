@@ -53,6 +53,9 @@ type Folder struct {
 // run. The caller closes the Folder.
 func OpenFolder(path string, o FolderOptions) (*Folder, error) {
 	o.Feed.Path = path
+	if err := record.CheckMembers(path); err != nil {
+		return nil, err
+	}
 	follow := o.Follow
 	if !follow {
 		info, err := os.Stat(path)
@@ -106,7 +109,7 @@ func (f *Folder) guard(ctx context.Context, work func(context.Context)) {
 
 // goesOn reports whether a folder is being written.
 func goesOn(dir string, now time.Time) (bool, error) {
-	meta, err := readMeta(dir)
+	meta, err := record.ReadMeta(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, nil // broken: record.Open says what of it can be read
 	}
@@ -126,18 +129,9 @@ func goesOn(dir string, now time.Time) (bool, error) {
 	return fresh, nil
 }
 
-func readMeta(dir string) (record.Meta, error) {
-	var m record.Meta
-	data, err := os.ReadFile(filepath.Join(dir, record.FileMeta))
-	if err != nil {
-		return m, err
-	}
-	return m, json.Unmarshal(data, &m)
-}
-
 // follow reads what is added to the files until the run has ended.
 func (f *Folder) follow(ctx context.Context) {
-	file := func(name string) *follower { return newFollower(filepath.Join(f.path, name)) }
+	file := func(name string) *follower { return newFollower(f.path, name) }
 	t := tailing{
 		feed: f.Feed, samples: file(record.FileSamples), events: file(record.FileEvents),
 		stdout: file(record.FileStdout), stderr: file(record.FileStderr),
@@ -150,7 +144,7 @@ func (f *Folder) follow(ctx context.Context) {
 	for {
 		if time.Since(metaAt) >= metaEvery || !t.begun {
 			metaAt = time.Now()
-			if m, err := readMeta(f.path); err == nil && !m.Start.Before(f.since) {
+			if m, err := record.ReadMeta(f.path); err == nil && !m.Start.Before(f.since) {
 				f.SetMeta(m)
 				ended = m.End != nil
 				t.begun = m.PID != 0 || ended || time.Since(m.Start) > pidWithin
@@ -221,6 +215,7 @@ func (t *tailing) sample(line []byte, first bool) {
 func (t *tailing) event(line []byte, _ bool) {
 	var e record.Event
 	if err := json.Unmarshal(line, &e); err == nil && e.Kind != "" {
+		e.Mask()
 		t.feed.Event(e)
 	}
 }

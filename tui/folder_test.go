@@ -112,7 +112,7 @@ func TestABareCSVIsPlayedAndNoRunIsRefused(t *testing.T) {
 func TestAFollowerSeesEveryLineOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "f")
-	f := newFollower(path)
+	f := newFollower(filepath.Dir(path), filepath.Base(path))
 	defer f.close()
 	var got []string
 	read := func() {

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 const (
@@ -18,7 +21,8 @@ const (
 // are there. A file that is replaced by a longer copy of itself, as the recorder
 // does when a column comes, is taken up at the line after the last one read.
 type follower struct {
-	path   string
+	dir    string
+	name   string
 	file   *os.File
 	rest   []byte
 	buf    []byte
@@ -27,14 +31,14 @@ type follower struct {
 	long   bool // the line being read is over its bound and is dropped
 }
 
-func newFollower(path string) *follower { return &follower{path: path} }
+func newFollower(dir, name string) *follower { return &follower{dir: dir, name: name} }
 
 // read gives each whole line to take, at most one chunk of them, and reports
 // whether there may be more at once. first is set for line 1 of each file. A
 // file that is not there yet has no lines.
 func (f *follower) read(take func(line []byte, first bool)) (more bool, err error) {
 	if f.file == nil {
-		file, err := os.Open(f.path)
+		file, err := record.OpenMember(f.dir, f.name)
 		if errors.Is(err, os.ErrNotExist) {
 			return false, nil
 		}
@@ -88,7 +92,7 @@ func (f *follower) cut(data []byte, take func(line []byte, first bool)) {
 // replaced reports whether another file has taken the place of the one that
 // was read to its end, and turns to it.
 func (f *follower) replaced() bool {
-	there, err := os.Stat(f.path)
+	there, err := os.Stat(filepath.Join(f.dir, f.name))
 	if err != nil {
 		return false // between two names, or gone: what is open can be read on
 	}

@@ -5,7 +5,9 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // accountsPanel is the four accounts over time, with their values beneath.
@@ -157,7 +159,7 @@ func (p accountsPanel) table(w int) []string {
 		lines = append(lines, text)
 	}
 	for s := range series(len(accountNames)) {
-		line(accountFills[s], accountTokens[s], accountNames[s], s, p.row(accountNames[s]))
+		line(accountFills[s], accountTokens[s], string(accountNames[s]), s, p.row(accountNames[s]))
 	}
 	if known(f.Now[seriesGPU]) {
 		line("Σ", plain, "gpu", seriesGPU, nil)
@@ -179,13 +181,13 @@ func align(c tableColumn, text string) string {
 }
 
 // row is what the verdict says of an account.
-func (p accountsPanel) row(name string) *verdict.AccountRow {
+func (p accountsPanel) row(account record.Account) *verdict.AccountRow {
 	v := p.frame.Judged.Verdict
 	if v == nil {
 		return nil
 	}
 	for i := range v.Accounts {
-		if string(v.Accounts[i].Account) == name {
+		if v.Accounts[i].Account == account {
 			return &v.Accounts[i]
 		}
 	}
@@ -196,7 +198,7 @@ func shapeText(row *verdict.AccountRow) string {
 	switch {
 	case row == nil || row.Shape == "":
 		return unknownText
-	case row.Shape == verdict.Growing:
+	case row.Shape == trend.Growing:
 		return "↑ " + string(row.Shape)
 	}
 	return string(row.Shape)
@@ -221,7 +223,10 @@ func pressure(f *Frame) string {
 	for _, l := range [...]struct {
 		name string
 		used float64
-	}{{"device memory", f.Now.device()}, {"cgroup", f.Now[seriesFootprint]}, {"host memory", f.Now[seriesFootprint]}} {
+	}{
+		{record.LimitDevice, f.Now.device()}, {record.LimitCgroup, f.Now[seriesFootprint]},
+		{record.LimitHost, f.Now[seriesFootprint]},
+	} {
 		capacity := float64(f.Meta.CapacityBytes[l.name])
 		if capacity > 0 && known(l.used) && !(l.used/capacity <= used/limit) {
 			limit, used, name = capacity, l.used, l.name

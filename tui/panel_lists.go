@@ -43,7 +43,7 @@ func (p sitesPanel) Render(w, h int) string {
 	if len(f.Holders) > 0 {
 		body = append(body, p.paint(dim, head+"held by"))
 		for _, s := range f.Holders {
-			line(s.Path, s.Bytes, s.Count, 0)
+			line(s.String(), s.Bytes, s.Count, 0)
 		}
 	}
 	if body == nil {

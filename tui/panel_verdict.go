@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -54,7 +55,7 @@ func (p verdictPanel) lines(w int) []string {
 	}
 	mark, t := verdictMark(v.Verdict)
 	lines := []string{p.paint(t, mark+" "+string(v.Verdict)) + p.paint(strong, tierText(v))}
-	lines = append(lines, wrap(clean(summaryRest(v)), w, 0)...)
+	lines = append(lines, wrap(clean(cmp.Or(v.Claim, v.Summary)), w, 0)...)
 	lines = append(lines, p.turns(w)...)
 	add := func(text string, indent int) {
 		lines = append(lines, wrap(clean(text), w, indent)...)
@@ -90,14 +91,6 @@ func lookText(j *Judged) string {
 		return "looked at once, at " + clockText(j.AtMs, true)
 	}
 	return fmt.Sprintf("looked at %s times, the same the last %s, lately at %s", countText(float64(j.Looks)), countText(float64(j.Same)), clockText(j.AtMs, true))
-}
-
-// summaryRest is the summary less what the line above it says already.
-func summaryRest(v *verdict.Verdict) string {
-	if head, rest, ok := strings.Cut(v.Summary, ": "); ok && strings.HasPrefix(head, string(v.Verdict)) {
-		return rest
-	}
-	return v.Summary
 }
 
 // turns are the verdicts one after the other, from none.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -266,7 +264,7 @@ func (r *reel) printed() {
 func readOutput(dir string) []OutputLine {
 	var out []OutputLine
 	for _, name := range [...]string{record.FileStdout, record.FileStderr} {
-		data, err := readTail(filepath.Join(dir, name), 64<<10)
+		data, err := readTail(dir, name, 64<<10)
 		if err != nil {
 			continue // it was not captured
 		}
@@ -281,9 +279,9 @@ func readOutput(dir string) []OutputLine {
 	return out
 }
 
-// readTail reads the last most bytes of a file.
-func readTail(path string, most int64) ([]byte, error) {
-	file, err := os.Open(path)
+// readTail reads the last most bytes of a file of a run folder.
+func readTail(dir, name string, most int64) ([]byte, error) {
+	file, err := record.OpenMember(dir, name)
 	if err != nil {
 		return nil, err
 	}

@@ -100,9 +100,9 @@ func (m *Model) actions() []action {
 		{k.Compare, m.compareMark},
 		{k.Report, m.report},
 		{k.Snapshot, m.snapshot},
-		{k.Collect, func() tea.Cmd { return m.experiment("collect", "collect its garbage") }},
-		{k.Purge, func() tea.Cmd { return m.experiment("purge", "purge its pool") }},
-		{k.Trim, func() tea.Cmd { return m.experiment("trim", "trim its heap") }},
+		{k.Collect, func() tea.Cmd { return m.experiment(record.ActionCollect, "collect its garbage") }},
+		{k.Purge, func() tea.Cmd { return m.experiment(record.ActionPurge, "purge its pool") }},
+		{k.Trim, func() tea.Cmd { return m.experiment(record.ActionTrim, "trim its heap") }},
 		{k.Survivors, m.survivors},
 		{k.NextProcess, func() tea.Cmd { return m.choose(1) }},
 		{k.PreviousProcess, func() tea.Cmd { return m.choose(-1) }},
@@ -360,7 +360,7 @@ func (m *Model) experiment(action, what string) tea.Cmd {
 // survivors asks for sites and holders, as far as they are offered.
 func (m *Model) survivors() tea.Cmd {
 	var wanted []string
-	for _, a := range [...]string{record.KindSites, record.KindHolders} {
+	for _, a := range [...]string{record.ActionSites, record.ActionHolders} {
 		if m.offers(a) {
 			wanted = append(wanted, a)
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // Colors is how many colours a terminal shows.
@@ -89,7 +91,9 @@ const (
 var accountTokens = [...]token{live, idle, untracked, host}
 
 // accountNames are their words.
-var accountNames = [...]string{"live", "idle", "untracked", "host"}
+var accountNames = [...]record.Account{
+	record.AccountLive, record.AccountIdle, record.AccountUntracked, record.AccountHost,
+}
 
 // accountFills tell the accounts apart without colour.
 var accountFills = [...]string{"█", "▓", "▒", "░"}

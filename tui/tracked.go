@@ -4,7 +4,9 @@ import (
 	"math"
 	"strings"
 	"time"
+	"unicode"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -47,9 +49,7 @@ func newLedger(buckets int) *ledger {
 
 func (l *ledger) take(tMs float64, row *values) {
 	l.now.merge(row)
-	if known(row.device()) && (known(row[seriesFootprint]) || known(row[seriesRSS])) {
-		l.now[seriesHost] = row[seriesHost] // it may have become unknown
-	}
+	copy(l.now[:accountSeries], row[:accountSeries]) // these may have become unknown
 	l.start.fill(row)
 	l.history.add(tMs, &l.now)
 }
@@ -63,7 +63,7 @@ type tracked struct {
 	all       *ledger
 	devices   map[int]*ledger
 	rows      record.Thinned // what its verdict is reached from
-	hasGPU    bool           // some row had its GPU bytes
+	accounts  account.Latest
 	firstMs   float64
 	lastMs    float64
 	count     int64
@@ -110,10 +110,10 @@ func (p *tracked) take(tMs float64, cells []record.Cell, unified bool) {
 	p.lastMs = tMs
 	p.rows.Add(tMs, cells)
 	row, devices := p.read(cells)
-	p.derive(&row, unified)
+	row.charge(p.accounts.Tells(unified), p.accounts.Row(unified))
 	p.all.take(tMs, &row)
 	for n, v := range devices {
-		p.derive(v, unified)
+		v.charge(account.Tells{}, p.accounts.Device(n))
 		p.device(n).take(tMs, v)
 	}
 	p.recent[p.count%rateRows] = moment{tMs, total(&p.all.now, unified), p.step}
@@ -139,6 +139,7 @@ func (p *tracked) read(cells []record.Cell) (values, map[int]*values) {
 	row, sums := unknownValues(), unknownValues()
 	var devices map[int]*values
 	for _, c := range cells {
+		p.accounts.Take(c)
 		x := float64(c.Value)
 		base, n, of := deviceColumn(c.Column)
 		s, ok := seriesOf(base)
@@ -179,25 +180,10 @@ func notedIn(p *tracked) map[string]*float64 {
 	}
 }
 
-// derive computes the accounts that no column has: what the driver charges
-// beyond the pool, and the host's bytes less the device's where those are the
-// same memory.
-func (p *tracked) derive(row *values, unified bool) {
-	gpu, live, idle := row[seriesGPU], row[seriesLive], row[seriesIdle]
-	if known(gpu) && known(live) && known(idle) {
-		row[seriesUntracked] = math.Max(gpu-live-idle, 0)
-	}
-	p.hasGPU = p.hasGPU || known(row.device())
-	host := row[seriesFootprint]
-	if !known(host) {
-		host = row[seriesRSS]
-	}
-	switch device := row.device(); {
-	case !unified || !p.hasGPU:
-		row[seriesHost] = host
-	case known(device) && known(host) && device <= host:
-		row[seriesHost] = host - device // else not all of the device's bytes are resident
-	}
+// charge fills in the accounts.
+func (v *values) charge(t account.Tells, r account.Row) {
+	r = t.Shown(r)
+	v[seriesLive], v[seriesIdle], v[seriesUntracked], v[seriesHost] = r.Live, r.Idle, r.Untracked, r.Host
 }
 
 // hitRate is the share of hits, NaN when there was nothing.
@@ -244,10 +230,8 @@ func clean(text string) string {
 			return ' '
 		case r < 0x20 || r >= 0x7f && r < 0xa0:
 			return '·'
-		case r == 0x200e || r == 0x200f || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0xfeff || r == 0x2028 || r == 0x2029:
-			return -1 // marks that turn the direction of writing
-		case r == 0x200d || r >= 0xfe00 && r <= 0xfe0f:
-			return -1 // what they join, terminals draw in widths of their own
+		case r == 0x2028 || r == 0x2029 || r >= 0xfe00 && r <= 0xfe0f || unicode.Is(unicode.Cf, r):
+			return -1 // marks that turn the writing, join signs or enclose them: terminals differ in their widths
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))

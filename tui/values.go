@@ -26,6 +26,9 @@ const (
 	seriesCount
 )
 
+// accountSeries is how many of the series are accounts.
+const accountSeries = seriesHost + 1
+
 // values are one value a series; NaN is unknown.
 type values [seriesCount]float64
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // smallest size that is drawn at all.
@@ -115,7 +117,7 @@ func (m *Model) panel(p place) string {
 		}
 		return processesPanel{s, f, on, m.order, m.selected, typing}.Render(p.w, p.h)
 	case panelSites:
-		return sitesPanel{s, f, on, m.scroll[panelSites], m.offers("sites")}.Render(p.w, p.h)
+		return sitesPanel{s, f, on, m.scroll[panelSites], m.offers(record.ActionSites)}.Render(p.w, p.h)
 	case panelPool:
 		return poolPanel{s, f, on}.Render(p.w, p.h)
 	case panelEvents:

@@ -209,7 +209,7 @@ func (p *program) handle() {
 		for _, h := range p.rt.Holders() {
 			list = append(list, record.Holder{Path: h.Path, Bytes: h.Bytes, Count: h.Count})
 		}
-		return detail("holders", list)
+		return detail(record.KindHolders, list)
 	})
 	pl := p.rt.Pool()
 	if pl == nil {
@@ -226,7 +226,7 @@ func (p *program) handle() {
 		for _, s := range pl.Survivors() {
 			list = append(list, record.Site{Site: s.Site + " (" + s.Label + ")", Bytes: int64(s.PageBytes), Count: int64(s.Count)})
 		}
-		return detail("sites", list)
+		return detail(record.KindSites, list)
 	})
 }
 

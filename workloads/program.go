@@ -137,12 +137,6 @@ func (p *program) allocated() int64 {
 	return p.device.Usage().AllocatedBytes
 }
 
-// Columns of the device.
-const (
-	colOpen         = "command_buffers_open" // made and not completed, committed or not
-	colBuffersLimit = "buffers_limit"        // that may exist at once
-)
-
 // sample fills the columns that only the program knows. Memory that a command
 // in flight still uses is live: nobody can have it back yet.
 func (p *program) sample(cells []record.Cell) []record.Cell {
@@ -162,8 +156,8 @@ func (p *program) sample(cells []record.Cell) []record.Cell {
 	u := p.device.Usage()
 	add(record.ColGPU, u.AllocatedBytes)
 	add(record.ColInFlight, u.InFlight)
-	add(colOpen, u.CommandBuffers)
-	add(colBuffersLimit, int64(p.device.Info().MaxBuffers))
+	add(record.ColCommandBuffersOpen, u.CommandBuffers)
+	add(record.ColBuffersLimit, int64(p.device.Info().MaxBuffers))
 	add(record.ColCommandBuffers, u.TotalCommandBuffers)
 	add(record.ColPipelines, u.Pipelines)
 	add(record.ColIdle, s.IdleBytes)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -95,6 +96,10 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 	progress := newProgress(std.err, t.name, f.run.quiet || !isTerminal(std.err))
 	cfg := traceConfig(std, getenv, f.run, t, progress)
 	cfg.Meta.Env = toolingEnv(&p)
+	if runtime.GOOS == "linux" {
+		// The tracer reads it itself, whole; what it masks in it stands in run.json.
+		cfg.Command, cfg.Meta.Command = nil, nil
+	}
 	gpu, err := f.run.gpu.trace(ctx, &cfg)
 	if err != nil {
 		return err

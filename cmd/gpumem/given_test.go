@@ -18,7 +18,7 @@ func TestEveryFlagOfRunIsRecordedOrHasAReasonNotToBe(t *testing.T) {
 	}
 	left := []string{
 		"fail-on", "force", "format", "json", "no-tui", "out", "output", "quiet", "stay", "theme", // the answer and its looks
-		"metrics", "metrics-cert", "metrics-key", "metrics-processes", "metrics-token-file", "otlp", // names of secrets among them
+		"metrics", "metrics-cert", "metrics-host", "metrics-key", "metrics-processes", "metrics-token-file", "otlp", // names of secrets among them
 		"for", "partial", // of attach
 	}
 	getenv := func(string) string { return "" }

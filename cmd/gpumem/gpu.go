@@ -13,6 +13,7 @@ import (
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/tracer"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // gpuFlags choose who is asked for GPU bytes.
@@ -90,7 +91,7 @@ func (g *gpuFlags) trace(ctx context.Context, cfg *tracer.Config) (*gpuTrace, er
 			cfg.Meta.UnifiedMemory = &d.Integrated
 		}
 		if most := d.Capacity(); most > 0 {
-			cfg.Meta.CapacityBytes = map[string]int64{"device memory": most}
+			cfg.Meta.CapacityBytes = map[string]int64{record.LimitDevice: most}
 		}
 	}
 	return t, nil

@@ -197,6 +197,9 @@ func importError(path string, from importer.Kind, err error) error {
 	case !errors.Is(err, importer.ErrUnknownFormat):
 		return err
 	}
+	if statErr != nil || !info.Mode().IsRegular() {
+		return fmt.Errorf("%w; known are %s; --from names one", err, strings.Join(kindNames(), ", "))
+	}
 	if run, csvErr := record.Open(path); csvErr == nil && run.Samples.Len() > 0 {
 		return fmt.Errorf("%s holds samples already; read it with gpumem report %s", path, path)
 	}

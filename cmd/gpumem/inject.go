@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 
 	"github.com/gpumem/gpumem/tracer"
-	"github.com/gpumem/gpumem/tracer/agent/python"
 	"github.com/gpumem/gpumem/tracer/capture"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -32,9 +30,11 @@ type injection struct {
 	command string
 	added   []string               // variables for the program beside our environment
 	dirs    []string               // to be removed
+	undo    []func() error         // removes what was installed
 	python  string                 // folder of the Python agent, empty without
 	runs    atomic.Pointer[string] // what the program is by now, see follow
 	driver  *driverCapture
+	rings   *capture.Directory // nil without the interposer
 	// warnings say what could not be prepared; the program runs without it.
 	warnings []string
 }
@@ -60,18 +60,13 @@ func inject(mode string, sites bool, t target) *injection {
 	return in
 }
 
-// addPython writes the Python agent and puts it on the program's path.
+// addPython puts the Python agent on the program's path.
 func (in *injection) addPython(sites bool) error {
-	dir, err := os.MkdirTemp("", "gpumem-agent-")
-	if err != nil {
-		return fmt.Errorf("no folder for the Python agent: %w", err)
-	}
-	in.dirs = append(in.dirs, dir)
-	where := filepath.Join(dir, "python")
-	vars, err := python.Install(where)
+	where, vars, remove, err := installPython()
 	if err != nil {
 		return err
 	}
+	in.undo = append(in.undo, remove)
 	in.python = where
 	for name, value := range vars {
 		in.set(name, value)
@@ -99,8 +94,8 @@ func (in *injection) addCapture() error {
 	if err != nil {
 		return err
 	}
-	in.dirs = append(in.dirs, dir)
-	vars, err := capture.Prepare(dir, mode, os.Environ())
+	in.rings = dir
+	vars, err := capture.Prepare(dir.Path, mode, os.Environ())
 	switch {
 	case errors.Is(err, capture.ErrUnsupported) && in.mode == injectAuto:
 		return nil
@@ -111,7 +106,7 @@ func (in *injection) addCapture() error {
 		name, value, _ := strings.Cut(entry, "=")
 		in.set(name, value)
 	}
-	reader, err := capture.Open(dir)
+	reader, err := capture.Open(dir.Path)
 	if err != nil {
 		return err
 	}
@@ -168,8 +163,18 @@ func (in *injection) end() {
 			}
 		}
 	}
+	if in.rings != nil {
+		if err := in.rings.Remove(); err != nil {
+			in.warn(err)
+		}
+	}
 	for _, dir := range in.dirs {
 		if err := os.RemoveAll(dir); err != nil {
+			in.warn(err)
+		}
+	}
+	for _, remove := range in.undo {
+		if err := remove(); err != nil {
 			in.warn(err)
 		}
 	}

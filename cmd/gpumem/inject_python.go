@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
+	"github.com/gpumem/gpumem/internal/leftover"
 	"github.com/gpumem/gpumem/probe/procfs"
 	"github.com/gpumem/gpumem/tracer/agent/python"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -21,6 +23,31 @@ const pythonLook = time.Second
 
 // pythonName matches the interpreter's file.
 var pythonName = regexp.MustCompile(`^(python|pypy)[0-9.]*t?$`)
+
+// pythonFolder is how the folders of installPython begin that go with their run.
+const pythonFolder = "gpumem-agent-"
+
+// installPython puts the Python agent where all runs share it, else into a folder
+// of its own, which remove takes away again. Folders of killed runs are removed.
+func installPython() (where string, vars map[string]string, remove func() error, err error) {
+	// What cannot be swept now may be later; it is in nobody's way.
+	_, _ = leftover.Sweep(filepath.Join(os.TempDir(), pythonFolder+"*"))
+	if where, vars, err = python.Share(); err == nil {
+		return where, vars, func() error { return nil }, nil
+	}
+	dir, err := os.MkdirTemp("", pythonFolder)
+	if err != nil {
+		return "", nil, nil, fmt.Errorf("no folder for the Python agent: %w", err)
+	}
+	// Where there are no locks the folder serves as well, and is never swept.
+	lock, _ := leftover.Claim(dir)
+	remove = func() error { return errors.Join(os.RemoveAll(dir), lock.Release()) }
+	where = filepath.Join(dir, "python")
+	if vars, err = python.Install(where); err != nil {
+		return "", nil, nil, errors.Join(err, remove())
+	}
+	return where, vars, remove, nil
+}
 
 // watchPython notes what the program runs as long as it does, and checks at its
 // end that nobody changed the agent.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,7 +51,8 @@ print("fine")`
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			o := gpumem(t, dir, append([]string{"run", "-q", "--out", "run", "--"}, c.command...)...)
+			// A cache of its own: what one program tampers with is not the others' agent.
+			o := gpumemEnv(t, dir, []string{"XDG_CACHE_HOME=" + dir}, append([]string{"run", "-q", "--out", "run", "--"}, c.command...)...)
 			if o.code != 0 || o.stdout != "fine\n" {
 				t.Fatalf("code %d, stdout %q: %s", o.code, o.stdout, o.stderr)
 			}
@@ -85,5 +87,30 @@ print(os.environ["LD_PRELOAD"].split(":")[-1], os.environ["PYTHONPATH"].split(":
 	}
 	if env := run.Meta.Env; env["LD_PRELOAD"] != preload || env["GPUMEM_CAPTURE_DIR"] != "" {
 		t.Errorf("run.json tells what gpumem itself added: %v", env)
+	}
+}
+
+func TestGpumemUnderGpumemTracesAndRunsTheUsersSitecustomizeOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const text = "import sys\nsys.times = getattr(sys, 'times', 0) + 1\n"
+	if err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Runs share the agent's folder; one with another cache has one of its own.
+	for name, cache := range map[string]string{"the same agent": "", "another agent": "XDG_CACHE_HOME=" + filepath.Join(dir, "cache")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := t.TempDir()
+			o := gpumemEnv(t, out, []string{"PYTHONPATH=" + dir}, "run", "-q", "--out", "outer", "--", "env", cmp.Or(cache, "A=B"), binary,
+				"run", "-q", "--out", "inner", "--", "python3", "-c", "import sys, os; print(sys.times, os.environ['PYTHONPATH'].count(':'))")
+			if o.code != 0 || !strings.HasPrefix(o.stdout, "1 1\n") {
+				t.Errorf("code %d, stdout %q: %s", o.code, o.stdout, o.stderr)
+			}
+			run, err := record.Open(filepath.Join(out, "inner"))
+			if err != nil || run.Meta.Versions["python"] == "" {
+				t.Errorf("the inner run heard no agent: %v, %v", run, err)
+			}
+		})
 	}
 }

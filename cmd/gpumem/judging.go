@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gpumem/gpumem/report"
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/verdict"
 )
 
@@ -23,9 +24,9 @@ func (j *judgingFlags) add(flags *pflag.FlagSet) {
 }
 
 func (j *judgingFlags) options() (verdict.Options, error) {
-	o := verdict.Options{LeftoverBytes: int64(j.leftover), Unified: verdict.Unified(j.unified)}
+	o := verdict.Options{LeftoverBytes: int64(j.leftover), Unified: account.Unified(j.unified)}
 	switch o.Unified {
-	case verdict.UnifiedAuto, verdict.UnifiedYes, verdict.UnifiedNo:
+	case account.UnifiedAuto, account.UnifiedYes, account.UnifiedNo:
 		return o, nil
 	}
 	return o, usagef("--unified %s: must be auto, yes or no", j.unified)

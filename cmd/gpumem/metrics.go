@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +22,7 @@ import (
 // metricsFlags are the flags of commands that publish metrics.
 type metricsFlags struct {
 	addr, cert, key, tokenFile string
+	hosts                      []string
 	otlp                       bool
 	most                       int
 }
@@ -33,6 +36,8 @@ func (f *metricsFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.cert, "metrics-cert", f.cert, "certificate for TLS, needed beyond the loopback")
 	flags.StringVar(&f.key, "metrics-key", f.key, "key of the certificate")
 	flags.StringVar(&f.tokenFile, "metrics-token-file", f.tokenFile, "file with the bearer token that scrapes must bring, needed beyond the loopback")
+	flags.StringSliceVar(&f.hosts, "metrics-host", f.hosts,
+		"a name by which scrapes may ask for an address of the loopback, beside localhost and the address")
 	flags.IntVar(&f.most, "metrics-processes", f.most, "processes told apart; the smaller ones are added up")
 	flags.BoolVar(&f.otlp, "otlp", f.otlp, "push the metrics by OTLP over HTTP, as OTEL_EXPORTER_OTLP_ENDPOINT and its kin say")
 }
@@ -73,18 +78,44 @@ func (f *metricsFlags) publish(std stdio, collectors ...prometheus.Collector) (s
 
 // access is who may scrape.
 func (f *metricsFlags) access() (metrics.Access, error) {
-	access := metrics.Access{CertFile: f.cert, KeyFile: f.key}
-	if f.tokenFile == "" {
-		return access, nil
+	access := metrics.Access{CertFile: f.cert, KeyFile: f.key, Hosts: f.hosts}
+	var err error
+	if f.tokenFile != "" {
+		access.Token, err = readToken(f.tokenFile)
 	}
-	text, err := os.ReadFile(f.tokenFile)
+	return access, err
+}
+
+// maxToken bounds a file with a token.
+const maxToken = 64 << 10
+
+// readToken reads the token of a file. As ssh does with keys, it refuses a file
+// that others may read.
+func readToken(path string) (string, error) {
+	file, err := os.Open(path)
 	if err != nil {
-		return access, fmt.Errorf("read token: %w", err)
+		return "", fmt.Errorf("read token: %w", err)
 	}
-	if access.Token = strings.TrimSpace(string(text)); access.Token == "" {
-		return access, usagef("--metrics-token-file %s: it is empty", f.tokenFile)
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", fmt.Errorf("read token: %w", err)
 	}
-	return access, nil
+	if mode := info.Mode(); runtime.GOOS != "windows" && mode.IsRegular() && mode.Perm()&0o077 != 0 {
+		return "", usagef("--metrics-token-file %s: its mode %04o lets others read it; chmod 600 %s", path, mode.Perm(), path)
+	}
+	text, err := io.ReadAll(io.LimitReader(file, maxToken+1))
+	if err != nil {
+		return "", fmt.Errorf("read token: %w", err)
+	}
+	if len(text) > maxToken {
+		return "", usagef("--metrics-token-file %s: it is longer than %d KiB, and no token", path, maxToken>>10)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" {
+		return "", usagef("--metrics-token-file %s: it is empty", path)
+	}
+	return token, nil
 }
 
 // published are the goroutines behind what is published.

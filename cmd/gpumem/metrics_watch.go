@@ -66,7 +66,7 @@ func newWatchBook(std stdio, judging verdict.Options) *watchBook {
 	b := &watchBook{std: std, dead: map[int]bool{}}
 	b.Book = metrics.NewBook(metrics.BookOptions{
 		Judging: judging, Online: true, Complete: true,
-		Limits: []metrics.Limit{{Name: "device memory", Column: record.ColGPU, Device: b.room}},
+		Limits: []metrics.Limit{{Name: record.LimitDevice, Column: record.ColGPU, Device: b.room}},
 	})
 	return b
 }

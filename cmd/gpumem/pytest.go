@@ -36,16 +36,11 @@ interpreter. The exit code is pytest's.`,
 
 // runPytest runs pytest with the plugin on its path.
 func runPytest(std stdio, interpreter string, args []string) error {
-	dir, err := os.MkdirTemp("", "gpumem-pytest-")
+	where, vars, remove, err := installPython()
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	where := filepath.Join(dir, "python")
-	vars, err := python.Install(where)
-	if err != nil {
-		return err
-	}
+	defer remove()
 	cmd := exec.Command(interpreter, append([]string{"-m", "pytest", "-p", "gpumem_pytest"}, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.in, std.out, std.err
 	cmd.Env = os.Environ()

@@ -94,7 +94,7 @@ func redactFolder(std stdio, r *report.Redactor, run *record.Run, dir string, fo
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(os.Chmod(temp, 0o755), os.Rename(temp, dir)); err != nil {
+	if err := os.Rename(temp, dir); err != nil {
 		return nil, err
 	}
 	fmt.Fprintf(std.err, "redacted copy: %s  (open %s)\n", dir, filepath.Join(dir, record.FileReport))

@@ -30,17 +30,23 @@ func filesBelow(t *testing.T, dir string) map[string]string {
 			t.Fatal(err)
 		}
 		if strings.HasSuffix(e.Name(), ".gz") {
-			z, err := gzip.NewReader(bytes.NewReader(data))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if data, err = io.ReadAll(z); err != nil {
-				t.Fatal(err)
-			}
+			data = gunzip(t, data)
 		}
 		out[e.Name()] = string(data)
 	}
 	return out
+}
+
+func gunzip(t *testing.T, data []byte) []byte {
+	t.Helper()
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err = io.ReadAll(z); err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // secretRun writes a run folder whose every name begins with "zq".

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -49,6 +50,10 @@ the columns of samples.csv, or a recording of another tool, as it is or
 compressed with gzip, known by its content (gpumem import says more):
 
 ` + kindsText() + `
+A pipe may stand for a file, as in gpumem report <(zcat samples.csv.gz). Of a
+run folder only regular files are read: a pipe, a device or a link that leads
+out of the folder is refused.
+
 --redact takes out the host's name, users, paths, the command line, the
 environment and the names of modules and functions; each word is replaced by the
 same letters wherever it stands. With -o it writes the whole run folder anew, to
@@ -146,16 +151,40 @@ func openRun(path string, im importer.Options) (*record.Run, error) {
 		}
 		return run, err
 	}
-	run, err := importFile(path, im)
+	return openFile(path, im)
+}
+
+// openFile reads a recording of another tool, or samples that lie in no run
+// folder. It opens the file once: what was read of a pipe cannot be read again.
+func openFile(path string, im importer.Options) (*record.Run, error) {
+	in, err := record.OpenInput(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	// The importer looks at what this buffer holds, and takes nothing of a file
+	// that it does not know.
+	head := bufio.NewReaderSize(in, importer.SniffLen)
+	magic, _ := head.Peek(len(gzipMagic))
+	packed := string(magic) == gzipMagic
+	run, err := importer.ReadWith(head, path, im)
 	if err == nil || !errors.Is(err, importer.ErrUnknownFormat) {
 		return run, err
 	}
-	return openCSV(path)
+	if packed {
+		return nil, fmt.Errorf("%w (%s); a CSV of samples is read unpacked", err, strings.Join(kindNames(), ", "))
+	}
+	if in.Rewind() {
+		return openCSV(in, path)
+	}
+	return openCSV(head, path)
 }
 
+const gzipMagic = "\x1f\x8b"
+
 // openCSV reads samples that lie in no run folder.
-func openCSV(path string) (*record.Run, error) {
-	run, err := record.Open(path)
+func openCSV(in io.Reader, path string) (*record.Run, error) {
+	run, err := record.FromCSV(in, path)
 	switch {
 	case errors.Is(err, record.ErrNotSamples):
 		return nil, fmt.Errorf("%w, and not a recording of a known tool (%s)", err, strings.Join(kindNames(), ", "))
@@ -170,12 +199,12 @@ func openCSV(path string) (*record.Run, error) {
 }
 
 func importFile(path string, im importer.Options) (*record.Run, error) {
-	file, err := os.Open(path)
+	in, err := record.OpenInput(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	return importer.ReadWith(file, path, im)
+	defer in.Close()
+	return importer.ReadWith(in, path, im)
 }
 
 // printReport writes one report to stdout or to the file of -o.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/report"
 	"github.com/gpumem/gpumem/workloads"
 )
@@ -122,7 +123,7 @@ func newTarget(f *runFlags, flags *pflag.FlagSet, args []string, dash int) (targ
 				return target{}, usagef("--%s is for bundled workloads; %s takes its own flags after its name", name, args[0])
 			}
 		}
-		return target{name: args[0], command: args, shown: args, given: givenFlags(flags)}, nil
+		return target{name: secret.Text(args[0]), command: args, shown: args, given: givenFlags(flags)}, nil
 	}
 	w, ok := workloads.ByName(args[0])
 	if !ok {

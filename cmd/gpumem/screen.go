@@ -16,6 +16,7 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/report"
@@ -220,7 +221,7 @@ func reporter(dir string, judging verdict.Options) func() (string, error) {
 			return "", err
 		}
 		v, path := verdict.Judge(run, judging), filepath.Join(dir, record.FileReport)
-		return path, writeFile(path, true, func(w io.Writer) error {
+		return path, record.WriteFile(dir, record.FileReport, func(w io.Writer) error {
 			return report.Write(w, report.HTML, run, v, report.Options{Producer: "gpumem " + version()})
 		})
 	}
@@ -229,8 +230,8 @@ func reporter(dir string, judging verdict.Options) func() (string, error) {
 // saver writes a snapshot of the screen into a folder, under a name of its own.
 func saver(dir string) func(string) (string, error) {
 	return func(text string) (string, error) {
-		path := filepath.Join(dir, "screen-"+time.Now().UTC().Format("20060102T150405.000Z")+".txt")
-		return path, writeFile(path, false, func(w io.Writer) error {
+		name := "screen-" + time.Now().UTC().Format("20060102T150405.000Z") + ".txt"
+		return filepath.Join(dir, name), record.WriteFile(dir, name, func(w io.Writer) error {
 			_, err := io.WriteString(w, text)
 			return err
 		})
@@ -243,5 +244,5 @@ func shownCommand(t target) string {
 	if t.workload != nil && len(words) > 2 {
 		words = words[2:] // gpumem run
 	}
-	return plain.Shown(strings.Join(words, " "))
+	return plain.Shown(strings.Join(secret.Args(words), " "))
 }

@@ -25,12 +25,6 @@ type servedPrograms struct {
 // buffers takes about 20 ms.
 const servedEvery = time.Second
 
-// The columns of a served program that are no accounts: its buffers by memory.
-const (
-	servedDRAM = "dram_bytes"
-	servedL1   = "l1_bytes"
-)
-
 func newServed(s *ttmetal.Server, devices map[int32]ttmetal.DeviceInfo, every time.Duration) *servedPrograms {
 	limit := func(name, column string, counter ttmetal.Counter, of func(ttmetal.DeviceInfo) uint64) metrics.Limit {
 		return metrics.Limit{Name: name, Column: column, Device: func(n int) (capacity, used int64, ok bool) {
@@ -41,8 +35,8 @@ func newServed(s *ttmetal.Server, devices map[int32]ttmetal.DeviceInfo, every ti
 	p := &servedPrograms{server: s, every: every, start: time.Now(), named: map[int]bool{}, book: metrics.NewBook(metrics.BookOptions{
 		Online: true, Complete: true, LostLines: func() uint64 { return s.Counts().Lost },
 		Limits: []metrics.Limit{
-			limit("DRAM", servedDRAM, ttmetal.CountDRAM, func(d ttmetal.DeviceInfo) uint64 { return d.DRAMBytes }),
-			limit("L1", servedL1, ttmetal.CountL1, func(d ttmetal.DeviceInfo) uint64 { return d.L1Bytes }),
+			limit(record.MemoryDRAM, record.ColDRAM, ttmetal.CountDRAM, func(d ttmetal.DeviceInfo) uint64 { return d.DRAMBytes }),
+			limit(record.MemoryL1, record.ColL1, ttmetal.CountL1, func(d ttmetal.DeviceInfo) uint64 { return d.L1Bytes }),
 		},
 	})}
 	p.book.SetMeta(record.Meta{IntervalMs: float64(every) / float64(time.Millisecond)})
@@ -81,7 +75,7 @@ func (s *servedPrograms) sample() {
 		device := "@" + strconv.Itoa(int(h.Device))
 		p.cells = append(p.cells, record.Cell{Column: record.ColLive + device, Value: h.Bytes},
 			record.Cell{Column: record.ColLiveCount + device, Value: h.Count},
-			record.Cell{Column: servedDRAM + device, Value: h.DRAM}, record.Cell{Column: servedL1 + device, Value: h.L1})
+			record.Cell{Column: record.ColDRAM + device, Value: h.DRAM}, record.Cell{Column: record.ColL1 + device, Value: h.L1})
 	}
 	ms := float64(time.Since(s.start)) / float64(time.Millisecond)
 	for pid, p := range programs {

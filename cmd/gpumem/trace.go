@@ -155,7 +155,7 @@ func addReports(dir string, run *record.Run, v *verdict.Verdict) error {
 		format report.Format
 	}{{record.FileVerdict, report.JSON}, {record.FileReport, report.HTML}, {record.FileAllocations, report.PProf}} {
 		o := report.Options{Producer: "gpumem " + version()}
-		err := writeFile(filepath.Join(dir, file.name), true, func(w io.Writer) error {
+		err := record.WriteFile(dir, file.name, func(w io.Writer) error {
 			return report.Write(w, file.format, run, v, o)
 		})
 		if err != nil && !errors.Is(err, report.ErrNoSites) {
@@ -224,7 +224,8 @@ func (p *progress) show(s tracer.Progress) {
 	p.last, p.shown = time.Now(), true
 	line := fmt.Sprintf("gpumem: %s  %s  %d samples", p.name, s.Elapsed.Round(100*time.Millisecond), s.Rows)
 	for _, c := range []struct{ column, label string }{
-		{record.ColStep, "step"}, {record.ColRSS, "rss"}, {record.ColGPU, "gpu"}, {record.ColLive, "live"}, {record.ColIdle, "idle"},
+		{record.ColStep, "step"}, {record.ColRSS, "rss"}, {record.ColGPU, "gpu"},
+		{record.ColLive, string(record.AccountLive)}, {record.ColIdle, string(record.AccountIdle)},
 	} {
 		for _, cell := range s.Row.Cells {
 			if cell.Column == c.column {

@@ -54,7 +54,7 @@ func newWatcher(ctx context.Context, f watchFlags, feed rowTaker, pids []int) (*
 		meta.Device = gpuName(devices)
 		meta.CapacityBytes = map[string]int64{}
 		if len(devices) == 1 && devices[0].Capacity() > 0 {
-			meta.CapacityBytes["device memory"] = devices[0].Capacity()
+			meta.CapacityBytes[record.LimitDevice] = devices[0].Capacity()
 		}
 	}
 	if len(pids) > 0 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/apple"
 )
@@ -74,7 +75,7 @@ type Process struct {
 	// path: the program was updated while it ran.
 	Deleted bool
 	Version Version
-	Command []string // at most 4 KiB of it
+	Command []string // at most 4 KiB of it, secrets masked as in Name and Executable
 	UID     int      // effective; Unknown where there is none
 	Owner   string   // the user's name, else the number
 	Age     time.Duration
@@ -141,9 +142,9 @@ type ThreadError struct {
 
 func (e *ThreadError) Error() string {
 	if e.Of == 0 {
-		return fmt.Sprintf("%d is a thread of the kernel (%s): it has no memory of its own", e.PID, e.Name)
+		return fmt.Sprintf("%d is a thread of the kernel (%s): it has no memory of its own", e.PID, secret.Text(e.Name))
 	}
-	return fmt.Sprintf("%d is a thread of process %d (%s)", e.PID, e.Of, e.Name)
+	return fmt.Sprintf("%d is a thread of process %d (%s)", e.PID, e.Of, secret.Text(e.Name))
 }
 
 // Read looks at the machine. With Options.PIDs the error is ErrNoProcess or a
@@ -155,6 +156,7 @@ func Read(ctx context.Context, o Options) (*Scan, error) {
 	if err := s.readProcesses(o); err != nil {
 		return nil, err
 	}
+	s.mask()
 	var err error
 	if s.Totals, err = machine(o.Root).ReadTotals(0); err != nil {
 		s.Warnings = append(s.Warnings, err.Error())
@@ -173,7 +175,18 @@ func One(root string, pid int) (Process, error) {
 	if err := s.readProcesses(Options{Root: root, PIDs: []int{pid}}); err != nil {
 		return Process{}, err
 	}
+	s.mask()
 	return s.Processes[0], nil
+}
+
+// mask masks whatever looks like a secret in what processes say of themselves.
+// Nobody sees a process before.
+func (s *Scan) mask() {
+	for i := range s.Processes {
+		p := &s.Processes[i]
+		p.Command = secret.Args(p.Command)
+		p.Name, p.Executable = secret.Text(p.Name), secret.Text(p.Executable)
+	}
 }
 
 // Zombies are the processes that have ended and that nobody has asked for.

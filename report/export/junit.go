@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -116,7 +117,7 @@ func writeJUnit(w io.Writer, run *record.Run, v *verdict.Verdict) error {
 // judged reports whether the verdict says of an account how it moves.
 func judged(v *verdict.Verdict, account verdict.Account) bool {
 	for _, a := range v.Accounts {
-		if a.Account == account && (a.Shape != verdict.ShapeUndecided || a.LeftoverBytes != nil) {
+		if a.Account == account && (a.Shape != trend.ShapeUndecided || a.LeftoverBytes != nil) {
 			return true
 		}
 	}
@@ -167,7 +168,7 @@ func failureText(run *record.Run, v *verdict.Verdict) string {
 		if i == mostSites {
 			break
 		}
-		fmt.Fprintf(&b, "  %d bytes in %d  %s\n", h.Bytes, h.Count, bounded(h.Path))
+		fmt.Fprintf(&b, "  %d bytes in %d  %s\n", h.Bytes, h.Count, bounded(h.String()))
 	}
 	return b.String()
 }

@@ -26,7 +26,9 @@ type counterSeries struct{ name, column string }
 
 // counterTracks are the tracks, for the devices' columns once a device.
 var counterTracks = []counterTrack{
-	{"device memory", []counterSeries{{"live", record.ColLive}, {"idle", record.ColIdle}}},
+	{"device memory", []counterSeries{
+		{string(record.AccountLive), record.ColLive}, {string(record.AccountIdle), record.ColIdle},
+	}},
 	{"process on the GPU", []counterSeries{{"bytes", record.ColGPU}}},
 	{"host memory", []counterSeries{{"footprint", record.ColFootprint}, {"resident", record.ColRSS}, {"heap", record.ColHostHeap}}},
 	{"live handles", []counterSeries{{"count", record.ColLiveCount}}},

@@ -4,6 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"sort"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 )
 
 // bootstrapDraws is how many times the residuals are drawn anew for shares.
@@ -25,14 +28,14 @@ func (s *subject) attribute(a [keys]float64) {
 		return
 	}
 	x, y := s.jointTroughs(grown)
-	if len(x) < minBlocks {
+	if len(x) < trend.MinBlocks {
 		return
 	}
-	span := s.led.t[len(s.led.t)-1] - x[0]
+	span := s.led.T[len(s.led.T)-1] - x[0]
 	slopes, resid := make([]float64, len(grown)), make([][]float64, len(grown))
 	for j := range grown {
-		l := fitLine(x, y[j])
-		slopes[j], resid[j] = l.b, l.residuals(x, y[j])
+		l := stat.FitLine(x, y[j])
+		slopes[j], resid[j] = l.B, l.Residuals(x, y[j])
 	}
 	lever := levers(x)
 	r := rand.New(rand.NewPCG(20261120, uint64(len(x))))
@@ -72,16 +75,16 @@ func (s *subject) jointTroughs(grown []int) (x []float64, y [][]float64) {
 			}
 		}
 	}
-	rows := s.led.lowRows(total, &s.grow[s.primary], troughShare)
+	rows := s.led.LowRows(total, &s.grow[s.primary], trend.TroughShare)
 	for _, g := range grown {
-		y = append(y, blockMeans(s.led.series[accountKeys[g]], rows))
+		y = append(y, trend.BlockMeans(s.led.series[accountKeys[g]], rows))
 	}
-	return blockMeans(s.led.t, rows), y
+	return trend.BlockMeans(s.led.T, rows), y
 }
 
 // levers are the weights of the values in a line's slope.
 func levers(x []float64) []float64 {
-	m := mean(x)
+	m := stat.Mean(x)
 	out := make([]float64, len(x))
 	sxx := 0.
 	for i, v := range x {
@@ -127,7 +130,7 @@ func (s *subject) setShares(grown []int, slopes []float64, draws [][]float64) {
 			v[d] = part(b, j)
 		}
 		sort.Float64s(v)
-		s.share[i] = Interval{Value: part(slopes, j), Low: sortedQuantile(v, .025), High: sortedQuantile(v, .975)}
+		s.share[i] = Interval{Value: part(slopes, j), Low: stat.SortedQuantile(v, .025), High: stat.SortedQuantile(v, .975)}
 	}
 	s.shared = true
 }

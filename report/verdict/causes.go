@@ -4,6 +4,8 @@ import (
 	"math"
 	"sort"
 	"strings"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
 )
 
 // Identifiers of the catalogue of causes.
@@ -67,7 +69,7 @@ func (s *subject) causes() []Cause {
 func (s *subject) advance(column string) float64 {
 	from := 0
 	if s.primary < keys {
-		from = s.grow[s.primary].from
+		from = s.grow[s.primary].From
 	}
 	return s.rise(column, from)
 }
@@ -78,7 +80,7 @@ func (s *subject) rise(column string, from int) float64 {
 	if v == nil {
 		return math.NaN()
 	}
-	if k := known(v[from:]); len(k) > 1 {
+	if k := stat.Known(v[from:]); len(k) > 1 {
 		return k[len(k)-1] - k[0]
 	}
 	return math.NaN()
@@ -86,29 +88,10 @@ func (s *subject) rise(column string, from int) float64 {
 
 // total is by how much a running total rose over all judged rows.
 func (s *subject) total(column string) float64 {
-	if k := known(s.led.cols[column]); len(k) > 1 {
+	if k := stat.Known(s.led.cols[column]); len(k) > 1 {
 		return k[len(k)-1] - k[0]
 	}
 	return math.NaN()
-}
-
-// climbs reports whether a counter rises by at least least and keeps rising: its
-// means over eight parts ascend.
-func climbs(v []float64, least float64) bool {
-	const parts = 8
-	k := known(v)
-	if len(k) < 2*parts || k[len(k)-1]-k[0] < least {
-		return false
-	}
-	last := math.Inf(-1)
-	for i := range parts {
-		m := mean(k[i*len(k)/parts : (i+1)*len(k)/parts])
-		if m <= last {
-			return false
-		}
-		last = m
-	}
-	return true
 }
 
 // apart is how many rows two counters may be read apart: on a busy machine the
@@ -125,10 +108,10 @@ func follow(lead, tail []float64) (fell, followed float64) {
 		}
 		if last >= 0 && lead[last]-v >= mib {
 			fell += lead[last] - v
-			high := quantile(known(tail[max(0, last-apart):last+1]), 1)
-			low := quantile(known(tail[i:min(i+apart, len(tail))]), 0)
+			high := stat.Quantile(stat.Known(tail[max(0, last-apart):last+1]), 1)
+			low := stat.Quantile(stat.Known(tail[i:min(i+apart, len(tail))]), 0)
 			if d := high - low; d == d {
-				followed += clamp(d, 0, lead[last]-v)
+				followed += stat.Clamp(d, 0, lead[last]-v)
 			}
 		}
 		last = i

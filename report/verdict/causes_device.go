@@ -6,6 +6,9 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -36,7 +39,7 @@ func (s *subject) resident() *Cause {
 	if s.class != DriverGrowth || s.primary != keyUntracked || gpu == nil {
 		return nil
 	}
-	fell, followed := s.follow(plus(w.series[keyLive], w.series[keyIdle]), gpu)
+	fell, followed := s.follow(stat.Plus(w.series[keyLive], w.series[keyIdle]), gpu)
 	if fell < leastMoved || followed > .2*fell || fell-followed < .5*s.size() {
 		return nil
 	}
@@ -49,11 +52,11 @@ func (s *subject) resident() *Cause {
 // footprint, of which it is part, does not.
 func (s *subject) notEmptied() *Cause {
 	const next = "set a buffer's purgeable state to Empty before its last release: its pages then go at once"
-	if !s.whole.unified {
+	if !s.whole.unified() {
 		return nil
 	}
 	for _, r := range s.experiments() {
-		if r.Action != "purge" || r.GPUBytes == nil || r.ReturnedBytes == nil {
+		if r.Action != record.ActionPurge || r.GPUBytes == nil || r.ReturnedBytes == nil {
 			continue
 		}
 		if gpu, back := float64(*r.GPUBytes), float64(*r.ReturnedBytes); gpu >= leastMoved && back < .2*gpu {
@@ -65,7 +68,7 @@ func (s *subject) notEmptied() *Cause {
 		return nil
 	}
 	gpu := s.whole.cols[record.ColGPU]
-	fell, followed := s.follow(gpu, plus(s.whole.series[keyHost], gpu))
+	fell, followed := s.follow(gpu, stat.Plus(s.whole.series[keyHost], gpu))
 	if fell < leastMoved || followed > .2*fell || fell-followed < .5*s.size() {
 		return nil
 	}
@@ -73,13 +76,11 @@ func (s *subject) notEmptied() *Cause {
 		Evidence: []string{fmt.Sprintf("released buffers took %s off the device's counter and %s off the footprint", size(fell), size(followed))}}
 }
 
-// colBuffersLimit is how many buffers the device allows at once. Where nobody
-// recorded it, Metal's is taken for when iogpu.rsrc_limit is unset (MLX reads it
-// so).
+// How many buffers a device allows at once, where nobody recorded its limit: it
+// is Metal's when iogpu.rsrc_limit is unset (MLX reads it so).
 const (
-	colBuffersLimit = "buffers_limit"
-	bufferCeiling   = 499_000
-	nearCeiling     = .8 // part of the limit
+	bufferCeiling = 499_000
+	nearCeiling   = .8 // part of the limit
 )
 
 // ceiling: so many buffers exist that the next allocations fail with bytes free.
@@ -89,10 +90,10 @@ func (s *subject) ceiling() *Cause {
 		return nil
 	}
 	limit := bufferCeiling * 1.
-	if told := known(column(s.run.Samples, colBuffersLimit)); len(told) > 0 {
+	if told := stat.Known(account.Column(s.run.Samples, record.ColBuffersLimit)); len(told) > 0 {
 		limit = told[len(told)-1]
 	}
-	most := quantile(known(plus(count, s.whole.cols[record.ColIdleCount])), 1)
+	most := stat.Quantile(stat.Known(stat.Plus(count, s.whole.cols[record.ColIdleCount])), 1)
 	if !(most >= nearCeiling*limit) {
 		return nil
 	}
@@ -101,14 +102,8 @@ func (s *subject) ceiling() *Cause {
 		Next:     "make fewer and larger buffers, and parts of them by offset"}
 }
 
-// What was asked of the driver (package tracer/capture): memory that is the
-// caller's, not the driver's own.
-const (
-	colDriverAlloc = "driver_alloc_bytes"
-	colPinned      = "pinned_bytes"
-)
-
 // inDriver: growth that the driver alone knows of, when no other cause is named.
+// What was asked of the driver is memory of the caller's, not the driver's own.
 // Host memory counts when the heap is known to be still or the driver was seen
 // to touch it; device memory when what was asked of the driver is known not to
 // grow along: else a library may have asked for it behind the program's back.
@@ -116,9 +111,9 @@ func (s *subject) inDriver() *Cause {
 	if s.class != DriverGrowth || s.restsOn != ByTrend || s.primary == keyHandles {
 		return nil
 	}
-	column := colPinned
+	column := record.ColPinnedBytes
 	if s.primary == keyUntracked {
-		column = colDriverAlloc
+		column = record.ColDriverAllocBytes
 	}
 	asked := s.advance(column)
 	if s.primary == keyUntracked && asked != asked || asked > .2*s.size() {
@@ -144,7 +139,7 @@ func (s *subject) stillCounters() []string {
 	var out []string
 	for _, c := range append(driverHandles[:], handleKind{column: record.ColLiveCount, name: "live handles"},
 		handleKind{column: record.ColPipelines, name: "pipelines"}, handleKind{column: record.ColShapes, name: "shapes"}) {
-		if v := s.led.cols[c.column]; v != nil && !climbs(v, 1) {
+		if v := s.led.cols[c.column]; v != nil && !trend.Climbs(v, 1) {
 			out = append(out, c.name)
 		}
 	}
@@ -154,7 +149,7 @@ func (s *subject) stillCounters() []string {
 // lazyPages: on unified memory the device's counter stepped up, the footprint
 // came after it as pages were touched, and both stand still since.
 func (s *subject) lazyPages() *Cause {
-	if s.class != None || s.short || !s.whole.unified {
+	if s.class != None || s.short || !s.whole.unified() {
 		return nil
 	}
 	gpu, host := s.whole.cols[record.ColGPU], s.whole.series[keyHost]
@@ -162,7 +157,7 @@ func (s *subject) lazyPages() *Cause {
 		return nil
 	}
 	n := s.working()
-	a, f := settles(gpu[:n]), settles(plus(host, gpu)[:n])
+	a, f := settles(gpu[:n]), settles(stat.Plus(host, gpu)[:n])
 	if a.rise < leastMoved || f.rise < .5*a.rise || f.rise > 1.5*a.rise || a.last > n/2 || f.last > n*3/4 || f.half < a.half+max(5, n/20) {
 		return nil
 	}
@@ -184,11 +179,11 @@ type settling struct {
 }
 
 func settles(v []float64) settling {
-	k := known(v)
+	k := stat.Known(v)
 	if len(k) < leastTrendRows {
 		return settling{}
 	}
-	end := median(k[len(k)*7/8:])
+	end := stat.Median(k[len(k)*7/8:])
 	s := settling{rise: end - k[0]}
 	for i, x := range v {
 		if x < k[0]+.5*s.rise {
@@ -215,7 +210,7 @@ func (s *subject) finalizers() *Cause {
 	if live == nil || heap == nil {
 		return nil
 	}
-	reach := quantile(known(heap), .9) - quantile(known(heap), .1) // setting up is no collection
+	reach := stat.Quantile(stat.Known(heap), .9) - stat.Quantile(stat.Known(heap), .1) // setting up is no collection
 	collected := s.near(heap, reach/4)
 	falls, with, chance, largest := 0, 0, 0, 0.
 	for i := range live {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -22,7 +23,7 @@ func (s *subject) policy() *Cause {
 		if live, ok := s.left.of(keyLive); ok {
 			e = append(e, fmt.Sprintf("live memory is %s above the baseline: no reference holds them", size(math.Max(0, live))))
 		}
-		e = append(e, s.receipts("purge")...)
+		e = append(e, s.receipts(record.ActionPurge)...)
 		return &Cause{ID: CausePolicy, Confidence: .95 * s.confidence, Evidence: e, Next: next}
 	}
 	if s.restsOn == ByRefill {
@@ -31,14 +32,15 @@ func (s *subject) policy() *Cause {
 	if s.missRate() > .5 {
 		return nil // the pool is not used again: a matter of size classes
 	}
+	e := []string{fmt.Sprintf("idle memory grows by %s while live memory does not", size(s.grow[keyIdle].Amount()))}
 	return &Cause{ID: CausePolicy, Confidence: .7 * s.confidence, Next: next,
-		Evidence: append([]string{fmt.Sprintf("idle memory grows by %s while live memory does not", size(s.grow[keyIdle].bytes()))}, s.receipts("purge")...)}
+		Evidence: append(e, s.receipts(record.ActionPurge)...)}
 }
 
 // count is a column's value at the last mark released.
 func (s *subject) count(column string) (float64, bool) {
 	v := s.led.cols[column]
-	if k := known(v); len(k) > 0 {
+	if k := stat.Known(v); len(k) > 0 {
 		return k[len(k)-1], true
 	}
 	return 0, false

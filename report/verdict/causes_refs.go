@@ -3,8 +3,8 @@ package verdict
 import (
 	"fmt"
 	"math"
-	"strings"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -18,7 +18,7 @@ func (s *subject) collected() *Cause {
 	}
 	for _, e := range s.run.Events {
 		r := e.Receipt
-		if r == nil || r.Action != "collect" || !s.mine(&e) {
+		if r == nil || r.Action != record.ActionCollect || !s.mine(&e) {
 			continue
 		}
 		// What a collection frees goes back to the framework's pool first, so
@@ -50,7 +50,7 @@ func (s *subject) collected() *Cause {
 // not say so.
 func (s *subject) exiting() float64 {
 	for _, e := range s.run.Events {
-		if e.Kind == record.KindPhase && e.Name == phaseExiting && s.mine(&e) {
+		if e.Kind == record.KindPhase && e.Name == record.PhaseExiting && s.mine(&e) {
 			return e.TMs
 		}
 	}
@@ -64,7 +64,7 @@ func (s *subject) wasReached(bytes float64) bool {
 	const part = .05
 	var gone float64
 	for _, h := range s.holders() {
-		if strings.HasSuffix(h.Path, record.HolderGone) {
+		if h.Gone {
 			gone += float64(h.Bytes)
 		}
 	}
@@ -77,19 +77,19 @@ const cyclePart = .2
 // perStep are the handles and references gained a step; NaN when unknown.
 func (s *subject) perStep() (handles, refs float64) {
 	l := s.led
-	if l.step == nil || !s.grow[keyCount].growing() {
+	if l.Step == nil || !s.grow[keyCount].Growing() {
 		return math.NaN(), math.NaN()
 	}
 	g := &s.grow[keyCount]
-	steps := l.step[len(l.step)-1] - l.step[g.from]
+	steps := l.Step[len(l.Step)-1] - l.Step[g.From]
 	if steps <= 0 {
 		return math.NaN(), math.NaN()
 	}
 	refs = math.NaN()
-	if r := &s.grow[keyRefs]; r.known {
-		refs = r.bytes() / steps
+	if r := &s.grow[keyRefs]; r.Known {
+		refs = r.Amount() / steps
 	}
-	return g.bytes() / steps, refs
+	return g.Amount() / steps, refs
 }
 
 // graph: an output keeps the graph of every step, as its holder says; or every
@@ -99,13 +99,13 @@ func (s *subject) graph() *Cause {
 	const next = "detach what is kept from one step to the next (a loss summed up, a state) from its graph"
 	if h := s.graphHolder(); h != nil {
 		return &Cause{ID: CauseGraph, Confidence: .9 * s.confidence, Next: next,
-			Evidence: []string{fmt.Sprintf("%s keeps %s", strings.TrimSuffix(h.Path, record.HolderGone), size(float64(h.Bytes)))}}
+			Evidence: []string{fmt.Sprintf("%s keeps %s", h.Kept(), size(float64(h.Bytes)))}}
 	}
-	if s.class != AppLeak || s.restsOn != ByTrend || !s.grow[keyLive].growing() || s.backlog() != nil {
+	if s.class != AppLeak || s.restsOn != ByTrend || !s.grow[keyLive].Growing() || s.backlog() != nil {
 		return nil // work that waits holds what it reads, too
 	}
 	n, refs := s.perStep()
-	each := s.grow[keyLive].bytes() / s.grow[keyCount].bytes()
+	each := s.grow[keyLive].Amount() / s.grow[keyCount].Amount()
 	if !(n >= 1.8) || refs < 1.2*n || refs != refs && (each < 4*kib || s.wasReached(s.size())) {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (s *subject) graphHolder() *HolderRow {
 		return nil
 	}
 	for _, h := range s.holders() {
-		if strings.Contains(h.Path, record.HolderGraph) && float64(h.Bytes) >= part*s.size() {
+		if h.Graph != "" && float64(h.Bytes) >= part*s.size() {
 			return &h
 		}
 	}
@@ -164,11 +164,11 @@ func (s *subject) clone() *Cause {
 // clones: references grow while the handles they count do not.
 func (s *subject) clones() *Cause {
 	g := &s.grow[keyRefs]
-	if !g.growing() || s.grow[keyCount].growing() || !s.grow[keyCount].known || s.backlog() != nil {
+	if !g.Growing() || s.grow[keyCount].Growing() || !s.grow[keyCount].Known || s.backlog() != nil {
 		return nil
 	}
 	return &Cause{ID: CauseClone, Confidence: .8,
-		Evidence: []string{fmt.Sprintf("references grow by %.0f while the handles they count do not", g.bytes())},
+		Evidence: []string{fmt.Sprintf("references grow by %.0f while the handles they count do not", g.Amount())},
 		Next:     "look at the clone audit: a clone is made and not dropped"}
 }
 
@@ -193,11 +193,11 @@ func (s *subject) handles() *Cause {
 	if s.class == DriverGrowth || s.class == HostGrowth {
 		return s.driverHandles(next)
 	}
-	if s.class != AppLeak || !s.grow[keyCount].growing() {
+	if s.class != AppLeak || !s.grow[keyCount].Growing() {
 		return nil
 	}
-	n := s.grow[keyCount].bytes()
-	each := math.Max(0, s.grow[keyLive].bytes()) / n
+	n := s.grow[keyCount].Amount()
+	each := math.Max(0, s.grow[keyLive].Amount()) / n
 	if each > 16*kib {
 		return nil
 	}
@@ -228,7 +228,7 @@ func (s *subject) driverHandles(next string) *Cause {
 	most := 0.
 	for _, k := range driverHandles {
 		n := s.advance(k.column)
-		if !(n > most) || !climbs(s.led.cols[k.column][s.grow[s.primary].from:], moreHandles) {
+		if !(n > most) || !trend.Climbs(s.led.cols[k.column][s.grow[s.primary].From:], moreHandles) {
 			continue
 		}
 		each := s.size() / n

@@ -15,7 +15,7 @@ func ending(column string, off bool, holders ...record.Holder) *program {
 	} else {
 		p.grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColLiveCount, 40, 1, 2)
 	}
-	p.events = append(p.events, record.Event{TMs: 580 * 50, Kind: record.KindPhase, Name: phaseExiting})
+	p.events = append(p.events, record.Event{TMs: 580 * 50, Kind: record.KindPhase, Name: record.PhaseExiting})
 	p.receipt("collect", 30*mib, 30*mib, 590)
 	p.events[1].Receipt.CollectorOff = off
 	if len(holders) > 0 {
@@ -26,8 +26,8 @@ func ending(column string, off bool, holders ...record.Holder) *program {
 
 func TestWhatBecameGarbageAtTheEndIsNoCycle(t *testing.T) {
 	t.Parallel()
-	history := record.Holder{Path: "list train() local history" + record.HolderGone, Bytes: 8 * mib, Count: 128}
-	some := record.Holder{Path: "list step() local grads" + record.HolderGone, Bytes: mib, Count: 8}
+	history := record.Holder{Path: "list train() local history", Gone: true, Bytes: 8 * mib, Count: 128}
+	some := record.Holder{Path: "list step() local grads", Gone: true, Bytes: mib, Count: 8}
 	for name, c := range map[string]struct {
 		p    *program
 		want bool
@@ -47,9 +47,9 @@ func TestWhatBecameGarbageAtTheEndIsNoCycle(t *testing.T) {
 
 func TestAGraphIsNamedByWhoKeepsItAndNotGuessedBesideAHolder(t *testing.T) {
 	t.Parallel()
-	history := record.Holder{Path: "list train() local history" + record.HolderGone, Bytes: 8 * mib, Count: 128}
-	total := record.Holder{Path: "train() local total" + record.HolderGraph + "Add outputs" + record.HolderGone, Bytes: 12 * mib, Count: 1}
-	small := record.Holder{Path: "train() local total" + record.HolderGraph + "Add outputs", Bytes: mib, Count: 1}
+	history := record.Holder{Path: "list train() local history", Gone: true, Bytes: 8 * mib, Count: 128}
+	total := record.Holder{Path: "train() local total", Graph: "Add outputs", Gone: true, Bytes: 12 * mib, Count: 1}
+	small := record.Holder{Path: "train() local total", Graph: "Add outputs", Bytes: mib, Count: 1}
 	for name, c := range map[string]struct {
 		p    *program
 		want bool

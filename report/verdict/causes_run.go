@@ -5,13 +5,14 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // purgeInVain: a purge claims to have freed what the system did not get back.
 func (s *subject) purgeInVain() *Cause {
 	for _, r := range s.experiments() {
-		if r.Action != "purge" || r.ClaimedBytes == nil || r.ReturnedBytes == nil && r.GPUBytes == nil {
+		if r.Action != record.ActionPurge || r.ClaimedBytes == nil || r.ReturnedBytes == nil && r.GPUBytes == nil {
 			continue
 		}
 		claimed, back := float64(*r.ClaimedBytes), returned(&r)
@@ -37,7 +38,7 @@ func (s *subject) deadHolder() *Cause {
 			held = math.Max(held, gpu[i])
 		}
 	}
-	if gone < 3 || len(known(rss)) == 0 {
+	if gone < 3 || len(stat.Known(rss)) == 0 {
 		return nil
 	}
 	return &Cause{ID: CauseDead, Confidence: .9,

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -45,7 +47,7 @@ func (s *subject) temporaries() *Cause {
 	for _, k := range [...]key{keyLive, keyCount, keyInFlight, keyHeap} {
 		g := &s.grow[k]
 		inBytes := k == keyLive || k == keyHeap
-		if g.growing() && (!inBytes || g.bytes() > besideTemporaries*s.grow[keyHost].bytes()) {
+		if g.Growing() && (!inBytes || g.Amount() > besideTemporaries*s.grow[keyHost].Amount()) {
 			return nil
 		}
 	}
@@ -86,8 +88,8 @@ func (s *subject) temporaries() *Cause {
 }
 
 func heapStill(s *subject) string {
-	if h := &s.grow[keyHeap]; h.growing() {
-		return "the program's heap grows by " + size(h.bytes()) + " alone"
+	if h := &s.grow[keyHeap]; h.Growing() {
+		return "the program's heap grows by " + size(h.Amount()) + " alone"
 	}
 	return "the program's heap stays as it is"
 }
@@ -121,7 +123,7 @@ func (s *subject) temporaryOf(name, column string) *temporary {
 	if !(t.n >= leastLaunches) {
 		return nil
 	}
-	if t.each = s.grow[keyHost].bytes() / t.n; t.each < leastTemporary || t.each > mostTemporary {
+	if t.each = s.grow[keyHost].Amount() / t.n; t.each < leastTemporary || t.each > mostTemporary {
 		return nil
 	}
 	t.sse = s.misfit(column)
@@ -135,11 +137,11 @@ func (s *subject) temporaryOf(name, column string) *temporary {
 // infinite where it is unknown or stands still.
 func (s *subject) misfit(column string) float64 {
 	rows := s.sampled(&s.grow[keyHost])
-	y, x := blockMeans(s.led.series[keyHost], rows), s.unitBlocks(column, rows)
-	if len(y) < minBlocks || x == nil {
+	y, x := trend.BlockMeans(s.led.series[keyHost], rows), s.unitBlocks(column, rows)
+	if len(y) < trend.MinBlocks || x == nil {
 		return math.Inf(1)
 	}
-	return fitLine(x, y).sse + unexplained*variation(y)
+	return stat.FitLine(x, y).SSE + unexplained*stat.Variation(y)
 }
 
 // others are running totals of what may grow by any bytes.
@@ -162,9 +164,9 @@ const mostCommands = 500
 
 // backlog: command buffers in flight grow, or commands pile up in few buffers.
 func (s *subject) backlog() *Cause {
-	if g := &s.grow[keyInFlight]; g.growing() {
+	if g := &s.grow[keyInFlight]; g.Growing() {
 		return &Cause{ID: CauseBacklog, Confidence: .9,
-			Evidence: []string{fmt.Sprintf("command buffers in flight grow by %.0f over the run", g.bytes())},
+			Evidence: []string{fmt.Sprintf("command buffers in flight grow by %.0f over the run", g.Amount())},
 			Next:     "wait for the command buffer N places back before committing the next"}
 	}
 	commands, buffers := s.total(record.ColCommands), s.total(record.ColCommandBuffers)
@@ -182,23 +184,20 @@ func (s *subject) drained() bool {
 	return s.left.has() && s.whole.series[keyInFlight] != nil && s.whole.released(keyInFlight, s.left.last, math.Inf(1), 0) <= 0
 }
 
-// colOpen counts command buffers made and not completed, committed or not.
-const (
-	colOpen   = "command_buffers_open"
-	leastOpen = 16 // Metal's queue stops at 64
-)
+// leastOpen is how many command buffers must be open; Metal's queue stops at 64.
+const leastOpen = 16
 
 // uncommitted: command buffers that were made and never committed pile up.
 func (s *subject) uncommitted() *Cause {
-	open, flying := s.led.cols[colOpen], s.led.series[keyInFlight]
+	open, flying := s.led.cols[record.ColCommandBuffersOpen], s.led.series[keyInFlight]
 	if open == nil || flying == nil {
 		return nil
 	}
-	waiting := minus(open, flying)
-	if !climbs(waiting, leastOpen) {
+	waiting := stat.Minus(open, flying)
+	if !trend.Climbs(waiting, leastOpen) {
 		return nil
 	}
-	k := known(waiting)
+	k := stat.Known(waiting)
 	return &Cause{ID: CauseUncommitted, Confidence: .9,
 		Evidence: []string{fmt.Sprintf("%.0f command buffers were made and neither committed nor dropped, %.0f at the start", k[len(k)-1], k[0])},
 		Next:     "commit or drop each command buffer: at the queue's limit the next one waits for ever, and each keeps what it binds"}

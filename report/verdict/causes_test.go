@@ -44,13 +44,13 @@ var planted = []struct {
 		return newProgram(600).healthy().grows(record.ColCommands, 0, 0, 13).flat(record.ColCommandBuffers, 1, 0)
 	}},
 	{CauseUncommitted, "one command buffer in ten is made and forgotten", func() *program {
-		return newProgram(600).healthy().grows(record.ColCommandBuffers, 0, 0, 1).grows(record.ColCommands, 0, 0, 30).grows(colOpen, 3, 1, .1)
+		return newProgram(600).healthy().grows(record.ColCommandBuffers, 0, 0, 1).grows(record.ColCommands, 0, 0, 30).grows(record.ColCommandBuffersOpen, 3, 1, .1)
 	}},
 	{CausePolicy, "left over in the pool", func() *program { return loading(0, 1180*mib) }},
 	{CausePolicy, "idle memory grows", func() *program {
 		return newProgram(600).healthy().grows(record.ColIdle, 20*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib)
 	}},
-	{CausePolicy, "the pool fills until allocations fail", func() *program { return refilling(3.4).grows(colFailed, 0, 0, .01) }},
+	{CausePolicy, "the pool fills until allocations fail", func() *program { return refilling(3.4).grows(record.ColDriverFailed, 0, 0, .01) }},
 	{CauseMisses, "sizes that never come again", func() *program {
 		return newProgram(600).healthy().grows(record.ColIdle, 20*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib).
 			grows(record.ColPoolMisses, 0, 0, 4).grows(record.ColPoolHits, 0, 0, .1).grows(record.ColShapes, 0, 0, .5)
@@ -61,7 +61,7 @@ var planted = []struct {
 	}},
 	{CausePipelines, "the same kernels compiled again", func() *program {
 		return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 128*kib).flat(record.ColShapes, 7, 0).
-			grows(record.ColPipelines, 0, 0, .2).grows(colModules, 0, 0, .2)
+			grows(record.ColPipelines, 0, 0, .2).grows(record.ColModules, 0, 0, .2)
 	}},
 	{CausePipelines, "the same kernels compiled again, while buffers are released at a pace of their own", func() *program {
 		p := newProgram(600).healthy().flat(record.ColShapes, 7, 0).grows(record.ColPipelines, 0, 0, 3)
@@ -73,14 +73,14 @@ var planted = []struct {
 		return newProgram(600).healthy().grows(record.ColLiveCount, 40, 1, 2).grows(record.ColRefs, 60, 1, 2)
 	}},
 	{CauseHandles, "events never destroyed", func() *program {
-		return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 40*kib).grows(colEvents, 10, 0, 100).flat(colStreams, 4, 0)
+		return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 40*kib).grows(record.ColEvents, 10, 0, 100).flat(record.ColStreams, 4, 0)
 	}},
 	{CauseHandles, "streams never destroyed", func() *program {
-		return newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(colStreams, 4, 0, 1).flat(colEvents, 300, 0)
+		return newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColStreams, 4, 0, 1).flat(record.ColEvents, 300, 0)
 	}},
 	{CauseHandles, "graphs destroyed over the last rows, before their memory is given back", func() *program {
 		return newProgram(400).healthy().grows(record.ColGPU, 700*mib, 0, 960*kib).
-			set(colGraphs, func(i int) float64 { return max(0, float64(min(6*i, 600*(399-i)))) })
+			set(record.ColGraphs, func(i int) float64 { return max(0, float64(min(6*i, 600*(399-i)))) })
 	}},
 	{CauseCycle, "a collection frees the growth", func() *program {
 		return newProgram(600).healthy().grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib).
@@ -124,10 +124,10 @@ var planted = []struct {
 	}},
 	{CauseCeiling, "half a million small buffers", func() *program { return newProgram(600).healthy().flat(record.ColLiveCount, 450_000, 1) }},
 	{CauseCeiling, "few buffers where the device allows few", func() *program {
-		return newProgram(600).healthy().flat(record.ColLiveCount, 4500, 1).flat(colBuffersLimit, 5000, 0)
+		return newProgram(600).healthy().flat(record.ColLiveCount, 4500, 1).flat(record.ColBuffersLimit, 5000, 0)
 	}},
 	{CauseDriver, "the driver keeps something each second", func() *program {
-		return newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).flat(colDriverAlloc, 80*mib, 0)
+		return newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).flat(record.ColDriverAllocBytes, 80*mib, 0)
 	}},
 	{CauseDriver, "the driver's host memory", func() *program { return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 64*kib) }},
 	{CauseWarmUp, "pages are touched after they were allocated", func() *program {
@@ -198,7 +198,7 @@ func TestEachCauseIsNamedOnItsFaultAndOnNoOther(t *testing.T) {
 
 func TestManyBuffersAreNoCeilingWhereTheDeviceAllowsMore(t *testing.T) {
 	t.Parallel()
-	p := newProgram(600).healthy().flat(record.ColLiveCount, 450_000, 1).flat(colBuffersLimit, math.MaxInt32, 0)
+	p := newProgram(600).healthy().flat(record.ColLiveCount, 450_000, 1).flat(record.ColBuffersLimit, math.MaxInt32, 0)
 	if v := p.judge(); len(v.Causes) > 0 {
 		t.Errorf("causes %+v", v.Causes)
 	}
@@ -255,7 +255,7 @@ func TestCellsThatAreUnknownGiveNoCause(t *testing.T) {
 func TestMemoryAskedOfTheDriverIsNotTheDriversOwn(t *testing.T) {
 	t.Parallel()
 	unknown := newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib)
-	asked := newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(colDriverAlloc, 80*mib, 0, 64*kib)
+	asked := newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColDriverAllocBytes, 80*mib, 0, 64*kib)
 	for name, p := range map[string]*program{"not recorded": unknown, "asked for": asked} {
 		if v := p.judge(); v.Verdict != DriverGrowth || len(v.Causes) > 0 {
 			t.Errorf("%s: %s with causes %+v", name, v.Verdict, v.Causes)
@@ -322,7 +322,7 @@ func TestAPoolThatIsEmptiedAgainAndAgainIsLeftOpenWithTheReason(t *testing.T) {
 		if v.Verdict != Undecided || !strings.Contains(v.Summary, "was not recorded") || v.MoreMinutes != nil {
 			t.Errorf("%.1f fillings: %s", times, v.Summary)
 		}
-		v = refilling(times).grows(colFailed, 0, 0, .01).judge()
+		v = refilling(times).grows(record.ColDriverFailed, 0, 0, .01).judge()
 		if v.Verdict != PoolGrowth || v.RestsOn != ByRefill || v.Tier != Likely || !strings.Contains(v.Summary, "allocations failed") {
 			t.Errorf("%.1f fillings until allocations fail: %s %s", times, v.Tier, v.Summary)
 		}

@@ -1,6 +1,12 @@
 package verdict
 
-import "math"
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
 
 // handleCost is the most host or driver bytes one live handle is believed to
 // cost beside what it stores.
@@ -44,13 +50,13 @@ func (s *subject) decide(a [keys]float64) (Class, key) {
 		return PoolGrowth, keyIdle
 	case a[keyUntracked] > 0 && a[keyUntracked] >= driverShare*a[keyHost]:
 		return DriverGrowth, keyUntracked
-	case a[keyHost] > 0 && s.grow[keyHost].growing():
+	case a[keyHost] > 0 && s.grow[keyHost].Growing():
 		return s.hostClass(a), keyHost
 	case a[keyHost] > 0:
 		return s.hostClass(a), keyHeap
-	case a[keyHandles] > 0 && s.filling() == 0 && (!s.grow[keyDevice].growing() || s.unasked()):
+	case a[keyHandles] > 0 && s.filling() == 0 && (!s.grow[keyDevice].Growing() || s.unasked()):
 		return DriverGrowth, keyHandles
-	case s.grow[keyDevice].growing():
+	case s.grow[keyDevice].Growing():
 		return Undecided, keyDevice
 	}
 	return Undecided, keys
@@ -59,12 +65,12 @@ func (s *subject) decide(a [keys]float64) (Class, key) {
 // eclipsed is the undecided account that rose by far more than the one that gave
 // the verdict: what surely grows is then not the answer. It is keys without one.
 func (s *subject) eclipsed(a [keys]float64) key {
-	if s.class == Undecided || s.primary.counts() || s.grow[s.primary].loaded {
+	if s.class == Undecided || s.primary.counts() || s.grow[s.primary].Loaded {
 		return keys
 	}
 	for _, k := range [...]key{keyLive, keyIdle, keyUntracked} {
 		g := &s.grow[k]
-		if g.known && g.shape == ShapeUndecided && !g.loaded && g.low*g.span > eclipse*a[s.primary] {
+		if g.Known && g.Shape == trend.ShapeUndecided && !g.Loaded && g.Low*g.Span > eclipse*a[s.primary] {
 			return k
 		}
 	}
@@ -78,7 +84,7 @@ const eclipse = 4
 // ownerless is the reason of an undecided: device memory grows, and nothing
 // tells who holds it.
 func (s *subject) ownerless() string {
-	if asked := s.advance(colDriverAlloc); asked >= s.size()/2 {
+	if asked := s.advance(record.ColDriverAllocBytes); asked >= s.size()/2 {
 		return "device memory grows by what the driver was asked for, but no allocator counters tell whether the program uses it or keeps it in a pool"
 	}
 	return "device memory grows, but no allocator counters tell whether the program, its pool or the driver holds it"
@@ -88,7 +94,7 @@ func (s *subject) ownerless() string {
 // less than half of what the device memory of unknown owner grew by.
 func (s *subject) unasked() bool {
 	g := &s.grow[keyDevice]
-	return s.rise(colDriverAlloc, g.from) < g.bytes()/2
+	return s.rise(record.ColDriverAllocBytes, g.From) < g.Amount()/2
 }
 
 // driverShare is the part of host growth that growing untracked bytes must
@@ -101,8 +107,8 @@ const driverShare = .1
 func (s *subject) amounts() [keys]float64 {
 	var a [keys]float64
 	for k := key(0); k < keys; k++ {
-		if s.grow[k].growing() {
-			a[k] = s.grow[k].bytes()
+		if s.grow[k].Growing() {
+			a[k] = s.grow[k].Amount()
 		}
 	}
 	freed := s.shrinks(keyLive)
@@ -114,7 +120,7 @@ func (s *subject) amounts() [keys]float64 {
 	}
 	// The heap is part of the host: where it grows, the host does, unless
 	// the host is known not to.
-	if h := s.grow[keyHost]; a[keyHost] == 0 && a[keyHeap] > 0 && h.known && h.bytes() > a[keyHeap]/2 {
+	if h := s.grow[keyHost]; a[keyHost] == 0 && a[keyHeap] > 0 && h.Known && h.Amount() > a[keyHeap]/2 {
 		a[keyHost] = a[keyHeap]
 	}
 	return a
@@ -125,8 +131,8 @@ const surelyFalls = 4
 
 // shrinks is by how much a key surely falls, 0 when it does not.
 func (s *subject) shrinks(k key) float64 {
-	if g := s.grow[k]; g.known && g.t < -surelyFalls {
-		return -g.bytes()
+	if g := s.grow[k]; g.Known && g.T < -surelyFalls {
+		return -g.Amount()
 	}
 	return 0
 }
@@ -142,7 +148,7 @@ func (s *subject) leaks(a [keys]float64) bool {
 	}
 	own := a[keyLive]
 	if own == 0 {
-		own = math.Max(s.grow[keyLive].bytes(), handleLeast*a[keyCount])
+		own = math.Max(s.grow[keyLive].Amount(), handleLeast*a[keyCount])
 	}
 	if s.hostOfHandles(a) {
 		own += a[keyHost]
@@ -178,11 +184,11 @@ func (s *subject) hostClass(a [keys]float64) Class {
 	switch {
 	case s.records.hold(a[keyHost]):
 		return DriverGrowth
-	case s.led.series[keyHeap] == nil || !h.known:
+	case s.led.series[keyHeap] == nil || !h.Known:
 		return HostGrowth
 	case a[keyHeap] >= a[keyHost]/2:
 		return HostGrowth
-	case h.bytes() < a[keyHost]/2 && h.upper < a[keyHost]/2:
+	case h.Amount() < a[keyHost]/2 && h.Upper < a[keyHost]/2:
 		return DriverGrowth
 	}
 	return HostGrowth
@@ -193,7 +199,7 @@ func (s *subject) hostClass(a [keys]float64) Class {
 // and no first touch show it.
 func (s *subject) isPinned() bool {
 	h := s.grow[keyHost]
-	return h.growing() && s.rise(colPinned, h.from) >= h.bytes()/2
+	return h.Growing() && s.rise(record.ColPinnedBytes, h.From) >= h.Amount()/2
 }
 
 // quiet: nothing grows; none when every account is known to be still.
@@ -204,12 +210,12 @@ func (s *subject) quiet() {
 		if s.led.series[k] == nil {
 			continue
 		}
-		if !g.known {
+		if !g.Known {
 			open++
 			continue
 		}
 		seen++
-		if g.shape == ShapeUndecided {
+		if g.Shape == trend.ShapeUndecided {
 			open++
 		}
 	}
@@ -234,7 +240,7 @@ func (s *subject) quiet() {
 // trendRaw is the score of a growth: the decades of evidence that something
 // grows times the part of the bootstrap's draws that give the same class.
 func (s *subject) trendRaw() float64 {
-	return s.grow[s.primary].evidence * s.agreement
+	return s.grow[s.primary].Evidence * s.agreement
 }
 
 // quietRaw is the score of none: how far below what would matter the upper
@@ -242,9 +248,9 @@ func (s *subject) trendRaw() float64 {
 func (s *subject) quietRaw() float64 {
 	worst := 0.0
 	for _, k := range [...]key{keyLive, keyCount, keyIdle, keyUntracked, keyHost, keyDevice} {
-		if g := s.grow[k]; g.known && g.limit > 0 {
-			worst = math.Max(worst, g.upper/g.limit)
+		if g := s.grow[k]; g.Known && g.Limit > 0 {
+			worst = math.Max(worst, g.Upper/g.Limit)
 		}
 	}
-	return 1 - clamp(worst, 0, 1)
+	return 1 - stat.Clamp(worst, 0, 1)
 }

@@ -3,6 +3,8 @@ package verdict
 import (
 	"math"
 	"sort"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
 )
 
 // knot is one point of a calibration map: of the tuning corpus's verdicts
@@ -28,25 +30,25 @@ func (s *subject) calibrate() {
 	case s.restsOn == "" && s.class == None:
 		s.confidence = lookup(noneKnots[:], s.raw)
 	default:
-		s.confidence = clamp(s.raw, 0, certain)
+		s.confidence = stat.Clamp(s.raw, 0, certain)
 	}
 }
 
 // lookup interpolates a map linearly; beyond its ends it is constant.
 func lookup(k []knot, score float64) float64 {
 	if len(k) == 0 {
-		return clamp(score, 0, certain)
+		return stat.Clamp(score, 0, certain)
 	}
 	i := sort.Search(len(k), func(i int) bool { return k[i].score >= score })
 	switch {
 	case i == 0:
-		return clamp(k[0].p, 0, certain)
+		return stat.Clamp(k[0].p, 0, certain)
 	case i == len(k):
-		return clamp(k[len(k)-1].p, 0, certain)
+		return stat.Clamp(k[len(k)-1].p, 0, certain)
 	}
 	a, b := k[i-1], k[i]
 	w := (score - a.score) / (b.score - a.score)
-	return clamp(a.p+w*(b.p-a.p), 0, certain)
+	return stat.Clamp(a.p+w*(b.p-a.p), 0, certain)
 }
 
 // Score is what a verdict's confidence is looked up by, for the generator of

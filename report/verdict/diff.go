@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -14,7 +15,8 @@ type Difference struct {
 	Verdict    Class   `json:"verdict"` // of the growth in New beyond Base
 	Tier       Tier    `json:"tier"`
 	Confidence float64 `json:"confidence"`
-	Summary    string  `json:"summary"`
+	Summary    string  `json:"summary"` // "verdict: claim"
+	Claim      string  `json:"-"`       // the summary without the verdict
 	// AlignedBy is "step" or "second"; Compared is how many of them both
 	// runs have, counted from each one's start.
 	AlignedBy string    `json:"aligned_by,omitempty"`
@@ -50,7 +52,8 @@ func Diff(base, new *record.Run, o Options) *Difference {
 	d := &Difference{Schema: 1, Verdict: Undecided, Tier: TierUndecided, Base: Judge(base, o), New: Judge(new, o)}
 	a, b := chosen(base, o), chosen(new, o)
 	if a == nil || b == nil {
-		d.Summary = "undecided: a run without samples cannot be compared."
+		d.Claim = "a run without samples cannot be compared."
+		d.Summary = sentence(string(d.Verdict), d.Claim)
 		return d
 	}
 	p := &pair{base: a, new: b, o: o}
@@ -63,7 +66,8 @@ func Diff(base, new *record.Run, o Options) *Difference {
 	s := p.judge()
 	d.Rows = p.rows(s)
 	d.Verdict, d.Tier, d.Confidence = s.class, s.tier(), round(s.confidence)
-	d.Summary = p.summary(s)
+	d.Claim = p.claim(s)
+	d.Summary = sentence(string(d.Verdict), d.Claim)
 	return d
 }
 
@@ -73,7 +77,7 @@ func chosen(run *record.Run, o Options) *subject {
 		return nil
 	}
 	var worst *subject
-	for _, s := range subjects(run, o, forReport()) {
+	for _, s := range subjects(run, o, trend.ForReport()) {
 		if worst == nil || s.worse(worst) {
 			worst = s
 		}
@@ -85,7 +89,7 @@ func chosen(run *record.Run, o Options) *subject {
 type pair struct {
 	base, new *subject
 	o         Options
-	axis      axis
+	axis      trend.Axis
 	unit      string
 	span      float64
 }
@@ -94,7 +98,7 @@ type pair struct {
 // counter is in one run only: in the other, what stands in for it is less.
 func (p *pair) sameCounter() []string {
 	a, b := p.base.led, p.new.led
-	if a.device == nil || b.device == nil || (a.cols[record.ColGPU] == nil) == (b.cols[record.ColGPU] == nil) {
+	if !a.book.HasDevice() || !b.book.HasDevice() || (a.cols[record.ColGPU] == nil) == (b.cols[record.ColGPU] == nil) {
 		return nil
 	}
 	for _, s := range [...]*subject{p.base, p.new} {
@@ -110,11 +114,11 @@ func (p *pair) untouched() float64 { return math.Max(p.base.untouched(), p.new.u
 
 // align chooses the axis and how much of it both runs cover.
 func (p *pair) align() {
-	p.axis, p.unit = byTime, "second"
-	if p.base.led.stepped() && p.new.led.stepped() {
-		p.axis, p.unit = byStep, "step"
+	p.axis, p.unit = trend.ByTime, "second"
+	if p.base.led.Stepped() && p.new.led.Stepped() {
+		p.axis, p.unit = trend.ByStep, "step"
 	}
-	p.span = math.Min(length(p.base.led.x(p.axis)), length(p.new.led.x(p.axis)))
+	p.span = math.Min(length(p.base.led.X(p.axis)), length(p.new.led.X(p.axis)))
 }
 
 func length(x []float64) float64 {
@@ -127,7 +131,7 @@ func length(x []float64) float64 {
 // judge runs the growth test on the differences of the two runs' blocks and
 // classifies what grows as in one run.
 func (p *pair) judge() *subject {
-	s := &subject{run: p.new.run, o: p.o, cond: forReport(), led: p.new.led, whole: p.new.whole, primary: keys, class: Undecided, agreement: 1}
+	s := &subject{run: p.new.run, o: p.o, cond: trend.ForReport(), led: p.new.led, whole: p.new.whole, primary: keys, class: Undecided, agreement: 1}
 	s.handleKind = p.new.handleKind
 	if s.handleKind.name != "" {
 		p.base.led.series[keyHandles] = p.base.led.alive(s.handleKind.column)
@@ -151,16 +155,16 @@ func (p *pair) judge() *subject {
 }
 
 // examine tests the growth of one key in new beyond base.
-func (p *pair) examine(k key) growth {
+func (p *pair) examine(k key) trend.Growth {
 	a, b := p.base.led, p.new.led
 	delta := math.Max(a.delta(k), b.delta(k))
-	g := growth{shape: ShapeUndecided, axis: p.axis, delta: delta}
+	g := trend.Growth{Shape: trend.ShapeUndecided, Axis: p.axis, Delta: delta}
 	if a.series[k] == nil || b.series[k] == nil || p.span <= 0 {
 		return g
 	}
 	n := min(len(a.clock), len(b.clock))
-	blocks := blockCount(n, max(p.base.grow[k].cycle.length, p.new.grow[k].cycle.length))
-	if blocks < minBlocks {
+	blocks := trend.BlockCount(n, max(p.base.grow[k].Cycle.Length, p.new.grow[k].Cycle.Length))
+	if blocks < trend.MinBlocks {
 		return g
 	}
 	ya, yb := p.grid(a, k, blocks), p.grid(b, k, blocks)
@@ -170,15 +174,13 @@ func (p *pair) examine(k key) growth {
 			x, y = append(x, (float64(i)+.5)/float64(blocks)*p.span), append(y, d)
 		}
 	}
-	if len(x) < minBlocks {
+	if len(x) < trend.MinBlocks {
 		return g
 	}
-	g.known = true
-	snap(y, .6*delta)
-	c := forReport()
-	g.fill(x, y, p.span, window{conditions: c, delta: delta, net: net(k), level: c.full})
-	if own := &p.new.grow[k]; g.growing() && own.known && own.bytes() < g.bytes()/2 {
-		g.shape = Flat // what differs is that base fell
+	g = trend.OfBlocks(x, y, p.span, trend.Question{Delta: delta, Net: net(k), Conditions: trend.ForReport()})
+	g.Axis = p.axis
+	if own := &p.new.grow[k]; g.Growing() && own.Known && own.Amount() < g.Amount()/2 {
+		g.Shape = trend.Flat // what differs is that base fell
 	}
 	return g
 }
@@ -186,7 +188,7 @@ func (p *pair) examine(k key) growth {
 // grid is a key's troughs in equal parts of the compared span; unknown where
 // a part has no sample.
 func (p *pair) grid(l *ledger, k key, blocks int) []float64 {
-	x, y := l.x(p.axis), l.series[k]
+	x, y := l.X(p.axis), l.series[k]
 	sum := make([][]float64, blocks)
 	for i, v := range y {
 		if v != v {
@@ -204,7 +206,7 @@ func (p *pair) grid(l *ledger, k key, blocks int) []float64 {
 	for b := range out {
 		out[b] = math.NaN()
 		if len(sum[b]) > 0 {
-			out[b] = lowest(sum[b], share(k))
+			out[b] = trend.Lowest(sum[b], share(k))
 		}
 	}
 	return out
@@ -241,13 +243,13 @@ func (p *pair) rows(s *subject) []DiffRow {
 			continue
 		}
 		r := DiffRow{Account: accountNames[i], Noise: true}
-		if g := &s.grow[k]; g.known {
-			r.Growth, r.PerUnit = g.interval(g.span), g.interval(1)
-			r.Noise = !g.growing() && !(g.high < 0 && -g.bytes() > g.delta)
+		if g := &s.grow[k]; g.Known {
+			r.Growth, r.PerUnit = intervalOf(g, g.Span), intervalOf(g, 1)
+			r.Noise = !g.Growing() && !(g.High < 0 && -g.Amount() > g.Delta)
 		}
-		if k == keyLive && s.grow[keyCount].known {
-			r.Count = s.grow[keyCount].interval(s.grow[keyCount].span)
-			r.Noise = r.Noise && !s.grow[keyCount].growing()
+		if k == keyLive && s.grow[keyCount].Known {
+			r.Count = intervalOf(&s.grow[keyCount], s.grow[keyCount].Span)
+			r.Noise = r.Noise && !s.grow[keyCount].Growing()
 		}
 		level := int64(math.Round(middle(p.new.led.series[k]) - middle(p.base.led.series[k])))
 		r.Level = &level
@@ -261,21 +263,21 @@ func (p *pair) rows(s *subject) []DiffRow {
 	return rows
 }
 
-func (p *pair) summary(s *subject) string {
+func (p *pair) claim(s *subject) string {
 	switch s.class {
 	case None:
-		return fmt.Sprintf("none: no account grows more than before over %.4g %ss.", p.span, p.unit)
+		return fmt.Sprintf("no account grows more than before over %.4g %ss.", p.span, p.unit)
 	case Undecided:
 		if s.why != "" {
-			return "undecided: " + s.why + "."
+			return s.why + "."
 		}
-		return "undecided: the two runs neither show nor exclude more growth."
+		return "the two runs neither show nor exclude more growth."
 	}
 	if s.restsOn == ByLeftover {
 		b, _ := p.leftoverOf(s.primary)
-		return fmt.Sprintf("%s: %s more are left over than before in %s.", s.class, size(b), s.what())
+		return fmt.Sprintf("%s more are left over than before in %s.", size(b), s.what())
 	}
 	g := &s.grow[s.primary]
-	return fmt.Sprintf("%s: %s grows by %s more than before over %.4g %ss (%s a %s).",
-		s.class, s.what(), s.quantity(g.bytes()), p.span, p.unit, strings.TrimSpace(s.quantity(g.rate)), p.unit)
+	return fmt.Sprintf("%s grows by %s more than before over %.4g %ss (%s a %s).",
+		s.what(), s.quantity(g.Amount()), p.span, p.unit, strings.TrimSpace(s.quantity(g.Rate)), p.unit)
 }

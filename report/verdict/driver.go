@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -65,13 +67,13 @@ type unitFit struct {
 // best is taken, or the preferred of those as good. Growth that goes on while
 // steps pause is called background, and time is one of its units.
 func (s *subject) drivenBy() (d *DrivenBy, background bool) {
-	if s.primary == keys || !s.grow[s.primary].growing() {
+	if s.primary == keys || !s.grow[s.primary].Growing() {
 		return nil, false
 	}
 	g := &s.grow[s.primary]
 	rows := s.sampled(g)
-	y := blockMeans(s.led.series[s.primary], rows)
-	if len(y) < minBlocks {
+	y := trend.BlockMeans(s.led.series[s.primary], rows)
+	if len(y) < trend.MinBlocks {
 		return nil, false
 	}
 	background = s.growsInPauses(y, rows)
@@ -83,14 +85,14 @@ func (s *subject) drivenBy() (d *DrivenBy, background bool) {
 	}
 	// Fits that leave less than this of the variation are all as good: counters
 	// are read some steps off.
-	floor := max(float64(len(y))*math.Pow(g.delta/100, 2), unexplained*variation(y))
+	floor := max(float64(len(y))*math.Pow(g.Delta/100, 2), unexplained*stat.Variation(y))
 	one := preferred(singles(all, y, background), floor)
 	two := preferred(pairs(all, y, background), floor)
 	switch {
-	case two != nil && (one == nil || advantage(one.sse+floor, two.sse+floor, two.left) > twoBetter):
+	case two != nil && (one == nil || trend.Advantage(one.sse+floor, two.sse+floor, two.left) > twoBetter):
 		d = two.driven(y, floor)
 	case one != nil:
-		d = one.alone(y, floor, .6*g.delta)
+		d = one.alone(y, floor, .6*g.Delta)
 	}
 	for p := d; p != nil; p = p.And {
 		p.Of = s.counted()
@@ -113,8 +115,8 @@ func (s *subject) counted() string {
 func singles(all []unitSeries, y []float64, background bool) []unitFit {
 	var out []unitFit
 	for _, u := range all {
-		if l := fitLine(u.x, y); l.b > 0 && (!background || u.column == "") {
-			out = append(out, unitFit{by: []unitSeries{u}, cost: []float64{l.b}, sse: l.sse})
+		if l := stat.FitLine(u.x, y); l.B > 0 && (!background || u.column == "") {
+			out = append(out, unitFit{by: []unitSeries{u}, cost: []float64{l.B}, sse: l.SSE})
 		}
 	}
 	return out
@@ -130,18 +132,18 @@ func pairs(all []unitSeries, y []float64, background bool) []unitFit {
 			if background && a.column != "" && b.column != "" {
 				continue
 			}
-			cost, err, sse := beside(a.x, y, b.x) // of b beside a
+			cost, err, sse := stat.FitBeside(a.x, y, b.x) // of b beside a
 			if math.IsInf(sse, 0) {
 				continue
 			}
-			first, firstErr, _ := beside(b.x, y, a.x) // and of a beside b
+			first, firstErr, _ := stat.FitBeside(b.x, y, a.x) // and of a beside b
 			f := unitFit{by: []unitSeries{a, b}, cost: []float64{first[0], cost[0]}, err: []float64{firstErr[0], err[0]}, sse: sse}
 			rise := f.cost[0]*(a.x[n-1]-a.x[0]) + f.cost[1]*(b.x[n-1]-b.x[0])
 			if f.part(0) < leastPart*rise || f.part(1) < leastPart*rise {
 				continue
 			}
 			f.left = make([]float64, n)
-			m := mean(y) - f.cost[0]*mean(a.x) - f.cost[1]*mean(b.x)
+			m := stat.Mean(y) - f.cost[0]*stat.Mean(a.x) - f.cost[1]*stat.Mean(b.x)
 			for k := range y {
 				f.left[k] = y[k] - m - f.cost[0]*a.x[k] - f.cost[1]*b.x[k]
 			}
@@ -173,9 +175,8 @@ func preferred(fits []unitFit, floor float64) *unitFit {
 
 // alone tells a single unit, its cost beside jumps and a transient.
 func (f *unitFit) alone(y []float64, floor, leap float64) *DrivenBy {
-	fit := fitTrend(f.by[0].x, y, math.Sqrt(floor/float64(len(y))), leap)
-	w := student(fit.df) * fit.se
-	i := finite(Interval{Value: round(fit.b), Low: round(fit.b - w), High: round(fit.b + w)})
+	b, w := trend.SlopeOf(f.by[0].x, y, math.Sqrt(floor/float64(len(y))), leap)
+	i := finite(Interval{Value: round(b), Low: round(b - w), High: round(b + w)})
 	if i == nil {
 		return nil
 	}
@@ -185,9 +186,9 @@ func (f *unitFit) alone(y []float64, floor, leap float64) *DrivenBy {
 // driven tells two units, the one that brings more first. Their intervals widen
 // by the residuals' autocorrelation and by what any fit may leave.
 func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
-	rho := clamp(autocorrelation(f.left), 0, .95)
+	rho := stat.Clamp(stat.Autocorrelation(f.left), 0, .95)
 	df := math.Max(2, float64(len(y)-3)*(1-rho)/(1+rho))
-	w := student(df) * math.Sqrt((1+rho)/(1-rho)*(1+floor/12/math.Max(f.sse, floor/1000)))
+	w := stat.Student(df) * math.Sqrt((1+rho)/(1-rho)*(1+floor/12/math.Max(f.sse, floor/1000)))
 	all := f.part(0) + f.part(1)
 	var d [2]*DrivenBy
 	for i := range d {
@@ -206,20 +207,11 @@ func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
 	return d[0]
 }
 
-// variation is the sum of squares about the mean.
-func variation(y []float64) float64 {
-	m, sum := mean(y), 0.
-	for _, v := range y {
-		sum += (v - m) * (v - m)
-	}
-	return sum
-}
-
 // sampled are the rows of each block that stand for it in the primary account's
 // series. What the program did is read at the same rows, else its pace would
 // look like an error.
-func (s *subject) sampled(g *growth) [][]int {
-	return s.led.lowRows(s.led.series[s.primary], g, share(s.primary))
+func (s *subject) sampled(g *trend.Growth) [][]int {
+	return s.led.LowRows(s.led.series[s.primary], g, share(s.primary))
 }
 
 // unitBlocks is how far a unit's running total had advanced in each block, time
@@ -228,14 +220,14 @@ func (s *subject) unitBlocks(column string, rows [][]int) []float64 {
 	v := s.led.cols[column]
 	switch column {
 	case "":
-		v = s.led.t
+		v = s.led.T
 	case record.ColStep:
-		v = s.led.step
+		v = s.led.Step
 	}
 	if v == nil {
 		return nil
 	}
-	x := blockMeans(v, rows)
+	x := trend.BlockMeans(v, rows)
 	for i := 1; i < len(x); i++ {
 		if x[i] < x[i-1] {
 			return nil
@@ -250,15 +242,15 @@ func (s *subject) unitBlocks(column string, rows [][]int) []float64 {
 // growsInPauses reports whether blocks without steps, at least three of them
 // and not all, show at least half of the others' growth per second.
 func (s *subject) growsInPauses(y []float64, rows [][]int) bool {
-	if s.led.step == nil {
+	if s.led.Step == nil {
 		return false
 	}
-	t := blockMeans(s.led.t, rows)
+	t := trend.BlockMeans(s.led.T, rows)
 	var still, stillT, busy, busyT float64
 	pauses := 0
 	for b := 1; b < len(y); b++ {
 		dy, dt := y[b]-y[b-1], t[b]-t[b-1]
-		if s.led.step[slices.Max(rows[b])] == s.led.step[slices.Min(rows[b-1])] {
+		if s.led.Step[slices.Max(rows[b])] == s.led.Step[slices.Min(rows[b-1])] {
 			still, stillT = still+dy, stillT+dt
 			pauses++
 		} else {

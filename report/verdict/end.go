@@ -4,16 +4,14 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
 )
-
-// phaseExiting is the mark of a program that ends; what follows is teardown.
-const phaseExiting = "exiting"
 
 // tornDown are the columns that fall when a program lets go of what it held.
 var tornDown = [...]string{
 	record.ColLive, record.ColLiveCount, record.ColGPU, record.ColRSS, record.ColFootprint,
-	colEvents, colStreams, colGraphs, colModules,
+	record.ColEvents, record.ColStreams, record.ColGraphs, record.ColModules,
 }
 
 // teardown leaves out the last rows after a program that ends let go of what
@@ -89,7 +87,7 @@ var (
 		record.ColAllocs, record.ColFrees, record.ColPoolHits, record.ColPoolMisses,
 		record.ColCommands, record.ColCommandBuffers,
 	}
-	resting = [...]string{record.ColLive, record.ColIdle, record.ColLiveCount, record.ColGPU, colPinned}
+	resting = [...]string{record.ColLive, record.ColIdle, record.ColLiveCount, record.ColGPU, record.ColPinnedBytes}
 )
 
 // untilWorkEnds leaves out the last rows of a program that worked all along and
@@ -120,7 +118,7 @@ func (k *track) spread(name string, from int) float64 {
 	if v == nil {
 		return 0
 	}
-	cells := known(v[from:])
+	cells := stat.Known(v[from:])
 	if len(cells) == 0 {
 		return 0
 	}
@@ -136,8 +134,8 @@ func (k *track) lastWork() (end, busy int) {
 			totals = append(totals, v)
 		}
 	}
-	if k.step != nil {
-		totals = append(totals, k.step)
+	if k.Step != nil {
+		totals = append(totals, k.Step)
 	}
 	before := make([]float64, len(totals))
 	for i := range k.clock {

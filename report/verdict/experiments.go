@@ -66,20 +66,22 @@ func (s *subject) weighExperiments() {
 		back := returned(&r)
 		proved := back > s.o.leftover() && back >= decisive*grown
 		switch {
-		case r.Action == "purge" && proved && (s.class == PoolGrowth || s.class == Undecided && s.primary == keyDevice):
+		case r.Action == record.ActionPurge && proved &&
+			(s.class == PoolGrowth || s.class == Undecided && s.primary == keyDevice):
 			s.class, s.why, s.lacking = PoolGrowth, "", false
 			s.raise(.97)
-		case r.Action == "purge" && s.class == PoolGrowth && r.ClaimedBytes != nil && back < .1*grown:
+		case r.Action == record.ActionPurge && s.class == PoolGrowth && r.ClaimedBytes != nil && back < .1*grown:
 			s.confidence = math.Min(s.confidence, .8)
 			s.note("the purge did not return the idle growth to the system")
-		case r.Action == "collect" && proved && (s.class == AppLeak || s.class == HostGrowth):
+		case r.Action == record.ActionCollect && proved && (s.class == AppLeak || s.class == HostGrowth):
 			s.raise(.97)
 		}
 	}
 	if s.class == PoolGrowth && s.restsOn == "" {
 		s.restsOn = ByTrend
 	}
-	if s.class == Undecided && s.primary == keyDevice && s.gaveBack("collect") < cyclePart*grown && s.gaveBack("purge") < cyclePart*grown {
+	if s.class == Undecided && s.primary == keyDevice &&
+		s.gaveBack(record.ActionCollect) < cyclePart*grown && s.gaveBack(record.ActionPurge) < cyclePart*grown {
 		s.why += "; neither collecting garbage nor purging the pool gave it back, so that something still holds it, or the driver does"
 	}
 }
@@ -111,7 +113,7 @@ func (s *subject) size() float64 {
 	if s.restsOn == ByMagnitude {
 		return plainGrowth(s.led.series[s.primary])
 	}
-	return s.grow[s.primary].bytes()
+	return s.grow[s.primary].Amount()
 }
 
 // sites and holders are the last recorded ones of this process. Where the

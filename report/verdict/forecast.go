@@ -3,14 +3,9 @@ package verdict
 import (
 	"math"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
-)
-
-// Names of limits in run.json's capacity_bytes.
-const (
-	limitDevice = "device memory"
-	limitCgroup = "cgroup"
-	limitHost   = "host memory"
 )
 
 // z10 is the standard normal quantile between which 80 % lie.
@@ -29,9 +24,9 @@ func (s *subject) forecast() *Forecast {
 		cols []string
 		of   []key
 	}{
-		{limitDevice, []string{record.ColGPU}, []key{keyLive, keyIdle, keyUntracked}},
-		{limitCgroup, []string{record.ColFootprint, record.ColRSS}, s.hostKeys()},
-		{limitHost, []string{record.ColFootprint, record.ColRSS}, s.hostKeys()},
+		{record.LimitDevice, []string{record.ColGPU}, []key{keyLive, keyIdle, keyUntracked}},
+		{record.LimitCgroup, []string{record.ColFootprint, record.ColRSS}, s.hostKeys()},
+		{record.LimitHost, []string{record.ColFootprint, record.ColRSS}, s.hostKeys()},
 	} {
 		capacity, ok := s.run.Meta.CapacityBytes[c.name]
 		if !ok || capacity <= 0 {
@@ -47,7 +42,7 @@ func (s *subject) forecast() *Forecast {
 
 // hostKeys are the accounts that are host memory.
 func (s *subject) hostKeys() []key {
-	if s.led.unified {
+	if s.led.unified() {
 		return []key{keyHost, keyLive, keyIdle, keyUntracked}
 	}
 	return []key{keyHost}
@@ -57,8 +52,8 @@ func (s *subject) hostKeys() []key {
 func (s *subject) used(cols []string) float64 {
 	for _, name := range cols {
 		if v := s.led.cols[name]; v != nil {
-			if last := known(v[len(v)*9/10:]); len(last) > 0 {
-				return quantile(last, .95)
+			if last := stat.Known(v[len(v)*9/10:]); len(last) > 0 {
+				return stat.Quantile(last, .95)
 			}
 		}
 	}
@@ -69,15 +64,15 @@ func (s *subject) reaches(name string, capacity int64, used float64, of []key) *
 	rate, variance := 0., 0.
 	for _, k := range of {
 		g := &s.grow[k]
-		if !g.growing() {
+		if !g.Growing() {
 			continue
 		}
 		sec, _ := s.rates(g)
-		if sec == nil || g.rate == 0 {
+		if sec == nil || g.Rate == 0 {
 			continue
 		}
 		rate += sec.Value
-		variance += math.Pow(g.se*sec.Value/g.rate, 2)
+		variance += math.Pow(g.SE*sec.Value/g.Rate, 2)
 	}
 	left := float64(capacity) - used
 	sd := math.Sqrt(variance)
@@ -105,22 +100,22 @@ func (s *subject) moreMinutes() *float64 {
 	factor := 1.
 	for _, k := range [...]key{keyLive, keyCount, keyIdle, keyUntracked, keyHost, keyDevice} {
 		g := &s.grow[k]
-		if l.series[k] == nil || g.shape != ShapeUndecided {
+		if l.series[k] == nil || g.Shape != trend.ShapeUndecided {
 			continue
 		}
-		if !g.known {
+		if !g.Known {
 			factor = math.Max(factor, float64(3*leastTrendRows)/float64(len(l.clock)))
 			continue
 		}
 		power := 2. / 3
-		if g.rho > .8 {
+		if g.Rho > .8 {
 			power = 2
 		}
-		factor = math.Max(factor, math.Pow(math.Max(1.5, g.upper/g.limit), power))
+		factor = math.Max(factor, math.Pow(math.Max(1.5, g.Upper/g.Limit), power))
 	}
 	if n := s.filling(); n > 0 {
 		factor = math.Max(factor, math.Max(2, mostCached/n))
 	}
-	m := round(so * clamp(factor-1, .25, 100))
+	m := round(so * stat.Clamp(factor-1, .25, 100))
 	return &m
 }

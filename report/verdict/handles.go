@@ -3,20 +3,10 @@ package verdict
 import (
 	"fmt"
 	"math"
-	"slices"
-)
 
-// Columns of handles that the driver keeps alive (package tracer/capture).
-const (
-	colEvents   = "events_count"
-	colStreams  = "streams_count"
-	colGraphs   = "graphs_count"
-	colModules  = "modules_count"
-	colContexts = "contexts_count"
-	colPools    = "pools_count"
-	// colLost counts what the capture missed. Each may have been the end of a
-	// handle.
-	colLost = "capture_lost"
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // handleKind is a kind of the driver's handles. A cached one is made once for
@@ -27,8 +17,9 @@ type handleKind struct {
 }
 
 var driverHandles = [...]handleKind{
-	{colEvents, "events", false}, {colStreams, "streams", false}, {colGraphs, "graphs", true},
-	{colModules, "modules", true}, {colContexts, "contexts", false}, {colPools, "memory pools", false},
+	{record.ColEvents, "events", false}, {record.ColStreams, "streams", false},
+	{record.ColGraphs, "graphs", true}, {record.ColModules, "modules", true},
+	{record.ColContexts, "contexts", false}, {record.ColPools, "memory pools", false},
 }
 
 // Graphs and modules are kept in caches on purpose. So few more are a program's
@@ -41,14 +32,6 @@ const (
 	leastCached = 64
 	mostCached  = 256
 	fills       = .85 // of the first half's rise, in the second
-)
-
-// What else than the test of growth a number of handles must meet: programs make
-// a few at a time, and few at all.
-const (
-	leastRises = 12  // blocks from which on there are more for good
-	longStill  = .25 // part of the window without one
-	slowing    = .6  // of the first half's rise, in the second; of the rate before the window, in it
 )
 
 // How far a growth of handles alone is believed: of those of a cache, and where
@@ -64,23 +47,23 @@ const (
 func (s *subject) examineHandles() {
 	for _, k := range driverHandles {
 		alive := s.led.alive(k.column)
-		if quantile(known(alive), 1)-quantile(known(alive), 0) < moreHandles {
+		if stat.Quantile(stat.Known(alive), 1)-stat.Quantile(stat.Known(alive), 0) < moreHandles {
 			continue
 		}
 		l := *s.led
 		l.series[keyHandles] = alive
-		g := l.examine(alive, l.delta(keyHandles), share(keyHandles), net(keyHandles), s.cond)
-		s.tested = append(s.tested, g.p)
-		if !g.growing() || g.evidence <= s.grow[keyHandles].evidence || !g.accrues() || g.rate < slowing*l.rateBefore(alive, &g) {
+		g := l.Examine(alive, l.question(keyHandles, s.cond))
+		s.tested = append(s.tested, g.P)
+		if !g.Growing() || g.Evidence <= s.grow[keyHandles].Evidence || !g.Accrues() || g.Rate < trend.Slowing*l.RateBefore(alive, &g) {
 			continue
 		}
-		if k.cached && (g.bytes() < leastCached || s.compiled(g.from) >= g.bytes()/2) {
+		if k.cached && (g.Amount() < leastCached || s.compiled(g.From) >= g.Amount()/2) {
 			continue
 		}
 		s.handleKind, s.grow[keyHandles] = k, g
 		s.led.series[keyHandles] = alive
 	}
-	if s.grow[keyHandles].growing() && s.left.has() {
+	if s.grow[keyHandles].Growing() && s.left.has() {
 		s.whole.series[keyHandles] = s.whole.alive(s.handleKind.column)
 		s.left = findLeftovers(s.whole, s.run.Events, s.pid)
 	}
@@ -92,61 +75,18 @@ func (l *ledger) alive(column string) []float64 {
 	if l.cols[column] == nil {
 		return nil
 	}
-	return minus(l.cols[column], l.cols[colLost])
+	// Each call that the capture missed may have been the end of a handle.
+	return stat.Minus(l.cols[column], l.cols[record.ColCaptureLost])
 }
 
 // filling is how many more cached handles are alive than before where they may be
 // a cache that fills; else 0.
 func (s *subject) filling() float64 {
 	g := &s.grow[keyHandles]
-	if s.handleKind.cached && g.growing() && (g.bytes() < mostCached || g.halves() < fills) {
-		return g.bytes()
+	if s.handleKind.cached && g.Growing() && (g.Amount() < mostCached || g.Halves() < fills) {
+		return g.Amount()
 	}
 	return 0
-}
-
-// rateBefore is how fast y rose for good before the window of g; 0 when it is the
-// whole.
-func (l *ledger) rateBefore(y []float64, g *growth) float64 {
-	first := slices.IndexFunc(y, func(v float64) bool { return v == v })
-	if first >= g.from {
-		return 0
-	}
-	x := l.x(g.axis)
-	return (quantile(known(y[g.from:]), 0) - y[first]) / (x[g.from] - x[first])
-}
-
-// floor is what each block and all later ones are above: what is there for good.
-func (g *growth) floor() []float64 {
-	out := append([]float64(nil), g.by...)
-	for i := len(out) - 2; i >= 0; i-- {
-		out[i] = math.Min(out[i], out[i+1])
-	}
-	return out
-}
-
-// accrues reports whether a number rises for good many times, all over the
-// window, and not ever more slowly.
-func (g *growth) accrues() bool {
-	rises, since, still := 0, g.bx[0], 0.
-	f := g.floor()
-	for i, x := range g.bx {
-		if i > 0 && f[i] > f[i-1] {
-			rises++
-			since = x
-		}
-		still = math.Max(still, x-since)
-	}
-	return rises >= leastRises && still <= longStill*(g.bx[len(g.bx)-1]-g.bx[0]) && g.halves() >= slowing
-}
-
-// halves is the rise of the window's second half as a part of the first's.
-func (g *growth) halves() float64 {
-	f := g.floor()
-	n := len(f)
-	mid := g.bx[0] + (g.bx[n-1]-g.bx[0])/2
-	at := firstRow(g.bx, mid)
-	return (f[n-1] - f[at]) / (f[at] - f[0])
 }
 
 // fillingWords are the reason of an undecided.
@@ -162,7 +102,7 @@ func (s *subject) handleTrust() float64 {
 		trust = cachedTrust
 	}
 	for _, k := range [...]key{keyLive, keyCount} {
-		if s.led.series[k] == nil || s.grow[k].shape == ShapeUndecided {
+		if s.led.series[k] == nil || s.grow[k].Shape == trend.ShapeUndecided {
 			trust = math.Min(trust, heldTrust)
 		}
 	}

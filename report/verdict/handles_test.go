@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -16,7 +17,7 @@ func counted(rows int, column string, f func(i int) float64) *program {
 
 func TestHandlesThatAccrueWithoutBytesAreADriversGrowth(t *testing.T) {
 	t.Parallel()
-	unknownLive := counted(400, colEvents, func(i int) float64 { return float64(3 * i) })
+	unknownLive := counted(400, record.ColEvents, func(i int) float64 { return float64(3 * i) })
 	delete(unknownLive.cols, record.ColLive)
 	delete(unknownLive.cols, record.ColLiveCount)
 	delete(unknownLive.cols, record.ColGPU)
@@ -25,12 +26,12 @@ func TestHandlesThatAccrueWithoutBytesAreADriversGrowth(t *testing.T) {
 		what string
 		tier Tier
 	}{
-		"an event a row":               {counted(400, colEvents, func(i int) float64 { return float64(i) }), "events", Confirmed},
-		"a stream now and then":        {counted(1200, colStreams, func(i int) float64 { return 4 + float64(i/20) }), "streams", Confirmed},
-		"memory pools":                 {counted(400, colPools, func(i int) float64 { return 1 + float64(i/4) }), "memory pools", Confirmed},
-		"above what comes and goes":    {counted(800, colEvents, func(i int) float64 { return 300*float64(i%20)/20 + float64(i) }), "events", Confirmed},
+		"an event a row":               {counted(400, record.ColEvents, func(i int) float64 { return float64(i) }), "events", Confirmed},
+		"a stream now and then":        {counted(1200, record.ColStreams, func(i int) float64 { return 4 + float64(i/20) }), "streams", Confirmed},
+		"memory pools":                 {counted(400, record.ColPools, func(i int) float64 { return 1 + float64(i/4) }), "memory pools", Confirmed},
+		"above what comes and goes":    {counted(800, record.ColEvents, func(i int) float64 { return 300*float64(i%20)/20 + float64(i) }), "events", Confirmed},
 		"objects that nobody counts":   {unknownLive, "events", Suspected},
-		"more modules than are cached": {counted(400, colModules, func(i int) float64 { return 20 + float64(i) }), "modules", Suspected},
+		"more modules than are cached": {counted(400, record.ColModules, func(i int) float64 { return 20 + float64(i) }), "modules", Suspected},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -38,7 +39,7 @@ func TestHandlesThatAccrueWithoutBytesAreADriversGrowth(t *testing.T) {
 			if v.Verdict != DriverGrowth || v.Tier != c.tier || !named(v, CauseHandles) || !strings.Contains(v.Summary, "the driver's "+c.what+" grows") {
 				t.Errorf("%s (%s) with %+v: %s", v.Verdict, v.Tier, v.Causes, v.Summary)
 			}
-			if a := account(v, Untracked); a.Count == nil || *a.Count < leastRises || a.Shape != Growing {
+			if a := rowOf(v, Untracked); a.Count == nil || *a.Count < trend.LeastRises || a.Shape != trend.Growing {
 				t.Errorf("the account's row: %+v", a)
 			}
 		})
@@ -86,7 +87,7 @@ func TestModulesThatMayFillACacheAreUndecided(t *testing.T) {
 		"ever fewer":   func(i int) float64 { return 40 * math.Pow(float64(i), .7) },
 		"many, slower": func(i int) float64 { return float64(i) - float64(i*i)/8000 },
 	} {
-		v := counted(1200, colModules, f).judge()
+		v := counted(1200, record.ColModules, f).judge()
 		if v.Verdict != Undecided || !strings.Contains(v.Summary, "a cache that still fills") || v.MoreMinutes == nil {
 			t.Errorf("%s: %s: %s", name, v.Verdict, v.Summary)
 		}
@@ -96,7 +97,7 @@ func TestModulesThatMayFillACacheAreUndecided(t *testing.T) {
 func TestTheCostOfAGrowingNumberIsNotInBytes(t *testing.T) {
 	t.Parallel()
 	for of, p := range map[string]*program{
-		"events":  counted(400, colEvents, func(i int) float64 { return float64(6 * i) }),
+		"events":  counted(400, record.ColEvents, func(i int) float64 { return float64(6 * i) }),
 		"handles": newProgram(400).healthy().grows(record.ColLiveCount, 40, 0, 6),
 		"":        newProgram(400).healthy().grows(record.ColRSS, 500*mib, 16*kib, 64*kib),
 	} {
@@ -108,11 +109,11 @@ func TestTheCostOfAGrowingNumberIsNotInBytes(t *testing.T) {
 
 func TestWhatTheCaptureMissedIsNoGrowthOfHandles(t *testing.T) {
 	t.Parallel()
-	p := counted(400, colEvents, func(i int) float64 { return float64(i) }).set(colLost, func(i int) float64 { return float64(2 * i) })
+	p := counted(400, record.ColEvents, func(i int) float64 { return float64(i) }).set(record.ColCaptureLost, func(i int) float64 { return float64(2 * i) })
 	if v := p.judge(); v.Verdict != None {
 		t.Errorf("each end of an event may have been missed: %s: %s", v.Verdict, v.Summary)
 	}
-	p = counted(400, colEvents, func(i int) float64 { return float64(9 * i) }).set(colLost, func(i int) float64 { return float64(2 * i) })
+	p = counted(400, record.ColEvents, func(i int) float64 { return float64(9 * i) }).set(record.ColCaptureLost, func(i int) float64 { return float64(2 * i) })
 	if v := p.judge(); v.Verdict != DriverGrowth {
 		t.Errorf("more events than were missed: %s: %s", v.Verdict, v.Summary)
 	}
@@ -121,12 +122,12 @@ func TestWhatTheCaptureMissedIsNoGrowthOfHandles(t *testing.T) {
 func TestBytesThatGrowSayMoreThanTheNumberOfHandles(t *testing.T) {
 	t.Parallel()
 	events := func(i int) float64 { return float64(2 * i) }
-	p := counted(600, colEvents, events).grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColLiveCount, 40, 0, 1)
+	p := counted(600, record.ColEvents, events).grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColLiveCount, 40, 0, 1)
 	if v := p.judge(); v.Verdict != AppLeak {
 		t.Errorf("objects that hold an event each: %s: %s", v.Verdict, v.Summary)
 	}
 	for asked, want := range map[float64]Class{64 * kib: Undecided, 0: DriverGrowth} {
-		p := counted(600, colEvents, events).grows(record.ColGPU, 700*mib, 0, 64*kib).grows(colDriverAlloc, 600*mib, 0, asked)
+		p := counted(600, record.ColEvents, events).grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColDriverAllocBytes, 600*mib, 0, asked)
 		delete(p.cols, record.ColLive)
 		delete(p.cols, record.ColIdle)
 		if v := p.judge(); v.Verdict != want {
@@ -138,7 +139,7 @@ func TestBytesThatGrowSayMoreThanTheNumberOfHandles(t *testing.T) {
 func TestHandlesThatAreGoneAtReleasedWereTheWork(t *testing.T) {
 	t.Parallel()
 	for left, want := range map[float64]Class{0: None, 590: DriverGrowth} {
-		p := counted(620, colEvents, func(i int) float64 {
+		p := counted(620, record.ColEvents, func(i int) float64 {
 			if i >= 600 {
 				return left
 			}
@@ -153,8 +154,8 @@ func TestHandlesThatAreGoneAtReleasedWereTheWork(t *testing.T) {
 
 func TestADiffFindsHandlesThatAccrueSince(t *testing.T) {
 	t.Parallel()
-	base := counted(400, colEvents, func(i int) float64 { return float64(20 + i%3) })
-	leak := counted(400, colEvents, func(i int) float64 { return float64(20 + i) })
+	base := counted(400, record.ColEvents, func(i int) float64 { return float64(20 + i%3) })
+	leak := counted(400, record.ColEvents, func(i int) float64 { return float64(20 + i) })
 	if d := Diff(base.run(), leak.run(), Options{}); d.Verdict != DriverGrowth || !strings.Contains(d.Summary, "the driver's events") {
 		t.Errorf("%s: %s", d.Verdict, d.Summary)
 	}

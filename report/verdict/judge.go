@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -18,21 +19,6 @@ func (o Options) leftover() float64 {
 	return defaultLeftover
 }
 
-// unified is the setting for a run: the user's word, else run.json's, else
-// the data decide.
-func (o Options) unified(m record.Meta) Unified {
-	if o.Unified == UnifiedYes || o.Unified == UnifiedNo {
-		return o.Unified
-	}
-	if m.UnifiedMemory != nil {
-		if *m.UnifiedMemory {
-			return UnifiedYes
-		}
-		return UnifiedNo
-	}
-	return UnifiedAuto
-}
-
 // Judge answers for a run: whose memory grows, how sure that is, what drives
 // it and when it runs out. It is pure and deterministic, does not change the
 // run, and does not panic on any samples. A nil run or one without rows is
@@ -42,7 +28,7 @@ func Judge(run *record.Run, o Options) *Verdict {
 		run = &record.Run{}
 	}
 	var worst *subject
-	all := subjects(run, o, forReport())
+	all := subjects(run, o, trend.ForReport())
 	judged := 0
 	for _, s := range all {
 		if !s.short {
@@ -87,9 +73,10 @@ func (row *ProcessRow) introduce(events []record.Event) {
 
 // empty is the verdict on a run without rows.
 func empty(run *record.Run) *Verdict {
+	const claim = "the run has no samples with a usable time."
 	return &Verdict{
 		Schema: 1, Verdict: Undecided, Tier: TierUndecided,
-		Summary:  "undecided: the run has no samples with a usable time.",
+		Summary: sentence(string(Undecided), claim), Claim: claim,
 		Missing:  []string{"samples: none"},
 		Warnings: warningTexts(run),
 	}

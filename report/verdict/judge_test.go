@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -55,8 +57,8 @@ func TestTheAccountThatGrowsGivesTheVerdict(t *testing.T) {
 			if v.Verdict != c.class {
 				t.Fatalf("%s, want %s: %s", v.Verdict, c.class, v.Summary)
 			}
-			if c.grows != "" && account(v, c.grows).Shape != Growing {
-				t.Errorf("account %s is %s, want growing", c.grows, account(v, c.grows).Shape)
+			if c.grows != "" && rowOf(v, c.grows).Shape != trend.Growing {
+				t.Errorf("account %s is %s, want growing", c.grows, rowOf(v, c.grows).Shape)
 			}
 			if c.class != None && c.class != Undecided && v.Tier != Confirmed && v.Tier != Likely {
 				t.Errorf("tier %s of a plain case", v.Tier)
@@ -81,7 +83,7 @@ func TestCoupledGrowthGoesToItsCause(t *testing.T) {
 func TestRateIsGivenBySecondAndByStepWithAnIntervalAroundTheTruth(t *testing.T) {
 	t.Parallel()
 	v := newProgram(600).healthy().grows(record.ColLive, 60*mib, 256*kib, 60*kib).grows(record.ColGPU, 800*mib, 0, 60*kib).judge()
-	a := account(v, Live)
+	a := rowOf(v, Live)
 	if a.PerSecond == nil || a.PerStep == nil {
 		t.Fatal("no rates")
 	}
@@ -198,11 +200,11 @@ func TestUnifiedMemoryIsNotCountedTwice(t *testing.T) {
 	yes := true
 	p := leak()
 	p.meta.UnifiedMemory = &yes
-	if v := p.judge(); v.Verdict != AppLeak || account(v, Host).Shape == Growing {
-		t.Errorf("unified by run.json: %s, host %s", v.Verdict, account(v, Host).Shape)
+	if v := p.judge(); v.Verdict != AppLeak || rowOf(v, Host).Shape == trend.Growing {
+		t.Errorf("unified by run.json: %s, host %s", v.Verdict, rowOf(v, Host).Shape)
 	}
-	if v := Judge(leak().run(), Options{Unified: UnifiedYes}); account(v, Host).Shape == Growing {
-		t.Errorf("unified by option: host %s", account(v, Host).Shape)
+	if v := Judge(leak().run(), Options{Unified: account.UnifiedYes}); rowOf(v, Host).Shape == trend.Growing {
+		t.Errorf("unified by option: host %s", rowOf(v, Host).Shape)
 	}
 }
 

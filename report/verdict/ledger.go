@@ -3,6 +3,8 @@ package verdict
 import (
 	"math"
 
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -35,122 +37,67 @@ var accountKeys = [...]key{keyLive, keyIdle, keyUntracked, keyHost}
 // accountNames are the accounts of accountKeys.
 var accountNames = [...]Account{Live, Idle, Untracked, Host}
 
-// ledger is one process's track as accounts that add up. A nil series is
-// unknown.
+// ledger is one process's track with its accounts, as the series that are tested.
+// A nil series is unknown.
 type ledger struct {
 	*track
+	book    *account.Ledger
 	series  [keys][]float64
-	device  []float64 // device bytes: the driver's counter, else what it was asked for
 	raw     []float64 // part of untracked that was asked of the driver
-	unified bool
 	missing []string
 	quantum float64 // step of the driver's counter
 }
 
-// newLedger charges a track's bytes to the accounts. u is UnifiedYes,
-// UnifiedNo, or UnifiedAuto to judge from the data.
-func newLedger(k *track, u Unified) *ledger {
-	l := &ledger{track: k}
+// newLedger charges a track's bytes to the accounts.
+func newLedger(k *track, u account.Unified) *ledger {
 	c := k.cols
-	live, idle, asked := c[record.ColLive], c[record.ColIdle], c[colDriverAlloc]
-	if l.device = c[record.ColGPU]; l.device == nil {
-		l.device = asked
+	l := &ledger{track: k, book: account.New(k.column, u)}
+	l.series = [keys][]float64{
+		keyLive: l.book.Live, keyCount: c[record.ColLiveCount], keyIdle: l.book.Idle, keyHost: l.book.Host,
+		keyHeap: c[record.ColHostHeap], keyInFlight: c[record.ColInFlight], keyRefs: c[record.ColRefs],
 	}
-	l.series[keyLive], l.series[keyIdle] = live, idle
-	l.series[keyCount] = c[record.ColLiveCount]
-	l.series[keyHeap] = c[record.ColHostHeap]
-	l.series[keyInFlight] = c[record.ColInFlight]
-	l.series[keyRefs] = c[record.ColRefs]
-	switch {
-	case l.device == nil:
-		l.miss(record.ColGPU + ": no driver counter, untracked growth cannot be seen")
-	case c[record.ColGPU] == nil:
-		l.miss(record.ColGPU + ": no driver counter; what the driver was asked for stands in, contexts and modules are not seen")
+	if l.book.Owned() {
+		l.series[keyUntracked] = l.book.Untracked
+		l.raw = stat.Minus(c[record.ColDriverAllocBytes], l.book.Live, l.book.Idle)
+		l.quantum = quantum(l.book.Device)
+	} else {
+		l.series[keyDevice] = l.book.Device
 	}
-	switch {
-	case l.device == nil:
-	case live == nil:
-		l.series[keyDevice] = l.device
-	default:
-		l.series[keyUntracked] = minus(l.device, live, idle)
-		l.raw = minus(asked, live, idle)
-		l.quantum = quantum(l.device)
+	l.missing = l.untold()
+	if l.book.FromData {
+		l.warnf("device bytes move inside the footprint: taken as unified memory")
 	}
-	if live == nil {
-		l.miss(record.ColLive + ": no allocator counters, the program's part of device memory is unknown")
-	} else if idle == nil {
-		l.miss(record.ColIdle + ": what the pool keeps is not told from what the driver holds")
-	}
-	if c[record.ColLiveCount] == nil {
-		l.miss(record.ColLiveCount + ": growth of handles without bytes cannot be seen")
-	}
-	l.host(u)
-	if runningTotal(l.series[keyCount], c[record.ColAllocs], live) {
+	if runningTotal(l.series[keyCount], c[record.ColAllocs], l.book.Live) {
 		l.series[keyCount] = nil
 		l.warnf("%s equals %s: a running total, not a count of live handles; it was not judged", record.ColLiveCount, record.ColAllocs)
 	}
 	return l
 }
 
-func (l *ledger) miss(s string) { l.missing = append(l.missing, s) }
+// column is a column of the track by name, nil when it is unknown.
+func (k *track) column(name string) []float64 { return k.cols[name] }
 
-// host fills the host account: footprint less the device bytes that are host
-// memory. Pages of files are not counted where the split is known: they are
-// the kernel's to take back.
-func (l *ledger) host(u Unified) {
-	c := l.cols
-	f := c[record.ColFootprint]
-	if f == nil && c[record.ColRSSAnon] != nil {
-		f = plus(c[record.ColRSSAnon], c[record.ColRSSShmem], c[record.ColSwap])
-	}
-	if f == nil {
-		f = c[record.ColRSS]
-	}
-	if f == nil {
-		l.miss(record.ColRSS + ": host memory was not recorded")
-		return
-	}
-	if l.series[keyHeap] == nil {
-		l.miss(record.ColHostHeap + ": the program's heap is not told from the driver's host memory")
-	}
-	dev := l.device
-	if dev == nil && c[record.ColLive] != nil {
-		dev = plus(c[record.ColLive], c[record.ColIdle])
-	}
-	l.unified = u == UnifiedYes || u == UnifiedAuto && movesInside(f, dev)
-	if l.unified && dev != nil {
-		f = minus(f, dev)
-		if u == UnifiedAuto {
-			l.warnf("device bytes move inside the footprint: taken as unified memory")
+// untold is what no column tells, and what therefore stays open.
+func (l *ledger) untold() []string {
+	var out []string
+	miss := func(unknown bool, column, why string) {
+		if unknown {
+			out = append(out, column+": "+why)
 		}
 	}
-	l.series[keyHost] = f
+	t := l.book.Tells
+	miss(!t.HasDevice(), record.ColGPU, "no driver counter, untracked growth cannot be seen")
+	miss(t.HasDevice() && !t.GPU, record.ColGPU, "no driver counter; what the driver was asked for stands in, contexts and modules are not seen")
+	miss(!t.Live, record.ColLive, "no allocator counters, the program's part of device memory is unknown")
+	miss(t.Live && !t.Idle, record.ColIdle, "what the pool keeps is not told from what the driver holds")
+	miss(l.series[keyCount] == nil, record.ColLiveCount, "growth of handles without bytes cannot be seen")
+	miss(!t.HasHost(), record.ColRSS, "host memory was not recorded")
+	miss(t.HasHost() && l.series[keyHeap] == nil, record.ColHostHeap, "the program's heap is not told from the driver's host memory")
+	return out
 }
 
-// plus adds series row by row; a nil series adds nothing, an unknown cell of
-// the first makes the sum unknown, of another counts as its last known value.
-func plus(v []float64, more ...[]float64) []float64 { return combine(1, v, more) }
-
-// minus subtracts series row by row, as plus adds them.
-func minus(v []float64, more ...[]float64) []float64 { return combine(-1, v, more) }
-
-func combine(sign float64, v []float64, more [][]float64) []float64 {
-	out := append([]float64(nil), v...)
-	for _, m := range more {
-		if m == nil {
-			continue
-		}
-		for i := range out {
-			out[i] += sign * m[i]
-		}
-	}
-	for _, x := range out {
-		if x == x {
-			return out
-		}
-	}
-	return nil
-}
+// unified reports whether device bytes are known to be part of the footprint.
+func (l *ledger) unified() bool { return l.book.Unified && l.book.Host != nil }
 
 // quantum is the smallest step between different readings of a counter.
 func quantum(v []float64) float64 {
@@ -170,36 +117,6 @@ func quantum(v []float64) float64 {
 	return q
 }
 
-// movesInside reports whether device bytes are part of the footprint: never
-// more than it, and moving it by as much when they jump, up and down.
-func movesInside(f, dev []float64) bool {
-	if f == nil || dev == nil {
-		return false
-	}
-	var up, upWith, down, downWith float64
-	last := -1
-	for i := range f {
-		if f[i] != f[i] || dev[i] != dev[i] {
-			continue
-		}
-		if dev[i] > f[i] {
-			return false
-		}
-		if last >= 0 {
-			d, g := dev[i]-dev[last], f[i]-f[last]
-			if d >= mib {
-				up, upWith = up+d, upWith+clamp(g, 0, 1.5*d)
-			}
-			if d <= -mib {
-				down, downWith = down-d, downWith+clamp(-g, 0, -1.5*d)
-			}
-		}
-		last = i
-	}
-	const enough = 16 * mib
-	return up > enough && upWith > .7*up && (down < enough || downWith > .7*down)
-}
-
 // runningTotal reports whether what is called a live count only counts
 // allocations: it never falls, equals allocs throughout, and live bytes stay.
 func runningTotal(count, allocs, live []float64) bool {
@@ -216,18 +133,7 @@ func runningTotal(count, allocs, live []float64) bool {
 		}
 		n++
 	}
-	return n > 2 && quantile(known(live), .9) <= 2*quantile(known(live), .3)
-}
-
-// known are the values of v that are not unknown.
-func known(v []float64) []float64 {
-	out := make([]float64, 0, len(v))
-	for _, x := range v {
-		if x == x {
-			out = append(out, x)
-		}
-	}
-	return out
+	return n > 2 && stat.Quantile(stat.Known(live), .9) <= 2*stat.Quantile(stat.Known(live), .3)
 }
 
 const (
@@ -235,5 +141,3 @@ const (
 	mib = 1 << 20
 	gib = 1 << 30
 )
-
-func clamp(x, lo, hi float64) float64 { return math.Max(lo, math.Min(hi, x)) }

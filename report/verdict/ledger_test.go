@@ -4,13 +4,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // unseen is a healthy program on a machine whose driver charges nobody: all that
 // is known of the device is what the driver was asked for.
 func unseen() *program {
-	p := newProgram(600).healthy().flat(colDriverAlloc, 80*mib, 0)
+	p := newProgram(600).healthy().flat(record.ColDriverAllocBytes, 80*mib, 0)
 	delete(p.cols, record.ColGPU)
 	return p
 }
@@ -23,17 +24,21 @@ func TestWhatTheDriverWasAskedForStandsInForItsCounter(t *testing.T) {
 		class Class
 		grows Account
 	}{
-		"nothing grows":          {func(p *program) *program { return p }, None, ""},
-		"asked behind the pool":  {func(p *program) *program { return leak(p, colDriverAlloc, 80*mib) }, DriverGrowth, Untracked},
-		"asked for the program":  {func(p *program) *program { return leak(leak(p, colDriverAlloc, 80*mib), record.ColLive, 60*mib) }, AppLeak, Live},
-		"asked for the pool":     {func(p *program) *program { return leak(leak(p, colDriverAlloc, 80*mib), record.ColIdle, 20*mib) }, PoolGrowth, Idle},
+		"nothing grows":         {func(p *program) *program { return p }, None, ""},
+		"asked behind the pool": {func(p *program) *program { return leak(p, record.ColDriverAllocBytes, 80*mib) }, DriverGrowth, Untracked},
+		"asked for the program": {func(p *program) *program {
+			return leak(leak(p, record.ColDriverAllocBytes, 80*mib), record.ColLive, 60*mib)
+		}, AppLeak, Live},
+		"asked for the pool": {func(p *program) *program {
+			return leak(leak(p, record.ColDriverAllocBytes, 80*mib), record.ColIdle, 20*mib)
+		}, PoolGrowth, Idle},
 		"the pool's books alone": {func(p *program) *program { return leak(p, record.ColLive, 60*mib) }, AppLeak, Live},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := c.bend(unseen()).judge()
-			if v.Verdict != c.class || c.grows != "" && account(v, c.grows).Shape != Growing {
+			if v.Verdict != c.class || c.grows != "" && rowOf(v, c.grows).Shape != trend.Growing {
 				t.Fatalf("%s, want %s of %s: %s", v.Verdict, c.class, c.grows, v.Summary)
 			}
 			if text := strings.Join(v.Missing, "\n"); !strings.Contains(text, "gpu_bytes: no driver counter; what the driver was asked for stands in") {
@@ -48,7 +53,7 @@ func TestWhatTheDriverWasAskedForStandsInForItsCounter(t *testing.T) {
 
 func TestAStandInIsNotNeededWhereTheDriverCounts(t *testing.T) {
 	t.Parallel()
-	v := newProgram(600).healthy().grows(colDriverAlloc, 80*mib, 0, 64*kib).judge()
+	v := newProgram(600).healthy().grows(record.ColDriverAllocBytes, 80*mib, 0, 64*kib).judge()
 	if v.Verdict != None || strings.Contains(strings.Join(v.Missing, "\n"), "stands in") {
 		t.Errorf("%s, missing %v: the driver charges no more than before", v.Verdict, v.Missing)
 	}
@@ -63,15 +68,15 @@ func TestMemoryOfUnknownOwnerIsUndecidedAndSaidToBeAskedFor(t *testing.T) {
 		}
 		return p
 	}
-	asked := bare(unseen().grows(colDriverAlloc, 80*mib, 0, 64*kib)).judge()
+	asked := bare(unseen().grows(record.ColDriverAllocBytes, 80*mib, 0, 64*kib)).judge()
 	if asked.Verdict != Undecided || !strings.Contains(asked.Summary, words) {
 		t.Errorf("without the driver's counter: %s", asked.Summary)
 	}
-	both := bare(newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(colDriverAlloc, 80*mib, 0, 64*kib)).judge()
+	both := bare(newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColDriverAllocBytes, 80*mib, 0, 64*kib)).judge()
 	if both.Verdict != Undecided || !strings.Contains(both.Summary, words) {
 		t.Errorf("beside the driver's counter: %s", both.Summary)
 	}
-	own := bare(newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).flat(colDriverAlloc, 80*mib, 0)).judge()
+	own := bare(newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).flat(record.ColDriverAllocBytes, 80*mib, 0)).judge()
 	if own.Verdict != Undecided || strings.Contains(own.Summary, words) {
 		t.Errorf("nobody asked for it: %s", own.Summary)
 	}
@@ -84,7 +89,7 @@ func TestUntrackedGrowthSaysWhetherItWasAskedFor(t *testing.T) {
 		asked float64 // bytes a row, of 64 KiB a row that the driver charges
 		said  bool
 	}{{64 * kib, true}, {40 * kib, true}, {20 * kib, false}, {0, false}} {
-		v := newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(colDriverAlloc, 80*mib, 0, c.asked).judge()
+		v := newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColDriverAllocBytes, 80*mib, 0, c.asked).judge()
 		if v.Verdict != DriverGrowth || strings.Contains(v.Summary, words) != c.said {
 			t.Errorf("%v B a row asked for: %s", c.asked, v.Summary)
 		}
@@ -107,13 +112,13 @@ func TestALeftoverShowsInWhatTheDriverWasAskedFor(t *testing.T) {
 			}
 		}
 		return p.flat(record.ColRSS, 500*mib, 0).set(record.ColLive, held(0, 250*mib)).set(record.ColIdle, held(0, 0)).
-			set(colDriverAlloc, held(left, 250*mib+left)).judge()
+			set(record.ColDriverAllocBytes, held(left, 250*mib+left)).judge()
 	}
 	if v := loads(0); v.Verdict != None {
 		t.Errorf("everything was given back: %s", v.Summary)
 	}
 	v := loads(64 * mib)
-	if got := account(v, Untracked).LeftoverBytes; v.Verdict != DriverGrowth || got == nil || *got != 64*mib {
+	if got := rowOf(v, Untracked).LeftoverBytes; v.Verdict != DriverGrowth || got == nil || *got != 64*mib {
 		t.Errorf("64 MiB stayed: %s, left over %v", v.Summary, got)
 	}
 }
@@ -129,7 +134,7 @@ func TestADiffDoesNotCompareTheDriversCounterWithItsStandIn(t *testing.T) {
 	if !strings.Contains(strings.Join(d.Warnings, "\n"), "gpu_bytes") {
 		t.Errorf("no word on what is not compared: %v", d.Warnings)
 	}
-	if same := Diff(unseen().run(), unseen().grows(colDriverAlloc, 80*mib, 0, 64*kib).run(), Options{}); same.Verdict != DriverGrowth {
+	if same := Diff(unseen().run(), unseen().grows(record.ColDriverAllocBytes, 80*mib, 0, 64*kib).run(), Options{}); same.Verdict != DriverGrowth {
 		t.Errorf("two stand-ins: %s", same.Summary)
 	}
 }

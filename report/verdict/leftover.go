@@ -4,6 +4,7 @@ import (
 	"math"
 	"sort"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -131,7 +132,7 @@ func (l *ledger) released(k key, t, next float64, step int64) float64 {
 			return v[j]
 		}
 	}
-	for j := i - 1; j >= 0 && l.clock[j] >= t-markSlack && (l.step == nil || l.step[j] >= float64(step)); j-- {
+	for j := i - 1; j >= 0 && l.clock[j] >= t-markSlack && (l.Step == nil || l.Step[j] >= float64(step)); j-- {
 		if v[j] == v[j] {
 			return v[j]
 		}
@@ -162,7 +163,7 @@ func (s *subject) weighLeftovers() {
 		return
 	}
 	trust := leftoverTrust[k]
-	if s.restsOn == ByTrend && (lookup(trendKnots[:], s.raw) >= trust || s.grow[s.primary].bytes() > 2*bytes) {
+	if s.restsOn == ByTrend && (lookup(trendKnots[:], s.raw) >= trust || s.grow[s.primary].Amount() > 2*bytes) {
 		return
 	}
 	s.primary, s.restsOn, s.raw, s.why = k, ByLeftover, trust, ""
@@ -217,16 +218,16 @@ const heldNoise = 4
 func (s *subject) mayHold() bool {
 	for _, k := range [...]key{keyUntracked, keyHost} {
 		g := &s.grow[k]
-		if !g.known || g.shape != ShapeUndecided {
+		if !g.Known || g.Shape != trend.ShapeUndecided {
 			continue
 		}
-		held := g.rise
+		held := g.Rise
 		if b, ok := s.left.of(k); ok {
 			held = math.Min(held, b)
 		}
 		least := s.o.leftover()
-		late := g.end - g.by[len(g.by)/2]
-		if late > least && held > least+heldNoise*math.Hypot(g.noise, g.within) {
+		late := g.End - g.BlockY[len(g.BlockY)/2]
+		if late > least && held > least+heldNoise*math.Hypot(g.Noise, g.Within) {
 			return true
 		}
 	}
@@ -237,11 +238,11 @@ func (s *subject) mayHold() bool {
 // between the marks, in a run whose steps do not make it a growth of its own:
 // what was left over then says more than how it came to be.
 func (s *subject) onlyWork() bool {
-	if s.primary == keys || s.led.stepped() {
+	if s.primary == keys || s.led.Stepped() {
 		return false
 	}
 	left, ok := s.left.of(s.primary)
-	if s.primary.counts() && left > s.grow[s.primary].bytes()/2 {
+	if s.primary.counts() && left > s.grow[s.primary].Amount()/2 {
 		return false // no leftover of bytes tells of them
 	}
 	return ok

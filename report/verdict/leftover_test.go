@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -49,7 +50,7 @@ func TestLeftoverBetweenBaselineAndReleasedIsAFinding(t *testing.T) {
 	if !named(pool, CausePolicy) || named(pool, CauseClone) {
 		t.Errorf("causes %+v", pool.Causes)
 	}
-	if b := account(pool, Idle).LeftoverBytes; b == nil || *b != kept {
+	if b := rowOf(pool, Idle).LeftoverBytes; b == nil || *b != kept {
 		t.Errorf("idle leftover %v", b)
 	}
 	clone := loading(250*mib, 0).set(record.ColRefs, func(i int) float64 { return 201 * float64(min(i/10, 1)) }).judge()
@@ -102,8 +103,8 @@ func TestTrendAndLeftoverAreBothShown(t *testing.T) {
 	p := newProgram(600).healthy().grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib)
 	p.phase("baseline", 5).phase("released", 590)
 	v := p.judge()
-	a := account(v, Live)
-	if v.Verdict != AppLeak || a.Shape != Growing || a.LeftoverBytes == nil || *a.LeftoverBytes < 30*mib {
+	a := rowOf(v, Live)
+	if v.Verdict != AppLeak || a.Shape != trend.Growing || a.LeftoverBytes == nil || *a.LeftoverBytes < 30*mib {
 		t.Errorf("%s: %+v", v.Verdict, a)
 	}
 }
@@ -145,7 +146,7 @@ func TestARuntimesFirstUseInAShortRunIsNothingHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	v := Judge(run, Options{})
-	if a := account(v, Host); v.Verdict != None || a.Shape != ShapeUndecided {
+	if a := rowOf(v, Host); v.Verdict != None || a.Shape != trend.ShapeUndecided {
 		t.Errorf("%s, the host account is %s: %s", v.Verdict, a.Shape, v.Summary)
 	}
 }
@@ -163,7 +164,7 @@ func TestAnUndecidedHostStandsAgainstNoneWhereItKeptWhatItRoseBy(t *testing.T) {
 			return 500*mib + rise
 		}).phase("baseline", 1).phase("released", 385)
 		v := p.judge()
-		if a := account(v, Host); a.Shape != ShapeUndecided {
+		if a := rowOf(v, Host); a.Shape != trend.ShapeUndecided {
 			t.Fatalf("the host account is %s: the case is none", a.Shape)
 		}
 		if v.Verdict != want {

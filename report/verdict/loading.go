@@ -20,7 +20,7 @@ func (k *track) afterLoading() (rest *track, still bool) {
 	}
 	first, last, end := -1., 0., -1
 	for i, v := range file {
-		if k.clock[i]-k.clock[0] > loadingFor || k.step != nil && k.step[i] != k.step[0] {
+		if k.clock[i]-k.clock[0] > loadingFor || k.Step != nil && k.Step[i] != k.Step[0] {
 			break
 		}
 		if v != v {

@@ -3,6 +3,8 @@ package verdict
 import (
 	"fmt"
 	"math"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
 )
 
 // A run shorter than leastTrendRows rows has no trend test. A growth is then
@@ -62,18 +64,18 @@ func (s *subject) shortHostClass(bytes float64) Class {
 	own := 0.
 	seen := false
 	for _, k := range [...]key{keyLive, keyIdle} {
-		if v := known(s.led.series[k]); len(v) > 0 {
+		if v := stat.Known(s.led.series[k]); len(v) > 0 {
 			own += v[len(v)-1] - v[0]
 			seen = true
 		}
 	}
-	if heap := known(s.led.series[keyHeap]); len(heap) > 1 {
+	if heap := stat.Known(s.led.series[keyHeap]); len(heap) > 1 {
 		if heap[len(heap)-1]-heap[0] < bytes/2 {
 			return DriverGrowth
 		}
 		return HostGrowth
 	}
-	if seen && own < bytes/100 && s.led.device == nil {
+	if seen && own < bytes/100 && !s.led.book.HasDevice() {
 		return DriverGrowth
 	}
 	return HostGrowth
@@ -82,7 +84,7 @@ func (s *subject) shortHostClass(bytes float64) Class {
 // plainGrowth is the growth of a series that never falls, doubles, and still
 // rises at the end; else 0.
 func plainGrowth(y []float64) float64 {
-	v := known(y)
+	v := stat.Known(y)
 	if len(v) < minRows {
 		return 0
 	}
@@ -108,8 +110,8 @@ func (s *subject) stretches(k key) []slope {
 		}
 		if last >= 0 {
 			p := slope{bytes: v - s.led.series[k][last], seconds: s.led.clock[i] - s.led.clock[last]}
-			if s.led.step != nil {
-				p.steps = s.led.step[i] - s.led.step[last]
+			if s.led.Step != nil {
+				p.steps = s.led.Step[i] - s.led.Step[last]
 			}
 			out = append(out, p)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -222,11 +223,11 @@ func (m *Monitor) look(w *watched) {
 	run := w.run()
 	before := w.found
 	w.found, w.p, w.class, w.looked, w.fresh = keys, 1, Undecided, true, 0
-	for _, s := range subjects(run, m.o, forLook(level)) {
+	for _, s := range subjects(run, m.o, trend.ForLook(level)) {
 		if p := s.simes(); p < w.p {
 			w.p = p
 		}
-		if s.primary != keys && s.grow[s.primary].growing() {
+		if s.primary != keys && s.grow[s.primary].Growing() {
 			w.found, w.class = s.primary, s.class
 		}
 	}
@@ -246,8 +247,8 @@ func (w *watched) run() *record.Run {
 func (s *subject) simes() float64 {
 	var p []float64
 	for _, k := range [...]key{keyLive, keyCount, keyIdle, keyUntracked, keyHost, keyDevice} {
-		if g := s.grow[k]; g.known {
-			p = append(p, g.p)
+		if g := s.grow[k]; g.Known {
+			p = append(p, g.P)
 		}
 	}
 	p = append(p, s.tested...)

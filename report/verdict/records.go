@@ -3,6 +3,8 @@ package verdict
 import (
 	"fmt"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -15,9 +17,9 @@ const recordsExplain = .98
 // KiB a stream, 160 to 630 KiB a graph.
 func recordCost(column string) float64 {
 	switch column {
-	case colEvents:
+	case record.ColEvents:
 		return 4 * kib
-	case colGraphs:
+	case record.ColGraphs:
 		return mib
 	}
 	return handleCost
@@ -38,18 +40,18 @@ type driverRecords struct {
 func (s *subject) findRecords() driverRecords {
 	var best driverRecords
 	g := &s.grow[keyHost]
-	if !g.growing() {
+	if !g.Growing() {
 		return best
 	}
-	rows := s.led.lowRows(s.led.series[keyHost], g, share(keyHost))
-	y := blockMeans(s.led.series[keyHost], rows)
+	rows := s.led.LowRows(s.led.series[keyHost], g, share(keyHost))
+	y := trend.BlockMeans(s.led.series[keyHost], rows)
 	for _, k := range driverHandles {
-		more := s.rise(k.column, g.from)
-		if !(more > 0) || !climbs(s.led.cols[k.column][g.from:], moreHandles) || s.compiled(g.from) >= more/2 {
+		more := s.rise(k.column, g.From)
+		if !(more > 0) || !trend.Climbs(s.led.cols[k.column][g.From:], moreHandles) || s.compiled(g.From) >= more/2 {
 			continue
 		}
-		x := blockMeans(s.led.cols[k.column], rows)
-		if len(x) < minBlocks || fitLine(x, y).sse > (1-recordsExplain)*variation(y) {
+		x := trend.BlockMeans(s.led.cols[k.column], rows)
+		if len(x) < trend.MinBlocks || stat.FitLine(x, y).SSE > (1-recordsExplain)*stat.Variation(y) {
 			continue
 		}
 		if most := more * recordCost(k.column); most > best.most {

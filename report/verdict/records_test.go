@@ -19,18 +19,18 @@ func TestHostBytesThatRiseWithTheDriversHandlesAreItsRecords(t *testing.T) {
 		p     *program
 		class Class
 	}{
-		"modules never unloaded":              {heap(64*kib).grows(colModules, 20, 0, 6), DriverGrowth},
-		"events never destroyed":              {heap(64*kib).grows(colEvents, 20, 0, 100), DriverGrowth},
-		"graphs kept":                         {heap(256*kib).grows(colGraphs, 2, 0, .5), DriverGrowth},
-		"streams, of two kinds that rise":     {heap(64*kib).grows(colStreams, 20, 0, 4).grows(colEvents, 20, 0, 4), DriverGrowth},
-		"no handle rises":                     {heap(64*kib).flat(colModules, 20, 0), HostGrowth},
+		"modules never unloaded":              {heap(64*kib).grows(record.ColModules, 20, 0, 6), DriverGrowth},
+		"events never destroyed":              {heap(64*kib).grows(record.ColEvents, 20, 0, 100), DriverGrowth},
+		"graphs kept":                         {heap(256*kib).grows(record.ColGraphs, 2, 0, .5), DriverGrowth},
+		"streams, of two kinds that rise":     {heap(64*kib).grows(record.ColStreams, 20, 0, 4).grows(record.ColEvents, 20, 0, 4), DriverGrowth},
+		"no handle rises":                     {heap(64*kib).flat(record.ColModules, 20, 0), HostGrowth},
 		"nobody counts handles":               {heap(64 * kib), HostGrowth},
-		"more than modules cost":              {heap(800*kib).grows(colModules, 20, 0, 6), HostGrowth},
-		"more than events cost":               {heap(800*kib).grows(colEvents, 20, 0, 100), HostGrowth},
-		"modules of a cache of shapes":        {heap(64*kib).grows(colModules, 20, 0, 6).grows(record.ColShapes, 3, 0, 6), HostGrowth},
-		"modules of a cache of pipelines":     {heap(64*kib).grows(colModules, 20, 0, 6).grows(record.ColPipelines, 3, 0, 6), HostGrowth},
-		"more modules than pipelines explain": {heap(64*kib).grows(colModules, 20, 0, 6).grows(record.ColPipelines, 3, 0, .01), DriverGrowth},
-		"modules that come ever faster": {heap(64*kib).set(colModules, func(i int) float64 {
+		"more than modules cost":              {heap(800*kib).grows(record.ColModules, 20, 0, 6), HostGrowth},
+		"more than events cost":               {heap(800*kib).grows(record.ColEvents, 20, 0, 100), HostGrowth},
+		"modules of a cache of shapes":        {heap(64*kib).grows(record.ColModules, 20, 0, 6).grows(record.ColShapes, 3, 0, 6), HostGrowth},
+		"modules of a cache of pipelines":     {heap(64*kib).grows(record.ColModules, 20, 0, 6).grows(record.ColPipelines, 3, 0, 6), HostGrowth},
+		"more modules than pipelines explain": {heap(64*kib).grows(record.ColModules, 20, 0, 6).grows(record.ColPipelines, 3, 0, .01), DriverGrowth},
+		"modules that come ever faster": {heap(64*kib).set(record.ColModules, func(i int) float64 {
 			return 20 + 4000*math.Pow(float64(i)/800, 3)
 		}), HostGrowth},
 	}
@@ -47,7 +47,7 @@ func TestHostBytesThatRiseWithTheDriversHandlesAreItsRecords(t *testing.T) {
 
 func TestWhoTouchesThePagesSaysMoreThanTheNumberOfHandles(t *testing.T) {
 	t.Parallel()
-	p := newProgram(800).healthy().grows(record.ColRSS, 500*mib, 64*kib, 64*kib).grows(colModules, 20, 0, 6)
+	p := newProgram(800).healthy().grows(record.ColRSS, 500*mib, 64*kib, 64*kib).grows(record.ColModules, 20, 0, 6)
 	delete(p.cols, record.ColHostHeap)
 	p.events = append(p.events, record.Event{TMs: 20000, Kind: record.KindFirstTouch, FirstTouch: &record.FirstTouch{
 		Seconds: 6, Judgement: "growth", Owners: []record.TouchOwner{{Library: "libnvrtc", Share: .97}}}})

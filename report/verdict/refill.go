@@ -3,6 +3,10 @@ package verdict
 import (
 	"fmt"
 	"math"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // A pool that keeps what nothing references and is emptied whole, again and
@@ -13,7 +17,6 @@ import (
 const (
 	leastRefill = 64 * mib // of a filling that matters
 	emptied     = .2       // of a peak that may be left
-	colFailed   = "driver_failed_allocs"
 )
 
 // refillTrust is how far a pool that fills until allocations fail is believed to
@@ -24,8 +27,8 @@ const refillTrust = .9
 // the highest it was filled. What only changes hands between live and idle
 // neither fills nor empties it.
 func (s *subject) refills() (times int, peak float64) {
-	idle := known(s.led.series[keyIdle])
-	own := known(plus(s.led.series[keyLive], s.led.series[keyIdle]))
+	idle := stat.Known(s.led.series[keyIdle])
+	own := stat.Known(stat.Plus(s.led.series[keyLive], s.led.series[keyIdle]))
 	if s.led.series[keyLive] == nil || len(idle) != len(own) || len(idle) < leastTrendRows {
 		return 0, 0
 	}
@@ -37,7 +40,7 @@ func (s *subject) refills() (times int, peak float64) {
 		if v > emptied*idle[top] || idle[top] < leastRefill {
 			continue
 		}
-		fell := i-top <= fallTime && own[top]-own[i] > idle[top]/2
+		fell := i-top <= trend.FallTime && own[top]-own[i] > idle[top]/2
 		if fell && filled(idle[begin:top+1]) && own[top]-own[begin] > idle[top]/2 {
 			times, peak = times+1, math.Max(peak, idle[top])
 		}
@@ -52,10 +55,10 @@ func (s *subject) refills() (times int, peak float64) {
 // filled reports whether a series rose by and by: its middle lies in the middle
 // of its height, which it does not for a spike or a level.
 func filled(v []float64) bool {
-	if len(v) < minBlocks {
+	if len(v) < trend.MinBlocks {
 		return false
 	}
-	at := (median(v) - v[0]) / (v[len(v)-1] - v[0])
+	at := (stat.Median(v) - v[0]) / (v[len(v)-1] - v[0])
 	return at > .25 && at < .75
 }
 
@@ -69,10 +72,10 @@ func (s *subject) weighRefills() {
 	if times == 0 {
 		return
 	}
-	s.grow[keyIdle].shape = Bounded
+	s.grow[keyIdle].Shape = trend.Bounded
 	s.class, s.primary, s.restsOn = Undecided, keys, ""
 	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s", size(peak), often(times))
-	if failed := s.total(colFailed); failed > 0 {
+	if failed := s.total(record.ColDriverFailed); failed > 0 {
 		s.class, s.primary, s.restsOn, s.raw = PoolGrowth, keyIdle, ByRefill, refillTrust
 		s.why = text + fmt.Sprintf(", while %.0f allocations failed: only the device's end bounds it", failed)
 		return

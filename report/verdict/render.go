@@ -3,6 +3,9 @@ package verdict
 import (
 	"fmt"
 	"math"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 )
 
 // verdict writes down what was found.
@@ -19,6 +22,7 @@ func (s *subject) verdict() *Verdict {
 		MoreMinutes: s.moreMinutes(),
 		Missing:     s.missing(),
 		Warnings:    append(append(warningTexts(s.run), s.led.warn...), s.warn...),
+		Unified:     s.whole.book.Decided(),
 		score:       s.raw,
 	}
 	v.DrivenBy, v.Background = s.drivenBy()
@@ -28,7 +32,8 @@ func (s *subject) verdict() *Verdict {
 	case s.restsOn == "" && s.class == None:
 		v.scoreKind = "none"
 	}
-	v.Summary = s.summary(v)
+	v.Claim = s.claim(v)
+	v.Summary = sentence(s.lead(), v.Claim)
 	return v
 }
 
@@ -50,10 +55,10 @@ func (s *subject) missing() []string {
 // of the footprint is host memory is then unknown, and between nothing and all of
 // it. 0 when the host account does not fall so.
 func (s *subject) untouched() float64 {
-	if !s.led.unified || !(s.grow[keyLive].growing() || s.grow[keyIdle].growing() || s.grow[keyUntracked].growing()) {
+	if !s.led.unified() || !(s.grow[keyLive].Growing() || s.grow[keyIdle].Growing() || s.grow[keyUntracked].Growing()) {
 		return 0
 	}
-	if fell := s.shrinks(keyHost); fell > s.grow[keyHost].delta {
+	if fell := s.shrinks(keyHost); fell > s.grow[keyHost].Delta {
 		return fell
 	}
 	return 0
@@ -66,8 +71,8 @@ func (s *subject) windowRow() Window {
 	if n == 0 {
 		return w
 	}
-	if l.step != nil {
-		w.Steps = int64(clamp(l.step[n-1]-l.step[0], 0, 1<<53))
+	if l.Step != nil {
+		w.Steps = int64(stat.Clamp(l.Step[n-1]-l.Step[0], 0, 1<<53))
 	}
 	if l.untimed {
 		return w
@@ -75,8 +80,8 @@ func (s *subject) windowRow() Window {
 	w.FromMs, w.ToMs = l.clock[0]*1000, l.clock[n-1]*1000
 	from := 0
 	for _, k := range accountKeys {
-		if g := &s.grow[k]; g.known && l.series[k] != nil && (s.primary == keys || k == s.primary) {
-			from = max(from, g.from+firstRow(l.x(g.axis)[g.from:], l.x(g.axis)[g.from]+g.settled))
+		if g := &s.grow[k]; g.Known && l.series[k] != nil && (s.primary == keys || k == s.primary) {
+			from = max(from, g.From+trend.FirstRow(l.X(g.Axis)[g.From:], l.X(g.Axis)[g.From]+g.Settled))
 		}
 	}
 	w.WarmupMs = (l.clock[min(from, n-1)] - l.clock[0]) * 1000
@@ -91,13 +96,13 @@ func (s *subject) accountRows() []AccountRow {
 		if s.led.series[k] == nil && (count == keys || s.led.series[count] == nil) {
 			continue
 		}
-		r := AccountRow{Account: accountNames[i], Shape: g.shape}
+		r := AccountRow{Account: accountNames[i], Shape: g.Shape}
 		if k == keyHost && s.untouched() > 0 {
-			rows = append(rows, AccountRow{Account: Host, Shape: ShapeUndecided})
+			rows = append(rows, AccountRow{Account: Host, Shape: trend.ShapeUndecided})
 			continue
 		}
-		if g.known {
-			b := int64(math.Round(g.bytes()))
+		if g.Known {
+			b := int64(math.Round(g.Amount()))
 			r.Bytes = &b
 			r.PerSecond, r.PerStep = s.rates(&g)
 			if !s.led.untimed {
@@ -110,13 +115,13 @@ func (s *subject) accountRows() []AccountRow {
 		}
 		if s.restsOn == ByMagnitude && k == s.primary {
 			b := int64(s.size())
-			r.Bytes, r.Shape = &b, Growing
+			r.Bytes, r.Shape = &b, trend.Growing
 		}
-		if count != keys && s.grow[count].known {
-			c := int64(math.Round(s.grow[count].bytes()))
+		if count != keys && s.grow[count].Known {
+			c := int64(math.Round(s.grow[count].Amount()))
 			r.Count = &c
-			if s.grow[count].growing() && (k == keyLive || s.primary == count) {
-				r.Shape = Growing
+			if s.grow[count].Growing() && (k == keyLive || s.primary == count) {
+				r.Shape = trend.Growing
 			}
 		}
 		r.LeftoverBytes = s.leftoverOf(k)
@@ -151,31 +156,32 @@ func (s *subject) leftoverOf(k key) *int64 {
 }
 
 // rates are a growth per second and, in a run with steps, per step.
-func (s *subject) rates(g *growth) (sec, step *Interval) {
+func (s *subject) rates(g *trend.Growth) (sec, step *Interval) {
 	l := s.led
-	n := len(l.t)
-	dt := l.t[n-1] - l.t[g.from]
+	n := len(l.T)
+	dt := l.T[n-1] - l.T[g.From]
 	ds := 0.0
-	if l.step != nil {
-		ds = l.step[n-1] - l.step[g.from]
+	if l.Step != nil {
+		ds = l.Step[n-1] - l.Step[g.From]
 	}
 	toSec, toStep := 1.0, 1.0
-	if g.axis == byStep {
+	if g.Axis == trend.ByStep {
 		toSec = ds / dt
 	} else if ds > 0 {
 		toStep = dt / ds
 	}
 	if dt > 0 && !l.untimed {
-		sec = g.interval(toSec)
+		sec = intervalOf(g, toSec)
 	}
 	if ds >= 1 {
-		step = g.interval(toStep)
+		step = intervalOf(g, toStep)
 	}
 	return sec, step
 }
 
-func (g *growth) interval(scale float64) *Interval {
-	return finite(Interval{Value: round(g.rate * scale), Low: round(g.low * scale), High: round(g.high * scale)})
+// intervalOf is a growth's rate with its interval, times scale; nil without bounds.
+func intervalOf(g *trend.Growth, scale float64) *Interval {
+	return finite(Interval{Value: round(g.Rate * scale), Low: round(g.Low * scale), High: round(g.High * scale)})
 }
 
 // finite is nil for an interval that has no finite bounds: it says nothing.
@@ -188,13 +194,13 @@ func finite(i Interval) *Interval {
 
 // detectable is the smallest rate per second that would have been found four
 // times in five; nil when that is not known.
-func (s *subject) detectable(g *growth) *float64 {
+func (s *subject) detectable(g *trend.Growth) *float64 {
 	l := s.led
-	dt := l.t[len(l.t)-1] - l.t[g.from]
-	if !(dt > 0) || g.span <= 0 {
+	dt := l.T[len(l.T)-1] - l.T[g.From]
+	if !(dt > 0) || g.Span <= 0 {
 		return nil
 	}
-	d := round(math.Max(g.delta, 3.42*g.se*g.span) / dt)
+	d := round(math.Max(g.Delta, 3.42*g.SE*g.Span) / dt)
 	if !(d <= math.MaxFloat64) {
 		return nil
 	}

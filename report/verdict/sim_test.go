@@ -80,7 +80,7 @@ func (p *program) run() *record.Run {
 func (p *program) judge() *Verdict { return Judge(p.run(), Options{}) }
 
 // account is a verdict's row of an account.
-func account(v *Verdict, a Account) *AccountRow {
+func rowOf(v *Verdict, a Account) *AccountRow {
 	for i := range v.Accounts {
 		if v.Accounts[i].Account == a {
 			return &v.Accounts[i]

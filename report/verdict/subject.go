@@ -3,8 +3,9 @@ package verdict
 import (
 	"math"
 	"sort"
-	"strings"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -13,11 +14,11 @@ type subject struct {
 	run  *record.Run
 	o    Options
 	pid  int
-	cond conditions
+	cond trend.Conditions
 	led  *ledger // the rows that trend is judged on
 	// whole is every row of the process, before cuts.
 	whole *ledger
-	grow  [keys]growth
+	grow  [keys]trend.Growth
 	left  leftovers
 	touch *record.FirstTouch // the last one, nil when nobody looked
 
@@ -41,7 +42,7 @@ type subject struct {
 }
 
 // subjects cleans and judges every process of a run, in order of pid.
-func subjects(run *record.Run, o Options, c conditions) []*subject {
+func subjects(run *record.Run, o Options, c trend.Conditions) []*subject {
 	var out []*subject
 	for _, k := range load(run) {
 		s := &subject{run: run, o: o, cond: c, pid: k.pid, primary: keys, class: Undecided}
@@ -53,7 +54,7 @@ func subjects(run *record.Run, o Options, c conditions) []*subject {
 
 // judge runs the whole engine on one process.
 func (s *subject) judge(k *track) {
-	u := s.o.unified(s.run.Meta)
+	u := s.o.Unified.Of(s.run.Meta)
 	k.stepsFromMarks(s.run.Events, s.pid)
 	s.whole = newLedger(k, u)
 	s.left = findLeftovers(s.whole, s.run.Events, s.pid)
@@ -67,7 +68,7 @@ func (s *subject) judge(k *track) {
 	s.led = newLedger(judged, u)
 	s.short = len(judged.clock) < leastTrendRows
 	for i := key(0); i < keys; i++ {
-		s.grow[i] = s.led.examine(s.led.series[i], s.led.delta(i), share(i), net(i), s.cond)
+		s.grow[i] = s.led.Examine(s.led.series[i], s.led.question(i, s.cond))
 	}
 	s.examineHandles()
 	s.classify()
@@ -84,7 +85,7 @@ func (s *subject) judge(k *track) {
 
 // stepsFromMarks makes the step column from step marks when there is none.
 func (k *track) stepsFromMarks(events []record.Event, pid int) {
-	if k.step != nil {
+	if k.Step != nil {
 		return
 	}
 	n, next := 0., 0
@@ -103,7 +104,7 @@ func (k *track) stepsFromMarks(events []record.Event, pid int) {
 		step[i] = n
 	}
 	if n > 0 {
-		k.step = step
+		k.Step = step
 	}
 }
 
@@ -124,13 +125,18 @@ func (l *ledger) delta(i key) float64 {
 	}
 }
 
+// question is what the series of a key is asked.
+func (l *ledger) question(i key, c trend.Conditions) trend.Question {
+	return trend.Question{Delta: l.delta(i), Share: share(i), Net: net(i), Conditions: c}
+}
+
 // share is the part of a block that stands for it: the troughs, or the median
 // for the difference of counters that are read one after the other.
 func share(i key) float64 {
 	if i == keyUntracked {
 		return 0
 	}
-	return troughShare
+	return trend.TroughShare
 }
 
 // net is the part of a growth that must be left when what fell is counted in.
@@ -151,7 +157,7 @@ func middle(v []float64) float64 {
 			s = append(s, v[i])
 		}
 	}
-	return median(s)
+	return stat.Median(s)
 }
 
 // trendRows are the rows in which the program worked: from the first mark
@@ -167,7 +173,7 @@ func (s *subject) trendRows(k *track) (from, to int) {
 		switch {
 		case e.Kind == record.KindPhase && e.Name == record.PhaseBaseline && math.IsInf(begin, -1):
 			begin = t
-		case e.Kind == record.KindReceipt, e.Kind == record.KindPhase && e.Name == phaseExiting:
+		case e.Kind == record.KindReceipt, e.Kind == record.KindPhase && e.Name == record.PhaseExiting:
 			end = math.Min(end, t)
 		}
 	}
@@ -182,9 +188,6 @@ func (s *subject) trendRows(k *track) (from, to int) {
 	return from, to
 }
 
-// setupPhases are phases whose growth is the program's setting up.
-var setupPhases = [...]string{"load", "setup", "warm", "compile", "init"}
-
 // withoutSetup leaves out rows in phases named after setting up. It keeps all
 // rows when nothing else would be left.
 func (k *track) withoutSetup(events []record.Event, pid int) *track {
@@ -193,7 +196,7 @@ func (k *track) withoutSetup(events []record.Event, pid int) *track {
 	for i, t := range k.clock {
 		for next < len(events) && events[next].TMs/1000 <= t {
 			if e := events[next]; e.Kind == record.KindPhase && (e.PID == 0 || pid == 0 || e.PID == pid) {
-				setup = isSetup(e.Name)
+				_, setup = record.SetupWord(e.Name)
 			}
 			next++
 		}
@@ -201,13 +204,13 @@ func (k *track) withoutSetup(events []record.Event, pid int) *track {
 			keep = append(keep, i)
 		}
 	}
-	if len(keep) < minBlocks || len(keep) == len(k.clock) {
+	if len(keep) < trend.MinBlocks || len(keep) == len(k.clock) {
 		return k
 	}
 	out := *k
-	out.t, out.clock = pick(k.t, keep), pick(k.clock, keep)
-	if k.step != nil {
-		out.step = pick(k.step, keep)
+	out.T, out.clock = pick(k.T, keep), pick(k.clock, keep)
+	if k.Step != nil {
+		out.Step = pick(k.Step, keep)
 	}
 	out.cols = make(map[string][]float64, len(k.cols))
 	for n, v := range k.cols {
@@ -216,26 +219,17 @@ func (k *track) withoutSetup(events []record.Event, pid int) *track {
 	return &out
 }
 
-func isSetup(name string) bool {
-	for _, p := range setupPhases {
-		if strings.HasPrefix(strings.ToLower(name), p) {
-			return true
-		}
-	}
-	return false
-}
-
 // fromFirstStep leaves out the rows before the first step: a program sets
 // itself up there. It keeps everything when too little would be left.
 func (k *track) fromFirstStep() *track {
-	if k.step == nil {
+	if k.Step == nil {
 		return k
 	}
 	i := 0
-	for i < len(k.step) && k.step[i] == k.step[0] {
+	for i < len(k.Step) && k.Step[i] == k.Step[0] {
 		i++
 	}
-	if i <= 1 || len(k.step)-i < 60 {
+	if i <= 1 || len(k.Step)-i < 60 {
 		return k
 	}
 	return k.rows(i-1, len(k.clock))

@@ -4,26 +4,36 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 )
 
-// summary is the sentence for a ticket: the verdict and the tier, a colon, and
-// what was seen.
-func (s *subject) summary(v *Verdict) string {
+// lead is the verdict and its tier, with which the summary begins.
+func (s *subject) lead() string {
+	if s.class == Undecided {
+		return string(s.class)
+	}
+	return fmt.Sprintf("%s (%s, %.0f %%)", s.class, s.tier(), 100*s.confidence)
+}
+
+// claim is what was seen, with which the summary ends.
+func (s *subject) claim(v *Verdict) string {
 	switch s.class {
 	case None:
-		return s.noneSummary()
+		return s.noneClaim()
 	case Undecided:
-		return s.undecidedSummary(v)
+		return s.undecidedClaim(v)
 	}
-	text := fmt.Sprintf("%s (%s, %.0f %%): %s", s.class, s.tier(), 100*s.confidence, s.claim(v))
+	text := s.growthClaim(v)
 	if len(v.Causes) > 0 && v.Causes[0].Confidence >= .5 {
 		text += "; cause: " + strings.ReplaceAll(v.Causes[0].ID, "-", " ")
 	}
 	return text + "."
 }
 
-// claim says what was seen of a growth.
-func (s *subject) claim(v *Verdict) string {
+// growthClaim says what was seen of a growth.
+func (s *subject) growthClaim(v *Verdict) string {
 	switch s.restsOn {
 	case ByLeftover:
 		return s.leftoverClaim()
@@ -42,7 +52,7 @@ func (s *subject) claim(v *Verdict) string {
 	if v.Background {
 		text += ", also while steps pause"
 	}
-	if s.grow[s.primary].late {
+	if s.grow[s.primary].Late {
 		text += ", from late in the run on"
 	}
 	for i, k := range accountKeys {
@@ -71,7 +81,7 @@ func (s *subject) cost(d *DrivenBy) string {
 // lasting is how long the growth was watched.
 func (s *subject) lasting() string {
 	l := s.led
-	from := s.grow[s.primary].from
+	from := s.grow[s.primary].From
 	if n := len(l.clock); !l.untimed && from < n {
 		return " in " + duration(l.clock[n-1]-l.clock[from])
 	}
@@ -117,8 +127,8 @@ func (s *subject) untrackedWords() string {
 	if s.led.raw == nil {
 		return ""
 	}
-	k := known(s.led.raw[s.grow[keyUntracked].from:])
-	if q := len(k) / 8; q == 0 || median(k[len(k)-q:])-median(k[:q]) < s.size()/2 {
+	k := stat.Known(s.led.raw[s.grow[keyUntracked].From:])
+	if q := len(k) / 8; q == 0 || stat.Median(k[len(k)-q:])-stat.Median(k[:q]) < s.size()/2 {
 		return ""
 	}
 	return ", most of it asked of the driver outside the pool"
@@ -140,7 +150,7 @@ func (s *subject) hostWords() string {
 		return " (host heap or driver, unresolved: the program's heap was not recorded)"
 	case s.class == DriverGrowth:
 		return " while the program's heap does not"
-	case s.grow[keyHeap].growing():
+	case s.grow[keyHeap].Growing():
 		return " with the program's heap"
 	}
 	return " (host heap or driver, unresolved)"
@@ -206,17 +216,17 @@ func (s *subject) magnitudeClaim() string {
 	return text + fmt.Sprintf("; %d samples allow no trend test, so this rests on the size of the growth", len(s.led.clock))
 }
 
-func (s *subject) noneSummary() string {
+func (s *subject) noneClaim() string {
 	if s.restsOn == ByLeftover {
-		return fmt.Sprintf("none (%s, %.0f %%): what the program took it gave back; nothing above %s is left over.", s.tier(), 100*s.confidence, size(s.o.leftover()))
+		return fmt.Sprintf("what the program took it gave back; nothing above %s is left over.", size(s.o.leftover()))
 	}
 	var parts []string
 	for i, k := range accountKeys {
-		if g := s.grow[k]; g.known && s.led.series[k] != nil {
-			parts = append(parts, fmt.Sprintf("%s %s", accountNames[i], g.shape))
+		if g := s.grow[k]; g.Known && s.led.series[k] != nil {
+			parts = append(parts, fmt.Sprintf("%s %s", accountNames[i], g.Shape))
 		}
 	}
-	text := fmt.Sprintf("none (%s, %.0f %%): no account grows (%s)", s.tier(), 100*s.confidence, strings.Join(parts, ", "))
+	text := fmt.Sprintf("no account grows (%s)", strings.Join(parts, ", "))
 	if m := s.mostHidden(); m > 0 {
 		text += fmt.Sprintf("; a growth above %s %s would have been seen", size(m), article(s.led.clockUnit()))
 	}
@@ -227,7 +237,7 @@ func (s *subject) noneSummary() string {
 func (s *subject) mostHidden() float64 {
 	m := 0.
 	for _, k := range accountKeys {
-		if g := &s.grow[k]; g.known && s.led.series[k] != nil {
+		if g := &s.grow[k]; g.Known && s.led.series[k] != nil {
 			if d := s.detectable(g); d != nil {
 				m = math.Max(m, *d)
 			}
@@ -236,11 +246,11 @@ func (s *subject) mostHidden() float64 {
 	return m
 }
 
-func (s *subject) undecidedSummary(v *Verdict) string {
-	text := "undecided: " + s.why
+func (s *subject) undecidedClaim(v *Verdict) string {
+	text := s.why
 	if s.why == "" {
 		isOpen := func(k key) bool {
-			return s.led.series[k] != nil && (s.grow[k].shape == ShapeUndecided || !s.grow[k].known)
+			return s.led.series[k] != nil && (s.grow[k].Shape == trend.ShapeUndecided || !s.grow[k].Known)
 		}
 		var open []string
 		for i, k := range accountKeys {

@@ -4,20 +4,21 @@ import (
 	"fmt"
 	"math"
 	"sort"
-	"strings"
 
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // track is one process's usable rows: ascending times, no restart inside,
 // cells that cannot be true made unknown. Its slices are its own.
 type track struct {
-	pid   int
-	t     []float64 // seconds since the run's start, gaps closed
-	clock []float64 // seconds since the run's start, as recorded
-	step  []float64 // nil when the run has no steps
-	cols  map[string][]float64
-	warn  []string
+	pid        int
+	trend.Axes           // the time with its gaps closed, in seconds since the run's start
+	clock      []float64 // the same, as recorded
+	cols       map[string][]float64
+	warn       []string
 	// untimed is a recording without times: t and clock number the rows, and
 	// nothing is known per second.
 	untimed bool
@@ -28,39 +29,14 @@ var columnsUsed = [...]string{
 	record.ColRSS, record.ColRSSAnon, record.ColRSSFile, record.ColRSSShmem, record.ColSwap, record.ColFootprint,
 	record.ColHostHeap, record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount,
 	record.ColRefs, record.ColInFlight, record.ColCommands, record.ColCommandBuffers, record.ColAllocs,
-	record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColShapes, record.ColPipelines, colFailed,
-	colOpen, colEvents, colStreams, colGraphs, colModules, colContexts, colPools, colDriverAlloc, colPinned, colLost,
+	record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColShapes, record.ColPipelines,
+	record.ColDriverFailed, record.ColCommandBuffersOpen, record.ColEvents, record.ColStreams, record.ColGraphs,
+	record.ColModules, record.ColContexts, record.ColPools, record.ColDriverAllocBytes, record.ColPinnedBytes,
+	record.ColCaptureLost,
 }
 
 // maxCell is the largest count of bytes believed: 1 EiB.
 const maxCell = float64(1 << 60)
-
-// column finds a column, or adds up its per-device parts "name@N"; a row is
-// unknown when any part is. Nil when the run has neither or no cell is known.
-// It may be the run's own slice.
-func column(s *record.Samples, name string) []float64 {
-	out := s.Column(name)
-	if out == nil {
-		parts := 0
-		for _, n := range s.Names() {
-			if !strings.HasPrefix(n, name+"@") {
-				continue
-			}
-			part := s.Column(n)
-			if parts++; parts == 1 {
-				out = part
-				continue
-			}
-			out = plus(out, part)
-		}
-	}
-	for _, v := range out {
-		if v == v {
-			return out
-		}
-	}
-	return nil
-}
 
 // load splits a run into processes and cleans each.
 func load(run *record.Run) []*track {
@@ -68,7 +44,7 @@ func load(run *record.Run) []*track {
 	if s.Len() == 0 {
 		return nil
 	}
-	tm := column(s, record.ColTime)
+	tm := account.Column(s, record.ColTime)
 	untimed := s.Column(record.ColTime) == nil
 	switch {
 	case untimed:
@@ -76,17 +52,11 @@ func load(run *record.Run) []*track {
 	case tm == nil:
 		return nil // times are there, and none can be read
 	}
-	cols := make(map[string][]float64, len(columnsUsed))
-	for _, n := range columnsUsed {
-		if c := column(s, n); c != nil {
-			cols[n] = c
-		}
-	}
-	step := column(s, record.ColStep)
-	pids, rows := byPID(column(s, record.ColPID), s.Len(), run.Meta.PID)
+	step := account.Column(s, record.ColStep)
+	pids, rows := byPID(account.Column(s, record.ColPID), s.Len(), run.Meta.PID)
 	out := make([]*track, 0, len(pids))
 	for _, p := range pids {
-		k := newTrack(p, rows[p], tm, step, cols, run.Events)
+		k := newTrack(p, rows[p], tm, step, run)
 		k.untimed = untimed
 		out = append(out, k)
 	}
@@ -166,8 +136,8 @@ func thin(keep []int, tm []float64, events []record.Event) []int {
 }
 
 // newTrack gathers a process's rows in time order and cleans its cells.
-func newTrack(pid int, rows []int, tm, step []float64, cols map[string][]float64, events []record.Event) *track {
-	k := &track{pid: pid, cols: make(map[string][]float64, len(cols))}
+func newTrack(pid int, rows []int, tm, step []float64, run *record.Run) *track {
+	k := &track{pid: pid, cols: make(map[string][]float64, len(columnsUsed))}
 	keep := make([]int, 0, len(rows))
 	reversed := 0
 	for _, i := range rows {
@@ -186,20 +156,20 @@ func newTrack(pid int, rows []int, tm, step []float64, cols map[string][]float64
 		k.warnf("time runs backward at %d rows; rows were put in order of time", reversed)
 		sort.SliceStable(keep, func(a, b int) bool { return tm[keep[a]] < tm[keep[b]] })
 	}
-	keep = thin(keep, tm, events)
+	keep = thin(keep, tm, run.Events)
 	k.clock = pick(tm, keep)
 	for i := range k.clock {
 		k.clock[i] /= 1000
 	}
 	if step != nil {
-		k.step = fillForward(pick(step, keep))
+		k.Step = fillForward(pick(step, keep))
 	}
 	for _, n := range columnsUsed {
-		if c, ok := cols[n]; ok {
-			k.setColumn(n, pick(c, keep))
+		if c := account.ColumnAt(run.Samples, n, keep); c != nil {
+			k.setColumn(n, c)
 		}
 	}
-	k.t = k.clock
+	k.T = k.clock
 	return k
 }
 
@@ -282,9 +252,9 @@ func interpolate(v []float64) {
 // rows is a copy of the track's rows [from, to).
 func (k *track) rows(from, to int) *track {
 	c := *k
-	c.t, c.clock = k.t[from:to], k.clock[from:to]
-	if k.step != nil {
-		c.step = k.step[from:to]
+	c.T, c.clock = k.T[from:to], k.clock[from:to]
+	if k.Step != nil {
+		c.Step = k.Step[from:to]
 	}
 	c.cols = make(map[string][]float64, len(k.cols))
 	for n, v := range k.cols {
@@ -323,7 +293,7 @@ func (k *track) epoch() *track {
 }
 
 func (k *track) restartAt(i int) bool {
-	if k.step != nil && k.step[i] < k.step[i-1] {
+	if k.Step != nil && k.Step[i] < k.Step[i-1] {
 		return true
 	}
 	if a := k.cols[record.ColAllocs]; a != nil && a[i] < a[i-1]/2 {
@@ -345,7 +315,7 @@ func (k *track) closeGaps() {
 	for i := range d {
 		d[i] = k.clock[i+1] - k.clock[i]
 	}
-	m := median(d)
+	m := stat.Median(d)
 	gaps := 0
 	for _, x := range d {
 		if x > 20*m && x > 1 {
@@ -363,6 +333,6 @@ func (k *track) closeGaps() {
 		}
 		t[i+1] = t[i] + x
 	}
-	k.t = t
+	k.T = t
 	k.warnf("%d pauses in the recording, or jumps of its clock, were closed", gaps)
 }

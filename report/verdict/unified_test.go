@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -34,9 +35,9 @@ func TestPagesThatNobodyTouchedAreNoFallOfTheHost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := c.p.judge()
-			host := account(v, Host)
+			host := rowOf(v, Host)
 			said := strings.Contains(strings.Join(v.Missing, "\n"), words)
-			if (host.Bytes == nil) != c.unknown || (host.Shape == ShapeUndecided) != c.unknown || said != c.unknown {
+			if (host.Bytes == nil) != c.unknown || (host.Shape == trend.ShapeUndecided) != c.unknown || said != c.unknown {
 				t.Errorf("host %+v, missing %q", host, v.Missing)
 			}
 			if c.unknown && v.Verdict != AppLeak {

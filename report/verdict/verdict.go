@@ -1,6 +1,10 @@
 package verdict
 
-import "github.com/gpumem/gpumem/tracer/record"
+import (
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
 
 // Class is a verdict.
 type Class string
@@ -27,27 +31,14 @@ const (
 )
 
 // Account is one of the four that every byte of growth is charged to.
-type Account string
+type Account = record.Account
 
 // The accounts.
 const (
-	Live      Account = "live"
-	Idle      Account = "idle"
-	Untracked Account = "untracked"
-	Host      Account = "host"
-)
-
-// Shape is how one account moves over the judged window.
-type Shape string
-
-// The shapes.
-const (
-	Flat           Shape = "flat"
-	Plateau        Shape = "plateau" // warm-up, then flat
-	Bounded        Shape = "bounded" // sawtooth
-	Step           Shape = "step"
-	Growing        Shape = "growing"
-	ShapeUndecided Shape = "undecided"
+	Live      = record.AccountLive
+	Idle      = record.AccountIdle
+	Untracked = record.AccountUntracked
+	Host      = record.AccountHost
 )
 
 // Verdict is verdict.json. Pointers and omitted fields are unknown, never 0.
@@ -56,7 +47,8 @@ type Verdict struct {
 	Verdict     Class        `json:"verdict"`
 	Tier        Tier         `json:"tier"`
 	Confidence  float64      `json:"confidence"`
-	Summary     string       `json:"summary"` // one sentence to paste into a ticket
+	Summary     string       `json:"summary"` // one sentence to paste into a ticket: "class (tier, 98 %): claim"
+	Claim       string       `json:"-"`       // the summary without class and tier
 	Window      Window       `json:"window"`
 	Accounts    []AccountRow `json:"accounts"`
 	DrivenBy    *DrivenBy    `json:"driven_by,omitempty"`
@@ -77,6 +69,10 @@ type Verdict struct {
 	Background bool     `json:"background,omitempty"`
 	Missing    []string `json:"missing,omitempty"`
 	Warnings   []string `json:"warnings,omitempty"`
+
+	// Unified is what was decided on device bytes being host memory, by the user's
+	// word, run.json's, or the data; empty in a verdict that was read from a file.
+	Unified account.Unified `json:"-"`
 
 	scoreKind string // see Score
 	score     float64
@@ -127,16 +123,16 @@ type Interval struct {
 // and that of the driver's handles of the kind that grows, in the row untracked.
 // LeftoverBytes is what stayed between the marks baseline and released.
 type AccountRow struct {
-	Account             Account   `json:"account"`
-	Shape               Shape     `json:"shape"`
-	Bytes               *int64    `json:"bytes,omitempty"`
-	Count               *int64    `json:"count,omitempty"`
-	Share               *float64  `json:"share,omitempty"`
-	PerSecond           *Interval `json:"per_second,omitempty"`
-	PerStep             *Interval `json:"per_step,omitempty"`
-	DetectablePerSecond *float64  `json:"detectable_per_second,omitempty"`
-	LeftoverBytes       *int64    `json:"leftover_bytes,omitempty"`
-	LeftoverCount       *int64    `json:"leftover_count,omitempty"`
+	Account             Account     `json:"account"`
+	Shape               trend.Shape `json:"shape"`
+	Bytes               *int64      `json:"bytes,omitempty"`
+	Count               *int64      `json:"count,omitempty"`
+	Share               *float64    `json:"share,omitempty"`
+	PerSecond           *Interval   `json:"per_second,omitempty"`
+	PerStep             *Interval   `json:"per_step,omitempty"`
+	DetectablePerSecond *float64    `json:"detectable_per_second,omitempty"`
+	LeftoverBytes       *int64      `json:"leftover_bytes,omitempty"`
+	LeftoverCount       *int64      `json:"leftover_count,omitempty"`
 }
 
 // DrivenBy is the unit of work that explains the growth and its cost: in bytes, or
@@ -174,20 +170,11 @@ type Forecast struct {
 	P90           float64 `json:"p90_s"`
 }
 
-// Unified says whether GPU bytes are host memory.
-type Unified string
-
-// The settings of Options.Unified. Auto takes run.json's word, else judges
-// from the data.
-const (
-	UnifiedAuto Unified = "auto"
-	UnifiedYes  Unified = "yes"
-	UnifiedNo   Unified = "no"
-)
-
 // Options are the thresholds a user may set. The zero value means defaults.
 type Options struct {
 	// LeftoverBytes: a leftover strictly above it is a finding. Default 1 MiB.
 	LeftoverBytes int64
-	Unified       Unified
+	// Unified says whether GPU bytes are host memory: the empty one is UnifiedAuto,
+	// by which run.json is asked first, and the data else.
+	Unified account.Unified
 }

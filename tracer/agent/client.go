@@ -20,8 +20,12 @@ const (
 	// dropped first, so that marks and answers still find room.
 	sampleRoom  = 64 << 10
 	messageRoom = maxLine + sampleRoom
-	// holdBound is how long Close waits for a silent tracer.
-	holdBound = 60 * time.Second
+	// firstBound, heardBound and askedBound are how long Close waits for the
+	// tracer's next word: for the first, between two heards, and for a tracer that
+	// asks and never says heard. A stopped tracer costs the program firstBound.
+	firstBound = 2 * time.Second
+	heardBound = 5 * time.Second
+	askedBound = 60 * time.Second
 	// knockBound is how long the tracer may take to accept a knock.
 	knockBound = 20 * time.Millisecond
 	// flushBound is how long Close waits for the socket to take the rest.
@@ -69,6 +73,7 @@ type Client struct {
 	deadOnce sync.Once
 	released chan struct{} // closed by continue
 	asked    chan struct{} // a request came: the hold goes on
+	heard    chan struct{} // the tracer lives: likewise
 	requests chan Do
 	closing  sync.Once
 	workers  sync.WaitGroup
@@ -125,7 +130,7 @@ func newClient(conn *net.UnixConn, h Hello, src Source) (*Client, error) {
 		interval: defaultInterval,
 		handlers: map[string]func() Done{ActionCollect: collectGo, ActionTrim: trimGo},
 		dead:     make(chan struct{}), released: make(chan struct{}),
-		asked: make(chan struct{}, 1), requests: make(chan Do, 64),
+		asked: make(chan struct{}, 1), heard: make(chan struct{}, 1), requests: make(chan Do, 64),
 	}, nil
 }
 
@@ -243,8 +248,8 @@ func (c *Client) Dropped() int64 {
 
 // Close marks the phase exiting and, when the tracer asked for it, stays until
 // the tracer has made its experiments: it answers actions until told to
-// continue, until the tracer is gone or silent for a minute. Then it closes the
-// connection. A second Close does nothing.
+// continue, until the tracer is gone or silent: for 2 s before its first word, later
+// for 5 s (see Conn.Heard). Then it closes the connection. A second Close does nothing.
 func (c *Client) Close() error {
 	if c == nil {
 		return nil
@@ -264,16 +269,20 @@ func (c *Client) Close() error {
 
 // stay waits for the tracer to release the program.
 func (c *Client) stay() {
-	bound := time.NewTimer(holdBound)
+	bound := time.NewTimer(firstBound)
 	defer bound.Stop()
+	patience := askedBound
 	for {
 		select {
 		case <-c.released:
 			return
 		case <-c.dead:
 			return
+		case <-c.heard:
+			patience = heardBound
+			bound.Reset(patience)
 		case <-c.asked:
-			bound.Reset(holdBound)
+			bound.Reset(patience)
 		case <-bound.C:
 			return
 		}

@@ -37,7 +37,13 @@ func (c *Client) listen() {
 	lines.Buffer(make([]byte, 4096), maxLine)
 	for lines.Scan() {
 		var e envelope
-		if json.Unmarshal(lines.Bytes(), &e) != nil || e.Do == nil {
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			continue
+		}
+		if e.Heard != nil {
+			tell(c.heard)
+		}
+		if e.Do == nil {
 			continue
 		}
 		if e.Do.Action == ActionContinue {
@@ -48,15 +54,20 @@ func (c *Client) listen() {
 			}
 			continue
 		}
-		select {
-		case c.asked <- struct{}{}:
-		default:
-		}
+		tell(c.asked)
 		select {
 		case c.requests <- *e.Do:
 		case <-c.dead:
 			return
 		}
+	}
+}
+
+// tell leaves word in a channel with room for one.
+func tell(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }
 

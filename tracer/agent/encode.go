@@ -75,6 +75,8 @@ type envelope struct {
 	Mark  *Mark  `json:"mark,omitempty"`
 	Done  *Done  `json:"done,omitempty"`
 	Do    *Do    `json:"do,omitempty"`
+	// Heard is there when the tracer has read the mark of the phase exiting.
+	Heard *struct{} `json:"heard,omitempty"`
 }
 
 // encode makes the line of an envelope, or nil when it cannot be a line.
@@ -89,12 +91,12 @@ func encode(e envelope) []byte {
 // SitesDetail is Done.Detail for the answer to sites. When the list is too
 // long for a line only the sites with the most bytes are kept.
 func SitesDetail(sites []record.Site) json.RawMessage {
-	return listDetail("sites", sites, func(s record.Site) int64 { return s.Bytes })
+	return listDetail(record.KindSites, sites, func(s record.Site) int64 { return s.Bytes })
 }
 
 // HoldersDetail is Done.Detail for the answer to holders, as SitesDetail.
 func HoldersDetail(holders []record.Holder) json.RawMessage {
-	return listDetail("holders", holders, func(h record.Holder) int64 { return h.Bytes })
+	return listDetail(record.KindHolders, holders, func(h record.Holder) int64 { return h.Bytes })
 }
 
 func listDetail[T any](key string, list []T, bytes func(T) int64) json.RawMessage {

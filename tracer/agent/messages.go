@@ -1,6 +1,10 @@
 package agent
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
 
 // Version is the protocol's version, sent in hello. A tracer accepts every
 // version up to its own and, because unknown keys are ignored, reads a newer
@@ -17,16 +21,16 @@ const (
 )
 
 // PhaseExiting is the phase an agent marks when its program is about to end.
-const PhaseExiting = "exiting"
+const PhaseExiting = record.PhaseExiting
 
-// Actions that a tracer may ask for.
+// Actions that a tracer may ask for; package record says what they are.
 const (
-	ActionCollect  = "collect"  // collect the language's garbage
-	ActionPurge    = "purge"    // give idle memory of pools back
-	ActionTrim     = "trim"     // give free host heap back to the operating system
-	ActionSync     = "sync"     // wait for the device
-	ActionSites    = "sites"    // list survivors by allocation site
-	ActionHolders  = "holders"  // list who holds them
+	ActionCollect  = record.ActionCollect
+	ActionPurge    = record.ActionPurge
+	ActionTrim     = record.ActionTrim
+	ActionSync     = record.ActionSync
+	ActionSites    = record.ActionSites
+	ActionHolders  = record.ActionHolders
 	ActionContinue = "continue" // end of the hold at exit; answered by nothing
 )
 

@@ -12,12 +12,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/gpumem/gpumem/internal/leftover"
 )
 
 const (
-	// maxConns bounds the programs connected at once.
-	maxConns = 256
-	// helloBound is how long a connection may stay silent before its hello.
+	// maxConns bounds the programs connected at once, and maxConnsOfPID those of
+	// one process: an agent needs one, and a second for the moment of a knock.
+	maxConns      = 256
+	maxConnsOfPID = 16
+	// helloBound is how long a connection may stay silent before its hello while
+	// there is room for others.
 	helloBound = 10 * time.Second
 	// doBound is how long a request may wait for a program that does not read.
 	doBound = 2 * time.Second
@@ -42,15 +47,18 @@ type Handler interface {
 // Server is the tracer's end of the protocol.
 type Server struct {
 	dir     string
+	lock    *leftover.Lock // of the folder
 	path    string
 	lis     *net.UnixListener
 	handler Handler
 	lag     time.Duration
 
-	mu     sync.Mutex
-	conns  map[*Conn]struct{}
-	closed bool
-	wg     sync.WaitGroup
+	mu       sync.Mutex
+	conns    map[*Conn]struct{}
+	ofPID    int   // how many of them one process may have
+	accepted int64 // how many there were
+	closed   bool
+	wg       sync.WaitGroup
 }
 
 // Listen makes a folder of mode 0700 with a socket in it and serves agents
@@ -62,29 +70,45 @@ func Listen(h Handler, lag time.Duration) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
+	// Where there are no locks the folder serves as well, and is never swept.
+	lock, _ := leftover.Claim(dir)
 	path := filepath.Join(dir, "agent.sock")
 	lis, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		os.RemoveAll(dir)
+		lock.Release()
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
-	s := &Server{dir: dir, path: path, lis: lis, handler: h, lag: lag, conns: map[*Conn]struct{}{}}
+	s := &Server{dir: dir, lock: lock, path: path, lis: lis, handler: h, lag: lag, conns: map[*Conn]struct{}{}, ofPID: maxConnsOfPID}
 	s.wg.Add(1)
 	go s.accept()
+	s.wg.Go(sweep)
 	return s, nil
+}
+
+// folderPrefix is how the folder of a socket is called.
+const folderPrefix = "gpumem-socket-"
+
+// sweep removes the folders of servers that were killed. What cannot be swept now
+// may be later; it is in nobody's way.
+func sweep() {
+	_, _ = leftover.Sweep(filepath.Join(os.TempDir(), folderPrefix+"*"))
+	if os.TempDir() != "/tmp" {
+		_, _ = leftover.Sweep("/tmp/" + folderPrefix + "*")
+	}
 }
 
 // socketDir makes the folder, in /tmp when the folder for temporary files is
 // too deep for a socket's address.
 func socketDir() (string, error) {
-	dir, err := os.MkdirTemp("", "gpumem-") // mode 0700
+	dir, err := os.MkdirTemp("", folderPrefix) // mode 0700
 	if err == nil && len(dir)+len("/agent.sock") <= maxSocketPath {
 		return dir, nil
 	}
 	if err == nil {
 		os.Remove(dir)
 	}
-	return os.MkdirTemp("/tmp", "gpumem-")
+	return os.MkdirTemp("/tmp", folderPrefix)
 }
 
 // Path is the path of the socket, the value of GPUMEM_AGENT.
@@ -102,7 +126,7 @@ func (s *Server) Close() error {
 	s.mu.Unlock()
 	err := s.lis.Close()
 	s.wg.Wait()
-	if err := errors.Join(err, os.RemoveAll(s.dir)); err != nil && !errors.Is(err, net.ErrClosed) {
+	if err := errors.Join(err, os.RemoveAll(s.dir), s.lock.Release()); err != nil && !errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("close agent socket: %w", err)
 	}
 	return nil
@@ -150,7 +174,14 @@ func (s *Server) accept() {
 			continue
 		}
 		s.knock()
-		c := &Conn{conn: conn, knocked: make(chan struct{}, 1), closed: make(chan struct{})}
+		peer, err := peerOf(conn)
+		if err != nil {
+			s.handler.Refused(fmt.Errorf("agent refused: %w", err))
+			conn.Close()
+			continue
+		}
+		c := &Conn{conn: conn, peer: peer, knocked: make(chan struct{}, 1), closed: make(chan struct{})}
+		c.pid.Store(int64(peer.pid))
 		if !s.admit(c) {
 			conn.Close()
 			continue
@@ -178,19 +209,55 @@ func (s *Server) isClosed() bool {
 	return s.closed
 }
 
-// admit counts a connection in.
+// admit counts a connection in. Where the table is full, the connection that has
+// been silent longest gives its place; one that said hello never does.
 func (s *Server) admit(c *Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return false
 	}
-	if len(s.conns) >= maxConns {
+	if c.peer.pid != 0 && s.countOf(c.peer.pid) >= s.ofPID {
+		s.handler.Refused(fmt.Errorf("process %d has more than %d connections at once", c.peer.pid, s.ofPID))
+		return false
+	}
+	if len(s.conns) >= maxConns && !s.dropSilent() {
 		s.handler.Refused(fmt.Errorf("more than %d agents at once", maxConns))
 		return false
 	}
+	s.accepted++
+	c.number = s.accepted
 	s.conns[c] = struct{}{}
 	s.wg.Add(1)
+	return true
+}
+
+// countOf is how many connections a process has. The lock is held.
+func (s *Server) countOf(pid int) int {
+	n := 0
+	for c := range s.conns {
+		if c.peer.pid == pid {
+			n++
+		}
+	}
+	return n
+}
+
+// dropSilent ends the oldest connection without a hello and takes it off the
+// table. It reports false when there is none. The lock is held.
+func (s *Server) dropSilent() bool {
+	var oldest *Conn
+	for c := range s.conns {
+		if !c.greeted && (oldest == nil || c.number < oldest.number) {
+			oldest = c
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	oldest.crowded = true
+	oldest.conn.Close()
+	delete(s.conns, oldest)
 	return true
 }
 
@@ -220,11 +287,6 @@ func (s *Server) read(c *Conn) (err error) {
 			err = c.fault(fmt.Errorf("internal error of gpumem: %v; please report it", p))
 		}
 	}()
-	peer, err := peerOf(c.conn)
-	if err != nil {
-		return fmt.Errorf("agent refused: %w", err)
-	}
-	c.pid.Store(int64(peer.pid))
 	c.conn.SetReadDeadline(time.Now().Add(helloBound))
 	lines := bufio.NewScanner(&lateReader{c: c, lag: s.lag, since: time.Now()})
 	lines.Buffer(make([]byte, 16<<10), maxLine)
@@ -238,12 +300,17 @@ func (s *Server) read(c *Conn) (err error) {
 		if err != nil {
 			return c.fault(err)
 		}
-		if err := c.greet(m.Hello, peer); err != nil {
+		if err := c.greet(m.Hello); err != nil {
 			return c.fault(err)
+		}
+		if !c.greeted && !s.welcome(c) {
+			break
 		}
 		s.handler.Message(c, m)
 	}
 	switch err := lines.Err(); {
+	case s.isCrowded(c):
+		return c.fault(errors.New("no hello, and others came"))
 	case errors.Is(err, bufio.ErrTooLong):
 		return c.fault(fmt.Errorf("a line is over %d bytes", maxLine))
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -251,6 +318,25 @@ func (s *Server) read(c *Conn) (err error) {
 	}
 	// A reset is how a killed program closes.
 	return nil
+}
+
+// welcome keeps a connection that said hello for good. It reports false when the
+// connection has given its place to another.
+func (s *Server) welcome(c *Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.crowded {
+		return false
+	}
+	c.greeted = true
+	c.conn.SetReadDeadline(time.Time{})
+	return true
+}
+
+func (s *Server) isCrowded(c *Conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return c.crowded
 }
 
 // wholeLines is a bufio.SplitFunc for lines with their end: what a killed
@@ -268,8 +354,11 @@ func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) 
 // Conn is one connected program.
 type Conn struct {
 	conn    *net.UnixConn
-	greeted bool // this and knocks are used by the reading goroutine alone
-	knocks  bool
+	peer    peer
+	number  int64 // in the order of arrival
+	greeted bool  // said hello; the reading goroutine changes it, with the server's lock
+	crowded bool  // gave its place to another; under the server's lock
+	knocks  bool  // used by the reading goroutine alone
 	pid     atomic.Int64
 	knocked chan struct{} // something cannot wait
 	closed  chan struct{} // by the server
@@ -288,7 +377,8 @@ func (c *Conn) fault(err error) error {
 }
 
 // greet checks that a program has introduced itself, truly.
-func (c *Conn) greet(h *Hello, peer peer) error {
+func (c *Conn) greet(h *Hello) error {
+	peer := c.peer
 	if h == nil {
 		if !c.greeted {
 			return errors.New("a line comes before hello")
@@ -305,10 +395,6 @@ func (c *Conn) greet(h *Hello, peer peer) error {
 		c.pid.Store(int64(h.PID))
 	}
 	c.knocks = c.knocks || h.Knocks
-	if !c.greeted {
-		c.greeted = true
-		c.conn.SetReadDeadline(time.Time{})
-	}
 	return nil
 }
 
@@ -324,4 +410,15 @@ func (c *Conn) Do(action string) (id int64, err error) {
 		return 0, fmt.Errorf("ask agent to %s: %w", action, err)
 	}
 	return id, nil
+}
+
+// Heard tells a program that marked the phase exiting that the mark was read and
+// that it should stay. A tracer says it at once or with its first request, and
+// again every second or more often until ActionContinue: a program that hears
+// nothing takes its tracer for stopped, and ends.
+func (c *Conn) Heard() error {
+	if err := c.send(encode(envelope{Heard: &struct{}{}})); err != nil {
+		return fmt.Errorf("tell agent that it was heard: %w", err)
+	}
+	return nil
 }

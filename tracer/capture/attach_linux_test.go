@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf/link"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // envPlainAttach makes the test binary attach to itself and print the error.
@@ -86,7 +88,7 @@ func TestProbesSeeWhatARunningProcessAllocates(t *testing.T) {
 			if err := r.Poll(); err != nil {
 				t.Fatal(err)
 			}
-			wantCells(t, ended{pid: pid, reader: r}, map[string]int64{ColAllocBytes: 1500, ColAllocs: 2, ColEvents: 2, ColLost: 0})
+			wantCells(t, ended{pid: pid, reader: r}, map[string]int64{record.ColDriverAllocBytes: 1500, record.ColDriverAllocs: 2, record.ColEvents: 2, record.ColCaptureLost: 0})
 			s, ok := siteWith(r.Sites(pid), "leak_here")
 			if !ok || s.Bytes != 1500 {
 				t.Errorf("sites %+v, want leak_here with 1500 bytes", r.Sites(pid))
@@ -106,7 +108,7 @@ func TestProbesAndInterposerAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := maps.Clone(basicCells)
-	delete(want, ColContexts) // retained before the attach, and once more
+	delete(want, record.ColContexts) // retained before the attach, and once more
 	wantCells(t, ended{pid: cmd.Process.Pid, reader: r}, want)
 }
 
@@ -141,7 +143,7 @@ func TestSingleProbesSeeTheSame(t *testing.T) {
 	if err := r.Poll(); err != nil {
 		t.Fatal(err)
 	}
-	wantCells(t, ended{pid: pid, reader: r}, map[string]int64{ColAllocBytes: 700, ColEvents: 1, ColLost: 0})
+	wantCells(t, ended{pid: pid, reader: r}, map[string]int64{record.ColDriverAllocBytes: 700, record.ColEvents: 1, record.ColCaptureLost: 0})
 }
 
 func TestAPlainUserIsToldWhatIsMissing(t *testing.T) {

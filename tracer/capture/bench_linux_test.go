@@ -55,8 +55,8 @@ func BenchmarkStart(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				defer os.RemoveAll(dir)
-				env, err := Prepare(dir, mode, os.Environ())
+				defer dir.Remove()
+				env, err := Prepare(dir.Path, mode, os.Environ())
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -26,40 +26,40 @@ func (r *Reader) Cells(pid int) []record.Cell {
 	}
 	cells := make([]record.Cell, 0, 20)
 	add := func(column string, v int64) { cells = append(cells, record.Cell{Column: column, Value: v}) }
-	add(ColAllocBytes, clamp(l.deviceBytes()))
-	add(ColAllocCount, l.deviceCount())
+	add(record.ColDriverAllocBytes, clamp(l.deviceBytes()))
+	add(record.ColDriverAllocCount, l.deviceCount())
 	if l.devices > 1 {
 		for d := range l.devices {
-			add(ColAllocBytes+"@"+strconv.Itoa(d), clamp(l.device[d]))
+			add(record.ColDriverAllocBytes+"@"+strconv.Itoa(d), clamp(l.device[d]))
 		}
 	}
 	for _, part := range [...]struct {
 		column string
 		class  class
-	}{{ColManagedBytes, classManaged}, {ColAsyncBytes, classAsync}, {ColVMMBytes, classVMM}, {ColArrayBytes, classArray}} {
+	}{{record.ColDriverManagedBytes, classManaged}, {record.ColDriverAsyncBytes, classAsync}, {record.ColDriverVMMBytes, classVMM}, {record.ColDriverArrayBytes, classArray}} {
 		if l.seen[part.class] {
 			add(part.column, clamp(l.bytes[part.class]))
 		}
 	}
-	add(ColPinnedBytes, clamp(l.bytes[classPinned]))
-	add(ColPinnedCount, l.count[classPinned])
+	add(record.ColPinnedBytes, clamp(l.bytes[classPinned]))
+	add(record.ColPinnedCount, l.count[classPinned])
 	if l.seen[classRegistered] {
-		add(ColRegisteredBytes, clamp(l.bytes[classRegistered]))
+		add(record.ColRegisteredBytes, clamp(l.bytes[classRegistered]))
 	}
 	if lost := p.lostEvents(); lost > 0 && !p.partial {
 		cells = handleCells(cells, p.counts())
 	} else {
-		add(ColEvents, l.count[classEvent])
-		add(ColStreams, l.count[classStream])
-		add(ColGraphs, l.count[classGraph])
-		add(ColModules, l.count[classModule])
+		add(record.ColEvents, l.count[classEvent])
+		add(record.ColStreams, l.count[classStream])
+		add(record.ColGraphs, l.count[classGraph])
+		add(record.ColModules, l.count[classModule])
 	}
-	add(ColContexts, l.contexts())
-	add(ColPools, l.count[classPool])
-	add(ColAllocs, l.allocs)
-	add(ColFrees, l.frees)
-	add(ColFailed, l.failed)
-	add(ColLost, clamp(p.lostEvents()))
+	add(record.ColContexts, l.contexts())
+	add(record.ColPools, l.count[classPool])
+	add(record.ColDriverAllocs, l.allocs)
+	add(record.ColDriverFrees, l.frees)
+	add(record.ColDriverFailed, l.failed)
+	add(record.ColCaptureLost, clamp(p.lostEvents()))
 	return cells
 }
 
@@ -71,10 +71,10 @@ func handleCells(cells []record.Cell, counts *[kindSlots]uint64) []record.Cell {
 		alive[b.class] += max(0, clamp(counts[b.makes])-clamp(counts[b.destroys]))
 	}
 	return append(cells,
-		record.Cell{Column: ColEvents, Value: alive[classEvent]},
-		record.Cell{Column: ColStreams, Value: alive[classStream]},
-		record.Cell{Column: ColGraphs, Value: alive[classGraph]},
-		record.Cell{Column: ColModules, Value: alive[classModule]})
+		record.Cell{Column: record.ColEvents, Value: alive[classEvent]},
+		record.Cell{Column: record.ColStreams, Value: alive[classStream]},
+		record.Cell{Column: record.ColGraphs, Value: alive[classGraph]},
+		record.Cell{Column: record.ColModules, Value: alive[classModule]})
 }
 
 // counts are those in the header of the running program's ring.
@@ -119,7 +119,7 @@ type Failure struct {
 }
 
 // Failures are the last refused allocations of a process, at most 16, oldest
-// first. ColFailed has their number.
+// first. record.ColDriverFailed has their number.
 func (r *Reader) Failures(pid int) []Failure {
 	r.mu.Lock()
 	defer r.mu.Unlock()

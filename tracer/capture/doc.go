@@ -24,15 +24,32 @@
 // takes in what is new, Cells gives a row's columns, Sites the survivors, and
 // Why explains a process of which nothing was seen.
 //
+// # Where the interposer lies
+//
+// In /var/tmp/gpumem-UID/HASH, or the first other place that nobody else can
+// change and that is not mounted noexec. It stays there: a daemon that the
+// program leaves behind loads it into what it starts long after the run. The
+// path has $LIB in it, so that 32-bit programs get a library that does nothing,
+// and musl's loader finds none. Where a program starts another that could not
+// reach the file (another root, mount namespace or user), the interposer in the
+// first takes itself out of LD_PRELOAD and LD_AUDIT of the second (inject/exec.c).
+//
 // # What is written
 //
-// Each program leaves PID.N.ring in the capture directory, N counting the
-// programs that a PID ran one after another (exec), and, once it called the
-// driver, PID.N.ring.maps. The ring is a mapped file: what was recorded
-// survives any death of the program. A Reader takes the files of a program that
-// ended away once it has read them. Nobody waits for the reader; events that
-// were overwritten before they were read are counted (ColLost), and from then
-// on the live table may miss or keep some: a warning says so.
+// Each program that comes near the driver, and the first of a run in any case,
+// leaves PID.N.ring in the capture directory, N counting the programs with a
+// ring that a PID ran one after another (exec), and, once it called the driver,
+// PID.N.ring.maps. A program that is linked to the driver has its ring from the
+// start, others from their first look at one of its functions. The ring is a
+// mapped file: what was recorded survives any death of the program. Where a
+// limit on files leaves less room it has fewer slots, or there is none. A Reader
+// takes the files of a program that ended away once it has read them. Nobody
+// waits for the reader; events that were overwritten before they were read are
+// counted (record.ColCaptureLost), and from then on the live table may miss or keep some: a
+// warning says so.
+//
+// The directory of a run that was killed is removed by the next (package
+// internal/leftover).
 //
 // # Columns
 //

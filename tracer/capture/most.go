@@ -7,9 +7,6 @@ const (
 	// how much.
 	mostHandles = 16
 	mostBytes   = 1 << 20
-	// goneMark is behind a site whose memory or handles lived earlier and are
-	// gone at the end: what a function kept is given up when it returns.
-	goneMark = " (gone at the end)"
 )
 
 // most is what a process held of one class when it held most of it, within a
@@ -64,7 +61,8 @@ func (p *process) noteMost() {
 }
 
 // gone adds to what is held the classes of which less than half is left of what
-// there was, and reports which those are: their sites are those of back then.
+// there was, and reports which those are: their sites are those of back then. What
+// a function kept is given up when it returns.
 func (p *process) gone(held map[siteKey]record.Site) (all map[siteKey]record.Site, gone [classCount]bool) {
 	all = map[siteKey]record.Site{}
 	for c, m := range p.most {

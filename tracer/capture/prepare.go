@@ -5,40 +5,67 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/gpumem/gpumem/internal/leftover"
 )
 
 const (
 	libraryPrefix = "libgpumem_"
 	// roomWanted is what a place in memory must have free: a ring of 4 MiB for
 	// each of many programs.
-	roomWanted = 512 << 20
+	roomWanted   = 512 << 20
+	tempPrefix   = "gpumem-capture-"
+	memoryFolder = "/dev/shm"
+	// firstMark is the file that the first program of a run takes away: it then
+	// has a ring even if it never comes near the driver, which tells Why so.
+	firstMark = "first"
 )
+
+// Directory is a place for the rings of one run. Its lock tells later runs
+// that its owner lives.
+type Directory struct {
+	Path string
+	lock *leftover.Lock
+}
 
 // TempDir makes a capture directory of mode 0700, in memory when the system
 // has such a place, so that recording never waits for a disk. The caller
-// removes it. Where programs may not be loaded from it, Prepare says so.
-func TempDir() (string, error) {
-	for _, parent := range []string{"/dev/shm", ""} {
-		if parent != "" && (!executable(parent) || freeBytes(parent) < roomWanted) {
+// removes it. Directories of runs that were killed are removed on the way.
+func TempDir() (*Directory, error) {
+	dir, why := "", error(nil)
+	for _, parent := range slices.Compact([]string{memoryFolder, os.TempDir(), "/tmp", "/var/tmp"}) {
+		// What cannot be swept now may be later; it is in nobody's way.
+		_, _ = leftover.Sweep(filepath.Join(parent, tempPrefix+"*"))
+		full := parent == memoryFolder && (!executable(parent) || freeBytes(parent) < roomWanted)
+		if dir != "" || full {
 			continue
 		}
-		dir, err := os.MkdirTemp(parent, "gpumem-capture-")
-		if err == nil {
-			return dir, nil
-		}
-		if parent == "" {
-			return "", fmt.Errorf("make capture directory: %w", err)
+		var err error
+		if dir, err = os.MkdirTemp(parent, tempPrefix); err != nil && why == nil {
+			why = err
 		}
 	}
-	return "", fmt.Errorf("make capture directory: %w", ErrUnsupported)
+	if dir == "" {
+		return nil, fmt.Errorf("make capture directory: %w", why)
+	}
+	// Where there are no locks the directory serves as well, and is never swept.
+	lock, _ := leftover.Claim(dir)
+	return &Directory{Path: dir, lock: lock}, nil
 }
 
-// Prepare writes the interposer into the directory, which it makes with mode
-// 0700 if need be, and returns what to append to the environment of the
-// program, as NAME=value: a later entry replaces an earlier one. environ is
-// the environment that the program would have: what it has in LD_PRELOAD,
-// LD_AUDIT and ASAN_OPTIONS is kept behind ours. CUDA_INJECTION64_PATH is
+// Remove removes the directory and what is in it.
+func (d *Directory) Remove() error {
+	return errors.Join(os.RemoveAll(d.Path), d.lock.Release())
+}
+
+// Prepare makes the directory for rings with mode 0700 if need be, puts the
+// interposer where the loader can take it from, also long after this run, and
+// returns what to append to the environment of the program, as NAME=value: a
+// later entry replaces an earlier one. environ is the environment that the
+// program would have: what it has in LD_PRELOAD, LD_AUDIT and ASAN_OPTIONS is
+// kept behind ours. CUDA_INJECTION64_PATH is
 // left to its owner. For ModeEBPF and ModeNone there is nothing to add.
 //
 // A program that the loader will not inject into runs as without us; Obstacle
@@ -58,16 +85,13 @@ func Prepare(dir string, mode Mode, environ []string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare capture: %w", err)
 	}
-	if strings.ContainsAny(dir, " :;\t\n$") {
-		return nil, fmt.Errorf("prepare capture: the loader cannot take %q: choose a directory without space, colon, semicolon and dollar", dir)
-	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("prepare capture: %w", err)
 	}
-	if !executable(dir) {
-		return nil, fmt.Errorf("prepare capture: %s is mounted noexec: choose another directory", dir)
+	if err := os.WriteFile(filepath.Join(dir, firstMark), nil, 0o600); err != nil {
+		return nil, fmt.Errorf("prepare capture: %w", err)
 	}
-	path, err := writeLibrary(dir)
+	path, err := install(append(libraryHomes(), dir))
 	if err != nil {
 		return nil, fmt.Errorf("prepare capture: %w", err)
 	}
@@ -95,25 +119,6 @@ func ahead(entry, list, separators string) string {
 		}
 	}
 	return strings.Join(out, ":")
-}
-
-// writeLibrary puts the interposer into the directory. A file that is there is
-// never trusted: it is replaced.
-func writeLibrary(dir string) (string, error) {
-	f, err := os.CreateTemp(dir, ".interposer-")
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(library)
-	err = errors.Join(err, f.Chmod(0o500), f.Close())
-	path := filepath.Join(dir, libraryPrefix+"capture.so")
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
-	}
-	return path, nil
 }
 
 // lookup is the value that counts of a variable: the last.

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 )
 
@@ -37,7 +36,10 @@ func TestPrepareKeepsWhatTheUserHas(t *testing.T) {
 		}
 		return
 	}
-	lib := filepath.Join(dir, "libgpumem_capture.so")
+	lib, err := install(libraryHomes())
+	if err != nil {
+		t.Fatal(err)
+	}
 	base := []string{"LD_PRELOAD=" + lib + ":a.so:b.so", EnvDir + "=" + dir, "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"}
 	for mode, want := range map[Mode][]string{ModePreload: base, ModeAudit: append(slices.Clone(base), "LD_AUDIT="+lib+":c.so")} {
 		env, err := Prepare(dir, mode, user)
@@ -49,25 +51,6 @@ func TestPrepareKeepsWhatTheUserHas(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the directory: %v, %v", info, err)
 	}
-	// What lies there already is not trusted.
-	if err := os.Remove(lib); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(lib, []byte("tampered with"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Prepare(dir, ModePreload, nil); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := os.ReadFile(lib); err != nil || !slices.Equal(b, library) {
-		t.Errorf("the library in the directory is not ours (%d bytes, %v)", len(b), err)
-	}
-	for _, bad := range []string{"with space", "with:colon"} {
-		_, err := Prepare(filepath.Join(t.TempDir(), bad), ModePreload, nil)
-		if err == nil || !strings.Contains(err.Error(), "choose a directory") {
-			t.Errorf("%q: %v", bad, err)
-		}
-	}
 }
 
 func TestTempDirIsPrivateAndFitForPrograms(t *testing.T) {
@@ -76,9 +59,14 @@ func TestTempDirIsPrivateAndFitForPrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
-	info, err := os.Stat(dir)
-	if err != nil || (runtime.GOOS != "windows" && info.Mode().Perm() != 0o700) || !executable(dir) {
-		t.Errorf("%s: %v, %v", dir, info, err)
+	info, err := os.Stat(dir.Path)
+	if err != nil || (runtime.GOOS != "windows" && info.Mode().Perm() != 0o700) || !executable(dir.Path) {
+		t.Errorf("%s: %v, %v", dir.Path, info, err)
+	}
+	if err := dir.Remove(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir.Path); err == nil {
+		t.Errorf("%s is still there", dir.Path)
 	}
 }

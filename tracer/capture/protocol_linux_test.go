@@ -6,15 +6,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // basicCells is what the scenario basic of testdata/app.c leaves behind.
 var basicCells = map[string]int64{
-	ColAllocBytes: 5<<20 + 4*1024 + 8192 + 16384 + 64*64*4 + 2<<20, ColAllocCount: 7,
-	ColManagedBytes: 8192, ColAsyncBytes: 16384, ColVMMBytes: 2 << 20, ColArrayBytes: 64 * 64 * 4,
-	ColPinnedBytes: 4096, ColPinnedCount: 1, ColRegisteredBytes: 12288,
-	ColEvents: 2, ColStreams: 1, ColGraphs: 1, ColModules: 2, ColContexts: 1,
-	ColAllocs: 15, ColFrees: 6, ColFailed: 0, ColLost: 0,
+	record.ColDriverAllocBytes: 5<<20 + 4*1024 + 8192 + 16384 + 64*64*4 + 2<<20, record.ColDriverAllocCount: 7,
+	record.ColDriverManagedBytes: 8192, record.ColDriverAsyncBytes: 16384, record.ColDriverVMMBytes: 2 << 20, record.ColDriverArrayBytes: 64 * 64 * 4,
+	record.ColPinnedBytes: 4096, record.ColPinnedCount: 1, record.ColRegisteredBytes: 12288,
+	record.ColEvents: 2, record.ColStreams: 1, record.ColGraphs: 1, record.ColModules: 2, record.ColContexts: 1,
+	record.ColDriverAllocs: 15, record.ColDriverFrees: 6, record.ColDriverFailed: 0, record.ColCaptureLost: 0,
 }
 
 func TestEveryLoadingProtocolIsCapturedWhole(t *testing.T) {
@@ -76,7 +78,7 @@ except AttributeError:
 `
 	for _, mode := range []Mode{ModePreload, ModeAudit} {
 		e := run(t, launch{mode: mode, args: []string{python, "-c", script}})
-		wantCells(t, e, map[string]int64{ColAllocBytes: 1<<20 + 4096, ColAllocs: 2, ColFrees: 0})
+		wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 1<<20 + 4096, record.ColDriverAllocs: 2, record.ColDriverFrees: 0})
 	}
 }
 
@@ -140,7 +142,7 @@ assert rc == 35, rc
 `
 	for _, mode := range []Mode{ModePreload, ModeAudit} {
 		e := run(t, launch{mode: mode, env: []string{"STUB_GENERIC=1"}, args: []string{"python3", "-c", script, cudart}})
-		wantCells(t, e, map[string]int64{ColAllocs: 0, ColLost: 0})
+		wantCells(t, e, map[string]int64{record.ColDriverAllocs: 0, record.ColCaptureLost: 0})
 		if n := e.reader.procs[e.pid].counts()[kindInit]; n != 1 {
 			t.Errorf("%s: the runtime called cuInit through the interposer %d times, want once", mode, n)
 		}

@@ -3,6 +3,7 @@ package capture
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -59,12 +60,18 @@ type process struct {
 type ring struct {
 	of    *process
 	path  string
-	file  *os.File
+	file  ringFile
 	head  header
 	next  uint64 // the event to read
 	stuck int    // polls that found it pending
 	idle  int    // polls without news
 	dead  bool   // the process is gone
+}
+
+// ringFile is what a ring is read from.
+type ringFile interface {
+	io.ReaderAt
+	io.Closer
 }
 
 const (
@@ -185,19 +192,25 @@ func (r *Reader) openRing(name string) {
 		}
 		return
 	}
-	g := &ring{path: path, file: f}
-	if !g.readHeader(r) {
+	if !r.follow(name, &ring{path: path, file: f}) {
 		// The magic comes last; a young file may still be on its way to it.
 		if info, err := f.Stat(); err != nil || time.Since(info.ModTime()) > youngFile {
 			r.files[name] = nil
 			r.warn(fmt.Sprintf("capture of one process is missing: %s is %v", name, errNoRing))
 		}
 		f.Close()
-		return
+	}
+}
+
+// follow takes a ring in and reports whether it is one.
+func (r *Reader) follow(name string, g *ring) bool {
+	if !g.readHeader(r) {
+		return false
 	}
 	r.files[name] = g
 	g.of = &process{pid: g.head.pid, ledger: newLedger(), ring: g}
 	r.procs[g.head.pid] = g.of
+	return true
 }
 
 func (g *ring) readHeader(r *Reader) bool {
@@ -317,8 +330,8 @@ func (r *Reader) warn(text string) {
 	}
 }
 
-// PIDs are the processes that called the driver, and those that run and have
-// not yet, in ascending order.
+// PIDs are the processes that came near the driver, and the first of a run, as
+// long as it runs, in ascending order.
 func (r *Reader) PIDs() []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // ringOf writes a ring with the given events; its process does not exist.
@@ -70,7 +72,7 @@ func TestARingIsReadToItsEndAndThenTakenAway(t *testing.T) {
 	for _, c := range r.Cells(nobodysPID) {
 		got[c.Column] = c.Value
 	}
-	if got[ColAllocBytes] != 10 || got[ColEvents] != 1 {
+	if got[record.ColDriverAllocBytes] != 10 || got[record.ColEvents] != 1 {
 		t.Errorf("cells %v", got)
 	}
 	if left, err := os.ReadDir(r.dir); err != nil || len(left) != 0 {
@@ -153,21 +155,59 @@ func TestPollSaysWhenTheDirectoryIsGone(t *testing.T) {
 	}
 }
 
-// No ring makes the reader panic; what it knows is never negative.
+// memoryRing is a ring that lies in no file.
+type memoryRing struct{ *bytes.Reader }
+
+func (memoryRing) Close() error { return nil }
+
+// eventBytes is how much of a fuzzed input makes one event. Addresses and sizes
+// are few, so that events meet; what is not in an input is 0.
+const eventBytes = 8
+
+func eventsOf(b []byte) []event {
+	var events []event
+	for ; len(b) >= eventBytes && len(events) < 64; b = b[eventBytes:] {
+		wide := func(v byte) uint64 { // small, or huge
+			if v >= 0xf0 {
+				return ^uint64(0) << (v & 0xf * 4)
+			}
+			return uint64(v)
+		}
+		events = append(events, event{
+			kind: kind(b[0]), flags: b[1] & 7, ptr: wide(b[2]), size: wide(b[3]), aux: wide(b[4]), tid: uint32(b[5] & 3),
+			rc: int16(b[6] & 3), device: int16(b[7]&3) - 1, time: int64(len(events)), frames: stack{uint64(b[7] >> 2)},
+		})
+	}
+	return events
+}
+
+// No ring makes the reader panic; what it knows is never negative. An input is
+// a few events, then damage, of three bytes a piece: where, and by what.
 func FuzzRing(f *testing.F) {
-	f.Add(ringOf(64, event{kind: kindAlloc, ptr: 4096, size: 10, frames: stack{1, 2}}, event{kind: kindFree, ptr: 4096}), uint64(2))
-	f.Add(ringOf(64, event{kind: kindCreate, ptr: 1, size: 9}, event{kind: kindMap, ptr: 64, size: 9, aux: 1},
-		event{kind: kindUnmap, ptr: 64, size: ^uint64(0)}, event{kind: kindUnmap, ptr: 64, flags: slotUndo}), uint64(4))
-	f.Add(ringOf(64, event{kind: kindRelease, ptr: 1, flags: slotUndo}, event{kind: 4000}, event{kind: kindPrimaryRelease, ptr: 1 << 40}), uint64(70))
-	f.Add([]byte(ringMagic), uint64(0))
-	f.Fuzz(func(t *testing.T, b []byte, head uint64) {
-		if len(b) > 64<<10 {
+	k := func(kind kind) byte { return byte(kind) }
+	f.Add([]byte{k(kindAlloc), 0, 16, 10, 0, 0, 0, 5, k(kindFree), 0, 16, 0, 0, 0, 0, 0}, []byte{}, uint64(2), uint16(65535))
+	f.Add([]byte{k(kindCreate), 0, 1, 9, 0, 0, 0, 1, k(kindMap), 0, 64, 9, 1, 0, 0, 0, k(kindUnmap), 0, 64, 0xf0, 0, 0, 0, 0,
+		k(kindUnmap), slotUndo, 64, 0, 0, 0, 0, 0}, []byte{}, uint64(4), uint16(65535))
+	f.Add([]byte{k(kindRelease), slotUndo, 1, 0, 0, 0, 0, 0, 200, 0, 0, 0, 0, 0, 0, 0, k(kindPrimaryRelease), 0, 0xfa, 0, 0, 0, 0, 0},
+		[]byte{}, uint64(70), uint16(65535))
+	f.Add([]byte{k(kindPrimary), 0, 7, 0, 0, 0, 0, 1, k(kindAlloc), 0, 16, 10, 7, 0, 0, 1, k(kindEvent), 0, 3, 0, 7, 0, 0, 1,
+		k(kindPrimaryReset), 0, 0, 0, 0, 0, 0, 0}, []byte{}, uint64(4), uint16(65535))
+	f.Add([]byte{k(kindAlloc), 0, 16, 10, 0, 0, 2, 1, k(kindHost), 2, 16, 10, 0, 1, 0, 1, k(kindFreeHost), 0, 16, 0, 0, 1, 0, 0,
+		k(kindFreeHost), slotUndo, 16, 0, 0, 1, 0, 0}, []byte{}, uint64(4), uint16(65535))
+	f.Add([]byte{k(kindAlloc), 0, 16, 10, 0, 0, 0, 1}, []byte{16, 0, 42, 16, 0, 3, 0, 20, 1}, uint64(1), uint16(65535))
+	f.Add([]byte{}, []byte{}, uint64(0), uint16(8))
+	f.Add([]byte{k(kindAlloc), 0, 16, 10, 0, 0, 0, 1}, []byte{}, uint64(1), uint16(headerSize+10))
+	f.Fuzz(func(t *testing.T, events, damage []byte, head uint64, length uint16) {
+		b := ringOf(8, eventsOf(events)...)
+		binary.LittleEndian.PutUint64(b[64:], head)
+		for ; len(damage) >= 3; damage = damage[3:] {
+			b[int(binary.BigEndian.Uint16(damage))%len(b)] ^= damage[2]
+		}
+		r := newReader("")
+		file := memoryRing{bytes.NewReader(b[:min(len(b), int(length))])}
+		if !r.follow("ring", &ring{path: "/nowhere/ring", file: file}) {
 			return
 		}
-		if len(b) >= 72 {
-			binary.LittleEndian.PutUint64(b[64:], head)
-		}
-		r := openRingOf(t, b)
 		for range 2 {
 			if err := r.Poll(); err != nil {
 				t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // realDriver leaves out the tests that need NVIDIA's driver and a device.
@@ -59,8 +61,8 @@ sys.stdin.readline()
 `
 
 var driverCells = map[string]int64{
-	ColAllocBytes: 64<<20 + 16<<20 + 2*(4<<20), ColAllocCount: 4, ColAsyncBytes: 8 << 20, ColPinnedBytes: 1 << 20,
-	ColEvents: 4, ColStreams: 1, ColFailed: 1, ColLost: 0,
+	record.ColDriverAllocBytes: 64<<20 + 16<<20 + 2*(4<<20), record.ColDriverAllocCount: 4, record.ColDriverAsyncBytes: 8 << 20, record.ColPinnedBytes: 1 << 20,
+	record.ColEvents: 4, record.ColStreams: 1, record.ColDriverFailed: 1, record.ColCaptureLost: 0,
 }
 
 func TestTheRealDriverIsCapturedInEveryMode(t *testing.T) {
@@ -71,8 +73,8 @@ func TestTheRealDriverIsCapturedInEveryMode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer os.RemoveAll(dir)
-			env, err := Prepare(dir, mode, os.Environ())
+			defer dir.Remove()
+			env, err := Prepare(dir.Path, mode, os.Environ())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +95,7 @@ func TestTheRealDriverIsCapturedInEveryMode(t *testing.T) {
 			if mode == ModeEBPF {
 				r, err = Attach(cmd.Process.Pid)
 			} else {
-				r, err = Open(dir)
+				r, err = Open(dir.Path)
 			}
 			if errors.Is(err, ErrPrivileges) || errors.Is(err, ErrUnsupported) {
 				in.Close()
@@ -137,8 +139,8 @@ import os; os._exit(0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer os.RemoveAll(dir)
-			env, err := Prepare(dir, mode, os.Environ())
+			defer dir.Remove()
+			env, err := Prepare(dir.Path, mode, os.Environ())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,11 +154,11 @@ import os; os._exit(0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := follow(t, dir)
+			r := follow(t, dir.Path)
 			got := cells(r, cmd.Process.Pid)
 			t.Logf("%s, %s: PyTorch reserved %d, captured %v; %v", mode, conf, reserved, got, r.Sites(cmd.Process.Pid))
-			if more := got[ColAllocBytes] - reserved; more < 0 || more > 256<<20 {
-				t.Errorf("%s, %s: PyTorch reserved %d bytes, captured were %d", mode, conf, reserved, got[ColAllocBytes])
+			if more := got[record.ColDriverAllocBytes] - reserved; more < 0 || more > 256<<20 {
+				t.Errorf("%s, %s: PyTorch reserved %d bytes, captured were %d", mode, conf, reserved, got[record.ColDriverAllocBytes])
 			}
 		}
 	}

@@ -35,7 +35,8 @@ func (r *Reader) Final(pid int) error {
 // innermost frame outside the CUDA libraries; symbols of C++ and Rust are as the
 // source calls them. Handles have their kind behind, as "[event]", and no bytes.
 // Of a kind of which less than half is left, the sites are those of the time
-// when most was held, with " (gone at the end)" behind. It reads the libraries' symbol tables, which for large ones takes a second.
+// when most was held, as record.GoneSite says. It reads the libraries' symbol
+// tables, which for large ones takes a second.
 func (r *Reader) Sites(pid int) []record.Site {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +73,7 @@ func (p *process) sites() []record.Site {
 			name += " [" + classNames[k.class] + "]"
 		}
 		if gone[k.class] {
-			name += goneMark
+			name = record.GoneSite(name)
 		}
 		m := merged[name]
 		merged[name] = record.Site{Site: name, Bytes: m.Bytes + s.Bytes, Count: m.Count + s.Count}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +37,16 @@ var built struct { // made once for all tests, taken away by TestMain
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(envTempDir) != "" {
+		dir, err := TempDir()
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(dir.Path)
+		io.Copy(io.Discard, os.Stdin) // until we are killed
+		return
+	}
 	if os.Getenv(envPlainAttach) != "" {
 		_, err := Attach(os.Getpid())
 		fmt.Println(err)
@@ -92,6 +103,7 @@ func compileAll(dir string) error {
 		{"app_chain", join(frames, []string{"-DVIA_CHAIN", source("app.c"), "-ldl", "-pthread"})},
 		{"app_ptsz", join(frames, []string{"-DVIA_CHAIN_PTSZ", source("app.c"), "-ldl", "-pthread"})},
 		{"app_static", join(frames, []string{"-static", "-DVIA_DLSYM", source("app.c"), "-w", "-pthread"})},
+		{"exec", []string{"-O2", source("exec.c")}},
 		{"host", join(frames, []string{source("host.c"), "-ldl"})},
 		{"plugin.so", join(frames, []string{"-shared", "-fPIC", "-DPLUGIN", "-DVIA_PLT", source("app.c")}, linked)},
 		{"libback.so", join(shared, []string{"-DBACK", source("sibling.c")})},

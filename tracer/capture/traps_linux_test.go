@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 func TestSiblingStubsThatLookForTheNextLibraryFindIt(t *testing.T) {
@@ -137,7 +139,7 @@ func TestAThousandForksRunAndLeaveNothing(t *testing.T) {
 	t.Parallel()
 	tools := build(t)
 	e := run(t, launch{args: []string{tools.app("plt"), "fork", "1000"}})
-	wantCells(t, e, map[string]int64{ColAllocBytes: 4096 + 8192, ColLost: 0})
+	wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 4096 + 8192, record.ColCaptureLost: 0})
 	if pids := e.reader.PIDs(); len(pids) != 1 {
 		t.Errorf("%d processes have rings, want only the one that called the driver", len(pids))
 	}
@@ -148,10 +150,10 @@ func TestForkedChildrenHaveRingsOfTheirOwn(t *testing.T) {
 	tools := build(t)
 	for _, mode := range []Mode{ModePreload, ModeAudit} {
 		e := run(t, launch{mode: mode, env: []string{EnvSlots + "=64"}, args: []string{tools.app("plt"), "forkuse", "20"}})
-		wantCells(t, e, map[string]int64{ColAllocBytes: 4096 + 8192, ColAllocs: 2})
+		wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 4096 + 8192, record.ColDriverAllocs: 2})
 		children := 0
 		for _, pid := range e.reader.PIDs() {
-			if pid != e.pid && cells(e.reader, pid)[ColAllocBytes] == 1000 {
+			if pid != e.pid && cells(e.reader, pid)[record.ColDriverAllocBytes] == 1000 {
 				children++
 			}
 		}
@@ -166,7 +168,7 @@ func TestExecStartsAnew(t *testing.T) {
 	tools := build(t)
 	limit := []string{"STUB_LIMIT=" + strconv.Itoa(4<<20)}
 	e := run(t, launch{env: limit, args: []string{tools.app("plt"), "exec"}})
-	wantCells(t, e, map[string]int64{ColAllocBytes: 3 << 20, ColAllocs: 1, ColFailed: 1})
+	wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 3 << 20, record.ColDriverAllocs: 1, record.ColDriverFailed: 1})
 }
 
 func TestARefusedAllocationIsKeptWithItsSize(t *testing.T) {
@@ -190,14 +192,14 @@ func TestAFreeThatTheDriverRefusedFreesNothing(t *testing.T) {
 	t.Parallel()
 	tools := build(t)
 	e := run(t, launch{args: []string{tools.app("plt"), "badfree"}})
-	wantCells(t, e, map[string]int64{ColAllocBytes: 4096, ColFrees: 0})
+	wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 4096, record.ColDriverFrees: 0})
 }
 
 func TestDestroyingAContextFreesWhatBelongsToIt(t *testing.T) {
 	t.Parallel()
 	tools := build(t)
 	e := run(t, launch{args: []string{tools.app("plt"), "context"}})
-	wantCells(t, e, map[string]int64{ColAllocBytes: 4096, ColAllocBytes + "@0": 4096, ColAllocBytes + "@1": 0, ColEvents: 0, ColContexts: 1})
+	wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 4096, record.ColDriverAllocBytes + "@0": 4096, record.ColDriverAllocBytes + "@1": 0, record.ColEvents: 0, record.ColContexts: 1})
 }
 
 func TestTheProgramSeesItsOwnErrnoAndAnyFramePointer(t *testing.T) {
@@ -205,7 +207,7 @@ func TestTheProgramSeesItsOwnErrnoAndAnyFramePointer(t *testing.T) {
 	tools := build(t)
 	run(t, launch{args: []string{tools.app("plt"), "errno"}})
 	e := run(t, launch{args: []string{tools.app("plt"), "badframes"}})
-	wantCells(t, e, map[string]int64{ColAllocBytes: 700})
+	wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 700})
 }
 
 func TestThreadsLoseNothing(t *testing.T) {
@@ -213,7 +215,7 @@ func TestThreadsLoseNothing(t *testing.T) {
 	tools := build(t)
 	for _, mode := range []Mode{ModePreload, ModeAudit} {
 		e := run(t, launch{mode: mode, args: []string{tools.app("plt"), "threads", "1000"}})
-		wantCells(t, e, map[string]int64{ColAllocBytes: 0, ColAllocs: 4000, ColFrees: 4000, ColLost: 0})
+		wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 0, record.ColDriverAllocs: 4000, record.ColDriverFrees: 4000, record.ColCaptureLost: 0})
 	}
 }
 
@@ -221,7 +223,7 @@ func TestClosedDescriptorsAreNoConcern(t *testing.T) {
 	t.Parallel()
 	tools := build(t)
 	e := run(t, launch{args: []string{tools.app("plt"), "closefds"}})
-	wantCells(t, e, map[string]int64{ColAllocBytes: 4096, ColLost: 0})
+	wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 4096, record.ColCaptureLost: 0})
 }
 
 func TestDroppedPrivilegesAndRootDirectoriesAreCountedWhereTheyHurt(t *testing.T) {
@@ -231,12 +233,12 @@ func TestDroppedPrivilegesAndRootDirectoriesAreCountedWhereTheyHurt(t *testing.T
 		t.Skip("only root can drop privileges and change the root directory")
 	}
 	e := run(t, launch{args: []string{tools.app("plt"), "lower"}})
-	wantCells(t, e, map[string]int64{ColAllocBytes: 4096 + 8192, ColLost: 1})
+	wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 4096 + 8192, record.ColCaptureLost: 1})
 	if w := e.reader.Warnings(e.pid); len(w) != 1 || !strings.Contains(w[0], "1 events of forked children") {
 		t.Errorf("warnings %q, want one about the child that could not reach the directory", w)
 	}
 	e = run(t, launch{args: []string{tools.app("plt"), "jail", t.TempDir()}})
-	wantCells(t, e, map[string]int64{ColAllocBytes: 4096, ColLost: 0})
+	wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 4096, record.ColCaptureLost: 0})
 }
 
 func TestASetuidProgramIsExplained(t *testing.T) {
@@ -309,11 +311,11 @@ func TestAnOverflownRingCountsWhatItLost(t *testing.T) {
 	tools := build(t)
 	e := run(t, launch{env: []string{EnvSlots + "=64"}, args: []string{tools.app("plt"), "leak", "500"}})
 	got := cells(e.reader, e.pid)
-	if got[ColLost] != 1002-64 || got[ColAllocs] != 32 {
-		t.Errorf("lost %d, allocations seen %d; want 938 and 32", got[ColLost], got[ColAllocs])
+	if got[record.ColCaptureLost] != 1002-64 || got[record.ColDriverAllocs] != 32 {
+		t.Errorf("lost %d, allocations seen %d; want 938 and 32", got[record.ColCaptureLost], got[record.ColDriverAllocs])
 	}
-	if got[ColEvents] != 500 {
-		t.Errorf("%d events by the counts, want all 500", got[ColEvents])
+	if got[record.ColEvents] != 500 {
+		t.Errorf("%d events by the counts, want all 500", got[record.ColEvents])
 	}
 	if w := e.reader.Warnings(e.pid); len(w) != 1 || !strings.Contains(w[0], "938 events were lost") {
 		t.Errorf("warnings %q", w)

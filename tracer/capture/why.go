@@ -79,7 +79,7 @@ func whyNot(pid int, exe string) string {
 			return "the program was started with an environment of its own, without the interposer (LD_PRELOAD was dropped on the way)"
 		}
 	}
-	return "the interposer was not loaded: LD_PRELOAD was dropped on the way, or the capture directory could not be reached"
+	return "the interposer was not loaded or could not record: LD_PRELOAD was dropped on the way, the capture directory could not be reached, or a limit (ulimit -f) left it no room"
 }
 
 // Obstacle says in one sentence why the interposer cannot get into a program,

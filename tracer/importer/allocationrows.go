@@ -1,56 +1,37 @@
 package importer
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/gpumem/gpumem/tracer/record"
 )
+
+// logTotal are the live bytes of all devices, whose extremes stay.
+const logTotal = hidden + "live"
 
 // row writes the state of the books: one row an event, which counts as a step.
 // Every device has its columns "@N" until the end, when a log of one device
 // loses the suffix.
 func (r *logReader) row() {
 	r.rows.row()
-	r.rows.set(record.ColStep, float64(r.rows.len()))
+	r.rows.set(record.ColStep, float64(r.rows.made))
 	r.rows.set(record.ColAllocs, r.allocs)
 	r.rows.set(record.ColFrees, r.frees)
-	for d, t := range r.devices {
-		suffix := "@" + strconv.Itoa(d)
-		r.put(record.ColLive+suffix, t.bytes)
-		r.put(record.ColLiveCount+suffix, t.count)
-		for column, bytes := range t.byMemory {
-			r.put(column+suffix, bytes)
-		}
-		if t.hasCB {
-			r.put("cb_bytes"+suffix, t.cb)
-		}
-		if t.hasKern {
-			r.put("kernel_bytes"+suffix, t.kernel)
+	live := 0.
+	for _, t := range r.totals {
+		live += t.bytes.value
+		for _, v := range t.list {
+			r.rows.put(v.column, v.value)
 		}
 	}
-}
-
-func (r *logReader) put(column string, v float64) {
-	r.rows.column(column)
-	r.rows.set(column, v)
-}
-
-// memoryColumn is the column of one kind of memory, carried along beside live,
-// which sums them.
-func memoryColumn(memory string) string {
-	switch memory {
-	case "DRAM", "L1", "SYSTEM_MEMORY", "L1_SMALL", "TRACE":
-		return strings.ToLower(memory) + "_bytes"
-	}
-	return "other_bytes"
+	r.rows.set(logTotal, live)
 }
 
 func (r *logReader) samples() {
 	s := r.rows
 	if len(r.devices) == 1 {
 		for i, name := range s.names {
-			s.names[i], _, _ = strings.Cut(name, "@")
+			s.names[i], _, _ = strings.Cut(name, "@") // its samples are made next
 		}
 	}
 	r.run.Samples = s.samples()
@@ -70,7 +51,6 @@ func (r *logReader) notes() {
 	if r.unkept > 0 {
 		note(r.run, "%d allocations beyond %d live ones were not remembered", r.unkept, maxLoggedBuffers)
 	}
-	if r.err != nil {
-		note(r.run, "reading stopped after line %d: %v", r.n, r.err)
-	}
+	r.rows.said(r.run)
+	r.stopped()
 }

@@ -31,9 +31,9 @@ const (
 	markDead      = " is dead, removing its buffers"
 )
 
-// maxLoggedBuffers bounds the live buffers that are kept, at about 200 bytes
+// maxLoggedBuffers bounds the live buffers that are kept, at about 80 bytes
 // each.
-const maxLoggedBuffers = 4 << 20
+const maxLoggedBuffers = 2 << 20
 
 func sniffAllocations(head []byte) bool {
 	for len(head) > 0 {
@@ -58,37 +58,53 @@ type bufferKey struct {
 
 type loggedBuffer struct {
 	size   uint64
-	pid    int
-	memory string
-	refs   uint64
+	pid    int32
+	refs   uint32
+	memory uint8 // index of logReader.memories
 }
 
-// deviceTotals are one device's live buffers and counters.
+// deviceTotals are one device's live buffers and counters, each with the index
+// of its column.
 type deviceTotals struct {
-	bytes, count   float64
-	byMemory       map[string]float64 // by column
-	cb, kernel     float64            // as the server printed them, in thousandths of a MiB
+	suffix         string // of its columns
+	bytes, count   total
+	byMemory       map[string]*total // by column
+	list           []*total          // all of them
+	cb, kernel     total             // as the server printed them, in thousandths of a MiB
 	hasCB, hasKern bool
 }
 
+// total is a number that stands in a column.
+type total struct {
+	column int
+	value  float64
+}
+
+// maxMemories bounds the kinds of memory that are told apart; a server knows
+// five.
+const maxMemories = 64
+
 type logReader struct {
 	*lines
-	live    map[bufferKey]*loggedBuffer
-	owned   map[int]map[bufferKey]struct{} // what is live, by process
-	devices map[int]*deviceTotals
-	rows    *table
-	allocs  float64
-	frees   float64
-	unknown int64
-	unkept  int64 // allocations beyond maxLoggedBuffers
-	pids    map[int]bool
+	live     map[bufferKey]loggedBuffer
+	owned    map[int32]map[bufferKey]struct{} // what is live, by process
+	memories []string                         // names of kinds of memory
+	devices  map[int]*deviceTotals
+	totals   []*deviceTotals // the same, in the order of the log
+	rows     *table
+	allocs   float64
+	frees    float64
+	unknown  int64
+	unkept   int64 // allocations beyond maxLoggedBuffers
+	pids     map[int]bool
 }
 
 // readAllocations reads the event log of an allocation server: the state of
 // the books after each event. The log has no clock.
 func readAllocations(in *bufio.Reader, run *record.Run) error {
-	r := &logReader{lines: newLines(in, run), live: map[bufferKey]*loggedBuffer{}, devices: map[int]*deviceTotals{},
-		owned: map[int]map[bufferKey]struct{}{}, pids: map[int]bool{}, rows: newTable(record.ColStep, record.ColAllocs, record.ColFrees)}
+	r := &logReader{lines: newLines(in, run), live: map[bufferKey]loggedBuffer{}, devices: map[int]*deviceTotals{},
+		owned: map[int32]map[bufferKey]struct{}{}, pids: map[int]bool{}, rows: newTable(record.ColStep, record.ColAllocs, record.ColFrees, logTotal)}
+	r.rows.by = logTotal
 	r.keeps(r.rows)
 	for {
 		line, ok := r.next()
@@ -145,7 +161,7 @@ func (r *logReader) event(text string) {
 	}
 	switch {
 	case strings.HasPrefix(rest, "Allocated "):
-		ok = r.allocated(int(pid), strings.TrimPrefix(rest, "Allocated "))
+		ok = r.allocated(int32(pid), strings.TrimPrefix(rest, "Allocated "))
 	case strings.HasPrefix(rest, "Freed buffer "):
 		ok = r.freed(strings.TrimPrefix(rest, "Freed buffer "))
 	case strings.HasPrefix(rest, "Deallocation for unknown buffer"):
@@ -165,7 +181,7 @@ func (r *logReader) event(text string) {
 }
 
 // allocated reads "N bytes of TYPE on device D (buffer_id=ID[, ref_count=R])".
-func (r *logReader) allocated(pid int, text string) bool {
+func (r *logReader) allocated(pid int32, text string) bool {
 	size, rest, ok1 := strings.Cut(text, " bytes of ")
 	memory, rest, ok2 := strings.Cut(rest, " on device ")
 	device, rest, ok3 := strings.Cut(rest, " (buffer_id=")
@@ -179,28 +195,57 @@ func (r *logReader) allocated(pid int, text string) bool {
 	}
 	r.allocs++
 	at := bufferKey{d, key}
-	b := r.live[at]
-	if b != nil && shared { // one more reference: the server's books do not change
-		b.refs, _ = strconv.ParseUint(refs, 10, 32)
+	b, known := r.live[at]
+	if known && shared { // one more reference: the server's books do not change
+		n, _ := strconv.ParseUint(refs, 10, 32)
+		b.refs = uint32(n)
+		r.live[at] = b
 		return true
 	}
 	t := r.device(d)
-	if b != nil {
+	if known {
 		r.drop(at, b)
 		r.warn("", "buffer %s on device %d allocated twice: a free is missing", short([]byte(id)), d)
 	} else if len(r.live) >= maxLoggedBuffers {
 		r.unkept++
 		return true
 	}
-	r.live[at] = &loggedBuffer{size: n, pid: pid, memory: strings.Clone(memory), refs: 1}
+	r.live[at] = loggedBuffer{size: n, pid: pid, memory: r.memory(memory), refs: 1}
 	if r.owned[pid] == nil {
 		r.owned[pid] = map[bufferKey]struct{}{}
 	}
 	r.owned[pid][at] = struct{}{}
-	t.bytes += float64(n)
-	t.count++
-	t.byMemory[memoryColumn(memory)] += float64(n)
+	t.bytes.value += float64(n)
+	t.count.value++
+	r.of(t, r.live[at]).value += float64(n)
 	return true
+}
+
+// memory is the index of a kind of memory.
+func (r *logReader) memory(name string) uint8 {
+	i := slices.Index(r.memories, name)
+	if i >= 0 {
+		return uint8(i)
+	}
+	if len(r.memories) >= maxMemories-1 {
+		name = "other memory"
+	}
+	if len(r.memories) < maxMemories {
+		r.memories = append(r.memories, strings.Clone(name))
+	}
+	return uint8(len(r.memories) - 1)
+}
+
+// of is the total of a buffer's kind of memory.
+func (r *logReader) of(t *deviceTotals, b loggedBuffer) *total {
+	name := record.MemoryColumn(r.memories[b.memory])
+	m := t.byMemory[name]
+	if m == nil {
+		m = &total{column: r.rows.column(name + t.suffix)}
+		t.byMemory[name] = m
+		t.list = append(t.list, m)
+	}
+	return m
 }
 
 // freed reads "ID on device D (N bytes, FINAL)" or "(N bytes, ref_count=R
@@ -216,23 +261,24 @@ func (r *logReader) freed(text string) bool {
 	}
 	r.frees++
 	at := bufferKey{d, key}
-	b := r.live[at]
+	b, known := r.live[at]
 	switch {
-	case b == nil:
+	case !known:
 		r.unknown++
 	case strings.HasPrefix(how, "FINAL"):
 		r.drop(at, b)
 	default:
 		b.refs--
+		r.live[at] = b
 	}
 	return true
 }
 
-func (r *logReader) drop(at bufferKey, b *loggedBuffer) {
+func (r *logReader) drop(at bufferKey, b loggedBuffer) {
 	t := r.device(at.device)
-	t.bytes -= float64(b.size)
-	t.byMemory[memoryColumn(b.memory)] -= float64(b.size)
-	t.count--
+	t.bytes.value -= float64(b.size)
+	r.of(t, b).value -= float64(b.size)
+	t.count.value--
 	delete(r.live, at)
 	if delete(r.owned[b.pid], at); len(r.owned[b.pid]) == 0 {
 		delete(r.owned, b.pid)
@@ -252,7 +298,7 @@ func (r *logReader) deadLine(line []byte) {
 		return
 	}
 	count, size := 0, uint64(0)
-	for at := range r.owned[int(pid)] {
+	for at := range r.owned[int32(pid)] {
 		b := r.live[at]
 		count, size = count+1, size+b.size
 		r.drop(at, b)
@@ -277,9 +323,11 @@ func (r *logReader) counted(text string) {
 	}
 	t := r.device(d)
 	if strings.HasPrefix(text, "[CB_") {
-		t.cb, t.hasCB = float64(int64(v*mib)), true
+		r.found(t, &t.cb, &t.hasCB, record.ColCircular)
+		t.cb.value = float64(int64(v * mib))
 	} else {
-		t.kernel, t.hasKern = float64(int64(v*mib)), true
+		r.found(t, &t.kernel, &t.hasKern, record.ColKernels)
+		t.kernel.value = float64(int64(v * mib))
 	}
 	r.row()
 }
@@ -287,17 +335,29 @@ func (r *logReader) counted(text string) {
 func (r *logReader) device(d int) *deviceTotals {
 	t := r.devices[d]
 	if t == nil {
-		t = &deviceTotals{byMemory: map[string]float64{}}
+		t = &deviceTotals{suffix: "@" + strconv.Itoa(d), byMemory: map[string]*total{}}
+		t.bytes.column = r.rows.column(record.ColLive + t.suffix)
+		t.count.column = r.rows.column(record.ColLiveCount + t.suffix)
+		t.list = []*total{&t.bytes, &t.count}
 		r.devices[d] = t
+		r.totals = append(r.totals, t)
 	}
 	return t
+}
+
+// found gives a counter that the server printed its column, the first time.
+func (r *logReader) found(t *deviceTotals, c *total, has *bool, column string) {
+	if !*has {
+		c.column, *has = r.rows.column(column+t.suffix), true
+		t.list = append(t.list, c)
+	}
 }
 
 // remaining tells whose buffers are left, by process, device and memory.
 func (r *logReader) remaining() {
 	held := map[string]*record.Holder{}
 	for at, b := range r.live {
-		path := fmt.Sprintf("process %d: %s of device %d", b.pid, b.memory, at.device)
+		path := fmt.Sprintf("process %d: %s of device %d", b.pid, r.memories[b.memory], at.device)
 		h := held[path]
 		if h == nil {
 			h = &record.Holder{Path: strings.ToValidUTF8(path, "\uFFFD")}

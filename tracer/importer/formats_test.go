@@ -76,7 +76,7 @@ func TestDevicesAndCompiledProgramsOfAProfileAreToldApart(t *testing.T) {
 	want(t, run, record.ColLive+"@0", 100)
 	want(t, run, record.ColLive+"@3", 50)
 	want(t, run, record.ColLiveCount+"@3", 3)
-	want(t, run, colExecutable, 7000)
+	want(t, run, record.ColExecutable, 7000)
 	if !warned(run, 0, "is no amount") {
 		t.Errorf("%+v", run.Warnings)
 	}
@@ -175,7 +175,7 @@ func TestMemraysStatisticsHoldNoAccount(t *testing.T) {
 	run := readFile(t, file(t, "memray_stats.json"), "memray_stats.json")
 	for _, name := range run.Samples.Names() {
 		switch name {
-		case record.ColAllocs, colAllocatedBytes, colPeakHeap:
+		case record.ColAllocs, record.ColAllocatedBytes, record.ColPeakHostHeap:
 		default:
 			t.Errorf("column %s", name)
 		}

@@ -3,7 +3,6 @@ package importer
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -111,14 +110,16 @@ func Read(r io.Reader, name string) (*record.Run, error) {
 }
 
 // ReadWith reads the recording r, of which name is what people call it (its
-// path), to its end; one compressed with gzip is read through. It returns an
-// error wrapping ErrUnknownFormat for a file it does not know, an error of r,
-// or an error for a file in which nothing could be read; a log that is cut or
-// damaged gives what came before, and warnings.
+// path), to its end; one compressed with gzip is read through, as far as it
+// unpacks to no more than a real one would. It returns an error
+// wrapping ErrUnknownFormat for a file it does not know, an error of r, or an
+// error for a file in which nothing could be read; a log that is cut, damaged
+// or too long gives what came before, and warnings. What looks like a secret in it is
+// masked (record.Run.Mask).
 func ReadWith(r io.Reader, name string, o Options) (*record.Run, error) {
 	in := bufio.NewReaderSize(r, SniffLen)
 	if magic, _ := in.Peek(2); bytes.Equal(magic, gzipMagic) {
-		z, err := gzip.NewReader(in)
+		z, err := unpack(in)
 		if err != nil {
 			return nil, fmt.Errorf("import %s: damaged gzip: %w", name, err)
 		}
@@ -143,6 +144,7 @@ func ReadWith(r io.Reader, name string, o Options) (*record.Run, error) {
 		return nil, fmt.Errorf("import %s: %w", name, err)
 	}
 	begin(run, kind)
+	run.Mask()
 	return run, nil
 }
 

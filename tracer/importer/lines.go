@@ -27,11 +27,14 @@ type lines struct {
 	rows    *table // set by keeps
 }
 
-// maxCells bounds the rows of a log, at 8 bytes a cell: a log that is packed a
-// thousand times must not fill the memory.
-const maxCells = 1 << 27
+// maxSkipped bounds how far the end of a line is looked for: a file of zeros is
+// one line without an end.
+const maxSkipped = 64 << 20
 
-var errFull = errors.New("the log has more rows than can be kept; import a part of it")
+var (
+	errFull    = errors.New("the log has more rows than can be kept; import a part of it")
+	errEndless = fmt.Errorf("a line has no end within %d MiB", maxSkipped>>20)
+)
 
 // keeps says where the rows go, so that reading stops when there are too many.
 func (l *lines) keeps(rows *table) { l.rows = rows }
@@ -44,12 +47,16 @@ func newLines(in *bufio.Reader, run *record.Run) *lines {
 // false at the end or at an error, which err keeps.
 func (l *lines) next() ([]byte, bool) {
 	l.buf, l.cut = l.buf[:0], false
-	if l.rows != nil && l.rows.len()*len(l.rows.names) >= maxCells {
+	if l.rows != nil && l.rows.full {
 		l.err = errFull
 		return nil, false
 	}
-	for {
+	for read := 0; ; {
 		part, err := l.in.ReadSlice('\n')
+		if read += len(part); read > maxSkipped {
+			l.err = errEndless
+			return nil, false
+		}
 		room := maxLine - len(l.buf)
 		if len(part) > room {
 			part, l.cut = part[:room], true
@@ -95,6 +102,13 @@ func (l *lines) warn(column, format string, args ...any) {
 func (l *lines) finish() {
 	if more := l.warned - maxWarnings; more > 0 {
 		l.run.Warnings = append(l.run.Warnings, record.Warning{File: l.file, Text: fmt.Sprintf("%d more warnings", more)})
+	}
+}
+
+// stopped says that reading ended before the file did, and why.
+func (l *lines) stopped() {
+	if l.err != nil {
+		note(l.run, "reading stopped after line %d, and the rest was left out: %v", l.n, l.err)
 	}
 }
 

@@ -4,8 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -25,7 +25,7 @@ func sniffMemrayCSV(head []byte) bool { return bytes.HasPrefix(head, []byte(memr
 func readMemrayCSV(in *bufio.Reader, run *record.Run) error {
 	l := newLines(in, run)
 	l.next() // the header, as sniffed
-	held := survivors{}
+	held := newSurvivors()
 	total, rows := 0.0, 0
 	for {
 		line, ok := l.next()
@@ -44,7 +44,7 @@ func readMemrayCSV(in *bufio.Reader, run *record.Run) error {
 		held.add(site, size, count)
 	}
 	l.finish()
-	if l.err != nil {
+	if l.err != nil && (rows == 0 || !errors.Is(l.err, errPacked)) {
 		return fmt.Errorf("at line %d: %w", l.n, l.err)
 	}
 	t := newTable(record.ColHostHeap)
@@ -55,6 +55,7 @@ func readMemrayCSV(in *bufio.Reader, run *record.Run) error {
 	oneMoment(run, "memray transform csv")
 	note(run, "memray's CSV holds the peak, or with --leaks the end; it does not say which")
 	note(run, "%d stacks of the program's own heap; GPU memory is not seen", rows)
+	l.stopped()
 	return nil
 }
 
@@ -147,22 +148,13 @@ type memrayStats struct {
 	} `json:"metadata"`
 }
 
-// colPeakHeap and colAllocatedBytes are totals of a run that no account is
-// made of; they are carried along.
-const (
-	colPeakHeap       = "peak_host_heap_bytes"
-	colAllocatedBytes = "allocated_bytes"
-)
-
 // readMemrayStats reads memray stats --json: totals over a run. What was
 // allocated is not what is held, so there is no account in it.
 func readMemrayStats(in *bufio.Reader, run *record.Run) error {
-	data, err := io.ReadAll(io.LimitReader(in, maxMemrayStats+1))
+	data, err := readWhole(in, maxMemrayStats,
+		fmt.Sprintf("more than %d MiB of statistics; is it memray stats --json?", maxMemrayStats/mib))
 	if err != nil {
-		return fmt.Errorf("at byte %d: %w", len(data), err)
-	}
-	if len(data) > maxMemrayStats {
-		return fmt.Errorf("more than %d MiB of statistics; is it memray stats --json?", maxMemrayStats/mib)
+		return err
 	}
 	var s memrayStats
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -171,16 +163,16 @@ func readMemrayStats(in *bufio.Reader, run *record.Run) error {
 	if s.Allocations == nil || s.Bytes == nil {
 		return fmt.Errorf("no total_num_allocations and total_bytes_allocated; write it with memray stats --json")
 	}
-	t := newTable(record.ColAllocs, colAllocatedBytes, colPeakHeap)
+	t := newTable(record.ColAllocs, record.ColAllocatedBytes, record.ColPeakHostHeap)
 	t.row()
-	for name, v := range map[string]*float64{record.ColAllocs: s.Allocations, colAllocatedBytes: s.Bytes, colPeakHeap: s.Metadata.Peak} {
+	for name, v := range map[string]*float64{record.ColAllocs: s.Allocations, record.ColAllocatedBytes: s.Bytes, record.ColPeakHostHeap: s.Metadata.Peak} {
 		if v != nil && *v >= 0 && *v < 1<<53 && *v == math.Trunc(*v) {
 			t.set(name, *v)
 		}
 	}
 	run.Samples = t.samples()
 	for _, top := range s.TopBySize[:min(len(s.TopBySize), rankedStatements)] {
-		run.Events = append(run.Events, record.Event{Kind: record.KindEvent, Name: "allocated", At: clipped(top.Location),
+		run.Events = append(run.Events, record.Event{Kind: record.KindEvent, Name: "allocated", At: clipped(top.Location, maxPickleString),
 			Text: fmt.Sprintf("%.0f bytes allocated over the run, freed or not", top.Size)})
 	}
 	s.meta(run)
@@ -192,7 +184,7 @@ func (s *memrayStats) meta(run *record.Run) {
 	m := s.Metadata
 	run.Meta.PID = max(m.PID, 0)
 	if m.Command != "" {
-		run.Meta.Command = strings.Fields(clipped(m.Command))
+		run.Meta.Command = strings.Fields(clipped(m.Command, maxPickleString))
 	}
 	const layout = "2006-01-02 15:04:05.999999-07:00" // a time without a zone stays unknown
 	start, err1 := time.Parse(layout, m.Start)
@@ -203,4 +195,6 @@ func (s *memrayStats) meta(run *record.Run) {
 }
 
 // clipped bounds a text of the file that is kept.
-func clipped(s string) string { return strings.ToValidUTF8(s[:min(len(s), maxPickleString)], "\uFFFD") }
+func clipped(s string, most int) string {
+	return strings.ToValidUTF8(strings.Clone(s[:min(len(s), most)]), "\uFFFD")
+}

@@ -17,6 +17,11 @@ const (
 	maxPickleCells  = 1 << 28 // values held in all, of 8 bytes
 	maxPickleMemo   = 1 << 29 // objects in all, of 12 bytes: 40 GiB of snapshot
 	maxPickleString = 4 << 10 // kept of a string; a longer one is cut
+
+	// An object of a real snapshot takes 14 bytes of the file and more. One that
+	// is made to fill the memory has two or three bytes an object.
+	freeObjects = 4 << 20
+	leastObject = 8 // bytes of the file
 )
 
 // value is one Python object in eight bytes: the kind in the low four bits,
@@ -110,6 +115,9 @@ func (p *pickle) load() (value, error) {
 		}
 		if err := p.step(op); err != nil {
 			return 0, p.fail(err)
+		}
+		if objects := int64(p.idents.n + p.memo.n + len(p.sparse)); objects > freeObjects+2*p.read/leastObject {
+			return 0, p.fail(fmt.Errorf("%w: more objects than so many bytes of a snapshot have", errPickle))
 		}
 		if len(p.stack) > maxPickleDepth || p.cells > maxPickleCells || p.idents.n > maxPickleMemo || p.memo.n+len(p.sparse) > maxPickleMemo {
 			return 0, p.fail(fmt.Errorf("%w: too large", errPickle))

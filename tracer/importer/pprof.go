@@ -3,7 +3,6 @@ package importer
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -18,10 +17,6 @@ import (
 // maxProfile bounds a profile, uncompressed: the library reads it whole. JAX
 // puts equal stacks together, so that real ones have some kilobytes.
 const maxProfile = 128 << 20
-
-// colExecutable is what JAX's compiled programs take, a column that is carried
-// along: they are no tensors, and the driver's counter is not in the profile.
-const colExecutable = "executable_bytes"
 
 // sniffPProf looks for the protocol buffer of a profile: its first field is a
 // sample type (field 1, a message of two small numbers), which no text is.
@@ -39,7 +34,7 @@ type profileReader struct {
 	run          *record.Run
 	bytes, count int // columns of a sample's values; count −1 when there is none
 	devices      map[int]*heldMemory
-	sites        survivors
+	sites        *survivors
 	executables  float64
 	anyProgram   bool
 }
@@ -49,12 +44,12 @@ type heldMemory struct{ bytes, count float64 }
 
 // readPProf reads a profile of memory, as JAX and Go write them.
 func readPProf(in *bufio.Reader, run *record.Run) error {
-	data, err := io.ReadAll(io.LimitReader(in, maxProfile+1))
-	if err != nil {
-		return fmt.Errorf("at byte %d: %w; is the file complete?", len(data), err)
+	data, err := readWhole(in, maxProfile, fmt.Sprintf("a profile of more than %d MiB; write it with fewer stacks", maxProfile/mib))
+	if err == nil {
+		err = weighProfile(data)
 	}
-	if len(data) > maxProfile {
-		return fmt.Errorf("a profile of more than %d MiB; write it with fewer stacks", maxProfile/mib)
+	if err != nil {
+		return err
 	}
 	p, err := profile.ParseUncompressed(data)
 	if err == nil {
@@ -63,7 +58,7 @@ func readPProf(in *bufio.Reader, run *record.Run) error {
 	if err != nil {
 		return fmt.Errorf("damaged profile: %w; is the file complete?", err)
 	}
-	r := &profileReader{run: run, devices: map[int]*heldMemory{}, sites: survivors{}}
+	r := &profileReader{run: run, devices: map[int]*heldMemory{}, sites: newSurvivors()}
 	if r.bytes, r.count, err = memoryColumns(p); err != nil {
 		return err
 	}
@@ -190,7 +185,7 @@ func (r *profileReader) finish(p *profile.Profile) {
 	}
 	r.run.Samples = r.row().samples()
 	if r.executables > 0 {
-		note(r.run, "%.1f MiB of compiled programs stand in %s, not in live", r.executables/mib, colExecutable)
+		note(r.run, "%.1f MiB of compiled programs stand in %s, not in live", r.executables/mib, record.ColExecutable)
 	}
 	addSites(r.run, r.sites, 0)
 	if p.TimeNanos > 0 {
@@ -202,7 +197,7 @@ func (r *profileReader) finish(p *profile.Profile) {
 
 // row is the state as a row, with columns "@N" where there are several devices.
 func (r *profileReader) row() *table {
-	t := newTable(colExecutable)
+	t := newTable(record.ColExecutable)
 	t.row()
 	for _, n := range slices.Sorted(maps.Keys(r.devices)) {
 		suffix := ""
@@ -217,7 +212,7 @@ func (r *profileReader) row() *table {
 		}
 	}
 	if r.anyProgram {
-		t.set(colExecutable, r.executables)
+		t.set(record.ColExecutable, r.executables)
 	}
 	return t
 }

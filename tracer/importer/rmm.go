@@ -13,8 +13,10 @@ import (
 const rmmHeader = "Thread,Time,Action,Pointer,Size,Stream"
 
 // maxRMMLive bounds the live allocations that are kept by pointer, at about
-// 60 bytes each. Beyond it an allocation is counted and not remembered.
-const maxRMMLive = 8 << 20
+// 24 bytes each. Beyond it an allocation is counted and not remembered; a free
+// of a pointer that is not remembered is then taken for one of these, with the
+// size that the log has for it.
+const maxRMMLive = 2 << 20
 
 func sniffRMM(head []byte) bool { return bytes.HasPrefix(head, []byte(rmmHeader)) }
 
@@ -29,15 +31,37 @@ type rmmReader struct {
 	origin int64 // microseconds of the first line
 	last   int64 // of the line before, days added
 	begun  bool
-	beyond int64 // allocations over maxRMMLive
+	most   int   // live allocations that are remembered
+	beyond int64 // allocations over that
+	others int64 // of these, still live
 }
+
+// Columns of the rows, by index.
+const (
+	rmmTime = iota
+	rmmLive
+	rmmCount
+	rmmAllocs
+	rmmFrees
+)
 
 // readRMM reads a log of RMM's logging adaptor. What the adaptor sees is what
 // was asked of it: live bytes, and nothing of pools below it.
 func readRMM(in *bufio.Reader, run *record.Run) error {
-	r := &rmmReader{lines: newLines(in, run), live: map[uint64]uint64{},
+	r := newRMM(in, run)
+	return r.read()
+}
+
+func newRMM(in *bufio.Reader, run *record.Run) *rmmReader {
+	r := &rmmReader{lines: newLines(in, run), live: map[uint64]uint64{}, most: maxRMMLive,
 		rows: newTable(record.ColTime, record.ColLive, record.ColLiveCount, record.ColAllocs, record.ColFrees)}
+	r.rows.by = record.ColLive
 	r.keeps(r.rows)
+	return r
+}
+
+func (r *rmmReader) read() error {
+	run := r.run
 	r.next() // the header, as sniffed
 	for {
 		line, ok := r.next()
@@ -53,21 +77,20 @@ func readRMM(in *bufio.Reader, run *record.Run) error {
 		return errors.Join(errors.New("no event could be read"), r.err)
 	}
 	run.Samples = r.rows.samples()
+	r.rows.said(run)
 	note(run, "an RMM log has no driver counter: memory that a pool below the adaptor keeps is not seen")
 	if r.beyond > 0 {
-		note(run, "%d allocations beyond %d live ones were not remembered: their frees count as unknown", r.beyond, maxRMMLive)
+		note(run, "%d allocations beyond %d live ones were counted and not remembered: their frees are known by size alone", r.beyond, r.most)
 	}
-	if r.err != nil {
-		note(run, "reading stopped after line %d: %v", r.n, r.err)
-	}
+	r.stopped()
 	return nil
 }
 
 // line reads "Thread,HH:MM:SS.ffffff,Action,Pointer,Size,Stream".
 func (r *rmmReader) line(line []byte) {
-	f := bytes.Split(line, []byte(","))
-	if len(f) != 6 || r.cut {
-		r.warn("", "%d fields instead of 6", len(f))
+	f, n := rmmFields(line)
+	if n != 6 || r.cut {
+		r.warn("", "%d fields instead of 6", n)
 		return
 	}
 	t, ok := clockMicros(f[1])
@@ -92,32 +115,31 @@ func (r *rmmReader) line(line []byte) {
 	r.row(t)
 }
 
+// rmmFields are the fields of a line, and how many there are.
+func rmmFields(line []byte) (f [6][]byte, n int) {
+	for {
+		i := bytes.IndexByte(line, ',')
+		if n < len(f) {
+			f[n] = line
+			if i >= 0 {
+				f[n] = line[:i]
+			}
+		}
+		n++
+		if i < 0 {
+			return f, n
+		}
+		line = line[i+1:]
+	}
+}
+
 // apply changes the state by one event; false when it leaves no row.
 func (r *rmmReader) apply(action string, ptr, size uint64) bool {
 	switch action {
 	case "allocate":
-		if old, ok := r.live[ptr]; ok {
-			r.warn("Pointer", "0x%x allocated twice: a free is missing", ptr)
-			r.bytes -= float64(old)
-		} else if len(r.live) >= maxRMMLive {
-			r.beyond++
-			return false
-		}
-		r.live[ptr] = size
-		r.bytes += float64(size)
-		r.allocs++
+		r.allocate(ptr, size)
 	case "free":
-		old, ok := r.live[ptr]
-		if !ok {
-			r.warn("Pointer", "0x%x freed without an allocation in this log", ptr)
-			return false
-		}
-		if old != size {
-			r.warn("Size", "0x%x freed with %d bytes, allocated with %d", ptr, size, old)
-		}
-		delete(r.live, ptr)
-		r.bytes -= float64(old)
-		r.frees++
+		return r.free(ptr, size)
 	case "allocate failure":
 		r.warn("Action", "allocation of %d bytes failed", size)
 		return false
@@ -125,6 +147,41 @@ func (r *rmmReader) apply(action string, ptr, size uint64) bool {
 		r.warn("Action", "unknown action %q", short([]byte(action)))
 		return false
 	}
+	return true
+}
+
+func (r *rmmReader) allocate(ptr, size uint64) {
+	old, again := r.live[ptr]
+	switch {
+	case again:
+		r.warn("Pointer", "0x%x allocated twice: a free is missing", ptr)
+		r.bytes -= float64(old)
+		r.live[ptr] = size
+	case len(r.live) < r.most:
+		r.live[ptr] = size
+	default:
+		r.beyond++
+		r.others++
+	}
+	r.bytes += float64(size)
+	r.allocs++
+}
+
+func (r *rmmReader) free(ptr, size uint64) bool {
+	old, known := r.live[ptr]
+	switch {
+	case !known && r.others == 0:
+		r.warn("Pointer", "0x%x freed without an allocation in this log", ptr)
+		return false
+	case !known:
+		r.others--
+		old = min(size, uint64(r.bytes))
+	case old != size:
+		r.warn("Size", "0x%x freed with %d bytes, allocated with %d", ptr, size, old)
+	}
+	delete(r.live, ptr)
+	r.bytes -= float64(old)
+	r.frees++
 	return true
 }
 
@@ -142,11 +199,11 @@ func (r *rmmReader) row(micros int64) {
 	}
 	r.last = max(micros, 0)
 	r.rows.row()
-	r.rows.set(record.ColTime, float64(micros-r.origin)/1000)
-	r.rows.set(record.ColLive, r.bytes)
-	r.rows.set(record.ColLiveCount, float64(len(r.live)))
-	r.rows.set(record.ColAllocs, r.allocs)
-	r.rows.set(record.ColFrees, r.frees)
+	r.rows.put(rmmTime, float64(micros-r.origin)/1000)
+	r.rows.put(rmmLive, r.bytes)
+	r.rows.put(rmmCount, float64(len(r.live))+float64(r.others))
+	r.rows.put(rmmAllocs, r.allocs)
+	r.rows.put(rmmFrees, r.frees)
 }
 
 // clockMicros reads HH:MM:SS.ffffff, with one to nine digits of fraction.

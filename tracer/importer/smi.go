@@ -53,6 +53,7 @@ func readSMI(in *bufio.Reader, run *record.Run) error {
 	head, _ := l.next()
 	s := &smiReader{lines: l, fields: smiHeader(head), pids: map[float64]bool{},
 		rows: newTable(record.ColTime, record.ColPID, record.ColGPU)}
+	s.rows.by, s.rows.apart = record.ColGPU, record.ColPID
 	l.keeps(s.rows)
 	for {
 		line, ok := l.next()
@@ -76,10 +77,9 @@ func readSMI(in *bufio.Reader, run *record.Run) error {
 			run.Meta.PID = int(pid)
 		}
 	}
-	if l.err != nil {
-		note(run, "reading stopped after line %d: %v", l.n, l.err)
-	}
+	l.stopped()
 	run.Samples = s.rows.samples()
+	s.rows.said(run)
 	return nil
 }
 

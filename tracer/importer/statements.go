@@ -13,6 +13,7 @@ import (
 const (
 	maxStatements    = 1 << 16
 	rankedStatements = 50
+	maxPlace         = 512 // bytes kept of a place or a tag
 )
 
 // statementRank sums the change of resident memory by source line: what a

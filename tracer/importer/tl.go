@@ -63,24 +63,31 @@ type tlReader struct {
 	*lines
 	rows       *table
 	opts       Options
-	snapshots  []int     // rows that come from Memory: lines
-	epochs     []float64 // a row: epochs completed before it
-	epoch      float64   // completed so far
-	epochBase  float64   // of the trainings before this one
+	snapshots  int     // rows that come from Memory: lines
+	epoch      float64 // completed so far
+	epochBase  float64 // of the trainings before this one
 	epochLines int
 	statements *statementRank
 	events     map[string]int64 // [TL_MEM] and [TL_METAL] lines by name
 	counted    bool
 }
 
+// Columns for the steps: which Memory: line a row comes from, from 1, and the
+// epochs completed before it.
+const (
+	tlSnapshot = hidden + "snapshot"
+	tlEpoch    = hidden + "epoch"
+)
+
 // readTL reads a log of the TL runtime: a row a statement or snapshot line.
 // The log has no clock, so the run has no times.
 func readTL(in *bufio.Reader, run *record.Run, o Options) error {
 	t := &tlReader{
 		lines: newLines(in, run), opts: o, statements: newStatementRank(), events: map[string]int64{},
-		rows: newTable(record.ColStep, record.ColRSS, record.ColLive, record.ColLiveCount, record.ColIdleCount,
+		rows: newTable(tlSnapshot, tlEpoch, record.ColStep, record.ColRSS, record.ColLive, record.ColLiveCount, record.ColIdleCount,
 			record.ColRefs, record.ColScopeDepth, record.ColAllocs, record.ColFrees, record.ColPoolHits, record.ColPoolMisses),
 	}
+	t.rows.by = record.ColRSS
 	t.keeps(t.rows)
 	for {
 		line, ok := t.next()
@@ -97,9 +104,7 @@ func readTL(in *bufio.Reader, run *record.Run, o Options) error {
 	t.balance()
 	run.Samples = t.rows.samples()
 	run.Events = append(run.Events, t.statements.events()...)
-	if t.err != nil {
-		note(run, "reading stopped after line %d: %v", t.n, t.err)
-	}
+	t.stopped()
 	return nil
 }
 
@@ -133,7 +138,7 @@ func (t *tlReader) trace(rest []byte) {
 	t.begin()
 	rss, known := t.fields(bytes.Fields(fields), "rss_mb")
 	if known {
-		t.statements.add(string(at), string(tag), rss)
+		t.statements.add(clipped(string(at), maxPlace), clipped(string(tag), maxPlace), rss)
 	}
 }
 
@@ -146,7 +151,8 @@ func (t *tlReader) memory(rest []byte) {
 		return
 	}
 	t.begin()
-	t.snapshots = append(t.snapshots, t.rows.len()-1)
+	t.snapshots++
+	t.rows.set(tlSnapshot, float64(t.snapshots))
 	if n, ok := t.number("Memory", number); ok {
 		t.rows.set(record.ColRSS, n*mib)
 	}
@@ -156,7 +162,7 @@ func (t *tlReader) memory(rest []byte) {
 // begin starts a row with what was counted before it.
 func (t *tlReader) begin() {
 	t.rows.row()
-	t.epochs = append(t.epochs, t.epoch)
+	t.rows.set(tlEpoch, t.epoch)
 	if !t.counted {
 		return
 	}
@@ -267,33 +273,38 @@ func (t *tlReader) epochDone(n float64) {
 
 // steps fills the step column by the best the log or the caller offers.
 func (t *tlReader) steps() {
+	t.rows.even()
 	per := float64(t.opts.StepsPerLine)
 	switch {
 	case per > 0:
-		for k, row := range t.snapshots {
-			t.rows.at(row, record.ColStep, float64(k+1)*per)
-		}
+		t.stepsFrom(tlSnapshot, per)
 		t.run.Meta.Flags = map[string]string{"steps-per-line": strconv.FormatInt(t.opts.StepsPerLine, 10)}
 	case t.epochLines > 0:
-		for row, epoch := range t.epochs {
-			t.rows.at(row, record.ColStep, epoch)
-		}
-	case len(t.snapshots) > 0:
-		for k, row := range t.snapshots {
-			t.rows.at(row, record.ColStep, float64(k+1))
-		}
+		t.stepsFrom(tlEpoch, 1)
+	case t.snapshots > 0:
+		t.stepsFrom(tlSnapshot, 1)
 		note(t.run, "the log does not say how many steps lie between two Memory: lines: one line counts as one step (--steps-per-line)")
 	case t.rows.len() > 0:
-		for row := range t.rows.len() {
-			t.rows.at(row, record.ColStep, float64(row+1))
+		for row, order := range t.rows.order {
+			t.rows.at(row, record.ColStep, float64(order+1))
 		}
 		note(t.run, "the log has no epoch lines: one statement counts as one step")
 	}
+	t.rows.said(t.run)
 	if t.rows.len() > 0 {
 		note(t.run, "the log has no times: growth a second is unknown")
 	}
 	if t.rows.used[t.rows.index[record.ColLive]] {
 		note(t.run, "metal_pool_bytes counts live and idle buffers of the Metal pool together; it stands as live")
+	}
+}
+
+// stepsFrom fills the step column from another one, times a factor.
+func (t *tlReader) stepsFrom(column string, times float64) {
+	for row, v := range t.rows.cols[t.rows.index[column]] {
+		if !record.IsUnknown(v) {
+			t.rows.at(row, record.ColStep, v*times)
+		}
 	}
 }
 

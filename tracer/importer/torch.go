@@ -30,7 +30,7 @@ type torchReader struct {
 	*pickle
 	run     *record.Run
 	devices map[uint64]*torchDevice
-	sites   survivors
+	sites   *survivors
 	frames  map[value]string // site by what stands in the list of frames
 	pending []torchEvent     // taken, and not yet in a list
 	traces  map[value]*torchTrace
@@ -53,9 +53,12 @@ type torchDevice struct {
 // survivors at its end, and from its ring of events how they came about.
 func readTorch(in *bufio.Reader, run *record.Run) error {
 	r := &torchReader{pickle: newPickle(in), run: run, devices: map[uint64]*torchDevice{},
-		sites: survivors{}, frames: map[value]string{}, traces: map[value]*torchTrace{}}
+		sites: newSurvivors(), frames: map[value]string{}, traces: map[value]*torchTrace{}}
 	r.takeDict, r.takeItems = r.takeEvent, r.takeEvents
 	root, err := r.load()
+	if errors.Is(err, errPacked) {
+		return fmt.Errorf("read pickle: %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf("read pickle: %w; is the file complete, and written by torch.cuda.memory._dump_snapshot?", err)
 	}

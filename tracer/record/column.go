@@ -1,21 +1,229 @@
 package record
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// knownColumns are the columns with a meaning of their own. Their values are
-// never negative, except the time.
-func knownColumn(base string) bool {
-	switch base {
-	case ColTime, ColPID, ColStep, ColRSS, ColRSSAnon, ColRSSFile, ColRSSShmem, ColSwap, ColFootprint,
-		ColHostHeap, ColGPU, ColLive, ColIdle, ColLiveCount, ColIdleCount, ColRefs, ColScopeDepth,
-		ColInFlight, ColCommands, ColCommandBuffers, ColAllocs, ColFrees, ColPoolHits, ColPoolMisses,
-		ColShapes, ColPipelines, ColDropped:
-		return true
+// Names of the columns of samples.csv. Columns says what each of them is;
+// per-device columns append "@N". A column without a name here is carried along
+// unread.
+const (
+	ColTime = "t_ms"
+	ColPID  = "pid"
+	ColStep = "step"
+
+	ColRSS       = "rss_bytes"
+	ColRSSAnon   = "rss_anon_bytes"
+	ColRSSFile   = "rss_file_bytes"
+	ColRSSShmem  = "rss_shmem_bytes"
+	ColSwap      = "swap_bytes"
+	ColFootprint = "footprint_bytes"
+
+	ColGPU = "gpu_bytes"
+
+	ColHostHeap           = "host_heap_bytes"
+	ColLive               = "pool_live_bytes"
+	ColIdle               = "pool_idle_bytes"
+	ColLiveCount          = "live_count"
+	ColIdleCount          = "idle_count"
+	ColRefs               = "refs"
+	ColScopeDepth         = "scope_depth"
+	ColInFlight           = "inflight"
+	ColCommandBuffersOpen = "command_buffers_open"
+	ColBuffersLimit       = "buffers_limit"
+	ColCommands           = "commands"
+	ColCommandBuffers     = "command_buffers"
+	ColAllocs             = "allocs"
+	ColFrees              = "frees"
+	ColPoolHits           = "pool_hits"
+	ColPoolMisses         = "pool_misses"
+	ColShapes             = "shapes"
+	ColPipelines          = "pipelines"
+	ColDropped            = "dropped"
+
+	ColDriverAllocBytes   = "driver_alloc_bytes"
+	ColDriverAllocCount   = "driver_alloc_count"
+	ColDriverManagedBytes = "driver_managed_bytes"
+	ColDriverAsyncBytes   = "driver_async_bytes"
+	ColDriverVMMBytes     = "driver_vmm_bytes"
+	ColDriverArrayBytes   = "driver_array_bytes"
+	ColPinnedBytes        = "pinned_bytes"
+	ColPinnedCount        = "pinned_count"
+	ColRegisteredBytes    = "registered_bytes"
+	ColEvents             = "events_count"
+	ColStreams            = "streams_count"
+	ColGraphs             = "graphs_count"
+	ColModules            = "modules_count"
+	ColContexts           = "contexts_count"
+	ColPools              = "pools_count"
+	ColDriverAllocs       = "driver_allocs"
+	ColDriverFrees        = "driver_frees"
+	ColDriverFailed       = "driver_failed_allocs"
+	ColCaptureLost        = "capture_lost"
+
+	ColExecutable     = "executable_bytes"
+	ColAllocatedBytes = "allocated_bytes"
+	ColPeakHostHeap   = "peak_host_heap_bytes"
+	ColDRAM           = "dram_bytes"
+	ColL1             = "l1_bytes"
+	ColSystemMemory   = "system_memory_bytes"
+	ColL1Small        = "l1_small_bytes"
+	ColTrace          = "trace_bytes"
+	ColOtherMemory    = "other_bytes"
+	ColCircular       = "cb_bytes"
+	ColKernels        = "kernel_bytes"
+)
+
+// Unit is what the numbers of a column count.
+type Unit string
+
+// The units.
+const (
+	Bytes        Unit = "bytes"
+	Count        Unit = "count"
+	Milliseconds Unit = "ms"
+)
+
+// Kind is how the numbers of a column move.
+type Kind string
+
+// The kinds.
+const (
+	Gauge   Kind = "gauge"   // an amount at the time of the row
+	Total   Kind = "total"   // a running total: it only rises while the program lives
+	Handles Kind = "handles" // how many objects of the driver are alive
+)
+
+// Teller is who tells a column.
+type Teller string
+
+// The tellers.
+const (
+	TellTracer   Teller = "tracer"   // gpumem itself
+	TellProbe    Teller = "probe"    // the operating system, as package probe reads it
+	TellDriver   Teller = "driver"   // the driver of the device
+	TellAgent    Teller = "agent"    // the program
+	TellCapture  Teller = "capture"  // the program's calls of the driver
+	TellImporter Teller = "importer" // another tool's recording
+)
+
+// Column is what is known of a column by its name.
+type Column struct {
+	Name      string
+	Unit      Unit
+	Kind      Kind
+	PerDevice bool // there may be Name@N for device N beside or instead of the sum
+	Public    bool // the name stays in a redacted copy
+	Teller    Teller
+	Doc       string // one line
+}
+
+// What the rows of the table say of PerDevice and Public.
+const (
+	perDevice = true
+	whole     = false // of the process
+	public    = true
+)
+
+// columnTable is the table; its order is that of the documentation.
+var columnTable = [...]Column{
+	{ColTime, Milliseconds, Gauge, whole, public, TellTracer,
+		"time since the start of the run, monotonic; fractions are allowed"},
+	{ColPID, Count, Gauge, whole, public, TellTracer, "process of the row, when the run has more than one"},
+	{ColStep, Count, Gauge, whole, public, TellTracer, "step that the program is at"},
+
+	{ColRSS, Bytes, Gauge, whole, public, TellProbe, "resident memory of the process"},
+	{ColRSSAnon, Bytes, Gauge, whole, public, TellProbe, "resident memory that no file backs"},
+	{ColRSSFile, Bytes, Gauge, whole, public, TellProbe, "resident memory that files back"},
+	{ColRSSShmem, Bytes, Gauge, whole, public, TellProbe, "resident shared memory"},
+	{ColSwap, Bytes, Gauge, whole, public, TellProbe, "memory of the process in swap"},
+	{ColFootprint, Bytes, Gauge, whole, public, TellProbe,
+		"what the machine gets back when the process ends"},
+
+	{ColGPU, Bytes, Gauge, perDevice, public, TellDriver, "what the driver charges the process"},
+
+	{ColHostHeap, Bytes, Gauge, whole, public, TellAgent,
+		"handed out by the allocators of the language and the C library"},
+	{ColLive, Bytes, Gauge, perDevice, public, TellAgent,
+		"handed out by the program's pool and still referenced"},
+	{ColIdle, Bytes, Gauge, perDevice, public, TellAgent, "kept by the program's pool, referenced by nobody"},
+	{ColLiveCount, Count, Gauge, perDevice, public, TellAgent, "tensors or buffers that are referenced"},
+	{ColIdleCount, Count, Gauge, perDevice, public, TellAgent, "buffers that the pool keeps"},
+	{ColRefs, Count, Gauge, whole, public, TellAgent, "references to live handles, summed"},
+	{ColScopeDepth, Count, Gauge, whole, public, TellAgent, "nested scopes"},
+	{ColInFlight, Count, Gauge, whole, public, TellAgent, "command buffers committed and not completed"},
+	{ColCommandBuffersOpen, Count, Gauge, whole, public, TellAgent,
+		"command buffers made and not completed, committed or not"},
+	{ColBuffersLimit, Count, Gauge, whole, public, TellAgent, "buffers that the device allows at once"},
+	{ColCommands, Count, Total, whole, public, TellAgent, "commands encoded"},
+	{ColCommandBuffers, Count, Total, whole, public, TellAgent, "command buffers made"},
+	{ColAllocs, Count, Total, perDevice, public, TellAgent, "allocations"},
+	{ColFrees, Count, Total, perDevice, public, TellAgent, "frees"},
+	{ColPoolHits, Count, Total, perDevice, public, TellAgent,
+		"requests that the pool served from idle memory"},
+	{ColPoolMisses, Count, Total, perDevice, public, TellAgent,
+		"requests that the pool passed on to the driver"},
+	{ColShapes, Count, Total, whole, public, TellAgent, "shapes met for the first time"},
+	{ColPipelines, Count, Total, whole, public, TellAgent, "kernels compiled"},
+	{ColDropped, Count, Total, whole, public, TellAgent, "lines that the agent could not send"},
+
+	{ColDriverAllocBytes, Bytes, Gauge, perDevice, public, TellCapture,
+		"device memory that the program asked of the driver and has not given back"},
+	{ColDriverAllocCount, Count, Gauge, whole, public, TellCapture, "allocations in driver_alloc_bytes"},
+	{ColDriverManagedBytes, Bytes, Gauge, whole, public, TellCapture, "managed memory in driver_alloc_bytes"},
+	{ColDriverAsyncBytes, Bytes, Gauge, whole, public, TellCapture,
+		"stream-ordered memory in driver_alloc_bytes, as used out of pools"},
+	{ColDriverVMMBytes, Bytes, Gauge, whole, public, TellCapture,
+		"physical memory in driver_alloc_bytes, until released and unmapped"},
+	{ColDriverArrayBytes, Bytes, Gauge, whole, public, TellCapture, "arrays in driver_alloc_bytes"},
+	{ColPinnedBytes, Bytes, Gauge, whole, public, TellCapture,
+		"page-locked host memory that the driver allocated"},
+	{ColPinnedCount, Count, Gauge, whole, public, TellCapture, "allocations in pinned_bytes"},
+	{ColRegisteredBytes, Bytes, Gauge, whole, public, TellCapture,
+		"host memory of the program's own that was page-locked"},
+	{ColEvents, Count, Handles, whole, public, TellCapture, "events"},
+	{ColStreams, Count, Handles, whole, public, TellCapture, "streams"},
+	{ColGraphs, Count, Handles, whole, public, TellCapture, "instantiated graphs"},
+	{ColModules, Count, Handles, whole, public, TellCapture, "modules and libraries"},
+	{ColContexts, Count, Handles, whole, public, TellCapture, "contexts"},
+	{ColPools, Count, Handles, whole, public, TellCapture, "memory pools of the driver"},
+	{ColDriverAllocs, Count, Total, whole, public, TellCapture, "allocations of the driver"},
+	{ColDriverFrees, Count, Total, whole, public, TellCapture, "frees of the driver"},
+	{ColDriverFailed, Count, Total, whole, public, TellCapture, "allocations that the driver refused"},
+	{ColCaptureLost, Count, Total, whole, public, TellCapture, "calls of the driver that were missed"},
+
+	{ColExecutable, Bytes, Gauge, whole, public, TellImporter,
+		"compiled programs of JAX, which are no arrays"},
+	{ColAllocatedBytes, Bytes, Total, whole, public, TellImporter,
+		"allocated over the whole run, freed or not (memray)"},
+	{ColPeakHostHeap, Bytes, Gauge, whole, public, TellImporter, "most that the heap held at once (memray)"},
+	{ColDRAM, Bytes, Gauge, perDevice, public, TellImporter,
+		"buffers in a device's DRAM (allocation server; this and what follows)"},
+	{ColL1, Bytes, Gauge, perDevice, public, TellImporter, "buffers in a device's L1"},
+	{ColSystemMemory, Bytes, Gauge, perDevice, public, TellImporter, "buffers in memory of the host"},
+	{ColL1Small, Bytes, Gauge, perDevice, public, TellImporter, "buffers in the small part of a device's L1"},
+	{ColTrace, Bytes, Gauge, perDevice, public, TellImporter, "buffers for traces of commands"},
+	{ColOtherMemory, Bytes, Gauge, perDevice, public, TellImporter, "buffers in memory of no known kind"},
+	{ColCircular, Bytes, Gauge, perDevice, public, TellImporter, "circular buffers"},
+	{ColKernels, Bytes, Gauge, perDevice, public, TellImporter, "kernels"},
+}
+
+// Columns is what is known of every column, in the order of the documentation.
+// The caller owns the slice.
+func Columns() []Column { return slices.Clone(columnTable[:]) }
+
+// ColumnOf is what is known of a column, less its "@N". It reports false for
+// one that is carried along unread.
+func ColumnOf(column string) (Column, bool) {
+	base, _, _ := SplitDevice(column)
+	for i := range columnTable {
+		if columnTable[i].Name == base {
+			return columnTable[i], true
+		}
 	}
-	return false
+	return Column{}, false
 }
 
 // SplitDevice parts a per-device column from its device: "gpu_bytes@1" gives
@@ -33,10 +241,11 @@ func SplitDevice(column string) (base string, device int, ok bool) {
 	return column[:i], n, true
 }
 
-// Known reports whether column, less its "@N", is one of the Col names.
+// Known reports whether column, less its "@N", is a column of gpumem's own. What
+// importers carry along is not: tables of many other programs have such names.
 func Known(column string) bool {
-	base, _, _ := SplitDevice(column)
-	return knownColumn(base)
+	c, ok := ColumnOf(column)
+	return ok && c.Teller != TellImporter
 }
 
 // columnKind says which values a cell may hold.

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 )
 
@@ -11,7 +12,13 @@ const (
 	maxLine = 1 << 20
 	// readSize is one read(2) of a file.
 	readSize = 256 << 10
+	// maxSkipped bounds how far the end of a line that is too long is looked
+	// for: a file of zeros is one line without an end.
+	maxSkipped = 64 << 20
 )
+
+// errEndless ends the reading of what has no lines.
+var errEndless = fmt.Errorf("a line has no end within %d MiB", maxSkipped>>20)
 
 // lineReader cuts a stream into lines without copying: a line is a slice of
 // the buffer, valid until the next call. Lines over maxLine are skipped and
@@ -25,6 +32,13 @@ type lineReader struct {
 	line     int   // number of the line last returned
 	consumed int64 // bytes up to the end of that line
 	tooLong  func(line int)
+	skipped  skippedLine // the first line that was too long
+}
+
+// skippedLine is what is known of a line that was too long to be kept.
+type skippedLine struct {
+	line         int // 0 when there was none
+	bytes, cells int64
 }
 
 func newLineReader(src io.Reader, tooLong func(line int)) *lineReader {
@@ -99,19 +113,34 @@ func (l *lineReader) fill() {
 func (l *lineReader) skipLine() {
 	l.line++
 	l.tooLong(l.line)
-	for {
-		if i := bytes.IndexByte(l.buf[l.pos:l.end], '\n'); i >= 0 {
-			l.pos += i + 1
-			l.consumed += int64(i + 1)
-			return
-		}
-		l.consumed += int64(l.end - l.pos)
-		l.pos = l.end
+	now := skippedLine{line: l.line, cells: 1}
+	for l.drop(&now) {
 		if l.eof {
-			return
+			break
+		}
+		if now.bytes > maxSkipped {
+			l.eof, l.err, l.end = true, errEndless, l.pos
+			break
 		}
 		l.fill()
 	}
+	if l.skipped.line == 0 {
+		l.skipped = now
+	}
+}
+
+// drop takes off what is there of a line, end included, and reports whether
+// more of it is to come.
+func (l *lineReader) drop(now *skippedLine) (more bool) {
+	part, end := l.buf[l.pos:l.end], 0
+	if i := bytes.IndexByte(part, '\n'); i >= 0 {
+		part, end = part[:i], 1
+	}
+	now.bytes += int64(len(part))
+	now.cells += int64(bytes.Count(part, []byte{','}))
+	l.pos += len(part) + end
+	l.consumed += int64(len(part) + end)
+	return end == 0
 }
 
 // peek is what follows the line last returned, n bytes when the source has

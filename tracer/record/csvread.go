@@ -21,6 +21,12 @@ const (
 	freeCells = 4 << 20
 	// maxJoin bounds how far a quoted cell with line ends in it is followed.
 	maxJoin = 64 << 10
+	// maxPreamble bounds the blank lines before the header, in bytes.
+	maxPreamble = 4 << 20
+	// maxCells and maxRows bound what is kept of a file: 1 GiB. A month at 20 Hz
+	// that fits a run folder has fewer.
+	maxCells = 1 << 27
+	maxRows  = 1 << 24
 )
 
 // ReadCSV reads samples from r; name stands in warnings and errors. It streams:
@@ -45,7 +51,10 @@ const (
 //     when it has fewer cells than the header, or its last number fewer digits
 //     than the one above or none above to compare with.
 //   - Rows so much shorter than the header that their unknown cells would
-//     outweigh the file end the reading, with a warning.
+//     outweigh the file end the reading, with a warning; so do more than 2^24
+//     rows or 2^27 cells, and a line of more than 64 MiB.
+//   - Of more than 4096 columns the first are read, with a warning. A header of
+//     more than 1 MiB is an error.
 //
 // An empty file gives no rows, a warning and no error. After a read error the
 // rows before it come back together with the error.
@@ -61,17 +70,14 @@ func readCSV(r io.Reader, name string, strict bool) (*Samples, []Warning, error)
 	lines := newLineReader(r, func(line int) {
 		warn.add(line, "", "line over %d bytes skipped", maxLine)
 	})
-	header, ok := csvHeader(lines)
-	if !ok {
-		if lines.err != nil {
-			return &Samples{}, warn.all(), fmt.Errorf("read %s: %w", name, lines.err)
-		}
+	header, columns := csvHeader(lines)
+	if columns == 0 && lines.err == nil && lines.skipped.line == 0 && lines.consumed <= maxPreamble {
 		warn.add(0, "", "the file is empty")
 		return &Samples{}, warn.all(), nil
 	}
-	t, err := newCSVTable(header, strict, warn)
+	t, err := newCSVTable(header, columns, strict, warn)
 	if err != nil {
-		return &Samples{}, warn.all(), fmt.Errorf("read %s: %w", name, err)
+		return &Samples{}, warn.all(), fmt.Errorf("read %s: %w", name, headerError(lines, columns, err))
 	}
 	t.size = sizeHint(r)
 	t.read(lines)
@@ -98,12 +104,13 @@ func sizeHint(r io.Reader) int64 {
 	return 0
 }
 
-// csvHeader returns the cells of the first line that is not blank.
-func csvHeader(lines *lineReader) ([]string, bool) {
-	for {
+// csvHeader returns the cells of the first line that is not blank, at most
+// maxColumns of them, and how many there are; 0 when there is no such line.
+func csvHeader(lines *lineReader) (names []string, columns int) {
+	for lines.consumed <= maxPreamble || lines.skipped.line > 0 && lines.consumed <= 2*maxSkipped {
 		line, _, more := lines.next()
 		if !more {
-			return nil, false
+			return nil, 0
 		}
 		if lines.line == 1 {
 			line = bytes.TrimPrefix(line, []byte(byteOrderMark))
@@ -111,12 +118,37 @@ func csvHeader(lines *lineReader) ([]string, bool) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		var names []string
-		for i := 0; i <= len(line) && len(names) <= maxColumns; {
+		for i := 0; i <= len(line) && len(names) < maxColumns; {
 			end := cellEnd(line, i)
 			names = append(names, string(unquote(line[i:end])))
 			i = end + 1
 		}
-		return names, true
+		return names, countCells(line)
 	}
+	return nil, 0
+}
+
+// headerError says why there is no header. A first line that was too long is
+// most likely the one.
+func headerError(lines *lineReader, columns int, err error) error {
+	switch long := lines.skipped; {
+	case long.line > 0 && long.cells > maxColumns:
+		return fmt.Errorf("the header has %s columns in %d MiB; at most %s columns and %d MiB a line are read",
+			grouped(long.cells), (long.bytes+1<<20-1)>>20, grouped(maxColumns), maxLine>>20)
+	case lines.err != nil && !errors.Is(lines.err, errEndless):
+		return lines.err
+	case long.line > 0:
+		return fmt.Errorf("%w: line %d is longer than %d MiB", ErrNotSamples, long.line, maxLine>>20)
+	case columns == 0:
+		return fmt.Errorf("%w: no header in the first %d MiB", ErrNotSamples, maxPreamble>>20)
+	}
+	return err
+}
+
+// grouped is n with a comma before every three digits.
+func grouped(n int64) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%s,%03d", grouped(n/1000), n%1000)
 }

@@ -11,10 +11,12 @@ type csvTable struct {
 	names  []string // of the kept columns
 	kinds  []columnKind
 	target []int // by cell of the line: index of the kept column, or -1
+	cells  int   // of a whole line
 	values [][]float64
 	row    []float64
 	rows   int
 	room   int // rows that values have space for
+	most   int // rows that are kept
 	size   int64
 	strict bool
 	text   []bool // by kept column: text was warned about
@@ -30,15 +32,14 @@ type lastTime struct {
 	seen bool
 }
 
-func newCSVTable(header []string, strict bool, warn *warnings) (*csvTable, error) {
-	t := &csvTable{warn: warn, strict: strict, timeCol: -1, pidCol: -1, lastByPID: map[float64]*lastTime{}}
+// newCSVTable makes a table of a header, of which columns is the whole number.
+func newCSVTable(header []string, columns int, strict bool, warn *warnings) (*csvTable, error) {
+	t := &csvTable{warn: warn, cells: len(header), strict: strict, timeCol: -1, pidCol: -1, lastByPID: map[float64]*lastTime{}}
 	seen := map[string]bool{}
 	known := false
 	for i, name := range header {
 		t.target = append(t.target, -1)
 		switch {
-		case i >= maxColumns:
-			warn.add(1, "", "columns after the first %d are left out", maxColumns)
 		case name == "":
 			warn.add(1, "", "column %d has no name and is left out", i+1)
 		case seen[name]:
@@ -54,6 +55,10 @@ func newCSVTable(header []string, strict bool, warn *warnings) (*csvTable, error
 	if !known {
 		return nil, fmt.Errorf("%w: %s", ErrNotSamples, headerFault(header))
 	}
+	if columns > maxColumns {
+		warn.add(1, "", "the header has %s columns; the first %s are read", grouped(int64(columns)), grouped(maxColumns))
+		t.cells = columns
+	}
 	for i, name := range t.names {
 		switch name {
 		case ColTime:
@@ -65,6 +70,7 @@ func newCSVTable(header []string, strict bool, warn *warnings) (*csvTable, error
 	if t.timeCol < 0 && !strict {
 		warn.add(1, "", "no column %s: the rows have no times", ColTime)
 	}
+	t.most = min(maxRows, maxCells/max(len(t.names), 1))
 	t.row = make([]float64, len(t.names))
 	t.values = make([][]float64, len(t.names))
 	t.text = make([]bool, len(t.names))
@@ -179,8 +185,8 @@ func (t *csvTable) keep(line []byte, cells, at int) {
 		}
 		return
 	}
-	if cells != len(t.target) {
-		t.warn.add(at, "", "row has %d cells, the header %d", cells, len(t.target))
+	if cells != t.cells {
+		t.warn.add(at, "", "row has %d cells, the header %d", cells, t.cells)
 	}
 	n := t.rows
 	for c, v := range t.row {
@@ -226,7 +232,7 @@ func (t *csvTable) cut(line []byte) bool {
 		i = cellEnd(line, i) + 1
 		cells++
 	}
-	if cells < len(t.target) {
+	if cells < t.cells {
 		return true
 	}
 	col := t.target[len(t.target)-1]
@@ -259,19 +265,24 @@ func digits(v float64) int {
 func (t *csvTable) grow(lines *lineReader) bool {
 	width := len(t.names)
 	if cells := int64(width) * int64(t.rows); cells > freeCells && cells > 2*lines.consumed {
-		t.warn.add(lines.line, "", "rows are far shorter than the header: reading ends here")
+		t.warn.end(lines.line, "rows are far shorter than the header: reading ends here")
+		return false
+	}
+	if t.rows >= t.most {
+		t.warn.end(lines.line, "reading ends here: at most %s rows of %d columns are kept", grouped(int64(t.most)), width)
 		return false
 	}
 	room := max(256, t.rows+t.rows/2)
 	if t.size > 0 && t.rows > 0 {
 		// The rows so far tell how many will come; 2 % for luck.
 		est := float64(t.rows) * float64(t.size) / float64(lines.consumed) * 1.02
-		most := float64(freeCells+2*t.size) / float64(width)
-		room = max(t.rows+t.rows/8+256, int(min(est, most)))
+		fits := float64(freeCells+2*t.size) / float64(width)
+		room = max(t.rows+t.rows/8+256, int(min(est, fits, maxRows)))
 	}
 	if t.rows == 0 {
 		room = 256
 	}
+	room = min(room, t.most)
 	for c, old := range t.values {
 		grown := make([]float64, room)
 		copy(grown, old[:t.rows])
@@ -286,7 +297,7 @@ func (t *csvTable) grow(lines *lineReader) bool {
 // stray one, each line stands for itself, and the line comes back alone.
 func (t *csvTable) join(line []byte, lines *lineReader) []byte {
 	alone := append([]byte(nil), line...) // the buffer moves below
-	if bytes.Count(alone, []byte(`"`))%2 == 0 || countCells(alone) >= len(t.target) {
+	if bytes.Count(alone, []byte(`"`))%2 == 0 || countCells(alone) >= t.cells {
 		return alone
 	}
 	rest := lines.peek(maxJoin)
@@ -301,7 +312,7 @@ func (t *csvTable) join(line []byte, lines *lineReader) []byte {
 		if bytes.Count(joined, []byte(`"`))%2 != 0 {
 			continue
 		}
-		if countCells(joined) != len(t.target) {
+		if countCells(joined) != t.cells {
 			return alone
 		}
 		for range n {

@@ -10,13 +10,25 @@ import (
 // ReadEvents reads events.jsonl from r; name stands in warnings and errors. A
 // line that is no event, a line over 1 MiB and a last line that is cut are left
 // out with a warning. Kinds it does not know are kept; readers ignore them.
-// After a read error the events before it come back together with the error.
+// What comes back takes at most some 32 MiB, whatever the file holds: see
+// eventKeeper for what is left out first. A warning says what was.
+// After a read error the events before it come back together with the error. What
+// looks like a secret is masked (Event.Mask).
 func ReadEvents(r io.Reader, name string) ([]Event, []Warning, error) {
+	events, warn, err := readEvents(r, name)
+	for i := range events {
+		events[i].Mask()
+	}
+	return events, warn, err
+}
+
+// readEvents reads the events as they stand.
+func readEvents(r io.Reader, name string) ([]Event, []Warning, error) {
 	warn := &warnings{file: name}
 	lines := newLineReader(r, func(line int) {
 		warn.add(line, "", "line over %d bytes skipped", maxLine)
 	})
-	var events []Event
+	keep := newEventKeeper()
 	for {
 		line, ended, more := lines.next()
 		if !more {
@@ -34,11 +46,12 @@ func ReadEvents(r io.Reader, name string) ([]Event, []Warning, error) {
 		case e.Kind == "":
 			warn.add(lines.line, "", "event without a kind left out")
 		default:
-			events = append(events, e)
+			keep.add(e)
 		}
 	}
+	all := append(warn.all(), keep.left(name)...)
 	if lines.err != nil {
-		return events, warn.all(), fmt.Errorf("read %s: line %d: %w", name, lines.line, lines.err)
+		return keep.events, all, fmt.Errorf("read %s: line %d: %w", name, lines.line, lines.err)
 	}
-	return events, warn.all(), nil
+	return keep.events, all, nil
 }

@@ -14,7 +14,7 @@ type appendFile interface {
 
 // openAppend opens or creates a file for appending.
 func openAppend(path string) (appendFile, int64, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, fileMode)
 	if err != nil {
 		return nil, 0, err
 	}

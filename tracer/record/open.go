@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,9 +19,20 @@ const maxMeta = 16 << 20
 // order (see ReadCSV). Of a folder every file may be missing, cut or broken, as
 // a kill leaves it: what is wrong comes back in Run.Warnings, and Samples is
 // never nil. The error is for a path that holds no run at all: absent,
-// ErrNotRun, ErrNotSamples. The files are read as they stand; a run that is
-// still being written gives the rows so far.
+// ErrNotRun, ErrNotSamples; and for a folder with a member that is no regular
+// file, ErrNotRegular (see OpenMember). The files are read as they stand; a run
+// that is still being written gives the rows so far. What looks
+// like a secret is masked: the folder may come from a version that did not, or from
+// another tool.
 func Open(path string) (*Run, error) {
+	run, err := open(path)
+	if run != nil {
+		run.Mask()
+	}
+	return run, err
+}
+
+func open(path string) (*Run, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, fmt.Errorf("open run: %w", err)
@@ -30,12 +40,17 @@ func Open(path string) (*Run, error) {
 	if info.IsDir() {
 		return openFolder(path)
 	}
-	f, err := os.Open(path)
+	f, err := OpenInput(path)
 	if err != nil {
 		return nil, fmt.Errorf("open run: %w", err)
 	}
 	defer f.Close()
-	s, warn, err := ReadCSV(f, filepath.Base(path))
+	return FromCSV(f, path)
+}
+
+// FromCSV reads a bare CSV from r as Open does; path is its name.
+func FromCSV(r io.Reader, path string) (*Run, error) {
+	s, warn, err := ReadCSV(r, filepath.Base(path))
 	if err != nil && s.Len() == 0 {
 		return nil, err
 	}
@@ -46,8 +61,11 @@ func Open(path string) (*Run, error) {
 }
 
 func openFolder(dir string) (*Run, error) {
+	if err := CheckMembers(dir); err != nil {
+		return nil, err
+	}
 	run := &Run{Path: dir, Samples: &Samples{}}
-	metaErr := run.readMeta(filepath.Join(dir, FileMeta))
+	metaErr := run.readMeta()
 	samplesErr := run.readFile(FileSamples, func(r io.Reader) (warn []Warning, err error) {
 		run.Samples, warn, err = readCSV(r, FileSamples, true)
 		return warn, err
@@ -62,7 +80,7 @@ func openFolder(dir string) (*Run, error) {
 		run.note(FileSamples, samplesErr)
 	}
 	err := run.readFile(FileEvents, func(r io.Reader) (warn []Warning, err error) {
-		run.Events, warn, err = ReadEvents(r, FileEvents)
+		run.Events, warn, err = readEvents(r, FileEvents)
 		return warn, err
 	})
 	if !errors.Is(err, os.ErrNotExist) { // a run without a mark has no events
@@ -72,28 +90,16 @@ func openFolder(dir string) (*Run, error) {
 }
 
 // readMeta reads run.json.
-func (run *Run) readMeta(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxMeta))
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, &run.Meta); err != nil {
-		return fmt.Errorf("read as far as it goes: %w", err)
-	}
-	if run.Meta.Schema > 1 {
+func (run *Run) readMeta() (err error) {
+	if run.Meta, err = ReadMeta(run.Path); err == nil && run.Meta.Schema > 1 {
 		run.warn(FileMeta, fmt.Sprintf("schema %d is newer than this gpumem knows", run.Meta.Schema))
 	}
-	return nil
+	return err
 }
 
 // readFile reads one file of the folder and takes its warnings.
 func (run *Run) readFile(name string, read func(io.Reader) ([]Warning, error)) error {
-	f, err := os.Open(filepath.Join(run.Path, name))
+	f, err := OpenMember(run.Path, name)
 	if err != nil {
 		return err
 	}

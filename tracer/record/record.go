@@ -6,38 +6,6 @@ import (
 	"time"
 )
 
-// Names of the columns of samples.csv. Bytes unless said; per-device columns
-// append "@N". A column not listed here is carried along unread.
-const (
-	ColTime           = "t_ms" // milliseconds from start, monotonic, fraction allowed
-	ColPID            = "pid"
-	ColStep           = "step"
-	ColRSS            = "rss_bytes"
-	ColRSSAnon        = "rss_anon_bytes"
-	ColRSSFile        = "rss_file_bytes"
-	ColRSSShmem       = "rss_shmem_bytes"
-	ColSwap           = "swap_bytes"
-	ColFootprint      = "footprint_bytes"
-	ColHostHeap       = "host_heap_bytes"
-	ColGPU            = "gpu_bytes"
-	ColLive           = "pool_live_bytes"
-	ColIdle           = "pool_idle_bytes"
-	ColLiveCount      = "live_count"
-	ColIdleCount      = "idle_count"
-	ColRefs           = "refs"
-	ColScopeDepth     = "scope_depth"
-	ColInFlight       = "inflight"
-	ColCommands       = "commands"
-	ColCommandBuffers = "command_buffers"
-	ColAllocs         = "allocs"
-	ColFrees          = "frees"
-	ColPoolHits       = "pool_hits"
-	ColPoolMisses     = "pool_misses"
-	ColShapes         = "shapes"
-	ColPipelines      = "pipelines"
-	ColDropped        = "dropped"
-)
-
 // Unknown is the value of a cell that is empty in the file. Cells are float64
 // because every integer up to 2^53 (8 PiB) is exact in it and NaN can say
 // "unknown"; test with IsUnknown.
@@ -124,13 +92,6 @@ const (
 	KindProcess = "process"
 )
 
-// Phases with a meaning for the verdict: what an account holds at released
-// beyond baseline is a leftover.
-const (
-	PhaseBaseline = "baseline"
-	PhaseReleased = "released"
-)
-
 // Event is one line of events.jsonl.
 type Event struct {
 	TMs     float64  `json:"t_ms"`
@@ -152,13 +113,13 @@ type Event struct {
 // Receipt is what an experiment claimed to free and what the operating system
 // really got back. A nil pointer is unknown.
 type Receipt struct {
-	Action        string `json:"action"` // collect, purge, trim, sync
-	ClaimedBytes  *int64 `json:"claimed_bytes,omitempty"`
-	ReturnedBytes *int64 `json:"returned_bytes,omitempty"` // footprint before minus after
-	GPUBytes      *int64 `json:"gpu_returned_bytes,omitempty"`
-	Count         *int64 `json:"count,omitempty"` // buffers or objects freed
-	Account       string `json:"account,omitempty"`
-	CollectorOff  bool   `json:"collector_off,omitempty"` // the program had turned its garbage collector off
+	Action        string  `json:"action"` // collect, purge, trim, sync
+	ClaimedBytes  *int64  `json:"claimed_bytes,omitempty"`
+	ReturnedBytes *int64  `json:"returned_bytes,omitempty"` // footprint before minus after
+	GPUBytes      *int64  `json:"gpu_returned_bytes,omitempty"`
+	Count         *int64  `json:"count,omitempty"` // buffers or objects freed
+	Account       Account `json:"account,omitempty"`
+	CollectorOff  bool    `json:"collector_off,omitempty"` // the program had turned its garbage collector off
 }
 
 // Site is what one allocation site still holds.
@@ -167,21 +128,6 @@ type Site struct {
 	Bytes       int64  `json:"bytes"`
 	Count       int64  `json:"count"`
 	GrowthBytes int64  `json:"growth_bytes,omitempty"`
-}
-
-// What the path of a Holder may say beside names: that it was seen while the
-// program ran and has been given up since (at its end), and that it keeps an
-// autograd graph (before the name of the last operation).
-const (
-	HolderGone  = " (gone at the end)"
-	HolderGraph = ": autograd graph of "
-)
-
-// Holder is a path by which live memory is kept, in words of the program.
-type Holder struct {
-	Path  string `json:"path"`
-	Bytes int64  `json:"bytes"`
-	Count int64  `json:"count"`
 }
 
 // FirstTouch is whose code first touched the pages by which a process grew, over
@@ -213,8 +159,8 @@ type Meta struct {
 	Device        string            `json:"device,omitempty"` // the effective device
 	Machine       *Machine          `json:"machine,omitempty"`
 	UnifiedMemory *bool             `json:"unified_memory,omitempty"`
-	// CapacityBytes are the limits growth runs into, by name
-	// ("device memory", "cgroup", "host memory").
+	// CapacityBytes are the limits growth runs into, by name: LimitDevice,
+	// LimitCgroup, LimitHost.
 	CapacityBytes map[string]int64  `json:"capacity_bytes,omitempty"`
 	Versions      map[string]string `json:"versions,omitempty"`
 	Start         time.Time         `json:"start"`
@@ -225,6 +171,10 @@ type Meta struct {
 	// the same, without dashes; a workload's own stand in Command. Of a recording
 	// that was imported they are the options that shaped the reading.
 	Flags map[string]string `json:"flags,omitempty"`
+
+	// Masked is what was taken for a secret, here and in events.jsonl; nil when
+	// nothing was.
+	Masked *Masked `json:"masked,omitempty"`
 
 	// Known only at the end; absent after a kill.
 	End      *time.Time `json:"end,omitempty"`

@@ -32,7 +32,7 @@ func saveSamples(dir string, s *Samples) error {
 	if s == nil {
 		s = &Samples{}
 	}
-	f, err := os.Create(filepath.Join(dir, FileSamples))
+	f, err := os.OpenFile(filepath.Join(dir, FileSamples), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, fileMode)
 	if err != nil {
 		return fmt.Errorf("write samples: %w", err)
 	}

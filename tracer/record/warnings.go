@@ -11,6 +11,7 @@ type warnings struct {
 	file    string
 	list    []Warning
 	surplus int
+	ends    []Warning // why reading ended early: listed in any case
 }
 
 // add lists a warning, or counts it when the list is full. Arguments are only
@@ -23,12 +24,19 @@ func (w *warnings) add(line int, column, format string, args ...any) {
 	w.list = append(w.list, Warning{File: w.file, Line: line, Column: column, Text: fmt.Sprintf(format, args...)})
 }
 
-// all are the warnings, closed by one that counts those not listed.
+// end lists why reading ended before the file did.
+func (w *warnings) end(line int, format string, args ...any) {
+	w.ends = append(w.ends, Warning{File: w.file, Line: line, Text: fmt.Sprintf(format, args...)})
+}
+
+// all are the warnings, then why reading ended early, closed by one that counts
+// those not listed.
 func (w *warnings) all() []Warning {
+	all := append(w.list, w.ends...)
 	if w.surplus == 0 {
-		return w.list
+		return all
 	}
-	return append(w.list, Warning{File: w.file, Text: fmt.Sprintf("%d more warnings not listed", w.surplus)})
+	return append(all, Warning{File: w.file, Text: fmt.Sprintf("%d more warnings not listed", w.surplus)})
 }
 
 // String is the warning as a line for people.

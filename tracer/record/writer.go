@@ -6,12 +6,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/gpumem/gpumem/internal/secret"
+)
+
+// Modes of a run folder and of its files: command lines and paths stand in them.
+const (
+	folderMode = 0o700
+	fileMode   = 0o600
 )
 
 // Names of the files of a run folder.
@@ -55,6 +64,10 @@ type CreateOptions struct {
 // rename. It survives the death of its process at any point, not a crash of
 // the machine: nothing is synced.
 //
+// What looks like a secret is masked before it is written (internal/secret),
+// and Meta.Masked says so. The folder is for its owner alone, mode 0700, and so
+// is each file in it, 0600; a stricter umask counts.
+//
 // An error of a method means that this row or event is lost (or, for ErrColumn,
 // a cell of it) and counted; the Writer stays usable and records again as soon
 // as the disk takes data. All methods are safe for concurrent use.
@@ -66,6 +79,7 @@ type Writer struct {
 	events lineFile
 	cols   columns
 	line   []byte
+	masked *secret.Tally
 	headed bool // samples.csv has its header
 	closed bool
 	stats  Stats
@@ -82,6 +96,7 @@ type Stats struct {
 // gpumem-NAME-YYYYMMDDTHHMMSSZ, where NAME is the last element of name less
 // whatever a file name should not hold.
 func FolderName(name string, start time.Time) string {
+	name = secret.Text(name)
 	name = filepath.Base(filepath.ToSlash(name))
 	clean := make([]byte, 0, len(name))
 	for _, c := range []byte(name) {
@@ -99,13 +114,14 @@ func FolderName(name string, start time.Time) string {
 
 // Create makes the folder dir and writes run.json from m; Meta.Schema is set.
 // Parents are made as needed. A folder that exists is refused with ErrExists
-// unless o.Force is set, and then only the run's own files in it are replaced.
+// unless o.Force is set, and then only the run's own files in it are replaced;
+// when nothing else is in it, it becomes its owner's alone.
 // The caller closes the Writer.
 func Create(dir string, m Meta, o CreateOptions) (*Writer, error) {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, fmt.Errorf("create run folder: %w", err)
 	}
-	err := os.Mkdir(dir, 0o755)
+	err := os.Mkdir(dir, folderMode)
 	if errors.Is(err, os.ErrExist) {
 		if !o.Force {
 			return nil, fmt.Errorf("create run folder %s: %w", dir, ErrExists)
@@ -122,11 +138,18 @@ func Create(dir string, m Meta, o CreateOptions) (*Writer, error) {
 		events: lineFile{path: filepath.Join(dir, FileEvents), open: openAppend},
 		cols:   columns{index: map[string]int{}},
 	}
-	w.meta.Schema = 1
+	w.meta.Schema, w.masked = 1, m.tally()
 	if err := w.writeMeta(); err != nil {
 		return nil, fmt.Errorf("create run folder: %w", err)
 	}
 	return w, nil
+}
+
+// ownFiles are the names of all files that gpumem writes into a run folder.
+func ownFiles() []string {
+	return []string{
+		FileMeta, FileSamples, FileEvents, FileVerdict, FileReport, FileAllocations, FileStdout, FileStderr,
+	}
 }
 
 // removeOwn removes the run files of an earlier run from dir.
@@ -138,12 +161,15 @@ func removeOwn(dir string) error {
 	if !info.IsDir() {
 		return fmt.Errorf("%s is no folder", dir)
 	}
-	for _, name := range [...]string{FileMeta, FileSamples, FileEvents, FileVerdict, FileReport, FileAllocations, FileStdout, FileStderr} {
+	for _, name := range ownFiles() {
 		for _, path := range [...]string{filepath.Join(dir, name), filepath.Join(dir, name+tmpSuffix)} {
 			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
 		}
+	}
+	if rest, err := os.ReadDir(dir); err == nil && len(rest) == 0 {
+		os.Chmod(dir, info.Mode().Perm()&folderMode) // another owner's stays; the files are closed all the same
 	}
 	return nil
 }
@@ -202,12 +228,15 @@ func appendMillis(b []byte, t time.Duration) []byte {
 // Event writes one event. One longer than 1 MiB is shortened to its largest
 // sites or holders, which its Text then says, or refused when it has none.
 func (w *Writer) Event(e Event) error {
+	masked := &secret.Tally{}
+	e.mask(masked)
 	line, err := encodeEvent(e)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
 		return ErrClosed
 	}
+	w.masked.Add(masked.Values(), masked.Names())
 	if err == nil {
 		err = w.events.write(line)
 	}
@@ -301,18 +330,35 @@ func (w *Writer) Close() error {
 	return nil
 }
 
+// WriteFile writes a further file of a run folder, such as the report: as a
+// whole, or not at all, in place of one that is there, for its owner alone.
+func WriteFile(dir, name string, write func(io.Writer) error) (err error) {
+	path := filepath.Join(dir, name)
+	temp, err := os.CreateTemp(dir, "."+name+".*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer os.Remove(temp.Name())
+	if err := errors.Join(write(temp), temp.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return os.Rename(temp.Name(), path)
+}
+
 // tmpSuffix ends the names of files that are not yet in their place. One that
 // a kill left behind is ignored by readers.
 const tmpSuffix = ".tmp"
 
 // writeMeta replaces run.json.
 func (w *Writer) writeMeta() error {
+	w.meta.mask(w.masked)
+	w.meta.told(w.masked)
 	data, err := json.MarshalIndent(&w.meta, "", "  ")
 	if err != nil {
 		return err
 	}
 	path := filepath.Join(w.dir, FileMeta)
-	if err := os.WriteFile(path+tmpSuffix, append(data, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(path+tmpSuffix, append(data, '\n'), fileMode); err != nil {
 		// A temporary file cut short would only take space that is short.
 		os.Remove(path + tmpSuffix)
 		return err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // Level is what a finding is worth.
@@ -114,12 +116,12 @@ func Judge(d *Dump, t Thresholds) []Finding {
 
 func (v *deviceBooks) add(b *Buffer, t Thresholds, twice meshTwins) {
 	switch b.Memory {
-	case "DRAM":
+	case record.MemoryDRAM:
 		if leftBy.programs[uint64(b.ID)] == b.Size {
 			v.programs.add(b.Size)
 		}
 		v.dram.add(b.Size)
-	case "L1":
+	case record.MemoryL1:
 		if leftBy.circular[uint64(b.ID)] == b.Size {
 			v.circular.add(b.Size)
 		}

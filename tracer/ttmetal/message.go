@@ -1,6 +1,10 @@
 package ttmetal
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
 
 // Sizes of a message in bytes, by version of the protocol.
 const (
@@ -59,15 +63,15 @@ const (
 func (m Memory) String() string {
 	switch m {
 	case DRAM:
-		return "DRAM"
+		return record.MemoryDRAM
 	case L1:
-		return "L1"
+		return record.MemoryL1
 	case SystemMemory:
-		return "SYSTEM_MEMORY"
+		return record.MemorySystem
 	case L1Small:
-		return "L1_SMALL"
+		return record.MemoryL1Small
 	case Trace:
-		return "TRACE"
+		return record.MemoryTrace
 	}
 	return "UNKNOWN"
 }
@@ -104,7 +108,9 @@ const (
 
 // String is the counter's name in statistics and JSON.
 func (c Counter) String() string {
-	return [...]string{"DRAM", "L1", "L1_SMALL", "TRACE", "CB", "KERNEL"}[c]
+	return [...]string{
+		record.MemoryDRAM, record.MemoryL1, record.MemoryL1Small, record.MemoryTrace, "CB", "KERNEL",
+	}[c]
 }
 
 // counterOf is the counter that a memory adds to.

@@ -260,10 +260,11 @@ func (s *Server) every(d time.Duration, f func()) {
 // mostLeft bounds how many dead processes are remembered for dumps.
 const mostLeft = 10_000
 
-// Sweep takes the allocations of dead processes off the books and prints
-// which.
+// Sweep takes the allocations of dead processes off the books, prints which, and
+// gives back the memory that is not needed any more.
 func (s *Server) Sweep() {
 	swept := s.books.Sweep(s.o.Processes)
+	s.books.Shrink()
 	if len(swept) == 0 {
 		return
 	}

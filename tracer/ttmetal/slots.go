@@ -36,12 +36,18 @@ const (
 type store interface {
 	// chunk returns chunkSlots free slots that stay valid until close.
 	chunk() []slot
+	// fixed reports whether slots must stay where they are.
+	fixed() bool
+	// rest says that a chunk has no taken slot. It stays valid.
+	rest(chunk []slot)
 }
 
 // heap keeps the slots in ordinary memory.
 type heap struct{}
 
 func (heap) chunk() []slot { return make([]slot, chunkSlots) }
+func (heap) fixed() bool   { return false }
+func (heap) rest([]slot)   {}
 
 // slots are the slots of one shard. The shard's lock guards them.
 type slots struct {
@@ -49,6 +55,7 @@ type slots struct {
 	chunks [][]slot
 	used   uint32 // slots ever taken
 	free   []uint32
+	most   uint32 // slots that were taken at one time, since the last shrink
 }
 
 func (s *slots) at(i uint32) *slot { return &s.chunks[i/chunkSlots][i%chunkSlots] }
@@ -65,6 +72,7 @@ func (s *slots) take(v slot) uint32 {
 		i = s.used
 		s.used++
 	}
+	s.most = max(s.most, s.used-uint32(len(s.free)))
 	p := s.at(i)
 	v.live = 0
 	*p = v

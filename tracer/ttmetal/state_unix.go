@@ -34,6 +34,7 @@ type state struct {
 	file   *os.File // path+".new" until replace
 	size   int64
 	failed bool
+	mapped map[*slot]bool // first slots of the chunks that are in the file
 }
 
 // errNoState says that a file is not one of this program's.
@@ -42,7 +43,7 @@ var errNoState = errors.New("it is not a state file of this version")
 // openState opens the file at path, if there is one, and begins its successor
 // beside it. Both are locked, so that two servers cannot share one.
 func openState(path string, warn func(string)) (*state, error) {
-	st := &state{path: path, warn: warn}
+	st := &state{path: path, warn: warn, mapped: map[*slot]bool{}}
 	old, err := os.OpenFile(path, os.O_RDWR, 0)
 	switch {
 	case err == nil:
@@ -115,7 +116,21 @@ func (st *state) chunk() []slot {
 		return heap{}.chunk()
 	}
 	st.size += int64(chunkSize)
+	st.mapped[(*slot)(unsafe.Pointer(unsafe.SliceData(b)))] = true
 	return unsafe.Slice((*slot)(unsafe.Pointer(unsafe.SliceData(b))), chunkSlots)
+}
+
+// fixed: see shard.shrink.
+func (st *state) fixed() bool { return true }
+
+// rest gives up the memory of a chunk; its file stays as it is. A chunk that did
+// not get into the file is ordinary memory, which must not be touched.
+func (st *state) rest(chunk []slot) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.mapped[unsafe.SliceData(chunk)] {
+		restMapped(chunk)
+	}
 }
 
 // restore enters what the found file holds into the books. Allocations of an

@@ -138,3 +138,37 @@ func TestADamagedStateIsReadAsFarAsItMakesSense(t *testing.T) {
 		st.close()
 	}
 }
+
+func TestBooksInAFileThatShrinkStayWhereTheyAre(t *testing.T) {
+	t.Parallel()
+	const n = 300_000
+	path := filepath.Join(t.TempDir(), "state")
+	st, err := openState(path, func(text string) { t.Error(text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{start: map[int32]uint64{1: 100, 2: 100}}
+	r := filled(w, st, n)
+	if err := st.replace(); err != nil {
+		t.Fatal(err)
+	}
+	w.kill(2)
+	r.Sweep(w)
+	if given := r.Shrink(); given != n-n/100 {
+		t.Errorf("%d entries were given back", given)
+	}
+	if err := st.close(); err != nil { // as a kill would leave it
+		t.Fatal(err)
+	}
+	next, err := openState(path, func(text string) { t.Error(text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.close() //nolint:errcheck // the test is over
+	back := newRegistry(next, 0)
+	if err := next.restore(back); err != nil {
+		t.Fatal(err)
+	}
+	isLeft(t, back, n/100)
+	isLeft(t, r, n/100)
+}

@@ -77,7 +77,7 @@ func (b *bench) samples() *record.Samples {
 		t.add(c.name, v)
 	}
 	for _, name := range [...]string{record.ColRSSAnon, record.ColRefs, record.ColCommandBuffers, record.ColAllocs, record.ColShapes,
-		eventsColumn, streamsColumn, modulesColumn} {
+		record.ColEvents, record.ColStreams, record.ColModules} {
 		if v := b.own[name]; v != nil {
 			t.add(name, v)
 		}
@@ -112,20 +112,20 @@ var open = []string{Undecided}
 type trick struct {
 	name, truth string
 	accept      []string
-	account     string
+	account     record.Account
 	make        func(r *rand.Rand, b *bench)
 }
 
 // tricks are those with bytes and live handles.
 var tricks = [...]trick{
-	{"growth slows like a root", AppLeak, open, "live", func(_ *rand.Rand, b *bench) { b.ramp(b.live, 0, 60*mib, .5) }},
-	{"growth slows like a logarithm", AppLeak, []string{Undecided, None}, "live", func(_ *rand.Rand, b *bench) {
+	{"growth slows like a root", AppLeak, open, record.AccountLive, func(_ *rand.Rand, b *bench) { b.ramp(b.live, 0, 60*mib, .5) }},
+	{"growth slows like a logarithm", AppLeak, []string{Undecided, None}, record.AccountLive, func(_ *rand.Rand, b *bench) {
 		for i := range b.live {
 			b.live[i] += 10 * mib * math.Log1p(float64(i)/20)
 		}
 	}},
-	{"begins at four fifths", AppLeak, open, "live", func(_ *rand.Rand, b *bench) { b.ramp(b.live, .8, 30*mib, 1) }},
-	{"under a sawtooth 100 times its size", AppLeak, open, "live", func(r *rand.Rand, b *bench) {
+	{"begins at four fifths", AppLeak, open, record.AccountLive, func(_ *rand.Rand, b *bench) { b.ramp(b.live, .8, 30*mib, 1) }},
+	{"under a sawtooth 100 times its size", AppLeak, open, record.AccountLive, func(r *rand.Rand, b *bench) {
 		b.ramp(b.live, 0, 3*mib, 1)
 		d := make([]float64, b.n)
 		sawtooth(r, d, 300*mib)
@@ -159,19 +159,19 @@ var tricks = [...]trick{
 			b.rss[i] /= 1024
 		}
 	}},
-	{"objects grow, their number does not", AppLeak, nil, "live", func(_ *rand.Rand, b *bench) { b.ramp(b.live, 0, 20*mib, 1) }},
-	{"handles without bytes", AppLeak, nil, "live", func(_ *rand.Rand, b *bench) { b.ramp(b.count, 0, 4000, 1) }},
+	{"objects grow, their number does not", AppLeak, nil, record.AccountLive, func(_ *rand.Rand, b *bench) { b.ramp(b.live, 0, 20*mib, 1) }},
+	{"handles without bytes", AppLeak, nil, record.AccountLive, func(_ *rand.Rand, b *bench) { b.ramp(b.count, 0, 4000, 1) }},
 	{"a running total in the place of a live count", None, open, "", func(_ *rand.Rand, b *bench) {
 		b.drop[record.ColLiveCount] = true // what an honest importer does with it
 	}},
-	{"pages go to swap while the leak goes on", HostGrowth, open, "host", func(_ *rand.Rand, b *bench) {
+	{"pages go to swap while the leak goes on", HostGrowth, open, record.AccountHost, func(_ *rand.Rand, b *bench) {
 		b.ramp(b.rss, 0, 40*mib, 1)
 		b.swapped = make([]float64, b.n)
 		b.ramp(b.swapped, .5, 30*mib, 1)
 		b.ramp(b.rss, .5, -30*mib, 1)
 		b.own[record.ColRSSAnon] = append([]float64(nil), b.rss...)
 	}},
-	{"driver leaks one quantum at a time", DriverGrowth, open, "untracked", func(_ *rand.Rand, b *bench) {
+	{"driver leaks one quantum at a time", DriverGrowth, open, record.AccountUntracked, func(_ *rand.Rand, b *bench) {
 		b.gpu = make([]float64, b.n)
 		for i := range b.gpu {
 			b.gpu[i] = math.Floor((680*mib+16*mib*float64(i)/float64(b.n))/quantumBytes) * quantumBytes
@@ -192,13 +192,13 @@ var tricks = [...]trick{
 			b.ms[i] += 3.6e6
 		}
 	}},
-	{"clock jumps back in a leak", AppLeak, open, "live", func(_ *rand.Rand, b *bench) {
+	{"clock jumps back in a leak", AppLeak, open, record.AccountLive, func(_ *rand.Rand, b *bench) {
 		b.ramp(b.live, 0, 30*mib, 1)
 		for i := b.n / 2; i < b.n; i++ {
 			b.ms[i] -= 5000
 		}
 	}},
-	{"one cell in five is missing", AppLeak, open, "live", func(r *rand.Rand, b *bench) {
+	{"one cell in five is missing", AppLeak, open, record.AccountLive, func(r *rand.Rand, b *bench) {
 		b.ramp(b.live, 0, 20*mib, 1)
 		for _, v := range [...][]float64{b.live, b.idle, b.rss, b.count} {
 			for i := range v {
@@ -209,7 +209,7 @@ var tricks = [...]trick{
 		}
 	}},
 	{"three rows, flat", Undecided, []string{None}, "", func(_ *rand.Rand, b *bench) { b.keep(3) }},
-	{"three rows, growing twentyfold", HostGrowth, []string{Undecided, DriverGrowth}, "host", func(_ *rand.Rand, b *bench) {
+	{"three rows, growing twentyfold", HostGrowth, []string{Undecided, DriverGrowth}, record.AccountHost, func(_ *rand.Rand, b *bench) {
 		b.ramp(b.rss, 0, 6000*mib, .7)
 		b.keep(3)
 		b.gpu, b.drop[record.ColGPU] = make([]float64, 3), true

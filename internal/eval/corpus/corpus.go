@@ -31,7 +31,7 @@ type Trace struct {
 	// PerSecond is the true rate of the account that grows; 0 when nothing
 	// does or the growth is not straight.
 	PerSecond float64
-	Account   string // live, idle, untracked or host
+	Account   record.Account
 	Run       *record.Run
 }
 
@@ -58,17 +58,20 @@ var Regimes = [...]string{
 var HardRegimes = [...]string{"warm-up", "sawtooth", "step", "ar.99", "load ramp"}
 
 // kinds are the ways to grow, with their truths; half of all traces grow.
-var kinds = [...]struct{ name, truth, account string }{
-	{"objects", AppLeak, "live"},
-	{"handles", AppLeak, "live"},
-	{"object size", AppLeak, "live"},
-	{"retention", PoolGrowth, "idle"},
-	{"fragmentation", PoolGrowth, "idle"},
-	{"untracked", DriverGrowth, "untracked"},
-	{"streams", DriverGrowth, "untracked"},
-	{"temporaries", DriverGrowth, "host"},
-	{"heap", HostGrowth, "host"},
-	{"host", HostGrowth, "host"},
+var kinds = [...]struct {
+	name, truth string
+	account     record.Account
+}{
+	{"objects", AppLeak, record.AccountLive},
+	{"handles", AppLeak, record.AccountLive},
+	{"object size", AppLeak, record.AccountLive},
+	{"retention", PoolGrowth, record.AccountIdle},
+	{"fragmentation", PoolGrowth, record.AccountIdle},
+	{"untracked", DriverGrowth, record.AccountUntracked},
+	{"streams", DriverGrowth, record.AccountUntracked},
+	{"temporaries", DriverGrowth, record.AccountHost},
+	{"heap", HostGrowth, record.AccountHost},
+	{"host", HostGrowth, record.AccountHost},
 	{"mix", "", ""},
 }
 
@@ -196,16 +199,15 @@ func (p *plan) mix(r *rand.Rand, bytes float64) float64 {
 	bytes = math.Max(bytes, 8*mib)
 	p.grow[c[0]], p.grow[c[1]] = bytes, bytes*(.1+.4*r.Float64())
 	t := p.trace
-	t.Account = c[0]
 	switch c[0] {
 	case "live":
-		t.Truth = AppLeak
+		t.Truth, t.Account = AppLeak, record.AccountLive
 	case "idle":
-		t.Truth = PoolGrowth
+		t.Truth, t.Account = PoolGrowth, record.AccountIdle
 	case "untracked":
-		t.Truth = DriverGrowth
+		t.Truth, t.Account = DriverGrowth, record.AccountUntracked
 	case "other":
-		t.Truth, t.Account, p.heap = HostGrowth, "host", false
+		t.Truth, t.Account, p.heap = HostGrowth, record.AccountHost, false
 	}
 	return bytes
 }

@@ -100,13 +100,13 @@ func (b *bench) drivenTrace(turn int, growth []float64) *Trace {
 	}
 	switch turn % 3 {
 	case 0:
-		t.Truth, t.Account = AppLeak, "live"
+		t.Truth, t.Account = AppLeak, record.AccountLive
 		add(b.live)
 	case 1:
-		t.Truth, t.Account = PoolGrowth, "idle"
+		t.Truth, t.Account = PoolGrowth, record.AccountIdle
 		add(b.idle)
 	default:
-		t.Truth, t.Account = HostGrowth, "host"
+		t.Truth, t.Account = HostGrowth, record.AccountHost
 		add(b.rss)
 	}
 	return t

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/eval/corpus"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -179,7 +180,7 @@ func printEstimates(w io.Writer, all []*result) {
 // rateOf is the rate given for the account that truly grows.
 func rateOf(r *result) *verdict.Interval {
 	for _, a := range r.verdict.Accounts {
-		if string(a.Account) == r.Account && a.Shape == verdict.Growing {
+		if a.Account == r.Account && a.Shape == trend.Growing {
 			return a.PerSecond
 		}
 	}

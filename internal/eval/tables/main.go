@@ -18,7 +18,7 @@ import (
 	"os"
 	"sort"
 
-	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/report/trend"
 )
 
 // draws is how many series are simulated for each size and each noise.
@@ -66,7 +66,7 @@ func critical(n int, levels []float64) []float64 {
 		y := make([]float64, n)
 		for i := range z {
 			autoregress(r, y, phi)
-			z[i] = verdict.TrendStatistic(y, 0)
+			z[i] = trend.TrendStatistic(y, 0)
 		}
 		sort.Float64s(z)
 		for j, a := range levels {

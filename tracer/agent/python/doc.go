@@ -3,8 +3,9 @@
 // JAX, CuPy and MLX programs nobody changed report their live and idle bytes,
 // their steps, and who holds what.
 //
-// Install writes the files and says what to add to the environment; Verify
-// says afterwards whether they are still what was written. The package runs no
+// Install writes the files and says what to add to the environment; Share does
+// so in a folder that stays, in which interpreters find what they have compiled;
+// Verify says afterwards whether the files are still what was written. The package runs no
 // Python itself and imports only the standard library.
 //
 // The folder it writes:
@@ -14,8 +15,9 @@
 //	lib/gpumem_pytest.py   pytest plugin: a leak check around every test
 //	lib/gpumem_agent/      the agent
 //
-// Only sitecustomize.py lies on PYTHONPATH. It appends lib to the end of
-// sys.path, so that no module of ours ever hides one of the program's.
+// Only sitecustomize.py lies on PYTHONPATH. It takes its folder off sys.path and
+// appends lib to the end, so that no module of ours ever hides one of the
+// program's. Folders of other agents are passed over: gpumem may run gpumem.
 //
 // Interpreters older than 3.8, `python -I`, `-E` and `-S`, and programs whose
 // GPUMEM_AGENT is unset run as without us.

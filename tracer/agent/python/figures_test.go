@@ -76,7 +76,7 @@ func checkExperiments(t *testing.T, p *told) {
 	holder := detail[record.Holder](t, holders, "holders")
 	paths := map[string]record.Holder{}
 	for _, h := range holder {
-		paths[h.Path] = h
+		paths[h.String()] = h
 	}
 	// What lived at the survey, some steps in, is not accused.
 	if h := paths["list train.history"]; h.Count < 20 || h.Count > 39 || h.Bytes != h.Count*4*mib {
@@ -150,7 +150,7 @@ func TestWhatAFunctionHeldIsToldAfterItReturned(t *testing.T) {
 	if len(told) != 1 || told[0] != want {
 		t.Errorf("told while it ran: %+v, want %+v", told, want)
 	}
-	want.Path += " (gone at the end)"
+	want.Gone = true
 	if left := detail[record.Holder](t, p.dones[0], "holders"); len(left) != 1 || left[0] != want {
 		t.Errorf("told at the end: %+v, want %+v", left, want)
 	}
@@ -161,15 +161,18 @@ func TestARunningTotalIsTheHolderOfItsGraphAlsoAfterItsFunctionReturned(t *testi
 	o := run(t, traced{args: []string{"total.py"}, ask: []string{"holders"}})
 	clean(t, o)
 	p := o.main(t)
-	const path = "train() local total: autograd graph of Add outputs"
+	want := record.Holder{Path: "train() local total", Graph: "Add outputs"}
 	told := slices.ContainsFunc(p.marks, func(m agent.Mark) bool {
-		return m.Kind == record.KindHolders && strings.Contains(string(m.Detail), path)
+		return m.Kind == record.KindHolders && slices.ContainsFunc(list[record.Holder](t, m.Detail, "holders"), func(h record.Holder) bool {
+			return h.String() == want.String()
+		})
 	})
 	if !told {
 		t.Errorf("not told while the function ran: %+v", p.marks)
 	}
+	want.Gone = true
 	for _, h := range detail[record.Holder](t, p.dones[0], "holders") {
-		if h.Path == path+" (gone at the end)" && h.Count == 1 && h.Bytes >= 10*mib {
+		if h.String() == want.String() && h.Count == 1 && h.Bytes >= 10*mib {
 			return
 		}
 	}

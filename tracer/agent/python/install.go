@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -37,7 +38,7 @@ var ErrChanged = errors.New("python agent: file changed")
 
 // Install writes the agent below dir and returns the variables to add to the
 // traced program's environment; PYTHONPATH keeps what this process has in it
-// behind our folder. dir is made with mode 0700, or must be a folder that
+// behind our folder, less the folders of other agents: gpumem may run gpumem. dir is made with mode 0700, or must be a folder that
 // only its owner may enter. Files get mode 0600, and an existing file is an
 // error: nobody else's code is ever put on the program's path.
 //
@@ -55,7 +56,24 @@ func Install(dir string) (map[string]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("install python agent: %w", err)
 	}
-	return map[string]string{EnvPath: prepend(dir, os.Getenv(EnvPath))}, nil
+	return environment(dir), nil
+}
+
+// environment is what to add to that of a program for an agent below dir.
+func environment(dir string) map[string]string {
+	return map[string]string{EnvPath: prepend(dir, withoutAgents(os.Getenv(EnvPath)))}
+}
+
+// withoutAgents is a path without the folders that Install or Share has written.
+func withoutAgents(path string) string {
+	if path == "" {
+		return ""
+	}
+	folders := slices.DeleteFunc(filepath.SplitList(path), func(dir string) bool {
+		info, err := os.Stat(filepath.Join(dir, "lib", "gpumem_agent"))
+		return dir != "" && err == nil && info.IsDir()
+	})
+	return strings.Join(folders, string(os.PathListSeparator))
 }
 
 // Verify compares the files below dir with what Install wrote. A file that

@@ -69,7 +69,9 @@ func (p *told) names(kind string) []string {
 // tracer is a Handler that keeps what it hears and, at the phase exiting, asks
 // for actions one by one.
 type tracer struct {
-	ask []string
+	ask  []string
+	mute bool          // asks for nothing, and releases nobody
+	slow time.Duration // says heard for so long before it asks
 
 	mu    sync.Mutex
 	procs map[int]*told
@@ -108,6 +110,21 @@ func (r *tracer) Message(c *agent.Conn, m *agent.Message) {
 
 // next asks a process for the next action. The caller holds mu.
 func (r *tracer) next(c *agent.Conn) {
+	if r.mute {
+		return
+	}
+	if slow := r.slow; slow > 0 {
+		r.slow = 0
+		go func() {
+			for begun := time.Now(); time.Since(begun) < slow; time.Sleep(slow / 10) {
+				_ = c.Heard() // a process that is gone is told by what it did not answer
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.next(c)
+		}()
+		return
+	}
 	n := r.asked[c.PID()]
 	r.asked[c.PID()]++
 	action := agent.ActionContinue
@@ -138,6 +155,8 @@ type traced struct {
 	args    []string // of the interpreter; a program of tests/programs first
 	env     []string // added last
 	ask     []string // actions at the exit; with any, the program holds
+	mute    bool     // see tracer
+	slow    time.Duration
 	without bool     // no GPUMEM_AGENT: the run to compare with
 	path    []string // more folders for PYTHONPATH
 	python  string   // an interpreter with real frameworks, instead of ours with the fakes
@@ -170,7 +189,7 @@ func (o *outcome) main(t *testing.T) *told {
 // run runs a program under a tracer of the real protocol until it ends.
 func run(t testing.TB, how traced) *outcome {
 	t.Helper()
-	tr := &tracer{ask: how.ask, procs: map[int]*told{}, asked: map[int]int{}}
+	tr := &tracer{ask: how.ask, mute: how.mute, slow: how.slow, procs: map[int]*told{}, asked: map[int]int{}}
 	server, err := agent.Listen(tr, 5*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)

@@ -7,18 +7,24 @@
  * left it; the driver is never loaded by us; a function that the driver lacks
  * stays absent; what is not on the list below is passed on untouched. A free
  * is recorded before the driver is called, an allocation after it returned, so
- * that an address that is used again cannot be seen in the wrong order.
+ * that an address that is used again cannot be seen in the wrong order. A
+ * program that never comes near the driver gets no ring and no memory of ours.
  */
 #define _GNU_SOURCE
+#include <alloca.h>
 #include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <link.h>
+#include <spawn.h>
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -94,18 +100,23 @@ _Static_assert(offsetof(struct header, head) == 64, "head");
 _Static_assert(sizeof(struct header) <= HEADER_SIZE, "header");
 
 /* What belongs to this process alone. It lies in a page that the kernel clears
- * in a forked child, which so finds no ring and opens its own. */
+ * in a forked child, which so finds no ring and opens its own. Only state
+ * changes once the page is in use. */
 struct owner {
 	struct header *ring;
-	u32 pid;
+	u32 pid;    /* 0: the page was cleared */
+	u32 number; /* the N of PID.N.ring */
+	u32 slots;
 	u32 state; /* 0: slots not asked for, or F_SLOTS, F_COUNTS, or GONE */
 };
 #define GONE 0x80000000u /* no ring could be made */
+#define FEWEST_SLOTS 64u
 
-static struct owner *owner;
-static struct header *ancestor; /* the ring opened last here or in a parent */
-static char directory[3072], path[3200];
-static u32 capacity = DEFAULT_SLOTS, want_frames = FRAMES, audit;
+static struct owner *owner;       /* null before the driver is near */
+static struct header *ancestor;   /* the ring opened last here or in a parent */
+static char directory[3072];      /* of the rings; empty: nothing is recorded */
+static u32 capacity = DEFAULT_SLOTS, want_frames = FRAMES, audit, first_pid;
+static int foreign_dlsym(void);
 /* With LD_AUDIT we are loaded twice: the loader does not ask the auditor about
  * functions whose address is taken, these bind to a preloaded copy, which only
  * relays to the audited function. */
@@ -143,59 +154,96 @@ static char *put_number(char *at, u64 n)
 	return put(at, d);
 }
 
-static void copy_maps(void)
+/* The name of a ring, in the caller's frame: threads may open rings at once. */
+typedef char ring_name[sizeof directory + 64];
+
+static void name_ring(char *at, const struct owner *o, const char *suffix)
 {
-	char name[sizeof path + 8], buf[4096];
+	at = put_number(put(put(at, directory), "/"), o->pid);
+	put(put_number(put(at, "."), o->number), suffix);
+}
+
+/* file_limit is how long a file of this process may become. Beyond that the
+ * kernel sends SIGXFSZ, which ends a program that does not expect it. */
+static u64 file_limit(void)
+{
+	struct rlimit r;
+	return getrlimit(RLIMIT_FSIZE, &r) == 0 ? (u64)r.rlim_cur : 0;
+}
+
+static void copy_maps(const struct owner *o)
+{
+	ring_name name;
+	char buf[4096];
+	u64 left = file_limit();
 	long n;
 	int in = open("/proc/self/maps", O_RDONLY | O_CLOEXEC), out;
 	if (in < 0)
 		return;
-	put(put(name, path), ".maps");
+	name_ring(name, o, ".ring.maps");
 	out = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	while (out >= 0 && (n = read(in, buf, sizeof buf)) > 0)
+	while (out >= 0 && (n = read(in, buf, sizeof buf)) > 0 && (u64)n <= left) {
 		if (write(out, buf, (size_t)n) != n)
 			break;
+		left -= (u64)n;
+	}
 	if (out >= 0)
 		close(out);
 	close(in);
 }
 
-/* open_ring makes PID.N.ring; N counts the programs that this PID ran. Only
- * the header is given memory now: most processes never call the driver. */
-static struct header *open_ring(u32 pid)
+static size_t ring_size(const struct owner *o)
 {
-	size_t size = HEADER_SIZE + (size_t)capacity * SLOT_SIZE;
+	return HEADER_SIZE + (size_t)o->slots * SLOT_SIZE;
+}
+
+/* fit_slots asks for as many slots as the process may have. */
+static int fit_slots(struct owner *o)
+{
+	u64 limit = file_limit();
+	for (o->slots = capacity; o->slots >= FEWEST_SLOTS; o->slots /= 2)
+		if (ring_size(o) <= limit)
+			return 1;
+	return 0;
+}
+
+/* open_ring makes PID.N.ring; N counts the programs that this PID ran. Only
+ * the header is given memory now: many a program looks at the driver and never
+ * calls it. */
+static struct header *open_ring(struct owner *o)
+{
+	ring_name name;
 	struct header *h;
 	int fd = -1;
-	for (u64 n = 0; n < 100000; n++) {
-		char *at = put(path, directory);
-		at = put_number(put(at, "/"), pid);
-		put(put_number(put(at, "."), n), ".ring");
-		fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (!fit_slots(o))
+		return 0;
+	for (o->number = 0; o->number < 100000; o->number++) {
+		name_ring(name, o, ".ring");
+		fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 		if (fd >= 0 || errno != EEXIST)
 			break;
 	}
 	if (fd < 0)
 		return 0;
 	/* Without the reservation a full file system would be a SIGBUS later. */
-	if (syscall(SYS_fallocate, fd, 0, 0L, (long)HEADER_SIZE) < 0 || ftruncate(fd, (off_t)size) < 0)
+	if (syscall(SYS_fallocate, fd, 0, 0L, (long)HEADER_SIZE) < 0 || ftruncate(fd, (off_t)ring_size(o)) < 0)
 		h = MAP_FAILED;
 	else
-		h = mmap(0, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		h = mmap(0, ring_size(o), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	if (h == MAP_FAILED) {
-		unlink(path);
+		unlink(name);
 		return 0;
 	}
 	h->version = 1;
 	h->header_size = HEADER_SIZE;
 	h->slot_size = SLOT_SIZE;
-	h->capacity = capacity;
-	h->pid = pid;
+	h->capacity = o->slots;
+	h->pid = o->pid;
 	h->parent = (u32)getppid();
 	h->start_realtime = now(CLOCK_REALTIME);
 	h->start_monotonic = now(CLOCK_MONOTONIC);
-	h->flags = audit ? F_AUDIT : 0;
+	h->flags = audit ? F_AUDIT : foreign_dlsym() ? F_FOREIGN : 0;
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	__builtin_memcpy(h->magic, "GPUMEM1\n", 8);
 	return h;
@@ -203,13 +251,16 @@ static struct header *open_ring(u32 pid)
 
 /* back_slots gives the slots memory, without a file descriptor that the
  * program could have closed or used again. */
-static u32 back_slots(struct header *h)
+static u32 back_slots(const struct owner *o)
 {
-	size_t size = (size_t)capacity * SLOT_SIZE;
+	ring_name name;
+	char *slots = (char *)o->ring + HEADER_SIZE;
+	size_t size = (size_t)o->slots * SLOT_SIZE;
 	int fd, ok;
-	if (madvise((char *)h + HEADER_SIZE, size, 23 /* MADV_POPULATE_WRITE, Linux 5.14 */) == 0)
+	if (madvise(slots, size, 23 /* MADV_POPULATE_WRITE, Linux 5.14 */) == 0)
 		return F_SLOTS;
-	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	name_ring(name, o, ".ring");
+	fd = ring_size(o) <= file_limit() ? open(name, O_RDWR | O_NOFOLLOW | O_CLOEXEC) : -1;
 	if (fd < 0)
 		return F_COUNTS;
 	ok = syscall(SYS_fallocate, fd, 0, (long)HEADER_SIZE, (long)size) == 0;
@@ -217,31 +268,81 @@ static u32 back_slots(struct header *h)
 	return ok ? F_SLOTS : F_COUNTS;
 }
 
-/* wake makes ready to record; several threads may be in here at once, the
- * first that is done wins. */
+static void forget_owner(void)
+{
+	struct owner *o = load(&owner);
+	if (o)
+		__builtin_memset(o, 0, sizeof *o);
+}
+
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+
+static void clear_in_children(struct owner *o)
+{
+	static u32 registered;
+	if (madvise(o, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */) == 0 || !__register_atfork)
+		return;
+	if (!__atomic_exchange_n(&registered, 1, __ATOMIC_ACQ_REL))
+		__register_atfork(0, 0, forget_owner, 0);
+}
+
+static void discard(struct owner *o)
+{
+	ring_name name;
+	if (o->ring) {
+		name_ring(name, o, ".ring");
+		unlink(name);
+		munmap(o->ring, ring_size(o));
+	}
+	munmap(o, 4096);
+}
+
+/* begin opens this process's ring. Several threads may be in here at once; the
+ * first that is done wins, the others take back what they made. Null: nothing
+ * is recorded. */
+static __attribute__((noinline)) struct owner *begin(void)
+{
+	int saved = errno;
+	struct owner *seen = load(&owner), *o;
+	if (!directory[0] || (seen && load(&seen->pid)))
+		return seen;
+	o = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (o == MAP_FAILED) {
+		errno = saved;
+		return 0;
+	}
+	clear_in_children(o);
+	o->pid = (u32)getpid();
+	o->ring = open_ring(o);
+	o->state = o->ring ? 0 : GONE;
+	if (!__atomic_compare_exchange_n(&owner, &seen, o, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		discard(o);
+		o = seen;
+	} else if (o->ring)
+		ancestor = o->ring;
+	errno = saved;
+	return o;
+}
+
+/* mark sets flags of this process's ring, if it has one. */
+static void mark(u64 flags)
+{
+	struct owner *o = load(&owner);
+	if (o && o->ring)
+		__atomic_fetch_or(&o->ring->flags, flags, __ATOMIC_RELEASE);
+}
+
+/* wake makes the slots ready. Several threads may be in here at once; they do
+ * the same. */
 static __attribute__((noinline)) u32 wake(struct owner *o)
 {
 	int saved = errno;
-	struct header *h = load(&o->ring), *none = 0;
-	u32 state, untouched = 0;
-	if (!h) {
-		u32 pid = (u32)getpid();
-		h = open_ring(pid);
-		if (!h) {
-			store(&o->state, GONE);
-			errno = saved;
-			return GONE;
-		}
-		store(&o->pid, pid);
-		if (!__atomic_compare_exchange_n(&o->ring, &none, h, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-			h = none; /* an empty ring of ours stays behind; the reader drops it */
-		else
-			ancestor = h;
-	}
-	state = back_slots(h);
+	u32 state = back_slots(o), untouched = 0;
 	if (__atomic_compare_exchange_n(&o->state, &untouched, state, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		__atomic_fetch_or(&h->flags, state, __ATOMIC_RELEASE);
-		copy_maps();
+		mark(state);
+		if (state == F_COUNTS) /* the program shall have what little room there is */
+			madvise((char *)o->ring + HEADER_SIZE, ring_size(o) - HEADER_SIZE, MADV_REMOVE);
+		copy_maps(o);
 	} else
 		state = untouched;
 	errno = saved;
@@ -249,8 +350,6 @@ static __attribute__((noinline)) u32 wake(struct owner *o)
 }
 
 /* ---- stacks ------------------------------------------------------------ */
-
-extern void *__libc_stack_end;
 
 /* readable asks the kernel, which refuses the call for its first argument but
  * reads the second before; every sandbox allows this call. */
@@ -267,7 +366,7 @@ static __attribute__((noinline)) void stack_bounds(uintptr_t sp)
 	int saved = errno;
 	uintptr_t top = (uintptr_t)__builtin_thread_pointer(), at = sp & ~(uintptr_t)4095;
 	if (top <= sp)
-		top = (uintptr_t)__libc_stack_end;
+		top = (uintptr_t)getauxval(AT_RANDOM); /* the kernel puts it above the main stack */
 	if (top <= sp || top > at + (256u << 10))
 		top = at + (256u << 10);
 	thread.low = at;
@@ -308,12 +407,12 @@ struct event {
 
 static __attribute__((noinline)) void note(const struct event *e, void **fp)
 {
-	struct owner *o = owner;
+	struct owner *o = load(&owner);
 	struct header *h;
 	struct slot *s;
 	u32 state;
 	u64 at, sum;
-	if (!o)
+	if (__builtin_expect(!o || !load(&o->pid), 0) && !(o = begin()))
 		return;
 	state = load(&o->state);
 	if (__builtin_expect(!state, 0))
@@ -323,7 +422,7 @@ static __attribute__((noinline)) void note(const struct event *e, void **fp)
 			add(&ancestor->orphans, 1);
 		return;
 	}
-	h = load(&o->ring);
+	h = o->ring;
 	if (e->rc == 0)
 		add(&h->count[e->kind], (e->flags & SLOT_UNDO) ? (u64)-1 : 1);
 	if (__builtin_expect(state != F_SLOTS, 0)) {
@@ -335,7 +434,7 @@ static __attribute__((noinline)) void note(const struct event *e, void **fp)
 		thread.pid = o->pid;
 	}
 	at = add(&h->head, 1);
-	s = (struct slot *)((char *)h + HEADER_SIZE) + (at & (capacity - 1));
+	s = (struct slot *)((char *)h + HEADER_SIZE) + (at & (o->slots - 1));
 	__atomic_store_n(&s->seq, 0, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	s->time = now(CLOCK_MONOTONIC);
@@ -499,6 +598,7 @@ static void *exported(struct link_map *m, const char *name)
 {
 	const ElfW(Sym) *symbols = 0;
 	const char *strings = 0;
+	const uint16_t *versions = 0;
 	const u32 *gnu = 0, *sysv = 0;
 	u32 h = 5381, n, i;
 	for (const ElfW(Dyn) *d = m->l_ld; d && d->d_tag != DT_NULL; d++) {
@@ -511,10 +611,14 @@ static void *exported(struct link_map *m, const char *name)
 			gnu = (const void *)at;
 		else if (d->d_tag == DT_HASH)
 			sysv = (const void *)at;
+		else if (d->d_tag == DT_VERSYM)
+			versions = (const void *)at;
 	}
 	if (!symbols || !strings)
 		return 0;
-#define DEFINED(s) ((s)->st_shndx != SHN_UNDEF && same(strings + (s)->st_name, name))
+#define OLD 0x8000 /* a version that is kept for programs linked long ago */
+#define DEFINED(i) \
+	(symbols[i].st_shndx != SHN_UNDEF && !(versions && versions[i] & OLD) && same(strings + symbols[i].st_name, name))
 	if (gnu) {
 		const u32 *buckets = gnu + 4 + (size_t)gnu[2] * (sizeof(ElfW(Addr)) / 4), *chain = buckets + gnu[0];
 		for (const char *c = name; *c; c++)
@@ -523,14 +627,14 @@ static void *exported(struct link_map *m, const char *name)
 		if (i < gnu[1])
 			return 0;
 		for (;; i++) {
-			if (((chain[i - gnu[1]] ^ h) >> 1) == 0 && DEFINED(symbols + i))
+			if (((chain[i - gnu[1]] ^ h) >> 1) == 0 && DEFINED(i))
 				return (void *)(m->l_addr + symbols[i].st_value);
 			if (chain[i - gnu[1]] & 1)
 				return 0;
 		}
 	}
 	for (i = 0, n = sysv ? sysv[1] : 0; i < n; i++)
-		if (DEFINED(symbols + i))
+		if (DEFINED(i))
 			return (void *)(m->l_addr + symbols[i].st_value);
 	return 0;
 }
@@ -541,7 +645,7 @@ static struct link_map *driver(void)
 	struct link_map *m = load(&driver_map);
 	if (m || audit)
 		return m;
-	m = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	m = dlopen ? dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD) : 0;
 	if (m)
 		store(&driver_map, m);
 	return m;
@@ -560,8 +664,8 @@ static void learn_driver(void)
 	ctx_device = (fn6)exported(m, "cuCtxGetDevice");
 	store(&ctx_current, (fn6)exported(m, "cuCtxGetCurrent"));
 	store(&exports_known, 1);
-	if (owner && owner->ring)
-		__atomic_fetch_or(&owner->ring->flags, F_DRIVER, __ATOMIC_RELAXED);
+	begin(); /* before the program changes its root or its user */
+	mark(F_DRIVER);
 }
 
 /* aim makes found the wrapper's target, unless another is: then found belongs
@@ -600,11 +704,42 @@ static inline fn6 target(int i)
 
 /* ---- dlsym ------------------------------------------------------------- */
 
+/* next_export is RTLD_NEXT without dlsym, which musl has under no version, and
+ * which before glibc 2.34 only programs with libdl have. */
+struct search {
+	const char *name;
+	void *found;
+	int past_us;
+};
+
+static int search_one(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct search *s = data;
+	struct link_map m = {.l_addr = info->dlpi_addr};
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			m.l_ld = (void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	if (m.l_ld && s->past_us)
+		s->found = exported(&m, s->name);
+	s->past_us |= m.l_ld == _DYNAMIC;
+	return s->found != 0;
+}
+
+static void *next_export(const char *name)
+{
+	struct search s = {.name = name};
+	dl_iterate_phdr(search_one, &s);
+	return s.found;
+}
+
 static __attribute__((noinline)) void find_next_dlsym(void)
 {
-	void *f = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
+	void *f = dlvsym ? dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34") : 0;
 	if (!f)
-		f = dlvsym(RTLD_NEXT, "dlsym", GLIBC_BASE);
+		f = dlvsym ? dlvsym(RTLD_NEXT, "dlsym", GLIBC_BASE) : 0;
+	if (!f)
+		f = next_export("dlsym");
 	store(&next_dlsym, (dlsym_fn)f);
 }
 
@@ -667,8 +802,8 @@ static void hand_out(const char *name, void **found, int version, u64 flags)
 	i = hook_of(name, *found, version, flags);
 	if (i >= 0 && aim(i, *found))
 		*found = wrappers[i];
-	else if (owner && owner->ring)
-		__atomic_fetch_or(&owner->ring->flags, F_MISSED, __ATOMIC_RELAXED);
+	else
+		mark(F_MISSED);
 }
 
 CUresult cuGetProcAddress(const char *name, void **found, int version, u64 flags)
@@ -929,7 +1064,7 @@ EXPORT const char gpumem_capture[] = "gpumem capture 1";
  * with ourselves: we are linked -Bsymbolic.) */
 static void *first(const char *name)
 {
-	void *program = dlopen(0, RTLD_LAZY);
+	void *program = dlopen ? dlopen(0, RTLD_LAZY) : 0;
 	return program && next_dlsym ? next_dlsym(program, name) : 0;
 }
 
@@ -937,15 +1072,27 @@ static int foreign_dlsym(void)
 {
 	Dl_info info;
 	const char *base;
+	if (!next_dlsym)
+		return 0;
 	if (first("dlsym") != (void *)gpumem_dlsym)
 		return 1;
-	if (!dladdr((void *)next_dlsym, &info) || !info.dli_fname)
+	if (!dladdr || !dladdr((void *)next_dlsym, &info) || !info.dli_fname)
 		return 0;
 	for (const char *c = base = info.dli_fname; *c; c++)
 		if (*c == '/')
 			base = c + 1;
 	return !(base[0] == 'l' && base[1] == 'i' && base[2] == 'b' &&
 		 ((base[3] == 'c' && (base[4] == '.' || base[4] == '-')) || (base[3] == 'd' && base[4] == 'l')));
+}
+
+extern const char __ehdr_start[] __attribute__((visibility("hidden"))); /* by the linker */
+
+/* exec.c: keeps the next program from asking for us where it cannot have us. */
+extern __attribute__((visibility("hidden"))) void prepare_exec(const char *us, void *(*next)(const char *));
+
+static void *next_function(const char *name)
+{
+	return next_dlsym ? next_dlsym(RTLD_NEXT, name) : next_export(name);
 }
 
 static int read_environment(void)
@@ -965,29 +1112,6 @@ static int read_environment(void)
 	return 1;
 }
 
-static void forget_owner(void)
-{
-	__builtin_memset(owner, 0, sizeof *owner);
-}
-
-extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
-
-static void begin(void)
-{
-	struct owner *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED)
-		return;
-	owner = page;
-	if (madvise(page, 4096, 18 /* MADV_WIPEONFORK, Linux 4.14 */) < 0 && __register_atfork)
-		__register_atfork(0, 0, forget_owner, 0);
-	page->pid = (u32)getpid();
-	page->ring = ancestor = open_ring(page->pid);
-	if (!page->ring)
-		page->state = GONE;
-	else if (!audit && next_dlsym && foreign_dlsym())
-		page->ring->flags |= F_FOREIGN;
-}
-
 static int audited(void)
 {
 	const char *list = getenv("LD_AUDIT"), *want = "libgpumem_";
@@ -999,39 +1123,6 @@ static int audited(void)
 			return 1;
 	}
 	return 0;
-}
-
-static __attribute__((constructor(101))) void start(void)
-{
-	int saved = errno;
-	find_next_dlsym();
-	relay = (u32)audited(); /* la_version, called after this, knows better */
-	/* Of two copies of us the first in the search order records. */
-	if (!relay && read_environment() && first("gpumem_capture") == (void *)gpumem_capture)
-		begin();
-	errno = saved;
-}
-
-static __attribute__((destructor(101))) void finish(void)
-{
-	int saved = errno;
-	if (owner && owner->ring) {
-		if (owner->state == F_SLOTS)
-			copy_maps();
-		__atomic_fetch_or(&owner->ring->flags, F_EXITED | (driver() ? F_DRIVER : 0), __ATOMIC_RELEASE);
-	}
-	errno = saved;
-}
-
-/* LD_AUDIT: the loader asks at every binding, also of dlsym. */
-
-EXPORT unsigned la_version(unsigned version)
-{
-	audit = 1;
-	relay = 0;
-	if (!owner && read_environment())
-		begin();
-	return version;
 }
 
 static int is_driver(const char *name)
@@ -1046,13 +1137,96 @@ static int is_driver(const char *name)
 	return *base == 0 || *base == '.';
 }
 
+/* What is loaded when we are. */
+struct company {
+	const char *us; /* our file's name; the loader keeps it as long as us */
+	int driver;
+};
+
+static int meet(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct company *c = data;
+	const char *name = info->dlpi_name ? info->dlpi_name : "";
+	(void)size;
+	if (info->dlpi_addr == (ElfW(Addr))&__ehdr_start)
+		c->us = name;
+	c->driver |= is_driver(name);
+	return 0;
+}
+
+static struct company company(void)
+{
+	struct company c = {0};
+	dl_iterate_phdr(meet, &c);
+	return c;
+}
+
+/* first_of_all reports whether this is the first program of the run. It gets a
+ * ring in any case, which then says whether it ever loaded the driver. */
+static int first_of_all(void)
+{
+	char name[sizeof directory + 16];
+	put(put(name, directory), "/first");
+	return unlink(name) == 0;
+}
+
+static void record(int driver_linked)
+{
+	first_pid = (u32)getpid();
+	if (first_of_all() || driver_linked)
+		begin();
+}
+
+static __attribute__((constructor(101))) void start(void)
+{
+	int saved = errno;
+	struct company c = company();
+	find_next_dlsym();
+	prepare_exec(c.us, next_function);
+	relay = (u32)audited(); /* la_version, called after this, knows better */
+	if (!relay && read_environment()) {
+		/* Of two copies of us the first in the search order records. */
+		if (first("gpumem_capture") == (void *)gpumem_capture)
+			record(c.driver);
+		else
+			directory[0] = 0;
+	}
+	errno = saved;
+}
+
+static __attribute__((destructor(101))) void finish(void)
+{
+	int saved = errno, near = load(&driver_map) || company().driver;
+	struct owner *o = load(&owner);
+	/* A program whose calls passed us by is worth a word, its children are not. */
+	if (!o && near && first_pid == (u32)getpid())
+		o = begin();
+	if (o && load(&o->state) == F_SLOTS)
+		copy_maps(o);
+	mark(F_EXITED | (near ? F_DRIVER : 0));
+	errno = saved;
+}
+
+/* LD_AUDIT: the loader asks at every binding, also of dlsym. */
+
+EXPORT unsigned la_version(unsigned version)
+{
+	audit = 1;
+	relay = 0;
+	if (!directory[0] && read_environment())
+		record(0);
+	return version;
+}
+
 EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *cookie)
 {
 	*cookie = map->l_name && is_driver(map->l_name);
 	if (!*cookie)
 		return 2; /* LA_FLG_BINDFROM */
-	if (namespace == LM_ID_BASE)
+	if (namespace == LM_ID_BASE) {
 		store(&driver_map, map);
+		begin();
+	}
 	return 3; /* LA_FLG_BINDTO as well */
 }
 

@@ -16,6 +16,11 @@ def _start(here):
     lib = os.path.join(here, "lib")
     if lib not in sys.path:
         sys.path.append(lib)  # the end: we never hide a module of the program
+    # The folder is ours, so what is compiled for it may be kept there even if
+    # the program's modules are not to be.
+    unwanted = sys.dont_write_bytecode
+    if sys.pycache_prefix is None:
+        sys.dont_write_bytecode = False
     try:
         import gpumem_agent
 
@@ -24,23 +29,34 @@ def _start(here):
         raise
     except BaseException:
         pass  # a broken agent is no agent; the tracer sees that none connected
+    finally:
+        sys.dont_write_bytecode = unwanted
 
 
-def _elsewhere(here):
-    """The path without the folder of this file."""
-    return [p for p in sys.path if os.path.abspath(p or os.curdir) != here]
+def _leave(here):
+    """Takes the folder of this file off the path; returns what came behind it.
+
+    Folders of other agents (gpumem that runs gpumem) are left out: the innermost
+    tracer's agent is first on the path, and the only one to run."""
+    folders = [os.path.abspath(p or os.curdir) for p in sys.path]
+    if here not in folders:
+        return sys.path
+    at = folders.index(here)
+    del sys.path[at]
+    agents = os.path.join("lib", "gpumem_agent")
+    return [p for p in sys.path[at:] if not os.path.isdir(os.path.join(p, agents))]
 
 
-def _chain(here):
+def _chain(path):
     """Runs the sitecustomize that this one hides, under its own name."""
     if sys.version_info < (3, 5):
-        _chain_old(here)
+        _chain_old(path)
         return
     # The import system itself, without the folder of modules around it.
     from _frozen_importlib import module_from_spec
     from _frozen_importlib_external import PathFinder
 
-    spec = PathFinder.find_spec("sitecustomize", _elsewhere(here))
+    spec = PathFinder.find_spec("sitecustomize", path)
     if spec is None or spec.loader is None:
         return
     module = module_from_spec(spec)
@@ -48,11 +64,11 @@ def _chain(here):
     spec.loader.exec_module(module)
 
 
-def _chain_old(here):
+def _chain_old(path):
     import imp
 
     try:
-        found = imp.find_module("sitecustomize", _elsewhere(here))
+        found = imp.find_module("sitecustomize", path)
     except ImportError:
         return
     try:
@@ -64,4 +80,4 @@ def _chain_old(here):
 
 _here = os.path.dirname(os.path.abspath(__file__))
 _start(_here)
-_chain(_here)
+_chain(_leave(_here))

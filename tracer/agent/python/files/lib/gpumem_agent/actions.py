@@ -2,9 +2,9 @@
 that is unknown is left out, never zero."""
 
 import gc
-import time
 
 from gpumem_agent.frameworks import total
+from gpumem_agent.own import own
 
 HOLDERS_SECONDS = 5.0  # on the exiting program
 HOLDERS_SECONDS_RUNNING = 1.0  # on one that runs on
@@ -65,14 +65,14 @@ def _sites(process):
 def _holders(process):
     surveys = process.surveys
     if not process.exiting:
-        if not surveys.look_now(process, time.monotonic() + HOLDERS_SECONDS_RUNNING):
+        if not surveys.look_now(process, own.monotonic() + HOLDERS_SECONDS_RUNNING):
             return {"error": "this interpreter can be looked at only at its end"}
         return {"detail": {"holders": surveys.told[:LIST_LENGTH]}}
     from gpumem_agent import holders
     from gpumem_agent.sampling import paused
 
     with paused():
-        found = holders.find(process, time.monotonic() + HOLDERS_SECONDS)
+        found = holders.find(process, own.monotonic() + HOLDERS_SECONDS)
     found = holders.with_gone(found, surveys.told)
     return {"detail": {"holders": found[:LIST_LENGTH]}}
 

@@ -7,10 +7,10 @@ it is checked to be still ours. A descriptor that the program closed, perhaps
 to open something else under its number, is forgotten and never touched.
 """
 
-import os
 import sys
-import time
 import _thread
+
+from gpumem_agent.own import own
 
 HIGH_FD = 700  # descriptors of ours start here when the limit allows
 MAX_LINE = 1 << 20  # longer lines close the connection, by the protocol
@@ -19,6 +19,7 @@ CHUNK = 4096
 IS_LINUX = sys.platform.startswith("linux")
 NO_SIGNAL = 0x4000 if IS_LINUX else 0  # MSG_NOSIGNAL
 SOL_SOCKET = 1  # Linux's
+DO_ID = b'{"do":{"id":'  # as a request begins
 SO_COOKIE = 57  # Linux: a number that no other socket ever has
 
 
@@ -79,7 +80,7 @@ class Connection:
         fd = sock.detach()
         if _identify(fd) == self._identity:
             try:
-                os.close(fd)
+                own.close(fd)
             except OSError:
                 pass
 
@@ -123,7 +124,7 @@ class Connection:
     def _finish(self, line, left, patience):
         """Sends what the socket did not take at once of a line, or drops it whole;
         what is left of the line before it goes first."""
-        deadline = time.monotonic() + patience
+        deadline = own.monotonic() + patience
         if self._rest:
             self._rest = self._insist(self._rest, deadline)
             if self._rest:
@@ -138,8 +139,8 @@ class Connection:
     def _insist(self, data, deadline):
         """Sends what the socket takes until the deadline; returns the rest."""
         data = self._push(data)
-        while data and time.monotonic() < deadline:
-            time.sleep(0.002)
+        while data and own.monotonic() < deadline:
+            own.sleep(0.002)
             data = self._push(data)
         return data
 
@@ -181,17 +182,16 @@ class Connection:
     def receive(self, timeout=0.0):
         """The messages that have come, as dictionaries, after waiting up to
         timeout seconds for the first. Raises Closed at the end."""
-        deadline = time.monotonic() + timeout
+        deadline = own.monotonic() + timeout
         while True:
-            messages = self._take()
-            left = deadline - time.monotonic()
-            if messages or left <= 0:
+            messages = self._take(deadline - own.monotonic())
+            if messages or own.monotonic() >= deadline:
                 return messages
-            time.sleep(min(left, 0.005))
 
-    def _take(self):
+    def _take(self, timeout):
         try:
-            data = self._checked().recv(CHUNK)
+            sock = self._checked()
+            data = _wait(sock, timeout) if timeout > 0 else sock.recv(CHUNK)
         except (BlockingIOError, InterruptedError):
             return []
         except OSError:
@@ -248,6 +248,21 @@ class _Sender:
         return sent
 
 
+def _wait(sock, timeout):
+    """What comes within timeout seconds. The wait has an object of its own, for
+    other threads of the program may send meanwhile, and must not wait."""
+    import _socket
+
+    waiting = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM, 0, sock.fileno())
+    try:
+        waiting.settimeout(timeout)
+        return waiting.recv(CHUNK)
+    except _socket.timeout:
+        raise BlockingIOError() from None
+    finally:
+        waiting.detach()
+
+
 def _cookie(sock):
     """The socket's number at the kernel's, None where there is none."""
     if not IS_LINUX:
@@ -260,7 +275,7 @@ def _cookie(sock):
 
 def _identify(fd):
     try:
-        status = os.fstat(fd)
+        status = own.fstat(fd)
     except OSError:
         return None
     return status.st_dev, status.st_ino, status.st_mode
@@ -278,8 +293,15 @@ def _raise_fd(fd):
 
 def _decode(line):
     """One line from the tracer. What is no JSON is ignored here: the tracer,
-    not the program, decides about bad connections."""
-    import json  # first needed when the tracer first asks; often never
+    not the program, decides about bad connections. The forms in which our tracer
+    writes do not need json, whose import takes longer than all of the agent's."""
+    if line.startswith(b'{"heard":'):
+        return {"heard": {}}
+    if line.startswith(DO_ID) and line.endswith(b'"}}'):
+        number, _, action = line[len(DO_ID) : -3].partition(b',"action":"')
+        if number.isdigit() and action.isalpha():
+            return {"do": {"id": int(number), "action": action.decode()}}
+    import json
 
     try:
         return json.loads(line.decode("utf-8", "replace"))

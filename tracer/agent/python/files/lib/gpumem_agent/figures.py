@@ -1,8 +1,8 @@
 """The columns of a sample, as they are now."""
 
 import sys
-import time
 
+from gpumem_agent.own import own
 from gpumem_agent.sampling import HEAP_SECONDS, HEAP_SHARE, Pace
 
 HEAP_AGE = 1.0  # seconds; a shorter script does not pay for the import of ctypes
@@ -13,7 +13,7 @@ class Figures:
 
     def __init__(self, process):
         self._process = process
-        self._begun = time.monotonic()
+        self._begun = own.monotonic()
         self._heap = None
         self._heap_tried = False
         self._heap_pace = Pace(HEAP_SECONDS, HEAP_SHARE)
@@ -39,7 +39,7 @@ class Figures:
             return None
         if process.connection.dropped:
             row["dropped"] = process.connection.dropped
-        row["t_ns"] = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+        row["t_ns"] = own.clock_gettime_ns(own.CLOCK_MONOTONIC)
         return row
 
     def heap(self):
@@ -52,13 +52,13 @@ class Figures:
         return self._heap
 
     def _add_heap(self, row):
-        young = time.monotonic() - self._begun < HEAP_AGE
+        young = own.monotonic() - self._begun < HEAP_AGE
         if young and "ctypes" not in sys.modules:
             return
         heap = self.heap()
-        begun = time.thread_time()
+        begun = own.thread_time()
         used = heap.bytes() if heap is not None else None
         if used is not None:
             row["host_heap_bytes"] = self.heap_bytes = used
-        self.heap_cost = time.thread_time() - begun
-        self.heap_at = time.monotonic() + self._heap_pace.interval(self.heap_cost)
+        self.heap_cost = own.thread_time() - begun
+        self.heap_at = own.monotonic() + self._heap_pace.interval(self.heap_cost)

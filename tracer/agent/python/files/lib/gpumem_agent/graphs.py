@@ -10,10 +10,10 @@ hooks of the program's (see frameworks.torch_graphs). Other threads' variables a
 left alone: what is behind them may change in C++ while it is looked at.
 """
 
-import time
 
 from gpumem_agent import variables
 from gpumem_agent.frameworks import total
+from gpumem_agent.own import own
 
 STEPS = 10  # that a graph must reach back
 SECONDS = 0.02  # a question may take, at most
@@ -48,7 +48,7 @@ class Graphs:
         kept = max(0, _gain(_live(frameworks), self._live) - explained)
         of_heap = _gain(heap, self._heap)
         of_heap = of_heap if of_heap >= HEAP_BYTES else 0
-        deadline = time.monotonic() + SECONDS
+        deadline = own.monotonic() + SECONDS
         growing = []
         for path, graph in _behind(frameworks) if self._noted and kept + of_heap else ():
             noted = self._noted.get(path, graph.number)
@@ -58,7 +58,7 @@ class Graphs:
             oldest = graph.oldest(first, deadline)
             if oldest > noted:
                 continue  # it does not reach back
-            late = time.monotonic() >= deadline  # to find where a long one begins
+            late = own.monotonic() >= deadline  # to find where a long one begins
             is_deep = first < noted and (oldest <= first or late)
             size = max(kept, of_heap if is_deep else 0)
             if size:

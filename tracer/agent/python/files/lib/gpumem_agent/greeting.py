@@ -1,10 +1,9 @@
 """What the agent says of its process first, and again when that has changed."""
 
-import os
 import sys
-import time
 
 from gpumem_agent import role
+from gpumem_agent.own import own
 
 VERSION = 1  # of the protocol
 EXPERIMENTS = ["collect", "purge", "trim", "sync"]
@@ -17,7 +16,7 @@ class Greeting:
 
     def __init__(self, process):
         self._process = process
-        self._begun = time.monotonic()
+        self._begun = own.monotonic()
         self._introduced = set()  # frameworks, on this connection
         self._role = {}  # as last told
         self._role_at = 0.0  # when to look again
@@ -31,7 +30,7 @@ class Greeting:
     def say(self, name, facts):
         """Says hello, as a framework of that name."""
         process = self._process
-        hello = {"v": VERSION, "pid": os.getpid(), "agent": name, "knocks": True}
+        hello = {"v": VERSION, "pid": own.getpid(), "agent": name, "knocks": True}
         self._role = role.present()
         hello.update(self._role)
         versions = {"python": "%d.%d.%d" % sys.version_info[:3]}

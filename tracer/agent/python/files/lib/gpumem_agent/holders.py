@@ -3,11 +3,11 @@
 import gc
 import itertools
 import sys
-import time
 import types
 
 from gpumem_agent import atomic, referrers, survivors
 from gpumem_agent.kinds import is_a
+from gpumem_agent.own import own
 from gpumem_agent.paths import Name
 
 MAX_NAMED = 64  # arrays whose referrers are walked at a time
@@ -99,7 +99,7 @@ class _Upwards:
     def below(self, container, arrays):
         """Those arrays, of {identity: array}, that are below a container."""
         seen, level = set(), [self._containers[container]]
-        while level and len(seen) < MAX_BELOW and time.monotonic() < self._deadline:
+        while level and len(seen) < MAX_BELOW and own.monotonic() < self._deadline:
             below = gc.get_referents(*level)
             level = [r for r in below if id(r) not in seen and not issubclass(type(r), NOT_BELOW)]
             seen.update(map(id, level))
@@ -123,7 +123,7 @@ class Holders:
         containers hold is counted along; then some of the rest, in time."""
         by_identity = {a.identity: a for a in arrays}
         left = arrays
-        while left and (left is arrays or time.monotonic() < self._deadline):
+        while left and (left is arrays or own.monotonic() < self._deadline):
             self._name_some(_representatives(left), by_identity)
             left = [a for a in left if a.identity not in self._counted]
 

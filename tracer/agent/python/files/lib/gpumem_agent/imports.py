@@ -1,6 +1,6 @@
-"""Notices frameworks when the program imports them, and only then.
+"""Notices frameworks, and ctypes, when the program imports them, and only then.
 
-A finder at the head of sys.meta_path looks at four names. For these it asks
+A finder at the head of sys.meta_path looks at five names. For these it asks
 the other finders for the module and lets the loader they name tell us once,
 by an attribute on the loader's instance that removes itself: the loader, the
 spec and the module stay what they would be without us.
@@ -10,6 +10,8 @@ import sys
 
 # Module to wait for, and the file below frameworks that knows it.
 FRAMEWORKS = {"torch": "torch", "jax": "jax", "cupy": "cupy", "mlx.core": "mlx"}
+CTYPES = "ctypes"  # see alone.py
+NAMES = frozenset(FRAMEWORKS) | {CTYPES}
 
 
 class Watch:
@@ -23,7 +25,7 @@ class Watch:
         sys.meta_path.insert(0, self)
 
     def find_spec(self, name, path=None, target=None):
-        if name not in FRAMEWORKS or name in self._busy:
+        if name not in NAMES or name in self._busy:
             return None
         self._busy.add(name)
         try:

@@ -14,13 +14,9 @@ class Later:
 
     def __init__(self, work):
         """work is called without arguments and must not raise."""
-        import ctypes
-
         self._work = work
         self._frame = self._at = None
-        self._callback = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(self._run)
-        self._add = ctypes.pythonapi.Py_AddPendingCall
-        self._add.argtypes = [type(self._callback), ctypes.c_void_p]
+        self._callback, self._add = _pending_call(self._run)
 
     def call(self, frame):
         """Calls work after the call that frame is executing has returned."""
@@ -45,3 +41,27 @@ class Later:
                 return frame.f_lasti == self._at
             frame = frame.f_back
         return False
+
+
+def _pending_call(function):
+    """(a C function that calls a Python function, Py_AddPendingCall). The package
+    ctypes would serve, too: all that it makes of this module costs each forked
+    child a millisecond at its end."""
+    import _ctypes
+
+    class Int(_ctypes._SimpleCData):
+        _type_ = "i"
+
+    class Pointer(_ctypes._SimpleCData):
+        _type_ = "P"
+
+    class Callback(_ctypes.CFuncPtr):
+        _flags_ = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_PYTHONAPI
+        _argtypes_, _restype_ = (Pointer,), Int
+
+    class Add(_ctypes.CFuncPtr):
+        _flags_ = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_PYTHONAPI
+        _argtypes_, _restype_ = (Callback, Pointer), Int
+
+    address = _ctypes.dlsym(_ctypes.dlopen(None, 0), "Py_AddPendingCall")
+    return Callback(function), Add(address)

@@ -8,9 +8,9 @@ graphs.
 """
 
 import itertools
-import time
 
 from gpumem_agent import holders, survivors
+from gpumem_agent.own import own
 from gpumem_agent.paths import Name
 from gpumem_agent.reach import Reach
 from gpumem_agent.sampling import paused
@@ -67,7 +67,7 @@ class Downwards:
         found, missing = {}, [a.identity for a in arrays]
         for attempt in range(TRIES):
             if attempt:
-                time.sleep(PAUSE)
+                own.sleep(PAUSE)
             found.update(_named(self._reach, missing))
             missing = [i for i in missing if i not in found]
             if not missing:
@@ -88,7 +88,7 @@ def _named(reach, identities, look_at=Name):
     held for as long as that takes, and nobody else runs meanwhile: other threads
     that wait for the interpreter's lock began to do so when we last gave it up."""
     with paused():
-        time.sleep(0)
+        own.sleep(0)
         paths = reach.paths(identities)
         found = {identity: look_at(path) for identity, path in paths.items()}
         paths.clear()

@@ -2,13 +2,13 @@
 
 import os
 import sys
-import time
 import _thread
 
 from gpumem_agent import imports, requests
 from gpumem_agent.connection import Closed, Connection
 from gpumem_agent.figures import Figures
 from gpumem_agent.greeting import Greeting
+from gpumem_agent.own import own
 from gpumem_agent.quiet import Quiet
 from gpumem_agent.sampling import Sampler, StepPace, paused
 from gpumem_agent.steps import Steps
@@ -61,7 +61,7 @@ class Process:
 
     def _reset(self):
         """The state that a forked child starts with."""
-        self.pid = os.getpid()
+        self.pid = own.getpid()
         self.steps.restart()
         self.errors = 0
         self.first_error = ""
@@ -78,7 +78,7 @@ class Process:
         self._listen_at = 0.0
         self._redial_wait = REDIAL_SECONDS
         self._step_lock = _thread.allocate_lock()
-        self._is_asleep = False  # the sampler was stopped for a fork
+        self._is_asleep = False  # the sampler was stopped for a fork, or see alone.py
 
     # Life cycle.
 
@@ -86,6 +86,7 @@ class Process:
         import atexit
 
         imports.Watch(self.noticed).install()
+        self._wrap()
         self.dial()
         if sys.version_info < (3, 9):
             # Threads end by pthread_exit there, for which glibc loads a library
@@ -100,6 +101,32 @@ class Process:
             )
         atexit.register(self.end)
 
+    def _wrap(self):
+        """Wraps what is refused to processes of several threads: see alone.py."""
+        with self.quiet():
+            if hasattr(os, "unshare"):
+                from gpumem_agent import alone
+
+                alone.wrap_os(self)
+            if imports.loaded(imports.CTYPES):
+                self._arm(imports.CTYPES)
+
+    def sleep(self, patience):
+        """Ends the sampling thread until wake, waiting for it so many seconds.
+        Returns whether it ran."""
+        ran = not self._is_asleep and not self.exiting
+        if ran:
+            self._is_asleep = True
+            self.sampler.stop(patience)
+        return ran
+
+    def wake(self):
+        """Starts sampling again after a fork or a sleep."""
+        with self.quiet():
+            if self._is_asleep and not self.exiting:
+                self._is_asleep = False
+                self._start_sampler(self.interval)
+
     def _start_sampler(self, first):
         idle = max(self.interval, LISTEN_SECONDS)
         self.sampler = Sampler(self._tick, self.interval, idle, first)
@@ -110,7 +137,7 @@ class Process:
             if COUNTS_THREADS_LATE and self._later is None:
                 from gpumem_agent.later import Later
 
-                self._later = Later(self._revive)
+                self._later = Later(self.wake)
         with self.quiet():
             self.sampler.park()
 
@@ -122,14 +149,7 @@ class Process:
             if self._later is not None:
                 self._later.call(sys._getframe(1))
             else:
-                self._revive()
-
-    def _revive(self):
-        """Starts sampling again after a fork."""
-        with self.quiet():
-            if self._is_asleep and not self.exiting:
-                self._is_asleep = False
-                self._start_sampler(self.interval)
+                self.wake()
 
     def _after_fork_in_child(self):
         with self.quiet():
@@ -145,8 +165,10 @@ class Process:
         """Runs at the interpreter's exit, after the program's own handlers."""
         with self.quiet():
             self.exiting = True
+            if self._is_forked and not self.connection.is_open:
+                return  # a child that ended soon; its thread has not begun
             self.sampler.stop()
-            if not self.connection.is_open or self.pid != os.getpid():
+            if not self.connection.is_open or self.pid != own.getpid():
                 return
             self.sample(heap=True)
             self._confess()
@@ -186,7 +208,7 @@ class Process:
         whether it is connected."""
         if self.connection.is_open:
             return True
-        now = time.monotonic()
+        now = own.monotonic()
         if self.connection.ended or now < self._redial_at:
             return False
         self._redial_at = now + self._redial_wait
@@ -219,6 +241,11 @@ class Process:
         if module is None or name in self._armed:
             return
         self._armed.add(name)
+        if name == imports.CTYPES:
+            from gpumem_agent import alone
+
+            alone.wrap_ctypes(self, module)
+            return
         from gpumem_agent import frameworks
 
         framework = frameworks.make(imports.FRAMEWORKS[name], module, self)
@@ -260,20 +287,20 @@ class Process:
 
         What runs here at each sample runs cold: a call of a function of ours
         costs more than what most of them do."""
-        now = time.monotonic()
+        now = own.monotonic()
         if now < self.steps.due or self._step_lock.locked():
             return
         if not self.connection.is_open:
             self.steps.due = now + self.interval
             return
         with self._step_lock:  # see Connection.send
-            begun, figures = time.perf_counter(), self.figures
+            begun, figures = own.perf_counter(), self.figures
             self._sampled_at, figures.heap_cost = now, 0.0
             row = figures.row(now >= figures.heap_at)
             if row is not None:
                 self._live = row.get("pool_live_bytes")
                 self.connection.send_sample(row, wait=False)
-            cost = time.perf_counter() - begun - figures.heap_cost
+            cost = own.perf_counter() - begun - figures.heap_cost
             self.steps.due = now + self._step_pace.interval(cost)
             if self.hold and self.surveys.wants(self.steps.count):
                 self._survey()
@@ -309,7 +336,7 @@ class Process:
         Baseline and released are compared: what the driver tells late must
         have been told by then."""
         if name in ("baseline", "released") and self.greeting.has_device:
-            time.sleep(self.settle)
+            own.sleep(self.settle)
         with self.quiet():
             if self.connection.is_open:
                 self.sample(heap=True)
@@ -342,11 +369,11 @@ class Process:
         return cost
 
     def _sample_on_time(self, now):
-        begun, self.figures.heap_cost = time.thread_time(), 0.0
+        begun, self.figures.heap_cost = own.thread_time(), 0.0
         heap = now >= self.figures.heap_at
         if heap or now - self._sampled_at >= self.interval / 2:
             self.sample(heap)
-        return time.thread_time() - begun - self.figures.heap_cost
+        return own.thread_time() - begun - self.figures.heap_cost
 
     def _look(self, now):
         """Tells who holds what, now and then. Not in a forked child: what it
@@ -362,7 +389,7 @@ class Process:
 
     def sample(self, heap=False):
         """Tells the present figures."""
-        self._sampled_at = time.monotonic()
+        self._sampled_at = own.monotonic()
         row = self.figures.row(heap)
         if row is not None:
             self.connection.send_sample(row)
@@ -382,4 +409,4 @@ class Process:
 
 def _now():
     """CLOCK_MONOTONIC, in nanoseconds."""
-    return time.clock_gettime_ns(time.CLOCK_MONOTONIC)
+    return own.clock_gettime_ns(own.CLOCK_MONOTONIC)

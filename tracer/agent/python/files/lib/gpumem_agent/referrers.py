@@ -8,7 +8,6 @@ one list whose identity it knows, so that it does not find itself.
 
 import gc
 import sys
-import time
 import types
 
 from gpumem_agent import variables
@@ -23,6 +22,7 @@ from gpumem_agent.kinds import (
     rank_of,
     script_name,
 )
+from gpumem_agent.own import own
 from gpumem_agent.paths import Path
 
 MAX_LEVELS = 16
@@ -56,7 +56,7 @@ class Walk:
                 return
             following = []
             for at in range(0, len(level), PART):
-                if time.monotonic() > self._deadline:
+                if own.monotonic() > self._deadline:
                     return
                 self._climb_part(level[at : at + PART], following)
             level = following[:MAX_WIDTH]

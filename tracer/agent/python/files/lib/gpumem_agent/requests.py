@@ -1,23 +1,26 @@
 """Requests of the tracer, while the program runs and at its end."""
 
-import time
-
 from gpumem_agent.connection import Closed
+from gpumem_agent.own import own
 
-HOLD_SECONDS = 60.0  # an exiting program waits no longer for the next request
+# Seconds that an exiting program waits for the tracer's next word: for the first,
+# then between two heards, then for a tracer that asks and never says heard.
+FIRST_SECONDS, HEARD_SECONDS, ASKED_SECONDS = 2.0, 5.0, 60.0
 DONE_PATIENCE = 2.0  # answers are worth waiting for
 
 
 def hold(process):
     """Answers the tracer's experiments until it says continue."""
-    deadline = time.monotonic() + HOLD_SECONDS
+    says_heard, deadline = False, own.monotonic() + FIRST_SECONDS
     try:
-        while time.monotonic() < deadline:
-            messages = process.connection.receive(0.1)
+        while own.monotonic() < deadline:
+            messages = process.connection.receive(deadline - own.monotonic())
             if answer(process, messages):
                 return
             if messages:
-                deadline = time.monotonic() + HOLD_SECONDS
+                says_heard = says_heard or any("heard" in m for m in messages)
+                patience = HEARD_SECONDS if says_heard else ASKED_SECONDS
+                deadline = own.monotonic() + patience
     except (Closed, KeyboardInterrupt):
         pass  # the tracer is gone, or the user wants out: so be it
 

@@ -1,9 +1,10 @@
 """The thread that samples, and the budgets that keep it cheap."""
 
 import sys
-import time
 import _signal
 import _thread
+
+from gpumem_agent.own import own
 
 SHARE = 0.002  # of one core's time, for the regular samples
 HEAP_SHARE = 0.0005  # likewise, for the host heap
@@ -12,6 +13,7 @@ STEP_SHARE = 0.003  # likewise, for samples at steps
 STEP_SECONDS = 0.001  # the protocol's 1,000 a second
 STEP_CREDIT = 0.02  # seconds of work at first, so that short programs are seen
 STOP_SECONDS = 0.2  # a fork waits no longer for an action under way
+TURN_SECONDS = 2.0  # and for a thread that only needs its turn on a busy machine
 COUNTS_THREADS = sys.version_info >= (3, 12)  # fork warns when there are any
 
 
@@ -22,7 +24,7 @@ class Budget:
         self._share = share
         self._least = least
         self._debt = 0.0
-        self._last = time.monotonic()
+        self._last = own.monotonic()
 
         self.next = self._last + least  # when work may be done again
 
@@ -126,25 +128,35 @@ class Sampler:
         except RuntimeError:
             pass  # somebody else just did
 
-    def stop(self):
-        """Stops the thread and waits until the operating system has forgotten
-        it, which is when the interpreter does not count it any more."""
+    def stop(self, patience=None):
+        """Stops the thread. With patience, in seconds, or where the interpreter
+        counts threads, also waits until the operating system has forgotten it."""
         if self._stopping or _thread.get_ident() == self._identity:
             return
         self._stopping = True
         self.poke()
-        if not self._done.acquire(timeout=STOP_SECONDS) or self._native is None:
+        if not self._is_done(patience or STOP_SECONDS) or self._native is None:
+            return
+        if patience is None and not COUNTS_THREADS:
             return
         task = "/proc/self/task/%d" % self._native
-        deadline = time.monotonic() + STOP_SECONDS
-        while COUNTS_THREADS and _exists(task) and time.monotonic() < deadline:
-            time.sleep(0.00002)
+        deadline = own.monotonic() + TURN_SECONDS
+        while _exists(task) and own.monotonic() < deadline:
+            own.sleep(0.00002)
+
+    def _is_done(self, patience):
+        """Waits for the thread's end, longer when it has nothing under way."""
+        if self._done.acquire(timeout=patience):
+            return True
+        return not self._busy.locked() and self._done.acquire(timeout=TURN_SECONDS)
 
     def _run(self):
         try:
             if hasattr(_thread, "get_native_id"):
                 self._native = _thread.get_native_id()
             self._loop()
+        except BaseException:
+            pass  # the interpreter would print it as the program's
         finally:
             self._done.release()
 
@@ -154,10 +166,10 @@ class Sampler:
             self._wake.acquire(timeout=wait)
             if self._stopping:
                 return
-            begun = time.monotonic()
+            begun = own.monotonic()
             with self._busy:
                 cost = self._tick(begun)
-            spent = time.monotonic() - begun
+            spent = own.monotonic() - begun
             interval = self._idle if cost is None else self._pace.interval(cost)
             wait = max(interval - spent, 0.001)
 
@@ -177,10 +189,8 @@ class _signals_blocked:
 
 
 def _exists(path):
-    import os
-
     try:
-        os.stat(path)
+        own.stat(path)
     except OSError:
         return False
     return True

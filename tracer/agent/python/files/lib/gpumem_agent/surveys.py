@@ -6,7 +6,7 @@ beats that. One that tells neither is compared with what its names reached at a
 look in the first half of its life.
 """
 
-import time
+from gpumem_agent.own import own
 
 STEPS = 5  # after which the furniture is in
 FIRST_SECONDS = 2.0  # of a life, before the first look
@@ -45,7 +45,7 @@ class Surveys:
 
     def _begin(self):
         """From now on time counts."""
-        self._begun = time.monotonic()
+        self._begun = own.monotonic()
         self._next = self._sites_next = self._begun + FIRST_SECONDS
 
     def reference(self):
@@ -93,14 +93,14 @@ class Surveys:
             self._next = now + SECONDS
             return False
         __import__("gpumem_agent.looks")  # once, and no part of the cost
-        begun = time.thread_time()
+        begun = own.thread_time()
         self._next = now + max(now - self._begun, SECONDS)
         self._held = process.held()
         compares = self._register is not None or bool(self._notes)
         self.look_now(process, now + SECONDS)
         if process.sites_wanted and not process.steps.known:
             self._look_at_sites_beside(process)
-        paid = self._paid(time.thread_time() - begun)
+        paid = self._paid(own.thread_time() - begun)
         if compares:
             self._next = max(self._next, paid)
         return True
@@ -130,7 +130,7 @@ class Surveys:
         if reference is None and self._notes:
             reference = self._notes[-1][1]
         found, noted = looks.look(process, reference, deadline)
-        self._notes = self._notes[-1:] + [(time.monotonic(), noted)]
+        self._notes = self._notes[-1:] + [(own.monotonic(), noted)]
         self._told = looks.lasting(found, self._told)
         self._notes_graphs = True
         return True
@@ -145,7 +145,7 @@ class Surveys:
             from gpumem_agent.graphs import Graphs
 
             self._graphs = Graphs()
-        begun = time.thread_time()
+        begun = own.thread_time()
         # On the processor graphs grow as well, on the heap.
         frameworks = [f for f in process.frameworks if f.active()] or process.frameworks
         noted, self._notes_graphs = self._notes_graphs, False
@@ -154,7 +154,7 @@ class Surveys:
         else:
             explained = sum(entry["bytes"] for entry in self._told)
             self._graphs.look(frameworks, explained, process.held()[1])
-        self._spent += time.thread_time() - begun
+        self._spent += own.thread_time() - begun
         return not noted
 
     def look_at_sites(self, process, now):
@@ -164,12 +164,12 @@ class Surveys:
             return
         from gpumem_agent.survivors import sites_of
 
-        begun = time.thread_time()
+        begun = own.thread_time()
         self._sites_next = now + max(now - self._begun, SECONDS)
         found = sites_of([f for f in process.frameworks if f.active()])
         if found is not None:
             self._sites, self._is_news = found, True
-        self._sites_next = max(self._sites_next, self._paid(time.thread_time() - begun))
+        self._sites_next = max(self._sites_next, self._paid(own.thread_time() - begun))
 
     def _look_at_sites_beside(self, process):
         """The same for a program without steps, on any thread, when more lives than
@@ -184,7 +184,7 @@ class Surveys:
             return
         self._sites, self._sites_live, self._is_news = found, live, True
         if self._sites_first is None:
-            self._sites_first = time.monotonic(), found
+            self._sites_first = own.monotonic(), found
 
     def sites_news(self):
         """What the last look at sites found, as record.Site objects, once."""
@@ -205,7 +205,7 @@ class Surveys:
         return None
 
     def _is_aged(self, when):
-        now = time.monotonic()
+        now = own.monotonic()
         return now - when > AGE * (now - self._begun)
 
     def sites_at_most(self, now):

@@ -3,10 +3,10 @@
 import collections
 import gc
 import itertools
-import time
 import weakref
 
 from gpumem_agent import atomic
+from gpumem_agent.own import own
 
 MAX_NOTED = 200000
 GROWING = (list, dict, set, collections.deque)
@@ -75,12 +75,12 @@ def described(live, framework, deadline=None, kinds=()):
     while an array is held."""
     found, end = [], 0.0
     for identity, reference in live.items():
-        now = time.monotonic()
+        now = own.monotonic()
         if now > end:
             if deadline is not None and now > deadline:
                 break
-            time.sleep(0)
-            end = time.monotonic() + TURN
+            own.sleep(0)
+            end = own.monotonic() + TURN
         item = reference()
         told = None
         if item is not None and (not kinds or issubclass(type(item), kinds)):

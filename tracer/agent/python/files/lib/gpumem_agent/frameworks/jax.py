@@ -2,10 +2,10 @@
 counted from the backend's own list while that is cheap."""
 
 import sys
-import time
 import weakref
 
 from gpumem_agent.frameworks import Framework, add, total
+from gpumem_agent.own import own
 from gpumem_agent.sampling import Budget
 
 LIVE_SHARE = 0.0005  # of the time, for counting live arrays
@@ -75,12 +75,12 @@ class Jax(Framework):
         self._count(row)
 
     def _count(self, row):
-        now = time.monotonic()
+        now = own.monotonic()
         if not self._budget.ready(now):
             return
-        begun = time.perf_counter()
+        begun = own.perf_counter()
         count = sum(len(client.live_arrays()) for client in self._clients())
-        self._budget.spent(now, time.perf_counter() - begun)
+        self._budget.spent(now, own.perf_counter() - begun)
         row["live_count"] = row.get("live_count", 0) + count
 
     def live_bytes(self):

@@ -2,12 +2,12 @@
 
 import functools
 import sys
-import time
 
 from gpumem_agent import atomic
 from gpumem_agent.frameworks import Framework, add, add_columns, total
 from gpumem_agent.frameworks.torch_graphs import Graph, kept_by_graphs
 from gpumem_agent.frameworks.torch_steps import StepHook
+from gpumem_agent.own import own
 
 ALL_DEVICES_EVERY = 20  # samples between two looks at devices that were not in use
 # Columns of a backend with a caching allocator.
@@ -347,7 +347,7 @@ class _Mps:
         self._module = module
         self._seen = False
         self._wait = MPS_FIRST_SECONDS
-        self._next = time.monotonic() + self._wait
+        self._next = own.monotonic() + self._wait
 
     wants_optimizers = True
 
@@ -363,7 +363,7 @@ class _Mps:
                 self._seen = self._seen or parameter.device.type == "mps"
 
     def active(self):
-        now = time.monotonic()
+        now = own.monotonic()
         if not self._seen and now >= self._next:
             self._wait = min(self._wait * 2, MPS_LAST_SECONDS)
             self._next = now + self._wait

@@ -12,7 +12,8 @@ one another.
 
 import heapq
 import itertools
-import time
+
+from gpumem_agent.own import own
 
 MAX_NODES = 200000
 
@@ -46,7 +47,7 @@ class Graph:
         total one step of the program at a time."""
         oldest = self.number
         ages, order = [(oldest, 0, self._node)], itertools.count(1)
-        while ages and oldest > number and time.monotonic() < deadline:
+        while ages and oldest > number and own.monotonic() < deadline:
             age, _, node = heapq.heappop(ages)
             oldest = min(oldest, age)
             for following, _ in node.next_functions:
@@ -69,7 +70,7 @@ class _Reader:
         self._deadline = deadline
 
     def expired(self):
-        return time.monotonic() > self._deadline or len(self._keep) > MAX_NODES
+        return own.monotonic() > self._deadline or len(self._keep) > MAX_NODES
 
     def bytes_behind(self, node):
         size, pending, readable = 0, [node], True

@@ -9,9 +9,10 @@ their values at each step; in a run that is the next() of an iterator of C, whic
 gives the values of what others registered and counts how often it did."""
 
 import sys
-import time
 from collections import OrderedDict
 from itertools import chain
+
+from gpumem_agent.own import own
 
 HOOKS = "_global_optimizer_post_hooks"  # where torch.optim.optimizer has them
 ALONE = 32  # steps of one optimizer in a row, before the first run
@@ -62,7 +63,7 @@ class StepHook:
         if self._alone == ALONE and self._hooks is None:
             with self._process.quiet():
                 self._step_in(optimizer)
-        if time.monotonic() >= steps.due:
+        if own.monotonic() >= steps.due:
             self._at_step(optimizer, True)
 
     def _step_in(self, optimizer):
@@ -82,7 +83,7 @@ class StepHook:
     def _values(self):
         """What PyTorch gets for the hooks of a step that is in no run."""
         try:
-            now = time.monotonic()
+            now = own.monotonic()
             if self._steps.plain is None:
                 self._alone = 0
             if self._alone >= ALONE and now < self._steps.due:

@@ -1,8 +1,10 @@
-package verdict
+package trend
 
 import (
 	"math"
 	"sort"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
 )
 
 // kappa weighs the two statistics of Harvey, Leybourne and Taylor (2007).
@@ -20,23 +22,23 @@ func TrendStatistic(y []float64, floor float64) float64 {
 		return 0
 	}
 	x := ramp(n)
-	l := fitLine(x, y)
-	u := l.residuals(x, y)
-	lag := bandwidth(n)
-	wu := math.Sqrt(math.Max(longRunVariance(u, lag), floor*floor))
+	l := stat.FitLine(x, y)
+	u := l.Residuals(x, y)
+	lag := stat.Bandwidth(n)
+	wu := math.Sqrt(math.Max(stat.LongRunVariance(u, lag), floor*floor))
 	if wu == 0 {
 		return 0
 	}
-	z0 := l.b * math.Sqrt(l.sxx) / wu
+	z0 := l.B * math.Sqrt(l.SXX) / wu
 	d := make([]float64, n-1)
 	for i := range d {
 		d[i] = y[i+1] - y[i]
 	}
-	md := mean(d)
+	md := stat.Mean(d)
 	for i := range d {
 		d[i] -= md
 	}
-	wd := math.Sqrt(math.Max(longRunVariance(d, lag), floor*floor))
+	wd := math.Sqrt(math.Max(stat.LongRunVariance(d, lag), floor*floor))
 	z1 := md * math.Sqrt(float64(n-1)) / wd
 	s := kpss(u, wu)
 	if s <= 0 {

@@ -1,6 +1,10 @@
-package verdict
+package trend
 
-import "math"
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+)
 
 // A growth has rivals that look like it and are none: a rise that began and
 // ended inside the window, as a load that arrives; and one or two leaps. Each
@@ -30,14 +34,14 @@ func rivals(x, y []float64, floor float64) (ended, leapt float64) {
 	on, _ := bestRise(x, y, []float64{1})
 	end, endLeft := bestRise(x, y, risesTo[:])
 	leap, leapLeft := bestLeaps(y)
-	return advantage(on+least, end+least, endLeft), advantage(on+least, leap+least, leapLeft)
+	return Advantage(on+least, end+least, endLeft), Advantage(on+least, leap+least, leapLeft)
 }
 
-// advantage is by how much the logarithm of a rival's likelihood is above that
+// Advantage is by how much the logarithm of a rival's likelihood is above that
 // of a model that leaves the squares sse; the rival's residuals tell how many
 // blocks are independent.
-func advantage(sse, rival float64, left []float64) float64 {
-	rho := clamp(autocorrelation(left), 0, .9)
+func Advantage(sse, rival float64, left []float64) float64 {
+	rho := stat.Clamp(stat.Autocorrelation(left), 0, .9)
 	return float64(len(left)) * (1 - rho) / (1 + rho) * math.Log(sse/rival)
 }
 
@@ -49,21 +53,21 @@ func bestRise(x, y, ends []float64) (sse float64, left []float64) {
 		u[i] = (x[i] - x[0]) / (x[len(x)-1] - x[0])
 	}
 	sse, from, to := math.Inf(1), 0., 1.
-	rise := func(from, to float64) line {
+	rise := func(from, to float64) stat.Line {
 		for i := range v {
-			v[i] = clamp(u[i], from, to)
+			v[i] = stat.Clamp(u[i], from, to)
 		}
-		return fitLine(v, y)
+		return stat.FitLine(v, y)
 	}
 	for _, a := range risesFrom {
 		for _, b := range ends {
-			if l := rise(a, b); l.b > 0 && l.sse < sse {
-				sse, from, to = l.sse, a, b
+			if l := rise(a, b); l.B > 0 && l.SSE < sse {
+				sse, from, to = l.SSE, a, b
 			}
 		}
 	}
 	l := rise(from, to)
-	return sse, l.residuals(v, y)
+	return sse, l.Residuals(v, y)
 }
 
 // bestLeaps fits three levels, each above the one before and of at least two

@@ -1,24 +1,26 @@
-package verdict
+package trend
 
 import (
 	"math"
 	"sort"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
 )
 
 // Numbers of blocks. 64 leaves 11 samples a block in a trace of 720; more
 // blocks cost time and no longer add power.
 const (
 	maxBlocks = 64
-	minBlocks = 6
+	MinBlocks = 6
 )
 
-// troughShare is the part of a block's samples, from the lowest, that stands
+// TroughShare is the part of a block's samples, from the lowest, that stands
 // for it: what is held between the peaks of the work.
-const troughShare = .3
+const TroughShare = .3
 
-// blockCount is the number of blocks for n samples with cycles of the given
+// BlockCount is the number of blocks for n samples with cycles of the given
 // length in samples (0: none).
-func blockCount(n, cycle int) int {
+func BlockCount(n, cycle int) int {
 	b := n / 5
 	if b < 16 {
 		b = min(n, 16)
@@ -64,26 +66,26 @@ func troughs(x, y []float64, at []int, share float64) (bx, by []float64) {
 			continue
 		}
 		bx = append(bx, sx/float64(len(buf)))
-		by = append(by, lowest(buf, share))
+		by = append(by, Lowest(buf, share))
 	}
 	return bx, by
 }
 
-// lowRows are the rows of each block of time of a growth's window that stand for
+// LowRows are the rows of each block of time of a growth's window that stand for
 // it: those in which v is lowest, in the given share of them, or all known ones
 // for a share of 0. Blocks without a known row are left out.
-func (l *ledger) lowRows(v []float64, g *growth, share float64) [][]int {
-	t := l.t[g.from:]
-	if len(t) < minBlocks || !(t[len(t)-1] > t[0]) {
+func (a *Axes) LowRows(v []float64, g *Growth, share float64) [][]int {
+	t := a.T[g.From:]
+	if len(t) < MinBlocks || !(t[len(t)-1] > t[0]) {
 		return nil
 	}
-	at := cuts(t, blockCount(len(t), g.cycle.length))
+	at := cuts(t, BlockCount(len(t), g.Cycle.Length))
 	out := make([][]int, 0, len(at))
 	for b := 0; b+1 < len(at); b++ {
 		var rows []int
 		for i := at[b]; i < at[b+1]; i += 1 + (at[b+1]-at[b])/512 {
-			if x := v[g.from+i]; x == x {
-				rows = append(rows, g.from+i)
+			if x := v[g.From+i]; x == x {
+				rows = append(rows, g.From+i)
 			}
 		}
 		if len(rows) == 0 {
@@ -98,9 +100,9 @@ func (l *ledger) lowRows(v []float64, g *growth, share float64) [][]int {
 	return out
 }
 
-// blockMeans are v's means over the rows of each block; nil when one has no
+// BlockMeans are v's means over the rows of each block; nil when one has no
 // known value.
-func blockMeans(v []float64, rows [][]int) []float64 {
+func BlockMeans(v []float64, rows [][]int) []float64 {
 	out := make([]float64, len(rows))
 	for b, block := range rows {
 		n := 0.
@@ -117,33 +119,33 @@ func blockMeans(v []float64, rows [][]int) []float64 {
 	return out
 }
 
-// lowest is the mean of v's lowest share, or its median for a share of 0; v
+// Lowest is the mean of v's lowest share, or its median for a share of 0; v
 // is reordered.
-func lowest(v []float64, share float64) float64 {
+func Lowest(v []float64, share float64) float64 {
 	sort.Float64s(v)
 	if share == 0 {
-		return sortedQuantile(v, .5)
+		return stat.SortedQuantile(v, .5)
 	}
-	return mean(v[:max(1, int(math.Ceil(share*float64(len(v)))))])
+	return stat.Mean(v[:max(1, int(math.Ceil(share*float64(len(v)))))])
 }
 
-// fallTime is how many samples a fall may take.
-const fallTime = 4
+// FallTime is how many samples a fall may take.
+const FallTime = 4
 
-// cycle is the sawtooth of a series: how often it fell, and the length of its
+// Cycle is the sawtooth of a series: how often it fell, and the length of its
 // longer cycles in samples.
-type cycle struct {
-	drops  int
-	length int
+type Cycle struct {
+	Drops  int
+	Length int
 }
 
 // findCycle counts falls of a quarter of the range that also exceed 1 MiB (or
 // one, for a count) and six times the usual movement between neighbours.
-func findCycle(y []float64, least float64) cycle {
-	v := known(y)
+func findCycle(y []float64, least float64) Cycle {
+	v := stat.Known(y)
 	n := len(v)
 	if n < 12 {
-		return cycle{}
+		return Cycle{}
 	}
 	stride := 1 + n/20000
 	sample := make([]float64, 0, n/stride+1)
@@ -154,15 +156,15 @@ func findCycle(y []float64, least float64) cycle {
 			steps = append(steps, math.Abs(v[i]-v[i-1]))
 		}
 	}
-	fall := math.Max(least, (quantile(sample, .99)-quantile(sample, .01))/4)
-	fall = math.Max(fall, 6*median(steps))
+	fall := math.Max(least, (stat.Quantile(sample, .99)-stat.Quantile(sample, .01))/4)
+	fall = math.Max(fall, 6*stat.Median(steps))
 	return countFalls(v, fall)
 }
 
 // countFalls finds the falls: from a local peak by more than fall, most of it
 // within fallTime samples, as garbage is collected or an evaluation ends. The
 // next fall counts only after the series has risen by as much again.
-func countFalls(v []float64, fall float64) cycle {
+func countFalls(v []float64, fall float64) Cycle {
 	peak, trough := v[0], v[0]
 	falling := false
 	var at []int
@@ -177,14 +179,14 @@ func countFalls(v []float64, fall float64) cycle {
 		peak = math.Max(peak, x)
 		if x < peak-fall {
 			falling, trough = true, x
-			if v[max(0, i-fallTime)]-x > fall*3/4 || v[max(0, i-fallTime/2)]-x > fall*3/4 {
+			if v[max(0, i-FallTime)]-x > fall*3/4 || v[max(0, i-FallTime/2)]-x > fall*3/4 {
 				at = append(at, i)
 			}
 		}
 	}
-	c := cycle{drops: len(at)}
+	c := Cycle{Drops: len(at)}
 	if len(at) < 5 {
-		return cycle{}
+		return Cycle{}
 	}
 	gaps := make([]float64, len(at)-1)
 	for i := range gaps {
@@ -192,11 +194,11 @@ func countFalls(v []float64, fall float64) cycle {
 	}
 	// Falls at odd times are noise, and fewer than eight cycles leave too few
 	// blocks of a cycle each.
-	long := quantile(gaps, .9)
-	if long > 2.5*median(gaps) || float64(len(v)) < 8*long {
-		return cycle{}
+	long := stat.Quantile(gaps, .9)
+	if long > 2.5*stat.Median(gaps) || float64(len(v)) < 8*long {
+		return Cycle{}
 	}
-	c.length = int(math.Ceil(long))
+	c.Length = int(math.Ceil(long))
 	return c
 }
 
@@ -215,7 +217,7 @@ func inBlock(y []float64, at []int) float64 {
 		if len(buf) < 3 {
 			continue
 		}
-		m := median(buf)
+		m := stat.Median(buf)
 		for _, v := range buf {
 			d = append(d, math.Abs(v-m))
 		}
@@ -223,5 +225,5 @@ func inBlock(y []float64, at []int) float64 {
 	if len(d) == 0 {
 		return 0
 	}
-	return 1.4826 * median(d)
+	return 1.4826 * stat.Median(d)
 }

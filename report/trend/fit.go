@@ -1,6 +1,10 @@
-package verdict
+package trend
 
-import "math"
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+)
 
 // trendFit is the straight part of a series after jumps and a transient that
 // dies out have been given their share.
@@ -31,9 +35,9 @@ func fitTrend(x, y []float64, floor, leap float64) trendFit {
 	for i := range u {
 		u[i] = (x[i] - lo) / span
 	}
-	base := fitLine(u, y)
+	base := stat.FitLine(u, y)
 	cand := jumpsOf(y, leap)
-	scale := base.sse/float64(n) + floor*floor
+	scale := base.SSE/float64(n) + floor*floor
 	var best *regression
 	bestIC, bestTau, bestJ := math.Inf(1), 0.0, 0
 	for j := 0; j <= len(cand); j++ {
@@ -51,7 +55,7 @@ func fitTrend(x, y []float64, floor, leap float64) trendFit {
 			}
 		}
 	}
-	f := trendFit{plain: base.b / span}
+	f := trendFit{plain: base.B / span}
 	if best == nil {
 		return f
 	}
@@ -70,6 +74,13 @@ func fitTrend(x, y []float64, floor, leap float64) trendFit {
 	return f
 }
 
+// SlopeOf is the slope of y over x beside jumps and a transient, and half the width
+// of its 95 % interval. floor and leap are those of fitTrend.
+func SlopeOf(x, y []float64, floor, leap float64) (slope, margin float64) {
+	f := fitTrend(x, y, floor, leap)
+	return f.b, stat.Student(f.df) * f.se
+}
+
 // staircase is how large the third leap may be beside the second before leaps
 // are the growth itself and none of them a thing of its own.
 const staircase = .5
@@ -82,7 +93,7 @@ func jumpsOf(y []float64, leap float64) []int {
 	for i := range d {
 		d[i] = y[i+1] - y[i]
 	}
-	m, limit := median(d), math.Max(6*spread(d), leap)
+	m, limit := stat.Median(d), math.Max(6*stat.Spread(d), leap)
 	at := make([]int, 0, 4)
 	for i := range d {
 		if math.Abs(d[i]-m) <= limit {
@@ -144,11 +155,11 @@ func regress(u, y []float64, tau float64, jumps []int) *regression {
 	for a := range cols {
 		m[a] = make([]float64, len(cols))
 		for b := range cols {
-			m[a][b] = dot(cols[a], cols[b])
+			m[a][b] = stat.Dot(cols[a], cols[b])
 		}
-		v[a] = dot(cols[a], y)
+		v[a] = stat.Dot(cols[a], y)
 	}
-	coef, inv, ok := solve(m, v)
+	coef, inv, ok := stat.Solve(m, v)
 	if !ok {
 		return nil
 	}
@@ -169,7 +180,7 @@ func regress(u, y []float64, tau float64, jumps []int) *regression {
 // residuals' autocorrelation leaves; scale is the variance about a plain line.
 func (r *regression) criterion(floor, scale float64) float64 {
 	n := float64(len(r.resid))
-	rho := clamp(autocorrelation(r.resid), 0, .9)
+	rho := stat.Clamp(stat.Autocorrelation(r.resid), 0, .9)
 	eff := math.Max(n*(1-rho)/(1+rho), 4)
 	return eff*math.Log((r.sse/n+floor*floor)/scale) + float64(len(r.coef))*math.Log(eff)*1.5
 }
@@ -187,9 +198,9 @@ func (r *regression) slopeError(floor float64) (se, df float64) {
 		h2 += r.lever[i] * r.lever[i]
 	}
 	fix := float64(n) / float64(n-p)
-	kernel := float64(n) * longRunVariance(s, bandwidth(n)) * fix
-	rho := autocorrelation(r.resid)
-	rho = clamp((float64(n)*rho+2)/(float64(n)-4), 0, .95) // least-squares bias with a trend
+	kernel := float64(n) * stat.LongRunVariance(s, stat.Bandwidth(n)) * fix
+	rho := stat.Autocorrelation(r.resid)
+	rho = stat.Clamp((float64(n)*rho+2)/(float64(n)-4), 0, .95) // least-squares bias with a trend
 	sd2 := r.sse/float64(n-p) + floor*floor/12
 	first := h2 * sd2 * (1 + rho) / (1 - rho)
 	return math.Sqrt(math.Max(kernel, first)), math.Max(2, float64(n-p)*(1-rho)/(1+rho))
@@ -205,22 +216,4 @@ func (r *regression) without(y []float64, jumps int) []float64 {
 		}
 	}
 	return out
-}
-
-func dot(a, b []float64) float64 {
-	s := 0.0
-	for i := range a {
-		s += a[i] * b[i]
-	}
-	return s
-}
-
-// student is the two-sided 95 % quantile of Student's distribution
-// (Cornish-Fisher, within .5 % from 3 degrees on).
-func student(df float64) float64 {
-	const z = 1.959964
-	g1 := (z*z*z + z) / 4
-	g2 := (5*math.Pow(z, 5) + 16*z*z*z + 3*z) / 96
-	g3 := (3*math.Pow(z, 7) + 19*math.Pow(z, 5) + 17*z*z*z - 15*z) / 384
-	return z + g1/df + g2/(df*df) + g3/(df*df*df)
 }

@@ -1,6 +1,10 @@
-package verdict
+package trend
 
-import "math"
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+)
 
 // leastAdjusted is how many blocks it takes to fit a load or a slow wave.
 const leastAdjusted = 16
@@ -11,14 +15,14 @@ const leastWave = 32
 // snap moves a block that a step cuts in two to the nearer of its neighbours,
 // so that the step is one jump.
 func snap(y []float64, floor float64) {
-	if len(y) < minBlocks {
+	if len(y) < MinBlocks {
 		return
 	}
 	d := make([]float64, len(y)-1)
 	for i := range d {
 		d[i] = y[i+1] - y[i]
 	}
-	limit := math.Max(6*spread(d), floor)
+	limit := math.Max(6*stat.Spread(d), floor)
 	for i := 0; i+2 < len(y); i++ {
 		a, b := y[i+1]-y[i], y[i+2]-y[i+1]
 		if a*b <= 0 || math.Abs(a+b) < limit || math.Min(math.Abs(a), math.Abs(b)) < limit/4 {
@@ -34,30 +38,30 @@ func snap(y []float64, floor float64) {
 
 // loadOf is how busy the program was in each block, in steps per second; nil
 // when steps are unknown or blocks were lost.
-func (l *ledger) loadOf(x []float64, from int, at []int, blocks int) []float64 {
-	if l.step == nil || len(at)-1 != blocks || len(x) == 0 {
+func (a *Axes) loadOf(x []float64, from int, at []int, blocks int) []float64 {
+	if a.Step == nil || len(at)-1 != blocks || len(x) == 0 {
 		return nil
 	}
 	out := make([]float64, blocks)
 	for k := range out {
-		i, j := from+at[k], min(from+at[k+1], len(l.t)-1)
-		dt := l.t[j] - l.t[i]
+		i, j := from+at[k], min(from+at[k+1], len(a.T)-1)
+		dt := a.T[j] - a.T[i]
 		if dt <= 0 {
 			return nil
 		}
-		out[k] = (l.step[j] - l.step[i]) / dt
+		out[k] = (a.Step[j] - a.Step[i]) / dt
 	}
 	return out
 }
 
 // stepOf is the step in the middle of each block; nil without steps.
-func (l *ledger) stepOf(from int, at []int) []float64 {
-	if l.step == nil {
+func (a *Axes) stepOf(from int, at []int) []float64 {
+	if a.Step == nil {
 		return nil
 	}
 	out := make([]float64, len(at)-1)
 	for k := range out {
-		out[k] = l.step[from+(at[k]+at[k+1])/2]
+		out[k] = a.Step[from+(at[k]+at[k+1])/2]
 	}
 	return out
 }
@@ -80,26 +84,26 @@ func follows(x, y, load, step []float64) bool {
 	if load == nil || step == nil {
 		return false
 	}
-	l := fitLine(x, load)
+	l := stat.FitLine(x, load)
 	span := x[len(x)-1] - x[0]
-	first := l.a + l.b*x[0]
-	if !(l.b > 0) || !(first > 0) || l.b*span < loadRises*first {
+	first := l.A + l.B*x[0]
+	if !(l.B > 0) || !(first > 0) || l.B*span < loadRises*first {
 		return false
 	}
-	byTime, byStep, byLoad := fitLine(x, y), fitLine(step, y), fitLine(load, y)
-	level := byTime.a + byTime.b*x[0]
-	if byTime.b*span > outgrows*math.Max(level, 0)*l.b*span/first {
+	byTime, byStep, byLoad := stat.FitLine(x, y), stat.FitLine(step, y), stat.FitLine(load, y)
+	level := byTime.A + byTime.B*x[0]
+	if byTime.B*span > outgrows*math.Max(level, 0)*l.B*span/first {
 		return false
 	}
-	if byLoad.sse < tellApart*math.Min(byTime.sse, byStep.sse) {
+	if byLoad.SSE < tellApart*math.Min(byTime.SSE, byStep.SSE) {
 		return true
 	}
-	return l.straight() && byStep.sse > byTime.sse/tellApart
+	return straight(l) && byStep.SSE > byTime.SSE/tellApart
 }
 
 // straight reports whether a load is as good as a line: nothing that follows it
 // can then be told from a growth.
-func (l line) straight() bool { return l.sse <= (1-loadStraight)*(l.sse+l.b*l.b*l.sxx) }
+func straight(l stat.Line) bool { return l.SSE <= (1-loadStraight)*(l.SSE+l.B*l.B*l.SXX) }
 
 // Parts of the scatter about a line that a load or a wave must explain to be
 // taken out of the series, and the part of what was taken out that is left in
@@ -116,7 +120,7 @@ const (
 // returns how many bytes of growth that leaves in doubt.
 func adjust(x, y, load []float64) float64 {
 	n := len(y)
-	base := fitLine(x, y).sse
+	base := stat.FitLine(x, y).SSE
 	if !(base > 0) {
 		return 0
 	}
@@ -124,14 +128,14 @@ func adjust(x, y, load []float64) float64 {
 	for i := range u {
 		u[i] = (x[i] - x[0]) / (x[n-1] - x[0])
 	}
-	if load != nil && !fitLine(x, load).straight() {
+	if load != nil && !straight(stat.FitLine(x, load)) {
 		// Troughs lie early in a block while load rises: the block before
 		// takes part.
 		lag := append([]float64{load[0]}, load[:n-1]...)
-		w, se, sse := beside(u, y, load, lag)
+		w, se, sse := stat.FitBeside(u, y, load, lag)
 		f := (base - sse) / 2 / (sse / float64(n-4))
 		if w[0]+w[1] > 0 && sse < (1-loadExplains)*base && f > loadF {
-			m := mean(load)
+			m := stat.Mean(load)
 			part := make([]float64, n)
 			for i := range part {
 				part[i] = w[0]*(load[i]-m) + w[1]*(lag[i]-m)
@@ -152,7 +156,7 @@ func adjust(x, y, load []float64) float64 {
 	}
 	s, c := make([]float64, n), make([]float64, n)
 	wave(u, f, s, c)
-	w, _, _ := beside(u, y, s, c)
+	w, _, _ := stat.FitBeside(u, y, s, c)
 	for i := range s {
 		s[i] = w[0]*s[i] + w[1]*c[i]
 	}
@@ -183,7 +187,7 @@ func slowest(u, y []float64, from, to, by float64) (f, sse float64) {
 	sse = math.Inf(1)
 	for g := from; g <= to; g += by {
 		wave(u, g, s, c)
-		if _, _, e := beside(u, y, s, c); e < sse {
+		if _, _, e := stat.FitBeside(u, y, s, c); e < sse {
 			f, sse = g, e
 		}
 	}
@@ -194,48 +198,4 @@ func wave(u []float64, f float64, s, c []float64) {
 	for i, v := range u {
 		s[i], c[i] = math.Sincos(2 * math.Pi * f * v)
 	}
-}
-
-// beside fits y on 1, u and z and returns z's weights with their errors, and
-// the remaining sum of squares (infinite when the columns are not independent).
-func beside(u, y []float64, z ...[]float64) (weights, errs []float64, sse float64) {
-	one := make([]float64, len(u))
-	for i := range one {
-		one[i] = 1
-	}
-	cols := append([][]float64{one, u}, z...)
-	m := make([][]float64, len(cols))
-	v := make([]float64, len(cols))
-	scale := make([]float64, len(cols))
-	for a := range cols {
-		if scale[a] = math.Sqrt(dot(cols[a], cols[a])); scale[a] == 0 {
-			return make([]float64, len(z)), make([]float64, len(z)), math.Inf(1)
-		}
-	}
-	for a := range cols {
-		m[a] = make([]float64, len(cols))
-		for b := range cols {
-			m[a][b] = dot(cols[a], cols[b]) / scale[a] / scale[b]
-		}
-		v[a] = dot(cols[a], y) / scale[a]
-	}
-	w, inv, ok := solve(m, v)
-	if !ok {
-		return make([]float64, len(z)), make([]float64, len(z)), math.Inf(1)
-	}
-	for a := range w {
-		w[a] /= scale[a]
-	}
-	for i := range y {
-		f := 0.
-		for a := range cols {
-			f += w[a] * cols[a][i]
-		}
-		sse += (y[i] - f) * (y[i] - f)
-	}
-	errs = make([]float64, len(z))
-	for a := range errs {
-		errs[a] = math.Sqrt(math.Max(0, inv[a+2][a+2])*sse/float64(max(1, len(y)-len(cols)))) / scale[a+2]
-	}
-	return w[2:], errs, sse
 }

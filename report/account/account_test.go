@@ -1,0 +1,162 @@
+package account_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/gpumem/gpumem/internal/eval/corpus"
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// recordings are traces of every kind: synthetic ones, ones made to mislead, and
+// real ones.
+func recordings(t *testing.T) []*corpus.Trace {
+	t.Helper()
+	real, err := corpus.Real()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Concat(corpus.Generate(7, 150), corpus.Adversarial(7)[:60], real)
+}
+
+func ledgerOf(s *record.Samples, u account.Unified) *account.Ledger {
+	return account.New(func(name string) []float64 { return account.Column(s, name) }, u)
+}
+
+func cell(v []float64, row int) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return v[row]
+}
+
+func TestTheAccountsSumToWhatWasMeasuredInEveryRow(t *testing.T) {
+	t.Parallel()
+	rows := 0
+	for _, trace := range recordings(t) {
+		s := trace.Run.Samples
+		for _, u := range []account.Unified{account.UnifiedNo, account.UnifiedYes, account.UnifiedAuto} {
+			l := ledgerOf(s, u)
+			footprint := ledgerOf(s, account.UnifiedNo).Host
+			for i := range s.Len() {
+				device := cell(l.Device, i)
+				sum := cell(l.Untracked, i)
+				for _, v := range [][]float64{l.Live, l.Idle} {
+					if v != nil {
+						sum += v[i]
+					}
+				}
+				if l.HasDevice() && sum == sum && sum != device {
+					t.Fatalf("%s, %s, row %d: live, idle and untracked are %.0f of %.0f", trace.Kind, u, i, sum, device)
+				}
+				if sum != sum && device == device && cell(l.Live, i) == cell(l.Live, i) && cell(l.Idle, i) == cell(l.Idle, i) && l.Live != nil && l.Idle != nil {
+					t.Fatalf("%s, row %d: all parts are known and their sum is not", trace.Kind, i)
+				}
+				host := cell(l.Host, i)
+				if l.Unified && (l.HasDevice() || l.Owned()) {
+					host += held(l, i)
+				}
+				if want := cell(footprint, i); host == host && host != want {
+					t.Fatalf("%s, %s, row %d: host and the device's part are %.0f of %.0f", trace.Kind, u, i, host, want)
+				}
+				rows++
+			}
+		}
+	}
+	if rows < 100_000 {
+		t.Fatalf("only %d rows were looked at", rows)
+	}
+}
+
+// held is what the device holds of the footprint.
+func held(l *account.Ledger, row int) float64 {
+	if l.HasDevice() {
+		return cell(l.Device, row)
+	}
+	if l.Idle != nil {
+		return l.Live[row] + l.Idle[row]
+	}
+	return l.Live[row]
+}
+
+func TestASingleRowIsChargedAsTheSeriesIs(t *testing.T) {
+	t.Parallel()
+	for _, trace := range recordings(t) {
+		s := trace.Run.Samples
+		l := ledgerOf(s, account.UnifiedNo)
+		var latest account.Latest
+		for i := range s.Len() {
+			whole := true
+			for _, name := range s.Names() {
+				v := s.Column(name)[i]
+				if v != v {
+					whole = false
+					continue
+				}
+				latest.Take(record.Cell{Column: name, Value: int64(v)})
+			}
+			if !whole || !integers(s, i) {
+				continue
+			}
+			got := latest.Row(false)
+			for name, c := range map[string][2]float64{
+				"device": {got.Device, cell(l.Device, i)}, "live": {got.Live, cell(l.Live, i)}, "idle": {got.Idle, cell(l.Idle, i)},
+				"untracked": {got.Untracked, cell(l.Untracked, i)}, "host": {got.Host, cell(l.Host, i)},
+			} {
+				if c[0] != c[1] && (c[0] == c[0] || c[1] == c[1]) {
+					t.Fatalf("%s, row %d: %s is %.0f live and %.0f in the series", trace.Kind, i, name, c[0], c[1])
+				}
+			}
+		}
+	}
+}
+
+func integers(s *record.Samples, row int) bool {
+	return !slices.ContainsFunc(s.Names(), func(name string) bool {
+		v := s.Column(name)[row]
+		return v != math.Trunc(v)
+	})
+}
+
+func TestWhatNobodyTellsIsUnknownAndNotZero(t *testing.T) {
+	t.Parallel()
+	var none account.Latest
+	for name, v := range map[string]float64{"device": none.Row(true).Device, "live": none.Row(true).Live, "untracked": none.Row(false).Untracked, "host": none.Row(true).Host} {
+		if v == v {
+			t.Errorf("%s of a process that told nothing is %.0f", name, v)
+		}
+	}
+	none.Take(record.Cell{Column: "gpu_bytes@1", Value: 40})
+	r := none.Row(false)
+	if r.Untracked != 40 || r.Live == r.Live || none.Tells(false).Owned() {
+		t.Errorf("bytes without an owner: %+v", r)
+	}
+}
+
+func TestARemainderBelowZeroStaysInTheLedgerAndIsNotShownOnUnifiedMemory(t *testing.T) {
+	t.Parallel()
+	tells := account.Tells{GPU: true, Live: true, Idle: true, Footprint: true, Unified: true}
+	c := account.Unknown()
+	c.GPU, c.Live, c.Idle, c.Footprint = 100, 90, 15, 80
+	r := tells.Charge(c)
+	if r.Untracked != -5 || r.Host != -20 {
+		t.Errorf("charged: %+v", r)
+	}
+	if shown := tells.Shown(r); shown.Host == shown.Host || shown.Untracked != -5 {
+		t.Errorf("shown: %+v", shown)
+	}
+}
+
+func TestADeviceThatARowDoesNotKnowTakesNoPart(t *testing.T) {
+	t.Parallel()
+	nan := math.NaN()
+	s := record.NewSamples([]string{"gpu_bytes@0", "gpu_bytes@1"}, [][]float64{{10, nan, 12, nan}, {nan, 20, nan, 22}})
+	if v := account.ColumnAt(s, record.ColGPU, []int{1, 3}); !slices.Equal(v, []float64{20, 22}) {
+		t.Errorf("of the second process: %v", v)
+	}
+	if v := account.Column(s, record.ColGPU); v != nil {
+		t.Errorf("rows that each lack a part: %v", v)
+	}
+}

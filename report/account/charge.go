@@ -1,0 +1,140 @@
+package account
+
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// columnNames are the columns that accounts are made of; the first deviceColumns
+// speak of devices, and may be told for each.
+var columnNames = [...]string{
+	record.ColGPU, record.ColDriverAllocBytes, record.ColLive, record.ColIdle,
+	record.ColFootprint, record.ColRSSAnon, record.ColRSSShmem, record.ColSwap, record.ColRSS,
+}
+
+const deviceColumns = 4
+
+// Tells says which columns a recording of a process has, and whether the device's
+// bytes are host memory. Of a process that is watched it only ever gains columns.
+type Tells struct {
+	GPU, Asked, Live, Idle               bool
+	Footprint, RSSAnon, Shmem, Swap, RSS bool
+	Unified                              bool
+}
+
+// Cells are the cells of one row that accounts are made of, in bytes; NaN is
+// unknown.
+type Cells struct {
+	GPU   float64 // what the driver charges the process
+	Asked float64 // what the driver was asked for and has not got back
+	Live  float64 // handed out by the program's allocator
+	Idle  float64 // kept by it
+
+	Footprint, RSSAnon, Shmem, Swap, RSS float64
+}
+
+// Unknown are the cells of a row that tells nothing.
+func Unknown() Cells {
+	n := math.NaN()
+	return Cells{n, n, n, n, n, n, n, n, n}
+}
+
+// told are the fields of Tells, and values those of Cells, in the order of
+// columnNames.
+func (t *Tells) told() [len(columnNames)]*bool {
+	return [...]*bool{&t.GPU, &t.Asked, &t.Live, &t.Idle, &t.Footprint, &t.RSSAnon, &t.Shmem, &t.Swap, &t.RSS}
+}
+
+func (c *Cells) values() [len(columnNames)]*float64 {
+	return [...]*float64{&c.GPU, &c.Asked, &c.Live, &c.Idle, &c.Footprint, &c.RSSAnon, &c.Shmem, &c.Swap, &c.RSS}
+}
+
+// Row is one row's bytes by account; NaN is unknown.
+type Row struct {
+	Device                float64
+	Live, Idle, Untracked float64
+	Host                  float64
+}
+
+// Owned reports whether somebody tells whose the device's bytes are.
+func (t Tells) Owned() bool { return t.Live }
+
+// HasDevice reports whether somebody tells what the device holds for the process.
+func (t Tells) HasDevice() bool { return t.GPU || t.Asked }
+
+// HasHost reports whether somebody tells the host memory.
+func (t Tells) HasHost() bool { return t.Footprint || t.RSSAnon || t.RSS }
+
+// Charge divides the cells of a row between the accounts.
+func (t Tells) Charge(c Cells) Row {
+	r := Row{Device: t.device(c), Live: told(t.Live, c.Live), Idle: told(t.Idle, c.Idle)}
+	r.Untracked = r.Device
+	if t.Live {
+		r.Untracked -= c.Live
+	}
+	if t.Idle && t.Live {
+		r.Untracked -= c.Idle
+	}
+	r.Host = t.footprint(c)
+	if t.Unified && (t.HasDevice() || t.Live) {
+		r.Host -= t.held(c)
+	}
+	return r
+}
+
+// Shown is the row for people and dashboards: host memory on unified memory is
+// unknown where it would be less than nothing, since part of the device's bytes
+// was not touched yet and is not in the footprint.
+func (t Tells) Shown(r Row) Row {
+	if t.Unified && r.Host < 0 {
+		r.Host = math.NaN()
+	}
+	return r
+}
+
+func told(known bool, v float64) float64 {
+	if !known {
+		return math.NaN()
+	}
+	return v
+}
+
+// device is the driver's counter, else what it was asked for.
+func (t Tells) device(c Cells) float64 {
+	if t.GPU {
+		return c.GPU
+	}
+	return told(t.Asked, c.Asked)
+}
+
+// footprint is what the machine gets back when the process ends, or what is
+// nearest to it of what is told. Clean pages of files are the system's.
+func (t Tells) footprint(c Cells) float64 {
+	switch {
+	case t.Footprint:
+		return c.Footprint
+	case t.RSSAnon:
+		f := c.RSSAnon
+		if t.Shmem {
+			f += c.Shmem
+		}
+		if t.Swap {
+			f += c.Swap
+		}
+		return f
+	}
+	return told(t.RSS, c.RSS)
+}
+
+// held is what the device holds of a footprint that its bytes are part of: what
+// the driver says, else what the allocator has; NaN when nobody tells.
+func (t Tells) held(c Cells) float64 {
+	switch {
+	case t.HasDevice():
+		return t.device(c)
+	case t.Live && t.Idle:
+		return c.Live + c.Idle
+	}
+	return told(t.Live, c.Live)
+}

@@ -1,0 +1,37 @@
+package stat
+
+// Plus adds series row by row; a nil series adds nothing, an unknown cell of
+// the first makes the sum unknown, of another counts as its last known value.
+func Plus(v []float64, more ...[]float64) []float64 { return combine(1, v, more) }
+
+// Minus subtracts series row by row, as plus adds them.
+func Minus(v []float64, more ...[]float64) []float64 { return combine(-1, v, more) }
+
+func combine(sign float64, v []float64, more [][]float64) []float64 {
+	out := append([]float64(nil), v...)
+	for _, m := range more {
+		if m == nil {
+			continue
+		}
+		for i := range out {
+			out[i] += sign * m[i]
+		}
+	}
+	for _, x := range out {
+		if x == x {
+			return out
+		}
+	}
+	return nil
+}
+
+// Known are the values of v that are not unknown.
+func Known(v []float64) []float64 {
+	out := make([]float64, 0, len(v))
+	for _, x := range v {
+		if x == x {
+			out = append(out, x)
+		}
+	}
+	return out
+}
