@@ -87,13 +87,13 @@ func (r *Redactor) meta(m *record.Meta) record.Meta {
 	out.Env = nil
 	out.Workload, out.Signal = r.text(m.Workload), r.text(m.Signal)
 	out.OS, out.Driver, out.Device = r.text(m.OS), r.text(m.Driver), r.device(m.Device)
+	out.Machine = r.machine(m.Machine)
 	if m.Masked != nil {
 		out.Masked = &record.Masked{Values: m.Masked.Values}
 		for _, name := range m.Masked.Names {
 			out.Masked.Names = append(out.Masked.Names, r.text(name))
 		}
 	}
-	out.Machine = r.machine(m.Machine)
 	out.Versions, out.Flags = r.texts(m.Versions), r.texts(m.Flags)
 	if m.CapacityBytes != nil {
 		out.CapacityBytes = map[string]int64{}

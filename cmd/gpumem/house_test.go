@@ -47,9 +47,6 @@ var house = map[string][]string{
 	"cmd/gpumem/selftest":  {"cmd/gpumem/plain", "cmd/gpumem/naming", "cmd/gpumem/device", "probe", "metal", "workloads"},
 	"cmd/gpumem/diagnosis": {"cmd/gpumem/plain", "cmd/gpumem/naming", "probe", "tracer/record", "report/verdict"},
 	"scripts":              {},
-
-	// It knows gpumem as users do: it runs the program.
-	"internal/eval/children": {},
 }
 
 func TestImportsPointOneWay(t *testing.T) {

@@ -9,10 +9,11 @@ import (
 	"github.com/shirou/gopsutil/v3/mem"
 	"github.com/shirou/gopsutil/v3/process"
 
+	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/probe/procfs"
 )
 
-// Process is what is known of a process beyond its memory.
+// Process is what is known of a process beyond its memory, secrets masked.
 type Process struct {
 	Owner      string
 	Command    []string
@@ -44,7 +45,7 @@ func About(ctx context.Context, pid int) Process {
 	})
 	b.ask(func() func() {
 		words, err := ps.CmdlineSliceWithContext(ctx)
-		return when(err, func() { p.Command = words })
+		return when(err, func() { p.Command = secret.Args(words) })
 	})
 	b.ask(func() func() {
 		ms, err := ps.CreateTimeWithContext(ctx)
@@ -56,7 +57,7 @@ func About(ctx context.Context, pid int) Process {
 	})
 	b.ask(func() func() {
 		parent, name, err := parentOf(ctx, ps)
-		return when(err, func() { p.Parent, p.ParentName = parent, name })
+		return when(err, func() { p.Parent, p.ParentName = parent, secret.Text(name) })
 	})
 	b.ask(func() func() {
 		n, err := ps.NumFDsWithContext(ctx)
@@ -64,7 +65,7 @@ func About(ctx context.Context, pid int) Process {
 	})
 	b.wait(ctx)
 	if runtime.GOOS == "linux" {
-		p.Cgroup = cgroupOf(pid)
+		p.Cgroup = secret.Text(cgroupOf(pid))
 	}
 	return p
 }

@@ -1,13 +1,13 @@
 package agent
 
 import (
-	"bytes"
 	"fmt"
 	"net"
 	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 // peer is who is at the other end of a socket; pid 0 is not known.
@@ -42,15 +42,10 @@ func (p peer) is(pid int) bool {
 	if p.pid == 0 || p.pid == pid {
 		return true
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.pid))
+	status, err := procfs.Dir("").Read(p.pid, "status")
 	if err != nil {
 		return false
 	}
-	_, rest, found := bytes.Cut(status, []byte("\nNSpid:"))
-	if !found {
-		return false
-	}
-	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	ids := bytes.Fields(line)
-	return len(ids) > 1 && string(ids[len(ids)-1]) == strconv.Itoa(pid)
+	ids := procfs.ParseNSpid(status)
+	return len(ids) > 1 && ids[len(ids)-1] == pid
 }
