@@ -93,8 +93,8 @@
 // of its own, so that it hears once what is sent to the tracer or to the
 // tracer's whole group. The tracer passes on INT, TERM, QUIT, HUP, TSTP, CONT and
 // WINCH to that group, as a terminal or a script runner means them; USR1, USR2,
-// ALRM and the real-time signals from 35 go to the program alone, in both
-// arrangements. When a shell later brings the job to the foreground, it gives the
+// ALRM, VTALRM, IO, PWR and the real-time signals from 35 go to the program
+// alone, in both arrangements. When a shell later brings the job to the foreground, it gives the
 // terminal to our group, not to the program's. The program is then stopped by its
 // first read of the terminal (SIGTTIN) or change of it (SIGTTOU). The tracer sees
 // that, gives the terminal to the program's group and continues it, as a shell
@@ -109,9 +109,9 @@
 // is continued at once, so a key freezes nothing. SIGSTOP sent to the program
 // alone stops only the program, and the recording goes on.
 //
-// Not passed on are CHLD and URG, PIPE and XFSZ, which the system sends to the
-// tracer for its own doings and which look the same when sent by kill, signals
-// that report a fault, and 32 to 34, which Go leaves to threading libraries (34
+// Not passed on are CHLD and URG, PIPE, XFSZ, XCPU, PROF, TTIN and TTOU, which the
+// system sends to the tracer for its own doings and which look the same when sent
+// by kill, signals that report a fault, and 32 to 34, which Go leaves to threading libraries (34
 // ends the tracer). What the tracer takes is not queued: of two equal real-time
 // signals in quick succession the program may hear one.
 //

@@ -42,7 +42,7 @@ const (
 func passedOn() []os.Signal {
 	list := []os.Signal{
 		unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2,
-		unix.SIGALRM, unix.SIGTSTP, unix.SIGCONT, unix.SIGWINCH,
+		unix.SIGALRM, unix.SIGVTALRM, unix.SIGIO, unix.SIGPWR, unix.SIGTSTP, unix.SIGCONT, unix.SIGWINCH,
 	}
 	// 32 and 33 are the threading library's, 34 is one that Go leaves alone
 	// because another threading library uses it.

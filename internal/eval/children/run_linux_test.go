@@ -36,7 +36,9 @@ type side struct {
 func (s *side) environment(k *kind) []string {
 	path := append([]string{filepath.Join(s.dir, "bin")}, searched()...)
 	base := []string{"PATH=" + strings.Join(path, ":"), "HOME=" + filepath.Join(s.dir, "home"),
-		"USER=somebody", "LANG=C.UTF-8", "TERM=dumb", "TMPDIR=" + filepath.Join(s.dir, "tmp")}
+		"USER=somebody", "LANG=C.UTF-8", "TERM=dumb", "TMPDIR=" + filepath.Join(s.dir, "tmp"),
+		// gpumem keeps its agent there from one run to the next.
+		"XDG_CACHE_HOME=" + filepath.Join(shared.dir, "cache")}
 	return s.expand(append(base, k.env...))
 }
 

@@ -17,9 +17,13 @@ var ownGroup = differs("without a terminal gpumem gives the program a process gr
 var sharedGroup = differs("on a terminal the job is gpumem's, and the program belongs to it",
 	`^[-+]terminal: (group leader|group of its parent)`)
 
-// noFolder is what gpumem says when it has no place for the agent.
-var noFolder = differs("gpumem says that it cannot bring the agent in",
-	`^\+stderr: gpumem: warning: no folder for the Python agent`)
+// opened is what Go's runtime does before any code of gpumem runs.
+var opened = differs("a standard descriptor that is closed when gpumem starts is the null device for both: Go's runtime opens it",
+	`^[-+](stdout: (fd [0-2]: /dev/null|1$)|stdout: [01]$|file cwd/file: fd [0-2]: /dev/null|cwd/file: fd|stderr: )`)
+
+// dispositions is what Go's runtime keeps to itself.
+var dispositions = differs("Go's runtime handles signals that gpumem was started to ignore, and unblocks those that it needs",
+	`^[-+]stdout: Sig(Blk|Ign):`)
 
 // states are programs that look at what they got from their parent.
 func states() []kind {
@@ -92,26 +96,27 @@ func states() []kind {
 			outer: `unset HOME TMPDIR USER; run sh -c 'echo ${HOME-none} ${TMPDIR-none} ${USER-none}'`,
 		},
 		{
-			name:    "a TMPDIR that is not there",
-			outer:   `TMPDIR=/no/such run sh -c 'echo $TMPDIR; exit 3'; echo $?`,
-			differs: []difference{noFolder},
+			name:  "a TMPDIR that is not there",
+			outer: `TMPDIR=/no/such run sh -c 'echo $TMPDIR; exit 3'; echo $?`,
 		},
 		{
-			name:    "a TMPDIR that nobody may write",
-			outer:   `TMPDIR=/proc run sh -c 'echo $TMPDIR; exit 3'; echo $?`,
-			differs: []difference{noFolder},
+			name:  "a TMPDIR that nobody may write",
+			outer: `TMPDIR=/proc run sh -c 'echo $TMPDIR; exit 3'; echo $?`,
 		},
 		{
-			name:  "signals that are blocked and ignored around gpumem",
-			outer: `acts with ignore=1 ignore=2 ignore=13 ignore=17 block=10 block=34 -- run look status`,
+			name:    "signals that are blocked and ignored around gpumem",
+			outer:   `acts with ignore=1 ignore=2 ignore=13 ignore=17 block=10 block=34 -- run look status`,
+			differs: []difference{dispositions},
 		},
 		{
-			name:  "every signal ignored around gpumem",
-			outer: `acts with $(for s in $(seq 1 64); do echo ignore=$s; done) -- run look status`,
+			name:    "every signal ignored around gpumem",
+			outer:   `acts with $(for s in $(seq 1 64); do echo ignore=$s; done) -- run look status`,
+			differs: []difference{dispositions},
 		},
 		{
-			name:  "every signal blocked around gpumem",
-			outer: `acts with $(for s in $(seq 1 64); do echo block=$s; done) -- run look status`,
+			name:    "every signal blocked around gpumem",
+			outer:   `acts with $(for s in $(seq 1 64); do echo block=$s; done) -- run look status`,
+			differs: []difference{dispositions},
 		},
 		{
 			name: "signals that a child has blocked and ignored",
@@ -123,18 +128,21 @@ acts with ignore=25 -- acts dispositions`,
 			name:  "descriptors that are open around gpumem",
 			outer: `run look fds 5</dev/null 7>seven 9<>nine; acts with open=200 -- run look fds`,
 		},
-		{name: "no input around gpumem", outer: `run look fds <&-; run cat <&-; echo $?`},
+		{name: "no input around gpumem", outer: `run look fds <&-; run cat <&-; echo $?`, differs: []difference{opened}},
 		{
-			name:  "no output around gpumem",
-			outer: `run sh -c 'echo lost; echo $? >&2' >&-; echo $?; run look fds >&-`,
+			name:    "no output around gpumem",
+			outer:   `run sh -c 'echo lost; echo $? >&2' >&-; echo $?; run look fds >&-`,
+			differs: []difference{opened},
 		},
 		{
-			name:  "no stderr around gpumem",
-			outer: `run sh -c 'look fds; echo x >&2; exit 4' 2>&-; echo $?`,
+			name:    "no stderr around gpumem",
+			outer:   `run sh -c 'look fds; echo x >&2; exit 4' 2>&-; echo $?`,
+			differs: []difference{opened},
 		},
 		{
-			name:  "nothing open around gpumem",
-			outer: `run sh -c 'look fds >file 2>&1; exit 4' <&- >&- 2>&-; echo $?; cat file`,
+			name:    "nothing open around gpumem",
+			outer:   `run sh -c 'look fds >file 2>&1; exit 4' <&- >&- 2>&-; echo $?; cat file`,
+			differs: []difference{opened},
 		},
 		{
 			name: "/dev/full around gpumem",

@@ -73,10 +73,6 @@ func terminals() []kind {
 			name:  "gpumem in the background, then in the foreground",
 			outer: `set -m; run cat & sleep .5; fg; echo $?`,
 			keys:  []key{{"cat", "text\n"}, {"text\r\ntext", "\x04"}}, rules: []rule{pids},
-			differs: []difference{
-				differs("the program alone is stopped when it reads in the background",
-					`^[-+]terminal: (\[1\]\+  Stopped|$)`),
-			},
 		},
 		{
 			name:  "gpumem in the background of a terminal",
