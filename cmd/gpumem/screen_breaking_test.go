@@ -9,6 +9,10 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
+// besidePrompt is the argument with which the test's own program writes a
+// prompt, and then says why the screen has gone.
+const besidePrompt = "__beside_prompt"
+
 // breakingScreen is the argument with which the test's own program shows a
 // screen over a recording that breaks.
 const breakingScreen = "__breaking_screen"

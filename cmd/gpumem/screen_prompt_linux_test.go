@@ -8,10 +8,6 @@ import (
 	"time"
 )
 
-// besidePrompt is the argument with which the test's own program writes a
-// prompt, and then says why the screen has gone.
-const besidePrompt = "__beside_prompt"
-
 func writeBesidePrompt() {
 	fmt.Print("PROMPT> ")
 	sayCrash(os.Stdout, "", "r")
