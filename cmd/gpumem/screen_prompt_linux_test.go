@@ -1,19 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"regexp"
 	"testing"
-	"time"
 )
-
-func writeBesidePrompt() {
-	fmt.Print("PROMPT> ")
-	sayCrash(os.Stdout, "", "r")
-	fmt.Print("typed")
-	time.Sleep(time.Minute)
-}
 
 func TestWhyTheScreenHasGoneStandsAboveThePromptThatCameFirst(t *testing.T) {
 	t.Parallel()
