@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"time"
 
@@ -33,14 +32,6 @@ func actAs(part string) bool {
 		return false
 	}
 	return true
-}
-
-// writeBesidePrompt is a shell's prompt with the line between.
-func writeBesidePrompt() {
-	fmt.Print("PROMPT> ")
-	sayCrash(os.Stdout, "", "r")
-	fmt.Print("typed")
-	time.Sleep(time.Minute)
 }
 
 // breakScreen is a recording on a terminal, one of whose goroutines panics.

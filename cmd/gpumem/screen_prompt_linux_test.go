@@ -1,10 +1,20 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"testing"
+	"time"
 )
+
+// writeBesidePrompt is a shell's prompt with the line between.
+func writeBesidePrompt() {
+	fmt.Print("PROMPT> ")
+	sayCrash(os.Stdout, "", "r")
+	fmt.Print("typed")
+	time.Sleep(time.Minute)
+}
 
 func TestWhyTheScreenHasGoneStandsAboveThePromptThatCameFirst(t *testing.T) {
 	t.Parallel()
