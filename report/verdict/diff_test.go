@@ -1,8 +1,11 @@
 package verdict
 
 import (
+	"encoding/json"
+	"slices"
 	"testing"
 
+	"github.com/gpumem/gpumem/internal/eval/corpus"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -50,5 +53,28 @@ func TestDiffCountsLeftoversBeyondTheBase(t *testing.T) {
 	}
 	if d := Diff(nil, loading(0, 0).run(), Options{}); d.Verdict != Undecided {
 		t.Errorf("without a base: %s", d.Verdict)
+	}
+}
+
+func TestHandlesThatARunKeepsMoreOfThanBeforeAreCompared(t *testing.T) {
+	t.Parallel()
+	all := slices.DeleteFunc(corpus.Adversarial(corpus.Publish), func(c *corpus.Trace) bool {
+		return c.Run.Samples.Column(record.ColModules) == nil
+	})
+	if len(all) < 2 {
+		t.Fatal("no trace counts modules")
+	}
+	grew := 0
+	for i := 0; i+1 < min(len(all), 60); i++ {
+		d := Diff(all[i].Run, all[i+1].Run, Options{})
+		if d.Verdict == DriverGrowth {
+			grew++
+		}
+		if _, err := json.Marshal(d); err != nil {
+			t.Errorf("%s against %s: %v", all[i].Kind, all[i+1].Kind, err)
+		}
+	}
+	if grew == 0 {
+		t.Error("no pair has more handles in the new run than in the base")
 	}
 }

@@ -7,17 +7,8 @@
 //
 //	track     rows of one process in order of time; restarts split, pauses
 //	          closed, setting up, teardown and a wait for the end left out
-//	ledger    bytes charged to live, idle, untracked and host; unified memory
-//	          counted once
-//	blocks    a series as at most 64 troughs, a sawtooth's cycle a block
-//	adjust    the part that follows the program's load, or a slow wave, taken
-//	          out
-//	fit       a line beside up to two jumps and a transient; its error under
-//	          autocorrelation
-//	hlt       Harvey, Leybourne and Taylor's trend test, critical values
-//	          simulated by internal/eval/tables
-//	rival     the growth beside a rise that ended, and beside one or two leaps
-//	growth    the conditions of growing, the bound of flat, else undecided
+//	ledger    the accounts (package account) as the series that are tested
+//	growth    each series, tested by package trend
 //	classify  the account that explains the coupled growth
 //	records   host bytes that are the driver's records of handles
 //	handles   the driver's handles whose number grows while no bytes do
