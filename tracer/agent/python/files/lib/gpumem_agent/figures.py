@@ -2,10 +2,11 @@
 
 import sys
 
+from gpumem_agent import hostheap
 from gpumem_agent.own import own
 from gpumem_agent.sampling import HEAP_SECONDS, HEAP_SHARE, Pace
 
-HEAP_AGE = 1.0  # seconds; a shorter script does not pay for the import of ctypes
+HEAP_AGE = 1.0  # seconds; a shorter script does not pay for the opening of _ctypes
 
 
 class Figures:
@@ -46,8 +47,6 @@ class Figures:
         """The host heap's reader, or None."""
         if not self._heap_tried:
             self._heap_tried = True
-            from gpumem_agent import hostheap
-
             self._heap = hostheap.open_heap()
         return self._heap
 
