@@ -79,4 +79,9 @@ def _chain_old(path):
 
 _here = os.path.dirname(os.path.abspath(__file__))
 _start(_here)
-_chain(_leave(_here))
+try:
+    _chain(_leave(_here))
+finally:
+    # The user's takes this module's place. Functions and their module would be a
+    # cycle, which a program that looks at its garbage would find.
+    del _start, _leave, _chain, _chain_old

@@ -52,7 +52,7 @@ class Figures:
 
     def _add_heap(self, row):
         young = own.monotonic() - self._begun < HEAP_AGE
-        if young and "ctypes" not in sys.modules:
+        if young and "_ctypes" not in sys.modules:
             return
         heap = self.heap()
         begun = own.thread_time()
