@@ -260,7 +260,7 @@ asyncio.run(f())`,
 			files: map[string]string{"site/sitecustomize.py": "import sys; sys.exit(7)\n"},
 			differs: []difference{
 				differs("the agent's sitecustomize runs the user's, so it is in the traceback",
-					`^\+stderr:   (File "\S+/gpumem/python-|  _chain\(|  spec\.loader\.exec_module)`),
+					`^\+stderr:   (File "\S+/gpumem/python-|  _chain\(|  spec\.loader\.exec_module|  [ ~^]+$)`),
 			},
 		},
 		{
