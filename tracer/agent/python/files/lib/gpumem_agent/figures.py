@@ -2,7 +2,7 @@
 
 import sys
 
-from gpumem_agent import hostheap
+from gpumem_agent import imports
 from gpumem_agent.own import own
 from gpumem_agent.sampling import HEAP_SECONDS, HEAP_SHARE, Pace
 
@@ -47,7 +47,8 @@ class Figures:
         """The host heap's reader, or None."""
         if not self._heap_tried:
             self._heap_tried = True
-            self._heap = hostheap.open_heap()
+            imports.bring("gpumem_agent.native")  # which the next one needs
+            self._heap = imports.bring("gpumem_agent.hostheap").open_heap()
         return self._heap
 
     def _add_heap(self, row):

@@ -78,15 +78,17 @@ def loaded(name):
 
 
 def bring(name):
-    """A top-level module of the interpreter's that is written in C, imported past
-    the program's finders: what the agent needs is none of theirs. Raises
-    ImportError where there is none."""
+    """A module of the agent's, or one of the interpreter's that is written in C,
+    imported past the program's finders: what the agent needs is none of theirs.
+    Raises ImportError where there is none."""
+    package = name.rpartition(".")[0]
+    path = sys.modules[package].__path__ if package else None
     with importlib._ModuleLockManager(name):
         module = loaded(name)
         if module is not None:
             return module
         for finder in (importlib.BuiltinImporter, external.PathFinder):
-            spec = finder.find_spec(name)
+            spec = finder.find_spec(name, path)
             if spec is not None:
                 return importlib._load_unlocked(spec)
     raise ImportError(name)

@@ -4,11 +4,10 @@ import os
 import sys
 import _thread
 
-from gpumem_agent import alone, imports, requests
+from gpumem_agent import imports, requests
 from gpumem_agent.connection import Closed, Connection
 from gpumem_agent.figures import Figures
 from gpumem_agent.greeting import Greeting
-from gpumem_agent.later import Later
 from gpumem_agent.own import own
 from gpumem_agent.quiet import Quiet
 from gpumem_agent.sampling import Sampler, StepPace, paused
@@ -106,6 +105,8 @@ class Process:
         """Wraps what is refused to processes of several threads: see alone.py."""
         with self.quiet():
             if hasattr(os, "unshare"):
+                from gpumem_agent import alone
+
                 alone.wrap_os(self)
             if imports.loaded(imports.CTYPES):
                 self._arm(imports.CTYPES)
@@ -134,7 +135,8 @@ class Process:
     def _before_fork(self):
         with self.quiet():
             if COUNTS_THREADS_LATE and self._later is None:
-                self._later = Later(self.wake)
+                imports.bring("gpumem_agent.native")  # which the next one needs
+                self._later = imports.bring("gpumem_agent.later").Later(self.wake)
         with self.quiet():
             self.sampler.park()
 
@@ -239,6 +241,8 @@ class Process:
             return
         self._armed.add(name)
         if name == imports.CTYPES:
+            from gpumem_agent import alone
+
             alone.wrap_ctypes(self, module)
             return
         from gpumem_agent import frameworks
