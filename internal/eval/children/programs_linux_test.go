@@ -91,9 +91,7 @@ func natives() []kind {
 					`^\+stdout: object lib(gpumem_capture|dl)\.so`),
 			},
 		},
-		kind{
-			name: "regions of memory", sh: "acts regions",
-		},
+		kind{name: "regions of memory", sh: "acts regions"},
 		kind{name: "a bounded bomb of forks", sh: "acts bomb 6", alone: true},
 		kind{
 			name:  "a static program that starts children",

@@ -112,7 +112,7 @@ faulthandler.enable()
 ctypes.string_at(0)`,
 			differs: []difference{
 				differs("the agent's loop is a thread of the program",
-					`^\+stderr: (Thread |$|  File "\S+/gpumem-agent-|  <no Python frame>)`),
+					`^\+stderr: (Thread |$|  File "\S+/gpumem/python-|  <no Python frame>)`),
 			},
 		},
 		{
@@ -129,7 +129,7 @@ import faulthandler, sys
 faulthandler.dump_traceback(sys.stdout)`,
 			differs: []difference{
 				differs("the agent's loop is a thread of the program",
-					`^\+stdout: (Thread |$|  File "\S+/gpumem-agent-|  <no Python frame>)`),
+					`^\+stdout: (Thread |$|  File "\S+/gpumem/python-|  <no Python frame>)`),
 			},
 		},
 		{

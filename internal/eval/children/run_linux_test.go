@@ -68,6 +68,10 @@ func here(name string) bool {
 	})
 }
 
+// agentFolder is where gpumem keeps its Python agent for all runs of a user. Its
+// own tests say what lies there.
+const agentFolder = "home/.cache/gpumem"
+
 // expand puts the folders in for $CWD, the working directory, and $TOOLS, where
 // the compiled programs are.
 func (s *side) expand(words []string) []string {
@@ -83,7 +87,7 @@ func (s *side) expand(words []string) []string {
 // child is started in an outer script; run-and-tell leaves gpumem's answer on
 // stderr, where it is by default.
 func (s *side) prepare(k *kind) error {
-	for _, name := range []string{"cwd", "home", "bin", "tmp", "runs"} {
+	for _, name := range []string{"cwd", "home/.cache", "bin", "tmp", "runs"} {
 		if err := os.MkdirAll(filepath.Join(s.dir, name), 0o755); err != nil {
 			return err
 		}
@@ -238,6 +242,9 @@ func (s *side) left(k *kind) ([]string, error) {
 				return err
 			}
 			name, _ := filepath.Rel(s.dir, path)
+			if s.traced && name == agentFolder {
+				return fs.SkipDir
+			}
 			if _, given := k.files[strings.TrimPrefix(name, "cwd/")]; given {
 				return nil
 			}

@@ -3,6 +3,7 @@
 package python_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/agent/python"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 func TestCallsForProcessesOfOneThreadWork(t *testing.T) {
@@ -164,5 +166,63 @@ func TestWhatIsCompiledOfTheAgentStaysAlsoWhereTheProgramsIsNot(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(program, "__pycache__")); err == nil {
 		t.Error("what the program imports was kept, too")
+	}
+}
+
+func TestNothingIsImportedThroughTheProgramsFindersAfterTheStart(t *testing.T) {
+	t.Parallel()
+	const show = `
+import select, sys
+seen = []
+class Finder:
+    def find_spec(self, name, path=None, target=None): seen.append(name)
+sys.meta_path.insert(0, Finder())
+select.select([], [], [], 2)  # the host heap is read after a second
+print(seen)
+`
+	o := run(t, traced{args: []string{"-c", show}})
+	clean(t, o)
+	if o.stdout != "[]\n" {
+		t.Errorf("the program's finder saw %q", o.stdout)
+	}
+	o.main(t).last(t, record.ColHostHeap)
+}
+
+func TestTheAgentLeavesNoGarbage(t *testing.T) {
+	t.Parallel()
+	user := dropFile(t, "sitecustomize.py", "") // takes the place of the agent's
+	const show = `
+import gc, time
+gc.set_debug(gc.DEBUG_SAVEALL)
+gc.collect(); time.sleep(.3); gc.collect()
+print([type(o).__name__ for o in gc.garbage])
+gc.set_debug(0)
+`
+	o := run(t, traced{args: []string{"-c", show}, path: []string{user}})
+	clean(t, o)
+	if o.stdout != "[]\n" {
+		t.Errorf("garbage: %q", o.stdout)
+	}
+}
+
+func TestAFolderForCompiledModulesGetsNoneOfTheAgentsPackage(t *testing.T) {
+	t.Parallel()
+	cache := t.TempDir()
+	o := run(t, traced{
+		args: []string{"-c", "import sys; print(sys.pycache_prefix)"},
+		env:  []string{"PYTHONPYCACHEPREFIX=" + cache, "PYTHONDONTWRITEBYTECODE="},
+	})
+	clean(t, o)
+	if o.stdout != cache+"\n" {
+		t.Errorf("sys.pycache_prefix is %q", o.stdout)
+	}
+	err := filepath.WalkDir(cache, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "gpumem_agent" {
+			t.Errorf("compiled there: %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -16,11 +16,10 @@ def _start(here):
     lib = os.path.join(here, "lib")
     if lib not in sys.path:
         sys.path.append(lib)  # the end: we never hide a module of the program
-    # The folder is ours, so what is compiled for it may be kept there even if
-    # the program's modules are not to be.
-    unwanted = sys.dont_write_bytecode
-    if sys.pycache_prefix is None:
-        sys.dont_write_bytecode = False
+    # The folder is ours, so what is compiled for it is kept there, even if the
+    # program's modules are to be kept elsewhere or not at all.
+    unwanted, elsewhere = sys.dont_write_bytecode, sys.pycache_prefix
+    sys.dont_write_bytecode, sys.pycache_prefix = False, None
     try:
         import gpumem_agent
 
@@ -30,7 +29,7 @@ def _start(here):
     except BaseException:
         pass  # a broken agent is no agent; the tracer sees that none connected
     finally:
-        sys.dont_write_bytecode = unwanted
+        sys.dont_write_bytecode, sys.pycache_prefix = unwanted, elsewhere
 
 
 def _leave(here):
@@ -80,4 +79,9 @@ def _chain_old(path):
 
 _here = os.path.dirname(os.path.abspath(__file__))
 _start(_here)
-_chain(_leave(_here))
+try:
+    _chain(_leave(_here))
+finally:
+    # The user's takes this module's place. Functions and their module would be a
+    # cycle, which a program that looks at its garbage would find.
+    del _start, _leave, _chain, _chain_old

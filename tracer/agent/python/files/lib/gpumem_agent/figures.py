@@ -2,10 +2,11 @@
 
 import sys
 
+from gpumem_agent import imports
 from gpumem_agent.own import own
 from gpumem_agent.sampling import HEAP_SECONDS, HEAP_SHARE, Pace
 
-HEAP_AGE = 1.0  # seconds; a shorter script does not pay for the import of ctypes
+HEAP_AGE = 1.0  # seconds; a shorter script does not pay for the opening of _ctypes
 
 
 class Figures:
@@ -46,14 +47,13 @@ class Figures:
         """The host heap's reader, or None."""
         if not self._heap_tried:
             self._heap_tried = True
-            from gpumem_agent import hostheap
-
-            self._heap = hostheap.open_heap()
+            imports.bring("gpumem_agent.native")  # which the next one needs
+            self._heap = imports.bring("gpumem_agent.hostheap").open_heap()
         return self._heap
 
     def _add_heap(self, row):
         young = own.monotonic() - self._begun < HEAP_AGE
-        if young and "ctypes" not in sys.modules:
+        if young and "_ctypes" not in sys.modules:
             return
         heap = self.heap()
         begun = own.thread_time()

@@ -19,6 +19,8 @@ no other.
 import os
 import sys
 
+from gpumem_agent.native import Native
+
 BYTES_LINE = b"# bytes in allocated blocks"
 
 
@@ -27,11 +29,9 @@ def open_heap():
     if os.environ.get("GPUMEM_HOST_HEAP") == "0":
         return None
     try:
-        import ctypes
-
-        if sys.platform == "darwin":
-            return Heap(_Darwin(ctypes), _Small.open(ctypes))
-        return Heap(_Glibc(ctypes), _Small.open(ctypes))
+        native = Native()
+        system = _Darwin if sys.platform == "darwin" else _Glibc
+        return Heap(system(native), _Small.open(native))
     except (ImportError, OSError, AttributeError, TypeError):
         return None
 
@@ -58,20 +58,14 @@ class _Glibc:
     """mallinfo2 exists from glibc 2.33 on; its older sister counts in int and
     is wrong beyond 2 GiB, so it is not used."""
 
-    def __init__(self, ctypes):
-        names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
-
-        class Mallinfo2(ctypes.Structure):
-            _fields_ = [(name, ctypes.c_size_t) for name in names.split()]
-
-        libc = ctypes.CDLL(None)
+    def __init__(self, native):
         for other in ("mallctl", "tc_version", "mi_version"):
-            if hasattr(libc, other):  # jemalloc, tcmalloc, mimalloc in glibc's place
-                raise AttributeError(other)
-        self._info = libc.mallinfo2
-        self._info.restype = Mallinfo2
-        self._trim = libc.malloc_trim
-        self._trim.argtypes = [ctypes.c_size_t]
+            if native.has(other):  # jemalloc, tcmalloc, mimalloc in glibc's place
+                raise OSError(other)
+        names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+        info = native.structure(*((name, native.Size) for name in names.split()))
+        self._info = native.function("mallinfo2", info)
+        self._trim = native.function("malloc_trim", native.Int, native.Size)
 
     def bytes(self):
         info = self._info()
@@ -85,23 +79,18 @@ class _Glibc:
 
 
 class _Darwin:
-    def __init__(self, ctypes):
-        class Statistics(ctypes.Structure):
-            _fields_ = [
-                ("blocks_in_use", ctypes.c_uint),
-                ("size_in_use", ctypes.c_size_t),
-                ("max_size_in_use", ctypes.c_size_t),
-                ("size_allocated", ctypes.c_size_t),
-            ]
-
-        libc = ctypes.CDLL(None)
-        self._statistics = Statistics()
-        self._by_reference = ctypes.byref
-        self._read = libc.malloc_zone_statistics
-        self._read.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-        self._relief = libc.malloc_zone_pressure_relief
-        self._relief.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-        self._relief.restype = ctypes.c_size_t
+    def __init__(self, native):
+        size, pointer = native.Size, native.Pointer
+        statistics = native.structure(
+            ("blocks_in_use", native.Unsigned),
+            ("size_in_use", size),
+            ("max_size_in_use", size),
+            ("size_allocated", size),
+        )
+        self._statistics = statistics()
+        self._by_reference = native.byref
+        self._read = native.function("malloc_zone_statistics", None, pointer, pointer)
+        self._relief = native.function("malloc_zone_pressure_relief", size, pointer, size)
 
     def bytes(self):
         self._read(None, self._by_reference(self._statistics))
@@ -115,38 +104,34 @@ class _Small:
     """Python's allocator for small objects."""
 
     @classmethod
-    def open(cls, ctypes):
+    def open(cls, native):
         """None when this interpreter does not tell."""
         if getattr(sys, "_is_gil_enabled", lambda: True)() is False:
             return None
         if sys.implementation.name != "cpython":
             return None
-        return cls(ctypes)
+        return cls(native)
 
-    def __init__(self, ctypes):
-        libc = ctypes.CDLL(None)
-        self._ctypes = ctypes
-        self._open = libc.open_memstream
-        self._open.restype = ctypes.c_void_p
-        self._open.argtypes = [ctypes.c_void_p, ctypes.c_void_p]
-        self._close = libc.fclose
-        self._close.argtypes = [ctypes.c_void_p]
-        self._free = libc.free
-        self._free.argtypes = [ctypes.c_void_p]
-        self._print = ctypes.pythonapi._PyObject_DebugMallocStats
-        self._print.argtypes = [ctypes.c_void_p]
+    def __init__(self, native):
+        pointer = native.Pointer
+        self._native = native
+        self._open = native.function("open_memstream", pointer, pointer, pointer)
+        self._close = native.function("fclose", native.Int, pointer)
+        self._free = native.function("free", None, pointer)
+        name = "_PyObject_DebugMallocStats"
+        self._print = native.function(name, native.Int, pointer, is_python=True)
 
     def bytes(self):
         """Bytes in its blocks; 0 when it is not in use (PYTHONMALLOC=malloc:
         then the C heap has them all)."""
-        ctypes = self._ctypes
-        text, size = ctypes.c_void_p(), ctypes.c_size_t()
-        stream = self._open(ctypes.byref(text), ctypes.byref(size))
+        native = self._native
+        text, size = native.Text(), native.Size()
+        stream = self._open(native.byref(text), native.byref(size))
         if not stream:
             return None
         used = self._print(stream)
         self._close(stream)
-        stats = ctypes.string_at(text.value, size.value)
+        stats = text.value or b""
         self._free(text)
         if not used:
             return 0

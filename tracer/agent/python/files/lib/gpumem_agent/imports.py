@@ -7,6 +7,8 @@ spec and the module stay what they would be without us.
 """
 
 import sys
+import _frozen_importlib as importlib
+import _frozen_importlib_external as external
 
 # Module to wait for, and the file below frameworks that knows it.
 FRAMEWORKS = {"torch": "torch", "jax": "jax", "cupy": "cupy", "mlx.core": "mlx"}
@@ -73,3 +75,20 @@ def loaded(name):
     if getattr(spec, "_initializing", False):
         return None
     return module
+
+
+def bring(name):
+    """A module of the agent's, or one of the interpreter's that is written in C,
+    imported past the program's finders: what the agent needs is none of theirs.
+    Raises ImportError where there is none."""
+    package = name.rpartition(".")[0]
+    path = sys.modules[package].__path__ if package else None
+    with importlib._ModuleLockManager(name):
+        module = loaded(name)
+        if module is not None:
+            return module
+        for finder in (importlib.BuiltinImporter, external.PathFinder):
+            spec = finder.find_spec(name, path)
+            if spec is not None:
+                return importlib._load_unlocked(spec)
+    raise ImportError(name)

@@ -8,6 +8,8 @@ made after the fork has returned.
 
 import sys
 
+from gpumem_agent.native import Native
+
 
 class Later:
     """One pending call, used again and again."""
@@ -44,24 +46,9 @@ class Later:
 
 
 def _pending_call(function):
-    """(a C function that calls a Python function, Py_AddPendingCall). The package
-    ctypes would serve, too: all that it makes of this module costs each forked
-    child a millisecond at its end."""
-    import _ctypes
-
-    class Int(_ctypes._SimpleCData):
-        _type_ = "i"
-
-    class Pointer(_ctypes._SimpleCData):
-        _type_ = "P"
-
-    class Callback(_ctypes.CFuncPtr):
-        _flags_ = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_PYTHONAPI
-        _argtypes_, _restype_ = (Pointer,), Int
-
-    class Add(_ctypes.CFuncPtr):
-        _flags_ = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_PYTHONAPI
-        _argtypes_, _restype_ = (Callback, Pointer), Int
-
-    address = _ctypes.dlsym(_ctypes.dlopen(None, 0), "Py_AddPendingCall")
-    return Callback(function), Add(address)
+    """(a C function that calls a Python function, Py_AddPendingCall)."""
+    native = Native()
+    callback = native.prototype(native.Int, native.Pointer, is_python=True)
+    arguments = (callback, native.Pointer)
+    add = native.function("Py_AddPendingCall", native.Int, *arguments, is_python=True)
+    return callback(function), add

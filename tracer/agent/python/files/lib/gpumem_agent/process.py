@@ -135,9 +135,8 @@ class Process:
     def _before_fork(self):
         with self.quiet():
             if COUNTS_THREADS_LATE and self._later is None:
-                from gpumem_agent.later import Later
-
-                self._later = Later(self.wake)
+                imports.bring("gpumem_agent.native")  # which the next one needs
+                self._later = imports.bring("gpumem_agent.later").Later(self.wake)
         with self.quiet():
             self.sampler.park()
 

@@ -1,7 +1,7 @@
 """Counts steps: the user's gpumem.step(), else rounds of the optimizer."""
 
 from itertools import repeat
-from operator import length_hint
+from _operator import length_hint
 
 
 class Steps:
