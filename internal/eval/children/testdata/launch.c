@@ -72,7 +72,18 @@ static int endAll(void) {
 	return ended;
 }
 
+// asAtLogin undoes what the test inherited, as from nohup: the same program then
+// starts alike wherever the test runs.
+static void asAtLogin(void) {
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, 0);
+	for (int s = 1; s < NSIG; s++)
+		signal(s, SIG_DFL); // an error is of those that nobody may set
+}
+
 static void start(const char *mode, char **command) {
+	asAtLogin();
 	if (strcmp(mode, "script"))
 		setpgid(0, 0);
 	if (!strcmp(mode, "terminal")) {
