@@ -26,10 +26,10 @@ func ofVerdict(run *record.Run, v *verdict.Verdict) *record.Run {
 // ofProcess is the run with the rows of one process only. A row without a pid
 // belongs to the process before it.
 func ofProcess(run *record.Run, wanted int) *record.Run {
-	if lo, hi := rangeOf(run.Samples.Column(record.ColPID)); !(hi > lo) {
+	keep := rowsOf(run, wanted)
+	if len(keep) == run.Samples.Len() {
 		return run
 	}
-	keep := rowsOf(run, wanted)
 	names := run.Samples.Names()
 	cols := make([][]float64, len(names))
 	for c, name := range names {
@@ -44,11 +44,18 @@ func ofProcess(run *record.Run, wanted int) *record.Run {
 	return &one
 }
 
-// rowsOf are the rows of a process.
+// rowsOf are the rows of a process: all of them where only one is told.
 func rowsOf(run *record.Run, wanted int) []int {
-	var keep []int
+	pid := run.Samples.Column(record.ColPID)
+	keep := make([]int, 0, run.Samples.Len())
+	if lo, hi := rangeOf(pid); !(hi > lo) {
+		for i := range run.Samples.Len() {
+			keep = append(keep, i)
+		}
+		return keep
+	}
 	last := record.Unknown()
-	for i, p := range run.Samples.Column(record.ColPID) {
+	for i, p := range pid {
 		if !record.IsUnknown(p) {
 			last = p
 		}
