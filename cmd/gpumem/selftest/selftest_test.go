@@ -91,7 +91,9 @@ func TestWhatTheSystemsToolsPrintIsRead(t *testing.T) {
 		"footprint without the figure":  second(parseFootprint([]byte(footprint), 41, "phys_footprint_peak")),
 		"no JSON":                       second(parseFootprint([]byte("error"), 42, "phys_footprint")),
 		"ps without the process":        second(parsePS([]byte("\n"))),
+		"ps with a size below zero":     second(parsePS([]byte("-7"))),
 		"nvidia-smi without it":         second(parseSMI([]byte("41, 5\n"), 42)),
+		"nvidia-smi below zero":         second(parseSMI([]byte("42, -7"), 42)),
 		"nvidia-smi without rights":     second(parseSMI([]byte("42, [N/A]\n"), 42)),
 	} {
 		if err == nil || strings.Contains(err.Error(), "\n") {
@@ -123,6 +125,8 @@ func TestASubjectThatDiesIsAReportNotACrash(t *testing.T) {
 func FuzzToolOutputs(f *testing.F) {
 	f.Add([]byte(`{"processes":[{"pid":42,"auxiliary":{"phys_footprint":1e300}}]}`))
 	f.Add([]byte("42, 99999999999999999999"))
+	f.Add([]byte("-7"))
+	f.Add([]byte("42, -7"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, parse := range []func() (int64, error){
 			func() (int64, error) { return parseFootprint(b, 42, "phys_footprint") },

@@ -121,8 +121,8 @@ func psRSS(ctx context.Context, pid int) (int64, error) {
 // parsePS reads the one number of ps -o rss=, in KiB.
 func parsePS(out []byte) (int64, error) {
 	kib, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 53)
-	if err != nil {
-		return 0, fmt.Errorf("ps: %q is no number", out)
+	if err != nil || kib < 0 {
+		return 0, fmt.Errorf("ps: %q is no size", out)
 	}
 	return kib << 10, nil
 }
@@ -192,8 +192,8 @@ func parseSMI(out []byte, pid int) (int64, error) {
 			continue
 		}
 		v, err := strconv.ParseInt(strings.TrimSpace(mib), 10, 32)
-		if err != nil {
-			return 0, fmt.Errorf("nvidia-smi: %q is no number", strings.TrimSpace(mib))
+		if err != nil || v < 0 {
+			return 0, fmt.Errorf("nvidia-smi: %q is no size", strings.TrimSpace(mib))
 		}
 		total, found = total+(v<<20), true
 	}
