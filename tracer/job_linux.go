@@ -109,8 +109,13 @@ func (s *signals) follow(p *os.Process) {
 	// What the terminal did to the program's group, it would have done to ours.
 	group := !s.shared && (wantsTerminal || s.job.lent != 0)
 	s.job.lent = 0 // the shell takes the terminal when its job stops
-	stopOurselves(sig, group)
-	s.awake(p, sig)
+	// A shell may have continued us since we looked.
+	continued := func() bool {
+		return !isStopped(p.Pid) || wantsTerminal && !s.shared && s.lend(p)
+	}
+	if stopOurselves(sig, group, continued) {
+		s.awake(p, sig)
+	}
 }
 
 // settle is how long a stop must last before it counts.
@@ -216,27 +221,45 @@ func isStopped(pid int) bool {
 	return err == nil && end >= 0 && bytes.HasPrefix(stat[end+1:], []byte(" T "))
 }
 
-// stopOurselves takes the default action of a signal for jobs, which is to stop;
-// with group the others of our process group get it, too, as from the terminal.
-// It returns when we are continued, or at once where the kernel refuses because
-// no process is there to continue us. The runtime cannot give a signal its
-// default action back, so the kernel is asked directly.
-func stopOurselves(sig syscall.Signal, group bool) {
+// stopOurselves takes the default action of a signal for jobs, which is to stop,
+// unless continued says that there is no reason any more; with group the others
+// of our process group get the signal, too, as from the terminal. It returns when
+// we are continued, or at once where the kernel refuses because no process is
+// there to continue us, and reports false where continued held us back.
+//
+// The signal waits, blocked, while continued looks. A SIGCONT takes back each
+// stop that waits (signal(7)), so one that comes after the look counts as well:
+// without this we would stop behind the back of a shell that has just continued us.
+// The runtime cannot give a signal its default action back, so the kernel is asked
+// directly.
+func stopOurselves(sig syscall.Signal, group bool, continued func() bool) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	var only, mask unix.Sigset_t
+	const wordBits = 8 * unsafe.Sizeof(only.Val[0])
+	only.Val[uintptr(sig-1)/wordBits] |= 1 << (uintptr(sig-1) % wordBits)
 	var before kernelAction
 	if !setAction(sig, &kernelAction{actionIgnore}, &before) {
-		return
+		return false
 	}
+	defer setAction(sig, &before, nil)
 	if group {
-		// Of two signals the second would stop us again once we are continued:
-		// this one is not for us.
-		_ = unix.Kill(0, sig)
+		_ = unix.Kill(0, sig) // for the others: we ignore it
+	}
+	if unix.PthreadSigmask(unix.SIG_BLOCK, &only, &mask) != nil {
+		return false
 	}
 	setAction(sig, &kernelAction{actionDefault}, nil)
-	// To this thread, so that it is stopped before the next line.
-	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), sig)
-	setAction(sig, &before, nil)
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), sig) // to this thread: it stops before the next line
+	held := continued()
+	if held {
+		setAction(sig, &kernelAction{actionIgnore}, nil) // the one that waits is dropped
+	}
+	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &mask, nil) // here we stop
+	if held && group {
+		_ = unix.Kill(0, unix.SIGCONT)
+	}
+	return !held
 }
 
 // kernelAction is the kernel's struct sigaction and more: the handler is the

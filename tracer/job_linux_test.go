@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -140,4 +143,48 @@ func TestAScriptWithoutAnInterpreterIsRunByTheShell(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, res, err)
 		}
 	}
+}
+
+// TestAShellThatContinuesTheTracerWhileItIsAboutToStopIsHeeded has the
+// continuation come in the last moment: the tracer must not stop after it, since
+// nobody would continue it again.
+func TestAShellThatContinuesTheTracerWhileItIsAboutToStopIsHeeded(t *testing.T) {
+	t.Parallel()
+	const says = "GPUMEM_TEST_STOP"
+	if when := os.Getenv(says); when != "" {
+		stopFor(when)
+		return
+	}
+	for _, when := range []string{"never", "before", "seen"} {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), says+"="+when)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { cmd.Process.Kill() })
+		if when == "never" {
+			until(t, "it is stopped", func() bool { return isStopped(cmd.Process.Pid) })
+			cmd.Process.Signal(syscall.SIGCONT)
+		}
+		time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+		expectLine(t, bufio.NewReader(out), fmt.Sprint("went on, stopped: ", when != "seen"))
+		cmd.Wait()
+	}
+}
+
+// stopFor stops this process, which is continued never, by a signal while it
+// looks, or by what it sees.
+func stopFor(when string) {
+	stopped := stopOurselves(unix.SIGTSTP, true, func() bool {
+		if when == "before" {
+			_ = unix.Kill(os.Getpid(), unix.SIGCONT)
+		}
+		return when == "seen"
+	})
+	fmt.Println("went on, stopped:", stopped)
 }
