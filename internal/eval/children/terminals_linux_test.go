@@ -14,8 +14,10 @@ func terminals() []kind {
 			env:   []string{"PS1=ready> "},
 			rules: []rule{without("what readline draws", `^terminal: .*ready> `), pids},
 			keys: []key{
-				{"ready> ", "cat\n"}, {"cat\r\n", "one\n"}, {"one\r\none", "\x1a"},
-				{"ready> ", "jobs\n"}, {"ready> ", "fg\n"}, {"cat\r\n", "two\n"},
+				// The shell shows what was typed before it gives the terminal back its
+				// echo: what says that the job runs is the job's own word.
+				{"ready> ", "sh -c 'echo $((40+2)); exec cat'\n"}, {"42\r\n", "one\n"}, {"one\r\none", "\x1a"},
+				{"ready> ", "jobs\n"}, {"ready> ", "fg\n"}, {"exec cat'\r\n", "two\n"},
 				{"two\r\ntwo", "\x03"}, {"ready> ", "echo $?\n"}, {"130", ""}, {"ready> ", "exit\n"},
 			},
 		},
