@@ -155,7 +155,11 @@ func footprintOf(s *record.Samples) []float64 {
 // lastAndChange is a total's last value and its change over the judged window.
 func lastAndChange(s *record.Samples, total []float64, v *verdict.Verdict) []string {
 	_, last := ends(total)
-	change, ok := changeBetween(s, total, changesFrom(v), v.Window.ToMs)
+	from, to := v.Window.FromMs+v.Window.WarmupMs, v.Window.ToMs
+	if m := v.Measured; m != nil && m.FromMs != nil && m.ToMs != nil {
+		from, to = *m.FromMs, *m.ToMs
+	}
+	change, ok := changeBetween(s, total, from, to)
 	if !ok {
 		return []string{bytesText(last), unknown}
 	}
