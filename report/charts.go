@@ -264,9 +264,10 @@ func rangeOf(v []float64) (lo, hi float64) {
 func changeBetween(s *record.Samples, v []float64, fromMs, toMs float64) (float64, bool) {
 	t := s.Column(record.ColTime)
 	timed := anyKnown(t)
+	const slack = 1e-6 // ms, for what arithmetic does to a time
 	first, last, known := 0., 0., 0
 	for i, x := range v {
-		if inside := !timed || t[i] >= fromMs && t[i] <= toMs; !inside || !finite(x) {
+		if inside := !timed || t[i] >= fromMs-slack && t[i] <= toMs+slack; !inside || !finite(x) {
 			continue
 		}
 		if known == 0 {

@@ -23,8 +23,7 @@ func ofVerdict(run *record.Run, v *verdict.Verdict) *record.Run {
 	return &one
 }
 
-// ofProcess is the run with the rows of one process only. A row without a pid
-// belongs to the process before it.
+// ofProcess is the run with the rows of one process only.
 func ofProcess(run *record.Run, wanted int) *record.Run {
 	keep := rowsOf(run, wanted)
 	if len(keep) == run.Samples.Len() {
@@ -44,7 +43,9 @@ func ofProcess(run *record.Run, wanted int) *record.Run {
 	return &one
 }
 
-// rowsOf are the rows of a process: all of them where only one is told.
+// rowsOf are the rows of a process: all of them where only one is told. A row
+// without a pid belongs to the process before it, the first ones to the traced
+// program.
 func rowsOf(run *record.Run, wanted int) []int {
 	pid := run.Samples.Column(record.ColPID)
 	keep := make([]int, 0, run.Samples.Len())
@@ -54,7 +55,7 @@ func rowsOf(run *record.Run, wanted int) []int {
 		}
 		return keep
 	}
-	last := record.Unknown()
+	last := float64(run.Meta.PID)
 	for i, p := range pid {
 		if !record.IsUnknown(p) {
 			last = p

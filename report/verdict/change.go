@@ -46,10 +46,17 @@ func (s *subject) measured() *Measured {
 	}
 	m := &Measured{Bytes: int64(sum), FootprintBytes: whole(c.Footprint), DeviceBytes: whole(c.Device)}
 	if !s.led.untimed {
-		from, to := s.led.clock[c.First]*1000, s.led.clock[c.Last]*1000
+		from, to := millis(s.led.clock[c.First]), millis(s.led.clock[c.Last])
 		m.FromMs, m.ToMs = &from, &to
 	}
 	return m
+}
+
+// millis is a time of the clock as it was recorded, in milliseconds: the clock has
+// seconds, and a time that went there and back would miss its own sample.
+func millis(seconds float64) float64 {
+	const perMilli = 1e6 // no recording is finer than a nanosecond
+	return math.Round(seconds*1000*perMilli) / perMilli
 }
 
 // whole is a size as a whole number; nil for an unknown one.
