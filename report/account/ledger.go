@@ -53,6 +53,9 @@ func New(column Columns, u Unified) *Ledger {
 		in[i] = column(name)
 	}
 	l := &Ledger{Live: in[2], Idle: in[3]}
+	if l.Live == nil {
+		l.Live = in[4]
+	}
 	rows := 0
 	for i, has := range l.told() {
 		*has = in[i] != nil

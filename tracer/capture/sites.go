@@ -146,6 +146,7 @@ type addressSpace struct {
 	checked  int       // stacks whose frames were checked
 	read     time.Time
 	names    map[uint64]string
+	program  string // the file that the process runs, empty while unknown
 }
 
 // snapshotEvery is how often mappings are read while stacks come that none
@@ -168,6 +169,7 @@ func (p *process) look() {
 		return
 	}
 	p.looked = time.Now()
+	p.space.learnProgram(p.pid)
 	if found, err := readMaps(mapsPath(p.pid)); err == nil {
 		p.driver = p.driver || slices.ContainsFunc(found, func(m mapping) bool { return isDriver(m.path) })
 		if p.space.unknown {
@@ -178,6 +180,7 @@ func (p *process) look() {
 
 // refresh reads the mappings when frames are to be named.
 func (s *addressSpace) refresh(p *process) {
+	s.learnProgram(p.pid)
 	if found, err := readMaps(mapsPath(p.pid)); err == nil && len(found) > 0 {
 		s.learn(found)
 	}
