@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,7 +70,7 @@ func (s *addressSpace) ownerIn(path string) owner {
 	case slices.ContainsFunc(allocators[:], is):
 		return anAllocator
 	case s.program == "":
-		return nobodyKnown
+		return unresolved
 	case interprets(s.program):
 		return anAllocator
 	}
@@ -83,13 +84,16 @@ func interprets(program string) bool {
 	})
 }
 
-// learnProgram notes which file the process runs.
-func (s *addressSpace) learnProgram(pid int) {
-	if s.program == "" {
-		path, err := os.Readlink(proc.Path(pid, "exe"))
-		if err == nil {
-			s.program = strings.TrimSuffix(path, " (deleted)")
-		}
+// learnProgram notes which file the process runs. Of one that has ended it is the
+// file with the lowest address: systems place the program below its libraries.
+func (s *addressSpace) learnProgram(pid int, found []mapping) {
+	if s.program != "" {
+		return
+	}
+	if path, err := os.Readlink(proc.Path(pid, "exe")); err == nil {
+		s.program = strings.TrimSuffix(path, " (deleted)")
+	} else if len(found) > 0 {
+		s.program = slices.MinFunc(found, func(a, b mapping) int { return cmp.Compare(a.start, b.start) }).path
 	}
 }
 

@@ -38,7 +38,7 @@ func TestTheOwnerIsWhoAskedOutsideOfTheDriver(t *testing.T) {
 		"a chain that ends early":   {program, []string{driver, runtime}, nobodyKnown},
 		"code that lies in no file": {program, []string{runtime, "", program}, nobodyKnown},
 		"a library not known yet":   {program, []string{"elsewhere", program}, unresolved},
-		"a program not known yet":   {"", []string{own}, nobodyKnown},
+		"a program not known yet":   {"", []string{own}, unresolved},
 	} {
 		s, at := laidOut(c.program, driver, runtime, blas, own, torch)
 		var frames stack
