@@ -26,7 +26,8 @@ var house = map[string][]string{
 	"probe/procfs":         {},
 	"metal":                {"metal", "internal/loader"},
 	"pool":                 {"metal"},
-	"tracer":               {"probe", "tracer/record", "tracer/agent", "internal/secret"},
+	"tracer":               {"probe", "tracer/record", "tracer/agent", "tracer/sample", "internal/secret"},
+	"tracer/sample":        {"probe", "tracer/record"},
 	"tracer/record":        {"internal/secret"},
 	"tracer/agent":         {"tracer/record", "internal/leftover", "probe/procfs"},
 	"tracer/importer":      {"tracer/record"},
@@ -45,7 +46,7 @@ var house = map[string][]string{
 	"cmd/gpumem/naming":    {"cmd/gpumem/plain", "probe"},
 	"cmd/gpumem/device":    {"metal", "workloads"},
 	"cmd/gpumem/selftest":  {"cmd/gpumem/plain", "cmd/gpumem/naming", "cmd/gpumem/device", "probe", "metal", "workloads"},
-	"cmd/gpumem/diagnosis": {"cmd/gpumem/plain", "cmd/gpumem/naming", "probe", "tracer/record", "report/verdict"},
+	"cmd/gpumem/diagnosis": {"cmd/gpumem/plain", "cmd/gpumem/naming", "probe", "tracer/record", "tracer/sample", "report/verdict"},
 	"scripts":              {},
 }
 

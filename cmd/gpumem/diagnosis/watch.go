@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
+	"github.com/gpumem/gpumem/tracer/sample"
 )
 
 const (
@@ -41,7 +43,6 @@ type Observation struct {
 // observed is one process while it is watched.
 type observed struct {
 	process scan.Process
-	file    *probe.Process
 	times   []float64
 	columns [watchColumns][]float64
 	stride  int
@@ -70,9 +71,8 @@ type WatchOptions struct {
 	// Length is how long, LeastWatch or more. Interval is the time between
 	// samples; 0 is watchSamples of them, from 20 ms to 1 s apart.
 	Length, Interval time.Duration
-	// GPU tells the GPU bytes of processes, without those that hold none; nil
-	// when no source is here.
-	GPU func(pids []int) (map[int]int64, error)
+	// GPU tells the GPU bytes of processes; nil when no source is here.
+	GPU probe.Reader
 	// Progress is the terminal of a person who waits; nil when there is none.
 	Progress io.Writer
 }
@@ -83,18 +83,22 @@ func Watch(ctx context.Context, s *scan.Scan, o WatchOptions) (*Observation, err
 	w := &watching{
 		Observation: Observation{interval: o.Interval, of: map[int]*observed{}},
 		monitor:     verdict.NewMonitor(verdict.Options{}), feed: make(chan []row, maxRounds), done: make(chan struct{}),
-		swap: s.Totals.SwapTotal != 0, gpu: o.GPU, progress: &watchProgress{w: o.Progress},
+		progress: &watchProgress{w: o.Progress},
 	}
 	if w.interval == 0 {
 		w.interval = min(max((o.Length/watchSamples).Truncate(time.Millisecond), 20*time.Millisecond), time.Second)
 	}
+	start := time.Now()
+	w.procs = sample.New(sample.Options{
+		Now: func() int64 { return int64(time.Since(start)) }, Interval: w.interval, GPU: o.GPU,
+	}).NewSet()
+	defer w.procs.Close()
 	w.open(s)
 	go w.judge()
 	w.run(ctx, o.Length)
 	close(w.feed)
 	w.progress.judging()
 	<-w.done
-	w.close()
 	w.progress.clear()
 	if w.samples == 0 {
 		return nil, errors.New("nothing was watched: interrupted before the first sample")
@@ -106,9 +110,7 @@ func Watch(ctx context.Context, s *scan.Scan, o WatchOptions) (*Observation, err
 // monitor on another, so that its looks hold no sample up.
 type watching struct {
 	Observation
-	pids     []int // that still run
-	gpu      func(pids []int) (map[int]int64, error)
-	swap     bool // the machine has some
+	procs    *sample.Set // that still run
 	monitor  *verdict.Monitor
 	feed     chan []row
 	done     chan struct{}
@@ -129,15 +131,9 @@ func (w *watching) open(s *scan.Scan) {
 		if p.PID == os.Getpid() || p.State == scan.Zombie {
 			continue
 		}
-		file, err := probe.Open(p.PID)
-		if err == nil && file.Identity().Start != p.Start {
-			file.Close() // a later process has got the pid
-			err = probe.ErrExited
-		}
-		switch {
+		switch err := w.procs.Add(p.PID, p.Start); {
 		case err == nil:
-			w.of[p.PID] = &observed{process: p, file: file, stride: 1}
-			w.pids = append(w.pids, p.PID)
+			w.of[p.PID] = &observed{process: p, stride: 1}
 		case !errors.Is(err, probe.ErrExited):
 			w.missed++
 			if w.missed == 1 {
@@ -157,7 +153,7 @@ func (w *watching) run(ctx context.Context, length time.Duration) {
 	for {
 		w.sample(time.Since(start))
 		w.length = time.Since(start)
-		w.progress.show(w.length, length, len(w.pids))
+		w.progress.show(w.length, length, w.procs.Len())
 		select {
 		case <-ctx.Done():
 			return
@@ -170,51 +166,39 @@ func (w *watching) run(ctx context.Context, length time.Duration) {
 
 // sample takes one row of each process.
 func (w *watching) sample(at time.Duration) {
-	gpu := w.readGPU()
-	rows := make([]row, 0, len(w.pids))
+	rows := make([]row, 0, w.procs.Len())
 	t := float64(at.Microseconds()) / 1000
-	running := w.pids[:0]
-	for _, pid := range w.pids {
-		o := w.of[pid]
-		var m probe.Memory
-		read := o.file.Read
-		if w.swap {
-			read = o.file.ReadSplit
-		}
-		if err := read(&m); err != nil {
-			if !o.ended {
-				o.ended = true
-				w.ended++
-			}
-			continue
-		}
-		running = append(running, pid)
-		if !w.swap {
-			m.Footprint = m.RSS
-		}
-		r := row{pid: pid, t: t, values: [...]int64{m.RSS, m.Anon, m.Footprint, probe.Unknown}}
-		if b, ok := gpu[pid]; ok {
-			r.values[watchGPU] = b
-		}
-		o.keep(&r)
+	err := w.procs.Round(func(pid int, cells []record.Cell) {
+		r := rowOf(pid, t, cells)
+		w.of[pid].keep(&r)
 		rows = append(rows, r)
+	}, func(pid int, _ error) { w.of[pid].ended, w.ended = true, w.ended+1 })
+	if err != nil {
+		w.warn(fmt.Sprintf("GPU bytes are missing: %v", err))
 	}
-	w.pids = running
 	w.samples++
 	w.feed <- rows
 }
 
-// readGPU is the GPU bytes of the processes that hold some.
-func (w *watching) readGPU() map[int]int64 {
-	if w.gpu == nil {
-		return nil
+// rowOf is what is watched of a row.
+func rowOf(pid int, t float64, cells []record.Cell) row {
+	r := row{pid: pid, t: t}
+	for i, name := range watchNames() {
+		r.values[i] = probe.Unknown
+		for _, c := range cells {
+			if c.Column == name {
+				r.values[i] = c.Value
+			}
+		}
 	}
-	all, err := w.gpu(w.pids)
-	if err != nil {
-		w.warnings = append(w.warnings, fmt.Sprintf("GPU bytes are missing: %v", err))
-		return nil
+	return r
+}
+
+// warn adds a warning, once.
+func (w *watching) warn(text string) {
+	if !slices.Contains(w.warnings, text) {
+		w.warnings = append(w.warnings, text)
 	}
-	return all
 }
 
 // keep keeps a row, thinned when there are too many.
@@ -248,11 +232,4 @@ func everySecond(v []float64) []float64 {
 		k++
 	}
 	return v[:k]
-}
-
-// close gives the files back.
-func (w *watching) close() {
-	for _, o := range w.of {
-		o.file.Close()
-	}
 }
