@@ -85,8 +85,9 @@ func TestTheRunThatIsBeingReplacedIsNotTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	book := NewBook(BookOptions{})
-	f := NewFolder(dir, time.Now(), book)
-	f.read()
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	NewFolder(dir, time.Now(), book).Run(ctx)
 	if s := book.Sampling(); s.Samples != 0 {
 		t.Errorf("%d rows of the old run were taken", s.Samples)
 	}
