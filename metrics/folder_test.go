@@ -69,8 +69,8 @@ func TestAFolderIsFollowedOverNewColumnsAndProcesses(t *testing.T) {
 	}
 	book.mu.Lock()
 	defer book.mu.Unlock()
-	if len(book.events) != 1 || book.events[0].Name != record.PhaseBaseline {
-		t.Errorf("the events are %+v", book.events)
+	if events := book.live.Run(book.live.Of(10)).Events; len(events) != 1 || events[0].Name != record.PhaseBaseline {
+		t.Errorf("the events are %+v", events)
 	}
 }
 

@@ -123,6 +123,7 @@ func (w *watcher) sample() {
 	w.procs.Round(func(pid int, cells []record.Cell) { //nolint:errcheck // what GPUs hold is then unknown, and shown as such
 		w.feed.Row(pid, w.now(), cells)
 	}, w.ended)
+	w.feed.Round()
 }
 
 // ended keeps a chosen process on the screen and drops another.

@@ -7,10 +7,12 @@ import (
 	"io"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
+	"github.com/gpumem/gpumem/report/live"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 	"github.com/gpumem/gpumem/tracer/sample"
@@ -23,7 +25,7 @@ const (
 	LeastSamples = 150
 	// watchSamples is how many samples --for takes unless told otherwise.
 	watchSamples = 240
-	// maxRounds is how far the monitor may be behind the sampling.
+	// maxRounds is how far judging may be behind the sampling.
 	maxRounds = 1024
 	// keptRows bounds what is kept of one process; then every second row goes.
 	keptRows = 4096
@@ -43,27 +45,16 @@ type Observation struct {
 // observed is one process while it is watched.
 type observed struct {
 	process scan.Process
-	times   []float64
-	columns [watchColumns][]float64
-	stride  int
-	skip    int
+	live    *live.Process // nil before its first row
 	ended   bool
 
 	grows   bool // the monitor says so
 	verdict *verdict.Verdict
 }
 
-// The columns that are watched.
-const (
-	watchRSS = iota
-	watchAnon
-	watchFootprint
-	watchGPU
-	watchColumns
-)
-
-func watchNames() [watchColumns]string {
-	return [...]string{record.ColRSS, record.ColRSSAnon, record.ColFootprint, record.ColGPU}
+// watchNames are the columns that are watched.
+func watchNames() []string {
+	return []string{record.ColRSS, record.ColRSSAnon, record.ColFootprint, record.ColGPU}
 }
 
 // WatchOptions say how to watch.
@@ -82,9 +73,11 @@ type WatchOptions struct {
 func Watch(ctx context.Context, s *scan.Scan, o WatchOptions) (*Observation, error) {
 	w := &watching{
 		Observation: Observation{interval: o.Interval, of: map[int]*observed{}},
-		monitor:     verdict.NewMonitor(verdict.Options{}), feed: make(chan []row, maxRounds), done: make(chan struct{}),
-		progress: &watchProgress{w: o.Progress},
+		rounds:      make(chan struct{}, maxRounds), done: make(chan struct{}), progress: &watchProgress{w: o.Progress},
 	}
+	w.live = live.NewSet(live.Options{
+		Lock: &w.mu, Judges: live.Alarms, Rows: func(int) int { return keptRows }, Pending: maxRounds * (len(s.Processes) + 1),
+	})
 	if w.interval == 0 {
 		w.interval = min(max((o.Length/watchSamples).Truncate(time.Millisecond), 20*time.Millisecond), time.Second)
 	}
@@ -96,7 +89,7 @@ func Watch(ctx context.Context, s *scan.Scan, o WatchOptions) (*Observation, err
 	w.open(s)
 	go w.judge()
 	w.run(ctx, o.Length)
-	close(w.feed)
+	close(w.rounds)
 	w.progress.judging()
 	<-w.done
 	w.progress.clear()
@@ -106,23 +99,17 @@ func Watch(ctx context.Context, s *scan.Scan, o WatchOptions) (*Observation, err
 	return &w.Observation, nil
 }
 
-// watching is an observation under way. Sampling runs on one goroutine, the
-// monitor on another, so that its looks hold no sample up.
+// watching is an observation under way. Sampling runs on one goroutine, judging on
+// another, so that looks hold no sample up.
 type watching struct {
 	Observation
 	procs    *sample.Set // that still run
-	monitor  *verdict.Monitor
-	feed     chan []row
+	mu       sync.Mutex
+	live     *live.Set
+	rounds   chan struct{} // that are to be judged
 	done     chan struct{}
-	alarms   []verdict.Alarm
 	progress *watchProgress
-}
-
-// row is one sample of one process.
-type row struct {
-	pid    int
-	t      float64 // ms
-	values [watchColumns]int64
+	cells    []record.Cell
 }
 
 // open opens every process of the scan that has memory.
@@ -133,7 +120,7 @@ func (w *watching) open(s *scan.Scan) {
 		}
 		switch err := w.procs.Add(p.PID, p.Start); {
 		case err == nil:
-			w.of[p.PID] = &observed{process: p, stride: 1}
+			w.of[p.PID] = &observed{process: p}
 		case !errors.Is(err, probe.ErrExited):
 			w.missed++
 			if w.missed == 1 {
@@ -166,32 +153,31 @@ func (w *watching) run(ctx context.Context, length time.Duration) {
 
 // sample takes one row of each process.
 func (w *watching) sample(at time.Duration) {
-	rows := make([]row, 0, w.procs.Len())
 	t := float64(at.Microseconds()) / 1000
-	err := w.procs.Round(func(pid int, cells []record.Cell) {
-		r := rowOf(pid, t, cells)
-		w.of[pid].keep(&r)
-		rows = append(rows, r)
-	}, func(pid int, _ error) { w.of[pid].ended, w.ended = true, w.ended+1 })
+	err := w.procs.Round(func(pid int, cells []record.Cell) { w.row(pid, t, cells) }, func(pid int, _ error) {
+		w.of[pid].ended, w.ended = true, w.ended+1
+	})
 	if err != nil {
 		w.warn(fmt.Sprintf("GPU bytes are missing: %v", err))
 	}
 	w.samples++
-	w.feed <- rows
+	w.mu.Lock()
+	w.live.Round()
+	w.mu.Unlock()
+	w.rounds <- struct{}{}
 }
 
-// rowOf is what is watched of a row.
-func rowOf(pid int, t float64, cells []record.Cell) row {
-	r := row{pid: pid, t: t}
-	for i, name := range watchNames() {
-		r.values[i] = probe.Unknown
-		for _, c := range cells {
-			if c.Column == name {
-				r.values[i] = c.Value
-			}
+// row takes what is watched of a row.
+func (w *watching) row(pid int, t float64, cells []record.Cell) {
+	w.cells = w.cells[:0]
+	for _, c := range cells {
+		if slices.Contains(watchNames(), c.Column) {
+			w.cells = append(w.cells, c)
 		}
 	}
-	return r
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.of[pid].live = w.live.Row(pid, t, w.cells)
 }
 
 // warn adds a warning, once.
@@ -199,37 +185,4 @@ func (w *watching) warn(text string) {
 	if !slices.Contains(w.warnings, text) {
 		w.warnings = append(w.warnings, text)
 	}
-}
-
-// keep keeps a row, thinned when there are too many.
-func (o *observed) keep(r *row) {
-	if o.skip++; o.skip < o.stride {
-		return
-	}
-	o.skip = 0
-	o.times = append(o.times, r.t)
-	for i, v := range r.values {
-		x := record.Unknown()
-		if v != probe.Unknown {
-			x = float64(v)
-		}
-		o.columns[i] = append(o.columns[i], x)
-	}
-	if len(o.times) < keptRows {
-		return
-	}
-	o.stride *= 2
-	o.times = everySecond(o.times)
-	for i := range o.columns {
-		o.columns[i] = everySecond(o.columns[i])
-	}
-}
-
-func everySecond(v []float64) []float64 {
-	k := 0
-	for i := 0; i < len(v); i += 2 {
-		v[k] = v[i]
-		k++
-	}
-	return v[:k]
 }
