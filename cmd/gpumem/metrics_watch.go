@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/gpumem/gpumem/metrics"
 	"github.com/gpumem/gpumem/probe/scan"
+	"github.com/gpumem/gpumem/report/metrics"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 	"github.com/gpumem/gpumem/tui"

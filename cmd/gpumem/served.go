@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gpumem/gpumem/metrics"
+	"github.com/gpumem/gpumem/report/metrics"
 	"github.com/gpumem/gpumem/tracer/record"
 	"github.com/gpumem/gpumem/tracer/ttmetal"
 )

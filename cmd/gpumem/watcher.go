@@ -120,9 +120,8 @@ func (w *watcher) now() float64 { return float64(time.Since(w.start).Microsecond
 
 // sample takes one row of each process.
 func (w *watcher) sample() {
-	w.procs.Round(func(pid int, cells []record.Cell) { //nolint:errcheck // what GPUs hold is then unknown, and shown as such
-		w.feed.Row(pid, w.now(), cells)
-	}, w.ended)
+	row := func(pid int, cells []record.Cell) { w.feed.Row(pid, w.now(), cells) }
+	w.procs.Round(row, w.ended) //nolint:errcheck // what GPUs hold is then unknown, and shown as such
 	w.feed.Round()
 }
 

@@ -159,11 +159,13 @@ func (s *Set) due() (list []*Process) {
 	if s.o.Most > 0 {
 		list = list[:min(len(list), s.o.Most)]
 	}
-	if chosen != nil && chosen.Count > chosen.judgedAt && (s.ended || s.ripe(chosen) && s.o.Now().UnixNano() >= chosen.nextLook) {
+	if chosen != nil && chosen.Count > chosen.judgedAt && (s.ended || s.chosenDue(chosen)) {
 		list = slices.Insert(list, 0, chosen)
 	}
 	return list
 }
+
+func (s *Set) chosenDue(p *Process) bool { return s.ripe(p) && s.o.Now().UnixNano() >= p.nextLook }
 
 // ripe reports whether a process was seen for long enough for a first look.
 func (s *Set) ripe(p *Process) bool {

@@ -82,7 +82,8 @@ func TestWhoHasTheLastWordIsTheOwnersChoice(t *testing.T) {
 			t.Errorf("judges %d, %d processes: the leak is %q", c.judges, c.processes, class)
 		}
 		if class := of(1); class != c.quiet || (s.Of(1).Judged.Looks > 0) != c.engine {
-			t.Errorf("judges %d, %d processes: a quiet one is %q after %d looks", c.judges, c.processes, class, s.Of(1).Judged.Looks)
+			t.Errorf("judges %d, %d processes: a quiet one is %q after %d looks",
+				c.judges, c.processes, class, s.Of(1).Judged.Looks)
 		}
 	}
 }
@@ -122,8 +123,9 @@ func TestAtTheEndAllIsJudgedByAllRowsButTheDead(t *testing.T) {
 		t.Error("ten rows were judged")
 	}
 	s.Finish()
-	if s.Of(1).Judged.Verdict == nil || s.Of(2).Judged.Looks != 1 || s.Of(3).Judged.Looks != 0 || s.Verdict(s.Of(3)) != nil {
-		t.Errorf("%+v, %+v, %+v", s.Of(1).Judged, s.Of(2).Judged, s.Of(3).Judged)
+	one, two, dead := s.Of(1).Judged, s.Of(2).Judged, s.Of(3).Judged
+	if one.Verdict == nil || two.Looks != 1 || dead.Looks != 0 || s.Verdict(s.Of(3)) != nil {
+		t.Errorf("%+v, %+v, %+v", one, two, dead)
 	}
 	if s.Finish(); s.Of(1).Judged.Looks != 1 {
 		t.Error("the same rows were judged twice")
@@ -153,7 +155,8 @@ func TestTimesOfAProcessNeverGoBack(t *testing.T) {
 		s.Row(1, at, host(1))
 	}
 	p := s.Of(1)
-	if times := p.Rows().Column(record.ColTime); !slices.Equal(times, []float64{10, 30, 30, 40}) || p.FirstMs != 10 || p.LastMs != 40 {
+	times := p.Rows().Column(record.ColTime)
+	if !slices.Equal(times, []float64{10, 30, 30, 40}) || p.FirstMs != 10 || p.LastMs != 40 {
 		t.Errorf("%v, from %v to %v", times, p.FirstMs, p.LastMs)
 	}
 }
@@ -275,7 +278,8 @@ func BenchmarkRow(b *testing.B) {
 	for _, judges := range [...]Judges{Each, Online} {
 		b.Run(fmt.Sprint(judges), func(b *testing.B) {
 			s := newSet(Options{Judges: judges})
-			cells := append(host(5), record.Cell{Column: record.ColGPU, Value: 5}, record.Cell{Column: record.ColLive, Value: 3})
+			cells := append(host(5),
+				record.Cell{Column: record.ColGPU, Value: 5}, record.Cell{Column: record.ColLive, Value: 3})
 			b.ReportAllocs()
 			at := 0.
 			for b.Loop() {

@@ -258,7 +258,9 @@ func (s *Set) expire() {
 			ended = append(ended, p)
 		}
 	}
-	slices.SortFunc(ended, func(a, b *Process) int { return cmp.Or(cmp.Compare(a.LastMs, b.LastMs), a.PID-b.PID) })
+	slices.SortFunc(ended, func(a, b *Process) int {
+		return cmp.Or(cmp.Compare(a.LastMs, b.LastMs), a.PID-b.PID)
+	})
 	for _, p := range ended[:max(len(ended)-s.o.KeepEnded, 0)] {
 		s.Forget(p.PID)
 	}

@@ -41,7 +41,8 @@ func (o *observed) judge(set *live.Set) *verdict.Verdict {
 	}
 	switch {
 	case samples < LeastSamples:
-		return o.undecided(fmt.Sprintf("Undecided: only %s, %d are needed.", plain.Plural(samples, "sample", "samples"), LeastSamples))
+		return o.undecided(fmt.Sprintf("Undecided: only %s, %d are needed.",
+			plain.Plural(samples, "sample", "samples"), LeastSamples))
 	case o.still():
 		return &verdict.Verdict{Schema: 1, Verdict: verdict.None, Summary: "No growth: the memory did not change at all."}
 	}

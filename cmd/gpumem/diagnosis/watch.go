@@ -73,10 +73,12 @@ type WatchOptions struct {
 func Watch(ctx context.Context, s *scan.Scan, o WatchOptions) (*Observation, error) {
 	w := &watching{
 		Observation: Observation{interval: o.Interval, of: map[int]*observed{}},
-		rounds:      make(chan struct{}, maxRounds), done: make(chan struct{}), progress: &watchProgress{w: o.Progress},
+		rounds:      make(chan struct{}, maxRounds), done: make(chan struct{}),
+		progress: &watchProgress{w: o.Progress},
 	}
 	w.live = live.NewSet(live.Options{
-		Lock: &w.mu, Judges: live.Alarms, Rows: func(int) int { return keptRows }, Pending: maxRounds * (len(s.Processes) + 1),
+		Lock: &w.mu, Judges: live.Alarms, Rows: func(int) int { return keptRows },
+		Pending: maxRounds * (len(s.Processes) + 1),
 	})
 	if w.interval == 0 {
 		w.interval = min(max((o.Length/watchSamples).Truncate(time.Millisecond), 20*time.Millisecond), time.Second)

@@ -92,3 +92,37 @@ func TestTheRunThatIsBeingReplacedIsNotTaken(t *testing.T) {
 		t.Errorf("%d rows of the old run were taken", s.Samples)
 	}
 }
+
+func TestThatMemoryIsUnifiedIsTakenOverWhenItBecomesKnown(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := record.Create(dir, record.Meta{PID: 10, Start: time.Now()}, record.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := record.Row{Cells: []record.Cell{{Column: record.ColGPU, Value: 100}, {Column: record.ColFootprint, Value: 130}}}
+	if err := w.Sample(row); err != nil {
+		t.Fatal(err)
+	}
+	book := NewBook(BookOptions{})
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		NewFolder(dir, time.Time{}, book).Run(ctx)
+	}()
+	bytes := func() (sum int64) {
+		for _, p := range book.Processes() {
+			sum += p.size()
+		}
+		return sum
+	}
+	eventually(t, "the row", func() bool { return bytes() == 230 })
+	yes := true
+	if err := w.UpdateMeta(func(m *record.Meta) { m.UnifiedMemory = &yes }); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the host's part alone", func() bool { return bytes() == 130 })
+	stop()
+	<-done
+}
