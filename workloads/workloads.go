@@ -72,7 +72,7 @@ type DeviceFaults struct {
 
 // All lists the workloads.
 func All() []Workload {
-	return []Workload{modelLoad(), nQueens(), xor(), sine(), inference()}
+	return []Workload{modelLoad(), nQueens(), xor(), sine(), inference(), generate()}
 }
 
 // ByName finds a workload.
