@@ -191,6 +191,10 @@ func (p *program) newGenerator(file *gguf.File) (*generator, error) {
 
 // readPrompt makes tokens of the prompt's text.
 func (g *generator) readPrompt(file *gguf.File) error {
+	var err error
+	if g.words, err = llama.TokenizerOf(file); err != nil {
+		return err
+	}
 	text := g.flag("prompt")
 	if text == "" {
 		if len(g.prompt) == 0 && !g.twin {
@@ -201,7 +205,11 @@ func (g *generator) readPrompt(file *gguf.File) error {
 	if len(g.prompt) > 0 {
 		return errors.New("--prompt and --prompt-tokens are two prompts: give one of them")
 	}
-	return errors.New("--prompt: the model has no tokenizer: give --prompt-tokens")
+	if g.words == nil {
+		return errors.New("--prompt: the model has no tokenizer: give --prompt-tokens")
+	}
+	g.prompt, err = g.words.Encode(text)
+	return err
 }
 
 // load puts the weights on the device, and says how far it is to who watches.

@@ -17,6 +17,7 @@ type generator struct {
 	*program
 	model                     *llama.Model
 	sampler                   *llama.Sampler
+	words                     *llama.Tokenizer // nil where the file has none
 	twin                      bool
 	prompt                    []int // empty: one is made up for each request
 	requests, tokens, context int
@@ -157,7 +158,20 @@ func (g *generator) advance(a *answer) (done bool, err error) {
 	})
 	g.written++
 	g.client.Mark(record.KindScope, fmt.Sprintf("request %d, token %d", a.number, len(a.tokens)), "")
-	return len(a.tokens) == g.tokens, err
+	if err != nil {
+		return false, err
+	}
+	ended := g.words != nil && g.words.Ends(a.next[0])
+	if !ended && g.streams() {
+		_, err = g.Stdout.Write(g.text(a.next))
+	}
+	return ended || len(a.tokens) == g.tokens, err
+}
+
+// streams reports that answers are printed while they are written, which
+// several at the same time would mix up.
+func (g *generator) streams() bool {
+	return g.words != nil && g.requests <= 2*shownRequests && g.number("at-once") == 1
 }
 
 // settle gives the logits up; the faults of a token keep them, or a copy of the
@@ -179,8 +193,11 @@ func (g *generator) settle(a *answer, row *tensor.Tensor) error {
 
 // end prints the answer and lets its session wait, until newer ones do.
 func (g *generator) end(a *answer) (err error) {
-	if g.requests <= 2*shownRequests || a.number <= shownRequests {
-		fmt.Fprintf(g.Stdout, "request %d: %s\n", a.number, g.words(a.tokens))
+	switch {
+	case g.streams():
+		fmt.Fprintln(g.Stdout)
+	case g.requests <= 2*shownRequests || a.number <= shownRequests:
+		fmt.Fprintf(g.Stdout, "request %d: %s\n", a.number, g.text(a.tokens))
 	}
 	defer g.tick()
 	if g.Fault == "kv-not-released" {
@@ -195,9 +212,15 @@ func (g *generator) end(a *answer) (err error) {
 	return err
 }
 
-// words are tokens for people.
-func (g *generator) words(tokens []int) string {
-	return strings.Trim(fmt.Sprint(tokens), "[]")
+// text is tokens as text, or as their numbers where no tokenizer knows them.
+func (g *generator) text(tokens []int) (p []byte) {
+	if g.words == nil {
+		return []byte(strings.Trim(fmt.Sprint(tokens), "[]"))
+	}
+	for _, token := range tokens {
+		p = append(p, g.words.Decode(token)...)
+	}
+	return p
 }
 
 // keepWeights is the fault weight-cache: the key has the request in it.

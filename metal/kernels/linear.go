@@ -132,13 +132,14 @@ func dot2x4(x, w []float32, k int) (s [2][4]float32) {
 func dot1x4(x, w []float32, k int) (s [4]float32) {
 	w0, w1, w2, w3 := w[:k], w[k:2*k], w[2*k:3*k], w[3*k:4*k]
 	w0, w1, w2, w3 = w0[:len(x)], w1[:len(x)], w2[:len(x)], w3[:len(x)]
+	var a0, a1, a2, a3 float32
 	for i, p := range x {
-		s[0] += p * w0[i]
-		s[1] += p * w1[i]
-		s[2] += p * w2[i]
-		s[3] += p * w3[i]
+		a0 += p * w0[i]
+		a1 += p * w1[i]
+		a2 += p * w2[i]
+		a3 += p * w3[i]
 	}
-	return s
+	return [4]float32{a0, a1, a2, a3}
 }
 
 func dot(a, b []float32) float32 {
