@@ -179,15 +179,16 @@ func blocksBytes(f Format, values int64) int64 {
 func (f Format) block(dst []float32, src []byte) {
 	switch f {
 	case Q4_0:
-		d := F16ToF32(binary.LittleEndian.Uint16(src))
-		for i, q := range src[2:18] {
-			dst[i] = d * float32(int(q&15)-8)
-			dst[i+16] = d * float32(int(q>>4)-8)
+		var values [16]float32
+		d := halfAt(src)
+		for q := range values {
+			values[q] = d * float32(q-8)
 		}
+		nibbleValues((*[32]float32)(dst), (*[16]byte)(src[2:]), &values)
 	case Q8_0:
-		d := F16ToF32(binary.LittleEndian.Uint16(src))
-		for i, q := range src[2:34] {
-			dst[i] = d * float32(int8(q))
+		d, y := halfAt(src), (*[32]float32)(dst)
+		for i, q := range (*[32]byte)(src[2:]) {
+			y[i] = d * float32(int8(q))
 		}
 	case Q6_K:
 		q6Block(dst, src)

@@ -5,6 +5,14 @@ import "encoding/binary"
 // halfAt is the binary16 at the beginning of p.
 func halfAt(p []byte) float32 { return F16ToF32(binary.LittleEndian.Uint16(p)) }
 
+// nibbleValues looks up 32 values by their nibbles, the low ones first.
+func nibbleValues(y *[32]float32, nibbles *[16]byte, values *[16]float32) {
+	for i, q := range nibbles {
+		y[i] = values[q&15]
+		y[i+16] = values[q>>4]
+	}
+}
+
 // smallBlock decodes the blocks of 32 values with a minimum or fifth bits.
 func (f Format) smallBlock(dst []float32, src []byte) {
 	d, low, fifth, nibbles := halfAt(src), float32(0), uint32(0), src[len(src)-16:]
@@ -70,13 +78,20 @@ func q45Block(dst []float32, src []byte) {
 	for n := range 8 {
 		s, m := sixBits(scales, n)
 		scale, minimum := d*float32(s), low*float32(m)
-		y := dst[32*n : 32*n+32]
-		for i, q := range nibbles[32*(n/2) : 32*(n/2)+32] {
-			q = q >> (4 * (n % 2)) & 15
-			if len(fifth) > 0 {
-				q |= fifth[i] >> n & 1 << 4
+		var values [32]float32
+		for q := range 16 + len(fifth)/2 {
+			values[q] = scale*float32(q) - minimum
+		}
+		y, shift := (*[32]float32)(dst[32*n:]), uint(4*(n%2))
+		if len(fifth) == 0 {
+			for i, q := range (*[32]byte)(nibbles[32*(n/2):]) {
+				y[i] = values[q>>shift&15]
 			}
-			y[i] = scale*float32(q) - minimum
+			continue
+		}
+		high := (*[32]byte)(fifth)
+		for i, q := range (*[32]byte)(nibbles[32*(n/2):]) {
+			y[i] = values[q>>shift&15|high[i]>>n&1<<4]
 		}
 	}
 }

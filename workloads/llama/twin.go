@@ -23,12 +23,13 @@ func Tiny() Config {
 
 // WriteTwin writes a model of that shape with random weights made from a seed,
 // its matrices in the given format, whose blocks must divide Width and Hidden.
-// The same arguments give the same bytes.
-func WriteTwin(w io.Writer, c Config, f kernels.Format, seed int64) error {
+// The same arguments give the same bytes. More metadata may be given, such as a
+// tokenizer's.
+func WriteTwin(w io.Writer, c Config, f kernels.Format, seed int64, more ...gguf.Entry) error {
 	if per := f.BlockValues(); per == 0 || c.Width%per != 0 || c.Hidden%per != 0 {
 		return fmt.Errorf("write a twin in %v: rows of %d and %d values are not whole blocks", f, c.Width, c.Hidden)
 	}
-	spec := gguf.Spec{Metadata: c.metadata()}
+	spec := gguf.Spec{Metadata: append(c.metadata(), more...)}
 	add := func(name string, shape []int) {
 		t := gguf.Tensor{Name: name, Type: gguf.Type(f)}
 		if len(shape) == 1 {
