@@ -31,7 +31,7 @@ const (
 func generate() Workload {
 	return Workload{
 		Name:    "generate",
-		Summary: "loads a language model of the Llama family (a GGUF file, or a tiny twin) and answers requests token by token",
+		Summary: "answers requests with a language model of the Llama family: a GGUF file, or a tiny twin",
 		Faults: []Fault{
 			{
 				Name: "kv-not-released", Truth: "app-leak",
@@ -66,7 +66,7 @@ func generate() Workload {
 			whole("requests", 0, 0, "requests to answer; 0 is 1 with --model and 240 without"),
 			whole("at-once", 1, 1, "requests that are answered at the same time, a token of each in turn"),
 			whole("context", 0, 0, "positions of a request at most; 0 is 2048, or what the model has if that is less"),
-			real("temperature", "0", 0, 100, "what the logits are divided by before a token is drawn; 0 takes the most likely one"),
+			real("temperature", "0", 0, 100, "what logits are divided by before a token is drawn; 0: the most likely one"),
 			whole("top-k", 0, 0, "tokens to draw from, the most likely ones; 0 is all"),
 			real("top-p", "1", 0, 1, "probability that the tokens to draw from have together"),
 		},

@@ -27,7 +27,8 @@ func TestAnswersAreTheSameOnTheHostAndOnTheDeviceAndWithTheSameSeed(t *testing.T
 	t.Parallel()
 	generated := func(host bool, seed int64) string {
 		var out bytes.Buffer
-		e := softEnv(t, &out, map[string]string{"requests": "4", "temperature": "0.7", "top-k": "50", "top-p": "0.9"})
+		flags := map[string]string{"requests": "4", "temperature": "0.7", "top-k": "50", "top-p": "0.9"}
+		e := softEnv(t, &out, flags)
 		e.Seed = seed
 		if host {
 			e.Open = nil
@@ -94,7 +95,8 @@ func TestAModelWithATokenizerReadsAndWritesText(t *testing.T) {
 	}
 	d := all["llama"]
 	path := modelFile(t, gguf.Entry{Key: "tokenizer.ggml.model", Value: "llama"},
-		gguf.Entry{Key: "tokenizer.ggml.tokens", Value: d.Tokens}, gguf.Entry{Key: "tokenizer.ggml.scores", Value: d.Scores},
+		gguf.Entry{Key: "tokenizer.ggml.tokens", Value: d.Tokens},
+		gguf.Entry{Key: "tokenizer.ggml.scores", Value: d.Scores},
 		gguf.Entry{Key: "tokenizer.ggml.token_type", Value: d.Kinds},
 		gguf.Entry{Key: "tokenizer.ggml.bos_token_id", Value: uint32(1)})
 	var out bytes.Buffer

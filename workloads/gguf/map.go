@@ -39,7 +39,8 @@ func (m mapped) ReadAt(p []byte, offset int64) (n int, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if recover() != nil {
-			n, err = 0, fmt.Errorf("read %d bytes at %d: the file was cut meanwhile: %w", len(p), offset, io.ErrUnexpectedEOF)
+			n = 0
+			err = fmt.Errorf("read %d bytes at %d: the file was cut meanwhile: %w", len(p), offset, io.ErrUnexpectedEOF)
 		}
 	}()
 	return m.memory.ReadAt(p, offset)

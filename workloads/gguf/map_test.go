@@ -46,7 +46,8 @@ func TestAMappedFileReadsAsAnOpenedOne(t *testing.T) {
 func TestArraysComeBackAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	words, scores, kinds := []string{"a", "", "ü"}, []float32{-1, 0.5}, []int32{3, -1}
-	spec := Spec{Metadata: []Entry{{"words", words}, {"scores", scores}, {"kinds", kinds}, {"none", []string{}}}}
+	entries := []Entry{{"words", words}, {"scores", scores}, {"kinds", kinds}, {"none", []string{}}}
+	spec := Spec{Metadata: entries}
 	var b bytes.Buffer
 	if err := spec.Write(&b, nil); err != nil {
 		t.Fatal(err)

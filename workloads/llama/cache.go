@@ -17,8 +17,8 @@ type Cache struct {
 
 // NewCache makes an empty cache for so many positions.
 func (m *Model) NewCache(positions int) (*Cache, error) {
-	if positions < 1 || positions > m.turns.Shape()[0] {
-		return nil, fmt.Errorf("cache of %d positions: the model was loaded for up to %d", positions, m.turns.Shape()[0])
+	if most := m.turns.Shape()[0]; positions < 1 || positions > most {
+		return nil, fmt.Errorf("cache of %d positions: the model was loaded for up to %d", positions, most)
 	}
 	t, err := m.rt.New("kv cache", m.Blocks, 2, positions, m.CacheWidth())
 	if err != nil {

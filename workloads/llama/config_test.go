@@ -66,9 +66,18 @@ func TestWhatDoesNotRunIsRefusedInOneLineThatSaysWhy(t *testing.T) {
 		{set("llama.expert_count", uint32(8)), "mixture of 8 experts"},
 		{set("llama.attention.key_length", uint32(32)), "key_length is 32, where a head has 16"},
 		{func(s *gguf.Spec) { s.Tensors = s.Tensors[1:] }, "token_embd.weight has"},
-		{func(s *gguf.Spec) { s.Tensors = s.Tensors[:len(s.Tensors)-2] }, "1 tensors are missing, one of them output_norm.weight"},
-		{func(s *gguf.Spec) { s.Tensors[1].Dims = []uint64{32} }, "blk.0.attn_norm.weight has the shape [32], not [64]"},
-		{func(s *gguf.Spec) { s.Tensors[1].Name = "blk.0.attn_q.bias" }, "tensor blk.0.attn_q.bias is none of a plain Llama"},
+		{
+			func(s *gguf.Spec) { s.Tensors = s.Tensors[:len(s.Tensors)-2] },
+			"1 tensors are missing, one of them output_norm.weight",
+		},
+		{
+			func(s *gguf.Spec) { s.Tensors[1].Dims = []uint64{32} },
+			"blk.0.attn_norm.weight has the shape [32], not [64]",
+		},
+		{
+			func(s *gguf.Spec) { s.Tensors[1].Name = "blk.0.attn_q.bias" },
+			"tensor blk.0.attn_q.bias is none of a plain Llama",
+		},
 		{
 			func(s *gguf.Spec) { s.Tensors[2].Type, s.Tensors[3].Type = 20, 39 },
 			"tensors of type IQ4_NL, MXFP4 cannot be decoded; these work: F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, " +
@@ -81,7 +90,8 @@ func TestWhatDoesNotRunIsRefusedInOneLineThatSaysWhy(t *testing.T) {
 		if c.says == "token_embd.weight has" { // without it nobody knows the number of tokens
 			c.says = "output.weight has the shape"
 		}
-		if !errors.Is(err, llama.ErrModel) || !strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
+		if !errors.Is(err, llama.ErrModel) ||
+			!strings.Contains(err.Error(), c.says) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("error %v, want one that says %q", err, c.says)
 		}
 	}
@@ -97,7 +107,12 @@ func TestATokenizerThatDoesNotWorkIsRefused(t *testing.T) {
 		entries []gguf.Entry
 		says    string
 	}{
-		{[]gguf.Entry{{Key: "tokenizer.ggml.model", Value: "bert"}, {Key: "tokenizer.ggml.tokens", Value: d.Tokens}}, `tokenizer is "bert"`},
+		{
+			[]gguf.Entry{
+				{Key: "tokenizer.ggml.model", Value: "bert"}, {Key: "tokenizer.ggml.tokens", Value: d.Tokens},
+			},
+			`tokenizer is "bert"`,
+		},
 		{d.entries("qwen2"), `cuts words as "qwen2" does`},
 		{[]gguf.Entry{{Key: "tokenizer.ggml.model", Value: "llama"}}, "there is no tokenizer.ggml.tokens"},
 		{
@@ -107,7 +122,10 @@ func TestATokenizerThatDoesNotWorkIsRefused(t *testing.T) {
 			},
 			"1 scores for",
 		},
-		{append(d.entries("gpt-2"), gguf.Entry{Key: "tokenizer.ggml.eos_token_id", Value: uint32(1 << 20)}), "eos_token_id is 1048576"},
+		{
+			append(d.entries("gpt-2"), gguf.Entry{Key: "tokenizer.ggml.eos_token_id", Value: uint32(1 << 20)}),
+			"eos_token_id is 1048576",
+		},
 	} {
 		if _, err := tokenizerOf(t, c.entries); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("error %v, want one that says %q", err, c.says)

@@ -104,7 +104,8 @@ func (t *Tokenizer) readSpecial(m *metadata) {
 	}
 	t.spaceLead = flag("tokenizer.ggml.add_space_prefix", true)
 	last := max(len(t.pieces)-1, 0)
-	if _, ok := m.file.Value("tokenizer.ggml.bos_token_id"); ok && flag("tokenizer.ggml.add_bos_token", t.scores != nil) {
+	_, begins := m.file.Value("tokenizer.ggml.bos_token_id")
+	if begins && flag("tokenizer.ggml.add_bos_token", t.scores != nil) {
 		t.begin = m.number("tokenizer.ggml.bos_token_id", 0, last, -1)
 	}
 	for _, key := range []string{"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id"} {

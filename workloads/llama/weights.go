@@ -80,13 +80,15 @@ func (m *Model) load(context int, progress func(done, all int64)) error {
 		at := func(name string) string { return blockName(b, name) }
 		m.blocks = append(m.blocks, block{
 			attentionNorm: l.vector(at("attn_norm")), feedNorm: l.vector(at("ffn_norm")),
-			q: l.matrix(at("attn_q")), k: l.matrix(at("attn_k")), v: l.matrix(at("attn_v")), output: l.matrix(at("attn_output")),
-			gate: l.matrix(at("ffn_gate")), up: l.matrix(at("ffn_up")), down: l.matrix(at("ffn_down")),
+			q: l.matrix(at("attn_q")), k: l.matrix(at("attn_k")), v: l.matrix(at("attn_v")),
+			output: l.matrix(at("attn_output")),
+			gate:   l.matrix(at("ffn_gate")), up: l.matrix(at("ffn_up")), down: l.matrix(at("ffn_down")),
 		})
 	}
 	m.norm, m.output = l.vector(nameLastNorm), l.matrix(output)
 	m.turns = l.values("rope", m.rotations(context, l.factors()), context, m.HeadSize()/2, 2)
-	m.zeros = l.values("zeros", make([]float32, max(m.Width, m.Hidden, m.Vocab)), max(m.Width, m.Hidden, m.Vocab))
+	most := max(m.Width, m.Hidden, m.Vocab)
+	m.zeros = l.values("zeros", make([]float32, most), most)
 	if l.largest > 0 {
 		m.scratch = l.kept(m.rt.New("decoded weights", l.largest))
 	}
@@ -148,30 +150,26 @@ func (l *loader) values(name string, values []float32, shape ...int) *tensor.Ten
 	return l.kept(l.m.rt.From(name, values, shape...))
 }
 
-// packed reads a tensor's bytes.
-func (l *loader) packed(name string) (t gguf.Tensor, p []byte) {
+// read fills p with a tensor's bytes.
+func (l *loader) read(t gguf.Tensor, p []byte) {
 	if l.err != nil {
-		return t, nil
+		return
 	}
-	t = l.tensors[name]
-	p = make([]byte, t.Bytes)
 	if _, err := io.ReadFull(l.m.file.Data(t), p); err != nil {
-		l.err = fmt.Errorf("load %s: %w", name, err)
+		l.err = fmt.Errorf("load %s: %w", t.Name, err)
 	}
 	if l.done += t.Bytes; l.progress != nil {
 		l.progress(l.done, l.all)
 	}
-	return t, p
 }
 
 // decoded reads a tensor's values.
 func (l *loader) decoded(name string) (gguf.Tensor, []float32) {
-	t, p := l.packed(name)
-	if l.err != nil {
-		return t, nil
+	t := l.tensors[name]
+	p, values := make([]byte, t.Bytes), make([]float32, t.Elements)
+	if l.read(t, p); l.err == nil {
+		l.err = kernels.DequantF32(values, p, kernels.Format(t.Type))
 	}
-	values := make([]float32, t.Elements)
-	l.err = kernels.DequantF32(values, p, kernels.Format(t.Type))
 	return t, values
 }
 
@@ -191,20 +189,33 @@ func (l *loader) factors() []float32 {
 
 // matrix is a tensor of two dimensions, which stays packed.
 func (l *loader) matrix(name string) *matrix {
-	t, p := l.packed(name)
 	if l.err != nil {
 		return nil
 	}
+	t := l.tensors[name]
 	shape := t.Shape()
 	w := &matrix{name: name, rows: shape[0], cols: shape[1], format: kernels.Format(t.Type)}
 	if w.format == kernels.Float {
 		w.t = l.kept(l.m.rt.New(name, shape...))
 	} else {
 		l.largest = max(l.largest, w.rows*w.cols)
-		w.t = l.kept(l.m.rt.NewPacked(name, len(p)))
+		w.t = l.kept(l.m.rt.NewPacked(name, int(t.Bytes)))
 	}
 	if l.err == nil {
-		l.err = w.t.SetBytes(p)
+		l.fill(w.t, t)
 	}
 	return w
+}
+
+// fill reads straight into the device's memory, or by way of the host's where
+// the host cannot address it.
+func (l *loader) fill(w *tensor.Tensor, t gguf.Tensor) {
+	if memory := w.Contents(); memory != nil {
+		l.read(t, memory)
+		return
+	}
+	p := make([]byte, t.Bytes)
+	if l.read(t, p); l.err == nil {
+		l.err = w.SetBytes(p)
+	}
 }

@@ -51,8 +51,8 @@ func (rt *Runtime) Project(x, w, zeros *Tensor, outs int) (*Tensor, error) {
 	}
 	rows, ins := x.shape[0], x.shape[1]
 	return rt.result("project", []int{rows, outs}, func(y storage) call {
-		args := []any{x.store, w.store, zeros.store, y, int32(rows), int32(outs), int32(ins), int32(kernels.ActNone)}
-		return call{"linear_fwd", metal.Size{X: outs, Y: rows}, args}
+		dims := []any{int32(rows), int32(outs), int32(ins), int32(kernels.ActNone)}
+		return call{"linear_fwd", metal.Size{X: outs, Y: rows}, append([]any{x.store, w.store, zeros.store, y}, dims...)}
 	})
 }
 
@@ -71,7 +71,8 @@ func (rt *Runtime) RMSNorm(x, w *Tensor, eps float32) (*Tensor, error) {
 // Rope turns the pairs of each head of x in place. turns are cosine and sine of
 // each position and pair; the first row of x is at position from.
 func (rt *Runtime) Rope(x, turns *Tensor, heads, from int) error {
-	if len(x.shape) != 2 || len(turns.shape) != 3 || x.shape[1] != heads*turns.shape[1]*2 || from+x.shape[0] > turns.shape[0] {
+	if len(x.shape) != 2 || len(turns.shape) != 3 ||
+		x.shape[1] != heads*turns.shape[1]*2 || from+x.shape[0] > turns.shape[0] {
 		return fmt.Errorf("rope of %v in %d heads from %d by %v: %w", x.shape, heads, from, turns.shape, ErrShape)
 	}
 	rows, pairs := x.shape[0], turns.shape[1]
@@ -100,9 +101,10 @@ func (rt *Runtime) Attention(q *Tensor, keys, values Cached, h Heads, positions 
 	}
 	rows, each := q.shape[0], q.shape[0]*h.Queries
 	dims := []any{int32(rows), int32(h.Queries), int32(h.Queries / h.Shared), int32(h.Size), int32(positions)}
+	scale := float32(1 / math.Sqrt(float64(h.Size)))
 	scores, err := rt.result("attention_scores", []int{each, positions}, func(y storage) call {
 		args := append([]any{q.store, part{keys.T.store, 4 * keys.At}, y}, dims...)
-		return call{"attention_scores", metal.Size{X: positions, Y: each}, append(args, float32(1/math.Sqrt(float64(h.Size))))}
+		return call{"attention_scores", metal.Size{X: positions, Y: each}, append(args, scale)}
 	})
 	if err != nil {
 		return nil, err
