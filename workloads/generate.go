@@ -21,6 +21,7 @@ import (
 const (
 	twinRequests, twinTokens   = 240, 8
 	modelRequests, modelTokens = 1, 64
+	chatTokens                 = 512
 	modelContext               = 2048
 	// A made-up prompt has so many tokens.
 	shortestPrompt, longestPrompt = 4, 64
@@ -61,6 +62,10 @@ func generate() Workload {
 		Flags: []Flag{
 			{Name: "model", Help: "GGUF file to load (default: a tiny Llama with random weights made from --seed)"},
 			{Name: "prompt", Help: "text to go on from; needs a model with a tokenizer"},
+			{
+				Name: "chat", Default: "no", Bare: "yes", Check: yesOrNo,
+				Help: "read --prompt, or each line of the standard input, as a turn of a conversation",
+			},
 			{Name: "prompt-tokens", Help: "the prompt as numbers of tokens, separated by commas", Check: checkTokens},
 			whole("tokens", 0, 0, "tokens to write for each request; 0 is 64 with --model and 8 without"),
 			whole("requests", 0, 0, "requests to answer; 0 is 1 with --model and 240 without"),
@@ -83,6 +88,13 @@ func real(name, value string, low, high float64, help string) Flag {
 		}
 		return nil
 	}}
+}
+
+func yesOrNo(s string) error {
+	if s != "yes" && s != "no" {
+		return errors.New("must be yes or no")
+	}
+	return nil
 }
 
 func checkTokens(s string) error {
@@ -120,7 +132,11 @@ func runGenerate(ctx context.Context, p *program) (err error) {
 	}
 	defer func() { err = errors.Join(err, g.close()) }()
 	start := time.Now()
-	if err := g.serve(ctx); err != nil {
+	work := g.serve
+	if g.talks() {
+		work = g.converse
+	}
+	if err := work(ctx); err != nil {
 		return err
 	}
 	g.summary(time.Since(start))
@@ -165,6 +181,9 @@ func (p *program) newGenerator(file *gguf.File) (*generator, error) {
 	if g.twin {
 		g.requests, g.tokens = p.or("requests", twinRequests), p.or("tokens", twinTokens)
 	}
+	if p.flag("chat") == "yes" {
+		g.tokens = p.or("tokens", chatTokens)
+	}
 	g.requests *= p.Repeat
 	g.sampler = llama.NewSampler(p.fraction("temperature"), p.number("top-k"), p.fraction("top-p"), p.Seed)
 	if g.prompt, err = tokenList(p.flag("prompt-tokens")); err != nil {
@@ -173,21 +192,29 @@ func (p *program) newGenerator(file *gguf.File) (*generator, error) {
 	if err := g.readPrompt(file); err != nil {
 		return nil, err
 	}
+	return g, g.fits(c)
+}
+
+// fits refuses a prompt that the model cannot read, or has no room for.
+func (g *generator) fits(c llama.Config) error {
 	longest := len(g.prompt)
 	if longest == 0 {
 		longest = longestPrompt
 	}
-	if longest+g.tokens > g.context {
-		return nil, fmt.Errorf("a prompt of %d tokens and %d more do not fit in %d positions: "+
+	if longest+g.tokens > g.context && !g.talks() {
+		return fmt.Errorf("a prompt of %d tokens and %d more do not fit in %d positions: "+
 			"give fewer --tokens or a larger --context", longest, g.tokens, g.context)
 	}
 	for _, token := range g.prompt {
 		if token >= c.Vocab {
-			return nil, fmt.Errorf("--prompt-tokens: the model has no token %d, but 0 to %d", token, c.Vocab-1)
+			return fmt.Errorf("the prompt has the token %d; the model has 0 to %d", token, c.Vocab-1)
 		}
 	}
-	return g, nil
+	return nil
 }
+
+// talks reports a chat with who is at the standard input.
+func (g *generator) talks() bool { return g.chat != nil && len(g.prompt) == 0 }
 
 // readPrompt makes tokens of the prompt's text.
 func (g *generator) readPrompt(file *gguf.File) error {
@@ -196,6 +223,13 @@ func (g *generator) readPrompt(file *gguf.File) error {
 		return err
 	}
 	text := g.flag("prompt")
+	if g.flag("chat") == "yes" {
+		chat, err := llama.ChatOf(file, g.words)
+		if err != nil {
+			return err
+		}
+		return g.readChat(chat, text)
+	}
 	if text == "" {
 		if len(g.prompt) == 0 && !g.twin {
 			return errors.New("nothing to go on from: give --prompt, or --prompt-tokens")
@@ -250,7 +284,7 @@ func isTerminal(w any) bool {
 
 // summary says how fast it was, beside what the caches took.
 func (g *generator) summary(took time.Duration) {
-	fmt.Fprintf(g.Stdout, "answered %d requests with %d tokens\n", g.requests, g.written)
+	fmt.Fprintf(g.Stdout, "answered %d requests with %d tokens\n", g.answered, g.written)
 	speed := float64(g.read+g.written) / math.Max(took.Seconds(), 1e-9)
 	fmt.Fprintf(g.Stdout, "%.1f tokens/s written, %.1f with those read; KV cache: %d B a session at most, %d B at once\n",
 		float64(g.written)/math.Max(took.Seconds(), 1e-9), speed, g.largest, g.most)

@@ -18,15 +18,16 @@ type generator struct {
 	model                     *llama.Model
 	sampler                   *llama.Sampler
 	words                     *llama.Tokenizer // nil where the file has none
+	chat                      *llama.Chat      // nil without --chat
 	twin                      bool
 	prompt                    []int // empty: one is made up for each request
 	requests, tokens, context int
 
 	sessions []*llama.Cache // that wait for a follow-up, oldest first
 	kept     retained
-	// In all: tokens read and written; bytes of the largest cache, and of those
-	// that existed at once.
-	read, written int
+	// In all: tokens read and written, requests answered.
+	read, written, answered int
+	// Bytes of the largest cache, and of those that existed at once.
 	largest, most int64
 }
 
@@ -171,7 +172,7 @@ func (g *generator) advance(a *answer) (done bool, err error) {
 // streams reports that answers are printed while they are written, which
 // several at the same time would mix up.
 func (g *generator) streams() bool {
-	return g.words != nil && g.requests <= 2*shownRequests && g.number("at-once") == 1
+	return g.words != nil && (g.talks() || g.requests <= 2*shownRequests && g.number("at-once") == 1)
 }
 
 // settle gives the logits up; the faults of a token keep them, or a copy of the
@@ -200,6 +201,7 @@ func (g *generator) end(a *answer) (err error) {
 		fmt.Fprintf(g.Stdout, "request %d: %s\n", a.number, g.text(a.tokens))
 	}
 	defer g.tick()
+	g.answered++
 	if g.Fault == "kv-not-released" {
 		g.kept.caches = append(g.kept.caches, a.cache)
 		return nil

@@ -79,8 +79,9 @@ func modelFile(t *testing.T, more ...gguf.Entry) string {
 	return path
 }
 
-func TestAModelWithATokenizerReadsAndWritesText(t *testing.T) {
-	t.Parallel()
+// wordyModel writes a twin with SentencePiece's tokenizer.
+func wordyModel(t *testing.T, more ...gguf.Entry) string {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join("llama", "testdata", "tokenizers.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -94,20 +95,57 @@ func TestAModelWithATokenizerReadsAndWritesText(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := all["llama"]
-	path := modelFile(t, gguf.Entry{Key: "tokenizer.ggml.model", Value: "llama"},
+	return modelFile(t, append(more, gguf.Entry{Key: "tokenizer.ggml.model", Value: "llama"},
 		gguf.Entry{Key: "tokenizer.ggml.tokens", Value: d.Tokens},
 		gguf.Entry{Key: "tokenizer.ggml.scores", Value: d.Scores},
 		gguf.Entry{Key: "tokenizer.ggml.token_type", Value: d.Kinds},
-		gguf.Entry{Key: "tokenizer.ggml.bos_token_id", Value: uint32(1)})
+		gguf.Entry{Key: "tokenizer.ggml.bos_token_id", Value: uint32(1)})...)
+}
+
+func TestAModelWithATokenizerReadsAndWritesText(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
-	e := softEnv(t, &out, map[string]string{"model": path, "prompt": "memory grows", "tokens": "6"})
-	if err := run(t, "generate", e); err != nil {
+	flags := map[string]string{"model": wordyModel(t), "prompt": "memory grows", "tokens": "6"}
+	if err := run(t, "generate", softEnv(t, &out, flags)); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	_, after, _ := strings.Cut(out.String(), "as they are in the file\n")
 	answer, _, _ := strings.Cut(after, "\nanswered 1 requests with 6 tokens\n")
 	if answer == "" || strings.Contains(answer, "request") || strings.Contains(answer, "\u2581") {
 		t.Errorf("the answer is no text: %q", out.String())
+	}
+}
+
+func TestAChatAnswersEachLineInOneSession(t *testing.T) {
+	t.Parallel()
+	path := wordyModel(t, gguf.Entry{Key: "tokenizer.chat_template", Value: "{{ '<|user|>' }} … {{ '<|assistant|>' }}"})
+	var out bytes.Buffer
+	e := softEnv(t, &out, map[string]string{"model": path, "chat": "yes", "tokens": "5", "context": "200"})
+	e.Stdin = strings.NewReader("what grows?\n\nand why?\n")
+	if err := run(t, "generate", e); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	if !strings.Contains(out.String(), "answered 2 requests with 10 tokens") {
+		t.Errorf("two lines have other answers:\n%s", out.String())
+	}
+	for in, c := range map[string]struct{ flag, value, says string }{
+		"":                                 {"", "", "nothing came on the standard input"},
+		strings.Repeat("a long line ", 90): {"context", "100", "does not fit in 100 positions"},
+		"hello":                            {"prompt-tokens", "1", "give --prompt instead"},
+	} {
+		out.Reset()
+		e := softEnv(t, &out, map[string]string{"model": path, "chat": "yes"})
+		if c.flag != "" {
+			e.Flags[c.flag] = c.value
+		}
+		e.Stdin = strings.NewReader(in)
+		if err := run(t, "generate", e); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%.20q: error %v, want one that says %q", in, err, c.says)
+		}
+	}
+	e = softEnv(t, &out, map[string]string{"model": wordyModel(t), "chat": "yes"})
+	if err := run(t, "generate", e); err == nil || !strings.Contains(err.Error(), "no template of a chat") {
+		t.Errorf("without a template: %v", err)
 	}
 }
 
@@ -122,7 +160,7 @@ func TestWhatGenerateCannotDoIsSaidBeforeAnythingIsLoaded(t *testing.T) {
 		{map[string]string{"model": plain, "prompt": "hello"}, "no tokenizer: give --prompt-tokens"},
 		{map[string]string{"prompt": "hello", "prompt-tokens": "1"}, "two prompts"},
 		{map[string]string{"prompt-tokens": "1,x"}, "separated by commas"},
-		{map[string]string{"prompt-tokens": "1,99999"}, "no token 99999, but 0 to 6143"},
+		{map[string]string{"prompt-tokens": "1,99999"}, "has the token 99999; the model has 0 to 6143"},
 		{map[string]string{"tokens": "500"}, "do not fit in 512 positions"},
 		{map[string]string{"context": "20"}, "do not fit in 20 positions"},
 		{map[string]string{"temperature": "-1"}, "from 0 to 100"},

@@ -29,6 +29,7 @@ type Tokenizer struct {
 // The kinds of tokens (llama.cpp, llama_token_type).
 const (
 	kindControl = 3
+	kindAdded   = 4
 	kindByte    = 6
 )
 
@@ -131,6 +132,11 @@ func (t *Tokenizer) kind(token int) int32 {
 		return t.kinds[token]
 	}
 	return 1
+}
+
+// special reports a token that stands for no text of its own.
+func (t *Tokenizer) special(token int) bool {
+	return t.kind(token) == kindControl || t.kind(token) == kindAdded
 }
 
 // Encode is the tokens of a text, behind the one that begins every text. What

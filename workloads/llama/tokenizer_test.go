@@ -3,6 +3,7 @@ package llama_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"testing"
@@ -54,7 +55,8 @@ func (d trained) entries(name string) []gguf.Entry {
 		gguf.Entry{Key: "tokenizer.ggml.eos_token_id", Value: uint32(2)})
 }
 
-func tokenizerOf(t testing.TB, entries []gguf.Entry) (*llama.Tokenizer, error) {
+// fileOf is a file without tensors.
+func fileOf(t testing.TB, entries []gguf.Entry) *gguf.File {
 	t.Helper()
 	var b bytes.Buffer
 	if err := (gguf.Spec{Metadata: entries}).Write(&b, nil); err != nil {
@@ -64,7 +66,12 @@ func tokenizerOf(t testing.TB, entries []gguf.Entry) (*llama.Tokenizer, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return llama.TokenizerOf(file)
+	return file
+}
+
+func tokenizerOf(t testing.TB, entries []gguf.Entry) (*llama.Tokenizer, error) {
+	t.Helper()
+	return llama.TokenizerOf(fileOf(t, entries))
 }
 
 func TestTextsBecomeTheTokensOfTheOriginals(t *testing.T) {
@@ -94,5 +101,53 @@ func TestTextsBecomeTheTokensOfTheOriginals(t *testing.T) {
 				t.Errorf("%s: %q comes back as %q", name, text.Text, back)
 			}
 		}
+	}
+}
+
+func TestATurnOfAChatHasTheTemplatesTokensAndThePersonsText(t *testing.T) {
+	t.Parallel()
+	d := allTrained(t)["llama"] // whose control tokens are <s> and </s>
+	for template, want := range map[string]string{
+		"<|im_start|>": " <|im_start|>user\nis </s> text?<|im_end|>\n<|im_start|>assistant\n",
+		"[INST]":       " [INST] is </s> text? [/INST]",
+		// The end of a turn is a control token, after which a space is put again.
+		"<|assistant|>": " <|user|>\nis </s> text? \n<|assistant|>\n",
+	} {
+		entries := append(d.entries(""), gguf.Entry{Key: "tokenizer.chat_template", Value: template})
+		words, err := tokenizerOf(t, entries)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chat, err := llama.ChatOf(fileOf(t, entries), words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens, err := chat.Turn("is </s> text?", true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text []byte
+		ends := 0
+		for _, token := range tokens {
+			text = append(text, words.Decode(token)...)
+			if words.Ends(token) {
+				ends++
+			}
+		}
+		wanted := 0
+		if template == "<|assistant|>" {
+			wanted = 1
+		}
+		if string(text) != want || tokens[0] != 1 || ends != wanted {
+			t.Errorf("%s: %q, %d ends, tokens %v", template, text, ends, tokens)
+		}
+	}
+	entries := append(d.entries(""), gguf.Entry{Key: "tokenizer.chat_template", Value: "{{ messages }}"})
+	words, err := tokenizerOf(t, entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := llama.ChatOf(fileOf(t, entries), words); !errors.Is(err, llama.ErrModel) {
+		t.Errorf("an unknown template: %v", err)
 	}
 }
