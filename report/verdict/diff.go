@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -59,13 +61,13 @@ func Diff(base, new *record.Run, o Options) *Difference {
 	p := &pair{base: a, new: b, o: o}
 	d.Warnings = p.sameCounter()
 	if b := p.untouched(); b > 0 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint; host memory was not compared", size(b)))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint; host memory was not compared", account.Size(b)))
 	}
 	p.align()
-	d.AlignedBy, d.Compared = p.unit, round(p.span)
+	d.AlignedBy, d.Compared = p.unit, stat.Round(p.span)
 	s := p.judge()
 	d.Rows = p.rows(s)
-	d.Verdict, d.Tier, d.Confidence = s.class, s.tier(), round(s.confidence)
+	d.Verdict, d.Tier, d.Confidence = s.class, s.tier(), stat.Round(s.confidence)
 	d.Claim = p.claim(s)
 	d.Summary = sentence(string(d.Verdict), d.Claim)
 	return d
@@ -133,8 +135,8 @@ func length(x []float64) float64 {
 func (p *pair) judge() *subject {
 	s := &subject{run: p.new.run, o: p.o, cond: trend.ForReport(), led: p.new.led, whole: p.new.whole, primary: keys, class: Undecided, agreement: 1}
 	s.handleKind = p.new.handleKind
-	if s.handleKind.name != "" {
-		p.base.led.series[keyHandles] = p.base.led.alive(s.handleKind.column)
+	if s.handleKind.Name != "" {
+		p.base.led.series[keyHandles] = p.base.led.alive(s.handleKind.Column)
 	}
 	for k := key(0); k < keys; k++ {
 		s.grow[k] = p.examine(k)
@@ -275,7 +277,7 @@ func (p *pair) claim(s *subject) string {
 	}
 	if s.restsOn == ByLeftover {
 		b, _ := p.leftoverOf(s.primary)
-		return fmt.Sprintf("%s more are left over than before in %s.", size(b), s.what())
+		return fmt.Sprintf("%s more are left over than before in %s.", account.Size(b), s.what())
 	}
 	g := &s.grow[s.primary]
 	return fmt.Sprintf("%s grows by %s more than before over %.4g %ss (%s a %s).",

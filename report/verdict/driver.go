@@ -34,13 +34,6 @@ func (l *ledger) clockUnit() string {
 	return "second"
 }
 
-// unexplained is the part of a growth's variation that any fit may leave.
-const unexplained = .0003
-
-// alike is how much worse than the best fit's another fit's squares may be for
-// the two not to be told apart.
-const alike = 1.15
-
 // Two units drive a growth together when each brings leastPart of it and they
 // raise the logarithm of likelihood by twoBetter above the best single one.
 const (
@@ -85,7 +78,7 @@ func (s *subject) drivenBy() (d *DrivenBy, background bool) {
 	}
 	// Fits that leave less than this of the variation are all as good: counters
 	// are read some steps off.
-	floor := max(float64(len(y))*math.Pow(g.Delta/100, 2), unexplained*stat.Variation(y))
+	floor := max(float64(len(y))*math.Pow(g.Delta/100, 2), trend.Unexplained*stat.Variation(y))
 	one := preferred(singles(all, y, background), floor)
 	two := preferred(pairs(all, y, background), floor)
 	switch {
@@ -106,7 +99,7 @@ func (s *subject) counted() string {
 	case keyCount:
 		return "handles"
 	case keyHandles:
-		return s.handleKind.name
+		return s.handleKind.Name
 	}
 	return ""
 }
@@ -166,7 +159,7 @@ func preferred(fits []unitFit, floor float64) *unitFit {
 		best = math.Min(best, fits[i].sse)
 	}
 	for i := range fits {
-		if fits[i].sse <= alike*best+floor {
+		if fits[i].sse <= trend.Alike*best+floor {
 			return &fits[i]
 		}
 	}
@@ -176,7 +169,7 @@ func preferred(fits []unitFit, floor float64) *unitFit {
 // alone tells a single unit, its cost beside jumps and a transient.
 func (f *unitFit) alone(y []float64, floor, leap float64) *DrivenBy {
 	b, w := trend.SlopeOf(f.by[0].x, y, math.Sqrt(floor/float64(len(y))), leap)
-	i := finite(Interval{Value: round(b), Low: round(b - w), High: round(b + w)})
+	i := finite(Interval{Value: stat.Round(b), Low: stat.Round(b - w), High: stat.Round(b + w)})
 	if i == nil {
 		return nil
 	}
@@ -192,9 +185,9 @@ func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
 	all := f.part(0) + f.part(1)
 	var d [2]*DrivenBy
 	for i := range d {
-		p := round(f.part(i) / all)
+		p := stat.Round(f.part(i) / all)
 		c, e := f.cost[i], w*f.err[i]
-		iv := finite(Interval{Value: round(c), Low: round(math.Max(0, c-e)), High: round(c + e)})
+		iv := finite(Interval{Value: stat.Round(c), Low: stat.Round(math.Max(0, c-e)), High: stat.Round(c + e)})
 		if iv == nil {
 			return nil
 		}
@@ -217,26 +210,13 @@ func (s *subject) sampled(g *trend.Growth) [][]int {
 // unitBlocks is how far a unit's running total had advanced in each block, time
 // for no column; nil when it is unknown in one, falls, or does not rise.
 func (s *subject) unitBlocks(column string, rows [][]int) []float64 {
-	v := s.led.cols[column]
 	switch column {
 	case "":
-		v = s.led.T
+		return trend.Progress(s.led.T, rows)
 	case record.ColStep:
-		v = s.led.Step
+		return trend.Progress(s.led.Step, rows)
 	}
-	if v == nil {
-		return nil
-	}
-	x := trend.BlockMeans(v, rows)
-	for i := 1; i < len(x); i++ {
-		if x[i] < x[i-1] {
-			return nil
-		}
-	}
-	if x == nil || !(x[len(x)-1] > x[0]) {
-		return nil
-	}
-	return x
+	return trend.Progress(s.led.cols[column], rows)
 }
 
 // growsInPauses reports whether blocks without steps, at least three of them

@@ -1,9 +1,9 @@
 package verdict
 
 import (
-	"fmt"
 	"math"
 
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -32,22 +32,6 @@ func (s *subject) experiments() []Experiment {
 
 // mine reports whether an event is about this process.
 func (s *subject) mine(e *record.Event) bool { return e.PID == 0 || s.pid == 0 || e.PID == s.pid }
-
-// receipts tells the outcome of an action's experiments as evidence.
-func (s *subject) receipts(action string) []string {
-	var out []string
-	for _, r := range s.experiments() {
-		if r.Action != action || r.ReturnedBytes == nil && r.GPUBytes == nil {
-			continue
-		}
-		if r.ClaimedBytes != nil {
-			out = append(out, fmt.Sprintf("a %s claimed %s and returned %s", action, size(float64(*r.ClaimedBytes)), size(returned(&r))))
-		} else {
-			out = append(out, fmt.Sprintf("a %s returned %s", action, size(returned(&r))))
-		}
-	}
-	return out
-}
 
 // decisive is the part of a growth an experiment must return to prove whose
 // it was.
@@ -81,7 +65,7 @@ func (s *subject) weighExperiments() {
 		s.restsOn = ByTrend
 	}
 	if s.class == Undecided && s.primary == keyDevice &&
-		s.gaveBack(record.ActionCollect) < cyclePart*grown && s.gaveBack(record.ActionPurge) < cyclePart*grown {
+		s.gaveBack(record.ActionCollect) < cause.CyclePart*grown && s.gaveBack(record.ActionPurge) < cause.CyclePart*grown {
 		s.why += "; neither collecting garbage nor purging the pool gave it back, so that something still holds it, or the driver does"
 	}
 }

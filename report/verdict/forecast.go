@@ -81,7 +81,7 @@ func (s *subject) reaches(name string, capacity int64, used float64, of []key) *
 	}
 	return &Forecast{
 		Limit: name, CapacityBytes: capacity,
-		P10: round(left / (rate + z10*sd)), P50: round(left / rate), P90: round(left / (rate - z10*sd)),
+		P10: stat.Round(left / (rate + z10*sd)), P50: stat.Round(left / rate), P90: stat.Round(left / (rate - z10*sd)),
 	}
 }
 
@@ -104,7 +104,7 @@ func (s *subject) moreMinutes() *float64 {
 			continue
 		}
 		if !g.Known {
-			factor = math.Max(factor, float64(3*leastTrendRows)/float64(len(l.clock)))
+			factor = math.Max(factor, float64(3*trend.LeastRows)/float64(len(l.clock)))
 			continue
 		}
 		power := 2. / 3
@@ -116,6 +116,6 @@ func (s *subject) moreMinutes() *float64 {
 	if n := s.filling(); n > 0 {
 		factor = math.Max(factor, math.Max(2, mostCached/n))
 	}
-	m := round(so * stat.Clamp(factor-1, .25, 100))
+	m := stat.Round(so * stat.Clamp(factor-1, .25, 100))
 	return &m
 }

@@ -2,9 +2,9 @@ package verdict
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -53,7 +53,7 @@ func Judge(run *record.Run, o Options) *Verdict {
 			if s.class == Undecided && len(s.whole.clock) < minRows {
 				continue // came and went between two samples
 			}
-			row := ProcessRow{PID: s.pid, Verdict: s.class, Tier: s.tier(), Confidence: round(s.confidence)}
+			row := ProcessRow{PID: s.pid, Verdict: s.class, Tier: s.tier(), Confidence: stat.Round(s.confidence)}
 			row.introduce(run.Events)
 			v.Processes = append(v.Processes, row)
 		}
@@ -99,6 +99,3 @@ func warningTexts(run *record.Run) []string {
 	}
 	return out
 }
-
-// round keeps four digits after the point: more would be noise in JSON.
-func round(x float64) float64 { return math.Round(x*1e4)/1e4 + 0 }

@@ -5,14 +5,14 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 )
 
-// A run shorter than leastTrendRows rows has no trend test. A growth is then
+// A run shorter than trend.LeastRows has no trend test. A growth is then
 // suspected by its size alone, and only when it is plain: it never falls, it
 // goes on to the end, it is at least leastMagnitude, and it at least doubles
 // what there was.
 const (
-	leastTrendRows = 12
 	leastMagnitude = 64 * mib
 	minRows        = 3
 	lastPart       = .1 // of the growth that the last stretch must still bring
@@ -28,9 +28,9 @@ func (s *subject) magnitude() {
 	}
 	n := len(s.led.clock)
 	s.class, s.primary, s.raw = Undecided, keys, 0
-	s.why = fmt.Sprintf("%d samples are too few for a trend (%d are needed)", n, leastTrendRows)
+	s.why = fmt.Sprintf("%d samples are too few for a trend (%d are needed)", n, trend.LeastRows)
 	if n == 1 {
-		s.why = fmt.Sprintf("one sample is too little for a trend (%d are needed)", leastTrendRows)
+		s.why = fmt.Sprintf("one sample is too little for a trend (%d are needed)", trend.LeastRows)
 	}
 	if n < minRows {
 		return

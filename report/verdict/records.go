@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -45,17 +46,17 @@ func (s *subject) findRecords() driverRecords {
 	}
 	rows := s.led.LowRows(s.led.series[keyHost], g, share(keyHost))
 	y := trend.BlockMeans(s.led.series[keyHost], rows)
-	for _, k := range driverHandles {
-		more := s.rise(k.column, g.From)
-		if !(more > 0) || !trend.Climbs(s.led.cols[k.column][g.From:], moreHandles) || s.compiled(g.From) >= more/2 {
+	for _, k := range account.HandleKinds() {
+		more := s.rise(k.Column, g.From)
+		if !(more > 0) || !trend.Climbs(s.led.cols[k.Column][g.From:], account.MoreHandles) || s.compiled(g.From) >= more/2 {
 			continue
 		}
-		x := trend.BlockMeans(s.led.cols[k.column], rows)
+		x := trend.BlockMeans(s.led.cols[k.Column], rows)
 		if len(x) < trend.MinBlocks || stat.FitLine(x, y).SSE > (1-recordsExplain)*stat.Variation(y) {
 			continue
 		}
-		if most := more * recordCost(k.column); most > best.most {
-			best = driverRecords{k.name, more, most}
+		if most := more * recordCost(k.Column); most > best.most {
+			best = driverRecords{k.Name, more, most}
 		}
 	}
 	return best
@@ -75,10 +76,10 @@ func (s *subject) compiled(from int) float64 {
 
 // hold reports whether so many host bytes can be the driver's records.
 func (r driverRecords) hold(bytes float64) bool {
-	return r.name != "" && bytes <= r.most && bytes >= handleLow*r.more
+	return r.name != "" && bytes <= r.most && bytes >= account.LeastPerHandle*r.more
 }
 
 // words tell of which handles so many bytes are the records.
 func (r driverRecords) words(bytes float64) string {
-	return fmt.Sprintf(", with the number of %s: %s for each of %.0f more", r.name, size(bytes/r.more), r.more)
+	return fmt.Sprintf(", with the number of %s: %s for each of %.0f more", r.name, account.Size(bytes/r.more), r.more)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -29,7 +30,7 @@ const refillTrust = .9
 func (s *subject) refills() (times int, peak float64) {
 	idle := stat.Known(s.led.series[keyIdle])
 	own := stat.Known(stat.Plus(s.led.series[keyLive], s.led.series[keyIdle]))
-	if s.led.series[keyLive] == nil || len(idle) != len(own) || len(idle) < leastTrendRows {
+	if s.led.series[keyLive] == nil || len(idle) != len(own) || len(idle) < trend.LeastRows {
 		return 0, 0
 	}
 	begin, top := 0, 0
@@ -74,7 +75,7 @@ func (s *subject) weighRefills() {
 	}
 	s.grow[keyIdle].Shape = trend.Bounded
 	s.class, s.primary, s.restsOn = Undecided, keys, ""
-	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s", size(peak), often(times))
+	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s", account.Size(peak), often(times))
 	if failed := s.total(record.ColDriverFailed); failed > 0 {
 		s.class, s.primary, s.restsOn, s.raw = PoolGrowth, keyIdle, ByRefill, refillTrust
 		s.why = text + fmt.Sprintf(", while %.0f allocations failed: only the device's end bounds it", failed)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 )
@@ -11,7 +12,7 @@ import (
 // verdict writes down what was found.
 func (s *subject) verdict() *Verdict {
 	v := &Verdict{
-		Schema: 1, Verdict: s.class, Tier: s.tier(), Confidence: round(s.confidence), RestsOn: s.restsOn,
+		Schema: 1, Verdict: s.class, Tier: s.tier(), Confidence: stat.Round(s.confidence), RestsOn: s.restsOn,
 		Window:      s.windowRow(),
 		Accounts:    s.accountRows(),
 		Causes:      s.causes(),
@@ -41,7 +42,7 @@ func (s *subject) verdict() *Verdict {
 func (s *subject) missing() []string {
 	out := s.led.missing
 	if b := s.untouched(); b > 0 {
-		out = append(out, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint (pages count from their first use on), so what else is in it is unknown", size(b)))
+		out = append(out, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint (pages count from their first use on), so what else is in it is unknown", account.Size(b)))
 	}
 	if _, ok := s.left.of(keyLive); s.left.has() && !ok && s.whole.series[keyLive] != nil {
 		out = append(out, "leftover: the mark released has no sample of its own, so what was left over is unknown")
@@ -109,7 +110,7 @@ func (s *subject) accountRows() []AccountRow {
 				r.DetectablePerSecond = s.detectable(&g)
 			}
 			if s.shared {
-				sh := round(s.share[i].Value)
+				sh := stat.Round(s.share[i].Value)
 				r.Share = &sh
 			}
 		}
@@ -181,7 +182,7 @@ func (s *subject) rates(g *trend.Growth) (sec, step *Interval) {
 
 // intervalOf is a growth's rate with its interval, times scale; nil without bounds.
 func intervalOf(g *trend.Growth, scale float64) *Interval {
-	return finite(Interval{Value: round(g.Rate * scale), Low: round(g.Low * scale), High: round(g.High * scale)})
+	return finite(Interval{Value: stat.Round(g.Rate * scale), Low: stat.Round(g.Low * scale), High: stat.Round(g.High * scale)})
 }
 
 // finite is nil for an interval that has no finite bounds: it says nothing.
@@ -200,7 +201,7 @@ func (s *subject) detectable(g *trend.Growth) *float64 {
 	if !(dt > 0) || g.Span <= 0 {
 		return nil
 	}
-	d := round(math.Max(g.Delta, 3.42*g.SE*g.Span) / dt)
+	d := stat.Round(math.Max(g.Delta, 3.42*g.SE*g.Span) / dt)
 	if !(d <= math.MaxFloat64) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"sort"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -22,9 +23,9 @@ type subject struct {
 	left  leftovers
 	touch *record.FirstTouch // the last one, nil when nobody looked
 
-	records    driverRecords // set before the class is
-	handleKind handleKind    // of keyHandles
-	tested     []float64     // p-values of all kinds of handles
+	records    driverRecords      // set before the class is
+	handleKind account.HandleKind // of keyHandles
+	tested     []float64          // p-values of all kinds of handles
 
 	class      Class
 	primary    key // whose growth gave the verdict; keys when none did
@@ -66,7 +67,7 @@ func (s *subject) judge(k *track) {
 	judged = judged.fromFirstStep()
 	judged, s.loading = judged.afterLoading()
 	s.led = newLedger(judged, u)
-	s.short = len(judged.clock) < leastTrendRows
+	s.short = len(judged.clock) < trend.LeastRows
 	for i := key(0); i < keys; i++ {
 		s.grow[i] = s.led.Examine(s.led.series[i], s.led.question(i, s.cond))
 	}

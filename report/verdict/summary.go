@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 )
@@ -75,7 +76,7 @@ func (s *subject) cost(d *DrivenBy) string {
 	if s.primary.counts() {
 		return fmt.Sprintf("%.3g %s", d.Value, unit)
 	}
-	return size(d.Value) + " " + unit
+	return account.Size(d.Value) + " " + unit
 }
 
 // lasting is how long the growth was watched.
@@ -102,7 +103,7 @@ func duration(seconds float64) string {
 // what names the primary key in a sentence.
 func (s *subject) what() string {
 	if s.primary == keyHandles {
-		return "the number of the driver's " + s.handleKind.name
+		return "the number of the driver's " + s.handleKind.Name
 	}
 	return accountWords[s.primary]
 }
@@ -118,7 +119,7 @@ func (s *subject) quantity(b float64) string {
 	if s.primary.counts() {
 		return fmt.Sprintf("%.0f", b)
 	}
-	return size(b)
+	return account.Size(b)
 }
 
 // untrackedWords say that most of what grows was asked of the driver: by a
@@ -157,7 +158,7 @@ func (s *subject) hostWords() string {
 }
 
 func (s *subject) leftoverClaim() string {
-	text := size(s.size())
+	text := account.Size(s.size())
 	switch s.primary {
 	case keyLive:
 		text += " are still referenced after the program released everything"
@@ -172,7 +173,7 @@ func (s *subject) leftoverClaim() string {
 		text += " of host memory stay after the program released everything, more with each repetition"
 	}
 	if r := s.left.perRepetition(s.primary); r > s.o.leftover() && s.primary != keyHost {
-		text += fmt.Sprintf(", and at least %s more with each repetition", size(r))
+		text += fmt.Sprintf(", and at least %s more with each repetition", account.Size(r))
 	}
 	return text
 }
@@ -192,7 +193,7 @@ func (s *subject) magnitudeClaim() string {
 	}
 	words := make([]string, len(per))
 	for i, p := range per {
-		words[i] = size(p)
+		words[i] = account.Size(p)
 	}
 	first, last := per[0], per[len(per)-1]
 	course := "steadily"
@@ -209,7 +210,7 @@ func (s *subject) magnitudeClaim() string {
 			place = "host memory"
 		}
 	}
-	text := fmt.Sprintf("%s grows by %s, %s: %s a %s", place, size(s.size()), course, strings.Join(words, ", then "), unit)
+	text := fmt.Sprintf("%s grows by %s, %s: %s a %s", place, account.Size(s.size()), course, strings.Join(words, ", then "), unit)
 	if s.primary == keyHost && s.class == HostGrowth {
 		text += s.hostWords()
 	}
@@ -218,7 +219,7 @@ func (s *subject) magnitudeClaim() string {
 
 func (s *subject) noneClaim() string {
 	if s.restsOn == ByLeftover {
-		return fmt.Sprintf("what the program took it gave back; nothing above %s is left over.", size(s.o.leftover()))
+		return fmt.Sprintf("what the program took it gave back; nothing above %s is left over.", account.Size(s.o.leftover()))
 	}
 	var parts []string
 	for i, k := range accountKeys {
@@ -228,7 +229,7 @@ func (s *subject) noneClaim() string {
 	}
 	text := fmt.Sprintf("no account grows (%s)", strings.Join(parts, ", "))
 	if m := s.mostHidden(); m > 0 {
-		text += fmt.Sprintf("; a growth above %s %s would have been seen", size(m), article(s.led.clockUnit()))
+		text += fmt.Sprintf("; a growth above %s %s would have been seen", account.Size(m), article(s.led.clockUnit()))
 	}
 	return text + "."
 }
@@ -272,19 +273,10 @@ func (s *subject) undecidedClaim(v *Verdict) string {
 	return text + "."
 }
 
-// size prints bytes for people, in IEC units.
-func size(b float64) string {
-	sign := ""
-	if b < 0 {
-		sign, b = "-", -b
+// article is a unit's name with "a" or "an" before it.
+func article(unit string) string {
+	if unit != "" && strings.ContainsRune("aeio", rune(unit[0])) {
+		return "an " + unit
 	}
-	switch {
-	case b >= gib:
-		return fmt.Sprintf("%s%.2f GiB", sign, b/gib)
-	case b >= mib:
-		return fmt.Sprintf("%s%.2f MiB", sign, b/mib)
-	case b >= kib:
-		return fmt.Sprintf("%s%.2f KiB", sign, b/kib)
-	}
-	return fmt.Sprintf("%s%.0f B", sign, b)
+	return "a " + unit
 }
