@@ -10,15 +10,15 @@ import (
 )
 
 // causes are the named causes, the surest first.
-func (s *subject) causes() []Cause {
+func (s *settled) causes() []Cause {
 	c := &cause.Case{
-		Class: s.class, Confidence: s.confidence, Size: s.size(),
+		Class: s.class, Confidence: s.confidence, Size: s.size,
 		ByTrend: s.restsOn == ByTrend, ByLeftover: s.restsOn == ByLeftover,
-		Kind: s.handleKind, Judged: s.led.forCauses(), Whole: s.whole.forCauses(),
+		Kind: s.kind, Judged: s.judged.forCauses(), Whole: s.whole.forCauses(),
 		Short: s.short, Unified: s.whole.unified(), Drained: s.drained(),
 		What: s.what(),
 		Meta: s.run.Meta, BuffersLimit: math.NaN(), Exiting: math.Inf(1),
-		Sites: s.sites(), Holders: s.holders(), Leftover: s.o.leftover(),
+		Sites: s.siteRows(), Holders: s.holders(), Leftover: s.o.leftover(),
 	}
 	if s.restsOn == ByRefill {
 		c.Refill = s.why
@@ -43,7 +43,7 @@ func (s *subject) causes() []Cause {
 }
 
 // seriesOf fills in the series of a case.
-func (s *subject) seriesOf(c *cause.Case) {
+func (s *settled) seriesOf(c *cause.Case) {
 	for k, to := range [keys]*cause.Series{
 		keyLive: &c.Live, keyCount: &c.Count, keyIdle: &c.Idle, keyUntracked: &c.Untracked, keyHost: &c.Host,
 		keyHeap: &c.Heap, keyInFlight: &c.InFlight, keyRefs: &c.Refs, keyDevice: &c.Device, keyHandles: &c.Handles,
@@ -52,7 +52,7 @@ func (s *subject) seriesOf(c *cause.Case) {
 		if b, ok := s.left.of(key(k)); ok {
 			left = b
 		}
-		*to = cause.Series{Growth: s.grow[k], Judged: s.led.series[k], Whole: s.whole.series[k], Left: left}
+		*to = cause.Series{Growth: s.grow[k], Judged: s.judged.series[k], Whole: s.whole.series[k], Left: left}
 		if key(k) == s.primary {
 			c.Grows = to
 		}
@@ -60,35 +60,13 @@ func (s *subject) seriesOf(c *cause.Case) {
 }
 
 // forCauses are the rows as the rules of causes see them.
-func (l *ledger) forCauses() cause.Rows {
+func (l *accounts) forCauses() cause.Rows {
 	return cause.Rows{Axes: l.Axes, Clock: l.clock, Columns: l.cols}
 }
 
 // drained reports whether the device is known to have had nothing to do when
 // everything was released.
-func (s *subject) drained() bool {
+func (s *settled) drained() bool {
 	in, last := s.whole.series[keyInFlight], s.left.last
 	return s.left.has() && in != nil && s.whole.released(keyInFlight, last, math.Inf(1), 0) <= 0
 }
-
-// advance is by how much a running total rose over the rows judged for the
-// primary account; NaN when it is unknown.
-func (s *subject) advance(column string) float64 {
-	from := 0
-	if s.primary < keys {
-		from = s.grow[s.primary].From
-	}
-	return s.rise(column, from)
-}
-
-// rise is by how much a column rose from a row on; NaN when it is unknown.
-func (s *subject) rise(column string, from int) float64 {
-	v := s.led.cols[column]
-	if v == nil {
-		return math.NaN()
-	}
-	return stat.Rise(v[from:])
-}
-
-// total is by how much a running total rose over all judged rows.
-func (s *subject) total(column string) float64 { return stat.Rise(s.led.cols[column]) }

@@ -14,8 +14,8 @@ const z10 = 1.2816
 // forecast says when growth reaches the nearest limit, from the upper
 // envelope of what is used. Nil when no limit is known, nothing surely grows,
 // or it is further than a century away.
-func (s *subject) forecast() *Forecast {
-	if s.restsOn != ByTrend || s.primary == keys || s.led.clock == nil || s.led.untimed {
+func (s *settled) forecast() *Forecast {
+	if s.restsOn != ByTrend || s.primary == keys || s.judged.clock == nil || s.judged.untimed {
 		return nil
 	}
 	var best *Forecast
@@ -41,17 +41,17 @@ func (s *subject) forecast() *Forecast {
 }
 
 // hostKeys are the accounts that are host memory.
-func (s *subject) hostKeys() []key {
-	if s.led.unified() {
+func (s *settled) hostKeys() []key {
+	if s.judged.unified() {
 		return []key{keyHost, keyLive, keyIdle, keyUntracked}
 	}
 	return []key{keyHost}
 }
 
 // used is the upper envelope of the first known column near the run's end.
-func (s *subject) used(cols []string) float64 {
+func (s *settled) used(cols []string) float64 {
 	for _, name := range cols {
-		if v := s.led.cols[name]; v != nil {
+		if v := s.judged.cols[name]; v != nil {
 			if last := stat.Known(v[len(v)*9/10:]); len(last) > 0 {
 				return stat.Quantile(last, .95)
 			}
@@ -60,7 +60,7 @@ func (s *subject) used(cols []string) float64 {
 	return math.NaN()
 }
 
-func (s *subject) reaches(name string, capacity int64, used float64, of []key) *Forecast {
+func (s *settled) reaches(name string, capacity int64, used float64, of []key) *Forecast {
 	rate, variance := 0., 0.
 	for _, k := range of {
 		g := &s.grow[k]
@@ -88,8 +88,8 @@ func (s *subject) reaches(name string, capacity int64, used float64, of []key) *
 // moreMinutes is how much longer a run must be for the doubtful accounts to
 // be settled: an error shrinks with the run's length to the power 3/2 when
 // noise is short-lived, to the power 1/2 when it wanders.
-func (s *subject) moreMinutes() *float64 {
-	l := s.led
+func (s *settled) moreMinutes() *float64 {
+	l := s.judged
 	if s.class != Undecided || s.lacking || len(l.clock) < 2 || l.untimed {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (s *subject) moreMinutes() *float64 {
 		return nil
 	}
 	factor := 1.
-	for _, k := range [...]key{keyLive, keyCount, keyIdle, keyUntracked, keyHost, keyDevice} {
+	for _, k := range testedKeys {
 		g := &s.grow[k]
 		if l.series[k] == nil || g.Shape != trend.ShapeUndecided {
 			continue

@@ -21,64 +21,52 @@ const (
 // slope is one stretch of a short run.
 type slope struct{ bytes, seconds, steps float64 }
 
-// magnitude judges runs too short for a trend by the size of the growth.
-func (s *subject) magnitude() {
-	if !s.short || s.restsOn != "" {
-		return
+// findMagnitude is what the size of the growth tells of a run that is too short
+// for a trend; nil of a longer one.
+func (x *examined) findMagnitude() *finding {
+	if !x.short {
+		return nil
 	}
-	n := len(s.led.clock)
-	s.class, s.primary, s.raw = Undecided, keys, 0
-	s.why = fmt.Sprintf("%d samples are too few for a trend (%d are needed)", n, trend.LeastRows)
+	n := len(x.judged.clock)
+	f := &finding{of: keys, why: fmt.Sprintf("%d samples are too few for a trend (%d are needed)", n, trend.LeastRows)}
 	if n == 1 {
-		s.why = fmt.Sprintf("one sample is too little for a trend (%d are needed)", trend.LeastRows)
+		f.why = fmt.Sprintf("one sample is too little for a trend (%d are needed)", trend.LeastRows)
 	}
 	if n < minRows {
-		return
+		return f
 	}
 	most := float64(leastMagnitude)
 	for _, k := range accountKeys {
-		if b := plainGrowth(s.led.series[k]); b > most {
-			most, s.primary = b, k
+		if b := plainGrowth(x.judged.series[k]); b > most {
+			most, f.of = b, k
 		}
 	}
-	if s.primary == keys {
-		return
+	if f.of == keys {
+		return f
 	}
-	s.restsOn, s.why, s.raw = ByMagnitude, "", .7
-	switch s.primary {
-	case keyLive:
-		s.class = AppLeak
-	case keyIdle:
-		s.class = PoolGrowth
-	case keyUntracked:
-		s.class = DriverGrowth
-	default:
-		s.class = s.shortHostClass(most)
+	f.by, f.owner, f.score, f.size, f.why = ByMagnitude, ownerOf(f.of), .7, most, ""
+	if f.of == keyHost && x.driverSuspected(most) {
+		f.owner = theDriver
 	}
+	return f
 }
 
-// shortHostClass: with the program's own pool and objects in sight and still,
-// and no driver's counter or heap to speak against it, the driver is
-// suspected; else nothing tells it from the heap.
-func (s *subject) shortHostClass(bytes float64) Class {
+// driverSuspected reports whether host memory that grew in a short run is rather
+// the driver's: with the program's own pool and objects in sight and still, and no
+// driver's counter or heap to speak against it. Nothing else tells it from the heap.
+func (x *examined) driverSuspected(bytes float64) bool {
 	own := 0.
 	seen := false
 	for _, k := range [...]key{keyLive, keyIdle} {
-		if v := stat.Known(s.led.series[k]); len(v) > 0 {
+		if v := stat.Known(x.judged.series[k]); len(v) > 0 {
 			own += v[len(v)-1] - v[0]
 			seen = true
 		}
 	}
-	if heap := stat.Known(s.led.series[keyHeap]); len(heap) > 1 {
-		if heap[len(heap)-1]-heap[0] < bytes/2 {
-			return DriverGrowth
-		}
-		return HostGrowth
+	if heap := stat.Known(x.judged.series[keyHeap]); len(heap) > 1 {
+		return heap[len(heap)-1]-heap[0] < bytes/2
 	}
-	if seen && own < bytes/100 && !s.led.book.HasDevice() {
-		return DriverGrowth
-	}
-	return HostGrowth
+	return seen && own < bytes/100 && !x.judged.book.HasDevice()
 }
 
 // plainGrowth is the growth of a series that never falls, doubles, and still
@@ -101,17 +89,17 @@ func plainGrowth(y []float64) float64 {
 }
 
 // stretches are the parts of a short series between its known rows.
-func (s *subject) stretches(k key) []slope {
+func (x *examined) stretches(k key) []slope {
 	var out []slope
 	last := -1
-	for i, v := range s.led.series[k] {
+	for i, v := range x.judged.series[k] {
 		if v != v {
 			continue
 		}
 		if last >= 0 {
-			p := slope{bytes: v - s.led.series[k][last], seconds: s.led.clock[i] - s.led.clock[last]}
-			if s.led.Step != nil {
-				p.steps = s.led.Step[i] - s.led.Step[last]
+			p := slope{bytes: v - x.judged.series[k][last], seconds: x.judged.clock[i] - x.judged.clock[last]}
+			if x.judged.Step != nil {
+				p.steps = x.judged.Step[i] - x.judged.Step[last]
 			}
 			out = append(out, p)
 		}

@@ -27,10 +27,10 @@ const refillTrust = .9
 // refills is how often the pool filled by and by and was emptied at once, and
 // the highest it was filled. What only changes hands between live and idle
 // neither fills nor empties it.
-func (s *subject) refills() (times int, peak float64) {
-	idle := stat.Known(s.led.series[keyIdle])
-	own := stat.Known(stat.Plus(s.led.series[keyLive], s.led.series[keyIdle]))
-	if s.led.series[keyLive] == nil || len(idle) != len(own) || len(idle) < trend.LeastRows {
+func (x *examined) refills() (times int, peak float64) {
+	idle := stat.Known(x.judged.series[keyIdle])
+	own := stat.Known(stat.Plus(x.judged.series[keyLive], x.judged.series[keyIdle]))
+	if x.judged.series[keyLive] == nil || len(idle) != len(own) || len(idle) < trend.LeastRows {
 		return 0, 0
 	}
 	begin, top := 0, 0
@@ -63,26 +63,20 @@ func filled(v []float64) bool {
 	return at > .25 && at < .75
 }
 
-// weighRefills judges a pool that fills again and again where nothing else
-// grows.
-func (s *subject) weighRefills() {
-	if s.class != None && (s.class != Undecided || s.primary != keys) {
-		return
-	}
-	times, peak := s.refills()
+// findRefills is a pool that fills again and again; nil of another.
+func (x *examined) findRefills() *finding {
+	times, peak := x.refills()
 	if times == 0 {
-		return
+		return nil
 	}
-	s.grow[keyIdle].Shape = trend.Bounded
-	s.class, s.primary, s.restsOn = Undecided, keys, ""
-	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s", account.Size(peak), often(times))
-	if failed := s.total(record.ColDriverFailed); failed > 0 {
-		s.class, s.primary, s.restsOn, s.raw = PoolGrowth, keyIdle, ByRefill, refillTrust
-		s.why = text + fmt.Sprintf(", while %.0f allocations failed: only the device's end bounds it", failed)
-		return
+	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s",
+		account.Size(peak), often(times))
+	if failed := stat.Rise(x.judged.cols[record.ColDriverFailed]); failed > 0 {
+		return &finding{by: ByRefill, of: keyIdle, owner: thePool, score: refillTrust, size: x.grow[keyIdle].Amount(),
+			why: text + fmt.Sprintf(", while %.0f allocations failed: only the device's end bounds it", failed)}
 	}
-	s.lacking = true
-	s.why = text + "; whether the program empties it on purpose or because its requests fail was not recorded"
+	return &finding{of: keys, lacking: true,
+		why: text + "; whether the program empties it on purpose or because its requests fail was not recorded"}
 }
 
 func often(n int) string {

@@ -174,3 +174,13 @@ type Options struct {
 	// by which run.json is asked first, and the data else.
 	Unified account.Unified
 }
+
+// Defaults of Options.
+const defaultLeftover = mib
+
+func (o Options) leftover() float64 {
+	if o.LeftoverBytes > 0 {
+		return float64(o.LeftoverBytes)
+	}
+	return defaultLeftover
+}

@@ -38,21 +38,21 @@ type driverRecords struct {
 // findRecords looks for handles that rise with the host account, those that
 // may cost most first. Where compilations rise along, the handles are what the
 // program compiled and keeps: its cache, not the driver's records.
-func (s *subject) findRecords() driverRecords {
+func (x *examined) findRecords() driverRecords {
 	var best driverRecords
-	g := &s.grow[keyHost]
+	g := &x.grow[keyHost]
 	if !g.Growing() {
 		return best
 	}
-	rows := s.led.LowRows(s.led.series[keyHost], g, share(keyHost))
-	y := trend.BlockMeans(s.led.series[keyHost], rows)
+	rows := x.judged.LowRows(x.judged.series[keyHost], g, share(keyHost))
+	y := trend.BlockMeans(x.judged.series[keyHost], rows)
 	for _, k := range account.HandleKinds() {
-		more := s.rise(k.Column, g.From)
-		if !(more > 0) || !trend.Climbs(s.led.cols[k.Column][g.From:], account.MoreHandles) || s.compiled(g.From) >= more/2 {
+		more := x.rise(k.Column, g.From)
+		if !(more > 0) || !trend.Climbs(x.judged.cols[k.Column][g.From:], account.MoreHandles) || x.compiled(g.From) >= more/2 {
 			continue
 		}
-		x := trend.BlockMeans(s.led.cols[k.Column], rows)
-		if len(x) < trend.MinBlocks || stat.FitLine(x, y).SSE > (1-recordsExplain)*stat.Variation(y) {
+		n := trend.BlockMeans(x.judged.cols[k.Column], rows)
+		if len(n) < trend.MinBlocks || stat.FitLine(n, y).SSE > (1-recordsExplain)*stat.Variation(y) {
 			continue
 		}
 		if most := more * recordCost(k.Column); most > best.most {
@@ -64,10 +64,10 @@ func (s *subject) findRecords() driverRecords {
 
 // compiled is how many shapes or pipelines were new from a row on; 0 when
 // neither is counted.
-func (s *subject) compiled(from int) float64 {
+func (x *examined) compiled(from int) float64 {
 	n := 0.
 	for _, c := range [...]string{record.ColShapes, record.ColPipelines} {
-		if r := s.rise(c, from); r > n {
+		if r := x.rise(c, from); r > n {
 			n = r
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -23,7 +24,7 @@ const (
 	keyInFlight
 	keyRefs
 	keyDevice  // device bytes, when nothing tells their owner
-	keyHandles // the kind of the driver's handles whose number grows; set by examineHandles
+	keyHandles // the kind of the driver's handles whose number grows; set by examine
 	keys
 )
 
@@ -34,12 +35,28 @@ func (k key) counts() bool { return k == keyCount || k == keyHandles }
 // accounts.
 var accountKeys = [...]key{keyLive, keyIdle, keyUntracked, keyHost}
 
+// countOf is the key that counts what an account's bytes are of; keys when
+// nothing does.
+func countOf(account key) key {
+	switch account {
+	case keyLive:
+		return keyCount
+	case keyUntracked:
+		return keyHandles
+	}
+	return keys
+}
+
+// testedKeys are the series whose growth, if it cannot be excluded, leaves a
+// verdict open.
+var testedKeys = [...]key{keyLive, keyCount, keyIdle, keyUntracked, keyHost, keyDevice}
+
 // accountNames are the accounts of accountKeys.
 var accountNames = [...]Account{Live, Idle, Untracked, Host}
 
-// ledger is one process's track with its accounts, as the series that are tested.
+// accounts are the rows of a process by account, as the series that are tested.
 // A nil series is unknown.
-type ledger struct {
+type accounts struct {
 	*track
 	book    *account.Ledger
 	series  [keys][]float64
@@ -48,10 +65,10 @@ type ledger struct {
 	quantum float64 // step of the driver's counter
 }
 
-// newLedger charges a track's bytes to the accounts.
-func newLedger(k *track, u account.Unified) *ledger {
+// newAccounts charges a track's bytes to the accounts.
+func newAccounts(k *track, u account.Unified) *accounts {
 	c := k.cols
-	l := &ledger{track: k, book: account.New(k.column, u)}
+	l := &accounts{track: k, book: account.New(k.column, u)}
 	l.series = [keys][]float64{
 		keyLive: l.book.Live, keyCount: c[record.ColLiveCount], keyIdle: l.book.Idle, keyHost: l.book.Host,
 		keyHeap: c[record.ColHostHeap], keyInFlight: c[record.ColInFlight], keyRefs: c[record.ColRefs],
@@ -78,7 +95,7 @@ func newLedger(k *track, u account.Unified) *ledger {
 func (k *track) column(name string) []float64 { return k.cols[name] }
 
 // untold is what no column tells, and what therefore stays open.
-func (l *ledger) untold() []string {
+func (l *accounts) untold() []string {
 	var out []string
 	miss := func(unknown bool, column, why string) {
 		if unknown {
@@ -96,8 +113,60 @@ func (l *ledger) untold() []string {
 	return out
 }
 
+// delta is the smallest growth of a key that matters over the window.
+func (l *accounts) delta(i key) float64 {
+	level := math.Abs(middle(l.series[i]))
+	switch i {
+	case keyCount, keyRefs, keyHandles:
+		return math.Max(16, .001*level)
+	case keyInFlight:
+		return 8
+	case keyUntracked, keyDevice:
+		return math.Max(math.Max(mib, 2*math.Min(l.quantum, 4*mib)), .001*level)
+	case keyHost, keyHeap:
+		return math.Max(mib, .002*level)
+	default:
+		return math.Max(mib, .001*level)
+	}
+}
+
+// question is what the series of a key is asked.
+func (l *accounts) question(i key, c trend.Conditions) trend.Question {
+	return trend.Question{Delta: l.delta(i), Share: share(i), Net: net(i), Conditions: c}
+}
+
+// share is the part of a block that stands for it: the troughs, or the median
+// for the difference of counters that are read one after the other.
+func share(i key) float64 {
+	if i == keyUntracked {
+		return 0
+	}
+	return trend.TroughShare
+}
+
+// net is the part of a growth that must be left when what fell is counted in.
+// A pool near the device's end gives everything back at once and begins again:
+// its falls are not the end of a retention.
+func net(i key) float64 {
+	if i == keyIdle {
+		return .2
+	}
+	return .5
+}
+
+// middle is the median of a sample of v; 0 when nothing is known.
+func middle(v []float64) float64 {
+	s := make([]float64, 0, 1024)
+	for i := 0; i < len(v); i += 1 + len(v)/1024 {
+		if v[i] == v[i] {
+			s = append(s, v[i])
+		}
+	}
+	return stat.Median(s)
+}
+
 // unified reports whether device bytes are known to be part of the footprint.
-func (l *ledger) unified() bool { return l.book.Unified && l.book.Host != nil }
+func (l *accounts) unified() bool { return l.book.Unified && l.book.Host != nil }
 
 // quantum is the smallest step between different readings of a counter.
 func quantum(v []float64) float64 {

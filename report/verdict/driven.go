@@ -27,7 +27,7 @@ func units(c Class, clock string) []unit {
 }
 
 // clockUnit is the unit of the ledger's clock.
-func (l *ledger) clockUnit() string {
+func (l *accounts) clockUnit() string {
 	if l.untimed {
 		return "sample"
 	}
@@ -59,19 +59,19 @@ type unitFit struct {
 // and their costs: a non-negative fit on every unit and every two of them. The
 // best is taken, or the preferred of those as good. Growth that goes on while
 // steps pause is called background, and time is one of its units.
-func (s *subject) drivenBy() (d *DrivenBy, background bool) {
+func (s *settled) drivenBy() (d *DrivenBy, background bool) {
 	if s.primary == keys || !s.grow[s.primary].Growing() {
 		return nil, false
 	}
 	g := &s.grow[s.primary]
 	rows := s.sampled(g)
-	y := trend.BlockMeans(s.led.series[s.primary], rows)
+	y := trend.BlockMeans(s.judged.series[s.primary], rows)
 	if len(y) < trend.MinBlocks {
 		return nil, false
 	}
 	background = s.growsInPauses(y, rows)
 	var all []unitSeries
-	for _, u := range units(s.class, s.led.clockUnit()) {
+	for _, u := range units(s.class, s.judged.clockUnit()) {
 		if x := s.unitBlocks(u.column, rows); x != nil {
 			all = append(all, unitSeries{u, x})
 		}
@@ -94,12 +94,12 @@ func (s *subject) drivenBy() (d *DrivenBy, background bool) {
 }
 
 // counted is what the primary key is a number of; empty for bytes.
-func (s *subject) counted() string {
+func (s *settled) counted() string {
 	switch s.primary {
 	case keyCount:
 		return "handles"
 	case keyHandles:
-		return s.handleKind.Name
+		return s.kind.Name
 	}
 	return ""
 }
@@ -203,34 +203,34 @@ func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
 // sampled are the rows of each block that stand for it in the primary account's
 // series. What the program did is read at the same rows, else its pace would
 // look like an error.
-func (s *subject) sampled(g *trend.Growth) [][]int {
-	return s.led.LowRows(s.led.series[s.primary], g, share(s.primary))
+func (s *settled) sampled(g *trend.Growth) [][]int {
+	return s.judged.LowRows(s.judged.series[s.primary], g, share(s.primary))
 }
 
 // unitBlocks is how far a unit's running total had advanced in each block, time
 // for no column; nil when it is unknown in one, falls, or does not rise.
-func (s *subject) unitBlocks(column string, rows [][]int) []float64 {
+func (s *settled) unitBlocks(column string, rows [][]int) []float64 {
 	switch column {
 	case "":
-		return trend.Progress(s.led.T, rows)
+		return trend.Progress(s.judged.T, rows)
 	case record.ColStep:
-		return trend.Progress(s.led.Step, rows)
+		return trend.Progress(s.judged.Step, rows)
 	}
-	return trend.Progress(s.led.cols[column], rows)
+	return trend.Progress(s.judged.cols[column], rows)
 }
 
 // growsInPauses reports whether blocks without steps, at least three of them
 // and not all, show at least half of the others' growth per second.
-func (s *subject) growsInPauses(y []float64, rows [][]int) bool {
-	if s.led.Step == nil {
+func (s *settled) growsInPauses(y []float64, rows [][]int) bool {
+	if s.judged.Step == nil {
 		return false
 	}
-	t := trend.BlockMeans(s.led.T, rows)
+	t := trend.BlockMeans(s.judged.T, rows)
 	var still, stillT, busy, busyT float64
 	pauses := 0
 	for b := 1; b < len(y); b++ {
 		dy, dt := y[b]-y[b-1], t[b]-t[b-1]
-		if s.led.Step[slices.Max(rows[b])] == s.led.Step[slices.Min(rows[b-1])] {
+		if s.judged.Step[slices.Max(rows[b])] == s.judged.Step[slices.Min(rows[b-1])] {
 			still, stillT = still+dy, stillT+dt
 			pauses++
 		} else {
