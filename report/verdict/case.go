@@ -46,13 +46,15 @@ func (s *settled) causes() []Cause {
 func (s *settled) seriesOf(c *cause.Case) {
 	for k, to := range [keys]*cause.Series{
 		keyLive: &c.Live, keyCount: &c.Count, keyIdle: &c.Idle, keyUntracked: &c.Untracked, keyHost: &c.Host,
-		keyHeap: &c.Heap, keyInFlight: &c.InFlight, keyRefs: &c.Refs, keyDevice: &c.Device, keyHandles: &c.Handles,
+		keyHeap: &c.Heap, keyInFlight: &c.InFlight, keyRefs: &c.Refs, keyDevice: &c.Device,
+		keyHandles: &c.Handles,
 	} {
 		left := math.NaN()
 		if b, ok := s.left.of(key(k)); ok {
 			left = b
 		}
-		*to = cause.Series{Growth: s.grow[k], Judged: s.judged.series[k], Whole: s.whole.series[k], Left: left}
+		*to = cause.Series{Growth: s.grow[k], Left: left}
+		to.Judged, to.Whole = s.judged.series[k], s.whole.series[k]
 		if key(k) == s.primary {
 			c.Grows = to
 		}

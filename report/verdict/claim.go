@@ -56,10 +56,8 @@ func (s *settled) growthClaim(v *Verdict) string {
 	if s.grow[s.primary].Late {
 		text += ", from late in the run on"
 	}
-	for i, k := range accountKeys {
-		if k == s.primary && s.shares != nil && s.shares.known && s.shares.of[i].Value < .995 {
-			text += fmt.Sprintf(", %.0f %% of all growth", 100*s.shares.of[i].Value)
-		}
+	if part := s.shares.part(s.primary); part != nil && part.Value < .995 {
+		text += fmt.Sprintf(", %.0f %% of all growth", 100*part.Value)
 	}
 	switch s.primary {
 	case keyHost, keyHeap:
@@ -180,7 +178,7 @@ func (s *settled) leftoverClaim() string {
 
 // magnitudeClaim tells a short run's growth stretch by stretch.
 func (s *settled) magnitudeClaim() string {
-	parts := s.stretches(s.primary)
+	parts := s.judged.stretches(s.primary)
 	per, unit := make([]float64, len(parts)), s.judged.clockUnit()
 	for i, p := range parts {
 		per[i] = p.bytes / math.Max(p.seconds, 1e-9)
@@ -239,7 +237,7 @@ func (s *settled) mostHidden() float64 {
 	m := 0.
 	for _, k := range accountKeys {
 		if g := &s.grow[k]; g.Known && s.judged.series[k] != nil {
-			if d := s.detectable(g); d != nil {
+			if d := s.judged.detectable(g); d != nil {
 				m = math.Max(m, *d)
 			}
 		}

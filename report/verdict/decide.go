@@ -143,14 +143,15 @@ func (d *decision) weighExperiments(receipts []Experiment, least float64) {
 		back := returned(&r)
 		proved := back > least && back >= decisive*d.size
 		ownerless := d.class == Undecided && d.primary == keyDevice
+		purge, collect := r.Action == record.ActionPurge, r.Action == record.ActionCollect
 		switch {
-		case r.Action == record.ActionPurge && proved && (d.class == PoolGrowth || ownerless):
+		case purge && proved && (d.class == PoolGrowth || ownerless):
 			d.class, d.why, d.lacking = PoolGrowth, "", false
 			d.bounds = append(d.bounds, bound{least: proves, most: 1})
-		case r.Action == record.ActionPurge && d.class == PoolGrowth && r.ClaimedBytes != nil && back < inVain*d.size:
+		case purge && d.class == PoolGrowth && r.ClaimedBytes != nil && back < inVain*d.size:
 			d.bounds = append(d.bounds, bound{most: doubts})
 			d.notes = append(d.notes, "the purge did not return the idle growth to the system")
-		case r.Action == record.ActionCollect && proved && (d.class == AppLeak || d.class == HostGrowth):
+		case collect && proved && (d.class == AppLeak || d.class == HostGrowth):
 			d.bounds = append(d.bounds, bound{least: proves, most: 1})
 		}
 	}
@@ -169,9 +170,11 @@ func (s *settled) shapeOf(k key) trend.Shape {
 	if k == keyHost && s.untouched() > 0 {
 		return trend.ShapeUndecided
 	}
+	if s.restsOn == ByMagnitude && k == s.primary {
+		return trend.Growing
+	}
 	count := countOf(k)
-	counted := count != keys && s.grow[count].Known && s.grow[count].Growing() && (k == keyLive || s.primary == count)
-	if counted || s.restsOn == ByMagnitude && k == s.primary {
+	if count != keys && s.grow[count].Growing() && (k == keyLive || s.primary == count) {
 		return trend.Growing
 	}
 	return s.grow[k].Shape

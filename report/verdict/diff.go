@@ -103,7 +103,8 @@ func (p *pair) sameCounter() []string {
 			s.judged.series[k], s.left.held[k] = nil, nil
 		}
 	}
-	return []string{record.ColGPU + ": one run has the driver's counter and the other what the driver was asked for; device bytes outside the pool were not compared"}
+	return []string{record.ColGPU + ": one run has the driver's counter and the other what the driver was asked for; " +
+		"device bytes outside the pool were not compared"}
 }
 
 // untouched is the more of what both runs' footprints do not show.
@@ -142,12 +143,13 @@ func (p *pair) judge() *settled {
 
 // growth is what the differences of the blocks say.
 func (p *pair) growth(x *examined) finding {
-	k, whose := x.blame(x.amounts())
+	k, whose := x.blame(x.grow.amounts())
 	switch {
 	case whose != unknown:
 		return x.grown(k, whose, 1)
 	case k == keyDevice:
-		return finding{of: k, why: "device memory grows more than before, and no allocator counters tell who holds it"}
+		return finding{of: k,
+			why: "device memory grows more than before, and no allocator counters tell who holds it"}
 	}
 	return x.quiet()
 }

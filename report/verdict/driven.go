@@ -26,7 +26,7 @@ func units(c Class, clock string) []unit {
 	return []unit{cb, shape, step, alloc, second}
 }
 
-// clockUnit is the unit of the ledger's clock.
+// clockUnit is the unit of the rows' clock.
 func (l *accounts) clockUnit() string {
 	if l.untimed {
 		return "sample"
@@ -169,7 +169,7 @@ func preferred(fits []unitFit, floor float64) *unitFit {
 // alone tells a single unit, its cost beside jumps and a transient.
 func (f *unitFit) alone(y []float64, floor, leap float64) *DrivenBy {
 	b, w := trend.SlopeOf(f.by[0].x, y, math.Sqrt(floor/float64(len(y))), leap)
-	i := finite(Interval{Value: stat.Round(b), Low: stat.Round(b - w), High: stat.Round(b + w)})
+	i := rounded(b, b-w, b+w)
 	if i == nil {
 		return nil
 	}
@@ -187,7 +187,7 @@ func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
 	for i := range d {
 		p := stat.Round(f.part(i) / all)
 		c, e := f.cost[i], w*f.err[i]
-		iv := finite(Interval{Value: stat.Round(c), Low: stat.Round(math.Max(0, c-e)), High: stat.Round(c + e)})
+		iv := rounded(c, math.Max(0, c-e), c+e)
 		if iv == nil {
 			return nil
 		}

@@ -1,18 +1,15 @@
 package verdict
 
 import (
-	"math"
-
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
-	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // examined is a process with the growth of each of its series.
 type examined struct {
 	process
-	grow    [keys]trend.Growth
+	grow    growths
 	kind    account.HandleKind // of keyHandles
 	tested  []float64          // p-values of all kinds of handles
 	records driverRecords
@@ -48,7 +45,7 @@ func (x *examined) examineHandles(c trend.Conditions) {
 		if !g.Accrues() || g.Rate < trend.Slowing*l.RateBefore(alive, &g) {
 			continue
 		}
-		if k.Cached && (g.Amount() < leastCached || x.compiled(g.From) >= g.Amount()/2) {
+		if k.Cached && (g.Amount() < leastCached || x.judged.compiled(g.From) >= g.Amount()/2) {
 			continue
 		}
 		x.kind, x.grow[keyHandles] = k, g
@@ -59,25 +56,3 @@ func (x *examined) examineHandles(c trend.Conditions) {
 		x.left = leftAtMarks(x.whole, x.run.Events, x.pid)
 	}
 }
-
-// alive is how many handles of a kind are surely alive; nil when nobody counted
-// them.
-func (l *accounts) alive(column string) []float64 {
-	if l.cols[column] == nil {
-		return nil
-	}
-	// Each call that the capture missed may have been the end of a handle.
-	return stat.Minus(l.cols[column], l.cols[record.ColCaptureLost])
-}
-
-// rise is by how much a column rose from a row on; NaN when it is unknown.
-func (x *examined) rise(column string, from int) float64 {
-	v := x.judged.cols[column]
-	if v == nil {
-		return math.NaN()
-	}
-	return stat.Rise(v[from:])
-}
-
-// total is by how much a running total rose over all judged rows.
-func (x *examined) total(column string) float64 { return stat.Rise(x.judged.cols[column]) }

@@ -42,15 +42,3 @@ func ownerOf(k key) owner {
 	}
 	return theHost
 }
-
-// findings are all that is known of a process. A nil one was not found.
-type findings struct {
-	trend     finding // of the trends: a growth, its absence, or why neither is known
-	shares    *shares // of a growth between the accounts
-	starting  *finding
-	refill    *finding
-	work      *finding // the growth is the work between the marks
-	leftover  *finding
-	gaveBack  *finding // at the mark released nothing was left
-	magnitude *finding // of a run that is too short for a trend
-}

@@ -67,7 +67,7 @@ func (s *settled) reaches(name string, capacity int64, used float64, of []key) *
 		if !g.Growing() {
 			continue
 		}
-		sec, _ := s.rates(g)
+		sec, _ := s.judged.rates(g)
 		if sec == nil || g.Rate == 0 {
 			continue
 		}
@@ -113,7 +113,7 @@ func (s *settled) moreMinutes() *float64 {
 		}
 		factor = math.Max(factor, math.Pow(math.Max(1.5, g.Upper/g.Limit), power))
 	}
-	if n := s.filling(); n > 0 {
+	if n := filling(s.kind, &s.grow[keyHandles]); n > 0 {
 		factor = math.Max(factor, math.Max(2, mostCached/n))
 	}
 	m := stat.Round(so * stat.Clamp(factor-1, .25, 100))

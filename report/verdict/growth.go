@@ -19,15 +19,15 @@ const handleLeast = 4 * kib
 // findTrend is what the trends say: the account that explains the growth, with the
 // shares of all that grow; that nothing grows; or why neither is known.
 func (x *examined) findTrend() (finding, *shares) {
-	a := x.amounts()
+	a := x.grow.amounts()
 	k, whose := x.blame(a)
-	if larger := x.eclipsed(a, k, whose); larger < keys {
-		return finding{of: keys,
-			why: accountWords[larger] + " rose by far more than what surely grows, and whether it goes on is open"}, nil
+	if larger := x.grow.eclipsed(a, k, whose); larger < keys {
+		why := " rose by far more than what surely grows, and whether it goes on is open"
+		return finding{of: keys, why: accountWords[larger] + why}, nil
 	}
 	switch {
 	case whose != unknown:
-		sh := x.attribute(a, k)
+		sh := x.shareOut(a, k)
 		return x.grown(k, whose, sh.agreement), sh
 	case k == keyDevice:
 		return finding{of: k, size: x.grow[k].Amount(), lacking: true, why: x.ownerless()}, nil
@@ -46,7 +46,7 @@ func (x *examined) grown(k key, whose owner, agreement float64) finding {
 // grows, and an unknown owner where none is told.
 func (x *examined) blame(a [keys]float64) (key, owner) {
 	switch {
-	case x.leaks(a):
+	case x.grow.leaks(a):
 		if a[keyLive] == 0 {
 			return keyCount, theProgram
 		}
@@ -59,7 +59,7 @@ func (x *examined) blame(a [keys]float64) (key, owner) {
 		return keyHost, x.hostOwner(a)
 	case a[keyHost] > 0:
 		return keyHeap, x.hostOwner(a)
-	case a[keyHandles] > 0 && x.filling() == 0 && (!x.grow[keyDevice].Growing() || x.unasked()):
+	case a[keyHandles] > 0 && x.handlesGrow():
 		return keyHandles, theDriver
 	case x.grow[keyDevice].Growing():
 		return keyDevice, unknown
@@ -67,29 +67,16 @@ func (x *examined) blame(a [keys]float64) (key, owner) {
 	return keys, unknown
 }
 
-// eclipsed is the undecided account that rose by far more than the one that gave
-// the verdict: what surely grows is then not the answer. It is keys without one.
-func (x *examined) eclipsed(a [keys]float64, blamed key, whose owner) key {
-	if whose == unknown || blamed.counts() || x.grow[blamed].Loaded {
-		return keys
-	}
-	for _, k := range [...]key{keyLive, keyIdle, keyUntracked} {
-		g := &x.grow[k]
-		if g.Known && g.Shape == trend.ShapeUndecided && !g.Loaded && g.Low*g.Span > eclipse*a[blamed] {
-			return k
-		}
-	}
-	return keys
+// handlesGrow reports whether a growing number of handles tells something: it is no
+// cache that fills, and no device memory of unknown owner grows that somebody asked for.
+func (x *examined) handlesGrow() bool {
+	return filling(x.kind, &x.grow[keyHandles]) == 0 && (!x.grow[keyDevice].Growing() || x.unasked())
 }
-
-// eclipse is how many times what surely grows another account must have risen by,
-// at least, to leave it open whose growth it is.
-const eclipse = 4
 
 // ownerless is the reason of an undecided: device memory grows, and nothing
 // tells who holds it.
 func (x *examined) ownerless() string {
-	if g := &x.grow[keyDevice]; x.rise(record.ColDriverAllocBytes, g.From) >= g.Amount()/2 {
+	if g := &x.grow[keyDevice]; x.judged.rise(record.ColDriverAllocBytes, g.From) >= g.Amount()/2 {
 		return "device memory grows by what the driver was asked for, " +
 			"but no allocator counters tell whether the program uses it or keeps it in a pool"
 	}
@@ -101,63 +88,27 @@ func (x *examined) ownerless() string {
 // less than half of what the device memory of unknown owner grew by.
 func (x *examined) unasked() bool {
 	g := &x.grow[keyDevice]
-	return x.rise(record.ColDriverAllocBytes, g.From) < g.Amount()/2
+	return x.judged.rise(record.ColDriverAllocBytes, g.From) < g.Amount()/2
 }
 
 // driverShare is the part of host growth that growing untracked bytes must
 // reach to claim it.
 const driverShare = .1
 
-// amounts is the growth of each key that grows, and 0 for the others. Idle or
-// untracked bytes that only changed hands are no growth: the device holds
-// as much as before.
-func (x *examined) amounts() [keys]float64 {
-	var a [keys]float64
-	for k := key(0); k < keys; k++ {
-		if x.grow[k].Growing() {
-			a[k] = x.grow[k].Amount()
-		}
-	}
-	freed := x.shrinks(keyLive)
-	if freed > a[keyIdle]/2 {
-		a[keyIdle] = 0
-	}
-	if freed+x.shrinks(keyIdle) > a[keyUntracked]/2 {
-		a[keyUntracked] = 0
-	}
-	// The heap is part of the host: where it grows, the host does, unless
-	// the host is known not to.
-	if h := x.grow[keyHost]; a[keyHost] == 0 && a[keyHeap] > 0 && h.Known && h.Amount() > a[keyHeap]/2 {
-		a[keyHost] = a[keyHeap]
-	}
-	return a
-}
-
-// surelyFalls is how many errors below 0 a slope is sure to fall.
-const surelyFalls = 4
-
-// shrinks is by how much a key surely falls, 0 when it does not.
-func (x *examined) shrinks(k key) float64 {
-	if g := x.grow[k]; g.Known && g.T < -surelyFalls {
-		return -g.Amount()
-	}
-	return 0
-}
-
 // rivalFactor is how much more another account must grow to be the answer
 // although the program's own bytes grow too.
 const rivalFactor = 1.4
 
 // leaks: the program holds more and more.
-func (x *examined) leaks(a [keys]float64) bool {
+func (g *growths) leaks(a [keys]float64) bool {
 	if a[keyLive] == 0 && a[keyCount] == 0 {
 		return false
 	}
 	own := a[keyLive]
 	if own == 0 {
-		own = math.Max(x.grow[keyLive].Amount(), handleLeast*a[keyCount])
+		own = math.Max(g[keyLive].Amount(), handleLeast*a[keyCount])
 	}
-	if x.hostOfHandles(a) {
+	if hostOfHandles(a) {
 		own += a[keyHost]
 	} else if a[keyHost] > rivalFactor*own {
 		return false
@@ -170,7 +121,7 @@ func (x *examined) leaks(a [keys]float64) bool {
 
 // hostOfHandles: host bytes that rise with the live handles and cost no more
 // than handles do.
-func (x *examined) hostOfHandles(a [keys]float64) bool {
+func hostOfHandles(a [keys]float64) bool {
 	return a[keyHost] > 0 && (a[keyHost] <= handleCost*a[keyCount] || a[keyHost] <= 2*a[keyLive])
 }
 
@@ -203,7 +154,7 @@ func (x *examined) hostOwner(a [keys]float64) owner {
 // and no first touch show it.
 func (x *examined) isPinned() bool {
 	h := x.grow[keyHost]
-	return h.Growing() && x.rise(record.ColPinnedBytes, h.From) >= h.Amount()/2
+	return h.Growing() && x.judged.rise(record.ColPinnedBytes, h.From) >= h.Amount()/2
 }
 
 // quiet is the finding where nothing grows: nobody's when every account is known
@@ -229,7 +180,7 @@ func (x *examined) quiet() finding {
 		}
 	}
 	clock := x.judged.clock
-	n := len(clock)
+	n, fills := len(clock), filling(x.kind, &x.grow[keyHandles])
 	switch {
 	case seen+open == 0:
 		f.lacking, f.why = true,
@@ -238,8 +189,8 @@ func (x *examined) quiet() finding {
 		if n > 1 && !(clock[n-1] > clock[0]) {
 			f.lacking, f.why = true, "all samples have the same time"
 		}
-	case x.filling() > 0:
-		f.why = x.fillingWords()
+	case fills > 0:
+		f.why = fillingWords(x.kind, fills)
 	default:
 		f.owner, f.score = nobody, 1-stat.Clamp(worst, 0, 1)
 	}
@@ -256,7 +207,7 @@ func (x *examined) untouched() float64 {
 	if !x.judged.unified() || !grows {
 		return 0
 	}
-	if fell := x.shrinks(keyHost); fell > x.grow[keyHost].Delta {
+	if fell := x.grow.shrinks(keyHost); fell > x.grow[keyHost].Delta {
 		return fell
 	}
 	return 0

@@ -47,8 +47,11 @@ func (x *examined) findRecords() driverRecords {
 	rows := x.judged.LowRows(x.judged.series[keyHost], g, share(keyHost))
 	y := trend.BlockMeans(x.judged.series[keyHost], rows)
 	for _, k := range account.HandleKinds() {
-		more := x.rise(k.Column, g.From)
-		if !(more > 0) || !trend.Climbs(x.judged.cols[k.Column][g.From:], account.MoreHandles) || x.compiled(g.From) >= more/2 {
+		more := x.judged.rise(k.Column, g.From)
+		if !(more > 0) || x.judged.compiled(g.From) >= more/2 {
+			continue
+		}
+		if !trend.Climbs(x.judged.cols[k.Column][g.From:], account.MoreHandles) {
 			continue
 		}
 		n := trend.BlockMeans(x.judged.cols[k.Column], rows)
@@ -62,18 +65,6 @@ func (x *examined) findRecords() driverRecords {
 	return best
 }
 
-// compiled is how many shapes or pipelines were new from a row on; 0 when
-// neither is counted.
-func (x *examined) compiled(from int) float64 {
-	n := 0.
-	for _, c := range [...]string{record.ColShapes, record.ColPipelines} {
-		if r := x.rise(c, from); r > n {
-			n = r
-		}
-	}
-	return n
-}
-
 // hold reports whether so many host bytes can be the driver's records.
 func (r driverRecords) hold(bytes float64) bool {
 	return r.name != "" && bytes <= r.most && bytes >= account.LeastPerHandle*r.more
@@ -81,5 +72,6 @@ func (r driverRecords) hold(bytes float64) bool {
 
 // words tell of which handles so many bytes are the records.
 func (r driverRecords) words(bytes float64) string {
-	return fmt.Sprintf(", with the number of %s: %s for each of %.0f more", r.name, account.Size(bytes/r.more), r.more)
+	each := account.Size(bytes / r.more)
+	return fmt.Sprintf(", with the number of %s: %s for each of %.0f more", r.name, each, r.more)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/trend"
 )
 
@@ -28,18 +29,17 @@ const (
 
 // filling is how many more cached handles are alive than before where they may be
 // a cache that fills; else 0.
-func (x *examined) filling() float64 {
-	g := &x.grow[keyHandles]
-	if x.kind.Cached && g.Growing() && (g.Amount() < mostCached || g.Halves() < fills) {
+func filling(kind account.HandleKind, g *trend.Growth) float64 {
+	if kind.Cached && g.Growing() && (g.Amount() < mostCached || g.Halves() < fills) {
 		return g.Amount()
 	}
 	return 0
 }
 
 // fillingWords are the reason of an undecided.
-func (x *examined) fillingWords() string {
-	return fmt.Sprintf("the number of the driver's %s grows by %.0f while no bytes do: a cache that still fills looks like one that is never emptied",
-		x.kind.Name, x.filling())
+func fillingWords(kind account.HandleKind, more float64) string {
+	return fmt.Sprintf("the number of the driver's %s grows by %.0f while no bytes do: "+
+		"a cache that still fills looks like one that is never emptied", kind.Name, more)
 }
 
 // handleTrust bounds the confidence of a growth of handles alone.

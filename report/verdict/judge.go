@@ -35,17 +35,9 @@ func judgeAll(run *record.Run, o Options, c trend.Conditions) []*settled {
 	var out []*settled
 	for _, k := range tracksOf(run) {
 		x := examine(clean(k, run, o), c)
-		out = append(out, decide(x, x.find()))
+		out = append(out, decide(x, find(x)))
 	}
 	return out
-}
-
-// find is all the evidence on a process.
-func (x *examined) find() findings {
-	f := findings{starting: x.findStart(), refill: x.findRefills(), magnitude: x.findMagnitude()}
-	f.trend, f.shares = x.findTrend()
-	x.findLeftovers(&f)
-	return f
 }
 
 // judgedAmong are the processes that may decide over all: a child that came and
@@ -54,7 +46,9 @@ func judgedAmong(all []*settled) []*settled {
 	if !slices.ContainsFunc(all, func(s *settled) bool { return !s.short }) {
 		return all
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(s *settled) bool { return s.short && s.class == Undecided })
+	return slices.DeleteFunc(slices.Clone(all), func(s *settled) bool {
+		return s.short && s.class == Undecided
+	})
 }
 
 // worstOf is the process that the verdict on a run is about; nil of none.

@@ -10,48 +10,50 @@ import (
 // program are exact, the driver's also holds what it set up lazily.
 var leftoverTrust = map[key]float64{keyLive: .97, keyIdle: .97, keyUntracked: .85, keyHost: .85}
 
-// findLeftovers adds what the marks tell. What was left over stands beside the
-// trend. Growth that all came back at released is no growth of a run without
-// steps: it was the work itself.
-func (x *examined) findLeftovers(f *findings) {
-	if !x.left.has() {
-		return
+// findWork is that a growth which all came back at released is no growth of a run
+// without steps: it was the work itself, and what was left over says more than how
+// it came to be. It is nil where the trend tells of more.
+func findWork(left *leftovers, growth finding, stepped bool) *finding {
+	if growth.by != ByTrend || stepped {
+		return nil
 	}
-	if f.trend.by == ByTrend && x.onlyWork(f.trend.of) {
-		f.work = &finding{by: ByLeftover, of: keys, owner: nobody, score: .95,
-			note: "growth between the marks baseline and released was judged by what was left over"}
+	held, ok := left.of(growth.of)
+	if !ok || growth.of.counts() && held > growth.size/2 {
+		return nil // no leftover of bytes tells of things
 	}
-	switch k, bytes := x.largestLeftover(); {
-	case k != keys:
-		f.leftover = &finding{by: ByLeftover, of: k, owner: ownerOf(k), score: leftoverTrust[k], size: bytes}
-	case x.leftoversKnown() && !x.mayHold():
-		f.gaveBack = &finding{by: ByLeftover, of: keys, owner: nobody, score: .9}
-	}
+	return &finding{by: ByLeftover, of: keys, owner: nobody, score: .95,
+		note: "growth between the marks baseline and released was judged by what was left over"}
 }
 
-// largestLeftover is the account that holds most beyond the threshold. Host
-// memory counts only when it grows from one repetition to the next: a
+// findLeftover is the account that holds most beyond the threshold; nil without one.
+// Host memory counts only when it grows from one repetition to the next: a
 // runtime's heap and a program's code settle on first use.
-func (x *examined) largestLeftover() (key, float64) {
-	best, most := keys, x.o.leftover()
+func findLeftover(left *leftovers, least float64) *finding {
+	best, most := keys, least
 	for _, k := range [...]key{keyLive, keyIdle, keyUntracked} {
-		if b, ok := x.left.of(k); ok && b > most {
+		if b, ok := left.of(k); ok && b > most {
 			best, most = k, b
 		}
 	}
-	if best == keys && x.left.perRepetition(keyHost) > x.o.leftover() {
+	if best == keys && left.perRepetition(keyHost) > least {
 		best = keyHost
-		most, _ = x.left.of(keyHost)
+		most, _ = left.of(keyHost)
 	}
-	return best, most
+	if best == keys {
+		return nil
+	}
+	return &finding{by: ByLeftover, of: best, owner: ownerOf(best), score: leftoverTrust[best], size: most}
 }
 
-// leftoversKnown reports whether the program's own accounts were read at the
-// marks.
-func (x *examined) leftoversKnown() bool {
-	_, live := x.left.of(keyLive)
-	_, idle := x.left.of(keyIdle)
-	return live && idle
+// findGaveBack is that the program gave back all it took: its own accounts were
+// read at the marks, and no other may hold something. Else it is nil.
+func findGaveBack(left *leftovers, grow *growths, least float64) *finding {
+	_, live := left.of(keyLive)
+	_, idle := left.of(keyIdle)
+	if !live || !idle || mayHold(left, grow, least) {
+		return nil
+	}
+	return &finding{by: ByLeftover, of: keys, owner: nobody, score: .9}
 }
 
 // heldNoise is how many deviations of its noise an account must hold beyond the
@@ -65,35 +67,20 @@ const heldNoise = 4
 // came back at released in the first. A short program is in its first use for most
 // of its life: it holds nothing that did not still rise by the threshold in the
 // later half of its work.
-func (x *examined) mayHold() bool {
+func mayHold(left *leftovers, grow *growths, least float64) bool {
 	for _, k := range [...]key{keyUntracked, keyHost} {
-		g := &x.grow[k]
+		g := &grow[k]
 		if !g.Known || g.Shape != trend.ShapeUndecided {
 			continue
 		}
 		held := g.Rise
-		if b, ok := x.left.of(k); ok {
+		if b, ok := left.of(k); ok {
 			held = math.Min(held, b)
 		}
-		least := x.o.leftover()
 		late := g.End - g.BlockY[len(g.BlockY)/2]
 		if late > least && held > least+heldNoise*math.Hypot(g.Noise, g.Within) {
 			return true
 		}
 	}
 	return false
-}
-
-// onlyWork reports whether the growth of a series is the work between the marks, in
-// a run whose steps do not make it a growth of its own: what was left over then
-// says more than how it came to be.
-func (x *examined) onlyWork(k key) bool {
-	if x.judged.Stepped() {
-		return false
-	}
-	left, ok := x.left.of(k)
-	if k.counts() && left > x.grow[k].Amount()/2 {
-		return false // no leftover of bytes tells of them
-	}
-	return ok
 }

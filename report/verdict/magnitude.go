@@ -23,12 +23,13 @@ type slope struct{ bytes, seconds, steps float64 }
 
 // findMagnitude is what the size of the growth tells of a run that is too short
 // for a trend; nil of a longer one.
-func (x *examined) findMagnitude() *finding {
-	if !x.short {
+func findMagnitude(l *accounts, short bool) *finding {
+	if !short {
 		return nil
 	}
-	n := len(x.judged.clock)
-	f := &finding{of: keys, why: fmt.Sprintf("%d samples are too few for a trend (%d are needed)", n, trend.LeastRows)}
+	n := len(l.clock)
+	f := &finding{of: keys}
+	f.why = fmt.Sprintf("%d samples are too few for a trend (%d are needed)", n, trend.LeastRows)
 	if n == 1 {
 		f.why = fmt.Sprintf("one sample is too little for a trend (%d are needed)", trend.LeastRows)
 	}
@@ -37,7 +38,7 @@ func (x *examined) findMagnitude() *finding {
 	}
 	most := float64(leastMagnitude)
 	for _, k := range accountKeys {
-		if b := plainGrowth(x.judged.series[k]); b > most {
+		if b := plainGrowth(l.series[k]); b > most {
 			most, f.of = b, k
 		}
 	}
@@ -45,7 +46,7 @@ func (x *examined) findMagnitude() *finding {
 		return f
 	}
 	f.by, f.owner, f.score, f.size, f.why = ByMagnitude, ownerOf(f.of), .7, most, ""
-	if f.of == keyHost && x.driverSuspected(most) {
+	if f.of == keyHost && driverSuspected(l, most) {
 		f.owner = theDriver
 	}
 	return f
@@ -54,19 +55,19 @@ func (x *examined) findMagnitude() *finding {
 // driverSuspected reports whether host memory that grew in a short run is rather
 // the driver's: with the program's own pool and objects in sight and still, and no
 // driver's counter or heap to speak against it. Nothing else tells it from the heap.
-func (x *examined) driverSuspected(bytes float64) bool {
+func driverSuspected(l *accounts, bytes float64) bool {
 	own := 0.
 	seen := false
 	for _, k := range [...]key{keyLive, keyIdle} {
-		if v := stat.Known(x.judged.series[k]); len(v) > 0 {
+		if v := stat.Known(l.series[k]); len(v) > 0 {
 			own += v[len(v)-1] - v[0]
 			seen = true
 		}
 	}
-	if heap := stat.Known(x.judged.series[keyHeap]); len(heap) > 1 {
+	if heap := stat.Known(l.series[keyHeap]); len(heap) > 1 {
 		return heap[len(heap)-1]-heap[0] < bytes/2
 	}
-	return seen && own < bytes/100 && !x.judged.book.HasDevice()
+	return seen && own < bytes/100 && !l.book.HasDevice()
 }
 
 // plainGrowth is the growth of a series that never falls, doubles, and still
@@ -89,17 +90,17 @@ func plainGrowth(y []float64) float64 {
 }
 
 // stretches are the parts of a short series between its known rows.
-func (x *examined) stretches(k key) []slope {
+func (l *accounts) stretches(k key) []slope {
 	var out []slope
 	last := -1
-	for i, v := range x.judged.series[k] {
+	for i, v := range l.series[k] {
 		if v != v {
 			continue
 		}
 		if last >= 0 {
-			p := slope{bytes: v - x.judged.series[k][last], seconds: x.judged.clock[i] - x.judged.clock[last]}
-			if x.judged.Step != nil {
-				p.steps = x.judged.Step[i] - x.judged.Step[last]
+			p := slope{bytes: v - l.series[k][last], seconds: l.clock[i] - l.clock[last]}
+			if l.Step != nil {
+				p.steps = l.Step[i] - l.Step[last]
 			}
 			out = append(out, p)
 		}

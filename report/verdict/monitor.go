@@ -65,8 +65,8 @@ type watched struct {
 	looks   int
 	found   key // account blamed by the last look, keys when none
 	p       float64
-	class   Class
-	again   bool // the look before blamed the same account
+	class   Class // of what was found
+	again   bool  // the look before blamed the same account
 	alarm   *Alarm
 	looked  bool // since the last decision
 }
@@ -222,7 +222,7 @@ func (m *Monitor) look(w *watched) {
 	w.nextMs = w.seenMs * lookFactor
 	run := w.run()
 	before := w.found
-	w.found, w.p, w.class, w.looked, w.fresh = keys, 1, undecided("").class, true, 0
+	w.found, w.p, w.looked, w.fresh = keys, 1, true, 0
 	for _, s := range judgeAll(run, m.o, trend.ForLook(level)) {
 		if p := s.simes(); p < w.p {
 			w.p = p

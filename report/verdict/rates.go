@@ -8,8 +8,7 @@ import (
 )
 
 // rates are a growth per second and, in a run with steps, per step.
-func (x *examined) rates(g *trend.Growth) (sec, step *Interval) {
-	l := x.judged
+func (l *accounts) rates(g *trend.Growth) (sec, step *Interval) {
 	n := len(l.T)
 	dt := l.T[n-1] - l.T[g.From]
 	ds := 0.0
@@ -33,7 +32,12 @@ func (x *examined) rates(g *trend.Growth) (sec, step *Interval) {
 
 // intervalOf is a growth's rate with its interval, times scale; nil without bounds.
 func intervalOf(g *trend.Growth, scale float64) *Interval {
-	return finite(Interval{Value: stat.Round(g.Rate * scale), Low: stat.Round(g.Low * scale), High: stat.Round(g.High * scale)})
+	return rounded(g.Rate*scale, g.Low*scale, g.High*scale)
+}
+
+// rounded is an interval with four digits after the point; nil without bounds.
+func rounded(value, low, high float64) *Interval {
+	return finite(Interval{Value: stat.Round(value), Low: stat.Round(low), High: stat.Round(high)})
 }
 
 // finite is nil for an interval that has no finite bounds: it says nothing.
@@ -46,8 +50,7 @@ func finite(i Interval) *Interval {
 
 // detectable is the smallest rate per second that would have been found four
 // times in five; nil when that is not known.
-func (x *examined) detectable(g *trend.Growth) *float64 {
-	l := x.judged
+func (l *accounts) detectable(g *trend.Growth) *float64 {
 	dt := l.T[len(l.T)-1] - l.T[g.From]
 	if !(dt > 0) || g.Span <= 0 {
 		return nil

@@ -27,10 +27,10 @@ const refillTrust = .9
 // refills is how often the pool filled by and by and was emptied at once, and
 // the highest it was filled. What only changes hands between live and idle
 // neither fills nor empties it.
-func (x *examined) refills() (times int, peak float64) {
-	idle := stat.Known(x.judged.series[keyIdle])
-	own := stat.Known(stat.Plus(x.judged.series[keyLive], x.judged.series[keyIdle]))
-	if x.judged.series[keyLive] == nil || len(idle) != len(own) || len(idle) < trend.LeastRows {
+func refills(live, held []float64) (times int, peak float64) {
+	idle := stat.Known(held)
+	own := stat.Known(stat.Plus(live, held))
+	if live == nil || len(idle) != len(own) || len(idle) < trend.LeastRows {
 		return 0, 0
 	}
 	begin, top := 0, 0
@@ -63,20 +63,21 @@ func filled(v []float64) bool {
 	return at > .25 && at < .75
 }
 
-// findRefills is a pool that fills again and again; nil of another.
-func (x *examined) findRefills() *finding {
-	times, peak := x.refills()
+// findRefills is a pool that fills again and again, of accounts whose idle bytes
+// grow by so many; nil of another.
+func findRefills(l *accounts, grown float64) *finding {
+	times, peak := refills(l.series[keyLive], l.series[keyIdle])
 	if times == 0 {
 		return nil
 	}
 	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s",
 		account.Size(peak), often(times))
-	if failed := stat.Rise(x.judged.cols[record.ColDriverFailed]); failed > 0 {
-		return &finding{by: ByRefill, of: keyIdle, owner: thePool, score: refillTrust, size: x.grow[keyIdle].Amount(),
-			why: text + fmt.Sprintf(", while %.0f allocations failed: only the device's end bounds it", failed)}
+	if failed := stat.Rise(l.cols[record.ColDriverFailed]); failed > 0 {
+		return &finding{by: ByRefill, of: keyIdle, owner: thePool, score: refillTrust, size: grown,
+			why: text + fmt.Sprintf(", while %.0f allocations failed: ", failed) + "only the device's end bounds it"}
 	}
-	return &finding{of: keys, lacking: true,
-		why: text + "; whether the program empties it on purpose or because its requests fail was not recorded"}
+	const open = "; whether the program empties it on purpose or because its requests fail was not recorded"
+	return &finding{of: keys, lacking: true, why: text + open}
 }
 
 func often(n int) string {

@@ -42,10 +42,12 @@ func (s *settled) verdict() *Verdict {
 func (s *settled) missing() []string {
 	out := s.judged.missing
 	if b := s.untouched(); b > 0 {
-		out = append(out, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint (pages count from their first use on), so what else is in it is unknown", account.Size(b)))
+		out = append(out, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint "+
+			"(pages count from their first use on), so what else is in it is unknown", account.Size(b)))
 	}
 	if _, ok := s.left.of(keyLive); s.left.has() && !ok && s.whole.series[keyLive] != nil {
-		out = append(out, "leftover: the mark released has no sample of its own, so what was left over is unknown")
+		out = append(out,
+			"leftover: the mark released has no sample of its own, so what was left over is unknown")
 	}
 	return out
 }
@@ -114,12 +116,12 @@ func (s *settled) growthRow(i int) AccountRow {
 	}
 	b := int64(math.Round(g.Amount()))
 	r.Bytes = &b
-	r.PerSecond, r.PerStep = s.rates(g)
+	r.PerSecond, r.PerStep = s.judged.rates(g)
 	if !s.judged.untimed {
-		r.DetectablePerSecond = s.detectable(g)
+		r.DetectablePerSecond = s.judged.detectable(g)
 	}
-	if s.shares != nil && s.shares.known {
-		sh := stat.Round(s.shares.of[i].Value)
+	if part := s.shares.part(k); part != nil {
+		sh := stat.Round(part.Value)
 		r.Share = &sh
 	}
 	return r

@@ -86,7 +86,8 @@ func newAccounts(k *track, u account.Unified) *accounts {
 	}
 	if runningTotal(l.series[keyCount], c[record.ColAllocs], l.book.Live) {
 		l.series[keyCount] = nil
-		l.warnf("%s equals %s: a running total, not a count of live handles; it was not judged", record.ColLiveCount, record.ColAllocs)
+		l.warnf("%s equals %s: a running total, not a count of live handles; it was not judged",
+			record.ColLiveCount, record.ColAllocs)
 	}
 	return l
 }
@@ -104,12 +105,14 @@ func (l *accounts) untold() []string {
 	}
 	t := l.book.Tells
 	miss(!t.HasDevice(), record.ColGPU, "no driver counter, untracked growth cannot be seen")
-	miss(t.HasDevice() && !t.GPU, record.ColGPU, "no driver counter; what the driver was asked for stands in, contexts and modules are not seen")
+	miss(t.HasDevice() && !t.GPU, record.ColGPU,
+		"no driver counter; what the driver was asked for stands in, contexts and modules are not seen")
 	miss(!t.Live, record.ColLive, "no allocator counters, the program's part of device memory is unknown")
 	miss(t.Live && !t.Idle, record.ColIdle, "what the pool keeps is not told from what the driver holds")
 	miss(l.series[keyCount] == nil, record.ColLiveCount, "growth of handles without bytes cannot be seen")
 	miss(!t.HasHost(), record.ColRSS, "host memory was not recorded")
-	miss(t.HasHost() && l.series[keyHeap] == nil, record.ColHostHeap, "the program's heap is not told from the driver's host memory")
+	miss(t.HasHost() && l.series[keyHeap] == nil, record.ColHostHeap,
+		"the program's heap is not told from the driver's host memory")
 	return out
 }
 
@@ -167,6 +170,37 @@ func middle(v []float64) float64 {
 
 // unified reports whether device bytes are known to be part of the footprint.
 func (l *accounts) unified() bool { return l.book.Unified && l.book.Host != nil }
+
+// alive is how many handles of a kind are surely alive; nil when nobody counted
+// them.
+func (l *accounts) alive(column string) []float64 {
+	if l.cols[column] == nil {
+		return nil
+	}
+	// Each call that the capture missed may have been the end of a handle.
+	return stat.Minus(l.cols[column], l.cols[record.ColCaptureLost])
+}
+
+// rise is by how much a column rose from a row on; NaN when it is unknown.
+func (l *accounts) rise(column string, from int) float64 {
+	v := l.cols[column]
+	if v == nil {
+		return math.NaN()
+	}
+	return stat.Rise(v[from:])
+}
+
+// compiled is how many shapes or pipelines were new from a row on; 0 when
+// neither is counted.
+func (l *accounts) compiled(from int) float64 {
+	n := 0.
+	for _, c := range [...]string{record.ColShapes, record.ColPipelines} {
+		if r := l.rise(c, from); r > n {
+			n = r
+		}
+	}
+	return n
+}
 
 // quantum is the smallest step between different readings of a counter.
 func quantum(v []float64) float64 {

@@ -21,11 +21,20 @@ type shares struct {
 	agreement float64 // part of the bootstrap's draws that blame the same owner
 }
 
-// attribute divides the growth between the accounts that grow: slopes of all
+// part is an account's; nil where the growth was not shared out.
+func (sh *shares) part(k key) *Interval {
+	i := slices.Index(accountKeys[:], k)
+	if sh == nil || !sh.known || i < 0 {
+		return nil
+	}
+	return &sh.of[i]
+}
+
+// shareOut divides the growth between the accounts that grow: slopes of all
 // of them at the same samples, the troughs of their total, so that they add
 // up; and draws their common residuals anew, in blocks of random length, for
 // the shares' intervals and for how often the owner stays the same.
-func (x *examined) attribute(a [keys]float64, blamed key) *shares {
+func (x *examined) shareOut(a [keys]float64, blamed key) *shares {
 	sh := &shares{agreement: 1}
 	var grown []key
 	for _, k := range accountKeys {
@@ -36,7 +45,7 @@ func (x *examined) attribute(a [keys]float64, blamed key) *shares {
 	if len(grown) == 0 {
 		return sh
 	}
-	t, y := x.jointTroughs(grown, &x.grow[blamed])
+	t, y := x.judged.jointTroughs(grown, &x.grow[blamed])
 	if len(t) < trend.MinBlocks {
 		return sh
 	}
@@ -85,10 +94,10 @@ func drawSlopes(lever, slopes []float64, resid [][]float64, tell func(errors []f
 
 // jointTroughs are the accounts' means over the same samples of each block,
 // those in which their total is lowest, and the times of these.
-func (x *examined) jointTroughs(grown []key, g *trend.Growth) (t []float64, y [][]float64) {
+func (l *accounts) jointTroughs(grown []key, g *trend.Growth) (t []float64, y [][]float64) {
 	var total []float64
 	for _, k := range grown {
-		if v := x.judged.series[k]; total == nil {
+		if v := l.series[k]; total == nil {
 			total = append(total, v...)
 		} else {
 			for i := range total {
@@ -96,11 +105,11 @@ func (x *examined) jointTroughs(grown []key, g *trend.Growth) (t []float64, y []
 			}
 		}
 	}
-	rows := x.judged.LowRows(total, g, trend.TroughShare)
+	rows := l.LowRows(total, g, trend.TroughShare)
 	for _, k := range grown {
-		y = append(y, trend.BlockMeans(x.judged.series[k], rows))
+		y = append(y, trend.BlockMeans(l.series[k], rows))
 	}
-	return trend.BlockMeans(x.judged.T, rows), y
+	return trend.BlockMeans(l.T, rows), y
 }
 
 // levers are the weights of the values in a line's slope.
@@ -151,8 +160,8 @@ func (sh *shares) fill(grown []key, slopes []float64, draws [][]float64) {
 			v[d] = part(b, j)
 		}
 		sort.Float64s(v)
-		i := slices.Index(accountKeys[:], k)
-		sh.of[i] = Interval{Value: part(slopes, j), Low: stat.SortedQuantile(v, .025), High: stat.SortedQuantile(v, .975)}
+		low, high := stat.SortedQuantile(v, .025), stat.SortedQuantile(v, .975)
+		sh.of[slices.Index(accountKeys[:], k)] = Interval{Value: part(slopes, j), Low: low, High: high}
 	}
 	sh.known = true
 }

@@ -45,9 +45,10 @@ func (k *track) afterStart() (rest *track, still bool) {
 
 // findStart is a program that was reading its code in up to the end; nil of
 // another.
-func (p *process) findStart() *finding {
-	if !p.starting {
+func findStart(starting bool) *finding {
+	if !starting {
 		return nil
 	}
-	return &finding{of: keys, why: "the program was reading its code in up to the end, which is no growth of its work"}
+	const why = "the program was reading its code in up to the end, which is no growth of its work"
+	return &finding{of: keys, why: why}
 }
