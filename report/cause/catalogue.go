@@ -48,9 +48,11 @@ const (
 // Rule looks for one signature. Its ID is that of its cause, or a name of its own
 // where causes and signatures do not come in pairs.
 type Rule struct {
-	ID     string
-	Before []string // the rules that name nothing where this one finds its signature
-	Last   bool     // it names nothing where any other rule does
+	ID string
+	// Before are the rules that name nothing where this one finds its signature,
+	// and all that these take precedence over.
+	Before []string
+	Last   bool // it names nothing where any other rule does
 	Find   func(*Case) *Cause
 }
 
@@ -91,9 +93,12 @@ func Of(c *Case) []Cause {
 	rules := Catalogue()
 	found := make([]*Cause, len(rules))
 	var beaten []string
-	for i := range rules {
-		if found[i] = rules[i].Find(c); found[i] != nil {
-			beaten = append(beaten, rules[i].Before...)
+	for i, r := range rules {
+		if slices.Contains(beaten, r.ID) {
+			continue // what it takes precedence over is beaten as well
+		}
+		if found[i] = r.Find(c); found[i] != nil {
+			beaten = append(beaten, r.Before...)
 		}
 	}
 	var out []Cause

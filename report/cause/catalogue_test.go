@@ -46,6 +46,24 @@ func TestNoTwoRulesTakePrecedenceOverEachOther(t *testing.T) {
 	}
 }
 
+// Else it would matter which of the rules is asked first.
+func TestARuleTakesPrecedenceOverAllThatItsLessersDo(t *testing.T) {
+	t.Parallel()
+	before := map[string][]string{}
+	for _, r := range Catalogue() {
+		before[r.ID] = r.Before
+	}
+	for id, lesser := range before {
+		for _, l := range lesser {
+			for _, least := range before[l] {
+				if !slices.Contains(lesser, least) {
+					t.Errorf("%s stands before %s, which stands before %s; it must, too", id, l, least)
+				}
+			}
+		}
+	}
+}
+
 // A backlog holds what its commands read: references that grow meanwhile are no
 // clone's.
 func TestARuleThatAnotherTakesPrecedenceOverNamesNothing(t *testing.T) {

@@ -123,10 +123,10 @@ func (s *settled) quantity(b float64) string {
 // untrackedWords say that most of what grows was asked of the driver: by a
 // library behind the framework's back, say. It is not the driver's own.
 func (s *settled) untrackedWords() string {
-	if s.judged.raw == nil {
+	if s.judged.asked == nil {
 		return ""
 	}
-	k := stat.Known(s.judged.raw[s.grow[keyUntracked].From:])
+	k := stat.Known(s.judged.asked[s.grow[keyUntracked].From:])
 	if q := len(k) / 8; q == 0 || stat.Median(k[len(k)-q:])-stat.Median(k[:q]) < s.size/2 {
 		return ""
 	}

@@ -14,12 +14,11 @@ type findings struct {
 
 // find is all the evidence on a process.
 func find(x *examined) findings {
-	f := findings{
-		starting:  findStart(x.starting),
-		refill:    findRefills(x.judged, x.grow[keyIdle].Amount()),
-		magnitude: findMagnitude(x.judged, x.short),
-	}
+	f := findings{starting: findStart(x.starting), magnitude: findMagnitude(x.judged, x.short)}
 	f.trend, f.shares = x.findTrend()
+	if f.trend.of == keys || f.starting != nil { // a pool that fills counts nowhere else
+		f.refill = findRefills(x.judged, x.grow[keyIdle].Amount())
+	}
 	if x.left.has() {
 		least := x.o.leftover()
 		f.work = findWork(&x.left, f.trend, x.judged.Stepped())

@@ -60,7 +60,7 @@ type accounts struct {
 	*track
 	book    *account.Ledger
 	series  [keys][]float64
-	raw     []float64 // part of untracked that was asked of the driver
+	asked   []float64 // part of untracked that was asked of the driver
 	missing []string
 	quantum float64 // step of the driver's counter
 }
@@ -75,7 +75,7 @@ func newAccounts(k *track, u account.Unified) *accounts {
 	}
 	if l.book.Owned() {
 		l.series[keyUntracked] = l.book.Untracked
-		l.raw = stat.Minus(c[record.ColDriverAllocBytes], l.book.Live, l.book.Idle)
+		l.asked = stat.Minus(c[record.ColDriverAllocBytes], l.book.Live, l.book.Idle)
 		l.quantum = quantum(l.book.Device)
 	} else {
 		l.series[keyDevice] = l.book.Device
