@@ -3,6 +3,7 @@ package cause
 import (
 	"math"
 	"sort"
+	"strings"
 
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
@@ -14,14 +15,6 @@ const (
 	kib = 1 << 10
 	mib = 1 << 20
 )
-
-// Cause is a named cause from the catalogue, with its evidence.
-type Cause struct {
-	ID         string   `json:"id"`
-	Confidence float64  `json:"confidence"`
-	Evidence   []string `json:"evidence"`
-	Next       string   `json:"next"`
-}
 
 // Case is one process after its judgement. The rules read it and change nothing.
 // Of several series Grows points at one, so that a Case is not copied.
@@ -114,6 +107,22 @@ func returned(r *record.Receipt) float64 {
 	}
 	return b
 }
+
+// maybeMetal reports whether the device may be Metal's, which alone has
+// autorelease pools and a ceiling of buffers: it says so, or nobody said.
+func (c *Case) maybeMetal() bool {
+	m := c.Meta
+	switch d := strings.ToLower(m.Driver); d {
+	case "":
+		return m.OS == "" || strings.HasPrefix(m.OS, "darwin")
+	case "apple", "soft", "metal", "mps":
+		return true
+	}
+	return false
+}
+
+// leastLaunches is how many launches, releases or requests of a pool tell a rate.
+const leastLaunches = 50
 
 // wasReached reports whether names of the program's reached part of so many
 // bytes while it ran: it was no garbage then. A look may be long past when the

@@ -1,36 +1,10 @@
 package cause
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
-)
-
-// Identifiers of the causes.
-const (
-	Autorelease = "missing-autorelease-pool"
-	Releases    = "release-outside-autorelease-pool"
-	Backlog     = "command-buffer-backlog"
-	Uncommitted = "uncommitted-command-buffers"
-	Policy      = "pool-never-trims"
-	Misses      = "size-class-misses"
-	Compile     = "per-shape-compile-cache"
-	Pipelines   = "pipeline-cache"
-	HandleLeak  = "handle-leak"
-	Cycle       = "reference-cycle"
-	Graph       = "uncut-autograd-graph"
-	Clone       = "retained-clone"
-	Finalizers  = "finalizer-lag"
-	Resident    = "released-but-resident"
-	NotEmptied  = "released-without-emptying"
-	Ceiling     = "buffer-count-ceiling"
-	Driver      = "driver-internal-growth"
-	WarmUp      = "lazily-committed-pages"
-	Purge       = "purge-without-effect"
-	Dead        = "dead-process-holds-memory"
-	Tooling     = "tooling"
 )
 
 // Signatures of causes that have more than one, or that share one.
@@ -112,6 +86,3 @@ func Of(c *Case) []Cause {
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Confidence > out[j].Confidence })
 	return out
 }
-
-// evidence is one piece of evidence.
-func evidence(format string, a ...any) []string { return []string{fmt.Sprintf(format, a...)} }

@@ -3,7 +3,6 @@ package cause
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
@@ -19,26 +18,12 @@ const (
 	mostTemporary  = 8 * kib
 	typicallyLeast = 512
 	typicallyMost  = 4 * kib
-	leastLaunches  = 50
 	// besideTemporaries is the part of the growth that a heap may grow by as well:
 	// a run of hours fills a few MiB of it with its own records.
 	besideTemporaries = .1
 	sameTemporaries   = "buffers are released at the same pace: a release outside of a pool is " +
 		"not excluded"
 )
-
-// maybeMetal reports whether the device may be Metal's, which alone has
-// autorelease pools and a ceiling of buffers: it says so, or nobody said.
-func (c *Case) maybeMetal() bool {
-	m := c.Meta
-	switch d := strings.ToLower(m.Driver); d {
-	case "":
-		return m.OS == "" || strings.HasPrefix(m.OS, "darwin")
-	case "apple", "soft", "metal", "mps":
-		return true
-	}
-	return false
-}
 
 // temporaries: host memory grows by a few KiB for each launch, or for each
 // release of a buffer, while nothing the program holds does.

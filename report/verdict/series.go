@@ -35,6 +35,9 @@ func (k key) counts() bool { return k == keyCount || k == keyHandles }
 // accounts.
 var accountKeys = [...]key{keyLive, keyIdle, keyUntracked, keyHost}
 
+// accountNames are the accounts of accountKeys.
+var accountNames = [...]Account{Live, Idle, Untracked, Host}
+
 // countOf is the key that counts what an account's bytes are of; keys when
 // nothing does.
 func countOf(account key) key {
@@ -50,9 +53,6 @@ func countOf(account key) key {
 // testedKeys are the series whose growth, if it cannot be excluded, leaves a
 // verdict open.
 var testedKeys = [...]key{keyLive, keyCount, keyIdle, keyUntracked, keyHost, keyDevice}
-
-// accountNames are the accounts of accountKeys.
-var accountNames = [...]Account{Live, Idle, Untracked, Host}
 
 // accounts are the rows of a process by account, as the series that are tested.
 // A nil series is unknown.
