@@ -177,7 +177,7 @@ func (s *settled) shapeOf(k key) trend.Shape {
 	if count != keys && s.grow[count].Growing() && (k == keyLive || s.primary == count) {
 		return trend.Growing
 	}
-	return s.grow[k].Shape
+	return s.grow[s.judged.bytesOf(k)].Shape
 }
 
 // tier is how sure the decision is.

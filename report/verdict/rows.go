@@ -6,7 +6,6 @@ import (
 
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
-	"github.com/gpumem/gpumem/report/trend"
 )
 
 // verdict writes down what was found.
@@ -15,6 +14,7 @@ func (s *settled) verdict() *Verdict {
 		Schema: 1, Verdict: s.class, Tier: s.tier(), Confidence: stat.Round(s.confidence), RestsOn: s.restsOn,
 		Window:      s.windowRow(),
 		Accounts:    s.accountRows(),
+		Measured:    s.measured(),
 		Causes:      s.causes(),
 		Sites:       s.siteRows(),
 		Holders:     s.holders(),
@@ -66,13 +66,7 @@ func (s *settled) windowRow() Window {
 		return w
 	}
 	w.FromMs, w.ToMs = l.clock[0]*1000, l.clock[n-1]*1000
-	from := 0
-	for _, k := range accountKeys {
-		if g := &s.grow[k]; g.Known && l.series[k] != nil && (s.primary == keys || k == s.primary) {
-			from = max(from, g.From+trend.FirstRow(l.X(g.Axis)[g.From:], l.X(g.Axis)[g.From]+g.Settled))
-		}
-	}
-	w.WarmupMs = (l.clock[min(from, n-1)] - l.clock[0]) * 1000
+	w.WarmupMs = (l.clock[s.warmRow(s.primary)] - l.clock[0]) * 1000
 	return w
 }
 
@@ -81,7 +75,7 @@ func (s *settled) accountRows() []AccountRow {
 	var rows []AccountRow
 	for i, k := range accountKeys {
 		count := countOf(k)
-		if s.judged.series[k] == nil && (count == keys || s.judged.series[count] == nil) {
+		if s.judged.series[s.judged.bytesOf(k)] == nil && (count == keys || s.judged.series[count] == nil) {
 			continue
 		}
 		if k == keyHost && s.untouched() > 0 {
@@ -91,7 +85,7 @@ func (s *settled) accountRows() []AccountRow {
 		r := s.growthRow(i)
 		if s.restsOn == ByMagnitude && k == s.primary {
 			b := int64(s.size)
-			r.Bytes = &b
+			r.Bytes, r.BytesLow, r.BytesHigh = &b, nil, nil
 		}
 		if count != keys && s.grow[count].Known {
 			c := int64(math.Round(s.grow[count].Amount()))
@@ -103,6 +97,7 @@ func (s *settled) accountRows() []AccountRow {
 		}
 		rows = append(rows, r)
 	}
+	s.addChanges(rows)
 	return rows
 }
 
@@ -110,17 +105,19 @@ func (s *settled) accountRows() []AccountRow {
 func (s *settled) growthRow(i int) AccountRow {
 	k := accountKeys[i]
 	r := AccountRow{Account: accountNames[i], Shape: s.shapeOf(k)}
-	g := &s.grow[k]
+	bytes := s.judged.bytesOf(k)
+	g := &s.grow[bytes]
 	if !g.Known {
 		return r
 	}
 	b := int64(math.Round(g.Amount()))
 	r.Bytes = &b
+	r.BytesLow, r.BytesHigh = bounds(g)
 	r.PerSecond, r.PerStep = s.judged.rates(g)
 	if !s.judged.untimed {
 		r.DetectablePerSecond = s.judged.detectable(g)
 	}
-	if part := s.shares.part(k); part != nil {
+	if part := s.shares.part(bytes); part != nil {
 		sh := stat.Round(part.Value)
 		r.Share = &sh
 	}

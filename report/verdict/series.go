@@ -50,6 +50,15 @@ func countOf(account key) key {
 	return keys
 }
 
+// bytesOf is the series that has an account's bytes: all of the device's, where
+// nobody tells whose they are.
+func (l *accounts) bytesOf(account key) key {
+	if account == keyUntracked && l.series[keyDevice] != nil {
+		return keyDevice
+	}
+	return account
+}
+
 // testedKeys are the series whose growth, if it cannot be excluded, leaves a
 // verdict open.
 var testedKeys = [...]key{keyLive, keyCount, keyIdle, keyUntracked, keyHost, keyDevice}

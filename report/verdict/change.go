@@ -1,0 +1,91 @@
+package verdict
+
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/trend"
+)
+
+// change is by how much the process changed in the judged window, from the end of
+// the warm-up on: that of all accounts, where it leaves half of the window, else
+// that of the account in question. False where too little was recorded.
+func (s *settled) change() (account.Change, bool) {
+	last := len(s.judged.clock) - 1
+	if last < 0 {
+		return account.Change{}, false
+	}
+	from := s.warmRow(keys)
+	if from > last/2 {
+		from = min(from, s.warmRow(s.primary))
+	}
+	return s.judged.book.Between(from, last)
+}
+
+// warmRow is the row at which the warm-up of an account ends, or of all of
+// them. The judged window must not be empty.
+func (s *settled) warmRow(of key) int {
+	l := s.judged
+	from := 0
+	for _, k := range accountKeys {
+		if g := &s.grow[k]; g.Known && l.series[k] != nil && (of == keys || k == of) {
+			x := l.X(g.Axis)[g.From:]
+			from = max(from, g.From+trend.FirstRow(x, x[0]+g.Settled))
+		}
+	}
+	return min(from, len(l.clock)-1)
+}
+
+// addChanges writes what was read beside what was fitted.
+func (s *settled) addChanges(rows []AccountRow) {
+	c, ok := s.change()
+	if !ok {
+		return
+	}
+	of := map[Account]float64{Live: c.Live, Idle: c.Idle, Untracked: c.Untracked, Host: c.Host}
+	for i := range rows {
+		rows[i].ChangeBytes = whole(of[rows[i].Account])
+	}
+}
+
+// measured is what the changes of the accounts sum to; nil where nothing tells.
+func (s *settled) measured() *Measured {
+	c, ok := s.change()
+	if !ok {
+		return nil
+	}
+	sum, ok := s.judged.book.Measured(c)
+	if !ok {
+		return nil
+	}
+	m := &Measured{Bytes: int64(sum), FootprintBytes: whole(c.Footprint), DeviceBytes: whole(c.Device)}
+	if !s.judged.untimed {
+		from, to := millis(s.judged.clock[c.First]), millis(s.judged.clock[c.Last])
+		m.FromMs, m.ToMs = &from, &to
+	}
+	return m
+}
+
+// millis is a time of the clock as it was recorded, in milliseconds: the clock has
+// seconds, and a time that went there and back would miss its own sample.
+func millis(seconds float64) float64 {
+	const perMilli = 1e6 // no recording is finer than a nanosecond
+	return math.Round(seconds*1000*perMilli) / perMilli
+}
+
+// whole is a size as a whole number; nil for an unknown one.
+func whole(v float64) *int64 {
+	if v != v {
+		return nil
+	}
+	n := int64(math.Round(v))
+	return &n
+}
+
+// bounds are the 95 % interval of a fitted growth; nil where it has none.
+func bounds(g *trend.Growth) (low, high *int64) {
+	if finite(Interval{Value: g.Rate, Low: g.Low * g.Span, High: g.High * g.Span}) == nil {
+		return nil, nil
+	}
+	return whole(g.Low * g.Span), whole(g.High * g.Span)
+}
