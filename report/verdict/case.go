@@ -68,7 +68,7 @@ func (l *accounts) forCauses() cause.Rows {
 
 // drained reports whether the device is known to have had nothing to do when
 // everything was released.
-func (s *settled) drained() bool {
-	in, last := s.whole.series[keyInFlight], s.left.last
-	return s.left.has() && in != nil && s.whole.released(keyInFlight, last, math.Inf(1), 0) <= 0
+func (p *process) drained() bool {
+	in, last := p.whole.series[keyInFlight], p.left.last
+	return p.left.has() && in != nil && p.whole.released(keyInFlight, last, math.Inf(1), 0) <= 0
 }

@@ -24,13 +24,13 @@ func (s *settled) change() (account.Change, bool) {
 
 // warmRow is the row at which the warm-up of an account ends, or of all of
 // them. The judged window must not be empty.
-func (s *settled) warmRow(of key) int {
-	l := s.judged
+func (x *examined) warmRow(of key) int {
+	l := x.judged
 	from := 0
 	for _, k := range accountKeys {
-		if g := &s.grow[k]; g.Known && l.series[k] != nil && (of == keys || k == of) {
-			x := l.X(g.Axis)[g.From:]
-			from = max(from, g.From+trend.FirstRow(x, x[0]+g.Settled))
+		if g := &x.grow[k]; g.Known && l.series[k] != nil && (of == keys || k == of) {
+			on := l.X(g.Axis)[g.From:]
+			from = max(from, g.From+trend.FirstRow(on, on[0]+g.Settled))
 		}
 	}
 	return min(from, len(l.clock)-1)

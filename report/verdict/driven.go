@@ -69,10 +69,10 @@ func (s *settled) drivenBy() (d *DrivenBy, background bool) {
 	if len(y) < trend.MinBlocks {
 		return nil, false
 	}
-	background = s.growsInPauses(y, rows)
+	background = s.judged.growsInPauses(y, rows)
 	var all []unitSeries
 	for _, u := range units(s.class, s.judged.clockUnit()) {
-		if x := s.unitBlocks(u.column, rows); x != nil {
+		if x := s.judged.unitBlocks(u.column, rows); x != nil {
 			all = append(all, unitSeries{u, x})
 		}
 	}
@@ -209,28 +209,28 @@ func (s *settled) sampled(g *trend.Growth) [][]int {
 
 // unitBlocks is how far a unit's running total had advanced in each block, time
 // for no column; nil when it is unknown in one, falls, or does not rise.
-func (s *settled) unitBlocks(column string, rows [][]int) []float64 {
+func (l *accounts) unitBlocks(column string, rows [][]int) []float64 {
 	switch column {
 	case "":
-		return trend.Progress(s.judged.T, rows)
+		return trend.Progress(l.T, rows)
 	case record.ColStep:
-		return trend.Progress(s.judged.Step, rows)
+		return trend.Progress(l.Step, rows)
 	}
-	return trend.Progress(s.judged.cols[column], rows)
+	return trend.Progress(l.cols[column], rows)
 }
 
 // growsInPauses reports whether blocks without steps, at least three of them
 // and not all, show at least half of the others' growth per second.
-func (s *settled) growsInPauses(y []float64, rows [][]int) bool {
-	if s.judged.Step == nil {
+func (l *accounts) growsInPauses(y []float64, rows [][]int) bool {
+	if l.Step == nil {
 		return false
 	}
-	t := trend.BlockMeans(s.judged.T, rows)
+	t := trend.BlockMeans(l.T, rows)
 	var still, stillT, busy, busyT float64
 	pauses := 0
 	for b := 1; b < len(y); b++ {
 		dy, dt := y[b]-y[b-1], t[b]-t[b-1]
-		if s.judged.Step[slices.Max(rows[b])] == s.judged.Step[slices.Min(rows[b-1])] {
+		if l.Step[slices.Max(rows[b])] == l.Step[slices.Min(rows[b-1])] {
 			still, stillT = still+dy, stillT+dt
 			pauses++
 		} else {

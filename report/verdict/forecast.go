@@ -32,7 +32,7 @@ func (s *settled) forecast() *Forecast {
 		if !ok || capacity <= 0 {
 			continue
 		}
-		f := s.reaches(c.name, capacity, s.used(c.cols), c.of)
+		f := s.reaches(c.name, capacity, s.judged.envelope(c.cols), c.of)
 		if f != nil && (best == nil || f.P50 < best.P50) {
 			best = f
 		}
@@ -48,10 +48,10 @@ func (s *settled) hostKeys() []key {
 	return []key{keyHost}
 }
 
-// used is the upper envelope of the first known column near the run's end.
-func (s *settled) used(cols []string) float64 {
+// envelope is the upper envelope of the first known column near the run's end.
+func (l *accounts) envelope(cols []string) float64 {
 	for _, name := range cols {
-		if v := s.judged.cols[name]; v != nil {
+		if v := l.cols[name]; v != nil {
 			if last := stat.Known(v[len(v)*9/10:]); len(last) > 0 {
 				return stat.Quantile(last, .95)
 			}
