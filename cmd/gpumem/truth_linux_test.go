@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/report/verdict"
 )
 
@@ -48,7 +49,7 @@ func TestEventsThatAreNeverDestroyedAreALeakWithoutBytes(t *testing.T) {
 				t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 			}
 			v := readVerdict(t, filepath.Join(dir, c.name))
-			isHandles := func(cause verdict.Cause) bool { return cause.ID == verdict.CauseHandles }
+			isHandles := func(c verdict.Cause) bool { return c.ID == cause.HandleLeak }
 			if v.Verdict != c.class || slices.ContainsFunc(v.Causes, isHandles) != (c.class == verdict.DriverGrowth) {
 				t.Errorf("%s, want %s, with %+v: %s", v.Verdict, c.class, v.Causes, v.Summary)
 			}

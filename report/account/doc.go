@@ -26,4 +26,7 @@
 //
 // Unknown is NaN, and never 0. A sum with an unknown part is unknown; a part that
 // no column of the recording tells takes no part in it.
+//
+// What a growth of an account is called (Class), the kinds of the driver's handles
+// and the way bytes are printed stand here too: verdicts and causes share them.
 package account

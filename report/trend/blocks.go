@@ -14,6 +14,9 @@ const (
 	MinBlocks = 6
 )
 
+// LeastRows is how many rows a series must have to be tested for a trend.
+const LeastRows = 12
+
 // TroughShare is the part of a block's samples, from the lowest, that stands
 // for it: what is held between the peaks of the work.
 const TroughShare = .3

@@ -3,6 +3,7 @@ package verdict
 import (
 	"testing"
 
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -39,7 +40,7 @@ func TestWhatBecameGarbageAtTheEndIsNoCycle(t *testing.T) {
 		"host memory":                             {ending(record.ColFootprint, false), false},
 		"host memory, while the collector is off": {ending(record.ColFootprint, true), true},
 	} {
-		if v := c.p.judge(); named(v, CauseCycle) != c.want {
+		if v := c.p.judge(); named(v, cause.Cycle) != c.want {
 			t.Errorf("%s: %s, causes %+v", name, v.Summary, v.Causes)
 		}
 	}
@@ -60,7 +61,7 @@ func TestAGraphIsNamedByWhoKeepsItAndNotGuessedBesideAHolder(t *testing.T) {
 		"an output keeps it on the host's heap": {ending(record.ColFootprint, false, total), true},
 		"a graph that holds a little":           {ending(record.ColFootprint, false, small), false},
 	} {
-		if v := c.p.judge(); named(v, CauseGraph) != c.want {
+		if v := c.p.judge(); named(v, cause.Graph) != c.want {
 			t.Errorf("%s: %s, causes %+v", name, v.Summary, v.Causes)
 		}
 	}

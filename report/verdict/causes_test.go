@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -14,100 +16,100 @@ var planted = []struct {
 	cause, fault string
 	make         func() *program
 }{
-	{CauseAutorelease, "2 KiB stay of each launch", func() *program {
+	{cause.Autorelease, "2 KiB stay of each launch", func() *program {
 		return newProgram(600).healthy().grows(record.ColCommands, 0, 0, 30).grows(record.ColCommandBuffers, 0, 0, 3).
 			grows(record.ColRSS, 500*mib, 16*kib, 30*2*kib)
 	}},
-	{CauseAutorelease, "2 KiB stay of each launch, and a little in the heap", func() *program {
+	{cause.Autorelease, "2 KiB stay of each launch, and a little in the heap", func() *program {
 		return newProgram(600).healthy().grows(record.ColCommands, 0, 0, 30).grows(record.ColCommandBuffers, 0, 0, 3).
 			grows(record.ColRSS, 500*mib, 16*kib, 30*2*kib).grows(record.ColHostHeap, 100*mib, 16*kib, 2*kib)
 	}},
-	{CauseReleases, "1 KiB stays of each release, at a pace of its own", func() *program {
+	{cause.Releases, "1 KiB stays of each release, at a pace of its own", func() *program {
 		p := newProgram(600).healthy().grows(record.ColCommands, 0, 0, 30)
 		freed := 0.
 		p.set(record.ColFrees, func(i int) float64 { freed += 20 + 18*math.Sin(float64(i)/60); return freed })
 		return p.set(record.ColRSS, func(i int) float64 { return 500*mib + kib*p.cols[record.ColFrees][i] + 16*kib*p.r.NormFloat64() })
 	}},
-	{CauseReleases, "1 KiB stays of each of six releases, while launches are too many and command buffers too few", func() *program {
+	{cause.Releases, "1 KiB stays of each of six releases, while launches are too many and command buffers too few", func() *program {
 		return newProgram(600).healthy().grows(record.ColCommands, 0, 0, 400).grows(record.ColCommandBuffers, 0, 0, 5).grows(record.ColFrees, 0, 0, 30).
 			grows(record.ColRSS, 500*mib, 16*kib, 30*kib)
 	}},
-	{CauseBacklog, "the device is slower than the program", func() *program { return newProgram(600).healthy().grows(record.ColInFlight, 3, 1, .5) }},
-	{CauseBacklog, "a backlog that holds what it reads", func() *program {
+	{cause.Backlog, "the device is slower than the program", func() *program { return newProgram(600).healthy().grows(record.ColInFlight, 3, 1, .5) }},
+	{cause.Backlog, "a backlog that holds what it reads", func() *program {
 		return newProgram(600).healthy().grows(record.ColInFlight, 3, 1, .5).grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib).
 			grows(record.ColLiveCount, 40, 1, 9).grows(record.ColRefs, 60, 1, 18).receipt("collect", 20*mib, 20*mib, 596)
 	}},
-	{CauseBacklog, "a backlog at the end", func() *program {
+	{cause.Backlog, "a backlog at the end", func() *program {
 		return loading(250*mib, 0).set(record.ColRefs, func(i int) float64 { return float64(i) }).grows(record.ColInFlight, 3, 0, 2)
 	}},
-	{CauseBacklog, "everything in one command buffer", func() *program {
+	{cause.Backlog, "everything in one command buffer", func() *program {
 		return newProgram(600).healthy().grows(record.ColCommands, 0, 0, 13).flat(record.ColCommandBuffers, 1, 0)
 	}},
-	{CauseUncommitted, "one command buffer in ten is made and forgotten", func() *program {
+	{cause.Uncommitted, "one command buffer in ten is made and forgotten", func() *program {
 		return newProgram(600).healthy().grows(record.ColCommandBuffers, 0, 0, 1).grows(record.ColCommands, 0, 0, 30).grows(record.ColCommandBuffersOpen, 3, 1, .1)
 	}},
-	{CausePolicy, "left over in the pool", func() *program { return loading(0, 1180*mib) }},
-	{CausePolicy, "idle memory grows", func() *program {
+	{cause.Policy, "left over in the pool", func() *program { return loading(0, 1180*mib) }},
+	{cause.Policy, "idle memory grows", func() *program {
 		return newProgram(600).healthy().grows(record.ColIdle, 20*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib)
 	}},
-	{CausePolicy, "the pool fills until allocations fail", func() *program { return refilling(3.4).grows(record.ColDriverFailed, 0, 0, .01) }},
-	{CauseMisses, "sizes that never come again", func() *program {
+	{cause.Policy, "the pool fills until allocations fail", func() *program { return refilling(3.4).grows(record.ColDriverFailed, 0, 0, .01) }},
+	{cause.Misses, "sizes that never come again", func() *program {
 		return newProgram(600).healthy().grows(record.ColIdle, 20*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib).
 			grows(record.ColPoolMisses, 0, 0, 4).grows(record.ColPoolHits, 0, 0, .1).grows(record.ColShapes, 0, 0, .5)
 	}},
-	{CauseCompile, "a graph for each new shape", func() *program {
+	{cause.Compile, "a graph for each new shape", func() *program {
 		return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 128*kib).grows(record.ColShapes, 0, 0, .2).
 			grows(record.ColPipelines, 0, 0, .2)
 	}},
-	{CausePipelines, "the same kernels compiled again", func() *program {
+	{cause.Pipelines, "the same kernels compiled again", func() *program {
 		return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 128*kib).flat(record.ColShapes, 7, 0).
 			grows(record.ColPipelines, 0, 0, .2).grows(record.ColModules, 0, 0, .2)
 	}},
-	{CausePipelines, "the same kernels compiled again, while buffers are released at a pace of their own", func() *program {
+	{cause.Pipelines, "the same kernels compiled again, while buffers are released at a pace of their own", func() *program {
 		p := newProgram(600).healthy().flat(record.ColShapes, 7, 0).grows(record.ColPipelines, 0, 0, 3)
 		freed := 0.
 		p.set(record.ColFrees, func(i int) float64 { freed += 60 + 50*math.Sin(float64(i)/60); return freed })
 		return p.set(record.ColRSS, func(i int) float64 { return 500*mib + 32*kib*p.cols[record.ColPipelines][i] + 16*kib*p.r.NormFloat64() })
 	}},
-	{CauseHandles, "handles without bytes", func() *program {
+	{cause.HandleLeak, "handles without bytes", func() *program {
 		return newProgram(600).healthy().grows(record.ColLiveCount, 40, 1, 2).grows(record.ColRefs, 60, 1, 2)
 	}},
-	{CauseHandles, "events never destroyed", func() *program {
+	{cause.HandleLeak, "events never destroyed", func() *program {
 		return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 40*kib).grows(record.ColEvents, 10, 0, 100).flat(record.ColStreams, 4, 0)
 	}},
-	{CauseHandles, "streams never destroyed", func() *program {
+	{cause.HandleLeak, "streams never destroyed", func() *program {
 		return newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColStreams, 4, 0, 1).flat(record.ColEvents, 300, 0)
 	}},
-	{CauseHandles, "graphs destroyed over the last rows, before their memory is given back", func() *program {
+	{cause.HandleLeak, "graphs destroyed over the last rows, before their memory is given back", func() *program {
 		return newProgram(400).healthy().grows(record.ColGPU, 700*mib, 0, 960*kib).
 			set(record.ColGraphs, func(i int) float64 { return max(0, float64(min(6*i, 600*(399-i)))) })
 	}},
-	{CauseCycle, "a collection frees the growth", func() *program {
+	{cause.Cycle, "a collection frees the growth", func() *program {
 		return newProgram(600).healthy().grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib).
 			receipt("collect", 30*mib, 30*mib, 590)
 	}},
-	{CauseGraph, "each step's graph is kept", func() *program {
+	{cause.Graph, "each step's graph is kept", func() *program {
 		return newProgram(600).healthy().grows(record.ColLive, 60*mib, 0, 12*64*kib).grows(record.ColGPU, 700*mib, 0, 12*64*kib).
 			grows(record.ColLiveCount, 40, 1, 12).grows(record.ColRefs, 60, 1, 24)
 	}},
-	{CauseClone, "references are left over", func() *program {
+	{cause.Clone, "references are left over", func() *program {
 		return loading(250*mib, 0).set(record.ColRefs, func(i int) float64 { return 201 * float64(min(i/10, 1)) })
 	}},
-	{CauseClone, "references grow alone", func() *program { return newProgram(600).healthy().grows(record.ColRefs, 60, 1, 2) }},
-	{CauseFinalizers, "buffers go when the heap is collected", func() *program {
+	{cause.Clone, "references grow alone", func() *program { return newProgram(600).healthy().grows(record.ColRefs, 60, 1, 2) }},
+	{cause.Finalizers, "buffers go when the heap is collected", func() *program {
 		p := newProgram(600).healthy()
 		tooth := func(low, high float64) func(int) float64 {
 			return func(i int) float64 { return low + (high-low)*float64(i%50)/50 }
 		}
 		return p.set(record.ColHostHeap, tooth(20*mib, 24*mib)).set(record.ColLive, tooth(60*mib, 360*mib)).set(record.ColGPU, tooth(700*mib, 1000*mib))
 	}},
-	{CauseResident, "a residency set keeps what is released", func() *program {
+	{cause.Resident, "a residency set keeps what is released", func() *program {
 		p := newProgram(600).healthy()
 		held := func(i int) float64 { return float64(i/60) * 40 * mib }
 		p.set(record.ColLive, func(i int) float64 { return 60*mib + 40*mib*math.Min(1, float64(i%60)/50) })
 		return p.set(record.ColGPU, func(i int) float64 { return 640*mib + held(i) + p.cols[record.ColLive][i] })
 	}},
-	{CauseNotEmptied, "released pages stay in the footprint", func() *program {
+	{cause.NotEmptied, "released pages stay in the footprint", func() *program {
 		p := newProgram(600).healthy().unified()
 		p.set(record.ColGPU, func(i int) float64 { return 200*mib + 40*mib*math.Min(1, float64(i%60)/50) })
 		p.set(record.ColLive, func(i int) float64 { return p.cols[record.ColGPU][i] - 20*mib })
@@ -116,36 +118,36 @@ var planted = []struct {
 			return 600*mib + 40*mib*math.Min(1, float64(i%60)/50) + float64(i/60)*40*mib + 16*kib*p.r.NormFloat64()
 		})
 	}},
-	{CauseNotEmptied, "a purge that the footprint does not follow", func() *program {
+	{cause.NotEmptied, "a purge that the footprint does not follow", func() *program {
 		p := newProgram(600).healthy().flat(record.ColFootprint, 1500*mib, 16*kib).unified().receipt("purge", 64*mib, 0, 590)
 		gpu := int64(64 * mib)
 		p.events[0].Receipt.GPUBytes = &gpu
 		return p
 	}},
-	{CauseCeiling, "half a million small buffers", func() *program { return newProgram(600).healthy().flat(record.ColLiveCount, 450_000, 1) }},
-	{CauseCeiling, "few buffers where the device allows few", func() *program {
+	{cause.Ceiling, "half a million small buffers", func() *program { return newProgram(600).healthy().flat(record.ColLiveCount, 450_000, 1) }},
+	{cause.Ceiling, "few buffers where the device allows few", func() *program {
 		return newProgram(600).healthy().flat(record.ColLiveCount, 4500, 1).flat(record.ColBuffersLimit, 5000, 0)
 	}},
-	{CauseDriver, "the driver keeps something each second", func() *program {
+	{cause.Driver, "the driver keeps something each second", func() *program {
 		return newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).flat(record.ColDriverAllocBytes, 80*mib, 0)
 	}},
-	{CauseDriver, "the driver's host memory", func() *program { return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 64*kib) }},
-	{CauseWarmUp, "pages are touched after they were allocated", func() *program {
+	{cause.Driver, "the driver's host memory", func() *program { return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 64*kib) }},
+	{cause.WarmUp, "pages are touched after they were allocated", func() *program {
 		p := newProgram(600).healthy().unified()
 		p.set(record.ColGPU, func(i int) float64 { return 100*mib + 400*mib*float64(min(i/10, 1)) })
 		p.set(record.ColLive, func(i int) float64 { return p.cols[record.ColGPU][i] - 60*mib })
 		p.set(record.ColIdle, func(int) float64 { return 20 * mib })
 		return p.set(record.ColFootprint, func(i int) float64 { return 600*mib + 4*mib*math.Min(100, float64(max(0, i-10))) })
 	}},
-	{CausePurge, "a purge that returns nothing", func() *program { return newProgram(600).healthy().receipt("purge", 20*mib, 0, 590) }},
-	{CauseDead, "the process is gone, its device memory is not", func() *program {
+	{cause.Purge, "a purge that returns nothing", func() *program { return newProgram(600).healthy().receipt("purge", 20*mib, 0, 590) }},
+	{cause.Dead, "the process is gone, its device memory is not", func() *program {
 		p := newProgram(600).healthy()
 		for i := 560; i < 600; i++ {
 			p.cols[record.ColRSS][i] = record.Unknown()
 		}
 		return p
 	}},
-	{CauseTooling, "GPU capture is on", func() *program {
+	{cause.Tooling, "GPU capture is on", func() *program {
 		p := newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 128*kib)
 		p.meta.Env = map[string]string{"MTL_CAPTURE_ENABLED": "1", "NSZombieEnabled": "NO"}
 		return p
@@ -213,7 +215,7 @@ func TestAFootprintThatIsReadApartFollowsWhatIsReleased(t *testing.T) {
 		gpu := func(i int) float64 { return 200*mib + 40*mib*float64((i+60)/30%2) }
 		p.set(record.ColGPU, gpu).set(record.ColLive, func(i int) float64 { return gpu(i) - 20*mib })
 		p.set(record.ColFootprint, func(i int) float64 { return 600*mib + gpu(i+apart) + 64*kib*float64(i) })
-		if v := p.judge(); v.Verdict == None || named(v, CauseNotEmptied) {
+		if v := p.judge(); v.Verdict == None || named(v, cause.NotEmptied) {
 			t.Errorf("read %d rows apart: %s, causes %+v", apart, v.Summary, v.Causes)
 		}
 	}
@@ -228,7 +230,7 @@ func TestAHeapThatIsToldLateStillShowsTheCollector(t *testing.T) {
 		return func(i int) float64 { return low + (high-low)*float64((i+500-late)%500)/500 }
 	}
 	p.set(record.ColHostHeap, tooth(9, 20*mib, 24*mib)).set(record.ColLive, tooth(0, 60*mib, 360*mib)).set(record.ColGPU, tooth(0, 700*mib, 1000*mib))
-	if v := p.judge(); !named(v, CauseFinalizers) {
+	if v := p.judge(); !named(v, cause.Finalizers) {
 		t.Errorf("%s, causes %+v", v.Summary, v.Causes)
 	}
 }
@@ -237,8 +239,8 @@ func TestAHeapThatIsToldLateStillShowsTheCollector(t *testing.T) {
 func TestCellsThatAreUnknownGiveNoCause(t *testing.T) {
 	t.Parallel()
 	p := newProgram(900).healthy().flat(record.ColIdleCount, 12, 1).flat(record.ColPipelines, 7, 0).flat(record.ColShapes, 7, 0)
-	for _, c := range driverHandles {
-		p.flat(c.column, 40, 1)
+	for _, c := range account.HandleKinds() {
+		p.flat(c.Column, 40, 1)
 	}
 	for name, v := range p.cols {
 		for i := range v {
@@ -269,10 +271,10 @@ func TestReferencesLeftAfterABacklogWasDoneAreACauseOfTheirOwn(t *testing.T) {
 		return func(i int) float64 { return left + float64(3*i*min(1, max(0, 40-i))) }
 	}
 	p := loading(250*mib, 0).set(record.ColRefs, func(i int) float64 { return 201 * float64(min(i/10, 1)) })
-	if v := p.set(record.ColInFlight, flying(0)).judge(); !named(v, CauseBacklog) || !named(v, CauseClone) {
+	if v := p.set(record.ColInFlight, flying(0)).judge(); !named(v, cause.Backlog) || !named(v, cause.Clone) {
 		t.Errorf("the device had nothing to do at released: %+v", v.Causes)
 	}
-	if v := p.set(record.ColInFlight, flying(7)).judge(); !named(v, CauseBacklog) || named(v, CauseClone) {
+	if v := p.set(record.ColInFlight, flying(7)).judge(); !named(v, cause.Backlog) || named(v, cause.Clone) {
 		t.Errorf("7 command buffers were in flight at released: %+v", v.Causes)
 	}
 }
@@ -288,7 +290,7 @@ func TestToolsAreNamedWhenTheyAreOn(t *testing.T) {
 	} {
 		p := newProgram(600).healthy().grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib)
 		p.meta.Env = map[string]string{c.name: c.value}
-		if v := p.judge(); named(v, CauseTooling) != c.tool {
+		if v := p.judge(); named(v, cause.Tooling) != c.tool {
 			t.Errorf("%s=%s: %+v", c.name, c.value, v.Causes)
 		}
 	}
@@ -302,7 +304,7 @@ func TestAutoreleasePoolsAreNamedOnMetalAlone(t *testing.T) {
 	}{{"apple", "darwin/arm64", true}, {"soft", "linux/amd64", true}, {"", "", true}, {"", "darwin/arm64", true}, {"", "linux/amd64", false}, {"cuda", "linux/amd64", false}, {"nvidia 580.159.04", "linux/amd64", false}} {
 		p := newProgram(600).healthy().grows(record.ColCommands, 0, 0, 30).grows(record.ColRSS, 500*mib, 16*kib, 60*kib)
 		p.meta.Driver, p.meta.OS = c.driver, c.os
-		if v := p.judge(); named(v, CauseAutorelease) != c.metal {
+		if v := p.judge(); named(v, cause.Autorelease) != c.metal {
 			t.Errorf("driver %q on %q: %+v", c.driver, c.os, v.Causes)
 		}
 	}

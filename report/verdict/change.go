@@ -10,20 +10,34 @@ import (
 // change is by how much the process changed in the judged window, from the end of
 // the warm-up on: that of all accounts, where it leaves half of the window, else
 // that of the account in question. False where too little was recorded.
-func (s *subject) change() (account.Change, bool) {
-	last := len(s.led.clock) - 1
+func (s *settled) change() (account.Change, bool) {
+	last := len(s.judged.clock) - 1
 	if last < 0 {
 		return account.Change{}, false
 	}
-	from := s.settledRow(keys)
+	from := s.warmRow(keys)
 	if from > last/2 {
-		from = min(from, s.settledRow(s.primary))
+		from = min(from, s.warmRow(s.primary))
 	}
-	return s.led.book.Between(from, last)
+	return s.judged.book.Between(from, last)
+}
+
+// warmRow is the row at which the warm-up of an account ends, or of all of
+// them. The judged window must not be empty.
+func (x *examined) warmRow(of key) int {
+	l := x.judged
+	from := 0
+	for _, k := range accountKeys {
+		if g := &x.grow[k]; g.Known && l.series[k] != nil && (of == keys || k == of) {
+			on := l.X(g.Axis)[g.From:]
+			from = max(from, g.From+trend.FirstRow(on, on[0]+g.Settled))
+		}
+	}
+	return min(from, len(l.clock)-1)
 }
 
 // addChanges writes what was read beside what was fitted.
-func (s *subject) addChanges(rows []AccountRow) {
+func (s *settled) addChanges(rows []AccountRow) {
 	c, ok := s.change()
 	if !ok {
 		return
@@ -35,18 +49,18 @@ func (s *subject) addChanges(rows []AccountRow) {
 }
 
 // measured is what the changes of the accounts sum to; nil where nothing tells.
-func (s *subject) measured() *Measured {
+func (s *settled) measured() *Measured {
 	c, ok := s.change()
 	if !ok {
 		return nil
 	}
-	sum, ok := s.led.book.Measured(c)
+	sum, ok := s.judged.book.Measured(c)
 	if !ok {
 		return nil
 	}
 	m := &Measured{Bytes: int64(sum), FootprintBytes: whole(c.Footprint), DeviceBytes: whole(c.Device)}
-	if !s.led.untimed {
-		from, to := millis(s.led.clock[c.First]), millis(s.led.clock[c.Last])
+	if !s.judged.untimed {
+		from, to := millis(s.judged.clock[c.First]), millis(s.judged.clock[c.Last])
 		m.FromMs, m.ToMs = &from, &to
 	}
 	return m

@@ -1,49 +1,280 @@
 package verdict
 
 import (
-	"encoding/json"
+	"fmt"
+	"math"
 	"strings"
+
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 )
 
-// sentence joins what a summary is made of.
-func sentence(lead, claim string) string { return lead + ": " + claim }
-
-// UnmarshalJSON reads verdict.json. The claim is not in it and comes out of the
-// summary.
-func (v *Verdict) UnmarshalJSON(text []byte) error {
-	type plain Verdict
-	if err := json.Unmarshal(text, (*plain)(v)); err != nil {
-		return err
+// lead is the verdict and its tier, with which the summary begins.
+func (s *settled) lead() string {
+	if s.class == Undecided {
+		return string(s.class)
 	}
-	v.Claim = claimOf(v.Verdict, v.Summary)
-	return nil
+	return fmt.Sprintf("%s (%s, %.0f %%)", s.class, s.tier(), 100*s.confidence)
 }
 
-// UnmarshalJSON reads a difference as it was written. The claim is not in it and
-// comes out of the summary.
-func (d *Difference) UnmarshalJSON(text []byte) error {
-	type plain Difference
-	if err := json.Unmarshal(text, (*plain)(d)); err != nil {
-		return err
+// claim is what was seen, with which the summary ends.
+func (s *settled) claim(v *Verdict) string {
+	switch s.class {
+	case None:
+		return s.noneClaim()
+	case Undecided:
+		return s.undecidedClaim(v)
 	}
-	d.Claim = claimOf(d.Verdict, d.Summary)
-	return nil
+	text := s.growthClaim(v)
+	if len(v.Causes) > 0 && v.Causes[0].Confidence >= .5 {
+		text += "; cause: " + strings.ReplaceAll(v.Causes[0].ID, "-", " ")
+	}
+	return text + "."
 }
 
-// claimOf is the summary without the class and tier that it may begin with:
-// "app-leak (confirmed, 98 %): memory …" or "app-leak: memory …".
-func claimOf(class Class, summary string) string {
-	rest, ok := strings.CutPrefix(summary, string(class))
-	if !ok || class == "" {
-		return summary
+// growthClaim says what was seen of a growth.
+func (s *settled) growthClaim(v *Verdict) string {
+	switch s.restsOn {
+	case ByLeftover:
+		return s.leftoverClaim()
+	case ByMagnitude:
+		return s.magnitudeClaim()
+	case ByRefill:
+		return s.why
 	}
-	if strings.HasPrefix(rest, " (") {
-		if _, after, closed := strings.Cut(rest, ")"); closed {
-			rest = after
+	text := s.what() + " grows by " + s.quantity(s.size) + s.lasting()
+	if d := v.DrivenBy; d != nil {
+		text += ", " + s.cost(d)
+		if d.And != nil {
+			text += " and " + s.cost(d.And)
 		}
 	}
-	if claim, colon := strings.CutPrefix(rest, ": "); colon {
-		return claim
+	if v.Background {
+		text += ", also while steps pause"
 	}
-	return summary
+	if s.grow[s.primary].Late {
+		text += ", from late in the run on"
+	}
+	if part := s.shares.part(s.primary); part != nil && part.Value < .995 {
+		text += fmt.Sprintf(", %.0f %% of all growth", 100*part.Value)
+	}
+	switch s.primary {
+	case keyHost, keyHeap:
+		text += s.hostWords()
+	case keyUntracked:
+		text += s.untrackedWords()
+	}
+	return text
+}
+
+// cost is what a unit costs: bytes, or handles.
+func (s *settled) cost(d *DrivenBy) string {
+	unit := article(strings.ReplaceAll(d.Per, "_", " "))
+	if s.primary.counts() {
+		return fmt.Sprintf("%.3g %s", d.Value, unit)
+	}
+	return account.Size(d.Value) + " " + unit
+}
+
+// lasting is how long the growth was watched.
+func (s *settled) lasting() string {
+	l := s.judged
+	from := s.grow[s.primary].From
+	if n := len(l.clock); !l.untimed && from < n {
+		return " in " + duration(l.clock[n-1]-l.clock[from])
+	}
+	return ""
+}
+
+// duration prints seconds for people.
+func duration(seconds float64) string {
+	switch {
+	case seconds >= 2*3600:
+		return fmt.Sprintf("%.3g h", seconds/3600)
+	case seconds >= 2*60:
+		return fmt.Sprintf("%.3g min", seconds/60)
+	}
+	return fmt.Sprintf("%.3g s", seconds)
+}
+
+// what names the primary key in a sentence.
+func (s *settled) what() string {
+	if s.primary == keyHandles {
+		return "the number of the driver's " + s.kind.Name
+	}
+	return accountWords[s.primary]
+}
+
+// accountWords are the accounts in a sentence.
+var accountWords = map[key]string{
+	keyLive: "memory the program still references", keyCount: "the number of live handles", keyIdle: "idle memory kept by the pool",
+	keyUntracked: "device memory outside the program and its pool", keyHost: "host memory", keyHeap: "the program's heap", keyDevice: "device memory",
+}
+
+// quantity is an amount of the primary key: bytes, or handles.
+func (s *settled) quantity(b float64) string {
+	if s.primary.counts() {
+		return fmt.Sprintf("%.0f", b)
+	}
+	return account.Size(b)
+}
+
+// untrackedWords say that most of what grows was asked of the driver: by a
+// library behind the framework's back, say. It is not the driver's own.
+func (s *settled) untrackedWords() string {
+	if s.judged.asked == nil {
+		return ""
+	}
+	k := stat.Known(s.judged.asked[s.grow[keyUntracked].From:])
+	if q := len(k) / 8; q == 0 || stat.Median(k[len(k)-q:])-stat.Median(k[:q]) < s.size/2 {
+		return ""
+	}
+	return ", most of it asked of the driver outside the pool"
+}
+
+// hostWords says whose host memory it is, or that it cannot be told.
+func (s *settled) hostWords() string {
+	if s.isPinned() {
+		return ", most of it pinned memory that the program asked the driver for"
+	}
+	if words := s.touchWords(); words != "" {
+		return words
+	}
+	if s.class == DriverGrowth && s.records.hold(s.size) {
+		return s.records.words(s.size)
+	}
+	switch {
+	case s.judged.series[keyHeap] == nil:
+		return " (host heap or driver, unresolved: the program's heap was not recorded)"
+	case s.class == DriverGrowth:
+		return " while the program's heap does not"
+	case s.grow[keyHeap].Growing():
+		return " with the program's heap"
+	}
+	return " (host heap or driver, unresolved)"
+}
+
+func (s *settled) leftoverClaim() string {
+	text := account.Size(s.size)
+	switch s.primary {
+	case keyLive:
+		text += " are still referenced after the program released everything"
+		if n, ok := s.left.of(keyCount); ok && n > 0 {
+			text += fmt.Sprintf(" (%.0f handles)", n)
+		}
+	case keyIdle:
+		text += " stay idle after the program released everything: kept by the pool's policy, not by references"
+	case keyUntracked:
+		text += " of device memory outside the program and its pool stay after the program released everything"
+	default:
+		text += " of host memory stay after the program released everything, more with each repetition"
+	}
+	if r := s.left.perRepetition(s.primary); r > s.o.leftover() && s.primary != keyHost {
+		text += fmt.Sprintf(", and at least %s more with each repetition", account.Size(r))
+	}
+	return text
+}
+
+// magnitudeClaim tells a short run's growth stretch by stretch.
+func (s *settled) magnitudeClaim() string {
+	parts := s.judged.stretches(s.primary)
+	per, unit := make([]float64, len(parts)), s.judged.clockUnit()
+	for i, p := range parts {
+		per[i] = p.bytes / math.Max(p.seconds, 1e-9)
+	}
+	if parts[0].steps > 0 && parts[len(parts)-1].steps > 0 {
+		unit = "step"
+		for i, p := range parts {
+			per[i] = p.bytes / math.Max(p.steps, 1)
+		}
+	}
+	words := make([]string, len(per))
+	for i, p := range per {
+		words[i] = account.Size(p)
+	}
+	first, last := per[0], per[len(per)-1]
+	course := "steadily"
+	switch {
+	case last < .7*first:
+		course = "decelerating"
+	case last > 1.4*first:
+		course = "accelerating"
+	}
+	place := s.what()
+	if s.primary == keyHost {
+		place = "host memory outside both pools"
+		if s.judged.series[keyLive] == nil && s.judged.series[keyIdle] == nil {
+			place = "host memory"
+		}
+	}
+	text := fmt.Sprintf("%s grows by %s, %s: %s a %s", place, account.Size(s.size), course, strings.Join(words, ", then "), unit)
+	if s.primary == keyHost && s.class == HostGrowth {
+		text += s.hostWords()
+	}
+	return text + fmt.Sprintf("; %d samples allow no trend test, so this rests on the size of the growth", len(s.judged.clock))
+}
+
+func (s *settled) noneClaim() string {
+	if s.restsOn == ByLeftover {
+		return fmt.Sprintf("what the program took it gave back; nothing above %s is left over.", account.Size(s.o.leftover()))
+	}
+	var parts []string
+	for i, k := range accountKeys {
+		if g := s.grow[k]; g.Known && s.judged.series[k] != nil {
+			parts = append(parts, fmt.Sprintf("%s %s", accountNames[i], g.Shape))
+		}
+	}
+	text := fmt.Sprintf("no account grows (%s)", strings.Join(parts, ", "))
+	if m := s.mostHidden(); m > 0 {
+		text += fmt.Sprintf("; a growth above %s %s would have been seen", account.Size(m), article(s.judged.clockUnit()))
+	}
+	return text + "."
+}
+
+// mostHidden is the largest rate that could have gone unseen in an account.
+func (s *settled) mostHidden() float64 {
+	m := 0.
+	for _, k := range accountKeys {
+		if g := &s.grow[k]; g.Known && s.judged.series[k] != nil {
+			if d := s.judged.detectable(g); d != nil {
+				m = math.Max(m, *d)
+			}
+		}
+	}
+	return m
+}
+
+func (s *settled) undecidedClaim(v *Verdict) string {
+	text := s.why
+	if s.why == "" {
+		isOpen := func(k key) bool {
+			return s.judged.series[k] != nil && (s.grow[k].Shape == trend.ShapeUndecided || !s.grow[k].Known)
+		}
+		var open []string
+		for i, k := range accountKeys {
+			if isOpen(k) {
+				open = append(open, string(accountNames[i]))
+			}
+		}
+		if isOpen(keyCount) {
+			open = append(open, "the count of live handles")
+		}
+		if isOpen(keyDevice) && len(open) == 0 {
+			open = append(open, "the device memory of the process")
+		}
+		text += "the samples neither show nor exclude growth of " + strings.Join(open, ", ")
+	}
+	if v.MoreMinutes != nil {
+		text += fmt.Sprintf("; about %s more would settle it", duration(60**v.MoreMinutes))
+	}
+	return text + "."
+}
+
+// article is a unit's name with "a" or "an" before it.
+func article(unit string) string {
+	if unit != "" && strings.ContainsRune("aeio", rune(unit[0])) {
+		return "an " + unit
+	}
+	return "a " + unit
 }

@@ -2,53 +2,37 @@ package verdict
 
 import (
 	"math"
-	"sort"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
 )
 
-// knot is one point of a calibration map: of the tuning corpus's verdicts
-// with about this score, the part p was right.
-type knot struct{ score, p float64 }
-
-// certain bounds every confidence: a corpus of some thousands of traces
-// cannot vouch for more.
-const certain = .99
-
-// calibrate turns the score of the evidence into the probability of being
-// right, by the map fitted on the corpus's tuning seeds (see
-// internal/eval/scoreboard). Evidence the corpus does not have keeps its stated trust.
-func (s *subject) calibrate() {
+// confidenceOf is the probability that a decision is right: the score of its
+// evidence by the map fitted on the corpus's tuning seeds (see
+// internal/eval/scoreboard), within the bounds of experiments. Evidence the corpus
+// does not have keeps its stated trust.
+func (x *examined) confidenceOf(d decision) float64 {
+	p := 0.
 	switch {
-	case s.class == Undecided:
-		s.confidence = 0
-	case s.restsOn == ByTrend:
-		s.confidence = lookup(trendKnots[:], s.raw)
-		if s.primary == keyHandles {
-			s.confidence = math.Min(s.confidence, s.handleTrust())
+	case d.class == Undecided:
+	case d.restsOn == ByTrend:
+		p = lookup(trendKnots[:], d.score)
+		if d.primary == keyHandles {
+			p = math.Min(p, x.handleTrust())
 		}
-	case s.restsOn == "" && s.class == None:
-		s.confidence = lookup(noneKnots[:], s.raw)
+	case d.restsOn == "" && d.class == None:
+		p = lookup(noneKnots[:], d.score)
 	default:
-		s.confidence = stat.Clamp(s.raw, 0, certain)
+		p = stat.Clamp(d.score, 0, certain)
 	}
+	return d.boundBy(p)
 }
 
-// lookup interpolates a map linearly; beyond its ends it is constant.
-func lookup(k []knot, score float64) float64 {
-	if len(k) == 0 {
-		return stat.Clamp(score, 0, certain)
+// boundBy is a confidence within the bounds of experiments, one after the other.
+func (d *decision) boundBy(p float64) float64 {
+	for _, b := range d.bounds {
+		p = math.Min(math.Max(p, b.least), b.most)
 	}
-	i := sort.Search(len(k), func(i int) bool { return k[i].score >= score })
-	switch {
-	case i == 0:
-		return stat.Clamp(k[0].p, 0, certain)
-	case i == len(k):
-		return stat.Clamp(k[len(k)-1].p, 0, certain)
-	}
-	a, b := k[i-1], k[i]
-	w := (score - a.score) / (b.score - a.score)
-	return stat.Clamp(a.p+w*(b.p-a.p), 0, certain)
+	return p
 }
 
 // Score is what a verdict's confidence is looked up by, for the generator of

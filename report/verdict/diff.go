@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -49,45 +51,40 @@ type DiffRow struct {
 // processes the one each verdict is about is compared. It is pure and
 // deterministic, does not change the runs and does not panic.
 func Diff(base, new *record.Run, o Options) *Difference {
-	d := &Difference{Schema: 1, Verdict: Undecided, Tier: TierUndecided, Base: Judge(base, o), New: Judge(new, o)}
+	d := &Difference{Schema: 1, Base: Judge(base, o), New: Judge(new, o)}
 	a, b := chosen(base, o), chosen(new, o)
 	if a == nil || b == nil {
-		d.Claim = "a run without samples cannot be compared."
+		none := undecided("a run without samples cannot be compared.")
+		d.Verdict, d.Tier, d.Claim = none.class, none.tier(), none.why
 		d.Summary = sentence(string(d.Verdict), d.Claim)
 		return d
 	}
 	p := &pair{base: a, new: b, o: o}
 	d.Warnings = p.sameCounter()
 	if b := p.untouched(); b > 0 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint; host memory was not compared", size(b)))
+		d.Warnings = append(d.Warnings, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint; host memory was not compared", account.Size(b)))
 	}
 	p.align()
-	d.AlignedBy, d.Compared = p.unit, round(p.span)
+	d.AlignedBy, d.Compared = p.unit, stat.Round(p.span)
 	s := p.judge()
 	d.Rows = p.rows(s)
-	d.Verdict, d.Tier, d.Confidence = s.class, s.tier(), round(s.confidence)
+	d.Verdict, d.Tier, d.Confidence = s.class, s.tier(), stat.Round(s.confidence)
 	d.Claim = p.claim(s)
 	d.Summary = sentence(string(d.Verdict), d.Claim)
 	return d
 }
 
-// chosen is the subject a run's verdict is about.
-func chosen(run *record.Run, o Options) *subject {
+// chosen is the process a run's verdict is about; nil of a run without rows.
+func chosen(run *record.Run, o Options) *settled {
 	if run == nil {
 		return nil
 	}
-	var worst *subject
-	for _, s := range subjects(run, o, trend.ForReport()) {
-		if worst == nil || s.worse(worst) {
-			worst = s
-		}
-	}
-	return worst
+	return worstOf(judgeAll(run, o, trend.ForReport()))
 }
 
 // pair is two runs under comparison.
 type pair struct {
-	base, new *subject
+	base, new *settled
 	o         Options
 	axis      trend.Axis
 	unit      string
@@ -97,16 +94,17 @@ type pair struct {
 // sameCounter leaves device bytes beyond the pool's out when the driver's
 // counter is in one run only: in the other, what stands in for it is less.
 func (p *pair) sameCounter() []string {
-	a, b := p.base.led, p.new.led
+	a, b := p.base.judged, p.new.judged
 	if !a.book.HasDevice() || !b.book.HasDevice() || (a.cols[record.ColGPU] == nil) == (b.cols[record.ColGPU] == nil) {
 		return nil
 	}
-	for _, s := range [...]*subject{p.base, p.new} {
+	for _, s := range [...]*settled{p.base, p.new} {
 		for _, k := range [...]key{keyUntracked, keyDevice} {
-			s.led.series[k], s.left.held[k] = nil, nil
+			s.judged.series[k], s.left.held[k] = nil, nil
 		}
 	}
-	return []string{record.ColGPU + ": one run has the driver's counter and the other what the driver was asked for; device bytes outside the pool were not compared"}
+	return []string{record.ColGPU + ": one run has the driver's counter and the other what the driver was asked for; " +
+		"device bytes outside the pool were not compared"}
 }
 
 // untouched is the more of what both runs' footprints do not show.
@@ -115,10 +113,10 @@ func (p *pair) untouched() float64 { return math.Max(p.base.untouched(), p.new.u
 // align chooses the axis and how much of it both runs cover.
 func (p *pair) align() {
 	p.axis, p.unit = trend.ByTime, "second"
-	if p.base.led.Stepped() && p.new.led.Stepped() {
+	if p.base.judged.Stepped() && p.new.judged.Stepped() {
 		p.axis, p.unit = trend.ByStep, "step"
 	}
-	p.span = math.Min(length(p.base.led.X(p.axis)), length(p.new.led.X(p.axis)))
+	p.span = math.Min(length(p.base.judged.X(p.axis)), length(p.new.judged.X(p.axis)))
 }
 
 func length(x []float64) float64 {
@@ -129,34 +127,36 @@ func length(x []float64) float64 {
 }
 
 // judge runs the growth test on the differences of the two runs' blocks and
-// classifies what grows as in one run.
-func (p *pair) judge() *subject {
-	s := &subject{run: p.new.run, o: p.o, cond: trend.ForReport(), led: p.new.led, whole: p.new.whole, primary: keys, class: Undecided, agreement: 1}
-	s.handleKind = p.new.handleKind
-	if s.handleKind.name != "" {
-		p.base.led.series[keyHandles] = p.base.led.alive(s.handleKind.column)
+// decides about what grows as in one run.
+func (p *pair) judge() *settled {
+	x := &examined{kind: p.new.kind}
+	x.run, x.o, x.judged, x.whole = p.new.run, p.o, p.new.judged, p.new.whole
+	if x.kind.Name != "" {
+		p.base.judged.series[keyHandles] = p.base.judged.alive(x.kind.Column)
 	}
 	for k := key(0); k < keys; k++ {
-		s.grow[k] = p.examine(k)
+		x.grow[k] = p.examine(k)
 	}
-	s.records = s.findRecords()
-	s.class, s.primary = s.decide(s.amounts())
+	x.records = x.findRecords()
+	return decideDifference(x, p.growth(x), p.leftover())
+}
+
+// growth is what the differences of the blocks say.
+func (p *pair) growth(x *examined) finding {
+	k, whose := x.blame(x.grow.amounts())
 	switch {
-	case s.class != Undecided:
-		s.restsOn, s.raw = ByTrend, s.trendRaw()
-	case s.primary == keyDevice:
-		s.why = "device memory grows more than before, and no allocator counters tell who holds it"
-	default:
-		s.quiet()
+	case whose != unknown:
+		return x.grown(k, whose, 1)
+	case k == keyDevice:
+		return finding{of: k,
+			why: "device memory grows more than before, and no allocator counters tell who holds it"}
 	}
-	p.leftover(s)
-	s.calibrate()
-	return s
+	return x.quiet()
 }
 
 // examine tests the growth of one key in new beyond base.
 func (p *pair) examine(k key) trend.Growth {
-	a, b := p.base.led, p.new.led
+	a, b := p.base.judged, p.new.judged
 	delta := math.Max(a.delta(k), b.delta(k))
 	g := trend.Growth{Shape: trend.ShapeUndecided, Axis: p.axis, Delta: delta}
 	if a.series[k] == nil || b.series[k] == nil || p.span <= 0 {
@@ -187,7 +187,7 @@ func (p *pair) examine(k key) trend.Growth {
 
 // grid is a key's troughs in equal parts of the compared span; unknown where
 // a part has no sample.
-func (p *pair) grid(l *ledger, k key, blocks int) []float64 {
+func (p *pair) grid(l *accounts, k key, blocks int) []float64 {
 	x, y := l.X(p.axis), l.series[k]
 	sum := make([][]float64, blocks)
 	for i, v := range y {
@@ -212,21 +212,21 @@ func (p *pair) grid(l *ledger, k key, blocks int) []float64 {
 	return out
 }
 
-// leftover lets what new left over beyond base decide where nothing grows.
-func (p *pair) leftover(s *subject) {
-	if s.restsOn == ByTrend || !p.base.left.has() || !p.new.left.has() {
-		return
+// leftover is what new left over beyond base; nil where that does not matter, or is
+// not known.
+func (p *pair) leftover() *finding {
+	if !p.base.left.has() || !p.new.left.has() {
+		return nil
 	}
+	var f *finding
 	most := p.o.leftover()
-	for _, c := range [...]struct {
-		k     key
-		class Class
-	}{{keyLive, AppLeak}, {keyIdle, PoolGrowth}, {keyUntracked, DriverGrowth}} {
-		if b, ok := p.leftoverOf(c.k); ok && b > most {
+	for _, k := range [...]key{keyLive, keyIdle, keyUntracked} {
+		if b, ok := p.leftoverOf(k); ok && b > most {
 			most = b
-			s.class, s.primary, s.restsOn, s.raw = c.class, c.k, ByLeftover, leftoverTrust[c.k]
+			f = &finding{by: ByLeftover, of: k, owner: ownerOf(k), score: leftoverTrust[k], size: b}
 		}
 	}
+	return f
 }
 
 func (p *pair) leftoverOf(k key) (float64, bool) {
@@ -236,10 +236,10 @@ func (p *pair) leftoverOf(k key) (float64, bool) {
 }
 
 // rows are the accounts that both runs have.
-func (p *pair) rows(s *subject) []DiffRow {
+func (p *pair) rows(s *settled) []DiffRow {
 	rows := []DiffRow{}
 	for i, k := range accountKeys {
-		if p.base.led.series[k] == nil || p.new.led.series[k] == nil || k == keyHost && p.untouched() > 0 {
+		if p.base.judged.series[k] == nil || p.new.judged.series[k] == nil || k == keyHost && p.untouched() > 0 {
 			continue
 		}
 		r := DiffRow{Account: accountNames[i], Noise: true}
@@ -251,7 +251,7 @@ func (p *pair) rows(s *subject) []DiffRow {
 			r.Count = intervalOf(&s.grow[keyCount], s.grow[keyCount].Span)
 			r.Noise = r.Noise && !s.grow[keyCount].Growing()
 		}
-		level := int64(math.Round(middle(p.new.led.series[k]) - middle(p.base.led.series[k])))
+		level := int64(math.Round(middle(p.new.judged.series[k]) - middle(p.base.judged.series[k])))
 		r.Level = &level
 		if b, ok := p.leftoverOf(k); ok {
 			n := int64(math.Round(b))
@@ -263,7 +263,7 @@ func (p *pair) rows(s *subject) []DiffRow {
 	return rows
 }
 
-func (p *pair) claim(s *subject) string {
+func (p *pair) claim(s *settled) string {
 	switch s.class {
 	case None:
 		return fmt.Sprintf("no account grows more than before over %.4g %ss.", p.span, p.unit)
@@ -275,7 +275,7 @@ func (p *pair) claim(s *subject) string {
 	}
 	if s.restsOn == ByLeftover {
 		b, _ := p.leftoverOf(s.primary)
-		return fmt.Sprintf("%s more are left over than before in %s.", size(b), s.what())
+		return fmt.Sprintf("%s more are left over than before in %s.", account.Size(b), s.what())
 	}
 	g := &s.grow[s.primary]
 	return fmt.Sprintf("%s grows by %s more than before over %.4g %ss (%s a %s).",

@@ -5,19 +5,23 @@
 // Judge answers for one run, Diff for a run against an earlier one, Monitor
 // for many processes while they run. All three share one engine:
 //
-//	track     rows of one process in order of time; restarts split, pauses
-//	          closed, setting up, teardown and a wait for the end left out
-//	ledger    the accounts (package account) as the series that are tested
-//	growth    each series, tested by package trend
-//	classify  the account that explains the coupled growth
-//	records   host bytes that are the driver's records of handles
-//	handles   the driver's handles whose number grows while no bytes do
-//	attribute shares, by a joint block bootstrap of the accounts' residuals
-//	refill    a pool that fills and is emptied, again and again
-//	leftover  what stayed between the marks baseline and released
-//	magnitude runs of fewer than twelve rows
-//	driver    the one or two units of work that explain the growth
-//	causes    the catalogue, each with its signature
+//	clean     rows of one process in order of time; restarts split, pauses closed,
+//	          setting up, teardown and a wait for the end left out; charged to
+//	          the accounts (package account), as the series that are tested
+//	examine   each series, tested by package trend, and the driver's handles
+//	find      a finding of each kind of evidence:
+//	          growth     the account that explains the coupled growth, and whose
+//	                     host memory is, with shares by a joint block bootstrap
+//	          startup    a program that only read its code in
+//	          refill     a pool that fills and is emptied, again and again
+//	          leftover   what stayed between the marks baseline and released
+//	          magnitude  the size of a growth, in runs of fewer than twelve rows
+//	decide    the findings, then the experiments: the only writer of a class
+//	render    the verdict: what drives the growth (driven), its causes (package
+//	          cause), the forecast, the accounts' rows and the sentence
+//
+// A finding names an owner, not a class, and knows of no other finding: what it is
+// worth beside the others stands in decide alone.
 //
 // Four kinds of evidence meet (Verdict.RestsOn): trend, leftover, a pool that
 // fills until allocations fail, and mere magnitude for runs too short for any;

@@ -35,7 +35,7 @@ func TestALeakEndsNotWhenTheWorkDoes(t *testing.T) {
 		}
 	}
 	moving := restingFrom(545, func(i int) float64 { return float64(max(0, i-560)) * mib })
-	if k := load(moving.run())[0]; k.untilWorkEnds() != k {
+	if k := tracksOf(moving.run())[0]; k.untilWorkEnds() != k {
 		t.Error("what still moves while it waits was left out")
 	}
 }

@@ -14,8 +14,8 @@ const z10 = 1.2816
 // forecast says when growth reaches the nearest limit, from the upper
 // envelope of what is used. Nil when no limit is known, nothing surely grows,
 // or it is further than a century away.
-func (s *subject) forecast() *Forecast {
-	if s.restsOn != ByTrend || s.primary == keys || s.led.clock == nil || s.led.untimed {
+func (s *settled) forecast() *Forecast {
+	if s.restsOn != ByTrend || s.primary == keys || s.judged.clock == nil || s.judged.untimed {
 		return nil
 	}
 	var best *Forecast
@@ -32,7 +32,7 @@ func (s *subject) forecast() *Forecast {
 		if !ok || capacity <= 0 {
 			continue
 		}
-		f := s.reaches(c.name, capacity, s.used(c.cols), c.of)
+		f := s.reaches(c.name, capacity, s.judged.envelope(c.cols), c.of)
 		if f != nil && (best == nil || f.P50 < best.P50) {
 			best = f
 		}
@@ -41,17 +41,17 @@ func (s *subject) forecast() *Forecast {
 }
 
 // hostKeys are the accounts that are host memory.
-func (s *subject) hostKeys() []key {
-	if s.led.unified() {
+func (s *settled) hostKeys() []key {
+	if s.judged.unified() {
 		return []key{keyHost, keyLive, keyIdle, keyUntracked}
 	}
 	return []key{keyHost}
 }
 
-// used is the upper envelope of the first known column near the run's end.
-func (s *subject) used(cols []string) float64 {
+// envelope is the upper envelope of the first known column near the run's end.
+func (l *accounts) envelope(cols []string) float64 {
 	for _, name := range cols {
-		if v := s.led.cols[name]; v != nil {
+		if v := l.cols[name]; v != nil {
 			if last := stat.Known(v[len(v)*9/10:]); len(last) > 0 {
 				return stat.Quantile(last, .95)
 			}
@@ -60,14 +60,14 @@ func (s *subject) used(cols []string) float64 {
 	return math.NaN()
 }
 
-func (s *subject) reaches(name string, capacity int64, used float64, of []key) *Forecast {
+func (s *settled) reaches(name string, capacity int64, used float64, of []key) *Forecast {
 	rate, variance := 0., 0.
 	for _, k := range of {
 		g := &s.grow[k]
 		if !g.Growing() {
 			continue
 		}
-		sec, _ := s.rates(g)
+		sec, _ := s.judged.rates(g)
 		if sec == nil || g.Rate == 0 {
 			continue
 		}
@@ -81,15 +81,15 @@ func (s *subject) reaches(name string, capacity int64, used float64, of []key) *
 	}
 	return &Forecast{
 		Limit: name, CapacityBytes: capacity,
-		P10: round(left / (rate + z10*sd)), P50: round(left / rate), P90: round(left / (rate - z10*sd)),
+		P10: stat.Round(left / (rate + z10*sd)), P50: stat.Round(left / rate), P90: stat.Round(left / (rate - z10*sd)),
 	}
 }
 
 // moreMinutes is how much longer a run must be for the doubtful accounts to
 // be settled: an error shrinks with the run's length to the power 3/2 when
 // noise is short-lived, to the power 1/2 when it wanders.
-func (s *subject) moreMinutes() *float64 {
-	l := s.led
+func (s *settled) moreMinutes() *float64 {
+	l := s.judged
 	if s.class != Undecided || s.lacking || len(l.clock) < 2 || l.untimed {
 		return nil
 	}
@@ -98,13 +98,13 @@ func (s *subject) moreMinutes() *float64 {
 		return nil
 	}
 	factor := 1.
-	for _, k := range [...]key{keyLive, keyCount, keyIdle, keyUntracked, keyHost, keyDevice} {
+	for _, k := range testedKeys {
 		g := &s.grow[k]
 		if l.series[k] == nil || g.Shape != trend.ShapeUndecided {
 			continue
 		}
 		if !g.Known {
-			factor = math.Max(factor, float64(3*leastTrendRows)/float64(len(l.clock)))
+			factor = math.Max(factor, float64(3*trend.LeastRows)/float64(len(l.clock)))
 			continue
 		}
 		power := 2. / 3
@@ -113,9 +113,9 @@ func (s *subject) moreMinutes() *float64 {
 		}
 		factor = math.Max(factor, math.Pow(math.Max(1.5, g.Upper/g.Limit), power))
 	}
-	if n := s.filling(); n > 0 {
+	if n := filling(s.kind, &s.grow[keyHandles]); n > 0 {
 		factor = math.Max(factor, math.Max(2, mostCached/n))
 	}
-	m := round(so * stat.Clamp(factor-1, .25, 100))
+	m := stat.Round(so * stat.Clamp(factor-1, .25, 100))
 	return &m
 }

@@ -4,23 +4,9 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/trend"
-	"github.com/gpumem/gpumem/tracer/record"
 )
-
-// handleKind is a kind of the driver's handles. A cached one is made once for
-// each shape or kernel that a program meets, and kept on purpose.
-type handleKind struct {
-	column, name string
-	cached       bool
-}
-
-var driverHandles = [...]handleKind{
-	{record.ColEvents, "events", false}, {record.ColStreams, "streams", false},
-	{record.ColGraphs, "graphs", true}, {record.ColModules, "modules", true},
-	{record.ColContexts, "contexts", false}, {record.ColPools, "memory pools", false},
-}
 
 // Graphs and modules are kept in caches on purpose. So few more are a program's
 // own matter (of an empty module the driver keeps 11 KiB, less than a MiB of
@@ -41,82 +27,31 @@ const (
 	heldTrust   = .75
 )
 
-// examineHandles tests how many of each kind of handle are alive. The kind that
-// grows with the most evidence becomes keyHandles; it counts where no bytes
-// grow, since a handle costs little that a threshold of bytes would show.
-func (s *subject) examineHandles() {
-	for _, k := range driverHandles {
-		alive := s.led.alive(k.column)
-		if stat.Quantile(stat.Known(alive), 1)-stat.Quantile(stat.Known(alive), 0) < moreHandles {
-			continue
-		}
-		l := *s.led
-		l.series[keyHandles] = alive
-		g := l.Examine(alive, l.question(keyHandles, s.cond))
-		s.tested = append(s.tested, g.P)
-		if !g.Growing() || g.Evidence <= s.grow[keyHandles].Evidence || !g.Accrues() || g.Rate < trend.Slowing*l.RateBefore(alive, &g) {
-			continue
-		}
-		if k.cached && (g.Amount() < leastCached || s.compiled(g.From) >= g.Amount()/2) {
-			continue
-		}
-		s.handleKind, s.grow[keyHandles] = k, g
-		s.led.series[keyHandles] = alive
-	}
-	if s.grow[keyHandles].Growing() && s.left.has() {
-		s.whole.series[keyHandles] = s.whole.alive(s.handleKind.column)
-		s.left = findLeftovers(s.whole, s.run.Events, s.pid)
-	}
-}
-
-// alive is how many handles of a kind are surely alive; nil when nobody counted
-// them.
-func (l *ledger) alive(column string) []float64 {
-	if l.cols[column] == nil {
-		return nil
-	}
-	// Each call that the capture missed may have been the end of a handle.
-	return stat.Minus(l.cols[column], l.cols[record.ColCaptureLost])
-}
-
 // filling is how many more cached handles are alive than before where they may be
 // a cache that fills; else 0.
-func (s *subject) filling() float64 {
-	g := &s.grow[keyHandles]
-	if s.handleKind.cached && g.Growing() && (g.Amount() < mostCached || g.Halves() < fills) {
+func filling(kind account.HandleKind, g *trend.Growth) float64 {
+	if kind.Cached && g.Growing() && (g.Amount() < mostCached || g.Halves() < fills) {
 		return g.Amount()
 	}
 	return 0
 }
 
 // fillingWords are the reason of an undecided.
-func (s *subject) fillingWords() string {
-	return fmt.Sprintf("the number of the driver's %s grows by %.0f while no bytes do: a cache that still fills looks like one that is never emptied",
-		s.handleKind.name, s.filling())
+func fillingWords(kind account.HandleKind, more float64) string {
+	return fmt.Sprintf("the number of the driver's %s grows by %.0f while no bytes do: "+
+		"a cache that still fills looks like one that is never emptied", kind.Name, more)
 }
 
 // handleTrust bounds the confidence of a growth of handles alone.
-func (s *subject) handleTrust() float64 {
+func (x *examined) handleTrust() float64 {
 	trust := certain
-	if s.handleKind.cached {
+	if x.kind.Cached {
 		trust = cachedTrust
 	}
 	for _, k := range [...]key{keyLive, keyCount} {
-		if s.led.series[k] == nil || s.grow[k].Shape == trend.ShapeUndecided {
+		if x.judged.series[k] == nil || x.grow[k].Shape == trend.ShapeUndecided {
 			trust = math.Min(trust, heldTrust)
 		}
 	}
 	return trust
-}
-
-// handlesAlone names the handles whose number is all that grows.
-func (s *subject) handlesAlone(next string) *Cause {
-	e := []string{fmt.Sprintf("%.0f more %s are alive; no bytes that were recorded grow with them", s.size(), s.handleKind.name)}
-	switch {
-	case s.handleKind.cached:
-		e = append(e, "a cache of what is made for each new shape would grow alike")
-	case s.led.series[keyLive] == nil:
-		e = append(e, "the program's own objects were not counted: they may hold them, as each array of JAX holds an event")
-	}
-	return &Cause{ID: CauseHandles, Confidence: .85 * s.confidence, Evidence: e, Next: next}
 }

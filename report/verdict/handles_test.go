@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -36,7 +38,7 @@ func TestHandlesThatAccrueWithoutBytesAreADriversGrowth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v := c.p.judge()
-			if v.Verdict != DriverGrowth || v.Tier != c.tier || !named(v, CauseHandles) || !strings.Contains(v.Summary, "the driver's "+c.what+" grows") {
+			if v.Verdict != DriverGrowth || v.Tier != c.tier || !named(v, cause.HandleLeak) || !strings.Contains(v.Summary, "the driver's "+c.what+" grows") {
 				t.Errorf("%s (%s) with %+v: %s", v.Verdict, v.Tier, v.Causes, v.Summary)
 			}
 			if a := rowOf(v, Untracked); a.Count == nil || *a.Count < trend.LeastRises || a.Shape != trend.Growing {
@@ -65,12 +67,12 @@ var atRest = map[string]func(i, rows int, r *rand.Rand) float64{
 func TestHandlesOfAHealthyProgramAreNoGrowth(t *testing.T) {
 	t.Parallel()
 	for name, f := range atRest {
-		for _, k := range driverHandles {
-			t.Run(name+", "+k.name, func(t *testing.T) {
+		for _, k := range account.HandleKinds() {
+			t.Run(name+", "+k.Name, func(t *testing.T) {
 				t.Parallel()
 				for _, rows := range [...]int{120, 400, 1200} {
 					r := rand.New(rand.NewPCG(3, uint64(rows)))
-					if v := counted(rows, k.column, func(i int) float64 { return f(i, rows, r) }).judge(); v.Verdict != None {
+					if v := counted(rows, k.Column, func(i int) float64 { return f(i, rows, r) }).judge(); v.Verdict != None {
 						t.Errorf("%d rows: %s: %s", rows, v.Verdict, v.Summary)
 					}
 				}

@@ -2,22 +2,12 @@ package verdict
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
-
-// Defaults of Options.
-const defaultLeftover = mib
-
-func (o Options) leftover() float64 {
-	if o.LeftoverBytes > 0 {
-		return float64(o.LeftoverBytes)
-	}
-	return defaultLeftover
-}
 
 // Judge answers for a run: whose memory grows, how sure that is, what drives
 // it and when it runs out. It is pure and deterministic, does not change the
@@ -27,38 +17,86 @@ func Judge(run *record.Run, o Options) *Verdict {
 	if run == nil {
 		run = &record.Run{}
 	}
-	var worst *subject
-	all := subjects(run, o, trend.ForReport())
-	judged := 0
-	for _, s := range all {
-		if !s.short {
-			judged++
-		}
-	}
-	for _, s := range all {
-		if s.short && s.class == Undecided && judged > 0 {
-			continue // a child that came and went does not decide over the others
-		}
-		if worst == nil || s.worse(worst) {
-			worst = s
-		}
-	}
+	all := judgeAll(run, o, trend.ForReport())
+	worst := worstOf(judgedAmong(all))
 	if worst == nil {
 		return empty(run)
 	}
 	v := worst.verdict()
 	if len(all) > 1 {
 		v.PID = worst.pid
-		for _, s := range all {
-			if s.class == Undecided && len(s.whole.clock) < minRows {
-				continue // came and went between two samples
-			}
-			row := ProcessRow{PID: s.pid, Verdict: s.class, Tier: s.tier(), Confidence: round(s.confidence)}
-			row.introduce(run.Events)
-			v.Processes = append(v.Processes, row)
-		}
+		v.Processes = processRows(all, run.Events)
 	}
 	return v
+}
+
+// judgeAll cleans, examines and judges every process of a run, in order of pid.
+func judgeAll(run *record.Run, o Options, c trend.Conditions) []*settled {
+	var out []*settled
+	for _, k := range tracksOf(run) {
+		x := examine(clean(k, run, o), c)
+		out = append(out, decide(x, find(x)))
+	}
+	return out
+}
+
+// judgedAmong are the processes that may decide over all: a child that came and
+// went does not, where another was long enough to be judged.
+func judgedAmong(all []*settled) []*settled {
+	if !slices.ContainsFunc(all, func(s *settled) bool { return !s.short }) {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(s *settled) bool {
+		return s.short && s.class == Undecided
+	})
+}
+
+// worstOf is the process that the verdict on a run is about; nil of none.
+func worstOf(all []*settled) *settled {
+	var worst *settled
+	for _, s := range all {
+		if worst == nil || s.worse(worst) {
+			worst = s
+		}
+	}
+	return worst
+}
+
+// worse orders processes: a growth before undecided before none; among
+// growths the surer, then the larger.
+func (s *settled) worse(t *settled) bool {
+	if a, b := gravity(s.class), gravity(t.class); a != b {
+		return a > b
+	}
+	if s.confidence != t.confidence && s.class != None {
+		return s.confidence > t.confidence
+	}
+	return s.size > t.size
+}
+
+func gravity(c Class) int {
+	switch c {
+	case None:
+		return 0
+	case Undecided:
+		return 1
+	}
+	return 2
+}
+
+// processRows are the verdicts on the processes, but for those that came and went
+// between two samples.
+func processRows(all []*settled, events []record.Event) []ProcessRow {
+	var rows []ProcessRow
+	for _, s := range all {
+		if s.class == Undecided && len(s.whole.clock) < minRows {
+			continue
+		}
+		row := ProcessRow{PID: s.pid, Verdict: s.class, Tier: s.tier(), Confidence: stat.Round(s.confidence)}
+		row.introduce(events)
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // introduce takes from the events what the process is called and its rank.
@@ -73,10 +111,10 @@ func (row *ProcessRow) introduce(events []record.Event) {
 
 // empty is the verdict on a run without rows.
 func empty(run *record.Run) *Verdict {
-	const claim = "the run has no samples with a usable time."
+	d := undecided("the run has no samples with a usable time.")
 	return &Verdict{
-		Schema: 1, Verdict: Undecided, Tier: TierUndecided,
-		Summary: sentence(string(Undecided), claim), Claim: claim,
+		Schema: 1, Verdict: d.class, Tier: d.tier(),
+		Summary: sentence(string(d.class), d.why), Claim: d.why,
 		Missing:  []string{"samples: none"},
 		Warnings: warningTexts(run),
 	}
@@ -99,6 +137,3 @@ func warningTexts(run *record.Run) []string {
 	}
 	return out
 }
-
-// round keeps four digits after the point: more would be noise in JSON.
-func round(x float64) float64 { return math.Round(x*1e4)/1e4 + 0 }

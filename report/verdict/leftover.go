@@ -2,206 +2,58 @@ package verdict
 
 import (
 	"math"
-	"sort"
 
 	"github.com/gpumem/gpumem/report/trend"
-	"github.com/gpumem/gpumem/tracer/record"
 )
-
-// leftovers are what the accounts held at the marks released beyond the first
-// mark baseline of the same process.
-type leftovers struct {
-	last  float64 // seconds of the last released, 0 when there is none
-	pairs int
-	// by key: beyond the first baseline at each released; NaN unknown
-	held [keys][]float64
-}
-
-// has reports whether the program made the marks.
-func (f *leftovers) has() bool { return f.pairs > 0 }
-
-// of is a key's leftover at the last released, and whether it is known.
-func (f *leftovers) of(k key) (float64, bool) {
-	h := f.held[k]
-	if len(h) == 0 || math.IsNaN(h[len(h)-1]) {
-		return 0, false
-	}
-	return h[len(h)-1], true
-}
-
-// perRepetition is the smallest rise from one released to the next, over at
-// least three of them; 0 when it is not known or does not rise each time.
-func (f *leftovers) perRepetition(k key) float64 {
-	h := f.held[k]
-	if len(h) < 3 {
-		return 0
-	}
-	least := math.Inf(1)
-	for i := 1; i < len(h); i++ {
-		least = math.Min(least, h[i]-h[i-1])
-	}
-	if !(least > 0) {
-		return 0
-	}
-	return least
-}
-
-// findLeftovers reads the accounts at the marks. Baseline is the last known
-// value up to the mark; released the first known one from the mark on, before
-// the next event could change it, else the last one of the same step.
-func findLeftovers(l *ledger, events []record.Event, pid int) leftovers {
-	var f leftovers
-	base := math.NaN()
-	for i, e := range events {
-		if e.Kind != record.KindPhase || e.PID != 0 && pid != 0 && e.PID != pid {
-			continue
-		}
-		t := e.TMs / 1000
-		switch {
-		case e.Name == record.PhaseBaseline && math.IsNaN(base):
-			base = t
-		case e.Name == record.PhaseReleased && !math.IsNaN(base) && t > base:
-			f.last = t
-			f.pairs++
-			for k := key(0); k < keys; k++ {
-				if l.series[k] != nil {
-					f.held[k] = append(f.held[k], l.released(k, t, nextEvent(events[i+1:], t), e.Step)-l.baseline(k, base))
-				}
-			}
-		}
-	}
-	return f
-}
-
-// nextEvent is the time of the next event that may change what is held.
-func nextEvent(events []record.Event, t float64) float64 {
-	for _, e := range events {
-		switch e.Kind {
-		case record.KindPhase, record.KindReceipt, record.KindStep, record.KindScope:
-			if e.TMs/1000 > t {
-				return e.TMs / 1000
-			}
-		}
-	}
-	return math.Inf(1)
-}
-
-// markSlack is how far from a mark, in seconds, a sample still belongs to it. One
-// longer before released may be of the work: the tracer was kept from taking more.
-const markSlack = .25
-
-// baseline is a key's value at a mark before anything was taken: the last
-// known up to it, else the first known soon after. A driver counter of 0 is
-// no baseline: the device was not in use yet, and what the driver sets up
-// then is not left over.
-func (l *ledger) baseline(k key, t float64) float64 {
-	v := l.series[k]
-	i := sort.Search(len(l.clock), func(i int) bool { return l.clock[i] > t+.002 })
-	for j := i - 1; j >= 0; j-- {
-		if v[j] == v[j] {
-			return l.used(k, j)
-		}
-	}
-	for j := i; j < len(v) && l.clock[j] <= t+markSlack; j++ {
-		if v[j] == v[j] {
-			return l.used(k, j)
-		}
-	}
-	if k == keyLive || k == keyIdle || k == keyCount {
-		return 0 // a pool that has not said anything yet holds nothing
-	}
-	return math.NaN()
-}
-
-// used is a key's value in row j, unknown for untracked bytes of a device not
-// in use.
-func (l *ledger) used(k key, j int) float64 {
-	if gpu := l.cols[record.ColGPU]; k == keyUntracked && gpu != nil && !(gpu[j] > 0) {
-		return math.NaN()
-	}
-	return l.series[k][j]
-}
-
-// released is a key's value at a mark after everything was given up: the first
-// known from it on, else the last known shortly before, if not of an earlier step.
-func (l *ledger) released(k key, t, next float64, step int64) float64 {
-	v := l.series[k]
-	i := sort.SearchFloat64s(l.clock, t)
-	for j := i; j < len(v) && l.clock[j] < next && l.clock[j] <= t+2; j++ {
-		if v[j] == v[j] {
-			return v[j]
-		}
-	}
-	for j := i - 1; j >= 0 && l.clock[j] >= t-markSlack && (l.Step == nil || l.Step[j] >= float64(step)); j-- {
-		if v[j] == v[j] {
-			return v[j]
-		}
-	}
-	return math.NaN()
-}
 
 // leftoverTrust is how far a leftover is believed by account: counters of the
 // program are exact, the driver's also holds what it set up lazily.
 var leftoverTrust = map[key]float64{keyLive: .97, keyIdle: .97, keyUntracked: .85, keyHost: .85}
 
-// weighLeftovers lets what was left over stand beside the trend; the stronger
-// evidence gives the verdict. Growth that all came back at released is no
-// growth of a run without steps: it was the work itself.
-func (s *subject) weighLeftovers() {
-	if !s.left.has() {
-		return
+// findWork is that a growth which all came back at released is no growth of a run
+// without steps: it was the work itself, and what was left over says more than how
+// it came to be. It is nil where the trend tells of more.
+func findWork(left *leftovers, growth finding, stepped bool) *finding {
+	if growth.by != ByTrend || stepped {
+		return nil
 	}
-	k, bytes := s.largestLeftover()
-	if s.restsOn == ByTrend && s.onlyWork() {
-		s.class, s.primary, s.restsOn, s.raw, s.why = None, keys, ByLeftover, .95, ""
-		s.note("growth between the marks baseline and released was judged by what was left over")
+	held, ok := left.of(growth.of)
+	if !ok || growth.of.counts() && held > growth.size/2 {
+		return nil // no leftover of bytes tells of things
 	}
-	if k == keys {
-		if s.class == Undecided && s.primary == keys && s.leftoversKnown() && !s.mayHold() {
-			s.class, s.restsOn, s.raw, s.why = None, ByLeftover, .9, ""
-		}
-		return
-	}
-	trust := leftoverTrust[k]
-	if s.restsOn == ByTrend && (lookup(trendKnots[:], s.raw) >= trust || s.grow[s.primary].Amount() > 2*bytes) {
-		return
-	}
-	s.primary, s.restsOn, s.raw, s.why = k, ByLeftover, trust, ""
-	switch k {
-	case keyLive:
-		s.class = AppLeak
-	case keyIdle:
-		s.class = PoolGrowth
-	case keyUntracked:
-		s.class = DriverGrowth
-	default:
-		s.class = HostGrowth
-	}
+	return &finding{by: ByLeftover, of: keys, owner: nobody, score: .95,
+		note: "growth between the marks baseline and released was judged by what was left over"}
 }
 
-// largestLeftover is the account that holds most beyond the threshold. Host
-// memory counts only when it grows from one repetition to the next: a
+// findLeftover is the account that holds most beyond the threshold; nil without one.
+// Host memory counts only when it grows from one repetition to the next: a
 // runtime's heap and a program's code settle on first use.
-func (s *subject) largestLeftover() (key, float64) {
-	best, most := keys, s.o.leftover()
+func findLeftover(left *leftovers, least float64) *finding {
+	best, most := keys, least
 	for _, k := range [...]key{keyLive, keyIdle, keyUntracked} {
-		if b, ok := s.left.of(k); ok && b > most {
+		if b, ok := left.of(k); ok && b > most {
 			best, most = k, b
 		}
 	}
-	if best == keys && s.left.perRepetition(keyHost) > s.o.leftover() {
+	if best == keys && left.perRepetition(keyHost) > least {
 		best = keyHost
-		most, _ = s.left.of(keyHost)
+		most, _ = left.of(keyHost)
 	}
-	return best, most
+	if best == keys {
+		return nil
+	}
+	return &finding{by: ByLeftover, of: best, owner: ownerOf(best), score: leftoverTrust[best], size: most}
 }
 
-// leftoversKnown reports whether the program's own accounts were read at the
-// marks.
-func (s *subject) leftoversKnown() bool {
-	_, live := s.left.of(keyLive)
-	_, idle := s.left.of(keyIdle)
-	return live && idle
+// findGaveBack is that the program gave back all it took: its own accounts were
+// read at the marks, and no other may hold something. Else it is nil.
+func findGaveBack(left *leftovers, grow *growths, least float64) *finding {
+	_, live := left.of(keyLive)
+	_, idle := left.of(keyIdle)
+	if !live || !idle || mayHold(left, grow, least) {
+		return nil
+	}
+	return &finding{by: ByLeftover, of: keys, owner: nobody, score: .9}
 }
 
 // heldNoise is how many deviations of its noise an account must hold beyond the
@@ -215,17 +67,16 @@ const heldNoise = 4
 // came back at released in the first. A short program is in its first use for most
 // of its life: it holds nothing that did not still rise by the threshold in the
 // later half of its work.
-func (s *subject) mayHold() bool {
+func mayHold(left *leftovers, grow *growths, least float64) bool {
 	for _, k := range [...]key{keyUntracked, keyHost} {
-		g := &s.grow[k]
+		g := &grow[k]
 		if !g.Known || g.Shape != trend.ShapeUndecided {
 			continue
 		}
 		held := g.Rise
-		if b, ok := s.left.of(k); ok {
+		if b, ok := left.of(k); ok {
 			held = math.Min(held, b)
 		}
-		least := s.o.leftover()
 		late := g.End - g.BlockY[len(g.BlockY)/2]
 		if late > least && held > least+heldNoise*math.Hypot(g.Noise, g.Within) {
 			return true
@@ -233,19 +84,3 @@ func (s *subject) mayHold() bool {
 	}
 	return false
 }
-
-// onlyWork reports whether the growth of the primary account is the work
-// between the marks, in a run whose steps do not make it a growth of its own:
-// what was left over then says more than how it came to be.
-func (s *subject) onlyWork() bool {
-	if s.primary == keys || s.led.Stepped() {
-		return false
-	}
-	left, ok := s.left.of(s.primary)
-	if s.primary.counts() && left > s.grow[s.primary].Amount()/2 {
-		return false // no leftover of bytes tells of them
-	}
-	return ok
-}
-
-func (s *subject) note(text string) { s.warn = append(s.warn, text) }

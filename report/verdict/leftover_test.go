@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -47,14 +48,14 @@ func TestLeftoverBetweenBaselineAndReleasedIsAFinding(t *testing.T) {
 			t.Errorf("%q is missing in: %s", want, pool.Summary)
 		}
 	}
-	if !named(pool, CausePolicy) || named(pool, CauseClone) {
+	if !named(pool, cause.Policy) || named(pool, cause.Clone) {
 		t.Errorf("causes %+v", pool.Causes)
 	}
 	if b := rowOf(pool, Idle).LeftoverBytes; b == nil || *b != kept {
 		t.Errorf("idle leftover %v", b)
 	}
 	clone := loading(250*mib, 0).set(record.ColRefs, func(i int) float64 { return 201 * float64(min(i/10, 1)) }).judge()
-	if clone.Verdict != AppLeak || !named(clone, CauseClone) {
+	if clone.Verdict != AppLeak || !named(clone, cause.Clone) {
 		t.Errorf("clone: %s with %+v", clone.Verdict, clone.Causes)
 	}
 	if v := loading(0, 0).judge(); v.Verdict != None {

@@ -65,8 +65,8 @@ type watched struct {
 	looks   int
 	found   key // account blamed by the last look, keys when none
 	p       float64
-	class   Class
-	again   bool // the look before blamed the same account
+	class   Class // of what was found
+	again   bool  // the look before blamed the same account
 	alarm   *Alarm
 	looked  bool // since the last decision
 }
@@ -222,8 +222,8 @@ func (m *Monitor) look(w *watched) {
 	w.nextMs = w.seenMs * lookFactor
 	run := w.run()
 	before := w.found
-	w.found, w.p, w.class, w.looked, w.fresh = keys, 1, Undecided, true, 0
-	for _, s := range subjects(run, m.o, trend.ForLook(level)) {
+	w.found, w.p, w.looked, w.fresh = keys, 1, true, 0
+	for _, s := range judgeAll(run, m.o, trend.ForLook(level)) {
 		if p := s.simes(); p < w.p {
 			w.p = p
 		}
@@ -244,14 +244,14 @@ func (w *watched) run() *record.Run {
 }
 
 // simes joins the p-values of a process's accounts into one.
-func (s *subject) simes() float64 {
+func (x *examined) simes() float64 {
 	var p []float64
-	for _, k := range [...]key{keyLive, keyCount, keyIdle, keyUntracked, keyHost, keyDevice} {
-		if g := s.grow[k]; g.Known {
+	for _, k := range testedKeys {
+		if g := x.grow[k]; g.Known {
 			p = append(p, g.P)
 		}
 	}
-	p = append(p, s.tested...)
+	p = append(p, x.tested...)
 	sort.Float64s(p)
 	least := 1.
 	for i, v := range p {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gpumem/gpumem/internal/eval/corpus"
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -164,7 +165,7 @@ func TestASlowLeakOfADayIsFoundUnderItsNoise(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 99))
 		alarms, _ := watchADay(func(i int) float64 { return 800*mib + leak*float64(i)/86_400 + 8*mib*r.NormFloat64() })
 		if found := len(alarms) == 1 && alarms[0].Account == Host; found != (leak > 0) {
-			t.Errorf("a leak of %s a day: alarms %+v", size(leak), alarms)
+			t.Errorf("a leak of %s a day: alarms %+v", account.Size(leak), alarms)
 		}
 	}
 }

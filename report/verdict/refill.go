@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -26,10 +27,10 @@ const refillTrust = .9
 // refills is how often the pool filled by and by and was emptied at once, and
 // the highest it was filled. What only changes hands between live and idle
 // neither fills nor empties it.
-func (s *subject) refills() (times int, peak float64) {
-	idle := stat.Known(s.led.series[keyIdle])
-	own := stat.Known(stat.Plus(s.led.series[keyLive], s.led.series[keyIdle]))
-	if s.led.series[keyLive] == nil || len(idle) != len(own) || len(idle) < leastTrendRows {
+func refills(live, held []float64) (times int, peak float64) {
+	idle := stat.Known(held)
+	own := stat.Known(stat.Plus(live, held))
+	if live == nil || len(idle) != len(own) || len(idle) < trend.LeastRows {
 		return 0, 0
 	}
 	begin, top := 0, 0
@@ -62,26 +63,21 @@ func filled(v []float64) bool {
 	return at > .25 && at < .75
 }
 
-// weighRefills judges a pool that fills again and again where nothing else
-// grows.
-func (s *subject) weighRefills() {
-	if s.class != None && (s.class != Undecided || s.primary != keys) {
-		return
-	}
-	times, peak := s.refills()
+// findRefills is a pool that fills again and again, of accounts whose idle bytes
+// grow by so many; nil of another.
+func findRefills(l *accounts, grown float64) *finding {
+	times, peak := refills(l.series[keyLive], l.series[keyIdle])
 	if times == 0 {
-		return
+		return nil
 	}
-	s.grow[keyIdle].Shape = trend.Bounded
-	s.class, s.primary, s.restsOn = Undecided, keys, ""
-	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s", size(peak), often(times))
-	if failed := s.total(record.ColDriverFailed); failed > 0 {
-		s.class, s.primary, s.restsOn, s.raw = PoolGrowth, keyIdle, ByRefill, refillTrust
-		s.why = text + fmt.Sprintf(", while %.0f allocations failed: only the device's end bounds it", failed)
-		return
+	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s",
+		account.Size(peak), often(times))
+	if failed := stat.Rise(l.cols[record.ColDriverFailed]); failed > 0 {
+		return &finding{by: ByRefill, of: keyIdle, owner: thePool, score: refillTrust, size: grown,
+			why: text + fmt.Sprintf(", while %.0f allocations failed: ", failed) + "only the device's end bounds it"}
 	}
-	s.lacking = true
-	s.why = text + "; whether the program empties it on purpose or because its requests fail was not recorded"
+	const open = "; whether the program empties it on purpose or because its requests fail was not recorded"
+	return &finding{of: keys, lacking: true, why: text + open}
 }
 
 func often(n int) string {

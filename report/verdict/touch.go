@@ -3,8 +3,6 @@ package verdict
 import (
 	"fmt"
 	"strings"
-
-	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // touchDecides is the share of the touched pages that names an owner: measured
@@ -21,25 +19,15 @@ var driverLibraries = [...]string{
 // runtimeLibraries begin like a driver's and are none.
 var runtimeLibraries = [...]string{"libcudart"}
 
-// firstTouch is the last recorded one of this process.
-func (s *subject) firstTouch() *record.FirstTouch {
-	var last *record.FirstTouch
-	for i := range s.run.Events {
-		if e := &s.run.Events[i]; e.FirstTouch != nil && s.mine(e) {
-			last = e.FirstTouch
-		}
-	}
-	return last
-}
-
-// toucher is who first touches the pages that the host grows by, "driver" or
-// "program"; empty when nobody looked, or what was touched did not stay.
-func (s *subject) toucher() string {
-	if s.touch == nil || s.touch.Judgement == "churn" || s.touch.Judgement == "undecided" {
-		return ""
+// toucher is whose code first touches the pages that the host grows by: theDriver,
+// theHost for the program's own, or unknown when nobody looked, or what was touched
+// did not stay.
+func (p *process) toucher() owner {
+	if p.touch == nil || p.touch.Judgement == "churn" || p.touch.Judgement == "undecided" {
+		return unknown
 	}
 	driver, program := 0., 0.
-	for _, o := range s.touch.Owners {
+	for _, o := range p.touch.Owners {
 		switch {
 		case isDriver(o.Library):
 			driver += o.Share
@@ -50,11 +38,11 @@ func (s *subject) toucher() string {
 	}
 	switch {
 	case driver >= touchDecides:
-		return "driver"
+		return theDriver
 	case program >= touchDecides:
-		return "program"
+		return theHost
 	}
-	return ""
+	return unknown
 }
 
 func isDriver(library string) bool {
@@ -72,10 +60,10 @@ func isDriver(library string) bool {
 }
 
 // touchWords name the first owner.
-func (s *subject) touchWords() string {
-	if s.toucher() == "" || len(s.touch.Owners) == 0 {
+func (p *process) touchWords() string {
+	if p.toucher() == unknown || len(p.touch.Owners) == 0 {
 		return ""
 	}
-	o := s.touch.Owners[0]
+	o := p.touch.Owners[0]
 	return fmt.Sprintf(", its new pages first touched by %s (%.0f %%)", o.Library, 100*o.Share)
 }

@@ -38,8 +38,8 @@ var columnsUsed = [...]string{
 // maxCell is the largest count of bytes believed: 1 EiB.
 const maxCell = float64(1 << 60)
 
-// load splits a run into processes and cleans each.
-func load(run *record.Run) []*track {
+// tracksOf splits a run into processes and cleans each.
+func tracksOf(run *record.Run) []*track {
 	s := run.Samples
 	if s.Len() == 0 {
 		return nil

@@ -2,21 +2,22 @@ package verdict
 
 import (
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// Class is a verdict.
-type Class string
+// Class is a verdict: whose memory grows.
+type Class = account.Class
 
 // The verdicts.
 const (
-	None         Class = "none"
-	AppLeak      Class = "app-leak"
-	PoolGrowth   Class = "pool-growth"
-	DriverGrowth Class = "driver-growth"
-	HostGrowth   Class = "host-growth"
-	Undecided    Class = "undecided"
+	None         = account.None
+	AppLeak      = account.AppLeak
+	PoolGrowth   = account.PoolGrowth
+	DriverGrowth = account.DriverGrowth
+	HostGrowth   = account.HostGrowth
+	Undecided    = account.Undecided
 )
 
 // Tier is how sure a verdict is, from its calibrated confidence.
@@ -165,12 +166,7 @@ type DrivenBy struct {
 }
 
 // Cause is a named cause from the catalogue, with its evidence.
-type Cause struct {
-	ID         string   `json:"id"`
-	Confidence float64  `json:"confidence"`
-	Evidence   []string `json:"evidence"`
-	Next       string   `json:"next"`
-}
+type Cause = cause.Cause
 
 // SiteRow, HolderRow and Experiment are the recorded ones, as they stand.
 type (
@@ -195,4 +191,14 @@ type Options struct {
 	// Unified says whether GPU bytes are host memory: the empty one is UnifiedAuto,
 	// by which run.json is asked first, and the data else.
 	Unified account.Unified
+}
+
+// Defaults of Options.
+const defaultLeftover = mib
+
+func (o Options) leftover() float64 {
+	if o.LeftoverBytes > 0 {
+		return float64(o.LeftoverBytes)
+	}
+	return defaultLeftover
 }

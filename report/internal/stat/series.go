@@ -1,5 +1,7 @@
 package stat
 
+import "math"
+
 // Plus adds series row by row; a nil series adds nothing, an unknown cell of
 // the first makes the sum unknown, of another counts as its last known value.
 func Plus(v []float64, more ...[]float64) []float64 { return combine(1, v, more) }
@@ -34,4 +36,12 @@ func Known(v []float64) []float64 {
 		}
 	}
 	return out
+}
+
+// Rise is the last known value less the first; NaN when fewer than two are known.
+func Rise(v []float64) float64 {
+	if k := Known(v); len(k) > 1 {
+		return k[len(k)-1] - k[0]
+	}
+	return math.NaN()
 }

@@ -61,3 +61,6 @@ func Variation(y []float64) float64 {
 	}
 	return sum
 }
+
+// Round keeps four digits after the point: more would be noise in what is printed.
+func Round(x float64) float64 { return math.Round(x*1e4)/1e4 + 0 }

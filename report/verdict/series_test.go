@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -44,7 +45,7 @@ func TestWhatTheDriverWasAskedForStandsInForItsCounter(t *testing.T) {
 			if text := strings.Join(v.Missing, "\n"); !strings.Contains(text, "gpu_bytes: no driver counter; what the driver was asked for stands in") {
 				t.Errorf("what stands in is not said: %s", text)
 			}
-			if named(v, CauseDriver) {
+			if named(v, cause.Driver) {
 				t.Errorf("growth inside the driver is named from what it was asked for: %+v", v.Causes)
 			}
 		})

@@ -26,20 +26,13 @@ func units(c Class, clock string) []unit {
 	return []unit{cb, shape, step, alloc, second}
 }
 
-// clockUnit is the unit of the ledger's clock.
-func (l *ledger) clockUnit() string {
+// clockUnit is the unit of the rows' clock.
+func (l *accounts) clockUnit() string {
 	if l.untimed {
 		return "sample"
 	}
 	return "second"
 }
-
-// unexplained is the part of a growth's variation that any fit may leave.
-const unexplained = .0003
-
-// alike is how much worse than the best fit's another fit's squares may be for
-// the two not to be told apart.
-const alike = 1.15
 
 // Two units drive a growth together when each brings leastPart of it and they
 // raise the logarithm of likelihood by twoBetter above the best single one.
@@ -66,26 +59,26 @@ type unitFit struct {
 // and their costs: a non-negative fit on every unit and every two of them. The
 // best is taken, or the preferred of those as good. Growth that goes on while
 // steps pause is called background, and time is one of its units.
-func (s *subject) drivenBy() (d *DrivenBy, background bool) {
+func (s *settled) drivenBy() (d *DrivenBy, background bool) {
 	if s.primary == keys || !s.grow[s.primary].Growing() {
 		return nil, false
 	}
 	g := &s.grow[s.primary]
 	rows := s.sampled(g)
-	y := trend.BlockMeans(s.led.series[s.primary], rows)
+	y := trend.BlockMeans(s.judged.series[s.primary], rows)
 	if len(y) < trend.MinBlocks {
 		return nil, false
 	}
-	background = s.growsInPauses(y, rows)
+	background = s.judged.growsInPauses(y, rows)
 	var all []unitSeries
-	for _, u := range units(s.class, s.led.clockUnit()) {
-		if x := s.unitBlocks(u.column, rows); x != nil {
+	for _, u := range units(s.class, s.judged.clockUnit()) {
+		if x := s.judged.unitBlocks(u.column, rows); x != nil {
 			all = append(all, unitSeries{u, x})
 		}
 	}
 	// Fits that leave less than this of the variation are all as good: counters
 	// are read some steps off.
-	floor := max(float64(len(y))*math.Pow(g.Delta/100, 2), unexplained*stat.Variation(y))
+	floor := max(float64(len(y))*math.Pow(g.Delta/100, 2), trend.Unexplained*stat.Variation(y))
 	one := preferred(singles(all, y, background), floor)
 	two := preferred(pairs(all, y, background), floor)
 	switch {
@@ -101,12 +94,12 @@ func (s *subject) drivenBy() (d *DrivenBy, background bool) {
 }
 
 // counted is what the primary key is a number of; empty for bytes.
-func (s *subject) counted() string {
+func (s *settled) counted() string {
 	switch s.primary {
 	case keyCount:
 		return "handles"
 	case keyHandles:
-		return s.handleKind.name
+		return s.kind.Name
 	}
 	return ""
 }
@@ -166,7 +159,7 @@ func preferred(fits []unitFit, floor float64) *unitFit {
 		best = math.Min(best, fits[i].sse)
 	}
 	for i := range fits {
-		if fits[i].sse <= alike*best+floor {
+		if fits[i].sse <= trend.Alike*best+floor {
 			return &fits[i]
 		}
 	}
@@ -176,7 +169,7 @@ func preferred(fits []unitFit, floor float64) *unitFit {
 // alone tells a single unit, its cost beside jumps and a transient.
 func (f *unitFit) alone(y []float64, floor, leap float64) *DrivenBy {
 	b, w := trend.SlopeOf(f.by[0].x, y, math.Sqrt(floor/float64(len(y))), leap)
-	i := finite(Interval{Value: round(b), Low: round(b - w), High: round(b + w)})
+	i := rounded(b, b-w, b+w)
 	if i == nil {
 		return nil
 	}
@@ -192,9 +185,9 @@ func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
 	all := f.part(0) + f.part(1)
 	var d [2]*DrivenBy
 	for i := range d {
-		p := round(f.part(i) / all)
+		p := stat.Round(f.part(i) / all)
 		c, e := f.cost[i], w*f.err[i]
-		iv := finite(Interval{Value: round(c), Low: round(math.Max(0, c-e)), High: round(c + e)})
+		iv := rounded(c, math.Max(0, c-e), c+e)
 		if iv == nil {
 			return nil
 		}
@@ -210,47 +203,34 @@ func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
 // sampled are the rows of each block that stand for it in the primary account's
 // series. What the program did is read at the same rows, else its pace would
 // look like an error.
-func (s *subject) sampled(g *trend.Growth) [][]int {
-	return s.led.LowRows(s.led.series[s.primary], g, share(s.primary))
+func (s *settled) sampled(g *trend.Growth) [][]int {
+	return s.judged.LowRows(s.judged.series[s.primary], g, share(s.primary))
 }
 
 // unitBlocks is how far a unit's running total had advanced in each block, time
 // for no column; nil when it is unknown in one, falls, or does not rise.
-func (s *subject) unitBlocks(column string, rows [][]int) []float64 {
-	v := s.led.cols[column]
+func (l *accounts) unitBlocks(column string, rows [][]int) []float64 {
 	switch column {
 	case "":
-		v = s.led.T
+		return trend.Progress(l.T, rows)
 	case record.ColStep:
-		v = s.led.Step
+		return trend.Progress(l.Step, rows)
 	}
-	if v == nil {
-		return nil
-	}
-	x := trend.BlockMeans(v, rows)
-	for i := 1; i < len(x); i++ {
-		if x[i] < x[i-1] {
-			return nil
-		}
-	}
-	if x == nil || !(x[len(x)-1] > x[0]) {
-		return nil
-	}
-	return x
+	return trend.Progress(l.cols[column], rows)
 }
 
 // growsInPauses reports whether blocks without steps, at least three of them
 // and not all, show at least half of the others' growth per second.
-func (s *subject) growsInPauses(y []float64, rows [][]int) bool {
-	if s.led.Step == nil {
+func (l *accounts) growsInPauses(y []float64, rows [][]int) bool {
+	if l.Step == nil {
 		return false
 	}
-	t := trend.BlockMeans(s.led.T, rows)
+	t := trend.BlockMeans(l.T, rows)
 	var still, stillT, busy, busyT float64
 	pauses := 0
 	for b := 1; b < len(y); b++ {
 		dy, dt := y[b]-y[b-1], t[b]-t[b-1]
-		if s.led.Step[slices.Max(rows[b])] == s.led.Step[slices.Min(rows[b-1])] {
+		if l.Step[slices.Max(rows[b])] == l.Step[slices.Min(rows[b-1])] {
 			still, stillT = still+dy, stillT+dt
 			pauses++
 		} else {

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -37,48 +38,40 @@ type driverRecords struct {
 // findRecords looks for handles that rise with the host account, those that
 // may cost most first. Where compilations rise along, the handles are what the
 // program compiled and keeps: its cache, not the driver's records.
-func (s *subject) findRecords() driverRecords {
+func (x *examined) findRecords() driverRecords {
 	var best driverRecords
-	g := &s.grow[keyHost]
+	g := &x.grow[keyHost]
 	if !g.Growing() {
 		return best
 	}
-	rows := s.led.LowRows(s.led.series[keyHost], g, share(keyHost))
-	y := trend.BlockMeans(s.led.series[keyHost], rows)
-	for _, k := range driverHandles {
-		more := s.rise(k.column, g.From)
-		if !(more > 0) || !trend.Climbs(s.led.cols[k.column][g.From:], moreHandles) || s.compiled(g.From) >= more/2 {
+	rows := x.judged.LowRows(x.judged.series[keyHost], g, share(keyHost))
+	y := trend.BlockMeans(x.judged.series[keyHost], rows)
+	for _, k := range account.HandleKinds() {
+		more := x.judged.rise(k.Column, g.From)
+		if !(more > 0) || x.judged.compiled(g.From) >= more/2 {
 			continue
 		}
-		x := trend.BlockMeans(s.led.cols[k.column], rows)
-		if len(x) < trend.MinBlocks || stat.FitLine(x, y).SSE > (1-recordsExplain)*stat.Variation(y) {
+		if !trend.Climbs(x.judged.cols[k.Column][g.From:], account.MoreHandles) {
 			continue
 		}
-		if most := more * recordCost(k.column); most > best.most {
-			best = driverRecords{k.name, more, most}
+		n := trend.BlockMeans(x.judged.cols[k.Column], rows)
+		if len(n) < trend.MinBlocks || stat.FitLine(n, y).SSE > (1-recordsExplain)*stat.Variation(y) {
+			continue
+		}
+		if most := more * recordCost(k.Column); most > best.most {
+			best = driverRecords{k.Name, more, most}
 		}
 	}
 	return best
 }
 
-// compiled is how many shapes or pipelines were new from a row on; 0 when
-// neither is counted.
-func (s *subject) compiled(from int) float64 {
-	n := 0.
-	for _, c := range [...]string{record.ColShapes, record.ColPipelines} {
-		if r := s.rise(c, from); r > n {
-			n = r
-		}
-	}
-	return n
-}
-
 // hold reports whether so many host bytes can be the driver's records.
 func (r driverRecords) hold(bytes float64) bool {
-	return r.name != "" && bytes <= r.most && bytes >= handleLow*r.more
+	return r.name != "" && bytes <= r.most && bytes >= account.LeastPerHandle*r.more
 }
 
 // words tell of which handles so many bytes are the records.
 func (r driverRecords) words(bytes float64) string {
-	return fmt.Sprintf(", with the number of %s: %s for each of %.0f more", r.name, size(bytes/r.more), r.more)
+	each := account.Size(bytes / r.more)
+	return fmt.Sprintf(", with the number of %s: %s for each of %.0f more", r.name, each, r.more)
 }

@@ -1,0 +1,139 @@
+package cause
+
+import (
+	"math"
+	"sort"
+	"strings"
+
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+)
+
+// Case is one process after its judgement. The rules read it and change nothing.
+// Of several series Grows points at one, so that a Case is not copied.
+type Case struct {
+	Class      account.Class
+	Confidence float64 // in the class
+	Size       float64 // the growth or leftover that the class is about, in bytes or things
+	Grows      *Series // the one the class is about, a field of this Case; nil for none
+
+	// What the class rests on; none of the three where it rests on size alone.
+	ByTrend    bool
+	ByLeftover bool
+	Refill     string // what was seen of a pool that fills again and again
+
+	// The series that are tested for growth. Handles are the driver's, of Kind.
+	Live, Count, Idle, Untracked, Host, Heap, InFlight, Refs, Device, Handles Series
+
+	Kind account.HandleKind
+
+	Judged  Rows // those the trend is judged on
+	Whole   Rows // all of the process
+	Short   bool // too few rows for a trend
+	Unified bool // device bytes are known to be part of the footprint
+	// Drained: the device had nothing to do when everything was released.
+	Drained bool
+
+	What      string // what grows, as the subject of a sentence
+	WhoseHost string // whose the host memory that grows is, as the end of a sentence
+
+	Meta         record.Meta
+	BuffersLimit float64        // how many buffers the device allows, NaN when nobody told
+	Receipts     []record.Event // those with a receipt, in order of time
+	Exiting      float64        // when the program began to end, in ms; +Inf when it did not say
+	Sites        []record.Site
+	Holders      []record.Holder
+	Leftover     float64 // bytes that matter when they are left over, or given back
+}
+
+// Series is one series of a process: its values, and what was found of them. A
+// series that nobody recorded is nil.
+type Series struct {
+	trend.Growth
+	Judged, Whole []float64 // by row
+	Left          float64   // beyond the baseline at the last mark released; NaN when unknown
+}
+
+// Rows are rows of the process.
+type Rows struct {
+	trend.Axes
+	Clock   []float64 // seconds as recorded, pauses and all
+	Columns map[string][]float64
+}
+
+// advance is by how much a running total rose over the rows judged for the series
+// that grows; NaN when it is unknown.
+func (c *Case) advance(column string) float64 {
+	return stat.Rise(c.since(column))
+}
+
+// since is a column over the rows judged for the series that grows; nil when it is
+// unknown.
+func (c *Case) since(column string) []float64 {
+	v := c.Judged.Columns[column]
+	if v != nil && c.Grows != nil {
+		return v[c.Grows.From:]
+	}
+	return v
+}
+
+// total is by how much a running total rose over all judged rows.
+func (c *Case) total(column string) float64 { return stat.Rise(c.Judged.Columns[column]) }
+
+// untilJudged is how many rows there are until the last one judged for a trend:
+// what the program gives up at its end tells nothing of what it gave up at work.
+func (c *Case) untilJudged() int {
+	if len(c.Judged.Clock) == 0 {
+		return 0
+	}
+	return sort.SearchFloat64s(c.Whole.Clock, c.Judged.Clock[len(c.Judged.Clock)-1]) + 1
+}
+
+// returned is what the system got back by an experiment: the larger of host
+// and device bytes that are known, 0 when neither is.
+func returned(r *record.Receipt) float64 {
+	b := 0.
+	for _, p := range [...]*int64{r.ReturnedBytes, r.GPUBytes} {
+		if p != nil {
+			b = math.Max(b, float64(*p))
+		}
+	}
+	return b
+}
+
+// maybeMetal reports whether the device may be Metal's, which alone has
+// autorelease pools and a ceiling of buffers: it says so, or nobody said.
+func (c *Case) maybeMetal() bool {
+	m := c.Meta
+	switch d := strings.ToLower(m.Driver); d {
+	case "":
+		return m.OS == "" || strings.HasPrefix(m.OS, "darwin")
+	case "apple", "soft", "metal", "mps":
+		return true
+	}
+	return false
+}
+
+// leastLaunches is how many launches, releases or requests of a pool tell a rate.
+const leastLaunches = 50
+
+// wasReached reports whether names of the program's reached part of so many
+// bytes while it ran: it was no garbage then. A look may be long past when the
+// program ends, so a small part will do.
+func (c *Case) wasReached(bytes float64) bool {
+	const part = .05
+	var gone float64
+	for _, h := range c.Holders {
+		if h.Gone {
+			gone += float64(h.Bytes)
+		}
+	}
+	return gone >= part*bytes
+}

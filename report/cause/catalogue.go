@@ -1,0 +1,88 @@
+package cause
+
+import (
+	"slices"
+	"sort"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+)
+
+// Signatures of causes that have more than one, or that share one.
+const (
+	temporariesStay  = "temporaries"                 // of Autorelease and Releases
+	compiledStays    = "compile-cache"               // of Compile and Pipelines
+	graphIsHeld      = Graph + "/holder"             // an output keeps the graph
+	graphByStep      = Graph + "/step"               // each step leaves one
+	cloneWhenDrained = Clone + "/leftover-drained"   // left over while the device was idle
+	cloneLeft        = Clone + "/leftover"           // left over while it was not
+	clonesGrow       = Clone + "/growth"             // more and more
+	driverHandles    = HandleLeak + "/of-the-driver" // events, streams, graphs
+)
+
+// Rule looks for one signature. Its ID is that of its cause, or a name of its own
+// where causes and signatures do not come in pairs.
+type Rule struct {
+	ID string
+	// Before are the rules that name nothing where this one finds its signature,
+	// and all that these take precedence over.
+	Before []string
+	Last   bool // it names nothing where any other rule does
+	Find   func(*Case) *Cause
+}
+
+// Catalogue is every rule. The order is that of the causes of equal confidence.
+// A rule takes precedence over another when it explains what the other saw: work
+// that waits for the device holds what it reads, and a cache holds handles.
+func Catalogue() []Rule {
+	return []Rule{
+		{ID: temporariesStay, Find: temporaries},
+		{ID: Backlog, Find: backlog,
+			Before: []string{Cycle, graphByStep, cloneLeft, clonesGrow, HandleLeak, driverHandles}},
+		{ID: Uncommitted, Find: uncommitted},
+		{ID: Policy, Find: policy},
+		{ID: Misses, Find: misses},
+		{ID: compiledStays, Find: compileCache, Before: []string{HandleLeak, driverHandles}},
+		{ID: Cycle, Find: collected},
+		{ID: graphIsHeld, Find: heldGraph, Before: []string{graphByStep, HandleLeak, driverHandles}},
+		{ID: graphByStep, Find: graphOfEachStep, Before: []string{HandleLeak, driverHandles}},
+		{ID: cloneWhenDrained, Find: referencesLeftDrained},
+		{ID: cloneLeft, Find: referencesLeft},
+		{ID: clonesGrow, Find: referencesGrow},
+		{ID: HandleLeak, Find: programHandles},
+		{ID: driverHandles, Find: handlesOfTheDriver},
+		{ID: Finalizers, Find: finalizers},
+		{ID: Resident, Find: resident},
+		{ID: NotEmptied, Find: notEmptied, Before: []string{temporariesStay}},
+		{ID: Ceiling, Find: ceiling},
+		{ID: WarmUp, Find: lazyPages},
+		{ID: Purge, Find: purgeInVain},
+		{ID: Dead, Find: deadHolder},
+		{ID: Tooling, Find: tooling},
+		{ID: Driver, Last: true, Find: inDriver},
+	}
+}
+
+// Of are the causes that the catalogue names for a case, the surest first.
+func Of(c *Case) []Cause {
+	rules := Catalogue()
+	found := make([]*Cause, len(rules))
+	var beaten []string
+	for i, r := range rules {
+		if slices.Contains(beaten, r.ID) {
+			continue // what it takes precedence over is beaten as well
+		}
+		if found[i] = r.Find(c); found[i] != nil {
+			beaten = append(beaten, r.Before...)
+		}
+	}
+	var out []Cause
+	for i, r := range rules {
+		if found[i] == nil || slices.Contains(beaten, r.ID) || r.Last && len(out) > 0 {
+			continue
+		}
+		found[i].Confidence = stat.Round(found[i].Confidence)
+		out = append(out, *found[i])
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Confidence > out[j].Confidence })
+	return out
+}

@@ -1,0 +1,75 @@
+package cause
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// nextOfHandles is what to do about handles that are never released.
+const nextOfHandles = "find what makes these handles and never releases them: parameters, " +
+	"events, streams, graphs"
+
+// programHandles: the number of live handles climbs, with few bytes each.
+func programHandles(c *Case) *Cause {
+	if c.Class != account.AppLeak || !c.ByTrend || !c.Count.Growing() {
+		return nil
+	}
+	n := c.Count.Amount()
+	each := math.Max(0, c.Live.Amount()) / n
+	if each > 16*kib {
+		return nil
+	}
+	conf := .85
+	e := evidence("%.0f more handles are live, with %s each", n, account.Size(each))
+	if a, f := c.total(record.ColAllocs), c.total(record.ColFrees); a > 0 && f == f && a > f {
+		e = append(e, fmt.Sprintf("%.0f allocations, %.0f frees", a, f))
+		conf = .9
+	}
+	return &Cause{ID: HandleLeak, Confidence: conf * c.Confidence, Evidence: e, Next: nextOfHandles}
+}
+
+// handlesOfTheDriver: a kind of the driver's handles climbs, alone or while memory
+// outside the program's does. The most numerous is named.
+func handlesOfTheDriver(c *Case) *Cause {
+	if !c.ByTrend || c.Class != account.DriverGrowth && c.Class != account.HostGrowth {
+		return nil
+	}
+	if c.Grows == &c.Handles {
+		return c.handlesAlone()
+	}
+	var best *Cause
+	most := 0.
+	for _, k := range account.HandleKinds() {
+		n := c.advance(k.Column)
+		if !(n > most) || !trend.Climbs(c.since(k.Column), account.MoreHandles) {
+			continue
+		}
+		each := c.Size / n
+		if each < account.LeastPerHandle || each > account.MostPerHandle {
+			continue
+		}
+		most = n
+		seen := evidence("%.0f more %s are alive; memory outside the program's grows by %s with each",
+			n, k.Name, account.Size(each))
+		best = &Cause{ID: HandleLeak, Confidence: .85 * c.Confidence, Next: nextOfHandles, Evidence: seen}
+	}
+	return best
+}
+
+// handlesAlone names the handles whose number is all that grows.
+func (c *Case) handlesAlone() *Cause {
+	e := evidence("%.0f more %s are alive; no bytes that were recorded grow with them",
+		c.Size, c.Kind.Name)
+	switch {
+	case c.Kind.Cached:
+		e = append(e, "a cache of what is made for each new shape would grow alike")
+	case c.Live.Judged == nil:
+		e = append(e, "the program's own objects were not counted: they may hold them, as each "+
+			"array of JAX holds an event")
+	}
+	return &Cause{ID: HandleLeak, Confidence: .85 * c.Confidence, Evidence: e, Next: nextOfHandles}
+}

@@ -1,0 +1,174 @@
+package cause
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// collected: collecting garbage gave memory back that references alone held.
+func collected(c *Case) *Cause {
+	if c.Class != account.AppLeak && c.Class != account.HostGrowth {
+		return nil // every runtime has some garbage at its end
+	}
+	for _, e := range c.Receipts {
+		r := e.Receipt
+		if r.Action != record.ActionCollect {
+			continue
+		}
+		// What a collection frees goes back to the framework's pool first, so
+		// the program's own word counts as well as the system's.
+		back := returned(r)
+		if r.ClaimedBytes != nil {
+			back = math.Max(back, float64(*r.ClaimedBytes))
+		}
+		if back <= c.Leftover || back < CyclePart*c.Size {
+			continue
+		}
+		conf := .9
+		seen := evidence("collecting garbage freed %s", account.Size(back))
+		if r.CollectorOff {
+			seen = append(seen, "the program had turned its collector off")
+		} else if e.TMs >= c.Exiting {
+			if c.Class == account.HostGrowth || c.wasReached(back) {
+				continue // it became garbage with the end of what held it
+			}
+			conf, seen[0] = .7, fmt.Sprintf("collecting garbage at the program's end freed %s",
+				account.Size(back))
+		}
+		return &Cause{ID: Cycle, Confidence: conf, Evidence: seen,
+			Next: "break the cycle, or collect on a schedule: nothing but the collector could " +
+				"free these objects"}
+	}
+	return nil
+}
+
+// CyclePart is the part of a growth that a collection must free to be its cause.
+const CyclePart = .2
+
+// perStep are the handles and references gained a step; NaN when unknown.
+func (c *Case) perStep() (handles, refs float64) {
+	step := c.Judged.Step
+	if step == nil || !c.Count.Growing() {
+		return math.NaN(), math.NaN()
+	}
+	steps := step[len(step)-1] - step[c.Count.From]
+	if steps <= 0 {
+		return math.NaN(), math.NaN()
+	}
+	refs = math.NaN()
+	if c.Refs.Known {
+		refs = c.Refs.Amount() / steps
+	}
+	return c.Count.Amount() / steps, refs
+}
+
+// nextOfGraph is what to do about a graph that is never cut.
+const nextOfGraph = "detach what is kept from one step to the next (a loss summed up, a state) " +
+	"from its graph"
+
+// heldGraph: an output keeps the graph of every step, as its holder says.
+func heldGraph(c *Case) *Cause {
+	h := c.graphHolder()
+	if h == nil {
+		return nil
+	}
+	return &Cause{ID: Graph, Confidence: .9 * c.Confidence, Next: nextOfGraph,
+		Evidence: evidence("%s keeps %s", h.Kept(), account.Size(float64(h.Bytes)))}
+}
+
+// graphHolder is the holder that keeps an autograd graph, where that is a part
+// of a growth that matters; nil without one.
+func (c *Case) graphHolder() *record.Holder {
+	const part = .2
+	if c.Class != account.AppLeak && c.Class != account.HostGrowth {
+		return nil
+	}
+	for _, h := range c.Holders {
+		if h.Graph != "" && float64(h.Bytes) >= part*c.Size {
+			return &h
+		}
+	}
+	return nil
+}
+
+// graphOfEachStep: every step leaves several handles with bytes, as a graph that
+// is never cut does. Where references are counted, its nodes hold each other.
+func graphOfEachStep(c *Case) *Cause {
+	if c.Class != account.AppLeak || !c.ByTrend || !c.Live.Growing() {
+		return nil
+	}
+	n, refs := c.perStep()
+	each := c.Live.Amount() / c.Count.Amount()
+	if !(n >= 1.8) || refs < 1.2*n || refs != refs && (each < 4*kib || c.wasReached(c.Size)) {
+		return nil
+	}
+	e := evidence("each step leaves %.1f handles and %s behind", n, account.Size(each*n))
+	conf := .7
+	if refs == refs {
+		e = append(e, fmt.Sprintf("they hold each other: %.1f references a handle", refs/n))
+		conf = .85
+	}
+	return &Cause{ID: Graph, Confidence: conf * c.Confidence, Evidence: e, Next: nextOfGraph}
+}
+
+// referencesLeftDrained: references outlive the handles they were made for, and
+// the device, which had nothing to do any more, holds none of them.
+func referencesLeftDrained(c *Case) *Cause {
+	if !c.Drained {
+		return nil
+	}
+	return c.leftClone()
+}
+
+// referencesLeft is the same where the device may have had something to do.
+func referencesLeft(c *Case) *Cause {
+	if c.Drained {
+		return nil
+	}
+	return c.leftClone()
+}
+
+// leftClone is the clone that references left over speak of. Who never counted
+// references has none to show.
+func (c *Case) leftClone() *Cause {
+	refs := c.Refs.Left
+	if c.Class != account.AppLeak || !c.ByLeftover || !(refs > 0) {
+		return nil
+	}
+	e := []string{
+		fmt.Sprintf("%s are still referenced after everything was released", account.Size(c.Live.Left)),
+		fmt.Sprintf("%.0f references are left", refs),
+	}
+	if n := c.Count.Left; n > 0 {
+		e[1] = fmt.Sprintf("%.0f references to %.0f handles are left", refs, n)
+	}
+	if t := c.topSite(); t != "" {
+		e = append(e, "the largest survivor was made at "+t)
+	}
+	return &Cause{ID: Clone, Confidence: .85 * c.Confidence, Evidence: e,
+		Next: "look at who holds the survivors by site; drop the clone when its use ends"}
+}
+
+// referencesGrow: references grow while the handles they count do not.
+func referencesGrow(c *Case) *Cause {
+	if !c.Refs.Growing() || c.Count.Growing() || !c.Count.Known {
+		return nil
+	}
+	more := fmt.Sprintf("references grow by %.0f while the handles they count do not", c.Refs.Amount())
+	return &Cause{ID: Clone, Confidence: .8, Evidence: []string{more},
+		Next: "look at the clone audit: a clone is made and not dropped"}
+}
+
+// topSite is the site that holds most, empty when none is known.
+func (c *Case) topSite() string {
+	best := record.Site{}
+	for _, x := range c.Sites {
+		if x.Bytes > best.Bytes {
+			best = x
+		}
+	}
+	return best.Site
+}

@@ -1,0 +1,194 @@
+package verdict
+
+import (
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// decision is what the findings come to.
+type decision struct {
+	class   Class
+	primary key // the series whose growth gave the verdict; keys when none did
+	restsOn Evidence
+	score   float64 // of the evidence, before calibration
+	size    float64 // the growth or leftover the verdict is about
+	why     string  // the reason of an undecided, or what was seen of a refill
+	lacking bool    // undecided for what was not recorded: more time would not settle it
+	shares  *shares // of the growth, when it is shared out
+	notes   []string
+	bounds  []bound // of the confidence, in order
+
+	confidence float64
+}
+
+// bound is what an experiment leaves of the confidence.
+type bound struct{ least, most float64 }
+
+// settled is a process with what was decided of it.
+type settled struct {
+	examined
+	decision
+}
+
+// decide weighs the findings on a process, and then its experiments. It and what it
+// calls in this file are the only writers of a class, and of an account's shape
+// beside the trend's own. Later findings speak only where the earlier ones leave
+// them room:
+//
+//   - a program that was reading its code in has no growth of its work;
+//   - a pool that fills again and again has no trend: it counts where nothing grows;
+//   - what was left over counts where its trust is above the trend's, unless the
+//     trend is of twice as much; where nothing was left over and nothing surely
+//     grows, nothing does;
+//   - the size of a growth counts in runs that are too short for all else.
+func decide(x *examined, f findings) *settled {
+	s := &settled{examined: *x}
+	d := &s.decision
+	d.take(f.trend)
+	d.shares = f.shares
+	if f.starting != nil {
+		d.take(*f.starting)
+		d.shares = nil
+	}
+	if f.refill != nil && d.open() {
+		d.take(*f.refill)
+		s.grow[keyIdle].Shape = trend.Bounded
+	}
+	d.weighLeftovers(f)
+	if f.magnitude != nil && d.restsOn == "" {
+		d.take(*f.magnitude)
+	}
+	d.weighExperiments(s.experiments(), s.o.leftover())
+	d.confidence = s.confidenceOf(*d)
+	return s
+}
+
+// decideDifference is decide for the difference of two runs, which has trends and
+// leftovers alone.
+func decideDifference(x *examined, growth finding, leftover *finding) *settled {
+	s := &settled{examined: *x}
+	s.take(growth)
+	if leftover != nil && s.restsOn != ByTrend {
+		s.take(*leftover)
+	}
+	s.confidence = s.confidenceOf(s.decision)
+	return s
+}
+
+// undecided is the decision on a run without rows.
+func undecided(why string) decision {
+	var d decision
+	d.take(finding{of: keys, why: why})
+	return d
+}
+
+// take lets a finding decide. Something that was not recorded stays so.
+func (d *decision) take(f finding) {
+	d.class, d.primary, d.restsOn = classOf(f.owner), f.of, f.by
+	d.score, d.size, d.why = f.score, f.size, f.why
+	d.lacking = d.lacking || f.lacking
+	if f.note != "" {
+		d.notes = append(d.notes, f.note)
+	}
+}
+
+// classOf is the class of a growth by its owner.
+func classOf(o owner) Class {
+	switch o {
+	case nobody:
+		return None
+	case theProgram:
+		return AppLeak
+	case thePool:
+		return PoolGrowth
+	case theDriver:
+		return DriverGrowth
+	case theHost:
+		return HostGrowth
+	}
+	return Undecided
+}
+
+// open reports whether nothing was found that grows.
+func (d *decision) open() bool {
+	return d.class == None || d.class == Undecided && d.primary == keys
+}
+
+// weighLeftovers lets what was left over stand beside the trend: the stronger
+// evidence gives the verdict.
+func (d *decision) weighLeftovers(f findings) {
+	if f.work != nil && d.restsOn == ByTrend {
+		d.take(*f.work)
+	}
+	left := f.leftover
+	switch {
+	case left == nil:
+		if f.gaveBack != nil && d.class == Undecided && d.primary == keys {
+			d.take(*f.gaveBack)
+		}
+	case d.restsOn == ByTrend && (lookup(trendKnots[:], d.score) >= left.score || d.size > 2*left.size):
+	default:
+		d.take(*left)
+	}
+}
+
+// weighExperiments lets receipts speak: what a purge returned was retention, what a
+// collection returned was a cycle the program's own objects made. They settle doubt
+// and raise or lower confidence; they do not find growth where none was seen.
+func (d *decision) weighExperiments(receipts []Experiment, least float64) {
+	if d.class == None || d.size <= 0 {
+		return
+	}
+	for _, r := range receipts {
+		back := returned(&r)
+		proved := back > least && back >= decisive*d.size
+		ownerless := d.class == Undecided && d.primary == keyDevice
+		purge, collect := r.Action == record.ActionPurge, r.Action == record.ActionCollect
+		switch {
+		case purge && proved && (d.class == PoolGrowth || ownerless):
+			d.class, d.why, d.lacking = PoolGrowth, "", false
+			d.bounds = append(d.bounds, bound{least: proves, most: 1})
+		case purge && d.class == PoolGrowth && r.ClaimedBytes != nil && back < inVain*d.size:
+			d.bounds = append(d.bounds, bound{most: doubts})
+			d.notes = append(d.notes, "the purge did not return the idle growth to the system")
+		case collect && proved && (d.class == AppLeak || d.class == HostGrowth):
+			d.bounds = append(d.bounds, bound{least: proves, most: 1})
+		}
+	}
+	if d.class == PoolGrowth && d.restsOn == "" {
+		d.restsOn = ByTrend
+	}
+	if d.class == Undecided && d.primary == keyDevice && nothingBack(receipts, d.size) {
+		d.why += "; neither collecting garbage nor purging the pool gave it back, " +
+			"so that something still holds it, or the driver does"
+	}
+}
+
+// shapeOf is the shape of an account as it is shown: that of its bytes, unless their
+// number grows, or only their size in a short run tells.
+func (s *settled) shapeOf(k key) trend.Shape {
+	if k == keyHost && s.untouched() > 0 {
+		return trend.ShapeUndecided
+	}
+	if s.restsOn == ByMagnitude && k == s.primary {
+		return trend.Growing
+	}
+	count := countOf(k)
+	if count != keys && s.grow[count].Growing() && (k == keyLive || s.primary == count) {
+		return trend.Growing
+	}
+	return s.grow[s.judged.bytesOf(k)].Shape
+}
+
+// tier is how sure the decision is.
+func (d *decision) tier() Tier {
+	switch {
+	case d.class == Undecided || d.confidence < .6:
+		return TierUndecided
+	case d.confidence >= .95:
+		return Confirmed
+	case d.confidence >= .8:
+		return Likely
+	}
+	return Suspected
+}

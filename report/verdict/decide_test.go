@@ -1,0 +1,76 @@
+package verdict
+
+import (
+	"testing"
+
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// bareProcess is a process of which nothing was recorded.
+func bareProcess() *examined {
+	x := &examined{}
+	x.run = &record.Run{}
+	for k := range x.grow {
+		x.grow[k].Shape = trend.ShapeUndecided
+	}
+	return x
+}
+
+func TestFindingsAreWeighedInOneOrder(t *testing.T) {
+	t.Parallel()
+	still := finding{of: keys, owner: nobody, score: .9}
+	open := finding{of: keys, why: "open"}
+	grows := finding{by: ByTrend, of: keyUntracked, owner: theDriver, score: 2, size: 10 * mib}
+	sure := finding{by: ByTrend, of: keyUntracked, owner: theDriver, score: 50, size: 10 * mib}
+	refill := &finding{by: ByRefill, of: keyIdle, owner: thePool, score: .9, size: mib}
+	left := &finding{by: ByLeftover, of: keyLive, owner: theProgram, score: .97, size: 8 * mib}
+	large := &finding{by: ByMagnitude, of: keyHost, owner: theHost, score: .7, size: 100 * mib}
+	for name, c := range map[string]struct {
+		f     findings
+		class Class
+		by    Evidence
+	}{
+		"nothing grows":                                 {findings{trend: still}, None, ""},
+		"a trend":                                       {findings{trend: grows}, DriverGrowth, ByTrend},
+		"a program that only starts":                    {findings{trend: grows, starting: &open}, Undecided, ""},
+		"a pool that fills, beside a trend":             {findings{trend: grows, refill: refill}, DriverGrowth, ByTrend},
+		"a pool that fills alone":                       {findings{trend: still, refill: refill}, PoolGrowth, ByRefill},
+		"what was left over, beside a doubtful trend":   {findings{trend: grows, leftover: left}, AppLeak, ByLeftover},
+		"the same beside a sure one":                    {findings{trend: sure, leftover: left}, DriverGrowth, ByTrend},
+		"all came back where nothing surely grows":      {findings{trend: open, gaveBack: left}, AppLeak, ByLeftover},
+		"all came back of a growth that is no work":     {findings{trend: grows, gaveBack: left}, DriverGrowth, ByTrend},
+		"a large growth of a short run":                 {findings{trend: open, magnitude: large}, HostGrowth, ByMagnitude},
+		"what a short run left over":                    {findings{trend: open, magnitude: large, leftover: left}, AppLeak, ByLeftover},
+		"device memory of unknown owner":                {findings{trend: finding{of: keyDevice, size: mib}}, Undecided, ""},
+		"the same, while a pool that nobody sees fills": {findings{trend: finding{of: keyDevice, size: mib}, refill: refill}, Undecided, ""},
+	} {
+		if s := decide(bareProcess(), c.f); s.class != c.class || s.restsOn != c.by {
+			t.Errorf("%s: %s by %q, want %s by %q", name, s.class, s.restsOn, c.class, c.by)
+		}
+	}
+}
+
+func TestExperimentsBoundTheConfidenceInTheirOrder(t *testing.T) {
+	t.Parallel()
+	back, claimed := int64(9*mib), int64(9*mib)
+	none := int64(0)
+	proof := record.Event{Receipt: &record.Receipt{Action: record.ActionPurge, ReturnedBytes: &back}}
+	inVain := record.Event{Receipt: &record.Receipt{Action: record.ActionPurge, ClaimedBytes: &claimed, ReturnedBytes: &none}}
+	grows := finding{by: ByTrend, of: keyIdle, owner: thePool, score: 50, size: 10 * mib}
+	for name, c := range map[string]struct {
+		events []record.Event
+		want   func(p float64) bool
+	}{
+		"a purge that returned the growth":  {[]record.Event{proof}, func(p float64) bool { return p >= proves }},
+		"a purge in vain":                   {[]record.Event{inVain}, func(p float64) bool { return p == doubts }},
+		"a proof, and then a purge in vain": {[]record.Event{proof, inVain}, func(p float64) bool { return p == doubts }},
+		"a purge in vain, and then a proof": {[]record.Event{inVain, proof}, func(p float64) bool { return p == proves }},
+	} {
+		x := bareProcess()
+		x.run.Events = c.events
+		if s := decide(x, findings{trend: grows}); !c.want(s.confidence) {
+			t.Errorf("%s: confidence %v", name, s.confidence)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package verdict
+
+import (
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
+)
+
+// examined is a process with the growth of each of its series.
+type examined struct {
+	process
+	grow    growths
+	kind    account.HandleKind // of keyHandles
+	tested  []float64          // p-values of all kinds of handles
+	records driverRecords
+}
+
+// examine tests each series of a process for growth.
+func examine(p process, c trend.Conditions) *examined {
+	x := &examined{process: p}
+	for k := key(0); k < keys; k++ {
+		x.grow[k] = x.judged.Examine(x.judged.series[k], x.judged.question(k, c))
+	}
+	x.examineHandles(c)
+	x.records = x.findRecords()
+	return x
+}
+
+// examineHandles tests how many of each kind of handle are alive. The kind that
+// grows with the most evidence becomes keyHandles; it counts where no bytes
+// grow, since a handle costs little that a threshold of bytes would show.
+func (x *examined) examineHandles(c trend.Conditions) {
+	for _, k := range account.HandleKinds() {
+		alive := x.judged.alive(k.Column)
+		if stat.Quantile(stat.Known(alive), 1)-stat.Quantile(stat.Known(alive), 0) < account.MoreHandles {
+			continue
+		}
+		l := *x.judged
+		l.series[keyHandles] = alive
+		g := l.Examine(alive, l.question(keyHandles, c))
+		x.tested = append(x.tested, g.P)
+		if !g.Growing() || g.Evidence <= x.grow[keyHandles].Evidence {
+			continue
+		}
+		if !g.Accrues() || g.Rate < trend.Slowing*l.RateBefore(alive, &g) {
+			continue
+		}
+		if k.Cached && (g.Amount() < leastCached || x.judged.compiled(g.From) >= g.Amount()/2) {
+			continue
+		}
+		x.kind, x.grow[keyHandles] = k, g
+		x.judged.series[keyHandles] = alive
+	}
+	if x.grow[keyHandles].Growing() && x.left.has() {
+		x.whole.series[keyHandles] = x.whole.alive(x.kind.Column)
+		x.left = leftAtMarks(x.whole, x.run.Events, x.pid)
+	}
+}

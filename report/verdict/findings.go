@@ -1,0 +1,29 @@
+package verdict
+
+// findings are all that is known of a process. A nil one was not found.
+type findings struct {
+	trend     finding // of the trends: a growth, its absence, or why neither is known
+	shares    *shares // of a growth between the accounts
+	starting  *finding
+	refill    *finding
+	work      *finding // the growth is the work between the marks
+	leftover  *finding
+	gaveBack  *finding // at the mark released nothing was left
+	magnitude *finding // of a run that is too short for a trend
+}
+
+// find is all the evidence on a process.
+func find(x *examined) findings {
+	f := findings{starting: findStart(x.starting), magnitude: findMagnitude(x.judged, x.short)}
+	f.trend, f.shares = x.findTrend()
+	if f.trend.of == keys || f.starting != nil { // a pool that fills counts nowhere else
+		f.refill = findRefills(x.judged, x.grow[keyIdle].Amount())
+	}
+	if x.left.has() {
+		least := x.o.leftover()
+		f.work = findWork(&x.left, f.trend, x.judged.Stepped())
+		f.leftover = findLeftover(&x.left, least)
+		f.gaveBack = findGaveBack(&x.left, &x.grow, least)
+	}
+	return f
+}

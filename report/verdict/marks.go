@@ -1,0 +1,140 @@
+package verdict
+
+import (
+	"math"
+	"sort"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// leftovers are what the accounts held at the marks released beyond the first
+// mark baseline of the same process.
+type leftovers struct {
+	last  float64 // seconds of the last released, 0 when there is none
+	pairs int
+	// by key: beyond the first baseline at each released; NaN unknown
+	held [keys][]float64
+}
+
+// has reports whether the program made the marks.
+func (f *leftovers) has() bool { return f.pairs > 0 }
+
+// of is a key's leftover at the last released, and whether it is known.
+func (f *leftovers) of(k key) (float64, bool) {
+	h := f.held[k]
+	if len(h) == 0 || math.IsNaN(h[len(h)-1]) {
+		return 0, false
+	}
+	return h[len(h)-1], true
+}
+
+// perRepetition is the smallest rise from one released to the next, over at
+// least three of them; 0 when it is not known or does not rise each time.
+func (f *leftovers) perRepetition(k key) float64 {
+	h := f.held[k]
+	if len(h) < 3 {
+		return 0
+	}
+	least := math.Inf(1)
+	for i := 1; i < len(h); i++ {
+		least = math.Min(least, h[i]-h[i-1])
+	}
+	if !(least > 0) {
+		return 0
+	}
+	return least
+}
+
+// leftAtMarks reads the accounts at the marks. Baseline is the last known
+// value up to the mark; released the first known one from the mark on, before
+// the next event could change it, else the last one of the same step.
+func leftAtMarks(l *accounts, events []record.Event, pid int) leftovers {
+	var f leftovers
+	base := math.NaN()
+	for i, e := range events {
+		if e.Kind != record.KindPhase || e.PID != 0 && pid != 0 && e.PID != pid {
+			continue
+		}
+		t := e.TMs / 1000
+		switch {
+		case e.Name == record.PhaseBaseline && math.IsNaN(base):
+			base = t
+		case e.Name == record.PhaseReleased && !math.IsNaN(base) && t > base:
+			f.last = t
+			f.pairs++
+			for k := key(0); k < keys; k++ {
+				if l.series[k] != nil {
+					f.held[k] = append(f.held[k], l.released(k, t, nextEvent(events[i+1:], t), e.Step)-l.baseline(k, base))
+				}
+			}
+		}
+	}
+	return f
+}
+
+// nextEvent is the time of the next event that may change what is held.
+func nextEvent(events []record.Event, t float64) float64 {
+	for _, e := range events {
+		switch e.Kind {
+		case record.KindPhase, record.KindReceipt, record.KindStep, record.KindScope:
+			if e.TMs/1000 > t {
+				return e.TMs / 1000
+			}
+		}
+	}
+	return math.Inf(1)
+}
+
+// markSlack is how far from a mark, in seconds, a sample still belongs to it. One
+// longer before released may be of the work: the tracer was kept from taking more.
+const markSlack = .25
+
+// baseline is a key's value at a mark before anything was taken: the last
+// known up to it, else the first known soon after. A driver counter of 0 is
+// no baseline: the device was not in use yet, and what the driver sets up
+// then is not left over.
+func (l *accounts) baseline(k key, t float64) float64 {
+	v := l.series[k]
+	i := sort.Search(len(l.clock), func(i int) bool { return l.clock[i] > t+.002 })
+	for j := i - 1; j >= 0; j-- {
+		if v[j] == v[j] {
+			return l.used(k, j)
+		}
+	}
+	for j := i; j < len(v) && l.clock[j] <= t+markSlack; j++ {
+		if v[j] == v[j] {
+			return l.used(k, j)
+		}
+	}
+	if k == keyLive || k == keyIdle || k == keyCount {
+		return 0 // a pool that has not said anything yet holds nothing
+	}
+	return math.NaN()
+}
+
+// used is a key's value in row j, unknown for untracked bytes of a device not
+// in use.
+func (l *accounts) used(k key, j int) float64 {
+	if gpu := l.cols[record.ColGPU]; k == keyUntracked && gpu != nil && !(gpu[j] > 0) {
+		return math.NaN()
+	}
+	return l.series[k][j]
+}
+
+// released is a key's value at a mark after everything was given up: the first
+// known from it on, else the last known shortly before, if not of an earlier step.
+func (l *accounts) released(k key, t, next float64, step int64) float64 {
+	v := l.series[k]
+	i := sort.SearchFloat64s(l.clock, t)
+	for j := i; j < len(v) && l.clock[j] < next && l.clock[j] <= t+2; j++ {
+		if v[j] == v[j] {
+			return v[j]
+		}
+	}
+	for j := i - 1; j >= 0 && l.clock[j] >= t-markSlack && (l.Step == nil || l.Step[j] >= float64(step)); j-- {
+		if v[j] == v[j] {
+			return v[j]
+		}
+	}
+	return math.NaN()
+}

@@ -1,0 +1,145 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
+)
+
+// verdict writes down what was found.
+func (s *settled) verdict() *Verdict {
+	v := &Verdict{
+		Schema: 1, Verdict: s.class, Tier: s.tier(), Confidence: stat.Round(s.confidence), RestsOn: s.restsOn,
+		Window:      s.windowRow(),
+		Accounts:    s.accountRows(),
+		Measured:    s.measured(),
+		Causes:      s.causes(),
+		Sites:       s.siteRows(),
+		Holders:     s.holders(),
+		Experiments: s.experiments(),
+		Forecast:    s.forecast(),
+		MoreMinutes: s.moreMinutes(),
+		Missing:     s.missing(),
+		Warnings:    append(append(warningTexts(s.run), s.judged.warn...), s.notes...),
+		Unified:     s.whole.book.Decided(),
+		score:       s.score,
+	}
+	v.DrivenBy, v.Background = s.drivenBy()
+	switch {
+	case s.restsOn == ByTrend && s.class != Undecided:
+		v.scoreKind = "trend"
+	case s.restsOn == "" && s.class == None:
+		v.scoreKind = "none"
+	}
+	v.Claim = s.claim(v)
+	v.Summary = sentence(s.lead(), v.Claim)
+	return v
+}
+
+// missing is what was not recorded, or cannot be known from what was.
+func (s *settled) missing() []string {
+	out := s.judged.missing
+	if b := s.untouched(); b > 0 {
+		out = append(out, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint "+
+			"(pages count from their first use on), so what else is in it is unknown", account.Size(b)))
+	}
+	if _, ok := s.left.of(keyLive); s.left.has() && !ok && s.whole.series[keyLive] != nil {
+		out = append(out,
+			"leftover: the mark released has no sample of its own, so what was left over is unknown")
+	}
+	return out
+}
+
+func (s *settled) windowRow() Window {
+	l := s.judged
+	n := len(l.clock)
+	w := Window{Samples: n}
+	if n == 0 {
+		return w
+	}
+	if l.Step != nil {
+		w.Steps = int64(stat.Clamp(l.Step[n-1]-l.Step[0], 0, 1<<53))
+	}
+	if l.untimed {
+		return w
+	}
+	w.FromMs, w.ToMs = l.clock[0]*1000, l.clock[n-1]*1000
+	w.WarmupMs = (l.clock[s.warmRow(s.primary)] - l.clock[0]) * 1000
+	return w
+}
+
+// accountRows are the accounts that anything is known of.
+func (s *settled) accountRows() []AccountRow {
+	var rows []AccountRow
+	for i, k := range accountKeys {
+		count := countOf(k)
+		if s.judged.series[s.judged.bytesOf(k)] == nil && (count == keys || s.judged.series[count] == nil) {
+			continue
+		}
+		if k == keyHost && s.untouched() > 0 {
+			rows = append(rows, AccountRow{Account: Host, Shape: s.shapeOf(k)})
+			continue
+		}
+		r := s.growthRow(i)
+		if s.restsOn == ByMagnitude && k == s.primary {
+			b := int64(s.size)
+			r.Bytes, r.BytesLow, r.BytesHigh = &b, nil, nil
+		}
+		if count != keys && s.grow[count].Known {
+			c := int64(math.Round(s.grow[count].Amount()))
+			r.Count = &c
+		}
+		r.LeftoverBytes = s.leftoverOf(k)
+		if count != keys {
+			r.LeftoverCount = s.leftoverOf(count)
+		}
+		rows = append(rows, r)
+	}
+	s.addChanges(rows)
+	return rows
+}
+
+// growthRow is an account's part of the growth, by its place in accountKeys.
+func (s *settled) growthRow(i int) AccountRow {
+	k := accountKeys[i]
+	r := AccountRow{Account: accountNames[i], Shape: s.shapeOf(k)}
+	bytes := s.judged.bytesOf(k)
+	g := &s.grow[bytes]
+	if !g.Known {
+		return r
+	}
+	b := int64(math.Round(g.Amount()))
+	r.Bytes = &b
+	r.BytesLow, r.BytesHigh = bounds(g)
+	r.PerSecond, r.PerStep = s.judged.rates(g)
+	if !s.judged.untimed {
+		r.DetectablePerSecond = s.judged.detectable(g)
+	}
+	if part := s.shares.part(bytes); part != nil {
+		sh := stat.Round(part.Value)
+		r.Share = &sh
+	}
+	return r
+}
+
+// leftoverOf is a key's leftover as a whole number; nil when unknown.
+func (s *settled) leftoverOf(k key) *int64 {
+	b, ok := s.left.of(k)
+	if !ok {
+		return nil
+	}
+	n := int64(math.Round(b))
+	return &n
+}
+
+// siteRows are the sites of what grows. Where the program knows none of its own, or
+// the driver's memory is what grows, they are those of what the driver was asked for.
+func (s *settled) siteRows() []SiteRow {
+	own, driver := s.sites()
+	if len(own) == 0 || s.class == DriverGrowth && len(driver) > 0 {
+		return driver
+	}
+	return own
+}

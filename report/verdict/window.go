@@ -1,0 +1,109 @@
+package verdict
+
+import (
+	"math"
+	"sort"
+
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// stepsFromMarks makes the step column from step marks when there is none.
+func (k *track) stepsFromMarks(events []record.Event, pid int) {
+	if k.Step != nil {
+		return
+	}
+	n, next := 0., 0
+	step := make([]float64, len(k.clock))
+	for i, t := range k.clock {
+		for ; next < len(events) && events[next].TMs/1000 <= t; next++ {
+			e := &events[next]
+			if e.Kind != record.KindStep || e.PID != 0 && pid != 0 && e.PID != pid {
+				continue
+			}
+			n++
+			if e.Step > 0 {
+				n = float64(e.Step)
+			}
+		}
+		step[i] = n
+	}
+	if n > 0 {
+		k.Step = step
+	}
+}
+
+// trendRows are the rows in which the program worked: from the first mark
+// baseline, if it made one, to the last mark released, the first experiment
+// or its exit, whichever comes first.
+func (p *process) trendRows(k *track) (from, to int) {
+	begin, end := math.Inf(-1), math.Inf(1)
+	for _, e := range p.run.Events {
+		if e.PID != 0 && p.pid != 0 && e.PID != p.pid {
+			continue
+		}
+		t := e.TMs / 1000
+		switch {
+		case e.Kind == record.KindPhase && e.Name == record.PhaseBaseline && math.IsInf(begin, -1):
+			begin = t
+		case e.Kind == record.KindReceipt, e.Kind == record.KindPhase && e.Name == record.PhaseExiting:
+			end = math.Min(end, t)
+		}
+	}
+	if p.left.last > 0 {
+		end = math.Min(end, p.left.last)
+	}
+	from = sort.SearchFloat64s(k.clock, begin)
+	to = sort.Search(len(k.clock), func(i int) bool { return k.clock[i] > end })
+	if from >= to {
+		return 0, len(k.clock)
+	}
+	return from, to
+}
+
+// withoutSetup leaves out rows in phases named after setting up. It keeps all
+// rows when nothing else would be left.
+func (k *track) withoutSetup(events []record.Event, pid int) *track {
+	keep := make([]int, 0, len(k.clock))
+	next, setup := 0, false
+	for i, t := range k.clock {
+		for next < len(events) && events[next].TMs/1000 <= t {
+			if e := events[next]; e.Kind == record.KindPhase && (e.PID == 0 || pid == 0 || e.PID == pid) {
+				_, setup = record.SetupWord(e.Name)
+			}
+			next++
+		}
+		if !setup {
+			keep = append(keep, i)
+		}
+	}
+	if len(keep) < trend.MinBlocks || len(keep) == len(k.clock) {
+		return k
+	}
+	out := *k
+	out.T, out.clock = pick(k.T, keep), pick(k.clock, keep)
+	if k.Step != nil {
+		out.Step = pick(k.Step, keep)
+	}
+	out.cols = make(map[string][]float64, len(k.cols))
+	for n, v := range k.cols {
+		out.cols[n] = pick(v, keep)
+	}
+	return &out
+}
+
+// fromFirstStep leaves out the rows before the first step: a program sets
+// itself up there. It keeps everything when too little would be left.
+func (k *track) fromFirstStep() *track {
+	if k.Step == nil {
+		return k
+	}
+	i := 0
+	for i < len(k.Step) && k.Step[i] == k.Step[0] {
+		i++
+	}
+	if i <= 1 || len(k.Step)-i < 60 {
+		return k
+	}
+	return k.rows(i-1, len(k.clock))
+}
