@@ -144,7 +144,6 @@ type addressSpace struct {
 	mappings []mapping // newest snapshot last
 	unknown  bool      // a stack came that no mapping covers
 	checked  int       // stacks whose frames were checked
-	read     time.Time
 	names    map[uint64]string
 }
 

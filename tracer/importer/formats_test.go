@@ -55,13 +55,11 @@ func jaxProfile(t *testing.T) []byte {
 		return map[string][]string{"kind": {"buffer"}, "device": {device}}
 	}
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "allocations", Unit: "count"}, {Type: "space", Unit: "bytes"}}}
-	for _, s := range []*profile.Sample{
+	p.Sample = []*profile.Sample{
 		{Value: []int64{2, 100}, Label: buffer("cuda:0")},
 		{Value: []int64{3, 50}, Label: buffer("TPU_3(process=0,(0,0,0,0))")},
 		{Value: []int64{1, 7000}, Label: map[string][]string{"kind": {"executable"}}},
 		{Value: []int64{-1, 5}, Label: buffer("cuda:0")},
-	} {
-		p.Sample = append(p.Sample, s)
 	}
 	var b bytes.Buffer
 	if err := p.WriteUncompressed(&b); err != nil {

@@ -43,7 +43,10 @@ func TestTheMetalSourceAgreesWithGo(t *testing.T) {
 	t.Parallel()
 	source := build(t, compilers[0])
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	values := []float32{0, -0.0, 1, -1, 0.44, 0.45, -0.45, 0.46, 9, -9, 20, 88.7, 88.73, -87, -88, -103, -104, 1000, -1000, inf, -inf, nan, math.SmallestNonzeroFloat32, math.MaxFloat32}
+	values := []float32{
+		0, float32(math.Copysign(0, -1)), 1, -1, 0.44, 0.45, -0.45, 0.46, 9, -9, 20, 88.7, 88.73, -87, -88, -103, -104,
+		1000, -1000, inf, -inf, nan, math.SmallestNonzeroFloat32, math.MaxFloat32,
+	}
 	for v := float32(-12); v < 12; v += 0.0037 {
 		values = append(values, v)
 	}
