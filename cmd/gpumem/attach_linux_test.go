@@ -33,6 +33,9 @@ while True:
 // startPython starts a script and waits until it says that it is ready.
 func startPython(t testing.TB, name, script string) *exec.Cmd {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
 		t.Fatal(err)
@@ -82,6 +85,9 @@ func glob(t *testing.T, pattern string) string {
 
 func TestAttachJudgesAProgramThatRunsAlready(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	leak := startPython(t, "leaky.py", grower)
 	dir := t.TempDir()
 	got := patiently(6, func(length string) outcome {
@@ -105,6 +111,9 @@ func TestAttachJudgesAProgramThatRunsAlready(t *testing.T) {
 
 func TestCtrlCEndsAttachAndStillJudges(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	leak := startPython(t, "leaky.py", grower)
 	dir := t.TempDir()
 	var stdout, stderr bytes.Buffer
@@ -168,6 +177,9 @@ func TestAttachSaysInOneLineWhyItCannot(t *testing.T) {
 
 func TestAttachSaysOfAProgramThatEndsAtOnceThatItWasTooSoon(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	brief := exec.Command("cat") // ends with its stdin
 	stdin, err := brief.StdinPipe()
 	if err != nil {
@@ -251,6 +263,9 @@ func TestAttachRefusesAnothersProcess(t *testing.T) {
 
 func TestAttachFollowsTheWholeTree(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	tree := exec.Command("sh", "-c", "sleep 60 & sleep 60 & wait")
 	tree.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := tree.Start(); err != nil {
@@ -315,6 +330,9 @@ func TestARunRecordsTheGPUBytesOfItsProcesses(t *testing.T) {
 
 func TestADeviceLostWhileRecordingIsOneWarning(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	target := start(t, "sleep", "60")
 	library, env := stub(t, "process 0 c "+pidOf(target)+" 5000")
@@ -415,6 +433,9 @@ func onStubDriver(t *testing.T, dir, text string) (program string) {
 
 func TestAttachWithProbesTellsWhatTheProgramAllocatesFromThenOn(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	program := onStubDriver(t, dir, driverLeak)
 	leak := start(t, program)

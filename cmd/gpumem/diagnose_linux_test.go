@@ -40,6 +40,9 @@ func patiently(code int, run func(length string) outcome) (got outcome) {
 
 func TestWatchingAccusesTheProcessThatGrowsAndNoOther(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	leak := startPython(t, "leaky.py", grower)
 	calm := startPython(t, "calm.py", "import time\nkeep = bytearray(50_000_000)\nprint('ready', flush=True)\ntime.sleep(600)\n")
 	got := patiently(6, func(length string) outcome {
@@ -90,6 +93,9 @@ func growing(t *testing.T) (target *exec.Cmd, env []string) {
 
 func TestGrowthOfGPUBytesIsSeenAlthoughNobodyKnowsWhoseItIs(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	target, env := growing(t)
 	got := patiently(7, func(length string) outcome {
 		return gpumemEnv(t, t.TempDir(), env, "diagnose", pidOf(target), "--for", length, "--fail-on", "any")
@@ -108,6 +114,9 @@ func TestGrowthOfGPUBytesIsSeenAlthoughNobodyKnowsWhoseItIs(t *testing.T) {
 
 func TestAttachTurnsGrowthWithoutAnOwnerIntoACodeAndANextStep(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	target, env := growing(t)
 	dir := t.TempDir()
 	got := patiently(7, func(length string) outcome {
@@ -130,6 +139,9 @@ func TestAttachTurnsGrowthWithoutAnOwnerIntoACodeAndANextStep(t *testing.T) {
 
 func TestAProcessThatEndsWhileWatchedIsUndecided(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	brief := start(t, "sleep", "1")
 	got := gpumem(t, t.TempDir(), "diagnose", pidOf(brief), "--for", "4s")
 	if got.code != 0 || !strings.Contains(got.stdout, "1 undecided") || !strings.Contains(got.stdout, "1 ended") {
@@ -217,6 +229,9 @@ func TestDiagnoseRefusesWhatDoesNotGoTogether(t *testing.T) {
 
 func TestTheScriptAsksGpumemWhereItIs(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	script := filepath.Join("..", "..", "scripts", "diagnose_memory_leak.sh")
 	for _, here := range []bool{true, false} {
 		cmd := exec.Command("bash", script, "tl")

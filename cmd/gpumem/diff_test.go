@@ -12,6 +12,9 @@ import (
 
 func TestDiffSaysWhatAChangeMadeGrow(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	for out, fault := range map[string]string{"base": "", "same": "", "new": "uncut-graph"} {
 		args := []string{"run", "-q", "--out", out, "nqueens", "--attempts=2", "--solutions=9", "--fault=" + fault}

@@ -36,6 +36,9 @@ func reproduce(t *testing.T, dir, run string) *record.Run {
 
 func TestTheReproduceLineMakesTheSameRunAgain(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for name, args := range map[string][]string{
 		"workload": {"--interval", "20ms", "--purge", "--sites=false", "xor", "--fault=no-flush", "--leftover", "2MiB", "--fail-on", "pool-growth"},
 		"program":  {"--interval", "20ms", "--first-touch=false", "--inject", "none", "--", "sh", "-c", "echo \"it's $0\"; : 'a  b'", "two words", ""},

@@ -33,6 +33,9 @@ func TestADriverWithoutADeviceIsOneClearLineAndNoZero(t *testing.T) {
 
 func TestADeviceThatCannotBeOpenedEndsTheRunWithItsOneLine(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for _, c := range []struct{ says, want string }{
 		{"init 100", "CUDA_VISIBLE_DEVICES"}, // it is empty, say
 		{"devices 0", "the driver shows no device"},

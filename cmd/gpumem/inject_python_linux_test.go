@@ -14,6 +14,9 @@ import (
 
 func TestTheReportSaysWhatBecameOfThePythonAgent(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	if err != nil {
 		t.Fatalf("no python3, and what is tested is its agent: %v", err)
@@ -67,6 +70,9 @@ print("fine")`
 
 func TestWhatTheProgramHadInItsEnvironmentStays(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	const text = "import sys\nsys.users_own = 'theirs'\n"
 	if err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), []byte(text), 0o600); err != nil {
@@ -92,6 +98,9 @@ print(os.environ["LD_PRELOAD"].split(":")[-1], os.environ["PYTHONPATH"].split(":
 
 func TestGpumemUnderGpumemTracesAndRunsTheUsersSitecustomizeOnce(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	const text = "import sys\nsys.times = getattr(sys, 'times', 0) + 1\n"
 	if err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), []byte(text), 0o600); err != nil {

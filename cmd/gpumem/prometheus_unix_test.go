@@ -24,6 +24,9 @@ import (
 // program that leaks and one that died holding memory, which is not swept.
 func TestARealPrometheusScrapesAServerFiresTheAlertsAndFillsTheDashboard(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	prometheus := prometheusProgram(t, "prometheus")
 	home := t.TempDir()
 	token := filepath.Join(home, "token")

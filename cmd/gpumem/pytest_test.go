@@ -9,6 +9,9 @@ import (
 
 func TestPytestFailsATestThatKeepsMemory(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	text := `kept = []
 

@@ -126,6 +126,9 @@ func TestARedactedFolderHoldsNoNameOfTheOriginal(t *testing.T) {
 // TestARedactedWorkloadIsNotTraceable redacts what a real run leaves behind.
 func TestARedactedWorkloadIsNotTraceable(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	if got := gpumem(t, dir, "run", "-q", "--out", "secretplace", "nqueens", "--attempts=2", "--solutions=9", "--fault=uncut-graph"); got.code != 0 {
 		t.Fatalf("exit code %d\n%s", got.code, got.stderr)

@@ -13,6 +13,9 @@ import (
 
 func TestSelftestChecksAMetalDeviceOnTheFake(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	library, err := appletest.Make(t.TempDir(), runtime.GOARCH)
 	if err != nil {
 		t.Fatal(err)

@@ -53,6 +53,9 @@ int main(int argc, char **argv) {
 // driver without numbers by process: NVML tells nothing, the capture does.
 func TestALeakAtTheDriverShowsWhereNothingChargesTheProcess(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	program := onStubDriver(t, dir, quietLeak)
 	for _, c := range []struct {

@@ -14,6 +14,9 @@ import (
 // faults, in child processes as a user does, and holds the verdict against the
 // truth that the workload declares.
 func TestEachFaultGivesItsVerdict(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for _, w := range workloads.All() {
 		cases := map[string]workloads.Fault{"healthy": {Truth: "none"}}
 		for _, f := range w.Faults {
@@ -75,6 +78,9 @@ func checkTruth(t *testing.T, args []string, truth workloads.Fault) {
 // TestACaptureThatIsOnIsNamedWhereSomethingGrows: it may be what grows, beside
 // what is known to; where nothing grows, it is nobody's matter.
 func TestACaptureThatIsOnIsNamedWhereSomethingGrows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for flag, want := range map[string][]string{
 		"--fault=recompile": {"pipeline-cache", "tooling"},
 		"--fault=":          nil,
@@ -104,6 +110,9 @@ func TestTheControlRunOnTheHostHasNothingOfADriver(t *testing.T) {
 // TestTheInvestigationsFiguresComeOutExactly is the retention case of the
 // TensorLogic investigation at full size: what is kept and what is freed.
 func TestTheInvestigationsFiguresComeOutExactly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for caps, want := range map[string]string{
 		"-1": "962654208 B freed, 122 buffers and 1237442560 B kept by the pool",
 		"10": "42 buffers",

@@ -16,7 +16,7 @@ import (
 func TestTheSameFilesRunOnArm64(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: builds for another processor and emulates it")
+		t.Skip("the quick lane leaves this to the whole")
 	}
 	const emulator, compiler = "qemu-aarch64-static", "aarch64-linux-gnu-gcc"
 	for name, install := range map[string]string{emulator: "qemu-user-static", compiler: "gcc-aarch64-linux-gnu"} {

@@ -24,6 +24,9 @@ type program struct {
 // compile builds the program and a library of the given name.
 func compile(tb testing.TB, library string, flags ...string) (main, lib string) {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("the quick lane leaves this to the whole")
+	}
 	dir := tb.TempDir()
 	main, lib = filepath.Join(dir, "grow"), filepath.Join(dir, library+".so.1.2")
 	for _, args := range [][]string{

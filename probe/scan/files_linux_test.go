@@ -15,6 +15,9 @@ import (
 
 func TestTheBuildIDOfARealProgramIsRead(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "a.c"), filepath.Join(dir, "a")
 	if err := os.WriteFile(source, []byte("int main(void){return 0;}\n"), 0o600); err != nil {

@@ -78,6 +78,9 @@ func TestAProgramThatIsReadLateLosesNothing(t *testing.T) {
 
 func TestAProgramThatIsReadLateIsStillAsked(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	s, e, conn := lateOne(t)
 	id, err := e.all().conns[0].Do(ActionPurge)
 	if err != nil {

@@ -63,6 +63,9 @@ func TestMain(m *testing.M) {
 // is no driver to capture.
 func build(t testing.TB) toolbox {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	if len(library) == 0 {
 		t.Skip("no interposer is built for this processor")
 	}

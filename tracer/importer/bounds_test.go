@@ -47,6 +47,9 @@ func said(run *record.Run, text string) bool {
 // Each of these unpacks to some 100 MB, of which each byte or line costs memory
 // where nothing bounds it.
 func TestAFileThatIsPackedToFillTheMemoryIsReadInBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	const most = 256 << 20
 	wide := strings.Repeat("a", 1000) // of RMM's lines alone there are millions
 	for name, c := range map[string]struct {

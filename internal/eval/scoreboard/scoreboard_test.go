@@ -50,6 +50,9 @@ func TestTheUpperEndOfAnIntervalLiesAboveThePart(t *testing.T) {
 
 func TestASmallScoreboardHasAllItsTables(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	var out bytes.Buffer
 	if err := run(&out, options{n: 56, healthy: 2, driven: 20, seed: 5}); err != nil {
 		t.Fatal(err)

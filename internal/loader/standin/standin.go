@@ -22,6 +22,9 @@ import (
 // test, has it say the lines of conf and returns its path.
 func Build(tb testing.TB, fileName string, source []byte, flags, conf []string) string {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("the quick lane leaves this to the whole")
+	}
 	library := filepath.Join(tb.TempDir(), fileName)
 	if err := os.WriteFile(library+".c", source, 0o600); err != nil {
 		tb.Fatalf("write the stand-in's source: %v", err)

@@ -24,6 +24,9 @@ var compilers = []string{"g++", "clang++-14"}
 
 func TestTheMetalSourceComputesWhatTheReferencesDo(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for i, compiler := range compilers {
 		if _, err := exec.LookPath(compiler); err != nil && i > 0 {
 			t.Logf("not tested: no %s", compiler)
@@ -41,6 +44,9 @@ func TestTheMetalSourceComputesWhatTheReferencesDo(t *testing.T) {
 // references do not look.
 func TestTheMetalSourceAgreesWithGo(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	source := build(t, compilers[0])
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	values := []float32{

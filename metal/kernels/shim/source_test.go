@@ -144,6 +144,9 @@ const compilerOfTheFile = "14.0.6"
 // any clang, only TestThePTXHasAnEntryForEachKernel looks at the file.
 func TestThePTXIsWhatClangMakesOfTheSource(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	clang := newestClang()
 	if clang == "" {
 		t.Skip("no clang++ is installed; Debian: apt-get install clang-14")
