@@ -3,7 +3,7 @@
 # Usage: ./scripts/test.sh [--quick] [packages…]   (default ./...)
 # Prints the failures and, as its last line, "N passed, N failed, N skipped".
 # --quick is go test -short: what needs nothing but Go and takes moments. It
-# installs nothing. What it leaves out, only the whole tests; so CI refuses it.
+# installs nothing. Only the whole tests the rest, so CI refuses this.
 set -uo pipefail
 case ${1-} in -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 cd "$(dirname "$0")/.." || exit 1

@@ -23,7 +23,7 @@ func TestTheReportSaysWhatBecameOfThePythonAgent(t *testing.T) {
 	}
 	python3 := strings.TrimSpace(string(python))
 	const tamper = `import os
-agent = os.path.join(os.environ["PYTHONPATH"].split(":")[0], "lib", "gpumem_agent", "paths.py")
+agent = os.path.join(os.environ["PYTHONPATH"].split(":")[0], "lib", "gpumem_agent", "holders", "paths.py")
 open(agent, "w").write("raise SystemExit(3)")
 print("fine")`
 	const cut = `import os, time
@@ -49,7 +49,7 @@ print("fine")`
 		"no Python at all":    {[]string{"echo", "fine"}, ""},
 		"cut off":             {[]string{python3, "-c", cut}, "cut off its agent "},
 		"connected again":     {[]string{python3, "-c", again}, ""},
-		"tampered with":       {[]string{python3, "-c", tamper}, "is not to be trusted: python agent: file changed: lib/gpumem_agent/paths.py"},
+		"tampered with":       {[]string{python3, "-c", tamper}, "is not to be trusted: python agent: file changed: lib/gpumem_agent/holders/paths.py"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

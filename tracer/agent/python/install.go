@@ -15,7 +15,7 @@ import (
 // files holds the Python sources. The globs name them one by one, so that
 // caches an interpreter may leave beside them are never embedded.
 //
-//go:embed files/*.py files/lib/*.py files/lib/gpumem_agent/*.py files/lib/gpumem_agent/frameworks/*.py
+//go:embed files/*.py files/lib/*.py files/lib/gpumem_agent/*.py files/lib/gpumem_agent/frameworks/*.py files/lib/gpumem_agent/holders/*.py
 var files embed.FS
 
 // Environment names of the Python agent, beside those of package agent.

@@ -39,7 +39,7 @@ func TestInstallWritesFilesThatOnlyTheirOwnerReads(t *testing.T) {
 	}
 	for _, name := range []string{
 		"sitecustomize.py", "lib/gpumem.py", "lib/gpumem_pytest.py",
-		"lib/gpumem_agent/__init__.py", "lib/gpumem_agent/frameworks/__init__.py",
+		"lib/gpumem_agent/__init__.py", "lib/gpumem_agent/frameworks/__init__.py", "lib/gpumem_agent/holders/__init__.py",
 	} {
 		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
 			t.Error(err)
