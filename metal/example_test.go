@@ -45,7 +45,8 @@ func Example() {
 		encoder.SetBytes(1, kernels.Float32Bytes(2))
 		encoder.SetBuffer(2, sum, 0)
 		err = encoder.Dispatch(metal.Size{X: 1})
-		if err := errors.Join(err, encoder.End(), commands.Commit(), commands.Wait(), commands.Release()); err != nil {
+		if err := errors.Join(err, encoder.End(), commands.Commit(), commands.Wait(),
+			commands.Release()); err != nil {
 			log.Fatal(err)
 		}
 	})

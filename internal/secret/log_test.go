@@ -18,8 +18,9 @@ func TestLogsKeepTheirLengthAndLoseTheirSecrets(t *testing.T) {
 	cases := []string{text, ""}
 	for _, border := range []int{logPart, logPart - logOverlap, logPart - logOverlap/2} {
 		for _, back := range []int{0, 1, 20, len(token), len(token) + 5} {
-			cases = append(cases, text+strings.Repeat("x", border-len(text)-back-1)+"\n"+token+"\n"+strings.Repeat("y",
-				logOverlap)+"\nend\n")
+			cases = append(cases, text+strings.Repeat("x", border-len(text)-back-1)+"\n"+token+"\n"+
+				strings.Repeat("y",
+					logOverlap)+"\nend\n")
 		}
 	}
 	for _, in := range cases {

@@ -55,7 +55,8 @@ func TestTheDriverKeepsTheContractOnTheFake(t *testing.T) {
 	}{
 		{"at its own pace", nil},
 		{"with slow completion", []string{"lag_us 200"}},
-		{"on an old system", []string{"without setMathMode: newResidencySetWithDescriptor:error:", "group 48"}},
+		{"on an old system", []string{"without setMathMode: newResidencySetWithDescriptor:error:",
+			"group 48"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if testing.Short() && c.conf != nil {

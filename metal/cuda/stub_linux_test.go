@@ -48,7 +48,8 @@ func options(library string, f metaltest.Faults) cuda.Options {
 	return cuda.Options{
 		Library: library, WorkingSet: f.WorkingSet, MaxBuffers: f.MaxBuffers,
 		Faults: cuda.Faults{
-			FailAllocation: f.FailAllocation, ShrinkAfter: f.ShrinkAfter, ShrinkTo: f.ShrinkTo, CompletionLag: f.CompletionLag,
+			FailAllocation: f.FailAllocation, ShrinkAfter: f.ShrinkAfter, ShrinkTo: f.ShrinkTo,
+			CompletionLag: f.CompletionLag,
 		},
 	}
 }
@@ -83,7 +84,8 @@ func TestTheDriverKeepsTheContractOnTheStub(t *testing.T) {
 // nothingIsLeft asks the stub what exists.
 func nothingIsLeft(t *testing.T, library string) {
 	t.Helper()
-	for _, what := range []string{"allocations", "taken", "streams", "events", "modules", "pools", "contexts"} {
+	for _, what := range []string{"allocations", "taken", "streams", "events", "modules",
+		"pools", "contexts"} {
 		if n := count(t, library, what); n != 0 {
 			t.Errorf("%d %s are left in the driver", n, what)
 		}

@@ -19,7 +19,8 @@ func TestTheSameFilesRunOnArm64(t *testing.T) {
 		t.Skip("the quick lane leaves this to the whole")
 	}
 	const emulator, compiler = "qemu-aarch64-static", "aarch64-linux-gnu-gcc"
-	for name, install := range map[string]string{emulator: "qemu-user-static", compiler: "gcc-aarch64-linux-gnu"} {
+	for name, install := range map[string]string{emulator: "qemu-user-static",
+		compiler: "gcc-aarch64-linux-gnu"} {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Skipf("no %s; Debian: apt-get install %s", name, install)
 		}

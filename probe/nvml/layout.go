@@ -56,7 +56,8 @@ func decodeMemoryV2(b []byte) memory {
 		return unknownMemory()
 	}
 	u := binary.NativeEndian.Uint64
-	return memory{total: known(u(b[8:])), reserved: known(u(b[16:])), free: known(u(b[24:])), used: known(u(b[32:]))}
+	return memory{total: known(u(b[8:])), reserved: known(u(b[16:])), free: known(u(b[24:])),
+		used: known(u(b[32:]))}
 }
 
 // decodeProcess reads entry i of a list whose entries have the given size.
@@ -116,7 +117,8 @@ func normalPCI(s string) string {
 func merge(list []Process, p Process) []Process {
 	for i := range list {
 		q := &list[i]
-		if q.PID == p.PID && q.Device == p.Device && q.GPUInstance == p.GPUInstance && q.ComputeInstance == p.ComputeInstance {
+		if q.PID == p.PID && q.Device == p.Device && q.GPUInstance == p.GPUInstance &&
+			q.ComputeInstance == p.ComputeInstance {
 			q.Kind |= p.Kind
 			q.Bytes = max(q.Bytes, p.Bytes)
 			return list

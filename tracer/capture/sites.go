@@ -83,7 +83,8 @@ func (p *process) sites() []record.Site {
 		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b record.Site) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Count, a.Count), strings.Compare(a.Site, b.Site))
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Count, a.Count),
+			strings.Compare(a.Site, b.Site))
 	})
 	return out
 }

@@ -99,8 +99,11 @@ func compileAll(dir string) error {
 		out  string
 		args []string
 	}{
-		{"libcuda.so.1", join(shared, []string{"-Wl,-Bsymbolic", "-Wl,-soname,libcuda.so.1", source("libcuda.c")})},
-		{"static/libcuda.so.1", join(shared, []string{"-DNO_TLS", "-Wl,-Bsymbolic", "-Wl,-soname,libcuda.so.1", source("libcuda.c")})},
+		{"libcuda.so.1",
+			join(shared, []string{"-Wl,-Bsymbolic", "-Wl,-soname,libcuda.so.1", source("libcuda.c")})},
+		{"static/libcuda.so.1",
+			join(shared, []string{"-DNO_TLS", "-Wl,-Bsymbolic", "-Wl,-soname,libcuda.so.1",
+				source("libcuda.c")})},
 		{"app_plt", join(frames, []string{"-DVIA_PLT", source("app.c")}, linked, []string{"-pthread"})},
 		{"app_dlsym", join(frames, []string{"-DVIA_DLSYM", source("app.c"), "-ldl", "-pthread"})},
 		{"app_chain", join(frames, []string{"-DVIA_CHAIN", source("app.c"), "-ldl", "-pthread"})},
@@ -108,16 +111,22 @@ func compileAll(dir string) error {
 		{"app_static", join(frames, []string{"-static", "-DVIA_DLSYM", source("app.c"), "-w", "-pthread"})},
 		{"exec", []string{"-O2", source("exec.c")}},
 		{"host", join(frames, []string{source("host.c"), "-ldl"})},
-		{"plugin.so", join(frames, []string{"-shared", "-fPIC", "-DPLUGIN", "-DVIA_PLT", source("app.c")}, linked)},
+		{"plugin.so",
+			join(frames, []string{"-shared", "-fPIC", "-DPLUGIN", "-DVIA_PLT", source("app.c")}, linked)},
 		{"libback.so", join(shared, []string{"-DBACK", source("sibling.c")})},
 		{"libfront.so", join(shared, []string{"-DFRONT", source("sibling.c"), "-ldl"})},
 		{"sibling", []string{
-			"-Wl,--no-as-needed", source("sibling.c"), filepath.Join(dir, "libfront.so"), filepath.Join(dir, "libback.so"),
+			"-Wl,--no-as-needed", source("sibling.c"), filepath.Join(dir, "libfront.so"),
+			filepath.Join(dir, "libback.so"),
 			"-Wl,-rpath," + dir, "-ldl",
 		}},
-		{"libcupti.so.13", join(shared, []string{"-DCUPTI", "-Wl,-soname,libcupti.so.13", source("profiler.c")})},
-		{"profiler.so", join(shared, []string{source("profiler.c"), filepath.Join(dir, "libcupti.so.13"), "-Wl,-rpath," + dir})},
-		{"other.so", join(shared, []string{"-Wl,-Bsymbolic", "-Wl,--version-script=" + source("other.map"), source("other.c"), "-ldl"})},
+		{"libcupti.so.13",
+			join(shared, []string{"-DCUPTI", "-Wl,-soname,libcupti.so.13", source("profiler.c")})},
+		{"profiler.so",
+			join(shared, []string{source("profiler.c"), filepath.Join(dir, "libcupti.so.13"),
+				"-Wl,-rpath," + dir})},
+		{"other.so", join(shared, []string{"-Wl,-Bsymbolic", "-Wl,--version-script=" + source("other.map"),
+			source("other.c"), "-ldl"})},
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, c.out)), 0o700); err != nil {
 			return err
