@@ -259,62 +259,22 @@ func rangeOf(v []float64) (lo, hi float64) {
 	return lo, hi
 }
 
-// measuredChange is what the process as a whole gained over the time that the
-// accounts' changes stand for, read from the totals alone; false when the
-// totals do not add up to one figure: no total measured, or unknown whether GPU
-// bytes are host memory.
-func measuredChange(run *record.Run, v *verdict.Verdict) (float64, bool) {
-	from := changesFrom(v)
-	change, known := 0., false
-	if !slices.ContainsFunc(v.Accounts, func(a verdict.AccountRow) bool { return a.Account == verdict.Host && a.Bytes == nil }) {
-		change, known = changeBetween(run.Samples, ledgerOf(run, v).Host, from, v.Window.ToMs)
-	}
-	gpu, gpuKnown := changeBetween(run.Samples, account.Column(run.Samples, record.ColGPU), from, v.Window.ToMs)
-	switch {
-	case known && gpuKnown && run.Meta.UnifiedMemory == nil:
-		return 0, false
-	case gpuKnown:
-		return change + gpu, true
-	}
-	return change, known
-}
-
-// changesFrom is the time from which the accounts' changes are counted, in
-// milliseconds: what grows has bytes and a rate, so a span before the window's
-// end. Where nothing grows it is the end of the warm-up.
-func changesFrom(v *verdict.Verdict) float64 {
-	for _, a := range v.Accounts {
-		if a.Shape == trend.Growing && a.Bytes != nil && a.PerSecond != nil && a.PerSecond.Value != 0 {
-			return max(v.Window.FromMs, v.Window.ToMs-1000*float64(*a.Bytes)/a.PerSecond.Value)
-		}
-	}
-	return v.Window.FromMs + v.Window.WarmupMs
-}
-
-// changeBetween is the mean of the last samples up to a time less the mean of
-// the first ones from a time on, a fiftieth of the samples at either end; of
-// all samples where none has a time.
+// changeBetween is the last known value up to a time less the first one from a
+// time on; of all samples where none has a time.
 func changeBetween(s *record.Samples, v []float64, fromMs, toMs float64) (float64, bool) {
 	t := s.Column(record.ColTime)
 	timed := anyKnown(t)
-	var known []float64
+	const slack = 1e-6 // ms, for what arithmetic does to a time
+	first, last, known := 0., 0., 0
 	for i, x := range v {
-		inside := !timed || t[i] >= fromMs && t[i] <= toMs
-		if inside && finite(x) {
-			known = append(known, x)
+		if inside := !timed || t[i] >= fromMs-slack && t[i] <= toMs+slack; !inside || !finite(x) {
+			continue
 		}
+		if known == 0 {
+			first = x
+		}
+		last = x
+		known++
 	}
-	if len(known) < 2 {
-		return 0, false
-	}
-	k := min(max(len(known)/50, 1), 50)
-	return mean(known[len(known)-k:]) - mean(known[:k]), true
-}
-
-func mean(v []float64) float64 {
-	var sum float64
-	for _, x := range v {
-		sum += x
-	}
-	return sum / float64(len(v))
+	return last - first, known > 1
 }

@@ -191,8 +191,8 @@ func meaningOf(c verdict.Class) string {
 func keyFigures(run *record.Run, v *verdict.Verdict) []pair {
 	var out []pair
 	add := func(name, value string) { out = append(out, pair{name, value}) }
-	if sum, ok := chargedBytes(v); ok {
-		add("all accounts", signedBytes(sum))
+	if v.Measured != nil {
+		add("all accounts", signedBytes(float64(v.Measured.Bytes)))
 	}
 	if row := primaryRow(v); row != nil {
 		name := string(row.Account)

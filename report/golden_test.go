@@ -138,7 +138,7 @@ func traceVerdict() *verdict.Verdict {
 		Window:  verdict.Window{Samples: 3, Steps: 3000},
 		Accounts: []verdict.AccountRow{
 			{Account: verdict.Live, Shape: trend.ShapeUndecided, Count: ptr(int64(286))},
-			{Account: verdict.Host, Shape: trend.Growing, Bytes: ptr(int64(7281 * mib))},
+			{Account: verdict.Host, Shape: trend.Growing, ChangeBytes: ptr(int64(7281 * mib)), Bytes: ptr(int64(7281 * mib))},
 		},
 		Warnings: []string{"the log has no times: growth a second is unknown"},
 	}
@@ -166,9 +166,11 @@ func processesRun() *record.Run {
 func processesVerdict() *verdict.Verdict {
 	return &verdict.Verdict{Schema: 1, Verdict: verdict.HostGrowth, Tier: verdict.Likely, Confidence: 0.85, RestsOn: verdict.ByTrend,
 		Summary: "host-growth (likely, 85 %): host memory grows by 39 MiB.", PID: 100,
-		Claim:     "host memory grows by 39 MiB.",
-		Window:    verdict.Window{ToMs: 3900, Samples: 40},
-		Accounts:  []verdict.AccountRow{{Account: verdict.Host, Shape: trend.Growing, Bytes: ptr(int64(39 * mib)), PerSecond: &verdict.Interval{Value: 10 * mib, Low: 9.9 * mib, High: 10.1 * mib}}},
+		Claim:    "host memory grows by 39 MiB.",
+		Window:   verdict.Window{ToMs: 3900, Samples: 40},
+		Measured: &verdict.Measured{FromMs: ptr(0.0), ToMs: ptr(3900.0), Bytes: 39 * mib, FootprintBytes: ptr(int64(39 * mib))},
+		Accounts: []verdict.AccountRow{{Account: verdict.Host, Shape: trend.Growing, ChangeBytes: ptr(int64(39 * mib)),
+			Bytes: ptr(int64(39 * mib)), PerSecond: &verdict.Interval{Value: 10 * mib, Low: 9.9 * mib, High: 10.1 * mib}}},
 		Processes: []verdict.ProcessRow{{PID: 100, Verdict: verdict.HostGrowth, Tier: verdict.Likely, Confidence: 0.85}, {PID: 101, Verdict: verdict.None, Tier: verdict.Confirmed, Confidence: 0.96}},
 	}
 }

@@ -26,7 +26,7 @@ func fullVerdict() *verdict.Verdict {
 var sayings = map[string][]string{
 	"verdict": {"app-leak"}, "tier": {"confirmed"}, "confidence": {"98 %"},
 	"summary":     {"Live memory grows by 4.00 MiB a step"},
-	"accounts":    {"+428 MiB", "+321", "growing", "bounded", "plateau", "+401 MiB"},
+	"accounts":    {"+384 MiB", "(426", "+321", "growing", "bounded", "plateau", "+401 MiB"},
 	"driven_by":   {"with every step"},
 	"causes":      {"uncut-autograd-graph", "live tensors grow by 3.00 a step", "detach the loss"},
 	"sites":       {"train.py:41 step", "model.py:17"},

@@ -23,8 +23,7 @@ func ofVerdict(run *record.Run, v *verdict.Verdict) *record.Run {
 	return &one
 }
 
-// ofProcess is the run with the rows of one process only. A row without a pid
-// belongs to the process before it.
+// ofProcess is the run with the rows of one process only.
 func ofProcess(run *record.Run, wanted int) *record.Run {
 	keep := rowsOf(run, wanted)
 	if len(keep) == run.Samples.Len() {
@@ -44,7 +43,9 @@ func ofProcess(run *record.Run, wanted int) *record.Run {
 	return &one
 }
 
-// rowsOf are the rows of a process: all of them where only one is told.
+// rowsOf are the rows of a process: all of them where only one is told. A row
+// without a pid belongs to the process before it, the first ones to the traced
+// program.
 func rowsOf(run *record.Run, wanted int) []int {
 	pid := run.Samples.Column(record.ColPID)
 	keep := make([]int, 0, run.Samples.Len())
@@ -54,7 +55,7 @@ func rowsOf(run *record.Run, wanted int) []int {
 		}
 		return keep
 	}
-	last := record.Unknown()
+	last := float64(run.Meta.PID)
 	for i, p := range pid {
 		if !record.IsUnknown(p) {
 			last = p
@@ -155,7 +156,11 @@ func footprintOf(s *record.Samples) []float64 {
 // lastAndChange is a total's last value and its change over the judged window.
 func lastAndChange(s *record.Samples, total []float64, v *verdict.Verdict) []string {
 	_, last := ends(total)
-	change, ok := changeBetween(s, total, changesFrom(v), v.Window.ToMs)
+	from, to := v.Window.FromMs+v.Window.WarmupMs, v.Window.ToMs
+	if m := v.Measured; m != nil && m.FromMs != nil && m.ToMs != nil {
+		from, to = *m.FromMs, *m.ToMs
+	}
+	change, ok := changeBetween(s, total, from, to)
 	if !ok {
 		return []string{bytesText(last), unknown}
 	}

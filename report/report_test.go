@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -216,17 +217,21 @@ func TestNothingIsInventedForWhatIsUnknown(t *testing.T) {
 	}
 }
 
-func TestRowsAndResidualAddUpToWhatWasMeasured(t *testing.T) {
+func TestTheChangesOfAnyTableSumToWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	run := leakRun(1200)
-	total, ok := measuredChange(run, leakVerdict())
-	sum, _ := chargedBytes(leakVerdict())
-	if !ok || math.Abs(total-sum) > 16*mib {
-		t.Errorf("measured %v, %v, charged %v", total, ok, sum)
-	}
-	run.Meta.UnifiedMemory = nil
-	if _, ok := measuredChange(run, leakVerdict()); ok {
-		t.Error("a sum over two ledgers of which nobody knows whether they overlap")
+	for _, u := range []account.Unified{account.UnifiedYes, account.UnifiedNo, account.UnifiedAuto} {
+		v := verdict.Judge(run, verdict.Options{Unified: u})
+		foot, sum := v.Measured.Bytes, int64(0)
+		for _, row := range v.Accounts {
+			sum += *row.ChangeBytes
+		}
+		if sum != foot {
+			t.Errorf("%s: the accounts changed by %d, the process by %d", u, sum, foot)
+		}
+		if want := signedBytes(float64(foot)); !strings.Contains(render(t, Text, run, v, Options{}), want) {
+			t.Errorf("%s: the report does not say %s", u, want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/gpumem/gpumem/report/verdict"
@@ -16,20 +17,6 @@ var definitions = [...]pair{
 	{string(record.AccountIdle), "kept by the program's pool, referenced by nobody"},
 	{string(record.AccountUntracked), "charged by the driver beyond live and idle"},
 	{string(record.AccountHost), "host memory outside of all of these"},
-}
-
-// chargedBytes is the sum of the accounts' growth; false when no account has
-// any.
-func chargedBytes(v *verdict.Verdict) (float64, bool) {
-	var sum float64
-	known := false
-	for _, row := range v.Accounts {
-		if row.Bytes != nil {
-			sum += float64(*row.Bytes)
-			known = true
-		}
-	}
-	return sum, known
 }
 
 func growthSection(run *record.Run, v *verdict.Verdict, charts []chart) section {
@@ -47,18 +34,15 @@ func growthSection(run *record.Run, v *verdict.Verdict, charts []chart) section 
 	if t := detectableText(v); t != "" {
 		s.blocks = append(s.blocks, block{text: t})
 	}
-	s.blocks = append(s.blocks, block{pairs: definitions[:]})
+	s.blocks = append(s.blocks, block{pairs: growthTerms(v)})
 	return s
 }
 
-// growthTable has a row an account; its foot sums them and sets the sum
-// against what the process as a whole was seen to gain.
+// growthTable has a row an account; its foot is by how much the process as a whole
+// changed, to which the accounts' changes sum.
 func growthTable(run *record.Run, v *verdict.Verdict) *table {
 	use := growthColumns(v)
-	t := &table{caption: "Change over the judged window. Intervals are 95 %."}
-	if v.Window.Samples > 0 {
-		t.caption = "Change over the judged window, " + windowText(run, v) + ". Intervals are 95 %."
-	}
+	t := &table{caption: growthCaption(run, v)}
 	for _, c := range use {
 		t.head = append(t.head, c.column)
 	}
@@ -72,22 +56,65 @@ func growthTable(run *record.Run, v *verdict.Verdict) *table {
 	for i := range v.Accounts {
 		t.rows = append(t.rows, line(&v.Accounts[i]))
 	}
-	t.foot = growthFoot(run, v, use)
+	t.foot = growthFoot(v, use)
 	return t
+}
+
+// growthCaption says what was judged, and between which samples changes are told.
+func growthCaption(run *record.Run, v *verdict.Verdict) string {
+	var parts []string
+	if v.Window.Samples > 0 {
+		parts = append(parts, "judged: "+windowText(run, v))
+	}
+	if m := v.Measured; m != nil && m.FromMs != nil && m.ToMs != nil && hasTime(run) {
+		parts = append(parts, "changes from "+secondsText(*m.FromMs/1000)+" to "+secondsText(*m.ToMs/1000))
+	}
+	if len(parts) == 0 {
+		return "By account."
+	}
+	return "By account, " + strings.Join(parts, "; ") + "."
+}
+
+// growthTerms are the accounts and the columns of the table in words.
+func growthTerms(v *verdict.Verdict) []pair {
+	terms := slices.Clone(definitions[:])
+	if v.Measured != nil {
+		terms = append(terms, pair{"change", "the last sample less the first one after the warm-up"},
+			pair{"measured", "by how much the process changed" + measuredText(v.Measured) + ", to which the changes sum exactly"})
+	}
+	if slices.ContainsFunc(v.Accounts, func(r verdict.AccountRow) bool { return r.BytesLow != nil }) {
+		terms = append(terms, pair{"growth", "what the trend test fits after the account's own warm-up, with its 95 % interval"})
+	}
+	return terms
+}
+
+// measuredText names what the measured change was read from.
+func measuredText(m *verdict.Measured) string {
+	switch {
+	case m.FootprintBytes != nil && m.DeviceBytes != nil && *m.FootprintBytes != m.Bytes:
+		return fmt.Sprintf(", footprint %s and device %s", signedBytes(float64(*m.FootprintBytes)),
+			signedBytes(float64(*m.DeviceBytes)))
+	case m.FootprintBytes != nil:
+		return " by its footprint"
+	case m.DeviceBytes != nil:
+		return " on the device"
+	}
+	return ""
 }
 
 // growthColumn is one column of the growth table.
 type growthColumn struct {
 	column
 	cell func(*verdict.AccountRow) string
-	// sums says that the cell of a row of sums is of this kind.
-	bytes, share bool
+	// What the foot has in this column.
+	change, share bool
 }
 
 func growthColumns(v *verdict.Verdict) []growthColumn {
 	cols := []growthColumn{
 		{column: column{title: "account"}, cell: func(r *verdict.AccountRow) string { return clean(string(r.Account), 40) }},
-		{column: column{title: "change", right: true}, bytes: true, cell: func(r *verdict.AccountRow) string { return optBytes(r.Bytes) }},
+		{column: column{title: "change", right: true}, change: true, cell: func(r *verdict.AccountRow) string { return optBytes(r.ChangeBytes) }},
+		{column: column{title: "growth", right: true}, cell: fittedText},
 		{column: column{title: "share", right: true}, share: true, cell: func(r *verdict.AccountRow) string {
 			if r.Share == nil {
 				return unknown
@@ -95,13 +122,13 @@ func growthColumns(v *verdict.Verdict) []growthColumn {
 			return percentText(*r.Share)
 		}},
 		{column: column{title: "count", right: true}, cell: func(r *verdict.AccountRow) string { return optCount(r.Count) }},
-		{column: column{title: "per second", right: true}, cell: func(r *verdict.AccountRow) string { return intervalText(r.PerSecond) }},
-		{column: column{title: "per step", right: true}, cell: func(r *verdict.AccountRow) string { return intervalText(r.PerStep) }},
+		{column: column{title: "per second", right: true}, cell: func(r *verdict.AccountRow) string { return rateText(r.PerSecond) }},
+		{column: column{title: "per step", right: true}, cell: func(r *verdict.AccountRow) string { return rateText(r.PerStep) }},
 		{column: column{title: "shape"}, cell: func(r *verdict.AccountRow) string { return clean(string(r.Shape), 40) }},
 	}
 	var out []growthColumn
 	for _, c := range cols {
-		known := c.title == "account" || c.title == "change"
+		known := c.title == "account" || c.title == "growth"
 		for i := range v.Accounts {
 			text := c.cell(&v.Accounts[i])
 			known = known || text != unknown && text != ""
@@ -113,34 +140,40 @@ func growthColumns(v *verdict.Verdict) []growthColumn {
 	return out
 }
 
-// growthFoot is the sum of the rows and, where the samples allow it, what was
-// measured for the process and the residual between the two.
-func growthFoot(run *record.Run, v *verdict.Verdict, use []growthColumn) [][]string {
-	sum, ok := chargedBytes(v)
-	if !ok {
+// growthFoot is what was measured of the process as a whole.
+func growthFoot(v *verdict.Verdict, use []growthColumn) [][]string {
+	if v.Measured == nil {
 		return nil
 	}
-	line := func(name, value string, share float64) []string {
-		cells := make([]string, len(use))
-		for i, c := range use {
-			switch {
-			case i == 0:
-				cells[i] = name
-			case c.bytes:
-				cells[i] = value
-			case c.share && !math.IsNaN(share):
-				cells[i] = percentText(share)
-			}
+	share := shareSum(v)
+	cells := make([]string, len(use))
+	for i, c := range use {
+		switch {
+		case i == 0:
+			cells[i] = "measured"
+		case c.change:
+			cells[i] = signedBytes(float64(v.Measured.Bytes))
+		case c.share && !math.IsNaN(share):
+			cells[i] = percentText(share)
 		}
-		return cells
 	}
-	foot := [][]string{line("sum", signedBytes(sum), shareSum(v))}
-	if total, ok := measuredChange(run, v); ok {
-		foot = append(foot,
-			line("measured", signedBytes(total), math.NaN()),
-			line("residual", signedBytes(total-sum), math.NaN()))
+	return [][]string{cells}
+}
+
+// fittedText is a fitted growth with its interval.
+func fittedText(r *verdict.AccountRow) string {
+	if r.Bytes == nil || r.BytesLow == nil || r.BytesHigh == nil {
+		return optBytes(r.Bytes)
 	}
-	return foot
+	return intervalText(&verdict.Interval{Value: float64(*r.Bytes), Low: float64(*r.BytesLow), High: float64(*r.BytesHigh)})
+}
+
+// rateText is a rate without its interval, which is as wide as that of the growth.
+func rateText(i *verdict.Interval) string {
+	if i == nil {
+		return unknown
+	}
+	return signedBytes(i.Value)
 }
 
 func shareSum(v *verdict.Verdict) float64 {

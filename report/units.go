@@ -65,8 +65,9 @@ func bytesText(v float64) string {
 // signedBytes is bytesText with "+" before growth.
 func signedBytes(v float64) string { return signed(bytesText(v), v) }
 
+// signed puts "+" before the text of a growth, but not before a rounded zero.
 func signed(s string, v float64) string {
-	if v > 0 && s != unknown {
+	if v > 0 && s != unknown && strings.ContainsAny(s, "123456789") {
 		return "+" + s
 	}
 	return s

@@ -16,10 +16,6 @@ import (
 // values of the host are younger by as much.
 const maxLag = 20 * time.Millisecond
 
-// usualDelay is how long after its time an agent's sample may be read without
-// being late.
-const usualDelay = 50 * time.Millisecond
-
 // readLag is the lag for an interval: so short that an agent that samples once
 // an interval is not taken for silent.
 func readLag(interval time.Duration) time.Duration {
@@ -187,7 +183,7 @@ func (r *recording) agentSample(f *followed, s *agent.Sample, now int64) {
 		}
 	}
 	at := r.agentTime(s.TNs, now)
-	if !r.isLate(at, now) {
+	if !r.sampler.Late(at, now) {
 		f.agentAt = now
 	}
 	if !f.rate.take(now) && !f.marked {
@@ -206,7 +202,8 @@ func (r *recording) agentMark(f *followed, m *agent.Mark, now int64) {
 	case record.KindStep:
 		r.newStep(f, m.Step, at, m.At)
 	case record.KindPhase:
-		r.phase, f.lastSplit, f.marked = clipTo(m.Name, maxName), 0, true
+		r.phase, f.marked = clipTo(m.Name, maxName), true
+		f.ps.SplitNext()
 		r.markLocked(&r.phases, r.markEvent(f, m, at), now)
 	case record.KindWarning:
 		r.warnLocked(clip(m.Name))

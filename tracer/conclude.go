@@ -186,10 +186,10 @@ func (r *recording) settle(c *connected, f *followed) state {
 func (r *recording) look(f *followed) state {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.read(f, true)
-	s := state{footprint: f.mem.Footprint, gpu: f.gpu}
+	r.unread(f.ps.Look(true))
+	s := state{footprint: f.ps.Memory().Footprint, gpu: f.gpu}
 	if s.footprint == probe.Unknown {
-		s.footprint = f.mem.RSS
+		s.footprint = f.ps.Memory().RSS
 	}
 	return s
 }

@@ -5,9 +5,9 @@
 // # Rows
 //
 // A row is one process at one moment: its memory as the operating system sees
-// it, the latest GPU bytes that a probe.Reader told (at most a few intervals old),
-// and, if an agent's sample led to the row, that sample's values. Rows are
-// taken
+// it and the latest GPU bytes that a probe.Reader told (package sample has the
+// rules of both), and, if an agent's sample led to the row, that sample's values.
+// Rows are taken
 //
 //   - at each sample of an agent, at most 1,000 a second and process, stamped
 //     with the agent's own time, and with the host's values read on arrival, or

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/tracer/record"
+	"github.com/gpumem/gpumem/tracer/sample"
 )
 
 // track takes the first row of the program and starts to sample.
@@ -15,7 +16,9 @@ func (s *attempt) track(pid int) {
 	s.tree = probe.NewTree(pid)
 	s.guard(func() { s.firstRow(pid) })
 	s.loop(s.sampleLoop)
-	s.loop(func() { s.gpu.run(s.recording, s.done) })
+	s.loop(func() {
+		s.sampler.AskEach(s.done, s.pids, func(err error) { s.warn(fmt.Sprintf("GPU bytes are missing: %v", err)) })
+	})
 	if s.cfg.Progress != nil {
 		s.loop(s.progressLoop)
 	}
@@ -48,8 +51,7 @@ const catchUp = 10 * time.Millisecond
 func (s *attempt) sampleLoop() {
 	ticker := time.NewTicker(s.cfg.Interval)
 	defer ticker.Stop()
-	start, ticks, scanned := time.Now(), int64(0), time.Time{}
-	last := start
+	pace, scanned := sample.NewPace(s.cfg.Interval, time.Now()), time.Time{}
 	for {
 		select {
 		case <-s.done:
@@ -57,14 +59,12 @@ func (s *attempt) sampleLoop() {
 		case <-ticker.C:
 		}
 		now := time.Now()
-		if now.Sub(last) > 2*s.cfg.Interval+usualDelay {
+		if pace.Tick(now) {
 			// We were stopped: what agents said meanwhile belongs before our row.
 			time.Sleep(catchUp)
 		}
-		last = now
-		ticks++
 		s.mu.Lock()
-		s.missed = max(int64(now.Sub(start)/s.cfg.Interval)-ticks, 0)
+		s.missed = pace.Missed()
 		s.mu.Unlock()
 		if now.Sub(scanned) >= rescan {
 			scanned = now
@@ -102,7 +102,7 @@ func (s *attempt) scanTree() {
 func (s *attempt) mainGone() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.procs[s.main].ps == nil
+	return !s.procs[s.main].ps.Alive()
 }
 
 // progressLoop shows the latest row.

@@ -11,6 +11,7 @@ import (
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
+	"github.com/gpumem/gpumem/tracer/sample"
 )
 
 const (
@@ -32,7 +33,8 @@ type recording struct {
 	out   *record.Writer
 	clock agent.Clock
 	start int64 // on clock
-	gpu   *gpuReader
+	// sampler reads the processes. Its own are under mu.
+	sampler *sample.Sampler
 
 	mu       sync.Mutex
 	procs    map[int]*followed
@@ -60,7 +62,6 @@ type recording struct {
 	// ended is set, and failed closed, by a panic: see guard.
 	ended  bool
 	failed chan struct{}
-	noSwap bool // the machine has none
 	fresh  chan struct{}
 }
 
@@ -76,20 +77,17 @@ type lead struct {
 // followed is one process of the run.
 type followed struct {
 	pid     int
-	ps      *probe.Process // nil when it has gone or cannot be read
-	mem     probe.Memory   // as last read
+	ps      *sample.Process
 	step    int64
 	stepped bool
 	steps   int64 // different steps seen
 	lastRow int64 // on clock
-	// lastSplit is when the split was read last; 0 makes the next row read it.
-	lastSplit int64
-	rate      bucket
-	agentAt   int64 // when its agent last sampled, and the row was not late
-	marked    bool  // a phase was marked whose sample must have a row
-	cutAt     int64 // when its agent's connection ended without a word; 0 when it did not, or there is a new one
-	dropped   int64 // by its agent
-	gpu       int64 // as last told, by whomever
+	rate    bucket
+	agentAt int64 // when its agent last sampled, and the row was not late
+	marked  bool  // a phase was marked whose sample must have a row
+	cutAt   int64 // when its agent's connection ended without a word; 0 when it did not, or there is a new one
+	dropped int64 // by its agent
+	gpu     int64 // as last told, by whomever
 	// more are the cells of Config.Cells as of the last poll.
 	more       []record.Cell
 	is         introduction
@@ -99,8 +97,9 @@ type followed struct {
 
 func newRecording(cfg Config, out *record.Writer, clock agent.Clock, start int64) *recording {
 	return &recording{
-		cfg: cfg, out: out, clock: clock, start: start, gpu: newGPUReader(cfg.GPU, cfg.Interval),
-		procs: map[int]*followed{}, agents: map[*agent.Conn]*connected{}, seen: map[string]bool{}, heard: map[int]bool{},
+		cfg: cfg, out: out, clock: clock, start: start,
+		sampler: sample.New(sample.Options{Now: clock.Now, Interval: cfg.Interval, SplitEvery: splitEvery, GPU: cfg.GPU}),
+		procs:   map[int]*followed{}, agents: map[*agent.Conn]*connected{}, seen: map[string]bool{}, heard: map[int]bool{},
 		marks: newMarkBudget(), phases: newMarkBudget(), lists: newMarkBudget(), fresh: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
 }
@@ -110,14 +109,10 @@ func (r *recording) follow(pid int) *followed {
 	if f := r.procs[pid]; f != nil {
 		return f
 	}
-	f := &followed{pid: pid, mem: probe.UnknownMemory(), gpu: probe.Unknown, rate: newBucket(rowsPerSecond, rowsPerSecond/4), is: unknownProcess}
-	ps, err := probe.Open(pid)
-	switch {
-	case err == nil:
-		f.ps = ps
-	case !errors.Is(err, probe.ErrExited):
-		r.warnLocked(err.Error())
-	}
+	f := &followed{pid: pid, gpu: probe.Unknown, rate: newBucket(rowsPerSecond, rowsPerSecond/4), is: unknownProcess}
+	var err error
+	f.ps, err = r.sampler.Open(pid)
+	r.unread(err)
 	r.procs[pid] = f
 	r.multi = r.multi || (r.main != 0 && pid != r.main)
 	name, rank := seenFromOutside(pid, r.out.MaskCommand)
@@ -128,7 +123,7 @@ func (r *recording) follow(pid int) *followed {
 // forget drops the processes that have gone, except the program itself.
 func (r *recording) forget() {
 	for pid, f := range r.procs {
-		if f.ps == nil && pid != r.main && !r.hasAgent(pid) {
+		if !f.ps.Alive() && pid != r.main && !r.hasAgent(pid) {
 			r.droppedGone += f.dropped
 			r.tellCut(f)
 			delete(r.procs, pid)
@@ -136,40 +131,11 @@ func (r *recording) forget() {
 	}
 }
 
-// read reads the memory of a process and reports whether it is there: with
-// split everything, else what is quick. The lock is held.
-func (r *recording) read(f *followed, split bool) bool {
-	if f.ps == nil {
-		f.mem = probe.UnknownMemory()
-		return false
-	}
-	read := f.ps.Read
-	if split {
-		read = f.ps.ReadSplit
-	}
-	err := read(&f.mem)
-	if err == nil {
-		r.completeSwap(&f.mem)
-		return true
-	}
-	f.mem = probe.UnknownMemory()
-	if !errors.Is(err, probe.ErrExited) {
+// unread warns of a process that cannot be read; that one has gone is no news. The
+// lock is held.
+func (r *recording) unread(err error) {
+	if err != nil && !errors.Is(err, probe.ErrExited) {
 		r.warnLocked(err.Error())
-		return false
-	}
-	f.ps.Close()
-	f.ps = nil
-	return false
-}
-
-// completeSwap fills in the footprint that a quick reading leaves open, when
-// the machine has no swap and so nothing of the process can be there.
-func (r *recording) completeSwap(m *probe.Memory) {
-	switch {
-	case m.Swap > 0:
-		r.noSwap = false // it has some now
-	case m.Swap == probe.Unknown && m.Footprint == probe.Unknown && r.noSwap && m.RSS != probe.Unknown:
-		m.Swap, m.Footprint = 0, m.RSS
 	}
 }
 
@@ -187,11 +153,15 @@ func (r *recording) row(f *followed, at int64, told []record.Cell) {
 		cells = append(cells, record.Cell{Column: record.ColStep, Value: f.step})
 	}
 	alive, gpuTold := false, false
-	if now := r.clock.Now(); !r.isLate(at, now) {
-		alive = r.readRow(f, now)
-		cells = appendMemory(cells, &f.mem)
+	if now := r.clock.Now(); !r.sampler.Late(at, now) {
+		var err error
+		cells, err = f.ps.Row(now, cells)
+		r.unread(err)
+		alive, gpuTold = err == nil, f.ps.GPU() != probe.Unknown
+		if gpuTold {
+			f.gpu = f.ps.GPU()
+		}
 		cells = append(cells, f.more...)
-		cells, gpuTold = r.gpu.append(cells, f, at)
 	}
 	if !alive && len(told) == 0 {
 		return
@@ -209,26 +179,9 @@ func (r *recording) row(f *followed, at int64, told []record.Cell) {
 	r.show(f, row, len(told) > 0)
 }
 
-// readRow reads what a row of now tells of a process and reports whether it is
-// there. The lock is held.
-func (r *recording) readRow(f *followed, now int64) bool {
-	split := f.lastSplit == 0 || now-f.lastSplit >= int64(splitEvery)
-	if split {
-		f.lastSplit = now
-	}
-	return r.read(f, split)
-}
-
-// isLate reports whether a row's time is so long past, because the tracer was
-// kept from its work, that what is read now is not of it. Some delay is usual on
-// a busy machine, and as long as an agent's usual silence no harm.
-func (r *recording) isLate(at, now int64) bool {
-	return now-at > int64(max(r.cfg.Interval, usualDelay))
-}
-
 // show keeps a row of the leading process for the progress. The lock is held.
 func (r *recording) show(f *followed, row record.Row, agent bool) {
-	if l := r.procs[r.lead.pid]; l == nil || l.ps == nil {
+	if l := r.procs[r.lead.pid]; l == nil || !l.ps.Alive() {
 		r.lead.pid, r.lead.hasAgent = r.main, false
 	}
 	if agent && !r.lead.hasAgent {
@@ -254,22 +207,6 @@ func (r *recording) noteWrite(err error) {
 		r.warnLocked(fmt.Sprintf("rows are lost: %v", err))
 	}
 	r.broken = err != nil
-}
-
-// appendMemory adds what is known of a process's memory.
-func appendMemory(cells []record.Cell, m *probe.Memory) []record.Cell {
-	add := func(column string, v int64) {
-		if v != probe.Unknown {
-			cells = append(cells, record.Cell{Column: column, Value: v})
-		}
-	}
-	add(record.ColRSS, m.RSS)
-	add(record.ColRSSAnon, m.Anon)
-	add(record.ColRSSFile, m.File)
-	add(record.ColRSSShmem, m.Shmem)
-	add(record.ColSwap, m.Swap)
-	add(record.ColFootprint, m.Footprint)
-	return cells
 }
 
 // reserved are the columns that the tracer measures itself: a program's word
@@ -384,9 +321,6 @@ func (r *recording) close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, f := range r.procs {
-		if f.ps != nil {
-			f.ps.Close()
-			f.ps = nil
-		}
+		f.ps.Close() //nolint:errcheck // files that were only read
 	}
 }

@@ -230,9 +230,6 @@ func begin(cfg Config) (*attempt, error) {
 		recording: newRecording(cfg, out, clock, startNs), usage: usage,
 		done: make(chan struct{}), gone: make(chan struct{}),
 	}
-	if t, err := probe.ReadTotals(0); err == nil {
-		s.noSwap = t.SwapTotal == 0
-	}
 	cfg.Control.begin(s)
 	return s, nil
 }

@@ -17,9 +17,10 @@
 //
 // # Sources
 //
-// Feed gathers rows and events and makes frames of them. Folder is a Feed with
-// the goroutine that reads a run folder: it follows one that is being written,
-// by this process or another, and plays back one that is finished.
+// Feed is a view of a live set of processes (package live), which judges them: it
+// keeps beside each what the charts are drawn from, and makes frames. Folder is a
+// Feed with the goroutine that reads a run folder: it follows one that is being
+// written, by this process or another, and plays back one that is finished.
 //
 // # Terminals
 //
@@ -36,6 +37,7 @@
 // renderer uses as well. Text of traced programs is cleaned of control
 // characters before it is shown.
 //
-// The package composes with tracer/record (rows, events, run.json) and
-// report/verdict (Judge, Monitor); it knows neither tracer nor devices.
+// The package composes with tracer/record (rows, events, run.json, Follow) and
+// report/live (the processes and the verdicts on them); it knows neither tracer nor
+// devices.
 package tui

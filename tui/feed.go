@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/gpumem/gpumem/internal/secret"
-	"github.com/gpumem/gpumem/report/account"
+	liveset "github.com/gpumem/gpumem/report/live"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -25,9 +25,10 @@ const (
 	silentAfter = 5 * time.Second
 	keptEvents  = 500
 	keptOutput  = 500
-	keptTurns   = 8
 	keptMarks   = 64
 	keptClasses = 200
+	// lookShare is the part of a core, one in so many, that judging may take.
+	lookShare = 100
 	// keptEnded is how many processes that have ended stay on the screen.
 	keptEnded = 32
 )
@@ -63,10 +64,7 @@ type Feed struct {
 	view atomic.Pointer[View]
 
 	mu       sync.Mutex
-	meta     record.Meta
-	procs    map[int]*tracked
-	pids     []int
-	unified  bool
+	live     *liveset.Set // the processes; each has a tracked beside it
 	rows     int64
 	elapsed  float64
 	lastRow  time.Time
@@ -89,10 +87,10 @@ type Feed struct {
 	skipped  int64
 	last     time.Time // of the last frame
 	cost     time.Duration
+	lookCost time.Duration
 	cpu      meter
 	usage    Usage
 	usageAt  time.Time
-	watch    watch
 }
 
 // meter is a rate over about a second.
@@ -122,6 +120,11 @@ func NewFeed(o FeedOptions) *Feed {
 		o.State = Recording
 	}
 	f := &Feed{o: o, wake: make(chan struct{}, 1)}
+	f.live = liveset.NewSet(liveset.Options{
+		Lock: &f.mu, Judging: o.Judging, Judges: liveset.Few, Share: lookShare, Most: 1, KeepEnded: keptEnded, Now: o.Now,
+		Rows: func(n int) int { return roomOf(n).rows }, NameOf: f.nameOf(),
+		Chosen: func() *liveset.Process { return f.chosen().process() }, Judged: func(cost time.Duration) { f.news, f.lookCost = f.news+1, cost },
+	})
 	f.Look(WholeView(60))
 	f.reset()
 	return f
@@ -130,27 +133,16 @@ func NewFeed(o FeedOptions) *Feed {
 // reset forgets all rows and events, to play anew. The lock is held, or nobody
 // else has the feed yet.
 func (f *Feed) reset() {
-	f.procs, f.pids, f.rows, f.elapsed, f.phase = map[int]*tracked{}, nil, 0, 0, ""
+	f.live.Reset()
+	f.rows, f.elapsed, f.phase = 0, 0, ""
 	f.events, f.marks, f.sites, f.holders, f.classes, f.mark, f.warnings = nil, nil, nil, nil, nil, nil, 0
-	f.watch = newWatch(f.o.Judging)
 }
 
 // SetMeta takes run.json as it stands.
 func (f *Feed) SetMeta(m record.Meta) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.meta = m
-	f.unified = m.UnifiedMemory != nil && *m.UnifiedMemory
-	if f.o.Judging.Unified == account.UnifiedYes || f.o.Judging.Unified == account.UnifiedNo {
-		f.unified = f.o.Judging.Unified == account.UnifiedYes
-	}
-	if main := f.procs[0]; main != nil && m.PID != 0 && f.procs[m.PID] == nil {
-		delete(f.procs, 0)
-		main.pid = m.PID
-		f.procs[m.PID] = main
-		f.pids = slices.DeleteFunc(f.pids, func(p int) bool { return p == 0 })
-		f.insert(m.PID)
-	}
+	f.live.SetMeta(m)
 }
 
 // Row takes one sample of a process; pid 0 is the main process. The feed does
@@ -162,9 +154,7 @@ func (f *Feed) Row(pid int, tMs float64, cells []record.Cell) {
 }
 
 func (f *Feed) row(pid int, tMs float64, cells []record.Cell) {
-	p := f.process(pid)
-	p.take(tMs, cells, f.unified)
-	f.watch.note(p.pid, tMs, cells, len(f.pids))
+	f.track(f.live.Row(pid, tMs, cells)).take(cells, f.live.Unified())
 	f.rows++
 	f.news++
 	f.elapsed = math.Max(f.elapsed, tMs)
@@ -181,6 +171,7 @@ func (f *Feed) Event(e record.Event) {
 func (f *Feed) event(e record.Event) {
 	f.news++
 	f.elapsed = math.Max(f.elapsed, e.TMs)
+	f.live.Event(e)
 	switch e.Kind {
 	case record.KindStep:
 		return // one each step would hide the rest
@@ -193,7 +184,7 @@ func (f *Feed) event(e record.Event) {
 		f.holders = e.Holders
 	case record.KindProcess:
 		if e.Name != "" { // what runs in it by now: a launcher becomes its program
-			f.process(e.PID).name = clean(e.Name)
+			f.live.Process(e.PID).Name = clean(e.Name)
 		}
 	case record.KindWarning:
 		f.warnings++
@@ -244,7 +235,8 @@ func (f *Feed) Mark(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.mark = &Mark{Name: name, AtMs: f.elapsed, Step: math.NaN()}
-	for _, p := range f.procs {
+	for x := range f.live.All() {
+		p := f.track(x)
 		p.all.marked = p.all.now
 		for _, l := range p.devices {
 			l.marked = l.now
@@ -261,9 +253,19 @@ func (f *Feed) Mark(name string) {
 func (f *Feed) End() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.ended = true
+	f.setEnded(true)
 	f.due()
 }
+
+// setEnded says whether more rows come. The lock is held.
+func (f *Feed) setEnded(ended bool) {
+	f.ended = ended
+	f.live.End(ended)
+}
+
+// Judge looks at the processes until ctx is done, in the caller's goroutine, and
+// rests in between so that it takes no more than a hundredth of a core.
+func (f *Feed) Judge(ctx context.Context) { f.live.Judge(ctx) }
 
 // Fault says what stopped the reading.
 func (f *Feed) Fault(text string) {

@@ -20,10 +20,10 @@ func TestADayAtTwentyHertzTakesNoMoreThanAnHour(t *testing.T) {
 	f := NewFeed(FeedOptions{Now: newFixedClock().Now})
 	f.SetMeta(record.Meta{PID: 1})
 	size := func() int {
-		p := f.procs[1]
+		p := f.of(1)
 		n := cap(p.all.history.buckets) * int(reflect.TypeOf(bucket{}).Size())
-		for _, name := range p.rows.Names() {
-			n += 8 * cap(p.rows.Column(name))
+		for _, name := range p.Rows().Names() {
+			n += 8 * cap(p.Rows().Column(name))
 		}
 		return n + cap(f.events)*int(reflect.TypeOf(record.Event{}).Size()) + cap(f.output)*40
 	}
@@ -58,7 +58,7 @@ func TestADayOfManyProcessesTakesNoMoreThanItsFirstHours(t *testing.T) {
 		}
 		clock.now = clock.now.Add(every * time.Second)
 		if second%600 == 0 {
-			f.judgeOthers()
+			f.live.Look()
 		}
 		if second == 19*3600 { // all is full by then
 			early = heapInUse()
@@ -262,8 +262,7 @@ func TestTheMonitorRaisesAlarmsOfManyAndJudgeLooksAtTheChosen(t *testing.T) {
 		}
 		if i%20 == 0 {
 			clock.now = clock.now.Add(time.Minute)
-			f.judgeChosen()
-			f.judgeOthers()
+			f.live.Look()
 		}
 	}
 	f.mu.Lock()

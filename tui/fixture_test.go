@@ -137,13 +137,13 @@ func leakFeed(unified bool) (*Feed, *fixedClock) {
 	for i := range 12 {
 		f.Output(i%5 == 4, fmt.Sprintf("solution %d: columns [0 4 7 5 2 6 1 3]\twith a tab and \x1b[2J an attack", i))
 	}
-	p := f.procs[4711]
-	p.judged.take(&verdict.Verdict{Verdict: verdict.Undecided}, 4000)
+	p := f.of(4711)
+	p.Judged.Take(&verdict.Verdict{Verdict: verdict.Undecided}, 4000)
 	for range 5 {
-		p.judged.take(leakVerdict(), 29000)
+		p.Judged.Take(leakVerdict(), 29000)
 	}
-	f.procs[4712].judged.Watched = true
-	f.watch.cost = 12 * time.Millisecond
+	f.of(4712).Judged.Watched = true
+	f.lookCost = 12 * time.Millisecond
 	return f, clock
 }
 

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,10 +15,6 @@ import (
 const (
 	// followEvery is how often the files of a run that goes on are looked at.
 	followEvery = 50 * time.Millisecond
-	metaEvery   = 500 * time.Millisecond
-	// pidWithin is how soon after its start a recording knows its process, if it
-	// has one.
-	pidWithin = 2 * time.Second
 	// freshFor is how lately a folder without an end must have been written to
 	// count as going on.
 	freshFor = 15 * time.Second
@@ -131,91 +126,17 @@ func goesOn(dir string, now time.Time) (bool, error) {
 
 // follow reads what is added to the files until the run has ended.
 func (f *Folder) follow(ctx context.Context) {
-	file := func(name string) *follower { return newFollower(f.path, name) }
-	t := tailing{
-		feed: f.Feed, samples: file(record.FileSamples), events: file(record.FileEvents),
-		stdout: file(record.FileStdout), stderr: file(record.FileStderr),
-	}
-	defer t.close()
-	ticker := time.NewTicker(followEvery)
-	defer ticker.Stop()
-	var metaAt time.Time
-	ended := false
-	for {
-		if time.Since(metaAt) >= metaEvery || !t.begun {
-			metaAt = time.Now()
-			if m, err := record.ReadMeta(f.path); err == nil && !m.Start.Before(f.since) {
-				f.SetMeta(m)
-				ended = m.End != nil
-				t.begun = m.PID != 0 || ended || time.Since(m.Start) > pidWithin
+	files := record.Follow(f.path, f.since, record.Taker{
+		Meta: f.SetMeta, Row: f.Row, Event: f.Event,
+		Output: func(stderr bool, line []byte) { f.Output(stderr, string(line)) },
+		Looked: func(err error) {
+			if err != nil {
+				f.Fault(err.Error())
 			}
-		}
-		more, err := t.read(ctx)
-		if err != nil {
-			f.Fault(err.Error())
-		}
-		if ended && !more { // run.json is the last that a recorder writes
-			f.End()
-			return
-		}
-		if more {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
-// tailing are the files of a run that goes on.
-type tailing struct {
-	feed                            *Feed
-	samples, events, stdout, stderr *follower
-	lines                           sampleLines
-	begun                           bool
-}
-
-func (t *tailing) close() {
-	for _, f := range [...]*follower{t.samples, t.events, t.stdout, t.stderr} {
-		f.close()
-	}
-}
-
-// read takes a chunk of each file and reports whether there is more at once.
-func (t *tailing) read(ctx context.Context) (more bool, err error) {
-	if !t.begun {
-		return false, nil // whose rows they are stands in run.json
-	}
-	for _, part := range [...]struct {
-		file *follower
-		take func([]byte, bool)
-	}{
-		{t.samples, t.sample}, {t.events, t.event},
-		{t.stdout, func(l []byte, _ bool) { t.feed.Output(false, string(l)) }},
-		{t.stderr, func(l []byte, _ bool) { t.feed.Output(true, string(l)) }},
-	} {
-		m, e := part.file.read(part.take)
-		more, err = more || m, errors.Join(err, e)
-	}
-	return more && ctx.Err() == nil, err
-}
-
-func (t *tailing) sample(line []byte, first bool) {
-	if first {
-		t.lines.header(line)
-		return
-	}
-	if pid, at, cells, ok := t.lines.row(line); ok {
-		t.feed.Row(pid, at, cells)
-	}
-}
-
-func (t *tailing) event(line []byte, _ bool) {
-	var e record.Event
-	if err := json.Unmarshal(line, &e); err == nil && e.Kind != "" {
-		e.Mask()
-		t.feed.Event(e)
+		},
+	})
+	defer files.Close()
+	if files.Run(ctx, followEvery) {
+		f.End()
 	}
 }

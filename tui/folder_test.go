@@ -1,13 +1,9 @@
 package tui
 
 import (
-	"bytes"
-	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
-	"strings"
 	"testing"
 	"time"
 
@@ -107,73 +103,4 @@ func TestABareCSVIsPlayedAndNoRunIsRefused(t *testing.T) {
 			t.Errorf("%s was opened", bad)
 		}
 	}
-}
-
-func TestAFollowerSeesEveryLineOnce(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "f")
-	f := newFollower(filepath.Dir(path), filepath.Base(path))
-	defer f.close()
-	var got []string
-	read := func() {
-		for {
-			more, err := f.read(func(line []byte, first bool) { got = append(got, fmt.Sprintf("%s %v", line, first)) })
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !more {
-				return
-			}
-		}
-	}
-	write := func(flag int, text string) {
-		file, err := os.OpenFile(path, flag|os.O_CREATE|os.O_WRONLY, 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
-		if _, err := file.WriteString(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	read() // not there yet
-	write(os.O_APPEND, "a,b\r\n1,2\n3,")
-	read()
-	write(os.O_APPEND, "4\n")
-	read()
-	if err := os.WriteFile(path+"2", []byte("a,b,c\n1,2,\n3,4,\n5,6,7\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(path+"2", path); err != nil {
-		t.Fatal(err)
-	}
-	read()
-	write(os.O_APPEND, strings.Repeat("x", 2*longestLine)+"\n8,9,10\n")
-	read()
-	want := []string{"a,b true", "1,2 false", "3,4 false", "a,b,c true", "5,6,7 false", "8,9,10 false"}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%d lines, want %q", len(got), want)
-	}
-}
-
-func FuzzSampleLines(f *testing.F) {
-	f.Add([]byte("t_ms,pid,rss_bytes"), []byte("1.5,42,4096"))
-	f.Add([]byte("\xef\xbb\xbf\"t_ms\",\"a,b\""), []byte(",,"))
-	f.Add([]byte("rss_bytes"), []byte("1"))
-	f.Fuzz(func(t *testing.T, header, line []byte) {
-		if bytes.ContainsAny(header, "\n") || bytes.ContainsAny(line, "\n") {
-			return
-		}
-		var s sampleLines
-		s.header(header)
-		_, at, cells, ok := s.row(line)
-		if ok == math.IsNaN(at) {
-			t.Fatalf("time %v, ok %v", at, ok)
-		}
-		for _, c := range cells {
-			if c.Column == "" || c.Column == record.ColTime {
-				t.Fatalf("cell %+v is none", c)
-			}
-		}
-	})
 }

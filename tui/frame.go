@@ -3,7 +3,7 @@ package tui
 import (
 	"time"
 
-	"github.com/gpumem/gpumem/report/verdict"
+	liveset "github.com/gpumem/gpumem/report/live"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -80,23 +80,11 @@ func (p *Process) Growth(unified bool) float64 {
 	return total(&p.Now, unified) - total(&p.Start, unified)
 }
 
-// Judged is the verdict on one process as it stands.
-type Judged struct {
-	Verdict *verdict.Verdict // nil before the first look
-	Looks   int              // how often it was judged
-	Same    int              // looks in a row with this verdict
-	AtMs    float64          // time of the run of the last look
-	Turns   []Turn           // changes, oldest first, at most the last 8
-	// Watched is set when only alarms are raised for the process, one among many.
-	Watched bool
-}
-
-// Turn is a change of the verdict.
-type Turn struct {
-	AtMs    float64
-	Verdict verdict.Class
-	Tier    verdict.Tier
-}
+// Judged is the verdict on one process as it stands, and Turn a change of it.
+type (
+	Judged = liveset.Judged
+	Turn   = liveset.Turn
+)
 
 // Mark is a point that later values are compared with.
 type Mark struct {

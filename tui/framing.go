@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // shownEvents and shownOutput are how much of the lists a frame carries.
@@ -20,9 +18,9 @@ func (f *Feed) frame(now time.Time) *Frame {
 	f.number++
 	nan := math.NaN()
 	fr := &Frame{
-		Number: f.number, Skipped: f.skipped, State: f.state(now), Name: f.o.Name, Meta: f.meta, Path: f.o.Path,
+		Number: f.number, Skipped: f.skipped, State: f.state(now), Name: f.o.Name, Meta: *f.live.Meta(), Path: f.o.Path,
 		ElapsedMs: f.elapsed, Rows: f.rows, RowRate: f.rate.read(now, float64(f.rows)), Phase: f.phase,
-		Step: nan, StepRate: nan, Chosen: -1, View: *f.view.Load(), Unified: f.unified,
+		Step: nan, StepRate: nan, Chosen: -1, View: *f.view.Load(), Unified: f.live.Unified(),
 		Now: unknownValues(), Start: unknownValues(), Marked: unknownValues(), Mark: f.mark, Pool: unknownPool(),
 		Events: tail(f.events, shownEvents), Sites: f.sites, Holders: f.holders, Classes: f.classes, Output: tail(f.output, shownOutput),
 	}
@@ -32,12 +30,12 @@ func (f *Feed) frame(now time.Time) *Frame {
 		fr.Play = &p
 	}
 	chosen := f.chosen()
-	for _, pid := range f.pids {
-		p := f.procs[pid]
+	for x := range f.live.All() {
+		p := f.track(x)
 		if p == chosen {
 			fr.Chosen = len(fr.Processes)
 		}
-		fr.Processes = append(fr.Processes, p.process(f.endedProcess(p)))
+		fr.Processes = append(fr.Processes, p.listed(f.live.Ended(x, f.elapsed)))
 	}
 	if chosen != nil {
 		f.choose(fr, chosen)
@@ -50,16 +48,17 @@ func (f *Feed) frame(now time.Time) *Frame {
 // chosen is the process the view is of: the one asked for, else the main one,
 // else the one that holds most. The lock is held.
 func (f *Feed) chosen() *tracked {
-	if pid := f.view.Load().PID; pid != 0 && f.procs[pid] != nil {
-		return f.procs[pid]
-	}
-	if p := f.procs[f.meta.PID]; p != nil {
+	if p := f.of(f.view.Load().PID); p != nil && p.PID != 0 {
 		return p
 	}
+	if p := f.of(f.live.Meta().PID); p != nil {
+		return p
+	}
+	unified := f.live.Unified()
 	var most *tracked
-	for _, pid := range f.pids {
-		p := f.procs[pid]
-		if most == nil || total(&p.all.now, f.unified) > total(&most.all.now, f.unified) {
+	for x := range f.live.All() {
+		p := f.track(x)
+		if most == nil || total(&p.all.now, unified) > total(&most.all.now, unified) {
 			most = p
 		}
 	}
@@ -68,7 +67,7 @@ func (f *Feed) chosen() *tracked {
 
 // choose fills in what a frame shows of one process.
 func (f *Feed) choose(fr *Frame, p *tracked) {
-	fr.Step, fr.Pool, fr.Judged = p.step, p.pool, p.judged
+	fr.Step, fr.Pool, fr.Judged = p.step, p.pool, p.Judged
 	_, fr.StepRate = p.rates()
 	for n := range p.devices {
 		fr.Devices = append(fr.Devices, n)
@@ -82,7 +81,7 @@ func (f *Feed) choose(fr *Frame, p *tracked) {
 		fr.View.Device = AllDevices
 		fr.Now, fr.Start, fr.Marked = l.now, l.start, l.marked
 	}
-	fr.View.PID = p.pid
+	fr.View.PID = p.PID
 	fr.Chart = f.chart(fr.View, l)
 	from, to := fr.Chart.FromMs, fr.Chart.ToMs
 	for _, v := range l.history.columns(from, to, sparkColumns) {
@@ -120,8 +119,8 @@ func (f *Feed) chart(v View, l *ledger) Chart {
 	return c
 }
 
-// process is what the list of processes shows.
-func (p *tracked) process(ended bool) Process {
+// listed is what the list of processes shows.
+func (p *tracked) listed(ended bool) Process {
 	bytes, _ := p.rates()
 	s := seriesFootprint
 	if !known(p.all.now[s]) {
@@ -131,16 +130,16 @@ func (p *tracked) process(ended bool) Process {
 		s = seriesGPU
 	}
 	return Process{
-		PID: p.pid, Name: p.name, Gone: ended, Now: p.all.now, Start: p.all.start, Rate: bytes,
-		Spark: p.spark(s), Judged: p.judged,
+		PID: p.PID, Name: p.Name, Gone: ended, Now: p.all.now, Start: p.all.start, Rate: bytes,
+		Spark: p.spark(s), Judged: p.Judged,
 	}
 }
 
 // spark is a short line of a series, remade when the rows have doubled or a
 // hundredth more time has passed; among many processes it is most of a frame.
 func (p *tracked) spark(s series) []float64 {
-	if p.sparkLine == nil || p.count > p.sparkAt+p.sparkAt/100 {
-		p.sparkLine, p.sparkAt = p.all.history.line(s, sparkColumns/2), p.count
+	if p.sparkLine == nil || p.Count > p.sparkAt+p.sparkAt/100 {
+		p.sparkLine, p.sparkAt = p.all.history.line(s, sparkColumns/2), p.Count
 	}
 	return p.sparkLine
 }
@@ -164,7 +163,7 @@ func (f *Feed) health(now time.Time) Health {
 	nan := math.NaN()
 	h := Health{
 		CPU: nan, RSS: nan, LastRowMs: f.elapsed, Missed: nan, LostRows: nan,
-		LookCost: f.watch.cost, FrameCost: f.cost, Warnings: f.warnings, Fault: f.fault,
+		LookCost: f.lookCost, FrameCost: f.cost, Warnings: f.warnings, Fault: f.fault,
 	}
 	if !f.lastRow.IsZero() && !f.ended {
 		h.SilentFor = now.Sub(f.lastRow)
@@ -173,7 +172,7 @@ func (f *Feed) health(now time.Time) Health {
 		missed, lost := f.o.Missed()
 		h.Missed, h.LostRows = float64(missed), float64(lost)
 	}
-	if s := f.meta.Sampling; s != nil {
+	if s := f.live.Meta().Sampling; s != nil {
 		h.Missed, h.LostRows = float64(s.Missed), float64(s.LostRows)
 	}
 	if f.o.Usage == nil {
@@ -187,15 +186,4 @@ func (f *Feed) health(now time.Time) Health {
 		h.RSS = float64(f.usage.RSS)
 	}
 	return h
-}
-
-// run is what is kept of a process as the engine wants it. The lock is held.
-func (f *Feed) run(p *tracked) *record.Run {
-	r := &record.Run{Meta: f.meta, Samples: p.rows.Samples()}
-	for _, e := range f.events {
-		if e.PID == 0 || e.PID == p.pid {
-			r.Events = append(r.Events, e)
-		}
-	}
-	return r
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	liveset "github.com/gpumem/gpumem/report/live"
 	"github.com/gpumem/gpumem/report/verdict"
 )
 
@@ -51,7 +52,7 @@ func (p verdictPanel) lines(w int) []string {
 		if j.Watched {
 			return wrap("No growth is certain so far. The process is one of many, and of many only alarms are raised.", w, 0)
 		}
-		return wrap(fmt.Sprintf("No verdict yet: the first comes after %s and %d samples. A program that sets itself up looks like one that leaks.", secondsText(firstMs/1000), firstRows), w, 0)
+		return wrap(fmt.Sprintf("No verdict yet: the first comes after %s and %d samples. A program that sets itself up looks like one that leaks.", secondsText(liveset.FirstMs/1000), liveset.FirstRows), w, 0)
 	}
 	mark, t := verdictMark(v.Verdict)
 	lines := []string{p.paint(t, mark+" "+string(v.Verdict)) + p.paint(strong, tierText(v))}

@@ -189,7 +189,7 @@ func (f *Folder) stand(speed, at, length float64) {
 	if ended != f.ended {
 		f.due()
 	}
-	f.ended = ended
+	f.setEnded(ended)
 }
 
 // until adds the rows up to a time and reports false when ctx is done.

@@ -3,16 +3,14 @@ package tui
 import (
 	"math"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/gpumem/gpumem/report/account"
+	liveset "github.com/gpumem/gpumem/report/live"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
 const (
-	// fewProcesses are judged each, and get much room.
-	fewProcesses  = 8
 	someProcesses = 64
 	maxDevices    = 64
 	sparkColumns  = 24
@@ -29,7 +27,7 @@ type room struct{ buckets, rows int }
 // into the memory of a few.
 func roomOf(n int) room {
 	switch {
-	case n < fewProcesses:
+	case n < liveset.FewProcesses:
 		return room{16384, 4096}
 	case n < someProcesses:
 		return room{512, 1024}
@@ -54,29 +52,18 @@ func (l *ledger) take(tMs float64, row *values) {
 	l.history.add(tMs, &l.now)
 }
 
-// tracked is what a Feed keeps of one process.
+// tracked is what the screen keeps of one process beside the live set.
 type tracked struct {
-	pid       int
-	name      string
-	gone      bool
+	*liveset.Process
 	buckets   int
 	all       *ledger
 	devices   map[int]*ledger
-	rows      record.Thinned // what its verdict is reached from
-	accounts  account.Latest
-	firstMs   float64
-	lastMs    float64
-	count     int64
 	step      float64
 	pool      Pool
 	noted     map[string]*float64 // fields of this struct, by column
 	before    Pool                // some rows ago
 	beforeN   int64
 	recent    [rateRows]moment
-	judged    Judged
-	nextMs    float64   // time of the run before which it is not judged again, unless chosen
-	nextLook  time.Time // and the clock, when it is
-	judgeN    int64     // rows when it was judged last
 	sparkLine []float64
 	sparkAt   int64
 }
@@ -84,14 +71,21 @@ type tracked struct {
 // moment is a row for present rates.
 type moment struct{ tMs, total, step float64 }
 
-func newTracked(pid int, r room) *tracked {
-	nan := math.NaN()
+func newTracked(of *liveset.Process, r room) *tracked {
 	p := &tracked{
-		pid: pid, buckets: r.buckets, all: newLedger(r.buckets), devices: map[int]*ledger{}, rows: record.NewThinned(r.rows),
-		firstMs: nan, lastMs: nan, step: nan, pool: unknownPool(), before: unknownPool(),
+		Process: of, buckets: r.buckets, all: newLedger(r.buckets), devices: map[int]*ledger{},
+		step: math.NaN(), pool: unknownPool(), before: unknownPool(),
 	}
 	p.noted = notedIn(p)
 	return p
+}
+
+// process is the process in the live set, nil of none.
+func (p *tracked) process() *liveset.Process {
+	if p == nil {
+		return nil
+	}
+	return p.Process
 }
 
 func unknownPool() Pool {
@@ -99,28 +93,21 @@ func unknownPool() Pool {
 	return Pool{n, n, n, n, n, n, n, n, n, n}
 }
 
-// take adds a row. A time that goes back is moved to the one before.
-func (p *tracked) take(tMs float64, cells []record.Cell, unified bool) {
-	if known(p.lastMs) && tMs < p.lastMs {
-		tMs = p.lastMs
-	}
-	if !known(p.firstMs) {
-		p.firstMs = tMs
-	}
-	p.lastMs = tMs
-	p.rows.Add(tMs, cells)
-	row, devices := p.read(cells)
-	row.charge(p.accounts.Tells(unified), p.accounts.Row(unified))
+// take adds the row that the process had last.
+func (p *tracked) take(cells []record.Cell, unified bool) {
+	tMs, accounts := p.LastMs, p.Accounts()
+	row, devices := read(cells, p.note)
+	row.charge(accounts.Tells(unified), accounts.Row(unified))
 	p.all.take(tMs, &row)
 	for n, v := range devices {
-		v.charge(account.Tells{}, p.accounts.Device(n))
+		v.charge(account.Tells{}, accounts.Device(n))
 		p.device(n).take(tMs, v)
 	}
-	p.recent[p.count%rateRows] = moment{tMs, total(&p.all.now, unified), p.step}
-	p.count++
-	if p.count-p.beforeN >= 2*rateRows {
+	n := p.Count - 1
+	p.recent[n%rateRows] = moment{tMs, total(&p.all.now, unified), p.step}
+	if p.Count-p.beforeN >= 2*rateRows {
 		p.pool.Lately = hitRate(p.pool.Hits-p.before.Hits, p.pool.Misses-p.before.Misses)
-		p.before, p.beforeN = p.pool, p.count
+		p.before, p.beforeN = p.pool, p.Count
 	}
 }
 
@@ -134,12 +121,12 @@ func (p *tracked) device(n int) *ledger {
 }
 
 // read sorts the cells of a row into series, sums over devices where the row
-// has only columns of devices, and the values a device.
-func (p *tracked) read(cells []record.Cell) (values, map[int]*values) {
+// has only columns of devices, and the values a device. The columns that are no
+// series go to note.
+func read(cells []record.Cell, note func(column string, x float64)) (values, map[int]*values) {
 	row, sums := unknownValues(), unknownValues()
 	var devices map[int]*values
 	for _, c := range cells {
-		p.accounts.Take(c)
 		x := float64(c.Value)
 		base, n, of := deviceColumn(c.Column)
 		s, ok := seriesOf(base)
@@ -157,7 +144,7 @@ func (p *tracked) read(cells []record.Cell) (values, map[int]*values) {
 			devices[n][s] = x
 			sums[s] = sum(sums[s], x)
 		case !of:
-			p.note(c.Column, x)
+			note(c.Column, x)
 		}
 	}
 	row.fill(&sums)
@@ -196,12 +183,12 @@ func hitRate(hits, misses float64) float64 {
 
 // rates are the present growth in bytes and in steps a second.
 func (p *tracked) rates() (bytes, steps float64) {
-	n := min(p.count, rateRows)
+	n := min(p.Count, rateRows)
 	if n < 2 {
 		return math.NaN(), math.NaN()
 	}
-	last, first := p.recent[(p.count-1)%rateRows], p.recent[p.count%rateRows]
-	if p.count < rateRows {
+	last, first := p.recent[(p.Count-1)%rateRows], p.recent[p.Count%rateRows]
+	if p.Count < rateRows {
 		first = p.recent[0]
 	}
 	seconds := (last.tMs - first.tMs) / 1000

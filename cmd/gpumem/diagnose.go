@@ -200,7 +200,7 @@ func watchScan(ctx context.Context, std stdio, f diagnoseFlags, s *scan.Scan, so
 	if sources.Here() {
 		reader := sources.Reader()
 		defer reader.Close()
-		o.GPU = func(pids []int) (map[int]int64, error) { return gpuBytes(reader, pids) }
+		o.GPU = reader
 	}
 	return diagnosis.Watch(ctx, s, o)
 }

@@ -117,19 +117,6 @@ func (t *gpuTrace) end() {
 	}
 }
 
-// gpuBytes are the GPU bytes of the processes that hold some.
-func gpuBytes(reader probe.Reader, pids []int) (map[int]int64, error) {
-	charges, err := reader.Read(pids, nil)
-	if err != nil {
-		return nil, err
-	}
-	all := map[int]int64{}
-	for _, c := range charges {
-		all[c.PID] += c.Bytes()
-	}
-	return all, nil
-}
-
 // gpuName names the devices of a machine in a line: the only one, or each with
 // the number that its columns have.
 func gpuName(devices []scan.Device) string {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/gpumem/gpumem/metrics"
 	"github.com/gpumem/gpumem/probe/scan"
+	"github.com/gpumem/gpumem/report/metrics"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 	"github.com/gpumem/gpumem/tui"
@@ -17,6 +17,8 @@ type rowTaker interface {
 	SetMeta(m record.Meta)
 	Name(pid int, name string)
 	Row(pid int, tMs float64, cells []record.Cell)
+	// Round hears that each process has had its row.
+	Round()
 	Event(e record.Event)
 	Gone(pid int)
 	Forget(pid int)
@@ -42,6 +44,7 @@ func (l rowTakers) each(f func(rowTaker)) {
 
 func (l rowTakers) SetMeta(m record.Meta)  { l.each(func(t rowTaker) { t.SetMeta(m) }) }
 func (l rowTakers) Name(pid int, n string) { l.each(func(t rowTaker) { t.Name(pid, n) }) }
+func (l rowTakers) Round()                 { l.each(rowTaker.Round) }
 func (l rowTakers) Event(e record.Event)   { l.each(func(t rowTaker) { t.Event(e) }) }
 func (l rowTakers) Gone(pid int)           { l.each(func(t rowTaker) { t.Gone(pid) }) }
 func (l rowTakers) Forget(pid int)         { l.each(func(t rowTaker) { t.Forget(pid) }) }

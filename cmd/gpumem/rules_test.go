@@ -164,7 +164,7 @@ func publishedNames(t *testing.T) map[string]bool {
 		prefix  string
 		pattern *regexp.Regexp
 	}{
-		filepath.Join("..", "..", "metrics", "collector.go"): {"gpumem_", descName},
+		filepath.Join("..", "..", "report", "metrics", "collector.go"): {"gpumem_", descName},
 		"metrics.go": {"gpumem_server_", descName},
 		filepath.Join(prometheusFolder, "gpumem.rules.yml"): {"", recordName},
 	} {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/gpumem/gpumem/metrics"
+	"github.com/gpumem/gpumem/report/metrics"
 	"github.com/gpumem/gpumem/tracer/record"
 	"github.com/gpumem/gpumem/tracer/ttmetal"
 )
@@ -90,6 +90,7 @@ func (s *servedPrograms) sample() {
 		}
 		s.book.Row(pid, ms, cells)
 	}
+	s.book.Round()
 	s.book.Keep(func(pid int, _ float64) bool { return programs[pid] != nil })
 	for pid := range s.named {
 		if programs[pid] == nil {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"os"
-	"strconv"
 	"time"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/tracer/record"
+	"github.com/gpumem/gpumem/tracer/sample"
 )
 
 // rescanEvery is how often a watch of all processes looks for new ones; a scan
@@ -24,16 +24,11 @@ type watcher struct {
 	chosen   []int // by the user; none is all
 	sources  *scan.Sources
 	gpu      probe.Reader // nil without a source
-	procs    map[int]*probe.Process
-	order    []int
-	noSwap   bool
+	procs    *sample.Set
 	all      bool // no process uses a GPU: all are shown
 	onlyGPU  bool // not then: a service waits for one
-	many     bool // some process uses more than device 0
 	start    time.Time
 	scanned  time.Time
-	cells    []record.Cell
-	uses     []probe.Charge
 }
 
 func newWatcher(ctx context.Context, f watchFlags, feed rowTaker, pids []int) (*watcher, error) {
@@ -41,14 +36,14 @@ func newWatcher(ctx context.Context, f watchFlags, feed rowTaker, pids []int) (*
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{feed: feed, interval: f.interval, chosen: pids, sources: sources, procs: map[int]*probe.Process{}, start: time.Now()}
+	w := &watcher{feed: feed, interval: f.interval, chosen: pids, sources: sources, start: time.Now()}
 	w.onlyGPU = f.metrics.on() && sources.Here()
 	if sources.Here() {
 		w.gpu = sources.Reader()
 	}
-	if t, err := probe.ReadTotals(0); err == nil {
-		w.noSwap = t.SwapTotal == 0
-	}
+	w.procs = sample.New(sample.Options{
+		Now: func() int64 { return int64(time.Since(w.start)) }, Interval: f.interval, GPU: w.gpu,
+	}).NewSet()
 	meta := record.Meta{Start: w.start, IntervalMs: float64(f.interval) / float64(time.Millisecond)}
 	if devices := sourceDevices(ctx, sources); len(devices) > 0 {
 		meta.Device = gpuName(devices)
@@ -107,46 +102,27 @@ func (w *watcher) scan(ctx context.Context) error {
 		users = users || len(s.Processes[i].GPU) > 0
 	}
 	w.all = len(w.chosen) > 0 || !users && !w.onlyGPU
-	w.feed.Held(float64(time.Since(w.start).Microseconds())/1000, s.Elsewhere)
+	w.feed.Held(w.now(), s.Elsewhere)
 	for i := range s.Processes {
 		p := &s.Processes[i]
-		if p.PID == os.Getpid() || p.State == scan.Zombie || !w.all && len(p.GPU) == 0 || w.procs[p.PID] != nil {
+		if p.PID == os.Getpid() || p.State == scan.Zombie || !w.all && len(p.GPU) == 0 || w.procs.Has(p.PID) {
 			continue
 		}
-		file, err := probe.Open(p.PID)
-		if err != nil {
-			continue // gone, or not to be read
+		if w.procs.Add(p.PID, p.Start) == nil { // else gone, or not to be read
+			w.feed.Name(p.PID, naming.Program(p))
 		}
-		w.procs[p.PID], w.order = file, append(w.order, p.PID)
-		w.feed.Name(p.PID, naming.Program(p))
 	}
 	return nil
 }
 
+// now is the time of a row, in ms.
+func (w *watcher) now() float64 { return float64(time.Since(w.start).Microseconds()) / 1000 }
+
 // sample takes one row of each process.
 func (w *watcher) sample() {
-	charges := w.charges()
-	kept := w.order[:0]
-	for _, pid := range w.order {
-		p := w.procs[pid]
-		var m probe.Memory
-		read := p.ReadSplit
-		if w.noSwap {
-			read = p.Read
-		}
-		if err := read(&m); err != nil {
-			p.Close()
-			delete(w.procs, pid)
-			w.ended(pid, err)
-			continue
-		}
-		kept = append(kept, pid)
-		if w.noSwap && m.Footprint == probe.Unknown {
-			m.Footprint = m.RSS
-		}
-		w.feed.Row(pid, float64(time.Since(w.start).Microseconds())/1000, w.row(&m, charges[pid]))
-	}
-	w.order = kept
+	row := func(pid int, cells []record.Cell) { w.feed.Row(pid, w.now(), cells) }
+	w.procs.Round(row, w.ended) //nolint:errcheck // what GPUs hold is then unknown, and shown as such
+	w.feed.Round()
 }
 
 // ended keeps a chosen process on the screen and drops another.
@@ -163,51 +139,8 @@ func (w *watcher) ended(pid int, err error) {
 	w.feed.Event(record.Event{TMs: float64(time.Since(w.start).Milliseconds()), PID: pid, Kind: record.KindEvent, Name: text})
 }
 
-// charges are the GPU bytes by process, on each device.
-func (w *watcher) charges() map[int][]probe.Charge {
-	if w.gpu == nil {
-		return nil
-	}
-	var err error
-	if w.uses, err = w.gpu.Read(w.order, w.uses[:0]); err != nil {
-		return nil // what can be read in spite of it comes with the next call
-	}
-	out := map[int][]probe.Charge{}
-	for _, u := range w.uses {
-		out[u.PID] = append(out[u.PID], u)
-		w.many = w.many || u.Device > 0
-	}
-	return out
-}
-
-func (w *watcher) row(m *probe.Memory, gpu []probe.Charge) []record.Cell {
-	cells := w.cells[:0]
-	for _, c := range [...]record.Cell{
-		{Column: record.ColRSS, Value: m.RSS}, {Column: record.ColRSSAnon, Value: m.Anon}, {Column: record.ColSwap, Value: m.Swap},
-		{Column: record.ColFootprint, Value: m.Footprint},
-	} {
-		if c.Value != probe.Unknown {
-			cells = append(cells, c)
-		}
-	}
-	total := int64(0)
-	for _, u := range gpu {
-		total += u.Bytes()
-		if w.many {
-			cells = append(cells, record.Cell{Column: record.ColGPU + "@" + strconv.Itoa(u.Device), Value: u.Bytes()})
-		}
-	}
-	if len(gpu) > 0 {
-		cells = append(cells, record.Cell{Column: record.ColGPU, Value: total})
-	}
-	w.cells = cells
-	return cells
-}
-
 func (w *watcher) close() {
-	for _, p := range w.procs {
-		p.Close()
-	}
+	w.procs.Close()
 	if w.gpu != nil {
 		w.gpu.Close()
 	}

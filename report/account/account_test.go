@@ -160,3 +160,55 @@ func TestADeviceThatARowDoesNotKnowTakesNoPart(t *testing.T) {
 		t.Errorf("rows that each lack a part: %v", v)
 	}
 }
+
+func TestTheChangesSumToWhatWasMeasuredOverAnySpan(t *testing.T) {
+	t.Parallel()
+	spans := 0
+	for i, trace := range recordings(t) {
+		for _, u := range []account.Unified{account.UnifiedNo, account.UnifiedYes, account.UnifiedAuto} {
+			l := ledgerOf(trace.Run.Samples, u)
+			n := trace.Run.Samples.Len()
+			from := i % max(n/2, 1)
+			c, ok := l.Between(from, n-1)
+			if !ok {
+				continue
+			}
+			if c.First < from || c.Last >= n || c.First >= c.Last {
+				t.Fatalf("%s: rows %d to %d of %d to %d", trace.Kind, c.First, c.Last, from, n-1)
+			}
+			if !integers(trace.Run.Samples, c.First) || !integers(trace.Run.Samples, c.Last) {
+				continue
+			}
+			sum := 0.
+			for _, v := range []float64{c.Live, c.Idle, c.Untracked, c.Host} {
+				if v == v {
+					sum += v
+				}
+			}
+			if measured, ok := l.Measured(c); ok && sum != measured {
+				t.Fatalf("%s, %s: the accounts sum to %.0f of %.0f", trace.Kind, u, sum, measured)
+			}
+			spans++
+		}
+	}
+	if spans < 500 {
+		t.Fatalf("only %d spans were looked at", spans)
+	}
+}
+
+func TestASpanBeginsAndEndsWhereEverythingIsKnown(t *testing.T) {
+	t.Parallel()
+	nan := math.NaN()
+	s := record.NewSamples([]string{"footprint_bytes", "gpu_bytes"}, [][]float64{{10, 11, 12, 13, 14}, {nan, 5, nan, 6, nan}})
+	l := ledgerOf(s, account.UnifiedNo)
+	c, ok := l.Between(0, 4)
+	if !ok || c.First != 1 || c.Last != 3 || c.Untracked != 1 || c.Host != 2 || c.Live == c.Live {
+		t.Errorf("%+v, %v", c, ok)
+	}
+	if sum, ok := l.Measured(c); !ok || sum != 3 {
+		t.Errorf("measured %v, %v", sum, ok)
+	}
+	if _, ok := l.Between(2, 4); ok {
+		t.Error("a change was told of a span with a single known row")
+	}
+}

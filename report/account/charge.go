@@ -9,7 +9,7 @@ import (
 // columnNames are the columns that accounts are made of; the first deviceColumns
 // speak of devices, and may be told for each.
 var columnNames = [...]string{
-	record.ColGPU, record.ColDriverAllocBytes, record.ColLive, record.ColIdle,
+	record.ColGPU, record.ColDriverAllocBytes, record.ColLive, record.ColIdle, record.ColDriverProgramBytes,
 	record.ColFootprint, record.ColRSSAnon, record.ColRSSShmem, record.ColSwap, record.ColRSS,
 }
 
@@ -18,7 +18,7 @@ const deviceColumns = 4
 // Tells says which columns a recording of a process has, and whether the device's
 // bytes are host memory. Of a process that is watched it only ever gains columns.
 type Tells struct {
-	GPU, Asked, Live, Idle               bool
+	GPU, Asked, Live, Idle, Program      bool
 	Footprint, RSSAnon, Shmem, Swap, RSS bool
 	Unified                              bool
 }
@@ -30,6 +30,9 @@ type Cells struct {
 	Asked float64 // what the driver was asked for and has not got back
 	Live  float64 // handed out by the program's allocator
 	Idle  float64 // kept by it
+	// Program is what the program's own code asked the driver for and has not given
+	// back. It is live where no allocator tells.
+	Program float64
 
 	Footprint, RSSAnon, Shmem, Swap, RSS float64
 }
@@ -37,17 +40,17 @@ type Cells struct {
 // Unknown are the cells of a row that tells nothing.
 func Unknown() Cells {
 	n := math.NaN()
-	return Cells{n, n, n, n, n, n, n, n, n}
+	return Cells{n, n, n, n, n, n, n, n, n, n}
 }
 
 // told are the fields of Tells, and values those of Cells, in the order of
 // columnNames.
 func (t *Tells) told() [len(columnNames)]*bool {
-	return [...]*bool{&t.GPU, &t.Asked, &t.Live, &t.Idle, &t.Footprint, &t.RSSAnon, &t.Shmem, &t.Swap, &t.RSS}
+	return [...]*bool{&t.GPU, &t.Asked, &t.Live, &t.Idle, &t.Program, &t.Footprint, &t.RSSAnon, &t.Shmem, &t.Swap, &t.RSS}
 }
 
 func (c *Cells) values() [len(columnNames)]*float64 {
-	return [...]*float64{&c.GPU, &c.Asked, &c.Live, &c.Idle, &c.Footprint, &c.RSSAnon, &c.Shmem, &c.Swap, &c.RSS}
+	return [...]*float64{&c.GPU, &c.Asked, &c.Live, &c.Idle, &c.Program, &c.Footprint, &c.RSSAnon, &c.Shmem, &c.Swap, &c.RSS}
 }
 
 // Row is one row's bytes by account; NaN is unknown.
@@ -58,7 +61,7 @@ type Row struct {
 }
 
 // Owned reports whether somebody tells whose the device's bytes are.
-func (t Tells) Owned() bool { return t.Live }
+func (t Tells) Owned() bool { return t.Live || t.Program }
 
 // HasDevice reports whether somebody tells what the device holds for the process.
 func (t Tells) HasDevice() bool { return t.GPU || t.Asked }
@@ -68,16 +71,16 @@ func (t Tells) HasHost() bool { return t.Footprint || t.RSSAnon || t.RSS }
 
 // Charge divides the cells of a row between the accounts.
 func (t Tells) Charge(c Cells) Row {
-	r := Row{Device: t.device(c), Live: told(t.Live, c.Live), Idle: told(t.Idle, c.Idle)}
+	r := Row{Device: t.device(c), Live: t.live(c), Idle: told(t.Idle, c.Idle)}
 	r.Untracked = r.Device
-	if t.Live {
-		r.Untracked -= c.Live
+	if t.Owned() {
+		r.Untracked -= r.Live
 	}
 	if t.Idle && t.Live {
 		r.Untracked -= c.Idle
 	}
 	r.Host = t.footprint(c)
-	if t.Unified && (t.HasDevice() || t.Live) {
+	if t.Unified && (t.HasDevice() || t.Owned()) {
 		r.Host -= t.held(c)
 	}
 	return r
@@ -91,6 +94,15 @@ func (t Tells) Shown(r Row) Row {
 		r.Host = math.NaN()
 	}
 	return r
+}
+
+// live is what the program's allocator tells, else what the program itself asked of
+// the driver.
+func (t Tells) live(c Cells) float64 {
+	if t.Live {
+		return c.Live
+	}
+	return told(t.Program, c.Program)
 }
 
 func told(known bool, v float64) float64 {
@@ -136,5 +148,5 @@ func (t Tells) held(c Cells) float64 {
 	case t.Live && t.Idle:
 		return c.Live + c.Idle
 	}
-	return told(t.Live, c.Live)
+	return t.live(c)
 }

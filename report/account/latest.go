@@ -77,6 +77,9 @@ func (l *Latest) Device(n int) Row {
 // Split reports whether all that is told of the process's device memory is told by
 // device, so that the devices' rows add up to it.
 func (l *Latest) Split() bool {
+	if t := l.completed().tells; t.Program && !t.Live {
+		return false // that is known of all devices together only
+	}
 	for i := range deviceColumns {
 		if *l.all.tells.told()[i] && !l.onDevices(i) {
 			return false

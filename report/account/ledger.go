@@ -41,7 +41,7 @@ type Ledger struct {
 	Tells
 	Device                []float64
 	Live, Idle, Untracked []float64
-	Host                  []float64
+	Host, FootprintBytes  []float64
 	// FromData is set when the data decided that the memory is unified.
 	FromData bool
 }
@@ -53,6 +53,9 @@ func New(column Columns, u Unified) *Ledger {
 		in[i] = column(name)
 	}
 	l := &Ledger{Live: in[2], Idle: in[3]}
+	if l.Live == nil {
+		l.Live = in[4]
+	}
 	rows := 0
 	for i, has := range l.told() {
 		*has = in[i] != nil
@@ -62,12 +65,13 @@ func New(column Columns, u Unified) *Ledger {
 		l.Device = in[1]
 	}
 	l.unify(in[:], rows, u)
-	l.Untracked, l.Host = make([]float64, rows), make([]float64, rows)
+	l.Untracked, l.Host, l.FootprintBytes = make([]float64, rows), make([]float64, rows), make([]float64, rows)
 	for i := range rows {
-		r := l.Charge(cellsAt(in[:], i))
-		l.Untracked[i], l.Host[i] = r.Untracked, r.Host
+		c := cellsAt(in[:], i)
+		r := l.Charge(c)
+		l.Untracked[i], l.Host[i], l.FootprintBytes[i] = r.Untracked, r.Host, l.footprint(c)
 	}
-	l.Untracked, l.Host = orNil(l.Untracked), orNil(l.Host)
+	l.Untracked, l.Host, l.FootprintBytes = orNil(l.Untracked), orNil(l.Host), orNil(l.FootprintBytes)
 	return l
 }
 

@@ -14,6 +14,7 @@ func (s *subject) verdict() *Verdict {
 		Schema: 1, Verdict: s.class, Tier: s.tier(), Confidence: round(s.confidence), RestsOn: s.restsOn,
 		Window:      s.windowRow(),
 		Accounts:    s.accountRows(),
+		Measured:    s.measured(),
 		Causes:      s.causes(),
 		Sites:       s.sites(),
 		Holders:     s.holders(),
@@ -78,22 +79,33 @@ func (s *subject) windowRow() Window {
 		return w
 	}
 	w.FromMs, w.ToMs = l.clock[0]*1000, l.clock[n-1]*1000
+	w.WarmupMs = (l.clock[s.settledRow(s.primary)] - l.clock[0]) * 1000
+	return w
+}
+
+// settledRow is the row at which the warm-up of an account ends, or of all of
+// them. The judged window must not be empty.
+func (s *subject) settledRow(of key) int {
+	l := s.led
 	from := 0
 	for _, k := range accountKeys {
-		if g := &s.grow[k]; g.Known && l.series[k] != nil && (s.primary == keys || k == s.primary) {
+		if g := &s.grow[k]; g.Known && l.series[k] != nil && (of == keys || k == of) {
 			from = max(from, g.From+trend.FirstRow(l.X(g.Axis)[g.From:], l.X(g.Axis)[g.From]+g.Settled))
 		}
 	}
-	w.WarmupMs = (l.clock[min(from, n-1)] - l.clock[0]) * 1000
-	return w
+	return min(from, len(l.clock)-1)
 }
 
 func (s *subject) accountRows() []AccountRow {
 	var rows []AccountRow
 	for i, k := range accountKeys {
-		g := s.grow[k]
 		count := countOf(k)
-		if s.led.series[k] == nil && (count == keys || s.led.series[count] == nil) {
+		bytes := k
+		if k == keyUntracked && s.led.series[keyDevice] != nil {
+			bytes = keyDevice // nobody tells whose they are
+		}
+		g := s.grow[bytes]
+		if s.led.series[bytes] == nil && (count == keys || s.led.series[count] == nil) {
 			continue
 		}
 		r := AccountRow{Account: accountNames[i], Shape: g.Shape}
@@ -104,18 +116,19 @@ func (s *subject) accountRows() []AccountRow {
 		if g.Known {
 			b := int64(math.Round(g.Amount()))
 			r.Bytes = &b
+			r.BytesLow, r.BytesHigh = bounds(&g)
 			r.PerSecond, r.PerStep = s.rates(&g)
 			if !s.led.untimed {
 				r.DetectablePerSecond = s.detectable(&g)
 			}
-			if s.shared {
+			if s.shared && bytes == k {
 				sh := round(s.share[i].Value)
 				r.Share = &sh
 			}
 		}
 		if s.restsOn == ByMagnitude && k == s.primary {
 			b := int64(s.size())
-			r.Bytes, r.Shape = &b, trend.Growing
+			r.Bytes, r.BytesLow, r.BytesHigh, r.Shape = &b, nil, nil, trend.Growing
 		}
 		if count != keys && s.grow[count].Known {
 			c := int64(math.Round(s.grow[count].Amount()))
@@ -130,6 +143,7 @@ func (s *subject) accountRows() []AccountRow {
 		}
 		rows = append(rows, r)
 	}
+	s.addChanges(rows)
 	return rows
 }
 

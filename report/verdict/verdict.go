@@ -51,6 +51,7 @@ type Verdict struct {
 	Claim       string       `json:"-"`       // the summary without class and tier
 	Window      Window       `json:"window"`
 	Accounts    []AccountRow `json:"accounts"`
+	Measured    *Measured    `json:"measured,omitempty"`
 	DrivenBy    *DrivenBy    `json:"driven_by,omitempty"`
 	Causes      []Cause      `json:"causes,omitempty"`
 	Sites       []SiteRow    `json:"sites,omitempty"`
@@ -118,14 +119,20 @@ type Interval struct {
 	High  float64 `json:"high"`
 }
 
-// AccountRow is one account's part of the growth. Bytes is the growth over the
-// window. Count is by how much the number of live handles grew, in the row live,
+// AccountRow is one account's part of the growth. ChangeBytes is what was read:
+// the last sample less the first of the judged window, from the end of the
+// warm-up on. The changes of all accounts sum exactly to Measured.Bytes. Bytes is
+// the growth that the trend test fitted over the window, with its 95 % interval;
+// they need not sum. Count is by how much the number of live handles grew, in the row live,
 // and that of the driver's handles of the kind that grows, in the row untracked.
 // LeftoverBytes is what stayed between the marks baseline and released.
 type AccountRow struct {
 	Account             Account     `json:"account"`
 	Shape               trend.Shape `json:"shape"`
+	ChangeBytes         *int64      `json:"change_bytes,omitempty"`
 	Bytes               *int64      `json:"bytes,omitempty"`
+	BytesLow            *int64      `json:"bytes_low,omitempty"`
+	BytesHigh           *int64      `json:"bytes_high,omitempty"`
 	Count               *int64      `json:"count,omitempty"`
 	Share               *float64    `json:"share,omitempty"`
 	PerSecond           *Interval   `json:"per_second,omitempty"`
@@ -133,6 +140,17 @@ type AccountRow struct {
 	DetectablePerSecond *float64    `json:"detectable_per_second,omitempty"`
 	LeftoverBytes       *int64      `json:"leftover_bytes,omitempty"`
 	LeftoverCount       *int64      `json:"leftover_count,omitempty"`
+}
+
+// Measured is by how much the process as a whole changed over the span that the
+// accounts' ChangeBytes are of: the footprint, and the device's bytes beside it
+// where they are not part of it. A part that nobody read is nil.
+type Measured struct {
+	FromMs         *float64 `json:"from_ms,omitempty"` // nil without times
+	ToMs           *float64 `json:"to_ms,omitempty"`
+	Bytes          int64    `json:"bytes"`
+	FootprintBytes *int64   `json:"footprint_bytes,omitempty"`
+	DeviceBytes    *int64   `json:"device_bytes,omitempty"`
 }
 
 // DrivenBy is the unit of work that explains the growth and its cost: in bytes, or

@@ -33,6 +33,10 @@ func (r *Reader) Cells(pid int) []record.Cell {
 			add(record.ColDriverAllocBytes+"@"+strconv.Itoa(d), clamp(l.device[d]))
 		}
 	}
+	if own, ok := p.programs(); ok {
+		add(record.ColDriverProgramBytes, clamp(own.bytes))
+		add(record.ColDriverProgramCount, own.count)
+	}
 	for _, part := range [...]struct {
 		column string
 		class  class

@@ -64,6 +64,7 @@ type ledger struct {
 
 	stacks   map[stack]uint32
 	stackAt  []stack // by number; 0 is unknown
+	byStack  []share // by number: device memory but managed memory
 	bytes    [classCount]uint64
 	count    [classCount]int64
 	device   [maxDevices]uint64
@@ -213,6 +214,7 @@ func (l *ledger) add(k key, it item) {
 	l.items[k] = it
 	l.bytes[it.class] += it.size
 	l.count[it.class]++
+	l.charge(it, 1)
 	if it.class.onDevice() && it.device >= 0 && it.device < maxDevices {
 		l.device[it.device] += it.size
 		l.devices = max(l.devices, int(it.device)+1)
@@ -227,12 +229,26 @@ func (l *ledger) drop(k key) {
 	delete(l.items, k)
 	l.bytes[it.class] -= it.size
 	l.count[it.class]--
+	l.charge(it, -1)
 	if it.class.handle() {
 		l.handles--
 	}
 	if it.class.onDevice() && it.device >= 0 && it.device < maxDevices {
 		l.device[it.device] -= it.size
 	}
+}
+
+// charge adds an item to what its call stack asked for, or takes it away.
+func (l *ledger) charge(it item, by int64) {
+	if !it.class.onDevice() || it.class == classManaged {
+		return
+	}
+	for len(l.byStack) <= int(it.stack) {
+		l.byStack = append(l.byStack, share{})
+	}
+	s := &l.byStack[it.stack]
+	s.bytes += uint64(by) * it.size
+	s.count += by
 }
 
 // reference changes the references to physical memory and reports whether it

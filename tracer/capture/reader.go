@@ -54,6 +54,9 @@ type process struct {
 	space   addressSpace
 	final   map[siteKey]record.Site // nil while it works
 	most    [classCount]most
+	owners  []owner // by stack number
+	asks    bool    // the program itself asked for memory
+	unclear bool    // so did somebody whose part nobody tells
 }
 
 // ring is one file.

@@ -116,21 +116,41 @@ func addTo(sums map[siteKey]record.Site, it item) {
 // resolve names the stacks that each asks for.
 func (p *process) resolve(each func(want func(uint32))) map[uint32]string {
 	p.space.refresh(p)
-	pcs := map[uint32]uint64{}
+	pcs := map[uint32][]uint64{}
 	var list []uint64
 	each(func(n uint32) {
 		if _, known := pcs[n]; known || n == 0 || int(n) >= len(p.ledger.stackAt) {
 			return
 		}
-		pcs[n] = p.space.site(p.ledger.stackAt[n])
-		list = append(list, pcs[n])
+		pcs[n] = p.space.callers(p.ledger.stackAt[n])
+		list = append(list, pcs[n]...)
 	})
 	texts := p.space.name(p.pid, list)
 	names := map[uint32]string{}
-	for n, pc := range pcs {
-		names[n] = texts[pc]
+	for n, chain := range pcs {
+		names[n] = texts[chain[0]]
+		if i := outsideRuntime(chain, texts); i >= 0 {
+			names[n] = texts[chain[i]]
+		}
 	}
 	return names
+}
+
+// outsideRuntime is the place in a chain of callers of who called the runtime that
+// is linked into the program; -1 where there is none. The runtime's public functions
+// have plain names, and stand between its own and the caller's.
+func outsideRuntime(chain []uint64, texts map[uint64]string) int {
+	at := -1
+	for i, pc := range chain {
+		_, symbol, _ := strings.Cut(texts[pc], " ")
+		if isStaticRuntime(texts[pc]) || at == i && strings.HasPrefix(symbol, "cuda") {
+			at = i + 1
+		}
+	}
+	if at >= len(chain) {
+		return -1
+	}
+	return at
 }
 
 // mapping is one executable file mapping of a process.
@@ -146,6 +166,7 @@ type addressSpace struct {
 	unknown  bool      // a stack came that no mapping covers
 	checked  int       // stacks whose frames were checked
 	names    map[uint64]string
+	program  string // the file that the process runs, empty while unknown
 }
 
 // snapshotEvery is how often mappings are read while stacks come that none
@@ -169,6 +190,7 @@ func (p *process) look() {
 	}
 	p.looked = time.Now()
 	if found, err := readMaps(mapsPath(p.pid)); err == nil {
+		p.space.learnProgram(p.pid, found)
 		p.driver = p.driver || slices.ContainsFunc(found, func(m mapping) bool { return isDriver(m.path) })
 		if p.space.unknown {
 			p.space.learn(found)
@@ -179,10 +201,12 @@ func (p *process) look() {
 // refresh reads the mappings when frames are to be named.
 func (s *addressSpace) refresh(p *process) {
 	if found, err := readMaps(mapsPath(p.pid)); err == nil && len(found) > 0 {
+		s.learnProgram(p.pid, found)
 		s.learn(found)
 	}
 	if p.ring != nil {
 		if found, err := readMaps(p.ring.path + mapsSuffix); err == nil {
+			s.learnProgram(p.pid, found)
 			s.learn(found)
 		}
 	}
@@ -208,21 +232,33 @@ func (s *addressSpace) find(pc uint64) (mapping, bool) {
 	return mapping{}, false
 }
 
-// site is the innermost frame outside the CUDA libraries. Frames after one
-// that lies in no code are what a caller without frame pointers left.
-func (s *addressSpace) site(frames stack) uint64 {
-	best := frames[0]
+// callers are the frames outside the CUDA libraries, the innermost first; where
+// there are none, the outermost one in these. Frames after one that lies in no code
+// are what a caller without frame pointers left.
+func (s *addressSpace) callers(frames stack) []uint64 {
+	var out []uint64
+	last := frames[0]
 	for _, pc := range frames {
 		m, ok := s.find(pc)
 		if pc == 0 || !ok {
 			break
 		}
-		best = pc
+		last = pc
 		if !isRuntime(m.path) {
-			break
+			out = append(out, pc)
 		}
 	}
-	return best
+	if len(out) == 0 {
+		return []uint64{last}
+	}
+	return out
+}
+
+// isStaticRuntime reports whether a place is in the CUDA runtime that nvcc links
+// into programs by default. NVIDIA names all its functions but the public ones so.
+func isStaticRuntime(place string) bool {
+	_, symbol, _ := strings.Cut(place, " ")
+	return strings.HasPrefix(symbol, "libcudart_static_")
 }
 
 // isRuntime reports whether a library only passes allocations on.

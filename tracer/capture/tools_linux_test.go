@@ -88,6 +88,7 @@ func compileAll(dir string) error {
 	source := func(name string) string { return "testdata/" + name }
 	frames := []string{"-O2", "-g", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-rdynamic"}
 	shared := []string{"-O2", "-shared", "-fPIC"}
+	frameless := []string{"-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls"}
 	linked := []string{filepath.Join(dir, "libcuda.so.1"), "-Wl,-rpath," + dir}
 	join := func(lists ...[]string) (out []string) {
 		for _, l := range lists {
@@ -110,6 +111,9 @@ func compileAll(dir string) error {
 		{"app_ptsz", join(frames, []string{"-DVIA_CHAIN_PTSZ", source("app.c"), "-ldl", "-pthread"})},
 		{"app_static", join(frames, []string{"-static", "-DVIA_DLSYM", source("app.c"), "-w", "-pthread"})},
 		{"exec", []string{"-O2", source("exec.c")}},
+		{"libcudart.so.12", join(shared, frameless, []string{"-DRUNTIME", "-Wl,-soname,libcudart.so.12", source("frames.c")}, linked)},
+		{"frames_shared", join(frameless, []string{source("frames.c"), filepath.Join(dir, "libcudart.so.12"), "-Wl,-rpath," + dir})},
+		{"frames_static", join(frameless, []string{"-DLINKED", source("frames.c")}, linked)},
 		{"host", join(frames, []string{source("host.c"), "-ldl"})},
 		{"plugin.so",
 			join(frames, []string{"-shared", "-fPIC", "-DPLUGIN", "-DVIA_PLT", source("app.c")}, linked)},

@@ -393,3 +393,36 @@ func TestSitesNameTheCallerAndItsGrowth(t *testing.T) {
 		}
 	}
 }
+
+// TestSitesOfCodeWithoutFramePointersAreThoseOfTheProgram has programs as nvcc makes
+// them: neither they nor the CUDA runtime keep frame pointers, and the runtime is a
+// library or, by default, part of the program.
+func TestSitesOfCodeWithoutFramePointersAreThoseOfTheProgram(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	for _, name := range []string{"frames_shared", "frames_static"} {
+		l := launch{args: []string{tools.path(name)}}
+		cmd := start(t, &l)
+		in, _ := cmd.StdinPipe()
+		out, _ := cmd.StdoutPipe()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(out, make([]byte, len("done\n"))); err != nil {
+			t.Fatal(err)
+		}
+		const took = (64 + 20) << 20
+		r := follow(t, l.dir)
+		wantCells(t, ended{pid: cmd.Process.Pid, dir: l.dir, reader: r}, map[string]int64{
+			record.ColDriverAllocBytes: took, record.ColDriverProgramBytes: took, record.ColDriverProgramCount: 21,
+		})
+		sites := r.Sites(cmd.Process.Pid)
+		if s, ok := siteWith(sites, " take_a_block"); !ok || s.Bytes != took || s.Count != 21 || len(sites) != 1 {
+			t.Errorf("%s: sites %+v, want take_a_block with all", name, sites)
+		}
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -44,6 +44,8 @@ const (
 	ColDropped            = "dropped"
 
 	ColDriverAllocBytes   = "driver_alloc_bytes"
+	ColDriverProgramBytes = "driver_program_bytes"
+	ColDriverProgramCount = "driver_program_count"
 	ColDriverAllocCount   = "driver_alloc_count"
 	ColDriverManagedBytes = "driver_managed_bytes"
 	ColDriverAsyncBytes   = "driver_async_bytes"
@@ -172,6 +174,9 @@ var columnTable = [...]Column{
 	{ColDriverAllocBytes, Bytes, Gauge, perDevice, public, TellCapture,
 		"device memory that the program asked of the driver and has not given back"},
 	{ColDriverAllocCount, Count, Gauge, whole, public, TellCapture, "allocations in driver_alloc_bytes"},
+	{ColDriverProgramBytes, Bytes, Gauge, whole, public, TellCapture,
+		"of driver_alloc_bytes, what the program's own code asked for, managed memory aside"},
+	{ColDriverProgramCount, Count, Gauge, whole, public, TellCapture, "allocations in driver_program_bytes"},
 	{ColDriverManagedBytes, Bytes, Gauge, whole, public, TellCapture, "managed memory in driver_alloc_bytes"},
 	{ColDriverAsyncBytes, Bytes, Gauge, whole, public, TellCapture,
 		"stream-ordered memory in driver_alloc_bytes, as used out of pools"},

@@ -118,14 +118,20 @@ func csvHeader(lines *lineReader) (names []string, columns int) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		for i := 0; i <= len(line) && len(names) < maxColumns; {
-			end := cellEnd(line, i)
-			names = append(names, string(unquote(line[i:end])))
-			i = end + 1
-		}
-		return names, countCells(line)
+		return headerCells(line)
 	}
 	return nil, 0
+}
+
+// headerCells are the names in a header, at most maxColumns of them, and how many
+// there are.
+func headerCells(line []byte) (names []string, columns int) {
+	for i := 0; i <= len(line) && len(names) < maxColumns; {
+		end := cellEnd(line, i)
+		names = append(names, string(unquote(line[i:end])))
+		i = end + 1
+	}
+	return names, countCells(line)
 }
 
 // headerError says why there is no header. A first line that was too long is

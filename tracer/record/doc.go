@@ -4,6 +4,7 @@
 // panic, no valid row is lost, and what was wrong is returned as warnings.
 //
 // It imports only the standard library. The tracer writes through Writer, an
-// import through Save; report, verdict and the live screen read through Open and
-// ReadCSV. Thinned keeps rows of a process that runs on, in bounded memory.
+// import through Save; report and verdict read through Open and ReadCSV. Follow
+// reads a run that still grows, for the live screen and the metrics. Thinned keeps
+// rows of a process that runs on, in bounded memory.
 package record

@@ -12,6 +12,7 @@ import (
 	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // The types below are the JSON of `gpumem diagnose`. A pointer that is absent
@@ -218,10 +219,10 @@ func (d *Diagnosis) completeJSON(j *processJSON, p *scan.Process) {
 		if Unowned(o.verdict) != nil {
 			j.Next = UnownedNext(p.PID, naming.Command(p))
 		}
-		if g := o.growth(watchGPU); !math.IsNaN(g) {
+		if g := o.growth(record.ColGPU); !math.IsNaN(g) {
 			j.GPUGrowth = &g
 		}
-		if g := o.growth(watchFootprint); !math.IsNaN(g) {
+		if g := o.growth(record.ColFootprint); !math.IsNaN(g) {
 			j.Growth = &g
 		}
 	}

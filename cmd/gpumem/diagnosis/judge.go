@@ -9,51 +9,44 @@ import (
 	"time"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
-	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/report/live"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// judge feeds the monitor, which holds the false discovery rate over all
-// processes, and at the end gives each process its verdict.
+// judge has the monitor look after each round, which holds the false discovery rate
+// over all processes, and at the end gives each process its verdict.
 func (w *watching) judge() {
 	defer close(w.done)
-	names := watchNames()
-	var cells []record.Cell
-	for rows := range w.feed {
-		for _, r := range rows {
-			cells = cells[:0]
-			for i, v := range r.values {
-				if v != probe.Unknown {
-					cells = append(cells, record.Cell{Column: names[i], Value: v})
-				}
-			}
-			w.monitor.Add(r.pid, r.t, cells...)
-		}
-		w.alarms = w.monitor.Look()
+	for range w.rounds {
+		w.live.Look()
 	}
-	for _, a := range w.alarms {
-		if o := w.of[a.PID]; o != nil {
-			o.grows, o.verdict = true, a.Verdict
-		}
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, o := range w.of {
-		if !o.grows {
-			o.verdict = o.judge()
+		if o.live != nil && o.live.Alarm != nil {
+			o.grows, o.verdict = true, o.live.Alarm
+		} else {
+			o.verdict = o.judge(w.live)
 		}
 	}
 }
 
 // judge is the verdict on a process without an alarm. Only the monitor's alarm
 // accuses: it alone knows how many processes were tried.
-func (o *observed) judge() *verdict.Verdict {
+func (o *observed) judge(set *live.Set) *verdict.Verdict {
+	samples := 0
+	if o.live != nil {
+		samples = int(o.live.Count)
+	}
 	switch {
-	case len(o.times) < LeastSamples:
-		return o.undecided(fmt.Sprintf("Undecided: only %s, %d are needed.", plain.Plural(len(o.times), "sample", "samples"), LeastSamples))
+	case samples < LeastSamples:
+		return o.undecided(fmt.Sprintf("Undecided: only %s, %d are needed.",
+			plain.Plural(samples, "sample", "samples"), LeastSamples))
 	case o.still():
 		return &verdict.Verdict{Schema: 1, Verdict: verdict.None, Summary: "No growth: the memory did not change at all."}
 	}
-	v := verdict.Judge(o.run(), verdict.Options{})
+	v := verdict.Judge(set.Run(o.live), verdict.Options{})
 	if v.Verdict == verdict.None || v.Verdict == verdict.Undecided {
 		return v
 	}
@@ -66,7 +59,8 @@ func (o *observed) undecided(why string) *verdict.Verdict {
 
 // still reports whether no column ever changed.
 func (o *observed) still() bool {
-	for _, c := range o.columns {
+	for _, name := range watchNames() {
+		c := o.live.Rows().Column(name)
 		for _, v := range c {
 			if v != c[0] && !(math.IsNaN(v) && math.IsNaN(c[0])) {
 				return false
@@ -76,31 +70,23 @@ func (o *observed) still() bool {
 	return true
 }
 
-// run is what was kept, as the judge wants it.
-func (o *observed) run() *record.Run {
-	names := []string{record.ColTime}
-	values := [][]float64{slices.Clone(o.times)}
-	for i, name := range watchNames() {
-		if slices.ContainsFunc(o.columns[i], func(v float64) bool { return !math.IsNaN(v) }) {
-			names, values = append(names, name), append(values, slices.Clone(o.columns[i]))
-		}
-	}
-	return &record.Run{Samples: record.NewSamples(names, values)}
-}
-
 // growth is what a column gained over the time watched, a second; NaN when not
 // known. It is a description, not evidence.
-func (o *observed) growth(column int) float64 {
+func (o *observed) growth(column string) float64 {
+	if o.live == nil {
+		return math.NaN()
+	}
+	times := o.live.Rows().Column(record.ColTime)
 	first, last := math.NaN(), math.NaN()
 	var from, to float64
-	for i, v := range o.columns[column] {
+	for i, v := range o.live.Rows().Column(column) {
 		if math.IsNaN(v) {
 			continue
 		}
 		if math.IsNaN(first) {
-			first, from = v, o.times[i]
+			first, from = v, times[i]
 		}
-		last, to = v, o.times[i]
+		last, to = v, times[i]
 	}
 	if to <= from {
 		return math.NaN()
@@ -138,10 +124,10 @@ func (o *Observation) growing() (list []*observed, undecided int) {
 // fastest is the greater of the growths of footprint and of GPU bytes, a second,
 // and whether it is the latter; 0 when neither is known.
 func (o *observed) fastest() (rate float64, gpu bool) {
-	if g := o.growth(watchFootprint); !math.IsNaN(g) {
+	if g := o.growth(record.ColFootprint); !math.IsNaN(g) {
 		rate = g
 	}
-	if g := o.growth(watchGPU); g > rate {
+	if g := o.growth(record.ColGPU); g > rate {
 		return g, true
 	}
 	return rate, false

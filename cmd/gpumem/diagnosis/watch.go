@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
+	"github.com/gpumem/gpumem/report/live"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
+	"github.com/gpumem/gpumem/tracer/sample"
 )
 
 const (
@@ -21,7 +25,7 @@ const (
 	LeastSamples = 150
 	// watchSamples is how many samples --for takes unless told otherwise.
 	watchSamples = 240
-	// maxRounds is how far the monitor may be behind the sampling.
+	// maxRounds is how far judging may be behind the sampling.
 	maxRounds = 1024
 	// keptRows bounds what is kept of one process; then every second row goes.
 	keptRows = 4096
@@ -41,28 +45,16 @@ type Observation struct {
 // observed is one process while it is watched.
 type observed struct {
 	process scan.Process
-	file    *probe.Process
-	times   []float64
-	columns [watchColumns][]float64
-	stride  int
-	skip    int
+	live    *live.Process // nil before its first row
 	ended   bool
 
 	grows   bool // the monitor says so
 	verdict *verdict.Verdict
 }
 
-// The columns that are watched.
-const (
-	watchRSS = iota
-	watchAnon
-	watchFootprint
-	watchGPU
-	watchColumns
-)
-
-func watchNames() [watchColumns]string {
-	return [...]string{record.ColRSS, record.ColRSSAnon, record.ColFootprint, record.ColGPU}
+// watchNames are the columns that are watched.
+func watchNames() []string {
+	return []string{record.ColRSS, record.ColRSSAnon, record.ColFootprint, record.ColGPU}
 }
 
 // WatchOptions say how to watch.
@@ -70,9 +62,8 @@ type WatchOptions struct {
 	// Length is how long, LeastWatch or more. Interval is the time between
 	// samples; 0 is watchSamples of them, from 20 ms to 1 s apart.
 	Length, Interval time.Duration
-	// GPU tells the GPU bytes of processes, without those that hold none; nil
-	// when no source is here.
-	GPU func(pids []int) (map[int]int64, error)
+	// GPU tells the GPU bytes of processes; nil when no source is here.
+	GPU probe.Reader
 	// Progress is the terminal of a person who waits; nil when there is none.
 	Progress io.Writer
 }
@@ -82,19 +73,27 @@ type WatchOptions struct {
 func Watch(ctx context.Context, s *scan.Scan, o WatchOptions) (*Observation, error) {
 	w := &watching{
 		Observation: Observation{interval: o.Interval, of: map[int]*observed{}},
-		monitor:     verdict.NewMonitor(verdict.Options{}), feed: make(chan []row, maxRounds), done: make(chan struct{}),
-		swap: s.Totals.SwapTotal != 0, gpu: o.GPU, progress: &watchProgress{w: o.Progress},
+		rounds:      make(chan struct{}, maxRounds), done: make(chan struct{}),
+		progress: &watchProgress{w: o.Progress},
 	}
+	w.live = live.NewSet(live.Options{
+		Lock: &w.mu, Judges: live.Alarms, Rows: func(int) int { return keptRows },
+		Pending: maxRounds * (len(s.Processes) + 1),
+	})
 	if w.interval == 0 {
 		w.interval = min(max((o.Length/watchSamples).Truncate(time.Millisecond), 20*time.Millisecond), time.Second)
 	}
+	start := time.Now()
+	w.procs = sample.New(sample.Options{
+		Now: func() int64 { return int64(time.Since(start)) }, Interval: w.interval, GPU: o.GPU,
+	}).NewSet()
+	defer w.procs.Close()
 	w.open(s)
 	go w.judge()
 	w.run(ctx, o.Length)
-	close(w.feed)
+	close(w.rounds)
 	w.progress.judging()
 	<-w.done
-	w.close()
 	w.progress.clear()
 	if w.samples == 0 {
 		return nil, errors.New("nothing was watched: interrupted before the first sample")
@@ -102,25 +101,17 @@ func Watch(ctx context.Context, s *scan.Scan, o WatchOptions) (*Observation, err
 	return &w.Observation, nil
 }
 
-// watching is an observation under way. Sampling runs on one goroutine, the
-// monitor on another, so that its looks hold no sample up.
+// watching is an observation under way. Sampling runs on one goroutine, judging on
+// another, so that looks hold no sample up.
 type watching struct {
 	Observation
-	pids     []int // that still run
-	gpu      func(pids []int) (map[int]int64, error)
-	swap     bool // the machine has some
-	monitor  *verdict.Monitor
-	feed     chan []row
+	procs    *sample.Set // that still run
+	mu       sync.Mutex
+	live     *live.Set
+	rounds   chan struct{} // that are to be judged
 	done     chan struct{}
-	alarms   []verdict.Alarm
 	progress *watchProgress
-}
-
-// row is one sample of one process.
-type row struct {
-	pid    int
-	t      float64 // ms
-	values [watchColumns]int64
+	cells    []record.Cell
 }
 
 // open opens every process of the scan that has memory.
@@ -129,15 +120,9 @@ func (w *watching) open(s *scan.Scan) {
 		if p.PID == os.Getpid() || p.State == scan.Zombie {
 			continue
 		}
-		file, err := probe.Open(p.PID)
-		if err == nil && file.Identity().Start != p.Start {
-			file.Close() // a later process has got the pid
-			err = probe.ErrExited
-		}
-		switch {
+		switch err := w.procs.Add(p.PID, p.Start); {
 		case err == nil:
-			w.of[p.PID] = &observed{process: p, file: file, stride: 1}
-			w.pids = append(w.pids, p.PID)
+			w.of[p.PID] = &observed{process: p}
 		case !errors.Is(err, probe.ErrExited):
 			w.missed++
 			if w.missed == 1 {
@@ -157,7 +142,7 @@ func (w *watching) run(ctx context.Context, length time.Duration) {
 	for {
 		w.sample(time.Since(start))
 		w.length = time.Since(start)
-		w.progress.show(w.length, length, len(w.pids))
+		w.progress.show(w.length, length, w.procs.Len())
 		select {
 		case <-ctx.Done():
 			return
@@ -170,89 +155,36 @@ func (w *watching) run(ctx context.Context, length time.Duration) {
 
 // sample takes one row of each process.
 func (w *watching) sample(at time.Duration) {
-	gpu := w.readGPU()
-	rows := make([]row, 0, len(w.pids))
 	t := float64(at.Microseconds()) / 1000
-	running := w.pids[:0]
-	for _, pid := range w.pids {
-		o := w.of[pid]
-		var m probe.Memory
-		read := o.file.Read
-		if w.swap {
-			read = o.file.ReadSplit
-		}
-		if err := read(&m); err != nil {
-			if !o.ended {
-				o.ended = true
-				w.ended++
-			}
-			continue
-		}
-		running = append(running, pid)
-		if !w.swap {
-			m.Footprint = m.RSS
-		}
-		r := row{pid: pid, t: t, values: [...]int64{m.RSS, m.Anon, m.Footprint, probe.Unknown}}
-		if b, ok := gpu[pid]; ok {
-			r.values[watchGPU] = b
-		}
-		o.keep(&r)
-		rows = append(rows, r)
-	}
-	w.pids = running
-	w.samples++
-	w.feed <- rows
-}
-
-// readGPU is the GPU bytes of the processes that hold some.
-func (w *watching) readGPU() map[int]int64 {
-	if w.gpu == nil {
-		return nil
-	}
-	all, err := w.gpu(w.pids)
+	err := w.procs.Round(func(pid int, cells []record.Cell) { w.row(pid, t, cells) }, func(pid int, _ error) {
+		w.of[pid].ended, w.ended = true, w.ended+1
+	})
 	if err != nil {
-		w.warnings = append(w.warnings, fmt.Sprintf("GPU bytes are missing: %v", err))
-		return nil
+		w.warn(fmt.Sprintf("GPU bytes are missing: %v", err))
 	}
-	return all
+	w.samples++
+	w.mu.Lock()
+	w.live.Round()
+	w.mu.Unlock()
+	w.rounds <- struct{}{}
 }
 
-// keep keeps a row, thinned when there are too many.
-func (o *observed) keep(r *row) {
-	if o.skip++; o.skip < o.stride {
-		return
-	}
-	o.skip = 0
-	o.times = append(o.times, r.t)
-	for i, v := range r.values {
-		x := record.Unknown()
-		if v != probe.Unknown {
-			x = float64(v)
+// row takes what is watched of a row.
+func (w *watching) row(pid int, t float64, cells []record.Cell) {
+	w.cells = w.cells[:0]
+	for _, c := range cells {
+		if slices.Contains(watchNames(), c.Column) {
+			w.cells = append(w.cells, c)
 		}
-		o.columns[i] = append(o.columns[i], x)
 	}
-	if len(o.times) < keptRows {
-		return
-	}
-	o.stride *= 2
-	o.times = everySecond(o.times)
-	for i := range o.columns {
-		o.columns[i] = everySecond(o.columns[i])
-	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.of[pid].live = w.live.Row(pid, t, w.cells)
 }
 
-func everySecond(v []float64) []float64 {
-	k := 0
-	for i := 0; i < len(v); i += 2 {
-		v[k] = v[i]
-		k++
-	}
-	return v[:k]
-}
-
-// close gives the files back.
-func (w *watching) close() {
-	for _, o := range w.of {
-		o.file.Close()
+// warn adds a warning, once.
+func (w *watching) warn(text string) {
+	if !slices.Contains(w.warnings, text) {
+		w.warnings = append(w.warnings, text)
 	}
 }

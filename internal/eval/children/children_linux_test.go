@@ -18,9 +18,6 @@ func table() []kind {
 		pythons(), pythonPrograms(), pythonTools(), tools(), terminals(), signalled()} {
 		all = append(all, part...)
 	}
-	for i := range all {
-		all[i].alone = all[i].alone || len(all[i].keys) > 0 // what is typed must not come late
-	}
 	return all
 }
 

@@ -323,20 +323,11 @@ func check(t *testing.T, k *kind) {
 	if *steady {
 		traced.traced = false
 	}
-	// Shells, terminals and signals meet in one order or another: what is gpumem's
-	// shows each time.
-	var records [2][]string
-	var undeclared []string
-	var untrue []difference
-	for attempt := range attempts {
-		var err error
-		if records, err = both(filepath.Join(dir, fmt.Sprint(attempt)), k, [2]side{bare, traced}); err != nil {
-			t.Fatal(err)
-		}
-		if undeclared, untrue = k.verdict(records[0], records[1]); len(undeclared)+len(untrue) == 0 {
-			break
-		}
+	records, err := both(dir, k, [2]side{bare, traced})
+	if err != nil {
+		t.Fatal(err)
 	}
+	undeclared, untrue := k.verdict(records[0], records[1])
 	if *steady {
 		untrue = nil
 	}
@@ -358,9 +349,6 @@ func check(t *testing.T, k *kind) {
 	}
 	t.Errorf("under gpumem this differs (-: bare, +: under gpumem):\n%s", short(undeclared))
 }
-
-// attempts is how often a difference must show.
-const attempts = 3
 
 // short is the beginning of a long list of lines.
 func short(lines []string) string {

@@ -30,6 +30,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "unwind.h"
+
 typedef uint64_t u64;
 typedef uint32_t u32;
 
@@ -376,11 +378,27 @@ static __attribute__((noinline)) void stack_bounds(uintptr_t sp)
 	errno = saved;
 }
 
-static inline __attribute__((always_inline)) u32 walk(void **fp, u64 *out)
+/* Where a hook was called from: its frame, and its caller's stack pointer. */
+struct place {
+	void **fp;
+	uintptr_t sp;
+};
+
+/* walk finds out by the tables of exceptions who called, and by frame pointers
+ * where these tell less: code that is made at run time has none. */
+static inline __attribute__((always_inline)) u32 walk(struct place from, u64 *out)
 {
 	u32 n = 0;
+	void **fp = from.fp;
+	uintptr_t pc = (uintptr_t)fp[1];
 	if ((uintptr_t)fp < thread.low || (uintptr_t)fp >= thread.high)
 		stack_bounds((uintptr_t)fp);
+#ifdef __aarch64__
+	pc &= 0x0000ffffffffffffu;
+#endif
+	if ((n = unwind(pc, from.sp, (uintptr_t)fp[0], thread.high, out, want_frames)) > 1)
+		return n;
+	n = 0;
 	while (n < want_frames) {
 		uintptr_t next = (uintptr_t)fp[0], pc = (uintptr_t)fp[1];
 #ifdef __aarch64__
@@ -405,7 +423,7 @@ struct event {
 	u32 flags;
 };
 
-static __attribute__((noinline)) void note(const struct event *e, void **fp)
+static __attribute__((noinline)) void note(const struct event *e, struct place from)
 {
 	struct owner *o = load(&owner);
 	struct header *h;
@@ -446,7 +464,7 @@ static __attribute__((noinline)) void note(const struct event *e, void **fp)
 	s->device = (int16_t)e->device;
 	s->flags = (uint8_t)e->flags;
 	s->aux = e->aux;
-	s->nframes = (uint8_t)walk(fp, s->frames);
+	s->nframes = (uint8_t)walk(from, s->frames);
 	sum = at ^ s->time ^ (e->ptr * 3) ^ (e->size * 5) ^ (e->aux * 7) ^ ((u64)e->kind << 48) ^ ((u64)s->nframes << 32) ^ s->tid;
 	s->check = (u32)(sum ^ (sum >> 32));
 	store(&s->seq, at + 1);
@@ -842,7 +860,7 @@ static inline void place(struct event *e)
 	e->device = thread.device;
 }
 
-#define FP ((void **)__builtin_frame_address(0))
+#define FROM ((struct place){__builtin_frame_address(0), (uintptr_t)__builtin_dwarf_cfa()})
 #define ARGS u64 a, u64 b, u64 c, u64 d, u64 e, u64 f
 #define PASS a, b, c, d, e, f
 
@@ -866,7 +884,7 @@ static inline void place(struct event *e)
 			struct event v = {.kind = kind_, .rc = rc, .ptr = ptr_, .size = size_}; \
 			place(&v); \
 			adjust_; \
-			note(&v, FP); \
+			note(&v, FROM); \
 		} \
 		return rc; \
 	}
@@ -880,13 +898,13 @@ static inline void place(struct event *e)
 		if (!real) \
 			return STUB; \
 		if (thread.depth == 0) \
-			note(&v, FP); \
+			note(&v, FROM); \
 		thread.depth++; \
 		rc = real(PASS); \
 		thread.depth--; \
 		if (rc && thread.depth == 0) { \
 			v.flags = SLOT_UNDO; \
-			note(&v, FP); \
+			note(&v, FROM); \
 		} \
 		return rc; \
 	}
@@ -1018,7 +1036,7 @@ typedef CUresult (*fn8)(u64 *, u64, u64, u64, u64, u64, u64, u64);
 		if (rc == 0 && thread.depth == 0) { \
 			struct event v = {.kind = K_LIBRARY, .ptr = out ? *out : 0}; \
 			place(&v); \
-			note(&v, FP); \
+			note(&v, FROM); \
 		} \
 		return rc; \
 	}
@@ -1029,7 +1047,7 @@ struct ipc_handle {
 	char reserved[64];
 };
 
-static CUresult open_memory(fn6 real_, u64 *out, struct ipc_handle handle, u32 flags, void **fp)
+static CUresult open_memory(fn6 real_, u64 *out, struct ipc_handle handle, u32 flags, struct place from)
 {
 	CUresult (*real)(u64 *, struct ipc_handle, u32) = (void *)real_;
 	CUresult rc;
@@ -1041,19 +1059,19 @@ static CUresult open_memory(fn6 real_, u64 *out, struct ipc_handle handle, u32 f
 	if (rc == 0 && thread.depth == 0) {
 		struct event v = {.kind = K_IPC, .ptr = out ? *out : 0, .flags = SLOT_UNSIZED};
 		place(&v);
-		note(&v, fp);
+		note(&v, from);
 	}
 	return rc;
 }
 
 CUresult cuIpcOpenMemHandle(u64 *out, struct ipc_handle handle, u32 flags)
 {
-	return open_memory(target(S_cuIpcOpenMemHandle), out, handle, flags, FP);
+	return open_memory(target(S_cuIpcOpenMemHandle), out, handle, flags, FROM);
 }
 
 CUresult cuIpcOpenMemHandle_v2(u64 *out, struct ipc_handle handle, u32 flags)
 {
-	return open_memory(target(S_cuIpcOpenMemHandle_v2), out, handle, flags, FP);
+	return open_memory(target(S_cuIpcOpenMemHandle_v2), out, handle, flags, FROM);
 }
 
 /* ---- loading ----------------------------------------------------------- */
@@ -1185,6 +1203,7 @@ static __attribute__((constructor(101))) void start(void)
 	prepare_exec(c.us, next_function);
 	relay = (u32)audited(); /* la_version, called after this, knows better */
 	if (!relay && read_environment()) {
+		unwind_by(next_export("_dl_find_object"));
 		/* Of two copies of us the first in the search order records. */
 		if (first("gpumem_capture") == (void *)gpumem_capture)
 			record(c.driver);

@@ -69,8 +69,8 @@ func TestAFolderIsFollowedOverNewColumnsAndProcesses(t *testing.T) {
 	}
 	book.mu.Lock()
 	defer book.mu.Unlock()
-	if len(book.events) != 1 || book.events[0].Name != record.PhaseBaseline {
-		t.Errorf("the events are %+v", book.events)
+	if events := book.live.Run(book.live.Of(10)).Events; len(events) != 1 || events[0].Name != record.PhaseBaseline {
+		t.Errorf("the events are %+v", events)
 	}
 }
 
@@ -85,9 +85,44 @@ func TestTheRunThatIsBeingReplacedIsNotTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	book := NewBook(BookOptions{})
-	f := NewFolder(dir, time.Now(), book)
-	f.read()
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	NewFolder(dir, time.Now(), book).Run(ctx)
 	if s := book.Sampling(); s.Samples != 0 {
 		t.Errorf("%d rows of the old run were taken", s.Samples)
 	}
+}
+
+func TestThatMemoryIsUnifiedIsTakenOverWhenItBecomesKnown(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := record.Create(dir, record.Meta{PID: 10, Start: time.Now()}, record.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := record.Row{Cells: []record.Cell{{Column: record.ColGPU, Value: 100}, {Column: record.ColFootprint, Value: 130}}}
+	if err := w.Sample(row); err != nil {
+		t.Fatal(err)
+	}
+	book := NewBook(BookOptions{})
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		NewFolder(dir, time.Time{}, book).Run(ctx)
+	}()
+	bytes := func() (sum int64) {
+		for _, p := range book.Processes() {
+			sum += p.size()
+		}
+		return sum
+	}
+	eventually(t, "the row", func() bool { return bytes() == 230 })
+	yes := true
+	if err := w.UpdateMeta(func(m *record.Meta) { m.UnifiedMemory = &yes }); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the host's part alone", func() bool { return bytes() == 130 })
+	stop()
+	<-done
 }

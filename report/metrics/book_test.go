@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	liveset "github.com/gpumem/gpumem/report/live"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -26,7 +27,7 @@ func filled(o BookOptions, n int) *Book {
 	for i := range n {
 		b.Row(1, float64(i)*1000, live(int64(i)<<20+noise.Int64N(1<<18)))
 		b.Row(2, float64(i)*1000, live(100<<20+noise.Int64N(1<<18)))
-		b.look(false)
+		b.live.Look()
 	}
 	return b
 }
@@ -103,7 +104,7 @@ func TestDeviceBytesOfNobodyHaveARateToo(t *testing.T) {
 
 func TestNothingIsSaidOfAProcessBeforeItWasSeenForLong(t *testing.T) {
 	t.Parallel()
-	for online, rows := range map[bool]int{false: firstRows - 1, true: onlineRows - 1} {
+	for online, rows := range map[bool]int{false: liveset.FirstRows - 1, true: liveset.OnlineRows - 1} {
 		b := filled(BookOptions{Online: online}, rows)
 		if v := of(t, b, 1).Verdict; online && (v == nil || v.Verdict != verdict.Undecided || len(v.Accounts) > 0) || !online && v != nil {
 			t.Errorf("online %v, after %d rows: %+v", online, rows, v)

@@ -13,13 +13,13 @@ import (
 // for the host, under the device "". Columns without a device are device 0's
 // when none has a device: a recorder that sees but one writes them so. When
 // not every column is told by device, all stand under "" as sums.
-func accounts(latest map[string]int64, unified bool) []Process {
+func accounts(latest []record.Cell, unified bool) []Process {
 	var l account.Latest
 	counts := map[int]*int64{}
-	for name, v := range latest {
-		l.Take(record.Cell{Column: name, Value: v})
-		if base, n, _ := record.SplitDevice(name); base == record.ColLiveCount {
-			counts[n] = &v
+	for _, c := range latest {
+		l.Take(c)
+		if base, n, _ := record.SplitDevice(c.Column); base == record.ColLiveCount {
+			counts[n] = &c.Value
 		}
 	}
 	all := l.Tells(unified).Shown(l.Row(unified))

@@ -32,7 +32,11 @@ func TestBytesAreChargedToAccountsByDeviceAsFarAsTheyAreKnown(t *testing.T) {
 		"unified memory of two devices": {map[string]int64{"gpu_bytes@0": 70, "gpu_bytes@1": 30, record.ColFootprint: 130}, true, []string{" host 30", "0 untracked 70", "1 untracked 30"}},
 	} {
 		var got []string
-		for _, p := range accounts(c.row, c.unified) {
+		var row []record.Cell
+		for column, v := range c.row {
+			row = append(row, record.Cell{Column: column, Value: v})
+		}
+		for _, p := range accounts(row, c.unified) {
 			for a, v := range p.Bytes {
 				got = append(got, fmt.Sprintf("%s %s %d", p.Device, a, v))
 			}

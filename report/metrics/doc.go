@@ -2,7 +2,7 @@
 // and device, verdicts, rates with their bounds, forecasts, and how well the
 // sampling goes. docs/fleet.md has the series and the arithmetic for many hosts.
 //
-//	Book       the latest row of each process, judged while they come
+//	Book       a live set of processes (package live) as a Source
 //	Folder     follows the run folder of a run that goes on, for a Book
 //	Collector  turns a Source, such as a Book, into series
 //	Endpoint   serves them to Prometheus, as OpenMetrics

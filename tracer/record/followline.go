@@ -1,4 +1,4 @@
-package tui
+package record
 
 import (
 	"bytes"
@@ -6,53 +6,45 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-
-	"github.com/gpumem/gpumem/tracer/record"
 )
 
-const (
-	// chunkSize is one read of a file that is followed.
-	chunkSize = 256 << 10
-	// longestLine bounds what is kept of a line without an end.
-	longestLine = 1 << 20
-)
-
-// follower reads the whole lines of a file that another writes, as far as they
-// are there. A file that is replaced by a longer copy of itself, as the recorder
-// does when a column comes, is taken up at the line after the last one read.
-type follower struct {
+// lineFollower reads the whole lines of a file that another writes, as far as
+// they are there. A file that is replaced by a longer copy of itself is read to
+// its end first and then taken up at the line after the last one read.
+type lineFollower struct {
 	dir    string
 	name   string
 	file   *os.File
-	rest   []byte
+	rest   []byte // of a line that is not whole
 	buf    []byte
 	lines  int  // whole lines read
 	behind int  // lines of a replaced file still to be passed over
-	long   bool // the line being read is over its bound and is dropped
+	long   bool // the line being read is over maxLine and is dropped
 }
 
-func newFollower(dir, name string) *follower { return &follower{dir: dir, name: name} }
+func newLineFollower(dir, name string) *lineFollower { return &lineFollower{dir: dir, name: name} }
 
 // read gives each whole line to take, at most one chunk of them, and reports
 // whether there may be more at once. first is set for line 1 of each file. A
 // file that is not there yet has no lines.
-func (f *follower) read(take func(line []byte, first bool)) (more bool, err error) {
+func (f *lineFollower) read(take func(line []byte, first bool)) (more bool, err error) {
 	if f.file == nil {
-		file, err := record.OpenMember(f.dir, f.name)
+		file, err := OpenMember(f.dir, f.name)
 		if errors.Is(err, os.ErrNotExist) {
 			return false, nil
 		}
 		if err != nil {
 			return false, err
 		}
-		f.file, f.rest, f.behind, f.lines = file, f.rest[:0], f.lines, 0
+		f.file, f.rest, f.long = file, f.rest[:0], false
+		f.behind, f.lines = max(f.behind, f.lines), 0
 	}
 	if f.buf == nil {
-		f.buf = make([]byte, chunkSize)
+		f.buf = make([]byte, readSize)
 	}
 	n, err := f.file.Read(f.buf)
 	if n > 0 {
-		f.cut(f.buf[:n], take)
+		f.parts(f.buf[:n], take)
 	}
 	switch {
 	case err == nil:
@@ -63,13 +55,13 @@ func (f *follower) read(take func(line []byte, first bool)) (more bool, err erro
 	return false, err
 }
 
-// cut parts data into lines.
-func (f *follower) cut(data []byte, take func(line []byte, first bool)) {
+// parts cuts data into lines.
+func (f *lineFollower) parts(data []byte, take func(line []byte, first bool)) {
 	for {
 		i := bytes.IndexByte(data, '\n')
 		if i < 0 {
 			f.rest = append(f.rest, data...)
-			if len(f.rest) > longestLine {
+			if len(f.rest) > maxLine {
 				f.rest, f.long = f.rest[:0], true
 			}
 			return
@@ -91,7 +83,7 @@ func (f *follower) cut(data []byte, take func(line []byte, first bool)) {
 
 // replaced reports whether another file has taken the place of the one that
 // was read to its end, and turns to it.
-func (f *follower) replaced() bool {
+func (f *lineFollower) replaced() bool {
 	there, err := os.Stat(filepath.Join(f.dir, f.name))
 	if err != nil {
 		return false // between two names, or gone: what is open can be read on
@@ -104,7 +96,7 @@ func (f *follower) replaced() bool {
 	return true
 }
 
-func (f *follower) close() {
+func (f *lineFollower) close() {
 	if f.file != nil {
 		f.file.Close()
 		f.file = nil

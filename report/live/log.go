@@ -1,0 +1,71 @@
+package live
+
+import "github.com/gpumem/gpumem/tracer/record"
+
+// mostEvents bounds the events that are kept for the engine.
+const mostEvents = 10_000
+
+// log is the events that a verdict may rest on. Steps are left out, since rows have
+// them; details, which no verdict reads, are not kept; of the lists of a process the
+// latest is. When it is full the older half of the marks goes, of which a program may
+// set any number.
+type log struct{ events []record.Event }
+
+func (l *log) add(e record.Event) {
+	if e.Kind == record.KindStep {
+		return
+	}
+	e.Detail = nil
+	if len(e.Sites)+len(e.Holders) > 0 {
+		l.replace(&e)
+	}
+	if l.events = append(l.events, e); len(l.events) > mostEvents {
+		l.thin()
+	}
+}
+
+// replace empties the list that a newer one stands for.
+func (l *log) replace(e *record.Event) {
+	for i := len(l.events) - 1; i >= 0; i-- {
+		old := &l.events[i]
+		if old.Kind == e.Kind && old.PID == e.PID && len(old.Sites)+len(old.Holders) > 0 {
+			old.Sites, old.Holders = nil, nil
+			return
+		}
+	}
+}
+
+// thin makes room.
+func (l *log) thin() {
+	kept := l.events[:0]
+	for i, e := range l.events {
+		if i >= mostEvents/2 || isEvidence(e.Kind) {
+			kept = append(kept, e)
+		}
+	}
+	if len(kept) > mostEvents { // nothing but evidence: the oldest goes
+		kept = append(kept[:0], kept[len(kept)-mostEvents/2:]...)
+	}
+	clear(l.events[len(kept):])
+	l.events = kept
+}
+
+// isEvidence reports whether a verdict may rest on events of a kind.
+func isEvidence(kind string) bool {
+	switch kind {
+	case record.KindPhase, record.KindReceipt, record.KindSites, record.KindHolders, record.KindDriverSites,
+		record.KindFirstTouch, record.KindProcess, record.KindWarning:
+		return true
+	}
+	return false
+}
+
+// of are the events of a process, and of the run.
+func (l *log) of(pid int) (list []record.Event) {
+	for _, e := range l.events {
+		if e.PID == 0 || e.PID == pid {
+			list = append(list, e)
+		}
+	}
+	return list
+}

@@ -1,0 +1,88 @@
+package capture
+
+import "testing"
+
+// laidOut is an address space with a program and libraries, a page each.
+func laidOut(program string, files ...string) (s addressSpace, at func(file string) uint64) {
+	s.program = program
+	for i, f := range append([]string{program}, files...) {
+		start := uint64(i+1) << 20
+		s.mappings = append(s.mappings, mapping{start: start, end: start + 4096, path: f})
+	}
+	return s, func(file string) uint64 {
+		for _, m := range s.mappings {
+			if m.path == file {
+				return m.start + 8
+			}
+		}
+		return 0
+	}
+}
+
+func TestTheOwnerIsWhoAskedOutsideOfTheDriver(t *testing.T) {
+	t.Parallel()
+	const program, python = "/opt/bin/engine", "/usr/bin/python3.11"
+	const driver, runtime, blas, own, torch = "/usr/lib/libcuda.so.1", "/usr/lib/libcudart.so.12", "/usr/lib/libcublas.so.12",
+		"/opt/lib/libengine.so", "/usr/lib/libc10_cuda.so"
+	for name, c := range map[string]struct {
+		program string
+		frames  []string
+		want    owner
+	}{
+		"the executable":            {program, []string{program}, theProgram},
+		"through the runtime":       {program, []string{driver, runtime, program}, theProgram},
+		"a library of its own":      {program, []string{runtime, own, program}, theProgram},
+		"a library that works":      {program, []string{runtime, blas, program}, aLibrary},
+		"an allocator":              {program, []string{runtime, torch, program}, anAllocator},
+		"an extension of Python":    {python, []string{runtime, own}, anAllocator},
+		"a chain that ends early":   {program, []string{driver, runtime}, nobodyKnown},
+		"code that lies in no file": {program, []string{runtime, "", program}, nobodyKnown},
+		"a library not known yet":   {program, []string{"elsewhere", program}, unresolved},
+		"a program not known yet":   {"", []string{own}, unresolved},
+	} {
+		s, at := laidOut(c.program, driver, runtime, blas, own, torch)
+		var frames stack
+		for i, f := range c.frames {
+			switch f {
+			case "elsewhere":
+				frames[i] = 1 << 40
+			default:
+				frames[i] = at(f)
+			}
+		}
+		if got := s.ownerOf(frames); got != c.want {
+			t.Errorf("%s: owner %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestOnlyWhatTheProgramAskedForIsItsOwn(t *testing.T) {
+	t.Parallel()
+	s, at := laidOut("/opt/engine", "/usr/lib/libcublas.so.12", "/usr/lib/libc10_cuda.so")
+	p := &process{ledger: newLedger(), space: s}
+	asked := uint64(0)
+	ask := func(file string, size uint64, kind kind) uint64 {
+		asked += 1 << 32
+		e := event{kind: kind, ptr: asked, size: size}
+		e.frames[0] = at(file)
+		p.ledger.apply(&e)
+		return asked
+	}
+	if _, ok := p.programs(); ok {
+		t.Error("a program that asked for nothing has a part")
+	}
+	first := ask("/opt/engine", 3<<20, kindAlloc)
+	ask("/usr/lib/libcublas.so.12", 9<<20, kindAlloc)
+	ask("/opt/engine", 5<<20, kindManaged)
+	if got, ok := p.programs(); !ok || got != (share{3 << 20, 1}) {
+		t.Errorf("its part is %+v, %v", got, ok)
+	}
+	p.ledger.apply(&event{kind: kindFree, ptr: first})
+	if got, ok := p.programs(); !ok || got != (share{}) {
+		t.Errorf("after the free it is %+v, %v", got, ok)
+	}
+	ask("/usr/lib/libc10_cuda.so", 2<<20, kindAlloc)
+	if _, ok := p.programs(); ok {
+		t.Error("beside an allocator that nobody asks the program's part tells what is live")
+	}
+}

@@ -1,0 +1,181 @@
+package sample
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/probe/probetest"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// machine is one with a process 7 of 40 KiB, and with so much swap.
+func machine(t *testing.T, swap string) (probetest.Root, probe.Machine) {
+	root := probetest.NewRoot(t)
+	root.Folder("proc/7")
+	root.File("proc/meminfo", "MemTotal: 100 kB\nMemAvailable: 50 kB\nSwapTotal: "+swap+" kB\nSwapFree: 0 kB\n")
+	root.File("proc/7/stat", "7 (x) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 55 0 0 0\n")
+	root.File("proc/7/statm", "100 10 4 1 0 5 0\n")
+	root.File("proc/7/status", "Name:\tx\nVmRSS:\t40 kB\nRssAnon:\t24 kB\nRssFile:\t12 kB\nRssShmem:\t4 kB\nVmSwap:\t8 kB\n")
+	return root, probe.Machine{Proc: filepath.Join(root.Path, "proc")}
+}
+
+// rowOf is a row by column.
+func rowOf(t *testing.T, p *Process, at int64) map[string]int64 {
+	t.Helper()
+	cells, err := p.Row(at, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := map[string]int64{}
+	for _, c := range cells {
+		row[c.Column] = c.Value
+	}
+	return row
+}
+
+func TestWithoutSwapEachRowHasAFootprintAtTheLeastCost(t *testing.T) {
+	t.Parallel()
+	_, m := machine(t, "0")
+	s := New(Options{Now: new(clock).now, Interval: time.Second, Machine: m})
+	p, err := s.Open(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	row, rss := rowOf(t, p, 0), int64(10*os.Getpagesize())
+	if row[record.ColFootprint] != rss || row[record.ColRSS] != rss || len(row) != 4 {
+		t.Errorf("%v", row)
+	}
+	if v, ok := row[record.ColSwap]; !ok || v != 0 {
+		t.Errorf("%v: nothing can be swapped there", row)
+	}
+}
+
+func TestWithSwapARowHasTheFootprintThatTheSystemTells(t *testing.T) {
+	t.Parallel()
+	_, m := machine(t, "1000")
+	s := New(Options{Now: new(clock).now, Interval: time.Second, Machine: m})
+	p, err := s.Open(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for at := range int64(3) {
+		if row := rowOf(t, p, at); row[record.ColFootprint] != 48<<10 || row[record.ColSwap] != 8<<10 || row[record.ColRSSFile] != 12<<10 {
+			t.Errorf("row %d: %v", at, row)
+		}
+	}
+}
+
+func TestTheSplitComesAsOftenAsItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	_, m := machine(t, "1000")
+	s := New(Options{Now: new(clock).now, Interval: time.Second, SplitEvery: 200 * time.Millisecond, Machine: m})
+	p, err := s.Open(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	has := func(at time.Duration) bool {
+		_, split := rowOf(t, p, int64(at))[record.ColRSSFile]
+		return split
+	}
+	if !has(0) || has(199*time.Millisecond) || !has(200*time.Millisecond) || has(399*time.Millisecond) {
+		t.Error("it is not in the first row and in one each 200 ms")
+	}
+	if p.SplitNext(); !has(399 * time.Millisecond) {
+		t.Error("it is not in a row that was to have it")
+	}
+}
+
+func TestAProcessThatEndsIsGoneAndItsFilesAreClosed(t *testing.T) {
+	t.Parallel()
+	root, m := machine(t, "0")
+	s := New(Options{Now: new(clock).now, Interval: time.Second, Machine: m})
+	p, err := s.Open(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root.File("proc/7/statm", "0 0 0 0 0 0 0\n")
+	if cells, err := p.Row(0, nil); err == nil || len(cells) != 0 || p.Alive() || p.Memory().RSS != probe.Unknown {
+		t.Errorf("%v, %v, alive %v", cells, err, p.Alive())
+	}
+}
+
+// BenchmarkRow is a row of a process on two devices, without the split.
+func BenchmarkRow(b *testing.B) {
+	var at clock
+	d := &driver{list: []probe.Charge{local(os.Getpid(), 0, 10), local(os.Getpid(), 1, 10)}}
+	s := New(Options{Now: at.now, Interval: time.Second, SplitEvery: time.Hour, GPU: d})
+	p, err := s.Open(os.Getpid())
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer p.Close()
+	if err := s.Ask(nil); err != nil {
+		b.Fatal(err)
+	}
+	var cells []record.Cell
+	b.ReportAllocs()
+	for b.Loop() {
+		if cells, err = p.Row(1, cells[:0]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkAsk is a reading of a driver that answers at once.
+func BenchmarkAsk(b *testing.B) {
+	var at clock
+	d := &driver{}
+	for pid := range 10 {
+		d.list = append(d.list, local(pid, 0, 10), local(pid, 1, 10))
+	}
+	s := New(Options{Now: at.now, Interval: time.Second, GPU: d})
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := s.Ask(nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func TestASetGivesARowOfEachProcessUntilItEnds(t *testing.T) {
+	t.Parallel()
+	root, m := machine(t, "0")
+	d := &driver{list: []probe.Charge{local(7, 0, 10)}}
+	g := New(Options{Now: new(clock).now, Interval: time.Second, Machine: m, GPU: d}).NewSet()
+	defer g.Close()
+	if err := g.Add(7, 54); !errors.Is(err, probe.ErrExited) {
+		t.Errorf("an earlier process of that pid: %v", err)
+	}
+	if err := g.Add(7, 55); err != nil || g.Add(7, 0) != nil || g.Len() != 1 {
+		t.Fatalf("%v, %d processes", err, g.Len())
+	}
+	rows, ends := 0, 0
+	round := func() {
+		err := g.Round(func(pid int, cells []record.Cell) {
+			if rows++; pid != 7 || cells[len(cells)-1] != (record.Cell{Column: record.ColGPU, Value: 10}) {
+				t.Errorf("process %d: %v", pid, cells)
+			}
+		}, func(pid int, err error) {
+			if ends++; pid != 7 || !errors.Is(err, probe.ErrExited) {
+				t.Errorf("process %d ended: %v", pid, err)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	round()
+	root.File("proc/7/statm", "0 0 0 0 0 0 0\n")
+	round()
+	round()
+	if rows != 1 || ends != 1 || g.Len() != 0 {
+		t.Errorf("%d rows and %d ends, %d processes left", rows, ends, g.Len())
+	}
+}
