@@ -16,9 +16,13 @@
 // and Shmem. Anon is private memory (heaps, stacks), File is pages of mapped
 // files (program code, libraries, memory-mapped data), Shmem is shared memory,
 // which is where drivers put pinned host memory. Swap is anonymous memory that
-// was written to swap (VmSwap). Footprint is RSS + Swap: all memory that the
-// process needs held somewhere, which swapping does not make smaller. Pages that
-// several processes share count in full for each of them. The proportional
+// was written to swap (VmSwap). Footprint is Anon + Shmem + Swap: what the machine
+// gets back when the process ends, and what swapping does not make smaller. Pages of
+// mapped files are no part of it: they belong to the page cache, which drops them
+// when memory is needed. (What a process has changed in a shared mapping of a file,
+// and the system has not written yet, is left out with them: only a walk over all
+// pages would tell.) Before Linux 4.5, which does not tell them apart, it is RSS +
+// Swap. Pages that several processes share count in full for each of them. The proportional
 // split (PSS) would part them, but it walks the page tables: 90 ms for 8 GiB
 // of small pages, with a lock of the program's held.
 //

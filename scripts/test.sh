@@ -38,6 +38,7 @@ find_missing() {
 		gcc -m32 -print-file-name=libc.so | grep -q / || missing+=("gcc-$(gcc -dumpversion)-multilib")
 	fi
 	"$GPUMEM_TEST_TORCH" -c 'import torch' 2>/dev/null || missing+=(python3-torch)
+	/usr/bin/python3 -c 'import numpy' 2>/dev/null || missing+=(python3-numpy)
 	# The loader of 32-bit programs; compilers for them cannot be had beside those for arm64.
 	[ "$(uname -sm)" != "Linux x86_64" ] || [ -e /lib/ld-linux.so.2 ] || missing+=(libc6-i386)
 }

@@ -38,6 +38,8 @@ type Flag struct {
 	Name    string
 	Default string
 	Help    string
+	// Bare is the value of a flag that is given without one; empty needs one.
+	Bare string
 	// Check reports what is wrong with a value.
 	Check func(string) error
 }
@@ -55,6 +57,7 @@ type Env struct {
 	Flags map[string]string
 	// LeakThreshold is what the memory check lets stay, in bytes.
 	LeakThreshold  int64
+	Stdin          io.Reader // nil has nothing to say
 	Stdout, Stderr io.Writer
 	LookupEnv      func(string) (string, bool)
 	TempDir        string
@@ -72,7 +75,7 @@ type DeviceFaults struct {
 
 // All lists the workloads.
 func All() []Workload {
-	return []Workload{modelLoad(), nQueens(), xor(), sine(), inference()}
+	return []Workload{modelLoad(), nQueens(), xor(), sine(), inference(), generate()}
 }
 
 // ByName finds a workload.

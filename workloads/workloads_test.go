@@ -105,6 +105,7 @@ func TestEachFaultRunsToItsEnd(t *testing.T) {
 		"xor":       {"epochs": "30", "runs": "1"},
 		"sine":      {"epochs": "2", "runs": "1"},
 		"inference": {"requests": "80"},
+		"generate":  {"requests": "12"},
 	}
 	for _, w := range All() {
 		for _, f := range w.Faults {
@@ -129,6 +130,7 @@ func TestEveryPolicyServesEveryWorkload(t *testing.T) {
 			"xor":       {"epochs": "1000", "runs": "1"},
 			"nqueens":   {"epochs": "20", "attempts": "1", "solutions": "1"},
 			"inference": {"requests": "80"},
+			"generate":  {"requests": "12", "at-once": "3"},
 		} {
 			var out bytes.Buffer
 			e := softEnv(t, &out, flags)

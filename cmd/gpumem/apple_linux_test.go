@@ -35,6 +35,7 @@ func TestTheWorkloadsComputeOnAppleWhatTheyComputeOnSoft(t *testing.T) {
 		{"xor --runs=3", workloads.Fault{Truth: "none"}},
 		{"xor --fault=no-flush --runs=2", workloads.Fault{Truth: "app-leak", Cause: "command-buffer-backlog"}},
 		{"modelload --scale=4", workloads.Fault{Truth: "none"}},
+		{"generate --requests=60", workloads.Fault{Truth: "none"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			likeOnSoft(t, env, device.Apple, "Fake M1", strings.Fields(c.args), c.truth)

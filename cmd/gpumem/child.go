@@ -37,7 +37,7 @@ func newChildCommand(std stdio) *cobra.Command {
 			return w.Run(cmd.Context(), workloads.Env{
 				Open: device.Opener(f.device), Policy: f.policy, Fault: f.fault, Seed: f.seed, Repeat: f.repeat,
 				Flags: own(), LeakThreshold: int64(leftover),
-				Stdout: std.out, Stderr: std.err, LookupEnv: os.LookupEnv, TempDir: os.TempDir(),
+				Stdin: std.in, Stdout: std.out, Stderr: std.err, LookupEnv: os.LookupEnv, TempDir: os.TempDir(),
 			})
 		},
 	}

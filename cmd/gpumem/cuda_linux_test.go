@@ -56,6 +56,8 @@ func TestTheWorkloadsComputeOnCUDAWhatTheyComputeOnSoft(t *testing.T) {
 		{"sine --runs=12", workloads.Fault{Truth: "none"}}, // fewer end in the first use of everything
 		{"modelload --scale=4", workloads.Fault{Truth: "none"}},
 		{"modelload --scale=8 --fault=clone-retained", workloads.Fault{Truth: "app-leak", Cause: "retained-clone"}},
+		{"generate --requests=60", workloads.Fault{Truth: "none"}},
+		{"generate --fault=kv-not-released --requests=60", workloads.Fault{Truth: "app-leak"}},
 		{"modelload --scale=4 --policy=tensorlogic", workloads.Fault{Truth: "pool-growth", Cause: "pool-never-trims"}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
@@ -84,7 +86,7 @@ func likeOnSoft(t *testing.T, env, on, name string, args []string, truth workloa
 }
 
 // results are what a workload computed: solutions, errors, what it loaded.
-var results = regexp.MustCompile(`(?m)^(solution|run \d|loaded|\d+ of \d+ solutions).*$`)
+var results = regexp.MustCompile(`(?m)^(solution|run \d|request \d|loaded|\d+ of \d+ solutions).*$`)
 
 var number = regexp.MustCompile(`\d+(\.\d+)?`)
 

@@ -47,6 +47,7 @@ func addOwn(flags *pflag.FlagSet, w *workloads.Workload) func() map[string]strin
 	values := map[string]*string{}
 	for _, f := range w.Flags {
 		values[f.Name] = flags.String(f.Name, f.Default, f.Help)
+		flags.Lookup(f.Name).NoOptDefVal = f.Bare
 	}
 	return func() map[string]string {
 		given := map[string]string{}

@@ -17,59 +17,79 @@ const (
 	Float     Format = 0  // f32
 	HalfFloat Format = 1  // f16
 	Q4_0      Format = 2  // 32 values in 18 bytes
+	Q4_1      Format = 3  // 32 values in 20 bytes
+	Q5_0      Format = 6  // 32 values in 22 bytes
+	Q5_1      Format = 7  // 32 values in 24 bytes
 	Q8_0      Format = 8  // 32 values in 34 bytes
+	Q2_K      Format = 10 // 256 values in 84 bytes
+	Q3_K      Format = 11 // 256 values in 110 bytes
+	Q4_K      Format = 12 // 256 values in 144 bytes
+	Q5_K      Format = 13 // 256 values in 176 bytes
 	Q6_K      Format = 14 // 256 values in 210 bytes
+	BFloat    Format = 30 // the upper half of a f32
 )
 
+// layout is a format's name and block, zero for an unknown format.
+type layout struct {
+	name          string
+	values, bytes int
+}
+
+func (f Format) layout() layout {
+	switch f {
+	case Float:
+		return layout{"F32", 1, 4}
+	case HalfFloat:
+		return layout{"F16", 1, 2}
+	case BFloat:
+		return layout{"BF16", 1, 2}
+	case Q4_0:
+		return layout{"Q4_0", 32, 18}
+	case Q4_1:
+		return layout{"Q4_1", 32, 20}
+	case Q5_0:
+		return layout{"Q5_0", 32, 22}
+	case Q5_1:
+		return layout{"Q5_1", 32, 24}
+	case Q8_0:
+		return layout{"Q8_0", 32, 34}
+	case Q2_K:
+		return layout{"Q2_K", maxBlock, 84}
+	case Q3_K:
+		return layout{"Q3_K", maxBlock, 110}
+	case Q4_K:
+		return layout{"Q4_K", maxBlock, 144}
+	case Q5_K:
+		return layout{"Q5_K", maxBlock, 176}
+	case Q6_K:
+		return layout{"Q6_K", maxBlock, 210}
+	}
+	return layout{}
+}
+
+// Formats lists the formats that can be dequantised, by their ids.
+func Formats() []Format {
+	return []Format{
+		Float, HalfFloat, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, BFloat,
+	}
+}
+
 // Known reports that f is one of the formats above.
-func (f Format) Known() bool { return f.BlockBytes() != 0 }
+func (f Format) Known() bool { return f.layout().bytes != 0 }
 
 // String is the name in GGUF's spelling, or the number of an unknown format.
 func (f Format) String() string {
-	switch f {
-	case Float:
-		return "F32"
-	case HalfFloat:
-		return "F16"
-	case Q4_0:
-		return "Q4_0"
-	case Q8_0:
-		return "Q8_0"
-	case Q6_K:
-		return "Q6_K"
+	if l := f.layout(); l.name != "" {
+		return l.name
 	}
 	return fmt.Sprintf("format %d", uint32(f))
 }
 
 // BlockValues is how many values a block holds, 0 for an unknown format.
-func (f Format) BlockValues() int {
-	switch f {
-	case Float, HalfFloat:
-		return 1
-	case Q4_0, Q8_0:
-		return 32
-	case Q6_K:
-		return maxBlock
-	}
-	return 0
-}
+func (f Format) BlockValues() int { return f.layout().values }
 
 // BlockBytes is the size of a block, 0 for an unknown format.
-func (f Format) BlockBytes() int {
-	switch f {
-	case Float:
-		return 4
-	case HalfFloat:
-		return 2
-	case Q4_0:
-		return 18
-	case Q8_0:
-		return 34
-	case Q6_K:
-		return 210
-	}
-	return 0
-}
+func (f Format) BlockBytes() int { return f.layout().bytes }
 
 // maxBlock is the largest BlockValues.
 const maxBlock = 256
@@ -89,6 +109,11 @@ func DequantF32(dst []float32, src []byte, f Format) error {
 	case HalfFloat:
 		for i := range dst {
 			dst[i] = F16ToF32(binary.LittleEndian.Uint16(src[2*i:]))
+		}
+		return nil
+	case BFloat:
+		for i := range dst {
+			dst[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(src[2*i:])) << 16)
 		}
 		return nil
 	}
@@ -154,18 +179,27 @@ func blocksBytes(f Format, values int64) int64 {
 func (f Format) block(dst []float32, src []byte) {
 	switch f {
 	case Q4_0:
-		d := F16ToF32(binary.LittleEndian.Uint16(src))
-		for i, q := range src[2:18] {
-			dst[i] = d * float32(int(q&15)-8)
-			dst[i+16] = d * float32(int(q>>4)-8)
+		var values [16]float32
+		d := halfAt(src)
+		for q := range values {
+			values[q] = d * float32(q-8)
 		}
+		nibbleValues((*[32]float32)(dst), (*[16]byte)(src[2:]), &values)
 	case Q8_0:
-		d := F16ToF32(binary.LittleEndian.Uint16(src))
-		for i, q := range src[2:34] {
-			dst[i] = d * float32(int8(q))
+		d, y := halfAt(src), (*[32]float32)(dst)
+		for i, q := range (*[32]byte)(src[2:]) {
+			y[i] = d * float32(int8(q))
 		}
 	case Q6_K:
 		q6Block(dst, src)
+	case Q4_1, Q5_0, Q5_1:
+		f.smallBlock(dst, src)
+	case Q2_K:
+		q2Block(dst, src)
+	case Q3_K:
+		q3Block(dst, src)
+	case Q4_K, Q5_K:
+		q45Block(dst, src)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestBadInputIsRefusedAndWritesNothing(t *testing.T) {
 		values int
 		bytes  int
 	}{
-		{"an unknown format", 3, 1, 100},
+		{"an unknown format", 4, 1, 100},
 		{"a format beyond all", 1 << 31, 1, 100},
 		{"no bytes", kernels.Q4_0, 1, 0},
 		{"a cut block", kernels.Q4_0, 32, 17},
@@ -109,7 +109,9 @@ func TestFormatsKnowTheirBlocks(t *testing.T) {
 		name          string
 		values, bytes int
 	}{
-		{0, "F32", 1, 4}, {1, "F16", 1, 2}, {2, "Q4_0", 32, 18}, {8, "Q8_0", 32, 34}, {14, "Q6_K", 256, 210}, {3, "format 3", 0, 0},
+		{0, "F32", 1, 4}, {1, "F16", 1, 2}, {2, "Q4_0", 32, 18}, {8, "Q8_0", 32, 34}, {14, "Q6_K", 256, 210}, {4, "format 4", 0, 0},
+		{3, "Q4_1", 32, 20}, {6, "Q5_0", 32, 22}, {7, "Q5_1", 32, 24}, {10, "Q2_K", 256, 84}, {11, "Q3_K", 256, 110},
+		{12, "Q4_K", 256, 144}, {13, "Q5_K", 256, 176}, {30, "BF16", 1, 2},
 	} {
 		if c.f.String() != c.name || c.f.BlockValues() != c.values || c.f.BlockBytes() != c.bytes || c.f.Known() != (c.values > 0) {
 			t.Errorf("%d is %v: %d values in %d B, known %v", c.f, c.f, c.f.BlockValues(), c.f.BlockBytes(), c.f.Known())
@@ -121,7 +123,7 @@ func FuzzDequantise(f *testing.F) {
 	for _, format := range formats() {
 		f.Add(uint32(format), 40, blocks(format, 300, 1))
 	}
-	f.Add(uint32(7), 1, []byte{1})
+	f.Add(uint32(5), 1, []byte{1})
 	f.Fuzz(func(t *testing.T, id uint32, n int, src []byte) {
 		if n < 0 || n > 1<<12 {
 			return

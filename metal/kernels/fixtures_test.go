@@ -8,9 +8,7 @@ import (
 	"github.com/gpumem/gpumem/metal/kernels"
 )
 
-func formats() []kernels.Format {
-	return []kernels.Format{kernels.Float, kernels.HalfFloat, kernels.Q4_0, kernels.Q8_0, kernels.Q6_K}
-}
+func formats() []kernels.Format { return kernels.Formats() }
 
 // blocks are random blocks of so many values as models have them: scales are
 // normal numbers around 0.01, and each block has its own.
@@ -27,14 +25,25 @@ func blocks(f kernels.Format, values int, seed uint64) []byte {
 	return all
 }
 
-// scale sets the scale of the block that p begins with.
+// scale sets the scales of the block that p begins with.
 func scale(f kernels.Format, p []byte, v float32) {
+	half := func(at int) { binary.LittleEndian.PutUint16(p[at:], kernels.F32ToF16(v)) }
 	switch f {
 	case kernels.Float:
 		binary.LittleEndian.PutUint32(p, math.Float32bits(v))
+	case kernels.BFloat:
+		binary.LittleEndian.PutUint16(p, uint16(math.Float32bits(v)>>16))
 	case kernels.Q6_K:
-		binary.LittleEndian.PutUint16(p[208:], kernels.F32ToF16(v))
+		half(208)
+	case kernels.Q3_K:
+		half(108)
+	case kernels.Q2_K:
+		half(80)
+		half(82)
+	case kernels.Q4_1, kernels.Q5_1, kernels.Q4_K, kernels.Q5_K:
+		half(0)
+		half(2)
 	default:
-		binary.LittleEndian.PutUint16(p, kernels.F32ToF16(v))
+		half(0)
 	}
 }

@@ -37,7 +37,10 @@ func golden(t testing.TB) map[string][2][]byte {
 func TestQuantisedBlocksDecodeAsTheReferenceDecoderDoes(t *testing.T) {
 	t.Parallel()
 	want := golden(t)
-	for _, f := range []Format{Q4_0, Q8_0, Q6_K} {
+	for _, f := range Formats() {
+		if f == Float || f == HalfFloat {
+			continue // bits of IEEE 754
+		}
 		pair, ok := want[f.String()]
 		if !ok {
 			t.Fatalf("no golden values of %v", f)

@@ -365,6 +365,104 @@ kernel void mul_broadcast_bwd(device const float* dc [[buffer(0)]],
     da[i] = sum;
 }
 
+// Pieces of a language model.
+
+// Each row over the root of its mean square, times a weight a column.
+kernel void rms_norm(device const float* x [[buffer(0)]],
+                     device const float* w [[buffer(1)]],
+                     device float* y [[buffer(2)]],
+                     constant int& rows [[buffer(3)]],
+                     constant int& cols [[buffer(4)]],
+                     constant float& eps [[buffer(5)]],
+                     uint r [[thread_position_in_grid]]) {
+    if (r >= uint(rows)) return;
+    float sum = 0.0f;
+    for (uint c = 0; c < uint(cols);) {
+        float part = 0.0f;
+        for (uint n = 0; n < sum_part && c < uint(cols); n++, c++) part += x[at(r, cols, c)] * x[at(r, cols, c)];
+        sum += part;
+    }
+    float scale = 1.0f / metal::precise::sqrt(sum / float(cols) + eps);
+    for (uint c = 0; c < uint(cols); c++) y[at(r, cols, c)] = x[at(r, cols, c)] * scale * w[c];
+}
+
+// Neighbours turn by the angle of their position, of which the table has cosine
+// and sine: no compiler's own sine is needed.
+kernel void rope(device float* x [[buffer(0)]],
+                 device const float* turns [[buffer(1)]],
+                 constant int& rows [[buffer(2)]],
+                 constant int& heads [[buffer(3)]],
+                 constant int& pairs [[buffer(4)]],
+                 constant int& from [[buffer(5)]],
+                 metal::uint2 gid [[thread_position_in_grid]]) {
+    uint pair = gid.x, head = gid.y;
+    if (pair >= uint(pairs) || head >= ulong(rows) * ulong(heads)) return;
+    ulong p = 2 * at(head, pairs, pair), t = 2 * at(uint(from) + head / uint(heads), pairs, pair);
+    float a = x[p], b = x[p + 1];
+    x[p] = a * turns[t] - b * turns[t + 1];
+    x[p + 1] = a * turns[t + 1] + b * turns[t];
+}
+
+// The score of what no row may see yet: its exponent is 0 beside any other.
+#define UNSEEN (-1e30f)
+
+// How many heads of keys and values there are for so many heads that share one
+// in groups.
+static inline ulong shared_heads(int heads, int group) { return (ulong(heads) + ulong(group) - 1) / ulong(group); }
+
+// The last row is at the last position, the row before it at the one before it.
+kernel void attention_scores(device const float* q [[buffer(0)]],
+                             device const float* k [[buffer(1)]],
+                             device float* y [[buffer(2)]],
+                             constant int& rows [[buffer(3)]],
+                             constant int& heads [[buffer(4)]],
+                             constant int& group [[buffer(5)]],
+                             constant int& size [[buffer(6)]],
+                             constant int& positions [[buffer(7)]],
+                             constant float& scale [[buffer(8)]],
+                             metal::uint2 gid [[thread_position_in_grid]]) {
+    uint p = gid.x, row = gid.y;
+    if (group == 0 || p >= uint(positions) || row >= ulong(rows) * ulong(heads)) return;
+    if (ulong(p) + ulong(rows) > ulong(positions) + row / uint(heads)) {
+        y[at(row, positions, p)] = UNSEEN;
+        return;
+    }
+    ulong key = (ulong(p) * shared_heads(heads, group) + row % uint(heads) / uint(group)) * ulong(size);
+    float sum = 0.0f;
+    for (uint i = 0; i < uint(size); i++) sum += q[at(row, size, i)] * k[key + i];
+    y[at(row, positions, p)] = scale * sum;
+}
+
+kernel void attention_mix(device const float* w [[buffer(0)]],
+                          device const float* v [[buffer(1)]],
+                          device float* y [[buffer(2)]],
+                          constant int& rows [[buffer(3)]],
+                          constant int& heads [[buffer(4)]],
+                          constant int& group [[buffer(5)]],
+                          constant int& size [[buffer(6)]],
+                          constant int& positions [[buffer(7)]],
+                          metal::uint2 gid [[thread_position_in_grid]]) {
+    uint i = gid.x, row = gid.y;
+    if (group == 0 || i >= uint(size) || row >= ulong(rows) * ulong(heads)) return;
+    ulong step = shared_heads(heads, group) * ulong(size);
+    ulong at_value = ulong(row % uint(heads) / uint(group)) * ulong(size) + i;
+    float sum = 0.0f;
+    for (uint p = 0; p < uint(positions);) {
+        float part = 0.0f;
+        for (uint n = 0; n < sum_part && p < uint(positions); n++, p++, at_value += step)
+            part += w[at(row, positions, p)] * v[at_value];
+        sum += part;
+    }
+    y[at(row, size, i)] = sum;
+}
+
+kernel void silu_mul(device const float* a [[buffer(0)]],
+                     device const float* b [[buffer(1)]],
+                     device float* c [[buffer(2)]],
+                     uint i [[thread_position_in_grid]]) {
+    c[i] = a[i] * sigmoid_of(a[i]) * b[i];
+}
+
 // Dequantisation. Blocks lie at any byte.
 
 static inline float half_at(device const uchar* p) {
@@ -399,6 +497,83 @@ static inline float q6_k_at(device const uchar* blocks, uint i) {
     uint high = p[128 + 32 * part + j] >> (2 * group) & 3;
     float scale = half_at(p + 208) * float(as_type<char>(p[192 + 8 * part + 2 * group + j / 16]));
     return scale * float(int(low | high << 4) - 32);
+}
+
+// Value i of 32 in 20 bytes: a scale, a minimum and nibbles.
+static inline float q4_1_at(device const uchar* blocks, uint i) {
+    device const uchar* p = blocks + ulong(i / 32) * 20;
+    uint j = i % 32;
+    uint q = p[4 + j % 16] >> (4 * (j / 16)) & 15;
+    return half_at(p) * float(q) + half_at(p + 2);
+}
+
+// Value i of 32 in 22 bytes: a scale, 32 fifth bits and nibbles.
+static inline float q5_0_at(device const uchar* blocks, uint i) {
+    device const uchar* p = blocks + ulong(i / 32) * 22;
+    uint j = i % 32;
+    uint q = (p[6 + j % 16] >> (4 * (j / 16)) & 15) | (word_at(p + 2) >> j & 1) << 4;
+    return half_at(p) * float(int(q) - 16);
+}
+
+// Value i of 32 in 24 bytes: a scale, a minimum, 32 fifth bits and nibbles.
+static inline float q5_1_at(device const uchar* blocks, uint i) {
+    device const uchar* p = blocks + ulong(i / 32) * 24;
+    uint j = i % 32;
+    uint q = (p[8 + j % 16] >> (4 * (j / 16)) & 15) | (word_at(p + 4) >> j & 1) << 4;
+    return half_at(p) * float(q) + half_at(p + 2);
+}
+
+// Value i of 256 in 84 bytes: 16 scales and minima of four bits, bit pairs, a
+// scale over the scales and one over the minima.
+static inline float q2_k_at(device const uchar* blocks, uint i) {
+    device const uchar* p = blocks + ulong(i / 256) * 84;
+    uint part = i % 256 / 128, group = i % 128 / 32, j = i % 32;
+    uint s = p[8 * part + 2 * group + j / 16];
+    uint q = p[16 + 32 * part + j] >> (2 * group) & 3;
+    return half_at(p + 80) * float(s & 15) * float(q) - half_at(p + 82) * float(s >> 4);
+}
+
+// Value i of 256 in 110 bytes: third bits, bit pairs, 16 scales of six bits and
+// a scale over them.
+static inline float q3_k_at(device const uchar* blocks, uint i) {
+    device const uchar* p = blocks + ulong(i / 256) * 110;
+    uint part = i % 256 / 128, group = i % 128 / 32, j = i % 32, n = 8 * part + 2 * group + j / 16;
+    uint low = p[96 + n % 8] >> (4 * (n / 8)) & 15, high = p[104 + n % 4] >> (2 * (n / 4)) & 3;
+    uint q = (p[32 + 32 * part + j] >> (2 * group) & 3) | (p[j] >> (4 * part + group) & 1) << 2;
+    return half_at(p + 108) * float(int(low | high << 4) - 32) * float(int(q) - 4);
+}
+
+// The scale and the minimum of 32 values, number j of 8: six bits each in 12
+// bytes.
+static inline uint scale_of(device const uchar* p, uint j) {
+    return j < 4 ? p[j] & 63 : (p[j + 4] & 15) | p[j - 4] >> 6 << 4;
+}
+
+static inline uint minimum_of(device const uchar* p, uint j) {
+    return j < 4 ? p[j + 4] & 63 : p[j + 4] >> 4 | p[j] >> 6 << 4;
+}
+
+// Value i of 256 in 144 bytes: a scale over the scales and one over the minima,
+// these, and nibbles.
+static inline float q4_k_at(device const uchar* blocks, uint i) {
+    device const uchar* p = blocks + ulong(i / 256) * 144;
+    uint n = i % 256 / 32, j = i % 32;
+    uint q = p[16 + 32 * (n / 2) + j] >> (4 * (n % 2)) & 15;
+    return half_at(p) * float(scale_of(p + 4, n)) * float(q) - half_at(p + 2) * float(minimum_of(p + 4, n));
+}
+
+// Value i of 256 in 176 bytes: as before, with fifth bits before the nibbles.
+static inline float q5_k_at(device const uchar* blocks, uint i) {
+    device const uchar* p = blocks + ulong(i / 256) * 176;
+    uint n = i % 256 / 32, j = i % 32;
+    uint q = (p[48 + 32 * (n / 2) + j] >> (4 * (n % 2)) & 15) | (p[16 + j] >> n & 1) << 4;
+    return half_at(p) * float(scale_of(p + 4, n)) * float(q) - half_at(p + 2) * float(minimum_of(p + 4, n));
+}
+
+// The upper half of a float.
+static inline float bf16_at(device const uchar* blocks, uint i) {
+    device const uchar* p = blocks + 2 * ulong(i);
+    return as_type<float>(uint(p[0]) << 16 | uint(p[1]) << 24);
 }
 
 kernel void dequant_q4_0_f16(device const uchar* blocks [[buffer(0)]],
@@ -460,4 +635,100 @@ kernel void dequant_f32_f32(device const uchar* blocks [[buffer(0)]],
                             device float* y [[buffer(1)]],
                             uint i [[thread_position_in_grid]]) {
     y[i] = as_type<float>(word_at(blocks + 4 * ulong(i)));
+}
+
+kernel void dequant_q4_1_f16(device const uchar* blocks [[buffer(0)]],
+                             device half* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = half(q4_1_at(blocks, i));
+}
+
+kernel void dequant_q4_1_f32(device const uchar* blocks [[buffer(0)]],
+                             device float* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = q4_1_at(blocks, i);
+}
+
+kernel void dequant_q5_0_f16(device const uchar* blocks [[buffer(0)]],
+                             device half* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = half(q5_0_at(blocks, i));
+}
+
+kernel void dequant_q5_0_f32(device const uchar* blocks [[buffer(0)]],
+                             device float* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = q5_0_at(blocks, i);
+}
+
+kernel void dequant_q5_1_f16(device const uchar* blocks [[buffer(0)]],
+                             device half* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = half(q5_1_at(blocks, i));
+}
+
+kernel void dequant_q5_1_f32(device const uchar* blocks [[buffer(0)]],
+                             device float* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = q5_1_at(blocks, i);
+}
+
+kernel void dequant_q2_k_f16(device const uchar* blocks [[buffer(0)]],
+                             device half* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = half(q2_k_at(blocks, i));
+}
+
+kernel void dequant_q2_k_f32(device const uchar* blocks [[buffer(0)]],
+                             device float* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = q2_k_at(blocks, i);
+}
+
+kernel void dequant_q3_k_f16(device const uchar* blocks [[buffer(0)]],
+                             device half* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = half(q3_k_at(blocks, i));
+}
+
+kernel void dequant_q3_k_f32(device const uchar* blocks [[buffer(0)]],
+                             device float* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = q3_k_at(blocks, i);
+}
+
+kernel void dequant_q4_k_f16(device const uchar* blocks [[buffer(0)]],
+                             device half* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = half(q4_k_at(blocks, i));
+}
+
+kernel void dequant_q4_k_f32(device const uchar* blocks [[buffer(0)]],
+                             device float* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = q4_k_at(blocks, i);
+}
+
+kernel void dequant_q5_k_f16(device const uchar* blocks [[buffer(0)]],
+                             device half* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = half(q5_k_at(blocks, i));
+}
+
+kernel void dequant_q5_k_f32(device const uchar* blocks [[buffer(0)]],
+                             device float* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = q5_k_at(blocks, i);
+}
+
+kernel void dequant_bf16_f16(device const uchar* blocks [[buffer(0)]],
+                             device half* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = half(bf16_at(blocks, i));
+}
+
+kernel void dequant_bf16_f32(device const uchar* blocks [[buffer(0)]],
+                             device float* y [[buffer(1)]],
+                             uint i [[thread_position_in_grid]]) {
+    y[i] = bf16_at(blocks, i);
 }

@@ -87,9 +87,12 @@ type tile struct{ r, n, rows, cols int }
 
 func linearTile(x, w, bias, y []float32, t tile, ins, outs int, a Activation) {
 	var s [2][4]float32
-	if t.rows == 2 && t.cols == 4 {
+	switch {
+	case t.rows == 2 && t.cols == 4:
 		s = dot2x4(x[t.r*ins:(t.r+2)*ins], w[t.n*ins:(t.n+4)*ins], ins)
-	} else {
+	case t.cols == 4:
+		s[0] = dot1x4(x[t.r*ins:(t.r+1)*ins], w[t.n*ins:(t.n+4)*ins], ins)
+	default:
 		for i := range t.rows {
 			for j := range t.cols {
 				s[i][j] = dot(x[(t.r+i)*ins:(t.r+i+1)*ins], w[(t.n+j)*ins:(t.n+j+1)*ins])
@@ -123,6 +126,20 @@ func dot2x4(x, w []float32, k int) (s [2][4]float32) {
 		b3 += q * w3[i]
 	}
 	return [2][4]float32{{a0, a1, a2, a3}, {b0, b1, b2, b3}}
+}
+
+// dot1x4 multiplies one row with four: four sums do not wait for each other.
+func dot1x4(x, w []float32, k int) (s [4]float32) {
+	w0, w1, w2, w3 := w[:k], w[k:2*k], w[2*k:3*k], w[3*k:4*k]
+	w0, w1, w2, w3 = w0[:len(x)], w1[:len(x)], w2[:len(x)], w3[:len(x)]
+	var a0, a1, a2, a3 float32
+	for i, p := range x {
+		a0 += p * w0[i]
+		a1 += p * w1[i]
+		a2 += p * w2[i]
+		a3 += p * w3[i]
+	}
+	return [4]float32{a0, a1, a2, a3}
 }
 
 func dot(a, b []float32) float32 {

@@ -43,8 +43,24 @@ func sample(t *testing.T, k kernels.Kernel) kernels.Call {
 		for at := 0; at < len(c.Args[i]); at += k.Args[i].Elem.Size() {
 			fillElem(k.Args[i].Elem, c.Args[i][at:], 0.6+0.9*rng.Float32(), rng)
 		}
+		if k.Args[i].Elem == kernels.Bytes {
+			rescale(k, c.Args[i])
+		}
 	}
 	return c
+}
+
+// rescale gives the blocks scales and minima of one size, so that no value is
+// lost beside its minimum.
+func rescale(k kernels.Kernel, blocks []byte) {
+	for _, f := range formats() {
+		if !strings.HasPrefix(k.Name, "dequant_"+strings.ToLower(f.String())+"_") {
+			continue
+		}
+		for size := f.BlockBytes(); len(blocks) >= size && f.BlockValues() > 1; blocks = blocks[size:] {
+			scale(f, blocks, 0.01)
+		}
+	}
 }
 
 func fillElem(e kernels.Elem, p []byte, v float32, rng *rand.Rand) {

@@ -100,12 +100,47 @@ var table = [...]Kernel{
 		Args: []Arg{in("dc"), in("b"), out("da"), dim("outer"), dim("inner")}, need: needMulBroadcastBwd, run: mulBroadcastBwd,
 	},
 
+	// Pieces of a language model.
+	{
+		Name: "rms_norm", Grid: "row", Summary: "y[r,c] = w[c] x[r,c] / sqrt(mean of x[r,:]^2 + eps)",
+		Args: []Arg{in("x"), in("w"), out("y"), dim("rows"), dim("cols"), num("eps")}, need: needRMSNorm, run: rmsNorm,
+	},
+	{
+		Name: "rope", Grid: "(pair, row and head)",
+		Summary: "x[r,h,2i], x[r,h,2i+1] turned by the angle whose cosine and sine are turns[from+r,i,:]",
+		Args:    []Arg{inout("x"), in("turns"), dim("rows"), dim("heads"), dim("pairs"), dim("from")},
+		need:    needRope, run: rope,
+	},
+	{
+		Name: "attention_scores", Grid: "(position, row and head)",
+		Summary: "y[r,h,p] = scale sum over i of q[r,h,i] k[p,h/group,i]; -1e30 where p > positions - rows + r",
+		Args: []Arg{
+			in("q"), in("k"), out("y"), dim("rows"), dim("heads"), dim("group"), dim("size"), dim("positions"), num("scale"),
+		},
+		need: needScores, run: attentionScores,
+	},
+	{
+		Name: "attention_mix", Grid: "(value, row and head)",
+		Summary: "y[r,h,i] = sum over p of w[r,h,p] v[p,h/group,i]",
+		Args:    []Arg{in("w"), in("v"), out("y"), dim("rows"), dim("heads"), dim("group"), dim("size"), dim("positions")},
+		need:    needMix, run: attentionMix,
+	},
+	{Name: "silu_mul", Grid: "value", Summary: "c = a / (1 + exp(-a)) b", Args: abc(), need: each, run: siluMul},
+
 	// Dequantisation, one thread a value.
 	dequant(Q4_0, F16), dequant(Q4_0, F32),
 	dequant(Q6_K, F16), dequant(Q6_K, F32),
 	dequant(Q8_0, F16), dequant(Q8_0, F32),
 	dequant(HalfFloat, F16), dequant(HalfFloat, F32),
 	dequant(Float, F16), dequant(Float, F32),
+	dequant(Q4_1, F16), dequant(Q4_1, F32),
+	dequant(Q5_0, F16), dequant(Q5_0, F32),
+	dequant(Q5_1, F16), dequant(Q5_1, F32),
+	dequant(Q2_K, F16), dequant(Q2_K, F32),
+	dequant(Q3_K, F16), dequant(Q3_K, F32),
+	dequant(Q4_K, F16), dequant(Q4_K, F32),
+	dequant(Q5_K, F16), dequant(Q5_K, F32),
+	dequant(BFloat, F16), dequant(BFloat, F32),
 }
 
 func in(name string) Arg    { return Arg{Name: name, Kind: In} }

@@ -194,14 +194,17 @@ func (l *launch) draw(k kernels.Kernel, r reference, i int, data []byte, rng *ra
 	}
 }
 
-// finite takes NaN and infinity out of random packed float32 values, whose
-// propagation differs between devices. The binary16 formats keep theirs.
+// finite takes NaN and infinity out of random packed float32 and bfloat16
+// values, whose propagation differs between devices. The binary16 formats keep
+// theirs.
 func finite(kernel string, data []byte) {
-	if kernel != decoderName(kernels.Float, kernels.F16) && kernel != decoderName(kernels.Float, kernels.F32) {
-		return
-	}
-	for ; len(data) >= 4; data = data[4:] {
-		data[3] &^= 0x40 // the exponent's highest bit
+	for _, f := range []kernels.Format{kernels.Float, kernels.BFloat} {
+		if kernel != decoderName(f, kernels.F16) && kernel != decoderName(f, kernels.F32) {
+			continue
+		}
+		for size := f.BlockBytes(); len(data) >= size; data = data[size:] {
+			data[size-1] &^= 0x40 // the exponent's highest bit
+		}
 	}
 }
 

@@ -90,7 +90,8 @@ func RoundToHalf(v float64) float64 {
 
 // DecodeValue is value i of packed data, NaN for an unknown format. It follows
 // the description of the formats (llama.cpp, ggml-common.h) for each value
-// alone, without a thought of speed.
+// alone, without a thought of speed. A value that is a difference of two
+// products is rounded to a float32, once, as the kernels round it.
 func DecodeValue(f kernels.Format, p []byte, i int) float64 {
 	half := func(at int) float64 { return DecodeHalf(binary.LittleEndian.Uint16(p[at:])) }
 	switch f {
@@ -112,6 +113,12 @@ func DecodeValue(f kernels.Format, p []byte, i int) float64 {
 		high := p[block+128+32*part+k] >> (2 * quarter) & 3
 		scale := int8(p[block+192+8*part+2*quarter+k/16])
 		return half(block+208) * float64(scale) * (float64(high)*16 + float64(low) - 32)
+	case kernels.BFloat:
+		return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(p[2*i:])) << 16))
+	case kernels.Q4_1, kernels.Q5_0, kernels.Q5_1:
+		return decodeSmall(f, p[i/32*f.BlockBytes():], i%32)
+	case kernels.Q2_K, kernels.Q3_K, kernels.Q4_K, kernels.Q5_K:
+		return decodeLarge(f, p[i/256*f.BlockBytes():], i%256)
 	}
 	return math.NaN()
 }

@@ -76,7 +76,7 @@ func TestAnEstimateRefusesWhatIsFurtherOff(t *testing.T) {
 
 func TestAKernelWithoutAReferenceIsNoticed(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"", "no_such_kernel", "dequant_q4_1_f16"} {
+	for _, name := range []string{"", "no_such_kernel", "dequant_iq4_nl_f16"} {
 		if _, ok := referenceOf(kernels.Kernel{Name: name}); ok {
 			t.Errorf("kernel %q has a reference", name)
 		}

@@ -2,6 +2,7 @@ package metaltest
 
 import (
 	"math"
+	"strings"
 
 	"github.com/gpumem/gpumem/metal"
 	"github.com/gpumem/gpumem/metal/kernels"
@@ -41,7 +42,7 @@ type reference struct {
 
 // referenceOf is the reference of a kernel; ok is false when there is none.
 func referenceOf(k kernels.Kernel) (r reference, ok bool) {
-	for _, find := range []func(string) (reference, bool){elementwise, activations, matrix, reduction} {
+	for _, find := range []func(string) (reference, bool){elementwise, activations, matrix, reduction, languageModel} {
 		if r, ok = find(k.Name); ok {
 			return r, true
 		}
@@ -139,7 +140,7 @@ func adam(l *launch, i int) {
 
 // decoding is the reference of the kernels that dequantise.
 func decoding(k kernels.Kernel) (reference, bool) {
-	for _, f := range []kernels.Format{kernels.Float, kernels.HalfFloat, kernels.Q4_0, kernels.Q8_0, kernels.Q6_K} {
+	for _, f := range kernels.Formats() {
 		for _, to := range []kernels.Elem{kernels.F16, kernels.F32} {
 			if k.Name == decoderName(f, to) {
 				return decoder(f, to), true
@@ -168,9 +169,7 @@ func decoder(f kernels.Format, to kernels.Elem) reference {
 }
 
 func decoderName(f kernels.Format, to kernels.Elem) string {
-	name := map[kernels.Format]string{
-		kernels.Float: "f32", kernels.HalfFloat: "f16", kernels.Q4_0: "q4_0", kernels.Q8_0: "q8_0", kernels.Q6_K: "q6_k",
-	}[f]
+	name := strings.ToLower(f.String())
 	if to == kernels.F16 {
 		return "dequant_" + name + "_f16"
 	}

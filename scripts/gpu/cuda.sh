@@ -50,6 +50,9 @@ app-leak command-buffer-backlog sine --fault no-flush
 none - modelload
 app-leak retained-clone modelload --fault clone-retained
 pool-growth pool-never-trims modelload --policy tensorlogic --purge
+none - generate
+app-leak - generate --fault kv-not-released
+pool-growth pool-never-trims generate --fault exact-sizes
 END
 wait
 

@@ -9,11 +9,12 @@
 // probe.Reader told them last. What is not known has no cell. The order of the
 // cells is fixed.
 //
-// The resident size is in every row. The split of it and the swap cost the
-// kernel six times what the rest does: Options.SplitEvery says how often they are
-// asked for. Where the machine has no swap, nothing of a process can be there:
-// then each row has the footprint all the same, and swap_bytes as 0. A footprint
-// that the system tells is never replaced.
+// The resident size and the footprint are in every row. Shared memory, pages of
+// files and swap cost the kernel six times what the rest does: Options.SplitEvery says
+// how often they are asked for. In the rows between, the footprint is made of the
+// anonymous memory of now and the shared memory and swap of then. Where a system
+// tells neither and the machine has no swap, the resident size is the footprint. A
+// footprint that the system tells is never replaced.
 //
 // With one device, a process has the column gpu_bytes alone. Once any process
 // uses a device other than device 0, it has a column for each of its devices as

@@ -20,8 +20,7 @@ type Options struct {
 	// Interval is the time between the rows of a process.
 	Interval time.Duration
 	// SplitEvery is how often a row has the split of the resident memory and the
-	// swap. 0 asks for them in each row of a machine that has swap, where the
-	// footprint is not known without them, and nowhere else.
+	// swap; 0 asks for them in each row.
 	SplitEvery time.Duration
 	// GPU tells what devices hold for processes; nil asks nobody. The caller
 	// closes it, once nobody calls Ask any more.
@@ -64,13 +63,16 @@ type Process struct {
 	// splitAt is when the split was read last; splitDue makes the next row read it.
 	splitAt  int64
 	splitDue bool
+	// beside is what was read last of the footprint beside anonymous memory: shared
+	// memory and swap.
+	beside int64
 }
 
 // Open opens a process. It never returns nil: one that could not be opened is
 // not alive, and has the rows that drivers tell of. The error says why: it is
 // probe.ErrExited for a process that is not there.
 func (s *Sampler) Open(pid int) (*Process, error) {
-	p := &Process{s: s, pid: pid, mem: probe.UnknownMemory(), gpu: probe.Unknown, splitDue: true}
+	p := &Process{s: s, pid: pid, mem: probe.UnknownMemory(), gpu: probe.Unknown, splitDue: true, beside: probe.Unknown}
 	file, err := s.o.Machine.Open(pid)
 	if err != nil {
 		return p, err
@@ -115,7 +117,7 @@ func (p *Process) Row(now int64, cells []record.Cell) ([]record.Cell, error) {
 func (p *Process) splits(now int64) bool {
 	every := int64(p.s.o.SplitEvery)
 	if every == 0 {
-		return !p.s.noSwap
+		return true
 	}
 	if !p.splitDue && now-p.splitAt < every {
 		return false
@@ -137,7 +139,7 @@ func (p *Process) Look(split bool) error {
 	}
 	err := read(&p.mem)
 	if err == nil {
-		p.s.completeSwap(&p.mem)
+		p.completeFootprint()
 		return nil
 	}
 	p.mem = probe.UnknownMemory()
@@ -148,13 +150,19 @@ func (p *Process) Look(split bool) error {
 	return err
 }
 
-// completeSwap fills in the footprint that a quick reading leaves open, when the
-// machine has no swap and so nothing of the process can be there.
-func (s *Sampler) completeSwap(m *probe.Memory) {
+// completeFootprint fills in the footprint that a quick reading leaves open, by what
+// the last full one told of shared memory and swap, which change more slowly. Where
+// a system tells nothing of them and the machine has no swap, the resident size is
+// the footprint.
+func (p *Process) completeFootprint() {
+	m := &p.mem
 	switch {
-	case m.Swap > 0:
-		s.noSwap = false // it has some now
-	case m.Swap == probe.Unknown && m.Footprint == probe.Unknown && s.noSwap && m.RSS != probe.Unknown:
+	case m.Footprint != probe.Unknown && m.Anon != probe.Unknown:
+		p.beside = m.Footprint - m.Anon
+	case m.Footprint != probe.Unknown:
+	case m.Anon != probe.Unknown && p.beside >= 0:
+		m.Footprint = m.Anon + p.beside
+	case m.Anon == probe.Unknown && m.Swap == probe.Unknown && p.s.noSwap && m.RSS != probe.Unknown:
 		m.Swap, m.Footprint = 0, m.RSS
 	}
 }

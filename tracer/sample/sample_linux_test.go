@@ -37,36 +37,25 @@ func rowOf(t *testing.T, p *Process, at int64) map[string]int64 {
 	return row
 }
 
-func TestWithoutSwapEachRowHasAFootprintAtTheLeastCost(t *testing.T) {
+func TestEachRowHasTheFootprintWithoutPagesOfFiles(t *testing.T) {
 	t.Parallel()
-	_, m := machine(t, "0")
-	s := New(Options{Now: new(clock).now, Interval: time.Second, Machine: m})
-	p, err := s.Open(7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	row, rss := rowOf(t, p, 0), int64(10*os.Getpagesize())
-	if row[record.ColFootprint] != rss || row[record.ColRSS] != rss || len(row) != 4 {
-		t.Errorf("%v", row)
-	}
-	if v, ok := row[record.ColSwap]; !ok || v != 0 {
-		t.Errorf("%v: nothing can be swapped there", row)
-	}
-}
-
-func TestWithSwapARowHasTheFootprintThatTheSystemTells(t *testing.T) {
-	t.Parallel()
-	_, m := machine(t, "1000")
-	s := New(Options{Now: new(clock).now, Interval: time.Second, Machine: m})
-	p, err := s.Open(7)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	for at := range int64(3) {
-		if row := rowOf(t, p, at); row[record.ColFootprint] != 48<<10 || row[record.ColSwap] != 8<<10 || row[record.ColRSSFile] != 12<<10 {
-			t.Errorf("row %d: %v", at, row)
+	for _, every := range []time.Duration{0, time.Hour} {
+		root, m := machine(t, "0")
+		s := New(Options{Now: new(clock).now, Interval: time.Second, SplitEvery: every, Machine: m})
+		p, err := s.Open(7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		if row := rowOf(t, p, 0); row[record.ColFootprint] != (24+4+8)<<10 || row[record.ColRSSFile] != 12<<10 || row[record.ColSwap] != 8<<10 {
+			t.Errorf("every %s: the first row is %v", every, row)
+		}
+		// It reads a file of 400 KiB: nobody gets that back.
+		page := int64(os.Getpagesize())
+		root.File("proc/7/statm", "1000 110 104 1 0 5 0\n")
+		root.File("proc/7/status", "Name:\tx\nVmRSS:\t440 kB\nRssAnon:\t24 kB\nRssFile:\t412 kB\nRssShmem:\t4 kB\nVmSwap:\t8 kB\n")
+		if row := rowOf(t, p, 1); row[record.ColFootprint] != 36<<10 || row[record.ColRSS] != 110*page {
+			t.Errorf("every %s: the second row is %v", every, row)
 		}
 	}
 }
@@ -101,6 +90,7 @@ func TestAProcessThatEndsIsGoneAndItsFilesAreClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	root.File("proc/7/statm", "0 0 0 0 0 0 0\n")
+	root.File("proc/7/status", "Name:\tx\nState:\tZ (zombie)\n")
 	if cells, err := p.Row(0, nil); err == nil || len(cells) != 0 || p.Alive() || p.Memory().RSS != probe.Unknown {
 		t.Errorf("%v, %v, alive %v", cells, err, p.Alive())
 	}
@@ -173,6 +163,7 @@ func TestASetGivesARowOfEachProcessUntilItEnds(t *testing.T) {
 	}
 	round()
 	root.File("proc/7/statm", "0 0 0 0 0 0 0\n")
+	root.File("proc/7/status", "Name:\tx\nState:\tZ (zombie)\n")
 	round()
 	round()
 	if rows != 1 || ends != 1 || g.Len() != 0 {

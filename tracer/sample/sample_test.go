@@ -48,34 +48,27 @@ func gpuOf(s *Sampler, pid int) string {
 	return text
 }
 
-func TestAFootprintThatTheSystemTellsIsNotReplacedByTheResidentSize(t *testing.T) {
-	t.Parallel()
-	s := &Sampler{noSwap: true}
-	told := probe.UnknownMemory()
-	told.RSS, told.Footprint = 100, 300 // as macOS tells, whose compressed pages are no swap
-	s.completeSwap(&told)
-	if told.Footprint != 300 {
-		t.Errorf("footprint %d, want the 300 B that were told", told.Footprint)
-	}
-	quick := probe.UnknownMemory()
-	quick.RSS = 100
-	s.completeSwap(&quick)
-	if quick.Footprint != 100 || quick.Swap != 0 {
-		t.Errorf("%+v, want the resident size where nothing can be swapped", quick)
-	}
+// completed is the memory of a process whose last reading was told.
+func completed(s *Sampler, beside int64, told probe.Memory) probe.Memory {
+	p := Process{s: s, mem: told, beside: beside}
+	p.completeFootprint()
+	return p.mem
 }
 
-func TestAMachineThatSwapsAfterAllHasAFootprintOnlyWithTheSwap(t *testing.T) {
+func TestAFootprintThatTheSystemTellsIsNotReplaced(t *testing.T) {
 	t.Parallel()
-	s := &Sampler{noSwap: true}
-	swapped := probe.UnknownMemory()
-	swapped.RSS, swapped.Swap, swapped.Footprint = 100, 50, 150
-	s.completeSwap(&swapped)
+	told := probe.UnknownMemory()
+	told.RSS, told.Footprint = 100, 300 // as macOS tells, whose compressed pages are no swap
+	if got := completed(&Sampler{noSwap: true}, 7, told); got.Footprint != 300 {
+		t.Errorf("footprint %d, want the 300 B that were told", got.Footprint)
+	}
 	quick := probe.UnknownMemory()
-	quick.RSS = 100
-	s.completeSwap(&quick)
-	if quick.Footprint != probe.Unknown || quick.Swap != probe.Unknown {
-		t.Errorf("%+v: nobody told what of it is swapped", quick)
+	quick.RSS = 100 // as systems tell of which only the resident size is known
+	if got := completed(&Sampler{noSwap: true}, probe.Unknown, quick); got.Footprint != 100 || got.Swap != 0 {
+		t.Errorf("%+v, want the resident size where nothing can be swapped", got)
+	}
+	if got := completed(&Sampler{}, probe.Unknown, quick); got.Footprint != probe.Unknown || got.Swap != probe.Unknown {
+		t.Errorf("%+v: nobody told what of it is swapped", got)
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // Spec is a file to be written: metadata and tensors. Tensors give Name, Type
-// and Dims; Write computes the rest. Array values cannot be written.
+// and Dims; Write computes the rest. Arrays are written of []string, []float32
+// and []int32.
 type Spec struct {
 	Version  uint32 // 0 means 3
 	Metadata []Entry
@@ -148,7 +149,9 @@ func putEntry(b *bytes.Buffer, e Entry) error {
 	case float64:
 		put(b, Float64, math.Float64bits(v))
 	default:
-		return fmt.Errorf("write metadata %q: a %T cannot be written", e.Key, e.Value)
+		if !putArray(b, v) {
+			return fmt.Errorf("write metadata %q: a %T cannot be written", e.Key, e.Value)
+		}
 	}
 	return nil
 }

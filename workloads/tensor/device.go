@@ -49,6 +49,12 @@ func (d *device) encode(name string, calls ...call) error {
 			switch a := a.(type) {
 			case handle:
 				args[j] = pool.Buf(a.Handle)
+			case part:
+				h, ok := a.store.(handle)
+				if !ok {
+					return fmt.Errorf("encode %s: %w", name, errArgument(a.store))
+				}
+				args[j] = pool.BufAt(h.Handle, uint64(a.offset))
 			case int32:
 				args[j] = pool.Int(a)
 			case float32:

@@ -48,6 +48,12 @@ func (h *host) encode(name string, calls ...call) error {
 					return fmt.Errorf("encode %s: argument %d: %w", name, i, errReleased)
 				}
 				args[i] = a.memory
+			case part:
+				b, ok := a.store.(*hostBlock)
+				if !ok || b.count.Load() <= 0 {
+					return fmt.Errorf("encode %s: argument %d: %w", name, i, errReleased)
+				}
+				args[i] = b.memory[a.offset:]
 			case int32:
 				args[i] = kernels.Int32Bytes(a)
 			case float32:

@@ -37,7 +37,7 @@ type storage interface {
 type call struct {
 	kernel string
 	grid   metal.Size
-	args   []any // storage, int32 or float32
+	args   []any // storage, part, int32 or float32
 }
 
 // over is a grid of n threads.
