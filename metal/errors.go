@@ -27,7 +27,8 @@ type OutOfMemoryError struct {
 
 func (e *OutOfMemoryError) Error() string {
 	if e.MaxBuffers > 0 {
-		return fmt.Sprintf("%v: %s: %d buffers exist, limit %d", ErrOutOfMemory, e.Reason, e.Buffers, e.MaxBuffers)
+		return fmt.Sprintf("%v: %s: %d buffers exist, limit %d", ErrOutOfMemory, e.Reason, e.Buffers,
+			e.MaxBuffers)
 	}
 	return fmt.Sprintf("%v: %s: requested %d B, allocated %d B, limit %d B",
 		ErrOutOfMemory, e.Reason, e.RequestedBytes, e.AllocatedBytes, e.LimitBytes)

@@ -14,7 +14,8 @@ func TestNegativeFaultsAreRefused(t *testing.T) {
 			t.Errorf("%+v: error %v", f, err)
 		}
 	}
-	if err := (&metal.Faults{FailAllocation: 1, ShrinkAfter: 1, NoAutorelease: true, CompletionLag: 1}).Check(); err != nil {
+	if err := (&metal.Faults{FailAllocation: 1, ShrinkAfter: 1, NoAutorelease: true,
+		CompletionLag: 1}).Check(); err != nil {
 		t.Error(err)
 	}
 }

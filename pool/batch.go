@@ -99,7 +99,8 @@ type BatchStats struct {
 // caller's.
 func NewBatch(p *Pool, q metal.Queue, limit int, faults ...Fault) (*Batch, error) {
 	if p == nil || q == nil || limit < 0 {
-		return nil, fmt.Errorf("new batch: pool %v, queue %v, limit %d: %w", p != nil, q != nil, limit, ErrRequest)
+		return nil, fmt.Errorf("new batch: pool %v, queue %v, limit %d: %w", p != nil, q != nil,
+			limit, ErrRequest)
 	}
 	b := &Batch{pool: p, queue: q, limit: limit}
 	if limit == 0 {

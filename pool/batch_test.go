@@ -52,7 +52,8 @@ func TestTheFlushComesBeforeCommand101(t *testing.T) {
 		t.Errorf("after 100 commands: %+v", s)
 	}
 	encode(t, b)
-	if s := b.Stats(); s.Pending != 1 || s.CommandBuffers != 1 || s.Flushes != 1 || s.Syncs != 1 || s.InFlight != 0 {
+	if s := b.Stats(); s.Pending != 1 || s.CommandBuffers != 1 || s.Flushes != 1 || s.Syncs != 1 ||
+		s.InFlight != 0 {
 		t.Errorf("after 101 commands: %+v", s)
 	}
 	must(t, b.Close())
@@ -83,12 +84,14 @@ func TestCommitDoesNotWaitAndSyncDoes(t *testing.T) {
 	encode(t, b)
 	encode(t, b)
 	must(t, b.Commit())
-	if s := b.Stats(); s.Pending != 0 || s.InFlight != 1 || s.CommandBuffers != 1 || dev.Usage().InFlight != 1 {
+	if s := b.Stats(); s.Pending != 0 || s.InFlight != 1 || s.CommandBuffers != 1 ||
+		dev.Usage().InFlight != 1 {
 		t.Errorf("after commit: %+v", s)
 	}
 	encode(t, b)
 	must(t, b.Sync())
-	if s := b.Stats(); s.Pending != 0 || s.InFlight != 0 || s.CommandBuffers != 2 || s.MaxInFlight != 2 || dev.Usage().InFlight != 0 {
+	if s := b.Stats(); s.Pending != 0 || s.InFlight != 0 || s.CommandBuffers != 2 || s.MaxInFlight != 2 ||
+		dev.Usage().InFlight != 0 {
 		t.Errorf("after sync: %+v", s)
 	}
 	// Committed work alone is waited for as well, without a new command buffer.

@@ -39,7 +39,8 @@ type OutOfMemoryError struct {
 
 // Error says requested, live, pending, idle and limit.
 func (e *OutOfMemoryError) Error() string {
-	return fmt.Sprintf("get %q: requested %d B, live %d B, pending %d B, idle %d B (given back first), limit %d B: %v",
+	return fmt.Sprintf(
+		"get %q: requested %d B, live %d B, pending %d B, idle %d B (given back first), limit %d B: %v",
 		e.Label, e.RequestedBytes, e.LiveBytes, e.PendingBytes, e.IdleBytes, e.LimitBytes, e.Err)
 }
 

@@ -12,8 +12,10 @@ import (
 func TestWhatTheDeviceRefusesIsAnErrorAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	for operation, where := range map[string]string{
-		"command buffer": "encode", "encoder": "encode", "dispatch": "encode", "end": "encode", "write": "encode",
-		"commit": "commit", "release command buffer": "sync", "release buffer": "purge", "release pipeline": "close",
+		"command buffer": "encode", "encoder": "encode", "dispatch": "encode", "end": "encode",
+		"write":  "encode",
+		"commit": "commit", "release command buffer": "sync", "release buffer": "purge",
+		"release pipeline": "close",
 	} {
 		t.Run(operation, func(t *testing.T) {
 			t.Parallel()

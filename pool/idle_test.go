@@ -50,7 +50,8 @@ func TestARoundedLengthNeverExceedsTheLongestBuffer(t *testing.T) {
 
 func TestIdleBytesStayBelowTheLimitAndTheOldestGo(t *testing.T) {
 	t.Parallel()
-	policy := pool.Policy{Name: "small", Class: pool.ClassExact, MaxIdlePerClass: -1, MaxIdleBytes: 4 * fakePage}
+	policy := pool.Policy{Name: "small", Class: pool.ClassExact, MaxIdlePerClass: -1,
+		MaxIdleBytes: 4 * fakePage}
 	p := newPool(t, newFake(), policy, pool.Options{})
 	var hs []pool.Handle
 	for i := range uint64(6) {
@@ -277,7 +278,8 @@ func TestPurgeEmptiesIdleBuffersAndTouchesNoOthers(t *testing.T) {
 		}
 		idle := p.Stats().Idle
 		r := p.Purge()
-		if r.Action != pool.ActionPurge || r.Buffers != idle.Count || r.Bytes != idle.Bytes || r.PageBytes != idle.PageBytes {
+		if r.Action != pool.ActionPurge || r.Buffers != idle.Count || r.Bytes != idle.Bytes ||
+			r.PageBytes != idle.PageBytes {
 			t.Errorf("receipt %+v, idle was %+v", r, idle)
 		}
 		if r.ReturnedBytes() != int64(r.PageBytes) || r.Errors != 0 || r.Deferred != 0 {

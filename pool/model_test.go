@@ -227,7 +227,9 @@ func TestARandomWalkKeepsThePromises(t *testing.T) {
 					defer dev.mu.Unlock()
 					dev.refuse = 1
 				},
-				command: func(h pool.Handle) pool.Command { return noop(pool.Buf(h), pool.Int(1), pool.Float(2)) },
+				command: func(h pool.Handle) pool.Command {
+					return noop(pool.Buf(h), pool.Int(1), pool.Float(2))
+				},
 			}, policy, seed, 1500)
 		}
 	})

@@ -104,7 +104,8 @@ func TestTheObserverSeesPendingSettleAndHazard(t *testing.T) {
 func TestTheObserverSeesEvictionsAndTheRest(t *testing.T) {
 	t.Parallel()
 	n := &notes{}
-	policy := pool.Policy{Name: "small", Class: pool.ClassPages, MaxIdlePerClass: -1, MaxIdleBytes: 2 * fakePage}
+	policy := pool.Policy{Name: "small", Class: pool.ClassPages, MaxIdlePerClass: -1,
+		MaxIdleBytes: 2 * fakePage}
 	p := newPool(t, newFake(), policy, pool.Options{Observer: n})
 	a, b := get(t, p, 1), get(t, p, 2*fakePage/4)
 	release(t, a, pool.Returned)

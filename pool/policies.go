@@ -35,8 +35,9 @@ const (
 func Policies() []Policy {
 	return []Policy{
 		{
-			Name:            "default",
-			Summary:         "limits idle bytes to a quarter of the working set, trims what stays idle, drops all at rest",
+			Name: "default",
+			Summary: "limits idle bytes to a quarter of the working set, trims what stays idle, " +
+				"drops all at rest",
 			Class:           ClassPages,
 			MaxIdlePerClass: -1,
 			IdleFraction:    defaultIdleFraction,
@@ -60,15 +61,17 @@ func Policies() []Policy {
 			SweepAtWait:     true,
 		},
 		{
-			Name:            "neatml",
-			Summary:         "exact lengths and 4-byte parameter buffers, 50 of each, returned after completion",
+			Name: "neatml",
+			Summary: "exact lengths and 4-byte parameter buffers, 50 of each, returned after " +
+				"completion",
 			Class:           ClassExact,
 			MaxIdlePerClass: neatmlCap,
 			MaxParams:       neatmlCap,
 		},
 		{
-			Name:            "neatml-early",
-			Summary:         "neatml with its first fault: returned before the commands that read them have run",
+			Name: "neatml-early",
+			Summary: "neatml with its first fault: returned before the commands that read them " +
+				"have run",
 			Class:           ClassExact,
 			MaxIdlePerClass: neatmlCap,
 			MaxParams:       neatmlCap,

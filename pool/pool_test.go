@@ -173,7 +173,8 @@ func TestAHandleIsStaleAsSoonAsItsLastReferenceIsGone(t *testing.T) {
 				t.Errorf("%d references, buffer %v", h.Refs(), h.Buffer())
 			}
 			for what, err := range map[string]error{
-				"release": second(h.Release()), "retain": second(h.Retain()), "encode": b.Encode(noop(pool.Buf(h))),
+				"release": second(h.Release()), "retain": second(h.Retain()),
+				"encode": b.Encode(noop(pool.Buf(h))),
 			} {
 				if !errors.Is(err, pool.ErrStale) {
 					t.Errorf("%s: %v", what, err)
@@ -339,7 +340,8 @@ func TestOutOfMemoryGivesIdleBuffersBackAndTriesAgain(t *testing.T) {
 	if !errors.As(err, &device) {
 		t.Errorf("the device's error is not in %v", err)
 	}
-	for _, word := range []string{"too much", "requested 32768 B", "live 163840 B", "idle 0 B", "limit 163840 B"} {
+	for _, word := range []string{"too much", "requested 32768 B", "live 163840 B", "idle 0 B",
+		"limit 163840 B"} {
 		if !strings.Contains(err.Error(), word) {
 			t.Errorf("%q is not in %q", word, err)
 		}

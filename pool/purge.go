@@ -107,7 +107,8 @@ func (p *Pool) fitWorkingSet(bytes uint64) {
 // drop gives idle buffers back, shard by shard the oldest first, until the
 // rule that choose makes from the present totals says stop. idle is what is
 // idle at that moment, in bytes of pages.
-func (p *Pool) drop(action Action, choose func(total Stats) (stop func(s *slot, sh *shard, idle uint64) bool)) Receipt {
+func (p *Pool) drop(action Action,
+	choose func(total Stats) (stop func(s *slot, sh *shard, idle uint64) bool)) Receipt {
 	r := Receipt{Action: action, Before: p.dev.Usage()}
 	var gone []*slot
 	shards := p.lockAll()
@@ -203,7 +204,8 @@ func (p *Pool) Close() error {
 	p.poll()
 	var errs []error
 	if r := p.purge(ActionClose); r.Errors > 0 {
-		errs = append(errs, fmt.Errorf("close pool: the device refused %d of %d idle buffers", r.Errors, r.Buffers))
+		errs = append(errs, fmt.Errorf("close pool: the device refused %d of %d idle buffers",
+			r.Errors, r.Buffers))
 	}
 	p.kernelMu.Lock()
 	for name, k := range p.kernels {

@@ -40,10 +40,12 @@ func TestSurvivorsAreNamedByTheFirstFrameOutsideThePool(t *testing.T) {
 		bytes uint64
 	}{{bigAt, 1, 400_000}, {at, 3, 120}} {
 		v := got[i]
-		if v.Line != want.line || v.Count != want.count || v.RequestedBytes != want.bytes || v.Refs != want.count {
+		if v.Line != want.line || v.Count != want.count || v.RequestedBytes != want.bytes ||
+			v.Refs != want.count {
 			t.Errorf("survivor %d: %+v, want %+v", i, v, want)
 		}
-		if !strings.HasSuffix(v.File, "site_test.go") || !strings.HasSuffix(v.Function, "pool_test.TestSurvivorsAreNamedByTheFirstFrameOutsideThePool") {
+		if !strings.HasSuffix(v.File, "site_test.go") ||
+			!strings.HasSuffix(v.Function, "pool_test.TestSurvivorsAreNamedByTheFirstFrameOutsideThePool") {
 			t.Errorf("survivor %d: %+v", i, v)
 		}
 		if !strings.Contains(v.Site, "site_test.go:") || !strings.HasSuffix(v.Site, " "+v.Function) {
@@ -61,7 +63,8 @@ func TestSurvivorsAreNamedByTheFirstFrameOutsideThePool(t *testing.T) {
 	reused, err := p.Get(pool.Request{Elements: 12, ElementSize: 4, Label: "y"})
 	reusedAt := line() - 1
 	must(t, err)
-	if got := p.Survivors(); len(got) != 2 || got[1].Line != reusedAt || got[1].Label != "y" || p.Stats().Hits != 1 {
+	if got := p.Survivors(); len(got) != 2 || got[1].Line != reusedAt || got[1].Label != "y" ||
+		p.Stats().Hits != 1 {
 		t.Errorf("after the reuse: %+v", got)
 	}
 	release(t, big, pool.Returned)

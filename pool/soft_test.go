@@ -86,7 +86,8 @@ func TestTheSoftDeviceComputesWrongOnlyUnderEarlyReturn(t *testing.T) {
 
 func TestABacklogOnTheSoftDeviceIsSeen(t *testing.T) {
 	t.Parallel()
-	dev := openSoft(t, soft.Options{WorkingSet: 1 << 30, Faults: soft.Faults{CompletionLag: 5 * time.Millisecond}})
+	dev := openSoft(t, soft.Options{WorkingSet: 1 << 30,
+		Faults: soft.Faults{CompletionLag: 5 * time.Millisecond}})
 	p := newPool(t, dev, named(t, "default"), pool.Options{})
 	b := newBatch(t, p, 0, pool.NoFlush)
 	for range 20 {

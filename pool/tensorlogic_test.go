@@ -72,7 +72,8 @@ func TestTensorlogicKeepsTheInvestigationsFiguresToTheByte(t *testing.T) {
 			t.Errorf("cap %d keeps %d buffers, %d B; want %d, %d (%s MiB)",
 				c.cap, s.Idle.Count, s.Idle.Bytes, c.buffers, c.bytes, c.mib)
 		}
-		if got, want := s.Outcomes[pool.CapFull], uint64(tensors-c.buffers); got != want || s.Outcomes[pool.Returned] != uint64(c.buffers) {
+		if got, want := s.Outcomes[pool.CapFull], uint64(tensors-c.buffers); got != want ||
+			s.Outcomes[pool.Returned] != uint64(c.buffers) {
 			t.Errorf("cap %d: outcomes %v", c.cap, s.Outcomes)
 		}
 		checkSums(t, p)
@@ -99,7 +100,8 @@ func TestTensorlogicFreesWhatTheCapRefuses(t *testing.T) {
 		t.Fatalf("%d classes: %+v", len(classes), classes)
 	}
 	for i, c := range classes {
-		if c.Class.Elements != want[i].elements || c.Class.ElementSize != 2 || c.Idle != want[i].idle || c.MaxIdle != 30 {
+		if c.Class.Elements != want[i].elements || c.Class.ElementSize != 2 || c.Idle != want[i].idle ||
+			c.MaxIdle != 30 {
 			t.Errorf("class %d: %+v, want %+v", i, c, want[i])
 		}
 	}

@@ -105,7 +105,8 @@ func (p *Pool) Hazards() []Hazard {
 // noteHazard keeps the details of a request that is served with a slot still
 // in use.
 func (p *Pool) noteHazard(s *slot, g *grant) {
-	g.hazard = &Hazard{Label: g.label, PreviousLabel: s.label, Bytes: s.bytes, Uses: s.uses, Site: g.site.String()}
+	g.hazard = &Hazard{Label: g.label, PreviousLabel: s.label, Bytes: s.bytes, Uses: s.uses,
+		Site: g.site.String()}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.hazards) < maxHazards {

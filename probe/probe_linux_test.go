@@ -26,7 +26,8 @@ func fakeMachine(t testing.TB, files map[string]string) Machine {
 }
 
 func statOf(pid, parent int, name string) string {
-	return fmt.Sprintf("%d (%s) S %d 1 1 0 -1 4194304 1 0 0 0 1 2 0 0 20 0 1 0 4711 1000 10 0\n", pid, name, parent)
+	return fmt.Sprintf("%d (%s) S %d 1 1 0 -1 4194304 1 0 0 0 1 2 0 0 20 0 1 0 4711 1000 10 0\n", pid,
+		name, parent)
 }
 
 func TestReadSplitReadsAllKindsOfMemory(t *testing.T) {
@@ -37,16 +38,22 @@ func TestReadSplitReadsAllKindsOfMemory(t *testing.T) {
 		want   Memory
 		err    error
 	}{
-		"all":       {head + "VmHWM:\t  99 kB\nVmRSS:\t      60 kB\nRssAnon:\t 10 kB\nRssFile:\t 20 kB\nRssShmem:\t 30 kB\nVmSwap:\t 5 kB\nThreads:\t1\n", Memory{60 << 10, 10 << 10, 20 << 10, 30 << 10, 5 << 10, 45 << 10, -1}, nil},
-		"no split":  {head + "VmRSS:\t 60 kB\nVmSwap:\t 0 kB\n", Memory{60 << 10, -1, -1, -1, 0, 60 << 10, -1}, nil},
-		"no swap":   {head + "VmRSS:\t 60 kB\nRssAnon:\t 0 kB\n", Memory{60 << 10, 0, -1, -1, -1, -1, -1}, nil},
+		"all": {head +
+			"VmHWM:\t  99 kB\nVmRSS:\t      60 kB\nRssAnon:\t 10 kB\nRssFile:\t 20 kB\nRssShmem:\t 30 " +
+			"kB\nVmSwap:\t 5 kB\nThreads:\t1\n", Memory{60 << 10, 10 << 10, 20 << 10, 30 << 10, 5 << 10,
+			45 << 10, -1}, nil},
+		"no split": {head + "VmRSS:\t 60 kB\nVmSwap:\t 0 kB\n",
+			Memory{60 << 10, -1, -1, -1, 0, 60 << 10, -1}, nil},
+		"no swap": {head + "VmRSS:\t 60 kB\nRssAnon:\t 0 kB\n",
+			Memory{60 << 10, 0, -1, -1, -1, -1, -1}, nil},
 		"zombie":    {head + "Threads:\t1\n", UnknownMemory(), ErrExited},
 		"empty":     {"", UnknownMemory(), ErrExited},
 		"malformed": {"VmRSS\nVmRSS:\nVmRSS: x kB\nRssAnon:::", UnknownMemory(), ErrExited},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m := fakeMachine(t, map[string]string{"proc/7/statm": "1 2 3", "proc/7/status": c.status, "proc/7/stat": statOf(7, 1, "x")})
+			m := fakeMachine(t, map[string]string{"proc/7/statm": "1 2 3", "proc/7/status": c.status,
+				"proc/7/stat": statOf(7, 1, "x")})
 			p, err := m.Open(7)
 			if err != nil {
 				t.Fatal(err)
@@ -72,7 +79,8 @@ func TestReadTakesRSSAndAnonFromStatm(t *testing.T) {
 		"0 0 0 0 0 0 0\n":      {UnknownMemory(), ErrExited},
 		"":                     {UnknownMemory(), ErrExited},
 	} {
-		m := fakeMachine(t, map[string]string{"proc/7/statm": statm, "proc/7/status": "", "proc/7/stat": statOf(7, 1, "x")})
+		m := fakeMachine(t, map[string]string{"proc/7/statm": statm, "proc/7/status": "",
+			"proc/7/stat": statOf(7, 1, "x")})
 		p, err := m.Open(7)
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +91,8 @@ func TestReadTakesRSSAndAnonFromStatm(t *testing.T) {
 			t.Errorf("%q: got %+v, %v", statm, got, err)
 		}
 	}
-	m := fakeMachine(t, map[string]string{"proc/7/statm": "what", "proc/7/status": "", "proc/7/stat": statOf(7, 1, "x")})
+	m := fakeMachine(t, map[string]string{"proc/7/statm": "what", "proc/7/status": "",
+		"proc/7/stat": statOf(7, 1, "x")})
 	p, err := m.Open(7)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +106,8 @@ func TestReadTakesRSSAndAnonFromStatm(t *testing.T) {
 func TestTheNameOfAProcessMayHoldAnything(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"sh", "a) S 1 (b", "((", "x y\tz", ""} {
-		m := fakeMachine(t, map[string]string{"proc/7/statm": "1 1 0", "proc/7/status": "", "proc/7/stat": statOf(7, 3, name)})
+		m := fakeMachine(t, map[string]string{"proc/7/statm": "1 1 0", "proc/7/status": "",
+			"proc/7/stat": statOf(7, 3, name)})
 		p, err := m.Open(7)
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +117,8 @@ func TestTheNameOfAProcessMayHoldAnything(t *testing.T) {
 		}
 		p.Close()
 	}
-	for _, stat := range []string{"", "7 x S 1", "7 (x) S", "7 (x) S a" + strings.Repeat(" 1", 30), "7 (x) S 1" + strings.Repeat(" z", 30)} {
+	for _, stat := range []string{"", "7 x S 1", "7 (x) S", "7 (x) S a" + strings.Repeat(" 1", 30),
+		"7 (x) S 1" + strings.Repeat(" z", 30)} {
 		if _, _, err := nameAndStart([]byte(stat)); err == nil {
 			t.Errorf("%q passed", stat)
 		}
@@ -133,7 +144,8 @@ func TestAnOpenProcessIsNeverMistakenForALaterOne(t *testing.T) {
 	if err := errors.Join(p.Read(&m), p.ReadSplit(&split)); err != nil {
 		t.Fatal(err)
 	}
-	if m.RSS <= 0 || split.RSS <= 0 || split.Footprint < split.RSS || split.Anon+split.File+split.Shmem != split.RSS || p.Name() != "cat" {
+	if m.RSS <= 0 || split.RSS <= 0 || split.Footprint != split.Anon+split.Shmem+split.Swap ||
+		split.Anon+split.File+split.Shmem != split.RSS || p.Name() != "cat" {
 		t.Errorf("%+v, %+v", m, split)
 	}
 	stdin.Close()
@@ -171,7 +183,8 @@ func TestReadSeesMemoryThatIsTouched(t *testing.T) {
 		t.Fatal(err)
 	}
 	const size = 64 << 20
-	mem, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	mem, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +195,8 @@ func TestReadSeesMemoryThatIsTouched(t *testing.T) {
 		t.Fatal(err)
 	}
 	syscall.Munmap(mem)
-	for kind, grown := range map[string]int64{"rss": after.RSS - before.RSS, "anon": after.Anon - before.Anon, "footprint": after.Footprint - before.Footprint} {
+	for kind, grown := range map[string]int64{"rss": after.RSS - before.RSS, "anon": after.Anon - before.Anon,
+		"footprint": after.Footprint - before.Footprint} {
 		if grown < size-4<<20 || grown > size+16<<20 {
 			t.Errorf("%s grew by %d, touched %d", kind, grown, size)
 		}
@@ -204,8 +218,10 @@ func TestSamplesAllocateNothing(t *testing.T) {
 func TestTreeFollowsDescendantsAlsoOnceTheirParentsAreGone(t *testing.T) {
 	t.Parallel()
 	m := fakeMachine(t, map[string]string{
-		"proc/5/stat": statOf(5, 1, "root"), "proc/9/stat": statOf(9, 20, "grandchild"), "proc/20/stat": statOf(20, 5, "child"),
-		"proc/6/stat": statOf(6, 1, "other"), "proc/7/stat": statOf(7, 6, "other's"), "proc/meminfo": "", "proc/8/x": "",
+		"proc/5/stat": statOf(5, 1, "root"), "proc/9/stat": statOf(9, 20, "grandchild"),
+		"proc/20/stat": statOf(20, 5, "child"),
+		"proc/6/stat":  statOf(6, 1, "other"), "proc/7/stat": statOf(7, 6, "other's"), "proc/meminfo": "",
+		"proc/8/x": "",
 	})
 	tree := m.NewTree(5)
 	scan := func(want ...int) {
@@ -270,14 +286,25 @@ func TestTotalsTakeTheSmallestLimitAround(t *testing.T) {
 		files        map[string]string
 		limit, usage int64
 	}{
-		"none":                 {nil, Unknown, Unknown},
-		"version 2":            {map[string]string{"proc/7/cgroup": "0::/a/b\n", "cgroup/a/b/memory.max": "max\n", "cgroup/a/memory.max": "500\n", "cgroup/a/memory.current": "100\n"}, 500, 100},
-		"version 2, inner":     {map[string]string{"proc/7/cgroup": "0::/a/b\n", "cgroup/a/b/memory.max": "300\n", "cgroup/a/b/memory.current": "20\n", "cgroup/a/memory.max": "500\n"}, 300, 20},
-		"version 1":            {map[string]string{"proc/7/cgroup": "5:cpu,memory:/x\n0::/\n", "cgroup/memory/x/memory.limit_in_bytes": "700\n", "cgroup/memory/x/memory.usage_in_bytes": "70\n"}, 700, 70},
-		"version 1, unlimited": {map[string]string{"proc/7/cgroup": "5:memory:/x\n", "cgroup/memory/x/memory.limit_in_bytes": "9223372036854771712\n"}, Unknown, Unknown},
-		"in a container":       {map[string]string{"proc/7/cgroup": "5:memory:/docker/1234\n", "cgroup/memory/memory.limit_in_bytes": "800\n", "cgroup/memory/memory.usage_in_bytes": "80\n"}, 800, 80},
-		"escaping path":        {map[string]string{"proc/7/cgroup": "0::/../../..\nbroken\n5:memory\n", "cgroup/memory.max": "x\n"}, Unknown, Unknown},
-		"both mounted":         {map[string]string{"proc/7/cgroup": "0::/u\n", "cgroup/unified/u/memory.max": "900\n"}, 900, Unknown},
+		"none": {nil, Unknown, Unknown},
+		"version 2": {map[string]string{"proc/7/cgroup": "0::/a/b\n",
+			"cgroup/a/b/memory.max": "max\n", "cgroup/a/memory.max": "500\n",
+			"cgroup/a/memory.current": "100\n"}, 500, 100},
+		"version 2, inner": {map[string]string{"proc/7/cgroup": "0::/a/b\n",
+			"cgroup/a/b/memory.max": "300\n", "cgroup/a/b/memory.current": "20\n",
+			"cgroup/a/memory.max": "500\n"}, 300, 20},
+		"version 1": {map[string]string{"proc/7/cgroup": "5:cpu,memory:/x\n0::/\n",
+			"cgroup/memory/x/memory.limit_in_bytes": "700\n",
+			"cgroup/memory/x/memory.usage_in_bytes": "70\n"}, 700, 70},
+		"version 1, unlimited": {map[string]string{"proc/7/cgroup": "5:memory:/x\n",
+			"cgroup/memory/x/memory.limit_in_bytes": "9223372036854771712\n"}, Unknown, Unknown},
+		"in a container": {map[string]string{"proc/7/cgroup": "5:memory:/docker/1234\n",
+			"cgroup/memory/memory.limit_in_bytes": "800\n",
+			"cgroup/memory/memory.usage_in_bytes": "80\n"}, 800, 80},
+		"escaping path": {map[string]string{"proc/7/cgroup": "0::/../../..\nbroken\n5:memory\n",
+			"cgroup/memory.max": "x\n"}, Unknown, Unknown},
+		"both mounted": {map[string]string{"proc/7/cgroup": "0::/u\n",
+			"cgroup/unified/u/memory.max": "900\n"}, 900, Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

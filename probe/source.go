@@ -16,8 +16,9 @@ type (
 	Held     = source.Held
 )
 
-// Unknown bytes are source.Unknown, the same number. AnyDevice is the device of a
-// charge by which a source says that it can tell nothing of a process.
+// AnyDevice is the device of a charge by which a source says that it can tell
+// nothing of a process. Bytes that are unknown there are source.Unknown, which is
+// the same number as Unknown.
 const AnyDevice = source.AnyDevice
 
 // Add adds parts of one figure: Unknown unless both are known.

@@ -55,7 +55,8 @@ func (m Machine) cgroupMemory(pid int) (limit, usage int64) {
 				l, u = smallest(filepath.Join(m.cgroup(), "unified"), g.Path, "memory.max", "memory.current")
 			}
 		case slices.Contains(g.Controllers, "memory"):
-			l, u = smallest(filepath.Join(m.cgroup(), "memory"), g.Path, "memory.limit_in_bytes", "memory.usage_in_bytes")
+			l, u = smallest(filepath.Join(m.cgroup(), "memory"), g.Path, "memory.limit_in_bytes",
+				"memory.usage_in_bytes")
 		}
 		if l != Unknown && (limit == Unknown || l < limit) {
 			limit, usage = l, u
@@ -72,7 +73,8 @@ func smallest(mount, group, limitFile, usageFile string) (limit, usage int64) {
 	for group = path.Clean("/" + group); ; group = path.Dir(group) {
 		dir := filepath.Join(mount, group)
 		// Version 1 says "no limit" by a number near 2^63, version 2 by max.
-		if l := readNumber(filepath.Join(dir, limitFile)); l != Unknown && l < 1<<60 && (limit == Unknown || l < limit) {
+		if l := readNumber(filepath.Join(dir, limitFile)); l != Unknown && l < 1<<60 &&
+			(limit == Unknown || l < limit) {
 			limit, usage = l, readNumber(filepath.Join(dir, usageFile))
 		}
 		if group == "/" {

@@ -52,6 +52,9 @@ const browserPatience = 2 * time.Minute
 // startBrowser starts Chromium; the test ends it. It skips where there is none.
 func startBrowser(t testing.TB) *browser {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	path := chromium()
 	if path == "" {
 		absent(t, "no Chromium is installed (Debian package chromium)")

@@ -12,6 +12,9 @@ import (
 // buildExample compiles the agent in C that the protocol's page points to.
 func buildExample(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	cc, err := exec.LookPath("cc")
 	if err != nil {
 		t.Fatalf("no C compiler, and the protocol's example is one: %v", err)

@@ -54,6 +54,9 @@ func checkKilled(t *testing.T, dir string) int {
 
 func TestTheFolderSurvivesTheDeathOfTheTracerAtAnyMoment(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
 	rows := 0
 	for range 40 {
@@ -87,6 +90,9 @@ func killTraced(t *testing.T, dir string) {
 
 func TestTheFolderSurvivesTheDeathOfTheProgramAtAnyMoment(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	rng := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2))
 	for range 40 {
 		cfg := childConfig(t, "work 100000 1000") // fewer steps a second than rows are kept of

@@ -96,15 +96,6 @@ func (s *styles) box(name string, focused bool, body []string, w, h int) string 
 	return strings.Join(lines, "\n")
 }
 
-// beside puts blocks of equal height next to each other, one cell apart.
-func beside(left, right string) string {
-	a, b := strings.Split(left, "\n"), strings.Split(right, "\n")
-	for i := range min(len(a), len(b)) {
-		a[i] += " " + b[i]
-	}
-	return strings.Join(a, "\n")
-}
-
 // asciiOf are the stand-ins of the characters the screen itself uses.
 var asciiOf = map[rune]byte{
 	'─': '-', '━': '=', '│': '|', '└': '+', '┤': '+', '┼': '+', '┬': '+', '▸': '>', '▶': '>', '▲': '^', '△': '^', '▼': 'v', '●': '*', '○': 'o', '◆': '*',

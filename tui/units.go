@@ -115,13 +115,6 @@ func countText(x float64) string {
 	return s
 }
 
-func deltaCount(x float64) string {
-	if x > 0 && measured(x) {
-		return "+" + countText(x)
-	}
-	return countText(x)
-}
-
 func percentText(share float64) string {
 	if !measured(share) {
 		return unknownText

@@ -36,7 +36,7 @@ const faultyRuns = 3
 
 // training is a network of two layers and its data.
 type training struct {
-	hidden, out     int
+	hidden          int
 	act, outAct     kernels.Activation
 	inputs, targets []float32 // rows of width 1 or more
 	width           int       // of an input row

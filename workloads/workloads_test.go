@@ -32,6 +32,9 @@ func run(t testing.TB, name string, e Env) error {
 
 func TestQueensAreReallySolvedOnTheDeviceAndOnTheHost(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for _, device := range []string{"soft", "host"} {
 		var out bytes.Buffer
 		e := softEnv(t, &out, map[string]string{"solutions": "1"})
@@ -67,6 +70,9 @@ func TestASolutionHasNoTwoQueensThatAttack(t *testing.T) {
 
 func TestHealthyTrainingConvergesAndMostBuffersReturn(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for _, name := range []string{"xor", "sine"} {
 		var out bytes.Buffer
 		if err := run(t, name, softEnv(t, &out, map[string]string{"runs": "2"})); err != nil {
@@ -90,6 +96,9 @@ func TestInferenceOnTheHostSaysWhatItNeeds(t *testing.T) {
 
 func TestEachFaultRunsToItsEnd(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	small := map[string]map[string]string{
 		"modelload": {"scale": "8"},
 		"nqueens":   {"epochs": "50", "attempts": "1"},
@@ -112,6 +121,9 @@ func TestEachFaultRunsToItsEnd(t *testing.T) {
 
 func TestEveryPolicyServesEveryWorkload(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for _, policy := range []string{"default", "tensorlogic", "candle", "neatml", "none"} {
 		for name, flags := range map[string]map[string]string{
 			"modelload": {"scale": "8"},

@@ -27,5 +27,6 @@ func alone(ctx context.Context, t target) error {
 	if len(left) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s running:%s; end them, or start without --alone", left.Many(plain.Shown(name)), left.List())
+	return fmt.Errorf("%s running:%s; end them, or start without --alone", left.Many(plain.Shown(name)),
+		left.List())
 }

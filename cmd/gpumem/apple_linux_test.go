@@ -17,6 +17,9 @@ import (
 // the driver grows as the investigation's did.
 func TestTheWorkloadsComputeOnAppleWhatTheyComputeOnSoft(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	library, err := appletest.Make(t.TempDir(), runtime.GOARCH)
 	if err != nil {
 		t.Fatal(err)

@@ -57,9 +57,12 @@ on the CUDA driver and tells what the program allocates there from then on.`,
 	}
 	f.run.inject = "none"
 	f.run.addRecording(cmd.Flags())
-	cmd.Flags().StringVar(&f.run.inject, "inject", f.run.inject, "ebpf: probes on the CUDA driver it uses, which tell what it allocates from now on (root); none")
-	cmd.Flags().BoolVar(&f.run.firstTouch, "first-touch", f.run.firstTouch, "when host memory keeps growing, sample whose code first touches the new pages")
-	cmd.Flags().DurationVar(&f.length, "for", 0, "how long to record (default until the program ends or Ctrl-C)")
+	cmd.Flags().StringVar(&f.run.inject, "inject", f.run.inject,
+		"ebpf: probes on the CUDA driver it uses, which tell what it allocates from now on (root); none")
+	cmd.Flags().BoolVar(&f.run.firstTouch, "first-touch", f.run.firstTouch,
+		"when host memory keeps growing, sample whose code first touches the new pages")
+	cmd.Flags().DurationVar(&f.length, "for", 0,
+		"how long to record (default until the program ends or Ctrl-C)")
 	cmd.Flags().BoolVar(&f.partial, "partial", false, "also of another user: record what may be read of it")
 	return cmd
 }
@@ -76,7 +79,8 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 		return err
 	}
 	if f.run.inject != "none" && f.run.inject != string(capture.ModeEBPF) {
-		return usagef("--inject %s: into a program that runs already go only probes: ebpf, or none", f.run.inject)
+		return usagef("--inject %s: into a program that runs already go only probes: ebpf, or none",
+			f.run.inject)
 	}
 	if f.length < 0 {
 		return usagef("--for %s: must not be negative", f.length)
@@ -115,10 +119,12 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 		gpu.end()
 		return err
 	}
-	screen := screened{std: std, getenv: getenv, flags: f.run.screen, judging: judging, name: t.name, foreign: true}
-	result, err := onScreen(ctx, screen, f.run.quiet, cfg, func(ctx context.Context, cfg tracer.Config) (tracer.Result, error) {
-		return tracer.Attach(ctx, p.PID, cfg)
-	})
+	screen := screened{std: std, getenv: getenv, flags: f.run.screen, judging: judging, name: t.name,
+		foreign: true}
+	result, err := onScreen(ctx, screen, f.run.quiet, cfg,
+		func(ctx context.Context, cfg tracer.Config) (tracer.Result, error) {
+			return tracer.Attach(ctx, p.PID, cfg)
+		})
 	unpublish()
 	progress.clear()
 	in.end()
@@ -132,9 +138,11 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 			return err
 		}
 		if d := diagnosis.Unowned(v); d != nil {
-			fmt.Fprintf(std.err, "\n%s.\nnext: %s\n", diagnosis.UnownedText(d), diagnosis.UnownedNext(livePID(&p), plain.Shown(naming.Command(&p))))
+			fmt.Fprintf(std.err, "\n%s.\nnext: %s\n", diagnosis.UnownedText(d),
+				diagnosis.UnownedNext(livePID(&p), plain.Shown(naming.Command(&p))))
 		}
-		_, err := fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", run.Path, filepath.Join(run.Path, record.FileReport))
+		_, err := fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", run.Path,
+			filepath.Join(run.Path, record.FileReport))
 		return err
 	}, fail)
 }
@@ -159,11 +167,14 @@ func livePID(p *scan.Process) int {
 
 // conclude judges the recording. One that saw next to nothing is a failure, as
 // nothing was learnt.
-func (f *attachFlags) conclude(std stdio, getenv func(string) string, p *scan.Process, result tracer.Result, judging verdict.Options, print func(*record.Run, *verdict.Verdict) error, fail failOn) error {
+func (f *attachFlags) conclude(std stdio, getenv func(string) string, p *scan.Process, result tracer.Result,
+	judging verdict.Options, print func(*record.Run, *verdict.Verdict) error, fail failOn) error {
 	const leastRows = 3
 	if s := result.Meta.Sampling; s != nil && s.Rows < leastRows {
-		return fmt.Errorf("process %d (%s) ended after %s: too soon to be judged; run it under gpumem: gpumem run -- %s",
-			p.PID, naming.Program(p), plain.Plural(int(s.Rows), "sample", "samples"), plain.Shown(naming.Command(p)))
+		return fmt.Errorf(
+			"process %d (%s) ended after %s: too soon to be judged; run it under gpumem: gpumem run -- %s",
+			p.PID, naming.Program(p), plain.Plural(int(s.Rows), "sample", "samples"),
+			plain.Shown(naming.Command(p)))
 	}
 	v, err := conclude(std, getenv, result.Dir, judging, print)
 	if err != nil {
@@ -204,7 +215,8 @@ func (f *attachFlags) target(text string) (scan.Process, error) {
 	}
 	switch {
 	case p.State == scan.Zombie:
-		return p, fmt.Errorf("process %d (%s) is a zombie: it has ended, and its parent %d has not asked how", pid, plain.Shown(p.Name), p.Parent)
+		return p, fmt.Errorf("process %d (%s) is a zombie: it has ended, and its parent %d has not asked how",
+			pid, plain.Shown(p.Name), p.Parent)
 	case p.Hidden && !f.partial:
 		return p, unreadable(&p, os.Geteuid())
 	}
@@ -219,12 +231,14 @@ func unreadable(p *scan.Process, euid int) error {
 	switch euid {
 	case 0:
 		return fmt.Errorf("%s belongs to %s: the system does not let even root read its files here; "+
-			"in a container, start that with the capability SYS_PTRACE, or %s", who, plain.Shown(p.Owner), partial)
+			"in a container, start that with the capability SYS_PTRACE, or %s",
+			who, plain.Shown(p.Owner), partial)
 	case p.UID:
 		return fmt.Errorf("%s is yours, but the system lets nobody but root read its files "+
 			"(it may have had more rights than you); run gpumem as root, or %s", who, partial)
 	}
-	return fmt.Errorf("%s belongs to %s: its files may not be read; run gpumem as that user or as root, or %s",
+	return fmt.Errorf(
+		"%s belongs to %s: its files may not be read; run gpumem as that user or as root, or %s",
 		who, plain.Shown(p.Owner), partial)
 }
 

@@ -33,6 +33,9 @@ while True:
 // startPython starts a script and waits until it says that it is ready.
 func startPython(t testing.TB, name, script string) *exec.Cmd {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
 		t.Fatal(err)
@@ -82,6 +85,9 @@ func glob(t *testing.T, pattern string) string {
 
 func TestAttachJudgesAProgramThatRunsAlready(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	leak := startPython(t, "leaky.py", grower)
 	dir := t.TempDir()
 	got := patiently(6, func(length string) outcome {
@@ -105,6 +111,9 @@ func TestAttachJudgesAProgramThatRunsAlready(t *testing.T) {
 
 func TestCtrlCEndsAttachAndStillJudges(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	leak := startPython(t, "leaky.py", grower)
 	dir := t.TempDir()
 	var stdout, stderr bytes.Buffer
@@ -118,7 +127,8 @@ func TestCtrlCEndsAttachAndStillJudges(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}
-	if v := readVerdict(t, filepath.Join(dir, "out")); v.Window.Samples < 30 || !strings.Contains(stdout.String(), `"verdict"`) {
+	if v := readVerdict(t, filepath.Join(dir, "out")); v.Window.Samples < 30 ||
+		!strings.Contains(stdout.String(), `"verdict"`) {
 		t.Errorf("verdict %+v, stdout %s", v, stdout.String())
 	}
 }
@@ -126,7 +136,8 @@ func TestCtrlCEndsAttachAndStillJudges(t *testing.T) {
 // waitForRows waits until a file has so many lines.
 func waitForRows(t *testing.T, path string, rows int) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(
+		10 * time.Millisecond) {
 		if b, err := os.ReadFile(path); err == nil && bytes.Count(b, []byte("\n")) > rows {
 			return
 		}
@@ -142,7 +153,9 @@ func TestAttachSaysInOneLineWhyItCannot(t *testing.T) {
 	}
 	t.Cleanup(func() { zombie.Wait() })
 	waitForZombie(t, zombie.Process.Pid)
-	threaded := startPython(t, "threaded.py", "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint('ready', flush=True)\ntime.sleep(60)\n")
+	threaded := startPython(t, "threaded.py",
+		"import threading, time\nthreading.Thread(target=time.sleep, args=(60,), "+
+			"daemon=True).start()\nprint('ready', flush=True)\ntime.sleep(60)\n")
 	for _, c := range []struct {
 		args []string
 		code int
@@ -160,14 +173,19 @@ func TestAttachSaysInOneLineWhyItCannot(t *testing.T) {
 		{[]string{threadOf(t, threaded.Process.Pid)}, 2, "is a thread of process " + pidOf(threaded)},
 	} {
 		got := gpumem(t, t.TempDir(), append([]string{"attach"}, c.args...)...)
-		if got.code != c.code || !strings.Contains(got.stderr, c.say) || strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
-			t.Errorf("attach %q: code %d, want %d with %q\n%s%s", c.args, got.code, c.code, c.say, got.stdout, got.stderr)
+		if got.code != c.code || !strings.Contains(got.stderr, c.say) ||
+			strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
+			t.Errorf("attach %q: code %d, want %d with %q\n%s%s", c.args, got.code, c.code,
+				c.say, got.stdout, got.stderr)
 		}
 	}
 }
 
 func TestAttachSaysOfAProgramThatEndsAtOnceThatItWasTooSoon(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	brief := exec.Command("cat") // ends with its stdin
 	stdin, err := brief.StdinPipe()
 	if err != nil {
@@ -180,22 +198,26 @@ func TestAttachSaysOfAProgramThatEndsAtOnceThatItWasTooSoon(t *testing.T) {
 	go func() {
 		defer brief.Wait()
 		defer stdin.Close()
-		for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(
+			5 * time.Millisecond) {
 			if _, err := os.Stat(filepath.Join(dir, "run", record.FileSamples)); err == nil {
 				return
 			}
 		}
 	}()
 	got := gpumem(t, dir, "attach", pidOf(brief), "--interval", "10s", "--out", "run")
-	if got.code != 1 || !strings.Contains(got.stderr, "too soon to be judged") || strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
+	if got.code != 1 || !strings.Contains(got.stderr, "too soon to be judged") ||
+		strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
 		t.Errorf("code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 }
 
 func waitForZombie(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && bytes.Contains(b, []byte(") Z ")) {
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(
+		time.Millisecond) {
+		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil &&
+			bytes.Contains(b, []byte(") Z ")) {
 			return
 		}
 	}
@@ -241,7 +263,8 @@ func TestAttachRefusesAnothersProcess(t *testing.T) {
 	if os.Geteuid() == 0 {
 		pid = pidOf(start(t, "sleep", "60"))
 	}
-	if got := attach(); got.code != 1 || !strings.Contains(got.stderr, "belongs to root") || strings.Count(got.stderr, "\n") != 1 {
+	if got := attach(); got.code != 1 || !strings.Contains(got.stderr, "belongs to root") ||
+		strings.Count(got.stderr, "\n") != 1 {
 		t.Errorf("code %d\n%s", got.code, got.stderr)
 	}
 	if got := attach("--partial", "--for", "1s"); got.code != 0 || !strings.Contains(got.stdout, "host") {
@@ -251,6 +274,9 @@ func TestAttachRefusesAnothersProcess(t *testing.T) {
 
 func TestAttachFollowsTheWholeTree(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	tree := exec.Command("sh", "-c", "sleep 60 & sleep 60 & wait")
 	tree.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := tree.Start(); err != nil {
@@ -279,7 +305,8 @@ func TestAttachFollowsTheWholeTree(t *testing.T) {
 	}
 }
 
-const stubDevices = "driver 580.1\ndevice H200 GPU-aa 00000000:65:00.0 150754820096 4713373184 667942912\nreload 1"
+const stubDevices = "driver 580.1\ndevice H200 GPU-aa 00000000:65:00.0 150754820096 4713373184 " +
+	"667942912\nreload 1"
 
 // stub builds a stand-in for NVIDIA's library and returns it with the
 // environment in which it is found.
@@ -308,13 +335,17 @@ func TestARunRecordsTheGPUBytesOfItsProcesses(t *testing.T) {
 			most = max(most, v)
 		}
 	}
-	if most != 123456789 || run.Meta.Device != "H200" || run.Meta.Driver != "nvidia 580.1" || run.Meta.CapacityBytes["device memory"] != 150754820096 {
+	if most != 123456789 || run.Meta.Device != "H200" || run.Meta.Driver != "nvidia 580.1" ||
+		run.Meta.CapacityBytes["device memory"] != 150754820096 {
 		t.Errorf("gpu_bytes up to %.0f, meta %+v", most, run.Meta)
 	}
 }
 
 func TestADeviceLostWhileRecordingIsOneWarning(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	target := start(t, "sleep", "60")
 	library, env := stub(t, "process 0 c "+pidOf(target)+" 5000")
@@ -353,7 +384,8 @@ func TestAbsentSourcesAreSilentUnlessAskedFor(t *testing.T) {
 		t.Errorf("an absent library is talked about:\n%s", got.stderr)
 	}
 	got := gpumemEnv(t, t.TempDir(), env, "run", "--gpu", "nvml", "--", "true")
-	if got.code != 1 || !strings.HasPrefix(got.stderr, "gpumem: --gpu nvml: ") || strings.Count(got.stderr, "\n") != 1 {
+	if got.code != 1 || !strings.HasPrefix(got.stderr, "gpumem: --gpu nvml: ") ||
+		strings.Count(got.stderr, "\n") != 1 {
 		t.Errorf("code %d: %s", got.code, got.stderr)
 	}
 	if got := gpumem(t, t.TempDir(), "run", "--gpu", "none,nvml", "--", "true"); got.code != 2 {
@@ -365,12 +397,14 @@ func TestDevicesHasALineForEachDeviceAndEachAbsence(t *testing.T) {
 	t.Parallel()
 	_, env := stub(t)
 	got := gpumemEnv(t, t.TempDir(), env, "devices")
-	for _, want := range []string{"cuda:0", "H200", "GPU-aa", "\nsoft ", "\nhost ", "drm not available: ", "kfd not available: ", "apple not available: "} {
+	for _, want := range []string{"cuda:0", "H200", "GPU-aa", "\nsoft ", "\nhost ", "drm not available: ",
+		"kfd not available: ", "apple not available: "} {
 		if strings.Count(got.stdout, want) != 1 {
 			t.Errorf("%q is not there once:\n%s", want, got.stdout)
 		}
 	}
-	if got := gpumemEnv(t, t.TempDir(), noLibrary(t), "devices"); !strings.Contains(got.stdout, "\nnvml not available:") || got.code != 0 {
+	if got := gpumemEnv(t, t.TempDir(), noLibrary(t), "devices"); !strings.Contains(got.stdout,
+		"\nnvml not available:") || got.code != 0 {
 		t.Errorf("code %d:\n%s", got.code, got.stdout)
 	}
 	checkWidth(t, got.stdout)
@@ -403,7 +437,8 @@ func onStubDriver(t *testing.T, dir, text string) (program string) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"-O2", "-shared", "-fPIC", "-Wl,-Bsymbolic", "-Wl,-soname,libcuda.so.1", "../../tracer/capture/testdata/libcuda.c", "-o", library},
+		{"-O2", "-shared", "-fPIC", "-Wl,-Bsymbolic", "-Wl,-soname,libcuda.so.1",
+			"../../tracer/capture/testdata/libcuda.c", "-o", library},
 		{"-O2", source, library, "-Wl,-rpath," + dir, "-o", program},
 	} {
 		if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
@@ -415,6 +450,9 @@ func onStubDriver(t *testing.T, dir, text string) (program string) {
 
 func TestAttachWithProbesTellsWhatTheProgramAllocatesFromThenOn(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	program := onStubDriver(t, dir, driverLeak)
 	leak := start(t, program)
@@ -430,7 +468,8 @@ func TestAttachWithProbesTellsWhatTheProgramAllocatesFromThenOn(t *testing.T) {
 	if len(held) == 0 || !(held[len(held)-1] > 10<<20) {
 		t.Errorf("driver_alloc_bytes %v", held)
 	}
-	if !strings.Contains(got.stdout, "leak+0x") || !strings.Contains(got.stdout, "before the attach are unknown") {
+	if !strings.Contains(got.stdout, "leak+0x") ||
+		!strings.Contains(got.stdout, "before the attach are unknown") {
 		t.Errorf("no site, or no word on what came before:\n%s", got.stdout)
 	}
 }
@@ -461,7 +500,8 @@ func TestNobodyIsToldToBecomeTheUserHeIs(t *testing.T) {
 		{&p, 1000, "run gpumem as that user or as root", "yours"},
 	} {
 		text := unreadable(c.p, c.euid).Error()
-		if !strings.Contains(text, c.says) || strings.Contains(text, c.not) || !strings.Contains(text, "--partial") {
+		if !strings.Contains(text, c.says) || strings.Contains(text, c.not) ||
+			!strings.Contains(text, "--partial") {
 			t.Errorf("to user %d: %s", c.euid, text)
 		}
 	}

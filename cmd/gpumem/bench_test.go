@@ -16,7 +16,8 @@ func BenchmarkTraced(b *testing.B) {
 	var traced, plain time.Duration
 	for b.Loop() {
 		plain += timed(b, dir, append([]string{childCommand}, args...)...)
-		traced += timed(b, dir, append([]string{"run", "-q", "--force", "--out", filepath.Join(dir, "out")}, args...)...)
+		traced += timed(b, dir, append([]string{"run", "-q", "--force", "--out", filepath.Join(dir, "out")},
+			args...)...)
 	}
 	b.ReportMetric(plain.Seconds()/float64(b.N), "untraced-s/op")
 	b.ReportMetric(traced.Seconds()/float64(b.N), "traced-s/op")

@@ -49,7 +49,8 @@ func TestShellcheckFindsNothingInTheShellForCI(t *testing.T) {
 	if out, err := exec.Command(checker, filepath.Join(ciFolder, "check.sh")).CombinedOutput(); err != nil {
 		t.Errorf("check.sh: %v\n%s", err, out)
 	}
-	for name, block := range map[string]string{"action.yml": actionShell(t), "gitlab-ci.yml": gitlabShell(t)} {
+	for name, block := range map[string]string{"action.yml": actionShell(t),
+		"gitlab-ci.yml": gitlabShell(t)} {
 		cmd := exec.Command(checker, "--shell=bash", "-")
 		cmd.Stdin = strings.NewReader(block)
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -81,6 +82,9 @@ func bash(t *testing.T, dir, block string, env ...string) int {
 
 func TestTheActionKeepsTheRunWritesTheSummaryAndPassesTheCodeOn(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	action, err := filepath.Abs(ciFolder)
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +95,8 @@ func TestTheActionKeepsTheRunWritesTheSummaryAndPassesTheCodeOn(t *testing.T) {
 		code                  int
 		verdict               string
 	}{
-		"a program that ends well":     {`sleep 0.2; test "$(echo "a  b")" = "a  b"`, "any", "", 0, "undecided"},
+		"a program that ends well": {`sleep 0.2; test "$(echo "a  b")" = "a  b"`, "any", "", 0,
+			"undecided"},
 		"the program's own code":       {"sleep 0.2; exit 9", "any", "", 9, "undecided"},
 		"a verdict that fails the job": {"sleep 0.2", "undecided", "", 7, "undecided"},
 		"no verdict fails":             {"sleep 0.2", "none", "", 0, "undecided"},
@@ -105,13 +110,16 @@ func TestTheActionKeepsTheRunWritesTheSummaryAndPassesTheCodeOn(t *testing.T) {
 		}
 		summary, outputs := filepath.Join(dir, "summary"), filepath.Join(dir, "outputs")
 		code := bash(t, dir, actionShell(t),
-			"GITHUB_ACTION_PATH="+action, "GITHUB_STEP_SUMMARY="+summary, "GITHUB_OUTPUT="+outputs, "GITHUB_ACTIONS=true", "CI=true",
-			"INPUT_COMMAND="+c.command, "INPUT_FAIL_ON="+c.failOn, "INPUT_OUT=the run", "INPUT_BASE="+c.base, "GPUMEM_FLAGS=--interval 20ms")
+			"GITHUB_ACTION_PATH="+action, "GITHUB_STEP_SUMMARY="+summary, "GITHUB_OUTPUT="+
+				outputs, "GITHUB_ACTIONS=true", "CI=true",
+			"INPUT_COMMAND="+c.command, "INPUT_FAIL_ON="+c.failOn, "INPUT_OUT=the run", "INPUT_BASE="+
+				c.base, "GPUMEM_FLAGS=--interval 20ms")
 		if code != c.code {
 			t.Errorf("%s: exit code %d, want %d", name, code, c.code)
 		}
 		text, _ := os.ReadFile(summary)
-		if !strings.Contains(string(text), c.verdict) || (c.base != "") != strings.Contains(string(text), "gpumem diff") {
+		if !strings.Contains(string(text), c.verdict) ||
+			(c.base != "") != strings.Contains(string(text), "gpumem diff") {
 			t.Errorf("%s: the summary is\n%s", name, text)
 		}
 		told, _ := os.ReadFile(outputs)
@@ -120,7 +128,8 @@ func TestTheActionKeepsTheRunWritesTheSummaryAndPassesTheCodeOn(t *testing.T) {
 				t.Errorf("%s: no %q in the outputs\n%s", name, line, told)
 			}
 		}
-		for _, file := range []string{"run.json", "samples.csv", "verdict.json", "report.html", "junit.xml", "gpumem.sarif", "metrics.txt", "summary.md"} {
+		for _, file := range []string{"run.json", "samples.csv", "verdict.json", "report.html", "junit.xml",
+			"gpumem.sarif", "metrics.txt", "summary.md"} {
 			if _, err := os.Stat(filepath.Join(dir, "the run", file)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -135,7 +144,8 @@ func TestTheActionSaysThatGpumemIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := bash(t, dir, actionShell(t), "GITHUB_ACTION_PATH="+action, "INPUT_COMMAND=true", "INPUT_FAIL_ON=any", "INPUT_OUT=out", "INPUT_BASE=", "GPUMEM=no-such-gpumem")
+	code := bash(t, dir, actionShell(t), "GITHUB_ACTION_PATH="+action, "INPUT_COMMAND=true",
+		"INPUT_FAIL_ON=any", "INPUT_OUT=out", "INPUT_BASE=", "GPUMEM=no-such-gpumem")
 	if code != 127 {
 		t.Errorf("exit code %d", code)
 	}
@@ -148,7 +158,8 @@ func TestTheGitLabJobKeepsWhatItsArtefactsName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code := bash(t, dir, gitlabShell(t), "GPUMEM_CHECK="+check, "GPUMEM_OUT=out", "GPUMEM_FAIL_ON=undecided", "GPUMEM_COMMAND=true", "GITHUB_STEP_SUMMARY=", "GITHUB_OUTPUT=")
+	code := bash(t, dir, gitlabShell(t), "GPUMEM_CHECK="+check, "GPUMEM_OUT=out", "GPUMEM_FAIL_ON=undecided",
+		"GPUMEM_COMMAND=true", "GITHUB_STEP_SUMMARY=", "GITHUB_OUTPUT=")
 	if code != 7 {
 		t.Errorf("exit code %d, want 7", code)
 	}

@@ -16,7 +16,8 @@ import (
 // complete has the shell complete a flag with names.
 func complete(cmd *cobra.Command, flag string, names []string) {
 	// The error is for a flag that does not exist or is completed already.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc(flag,
+		cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // completeValues has the shell complete the flags of a command whose values have
@@ -35,9 +36,10 @@ func completeValues(cmd *cobra.Command) {
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if names := values[f.Name]; names != nil {
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-				return names(), cobra.ShellCompDirectiveNoFileComp
-			})
+			_ = cmd.RegisterFlagCompletionFunc(f.Name,
+				func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+					return names(), cobra.ShellCompDirectiveNoFileComp
+				})
 		}
 	})
 }

@@ -19,6 +19,9 @@ import (
 // stubDriver is a folder with a stub of NVIDIA's driver, for the loader's path.
 func stubDriver(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	library, err := cudatest.Make(dir, cudatest.Newest)
 	if err != nil {
@@ -35,6 +38,9 @@ func stubDriver(t *testing.T) string {
 // temporaries has nothing that a missing autorelease scope would leave.
 func TestTheWorkloadsComputeOnCUDAWhatTheyComputeOnSoft(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	env := stubDriver(t)
 	for _, c := range []struct {
 		args  string
@@ -129,6 +135,9 @@ func recordedDevice(t *testing.T, dir string) string {
 
 func TestAutoIsCUDAWhereADeviceAnswersElseSoft(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	env := stubDriver(t)
 	conf := filepath.Join(strings.TrimPrefix(env, "LD_LIBRARY_PATH="), cudatest.FileName+".conf")
 	for _, c := range []struct{ says, want string }{

@@ -33,7 +33,8 @@ func listDevices(ctx context.Context, w io.Writer, gpu gpuFlags) error {
 		return err
 	}
 	defer sources.Close()
-	table := plain.NewTable(plain.Left("DEVICE"), plain.Right("MEMORY"), plain.Right("USED"), plain.Left("WHAT"))
+	table := plain.NewTable(plain.Left("DEVICE"), plain.Right("MEMORY"), plain.Right("USED"),
+		plain.Left("WHAT"))
 	var notes []string
 	for _, d := range sources.Devices(ctx) {
 		table.Add(naming.Device(&d), plain.Size(d.TotalBytes), plain.Size(d.UsedBytes), naming.DeviceLine(&d))

@@ -18,7 +18,8 @@ import (
 func TestTheFiveSectionsAreRecognised(t *testing.T) {
 	t.Parallel()
 	got := gpumem(t, t.TempDir(), "diagnose", "--runtime", "tl")
-	for i, title := range []string{"Top 20 processes by memory", "Processes of the runtime (tl)", "Metal, GPU and MTL processes", "VSCode GPU helper processes", "GPU memory"} {
+	for i, title := range []string{"Top 20 processes by memory", "Processes of the runtime (tl)",
+		"Metal, GPU and MTL processes", "VSCode GPU helper processes", "GPU memory"} {
 		if !strings.Contains(got.stdout, fmt.Sprintf("\n%d. %s", i+1, title)) {
 			t.Errorf("section %d, %s, is missing:\n%s", i+1, title, got.stdout)
 		}
@@ -40,10 +41,15 @@ func patiently(code int, run func(length string) outcome) (got outcome) {
 
 func TestWatchingAccusesTheProcessThatGrowsAndNoOther(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	leak := startPython(t, "leaky.py", grower)
-	calm := startPython(t, "calm.py", "import time\nkeep = bytearray(50_000_000)\nprint('ready', flush=True)\ntime.sleep(600)\n")
+	calm := startPython(t, "calm.py",
+		"import time\nkeep = bytearray(50_000_000)\nprint('ready', flush=True)\ntime.sleep(600)\n")
 	got := patiently(6, func(length string) outcome {
-		return gpumem(t, t.TempDir(), "diagnose", pidOf(leak), pidOf(calm), "--for", length, "--json", "--fail-on", "host-growth")
+		return gpumem(t, t.TempDir(), "diagnose", pidOf(leak), pidOf(calm), "--for", length, "--json",
+			"--fail-on", "host-growth")
 	})
 	var d diagnosis.Document
 	if err := json.Unmarshal([]byte(got.stdout), &d); err != nil {
@@ -90,17 +96,23 @@ func growing(t *testing.T) (target *exec.Cmd, env []string) {
 
 func TestGrowthOfGPUBytesIsSeenAlthoughNobodyKnowsWhoseItIs(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	target, env := growing(t)
 	got := patiently(7, func(length string) outcome {
 		return gpumemEnv(t, t.TempDir(), env, "diagnose", pidOf(target), "--for", length, "--fail-on", "any")
 	})
-	if got.code != 7 || !strings.Contains(got.stdout, "1 grows") || !strings.Contains(got.stdout, "/min GPU") || !strings.Contains(got.stdout, "grows, whose?") {
+	if got.code != 7 || !strings.Contains(got.stdout, "1 grows") ||
+		!strings.Contains(got.stdout, "/min GPU") || !strings.Contains(got.stdout, "grows, whose?") {
 		t.Errorf("code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 	// What is a fact is said as one, with its interval, and what comes next.
 	flat := strings.Join(strings.Fields(got.stdout), " ")
-	fact := regexp.MustCompile(`device memory grows by [\d.]+ MiB a second \(95 %: [\d.]+ MiB to [\d.]+ MiB\); whether the program, its pool or the driver holds it cannot be seen from outside`)
-	if !fact.MatchString(flat) || !strings.Contains(flat, "next: run it under gpumem") || !strings.Contains(flat, "gpumem attach "+pidOf(target)+" --inject ebpf") {
+	fact := regexp.MustCompile(
+		`device memory grows by [\d.]+ MiB a second \(95 %: [\d.]+ MiB to [\d.]+ MiB\); whether the program, its pool or the driver holds it cannot be seen from outside`)
+	if !fact.MatchString(flat) || !strings.Contains(flat, "next: run it under gpumem") ||
+		!strings.Contains(flat, "gpumem attach "+pidOf(target)+" --inject ebpf") {
 		t.Errorf("no fact, or no next step:\n%s", got.stdout)
 	}
 	checkWidth(t, got.stdout)
@@ -108,10 +120,14 @@ func TestGrowthOfGPUBytesIsSeenAlthoughNobodyKnowsWhoseItIs(t *testing.T) {
 
 func TestAttachTurnsGrowthWithoutAnOwnerIntoACodeAndANextStep(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	target, env := growing(t)
 	dir := t.TempDir()
 	got := patiently(7, func(length string) outcome {
-		return gpumemEnv(t, dir, env, "attach", pidOf(target), "--for", length, "--fail-on", "any", "--out", "out", "--force")
+		return gpumemEnv(t, dir, env, "attach", pidOf(target), "--for", length, "--fail-on", "any",
+			"--out", "out", "--force")
 	})
 	if got.code != 7 || !strings.Contains(got.stdout, "device memory grows") {
 		t.Errorf("code %d\n%s%s", got.code, got.stdout, got.stderr)
@@ -123,16 +139,21 @@ func TestAttachTurnsGrowthWithoutAnOwnerIntoACodeAndANextStep(t *testing.T) {
 		t.Errorf("verdict.json has no growth without an owner: %+v", d)
 	}
 	// A verdict that is not asked for fails nothing.
-	if got := gpumemEnv(t, dir, env, "attach", pidOf(target), "--for", "6s", "--fail-on", "host-growth"); got.code != 0 {
+	if got := gpumemEnv(t, dir, env, "attach", pidOf(target), "--for", "6s", "--fail-on",
+		"host-growth"); got.code != 0 {
 		t.Errorf("code %d with --fail-on host-growth\n%s", got.code, got.stderr)
 	}
 }
 
 func TestAProcessThatEndsWhileWatchedIsUndecided(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	brief := start(t, "sleep", "1")
 	got := gpumem(t, t.TempDir(), "diagnose", pidOf(brief), "--for", "4s")
-	if got.code != 0 || !strings.Contains(got.stdout, "1 undecided") || !strings.Contains(got.stdout, "1 ended") {
+	if got.code != 0 || !strings.Contains(got.stdout, "1 undecided") ||
+		!strings.Contains(got.stdout, "1 ended") {
 		t.Errorf("code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 }
@@ -145,7 +166,8 @@ func TestExpectNoneListsUpToFiveThatAreLeft(t *testing.T) {
 	}
 	name := fmt.Sprintf("left-over-trainer-%d", os.Getpid())
 	program := filepath.Join(t.TempDir(), name)
-	if err := exec.Command("cp", sleep, program).Run(); err != nil { // not written here: see TestAttachRefusesAnothersProcess
+	// not written here: see TestAttachRefusesAnothersProcess
+	if err := exec.Command("cp", sleep, program).Run(); err != nil {
 		t.Fatal(err)
 	}
 	args := []string{"diagnose", "--expect-none", name}
@@ -154,7 +176,8 @@ func TestExpectNoneListsUpToFiveThatAreLeft(t *testing.T) {
 	if got := gpumem(t, t.TempDir(), args...); got.code != 0 || got.stderr != "" {
 		t.Fatalf("code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
-	if got := gpumem(t, t.TempDir(), "run", "-q", "--alone", "--out", "r", "--", program, "0"); got.code != 0 {
+	if got := gpumem(t, t.TempDir(), "run", "-q", "--alone", "--out", "r", "--", program,
+		"0"); got.code != 0 {
 		t.Fatalf("the only one is refused: code %d: %s", got.code, got.stderr)
 	}
 	for range 7 {
@@ -166,7 +189,8 @@ func TestExpectNoneListsUpToFiveThatAreLeft(t *testing.T) {
 		t.Errorf("code %d: %s", got.code, got.stderr)
 	}
 	got = gpumem(t, t.TempDir(), "run", "--alone", "--out", "r", "--", program, "0")
-	if got.code != 1 || !strings.HasSuffix(got.stderr, "and 2 more; end them, or start without --alone\n") || strings.Count(got.stderr, "\n") != 1 {
+	if got.code != 1 || !strings.HasSuffix(got.stderr, "and 2 more; end them, or start without --alone\n") ||
+		strings.Count(got.stderr, "\n") != 1 {
 		t.Errorf("a second one is started: code %d: %s", got.code, got.stderr)
 	}
 	got = gpumem(t, t.TempDir(), append(args, "--json")...)
@@ -209,14 +233,19 @@ func TestDiagnoseRefusesWhatDoesNotGoTogether(t *testing.T) {
 		{[]string{"--no-such-flag"}, 2, "unknown flag"},
 	} {
 		got := gpumem(t, t.TempDir(), append([]string{"diagnose"}, c.args...)...)
-		if got.code != c.code || !strings.Contains(got.stderr, c.say) || strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
-			t.Errorf("diagnose %q: code %d, want %d with %q\n%s%s", c.args, got.code, c.code, c.say, got.stdout, got.stderr)
+		if got.code != c.code || !strings.Contains(got.stderr, c.say) ||
+			strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
+			t.Errorf("diagnose %q: code %d, want %d with %q\n%s%s", c.args, got.code, c.code, c.say,
+				got.stdout, got.stderr)
 		}
 	}
 }
 
 func TestTheScriptAsksGpumemWhereItIs(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	script := filepath.Join("..", "..", "scripts", "diagnose_memory_leak.sh")
 	for _, here := range []bool{true, false} {
 		cmd := exec.Command("bash", script, "tl")
@@ -228,11 +257,13 @@ func TestTheScriptAsksGpumemWhereItIs(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		text := string(out)
-		if strings.Contains(text, "FOOTPRINT") != here || !strings.HasPrefix(text, "=== GPU Memory Leak Diagnosis ===") ||
+		if strings.Contains(text, "FOOTPRINT") != here ||
+			!strings.HasPrefix(text, "=== GPU Memory Leak Diagnosis ===") ||
 			!strings.HasSuffix(text, "=== Diagnosis complete ===\n") {
 			t.Errorf("with gpumem %v:\n%s", here, text)
 		}
-		for i, title := range []string{"Top 20 processes by memory", "Processes of the runtime (tl)", "Metal, GPU and MTL processes", "VSCode GPU helper processes", "GPU memory"} {
+		for i, title := range []string{"Top 20 processes by memory", "Processes of the runtime (tl)",
+			"Metal, GPU and MTL processes", "VSCode GPU helper processes", "GPU memory"} {
 			if !strings.Contains(text, fmt.Sprintf("\n%d. %s", i+1, title)) {
 				t.Errorf("with gpumem %v: section %d is missing:\n%s", here, i+1, text)
 			}

@@ -23,7 +23,9 @@ is within noise. With --fail-on the verdict on the difference is the exit code.`
   gpumem diff main.csv branch.csv --fail-on any --format markdown
   gpumem diff gpumem-main gpumem-branch --format html -o diff.html`,
 		Args: exactly(2, "two runs"),
-		RunE: func(_ *cobra.Command, args []string) error { return diffPaths(std, getenv, f, args[0], args[1]) },
+		RunE: func(_ *cobra.Command, args []string) error {
+			return diffPaths(std, getenv, f, args[0], args[1])
+		},
 	}
 	f.addOutput(cmd.Flags(), "text, json, html or markdown")
 	f.redact.add(cmd.Flags(), "take out names, paths, command lines and environments")
@@ -82,7 +84,8 @@ func twoSides(f reportFlags, base, new string) (a, b report.Side, err error) {
 		}
 	}
 	if redact := f.redact.redactor(); redact != nil {
-		a, b = report.Side{Name: "base", Run: redact.Run(a.Run)}, report.Side{Name: "new", Run: redact.Run(b.Run)}
+		a, b = report.Side{Name: "base", Run: redact.Run(a.Run)},
+			report.Side{Name: "new", Run: redact.Run(b.Run)}
 	}
 	return a, b, nil
 }

@@ -12,9 +12,13 @@ import (
 
 func TestDiffSaysWhatAChangeMadeGrow(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	for out, fault := range map[string]string{"base": "", "same": "", "new": "uncut-graph"} {
-		args := []string{"run", "-q", "--out", out, "nqueens", "--attempts=2", "--solutions=9", "--fault=" + fault}
+		args := []string{"run", "-q", "--out", out, "nqueens", "--attempts=2", "--solutions=9",
+			"--fault=" + fault}
 		if fault == "" { // a healthy one must find what it looks for
 			args = []string{"run", "-q", "--out", out, "nqueens", "--solutions=1"}
 		}
@@ -41,7 +45,8 @@ func TestDiffSaysWhatAChangeMadeGrow(t *testing.T) {
 			said = verdict.None
 		}
 		if got.code != c.code || said != c.want {
-			t.Errorf("gpumem %v: exit code %d (want %d), %s: %s", c.args, got.code, c.code, d.Verdict, d.Summary)
+			t.Errorf("gpumem %v: exit code %d (want %d), %s: %s", c.args, got.code, c.code,
+				d.Verdict, d.Summary)
 		}
 	}
 	if got := gpumem(t, dir, "diff", "base", "new", "--format", "html", "-o", "diff.html"); got.code != 0 {

@@ -33,7 +33,8 @@ type dumpFlags struct {
 }
 
 func newDumpCommand(std stdio) *cobra.Command {
-	f := dumpFlags{socket: ttmetal.DefaultSocket, wait: 5 * time.Second, smallL1: 12 << 10, small: 1 << 20, large: 100 << 20, refs: 2}
+	f := dumpFlags{socket: ttmetal.DefaultSocket, wait: 5 * time.Second, smallL1: 12 << 10, small: 1 << 20,
+		large: 100 << 20, refs: 2}
 	cmd := &cobra.Command{
 		Use:   "dump [RUN.json…]",
 		Short: "The buffers that remain on the books of gpumem serve",
@@ -54,7 +55,9 @@ are shown here.`,
 			case len(args) > 1:
 				return compareDumps(std, f, args)
 			case len(f.failOn) > 0:
-				return usagef("--fail-on needs the dumps of two or more runs: one dump cannot tell a leak from what is in use")
+				return usagef(
+					"--fail-on needs the dumps of two or more runs: one dump cannot tell a leak from what " +
+						"is in use")
 			case len(args) == 1:
 				dumps, err := readDumps(f.since, args)
 				if err != nil {
@@ -199,7 +202,8 @@ func foreignTotals(std stdio, f dumpFlags) error {
 	}
 	fmt.Fprintln(std.err, "gpumem: the server prints the dump on its own output; these are its counters")
 	if f.json {
-		return plain.WriteJSON(std.out, judgedDump{Dump: &ttmetal.Dump{Schema: 1, Time: time.Now().UTC(), Active: -1, Devices: devices}})
+		return plain.WriteJSON(std.out,
+			judgedDump{Dump: &ttmetal.Dump{Schema: 1, Time: time.Now().UTC(), Active: -1, Devices: devices}})
 	}
 	for _, d := range devices {
 		var all uint64
@@ -228,7 +232,8 @@ func findingsText(d judgedDump) []byte {
 		b.WriteString("  normal   nothing remains\n")
 	}
 	if n := len(d.LeftByDead); n > 0 {
-		fmt.Fprintf(&b, "  note     %s had not freed everything at the end; the system took it back\n", plain.Plural(n, "ended process", "ended processes"))
+		fmt.Fprintf(&b, "  note     %s had not freed everything at the end; the system took it back\n",
+			plain.Plural(n, "ended process", "ended processes"))
 	}
 	return b.Bytes()
 }
@@ -303,7 +308,8 @@ func judgeRuns(runs []runTotals) *verdict.Verdict {
 		}
 		events = append(events, record.Event{TMs: t, Kind: record.KindPhase, Name: name})
 	}
-	v := verdict.Judge(&record.Run{Samples: record.NewSamples(columns, values), Events: events}, verdict.Options{LeftoverBytes: 1})
+	v := verdict.Judge(&record.Run{Samples: record.NewSamples(columns, values), Events: events},
+		verdict.Options{LeftoverBytes: 1})
 	v.Causes = nil // the engine's are of a program that says itself what it released
 	v.Summary = runsSummary(runs, v)
 	return v

@@ -32,8 +32,10 @@ func TestTheProgramsExitCodeSurvivesWhateverCannotBeWritten(t *testing.T) {
 		code   int
 		says   string
 	}{
-		"the folder goes, the program ends well": {`$G run -q --out d -- sh -c 'sleep .2; rm -rf d; exit 0'`, 0, "read the run back"},
-		"the folder goes, the program fails":     {`$G run -q --out d -- sh -c 'sleep .2; rm -rf d; exit 9'`, 9, "read the run back"},
+		"the folder goes, the program ends well": {`$G run -q --out d -- sh -c 'sleep .2; rm -rf d; exit 0'`,
+			0, "read the run back"},
+		"the folder goes, the program fails": {`$G run -q --out d -- sh -c 'sleep .2; rm -rf d; exit 9'`,
+			9, "read the run back"},
 		"the folder goes, a verdict is asked for": {
 			`$G run -q --out d --fail-on any -- sh -c 'sleep .2; rm -rf d; exit 0'`, 1, "no verdict to check",
 		},
@@ -41,11 +43,14 @@ func TestTheProgramsExitCodeSurvivesWhateverCannotBeWritten(t *testing.T) {
 			`$G run -q --out d --fail-on any -- sh -c 'sleep .2; rm -rf d; exit 9'`, 9, "read the run back",
 		},
 		"the output's folder goes": {
-			`mkdir o; $G run -q --out d -o o/x -- sh -c 'rmdir o; exit 5'`, 5, "write o/x: the folder o does not exist",
+			`mkdir o; $G run -q --out d -o o/x -- sh -c 'rmdir o; exit 5'`,
+			5, "write o/x: the folder o does not exist",
 		},
-		"a full stderr":            {`$G run -q --out d -- sh -c 'exit 6' 2>/dev/full`, 6, ""},
-		"a full output":            {`$G run -q --out d -o /dev/full -- sh -c 'exit 6'`, 6, "write /dev/full: no space left"},
-		"a stderr nobody reads":    {`$G run -q --out d -- sh -c 'exit 6' 2>&1 | true; exit ${PIPESTATUS[0]}`, 6, ""},
+		"a full stderr": {`$G run -q --out d -- sh -c 'exit 6' 2>/dev/full`, 6, ""},
+		"a full output": {`$G run -q --out d -o /dev/full -- sh -c 'exit 6'`,
+			6, "write /dev/full: no space left"},
+		"a stderr nobody reads": {`$G run -q --out d -- sh -c 'exit 6' 2>&1 | true; exit ${PIPESTATUS[0]}`,
+			6, ""},
 		"no stderr":                {`$G run -q --out d -- sh -c 'exit 6' 2>&-`, 6, ""},
 		"a signal, a full stderr":  {`$G run -q --out d -- sh -c 'kill -9 $$' 2>/dev/full`, 137, ""},
 		"a format without content": {`$G run -q --out d --format pprof -- sh -c 'exit 4'`, 4, "site"},
@@ -68,7 +73,8 @@ func TestAFullDiskKeepsTheProgramsExitCodeAndWhatWasRecorded(t *testing.T) {
 	}
 	t.Cleanup(func() { unix.Unmount(disk, unix.MNT_DETACH) })
 	got := shell(t, disk, `$G run -q --interval 1ms --out full -- sh -c 'sleep 2; echo all; exit 7'`)
-	if got.code != 7 || got.stdout != "all\n" || !strings.Contains(got.stderr, "rows are lost: write sample") {
+	if got.code != 7 || got.stdout != "all\n" ||
+		!strings.Contains(got.stderr, "rows are lost: write sample") {
 		t.Errorf("code %d, %q\n%s", got.code, got.stdout, got.stderr)
 	}
 	samples, err := os.ReadFile(filepath.Join(disk, "full", "samples.csv"))
@@ -122,8 +128,10 @@ func TestAnOutputThatCannotBeWrittenIsRefusedBeforeTheProgramRuns(t *testing.T) 
 		t.Run(output, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			got := shell(t, dir, fmt.Sprintf(`echo old > file; ln -s file link; $G run -q --out d %s -- touch ran`, output))
-			if ran := exists(filepath.Join(dir, "ran")); ran != (says == "") || !strings.Contains(got.stderr, says) || (got.code == 0) != ran {
+			got := shell(t, dir,
+				fmt.Sprintf(`echo old > file; ln -s file link; $G run -q --out d %s -- touch ran`, output))
+			if ran := exists(filepath.Join(dir, "ran")); ran != (says == "") ||
+				!strings.Contains(got.stderr, says) || (got.code == 0) != ran {
 				t.Errorf("ran %v, code %d, want %q in: %s", ran, got.code, says, got.stderr)
 			}
 			if lines := strings.Count(got.stderr, "\n"); says != "" && lines != 1 {

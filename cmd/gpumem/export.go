@@ -44,7 +44,8 @@ not have is left out; nothing is made up.`,
 	flags.StringVar(&f.to, "to", "", "the format: "+strings.Join(exportNames(), ", "))
 	flags.StringVarP(&f.output, "output", "o", "", outputHelp)
 	flags.BoolVar(&f.force, "force", false, "overwrite the output file")
-	flags.StringVar(&f.root, "source-root", "", "folder that lines of source are told relative to, in sarif (default the current one)")
+	flags.StringVar(&f.root, "source-root", "",
+		"folder that lines of source are told relative to, in sarif (default the current one)")
 	f.judging.add(flags)
 	complete(cmd, "to", exportNames())
 	return cmd

@@ -11,7 +11,8 @@ import (
 func TestARunIsExportedToEveryFormat(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if got := gpumem(t, dir, "run", "-q", "--out", "out", "nqueens", "--epochs", "300", "--fault", "uncut-graph"); got.code != 0 {
+	if got := gpumem(t, dir, "run", "-q", "--out", "out", "nqueens", "--epochs", "300",
+		"--fault", "uncut-graph"); got.code != 0 {
 		t.Fatalf("exit code %d\n%s", got.code, got.stderr)
 	}
 	for format, begins := range map[string]string{
@@ -22,12 +23,16 @@ func TestARunIsExportedToEveryFormat(t *testing.T) {
 		got := gpumem(t, dir, "export", "out", "--to", format, "-o", file)
 		text, err := os.ReadFile(file)
 		if got.code != 0 || err != nil || !bytes.HasPrefix(text, []byte(begins)) {
-			t.Errorf("%s: exit code %d, %v, begins %q\n%s", format, got.code, err, text[:min(20, len(text))], got.stderr)
+			t.Errorf("%s: exit code %d, %v, begins %q\n%s", format, got.code,
+				err, text[:min(20, len(text))], got.stderr)
 		}
-		if got := gpumem(t, dir, "export", "out", "--to", format, "-o", "-"); got.code != 0 || got.stdout != string(text) {
-			t.Errorf("%s: exit code %d, %d bytes on stdout, %d in the file", format, got.code, len(got.stdout), len(text))
+		if got := gpumem(t, dir, "export", "out", "--to", format, "-o", "-"); got.code != 0 ||
+			got.stdout != string(text) {
+			t.Errorf("%s: exit code %d, %d bytes on stdout, %d in the file", format, got.code,
+				len(got.stdout), len(text))
 		}
-		if got := gpumem(t, dir, "export", "out", "--to", format, "-o", file); got.code != 1 || !strings.Contains(got.stderr, "--force") {
+		if got := gpumem(t, dir, "export", "out", "--to", format, "-o", file); got.code != 1 ||
+			!strings.Contains(got.stderr, "--force") {
 			t.Errorf("%s: a file was overwritten: exit code %d, %s", format, got.code, got.stderr)
 		}
 	}
@@ -41,7 +46,8 @@ func TestARunIsExportedToEveryFormat(t *testing.T) {
 func TestWhatCannotBeExportedEndsInOneLineAndLeavesNoFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "host.csv"), []byte("step,rss_bytes\n1,5\n2,6\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "host.csv"), []byte("step,rss_bytes\n1,5\n2,6\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -59,7 +65,8 @@ func TestWhatCannotBeExportedEndsInOneLineAndLeavesNoFile(t *testing.T) {
 		{[]string{"host.csv", "--to", "junit", "--unified", "maybe"}, 2, "auto, yes or no"},
 	} {
 		got := gpumem(t, dir, append([]string{"export"}, c.args...)...)
-		if got.code != c.code || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, c.want) || got.stdout != "" {
+		if got.code != c.code || strings.Count(got.stderr, "\n") != 1 ||
+			!strings.Contains(got.stderr, c.want) || got.stdout != "" {
 			t.Errorf("export %v: exit code %d (want %d), stdout %q, stderr %q (want one line with %q)",
 				c.args, got.code, c.code, got.stdout, got.stderr, c.want)
 		}

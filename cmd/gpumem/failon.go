@@ -51,7 +51,8 @@ func classNames() []string {
 
 func addFailOn(flags *pflag.FlagSet, names *[]string) {
 	flags.StringSliceVar(names, "fail-on", *names,
-		"verdicts that end with their exit code (app-leak 3, pool-growth 4, driver-growth 5, host-growth 6, undecided 7; any: every growth, with 7 where its owner cannot be told)")
+		"verdicts that end with their exit code (app-leak 3, pool-growth 4, driver-growth 5, host-growth "+
+			"6, undecided 7; any: every growth, with 7 where its owner cannot be told)")
 }
 
 // of is the exit code that a verdict is turned into. Growth of which nobody can

@@ -13,7 +13,8 @@ import (
 // given with is gone when somebody runs its program again.
 func unrecorded(name string) bool {
 	switch name {
-	case "out", "force", "output", "format", "json", "quiet", "no-tui", "stay", "theme", "fail-on", "otlp", "help", "for", "partial":
+	case "out", "force", "output", "format", "json", "quiet", "no-tui", "stay", "theme", "fail-on",
+		"otlp", "help", "for", "partial":
 		return true
 	}
 	return strings.HasPrefix(name, "metrics")

@@ -36,9 +36,14 @@ func reproduce(t *testing.T, dir, run string) *record.Run {
 
 func TestTheReproduceLineMakesTheSameRunAgain(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for name, args := range map[string][]string{
-		"workload": {"--interval", "20ms", "--purge", "--sites=false", "xor", "--fault=no-flush", "--leftover", "2MiB", "--fail-on", "pool-growth"},
-		"program":  {"--interval", "20ms", "--first-touch=false", "--inject", "none", "--", "sh", "-c", "echo \"it's $0\"; : 'a  b'", "two words", ""},
+		"workload": {"--interval", "20ms", "--purge", "--sites=false", "xor", "--fault=no-flush",
+			"--leftover", "2MiB", "--fail-on", "pool-growth"},
+		"program": {"--interval", "20ms", "--first-touch=false", "--inject", "none", "--", "sh", "-c",
+			"echo \"it's $0\"; : 'a  b'", "two words", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +68,8 @@ func TestARecordingOfARunningProgramIsReproducedByStartingIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { stdin.Close(); program.Wait() })
-	attach := exec.Command(binary, "attach", pidOf(program), "--for", "1h", "--interval", "10ms", "--out", "r")
+	attach := exec.Command(binary, "attach", pidOf(program), "--for", "1h", "--interval",
+		"10ms", "--out", "r")
 	attach.Dir = dir
 	if err := attach.Start(); err != nil {
 		t.Fatal(err)
@@ -87,7 +93,9 @@ func checkReproduced(t *testing.T, dir, name, interval string) {
 		t.Errorf("flags %v, want interval %s", run.Meta.Flags, interval)
 	}
 	again := reproduce(t, dir, name)
-	if !slices.Equal(again.Meta.Command, run.Meta.Command) || !maps.Equal(again.Meta.Flags, run.Meta.Flags) || again.Meta.IntervalMs != run.Meta.IntervalMs {
-		t.Errorf("made %q with %v, want %q with %v", again.Meta.Command, again.Meta.Flags, run.Meta.Command, run.Meta.Flags)
+	if !slices.Equal(again.Meta.Command, run.Meta.Command) || !maps.Equal(again.Meta.Flags, run.Meta.Flags) ||
+		again.Meta.IntervalMs != run.Meta.IntervalMs {
+		t.Errorf("made %q with %v, want %q with %v", again.Meta.Command, again.Meta.Flags, run.Meta.Command,
+			run.Meta.Flags)
 	}
 }

@@ -17,8 +17,11 @@ func TestEveryFlagOfRunIsRecordedOrHasAReasonNotToBe(t *testing.T) {
 		"device", "fault", "policy", "repeat", "seed", // of a workload: its command line takes them
 	}
 	left := []string{
-		"fail-on", "force", "format", "json", "no-tui", "out", "output", "quiet", "stay", "theme", // the answer and its looks
-		"metrics", "metrics-cert", "metrics-host", "metrics-key", "metrics-processes", "metrics-token-file", "otlp", // names of secrets among them
+		// the answer and its looks
+		"fail-on", "force", "format", "json", "no-tui", "out", "output", "quiet", "stay", "theme",
+		// names of secrets among them
+		"metrics", "metrics-cert", "metrics-host", "metrics-key", "metrics-processes",
+		"metrics-token-file", "otlp",
 		"for", "partial", // of attach
 	}
 	getenv := func(string) string { return "" }
@@ -38,7 +41,8 @@ func TestAListIsRecordedAsItIsWritten(t *testing.T) {
 	f := defaultRunFlags()
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f.add(flags)
-	if err := flags.Parse([]string{"--gpu", "nvml", "--gpu", "drm", "--metrics-token-file", "/secret", "--out", "x", "--leftover", "1536K"}); err != nil {
+	if err := flags.Parse([]string{"--gpu", "nvml", "--gpu", "drm", "--metrics-token-file", "/secret",
+		"--out", "x", "--leftover", "1536K"}); err != nil {
 		t.Fatal(err)
 	}
 	given := givenFlags(flags)

@@ -16,16 +16,19 @@ func TestADriverWithoutADeviceIsOneClearLineAndNoZero(t *testing.T) {
 	env := []string{"LD_LIBRARY_PATH=" + filepath.Dir(library)}
 	target := start(t, "sleep", "60")
 	for _, args := range [][]string{
-		{"run", "--gpu", "nvml", "--", "true"}, {"attach", "--gpu", "nvml", pidOf(target)}, {"diagnose", "--gpu", "nvml"},
+		{"run", "--gpu", "nvml", "--", "true"}, {"attach", "--gpu", "nvml", pidOf(target)},
+		{"diagnose", "--gpu", "nvml"},
 	} {
 		got := gpumemEnv(t, t.TempDir(), env, args...)
-		if got.code != 1 || !strings.Contains(got.stderr, "shows no device") || strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
+		if got.code != 1 || !strings.Contains(got.stderr, "shows no device") ||
+			strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
 			t.Errorf("%v: code %d\n%s%s", args, got.code, got.stdout, got.stderr)
 		}
 	}
 	for _, args := range [][]string{{"devices"}, {"diagnose", "--gpu", "auto"}} {
 		got := gpumemEnv(t, t.TempDir(), env, args...)
-		if got.code != 0 || !strings.Contains(got.stdout, "nvml not available: the driver is here and shows no device") {
+		if got.code != 0 || !strings.Contains(got.stdout,
+			"nvml not available: the driver is here and shows no device") {
 			t.Errorf("%v: code %d\n%s%s", args, got.code, got.stdout, got.stderr)
 		}
 	}
@@ -33,6 +36,9 @@ func TestADriverWithoutADeviceIsOneClearLineAndNoZero(t *testing.T) {
 
 func TestADeviceThatCannotBeOpenedEndsTheRunWithItsOneLine(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for _, c := range []struct{ says, want string }{
 		{"init 100", "CUDA_VISIBLE_DEVICES"}, // it is empty, say
 		{"devices 0", "the driver shows no device"},
@@ -54,7 +60,9 @@ func TestADeviceThatCannotBeOpenedEndsTheRunWithItsOneLine(t *testing.T) {
 
 func TestAPidThatIsNoProcessIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
-	threaded := startPython(t, "threaded.py", "import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\nprint('ready', flush=True)\ntime.sleep(60)\n")
+	threaded := startPython(t, "threaded.py",
+		"import threading, time\nthreading.Thread(target=time.sleep, args=(60,), "+
+			"daemon=True).start()\nprint('ready', flush=True)\ntime.sleep(60)\n")
 	thread := threadOf(t, threaded.Process.Pid)
 	for _, c := range []struct {
 		args []string
@@ -69,8 +77,10 @@ func TestAPidThatIsNoProcessIsTheSameEverywhere(t *testing.T) {
 		{[]string{"attach", thread}, 2, "is a thread of process " + pidOf(threaded)},
 	} {
 		got := gpumem(t, t.TempDir(), c.args...)
-		if got.code != c.code || !strings.Contains(got.stderr, c.says) || strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
-			t.Errorf("%v: code %d, want %d with %q\n%s%s", c.args, got.code, c.code, c.says, got.stdout, got.stderr)
+		if got.code != c.code || !strings.Contains(got.stderr, c.says) ||
+			strings.Count(got.stderr, "\n") != 1 || got.stdout != "" {
+			t.Errorf("%v: code %d, want %d with %q\n%s%s", c.args, got.code, c.code, c.says,
+				got.stdout, got.stderr)
 		}
 	}
 }

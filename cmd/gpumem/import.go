@@ -56,7 +56,8 @@ could: what stays then is a finding.`,
 	flags.Lookup("force").Usage = "overwrite the run folder and the output file"
 	flags.StringVar(&f.from, "from", "", "the format of the files, when it is not found out")
 	flags.StringVar(&f.out, "out", "", "the run folder (default gpumem-NAME-TIME)")
-	flags.BoolVar(&f.released, "released", false, "the files were written after the program had released what it could")
+	flags.BoolVar(&f.released, "released", false,
+		"the files were written after the program had released what it could")
 	flags.Int64Var(&f.steps, "steps-per-line", 0, "steps between two Memory: lines of a TL log")
 	f.report.judging.add(flags)
 	complete(cmd, "from", kindNames())
@@ -137,7 +138,8 @@ func (f importFlags) save(paths []string, o importer.Options) (string, error) {
 	}
 	dir, force := f.out, f.report.force
 	if dir == "" {
-		if dir, err = record.NewFolder(strings.TrimSuffix(paths[0], filepath.Ext(paths[0])), time.Now()); err != nil {
+		if dir, err = record.NewFolder(strings.TrimSuffix(paths[0], filepath.Ext(paths[0])),
+			time.Now()); err != nil {
 			return "", err
 		}
 		force = true

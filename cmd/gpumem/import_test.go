@@ -36,7 +36,8 @@ func TestEveryRealRecordingBecomesARunFolderWithAVerdict(t *testing.T) {
 		out := filepath.Join(dir, name)
 		got := gpumem(t, dir, "import", filepath.Join(from, name), "--out", out)
 		flat := strings.Join(strings.Fields(got.stdout), " ")
-		if got.code != 0 || !strings.Contains(flat, want.says) || !strings.Contains(got.stderr, "run folder: ") {
+		if got.code != 0 || !strings.Contains(flat, want.says) ||
+			!strings.Contains(got.stderr, "run folder: ") {
 			t.Errorf("%s: exit code %d, no %q in\n%s%s", name, got.code, want.says, got.stdout, got.stderr)
 			continue
 		}
@@ -56,11 +57,14 @@ func TestEveryRealRecordingBecomesARunFolderWithAVerdict(t *testing.T) {
 func TestTwoProfilesAfterEverythingWasReleasedAreAFinding(t *testing.T) {
 	t.Parallel()
 	dir, from := t.TempDir(), recordings(t)
-	args := []string{"import", filepath.Join(from, "jax_before.pprof"), filepath.Join(from, "jax_after.pprof"), "--json"}
-	if got := gpumem(t, dir, append(args, "--out", "plain", "--fail-on", "any")...); got.code != 0 || !strings.Contains(got.stdout, `"growth_bytes": 10485760`) {
+	args := []string{"import", filepath.Join(from, "jax_before.pprof"),
+		filepath.Join(from, "jax_after.pprof"), "--json"}
+	if got := gpumem(t, dir, append(args, "--out", "plain", "--fail-on", "any")...); got.code != 0 ||
+		!strings.Contains(got.stdout, `"growth_bytes": 10485760`) {
 		t.Errorf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
-	if got := gpumem(t, dir, append(args, "--out", "released", "--released", "--fail-on", "app-leak")...); got.code != 3 {
+	if got := gpumem(t, dir, append(args, "--out", "released", "--released", "--fail-on",
+		"app-leak")...); got.code != 3 {
 		t.Errorf("exit code %d, want 3\n%s%s", got.code, got.stdout, got.stderr)
 	}
 }
@@ -69,8 +73,10 @@ func TestWhatCannotBeImportedEndsInOneLine(t *testing.T) {
 	t.Parallel()
 	dir, from := t.TempDir(), recordings(t)
 	for name, text := range map[string]string{
-		"empty": "", "notes.txt": "nothing of a recording\n", "samples.csv": "t_ms,rss_bytes\n0,1\n", "cut.pickle": "\x80\x04}(\x8c\x08segments",
-		"run.pickle": "\x80\x04\x8c\x08segments0cos\nsystem\n\x8c\x04true\x85R.", "bad.json": `{"total_num_allocations": 1, "total_bytes_allocated": `,
+		"empty": "", "notes.txt": "nothing of a recording\n", "samples.csv": "t_ms,rss_bytes\n0,1\n",
+		"cut.pickle": "\x80\x04}(\x8c\x08segments",
+		"run.pickle": "\x80\x04\x8c\x08segments0cos\nsystem\n\x8c\x04true\x85R.",
+		"bad.json":   `{"total_num_allocations": 1, "total_bytes_allocated": `,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -94,7 +100,8 @@ func TestWhatCannotBeImportedEndsInOneLine(t *testing.T) {
 		{[]string{"run.pickle"}, 1, "nothing in a file is run"},
 		{[]string{"bad.json"}, 1, "is the file complete?"},
 		{[]string{jax, "--from", "jax-profil"}, 2, `did you mean "jax-profile"?`},
-		{[]string{jax, "--from", "rmm-log"}, 1, "no event could be read; --from rmm-log had it read so, try without"},
+		{[]string{jax, "--from", "rmm-log"}, 1,
+			"no event could be read; --from rmm-log had it read so, try without"},
 		{[]string{"empty"}, 1, "the file is empty"},
 		{[]string{jax, "--released"}, 2, "two files or more"},
 		{[]string{log, log}, 2, "import each file on its own"},
@@ -104,7 +111,8 @@ func TestWhatCannotBeImportedEndsInOneLine(t *testing.T) {
 		{[]string{log, "--steps-per-line", "-1"}, 2, "must be 1 or more"},
 	} {
 		got := gpumem(t, dir, append([]string{"import"}, c.args...)...)
-		if got.code != c.code || strings.Count(got.stderr, "\n") != 1 || !strings.Contains(got.stderr, c.want) || got.stdout != "" {
+		if got.code != c.code || strings.Count(got.stderr, "\n") != 1 ||
+			!strings.Contains(got.stderr, c.want) || got.stdout != "" {
 			t.Errorf("import %v: exit code %d (want %d), stdout %q, stderr %q (want one line with %q)",
 				c.args, got.code, c.code, got.stdout, got.stderr, c.want)
 		}

@@ -229,7 +229,8 @@ func (d *driverCapture) tell(explain bool, main int, command string, emit func(r
 		}
 		for _, f := range reader.Failures(pid) {
 			emit(record.Event{PID: pid, Kind: record.KindEvent, Name: "allocation refused", At: f.Site,
-				Text: fmt.Sprintf("the driver refused %d B of %s (code %d) while %d B were held", f.Bytes, f.Kind, f.Code, f.LiveBytes)})
+				Text: fmt.Sprintf("the driver refused %d B of %s (code %d) while %d B were held", f.Bytes,
+					f.Kind, f.Code, f.LiveBytes)})
 		}
 		if reader.Cells(pid) == nil {
 			continue

@@ -63,7 +63,8 @@ func (in *injection) watchPython(ctx context.Context, pid int, emit func(record.
 		}
 	}
 	if err := python.Verify(in.python); errors.Is(err, python.ErrChanged) {
-		emit(record.Event{PID: pid, Kind: record.KindWarning, Text: fmt.Sprintf("what the Python agent told is not to be trusted: %v", err)})
+		emit(record.Event{PID: pid, Kind: record.KindWarning,
+			Text: fmt.Sprintf("what the Python agent told is not to be trusted: %v", err)})
 	}
 }
 
@@ -102,5 +103,6 @@ func (in *injection) unheard() string {
 			break
 		}
 	}
-	return "the Python agent did not start, so live bytes, steps and holders are unknown: the interpreter ran without it (" + why + ")"
+	return "the Python agent did not start, so live bytes, steps and holders are unknown: the interpreter " +
+		"ran without it (" + why + ")"
 }

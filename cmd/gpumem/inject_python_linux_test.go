@@ -14,13 +14,16 @@ import (
 
 func TestTheReportSaysWhatBecameOfThePythonAgent(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	if err != nil {
 		t.Fatalf("no python3, and what is tested is its agent: %v", err)
 	}
 	python3 := strings.TrimSpace(string(python))
 	const tamper = `import os
-agent = os.path.join(os.environ["PYTHONPATH"].split(":")[0], "lib", "gpumem_agent", "paths.py")
+agent = os.path.join(os.environ["PYTHONPATH"].split(":")[0], "lib", "gpumem_agent", "holders", "paths.py")
 open(agent, "w").write("raise SystemExit(3)")
 print("fine")`
 	const cut = `import os, time
@@ -40,25 +43,30 @@ print("fine")`
 		command []string
 		says    string // "" for no word about the agent
 	}{
-		"isolated":            {[]string{python3, "-I", "-c", "print('fine')"}, "-I keeps it from its environment"},
-		"without environment": {[]string{python3, "-sE", "-c", "print('fine')"}, "-sE keeps it from its environment"},
-		"as usual":            {[]string{python3, "-c", "print('fine')"}, ""},
-		"no Python at all":    {[]string{"echo", "fine"}, ""},
-		"cut off":             {[]string{python3, "-c", cut}, "cut off its agent "},
-		"connected again":     {[]string{python3, "-c", again}, ""},
-		"tampered with":       {[]string{python3, "-c", tamper}, "is not to be trusted: python agent: file changed: lib/gpumem_agent/paths.py"},
+		"isolated": {[]string{python3, "-I", "-c", "print('fine')"},
+			"-I keeps it from its environment"},
+		"without environment": {[]string{python3, "-sE", "-c", "print('fine')"},
+			"-sE keeps it from its environment"},
+		"as usual":         {[]string{python3, "-c", "print('fine')"}, ""},
+		"no Python at all": {[]string{"echo", "fine"}, ""},
+		"cut off":          {[]string{python3, "-c", cut}, "cut off its agent "},
+		"connected again":  {[]string{python3, "-c", again}, ""},
+		"tampered with": {[]string{python3, "-c", tamper},
+			"is not to be trusted: python agent: file changed: lib/gpumem_agent/holders/paths.py"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			// A cache of its own: what one program tampers with is not the others' agent.
-			o := gpumemEnv(t, dir, []string{"XDG_CACHE_HOME=" + dir}, append([]string{"run", "-q", "--out", "run", "--"}, c.command...)...)
+			o := gpumemEnv(t, dir, []string{"XDG_CACHE_HOME=" + dir},
+				append([]string{"run", "-q", "--out", "run", "--"}, c.command...)...)
 			if o.code != 0 || o.stdout != "fine\n" {
 				t.Fatalf("code %d, stdout %q: %s", o.code, o.stdout, o.stderr)
 			}
 			warnings := readVerdict(t, filepath.Join(dir, "run")).Warnings
 			told := slices.DeleteFunc(warnings, func(w string) bool { return !strings.Contains(w, "agent") })
-			if c.says == "" && len(told) != 0 || c.says != "" && (len(told) != 1 || !strings.Contains(told[0], c.says)) {
+			if c.says == "" && len(told) != 0 || c.says != "" &&
+				(len(told) != 1 || !strings.Contains(told[0], c.says)) {
 				t.Errorf("warnings %q", warnings)
 			}
 		})
@@ -67,6 +75,9 @@ print("fine")`
 
 func TestWhatTheProgramHadInItsEnvironmentStays(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	const text = "import sys\nsys.users_own = 'theirs'\n"
 	if err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), []byte(text), 0o600); err != nil {
@@ -76,7 +87,8 @@ func TestWhatTheProgramHadInItsEnvironmentStays(t *testing.T) {
 print(os.environ["LD_PRELOAD"].split(":")[-1], os.environ["PYTHONPATH"].split(":")[-1],
       os.environ["CUDA_INJECTION64_PATH"], sys.users_own)`
 	preload := "/nowhere/theirs.so" // the loader complains, and goes on
-	env := []string{"LD_PRELOAD=" + preload, "PYTHONPATH=" + dir, "CUDA_INJECTION64_PATH=/nowhere/injection.so"}
+	env := []string{"LD_PRELOAD=" + preload, "PYTHONPATH=" + dir,
+		"CUDA_INJECTION64_PATH=/nowhere/injection.so"}
 	o := gpumemEnv(t, dir, env, "run", "-q", "--out", "run", "--", "python3", "-c", show)
 	if want := preload + " " + dir + " /nowhere/injection.so theirs\n"; o.code != 0 || o.stdout != want {
 		t.Errorf("code %d, stdout %q, want %q: %s", o.code, o.stdout, want, o.stderr)
@@ -92,18 +104,24 @@ print(os.environ["LD_PRELOAD"].split(":")[-1], os.environ["PYTHONPATH"].split(":
 
 func TestGpumemUnderGpumemTracesAndRunsTheUsersSitecustomizeOnce(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	const text = "import sys\nsys.times = getattr(sys, 'times', 0) + 1\n"
 	if err := os.WriteFile(filepath.Join(dir, "sitecustomize.py"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	// Runs share the agent's folder; one with another cache has one of its own.
-	for name, cache := range map[string]string{"the same agent": "", "another agent": "XDG_CACHE_HOME=" + filepath.Join(dir, "cache")} {
+	for name, cache := range map[string]string{"the same agent": "",
+		"another agent": "XDG_CACHE_HOME=" + filepath.Join(dir, "cache")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out := t.TempDir()
-			o := gpumemEnv(t, out, []string{"PYTHONPATH=" + dir}, "run", "-q", "--out", "outer", "--", "env", cmp.Or(cache, "A=B"), binary,
-				"run", "-q", "--out", "inner", "--", "python3", "-c", "import sys, os; print(sys.times, os.environ['PYTHONPATH'].count(':'))")
+			o := gpumemEnv(t, out, []string{"PYTHONPATH=" + dir}, "run", "-q", "--out", "outer", "--",
+				"env", cmp.Or(cache, "A=B"), binary,
+				"run", "-q", "--out", "inner", "--", "python3",
+				"-c", "import sys, os; print(sys.times, os.environ['PYTHONPATH'].count(':'))")
 			if o.code != 0 || !strings.HasPrefix(o.stdout, "1 1\n") {
 				t.Errorf("code %d, stdout %q: %s", o.code, o.stdout, o.stderr)
 			}

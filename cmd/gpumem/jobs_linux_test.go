@@ -42,7 +42,8 @@ func (term *terminal) does(steps []step) {
 		}
 		term.sees(s.keys+s.line, s.sees)
 		until(term.t, "the terminal is "+s.has+"'s", func() bool {
-			return s.has == "" || strings.TrimSpace(term.tmux("display-message", "-p", "#{pane_current_command}")) == s.has
+			return s.has == "" ||
+				strings.TrimSpace(term.tmux("display-message", "-p", "#{pane_current_command}")) == s.has
 		})
 	}
 }
@@ -107,7 +108,8 @@ func TestAProgramThatIgnoresCtrlZIsNotLeftBehind(t *testing.T) {
 	t.Parallel()
 	term := jobShell(t)
 	term.does([]step{
-		{line: `clear; $run sh -c 'trap "" TSTP; echo ready-$((1+1)); cat; exit 5' 2>/dev/null`, sees: "ready-2"},
+		{line: `clear; $run sh -c 'trap "" TSTP; echo ready-$((1+1)); cat; exit 5' 2>/dev/null`,
+			sees: "ready-2"},
 		{keys: "C-z", sees: `\^Z`},
 		{line: "word", sees: `word\nword`},
 		{keys: "C-d", sees: `next>\s*$`},
@@ -142,7 +144,8 @@ func TestCtrlZWithoutAShellThatContinuesStopsNothing(t *testing.T) {
 	t.Parallel()
 	term := newTerminal(t, 100, 40)
 	term.does([]step{
-		{line: "clear; exec " + binary + " run -q --no-tui -- sh -c 'echo ready-$((1+1)); exec cat'", sees: "ready-2"},
+		{line: "clear; exec " + binary + " run -q --no-tui -- sh -c 'echo ready-$((1+1)); exec cat'",
+			sees: "ready-2"},
 		{line: "word-1", sees: `word-1\nword-1`},
 		{keys: "C-z", sees: `\^Z`},
 		{line: "word-2", sees: `word-2\nword-2`},

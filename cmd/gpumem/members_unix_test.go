@@ -22,11 +22,13 @@ func TestAFolderWithAPipeInItIsRefusedByEveryCommandThatReadsOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"report", "run"}, {"report", "run", "--redact", "-o", "copy"}, {"diff", "run", "good.csv"}, {"diff", "good.csv", "run"},
+		{"report", "run"}, {"report", "run", "--redact", "-o", "copy"}, {"diff", "run", "good.csv"},
+		{"diff", "good.csv", "run"},
 		{"export", "run", "--to", "junit"},
 	} {
 		got := gpumem(t, dir, args...)
-		want := "gpumem: open run run: events.jsonl is a pipe: a run folder holds regular files only; remove it, or put the file itself there\n"
+		want := "gpumem: open run run: events.jsonl is a pipe: a run folder holds regular files only; " +
+			"remove it, or put the file itself there\n"
 		if got.code != exitFailed || got.stderr != want || got.stdout != "" {
 			t.Errorf("gpumem %v: exit code %d, %q, %q", args, got.code, got.stderr, got.stdout)
 		}
@@ -36,7 +38,8 @@ func TestAFolderWithAPipeInItIsRefusedByEveryCommandThatReadsOne(t *testing.T) {
 func TestAPipeIsReadLikeAFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	csv := "t_ms,rss_bytes\n" + strings.Repeat("0,1\n", 40_000) // more than a pipe holds, and than is looked at to know it
+	// more than a pipe holds, and than is looked at to know it
+	csv := "t_ms,rss_bytes\n" + strings.Repeat("0,1\n", 40_000)
 	log := "Thread,Time,Action,Pointer,Size,Stream\n1,10:00:00.000001,allocate,0x1,8,0x0\n"
 	for name, c := range map[string]struct {
 		text, want string
@@ -58,11 +61,13 @@ func TestAPipeIsReadLikeAFile(t *testing.T) {
 			}
 		}()
 		got := gpumem(t, dir, "report", name, "--json")
-		if got.code != c.code || !strings.Contains(strings.ReplaceAll(got.stdout, " ", "")+got.stderr, c.want) {
+		if got.code != c.code ||
+			!strings.Contains(strings.ReplaceAll(got.stdout, " ", "")+got.stderr, c.want) {
 			t.Errorf("%s: exit code %d, %.300s%.300s", name, got.code, got.stderr, got.stdout)
 		}
 	}
-	if got := gpumem(t, dir, "report", "/dev/zero"); got.code != exitFailed || strings.Count(got.stderr, "\n") != 1 {
+	if got := gpumem(t, dir, "report", "/dev/zero"); got.code != exitFailed ||
+		strings.Count(got.stderr, "\n") != 1 {
 		t.Errorf("/dev/zero: exit code %d, %s", got.code, got.stderr)
 	}
 }

@@ -10,8 +10,10 @@ func TestPartsOfASplitDeviceAndClientsOfItsServiceAreShown(t *testing.T) {
 	t.Parallel()
 	one, two := start(t, "sleep", "600"), start(t, "sleep", "600")
 	_, env := stub(t,
-		"part 0 1 0 MIG-aa 10737418240 1073741824", "part 0 2 0 MIG-bb 21474836480 3221225472", "part 0 2 1 MIG-cc 21474836480 3221225472",
-		"process 0 c "+pidOf(one)+" 1048576000 1 0", "process 0 c "+pidOf(two)+" 2097152000 2 1", "process 0 m "+pidOf(two)+" 2097152000 2 1")
+		"part 0 1 0 MIG-aa 10737418240 1073741824", "part 0 2 0 MIG-bb 21474836480 3221225472",
+		"part 0 2 1 MIG-cc 21474836480 3221225472",
+		"process 0 c "+pidOf(one)+" 1048576000 1 0", "process 0 c "+pidOf(two)+
+			" 2097152000 2 1", "process 0 m "+pidOf(two)+" 2097152000 2 1")
 	for _, c := range []struct {
 		args []string
 		want []string
@@ -48,11 +50,13 @@ func TestPartsOfASplitDeviceAndClientsOfItsServiceAreShown(t *testing.T) {
 		}
 	}
 	got := gpumemEnv(t, t.TempDir(), env, "diagnose", "--json")
-	if err := json.Unmarshal([]byte(got.stdout), &told); err != nil || len(told.Devices) == 0 || len(told.Devices[0].Instances) != 3 {
+	if err := json.Unmarshal([]byte(got.stdout), &told); err != nil || len(told.Devices) == 0 ||
+		len(told.Devices[0].Instances) != 3 {
 		t.Fatalf("%v, %+v", err, told)
 	}
 	d := told.Devices[0]
-	if held := d.Instances[2].Held; d.MPS != 1 || d.Instances[2].UUID != "MIG-cc" || held == nil || *held != 2097152000 {
+	if held := d.Instances[2].Held; d.MPS != 1 || d.Instances[2].UUID != "MIG-cc" || held == nil ||
+		*held != 2097152000 {
 		t.Errorf("%+v", d)
 	}
 }

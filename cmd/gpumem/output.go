@@ -100,7 +100,8 @@ const maxLinks = 40
 // and /dev/fd/3 do, or -1. To open such a path would not be the same: a file
 // that was opened for appending would be written from its beginning.
 func descriptorOf(path string) int {
-	names := regexp.MustCompile(`^(?:/dev/fd|/proc/(?:self|thread-self|` + strconv.Itoa(os.Getpid()) + `)/fd)/(\d{1,9})$`)
+	names := regexp.MustCompile(`^(?:/dev/fd|/proc/(?:self|thread-self|` + strconv.Itoa(os.Getpid()) +
+		`)/fd)/(\d{1,9})$`)
 	path, err := filepath.Abs(path)
 	for range maxLinks {
 		if err != nil {

@@ -23,10 +23,13 @@ func commandsWithOutput(t *testing.T) map[string]string {
 	}
 	t.Cleanup(func() { sleeper.Process.Kill(); sleeper.Wait() })
 	return map[string]string{
-		"report": "$G report $O d --format json", "export": "$G export $O d --to perfetto", "diff": "$G diff $O d d --format json",
-		"diagnose": fmt.Sprintf("$G diagnose $O %d", sleeper.Process.Pid), "import": "$G import $O rmm.csv --out imported",
+		"report": "$G report $O d --format json", "export": "$G export $O d --to perfetto",
+		"diff":     "$G diff $O d d --format json",
+		"diagnose": fmt.Sprintf("$G diagnose $O %d", sleeper.Process.Pid),
+		"import":   "$G import $O rmm.csv --out imported",
 		"run":      "$G run $O -q --out ran --format json -- true",
-		"attach":   fmt.Sprintf("$G attach $O %d -q --for 300ms --out joined --format json", sleeper.Process.Pid),
+		"attach": fmt.Sprintf("$G attach $O %d -q --for 300ms --out joined --format json",
+			sleeper.Process.Pid),
 		"selftest": "$G selftest $O --device soft --size 16MiB --json",
 	}
 }
@@ -59,12 +62,15 @@ func withRun(t *testing.T) string {
 
 func TestADeviceOrAPipeIsWrittenIntoByEveryCommandAndNeverReplaced(t *testing.T) {
 	t.Parallel()
-	device := unix.Mknod(filepath.Join(t.TempDir(), "nul"), syscall.S_IFCHR|0o666, int(unix.Mkdev(1, 3))) == nil
+	device := unix.Mknod(filepath.Join(t.TempDir(), "nul"), syscall.S_IFCHR|0o666,
+		int(unix.Mkdev(1, 3))) == nil
 	for name, command := range commandsWithOutput(t) {
 		for target, make := range map[string]string{
-			"a device": "mknod -m 666 out c 1 3; $C(-o out)", "a forced device": "mknod -m 666 out c 1 3; $C(--force -o out)",
-			"a link to a device":     "mknod -m 666 nul c 1 3; ln -s nul out; $C(-o out)",
-			"a pipe":                 "mkfifo out; timeout 60 cat out > got & $C(-o out); code=$?; [ $code = 0 ] || exit $code; wait",
+			"a device":           "mknod -m 666 out c 1 3; $C(-o out)",
+			"a forced device":    "mknod -m 666 out c 1 3; $C(--force -o out)",
+			"a link to a device": "mknod -m 666 nul c 1 3; ln -s nul out; $C(-o out)",
+			"a pipe": "mkfifo out; timeout 60 cat out > got & $C(-o out); code=$?; [ $code " +
+				"= 0 ] || exit $code; wait",
 			"stdout":                 "echo before > got; $C(-o /dev/stdout) >> got",
 			"a descriptor":           "$C(-o /dev/fd/7) 7> got",
 			"a link to a descriptor": "ln -s /dev/fd/7 out; $C(--force -o out) 7> got",
@@ -100,7 +106,8 @@ func TestAFileIsReplacedWhenForcedAndStaysWhatItWas(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := withRun(t)
-			got := shell(t, dir, "umask 022; echo old > file; chmod 640 file; ln -s file link; "+outputTo(command, "$C(-o link)"))
+			got := shell(t, dir, "umask 022; echo old > file; chmod 640 file; ln -s file link; "+
+				outputTo(command, "$C(-o link)"))
 			if text, _ := os.ReadFile(filepath.Join(dir, "file")); got.code != 1 || string(text) != "old\n" ||
 				!strings.Contains(got.stderr, "link exists; overwrite it with --force") {
 				t.Errorf("code %d, %q: %s", got.code, text, got.stderr)
@@ -131,7 +138,8 @@ func TestAFolderAsOutputIsRefusedInOneLine(t *testing.T) {
 			dir := withRun(t)
 			for _, flags := range []string{"", " --force"} {
 				got := shell(t, dir, "mkdir -p folder; "+outputTo(command, "$C("+flags+" -o folder)"))
-				if got.code != 1 || !strings.HasSuffix(got.stderr, "folder is a folder; name a file for the output\n") {
+				if got.code != 1 || !strings.HasSuffix(got.stderr,
+					"folder is a folder; name a file for the output\n") {
 					t.Errorf("code %d: %s", got.code, got.stderr)
 				}
 			}
@@ -178,7 +186,8 @@ func TestTheOwnerOfAReplacedFileStays(t *testing.T) {
 		t.Skip("only root can write over a file and give it back")
 	}
 	dir := withRun(t)
-	got := shell(t, dir, "echo old > file; chown 12345:23456 file; $G report d --force -o file; stat -c %u:%g file")
+	got := shell(t, dir,
+		"echo old > file; chown 12345:23456 file; $G report d --force -o file; stat -c %u:%g file")
 	if got.code != 0 || got.stdout != "12345:23456\n" {
 		t.Errorf("code %d, %s %s", got.code, got.stdout, got.stderr)
 	}

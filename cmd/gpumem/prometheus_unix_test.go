@@ -24,6 +24,9 @@ import (
 // program that leaks and one that died holding memory, which is not swept.
 func TestARealPrometheusScrapesAServerFiresTheAlertsAndFillsTheDashboard(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	prometheus := prometheusProgram(t, "prometheus")
 	home := t.TempDir()
 	token := filepath.Join(home, "token")
@@ -31,8 +34,10 @@ func TestARealPrometheusScrapesAServerFiresTheAlertsAndFillsTheDashboard(t *test
 		t.Fatal(err)
 	}
 	cert, key, _ := certified(t, home)
-	dir, socket, server := served(t, "-q", "--trust-pids", "--sweep", "-1s", "--device", "0:wormhole_b0:64GiB:75MiB", "--metrics-interval", "20ms",
-		"--metrics", "127.0.0.1:0", "--metrics-cert", cert, "--metrics-key", key, "--metrics-token-file", token)
+	dir, socket, server := served(t, "-q", "--trust-pids", "--sweep", "-1s", "--device",
+		"0:wormhole_b0:64GiB:75MiB", "--metrics-interval", "20ms",
+		"--metrics", "127.0.0.1:0", "--metrics-cert", cert, "--metrics-key",
+		key, "--metrics-token-file", token)
 	at, err := url.Parse(metricsURL(t, filepath.Join(dir, "out")))
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +57,8 @@ func TestARealPrometheusScrapesAServerFiresTheAlertsAndFillsTheDashboard(t *test
 	if err != nil {
 		t.Fatal(err)
 	}
-	quick := regexp.MustCompile(`for: \d+m`).ReplaceAllString(string(rules), "for: 1s") // nobody waits for five minutes here
+	// nobody waits for five minutes here
+	quick := regexp.MustCompile(`for: \d+m`).ReplaceAllString(string(rules), "for: 1s")
 	config := fmt.Sprintf(`{"global":{"scrape_interval":"250ms","scrape_timeout":"250ms","evaluation_interval":"250ms"},
 		"rule_files":["rules.yml"],"scrape_configs":[{"job_name":"gpumem","scheme":"https","tls_config":{"ca_file":%q},
 		"authorization":{"credentials_file":%q},"static_configs":[{"targets":[%q]}]}]}`, cert, token, at.Host)
@@ -89,7 +95,8 @@ func dashboardQueries(t *testing.T, instance string) (list []string) {
 		return strings.ReplaceAll(q, "[5m]", "[10s]") // a rate needs two scrapes
 	}
 	for _, v := range board.Templating.List {
-		if inner := regexp.MustCompile(`^label_values\((.*), \w+\)$`).FindStringSubmatch(v.Query.text); inner != nil {
+		if inner := regexp.MustCompile(`^label_values\((.*), \w+\)$`).FindStringSubmatch(
+			v.Query.text); inner != nil {
 			list = append(list, fill(inner[1]))
 		}
 	}
@@ -132,7 +139,8 @@ func startPrometheus(t *testing.T, program, home string) string {
 	}
 	addr := free.Addr().String()
 	free.Close()
-	cmd := exec.Command(program, "--config.file="+filepath.Join(home, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(home, "data"),
+	cmd := exec.Command(program, "--config.file="+filepath.Join(home, "prometheus.yml"),
+		"--storage.tsdb.path="+filepath.Join(home, "data"),
 		"--web.listen-address="+addr)
 	log, err := os.Create(filepath.Join(home, "log"))
 	if err != nil {
@@ -178,7 +186,8 @@ func awaitAlert(t *testing.T, api, name, text string) {
 			continue
 		}
 		for _, a := range alerts.Data.Alerts {
-			if labels := string(a.Labels); a.State == "firing" && strings.Contains(labels, `"`+name+`"`) && strings.Contains(labels, text) {
+			if labels := string(a.Labels); a.State == "firing" && strings.Contains(labels, `"`+name+`"`) &&
+				strings.Contains(labels, text) {
 				return
 			}
 		}

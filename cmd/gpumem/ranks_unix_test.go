@@ -26,6 +26,9 @@ func rankRow(t *testing.T, v *verdict.Verdict, rank int, name string) verdict.Pr
 
 func TestOfSeveralRanksTheOneThatLeaksIsNamed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	program, err := filepath.Abs(filepath.Join("testdata", "ranks", "processes.py"))
 	if err != nil {
 		t.Fatal(err)
@@ -56,9 +59,12 @@ func TestOfARealTorchrunTheRankThatLeaksIsNamed(t *testing.T) {
 	if python == "" {
 		python = "python3"
 	}
-	const able = "import torch, torch.distributed as d; assert torch.__version__ >= '2' and d.is_gloo_available()"
+	const able = "import torch, torch.distributed as d; assert torch.__version__ >= '2' and " +
+		"d.is_gloo_available()"
 	if exec.Command(python, "-c", able).Run() != nil {
-		t.Skip("no python3 with PyTorch 2 here, and torchrun of PyTorch 1.13 does not start on Python 3.11; GPUMEM_TEST_TORCH names one")
+		t.Skip(
+			"no python3 with PyTorch 2 here, and torchrun of PyTorch 1.13 does not start on Python 3.11; " +
+				"GPUMEM_TEST_TORCH names one")
 	}
 	program, err := filepath.Abs(filepath.Join("testdata", "ranks", "torch_ranks.py"))
 	if err != nil {

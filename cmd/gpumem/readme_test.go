@@ -13,6 +13,9 @@ import (
 // README's console blocks and looks for the lines below it, in order, in what
 // was printed; "…" stands for anything.
 func TestTheReadmesCommandsPrintWhatItSays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)

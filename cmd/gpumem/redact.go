@@ -26,7 +26,9 @@ type redactFlags struct {
 
 func (f *redactFlags) add(flags *pflag.FlagSet, usage string) {
 	flags.BoolVar(&f.on, "redact", false, usage)
-	flags.StringVar(&f.salt, "salt", "", "with --redact: the same salt gives the same replacements in other runs; keep it to yourself (default: random)")
+	flags.StringVar(&f.salt, "salt", "",
+		"with --redact: the same salt gives the same replacements in other runs; keep it to yourself "+
+			"(default: random)")
 }
 
 // check refuses a salt that would do nothing.
@@ -74,7 +76,8 @@ func bundledWords() []string {
 
 // redactFolder writes the run once more as a folder without names. A verdict is
 // reached anew, from what is left: nothing of the old one can be in it.
-func redactFolder(std stdio, r *report.Redactor, run *record.Run, dir string, force bool, judging verdict.Options) (*verdict.Verdict, error) {
+func redactFolder(std stdio, r *report.Redactor, run *record.Run, dir string, force bool,
+	judging verdict.Options) (*verdict.Verdict, error) {
 	if err := emptyFolder(dir, force); err != nil {
 		return nil, err
 	}
@@ -126,7 +129,8 @@ func emptyFolder(dir string, force bool) error {
 
 // runFiles are the files of a run folder that can be redacted.
 func runFiles() []string {
-	return []string{record.FileMeta, record.FileSamples, record.FileEvents, record.FileVerdict, record.FileReport, record.FileAllocations}
+	return []string{record.FileMeta, record.FileSamples, record.FileEvents, record.FileVerdict,
+		record.FileReport, record.FileAllocations}
 }
 
 // leftOut are the files beside a run's own.

@@ -52,15 +52,22 @@ func gunzip(t *testing.T, data []byte) []byte {
 // secretRun writes a run folder whose every name begins with "zq".
 func secretRun(t *testing.T, dir string) {
 	t.Helper()
-	w, err := record.Create(dir, record.Meta{Schema: 1, Command: []string{"/home/zqalice/bin/zqtrain", "--data=/srv/zqcorp"}, Host: "zqhost-07.zqcorp.example",
-		OS: "linux/amd64 6.8.0-zqkernel", Device: "cuda:0 NVIDIA H200", Driver: "NVIDIA 580.65.06", Env: map[string]string{"CUDA_ZQ": "zqvalue"},
-		Versions: map[string]string{"torch": "2.11.0+zqbuild", "zqlib": "1.0"}, Flags: map[string]string{"interval": "50ms", "out": "/srv/zqout"}}, record.CreateOptions{})
+	w, err := record.Create(dir,
+		record.Meta{Schema: 1, Command: []string{"/home/zqalice/bin/zqtrain", "--data=/srv/zqcorp"},
+			Host: "zqhost-07.zqcorp.example",
+			OS:   "linux/amd64 6.8.0-zqkernel", Device: "cuda:0 NVIDIA H200", Driver: "NVIDIA 580.65.06",
+			Env:      map[string]string{"CUDA_ZQ": "zqvalue"},
+			Versions: map[string]string{"torch": "2.11.0+zqbuild", "zqlib": "1.0"},
+			Flags:    map[string]string{"interval": "50ms", "out": "/srv/zqout"}}, record.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 400 {
-		err := w.Sample(record.Row{T: time.Duration(i) * 50 * time.Millisecond, Cells: []record.Cell{{Column: record.ColStep, Value: int64(i)}, {Column: record.ColGPU, Value: int64(i+100) << 20},
-			{Column: record.ColLive, Value: int64(i+50) << 20}, {Column: record.ColIdle, Value: 20 << 20}, {Column: "zq_bytes", Value: 1}}})
+		err := w.Sample(record.Row{T: time.Duration(i) * 50 * time.Millisecond,
+			Cells: []record.Cell{{Column: record.ColStep, Value: int64(i)},
+				{Column: record.ColGPU, Value: int64(i+100) << 20},
+				{Column: record.ColLive, Value: int64(i+50) << 20}, {Column: record.ColIdle, Value: 20 << 20},
+				{Column: "zq_bytes", Value: 1}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,9 +75,13 @@ func secretRun(t *testing.T, dir string) {
 	for _, e := range []record.Event{
 		{TMs: 100, Kind: record.KindPhase, Name: "zqphase", At: "/home/zqalice/zqtrain.py:7:1"},
 		{TMs: 19000, Kind: record.KindWarning, Text: "the program could not purge: zqerror at /home/zqalice"},
-		{TMs: 19900, Kind: record.KindSites, Sites: []record.Site{{Site: "/home/zqalice/zqtrain.py:41 zqmodel.Step", Bytes: 400 << 20, Count: 400}}},
-		{TMs: 19950, Kind: record.KindHolders, Holders: []record.Holder{{Path: "__main__.zqhistory[…]", Bytes: 400 << 20, Count: 400}}},
-		{TMs: 19990, Kind: record.KindEvent, Name: "zq", Detail: []byte(`{"zqkey":["zqvalue",9007199254740993]}`)},
+		{TMs: 19900, Kind: record.KindSites,
+			Sites: []record.Site{{Site: "/home/zqalice/zqtrain.py:41 zqmodel.Step", Bytes: 400 << 20,
+				Count: 400}}},
+		{TMs: 19950, Kind: record.KindHolders,
+			Holders: []record.Holder{{Path: "__main__.zqhistory[…]", Bytes: 400 << 20, Count: 400}}},
+		{TMs: 19990, Kind: record.KindEvent, Name: "zq",
+			Detail: []byte(`{"zqkey":["zqvalue",9007199254740993]}`)},
 	} {
 		if err := w.Event(e); err != nil {
 			t.Fatal(err)
@@ -118,7 +129,8 @@ func TestARedactedFolderHoldsNoNameOfTheOriginal(t *testing.T) {
 		t.Fatal(err)
 	}
 	want, now := verdict.Judge(before, verdict.Options{}), verdict.Judge(after, verdict.Options{})
-	if now.Verdict != verdict.AppLeak || now.Verdict != want.Verdict || now.Confidence != want.Confidence || len(now.Sites) != 1 || len(now.Holders) != 1 {
+	if now.Verdict != verdict.AppLeak || now.Verdict != want.Verdict || now.Confidence != want.Confidence ||
+		len(now.Sites) != 1 || len(now.Holders) != 1 {
 		t.Errorf("redacted: %s\noriginal: %s", now.Summary, want.Summary)
 	}
 }
@@ -126,15 +138,20 @@ func TestARedactedFolderHoldsNoNameOfTheOriginal(t *testing.T) {
 // TestARedactedWorkloadIsNotTraceable redacts what a real run leaves behind.
 func TestARedactedWorkloadIsNotTraceable(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
-	if got := gpumem(t, dir, "run", "-q", "--out", "secretplace", "nqueens", "--attempts=2", "--solutions=9", "--fault=uncut-graph"); got.code != 0 {
+	if got := gpumem(t, dir, "run", "-q", "--out", "secretplace", "nqueens", "--attempts=2", "--solutions=9",
+		"--fault=uncut-graph"); got.code != 0 {
 		t.Fatalf("exit code %d\n%s", got.code, got.stderr)
 	}
 	if got := gpumem(t, dir, "report", "secretplace", "--redact", "-o", "shared"); got.code != 0 {
 		t.Fatal(got.stderr)
 	}
 	host, _ := os.Hostname()
-	words := []string{"secretplace", "accumulate", "chain.go", "softmax", "diagonals", filepath.Base(filepath.Dir(dir))}
+	words := []string{"secretplace", "accumulate", "chain.go", "softmax", "diagonals",
+		filepath.Base(filepath.Dir(dir))}
 	if len(host) > 4 { // a shorter one stands in other words
 		words = append(words, host)
 	}
@@ -159,7 +176,8 @@ func TestRedactionOfOneReport(t *testing.T) {
 	again := gpumem(t, dir, "report", "zqrun", "--redact", "--salt", "s", "--format", "text", "-o", "one.txt")
 	one, err := os.ReadFile(filepath.Join(dir, "one.txt"))
 	if text.code != 0 || again.code != 0 || err != nil || string(one) != text.stdout {
-		t.Errorf("exit codes %d and %d, %v; the two reports differ: %v", text.code, again.code, err, string(one) != text.stdout)
+		t.Errorf("exit codes %d and %d, %v; the two reports differ: %v", text.code, again.code, err,
+			string(one) != text.stdout)
 	}
 	if other := gpumem(t, dir, "report", "zqrun", "--redact"); other.stdout == text.stdout {
 		t.Error("another salt gives the same report")
@@ -202,7 +220,8 @@ func TestRedactionOverwritesNothingButARun(t *testing.T) {
 			t.Errorf("gpumem %v: exit code %d, %q", c.args, got.code, got.stderr)
 		}
 	}
-	if files := filesBelow(t, filepath.Join(dir, "full")); !slices.Equal([]string{files["thesis.txt"]}, []string{"{}"}) {
+	if files := filesBelow(t, filepath.Join(dir, "full")); !slices.Equal([]string{files["thesis.txt"]},
+		[]string{"{}"}) {
 		t.Error("a file that is no run's was touched")
 	}
 }

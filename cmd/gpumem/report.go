@@ -75,14 +75,17 @@ be shared; with --format too, or without -o, one report.`,
 	}
 	f.addOutput(cmd.Flags(), "text, json, csv, html, markdown or pprof")
 	cmd.Flags().Int64Var(&stepsPerLine, "steps-per-line", 0, "steps between two Memory: lines of a TL log")
-	f.redact.add(cmd.Flags(), "take out names, paths, the command line and the environment; with -o DIR write a redacted copy of the run folder")
+	f.redact.add(cmd.Flags(),
+		"take out names, paths, the command line and the environment; with -o DIR write a redacted copy of "+
+			"the run folder")
 	f.judging.add(cmd.Flags())
 	return cmd
 }
 
 // reportPaths prints one report a path and returns the exit code of the first
 // verdict that --fail-on names.
-func reportPaths(std stdio, getenv func(string) string, f reportFlags, paths []string, im importer.Options) error {
+func reportPaths(std stdio, getenv func(string) string, f reportFlags, paths []string,
+	im importer.Options) error {
 	format, err := parseFormat(f.format, f.json)
 	if err != nil {
 		return err
@@ -123,7 +126,8 @@ func reportPaths(std stdio, getenv func(string) string, f reportFlags, paths []s
 }
 
 // reportRun prints one report, or writes a redacted folder.
-func reportRun(std stdio, getenv func(string) string, f reportFlags, format report.Format, redact *report.Redactor, run *record.Run, judging verdict.Options) (*verdict.Verdict, error) {
+func reportRun(std stdio, getenv func(string) string, f reportFlags, format report.Format,
+	redact *report.Redactor, run *record.Run, judging verdict.Options) (*verdict.Verdict, error) {
 	if f.folder {
 		return redactFolder(std, redact, run, f.output, f.force, judging)
 	}
@@ -171,7 +175,8 @@ func openFile(path string, im importer.Options) (*record.Run, error) {
 		return run, err
 	}
 	if packed {
-		return nil, fmt.Errorf("%w (%s); a CSV of samples is read unpacked", err, strings.Join(kindNames(), ", "))
+		return nil, fmt.Errorf("%w (%s); a CSV of samples is read unpacked",
+			err, strings.Join(kindNames(), ", "))
 	}
 	if in.Rewind() {
 		return openCSV(in, path)
@@ -186,7 +191,8 @@ func openCSV(in io.Reader, path string) (*record.Run, error) {
 	run, err := record.FromCSV(in, path)
 	switch {
 	case errors.Is(err, record.ErrNotSamples):
-		return nil, fmt.Errorf("%w, and not a recording of a known tool (%s)", err, strings.Join(kindNames(), ", "))
+		return nil, fmt.Errorf("%w, and not a recording of a known tool (%s)",
+			err, strings.Join(kindNames(), ", "))
 	case err != nil:
 		return nil, err
 	case len(run.Samples.Names()) == 0:
@@ -207,7 +213,8 @@ func importFile(path string, im importer.Options) (*record.Run, error) {
 }
 
 // printReport writes one report to stdout or to the file of -o.
-func printReport(std stdio, getenv func(string) string, output string, force bool, format report.Format, run *record.Run, v *verdict.Verdict) error {
+func printReport(std stdio, getenv func(string) string, output string, force bool, format report.Format,
+	run *record.Run, v *verdict.Verdict) error {
 	o := report.Options{Producer: "gpumem " + version()}
 	if toStdout(output) {
 		if format == report.PProf && isTerminal(std.out) {
@@ -216,5 +223,7 @@ func printReport(std stdio, getenv func(string) string, output string, force boo
 		o.Color, o.Width = wantColor(std.out, getenv), textWidth(std.out)
 		return report.Write(std.out, format, run, v, o)
 	}
-	return writeOutput(std, output, force, func(w io.Writer) error { return report.Write(w, format, run, v, o) })
+	return writeOutput(std, output, force, func(w io.Writer) error {
+		return report.Write(w, format, run, v, o)
+	})
 }

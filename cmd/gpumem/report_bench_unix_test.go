@@ -56,8 +56,10 @@ func BenchmarkReportOfAMillionRows(b *testing.B) {
 // writeMillionRows writes a program that leaks under noise, in twenty columns.
 func writeMillionRows(b *testing.B, path string) {
 	b.Helper()
-	names := []string{record.ColTime, record.ColStep, record.ColRSS, record.ColRSSAnon, record.ColRSSFile, record.ColRSSShmem, record.ColSwap, record.ColFootprint,
-		record.ColHostHeap, record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount, record.ColRefs, record.ColInFlight,
+	names := []string{record.ColTime, record.ColStep, record.ColRSS, record.ColRSSAnon, record.ColRSSFile,
+		record.ColRSSShmem, record.ColSwap, record.ColFootprint,
+		record.ColHostHeap, record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount,
+		record.ColIdleCount, record.ColRefs, record.ColInFlight,
 		record.ColCommands, record.ColCommandBuffers, record.ColAllocs, record.ColFrees}
 	f, err := os.Create(path)
 	if err != nil {

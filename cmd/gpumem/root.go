@@ -72,7 +72,8 @@ idle blocks (pool-growth), the driver (driver-growth) or the host
 
 // wrapHelp breaks the lines of flags, which cobra leaves as long as their texts.
 func wrapHelp(root *cobra.Command, std stdio) {
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", textWidth(std.out))))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages",
+		fmt.Sprintf(".FlagUsagesWrapped %d", textWidth(std.out))))
 }
 
 // noCommand is the error for a name that is none of cmd's commands.

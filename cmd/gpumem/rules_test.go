@@ -23,6 +23,9 @@ var prometheusFolder = filepath.Join("..", "..", "scripts", "prometheus")
 
 func TestAlertRulesFireOnTheTestSeriesOnly(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	promtool := prometheusProgram(t, "promtool")
 	for _, args := range [][]string{
 		{"check", "config", "prometheus.yml"}, {"test", "rules", "gpumem.rules.test.yml"},

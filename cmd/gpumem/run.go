@@ -41,7 +41,8 @@ type runFlags struct {
 
 func defaultRunFlags() runFlags {
 	return runFlags{
-		interval: 50 * time.Millisecond, format: "text", inject: "auto", firstTouch: true, gpu: defaultGPUFlags(),
+		interval: 50 * time.Millisecond, format: "text", inject: "auto", firstTouch: true,
+		gpu:     defaultGPUFlags(),
 		judging: defaultJudgingFlags(), workload: defaultWorkloadFlags(),
 	}
 }
@@ -49,11 +50,16 @@ func defaultRunFlags() runFlags {
 // add defines the flags with the present values as defaults.
 func (f *runFlags) add(flags *pflag.FlagSet) {
 	f.addRecording(flags)
-	flags.BoolVar(&f.purge, "purge", f.purge, "at the end collect, purge and trim, and measure what the operating system gets back")
-	flags.StringVar(&f.inject, "inject", f.inject, "what goes into a program so that it tells what it holds: auto, preload, audit (interposer at the driver, and the Python agent), ebpf (probes), python or none")
-	flags.BoolVar(&f.sites, "sites", f.sites, "record where live memory was asked for (PyTorch's own history; costs about 3 µs an allocation)")
+	flags.BoolVar(&f.purge, "purge", f.purge,
+		"at the end collect, purge and trim, and measure what the operating system gets back")
+	flags.StringVar(&f.inject, "inject", f.inject,
+		"what goes into a program so that it tells what it holds: auto, preload, audit (interposer at the "+
+			"driver, and the Python agent), ebpf (probes), python or none")
+	flags.BoolVar(&f.sites, "sites", f.sites,
+		"record where live memory was asked for (PyTorch's own history; costs about 3 µs an allocation)")
 	flags.BoolVar(&f.alone, "alone", f.alone, aloneHelp)
-	flags.BoolVar(&f.firstTouch, "first-touch", f.firstTouch, "when host memory keeps growing, sample whose code first touches the new pages")
+	flags.BoolVar(&f.firstTouch, "first-touch", f.firstTouch,
+		"when host memory keeps growing, sample whose code first touches the new pages")
 	f.workload.add(flags)
 }
 
@@ -140,14 +146,17 @@ func newTarget(f *runFlags, flags *pflag.FlagSet, args []string, dash int) (targ
 	if dash == 0 {
 		for _, name := range workloadFlagNames() {
 			if flags.Changed(name) {
-				return target{}, usagef("--%s is for bundled workloads; %s takes its own flags after its name", name, args[0])
+				return target{},
+					usagef("--%s is for bundled workloads; %s takes its own flags after its name",
+						name, args[0])
 			}
 		}
 		return target{name: secret.Text(args[0]), command: args, shown: args, given: givenFlags(flags)}, nil
 	}
 	w, ok := workloads.ByName(args[0])
 	if !ok {
-		return target{}, usagef("no workload %q%s; to trace a program: gpumem run -- %s", args[0], suggest(args[0], workloadNames()), args[0])
+		return target{}, usagef("no workload %q%s; to trace a program: gpumem run -- %s",
+			args[0], suggest(args[0], workloadNames()), args[0])
 	}
 	return workloadTarget(f, flags, w, args[1:])
 }

@@ -112,7 +112,7 @@ func (p *pseudoTerminal) read() {
 func onPseudoTerminal(t *testing.T, dir string, args ...string) (*pseudoTerminal, *exec.Cmd) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("-short: the screen is driven in real time")
+		t.Skip("the quick lane leaves this to the whole")
 	}
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {

@@ -33,7 +33,7 @@ func newTerminal(t *testing.T, w, h int, env ...string) *terminal {
 		t.Skip("tmux is not installed: the screen is not driven by keys here")
 	}
 	if testing.Short() {
-		t.Skip("-short: the screen is driven in real time")
+		t.Skip("the quick lane leaves this to the whole")
 	}
 	dir := t.TempDir()
 	term := &terminal{t: t, socket: filepath.Join(dir, "s"), dir: dir}

@@ -37,7 +37,8 @@ func secretArguments() []string {
 		"hf_zq19abcdefghijklmnopqrstuvwxyz", "--conn=Server=h;Password=zq20;X=1",
 		"https://h/?sig=zq21abcdefghij&page=2", "sk-proj-zq22abcdefghijklmn",
 		"-----BEGIN PRIVATE KEY-----\nzq23\n-----END PRIVATE KEY-----",
-		"bob:zq24@db.example.org", "--cookie", "a=zq25", "-Dapi.key=zq26", "--clientSecret=zq27", "redis://:zq28@h",
+		"bob:zq24@db.example.org", "--cookie", "a=zq25", "-Dapi.key=zq26", "--clientSecret=zq27",
+		"redis://:zq28@h",
 		"export X_TOKEN='zq29'; ls",
 	}
 }
@@ -85,7 +86,8 @@ func secretProgram(t *testing.T, dir string) (gpumem *exec.Cmd, output string) {
 		"127.0.0.1:0", "--", "python3", "program.py"},
 		secretArguments(), plainArguments())
 	gpumem = exec.Command(binary, args...)
-	gpumem.Dir, gpumem.Env, gpumem.Stdout, gpumem.Stderr = place, append(os.Environ(), secretVariables()...), out, out
+	gpumem.Dir, gpumem.Env, gpumem.Stdout, gpumem.Stderr = place,
+		append(os.Environ(), secretVariables()...), out, out
 	if err := gpumem.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -105,6 +107,9 @@ func secretProgram(t *testing.T, dir string) (gpumem *exec.Cmd, output string) {
 // which a string can come, and looks at all that gpumem writes and prints.
 func TestNoSecretLeavesThePlaceWhereItStands(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	traced, output := secretProgram(t, dir)
 	time.Sleep(1200 * time.Millisecond) // descendants are looked for twice a second
@@ -173,7 +178,8 @@ func checkMasked(t *testing.T, dir, printed string) {
 	}
 	for _, seen := range []string{"PGPASSWORD=***", "mysql -uroot -p***", "server: worker --token=***",
 		"AWS_SECRET_ACCESS_KEY=***", "mysqldump", `"password":"***"`, "worker password=***",
-		"curl -u bob:***", "cannot run PGPASSWORD=***", "cache['***']", "load --api-key=***", "made-up token=***"} {
+		"curl -u bob:***", "cannot run PGPASSWORD=***", "cache['***']", "load --api-key=***",
+		"made-up token=***"} {
 		if !strings.Contains(string(events), seen) {
 			t.Errorf("events.jsonl has no %q: the place is not tried", seen)
 		}
@@ -210,7 +216,8 @@ func noSecretInReports(t *testing.T, dir string) {
 			noSecret(t, path+" as "+format, gpumem(t, dir, "report", path, "--format", format).stdout)
 		}
 		for _, to := range exportNames() {
-			if got := gpumem(t, dir, "export", path, "--to", to, "-o", "exported.gz", "--force"); got.code != 0 {
+			if got := gpumem(t, dir, "export", path, "--to", to, "-o", "exported.gz",
+				"--force"); got.code != 0 {
 				continue // it has nothing of the kind
 			}
 			text, err := os.ReadFile(filepath.Join(dir, "exported.gz"))
@@ -292,7 +299,9 @@ func TestARunFolderIsItsOwnersAlone(t *testing.T) {
 	for path, mode := range modesBelow(t, filepath.Join(dir, "run")) {
 		name := filepath.Base(path)
 		if want := name == "run" || name == "mine.txt"; want != (mode&0o077 != 0) {
-			t.Errorf("%s has mode %v; a folder that holds other files stays as it was, and the run's files are closed",
+			t.Errorf(
+				"%s has mode %v; a folder that holds other files stays as it was, and the run's files are "+
+					"closed",
 				name, mode)
 		}
 	}

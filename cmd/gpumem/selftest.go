@@ -44,7 +44,8 @@ here (no such GPU, no such system) is not wrong.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSelftest(cmd.Context(), std, f) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.devices, "device", nil, "only these: host, soft, cuda, cuda:N, apple (default: all that are here)")
+	flags.StringSliceVar(&f.devices, "device", nil,
+		"only these: host, soft, cuda, cuda:N, apple (default: all that are here)")
 	flags.Var(&f.size, "size", "what each device allocates")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.StringVarP(&f.output, "output", "o", "", outputHelp)

@@ -13,16 +13,21 @@ import (
 
 func TestSelftestChecksAMetalDeviceOnTheFake(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	library, err := appletest.Make(t.TempDir(), runtime.GOARCH)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, got := checked(t, []string{device.MetalLibrary + "=" + library}, "--device", "apple", "--gpu", "none", "--size", "32MiB")
+	r, got := checked(t, []string{device.MetalLibrary + "=" + library}, "--device", "apple", "--gpu",
+		"none", "--size", "32MiB")
 	if got.code != 0 {
 		t.Errorf("exit code %d\n%s", got.code, got.stdout)
 	}
 	for _, check := range []string{
-		"allocates 32.0 MiB and runs a kernel", "the driver's counter grows", "the driver's counter falls", "footprint grows",
+		"allocates 32.0 MiB and runs a kernel", "the driver's counter grows", "the driver's counter falls",
+		"footprint grows",
 		"footprint falls", "survives Metal's debug layer", "no object without an autorelease pool",
 	} {
 		if c := find(r, "apple: ", check); c == nil || c.Result != selftest.OK {

@@ -47,7 +47,8 @@ func TestSelftestSeesMemoryOfAKnownSizeComeAndGo(t *testing.T) {
 			t.Errorf("%s, %s: %+v", c.group, c.check, found)
 			continue
 		}
-		if strings.HasSuffix(c.check, "grows") && (found.Expected == nil || *found.Expected != 48<<20 || *found.Found < 40<<20) {
+		if strings.HasSuffix(c.check, "grows") && (found.Expected == nil || *found.Expected != 48<<20 ||
+			*found.Found < 40<<20) {
 			t.Errorf("%s, %s: %d B, %+v", c.group, c.check, *found.Found, found)
 		}
 	}

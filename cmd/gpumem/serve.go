@@ -50,18 +50,24 @@ program is charged for what it allocates itself, whatever PID it names, unless
 	flags := cmd.Flags()
 	flags.StringVar(&o.Socket, "socket", o.Socket, "path of the socket")
 	flags.BoolVar(&o.Shared, "shared", false, "let other users connect: mode 0666, not 0600")
-	flags.BoolVar(&o.TrustPIDs, "trust-pids", false, "believe the PID in a message, for clients that report for others")
+	flags.BoolVar(&o.TrustPIDs, "trust-pids", false,
+		"believe the PID in a message, for clients that report for others")
 	flags.BoolVarP(&o.Quiet, "quiet", "q", false, "print dumps and dead processes only")
-	flags.BoolVar(&o.History, "history", false, "keep the last 50 events of each buffer and report double frees")
-	flags.BoolVar(&o.SixDigits, "six-digits", false, "print sizes as the C++ server did (0.0117188 MB, 12 KB)")
+	flags.BoolVar(&o.History, "history", false,
+		"keep the last 50 events of each buffer and report double frees")
+	flags.BoolVar(&o.SixDigits, "six-digits", false,
+		"print sizes as the C++ server did (0.0117188 MB, 12 KB)")
 	flags.StringVar(&o.StatePath, "state", "", "file that holds the books, also over a SIGKILL")
 	flags.StringVar(&f.log, "log", "", "file to append what is printed to")
-	flags.DurationVar(&o.SweepEvery, "sweep", o.SweepEvery, "time between looks for dead processes (negative: never)")
-	flags.DurationVar(&o.StatisticsEvery, "statistics", o.StatisticsEvery, "time between counters (negative: never)")
+	flags.DurationVar(&o.SweepEvery, "sweep", o.SweepEvery,
+		"time between looks for dead processes (negative: never)")
+	flags.DurationVar(&o.StatisticsEvery, "statistics", o.StatisticsEvery,
+		"time between counters (negative: never)")
 	flags.StringArrayVar(&f.devices, "device", nil,
 		"what a device is, for clients that ask: ID:ARCH:DRAM:L1, as 0:wormhole_b0:12GiB:75MiB")
 	f.metrics.add(flags)
-	flags.DurationVar(&f.every, "metrics-interval", servedEvery, "time between samples; a verdict takes 150 of them")
+	flags.DurationVar(&f.every, "metrics-interval", servedEvery,
+		"time between samples; a verdict takes 150 of them")
 	return cmd
 }
 
@@ -136,7 +142,8 @@ func parseDevices(values []string) (map[int32]ttmetal.DeviceInfo, error) {
 		if err != nil {
 			return nil, usagef("--device %s: %v", v, err)
 		}
-		devices[id] = ttmetal.DeviceInfo{Available: true, Arch: uint32(arch), DRAMBytes: uint64(dram), L1Bytes: uint64(l1)}
+		devices[id] = ttmetal.DeviceInfo{Available: true, Arch: uint32(arch), DRAMBytes: uint64(dram),
+			L1Bytes: uint64(l1)}
 	}
 	return devices, nil
 }

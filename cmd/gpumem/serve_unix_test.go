@@ -84,15 +84,18 @@ func reports(t *testing.T, socket string, requests ...ttmetal.Request) {
 }
 
 func buffer(device int32, id, size uint64, m ttmetal.Memory) ttmetal.Request {
-	return ttmetal.Request{Kind: ttmetal.Alloc, Device: device, ID: id, Size: size, Memory: m, PID: int32(os.Getpid()), Time: 1}
+	return ttmetal.Request{Kind: ttmetal.Alloc, Device: device, ID: id, Size: size, Memory: m,
+		PID: int32(os.Getpid()), Time: 1}
 }
 
 func TestServePrintsEventsAndItsLastStateOnSIGTERM(t *testing.T) {
 	t.Parallel()
-	dir, socket, cmd := served(t, "--log", filepath.Join(t.TempDir(), "log"), "--state", filepath.Join(t.TempDir(), "state"))
+	dir, socket, cmd := served(t, "--log", filepath.Join(t.TempDir(), "log"), "--state",
+		filepath.Join(t.TempDir(), "state"))
 	reports(t, socket, buffer(1, 0x30000, 4096, ttmetal.L1))
 	got := gpumem(t, dir, "dump", "--socket", socket)
-	if want := fmt.Sprintf("    - Buffer 0x30000: 4.0 KB (PID %d, ref_count=1)\n", os.Getpid()); got.code != 0 ||
+	if want := fmt.Sprintf("    - Buffer 0x30000: 4.0 KB (PID %d, ref_count=1)\n",
+		os.Getpid()); got.code != 0 ||
 		!strings.Contains(got.stdout, want) || strings.Contains(got.stdout, "📋") {
 		t.Errorf("gpumem dump: exit code %d, no %q in\n%s%s", got.code, want, got.stdout, got.stderr)
 	}
@@ -108,7 +111,8 @@ func TestServePrintsEventsAndItsLastStateOnSIGTERM(t *testing.T) {
 	}
 	for _, want := range []string{
 		fmt.Sprintf("✓ [PID %d] Allocated 4096 bytes of L1 on device 1 (buffer_id=0x30000)\n", os.Getpid()),
-		"DUMP_REMAINING complete.\n", "    L1: 4096 bytes (4.0 KB)\n", "  Active allocations: 1\n", "Listening on: " + socket,
+		"DUMP_REMAINING complete.\n", "    L1: 4096 bytes (4.0 KB)\n", "  Active allocations: 1\n",
+		"Listening on: " + socket,
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -146,7 +150,8 @@ func saved(t *testing.T, dir, name string, list []ttmetal.Buffer, left ...ttmeta
 	if list == nil {
 		list = []ttmetal.Buffer{}
 	}
-	text, err := json.Marshal(ttmetal.Dump{Schema: 1, Active: int64(len(list)), Buffers: list, LeftByDead: left})
+	text, err := json.Marshal(ttmetal.Dump{Schema: 1, Active: int64(len(list)), Buffers: list,
+		LeftByDead: left})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +165,8 @@ func saved(t *testing.T, dir, name string, list []ttmetal.Buffer, left ...ttmeta
 func many(n int, size uint64) []ttmetal.Buffer {
 	var list []ttmetal.Buffer
 	for i := range n {
-		list = append(list, ttmetal.Buffer{Space: "buffer", Memory: "DRAM", ID: ttmetal.HexID(i), Size: size, PID: 7, Refs: 1})
+		list = append(list, ttmetal.Buffer{Space: "buffer", Memory: "DRAM", ID: ttmetal.HexID(i), Size: size,
+			PID: 7, Refs: 1})
 	}
 	return list
 }
@@ -173,7 +179,8 @@ func TestGrowthFromRunToRunDecides(t *testing.T) {
 	// A server's dump names all that ended processes left since it started.
 	dead := func(counts ...int) (list []ttmetal.Swept) {
 		for i, n := range counts {
-			list = append(list, ttmetal.Swept{Number: uint64(i + 1), PID: 9, Count: [3]int{n}, Bytes: [3]uint64{uint64(n) * 4096}})
+			list = append(list, ttmetal.Swept{Number: uint64(i + 1), PID: 9, Count: [3]int{n},
+				Bytes: [3]uint64{uint64(n) * 4096}})
 		}
 		return list
 	}
@@ -181,15 +188,27 @@ func TestGrowthFromRunToRunDecides(t *testing.T) {
 		runs []string
 		want verdict.Class
 	}{
-		"3, 3, 3":                          {[]string{saved(t, dir, "a1", many(3, 12288)), saved(t, dir, "a2", many(3, 12288)), saved(t, dir, "a3", many(3, 12288))}, verdict.None},
-		"3, 6, 9":                          {[]string{saved(t, dir, "b1", many(3, 12288)), saved(t, dir, "b2", many(6, 12288)), saved(t, dir, "b3", many(9, 12288))}, verdict.AppLeak},
-		"3, 6":                             {[]string{saved(t, dir, "c1", many(3, 12288)), saved(t, dir, "c2", many(6, 12288))}, verdict.AppLeak},
-		"0, 0, 0":                          {[]string{saved(t, dir, "d1", nil), saved(t, dir, "d2", nil), saved(t, dir, "d3", nil)}, verdict.None},
-		"381 buffers in scope, each time":  {[]string{saved(t, dir, "e1", scope), saved(t, dir, "e2", scope), saved(t, dir, "e3", scope)}, verdict.None},
-		"a cache filled by the first run":  {[]string{saved(t, dir, "f1", many(59, 1<<18)), saved(t, dir, "f2", many(59, 1<<18)), saved(t, dir, "f3", many(59, 1<<18))}, verdict.None},
-		"left by each process that ended":  {[]string{saved(t, dir, "g1", nil, dead(3)...), saved(t, dir, "g2", nil, dead(3, 3)...), saved(t, dir, "g3", nil, dead(3, 3, 3)...)}, verdict.None},
-		"left by another before the first": {[]string{"--since", saved(t, dir, "i0", nil, dead(50)...), saved(t, dir, "i1", nil, dead(50, 3)...), saved(t, dir, "i2", nil, dead(50, 3, 5)...)}, verdict.AppLeak},
-		"left by each process, and more":   {[]string{saved(t, dir, "h1", nil, dead(3)...), saved(t, dir, "h2", nil, dead(3, 6)...), saved(t, dir, "h3", nil, dead(3, 6, 9)...)}, verdict.AppLeak},
+		"3, 3, 3": {[]string{saved(t, dir, "a1", many(3, 12288)),
+			saved(t, dir, "a2", many(3, 12288)), saved(t, dir, "a3", many(3, 12288))}, verdict.None},
+		"3, 6, 9": {[]string{saved(t, dir, "b1", many(3, 12288)),
+			saved(t, dir, "b2", many(6, 12288)), saved(t, dir, "b3", many(9, 12288))}, verdict.AppLeak},
+		"3, 6": {[]string{saved(t, dir, "c1", many(3, 12288)),
+			saved(t, dir, "c2", many(6, 12288))}, verdict.AppLeak},
+		"0, 0, 0": {[]string{saved(t, dir, "d1", nil), saved(t, dir, "d2", nil),
+			saved(t, dir, "d3", nil)}, verdict.None},
+		"381 buffers in scope, each time": {[]string{saved(t, dir, "e1", scope), saved(t, dir, "e2", scope),
+			saved(t, dir, "e3", scope)}, verdict.None},
+		"a cache filled by the first run": {[]string{saved(t, dir, "f1", many(59, 1<<18)),
+			saved(t, dir, "f2", many(59, 1<<18)), saved(t, dir, "f3", many(59, 1<<18))}, verdict.None},
+		"left by each process that ended": {[]string{saved(t, dir, "g1", nil, dead(3)...),
+			saved(t, dir, "g2", nil, dead(3, 3)...),
+			saved(t, dir, "g3", nil, dead(3, 3, 3)...)}, verdict.None},
+		"left by another before the first": {[]string{"--since", saved(t, dir, "i0", nil, dead(50)...),
+			saved(t, dir, "i1", nil, dead(50, 3)...),
+			saved(t, dir, "i2", nil, dead(50, 3, 5)...)}, verdict.AppLeak},
+		"left by each process, and more": {[]string{saved(t, dir, "h1", nil, dead(3)...),
+			saved(t, dir, "h2", nil, dead(3, 6)...),
+			saved(t, dir, "h3", nil, dead(3, 6, 9)...)}, verdict.AppLeak},
 	} {
 		got := gpumem(t, dir, append([]string{"dump", "--json", "--fail-on", "any"}, c.runs...)...)
 		var answer runsAnswer
@@ -201,7 +220,8 @@ func TestGrowthFromRunToRunDecides(t *testing.T) {
 			code = findingCodes[c.want]
 		}
 		if answer.Verdict.Verdict != c.want || got.code != code {
-			t.Errorf("%s: %s, exit code %d, want %s, %d: %s", name, answer.Verdict.Verdict, got.code, c.want, code, answer.Verdict.Summary)
+			t.Errorf("%s: %s, exit code %d, want %s, %d: %s", name, answer.Verdict.Verdict, got.code,
+				c.want, code, answer.Verdict.Summary)
 		}
 	}
 }
@@ -219,16 +239,21 @@ func TestTheScriptComparesRunsAndPassesTheProgramsCodeOn(t *testing.T) {
 		out, _ := cmd.CombinedOutput()
 		return string(out), cmd.ProcessState.ExitCode()
 	}
-	if out, code := run("--socket", socket, "--no-start", "--", "sh", "-c", "exit 9"); code != 9 || !strings.Contains(out, "perfect cleanup") {
+	if out, code := run("--socket", socket, "--no-start", "--", "sh", "-c", "exit 9"); code != 9 ||
+		!strings.Contains(out, "perfect cleanup") {
 		t.Errorf("a program that fails: exit code %d\n%s", code, out)
 	}
-	if out, code := run("--socket", socket, "--runs", "3", "--fail-on", "any", "true"); code != 0 || !strings.Contains(out, "Run 3: 0 active allocations") {
+	if out, code := run("--socket", socket, "--runs", "3", "--fail-on", "any", "true"); code != 0 ||
+		!strings.Contains(out, "Run 3: 0 active allocations") {
 		t.Errorf("three clean runs: exit code %d\n%s", code, out)
 	}
-	if out, code := run("--socket", filepath.Join(dir, "none"), "--no-start", "true"); code != 1 || !strings.Contains(out, "no allocation server answers") {
+	if out, code := run("--socket", filepath.Join(dir, "none"), "--no-start", "true"); code != 1 ||
+		!strings.Contains(out, "no allocation server answers") {
 		t.Errorf("without a server: exit code %d\n%s", code, out)
 	}
-	if out, code := run("--socket", filepath.Join(dir, "own"), "sh", "-c", "test $TT_ALLOC_TRACKING_ENABLED = 1"); code != 0 || !strings.Contains(out, "starting an allocation server") {
+	if out, code := run("--socket", filepath.Join(dir, "own"), "sh",
+		"-c", "test $TT_ALLOC_TRACKING_ENABLED = 1"); code != 0 ||
+		!strings.Contains(out, "starting an allocation server") {
 		t.Errorf("with a server of its own: exit code %d\n%s", code, out)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "own")); err == nil {
@@ -238,6 +263,9 @@ func TestTheScriptComparesRunsAndPassesTheProgramsCodeOn(t *testing.T) {
 
 func TestTheScriptCountsWhatARealClientDidNotFree(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	script, err := filepath.Abs(filepath.Join("..", "..", "scripts", "run_with_memory_check.sh"))
 	if err != nil {
 		t.Fatal(err)
@@ -248,10 +276,12 @@ func TestTheScriptCountsWhatARealClientDidNotFree(t *testing.T) {
 	}
 	dir, socket, _ := served(t, "-q")
 	client := filepath.Join(dir, "client")
-	if out, err := exec.Command(cc, "-o", client, filepath.Join("..", "..", "tracer", "ttmetal", "testdata", "client.c")).CombinedOutput(); err != nil {
+	if out, err := exec.Command(cc, "-o", client,
+		filepath.Join("..", "..", "tracer", "ttmetal", "testdata", "client.c")).CombinedOutput(); err != nil {
 		t.Fatalf("build the client: %v\n%s", err, out)
 	}
-	if out, err := exec.Command(client, socket).CombinedOutput(); err != nil { // before the first run: it does not count
+	// before the first run: it does not count
+	if out, err := exec.Command(client, socket).CombinedOutput(); err != nil {
 		t.Fatalf("the client: %v\n%s", err, out)
 	}
 	for name, c := range map[string]struct {
@@ -259,10 +289,14 @@ func TestTheScriptCountsWhatARealClientDidNotFree(t *testing.T) {
 		want []string
 	}{
 		"three runs": {[]string{"--runs", "3", "--fail-on", "any"}, []string{
-			"Run 1: 1 active allocations, 512 B", "Run 3: 1 active allocations, 512 B", "what remains does not grow from run to run"}},
-		"one run": {nil, []string{"perfect cleanup", "Left by PID", "1 ended process had not freed everything"}},
+			"Run 1: 1 active allocations, 512 B", "Run 3: 1 active allocations, 512 B",
+			"what remains does not grow from run to run"}},
+		"one run": {nil, []string{"perfect cleanup", "Left by PID",
+			"1 ended process had not freed everything"}},
 	} {
-		cmd := exec.Command("bash", append(append([]string{script, "--wait", "0", "--socket", socket, "--no-start"}, c.args...), "--", client, socket)...)
+		cmd := exec.Command("bash",
+			append(append([]string{script, "--wait", "0", "--socket", socket, "--no-start"}, c.args...),
+				"--", client, socket)...)
 		cmd.Env = append(os.Environ(), "GPUMEM="+binary)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -285,7 +319,8 @@ func TestShellcheckFindsNothingInTheScript(t *testing.T) {
 	if err != nil {
 		t.Skip("shellcheck is not installed (Debian package shellcheck)")
 	}
-	if out, err := exec.Command(checker, filepath.Join("..", "..", "scripts", "run_with_memory_check.sh")).CombinedOutput(); err != nil {
+	if out, err := exec.Command(checker,
+		filepath.Join("..", "..", "scripts", "run_with_memory_check.sh")).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -53,6 +53,9 @@ int main(int argc, char **argv) {
 // driver without numbers by process: NVML tells nothing, the capture does.
 func TestALeakAtTheDriverShowsWhereNothingChargesTheProcess(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	program := onStubDriver(t, dir, quietLeak)
 	for _, c := range []struct {
@@ -61,12 +64,14 @@ func TestALeakAtTheDriverShowsWhereNothingChargesTheProcess(t *testing.T) {
 		class verdict.Class
 		words string
 	}{
-		{"pool", []string{"with", "a", "pool"}, verdict.DriverGrowth, "most of it asked of the driver outside the pool"},
+		{"pool", []string{"with", "a", "pool"}, verdict.DriverGrowth,
+			"most of it asked of the driver outside the pool"},
 		{"bare", nil, verdict.Undecided, "grows by what the driver was asked for"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			args := append([]string{"run", "-q", "--inject", "preload", "--out", c.name, "--", program}, c.args...)
+			args := append([]string{"run", "-q", "--inject", "preload", "--out", c.name,
+				"--", program}, c.args...)
 			got := gpumemEnv(t, dir, noLibrary(t), args...)
 			if got.code != 0 {
 				t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
@@ -75,7 +80,9 @@ func TestALeakAtTheDriverShowsWhereNothingChargesTheProcess(t *testing.T) {
 			if v.Verdict != c.class || !strings.Contains(v.Summary, c.words) {
 				t.Errorf("%s, want %s with %q: %s", v.Verdict, c.class, c.words, v.Summary)
 			}
-			standsIn := func(s string) bool { return strings.HasPrefix(s, "gpu_bytes: ") && strings.Contains(s, "stands in") }
+			standsIn := func(s string) bool {
+				return strings.HasPrefix(s, "gpu_bytes: ") && strings.Contains(s, "stands in")
+			}
 			if !slices.ContainsFunc(v.Missing, standsIn) {
 				t.Errorf("what stands in is not said: %q", v.Missing)
 			}

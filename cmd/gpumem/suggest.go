@@ -7,7 +7,8 @@ import "strings"
 func suggest(name string, known []string) string {
 	best, distance := "", 1+max(2, len(name)/3)
 	for _, k := range known {
-		if d := editDistance(name, k); d < distance || (best == "" && len(name) > 2 && strings.Contains(k, name)) {
+		if d := editDistance(name, k); d < distance ||
+			(best == "" && len(name) > 2 && strings.Contains(k, name)) {
 			best, distance = k, d
 		}
 	}

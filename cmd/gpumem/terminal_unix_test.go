@@ -20,8 +20,10 @@ func TestAReportFitsTheTerminal(t *testing.T) {
 	}
 	term.typed("clear; " + binary + " report s.csv; echo that-is-$((40+2))")
 	term.sees("the end of the report", "that-is-42")
-	for _, line := range strings.Split(term.tmux("capture-pane", "-p", "-J"), "\n") { // lines that the terminal broke are joined
-		if n := utf8.RuneCountInString(strings.TrimRight(line, " ")); n > width && !strings.Contains(line, "clear; ") {
+	// lines that the terminal broke are joined
+	for _, line := range strings.Split(term.tmux("capture-pane", "-p", "-J"), "\n") {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, " ")); n > width &&
+			!strings.Contains(line, "clear; ") {
 			t.Errorf("%d columns of %d: %s", n, width, line)
 		}
 	}

@@ -13,8 +13,10 @@ import (
 func TestATokenThatOthersMayReadIsRefusedWithTheRemedy(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "token")
-	for mode, ok := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o640: false, 0o604: false, 0o644: false} {
-		if err := errors.Join(os.WriteFile(path, []byte(" secret\n"), 0o600), os.Chmod(path, mode)); err != nil {
+	for mode, ok := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o640: false, 0o604: false,
+		0o644: false} {
+		if err := errors.Join(os.WriteFile(path, []byte(" secret\n"), 0o600),
+			os.Chmod(path, mode)); err != nil {
 			t.Fatal(err)
 		}
 		token, err := readToken(path)

@@ -27,7 +27,8 @@ func TestARunWarnsOfABundleThatAllowsGPUCapture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, text := range map[string][]byte{filepath.Join(contents, "Info.plist"): plist, program: []byte("#!/bin/sh\n")} {
+	for path, text := range map[string][]byte{filepath.Join(contents, "Info.plist"): plist,
+		program: []byte("#!/bin/sh\n")} {
 		if err := os.WriteFile(path, text, 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,8 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 		gpu.end()
 		return err
 	}
-	screen := screened{std: std, getenv: getenv, flags: f.screen, judging: judging, name: shownCommand(t), foreign: t.workload == nil, owned: true}
+	screen := screened{std: std, getenv: getenv, flags: f.screen, judging: judging, name: shownCommand(t),
+		foreign: t.workload == nil, owned: true}
 	result, err := onScreen(ctx, screen, f.quiet, cfg, tracer.Run)
 	unpublish()
 	progress.clear()
@@ -113,7 +114,8 @@ func lines(err error) []string {
 
 // traceConfig is what a recording is made with. It makes the run folder where no
 // name was given, so that no other run takes the same one.
-func traceConfig(std stdio, getenv func(string) string, f runFlags, t target, progress *progress) (tracer.Config, error) {
+func traceConfig(std stdio, getenv func(string) string, f runFlags, t target,
+	progress *progress) (tracer.Config, error) {
 	out := f.out
 	if out == "" {
 		var err error
@@ -168,11 +170,13 @@ func startFailure(std stdio, result tracer.Result, err error) error {
 // answer; the folder is completed also when that fails, and the verdict holds
 // also when neither can be written.
 func conclude(
-	std stdio, getenv func(string) string, dir string, judging verdict.Options, print func(*record.Run, *verdict.Verdict) error,
+	std stdio, getenv func(string) string, dir string, judging verdict.Options,
+	print func(*record.Run, *verdict.Verdict) error,
 ) (v *verdict.Verdict, err error) {
 	defer func() {
 		if p := recover(); p != nil { // the program's exit code is not lost for a defect of ours
-			err = errors.Join(err, fmt.Errorf("internal error of gpumem while judging %s: %v; please report it", dir, p))
+			err = errors.Join(err,
+				fmt.Errorf("internal error of gpumem while judging %s: %v; please report it", dir, p))
 		}
 	}()
 	run, err := record.Open(dir)
@@ -190,7 +194,8 @@ func addReports(dir string, run *record.Run, v *verdict.Verdict) error {
 	for _, file := range []struct {
 		name   string
 		format report.Format
-	}{{record.FileVerdict, report.JSON}, {record.FileReport, report.HTML}, {record.FileAllocations, report.PProf}} {
+	}{{record.FileVerdict, report.JSON}, {record.FileReport, report.HTML},
+		{record.FileAllocations, report.PProf}} {
 		o := report.Options{Producer: "gpumem " + version()}
 		err := record.WriteFile(dir, file.name, func(w io.Writer) error {
 			return report.Write(w, file.format, run, v, o)
@@ -204,20 +209,24 @@ func addReports(dir string, run *record.Run, v *verdict.Verdict) error {
 
 // printAnswer prints the verdict of a run: on stderr, since stdout is the
 // traced program's, or into the file of -o.
-func printAnswer(std stdio, getenv func(string) string, f runFlags, format report.Format, run *record.Run, v *verdict.Verdict) error {
+func printAnswer(std stdio, getenv func(string) string, f runFlags, format report.Format, run *record.Run,
+	v *verdict.Verdict) error {
 	if f.output != "" {
 		return printReport(std, getenv, f.output, f.force, format, run, v)
 	}
 	if format == report.Text && failedAtOnce(run, v) {
-		_, err := fmt.Fprintf(std.err, "gpumem: the program failed after %s, too soon to be judged\nrun folder: %s\n",
+		_, err := fmt.Fprintf(std.err,
+			"gpumem: the program failed after %s, too soon to be judged\nrun folder: %s\n",
 			plain.Plural(run.Samples.Len(), "sample", "samples"), run.Path)
 		return err
 	}
-	o := report.Options{Producer: "gpumem " + version(), Color: wantColor(std.err, getenv), Width: textWidth(std.err)}
+	o := report.Options{Producer: "gpumem " + version(), Color: wantColor(std.err, getenv),
+		Width: textWidth(std.err)}
 	if err := report.Write(std.err, format, run, v, o); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", run.Path, filepath.Join(run.Path, record.FileReport))
+	_, err := fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", run.Path,
+		filepath.Join(run.Path, record.FileReport))
 	return err
 }
 
@@ -229,13 +238,15 @@ func failedAtOnce(run *record.Run, v *verdict.Verdict) bool {
 		startup = 10 * time.Second // in which a program imports what it needs
 	)
 	m := run.Meta
-	if failed := m.Signal != "" || m.ExitCode != nil && *m.ExitCode != 0; !failed || v.Verdict != verdict.Undecided {
+	if failed := m.Signal != "" || m.ExitCode != nil && *m.ExitCode != 0; !failed ||
+		v.Verdict != verdict.Undecided {
 		return false
 	}
 	if v.Window.Samples < fewest {
 		return true
 	}
-	worked := v.Window.Steps > 0 || slices.ContainsFunc(run.Samples.Column(record.ColGPU), func(bytes float64) bool { return bytes > 0 })
+	worked := v.Window.Steps > 0 || slices.ContainsFunc(run.Samples.Column(record.ColGPU),
+		func(bytes float64) bool { return bytes > 0 })
 	return !worked && m.End != nil && m.End.Sub(m.Start) < startup
 }
 

@@ -21,14 +21,22 @@ func TestAProgramThatFailsInItsFirstSecondsGetsNoPage(t *testing.T) {
 		program
 		want bool
 	}{
-		"a script that is not there":           {program{exit: 2, samples: 3, seconds: .1, verdict: verdict.Undecided}, true},
-		"a wrong option, found after imports":  {program{exit: 2, samples: 60, seconds: 3, verdict: verdict.Undecided}, true},
-		"no failure":                           {program{exit: 0, samples: 3, seconds: .1, verdict: verdict.Undecided}, false},
-		"out of memory on a device at once":    {program{exit: 1, samples: 60, seconds: 3, gpu: 80 << 30, verdict: verdict.Undecided}, false},
-		"out of memory after some steps":       {program{exit: 1, samples: 60, seconds: 3, steps: 4, verdict: verdict.Undecided}, false},
-		"a failure after a while":              {program{exit: 1, samples: 300, seconds: 15, verdict: verdict.Undecided}, false},
-		"growth that was seen all the same":    {program{exit: 1, samples: 60, seconds: 3, verdict: verdict.HostGrowth}, false},
-		"a failure of which no end was stored": {program{exit: 1, samples: 60, seconds: -1, verdict: verdict.Undecided}, false},
+		"a script that is not there": {program{exit: 2, samples: 3, seconds: .1,
+			verdict: verdict.Undecided}, true},
+		"a wrong option, found after imports": {program{exit: 2, samples: 60, seconds: 3,
+			verdict: verdict.Undecided}, true},
+		"no failure": {program{exit: 0, samples: 3, seconds: .1,
+			verdict: verdict.Undecided}, false},
+		"out of memory on a device at once": {program{exit: 1, samples: 60, seconds: 3, gpu: 80 << 30,
+			verdict: verdict.Undecided}, false},
+		"out of memory after some steps": {program{exit: 1, samples: 60, seconds: 3, steps: 4,
+			verdict: verdict.Undecided}, false},
+		"a failure after a while": {program{exit: 1, samples: 300, seconds: 15,
+			verdict: verdict.Undecided}, false},
+		"growth that was seen all the same": {program{exit: 1, samples: 60, seconds: 3,
+			verdict: verdict.HostGrowth}, false},
+		"a failure of which no end was stored": {program{exit: 1, samples: 60, seconds: -1,
+			verdict: verdict.Undecided}, false},
 	} {
 		gpu := make([]float64, c.samples)
 		for i := range gpu {

@@ -32,6 +32,9 @@ int main(int argc, char **argv) {
 // and a thousand events of the stub cost less host memory than any threshold.
 func TestEventsThatAreNeverDestroyedAreALeakWithoutBytes(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	program := onStubDriver(t, dir, eventUser)
 	for _, c := range []struct {

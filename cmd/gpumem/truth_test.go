@@ -14,6 +14,9 @@ import (
 // faults, in child processes as a user does, and holds the verdict against the
 // truth that the workload declares.
 func TestEachFaultGivesItsVerdict(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for _, w := range workloads.All() {
 		cases := map[string]workloads.Fault{"healthy": {Truth: "none"}}
 		for _, f := range w.Faults {
@@ -36,10 +39,12 @@ func TestEachFaultGivesItsVerdict(t *testing.T) {
 
 // decided runs a workload into the folder dir/out, again where that leaves
 // undecided what has a known answer (see tries).
-func decided(t *testing.T, dir string, env []string, out string, args ...string) (got outcome, v *verdict.Verdict) {
+func decided(t *testing.T, dir string, env []string, out string, args ...string) (got outcome,
+	v *verdict.Verdict) {
 	t.Helper()
 	for range tries {
-		if got = gpumemEnv(t, dir, env, append([]string{"run", "--force", "--out", out}, args...)...); got.code != 0 {
+		if got = gpumemEnv(t, dir, env,
+			append([]string{"run", "--force", "--out", out}, args...)...); got.code != 0 {
 			t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 		}
 		if v = readVerdict(t, filepath.Join(dir, out)); v.Verdict != verdict.Undecided {
@@ -75,6 +80,9 @@ func checkTruth(t *testing.T, args []string, truth workloads.Fault) {
 // TestACaptureThatIsOnIsNamedWhereSomethingGrows: it may be what grows, beside
 // what is known to; where nothing grows, it is nobody's matter.
 func TestACaptureThatIsOnIsNamedWhereSomethingGrows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for flag, want := range map[string][]string{
 		"--fault=recompile": {"pipeline-cache", "tooling"},
 		"--fault=":          nil,
@@ -104,6 +112,9 @@ func TestTheControlRunOnTheHostHasNothingOfADriver(t *testing.T) {
 // TestTheInvestigationsFiguresComeOutExactly is the retention case of the
 // TensorLogic investigation at full size: what is kept and what is freed.
 func TestTheInvestigationsFiguresComeOutExactly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for caps, want := range map[string]string{
 		"-1": "962654208 B freed, 122 buffers and 1237442560 B kept by the pool",
 		"10": "42 buffers",
@@ -111,11 +122,13 @@ func TestTheInvestigationsFiguresComeOutExactly(t *testing.T) {
 		"50": "185 buffers",
 	} {
 		dir := t.TempDir()
-		got := gpumem(t, dir, "run", "--out", "out", "--purge", "modelload", "--policy", "tensorlogic", "--pool-cap", caps)
+		got := gpumem(t, dir, "run", "--out", "out", "--purge", "modelload", "--policy", "tensorlogic",
+			"--pool-cap", caps)
 		if got.code != 0 {
 			t.Fatalf("cap %s: exit code %d\n%s", caps, got.code, got.stderr)
 		}
-		if !strings.Contains(got.stdout, "loaded 201 tensors, 2200096768 B as f16") || !strings.Contains(got.stdout, want) {
+		if !strings.Contains(got.stdout, "loaded 201 tensors, 2200096768 B as f16") ||
+			!strings.Contains(got.stdout, want) {
 			t.Errorf("cap %s: want %q in\n%s", caps, want, got.stdout)
 		}
 		v := readVerdict(t, filepath.Join(dir, "out"))
@@ -135,7 +148,8 @@ func checkPurge(t *testing.T, caps string, v *verdict.Verdict) {
 			continue
 		}
 		if d := *e.ClaimedBytes - *e.ReturnedBytes; d > *e.ClaimedBytes/100 || -d > *e.ClaimedBytes/100 {
-			t.Errorf("cap %s: the purge claimed %d B, the system got %d B back", caps, *e.ClaimedBytes, *e.ReturnedBytes)
+			t.Errorf("cap %s: the purge claimed %d B, the system got %d B back", caps, *e.ClaimedBytes,
+				*e.ReturnedBytes)
 		}
 		return
 	}

@@ -19,7 +19,8 @@ func TestWhatAUserGetsWrongEndsInOneLineWithTheNearestName(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"empty": "", "header.csv": "t_ms,rss_bytes\n", "other.csv": "timestamp, pid, loss\n1, 2, 3\n", "binary": "\x7fELF\x02\x00\xff",
+		"empty": "", "header.csv": "t_ms,rss_bytes\n", "other.csv": "timestamp, pid, loss\n1, 2, 3\n",
+		"binary": "\x7fELF\x02\x00\xff",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -50,7 +50,8 @@ func literals(t *testing.T, each func(file, at, text string)) {
 				n.Tag = nil
 			case *ast.BasicLit:
 				if text, err := strconv.Unquote(n.Value); n.Kind == token.STRING && err == nil {
-					each(filepath.ToSlash(rel), filepath.ToSlash(rel)+":"+strconv.Itoa(files.Position(n.Pos()).Line), text)
+					each(filepath.ToSlash(rel), filepath.ToSlash(rel)+
+						":"+strconv.Itoa(files.Position(n.Pos()).Line), text)
 				}
 			}
 			return true
@@ -106,7 +107,8 @@ func TestNoFactIsGluedToAPathOutsideOfPackageRecord(t *testing.T) {
 	}
 	literals(t, func(file, at, text string) {
 		for _, words := range glued {
-			if strings.Contains(text, strings.Trim(words, " :")) && !strings.HasPrefix(file, "tracer/record/") {
+			if strings.Contains(text, strings.Trim(words, " :")) &&
+				!strings.HasPrefix(file, "tracer/record/") {
 				t.Errorf("%s: %q: say it by a field of record.Holder", at, text)
 			}
 		}

@@ -69,7 +69,8 @@ func (f *workloadFlags) check(w *workloads.Workload, own map[string]string) erro
 		return usagef("--policy %s: no such policy%s", f.policy, suggest(f.policy, policyNames()))
 	}
 	if _, ok := w.Fault(f.fault); f.fault != "" && !ok {
-		return usagef("--fault %s: %s has no such fault%s", f.fault, w.Name, suggest(f.fault, faultNames([]workloads.Workload{*w})))
+		return usagef("--fault %s: %s has no such fault%s", f.fault, w.Name,
+			suggest(f.fault, faultNames([]workloads.Workload{*w})))
 	}
 	if f.repeat < 1 {
 		return usagef("--repeat %d: must be 1 or more", f.repeat)
@@ -112,7 +113,8 @@ func (f *workloadFlags) arguments(own map[string]string) []string {
 // workloadTarget reads and checks what follows a workload's name: flags of run,
 // of all workloads and of its own. f takes what was given; before are the flags
 // that stood before the name.
-func workloadTarget(f *runFlags, before *pflag.FlagSet, w *workloads.Workload, args []string) (target, error) {
+func workloadTarget(f *runFlags, before *pflag.FlagSet, w *workloads.Workload,
+	args []string) (target, error) {
 	flags := pflag.NewFlagSet(w.Name, pflag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.Usage = func() {}
@@ -125,7 +127,8 @@ func workloadTarget(f *runFlags, before *pflag.FlagSet, w *workloads.Workload, a
 		return target{}, flagErrorOf(flags, err)
 	}
 	if flags.NArg() > 0 {
-		return target{}, usagef("%s takes no arguments, %q was given; to trace a program: gpumem run -- CMD", w.Name, flags.Arg(0))
+		return target{}, usagef("%s takes no arguments, %q was given; to trace a program: gpumem run -- CMD",
+			w.Name, flags.Arg(0))
 	}
 	given := own()
 	if err := f.workload.check(w, given); err != nil {
@@ -136,7 +139,8 @@ func workloadTarget(f *runFlags, before *pflag.FlagSet, w *workloads.Workload, a
 		return target{}, err
 	}
 	arguments := f.workload.arguments(given)
-	command := append([]string{self, childCommand, w.Name, "--leftover=" + f.judging.leftover.String()}, arguments...)
+	command := append([]string{self, childCommand, w.Name, "--leftover=" + f.judging.leftover.String()},
+		arguments...)
 	return target{
 		name: w.Name, workload: w, command: command, given: givenToRun(before, flags, w),
 		shown: append([]string{"gpumem", "run", w.Name}, arguments...),

@@ -45,7 +45,8 @@ func TestTheFirstCandidateThatOpensIsTaken(t *testing.T) {
 func TestTheErrorIsThatOfTheFirstCandidate(t *testing.T) {
 	t.Parallel()
 	l, err := loader.Open("libfirst-missing.so.1", "libsecond-missing.so.1")
-	if err == nil || !strings.Contains(err.Error(), "libfirst-missing.so.1") || strings.Contains(err.Error(), "second") {
+	if err == nil || !strings.Contains(err.Error(), "libfirst-missing.so.1") ||
+		strings.Contains(err.Error(), "second") {
 		t.Errorf("%v", err)
 	}
 	if p := l.Lookup("printf"); p != 0 {

@@ -9,7 +9,8 @@ import (
 
 // Open refuses: this build has no way to open a library.
 func Open(...string) (Library, error) {
-	return Library{}, errors.New("this program was built for " + runtime.GOOS + "/" + runtime.GOARCH + " without a way to load it")
+	return Library{}, errors.New("this program was built for " + runtime.GOOS + "/" + runtime.GOARCH +
+		" without a way to load it")
 }
 
 // Lookup is 0: there are no libraries.

@@ -122,7 +122,7 @@ func (sc *scanner) equals(a assignment, k, m int) (assignment, bool) {
 func (sc *scanner) header(a assignment, g grade, i int) int {
 	s := sc.s
 	from := a.p
-	to := len(s)
+	var to int
 	if before := sc.before(i); isQuote(before) {
 		to = closing(s, from, s[i-1:i])
 	} else {

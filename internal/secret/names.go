@@ -45,8 +45,10 @@ const (
 // Words that merely contain one of these (MONKEY, AUTHOR, TOKENIZER) are others.
 func kindOf(word string) kind {
 	switch word {
-	case "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE", "PASSCODE", "PASSIN", "PASSOUT", "SECRET", "SECRETS",
-		"CREDENTIAL", "CREDENTIALS", "CRED", "CREDS", "BEARER", "JWT", "AUTHORIZATION", "COOKIE", "COOKIES", "DSN",
+	case "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE", "PASSCODE", "PASSIN", "PASSOUT",
+		"SECRET", "SECRETS",
+		"CREDENTIAL", "CREDENTIALS", "CRED", "CREDS", "BEARER", "JWT", "AUTHORIZATION",
+		"COOKIE", "COOKIES", "DSN",
 		"USERPWD", "USERPASS", "MNEMONIC":
 		return surely
 	case "KEY", "TOKEN", "AUTH", "OAUTH", "PASS", "PW", "PWD", "SESSION", "SESSIONID", "SALT", "LICENSE",
@@ -61,18 +63,23 @@ func kindOf(word string) kind {
 		"ANTHROPIC",
 		"WANDB", "SLACK", "NPM", "CSRF", "XSRF":
 		return qualifier
-	case "COUNT", "COUNTS", "SIZE", "SIZES", "LEN", "LENGTH", "LENGTHS", "DIM", "DIMS", "NAMES", "FILE", "FILES",
-		"FILENAME", "JAR", "PATH", "PATHS", "DIR", "FOLDER", "TYPE", "TYPES", "IDS", "MODE", "LIMIT", "LIMITS",
+	case "COUNT", "COUNTS", "SIZE", "SIZES", "LEN", "LENGTH", "LENGTHS", "DIM", "DIMS",
+		"NAMES", "FILE", "FILES",
+		"FILENAME", "JAR", "PATH", "PATHS", "DIR", "FOLDER", "TYPE", "TYPES", "IDS", "MODE",
+		"LIMIT", "LIMITS",
 		"TIMEOUT", "TTL",
-		"BITS", "NUM", "NUMBER", "FORMAT", "ALGORITHM", "ALG", "ALGO", "METHOD", "METHODS", "MECHANISM", "SOCK",
+		"BITS", "NUM", "NUMBER", "FORMAT", "ALGORITHM", "ALG", "ALGO", "METHOD", "METHODS",
+		"MECHANISM", "SOCK",
 		"SOCKET",
 		"STDIN", "FD", "DESCRIPTION", "PROVIDER", "BACKEND", "SCHEME", "DOMAIN", "HOST", "PORT", "URL", "URI",
 		"ENDPOINT",
 		"ADDRESS", "ISSUER", "SCOPE", "SCOPES", "ROTATION", "EXPIRY", "EXPIRES", "LIFETIME", "AGE", "POLICY",
 		"STORE",
-		"MANAGER", "USER", "USERNAME", "BUDGET", "RATE", "WINDOW", "INTERVAL", "LATENCY", "THROUGHPUT", "USAGE",
+		"MANAGER", "USER", "USERNAME", "BUDGET", "RATE", "WINDOW", "INTERVAL", "LATENCY",
+		"THROUGHPUT", "USAGE",
 		"COST",
-		"PREFIX", "SUFFIX", "VERSION", "STATUS", "ENABLED", "REQUIRED", "BYTES", "SERVER", "VALIDATION", "PATTERN",
+		"PREFIX", "SUFFIX", "VERSION", "STATUS", "ENABLED", "REQUIRED", "BYTES", "SERVER",
+		"VALIDATION", "PATTERN",
 		"LAYOUT", "TOOL", "HELPER", "MS", "SECONDS", "SEC", "THROUGH", "PARALLELISM", "DROPOUT", "LOSS":
 		return description
 	case "NO", "SKIP", "USE", "ENABLE", "DISABLE", "WITH", "WITHOUT", "ALLOW", "REQUIRE", "ASK", "PROMPT",
@@ -83,14 +90,17 @@ func kindOf(word string) kind {
 		"INPUT",
 		"OUTPUT", "TARGET", "FEATURE", "METRIC", "MONITOR", "JOIN", "PUBLIC", "PUB", "BATCH", "PRNG", "RNG",
 		"RANDOM",
-		"PARAM", "CONFIG", "DICT", "QUERY", "KV", "UNIQUE", "HOT", "ROUTING", "DEDUP", "EVENT", "NODE", "EDGE",
-		"ATTENTION", "HEAD", "HEADS", "CONTEXT", "MAX", "MIN", "N", "NEW", "TOTAL", "PER", "PAD", "PADDING", "EOS",
+		"PARAM", "CONFIG", "DICT", "QUERY", "KV", "UNIQUE", "HOT", "ROUTING", "DEDUP", "EVENT",
+		"NODE", "EDGE",
+		"ATTENTION", "HEAD", "HEADS", "CONTEXT", "MAX", "MIN", "N", "NEW", "TOTAL", "PER",
+		"PAD", "PADDING", "EOS",
 		"BOS",
 		"UNK", "SEP", "CLS", "STOP", "SPECIAL", "START", "END", "FIRST", "LAST", "NEXT", "SECOND", "SINGLE",
 		"MULTI",
 		"FORWARD", "BACKWARD", "RENDER", "LOW", "HIGH", "BAND", "ONE", "TWO", "BY", "DRAFT", "COMPLETION",
 		"GENERATED",
-		"MASKED", "MASK", "DESKTOP", "CACHE", "STATE", "INDEX", "COLUMN", "COLUMNS", "FIELD", "SHAPE", "SHAPES",
+		"MASKED", "MASK", "DESKTOP", "CACHE", "STATE", "INDEX", "COLUMN", "COLUMNS", "FIELD",
+		"SHAPE", "SHAPES",
 		"CLASS",
 		"NAME", "EMBEDDING", "EMBEDDINGS", "EMBED", "POSITION", "OFFSET", "WEIGHT", "WEIGHTS", "BIAS", "PROJ",
 		"PROJECTION":
@@ -116,16 +126,19 @@ func joined(word string) kind {
 	}
 	if front, ok := strings.CutSuffix(word, "KEY"); ok {
 		switch front {
-		case "ACCESS", "SECRET", "PRIVATE", "PRIV", "SSH", "MASTER", "AUTH", "APP", "LICENSE", "SIGNING", "SIGN",
+		case "ACCESS", "SECRET", "PRIVATE", "PRIV", "SSH", "MASTER", "AUTH", "APP", "LICENSE",
+			"SIGNING", "SIGN",
 			"ENCRYPTION", "ENCRYPT", "ENC", "AES",
-			"RSA", "HMAC", "SERVICE", "ACCOUNT", "STORAGE", "DB", "DEPLOY", "SHARED", "PASS", "CLIENT", "USER", "HOST",
+			"RSA", "HMAC", "SERVICE", "ACCOUNT", "STORAGE", "DB", "DEPLOY", "SHARED", "PASS", "CLIENT",
+			"USER", "HOST",
 			"TLS", "SSL", "WEP", "WPA", "PSK":
 			return surely
 		}
 	}
 	if front, ok := strings.CutSuffix(word, "PASS"); ok {
 		switch front {
-		case "DB", "USER", "SSH", "SMTP", "MYSQL", "PG", "ADMIN", "ROOT", "MAIL", "REDIS", "FTP", "HTTP", "PROXY",
+		case "DB", "USER", "SSH", "SMTP", "MYSQL", "PG", "ADMIN", "ROOT", "MAIL", "REDIS",
+			"FTP", "HTTP", "PROXY",
 			"KEY", "STORE", "LDAP", "VNC", "SUDO", "MY",
 			"RSYNC", "GPG", "SQL", "RABBIT", "MONGO", "CERT", "SSL", "SHARE", "WIFI", "LOGIN":
 			return surely

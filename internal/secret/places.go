@@ -115,7 +115,8 @@ func (sc *scanner) userinfo(i, j int) int {
 	if at <= j+1 || !isHost(s, at+1) || isNoUser(s[i:j]) {
 		return 0
 	}
-	if password := s[j+1 : at]; digits(password) && (len(password) < 4 || strings.IndexByte(s[i:j], '.') > 0) {
+	if password := s[j+1 : at]; digits(password) &&
+		(len(password) < 4 || strings.IndexByte(s[i:j], '.') > 0) {
 		return 0 // a line, a port
 	}
 	return sc.add(j+1, at, "password of user:password@host")
@@ -138,7 +139,8 @@ func isHost(s string, i int) bool {
 // isNoUser reports a word that stands before a colon and an address of a person.
 func isNoUser(word string) bool {
 	switch strings.ToLower(word) {
-	case "mailto", "to", "cc", "bcc", "from", "by", "email", "mail", "author", "contact", "sip", "acct", "xmpp",
+	case "mailto", "to", "cc", "bcc", "from", "by", "email", "mail", "author", "contact",
+		"sip", "acct", "xmpp",
 		"npm", "pkg", "user", "owner":
 		return true
 	}

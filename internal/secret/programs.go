@@ -28,7 +28,8 @@ const (
 
 func programOf(name string) program {
 	switch name {
-	case "mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlshow", "mysqlcheck", "mysqlpump", "mysqlslap",
+	case "mysql", "mysqldump", "mysqladmin", "mysqlimport", "mysqlshow", "mysqlcheck", "mysqlpump",
+		"mysqlslap",
 		"mysqlbinlog", "mysqlsh",
 		"mariadb", "mariadb-dump", "mariadb-admin", "mariadb-check", "mariadb-import", "mariadb-show":
 		return mysql
@@ -60,7 +61,8 @@ func programOf(name string) program {
 		return container
 	case "wandb", "vault":
 		return wandb
-	case "aws", "npm", "pnpm", "yarn", "pip", "git", "poetry", "conda", "gcloud", "dvc", "doctl", "mc", "rclone":
+	case "aws", "npm", "pnpm", "yarn", "pip", "git", "poetry", "conda", "gcloud", "dvc",
+		"doctl", "mc", "rclone":
 		return settings
 	}
 	return none

@@ -105,7 +105,8 @@ func (sc *scanner) word(i, j int) int {
 	case before == '/' && atBlank:
 		sc.command.word(sc.s[i:j])
 		return 0
-	case before != 0 && !isBlank(before) && !isQuote(before) && !strings.ContainsRune("([{,;|&=", rune(before)):
+	case before != 0 && !isBlank(before) && !isQuote(before) &&
+		!strings.ContainsRune("([{,;|&=", rune(before)):
 		return 0
 	}
 	if sc.s[i] == '-' {

@@ -108,7 +108,8 @@ var planted = []struct{ in, want string }{
 
 // harmless are texts in which nothing is to be masked.
 var harmlessTexts = []string{
-	"--max-tokens 512", "--max-new-tokens 128", "--max_tokens=4096", "--num_tokens 2048", "--num-tokens=100000",
+	"--max-tokens 512", "--max-new-tokens 128", "--max_tokens=4096", "--num_tokens 2048",
+	"--num-tokens=100000",
 	"--token-budget 8192",
 	"TOKENIZERS_PARALLELISM=false", "--tokenizer gpt2", "--tokenizer-path /data/tok.json",
 	"--tokens-per-step 65536", "--passes 3", "--passes=12",
@@ -116,7 +117,8 @@ var harmlessTexts = []string{
 	"--cache-key step", "--keep 5", "--keep-going",
 	"KEYBOARD=us", "MONKEY=banana", "--monkey see", "AUTHOR=Alice", "--author 'Bob B'", "--key-dim 64",
 	"--key_size=128", "--num-keys 16",
-	"--eos-token </s>", "--pad-token-id 50256", "--bos_token_id=1", "--mask-token <mask>", "--stop-tokens a,b",
+	"--eos-token </s>", "--pad-token-id 50256", "--bos_token_id=1", "--mask-token <mask>",
+	"--stop-tokens a,b",
 	"--special-tokens x",
 	"--image-token-id 32000", "--license MIT", "license=Apache-2.0", "--auth basic", "--auth-type=oauth2",
 	"--no-auth",
@@ -136,13 +138,15 @@ var harmlessTexts = []string{
 	"mailto:bob@example.org", "rsync a@h:/srv/x .",
 	"docker run -u 1000:1000 -p 8080:80 image", "http://localhost:8080/path/@scope/pkg",
 	"https://example.org:443/a?page=2&sort=key",
-	"cuda:0 NVIDIA H200", "pass@1=0.52", "12:30:05@home", "0x7f12abcd", "libnvidia-ml.so.580.159.04", "sk-learn",
+	"cuda:0 NVIDIA H200", "pass@1=0.52", "12:30:05@home", "0x7f12abcd",
+	"libnvidia-ml.so.580.159.04", "sk-learn",
 	"task-abcdefghijklmnopqrst123",
 	"commit 0123456789abcdef0123456789abcdef01234567",
 	"sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 	"uuid 123e4567-e89b-12d3-a456-426614174000", "no key: the map is empty", "session: connection refused",
 	"mysql -uroot -p db", "ls -p", "tar -pxf x",
-	"python3 -u train.py --epochs 3", "--foo a:b", "ps -p 4242", "kill -p 1", "-p8080", "--lr 1e-4", "--private",
+	"python3 -u train.py --epochs 3", "--foo a:b", "ps -p 4242", "kill -p 1", "-p8080", "--lr 1e-4",
+	"--private",
 	"--private=true",
 	"--per-token-loss 1.5", "--token 7", "--key 1024px"[:8], "samples.csv:3: key_count: bad cell",
 	"process 7 (train): tokens 5120",
@@ -189,7 +193,8 @@ func TestArgumentsAreMaskedToTheirEnds(t *testing.T) {
 			"Authorization: Bearer ***", "u"}},
 		{[]string{"curl", "-u", "bob:two words", "u"}, []string{"curl", "-u", "bob:***", "u"}},
 		{[]string{"/bin/mysql", "-ptwo words", "db"}, []string{"/bin/mysql", "-p***", "db"}},
-		{[]string{"sudo", "sshpass", "-p", "two words", "ssh"}, []string{"sudo", "sshpass", "-p", "***", "ssh"}},
+		{[]string{"sudo", "sshpass", "-p", "two words", "ssh"},
+			[]string{"sudo", "sshpass", "-p", "***", "ssh"}},
 		{[]string{"sh", "-c", "TOKEN=S3 run --password 'S 4'"}, []string{"sh", "-c",
 			"TOKEN=*** run --password '***'"}},
 		{[]string{"TOKEN=two words"}, []string{"TOKEN=***"}},
@@ -216,7 +221,8 @@ func TestVariablesAreMaskedByTheirNames(t *testing.T) {
 		"GPUMEM_KEY", "TL_SESSION", "X_COOKIE", "X_CRED", "X_DSN",
 		"X_BEARER", "X_JWT", "X_SALT", "X_SIGNATURE", "X_LICENSE", "PGPASSWORD", "MYSQL_PWD", "REDISCLI_AUTH",
 		"HF_TOKEN", "AWS_SECRET_ACCESS_KEY", "WANDB_API_KEY",
-		"SSHPASS", "apiKey", "dbPassword", "PASSWORD1", "TOKEN_2", "X_PASSPHRASE", "OPENAI_API_KEY", "accessToken",
+		"SSHPASS", "apiKey", "dbPassword", "PASSWORD1", "TOKEN_2", "X_PASSPHRASE", "OPENAI_API_KEY",
+		"accessToken",
 		"NPM_AUTHTOKEN", "CUDA_KEY9"} {
 		if got := Named(name, "S3"); got != Mask {
 			t.Errorf("Named(%q) = %q", name, got)

@@ -28,7 +28,8 @@ func isSetting(value string) bool {
 		"never", "required", "optional",
 		"enabled", "disabled", "basic", "digest", "ntlm", "negotiate", "oauth", "oauth2", "oidc", "ldap",
 		"kerberos", "gssapi", "bearer",
-		"env", "value", "prompt", "stdin", "-", "mit", "apache-2.0", "bsd-3-clause", "bsd", "gpl", "gpl-3.0", "len",
+		"env", "value", "prompt", "stdin", "-", "mit", "apache-2.0", "bsd-3-clause", "bsd",
+		"gpl", "gpl-3.0", "len",
 		"lambda", "str", "int":
 		return true
 	}

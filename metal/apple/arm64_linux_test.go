@@ -23,10 +23,11 @@ const (
 // of Apple's Macs, under an emulator.
 func TestTheSameFilesRunOnArm64(t *testing.T) {
 	if testing.Short() {
-		t.Skip("an emulated processor takes long")
+		t.Skip("the quick lane leaves this to the whole")
 	}
 	for name, install := range map[string]string{
-		armEmulator: "qemu-user-static", "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu", "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu",
+		armEmulator: "qemu-user-static", "aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu",
+		"aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu",
 	} {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Skipf("no %s; Debian: apt-get install %s", name, install)

@@ -79,9 +79,11 @@ func (d *Device) allocate(from id, length uint64, label string) (*memory, error)
 	})
 	switch {
 	case m.object == 0:
-		return nil, command.NoMemory(fmt.Sprintf("Metal made no buffer; its driver has allocated %d B for this process", driver))
+		return nil, command.NoMemory(
+			fmt.Sprintf("Metal made no buffer; its driver has allocated %d B for this process", driver))
 	case address == 0:
-		return nil, &Error{Op: "map a buffer", Text: fmt.Sprintf("Metal shows no memory of %d B", length), is: metal.ErrUnsupported}
+		return nil, &Error{Op: "map a buffer", Text: fmt.Sprintf("Metal shows no memory of %d B", length),
+			is: metal.ErrUnsupported}
 	}
 	m.bytes = unsafe.Slice((*byte)(pointer(address)), length)
 	return m, nil

@@ -79,7 +79,8 @@ func (o *objc) device(index int) (id, error) {
 		}
 	case index < 0 || index >= n:
 		return 0, &Error{
-			Op: fmt.Sprintf("open device %d", index), Text: fmt.Sprintf("index out of range, devices are 0 to %d", n-1), is: ErrNoDevice,
+			Op:   fmt.Sprintf("open device %d", index),
+			Text: fmt.Sprintf("index out of range, devices are 0 to %d", n-1), is: ErrNoDevice,
 		}
 	}
 	return o.own(id(o.send(all, selAt, uintptr(index)))), nil
@@ -108,7 +109,8 @@ func (d *Device) require(what string, object id, all []selector) error {
 	for _, s := range all {
 		if !d.objc.responds(object, s) {
 			return &Error{
-				Op: "use the " + what, Text: "this system's has no " + s.name(), Hint: "update macOS", is: ErrOldSystem,
+				Op: "use the " + what, Text: "this system's has no " + s.name(), Hint: "update macOS",
+				is: ErrOldSystem,
 			}
 		}
 	}
@@ -122,7 +124,8 @@ func (d *Device) families() error {
 	family := func(f uintptr) bool { return d.objc.isTrueOf(d.device, d.objc.selectors[selFamily], f) }
 	if !family(familyApple4) && !family(familyMac2) {
 		return &Error{
-			Op: "use the device", Text: "it supports neither the family Apple4 nor Mac2 (threadgroups of uneven size)",
+			Op:   "use the device",
+			Text: "it supports neither the family Apple4 nor Mac2 (threadgroups of uneven size)",
 			Hint: "another device, or --device soft", is: ErrOldSystem,
 		}
 	}
@@ -163,7 +166,9 @@ func (d *Device) page() (uint64, error) {
 	}
 	page := uint64(o.send(b, selAllocatedSize))
 	if page == 0 || page&(page-1) != 0 {
-		return 0, &Error{Op: "use the device", Text: fmt.Sprintf("a buffer of one byte is allocated as %d B, no page", page), is: metal.ErrUnsupported}
+		return 0, &Error{Op: "use the device",
+			Text: fmt.Sprintf("a buffer of one byte is allocated as %d B, no page", page),
+			is:   metal.ErrUnsupported}
 	}
 	return page, nil
 }
@@ -176,7 +181,8 @@ func (d *Device) compile() error {
 	defer o.release(options)
 	switch {
 	case options == 0:
-		return &Error{Op: "compile the kernels", Text: "there is no class MTLCompileOptions", Hint: "update macOS", is: ErrOldSystem}
+		return &Error{Op: "compile the kernels", Text: "there is no class MTLCompileOptions",
+			Hint: "update macOS", is: ErrOldSystem}
 	case o.responds(options, selMathMode): // since macOS 15
 		o.send(options, selMathMode, mathSafe)
 	default:
@@ -185,7 +191,8 @@ func (d *Device) compile() error {
 	source := o.string(kernels.MetalSource())
 	defer o.release(source)
 	why := new(id)
-	d.library = id(o.send(d.device, selNewLibrary, uintptr(source), uintptr(options), uintptr(unsafe.Pointer(why))))
+	d.library = id(o.send(d.device, selNewLibrary, uintptr(source), uintptr(options),
+		uintptr(unsafe.Pointer(why))))
 	if d.library == 0 {
 		return d.refused("compile the kernels", *why, ErrCompile)
 	}
@@ -197,7 +204,8 @@ func (d *Device) refused(op string, why id, is error) error {
 	if why == 0 {
 		return &Error{Op: op, Text: "the system gives no reason", is: is}
 	}
-	return &Error{Op: op, Code: Code(int(d.objc.send(why, selCode))), Text: cmp.Or(d.objc.words(why), "no words"), is: is}
+	return &Error{Op: op, Code: Code(int(d.objc.send(why, selCode))),
+		Text: cmp.Or(d.objc.words(why), "no words"), is: is}
 }
 
 // named adds what a virtual machine's device calls itself.
@@ -205,7 +213,8 @@ func (d *Device) named(err error) error {
 	if d.ledger == nil || !strings.Contains(strings.ToLower(d.Info().Name), "paravirtual") {
 		return err
 	}
-	return fmt.Errorf("%w; the device is %q, of a virtual machine: try the Mac itself, or --device soft", err, d.Info().Name)
+	return fmt.Errorf("%w; the device is %q, of a virtual machine: try the Mac itself, or --device soft",
+		err, d.Info().Name)
 }
 
 // Info describes the device.

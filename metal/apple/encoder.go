@@ -159,5 +159,6 @@ func (e *encoder) bind(index int, b *command.Binding, parameter []byte) {
 		o.send(e.object, selSetBuffer, uintptr(bufferOf(b).object), uintptr(b.Offset), uintptr(index))
 		return
 	}
-	o.send(e.object, selSetBytes, uintptr(unsafe.Pointer(unsafe.SliceData(bytes))), uintptr(len(bytes)), uintptr(index))
+	o.send(e.object, selSetBytes, uintptr(unsafe.Pointer(unsafe.SliceData(bytes))), uintptr(len(bytes)),
+		uintptr(index))
 }

@@ -32,21 +32,37 @@ func TestWhatIsNotThereIsOneLineInTheSystemsWords(t *testing.T) {
 		says    []string
 	}{
 		{"no library", missing, 0, nil, apple.ErrNoMetal, true, []string{"load Metal", missing}},
-		{"no device, as in a virtual machine", "", 0, []string{"devices 0"}, apple.ErrNoDevice, true, []string{"MTLCopyAllDevices", "virtual machine", "soft"}},
-		{"an index too high", "", 2, []string{"devices 2"}, apple.ErrNoDevice, true, []string{"device 2", "0 to 1"}},
+		{"no device, as in a virtual machine", "", 0, []string{"devices 0"}, apple.ErrNoDevice, true,
+			[]string{"MTLCopyAllDevices", "virtual machine", "soft"}},
+		{"an index too high", "", 2, []string{"devices 2"}, apple.ErrNoDevice,
+			true, []string{"device 2", "0 to 1"}},
 		{"a negative index", "", -1, nil, apple.ErrNoDevice, true, []string{"out of range"}},
-		{"an old system", "", 0, []string{"without supportsFamily:"}, apple.ErrOldSystem, false, []string{"device", "supportsFamily:", "update macOS"}},
-		{"an old command buffer", "", 0, []string{"without waitUntilCompleted"}, apple.ErrOldSystem, false, []string{"command buffer", "waitUntilCompleted"}},
-		{"an old encoder", "", 0, []string{"without dispatchThreads:threadsPerThreadgroup:"}, apple.ErrOldSystem, false, []string{"encoder", "dispatchThreads"}},
-		{"an old GPU", "", 0, []string{"families 1001 1002 1003"}, apple.ErrOldSystem, false, []string{"Apple4", "Mac2"}},
-		{"a source that does not compile", "", 0, []string{compilerWords}, apple.ErrCompile, false, []string{"compile the kernels", "unknown type name 'kernal'", "code 3"}},
-		{"a kernel that the GPU refuses", "", 0, []string{"pipeline_error Compiler encountered an internal error"}, apple.ErrCompile, false, []string{"compile the kernel fill", "internal error", "code 2"}},
-		{"a GPU that takes work and does none", "", 0, []string{"zeros 1"}, metal.ErrUnsupported, false, []string{"first kernel", "0, not 42"}},
-		{"a paravirtual GPU that does none", "", 0, []string{"zeros 1", "name Apple Paravirtual device"}, metal.ErrUnsupported, false, []string{"0, not 42", "Apple Paravirtual device", "virtual machine"}},
-		{"a paravirtual GPU that compiles nothing", "", 0, []string{"pipeline_error Compilation failed", "name Apple Paravirtual device"}, apple.ErrCompile, false, []string{"Compilation failed", "virtual machine"}},
-		{"no memory at all", "", 0, []string{"buffer_nil_at 1"}, metal.ErrOutOfMemory, false, []string{"no memory for a byte"}},
+		{"an old system", "", 0, []string{"without supportsFamily:"}, apple.ErrOldSystem,
+			false, []string{"device", "supportsFamily:", "update macOS"}},
+		{"an old command buffer", "", 0, []string{"without waitUntilCompleted"}, apple.ErrOldSystem,
+			false, []string{"command buffer", "waitUntilCompleted"}},
+		{"an old encoder", "", 0, []string{"without dispatchThreads:threadsPerThreadgroup:"},
+			apple.ErrOldSystem, false, []string{"encoder", "dispatchThreads"}},
+		{"an old GPU", "", 0, []string{"families 1001 1002 1003"}, apple.ErrOldSystem, false,
+			[]string{"Apple4", "Mac2"}},
+		{"a source that does not compile", "", 0, []string{compilerWords}, apple.ErrCompile, false,
+			[]string{"compile the kernels", "unknown type name 'kernal'", "code 3"}},
+		{"a kernel that the GPU refuses", "", 0,
+			[]string{"pipeline_error Compiler encountered an internal error"}, apple.ErrCompile, false,
+			[]string{"compile the kernel fill", "internal error", "code 2"}},
+		{"a GPU that takes work and does none", "", 0, []string{"zeros 1"}, metal.ErrUnsupported, false,
+			[]string{"first kernel", "0, not 42"}},
+		{"a paravirtual GPU that does none", "", 0, []string{"zeros 1", "name Apple Paravirtual device"},
+			metal.ErrUnsupported, false, []string{"0, not 42", "Apple Paravirtual device",
+				"virtual machine"}},
+		{"a paravirtual GPU that compiles nothing", "", 0,
+			[]string{"pipeline_error Compilation failed", "name Apple Paravirtual device"}, apple.ErrCompile,
+			false, []string{"Compilation failed", "virtual machine"}},
+		{"no memory at all", "", 0, []string{"buffer_nil_at 1"}, metal.ErrOutOfMemory, false,
+			[]string{"no memory for a byte"}},
 		{"no queue", "", 0, []string{"queue_nil_at 1"}, metal.ErrOutOfMemory, false, []string{"queue"}},
-		{"a first kernel that fails", "", 0, []string{"command_error_at 1 3"}, nil, false, []string{"run the kernels", "the fake's words for error 3", "code 3"}},
+		{"a first kernel that fails", "", 0, []string{"command_error_at 1 3"}, nil, false,
+			[]string{"run the kernels", "the fake's words for error 3", "code 3"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -73,7 +89,8 @@ func TestAParavirtualDeviceThatComputesIsTaken(t *testing.T) {
 	t.Parallel()
 	library := appletest.Copy(t, fake, "name Apple Paravirtual device", "families 1001 1002 1003 1004 1005")
 	d := mustOpen(t, apple.Options{Library: library})
-	if got := d.Info(); got.Name != "Apple Paravirtual device" || got.Driver != "apple" || !got.Unified || got.PageSize != 16<<10 {
+	if got := d.Info(); got.Name != "Apple Paravirtual device" || got.Driver != "apple" || !got.Unified ||
+		got.PageSize != 16<<10 {
 		t.Errorf("got %+v", got)
 	}
 	must(t, d.Close())
@@ -113,7 +130,8 @@ func TestANilBufferIsOutOfMemoryWithWhatTheDriverHolds(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Fatalf("error %v, want an OutOfMemoryError", err)
 	}
-	if refused.RequestedBytes != 4096 || refused.AllocatedBytes != 1<<20 || !strings.Contains(err.Error(), "weights") ||
+	if refused.RequestedBytes != 4096 || refused.AllocatedBytes != 1<<20 ||
+		!strings.Contains(err.Error(), "weights") ||
 		!strings.Contains(refused.Reason, "1048576 B for this process") {
 		t.Errorf("it says %+v", refused)
 	}
@@ -133,16 +151,19 @@ func TestACommandBufferThatMetalEndsSaysWhyAndTheNextOneRuns(t *testing.T) {
 		is   error
 		says string
 	}{
-		{2, nil, "busy for too long"}, {3, nil, "beyond its end"}, {8, metal.ErrOutOfMemory, "diagnose"}, {7, nil, "foreground"},
+		{2, nil, "busy for too long"}, {3, nil, "beyond its end"}, {8, metal.ErrOutOfMemory, "diagnose"},
+		{7, nil, "foreground"},
 		{99, nil, "error 99"},
 	} {
 		t.Run(fmt.Sprint(c.code), func(t *testing.T) {
 			t.Parallel()
-			library := appletest.Copy(t, fake, fmt.Sprintf("command_error_at 2 %d", c.code)) // the first is the driver's own
+			// the first is the driver's own
+			library := appletest.Copy(t, fake, fmt.Sprintf("command_error_at 2 %d", c.code))
 			m := newMachine(t, apple.Options{Library: library})
 			cmd := m.fill(1)
 			err := cmd.Wait()
-			metaltest.OneLine(t, err, c.is, "run the kernels", fmt.Sprintf("the fake's words for error %d (code %d)", c.code, c.code), c.says)
+			metaltest.OneLine(t, err, c.is, "run the kernels",
+				fmt.Sprintf("the fake's words for error %d (code %d)", c.code, c.code), c.says)
 			if cmd.Status() != metal.Failed || cmd.Err() == nil {
 				t.Errorf("status %d, error %v", cmd.Status(), cmd.Err())
 			}
@@ -287,7 +308,8 @@ func TestWithoutPoolsEveryLaunchLeavesWhatWasAutoreleased(t *testing.T) {
 		library := appletest.Copy(t, fake)
 		m := newMachine(t, apple.Options{Library: library, Faults: metal.Faults{NoAutorelease: planted}})
 		must(t, m.fill(1).Wait())
-		missing, objects, bytes := count(t, library, "missing"), count(t, library, "objects"), m.device.DriverBytes()
+		missing, objects, bytes := count(t, library, "missing"), count(t, library, "objects"),
+			m.device.DriverBytes()
 		const launches = 100
 		for range launches {
 			m.device.Autorelease(func() {
@@ -300,7 +322,8 @@ func TestWithoutPoolsEveryLaunchLeavesWhatWasAutoreleased(t *testing.T) {
 		perPool := (count(t, library, "missing") - missing) / launches
 		switch {
 		case planted && (perLaunch != 2 || perPool != 2): // the command buffer and its encoder
-			t.Errorf("without pools a launch leaves %d objects and %d autoreleases, want 2 each", perLaunch, perPool)
+			t.Errorf("without pools a launch leaves %d objects and %d autoreleases, want 2 each",
+				perLaunch, perPool)
 		case !planted && (perLaunch != 0 || perPool != 0):
 			t.Errorf("with pools a launch leaves %d objects and %d autoreleases", perLaunch, perPool)
 		}

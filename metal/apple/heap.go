@@ -48,7 +48,8 @@ func (h *Heap) make(label string) error {
 	}
 	descriptor := o.new("MTLHeapDescriptor")
 	if descriptor == 0 {
-		return &Error{Op: "make a heap", Text: "there is no class MTLHeapDescriptor", Hint: "update macOS", is: ErrOldSystem}
+		return &Error{Op: "make a heap", Text: "there is no class MTLHeapDescriptor", Hint: "update macOS",
+			is: ErrOldSystem}
 	}
 	defer o.release(descriptor)
 	if err := h.device.require("heap descriptor", descriptor, []selector{selSetHazards}); err != nil {
@@ -78,7 +79,8 @@ func (d *Device) Room(length uint64) (bytes, align uint64) {
 // after Release.
 func (h *Heap) NewBuffer(length uint64, label string) (metal.Buffer, error) {
 	if length == 0 || length > h.length {
-		return nil, fmt.Errorf("new buffer %q: length %d in a heap of %d: %w", label, length, h.length, metal.ErrInvalid)
+		return nil, fmt.Errorf("new buffer %q: length %d in a heap of %d: %w", label, length, h.length,
+			metal.ErrInvalid)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -131,7 +133,10 @@ func (h *Heap) SetPurgeable(s metal.PurgeableState) (old metal.PurgeableState) {
 	if s < metal.KeepCurrent || s > metal.Empty {
 		s = metal.KeepCurrent
 	}
-	h.device.objc.do(func() { old = metal.PurgeableState(h.device.objc.send(h.object, selPurgeable, uintptr(s))) })
+	h.device.objc.do(func() {
+		old = metal.PurgeableState(h.device.objc.send(h.object, selPurgeable,
+			uintptr(s)))
+	})
 	return old
 }
 

@@ -28,13 +28,15 @@ func TestBuffersOfAHeapTakeNothingFromTheSystem(t *testing.T) {
 	if u := m.device.Usage(); u != before || m.device.DriverBytes() != bytes {
 		t.Errorf("a part of a heap moved the usage from %+v to %+v", before, u)
 	}
-	if u := h.Usage(); u.Size != 1<<20 || u.Used != 1024 || u.Available != 1<<20-1024 || b.AllocatedSize() != 1024 {
+	if u := h.Usage(); u.Size != 1<<20 || u.Used != 1024 || u.Available != 1<<20-1024 ||
+		b.AllocatedSize() != 1024 {
 		t.Errorf("the heap says %+v, the buffer %d B", u, b.AllocatedSize())
 	}
 	if n, err := b.WriteAt([]byte("part"), 996); n != 4 || err != nil {
 		t.Errorf("wrote %d, %v", n, err)
 	}
-	if b.SetPurgeable(metal.Volatile) != metal.NonVolatile || h.SetPurgeable(metal.KeepCurrent) != metal.NonVolatile {
+	if b.SetPurgeable(metal.Volatile) != metal.NonVolatile ||
+		h.SetPurgeable(metal.KeepCurrent) != metal.NonVolatile {
 		t.Error("a part's state moved the heap's")
 	}
 	got := make([]byte, 8)
@@ -60,7 +62,8 @@ func TestBuffersOfAHeapTakeNothingFromTheSystem(t *testing.T) {
 		t.Errorf("released twice: error %v", err)
 	}
 	must(t, b.Release())
-	if u := m.device.Usage(); u.Buffers != before.Buffers-1 || u.AllocatedBytes != before.AllocatedBytes-1<<20 {
+	if u := m.device.Usage(); u.Buffers != before.Buffers-1 ||
+		u.AllocatedBytes != before.AllocatedBytes-1<<20 {
 		t.Errorf("usage after the last of a heap is %+v", u)
 	}
 	m.close()
@@ -131,7 +134,8 @@ func TestAResidencySetHoldsItsMembersUntilTheirRemovalIsCommitted(t *testing.T) 
 	must(t, m.fill(1).Wait())
 	must(t, b.Release())
 	if u := m.device.Usage(); u.Buffers != 1 || m.device.DriverBytes() != before+1<<20 {
-		t.Errorf("usage %+v, the driver says %d B; want the buffer out of the one and in the other", u, m.device.DriverBytes())
+		t.Errorf("usage %+v, the driver says %d B; want the buffer out of the one and in the other",
+			u, m.device.DriverBytes())
 	}
 	must(t, r.Remove(b))
 	if got := m.device.DriverBytes(); got != before+1<<20 {
@@ -161,7 +165,8 @@ func TestAResidencySetHoldsItsMembersUntilTheirRemovalIsCommitted(t *testing.T) 
 
 func TestOldSystemsHaveNoResidencySets(t *testing.T) {
 	t.Parallel()
-	for _, conf := range []string{"without newResidencySetWithDescriptor:error:", "residency_error not today"} {
+	for _, conf := range []string{"without newResidencySetWithDescriptor:error:",
+		"residency_error not today"} {
 		library := appletest.Copy(t, fake, conf)
 		d := mustOpen(t, apple.Options{Library: library})
 		_, err := d.NewResidencySet("")

@@ -26,7 +26,8 @@ func load(library string) (*objc, error) {
 	if library != "" {
 		names = []string{library}
 	} else if runtime.GOOS != "darwin" {
-		return nil, &Error{Op: "load Metal", Text: "this is " + runtime.GOOS + "; Metal is a part of macOS", is: ErrNoMetal}
+		return nil, &Error{Op: "load Metal", Text: "this is " + runtime.GOOS + "; Metal is a part of macOS",
+			is: ErrNoMetal}
 	}
 	var libraries []loader.Library
 	for _, name := range names {
@@ -39,14 +40,16 @@ func load(library string) (*objc, error) {
 	o := &objc{}
 	wanted := []function{
 		{&o.msgSend, "objc_msgSend"}, {&o.registerName, "sel_registerName"}, {&o.getClass, "objc_getClass"},
-		{&o.push, "objc_autoreleasePoolPush"}, {&o.pop, "objc_autoreleasePoolPop"}, {&o.copyAllDevices, "MTLCopyAllDevices"},
+		{&o.push, "objc_autoreleasePoolPush"}, {&o.pop, "objc_autoreleasePoolPop"},
+		{&o.copyAllDevices, "MTLCopyAllDevices"},
 	}
 	if runtime.GOARCH == "amd64" {
 		wanted = append(wanted, function{&o.msgSendStret, "objc_msgSend_stret"})
 	}
 	for _, f := range wanted {
 		if *f.address = lookup(libraries, f.name); *f.address == 0 {
-			return nil, &Error{Op: "load Metal", Text: "it has no " + f.name, Hint: "update macOS", is: ErrNoMetal}
+			return nil, &Error{Op: "load Metal", Text: "it has no " + f.name, Hint: "update macOS",
+				is: ErrNoMetal}
 		}
 	}
 	o.register()

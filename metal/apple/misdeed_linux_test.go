@@ -36,8 +36,9 @@ func newRaw(t *testing.T, library string) *raw {
 	must(t, err)
 	r := &raw{t: t}
 	for name, f := range map[string]*uintptr{
-		"objc_msgSend": &r.send, "sel_registerName": &r.selector, "objc_getClass": &r.class, "objc_autoreleasePoolPush": &r.push,
-		"objc_autoreleasePoolPop": &r.pop, "MTLCopyAllDevices": &r.copyAllDevices,
+		"objc_msgSend": &r.send, "sel_registerName": &r.selector, "objc_getClass": &r.class,
+		"objc_autoreleasePoolPush": &r.push,
+		"objc_autoreleasePoolPop":  &r.pop, "MTLCopyAllDevices": &r.copyAllDevices,
 	} {
 		*f, err = purego.Dlsym(h, name)
 		must(t, err)
@@ -74,8 +75,10 @@ var misdeeds = []struct {
 	name, says string
 	do         func(r *raw)
 }{
-	{"an unknown selector", "-[MTLDevice flyToTheMoon]: unrecognized selector", func(r *raw) { r.message(r.encoding().device, "flyToTheMoon") }},
-	{"a message that is in no table", "-[MTLDevice autorelease]: not in the table", func(r *raw) { r.message(r.encoding().device, "autorelease") }},
+	{"an unknown selector", "-[MTLDevice flyToTheMoon]: unrecognized selector",
+		func(r *raw) { r.message(r.encoding().device, "flyToTheMoon") }},
+	{"a message that is in no table", "-[MTLDevice autorelease]: not in the table",
+		func(r *raw) { r.message(r.encoding().device, "autorelease") }},
 	{"a message to nil", "count is sent to nil", func(r *raw) { r.message(0, "count") }},
 	{"a message to a freed object", "count is sent to", func(r *raw) {
 		all := r.call(r.copyAllDevices)
@@ -127,13 +130,15 @@ var misdeeds = []struct {
 		r.encoding()
 		r.call(r.pop, pool)
 	}},
-	{"a commit with an open encoder", "commit: an encoder is open", func(r *raw) { r.message(r.encoding().command, "commit") }},
+	{"a commit with an open encoder", "commit: an encoder is open",
+		func(r *raw) { r.message(r.encoding().command, "commit") }},
 	{"a commit twice", "commit: committed before", func(r *raw) {
 		r.message(r.encoding().enc, "endEncoding")
 		r.message(r.command, "commit")
 		r.message(r.command, "commit")
 	}},
-	{"a wait without a commit", "waitUntilCompleted: not committed", func(r *raw) { r.message(r.encoding().command, "waitUntilCompleted") }},
+	{"a wait without a commit", "waitUntilCompleted: not committed",
+		func(r *raw) { r.message(r.encoding().command, "waitUntilCompleted") }},
 	{"a compilation with fast math", "fast math", func(r *raw) {
 		r.encoding()
 		options := r.message(r.message(r.named(r.class, "MTLCompileOptions"), "alloc"), "init")
@@ -175,7 +180,8 @@ func TestTheFakeEndsAProcessThatBreaksARule(t *testing.T) {
 			child.Dir = t.TempDir() // for what the system makes of an abort
 			child.Env = append(os.Environ(), misdeedName+"="+m.name, givenFake+"="+appletest.Copy(t, fake))
 			out, err := child.CombinedOutput()
-			if err == nil || !strings.Contains(string(out), "fake Metal: ") || !strings.Contains(string(out), m.says) {
+			if err == nil || !strings.Contains(string(out), "fake Metal: ") ||
+				!strings.Contains(string(out), m.says) {
 				t.Errorf("it ended with %v, want a line that says %q; it said:\n%.600s", err, m.says, out)
 			}
 		})

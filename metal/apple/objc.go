@@ -103,7 +103,8 @@ func (o *objc) class(name string) id {
 // string makes an NSString that the caller releases. It ends at the first zero.
 func (o *objc) string(s string) id {
 	text := terminated(s)
-	return id(o.send(id(o.send(o.class("NSString"), selAlloc)), selInitText, uintptr(unsafe.Pointer(&text[0])), utf8))
+	return id(o.send(id(o.send(o.class("NSString"), selAlloc)), selInitText,
+		uintptr(unsafe.Pointer(&text[0])), utf8))
 }
 
 // text is an NSString's text; nil has none.
@@ -125,7 +126,8 @@ func (o *objc) words(e id) string {
 // responds reports that an object knows a selector, itself or by forwarding,
 // as those of Metal's debug layers do (metal-cpp asks the same two questions).
 func (o *objc) responds(object id, s selector) bool {
-	return o.isTrueOf(object, o.selectors[selResponds], o.selectors[s]) || o.send(object, selSignature, o.selectors[s]) != 0
+	return o.isTrueOf(object, o.selectors[selResponds], o.selectors[s]) ||
+		o.send(object, selSignature, o.selectors[s]) != 0
 }
 
 // label names an object for Apple's tools.

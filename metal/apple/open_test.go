@@ -31,7 +31,8 @@ func TestASystemWithoutMetalSaysSo(t *testing.T) {
 	}
 	_, opened := apple.Open(apple.Options{})
 	for _, err := range []error{opened, apple.Check(apple.Options{})} {
-		if !errors.Is(err, apple.ErrNoMetal) || !errors.Is(err, metal.ErrUnsupported) || !strings.Contains(err.Error(), runtime.GOOS) {
+		if !errors.Is(err, apple.ErrNoMetal) || !errors.Is(err, metal.ErrUnsupported) ||
+			!strings.Contains(err.Error(), runtime.GOOS) {
 			t.Errorf("error %v, want one that names %s and matches ErrNoMetal", err, runtime.GOOS)
 		}
 	}

@@ -45,7 +45,8 @@ func (p *pipeline) make(d *Device, kernel string) error {
 	defer o.release(name)
 	function := id(o.send(d.library, selFunction, uintptr(name)))
 	if function == 0 {
-		return &Error{Op: "find the kernel " + kernel, Text: "the compiled library has none of that name", is: ErrCompile}
+		return &Error{Op: "find the kernel " + kernel, Text: "the compiled library has none of that name",
+			is: ErrCompile}
 	}
 	defer o.release(function)
 	why := new(id)

@@ -30,15 +30,16 @@ type flight struct {
 
 // NewQueue makes a queue and starts its goroutine, which ends with Release.
 func (d *Device) NewQueue(maxCommandBuffers int) (metal.Queue, error) {
-	q, err := d.ledger.NewQueue(min(maxCommandBuffers, longestQueue), func(limit int) (command.Driver, error) {
-		q := &queue{device: d}
-		d.objc.do(func() { q.object = id(d.objc.send(d.device, selNewQueue, uintptr(limit))) })
-		if q.object == 0 {
-			return nil, &Error{Op: "make a queue", Text: "Metal made none", is: metal.ErrOutOfMemory}
-		}
-		q.line = command.NewLine(q.wait)
-		return q, nil
-	})
+	q, err := d.ledger.NewQueue(min(maxCommandBuffers, longestQueue),
+		func(limit int) (command.Driver, error) {
+			q := &queue{device: d}
+			d.objc.do(func() { q.object = id(d.objc.send(d.device, selNewQueue, uintptr(limit))) })
+			if q.object == 0 {
+				return nil, &Error{Op: "make a queue", Text: "Metal made none", is: metal.ErrOutOfMemory}
+			}
+			q.line = command.NewLine(q.wait)
+			return q, nil
+		})
 	if err != nil {
 		return nil, err // not a nil *Queue in the interface
 	}
@@ -112,7 +113,8 @@ func (d *Device) finish(c id) error {
 	}
 	code := Code(int(d.objc.send(why, selCode)))
 	hint, is := advice(code)
-	return &Error{Op: "run the kernels", Code: code, Text: cmp.Or(d.objc.words(why), "no words"), Hint: hint, is: is}
+	return &Error{Op: "run the kernels", Code: code, Text: cmp.Or(d.objc.words(why), "no words"),
+		Hint: hint, is: is}
 }
 
 // Drop releases a command buffer that was never committed.

@@ -46,7 +46,8 @@ func (r *ResidencySet) make(label string) error {
 	}
 	descriptor := o.new("MTLResidencySetDescriptor")
 	if descriptor == 0 {
-		return &Error{Op: "make a residency set", Text: "there is no class MTLResidencySetDescriptor", Hint: "update macOS", is: ErrOldSystem}
+		return &Error{Op: "make a residency set", Text: "there is no class MTLResidencySetDescriptor",
+			Hint: "update macOS", is: ErrOldSystem}
 	}
 	defer o.release(descriptor)
 	o.label(descriptor, label)

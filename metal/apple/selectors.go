@@ -79,23 +79,30 @@ const (
 // name is the selector as Apple's metal-cpp registers it.
 func (s selector) name() string {
 	return [selectors]string{
-		"alloc", "init", "retain", "release", "respondsToSelector:", "methodSignatureForSelector:", "initWithCString:encoding:", "UTF8String", "count",
+		"alloc", "init", "retain", "release", "respondsToSelector:", "methodSignatureForSelector:",
+		"initWithCString:encoding:", "UTF8String", "count",
 		"objectAtIndex:", "code", "localizedDescription",
 
 		"name", "currentAllocatedSize", "recommendedMaxWorkingSetSize", "maxBufferLength", "supportsFamily:",
-		"maxThreadsPerThreadgroup", "newBufferWithLength:options:", "heapBufferSizeAndAlignWithLength:options:",
-		"newHeapWithDescriptor:", "newResidencySetWithDescriptor:error:", "newCommandQueueWithMaxCommandBufferCount:",
+		"maxThreadsPerThreadgroup", "newBufferWithLength:options:",
+		"heapBufferSizeAndAlignWithLength:options:",
+		"newHeapWithDescriptor:", "newResidencySetWithDescriptor:error:",
+		"newCommandQueueWithMaxCommandBufferCount:",
 		"newLibraryWithSource:options:error:", "newComputePipelineStateWithFunction:error:",
 
-		"contents", "allocatedSize", "setPurgeableState:", "setLabel:", "setSize:", "setStorageMode:", "setHazardTrackingMode:",
+		"contents", "allocatedSize", "setPurgeableState:", "setLabel:", "setSize:", "setStorageMode:",
+		"setHazardTrackingMode:",
 		"size", "usedSize", "maxAvailableSizeWithAlignment:",
 
-		"addAllocation:", "removeAllocation:", "requestResidency", "endResidency", "addResidencySet:", "removeResidencySet:",
+		"addAllocation:", "removeAllocation:", "requestResidency", "endResidency", "addResidencySet:",
+		"removeResidencySet:",
 
-		"setMathMode:", "setFastMathEnabled:", "newFunctionWithName:", "maxTotalThreadsPerThreadgroup", "threadExecutionWidth",
+		"setMathMode:", "setFastMathEnabled:", "newFunctionWithName:", "maxTotalThreadsPerThreadgroup",
+		"threadExecutionWidth",
 
 		"commandBuffer", "computeCommandEncoder", "setComputePipelineState:", "setBuffer:offset:atIndex:",
-		"setBytes:length:atIndex:", "dispatchThreads:threadsPerThreadgroup:", "endEncoding", "commit", "waitUntilCompleted",
+		"setBytes:length:atIndex:", "dispatchThreads:threadsPerThreadgroup:", "endEncoding", "commit",
+		"waitUntilCompleted",
 		"status", "error",
 	}[s]
 }

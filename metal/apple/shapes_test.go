@@ -99,7 +99,8 @@ func calls(t *testing.T) (all []sent) {
 				return true
 			}
 			function, ok := c.Fun.(*ast.SelectorExpr)
-			if !ok || !slices.Contains([]string{"send", "sizeOf", "pairOf", "isTrueOf", "dispatch"}, function.Sel.Name) {
+			if !ok || !slices.Contains([]string{"send", "sizeOf", "pairOf", "isTrueOf", "dispatch"},
+				function.Sel.Name) {
 				return true
 			}
 			name := ""

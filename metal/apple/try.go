@@ -93,7 +93,9 @@ func (d *Device) fill(v float32, got *float64) (err error) {
 	e.SetPipeline(p)
 	e.SetBuffer(0, b, 0)
 	e.SetBytes(1, kernels.Float32Bytes(v))
-	for _, step := range []func() error{func() error { return e.Dispatch(metal.Size{X: 1}) }, e.End, c.Commit, c.Wait} {
+	for _, step := range []func() error{func() error {
+		return e.Dispatch(metal.Size{X: 1})
+	}, e.End, c.Commit, c.Wait} {
 		if err := step(); err != nil {
 			return err
 		}

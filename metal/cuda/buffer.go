@@ -72,7 +72,9 @@ func (b *buffer) Contents() []byte { return nil }
 
 // ReadAt copies out of the buffer, as io.ReaderAt.
 func (b *buffer) ReadAt(p []byte, offset int64) (int, error) {
-	n, err := b.copy("read", p, offset, func(m *memory, part []byte, address uintptr) error { return m.read(part, address) })
+	n, err := b.copy("read", p, offset, func(m *memory, part []byte, address uintptr) error {
+		return m.read(part, address)
+	})
 	if err == nil && n < len(p) {
 		err = io.EOF
 	}
@@ -86,7 +88,8 @@ func (b *buffer) WriteAt(p []byte, offset int64) (int, error) {
 		return m.write(address, part)
 	})
 	if err == nil && n < len(p) {
-		err = fmt.Errorf("write buffer %q: %d B at %d of %d: %w", b.label, len(p), offset, b.length, io.ErrShortWrite)
+		err = fmt.Errorf("write buffer %q: %d B at %d of %d: %w", b.label, len(p), offset, b.length,
+			io.ErrShortWrite)
 	}
 	return n, err
 }
@@ -103,7 +106,8 @@ func (b *buffer) follow(p []byte, offset int64) {
 }
 
 // copy moves what lies within the buffer and says how much that was.
-func (b *buffer) copy(what string, p []byte, offset int64, move func(*memory, []byte, uintptr) error) (n int, err error) {
+func (b *buffer) copy(what string, p []byte, offset int64, move func(*memory, []byte, uintptr) error) (n int,
+	err error) {
 	if err := b.Retain(); err != nil {
 		return 0, fmt.Errorf("%s %w", what, err)
 	}

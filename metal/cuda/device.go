@@ -84,7 +84,8 @@ func (d *Device) open() error {
 		return err
 	}
 	context := new(uintptr)
-	if err := d.lib.failure("make the context", d.lib.call(symContextRetain, uintptr(unsafe.Pointer(context)), uintptr(h))); err != nil {
+	if err := d.lib.failure("make the context",
+		d.lib.call(symContextRetain, uintptr(unsafe.Pointer(context)), uintptr(h))); err != nil {
 		return err
 	}
 	err = d.lib.failure("make the context current", d.lib.call(symContextSet, *context))
@@ -104,10 +105,13 @@ func (d *Device) open() error {
 
 func (d *Device) describe() error {
 	total, name := new(uint64), make([]byte, maxName)
-	if err := d.lib.failure("read the device's memory", d.lib.call(symDeviceTotal, uintptr(unsafe.Pointer(total)), uintptr(d.handle))); err != nil {
+	if err := d.lib.failure("read the device's memory",
+		d.lib.call(symDeviceTotal, uintptr(unsafe.Pointer(total)), uintptr(d.handle))); err != nil {
 		return err
 	}
-	if err := d.lib.failure("read the device's name", d.lib.call(symDeviceName, uintptr(unsafe.Pointer(&name[0])), maxName-1, uintptr(d.handle))); err != nil {
+	if err := d.lib.failure("read the device's name",
+		d.lib.call(symDeviceName, uintptr(unsafe.Pointer(&name[0])), maxName-1,
+			uintptr(d.handle))); err != nil {
 		return err
 	}
 	budget := cmp.Or(d.options.WorkingSet, *total)

@@ -36,11 +36,13 @@ func TestWhatIsNotThereIsOneLine(t *testing.T) {
 		says    []string
 	}{
 		{"no library", missing, 0, nil, cuda.ErrNoDriver, []string{"load the driver", missing, "install"}},
-		{"no device", "", 0, []string{"init 100"}, cuda.ErrNoDevice, []string{"CUDA_ERROR_NO_DEVICE", "CUDA_VISIBLE_DEVICES"}},
+		{"no device", "", 0, []string{"init 100"}, cuda.ErrNoDevice,
+			[]string{"CUDA_ERROR_NO_DEVICE", "CUDA_VISIBLE_DEVICES"}},
 		{"a driver without devices", "", 0, []string{"devices 0"}, cuda.ErrNoDevice, []string{"no device"}},
 		{"an index too high", "", 2, []string{"devices 2"}, cuda.ErrNoDevice, []string{"device 2", "0 to 1"}},
 		{"a negative index", "", -1, nil, cuda.ErrNoDevice, []string{"out of range"}},
-		{"driver and kernel module differ", "", 0, []string{"init 803"}, cuda.ErrNoDriver, []string{"reboot"}},
+		{"driver and kernel module differ", "", 0, []string{"init 803"}, cuda.ErrNoDriver,
+			[]string{"reboot"}},
 		{"no permission", "", 0, []string{"init 800"}, cuda.ErrNoDevice, []string{"/dev/nvidia"}},
 		{"the toolkit's stub", "", 0, []string{"init 34"}, cuda.ErrNoDriver, []string{"stub"}},
 	} {
@@ -108,7 +110,8 @@ func TestTheDriversRefusalIsOutOfMemoryWithItsWords(t *testing.T) {
 	if !errors.As(err, &refused) {
 		t.Fatalf("error %v, want an OutOfMemoryError", err)
 	}
-	if refused.RequestedBytes != 128<<20 || refused.AllocatedBytes != 128<<20 || !strings.Contains(refused.Reason, "CUDA_ERROR_OUT_OF_MEMORY") ||
+	if refused.RequestedBytes != 128<<20 || refused.AllocatedBytes != 128<<20 ||
+		!strings.Contains(refused.Reason, "CUDA_ERROR_OUT_OF_MEMORY") ||
 		!strings.Contains(refused.Reason, "100663296 B free") {
 		t.Errorf("it says %+v", refused)
 	}
@@ -235,7 +238,8 @@ func TestDriversWithoutPoolsServeAsWell(t *testing.T) {
 	}
 	broken, err := cudatest.Make(t.TempDir(), cudatest.WithoutLaunch)
 	must(t, err)
-	if _, err := cuda.Open(cuda.Options{Library: broken}); !errors.Is(err, cuda.ErrNoDriver) || !strings.Contains(err.Error(), "cuLaunchKernel") {
+	if _, err := cuda.Open(cuda.Options{Library: broken}); !errors.Is(err, cuda.ErrNoDriver) ||
+		!strings.Contains(err.Error(), "cuLaunchKernel") {
 		t.Errorf("a library without cuLaunchKernel: %v", err)
 	}
 }
@@ -308,7 +312,8 @@ func TestALaunchThatIsRefusedFailsItsCommandBufferAlone(t *testing.T) {
 	q, err := dev.NewQueue(0)
 	must(t, err)
 	bad, failed := filled(t, dev, q)
-	if err := failed.Wait(); err == nil || !strings.Contains(err.Error(), "launch the kernel fill") || failed.Status() != metal.Failed {
+	if err := failed.Wait(); err == nil || !strings.Contains(err.Error(), "launch the kernel fill") ||
+		failed.Status() != metal.Failed {
 		t.Errorf("status %d, error %v", failed.Status(), err)
 	}
 	good, done := filled(t, dev, q)
@@ -316,7 +321,8 @@ func TestALaunchThatIsRefusedFailsItsCommandBufferAlone(t *testing.T) {
 	if n := dev.Usage().TotalDispatches; n != 1 {
 		t.Errorf("%d dispatches ran, want 1", n)
 	}
-	for _, release := range []func() error{bad.Release, good.Release, failed.Release, done.Release, q.Release, dev.Close} {
+	for _, release := range []func() error{bad.Release, good.Release, failed.Release, done.Release,
+		q.Release, dev.Close} {
 		must(t, release())
 	}
 	nothingIsLeft(t, library)
@@ -337,7 +343,8 @@ func TestALostDeviceSaysSoEverywhereAndStillCloses(t *testing.T) {
 		_, read := b.ReadAt(make([]byte, 4), 0)
 		_, queue := dev.NewQueue(0)
 		_, pipeline := dev.NewPipeline("add")
-		for what, err := range map[string]error{"a buffer": made, "reading": read, "a queue": queue, "a pipeline": pipeline} {
+		for what, err := range map[string]error{"a buffer": made, "reading": read, "a queue": queue,
+			"a pipeline": pipeline} {
 			if !errors.Is(err, cuda.ErrLost) {
 				t.Errorf("%s: %s gives %v", conf, what, err)
 			}

@@ -52,7 +52,8 @@ func (l *launch) start() error {
 		height = max(l.Grid.Y, 1)
 	}
 	if width > math.MaxUint32 || height > math.MaxUint32 {
-		return fmt.Errorf("kernel %s: grid %dx%d, allowed up to %d each way: %w", k.Name, width, height, uint32(math.MaxUint32), metal.ErrInvalid)
+		return fmt.Errorf("kernel %s: grid %dx%d, allowed up to %d each way: %w", k.Name, width, height,
+			uint32(math.MaxUint32), metal.ErrInvalid)
 	}
 	d := l.device
 	a := d.scratch
@@ -74,7 +75,8 @@ func (l *launch) start() error {
 		columns, rows = kernels.MaxBlock/blockRows, blockRows
 	}
 	code := d.lib.call(symLaunch, l.Pipeline.(*pipeline).entry,
-		uintptr(min((width+columns-1)/columns, maxBlocksX)), uintptr(min((height+rows-1)/rows, maxBlocksY)), 1,
+		uintptr(min((width+columns-1)/columns, maxBlocksX)),
+		uintptr(min((height+rows-1)/rows, maxBlocksY)), 1,
 		uintptr(columns), uintptr(rows), 1, 0, l.stream, uintptr(unsafe.Pointer(&a.pointers[0])), 0)
 	return d.lib.failure("launch the kernel "+k.Name, code)
 }

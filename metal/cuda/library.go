@@ -24,7 +24,8 @@ func load(name string) (*library, error) {
 	for s := range symbols {
 		l.functions[s] = handle.Lookup(s.name())
 		if l.functions[s] == 0 && s < firstOptional {
-			return nil, &Error{Op: "load the driver", Text: "it has no " + s.name(), Hint: "update the driver", is: ErrNoDriver}
+			return nil, &Error{Op: "load the driver", Text: "it has no " + s.name(),
+				Hint: "update the driver", is: ErrNoDriver}
 		}
 	}
 	return l, nil
@@ -118,10 +119,12 @@ func (l *library) device(index int) (int32, error) {
 		if n == 0 {
 			text = "the driver shows no device"
 		}
-		return 0, &Error{Op: fmt.Sprintf("open device %d", index), Text: text, Hint: "gpumem devices lists what is here", is: ErrNoDevice}
+		return 0, &Error{Op: fmt.Sprintf("open device %d", index), Text: text,
+			Hint: "gpumem devices lists what is here", is: ErrNoDevice}
 	}
 	h := new(int32)
-	err = l.failure(fmt.Sprintf("open device %d", index), l.call(symDeviceGet, uintptr(unsafe.Pointer(h)), uintptr(index)))
+	err = l.failure(fmt.Sprintf("open device %d", index),
+		l.call(symDeviceGet, uintptr(unsafe.Pointer(h)), uintptr(index)))
 	return *h, err
 }
 

@@ -47,7 +47,8 @@ const (
 // back by itself, since it does so in the middle of work: rest does.
 func (m *memory) open(device int32, pools bool) error {
 	s := new(uintptr)
-	if err := m.lib.failure("make a stream", m.lib.call(symStreamCreate, uintptr(unsafe.Pointer(s)), streamNonBlocking)); err != nil {
+	if err := m.lib.failure("make a stream",
+		m.lib.call(symStreamCreate, uintptr(unsafe.Pointer(s)), streamNonBlocking)); err != nil {
 		return err
 	}
 	m.stream = *s
@@ -56,7 +57,8 @@ func (m *memory) open(device int32, pools bool) error {
 	}
 	props := &poolProperties{allocType: allocationPinned, locationType: locationDevice, locationID: device}
 	p := new(uintptr)
-	if err := m.lib.failure("make a memory pool", m.lib.call(symPoolCreate, uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(props)))); err != nil {
+	if err := m.lib.failure("make a memory pool",
+		m.lib.call(symPoolCreate, uintptr(unsafe.Pointer(p)), uintptr(unsafe.Pointer(props)))); err != nil {
 		return err
 	}
 	m.pool = *p
@@ -175,13 +177,15 @@ func (m *memory) free() uint64 {
 // write copies p to the device; p may change when it returns.
 func (m *memory) write(address uintptr, p []byte) error {
 	defer runtime.KeepAlive(p)
-	return m.copied("write", m.lib.call(symMemcpyToDevice, address, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), m.stream))
+	return m.copied("write", m.lib.call(symMemcpyToDevice, address,
+		uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), m.stream))
 }
 
 // read copies from the device.
 func (m *memory) read(p []byte, address uintptr) error {
 	defer runtime.KeepAlive(p)
-	return m.copied("read", m.lib.call(symMemcpyToHost, uintptr(unsafe.Pointer(unsafe.SliceData(p))), address, uintptr(len(p)), m.stream))
+	return m.copied("read", m.lib.call(symMemcpyToHost, uintptr(unsafe.Pointer(unsafe.SliceData(p))),
+		address, uintptr(len(p)), m.stream))
 }
 
 // copied waits for a copy: the call alone promises nothing about the other end.

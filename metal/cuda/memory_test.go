@@ -99,7 +99,8 @@ func TestTrimGivesMemoryBack(t *testing.T) {
 // The bare calls, on the device's thread.
 func BenchmarkCalls(b *testing.B) {
 	const size = 512 << 10
-	for name, plain := range map[string]bool{"cuMemAlloc+cuMemFree": true, "cuMemAllocFromPoolAsync+sync+cuMemFreeAsync": false} {
+	for name, plain := range map[string]bool{"cuMemAlloc+cuMemFree": true,
+		"cuMemAllocFromPoolAsync+sync+cuMemFreeAsync": false} {
 		b.Run(name, func(b *testing.B) {
 			d := realMemory(b, plain)
 			b.ResetTimer()

@@ -43,6 +43,7 @@ func (d *Device) entry(kernel string) (uintptr, error) {
 		d.module = *out
 	}
 	name := append([]byte(kernels.EntryPrefix+kernel), 0)
-	code := d.lib.call(symModuleFunction, uintptr(unsafe.Pointer(out)), d.module, uintptr(unsafe.Pointer(&name[0])))
+	code := d.lib.call(symModuleFunction, uintptr(unsafe.Pointer(out)), d.module,
+		uintptr(unsafe.Pointer(&name[0])))
 	return *out, d.lib.failure("find the kernel "+kernel, code)
 }

@@ -55,7 +55,8 @@ func (d *Device) stream() (uintptr, error) {
 		return s, nil
 	}
 	s := new(uintptr)
-	err := d.lib.failure("make a stream", d.lib.call(symStreamCreate, uintptr(unsafe.Pointer(s)), streamNonBlocking))
+	err := d.lib.failure("make a stream",
+		d.lib.call(symStreamCreate, uintptr(unsafe.Pointer(s)), streamNonBlocking))
 	return *s, err
 }
 
@@ -122,7 +123,8 @@ func (d *Device) record(f *flight, stream uintptr) Code {
 	event := new(uintptr)
 	if n := len(d.events); n > 0 {
 		*event, d.events = d.events[n-1], d.events[:n-1]
-	} else if code := d.lib.call(symEventCreate, uintptr(unsafe.Pointer(event)), eventDisableTiming); code != codeSuccess {
+	} else if code := d.lib.call(symEventCreate, uintptr(unsafe.Pointer(event)),
+		eventDisableTiming); code != codeSuccess {
 		return code
 	}
 	code := d.lib.call(symEventRecord, *event, stream)

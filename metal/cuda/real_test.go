@@ -29,7 +29,8 @@ func realDevice(t testing.TB) int {
 
 func TestTheDriverKeepsTheContractOnARealGPU(t *testing.T) {
 	device := realDevice(t)
-	hold := mustOpen(t, cuda.Options{Device: device}) // keeps the context, whose making takes a tenth of a second
+	// keeps the context, whose making takes a tenth of a second
+	hold := mustOpen(t, cuda.Options{Device: device})
 	t.Logf("%+v", hold.Info())
 	t.Cleanup(func() {
 		if err := hold.Close(); err != nil {
@@ -40,9 +41,11 @@ func TestTheDriverKeepsTheContractOnARealGPU(t *testing.T) {
 		t.Run("plain allocations "+strconv.FormatBool(plain), func(t *testing.T) {
 			metaltest.Run(t, func(t *testing.T, f metaltest.Faults) metal.Device {
 				return mustOpen(t, cuda.Options{
-					Device: device, WorkingSet: f.WorkingSet, MaxBuffers: f.MaxBuffers, PlainAllocations: plain,
+					Device: device, WorkingSet: f.WorkingSet, MaxBuffers: f.MaxBuffers,
+					PlainAllocations: plain,
 					Faults: cuda.Faults{
-						FailAllocation: f.FailAllocation, ShrinkAfter: f.ShrinkAfter, ShrinkTo: f.ShrinkTo, CompletionLag: f.CompletionLag,
+						FailAllocation: f.FailAllocation, ShrinkAfter: f.ShrinkAfter, ShrinkTo: f.ShrinkTo,
+						CompletionLag: f.CompletionLag,
 					},
 				})
 			}, metaltest.Abilities{Faults: true})
@@ -147,7 +150,9 @@ func BenchmarkCommand(b *testing.B) {
 		e.SetPipeline(p)
 		e.SetBuffer(0, y, 0)
 		e.SetBytes(1, []byte{0, 0, 0, 0})
-		for _, step := range []func() error{func() error { return e.Dispatch(metal.Size{X: 1024}) }, e.End, c.Commit, c.Wait, c.Release} {
+		for _, step := range []func() error{func() error {
+			return e.Dispatch(metal.Size{X: 1024})
+		}, e.End, c.Commit, c.Wait, c.Release} {
 			if err := step(); err != nil {
 				b.Fatal(err)
 			}

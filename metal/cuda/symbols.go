@@ -59,7 +59,8 @@ func (s symbol) name() string {
 		"cuModuleLoadData", "cuModuleUnload", "cuModuleGetFunction", "cuLaunchKernel",
 		"cuStreamCreate", "cuStreamDestroy_v2", "cuStreamSynchronize",
 		"cuEventCreate", "cuEventDestroy_v2", "cuEventRecord", "cuEventQuery",
-		"cuMemPoolCreate", "cuMemPoolDestroy", "cuMemPoolTrimTo", "cuMemPoolGetAttribute", "cuMemPoolSetAttribute",
+		"cuMemPoolCreate", "cuMemPoolDestroy", "cuMemPoolTrimTo", "cuMemPoolGetAttribute",
+		"cuMemPoolSetAttribute",
 		"cuMemAllocFromPoolAsync", "cuMemFreeAsync",
 	}[s]
 }

@@ -50,7 +50,8 @@ func (d *Device) warm() error {
 		err = d.memory.read(got, address)
 	}
 	if v := math.Float32frombits(binary.LittleEndian.Uint32(got)); err == nil && v != want {
-		err = &Error{Op: "try the device", Text: fmt.Sprintf("its first kernel wrote %v, not %d", v, want), Hint: "look for Xid messages in dmesg"}
+		err = &Error{Op: "try the device", Text: fmt.Sprintf("its first kernel wrote %v, not %d", v, want),
+			Hint: "look for Xid messages in dmesg"}
 	}
 	if freed := d.memory.put(address); err == nil {
 		err = freed

@@ -58,7 +58,8 @@ func TestTheTableDescribesEveryKernelOnce(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"linear_fwd", "linear_bwd_input", "linear_bwd_weights", "adam_step", "mse_grad", "matmul", "add", "relu", "sigmoid",
+		"linear_fwd", "linear_bwd_input", "linear_bwd_weights", "adam_step", "mse_grad", "matmul", "add",
+		"relu", "sigmoid",
 		"tanh", "mat_transpose", "add_bias", "copy_inplace",
 	} {
 		if !names[name] {

@@ -18,7 +18,8 @@ func TestEveryBinary16WidensExactlyAndComesBack(t *testing.T) {
 		got, want := kernels.F16ToF32(h), metaltest.DecodeHalf(h)
 		if math.IsNaN(want) {
 			bits := math.Float32bits(got)
-			if !math.IsNaN(float64(got)) || uint16(bits>>16)&0x8000 != h&0x8000 || bits>>13&0x3ff != uint32(h&0x3ff) {
+			if !math.IsNaN(float64(got)) || uint16(bits>>16)&0x8000 != h&0x8000 ||
+				bits>>13&0x3ff != uint32(h&0x3ff) {
 				t.Fatalf("NaN %#04x became %#08x", h, bits)
 			}
 			if back := kernels.F32ToF16(got); back != h|0x200 {

@@ -131,11 +131,13 @@ func (k Kernel) Needs(c Call) ([]uint64, error) {
 // needs is Needs without an allocation; it also normalises c.Grid.
 func (k Kernel) needs(c *Call) (lengths, error) {
 	if len(c.Args) < len(k.Args) {
-		return lengths{}, fmt.Errorf("kernel %s: %d arguments of %d: %w", k.Name, len(c.Args), len(k.Args), metal.ErrInvalid)
+		return lengths{}, fmt.Errorf("kernel %s: %d arguments of %d: %w", k.Name, len(c.Args), len(k.Args),
+			metal.ErrInvalid)
 	}
 	g := &c.Grid
 	if g.X < 0 || g.Y < 0 || g.Z < 0 {
-		return lengths{}, fmt.Errorf("kernel %s: grid %dx%dx%d is negative: %w", k.Name, g.X, g.Y, g.Z, metal.ErrInvalid)
+		return lengths{}, fmt.Errorf("kernel %s: grid %dx%dx%d is negative: %w", k.Name, g.X, g.Y, g.Z,
+			metal.ErrInvalid)
 	}
 	g.X, g.Y, g.Z = max(g.X, 1), max(g.Y, 1), max(g.Z, 1)
 	for i, a := range k.Args {
@@ -145,8 +147,10 @@ func (k Kernel) needs(c *Call) (lengths, error) {
 		if len(c.Args[i]) < 4 {
 			return lengths{}, k.short(i, 4, uint64(len(c.Args[i])))
 		}
-		if v := int32(binary.LittleEndian.Uint32(c.Args[i])); a.Kind == Int32 && (v < 0 || a.Max > 0 && v > a.Max) {
-			return lengths{}, fmt.Errorf("kernel %s: argument %d (%s) is %d: %w", k.Name, i, a.Name, v, metal.ErrInvalid)
+		if v := int32(binary.LittleEndian.Uint32(c.Args[i])); a.Kind == Int32 &&
+			(v < 0 || a.Max > 0 && v > a.Max) {
+			return lengths{}, fmt.Errorf("kernel %s: argument %d (%s) is %d: %w", k.Name, i, a.Name,
+				v, metal.ErrInvalid)
 		}
 	}
 	n := k.need(c)
@@ -194,7 +198,8 @@ type ShortError struct {
 }
 
 func (e *ShortError) Error() string {
-	return fmt.Sprintf("kernel %s: argument %d (%s) needs %d B, has %d B", e.Kernel, e.Index, e.Arg, e.NeedBytes, e.HaveBytes)
+	return fmt.Sprintf("kernel %s: argument %d (%s) needs %d B, has %d B", e.Kernel, e.Index, e.Arg,
+		e.NeedBytes, e.HaveBytes)
 }
 
 // Is reports that every ShortError is a metal.ErrInvalid.

@@ -47,7 +47,8 @@ func TestSpecialNumbersGoThrough(t *testing.T) {
 		{"relu", [][]float32{{nan, inf, -inf, -0.5, least, -least}}, []float32{nan, inf, 0, 0, least, 0}},
 		{"sigmoid", [][]float32{{nan, inf, -inf, 1000, -1000, 0}}, []float32{nan, 1, 0, 1, 0, 0.5}},
 		{"tanh", [][]float32{{nan, inf, -inf, 1000, least}}, []float32{nan, 1, -1, 1, least}},
-		{"add", [][]float32{{inf, inf, least, math.MaxFloat32}, {-inf, 1, least, math.MaxFloat32}}, []float32{nan, inf, 2 * least, inf}},
+		{"add", [][]float32{{inf, inf, least, math.MaxFloat32}, {-inf, 1, least, math.MaxFloat32}},
+			[]float32{nan, inf, 2 * least, inf}},
 		{"mul", [][]float32{{inf, least, nan}, {0, 0.25, 0}}, []float32{nan, 0, nan}},
 		{"square", [][]float32{{inf, -inf, 1e30, 1e-30}}, []float32{inf, inf, inf, 0}},
 		{"copy_inplace", [][]float32{{inf, nan, least, -inf}}, []float32{inf, nan, least, -inf}},
@@ -103,7 +104,8 @@ func TestAdamWithoutAGradientOnlyDecays(t *testing.T) {
 	t.Parallel()
 	k, _ := kernels.ByName("adam_step")
 	args := make([][]byte, 0, len(k.Args))
-	for _, v := range []float32{2, 0, 0, 0, 0.5, 0.9, 0.999, 0.9, 0.999, 1e-3, 0.25} { // w g m v lr b1 b2 b1t b2t eps wd
+	// w g m v lr b1 b2 b1t b2t eps wd
+	for _, v := range []float32{2, 0, 0, 0, 0.5, 0.9, 0.999, 0.9, 0.999, 1e-3, 0.25} {
 		args = append(args, kernels.Float32Bytes(v))
 	}
 	if err := k.Run(kernels.Call{Grid: metal.Size{X: 1}, Args: args}); err != nil {

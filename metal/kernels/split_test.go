@@ -80,7 +80,8 @@ func TestEveryKernelStaysInsideItsBuffersAndReadsOnlyItsInputs(t *testing.T) {
 					if !a.Kind.Writes() && !bytes.Equal(have, before.Args[i]) {
 						t.Errorf("argument %s is only read, but changed", a.Name)
 					}
-					if a.Kind.IsBuffer() && !bytes.Equal(have[len(have):len(have)+64], bytes.Repeat([]byte{canary}, 64)) {
+					if a.Kind.IsBuffer() &&
+						!bytes.Equal(have[len(have):len(have)+64], bytes.Repeat([]byte{canary}, 64)) {
 						t.Errorf("argument %s was written behind its end", a.Name)
 					}
 				}

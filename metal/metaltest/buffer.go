@@ -14,7 +14,8 @@ func bufferTests() []test {
 		{"it has its length and label in whole pages", roundsToPages},
 		{"no length is zero or beyond the maximum", func(t *testing.T, s *suite) {
 			dev := s.open(t)
-			for _, n := range []uint64{0, dev.Info().MaxBufferLength + 1, ^uint64(0), ^uint64(0) - dev.Info().PageSize} {
+			for _, n := range []uint64{0, dev.Info().MaxBufferLength + 1, ^uint64(0),
+				^uint64(0) - dev.Info().PageSize} {
 				_, err := dev.NewBuffer(n, "")
 				wants(t, err, metal.ErrInvalid)
 			}
@@ -45,7 +46,8 @@ func roundsToPages(t *testing.T, s *suite) {
 			t.Errorf("%d B are allocated as %d B, want %d", n, b.AllocatedSize(), want)
 		}
 		u := dev.Usage()
-		if u.AllocatedBytes-before.AllocatedBytes != int64(want) || u.Buffers-before.Buffers != 1 || u.TotalBuffers-before.TotalBuffers != 1 {
+		if u.AllocatedBytes-before.AllocatedBytes != int64(want) || u.Buffers-before.Buffers != 1 ||
+			u.TotalBuffers-before.TotalBuffers != 1 {
 			t.Errorf("a buffer of %d B moved the usage from %+v to %+v", n, before, u)
 		}
 		must(t, b.Release())

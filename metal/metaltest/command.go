@@ -157,28 +157,29 @@ func bindingsStay(t *testing.T, s *suite) {
 
 func retentionTests() []test {
 	return []test{
-		{"a buffer lives until the last command buffer that uses it has completed", func(t *testing.T, s *suite) {
-			dev := s.open(t)
-			q, fill := s.queue(t, dev, 0), s.pipeline(t, dev, "fill")
-			copied, dst := s.pipeline(t, dev, "copy_inplace"), s.buffer(t, dev, 4)
-			src, err := dev.NewBuffer(4, "source")
-			must(t, err)
-			first, second := s.command(t, q), s.command(t, q)
-			record(t, first, fill, metal.Size{X: 1}, whole(src), number(8))
-			record(t, first, fill, metal.Size{X: 1}, whole(src), number(9))
-			record(t, second, copied, metal.Size{X: 1}, whole(src), whole(dst))
-			must(t, src.Release())
-			_, err = src.ReadAt(make([]byte, 4), 0)
-			wants(t, err, metal.ErrReleased)
-			buffersAre(t, dev, 2)
-			finish(t, first)
-			buffersAre(t, dev, 2)
-			finish(t, second)
-			buffersAre(t, dev, 1)
-			if got := floats(t, dst, 1)[0]; got != 9 {
-				t.Errorf("the copy is %v, want 9", got)
-			}
-		}},
+		{"a buffer lives until the last command buffer that uses it has completed",
+			func(t *testing.T, s *suite) {
+				dev := s.open(t)
+				q, fill := s.queue(t, dev, 0), s.pipeline(t, dev, "fill")
+				copied, dst := s.pipeline(t, dev, "copy_inplace"), s.buffer(t, dev, 4)
+				src, err := dev.NewBuffer(4, "source")
+				must(t, err)
+				first, second := s.command(t, q), s.command(t, q)
+				record(t, first, fill, metal.Size{X: 1}, whole(src), number(8))
+				record(t, first, fill, metal.Size{X: 1}, whole(src), number(9))
+				record(t, second, copied, metal.Size{X: 1}, whole(src), whole(dst))
+				must(t, src.Release())
+				_, err = src.ReadAt(make([]byte, 4), 0)
+				wants(t, err, metal.ErrReleased)
+				buffersAre(t, dev, 2)
+				finish(t, first)
+				buffersAre(t, dev, 2)
+				finish(t, second)
+				buffersAre(t, dev, 1)
+				if got := floats(t, dst, 1)[0]; got != 9 {
+					t.Errorf("the copy is %v, want 9", got)
+				}
+			}},
 		{"a dropped command buffer lets its buffers go", func(t *testing.T, s *suite) {
 			dev := s.open(t)
 			fill := s.pipeline(t, dev, "fill")

@@ -153,10 +153,12 @@ func link(dev metal.Device, q metal.Queue, affine metal.Pipeline, y metal.Buffer
 	if err != nil {
 		return err
 	}
-	if err := dispatch(e, affine, metal.Size{X: 1}, whole(y), whole(scratch), number(0.5), number(0)); err != nil {
+	if err := dispatch(e, affine, metal.Size{X: 1}, whole(y), whole(scratch), number(0.5),
+		number(0)); err != nil {
 		return err
 	}
-	if err := dispatch(e, affine, metal.Size{X: 1}, whole(scratch), whole(y), number(1), number(add)); err != nil {
+	if err := dispatch(e, affine, metal.Size{X: 1}, whole(scratch), whole(y), number(1),
+		number(add)); err != nil {
 		return err
 	}
 	for _, step := range []func() error{e.End, c.Commit, scratch.Release, c.Wait, c.Release} {

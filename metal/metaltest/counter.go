@@ -169,7 +169,8 @@ func (w *walk) check() {
 	w.between("not committed", u.CommandBuffers-u.InFlight, opened, opened)
 	w.between("pipelines", u.Pipelines, 1, 1)
 	w.between("total buffers", u.TotalBuffers, w.total.TotalBuffers, w.total.TotalBuffers)
-	w.between("total command buffers", u.TotalCommandBuffers, w.total.TotalCommandBuffers, w.total.TotalCommandBuffers)
+	w.between("total command buffers", u.TotalCommandBuffers, w.total.TotalCommandBuffers,
+		w.total.TotalCommandBuffers)
 	w.between("total dispatches", u.TotalDispatches, w.total.TotalDispatches, dispatches)
 }
 

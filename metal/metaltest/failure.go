@@ -31,23 +31,28 @@ func failures() []failure {
 		{"a grid beyond all memory", "fill", metal.Size{X: 1 << 40}, func(small, _ metal.Buffer) []arg {
 			return []arg{whole(small), number(1)}
 		}, []string{"(y)", "4398046511104 B"}},
-		{"dimensions beyond all memory", "matmul", metal.Size{X: 1, Y: 1}, func(small, large metal.Buffer) []arg {
-			big := integer(1<<31 - 1)
-			return []arg{whole(large), whole(large), whole(small), big, big, big}
-		}, []string{"(a)"}},
+		{"dimensions beyond all memory", "matmul", metal.Size{X: 1, Y: 1},
+			func(small, large metal.Buffer) []arg {
+				big := integer(1<<31 - 1)
+				return []arg{whole(large), whole(large), whole(small), big, big, big}
+			}, []string{"(a)"}},
 		{"a parameter of two bytes", "fill", metal.Size{X: 1}, func(small, _ metal.Buffer) []arg {
 			return []arg{whole(small), {inline: []byte{1, 2}}}
 		}, []string{"(v)", "4 B", "2 B"}},
-		{"a parameter buffer bound too near its end", "fill", metal.Size{X: 1}, func(small, large metal.Buffer) []arg {
-			return []arg{whole(small), {buffer: large, offset: 61}}
-		}, []string{"(v)", "4 B", "3 B"}},
-		{"a negative dimension", "mat_transpose", metal.Size{X: 1, Y: 1}, func(small, large metal.Buffer) []arg {
-			return []arg{whole(large), whole(small), integer(-1), integer(1)}
-		}, []string{"(rows)", "-1"}},
-		{"an unknown activation", "linear_fwd", metal.Size{X: 1, Y: 1}, func(small, large metal.Buffer) []arg {
-			one := integer(1)
-			return []arg{whole(large), whole(large), whole(large), whole(small), one, one, one, integer(4)}
-		}, []string{"(act)", "4"}},
+		{"a parameter buffer bound too near its end", "fill", metal.Size{X: 1},
+			func(small, large metal.Buffer) []arg {
+				return []arg{whole(small), {buffer: large, offset: 61}}
+			}, []string{"(v)", "4 B", "3 B"}},
+		{"a negative dimension", "mat_transpose", metal.Size{X: 1, Y: 1},
+			func(small, large metal.Buffer) []arg {
+				return []arg{whole(large), whole(small), integer(-1), integer(1)}
+			}, []string{"(rows)", "-1"}},
+		{"an unknown activation", "linear_fwd", metal.Size{X: 1, Y: 1},
+			func(small, large metal.Buffer) []arg {
+				one := integer(1)
+				return []arg{whole(large), whole(large), whole(large), whole(small), one,
+					one, one, integer(4)}
+			}, []string{"(act)", "4"}},
 		{"a misaligned offset", "fill", metal.Size{X: 1}, func(small, _ metal.Buffer) []arg {
 			return []arg{{buffer: small, offset: 2}, number(1)}
 		}, []string{"(y)"}},
@@ -59,7 +64,8 @@ func failureTests() []test {
 	for _, f := range failures() {
 		tests = append(tests, test{f.name, func(t *testing.T, s *suite) { f.run(t, s) }})
 	}
-	return append(tests, test{"what follows in the command buffer does not run, what follows in the queue does", endsOne})
+	return append(tests,
+		test{"what follows in the command buffer does not run, what follows in the queue does", endsOne})
 }
 
 // run checks that the dispatch fails, says why, and writes nothing.

@@ -221,7 +221,7 @@ func compare(a kernels.Arg, want []estimate, m memory, before []byte) error {
 		return nil
 	}
 	for i, e := range want {
-		got := math.NaN()
+		var got float64
 		if a.Elem == kernels.F16 {
 			got = DecodeHalf(binary.LittleEndian.Uint16(m.data[2*i:]))
 		} else {

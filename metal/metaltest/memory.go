@@ -13,7 +13,8 @@ func purgeTests() []test {
 			b := s.buffer(t, s.open(t), 10)
 			old := metal.NonVolatile
 			for _, next := range []metal.PurgeableState{
-				metal.KeepCurrent, metal.Volatile, metal.KeepCurrent, metal.NonVolatile, metal.Empty, metal.Empty, metal.NonVolatile,
+				metal.KeepCurrent, metal.Volatile, metal.KeepCurrent, metal.NonVolatile, metal.Empty,
+				metal.Empty, metal.NonVolatile,
 			} {
 				if got := b.SetPurgeable(next); got != old {
 					t.Errorf("setting %d returned %d, want %d", next, got, old)

@@ -74,8 +74,12 @@ func misuseTests() []test {
 
 func commandMisuses() []misuse {
 	return []misuse{
-		{"commit twice", metal.ErrInvalid, func(t *testing.T, b *bench) error { return b.finished(t).command.Commit() }},
-		{"commit with an open encoder", metal.ErrInvalid, func(t *testing.T, b *bench) error { return b.command.Commit() }},
+		{"commit twice", metal.ErrInvalid, func(t *testing.T, b *bench) error {
+			return b.finished(t).command.Commit()
+		}},
+		{"commit with an open encoder", metal.ErrInvalid, func(t *testing.T, b *bench) error {
+			return b.command.Commit()
+		}},
 		{"commit after release", metal.ErrReleased, func(t *testing.T, b *bench) error {
 			must(t, b.end(t).command.Release())
 			return b.command.Commit()
@@ -88,7 +92,9 @@ func commandMisuses() []misuse {
 			must(t, b.finished(t).command.Release())
 			return b.command.Release()
 		}},
-		{"wait without a commit", metal.ErrInvalid, func(t *testing.T, b *bench) error { return b.end(t).command.Wait() }},
+		{"wait without a commit", metal.ErrInvalid, func(t *testing.T, b *bench) error {
+			return b.end(t).command.Wait()
+		}},
 		{"a second open encoder", metal.ErrInvalid, func(t *testing.T, b *bench) error {
 			_, err := b.command.NewEncoder()
 			return err
@@ -102,14 +108,17 @@ func commandMisuses() []misuse {
 			_, err := b.command.NewEncoder()
 			return err
 		}},
-		{"end an encoder twice", metal.ErrReleased, func(t *testing.T, b *bench) error { return b.end(t).encoder.End() }},
+		{"end an encoder twice", metal.ErrReleased, func(t *testing.T, b *bench) error {
+			return b.end(t).encoder.End()
+		}},
 		{"dispatch after the end", metal.ErrReleased, func(t *testing.T, b *bench) error {
 			return dispatch(b.end(t).encoder, b.fill, metal.Size{X: 1}, whole(b.buffer), number(1))
 		}},
-		{"dispatch after the command buffer's release", metal.ErrReleased, func(t *testing.T, b *bench) error {
-			must(t, b.command.Release())
-			return dispatch(b.encoder, b.fill, metal.Size{X: 1}, whole(b.buffer), number(1))
-		}},
+		{"dispatch after the command buffer's release", metal.ErrReleased,
+			func(t *testing.T, b *bench) error {
+				must(t, b.command.Release())
+				return dispatch(b.encoder, b.fill, metal.Size{X: 1}, whole(b.buffer), number(1))
+			}},
 		{"release a pipeline twice", metal.ErrReleased, func(t *testing.T, b *bench) error {
 			must(t, b.fill.Release())
 			return b.fill.Release()
@@ -137,17 +146,25 @@ func encoderMisuses() []misuse {
 		}
 	}
 	return []misuse{
-		{"no pipeline", metal.ErrInvalid, func(_ *testing.T, b *bench) error { return b.encoder.Dispatch(metal.Size{X: 1}) }},
+		{"no pipeline", metal.ErrInvalid, func(_ *testing.T, b *bench) error {
+			return b.encoder.Dispatch(metal.Size{X: 1})
+		}},
 		{"a nil pipeline", metal.ErrInvalid, with(func(b *bench) { b.encoder.SetPipeline(nil) })},
-		{"another device's pipeline", metal.ErrInvalid, with(func(b *bench) { b.encoder.SetPipeline(b.foreignPipeline) })},
+		{"another device's pipeline", metal.ErrInvalid,
+			with(func(b *bench) { b.encoder.SetPipeline(b.foreignPipeline) })},
 		{"a released pipeline", metal.ErrReleased, with(func(b *bench) { _ = b.fill.Release() })},
 		{"a nil buffer", metal.ErrInvalid, with(func(b *bench) { b.encoder.SetBuffer(0, nil, 0) })},
-		{"another device's buffer", metal.ErrInvalid, with(func(b *bench) { b.encoder.SetBuffer(0, b.foreignBuffer, 0) })},
+		{"another device's buffer", metal.ErrInvalid,
+			with(func(b *bench) { b.encoder.SetBuffer(0, b.foreignBuffer, 0) })},
 		{"a released buffer", metal.ErrReleased, with(func(b *bench) { _ = b.buffer.Release() })},
-		{"an offset at the end", metal.ErrInvalid, with(func(b *bench) { b.encoder.SetBuffer(0, b.buffer, 16) })},
-		{"an offset far away", metal.ErrInvalid, with(func(b *bench) { b.encoder.SetBuffer(0, b.buffer, ^uint64(0)) })},
-		{"a negative buffer index", metal.ErrInvalid, with(func(b *bench) { b.encoder.SetBuffer(-1, b.buffer, 0) })},
-		{"a buffer index of 31", metal.ErrInvalid, with(func(b *bench) { b.encoder.SetBuffer(31, b.buffer, 0) })},
+		{"an offset at the end", metal.ErrInvalid,
+			with(func(b *bench) { b.encoder.SetBuffer(0, b.buffer, 16) })},
+		{"an offset far away", metal.ErrInvalid,
+			with(func(b *bench) { b.encoder.SetBuffer(0, b.buffer, ^uint64(0)) })},
+		{"a negative buffer index", metal.ErrInvalid,
+			with(func(b *bench) { b.encoder.SetBuffer(-1, b.buffer, 0) })},
+		{"a buffer index of 31", metal.ErrInvalid,
+			with(func(b *bench) { b.encoder.SetBuffer(31, b.buffer, 0) })},
 		{"a negative bytes index", metal.ErrInvalid, bytes(-1, make([]byte, 4))},
 		{"a bytes index of 31", metal.ErrInvalid, bytes(31, make([]byte, 4))},
 		{"no inline bytes", metal.ErrInvalid, bytes(1, nil)},

@@ -46,7 +46,8 @@ func activations(name string) (reference, bool) {
 		return each(2, nil, func(l *launch, i int) { l.set(1, i, activate(code, exact(l.args[0][i]))) })
 	}
 	backward := func(code int) (reference, bool) {
-		return each(3, nil, func(l *launch, i int) { l.set(2, i, sum(slope(code, l.args[0][i], l.args[1][i]))) })
+		return each(3, nil,
+			func(l *launch, i int) { l.set(2, i, sum(slope(code, l.args[0][i], l.args[1][i]))) })
 	}
 	switch name {
 	case "relu":
@@ -71,7 +72,8 @@ var shapes = [...][3]int{{1, 1, 1}, {4, 4, 2}, {3, 5, 7}, {17, 9, 33}, {40, 35, 
 
 // over makes the problems of a kernel over three dimensions: for each shape a
 // grid that fits, one too large and one too small.
-func over(sizes func(a, b, c int) []int, params func(a, b, c int) []float64, grid func(a, b, c int) metal.Size) []problem {
+func over(sizes func(a, b, c int) []int, params func(a, b, c int) []float64,
+	grid func(a, b, c int) metal.Size) []problem {
 	var problems []problem
 	for _, s := range shapes {
 		a, b, c := s[0], s[1], s[2]
@@ -205,7 +207,8 @@ func addBias() reference {
 		rows, cols := s[0], s[2]
 		for _, width := range []int{cols, cols + 3, max(cols-1, 1)} {
 			r.problems = append(r.problems, problem{
-				grid: metal.Size{X: width, Y: rows}, params: []float64{float64(cols)}, sizes: []int{rows * cols, cols},
+				grid: metal.Size{X: width, Y: rows}, params: []float64{float64(cols)},
+				sizes: []int{rows * cols, cols},
 			})
 		}
 	}

@@ -94,7 +94,8 @@ func sumAxisBackward(l *launch) {
 
 func broadcast(l *launch) {
 	outer, inner := l.param(0), l.param(1)
-	l.threads(inner, outer, func(i, o int) { l.set(2, o*inner+i, near(l.args[0][i]*l.args[1][o*inner+i], 1)) })
+	l.threads(inner, outer,
+		func(i, o int) { l.set(2, o*inner+i, near(l.args[0][i]*l.args[1][o*inner+i], 1)) })
 }
 
 func broadcastBackward(l *launch) {

@@ -21,7 +21,8 @@ func scopeTests() []test {
 		}},
 		{"a panic passes through", func(t *testing.T, s *suite) {
 			dev := s.open(t)
-			if got := panics(func() { dev.Autorelease(func() { panic("on purpose") }) }); got != "on purpose" {
+			if got := panics(
+				func() { dev.Autorelease(func() { panic("on purpose") }) }); got != "on purpose" {
 				t.Errorf("recovered %v", got)
 			}
 			dev.Autorelease(func() {}) // the next one works

@@ -154,7 +154,8 @@ func BenchmarkLinearForward(b *testing.B) {
 			x, w := m.buffer(4*c.batch*c.ins), m.buffer(4*c.outs*c.ins)
 			bias, y := m.buffer(4*c.outs), m.buffer(4*c.batch*c.outs)
 			for b.Loop() {
-				m.run(p, metal.Size{X: c.outs, Y: c.batch}, x, w, bias, y, c.batch, c.outs, c.ins, int(kernels.ActReLU))
+				m.run(p, metal.Size{X: c.outs, Y: c.batch}, x, w, bias, y, c.batch, c.outs,
+					c.ins, int(kernels.ActReLU))
 			}
 			flops(b, 2*c.batch*c.outs*c.ins)
 		})
@@ -171,11 +172,13 @@ func flops(b *testing.B, each int) {
 // turn down. All memory is resident.
 func BenchmarkDequantise(b *testing.B) {
 	const values = 4 << 20
-	for _, f := range []kernels.Format{kernels.Q4_0, kernels.Q8_0, kernels.Q6_K, kernels.HalfFloat, kernels.Float} {
+	for _, f := range []kernels.Format{kernels.Q4_0, kernels.Q8_0, kernels.Q6_K, kernels.HalfFloat,
+		kernels.Float} {
 		b.Run(f.String(), func(b *testing.B) {
 			m := newMachine(b)
 			p := m.pipeline("dequant_" + strings.ToLower(f.String()) + "_f16")
-			blocks, out, other := m.buffer(values/f.BlockValues()*f.BlockBytes()), m.buffer(2*values), m.buffer(2*values)
+			blocks, out, other := m.buffer(values/f.BlockValues()*f.BlockBytes()), m.buffer(2*values),
+				m.buffer(2*values)
 			random(blocks.Contents(), f)
 			plain := m.pipeline("copy_inplace")
 			decode, copied := time.Hour, time.Hour

@@ -20,7 +20,8 @@ func (m *memory) Bytes() []byte { return m.region.memory }
 func (m *memory) SetPurgeable(s metal.PurgeableState) {
 	m.emptied = s == metal.Empty
 	if m.emptied {
-		_ = discardMemory(m.region.memory) // a system that refuses keeps the pages, which is no worse than Volatile
+		// a system that refuses keeps the pages, which is no worse than Volatile
+		_ = discardMemory(m.region.memory)
 	}
 }
 

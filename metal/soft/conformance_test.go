@@ -11,6 +11,9 @@ import (
 
 // It is not parallel: the suite reads the resident size of the process.
 func TestTheSoftDeviceKeepsTheContract(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	metaltest.Run(t, func(t *testing.T, f metaltest.Faults) metal.Device {
 		return open(t, soft.Options{
 			WorkingSet: cmp.Or(f.WorkingSet, 1<<30),

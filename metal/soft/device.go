@@ -59,7 +59,8 @@ func Open(o Options) (*Device, error) {
 		o.WorkingSet = uint64(workingSetShare * float64(machineMemory()))
 	}
 	if o.WorkingSet > math.MaxInt64 || o.MaxBufferLength > math.MaxInt64 {
-		return nil, fmt.Errorf("open soft device: more than %d B: %w", uint64(math.MaxInt64), metal.ErrInvalid)
+		return nil, fmt.Errorf("open soft device: more than %d B: %w", uint64(math.MaxInt64),
+			metal.ErrInvalid)
 	}
 	if o.MaxBuffers < 0 || o.Workers < 0 || o.Leaks.CommandBufferBytes < 0 {
 		return nil, fmt.Errorf("open soft device: negative option: %w", metal.ErrInvalid)
@@ -117,7 +118,8 @@ func (d *Device) NewPipeline(kernel string) (metal.Pipeline, error) {
 	code, err := d.store.get(pipelineBytes)
 	if err != nil {
 		p.Refused()
-		return nil, fmt.Errorf("new pipeline %q: map %d B: %v: %w", kernel, pipelineBytes, err, metal.ErrOutOfMemory)
+		return nil, fmt.Errorf("new pipeline %q: map %d B: %v: %w", kernel, pipelineBytes,
+			err, metal.ErrOutOfMemory)
 	}
 	touch(code.memory)
 	p.OnFree(func() error { return d.store.put(code) })

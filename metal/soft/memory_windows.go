@@ -11,7 +11,8 @@ const memReset = 0x80000
 
 // mapMemory reserves and commits n zeroed bytes.
 func mapMemory(n int) ([]byte, error) {
-	p, err := windows.VirtualAlloc(0, uintptr(n), windows.MEM_RESERVE|windows.MEM_COMMIT, windows.PAGE_READWRITE)
+	p, err := windows.VirtualAlloc(0, uintptr(n), windows.MEM_RESERVE|windows.MEM_COMMIT,
+		windows.PAGE_READWRITE)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +27,8 @@ func unmapMemory(p []byte) error {
 // discardMemory lets the system drop the pages. To decommit them would give
 // them back at once, but a kernel that still runs would fault.
 func discardMemory(p []byte) error {
-	_, err := windows.VirtualAlloc(uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), memReset, windows.PAGE_READWRITE)
+	_, err := windows.VirtualAlloc(uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), memReset,
+		windows.PAGE_READWRITE)
 	return err
 }
 

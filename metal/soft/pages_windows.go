@@ -18,11 +18,13 @@ func reserveMemory(n int) ([]byte, error) {
 
 // commitMemory makes a part of reserved memory usable; it reads as zero.
 func commitMemory(p []byte) error {
-	_, err := windows.VirtualAlloc(uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), windows.MEM_COMMIT, windows.PAGE_READWRITE)
+	_, err := windows.VirtualAlloc(uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
+		windows.MEM_COMMIT, windows.PAGE_READWRITE)
 	return err
 }
 
 // decommitMemory gives the pages back.
 func decommitMemory(p []byte) error {
-	return windows.VirtualFree(uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), windows.MEM_DECOMMIT)
+	return windows.VirtualFree(uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)),
+		windows.MEM_DECOMMIT)
 }

@@ -42,7 +42,8 @@ func TestTheResidentSizeFollowsTemporaries(t *testing.T) {
 	must(t, err)
 	const most = launches * 2 << 10 * 3 / 4
 	if inside-before < most || inside-after < most {
-		t.Errorf("resident %d B before, %d B in the scope, %d B after; temporaries are %d B", before, inside, after, launches*2<<10)
+		t.Errorf("resident %d B before, %d B in the scope, %d B after; temporaries are %d B", before,
+			inside, after, launches*2<<10)
 	}
 	must(t, q.Release())
 	must(t, dev.Close())
@@ -91,7 +92,8 @@ func TestAPipelineTakesMemoryUntilItIsReleased(t *testing.T) {
 	must(t, err)
 	const most = memory * 3 / 4
 	if inside-before < most || inside-after < most {
-		t.Errorf("resident %d B before, %d B with pipelines, %d B after; they take %d B", before, inside, after, memory)
+		t.Errorf("resident %d B before, %d B with pipelines, %d B after; they take %d B", before, inside,
+			after, memory)
 	}
 	must(t, dev.Close())
 }

@@ -17,7 +17,8 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	for _, o := range []soft.Options{
 		{MaxBuffers: -1}, {Workers: -1}, {WorkingSet: math.MaxUint64}, {MaxBufferLength: math.MaxInt64 + 1},
 		{Leaks: soft.Leaks{CommandBufferBytes: -1}},
-		{Faults: soft.Faults{FailAllocation: -1}}, {Faults: soft.Faults{ShrinkAfter: -1}}, {Faults: soft.Faults{CompletionLag: -1}},
+		{Faults: soft.Faults{FailAllocation: -1}}, {Faults: soft.Faults{ShrinkAfter: -1}},
+		{Faults: soft.Faults{CompletionLag: -1}},
 	} {
 		if _, err := soft.Open(o); !errors.Is(err, metal.ErrInvalid) {
 			t.Errorf("%+v: got error %v", o, err)
@@ -33,7 +34,8 @@ func TestTheDefaultLimitsAreThoseOfARealMachine(t *testing.T) {
 		t.Errorf("got %+v", info)
 	}
 	if info.RecommendedWorkingSet < 64<<20 || info.MaxBufferLength != info.RecommendedWorkingSet {
-		t.Errorf("the budget is %d B, the longest buffer %d B", info.RecommendedWorkingSet, info.MaxBufferLength)
+		t.Errorf("the budget is %d B, the longest buffer %d B", info.RecommendedWorkingSet,
+			info.MaxBufferLength)
 	}
 	must(t, dev.Close())
 }
@@ -101,8 +103,10 @@ func TestLeaksShowInNoCounter(t *testing.T) {
 			must(t, err)
 			must(t, b.Release())
 		}
-		if temporaries, kept := dev.TemporaryBytes(), dev.KeptBytes(); temporaries != c.temporaries || kept != c.kept {
-			t.Errorf("%s: %d B of temporaries and %d B kept, want %d and %d", c.name, temporaries, kept, c.temporaries, c.kept)
+		if temporaries, kept := dev.TemporaryBytes(), dev.KeptBytes(); temporaries != c.temporaries ||
+			kept != c.kept {
+			t.Errorf("%s: %d B of temporaries and %d B kept, want %d and %d", c.name, temporaries, kept,
+				c.temporaries, c.kept)
 		}
 		if u := dev.Usage(); u.AllocatedBytes != 0 || u.Buffers != 0 {
 			t.Errorf("%s: the counters show %+v", c.name, u)
@@ -157,7 +161,8 @@ func TestOutOfMemorySaysTheFigures(t *testing.T) {
 	b, err := dev.NewBuffer(512<<10, "")
 	must(t, err)
 	_, err = dev.NewBuffer(600_000, "weights")
-	for _, word := range []string{`"weights"`, "requested 600000 B", "allocated 524288 B", "limit 1048576 B", "working set"} {
+	for _, word := range []string{`"weights"`, "requested 600000 B", "allocated 524288 B", "limit 1048576 B",
+		"working set"} {
 		if err == nil || !strings.Contains(err.Error(), word) {
 			t.Errorf("the error %v does not say %s", err, word)
 		}
@@ -185,7 +190,8 @@ func TestNoGoroutineOutlivesItsQueue(t *testing.T) {
 		e.SetBuffer(0, b, 0)
 		e.SetBytes(1, make([]byte, 4))
 		must(t, e.Dispatch(metal.Size{X: 1 << 18}))
-		for _, step := range []func() error{e.End, c.Commit, q.Release, c.Release, b.Release, p.Release, dev.Close} {
+		for _, step := range []func() error{e.End, c.Commit, q.Release, c.Release, b.Release, p.Release,
+			dev.Close} {
 			must(t, step())
 		}
 	}

@@ -17,7 +17,8 @@ func TestAStoreGivesZeroedMemoryThatNoOtherHolds(t *testing.T) {
 		if at := r.IntN(200); len(held[at].memory) > 0 {
 			got := held[at]
 			delete(held, at)
-			if !bytes.Equal(got.memory[:8], bytes.Repeat([]byte{byte(at)}, 8)) || got.memory[len(got.memory)-1] != byte(at) {
+			if !bytes.Equal(got.memory[:8], bytes.Repeat([]byte{byte(at)}, 8)) ||
+				got.memory[len(got.memory)-1] != byte(at) {
 				t.Fatalf("region %d was written by another", at)
 			}
 			if err := s.put(got); err != nil {
@@ -36,7 +37,8 @@ func TestAStoreGivesZeroedMemoryThatNoOtherHolds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(got.memory) != n || cap(got.memory) != n || uintptr(unsafe.Pointer(&got.memory[0]))%pageAlignment != 0 {
+		if len(got.memory) != n || cap(got.memory) != n ||
+			uintptr(unsafe.Pointer(&got.memory[0]))%pageAlignment != 0 {
 			t.Fatalf("asked for %d B, got %d of capacity %d", n, len(got.memory), cap(got.memory))
 		}
 		if len(bytes.Trim(got.memory, "\x00")) > 0 {

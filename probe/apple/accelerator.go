@@ -44,7 +44,8 @@ const (
 
 // unknownAccelerator is one of which nothing is known.
 func unknownAccelerator() Accelerator {
-	return Accelerator{InUse: Unknown, Allocated: Unknown, Driver: Unknown, VRAMFree: Unknown, VRAMUsed: Unknown, Recoveries: Unknown}
+	return Accelerator{InUse: Unknown, Allocated: Unknown, Driver: Unknown, VRAMFree: Unknown,
+		VRAMUsed: Unknown, Recoveries: Unknown}
 }
 
 // fill takes over what the statistics say.

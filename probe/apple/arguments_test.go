@@ -19,7 +19,8 @@ func TestArgumentsAndEnvironmentAreToldApart(t *testing.T) {
 	b := procargs(3, "/usr/bin/python3", "python3", "", "train.py", "HOME=/", "NSZombieEnabled=YES")
 	b = append(b, "\x00ptr_munge=\x00executable_path=/usr/bin/python3\x00"...)
 	got, err := ParseArguments(b)
-	want := Arguments{Path: "/usr/bin/python3", Command: []string{"python3", "", "train.py"}, Env: []string{"HOME=/", "NSZombieEnabled=YES"}}
+	want := Arguments{Path: "/usr/bin/python3", Command: []string{"python3", "", "train.py"},
+		Env: []string{"HOME=/", "NSZombieEnabled=YES"}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
@@ -42,7 +43,8 @@ func TestArgumentsMayBeCutOffAnywhere(t *testing.T) {
 func TestToolsThatKeepMemoryAreNamedAndNothingElseOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	on := Tooling([]string{
-		"NSZombieEnabled=YES", "MTL_CAPTURE_ENABLED=1", "MTL_DEBUG_LAYER=0", "MallocStackLogging=no", "SECRET=abc",
+		"NSZombieEnabled=YES", "MTL_CAPTURE_ENABLED=1", "MTL_DEBUG_LAYER=0", "MallocStackLogging=no",
+		"SECRET=abc",
 		"DYLD_INSERT_LIBRARIES=/usr/lib/libgmalloc.dylib", "nonsense",
 	})
 	want := []Tool{

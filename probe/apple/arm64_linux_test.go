@@ -16,10 +16,11 @@ import (
 func TestTheSameFilesRunOnArm64(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("-short: builds for another processor and emulates it")
+		t.Skip("the quick lane leaves this to the whole")
 	}
 	const emulator, compiler = "qemu-aarch64-static", "aarch64-linux-gnu-gcc"
-	for name, install := range map[string]string{emulator: "qemu-user-static", compiler: "gcc-aarch64-linux-gnu"} {
+	for name, install := range map[string]string{emulator: "qemu-user-static",
+		compiler: "gcc-aarch64-linux-gnu"} {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Skipf("no %s; Debian: apt-get install %s", name, install)
 		}

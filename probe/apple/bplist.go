@@ -35,9 +35,11 @@ func parseBinaryPlist(b []byte) (any, error) {
 		return nil, errors.New("cut short")
 	}
 	t := b[len(b)-binaryTrailer:]
-	p := &binaryPlist{b: b[:len(b)-binaryTrailer], width: int(t[6]), refs: int(t[7]), objects: binary.BigEndian.Uint64(t[8:]), left: maxObjects}
+	p := &binaryPlist{b: b[:len(b)-binaryTrailer], width: int(t[6]), refs: int(t[7]),
+		objects: binary.BigEndian.Uint64(t[8:]), left: maxObjects}
 	top, at := binary.BigEndian.Uint64(t[16:]), binary.BigEndian.Uint64(t[24:])
-	if p.width < 1 || p.width > 8 || p.refs < 1 || p.refs > 8 || at > uint64(len(p.b)) || p.objects > (uint64(len(p.b))-at)/uint64(p.width) {
+	if p.width < 1 || p.width > 8 || p.refs < 1 || p.refs > 8 || at > uint64(len(p.b)) ||
+		p.objects > (uint64(len(p.b))-at)/uint64(p.width) {
 		return nil, errors.New("its trailer does not fit it")
 	}
 	p.offsets = p.b[at : at+p.objects*uint64(p.width)]

@@ -44,15 +44,16 @@ func TestABundleThatAllowsGPUCaptureIsNamed(t *testing.T) {
 		plist []byte
 		want  []Tool
 	}{
-		"XML":        {info(t, "Info.plist"), on},
-		"binary":     {info(t, "Info-binary.plist"), on},
-		"as text":    {text, []Tool{{"MetalCaptureEnabled", "yes", on[0].What}}},
-		"off":        {info(t, "Info-off.plist"), nil},
-		"cut":        {info(t, "Info-binary.plist")[:90], nil},
-		"none":       {nil, nil},
-		"empty":      {[]byte{}, nil},
-		"a list":     {[]byte(plistHead + "<array/></plist>"), nil},
-		"other keys": {[]byte(plistHead + "<dict><key>CFBundleName</key><string>x</string></dict></plist>"), nil},
+		"XML":     {info(t, "Info.plist"), on},
+		"binary":  {info(t, "Info-binary.plist"), on},
+		"as text": {text, []Tool{{"MetalCaptureEnabled", "yes", on[0].What}}},
+		"off":     {info(t, "Info-off.plist"), nil},
+		"cut":     {info(t, "Info-binary.plist")[:90], nil},
+		"none":    {nil, nil},
+		"empty":   {[]byte{}, nil},
+		"a list":  {[]byte(plistHead + "<array/></plist>"), nil},
+		"other keys": {[]byte(plistHead + "<dict><key>CFBundleName</key><string>x</string></dict></plist>"),
+			nil},
 	} {
 		if got := BundleTooling(bundle(t, c.plist)); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -66,7 +67,8 @@ func TestAnExecutableThatLiesInNoBundleHasNoTools(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "Info.plist"), info(t, "Info.plist"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"", "trainer", filepath.Join(dir, "trainer"), filepath.Join(dir, "MacOS", "trainer"), filepath.Join(dir, "bin", "trainer")} {
+	for _, path := range []string{"", "trainer", filepath.Join(dir, "trainer"),
+		filepath.Join(dir, "MacOS", "trainer"), filepath.Join(dir, "bin", "trainer")} {
 		if got := BundleTooling(path); got != nil {
 			t.Errorf("%s: %v", path, got)
 		}
@@ -103,7 +105,8 @@ func TestABinaryPropertyListThatNamesItselfEnds(t *testing.T) {
 			t.Errorf("read as %T", v)
 		}
 	}
-	if v, err := ParsePlist(binaryLists([]byte{0xa1, 1}, []byte{0x09})); err != nil || !reflect.DeepEqual(v, []any{true}) {
+	if v, err := ParsePlist(binaryLists([]byte{0xa1, 1}, []byte{0x09})); err != nil ||
+		!reflect.DeepEqual(v, []any{true}) {
 		t.Errorf("%v, %v", v, err)
 	}
 }

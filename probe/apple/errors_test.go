@@ -14,7 +14,8 @@ func TestErrorsOfTheSystemAreOneLineOfAKind(t *testing.T) {
 		kind error
 		want string
 	}{
-		{errnoError("read the usage", 7, uintptr(syscall.EPERM)), ErrPermission, "read the usage of process 7: the process is another user's"},
+		{errnoError("read the usage", 7, uintptr(syscall.EPERM)), ErrPermission,
+			"read the usage of process 7: the process is another user's"},
 		{errnoError("read the usage", 7, uintptr(syscall.ESRCH)), ErrGone, "no such process"},
 		{errnoError("read the usage", 7, uintptr(syscall.EINVAL)), nil, "invalid argument"},
 		{errnoError("read the usage", 7, 0), nil, "gave no reason"},

@@ -32,12 +32,15 @@ func left(t *testing.T, library, function string) int {
 func TestTheKernelIsAskedWithTheRightStructures(t *testing.T) {
 	t.Parallel()
 	so := appletest.System(t,
-		"process 42 resident=1000 footprint=3000 peak=4000 wired=5 user=24000000 system=48 started=77 threads=9 "+
-			"internal=600 external=400 compressed=2000 purgeable=50 graphics=1500 graphics_compressed=16 graphics_nofootprint=8",
+		"process 42 resident=1000 footprint=3000 peak=4000 wired=5 user=24000000 system=48 started=77 "+
+			"threads=9 "+
+			"internal=600 external=400 compressed=2000 purgeable=50 graphics=1500 graphics_compressed=16 "+
+			"graphics_nofootprint=8",
 		"machine free=3 inactive=5")
 	k := openKernel(t, so)
 	u, err := k.Usage(42)
-	want := apple.Usage{Resident: 1000, Wired: 5, Footprint: 3000, PeakFootprint: 4000, UserTicks: 24000000, SystemTicks: 48, Started: 77}
+	want := apple.Usage{Resident: 1000, Wired: 5, Footprint: 3000, PeakFootprint: 4000, UserTicks: 24000000,
+		SystemTicks: 48, Started: 77}
 	if err != nil || u != want {
 		t.Errorf("usage %+v, %v, want %+v", u, err, want)
 	}
@@ -49,7 +52,8 @@ func TestTheKernelIsAskedWithTheRightStructures(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, err := p.Ledger()
-	wantLedger := apple.Ledger{Resident: 1000, Internal: 600, External: 400, Compressed: 2000, Footprint: 3000, PeakFootprint: 4000,
+	wantLedger := apple.Ledger{Resident: 1000, Internal: 600, External: 400, Compressed: 2000,
+		Footprint: 3000, PeakFootprint: 4000,
 		PurgeableNonvolatile: 50, Graphics: 1500, GraphicsCompressed: 16, GraphicsNoFootprint: 8}
 	if err != nil || l != wantLedger {
 		t.Errorf("ledger %+v, %v, want %+v", l, err, wantLedger)
@@ -160,7 +164,8 @@ func TestAnotherUsersProcessIsAnError(t *testing.T) {
 }
 
 var twoGPUs = []string{
-	"gpu AGXAcceleratorG15X", "model Apple M3 Max", "statistic 100 In use system memory", "statistic 7 In use system memory (driver)",
+	"gpu AGXAcceleratorG15X", "model Apple M3 Max", "statistic 100 In use system memory",
+	"statistic 7 In use system memory (driver)",
 	"statistic 300 Alloc system memory", "client 42 trainer 5000", "odd", "client 7 WindowServer 1",
 	"gpu IntelAccelerator",
 }
@@ -175,12 +180,16 @@ func TestGPUsAndTheirClientsAreListedAndEveryObjectIsGivenBack(t *testing.T) {
 	got, err := r.Accelerators(true)
 	const u = apple.Unknown
 	want := []apple.Accelerator{
-		{ID: 1 << 32, Class: "AGXAcceleratorG15X", Model: "Apple M3 Max", InUse: 100, Allocated: 300, Driver: 7,
+		{ID: 1 << 32, Class: "AGXAcceleratorG15X", Model: "Apple M3 Max", InUse: 100,
+			Allocated: 300, Driver: 7,
 			VRAMFree: u, VRAMUsed: u, Recoveries: u,
-			Clients: []apple.Client{{PID: 42, Name: "trainer", GPUTime: 5000}, {PID: 7, Name: "WindowServer", GPUTime: 1}}},
-		{ID: 1<<32 + 1, Class: "IntelAccelerator", InUse: u, Allocated: u, Driver: u, VRAMFree: u, VRAMUsed: u, Recoveries: u},
+			Clients: []apple.Client{{PID: 42, Name: "trainer", GPUTime: 5000},
+				{PID: 7, Name: "WindowServer", GPUTime: 1}}},
+		{ID: 1<<32 + 1, Class: "IntelAccelerator", InUse: u, Allocated: u, Driver: u, VRAMFree: u,
+			VRAMUsed: u, Recoveries: u},
 	}
-	if err != nil || !reflect.DeepEqual(got[:1], want[:1]) || len(got) != 2 || got[1].Class != want[1].Class || got[1].InUse != u || len(got[1].Clients) != 0 {
+	if err != nil || !reflect.DeepEqual(got[:1], want[:1]) || len(got) != 2 ||
+		got[1].Class != want[1].Class || got[1].InUse != u || len(got[1].Clients) != 0 {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
 	r.Close()

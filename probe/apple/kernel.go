@@ -38,7 +38,8 @@ func OpenKernel(o Options) (*Kernel, error) {
 	k.self, _ = loader.Call(k.fn.taskSelf)
 	k.self = uintptr(uint32(k.self))
 	var base [2]uint32
-	if code := kern(loader.Call(k.fn.timebase, uintptr(unsafe.Pointer(&base)))); code != kernSuccess || base[1] == 0 {
+	if code := kern(loader.Call(k.fn.timebase, uintptr(unsafe.Pointer(&base)))); code != kernSuccess ||
+		base[1] == 0 {
 		return nil, kernError("read the timebase", 0, code)
 	}
 	k.numer, k.denom = uint64(base[0]), uint64(base[1])
@@ -73,7 +74,8 @@ func (k *Kernel) Usage(pid int) (Usage, error) {
 // Threads is the number of threads of a process. Errors are as with Usage.
 func (k *Kernel) Threads(pid int) (int, error) {
 	var buf [taskSize]byte
-	r, errno := loader.Call(k.fn.pidInfo, uintptr(pid), taskFlavor, 0, uintptr(unsafe.Pointer(&buf)), taskSize)
+	r, errno := loader.Call(k.fn.pidInfo, uintptr(pid), taskFlavor,
+		0, uintptr(unsafe.Pointer(&buf)), taskSize)
 	if n := kern(r, 0); n < taskSize {
 		return 0, errnoError("count the threads", pid, errno)
 	}
@@ -100,7 +102,8 @@ func (k *Kernel) Pages() (Pages, error) {
 	defer loader.Call(k.fn.putRef, k.self, host)
 	var buf [hostWords * 4]byte
 	words := uint32(hostWords)
-	code := kern(loader.Call(k.fn.hostInfo, host, hostFlavor, uintptr(unsafe.Pointer(&buf)), uintptr(unsafe.Pointer(&words))))
+	code := kern(loader.Call(k.fn.hostInfo, host, hostFlavor, uintptr(unsafe.Pointer(&buf)),
+		uintptr(unsafe.Pointer(&words))))
 	if code != kernSuccess {
 		return Pages{}, kernError("read memory of the machine", 0, code)
 	}

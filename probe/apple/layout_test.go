@@ -22,7 +22,8 @@ func TestAUsageIsReadFromTheFieldsOfTheStructure(t *testing.T) {
 		put(b, offset, v)
 	}
 	got, err := ParseUsage(b)
-	want := Usage{UserTicks: 11, SystemTicks: 12, Wired: 13, Resident: 14, Footprint: 15, Started: 16, PeakFootprint: 17}
+	want := Usage{UserTicks: 11, SystemTicks: 12, Wired: 13, Resident: 14, Footprint: 15, Started: 16,
+		PeakFootprint: 17}
 	if err != nil || got != want {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
@@ -34,11 +35,13 @@ func TestAUsageIsReadFromTheFieldsOfTheStructure(t *testing.T) {
 func TestOnlyFieldsThatTheKernelFilledAreKnown(t *testing.T) {
 	t.Parallel()
 	b := make([]byte, vmInfoWords*4)
-	for offset, v := range map[int]int64{16: 1, 48: 2, 64: 3, 120: 4, 144: 5, 168: 6, 176: 7, 272: 8, 280: 9, 288: 10} {
+	for offset, v := range map[int]int64{16: 1, 48: 2, 64: 3, 120: 4, 144: 5, 168: 6, 176: 7, 272: 8,
+		280: 9, 288: 10} {
 		put(b, offset, v)
 	}
-	whole := Ledger{Resident: 1, Internal: 2, External: 3, Compressed: 4, Footprint: 5, PeakFootprint: 6, PurgeableNonvolatile: 7,
-		Graphics: 8, GraphicsCompressed: 9, GraphicsNoFootprint: 10}
+	whole := Ledger{Resident: 1, Internal: 2, External: 3, Compressed: 4, Footprint: 5, PeakFootprint: 6,
+		PurgeableNonvolatile: 7,
+		Graphics:             8, GraphicsCompressed: 9, GraphicsNoFootprint: 10}
 	rev2 := whole
 	rev2.PeakFootprint, rev2.PurgeableNonvolatile, rev2.Graphics, rev2.GraphicsCompressed, rev2.GraphicsNoFootprint =
 		Unknown, Unknown, Unknown, Unknown, Unknown
@@ -88,7 +91,8 @@ func TestSmallStructuresAreReadAndTooSmallOnesAreNot(t *testing.T) {
 	if s, err := ParseSwap(swap); err != nil || s != (Swap{Total: 2 << 30, Free: 1 << 30}) {
 		t.Errorf("swap %+v, %v", s, err)
 	}
-	if ParseNumber([]byte{1, 0, 0, 0}) != 1 || ParseNumber([]byte{0, 1, 0, 0, 0, 0, 0, 0}) != 256 || ParseNumber([]byte{1}) != Unknown {
+	if ParseNumber([]byte{1, 0, 0, 0}) != 1 || ParseNumber([]byte{0, 1, 0, 0, 0, 0, 0, 0}) != 256 ||
+		ParseNumber([]byte{1}) != Unknown {
 		t.Error("numbers of a sysctl are misread")
 	}
 	for what, err := range map[string]error{
@@ -106,7 +110,8 @@ func second[T any](_ T, err error) error { return err }
 func TestTicksThatDoNotFitAreTheLongestTime(t *testing.T) {
 	t.Parallel()
 	k := &Kernel{numer: 125, denom: 3}
-	for ticks, want := range map[uint64]time.Duration{0: 0, 24_000_000: time.Second, math.MaxUint64: math.MaxInt64} {
+	for ticks, want := range map[uint64]time.Duration{0: 0, 24_000_000: time.Second,
+		math.MaxUint64: math.MaxInt64} {
 		if got := k.Duration(ticks); got != want {
 			t.Errorf("%d ticks are %v, want %v", ticks, got, want)
 		}

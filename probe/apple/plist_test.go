@@ -19,7 +19,8 @@ func TestAPropertyListBecomesPlainValues(t *testing.T) {
 	got, err := ParsePlist([]byte(plistHead + `<dict><key>a &amp; b</key><integer>-3</integer>
 		<key>list</key><array><true/><false/><real>1.5</real><string> x </string><data>AAA=</data><array/></array>
 		<key>wide</key><integer>18446744073709551615</integer></dict></plist>`))
-	want := map[string]any{"a & b": int64(-3), "list": []any{true, false, 1.5, " x ", nil, []any{}}, "wide": uint64(math.MaxUint64)}
+	want := map[string]any{"a & b": int64(-3), "list": []any{true, false, 1.5, " x ", nil, []any{}},
+		"wide": uint64(math.MaxUint64)}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%#v, %v, want %#v", got, err, want)
 	}
@@ -28,8 +29,10 @@ func TestAPropertyListBecomesPlainValues(t *testing.T) {
 func TestWhatIsNoPropertyListIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", "<plist/>", "bplist00", "<dict><key>a</key></dict>", "<dict><integer>1</integer></dict>", "<integer>one</integer>",
-		"<array><string>x</array>", "<set/>", "<string><b/></string>", strings.Repeat("<array>", 100) + strings.Repeat("</array>", 100),
+		"", "<plist/>", "bplist00", "<dict><key>a</key></dict>", "<dict><integer>1</integer></dict>",
+		"<integer>one</integer>",
+		"<array><string>x</array>", "<set/>", "<string><b/></string>",
+		strings.Repeat("<array>", 100) + strings.Repeat("</array>", 100),
 	} {
 		if v, err := ParsePlist([]byte(text)); err == nil {
 			t.Errorf("%q was read as %v", text, v)
@@ -53,7 +56,8 @@ func TestAnAcceleratorIsReadFromWhatIoregPrints(t *testing.T) {
 	entry := v.([]any)[0].(map[string]any)
 	var a Accelerator
 	a.fill(entry[keyStatistics])
-	want := Accelerator{InUse: 1325072384, Allocated: 7801487360, Driver: 0, VRAMFree: Unknown, VRAMUsed: Unknown, Recoveries: 0}
+	want := Accelerator{InUse: 1325072384, Allocated: 7801487360, Driver: 0, VRAMFree: Unknown,
+		VRAMUsed: Unknown, Recoveries: 0}
 	if !reflect.DeepEqual(a, want) {
 		t.Errorf("%+v, want %+v", a, want)
 	}
@@ -76,19 +80,22 @@ func TestAnAcceleratorIsReadFromWhatIoregPrints(t *testing.T) {
 
 func TestOddStatisticsAndCreatorsAreUnknown(t *testing.T) {
 	t.Parallel()
-	for _, statistics := range []any{nil, "text", map[string]any{"In use system memory": int64(-1), "Alloc system memory": "7"}} {
+	for _, statistics := range []any{nil, "text",
+		map[string]any{"In use system memory": int64(-1), "Alloc system memory": "7"}} {
 		a := unknownAccelerator()
 		a.fill(statistics)
 		if !reflect.DeepEqual(a, unknownAccelerator()) {
 			t.Errorf("%v: %+v", statistics, a)
 		}
 	}
-	for _, creator := range []any{nil, "", "pid", "pid x, y", "pid -1, stale", "pid 0, kernel", "pid 99999999999, y", 7} {
+	for _, creator := range []any{nil, "", "pid", "pid x, y", "pid -1, stale", "pid 0, kernel",
+		"pid 99999999999, y", 7} {
 		if c, ok := parseClient(creator, nil); ok {
 			t.Errorf("%v: %+v", creator, c)
 		}
 	}
-	mad := []any{map[string]any{"accumulatedGPUTime": int64(math.MaxInt64)}, map[string]any{"accumulatedGPUTime": int64(math.MaxInt64)}}
+	mad := []any{map[string]any{"accumulatedGPUTime": int64(math.MaxInt64)},
+		map[string]any{"accumulatedGPUTime": int64(math.MaxInt64)}}
 	if got := gpuTime(mad); got != math.MaxInt64 {
 		t.Errorf("a time of %d", got)
 	}

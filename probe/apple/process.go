@@ -70,7 +70,8 @@ func (p *Process) Ledger() (Ledger, error) {
 func (p *Process) ask() (Ledger, error) {
 	var buf [vmInfoWords * 4]byte
 	words := uint32(vmInfoWords)
-	code := kern(loader.Call(p.k.fn.taskInfo, p.port, vmInfoFlavor, uintptr(unsafe.Pointer(&buf)), uintptr(unsafe.Pointer(&words))))
+	code := kern(loader.Call(p.k.fn.taskInfo, p.port, vmInfoFlavor, uintptr(unsafe.Pointer(&buf)),
+		uintptr(unsafe.Pointer(&words))))
 	if code != kernSuccess {
 		return Ledger{}, kernError("read the ledger", p.pid, code)
 	}

@@ -135,7 +135,8 @@ func (r *Registry) accelerator(entry uint32, clients bool) (Accelerator, error) 
 	for range changedTries {
 		var it uint32
 		plane := append([]byte("IOService"), make([]byte, 119)...) // io_name_t has 128 bytes
-		code := kern(loader.Call(r.io.children, uintptr(entry), uintptr(unsafe.Pointer(&plane[0])), uintptr(unsafe.Pointer(&it))))
+		code := kern(loader.Call(r.io.children, uintptr(entry), uintptr(unsafe.Pointer(&plane[0])),
+			uintptr(unsafe.Pointer(&it))))
 		if code != kernSuccess {
 			return a, kernError("list the clients of a GPU", 0, code)
 		}
@@ -155,7 +156,8 @@ func (r *Registry) accelerator(entry uint32, clients bool) (Accelerator, error) 
 
 func (r *Registry) class(entry uint32) string {
 	var name [128]byte // io_name_t
-	if code := kern(loader.Call(r.io.class, uintptr(entry), uintptr(unsafe.Pointer(&name)))); code != kernSuccess {
+	if code := kern(loader.Call(r.io.class, uintptr(entry),
+		uintptr(unsafe.Pointer(&name)))); code != kernSuccess {
 		return ""
 	}
 	text, _, _ := bytes.Cut(name[:], []byte{0})

@@ -63,7 +63,8 @@ func (s *gpus) one() bool { return len(s.devices) == 1 }
 
 // deviceOf puts a GPU of the registry into the shared type.
 func deviceOf(a *Accelerator) source.Device {
-	d := source.Device{Source: SourceName, Driver: a.Class, Name: a.Model, TotalBytes: Unknown, UsedBytes: a.InUse, ReservedBytes: Unknown, Integrated: true}
+	d := source.Device{Source: SourceName, Driver: a.Class, Name: a.Model, TotalBytes: Unknown,
+		UsedBytes: a.InUse, ReservedBytes: Unknown, Integrated: true}
 	if a.VRAMUsed != Unknown || a.VRAMFree != Unknown {
 		d.Integrated, d.UsedBytes = false, a.VRAMUsed
 		d.TotalBytes = source.Add(a.VRAMUsed, a.VRAMFree)
@@ -72,10 +73,12 @@ func deviceOf(a *Accelerator) source.Device {
 		wired, buffers := gpuLimits()
 		if wired > 0 {
 			d.TotalBytes = wired << 20
-			d.Notes = append(d.Notes, fmt.Sprintf("iogpu.wired_limit_mb is %d: what the GPU may wire of the memory", wired))
+			d.Notes = append(d.Notes,
+				fmt.Sprintf("iogpu.wired_limit_mb is %d: what the GPU may wire of the memory", wired))
 		}
 		if buffers > 0 {
-			d.Notes = append(d.Notes, fmt.Sprintf("iogpu.rsrc_limit is %d: how many buffers may exist", buffers))
+			d.Notes = append(d.Notes,
+				fmt.Sprintf("iogpu.rsrc_limit is %d: how many buffers may exist", buffers))
 		}
 	}
 	if a.Recoveries > 0 {
@@ -89,7 +92,10 @@ func (s *gpus) Name() string { return SourceName }
 func (s *gpus) Limits() []string {
 	var list []string
 	if !s.one() {
-		list = append(list, fmt.Sprintf("apple: the kernel does not say which of %d GPUs holds what for a process; GPU bytes by process are not known", len(s.devices)))
+		list = append(list,
+			fmt.Sprintf(
+				"apple: the kernel does not say which of %d GPUs holds what for a process; GPU bytes by "+
+					"process are not known", len(s.devices)))
 	}
 	if os.Geteuid() != 0 {
 		list = append(list, "apple: memory of other users' processes is not known; root sees all")

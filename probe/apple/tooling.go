@@ -23,7 +23,8 @@ var tools = [...]struct{ name, what string }{
 }
 
 // insertedTools are libraries of such tools that dyld can be told to insert.
-var insertedTools = [...]string{"MTLCapture", "GPUToolsCapture", "MTLDebug", "libgmalloc", "MallocStackLogging", "liblsan", "libclang_rt.asan"}
+var insertedTools = [...]string{"MTLCapture", "GPUToolsCapture", "MTLDebug", "libgmalloc",
+	"MallocStackLogging", "liblsan", "libclang_rt.asan"}
 
 // Tool is something that a program's environment, or its bundle, switches on.
 type Tool struct {

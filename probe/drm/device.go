@@ -70,8 +70,9 @@ func device(class, card string) Device {
 	dir := filepath.Join(class, card, "device")
 	d := Device{Card: card, Vendor: sysString(dir, "vendor"), Model: sysString(dir, "device"),
 		VRAMTotal: sysNumber(dir, "mem_info_vram_total"), VRAMUsed: sysNumber(dir, "mem_info_vram_used"),
-		VisibleTotal: sysNumber(dir, "mem_info_vis_vram_total"), VisibleUsed: sysNumber(dir, "mem_info_vis_vram_used"),
-		GTTTotal: sysNumber(dir, "mem_info_gtt_total"), GTTUsed: sysNumber(dir, "mem_info_gtt_used"),
+		VisibleTotal: sysNumber(dir, "mem_info_vis_vram_total"),
+		VisibleUsed:  sysNumber(dir, "mem_info_vis_vram_used"),
+		GTTTotal:     sysNumber(dir, "mem_info_gtt_total"), GTTUsed: sysNumber(dir, "mem_info_gtt_used"),
 	}
 	d.Driver, d.PDev = parseUevent(sysString(dir, "uevent"))
 	switch {

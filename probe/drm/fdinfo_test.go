@@ -42,7 +42,8 @@ func TestFdinfoOfEveryDriverIsUnderstood(t *testing.T) {
 			t.Errorf("%s: identity %+v", c.name, i)
 		}
 		if i.LocalBytes() != c.local || i.HostBytes() != c.host {
-			t.Errorf("%s: local %d, host %d; want %d, %d", c.name, i.LocalBytes(), i.HostBytes(), c.local, c.host)
+			t.Errorf("%s: local %d, host %d; want %d, %d", c.name, i.LocalBytes(), i.HostBytes(),
+				c.local, c.host)
 		}
 	}
 }
@@ -50,14 +51,16 @@ func TestFdinfoOfEveryDriverIsUnderstood(t *testing.T) {
 func TestAmdgpusOwnKeysAreKeptApart(t *testing.T) {
 	t.Parallel()
 	i := ParseFdinfo(fixture(t, "amdgpu-new"))
-	if i.Name != "train" || i.PASID != 32771 || i.EvictedVRAM != 1<<30 || i.RequestedVRAM != 3<<30 || i.VisibleVRAM != Unknown {
+	if i.Name != "train" || i.PASID != 32771 || i.EvictedVRAM != 1<<30 || i.RequestedVRAM != 3<<30 ||
+		i.VisibleVRAM != Unknown {
 		t.Errorf("got %+v", i)
 	}
 }
 
 func TestAFigureThatCannotBeReadIsUnknownAndCounted(t *testing.T) {
 	t.Parallel()
-	for _, value := range []string{"12 parsecs", "-1", "", "99999999999999999999", "9223372036854775807 KiB", "KiB"} {
+	for _, value := range []string{"12 parsecs", "-1", "", "99999999999999999999",
+		"9223372036854775807 KiB", "KiB"} {
 		i := ParseFdinfo([]byte("drm-driver: x\ndrm-total-vram: " + value + "\n"))
 		if i.LocalBytes() != Unknown || i.Bad != 1 {
 			t.Errorf("%q: %d bytes, %d bad", value, i.LocalBytes(), i.Bad)
@@ -70,7 +73,8 @@ func TestRereadingForgetsWhatIsNoLongerPrinted(t *testing.T) {
 	var i Info
 	i.parse(fixture(t, "amdgpu-new"))
 	i.parse(fixture(t, "v3d"))
-	if i.PDev != "" || i.Name != "" || i.LocalBytes() != Unknown || i.HostBytes() != 12<<20 || i.PASID != Unknown {
+	if i.PDev != "" || i.Name != "" || i.LocalBytes() != Unknown || i.HostBytes() != 12<<20 ||
+		i.PASID != Unknown {
 		t.Errorf("got %+v", i)
 	}
 	i.parse(nil)

@@ -22,7 +22,8 @@ func newTree(tb testing.TB) probetest.Root {
 }
 
 func client(pdev string, id, kib int) string {
-	return fmt.Sprintf("drm-driver:\tamdgpu\ndrm-pdev:\t%s\ndrm-client-id:\t%d\ndrm-memory-vram:\t%d KiB\n", pdev, id, kib)
+	return fmt.Sprintf("drm-driver:\tamdgpu\ndrm-pdev:\t%s\ndrm-client-id:\t%d\ndrm-memory-vram:\t%d KiB\n",
+		pdev, id, kib)
 }
 
 func open(tb testing.TB, o Options) *Index {
@@ -72,9 +73,11 @@ func TestADeviceCountsAClientOnceOverAllProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	amd := func(kib int64, clients int) Usage {
-		return Usage{Driver: "amdgpu", PDev: gpu0, LocalBytes: kib << 10, HostBytes: Unknown, Clients: clients, Shared: true}
+		return Usage{Driver: "amdgpu", PDev: gpu0, LocalBytes: kib << 10, HostBytes: Unknown,
+			Clients: clients, Shared: true}
 	}
-	npu := Usage{Driver: "amdxdna_accel_driver", PDev: "0000:c5:00.1", LocalBytes: Unknown, HostBytes: 32 << 20, Clients: 1}
+	npu := Usage{Driver: "amdxdna_accel_driver", PDev: "0000:c5:00.1", LocalBytes: Unknown,
+		HostBytes: 32 << 20, Clients: 1}
 	want := Scan{
 		Processes: []Process{{10, []Usage{amd(1024, 1)}}, {11, []Usage{amd(1124, 2)}}, {13, []Usage{npu}}},
 		Devices:   []Usage{amd(1124, 2), npu},
@@ -235,7 +238,8 @@ func TestSysfsTotalsOfACardAreReadAndAbsenceIsExplained(t *testing.T) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
 	d := got[2]
-	if d.PDev != gpu0 || d.Vendor != "0x1002" || d.VRAMTotal != 206141652992 || d.VRAMUsed != 297512960 || d.GTTUsed != Unknown || len(d.Notes) != 0 {
+	if d.PDev != gpu0 || d.Vendor != "0x1002" || d.VRAMTotal != 206141652992 || d.VRAMUsed != 297512960 ||
+		d.GTTUsed != Unknown || len(d.Notes) != 0 {
 		t.Errorf("amdgpu: %+v", d)
 	}
 	if got[0].VRAMTotal != Unknown || len(got[0].Notes) != 1 || len(got[1].Notes) != 1 {

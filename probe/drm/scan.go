@@ -100,7 +100,8 @@ func (s *pass) finish() Scan {
 	slices.SortFunc(s.out.Devices, byDevice)
 	for driver, n := range s.bad {
 		if n > 0 {
-			s.out.Warnings = append(s.out.Warnings, fmt.Sprintf("%s: %d figures of fdinfo not understood", driver, n))
+			s.out.Warnings = append(s.out.Warnings,
+				fmt.Sprintf("%s: %d figures of fdinfo not understood", driver, n))
 		}
 	}
 	slices.Sort(s.out.Warnings)

@@ -36,7 +36,8 @@ func OpenSource(root string) (source.Source, error) {
 		s.add(a)
 	}
 	if len(s.devices) == 0 && len(list) > 0 {
-		return nil, errors.New("drm: the cards in /sys/class/drm have a driver that tells nothing there (NVIDIA's)")
+		return nil, errors.New(
+			"drm: the cards in /sys/class/drm have a driver that tells nothing there (NVIDIA's)")
 	}
 	if len(s.devices) == 0 {
 		return nil, errors.New("drm: no graphics card in /sys/class/drm")
@@ -79,11 +80,13 @@ func (s *cards) add(d source.Device) {
 func cardOf(c *Device) source.Device {
 	name := c.Card
 	if c.Vendor != "" && c.Model != "" {
-		name = fmt.Sprintf("%s (%s:%s)", c.Card, strings.TrimPrefix(c.Vendor, "0x"), strings.TrimPrefix(c.Model, "0x"))
+		name = fmt.Sprintf("%s (%s:%s)", c.Card, strings.TrimPrefix(c.Vendor, "0x"),
+			strings.TrimPrefix(c.Model, "0x"))
 	}
 	return source.Device{
 		Source: SourceName, Driver: c.Driver, Name: name, PCI: c.PDev, Notes: c.Notes,
-		TotalBytes: c.VRAMTotal, UsedBytes: c.VRAMUsed, ReservedBytes: Unknown, Integrated: integrated(c.Driver),
+		TotalBytes: c.VRAMTotal, UsedBytes: c.VRAMUsed, ReservedBytes: Unknown,
+		Integrated: integrated(c.Driver),
 	}
 }
 
@@ -103,14 +106,16 @@ func accelerators(root string) []source.Device {
 	if root == "" {
 		root = "/"
 	}
-	paths, _ := filepath.Glob(filepath.Join(root, "sys/class/accel/accel*/device/uevent")) // the pattern is good
+	// the pattern is good
+	paths, _ := filepath.Glob(filepath.Join(root, "sys/class/accel/accel*/device/uevent"))
 	var list []source.Device
 	for _, path := range paths {
 		b, err := os.ReadFile(path)
 		if err != nil {
 			continue
 		}
-		d := source.Device{Source: SourceName, Name: filepath.Base(filepath.Dir(filepath.Dir(path))), Integrated: true,
+		d := source.Device{Source: SourceName, Name: filepath.Base(filepath.Dir(filepath.Dir(path))),
+			Integrated: true,
 			TotalBytes: Unknown, UsedBytes: Unknown, ReservedBytes: Unknown}
 		if d.Driver, d.PCI = parseUevent(string(b)); d.Driver != "" {
 			list = append(list, d)
@@ -180,7 +185,8 @@ func (s *cards) Charges(context.Context, []int) source.Holdings {
 func (s *cards) charge(pid int, usages []Usage, list []source.Charge) []source.Charge {
 	for _, u := range usages {
 		if i, ok := s.at[placeOf(u.PDev, u.Driver)]; ok {
-			list = append(list, source.Charge{PID: pid, Device: i, LocalBytes: u.LocalBytes, HostBytes: u.HostBytes, Shared: u.Shared})
+			list = append(list, source.Charge{PID: pid, Device: i, LocalBytes: u.LocalBytes,
+				HostBytes: u.HostBytes, Shared: u.Shared})
 		}
 	}
 	return list

@@ -32,7 +32,8 @@ func TestTheGraphicsDriversConformAsASource(t *testing.T) {
 				vanish(t, root.Path, "proc")
 				root.Folder("proc")
 				for pid, bytes := range holds {
-					info := fmt.Sprintf("drm-driver:\tamdgpu\ndrm-pdev:\t0000:43:00.0\ndrm-client-id:\t%d\n", pid)
+					info := fmt.Sprintf("drm-driver:\tamdgpu\ndrm-pdev:\t0000:43:00.0\ndrm-client-id:\t%d\n",
+						pid)
 					if bytes != Unknown {
 						info += fmt.Sprintf("drm-memory-vram:\t%d KiB\n", bytes>>10)
 					}

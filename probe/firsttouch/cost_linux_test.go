@@ -112,7 +112,8 @@ func BenchmarkCostToTheTarget(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		o    Options
-	}{{"thinned", Options{}}, {"every=1", Options{Period: 1, RingPages: 1 << 11, Interval: 2 * time.Millisecond}}} {
+	}{{"thinned", Options{}},
+		{"every=1", Options{Period: 1, RingPages: 1 << 11, Interval: 2 * time.Millisecond}}} {
 		b.Run(c.name, func(b *testing.B) {
 			f := startFaulter(b)
 			f.run(time.Second)

@@ -37,10 +37,13 @@ func denied(pid int, r rights, is error) error {
 	switch {
 	case r.perfmon:
 		e.Text = "perf_event_open is refused in spite of CAP_PERFMON"
-		e.Hint = "a seccomp filter or a security module forbids it: run outside the container, or allow perf_event_open"
+		e.Hint = "a seccomp filter or a security module forbids it: run outside the container, or allow " +
+			"perf_event_open"
 	case r.paranoidKnown && r.paranoid > 2:
-		e.Text = fmt.Sprintf("kernel.perf_event_paranoid is %d, which forbids it without CAP_PERFMON", r.paranoid)
-		e.Hint = "sysctl kernel.perf_event_paranoid=2, or setcap cap_perfmon,cap_sys_ptrace+ep on gpumem, or root"
+		e.Text = fmt.Sprintf("kernel.perf_event_paranoid is %d, which forbids it without CAP_PERFMON",
+			r.paranoid)
+		e.Hint = "sysctl kernel.perf_event_paranoid=2, or setcap cap_perfmon,cap_sys_ptrace+ep on gpumem, " +
+			"or root"
 	default:
 		e.Text = "the process is another user's or protects itself, and CAP_PERFMON is missing"
 		e.Hint = "run as its owner, or setcap cap_perfmon,cap_sys_ptrace+ep on gpumem, or root"

@@ -57,12 +57,17 @@ func TestTheOwnerIsTheFirstWhoDoesNotServeOthers(t *testing.T) {
 		method Method
 	}{
 		{"own code", sample{frames: []uint64{inCuda, inProg}}, nil, "libcuda", "libcuda", ByLeaf},
-		{"memset without a frame", sample{frames: []uint64{inLibc, inProg}, caller: inNumpy}, nil, "_multiarray_umath", "libc", ByCaller},
-		{"through two run-time libraries", sample{frames: []uint64{inLibc, inStd, inLibc, inCuda}, caller: inStd}, nil, "libcuda", "libc", ByChain},
-		{"a chain that ends in noise", sample{frames: []uint64{inLibc, inHeap, inNothing}, stack: words(1, inHeap, inLibc, inCuda, inProg)}, nil, "libcuda", "libc", ByScan},
-		{"nobody but the run-time library", sample{frames: []uint64{inLibc, inStd}}, nil, "libstdc++", "libc", ByNobody},
+		{"memset without a frame", sample{frames: []uint64{inLibc, inProg}, caller: inNumpy},
+			nil, "_multiarray_umath", "libc", ByCaller},
+		{"through two run-time libraries", sample{frames: []uint64{inLibc, inStd, inLibc, inCuda},
+			caller: inStd}, nil, "libcuda", "libc", ByChain},
+		{"a chain that ends in noise", sample{frames: []uint64{inLibc, inHeap, inNothing},
+			stack: words(1, inHeap, inLibc, inCuda, inProg)}, nil, "libcuda", "libc", ByScan},
+		{"nobody but the run-time library", sample{frames: []uint64{inLibc, inStd}}, nil, "libstdc++",
+			"libc", ByNobody},
 		{"generated code", sample{frames: []uint64{inJIT}}, nil, OwnerJIT, OwnerJIT, ByLeaf},
-		{"a private allocator", sample{frames: []uint64{inMine, inCuda}}, []string{"libmine"}, "libcuda", "libmine", ByChain},
+		{"a private allocator", sample{frames: []uint64{inMine, inCuda}}, []string{"libmine"}, "libcuda",
+			"libmine", ByChain},
 		{"the program", sample{frames: []uint64{inProg}}, nil, "prog", "prog", ByLeaf},
 		{"a leaf nowhere", sample{frames: []uint64{inNothing, inCuda}}, nil, "libcuda", "", ByChain},
 		{"nothing at all", sample{frames: []uint64{inNothing}}, nil, "", "", ByNobody},
@@ -71,7 +76,8 @@ func TestTheOwnerIsTheFirstWhoDoesNotServeOthers(t *testing.T) {
 	for _, c := range cases {
 		owner, leaf, how := testSpace(t, c.skip...).owner(&c.s)
 		if name(owner) != c.owner || name(leaf) != c.leaf || how != c.method {
-			t.Errorf("%s: %q by %q, %v; want %q by %q, %v", c.name, name(owner), name(leaf), how, c.owner, c.leaf, c.method)
+			t.Errorf("%s: %q by %q, %v; want %q by %q, %v", c.name, name(owner), name(leaf), how, c.owner,
+				c.leaf, c.method)
 		}
 	}
 }
@@ -85,12 +91,14 @@ func name(g *segment) string {
 
 func TestRunTimeLibrariesServeAndFrameworksDoNot(t *testing.T) {
 	t.Parallel()
-	for _, l := range []string{"libc", "libc-2.31", "ld-linux-x86-64", "ld-musl-x86_64", "libstdc++", "libgcc_s", "libjemalloc", "[vdso]"} {
+	for _, l := range []string{"libc", "libc-2.31", "ld-linux-x86-64", "ld-musl-x86_64", "libstdc++",
+		"libgcc_s", "libjemalloc", "[vdso]"} {
 		if !serves(l) {
 			t.Errorf("%s touches pages for others", l)
 		}
 	}
-	for _, l := range []string{"libcuda", "libcudart", "libcublas", "python3.12", "libtorch_cuda", "libnvrtc", "xla_cuda_plugin", "prog", ""} {
+	for _, l := range []string{"libcuda", "libcudart", "libcublas", "python3.12", "libtorch_cuda", "libnvrtc",
+		"xla_cuda_plugin", "prog", ""} {
 		if serves(l) {
 			t.Errorf("what %s touches is its own", l)
 		}
@@ -105,10 +113,12 @@ func TestSharesAndBytesAddUp(t *testing.T) {
 	}
 	tl.add(&sample{frames: []uint64{inLibc, inProg}, address: inFile}, s, 10)
 	got := tl.list(400, 4096)
-	if len(got) != 2 || got[0].Library != "libcuda" || got[0].Share != 0.75 || got[0].Faults != 300 || got[0].Bytes != 300*4096 {
+	if len(got) != 2 || got[0].Library != "libcuda" || got[0].Share != 0.75 || got[0].Faults != 300 ||
+		got[0].Bytes != 300*4096 {
 		t.Fatalf("got %+v", got)
 	}
-	if o := got[1]; o.FileShare != 1 || o.Leaves[0].Library != "libc" || o.Path != "/usr/bin/prog" || o.Certain() != 1 {
+	if o := got[1]; o.FileShare != 1 || o.Leaves[0].Library != "libc" || o.Path != "/usr/bin/prog" ||
+		o.Certain() != 1 {
 		t.Errorf("got %+v", o)
 	}
 	tl.add(&sample{}, s, 10)
@@ -157,7 +167,8 @@ func TestThinningKeepsTheTargetsShare(t *testing.T) {
 		faults := rate * on.Seconds()
 		cost := faults*faultCost.Seconds() + faults/float64(period)*sampleCost.Seconds()
 		if cost > share*interval.Seconds()*1.01 || on > interval || period%2 == 0 {
-			t.Errorf("%g faults/s: on for %v, period %d, costs %.2f %%", rate, on, period, 100*cost/interval.Seconds())
+			t.Errorf("%g faults/s: on for %v, period %d, costs %.2f %%", rate, on, period,
+				100*cost/interval.Seconds())
 		}
 	}
 	if on := window(1e3, interval, share); on != interval {
@@ -184,7 +195,8 @@ func TestARefusalSaysWhatIsMissing(t *testing.T) {
 	}
 	for _, c := range cases {
 		err := denied(7, c.r, fs.ErrPermission)
-		if !strings.Contains(err.Error(), c.want) || !errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "\n") {
+		if !strings.Contains(err.Error(), c.want) || !errors.Is(err, fs.ErrPermission) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%+v: %v", c.r, err)
 		}
 	}
@@ -192,7 +204,8 @@ func TestARefusalSaysWhatIsMissing(t *testing.T) {
 
 func TestOptionsAreRoundedToWhatTheKernelTakes(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[int]int{0: DefaultRingPages, -1: DefaultRingPages, 1: 1, 3: 4, 1 << 30: 1 << 12} {
+	for in, want := range map[int]int{0: DefaultRingPages, -1: DefaultRingPages, 1: 1, 3: 4,
+		1 << 30: 1 << 12} {
 		if got := (Options{RingPages: in}).withDefaults().RingPages; got != want {
 			t.Errorf("%d pages become %d, want %d", in, got, want)
 		}
@@ -230,7 +243,8 @@ func TestRecordsAreReadInBothLayouts(t *testing.T) {
 		n := 0
 		d.each(recordOf(recordSample, c.body), func(s *sample) {
 			n++
-			if s.address != 0xabc000 || !slices.Equal(s.frames, c.frames) || s.caller != c.caller || len(s.stack) != c.stack {
+			if s.address != 0xabc000 || !slices.Equal(s.frames, c.frames) || s.caller != c.caller ||
+				len(s.stack) != c.stack {
 				t.Errorf("%s: %+v", c.name, s)
 			}
 		})
@@ -242,7 +256,8 @@ func TestRecordsAreReadInBothLayouts(t *testing.T) {
 
 func TestLossAndThrottlingAreCounted(t *testing.T) {
 	t.Parallel()
-	b := slices.Concat(recordOf(recordLost, words(1, 40)), recordOf(recordLostSamples, words(2)), recordOf(recordThrottle, words(1, 2, 3)),
+	b := slices.Concat(recordOf(recordLost, words(1, 40)), recordOf(recordLostSamples, words(2)),
+		recordOf(recordThrottle, words(1, 2, 3)),
 		recordOf(99, nil), recordOf(recordSample, words(1)), recordOf(recordSample, words(1, 1<<60)))
 	d := decoder{}
 	d.each(b, func(*sample) { t.Error("no whole sample is here") })
@@ -256,7 +271,8 @@ func TestLossAndThrottlingAreCounted(t *testing.T) {
 }
 
 func FuzzRecords(f *testing.F) {
-	f.Add(recordOf(recordSample, append(words(0xabc000, 2, inLibc, inProg), words(16, inCuda, 2, 16)...)), true, true)
+	f.Add(recordOf(recordSample, append(words(0xabc000, 2, inLibc, inProg), words(16, inCuda, 2, 16)...)),
+		true, true)
 	f.Add(recordOf(recordLost, words(1, 40)), false, false)
 	f.Add([]byte{9, 0, 0, 0, 0, 0, 8, 0}, true, false)
 	f.Fuzz(func(t *testing.T, b []byte, registers, stack bool) {
@@ -297,7 +313,8 @@ func FuzzSpace(f *testing.F) {
 
 func BenchmarkAttribution(b *testing.B) {
 	s, tl := testSpace(b), newTally()
-	record := recordOf(recordSample, append(words(0xabc000, 3, inLibc, inStd, inProg), append(words(512), make([]byte, 520)...)...))
+	record := recordOf(recordSample, append(words(0xabc000, 3, inLibc, inStd, inProg),
+		append(words(512), make([]byte, 520)...)...))
 	d := decoder{layout: layout{stack: true}}
 	b.ReportAllocs()
 	for b.Loop() {

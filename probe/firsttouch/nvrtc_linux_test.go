@@ -63,7 +63,8 @@ func TestKernelsCompiledAgainAndAgainAreTheCompilersAndChurn(t *testing.T) {
 	kernels(100)
 	report := r.Stop()
 	t.Logf("%+v", report)
-	if len(report.Owners) == 0 || !strings.HasPrefix(report.Owners[0].Library, "libnvrtc") || report.Owners[0].Share < .9 {
+	if len(report.Owners) == 0 || !strings.HasPrefix(report.Owners[0].Library, "libnvrtc") ||
+		report.Owners[0].Share < .9 {
 		t.Fatalf("owners: %+v", report.Owners)
 	}
 	if report.Churn.Judgement != Churn {

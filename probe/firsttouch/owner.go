@@ -18,11 +18,13 @@ import (
 func serves(library string) bool {
 	switch library {
 	case "libc", "libm", "libdl", "librt", "libpthread", "libgcc_s", "libstdc++", "libc++", "libc++abi",
-		"libjemalloc", "libtcmalloc", "libtcmalloc_minimal", "libmimalloc", "libtbbmalloc", "libtbbmalloc_proxy",
+		"libjemalloc", "libtcmalloc", "libtcmalloc_minimal", "libmimalloc", "libtbbmalloc",
+		"libtbbmalloc_proxy",
 		"libasan", "libtsan", "libubsan", "libhwasan", "liblsan", "libgpumem", "[vdso]":
 		return true
 	}
-	for _, prefix := range [...]string{"ld-linux", "ld-musl", "ld-2.", "libc-2.", "libc.musl", "libpthread-2.", "libm-2.", "libstdc++-"} {
+	for _, prefix := range [...]string{"ld-linux", "ld-musl", "ld-2.", "libc-2.", "libc.musl",
+		"libpthread-2.", "libm-2.", "libstdc++-"} {
 		if strings.HasPrefix(library, prefix) {
 			return true
 		}

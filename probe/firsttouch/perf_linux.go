@@ -93,7 +93,8 @@ func (o *opener) open(pid, tid int, period uint64) (*ring, error) {
 			return newRing(fd, o, pid)
 		case (errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM)) && !o.userOnly:
 			o.userOnly = true
-		case (errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS)) && o.layout != (layout{}):
+		case (errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP) ||
+			errors.Is(err, unix.ENOSYS)) && o.layout != (layout{}):
 			o.layout = layout{}
 		default:
 			return nil, explain(pid, err)
@@ -109,7 +110,8 @@ func explain(pid int, err error) error {
 		return denied(pid, readRights(), fs.ErrPermission)
 	case errors.Is(err, unix.ESRCH):
 		e.Text, e.is = "no such thread", fs.ErrNotExist
-	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENODEV):
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP),
+		errors.Is(err, unix.ENODEV):
 		e.Text, e.is = "this kernel has no page-fault event ("+err.Error()+")", ErrUnsupported
 		e.Hint = "a kernel with CONFIG_PERF_EVENTS, outside of a container whose seccomp filter hides it"
 	case errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
@@ -135,12 +137,14 @@ func newRing(fd int, o *opener, pid int) (*ring, error) {
 		_ = unix.Close(fd) // the mapping's error is the one that tells
 		e := &Error{Op: fmt.Sprintf("map the ring of process %d", pid), Text: err.Error(), is: err}
 		if errors.Is(err, unix.EPERM) {
-			e.Text, e.is = "kernel.perf_event_mlock_kb and the limit of locked memory are used up", fs.ErrPermission
+			e.Text, e.is = "kernel.perf_event_mlock_kb and the limit of locked memory are used up",
+				fs.ErrPermission
 			e.Hint = "ulimit -l, or fewer pages a ring"
 		}
 		return nil, e
 	}
-	return &ring{fd: fd, memory: m, meta: (*unix.PerfEventMmapPage)(unsafe.Pointer(&m[0])), data: m[page:], layout: o.layout}, nil
+	return &ring{fd: fd, memory: m, meta: (*unix.PerfEventMmapPage)(unsafe.Pointer(&m[0])), data: m[page:],
+		layout: o.layout}, nil
 }
 
 // take appends the ring's records to dst and frees their room.
@@ -164,7 +168,8 @@ func (r *ring) take(dst []byte) []byte {
 
 // setPeriod changes how many faults make a sample.
 func (r *ring) setPeriod(period uint64) error {
-	_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(r.fd), unix.PERF_EVENT_IOC_PERIOD, uintptr(unsafe.Pointer(&period)))
+	_, _, e := unix.Syscall(unix.SYS_IOCTL, uintptr(r.fd), unix.PERF_EVENT_IOC_PERIOD,
+		uintptr(unsafe.Pointer(&period)))
 	if e != 0 {
 		return fmt.Errorf("set the period: %w", e)
 	}

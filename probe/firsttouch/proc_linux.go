@@ -52,7 +52,8 @@ func checkProcess(pid int) error {
 		return &Error{Op: op, Text: "no such process", is: fs.ErrNotExist}
 	}
 	if leader := procfs.ParseStatus(b).Group; leader != 0 && leader != pid {
-		return &Error{Op: op, Text: "it is a thread, not a process", Hint: fmt.Sprintf("process %d", leader), is: errThread}
+		return &Error{Op: op, Text: "it is a thread, not a process", Hint: fmt.Sprintf("process %d", leader),
+			is: errThread}
 	}
 	return nil
 }

@@ -15,7 +15,8 @@ func TestStatIsReadPastAnyName(t *testing.T) {
 			t.Errorf("%q: %+v, %v", name, s, ok)
 		}
 	}
-	for _, bad := range []string{"", "42 (prog) S 1", "42 (prog) Z 1 1 1 0 -1 4194560 1000 5 20 7 1 2 3 4 20 0 3 0 100 200 300", "42 prog"} {
+	for _, bad := range []string{"", "42 (prog) S 1",
+		"42 (prog) Z 1 1 1 0 -1 4194560 1000 5 20 7 1 2 3 4 20 0 3 0 100 200 300", "42 prog"} {
 		if _, ok := parseSnapshot([]byte(bad)); ok {
 			t.Errorf("%q is no running process", bad)
 		}

@@ -24,10 +24,14 @@ type program struct {
 // compile builds the program and a library of the given name.
 func compile(tb testing.TB, library string, flags ...string) (main, lib string) {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("the quick lane leaves this to the whole")
+	}
 	dir := tb.TempDir()
 	main, lib = filepath.Join(dir, "grow"), filepath.Join(dir, library+".so.1.2")
 	for _, args := range [][]string{
-		append([]string{"-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-o", lib, "testdata/lib.c"}, flags...),
+		append([]string{"-O2", "-shared", "-fPIC", "-fvisibility=hidden", "-o",
+			lib, "testdata/lib.c"}, flags...),
 		{"-O2", "-pthread", "-o", main, "testdata/main.c", "-ldl"},
 	} {
 		if out, err := exec.Command("cc", args...).CombinedOutput(); err != nil {
@@ -104,7 +108,8 @@ func checkRefusal(t *testing.T, err error) {
 	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, ErrUnsupported) {
 		t.Errorf("neither permission nor support is missing: %v", err)
 	}
-	if r := readRights(); errors.Is(err, fs.ErrPermission) && r.paranoidKnown && r.paranoid <= 2 && !r.perfmon &&
+	if r := readRights(); errors.Is(err, fs.ErrPermission) && r.paranoidKnown && r.paranoid <= 2 &&
+		!r.perfmon &&
 		!strings.Contains(err.Error(), "another user") {
 		t.Errorf("paranoid is %d, yet it says %v", r.paranoid, err)
 	}
@@ -119,7 +124,8 @@ func TestTheLibraryThatWantedThePageIsNamed(t *testing.T) {
 	}{
 		{"its own code touches", "grow_direct", nil, ByLeaf},
 		{"memset touches for it", "grow_memset", nil, ByCaller},
-		{"memset touches for it, frame pointers kept", "grow_memset", []string{"-fno-omit-frame-pointer"}, ByCaller},
+		{"memset touches for it, frame pointers kept", "grow_memset",
+			[]string{"-fno-omit-frame-pointer"}, ByCaller},
 		{"malloc touches for it", "grow_small", nil, ByScan},
 	}
 	for _, c := range cases {
@@ -130,7 +136,8 @@ func TestTheLibraryThatWantedThePageIsNamed(t *testing.T) {
 			if !ok {
 				return
 			}
-			if len(report.Owners) == 0 || report.Owners[0].Library != "libgrower" || report.Owners[0].Share < 0.9 {
+			if len(report.Owners) == 0 || report.Owners[0].Library != "libgrower" ||
+				report.Owners[0].Share < 0.9 {
 				t.Fatalf("owners: %+v", report.Owners)
 			}
 			o := report.Owners[0]
@@ -150,13 +157,15 @@ func TestTheLibraryThatWantedThePageIsNamed(t *testing.T) {
 func TestThreadsThatStartLaterAreFollowed(t *testing.T) {
 	t.Parallel()
 	main, lib := compile(t, "liblate")
-	report, ok := record(t, Options{Interval: 5 * time.Millisecond}, launch(t, main, lib, "grow_memset", "threads"), time.Second)
+	report, ok := record(t, Options{Interval: 5 * time.Millisecond},
+		launch(t, main, lib, "grow_memset", "threads"), time.Second)
 	if !ok {
 		return
 	}
 	// At the start there is the main thread, in a second recording the two that it
 	// waits for as well.
-	if old := report.Threads - report.NewThreads; report.NewThreads < 4 || old < 1 || old > 3 || report.Unfollowed != 0 {
+	if old := report.Threads - report.NewThreads; report.NewThreads < 4 || old < 1 || old > 3 ||
+		report.Unfollowed != 0 {
 		t.Errorf("threads: %d, of them new %d", report.Threads, report.NewThreads)
 	}
 	if len(report.Owners) == 0 || report.Owners[0].Library != "liblate" || report.Owners[0].Share < 0.9 {
@@ -182,7 +191,8 @@ func TestMemoryThatIsGivenBackIsChurn(t *testing.T) {
 func TestSkippedLibrariesAreSteppedOver(t *testing.T) {
 	t.Parallel()
 	main, lib := compile(t, "libmyalloc")
-	report, ok := record(t, Options{Skip: []string{"libmyalloc"}}, launch(t, main, lib, "grow_direct"), time.Second)
+	report, ok := record(t, Options{Skip: []string{"libmyalloc"}}, launch(t, main, lib, "grow_direct"),
+		time.Second)
 	if !ok {
 		return
 	}
@@ -194,12 +204,14 @@ func TestSkippedLibrariesAreSteppedOver(t *testing.T) {
 func TestAFullRingCountsWhatItLost(t *testing.T) {
 	t.Parallel()
 	main, lib := compile(t, "libflood")
-	report, ok := record(t, Options{Period: 1, RingPages: 1, Interval: 200 * time.Millisecond}, launch(t, main, lib, "grow_direct"), time.Second)
+	report, ok := record(t, Options{Period: 1, RingPages: 1, Interval: 200 * time.Millisecond},
+		launch(t, main, lib, "grow_direct"), time.Second)
 	if !ok {
 		return
 	}
 	if report.Lost == 0 || report.Faults < report.Samples+report.Lost/2 || len(report.Warnings) == 0 {
-		t.Errorf("%d lost, %d samples, %d faults, %q", report.Lost, report.Samples, report.Faults, report.Warnings)
+		t.Errorf("%d lost, %d samples, %d faults, %q", report.Lost, report.Samples, report.Faults,
+			report.Warnings)
 	}
 }
 
@@ -242,7 +254,8 @@ func TestWhatIsNoProcessIsRefused(t *testing.T) {
 	for _, tid := range tids {
 		if tid != os.Getpid() {
 			_, err := Start(tid, Options{})
-			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("thread, not a process; try: process %d", os.Getpid())) {
+			if err == nil || !strings.Contains(err.Error(),
+				fmt.Sprintf("thread, not a process; try: process %d", os.Getpid())) {
 				t.Errorf("thread %d: %v", tid, err)
 			}
 			return

@@ -8,7 +8,8 @@ import "runtime"
 type Recorder struct{}
 
 func start(int, Options) (*Recorder, error) {
-	return nil, &Error{Op: "watch a process", is: ErrUnsupported, Text: runtime.GOOS + " has no page-fault events"}
+	return nil, &Error{Op: "watch a process", is: ErrUnsupported,
+		Text: runtime.GOOS + " has no page-fault events"}
 }
 
 // Stop ends the recording and returns what it saw.

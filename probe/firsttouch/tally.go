@@ -153,7 +153,9 @@ func (r *Report) warnings(bad, throttled uint64) []string {
 	var w []string
 	say := func(format string, args ...any) { w = append(w, fmt.Sprintf(format, args...)) }
 	if r.UserOnly {
-		say("faults taken by the kernel for the program (a file read into new memory) are not seen: kernel.perf_event_paranoid must be 1 or less, or CAP_PERFMON given")
+		say(
+			"faults taken by the kernel for the program (a file read into new memory) are not seen: " +
+				"kernel.perf_event_paranoid must be 1 or less, or CAP_PERFMON given")
 	}
 	if r.Lost > 0 {
 		say("%d samples lost beside %d kept: a ring was full", r.Lost, r.Samples)

@@ -39,7 +39,8 @@ func TestWhatNobodyTellsInTimeIsAbsent(t *testing.T) {
 func TestThisProcessIsDescribed(t *testing.T) {
 	t.Parallel()
 	p := About(context.Background(), os.Getpid())
-	if p.Parent != os.Getppid() || len(p.Command) == 0 || p.Started.IsZero() || p.Started.After(time.Now().Add(time.Minute)) {
+	if p.Parent != os.Getppid() || len(p.Command) == 0 || p.Started.IsZero() ||
+		p.Started.After(time.Now().Add(time.Minute)) {
 		t.Errorf("%+v", p)
 	}
 	if runtime.GOOS == "linux" && p.OpenFiles < 1 {
@@ -54,7 +55,8 @@ func TestNothingIsKnownOfAProcessThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	for _, pid := range []int{-1, 0, 1<<31 - 2, 1 << 40} {
 		p := About(context.Background(), pid)
-		if p.Owner != "" || p.Command != nil || !p.Started.IsZero() || p.Parent != 0 || p.OpenFiles != Unknown || p.Cgroup != "" {
+		if p.Owner != "" || p.Command != nil || !p.Started.IsZero() || p.Parent != 0 ||
+			p.OpenFiles != Unknown || p.Cgroup != "" {
 			t.Errorf("%d: %+v", pid, p)
 		}
 		if rss, err := RSS(context.Background(), pid); err == nil || rss != Unknown {
@@ -66,7 +68,8 @@ func TestNothingIsKnownOfAProcessThatIsNotThere(t *testing.T) {
 func TestSensorsWithoutATemperatureAreLeftOut(t *testing.T) {
 	t.Parallel()
 	got := sensorsOf([]host.TemperatureStat{
-		{SensorKey: "nvme", Temperature: 40, High: 65261.8, Critical: 85}, {SensorKey: "off"}, {SensorKey: "loose", Temperature: 255},
+		{SensorKey: "nvme", Temperature: 40, High: 65261.8, Critical: 85}, {SensorKey: "off"},
+		{SensorKey: "loose", Temperature: 255},
 		{Temperature: 30}, {SensorKey: "coretemp", Temperature: 55, High: 90},
 	})
 	want := []Sensor{{"coretemp", 55, 90, 0}, {"nvme", 40, 0, 85}}

@@ -42,7 +42,8 @@ func sensorsOf(all []host.TemperatureStat) []Sensor {
 	var list []Sensor
 	for _, s := range all {
 		if s.SensorKey != "" && s.Temperature > 0 && s.Temperature < hottest {
-			list = append(list, Sensor{Name: s.SensorKey, Celsius: s.Temperature, High: limit(s.High), Critical: limit(s.Critical)})
+			list = append(list, Sensor{Name: s.SensorKey, Celsius: s.Temperature, High: limit(s.High),
+				Critical: limit(s.Critical)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Sensor) int { return cmp.Compare(a.Name, b.Name) })

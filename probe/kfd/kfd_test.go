@@ -15,11 +15,12 @@ func machine(tb testing.TB, extra map[string]string) string {
 	tb.Helper()
 	root := probetest.NewRoot(tb)
 	files := map[string]string{
-		"topology/nodes/0/gpu_id":                   "0\n",
-		"topology/nodes/0/properties":               "cpu_cores_count 96\n",
-		"topology/nodes/10/gpu_id":                  "28851\n",
-		"topology/nodes/10/name":                    "gfx942\n",
-		"topology/nodes/10/properties":              "simd_count 1216\nlocation_id 17152\ndomain 0\nunique_id 18446744073709551615\nodd line here\n",
+		"topology/nodes/0/gpu_id":     "0\n",
+		"topology/nodes/0/properties": "cpu_cores_count 96\n",
+		"topology/nodes/10/gpu_id":    "28851\n",
+		"topology/nodes/10/name":      "gfx942\n",
+		"topology/nodes/10/properties": "simd_count 1216\nlocation_id 17152\ndomain " +
+			"0\nunique_id 18446744073709551615\nodd line here\n",
 		"topology/nodes/2/gpu_id":                   "51110\n",
 		"topology/nodes/2/name":                     "gfx942\n",
 		"topology/nodes/2/properties":               "location_id 777\ndomain 1\n",
@@ -64,7 +65,8 @@ func TestBytesByProcessAndGPUCarryThePCIAddress(t *testing.T) {
 	want := []Process{
 		{77, []Usage{{GPUID: 999, VRAMBytes: Unknown, Faults: Unknown, PageIn: Unknown, PageOut: Unknown}}},
 		{4242, []Usage{
-			{GPUID: 28851, PCI: "0000:43:00.0", VRAMBytes: 4096, Faults: Unknown, PageIn: Unknown, PageOut: Unknown},
+			{GPUID: 28851, PCI: "0000:43:00.0", VRAMBytes: 4096, Faults: Unknown, PageIn: Unknown,
+				PageOut: Unknown},
 			{GPUID: 51110, PCI: "0001:03:01.1", VRAMBytes: 1713373184, Faults: 7, PageIn: 8, PageOut: 9},
 		}},
 	}
@@ -75,7 +77,8 @@ func TestBytesByProcessAndGPUCarryThePCIAddress(t *testing.T) {
 
 func TestAFigureThatIsMissingMakesTheSumUnknown(t *testing.T) {
 	t.Parallel()
-	r, err := Open(machine(t, map[string]string{"proc/5/vram_1": "9223372036854775807", "proc/5/vram_2": "1", "proc/6/pasid": "1"}))
+	r, err := Open(machine(t, map[string]string{"proc/5/vram_1": "9223372036854775807", "proc/5/vram_2": "1",
+		"proc/6/pasid": "1"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +94,8 @@ func TestAFigureThatIsMissingMakesTheSumUnknown(t *testing.T) {
 
 func TestAMachineWithoutTheDriverSaysSo(t *testing.T) {
 	t.Parallel()
-	if _, err := Open(t.TempDir()); !errors.Is(err, ErrUnsupported) || !errors.Is(err, errors.ErrUnsupported) {
+	if _, err := Open(t.TempDir()); !errors.Is(err, ErrUnsupported) ||
+		!errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("got %v", err)
 	}
 	root := probetest.NewRoot(t)

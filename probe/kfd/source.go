@@ -40,7 +40,8 @@ func OpenSource(root string) (source.Source, error) {
 			pci = fmt.Sprintf("kfd-%d", n.GPUID)
 		}
 		s.at[n.GPUID] = len(s.devices)
-		s.devices = append(s.devices, source.Device{Index: len(s.devices), Source: SourceName, Driver: "amdgpu", Name: n.Name, PCI: pci,
+		s.devices = append(s.devices, source.Device{Index: len(s.devices), Source: SourceName,
+			Driver: "amdgpu", Name: n.Name, PCI: pci,
 			TotalBytes: n.VRAMBytes, UsedBytes: Unknown, ReservedBytes: Unknown})
 	}
 	return s, nil
@@ -61,7 +62,8 @@ func (s *gpus) Limits() []string {
 	if !s.inner {
 		return nil
 	}
-	return []string{"container: AMD's compute driver tells pids of the host only; its bytes are not charged to processes here"}
+	return []string{"container: AMD's compute driver tells pids of the host only; its bytes are not " +
+		"charged to processes here"}
 }
 
 func (s *gpus) Close() error {
@@ -109,7 +111,8 @@ func oneLine(err error) string {
 func (s *gpus) charge(pid int, usages []Usage, list []source.Charge) []source.Charge {
 	for _, u := range usages {
 		if i, ok := s.at[u.GPUID]; ok {
-			list = append(list, source.Charge{PID: pid, Device: i, LocalBytes: u.VRAMBytes, HostBytes: Unknown})
+			list = append(list, source.Charge{PID: pid, Device: i, LocalBytes: u.VRAMBytes,
+				HostBytes: Unknown})
 		}
 	}
 	return list

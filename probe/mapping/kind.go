@@ -25,7 +25,8 @@ const (
 
 // String is the kind in one word.
 func (k Kind) String() string {
-	names := [kinds]string{"anonymous", "heap", "stack", "library", "executable", "nvidia", "dri", "kfd", "shared", "file", "kernel"}
+	names := [kinds]string{"anonymous", "heap", "stack", "library", "executable", "nvidia", "dri", "kfd",
+		"shared", "file", "kernel"}
 	if k < kinds {
 		return names[k]
 	}
@@ -55,7 +56,8 @@ func Classify(path, exe string) (Kind, string) {
 	case strings.HasPrefix(path, "/SYSV"):
 		return Shared, "SYSV"
 	case strings.HasPrefix(path, "/dmabuf:"), strings.HasPrefix(path, "anon_inode:dmabuf"),
-		strings.HasPrefix(path, "anon_inode:i915"), strings.HasPrefix(path, "/drm mm object"), path == "/i915":
+		strings.HasPrefix(path, "anon_inode:i915"), strings.HasPrefix(path, "/drm mm object"),
+		path == "/i915":
 		return DRI, "buffers"
 	case IsLibrary(path):
 		return Library, LibraryName(path)

@@ -135,7 +135,8 @@ func ask(ctx context.Context, pid int, o Options) (*question, context.CancelFunc
 		o.Budget = DefaultBudget
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Budget)
-	return &question{ctx, pid, filepath.Join(o.Root, "proc", strconv.Itoa(pid)), time.Now(), o.Budget}, cancel, nil
+	return &question{ctx, pid, filepath.Join(o.Root, "proc", strconv.Itoa(pid)), time.Now(),
+		o.Budget}, cancel, nil
 }
 
 // estimate is how long the kernel may take for its own sum, 0 when unknown.
@@ -170,7 +171,8 @@ func (q *question) rollup() (Report, error) {
 	if !s.Scan() {
 		return Report{}, q.explain("smaps_rollup", cmp.Or(s.Err(), error(fs.ErrNotExist)))
 	}
-	return Report{PID: q.pid, Total: *s.Usage(), Elapsed: time.Since(q.start), Bad: s.Bad()}, q.explain("smaps_rollup", s.Err())
+	return Report{PID: q.pid, Total: *s.Usage(), Elapsed: time.Since(q.start), Bad: s.Bad()},
+		q.explain("smaps_rollup", s.Err())
 }
 
 // attribute adds the mappings up, into groups where asked.
@@ -181,7 +183,8 @@ func (q *question) attribute(groups bool) (Report, error) {
 	}
 	defer f.Close()
 	exe, _ := os.Readlink(filepath.Join(q.dir, "exe")) // absent for kernel threads
-	t := tally{exe: strings.TrimSuffix(exe, " (deleted)"), index: make(map[groupKey]int), report: Report{PID: q.pid, Total: procfs.UnknownUsage()}}
+	t := tally{exe: strings.TrimSuffix(exe, " (deleted)"), index: make(map[groupKey]int),
+		report: Report{PID: q.pid, Total: procfs.UnknownUsage()}}
 	r := &budgeted{ctx: q.ctx, r: f}
 	s := procfs.NewScanner(r)
 	for s.Scan() {
@@ -191,10 +194,12 @@ func (q *question) attribute(groups bool) (Report, error) {
 	t.report.Elapsed = time.Since(q.start)
 	if r.out {
 		t.report.Partial = true
-		t.report.Reason = fmt.Sprintf("stopped after %d mappings and %v: the time budget ran out", t.report.Mappings, t.report.Elapsed.Round(time.Millisecond))
+		t.report.Reason = fmt.Sprintf("stopped after %d mappings and %v: the time budget ran out",
+			t.report.Mappings, t.report.Elapsed.Round(time.Millisecond))
 	}
 	slices.SortStableFunc(t.report.Groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(b.Usage.RSS, a.Usage.RSS), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(b.Usage.RSS, a.Usage.RSS), cmp.Compare(a.Kind, b.Kind),
+			cmp.Compare(a.Name, b.Name))
 	})
 	return t.report, q.explain("smaps", s.Err())
 }
@@ -210,7 +215,8 @@ func (q *question) explain(name string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("read %s of process %d: %w; try: run as its owner, or with CAP_SYS_PTRACE", name, q.pid, err)
+		return fmt.Errorf("read %s of process %d: %w; try: run as its owner, or with CAP_SYS_PTRACE",
+			name, q.pid, err)
 	case procfs.IsGone(err):
 		return fmt.Errorf("read %s of process %d: %w", name, q.pid, fs.ErrNotExist)
 	}

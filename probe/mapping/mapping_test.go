@@ -105,10 +105,12 @@ func TestGroupsAddUpToTheTotal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Mappings != 6 || r.Partial || r.Bad != 1 || r.Total.RSS != (512+8192+12+4)<<10 || r.Total.Hugetlb != 6144<<10 {
+	if r.Mappings != 6 || r.Partial || r.Bad != 1 || r.Total.RSS != (512+8192+12+4)<<10 ||
+		r.Total.Hugetlb != 6144<<10 {
 		t.Errorf("got %+v", r)
 	}
-	if g := r.Groups[0]; g.Kind != Heap || g.Usage.RSS != 8192<<10 || g.Usage.USS() != 8192<<10 || g.Path != "" {
+	if g := r.Groups[0]; g.Kind != Heap || g.Usage.RSS != 8192<<10 || g.Usage.USS() != 8192<<10 ||
+		g.Path != "" {
 		t.Errorf("first group %+v", g)
 	}
 	var rss int64
@@ -137,7 +139,8 @@ func TestAPartOfTheAnswerIsMarkedWhenTheBudgetRunsOut(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	r, err := Attribute(ctx, 7, Options{Root: root})
-	if err != nil || !r.Partial || r.Mappings != 0 || r.Total.RSS != Unknown || !strings.Contains(r.Reason, "budget") {
+	if err != nil || !r.Partial || r.Mappings != 0 || r.Total.RSS != Unknown ||
+		!strings.Contains(r.Reason, "budget") {
 		t.Errorf("got %+v, %v", r, err)
 	}
 }
@@ -169,7 +172,8 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestRollupTakesTheKernelsSumOnlyWhenItFitsTheBudget(t *testing.T) {
 	t.Parallel()
-	rollup := "55d0c0000000-7ffffffff000 ---p 00000000 00:00 0   [rollup]\nRss:  999 kB\nPss: 500 kB\nSwap: 3 kB\n"
+	rollup := "55d0c0000000-7ffffffff000 ---p 00000000 00:00 0   [rollup]\nRss:  999 kB\nPss: 500 " +
+		"kB\nSwap: 3 kB\n"
 	files := map[string]string{"smaps": smaps, "smaps_rollup": rollup, "statm": "100 50 1 1 0 1 0"}
 	r, err := Rollup(context.Background(), 7, Options{Root: process(t, 7, files)})
 	if err != nil || r.Total.RSS != 999<<10 || r.Total.Swap != 3<<10 || r.Total.Locked != Unknown {
@@ -192,7 +196,8 @@ func TestAProcessThatDoesNotExistIsSaidSo(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	for _, ask := range []func(context.Context, int, Options) (Report, error){Rollup, Attribute} {
-		if _, err := ask(context.Background(), 7, Options{Root: root}); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "process 7") {
+		if _, err := ask(context.Background(), 7, Options{Root: root}); !errors.Is(err, fs.ErrNotExist) ||
+			!strings.Contains(err.Error(), "process 7") {
 			t.Errorf("got %v", err)
 		}
 	}
@@ -204,7 +209,8 @@ func TestManyNamesDoNotMakeManyGroups(t *testing.T) {
 	for i := range maxGroups + 500 {
 		fmt.Fprintf(&b, "%x-%x r--p 00000000 fe:00 %d /f/%d\nRss: 4 kB\n", i*8192, i*8192+4096, i+1, i)
 	}
-	r, err := Attribute(context.Background(), 7, Options{Root: process(t, 7, map[string]string{"smaps": b.String()}), Budget: time.Minute})
+	r, err := Attribute(context.Background(), 7,
+		Options{Root: process(t, 7, map[string]string{"smaps": b.String()}), Budget: time.Minute})
 	if err != nil || len(r.Groups) != maxGroups+1 || r.Total.RSS != (maxGroups+500)*4096 {
 		t.Fatalf("%d groups, %d bytes, %v", len(r.Groups), r.Total.RSS, err)
 	}
@@ -238,7 +244,8 @@ func FuzzScanner(f *testing.F) {
 			}
 			tally.add(s, true)
 		}
-		if s.Err() != nil || n > bytes.Count(b, []byte("\n"))+1 || tally.report.Mappings != n || tally.report.Total.RSS < Unknown {
+		if s.Err() != nil || n > bytes.Count(b, []byte("\n"))+1 || tally.report.Mappings != n ||
+			tally.report.Total.RSS < Unknown {
 			t.Fatalf("%d entries, %v", n, s.Err())
 		}
 		if count(iotest.HalfReader(bytes.NewReader(b))) != n {

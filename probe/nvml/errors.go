@@ -47,7 +47,8 @@ func explain(c Code) meaning {
 	case codeInvalidArgument:
 		return meaning{"the driver refused the argument", "check the device index", ErrNoDevice}
 	case codeNotSupported:
-		return meaning{"not supported by this device or mode", "nothing: this device has no such figure", ErrUnsupported}
+		return meaning{"not supported by this device or mode", "nothing: this device has no such figure",
+			ErrUnsupported}
 	case codeNoPermission:
 		return meaning{"no permission", "run as root or as the owner of the process", ErrNoPermission}
 	case codeNotFound:
@@ -55,21 +56,27 @@ func explain(c Code) meaning {
 	case codeInsufficientSize:
 		return meaning{"the list kept growing while it was read", "ask again", nil}
 	case codeDriverNotLoaded:
-		return meaning{"the kernel driver is not loaded", "modprobe nvidia, or start the container with GPU access", ErrNoDriver}
+		return meaning{"the kernel driver is not loaded",
+			"modprobe nvidia, or start the container with GPU access", ErrNoDriver}
 	case codeTimeout:
 		return meaning{"the driver timed out", "look for Xid messages in dmesg", ErrTimeout}
 	case codeLibraryNotFound:
-		return meaning{"a library of the driver is missing", "reinstall the driver's user-space part", ErrNoLibrary}
+		return meaning{"a library of the driver is missing", "reinstall the driver's user-space part",
+			ErrNoLibrary}
 	case codeFunctionNotFound, codeArgumentVersion:
 		return meaning{"this driver is too old for the call", "update the driver", ErrUnsupported}
 	case codeGPULost:
-		return meaning{"the GPU is lost (fell off the bus)", "look for Xid 79 in dmesg, then reset the GPU or reboot", ErrGPULost}
+		return meaning{"the GPU is lost (fell off the bus)",
+			"look for Xid 79 in dmesg, then reset the GPU or reboot", ErrGPULost}
 	case codeResetRequired:
-		return meaning{"the GPU needs a reset", "nvidia-smi --gpu-reset, with nothing running on it", ErrGPULost}
+		return meaning{"the GPU needs a reset",
+			"nvidia-smi --gpu-reset, with nothing running on it", ErrGPULost}
 	case codeOperatingSystem:
-		return meaning{"the operating system refused access to the GPU", "check that /dev/nvidiactl and /dev/nvidia* are accessible", ErrNoPermission}
+		return meaning{"the operating system refused access to the GPU",
+			"check that /dev/nvidiactl and /dev/nvidia* are accessible", ErrNoPermission}
 	case codeVersionMismatch:
-		return meaning{"driver and library versions differ", "reboot, or reload the nvidia kernel module, after the driver update", ErrMismatch}
+		return meaning{"driver and library versions differ",
+			"reboot, or reload the nvidia kernel module, after the driver update", ErrMismatch}
 	case codeMemory:
 		return meaning{"the library is out of memory", "free host memory", nil}
 	case codeNotReady:

@@ -18,9 +18,6 @@ const (
 	accountingSize = 56 // peak@8, time@16, start@24, running@32
 	pciSize        = 68 // bus id@36
 	pciBusID       = 36
-
-	notAvailable = math.MaxUint64 // the driver's "N/A" for bytes
-	noInstance   = math.MaxUint32 // the driver's "not in an instance"
 )
 
 // memory is a device's memory as one of the two calls gives it.
@@ -29,7 +26,7 @@ type memory struct{ total, used, free, reserved int64 }
 func unknownMemory() memory { return memory{Unknown, Unknown, Unknown, Unknown} }
 
 // known turns the driver's number into ours. Whatever does not fit into an
-// int64 is no number of bytes, most of all the driver's N/A.
+// int64 is no number of bytes, most of all the driver's N/A, in which every bit is set.
 func known(v uint64) int64 {
 	if v > math.MaxInt64 {
 		return Unknown
@@ -59,7 +56,8 @@ func decodeMemoryV2(b []byte) memory {
 		return unknownMemory()
 	}
 	u := binary.NativeEndian.Uint64
-	return memory{total: known(u(b[8:])), reserved: known(u(b[16:])), free: known(u(b[24:])), used: known(u(b[32:]))}
+	return memory{total: known(u(b[8:])), reserved: known(u(b[16:])), free: known(u(b[24:])),
+		used: known(u(b[32:]))}
 }
 
 // decodeProcess reads entry i of a list whose entries have the given size.
@@ -119,7 +117,8 @@ func normalPCI(s string) string {
 func merge(list []Process, p Process) []Process {
 	for i := range list {
 		q := &list[i]
-		if q.PID == p.PID && q.Device == p.Device && q.GPUInstance == p.GPUInstance && q.ComputeInstance == p.ComputeInstance {
+		if q.PID == p.PID && q.Device == p.Device && q.GPUInstance == p.GPUInstance &&
+			q.ComputeInstance == p.ComputeInstance {
 			q.Kind |= p.Kind
 			q.Bytes = max(q.Bytes, p.Bytes)
 			return list

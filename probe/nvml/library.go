@@ -51,7 +51,8 @@ func (l *Library) Close() error {
 	deadline := time.Now().Add(l.timeout())
 	for !l.mu.TryLock() {
 		if time.Now().After(deadline) {
-			return &Error{Op: "stop the library", Device: -1, is: ErrTimeout, Text: "a call is still under way"}
+			return &Error{Op: "stop the library", Device: -1, is: ErrTimeout,
+				Text: "a call is still under way"}
 		}
 		time.Sleep(time.Millisecond)
 	}

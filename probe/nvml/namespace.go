@@ -13,15 +13,19 @@ import (
 // known here, and whether PIDs of the driver may be foreign to us.
 func surroundings(root string) (limits []string, foreign bool) {
 	if runtime.GOOS == "windows" {
-		return []string{"Windows: in display mode (WDDM) the driver gives no memory by process; device totals only"}, false
+		return []string{"Windows: in display mode (WDDM) the driver gives no memory by process; device " +
+			"totals only"}, false
 	}
 	proc := procfs.Dir(filepath.Join(rootOf(root), "proc"))
-	if b, err := os.ReadFile(proc.Process("sys/kernel/osrelease")); err == nil && strings.Contains(strings.ToLower(string(b)), "microsoft") {
+	if b, err := os.ReadFile(proc.Process("sys/kernel/osrelease")); err == nil &&
+		strings.Contains(strings.ToLower(string(b)), "microsoft") {
 		limits = append(limits, "WSL: the driver gives no memory by process; device totals only")
 	}
 	if proc.Inner() {
 		foreign = true
-		limits = append(limits, "container: the driver may list PIDs of the host; a process that it does not list here is unknown, not zero")
+		limits = append(limits,
+			"container: the driver may list PIDs of the host; a process that it does not list here is "+
+				"unknown, not zero")
 	}
 	return limits, foreign
 }

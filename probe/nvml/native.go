@@ -112,7 +112,8 @@ func (n *native) openInstances(h handle) []nativeInstance {
 		if c := n.t.callIndex(symMIGHandle, h, uintptr(i), unsafe.Pointer(part)); c != codeSuccess {
 			continue
 		}
-		list = append(list, nativeInstance{*part, n.id(symGPUInstance, *part), n.id(symComputeInstance, *part)})
+		list = append(list, nativeInstance{*part, n.id(symGPUInstance, *part),
+			n.id(symComputeInstance, *part)})
 	}
 	return list
 }
@@ -184,7 +185,8 @@ func (n *native) lists(i int, d *nativeDevice, h handle, gpu, compute int, dst [
 
 // list merges one list into dst, giving the library more room as long as it
 // asks for more.
-func (n *native) list(i int, d *nativeDevice, h handle, s symbol, base Process, dst []Process) ([]Process, Code) {
+func (n *native) list(i int, d *nativeDevice, h handle, s symbol, base Process,
+	dst []Process) ([]Process, Code) {
 	if !n.t.has(s) {
 		return dst, codeFunctionNotFound
 	}

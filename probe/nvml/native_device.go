@@ -24,7 +24,8 @@ func (n *native) globalText(s symbol) string {
 // device describes a device as it is now.
 func (n *native) device(i int) Device {
 	d := n.devices[i]
-	out := Device{Index: i, TotalBytes: Unknown, UsedBytes: Unknown, FreeBytes: Unknown, ReservedBytes: Unknown}
+	out := Device{Index: i, TotalBytes: Unknown, UsedBytes: Unknown, FreeBytes: Unknown,
+		ReservedBytes: Unknown}
 	if d.err != codeSuccess {
 		out.Notes = append(out.Notes, explain(d.err).text)
 		return out
@@ -53,7 +54,8 @@ func memoryNotes(d Device, c Code) []string {
 	var notes []string
 	switch {
 	case c == codeNoPermission && d.MIG:
-		notes = append(notes, "memory figures of the whole device are told to root only; those of its MIG instances are known")
+		notes = append(notes,
+			"memory figures of the whole device are told to root only; those of its MIG instances are known")
 	case c == codeNotSupported:
 		notes = append(notes, "memory figures not supported: an integrated GPU uses host memory")
 	case c != codeSuccess:
@@ -62,7 +64,9 @@ func memoryNotes(d Device, c Code) []string {
 		notes = append(notes, "used bytes include what the driver reserves: it is too old to tell them apart")
 	}
 	if coherent(d.Name) {
-		notes = append(notes, "device memory is a node of the host's memory: used bytes come from the operating system and may stay after a process has ended")
+		notes = append(notes,
+			"device memory is a node of the host's memory: used bytes come from the operating system and "+
+				"may stay after a process has ended")
 	}
 	return notes
 }

@@ -15,7 +15,8 @@ import (
 
 func TestKindNamesEveryListAProcessStandsIn(t *testing.T) {
 	t.Parallel()
-	for want, k := range map[string]Kind{"": 0, "compute": Compute, "compute+mps": Compute | MPS, "graphics": Graphics} {
+	for want, k := range map[string]Kind{"": 0, "compute": Compute, "compute+mps": Compute | MPS,
+		"graphics": Graphics} {
 		if got := k.String(); got != want {
 			t.Errorf("Kind(%d) = %q, want %q", k, got, want)
 		}
@@ -40,7 +41,8 @@ func TestEveryCodeBecomesOneLineWithWhatToTry(t *testing.T) {
 	}
 	for _, c := range cases {
 		err := failure("list processes", 3, c.code)
-		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("code %d: %q does not say %q or is not %v", c.code, err, c.want, c.is)
 		}
 		if !strings.Contains(err.Error(), "of device 3") {
@@ -62,7 +64,8 @@ func TestNotAvailableIsUnknownAndNeverANumber(t *testing.T) {
 	binary.NativeEndian.PutUint32(b[16:], math.MaxUint32)
 	binary.NativeEndian.PutUint32(b[20:], math.MaxUint32)
 	p, ok := decodeProcess(b, 0, processV2Size)
-	if !ok || p.PID != 42 || p.Bytes != Unknown || p.GPUInstance != NoInstance || p.ComputeInstance != NoInstance {
+	if !ok || p.PID != 42 || p.Bytes != Unknown || p.GPUInstance != NoInstance ||
+		p.ComputeInstance != NoInstance {
 		t.Errorf("got %+v", p)
 	}
 	m := make([]byte, memoryV2Size)
@@ -90,7 +93,8 @@ func TestAProcessInTwoListsIsChargedOnce(t *testing.T) {
 	if !reflect.DeepEqual(list, want) {
 		t.Errorf("got %+v", list)
 	}
-	if got := dropParents(append([]Process(nil), list...)); len(got) != 2 || got[0].GPUInstance != 1 || got[1].PID != 8 {
+	if got := dropParents(append([]Process(nil), list...)); len(got) != 2 || got[0].GPUInstance != 1 ||
+		got[1].PID != 8 {
 		t.Errorf("parent entries that an instance repeats must go: %+v", got)
 	}
 }
@@ -98,7 +102,8 @@ func TestAProcessInTwoListsIsChargedOnce(t *testing.T) {
 func TestPCIAddressIsWrittenAsTheKernelDoes(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"00000000:65:00.0": "0000:65:00.0", "0000:3B:00.0": "0000:3b:00.0", "00010000:01:00.0": "00010000:01:00.0", "": "",
+		"00000000:65:00.0": "0000:65:00.0", "0000:3B:00.0": "0000:3b:00.0",
+		"00010000:01:00.0": "00010000:01:00.0", "": "",
 	} {
 		if got := normalPCI(in); got != want {
 			t.Errorf("normalPCI(%q) = %q, want %q", in, got, want)
@@ -157,18 +162,23 @@ func TestSMIAnswersAreReadWithUnknownForBrackets(t *testing.T) {
 	if len(devices) != 2 || version != "580.159.04" {
 		t.Fatalf("got %d devices, driver %q", len(devices), version)
 	}
-	if d := devices[0]; d.PCI != "0000:65:00.0" || d.TotalBytes != 143771<<20 || d.UsedBytes != 1634<<20 || d.ReservedBytes != 637<<20 {
+	if d := devices[0]; d.PCI != "0000:65:00.0" || d.TotalBytes != 143771<<20 || d.UsedBytes != 1634<<20 ||
+		d.ReservedBytes != 637<<20 {
 		t.Errorf("device 0: %+v", d)
 	}
 	if d := devices[1]; d.TotalBytes != Unknown || len(d.Notes) != 1 {
 		t.Errorf("device 1: %+v", d)
 	}
-	out := "GPU-aa, 4242, 1634\r\nGPU-bb, 4243, [N/A]\nGPU-cc, 1, 1\nGPU-aa, x, 1\nGPU-aa, 9, 99999999999999999999\nNo running processes found\n"
+	out := "GPU-aa, 4242, 1634\r\nGPU-bb, 4243, [N/A]\nGPU-cc, 1, 1\nGPU-aa, x, 1\nGPU-aa, 9, " +
+		"99999999999999999999\nNo running processes found\n"
 	got := parseSMIProcesses([]byte(out), devices)
 	want := []Process{
-		{PID: 4242, Device: 0, Kind: Compute, Bytes: 1634 << 20, GPUInstance: NoInstance, ComputeInstance: NoInstance},
-		{PID: 4243, Device: 1, Kind: Compute, Bytes: Unknown, GPUInstance: NoInstance, ComputeInstance: NoInstance},
-		{PID: 9, Device: 0, Kind: Compute, Bytes: Unknown, GPUInstance: NoInstance, ComputeInstance: NoInstance},
+		{PID: 4242, Device: 0, Kind: Compute, Bytes: 1634 << 20, GPUInstance: NoInstance,
+			ComputeInstance: NoInstance},
+		{PID: 4243, Device: 1, Kind: Compute, Bytes: Unknown, GPUInstance: NoInstance,
+			ComputeInstance: NoInstance},
+		{PID: 9, Device: 0, Kind: Compute, Bytes: Unknown, GPUInstance: NoInstance,
+			ComputeInstance: NoInstance},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)

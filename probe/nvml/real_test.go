@@ -15,7 +15,8 @@ func TestTheRealLibraryAnswersOrSaysWhyNot(t *testing.T) {
 	l, err := Open(Options{})
 	if err != nil {
 		var e *Error
-		if !errors.As(err, &e) || strings.Contains(err.Error(), "\n") || !strings.HasPrefix(err.Error(), "nvml: ") {
+		if !errors.As(err, &e) || strings.Contains(err.Error(), "\n") ||
+			!strings.HasPrefix(err.Error(), "nvml: ") {
 			t.Fatalf("not one clear line: %q", err)
 		}
 		if !errors.Is(err, ErrUnsupported) && e.Hint == "" {

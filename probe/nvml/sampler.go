@@ -50,7 +50,8 @@ func (l *Library) NewSampler() *Sampler {
 	s.now = &round{make([]listing, n)}
 	s.spare = &round{make([]listing, n)}
 	s.late = &Error{Op: "list processes", Device: -1, is: ErrTimeout,
-		Text: "the driver did not answer within " + s.timeout.String(), Hint: "look for Xid messages in dmesg"}
+		Text: "the driver did not answer within " + s.timeout.String(),
+		Hint: "look for Xid messages in dmesg"}
 	go s.work()
 	return s
 }

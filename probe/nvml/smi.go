@@ -101,7 +101,8 @@ func (s *smi) device(i int) Device {
 		d.UsedBytes, d.FreeBytes = Unknown, Unknown
 		d.Notes = append(d.Notes[:len(d.Notes):len(d.Notes)], err.Error())
 	}
-	d.Notes = append(d.Notes[:len(d.Notes):len(d.Notes)], "read through nvidia-smi: compute processes only, in MiB")
+	d.Notes = append(d.Notes[:len(d.Notes):len(d.Notes)],
+		"read through nvidia-smi: compute processes only, in MiB")
 	return d
 }
 
@@ -125,7 +126,8 @@ func (s *smi) processes(i int, dst []Process) ([]Process, error) {
 }
 
 func (s *smi) peaks(i int) ([]Peak, error) {
-	return nil, &Error{Op: "read the accounting", Device: i, is: ErrUnsupported, Text: "nvidia-smi is asked for live processes only"}
+	return nil, &Error{Op: "read the accounting", Device: i, is: ErrUnsupported,
+		Text: "nvidia-smi is asked for live processes only"}
 }
 
 // parseSMIDevices reads the answer to smiDevices and the driver's version.
@@ -136,7 +138,8 @@ func parseSMIDevices(out []byte) ([]Device, string) {
 	for _, f := range smiRows(out, 9) {
 		d := Device{
 			Index: len(list), Name: smiText(f[1]), UUID: smiText(f[2]), PCI: normalPCI(smiText(f[3])),
-			TotalBytes: smiMiB(f[4]), UsedBytes: smiMiB(f[5]), FreeBytes: smiMiB(f[6]), ReservedBytes: smiMiB(f[7]),
+			TotalBytes: smiMiB(f[4]), UsedBytes: smiMiB(f[5]), FreeBytes: smiMiB(f[6]),
+			ReservedBytes: smiMiB(f[7]),
 		}
 		if d.TotalBytes == Unknown {
 			d.Notes = append(d.Notes, fmt.Sprintf("memory figures: nvidia-smi says %q", f[4]))

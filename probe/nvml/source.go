@@ -33,7 +33,8 @@ func OpenSource(ctx context.Context, o Options) (source.Source, error) {
 	if len(got.devices) == 0 {
 		// Nothing was allocated yet; an error in closing changes nothing.
 		_ = got.l.Close()
-		return nil, errors.New("nvml: the driver is here and shows no device; look at lspci and at the container's devices")
+		return nil, errors.New(
+			"nvml: the driver is here and shows no device; look at lspci and at the container's devices")
 	}
 	s := &gpus{l: got.l, version: got.l.DriverVersion()}
 	for _, d := range got.devices {
@@ -56,12 +57,14 @@ func (s *gpus) Close() error     { return s.l.Close() }
 // device puts a device of the library into the shared type.
 func (s *gpus) device(d Device) source.Device {
 	out := source.Device{
-		Index: d.Index, Source: SourceName, Driver: "nvidia", DriverVersion: s.version, Name: d.Name, UUID: d.UUID, PCI: d.PCI,
+		Index: d.Index, Source: SourceName, Driver: "nvidia", DriverVersion: s.version, Name: d.Name,
+		UUID: d.UUID, PCI: d.PCI,
 		TotalBytes: d.TotalBytes, UsedBytes: d.UsedBytes, ReservedBytes: d.ReservedBytes, Notes: d.Notes,
 	}
 	for _, p := range d.Instances {
-		out.Instances = append(out.Instances, source.Instance{GPU: p.GPUInstance, Compute: p.ComputeInstance, UUID: p.UUID,
-			TotalBytes: p.TotalBytes, UsedBytes: p.UsedBytes, HeldBytes: Unknown})
+		out.Instances = append(out.Instances,
+			source.Instance{GPU: p.GPUInstance, Compute: p.ComputeInstance, UUID: p.UUID,
+				TotalBytes: p.TotalBytes, UsedBytes: p.UsedBytes, HeldBytes: Unknown})
 	}
 	return out
 }
@@ -87,7 +90,9 @@ func (s *gpus) Devices(ctx context.Context) []source.Device {
 func (s *gpus) Charges(ctx context.Context, _ []int) source.Holdings {
 	h := source.Holdings{Devices: make([]source.Held, len(s.first))}
 	for i := range s.first {
-		list, err := within(ctx, "nvml: list processes", func() ([]Process, error) { return s.l.Processes(i) })
+		list, err := within(ctx, "nvml: list processes", func() ([]Process, error) {
+			return s.l.Processes(i)
+		})
 		if err != nil {
 			h.Warnings = append(h.Warnings, err.Error())
 			h.Devices[i] = source.Held{Bytes: Unknown, Silent: true}
@@ -109,7 +114,8 @@ func chargesOf(device int, list []Process, held *source.Held) []source.Charge {
 			out[k].LocalBytes = source.Add(out[k].LocalBytes, p.Bytes)
 		} else {
 			at[p.PID] = len(out)
-			out = append(out, source.Charge{PID: p.PID, Device: device, LocalBytes: p.Bytes, HostBytes: Unknown})
+			out = append(out, source.Charge{PID: p.PID, Device: device, LocalBytes: p.Bytes,
+				HostBytes: Unknown})
 		}
 		held.Bytes = source.Add(held.Bytes, p.Bytes)
 		if p.Kind&MPS != 0 {

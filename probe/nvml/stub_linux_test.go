@@ -44,8 +44,9 @@ func TestDevicesAreDescribedWithReservedApart(t *testing.T) {
 		t.Errorf("driver %q", v)
 	}
 	d := l.Devices()
-	want := Device{Index: 0, Name: "NVIDIA-H200", UUID: "GPU-aa", PCI: "0000:65:00.0", TotalBytes: 150754820096,
-		UsedBytes: 1713373184, ReservedBytes: 667942912, FreeBytes: 150754820096 - 1713373184 - 667942912}
+	want := Device{Index: 0, Name: "NVIDIA-H200", UUID: "GPU-aa", PCI: "0000:65:00.0",
+		TotalBytes: 150754820096,
+		UsedBytes:  1713373184, ReservedBytes: 667942912, FreeBytes: 150754820096 - 1713373184 - 667942912}
 	if len(d) != 2 || !reflect.DeepEqual(d[0], want) {
 		t.Errorf("got  %+v\nwant %+v", d, want)
 	}
@@ -63,10 +64,12 @@ func TestProcessListsOfEveryVersionSayTheSame(t *testing.T) {
 	t.Parallel()
 	for _, v := range []nvmltest.Variant{nvmltest.Newest, nvmltest.OnlyV2, nvmltest.OnlyV1} {
 		l := open(t, v, Options{}, deviceA, deviceB,
-			"process 0 c 4242 1713373184", "process 0 g 4242 1713373180", "process 0 g 77 na", "process 1 m 5 9")
+			"process 0 c 4242 1713373184", "process 0 g 4242 1713373180", "process 0 g 77 na",
+			"process 1 m 5 9")
 		got, err := l.Processes(0)
 		want := []Process{
-			{PID: 4242, Kind: Compute | Graphics, Bytes: 1713373184, GPUInstance: NoInstance, ComputeInstance: NoInstance},
+			{PID: 4242, Kind: Compute | Graphics, Bytes: 1713373184, GPUInstance: NoInstance,
+				ComputeInstance: NoInstance},
 			{PID: 77, Kind: Graphics, Bytes: Unknown, GPUInstance: NoInstance, ComputeInstance: NoInstance},
 		}
 		if err != nil || !reflect.DeepEqual(got, want) {
@@ -100,7 +103,8 @@ func TestAListThatNeverFitsIsGivenUp(t *testing.T) {
 
 func TestALibraryThatClaimsTooMuchIsNotBelieved(t *testing.T) {
 	t.Parallel()
-	got, err := open(t, nvmltest.Newest, Options{}, deviceA, "process 0 c 9 10", "lie 4000000000").Processes(0)
+	got, err := open(t, nvmltest.Newest, Options{}, deviceA, "process 0 c 9 10",
+		"lie 4000000000").Processes(0)
 	if err != nil || len(got) > 2*firstRoom || got[0].PID != 9 {
 		t.Errorf("got %d processes, %v", len(got), err)
 	}
@@ -131,13 +135,15 @@ func TestMIGInstancesAreKeptApartAndCountedOnce(t *testing.T) {
 
 func TestPeaksOutliveTheirProcess(t *testing.T) {
 	t.Parallel()
-	l := open(t, nvmltest.Newest, Options{}, deviceA, deviceB, "accounting 0", "peak 0 42 5000 1234 0", "peak 0 43 na 0 1")
+	l := open(t, nvmltest.Newest, Options{}, deviceA, deviceB, "accounting 0", "peak 0 42 5000 1234 0",
+		"peak 0 43 na 0 1")
 	got, err := l.Peaks(0)
 	want := []Peak{{PID: 42, PeakBytes: 5000, TimeMillis: 1234}, {PID: 43, PeakBytes: Unknown, Running: true}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if _, err := l.Peaks(1); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "--accounting-mode=1") {
+	if _, err := l.Peaks(1); !errors.Is(err, ErrUnsupported) ||
+		!strings.Contains(err.Error(), "--accounting-mode=1") {
 		t.Errorf("accounting off: %v", err)
 	}
 }
@@ -151,14 +157,16 @@ func TestOpenSaysInOneLineWhatIsWrong(t *testing.T) {
 		want string
 	}{
 		{"absent", filepath.Join(t.TempDir(), "libnone.so"), ErrNoLibrary, "install the NVIDIA driver"},
-		{"foreign", nvmltest.Build(t, nvmltest.NoHandle, deviceA), ErrNoLibrary, "nvmlDeviceGetHandleByIndex_v2"},
+		{"foreign", nvmltest.Build(t, nvmltest.NoHandle, deviceA), ErrNoLibrary,
+			"nvmlDeviceGetHandleByIndex_v2"},
 		{"mismatch", nvmltest.Build(t, nvmltest.Newest, "init 18"), ErrMismatch, "reboot"},
 		{"no driver", nvmltest.Build(t, nvmltest.Newest, "init 9"), ErrNoDriver, "modprobe"},
 		{"no permission", nvmltest.Build(t, nvmltest.Newest, "init 4"), ErrNoPermission, "root"},
 	}
 	for _, c := range cases {
 		_, err := Open(Options{Library: c.path})
-		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+		if !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.want) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -196,14 +204,16 @@ func TestIndexOutOfRangeNamesTheRange(t *testing.T) {
 func TestAnIntegratedGPUHasNoFiguresButANote(t *testing.T) {
 	t.Parallel()
 	d := open(t, nvmltest.Newest, Options{}, deviceA, "memory_code 0 3").Devices()[0]
-	if d.TotalBytes != Unknown || d.UsedBytes != Unknown || len(d.Notes) == 0 || !strings.Contains(d.Notes[0], "integrated") {
+	if d.TotalBytes != Unknown || d.UsedBytes != Unknown || len(d.Notes) == 0 ||
+		!strings.Contains(d.Notes[0], "integrated") {
 		t.Errorf("got %+v", d)
 	}
 }
 
 func TestACoherentDeviceCarriesAWarning(t *testing.T) {
 	t.Parallel()
-	d := open(t, nvmltest.Newest, Options{}, strings.Replace(deviceA, "NVIDIA-H200", "NVIDIA-GH200-480GB", 1)).Devices()[0]
+	d := open(t, nvmltest.Newest, Options{},
+		strings.Replace(deviceA, "NVIDIA-H200", "NVIDIA-GH200-480GB", 1)).Devices()[0]
 	if len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "node of the host's memory") {
 		t.Errorf("got %v", d.Notes)
 	}
@@ -234,7 +244,8 @@ func TestADeviceThatRefusesItsListDoesNotHideTheOthers(t *testing.T) {
 	s := l.NewSampler()
 	defer s.Close()
 	err := s.Sample([]int{42})
-	if !errors.Is(err, ErrUnsupported) || s.Bytes(0) != 700 || s.DeviceBytes(0, 0) != Unknown || s.DeviceBytes(0, 1) != 700 {
+	if !errors.Is(err, ErrUnsupported) || s.Bytes(0) != 700 || s.DeviceBytes(0, 0) != Unknown ||
+		s.DeviceBytes(0, 1) != 700 {
 		t.Errorf("got %d, %d, %d, %v", s.Bytes(0), s.DeviceBytes(0, 0), s.DeviceBytes(0, 1), err)
 	}
 	if s.Err(0) == nil || s.Err(1) != nil || s.Err(2) == nil {
@@ -270,7 +281,8 @@ func TestAnUnlistedPIDInAContainerIsUnknownWhenTheListIsForeign(t *testing.T) {
 func TestASlowDriverCostsTheCallerTheTimeoutOnly(t *testing.T) {
 	t.Parallel()
 	conf := []string{deviceA, "process 0 c 42 1000", "reload 1"}
-	o := Options{Timeout: 50 * time.Millisecond, Library: nvmltest.Build(t, nvmltest.Newest, append(conf, "slow 300")...)}
+	o := Options{Timeout: 50 * time.Millisecond,
+		Library: nvmltest.Build(t, nvmltest.Newest, append(conf, "slow 300")...)}
 	l, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
@@ -353,7 +365,8 @@ func TestNvidiaSMIIsAskedWhereNothingIsLoaded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "nvidia-smi")
-	script := "#!/bin/sh\ncase $1 in\n--query-gpu=*) cat <<'X'\n" + smiDevicesAnswer + "X\n;;\n*) echo 'GPU-aa, 42, 10';;\nesac\n"
+	script := "#!/bin/sh\ncase $1 in\n--query-gpu=*) cat <<'X'\n" + smiDevicesAnswer +
+		"X\n;;\n*) echo 'GPU-aa, 42, 10';;\nesac\n"
 	writeProgram(t, path, script)
 	l, err := Open(Options{SMI: path})
 	if err != nil {

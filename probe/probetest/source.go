@@ -67,7 +67,8 @@ func (s *Stage) byPID(t *testing.T, list []source.Charge) map[int]int64 {
 	out := map[int]int64{}
 	for _, c := range list {
 		untold := c.Device == source.AnyDevice
-		if c.PID <= 0 || !untold && (c.Device < 0 || c.Device >= devices) || min(c.LocalBytes, c.HostBytes) < source.Unknown {
+		if c.PID <= 0 || !untold && (c.Device < 0 || c.Device >= devices) ||
+			min(c.LocalBytes, c.HostBytes) < source.Unknown {
 			t.Errorf("impossible charge %+v of %d devices", c, devices)
 		}
 		if untold && c.Bytes() != source.Unknown {
@@ -98,7 +99,8 @@ func namesItsDevices(t *testing.T, s Stage) {
 		t.Fatalf("%d and %d devices, want one", len(first), len(second))
 	}
 	d := first[0]
-	if d.Source != name || d.Index != 0 || d.Driver == "" || d.PCI != second[0].PCI || d.Name != second[0].Name {
+	if d.Source != name || d.Index != 0 || d.Driver == "" || d.PCI != second[0].PCI ||
+		d.Name != second[0].Name {
 		t.Errorf("device %+v of %s, then %+v", d, name, second[0])
 	}
 	if min(d.TotalBytes, d.UsedBytes, d.ReservedBytes) < source.Unknown {
@@ -177,7 +179,8 @@ func survivesTheDriver(t *testing.T, s Stage) {
 			oneLine(t, "error", err.Error())
 		}
 		at, again, h := s.ask(t, 42)
-		for what, b := range map[string]int64{"at once": at[42], "by a new reader": again[42], "by the old one": s.byPID(t, list)[42]} {
+		for what, b := range map[string]int64{"at once": at[42], "by a new reader": again[42],
+			"by the old one": s.byPID(t, list)[42]} {
 			if b > 0 {
 				t.Errorf("%s: %d bytes on a device that is gone", what, b)
 			}
@@ -207,7 +210,8 @@ func closesTwice(t *testing.T, s Stage) {
 	if b, told := again[42]; !told || b != source.Unknown {
 		t.Errorf("a reader of a closed source says %d, %v, want unknown", b, told)
 	}
-	if len(h.Devices) != 1 || h.Devices[0].Bytes != source.Unknown || !h.Devices[0].Silent || len(h.Warnings) == 0 {
+	if len(h.Devices) != 1 || h.Devices[0].Bytes != source.Unknown || !h.Devices[0].Silent ||
+		len(h.Warnings) == 0 {
 		t.Errorf("a closed source holds %+v, warnings %q", h.Devices, h.Warnings)
 	}
 	if list := s.Source.Devices(context.Background()); len(list) != 1 || list[0].UsedBytes != source.Unknown {

@@ -26,7 +26,8 @@ func (f *fake) Close() error {
 }
 
 func (f *fake) Devices(context.Context) []source.Device {
-	d := source.Device{Source: "fake", Driver: "none", Name: "fake", TotalBytes: source.Unknown, UsedBytes: 5, ReservedBytes: source.Unknown}
+	d := source.Device{Source: "fake", Driver: "none", Name: "fake", TotalBytes: source.Unknown, UsedBytes: 5,
+		ReservedBytes: source.Unknown}
 	if f.silent != nil {
 		d.UsedBytes, d.Notes = source.Unknown, []string{f.silent.Error()}
 	}
@@ -39,7 +40,8 @@ func (f *fake) charge(pid int) source.Charge {
 
 func (f *fake) Charges(context.Context, []int) source.Holdings {
 	if f.silent != nil {
-		return source.Holdings{Devices: []source.Held{{Bytes: source.Unknown, Silent: true}}, Warnings: []string{f.silent.Error()}}
+		return source.Holdings{Devices: []source.Held{{Bytes: source.Unknown, Silent: true}},
+			Warnings: []string{f.silent.Error()}}
 	}
 	h := source.Holdings{Devices: make([]source.Held, 1)}
 	for _, pid := range slices.Sorted(maps.Keys(f.holds)) {
@@ -70,6 +72,7 @@ func TestTheSmallestSourceConforms(t *testing.T) {
 	t.Parallel()
 	probetest.TestSource(t, func(*testing.T) probetest.Stage {
 		f := &fake{}
-		return probetest.Stage{Source: f, Holds: func(h map[int]int64) { f.holds = h }, Vanish: func() { f.silent = errors.New("fake: gone") }}
+		return probetest.Stage{Source: f, Holds: func(h map[int]int64) { f.holds = h },
+			Vanish: func() { f.silent = errors.New("fake: gone") }}
 	})
 }

@@ -47,7 +47,8 @@ type Usage struct {
 
 // UnknownUsage is a Usage of which nothing is known.
 func UnknownUsage() Usage {
-	return Usage{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
+	return Usage{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown,
+		Unknown, Unknown, Unknown}
 }
 
 // USS is what would be freed if the process ended: its private pages.

@@ -12,7 +12,8 @@ const statText = "42 (a) S 1 (b) S 7 1 1 0 -1 2129984 10 99 5 99 150 50 9 9 20 0
 func TestStatIsReadAfterANameThatMayHoldAnything(t *testing.T) {
 	t.Parallel()
 	s, ok := ParseStat([]byte(statText))
-	want := Stat{Name: []byte("a) S 1 (b"), State: 'S', Parent: 7, Kernel: true, Faults: 15, CPU: 2 * time.Second, Threads: 3, Start: 90000, Pages: 12}
+	want := Stat{Name: []byte("a) S 1 (b"), State: 'S', Parent: 7, Kernel: true, Faults: 15,
+		CPU: 2 * time.Second, Threads: 3, Start: 90000, Pages: 12}
 	if !ok || !reflect.DeepEqual(s, want) {
 		t.Errorf("%+v, %v, want %+v", s, ok, want)
 	}
@@ -21,7 +22,8 @@ func TestStatIsReadAfterANameThatMayHoldAnything(t *testing.T) {
 		t.Errorf("a text that ends after the start: %+v, %v", short, ok)
 	}
 	for _, bad := range []string{
-		"", ")(", "7 x S 1", "7 (x) S", "7 (x) S a" + strings.Repeat(" 1", 30), "7 (x) SS" + strings.Repeat(" 1", 30), "7 (x) S 1" + strings.Repeat(" z", 30),
+		"", ")(", "7 x S 1", "7 (x) S", "7 (x) S a" + strings.Repeat(" 1", 30), "7 (x) SS" +
+			strings.Repeat(" 1", 30), "7 (x) S 1" + strings.Repeat(" z", 30),
 	} {
 		if s, ok := ParseStat([]byte(bad)); ok {
 			t.Errorf("%q passed as %+v", bad, s)
@@ -31,8 +33,10 @@ func TestStatIsReadAfterANameThatMayHoldAnything(t *testing.T) {
 
 func TestStatusTellsMemoryGroupUserAndRights(t *testing.T) {
 	t.Parallel()
-	text := "Name:\tx\nTgid:\t10\nUid:\t1\t2\t3\t4\nVmRSS:\t 60 kB\nRssAnon:\t 10 kB\nVmSwap:\t 0 kB\nCapEff:\t000001ffffffffff\n"
-	want := Status{Memory: Memory{60 << 10, 10 << 10, Unknown, Unknown, 0}, Group: 10, UID: 2, Capabilities: 1<<41 - 1}
+	text := "Name:\tx\nTgid:\t10\nUid:\t1\t2\t3\t4\nVmRSS:\t 60 kB\nRssAnon:\t 10 kB\nVmSwap:\t 0 " +
+		"kB\nCapEff:\t000001ffffffffff\n"
+	want := Status{Memory: Memory{60 << 10, 10 << 10, Unknown, Unknown, 0}, Group: 10, UID: 2,
+		Capabilities: 1<<41 - 1}
 	if got := ParseStatus([]byte(text)); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -40,7 +44,8 @@ func TestStatusTellsMemoryGroupUserAndRights(t *testing.T) {
 		t.Errorf("memory alone %+v, want %+v", got, want.Memory)
 	}
 	nothing := Status{Memory: unknownMemory(), UID: int(Unknown)}
-	for _, bad := range []string{"", "VmRSS\nVmRSS:\nVmRSS: x kB\nRssAnon:::", "Uid:\t1\nTgid: x\nCapEff: zz\n", "VmRSS: 99999999999999999999 kB\n"} {
+	for _, bad := range []string{"", "VmRSS\nVmRSS:\nVmRSS: x kB\nRssAnon:::",
+		"Uid:\t1\nTgid: x\nCapEff: zz\n", "VmRSS: 99999999999999999999 kB\n"} {
 		if got := ParseStatus([]byte(bad)); got != nothing {
 			t.Errorf("%q: %+v, want nothing known", bad, got)
 		}
@@ -73,7 +78,8 @@ func TestNSpidGivesThePIDInEveryNamespace(t *testing.T) {
 
 func TestStringsKeepAnEmptyLastOne(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string][]string{"": nil, "a\x00b c\x00": {"a", "b c"}, "a\x00\x00": {"a", ""}, "a": {"a"}} {
+	for in, want := range map[string][]string{"": nil, "a\x00b c\x00": {"a", "b c"}, "a\x00\x00": {"a", ""},
+		"a": {"a"}} {
 		if got := ParseStrings([]byte(in)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
@@ -83,7 +89,8 @@ func TestStringsKeepAnEmptyLastOne(t *testing.T) {
 func TestCgroupsOfBothVersionsAreRead(t *testing.T) {
 	t.Parallel()
 	got := ParseCgroups([]byte("12:cpu,memory:/a:b\nbad\n1:name=systemd:/x\n0::/user.slice\n"))
-	want := []Cgroup{{12, []string{"cpu", "memory"}, "/a:b"}, {1, []string{"name=systemd"}, "/x"}, {0, nil, "/user.slice"}}
+	want := []Cgroup{{12, []string{"cpu", "memory"}, "/a:b"}, {1, []string{"name=systemd"}, "/x"},
+		{0, nil, "/user.slice"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -91,7 +98,8 @@ func TestCgroupsOfBothVersionsAreRead(t *testing.T) {
 
 func TestWhatMeminfoAndUptimeDoNotTellIsUnknown(t *testing.T) {
 	t.Parallel()
-	if m := ParseMeminfo([]byte("MemTotal:  5 kB\nSwapFree: 0 kB\nMemAvailable: x\n")); m != (Meminfo{5 << 10, Unknown, Unknown, 0}) {
+	if m := ParseMeminfo([]byte("MemTotal:  5 kB\nSwapFree: 0 kB\nMemAvailable: x\n")); m != (Meminfo{5 << 10,
+		Unknown, Unknown, 0}) {
 		t.Errorf("%+v", m)
 	}
 	if d, ok := ParseUptime([]byte("1000.50 900.00\n")); !ok || d != 1000500*time.Millisecond {
@@ -106,7 +114,8 @@ func TestWhatMeminfoAndUptimeDoNotTellIsUnknown(t *testing.T) {
 
 // What is on the path of a sample allocates nothing.
 func TestTheHotParsersAllocateNothing(t *testing.T) {
-	stat, status, statm := []byte(statText), []byte("Name:\tx\nVmRSS:\t 60 kB\nRssAnon:\t 10 kB\nVmSwap:\t 0 kB\n"), []byte("100 50 20 1 0 30 0\n")
+	stat, status, statm := []byte(statText),
+		[]byte("Name:\tx\nVmRSS:\t 60 kB\nRssAnon:\t 10 kB\nVmSwap:\t 0 kB\n"), []byte("100 50 20 1 0 30 0\n")
 	if n := testing.AllocsPerRun(100, func() {
 		ParseStat(stat)
 		ParseMemory(status)
@@ -120,13 +129,15 @@ func TestTheHotParsersAllocateNothing(t *testing.T) {
 // FuzzParsers holds that no file panics and that what is known is not negative.
 func FuzzParsers(f *testing.F) {
 	for _, seed := range []string{
-		statText, ")(", "VmRSS:\t 60 kB\nRssAnon:\t 10 kB\nVmSwap: 999999999999999999999 kB", "VmRSS:\n:\nR\nNSpid:\t1 2\n",
+		statText, ")(", "VmRSS:\t 60 kB\nRssAnon:\t 10 kB\nVmSwap: 999999999999999999999 kB",
+		"VmRSS:\n:\nR\nNSpid:\t1 2\n",
 		"100 50 20", "a\x00b\x00", "0::/x\n3:memory:/y\n", "MemTotal: 5 kB\n", "12.5 3\n",
 	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if s, ok := ParseStat(b); ok && (s.Parent < 0 || s.Faults < 0 || s.CPU < 0 || s.Threads < 0 || s.Start < 0 || s.Pages < Unknown) {
+		if s, ok := ParseStat(b); ok && (s.Parent < 0 || s.Faults < 0 || s.CPU < 0 || s.Threads < 0 ||
+			s.Start < 0 || s.Pages < Unknown) {
 			t.Fatalf("stat %+v", s)
 		}
 		s := ParseStatus(b)
@@ -164,9 +175,11 @@ func FuzzParsers(f *testing.F) {
 }
 
 func BenchmarkParse(b *testing.B) {
-	status := []byte("Name:\tx\n" + strings.Repeat("Filler:\t1\n", 20) + "VmRSS:\t 60 kB\nRssAnon:\t 10 kB\nRssFile:\t 10 kB\nRssShmem:\t 10 kB\nVmSwap:\t 0 kB\n")
+	status := []byte("Name:\tx\n" + strings.Repeat("Filler:\t1\n", 20) +
+		"VmRSS:\t 60 kB\nRssAnon:\t 10 kB\nRssFile:\t 10 kB\nRssShmem:\t 10 kB\nVmSwap:\t 0 kB\n")
 	for name, parse := range map[string]func(){
-		"stat": func() { ParseStat([]byte(statText)) }, "memory": func() { ParseMemory(status) }, "statm": func() { ParseStatm([]byte("100 50 20 1")) },
+		"stat": func() { ParseStat([]byte(statText)) }, "memory": func() { ParseMemory(status) },
+		"statm": func() { ParseStatm([]byte("100 50 20 1")) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

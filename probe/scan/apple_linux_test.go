@@ -27,7 +27,8 @@ func aMac(t *testing.T, process, gpu []string) *Sources {
 	return s
 }
 
-var oneGPU = []string{"gpu AGXAcceleratorG15X", "model Apple M3 Max", "statistic 5000 In use system memory", "statistic 2 recoveryCount"}
+var oneGPU = []string{"gpu AGXAcceleratorG15X", "model Apple M3 Max", "statistic 5000 In use system memory",
+	"statistic 2 recoveryCount"}
 
 func TestAMacsProcessesAreChargedByTheLedgerAndOthersAreUnknown(t *testing.T) {
 	t.Parallel()
@@ -44,7 +45,8 @@ func TestAMacsProcessesAreChargedByTheLedgerAndOthersAreUnknown(t *testing.T) {
 		fmt.Sprintf("process %d resident=9 footprint=9 graphics=4000 graphics_compressed=96", own),
 		fmt.Sprintf("process %d foreign=1", parent),
 		fmt.Sprintf("process %d resident=9 footprint=9 graphics=0", quiet),
-	}, append(oneGPU, fmt.Sprintf("client %d test 3000", own), fmt.Sprintf("client %d test 4000", own), fmt.Sprintf("client %d shell 7", parent)))
+	}, append(oneGPU, fmt.Sprintf("client %d test 3000", own), fmt.Sprintf("client %d test 4000", own),
+		fmt.Sprintf("client %d shell 7", parent)))
 	if !s.Here() || len(s.Absent()) != 0 {
 		t.Fatalf("absent: %v", s.Absent())
 	}
@@ -77,7 +79,8 @@ func TestAMacsProcessesAreChargedByTheLedgerAndOthersAreUnknown(t *testing.T) {
 func TestAKernelWithoutTheLedgerLeavesGPUBytesUnknown(t *testing.T) {
 	t.Parallel()
 	own := os.Getpid()
-	s := aMac(t, []string{fmt.Sprintf("process %d resident=9 footprint=9 graphics=4000 words=42", own)}, oneGPU)
+	s := aMac(t, []string{fmt.Sprintf("process %d resident=9 footprint=9 graphics=4000 words=42", own)},
+		oneGPU)
 	got, err := Read(context.Background(), Options{PIDs: []int{own}, Sources: s})
 	if err != nil || got.Processes[0].GPUBytes() != Unknown {
 		t.Errorf("%d, %v, want unknown", got.Processes[0].GPUBytes(), err)
@@ -109,7 +112,8 @@ func TestWithTwoGPUsTheLedgerIsNobodys(t *testing.T) {
 
 func TestTheLedgerIsReadAgainAndAgainAndEndsAtZero(t *testing.T) {
 	t.Parallel()
-	o := appletest.Options(t, []string{"process 42 resident=9 graphics=100", "process 7 foreign=1", "process 8 resident=9"}, oneGPU)
+	o := appletest.Options(t, []string{"process 42 resident=9 graphics=100", "process 7 foreign=1",
+		"process 8 resident=9"}, oneGPU)
 	s := OpenSources(context.Background(), SourceOptions{Apple: o})
 	defer s.Close()
 	if !s.Here() {

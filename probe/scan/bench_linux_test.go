@@ -42,7 +42,8 @@ func BenchmarkScanOf1000Processes(b *testing.B) {
 func BenchmarkScanOf1000ProcessesWithDescriptors(b *testing.B) {
 	m := thousand(b)
 	for b.Loop() {
-		src := OpenSources(context.Background(), SourceOptions{Root: m.Path, NVML: nvml.Options{Library: "/nonexistent"}})
+		src := OpenSources(context.Background(),
+			SourceOptions{Root: m.Path, NVML: nvml.Options{Library: "/nonexistent"}})
 		if s := m.read(Options{Sources: src}); len(s.Processes) != 1000 || s.Processes[0].GPUUnknown {
 			b.Fatal(len(s.Processes))
 		}

@@ -15,12 +15,16 @@ import (
 
 func TestTheBuildIDOfARealProgramIsRead(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "a.c"), filepath.Join(dir, "a")
 	if err := os.WriteFile(source, []byte("int main(void){return 0;}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("cc", "-Wl,--build-id=0x00112233445566778899aabbccddeeff", "-o", program, source).CombinedOutput(); err != nil {
+	if out, err := exec.Command("cc", "-Wl,--build-id=0x00112233445566778899aabbccddeeff", "-o", program,
+		source).CombinedOutput(); err != nil {
 		t.Fatalf("build a program (needs a C compiler): %v\n%s", err, out)
 	}
 	f, err := os.Open(program)
@@ -31,7 +35,8 @@ func TestTheBuildIDOfARealProgramIsRead(t *testing.T) {
 	if v := versionOf(f, 1, time.Now()); v.ID != "001122334455" {
 		t.Errorf("version %q", v.ID)
 	}
-	if v := versionOf(strings.NewReader("#!/bin/sh\n"), 10, time.Unix(7, 0)); !strings.HasPrefix(v.ID, "~") || len(v.ID) != idDigits {
+	if v := versionOf(strings.NewReader("#!/bin/sh\n"), 10, time.Unix(7, 0)); !strings.HasPrefix(v.ID, "~") ||
+		len(v.ID) != idDigits {
 		t.Errorf("version of a script %q", v.ID)
 	}
 }
@@ -63,7 +68,8 @@ func FuzzBuildID(f *testing.F) {
 }
 
 func FuzzProcessFiles(f *testing.F) {
-	f.Add([]byte("1 (a) S 1 1 1 0 -1 4194560 0 0 0 0 150 50 0 0 20 0 3 0 90000 0 0\n"), []byte("Tgid:\t1\nUid:\t0\t0\nVmRSS:\t5 kB\nVmSwap:\t1 kB\n"))
+	f.Add([]byte("1 (a) S 1 1 1 0 -1 4194560 0 0 0 0 150 50 0 0 20 0 3 0 90000 0 0\n"),
+		[]byte("Tgid:\t1\nUid:\t0\t0\nVmRSS:\t5 kB\nVmSwap:\t1 kB\n"))
 	f.Add([]byte("1 (a) S"), []byte("VmRSS: 99999999999999999999 kB\nVmSwap: 9000000000000000 kB"))
 	f.Fuzz(func(t *testing.T, st, status []byte) {
 		p := Process{}

@@ -14,7 +14,8 @@ func TestALaptopsTwoGPUsChargeTheSameProcessEachForItself(t *testing.T) {
 	m.File("sys/class/drm/card0/device/uevent", "DRIVER=i915\nPCI_SLOT_NAME=0000:00:02.0\n")
 	m.File("sys/class/drm/card1/device/uevent", "DRIVER=nvidia\nPCI_SLOT_NAME=0000:01:00.0\n")
 	for pid, id := range map[int]string{42: "3", 43: "4"} {
-		m.FD(pid, 7, "/dev/dri/card0", "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t"+id+"\ndrm-resident-system0:\t64 KiB\n")
+		m.FD(pid, 7, "/dev/dri/card0", "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t"+
+			id+"\ndrm-resident-system0:\t64 KiB\n")
 	}
 	src := m.sources("device RTX GPU-aa 00000000:01:00.0 8000000 900000 5000", "process 0 g 42 300000")
 	s := m.read(Options{Sources: src})
@@ -34,7 +35,8 @@ func TestALaptopsTwoGPUsChargeTheSameProcessEachForItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	slices.SortFunc(got, func(a, b Charge) int { return cmp.Or(a.PID-b.PID, a.Device-b.Device) })
-	if len(got) != 3 || got[0].Bytes() != 300000 || got[0].Device != 0 || got[1].Bytes() != 64<<10 || got[1].Device != 1 || got[2].PID != 43 {
+	if len(got) != 3 || got[0].Bytes() != 300000 || got[0].Device != 0 || got[1].Bytes() != 64<<10 ||
+		got[1].Device != 1 || got[2].PID != 43 {
 		t.Errorf("read again and again: %+v", got)
 	}
 }

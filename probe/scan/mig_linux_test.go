@@ -9,7 +9,8 @@ import (
 // three processes.
 var split = []string{
 	"device A100 GPU-aa 00000000:65:00.0 4000000000 900000000 5000",
-	"part 0 1 0 MIG-aa 1000000000 200000000", "part 0 2 0 MIG-bb 2000000000 700000000", "part 0 2 1 MIG-cc 2000000000 700000000",
+	"part 0 1 0 MIG-aa 1000000000 200000000", "part 0 2 0 MIG-bb 2000000000 700000000",
+	"part 0 2 1 MIG-cc 2000000000 700000000",
 	"process 0 c 41 200000000 1 0", "process 0 c 42 300000000 2 0", "process 0 c 43 400000000 2 1",
 }
 
@@ -31,18 +32,23 @@ func TestThePartsOfASplitDeviceAreToldApart(t *testing.T) {
 		}
 		s := m.read(Options{Sources: m.sources(conf...)})
 		want := []Instance{
-			{GPU: 1, Compute: 0, UUID: "MIG-aa", TotalBytes: 1000000000, UsedBytes: 200000000, HeldBytes: 200000000},
-			{GPU: 2, Compute: 0, UUID: "MIG-bb", TotalBytes: 2000000000, UsedBytes: 700000000, HeldBytes: 300000000},
-			{GPU: 2, Compute: 1, UUID: "MIG-cc", TotalBytes: 2000000000, UsedBytes: 700000000, HeldBytes: 400000000},
+			{GPU: 1, Compute: 0, UUID: "MIG-aa", TotalBytes: 1000000000, UsedBytes: 200000000,
+				HeldBytes: 200000000},
+			{GPU: 2, Compute: 0, UUID: "MIG-bb", TotalBytes: 2000000000, UsedBytes: 700000000,
+				HeldBytes: 300000000},
+			{GPU: 2, Compute: 1, UUID: "MIG-cc", TotalBytes: 2000000000, UsedBytes: 700000000,
+				HeldBytes: 400000000},
 		}
 		d := s.Devices[0]
 		if !reflect.DeepEqual(d.Instances, want) {
 			t.Errorf("%s: parts %+v", name, d.Instances)
 		}
 		if d.HeldBytes != 900000000 || bytesOf(t, s, 43) != 400000000 {
-			t.Errorf("%s: the device holds %d, 400 MB of them for 43: %d", name, d.HeldBytes, bytesOf(t, s, 43))
+			t.Errorf("%s: the device holds %d, 400 MB of them for 43: %d", name, d.HeldBytes,
+				bytesOf(t, s, 43))
 		}
-		if known := d.UsedBytes != Unknown; known != (name == "as root") || known != (d.UnchargedBytes != Unknown) {
+		if known := d.UsedBytes != Unknown; known != (name == "as root") ||
+			known != (d.UnchargedBytes != Unknown) {
 			t.Errorf("%s: used %d, not charged %d", name, d.UsedBytes, d.UnchargedBytes)
 		}
 	}
@@ -81,7 +87,8 @@ func TestClientsOfTheMultiProcessServiceAreChargedOnce(t *testing.T) {
 			t.Errorf("process %d: %d bytes, want %d", pid, got, want)
 		}
 	}
-	if s := m.read(Options{Sources: m.sources("device A GPU-aa 00000000:65:00.0 1000000 960000 5000", "list_code 0 15")}); s.Devices[0].MPSClients != 0 {
+	if s := m.read(Options{Sources: m.sources("device A GPU-aa 00000000:65:00.0 1000000 960000 5000",
+		"list_code 0 15")}); s.Devices[0].MPSClients != 0 {
 		t.Errorf("clients of a device that is lost: %d", s.Devices[0].MPSClients)
 	}
 }

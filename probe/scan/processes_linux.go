@@ -62,7 +62,8 @@ type fileKey struct {
 
 func newReader(root string) *reader {
 	r := &reader{
-		proc: procfs.Dir(filepath.Join(rootOf(root), "proc")), users: readUsers(root), versions: map[fileKey]Version{}, uptime: time.Duration(Unknown),
+		proc: procfs.Dir(filepath.Join(rootOf(root), "proc")), users: readUsers(root),
+		versions: map[fileKey]Version{}, uptime: time.Duration(Unknown),
 	}
 	if b, err := os.ReadFile(r.proc.Process("uptime")); err == nil {
 		if up, ok := procfs.ParseUptime(b); ok {
@@ -171,7 +172,8 @@ func (r *reader) lookAt(pids []int, found []look) {
 func (r *reader) look(pid int, buf []byte) look {
 	dir := r.proc.Process(strconv.Itoa(pid))
 	p := Process{
-		PID: pid, UID: int(Unknown), Age: time.Duration(Unknown), CPU: time.Duration(Unknown), State: StateUnknown,
+		PID: pid, UID: int(Unknown), Age: time.Duration(Unknown), CPU: time.Duration(Unknown),
+		State:  StateUnknown,
 		Memory: probe.UnknownMemory(),
 	}
 	b, err := procfs.ReadHead(dir+"/stat", buf)

@@ -56,7 +56,8 @@ func named(pid int) (*process.Process, error) {
 // add takes over what gopsutil tells of a process.
 func (s *Scan) add(ps *process.Process, now time.Time) {
 	p := Process{
-		PID: int(ps.Pid), UID: int(Unknown), Age: time.Duration(Unknown), CPU: time.Duration(Unknown), State: StateUnknown,
+		PID: int(ps.Pid), UID: int(Unknown), Age: time.Duration(Unknown), CPU: time.Duration(Unknown),
+		State:  StateUnknown,
 		Memory: probe.UnknownMemory(),
 	}
 	if parent, err := ps.Ppid(); err == nil {

@@ -18,7 +18,8 @@ import (
 // for as long as it lasts: what can be read in spite of it is there, also with
 // the error.
 func (s *Sources) Reader() probe.Reader {
-	r := &merged{members: s.members, held: map[held]last{}, unknown: map[int]bool{}, index: map[onDevice]int{}}
+	r := &merged{members: s.members, held: map[held]last{}, unknown: map[int]bool{},
+		index: map[onDevice]int{}}
 	for _, m := range s.members {
 		r.readers = append(r.readers, m.source.Reader())
 	}
@@ -41,7 +42,8 @@ type last struct {
 }
 
 func nothingLike(c Charge) Charge {
-	return Charge{PID: c.PID, Device: c.Device, LocalBytes: min(c.LocalBytes, 0), HostBytes: min(c.HostBytes, 0)}
+	return Charge{PID: c.PID, Device: c.Device, LocalBytes: min(c.LocalBytes, 0),
+		HostBytes: min(c.HostBytes, 0)}
 }
 
 // merged puts the sources' readers together.
@@ -70,7 +72,9 @@ func (r *merged) Read(pids []int, dst []Charge) ([]Charge, error) {
 		}
 	}
 	kept := slices.DeleteFunc(dst[start:], func(c Charge) bool { return r.unknown[c.PID] })
-	slices.SortFunc(kept, func(a, b Charge) int { return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.Device, b.Device)) })
+	slices.SortFunc(kept, func(a, b Charge) int {
+		return cmp.Or(cmp.Compare(a.PID, b.PID), cmp.Compare(a.Device, b.Device))
+	})
 	return dst[:start+len(kept)], errors.Join(failed...)
 }
 

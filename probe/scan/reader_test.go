@@ -55,8 +55,10 @@ func sourcesOf(list ...*told) *Sources {
 
 func TestAProcessOnTwoKindsOfGPUsIsChargedForBoth(t *testing.T) {
 	t.Parallel()
-	discrete := &told{devices: []Device{{Name: "discrete"}}, charges: []Charge{local(7, 0, 1000), local(8, 0, 5)}}
-	integrated := &told{devices: []Device{{Name: "integrated"}}, charges: []Charge{{PID: 7, LocalBytes: Unknown, HostBytes: 30}}}
+	discrete := &told{devices: []Device{{Name: "discrete"}},
+		charges: []Charge{local(7, 0, 1000), local(8, 0, 5)}}
+	integrated := &told{devices: []Device{{Name: "integrated"}},
+		charges: []Charge{{PID: 7, LocalBytes: Unknown, HostBytes: 30}}}
 	r := sourcesOf(discrete, integrated).Reader()
 	defer r.Close()
 	expect := func(what string, pids []int, want ...Charge) {
@@ -65,7 +67,9 @@ func TestAProcessOnTwoKindsOfGPUsIsChargedForBoth(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 		}
-		if !slices.EqualFunc(got, want, func(a, b Charge) bool { return a.PID == b.PID && a.Device == b.Device && a.Bytes() == b.Bytes() }) {
+		if !slices.EqualFunc(got, want, func(a, b Charge) bool {
+			return a.PID == b.PID && a.Device == b.Device && a.Bytes() == b.Bytes()
+		}) {
 			t.Errorf("%s: %v, want %v", what, got, want)
 		}
 	}
@@ -93,21 +97,25 @@ func TestAProcessOnTwoKindsOfGPUsIsChargedForBoth(t *testing.T) {
 func TestTwoSourcesOfOneDeviceTellOfTheSameBytes(t *testing.T) {
 	t.Parallel()
 	first := &told{
-		devices:  []Device{{Name: "card1", PCI: "0000:43:00.0", TotalBytes: Unknown, UsedBytes: 500, ReservedBytes: Unknown}},
-		charges:  []Charge{local(7, 0, 100), local(8, 0, 50)},
-		holdings: probe.Holdings{Charges: []Charge{local(7, 0, 100), local(8, 0, 50)}, Devices: []probe.Held{{Bytes: 150}}},
+		devices: []Device{{Name: "card1", PCI: "0000:43:00.0", TotalBytes: Unknown, UsedBytes: 500,
+			ReservedBytes: Unknown}},
+		charges: []Charge{local(7, 0, 100), local(8, 0, 50)},
+		holdings: probe.Holdings{Charges: []Charge{local(7, 0, 100), local(8, 0, 50)},
+			Devices: []probe.Held{{Bytes: 150}}},
 	}
 	second := &told{
 		devices: []Device{
 			{Name: "other", PCI: "0000:44:00.0", TotalBytes: 1, UsedBytes: Unknown, ReservedBytes: Unknown},
 			{Name: "gfx942", PCI: "0000:43:00.0", TotalBytes: 1000, UsedBytes: 7, ReservedBytes: Unknown},
 		},
-		charges:  []Charge{local(7, 1, 120), local(8, 1, 10), local(9, 0, 3)},
-		holdings: probe.Holdings{Charges: []Charge{local(7, 1, 120), local(8, 1, 10), local(9, 0, 3)}, Devices: []probe.Held{{Bytes: 3}, {Bytes: 130}}},
+		charges: []Charge{local(7, 1, 120), local(8, 1, 10), local(9, 0, 3)},
+		holdings: probe.Holdings{Charges: []Charge{local(7, 1, 120), local(8, 1, 10), local(9, 0, 3)},
+			Devices: []probe.Held{{Bytes: 3}, {Bytes: 130}}},
 	}
 	s := sourcesOf(first, second)
 	list := s.Devices(context.Background())
-	if len(list) != 2 || list[0].Name != "gfx942 card1" || list[0].TotalBytes != 1000 || list[0].UsedBytes != 500 || list[1].Index != 1 {
+	if len(list) != 2 || list[0].Name != "gfx942 card1" || list[0].TotalBytes != 1000 ||
+		list[0].UsedBytes != 500 || list[1].Index != 1 {
 		t.Errorf("devices %+v", list)
 	}
 	want := []Charge{local(7, 0, 120), local(8, 0, 50), local(9, 1, 3)}
@@ -115,7 +123,8 @@ func TestTwoSourcesOfOneDeviceTellOfTheSameBytes(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("again and again %+v, %v, want %+v", got, err, want)
 	}
-	if c := s.charges(context.Background(), nil); !slices.Equal(c.list, want) || !slices.Equal(c.held, []int64{170, 3}) {
+	if c := s.charges(context.Background(), nil); !slices.Equal(c.list, want) ||
+		!slices.Equal(c.held, []int64{170, 3}) {
 		t.Errorf("at once %+v, held %v, want %+v and 170, 3", c.list, c.held, want)
 	}
 }
@@ -141,7 +150,8 @@ func TestAChargeWithoutBytesMakesThePartsUnknownAndNotZero(t *testing.T) {
 func TestTenThousandProcessesAreMergedOneByOne(t *testing.T) {
 	t.Parallel()
 	const n = 10000
-	first, second := &told{devices: []Device{{PCI: "0000:43:00.0"}}}, &told{devices: []Device{{PCI: "0000:43:00.0"}}}
+	first, second := &told{devices: []Device{{PCI: "0000:43:00.0"}}},
+		&told{devices: []Device{{PCI: "0000:43:00.0"}}}
 	var pids []int
 	for i := range n {
 		pids = append(pids, 1000+i)

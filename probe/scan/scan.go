@@ -142,7 +142,8 @@ type ThreadError struct {
 
 func (e *ThreadError) Error() string {
 	if e.Of == 0 {
-		return fmt.Sprintf("%d is a thread of the kernel (%s): it has no memory of its own", e.PID, secret.Text(e.Name))
+		return fmt.Sprintf("%d is a thread of the kernel (%s): it has no memory of its own", e.PID,
+			secret.Text(e.Name))
 	}
 	return fmt.Sprintf("%d is a thread of process %d (%s)", e.PID, e.Of, secret.Text(e.Name))
 }

@@ -37,12 +37,15 @@ func newTree(tb testing.TB) tree {
 func (t tree) process(pid int, name, state string, uid, rss int, exe string, words ...string) {
 	t.tb.Helper()
 	dir := "proc/" + strconv.Itoa(pid)
-	t.File(dir+"/stat", fmt.Sprintf("%d (%s) %s 1 1 1 0 -1 4194560 0 0 0 0 150 50 0 0 20 0 3 0 90000 0 0\n", pid, name, state))
+	t.File(dir+"/stat", fmt.Sprintf("%d (%s) %s 1 1 1 0 -1 4194560 0 0 0 0 150 50 0 0 20 0 3 0 90000 0 0\n",
+		pid, name, state))
 	memory := ""
 	if rss >= 0 {
-		memory = fmt.Sprintf("VmRSS:\t%d kB\nRssAnon:\t%d kB\nRssFile:\t0 kB\nRssShmem:\t0 kB\nVmSwap:\t8 kB\n", rss, rss)
+		memory = fmt.Sprintf(
+			"VmRSS:\t%d kB\nRssAnon:\t%d kB\nRssFile:\t0 kB\nRssShmem:\t0 kB\nVmSwap:\t8 kB\n", rss, rss)
 	}
-	t.File(dir+"/status", fmt.Sprintf("Name:\t%s\nTgid:\t%d\nPid:\t%d\nUid:\t%d\t%d\t%d\t%d\n%s", name, pid, pid, uid, uid, uid, uid, memory))
+	t.File(dir+"/status", fmt.Sprintf("Name:\t%s\nTgid:\t%d\nPid:\t%d\nUid:\t%d\t%d\t%d\t%d\n%s", name,
+		pid, pid, uid, uid, uid, uid, memory))
 	t.File(dir+"/cmdline", strings.Join(words, "\x00")+"\x00")
 	t.File(dir+"/statm", fmt.Sprintf("100 %d 0 0 0 0 0\n", max(rss, 0)/4))
 	if exe != "" {
@@ -54,7 +57,8 @@ func (t tree) process(pid int, name, state string, uid, rss int, exe string, wor
 func (t tree) client(pid, fd int, pci string, id, vram, gtt int) {
 	t.tb.Helper()
 	t.FD(pid, fd, "/dev/dri/renderD128", fmt.Sprintf(
-		"drm-driver:\tamdgpu\ndrm-pdev:\t%s\ndrm-client-id:\t%d\ndrm-memory-vram:\t%d KiB\ndrm-memory-gtt:\t%d KiB\n", pci, id, vram, gtt))
+		"drm-driver:\tamdgpu\ndrm-pdev:\t%s\ndrm-client-id:\t%d\ndrm-memory-vram:\t%d "+
+			"KiB\ndrm-memory-gtt:\t%d KiB\n", pci, id, vram, gtt))
 }
 
 func (t tree) card(number int, pci string, total, used int64) {
@@ -111,18 +115,22 @@ func TestAProcessIsDescribedByItsFiles(t *testing.T) {
 	t.Parallel()
 	m := newTree(t)
 	m.File("opt/trainer", "no elf file")
-	m.process(42, "odd) (name", "S", 1000, 4096, filepath.Join(m.Path, "opt/trainer"), "trainer", "--epochs", "3")
+	m.process(42, "odd) (name", "S", 1000, 4096, filepath.Join(m.Path, "opt/trainer"), "trainer",
+		"--epochs", "3")
 	m.process(43, "dead", "Z", 1000, -1, "")
 	m.process(44, "small", "R", 77, 64, "/gone/small (deleted)", "small")
 	s := m.read(Options{})
 	p := find(t, s, 42)
-	if p.Name != "odd) (name" || p.Owner != "ana" || p.UID != 1000 || p.State != Sleeping || p.Threads != 3 || p.Parent != 1 {
+	if p.Name != "odd) (name" || p.Owner != "ana" || p.UID != 1000 || p.State != Sleeping || p.Threads != 3 ||
+		p.Parent != 1 {
 		t.Errorf("got %+v", p)
 	}
-	if p.Age != 100*time.Second || p.CPU != 2*time.Second || p.Footprint() != 4104<<10 || p.Memory.Anon != 4096<<10 {
+	if p.Age != 100*time.Second || p.CPU != 2*time.Second || p.Footprint() != 4104<<10 ||
+		p.Memory.Anon != 4096<<10 {
 		t.Errorf("age %v, CPU %v, memory %+v", p.Age, p.CPU, p.Memory)
 	}
-	if len(p.Command) != 3 || p.Command[2] != "3" || !strings.HasPrefix(p.Version.ID, "~") || p.Version.Modified.IsZero() {
+	if len(p.Command) != 3 || p.Command[2] != "3" || !strings.HasPrefix(p.Version.ID, "~") ||
+		p.Version.Modified.IsZero() {
 		t.Errorf("command %q, version %+v", p.Command, p.Version)
 	}
 	if !p.GPUUnknown || p.GPUBytes() != Unknown {
@@ -152,7 +160,8 @@ func TestThreadsOfTheKernelAreCountedAndNotListed(t *testing.T) {
 		t.Errorf("%d threads of the kernel, %d processes", s.Kernel, len(s.Processes))
 	}
 	var e *ThreadError
-	if _, err := One(m.Path, 2); !errors.As(err, &e) || e.Of != 0 || !strings.Contains(err.Error(), "kernel") {
+	if _, err := One(m.Path, 2); !errors.As(err, &e) || e.Of != 0 ||
+		!strings.Contains(err.Error(), "kernel") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -171,7 +180,8 @@ func TestAPidThatIsNoProcessIsSaidSo(t *testing.T) {
 	if _, err := One(m.Path, 12); !errors.Is(err, ErrNoProcess) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := Read(context.Background(), Options{Root: m.Path, PIDs: []int{10, 12}}); !errors.Is(err, ErrNoProcess) {
+	if _, err := Read(context.Background(), Options{Root: m.Path, PIDs: []int{10, 12}}); !errors.Is(err,
+		ErrNoProcess) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := Read(context.Background(), Options{Root: filepath.Join(m.Path, "nothing")}); err == nil {
@@ -191,11 +201,13 @@ func TestROCmProcessesAreChargedTheGreaterFigureAndNotTheSum(t *testing.T) {
 	m.rocm(42, 51110, 120<<20)
 	src := m.sources()
 	s := m.read(Options{Sources: src})
-	if len(s.Devices) != 1 || s.Devices[0].Driver != "amdgpu" || !strings.HasPrefix(s.Devices[0].Name, "gfx942") {
+	if len(s.Devices) != 1 || s.Devices[0].Driver != "amdgpu" ||
+		!strings.HasPrefix(s.Devices[0].Name, "gfx942") {
 		t.Fatalf("devices %+v", s.Devices)
 	}
 	p := find(t, s, 42)
-	if len(p.GPU) != 1 || p.GPU[0].LocalBytes != 120<<20 || p.GPU[0].HostBytes != 8<<10 || p.GPUBytes() != 120<<20+8<<10 {
+	if len(p.GPU) != 1 || p.GPU[0].LocalBytes != 120<<20 || p.GPU[0].HostBytes != 8<<10 ||
+		p.GPUBytes() != 120<<20+8<<10 {
 		t.Errorf("charged %+v", p.GPU)
 	}
 	if d := s.Devices[0]; d.HeldBytes != 170<<20 || d.UnchargedBytes != 330<<20 {
@@ -226,7 +238,8 @@ func TestMemoryOfProcessesThatAreGoneIsListedByDevice(t *testing.T) {
 	if gone.Namespace || gone.PID != 4242 || gone.LocalBytes != 500000 {
 		t.Errorf("gone %+v", gone)
 	}
-	if d := s.Devices[0]; d.HeldBytes != 300000 || d.ElsewhereBytes != 501000 || d.UnchargedBytes != 99000 || d.ReservedBytes != 5000 {
+	if d := s.Devices[0]; d.HeldBytes != 300000 || d.ElsewhereBytes != 501000 || d.UnchargedBytes != 99000 ||
+		d.ReservedBytes != 5000 {
 		t.Errorf("device %+v", d)
 	}
 	if p := find(t, s, 90); p.GPUUnknown || p.GPUBytes() != 0 {
@@ -253,7 +266,8 @@ func TestNotAvailableIsUnknownInTheSumsToo(t *testing.T) {
 	t.Parallel()
 	m := newTree(t)
 	m.process(42, "train", "S", 0, 100, "")
-	s := m.read(Options{Sources: m.sources("device H200 GPU-aa 00000000:65:00.0 1000000 900000 5000", "process 0 c 42 na")})
+	s := m.read(Options{Sources: m.sources("device H200 GPU-aa 00000000:65:00.0 1000000 900000 5000",
+		"process 0 c 42 na")})
 	if d := s.Devices[0]; d.HeldBytes != Unknown || d.UnchargedBytes != Unknown {
 		t.Errorf("device %+v", d)
 	}
@@ -268,11 +282,13 @@ func TestADeviceLostWhileReadingIsOneErrorAndTheOthersGoOn(t *testing.T) {
 	m.process(42, "train", "S", 0, 100, "")
 	m.process(43, "other", "S", 0, 100, "")
 	conf := []string{
-		"device A GPU-aa 00000000:65:00.0 1000000 900000 5000", "device B GPU-bb 00000000:66:00.0 1000000 0 5000",
+		"device A GPU-aa 00000000:65:00.0 1000000 900000 5000",
+		"device B GPU-bb 00000000:66:00.0 1000000 0 5000",
 		"process 0 c 42 300000", "process 1 c 43 7", "reload 1",
 	}
 	library := nvmltest.Build(t, nvmltest.Newest, conf...)
-	src := OpenSources(context.Background(), SourceOptions{Root: m.Path, NVML: nvml.Options{Library: library}})
+	src := OpenSources(context.Background(),
+		SourceOptions{Root: m.Path, NVML: nvml.Options{Library: library}})
 	defer src.Close()
 	r := src.Reader()
 	defer r.Close()
@@ -300,7 +316,8 @@ func TestWhatAProcessGaveBackIsReadAsZero(t *testing.T) {
 	m := newTree(t)
 	conf := []string{"device A GPU-aa 00000000:65:00.0 1000000 900000 5000", "reload 1"}
 	library := nvmltest.Build(t, nvmltest.Newest, append(conf, "process 0 c 42 300000")...)
-	src := OpenSources(context.Background(), SourceOptions{Root: m.Path, NVML: nvml.Options{Library: library}})
+	src := OpenSources(context.Background(),
+		SourceOptions{Root: m.Path, NVML: nvml.Options{Library: library}})
 	defer src.Close()
 	r := src.Reader()
 	defer r.Close()
@@ -308,7 +325,8 @@ func TestWhatAProcessGaveBackIsReadAsZero(t *testing.T) {
 		t.Fatalf("read %+v, %v", got, err)
 	}
 	standin.Write(t, library, conf...)
-	if got, err := r.Read([]int{42, 43}, nil); err != nil || len(got) != 1 || got[0].PID != 42 || got[0].LocalBytes != 0 {
+	if got, err := r.Read([]int{42, 43}, nil); err != nil || len(got) != 1 || got[0].PID != 42 ||
+		got[0].LocalBytes != 0 {
 		t.Errorf("read %+v, %v", got, err)
 	}
 }
@@ -320,13 +338,16 @@ func TestIntegratedDevicesHoldMemoryOfTheHost(t *testing.T) {
 	m.File("sys/class/drm/card0/device/uevent", "DRIVER=i915\nPCI_SLOT_NAME=0000:00:02.0\n")
 	m.File("sys/class/accel/accel0/device/uevent", "DRIVER=amdxdna\nPCI_SLOT_NAME=0000:c5:00.1\n")
 	m.File("sys/class/drm/card1/device/uevent", "DRIVER=nvidia\nPCI_SLOT_NAME=0000:65:00.0\n")
-	m.FD(42, 7, "/dev/dri/card0", "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t3\ndrm-resident-system0:\t64 KiB\n")
-	m.FD(42, 8, "/dev/accel/accel0", "drm-driver:\tamdxdna\ndrm-pdev:\t0000:c5:00.1\ndrm-client-id:\t1\ndrm-total-memory:\t16 KiB\n")
+	m.FD(42, 7, "/dev/dri/card0",
+		"drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t3\ndrm-resident-system0:\t64 KiB\n")
+	m.FD(42, 8, "/dev/accel/accel0",
+		"drm-driver:\tamdxdna\ndrm-pdev:\t0000:c5:00.1\ndrm-client-id:\t1\ndrm-total-memory:\t16 KiB\n")
 	s := m.read(Options{Sources: m.sources()})
 	if len(s.Devices) != 2 || s.Devices[0].Driver != "i915" || s.Devices[1].Name != "accel0" {
 		t.Fatalf("devices %+v", s.Devices)
 	}
-	if s.Devices[0].HeldBytes != 64<<10 || s.Devices[0].UnchargedBytes != Unknown || s.Devices[1].HeldBytes != 16<<10 {
+	if s.Devices[0].HeldBytes != 64<<10 || s.Devices[0].UnchargedBytes != Unknown ||
+		s.Devices[1].HeldBytes != 16<<10 {
 		t.Errorf("devices %+v", s.Devices)
 	}
 	if p := find(t, s, 42); p.GPUBytes() != 80<<10 || len(p.GPU) != 2 {
@@ -379,7 +400,8 @@ func TestRealChildrenAreFoundWithTheirMemoryAndTheirEnd(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	p := find(t, s, sleep.Process.Pid)
-	if filepath.Base(p.Command[0]) != "sleep" || p.Footprint() <= 0 || p.Parent != os.Getpid() || p.UID != os.Geteuid() || p.Age < 0 {
+	if filepath.Base(p.Command[0]) != "sleep" || p.Footprint() <= 0 || p.Parent != os.Getpid() ||
+		p.UID != os.Geteuid() || p.Age < 0 {
 		t.Errorf("got %+v", p)
 	}
 	self := find(t, s, os.Getpid())

@@ -51,11 +51,21 @@ type kind struct {
 // and a line here.
 func kinds() []kind {
 	return []kind{
-		{NVML, func(ctx context.Context, o *SourceOptions) (probe.Source, error) { return nvml.OpenSource(ctx, o.NVML) }, notMac},
-		{DRM, func(_ context.Context, o *SourceOptions) (probe.Source, error) { return drm.OpenSource(o.Root) }, notMac},
-		{KFD, func(_ context.Context, o *SourceOptions) (probe.Source, error) { return kfd.OpenSource(o.Root) }, notMac},
-		{Apple, func(_ context.Context, o *SourceOptions) (probe.Source, error) { return apple.OpenSource(o.Apple) }, mac},
-		{TTMetal, func(_ context.Context, o *SourceOptions) (probe.Source, error) { return ttmetal.OpenSource(o.Root) }, hasTTMetal},
+		{NVML, func(ctx context.Context, o *SourceOptions) (probe.Source, error) {
+			return nvml.OpenSource(ctx, o.NVML)
+		}, notMac},
+		{DRM, func(_ context.Context, o *SourceOptions) (probe.Source, error) {
+			return drm.OpenSource(o.Root)
+		}, notMac},
+		{KFD, func(_ context.Context, o *SourceOptions) (probe.Source, error) {
+			return kfd.OpenSource(o.Root)
+		}, notMac},
+		{Apple, func(_ context.Context, o *SourceOptions) (probe.Source, error) {
+			return apple.OpenSource(o.Apple)
+		}, mac},
+		{TTMetal, func(_ context.Context, o *SourceOptions) (probe.Source, error) {
+			return ttmetal.OpenSource(o.Root)
+		}, hasTTMetal},
 	}
 }
 
@@ -134,7 +144,9 @@ func newSources(foreign bool) *Sources { return &Sources{foreign: foreign} }
 func (s *Sources) add(ctx context.Context, opened probe.Source) {
 	m := member{source: opened}
 	for _, d := range opened.Devices(ctx) {
-		at := slices.IndexFunc(s.devices, func(known Device) bool { return d.PCI != "" && known.PCI == d.PCI })
+		at := slices.IndexFunc(s.devices, func(known Device) bool {
+			return d.PCI != "" && known.PCI == d.PCI
+		})
 		if at >= 0 {
 			s.devices[at].Complete(&d)
 			m.places = append(m.places, place{at, false})

@@ -22,7 +22,8 @@ func (p *Process) takeStat(s *procfs.Stat, uptime time.Duration) {
 func (p *Process) takeStatus(s *procfs.Status) {
 	p.UID = s.UID
 	p.Memory = probe.Memory{
-		RSS: s.RSS, Anon: s.Anon, File: s.File, Shmem: s.Shmem, Swap: s.Swap, Footprint: Unknown, Peak: Unknown,
+		RSS: s.RSS, Anon: s.Anon, File: s.File, Shmem: s.Shmem, Swap: s.Swap, Footprint: Unknown,
+		Peak: Unknown,
 	}
 	if s.RSS != Unknown && s.Swap != Unknown {
 		p.Memory.Footprint = s.RSS + s.Swap

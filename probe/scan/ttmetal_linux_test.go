@@ -50,7 +50,8 @@ func TestTenstorrentsSharedMemoryIsASourceAndItsDeadProcessesAreCharged(t *testi
 		t.Fatalf("absent: %v", s.Absent())
 	}
 	devices := s.Devices(context.Background())
-	if len(devices) != 2 || devices[0].UsedBytes != 12<<20 || devices[1].UsedBytes != 1<<20 || devices[0].TotalBytes != Unknown {
+	if len(devices) != 2 || devices[0].UsedBytes != 12<<20 || devices[1].UsedBytes != 1<<20 ||
+		devices[0].TotalBytes != Unknown {
 		t.Errorf("the devices are %+v", devices)
 	}
 	c := s.charges(context.Background(), []int{os.Getpid()})

@@ -87,9 +87,11 @@ func layoutOf(class byte, head []byte, order binary.ByteOrder) (layout, bool) {
 	least := 32
 	switch class {
 	case 1:
-		l = layout{int64(order.Uint32(head[28:])), int(order.Uint16(head[42:])), int(order.Uint16(head[44:])), false}
+		l = layout{int64(order.Uint32(head[28:])), int(order.Uint16(head[42:])),
+			int(order.Uint16(head[44:])), false}
 	case 2:
-		l = layout{int64(order.Uint64(head[32:])), int(order.Uint16(head[54:])), int(order.Uint16(head[56:])), true}
+		l = layout{int64(order.Uint64(head[32:])), int(order.Uint16(head[54:])),
+			int(order.Uint16(head[56:])), true}
 		least = 56
 	}
 	return l, l.size >= least && l.size <= 4096 && l.offset > 0

@@ -25,7 +25,8 @@ type Device struct {
 	// without both: what is not charged to anybody. They are of a scan; with
 	// a choice of pids HeldBytes counts all pids.
 	HeldBytes, ElsewhereBytes, UnchargedBytes int64
-	Instances                                 []Instance // of NVIDIA's MIG, as far as they are visible; empty when it is not split
+	// of NVIDIA's MIG, as far as they are visible; empty when it is not split
+	Instances []Instance
 	// MPSClients is how many processes use it through NVIDIA's multi-process
 	// service, of a scan.
 	MPSClients int
@@ -62,7 +63,8 @@ func (d *Device) Capacity() int64 {
 // same device, whose name goes before.
 func (d *Device) Complete(more *Device) {
 	for _, f := range [...]struct{ to, from *int64 }{
-		{&d.TotalBytes, &more.TotalBytes}, {&d.UsedBytes, &more.UsedBytes}, {&d.ReservedBytes, &more.ReservedBytes},
+		{&d.TotalBytes, &more.TotalBytes}, {&d.UsedBytes, &more.UsedBytes},
+		{&d.ReservedBytes, &more.ReservedBytes},
 	} {
 		if *f.to == Unknown {
 			*f.to = *f.from

@@ -38,8 +38,10 @@ func OpenSource(root string) (source.Source, error) {
 		s.at[d.ASIC] = len(s.devices)
 		// What a device has in all is not told.
 		s.devices = append(s.devices, source.Device{
-			Index: len(s.devices), Source: SourceName, Driver: "tenstorrent", Name: fmt.Sprintf("Tenstorrent device %d", d.Number),
-			UUID: fmt.Sprintf("%x", d.ASIC), TotalBytes: source.Unknown, UsedBytes: bytesOf(d.Total), ReservedBytes: source.Unknown,
+			Index: len(s.devices), Source: SourceName, Driver: "tenstorrent",
+			Name: fmt.Sprintf("Tenstorrent device %d", d.Number),
+			UUID: fmt.Sprintf("%x", d.ASIC), TotalBytes: source.Unknown, UsedBytes: bytesOf(d.Total),
+			ReservedBytes: source.Unknown,
 		})
 	}
 	return s, nil
@@ -155,7 +157,8 @@ func chargesOf(device int, d *Device, list []source.Charge) []source.Charge {
 			c.LocalBytes = source.Add(c.LocalBytes, bytesOf(p.Used))
 			continue
 		}
-		list = append(list, source.Charge{PID: p.PID, Device: device, LocalBytes: bytesOf(p.Used), HostBytes: source.Unknown})
+		list = append(list, source.Charge{PID: p.PID, Device: device, LocalBytes: bytesOf(p.Used),
+			HostBytes: source.Unknown})
 	}
 	return list
 }

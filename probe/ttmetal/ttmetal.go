@@ -97,7 +97,8 @@ func Open(root string) (*Reader, error) {
 		return nil, err
 	}
 	if len(paths) == 0 {
-		return nil, fmt.Errorf("%w: no %s/tt_device_*_memory: no program with tt-metal's tracking has run", ErrUnsupported, r.dir)
+		return nil, fmt.Errorf("%w: no %s/tt_device_*_memory: no program with tt-metal's tracking has run",
+			ErrUnsupported, r.dir)
 	}
 	return r, nil
 }

@@ -44,15 +44,18 @@ func TestTheLayoutOfTheSharedMemoryIsRead(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("n", 64) // no end mark
 	got, err := Decode(file(map[int]Process{
-		0: {PID: 42, Name: "python", Used: Memory{10, 20, 30, 40, 50, 60}, UpdatedNs: 9}, 63: {PID: 43, Name: long},
+		0:  {PID: 42, Name: "python", Used: Memory{10, 20, 30, 40, 50, 60}, UpdatedNs: 9},
+		63: {PID: 43, Name: long},
 	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Device{
 		Version: 1, UpdatedNs: 1700000000000000000, Refs: 2, Board: 0x100014511702033, ASIC: 0x1451170203301,
-		Number: 3, Total: Memory{1, 2, 3, 4, 5, 6}, Chips: []Chip{{ID: 1, Remote: true, Used: Memory{DRAM: 7}}},
-		Processes: []Process{{PID: 42, Name: "python", Used: Memory{10, 20, 30, 40, 50, 60}, UpdatedNs: 9}, {PID: 43, Name: long}},
+		Number: 3, Total: Memory{1, 2, 3, 4, 5, 6},
+		Chips: []Chip{{ID: 1, Remote: true, Used: Memory{DRAM: 7}}},
+		Processes: []Process{{PID: 42, Name: "python", Used: Memory{10, 20, 30, 40, 50, 60}, UpdatedNs: 9},
+			{PID: 43, Name: long}},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nwant\n%+v", got, want)
@@ -74,8 +77,10 @@ func TestDeadProcessesAreShownAsSuch(t *testing.T) {
 	}
 	const nobody = 1<<31 - 2 // beyond every system's highest pid
 	for name, text := range map[string][]byte{
-		"tt_device_4711_memory": file(map[int]Process{0: {PID: os.Getpid()}, 1: {PID: nobody, Used: Memory{DRAM: 5}}}),
-		"tt_device_4712_memory": make([]byte, fileSize), "tt_device_4713_memory": make([]byte, 10), "other": nil,
+		"tt_device_4711_memory": file(map[int]Process{0: {PID: os.Getpid()},
+			1: {PID: nobody, Used: Memory{DRAM: 5}}}),
+		"tt_device_4712_memory": make([]byte, fileSize), "tt_device_4713_memory": make([]byte, 10),
+		"other": nil,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			t.Fatal(err)

@@ -21,6 +21,9 @@ import (
 
 func TestGoToolPprofReadsTheSurvivors(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	path := filepath.Join(t.TempDir(), "mem.pb.gz")
 	if err := os.WriteFile(path, exported(t, PProf, leak()), 0o644); err != nil {
 		t.Fatal(err)

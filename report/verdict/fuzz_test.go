@@ -197,6 +197,9 @@ func upTo(n int) []float64 {
 // the sample's size; the scoreboard measures them on more.
 func TestFiguresHoldOnASmallPartOfTheCorpus(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	var healthy, alarms, sure, growing, found, said int
 	for _, tr := range corpus.Generate(corpus.Publish+7, 390) {
 		v := Judge(tr.Run, Options{})
@@ -231,6 +234,9 @@ func TestFiguresHoldOnASmallPartOfTheCorpus(t *testing.T) {
 
 func TestTracesMadeToMisleadAreNotCalledWrong(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	wrong := map[string]int{}
 	for _, tr := range corpus.Adversarial(corpus.Publish + 7) {
 		if v := Judge(tr.Run, Options{}); !tr.Right(string(v.Verdict)) {

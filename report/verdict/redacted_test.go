@@ -88,6 +88,9 @@ func runsToRedact(t *testing.T) map[string]*record.Run {
 
 func TestARedactedCopyKeepsTheVerdictAndEveryCause(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	redactor := report.NewRedactor([]byte("salt"))
 	runs, told := runsToRedact(t), map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(runs)) {

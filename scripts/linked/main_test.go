@@ -74,7 +74,7 @@ func TestAReleaseIsLinkedAsItSaysAndRuns(t *testing.T) {
 		t.Skip("runs what it builds for Linux")
 	}
 	if testing.Short() {
-		t.Skip("-short: builds two whole programs")
+		t.Skip("the quick lane leaves this to the whole")
 	}
 	out := t.TempDir()
 	dynamic := "linux-" + runtime.GOARCH

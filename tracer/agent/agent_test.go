@@ -70,8 +70,10 @@ func (e *ear) all() *ear {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return &ear{
-		conns: slices.Clone(e.conns), samples: slices.Clone(e.samples), times: slices.Clone(e.times), marks: slices.Clone(e.marks),
-		dones: slices.Clone(e.dones), hellos: slices.Clone(e.hellos), gone: slices.Clone(e.gone), refused: slices.Clone(e.refused),
+		conns: slices.Clone(e.conns), samples: slices.Clone(e.samples), times: slices.Clone(e.times),
+		marks: slices.Clone(e.marks),
+		dones: slices.Clone(e.dones), hellos: slices.Clone(e.hellos), gone: slices.Clone(e.gone),
+		refused: slices.Clone(e.refused),
 	}
 }
 
@@ -155,14 +157,17 @@ func TestConnectTakesIntervalAndHoldFromTheEnvironment(t *testing.T) {
 	}
 	e.heard(t, "hello", func() bool { return len(e.hellos) > 0 && len(e.samples) > 1 })
 	h := e.all().hellos[0]
-	if h.V != 1 || h.PID != os.Getpid() || h.Agent != "mine" || h.Device != "soft" || !slices.Equal(h.Actions, []string{"collect", "trim"}) || h.Versions["go"] != runtime.Version() {
+	if h.V != 1 || h.PID != os.Getpid() || h.Agent != "mine" || h.Device != "soft" ||
+		!slices.Equal(h.Actions, []string{"collect", "trim"}) || h.Versions["go"] != runtime.Version() {
 		t.Errorf("hello %+v", h)
 	}
 	e.all().conns[0].Do(ActionContinue)
 	if err := c.Close(); err != nil || c.Close() != nil {
 		t.Error(err)
 	}
-	for in, want := range map[string]time.Duration{"": 50 * time.Millisecond, "x": 50 * time.Millisecond, "0": 50 * time.Millisecond, "-3": 50 * time.Millisecond, "NaN": 50 * time.Millisecond, "1e9": 50 * time.Millisecond, "20": 20 * time.Millisecond} {
+	for in, want := range map[string]time.Duration{"": 50 * time.Millisecond, "x": 50 * time.Millisecond,
+		"0": 50 * time.Millisecond, "-3": 50 * time.Millisecond, "NaN": 50 * time.Millisecond,
+		"1e9": 50 * time.Millisecond, "20": 20 * time.Millisecond} {
 		if got := envInterval(in); got != want {
 			t.Errorf("%q: %v", in, got)
 		}
@@ -230,10 +235,12 @@ func TestBaselineAndReleasedWaitForTheDriversBooks(t *testing.T) {
 	marks := e.all().marks
 	for i, least := range []time.Duration{0, 60 * time.Millisecond, 120 * time.Millisecond} {
 		if after := time.Duration(marks[i].TNs - begin); after < least {
-			t.Errorf("%s was marked %v after the beginning, before %v had passed", marks[i].Name, after, least)
+			t.Errorf("%s was marked %v after the beginning, before %v had passed", marks[i].Name,
+				after, least)
 		}
 	}
-	for in, want := range map[string]time.Duration{"": 0, "x": 0, "-3": 0, "NaN": 0, "1e9": 5 * time.Second, "400": 400 * time.Millisecond} {
+	for in, want := range map[string]time.Duration{"": 0, "x": 0, "-3": 0, "NaN": 0, "1e9": 5 * time.Second,
+		"400": 400 * time.Millisecond} {
 		if got := envSettle(in); got != want {
 			t.Errorf("%q: %v", in, got)
 		}
@@ -246,7 +253,8 @@ func TestSamplesComeEachIntervalAndAtSteps(t *testing.T) {
 	live := int64(0)
 	c := dial(t, s, Hello{}, func(cells []record.Cell) []record.Cell {
 		live++
-		return append(cells, record.Cell{Column: record.ColLive, Value: live}, record.Cell{Column: "not sendable", Value: 1})
+		return append(cells, record.Cell{Column: record.ColLive, Value: live},
+			record.Cell{Column: "not sendable", Value: 1})
 	}, time.Hour, false)
 	e.heard(t, "the first sample", func() bool { return len(e.samples) == 1 })
 	before := c.clock.Now()
@@ -257,7 +265,8 @@ func TestSamplesComeEachIntervalAndAtSteps(t *testing.T) {
 	got, _ := value(cells, record.ColLive)
 	dropped, sent := value(cells, record.ColDropped)
 	heap, _ := value(cells, record.ColHostHeap)
-	if step != 7 || got != 2 || dropped != 0 || !sent || heap < 100_000 || e.all().times[1] < before || e.all().times[1] > c.clock.Now() {
+	if step != 7 || got != 2 || dropped != 0 || !sent || heap < 100_000 || e.all().times[1] < before ||
+		e.all().times[1] > c.clock.Now() {
 		t.Errorf("sample %v at %d", cells, e.all().times[1])
 	}
 	if _, sent := value(cells, "not sendable"); sent {
@@ -274,7 +283,8 @@ func TestSamplesComeEachIntervalAndAtSteps(t *testing.T) {
 	if n := len(e.all().samples); n > most {
 		t.Errorf("%d samples, at most %d", n, most)
 	}
-	if m := e.all().marks[0]; m.Kind != record.KindPhase || m.Name != "end" || m.Step != 199_999 || m.TNs == 0 {
+	if m := e.all().marks[0]; m.Kind != record.KindPhase || m.Name != "end" || m.Step != 199_999 ||
+		m.TNs == 0 {
 		t.Errorf("mark %+v", m)
 	}
 }
@@ -285,7 +295,9 @@ func TestActionsAreAnsweredWhileTheProgramHolds(t *testing.T) {
 	c := dial(t, s, Hello{}, nil, time.Hour, true)
 	claimed := int64(77)
 	c.Handle(ActionPurge, func() Done { return Done{ClaimedBytes: &claimed} })
-	c.Handle(ActionSites, func() Done { return Done{Detail: json.RawMessage(`"` + strings.Repeat("x", 2<<20) + `"`)} })
+	c.Handle(ActionSites, func() Done {
+		return Done{Detail: json.RawMessage(`"` + strings.Repeat("x", 2<<20) + `"`)}
+	})
 	closed := make(chan error, 1)
 	go func() { closed <- c.Close() }()
 	e.heard(t, "exiting", func() bool { return len(e.marks) == 1 && e.marks[0].Name == PhaseExiting })
@@ -301,7 +313,8 @@ func TestActionsAreAnsweredWhileTheProgramHolds(t *testing.T) {
 	default:
 	}
 	d := e.all().dones
-	if *d[0].ClaimedBytes != 77 || d[1].ClaimedBytes == nil || d[2].ClaimedBytes == nil || d[3].Error == "" || !strings.Contains(d[4].Error, `"dance" is not offered`) {
+	if *d[0].ClaimedBytes != 77 || d[1].ClaimedBytes == nil || d[2].ClaimedBytes == nil || d[3].Error == "" ||
+		!strings.Contains(d[4].Error, `"dance" is not offered`) {
 		t.Errorf("answers %+v", d)
 	}
 	for i := range d {
@@ -430,7 +443,8 @@ func TestTheServerClosesOnlyTheConnectionThatMisbehaves(t *testing.T) {
 			})
 		})
 	}
-	for _, quiet := range []string{"", hello, hello + `{"sample":{"t_ns":1,"a`, hello + "\n\r\n" + `{"do":{}}` + "\n"} {
+	for _, quiet := range []string{"", hello, hello + `{"sample":{"t_ns":1,"a`,
+		hello + "\n\r\n" + `{"do":{}}` + "\n"} {
 		conn, err := net.Dial("unix", s.Path())
 		if err != nil {
 			t.Fatal(err)
@@ -441,7 +455,8 @@ func TestTheServerClosesOnlyTheConnectionThatMisbehaves(t *testing.T) {
 	s.Drain(10 * time.Millisecond) // the good one stays
 	good.Step(5)
 	e.heard(t, "the good agent", func() bool {
-		return slices.ContainsFunc(e.samples, func(c []record.Cell) bool { v, _ := value(c, record.ColStep); return v == 5 })
+		return slices.ContainsFunc(e.samples,
+			func(c []record.Cell) bool { v, _ := value(c, record.ColStep); return v == 5 })
 	})
 	if n := len(e.all().gone) + len(e.all().refused); n != 8+3 {
 		t.Errorf("%d connections ended, %v %v", n, e.all().gone, e.all().refused)
@@ -496,7 +511,8 @@ func TestSitesDetailKeepsTheLargestThatFit(t *testing.T) {
 	}
 	var got struct{ Sites []record.Site }
 	detail := SitesDetail(sites)
-	if err := json.Unmarshal(detail, &got); err != nil || len(detail) > maxLine || got.Sites[0].Bytes != 29_999 || sites[0].Bytes != 0 {
+	if err := json.Unmarshal(detail, &got); err != nil || len(detail) > maxLine ||
+		got.Sites[0].Bytes != 29_999 || sites[0].Bytes != 0 {
 		t.Errorf("%d bytes, %d sites, %v", len(detail), len(got.Sites), err)
 	}
 	if string(HoldersDetail(nil)) != `{"holders":[]}` {

@@ -33,8 +33,10 @@ func pairedClient(b *testing.B) (*Client, net.Conn) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	names := []string{record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount, record.ColRefs, record.ColAllocs,
-		record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColCommands, record.ColInFlight, record.ColGPU}
+	names := []string{record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount,
+		record.ColRefs, record.ColAllocs,
+		record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColCommands, record.ColInFlight,
+		record.ColGPU}
 	c, err := newClient(conn.(*net.UnixConn), Hello{}, func(cells []record.Cell) []record.Cell {
 		for _, name := range names {
 			cells = append(cells, record.Cell{Column: name, Value: 1 << 30})
@@ -151,7 +153,8 @@ func BenchmarkStep(b *testing.B) {
 // BenchmarkDecode is the tracer's end of a sample.
 func BenchmarkDecode(b *testing.B) {
 	d := newDecoder()
-	line := []byte(`{"sample":{"t_ns":123456789012,"step":7,"pool_live_bytes":1048576,"pool_idle_bytes":1048576,"live_count":3,"idle_count":3,"refs":4,"allocs":123456,"frees":123456,"pool_hits":123456,"dropped":0}}`)
+	line := []byte(
+		`{"sample":{"t_ns":123456789012,"step":7,"pool_live_bytes":1048576,"pool_idle_bytes":1048576,"live_count":3,"idle_count":3,"refs":4,"allocs":123456,"frees":123456,"pool_hits":123456,"dropped":0}}`)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := d.decode(line); err != nil {

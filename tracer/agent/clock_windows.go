@@ -12,7 +12,8 @@ import (
 // CLOCK_MONOTONIC.
 func monotonicNow() int64 {
 	kernel := windows.NewLazySystemDLL("kernel32.dll")
-	counter, frequency := kernel.NewProc("QueryPerformanceCounter"), kernel.NewProc("QueryPerformanceFrequency")
+	counter, frequency := kernel.NewProc("QueryPerformanceCounter"),
+		kernel.NewProc("QueryPerformanceFrequency")
 	var count, perSecond uint64
 	if counter.Find() != nil || frequency.Find() != nil {
 		return time.Now().UnixNano()

@@ -67,6 +67,9 @@ func TestOneProcessHasOnlySoManyConnections(t *testing.T) {
 
 func TestAStoppedTracerCostsAProgramSecondsAtItsEnd(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	s, e := listen(t)
 	c := dial(t, s, Hello{}, nil, time.Hour, true)
 	e.heard(t, "hello", func() bool { return len(e.hellos) == 1 })
@@ -79,6 +82,9 @@ func TestAStoppedTracerCostsAProgramSecondsAtItsEnd(t *testing.T) {
 
 func TestATracerThatIsSlowButHeardIsWaitedFor(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	s, e := listen(t)
 	c := dial(t, s, Hello{}, nil, time.Hour, true)
 	e.heard(t, "hello", func() bool { return len(e.hellos) == 1 })

@@ -31,7 +31,8 @@ func TestDecodeTakesNumbersAndLeavesTheRest(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", in, got, want)
 		}
 	}
-	for _, in := range []string{"", "x", "[]", "1", `"s"`, `{"sample":{"a":01}}`, `{"sample":{"a":1}`, `{"sample":{"a":1}}}`, `{"sample":{"a":1,}}`, `{"hello":7}`} {
+	for _, in := range []string{"", "x", "[]", "1", `"s"`, `{"sample":{"a":01}}`, `{"sample":{"a":1}`,
+		`{"sample":{"a":1}}}`, `{"sample":{"a":1,}}`, `{"hello":7}`} {
 		if m, err := newDecoder().decode([]byte(in)); err == nil {
 			t.Errorf("%s: got %+v", in, m)
 		}
@@ -44,7 +45,8 @@ func TestWhatTheClientEncodesTheServerDecodes(t *testing.T) {
 	d := newDecoder()
 	for range 2 { // the second time with the keys of the first
 		enc.begin(1 << 58)
-		cells := []record.Cell{{Column: record.ColStep, Value: -1}, {Column: "x/y:z@2", Value: 1 << 50}, {Column: record.ColLive}}
+		cells := []record.Cell{{Column: record.ColStep, Value: -1}, {Column: "x/y:z@2", Value: 1 << 50},
+			{Column: record.ColLive}}
 		for i, c := range cells {
 			enc.cell(i, c)
 		}
@@ -72,8 +74,10 @@ func TestPlainSamplesAllocateNothing(t *testing.T) {
 // the long way reads, and that only valid JSON passes.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
-		`{"sample":{"t_ns":5,"a":1,"b":-2}}`, `{"sample":{"a":01}}`, `{"sample":{"a":-}}`, `{"sample":{"a":1}} `, `{"sample":{"a\n":1}}`,
-		`{"hello":{"v":1,"pid":5,"actions":["x"]}}`, `{"mark":{"kind":"step","step":1e9}}`, `{"done":{"id":1,"detail":{"sites":[]}}}`,
+		`{"sample":{"t_ns":5,"a":1,"b":-2}}`, `{"sample":{"a":01}}`, `{"sample":{"a":-}}`,
+		`{"sample":{"a":1}} `, `{"sample":{"a\n":1}}`,
+		`{"hello":{"v":1,"pid":5,"actions":["x"]}}`, `{"mark":{"kind":"step","step":1e9}}`,
+		`{"done":{"id":1,"detail":{"sites":[]}}}`,
 		`{"sample":{"a":999999999999999999}}`, `{"sample":{"a":1.0,"b":null}}`, `{"SAMPLE":{"a":1}}`,
 	} {
 		f.Add([]byte(seed))

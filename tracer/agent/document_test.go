@@ -19,7 +19,8 @@ func TestTheProtocolsPageNamesAllThatIsSpoken(t *testing.T) {
 	words := []string{
 		EnvSocket, EnvInterval, EnvHold, EnvSettle, PhaseExiting, record.PhaseBaseline, record.PhaseReleased,
 		ActionCollect, ActionPurge, ActionTrim, ActionSync, ActionSites, ActionHolders, ActionContinue,
-		record.KindStep, record.KindPhase, record.KindScope, record.KindStatement, record.KindEvent, record.KindWarning,
+		record.KindStep, record.KindPhase, record.KindScope, record.KindStatement, record.KindEvent,
+		record.KindWarning,
 	}
 	for _, message := range []any{Hello{}, Mark{}, Do{}, Done{}, record.Site{}, record.Holder{}} {
 		for f := range reflect.TypeOf(message).NumField() {

@@ -37,7 +37,8 @@ func envSettle(value string) time.Duration {
 // torchrun, Open MPI, MPICH and Intel MPI, MVAPICH, Slurm; and last the number
 // within one machine, for want of a better one.
 var rankNames = [...]string{
-	"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID", "LOCAL_RANK",
+	"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID",
+	"LOCAL_RANK",
 }
 
 // Rank is the number that a process has in its job according to its environment,

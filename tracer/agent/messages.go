@@ -17,7 +17,8 @@ const (
 	EnvSocket   = "GPUMEM_AGENT"       // path of the Unix stream socket
 	EnvInterval = "GPUMEM_INTERVAL_MS" // milliseconds between samples, decimal; default 50
 	EnvHold     = "GPUMEM_HOLD"        // 1: stay at phase exiting until told to continue
-	EnvSettle   = "GPUMEM_SETTLE_MS"   // milliseconds to wait before phase baseline or released, decimal; default 0
+	// milliseconds to wait before phase baseline or released, decimal; default 0
+	EnvSettle = "GPUMEM_SETTLE_MS"
 )
 
 // PhaseExiting is the phase an agent marks when its program is about to end.

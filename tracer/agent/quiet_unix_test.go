@@ -78,6 +78,9 @@ func TestAProgramThatIsReadLateLosesNothing(t *testing.T) {
 
 func TestAProgramThatIsReadLateIsStillAsked(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	s, e, conn := lateOne(t)
 	id, err := e.all().conns[0].Do(ActionPurge)
 	if err != nil {
@@ -85,7 +88,8 @@ func TestAProgramThatIsReadLateIsStillAsked(t *testing.T) {
 	}
 	asked := make([]byte, 200)
 	n, err := conn.Read(asked)
-	if want := fmt.Sprintf(`{"do":{"id":%d,"action":"purge"}}`, id); err != nil || strings.TrimSpace(string(asked[:n])) != want {
+	if want := fmt.Sprintf(`{"do":{"id":%d,"action":"purge"}}`, id); err != nil ||
+		strings.TrimSpace(string(asked[:n])) != want {
 		t.Fatalf("read %q, %v; want %s", asked[:n], err, want)
 	}
 	// One that does not read is not waited for longer than its bound.

@@ -79,7 +79,8 @@ func Listen(h Handler, lag time.Duration) (*Server, error) {
 		lock.Release()
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
-	s := &Server{dir: dir, lock: lock, path: path, lis: lis, handler: h, lag: lag, conns: map[*Conn]struct{}{}, ofPID: maxConnsOfPID}
+	s := &Server{dir: dir, lock: lock, path: path, lis: lis, handler: h, lag: lag,
+		conns: map[*Conn]struct{}{}, ofPID: maxConnsOfPID}
 	s.wg.Add(1)
 	go s.accept()
 	s.wg.Go(sweep)
@@ -126,7 +127,8 @@ func (s *Server) Close() error {
 	s.mu.Unlock()
 	err := s.lis.Close()
 	s.wg.Wait()
-	if err := errors.Join(err, os.RemoveAll(s.dir), s.lock.Release()); err != nil && !errors.Is(err, net.ErrClosed) {
+	if err := errors.Join(err, os.RemoveAll(s.dir), s.lock.Release()); err != nil &&
+		!errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("close agent socket: %w", err)
 	}
 	return nil

@@ -41,7 +41,8 @@ func TestAProgramRunsWhereTheRingsHaveNoRoom(t *testing.T) {
 	needsRoot(t, "mount a small file system")
 	for _, size := range []string{"4k", "8k", "64k", "1m"} {
 		e := run(t, launch{args: []string{
-			"unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=" + size + ` none "$GPUMEM_CAPTURE_DIR" && exec "$@"`,
+			"unshare", "-m", "sh", "-c", "mount -t tmpfs -o size=" + size +
+				` none "$GPUMEM_CAPTURE_DIR" && exec "$@"`,
 			"sh", tools.app("plt"), "threads", "100",
 		}})
 		if e.stderr != "" {
@@ -88,7 +89,8 @@ func compiled(t *testing.T, text string, compiler ...string) string {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "hello")
-	if said, err := exec.Command(compiler[0], append(compiler[1:], "-o", out, source)...).CombinedOutput(); err != nil {
+	if said, err := exec.Command(compiler[0],
+		append(compiler[1:], "-o", out, source)...).CombinedOutput(); err != nil {
 		t.Skipf("%v makes no program here: %v: %s", compiler, err, lastOf(string(said)))
 	}
 	return out
@@ -180,8 +182,9 @@ mkdir $r/$d; [ -d /$d ] && mount --bind /$d $r/$d; done; chroot $r sh -c "ls -d 
 		"another user's shell":  {"su", []string{"su", "-s", "/bin/sh", "nobody", "-c", look}},
 		"its own shared memory": {"unshare", mounted("mount -t tmpfs none /dev/shm")},
 		"its own /var/tmp":      {"unshare", mounted("mount -t tmpfs none /var/tmp")},
-		"its own of all":        {"unshare", mounted("for d in /var/tmp /tmp /dev/shm; do mount -t tmpfs none $d; done")},
-		"another root":          {"chroot", []string{"unshare", "-m", "sh", "-c", root}},
+		"its own of all": {"unshare",
+			mounted("for d in /var/tmp /tmp /dev/shm; do mount -t tmpfs none $d; done")},
+		"another root": {"chroot", []string{"unshare", "-m", "sh", "-c", root}},
 		"a sandbox": {"bwrap", []string{
 			"bwrap", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib",
 			"--symlink", "usr/lib64", "/lib64", "--symlink", "usr/bin", "/bin", "sh", "-c", look,
@@ -215,7 +218,8 @@ func TestEveryWayToStartAProgramLeavesUsOutWhereTheLibraryIsOutOfReach(t *testin
 		t.Fatal(err)
 	}
 	for _, way := range []string{
-		"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "vfork", "posix_spawn", "posix_spawnp",
+		"execve", "execv", "execvp", "execvpe", "execl", "execlp", "execle", "vfork", "posix_spawn",
+		"posix_spawnp",
 	} {
 		for _, mode := range []Mode{ModePreload, ModeAudit} {
 			for _, hide := range []string{"", filepath.Dir(filepath.Dir(filepath.Dir(installed)))} {
@@ -232,7 +236,8 @@ func TestEveryWayToStartAProgramLeavesUsOutWhereTheLibraryIsOutOfReach(t *testin
 					preload, audit = other, ""
 				}
 				if want := fmt.Sprintf("one|%s|%s|%s\n", preload, audit, dir); e.stdout != want {
-					t.Errorf("%s, %s, hidden %q: the program has %q, want %q", way, mode, hide, e.stdout, want)
+					t.Errorf("%s, %s, hidden %q: the program has %q, want %q", way, mode,
+						hide, e.stdout, want)
 				}
 			}
 		}

@@ -74,7 +74,9 @@ var errNoDriver = errors.New("no CUDA driver loaded")
 // explain says what is missing when the kernel refuses.
 func explain(err error) error {
 	if errors.Is(err, fs.ErrPermission) {
-		return fmt.Errorf("%w: run as root, or with CAP_BPF and CAP_PERFMON on Linux 6.6 and later (CAP_SYS_ADMIN before): %w", ErrPrivileges, err)
+		return fmt.Errorf(
+			"%w: run as root, or with CAP_BPF and CAP_PERFMON on Linux 6.6 and later (CAP_SYS_ADMIN "+
+				"before): %w", ErrPrivileges, err)
 	}
 	if errors.Is(err, ebpf.ErrNotSupported) {
 		return fmt.Errorf("%w: the kernel has no such probes: %w", ErrUnsupported, err)
@@ -271,7 +273,8 @@ func findPlaces(path string) ([]place, error) {
 			cookie |= cookieTakes
 		}
 		for _, segment := range f.Progs {
-			if segment.Type == elf.PT_LOAD && address >= segment.Vaddr && address < segment.Vaddr+segment.Filesz {
+			if segment.Type == elf.PT_LOAD && address >= segment.Vaddr &&
+				address < segment.Vaddr+segment.Filesz {
 				out = append(out, place{address - segment.Vaddr + segment.Off, cookie})
 			}
 		}

@@ -88,7 +88,9 @@ func TestProbesSeeWhatARunningProcessAllocates(t *testing.T) {
 			if err := r.Poll(); err != nil {
 				t.Fatal(err)
 			}
-			wantCells(t, ended{pid: pid, reader: r}, map[string]int64{record.ColDriverAllocBytes: 1500, record.ColDriverAllocs: 2, record.ColEvents: 2, record.ColCaptureLost: 0})
+			wantCells(t, ended{pid: pid, reader: r},
+				map[string]int64{record.ColDriverAllocBytes: 1500, record.ColDriverAllocs: 2,
+					record.ColEvents: 2, record.ColCaptureLost: 0})
 			s, ok := siteWith(r.Sites(pid), "leak_here")
 			if !ok || s.Bytes != 1500 {
 				t.Errorf("sites %+v, want leak_here with 1500 bytes", r.Sites(pid))
@@ -143,7 +145,8 @@ func TestSingleProbesSeeTheSame(t *testing.T) {
 	if err := r.Poll(); err != nil {
 		t.Fatal(err)
 	}
-	wantCells(t, ended{pid: pid, reader: r}, map[string]int64{record.ColDriverAllocBytes: 700, record.ColEvents: 1, record.ColCaptureLost: 0})
+	wantCells(t, ended{pid: pid, reader: r},
+		map[string]int64{record.ColDriverAllocBytes: 700, record.ColEvents: 1, record.ColCaptureLost: 0})
 }
 
 func TestAPlainUserIsToldWhatIsMissing(t *testing.T) {
@@ -172,7 +175,8 @@ func TestAPlainUserIsToldWhatIsMissing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(out), ErrPrivileges.Error()) || !strings.Contains(string(out), "CAP_BPF and CAP_PERFMON") {
+	if !strings.Contains(string(out), ErrPrivileges.Error()) ||
+		!strings.Contains(string(out), "CAP_BPF and CAP_PERFMON") {
 		t.Errorf("a plain user is told: %s", out)
 	}
 }

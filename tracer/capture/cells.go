@@ -40,7 +40,8 @@ func (r *Reader) Cells(pid int) []record.Cell {
 	for _, part := range [...]struct {
 		column string
 		class  class
-	}{{record.ColDriverManagedBytes, classManaged}, {record.ColDriverAsyncBytes, classAsync}, {record.ColDriverVMMBytes, classVMM}, {record.ColDriverArrayBytes, classArray}} {
+	}{{record.ColDriverManagedBytes, classManaged}, {record.ColDriverAsyncBytes, classAsync},
+		{record.ColDriverVMMBytes, classVMM}, {record.ColDriverArrayBytes, classArray}} {
 		if l.seen[part.class] {
 			add(part.column, clamp(l.bytes[part.class]))
 		}
@@ -161,7 +162,8 @@ func (r *Reader) Warnings(pid int) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if p.partial {
-		say("process %d: allocations from before the attach are unknown; %d later frees were of such", pid, p.ledger.strange)
+		say("process %d: allocations from before the attach are unknown; %d later frees were of such",
+			pid, p.ledger.strange)
 	} else if p.ledger.strange > 0 {
 		say("process %d: %d frees of memory whose allocation was not seen", pid, p.ledger.strange)
 	}
@@ -173,13 +175,18 @@ func (r *Reader) Warnings(pid int) []string {
 	}
 	h := &p.ring.head
 	if h.flags&flagCounts != 0 {
-		say("process %d: %d events were only counted: the capture directory was full or out of reach", pid, h.lost)
+		say("process %d: %d events were only counted: the capture directory was full or out of reach",
+			pid, h.lost)
 	}
 	if h.orphans > 0 {
-		say("process %d: %d events of forked children are not recorded: they could not reach the capture directory", pid, h.orphans)
+		say(
+			"process %d: %d events of forked children are not recorded: they could not reach the capture "+
+				"directory", pid, h.orphans)
 	}
 	if h.flags&flagForeign != 0 {
-		say("process %d: another library interposes dlsym as well; calls that it handles first may be missing", pid)
+		say(
+			"process %d: another library interposes dlsym as well; calls that it handles first may be "+
+				"missing", pid)
 	}
 	if h.flags&flagMissed != 0 {
 		say("process %d: the driver handed out a function by a name that could not be followed", pid)

@@ -52,7 +52,8 @@ func idleLibrary(machine elf.Machine) []byte {
 	put(codeAt, code)
 	put(stringsAt, names)
 	put(symbolsAt, elf.Sym32{}, elf.Sym32{
-		Name: 1, Value: codeAt, Size: uint32(len(code)), Info: elf.ST_INFO(elf.STB_GLOBAL, elf.STT_FUNC), Shndx: 1,
+		Name: 1, Value: codeAt, Size: uint32(len(code)),
+		Info: elf.ST_INFO(elf.STB_GLOBAL, elf.STT_FUNC), Shndx: 1,
 	})
 	put(hashAt, [...]uint32{1, 2, 1, 0, 0}) // one bucket, two symbols
 	put(dynamicAt,

@@ -145,7 +145,9 @@ func TestAPlaceThatIsNotSafeOrNotFitIsPassedOver(t *testing.T) {
 		"a file": {func(home string) (string, error) {
 			return home + "/f", os.WriteFile(home+"/f", nil, 0o600)
 		}, "not a directory", false},
-		"not there":      {func(home string) (string, error) { return home + "/nowhere", nil }, "no such file", false},
+		"not there": {func(home string) (string, error) {
+			return home + "/nowhere", nil
+		}, "no such file", false},
 		"made by kernel": {func(string) (string, error) { return "/proc", nil }, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -198,7 +200,8 @@ func TestALibraryThatTheLoaderRefusesIsNotGivenToPrograms(t *testing.T) {
 	}
 	dir := homeFor(t)
 	err := renew(filepath.Join(dir, "bad"), map[string][]byte{"lib64/" + libraryName: []byte("no library")})
-	if err == nil || !strings.Contains(err.Error(), "the loader refuses") || strings.Contains(err.Error(), "\n") {
+	if err == nil || !strings.Contains(err.Error(), "the loader refuses") ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("%v", err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {

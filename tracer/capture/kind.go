@@ -78,7 +78,8 @@ func (c class) handle() bool { return c >= classImported }
 
 // classNames are in the singular, for people.
 var classNames = [classCount]string{
-	"", "device memory", "managed memory", "stream-ordered memory", "physical memory", "array", "pinned memory",
+	"", "device memory", "managed memory", "stream-ordered memory", "physical memory", "array",
+	"pinned memory",
 	"registered memory", "imported memory", "event", "stream", "graph", "module", "context", "pool",
 }
 

@@ -81,7 +81,8 @@ func decodeHeader(b []byte) (header, error) {
 	h := header{
 		capacity: le.Uint32(b[20:]), pid: int(le.Uint32(b[24:])), parent: int(le.Uint32(b[28:])),
 		startRealtime: int64(le.Uint64(b[32:])), start: int64(le.Uint64(b[40:])),
-		flags: le.Uint64(b[48:]), orphans: le.Uint64(b[56:]), head: le.Uint64(b[64:]), lost: le.Uint64(b[128:]),
+		flags: le.Uint64(b[48:]), orphans: le.Uint64(b[56:]), head: le.Uint64(b[64:]),
+		lost: le.Uint64(b[128:]),
 	}
 	if h.capacity == 0 || h.capacity > maxCapacity || h.capacity&(h.capacity-1) != 0 || h.pid <= 0 {
 		return header{}, errNoRing
@@ -131,12 +132,14 @@ func decodeSlot(b []byte, i uint64) (event, slotState) {
 		return event{}, slotPending
 	}
 	e := event{
-		time: int64(le.Uint64(b[8:])), ptr: le.Uint64(b[16:]), size: le.Uint64(b[24:]), tid: le.Uint32(b[32:]),
+		time: int64(le.Uint64(b[8:])), ptr: le.Uint64(b[16:]), size: le.Uint64(b[24:]),
+		tid:  le.Uint32(b[32:]),
 		kind: kind(le.Uint16(b[36:])), rc: int16(le.Uint16(b[38:])), device: int16(le.Uint16(b[40:])),
 		flags: b[43], aux: le.Uint64(b[48:]),
 	}
 	nframes := b[42]
-	sum := i ^ uint64(e.time) ^ e.ptr*3 ^ e.size*5 ^ e.aux*7 ^ uint64(e.kind)<<48 ^ uint64(nframes)<<32 ^ uint64(e.tid)
+	sum := i ^ uint64(e.time) ^ e.ptr*3 ^ e.size*5 ^ e.aux*7 ^ uint64(e.kind)<<48 ^ uint64(
+		nframes)<<32 ^ uint64(e.tid)
 	if uint32(sum^sum>>32) != le.Uint32(b[44:]) || nframes > maxFrames {
 		return event{}, slotTorn
 	}

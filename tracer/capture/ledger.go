@@ -206,7 +206,8 @@ func (l *ledger) make(k key, c class, e *event) {
 		}
 		l.handles++
 	}
-	l.add(k, item{size: e.size, ctx: e.aux, stack: l.stackNumber(e.frames), refs: 1, device: e.device, class: c})
+	l.add(k, item{size: e.size, ctx: e.aux, stack: l.stackNumber(e.frames),
+		refs: 1, device: e.device, class: c})
 }
 
 func (l *ledger) add(k key, it item) {

@@ -80,7 +80,8 @@ func TestAnAddressThatComesAgainEndsWhatWasThere(t *testing.T) {
 		event{kind: kindFree, ptr: 0},                // allowed
 	)
 	if l.deviceBytes() != 30 || l.bytes[classPinned] != 5 || l.strange != 1 {
-		t.Errorf("device %d, pinned %d, unknown frees %d; want 30, 5 and 1", l.deviceBytes(), l.bytes[classPinned], l.strange)
+		t.Errorf("device %d, pinned %d, unknown frees %d; want 30, 5 and 1", l.deviceBytes(),
+			l.bytes[classPinned], l.strange)
 	}
 }
 
@@ -97,7 +98,8 @@ func TestMoreHandlesThanAreToldApartAreStillCounted(t *testing.T) {
 		l.apply(&event{kind: kindEventDestroy, ptr: i + 1})
 	}
 	if l.count[classEvent] != 0 || len(l.items) != 0 || l.strange != 0 {
-		t.Errorf("after their end %d are counted, %d kept, %d unknown", l.count[classEvent], len(l.items), l.strange)
+		t.Errorf("after their end %d are counted, %d kept, %d unknown", l.count[classEvent],
+			len(l.items), l.strange)
 	}
 }
 
@@ -107,7 +109,8 @@ func TestOnlyTheLastRefusalsAreKept(t *testing.T) {
 	for i := range uint64(100) {
 		l.apply(&event{kind: kindAlloc, size: i, rc: 2})
 	}
-	if l.failed != 100 || len(l.failures) != maxFailures || l.failures[maxFailures-1].size != 99 || l.failures[0].size != 84 {
+	if l.failed != 100 || len(l.failures) != maxFailures || l.failures[maxFailures-1].size != 99 ||
+		l.failures[0].size != 84 {
 		t.Errorf("%d refused, kept %+v", l.failed, l.failures)
 	}
 }
@@ -130,7 +133,8 @@ func TestWhatLeakedIsStillKnownWhenTheRuntimeGaveItsContextUp(t *testing.T) {
 		}
 	}
 	// A program that goes on in a new context starts anew.
-	if got := play(retain, leaked, release, event{kind: kindPrimary, ptr: 0xc1, device: 1}).held(); len(got) != 0 {
+	if got := play(retain, leaked, release,
+		event{kind: kindPrimary, ptr: 0xc1, device: 1}).held(); len(got) != 0 {
 		t.Errorf("in a new context held %v", got)
 	}
 }

@@ -45,12 +45,16 @@ func TestWhatAFunctionHeldIsToldWithItsSitesWhenItIsGone(t *testing.T) {
 		{"kept", slices.Concat(graphs, events), false,
 			[]record.Site{{Site: "0x1 [graph]", Count: 100}, {Site: "0x2 [event]", Count: 3}}},
 		{"given back", slices.Concat(graphs, events, undone), false,
-			[]record.Site{{Site: "0x1 [graph] (gone at the end)", Count: 86}, {Site: "0x2 [event]", Count: 3}}},
-		{"more than half kept", slices.Concat(graphs, undone[:40]), false, []record.Site{{Site: "0x1 [graph]", Count: 60}}},
+			[]record.Site{{Site: "0x1 [graph] (gone at the end)", Count: 86},
+				{Site: "0x2 [event]", Count: 3}}},
+		{"more than half kept", slices.Concat(graphs, undone[:40]),
+			false, []record.Site{{Site: "0x1 [graph]", Count: 60}}},
 		{"memory given back", slices.Concat(memory, freed), false,
 			[]record.Site{{Site: "0x3 (gone at the end)", Bytes: 8 * mib, Count: 1}}},
-		{"few handles", slices.Concat(events, many(3, event{kind: kindEventDestroy, ptr: 0x900})), false, nil},
-		{"while it ends", slices.Concat(graphs, undone), true, []record.Site{{Site: "0x1 [graph]", Count: 100}}},
+		{"few handles", slices.Concat(events, many(3, event{kind: kindEventDestroy, ptr: 0x900})),
+			false, nil},
+		{"while it ends", slices.Concat(graphs, undone), true,
+			[]record.Site{{Site: "0x1 [graph]", Count: 100}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -113,7 +113,9 @@ func Prepare(dir string, mode Mode, environ []string) ([]string, error) {
 // this one put there.
 func ahead(entry, list, separators string) string {
 	out := []string{entry}
-	for _, o := range strings.FieldsFunc(list, func(c rune) bool { return strings.ContainsRune(separators, c) }) {
+	for _, o := range strings.FieldsFunc(list, func(c rune) bool {
+		return strings.ContainsRune(separators, c)
+	}) {
 		if !strings.HasPrefix(filepath.Base(o), libraryPrefix) && o != entry {
 			out = append(out, o)
 		}

@@ -24,7 +24,8 @@ func TestModesAreReadByName(t *testing.T) {
 func TestPrepareKeepsWhatTheUserHas(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "capture")
-	user := []string{"LD_PRELOAD=old.so", "LD_PRELOAD=a.so b.so:/x/libgpumem_capture.so", "LD_AUDIT=c.so", "ASAN_OPTIONS=detect_leaks=0", "CUDA_INJECTION64_PATH=/p"}
+	user := []string{"LD_PRELOAD=old.so", "LD_PRELOAD=a.so b.so:/x/libgpumem_capture.so", "LD_AUDIT=c.so",
+		"ASAN_OPTIONS=detect_leaks=0", "CUDA_INJECTION64_PATH=/p"}
 	for _, mode := range []Mode{ModeNone, ModeEBPF} {
 		if env, err := Prepare(dir, mode, user); err != nil || env != nil {
 			t.Errorf("%s adds %q, %v", mode, env, err)
@@ -40,8 +41,10 @@ func TestPrepareKeepsWhatTheUserHas(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := []string{"LD_PRELOAD=" + lib + ":a.so:b.so", EnvDir + "=" + dir, "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"}
-	for mode, want := range map[Mode][]string{ModePreload: base, ModeAudit: append(slices.Clone(base), "LD_AUDIT="+lib+":c.so")} {
+	base := []string{"LD_PRELOAD=" + lib + ":a.so:b.so", EnvDir + "=" + dir,
+		"ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0"}
+	for mode, want := range map[Mode][]string{ModePreload: base,
+		ModeAudit: append(slices.Clone(base), "LD_AUDIT="+lib+":c.so")} {
 		env, err := Prepare(dir, mode, user)
 		if err != nil || !slices.Equal(env, want) {
 			t.Errorf("%s: %q, %v; want %q", mode, env, err, want)

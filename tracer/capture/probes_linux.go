@@ -94,7 +94,8 @@ func probeSpec(pid int, multi bool) (*ebpf.CollectionSpec, error) {
 			"events":  {Type: ebpf.RingBuf, MaxEntries: eventsSize},
 			"lost":    {Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 1},
 		},
-		Programs: map[string]*ebpf.ProgramSpec{"entry": program(entryProgram(regs)), "return": program(returnProgram(regs))},
+		Programs: map[string]*ebpf.ProgramSpec{"entry": program(entryProgram(regs)),
+			"return": program(returnProgram(regs))},
 	}, nil
 }
 
@@ -199,12 +200,15 @@ func entryProgram(regs registers) asm.Instructions {
 		asm.StoreMem(asm.R10, stackCall+callTime, asm.R0, asm.DWord),
 	)
 	for i, at := range regs.args {
-		p = append(p, asm.LoadMem(asm.R1, asm.R6, at, asm.DWord), asm.StoreMem(asm.R10, stackCall+callArgs+int16(8*i), asm.R1, asm.DWord))
+		p = append(p, asm.LoadMem(asm.R1, asm.R6, at, asm.DWord),
+			asm.StoreMem(asm.R10, stackCall+callArgs+int16(8*i), asm.R1, asm.DWord))
 	}
 	if regs.link >= 0 {
-		p = append(p, asm.LoadMem(asm.R1, asm.R6, regs.link, asm.DWord), asm.StoreMem(asm.R10, stackCall+callReturn, asm.R1, asm.DWord))
+		p = append(p, asm.LoadMem(asm.R1, asm.R6, regs.link, asm.DWord),
+			asm.StoreMem(asm.R10, stackCall+callReturn, asm.R1, asm.DWord))
 	} else {
-		p = append(p, readUser(asm.R10, stackCall+callReturn, 8, asm.LoadMem(asm.R3, asm.R6, regs.sp, asm.DWord))...)
+		p = append(p, readUser(asm.R10, stackCall+callReturn, 8,
+			asm.LoadMem(asm.R3, asm.R6, regs.sp, asm.DWord))...)
 	}
 	const userStack = 1 << 8 // BPF_F_USER_STACK
 	p = append(p,
@@ -254,8 +258,10 @@ func returnProgram(regs registers) asm.Instructions {
 	makes := readUser(asm.R7, callOut, 8, asm.LoadMem(asm.R3, asm.R7, callArgs, asm.DWord))
 	makes[0] = makes[0].WithSymbol("makes")
 	p = append(p, makes...)
-	p = append(p, readUser(asm.R7, callIn1, callIn2-callIn1, asm.LoadMem(asm.R3, asm.R7, callArgs+8, asm.DWord))...)
-	p = append(p, readUser(asm.R7, callIn2, callReturn-callIn2, asm.LoadMem(asm.R3, asm.R7, callArgs+16, asm.DWord))...)
+	p = append(p, readUser(asm.R7, callIn1, callIn2-callIn1,
+		asm.LoadMem(asm.R3, asm.R7, callArgs+8, asm.DWord))...)
+	p = append(p, readUser(asm.R7, callIn2, callReturn-callIn2,
+		asm.LoadMem(asm.R3, asm.R7, callArgs+16, asm.DWord))...)
 	p = append(p, asm.Mov.Reg(asm.R2, asm.R7).WithSymbol("tell"))
 	p = append(p, send("done")...)
 	return append(p,

@@ -12,10 +12,13 @@ import (
 
 // basicCells is what the scenario basic of testdata/app.c leaves behind.
 var basicCells = map[string]int64{
-	record.ColDriverAllocBytes: 5<<20 + 4*1024 + 8192 + 16384 + 64*64*4 + 2<<20, record.ColDriverAllocCount: 7,
-	record.ColDriverManagedBytes: 8192, record.ColDriverAsyncBytes: 16384, record.ColDriverVMMBytes: 2 << 20, record.ColDriverArrayBytes: 64 * 64 * 4,
-	record.ColPinnedBytes: 4096, record.ColPinnedCount: 1, record.ColRegisteredBytes: 12288,
-	record.ColEvents: 2, record.ColStreams: 1, record.ColGraphs: 1, record.ColModules: 2, record.ColContexts: 1,
+	record.ColDriverAllocBytes:   5<<20 + 4*1024 + 8192 + 16384 + 64*64*4 + 2<<20,
+	record.ColDriverAllocCount:   7,
+	record.ColDriverManagedBytes: 8192, record.ColDriverAsyncBytes: 16384, record.ColDriverVMMBytes: 2 << 20,
+	record.ColDriverArrayBytes: 64 * 64 * 4,
+	record.ColPinnedBytes:      4096, record.ColPinnedCount: 1, record.ColRegisteredBytes: 12288,
+	record.ColEvents: 2, record.ColStreams: 1, record.ColGraphs: 1, record.ColModules: 2,
+	record.ColContexts:     1,
 	record.ColDriverAllocs: 15, record.ColDriverFrees: 6, record.ColDriverFailed: 0, record.ColCaptureLost: 0,
 }
 
@@ -32,9 +35,11 @@ func TestEveryLoadingProtocolIsCapturedWhole(t *testing.T) {
 		{name: "dlopen and dlsym", args: []string{tools.app("dlsym"), "basic"}},
 		{name: "cuGetProcAddress chain", args: []string{tools.app("chain"), "basic"}},
 		{name: "per-thread streams", args: []string{tools.app("ptsz"), "basic"}},
-		{name: "addresses that are not exported", args: []string{tools.app("chain"), "basic"}, env: []string{"STUB_INDIRECT=1"}},
+		{name: "addresses that are not exported", args: []string{tools.app("chain"), "basic"},
+			env: []string{"STUB_INDIRECT=1"}},
 		{name: "plugin", args: []string{tools.path("host"), tools.path("plugin.so"), "plain", "basic"}},
-		{name: "deep-bound plugin", args: []string{tools.path("host"), tools.path("plugin.so"), "deep", "basic"}, only: ModeAudit},
+		{name: "deep-bound plugin", args: []string{tools.path("host"), tools.path("plugin.so"), "deep",
+			"basic"}, only: ModeAudit},
 	} {
 		for _, mode := range []Mode{ModePreload, ModeAudit} {
 			if c.only != "" && c.only != mode {
@@ -78,7 +83,8 @@ except AttributeError:
 `
 	for _, mode := range []Mode{ModePreload, ModeAudit} {
 		e := run(t, launch{mode: mode, args: []string{python, "-c", script}})
-		wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 1<<20 + 4096, record.ColDriverAllocs: 2, record.ColDriverFrees: 0})
+		wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 1<<20 + 4096, record.ColDriverAllocs: 2,
+			record.ColDriverFrees: 0})
 	}
 }
 
@@ -94,11 +100,14 @@ func TestWhyNamesTheReasonWhenNothingWasCaptured(t *testing.T) {
 		l          launch
 	}{
 		{"static", "statically linked", launch{args: []string{tools.app("static"), "nothing"}}},
-		{"script for a static interpreter", "statically linked", launch{args: []string{script, "nothing"}, code: 1}},
+		{"script for a static interpreter", "statically linked",
+			launch{args: []string{script, "nothing"}, code: 1}},
 		{"not CUDA", "not a CUDA program", launch{args: []string{"/bin/true"}}},
-		{"deep-bound", "RTLD_DEEPBIND", launch{args: []string{tools.path("host"), tools.path("plugin.so"), "deep", "basic"}}},
+		{"deep-bound", "RTLD_DEEPBIND",
+			launch{args: []string{tools.path("host"), tools.path("plugin.so"), "deep", "basic"}}},
 		{"loaded and unused", "allocated nothing", launch{args: []string{tools.app("plt"), "nothing"}}},
-		{"environment dropped", "dropped on the way", launch{args: []string{"/usr/bin/env", "-i", tools.app("plt"), "nothing"}}},
+		{"environment dropped", "dropped on the way",
+			launch{args: []string{"/usr/bin/env", "-i", tools.app("plt"), "nothing"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -141,7 +150,8 @@ rc = l.cudaMalloc(c.byref(p), c.c_size_t(1 << 20))
 assert rc == 35, rc
 `
 	for _, mode := range []Mode{ModePreload, ModeAudit} {
-		e := run(t, launch{mode: mode, env: []string{"STUB_GENERIC=1"}, args: []string{"python3", "-c", script, cudart}})
+		e := run(t, launch{mode: mode, env: []string{"STUB_GENERIC=1"},
+			args: []string{"python3", "-c", script, cudart}})
 		wantCells(t, e, map[string]int64{record.ColDriverAllocs: 0, record.ColCaptureLost: 0})
 		if n := e.reader.procs[e.pid].counts()[kindInit]; n != 1 {
 			t.Errorf("%s: the runtime called cuInit through the interposer %d times, want once", mode, n)
@@ -154,10 +164,12 @@ assert rc == 35, rc
 func fetchCudart(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	out, err := exec.Command("python3", "-m", "pip", "install", "--quiet", "--no-deps", "--no-input", "--disable-pip-version-check",
+	out, err := exec.Command("python3", "-m", "pip", "install", "--quiet", "--no-deps", "--no-input",
+		"--disable-pip-version-check",
 		"--only-binary=:all:", "--target", dir, "nvidia-cuda-runtime-cu12==12.9.79").CombinedOutput()
 	if err != nil {
-		t.Skipf("NVIDIA's runtime cannot be had here, so it is not tested against: %v: %s", err, lastOf(string(out)))
+		t.Skipf("NVIDIA's runtime cannot be had here, so it is not tested against: %v: %s",
+			err, lastOf(string(out)))
 	}
 	found, _ := filepath.Glob(filepath.Join(dir, "nvidia", "cuda_runtime", "lib", "libcudart.so.12"))
 	if len(found) != 1 {

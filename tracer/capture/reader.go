@@ -99,7 +99,8 @@ func Open(dir string) (*Reader, error) {
 }
 
 func newReader(dir string) *Reader {
-	return &Reader{dir: dir, files: map[string]*ring{}, procs: map[int]*process{}, idle: map[int]outcome{}, taps: map[int]source{}}
+	return &Reader{dir: dir, files: map[string]*ring{}, procs: map[int]*process{}, idle: map[int]outcome{},
+		taps: map[int]source{}}
 }
 
 // Poll takes in what was recorded since the last. The error is for a directory

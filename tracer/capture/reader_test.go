@@ -38,7 +38,8 @@ func ringOf(capacity uint32, events ...event) []byte {
 		for f, pc := range e.frames {
 			le.PutUint64(s[56+8*f:], pc)
 		}
-		sum := uint64(i) ^ uint64(e.time) ^ e.ptr*3 ^ e.size*5 ^ e.aux*7 ^ uint64(e.kind)<<48 ^ maxFrames<<32 ^ uint64(e.tid)
+		sum := uint64(i) ^ uint64(e.time) ^ e.ptr*3 ^ e.size*5 ^ e.aux*7 ^ uint64(
+			e.kind)<<48 ^ maxFrames<<32 ^ uint64(e.tid)
 		le.PutUint32(s[44:], uint32(sum^sum>>32))
 	}
 	return b
@@ -62,7 +63,8 @@ const nobodysPID = 1<<22 + 1 // one more than Linux has
 
 func TestARingIsReadToItsEndAndThenTakenAway(t *testing.T) {
 	t.Parallel()
-	r := openRingOf(t, ringOf(64, event{kind: kindAlloc, ptr: 4096, size: 10}, event{kind: kindEvent, ptr: 8}))
+	r := openRingOf(t, ringOf(64, event{kind: kindAlloc, ptr: 4096, size: 10},
+		event{kind: kindEvent, ptr: 8}))
 	for range stuckPolls + 2 {
 		if err := r.Poll(); err != nil {
 			t.Fatal(err)
@@ -105,7 +107,8 @@ func TestATornOrDamagedRingCountsItsLoss(t *testing.T) {
 		}
 		p := r.procs[nobodysPID]
 		if p.ledger.count[classDevice] != c.live || p.lost != uint64(c.lost) {
-			t.Errorf("%s: %d live and %d lost, want %d and %d", c.name, p.ledger.count[classDevice], p.lost, c.live, c.lost)
+			t.Errorf("%s: %d live and %d lost, want %d and %d", c.name, p.ledger.count[classDevice],
+				p.lost, c.live, c.lost)
 		}
 	}
 }
@@ -132,7 +135,8 @@ func TestARingThatIsCutWhileItIsReadIsNoPanic(t *testing.T) {
 	r := openRingOf(t, ringOf(64, event{kind: kindAlloc, ptr: 4096, size: 1}))
 	path := filepath.Join(r.dir, "4194305.0.ring")
 	for _, size := range []int64{headerSize + 10, 20, 0} {
-		if err := os.Truncate(path, size); err != nil && !errors.Is(err, os.ErrNotExist) { // taken away as damaged
+		// taken away as damaged
+		if err := os.Truncate(path, size); err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
 		}
 		if err := r.Poll(); err != nil {
@@ -174,8 +178,10 @@ func eventsOf(b []byte) []event {
 			return uint64(v)
 		}
 		events = append(events, event{
-			kind: kind(b[0]), flags: b[1] & 7, ptr: wide(b[2]), size: wide(b[3]), aux: wide(b[4]), tid: uint32(b[5] & 3),
-			rc: int16(b[6] & 3), device: int16(b[7]&3) - 1, time: int64(len(events)), frames: stack{uint64(b[7] >> 2)},
+			kind: kind(b[0]), flags: b[1] & 7, ptr: wide(b[2]), size: wide(b[3]), aux: wide(b[4]),
+			tid: uint32(b[5] & 3),
+			rc:  int16(b[6] & 3), device: int16(b[7]&3) - 1, time: int64(len(events)),
+			frames: stack{uint64(b[7] >> 2)},
 		})
 	}
 	return events
@@ -185,16 +191,22 @@ func eventsOf(b []byte) []event {
 // a few events, then damage, of three bytes a piece: where, and by what.
 func FuzzRing(f *testing.F) {
 	k := func(kind kind) byte { return byte(kind) }
-	f.Add([]byte{k(kindAlloc), 0, 16, 10, 0, 0, 0, 5, k(kindFree), 0, 16, 0, 0, 0, 0, 0}, []byte{}, uint64(2), uint16(65535))
-	f.Add([]byte{k(kindCreate), 0, 1, 9, 0, 0, 0, 1, k(kindMap), 0, 64, 9, 1, 0, 0, 0, k(kindUnmap), 0, 64, 0xf0, 0, 0, 0, 0,
+	f.Add([]byte{k(kindAlloc), 0, 16, 10, 0, 0, 0, 5, k(kindFree), 0, 16, 0, 0, 0, 0, 0}, []byte{},
+		uint64(2), uint16(65535))
+	f.Add([]byte{k(kindCreate), 0, 1, 9, 0, 0, 0, 1, k(kindMap), 0, 64, 9, 1, 0, 0, 0, k(kindUnmap),
+		0, 64, 0xf0, 0, 0, 0, 0,
 		k(kindUnmap), slotUndo, 64, 0, 0, 0, 0, 0}, []byte{}, uint64(4), uint16(65535))
-	f.Add([]byte{k(kindRelease), slotUndo, 1, 0, 0, 0, 0, 0, 200, 0, 0, 0, 0, 0, 0, 0, k(kindPrimaryRelease), 0, 0xfa, 0, 0, 0, 0, 0},
+	f.Add([]byte{k(kindRelease), slotUndo, 1, 0, 0, 0, 0, 0, 200, 0, 0, 0, 0, 0, 0, 0, k(kindPrimaryRelease),
+		0, 0xfa, 0, 0, 0, 0, 0},
 		[]byte{}, uint64(70), uint16(65535))
-	f.Add([]byte{k(kindPrimary), 0, 7, 0, 0, 0, 0, 1, k(kindAlloc), 0, 16, 10, 7, 0, 0, 1, k(kindEvent), 0, 3, 0, 7, 0, 0, 1,
+	f.Add([]byte{k(kindPrimary), 0, 7, 0, 0, 0, 0, 1, k(kindAlloc), 0, 16, 10, 7, 0, 0, 1, k(kindEvent),
+		0, 3, 0, 7, 0, 0, 1,
 		k(kindPrimaryReset), 0, 0, 0, 0, 0, 0, 0}, []byte{}, uint64(4), uint16(65535))
-	f.Add([]byte{k(kindAlloc), 0, 16, 10, 0, 0, 2, 1, k(kindHost), 2, 16, 10, 0, 1, 0, 1, k(kindFreeHost), 0, 16, 0, 0, 1, 0, 0,
+	f.Add([]byte{k(kindAlloc), 0, 16, 10, 0, 0, 2, 1, k(kindHost), 2, 16, 10, 0, 1, 0, 1, k(kindFreeHost),
+		0, 16, 0, 0, 1, 0, 0,
 		k(kindFreeHost), slotUndo, 16, 0, 0, 1, 0, 0}, []byte{}, uint64(4), uint16(65535))
-	f.Add([]byte{k(kindAlloc), 0, 16, 10, 0, 0, 0, 1}, []byte{16, 0, 42, 16, 0, 3, 0, 20, 1}, uint64(1), uint16(65535))
+	f.Add([]byte{k(kindAlloc), 0, 16, 10, 0, 0, 0, 1}, []byte{16, 0, 42, 16, 0, 3, 0, 20, 1}, uint64(1),
+		uint16(65535))
 	f.Add([]byte{}, []byte{}, uint64(0), uint16(8))
 	f.Add([]byte{k(kindAlloc), 0, 16, 10, 0, 0, 0, 1}, []byte{}, uint64(1), uint16(headerSize+10))
 	f.Fuzz(func(t *testing.T, events, damage []byte, head uint64, length uint16) {

@@ -24,7 +24,8 @@ func realDriver(t *testing.T, modules string) string {
 	if err != nil {
 		t.Skip("no python3 here")
 	}
-	out, err := exec.Command(python, "-c", "import ctypes as c"+modules+"\nprint(c.CDLL('libcuda.so.1').cuInit(0))").CombinedOutput()
+	out, err := exec.Command(python, "-c", "import ctypes as c"+
+		modules+"\nprint(c.CDLL('libcuda.so.1').cuInit(0))").CombinedOutput()
 	if err != nil || strings.TrimSpace(string(out)) != "0" {
 		t.Skipf("no CUDA device with its driver here%s: %s", modules, lastOf(string(out)))
 	}
@@ -61,7 +62,8 @@ sys.stdin.readline()
 `
 
 var driverCells = map[string]int64{
-	record.ColDriverAllocBytes: 64<<20 + 16<<20 + 2*(4<<20), record.ColDriverAllocCount: 4, record.ColDriverAsyncBytes: 8 << 20, record.ColPinnedBytes: 1 << 20,
+	record.ColDriverAllocBytes: 64<<20 + 16<<20 + 2*(4<<20), record.ColDriverAllocCount: 4,
+	record.ColDriverAsyncBytes: 8 << 20, record.ColPinnedBytes: 1 << 20,
 	record.ColEvents: 4, record.ColStreams: 1, record.ColDriverFailed: 1, record.ColCaptureLost: 0,
 }
 
@@ -156,9 +158,11 @@ import os; os._exit(0)
 			}
 			r := follow(t, dir.Path)
 			got := cells(r, cmd.Process.Pid)
-			t.Logf("%s, %s: PyTorch reserved %d, captured %v; %v", mode, conf, reserved, got, r.Sites(cmd.Process.Pid))
+			t.Logf("%s, %s: PyTorch reserved %d, captured %v; %v", mode, conf, reserved,
+				got, r.Sites(cmd.Process.Pid))
 			if more := got[record.ColDriverAllocBytes] - reserved; more < 0 || more > 256<<20 {
-				t.Errorf("%s, %s: PyTorch reserved %d bytes, captured were %d", mode, conf, reserved, got[record.ColDriverAllocBytes])
+				t.Errorf("%s, %s: PyTorch reserved %d bytes, captured were %d", mode, conf, reserved,
+					got[record.ColDriverAllocBytes])
 			}
 		}
 	}

@@ -83,7 +83,8 @@ func (p *process) sites() []record.Site {
 		out = append(out, s)
 	}
 	slices.SortFunc(out, func(a, b record.Site) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Count, a.Count), strings.Compare(a.Site, b.Site))
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Count, a.Count),
+			strings.Compare(a.Site, b.Site))
 	})
 	return out
 }
@@ -164,7 +165,6 @@ type addressSpace struct {
 	mappings []mapping // newest snapshot last
 	unknown  bool      // a stack came that no mapping covers
 	checked  int       // stacks whose frames were checked
-	read     time.Time
 	names    map[uint64]string
 	program  string // the file that the process runs, empty while unknown
 }

@@ -25,7 +25,8 @@ func interposerSource(t *testing.T) string {
 func hooksInSource(t *testing.T) []string {
 	t.Helper()
 	var out []string
-	for _, m := range regexp.MustCompile(`(?m)^\tX\((cu\w+), "`).FindAllStringSubmatch(interposerSource(t), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^\tX\((cu\w+), "`).FindAllStringSubmatch(interposerSource(t),
+		-1) {
 		out = append(out, m[1])
 	}
 	if len(out) < 60 {
@@ -45,11 +46,14 @@ func TestTheKindsAreThoseOfTheInterposer(t *testing.T) {
 		t.Fatalf("the interposer has %d kinds, the reader %d", len(names), kindCount)
 	}
 	for name, k := range map[string]kind{
-		"K_ALLOC": kindAlloc, "K_HOST": kindHost, "K_FREE": kindFree, "K_MAP": kindMap, "K_POOL": kindPool, "K_CTX": kindCtx,
-		"K_PRIMARY_RESET": kindPrimaryReset, "K_INIT": kindInit, "K_EVENT": kindEvent, "K_LIBRARY_UNLOAD": kindLibraryUnload,
+		"K_ALLOC": kindAlloc, "K_HOST": kindHost, "K_FREE": kindFree, "K_MAP": kindMap, "K_POOL": kindPool,
+		"K_CTX":           kindCtx,
+		"K_PRIMARY_RESET": kindPrimaryReset, "K_INIT": kindInit, "K_EVENT": kindEvent,
+		"K_LIBRARY_UNLOAD": kindLibraryUnload,
 	} {
 		if slices.Index(names, name) != int(k) {
-			t.Errorf("%s is number %d in the interposer, %d in the reader", name, slices.Index(names, name), k)
+			t.Errorf("%s is number %d in the interposer, %d in the reader",
+				name, slices.Index(names, name), k)
 		}
 	}
 }
@@ -77,12 +81,15 @@ func TestTheEmbeddedInterposersAreWhatTheSourceMakes(t *testing.T) {
 			rebuilt, embedded := readFile(t, filepath.Join(dir, name+".so")), readFile(t, name+".so")
 			if bytes.Equal(want, have) {
 				if !bytes.Equal(rebuilt, embedded) {
-					t.Errorf("%s.so is not what inject/gpumem.c makes with the same tools: run scripts/build_interposer.sh", name)
+					t.Errorf(
+						"%s.so is not what inject/gpumem.c makes with the same tools: run "+
+							"scripts/build_interposer.sh", name)
 				}
 				return
 			}
 			t.Logf("built with other tools (%s), so only what is exported is compared", bytes.TrimSpace(want))
-			if a, b := exportsOf(t, filepath.Join(dir, name+".so")), exportsOf(t, name+".so"); !slices.Equal(a, b) {
+			if a, b := exportsOf(t, filepath.Join(dir, name+".so")),
+				exportsOf(t, name+".so"); !slices.Equal(a, b) {
 				t.Errorf("a rebuild exports\n%q\nthe embedded library\n%q", a, b)
 			}
 		})
@@ -100,7 +107,8 @@ func TestTheInterposersLoadOnOldSystemsAndHookTheSameFunctions(t *testing.T) {
 			}
 		}
 		for _, e := range exports {
-			if name, _, _ := strings.Cut(e, "@"); strings.HasPrefix(name, "cu") && !slices.Contains(hooks, name) {
+			if name, _, _ := strings.Cut(e, "@"); strings.HasPrefix(name, "cu") &&
+				!slices.Contains(hooks, name) {
 				t.Errorf("%s: %s is exported and not hooked", arch, name)
 			}
 		}

@@ -137,7 +137,8 @@ func (t *symbolTable) scan(types ...elf.SectionType) {
 			n, err := io.ReadFull(r, b)
 			for at := 0; at+entry <= n; at += entry {
 				info, section := b[at+4], order.Uint16(b[at+6:])
-				if kind := elf.ST_TYPE(info); (kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC) || section == 0 {
+				if kind := elf.ST_TYPE(info); (kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC) ||
+					section == 0 {
 					continue
 				}
 				t.offer(s, order.Uint32(b[at:]), order.Uint64(b[at+8:]), order.Uint64(b[at+16:]))
@@ -179,7 +180,8 @@ const (
 // of its parameters and templates, which can be longer than a page; any other
 // name is what it was.
 func demangled(name string) string {
-	return demangle.Filter(name, demangle.NoParams, demangle.NoTemplateParams, demangle.MaxLength(maxNameBits))
+	return demangle.Filter(name, demangle.NoParams, demangle.NoTemplateParams,
+		demangle.MaxLength(maxNameBits))
 }
 
 // Library is a file that code of a process came from.

@@ -63,6 +63,9 @@ func TestMain(m *testing.M) {
 // is no driver to capture.
 func build(t testing.TB) toolbox {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	if len(library) == 0 {
 		t.Skip("no interposer is built for this processor")
 	}
@@ -97,8 +100,11 @@ func compileAll(dir string) error {
 		out  string
 		args []string
 	}{
-		{"libcuda.so.1", join(shared, []string{"-Wl,-Bsymbolic", "-Wl,-soname,libcuda.so.1", source("libcuda.c")})},
-		{"static/libcuda.so.1", join(shared, []string{"-DNO_TLS", "-Wl,-Bsymbolic", "-Wl,-soname,libcuda.so.1", source("libcuda.c")})},
+		{"libcuda.so.1",
+			join(shared, []string{"-Wl,-Bsymbolic", "-Wl,-soname,libcuda.so.1", source("libcuda.c")})},
+		{"static/libcuda.so.1",
+			join(shared, []string{"-DNO_TLS", "-Wl,-Bsymbolic", "-Wl,-soname,libcuda.so.1",
+				source("libcuda.c")})},
 		{"app_plt", join(frames, []string{"-DVIA_PLT", source("app.c")}, linked, []string{"-pthread"})},
 		{"app_dlsym", join(frames, []string{"-DVIA_DLSYM", source("app.c"), "-ldl", "-pthread"})},
 		{"app_chain", join(frames, []string{"-DVIA_CHAIN", source("app.c"), "-ldl", "-pthread"})},
@@ -109,16 +115,22 @@ func compileAll(dir string) error {
 		{"frames_shared", join(frameless, []string{source("frames.c"), filepath.Join(dir, "libcudart.so.12"), "-Wl,-rpath," + dir})},
 		{"frames_static", join(frameless, []string{"-DLINKED", source("frames.c")}, linked)},
 		{"host", join(frames, []string{source("host.c"), "-ldl"})},
-		{"plugin.so", join(frames, []string{"-shared", "-fPIC", "-DPLUGIN", "-DVIA_PLT", source("app.c")}, linked)},
+		{"plugin.so",
+			join(frames, []string{"-shared", "-fPIC", "-DPLUGIN", "-DVIA_PLT", source("app.c")}, linked)},
 		{"libback.so", join(shared, []string{"-DBACK", source("sibling.c")})},
 		{"libfront.so", join(shared, []string{"-DFRONT", source("sibling.c"), "-ldl"})},
 		{"sibling", []string{
-			"-Wl,--no-as-needed", source("sibling.c"), filepath.Join(dir, "libfront.so"), filepath.Join(dir, "libback.so"),
+			"-Wl,--no-as-needed", source("sibling.c"), filepath.Join(dir, "libfront.so"),
+			filepath.Join(dir, "libback.so"),
 			"-Wl,-rpath," + dir, "-ldl",
 		}},
-		{"libcupti.so.13", join(shared, []string{"-DCUPTI", "-Wl,-soname,libcupti.so.13", source("profiler.c")})},
-		{"profiler.so", join(shared, []string{source("profiler.c"), filepath.Join(dir, "libcupti.so.13"), "-Wl,-rpath," + dir})},
-		{"other.so", join(shared, []string{"-Wl,-Bsymbolic", "-Wl,--version-script=" + source("other.map"), source("other.c"), "-ldl"})},
+		{"libcupti.so.13",
+			join(shared, []string{"-DCUPTI", "-Wl,-soname,libcupti.so.13", source("profiler.c")})},
+		{"profiler.so",
+			join(shared, []string{source("profiler.c"), filepath.Join(dir, "libcupti.so.13"),
+				"-Wl,-rpath," + dir})},
+		{"other.so", join(shared, []string{"-Wl,-Bsymbolic", "-Wl,--version-script=" + source("other.map"),
+			source("other.c"), "-ldl"})},
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, c.out)), 0o700); err != nil {
 			return err

@@ -54,7 +54,8 @@ func TestTheLookupIsPassedOnByAJump(t *testing.T) {
 			continue
 		}
 		versions[s.Version] = true
-		out, err := exec.Command(objdump, "-d", fmt.Sprintf("--start-address=%d", s.Value), fmt.Sprintf("--stop-address=%d", s.Value+s.Size), path).Output()
+		out, err := exec.Command(objdump, "-d", fmt.Sprintf("--start-address=%d", s.Value),
+			fmt.Sprintf("--stop-address=%d", s.Value+s.Size), path).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +127,8 @@ func TestAProgramOfTheSanitizerRuns(t *testing.T) {
 	t.Parallel()
 	tools := build(t)
 	app := filepath.Join(t.TempDir(), "app_asan")
-	cmd := exec.Command("cc", "-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address", "-DVIA_PLT", "testdata/app.c",
+	cmd := exec.Command("cc", "-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address", "-DVIA_PLT",
+		"testdata/app.c",
 		tools.path("libcuda.so.1"), "-Wl,-rpath,"+string(tools), "-pthread", "-o", app)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("the C compiler has no address sanitizer: %s", lastOf(string(out)))
@@ -149,7 +151,8 @@ func TestForkedChildrenHaveRingsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	tools := build(t)
 	for _, mode := range []Mode{ModePreload, ModeAudit} {
-		e := run(t, launch{mode: mode, env: []string{EnvSlots + "=64"}, args: []string{tools.app("plt"), "forkuse", "20"}})
+		e := run(t, launch{mode: mode, env: []string{EnvSlots + "=64"},
+			args: []string{tools.app("plt"), "forkuse", "20"}})
 		wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 4096 + 8192, record.ColDriverAllocs: 2})
 		children := 0
 		for _, pid := range e.reader.PIDs() {
@@ -168,19 +171,22 @@ func TestExecStartsAnew(t *testing.T) {
 	tools := build(t)
 	limit := []string{"STUB_LIMIT=" + strconv.Itoa(4<<20)}
 	e := run(t, launch{env: limit, args: []string{tools.app("plt"), "exec"}})
-	wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 3 << 20, record.ColDriverAllocs: 1, record.ColDriverFailed: 1})
+	wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 3 << 20, record.ColDriverAllocs: 1,
+		record.ColDriverFailed: 1})
 }
 
 func TestARefusedAllocationIsKeptWithItsSize(t *testing.T) {
 	t.Parallel()
 	tools := build(t)
-	e := run(t, launch{env: []string{"STUB_LIMIT=" + strconv.Itoa(4<<20)}, args: []string{tools.app("chain"), "fail"}})
+	e := run(t, launch{env: []string{"STUB_LIMIT=" + strconv.Itoa(4<<20)},
+		args: []string{tools.app("chain"), "fail"}})
 	got := e.reader.Failures(e.pid)
 	if len(got) != 1 {
 		t.Fatalf("%d refused allocations, want one", len(got))
 	}
 	f := got[0]
-	if f.Bytes != 2<<20 || f.Code != 2 || f.LiveBytes != 3<<20 || f.Kind != "device memory" || f.Device != 0 || f.Time <= 0 {
+	if f.Bytes != 2<<20 || f.Code != 2 || f.LiveBytes != 3<<20 || f.Kind != "device memory" ||
+		f.Device != 0 || f.Time <= 0 {
 		t.Errorf("the refused allocation is %+v", f)
 	}
 	if !strings.Contains(f.Site, "app_chain+0x") {
@@ -199,7 +205,8 @@ func TestDestroyingAContextFreesWhatBelongsToIt(t *testing.T) {
 	t.Parallel()
 	tools := build(t)
 	e := run(t, launch{args: []string{tools.app("plt"), "context"}})
-	wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 4096, record.ColDriverAllocBytes + "@0": 4096, record.ColDriverAllocBytes + "@1": 0, record.ColEvents: 0, record.ColContexts: 1})
+	wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 4096, record.ColDriverAllocBytes +
+		"@0": 4096, record.ColDriverAllocBytes + "@1": 0, record.ColEvents: 0, record.ColContexts: 1})
 }
 
 func TestTheProgramSeesItsOwnErrnoAndAnyFramePointer(t *testing.T) {
@@ -215,7 +222,8 @@ func TestThreadsLoseNothing(t *testing.T) {
 	tools := build(t)
 	for _, mode := range []Mode{ModePreload, ModeAudit} {
 		e := run(t, launch{mode: mode, args: []string{tools.app("plt"), "threads", "1000"}})
-		wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 0, record.ColDriverAllocs: 4000, record.ColDriverFrees: 4000, record.ColCaptureLost: 0})
+		wantCells(t, e, map[string]int64{record.ColDriverAllocBytes: 0, record.ColDriverAllocs: 4000,
+			record.ColDriverFrees: 4000, record.ColCaptureLost: 0})
 	}
 }
 
@@ -272,7 +280,8 @@ func TestARingOutlivesAKillAtAnyMoment(t *testing.T) {
 	tools := build(t)
 	const slots = 1 << 17
 	for range 10 {
-		l := launch{env: []string{EnvSlots + "=" + strconv.Itoa(slots)}, args: []string{tools.app("plt"), "forever"}}
+		l := launch{env: []string{EnvSlots + "=" + strconv.Itoa(slots)},
+			args: []string{tools.app("plt"), "forever"}}
 		cmd := start(t, &l)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -303,7 +312,8 @@ func TestARingOutlivesAKillAtAnyMoment(t *testing.T) {
 			incomplete *= 2
 		}
 		if p.lost > overwritten+incomplete {
-			t.Errorf("%d events were lost, %d of them overwritten: at most %d may be incomplete", p.lost, overwritten, incomplete)
+			t.Errorf("%d events were lost, %d of them overwritten: at most %d may be incomplete", p.lost,
+				overwritten, incomplete)
 		}
 		if live := p.ledger.count[classDevice]; overwritten == 0 && (live < 0 || live > 4+int64(p.lost)) {
 			t.Errorf("%d blocks live, want at most one a thread", live)
@@ -317,7 +327,8 @@ func TestAnOverflownRingCountsWhatItLost(t *testing.T) {
 	e := run(t, launch{env: []string{EnvSlots + "=64"}, args: []string{tools.app("plt"), "leak", "500"}})
 	got := cells(e.reader, e.pid)
 	if got[record.ColCaptureLost] != 1002-64 || got[record.ColDriverAllocs] != 32 {
-		t.Errorf("lost %d, allocations seen %d; want 938 and 32", got[record.ColCaptureLost], got[record.ColDriverAllocs])
+		t.Errorf("lost %d, allocations seen %d; want 938 and 32", got[record.ColCaptureLost],
+			got[record.ColDriverAllocs])
 	}
 	if got[record.ColEvents] != 500 {
 		t.Errorf("%d events by the counts, want all 500", got[record.ColEvents])
@@ -368,7 +379,8 @@ func TestSitesNameTheCallerAndItsGrowth(t *testing.T) {
 		if !ok || s.Bytes != 1500 || s.Count != 2 || !strings.HasPrefix(s.Site, "app_dlsym+0x") {
 			t.Errorf("%s: sites %+v, want leak_here with the 1500 bytes from before the end", mode, sites)
 		}
-		if s, ok := siteWith(sites, " test::Pool::leak_event_here [event]"); !ok || s.Count != 2 || s.Bytes != 0 {
+		if s, ok := siteWith(sites, " test::Pool::leak_event_here [event]"); !ok || s.Count != 2 ||
+			s.Bytes != 0 {
 			t.Errorf("%s: sites %+v, want leak_event_here, a method of C++, with two events", mode, sites)
 		}
 		libraries := r.Libraries(cmd.Process.Pid)

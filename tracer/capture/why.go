@@ -60,7 +60,8 @@ func (o outcome) text() string {
 		outcomeCaptured: "",
 		outcomeCounted:  "driver calls were only counted: the capture directory was full or out of reach",
 		outcomeProbed:   "the process made no recorded driver call since the attach",
-		outcomePassedBy: "the CUDA driver was loaded, but the program allocated nothing or its calls pass by the interposer (a library opened with RTLD_DEEPBIND): try --inject=audit",
+		outcomePassedBy: "the CUDA driver was loaded, but the program allocated nothing or its calls pass " +
+			"by the interposer (a library opened with RTLD_DEEPBIND): try --inject=audit",
 		outcomeUnused:   "the CUDA driver was loaded, but the program allocated nothing with it",
 		outcomeNoDriver: "not a CUDA program: the process never loaded the CUDA driver (libcuda.so.1)",
 	}[o]
@@ -76,10 +77,12 @@ func whyNot(pid int, exe string) string {
 	}
 	if env, err := proc.Read(pid, "environ"); err == nil && len(env) > 0 {
 		if !bytes.Contains(env, []byte(EnvDir+"=")) {
-			return "the program was started with an environment of its own, without the interposer (LD_PRELOAD was dropped on the way)"
+			return "the program was started with an environment of its own, without the interposer " +
+				"(LD_PRELOAD was dropped on the way)"
 		}
 	}
-	return "the interposer was not loaded or could not record: LD_PRELOAD was dropped on the way, the capture directory could not be reached, or a limit (ulimit -f) left it no room"
+	return "the interposer was not loaded or could not record: LD_PRELOAD was dropped on the way, the " +
+		"capture directory could not be reached, or a limit (ulimit -f) left it no room"
 }
 
 // Obstacle says in one sentence why the interposer cannot get into a program,
@@ -97,7 +100,9 @@ func obstacle(exe string, depth int) string {
 	}
 	name := filepath.Base(path)
 	if raised(path) {
-		return name + " is setuid, setgid or has file capabilities: the loader ignores LD_PRELOAD for it; use --inject=ebpf"
+		return name +
+			" is setuid, setgid or has file capabilities: the loader ignores LD_PRELOAD for it; use " +
+			"--inject=ebpf"
 	}
 	if next := interpreter(path); next != "" {
 		return obstacle(next, depth+1)

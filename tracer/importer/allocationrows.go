@@ -44,7 +44,9 @@ func (r *logReader) samples() {
 
 func (r *logReader) notes() {
 	note(r.run, "the log has no times: one event counts as one step, and growth a second is unknown")
-	note(r.run, "an allocation server knows what was allocated and freed: memory that a pool keeps counts as live, and the driver's is not seen")
+	note(r.run,
+		"an allocation server knows what was allocated and freed: memory that a pool keeps counts as live, "+
+			"and the driver's is not seen")
 	if r.unknown > 0 {
 		note(r.run, "%d buffers were freed that the log never saw allocated", r.unknown)
 	}

@@ -102,8 +102,10 @@ type logReader struct {
 // readAllocations reads the event log of an allocation server: the state of
 // the books after each event. The log has no clock.
 func readAllocations(in *bufio.Reader, run *record.Run) error {
-	r := &logReader{lines: newLines(in, run), live: map[bufferKey]loggedBuffer{}, devices: map[int]*deviceTotals{},
-		owned: map[int32]map[bufferKey]struct{}{}, pids: map[int]bool{}, rows: newTable(record.ColStep, record.ColAllocs, record.ColFrees, logTotal)}
+	r := &logReader{lines: newLines(in, run), live: map[bufferKey]loggedBuffer{},
+		devices: map[int]*deviceTotals{},
+		owned:   map[int32]map[bufferKey]struct{}{}, pids: map[int]bool{},
+		rows: newTable(record.ColStep, record.ColAllocs, record.ColFrees, logTotal)}
 	r.rows.by = logTotal
 	r.keeps(r.rows)
 	for {
@@ -304,7 +306,8 @@ func (r *logReader) deadLine(line []byte) {
 		r.drop(at, b)
 	}
 	if count > 0 {
-		r.warn("", "process %d died with %d buffers, %.1f MiB, on the server's books", pid, count, float64(size)/mib)
+		r.warn("", "process %d died with %d buffers, %.1f MiB, on the server's books", pid,
+			count, float64(size)/mib)
 		r.row()
 	}
 }
@@ -377,6 +380,7 @@ func (r *logReader) remaining() {
 		return strings.Compare(a.Path, b.Path)
 	})
 	if len(all) > 0 {
-		r.run.Events = append(r.run.Events, record.Event{Kind: record.KindHolders, Holders: all[:min(len(all), maxSites)]})
+		r.run.Events = append(r.run.Events,
+			record.Event{Kind: record.KindHolders, Holders: all[:min(len(all), maxSites)]})
 	}
 }

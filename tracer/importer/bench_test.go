@@ -59,7 +59,8 @@ func BenchmarkTorchSnapshotBesidePython(b *testing.B) {
 		fmt.Sscan(n, &repeat)
 		repeat *= 250
 	}
-	if out, err := exec.Command(python, "-c", enlarge, small, big, fmt.Sprint(repeat)).CombinedOutput(); err != nil {
+	if out, err := exec.Command(python, "-c", enlarge, small, big,
+		fmt.Sprint(repeat)).CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	info, err := os.Stat(big)

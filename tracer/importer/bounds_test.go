@@ -47,6 +47,9 @@ func said(run *record.Run, text string) bool {
 // Each of these unpacks to some 100 MB, of which each byte or line costs memory
 // where nothing bounds it.
 func TestAFileThatIsPackedToFillTheMemoryIsReadInBounds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	const most = 256 << 20
 	wide := strings.Repeat("a", 1000) // of RMM's lines alone there are millions
 	for name, c := range map[string]struct {
@@ -54,15 +57,26 @@ func TestAFileThatIsPackedToFillTheMemoryIsReadInBounds(t *testing.T) {
 		times      int
 		err        string // empty: what was read is kept
 	}{
-		"RMM":                  {rmmHeader + "\n", strings.Repeat("1,10:00:00.000001,allocate,0x1,8,0x0\n1,10:00:00.000002,free,0x1,8,0x0\n", 14000), 110, ""},
-		"TL":                   {"", strings.Repeat("[TL_MEM_TRACE] "+wide+":1:2 tag=x rss_mb=1 scope_depth=0\n", 1000), 100, ""},
-		"servers":              {"", strings.Repeat(wide+"✓ [PID 7] Allocated 1 bytes of DRAM on device 1 (buffer_id=1)\n", 1000), 100, ""},
-		"smi":                  {"timestamp, pid, process_name, used_gpu_memory [MiB]\n", strings.Repeat("2026/11/20 09:30:00.000, 7, "+wide+", 512 MiB\n", 1000), 100, ""},
-		"long names":           {memrayHeader + "\n", strings.Repeat("malloc,1,1,1,t,f;"+strings.Repeat("a", 15000)+";3\n", 60), 110, ""},
-		"samples of a profile": {"\x0a\x04\x08\x01\x10\x02", strings.Repeat("\x12\x00", 1<<19), 100, errPacked.Error()},
-		"objects of a pickle":  {"\x80\x04\x8c\x08segments0", strings.Repeat("]\x940", 1<<19), 64, "more objects than"},
-		"zeros":                {rmmHeader + "\n", strings.Repeat("\x00", 1<<20), 100, "no event could be read"},
-		"blank lines":          {rmmHeader + "\n", strings.Repeat("\n", 1<<20), 100, "no event could be read"},
+		"RMM": {rmmHeader + "\n",
+			strings.Repeat("1,10:00:00.000001,allocate,0x1,8,0x0\n1,10:00:00.000002,free,0x1,8,0x0\n",
+				14000), 110, ""},
+		"TL": {"",
+			strings.Repeat("[TL_MEM_TRACE] "+wide+":1:2 tag=x rss_mb=1 scope_depth=0\n", 1000), 100, ""},
+		"servers": {"",
+			strings.Repeat(wide+"✓ [PID 7] Allocated 1 bytes of DRAM on device 1 (buffer_id=1)\n",
+				1000), 100, ""},
+		"smi": {"timestamp, pid, process_name, used_gpu_memory [MiB]\n",
+			strings.Repeat("2026/11/20 09:30:00.000, 7, "+wide+", 512 MiB\n", 1000), 100, ""},
+		"long names": {memrayHeader + "\n",
+			strings.Repeat("malloc,1,1,1,t,f;"+strings.Repeat("a", 15000)+";3\n", 60), 110, ""},
+		"samples of a profile": {"\x0a\x04\x08\x01\x10\x02", strings.Repeat("\x12\x00", 1<<19), 100,
+			errPacked.Error()},
+		"objects of a pickle": {"\x80\x04\x8c\x08segments0", strings.Repeat("]\x940", 1<<19),
+			64, "more objects than"},
+		"zeros": {rmmHeader + "\n", strings.Repeat("\x00", 1<<20),
+			100, "no event could be read"},
+		"blank lines": {rmmHeader + "\n", strings.Repeat("\n", 1<<20),
+			100, "no event could be read"},
 	} {
 		file := packed(t, c.head, c.text, c.times)
 		before := inUse()
@@ -76,7 +90,8 @@ func TestAFileThatIsPackedToFillTheMemoryIsReadInBounds(t *testing.T) {
 		switch {
 		case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
 			t.Errorf("%s: %v, want %q", name, err, c.err)
-		case c.err == "" && (err != nil || !said(run, "the rest was left out: the file unpacks to more than 100 times its size")):
+		case c.err == "" && (err != nil ||
+			!said(run, "the rest was left out: the file unpacks to more than 100 times its size")):
 			t.Errorf("%s: %v, %v", name, err, run)
 		}
 	}
@@ -144,7 +159,8 @@ func TestALongLogKeepsItsExtremesItsTimesAndItsEnd(t *testing.T) {
 		}
 	}
 	allocs := run.Samples.Column(record.ColAllocs)
-	if len(live) > 1000 || len(live) < 250 || peak != 1<<30 || gap > 500 || allocs[len(allocs)-1] != events || live[len(live)-1] != 0 {
+	if len(live) > 1000 || len(live) < 250 || peak != 1<<30 || gap > 500 || allocs[len(allocs)-1] != events ||
+		live[len(live)-1] != 0 {
 		t.Errorf("%d rows, peak %v, %v ms apart, %v allocations", len(live), peak, gap, allocs[len(allocs)-1])
 	}
 	if !said(run, "of each 256 of the 80000 rows the lowest and the highest are kept") {
@@ -212,7 +228,8 @@ func TestAProfileOfMillionsOfSamplesIsRefusedUnpacked(t *testing.T) {
 		text string
 		mib  int
 	}{
-		"samples": {"\x12\x00", 8}, "places": {"\x22\x00", 10}, "functions": {"\x2a\x00", 12}, "names": {"\x32\x00", 48},
+		"samples": {"\x12\x00", 8}, "places": {"\x22\x00", 10}, "functions": {"\x2a\x00", 12},
+		"names":            {"\x32\x00", 48},
 		"lines of a place": {"\x22\x7e" + strings.Repeat("\x22\x00", 63), 24},
 		"labels":           {"\x12\x7e" + strings.Repeat("\x1a\x00", 63), 14},
 		"packed numbers":   {"\x12\x7e\x0a\x7c" + strings.Repeat("\x01", 124), 36},
@@ -231,7 +248,8 @@ func TestALineWithoutAnEndEndsTheReading(t *testing.T) {
 	t.Parallel()
 	head := rmmHeader + "\n1,10:00:00.000001,allocate,0x1,8,0x0\n"
 	run, err := Read(io.MultiReader(strings.NewReader(head), zeros{}), "f")
-	if err != nil || run.Samples.Len() != 1 || !said(run, "the rest was left out: a line has no end within 64 MiB") {
+	if err != nil || run.Samples.Len() != 1 ||
+		!said(run, "the rest was left out: a line has no end within 64 MiB") {
 		t.Errorf("%v, %v", run, err)
 	}
 }

@@ -22,7 +22,8 @@ func TestRMMEventsBecomeTheStateAfterEach(t *testing.T) {
 	want(t, run, record.ColLiveCount, 1, 2, 1, 0)
 	want(t, run, record.ColAllocs, 1, 2, 2, 2)
 	want(t, run, record.ColFrees, 0, 0, 1, 2)
-	for line, text := range map[int]string{4: "99999 bytes failed", 6: "without an allocation", 7: "freed with 512 bytes, allocated with 1024"} {
+	for line, text := range map[int]string{4: "99999 bytes failed", 6: "without an allocation",
+		7: "freed with 512 bytes, allocated with 1024"} {
 		if !warned(run, line, text) {
 			t.Errorf("line %d: no warning %q in %+v", line, text, run.Warnings)
 		}

@@ -43,7 +43,8 @@ func TestAJAXProfileGivesLiveMemoryAndItsLine(t *testing.T) {
 	if s := sitesOf(run); len(s) != 1 || s[0].Site != "/opt/demo/train.py:7 step" || s[0].Count != 5 {
 		t.Errorf("%+v", s)
 	}
-	if run.Samples.Column(record.ColTime) != nil || !warned(run, 0, "cannot show growth") || run.Meta.Versions["recording"] != string(JAX) {
+	if run.Samples.Column(record.ColTime) != nil || !warned(run, 0, "cannot show growth") ||
+		run.Meta.Versions["recording"] != string(JAX) {
 		t.Errorf("%+v %+v", run.Meta, run.Warnings)
 	}
 }
@@ -54,14 +55,13 @@ func jaxProfile(t *testing.T) []byte {
 	buffer := func(device string) map[string][]string {
 		return map[string][]string{"kind": {"buffer"}, "device": {device}}
 	}
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "allocations", Unit: "count"}, {Type: "space", Unit: "bytes"}}}
-	for _, s := range []*profile.Sample{
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "allocations", Unit: "count"},
+		{Type: "space", Unit: "bytes"}}}
+	p.Sample = []*profile.Sample{
 		{Value: []int64{2, 100}, Label: buffer("cuda:0")},
 		{Value: []int64{3, 50}, Label: buffer("TPU_3(process=0,(0,0,0,0))")},
 		{Value: []int64{1, 7000}, Label: map[string][]string{"kind": {"executable"}}},
 		{Value: []int64{-1, 5}, Label: buffer("cuda:0")},
-	} {
-		p.Sample = append(p.Sample, s)
 	}
 	var b bytes.Buffer
 	if err := p.WriteUncompressed(&b); err != nil {
@@ -89,14 +89,16 @@ func TestAProfileOfTimeIsRefused(t *testing.T) {
 	if err := p.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read(&b, "cpu.prof"); err == nil || !strings.Contains(err.Error(), "a profile of cpu, not of memory") {
+	if _, err := Read(&b, "cpu.prof"); err == nil ||
+		!strings.Contains(err.Error(), "a profile of cpu, not of memory") {
 		t.Error(err)
 	}
 }
 
 func TestTwoProfilesShowWhatGrewBetweenThem(t *testing.T) {
 	t.Parallel()
-	before, after := readFile(t, file(t, "jax_before.pprof"), "a"), readFile(t, file(t, "jax_after.pprof"), "b")
+	before, after := readFile(t, file(t, "jax_before.pprof"), "a"),
+		readFile(t, file(t, "jax_after.pprof"), "b")
 	run, err := Join([]*record.Run{before, after}, true)
 	if err != nil {
 		t.Fatal(err)
@@ -106,10 +108,12 @@ func TestTwoProfilesShowWhatGrewBetweenThem(t *testing.T) {
 	if s := sitesOf(run); len(s) != 1 || s[0].GrowthBytes != 10*mib {
 		t.Errorf("%+v", s)
 	}
-	if e := run.Events; e[0].Name != record.PhaseBaseline || e[1].Name != record.PhaseReleased || e[1].TMs <= e[0].TMs {
+	if e := run.Events; e[0].Name != record.PhaseBaseline || e[1].Name != record.PhaseReleased ||
+		e[1].TMs <= e[0].TMs {
 		t.Errorf("%+v", e)
 	}
-	if run.Samples.Column(record.ColTime) != nil || warned(run, 0, "cannot show growth") || len(run.Warnings) != 1 {
+	if run.Samples.Column(record.ColTime) != nil || warned(run, 0, "cannot show growth") ||
+		len(run.Warnings) != 1 {
 		t.Errorf("%+v", run.Warnings)
 	}
 }
@@ -131,7 +135,8 @@ func TestSnapshotsWithTimesLieThatFarApart(t *testing.T) {
 
 func TestOnlyStatesOfOneKindAndOfOneMomentAreJoined(t *testing.T) {
 	t.Parallel()
-	jax, log := readFile(t, file(t, "jax_before.pprof"), "a"), readFile(t, file(t, "allocation_server.log"), "b")
+	jax, log := readFile(t, file(t, "jax_before.pprof"), "a"),
+		readFile(t, file(t, "allocation_server.log"), "b")
 	if _, err := Join([]*record.Run{log, log}, false); !errors.Is(err, ErrOneFile) {
 		t.Error(err)
 	}
@@ -158,9 +163,11 @@ func TestMemraysCSVGivesTheHeapAndItsLines(t *testing.T) {
 
 func TestFieldsInQuotesAreReadAsOne(t *testing.T) {
 	t.Parallel()
-	text := memrayHeader + "\n" + `MALLOC,2,10,1,"a ""b"", c","f;x,y.py;3|g;z.py;4"` + "\nMALLOC,x,10,1,,\nMALLOC,1,-1,1,,\nshort\nMALLOC,1,5,1,0x1,\n"
+	text := memrayHeader + "\n" + `MALLOC,2,10,1,"a ""b"", c","f;x,y.py;3|g;z.py;4"` +
+		"\nMALLOC,x,10,1,,\nMALLOC,1,-1,1,,\nshort\nMALLOC,1,5,1,0x1,\n"
 	run := readFile(t, []byte(text), "q.csv")
-	if s := sitesOf(run); len(s) != 2 || s[0].Site != "x,y.py:3 f" || s[0].Count != 2 || s[1].Site != noStack {
+	if s := sitesOf(run); len(s) != 2 || s[0].Site != "x,y.py:3 f" || s[0].Count != 2 ||
+		s[1].Site != noStack {
 		t.Errorf("%+v", s)
 	}
 	for line, text := range map[int]string{3: "bad number", 4: "bad size", 5: "fields instead of 6"} {
@@ -180,7 +187,8 @@ func TestMemraysStatisticsHoldNoAccount(t *testing.T) {
 			t.Errorf("column %s", name)
 		}
 	}
-	if run.Meta.PID == 0 || run.Meta.End == nil || run.Meta.End.Before(run.Meta.Start) || !warned(run, 0, "not what is held") {
+	if run.Meta.PID == 0 || run.Meta.End == nil || run.Meta.End.Before(run.Meta.Start) ||
+		!warned(run, 0, "not what is held") {
 		t.Errorf("%+v %+v", run.Meta, run.Warnings)
 	}
 	if run.Events[0].At != "<listcomp>:grow.py:6" {
@@ -208,8 +216,10 @@ Current Statistics:
 	want(t, run, record.ColLiveCount, 1, 1, 2, 2, 1, 1, 1, 0)
 	want(t, run, "l1_bytes", 4096, 4096, 4096, 4096, 0, 0, 0, 0)
 	want(t, run, record.ColAllocs, 1, 2, 3, 3, 3, 3, 3, 3)
-	want(t, run, "cb_bytes", record.Unknown(), record.Unknown(), record.Unknown(), record.Unknown(), record.Unknown(), mib/2, mib/2, mib/2)
-	if !warned(run, 10, "cannot be read") || !warned(run, 11, "process 8 died with 1 buffers") || !warned(run, 0, "1 buffers were freed") {
+	want(t, run, "cb_bytes", record.Unknown(), record.Unknown(), record.Unknown(), record.Unknown(),
+		record.Unknown(), mib/2, mib/2, mib/2)
+	if !warned(run, 10, "cannot be read") || !warned(run, 11, "process 8 died with 1 buffers") ||
+		!warned(run, 0, "1 buffers were freed") {
 		t.Errorf("%+v", run.Warnings)
 	}
 }
@@ -219,7 +229,8 @@ func TestARealServersLogSaysWhoHoldsWhat(t *testing.T) {
 	text := string(file(t, "allocation_server.log"))
 	alive, _, _ := strings.Cut(text, "Detected dead")
 	run := readFile(t, []byte(alive), "server.log")
-	if h := run.Events[0].Holders; len(h) != 2 || !strings.Contains(h[0].Path, "DRAM of device") || h[0].Bytes < mib {
+	if h := run.Events[0].Holders; len(h) != 2 || !strings.Contains(h[0].Path, "DRAM of device") ||
+		h[0].Bytes < mib {
 		t.Errorf("%+v", h)
 	}
 	live := run.Samples.Column(record.ColLive + "@1")
@@ -251,17 +262,20 @@ func TestTheFormatCanBeForced(t *testing.T) {
 		t.Error(err)
 	}
 	for _, k := range Kinds() {
-		if _, err := ReadWith(strings.NewReader(text), "x", Options{From: k.Kind}); err == nil && k.Kind != MemrayCSV {
+		if _, err := ReadWith(strings.NewReader(text), "x", Options{From: k.Kind}); err == nil &&
+			k.Kind != MemrayCSV {
 			t.Errorf("%s was read from %q", k.Kind, text)
 		} else if errors.Is(err, ErrUnknownFormat) {
 			t.Errorf("%s: %v", k.Kind, err)
 		}
 	}
-	late := strings.Repeat("other output of the program\n", SniffLen/20) + "Memory: 1 MB (metal_pool_mb=0, metal_pool_count=1, metal_pool_bytes=2)\n"
+	late := strings.Repeat("other output of the program\n", SniffLen/20) +
+		"Memory: 1 MB (metal_pool_mb=0, metal_pool_count=1, metal_pool_bytes=2)\n"
 	if _, err := Read(strings.NewReader(late), "x"); !errors.Is(err, ErrUnknownFormat) {
 		t.Errorf("%v", err)
 	}
-	if run, err := ReadWith(strings.NewReader(late), "x", Options{From: TLTrace}); err != nil || run.Samples.Len() != 1 {
+	if run, err := ReadWith(strings.NewReader(late), "x", Options{From: TLTrace}); err != nil ||
+		run.Samples.Len() != 1 {
 		t.Errorf("%v", err)
 	}
 }
@@ -307,7 +321,8 @@ func TestEventsWithoutTimesKeepTheirOrder(t *testing.T) {
 	d.dict("segments", func() {
 		d.list(func() {
 			d.dict("device", 0, "blocks", func() {
-				d.list(func() { d.dict("size", 10, "state", "active_allocated") }, func() { d.dict("size", 20, "state", "active_allocated") })
+				d.list(func() { d.dict("size", 10, "state", "active_allocated") },
+					func() { d.dict("size", 20, "state", "active_allocated") })
 			})
 		})
 	}, "device_traces", func() {
@@ -337,8 +352,10 @@ func TestEqualStacksAreKeptOnce(t *testing.T) {
 	if p.content(lists[0]) != p.content(lists[1]) || p.content(lists[0]) == p.content(lists[2]) {
 		t.Error("equal lists are not shared, or others are")
 	}
-	if err := p.extend(lists[0], kindList, []value{kindNone}); err != nil || len(p.list(lists[1])) != 2 || len(p.list(lists[0])) != 3 {
-		t.Errorf("what is added to one list shows in the other: %d, %d", len(p.list(lists[0])), len(p.list(lists[1])))
+	if err := p.extend(lists[0], kindList, []value{kindNone}); err != nil || len(p.list(lists[1])) != 2 ||
+		len(p.list(lists[0])) != 3 {
+		t.Errorf("what is added to one list shows in the other: %d, %d", len(p.list(lists[0])),
+			len(p.list(lists[1])))
 	}
 	if err := p.extend(lists[0], kindList, []value{kindNone}); err != nil || len(p.list(lists[0])) != 4 {
 		t.Errorf("%d items", len(p.list(lists[0])))

@@ -15,12 +15,13 @@ type Kind string
 
 // The kinds. Unknown is what Sniff says of everything else.
 const (
-	Unknown     Kind = ""
-	TLTrace     Kind = "tl-mem-trace"   // TL_MEM_TRACE, TL_MEM_LOG and Memory: lines among other output
-	RMM         Kind = "rmm-log"        // CSV of RMM's logging adaptor
-	NvidiaSMI   Kind = "nvidia-smi"     // --query-compute-apps=… --format=csv -lms N
-	Torch       Kind = "torch-snapshot" // torch.cuda.memory._dump_snapshot
-	JAX         Kind = "jax-profile"    // jax.profiler.save_device_memory_profile, and other pprof profiles of memory
+	Unknown   Kind = ""
+	TLTrace   Kind = "tl-mem-trace"   // TL_MEM_TRACE, TL_MEM_LOG and Memory: lines among other output
+	RMM       Kind = "rmm-log"        // CSV of RMM's logging adaptor
+	NvidiaSMI Kind = "nvidia-smi"     // --query-compute-apps=… --format=csv -lms N
+	Torch     Kind = "torch-snapshot" // torch.cuda.memory._dump_snapshot
+	// jax.profiler.save_device_memory_profile, and other pprof profiles of memory
+	JAX         Kind = "jax-profile"
 	Allocations Kind = "allocation-log" // event lines of the tt-metal allocation server and of gpumem serve
 	MemrayCSV   Kind = "memray-csv"     // memray transform csv
 	MemrayStats Kind = "memray-stats"   // memray stats --json
@@ -39,17 +40,22 @@ type format struct {
 
 // formats are all formats, the surest to be recognised first.
 func formats() []format {
-	plain := func(read func(*bufio.Reader, *record.Run) error) func(*bufio.Reader, *record.Run, Options) error {
+	plain := func(read func(*bufio.Reader, *record.Run) error) func(*bufio.Reader, *record.Run,
+		Options) error {
 		return func(in *bufio.Reader, run *record.Run, _ Options) error { return read(in, run) }
 	}
 	return []format{
-		{Torch, sniffTorch, plain(readTorch), true, "PyTorch memory snapshot (torch.cuda.memory._dump_snapshot)"},
-		{JAX, sniffPProf, plain(readPProf), true, "JAX device memory profile (jax.profiler.save_device_memory_profile), pprof"},
+		{Torch, sniffTorch, plain(readTorch), true,
+			"PyTorch memory snapshot (torch.cuda.memory._dump_snapshot)"},
+		{JAX, sniffPProf, plain(readPProf), true,
+			"JAX device memory profile (jax.profiler.save_device_memory_profile), pprof"},
 		{RMM, sniffRMM, plain(readRMM), false, "log of RMM's logging adaptor (CSV)"},
-		{NvidiaSMI, sniffSMI, plain(readSMI), false, "nvidia-smi --query-compute-apps=timestamp,pid,used_gpu_memory --format=csv -lms N"},
+		{NvidiaSMI, sniffSMI, plain(readSMI), false,
+			"nvidia-smi --query-compute-apps=timestamp,pid,used_gpu_memory --format=csv -lms N"},
 		{MemrayCSV, sniffMemrayCSV, plain(readMemrayCSV), true, "memray transform csv"},
 		{MemrayStats, sniffMemrayStats, plain(readMemrayStats), false, "memray stats --json"},
-		{Allocations, sniffAllocations, plain(readAllocations), false, "event log of an allocation server (tt-metal, gpumem serve)"},
+		{Allocations, sniffAllocations, plain(readAllocations),
+			false, "event log of an allocation server (tt-metal, gpumem serve)"},
 		{TLTrace, sniffTL, readTL, false, "TL_MEM_TRACE, TL_MEM_LOG and Memory: lines among other output"},
 	}
 }

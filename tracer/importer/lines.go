@@ -101,7 +101,8 @@ func (l *lines) warn(column, format string, args ...any) {
 // finish says how many warnings were left out.
 func (l *lines) finish() {
 	if more := l.warned - maxWarnings; more > 0 {
-		l.run.Warnings = append(l.run.Warnings, record.Warning{File: l.file, Text: fmt.Sprintf("%d more warnings", more)})
+		l.run.Warnings = append(l.run.Warnings,
+			record.Warning{File: l.file, Text: fmt.Sprintf("%d more warnings", more)})
 	}
 }
 

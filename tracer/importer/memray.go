@@ -128,7 +128,8 @@ const maxMemrayStats = 16 << 20
 // sniffMemrayStats looks for the first keys of memray stats --json.
 func sniffMemrayStats(head []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("{")) &&
-		bytes.Contains(head, []byte(`"total_num_allocations"`)) && bytes.Contains(head, []byte(`"total_bytes_allocated"`))
+		bytes.Contains(head, []byte(`"total_num_allocations"`)) &&
+		bytes.Contains(head, []byte(`"total_bytes_allocated"`))
 }
 
 // memrayStats is what is used of memray stats --json.
@@ -161,22 +162,27 @@ func readMemrayStats(in *bufio.Reader, run *record.Run) error {
 		return fmt.Errorf("damaged JSON: %w; is the file complete?", err)
 	}
 	if s.Allocations == nil || s.Bytes == nil {
-		return fmt.Errorf("no total_num_allocations and total_bytes_allocated; write it with memray stats --json")
+		return fmt.Errorf(
+			"no total_num_allocations and total_bytes_allocated; write it with memray stats --json")
 	}
 	t := newTable(record.ColAllocs, record.ColAllocatedBytes, record.ColPeakHostHeap)
 	t.row()
-	for name, v := range map[string]*float64{record.ColAllocs: s.Allocations, record.ColAllocatedBytes: s.Bytes, record.ColPeakHostHeap: s.Metadata.Peak} {
+	for name, v := range map[string]*float64{record.ColAllocs: s.Allocations,
+		record.ColAllocatedBytes: s.Bytes, record.ColPeakHostHeap: s.Metadata.Peak} {
 		if v != nil && *v >= 0 && *v < 1<<53 && *v == math.Trunc(*v) {
 			t.set(name, *v)
 		}
 	}
 	run.Samples = t.samples()
 	for _, top := range s.TopBySize[:min(len(s.TopBySize), rankedStatements)] {
-		run.Events = append(run.Events, record.Event{Kind: record.KindEvent, Name: "allocated", At: clipped(top.Location, maxPickleString),
+		run.Events = append(run.Events, record.Event{Kind: record.KindEvent, Name: "allocated",
+			At:   clipped(top.Location, maxPickleString),
 			Text: fmt.Sprintf("%.0f bytes allocated over the run, freed or not", top.Size)})
 	}
 	s.meta(run)
-	note(run, "memray stats are totals over a run: they say what was allocated, not what is held; memray transform csv --leaks does")
+	note(run,
+		"memray stats are totals over a run: they say what was allocated, not what is held; memray "+
+			"transform csv --leaks does")
 	return nil
 }
 

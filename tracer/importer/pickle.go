@@ -116,10 +116,12 @@ func (p *pickle) load() (value, error) {
 		if err := p.step(op); err != nil {
 			return 0, p.fail(err)
 		}
-		if objects := int64(p.idents.n + p.memo.n + len(p.sparse)); objects > freeObjects+2*p.read/leastObject {
+		if objects := int64(p.idents.n + p.memo.n + len(p.sparse)); objects > freeObjects+
+			2*p.read/leastObject {
 			return 0, p.fail(fmt.Errorf("%w: more objects than so many bytes of a snapshot have", errPickle))
 		}
-		if len(p.stack) > maxPickleDepth || p.cells > maxPickleCells || p.idents.n > maxPickleMemo || p.memo.n+len(p.sparse) > maxPickleMemo {
+		if len(p.stack) > maxPickleDepth || p.cells > maxPickleCells || p.idents.n > maxPickleMemo ||
+			p.memo.n+len(p.sparse) > maxPickleMemo {
 			return 0, p.fail(fmt.Errorf("%w: too large", errPickle))
 		}
 	}

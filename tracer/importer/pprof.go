@@ -21,13 +21,15 @@ const maxProfile = 128 << 20
 // sniffPProf looks for the protocol buffer of a profile: its first field is a
 // sample type (field 1, a message of two small numbers), which no text is.
 func sniffPProf(head []byte) bool {
-	return len(head) > 4 && head[0] == 0x0a && head[1] >= 2 && head[1] <= 12 && (head[2] == 0x08 || head[2] == 0x10)
+	return len(head) > 4 && head[0] == 0x0a && head[1] >= 2 && head[1] <= 12 &&
+		(head[2] == 0x08 || head[2] == 0x10)
 }
 
 // memoryTypes are the sample types that say what is held: bytes and counts.
 // JAX writes the first; the second is that of Go's heap profiles and of
 // gpumem's own.
-var memoryTypes = [...]struct{ bytes, count string }{{"space", "allocations"}, {"inuse_space", "inuse_objects"}}
+var memoryTypes = [...]struct{ bytes, count string }{{"space", "allocations"},
+	{"inuse_space", "inuse_objects"}}
 
 // profileReader makes the state of one moment of a profile.
 type profileReader struct {
@@ -44,7 +46,8 @@ type heldMemory struct{ bytes, count float64 }
 
 // readPProf reads a profile of memory, as JAX and Go write them.
 func readPProf(in *bufio.Reader, run *record.Run) error {
-	data, err := readWhole(in, maxProfile, fmt.Sprintf("a profile of more than %d MiB; write it with fewer stacks", maxProfile/mib))
+	data, err := readWhole(in, maxProfile,
+		fmt.Sprintf("a profile of more than %d MiB; write it with fewer stacks", maxProfile/mib))
 	if err == nil {
 		err = weighProfile(data)
 	}
@@ -85,7 +88,8 @@ func memoryColumns(p *profile.Profile) (bytes, count int, err error) {
 			return i, count, nil
 		}
 	}
-	return 0, 0, fmt.Errorf("a profile of %s, not of memory; space or inuse_space is needed", strings.Join(names, ", "))
+	return 0, 0, fmt.Errorf("a profile of %s, not of memory; space or inuse_space is needed",
+		strings.Join(names, ", "))
 }
 
 // sample adds one stack's memory to its device and to its line.
@@ -171,7 +175,8 @@ const noStack = "no stack recorded"
 
 // libraryFile is a file of a framework: the line that asked for memory is above.
 func libraryFile(file string) bool {
-	for _, part := range [...]string{"/jax/", "/jaxlib/", "/torch/", "/site-packages/flax/", "/site-packages/optax/"} {
+	for _, part := range [...]string{"/jax/", "/jaxlib/", "/torch/", "/site-packages/flax/",
+		"/site-packages/optax/"} {
 		if strings.Contains(file, part) {
 			return true
 		}
@@ -185,14 +190,17 @@ func (r *profileReader) finish(p *profile.Profile) {
 	}
 	r.run.Samples = r.row().samples()
 	if r.executables > 0 {
-		note(r.run, "%.1f MiB of compiled programs stand in %s, not in live", r.executables/mib, record.ColExecutable)
+		note(r.run, "%.1f MiB of compiled programs stand in %s, not in live", r.executables/mib,
+			record.ColExecutable)
 	}
 	addSites(r.run, r.sites, 0)
 	if p.TimeNanos > 0 {
 		r.run.Meta.Start = time.Unix(0, p.TimeNanos).UTC()
 	}
 	oneMoment(r.run, "a memory profile")
-	note(r.run, "a memory profile holds what the framework handed out: idle memory of its pool and the driver's are not seen")
+	note(r.run,
+		"a memory profile holds what the framework handed out: idle memory of its pool and the driver's "+
+			"are not seen")
 }
 
 // row is the state as a row, with columns "@N" where there are several devices.

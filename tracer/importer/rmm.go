@@ -54,7 +54,8 @@ func readRMM(in *bufio.Reader, run *record.Run) error {
 
 func newRMM(in *bufio.Reader, run *record.Run) *rmmReader {
 	r := &rmmReader{lines: newLines(in, run), live: map[uint64]uint64{}, most: maxRMMLive,
-		rows: newTable(record.ColTime, record.ColLive, record.ColLiveCount, record.ColAllocs, record.ColFrees)}
+		rows: newTable(record.ColTime, record.ColLive, record.ColLiveCount, record.ColAllocs,
+			record.ColFrees)}
 	r.rows.by = record.ColLive
 	r.keeps(r.rows)
 	return r
@@ -80,7 +81,9 @@ func (r *rmmReader) read() error {
 	r.rows.said(run)
 	note(run, "an RMM log has no driver counter: memory that a pool below the adaptor keeps is not seen")
 	if r.beyond > 0 {
-		note(run, "%d allocations beyond %d live ones were counted and not remembered: their frees are known by size alone", r.beyond, r.most)
+		note(run,
+			"%d allocations beyond %d live ones were counted and not remembered: their frees are known by "+
+				"size alone", r.beyond, r.most)
 	}
 	r.stopped()
 	return nil

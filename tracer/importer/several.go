@@ -35,7 +35,8 @@ func Join(runs []*record.Run, released bool) (*record.Run, error) {
 		}
 	}
 	if !isMoment(kind) {
-		return nil, fmt.Errorf("join recordings: %s has a course of its own (%s): %w", runs[0].Path, kind, ErrOneFile)
+		return nil, fmt.Errorf("join recordings: %s has a course of its own (%s): %w", runs[0].Path,
+			kind, ErrOneFile)
 	}
 	joined := &record.Run{Path: runs[0].Path, Meta: runs[0].Meta}
 	joined.Meta.End = nil
@@ -48,7 +49,8 @@ func Join(runs []*record.Run, released bool) (*record.Run, error) {
 			if i == 0 {
 				name = record.PhaseBaseline
 			}
-			joined.Events = append(joined.Events, record.Event{TMs: times[i], Kind: record.KindPhase, Name: name, Text: run.Path})
+			joined.Events = append(joined.Events,
+				record.Event{TMs: times[i], Kind: record.KindPhase, Name: name, Text: run.Path})
 		}
 	}
 	if e, ok := joinSites(runs); ok {
@@ -121,7 +123,8 @@ func joinRows(runs []*record.Run, times []float64, timed bool) *record.Samples {
 	for i, run := range runs {
 		t.row()
 		for _, name := range run.Samples.Names() {
-			if column := run.Samples.Column(name); len(column) > 0 && !record.IsUnknown(column[len(column)-1]) {
+			if column := run.Samples.Column(name); len(column) > 0 &&
+				!record.IsUnknown(column[len(column)-1]) {
 				t.set(name, column[len(column)-1])
 			}
 		}

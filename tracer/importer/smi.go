@@ -71,7 +71,9 @@ func readSMI(in *bufio.Reader, run *record.Run) error {
 	if _, ok := s.fields["timestamp"]; !ok {
 		note(run, "the log has no timestamp field: growth a second is unknown")
 	}
-	note(run, "nvidia-smi counts in whole MiB, and only what the driver charges: live and idle memory are not told apart")
+	note(run,
+		"nvidia-smi counts in whole MiB, and only what the driver charges: live and idle memory are not "+
+			"told apart")
 	if len(s.pids) == 1 {
 		for pid := range s.pids {
 			run.Meta.PID = int(pid)

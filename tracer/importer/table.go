@@ -40,7 +40,8 @@ type table struct {
 const hidden = "\x00"
 
 func newTable(names ...string) *table {
-	t := &table{names: names, cols: make([][]float64, len(names)), index: make(map[string]int, len(names)), used: make([]bool, len(names)), group: 1}
+	t := &table{names: names, cols: make([][]float64, len(names)), index: make(map[string]int, len(names)),
+		used: make([]bool, len(names)), group: 1}
 	for i, n := range names {
 		t.index[n] = i
 	}

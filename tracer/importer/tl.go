@@ -84,8 +84,10 @@ const (
 func readTL(in *bufio.Reader, run *record.Run, o Options) error {
 	t := &tlReader{
 		lines: newLines(in, run), opts: o, statements: newStatementRank(), events: map[string]int64{},
-		rows: newTable(tlSnapshot, tlEpoch, record.ColStep, record.ColRSS, record.ColLive, record.ColLiveCount, record.ColIdleCount,
-			record.ColRefs, record.ColScopeDepth, record.ColAllocs, record.ColFrees, record.ColPoolHits, record.ColPoolMisses),
+		rows: newTable(tlSnapshot, tlEpoch, record.ColStep, record.ColRSS, record.ColLive,
+			record.ColLiveCount, record.ColIdleCount,
+			record.ColRefs, record.ColScopeDepth, record.ColAllocs, record.ColFrees, record.ColPoolHits,
+			record.ColPoolMisses),
 	}
 	t.rows.by = record.ColRSS
 	t.keeps(t.rows)
@@ -171,7 +173,8 @@ func (t *tlReader) begin() {
 		names  []string
 	}{
 		{record.ColAllocs, []string{"register_tensor"}}, {record.ColFrees, []string{"free_tensor"}},
-		{record.ColPoolHits, []string{"reuse_buffer"}}, {record.ColPoolMisses, []string{"alloc_buffer", "alloc_buffer_data"}},
+		{record.ColPoolHits, []string{"reuse_buffer"}},
+		{record.ColPoolMisses, []string{"alloc_buffer", "alloc_buffer_data"}},
 	} {
 		sum, seen := int64(0), false
 		for _, name := range c.names {
@@ -283,7 +286,9 @@ func (t *tlReader) steps() {
 		t.stepsFrom(tlEpoch, 1)
 	case t.snapshots > 0:
 		t.stepsFrom(tlSnapshot, 1)
-		note(t.run, "the log does not say how many steps lie between two Memory: lines: one line counts as one step (--steps-per-line)")
+		note(t.run,
+			"the log does not say how many steps lie between two Memory: lines: one line counts as one "+
+				"step (--steps-per-line)")
 	case t.rows.len() > 0:
 		for row, order := range t.rows.order {
 			t.rows.at(row, record.ColStep, float64(order+1))
@@ -295,7 +300,8 @@ func (t *tlReader) steps() {
 		note(t.run, "the log has no times: growth a second is unknown")
 	}
 	if t.rows.used[t.rows.index[record.ColLive]] {
-		note(t.run, "metal_pool_bytes counts live and idle buffers of the Metal pool together; it stands as live")
+		note(t.run,
+			"metal_pool_bytes counts live and idle buffers of the Metal pool together; it stands as live")
 	}
 }
 

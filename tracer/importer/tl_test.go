@@ -103,7 +103,8 @@ func TestStatementsBecomeRowsAmongOtherOutput(t *testing.T) {
 		}
 	}
 	got := strings.Join(rank, "\n")
-	if got != `n_queens.tl:14:5 Assign {"rss_delta_bytes":115343360,"count":2}`+"\n"+`n_queens.tl:12:5 Let {"rss_delta_bytes":0,"count":1}` {
+	if got != `n_queens.tl:14:5 Assign {"rss_delta_bytes":115343360,"count":2}`+
+		"\n"+`n_queens.tl:12:5 Let {"rss_delta_bytes":0,"count":1}` {
 		t.Errorf("rank of statements:\n%s", got)
 	}
 	for _, w := range run.Warnings {
@@ -126,7 +127,8 @@ func TestStatementsAloneCountAsSteps(t *testing.T) {
 func TestASecondTrainingCountsOn(t *testing.T) {
 	t.Parallel()
 	line := "[TL_MEM_TRACE] a.tl:1:1 tag=Let rss_mb=1\n"
-	run := read(t, "Epoch 0 complete in 1.0000s\n"+line+"Epoch 9 complete in 1.0000s\n"+line+"Epoch 4 complete in 1.0000s\n"+line, Options{})
+	run := read(t, "Epoch 0 complete in 1.0000s\n"+line+"Epoch 9 complete in 1.0000s\n"+
+		line+"Epoch 4 complete in 1.0000s\n"+line, Options{})
 	want(t, run, record.ColStep, 0, 9, 13)
 	if !warned(run, 5, "another training") {
 		t.Errorf("%+v", run.Warnings)
@@ -138,7 +140,8 @@ func TestRegistersAndFreesAreBalanced(t *testing.T) {
 	made := "[TL_MEM] register_tensor ptr=0x1 bytes=4\n"
 	freed := "[TL_MEM] free_tensor outcome=pooled bytes=4\n"
 	row := "[TL_MEM_TRACE] a.tl:1:1 tag=Let rss_mb=1\n"
-	run := read(t, made+row+made+"[TL_METAL] alloc_buffer size=4\n[TL_METAL] reuse_buffer size=4\n"+freed+row, Options{})
+	run := read(t, made+row+made+"[TL_METAL] alloc_buffer size=4\n[TL_METAL] reuse_buffer size=4\n"+
+		freed+row, Options{})
 	want(t, run, record.ColAllocs, 1, 2)
 	want(t, run, record.ColFrees, record.Unknown(), 1)
 	want(t, run, record.ColPoolMisses, record.Unknown(), 1)
@@ -147,7 +150,8 @@ func TestRegistersAndFreesAreBalanced(t *testing.T) {
 		t.Errorf("%+v", run.Warnings)
 	}
 	even := read(t, made+freed+row, Options{})
-	if warned(even, 0, "register_tensor") || len(even.Events) == 0 || !strings.Contains(even.Events[0].Text, "balanced") {
+	if warned(even, 0, "register_tensor") || len(even.Events) == 0 ||
+		!strings.Contains(even.Events[0].Text, "balanced") {
 		t.Errorf("%+v, %+v", even.Events, even.Warnings)
 	}
 }
@@ -164,7 +168,8 @@ func TestABadLineCostsOnlyItself(t *testing.T) {
 		{"huge number", "[TL_MEM_TRACE] a.tl:1:1 tag=Let rss_mb=99999999999999999999", 4, "rss_mb"},
 		{"no pair", "[TL_MEM_TRACE] a.tl:1:1 tag=Let rss_mb=3 oops", 4, "key=value"},
 		{"no end", "Memory: 3 MB (metal_pool_mb=0, metal_pool_cou", 3, "without an end"},
-		{"long line", "[TL_MEM_TRACE] " + strings.Repeat("x", 3*maxLine) + " tag=Let rss_mb=1", 3, "without a tag"},
+		{"long line", "[TL_MEM_TRACE] " + strings.Repeat("x", 3*maxLine) + " tag=Let rss_mb=1",
+			3, "without a tag"},
 		{"NUL bytes", "\x00\x00[TL_MEM_TRACE] a\x00b:1:1 tag=Let rss_mb=\x00", 4, "rss_mb"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -204,8 +209,10 @@ func TestKindsAreToldApart(t *testing.T) {
 	}{
 		{threeLines, TLTrace}, {traceLog, TLTrace}, {"[TL_MEM] enter_scope\n", TLTrace},
 		{rmmHeader + "\n", RMM},
-		{"timestamp, pid, process_name, used_gpu_memory [MiB]\n", NvidiaSMI}, {"pid, used_memory [MiB]\r\n", NvidiaSMI},
-		{"t_ms,rss_bytes\n1,2\n", Unknown}, {"", Unknown}, {"Memory: 8192 MB\n", Unknown}, {"\x80\x04]", Unknown},
+		{"timestamp, pid, process_name, used_gpu_memory [MiB]\n", NvidiaSMI},
+		{"pid, used_memory [MiB]\r\n", NvidiaSMI},
+		{"t_ms,rss_bytes\n1,2\n", Unknown}, {"", Unknown}, {"Memory: 8192 MB\n", Unknown},
+		{"\x80\x04]", Unknown},
 		{"timestamp, name, memory.used [MiB]\n", Unknown},
 	} {
 		if got := Sniff([]byte(c.head)); got != c.want {

@@ -60,7 +60,8 @@ func readTorch(in *bufio.Reader, run *record.Run) error {
 		return fmt.Errorf("read pickle: %w", err)
 	}
 	if err != nil {
-		return fmt.Errorf("read pickle: %w; is the file complete, and written by torch.cuda.memory._dump_snapshot?", err)
+		return fmt.Errorf(
+			"read pickle: %w; is the file complete, and written by torch.cuda.memory._dump_snapshot?", err)
 	}
 	segments, ok := r.get(root, "segments")
 	if !ok {
@@ -190,7 +191,8 @@ const (
 
 // allocatorFrames begin the names of functions between an allocation and what
 // asked for it.
-var allocatorFrames = [...]string{"torch::unwind", "torch::CapturedTraceback", "torch::cuda", "c10::", "at::detail::", "at::native::empty"}
+var allocatorFrames = [...]string{"torch::unwind", "torch::CapturedTraceback", "torch::cuda", "c10::",
+	"at::detail::", "at::native::empty"}
 
 func (r *torchReader) frame(f value) (site string, rank int) {
 	get := func(key string) string {
@@ -239,7 +241,9 @@ func (r *torchReader) notes(root value) {
 		if d.segments == 0 {
 			continue
 		}
-		note(r.run, "device %d: %.0f MiB reserved in %d segments, %.0f MiB live, %.0f MiB idle, of which %.0f MiB lie beside live blocks and cannot be given back; the largest idle block has %.1f MiB",
+		note(r.run,
+			"device %d: %.0f MiB reserved in %d segments, %.0f MiB live, %.0f MiB idle, of which %.0f MiB "+
+				"lie beside live blocks and cannot be given back; the largest idle block has %.1f MiB",
 			d.index, (d.live+d.idle)/mib, d.segments, d.live/mib, d.idle/mib, d.stuck/mib, d.largest/mib)
 	}
 	if events == 0 {

@@ -40,10 +40,12 @@ func TestARealSnapshotGivesAccountsEventsAndSurvivors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, idle, count := run.Samples.Column(record.ColLive), run.Samples.Column(record.ColIdle), run.Samples.Column(record.ColLiveCount)
+	live, idle, count := run.Samples.Column(record.ColLive), run.Samples.Column(record.ColIdle),
+		run.Samples.Column(record.ColLiveCount)
 	last := len(live) - 1
 	if int64(live[last])>>20 != 565 || live[last]+idle[last] != 568*mib || count[last] != 83 {
-		t.Errorf("at the end %.2f MiB live, %.2f reserved, %v blocks", live[last]/mib, (live[last]+idle[last])/mib, count[last])
+		t.Errorf("at the end %.2f MiB live, %.2f reserved, %v blocks", live[last]/mib,
+			(live[last]+idle[last])/mib, count[last])
 	}
 	if last < 2000 {
 		t.Errorf("%d rows of 2,728 events", last+1)
@@ -70,7 +72,8 @@ func TestACutSnapshotIsAnError(t *testing.T) {
 	t.Parallel()
 	data := snapshot(t)
 	for _, n := range []int{100, 1000, len(data) / 2, len(data) - 1} {
-		if _, err := Read(bytes.NewReader(data[:n]), "cut"); err == nil || !strings.Contains(err.Error(), "at byte") {
+		if _, err := Read(bytes.NewReader(data[:n]), "cut"); err == nil ||
+			!strings.Contains(err.Error(), "at byte") {
 			t.Errorf("cut at %d: %v", n, err)
 		}
 	}
@@ -168,11 +171,13 @@ func TestNothingInAPickleIsRun(t *testing.T) {
 		"global":       "\x80\x02U\x08segments0cos\nsystem\nU\x04true\x85R.",
 		"reduce":       "\x80\x04\x8c\x08segments)R.",
 	} {
-		if _, err := Read(strings.NewReader(data), "evil"); err == nil || !strings.Contains(err.Error(), "run") && !strings.Contains(err.Error(), "call") {
+		if _, err := Read(strings.NewReader(data), "evil"); err == nil ||
+			!strings.Contains(err.Error(), "run") && !strings.Contains(err.Error(), "call") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	tagged := "\x80\x04\x8c\x08segments0ctorch.jit._pickle\nrestore_type_tag\n](}\x8c\x06device" + "K\x01se\x8c\x01x\x86R."
+	tagged := "\x80\x04\x8c\x08segments0ctorch.jit._pickle\nrestore_type_tag\n](}\x8c\x06device" +
+		"K\x01se\x8c\x01x\x86R."
 	if _, err := Read(strings.NewReader(tagged), "tagged"); err != nil {
 		t.Errorf("torch's own wrapper is refused: %v", err)
 	}
@@ -181,10 +186,15 @@ func TestNothingInAPickleIsRun(t *testing.T) {
 func TestDamagedPicklesAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, tail := range map[string]string{
-		"pop of nothing": "00", "mark alone": "(.", "no mark": "t.", "memo never set": "h\x07.", "put of nothing": "q\x01",
-		"odd dict": "(Nd.", "append to none": "NNa.", "items to list": "](NNu.", "unknown opcode": "\xff", "short text": "\x8c\xffabc",
-		"huge text": "\x8d\xff\xff\xff\xff\xff\xff\xff\x7fabc", "huge bytes": "\x8e\xff\xff\xff\xff\xff\xff\xff\x7fabc", "tuple of nothing": "\x87",
-		"plain number": "K\x01.", "frame": "\x95\x01", "protocol": "\x80\x09", "global without end": "c" + strings.Repeat("a", 2000),
+		"pop of nothing": "00", "mark alone": "(.", "no mark": "t.", "memo never set": "h\x07.",
+		"put of nothing": "q\x01",
+		"odd dict":       "(Nd.", "append to none": "NNa.", "items to list": "](NNu.",
+		"unknown opcode": "\xff",
+		"short text":     "\x8c\xffabc",
+		"huge text":      "\x8d\xff\xff\xff\xff\xff\xff\xff\x7fabc",
+		"huge bytes":     "\x8e\xff\xff\xff\xff\xff\xff\xff\x7fabc", "tuple of nothing": "\x87",
+		"plain number": "K\x01.", "frame": "\x95\x01", "protocol": "\x80\x09", "global without end": "c" +
+			strings.Repeat("a", 2000),
 	} {
 		if _, err := Read(strings.NewReader("\x80\x04\x8c\x08segments0"+tail), name); err == nil {
 			t.Errorf("%s was read", name)

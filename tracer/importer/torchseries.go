@@ -84,7 +84,8 @@ func (r *torchReader) replay(t *torchTable, devices []*torchDevice, courses []*t
 				continue // the rows of a device have one moment each
 			}
 			m, b := c.rows.at(c.next), before[c.device]
-			*now[c.device] = torchMoment{live: b.live + m.live, reserved: b.reserved + m.reserved, count: b.count + m.count}
+			*now[c.device] = torchMoment{live: b.live + m.live, reserved: b.reserved + m.reserved,
+				count: b.count + m.count}
 			c.next++
 		}
 		t.row()
@@ -108,7 +109,8 @@ func statesBefore(devices []*torchDevice, courses []*torchCourse) map[*torchDevi
 	}
 	for _, c := range courses {
 		b := before[c.device]
-		before[c.device] = torchMoment{live: b.live - c.now.live, reserved: b.reserved - c.now.reserved, count: b.count - c.now.count}
+		before[c.device] = torchMoment{live: b.live - c.now.live, reserved: b.reserved - c.now.reserved,
+			count: b.count - c.now.count}
 	}
 	return before
 }
@@ -140,10 +142,12 @@ func (r *torchReader) failures(courses []*torchCourse, origin float64) {
 func (r *torchReader) courseNotes(courses []*torchCourse, origin float64, bad int) {
 	for _, c := range courses {
 		if c.merged > 0 {
-			note(r.run, "device %d: of each %d moments the lowest and the highest are kept", c.device.index, c.merged)
+			note(r.run, "device %d: of each %d moments the lowest and the highest are kept",
+				c.device.index, c.merged)
 		}
 		if c.late > 0 {
-			note(r.run, "device %d: %d events are earlier than the one before them and count as of its time", c.device.index, c.late)
+			note(r.run, "device %d: %d events are earlier than the one before them and count as of its time",
+				c.device.index, c.late)
 		}
 	}
 	if bad > 0 {
@@ -155,7 +159,8 @@ func (r *torchReader) courseNotes(courses []*torchCourse, origin float64, bad in
 }
 
 func oomText(e torchEvent) string {
-	return fmt.Sprintf("an allocation of %.0f bytes failed with %.0f bytes free on the device", e.size, e.free)
+	return fmt.Sprintf("an allocation of %.0f bytes failed with %.0f bytes free on the device",
+		e.size, e.free)
 }
 
 // torchTable has the accounts' columns, one set a device where there are

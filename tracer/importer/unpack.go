@@ -15,7 +15,9 @@ const (
 	mostPacked   = 100      // times the bytes of the file beyond that
 )
 
-var errPacked = fmt.Errorf("the file unpacks to more than %d times its size; unpack it yourself if that is right, and read the result",
+var errPacked = fmt.Errorf(
+	"the file unpacks to more than %d times its size; unpack it yourself if that is right, and read the "+
+		"result",
 	mostPacked)
 
 // unpacked reads a file packed with gzip, in bounds. What is in it may come

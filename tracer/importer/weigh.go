@@ -9,7 +9,8 @@ import (
 // bytes in the file is a structure of more than a hundred.
 const maxProfileMemory = 512 << 20
 
-var errHeavy = errors.New("a profile of more samples, places and functions than can be kept; write it with fewer stacks")
+var errHeavy = errors.New(
+	"a profile of more samples, places and functions than can be kept; write it with fewer stacks")
 
 // Fields of a profile, by their numbers in profile.proto.
 const (

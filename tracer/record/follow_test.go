@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -108,8 +109,8 @@ func TestFollowingEndsWithTheRunAndHasAllOfIt(t *testing.T) {
 	if !f.Run(context.Background(), time.Millisecond) || len(got.lines) != 3000 || !got.ended {
 		t.Errorf("%d lines, ended %v", len(got.lines), got.ended)
 	}
-	if f.Close() != nil || f.Close() != nil {
-		t.Error("closing it is an error")
+	if err := errors.Join(f.Close(), f.Close()); err != nil {
+		t.Errorf("closing it, and once more: %v", err)
 	}
 }
 

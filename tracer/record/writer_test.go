@@ -205,6 +205,9 @@ func (f fullDisk) Truncate(size int64) error {
 // the file, and no other, with no cell cut.
 func TestAFullDiskLosesRowsButNeverBreaksALine(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for _, noTruncate := range []bool{false, true} {
 		for room := range 140 {
 			dir := t.TempDir()
@@ -263,6 +266,9 @@ func TestAFullDiskLosesRowsButNeverBreaksALine(t *testing.T) {
 
 func TestWriterIsSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	w := create(t, CreateOptions{})
 	var wg sync.WaitGroup
 	for g := range 8 {

@@ -157,8 +157,8 @@ func TestAProcessThatIsNotThereHasOnlyWhatDriversTellOfIt(t *testing.T) {
 	if !errors.Is(err, probe.ErrExited) || !slices.Equal(cells, []record.Cell{{Column: record.ColGPU, Value: 10}}) || p.GPU() != 10 {
 		t.Errorf("%v, %v", cells, err)
 	}
-	if p.Close() != nil || p.Close() != nil {
-		t.Error("closing it is an error")
+	if err := errors.Join(p.Close(), p.Close()); err != nil {
+		t.Errorf("closing it, and once more: %v", err)
 	}
 }
 

@@ -162,6 +162,9 @@ func TestAClientThatDripsByteByByteIsUnderstood(t *testing.T) {
 
 func TestAClientThatNeverReadsItsRepliesHurtsNobodyElse(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	s := serve(t, Options{TrustPIDs: true})
 	flood := connect(t, s)
 	done := make(chan struct{})
@@ -352,6 +355,9 @@ func TestCloseReadsWhatWasSentAndLeavesASocketThatIsNotItsOwn(t *testing.T) {
 }
 
 func TestTenThousandConnectionsAreServed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	const want = 10_000
 	socket, _ := childServer(t, shortDir(t), false) // each process may have some 20,000 descriptors
 	var conns []net.Conn

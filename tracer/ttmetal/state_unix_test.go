@@ -26,6 +26,9 @@ func kill(t *testing.T, cmd *exec.Cmd) {
 
 func TestTheBooksComeBackAfterASIGKILLAtAnyMoment(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	dir := shortDir(t)
 	r := rand.New(rand.NewPCG(5, 6))
 	m := model{} // what was certainly entered
@@ -106,6 +109,9 @@ func TestAStateFileServesOneServerAndIsNotTakenForAnother(t *testing.T) {
 
 func TestADamagedStateIsReadAsFarAsItMakesSense(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	path := filepath.Join(t.TempDir(), "state")
 	s := serve(t, Options{StatePath: path, TrustPIDs: true})
 	for i := range uint64(100) {

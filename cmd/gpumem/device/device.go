@@ -74,13 +74,15 @@ func Opener(name string) func(workloads.DeviceFaults) (metal.Device, error) {
 			return d, nil
 		}
 		if real {
-			d, err := cuda.Open(cuda.Options{Device: index, MaxBuffers: f.MaxBuffers, Faults: cuda.Faults{CompletionLag: cudaLag}})
+			d, err := cuda.Open(cuda.Options{Device: index, MaxBuffers: f.MaxBuffers,
+				Faults: cuda.Faults{CompletionLag: cudaLag}})
 			if err != nil {
 				return nil, err // not a nil *Device in the interface
 			}
 			return d, nil
 		}
-		d, err := soft.Open(soft.Options{Faults: soft.Faults{CompletionLag: softLag}, Leaks: f.Leaks, MaxBuffers: f.MaxBuffers})
+		d, err := soft.Open(soft.Options{Faults: soft.Faults{CompletionLag: softLag}, Leaks: f.Leaks,
+			MaxBuffers: f.MaxBuffers})
 		if err != nil {
 			return nil, err
 		}

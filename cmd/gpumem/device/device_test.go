@@ -9,7 +9,8 @@ import (
 func TestACUDADeviceMayHaveAnIndex(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]int{
-		"cuda": 0, "cuda:0": 0, "cuda:7": 7, "cuda:": -1, "cuda:x": -1, "cuda:-1": -1, "cuda:65536": -1, "cuda7": -1, "soft": -1, "": -1,
+		"cuda": 0, "cuda:0": 0, "cuda:7": 7, "cuda:": -1, "cuda:x": -1, "cuda:-1": -1, "cuda:65536": -1,
+		"cuda7": -1, "soft": -1, "": -1,
 	} {
 		got, ok := CUDAIndex(name)
 		if ok != (want >= 0) || ok && got != want {

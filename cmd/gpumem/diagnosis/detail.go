@@ -25,7 +25,8 @@ func (t *page) detail(p *scan.Process) {
 	if o != nil && o.ended {
 		state = " (ended)"
 	}
-	t.line("\n%s", t.bold(plain.Cut(fmt.Sprintf("PID %d  %s%s", p.PID, naming.Program(p), state), plain.Width)))
+	t.line("\n%s",
+		t.bold(plain.Cut(fmt.Sprintf("PID %d  %s%s", p.PID, naming.Program(p), state), plain.Width)))
 	fact := func(name, value string) {
 		if value != "" {
 			plain.Wrap(&t.b, fmt.Sprintf("  %-11s", name), strings.Repeat(" ", 13), value)
@@ -40,7 +41,8 @@ func (t *page) detail(p *scan.Process) {
 	}
 	fact("build", version)
 	fact("owner", plain.Shown(about.Owner))
-	fact("age", fmt.Sprintf("%s, %s, %s, parent %d", plain.Age(p.Age), p.State, plain.Plural(p.Threads, "thread", "threads"), p.Parent))
+	fact("age", fmt.Sprintf("%s, %s, %s, parent %d", plain.Age(p.Age), p.State,
+		plain.Plural(p.Threads, "thread", "threads"), p.Parent))
 	t.detailAbout(&about, fact)
 	m := p.Memory
 	footprint := plain.Size(p.Footprint())
@@ -132,14 +134,16 @@ func (t *page) detailMade(p *scan.Process, fact func(name, value string)) {
 	}
 	const names = 3
 	table := plain.NewTable(
-		plain.Left("MADE OF"), plain.Right("RESIDENT"), plain.Right("SHARE"), plain.Right("SWAPPED"), plain.Left("MOST OF IT"),
+		plain.Left("MADE OF"), plain.Right("RESIDENT"), plain.Right("SHARE"), plain.Right("SWAPPED"),
+		plain.Left("MOST OF IT"),
 	)
 	for _, part := range made.parts() {
 		var most []string
 		for _, g := range part.groups[:min(len(part.groups), names)] {
 			most = append(most, plain.Shown(naming.Base(g.Name))+" "+plain.Size(g.Usage.RSS))
 		}
-		table.Add(part.kind.String(), plain.Size(part.usage.RSS), plain.Size(part.usage.PSS), plain.Size(part.usage.Swap), strings.Join(most, ", "))
+		table.Add(part.kind.String(), plain.Size(part.usage.RSS), plain.Size(part.usage.PSS),
+			plain.Size(part.usage.Swap), strings.Join(most, ", "))
 	}
 	if !table.Empty() {
 		table.Write(&t.b, "  ")

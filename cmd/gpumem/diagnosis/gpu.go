@@ -41,24 +41,29 @@ func (t *page) devices() {
 		return
 	}
 	table := plain.NewTable(
-		plain.Right("DEVICE"), plain.Right("TOTAL"), plain.Right("USED"), plain.Right("RESERVED"), plain.Right("PROCESSES"),
+		plain.Right("DEVICE"), plain.Right("TOTAL"), plain.Right("USED"), plain.Right("RESERVED"),
+		plain.Right("PROCESSES"),
 		plain.Right("OTHER PIDS"), plain.Right("NOT CHARGED"), plain.Left("NAME"),
 	)
-	reserved := slices.ContainsFunc(t.d.Scan.Devices, func(d scan.Device) bool { return d.ReservedBytes != scan.Unknown })
+	reserved := slices.ContainsFunc(t.d.Scan.Devices, func(d scan.Device) bool {
+		return d.ReservedBytes != scan.Unknown
+	})
 	for _, d := range t.d.Scan.Devices {
 		name := plain.Shown(naming.DeviceTitle(&d))
 		other := plain.Size(d.ElsewhereBytes)
 		if d.ElsewhereBytes == 0 {
 			other = ""
 		}
-		row := []string{strconv.Itoa(d.Index), plain.Size(d.TotalBytes), plain.Size(d.UsedBytes), "", plain.Size(d.HeldBytes), other, plain.Size(d.UnchargedBytes), name}
+		row := []string{strconv.Itoa(d.Index), plain.Size(d.TotalBytes), plain.Size(d.UsedBytes), "",
+			plain.Size(d.HeldBytes), other, plain.Size(d.UnchargedBytes), name}
 		if reserved {
 			row[3] = plain.Size(d.ReservedBytes)
 		}
 		table.Add(row...)
 		for k := range d.Instances {
 			p := &d.Instances[k]
-			table.Add(p.Name(), plain.Size(p.TotalBytes), plain.Size(p.UsedBytes), "", plain.Size(p.HeldBytes), "", "", naming.Part(&d, k))
+			table.Add(p.Name(), plain.Size(p.TotalBytes), plain.Size(p.UsedBytes),
+				"", plain.Size(p.HeldBytes), "", "", naming.Part(&d, k))
 		}
 	}
 	table.Write(&t.b, "  ")
@@ -68,10 +73,13 @@ func (t *page) devices() {
 func (t *page) uncharged() {
 	for _, d := range t.d.Scan.Devices {
 		if d.MPSClients > 0 {
-			plain.Wrap(&t.b, "  ", "    ", fmt.Sprintf("device %d: %s through the multi-process service (MPS)", d.Index, plain.Plural(d.MPSClients, "process", "processes")))
+			plain.Wrap(&t.b, "  ", "    ",
+				fmt.Sprintf("device %d: %s through the multi-process service (MPS)", d.Index,
+					plain.Plural(d.MPSClients, "process", "processes")))
 		}
 		if d.UnchargedBytes > 0 {
-			plain.Wrap(&t.b, "  ", "    ", fmt.Sprintf("device %d: %s not charged to any visible process", d.Index, plain.Size(d.UnchargedBytes)))
+			plain.Wrap(&t.b, "  ", "    ", fmt.Sprintf("device %d: %s not charged to any visible process",
+				d.Index, plain.Size(d.UnchargedBytes)))
 		}
 	}
 	const most = 20
@@ -86,7 +94,8 @@ func (t *page) uncharged() {
 		case e.Namespace:
 			why = "of another pid namespace"
 		}
-		plain.Wrap(&t.b, "  ", "    ", fmt.Sprintf("device %d: %s held for PID %d, %s", e.Device, plain.Size(e.Bytes()), e.PID, why))
+		plain.Wrap(&t.b, "  ", "    ", fmt.Sprintf("device %d: %s held for PID %d, %s",
+			e.Device, plain.Size(e.Bytes()), e.PID, why))
 	}
 	if len(elsewhere) > most {
 		t.line("  and %d more (--json has them)", len(elsewhere)-most)

@@ -32,7 +32,8 @@ func namedAny(p *scan.Process, names []string) bool {
 }
 
 // gpuProgram matches executables that are there for a GPU.
-var gpuProgram = regexp.MustCompile(`(?i)^(metal|mtl|gpu|nvidia|cuda|rocm|amdgpu|i915|xe$|xe_)|mtlcompiler|gpu-process`)
+var gpuProgram = regexp.MustCompile(
+	`(?i)^(metal|mtl|gpu|nvidia|cuda|rocm|amdgpu|i915|xe$|xe_)|mtlcompiler|gpu-process`)
 
 // gpuProcesses are those that a device holds memory for, and those whose name
 // says that they are there for one.
@@ -50,7 +51,8 @@ func editorHelpers(s *scan.Scan) []scan.Process {
 	return pick(s, func(p *scan.Process) bool {
 		line := strings.Join(p.Command, " ")
 		ours := editor.MatchString(naming.Executable(p)) || strings.Contains(line, "Code Helper")
-		return ours && (strings.Contains(line, "--type=gpu-process") || strings.Contains(line, "Helper (GPU)"))
+		return ours && (strings.Contains(line, "--type=gpu-process") ||
+			strings.Contains(line, "Helper (GPU)"))
 	})
 }
 
@@ -117,7 +119,8 @@ func builds(s *scan.Scan) []build {
 			continue
 		}
 		slices.SortFunc(list, func(a, b *build) int {
-			return cmp.Or(b.version.Modified.Compare(a.version.Modified), cmp.Compare(a.version.ID, b.version.ID))
+			return cmp.Or(b.version.Modified.Compare(a.version.Modified),
+				cmp.Compare(a.version.ID, b.version.ID))
 		})
 		for _, b := range list {
 			out = append(out, *b)

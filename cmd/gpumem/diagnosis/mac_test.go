@@ -12,15 +12,18 @@ import (
 // aMacsProcess is one as the scan of a Mac gives it.
 func aMacsProcess() scan.Process {
 	p := scan.Process{PID: 42, Name: "trainer", State: scan.Running, Memory: probe.UnknownMemory(),
-		Tooling: []apple.Tool{{Variable: "NSZombieEnabled", Value: "YES", What: "zombie objects, which are never freed"}},
-		GPU:     []scan.Charge{{PID: 42, LocalBytes: scan.Unknown, HostBytes: 3 << 20, Clients: 2, Busy: 1500e6}}}
+		Tooling: []apple.Tool{{Variable: "NSZombieEnabled", Value: "YES",
+			What: "zombie objects, which are never freed"}},
+		GPU: []scan.Charge{{PID: 42, LocalBytes: scan.Unknown, HostBytes: 3 << 20, Clients: 2,
+			Busy: 1500e6}}}
 	p.Memory.Footprint, p.Memory.Peak = 5<<20, 9<<20
 	return p
 }
 
 func TestDiagnosisOfAMacsProcessSaysPeakLedgerClientsAndTools(t *testing.T) {
 	t.Parallel()
-	d := &Diagnosis{Chosen: true, Scan: &scan.Scan{Processes: []scan.Process{aMacsProcess()}, Devices: []scan.Device{{Source: scan.Apple}}}}
+	d := &Diagnosis{Chosen: true, Scan: &scan.Scan{Processes: []scan.Process{aMacsProcess()},
+		Devices: []scan.Device{{Source: scan.Apple}}}}
 	text := strings.Join(strings.Fields(d.Text(false)), " ")
 	for _, want := range []string{
 		"5.00 MiB (at most 9.00 MiB)", "3.00 MiB of the host's memory on device 0, 2 clients, busy for 1.5s",
@@ -31,7 +34,8 @@ func TestDiagnosisOfAMacsProcessSaysPeakLedgerClientsAndTools(t *testing.T) {
 		}
 	}
 	j := processesJSON(d.Scan.Processes)[0]
-	if j.Peak == nil || *j.Peak != 9<<20 || len(j.Tooling) != 1 || j.GPUs[0].Clients != 2 || *j.GPUs[0].Busy != 1.5 || j.GPUs[0].Local != nil {
+	if j.Peak == nil || *j.Peak != 9<<20 || len(j.Tooling) != 1 || j.GPUs[0].Clients != 2 ||
+		*j.GPUs[0].Busy != 1.5 || j.GPUs[0].Local != nil {
 		t.Errorf("%+v", j)
 	}
 }

@@ -85,7 +85,8 @@ func (t *page) title(s string) {
 func (t *page) banner() {
 	s := t.d.Scan
 	name := "GPU memory diagnosis"
-	rest := fmt.Sprintf(" · %s · %s/%s · %s · %s in %s ms", plain.Shown(t.d.Host), runtime.GOOS, runtime.GOARCH,
+	rest := fmt.Sprintf(" · %s · %s/%s · %s · %s in %s ms", plain.Shown(t.d.Host), runtime.GOOS,
+		runtime.GOARCH,
 		s.At.UTC().Format("2006-01-02 15:04:05 UTC"), plain.Plural(len(s.Processes), "process", "processes"),
 		plain.Digits(float64(s.Elapsed.Microseconds())/1000))
 	t.line("%s%s", t.bold(name), plain.Cut(rest, plain.Width-plain.Cells(name)))
@@ -115,15 +116,19 @@ func (t *page) list(list []scan.Process) {
 	}
 	many := len(t.d.Scan.Devices) > 1
 	table := plain.NewTable(
-		plain.Right("PID"), plain.Left("OWNER").AtMost(8), plain.Right("AGE"), plain.Right("CPU %"), plain.Right("MEM %"),
-		plain.Right("FOOTPRINT"), plain.Right("GPU"), plain.Left("ON").AtMost(9), plain.Right("GROWTH"), plain.Left("VERDICT"),
+		plain.Right("PID"), plain.Left("OWNER").AtMost(8), plain.Right("AGE"), plain.Right("CPU %"),
+		plain.Right("MEM %"),
+		plain.Right("FOOTPRINT"), plain.Right("GPU"), plain.Left("ON").AtMost(9), plain.Right("GROWTH"),
+		plain.Left("VERDICT"),
 		plain.Left("BUILD"), plain.Left("COMMAND"),
 	)
 	for i := range list {
 		p := &list[i]
 		row := []string{
-			strconv.Itoa(p.PID), plain.Shown(p.Owner), plain.Age(p.Age), plain.Percent(int64(p.CPU), int64(p.Age)),
-			plain.Percent(p.Footprint(), t.d.Scan.Totals.Memory), plain.Size(p.Footprint()), t.gpu(p), "", "", "",
+			strconv.Itoa(p.PID), plain.Shown(p.Owner), plain.Age(p.Age),
+			plain.Percent(int64(p.CPU), int64(p.Age)),
+			plain.Percent(p.Footprint(), t.d.Scan.Totals.Memory), plain.Size(p.Footprint()),
+			t.gpu(p), "", "", "",
 			buildText(p), naming.Command(p) + stateText(p),
 		}
 		if many {
@@ -217,14 +222,18 @@ func (t *page) verdicts() {
 	growing, undecided := o.growing()
 	none := len(o.of) - len(growing) - undecided
 	t.line("")
-	plain.Wrap(&t.b, "", "", fmt.Sprintf("Watched %s for %s, a sample every %s: %s, %d undecided, %d without growth; %d ended meanwhile. "+
-		"At most %.0f %% of those called growing are expected to be called so falsely.",
-		plain.Plural(len(o.of), "process", "processes"), o.length.Round(100*time.Millisecond), o.interval,
-		plain.Plural(len(growing), "grows", "grow"), undecided, none, o.ended, 100*falseDiscovery))
+	plain.Wrap(&t.b, "", "",
+		fmt.Sprintf(
+			"Watched %s for %s, a sample every %s: %s, %d undecided, %d without growth; %d ended meanwhile. "+
+				"At most %.0f %% of those called growing are expected to be called so falsely.",
+			plain.Plural(len(o.of), "process", "processes"), o.length.Round(100*time.Millisecond), o.interval,
+			plain.Plural(len(growing), "grows", "grow"), undecided, none, o.ended, 100*falseDiscovery))
 	for _, p := range growing {
 		q := &p.process
-		t.line("\n  %s", t.bold(plain.Cut(fmt.Sprintf("%s  PID %d  %s  build %s  %s  age %s", naming.Program(q), q.PID,
-			strings.TrimSpace(p.class()+" "+tierText(p.verdict)), buildText(q), plain.Shown(q.Owner), plain.Age(q.Age)), plain.Width-2)))
+		t.line("\n  %s",
+			t.bold(plain.Cut(fmt.Sprintf("%s  PID %d  %s  build %s  %s  age %s", naming.Program(q), q.PID,
+				strings.TrimSpace(p.class()+" "+tierText(p.verdict)), buildText(q), plain.Shown(q.Owner),
+				plain.Age(q.Age)), plain.Width-2)))
 		plain.Wrap(&t.b, "    ", "    ", p.summary())
 		plain.Wrap(&t.b, "    ", "    ", naming.Command(q))
 		if Unowned(p.verdict) != nil {
@@ -275,7 +284,8 @@ func (t *page) facts() {
 		return
 	}
 	var words []string
-	for _, w := range []string{f.Platform, prefixed("kernel ", f.Kernel), f.CPU, prefixed("virtualization ", f.Virtualization)} {
+	for _, w := range []string{f.Platform, prefixed("kernel ", f.Kernel), f.CPU,
+		prefixed("virtualization ", f.Virtualization)} {
 		if w != "" {
 			words = append(words, plain.Shown(w))
 		}
@@ -325,7 +335,8 @@ func tierText(v *verdict.Verdict) string {
 // builds is the programs that run in several builds.
 func (t *page) builds(list []build) {
 	table := plain.NewTable(
-		plain.Left("PROGRAM").AtMost(20), plain.Left("BUILD"), plain.Left("OF"), plain.Right("PROCESSES"), plain.Right("FOOTPRINT"),
+		plain.Left("PROGRAM").AtMost(20), plain.Left("BUILD"), plain.Left("OF"), plain.Right("PROCESSES"),
+		plain.Right("FOOTPRINT"),
 		plain.Right("MEDIAN"), plain.Right("GPU"), plain.Right("GROWING"), plain.Left("PIDS"),
 	)
 	for _, b := range list {
@@ -342,7 +353,8 @@ func (t *page) builds(list []build) {
 			}
 		}
 		row := []string{
-			plain.Shown(b.program), b.version.ID, b.version.Modified.UTC().Format("2006-01-02"), strconv.Itoa(len(b.processes)),
+			plain.Shown(b.program), b.version.ID, b.version.Modified.UTC().Format("2006-01-02"),
+			strconv.Itoa(len(b.processes)),
 			plain.Size(total), plain.Size(median), "", "", strings.Join(pids, " "),
 		}
 		if len(t.d.Scan.Devices) > 0 {
@@ -361,14 +373,17 @@ func (t *page) notes() {
 	s := t.d.Scan
 	var notes []string
 	if s.Hidden > 0 {
-		note := plain.Plural(s.Hidden, "process", "processes") + " may not be looked into (build and device files not known)"
+		note := plain.Plural(s.Hidden, "process", "processes") +
+			" may not be looked into (build and device files not known)"
 		if os.Geteuid() != 0 {
 			note += "; root sees all"
 		}
 		notes = append(notes, note)
 	}
 	if s.Unlisted {
-		notes = append(notes, "the system does not list the processes of other users (hidepid): how many there are is not known")
+		notes = append(notes,
+			"the system does not list the processes of other users (hidepid): "+
+				"how many there are is not known")
 	}
 	notes = append(notes, s.Warnings...)
 	if !t.d.Chosen {
@@ -376,7 +391,8 @@ func (t *page) notes() {
 	}
 	if t.d.Watched != nil {
 		if t.d.Watched.missed > 0 {
-			notes = append(notes, plain.Plural(t.d.Watched.missed, "process was", "processes were")+" not watched")
+			notes = append(notes, plain.Plural(t.d.Watched.missed, "process was", "processes were")+
+				" not watched")
 		}
 		notes = append(notes, t.d.Watched.warnings...)
 	}
@@ -397,8 +413,9 @@ func toolingNotes(s *scan.Scan) []string {
 	for i := range s.Processes {
 		p := &s.Processes[i]
 		if len(p.Tooling) > 0 && len(notes) < most {
-			notes = append(notes, fmt.Sprintf("PID %d (%s) runs with %s; what that keeps is no leak of the program",
-				p.PID, naming.Program(p), p.Tooling[0]))
+			notes = append(notes,
+				fmt.Sprintf("PID %d (%s) runs with %s; what that keeps is no leak of the program",
+					p.PID, naming.Program(p), p.Tooling[0]))
 		}
 	}
 	return notes

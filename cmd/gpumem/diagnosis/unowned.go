@@ -22,7 +22,9 @@ func Unowned(v *verdict.Verdict) *verdict.DrivenBy {
 // UnownedText says what is known of such a growth.
 func UnownedText(d *verdict.DrivenBy) string {
 	per := strings.ReplaceAll(d.Per, "_", " ")
-	return fmt.Sprintf("device memory grows by %s a %s (95 %%: %s to %s); whether the program, its pool or the driver holds it cannot be seen from outside",
+	return fmt.Sprintf(
+		"device memory grows by %s a %s (95 %%: %s to %s); whether the program, its pool or the driver "+
+			"holds it cannot be seen from outside",
 		plain.Size(int64(d.Value)), per, plain.Size(int64(d.Low)), plain.Size(int64(d.High)))
 }
 
@@ -33,5 +35,7 @@ func UnownedNext(pid int, command string) string {
 	if pid == 0 {
 		return run
 	}
-	return fmt.Sprintf("%s; or, while it runs and as root, look at what it asks of the driver: gpumem attach %d --inject ebpf", run, pid)
+	return fmt.Sprintf(
+		"%s; or, while it runs and as root, look at what it asks of the driver: gpumem attach %d --inject "+
+			"ebpf", run, pid)
 }

@@ -9,7 +9,8 @@ import (
 func TestADeviceIsCalledWhatTheFlagTakes(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]scan.Device{
-		"cuda:1": {Source: scan.NVML, Index: 1}, "apple": {Source: scan.Apple}, "gpu:1": {Source: scan.Apple, Index: 1},
+		"cuda:1": {Source: scan.NVML, Index: 1}, "apple": {Source: scan.Apple},
+		"gpu:1": {Source: scan.Apple, Index: 1},
 		"gpu:2": {Source: scan.DRM, Index: 2},
 	} {
 		if got := Device(&d); got != want {

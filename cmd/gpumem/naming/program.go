@@ -19,7 +19,8 @@ func Base(p string) string {
 }
 
 // interpreter matches programs whose name says little: what they run does.
-var interpreter = regexp.MustCompile(`^(python|pypy|ruby|perl|node|bun|deno|java|Rscript|julia|lua|php|bash|sh|dash|zsh)[0-9.]*$`)
+var interpreter = regexp.MustCompile(
+	`^(python|pypy|ruby|perl|node|bun|deno|java|Rscript|julia|lua|php|bash|sh|dash|zsh)[0-9.]*$`)
 
 // Executable is the base name of a process's executable, as far as it is
 // known; a login shell's leading "-" does not count.

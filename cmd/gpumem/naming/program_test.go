@@ -12,13 +12,17 @@ func TestNamesOfProgramsAreThoseThatPeopleUse(t *testing.T) {
 		p          scan.Process
 		name, exec string
 	}{
-		{scan.Process{Executable: "/usr/bin/python3.12", Command: []string{"python", "-u", "-W", "ignore", "/a/train.py", "x"}}, "train.py", "python3.12"},
-		{scan.Process{Executable: "/usr/bin/python3", Command: []string{"python3", "-m", "torch.run", "x"}}, "torch.run", "python3"},
-		{scan.Process{Executable: "/usr/bin/python3", Command: []string{"python3", "-c", "print()"}}, "python3", "python3"},
+		{scan.Process{Executable: "/usr/bin/python3.12",
+			Command: []string{"python", "-u", "-W", "ignore", "/a/train.py", "x"}}, "train.py", "python3.12"},
+		{scan.Process{Executable: "/usr/bin/python3", Command: []string{"python3", "-m", "torch.run", "x"}},
+			"torch.run", "python3"},
+		{scan.Process{Executable: "/usr/bin/python3", Command: []string{"python3", "-c", "print()"}},
+			"python3", "python3"},
 		{scan.Process{Executable: "/opt/tl", Command: []string{"tl", "run"}}, "tl", "tl"},
 		{scan.Process{Command: []string{"-bash"}, Name: "bash"}, "bash", "bash"},
 		{scan.Process{Command: []string{"nginx: worker process"}, Name: "nginx"}, "nginx", "nginx"},
-		{scan.Process{Executable: `C:\Program Files\x\python.exe`, Command: []string{"python"}}, "python", "python"},
+		{scan.Process{Executable: `C:\Program Files\x\python.exe`, Command: []string{"python"}},
+			"python", "python"},
 		{scan.Process{Name: "kernel-ish"}, "kernel-ish", "kernel-ish"},
 	} {
 		if got := Program(&c.p); got != c.name {

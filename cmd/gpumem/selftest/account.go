@@ -94,7 +94,8 @@ func (t *tester) checkAccounts(ctx context.Context, name string, s *subject) {
 		return
 	}
 	note(a)
-	settle(ctx, accounts, func(a *account) bool { a.after = a.read(); return a.after-a.before <= tolerance(t.size) })
+	settle(ctx, accounts,
+		func(a *account) bool { a.after = a.read(); return a.after-a.before <= tolerance(t.size) })
 	for _, a := range accounts {
 		t.judge(a)
 	}
@@ -116,13 +117,16 @@ func (t *tester) hold(s *subject) (answer, error) {
 }
 
 // accounts are those in which memory on that device must show.
-func (t *tester) accounts(ctx context.Context, name string, s *subject, ps *probe.Process, counter *int64) (list []*account, end func()) {
+func (t *tester) accounts(ctx context.Context, name string, s *subject, ps *probe.Process,
+	counter *int64) (list []*account, end func()) {
 	end = func() {}
 	if s.hello.Allocated != nil {
 		list = append(list, &account{name: "the driver's counter", read: func() int64 { return *counter }})
 	}
 	if ps != nil && (s.hello.Unified || s.hello.Driver == device.Host) {
-		a := &account{name: "footprint", read: func() int64 { return footprintOf(ps) }, told: "neither footprint nor resident size"}
+		a := &account{name: "footprint", read: func() int64 {
+			return footprintOf(ps)
+		}, told: "neither footprint nor resident size"}
 		if runtime.GOOS != "linux" && runtime.GOOS != "darwin" {
 			a.name = "resident size"
 		}
@@ -134,7 +138,8 @@ func (t *tester) accounts(ctx context.Context, name string, s *subject, ps *prob
 	}
 	pid := s.cmd.Process.Pid
 	read := func() int64 { return chargedTo(reader, pid, device) }
-	list = append(list, &account{name: "GPU bytes of the process", read: read, told: "not told of this process"})
+	list = append(list, &account{name: "GPU bytes of the process", read: read,
+		told: "not told of this process"})
 	return list, reader.Close
 }
 
@@ -266,8 +271,10 @@ func (t *tester) judge(a *account) {
 		}
 		return Wrong
 	}
-	t.report.add(Check{Check: a.name + " grows", Result: result(near(grown, size)), Expected: &size, Found: &grown})
-	t.report.add(Check{Check: a.name + " falls again", Result: result(left <= tolerance(size)), Found: &left, Text: "left"})
+	t.report.add(Check{Check: a.name + " grows", Result: result(near(grown, size)), Expected: &size,
+		Found: &grown})
+	t.report.add(Check{Check: a.name + " falls again", Result: result(left <= tolerance(size)), Found: &left,
+		Text: "left"})
 }
 
 // checkTools runs the driver once more under the system's own checkers: objects

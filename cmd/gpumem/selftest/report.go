@@ -55,7 +55,8 @@ func newReport(version string) *Report {
 		system["build"] = "without GPU drivers (" + nodlTag + ")"
 	}
 	return &Report{
-		Schema: 1, Version: version, Go: runtime.Version(), System: system, At: time.Now().UTC().Truncate(time.Second),
+		Schema: 1, Version: version, Go: runtime.Version(), System: system,
+		At: time.Now().UTC().Truncate(time.Second),
 		OK: true, Counts: map[Result]int{}, Checks: []Check{},
 	}
 }
@@ -114,7 +115,8 @@ func (r *Report) Text(w io.Writer) error {
 			r.table(&b, r.Checks[i:], group)
 		}
 	}
-	fmt.Fprintf(&b, "\n%s, %d wrong, %d not here, %d not compared\n", plain.Plural(r.Count(OK), "check is ok", "checks are ok"),
+	fmt.Fprintf(&b, "\n%s, %d wrong, %d not here, %d not compared\n",
+		plain.Plural(r.Count(OK), "check is ok", "checks are ok"),
 		r.Count(Wrong), r.Count(Absent), r.Count(Unknown))
 	_, err := io.WriteString(w, b.String())
 	return err

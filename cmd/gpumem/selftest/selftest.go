@@ -56,8 +56,11 @@ func (t *tester) checkSources(ctx context.Context) {
 	r := t.report
 	r.group("sources: who tells numbers here")
 	totals, err := probe.ReadTotals(0)
-	r.outcome("memory of the machine", err, plain.Size(totals.Memory)+", "+plain.Size(totals.Available)+" available")
-	t.compare("memory of the machine, gopsutil", func() int64 { return totals.Memory }, func() (int64, error) { return host.Memory(ctx) })
+	r.outcome("memory of the machine", err, plain.Size(totals.Memory)+", "+plain.Size(totals.Available)+
+		" available")
+	t.compare("memory of the machine, gopsutil", func() int64 {
+		return totals.Memory
+	}, func() (int64, error) { return host.Memory(ctx) })
 	s, err := scan.Read(ctx, scan.Options{})
 	if err == nil {
 		text := plain.Plural(len(s.Processes), "process", "processes")
@@ -77,12 +80,14 @@ func (t *tester) checkSources(ctx context.Context) {
 	}
 	for _, d := range t.sources.Devices(ctx) {
 		d.UUID = "" // it names the machine
-		text := fmt.Sprintf("%s: %s, %s used of %s", naming.Device(&d), naming.DeviceLine(&d), plain.Size(d.UsedBytes), plain.Size(d.TotalBytes))
+		text := fmt.Sprintf("%s: %s, %s used of %s", naming.Device(&d), naming.DeviceLine(&d),
+			plain.Size(d.UsedBytes), plain.Size(d.TotalBytes))
 		result := OK
 		if d.UsedBytes == scan.Unknown {
 			result, text = Unknown, text+" (what is used is not told)"
 		}
-		r.add(Check{Check: d.Source, Result: result, Found: plain.Known(d.UsedBytes), Text: strings.Join(append([]string{text}, d.Notes...), "; ")})
+		r.add(Check{Check: d.Source, Result: result, Found: plain.Known(d.UsedBytes),
+			Text: strings.Join(append([]string{text}, d.Notes...), "; ")})
 	}
 	for _, limit := range t.sources.Limits() {
 		r.add(Check{Check: "limit", Result: Unknown, Text: limit})

@@ -52,7 +52,9 @@ func TestAToolThatSaysOtherwiseIsWrongAndASilentOneIsNot(t *testing.T) {
 			return v
 		}
 	}
-	theirs := func(v int64, err error) func() (int64, error) { return func() (int64, error) { return v, err } }
+	theirs := func(v int64, err error) func() (int64, error) {
+		return func() (int64, error) { return v, err }
+	}
 	s := quietTester()
 	s.compare("equal", ours(100<<20, 100<<20), theirs(100<<20, nil))
 	s.compare("between two of ours", ours(100<<20, 200<<20), theirs(150<<20, nil))
@@ -77,7 +79,8 @@ func TestWhatTheSystemsToolsPrintIsRead(t *testing.T) {
 	if v, err := parseFootprint([]byte(footprint), 42, "phys_footprint"); err != nil || v != 123456 {
 		t.Errorf("footprint: %d, %v", v, err)
 	}
-	if v, err := parseFootprint([]byte(strings.Replace(footprint, `unit":1`, `unit":16384`, 1)), 42, "phys_footprint_peak"); err != nil || v != 234567*16384 {
+	if v, err := parseFootprint([]byte(strings.Replace(footprint, `unit":1`, `unit":16384`, 1)), 42,
+		"phys_footprint_peak"); err != nil || v != 234567*16384 {
 		t.Errorf("footprint in pages: %d, %v", v, err)
 	}
 	if v, err := parsePS([]byte("  1024\n")); err != nil || v != 1<<20 {
@@ -108,7 +111,8 @@ func TestASubjectThatDiesIsAReportNotACrash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "dies")
-	script := "#!/bin/sh\necho '{\"name\":\"x\",\"driver\":\"soft\"}'\nread word\necho 'uncaught exception' >&2\nkill -ABRT $$\n"
+	script := "#!/bin/sh\necho '{\"name\":\"x\",\"driver\":\"soft\"}'\nread word\necho 'uncaught " +
+		"exception' >&2\nkill -ABRT $$\n"
 	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}

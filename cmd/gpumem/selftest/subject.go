@@ -232,7 +232,8 @@ const answerLimit = 2 * time.Minute
 
 // startSubject starts a subject; env is added to ours.
 func startSubject(ctx context.Context, self, name string, size int64, env ...string) (*subject, error) {
-	s := &subject{cmd: exec.CommandContext(ctx, self, SubjectCommand, name, strconv.FormatInt(size, 10)), stderr: &tail{}}
+	s := &subject{cmd: exec.CommandContext(ctx, self, SubjectCommand, name, strconv.FormatInt(size, 10)),
+		stderr: &tail{}}
 	s.cmd.Env = append(os.Environ(), append([]string{device.Order + "=PCI_BUS_ID"}, env...)...)
 	s.cmd.Stderr = s.stderr
 	out, err := s.cmd.StdoutPipe()

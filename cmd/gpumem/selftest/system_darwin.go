@@ -7,7 +7,8 @@ import "golang.org/x/sys/unix"
 func systemFacts() map[string]string {
 	facts := map[string]string{}
 	for name, key := range map[string]string{
-		"os": "kern.osproductversion", "kernel": "kern.osrelease", "model": "hw.model", "chip": "machdep.cpu.brand_string",
+		"os": "kern.osproductversion", "kernel": "kern.osrelease", "model": "hw.model",
+		"chip": "machdep.cpu.brand_string",
 	} {
 		if v, err := unix.Sysctl(key); err == nil {
 			facts[name] = v

@@ -25,23 +25,32 @@ const toolLimit = 30 * time.Second
 
 // compareTools holds our numbers of a quiet process against what the system's
 // own tools say of it at the same moment.
-func (t *tester) compareTools(ctx context.Context, name string, pid int, ps *probe.Process, accounts []*account) {
+func (t *tester) compareTools(ctx context.Context, name string, pid int, ps *probe.Process,
+	accounts []*account) {
 	if ps != nil {
-		t.compare("resident size, gopsutil", func() int64 { return memoryField(ps, func(m *probe.Memory) int64 { return m.RSS }) },
+		t.compare("resident size, gopsutil", func() int64 {
+			return memoryField(ps, func(m *probe.Memory) int64 { return m.RSS })
+		},
 			func() (int64, error) { return host.RSS(ctx, pid) })
 	}
 	if ps != nil && runtime.GOOS != "windows" {
-		t.compare("resident size, ps", func() int64 { return memoryField(ps, func(m *probe.Memory) int64 { return m.RSS }) },
+		t.compare("resident size, ps", func() int64 {
+			return memoryField(ps, func(m *probe.Memory) int64 { return m.RSS })
+		},
 			func() (int64, error) { return psRSS(ctx, pid) })
 	}
 	if ps != nil && runtime.GOOS == "darwin" {
 		t.compare("footprint, footprint -j", func() int64 { return footprintOf(ps) },
 			func() (int64, error) { return footprintTool(ctx, pid, "phys_footprint") })
-		t.compare("peak footprint, footprint -j", func() int64 { return memoryField(ps, func(m *probe.Memory) int64 { return m.Peak }) },
+		t.compare("peak footprint, footprint -j", func() int64 {
+			return memoryField(ps, func(m *probe.Memory) int64 { return m.Peak })
+		},
 			func() (int64, error) { return footprintTool(ctx, pid, "phys_footprint_peak") })
 	}
 	if ps != nil && runtime.GOOS == "linux" {
-		t.compare("resident size, by mappings", func() int64 { return memoryField(ps, func(m *probe.Memory) int64 { return m.RSS }) },
+		t.compare("resident size, by mappings", func() int64 {
+			return memoryField(ps, func(m *probe.Memory) int64 { return m.RSS })
+		},
 			func() (int64, error) {
 				r, err := mapping.Attribute(ctx, pid, mapping.Options{})
 				return r.Total.RSS, err
@@ -76,7 +85,8 @@ func (t *tester) compare(check string, ours func() int64, theirs func() (int64, 
 		t.report.add(Check{Check: check, Result: Unknown, Text: err.Error()})
 		return
 	case before == probe.Unknown || after == probe.Unknown:
-		t.report.add(Check{Check: check, Result: Unknown, Text: fmt.Sprintf("we have no number; the tool says %d B", tool)})
+		t.report.add(Check{Check: check, Result: Unknown,
+			Text: fmt.Sprintf("we have no number; the tool says %d B", tool)})
 		return
 	}
 	room := max(2<<20, tool/50)
@@ -176,7 +186,8 @@ func parseFootprint(b []byte, pid int, field string) (int64, error) {
 }
 
 func smiBytes(ctx context.Context, pid int) (int64, error) {
-	out, err := runTool(ctx, "nvidia-smi", "--query-compute-apps=pid,used_memory", "--format=csv,noheader,nounits")
+	out, err := runTool(ctx, "nvidia-smi", "--query-compute-apps=pid,used_memory",
+		"--format=csv,noheader,nounits")
 	if err != nil {
 		return 0, err
 	}

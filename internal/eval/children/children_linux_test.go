@@ -23,6 +23,9 @@ func table() []kind {
 
 func TestAProgramCannotTellWhetherItRunsUnderGpumem(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for _, k := range table() {
 		t.Run(strings.ReplaceAll(k.name, "/", "∕"), func(t *testing.T) {
 			if !k.alone {

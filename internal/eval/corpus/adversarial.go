@@ -19,7 +19,8 @@ func Adversarial(seed uint64) []*Trace {
 			r := rand.New(rand.NewPCG(seed, uint64(k*1000+i)+77))
 			b := newBench(r)
 			trick.make(r, b)
-			t := &Trace{Truth: trick.truth, Accept: trick.accept, Kind: trick.name, Regime: "adversarial", Account: trick.account, Run: &record.Run{Samples: b.samples()}}
+			t := &Trace{Truth: trick.truth, Accept: trick.accept, Kind: trick.name, Regime: "adversarial",
+				Account: trick.account, Run: &record.Run{Samples: b.samples()}}
 			out = append(out, t)
 		}
 	}
@@ -65,7 +66,8 @@ func (b *bench) samples() *record.Samples {
 	for _, c := range [...]struct {
 		name string
 		v    []float64
-	}{{record.ColTime, b.ms}, {record.ColStep, b.step}, {record.ColRSS, b.rss}, {record.ColSwap, b.swapped}, {record.ColGPU, b.gpu},
+	}{{record.ColTime, b.ms}, {record.ColStep, b.step}, {record.ColRSS, b.rss}, {record.ColSwap, b.swapped},
+		{record.ColGPU, b.gpu},
 		{record.ColLive, b.live}, {record.ColIdle, b.idle}, {record.ColLiveCount, b.count}} {
 		if c.v == nil || b.drop[c.name] {
 			continue
@@ -76,7 +78,8 @@ func (b *bench) samples() *record.Samples {
 		}
 		t.add(c.name, v)
 	}
-	for _, name := range [...]string{record.ColRSSAnon, record.ColRefs, record.ColCommandBuffers, record.ColAllocs, record.ColShapes,
+	for _, name := range [...]string{record.ColRSSAnon, record.ColRefs, record.ColCommandBuffers,
+		record.ColAllocs, record.ColShapes,
 		record.ColEvents, record.ColStreams, record.ColModules} {
 		if v := b.own[name]; v != nil {
 			t.add(name, v)
@@ -118,13 +121,16 @@ type trick struct {
 
 // tricks are those with bytes and live handles.
 var tricks = [...]trick{
-	{"growth slows like a root", AppLeak, open, record.AccountLive, func(_ *rand.Rand, b *bench) { b.ramp(b.live, 0, 60*mib, .5) }},
-	{"growth slows like a logarithm", AppLeak, []string{Undecided, None}, record.AccountLive, func(_ *rand.Rand, b *bench) {
-		for i := range b.live {
-			b.live[i] += 10 * mib * math.Log1p(float64(i)/20)
-		}
-	}},
-	{"begins at four fifths", AppLeak, open, record.AccountLive, func(_ *rand.Rand, b *bench) { b.ramp(b.live, .8, 30*mib, 1) }},
+	{"growth slows like a root", AppLeak, open, record.AccountLive,
+		func(_ *rand.Rand, b *bench) { b.ramp(b.live, 0, 60*mib, .5) }},
+	{"growth slows like a logarithm", AppLeak, []string{Undecided, None}, record.AccountLive,
+		func(_ *rand.Rand, b *bench) {
+			for i := range b.live {
+				b.live[i] += 10 * mib * math.Log1p(float64(i)/20)
+			}
+		}},
+	{"begins at four fifths", AppLeak, open, record.AccountLive,
+		func(_ *rand.Rand, b *bench) { b.ramp(b.live, .8, 30*mib, 1) }},
 	{"under a sawtooth 100 times its size", AppLeak, open, record.AccountLive, func(r *rand.Rand, b *bench) {
 		b.ramp(b.live, 0, 3*mib, 1)
 		d := make([]float64, b.n)
@@ -133,10 +139,11 @@ var tricks = [...]trick{
 			b.live[i] += d[i]
 		}
 	}},
-	{"another account gives back as much", None, []string{Undecided, AppLeak}, "", func(_ *rand.Rand, b *bench) {
-		b.ramp(b.live, 0, 15*mib, 1)
-		b.ramp(b.idle, 0, -15*mib, 1)
-	}},
+	{"another account gives back as much", None, []string{Undecided, AppLeak},
+		"", func(_ *rand.Rand, b *bench) {
+			b.ramp(b.live, 0, 15*mib, 1)
+			b.ramp(b.idle, 0, -15*mib, 1)
+		}},
 	{"two and a half teeth of a sawtooth", None, open, "", func(_ *rand.Rand, b *bench) {
 		for i := range b.live {
 			u := 2.5 * float64(i) / float64(b.n)
@@ -159,25 +166,29 @@ var tricks = [...]trick{
 			b.rss[i] /= 1024
 		}
 	}},
-	{"objects grow, their number does not", AppLeak, nil, record.AccountLive, func(_ *rand.Rand, b *bench) { b.ramp(b.live, 0, 20*mib, 1) }},
-	{"handles without bytes", AppLeak, nil, record.AccountLive, func(_ *rand.Rand, b *bench) { b.ramp(b.count, 0, 4000, 1) }},
+	{"objects grow, their number does not", AppLeak, nil, record.AccountLive,
+		func(_ *rand.Rand, b *bench) { b.ramp(b.live, 0, 20*mib, 1) }},
+	{"handles without bytes", AppLeak, nil, record.AccountLive,
+		func(_ *rand.Rand, b *bench) { b.ramp(b.count, 0, 4000, 1) }},
 	{"a running total in the place of a live count", None, open, "", func(_ *rand.Rand, b *bench) {
 		b.drop[record.ColLiveCount] = true // what an honest importer does with it
 	}},
-	{"pages go to swap while the leak goes on", HostGrowth, open, record.AccountHost, func(_ *rand.Rand, b *bench) {
-		b.ramp(b.rss, 0, 40*mib, 1)
-		b.swapped = make([]float64, b.n)
-		b.ramp(b.swapped, .5, 30*mib, 1)
-		b.ramp(b.rss, .5, -30*mib, 1)
-		b.own[record.ColRSSAnon] = append([]float64(nil), b.rss...)
-	}},
-	{"driver leaks one quantum at a time", DriverGrowth, open, record.AccountUntracked, func(_ *rand.Rand, b *bench) {
-		b.gpu = make([]float64, b.n)
-		for i := range b.gpu {
-			b.gpu[i] = math.Floor((680*mib+16*mib*float64(i)/float64(b.n))/quantumBytes) * quantumBytes
-		}
-		b.quiet()
-	}},
+	{"pages go to swap while the leak goes on", HostGrowth, open, record.AccountHost,
+		func(_ *rand.Rand, b *bench) {
+			b.ramp(b.rss, 0, 40*mib, 1)
+			b.swapped = make([]float64, b.n)
+			b.ramp(b.swapped, .5, 30*mib, 1)
+			b.ramp(b.rss, .5, -30*mib, 1)
+			b.own[record.ColRSSAnon] = append([]float64(nil), b.rss...)
+		}},
+	{"driver leaks one quantum at a time", DriverGrowth, open, record.AccountUntracked,
+		func(_ *rand.Rand, b *bench) {
+			b.gpu = make([]float64, b.n)
+			for i := range b.gpu {
+				b.gpu[i] = math.Floor((680*mib+16*mib*float64(i)/float64(b.n))/quantumBytes) * quantumBytes
+			}
+			b.quiet()
+		}},
 	{"live set follows a load that rises to the end", None, open, "", func(_ *rand.Rand, b *bench) {
 		s := 0.
 		for i := range b.live {
@@ -209,11 +220,12 @@ var tricks = [...]trick{
 		}
 	}},
 	{"three rows, flat", Undecided, []string{None}, "", func(_ *rand.Rand, b *bench) { b.keep(3) }},
-	{"three rows, growing twentyfold", HostGrowth, []string{Undecided, DriverGrowth}, record.AccountHost, func(_ *rand.Rand, b *bench) {
-		b.ramp(b.rss, 0, 6000*mib, .7)
-		b.keep(3)
-		b.gpu, b.drop[record.ColGPU] = make([]float64, 3), true
-	}},
+	{"three rows, growing twentyfold", HostGrowth, []string{Undecided, DriverGrowth}, record.AccountHost,
+		func(_ *rand.Rand, b *bench) {
+			b.ramp(b.rss, 0, 6000*mib, .7)
+			b.keep(3)
+			b.gpu, b.drop[record.ColGPU] = make([]float64, 3), true
+		}},
 	{"device memory grows, no allocator counters", Undecided, nil, "", func(_ *rand.Rand, b *bench) {
 		b.ramp(b.live, 0, 40*mib, 1)
 		b.samples()

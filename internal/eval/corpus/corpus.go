@@ -51,7 +51,8 @@ func (t *Trace) Right(verdict string) bool {
 // Regimes are the disturbances of the main corpus. Those of HardRegimes make
 // simple rules raise false alarms.
 var Regimes = [...]string{
-	"white", "ar.9", "ar.99", "walk", "diurnal", "spikes", "warm-up", "sawtooth", "step", "two steps", "load ramp", "pace", "restart", "late",
+	"white", "ar.9", "ar.99", "walk", "diurnal", "spikes", "warm-up", "sawtooth", "step", "two steps",
+	"load ramp", "pace", "restart", "late",
 }
 
 // HardRegimes are the regimes in which false alarms are counted one by one.
@@ -194,7 +195,8 @@ func (p *plan) plant(r *rand.Rand, kind int) {
 // mix plants two growths, the first at least twice the second, and returns
 // the size of the first.
 func (p *plan) mix(r *rand.Rand, bytes float64) float64 {
-	pairs := [...][2]string{{"live", "untracked"}, {"live", "idle"}, {"idle", "untracked"}, {"untracked", "live"}, {"idle", "live"}, {"other", "idle"}}
+	pairs := [...][2]string{{"live", "untracked"}, {"live", "idle"}, {"idle", "untracked"},
+		{"untracked", "live"}, {"idle", "live"}, {"other", "idle"}}
 	c := pairs[r.IntN(len(pairs))]
 	bytes = math.Max(bytes, 8*mib)
 	p.grow[c[0]], p.grow[c[1]] = bytes, bytes*(.1+.4*r.Float64())

@@ -83,7 +83,8 @@ func TestDrivenTracesCarryTheirCosts(t *testing.T) {
 			bytes += cost * total
 		}
 		column := map[record.Account]string{
-			record.AccountLive: record.ColLive, record.AccountIdle: record.ColIdle, record.AccountHost: record.ColRSS,
+			record.AccountLive: record.ColLive, record.AccountIdle: record.ColIdle,
+			record.AccountHost: record.ColRSS,
 		}[d.Account]
 		if grown := last(column); grown < bytes-4*mib || grown > bytes+4*mib {
 			t.Errorf("trace %d: %s grows by %.0f, its units cost %.0f", i, d.Account, grown, bytes)
@@ -109,7 +110,8 @@ func TestRealTracesAreAllThereWithTheirLabels(t *testing.T) {
 
 func TestGeneratorAndEngineDoNotImportEachOther(t *testing.T) {
 	t.Parallel()
-	for dir, other := range map[string]string{".": "report/verdict\"", "../../../report/verdict": "internal/eval/corpus\""} {
+	for dir, other := range map[string]string{".": "report/verdict\"",
+		"../../../report/verdict": "internal/eval/corpus\""} {
 		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no sources in %s: %v", dir, err)

@@ -18,7 +18,8 @@ const (
 
 // unitColumns are the running totals of the units, but for seconds.
 var unitColumns = [...]struct{ unit, column string }{
-	{Step, record.ColStep}, {CommandBuffer, record.ColCommandBuffers}, {Allocation, record.ColAllocs}, {Shape, record.ColShapes},
+	{Step, record.ColStep}, {CommandBuffer, record.ColCommandBuffers}, {Allocation, record.ColAllocs},
+	{Shape, record.ColShapes},
 }
 
 // Driven is a growing program whose work is counted in several units.

@@ -12,12 +12,15 @@ import (
 // of work is a leak, what is bounded is none, also where its end is not in sight.
 var handleTricks = [...]trick{
 	{"events never destroyed", DriverGrowth, nil, record.AccountUntracked, func(r *rand.Rand, b *bench) {
-		b.number(record.ColEvents, func(i int) float64 { return float64(40*i) + 40*math.Abs(r.NormFloat64()) })
+		b.number(record.ColEvents, func(i int) float64 {
+			return float64(40*i) + 40*math.Abs(r.NormFloat64())
+		})
 	}},
-	{"sixty events more among those in use", DriverGrowth, []string{None}, record.AccountUntracked, func(r *rand.Rand, b *bench) {
-		made := b.arrivals(r, 60)
-		b.number(record.ColEvents, func(i int) float64 { return made[i] + 3*math.Abs(r.NormFloat64()) })
-	}},
+	{"sixty events more among those in use", DriverGrowth, []string{None}, record.AccountUntracked,
+		func(r *rand.Rand, b *bench) {
+			made := b.arrivals(r, 60)
+			b.number(record.ColEvents, func(i int) float64 { return made[i] + 3*math.Abs(r.NormFloat64()) })
+		}},
 	{"a stream now and then", DriverGrowth, nil, record.AccountUntracked, func(_ *rand.Rand, b *bench) {
 		b.number(record.ColStreams, func(i int) float64 { return 4 + math.Floor(40*float64(i)/float64(b.n)) })
 	}},
@@ -42,7 +45,8 @@ var handleTricks = [...]trick{
 	}},
 	{"as many events as there is work at once", None, nil, "", func(r *rand.Rand, b *bench) {
 		x := 500.
-		b.number(record.ColEvents, func(int) float64 { x += 10*r.NormFloat64() + (500-x)*.01; return math.Max(0, x) })
+		b.number(record.ColEvents,
+			func(int) float64 { x += 10*r.NormFloat64() + (500-x)*.01; return math.Max(0, x) })
 	}},
 	{"a pool of events as large as it ever had to be", None, nil, "", func(r *rand.Rand, b *bench) {
 		x, most := 200., 0.

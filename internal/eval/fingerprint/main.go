@@ -69,11 +69,15 @@ func (p *printer) all(n int, seed uint64, dirs []string) error {
 	}
 	for i := 0; i+1 < len(traces); i += 16 {
 		a, b := traces[i].Run, traces[i+1].Run
-		questions = append(questions, question{fmt.Sprintf("diff %d", i), func() any { return verdict.Diff(a, b, verdict.Options{}) }})
+		questions = append(questions, question{fmt.Sprintf("diff %d", i), func() any {
+			return verdict.Diff(a, b, verdict.Options{})
+		}})
 	}
 	for i := 0; i < len(traces); i += 50 {
 		batch := traces[i:min(i+10, len(traces))]
-		questions = append(questions, question{fmt.Sprintf("alarms %d", i), func() any { return alarms(batch) }})
+		questions = append(questions, question{fmt.Sprintf("alarms %d", i), func() any {
+			return alarms(batch)
+		}})
 	}
 	for _, dir := range dirs {
 		found, err := recordings(dir)

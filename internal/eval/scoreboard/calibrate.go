@@ -75,7 +75,8 @@ func isotonic(p []point) []point {
 		for len(out) > 1 && out[len(out)-1].right <= out[len(out)-2].right {
 			a, b := out[len(out)-2], out[len(out)-1]
 			n := a.n + b.n
-			out = append(out[:len(out)-2], point{score: (a.score*a.n + b.score*b.n) / n, right: (a.right*a.n + b.right*b.n) / n, n: n})
+			out = append(out[:len(out)-2],
+				point{score: (a.score*a.n + b.score*b.n) / n, right: (a.right*a.n + b.right*b.n) / n, n: n})
 		}
 	}
 	return out

@@ -35,11 +35,13 @@ func printDriven(w io.Writer, seed uint64, n int) {
 		names = append(names, n)
 	}
 	sort.Strings(names)
-	fmt.Fprintf(w, "%-34s%6s%8s%12s%12s%10s\n", "growth driven by", "n", "right", "background", "cost off by", "covered")
+	fmt.Fprintf(w, "%-34s%6s%8s%12s%12s%10s\n", "growth driven by", "n", "right", "background",
+		"cost off by", "covered")
 	for _, n := range names {
 		r := rows[n]
 		sort.Float64s(r.errs)
-		fmt.Fprintf(w, "%-34s%6d%8.3f%12.3f%12.4f%10.3f\n", n, r.n, part(r.right, r.n), part(r.background, r.n), at(r.errs, .5), part(r.covered, r.costs))
+		fmt.Fprintf(w, "%-34s%6d%8.3f%12.3f%12.4f%10.3f\n", n, r.n, part(r.right, r.n),
+			part(r.background, r.n), at(r.errs, .5), part(r.covered, r.costs))
 	}
 	fmt.Fprintln(w)
 }

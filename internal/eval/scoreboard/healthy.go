@@ -36,7 +36,8 @@ func printHealthy(w io.Writer, seed uint64, n int) {
 			}
 		})
 		a, s := int(alarms.Load()), int(sure.Load())
-		fmt.Fprintf(w, "%-12s%9d%8.4f%10.4f%12.4f%10.4f%11.3f\n", g, n, part(a, n), upTo(a, n), part(s, n), upTo(s, n), part(int(open.Load()), n))
+		fmt.Fprintf(w, "%-12s%9d%8.4f%10.4f%12.4f%10.4f%11.3f\n", g, n, part(a, n), upTo(a, n), part(s, n),
+			upTo(s, n), part(int(open.Load()), n))
 	}
 	fmt.Fprintln(w)
 }

@@ -18,7 +18,8 @@ import (
 // growth should be found.
 const clearSigmas = 6
 
-var classes = [...]verdict.Class{verdict.None, verdict.AppLeak, verdict.PoolGrowth, verdict.DriverGrowth, verdict.HostGrowth}
+var classes = [...]verdict.Class{verdict.None, verdict.AppLeak, verdict.PoolGrowth, verdict.DriverGrowth,
+	verdict.HostGrowth}
 
 // printConfusion prints truth against verdict, and F1 by class.
 func printConfusion(w io.Writer, all []*result) {
@@ -52,7 +53,8 @@ func printConfusion(w io.Writer, all []*result) {
 		sum += f1 / float64(len(classes))
 		fmt.Fprintf(w, "%14d%8.3f%8.3f%8.3f\n", row[verdict.Undecided], rec, prec, f1)
 	}
-	fmt.Fprintf(w, "macro-F1 %.3f (growths of less than %d sigma left out; undecided counts as wrong)\n\n", sum, clearSigmas)
+	fmt.Fprintf(w, "macro-F1 %.3f (growths of less than %d sigma left out; undecided counts as wrong)\n\n",
+		sum, clearSigmas)
 }
 
 // clearly leaves out growth too small to be asked for.
@@ -70,7 +72,9 @@ func printDetection(w io.Writer, all []*result) {
 	fmt.Fprintf(w, "%-26s%8s%8s%8s%10s\n", "rule", "prec.", "recall", "FPR", "abstains")
 	engine := func(r *result) bool { return r.alarmed() }
 	printRule(w, "gpumem", all, engine)
-	printRule(w, "gpumem, confirmed only", all, func(r *result) bool { return r.alarmed() && r.verdict.Tier == verdict.Confirmed })
+	printRule(w, "gpumem, confirmed only", all, func(r *result) bool {
+		return r.alarmed() && r.verdict.Tier == verdict.Confirmed
+	})
 	for b := range baselines {
 		printRule(w, baselines[b].name, all, func(r *result) bool { return r.rules[b] })
 	}
@@ -106,7 +110,8 @@ func printRule(w io.Writer, name string, all []*result, alarm func(*result) bool
 
 // printRegimes prints false alarms and recall by regime.
 func printRegimes(w io.Writer, all []*result) {
-	fmt.Fprintf(w, "%-12s%9s%8s%12s%10s%9s%10s", "regime", "healthy", "FPR", "confirmed", "undecided", "growing", "right")
+	fmt.Fprintf(w, "%-12s%9s%8s%12s%10s%9s%10s", "regime", "healthy", "FPR", "confirmed", "undecided",
+		"growing", "right")
 	for b := range baselines {
 		fmt.Fprintf(w, "  FPR %-12.12s", baselines[b].name)
 	}
@@ -141,7 +146,8 @@ func printRegimes(w io.Writer, all []*result) {
 				}
 			}
 		}
-		fmt.Fprintf(w, "%-12s%9d%8.4f%12.4f%10.3f%9d%10.3f", g, healthy, part(fp, healthy), part(sure, healthy), part(open, healthy), growing, part(right, growing))
+		fmt.Fprintf(w, "%-12s%9d%8.4f%12.4f%10.3f%9d%10.3f", g, healthy, part(fp, healthy),
+			part(sure, healthy), part(open, healthy), growing, part(right, growing))
 		for b := range rules {
 			fmt.Fprintf(w, "  %-16.3f", part(rules[b], healthy))
 		}
@@ -168,13 +174,15 @@ func printEstimates(w io.Writer, all []*result) {
 	}
 	sort.Float64s(errs)
 	sort.Float64s(costs)
-	fmt.Fprintf(w, "rate error of %d: median %.3f, p90 %.3f; 95 %% intervals cover %.3f\n", rates, at(errs, .5), at(errs, .9), part(covered, rates))
+	fmt.Fprintf(w, "rate error of %d: median %.3f, p90 %.3f; 95 %% intervals cover %.3f\n",
+		rates, at(errs, .5), at(errs, .9), part(covered, rates))
 	ece, bins := calibration(all)
 	fmt.Fprintf(w, "calibration error %.4f\n", ece)
 	for _, b := range bins {
 		fmt.Fprintf(w, "  said %.2f  right %.3f  of %d\n", b.said, b.right, b.n)
 	}
-	fmt.Fprintf(w, "cost a trace: median %.2f ms, p99 %.2f ms (two workers, shared machine)\n\n", at(costs, .5), at(costs, .99))
+	fmt.Fprintf(w, "cost a trace: median %.2f ms, p99 %.2f ms (two workers, shared machine)\n\n",
+		at(costs, .5), at(costs, .99))
 }
 
 // rateOf is the rate given for the account that truly grows.
@@ -209,7 +217,9 @@ func calibration(all []*result) (float64, []bin) {
 			decided = append(decided, r)
 		}
 	}
-	sort.SliceStable(decided, func(i, j int) bool { return decided[i].verdict.Confidence < decided[j].verdict.Confidence })
+	sort.SliceStable(decided, func(i, j int) bool {
+		return decided[i].verdict.Confidence < decided[j].verdict.Confidence
+	})
 	const groups = 10
 	var bins []bin
 	ece := 0.
@@ -264,9 +274,13 @@ func printOnline(w io.Writer, all []*result) {
 		}
 	}
 	sort.Float64s(when)
-	fmt.Fprintf(w, "online, %d clean traces: %d raised an alarm while they rose for a time (%s), %d others did; %d alarms were open at the end\n",
+	fmt.Fprintf(w,
+		"online, %d clean traces: %d raised an alarm while they rose for a time (%s), %d others did; %d "+
+			"alarms were open at the end\n",
 		clean, meanwhile, strings.Join(rising, ", "), alarms, kept)
-	fmt.Fprintf(w, "online, %d growing traces: %.3f end with an alarm, opened after %.2f of the trace (median)\n\n", growing, part(found, growing), at(when, .5))
+	fmt.Fprintf(w,
+		"online, %d growing traces: %.3f end with an alarm, opened after %.2f of the trace (median)\n\n",
+		growing, part(found, growing), at(when, .5))
 }
 
 // watch returns the part of the run after which an alarm first opened, -1 for

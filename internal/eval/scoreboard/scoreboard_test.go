@@ -14,7 +14,8 @@ func TestTheMapOfConfidenceRisesAndCountsHealthyProgramsTenfold(t *testing.T) {
 	t.Parallel()
 	var all []*result
 	for i := range 1000 {
-		r := &result{Trace: &corpus.Trace{Truth: corpus.AppLeak}, verdict: &verdict.Verdict{Verdict: verdict.AppLeak}}
+		r := &result{Trace: &corpus.Trace{Truth: corpus.AppLeak},
+			verdict: &verdict.Verdict{Verdict: verdict.AppLeak}}
 		if i%50 == 0 && i < 500 { // one false alarm in fifty of low score
 			r.Truth = corpus.None
 		}
@@ -50,12 +51,17 @@ func TestTheUpperEndOfAnIntervalLiesAboveThePart(t *testing.T) {
 
 func TestASmallScoreboardHasAllItsTables(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	var out bytes.Buffer
 	if err := run(&out, options{n: 56, healthy: 2, driven: 20, seed: 5}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"truth \\ said", "macro-F1", "gpumem, confirmed only", "Mann-Kendall", "load ramp", "further healthy traces, seed 6",
-		"rate error", "calibration error", "growth driven by", "command_buffer and shape", "online, ", "made to mislead", "real traces right: gpumem 24 of 24"} {
+	for _, want := range []string{"truth \\ said", "macro-F1", "gpumem, confirmed only", "Mann-Kendall",
+		"load ramp", "further healthy traces, seed 6",
+		"rate error", "calibration error", "growth driven by", "command_buffer and shape", "online, ",
+		"made to mislead", "real traces right: gpumem 24 of 24"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}

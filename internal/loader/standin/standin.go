@@ -22,11 +22,15 @@ import (
 // test, has it say the lines of conf and returns its path.
 func Build(tb testing.TB, fileName string, source []byte, flags, conf []string) string {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip("the quick lane leaves this to the whole")
+	}
 	library := filepath.Join(tb.TempDir(), fileName)
 	if err := os.WriteFile(library+".c", source, 0o600); err != nil {
 		tb.Fatalf("write the stand-in's source: %v", err)
 	}
-	args := append(flags[:len(flags):len(flags)], "-O1", "-Wall", "-shared", "-fPIC", "-o", library, library+".c", "-ldl")
+	args := append(flags[:len(flags):len(flags)], "-O1", "-Wall", "-shared", "-fPIC", "-o", library,
+		library+".c", "-ldl")
 	if out, err := exec.Command(cmp.Or(os.Getenv("CC"), "cc"), args...).CombinedOutput(); err != nil {
 		tb.Fatalf("build the stand-in (needs a C compiler): %v\n%s", err, out)
 	}

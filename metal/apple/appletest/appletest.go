@@ -50,17 +50,21 @@ func Make(dir, goarch string) (string, error) {
 		return "", err
 	}
 	path := func(name string) string { return filepath.Join(dir, name) }
-	flags := []string{"-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-fPIC", "-pthread", "-I" + dir}
+	flags := []string{"-std=gnu11", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-fPIC",
+		"-pthread", "-I" + dir}
 	var steps [][]string
-	link := []string{c.cxx, "-std=c++17", "-O2", "-fsigned-char", "-shared", "-fPIC", "-pthread", "-I" + dir, "-o", path(FileName), path(shim.FileCPU)}
-	for _, name := range []string{"runtime.c", "foundation.c", "device.c", "memory.c", "code.c", "work.c", c.trampoline} {
+	link := []string{c.cxx, "-std=c++17", "-O2", "-fsigned-char", "-shared", "-fPIC", "-pthread", "-I" + dir,
+		"-o", path(FileName), path(shim.FileCPU)}
+	for _, name := range []string{"runtime.c", "foundation.c", "device.c", "memory.c", "code.c", "work.c",
+		c.trampoline} {
 		object := path(name + ".o")
 		steps = append(steps, append([]string{c.cc, "-c", path(name), "-o", object}, flags...))
 		link = append(link, object)
 	}
 	for _, step := range append(steps, append(link, "-ldl")) {
 		if out, err := exec.Command(step[0], step[1:]...).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("build the fake Metal (needs C and C++ compilers for %s): %w\n%s", goarch, err, out)
+			return "", fmt.Errorf("build the fake Metal (needs C and C++ compilers for %s): %w\n%s",
+				goarch, err, out)
 		}
 	}
 	return path(FileName), nil

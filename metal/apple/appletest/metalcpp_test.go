@@ -18,8 +18,9 @@ var update = flag.Bool("update", false, "write testdata/selectors.tsv from the h
 // the selectors.
 var (
 	functionForm = regexp.MustCompile(`_INLINE ([^;{]*?)\(([^;{]*)\)(?: const)?\s*\{`)
-	sendForm     = regexp.MustCompile(`sendMessage(?:Safe)?<([^;]*?)>\(([^;]*?),\s*_\w+_PRIVATE_SEL\((\w+)\)([^;]*)\);`)
-	nameForm     = regexp.MustCompile(`_PRIVATE_DEF_SEL\((\w+),\s*"([^"]+)"\)`)
+	sendForm     = regexp.MustCompile(
+		`sendMessage(?:Safe)?<([^;]*?)>\(([^;]*?),\s*_\w+_PRIVATE_SEL\((\w+)\)([^;]*)\);`)
+	nameForm = regexp.MustCompile(`_PRIVATE_DEF_SEL\((\w+),\s*"([^"]+)"\)`)
 )
 
 // TestTheTableIsWhatAppleDeclares reads metal-cpp and compares.
@@ -163,11 +164,14 @@ func kindOf(t string) (Kind, error) {
 		return Object, nil
 	}
 	if k, ok := map[string]Kind{
-		"void": Void, "bool": Bool, "SEL": Sel, "UInteger": Unsigned, "uint64_t": Unsigned, "Integer": Signed, "Size": Size,
+		"void": Void, "bool": Bool, "SEL": Sel, "UInteger": Unsigned, "uint64_t": Unsigned, "Integer": Signed,
+		"Size":  Size,
 		"Range": Pair, "SizeAndAlign": Pair, "double": Double, "CFTimeInterval": Double,
 		// Enumerations and options, by what they stand on.
-		"ResourceOptions": Unsigned, "PurgeableState": Unsigned, "StorageMode": Unsigned, "HazardTrackingMode": Unsigned,
-		"StringEncoding": Unsigned, "CommandBufferStatus": Unsigned, "MathMode": Signed, "GPUFamily": Signed,
+		"ResourceOptions": Unsigned, "PurgeableState": Unsigned, "StorageMode": Unsigned,
+		"HazardTrackingMode": Unsigned,
+		"StringEncoding":     Unsigned, "CommandBufferStatus": Unsigned, "MathMode": Signed,
+		"GPUFamily": Signed,
 	}[short]; ok {
 		return k, nil
 	}

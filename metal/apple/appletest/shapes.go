@@ -68,7 +68,8 @@ func parse(table string) ([]Shape, error) {
 		}
 		s := Shape{Selector: fields[0], Result: Kind(fields[1][0]), Args: []Kind(args)}
 		if strings.Count(s.Selector, ":") != len(s.Args) {
-			return nil, fmt.Errorf("table of selectors: %s with %d arguments: %w", s.Selector, len(s.Args), ErrTable)
+			return nil, fmt.Errorf("table of selectors: %s with %d arguments: %w", s.Selector,
+				len(s.Args), ErrTable)
 		}
 		all = append(all, s)
 	}

@@ -32,7 +32,8 @@ func TestTheTableIsReadAndWrittenAlike(t *testing.T) {
 
 func TestLinesThatAreNoShapeAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"count", "count\tu", "count\tu\t-\tmore", "count\tz\t-", "count\tuu\t-", "count\t\t-", "at:\tu\t-", "at:\tu\tx", "count\tu\tu"} {
+	for _, line := range []string{"count", "count\tu", "count\tu\t-\tmore", "count\tz\t-", "count\tuu\t-",
+		"count\t\t-", "at:\tu\t-", "at:\tu\tx", "count\tu\tu"} {
 		if _, err := parse(line); !errors.Is(err, ErrTable) {
 			t.Errorf("%q: error %v", line, err)
 		}

@@ -44,7 +44,8 @@ func Make(dir string, v Variant) (string, error) {
 	if err := os.WriteFile(driver, source, 0o600); err != nil {
 		return "", fmt.Errorf("write the stub's source: %w", err)
 	}
-	args := []string{"-std=c++17", "-O2", "-fsigned-char", "-Wall", "-shared", "-fPIC", "-pthread", "-I" + dir, "-o", library,
+	args := []string{"-std=c++17", "-O2", "-fsigned-char", "-Wall", "-shared", "-fPIC", "-pthread",
+		"-I" + dir, "-o", library,
 		driver, filepath.Join(dir, shim.FileCPU), "-ldl"}
 	if v != Newest {
 		args = append([]string{string(v)}, args...)

@@ -32,7 +32,8 @@ func (m *bytesOf) SetPurgeable(metal.PurgeableState) {}
 func (m *bytesOf) Free() error                       { return m.freed() }
 
 func newLedger() *Ledger {
-	return NewLedger(metal.Info{Driver: "test", MaxBufferLength: 1 << 20, RecommendedWorkingSet: 1 << 20, MaxBuffers: 9, PageSize: 64}, metal.Faults{})
+	return NewLedger(metal.Info{Driver: "test", MaxBufferLength: 1 << 20, RecommendedWorkingSet: 1 << 20,
+		MaxBuffers: 9, PageSize: 64}, metal.Faults{})
 }
 
 func must(t *testing.T, err error) {
@@ -43,7 +44,8 @@ func must(t *testing.T, err error) {
 }
 
 // filled is a command buffer with one fill of b, and its pipeline.
-func filled(t *testing.T, l *Ledger, q *Queue, b metal.Buffer, free func() error) (metal.CommandBuffer, *Pipeline) {
+func filled(t *testing.T, l *Ledger, q *Queue, b metal.Buffer, free func() error) (metal.CommandBuffer,
+	*Pipeline) {
 	t.Helper()
 	p := &Pipeline{}
 	must(t, p.Admit(l, "fill"))
@@ -94,7 +96,8 @@ func TestResourcesGoBeforeTheCountersAndTheCountersBeforeTheWait(t *testing.T) {
 	}
 	m.submitted[0].Complete(1, nil)
 	must(t, c.Wait())
-	if u := l.Usage(); len(went) != 2 || u != (metal.Usage{TotalBuffers: 1, TotalCommandBuffers: 1, TotalDispatches: 1}) {
+	if u := l.Usage(); len(went) != 2 ||
+		u != (metal.Usage{TotalBuffers: 1, TotalCommandBuffers: 1, TotalDispatches: 1}) {
 		t.Errorf("%v went, the usage after the wait is %+v", went, u)
 	}
 	must(t, q.Release())
@@ -132,7 +135,9 @@ func TestWhatADriverRefusesIsNotCounted(t *testing.T) {
 	if _, err := l.NewQueue(0, func(int) (Driver, error) { return nil, refused }); !errors.Is(err, refused) {
 		t.Errorf("new queue: %v", err)
 	}
-	if _, err := NewHostBuffer(l, 4, "", func(uint64) (HostMemory, error) { return nil, refused }); !errors.Is(err, refused) {
+	if _, err := NewHostBuffer(l, 4, "", func(uint64) (HostMemory, error) {
+		return nil, refused
+	}); !errors.Is(err, refused) {
 		t.Errorf("new buffer: %v", err)
 	}
 	m := &manual{refuse: refused}

@@ -89,7 +89,8 @@ func (d *Dispatch) Check(call kernels.Call) error {
 			return &kernels.ShortError{Kernel: k.Name, Index: i, Arg: a.Name, NeedBytes: n, HaveBytes: have}
 		}
 		if n > 0 && b.Offset%uint64(a.Elem.Size()) != 0 {
-			return fmt.Errorf("kernel %s: argument %d (%s) is not aligned to %d bytes: %w", k.Name, i, a.Name, a.Elem.Size(), metal.ErrInvalid)
+			return fmt.Errorf("kernel %s: argument %d (%s) is not aligned to %d bytes: %w", k.Name,
+				i, a.Name, a.Elem.Size(), metal.ErrInvalid)
 		}
 	}
 	return nil

@@ -43,7 +43,8 @@ func (e *encoder) SetBuffer(index int, b metal.Buffer, offset uint64) {
 	case !ok || ours.Ledger() != e.cmd.queue.ledger:
 		e.fail(fmt.Errorf("set buffer %d: no buffer of this device: %w", index, metal.ErrInvalid))
 	case offset >= ours.Length():
-		e.fail(fmt.Errorf("set buffer %d: offset %d of %d: %w", index, offset, ours.Length(), metal.ErrInvalid))
+		e.fail(fmt.Errorf("set buffer %d: offset %d of %d: %w", index, offset, ours.Length(),
+			metal.ErrInvalid))
 	default:
 		e.bind(index, Binding{Buffer: ours, Offset: offset})
 	}
@@ -52,7 +53,8 @@ func (e *encoder) SetBuffer(index int, b metal.Buffer, offset uint64) {
 // SetBytes copies p.
 func (e *encoder) SetBytes(index int, p []byte) {
 	if len(p) == 0 || len(p) > maxInline {
-		e.fail(fmt.Errorf("set bytes %d: %d B, allowed 1 to %d: %w", index, len(p), maxInline, metal.ErrInvalid))
+		e.fail(fmt.Errorf("set bytes %d: %d B, allowed 1 to %d: %w", index, len(p), maxInline,
+			metal.ErrInvalid))
 		return
 	}
 	e.bind(index, Binding{Bytes: bytes.Clone(p)})
@@ -83,7 +85,8 @@ func (e *encoder) Dispatch(grid metal.Size) error {
 	if err := e.retain(p, args); err != nil {
 		return fmt.Errorf("dispatch %s: %w", p.kernel.Name, err)
 	}
-	e.cmd.dispatches = append(e.cmd.dispatches, Dispatch{Pipeline: e.pipeline, Kernel: &p.kernel, Grid: grid, Args: args, Pass: e.pass})
+	e.cmd.dispatches = append(e.cmd.dispatches,
+		Dispatch{Pipeline: e.pipeline, Kernel: &p.kernel, Grid: grid, Args: args, Pass: e.pass})
 	return nil
 }
 
@@ -129,9 +132,11 @@ func (e *encoder) bound() error {
 	for i, a := range k.Args {
 		switch {
 		case i >= len(e.args) || (e.args[i].Buffer == nil && e.args[i].Bytes == nil):
-			return fmt.Errorf("kernel %s: argument %d (%s) is not bound: %w", k.Name, i, a.Name, metal.ErrInvalid)
+			return fmt.Errorf("kernel %s: argument %d (%s) is not bound: %w", k.Name, i,
+				a.Name, metal.ErrInvalid)
 		case a.Kind.Writes() && e.args[i].Buffer == nil:
-			return fmt.Errorf("kernel %s: argument %d (%s) is written, inline bytes cannot be: %w", k.Name, i, a.Name, metal.ErrInvalid)
+			return fmt.Errorf("kernel %s: argument %d (%s) is written, inline bytes cannot be: %w",
+				k.Name, i, a.Name, metal.ErrInvalid)
 		}
 	}
 	return nil

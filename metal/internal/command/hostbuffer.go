@@ -38,7 +38,8 @@ type HostBuffer struct {
 
 // NewHostBuffer makes a buffer of the memory that allocate returns; bytes is
 // the length in whole pages. An error of allocate takes it out of the counts.
-func NewHostBuffer(l *Ledger, length uint64, label string, allocate func(bytes uint64) (HostMemory, error)) (*HostBuffer, error) {
+func NewHostBuffer(l *Ledger, length uint64, label string,
+	allocate func(bytes uint64) (HostMemory, error)) (*HostBuffer, error) {
 	if err := l.Reserve(length); err != nil {
 		return nil, fmt.Errorf("new buffer %q: %w", label, err)
 	}
@@ -111,7 +112,8 @@ func (b *HostBuffer) WriteAt(p []byte, offset int64) (int, error) {
 	}
 	n := copy(to, p)
 	if n < len(p) {
-		return n, fmt.Errorf("write buffer %q: %d B at %d of %d: %w", b.label, len(p), offset, b.length, io.ErrShortWrite)
+		return n, fmt.Errorf("write buffer %q: %d B at %d of %d: %w", b.label, len(p), offset, b.length,
+			io.ErrShortWrite)
 	}
 	return n, nil
 }

@@ -163,7 +163,8 @@ func (l *Ledger) Close() error {
 		}
 	}
 	if len(left) > 0 {
-		return fmt.Errorf("close %s device: not released: %s: %w", l.info.Driver, strings.Join(left, ", "), metal.ErrInvalid)
+		return fmt.Errorf("close %s device: not released: %s: %w", l.info.Driver, strings.Join(left, ", "),
+			metal.ErrInvalid)
 	}
 	l.closed = true
 	return nil

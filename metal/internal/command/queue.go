@@ -44,7 +44,8 @@ type Queue struct {
 }
 
 // NewQueue makes a queue whose driver is what open returns.
-func (l *Ledger) NewQueue(maxCommandBuffers int, open func(maxCommandBuffers int) (Driver, error)) (*Queue, error) {
+func (l *Ledger) NewQueue(maxCommandBuffers int,
+	open func(maxCommandBuffers int) (Driver, error)) (*Queue, error) {
 	if maxCommandBuffers < 0 {
 		return nil, fmt.Errorf("new queue: %d command buffers: %w", maxCommandBuffers, metal.ErrInvalid)
 	}

@@ -24,6 +24,9 @@ var compilers = []string{"g++", "clang++-14"}
 
 func TestTheMetalSourceComputesWhatTheReferencesDo(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	for i, compiler := range compilers {
 		if _, err := exec.LookPath(compiler); err != nil && i > 0 {
 			t.Logf("not tested: no %s", compiler)
@@ -41,9 +44,16 @@ func TestTheMetalSourceComputesWhatTheReferencesDo(t *testing.T) {
 // references do not look.
 func TestTheMetalSourceAgreesWithGo(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	source := build(t, compilers[0])
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
-	values := []float32{0, -0.0, 1, -1, 0.44, 0.45, -0.45, 0.46, 9, -9, 20, 88.7, 88.73, -87, -88, -103, -104, 1000, -1000, inf, -inf, nan, math.SmallestNonzeroFloat32, math.MaxFloat32}
+	values := []float32{
+		0, float32(math.Copysign(0, -1)), 1, -1, 0.44, 0.45, -0.45, 0.46, 9, -9, 20, 88.7, 88.73, -87,
+		-88, -103, -104,
+		1000, -1000, inf, -inf, nan, math.SmallestNonzeroFloat32, math.MaxFloat32,
+	}
 	for v := float32(-12); v < 12; v += 0.0037 {
 		values = append(values, v)
 	}
@@ -52,11 +62,15 @@ func TestTheMetalSourceAgreesWithGo(t *testing.T) {
 		for _, x := range values {
 			args := [][]byte{kernels.Float32Bytes(x), make([]byte, 4)}
 			if name == "softmax" {
-				args = [][]byte{append(kernels.Float32Bytes(x), kernels.Float32Bytes(0.5)...), make([]byte, 8), kernels.Int32Bytes(1), kernels.Int32Bytes(2)}
+				args = [][]byte{append(kernels.Float32Bytes(x), kernels.Float32Bytes(0.5)...),
+					make([]byte, 8), kernels.Int32Bytes(1), kernels.Int32Bytes(2)}
 			}
 			got := value(t, args, func() error { return source.run(k, metal.Size{X: 1}, args) })
-			want := value(t, args, func() error { return k.Run(kernels.Call{Grid: metal.Size{X: 1}, Args: args}) })
-			if off := math.Abs(float64(got) - float64(want)); !(off <= 1e-6*math.Abs(float64(want))+0x1p-126) && !same(got, want) {
+			want := value(t, args, func() error {
+				return k.Run(kernels.Call{Grid: metal.Size{X: 1}, Args: args})
+			})
+			if off := math.Abs(float64(got) - float64(want)); !(off <= 1e-6*math.Abs(float64(want))+
+				0x1p-126) && !same(got, want) {
 				t.Errorf("%s of %v is %v, in Go %v", name, x, got, want)
 			}
 		}
@@ -89,7 +103,8 @@ func build(t *testing.T, compiler string) library {
 		t.Fatal(err)
 	}
 	so := filepath.Join(dir, "kernels.so")
-	cmd := exec.Command(compiler, "-std=c++17", "-O2", "-fsigned-char", "-Wall", "-Werror", "-shared", "-fPIC", "-I"+dir,
+	cmd := exec.Command(compiler, "-std=c++17", "-O2", "-fsigned-char", "-Wall", "-Werror", "-shared",
+		"-fPIC", "-I"+dir,
 		"-o", so, filepath.Join(dir, shim.FileCPU))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", compiler, err, out)
@@ -134,7 +149,8 @@ func (l library) run(k kernels.Kernel, grid metal.Size, args [][]byte) error {
 	for i, a := range args {
 		addresses[i] = unsafe.Pointer(unsafe.SliceData(a))
 	}
-	purego.SyscallN(run, uintptr(unsafe.Pointer(&addresses[0])), uintptr(max(grid.X, 1)), uintptr(max(grid.Y, 1)))
+	purego.SyscallN(run, uintptr(unsafe.Pointer(&addresses[0])), uintptr(max(grid.X, 1)),
+		uintptr(max(grid.Y, 1)))
 	runtime.KeepAlive(addresses)
 	return nil
 }

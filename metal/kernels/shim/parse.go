@@ -73,7 +73,8 @@ func parseOne(declaration string) (Signature, error) {
 		if i == len(args)-1 {
 			m := positionForm.FindStringSubmatch(text)
 			if m == nil {
-				return Signature{}, fmt.Errorf("kernel %s: last argument %q is no position: %w", name, text, ErrSyntax)
+				return Signature{}, fmt.Errorf("kernel %s: last argument %q is no position: %w", name,
+					text, ErrSyntax)
 			}
 			s.Plane = m[1] == "metal::uint2"
 			break

@@ -33,12 +33,14 @@ func TestTheMetalSourceHasTheKernelsOfTheTable(t *testing.T) {
 			t.Errorf("kernel %s: its grid is %q, two dimensions in the source: %v", k.Name, k.Grid, s.Plane)
 		}
 		if len(s.Args) != len(k.Args) {
-			t.Errorf("kernel %s has %d arguments in the source, %d in the table", k.Name, len(s.Args), len(k.Args))
+			t.Errorf("kernel %s has %d arguments in the source, %d in the table", k.Name, len(s.Args),
+				len(k.Args))
 			continue
 		}
 		for j, a := range k.Args {
 			if want := asArgument(a); s.Args[j] != want {
-				t.Errorf("kernel %s: argument %d is %+v in the source, %+v by the table", k.Name, j, s.Args[j], want)
+				t.Errorf("kernel %s: argument %d is %+v in the source, %+v by the table", k.Name, j,
+					s.Args[j], want)
 			}
 		}
 	}
@@ -61,11 +63,13 @@ func asArgument(a kernels.Arg) shim.Argument {
 func TestDeclarationsBeyondTheReaderAreNamed(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]string{
-		"no body":           "\nkernel void one(uint i [[thread_position_in_grid]])",
-		"no position":       "\nkernel void one(device float* x [[buffer(0)]]) {\n",
-		"no arguments":      "\nkernel void one ) {\n",
-		"an index twice":    "\nkernel void one(device float* x [[buffer(0)]], device float* y [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n",
-		"an unknown type":   "\nkernel void one(device double* x [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n",
+		"no body":      "\nkernel void one(uint i [[thread_position_in_grid]])",
+		"no position":  "\nkernel void one(device float* x [[buffer(0)]]) {\n",
+		"no arguments": "\nkernel void one ) {\n",
+		"an index twice": "\nkernel void one(device float* x [[buffer(0)]], device float* y " +
+			"[[buffer(0)]], uint i [[thread_position_in_grid]]) {\n",
+		"an unknown type": "\nkernel void one(device double* x [[buffer(0)]], uint i " +
+			"[[thread_position_in_grid]]) {\n",
 		"without an index":  "\nkernel void one(device float* x, uint i [[thread_position_in_grid]]) {\n",
 		"a parameter value": "\nkernel void one(int n [[buffer(0)]], uint i [[thread_position_in_grid]]) {\n",
 	} {
@@ -81,7 +85,9 @@ func TestDeclarationsBeyondTheReaderAreNamed(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add(kernels.MetalSource())
-	f.Add("\nkernel void a(device const half* x [[buffer(0)]], metal::uint2 g [[thread_position_in_grid]]) {\n}")
+	f.Add(
+		"\nkernel void a(device const half* x [[buffer(0)]], metal::uint2 g [[thread_position_in_grid]]) " +
+			"{\n}")
 	f.Fuzz(func(t *testing.T, source string) {
 		all, err := shim.Parse(source)
 		if err != nil && !errors.Is(err, shim.ErrSyntax) {
@@ -144,6 +150,9 @@ const compilerOfTheFile = "14.0.6"
 // any clang, only TestThePTXHasAnEntryForEachKernel looks at the file.
 func TestThePTXIsWhatClangMakesOfTheSource(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	clang := newestClang()
 	if clang == "" {
 		t.Skip("no clang++ is installed; Debian: apt-get install clang-14")

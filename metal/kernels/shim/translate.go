@@ -52,18 +52,22 @@ func CPU(source string) (string, error) {
 	for _, s := range all {
 		s.host(&b)
 	}
-	b.WriteString("struct gpumem_kernel { const char* name; int buffers, parameters, plane; void (*run)(void**, uint, uint); };\n")
+	b.WriteString(
+		"struct gpumem_kernel { const char* name; int buffers, parameters, plane; void (*run)(void**, " +
+			"uint, uint); };\n")
 	b.WriteString("extern \"C\" { extern const gpumem_kernel gpumem_kernels[]; }\n")
 	b.WriteString("const gpumem_kernel gpumem_kernels[] = {\n")
 	for _, s := range all {
-		fmt.Fprintf(&b, "    {%q, %d, %d, %v, host_%s},\n", s.Name, s.buffers(), len(s.Args)-s.buffers(), s.Plane, s.Name)
+		fmt.Fprintf(&b, "    {%q, %d, %d, %v, host_%s},\n", s.Name, s.buffers(), len(s.Args)-s.buffers(),
+			s.Plane, s.Name)
 	}
 	b.WriteString("    {nullptr, 0, 0, 0, nullptr},\n};\n")
 	return b.String(), nil
 }
 
 func preamble(b *strings.Builder) {
-	b.WriteString("// Generated from kernels.metal by package shim; not for editing.\n#include <" + HeaderName + ">\n")
+	b.WriteString("// Generated from kernels.metal by package shim; not for editing.\n#include <" +
+		HeaderName + ">\n")
 }
 
 // plain is the source without attributes, which macros for address spaces
@@ -106,11 +110,17 @@ func (s *Signature) entry(b *strings.Builder) {
 	position := "uint(x)"
 	if s.Plane {
 		position = "metal::uint2{uint(x), uint(y)}"
-		b.WriteString("    for (ulong y = ulong(__nvvm_read_ptx_sreg_ctaid_y()) * __nvvm_read_ptx_sreg_ntid_y() + __nvvm_read_ptx_sreg_tid_y();\n" +
-			"         y < height; y += ulong(__nvvm_read_ptx_sreg_nctaid_y()) * __nvvm_read_ptx_sreg_ntid_y())\n")
+		b.WriteString(
+			"    for (ulong y = ulong(__nvvm_read_ptx_sreg_ctaid_y()) * __nvvm_read_ptx_sreg_ntid_y() + " +
+				"__nvvm_read_ptx_sreg_tid_y();\n" +
+				"         y < height; y += ulong(__nvvm_read_ptx_sreg_nctaid_y()) * " +
+				"__nvvm_read_ptx_sreg_ntid_y())\n")
 	}
-	b.WriteString("    for (ulong x = ulong(__nvvm_read_ptx_sreg_ctaid_x()) * __nvvm_read_ptx_sreg_ntid_x() + __nvvm_read_ptx_sreg_tid_x();\n" +
-		"         x < width; x += ulong(__nvvm_read_ptx_sreg_nctaid_x()) * __nvvm_read_ptx_sreg_ntid_x())\n")
+	b.WriteString(
+		"    for (ulong x = ulong(__nvvm_read_ptx_sreg_ctaid_x()) * __nvvm_read_ptx_sreg_ntid_x() + " +
+			"__nvvm_read_ptx_sreg_tid_x();\n" +
+			"         x < width; x += ulong(__nvvm_read_ptx_sreg_nctaid_x()) * " +
+			"__nvvm_read_ptx_sreg_ntid_x())\n")
 	fmt.Fprintf(b, "        shader::%s(%s, %s);\n}\n", s.Name, strings.Join(names, ", "), position)
 }
 

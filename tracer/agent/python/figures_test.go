@@ -82,7 +82,8 @@ func checkExperiments(t *testing.T, p *told) {
 	if h := paths["list train.history"]; h.Count < 20 || h.Count > 39 || h.Bytes != h.Count*4*mib {
 		t.Errorf("holders: %+v", holder)
 	}
-	if h := paths["list train.losses: autograd graph of Mean outputs"]; h.Count < 20 || h.Bytes != h.Count*mib {
+	if h := paths["list train.losses: autograd graph of Mean outputs"]; h.Count < 20 ||
+		h.Bytes != h.Count*mib {
 		t.Errorf("holders: %+v", holder)
 	}
 	if len(paths) != 3 {
@@ -126,7 +127,9 @@ func TestAProgramWithoutStepsTellsSitesWhileItRunsAndImportsNothingForIt(t *test
 		!strings.Contains(sites[0].Site, "infer.py:26 serve") || sites[1].GrowthBytes != 0 {
 		t.Errorf("sites %+v, want the one of the 80 blocks between the looks, though they are gone", sites)
 	}
-	told := slices.DeleteFunc(slices.Clone(p.marks), func(m agent.Mark) bool { return m.Kind != record.KindSites })
+	told := slices.DeleteFunc(slices.Clone(p.marks), func(m agent.Mark) bool {
+		return m.Kind != record.KindSites
+	})
 	if len(told) != 2 || !slices.Equal(list[record.Site](t, told[1].Detail, "sites"), sites) {
 		t.Errorf("told while it ran: %+v", told)
 	}
@@ -163,9 +166,10 @@ func TestARunningTotalIsTheHolderOfItsGraphAlsoAfterItsFunctionReturned(t *testi
 	p := o.main(t)
 	want := record.Holder{Path: "train() local total", Graph: "Add outputs"}
 	told := slices.ContainsFunc(p.marks, func(m agent.Mark) bool {
-		return m.Kind == record.KindHolders && slices.ContainsFunc(list[record.Holder](t, m.Detail, "holders"), func(h record.Holder) bool {
-			return h.String() == want.String()
-		})
+		return m.Kind == record.KindHolders &&
+			slices.ContainsFunc(list[record.Holder](t, m.Detail, "holders"), func(h record.Holder) bool {
+				return h.String() == want.String()
+			})
 	})
 	if !told {
 		t.Errorf("not told while the function ran: %+v", p.marks)
@@ -232,14 +236,16 @@ func judge(t *testing.T, suite string, args ...string) (string, map[string]strin
 		t.Skip("pytest is not installed for this python3")
 	}
 	file := filepath.Join("tests", "suites", suite)
-	args = append([]string{"-m", "pytest", "-p", "gpumem_pytest", "-p", "no:cacheprovider", "-rA", "-q", file}, args...)
+	args = append([]string{"-m", "pytest", "-p", "gpumem_pytest", "-p", "no:cacheprovider", "-rA", "-q",
+		file}, args...)
 	cmd := exec.Command(python3, args...)
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+library(t)+":"+fakes(t), "PYTHONDONTWRITEBYTECODE=1")
 	out, _ := cmd.CombinedOutput() // pytest's code says that tests failed, which is what is wanted
 	outcomes := map[string]string{}
 	for line := range strings.Lines(string(out)) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if _, name, ok := strings.Cut(rest, "::"); ok && (word == "PASSED" || word == "FAILED" || word == "ERROR") {
+		if _, name, ok := strings.Cut(rest, "::"); ok &&
+			(word == "PASSED" || word == "FAILED" || word == "ERROR") {
 			name, _, _ = strings.Cut(name, " ")
 			outcomes[name] = word
 		}

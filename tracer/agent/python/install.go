@@ -15,7 +15,8 @@ import (
 // files holds the Python sources. The globs name them one by one, so that
 // caches an interpreter may leave beside them are never embedded.
 //
-//go:embed files/*.py files/lib/*.py files/lib/gpumem_agent/*.py files/lib/gpumem_agent/frameworks/*.py
+//go:embed files/*.py files/lib/*.py files/lib/gpumem_agent/*.py
+//go:embed files/lib/gpumem_agent/frameworks/*.py files/lib/gpumem_agent/holders/*.py
 var files embed.FS
 
 // Environment names of the Python agent, beside those of package agent.
@@ -38,9 +39,10 @@ var ErrChanged = errors.New("python agent: file changed")
 
 // Install writes the agent below dir and returns the variables to add to the
 // traced program's environment; PYTHONPATH keeps what this process has in it
-// behind our folder, less the folders of other agents: gpumem may run gpumem. dir is made with mode 0700, or must be a folder that
-// only its owner may enter. Files get mode 0600, and an existing file is an
-// error: nobody else's code is ever put on the program's path.
+// behind our folder, less the folders of other agents: gpumem may run gpumem.
+// dir is made with mode 0700, or must be a folder that only its owner may enter.
+// Files get mode 0600, and an existing file is an error: nobody else's code is
+// ever put on the program's path.
 //
 // The variables do not include GPUMEM_AGENT and its companions of package
 // agent: without those the installed files do nothing.

@@ -40,6 +40,7 @@ func TestInstallWritesFilesThatOnlyTheirOwnerReads(t *testing.T) {
 	for _, name := range []string{
 		"sitecustomize.py", "lib/gpumem.py", "lib/gpumem_pytest.py",
 		"lib/gpumem_agent/__init__.py", "lib/gpumem_agent/frameworks/__init__.py",
+		"lib/gpumem_agent/holders/__init__.py",
 	} {
 		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
 			t.Error(err)
@@ -114,7 +115,8 @@ func TestVerifyNamesAFileThatChanged(t *testing.T) {
 	if err := os.WriteFile(path, []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := python.Verify(dir); !errors.Is(err, python.ErrChanged) || !strings.Contains(err.Error(), "gpumem.py") {
+	if err := python.Verify(dir); !errors.Is(err, python.ErrChanged) ||
+		!strings.Contains(err.Error(), "gpumem.py") {
 		t.Errorf("changed file: %v", err)
 	}
 	if err := os.Remove(path); err != nil {

@@ -66,7 +66,9 @@ func TestAgentsInsideAgentsRunTheUsersSitecustomizeOnce(t *testing.T) {
 func TestTheProgramsPathHasNoFolderThatItDidNotAskFor(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	o := run(t, traced{args: []string{"-c", "import sys; print([p for p in sys.path if '/agent' in p and 'fakes' not in p])"}, path: []string{dir}})
+	o := run(t,
+		traced{args: []string{"-c",
+			"import sys; print([p for p in sys.path if '/agent' in p and 'fakes' not in p])"}, path: []string{dir}})
 	clean(t, o)
 	if strings.Count(o.stdout, "'") != 2 || !strings.Contains(o.stdout, "/lib'") {
 		t.Errorf("%q, want the library's folder alone", o.stdout)
@@ -113,7 +115,8 @@ print("end")
 func TestAnEndThatNobodyAnswersIsHeldForSeconds(t *testing.T) {
 	t.Parallel()
 	begun := time.Now()
-	o := run(t, traced{args: []string{"-c", "import time; time.sleep(.3)"}, env: []string{agent.EnvHold + "=1"}, mute: true})
+	o := run(t, traced{args: []string{"-c", "import time; time.sleep(.3)"},
+		env: []string{agent.EnvHold + "=1"}, mute: true})
 	clean(t, o)
 	if took := time.Since(begun); took > 30*time.Second { // it was a minute
 		t.Errorf("the program took %v", took)
@@ -156,12 +159,14 @@ func TestWhatIsCompiledOfTheAgentStaysAlsoWhereTheProgramsIsNot(t *testing.T) {
 	}
 	program := dropFile(t, "other.py", "import sys\nprint(sys.dont_write_bytecode)\n")
 	path := strings.Join([]string{dir, program}, ":")
-	o := run(t, traced{args: []string{"-c", "import other"}, env: []string{"PYTHONPATH=" + path, "PYTHONDONTWRITEBYTECODE=1"}})
+	o := run(t, traced{args: []string{"-c", "import other"},
+		env: []string{"PYTHONPATH=" + path, "PYTHONDONTWRITEBYTECODE=1"}})
 	clean(t, o)
 	if o.stdout != "True\n" {
 		t.Errorf("sys.dont_write_bytecode is %q", o.stdout)
 	}
-	if found, _ := filepath.Glob(filepath.Join(dir, "lib", "gpumem_agent", "__pycache__", "*")); len(found) == 0 {
+	if found, _ := filepath.Glob(filepath.Join(dir, "lib", "gpumem_agent", "__pycache__",
+		"*")); len(found) == 0 {
 		t.Error("nothing was kept")
 	}
 	if _, err := os.Stat(filepath.Join(program, "__pycache__")); err == nil {

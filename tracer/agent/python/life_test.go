@@ -25,13 +25,14 @@ func TestTheProgramRunsAsWithoutUs(t *testing.T) {
 	tests := map[string][]string{
 		"what it can see of its interpreter": {"-W", "always", "-X", "dev", "unseen.py"},
 		"its exception and exit code":        {"failing.py"},
-		"isolated":                           {"-I", "-c", "import sys; print(sys.flags.isolated); sys.exit(9)"},
-		"without environment":                {"-E", "-c", "print(1)"},
-		"without site":                       {"-S", "-c", "print(1)"},
-		"its exit code":                      {"-c", "import sys; sys.exit(7)"},
-		"its end by signal":                  {"-c", "import os; os.kill(os.getpid(), 15)"},
-		"its end without goodbye":            {"-c", "import os; os._exit(4)"},
-		"next to nothing":                    {"-c", "pass"},
+		"isolated": {"-I", "-c",
+			"import sys; print(sys.flags.isolated); sys.exit(9)"},
+		"without environment":     {"-E", "-c", "print(1)"},
+		"without site":            {"-S", "-c", "print(1)"},
+		"its exit code":           {"-c", "import sys; sys.exit(7)"},
+		"its end by signal":       {"-c", "import os; os.kill(os.getpid(), 15)"},
+		"its end without goodbye": {"-c", "import os; os._exit(4)"},
+		"next to nothing":         {"-c", "pass"},
 	}
 	for name, args := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +51,8 @@ func TestHelloComesFirstAndNamesTheProcess(t *testing.T) {
 	o := run(t, traced{args: []string{"-c", "pass"}, env: []string{"RANK=3"}})
 	clean(t, o)
 	p := o.main(t)
-	if h := p.hellos[0]; h.V != 1 || h.PID != o.pid || h.Agent != "python" || len(h.Actions) != 6 || h.Rank == nil || *h.Rank != 3 || h.Name != "" {
+	if h := p.hellos[0]; h.V != 1 || h.PID != o.pid || h.Agent != "python" || len(h.Actions) != 6 ||
+		h.Rank == nil || *h.Rank != 3 || h.Name != "" {
 		t.Errorf("hello %+v", h)
 	}
 	if !strings.HasPrefix(p.hellos[0].Versions["python"], "3.") {
@@ -241,8 +243,10 @@ func TestATamperedFileIsNoAgentAndNoTrouble(t *testing.T) {
 func TestATamperedFileThatIsImportedLateEndsNoProgram(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
-		"frameworks/torch.py", "frameworks/torch_graphs.py", "figures.py", "hostheap.py", "survivors.py", "graphs.py",
-		"looks.py", "holders.py", "actions.py", "requests.py", "sites.py",
+		"frameworks/torch.py", "frameworks/torch_graphs.py", "figures.py", "hostheap.py",
+		"holders/__init__.py",
+		"holders/register.py", "holders/living.py", "holders/graphs.py", "holders/running.py",
+		"holders/ending.py", "actions.py", "requests.py", "sites.py",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

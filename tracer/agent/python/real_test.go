@@ -17,7 +17,8 @@ import (
 // the one on PATH in the folder GPUMEM_TEST_FRAMEWORKS.
 func realFramework(t *testing.T, name string) traced {
 	t.Helper()
-	how := traced{args: []string{"real.py", name}, ask: []string{"holders"}, python: os.Getenv("GPUMEM_TEST_TORCH")}
+	how := traced{args: []string{"real.py", name}, ask: []string{"holders"},
+		python: os.Getenv("GPUMEM_TEST_TORCH")}
 	if name != "torch" {
 		how.python, how.path = interpreter(t), []string{os.Getenv("GPUMEM_TEST_FRAMEWORKS")}
 	}

@@ -112,8 +112,10 @@ func TestAFolderThatOthersCouldChangeIsNotShared(t *testing.T) {
 		t.Fatalf("shared in %s", dir)
 	}
 	for name, prepare := range map[string]func() error{
-		"on the way":                   func() error { return os.Chmod(open, 0o777) },
-		"itself":                       func() error { return os.Chmod(filepath.Join(private, "gpumem"), 0o777) },
+		"on the way": func() error { return os.Chmod(open, 0o777) },
+		"itself": func() error {
+			return os.Chmod(filepath.Join(private, "gpumem"), 0o777)
+		},
 		"that belongs to another user": func() error { return os.Chown(private, 12345, 12345) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -127,7 +129,8 @@ func TestAFolderThatOthersCouldChangeIsNotShared(t *testing.T) {
 				t.Errorf("shared in %s", dir)
 			}
 			for _, err := range []error{
-				os.Chmod(open, 0o700), os.Chmod(filepath.Join(private, "gpumem"), 0o700), os.Chown(private, os.Getuid(), os.Getgid()),
+				os.Chmod(open, 0o700), os.Chmod(filepath.Join(private, "gpumem"), 0o700),
+				os.Chown(private, os.Getuid(), os.Getgid()),
 			} {
 				if err != nil {
 					t.Fatal(err)

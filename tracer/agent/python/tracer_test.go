@@ -25,6 +25,9 @@ import (
 // package has one.
 func interpreter(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
 	if p := os.Getenv("GPUMEM_TEST_PYTHON"); p != "" {
 		return p
 	}

@@ -6,10 +6,10 @@ import unittest
 import unittest.mock
 
 import torch
-from gpumem_agent import graphs
 from gpumem_agent.frameworks import torch as adapter
 from gpumem_agent.frameworks.torch_graphs import Graph
-from gpumem_agent.graphs import STEPS, Graphs
+from gpumem_agent.holders import graphs
+from gpumem_agent.holders.graphs import STEPS, Graphs
 from gpumem_agent.surveys import Surveys
 
 MIB = 1 << 20

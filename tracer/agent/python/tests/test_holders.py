@@ -9,8 +9,8 @@ import types
 import unittest
 
 import torch
-from gpumem_agent import holders, paths, referrers, survivors
 from gpumem_agent.frameworks import torch as adapter
+from gpumem_agent.holders import ending, living, paths, register, upward
 
 MIB = 1 << 20
 
@@ -35,12 +35,12 @@ class HoldersTest(unittest.TestCase):
         self.framework = adapter.open_framework(torch, Unarmed)
         self.process = types.SimpleNamespace(
             frameworks=[self.framework],
-            survivors=survivors.Register.of([self.framework]),
+            survivors=register.Register.of([self.framework]),
             exiting=True,
         )
 
     def find(self):
-        found = holders.find(self.process, time.monotonic() + 20)
+        found = ending.find(self.process, time.monotonic() + 20)
         return {h["path"]: (h["bytes"], h["count"]) for h in found}
 
     def keep(self, **names):
@@ -180,19 +180,19 @@ class HoldersTest(unittest.TestCase):
 
     def test_what_lived_at_the_survey_is_not_accused(self):
         self.keep(model=[torch.empty(MIB) for _ in range(5)])
-        self.process.survivors = survivors.Register.of([self.framework])
+        self.process.survivors = register.Register.of([self.framework])
         self.assertEqual(self.find(), {})
 
     def test_gradients_are_named_though_no_object_refers_to_them(self):
         weight = torch.empty(MIB)
-        self.process.survivors = survivors.Register.of([self.framework])
+        self.process.survivors = register.Register.of([self.framework])
         weight.requires_grad = True
         native = {"gradient": torch.empty(MIB)}  # C++ holds the real one
         type(weight).grad = property(lambda t: native["gradient"] if t is weight else None)
         self.addCleanup(lambda: setattr(torch.Tensor, "grad", None))
         self.keep(weight=weight)
-        arrays = survivors.arrays([self.framework])
-        found = holders._native([self.framework], arrays, arrays)
+        arrays = living.arrays([self.framework])
+        found = ending._native([self.framework], arrays, arrays)
         self.assertEqual(found, {id(native["gradient"]): "gradient of a Tensor"})
 
     def test_a_fake_tensor_of_a_tracing_compiler_holds_nothing(self):
@@ -228,9 +228,9 @@ class HoldersTest(unittest.TestCase):
         self.keep(losses=[loss])
         native = [hidden]
         del hidden, loss
-        walked = referrers.Walk._is_own
-        self.addCleanup(setattr, referrers.Walk, "_is_own", walked)
-        referrers.Walk._is_own = lambda walk, p: p is native or walked(walk, p)
+        walked = upward.Walk._is_own
+        self.addCleanup(setattr, upward.Walk, "_is_own", walked)
+        upward.Walk._is_own = lambda walk, p: p is native or walked(walk, p)
         graph = self.path("list M.losses: autograd graph of Pow outputs")
         self.assertEqual(self.find(), {graph: (3 * MIB, 1), self.path("list M.losses"): (512, 1)})
 
@@ -256,7 +256,7 @@ class HoldersTest(unittest.TestCase):
 
     def test_the_time_bound_is_kept_and_said(self):
         self.keep(history=[torch.empty(MIB)])
-        found = holders.find(self.process, time.monotonic() - 1)
+        found = ending.find(self.process, time.monotonic() - 1)
         self.assertIn("not found in time", found[0]["path"])
 
     def test_a_proxy_of_the_programs_is_never_asked(self):
@@ -275,22 +275,22 @@ class HoldersTest(unittest.TestCase):
 class HostTest(unittest.TestCase):
     def test_without_arrays_the_containers_that_grew_are_named(self):
         process = types.SimpleNamespace(
-            frameworks=[], survivors=survivors.Register.of([]), exiting=True
+            frameworks=[], survivors=register.Register.of([]), exiting=True
         )
         globals()["rows"] = [{"i": i} for i in range(5000)]
         self.addCleanup(lambda: globals().pop("rows"))
-        found = holders.find(process, time.monotonic() + 20)
+        found = ending.find(process, time.monotonic() + 20)
         own = [h for h in found if h["path"] == "list %s.rows" % __name__]
         self.assertEqual([h["count"] for h in own], [5000])
         self.assertGreater(own[0]["bytes"], 5000 * 64)
 
     def test_the_bytes_of_a_dict_are_those_of_its_values(self):
         process = types.SimpleNamespace(
-            frameworks=[], survivors=survivors.Register.of([]), exiting=True
+            frameworks=[], survivors=register.Register.of([]), exiting=True
         )
         globals()["cache"] = {i: [None] * 1250 for i in range(3000)}  # 8 bytes an element
         self.addCleanup(lambda: globals().pop("cache"))
-        found = holders.find(process, time.monotonic() + 20)
+        found = ending.find(process, time.monotonic() + 20)
         (own,) = [h for h in found if h["path"] == "dict %s.cache" % __name__]
         self.assertEqual(own["count"], 3000)
         self.assertTrue(3000 * 10_000 < own["bytes"] < 3000 * 10_400, own["bytes"])
@@ -299,9 +299,9 @@ class HostTest(unittest.TestCase):
         globals()["words"] = {str(i): i for i in range(3000)}  # the collector does not track it
         self.addCleanup(lambda: globals().pop("words"))
         process = types.SimpleNamespace(
-            frameworks=[], survivors=survivors.Register.of([]), exiting=True
+            frameworks=[], survivors=register.Register.of([]), exiting=True
         )
-        found = holders.find(process, time.monotonic() + 20)
+        found = ending.find(process, time.monotonic() + 20)
         self.assertEqual([h for h in found if "words" in h["path"]], [])
 
 

@@ -12,8 +12,9 @@ import unittest.mock
 import weakref
 
 import torch
-from gpumem_agent import atomic, holders, looks, reach, sampling, survivors, variables
+from gpumem_agent import atomic, sampling
 from gpumem_agent.frameworks import torch as adapter
+from gpumem_agent.holders import downward, ending, living, running, variables
 from gpumem_agent.surveys import Surveys
 
 MIB = 1 << 20
@@ -215,13 +216,13 @@ class LooksTest(unittest.TestCase):
         self.keep(furniture=[torch.empty(512) for _ in range(50)])
         self.look()
         self.keep(history=[torch.empty(MIB) for _ in range(3)])
-        with unittest.mock.patch.object(looks, "MOST_ARRAYS", 10):
+        with unittest.mock.patch.object(running, "MOST_ARRAYS", 10):
             self.assertEqual(self.look(), {self.path("list M.history"): (3 * MIB, 3)})
 
     def test_what_a_coroutine_holds_that_runs_at_the_moment_of_naming(self):
         turns = iter([{}, {}, {1: "name"}])
-        with unittest.mock.patch.object(looks, "_named", lambda *_: next(turns)):
-            found = looks.Downwards(None).names([types.SimpleNamespace(identity=1)])
+        with unittest.mock.patch.object(running, "_named", lambda *_: next(turns)):
+            found = running.Downwards(None).names([types.SimpleNamespace(identity=1)])
         self.assertEqual(found, {1: "name"})
 
     def test_what_is_held_by_a_key_of_a_dictionary(self):
@@ -258,7 +259,7 @@ class LooksTest(unittest.TestCase):
         self.assertEqual(self.look(), {})
 
     def test_no_more_is_followed_than_there_is_time_for(self):
-        self.keep(data=list(range(reach.ELEMENTS + 1)) + [torch.empty(MIB) for _ in range(2)])
+        self.keep(data=list(range(downward.ELEMENTS + 1)) + [torch.empty(MIB) for _ in range(2)])
         self.keep(small=[torch.empty(MIB) for _ in range(2)])
         self.assertEqual(self.look(), {self.path("list M.small"): (2 * MIB, 2)})
 
@@ -272,7 +273,7 @@ class LooksTest(unittest.TestCase):
         self.assertGreater(size, 5000 * 64)
         self.process.exiting = True
         self.process.survivors = self.surveys._notes[0][1]
-        found = holders.find(self.process, time.monotonic() + 20)
+        found = ending.find(self.process, time.monotonic() + 20)
         self.assertEqual([h["count"] for h in found if h["path"] == path], [5000])
 
     def test_a_note_of_the_present_is_not_compared_with(self):
@@ -290,8 +291,8 @@ class NoTraceTest(unittest.TestCase):
     def test_nothing_outlives_a_look(self):
         objects = [Trainer() for _ in range(100)]
         counts = [sys.getrefcount(o) for o in objects]
-        found = survivors.references((Trainer,))
-        reached = reach.Reach((Trainer,))
+        found = living.references((Trainer,))
+        reached = downward.Reach((Trainer,))
         self.assertEqual([sys.getrefcount(o) for o in objects], counts)
         self.assertTrue({id(o) for o in objects} <= set(found))
         self.assertTrue({id(o) for o in objects} <= set(reached.arrays()))
@@ -303,7 +304,7 @@ class NoTraceTest(unittest.TestCase):
         for wanted in (True, False):
             (gc.enable if wanted else gc.disable)()
             self.addCleanup(gc.enable)
-            survivors.references((Trainer,))
+            living.references((Trainer,))
             self.assertEqual(gc.isenabled(), wanted)
             with self.assertRaises(TypeError):
                 atomic.once(atomic.fill([], None))
@@ -318,8 +319,8 @@ class NoTraceTest(unittest.TestCase):
     def test_no_code_of_the_programs_types_runs(self):
         kept = [Odd() for _ in range(3)]
         asked = Hashed.asked
-        survivors.references((Trainer,))
-        reach.Reach((Trainer,))
+        living.references((Trainer,))
+        downward.Reach((Trainer,))
         self.assertEqual(Hashed.asked, asked)
         del kept
 
@@ -335,7 +336,7 @@ class NoTraceTest(unittest.TestCase):
             del big
 
         running = Running(work)
-        self.assertIn(id(gone[0]()), reach.Reach((Trainer,)).arrays())
+        self.assertIn(id(gone[0]()), downward.Reach((Trainer,)).arrays())
         running.end()
         self.assertIsNone(gone[1])
 
@@ -350,7 +351,7 @@ class NoTraceTest(unittest.TestCase):
             del late
 
         running = Running(work)
-        before = reach.Reach((Trainer,)).arrays()
+        before = downward.Reach((Trainer,)).arrays()
         running.end()
         self.assertEqual(sorted(seen[0]), ["seen", "wait"])
         self.assertEqual(len(before), int(variables.LOOKS_IN))
@@ -364,7 +365,7 @@ class NoTraceTest(unittest.TestCase):
             del kept, number, told
 
         running = Running(work)
-        before = reach.Reach((Trainer,)).arrays()
+        before = downward.Reach((Trainer,)).arrays()
         running.end()
         self.assertEqual(seen, [(2, 3)])
         self.assertEqual(len(before), int(variables.LOOKS_IN))
@@ -377,7 +378,7 @@ class NoTraceTest(unittest.TestCase):
             del kept
 
         running = Running(work)
-        self.assertEqual(len(reach.Reach((Trainer,)).arrays()), 1)
+        self.assertEqual(len(downward.Reach((Trainer,)).arrays()), 1)
         running.end()
 
     @unittest.skipIf(variables.LOOKS_IN, "from 3.13 on a look at variables has no effect")
@@ -389,7 +390,7 @@ class NoTraceTest(unittest.TestCase):
             del held
 
         running = Running(work)
-        self.assertEqual(reach.Reach((Trainer,)).arrays(), {})
+        self.assertEqual(downward.Reach((Trainer,)).arrays(), {})
         running.end()
 
 
@@ -446,17 +447,17 @@ class StressTest(unittest.TestCase):
         self.assertGreater(self.rounds, 0)
 
     def test_surveys_disturb_nobody(self):
-        self.stress(lambda: (survivors.references((Trainer,)), survivors.containers()))
+        self.stress(lambda: (living.references((Trainer,)), living.containers()))
 
     def test_surveys_of_untracked_types_disturb_nobody(self):
-        self.stress(lambda: survivors.references((), (bytearray, Trainer)))
+        self.stress(lambda: living.references((), (bytearray, Trainer)))
 
     def test_looks_disturb_nobody(self):
         kept = [Trainer() for _ in range(50)]
 
         def look():
-            reached = reach.Reach((Trainer,))
-            looks._named(reached, list(reached.arrays()))
+            reached = downward.Reach((Trainer,))
+            running._named(reached, list(reached.arrays()))
 
         self.stress(look)
         del kept

@@ -217,18 +217,18 @@ class Memory:
 
     def note(self):
         """Notes what lives, for survivors."""
-        from gpumem_agent import survivors
+        from gpumem_agent.holders.register import Register
 
-        self._register = survivors.Register.of(self.frameworks)
+        self._register = Register.of(self.frameworks)
 
     def survivors(self):
         """Lines that name what was made since note and still lives."""
-        from gpumem_agent import holders
+        from gpumem_agent.holders import ending
 
         view = types.SimpleNamespace(
             frameworks=self.frameworks, survivors=self._register, exiting=True
         )
-        found = holders.find(view, time.monotonic() + 2.0)
+        found = ending.find(view, time.monotonic() + 2.0)
         return [
             "%s (%d, %s)" % (holder["path"], holder["count"], human(holder["bytes"]))
             for holder in found

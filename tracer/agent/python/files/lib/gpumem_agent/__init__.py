@@ -15,9 +15,8 @@ program's processes), sampling (the thread and its budgets), figures, steps,
 imports (noticing frameworks), native (C functions), hostheap, frameworks (one
 file each), requests and actions, sites, quiet, later, own (what programs
 replace) and alone (what must not meet a second thread). Who holds what: surveys
-and survivors (what was made late), holders with referrers (at the end) or with
-looks, reach and variables (while the program runs), graphs (autograd's, at a
-step), atomic (why that disturbs nobody), paths and kinds.
+(when to look), holders (the search; its words stand there) and atomic (why that
+disturbs nobody).
 """
 
 _agent = None

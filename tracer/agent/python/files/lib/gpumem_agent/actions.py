@@ -3,7 +3,7 @@ that is unknown is left out, never zero."""
 
 import gc
 
-from gpumem_agent.frameworks import total
+from gpumem_agent.frameworks import sites_of, total
 from gpumem_agent.own import own
 
 HOLDERS_SECONDS = 5.0  # on the exiting program
@@ -52,9 +52,9 @@ def _sync(process):
 
 
 def _sites(process):
-    from gpumem_agent import sites, survivors
+    from gpumem_agent import sites
 
-    now = survivors.sites_of(_active(process))
+    now = sites_of(_active(process))
     if now is None:
         return {"error": "sites were not recorded: GPUMEM_SITES=1 records them"}
     now = process.surveys.sites_at_most(now)
@@ -68,12 +68,12 @@ def _holders(process):
         if not surveys.look_now(process, own.monotonic() + HOLDERS_SECONDS_RUNNING):
             return {"error": "this interpreter can be looked at only at its end"}
         return {"detail": {"holders": surveys.told[:LIST_LENGTH]}}
-    from gpumem_agent import holders
+    from gpumem_agent.holders import ending, naming
     from gpumem_agent.sampling import paused
 
     with paused():
-        found = holders.find(process, own.monotonic() + HOLDERS_SECONDS)
-    found = holders.with_gone(found, surveys.told)
+        found = ending.find(process, own.monotonic() + HOLDERS_SECONDS)
+    found = naming.with_gone(found, surveys.told)
     return {"detail": {"holders": found[:LIST_LENGTH]}}
 
 

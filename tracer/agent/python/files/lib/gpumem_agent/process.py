@@ -341,9 +341,9 @@ class Process:
                 self.sample(heap=True)
             self.mark("phase", name)
             if name == "baseline":
-                from gpumem_agent.holders import sources
+                from gpumem_agent.frameworks.sources import sources
 
-                self.surveys.take(self, sources(self))
+                self.surveys.take(self, sources(self.frameworks))
 
     # Sampling.
 

@@ -8,7 +8,7 @@ look in the first half of its life.
 
 from gpumem_agent.own import own
 
-STEPS = 5  # after which the furniture is in
+STEPS = 5  # after which what the program keeps on purpose is there
 FIRST_SECONDS = 2.0  # of a life, before the first look
 SHARE = 0.001  # of the time, for looks
 CREDIT = 0.15  # seconds that the first looks may take beyond that
@@ -41,7 +41,7 @@ class Surveys:
             self._register, self._told = None, []
         self._spent = 0.0
         self._begin()
-        self._notes = []  # of the last two looks: (when, looks.Noted)
+        self._notes = []  # of the last two looks: (when, running.Noted)
 
     def _begin(self):
         """From now on time counts."""
@@ -49,7 +49,7 @@ class Surveys:
         self._next = self._sites_next = self._begun + FIRST_SECONDS
 
     def reference(self):
-        """The survivors.Register to compare with, or None."""
+        """The register.Register to compare with, or None."""
         if self._register is not None:
             return self._register
         aged = [n for when, n in self._notes if self._is_aged(when)]
@@ -67,7 +67,7 @@ class Surveys:
 
     def take(self, process, frameworks):
         """Takes it now, on a thread whose program stands still for it."""
-        from gpumem_agent.survivors import Register
+        from gpumem_agent.holders.register import Register
 
         self._is_final = True
         self._register, self._told = Register.of(frameworks), []
@@ -92,7 +92,7 @@ class Surveys:
         if self._is_steady(process):
             self._next = now + SECONDS
             return False
-        __import__("gpumem_agent.looks")  # once, and no part of the cost
+        __import__("gpumem_agent.holders.running")  # once, and no part of the cost
         begun = own.thread_time()
         self._next = now + max(now - self._begun, SECONDS)
         self._held = process.held()
@@ -122,16 +122,17 @@ class Surveys:
 
     def look_now(self, process, deadline):
         """Looks for holders, on any thread. Returns whether that is possible."""
-        from gpumem_agent import atomic, looks
+        from gpumem_agent import atomic
+        from gpumem_agent.holders import running
 
         if not atomic.POSSIBLE:
             return False
         reference = self._register
         if reference is None and self._notes:
             reference = self._notes[-1][1]
-        found, noted = looks.look(process, reference, deadline)
+        found, noted = running.look(process, reference, deadline)
         self._notes = self._notes[-1:] + [(own.monotonic(), noted)]
-        self._told = looks.lasting(found, self._told)
+        self._told = running.lasting(found, self._told)
         self._notes_graphs = True
         return True
 
@@ -142,7 +143,7 @@ class Surveys:
         if not self._is_final or not self.wants(step):
             return False
         if self._graphs is None:
-            from gpumem_agent.graphs import Graphs
+            from gpumem_agent.holders.graphs import Graphs
 
             self._graphs = Graphs()
         begun = own.thread_time()
@@ -162,7 +163,7 @@ class Surveys:
         on the program's own thread at the end of a step."""
         if now < self._sites_next or not self._is_final:
             return
-        from gpumem_agent.survivors import sites_of
+        from gpumem_agent.frameworks import sites_of
 
         begun = own.thread_time()
         self._sites_next = now + max(now - self._begun, SECONDS)
@@ -174,8 +175,7 @@ class Surveys:
     def _look_at_sites_beside(self, process):
         """The same for a program without steps, on any thread, when more lives than
         ever before."""
-        from gpumem_agent.frameworks import total
-        from gpumem_agent.survivors import sites_of
+        from gpumem_agent.frameworks import sites_of, total
 
         active = [f for f in process.frameworks if f.active()]
         live = total(f.live_bytes() for f in active)

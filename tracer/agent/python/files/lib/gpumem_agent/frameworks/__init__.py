@@ -1,12 +1,10 @@
 """What the agent asks of a framework. One file each; none imports the
 framework: it gets the module that the program imported."""
 
-import importlib
-
 
 def make(name, module, process):
     """The Framework of the file of that name here."""
-    made = importlib.import_module("gpumem_agent.frameworks." + name)
+    made = __import__("gpumem_agent.frameworks." + name, fromlist=("open_framework",))
     return made.open_framework(module, process)
 
 
@@ -109,3 +107,17 @@ def total(values):
     """The sum of what is known; None when nothing is."""
     known = [v for v in values if v is not None]
     return sum(known) if known else None
+
+
+def sites_of(frameworks):
+    """{site: [bytes, count]} of all frameworks that record, or None."""
+    every = [s for s in (f.sites() for f in frameworks) if s is not None]
+    if not every:
+        return None
+    merged = {}
+    for found in every:
+        for site, (size, count) in found.items():
+            entry = merged.setdefault(site, [0, 0])
+            entry[0] += size
+            entry[1] += count
+    return merged

@@ -205,6 +205,7 @@ class Torch(Framework):
             return None  # a tensor of the program's own kind that refuses
 
     def graphs(self, outputs, visible, deadline):
+        outputs = [o for o in outputs if getattr(o, "grad_fn", None) is not None]
         return kept_by_graphs(self, outputs, visible, deadline)
 
 
@@ -367,7 +368,7 @@ class _Mps:
         if not self._seen and now >= self._next:
             self._wait = min(self._wait * 2, MPS_LAST_SECONDS)
             self._next = now + self._wait
-            from gpumem_agent.survivors import references
+            from gpumem_agent.holders.living import references
 
             self._seen = any(map(self._is_here, references((self._torch.Tensor,)).values()))
         return self._seen

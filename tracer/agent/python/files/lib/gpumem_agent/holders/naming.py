@@ -1,37 +1,15 @@
-"""Who holds the arrays that were made late and still live."""
+"""From arrays with their names to a list of holders: bytes and counts by path."""
 
-import gc
 import itertools
 import sys
-import types
 
-from gpumem_agent import atomic, referrers, survivors
-from gpumem_agent.kinds import is_a
+from gpumem_agent.holders.kinds import is_a
+from gpumem_agent.holders.living import LARGE
 from gpumem_agent.own import own
-from gpumem_agent.paths import Name
 
 MAX_NAMED = 64  # arrays whose referrers are walked at a time
 PER_GROUP = 8  # of these, for each shape, when there are more
-MAX_BELOW = 200000  # objects looked at below one container
-NOT_BELOW = (type, types.ModuleType, types.FunctionType)  # not a container's own
 CONTAINERS = 10  # growing containers named when no array explains the growth
-
-
-def find(process, deadline):
-    """record.Holder objects, most bytes first, of a program that has come to
-    its end and stands still."""
-    frameworks = sources(process)
-    arrays = survivors.arrays(frameworks)
-    recent = late(arrays, process.survivors)
-    holders = Holders(deadline, _Upwards(deadline))
-    holders.name(recent)
-    holders.native = _native(frameworks, arrays, holders.nameless)
-    claimed = _add_graphs(holders, arrays, recent, deadline)
-    holders.add_nameless(claimed)
-    on_device = any(f.active() for f in process.frameworks)
-    if not on_device and process.survivors is not None:
-        _add_containers(holders, process.survivors, deadline)
-    return holders.listed()
 
 
 def with_gone(found, told):
@@ -41,19 +19,6 @@ def with_gone(found, told):
     lost = [entry for entry in told if entry["path"] not in left]
     lost = [dict(entry, path=entry["path"] + " (gone at the end)") for entry in lost]
     return sorted(found + lost, key=lambda entry: -entry["bytes"])
-
-
-def sources(process):
-    """The frameworks with a live device; without any, those with host arrays."""
-    active = [f for f in process.frameworks if f.active()]
-    if active:
-        return active
-    sources = list(process.frameworks)
-    if "numpy" in sys.modules and hasattr(sys.modules["numpy"], "ndarray"):
-        from gpumem_agent.frameworks.numpy import Numpy
-
-        sources.append(Numpy(sys.modules["numpy"]))
-    return sources
 
 
 def late(arrays, register):
@@ -69,45 +34,9 @@ def late(arrays, register):
     return found
 
 
-def _native(frameworks, arrays, nameless):
-    """{identity of an array: what keeps it} out of the collector's sight."""
-    kept = {}
-    for framework in frameworks if nameless else ():
-        own = [a.reference() for a in arrays if a.framework is framework]
-        kept.update(framework.kept_natively([o for o in own if o is not None]))
-    return kept
-
-
-class _Upwards:
-    """Finds names above arrays. What is on the way stays alive meanwhile."""
-
-    def __init__(self, deadline):
-        self._deadline = deadline
-        self._containers = {}  # by identity
-        self.complete = False  # whatever has a name was found
-
-    def names(self, arrays):
-        """{identity: Name} of some arrays."""
-        walk = referrers.Walk(self._deadline)
-        walk.climb([o for o in (a.reference() for a in arrays) if o is not None])
-        self.complete = walk.complete
-        paths = walk.paths()  # of all that is on the way, too
-        paths = {a.identity: paths[a.identity] for a in arrays if a.identity in paths}
-        self._containers.update((id(p.container), p.container) for p in paths.values())
-        return {identity: Name(path) for identity, path in paths.items()}
-
-    def below(self, container, arrays):
-        """Those arrays, of {identity: array}, that are below a container."""
-        seen, level = set(), [self._containers[container]]
-        while level and len(seen) < MAX_BELOW and own.monotonic() < self._deadline:
-            below = gc.get_referents(*level)
-            level = [r for r in below if id(r) not in seen and not issubclass(type(r), NOT_BELOW)]
-            seen.update(map(id, level))
-        return [arrays[i] for i in seen.intersection(arrays)]
-
-
 class Holders:
-    """Holders by path. A finder tells names: _Upwards, or a Downwards."""
+    """Holders by path. A finder tells names: upward.Upwards
+    or running.Downwards."""
 
     def __init__(self, deadline, finder):
         self.native = {}  # identity: what keeps an array
@@ -206,46 +135,11 @@ def _texts(names):
     return texts
 
 
-def _add_graphs(holders, arrays, recent, deadline):
-    """Adds what only autograd graphs keep, under the outputs that keep them.
-    Returns the keys of the storages that are charged with it."""
-    nameless = {a.key for a in holders.nameless}
-    visible = {a.key[1] for a in arrays if a.key not in nameless}
-    before = set(visible)
-    for framework in {id(a.framework): a.framework for a in recent}.values():
-        own = [a.reference() for a in recent if a.framework is framework]
-        outputs = [o for o in own if getattr(o, "grad_fn", None) is not None]
-        # Outputs with a name first: what they keep is theirs.
-        outputs.sort(key=lambda o: id(o) not in holders.path_of)
-        for output, size, word in framework.graphs(outputs, visible, deadline):
-            path = holders.path_of.get(id(output), type(output).__name__)
-            holders.add("%s: autograd graph of %s outputs" % (path, word), size, 1)
-    return visible - before
-
-
 def grown(lengths, register):
     """{identity: elements gained} of the containers that gained most."""
     gains = {i: register.growth(i, length) for i, length in lengths.items()}
-    most = sorted((i for i in gains if gains[i] >= survivors.LARGE), key=gains.get, reverse=True)
+    most = sorted((i for i in gains if gains[i] >= LARGE), key=gains.get, reverse=True)
     return {i: gains[i] for i in most[:CONTAINERS]}
-
-
-def _add_containers(holders, register, deadline):
-    """Names containers that gained most elements: the host's own leaks."""
-    lengths = {} if register.partial else survivors.containers()
-    if atomic.POSSIBLE:
-        from gpumem_agent import looks
-        from gpumem_agent.reach import Reach
-
-        looks.add_containers(holders, Reach(()), register, lengths)
-    gains = grown(lengths, register)
-    walk = referrers.Walk(deadline)
-    found = survivors.find(gains)
-    walk.climb(list(found.values()))
-    paths = walk.paths()
-    for identity in found:
-        if identity in paths:
-            holders.add(*sized(paths[identity], gains[identity]))
 
 
 def sized(path, count):

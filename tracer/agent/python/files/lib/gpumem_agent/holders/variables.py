@@ -16,8 +16,8 @@ import weakref
 from functools import partial
 
 from gpumem_agent import atomic
-from gpumem_agent.kinds import OWN_FOLDER, is_library, rank_of
-from gpumem_agent.paths import Local
+from gpumem_agent.holders.kinds import OWN_FOLDER, is_library, rank_of
+from gpumem_agent.holders.paths import Local
 
 DEPTH = 100  # calls below one another; outer ones are left out
 LOOKS_IN = sys.version_info >= (3, 13)

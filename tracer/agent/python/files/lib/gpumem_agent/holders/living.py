@@ -1,4 +1,4 @@
-"""Which arrays live, and which of them were made late."""
+"""Which arrays and which large containers live now."""
 
 import collections
 import gc
@@ -8,7 +8,6 @@ import weakref
 from gpumem_agent import atomic
 from gpumem_agent.own import own
 
-MAX_NOTED = 200000
 GROWING = (list, dict, set, collections.deque)
 LARGE = 1000  # elements from which a container is noted
 TURN = 0.002  # seconds of work in one turn; see arrays
@@ -91,51 +90,6 @@ def described(live, framework, deadline=None, kinds=()):
     return found
 
 
-class Register:
-    """The arrays and the large containers that lived at one moment."""
-
-    partial = False  # whether it is only of those that the program has names for
-
-    def __init__(self, noted, lengths):
-        self.noted = noted  # {identity: weak reference}
-        self._lengths = lengths  # {identity: elements}
-        self.sites = None  # live bytes by site at that moment, when noted
-
-    @classmethod
-    def of(cls, frameworks):
-        """All that lives now."""
-        noted = {}
-        for framework in frameworks:
-            noted.update(references(framework.kinds(), framework.untracked_kinds()))
-            noted.update(framework.listed())
-        noted = dict(itertools.islice(noted.items(), MAX_NOTED))
-        on_device = any(f.active() for f in frameworks)
-        return cls(noted, {} if on_device else {**untracked(), **containers()})
-
-    def note_sites(self, frameworks):
-        """Also notes the sites, where the frameworks record them."""
-        self.sites = sites_of([f for f in frameworks if f.active()])
-
-    def is_late(self, identity, reference):
-        """Whether an object was made after that moment. Its weak reference is
-        the same as long as it lives, and no other object's."""
-        return self.noted.get(identity) is not reference
-
-    def growth(self, identity, length):
-        """Elements that a container gained since that moment."""
-        return length - self._lengths.get(identity, 0)
-
-
-def untracked():
-    """{identity: elements} of the large containers below the program's names. The
-    collector does not track dictionaries of strings, numbers and bytes alone."""
-    if not atomic.POSSIBLE:
-        return {}
-    from gpumem_agent.reach import Reach
-
-    return Reach(()).containers()
-
-
 def containers():
     """{identity: elements} of the large lists, dictionaries, sets and deques that
     the collector tracks."""
@@ -163,17 +117,3 @@ def find(identities):
         atomic.empty(box),
     )
     return {id(item): item for item in found}
-
-
-def sites_of(frameworks):
-    """{site: [bytes, count]} of all frameworks that record, or None."""
-    every = [s for s in (f.sites() for f in frameworks) if s is not None]
-    if not every:
-        return None
-    merged = {}
-    for found in every:
-        for site, (size, count) in found.items():
-            entry = merged.setdefault(site, [0, 0])
-            entry[0] += size
-            entry[1] += count
-    return merged

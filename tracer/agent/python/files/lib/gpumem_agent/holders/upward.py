@@ -10,24 +10,25 @@ import gc
 import sys
 import types
 
-from gpumem_agent import variables
-from gpumem_agent.kinds import (
+from gpumem_agent.holders import variables
+from gpumem_agent.holders.kinds import (
     NAMED,
     OWN_FOLDER,
     RANKS,
     code_of,
     is_a,
     is_library,
-    namespace,
+    module_names,
     rank_of,
-    script_name,
 )
+from gpumem_agent.holders.paths import Name, Path
 from gpumem_agent.own import own
-from gpumem_agent.paths import Path
 
 MAX_LEVELS = 16
 PART = 64  # objects a call of get_referrers: its cost grows with both
 MAX_WIDTH = 256  # objects a level; the rest is left out
+MAX_BELOW = 200000  # objects looked at below one container
+NOT_BELOW = (type, types.ModuleType, types.FunctionType)  # not a container's own
 
 
 class Walk:
@@ -175,14 +176,30 @@ def _is_ours(item):
     return is_a(item, types.FrameType) and item.f_code.co_filename.startswith(OWN_FOLDER)
 
 
-def module_names():
-    """{identity of a module's namespace: (its name, its file)}."""
-    names = {}
-    for name, module in list(sys.modules.items()):
-        if is_a(module, types.ModuleType):
-            names_of = namespace(module)
-            file = names_of.get("__file__")
-            if name != "__main__" and id(names_of) in names:
-                continue  # another name of the same module: the first is shown
-            names[id(names_of)] = (script_name(name), file if type(file) is str else "")
-    return names
+class Upwards:
+    """Finds names above arrays, for naming.Holders. What is on the way stays alive
+    meanwhile."""
+
+    def __init__(self, deadline):
+        self._deadline = deadline
+        self._containers = {}  # by identity
+        self.complete = False  # whatever has a name was found
+
+    def names(self, arrays):
+        """{identity: Name} of some arrays."""
+        walk = Walk(self._deadline)
+        walk.climb([o for o in (a.reference() for a in arrays) if o is not None])
+        self.complete = walk.complete
+        paths = walk.paths()  # of all that is on the way, too
+        paths = {a.identity: paths[a.identity] for a in arrays if a.identity in paths}
+        self._containers.update((id(p.container), p.container) for p in paths.values())
+        return {identity: Name(path) for identity, path in paths.items()}
+
+    def below(self, container, arrays):
+        """Those arrays, of {identity: array}, that are below a container."""
+        seen, level = set(), [self._containers[container]]
+        while level and len(seen) < MAX_BELOW and own.monotonic() < self._deadline:
+            below = gc.get_referents(*level)
+            level = [r for r in below if id(r) not in seen and not issubclass(type(r), NOT_BELOW)]
+            seen.update(map(id, level))
+        return [arrays[i] for i in seen.intersection(arrays)]

@@ -2,17 +2,20 @@
 
 Programs end in ways that leave nothing to ask for: a function returns and its
 list of losses is gone, or the kernel kills them for memory. So now and then the
-sampling thread looks (see reach) and tells what it found. What native code or
+sampling thread looks (see downward) and tells what it found. What native code or
 only a library holds is left for the program's end; for what autograd keeps see
 graphs.
 """
 
 import itertools
 
-from gpumem_agent import holders, survivors
+from gpumem_agent.frameworks.sources import sources
+from gpumem_agent.holders import living
+from gpumem_agent.holders.downward import Reach
+from gpumem_agent.holders.naming import Holders, grown, late, sized
+from gpumem_agent.holders.paths import Name
+from gpumem_agent.holders.register import Register
 from gpumem_agent.own import own
-from gpumem_agent.paths import Name
-from gpumem_agent.reach import Reach
 from gpumem_agent.sampling import paused
 
 MOST_ARRAYS = 20000
@@ -22,14 +25,14 @@ PAUSE = 0.001  # seconds, for the program to go on
 
 def look(process, reference, deadline):
     """(holders of what is later than the reference, what was reached)."""
-    frameworks = holders.sources(process)
+    frameworks = sources(process.frameworks)
     on_device = any(f.active() for f in process.frameworks)
     reach = Reach([kind for f in frameworks for kind in f.types()])
     noted = Noted(reach)
     if reference is None:
         return [], noted
-    found = holders.Holders(deadline, Downwards(reach))
-    found.name(holders.late(_described(noted, reference, frameworks, deadline), reference))
+    found = Holders(deadline, Downwards(reach))
+    found.name(late(_described(noted, reference, frameworks, deadline), reference))
     if not on_device:
         add_containers(found, reach, reference)
     return found.listed(), noted
@@ -42,7 +45,7 @@ def lasting(found, before):
     return [e for e in found if e["count"] > 1 and e["bytes"] > sizes.get(e["path"], 0)]
 
 
-class Noted(survivors.Register):
+class Noted(Register):
     """The arrays and large containers that a look reached."""
 
     partial = True
@@ -53,7 +56,7 @@ class Noted(survivors.Register):
 
 
 class Downwards:
-    """Finds names of arrays that were reached. See holders.Holders."""
+    """Finds names of arrays that were reached. See naming.Holders."""
 
     complete = True
 
@@ -97,9 +100,9 @@ def _named(reach, identities, look_at=Name):
 
 def _described(noted, reference, frameworks, deadline):
     """The Arrays that were reached; of too many the late ones first."""
-    late = {i: weak for i, weak in noted.noted.items() if reference.is_late(i, weak)}
-    live = dict(itertools.islice({**late, **noted.noted}.items(), MOST_ARRAYS))
-    found = [survivors.described(live, f, deadline, f.types()) for f in frameworks]
+    first = {i: weak for i, weak in noted.noted.items() if reference.is_late(i, weak)}
+    live = dict(itertools.islice({**first, **noted.noted}.items(), MOST_ARRAYS))
+    found = [living.described(live, f, deadline, f.types()) for f in frameworks]
     return list(itertools.chain.from_iterable(found))
 
 
@@ -107,7 +110,7 @@ def add_containers(found, reach, reference, known=()):
     """Adds the containers that gained most elements: the host's own leaks. Those
     that are known by their identities already are left out."""
     lengths = {i: n for i, n in reach.containers().items() if i not in known}
-    gains = holders.grown(lengths, reference)
-    sized = _named(reach, gains, lambda path: holders.sized(path, gains[id(path.chain[-1])]))
-    for name, size, count in sized.values():
+    gains = grown(lengths, reference)
+    named = _named(reach, gains, lambda path: sized(path, gains[id(path.chain[-1])]))
+    for name, size, count in named.values():
         found.add(name, size, count)

@@ -12,7 +12,7 @@ LRU_CACHE = type(functools.lru_cache(maxsize=1)(len))
 SEQUENCES = (list, tuple, set, frozenset, collections.deque)
 CELL = type((lambda x: lambda: x)(0).__closure__[0])
 NAMED = (types.FunctionType, type, types.FrameType, LRU_CACHE) + SUSPENDED
-OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
+OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # of all the agent
 RANKS = (0, 1, 2)  # see rank_of
 
 
@@ -70,3 +70,16 @@ def script_name(module):
     file = getattr(sys.modules.get("__main__"), "__file__", None) or sys.argv[0]
     name = os.path.splitext(os.path.basename(str(file)))[0]
     return name if name.isidentifier() else "__main__"
+
+
+def module_names():
+    """{identity of a module's namespace: (its name, its file)}."""
+    names = {}
+    for name, module in list(sys.modules.items()):
+        if is_a(module, types.ModuleType):
+            names_of = namespace(module)
+            file = names_of.get("__file__")
+            if name != "__main__" and id(names_of) in names:
+                continue  # another name of the same module: the first is shown
+            names[id(names_of)] = (script_name(name), file if type(file) is str else "")
+    return names

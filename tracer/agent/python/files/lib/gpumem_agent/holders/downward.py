@@ -18,18 +18,24 @@ import types
 import weakref
 
 from gpumem_agent import atomic
-from gpumem_agent.kinds import RANKS, is_a, is_library, namespace, rank_of
-from gpumem_agent.paths import Local, Path
-from gpumem_agent.referrers import module_names
-from gpumem_agent.survivors import GROWING, LARGE
-from gpumem_agent.variables import Variables, local, pick
+from gpumem_agent.holders.kinds import (
+    RANKS,
+    is_a,
+    is_library,
+    module_names,
+    namespace,
+    rank_of,
+)
+from gpumem_agent.holders.living import GROWING, LARGE
+from gpumem_agent.holders.paths import Local, Path
+from gpumem_agent.holders.variables import Variables, local, pick
 
 LEVELS = 12  # references between a name and what is found
 MOST = 20000  # objects of a level that are followed
 ELEMENTS = 100000  # in all of them together, as far as they have a length
 SIZED = GROWING + (tuple, frozenset)
 # Types whose objects are not followed, beside classes: they refer to nothing,
-# or to the interpreter's own furniture.
+# or to what the interpreter has for itself.
 LEAVES = (
     *(type(x) for x in (None, ..., NotImplemented, True, 0, 0.0, 0j, "", b"", slice(0), range(0))),
     *(bytearray, memoryview, property, staticmethod, classmethod, weakref.ref),

@@ -4,7 +4,8 @@ import collections
 import sys
 import types
 
-from gpumem_agent.kinds import (
+from gpumem_agent.frameworks.torch_names import HOOKS, tidy
+from gpumem_agent.holders.kinds import (
     CELL,
     LRU_CACHE,
     SEQUENCES,
@@ -16,7 +17,6 @@ from gpumem_agent.kinds import (
     script_name,
 )
 
-HOOKS = "_backward_hooks"  # of a tensor, where C code keeps them
 ALONE = 3  # references: the frame, a variable of ours, the question
 
 
@@ -52,19 +52,19 @@ class Path:
         at = self._first_step(chain)
         while at + 1 < len(chain):
             at = self._step(at)
-        self._text = _tidy("".join(self._parts))
+        self._text = tidy("".join(self._parts))
 
     def __str__(self):
         """`list train.history`, `train.model.weight`, …: the container's type
         before its path, when there is one."""
         if self.container is None:
             return self._text
-        rest = self._text[len(_tidy(self._before)) + len("[…]") :]
+        rest = self._text[len(tidy(self._before)) + len("[…]") :]
         return self.of_container() + ("[…]" + rest if rest else "")
 
     def of_container(self):
         """The path up to the container, for all that is in it."""
-        return "%s %s" % (type(self.container).__name__, _tidy(self._before))
+        return "%s %s" % (type(self.container).__name__, tidy(self._before))
 
     def _root(self, root, modules):
         if id(root) in modules:
@@ -132,16 +132,6 @@ class Path:
             self.container = parent
             self._before = "".join(self._parts)
         self._parts.append("[…]")
-
-
-def _tidy(text):
-    """Modules of PyTorch keep children in dictionaries; leave these out."""
-    for table in ("._modules[", "._parameters[", "._buffers["):
-        while table in text:
-            before, _, rest = text.partition(table)
-            name, _, rest = rest.partition("]")
-            text = "%s.%s%s" % (before, name.strip("'"), rest)
-    return text
 
 
 def _attribute(parent, child):

@@ -10,9 +10,8 @@ hooks of the program's (see frameworks.torch_graphs). Other threads' variables a
 left alone: what is behind them may change in C++ while it is looked at.
 """
 
-
-from gpumem_agent import variables
 from gpumem_agent.frameworks import total
+from gpumem_agent.holders import variables
 from gpumem_agent.own import own
 
 STEPS = 10  # that a graph must reach back

@@ -1,0 +1,39 @@
+"""Who holds what: the search for the names behind arrays and containers.
+
+It answers one question: of what was made late and still lives, which of the
+program's names keeps it alive? A name is a module's variable, a class, a closure
+or a variable of a function that runs. The words, as they are used here:
+
+  array      what a framework describes (a tensor, an ndarray); it has a storage.
+  container  a list, dictionary, set or deque; large from living.LARGE elements.
+  survey     taken once, when the program is under way or marks its baseline.
+  register   what lived at one moment, such as the survey's: identities and weak
+             references, so that it keeps nothing alive.
+  late       made after the moment of the register.
+  look       a search while the program runs; what it reached serves as a register
+             for the next one.
+  atomic     between two bytecodes of the interpreter, so that nobody notices.
+  reach      what the names lead to, downward.
+  climb      from an object to what refers to it, upward, until there is a name.
+  path       the way from a name to an object, in words: `list train.history`.
+  graph      of autograd: it keeps arrays where the collector sees nothing.
+  gone       a holder that was told before and is not there at the end.
+
+The modules, each importing only those above it:
+
+  kinds      questions to objects that run no code of the program's
+  living     which arrays and large containers live now
+  paths      chains of references in words
+  variables  what the functions that run hold, read without an effect on them
+  downward   what the program's names reach, in one atomic look
+  upward     referrers, level by level, of a program that stands still
+  register   what lived at one moment
+  naming     from arrays and paths to holders with bytes and counts
+  graphs     which variable keeps an autograd graph that grows
+  running    the look while the program runs
+  ending     the search at its end
+
+`surveys`, one folder up, says when to look; `atomic` there is how. What only one
+framework does stands under `frameworks`. Imports inside functions are for what
+most programs never need; they close no circle, and a test looks at that.
+"""

@@ -1,0 +1,55 @@
+"""What lived at one moment, by which later ones tell what was made late."""
+
+import itertools
+
+from gpumem_agent import atomic
+from gpumem_agent.frameworks import sites_of
+from gpumem_agent.holders import living
+
+MAX_NOTED = 200000
+
+
+class Register:
+    """The arrays and the large containers that lived at one moment."""
+
+    partial = False  # whether it is only of those that the program has names for
+
+    def __init__(self, noted, lengths):
+        self.noted = noted  # {identity: weak reference}
+        self._lengths = lengths  # {identity: elements}
+        self.sites = None  # live bytes by site at that moment, when noted
+
+    @classmethod
+    def of(cls, frameworks):
+        """All that lives now."""
+        noted = {}
+        for framework in frameworks:
+            noted.update(living.references(framework.kinds(), framework.untracked_kinds()))
+            noted.update(framework.listed())
+        noted = dict(itertools.islice(noted.items(), MAX_NOTED))
+        on_device = any(f.active() for f in frameworks)
+        return cls(noted, {} if on_device else {**untracked(), **living.containers()})
+
+    def note_sites(self, frameworks):
+        """Also notes the sites, where the frameworks record them."""
+        self.sites = sites_of([f for f in frameworks if f.active()])
+
+    def is_late(self, identity, reference):
+        """Whether an object was made after that moment. Its weak reference is
+        the same as long as it lives, and no other object's."""
+        return self.noted.get(identity) is not reference
+
+    def growth(self, identity, length):
+        """Elements that a container gained since that moment."""
+        return length - self._lengths.get(identity, 0)
+
+
+def untracked():
+    """{identity: elements} of the large containers below the program's names. The
+    collector does not track dictionaries of strings, numbers and bytes alone."""
+    if not atomic.POSSIBLE:
+        return {}
+    # Here, because the survey of a program on a device does not need it.
+    from gpumem_agent.holders.downward import Reach
+
+    return Reach(()).containers()
