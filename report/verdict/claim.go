@@ -100,8 +100,13 @@ func duration(seconds float64) string {
 
 // what names the primary key in a sentence.
 func (s *settled) what() string {
-	if s.primary == keyHandles {
+	switch {
+	case s.primary == keyHandles:
 		return "the number of the driver's " + s.kind.Name
+	case s.primary == keyLive && s.judged.asksItself():
+		return "device memory that the program asked the driver for and has not given back"
+	case s.primary == keyCount && s.judged.asksItself():
+		return "the number of the program's allocations at the driver"
 	}
 	return accountWords[s.primary]
 }

@@ -35,7 +35,7 @@ type settled struct {
 // beside the trend's own. Later findings speak only where the earlier ones leave
 // them room:
 //
-//   - a program that was reading its code in has no growth of its work;
+//   - what grows in a program that was reading its code in is no growth of its work;
 //   - a pool that fills again and again has no trend: it counts where nothing grows;
 //   - what was left over counts where its trust is above the trend's, unless the
 //     trend is of twice as much; where nothing was left over and nothing surely
@@ -46,7 +46,7 @@ func decide(x *examined, f findings) *settled {
 	d := &s.decision
 	d.take(f.trend)
 	d.shares = f.shares
-	if f.starting != nil {
+	if f.starting != nil && f.trend.owner != nobody {
 		d.take(*f.starting)
 		d.shares = nil
 	}

@@ -30,7 +30,7 @@ func (x *examined) findTrend() (finding, *shares) {
 		sh := x.shareOut(a, k)
 		return x.grown(k, whose, sh.agreement), sh
 	case k == keyDevice:
-		return finding{of: k, size: x.grow[k].Amount(), lacking: true, why: x.ownerless()}, nil
+		return finding{of: k, size: x.grow[k].Amount(), lacking: true, why: x.ownerlessWords()}, nil
 	}
 	return x.quiet(), nil
 }
@@ -55,6 +55,8 @@ func (x *examined) blame(a [keys]float64) (key, owner) {
 		return keyIdle, thePool
 	case a[keyUntracked] > 0 && a[keyUntracked] >= driverShare*a[keyHost]:
 		return keyUntracked, theDriver
+	case x.ownerless(a):
+		return keyDevice, unknown
 	case a[keyHost] > 0 && x.grow[keyHost].Growing():
 		return keyHost, x.hostOwner(a)
 	case a[keyHost] > 0:
@@ -73,9 +75,15 @@ func (x *examined) handlesGrow() bool {
 	return filling(x.kind, &x.grow[keyHandles]) == 0 && (!x.grow[keyDevice].Growing() || x.unasked())
 }
 
-// ownerless is the reason of an undecided: device memory grows, and nothing
+// ownerless: device memory of unknown owner grows by more than the host, whose
+// growth is then not the answer.
+func (x *examined) ownerless(a [keys]float64) bool {
+	return a[keyDevice] > 0 && a[keyDevice] >= a[keyHost] && !(a[keyHandles] > 0 && x.handlesGrow())
+}
+
+// ownerlessWords are the reason of an undecided: device memory grows, and nothing
 // tells who holds it.
-func (x *examined) ownerless() string {
+func (x *examined) ownerlessWords() string {
 	if g := &x.grow[keyDevice]; x.judged.rise(record.ColDriverAllocBytes, g.From) >= g.Amount()/2 {
 		return "device memory grows by what the driver was asked for, " +
 			"but no allocator counters tell whether the program uses it or keeps it in a pool"

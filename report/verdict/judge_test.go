@@ -159,11 +159,41 @@ func cumulativeMax(v []float64) []float64 {
 	return v
 }
 
+func TestTheStartOfAProgramIsNoGrowthByItsSize(t *testing.T) {
+	t.Parallel()
+	names := []string{record.ColTime, record.ColRSS, record.ColLive}
+	values := [][]float64{{0, 100, 300, 580}, {2 * mib, 80 * mib, 120 * mib, 150 * mib}, {0, 0, 0, 0}}
+	v := Judge(&record.Run{Samples: record.NewSamples(names, values)}, Options{})
+	if v.Verdict != Undecided {
+		t.Errorf("four rows in .6 s: %s", v.Summary)
+	}
+}
+
+func TestAProgramThatReadsAMappedFileGrowsInNothing(t *testing.T) {
+	t.Parallel()
+	p := newProgram(400).grows(record.ColRSSFile, 10*mib, 0, 6*mib).flat(record.ColFootprint, 80*mib, 4*kib)
+	if v := p.judge(); v.Verdict != None {
+		t.Errorf("%s", v.Summary)
+	}
+}
+
+func TestTheHostIsNotNamedForWhatTheDeviceGrowsBy(t *testing.T) {
+	t.Parallel()
+	p := newProgram(800).grows(record.ColGPU, 300*mib, 0, 1.6*mib).grows(record.ColFootprint, 200*mib, kib, 8*kib)
+	if v := p.judge(); v.Verdict != Undecided || !strings.Contains(v.Summary, "device memory grows") {
+		t.Errorf("nobody tells the owner: %s", v.Summary)
+	}
+	p.grows(record.ColDriverProgramBytes, mib, 0, 1.6*mib).grows(record.ColDriverProgramCount, 1, 0, 1)
+	if v := p.judge(); v.Verdict != AppLeak || !strings.Contains(v.Summary, "asked the driver for") {
+		t.Errorf("the program asked for it: %s", v.Summary)
+	}
+}
+
 func TestShortRunRestsOnMagnitudeAndTellsItsSlopes(t *testing.T) {
 	t.Parallel()
 	// TL-08: 1500 epochs between the lines.
 	names := []string{record.ColTime, record.ColStep, record.ColRSS, record.ColLive}
-	values := [][]float64{{0, 1, 2}, {0, 1500, 3000}, {319 * mib, 5812 * mib, 7600 * mib}, {55104, 98776, 106472}}
+	values := [][]float64{{0, 60_000, 120_000}, {0, 1500, 3000}, {319 * mib, 5812 * mib, 7600 * mib}, {55104, 98776, 106472}}
 	v := Judge(&record.Run{Samples: record.NewSamples(names, values)}, Options{})
 	if v.Verdict != DriverGrowth || v.Tier != Suspected || v.RestsOn != ByMagnitude {
 		t.Errorf("%s %s by %s", v.Verdict, v.Tier, v.RestsOn)

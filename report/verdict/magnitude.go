@@ -16,6 +16,7 @@ const (
 	leastMagnitude = 64 * mib
 	minRows        = 3
 	lastPart       = .1 // of the growth that the last stretch must still bring
+	leastSpan      = 2. // seconds: every program grows while it starts
 )
 
 // slope is one stretch of a short run.
@@ -33,7 +34,7 @@ func findMagnitude(l *accounts, short bool) *finding {
 	if n == 1 {
 		f.why = fmt.Sprintf("one sample is too little for a trend (%d are needed)", trend.LeastRows)
 	}
-	if n < minRows {
+	if n < minRows || !l.untimed && l.clock[n-1]-l.clock[0] < leastSpan {
 		return f
 	}
 	most := float64(leastMagnitude)

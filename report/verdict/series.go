@@ -82,6 +82,9 @@ func newAccounts(k *track, u account.Unified) *accounts {
 		keyLive: l.book.Live, keyCount: c[record.ColLiveCount], keyIdle: l.book.Idle, keyHost: l.book.Host,
 		keyHeap: c[record.ColHostHeap], keyInFlight: c[record.ColInFlight], keyRefs: c[record.ColRefs],
 	}
+	if l.asksItself() {
+		l.series[keyCount] = c[record.ColDriverProgramCount]
+	}
 	if l.book.Owned() {
 		l.series[keyUntracked] = l.book.Untracked
 		l.asked = stat.Minus(c[record.ColDriverAllocBytes], l.book.Live, l.book.Idle)
@@ -101,6 +104,10 @@ func newAccounts(k *track, u account.Unified) *accounts {
 	return l
 }
 
+// asksItself reports whether what the program asked of the driver stands for what
+// is live: no allocator tells.
+func (l *accounts) asksItself() bool { return l.book.Program && !l.book.Tells.Live }
+
 // column is a column of the track by name, nil when it is unknown.
 func (k *track) column(name string) []float64 { return k.cols[name] }
 
@@ -116,7 +123,9 @@ func (l *accounts) untold() []string {
 	miss(!t.HasDevice(), record.ColGPU, "no driver counter, untracked growth cannot be seen")
 	miss(t.HasDevice() && !t.GPU, record.ColGPU,
 		"no driver counter; what the driver was asked for stands in, contexts and modules are not seen")
-	miss(!t.Live, record.ColLive, "no allocator counters, the program's part of device memory is unknown")
+	miss(!t.Owned(), record.ColLive, "no allocator counters, the program's part of device memory is unknown")
+	miss(l.asksItself(), record.ColIdle, "what is idle inside an allocator of the program's own is not told from what it uses; "+
+		"docs/agent-protocol.md says how it can tell")
 	miss(t.Live && !t.Idle, record.ColIdle, "what the pool keeps is not told from what the driver holds")
 	miss(l.series[keyCount] == nil, record.ColLiveCount, "growth of handles without bytes cannot be seen")
 	miss(!t.HasHost(), record.ColRSS, "host memory was not recorded")

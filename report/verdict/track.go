@@ -32,6 +32,7 @@ var columnsUsed = [...]string{
 	record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColShapes, record.ColPipelines,
 	record.ColDriverFailed, record.ColCommandBuffersOpen, record.ColEvents, record.ColStreams, record.ColGraphs,
 	record.ColModules, record.ColContexts, record.ColPools, record.ColDriverAllocBytes, record.ColPinnedBytes,
+	record.ColDriverProgramBytes, record.ColDriverProgramCount,
 	record.ColCaptureLost,
 }
 
