@@ -66,7 +66,7 @@ func TestALeakAtTheDriverShowsWhereNothingChargesTheProcess(t *testing.T) {
 	}{
 		{"pool", []string{"with", "a", "pool"}, verdict.DriverGrowth,
 			"most of it asked of the driver outside the pool"},
-		{"bare", nil, verdict.Undecided, "grows by what the driver was asked for"},
+		{"bare", nil, verdict.AppLeak, "the program asked the driver for"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -79,6 +79,10 @@ func TestALeakAtTheDriverShowsWhereNothingChargesTheProcess(t *testing.T) {
 			v := readVerdict(t, filepath.Join(dir, c.name))
 			if v.Verdict != c.class || !strings.Contains(v.Summary, c.words) {
 				t.Errorf("%s, want %s with %q: %s", v.Verdict, c.class, c.words, v.Summary)
+			}
+			byMain := func(s verdict.SiteRow) bool { return strings.HasSuffix(s.Site, " main") }
+			if !slices.ContainsFunc(v.Sites, byMain) {
+				t.Errorf("the site is not main: %+v", v.Sites)
 			}
 			standsIn := func(s string) bool {
 				return strings.HasPrefix(s, "gpu_bytes: ") && strings.Contains(s, "stands in")
