@@ -1,6 +1,7 @@
 package account
 
 import (
+	"math"
 	"slices"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
@@ -83,6 +84,19 @@ func cellsAt(in [][]float64, row int) Cells {
 		}
 	}
 	return c
+}
+
+// Last is the newest known value of each account.
+func (l *Ledger) Last() Row {
+	last := func(v []float64) float64 {
+		for i := len(v) - 1; i >= 0; i-- {
+			if v[i] == v[i] {
+				return v[i]
+			}
+		}
+		return math.NaN()
+	}
+	return Row{Device: last(l.Device), Live: last(l.Live), Idle: last(l.Idle), Untracked: last(l.Untracked), Host: last(l.Host)}
 }
 
 // Decided is what was decided on device bytes being host memory.

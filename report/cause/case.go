@@ -28,6 +28,7 @@ type Case struct {
 	ByTrend    bool
 	ByLeftover bool
 	Refill     string // what was seen of a pool that fills again and again
+	Workers    string // what was seen of workers that nobody ends
 
 	// The series that are tested for growth. Handles are the driver's, of Kind.
 	Live, Count, Idle, Untracked, Host, Heap, InFlight, Refs, Device, Handles Series

@@ -57,6 +57,7 @@ func Catalogue() []Rule {
 		{ID: WarmUp, Find: lazyPages},
 		{ID: Purge, Find: purgeInVain},
 		{ID: Dead, Find: deadHolder},
+		{ID: Workers, Find: workersLeft},
 		{ID: Tooling, Find: tooling},
 		{ID: Driver, Last: true, Find: inDriver},
 	}

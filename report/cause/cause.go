@@ -32,6 +32,7 @@ const (
 	WarmUp      = "lazily-committed-pages"
 	Purge       = "purge-without-effect"
 	Dead        = "dead-process-holds-memory"
+	Workers     = "workers-left"
 	Tooling     = "tooling"
 )
 

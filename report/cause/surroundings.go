@@ -51,6 +51,16 @@ func deadHolder(c *Case) *Cause {
 		Next: "find the process that still has the device open, or reset the device"}
 }
 
+// workersLeft: processes were started one after the other, and nobody ended them.
+func workersLeft(c *Case) *Cause {
+	if c.Workers == "" {
+		return nil
+	}
+	return &Cause{ID: Workers, Confidence: c.Confidence, Evidence: []string{c.Workers},
+		Next: "end each worker when its work is done (join, terminate, or a pool of a fixed size); " +
+			"the table of processes has their commands"}
+}
+
 // toolVariables are switches of capture and debug layers that hold memory.
 var toolVariables = [...]string{
 	"MTL_CAPTURE_ENABLED", "METAL_CAPTURE_ENABLED", "MetalCaptureEnabled", "METAL_DEVICE_WRAPPER_TYPE",

@@ -23,6 +23,9 @@ func (s *settled) causes() []Cause {
 	if s.restsOn == ByRefill {
 		c.Refill = s.why
 	}
+	if s.restsOn == ByProcesses {
+		c.Workers = s.why
+	}
 	if s.primary == keyHost {
 		c.WhoseHost = s.hostWords()
 	}

@@ -40,7 +40,7 @@ func (s *settled) growthClaim(v *Verdict) string {
 		return s.leftoverClaim()
 	case ByMagnitude:
 		return s.magnitudeClaim()
-	case ByRefill:
+	case ByRefill, ByProcesses:
 		return s.why
 	}
 	text := s.what() + " grows by " + s.quantity(s.size) + s.lasting()

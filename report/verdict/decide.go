@@ -75,6 +75,20 @@ func decideDifference(x *examined, growth finding, leftover *finding) *settled {
 	return s
 }
 
+// decideTree decides on workers that nobody ends; nil where there are none, or where
+// a process grows by more by itself. The decision is about the process that started
+// them.
+func decideTree(all []*settled, worst *settled) *settled {
+	f := findWorkers(all)
+	if f == nil || gravity(worst.class) > gravity(Undecided) && worst.size >= f.size {
+		return nil
+	}
+	s := &settled{examined: firstOf(all).examined}
+	s.take(*f)
+	s.confidence = s.confidenceOf(s.decision)
+	return s
+}
+
 // undecided is the decision on a run without rows.
 func undecided(why string) decision {
 	var d decision

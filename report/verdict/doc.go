@@ -98,6 +98,15 @@
 // it is what is surely there. As a figure it is not, so the account's row is then
 // without one, and Missing says why.
 //
+// # Trees of processes
+//
+// Each process is judged, and the worst decides. What is open about one that was
+// there for less than a quarter of the longest life decides nothing: workers come
+// and go, and the last of them is young when a run ends. Workers that come one after
+// the other, from the first quarter of the run into its second half, and do not end,
+// are a finding of their own (tree.go): the tree grows although each process is flat.
+// Four of them are suspected, six or more confirmed.
+//
 // # Handles without bytes
 //
 // Events, streams, graphs and modules that are never released are a leak long

@@ -22,6 +22,9 @@ func Judge(run *record.Run, o Options) *Verdict {
 	if worst == nil {
 		return empty(run)
 	}
+	if tree := decideTree(all, worst); tree != nil {
+		worst = tree
+	}
 	v := worst.verdict()
 	if len(all) > 1 {
 		v.PID = worst.pid
@@ -40,15 +43,30 @@ func judgeAll(run *record.Run, o Options, c trend.Conditions) []*settled {
 	return out
 }
 
-// judgedAmong are the processes that may decide over all: a child that came and
-// went does not, where another was long enough to be judged.
+// judgedAmong are the processes that may decide over all. What is open about a child
+// that came and went, or that is young when the run ends, leaves the whole open only
+// where no other process was there for longer.
 func judgedAmong(all []*settled) []*settled {
-	if !slices.ContainsFunc(all, func(s *settled) bool { return !s.short }) {
+	longest := 0.
+	for _, s := range all {
+		longest = max(longest, s.lived())
+	}
+	const brief = 1. / 4 // of the life of the one that lived longest
+	passing := func(s *settled) bool { return s.short || s.starting || s.lived() < brief*longest }
+	if !slices.ContainsFunc(all, func(s *settled) bool { return !passing(s) }) {
 		return all
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(s *settled) bool {
-		return s.short && s.class == Undecided
+		return passing(s) && s.class == Undecided
 	})
+}
+
+// lived is for how many seconds the process was seen.
+func (s *settled) lived() float64 {
+	if n := len(s.whole.clock); n > 0 {
+		return s.whole.clock[n-1] - s.whole.clock[0]
+	}
+	return 0
 }
 
 // worstOf is the process that the verdict on a run is about; nil of none.

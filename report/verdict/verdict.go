@@ -86,12 +86,14 @@ type Evidence string
 // The kinds of evidence: a trend while the program runs; what was left
 // between the marks baseline and released, or grew from one released to the
 // next; the mere size of the growth in a run too short for either; a pool that
-// filled again and again until allocations failed.
+// filled again and again until allocations failed; workers that were started one
+// after the other and never ended.
 const (
 	ByTrend     Evidence = "trend"
 	ByLeftover  Evidence = "leftover"
 	ByMagnitude Evidence = "magnitude"
 	ByRefill    Evidence = "refill"
+	ByProcesses Evidence = "processes"
 )
 
 // ProcessRow is the verdict on one of several processes.

@@ -1,0 +1,150 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
+)
+
+// A program that starts one worker after the other and ends none grows although
+// each of its processes is flat. What tells it from a pool of workers, which are
+// started at once, is that they come late, again and again.
+const (
+	leastWorkers = 4        // that came late and are there at the end
+	workerLeast  = 16 * mib // that a worker holds, to count
+	lateFrom     = 1. / 4   // of the run: what comes before is how it starts
+	lastFrom     = 1. / 2   // of the run: workers must still come then
+	someEnd      = 1. / 4   // of the late ones that may have ended
+	atTheEnd     = 1. / 20  // of the run: who was seen then was there at its end
+	leastEnd     = 2.       // seconds, at least
+)
+
+// worker is a process that the program started.
+type worker struct {
+	born, died float64 // seconds; died is when it was last seen
+	part       account.Row
+	owned      bool    // somebody tells whose the device's bytes are
+	held       float64 // when it was last seen, in bytes
+}
+
+// workers are the processes beside the first one that hold something worth counting.
+func workers(all []*settled, first *settled) []worker {
+	var out []worker
+	for _, s := range all {
+		n := len(s.whole.clock)
+		if s == first || n == 0 {
+			continue
+		}
+		w := worker{born: s.whole.clock[0], died: s.whole.clock[n-1], part: s.whole.book.Last(), owned: s.whole.book.Owned()}
+		w.held = zero(w.part.Host) + zero(w.part.Device)
+		if w.held >= workerLeast {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// zero is a part of a sum: an unknown one adds nothing.
+func zero(v float64) float64 {
+	if v != v {
+		return 0
+	}
+	return v
+}
+
+// firstOf is the process that started the others: the one that was seen first.
+func firstOf(all []*settled) *settled {
+	var first *settled
+	for _, s := range all {
+		if len(s.whole.clock) > 0 && (first == nil || s.whole.clock[0] < first.whole.clock[0]) {
+			first = s
+		}
+	}
+	return first
+}
+
+// findWorkers is the growth of a tree of processes by workers that nobody ends; nil
+// where it has none.
+func findWorkers(all []*settled) *finding {
+	first := firstOf(all)
+	if first == nil || len(all) <= leastWorkers {
+		return nil
+	}
+	list := workers(all, first)
+	begin, end := first.whole.clock[0], 0.
+	for _, s := range all {
+		if n := len(s.whole.clock); n > 0 {
+			end = math.Max(end, s.whole.clock[n-1])
+		}
+	}
+	length := end - begin
+	there := end - math.Max(leastEnd, atTheEnd*length)
+	late := slices.DeleteFunc(list, func(w worker) bool { return w.born < begin+lateFrom*length })
+	left := slices.DeleteFunc(slices.Clone(late), func(w worker) bool { return w.died < there })
+	latest := 0.
+	for _, w := range left {
+		latest = math.Max(latest, w.born)
+	}
+	if len(left) < leastWorkers || float64(len(late)-len(left)) > someEnd*float64(len(late)) ||
+		latest < begin+lastFrom*length || births(left) < leastWorkers {
+		return nil
+	}
+	return foundWorkers(left, length)
+}
+
+// births is at how many times workers came: those of a burst are one.
+func births(list []worker) int {
+	at := make([]float64, 0, len(list))
+	for _, w := range list {
+		at = append(at, w.born)
+	}
+	slices.Sort(at)
+	const together = 1. // seconds
+	n, last := 0, math.Inf(-1)
+	for _, t := range at {
+		if t > last+together {
+			n++
+		}
+		last = t
+	}
+	return n
+}
+
+// foundWorkers is the finding about workers that are left.
+func foundWorkers(left []worker, length float64) *finding {
+	var sum account.Row
+	total := 0.
+	for _, w := range left {
+		sum.Idle += zero(w.part.Idle)
+		sum.Host += zero(w.part.Host)
+		if w.owned {
+			sum.Live += zero(w.part.Live)
+			sum.Untracked += zero(w.part.Untracked)
+		} else {
+			sum.Live += zero(w.part.Device)
+		}
+		total += w.held
+	}
+	f := &finding{by: ByProcesses, of: keyHost, owner: theHost, size: total}
+	// A context of the driver comes with each process: it is not what a worker is for.
+	if sum.Live >= workerLeast*float64(len(left)) {
+		sum.Untracked = 0
+	}
+	most := sum.Host
+	for _, part := range [...]struct {
+		of    key
+		bytes float64
+	}{{keyLive, sum.Live}, {keyIdle, sum.Idle}, {keyUntracked, sum.Untracked}} {
+		if part.bytes > most {
+			most, f.of, f.owner = part.bytes, part.of, ownerOf(part.of)
+		}
+	}
+	// Four may be chance; each further one makes it less likely by half.
+	f.score = stat.Clamp(1-.3*math.Pow(.5, float64(births(left)-leastWorkers)), 0, certain)
+	f.why = fmt.Sprintf("%d processes were started one after the other in the last %s and none of them ended; they hold %s, about %s each",
+		len(left), duration((1-lateFrom)*length), account.Size(total), account.Size(total/float64(len(left))))
+	return f
+}
