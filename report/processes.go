@@ -18,14 +18,13 @@ func ofVerdict(run *record.Run, v *verdict.Verdict) *record.Run {
 	if v.PID == 0 {
 		return run
 	}
-	one := *ofProcess(run, v.PID)
+	one := *ofRows(run, rowsByPID(run)(v.PID))
 	one.Events = slices.DeleteFunc(slices.Clone(run.Events), func(e record.Event) bool { return e.PID != 0 && e.PID != v.PID })
 	return &one
 }
 
-// ofProcess is the run with the rows of one process only.
-func ofProcess(run *record.Run, wanted int) *record.Run {
-	keep := rowsOf(run, wanted)
+// ofRows is the run with these rows only.
+func ofRows(run *record.Run, keep []int) *record.Run {
 	if len(keep) == run.Samples.Len() {
 		return run
 	}
@@ -43,28 +42,15 @@ func ofProcess(run *record.Run, wanted int) *record.Run {
 	return &one
 }
 
-// rowsOf are the rows of a process: all of them where only one is told. A row
-// without a pid belongs to the process before it, the first ones to the traced
-// program.
-func rowsOf(run *record.Run, wanted int) []int {
-	pid := run.Samples.Column(record.ColPID)
-	keep := make([]int, 0, run.Samples.Len())
-	if lo, hi := rangeOf(pid); !(hi > lo) {
-		for i := range run.Samples.Len() {
-			keep = append(keep, i)
+// rowsByPID finds the rows of a process: all of them where only one is told.
+func rowsByPID(run *record.Run) func(pid int) []int {
+	pids, rows := account.ByPID(run.Samples, run.Meta.PID)
+	return func(pid int) []int {
+		if len(pids) == 1 {
+			return rows[pids[0]]
 		}
-		return keep
+		return rows[pid]
 	}
-	last := float64(run.Meta.PID)
-	for i, p := range pid {
-		if !record.IsUnknown(p) {
-			last = p
-		}
-		if last == float64(wanted) {
-			keep = append(keep, i)
-		}
-	}
-	return keep
 }
 
 // maxLines is how many processes have a line of their own in the chart: more
@@ -83,13 +69,13 @@ func processesSection(run *record.Run, v *verdict.Verdict) section {
 		head: []column{{title: "pid", right: true}, {title: "rank", right: true}, {title: "verdict"}, {title: "confidence", right: true},
 			{title: "host, last", right: true}, {title: "host change", right: true}, {title: "GPU, last", right: true}, {title: "GPU change", right: true}, {title: "name"}},
 	}
-	c := chart{id: "processes", axis: axisOf(run), bytes: true}
+	c, rowsOf := chart{id: "processes", axis: axisOf(run), bytes: true}, rowsByPID(run)
 	device := slices.ContainsFunc(v.Processes, func(p verdict.ProcessRow) bool {
-		return account.ColumnAt(run.Samples, record.ColGPU, rowsOf(run, p.PID)) != nil
+		return account.ColumnAt(run.Samples, record.ColGPU, rowsOf(p.PID)) != nil
 	})
 	c.title = map[bool]string{true: "GPU memory by process", false: "Host memory by process"}[device]
 	for i, p := range v.Processes[:min(len(v.Processes), maxRows)] {
-		one := ofProcess(run, p.PID).Samples
+		one := ofRows(run, rowsOf(p.PID)).Samples
 		host, gpu := footprintOf(one), account.Column(one, record.ColGPU)
 		t.rows = append(t.rows, slices.Concat(
 			[]string{fmt.Sprint(p.PID), rankText(p.Rank), clean(string(p.Verdict), 40), sureText(p.Verdict, p.Tier, p.Confidence)},
@@ -99,7 +85,7 @@ func processesSection(run *record.Run, v *verdict.Verdict) section {
 			if device {
 				shown = gpu
 			}
-			c.lines = append(c.lines, line{id: fmt.Sprintf("p%d", i), label: fmt.Sprintf("process %d", p.PID), v: scattered(shown, rowsOf(run, p.PID), run.Samples.Len())})
+			c.lines = append(c.lines, line{id: fmt.Sprintf("p%d", i), label: fmt.Sprintf("process %d", p.PID), v: scattered(shown, rowsOf(p.PID), run.Samples.Len())})
 		}
 	}
 	t.dropUnknown()

@@ -54,7 +54,7 @@ func tracksOf(run *record.Run) []*track {
 		return nil // times are there, and none can be read
 	}
 	step := account.Column(s, record.ColStep)
-	pids, rows := byPID(account.Column(s, record.ColPID), s.Len(), run.Meta.PID)
+	pids, rows := account.ByPID(s, run.Meta.PID)
 	out := make([]*track, 0, len(pids))
 	for _, p := range pids {
 		k := newTrack(p, rows[p], tm, step, run)
@@ -72,34 +72,6 @@ func rowNumbers(n int) []float64 {
 		out[i] = float64(i) * 1000
 	}
 	return out
-}
-
-// byPID lists the processes in ascending order with their rows. A run without
-// a pid column is process 0. A row without a pid belongs to the one before,
-// the first ones to the traced program, main.
-func byPID(pid []float64, n, main int) ([]int, map[int][]int) {
-	rows := map[int][]int{}
-	if pid == nil {
-		all := make([]int, n)
-		for i := range all {
-			all[i] = i
-		}
-		rows[0] = all
-		return []int{0}, rows
-	}
-	last := main
-	for i := 0; i < n; i++ {
-		if pid[i] >= 0 && pid[i] < 1<<31 {
-			last = int(pid[i])
-		}
-		rows[last] = append(rows[last], i)
-	}
-	pids := make([]int, 0, len(rows))
-	for p := range rows {
-		pids = append(pids, p)
-	}
-	sort.Ints(pids)
-	return pids, rows
 }
 
 // mostRows is how many rows of a process the engine works on: a thousand for
