@@ -96,7 +96,8 @@ func chartsOf(run *record.Run, v *verdict.Verdict) []chart {
 		lineOf(record.AccountLive, moving(col(record.ColLiveCount))),
 		lineOf(record.AccountIdle, moving(col(record.ColIdleCount)))})
 	add("inflight", "Command buffers in flight", false, []line{
-		{id: string(record.AccountUntracked), label: "committed, not completed", v: moving(col(record.ColInFlight))}})
+		{id: string(record.AccountUntracked), label: "committed, not completed",
+			v: moving(col(record.ColInFlight))}})
 	return out
 }
 
@@ -149,7 +150,8 @@ func fitted(x, v []float64, rate *verdict.Interval, from, to float64, per string
 	at := func(slope float64) [2]float64 {
 		return [2]float64{sy/n + slope*(first-sx/n), sy/n + slope*(last-sx/n)}
 	}
-	f := &fit{x: [2]float64{first, last}, y: at(rate.Value), low: at(rate.Low), high: at(rate.High), rate: intervalText(rate) + " " + per}
+	f := &fit{x: [2]float64{first, last}, y: at(rate.Value), low: at(rate.Low), high: at(rate.High),
+		rate: intervalText(rate) + " " + per}
 	if !finite(f.y[0] + f.y[1] + f.low[0] + f.low[1] + f.high[0] + f.high[1]) {
 		return nil
 	}
@@ -206,12 +208,16 @@ func hostLabel(l *account.Ledger) string {
 
 // ledgerOf charges a run's rows, as the verdict on it does.
 func ledgerOf(run *record.Run, v *verdict.Verdict) *account.Ledger {
-	return account.New(func(name string) []float64 { return account.Column(run.Samples, name) }, v.Unified.Of(run.Meta))
+	return account.New(func(name string) []float64 {
+		return account.Column(run.Samples, name)
+	}, v.Unified.Of(run.Meta))
 }
 
 // same reports whether two series show the same line.
 func same(a, b []float64) bool {
-	return slices.EqualFunc(a, b, func(x, y float64) bool { return x == y || record.IsUnknown(x) && record.IsUnknown(y) })
+	return slices.EqualFunc(a, b, func(x, y float64) bool {
+		return x == y || record.IsUnknown(x) && record.IsUnknown(y)
+	})
 }
 
 // moving drops a line that never changes, which in the lesser charts says

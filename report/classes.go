@@ -49,10 +49,13 @@ func classesSection(run *record.Run, v *verdict.Verdict) section {
 	if len(classes) == 0 {
 		return s
 	}
-	t := &table{head: []column{{title: "size class"}, {title: "live", right: true}, {title: "idle", right: true},
-		{title: "idle limit", right: true}, {title: "idle bytes", right: true}, {title: "hits", right: true}, {title: "misses", right: true}}}
+	t := &table{head: []column{{title: "size class"}, {title: "live", right: true},
+		{title: "idle", right: true},
+		{title: "idle limit", right: true}, {title: "idle bytes", right: true}, {title: "hits", right: true},
+		{title: "misses", right: true}}}
 	for _, c := range classes[:min(len(classes), maxRows)] {
-		t.rows = append(t.rows, []string{clean(c.Class, maxName), plainCount(c.Live), plainCount(c.Idle), c.limit(), c.idleBytes(),
+		t.rows = append(t.rows, []string{clean(c.Class, maxName), plainCount(c.Live), plainCount(c.Idle),
+			c.limit(), c.idleBytes(),
 			plainCount(c.Hits), plainCount(c.Misses)})
 	}
 	t.caption = captionOf("Buffers of the program's pool by size class, as it last told", len(classes))

@@ -62,7 +62,9 @@ func newDiffDocument(base, new Side, d *verdict.Difference, o Options) *document
 		changedHolders(a, b),
 		changedEnvironment(a, b),
 		diffWarnings(d),
-		{id: "reproduce", title: "Reproduce", blocks: []block{{code: clean(shellLine([]string{"gpumem", "diff", base.Name, new.Name}), maxLine)}}},
+		{id: "reproduce", title: "Reproduce",
+			blocks: []block{{code: clean(shellLine([]string{"gpumem", "diff", base.Name, new.Name}),
+				maxLine)}}},
 	} {
 		if len(s.blocks) > 0 {
 			doc.sections = append(doc.sections, s)
@@ -131,7 +133,8 @@ func diffScope(d *verdict.Difference) string {
 	if d.AlignedBy == "" {
 		return "The runs have nothing in common that could be compared."
 	}
-	return fmt.Sprintf("Aligned by %s, over %s %ss that both runs have.", d.AlignedBy, digits(d.Compared), d.AlignedBy)
+	return fmt.Sprintf("Aligned by %s, over %s %ss that both runs have.", d.AlignedBy, digits(d.Compared),
+		d.AlignedBy)
 }
 
 func diffTable(d *verdict.Difference) *table {

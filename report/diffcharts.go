@@ -29,22 +29,26 @@ func diffCharts(a, b judgedSide, d *verdict.Difference) []chart {
 	}
 	axa, axb := within(xa, xa, d.Compared), within(xb, xb, d.Compared)
 	parts := min(max(min(len(axa), len(axb))/4, leastDiffParts), mostDiffParts)
-	delta := chart{id: "delta", title: "New less base", bytes: true, axis: axis{unit, middles(d.Compared, parts)}}
+	delta := chart{id: "delta", title: "New less base", bytes: true,
+		axis: axis{unit, middles(d.Compared, parts)}}
 	both := []chart{}
 	for _, row := range d.Rows {
-		va, vb := within(xa, accountSeries(a.run, d.Base, row.Account), d.Compared), within(xb, accountSeries(b.run, d.New, row.Account), d.Compared)
+		va, vb := within(xa, accountSeries(a.run, d.Base, row.Account), d.Compared),
+			within(xb, accountSeries(b.run, d.New, row.Account), d.Compared)
 		if !anyKnown(va) || !anyKnown(vb) || zero(va) && zero(vb) {
 			continue
 		}
 		id := string(row.Account)
-		l := line{id: id, label: id, v: beyond(means(axb, vb, d.Compared, parts), means(axa, va, d.Compared, parts))}
+		l := line{id: id, label: id, v: beyond(means(axb, vb, d.Compared, parts),
+			means(axa, va, d.Compared, parts))}
 		if row.PerUnit != nil {
 			l.fit = fitted(delta.axis.x, l.v, row.PerUnit, 0, d.Compared, "a "+d.AlignedBy)
 		}
 		if anyKnown(l.v) {
 			delta.lines = append(delta.lines, l)
 		}
-		both = append(both, chart{id: "both-" + id, title: "Both runs: " + id, bytes: true, axis: axis{unit, append(slices.Clone(axa), axb...)},
+		both = append(both, chart{id: "both-" + id, title: "Both runs: " + id, bytes: true,
+			axis: axis{unit, append(slices.Clone(axa), axb...)},
 			lines: []line{
 				{id: "base", label: "base", v: append(slices.Clone(va), unknowns(len(vb))...)},
 				{id: "new", label: "new", v: append(unknowns(len(va)), vb...)},
@@ -162,7 +166,8 @@ func (c *changed) what() string {
 // changedTable has a row a thing that differs, largest difference first; nil
 // when nothing does.
 func changedTable(caption, head string, list []changed) *table {
-	t := &table{head: []column{{title: head}, {title: "in new"}, {title: "base", right: true}, {title: "new", right: true}, {title: "difference", right: true}, {title: "count", right: true}}}
+	t := &table{head: []column{{title: head}, {title: "in new"}, {title: "base", right: true},
+		{title: "new", right: true}, {title: "difference", right: true}, {title: "count", right: true}}}
 	same := 0
 	for _, c := range list {
 		if c.new == c.base && c.baseCount == c.newCount && c.inBase && c.inNew {
@@ -170,7 +175,8 @@ func changedTable(caption, head string, list []changed) *table {
 			continue
 		}
 		if len(t.rows) < maxRows {
-			t.rows = append(t.rows, []string{c.name, c.what(), bytesOrNone(c.base, c.inBase), bytesOrNone(c.new, c.inNew),
+			t.rows = append(t.rows, []string{c.name, c.what(), bytesOrNone(c.base, c.inBase),
+				bytesOrNone(c.new, c.inNew),
 				signedBytes(c.new - c.base), signedCount(c.newCount - c.baseCount)})
 		}
 	}

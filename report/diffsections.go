@@ -23,7 +23,8 @@ func changedSites(a, b judgedSide) section {
 	for _, site := range b.v.Sites {
 		d.new(site.Site, withoutLine(site.Site), site.Bytes, site.Count)
 	}
-	if t := changedTable("What is still allocated at each run's end, "+lengths(a.v, b.v), "site", d.sorted()); t != nil {
+	if t := changedTable("What is still allocated at each run's end, "+lengths(a.v, b.v),
+		"site", d.sorted()); t != nil {
 		s.blocks = []block{{table: t}}
 	}
 	return s
@@ -48,7 +49,8 @@ func changedHolders(a, b judgedSide) section {
 	for _, h := range b.v.Holders {
 		d.new(h.String(), h.String(), h.Bytes, h.Count)
 	}
-	if t := changedTable("The references that keep live memory alive at each run's end, "+lengths(a.v, b.v), "held by", d.sorted()); t != nil {
+	if t := changedTable("The references that keep live memory alive at each run's end, "+lengths(a.v, b.v),
+		"held by", d.sorted()); t != nil {
 		s.blocks = []block{{table: t}}
 	}
 	return s
@@ -102,7 +104,8 @@ func (d *changes) new(name, lasting string, bytes, count int64) {
 // sorted is largest difference first, then by name.
 func (d *changes) sorted() []changed {
 	slices.SortStableFunc(d.list, func(a, b changed) int {
-		return cmp.Or(cmp.Compare(math.Abs(b.new-b.base), math.Abs(a.new-a.base)), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(math.Abs(b.new-b.base), math.Abs(a.new-a.base)),
+			cmp.Compare(a.name, b.name))
 	})
 	return d.list
 }
@@ -147,7 +150,8 @@ func hasCause(v *verdict.Verdict, id string) bool {
 // of the moment, when a run started and how long it took, always differ.
 func changedEnvironment(a, b judgedSide) section {
 	s := section{id: "environment", title: "Environment that differs"}
-	t := &table{caption: "What run.json says of the two runs, where it differs.", head: []column{{title: "name"}, {title: "base"}, {title: "new"}}}
+	t := &table{caption: "What run.json says of the two runs, where it differs.",
+		head: []column{{title: "name"}, {title: "base"}, {title: "new"}}}
 	inBase := map[string]string{}
 	before, after := environmentOf(&a.run.Meta), environmentOf(&b.run.Meta)
 	for _, p := range before {

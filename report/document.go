@@ -178,7 +178,8 @@ func meaningOf(c verdict.Class) string {
 	case verdict.PoolGrowth:
 		return "What grows is memory that the program's pool keeps although nobody references it."
 	case verdict.DriverGrowth:
-		return "What grows is memory that the driver holds for the process, outside of what the program and its pool know of."
+		return "What grows is memory that the driver holds for the process, outside of what the program " +
+			"and its pool know of."
 	case verdict.HostGrowth:
 		return "What grows is host memory, outside of what the GPU accounts explain."
 	case verdict.Undecided:

@@ -116,7 +116,8 @@ func newPage(d *document) (*page, error) {
 	p := &page{
 		Title: d.title, Class: string(d.class), Sure: d.sure, Tone: toneOf(d.class), Sentence: d.sentence(),
 		Meaning: d.meaning, Claim: d.claim, Facts: factViews(d.facts), Producer: d.producer,
-		StyleHash: hashOf(style), ScriptHash: hashOf(script), Style: template.CSS(style), Script: template.JS(script),
+		StyleHash: hashOf(style), ScriptHash: hashOf(script), Style: template.CSS(style),
+		Script:  template.JS(script),
 		Licence: uplotLicence,
 	}
 	for _, s := range d.sections {
@@ -180,7 +181,8 @@ func viewOf(b block) (blockView, error) {
 		if err != nil {
 			return out, err
 		}
-		out.Plots = append(out.Plots, plotView{plot: p, JSON: template.JS(data), Unit: unit, Axis: c.axis.unit})
+		out.Plots = append(out.Plots, plotView{plot: p, JSON: template.JS(data), Unit: unit,
+			Axis: c.axis.unit})
 	}
 	return out, nil
 }
@@ -235,7 +237,8 @@ func viewOfTable(t *table) *tableView {
 			cells := make([]cellView, len(row))
 			for i, text := range row {
 				cells[i] = cellView{Text: text, Right: t.head[i].right, First: i == 0,
-					Whole: strings.Contains(text, "-") && len(text) <= longestWord && !strings.Contains(text, " ")}
+					Whole: strings.Contains(text, "-") && len(text) <= longestWord &&
+						!strings.Contains(text, " ")}
 			}
 			out = append(out, cells)
 		}

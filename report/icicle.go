@@ -50,7 +50,8 @@ func (n *node) add(path []string, bytes, growth float64, count int64) {
 	}
 	next := n.partsByNames[path[0]]
 	if next == nil {
-		next = &node{name: path[0], full: strings.TrimSpace(n.full + " " + path[0]), partsByNames: map[string]*node{}}
+		next = &node{name: path[0], full: strings.TrimSpace(n.full + " " + path[0]),
+			partsByNames: map[string]*node{}}
 		n.partsByNames[path[0]] = next
 		n.parts = append(n.parts, next)
 	}
@@ -118,14 +119,16 @@ func (n *node) draw(title, all string) *icicle {
 	ic := &icicle{title: title}
 	n.place(ic, 0, 0, 1, n.bytes)
 	largest := n.parts[0] // place has sorted them
-	ic.desc = fmt.Sprintf("%s: %s in %d parts, the largest %s with %s.", title, bytesText(n.bytes), len(n.parts),
+	ic.desc = fmt.Sprintf("%s: %s in %d parts, the largest %s with %s.", title, bytesText(n.bytes),
+		len(n.parts),
 		largest.name, percentText(largest.bytes/n.bytes))
 	return ic
 }
 
 func (n *node) place(ic *icicle, level int, at, wide, whole float64) {
 	ic.levels = max(ic.levels, level+1)
-	ic.boxes = append(ic.boxes, box{level: level, at: at, wide: wide, name: n.name, grows: n.growth > 0, full: n.label()})
+	ic.boxes = append(ic.boxes, box{level: level, at: at, wide: wide, name: n.name, grows: n.growth > 0,
+		full: n.label()})
 	if level+1 == maxLevels {
 		return
 	}
@@ -138,7 +141,8 @@ func (n *node) place(ic *icicle, level int, at, wide, whole float64) {
 				small.bytes, small.count = small.bytes+r.bytes, small.count+r.count
 			}
 			ic.levels = max(ic.levels, level+2)
-			ic.boxes = append(ic.boxes, box{level: level + 1, at: at, wide: small.bytes / whole, name: small.name, full: small.label()})
+			ic.boxes = append(ic.boxes, box{level: level + 1, at: at, wide: small.bytes / whole,
+				name: small.name, full: small.label()})
 			return
 		}
 		p.place(ic, level+1, at, share, whole)

@@ -126,7 +126,8 @@ func mdTable(b *bytes.Buffer, t *table, rows int) {
 	}
 	for i, row := range t.rows {
 		if i == rows {
-			line(append([]string{fmt.Sprintf("… and %d more", len(t.rows)-i)}, make([]string, len(t.head)-1)...), "")
+			line(append([]string{fmt.Sprintf("… and %d more", len(t.rows)-i)},
+				make([]string, len(t.head)-1)...), "")
 			break
 		}
 		line(row, "")
@@ -165,7 +166,8 @@ func mdEscape(s string) string {
 			b.WriteString("&lt;")
 		case r == '>':
 			b.WriteString("&gt;")
-		case strings.ContainsRune("\\`*_{}[]|~!$", r), i == 0 && (strings.HasPrefix(s, "- ") || strings.HasPrefix(s, "+ ") || r == '='):
+		case strings.ContainsRune("\\`*_{}[]|~!$", r), i == 0 &&
+			(strings.HasPrefix(s, "- ") || strings.HasPrefix(s, "+ ") || r == '='):
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		case r == '@', r == '#', r == ':' && strings.HasPrefix(s[i:], "://"):

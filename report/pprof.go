@@ -23,7 +23,8 @@ func writePProf(w io.Writer, run *record.Run, v *verdict.Verdict) error {
 		return ErrNoSites
 	}
 	p := &profile.Profile{
-		SampleType:        []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}},
+		SampleType: []*profile.ValueType{{Type: "inuse_objects", Unit: "count"},
+			{Type: "inuse_space", Unit: "bytes"}},
 		DefaultSampleType: "inuse_space",
 		PeriodType:        &profile.ValueType{Type: "space", Unit: "bytes"},
 		Period:            1, // every allocation is counted, none is sampled
@@ -39,13 +40,16 @@ func writePProf(w io.Writer, run *record.Run, v *verdict.Verdict) error {
 		file, line, name := functionOf(s.Site)
 		f := functions[[2]string{file, name}]
 		if f == nil {
-			f = &profile.Function{ID: uint64(len(p.Function) + 1), Name: name, SystemName: name, Filename: file}
+			f = &profile.Function{ID: uint64(len(p.Function) + 1), Name: name, SystemName: name,
+				Filename: file}
 			functions[[2]string{file, name}] = f
 			p.Function = append(p.Function, f)
 		}
-		loc := &profile.Location{ID: uint64(len(p.Location) + 1), Line: []profile.Line{{Function: f, Line: line}}}
+		loc := &profile.Location{ID: uint64(len(p.Location) + 1),
+			Line: []profile.Line{{Function: f, Line: line}}}
 		p.Location = append(p.Location, loc)
-		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{loc}, Value: []int64{s.Count, s.Bytes}})
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{loc},
+			Value: []int64{s.Count, s.Bytes}})
 	}
 	return p.Write(w)
 }

@@ -19,7 +19,9 @@ func ofVerdict(run *record.Run, v *verdict.Verdict) *record.Run {
 		return run
 	}
 	one := *ofRows(run, rowsByPID(run)(v.PID))
-	one.Events = slices.DeleteFunc(slices.Clone(run.Events), func(e record.Event) bool { return e.PID != 0 && e.PID != v.PID })
+	one.Events = slices.DeleteFunc(slices.Clone(run.Events), func(e record.Event) bool {
+		return e.PID != 0 && e.PID != v.PID
+	})
 	return &one
 }
 
@@ -65,9 +67,13 @@ func processesSection(run *record.Run, v *verdict.Verdict) section {
 		return s
 	}
 	t := &table{
-		caption: captionOf(fmt.Sprintf("The verdict, the accounts and the charts above are of process %d; changes are those of its judged window", v.PID), len(v.Processes)),
-		head: []column{{title: "pid", right: true}, {title: "rank", right: true}, {title: "verdict"}, {title: "confidence", right: true},
-			{title: "host, last", right: true}, {title: "host change", right: true}, {title: "GPU, last", right: true}, {title: "GPU change", right: true}, {title: "name"}},
+		caption: captionOf(
+			fmt.Sprintf(
+				"The verdict, the accounts and the charts above are of process %d; changes are those of its judged window", v.PID), len(v.Processes)),
+		head: []column{{title: "pid", right: true}, {title: "rank", right: true}, {title: "verdict"},
+			{title: "confidence", right: true},
+			{title: "host, last", right: true}, {title: "host change", right: true},
+			{title: "GPU, last", right: true}, {title: "GPU change", right: true}, {title: "name"}},
 	}
 	c, rowsOf := chart{id: "processes", axis: axisOf(run), bytes: true}, rowsByPID(run)
 	device := slices.ContainsFunc(v.Processes, func(p verdict.ProcessRow) bool {
@@ -78,14 +84,16 @@ func processesSection(run *record.Run, v *verdict.Verdict) section {
 		one := ofRows(run, rowsOf(p.PID)).Samples
 		host, gpu := footprintOf(one), account.Column(one, record.ColGPU)
 		t.rows = append(t.rows, slices.Concat(
-			[]string{fmt.Sprint(p.PID), rankText(p.Rank), clean(string(p.Verdict), 40), sureText(p.Verdict, p.Tier, p.Confidence)},
+			[]string{fmt.Sprint(p.PID), rankText(p.Rank), clean(string(p.Verdict), 40),
+				sureText(p.Verdict, p.Tier, p.Confidence)},
 			lastAndChange(one, host, v), lastAndChange(one, gpu, v), []string{nameText(p.Name)}))
 		if i < maxLines {
 			shown := host
 			if device {
 				shown = gpu
 			}
-			c.lines = append(c.lines, line{id: fmt.Sprintf("p%d", i), label: fmt.Sprintf("process %d", p.PID), v: scattered(shown, rowsOf(p.PID), run.Samples.Len())})
+			c.lines = append(c.lines, line{id: fmt.Sprintf("p%d", i), label: fmt.Sprintf("process %d", p.PID),
+				v: scattered(shown, rowsOf(p.PID), run.Samples.Len())})
 		}
 	}
 	t.dropUnknown()

@@ -56,7 +56,8 @@ func environmentOf(m *record.Meta) []pair {
 	add("device", m.Device)
 	add("driver", m.Driver)
 	if m.UnifiedMemory != nil {
-		add("unified memory", map[bool]string{true: "yes: GPU bytes are host memory", false: "no: GPU bytes are the device's own"}[*m.UnifiedMemory])
+		add("unified memory", map[bool]string{true: "yes: GPU bytes are host memory",
+			false: "no: GPU bytes are the device's own"}[*m.UnifiedMemory])
 	}
 	add("host", m.Host)
 	add("system", m.OS)
@@ -114,7 +115,8 @@ func samplingSection(run *record.Run, v *verdict.Verdict) section {
 			add("skipped, over 1,000 a second", countText(h.SkippedRows))
 		}
 		if h.LostRows > 0 || h.LostEvents > 0 {
-			add("lost in writing", fmt.Sprintf("%s rows, %s events", countText(h.LostRows), countText(h.LostEvents)))
+			add("lost in writing", fmt.Sprintf("%s rows, %s events", countText(h.LostRows),
+				countText(h.LostEvents)))
 		}
 		if h.DroppedByAgent > 0 {
 			add("dropped by the agent", countText(h.DroppedByAgent))
@@ -138,7 +140,8 @@ func missingSection(v *verdict.Verdict) section {
 		list = append(list, clean(m, maxLine))
 	}
 	if v.MoreMinutes != nil {
-		list = append(list, fmt.Sprintf("A run longer by %s would settle it.", secondsText(*v.MoreMinutes*60)))
+		list = append(list, fmt.Sprintf("A run longer by %s would settle it.",
+			secondsText(*v.MoreMinutes*60)))
 	}
 	if len(list) > 0 {
 		s.blocks = []block{{list: list}}

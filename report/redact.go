@@ -53,7 +53,8 @@ func NewRedactor(salt []byte, public ...string) *Redactor {
 
 // RedactedNote is the warning that a redacted run carries, so that its reader
 // knows what the replacements are.
-const RedactedNote = "names, paths, the command line and the environment are taken out: x and ten digits stand for a word"
+const RedactedNote = "names, paths, the command line and the environment are taken out: x and ten digits " +
+	"stand for a word"
 
 // Run is a redacted copy of run. It does not change run; columns of numbers are
 // shared. Warnings of the reading become events, because the files that they

@@ -80,10 +80,13 @@ func growthTerms(v *verdict.Verdict) []pair {
 	terms := slices.Clone(definitions[:])
 	if v.Measured != nil {
 		terms = append(terms, pair{"change", "the last sample less the first one after the warm-up"},
-			pair{"measured", "by how much the process changed" + measuredText(v.Measured) + ", to which the changes sum exactly"})
+			pair{"measured", "by how much the process changed" + measuredText(v.Measured) +
+				", to which the changes sum exactly"})
 	}
 	if slices.ContainsFunc(v.Accounts, func(r verdict.AccountRow) bool { return r.BytesLow != nil }) {
-		terms = append(terms, pair{"growth", "what the trend test fits after the account's own warm-up, with its 95 % interval"})
+		terms = append(terms,
+			pair{"growth",
+				"what the trend test fits after the account's own warm-up, with its 95 % interval"})
 	}
 	return terms
 }
@@ -112,8 +115,11 @@ type growthColumn struct {
 
 func growthColumns(v *verdict.Verdict) []growthColumn {
 	cols := []growthColumn{
-		{column: column{title: "account"}, cell: func(r *verdict.AccountRow) string { return clean(string(r.Account), 40) }},
-		{column: column{title: "change", right: true}, change: true, cell: func(r *verdict.AccountRow) string { return optBytes(r.ChangeBytes) }},
+		{column: column{title: "account"}, cell: func(r *verdict.AccountRow) string {
+			return clean(string(r.Account), 40)
+		}},
+		{column: column{title: "change", right: true}, change: true,
+			cell: func(r *verdict.AccountRow) string { return optBytes(r.ChangeBytes) }},
 		{column: column{title: "growth", right: true}, cell: fittedText},
 		{column: column{title: "share", right: true}, share: true, cell: func(r *verdict.AccountRow) string {
 			if r.Share == nil {
@@ -121,10 +127,18 @@ func growthColumns(v *verdict.Verdict) []growthColumn {
 			}
 			return percentText(*r.Share)
 		}},
-		{column: column{title: "count", right: true}, cell: func(r *verdict.AccountRow) string { return optCount(r.Count) }},
-		{column: column{title: "per second", right: true}, cell: func(r *verdict.AccountRow) string { return rateText(r.PerSecond) }},
-		{column: column{title: "per step", right: true}, cell: func(r *verdict.AccountRow) string { return rateText(r.PerStep) }},
-		{column: column{title: "shape"}, cell: func(r *verdict.AccountRow) string { return clean(string(r.Shape), 40) }},
+		{column: column{title: "count", right: true}, cell: func(r *verdict.AccountRow) string {
+			return optCount(r.Count)
+		}},
+		{column: column{title: "per second", right: true}, cell: func(r *verdict.AccountRow) string {
+			return rateText(r.PerSecond)
+		}},
+		{column: column{title: "per step", right: true}, cell: func(r *verdict.AccountRow) string {
+			return rateText(r.PerStep)
+		}},
+		{column: column{title: "shape"}, cell: func(r *verdict.AccountRow) string {
+			return clean(string(r.Shape), 40)
+		}},
 	}
 	var out []growthColumn
 	for _, c := range cols {
@@ -165,7 +179,8 @@ func fittedText(r *verdict.AccountRow) string {
 	if r.Bytes == nil || r.BytesLow == nil || r.BytesHigh == nil {
 		return optBytes(r.Bytes)
 	}
-	return intervalText(&verdict.Interval{Value: float64(*r.Bytes), Low: float64(*r.BytesLow), High: float64(*r.BytesHigh)})
+	return intervalText(&verdict.Interval{Value: float64(*r.Bytes), Low: float64(*r.BytesLow),
+		High: float64(*r.BytesHigh)})
 }
 
 // rateText is a rate without its interval, which is as wide as that of the growth.
@@ -221,7 +236,8 @@ func detectableText(v *verdict.Verdict) string {
 func leftoverSection(v *verdict.Verdict) section {
 	t := &table{
 		caption: "What each account still held at the mark released beyond the mark baseline.",
-		head:    []column{{title: "account"}, {title: "left over", right: true}, {title: "count", right: true}},
+		head: []column{{title: "account"}, {title: "left over", right: true},
+			{title: "count", right: true}},
 	}
 	var sum float64
 	for _, row := range v.Accounts {
@@ -231,7 +247,8 @@ func leftoverSection(v *verdict.Verdict) section {
 		if row.LeftoverBytes != nil {
 			sum += float64(*row.LeftoverBytes)
 		}
-		t.rows = append(t.rows, []string{clean(string(row.Account), 40), optBytes(row.LeftoverBytes), optCount(row.LeftoverCount)})
+		t.rows = append(t.rows, []string{clean(string(row.Account), 40), optBytes(row.LeftoverBytes),
+			optCount(row.LeftoverCount)})
 	}
 	s := section{id: "leftover", title: "Left over"}
 	if len(t.rows) > 0 {
@@ -300,7 +317,8 @@ func causesSection(v *verdict.Verdict) section {
 func statementsSection(run *record.Run) section {
 	s := section{id: "statements", title: "Statements"}
 	t := &table{
-		head: []column{{title: "statement"}, {title: "kind"}, {title: "RSS gained", right: true}, {title: "times", right: true}},
+		head: []column{{title: "statement"}, {title: "kind"}, {title: "RSS gained", right: true},
+			{title: "times", right: true}},
 	}
 	n := 0
 	for _, e := range run.Events {
@@ -315,7 +333,8 @@ func statementsSection(run *record.Run) section {
 			continue // a statement's own mark, not a rank
 		}
 		if n++; n <= maxRows {
-			t.rows = append(t.rows, []string{clean(e.At, maxName), clean(e.Name, 40), signedBytes(float64(*d.RSSBytes)), countText(d.Count)})
+			t.rows = append(t.rows, []string{clean(e.At, maxName), clean(e.Name, 40),
+				signedBytes(float64(*d.RSSBytes)), countText(d.Count)})
 		}
 	}
 	if n > 0 {
@@ -358,10 +377,12 @@ func holdersSection(v *verdict.Verdict) section {
 	if len(v.Holders) == 0 {
 		return s
 	}
-	t := &table{head: []column{{title: "held by"}, {title: "bytes", right: true}, {title: "count", right: true}}}
+	t := &table{head: []column{{title: "held by"}, {title: "bytes", right: true},
+		{title: "count", right: true}}}
 	caption := "The references that keep memory alive"
 	for _, h := range v.Holders[:min(len(v.Holders), maxRows)] {
-		t.rows = append(t.rows, []string{clean(h.String(), maxName), bytesText(float64(h.Bytes)), countText(h.Count)})
+		t.rows = append(t.rows, []string{clean(h.String(), maxName), bytesText(float64(h.Bytes)),
+			countText(h.Count)})
 		if h.Gone {
 			caption = "The references that keep memory alive, or did so when last seen"
 		}
@@ -384,9 +405,11 @@ func experimentsSection(v *verdict.Verdict) section {
 		return s
 	}
 	t := &table{
-		caption: "What each action claimed to free, and what the operating system and the driver really got back.",
+		caption: "What each action claimed to free, and what the operating system and the driver really " +
+			"got back.",
 		head: []column{{title: "action"}, {title: "account"}, {title: "claimed", right: true},
-			{title: "returned", right: true}, {title: "GPU returned", right: true}, {title: "count", right: true}},
+			{title: "returned", right: true}, {title: "GPU returned", right: true},
+			{title: "count", right: true}},
 	}
 	size := func(b *int64) string {
 		if b == nil {
@@ -423,7 +446,8 @@ func forecastSection(v *verdict.Verdict) section {
 	if f.CapacityBytes > 0 {
 		limit += " of " + bytesText(float64(f.CapacityBytes))
 	}
-	s.blocks = []block{{text: fmt.Sprintf("At this rate the %s is used up in %s; with 80 %% probability in %s to %s.",
+	s.blocks = []block{{text: fmt.Sprintf(
+		"At this rate the %s is used up in %s; with 80 %% probability in %s to %s.",
 		limit, secondsText(f.P50), secondsText(f.P10), secondsText(f.P90))}}
 	return s
 }

@@ -72,7 +72,8 @@ func spanOf(c chart) float64 {
 // highest value. The drawing takes what the others leave of columns.
 func sparkTable(c chart, columns int) *table {
 	t := &table{caption: c.title + " over " + axisName(c.axis) + ".",
-		head: []column{{title: "line"}, {title: "over " + c.axis.word()}, {title: "first", right: true}, {title: "last", right: true}, {title: "peak", right: true}}}
+		head: []column{{title: "line"}, {title: "over " + c.axis.word()}, {title: "first", right: true},
+			{title: "last", right: true}, {title: "peak", right: true}}}
 	widths := make([]int, len(t.head))
 	for i, h := range t.head {
 		widths[i] = cells(h.title)
@@ -80,7 +81,8 @@ func sparkTable(c chart, columns int) *table {
 	for _, l := range c.lines {
 		_, peak := rangeOf(l.v)
 		first, last := ends(l.v)
-		row := []string{l.label, "", valueText(first, c.bytes), valueText(last, c.bytes), valueText(peak, c.bytes)}
+		row := []string{l.label, "", valueText(first, c.bytes), valueText(last, c.bytes),
+			valueText(peak, c.bytes)}
 		for i, cell := range row {
 			widths[i] = max(widths[i], cells(cell))
 		}

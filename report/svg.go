@@ -82,7 +82,8 @@ func newPlot(c chart) (plot, bool) {
 	f := frame{x0, x1, yTicks[0], yTicks[len(yTicks)-1]}
 	p := plot{ID: c.id, Title: c.title, Desc: describe(c), Note: noteOf(c, f)}
 	for i, y := range yTicks {
-		p.YTicks = append(p.YTicks, tick{At: strconv.FormatFloat(plotTop+f.y(y), 'f', 1, 64), Text: yTexts[i]})
+		p.YTicks = append(p.YTicks, tick{At: strconv.FormatFloat(plotTop+f.y(y), 'f', 1, 64),
+			Text: yTexts[i]})
 	}
 	p.XTicks = axisTicks(f, c.axis.unit)
 	p.Data = chartData{Data: newSeriesData(c, f)}
@@ -117,7 +118,8 @@ func noteOf(c chart, f frame) string {
 		case t == nil:
 			continue
 		case last == nil || last.x != t.x:
-			fmt.Fprintf(&b, "Dashed, in its 95 %% band: growth fitted from %s to %s: ", placeText(t.x[0], c.axis), placeText(t.x[1], c.axis))
+			fmt.Fprintf(&b, "Dashed, in its 95 %% band: growth fitted from %s to %s: ",
+				placeText(t.x[0], c.axis), placeText(t.x[1], c.axis))
 		default:
 			b.WriteString("; ")
 		}
@@ -153,7 +155,8 @@ func describe(c chart) string {
 	parts := make([]string, len(c.lines))
 	for i, l := range c.lines {
 		first, last := ends(l.v)
-		parts[i] = fmt.Sprintf("%s from %s to %s", l.label, valueText(first, c.bytes), valueText(last, c.bytes))
+		parts[i] = fmt.Sprintf("%s from %s to %s", l.label, valueText(first, c.bytes),
+			valueText(last, c.bytes))
 	}
 	return c.title + " over " + axisName(c.axis) + ": " + strings.Join(parts, ", ") + "."
 }
@@ -194,7 +197,8 @@ func drawMarks(c chart, f frame, data *chartData) []plotMark {
 			continue
 		}
 		part := (m.seconds - f.x0) / (f.x1 - f.x0)
-		pm := plotMark{At: f.percent(m.seconds), Text: m.label, Full: m.text(), Anchor: "start", Receipt: m.receipt}
+		pm := plotMark{At: f.percent(m.seconds), Text: m.label, Full: m.text(), Anchor: "start",
+			Receipt: m.receipt}
 		apart := letter * float64(cells(m.label)+1)
 		from, to := part, part+apart
 		if to > 1 {
@@ -258,7 +262,8 @@ func niceStep(raw float64) float64 {
 }
 
 // timeSteps are round distances on a time axis, in seconds.
-var timeSteps = [...]float64{.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800,
+var timeSteps = [...]float64{.001, .002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 15, 30, 60, 120,
+	300, 600, 900, 1800,
 	3600, 7200, 3 * 3600, 6 * 3600, 12 * 3600, 86400, 2 * 86400, 7 * 86400, 30 * 86400, 365 * 86400}
 
 // axisTicks are three to six round places on the axis, the outer ones anchored

@@ -84,7 +84,8 @@ func intervalText(iv *verdict.Interval) string {
 		return signedBytes(iv.Value)
 	}
 	prec := intervalPrec(iv, size)
-	return fmt.Sprintf("%s"+noBreak+"%s (%s"+noBreak+"…"+noBreak+"%s)", signed(fixed(iv.Value/size, prec), iv.Value), unit,
+	return fmt.Sprintf("%s"+noBreak+"%s (%s"+noBreak+"…"+noBreak+"%s)",
+		signed(fixed(iv.Value/size, prec), iv.Value), unit,
 		fixed(iv.Low/size, prec), fixed(iv.High/size, prec))
 }
 

@@ -244,11 +244,13 @@ func (r *recording) markLocked(budget *markBudget, e record.Event, now int64) {
 // tellSurplus warns of what the budgets kept out. The lock is held.
 func (r *recording) tellSurplus() {
 	if n := r.marks.surplus + r.phases.surplus + r.lists.surplus; n > 0 {
-		r.warnLocked(fmt.Sprintf("%d marks over %d or %d MiB a second, or %d or %d MiB a run, are not recorded",
-			n, marksPerSecond, markBytesPerSecond>>20, maxMarks, maxMarkBytes>>20))
+		r.warnLocked(
+			fmt.Sprintf("%d marks over %d or %d MiB a second, or %d or %d MiB a run, are not recorded",
+				n, marksPerSecond, markBytesPerSecond>>20, maxMarks, maxMarkBytes>>20))
 	}
 	if r.cut > 0 {
-		r.warnLocked(fmt.Sprintf("%d marks are cut: a name has at most %d bytes, a detail %d", r.cut, maxName, maxDetail))
+		r.warnLocked(fmt.Sprintf("%d marks are cut: a name has at most %d bytes, a detail %d", r.cut,
+			maxName, maxDetail))
 	}
 }
 
@@ -261,7 +263,8 @@ func (r *recording) newStep(f *followed, step, at int64, where string) {
 	f.step, f.stepped = step, true
 	f.steps++
 	if stepWorthEvent(f.steps) {
-		r.eventLocked(record.Event{TMs: r.millis(at), PID: f.pid, Kind: record.KindStep, Step: step, At: clipTo(where, maxName)})
+		r.eventLocked(record.Event{TMs: r.millis(at), PID: f.pid, Kind: record.KindStep, Step: step,
+			At: clipTo(where, maxName)})
 	}
 }
 

@@ -195,9 +195,11 @@ func (r *recording) look(f *followed) state {
 }
 
 // receipt writes the outcome of an action and returns it.
-func (r *recording) receipt(f *followed, action string, done agent.Done, before, after state) *record.Receipt {
+func (r *recording) receipt(f *followed, action string, done agent.Done, before,
+	after state) *record.Receipt {
 	account := accountOf(action)
-	receipt := &record.Receipt{Action: action, ClaimedBytes: done.ClaimedBytes, Count: done.Count, Account: account, CollectorOff: done.CollectorOff}
+	receipt := &record.Receipt{Action: action, ClaimedBytes: done.ClaimedBytes, Count: done.Count,
+		Account: account, CollectorOff: done.CollectorOff}
 	receipt.ReturnedBytes = difference(before.footprint, after.footprint)
 	receipt.GPUBytes = difference(before.gpu, after.gpu)
 	r.mu.Lock()

@@ -162,7 +162,8 @@ func (s *attempt) offering(action string) (*connected, *followed) {
 	for conn, c := range s.agents {
 		switch {
 		case !c.offersAction(action) || s.procs[conn.PID()] == nil:
-		case best == nil || conn.PID() == s.lead.pid || best.conn.PID() != s.lead.pid && conn.PID() < best.conn.PID():
+		case best == nil || conn.PID() == s.lead.pid || best.conn.PID() != s.lead.pid &&
+			conn.PID() < best.conn.PID():
 			best = c
 		}
 	}
@@ -182,7 +183,8 @@ func (c *Control) Mark(name string) (err error) {
 	defer release()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.out.Event(record.Event{TMs: s.millis(s.clock.Now()), PID: s.main, Kind: record.KindEvent, Name: name}); err != nil {
+	if err := s.out.Event(record.Event{TMs: s.millis(s.clock.Now()), PID: s.main, Kind: record.KindEvent,
+		Name: name}); err != nil {
 		return fmt.Errorf("mark: %w", err)
 	}
 	return nil
@@ -207,7 +209,8 @@ func (s *attempt) openLogs() error {
 		name string
 		file **os.File
 	}{{record.FileStdout, &s.cfg.Stdout}, {record.FileStderr, &s.cfg.Stderr}} {
-		file, err := os.OpenFile(filepath.Join(s.out.Dir(), log.name), os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
+		file, err := os.OpenFile(filepath.Join(s.out.Dir(), log.name),
+			os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
 		if err != nil {
 			s.closeLogs()
 			return fmt.Errorf("open the program's logs: %w", err)
@@ -229,7 +232,8 @@ func (s *attempt) closeLogs() {
 			s.result.Warnings = append(s.result.Warnings, err.Error())
 		case partly:
 			s.result.Warnings = append(s.result.Warnings,
-				filepath.Base(file.Name())+" is long: what looks like a secret is masked in its first 64 MiB only")
+				filepath.Base(file.Name())+
+					" is long: what looks like a secret is masked in its first 64 MiB only")
 		}
 	}
 	s.logs = nil

@@ -28,7 +28,9 @@ func (r *recording) fail(p any, place string) {
 	if r.ended {
 		return
 	}
-	text := fmt.Sprintf("internal error of gpumem: %s (%s): the recording ended here, the program ran on; please report it", clip(fmt.Sprint(p)), place)
+	text := fmt.Sprintf(
+		"internal error of gpumem: %s (%s): the recording ended here, the program ran on; please report it",
+		clip(fmt.Sprint(p)), place)
 	defer close(r.failed)
 	defer func() {
 		r.ended = true
@@ -40,7 +42,8 @@ func (r *recording) fail(p any, place string) {
 // recovered makes an error of a panic on the caller's own goroutine.
 func recovered(doing string, err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("%s: internal error of gpumem: %s (%s); please report it", doing, clip(fmt.Sprint(p)), panicPlace())
+		*err = fmt.Errorf("%s: internal error of gpumem: %s (%s); please report it", doing,
+			clip(fmt.Sprint(p)), panicPlace())
 	}
 }
 

@@ -17,7 +17,8 @@ func (s *attempt) track(pid int) {
 	s.guard(func() { s.firstRow(pid) })
 	s.loop(s.sampleLoop)
 	s.loop(func() {
-		s.sampler.AskEach(s.done, s.pids, func(err error) { s.warn(fmt.Sprintf("GPU bytes are missing: %v", err)) })
+		s.sampler.AskEach(s.done, s.pids,
+			func(err error) { s.warn(fmt.Sprintf("GPU bytes are missing: %v", err)) })
 	})
 	if s.cfg.Progress != nil {
 		s.loop(s.progressLoop)
@@ -121,8 +122,9 @@ func (s *attempt) progress() Progress {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Progress{
-		Elapsed: time.Duration(s.clock.Now() - s.start), Rows: s.out.Stats().Rows, PID: s.lead.pid, Phase: s.phase,
-		Row: record.Row{T: s.lead.row.T, Cells: append([]record.Cell(nil), s.lead.row.Cells...)},
+		Elapsed: time.Duration(s.clock.Now() - s.start), Rows: s.out.Stats().Rows, PID: s.lead.pid,
+		Phase: s.phase,
+		Row:   record.Row{T: s.lead.row.T, Cells: append([]record.Cell(nil), s.lead.row.Cells...)},
 	}
 }
 

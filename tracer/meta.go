@@ -58,7 +58,8 @@ func systemName() string {
 // thisMachine is what is known of the machine we run on.
 func thisMachine() *record.Machine {
 	f := host.Read(context.Background())
-	m := &record.Machine{Platform: f.Platform, Kernel: f.Kernel, Virtualization: f.Virtualization, CPU: f.CPU, Processors: f.Processors}
+	m := &record.Machine{Platform: f.Platform, Kernel: f.Kernel, Virtualization: f.Virtualization, CPU: f.CPU,
+		Processors: f.Processors}
 	if !f.Booted.IsZero() {
 		m.Booted = &f.Booted
 	}
@@ -104,13 +105,17 @@ func relevantEnv(environ []string) map[string]string {
 func relevantName(name string) bool {
 	switch name {
 	case "LD_PRELOAD", "LD_AUDIT", "GOGC", "GOMEMLIMIT", "GODEBUG", "GOMAXPROCS", "PYTHONMALLOC", "NO_COLOR",
-		"RANK", "LOCAL_RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID", "SLURM_JOB_ID",
-		"NSZombieEnabled", "NSDeallocateZombies", "MallocStackLogging", "MallocStackLoggingNoCompact", "MallocScribble", "MallocGuardEdges":
+		"RANK", "LOCAL_RANK", "WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK",
+		"MV2_COMM_WORLD_RANK", "SLURM_PROCID", "SLURM_JOB_ID",
+		"NSZombieEnabled", "NSDeallocateZombies", "MallocStackLogging", "MallocStackLoggingNoCompact",
+		"MallocScribble", "MallocGuardEdges":
 		return true
 	}
 	for _, prefix := range [...]string{
-		"CUDA_", "CUPY_", "PYTORCH_", "TORCH_", "XLA_", "JAX_", "TF_GPU_", "TF_FORCE_", "TF_XLA_", "TF_CUDA_", "NCCL_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCM_", "AMD_",
-		"ONEAPI_", "ZE_", "SYCL_", "OPENCL_", "POCL_", "VK_", "MTL_", "METAL_", "CANDLE_", "TL_", "GPUMEM_", "OMP_", "MKL_", "MALLOC_", "DYLD_", "OBJC_DEBUG_",
+		"CUDA_", "CUPY_", "PYTORCH_", "TORCH_", "XLA_", "JAX_", "TF_GPU_", "TF_FORCE_", "TF_XLA_", "TF_CUDA_",
+		"NCCL_", "NVIDIA_", "HIP_", "HSA_", "ROCR_", "ROCM_", "AMD_",
+		"ONEAPI_", "ZE_", "SYCL_", "OPENCL_", "POCL_", "VK_", "MTL_", "METAL_", "CANDLE_", "TL_", "GPUMEM_",
+		"OMP_", "MKL_", "MALLOC_", "DYLD_", "OBJC_DEBUG_",
 	} {
 		if strings.HasPrefix(name, prefix) {
 			return true

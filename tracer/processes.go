@@ -60,7 +60,8 @@ func (r *recording) introduceByAgent(f *followed, h *agent.Hello) {
 func (r *recording) tellProcesses() {
 	for _, pid := range r.pidsLocked() {
 		f := r.procs[pid]
-		if f.introduced || r.introduced >= maxIntroduced || f.is == unknownProcess || !r.multi && f.is.rank < 0 {
+		if f.introduced || r.introduced >= maxIntroduced || f.is == unknownProcess ||
+			!r.multi && f.is.rank < 0 {
 			continue
 		}
 		f.introduced = true

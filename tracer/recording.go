@@ -85,7 +85,8 @@ type followed struct {
 	rate    bucket
 	agentAt int64 // when its agent last sampled, and the row was not late
 	marked  bool  // a phase was marked whose sample must have a row
-	cutAt   int64 // when its agent's connection ended without a word; 0 when it did not, or there is a new one
+	// when its agent's connection ended without a word; 0 when it did not, or there is a new one
+	cutAt   int64
 	dropped int64 // by its agent
 	gpu     int64 // as last told, by whomever
 	// more are the cells of Config.Cells as of the last poll.
@@ -98,9 +99,12 @@ type followed struct {
 func newRecording(cfg Config, out *record.Writer, clock agent.Clock, start int64) *recording {
 	return &recording{
 		cfg: cfg, out: out, clock: clock, start: start,
-		sampler: sample.New(sample.Options{Now: clock.Now, Interval: cfg.Interval, SplitEvery: splitEvery, GPU: cfg.GPU}),
-		procs:   map[int]*followed{}, agents: map[*agent.Conn]*connected{}, seen: map[string]bool{}, heard: map[int]bool{},
-		marks: newMarkBudget(), phases: newMarkBudget(), lists: newMarkBudget(), fresh: make(chan struct{}, 1), failed: make(chan struct{}),
+		sampler: sample.New(sample.Options{Now: clock.Now, Interval: cfg.Interval, SplitEvery: splitEvery,
+			GPU: cfg.GPU}),
+		procs: map[int]*followed{}, agents: map[*agent.Conn]*connected{}, seen: map[string]bool{},
+		heard: map[int]bool{},
+		marks: newMarkBudget(), phases: newMarkBudget(), lists: newMarkBudget(),
+		fresh: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
 }
 
@@ -109,7 +113,8 @@ func (r *recording) follow(pid int) *followed {
 	if f := r.procs[pid]; f != nil {
 		return f
 	}
-	f := &followed{pid: pid, gpu: probe.Unknown, rate: newBucket(rowsPerSecond, rowsPerSecond/4), is: unknownProcess}
+	f := &followed{pid: pid, gpu: probe.Unknown, rate: newBucket(rowsPerSecond, rowsPerSecond/4),
+		is: unknownProcess}
 	var err error
 	f.ps, err = r.sampler.Open(pid)
 	r.unread(err)
@@ -242,8 +247,11 @@ func (r *recording) poll() {
 // say. The lock is held.
 func (r *recording) tellCut(f *followed) {
 	if f.cutAt != 0 && f.lastRow-f.cutAt > int64(time.Second) {
-		r.warnLocked(fmt.Sprintf("process %d cut off its agent %.1f s into the run and ran on: live bytes, steps and holders are unknown from there",
-			f.pid, float64(f.cutAt-r.start)/float64(time.Second)))
+		r.warnLocked(
+			fmt.Sprintf(
+				"process %d cut off its agent %.1f s into the run and ran on: live bytes, steps and "+
+					"holders are unknown from there",
+				f.pid, float64(f.cutAt-r.start)/float64(time.Second)))
 	}
 }
 

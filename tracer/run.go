@@ -98,7 +98,8 @@ func command(cfg Config, socket string) *exec.Cmd {
 	// A later entry replaces an earlier one of the same name.
 	cmd.Env = append(slices.Concat(cfg.environ(), cfg.Inject),
 		agent.EnvSocket+"="+socket,
-		agent.EnvInterval+"="+strconv.FormatFloat(float64(cfg.Interval)/float64(time.Millisecond), 'f', -1, 64),
+		agent.EnvInterval+"="+strconv.FormatFloat(float64(cfg.Interval)/float64(time.Millisecond),
+			'f', -1, 64),
 		agent.EnvHold+"=1",
 		agent.EnvSettle+"="+strconv.FormatInt(settle.Milliseconds(), 10))
 	// A nil *os.File in an interface would not be nil.
@@ -154,7 +155,8 @@ func shellCommand(cmd *exec.Cmd) *exec.Cmd {
 	const shell = "/bin/sh"
 	return &exec.Cmd{
 		Path: shell, Args: append([]string{shell, cmd.Path}, cmd.Args[1:]...),
-		Dir: cmd.Dir, Env: cmd.Env, Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr, SysProcAttr: cmd.SysProcAttr,
+		Dir: cmd.Dir, Env: cmd.Env, Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr,
+		SysProcAttr: cmd.SysProcAttr,
 	}
 }
 
@@ -221,7 +223,8 @@ type attempt struct {
 func begin(cfg Config) (*attempt, error) {
 	clock := agent.NewClock()
 	startNs := clock.Now()
-	out, err := record.Create(cfg.Out, cfg.beginMeta(time.Now(), startNs), record.CreateOptions{Force: cfg.Force})
+	out, err := record.Create(cfg.Out, cfg.beginMeta(time.Now(), startNs),
+		record.CreateOptions{Force: cfg.Force})
 	if err != nil {
 		return nil, err
 	}
@@ -236,7 +239,8 @@ func begin(cfg Config) (*attempt, error) {
 
 // supervise waits for the program's end, passes signals on, and ends the
 // program when ctx is done. It reports false when the program is left running.
-func (s *attempt) supervise(ctx context.Context, signals *signals, p *os.Process, exited <-chan struct{}) bool {
+func (s *attempt) supervise(ctx context.Context, signals *signals, p *os.Process,
+	exited <-chan struct{}) bool {
 	leaving, failed := s.cfg.Control.leaving(), s.failed
 	cancelled := ctx.Done()
 	steps := signals.endings()
@@ -310,7 +314,8 @@ func (s *attempt) finish(e ending) {
 	}
 	s.tellSurplus()
 	if s.skipped > 0 {
-		s.warnLocked(fmt.Sprintf("%d samples and steps over %d a second have no row", s.skipped, rowsPerSecond))
+		s.warnLocked(fmt.Sprintf("%d samples and steps over %d a second have no row", s.skipped,
+			rowsPerSecond))
 	}
 	end := time.Now()
 	err := s.out.UpdateMeta(func(m *record.Meta) {

@@ -121,9 +121,12 @@ func NewFeed(o FeedOptions) *Feed {
 	}
 	f := &Feed{o: o, wake: make(chan struct{}, 1)}
 	f.live = liveset.NewSet(liveset.Options{
-		Lock: &f.mu, Judging: o.Judging, Judges: liveset.Few, Share: lookShare, Most: 1, KeepEnded: keptEnded, Now: o.Now,
+		Lock: &f.mu, Judging: o.Judging, Judges: liveset.Few, Share: lookShare, Most: 1,
+		KeepEnded: keptEnded, Now: o.Now,
 		Rows: func(n int) int { return roomOf(n).rows }, NameOf: f.nameOf(),
-		Chosen: func() *liveset.Process { return f.chosen().process() }, Judged: func(cost time.Duration) { f.news, f.lookCost = f.news+1, cost },
+		Chosen: func() *liveset.Process {
+			return f.chosen().process()
+		}, Judged: func(cost time.Duration) { f.news, f.lookCost = f.news+1, cost },
 	})
 	f.Look(WholeView(60))
 	f.reset()
@@ -204,7 +207,9 @@ func (f *Feed) classesOf(e *record.Event) {
 	}
 	if json.Unmarshal(e.Detail, &d) == nil && len(d.Classes) > 0 {
 		f.classes = d.Classes[:min(len(d.Classes), keptClasses)]
-		slices.SortStableFunc(f.classes, func(a, b PoolClass) int { return cmp.Compare(b.idleBytes(), a.idleBytes()) })
+		slices.SortStableFunc(f.classes, func(a, b PoolClass) int {
+			return cmp.Compare(b.idleBytes(), a.idleBytes())
+		})
 	}
 	e.Detail = nil
 }

@@ -18,11 +18,14 @@ func (f *Feed) frame(now time.Time) *Frame {
 	f.number++
 	nan := math.NaN()
 	fr := &Frame{
-		Number: f.number, Skipped: f.skipped, State: f.state(now), Name: f.o.Name, Meta: *f.live.Meta(), Path: f.o.Path,
+		Number: f.number, Skipped: f.skipped, State: f.state(now), Name: f.o.Name, Meta: *f.live.Meta(),
+		Path:      f.o.Path,
 		ElapsedMs: f.elapsed, Rows: f.rows, RowRate: f.rate.read(now, float64(f.rows)), Phase: f.phase,
 		Step: nan, StepRate: nan, Chosen: -1, View: *f.view.Load(), Unified: f.live.Unified(),
-		Now: unknownValues(), Start: unknownValues(), Marked: unknownValues(), Mark: f.mark, Pool: unknownPool(),
-		Events: tail(f.events, shownEvents), Sites: f.sites, Holders: f.holders, Classes: f.classes, Output: tail(f.output, shownOutput),
+		Now: unknownValues(), Start: unknownValues(), Marked: unknownValues(), Mark: f.mark,
+		Pool:   unknownPool(),
+		Events: tail(f.events, shownEvents), Sites: f.sites, Holders: f.holders, Classes: f.classes,
+		Output: tail(f.output, shownOutput),
 	}
 	fr.Done = f.ended
 	if f.play != nil {
@@ -76,7 +79,8 @@ func (f *Feed) choose(fr *Frame, p *tracked) {
 	l := p.all
 	if d := p.devices[fr.View.Device]; d != nil {
 		l = d
-		fr.Now, fr.Start, fr.Marked = hostOf(d.now, p.all.now), hostOf(d.start, p.all.start), hostOf(d.marked, p.all.marked)
+		fr.Now, fr.Start, fr.Marked = hostOf(d.now, p.all.now), hostOf(d.start, p.all.start),
+			hostOf(d.marked, p.all.marked)
 	} else {
 		fr.View.Device = AllDevices
 		fr.Now, fr.Start, fr.Marked = l.now, l.start, l.marked

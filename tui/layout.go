@@ -16,7 +16,8 @@ const (
 	panelCount
 )
 
-var panelNames = [panelCount]string{"Accounts", "Verdict", "Processes", "Sites and holders", "Pool", "Events", "Output", "This tool"}
+var panelNames = [panelCount]string{"Accounts", "Verdict", "Processes", "Sites and holders", "Pool",
+	"Events", "Output", "This tool"}
 
 // place is where a panel stands, in cells.
 type place struct {

@@ -101,15 +101,16 @@ const (
 
 // rateColumn shows an interval, with its ends when it is wide enough for them.
 func rateColumn(head string, width int, of func(*verdict.AccountRow) *verdict.Interval) tableColumn {
-	return tableColumn{head: head, width: width, interval: of, text: func(_ series, row *verdict.AccountRow) string {
-		switch {
-		case row == nil:
-			return unknownText
-		case width >= intervalWidth:
-			return intervalText(of(row))
-		}
-		return rateText(of(row))
-	}}
+	return tableColumn{head: head, width: width, interval: of,
+		text: func(_ series, row *verdict.AccountRow) string {
+			switch {
+			case row == nil:
+				return unknownText
+			case width >= intervalWidth:
+				return intervalText(of(row))
+			}
+			return rateText(of(row))
+		}}
 }
 
 // columns are as many as fit, the most important first; rates have their
@@ -120,13 +121,20 @@ func (p accountsPanel) columns(w int) []tableColumn {
 	if p.compare && f.Mark != nil {
 		base, since = &f.Marked, "since mark"
 	}
-	now := tableColumn{head: "now", width: 9, left: false, text: func(s series, _ *verdict.AccountRow) string { return bytesText(f.Now[s]) }}
-	change := tableColumn{head: since, width: 10, left: false, text: func(s series, _ *verdict.AccountRow) string { return deltaText(f.Now[s] - base[s]) }}
-	second := rateColumn("per second", 11, func(r *verdict.AccountRow) *verdict.Interval { return r.PerSecond })
+	now := tableColumn{head: "now", width: 9, left: false,
+		text: func(s series, _ *verdict.AccountRow) string { return bytesText(f.Now[s]) }}
+	change := tableColumn{head: since, width: 10, left: false,
+		text: func(s series, _ *verdict.AccountRow) string { return deltaText(f.Now[s] - base[s]) }}
+	second := rateColumn("per second", 11, func(r *verdict.AccountRow) *verdict.Interval {
+		return r.PerSecond
+	})
 	step := rateColumn("per step", 11, func(r *verdict.AccountRow) *verdict.Interval { return r.PerStep })
-	shape := tableColumn{head: "shape", width: 9, left: true, text: func(_ series, r *verdict.AccountRow) string { return shapeText(r) }}
-	count := tableColumn{head: "count", width: 9, left: false, text: func(s series, _ *verdict.AccountRow) string { return countOf(f, s) }}
-	spark := tableColumn{head: "over time", width: 14, left: true, text: func(s series, _ *verdict.AccountRow) string { return sparkline(f.Spark[s], 14) }}
+	shape := tableColumn{head: "shape", width: 9, left: true,
+		text: func(_ series, r *verdict.AccountRow) string { return shapeText(r) }}
+	count := tableColumn{head: "count", width: 9, left: false,
+		text: func(s series, _ *verdict.AccountRow) string { return countOf(f, s) }}
+	spark := tableColumn{head: "over time", width: 14, left: true,
+		text: func(s series, _ *verdict.AccountRow) string { return sparkline(f.Spark[s], 14) }}
 	out, room := []tableColumn{now, change}, w-accountWidth-now.width-change.width-2
 	for _, c := range [...]*tableColumn{&second, &shape, &step, &count, &spark} {
 		if room -= c.width + 2; room < 0 {
@@ -134,7 +142,8 @@ func (p accountsPanel) columns(w int) []tableColumn {
 		}
 		out = append(out, *c)
 	}
-	for i, wide := range [...]tableColumn{rateColumn("per second (95 %)", intervalWidth, second.interval), rateColumn("per step (95 %)", intervalWidth, step.interval)} {
+	for i, wide := range [...]tableColumn{rateColumn("per second (95 %)", intervalWidth, second.interval),
+		rateColumn("per step (95 %)", intervalWidth, step.interval)} {
 		if at := 2 + 2*i; at < len(out) && len(out) == 7 && room >= wide.width-out[at].width {
 			room -= wide.width - out[at].width
 			out[at] = wide

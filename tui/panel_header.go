@@ -16,7 +16,8 @@ type headerPanel struct {
 }
 
 // stateMarks tell the states apart without colour.
-var stateMarks = map[State]string{Waiting: "○", Recording: "●", Watching: "●", Silent: "○", Playing: "▶", Ended: "✓"}
+var stateMarks = map[State]string{Waiting: "○", Recording: "●", Watching: "●", Silent: "○", Playing: "▶",
+	Ended: "✓"}
 
 // Render implements the panel: program, pid and device; then time, step and
 // how well the sampling goes.

@@ -164,7 +164,8 @@ func (p poolPanel) classes(w int) []string {
 	}
 	name := max(w-56, 8)
 	line := func(class, live, idle, bytes, limit, hits, misses string) string {
-		return cut(" "+fit(class, name)+right(live, 7)+right(idle, 7)+right(bytes, 11)+right(limit, 7)+right(hits, 11)+right(misses, 10), w)
+		return cut(" "+fit(class, name)+right(live, 7)+right(idle, 7)+right(bytes, 11)+right(limit,
+			7)+right(hits, 11)+right(misses, 10), w)
 	}
 	out := []string{p.paint(dim, line("size class", "live", "idle", "idle bytes", "limit", "hits", "misses"))}
 	for _, c := range p.frame.Classes {
@@ -176,7 +177,8 @@ func (p poolPanel) classes(w int) []string {
 		if b := c.idleBytes(); b >= 0 {
 			idle = bytesText(float64(b))
 		}
-		out = append(out, line(clean(c.Class), whole(c.Live), whole(c.Idle), idle, limit, whole(c.Hits), whole(c.Misses)))
+		out = append(out, line(clean(c.Class), whole(c.Live), whole(c.Idle), idle, limit, whole(c.Hits),
+			whole(c.Misses)))
 	}
 	return out
 }
@@ -191,7 +193,8 @@ func whole(n *int64) string {
 
 // receiptText is a receipt in a line: claimed against returned.
 func receiptText(r *record.Receipt) string {
-	text := clean(r.Action) + ": claimed " + pointerText(r.ClaimedBytes) + ", returned " + pointerText(r.ReturnedBytes)
+	text := clean(r.Action) + ": claimed " + pointerText(r.ClaimedBytes) + ", returned " +
+		pointerText(r.ReturnedBytes)
 	if r.GPUBytes != nil {
 		text += ", GPU " + pointerText(r.GPUBytes)
 	}

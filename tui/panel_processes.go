@@ -36,7 +36,8 @@ func (o order) list(f *Frame) []*Process {
 	want := strings.ToLower(o.filter)
 	for i := range f.Processes {
 		p := &f.Processes[i]
-		if want == "" || strings.Contains(strings.ToLower(p.Name), want) || strings.Contains(fmt.Sprint(p.PID), want) ||
+		if want == "" || strings.Contains(strings.ToLower(p.Name), want) ||
+			strings.Contains(fmt.Sprint(p.PID), want) ||
 			p.Judged.Verdict != nil && strings.Contains(string(p.Judged.Verdict.Verdict), want) {
 			out = append(out, p)
 		}
@@ -189,7 +190,8 @@ func (p processesPanel) line(x *Process, w int) string {
 	}
 	text, t := processVerdict(&x.Judged)
 	line := p.row([]int{-8, -name, gpu, host, growth, rate, -spark}, lead, []string{
-		fmt.Sprint(x.PID), label, bytesText(x.Now.device()), bytesText(resident), deltaText(x.Growth(f.Unified)),
+		fmt.Sprint(x.PID), label, bytesText(x.Now.device()), bytesText(resident),
+		deltaText(x.Growth(f.Unified)),
 		deltaText(x.Rate), sparkline(x.Spark, spark),
 	})
 	line = fit(line, w-verdict-1) + " "

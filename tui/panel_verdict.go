@@ -50,9 +50,13 @@ func (p verdictPanel) lines(w int) []string {
 	v := j.Verdict
 	if v == nil {
 		if j.Watched {
-			return wrap("No growth is certain so far. The process is one of many, and of many only alarms are raised.", w, 0)
+			return wrap(
+				"No growth is certain so far. The process is one of many, and of many only alarms are "+
+					"raised.", w, 0)
 		}
-		return wrap(fmt.Sprintf("No verdict yet: the first comes after %s and %d samples. A program that sets itself up looks like one that leaks.", secondsText(liveset.FirstMs/1000), liveset.FirstRows), w, 0)
+		return wrap(
+			fmt.Sprintf(
+				"No verdict yet: the first comes after %s and %d samples. A program that sets itself up looks like one that leaks.", secondsText(liveset.FirstMs/1000), liveset.FirstRows), w, 0)
 	}
 	mark, t := verdictMark(v.Verdict)
 	lines := []string{p.paint(t, mark+" "+string(v.Verdict)) + p.paint(strong, tierText(v))}
@@ -91,7 +95,8 @@ func lookText(j *Judged) string {
 	if j.Looks == 1 {
 		return "looked at once, at " + clockText(j.AtMs, true)
 	}
-	return fmt.Sprintf("looked at %s times, the same the last %s, lately at %s", countText(float64(j.Looks)), countText(float64(j.Same)), clockText(j.AtMs, true))
+	return fmt.Sprintf("looked at %s times, the same the last %s, lately at %s", countText(float64(j.Looks)),
+		countText(float64(j.Same)), clockText(j.AtMs, true))
 }
 
 // turns are the verdicts one after the other, from none.
@@ -114,7 +119,8 @@ func (p verdictPanel) turns(w int) []string {
 func (p verdictPanel) causes(w int) []string {
 	var lines []string
 	for _, c := range p.frame.Judged.Verdict.Causes {
-		lines = append(lines, p.paint(strong, cut(fmt.Sprintf("cause: %s, %s", c.ID, percentText(c.Confidence)), w)))
+		lines = append(lines,
+			p.paint(strong, cut(fmt.Sprintf("cause: %s, %s", c.ID, percentText(c.Confidence)), w)))
 		for _, e := range c.Evidence {
 			lines = append(lines, wrap("· "+clean(e), w, 2)...)
 		}
@@ -129,7 +135,8 @@ func forecastText(f *verdict.Forecast) string {
 	if f == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s is used up in %s (80 %%: %s to %s)", f.Limit, bytesText(float64(f.CapacityBytes)),
+	return fmt.Sprintf("%s of %s is used up in %s (80 %%: %s to %s)", f.Limit,
+		bytesText(float64(f.CapacityBytes)),
 		secondsText(f.P50), secondsText(f.P10), secondsText(f.P90))
 }
 
@@ -140,8 +147,10 @@ func (p verdictPanel) doubt(w int) []string {
 		lines = append(lines, wrap("to settle it: "+secondsText(*v.MoreMinutes*60)+" more", w, 2)...)
 	}
 	if v.RestsOn != "" {
-		lines = append(lines, p.paint(dim, cut(fmt.Sprintf("rests on: %s over %s, %s samples, %s steps", v.RestsOn,
-			secondsText((v.Window.ToMs-v.Window.FromMs)/1000), countText(float64(v.Window.Samples)), countText(float64(v.Window.Steps))), w)))
+		lines = append(lines,
+			p.paint(dim, cut(fmt.Sprintf("rests on: %s over %s, %s samples, %s steps", v.RestsOn,
+				secondsText((v.Window.ToMs-v.Window.FromMs)/1000), countText(float64(v.Window.Samples)),
+				countText(float64(v.Window.Steps))), w)))
 	}
 	for _, m := range v.Missing {
 		lines = append(lines, wrap("missing: "+clean(m), w, 2)...)

@@ -95,7 +95,8 @@ type reel struct {
 }
 
 func newReel(f *Feed, run *record.Run) *reel {
-	r := &reel{feed: f, run: run, times: run.Samples.Column(record.ColTime), pids: run.Samples.Column(record.ColPID)}
+	r := &reel{feed: f, run: run, times: run.Samples.Column(record.ColTime),
+		pids: run.Samples.Column(record.ColPID)}
 	for _, name := range run.Samples.Names() {
 		if name != record.ColTime && name != record.ColPID {
 			r.columns, r.values = append(r.columns, name), append(r.values, run.Samples.Column(name))

@@ -336,7 +336,8 @@ func (m *Model) snapshot() tea.Cmd {
 
 // offers reports whether the program does an action now.
 func (m *Model) offers(action string) bool {
-	return m.o.Control.Experiment != nil && m.o.Control.Actions != nil && !m.frame.Done && slices.Contains(m.o.Control.Actions(), action)
+	return m.o.Control.Experiment != nil && m.o.Control.Actions != nil && !m.frame.Done &&
+		slices.Contains(m.o.Control.Actions(), action)
 }
 
 // experiment has the program do an action; a foreign one only after a yes.

@@ -47,7 +47,8 @@ func Run(ctx context.Context, o Options, in, out *os.File) error {
 	}
 	model, written := New(inner, o), &watchedTerminal{File: out}
 	p := tea.NewProgram(model,
-		tea.WithContext(inner), tea.WithInput(closingTerminal{in}), tea.WithOutput(written), tea.WithAltScreen(), tea.WithMouseCellMotion(),
+		tea.WithContext(inner), tea.WithInput(closingTerminal{in}), tea.WithOutput(written),
+		tea.WithAltScreen(), tea.WithMouseCellMotion(),
 		tea.WithoutSignalHandler(), tea.WithFPS(30), tea.WithFilter(dropReports),
 	)
 	o.Held(true)

@@ -38,7 +38,8 @@ func AppearanceOf(getenv func(string) string) Appearance {
 	case getenv("NO_COLOR") != "" || term == "dumb" || term == "":
 		a.Colors = NoColors
 	case colorTerm == "truecolor" || colorTerm == "24bit" || strings.HasSuffix(term, "-direct") ||
-		strings.Contains(term, "kitty") || strings.Contains(term, "ghostty") || strings.Contains(term, "alacritty") || strings.Contains(term, "wezterm"):
+		strings.Contains(term, "kitty") || strings.Contains(term, "ghostty") ||
+		strings.Contains(term, "alacritty") || strings.Contains(term, "wezterm"):
 		a.Colors = TrueColors
 	case strings.Contains(term, "256color") || colorTerm != "":
 		a.Colors = Colors256
@@ -135,7 +136,8 @@ type styles struct {
 
 func newStyles(a Appearance) *styles {
 	r := lipgloss.NewRenderer(io.Discard)
-	r.SetColorProfile([...]termenv.Profile{termenv.Ascii, termenv.ANSI, termenv.ANSI256, termenv.TrueColor}[a.Colors])
+	r.SetColorProfile([...]termenv.Profile{termenv.Ascii, termenv.ANSI, termenv.ANSI256,
+		termenv.TrueColor}[a.Colors])
 	r.SetHasDarkBackground(!a.Light)
 	s := &styles{ascii: a.ASCII}
 	if a.Colors == NoColors {

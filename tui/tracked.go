@@ -42,7 +42,8 @@ type ledger struct {
 }
 
 func newLedger(buckets int) *ledger {
-	return &ledger{now: unknownValues(), start: unknownValues(), marked: unknownValues(), history: newHistory(buckets)}
+	return &ledger{now: unknownValues(), start: unknownValues(), marked: unknownValues(),
+		history: newHistory(buckets)}
 }
 
 func (l *ledger) take(tMs float64, row *values) {
@@ -161,9 +162,11 @@ func (p *tracked) note(column string, x float64) {
 // notedIn is where the columns that are no series belong.
 func notedIn(p *tracked) map[string]*float64 {
 	return map[string]*float64{
-		record.ColStep: &p.step, record.ColPoolHits: &p.pool.Hits, record.ColPoolMisses: &p.pool.Misses, record.ColAllocs: &p.pool.Allocs,
-		record.ColFrees: &p.pool.Frees, record.ColRefs: &p.pool.Refs, record.ColShapes: &p.pool.Shapes, record.ColPipelines: &p.pool.Pipelines,
-		record.ColCommands: &p.pool.Commands, record.ColCommandBuffers: &p.pool.CommandBuffers,
+		record.ColStep: &p.step, record.ColPoolHits: &p.pool.Hits, record.ColPoolMisses: &p.pool.Misses,
+		record.ColAllocs: &p.pool.Allocs,
+		record.ColFrees:  &p.pool.Frees, record.ColRefs: &p.pool.Refs, record.ColShapes: &p.pool.Shapes,
+		record.ColPipelines: &p.pool.Pipelines,
+		record.ColCommands:  &p.pool.Commands, record.ColCommandBuffers: &p.pool.CommandBuffers,
 	}
 }
 
@@ -218,7 +221,8 @@ func clean(text string) string {
 		case r < 0x20 || r >= 0x7f && r < 0xa0:
 			return '·'
 		case r == 0x2028 || r == 0x2029 || r >= 0xfe00 && r <= 0xfe0f || unicode.Is(unicode.Cf, r):
-			return -1 // marks that turn the writing, join signs or enclose them: terminals differ in their widths
+			// marks that turn the writing, join signs or enclose them: terminals differ in their widths
+			return -1
 		}
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))

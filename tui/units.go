@@ -89,7 +89,8 @@ func intervalText(iv *verdict.Interval) string {
 	if iv.Value > 0 {
 		sign = "+"
 	}
-	return fmt.Sprintf("%s%s %s (%s…%s)", sign, decimal(iv.Value/size, decimals), unit, decimal(iv.Low/size, decimals), decimal(iv.High/size, decimals))
+	return fmt.Sprintf("%s%s %s (%s…%s)", sign, decimal(iv.Value/size, decimals), unit,
+		decimal(iv.Low/size, decimals), decimal(iv.High/size, decimals))
 }
 
 // rateText is the value of an interval without its ends.

@@ -141,13 +141,16 @@ func (m *Model) footer() string {
 		}
 		return fit(line, m.w)
 	case m.filter != nil:
-		return fit(s.paint(warn, "Filter: ")+*m.filter+"_  "+s.paint(hotkey, "enter")+" keep  "+s.paint(hotkey, "esc")+" drop", m.w)
+		return fit(s.paint(warn, "Filter: ")+*m.filter+"_  "+s.paint(hotkey, "enter")+" keep  "+
+			s.paint(hotkey, "esc")+" drop", m.w)
 	}
 	line := ""
 	k := &m.keys
 	short := [...]struct{ key, what string }{
-		{k.Help.Help().Key, "help"}, {k.Quit.Help().Key, "quit"}, {"1-8", "panel"}, {"space", "pause"}, {"+ -", "zoom"}, {"m M", "mark, compare"},
-		{"c p t", "experiment"}, {"r", "sites"}, {"w", "report"}, {"s", "save"}, {"z", "alone"}, {"n d", "process, device"}, {"o /", "sort, filter"}, {"← →", "scroll"},
+		{k.Help.Help().Key, "help"}, {k.Quit.Help().Key, "quit"}, {"1-8", "panel"}, {"space", "pause"},
+		{"+ -", "zoom"}, {"m M", "mark, compare"},
+		{"c p t", "experiment"}, {"r", "sites"}, {"w", "report"}, {"s", "save"}, {"z", "alone"},
+		{"n d", "process, device"}, {"o /", "sort, filter"}, {"← →", "scroll"},
 	}
 	for _, x := range short {
 		if m.o.Player == nil || !strings.HasPrefix(x.key, "c p") {

@@ -40,11 +40,13 @@ func generate() Workload {
 			},
 			{
 				Name: "kv-clone", Truth: "app-leak",
-				Summary: "the KV cache is copied at each token, to be able to go back, and every copy is kept",
+				Summary: "the KV cache is copied at each token, to be able to go back, and every copy is " +
+					"kept",
 			},
 			{
 				Name: "weight-cache", Truth: "app-leak",
-				Summary: "decoded weights are kept under the request's name as well, so that the cache never hits",
+				Summary: "decoded weights are kept under the request's name as well, so that the cache " +
+					"never hits",
 			},
 			{
 				Name: "retained-logits", Truth: "app-leak",
@@ -56,22 +58,27 @@ func generate() Workload {
 			},
 			{
 				Name: "exact-sizes", Truth: "pool-growth", Cause: "pool-never-trims",
-				Summary: "prompts have ever new lengths, and the pool keeps buffers of each exact size for ever",
+				Summary: "prompts have ever new lengths, and the pool keeps buffers of each exact size for " +
+					"ever",
 			},
 		},
 		Flags: []Flag{
-			{Name: "model", Help: "GGUF file to load (default: a tiny Llama with random weights made from --seed)"},
+			{Name: "model",
+				Help: "GGUF file to load (default: a tiny Llama with random weights made from --seed)"},
 			{Name: "prompt", Help: "text to go on from; needs a model with a tokenizer"},
 			{
 				Name: "chat", Default: "no", Bare: "yes", Check: yesOrNo,
 				Help: "read --prompt, or each line of the standard input, as a turn of a conversation",
 			},
-			{Name: "prompt-tokens", Help: "the prompt as numbers of tokens, separated by commas", Check: checkTokens},
+			{Name: "prompt-tokens", Help: "the prompt as numbers of tokens, separated by commas",
+				Check: checkTokens},
 			whole("tokens", 0, 0, "tokens to write for each request; 0 is 64 with --model and 8 without"),
 			whole("requests", 0, 0, "requests to answer; 0 is 1 with --model and 240 without"),
 			whole("at-once", 1, 1, "requests that are answered at the same time, a token of each in turn"),
-			whole("context", 0, 0, "positions of a request at most; 0 is 2048, or what the model has if that is less"),
-			real("temperature", "0", 0, 100, "what logits are divided by before a token is drawn; 0: the most likely one"),
+			whole("context", 0, 0,
+				"positions of a request at most; 0 is 2048, or what the model has if that is less"),
+			real("temperature", "0", 0, 100,
+				"what logits are divided by before a token is drawn; 0: the most likely one"),
 			whole("top-k", 0, 0, "tokens to draw from, the most likely ones; 0 is all"),
 			real("top-p", "1", 0, 1, "probability that the tokens to draw from have together"),
 		},
@@ -268,7 +275,8 @@ func (g *generator) load(file *gguf.File) (err error) {
 		g.model.Keep = g.keepWeights
 	}
 	g.did(console.Let)
-	fmt.Fprintf(g.Stdout, "loaded %d tensors, %d B as they are in the file\n", len(file.Tensors), g.model.WeightBytes())
+	fmt.Fprintf(g.Stdout, "loaded %d tensors, %d B as they are in the file\n", len(file.Tensors),
+		g.model.WeightBytes())
 	return nil
 }
 
@@ -286,6 +294,7 @@ func isTerminal(w any) bool {
 func (g *generator) summary(took time.Duration) {
 	fmt.Fprintf(g.Stdout, "answered %d requests with %d tokens\n", g.answered, g.written)
 	speed := float64(g.read+g.written) / math.Max(took.Seconds(), 1e-9)
-	fmt.Fprintf(g.Stdout, "%.1f tokens/s written, %.1f with those read; KV cache: %d B a session at most, %d B at once\n",
+	fmt.Fprintf(g.Stdout,
+		"%.1f tokens/s written, %.1f with those read; KV cache: %d B a session at most, %d B at once\n",
 		float64(g.written)/math.Max(took.Seconds(), 1e-9), speed, g.largest, g.most)
 }

@@ -88,7 +88,8 @@ func (g *generator) converse(ctx context.Context) (err error) {
 // heard is an error when nobody has said anything.
 func (g *generator) heard() error {
 	if g.answered == 0 {
-		return errors.New("--chat: nothing came on the standard input; on a terminal give --no-tui, or a --prompt")
+		return errors.New(
+			"--chat: nothing came on the standard input; on a terminal give --no-tui, or a --prompt")
 	}
 	return nil
 }
@@ -103,7 +104,8 @@ func (g *generator) reply(ctx context.Context, a *answer, text string) error {
 	a.next, a.tokens = append(a.next, turn...), nil
 	a.number++
 	if a.cache.Used()+len(a.next) >= a.cache.Room() {
-		return fmt.Errorf("the conversation does not fit in %d positions: begin a new one, or give a larger --context",
+		return fmt.Errorf(
+			"the conversation does not fit in %d positions: begin a new one, or give a larger --context",
 			a.cache.Room())
 	}
 	for done := false; !done && a.cache.Used()+len(a.next) <= a.cache.Room(); {
@@ -123,7 +125,8 @@ func (g *generator) reply(ctx context.Context, a *answer, text string) error {
 // readChat finds the template, and makes a turn of --prompt.
 func (g *generator) readChat(chat *llama.Chat, text string) (err error) {
 	if len(g.prompt) > 0 {
-		return errors.New("--chat takes text: give --prompt instead of --prompt-tokens, or say it on the standard input")
+		return errors.New(
+			"--chat takes text: give --prompt instead of --prompt-tokens, or say it on the standard input")
 	}
 	g.chat = chat
 	if text != "" {

@@ -37,12 +37,15 @@ func inference() Workload {
 		Summary: "answers requests with kernels that it encodes by hand, as a program for Metal does",
 		Faults: []Fault{
 			{
-				Name: "release-outside-pool", Truth: "driver-growth", Cause: "release-outside-autorelease-pool",
-				Summary: "inputs are released outside of every autorelease scope: what their release leaves stays",
+				Name: "release-outside-pool", Truth: "driver-growth",
+				Cause: "release-outside-autorelease-pool",
+				Summary: "inputs are released outside of every autorelease scope: what their release " +
+					"leaves stays",
 			},
 			{
 				Name: "uncommitted", Truth: "driver-growth", Cause: "uncommitted-command-buffers",
-				Summary: "a command buffer for each request is encoded and forgotten, with the input it binds",
+				Summary: "a command buffer for each request is encoded and forgotten, with the input it " +
+					"binds",
 			},
 			{
 				Name: "exact-sizes", Truth: "pool-growth", Cause: "size-class-misses",
@@ -70,11 +73,13 @@ func inference() Workload {
 			},
 			{
 				Name: "tiny-buffers", Truth: "none", Cause: "buffer-count-ceiling",
-				Summary: "4,500 values have a buffer each, where the device allows 5,000: it refuses more with bytes free",
+				Summary: "4,500 values have a buffer each, where the device allows 5,000: it refuses more " +
+					"with bytes free",
 			},
 			{
 				Name: "lazy-weights", Truth: "none", Cause: "lazily-committed-pages",
-				Summary: "weights are written when they are first used, long after they were allocated: no leak",
+				Summary: "weights are written when they are first used, long after they were allocated: no " +
+					"leak",
 			},
 			{
 				Name: "cleanup-only", Truth: "none", Cause: "finalizer-lag",

@@ -36,8 +36,10 @@ func modelLoad() Workload {
 			Summary: "the pool keeps 30 buffers of each size class for ever",
 		}},
 		Flags: []Flag{
-			{Name: "model", Help: "GGUF file to load (default: a sparse twin of TinyLlama 1.1B Q4_0, written first)"},
-			{Name: "scale", Default: "1", Help: "divide the twin's dimensions by 1, 2, 4 or 8", Check: checkScale},
+			{Name: "model",
+				Help: "GGUF file to load (default: a sparse twin of TinyLlama 1.1B Q4_0, written first)"},
+			{Name: "scale", Default: "1", Help: "divide the twin's dimensions by 1, 2, 4 or 8",
+				Check: checkScale},
 			whole("pool-cap", -1, -1, "idle buffers a size class; -1 is the policy's own"),
 		},
 		run: runModelLoad,
@@ -135,7 +137,9 @@ func (p *program) clear(v *variables) error {
 	p.did(console.Expr)
 	s := p.rt.Stats()
 	kept := p.poolBytes()
-	fmt.Fprintf(p.Stdout, "after clearing 2 variables: %d B freed, %d buffers and %d B kept by the pool, %d buffers still referenced\n",
+	fmt.Fprintf(p.Stdout,
+		"after clearing 2 variables: %d B freed, %d buffers and %d B kept by the pool, %d buffers still "+
+			"referenced\n",
 		held.live+held.idle-kept.live-kept.idle, s.IdleCount, kept.idle, s.LiveCount)
 	return nil
 }

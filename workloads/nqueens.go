@@ -76,7 +76,8 @@ func runQueens(ctx context.Context, p *program) error {
 	fmt.Fprintf(p.Stdout, "%d of %d solutions in %d attempts\n", found, wanted, attempts)
 	err = errors.Join(b.anti.Release(), b.main.Release())
 	if found < wanted && p.Fault == "" && p.number("attempts") == 0 { // else it was told to give up
-		return errors.Join(err, fmt.Errorf("found %d of %d solutions in %d attempts", found, wanted, attempts))
+		return errors.Join(err, fmt.Errorf("found %d of %d solutions in %d attempts", found,
+			wanted, attempts))
 	}
 	return err
 }

@@ -43,7 +43,9 @@ func (o observer) Observe(e pool.Event) {
 		}
 	case pool.EventHazard:
 		if p.hazards.Add(1) == 1 { // the first says it; the count comes at the end
-			fmt.Fprintf(p.Stderr, "%s: hazard: reuse before completion: %s handed out while %d command buffers still read it as %s\n",
+			fmt.Fprintf(p.Stderr,
+				"%s: hazard: reuse before completion: %s handed out while %d command buffers still read it "+
+					"as %s\n",
 				p.workload.Name, e.Hazard.Label, e.Hazard.Uses, e.Hazard.PreviousLabel)
 			p.client.Mark(record.KindEvent, "hazard: reuse before completion", "")
 		}
@@ -53,7 +55,8 @@ func (o observer) Observe(e pool.Event) {
 func (o observer) got(e pool.Event) {
 	modes, event := o.p.printer.Modes(), "reuse_buffer"
 	if !e.Hit {
-		o.p.printer.Allocation(e.Before.AllocatedBytes, e.After.AllocatedBytes, sizeClass(e.Class), e.RequestedBytes)
+		o.p.printer.Allocation(e.Before.AllocatedBytes, e.After.AllocatedBytes, sizeClass(e.Class),
+			e.RequestedBytes)
 		event = "alloc_buffer"
 	}
 	if modes.MemLog {
@@ -132,8 +135,10 @@ func (w watcher) Released(t *tensor.Tensor, outcome pool.Outcome, references int
 	}
 	w.p.printer.Tensor("unregister", t.ID(), 0)
 	w.p.printer.FreeTensor(console.Freed{
-		Outcome: freedAs(outcome), Bytes: int64(t.Len() * t.ElementSize()), DType: dtype(t), Elements: int64(t.Len()),
-		Shape: t.Shape(), Device: w.p.deviceName(), Context: t.Name(), Location: at, Pooled: outcome == pool.Returned,
+		Outcome: freedAs(outcome), Bytes: int64(t.Len() * t.ElementSize()), DType: dtype(t),
+		Elements: int64(t.Len()),
+		Shape:    t.Shape(), Device: w.p.deviceName(), Context: t.Name(), Location: at,
+		Pooled: outcome == pool.Returned,
 	})
 }
 
@@ -197,7 +202,8 @@ func (p *program) poolStats() console.PoolStats {
 	}
 	s := pl.Stats()
 	return console.PoolStats{
-		Buffers: int64(s.Idle.Count), Bytes: int64(s.Idle.Bytes), Reuses: int64(s.Hits), Allocations: int64(s.Misses + s.Unpooled),
+		Buffers: int64(s.Idle.Count), Bytes: int64(s.Idle.Bytes), Reuses: int64(s.Hits),
+		Allocations: int64(s.Misses + s.Unpooled),
 	}
 }
 
@@ -224,7 +230,8 @@ func (p *program) handle() {
 	p.client.Handle(agent.ActionSites, func() agent.Done {
 		var list []record.Site
 		for _, s := range pl.Survivors() {
-			list = append(list, record.Site{Site: s.Site + " (" + s.Label + ")", Bytes: int64(s.PageBytes), Count: int64(s.Count)})
+			list = append(list, record.Site{Site: s.Site + " (" + s.Label + ")", Bytes: int64(s.PageBytes),
+				Count: int64(s.Count)})
 		}
 		return detail(record.KindSites, list)
 	})

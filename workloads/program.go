@@ -252,6 +252,7 @@ func (p *program) summary() {
 	if p.spoiled > 0 {
 		fmt.Fprintf(p.Stderr, "%s: %d batches failed, %d hazards\n", p.workload.Name, p.spoiled, s.Hazards)
 	}
-	fmt.Fprintf(p.Stdout, "pool %s: %d requests, %.1f %% served from idle buffers, %.1f %% of returns kept, %d hazards\n",
+	fmt.Fprintf(p.Stdout,
+		"pool %s: %d requests, %.1f %% served from idle buffers, %.1f %% of returns kept, %d hazards\n",
 		s.Policy, s.Hits+s.Misses, 100*hit, 100*kept, s.Hazards)
 }

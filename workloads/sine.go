@@ -15,7 +15,8 @@ func sine() Workload {
 		Flags: []Flag{
 			whole("epochs", 50, 1, "epochs of one run"),
 			whole("runs", 6, 1, "trainings in sequence"),
-			whole("samples", 1000, sineBatch, "training samples; the investigation's later version has 10000"),
+			whole("samples", 1000, sineBatch,
+				"training samples; the investigation's later version has 10000"),
 			whole("hidden", 128, 1, "hidden neurons; 256 in the later version, with 100 epochs"),
 		},
 		run: runSine,

@@ -49,7 +49,8 @@ type training struct {
 
 // train runs the training and returns the mean squared error over the test
 // rows, of which check gives inputs and targets.
-func (p *program) train(ctx context.Context, t training, testIn, testOut []float32) (loss float64, err error) {
+func (p *program) train(ctx context.Context, t training, testIn, testOut []float32) (loss float64,
+	err error) {
 	first, err := p.rt.NewLinear("hidden", t.width, t.hidden, t.act, p.rng)
 	if err != nil {
 		return 0, err
@@ -66,7 +67,8 @@ func (p *program) train(ctx context.Context, t training, testIn, testOut []float
 				return 0, err
 			}
 			err := p.rt.Scope(func() error {
-				return p.trainBatch(first, second, adam, t.inputs[lo*t.width:(lo+t.batch)*t.width], t.targets[lo:lo+t.batch])
+				return p.trainBatch(first, second, adam, t.inputs[lo*t.width:(lo+t.batch)*t.width],
+					t.targets[lo:lo+t.batch])
 			})
 			if err := p.tolerate(err); err != nil {
 				return 0, fmt.Errorf("epoch %d: %w", epoch+1, err)
@@ -114,7 +116,8 @@ func (p *program) epochDone(epoch int, took time.Duration) {
 }
 
 // trainBatch is one batch: 13 commands with two layers.
-func (p *program) trainBatch(first, second *tensor.Linear, adam *tensor.Adam, inputs, targets []float32) error {
+func (p *program) trainBatch(first, second *tensor.Linear, adam *tensor.Adam,
+	inputs, targets []float32) error {
 	rows := len(targets)
 	x, err := p.rt.From("batch inputs", inputs, rows, len(inputs)/rows)
 	if err != nil {
@@ -197,7 +200,8 @@ func (p *program) runs(ctx context.Context, t training, testIn, testOut []float3
 		}
 		fmt.Fprintf(p.Stdout, "run %d: mean squared error %.5f after %d epochs\n", n+1, loss, t.epochs)
 		if p.Fault == "" && !(loss <= t.good) {
-			return fmt.Errorf("run %d did not converge: mean squared error %.5f, expected at most %.5f", n+1, loss, t.good)
+			return fmt.Errorf("run %d did not converge: mean squared error %.5f, expected at most %.5f",
+				n+1, loss, t.good)
 		}
 	}
 	return nil

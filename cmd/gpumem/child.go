@@ -35,9 +35,11 @@ func newChildCommand(std stdio) *cobra.Command {
 				return flagError(cmd, err)
 			}
 			return w.Run(cmd.Context(), workloads.Env{
-				Open: device.Opener(f.device), Policy: f.policy, Fault: f.fault, Seed: f.seed, Repeat: f.repeat,
-				Flags: own(), LeakThreshold: int64(leftover),
-				Stdin: std.in, Stdout: std.out, Stderr: std.err, LookupEnv: os.LookupEnv, TempDir: os.TempDir(),
+				Open: device.Opener(f.device), Policy: f.policy, Fault: f.fault, Seed: f.seed,
+				Repeat: f.repeat,
+				Flags:  own(), LeakThreshold: int64(leftover),
+				Stdin: std.in, Stdout: std.out, Stderr: std.err, LookupEnv: os.LookupEnv,
+				TempDir: os.TempDir(),
 			})
 		},
 	}

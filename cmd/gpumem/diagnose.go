@@ -36,7 +36,8 @@ type diagnoseFlags struct {
 }
 
 func defaultDiagnoseFlags() diagnoseFlags {
-	return diagnoseFlags{format: "text", runtime: []string{"gpumem", "tl", "tensorlogic"}, gpu: defaultGPUFlags()}
+	return diagnoseFlags{format: "text", runtime: []string{"gpumem", "tl", "tensorlogic"},
+		gpu: defaultGPUFlags()}
 }
 
 func newDiagnoseCommand(std stdio, getenv func(string) string) *cobra.Command {
@@ -61,10 +62,13 @@ be called so falsely, however many processes there are.`,
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, "show every process, not the 20 with the most memory")
-	flags.StringSliceVar(&f.runtime, "runtime", f.runtime, "executables of the runtime to look for (section 2)")
-	flags.StringSliceVar(&f.expectNone, "expect-none", nil, "only check that no process of mine with this executable is left (exit 1)")
+	flags.StringSliceVar(&f.runtime, "runtime", f.runtime,
+		"executables of the runtime to look for (section 2)")
+	flags.StringSliceVar(&f.expectNone, "expect-none", nil,
+		"only check that no process of mine with this executable is left (exit 1)")
 	flags.DurationVar(&f.length, "for", 0, "watch that long and judge every process; from 3s")
-	flags.DurationVar(&f.interval, "interval", 0, "time between samples of --for (default: 240 samples, 20ms to 1s)")
+	flags.DurationVar(&f.interval, "interval", 0,
+		"time between samples of --for (default: 240 samples, 20ms to 1s)")
 	flags.StringVar(&f.format, "format", f.format, "text or json")
 	flags.BoolVar(&f.json, "json", false, "the same as --format json: every visible process")
 	flags.StringVarP(&f.output, "output", "o", "", outputHelp)
@@ -84,10 +88,12 @@ func (f *diagnoseFlags) check(pids int) (failOn, error) {
 		return nil, usagef("--format %s: must be text or json", f.format)
 	}
 	if f.length != 0 && f.length < diagnosis.LeastWatch {
-		return nil, usagef("--for %s: must be %s or more, or nothing can be said", f.length, diagnosis.LeastWatch)
+		return nil, usagef("--for %s: must be %s or more, or nothing can be said", f.length,
+			diagnosis.LeastWatch)
 	}
 	if f.interval != 0 && (f.interval < 10*time.Millisecond || f.length/f.interval < diagnosis.LeastSamples) {
-		return nil, usagef("--interval %s: must be from 10ms, with %d samples or more in --for", f.interval, diagnosis.LeastSamples)
+		return nil, usagef("--interval %s: must be from 10ms, with %d samples or more in --for", f.interval,
+			diagnosis.LeastSamples)
 	}
 	if len(f.failOn) > 0 && f.length == 0 {
 		return nil, usagef("--fail-on needs verdicts, which need --for")
@@ -101,7 +107,8 @@ func (f *diagnoseFlags) check(pids int) (failOn, error) {
 	return parseFailOn(f.failOn)
 }
 
-func diagnose(ctx context.Context, std stdio, getenv func(string) string, f diagnoseFlags, args []string) error {
+func diagnose(ctx context.Context, std stdio, getenv func(string) string, f diagnoseFlags,
+	args []string) error {
 	fail, err := f.check(len(args))
 	if err != nil {
 		return err
@@ -192,7 +199,8 @@ func printDiagnosis(d *diagnosis.Diagnosis, std stdio, f diagnoseFlags, color bo
 }
 
 // watchScan watches the processes of a scan for --for, or until ctx is done.
-func watchScan(ctx context.Context, std stdio, f diagnoseFlags, s *scan.Scan, sources *scan.Sources) (*diagnosis.Observation, error) {
+func watchScan(ctx context.Context, std stdio, f diagnoseFlags, s *scan.Scan,
+	sources *scan.Sources) (*diagnosis.Observation, error) {
 	o := diagnosis.WatchOptions{Length: f.length, Interval: f.interval}
 	if !f.quiet && isTerminal(std.err) {
 		o.Progress = std.err

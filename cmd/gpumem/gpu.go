@@ -25,7 +25,8 @@ func defaultGPUFlags() gpuFlags { return gpuFlags{names: []string{"auto"}} }
 
 func (g *gpuFlags) add(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&g.names, "gpu", g.names,
-		"who is asked for GPU bytes: auto (whoever is here), none, or "+strings.Join(scan.SourceNames(), ", "))
+		"who is asked for GPU bytes: auto (whoever is here), none, or "+
+			strings.Join(scan.SourceNames(), ", "))
 }
 
 // check refuses names that are no sources.
@@ -101,7 +102,8 @@ func (g *gpuFlags) trace(ctx context.Context, cfg *tracer.Config) (*gpuTrace, er
 // on the host have nothing on a real one.
 func traceGPU(ctx context.Context, f runFlags, t target, cfg *tracer.Config) (*gpuTrace, error) {
 	// Apple's is real on macOS only; elsewhere it is the tests' fake.
-	real := strings.HasPrefix(f.workload.device, device.CUDA) || f.workload.device == device.Apple && runtime.GOOS == "darwin"
+	real := strings.HasPrefix(f.workload.device, device.CUDA) || f.workload.device == device.Apple &&
+		runtime.GOOS == "darwin"
 	if t.workload != nil && !real {
 		return &gpuTrace{}, nil
 	}

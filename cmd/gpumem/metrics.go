@@ -32,14 +32,17 @@ func (f *metricsFlags) add(flags *pflag.FlagSet) {
 	if f.most == 0 {
 		f.most = metrics.MostProcesses
 	}
-	flags.StringVar(&f.addr, "metrics", f.addr, "address for Prometheus to scrape /metrics, as 127.0.0.1:9850")
+	flags.StringVar(&f.addr, "metrics", f.addr,
+		"address for Prometheus to scrape /metrics, as 127.0.0.1:9850")
 	flags.StringVar(&f.cert, "metrics-cert", f.cert, "certificate for TLS, needed beyond the loopback")
 	flags.StringVar(&f.key, "metrics-key", f.key, "key of the certificate")
-	flags.StringVar(&f.tokenFile, "metrics-token-file", f.tokenFile, "file with the bearer token that scrapes must bring, needed beyond the loopback")
+	flags.StringVar(&f.tokenFile, "metrics-token-file", f.tokenFile,
+		"file with the bearer token that scrapes must bring, needed beyond the loopback")
 	flags.StringSliceVar(&f.hosts, "metrics-host", f.hosts,
 		"a name by which scrapes may ask for an address of the loopback, beside localhost and the address")
 	flags.IntVar(&f.most, "metrics-processes", f.most, "processes told apart; the smaller ones are added up")
-	flags.BoolVar(&f.otlp, "otlp", f.otlp, "push the metrics by OTLP over HTTP, as OTEL_EXPORTER_OTLP_ENDPOINT and its kin say")
+	flags.BoolVar(&f.otlp, "otlp", f.otlp,
+		"push the metrics by OTLP over HTTP, as OTEL_EXPORTER_OTLP_ENDPOINT and its kin say")
 }
 
 // on reports whether anything is to be published.
@@ -102,14 +105,16 @@ func readToken(path string) (string, error) {
 		return "", fmt.Errorf("read token: %w", err)
 	}
 	if mode := info.Mode(); runtime.GOOS != "windows" && mode.IsRegular() && mode.Perm()&0o077 != 0 {
-		return "", usagef("--metrics-token-file %s: its mode %04o lets others read it; chmod 600 %s", path, mode.Perm(), path)
+		return "", usagef("--metrics-token-file %s: its mode %04o lets others read it; chmod 600 %s",
+			path, mode.Perm(), path)
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxToken+1))
 	if err != nil {
 		return "", fmt.Errorf("read token: %w", err)
 	}
 	if len(text) > maxToken {
-		return "", usagef("--metrics-token-file %s: it is longer than %d KiB, and no token", path, maxToken>>10)
+		return "", usagef("--metrics-token-file %s: it is longer than %d KiB, and no token",
+			path, maxToken>>10)
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" {
@@ -127,8 +132,10 @@ type published struct {
 }
 
 // start publishes a book that is filled and judged until end.
-func (f *metricsFlags) start(std stdio, book *metrics.Book, fill func(context.Context), more ...prometheus.Collector) (*published, error) {
-	stop, err := f.publish(std, append([]prometheus.Collector{metrics.NewCollector(book, f.most)}, more...)...)
+func (f *metricsFlags) start(std stdio, book *metrics.Book, fill func(context.Context),
+	more ...prometheus.Collector) (*published, error) {
+	stop, err := f.publish(std, append([]prometheus.Collector{metrics.NewCollector(book, f.most)},
+		more...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +160,8 @@ func (p *published) end() error {
 
 // publishServer publishes the programs of an allocation server, and its own
 // totals.
-func (f *metricsFlags) publishServer(std stdio, s *ttmetal.Server, devices map[int32]ttmetal.DeviceInfo, every time.Duration) (*published, error) {
+func (f *metricsFlags) publishServer(std stdio, s *ttmetal.Server, devices map[int32]ttmetal.DeviceInfo,
+	every time.Duration) (*published, error) {
 	if !f.on() {
 		return nil, nil
 	}
@@ -192,9 +200,12 @@ func serverDescs() []*prometheus.Desc {
 		return prometheus.NewDesc("gpumem_server_"+name, help, labels, nil)
 	}
 	return []*prometheus.Desc{
-		d("messages_total", "Messages read."), d("messages_refused_total", "Messages out of bounds or of no known kind."),
-		d("frees_unknown_total", "Frees of what was not on the books."), d("connections_broken_total", "Connections closed for bytes that are not the protocol."),
-		d("connections_cut_total", "Connections that ended within a message."), d("swept_total", "Allocations of dead processes taken off the books."),
+		d("messages_total", "Messages read."), d("messages_refused_total",
+			"Messages out of bounds or of no known kind."),
+		d("frees_unknown_total", "Frees of what was not on the books."),
+		d("connections_broken_total", "Connections closed for bytes that are not the protocol."),
+		d("connections_cut_total", "Connections that ended within a message."),
+		d("swept_total", "Allocations of dead processes taken off the books."),
 		d("connections", "Programs connected now."), d("active_allocations", "Live buffers on the books."),
 		d("device_bytes", "Bytes on the books of a device by memory.", "device", "memory"),
 	}
@@ -217,7 +228,8 @@ func (c *serverTotals) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(c.descs[7], prometheus.GaugeValue, float64(c.s.Books().Live()))
 	for _, d := range c.s.Books().Totals() {
 		for memory, v := range d.Used {
-			to <- prometheus.MustNewConstMetric(c.descs[8], prometheus.GaugeValue, float64(v), fmt.Sprint(d.Device), memory)
+			to <- prometheus.MustNewConstMetric(c.descs[8], prometheus.GaugeValue, float64(v),
+				fmt.Sprint(d.Device), memory)
 		}
 	}
 }

@@ -100,7 +100,8 @@ func (b *watchBook) Held(tMs float64, list []scan.Elsewhere) {
 	for _, e := range list {
 		if bytes := e.Bytes(); !e.Namespace && bytes != scan.Unknown {
 			now[e.PID] = true
-			b.Dead(e.PID, tMs, []record.Cell{{Column: fmt.Sprintf("%s@%d", record.ColGPU, e.Device), Value: bytes}})
+			b.Dead(e.PID, tMs,
+				[]record.Cell{{Column: fmt.Sprintf("%s@%d", record.ColGPU, e.Device), Value: bytes}})
 		}
 	}
 	for pid := range b.dead {

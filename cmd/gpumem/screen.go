@@ -34,13 +34,16 @@ type screenFlags struct {
 }
 
 func (s *screenFlags) add(flags *pflag.FlagSet) {
-	flags.BoolVar(&s.off, "no-tui", s.off, "no live screen: a progress line, and the program keeps the terminal (on the screen its stdin is empty, its output goes to the run folder)")
+	flags.BoolVar(&s.off, "no-tui", s.off,
+		"no live screen: a progress line, and the program keeps the terminal (on the screen its stdin is "+
+			"empty, its output goes to the run folder)")
 	flags.BoolVar(&s.stay, "stay", s.stay, "keep the screen after the program's end")
 	s.addTheme(flags)
 }
 
 func (s *screenFlags) addTheme(flags *pflag.FlagSet) {
-	flags.StringVar(&s.theme, "theme", "auto", "colours of the screen for a dark or a light terminal: auto, dark or light")
+	flags.StringVar(&s.theme, "theme", "auto",
+		"colours of the screen for a dark or a light terminal: auto, dark or light")
 }
 
 func (s *screenFlags) check() error {
@@ -83,7 +86,8 @@ type screened struct {
 // onScreen records with the live screen when a person looks, else with the
 // progress line. With the screen the program has no terminal: its output goes
 // to the run folder.
-func onScreen(ctx context.Context, s screened, quiet bool, cfg tracer.Config, start startRun) (tracer.Result, error) {
+func onScreen(ctx context.Context, s screened, quiet bool, cfg tracer.Config,
+	start startRun) (tracer.Result, error) {
 	if s.flags.off || quiet || !canShow(s.std, s.getenv) {
 		return start(ctx, cfg)
 	}
@@ -129,7 +133,8 @@ func (s *screened) run(ctx context.Context, cfg tracer.Config, start startRun) (
 			fmt.Fprintf(s.std.err, "gpumem: warning: %v; the recording goes on\n", shown)
 		}
 		if s.owned && !ending.Load() {
-			fmt.Fprintf(s.std.err, "gpumem: %s runs on; what it writes goes to %s\n", s.name, filepath.Join(cfg.Out, record.FileStdout))
+			fmt.Fprintf(s.std.err, "gpumem: %s runs on; what it writes goes to %s\n", s.name,
+				filepath.Join(cfg.Out, record.FileStdout))
 		}
 		<-done
 	}
@@ -140,10 +145,12 @@ func (s *screened) run(ctx context.Context, cfg tracer.Config, start startRun) (
 }
 
 // show runs the screen over the folder that the tracer writes.
-func (s *screened) show(ctx context.Context, end func(), control *tracer.Control, dir string, began time.Time, over <-chan struct{}) error {
+func (s *screened) show(ctx context.Context, end func(), control *tracer.Control, dir string, began time.Time,
+	over <-chan struct{}) error {
 	folder, err := tui.OpenFolder(dir, tui.FolderOptions{
 		Follow: true, Since: began,
-		Feed: tui.FeedOptions{Name: s.name, Judging: s.judging, Usage: ownUsage, Missed: control.Lost, NameOf: nameOf},
+		Feed: tui.FeedOptions{Name: s.name, Judging: s.judging, Usage: ownUsage, Missed: control.Lost,
+			NameOf: nameOf},
 	})
 	if err != nil {
 		return err
@@ -182,7 +189,9 @@ func (s *screened) tellOutput(dir string, result tracer.Result) {
 			text = text[max(len(text)-lastBytes, 0):]
 			fmt.Fprintf(s.std.err, "%s\n", text)
 			if bytes.Contains(text, []byte("EOF")) {
-				fmt.Fprintln(s.std.err, "gpumem: on the screen a program's stdin is empty; if it asks for something, run it with --no-tui")
+				fmt.Fprintln(s.std.err,
+					"gpumem: on the screen a program's stdin is empty; if it asks for something, run it "+
+						"with --no-tui")
 			}
 		}
 	}

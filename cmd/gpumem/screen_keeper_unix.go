@@ -68,7 +68,8 @@ func startKeeper(out *os.File, place string) *keeper {
 // keepTerminal waits for the end of the screen's process and gives the terminal
 // back if that did not.
 func keepTerminal(in io.Reader, out *os.File, place string) error {
-	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTTOU, syscall.SIGTSTP)
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGTTOU,
+		syscall.SIGTSTP)
 	lines := bufio.NewReader(in)
 	first, err := lines.ReadString('\n')
 	if err != nil {
@@ -127,7 +128,8 @@ func isRaw(t *unix.Termios) bool {
 func sayCrash(tty *os.File, crash, place string) {
 	why := "gpumem was ended from outside"
 	if crash != "" {
-		why = "gpumem broke, which is a defect of gpumem; please report what it says:\n\n" + crashText(crash, place)
+		why = "gpumem broke, which is a defect of gpumem; please report what it says:\n\n" +
+			crashText(crash, place)
 	}
 	text := "\n" + why + "\n"
 	if place != "" {
@@ -167,7 +169,8 @@ func abovePrompt(text string, width, height int) string {
 // crashText is the beginning of a crash, and where all of it is.
 func crashText(crash, place string) string {
 	rest := "…"
-	if path := filepath.Join(place, crashFile); place != "" && os.WriteFile(path, []byte(crash), 0o600) == nil {
+	if path := filepath.Join(place, crashFile); place != "" &&
+		os.WriteFile(path, []byte(crash), 0o600) == nil {
 		rest = "all of it: " + plain.Shown(path)
 	}
 	lines := strings.SplitN(strings.TrimSpace(crash), "\n", crashLines+1)

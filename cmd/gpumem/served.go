@@ -26,19 +26,26 @@ type servedPrograms struct {
 const servedEvery = time.Second
 
 func newServed(s *ttmetal.Server, devices map[int32]ttmetal.DeviceInfo, every time.Duration) *servedPrograms {
-	limit := func(name, column string, counter ttmetal.Counter, of func(ttmetal.DeviceInfo) uint64) metrics.Limit {
+	limit := func(name, column string, counter ttmetal.Counter,
+		of func(ttmetal.DeviceInfo) uint64) metrics.Limit {
 		return metrics.Limit{Name: name, Column: column, Device: func(n int) (capacity, used int64, ok bool) {
 			d, ok := devices[int32(n)]
 			return int64(of(d)), int64(s.Books().Used(int32(n), counter)), ok && of(d) > 0
 		}}
 	}
-	p := &servedPrograms{server: s, every: every, start: time.Now(), named: map[int]bool{}, book: metrics.NewBook(metrics.BookOptions{
-		Online: true, Complete: true, LostLines: func() uint64 { return s.Counts().Lost },
-		Limits: []metrics.Limit{
-			limit(record.MemoryDRAM, record.ColDRAM, ttmetal.CountDRAM, func(d ttmetal.DeviceInfo) uint64 { return d.DRAMBytes }),
-			limit(record.MemoryL1, record.ColL1, ttmetal.CountL1, func(d ttmetal.DeviceInfo) uint64 { return d.L1Bytes }),
-		},
-	})}
+	p := &servedPrograms{server: s, every: every, start: time.Now(), named: map[int]bool{},
+		book: metrics.NewBook(metrics.BookOptions{
+			Online: true, Complete: true, LostLines: func() uint64 { return s.Counts().Lost },
+			Limits: []metrics.Limit{
+				limit(record.MemoryDRAM, record.ColDRAM, ttmetal.CountDRAM,
+					func(d ttmetal.DeviceInfo) uint64 {
+						return d.DRAMBytes
+					}),
+				limit(record.MemoryL1, record.ColL1, ttmetal.CountL1, func(d ttmetal.DeviceInfo) uint64 {
+					return d.L1Bytes
+				}),
+			},
+		})}
 	p.book.SetMeta(record.Meta{IntervalMs: float64(every) / float64(time.Millisecond)})
 	return p
 }
@@ -75,7 +82,8 @@ func (s *servedPrograms) sample() {
 		device := "@" + strconv.Itoa(int(h.Device))
 		p.cells = append(p.cells, record.Cell{Column: record.ColLive + device, Value: h.Bytes},
 			record.Cell{Column: record.ColLiveCount + device, Value: h.Count},
-			record.Cell{Column: record.ColDRAM + device, Value: h.DRAM}, record.Cell{Column: record.ColL1 + device, Value: h.L1})
+			record.Cell{Column: record.ColDRAM + device, Value: h.DRAM},
+			record.Cell{Column: record.ColL1 + device, Value: h.L1})
 	}
 	ms := float64(time.Since(s.start)) / float64(time.Millisecond)
 	for pid, p := range programs {
@@ -83,7 +91,8 @@ func (s *servedPrograms) sample() {
 			s.named[pid] = true
 			s.book.Name(pid, nameOf(p.owner))
 		}
-		cells := append(p.cells, record.Cell{Column: record.ColLive, Value: p.live}, record.Cell{Column: record.ColLiveCount, Value: p.count})
+		cells := append(p.cells, record.Cell{Column: record.ColLive, Value: p.live},
+			record.Cell{Column: record.ColLiveCount, Value: p.count})
 		if p.owner > 0 && (ttmetal.System{}).Gone(int32(p.owner)) {
 			s.book.Dead(pid, ms, cells)
 			continue

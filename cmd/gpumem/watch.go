@@ -47,8 +47,10 @@ terminal: so a machine is watched as a service.`,
 		},
 	}
 	cmd.Flags().DurationVar(&f.interval, "interval", f.interval, "time between samples of processes")
-	cmd.Flags().Float64Var(&f.speed, "speed", f.speed, "of a playback at its start (default as fast as fills half a minute)")
-	cmd.Flags().BoolVar(&f.follow, "follow", f.follow, "take the folder for one that is being written, even before it is there")
+	cmd.Flags().Float64Var(&f.speed, "speed", f.speed,
+		"of a playback at its start (default as fast as fills half a minute)")
+	cmd.Flags().BoolVar(&f.follow, "follow", f.follow,
+		"take the folder for one that is being written, even before it is there")
 	f.gpu.add(cmd.Flags())
 	f.screen.addTheme(cmd.Flags())
 	f.judging.add(cmd.Flags())
@@ -75,10 +77,13 @@ func watch(ctx context.Context, std stdio, getenv func(string) string, f watchFl
 		return usagef("watch --all takes no PID and no run folder")
 	}
 	if f.metrics.on() && path != "" {
-		return usagef("watch %s: a run folder is shown, not published; gpumem run --metrics publishes a run", path)
+		return usagef("watch %s: a run folder is shown, not published; gpumem run --metrics publishes a run",
+			path)
 	}
 	if !canShow(std, getenv) && !f.metrics.on() {
-		return errors.New("watch needs a terminal; gpumem diagnose --for 30s prints what it finds, gpumem report DIR answers from a folder")
+		return errors.New(
+			"watch needs a terminal; gpumem diagnose --for 30s prints what it finds, gpumem report DIR " +
+				"answers from a folder")
 	}
 	ctx, stop := signal.NotifyContext(ctx, endingSignals()...)
 	defer stop()
@@ -107,7 +112,8 @@ func watched(args []string, follow bool) (path string, pids []int, err error) {
 }
 
 // watchFolder follows or plays back a run folder.
-func watchFolder(ctx context.Context, std stdio, getenv func(string) string, f watchFlags, path string) error {
+func watchFolder(ctx context.Context, std stdio, getenv func(string) string, f watchFlags,
+	path string) error {
 	judging, err := f.judging.options()
 	if err != nil {
 		return err
@@ -130,7 +136,8 @@ func watchFolder(ctx context.Context, std stdio, getenv func(string) string, f w
 }
 
 // watchProcesses samples processes and shows them.
-func watchProcesses(ctx context.Context, std stdio, getenv func(string) string, f watchFlags, pids []int) error {
+func watchProcesses(ctx context.Context, std stdio, getenv func(string) string, f watchFlags,
+	pids []int) error {
 	judging, err := f.judging.options()
 	if err != nil {
 		return err
@@ -138,7 +145,8 @@ func watchProcesses(ctx context.Context, std stdio, getenv func(string) string, 
 	if !canShow(std, getenv) {
 		return watchUnseen(ctx, std, f, judging, pids)
 	}
-	feed := tui.NewFeed(tui.FeedOptions{Name: "watch", Judging: judging, State: tui.Watching, Usage: ownUsage})
+	feed := tui.NewFeed(tui.FeedOptions{Name: "watch", Judging: judging, State: tui.Watching,
+		Usage: ownUsage})
 	takers := rowTakers{screenRows{feed}}
 	var book *watchBook
 	if f.metrics.on() {
@@ -164,7 +172,8 @@ func watchProcesses(ctx context.Context, std stdio, getenv func(string) string, 
 		go func() { failed <- guard(ctx, feed, work) }()
 	}
 	err = runScreen(ctx, tui.Options{
-		Source: feed, Looks: f.screen.looks(getenv), Processes: len(pids) != 1, Control: tui.Control{Save: saver(".")},
+		Source: feed, Looks: f.screen.looks(getenv), Processes: len(pids) != 1,
+		Control: tui.Control{Save: saver(".")},
 	}, std, "")
 	cancel()
 	return errors.Join(err, <-failed, <-failed)

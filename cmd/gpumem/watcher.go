@@ -136,7 +136,8 @@ func (w *watcher) ended(pid int, err error) {
 	if !errors.Is(err, probe.ErrExited) {
 		text = err.Error()
 	}
-	w.feed.Event(record.Event{TMs: float64(time.Since(w.start).Milliseconds()), PID: pid, Kind: record.KindEvent, Name: text})
+	w.feed.Event(record.Event{TMs: float64(time.Since(w.start).Milliseconds()), PID: pid,
+		Kind: record.KindEvent, Name: text})
 }
 
 func (w *watcher) close() {

@@ -161,7 +161,8 @@ func (f Format) check(values, bytes int) error {
 		return fmt.Errorf("dequantise %v: %w", f, metal.ErrInvalid)
 	}
 	if need := blocksBytes(f, int64(values)); need > int64(bytes) {
-		return fmt.Errorf("dequantise %d values of %v: need %d B, have %d B: %w", values, f, need, bytes, metal.ErrInvalid)
+		return fmt.Errorf("dequantise %d values of %v: need %d B, have %d B: %w", values, f, need, bytes,
+			metal.ErrInvalid)
 	}
 	return nil
 }

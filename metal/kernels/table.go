@@ -19,12 +19,14 @@ var table = [...]Kernel{
 	{
 		Name: "linear_bwd_weights", Grid: "(in column, out row)",
 		Summary: "dw[n,k] += sum over r of d[r,n] x[r,k] / batch, db[n] += sum over r of d[r,n] / batch",
-		Args:    []Arg{in("dy"), in("x"), in("y"), inout("dw"), inout("db"), dim("batch"), dim("out"), dim("in"), act()},
-		need:    needLinearBwdWeights, run: linearBwdWeights,
+		Args: []Arg{in("dy"), in("x"), in("y"), inout("dw"), inout("db"), dim("batch"), dim("out"),
+			dim("in"), act()},
+		need: needLinearBwdWeights, run: linearBwdWeights,
 	},
 	{
 		Name: "adam_step", Grid: "value",
-		Summary: "m, v updated; w -= lr wd w + lr (m / (1 - b1t)) / (sqrt(v / (1 - b2t)) + eps); b1t = b1^step, b2t = b2^step",
+		Summary: "m, v updated; w -= lr wd w + lr (m / (1 - b1t)) / (sqrt(v / (1 - b2t)) + eps); b1t = " +
+			"b1^step, b2t = b2^step",
 		Args: []Arg{
 			inout("w"), in("g"), inout("m"), inout("v"),
 			num("lr"), num("b1"), num("b2"), num("b1t"), num("b2t"), num("eps"), num("wd"),
@@ -40,7 +42,8 @@ var table = [...]Kernel{
 		Args: []Arg{in("a"), in("b"), out("c"), dim("m"), dim("n"), dim("k")}, need: needMatmul, run: matmul,
 	},
 	{Name: "add", Grid: "value", Summary: "c = a + b", Args: abc(), need: each, run: add},
-	{Name: "relu", Grid: "value", Summary: "y = x below 0 ? 0 : x; NaN stays", Args: xy(), need: each, run: relu},
+	{Name: "relu", Grid: "value", Summary: "y = x below 0 ? 0 : x; NaN stays", Args: xy(),
+		need: each, run: relu},
 	{Name: "sigmoid", Grid: "value", Summary: "y = 1 / (1 + exp(-x))", Args: xy(), need: each, run: sigmoid},
 	{Name: "tanh", Grid: "value", Summary: "y = tanh(x)", Args: xy(), need: each, run: tanh},
 	{
@@ -48,8 +51,9 @@ var table = [...]Kernel{
 		Args: []Arg{in("a"), out("b"), dim("rows"), dim("cols")}, need: needTranspose, run: matTranspose,
 	},
 	{
-		Name: "add_bias", Grid: "(column, row); rows beyond the grid stay", Summary: "x[y cols + x] += bias[x]",
-		Args: []Arg{inout("x"), in("bias"), dim("cols")}, need: needAddBias, run: addBias,
+		Name: "add_bias", Grid: "(column, row); rows beyond the grid stay",
+		Summary: "x[y cols + x] += bias[x]",
+		Args:    []Arg{inout("x"), in("bias"), dim("cols")}, need: needAddBias, run: addBias,
 	},
 	{
 		Name: "copy_inplace", Grid: "value", Summary: "dst = src",
@@ -69,10 +73,14 @@ var table = [...]Kernel{
 		Args: []Arg{in("x"), inout("y"), num("a")}, need: each, run: axpy,
 	},
 	{Name: "fill", Grid: "value", Summary: "y = v", Args: []Arg{out("y"), num("v")}, need: each, run: fill},
-	{Name: "relu_bwd", Grid: "value", Summary: "dx = y > 0 ? dy : 0", Args: backward("y"), need: each, run: reluBwd},
-	{Name: "sigmoid_bwd", Grid: "value", Summary: "dx = dy y (1 - y)", Args: backward("y"), need: each, run: sigmoidBwd},
-	{Name: "tanh_bwd", Grid: "value", Summary: "dx = dy (1 - y y)", Args: backward("y"), need: each, run: tanhBwd},
-	{Name: "square_bwd", Grid: "value", Summary: "dx = 2 x dy", Args: backward("x"), need: each, run: squareBwd},
+	{Name: "relu_bwd", Grid: "value", Summary: "dx = y > 0 ? dy : 0", Args: backward("y"), need: each,
+		run: reluBwd},
+	{Name: "sigmoid_bwd", Grid: "value", Summary: "dx = dy y (1 - y)", Args: backward("y"), need: each,
+		run: sigmoidBwd},
+	{Name: "tanh_bwd", Grid: "value", Summary: "dx = dy (1 - y y)", Args: backward("y"), need: each,
+		run: tanhBwd},
+	{Name: "square_bwd", Grid: "value", Summary: "dx = 2 x dy", Args: backward("x"), need: each,
+		run: squareBwd},
 
 	// Rows, axes and broadcasts.
 	{
@@ -80,30 +88,38 @@ var table = [...]Kernel{
 		Args: []Arg{in("x"), out("y"), dim("rows"), dim("cols")}, need: needRows, run: softmax,
 	},
 	{
-		Name: "softmax_bwd", Grid: "row", Summary: "dx[r,c] = y[r,c] (dy[r,c] - sum over j of dy[r,j] y[r,j])",
-		Args: []Arg{in("dy"), in("y"), out("dx"), dim("rows"), dim("cols")}, need: needRows, run: softmaxBwd,
+		Name: "softmax_bwd", Grid: "row",
+		Summary: "dx[r,c] = y[r,c] (dy[r,c] - sum over j of dy[r,j] y[r,j])",
+		Args:    []Arg{in("dy"), in("y"), out("dx"), dim("rows"), dim("cols")}, need: needRows,
+		run: softmaxBwd,
 	},
 	{
-		Name: "sum_axis", Grid: "(inner, outer)", Summary: "y[o,i] = sum over a of x[o,a,i]; a total is outer = inner = 1",
-		Args: []Arg{in("x"), out("y"), dim("outer"), dim("axis"), dim("inner")}, need: needSumAxis, run: sumAxis,
+		Name: "sum_axis", Grid: "(inner, outer)",
+		Summary: "y[o,i] = sum over a of x[o,a,i]; a total is outer = inner = 1",
+		Args:    []Arg{in("x"), out("y"), dim("outer"), dim("axis"), dim("inner")}, need: needSumAxis,
+		run: sumAxis,
 	},
 	{
 		Name: "sum_axis_bwd", Grid: "(inner, outer)", Summary: "dx[o,a,i] = dy[o,i] for each a",
-		Args: []Arg{in("dy"), out("dx"), dim("outer"), dim("axis"), dim("inner")}, need: needSumAxisBwd, run: sumAxisBwd,
+		Args: []Arg{in("dy"), out("dx"), dim("outer"), dim("axis"), dim("inner")}, need: needSumAxisBwd,
+		run: sumAxisBwd,
 	},
 	{
 		Name: "mul_broadcast", Grid: "(inner, outer)", Summary: "c[o,i] = a[i] b[o,i]",
-		Args: []Arg{in("a"), in("b"), out("c"), dim("outer"), dim("inner")}, need: needMulBroadcast, run: mulBroadcast,
+		Args: []Arg{in("a"), in("b"), out("c"), dim("outer"), dim("inner")}, need: needMulBroadcast,
+		run: mulBroadcast,
 	},
 	{
 		Name: "mul_broadcast_bwd", Grid: "inner", Summary: "da[i] = sum over o of dc[o,i] b[o,i]",
-		Args: []Arg{in("dc"), in("b"), out("da"), dim("outer"), dim("inner")}, need: needMulBroadcastBwd, run: mulBroadcastBwd,
+		Args: []Arg{in("dc"), in("b"), out("da"), dim("outer"), dim("inner")}, need: needMulBroadcastBwd,
+		run: mulBroadcastBwd,
 	},
 
 	// Pieces of a language model.
 	{
 		Name: "rms_norm", Grid: "row", Summary: "y[r,c] = w[c] x[r,c] / sqrt(mean of x[r,:]^2 + eps)",
-		Args: []Arg{in("x"), in("w"), out("y"), dim("rows"), dim("cols"), num("eps")}, need: needRMSNorm, run: rmsNorm,
+		Args: []Arg{in("x"), in("w"), out("y"), dim("rows"), dim("cols"), num("eps")}, need: needRMSNorm,
+		run: rmsNorm,
 	},
 	{
 		Name: "rope", Grid: "(pair, row and head)",
@@ -113,19 +129,23 @@ var table = [...]Kernel{
 	},
 	{
 		Name: "attention_scores", Grid: "(position, row and head)",
-		Summary: "y[r,h,p] = scale sum over i of q[r,h,i] k[p,h/group,i]; -1e30 where p > positions - rows + r",
+		Summary: "y[r,h,p] = scale sum over i of q[r,h,i] k[p,h/group,i]; -1e30 where p > positions - rows " +
+			"+ r",
 		Args: []Arg{
-			in("q"), in("k"), out("y"), dim("rows"), dim("heads"), dim("group"), dim("size"), dim("positions"), num("scale"),
+			in("q"), in("k"), out("y"), dim("rows"), dim("heads"), dim("group"), dim("size"),
+			dim("positions"), num("scale"),
 		},
 		need: needScores, run: attentionScores,
 	},
 	{
 		Name: "attention_mix", Grid: "(value, row and head)",
 		Summary: "y[r,h,i] = sum over p of w[r,h,p] v[p,h/group,i]",
-		Args:    []Arg{in("w"), in("v"), out("y"), dim("rows"), dim("heads"), dim("group"), dim("size"), dim("positions")},
-		need:    needMix, run: attentionMix,
+		Args: []Arg{in("w"), in("v"), out("y"), dim("rows"), dim("heads"), dim("group"), dim("size"),
+			dim("positions")},
+		need: needMix, run: attentionMix,
 	},
-	{Name: "silu_mul", Grid: "value", Summary: "c = a / (1 + exp(-a)) b", Args: abc(), need: each, run: siluMul},
+	{Name: "silu_mul", Grid: "value", Summary: "c = a / (1 + exp(-a)) b", Args: abc(), need: each,
+		run: siluMul},
 
 	// Dequantisation, one thread a value.
 	dequant(Q4_0, F16), dequant(Q4_0, F32),

@@ -56,7 +56,8 @@ func kernelTests() []test {
 }
 
 // onDevice copies the arguments to buffers, runs the kernel and copies back.
-func onDevice(t *testing.T, s *suite, dev metal.Device, q metal.Queue, k kernels.Kernel, grid metal.Size, args []memory, inline bool) error {
+func onDevice(t *testing.T, s *suite, dev metal.Device, q metal.Queue, k kernels.Kernel, grid metal.Size,
+	args []memory, inline bool) error {
 	bindings, buffers := make([]arg, len(args)), make([]metal.Buffer, len(args))
 	for i, a := range args {
 		if inline && !k.Args[i].Kind.IsBuffer() {
@@ -144,7 +145,8 @@ func needs(k kernels.Kernel, p problem, args [][]byte) error {
 	}
 	for i, n := range need {
 		if n != uint64(len(args[i])) {
-			return fmt.Errorf("argument %d (%s) needs %d B, the formula %d B", i, k.Args[i].Name, n, len(args[i]))
+			return fmt.Errorf("argument %d (%s) needs %d B, the formula %d B", i, k.Args[i].Name, n,
+				len(args[i]))
 		}
 	}
 	return nil
@@ -214,7 +216,8 @@ func compare(a kernels.Arg, want []estimate, m memory, before []byte) error {
 		return fmt.Errorf("it was written, but is only read")
 	}
 	if poison := guarded(0).all; a.Kind.IsBuffer() &&
-		(!bytes.Equal(m.all[:guard], poison[:guard]) || !bytes.Equal(m.all[len(m.all)-guard:], poison[guard:])) {
+		(!bytes.Equal(m.all[:guard], poison[:guard]) ||
+			!bytes.Equal(m.all[len(m.all)-guard:], poison[guard:])) {
 		return fmt.Errorf("memory beside it was written")
 	}
 	if !a.Kind.Writes() {

@@ -42,7 +42,8 @@ type reference struct {
 
 // referenceOf is the reference of a kernel; ok is false when there is none.
 func referenceOf(k kernels.Kernel) (r reference, ok bool) {
-	for _, find := range []func(string) (reference, bool){elementwise, activations, matrix, reduction, languageModel} {
+	for _, find := range []func(string) (reference, bool){elementwise, activations, matrix, reduction,
+		languageModel} {
 		if r, ok = find(k.Name); ok {
 			return r, true
 		}
@@ -124,7 +125,8 @@ func elementwise(name string) (reference, bool) {
 // decay.
 func adam(l *launch, i int) {
 	w, g, m, v := l.args[0][i], l.args[1][i], l.args[2][i], l.args[3][i]
-	lr, b1, b2, b1t, b2t, eps, wd := l.params[0], l.params[1], l.params[2], l.params[3], l.params[4], l.params[5], l.params[6]
+	lr, b1, b2, b1t, b2t, eps, wd := l.params[0], l.params[1], l.params[2], l.params[3], l.params[4],
+		l.params[5], l.params[6]
 	moment := sum(plain(b1*m), plain((1-b1)*g))
 	square := sum(plain(b2*v), plain((1-b2)*g*g))
 	below := math.Sqrt(square.value/(1-b2t)) + eps
@@ -154,7 +156,8 @@ func decoder(f kernels.Format, to kernels.Elem) reference {
 	r := reference{positive: -1}
 	for _, n := range []int{1, 31, 32, 33, 256, 300, 70_000} {
 		blocks := (n + f.BlockValues() - 1) / f.BlockValues()
-		r.problems = append(r.problems, problem{grid: metal.Size{X: n}, sizes: []int{blocks * f.BlockBytes(), n}})
+		r.problems = append(r.problems,
+			problem{grid: metal.Size{X: n}, sizes: []int{blocks * f.BlockBytes(), n}})
 	}
 	r.fill = func(l *launch) {
 		for i := range l.grid.X {

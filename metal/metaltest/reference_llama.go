@@ -64,7 +64,8 @@ func attention(scores bool) []problem {
 	const group = 2
 	shape := func(rows, heads, size int) (w, cached, q, positions int) {
 		positions = rows + 4
-		return rows * heads * positions, positions * ((heads + 1) / group) * size, rows * heads * size, positions
+		return rows * heads * positions, positions * ((heads + 1) / group) * size,
+			rows * heads * size, positions
 	}
 	return over(
 		func(r, h, i int) []int {

@@ -68,8 +68,9 @@ func Open(root string) (*Reader, error) {
 	r := &Reader{dir: filepath.Join(root, base)}
 	if _, err := os.Stat(r.dir); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%w: no %s; load amdgpu with its compute part, or give the container /dev/kfd",
-				ErrUnsupported, "/"+base)
+			return nil,
+				fmt.Errorf("%w: no %s; load amdgpu with its compute part, or give the container /dev/kfd",
+					ErrUnsupported, "/"+base)
 		}
 		return nil, fmt.Errorf("read %s: %w", base, err)
 	}

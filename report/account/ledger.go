@@ -66,7 +66,8 @@ func New(column Columns, u Unified) *Ledger {
 		l.Device = in[1]
 	}
 	l.unify(in[:], rows, u)
-	l.Untracked, l.Host, l.FootprintBytes = make([]float64, rows), make([]float64, rows), make([]float64, rows)
+	l.Untracked, l.Host, l.FootprintBytes = make([]float64, rows), make([]float64, rows),
+		make([]float64, rows)
 	for i := range rows {
 		c := cellsAt(in[:], i)
 		r := l.Charge(c)
@@ -96,7 +97,8 @@ func (l *Ledger) Last() Row {
 		}
 		return math.NaN()
 	}
-	return Row{Device: last(l.Device), Live: last(l.Live), Idle: last(l.Idle), Untracked: last(l.Untracked), Host: last(l.Host)}
+	return Row{Device: last(l.Device), Live: last(l.Live), Idle: last(l.Idle), Untracked: last(l.Untracked),
+		Host: last(l.Host)}
 }
 
 // Decided is what was decided on device bytes being host memory.

@@ -65,7 +65,8 @@ func Write(w io.Writer, format Format, run *record.Run, v *verdict.Verdict, o Op
 	switch format {
 	case PProf:
 		if err = report.Write(w, report.PProf, run, v, report.Options{}); errors.Is(err, report.ErrNoSites) {
-			err = fmt.Errorf("%w: the run knows no allocation sites; record them with gpumem run --sites", ErrNothing)
+			err = fmt.Errorf("%w: the run knows no allocation sites; record them with gpumem run --sites",
+				ErrNothing)
 		}
 	case MemoryViz:
 		err = writeMemoryViz(w, run)

@@ -75,7 +75,8 @@ var junitAccounts = [...]struct {
 // every one of an undecided run, is skipped, since it is not known to be good.
 func writeJUnit(w io.Writer, run *record.Run, v *verdict.Verdict) error {
 	took := secondsOf(run)
-	suite := junitSuite{Package: "gpumem", Name: nameOf(run), Hostname: "localhost", Time: took, SystemOut: bounded(v.Summary)}
+	suite := junitSuite{Package: "gpumem", Name: nameOf(run), Hostname: "localhost", Time: took,
+		SystemOut: bounded(v.Summary)}
 	if run.Meta.Host != "" {
 		suite.Hostname = bounded(run.Meta.Host)
 	}
@@ -83,14 +84,16 @@ func writeJUnit(w io.Writer, run *record.Run, v *verdict.Verdict) error {
 		suite.Timestamp = run.Meta.Start.UTC().Format("2006-01-02T15:04:05")
 	}
 	suite.Properties = []junitProperty{
-		{"verdict", string(v.Verdict)}, {"tier", string(v.Tier)}, {"confidence", fmt.Sprintf("%.3f", v.Confidence)},
+		{"verdict", string(v.Verdict)}, {"tier", string(v.Tier)},
+		{"confidence", fmt.Sprintf("%.3f", v.Confidence)},
 		{"device", bounded(run.Meta.Device)},
 	}
 	for _, a := range junitAccounts {
 		c := junitCase{Classname: nameOf(run), Name: a.name, Time: took}
 		switch {
 		case v.Verdict == a.class:
-			c.Failure = &junitFailure{Type: string(v.Verdict), Message: bounded(v.Summary), Text: failureText(run, v)}
+			c.Failure = &junitFailure{Type: string(v.Verdict), Message: bounded(v.Summary),
+				Text: failureText(run, v)}
 			suite.Failures++
 		case v.Verdict == verdict.Undecided:
 			c.Skipped = &junitSkipped{bounded(v.Summary)}

@@ -33,13 +33,16 @@ const (
 func writeMemoryViz(w io.Writer, run *record.Run) error {
 	devices := vizDevices(run)
 	if len(devices) == 0 {
-		return fmt.Errorf("%w: the run has no device memory (%s, %s)", ErrNothing, record.ColLive, record.ColGPU)
+		return fmt.Errorf("%w: the run has no device memory (%s, %s)", ErrNothing, record.ColLive,
+			record.ColGPU)
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	p := &vizWriter{pickler: newPickler(out), stacks: map[string]uint32{}}
 	p.dict(func() {
 		p.text("segments")
-		held := slices.DeleteFunc(slices.Clone(devices), func(d *vizDevice) bool { return d.last().reserved == 0 })
+		held := slices.DeleteFunc(slices.Clone(devices), func(d *vizDevice) bool {
+			return d.last().reserved == 0
+		})
 		p.list(len(held), func(i int) { p.segment(held[i]) })
 		p.text("device_traces")
 		p.list(devices[len(devices)-1].index+1, func(i int) { p.trace(find(devices, i)) })

@@ -21,13 +21,16 @@ func writeOpenMetrics(w io.Writer, run *record.Run, v *verdict.Verdict) error {
 	m.family("gpumem_account_bytes", "bytes", "Bytes charged to an account at the end of the run.")
 	m.lastOf(run, "gpumem_account_bytes", "account", map[string]string{
 		record.ColLive: string(verdict.Live), record.ColIdle: string(verdict.Idle)})
-	m.family("gpumem_memory_bytes", "bytes", "What the system and the driver charged the process at the end of the run.")
+	m.family("gpumem_memory_bytes", "bytes",
+		"What the system and the driver charged the process at the end of the run.")
 	m.lastOf(run, "gpumem_memory_bytes", "of", map[string]string{
-		record.ColGPU: "gpu", record.ColFootprint: "footprint", record.ColHostHeap: "heap", record.ColRSS: "resident"})
+		record.ColGPU: "gpu", record.ColFootprint: "footprint", record.ColHostHeap: "heap",
+		record.ColRSS: "resident"})
 	m.family("gpumem_live_buffers", "", "Buffers or tensors held at the end of the run.")
 	m.lastOf(run, "gpumem_live_buffers", "", map[string]string{record.ColLiveCount: ""})
 	m.family("gpumem_verdict", "", "Verdict on the run: 1 for the one that holds.")
-	for _, class := range [...]verdict.Class{verdict.None, verdict.AppLeak, verdict.PoolGrowth, verdict.DriverGrowth, verdict.HostGrowth, verdict.Undecided} {
+	for _, class := range [...]verdict.Class{verdict.None, verdict.AppLeak, verdict.PoolGrowth,
+		verdict.DriverGrowth, verdict.HostGrowth, verdict.Undecided} {
 		held := 0.0
 		if class == v.Verdict {
 			held = 1
@@ -121,8 +124,10 @@ func (m *metricsWriter) accounts(v *verdict.Verdict) {
 		name, help string
 		of         func(verdict.AccountRow) *verdict.Interval
 	}{
-		{"gpumem_growth_bytes_per_second", "Growth of an account: estimate and 95 % bounds.", func(a verdict.AccountRow) *verdict.Interval { return a.PerSecond }},
-		{"gpumem_growth_bytes_per_step", "Growth of an account with every step: estimate and 95 % bounds.", func(a verdict.AccountRow) *verdict.Interval { return a.PerStep }},
+		{"gpumem_growth_bytes_per_second", "Growth of an account: estimate and 95 % bounds.",
+			func(a verdict.AccountRow) *verdict.Interval { return a.PerSecond }},
+		{"gpumem_growth_bytes_per_step", "Growth of an account with every step: estimate and 95 % bounds.",
+			func(a verdict.AccountRow) *verdict.Interval { return a.PerStep }},
 	} {
 		m.family(rate.name, "", rate.help)
 		for _, a := range v.Accounts {

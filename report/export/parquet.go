@@ -63,9 +63,11 @@ func writeParquet(w io.Writer, run *record.Run, v *verdict.Verdict) error {
 	if err != nil {
 		return err
 	}
-	out := parquet.NewWriter(w, append(metadata, parquet.NewSchema("samples", group), parquet.CreatedBy("gpumem", "", ""))...)
+	out := parquet.NewWriter(w, append(metadata, parquet.NewSchema("samples", group),
+		parquet.CreatedBy("gpumem", "", ""))...)
 	for from := 0; from < run.Samples.Len(); from += parquetBatch {
-		if _, err := out.WriteRows(parquetRows(columns, whole, from, min(from+parquetBatch, run.Samples.Len()))); err != nil {
+		if _, err := out.WriteRows(parquetRows(columns, whole, from,
+			min(from+parquetBatch, run.Samples.Len()))); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,8 @@ var counterTracks = []counterTrack{
 		{string(record.AccountLive), record.ColLive}, {string(record.AccountIdle), record.ColIdle},
 	}},
 	{"process on the GPU", []counterSeries{{"bytes", record.ColGPU}}},
-	{"host memory", []counterSeries{{"footprint", record.ColFootprint}, {"resident", record.ColRSS}, {"heap", record.ColHostHeap}}},
+	{"host memory", []counterSeries{{"footprint", record.ColFootprint}, {"resident", record.ColRSS},
+		{"heap", record.ColHostHeap}}},
 	{"live handles", []counterSeries{{"count", record.ColLiveCount}}},
 	{"command buffers in flight", []counterSeries{{"count", record.ColInFlight}}},
 }
@@ -106,7 +107,8 @@ func writePerfetto(w io.Writer, run *record.Run, v *verdict.Verdict) error {
 	}
 	t.marks(run)
 	t.out.WriteString("\n],\n\"otherData\":")
-	other, err := json.Marshal(map[string]string{"producer": "gpumem", "run": nameOf(run), "verdict": string(v.Verdict), "summary": bounded(v.Summary)})
+	other, err := json.Marshal(map[string]string{"producer": "gpumem", "run": nameOf(run),
+		"verdict": string(v.Verdict), "summary": bounded(v.Summary)})
 	if err != nil {
 		return err
 	}
@@ -147,7 +149,8 @@ func tracksOf(run *record.Run) []boundTrack {
 			if suffix != "" {
 				name += ", device " + suffix[1:]
 			}
-			b := boundTrack{head: `{"name":` + strconv.Quote(name) + `,"ph":"C","cat":"memory","tid":0,"pid":`}
+			b := boundTrack{head: `{"name":` + strconv.Quote(name) +
+				`,"ph":"C","cat":"memory","tid":0,"pid":`}
 			for _, s := range track.series {
 				if values := run.Samples.Column(s.column + suffix); values != nil {
 					b.series = append(b.series, boundSeries{strconv.Quote(s.name), values, map[int]float64{}})
@@ -222,7 +225,8 @@ func (t *traceWriter) marks(run *record.Run) {
 			pid = run.Meta.PID
 		}
 		us := e.TMs * 1000
-		t.event(traceEvent{Name: name, Phase: "i", Cat: bounded(e.Kind), TS: &us, PID: pid, Scope: "p", Args: args})
+		t.event(traceEvent{Name: name, Phase: "i", Cat: bounded(e.Kind), TS: &us, PID: pid, Scope: "p",
+			Args: args})
 	}
 }
 
@@ -244,7 +248,8 @@ func markOf(e record.Event) (name string, args map[string]any) {
 		if e.Receipt == nil {
 			return "", nil
 		}
-		for key, n := range map[string]*int64{"claimed_bytes": e.Receipt.ClaimedBytes, "returned_bytes": e.Receipt.ReturnedBytes, "gpu_returned_bytes": e.Receipt.GPUBytes} {
+		for key, n := range map[string]*int64{"claimed_bytes": e.Receipt.ClaimedBytes,
+			"returned_bytes": e.Receipt.ReturnedBytes, "gpu_returned_bytes": e.Receipt.GPUBytes} {
 			if n != nil {
 				args[key] = *n
 			}

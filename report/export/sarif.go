@@ -101,10 +101,16 @@ var sarifRules = [...]struct {
 	name, brief string
 	about       string
 }{
-	{verdict.AppLeak, "AppLeak", "Memory the program references grows", "Tensors or buffers that the program still references grow while it runs, or stay when it has released everything."},
-	{verdict.PoolGrowth, "PoolGrowth", "The pool's idle memory grows", "Memory that the program's pool or caching allocator keeps, and nobody references, grows while it runs."},
-	{verdict.DriverGrowth, "DriverGrowth", "The driver's memory grows", "Memory that the driver charges the process beyond what it allocated grows while it runs."},
-	{verdict.HostGrowth, "HostGrowth", "Host memory grows", "Host memory outside of all device memory grows while the program runs."},
+	{verdict.AppLeak, "AppLeak", "Memory the program references grows",
+		"Tensors or buffers that the program still references grow while it runs, or stay when it has " +
+			"released everything."},
+	{verdict.PoolGrowth, "PoolGrowth", "The pool's idle memory grows",
+		"Memory that the program's pool or caching allocator keeps, and nobody references, grows while it " +
+			"runs."},
+	{verdict.DriverGrowth, "DriverGrowth", "The driver's memory grows",
+		"Memory that the driver charges the process beyond what it allocated grows while it runs."},
+	{verdict.HostGrowth, "HostGrowth", "Host memory grows",
+		"Host memory outside of all device memory grows while the program runs."},
 }
 
 // sarifBase is the name of the folder that sources are told relative to.
@@ -114,9 +120,11 @@ const sarifBase = "SRCROOT"
 // the most; a run with nothing to find, or an undecided one, has no result.
 func writeSARIF(w io.Writer, run *record.Run, v *verdict.Verdict, o Options) error {
 	r := sarifRun{Results: []sarifResult{}}
-	r.Tool.Driver = sarifDriver{Name: "gpumem", Version: o.Version, InformationURI: "https://github.com/gpumem/gpumem"}
+	r.Tool.Driver = sarifDriver{Name: "gpumem", Version: o.Version,
+		InformationURI: "https://github.com/gpumem/gpumem"}
 	for i, rule := range sarifRules {
-		r.Tool.Driver.Rules = append(r.Tool.Driver.Rules, sarifRule{string(rule.class), rule.name, sarifMessage{rule.brief}, sarifMessage{rule.about}})
+		r.Tool.Driver.Rules = append(r.Tool.Driver.Rules,
+			sarifRule{string(rule.class), rule.name, sarifMessage{rule.brief}, sarifMessage{rule.about}})
 		if rule.class == v.Verdict {
 			r.Results = append(r.Results, sarifFinding(i, run, v, o))
 		}
@@ -217,5 +225,6 @@ func artifactOf(file, root string) sarifArtifact {
 	if !path.IsAbs(slashed) && !filepath.IsAbs(file) {
 		return sarifArtifact{URI: (&url.URL{Path: path.Clean(slashed)}).String(), Base: sarifBase}
 	}
-	return sarifArtifact{URI: (&url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(slashed, "/")}).String()}
+	return sarifArtifact{URI: (&url.URL{Scheme: "file",
+		Path: "/" + strings.TrimPrefix(slashed, "/")}).String()}
 }

@@ -155,7 +155,9 @@ func (s *Set) due() (list []*Process) {
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b *Process) int { return cmp.Compare(a.Judged.Looks, b.Judged.Looks) })
+	slices.SortStableFunc(list, func(a, b *Process) int {
+		return cmp.Compare(a.Judged.Looks, b.Judged.Looks)
+	})
 	if s.o.Most > 0 {
 		list = list[:min(len(list), s.o.Most)]
 	}

@@ -71,7 +71,9 @@ func NewBook(o BookOptions) *Book {
 		judges = liveset.Online
 	}
 	b.live = liveset.NewSet(liveset.Options{
-		Lock: &b.mu, Judging: o.Judging, Judges: judges, Rows: func(int) int { return mostRows }, NameOf: b.nameOf, Amend: b.amend,
+		Lock: &b.mu, Judging: o.Judging, Judges: judges, Rows: func(int) int {
+			return mostRows
+		}, NameOf: b.nameOf, Amend: b.amend,
 	})
 	return b
 }

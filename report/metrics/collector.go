@@ -8,7 +8,8 @@ import (
 
 // classes are the states of the verdict's state set.
 var classes = [...]verdict.Class{
-	verdict.None, verdict.AppLeak, verdict.PoolGrowth, verdict.DriverGrowth, verdict.HostGrowth, verdict.Undecided,
+	verdict.None, verdict.AppLeak, verdict.PoolGrowth, verdict.DriverGrowth, verdict.HostGrowth,
+	verdict.Undecided,
 }
 
 // Collector turns a Source into series. It is safe for concurrent scrapes.
@@ -31,24 +32,31 @@ func NewCollector(source Source, most int) *Collector {
 	}
 	return &Collector{
 		source: source, most: most,
-		account:    d("account_bytes", "Bytes charged to an account of a process.", "pid", "process", "device", "account"),
-		count:      d("live_buffers", "Buffers or tensors that a process holds.", "pid", "process", "device"),
-		state:      d("verdict", "Verdict on a process: 1 for the one that holds.", "pid", "process", "verdict"),
+		account: d("account_bytes", "Bytes charged to an account of a process.", "pid", "process",
+			"device", "account"),
+		count: d("live_buffers", "Buffers or tensors that a process holds.", "pid", "process", "device"),
+		state: d("verdict", "Verdict on a process: 1 for the one that holds.", "pid",
+			"process", "verdict"),
 		confidence: d("verdict_confidence", "Calibrated probability of the verdict.", "pid", "process"),
-		rate:       d("growth_bytes_per_second", "Growth of an account: estimate and 95 % bounds.", "pid", "process", "account", "bound"),
-		forecast:   d("forecast_seconds", "Time until a limit is reached at the present rate.", "pid", "process", "limit", "quantile"),
-		dead:       d("dead_process_bytes", "Bytes still held for a process that is no more.", "pid", "process", "device"),
-		processes:  d("processes", "Processes with memory, those added up under other included."),
-		samples:    d("samples_total", "Samples of processes taken."),
-		missed:     d("samples_missed_total", "Samples of processes that should have been taken and were not."),
-		lost:       d("lost_lines_total", "Lines that could not be printed in time."),
+		rate: d("growth_bytes_per_second", "Growth of an account: estimate and 95 % bounds.",
+			"pid", "process", "account", "bound"),
+		forecast: d("forecast_seconds", "Time until a limit is reached at the present rate.", "pid",
+			"process", "limit", "quantile"),
+		dead: d("dead_process_bytes", "Bytes still held for a process that is no more.", "pid",
+			"process", "device"),
+		processes: d("processes", "Processes with memory, those added up under other included."),
+		samples:   d("samples_total", "Samples of processes taken."),
+		missed: d("samples_missed_total",
+			"Samples of processes that should have been taken and were not."),
+		lost: d("lost_lines_total", "Lines that could not be printed in time."),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range [...]*prometheus.Desc{
-		c.account, c.count, c.state, c.confidence, c.rate, c.forecast, c.dead, c.processes, c.samples, c.missed, c.lost,
+		c.account, c.count, c.state, c.confidence, c.rate, c.forecast, c.dead, c.processes, c.samples,
+		c.missed, c.lost,
 	} {
 		to <- d
 	}

@@ -26,7 +26,8 @@ type Folder struct {
 // is one that is being replaced: its files are left alone.
 func NewFolder(dir string, since time.Time, book *Book) *Folder {
 	f := &Folder{book: book}
-	f.files = record.Follow(dir, since, record.Taker{Meta: f.meta, Row: f.row, Event: book.Event, Looked: f.looked})
+	f.files = record.Follow(dir, since,
+		record.Taker{Meta: f.meta, Row: f.row, Event: book.Event, Looked: f.looked})
 	return f
 }
 

@@ -31,7 +31,8 @@ func (b *Book) unowned(samples *record.Samples, v *verdict.Verdict) (row verdict
 	if samples.Column(record.ColGPU) == nil {
 		return row, false
 	}
-	for _, a := range verdict.Judge(&record.Run{Samples: alone(samples, record.ColGPU)}, b.o.Judging).Accounts {
+	for _, a := range verdict.Judge(&record.Run{Samples: alone(samples, record.ColGPU)},
+		b.o.Judging).Accounts {
 		if a.Account == verdict.Live {
 			a.Account = verdict.Untracked
 			return a, true
@@ -77,7 +78,8 @@ func usesOf(samples *record.Samples, column string) map[int]string {
 // grows.
 func alone(samples *record.Samples, column string) *record.Samples {
 	names := []string{record.ColTime, record.ColLive}
-	return record.NewSamples(names, [][]float64{slices.Clone(samples.Column(record.ColTime)), slices.Clone(samples.Column(column))})
+	return record.NewSamples(names, [][]float64{slices.Clone(samples.Column(record.ColTime)),
+		slices.Clone(samples.Column(column))})
 }
 
 // Quantiles of the standard normal distribution: 80 and 95 % lie between them.

@@ -70,14 +70,16 @@ func Listen(addr string, a Access, collectors ...prometheus.Collector) (*Endpoin
 			lis.Close()
 			return nil, fmt.Errorf("load certificate: %w", err)
 		}
-		lis = tls.NewListener(lis, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})
+		lis = tls.NewListener(lis, &tls.Config{Certificates: []tls.Certificate{cert},
+			MinVersion: tls.VersionTLS12})
 	}
 	mux := http.NewServeMux()
 	scrape := promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
 	mux.Handle("GET /metrics", a.guard(queue(scrape, atOnce, waiting, waitBound)))
 	e := &Endpoint{
-		server: &http.Server{Handler: a.named(addr, mux), ReadTimeout: readBound, WriteTimeout: writeBound, MaxHeaderBytes: mostHeader,
-			ErrorLog: log.New(io.Discard, "", 0)}, // a scanner's handshakes are nobody's news
+		server: &http.Server{Handler: a.named(addr, mux), ReadTimeout: readBound, WriteTimeout: writeBound,
+			MaxHeaderBytes: mostHeader,
+			ErrorLog:       log.New(io.Discard, "", 0)}, // a scanner's handshakes are nobody's news
 		scheme: "http", addr: lis.Addr(), done: make(chan struct{}),
 	}
 	if a.CertFile != "" {
@@ -103,7 +105,9 @@ func (a Access) check(addr string) error {
 		return nil
 	}
 	if a.CertFile == "" || a.Token == "" {
-		return fmt.Errorf("listen for scrapes at %s: others reach that address: it needs a certificate, its key and a token", addr)
+		return fmt.Errorf(
+			"listen for scrapes at %s: others reach that address: it needs a certificate, its key and a "+
+				"token", addr)
 	}
 	return nil
 }
@@ -128,7 +132,8 @@ func (a Access) named(addr string, next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if host := plainHost(r.Host); !loopback(host) && !allowed[host] {
-			http.Error(w, fmt.Sprintf("host %q is not served here; --metrics-host allows one", host), http.StatusForbidden)
+			http.Error(w, fmt.Sprintf("host %q is not served here; --metrics-host allows one", host),
+				http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -59,7 +59,8 @@ func bounded(list []Process, most int) []row {
 		totals[p.PID] += p.size()
 	}
 	slices.SortFunc(list, func(a, b Process) int {
-		return cmp.Or(cmp.Compare(totals[b.PID], totals[a.PID]), cmp.Compare(a.PID, b.PID), cmp.Compare(a.Device, b.Device))
+		return cmp.Or(cmp.Compare(totals[b.PID], totals[a.PID]), cmp.Compare(a.PID, b.PID),
+			cmp.Compare(a.Device, b.Device))
 	})
 	var out []row
 	kept, rest := map[int]bool{}, map[string]*row{}
@@ -73,7 +74,8 @@ func bounded(list []Process, most int) []row {
 		}
 		r := rest[p.Device]
 		if r == nil {
-			r = &row{pid: other, name: other, device: p.Device, Process: Process{Bytes: map[verdict.Account]int64{}, Dead: true}}
+			r = &row{pid: other, name: other, device: p.Device,
+				Process: Process{Bytes: map[verdict.Account]int64{}, Dead: true}}
 			rest[p.Device] = r
 		}
 		r.add(p)

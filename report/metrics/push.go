@@ -52,7 +52,8 @@ func Push(ctx context.Context, warn func(error), collectors ...prometheus.Collec
 	if err != nil {
 		return nil, fmt.Errorf("push metrics: %w", err)
 	}
-	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "gpumem")), resource.WithHost(),
+	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "gpumem")),
+		resource.WithHost(),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return nil, fmt.Errorf("push metrics: %w", err)

@@ -47,7 +47,8 @@ func (g *Growth) Accrues() bool {
 		}
 		still = math.Max(still, x-since)
 	}
-	return rises >= LeastRises && still <= longStill*(g.BlockX[len(g.BlockX)-1]-g.BlockX[0]) && g.Halves() >= Slowing
+	return rises >= LeastRises && still <= longStill*(g.BlockX[len(g.BlockX)-1]-g.BlockX[0]) &&
+		g.Halves() >= Slowing
 }
 
 // Halves is the rise of the window's second half as a part of the first's.

@@ -85,7 +85,8 @@ func bestLeaps(y []float64) (sse float64, left []float64) {
 	a, b := 0, n
 	for i := 2; i < n-3; i++ {
 		for j := i + 2; j < n-1; j++ {
-			if s := off(0, i) + off(i, j) + off(j, n); s < sse && level(0, i) <= level(i, j) && level(i, j) <= level(j, n) {
+			if s := off(0, i) + off(i, j) + off(j, n); s < sse && level(0, i) <= level(i, j) &&
+				level(i, j) <= level(j, n) {
 				sse, a, b = math.Max(0, s), i, j
 			}
 		}

@@ -17,7 +17,8 @@ type window struct {
 // OfBlocks judges blocks that stand for a series already: their x ascends up to
 // end, and what lies before them counts from the first on. y is changed.
 func OfBlocks(x, y []float64, end float64, q Question) Growth {
-	g := Growth{Shape: ShapeUndecided, Known: true, Delta: q.Delta, BlockX: x, BlockY: append([]float64(nil), y...)}
+	g := Growth{Shape: ShapeUndecided, Known: true, Delta: q.Delta, BlockX: x,
+		BlockY: append([]float64(nil), y...)}
 	snap(y, .6*q.Delta)
 	g.fill(x, y, end, window{Question: q, level: q.full})
 	return g

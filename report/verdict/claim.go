@@ -113,8 +113,10 @@ func (s *settled) what() string {
 
 // accountWords are the accounts in a sentence.
 var accountWords = map[key]string{
-	keyLive: "memory the program still references", keyCount: "the number of live handles", keyIdle: "idle memory kept by the pool",
-	keyUntracked: "device memory outside the program and its pool", keyHost: "host memory", keyHeap: "the program's heap", keyDevice: "device memory",
+	keyLive: "memory the program still references", keyCount: "the number of live handles",
+	keyIdle:      "idle memory kept by the pool",
+	keyUntracked: "device memory outside the program and its pool", keyHost: "host memory",
+	keyHeap: "the program's heap", keyDevice: "device memory",
 }
 
 // quantity is an amount of the primary key: bytes, or handles.
@@ -169,9 +171,11 @@ func (s *settled) leftoverClaim() string {
 			text += fmt.Sprintf(" (%.0f handles)", n)
 		}
 	case keyIdle:
-		text += " stay idle after the program released everything: kept by the pool's policy, not by references"
+		text += " stay idle after the program released everything: kept by the pool's policy, not by " +
+			"references"
 	case keyUntracked:
-		text += " of device memory outside the program and its pool stay after the program released everything"
+		text += " of device memory outside the program and its pool stay after the program released " +
+			"everything"
 	default:
 		text += " of host memory stay after the program released everything, more with each repetition"
 	}
@@ -213,16 +217,19 @@ func (s *settled) magnitudeClaim() string {
 			place = "host memory"
 		}
 	}
-	text := fmt.Sprintf("%s grows by %s, %s: %s a %s", place, account.Size(s.size), course, strings.Join(words, ", then "), unit)
+	text := fmt.Sprintf("%s grows by %s, %s: %s a %s", place, account.Size(s.size), course,
+		strings.Join(words, ", then "), unit)
 	if s.primary == keyHost && s.class == HostGrowth {
 		text += s.hostWords()
 	}
-	return text + fmt.Sprintf("; %d samples allow no trend test, so this rests on the size of the growth", len(s.judged.clock))
+	return text + fmt.Sprintf("; %d samples allow no trend test, so this rests on the size of the growth",
+		len(s.judged.clock))
 }
 
 func (s *settled) noneClaim() string {
 	if s.restsOn == ByLeftover {
-		return fmt.Sprintf("what the program took it gave back; nothing above %s is left over.", account.Size(s.o.leftover()))
+		return fmt.Sprintf("what the program took it gave back; nothing above %s is left over.",
+			account.Size(s.o.leftover()))
 	}
 	var parts []string
 	for i, k := range accountKeys {
@@ -232,7 +239,8 @@ func (s *settled) noneClaim() string {
 	}
 	text := fmt.Sprintf("no account grows (%s)", strings.Join(parts, ", "))
 	if m := s.mostHidden(); m > 0 {
-		text += fmt.Sprintf("; a growth above %s %s would have been seen", account.Size(m), article(s.judged.clockUnit()))
+		text += fmt.Sprintf("; a growth above %s %s would have been seen", account.Size(m),
+			article(s.judged.clockUnit()))
 	}
 	return text + "."
 }

@@ -62,7 +62,9 @@ func Diff(base, new *record.Run, o Options) *Difference {
 	p := &pair{base: a, new: b, o: o}
 	d.Warnings = p.sameCounter()
 	if b := p.untouched(); b > 0 {
-		d.Warnings = append(d.Warnings, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint; host memory was not compared", account.Size(b)))
+		d.Warnings = append(d.Warnings,
+			fmt.Sprintf(
+				"host: %s or more of the device memory taken is not in the footprint; host memory was not compared", account.Size(b)))
 	}
 	p.align()
 	d.AlignedBy, d.Compared = p.unit, stat.Round(p.span)
@@ -95,7 +97,8 @@ type pair struct {
 // counter is in one run only: in the other, what stands in for it is less.
 func (p *pair) sameCounter() []string {
 	a, b := p.base.judged, p.new.judged
-	if !a.book.HasDevice() || !b.book.HasDevice() || (a.cols[record.ColGPU] == nil) == (b.cols[record.ColGPU] == nil) {
+	if !a.book.HasDevice() || !b.book.HasDevice() ||
+		(a.cols[record.ColGPU] == nil) == (b.cols[record.ColGPU] == nil) {
 		return nil
 	}
 	for _, s := range [...]*settled{p.base, p.new} {
@@ -103,7 +106,8 @@ func (p *pair) sameCounter() []string {
 			s.judged.series[k], s.left.held[k] = nil, nil
 		}
 	}
-	return []string{record.ColGPU + ": one run has the driver's counter and the other what the driver was asked for; " +
+	return []string{record.ColGPU +
+		": one run has the driver's counter and the other what the driver was asked for; " +
 		"device bytes outside the pool were not compared"}
 }
 
@@ -239,7 +243,8 @@ func (p *pair) leftoverOf(k key) (float64, bool) {
 func (p *pair) rows(s *settled) []DiffRow {
 	rows := []DiffRow{}
 	for i, k := range accountKeys {
-		if p.base.judged.series[k] == nil || p.new.judged.series[k] == nil || k == keyHost && p.untouched() > 0 {
+		if p.base.judged.series[k] == nil || p.new.judged.series[k] == nil ||
+			k == keyHost && p.untouched() > 0 {
 			continue
 		}
 		r := DiffRow{Account: accountNames[i], Noise: true}

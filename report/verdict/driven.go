@@ -16,7 +16,8 @@ type unit struct{ name, column string }
 // equally well: the closest to the cause first. clock is the unit of time.
 func units(c Class, clock string) []unit {
 	step, alloc := unit{"step", record.ColStep}, unit{"allocation", record.ColAllocs}
-	cb, shape, second := unit{"command_buffer", record.ColCommandBuffers}, unit{"shape", record.ColShapes}, unit{clock, ""}
+	cb, shape, second := unit{"command_buffer", record.ColCommandBuffers}, unit{"shape", record.ColShapes},
+		unit{clock, ""}
 	switch c {
 	case AppLeak:
 		return []unit{step, cb, alloc, shape, second}
@@ -130,7 +131,8 @@ func pairs(all []unitSeries, y []float64, background bool) []unitFit {
 				continue
 			}
 			first, firstErr, _ := stat.FitBeside(b.x, y, a.x) // and of a beside b
-			f := unitFit{by: []unitSeries{a, b}, cost: []float64{first[0], cost[0]}, err: []float64{firstErr[0], err[0]}, sse: sse}
+			f := unitFit{by: []unitSeries{a, b}, cost: []float64{first[0], cost[0]},
+				err: []float64{firstErr[0], err[0]}, sse: sse}
 			rise := f.cost[0]*(a.x[n-1]-a.x[0]) + f.cost[1]*(b.x[n-1]-b.x[0])
 			if f.part(0) < leastPart*rise || f.part(1) < leastPart*rise {
 				continue

@@ -87,7 +87,8 @@ var (
 		record.ColAllocs, record.ColFrees, record.ColPoolHits, record.ColPoolMisses,
 		record.ColCommands, record.ColCommandBuffers,
 	}
-	resting = [...]string{record.ColLive, record.ColIdle, record.ColLiveCount, record.ColGPU, record.ColPinnedBytes}
+	resting = [...]string{record.ColLive, record.ColIdle, record.ColLiveCount, record.ColGPU,
+		record.ColPinnedBytes}
 )
 
 // untilWorkEnds leaves out the last rows of a program that worked all along and

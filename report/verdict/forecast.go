@@ -81,7 +81,8 @@ func (s *settled) reaches(name string, capacity int64, used float64, of []key) *
 	}
 	return &Forecast{
 		Limit: name, CapacityBytes: capacity,
-		P10: stat.Round(left / (rate + z10*sd)), P50: stat.Round(left / rate), P90: stat.Round(left / (rate - z10*sd)),
+		P10: stat.Round(left / (rate + z10*sd)), P50: stat.Round(left / rate),
+		P90: stat.Round(left / (rate - z10*sd)),
 	}
 }
 

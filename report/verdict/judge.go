@@ -149,7 +149,8 @@ func warningTexts(run *record.Run) []string {
 		out = append(out, w.String())
 	}
 	for _, e := range run.Events {
-		if e.Kind == record.KindWarning && e.Text != "" && !slices.Contains(out, e.Text) && len(out) < mostWarnings {
+		if e.Kind == record.KindWarning && e.Text != "" && !slices.Contains(out, e.Text) &&
+			len(out) < mostWarnings {
 			out = append(out, e.Text)
 		}
 	}

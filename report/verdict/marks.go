@@ -64,7 +64,8 @@ func leftAtMarks(l *accounts, events []record.Event, pid int) leftovers {
 			f.pairs++
 			for k := key(0); k < keys; k++ {
 				if l.series[k] != nil {
-					f.held[k] = append(f.held[k], l.released(k, t, nextEvent(events[i+1:], t), e.Step)-l.baseline(k, base))
+					f.held[k] = append(f.held[k],
+						l.released(k, t, nextEvent(events[i+1:], t), e.Step)-l.baseline(k, base))
 				}
 			}
 		}
@@ -131,7 +132,8 @@ func (l *accounts) released(k key, t, next float64, step int64) float64 {
 			return v[j]
 		}
 	}
-	for j := i - 1; j >= 0 && l.clock[j] >= t-markSlack && (l.Step == nil || l.Step[j] >= float64(step)); j-- {
+	for j := i - 1; j >= 0 && l.clock[j] >= t-markSlack &&
+		(l.Step == nil || l.Step[j] >= float64(step)); j-- {
 		if v[j] == v[j] {
 			return v[j]
 		}

@@ -76,7 +76,8 @@ type watched struct {
 func (m *Monitor) Add(pid int, tMs float64, cells ...record.Cell) {
 	w := m.procs[pid]
 	if w == nil {
-		w = &watched{names: []string{record.ColTime}, values: make([][]float64, 1), lastMs: tMs, found: keys, p: 1}
+		w = &watched{names: []string{record.ColTime}, values: make([][]float64, 1), lastMs: tMs,
+			found: keys, p: 1}
 		m.procs[pid] = w
 	}
 	if tMs > w.lastMs {
@@ -295,7 +296,8 @@ func (m *Monitor) open(pid int, w *watched) {
 	if w.alarm != nil && w.alarm.Account == accountOf(w.found) {
 		since = w.alarm.SinceMs
 	}
-	w.alarm = &Alarm{PID: pid, Class: w.class, Account: accountOf(w.found), SinceMs: since, P: w.p, Verdict: Judge(w.run(), m.o)}
+	w.alarm = &Alarm{PID: pid, Class: w.class, Account: accountOf(w.found), SinceMs: since, P: w.p,
+		Verdict: Judge(w.run(), m.o)}
 }
 
 // accountOf is the account a key belongs to; device bytes of unknown owner

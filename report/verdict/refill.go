@@ -74,7 +74,8 @@ func findRefills(l *accounts, grown float64) *finding {
 		account.Size(peak), often(times))
 	if failed := stat.Rise(l.cols[record.ColDriverFailed]); failed > 0 {
 		return &finding{by: ByRefill, of: keyIdle, owner: thePool, score: refillTrust, size: grown,
-			why: text + fmt.Sprintf(", while %.0f allocations failed: ", failed) + "only the device's end bounds it"}
+			why: text + fmt.Sprintf(", while %.0f allocations failed: ", failed) +
+				"only the device's end bounds it"}
 	}
 	const open = "; whether the program empties it on purpose or because its requests fail was not recorded"
 	return &finding{of: keys, lacking: true, why: text + open}

@@ -124,8 +124,9 @@ func (l *accounts) untold() []string {
 	miss(t.HasDevice() && !t.GPU, record.ColGPU,
 		"no driver counter; what the driver was asked for stands in, contexts and modules are not seen")
 	miss(!t.Owned(), record.ColLive, "no allocator counters, the program's part of device memory is unknown")
-	miss(l.asksItself(), record.ColIdle, "what is idle inside an allocator of the program's own is not told from what it uses; "+
-		"docs/agent-protocol.md says how it can tell")
+	miss(l.asksItself(), record.ColIdle,
+		"what is idle inside an allocator of the program's own is not told from what it uses; "+
+			"docs/agent-protocol.md says how it can tell")
 	miss(t.Live && !t.Idle, record.ColIdle, "what the pool keeps is not told from what the driver holds")
 	miss(l.series[keyCount] == nil, record.ColLiveCount, "growth of handles without bytes cannot be seen")
 	miss(!t.HasHost(), record.ColRSS, "host memory was not recorded")

@@ -12,7 +12,8 @@ const touchDecides = .6
 // driverLibraries are names of the user-mode parts of GPU drivers, as they
 // begin. Frameworks and compilers (NVRTC, XLA) are the program's own choice.
 var driverLibraries = [...]string{
-	"libcuda", "libnvidia", "libGLX_nvidia", "libEGL_nvidia", "libnvcuvid", "libamdhip64", "libhsa-runtime", "libamdocl",
+	"libcuda", "libnvidia", "libGLX_nvidia", "libEGL_nvidia", "libnvcuvid", "libamdhip64", "libhsa-runtime",
+	"libamdocl",
 	"libdrm", "libze_", "libigdrcl", "libigdgmm", "libvulkan_",
 }
 

@@ -26,11 +26,14 @@ type track struct {
 
 // columnsUsed are the columns the engine reads besides time, pid and step.
 var columnsUsed = [...]string{
-	record.ColRSS, record.ColRSSAnon, record.ColRSSFile, record.ColRSSShmem, record.ColSwap, record.ColFootprint,
-	record.ColHostHeap, record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount,
+	record.ColRSS, record.ColRSSAnon, record.ColRSSFile, record.ColRSSShmem, record.ColSwap,
+	record.ColFootprint,
+	record.ColHostHeap, record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount,
+	record.ColIdleCount,
 	record.ColRefs, record.ColInFlight, record.ColCommands, record.ColCommandBuffers, record.ColAllocs,
 	record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColShapes, record.ColPipelines,
-	record.ColDriverFailed, record.ColCommandBuffersOpen, record.ColEvents, record.ColStreams, record.ColGraphs,
+	record.ColDriverFailed, record.ColCommandBuffersOpen, record.ColEvents, record.ColStreams,
+	record.ColGraphs,
 	record.ColModules, record.ColContexts, record.ColPools, record.ColDriverAllocBytes, record.ColPinnedBytes,
 	record.ColDriverProgramBytes, record.ColDriverProgramCount,
 	record.ColCaptureLost,
@@ -261,7 +264,8 @@ func (k *track) epoch() *track {
 		return k
 	}
 	out := k.rows(from, to)
-	out.warnf("the process restarted %d times; judged is its longest part, %d of %d rows", len(cuts)-2, to-from, n)
+	out.warnf("the process restarted %d times; judged is its longest part, %d of %d rows",
+		len(cuts)-2, to-from, n)
 	return out
 }
 

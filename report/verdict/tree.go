@@ -38,7 +38,8 @@ func workers(all []*settled, first *settled) []worker {
 		if s == first || n == 0 {
 			continue
 		}
-		w := worker{born: s.whole.clock[0], died: s.whole.clock[n-1], part: s.whole.book.Last(), owned: s.whole.book.Owned()}
+		w := worker{born: s.whole.clock[0], died: s.whole.clock[n-1], part: s.whole.book.Last(),
+			owned: s.whole.book.Owned()}
 		w.held = zero(w.part.Host) + zero(w.part.Device)
 		if w.held >= workerLeast {
 			out = append(out, w)
@@ -144,7 +145,9 @@ func foundWorkers(left []worker, length float64) *finding {
 	}
 	// Four may be chance; each further one makes it less likely by half.
 	f.score = stat.Clamp(1-.3*math.Pow(.5, float64(births(left)-leastWorkers)), 0, certain)
-	f.why = fmt.Sprintf("%d processes were started one after the other in the last %s and none of them ended; they hold %s, about %s each",
+	f.why = fmt.Sprintf(
+		"%d processes were started one after the other in the last %s and none of them ended; they hold "+
+			"%s, about %s each",
 		len(left), duration((1-lateFrom)*length), account.Size(total), account.Size(total/float64(len(left))))
 	return f
 }

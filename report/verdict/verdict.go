@@ -44,12 +44,13 @@ const (
 
 // Verdict is verdict.json. Pointers and omitted fields are unknown, never 0.
 type Verdict struct {
-	Schema      int          `json:"schema"`
-	Verdict     Class        `json:"verdict"`
-	Tier        Tier         `json:"tier"`
-	Confidence  float64      `json:"confidence"`
-	Summary     string       `json:"summary"` // one sentence to paste into a ticket: "class (tier, 98 %): claim"
-	Claim       string       `json:"-"`       // the summary without class and tier
+	Schema     int     `json:"schema"`
+	Verdict    Class   `json:"verdict"`
+	Tier       Tier    `json:"tier"`
+	Confidence float64 `json:"confidence"`
+	// one sentence to paste into a ticket: "class (tier, 98 %): claim"
+	Summary     string       `json:"summary"`
+	Claim       string       `json:"-"` // the summary without class and tier
 	Window      Window       `json:"window"`
 	Accounts    []AccountRow `json:"accounts"`
 	Measured    *Measured    `json:"measured,omitempty"`
@@ -160,7 +161,8 @@ type Measured struct {
 // where a number of things grows, in what Of calls them. Where two units drive
 // it, And is the second, and Share is the part of the growth that each brings.
 type DrivenBy struct {
-	Per string `json:"per"` // step, command_buffer, shape, allocation, second; sample in a recording without times
+	// step, command_buffer, shape, allocation, second; sample in a recording without times
+	Per string `json:"per"`
 	Interval
 	Of    string    `json:"of,omitempty"` // "handles", or the driver's "events", "streams" …; empty for bytes
 	Share *float64  `json:"share,omitempty"`

@@ -170,7 +170,8 @@ func (p program) check() error {
 	nodl := slices.Contains(strings.Split(p.tags, ","), "nodl")
 	switch {
 	case p.os == "linux" && nodl && (p.interpreter != "" || len(p.libraries) > 0):
-		wrong = append(wrong, errors.New("is not static: something below still loads libraries in spite of the tag nodl"))
+		wrong = append(wrong,
+			errors.New("is not static: something below still loads libraries in spite of the tag nodl"))
 	case p.os == "linux" && !nodl && p.interpreter == "":
 		wrong = append(wrong, errors.New("is static: it could not load a GPU driver"))
 	case p.os == "darwin" && p.arch == "arm64" && !p.signed:
@@ -180,7 +181,8 @@ func (p program) check() error {
 	}
 	for _, library := range p.libraries {
 		if !ofTheSystem(p.os, library) {
-			wrong = append(wrong, fmt.Errorf("is linked with %s, which is no part of every %s", library, p.os))
+			wrong = append(wrong, fmt.Errorf("is linked with %s, which is no part of every %s",
+				library, p.os))
 		}
 	}
 	return errors.Join(wrong...)
@@ -192,7 +194,8 @@ func ofTheSystem(system, library string) bool {
 	case "linux": // glibc
 		return slices.Contains([]string{"libc.so.6", "libdl.so.2", "libpthread.so.0"}, library)
 	case "darwin":
-		return strings.HasPrefix(library, "/usr/lib/") || strings.HasPrefix(library, "/System/Library/Frameworks/")
+		return strings.HasPrefix(library, "/usr/lib/") ||
+			strings.HasPrefix(library, "/System/Library/Frameworks/")
 	case "windows":
 		return strings.EqualFold(library, "kernel32.dll")
 	}

@@ -54,8 +54,10 @@ func draw(r io.Reader, w io.Writer) error {
 	}
 	width, height := 2*margin+cellWidth*float64(widest), 2*margin+lineHeight*len(lines)
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14">`+"\n", width, height)
-	fmt.Fprintf(out, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n%s</svg>\n", ground, body.String())
+	fmt.Fprintf(out,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14">`+"\n", width, height)
+	fmt.Fprintf(out, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n%s</svg>\n", ground,
+		body.String())
 	return out.Flush()
 }
 
@@ -93,7 +95,8 @@ func drawRun(b *strings.Builder, text string, p pen, from, to int, y float64) {
 	x, length := margin+cellWidth*float64(from), cellWidth*float64(to-from)
 	color, weight := p.color, ""
 	if p.reversed {
-		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%d" fill="%s"/>`, x, y-13, length, lineHeight, color)
+		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%d" fill="%s"/>`, x, y-13, length,
+			lineHeight, color)
 		color = ground
 	}
 	if p.bold {
@@ -102,7 +105,8 @@ func drawRun(b *strings.Builder, text string, p pen, from, to int, y float64) {
 	fmt.Fprintf(b, `<g fill="%s"%s>`, color, weight)
 	for _, word := range words(text) {
 		x := margin + cellWidth*float64(from+word.at)
-		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" textLength="%.1f" lengthAdjust="spacingAndGlyphs">%s</text>`, x, y, cellWidth*float64(word.cells), html.EscapeString(word.text))
+		fmt.Fprintf(b, `<text x="%.1f" y="%.1f" textLength="%.1f" lengthAdjust="spacingAndGlyphs">%s</text>`,
+			x, y, cellWidth*float64(word.cells), html.EscapeString(word.text))
 	}
 	b.WriteString("</g>\n")
 }

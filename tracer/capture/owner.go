@@ -24,20 +24,23 @@ const (
 // contexts, buffers of communication. Names as NVIDIA and AMD ship them.
 var workers = [...]string{
 	"libcublas", "libcudnn", "libcufft", "libcurand", "libcusolver", "libcusparse", "libcutensor", "libnccl",
-	"libnpp", "libnvjpeg", "libnvrtc", "libnvJitLink", "libnvinfer", "libnvonnxparser", "libcupti", "libnvToolsExt",
+	"libnpp", "libnvjpeg", "libnvrtc", "libnvJitLink", "libnvinfer", "libnvonnxparser", "libcupti",
+	"libnvToolsExt",
 	"libnvoptix", "libcustabilizer", "libnvvm",
 }
 
 // allocators are the libraries with a caching allocator: only they know what of
 // their memory is handed out.
 var allocators = [...]string{
-	"libc10", "libtorch", "libonnxruntime", "libtensorflow", "libxla", "xla_", "pjrt_", "libpjrt", "librmm", "libmxnet",
+	"libc10", "libtorch", "libonnxruntime", "libtensorflow", "libxla", "xla_", "pjrt_",
+	"libpjrt", "librmm", "libmxnet",
 	"libpaddle",
 }
 
 // interpreters are programs whose own code asks for nothing: what their extensions
 // ask for is handed to the program by an allocator more often than not.
-var interpreters = [...]string{"python", "pypy", "node", "ruby", "perl", "java", "julia", "R", "lua", "php", "dotnet"}
+var interpreters = [...]string{"python", "pypy", "node", "ruby", "perl", "java", "julia", "R", "lua",
+	"php", "dotnet"}
 
 // ownerOf is who asked at a call stack, by the files that its frames lie in.
 func (s *addressSpace) ownerOf(frames stack) owner {
@@ -93,7 +96,9 @@ func (s *addressSpace) learnProgram(pid int, found []mapping) {
 	if path, err := os.Readlink(proc.Path(pid, "exe")); err == nil {
 		s.program = strings.TrimSuffix(path, " (deleted)")
 	} else if len(found) > 0 {
-		s.program = slices.MinFunc(found, func(a, b mapping) int { return cmp.Compare(a.start, b.start) }).path
+		s.program = slices.MinFunc(found, func(a, b mapping) int {
+			return cmp.Compare(a.start, b.start)
+		}).path
 	}
 }
 

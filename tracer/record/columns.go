@@ -76,7 +76,9 @@ func (c *columns) find(i int, name string) (int, bool) {
 
 // want notes a column to be added and reports whether it may be.
 func (c *columns) want(name string) bool {
-	if name == "" || len(name) > 128 || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
+	if name == "" || len(name) > 128 || strings.ContainsFunc(name, func(r rune) bool {
+		return r < ' ' || r == 0x7f || r == 0xfffd
+	}) {
 		return false
 	}
 	for _, f := range c.fresh {

@@ -139,7 +139,8 @@ func headerCells(line []byte) (names []string, columns int) {
 func headerError(lines *lineReader, columns int, err error) error {
 	switch long := lines.skipped; {
 	case long.line > 0 && long.cells > maxColumns:
-		return fmt.Errorf("the header has %s columns in %d MiB; at most %s columns and %d MiB a line are read",
+		return fmt.Errorf(
+			"the header has %s columns in %d MiB; at most %s columns and %d MiB a line are read",
 			grouped(long.cells), (long.bytes+1<<20-1)>>20, grouped(maxColumns), maxLine>>20)
 	case lines.err != nil && !errors.Is(lines.err, errEndless):
 		return lines.err

@@ -34,7 +34,8 @@ type lastTime struct {
 
 // newCSVTable makes a table of a header, of which columns is the whole number.
 func newCSVTable(header []string, columns int, strict bool, warn *warnings) (*csvTable, error) {
-	t := &csvTable{warn: warn, cells: len(header), strict: strict, timeCol: -1, pidCol: -1, lastByPID: map[float64]*lastTime{}}
+	t := &csvTable{warn: warn, cells: len(header), strict: strict, timeCol: -1, pidCol: -1,
+		lastByPID: map[float64]*lastTime{}}
 	seen := map[string]bool{}
 	known := false
 	for i, name := range header {
@@ -56,7 +57,8 @@ func newCSVTable(header []string, columns int, strict bool, warn *warnings) (*cs
 		return nil, fmt.Errorf("%w: %s", ErrNotSamples, headerFault(header))
 	}
 	if columns > maxColumns {
-		warn.add(1, "", "the header has %s columns; the first %s are read", grouped(int64(columns)), grouped(maxColumns))
+		warn.add(1, "", "the header has %s columns; the first %s are read", grouped(int64(columns)),
+			grouped(maxColumns))
 		t.cells = columns
 	}
 	for i, name := range t.names {
@@ -269,7 +271,8 @@ func (t *csvTable) grow(lines *lineReader) bool {
 		return false
 	}
 	if t.rows >= t.most {
-		t.warn.end(lines.line, "reading ends here: at most %s rows of %d columns are kept", grouped(int64(t.most)), width)
+		t.warn.end(lines.line, "reading ends here: at most %s rows of %d columns are kept",
+			grouped(int64(t.most)), width)
 		return false
 	}
 	room := max(256, t.rows+t.rows/2)

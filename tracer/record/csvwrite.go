@@ -42,7 +42,8 @@ func WriteCSV(w io.Writer, s *Samples) error {
 
 // appendName appends a column's name, quoted when it has to be.
 func appendName(b []byte, name string) []byte {
-	if name != "" && !strings.ContainsAny(name, ",\"\r\n") && strings.TrimSpace(name) == name && !strings.HasPrefix(name, byteOrderMark) {
+	if name != "" && !strings.ContainsAny(name, ",\"\r\n") && strings.TrimSpace(name) == name &&
+		!strings.HasPrefix(name, byteOrderMark) {
 		return append(b, name...)
 	}
 	b = append(b, '"')

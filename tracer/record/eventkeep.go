@@ -173,7 +173,9 @@ func (k *eventKeeper) shrink() {
 		k.stride *= 2
 	}
 	last := len(k.events) - edgeEvents
-	for k.size > maxEventBytes/2 && k.halve(func(i int, _ *Event) bool { return i >= edgeEvents && i < last }) {
+	for k.size > maxEventBytes/2 && k.halve(func(i int, _ *Event) bool {
+		return i >= edgeEvents && i < last
+	}) {
 		last = len(k.events) - edgeEvents
 		k.weigh()
 	}

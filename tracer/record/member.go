@@ -11,7 +11,8 @@ import (
 
 // ErrNotRegular is wrapped by OpenMember, and so by Open, for a member of a run
 // folder that is no regular file in that folder.
-var ErrNotRegular = errors.New("a run folder holds regular files only; remove it, or put the file itself there")
+var ErrNotRegular = errors.New(
+	"a run folder holds regular files only; remove it, or put the file itself there")
 
 // OpenMember opens the file name of the run folder dir for reading; the caller
 // closes it. Folders are passed from person to person, so a member is not

@@ -21,7 +21,8 @@ func (w *warnings) add(line int, column, format string, args ...any) {
 		w.surplus++
 		return
 	}
-	w.list = append(w.list, Warning{File: w.file, Line: line, Column: column, Text: fmt.Sprintf(format, args...)})
+	w.list = append(w.list, Warning{File: w.file, Line: line, Column: column,
+		Text: fmt.Sprintf(format, args...)})
 }
 
 // end lists why reading ended before the file did.

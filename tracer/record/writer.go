@@ -170,7 +170,8 @@ func removeOwn(dir string) error {
 		}
 	}
 	if rest, err := os.ReadDir(dir); err == nil && len(rest) == 0 {
-		os.Chmod(dir, info.Mode().Perm()&folderMode) // another owner's stays; the files are closed all the same
+		// another owner's stays; the files are closed all the same
+		os.Chmod(dir, info.Mode().Perm()&folderMode)
 	}
 	return nil
 }

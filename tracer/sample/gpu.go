@@ -95,7 +95,9 @@ func (g *charges) keep(at int64, list []probe.Charge) (spare []probe.Charge) {
 func (g *charges) append(cells []record.Cell, pid int, now int64) ([]record.Cell, int64) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	first, found := slices.BinarySearchFunc(g.told, pid, func(c probe.Charge, pid int) int { return c.PID - pid })
+	first, found := slices.BinarySearchFunc(g.told, pid, func(c probe.Charge, pid int) int {
+		return c.PID - pid
+	})
 	if !found || now-g.at > g.stale {
 		return cells, probe.Unknown
 	}

@@ -72,7 +72,8 @@ type Process struct {
 // not alive, and has the rows that drivers tell of. The error says why: it is
 // probe.ErrExited for a process that is not there.
 func (s *Sampler) Open(pid int) (*Process, error) {
-	p := &Process{s: s, pid: pid, mem: probe.UnknownMemory(), gpu: probe.Unknown, splitDue: true, beside: probe.Unknown}
+	p := &Process{s: s, pid: pid, mem: probe.UnknownMemory(), gpu: probe.Unknown, splitDue: true,
+		beside: probe.Unknown}
 	file, err := s.o.Machine.Open(pid)
 	if err != nil {
 		return p, err

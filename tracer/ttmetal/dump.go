@@ -110,7 +110,8 @@ func (r *Registry) AppendDump(b []byte, sixDigits bool) []byte {
 	for _, g := range groups {
 		total += g.count
 	}
-	b = append(append(append(b, boxTop...), "║           REMAINING ALLOCATED BUFFERS                       ║\n"...), boxEnd...)
+	b = append(append(append(b, boxTop...),
+		"║           REMAINING ALLOCATED BUFFERS                       ║\n"...), boxEnd...)
 	b = strconv.AppendInt(append(b, "Total tracked allocations: "...), int64(total), 10)
 	b = append(b, "\n\n"...)
 	if total == 0 {
@@ -168,7 +169,8 @@ func (r *Registry) AppendKernels(b []byte, sixDigits bool) []byte {
 	for _, g := range groups {
 		total += g.count
 	}
-	b = append(append(append(b, boxTop...), "║           DETAILED KERNEL ALLOCATIONS                       ║\n"...), boxEnd...)
+	b = append(append(append(b, boxTop...),
+		"║           DETAILED KERNEL ALLOCATIONS                       ║\n"...), boxEnd...)
 	b = strconv.AppendInt(append(b, "Total kernel allocations: "...), int64(total), 10)
 	b = append(b, '\n')
 	for _, g := range groups {

@@ -133,7 +133,8 @@ func (s *Server) writeJSON(to io.Writer) error {
 	defer func() { <-s.sending }()
 	counts := s.Counts()
 	head, err := json.Marshal(Dump{
-		Schema: 1, Time: s.books.now().UTC(), Started: s.started.UTC(), Active: s.books.Live(), Devices: s.books.Totals(), Counts: &counts,
+		Schema: 1, Time: s.books.now().UTC(), Started: s.started.UTC(), Active: s.books.Live(),
+		Devices: s.books.Totals(), Counts: &counts,
 		LeftByDead: s.leftByDead(), Buffers: []Buffer{},
 	})
 	if err != nil {

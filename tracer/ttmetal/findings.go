@@ -105,7 +105,8 @@ func Judge(d *Dump, t Thresholds) []Finding {
 	for device, s := range twice.devices {
 		out = append(out, Finding{
 			Rule: "mesh-backing-buffer", Level: Note, Device: device, Count: s.count, Bytes: s.bytes,
-			Text: "same address on every device, with 2 references only here: the backing buffer of a mesh is reported twice, not referenced twice",
+			Text: "same address on every device, with 2 references only here: the backing buffer of a mesh " +
+				"is reported twice, not referenced twice",
 		})
 	}
 	sort.Slice(out, func(i, j int) bool {
@@ -137,26 +138,32 @@ func (v *deviceBooks) judge(t Thresholds) []Finding {
 	var out []Finding
 	say := func(rule string, level Level, s sum, text string) {
 		if s.count > 0 {
-			out = append(out, Finding{Rule: rule, Level: level, Device: v.device, Count: s.count, Bytes: s.bytes, Text: text})
+			out = append(out, Finding{Rule: rule, Level: level, Device: v.device, Count: s.count,
+				Bytes: s.bytes, Text: text})
 		}
 	}
 	switch {
 	case v.l1.count > 0 && v.l1 == v.circular:
-		say("circular-buffers", Normal, v.l1, "circular buffers at their usual addresses; upstream never wrote their free")
+		say("circular-buffers", Normal, v.l1,
+			"circular buffers at their usual addresses; upstream never wrote their free")
 	case v.l1.bytes <= t.SmallL1:
 		say("small-l1", Normal, v.l1, "infrastructure such as circular buffers")
 	default:
-		say("l1", Note, v.l1, "more L1 than infrastructure takes: in scope when the dump was taken, or left; compare runs")
+		say("l1", Note, v.l1,
+			"more L1 than infrastructure takes: in scope when the dump was taken, or left; compare runs")
 	}
-	say("program-cache", Note, v.programs, "cached kernels, not a leak; disable_and_clear_program_cache frees them")
+	say("program-cache", Note, v.programs,
+		"cached kernels, not a leak; disable_and_clear_program_cache frees them")
 	dram := sum{v.dram.count - v.programs.count, v.dram.bytes - v.programs.bytes}
 	switch {
 	case dram.bytes > t.LargeDRAM:
-		say("large-dram", Suspect, dram, "weights or a KV cache: in scope when the dump was taken, or leaked; compare runs")
+		say("large-dram", Suspect, dram,
+			"weights or a KV cache: in scope when the dump was taken, or leaked; compare runs")
 	case dram.bytes < t.SmallDRAM:
 		say("small-dram", Normal, dram, "system buffers")
 	default:
-		say("dram", Note, dram, "more than system buffers take: in scope when the dump was taken, or left; compare runs")
+		say("dram", Note, dram,
+			"more than system buffers take: in scope when the dump was taken, or left; compare runs")
 	}
 	say("references", Suspect, v.shared, fmt.Sprintf("up to %d references keep these buffers", v.most))
 	return out
@@ -197,7 +204,8 @@ func mesh(list []Buffer) meshTwins {
 	}
 	for i := range list {
 		b := &list[i]
-		if s := at[b.ID]; b.Space == "buffer" && b.Refs == 2 && len(devices) > 1 && s.on == len(devices) && s.twice == 1 && s.more == 0 {
+		if s := at[b.ID]; b.Space == "buffer" && b.Refs == 2 && len(devices) > 1 && s.on == len(devices) &&
+			s.twice == 1 && s.more == 0 {
 			m.ids[b.ID] = true
 			v := m.devices[b.Device]
 			v.add(b.Size)
@@ -241,7 +249,8 @@ func (d *Dump) Text(sixDigits bool) []byte {
 	for i := range d.Buffers {
 		if b := &d.Buffers[i]; b.Space == "buffer" && b.Device >= 0 && b.Device < MaxDevices {
 			r.restore(slot{
-				id: uint64(b.ID), device: b.Device, size: b.Size, pid: b.PID, refs: b.Refs, memory: memoryOf(b.Memory),
+				id: uint64(b.ID), device: b.Device, size: b.Size, pid: b.PID, refs: b.Refs,
+				memory: memoryOf(b.Memory),
 			})
 		}
 	}

@@ -130,12 +130,14 @@ func (r *Registry) AppendUneven(b []byte) []byte {
 	b = fmt.Appendf(b, "History: %d buffers, %d balanced, %d leaked, %d double-freed, %d of changing size\n",
 		p.unique, p.balanced, len(p.leaked), len(p.doubleFreed), p.resized)
 	if p.forgotten > 0 {
-		b = fmt.Appendf(b, "⚠ %d events are of buffers there was no room for: they are not in these numbers\n", p.forgotten)
+		b = fmt.Appendf(b,
+			"⚠ %d events are of buffers there was no room for: they are not in these numbers\n", p.forgotten)
 	}
 	for _, part := range [...]struct {
 		title string
 		list  []uneven
-	}{{"Leaked buffers (allocations > frees)", p.leaked}, {"Double-freed buffers (frees > allocations)", p.doubleFreed}} {
+	}{{"Leaked buffers (allocations > frees)", p.leaked},
+		{"Double-freed buffers (frees > allocations)", p.doubleFreed}} {
 		b = append(append(b, part.title...), ": "...)
 		b = append(strconv.AppendInt(b, int64(len(part.list)), 10), '\n')
 		for i, u := range part.list {

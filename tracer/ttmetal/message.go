@@ -207,7 +207,8 @@ func (r Reply) Append(b []byte, size int) []byte {
 	binary.LittleEndian.PutUint64(info, r.Info.DRAMBytes)
 	binary.LittleEndian.PutUint64(info[8:], r.Info.L1Bytes)
 	for i, v := range [...]uint32{
-		r.Info.Arch, r.Info.DRAMChannels, r.Info.DRAMPerChannel, r.Info.L1PerCore, flag(r.Info.Available), r.Devices,
+		r.Info.Arch, r.Info.DRAMChannels, r.Info.DRAMPerChannel, r.Info.L1PerCore,
+		flag(r.Info.Available), r.Devices,
 	} {
 		binary.LittleEndian.PutUint32(info[16+4*i:], v)
 	}

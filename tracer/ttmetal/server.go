@@ -103,7 +103,8 @@ type Counts struct {
 func Listen(o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{
-		o: o, started: time.Now(), conns: map[*conn]struct{}{}, stop: make(chan struct{}), dumping: make(chan struct{}, 2), sending: make(chan struct{}, 2),
+		o: o, started: time.Now(), conns: map[*conn]struct{}{}, stop: make(chan struct{}),
+		dumping: make(chan struct{}, 2), sending: make(chan struct{}, 2),
 	}
 	var st store = heap{}
 	remembered := 0
@@ -185,8 +186,10 @@ func (s *Server) Counts() Counts {
 	}
 	c := &s.counts
 	return Counts{
-		Messages: c.messages.Load(), Refused: c.refused.Load(), Unknown: c.unknown.Load(), Lies: c.lies.Load(),
-		Broken: c.broken.Load(), Cut: c.cut.Load(), Accepted: c.accepted.Load(), Connections: open, Swept: c.swept.Load(), Lost: lost,
+		Messages: c.messages.Load(), Refused: c.refused.Load(), Unknown: c.unknown.Load(),
+		Lies:   c.lies.Load(),
+		Broken: c.broken.Load(), Cut: c.cut.Load(), Accepted: c.accepted.Load(), Connections: open,
+		Swept: c.swept.Load(), Lost: lost,
 	}
 }
 

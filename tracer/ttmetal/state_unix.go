@@ -106,7 +106,8 @@ func (st *state) chunk() []slot {
 	_, err := st.file.WriteAt(make([]byte, chunkSize), st.size)
 	var b []byte
 	if err == nil {
-		b, err = syscall.Mmap(int(st.file.Fd()), st.size, chunkSize, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+		b, err = syscall.Mmap(int(st.file.Fd()), st.size, chunkSize, syscall.PROT_READ|syscall.PROT_WRITE,
+			syscall.MAP_SHARED)
 	}
 	if err != nil {
 		if !st.failed {

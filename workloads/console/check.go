@@ -27,13 +27,15 @@ func (p *Printer) CheckAfter(before, after, threshold int64, s PoolStats) (leak 
 	if p == nil || !p.modes.MemCheck {
 		return leak
 	}
-	p.say("=== GPU Memory Check: After Execution ===\nGPU memory allocated: %.2f MB\nMemory change: %+.2f MB\n",
+	p.say(
+		"=== GPU Memory Check: After Execution ===\nGPU memory allocated: %.2f MB\nMemory change: %+.2f MB\n",
 		mb(after), mb(grown))
 	p.poolStats(s)
 	switch {
 	case leak:
 	case grown > 0:
-		p.say("Small memory increase: %.2f MB\n   (This may be due to pool caching or small leaks)\n", mb(grown))
+		p.say("Small memory increase: %.2f MB\n   (This may be due to pool caching or small leaks)\n",
+			mb(grown))
 	default:
 		p.say("✅ No memory leaks detected\n   All GPU memory properly released.\n")
 	}

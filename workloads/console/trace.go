@@ -63,7 +63,9 @@ func (p *Printer) Statement(at Position, tag Tag, m Memory) {
 	if p == nil || !p.modes.MemTrace {
 		return
 	}
-	p.talk("[TL_MEM_TRACE] %s tag=%s rss_mb=%d metal_pool_bytes=%d metal_pool_count=%d pool_count=%d refcount_count=%d scope_depth=%d\n",
+	p.talk(
+		"[TL_MEM_TRACE] %s tag=%s rss_mb=%d metal_pool_bytes=%d metal_pool_count=%d pool_count=%d "+
+			"refcount_count=%d scope_depth=%d\n",
 		at, tag, m.rssMB(), m.PoolBytes, m.PoolCount, m.Idle, m.References, m.ScopeDepth)
 }
 
@@ -117,8 +119,11 @@ func (p *Printer) FreeTensor(f Freed) {
 	for i, d := range f.Shape {
 		dims[i] = fmt.Sprint(d)
 	}
-	p.log("[TL_MEM] free_tensor outcome=%s bytes=%d dtype=%s elems=%d shape=%s device=%s alloc_ctx=%s alloc_loc=%s pooled=%t\n",
-		f.Outcome, f.Bytes, f.DType, f.Elements, strings.Join(dims, "x"), f.Device, f.Context, f.Location, f.Pooled)
+	p.log(
+		"[TL_MEM] free_tensor outcome=%s bytes=%d dtype=%s elems=%d shape=%s device=%s alloc_ctx=%s "+
+			"alloc_loc=%s pooled=%t\n",
+		f.Outcome, f.Bytes, f.DType, f.Elements, strings.Join(dims, "x"), f.Device, f.Context,
+		f.Location, f.Pooled)
 }
 
 // Buffer writes an event of the device pool: alloc_buffer, alloc_buffer_data

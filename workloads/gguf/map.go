@@ -40,7 +40,8 @@ func (m mapped) ReadAt(p []byte, offset int64) (n int, err error) {
 	defer func() {
 		if recover() != nil {
 			n = 0
-			err = fmt.Errorf("read %d bytes at %d: the file was cut meanwhile: %w", len(p), offset, io.ErrUnexpectedEOF)
+			err = fmt.Errorf("read %d bytes at %d: the file was cut meanwhile: %w", len(p), offset,
+				io.ErrUnexpectedEOF)
 		}
 	}()
 	return m.memory.ReadAt(p, offset)

@@ -126,7 +126,8 @@ func readPreamble(s *scanner, f *File) (tensors, entries uint64, err error) {
 	// The shortest tensor entry is 25 bytes (name of one byte, no
 	// dimensions), the shortest metadata entry 14.
 	if left := uint64(s.left()); tensors > left/25 || entries > left/14 {
-		return 0, 0, formatErrorf(at, "%d tensors and %d metadata entries cannot fit in the %d bytes left", tensors, entries, left)
+		return 0, 0, formatErrorf(at, "%d tensors and %d metadata entries cannot fit in the %d bytes left",
+			tensors, entries, left)
 	}
 	return tensors, entries, nil
 }
@@ -172,7 +173,8 @@ func (f *File) setAlignment(s *scanner) error {
 	}
 	a, ok := v.(uint32)
 	if !ok || a == 0 || a&(a-1) != 0 || a > maxAlignment {
-		return formatErrorf(s.offset, "general.alignment %v is not a u32 power of two up to %d", v, maxAlignment)
+		return formatErrorf(s.offset, "general.alignment %v is not a u32 power of two up to %d", v,
+			maxAlignment)
 	}
 	f.Alignment = uint64(a)
 	return nil
@@ -239,10 +241,13 @@ func (f *File) place(headerEnd, size int64, at []int64) error {
 		t := &f.Tensors[i]
 		order[i] = i
 		if t.Offset%align != 0 {
-			return formatErrorf(at[i], "tensor %q: offset %d is not a multiple of the alignment %d", t.Name, t.Offset, align)
+			return formatErrorf(at[i], "tensor %q: offset %d is not a multiple of the alignment %d",
+				t.Name, t.Offset, align)
 		}
 		if room := size - f.DataOffset; t.Offset > room || t.Bytes > room-t.Offset {
-			return formatErrorf(at[i], "tensor %q: %d bytes from %d of the data section on, which has %d: file truncated", t.Name, t.Bytes, t.Offset, max(room, 0))
+			return formatErrorf(at[i],
+				"tensor %q: %d bytes from %d of the data section on, which has %d: file truncated",
+				t.Name, t.Bytes, t.Offset, max(room, 0))
 		}
 		t.Offset += f.DataOffset
 	}

@@ -33,9 +33,11 @@ func (s *scanner) need(n uint64, what string) bool {
 	case n <= uint64(s.left()):
 		return true
 	case s.size > s.end:
-		s.err = formatErrorf(s.offset, "%s: %d bytes, beyond the largest header read (%d bytes)", what, n, int64(maxHeader))
+		s.err = formatErrorf(s.offset, "%s: %d bytes, beyond the largest header read (%d bytes)", what,
+			n, int64(maxHeader))
 	default:
-		s.err = formatErrorf(s.offset, "%s: needs %d bytes, the file has %d left: file truncated", what, n, s.left())
+		s.err = formatErrorf(s.offset, "%s: needs %d bytes, the file has %d left: file truncated", what,
+			n, s.left())
 	}
 	return false
 }

@@ -103,7 +103,8 @@ func sizeOf(t Type, dims []uint64) (elements, bytes uint64, problem string) {
 		row = dims[0]
 	}
 	if row%l.elements != 0 {
-		return 0, 0, fmt.Sprintf("first dimension %d is not a multiple of the %d values of a %s block", row, l.elements, l.name)
+		return 0, 0, fmt.Sprintf("first dimension %d is not a multiple of the %d values of a %s block",
+			row, l.elements, l.name)
 	}
 	hi, lo := bits.Mul64(elements/l.elements, l.bytes)
 	if hi != 0 || lo > 1<<62 {

@@ -31,7 +31,8 @@ func chats() []struct {
 			[]string{"<|start_header_id|>", "user", "<|end_header_id|>", "\n\n"},
 			[]string{"<|eot_id|>", "<|start_header_id|>", "assistant", "<|end_header_id|>", "\n\n"},
 		},
-		{"Zephyr", "<|assistant|>", []string{"<|user|>", "\n"}, []string{"</s>", "\n", "<|assistant|>", "\n"}},
+		{"Zephyr", "<|assistant|>", []string{"<|user|>", "\n"},
+			[]string{"</s>", "\n", "<|assistant|>", "\n"}},
 		{"Llama 2", "[INST]", []string{"[INST]", " "}, []string{" ", "[/INST]"}},
 	}
 }

@@ -110,7 +110,8 @@ func (m *metadata) text(key string) string {
 func ConfigOf(f *gguf.File) (Config, error) {
 	m := &metadata{file: f}
 	if arch := m.text("general.architecture"); arch != "llama" {
-		m.refuse("its architecture is %q; llama works, that of Llama 1 to 3, Mistral, TinyLlama and SmolLM", arch)
+		m.refuse("its architecture is %q; llama works, that of Llama 1 to 3, Mistral, TinyLlama and SmolLM",
+			arch)
 		return Config{}, m.err
 	}
 	c := Config{

@@ -102,7 +102,8 @@ func spaces(text string, llama3 bool) int {
 
 func contraction(text string, anyCase bool) int {
 	for _, c := range []string{"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"} {
-		if strings.HasPrefix(text, c) || anyCase && len(text) >= len(c) && strings.EqualFold(text[:len(c)], c) {
+		if strings.HasPrefix(text, c) || anyCase && len(text) >= len(c) &&
+			strings.EqualFold(text[:len(c)], c) {
 			return len(c)
 		}
 	}

@@ -27,7 +27,8 @@ func Tiny() Config {
 // tokenizer's.
 func WriteTwin(w io.Writer, c Config, f kernels.Format, seed int64, more ...gguf.Entry) error {
 	if per := f.BlockValues(); per == 0 || c.Width%per != 0 || c.Hidden%per != 0 {
-		return fmt.Errorf("write a twin in %v: rows of %d and %d values are not whole blocks", f, c.Width, c.Hidden)
+		return fmt.Errorf("write a twin in %v: rows of %d and %d values are not whole blocks",
+			f, c.Width, c.Hidden)
 	}
 	spec := gguf.Spec{Metadata: append(c.metadata(), more...)}
 	add := func(name string, shape []int) {
@@ -44,7 +45,8 @@ func WriteTwin(w io.Writer, c Config, f kernels.Format, seed int64, more ...gguf
 	for b := range c.Blocks {
 		shapes := c.blockTensors()
 		for _, name := range []string{
-			"attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm", "ffn_gate", "ffn_up", "ffn_down",
+			"attn_norm", "attn_q", "attn_k", "attn_v", "attn_output", "ffn_norm", "ffn_gate",
+			"ffn_up", "ffn_down",
 		} {
 			add(blockName(b, name), shapes[name])
 		}

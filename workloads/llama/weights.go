@@ -114,7 +114,8 @@ func (m *Model) rotations(context int, factors []float32) []float32 {
 	turns := make([]float32, 0, 2*context*pairs)
 	for position := range context {
 		for i := range pairs {
-			angle := float64(position) / m.RopeFactor * math.Pow(m.RopeBase, -2*float64(i)/float64(m.HeadSize()))
+			angle := float64(position) / m.RopeFactor * math.Pow(m.RopeBase,
+				-2*float64(i)/float64(m.HeadSize()))
 			if factors != nil {
 				angle /= float64(factors[i])
 			}

@@ -56,7 +56,8 @@ func (t *Tensor) Detach() error {
 // track puts out into the graph when an input is in it. saved tensors are
 // shared, without their own place in the graph: a node that reached itself
 // would never go.
-func (rt *Runtime) track(out *Tensor, op string, inputs, saved []*Tensor, backward func(n *node, dy *Tensor) ([]*Tensor, error)) error {
+func (rt *Runtime) track(out *Tensor, op string, inputs, saved []*Tensor,
+	backward func(n *node, dy *Tensor) ([]*Tensor, error)) error {
 	n := &node{op: op, refs: 1}
 	wanted := false
 	for _, in := range inputs {
@@ -124,7 +125,8 @@ func releaseAll(tensors []*Tensor) error {
 // was computed from.
 func (rt *Runtime) Backward(loss *Tensor) error {
 	if loss.node == nil || loss.Len() != 1 {
-		return fmt.Errorf("backward from %s %v: no single value with a graph: %w", loss.name, loss.shape, ErrShape)
+		return fmt.Errorf("backward from %s %v: no single value with a graph: %w", loss.name,
+			loss.shape, ErrShape)
 	}
 	seed, err := rt.New("grad of "+loss.name, loss.shape...)
 	if err != nil {

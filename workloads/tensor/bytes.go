@@ -8,5 +8,6 @@ func bytesOf[T float32 | uint16 | uint64](values []T) []byte {
 	if len(values) == 0 {
 		return nil
 	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), len(values)*int(unsafe.Sizeof(values[0])))
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))),
+		len(values)*int(unsafe.Sizeof(values[0])))
 }

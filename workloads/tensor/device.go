@@ -17,7 +17,8 @@ type device struct {
 
 func newDevice(o Options) (*device, error) {
 	p, err := pool.New(o.Device, o.Policy, pool.Options{
-		Sites: true, SkipPackages: []string{"github.com/gpumem/gpumem/workloads/tensor"}, Observer: o.Observer,
+		Sites: true, SkipPackages: []string{"github.com/gpumem/gpumem/workloads/tensor"},
+		Observer: o.Observer,
 	})
 	if err != nil {
 		return nil, err

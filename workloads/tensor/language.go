@@ -37,7 +37,8 @@ func (t *Tensor) SetBytes(p []byte) error {
 // Unpack decodes packed values into dst, which may be longer.
 func (rt *Runtime) Unpack(dst, packed *Tensor, f kernels.Format, values int) error {
 	if packed.size != 1 || dst.size != 4 || values > dst.Len() || !f.Known() {
-		return fmt.Errorf("unpack %d values of %v from %v to %v: %w", values, f, packed.shape, dst.shape, ErrShape)
+		return fmt.Errorf("unpack %d values of %v from %v to %v: %w", values, f, packed.shape,
+			dst.shape, ErrShape)
 	}
 	kernel := "dequant_" + strings.ToLower(f.String()) + "_f32"
 	return rt.machine.encode(kernel, call{kernel, over(values), []any{packed.store, dst.store}})
@@ -52,7 +53,8 @@ func (rt *Runtime) Project(x, w, zeros *Tensor, outs int) (*Tensor, error) {
 	rows, ins := x.shape[0], x.shape[1]
 	return rt.result("project", []int{rows, outs}, func(y storage) call {
 		dims := []any{int32(rows), int32(outs), int32(ins), int32(kernels.ActNone)}
-		return call{"linear_fwd", metal.Size{X: outs, Y: rows}, append([]any{x.store, w.store, zeros.store, y}, dims...)}
+		return call{"linear_fwd", metal.Size{X: outs, Y: rows},
+			append([]any{x.store, w.store, zeros.store, y}, dims...)}
 	})
 }
 
@@ -73,7 +75,8 @@ func (rt *Runtime) RMSNorm(x, w *Tensor, eps float32) (*Tensor, error) {
 func (rt *Runtime) Rope(x, turns *Tensor, heads, from int) error {
 	if len(x.shape) != 2 || len(turns.shape) != 3 ||
 		x.shape[1] != heads*turns.shape[1]*2 || from+x.shape[0] > turns.shape[0] {
-		return fmt.Errorf("rope of %v in %d heads from %d by %v: %w", x.shape, heads, from, turns.shape, ErrShape)
+		return fmt.Errorf("rope of %v in %d heads from %d by %v: %w", x.shape, heads, from,
+			turns.shape, ErrShape)
 	}
 	rows, pairs := x.shape[0], turns.shape[1]
 	args := []any{x.store, turns.store, int32(rows), int32(heads), int32(pairs), int32(from)}
@@ -96,8 +99,10 @@ type Heads struct{ Queries, Shared, Size int }
 func (rt *Runtime) Attention(q *Tensor, keys, values Cached, h Heads, positions int) (*Tensor, error) {
 	cached := positions * h.Shared * h.Size
 	if len(q.shape) != 2 || q.shape[1] != h.Queries*h.Size || positions < q.shape[0] ||
-		h.Shared <= 0 || h.Queries%h.Shared != 0 || keys.At+cached > keys.T.Len() || values.At+cached > values.T.Len() {
-		return nil, fmt.Errorf("attention of %v in heads %+v over %d positions: %w", q.shape, h, positions, ErrShape)
+		h.Shared <= 0 || h.Queries%h.Shared != 0 || keys.At+cached > keys.T.Len() ||
+		values.At+cached > values.T.Len() {
+		return nil, fmt.Errorf("attention of %v in heads %+v over %d positions: %w", q.shape,
+			h, positions, ErrShape)
 	}
 	rows, each := q.shape[0], q.shape[0]*h.Queries
 	dims := []any{int32(rows), int32(h.Queries), int32(h.Queries / h.Shared), int32(h.Size), int32(positions)}
@@ -127,7 +132,8 @@ func (rt *Runtime) Put(dst *Tensor, at int, src *Tensor) error {
 	if at < 0 || at+src.Len() > dst.Len() || dst.size != 4 || src.size != 4 {
 		return fmt.Errorf("put %v at %d of %v: %w", src.shape, at, dst.shape, ErrShape)
 	}
-	return rt.machine.encode("put", call{"copy_inplace", over(src.Len()), []any{src.store, part{dst.store, 4 * at}}})
+	return rt.machine.encode("put", call{"copy_inplace", over(src.Len()),
+		[]any{src.store, part{dst.store, 4 * at}}})
 }
 
 // LastRow is a copy of the last row of a matrix.

@@ -29,7 +29,8 @@ type parameter struct{ value, grad, m, v, zero *Tensor }
 // and Bengio, 2010) and biases uniform in ±1/sqrt(in). With zero biases all
 // ReLUs of a layer with one input would bend at the same point, and the layer
 // would fit straight lines for the first hundreds of batches.
-func (rt *Runtime) NewLinear(name string, in, out int, act kernels.Activation, rng *rand.Rand) (*Linear, error) {
+func (rt *Runtime) NewLinear(name string, in, out int, act kernels.Activation,
+	rng *rand.Rand) (*Linear, error) {
 	l := &Linear{rt: rt, in: in, out: out, act: act}
 	weights := uniform(rng, in*out, math.Sqrt(6/float64(in+out)))
 	var err error
@@ -124,7 +125,8 @@ func (l *Linear) Backward(dy *Tensor) (*Tensor, error) {
 		call{"linear_bwd_input", metal.Size{X: l.in, Y: batch},
 			append([]any{dy.store, l.w.value.store, l.y.store, dx.store}, l.params(batch)...)},
 		call{"linear_bwd_weights", metal.Size{X: l.in, Y: l.out},
-			append([]any{dy.store, l.x.store, l.y.store, l.w.grad.store, l.b.grad.store}, l.params(batch)...)})
+			append([]any{dy.store, l.x.store, l.y.store, l.w.grad.store, l.b.grad.store},
+				l.params(batch)...)})
 	if err != nil {
 		return nil, errors.Join(err, dx.Release())
 	}
@@ -162,7 +164,8 @@ func (a *Adam) Step(layers ...*Linear) error {
 		for _, p := range []*parameter{&l.w, &l.b} {
 			err := l.rt.machine.encode("adam_step", call{"adam_step", over(p.value.Len()), []any{
 				p.value.store, p.grad.store, p.m.store, p.v.store,
-				float32(a.Rate), float32(a.Beta1), float32(a.Beta2), float32(b1t), float32(b2t), float32(a.Epsilon), float32(a.Decay),
+				float32(a.Rate), float32(a.Beta1), float32(a.Beta2), float32(b1t), float32(b2t),
+				float32(a.Epsilon), float32(a.Decay),
 			}})
 			if err = errors.Join(err, l.rt.Copy(p.grad, p.zero)); err != nil {
 				return err

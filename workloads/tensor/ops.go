@@ -33,12 +33,13 @@ func (rt *Runtime) unary(kernel, backward string, ofOutput bool, x *Tensor) (*Te
 	if ofOutput {
 		cached = y
 	}
-	return y, rt.track(y, kernel, []*Tensor{x}, []*Tensor{cached}, func(n *node, dy *Tensor) ([]*Tensor, error) {
-		dx, err := rt.result(backward, dy.shape, func(dx storage) call {
-			return call{backward, over(dy.Len()), []any{dy.store, n.saved[0].store, dx}}
+	return y, rt.track(y, kernel, []*Tensor{x}, []*Tensor{cached},
+		func(n *node, dy *Tensor) ([]*Tensor, error) {
+			dx, err := rt.result(backward, dy.shape, func(dx storage) call {
+				return call{backward, over(dy.Len()), []any{dy.store, n.saved[0].store, dx}}
+			})
+			return []*Tensor{dx}, err
 		})
-		return []*Tensor{dx}, err
-	})
 }
 
 // ReLU is max(x, 0).
@@ -112,19 +113,20 @@ func (rt *Runtime) Mul(a, b *Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, rt.track(c, "mul", []*Tensor{a, b}, []*Tensor{a, b}, func(n *node, dy *Tensor) ([]*Tensor, error) {
-		grads := make([]*Tensor, 2)
-		for i, in := range n.inputs {
-			if in == nil {
-				continue
+	return c, rt.track(c, "mul", []*Tensor{a, b}, []*Tensor{a, b},
+		func(n *node, dy *Tensor) ([]*Tensor, error) {
+			grads := make([]*Tensor, 2)
+			for i, in := range n.inputs {
+				if in == nil {
+					continue
+				}
+				var err error
+				if grads[i], err = rt.binary("mul", dy, n.saved[1-i]); err != nil {
+					return nil, err
+				}
 			}
-			var err error
-			if grads[i], err = rt.binary("mul", dy, n.saved[1-i]); err != nil {
-				return nil, err
-			}
-		}
-		return grads, nil
-	})
+			return grads, nil
+		})
 }
 
 // Softmax is the softmax of each row of a matrix.
@@ -139,12 +141,13 @@ func (rt *Runtime) Softmax(x *Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return y, rt.track(y, "softmax", []*Tensor{x}, []*Tensor{y}, func(n *node, dy *Tensor) ([]*Tensor, error) {
-		dx, err := rt.result("softmax_bwd", dy.shape, func(dx storage) call {
-			return call{"softmax_bwd", over(int(rows)), []any{dy.store, n.saved[0].store, dx, rows, cols}}
+	return y, rt.track(y, "softmax", []*Tensor{x}, []*Tensor{y},
+		func(n *node, dy *Tensor) ([]*Tensor, error) {
+			dx, err := rt.result("softmax_bwd", dy.shape, func(dx storage) call {
+				return call{"softmax_bwd", over(int(rows)), []any{dy.store, n.saved[0].store, dx, rows, cols}}
+			})
+			return []*Tensor{dx}, err
 		})
-		return []*Tensor{dx}, err
-	})
 }
 
 // SumAxis sums over one axis, which leaves the shape; the sum of the only axis
@@ -192,18 +195,21 @@ func (rt *Runtime) MulBroadcast(a, b *Tensor) (*Tensor, error) {
 	outer, inner := b.shape[0], a.Len()
 	dims := []any{int32(outer), int32(inner)}
 	c, err := rt.result("mul_broadcast", b.shape, func(c storage) call {
-		return call{"mul_broadcast", metal.Size{X: inner, Y: outer}, append([]any{a.store, b.store, c}, dims...)}
+		return call{"mul_broadcast", metal.Size{X: inner, Y: outer},
+			append([]any{a.store, b.store, c}, dims...)}
 	})
 	if err != nil {
 		return nil, err
 	}
 	shape := a.shape
-	return c, rt.track(c, "mul_broadcast", []*Tensor{a}, []*Tensor{b}, func(n *node, dc *Tensor) ([]*Tensor, error) {
-		da, err := rt.result("mul_broadcast_bwd", shape, func(da storage) call {
-			return call{"mul_broadcast_bwd", over(inner), append([]any{dc.store, n.saved[0].store, da}, dims...)}
+	return c, rt.track(c, "mul_broadcast", []*Tensor{a}, []*Tensor{b},
+		func(n *node, dc *Tensor) ([]*Tensor, error) {
+			da, err := rt.result("mul_broadcast_bwd", shape, func(da storage) call {
+				return call{"mul_broadcast_bwd", over(inner),
+					append([]any{dc.store, n.saved[0].store, da}, dims...)}
+			})
+			return []*Tensor{da}, err
 		})
-		return []*Tensor{da}, err
-	})
 }
 
 // Axpy is y += a x in place, outside every graph: gradient descent is
@@ -224,7 +230,8 @@ func (rt *Runtime) Copy(dst, src *Tensor) error {
 	if src.Len() != dst.Len() {
 		return fmt.Errorf("copy %v over %v: %w", src.shape, dst.shape, ErrShape)
 	}
-	return rt.machine.encode("copy_inplace", call{"copy_inplace", over(src.Len()), []any{src.store, dst.store}})
+	return rt.machine.encode("copy_inplace",
+		call{"copy_inplace", over(src.Len()), []any{src.store, dst.store}})
 }
 
 func (rt *Runtime) copied(x *Tensor) (*Tensor, error) {

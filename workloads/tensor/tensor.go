@@ -187,7 +187,8 @@ func (t *Tensor) Set(values []float32) error {
 // uses the tensor must have been synced.
 func (t *Tensor) SetHalf(values []uint16) error {
 	if t.size != 2 || len(values) != t.Len() {
-		return fmt.Errorf("set tensor %s %v of f16 with %d values: %w", t.name, t.shape, len(values), ErrShape)
+		return fmt.Errorf("set tensor %s %v of f16 with %d values: %w", t.name, t.shape,
+			len(values), ErrShape)
 	}
 	if err := t.store.write(bytesOf(values)); err != nil {
 		return fmt.Errorf("set tensor %s: %w", t.name, err)

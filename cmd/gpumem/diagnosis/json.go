@@ -180,10 +180,12 @@ func (d *Diagnosis) JSON(w io.Writer) error {
 		ScanMs:    float64(s.Elapsed.Microseconds()) / 1000,
 		Machine:   d.machineJSON(&t),
 		Processes: processesJSON(s.Processes), Devices: []deviceJSON{},
-		Hidden: s.Hidden, Unlisted: s.Unlisted, Kernel: s.Kernel, Zombies: len(s.Zombies()), Warnings: s.Warnings,
+		Hidden: s.Hidden, Unlisted: s.Unlisted, Kernel: s.Kernel, Zombies: len(s.Zombies()),
+		Warnings: s.Warnings,
 	}
 	if o := d.Watched; o != nil {
-		j.Watched = &watchedJSON{o.length.Seconds(), o.interval.Seconds(), o.samples, len(o.of), o.ended, falseDiscovery}
+		j.Watched = &watchedJSON{o.length.Seconds(), o.interval.Seconds(), o.samples, len(o.of), o.ended,
+			falseDiscovery}
 		j.Warnings = append(j.Warnings, o.warnings...)
 	}
 	for i := range j.Processes {
@@ -191,12 +193,15 @@ func (d *Diagnosis) JSON(w io.Writer) error {
 	}
 	for _, v := range s.Devices {
 		j.Devices = append(j.Devices, deviceJSON{
-			v.Index, v.Source, v.Driver, v.Name, v.UUID, v.PCI, plain.Known(v.TotalBytes), plain.Known(v.UsedBytes),
-			plain.Known(v.ReservedBytes), plain.Known(v.HeldBytes), plain.Known(v.ElsewhereBytes), plain.Known(v.UnchargedBytes), instancesJSON(&v), v.MPSClients, v.Notes,
+			v.Index, v.Source, v.Driver, v.Name, v.UUID, v.PCI, plain.Known(v.TotalBytes),
+			plain.Known(v.UsedBytes),
+			plain.Known(v.ReservedBytes), plain.Known(v.HeldBytes), plain.Known(v.ElsewhereBytes),
+			plain.Known(v.UnchargedBytes), instancesJSON(&v), v.MPSClients, v.Notes,
 		})
 	}
 	for _, e := range s.Elsewhere {
-		j.Elsewhere = append(j.Elsewhere, elsewhereJSON{e.PID, e.Device, plain.Known(e.Bytes()), whyElsewhere(&e), e.Candidates})
+		j.Elsewhere = append(j.Elsewhere,
+			elsewhereJSON{e.PID, e.Device, plain.Known(e.Bytes()), whyElsewhere(&e), e.Candidates})
 	}
 	for _, a := range d.Absent {
 		j.Absent = append(j.Absent, absenceJSON{a.Source, a.Err.Error()})
@@ -232,7 +237,8 @@ func (d *Diagnosis) completeJSON(j *processJSON, p *scan.Process) {
 	}
 	made := d.made[p.PID]
 	for _, part := range made.parts() {
-		j.Made = append(j.Made, partJSON{part.kind.String(), plain.Known(part.usage.RSS), plain.Known(part.usage.PSS), plain.Known(part.usage.Swap)})
+		j.Made = append(j.Made, partJSON{part.kind.String(), plain.Known(part.usage.RSS),
+			plain.Known(part.usage.PSS), plain.Known(part.usage.Swap)})
 	}
 }
 
@@ -241,9 +247,12 @@ func processesJSON(list []scan.Process) []processJSON {
 	for _, p := range list {
 		m := p.Memory
 		j := processJSON{
-			PID: p.PID, Parent: p.Parent, Name: p.Name, Executable: p.Executable, Deleted: p.Deleted, Version: p.Version.ID,
-			Command: p.Command, Owner: p.Owner, Age: plain.Seconds(p.Age), CPU: plain.Seconds(p.CPU), State: p.State, Threads: p.Threads,
-			Footprint: plain.Known(p.Footprint()), Peak: plain.Known(m.Peak), RSS: plain.Known(m.RSS), Anon: plain.Known(m.Anon), File: plain.Known(m.File), Shmem: plain.Known(m.Shmem),
+			PID: p.PID, Parent: p.Parent, Name: p.Name, Executable: p.Executable, Deleted: p.Deleted,
+			Version: p.Version.ID,
+			Command: p.Command, Owner: p.Owner, Age: plain.Seconds(p.Age), CPU: plain.Seconds(p.CPU),
+			State: p.State, Threads: p.Threads,
+			Footprint: plain.Known(p.Footprint()), Peak: plain.Known(m.Peak), RSS: plain.Known(m.RSS),
+			Anon: plain.Known(m.Anon), File: plain.Known(m.File), Shmem: plain.Known(m.Shmem),
 			Swap: plain.Known(m.Swap), GPU: plain.Known(p.GPUBytes()), Hidden: p.Hidden,
 		}
 		for _, tool := range p.Tooling {
@@ -253,7 +262,8 @@ func processesJSON(list []scan.Process) []processJSON {
 			j.Modified = &p.Version.Modified
 		}
 		for _, c := range p.GPU {
-			g := chargeJSON{Device: c.Device, Local: plain.Known(c.LocalBytes), Host: plain.Known(c.HostBytes), Shared: c.Shared, Clients: c.Clients}
+			g := chargeJSON{Device: c.Device, Local: plain.Known(c.LocalBytes),
+				Host: plain.Known(c.HostBytes), Shared: c.Shared, Clients: c.Clients}
 			if c.Clients > 0 {
 				g.Busy = plain.Seconds(c.Busy)
 			}
@@ -267,14 +277,16 @@ func processesJSON(list []scan.Process) []processJSON {
 // machineJSON is the machine's memory, and what it is where somebody looked.
 func (d *Diagnosis) machineJSON(t *probe.Totals) machineJSON {
 	m := machineJSON{
-		Memory: plain.Known(t.Memory), Available: plain.Known(t.Available), SwapTotal: plain.Known(t.SwapTotal), SwapFree: plain.Known(t.SwapFree),
+		Memory: plain.Known(t.Memory), Available: plain.Known(t.Available),
+		SwapTotal: plain.Known(t.SwapTotal), SwapFree: plain.Known(t.SwapFree),
 		CgroupLimit: plain.Known(t.CgroupLimit), CgroupUsage: plain.Known(t.CgroupUsage),
 	}
 	for _, s := range d.Sensors {
 		m.Temperatures = append(m.Temperatures, sensorJSON(s))
 	}
 	if f := d.Machine; f != nil {
-		m.Platform, m.Kernel, m.Virtualization, m.CPU, m.Processors = f.Platform, f.Kernel, f.Virtualization, f.CPU, f.Processors
+		m.Platform, m.Kernel, m.Virtualization, m.CPU, m.Processors = f.Platform, f.Kernel, f.Virtualization,
+			f.CPU, f.Processors
 		if !f.Booted.IsZero() {
 			m.Booted = &f.Booted
 		}
@@ -293,7 +305,8 @@ func (j *processJSON) aboutJSON(about *host.Process) {
 func instancesJSON(d *scan.Device) []instanceJSON {
 	var list []instanceJSON
 	for _, p := range d.Instances {
-		list = append(list, instanceJSON{p.GPU, p.Compute, p.UUID, plain.Known(p.TotalBytes), plain.Known(p.UsedBytes), plain.Known(p.HeldBytes)})
+		list = append(list, instanceJSON{p.GPU, p.Compute, p.UUID, plain.Known(p.TotalBytes),
+			plain.Known(p.UsedBytes), plain.Known(p.HeldBytes)})
 	}
 	return list
 }

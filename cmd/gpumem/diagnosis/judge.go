@@ -44,13 +44,15 @@ func (o *observed) judge(set *live.Set) *verdict.Verdict {
 		return o.undecided(fmt.Sprintf("Undecided: only %s, %d are needed.",
 			plain.Plural(samples, "sample", "samples"), LeastSamples))
 	case o.still():
-		return &verdict.Verdict{Schema: 1, Verdict: verdict.None, Summary: "No growth: the memory did not change at all."}
+		return &verdict.Verdict{Schema: 1, Verdict: verdict.None,
+			Summary: "No growth: the memory did not change at all."}
 	}
 	v := verdict.Judge(set.Run(o.live), verdict.Options{})
 	if v.Verdict == verdict.None || v.Verdict == verdict.Undecided {
 		return v
 	}
-	return o.undecided("Undecided: growth that is not certain enough among all the processes watched; watch longer.")
+	return o.undecided(
+		"Undecided: growth that is not certain enough among all the processes watched; watch longer.")
 }
 
 func (o *observed) undecided(why string) *verdict.Verdict {

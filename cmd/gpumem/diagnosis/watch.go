@@ -81,7 +81,8 @@ func Watch(ctx context.Context, s *scan.Scan, o WatchOptions) (*Observation, err
 		Pending: maxRounds * (len(s.Processes) + 1),
 	})
 	if w.interval == 0 {
-		w.interval = min(max((o.Length/watchSamples).Truncate(time.Millisecond), 20*time.Millisecond), time.Second)
+		w.interval = min(max((o.Length/watchSamples).Truncate(time.Millisecond), 20*time.Millisecond),
+			time.Second)
 	}
 	start := time.Now()
 	w.procs = sample.New(sample.Options{
