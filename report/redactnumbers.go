@@ -12,9 +12,9 @@ var (
 	address = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}\b|(?i)\b[0-9a-f]{0,4}(:[0-9a-f]{0,4}){3,7}\b`)
 	// uuid names a device, a volume or a job.
 	uuid = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
-	// grouped is what people write in groups: cards and telephones.
+	// grouped is what people write in groups: cards, also cut off, and telephones.
 	grouped = regexp.MustCompile(
-		`\b\d{4}([ -])\d{4}[ -]\d{4}[ -]\d{1,4}\b|\+\d[\d ().-]{5,}\d\b|\b\d{3}-\d{3,4}(-\d{3,5})?\b|\b\d-\d{3}-\d{3}-\d{4}\b`)
+		`\b\d{4}[ -]\d{4}[ -]\d{1,4}([ -]\d{1,4})?\b|\+\d[\d ().-]{5,}\d\b|\b\d{3}-\d{3,4}(-\d{3,5})?\b|\b\d-\d{3}-\d{3}-\d{4}\b`)
 	// called is a number behind a word that says whose it is.
 	called = regexp.MustCompile(
 		`(?i)\b(users?|uid|gid|login|account|acct|owner|student|employee|customer|member|pw|pwd|passwd|password|` +
