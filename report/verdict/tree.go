@@ -129,20 +129,8 @@ func foundWorkers(left []worker, length float64) *finding {
 		}
 		total += w.held
 	}
-	f := &finding{by: ByProcesses, of: keyHost, owner: theHost, size: total}
-	// A context of the driver comes with each process: it is not what a worker is for.
-	if sum.Live >= workerLeast*float64(len(left)) {
-		sum.Untracked = 0
-	}
-	most := sum.Host
-	for _, part := range [...]struct {
-		of    key
-		bytes float64
-	}{{keyLive, sum.Live}, {keyIdle, sum.Idle}, {keyUntracked, sum.Untracked}} {
-		if part.bytes > most {
-			most, f.of, f.owner = part.bytes, part.of, ownerOf(part.of)
-		}
-	}
+	f := &finding{by: ByProcesses, of: heldBy(sum, workerLeast*float64(len(left))), size: total}
+	f.owner = ownerOf(f.of)
 	// Four may be chance; each further one makes it less likely by half.
 	f.score = stat.Clamp(1-.3*math.Pow(.5, float64(births(left)-leastWorkers)), 0, certain)
 	f.why = fmt.Sprintf(
@@ -150,4 +138,19 @@ func foundWorkers(left []worker, length float64) *finding {
 			"%s, about %s each",
 		len(left), duration((1-lateFrom)*length), account.Size(total), account.Size(total/float64(len(left))))
 	return f
+}
+
+// heldBy is the account that workers are kept for. A context of the driver and the
+// memory of an interpreter come with each process: they count where nothing else is
+// held.
+func heldBy(sum account.Row, least float64) key {
+	switch {
+	case sum.Live >= least:
+		return keyLive
+	case sum.Idle >= least:
+		return keyIdle
+	case sum.Untracked > sum.Host:
+		return keyUntracked
+	}
+	return keyHost
 }

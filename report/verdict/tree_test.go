@@ -23,7 +23,7 @@ func tree(held float64, lives ...[2]float64) *record.Run {
 		row(at*1000, 100, 80*mib, 0, 0, 0)
 		for n, life := range lives {
 			if at >= life[0] && at < life[1] {
-				row(at*1000, float64(200+n), 60*mib, 520*mib+held, held, 0)
+				row(at*1000, float64(200+n), 333*mib, 520*mib+held, held, 0)
 			}
 		}
 	}
