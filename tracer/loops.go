@@ -98,6 +98,9 @@ func (s *attempt) scanTree() {
 	for _, pid := range pids {
 		s.follow(pid)
 	}
+	for _, f := range s.procs {
+		s.introduceAgain(f)
+	}
 }
 
 func (s *attempt) mainGone() bool {

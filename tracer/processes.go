@@ -55,6 +55,26 @@ func (r *recording) introduceByAgent(f *followed, h *agent.Hello) {
 	r.introduce(f, cmp.Or(h.Name, name), cmp.Or(h.Rank, rank))
 }
 
+const (
+	// looksWhileYoung is how many scans look again at a process: it may have been a
+	// mere fork when it was found, on its way to another program.
+	looksWhileYoung = 10
+	// looksLater is at each how many scans a process is looked at after that: shell
+	// scripts end in an exec.
+	looksLater = 50
+)
+
+// introduceAgain takes what the system tells of a process by now, unless its agent
+// has named it. The lock is held.
+func (r *recording) introduceAgain(f *followed) {
+	f.looks++
+	if f.named || f.looks > looksWhileYoung && f.looks%looksLater != 0 {
+		return
+	}
+	name, rank := seenFromOutside(f.pid, r.out.MaskCommand)
+	r.introduce(f, name, rank)
+}
+
 // tellProcesses writes the introductions that are not written yet: none as long
 // as there is one process only and nothing numbers it. The lock is held.
 func (r *recording) tellProcesses() {

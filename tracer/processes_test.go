@@ -30,6 +30,20 @@ func TestProcessesAreIntroducedWithNameAndRank(t *testing.T) {
 	}
 }
 
+func TestAProcessThatExecsIsIntroducedAgain(t *testing.T) {
+	t.Parallel()
+	cfg := childConfig(t, "")
+	cfg.Command = []string{"/bin/sh", "-c", "sh -c 'sleep 0.7; exec sleep 1.45'; :"}
+	res, _ := trace(t, cfg)
+	found := false
+	for pid, e := range introductions(res.Dir) {
+		found = found || pid != res.PID && e.Name == "sleep 1.45"
+	}
+	if !found {
+		t.Errorf("%+v", introductions(res.Dir))
+	}
+}
+
 // introductions are the last of each process.
 func introductions(dir string) map[int]record.Event {
 	found := map[int]record.Event{}

@@ -94,6 +94,7 @@ type followed struct {
 	is         introduction
 	introduced bool // is has been written
 	named      bool // by its agent
+	looks      int  // at what the system tells of it, after the first
 }
 
 func newRecording(cfg Config, out *record.Writer, clock agent.Clock, start int64) *recording {
