@@ -1,7 +1,6 @@
 package cause
 
 import (
-	"math"
 	"sort"
 	"strings"
 
@@ -95,18 +94,6 @@ func (c *Case) untilJudged() int {
 		return 0
 	}
 	return sort.SearchFloat64s(c.Whole.Clock, c.Judged.Clock[len(c.Judged.Clock)-1]) + 1
-}
-
-// returned is what the system got back by an experiment: the larger of host
-// and device bytes that are known, 0 when neither is.
-func returned(r *record.Receipt) float64 {
-	b := 0.
-	for _, p := range [...]*int64{r.ReturnedBytes, r.GPUBytes} {
-		if p != nil {
-			b = math.Max(b, float64(*p))
-		}
-	}
-	return b
 }
 
 // maybeMetal reports whether the device may be Metal's, which alone has

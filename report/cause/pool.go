@@ -56,7 +56,7 @@ func (c *Case) outcomes(action string) []string {
 		if r.Action != action || r.ReturnedBytes == nil && r.GPUBytes == nil {
 			continue
 		}
-		back := account.Size(returned(r))
+		back := account.Size(r.Returned())
 		if r.ClaimedBytes != nil {
 			claimed := account.Size(float64(*r.ClaimedBytes))
 			out = append(out, fmt.Sprintf("a %s claimed %s and returned %s", action, claimed, back))

@@ -20,7 +20,7 @@ func collected(c *Case) *Cause {
 		}
 		// What a collection frees goes back to the framework's pool first, so
 		// the program's own word counts as well as the system's.
-		back := returned(r)
+		back := r.Returned()
 		if r.ClaimedBytes != nil {
 			back = math.Max(back, float64(*r.ClaimedBytes))
 		}

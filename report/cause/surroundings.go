@@ -17,7 +17,7 @@ func purgeInVain(c *Case) *Cause {
 		if r.Action != record.ActionPurge || !known {
 			continue
 		}
-		claimed, back := float64(*r.ClaimedBytes), returned(r)
+		claimed, back := float64(*r.ClaimedBytes), r.Returned()
 		if claimed > c.Leftover && back < .1*claimed {
 			return &Cause{ID: Purge, Confidence: .9,
 				Evidence: evidence("the purge claims %s; the system got %s back",

@@ -154,7 +154,7 @@ func (d *decision) weighExperiments(receipts []Experiment, least float64) {
 		return
 	}
 	for _, r := range receipts {
-		back := returned(&r)
+		back := r.Returned()
 		proved := back > least && back >= decisive*d.size
 		ownerless := d.class == Undecided && d.primary == keyDevice
 		purge, collect := r.Action == record.ActionPurge, r.Action == record.ActionCollect

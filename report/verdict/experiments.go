@@ -17,18 +17,6 @@ const (
 	doubts   = .8
 )
 
-// returned is what the system got back by an experiment: the larger of host
-// and device bytes that are known, 0 when neither is.
-func returned(r *record.Receipt) float64 {
-	b := 0.
-	for _, p := range [...]*int64{r.ReturnedBytes, r.GPUBytes} {
-		if p != nil {
-			b = math.Max(b, float64(*p))
-		}
-	}
-	return b
-}
-
 // nothingBack reports whether a collection and a purge were tried, and neither gave
 // a part of the growth back.
 func nothingBack(receipts []Experiment, grown float64) bool {
@@ -41,8 +29,8 @@ func nothingBack(receipts []Experiment, grown float64) bool {
 func mostBack(receipts []Experiment, action string) float64 {
 	most := math.NaN()
 	for _, r := range receipts {
-		if r.Action == action && (r.ReturnedBytes != nil || r.GPUBytes != nil) && !(returned(&r) <= most) {
-			most = returned(&r)
+		if r.Action == action && (r.ReturnedBytes != nil || r.GPUBytes != nil) && !(r.Returned() <= most) {
+			most = r.Returned()
 		}
 	}
 	return most

@@ -122,6 +122,18 @@ type Receipt struct {
 	CollectorOff  bool    `json:"collector_off,omitempty"` // the program had turned its garbage collector off
 }
 
+// Returned is what the system got back, in bytes: the larger of host and device
+// bytes that are known, 0 when neither is.
+func (r *Receipt) Returned() float64 {
+	back := int64(0)
+	for _, p := range [...]*int64{r.ReturnedBytes, r.GPUBytes} {
+		if p != nil {
+			back = max(back, *p)
+		}
+	}
+	return float64(back)
+}
+
 // Site is what one allocation site still holds.
 type Site struct {
 	Site        string `json:"site"` // file:line func
