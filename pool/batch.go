@@ -116,12 +116,9 @@ func NewBatch(p *Pool, q metal.Queue, limit int, faults ...Fault) (*Batch, error
 			return nil, fmt.Errorf("new batch: fault %q: %w", f, ErrRequest)
 		}
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed.Load() {
+	if !p.batches.add(b, &p.closed) {
 		return nil, fmt.Errorf("new batch: %w", ErrClosed)
 	}
-	p.batches = append(p.batches, b)
 	return b, nil
 }
 
@@ -227,7 +224,7 @@ func (b *Batch) Close() error {
 	err := b.sync()
 	b.closed = true
 	b.mu.Unlock()
-	b.pool.forgetBatch(b)
+	b.pool.batches.forget(b)
 	if err != nil {
 		return fmt.Errorf("close batch: %w", err)
 	}
@@ -255,52 +252,4 @@ func (b *Batch) Stats() BatchStats {
 		Syncs:          c.syncs.Load(),
 		Failed:         c.failed.Load(),
 	}
-}
-
-// poll lets the batches of the pool see what the device has completed, and
-// reports whether anything has. A batch that is at work is passed over: it
-// looks by itself. No lock of a shard is held.
-func (p *Pool) poll() bool {
-	p.mu.Lock()
-	batches := p.batches
-	p.mu.Unlock()
-	done := false
-	for _, b := range batches {
-		if b.mu.TryLock() {
-			done = b.pollLocked() || done
-			b.mu.Unlock()
-		}
-	}
-	return done
-}
-
-func (p *Pool) forgetBatch(b *Batch) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	// A new slice: poll may be going through the old one.
-	kept := make([]*Batch, 0, len(p.batches))
-	for _, other := range p.batches {
-		if other != b {
-			kept = append(kept, other)
-		}
-	}
-	p.batches = kept
-}
-
-// pipeline returns the compiled kernel, which the pool keeps until Close.
-func (p *Pool) pipeline(kernel string) (metal.Pipeline, error) {
-	p.kernelMu.Lock()
-	defer p.kernelMu.Unlock()
-	if k := p.kernels[kernel]; k != nil {
-		return k, nil
-	}
-	if p.closed.Load() {
-		return nil, ErrClosed
-	}
-	k, err := p.dev.NewPipeline(kernel)
-	if err != nil {
-		return nil, fmt.Errorf("new pipeline %q: %w", kernel, err)
-	}
-	p.kernels[kernel] = k
-	return k, nil
 }

@@ -90,7 +90,7 @@ func (p *Pool) classify(r Request) (classKey, uint64, error) {
 	if high != 0 || length == 0 || length > maxRequest {
 		return 0, 0, badRequest(r)
 	}
-	if r.Unpooled {
+	if r.Unpooled || r.Data && p.policy.DataAnew {
 		return keyOf(length, 0), length, nil
 	}
 	bytes, low := length, uint64(0)
@@ -99,6 +99,10 @@ func (p *Pool) classify(r Request) (classKey, uint64, error) {
 		bytes = pagesClass(length, p.pageShift)
 	case ClassPow2:
 		bytes = pow2Class(length)
+	case ClassTensors:
+		if r.ElementSize <= maxKeyElement {
+			low = r.ElementSize
+		}
 	case ClassElements:
 		if r.ElementSize <= maxKeyElement {
 			bytes, low = elementsClass(r.Elements)*r.ElementSize, r.ElementSize

@@ -19,12 +19,12 @@ func FillRefs(h Handle) {
 // CheckRoom verifies that the limit of idle bytes is all accounted for, in the
 // shards' quotas or spare, and that no shard exceeds its quota.
 func CheckRoom(p *Pool) error {
-	if !p.tight {
+	if !p.room.tight {
 		return nil
 	}
-	shards := p.lockAll()
+	shards := p.shards.lockAll()
 	defer unlockAll(shards)
-	total := p.spare.Load()
+	total := p.room.spare.Load()
 	for i := range shards {
 		sh := &shards[i]
 		total += sh.quota
@@ -32,8 +32,8 @@ func CheckRoom(p *Pool) error {
 			return fmt.Errorf("%d B idle in a shard, its quota is %d B", sh.idle.PageBytes, sh.quota)
 		}
 	}
-	if total != p.limit {
-		return fmt.Errorf("%d B in quotas and spare, the limit is %d B", total, p.limit)
+	if total != p.room.limit {
+		return fmt.Errorf("%d B in quotas and spare, the limit is %d B", total, p.room.limit)
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func CheckRoom(p *Pool) error {
 // returns how many there are.
 func Widen(p *Pool) int {
 	for range 64 {
-		p.widen()
+		p.shards.widen()
 	}
-	return int(p.width.Load())
+	return int(p.shards.width.Load())
 }

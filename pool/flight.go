@@ -51,7 +51,7 @@ func (b *Batch) record(c Command) (err error) {
 }
 
 func (b *Batch) dispatch(enc metal.Encoder, d Dispatch) error {
-	k, err := b.pool.pipeline(d.Kernel)
+	k, err := b.pool.kernels.get(b.pool.dev, d.Kernel, &b.pool.closed)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (b *Batch) sync() error {
 	b.flights = b.flights[:0]
 	b.counted.inFlight.Store(0)
 	if b.pool.policy.SweepAtWait {
-		b.pool.purge(ActionSweep)
+		purge(b.pool, ActionSweep)
 	}
 	err, b.failed = errors.Join(err, b.failed), nil
 	return err
@@ -224,7 +224,7 @@ func (b *Batch) complete(f *flight) error {
 // final outcome.
 func (p *Pool) settle(s *slot) {
 	if p.observer != nil {
-		p.observedSettle(s)
+		observed{p}.settle(s)
 		return
 	}
 	p.unuse(s)

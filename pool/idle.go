@@ -24,7 +24,7 @@ func (p *Pool) owns(h Handle) error {
 
 func (p *Pool) release(h Handle) (Outcome, error) {
 	if p.observer != nil {
-		return p.observedRelease(h)
+		return observed{p}.release(h)
 	}
 	out, _, err := p.giveUp(h)
 	return out, err
@@ -100,7 +100,7 @@ func (p *Pool) conclude(sh *shard, s *slot, out Outcome, evicted []*slot) (Outco
 	}
 	var err error
 	if drop {
-		err = p.discard(s)
+		err = p.charged.discard(s)
 	}
 	if rest {
 		p.rest()
@@ -122,7 +122,7 @@ func (p *Pool) keep(sh *shard, s *slot, busy bool) (Outcome, []*slot) {
 		return CapFull, nil
 	case sh.findRoom(p, s.pages):
 		return Returned, nil
-	case s.pages > p.limit:
+	case s.pages > p.room.limit:
 		return CapFull, nil
 	}
 	return p.makeRoom(sh, s)
@@ -140,7 +140,7 @@ func (p *Pool) makeRoom(sh *shard, s *slot) (_ Outcome, evicted []*slot) {
 		}
 	}
 	sh.mu.Unlock()
-	evicted = append(evicted, p.collectRoom(sh, s.pages)...)
+	evicted = append(evicted, p.shards.collectRoom(p, sh, s.pages)...)
 	sh.mu.Lock()
 	switch {
 	case p.closed.Load(): // meanwhile
@@ -161,7 +161,7 @@ func (p *Pool) atRest(sh *shard) bool {
 	if !p.policy.TrimAtRest {
 		return false
 	}
-	if sh.idle.PageBytes*uint64(p.width.Load()) > p.policy.RestBytes && !p.restWanted.Load() {
+	if sh.idle.PageBytes*uint64(p.shards.width.Load()) > p.policy.RestBytes && !p.restWanted.Load() {
 		p.restWanted.Store(true)
 	}
 	if sh.inUse() > 0 {
@@ -169,84 +169,6 @@ func (p *Pool) atRest(sh *shard) bool {
 	}
 	sh.occupied.Store(false)
 	return p.restWanted.Load()
-}
-
-// findRoom reports whether so many more bytes may become idle here; it takes
-// some of what is spare for them when it must.
-func (sh *shard) findRoom(p *Pool, bytes uint64) bool {
-	if !p.tight {
-		return true
-	}
-	need := sh.idle.PageBytes + bytes
-	if need > sh.quota {
-		sh.quota += p.takeSpare(need - sh.quota)
-	}
-	return need <= sh.quota
-}
-
-// shareRoom lets other shards have what is too much for one: most of what is
-// free stays, as the shard will likely need it next.
-func (sh *shard) shareRoom(p *Pool) {
-	if p.tight && len(p.shards) > 1 && sh.quota-sh.idle.PageBytes > 4*p.chunk {
-		sh.giveRoom(p, 2*p.chunk)
-	}
-}
-
-// giveRoom makes the shard's free part of the limit spare, but for so many
-// bytes.
-func (sh *shard) giveRoom(p *Pool, keep uint64) {
-	free := sh.quota - sh.idle.PageBytes - keep
-	sh.quota -= free
-	p.spare.Add(free)
-}
-
-// takeSpare takes the bytes and some more out of what no shard holds.
-func (p *Pool) takeSpare(bytes uint64) uint64 {
-	for {
-		have := p.spare.Load()
-		take := min(have, bytes+p.chunk)
-		if take == 0 || p.spare.CompareAndSwap(have, have-take) {
-			return take
-		}
-	}
-}
-
-// collectRoom makes the other shards give up room, idle buffers if they must,
-// until bytes are spare.
-func (p *Pool) collectRoom(own *shard, bytes uint64) (evicted []*slot) {
-	for i := range p.shards {
-		sh := &p.shards[i]
-		if sh == own {
-			continue
-		}
-		sh.mu.Lock()
-		sh.giveRoom(p, 0)
-		for !sh.age.empty() && p.spare.Load() < bytes {
-			if old := sh.evict(p, sh.age.next.s); old != nil {
-				evicted = append(evicted, old)
-			}
-			sh.giveRoom(p, 0)
-		}
-		sh.mu.Unlock()
-		if p.spare.Load() >= bytes {
-			break
-		}
-	}
-	return evicted
-}
-
-// setLimit fixes the limit of idle bytes.
-func (p *Pool) setLimit() {
-	p.limit = p.policy.MaxIdleBytes
-	if f := p.policy.IdleFraction; f > 0 {
-		share := uint64(f * float64(p.info.RecommendedWorkingSet))
-		if p.limit == 0 || share < p.limit {
-			p.limit = share
-		}
-	}
-	p.tight = p.policy.MaxIdleBytes > 0 || p.policy.IdleFraction > 0
-	p.chunk = p.limit / uint64(8*len(p.shards))
-	p.spare.Store(p.limit)
 }
 
 // evict retires an idle slot for the policy and counts it. The result is nil
@@ -265,19 +187,8 @@ func (p *Pool) evict(s *slot) {
 		return
 	}
 	if p.observer != nil {
-		p.observedEvict(s)
+		observed{p}.evict(s)
 		return
 	}
-	_ = p.discard(s) // counted in ReleaseErrors; the caller asked for something else
-}
-
-// discard gives a forgotten slot's buffer back to the device.
-func (p *Pool) discard(s *slot) error {
-	p.frees.Add(1)
-	p.reserved.Add(^(s.pages - 1))
-	if err := s.buf.Release(); err != nil {
-		p.releaseErrors.Add(1)
-		return fmt.Errorf("release buffer %q: %w", s.label, err)
-	}
-	return nil
+	_ = p.charged.discard(s) // counted in ReleaseErrors; the caller asked for something else
 }

@@ -151,7 +151,7 @@ func TestBuffersThatStayIdleAreTrimmed(t *testing.T) {
 func TestTrimAtRestDropsWhatThePolicyWould(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]uint64{
-		"default": 0, "candle": 0, "tensorlogic": 3, "neatml": 3, "neatml-early": 3, "none": 0,
+		"default": 0, "candle": 0, "tensorlogic": 3, "tl": 3, "neatml": 3, "neatml-early": 3, "none": 0,
 	} {
 		policy := named(t, name)
 		policy.TrimAtRest = false // by hand, below

@@ -1,17 +1,20 @@
 package pool
 
-// What follows is the pool's work with an observer: the same steps, with the
-// device's usage read around them.
+// observed is the pool's work with an observer: the same steps, with the device's
+// usage read around them.
+type observed struct{ *Pool }
 
-func (p *Pool) observedGet(g *grant) (Handle, error) {
+func (p observed) get(g *grant) (Handle, error) {
 	e := Event{
 		Kind: EventGet, Label: g.label, Class: g.key.class(), RequestedBytes: g.length,
-		Refs: 1, Pooled: !g.unpooled, Before: p.dev.Usage(),
+		ElementSize: uint64(g.elem),
+		Refs:        1, Pooled: !g.unpooled, Before: p.dev.Usage(),
 	}
 	h, err := p.grant(g)
 	if err != nil {
 		return h, err
 	}
+	e.Anew = g.anew
 	e.Hit, e.After = g.hit, p.dev.Usage()
 	e.Class = h.s.class() // a best fit may be of another class than asked for
 	p.observer.Observe(e)
@@ -22,7 +25,7 @@ func (p *Pool) observedGet(g *grant) (Handle, error) {
 	return h, nil
 }
 
-func (p *Pool) observedRelease(h Handle) (Outcome, error) {
+func (p observed) release(h Handle) (Outcome, error) {
 	e := h.s.event(EventRelease)
 	e.RequestedBytes, e.Before = h.length, p.dev.Usage()
 	var err error
@@ -35,10 +38,10 @@ func (p *Pool) observedRelease(h Handle) (Outcome, error) {
 	return e.Outcome, err
 }
 
-func (p *Pool) observedEvict(s *slot) {
+func (p observed) evict(s *slot) {
 	e := s.event(EventEvict)
 	e.Before = p.dev.Usage()
-	_ = p.discard(s) // counted in ReleaseErrors
+	_ = p.charged.discard(s) // counted in ReleaseErrors
 	e.After = p.dev.Usage()
 	p.observer.Observe(e)
 }
@@ -47,7 +50,8 @@ func (p *Pool) observedEvict(s *slot) {
 func (s *slot) event(kind EventKind) Event {
 	sh := s.lockHome()
 	defer sh.mu.Unlock()
-	return Event{Kind: kind, Label: s.label, Class: s.class(), RequestedBytes: s.requested, Pooled: s.pooled}
+	return Event{Kind: kind, Label: s.label, Class: s.class(), RequestedBytes: s.requested,
+		ElementSize: uint64(s.elem), Pooled: s.pooled}
 }
 
 func (s *slot) class() Class {
@@ -58,7 +62,7 @@ func (s *slot) class() Class {
 	return c
 }
 
-func (p *Pool) observedSettle(s *slot) {
+func (p observed) settle(s *slot) {
 	e := s.event(EventSettle)
 	e.Before = p.dev.Usage()
 	out := p.unuse(s)

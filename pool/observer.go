@@ -39,11 +39,14 @@ type Event struct {
 	Kind    EventKind
 	Outcome Outcome // EventRelease, EventSettle
 	Hit     bool    // EventGet
+	Anew    bool    // EventGet: the policy let no idle buffer serve it
 	Label   string
 	Class   Class
 	// RequestedBytes is what the program asked for; the buffer has
 	// Class.Bytes.
 	RequestedBytes uint64
+	// ElementSize is the bytes of one of its elements, 0 when that is not told.
+	ElementSize uint64
 	// Refs is the reference count before the step; after a Get it is 1.
 	Refs   int
 	Pooled bool // false when the request was Unpooled

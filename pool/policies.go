@@ -11,6 +11,9 @@ const (
 	// tensorlogicCap is the cap a class that TensorLogic's device builds its
 	// pool with (its constructor's own default is 10).
 	tensorlogicCap = 30
+	// tlCap is the cap a class of the TL language's own pool, as long as a language
+	// model has no KV cache to speak of.
+	tlCap = 32
 	// neatmlCap is NEATML's limit of retained buffers: parameters of each
 	// kind, and outputs of each length.
 	neatmlCap = 50
@@ -59,6 +62,14 @@ func Policies() []Policy {
 			MaxIdlePerClass: -1,
 			BestFit:         true,
 			SweepAtWait:     true,
+			DataAnew:        true,
+		},
+		{
+			Name: "tl",
+			Summary: "exact numbers of elements, 32 idle buffers of each, fewer as the KV cache " +
+				"grows",
+			Class:           ClassTensors,
+			MaxIdlePerClass: tlCap,
 		},
 		{
 			Name: "neatml",

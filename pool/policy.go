@@ -11,6 +11,7 @@ const (
 	ClassPages    ClassRule = "pages"    // steps of at most 12.5 % above a page
 	ClassElements ClassRule = "elements" // 1,024 x 2^k elements, k = 0..13, above that exact
 	ClassPow2     ClassRule = "pow2"     // next power of two
+	ClassTensors  ClassRule = "tensors"  // the requested elements of the requested size
 )
 
 // Policy is a plain spec of what a pool keeps. Policies compare with ==.
@@ -38,6 +39,9 @@ type Policy struct {
 	// that is large enough, without upper bound, instead of from its own
 	// class only. It makes the pool use one lock.
 	BestFit bool
+	// DataAnew serves a Request with Data by a new buffer of exactly its length,
+	// never by an idle one. Given up, it may serve other requests.
+	DataAnew bool
 	// DropWhenBusy drops a released buffer when the pool's lock is held by
 	// somebody else (outcome Busy) instead of waiting for it. It makes the
 	// pool use one lock.
@@ -60,7 +64,7 @@ func (p Policy) WithCap(buffers int) Policy {
 // Validate reports the first field that makes no sense.
 func (p Policy) Validate() error {
 	switch p.Class {
-	case ClassExact, ClassPages, ClassElements, ClassPow2:
+	case ClassExact, ClassPages, ClassElements, ClassPow2, ClassTensors:
 	default:
 		return fmt.Errorf("policy %q: class rule %q: %w", p.Name, p.Class, ErrPolicy)
 	}

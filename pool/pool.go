@@ -3,8 +3,8 @@ package pool
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
@@ -34,33 +34,26 @@ type Pool struct {
 	sites    *sites // nil when not recorded
 
 	pageShift uint
-	shards    []shard
-	width     atomic.Uint32 // shards in use, a power of two
-
-	limit uint64 // of idle bytes in pages, when limited
-	chunk uint64 // of room that a shard takes at a time
-	spare atomic.Uint64
-	tight bool // there is a limit
+	shards    shards
+	room      room   // for idle buffers
+	charged   charge // by the device
+	batches   batches
+	kernels   kernels
+	hazards   hazards
 
 	restWanted atomic.Bool
+	mostIdle   atomic.Int64 // buffers that a class keeps, see LimitIdle
 	// busy is the lock of policies that drop when it is held: held by Get
 	// and Release only, so that reading Stats never changes an outcome.
 	busy   sync.Mutex
 	closed atomic.Bool
-
-	reserved, peakReserved atomic.Uint64 // bytes in pages
-	allocs, frees          atomic.Uint64
-	releaseErrors          atomic.Uint64
-	useIDs                 atomic.Uint64
+	useIDs atomic.Uint64
 
 	mu      sync.Mutex // guards what follows
-	batches []*Batch
-	hazards []Hazard // the first of them
-	peaks   Stats    // its high-water marks only
-
-	// Compiling takes long; nothing else waits for it.
-	kernelMu sync.Mutex
-	kernels  map[string]metal.Pipeline
+	peaks   Stats      // its high-water marks only
+	emptied []Survivor // what was idle before it was given back; nil without sites
+	// mostEmptied is how many bytes emptied has, of pages.
+	mostEmptied uint64
 }
 
 // New makes an empty pool over dev. The device stays the caller's; the pool
@@ -74,25 +67,13 @@ func New(dev metal.Device, policy Policy, opts Options) (*Pool, error) {
 	}
 	p := &Pool{dev: dev, info: dev.Info(), policy: policy, observer: opts.Observer}
 	p.pageShift = uint(bits.Len64(max(p.info.PageSize, 1)) - 1)
-	p.width.Store(1)
-	p.shards = make([]shard, shardCount(policy))
-	for i := range p.shards {
-		p.shards[i].init()
-	}
-	p.kernels = make(map[string]metal.Pipeline)
-	p.setLimit()
+	p.shards.init(shardCount(policy))
+	p.mostIdle.Store(int64(policy.MaxIdlePerClass))
+	p.room.init(policy, p.info.RecommendedWorkingSet, len(p.shards.all))
 	if opts.Sites {
 		p.sites = newSites(opts.SkipPackages)
 	}
 	return p, nil
-}
-
-// shardCount leaves four shards a core, so that goroutines rarely meet.
-func shardCount(policy Policy) int {
-	if policy.oneLock() {
-		return 1
-	}
-	return 1 << bits.Len(uint(4*runtime.GOMAXPROCS(0)-1))
 }
 
 // Policy returns the policy the pool was made with.
@@ -109,6 +90,8 @@ type Request struct {
 	// Unpooled asks for a buffer of exactly that length that is not kept
 	// when it is given up: the place for weights.
 	Unpooled bool
+	// Data says that the contents are given along; see Policy.DataAnew.
+	Data bool
 }
 
 // Get hands out a buffer of at least the requested bytes, with one reference.
@@ -120,21 +103,32 @@ func (p *Pool) Get(r Request) (Handle, error) {
 	if err != nil {
 		return Handle{}, err
 	}
-	return p.get(&grant{key: key, length: length, label: r.Label, unpooled: r.Unpooled})
+	return p.get(&grant{key: key, length: length, elem: elementOf(r.ElementSize), label: r.Label,
+		unpooled: r.Unpooled, anew: r.Data && p.policy.DataAnew})
+}
+
+// elementOf is an element's size as a slot keeps it.
+func elementOf(size uint64) uint8 {
+	if size > math.MaxUint8 {
+		return 0
+	}
+	return uint8(size)
 }
 
 // getParam hands out a parameter buffer.
 func (p *Pool) getParam(kind classKey, label string) (Handle, error) {
-	return p.get(&grant{key: keyOf(paramBytes, uint64(kind)), length: paramBytes, label: label})
+	return p.get(&grant{key: keyOf(paramBytes, uint64(kind)), length: paramBytes, elem: paramBytes, label: label})
 }
 
 // grant is a request on its way.
 type grant struct {
 	key      classKey
 	length   uint64
+	elem     uint8 // bytes of an element; 0 is not told
 	label    string
 	site     *site
 	unpooled bool
+	anew     bool    // no idle buffer may serve it
 	hit      bool    // set when an idle buffer served it
 	hazard   *Hazard // set when that buffer is still in use
 }
@@ -149,15 +143,15 @@ func (p *Pool) get(g *grant) (Handle, error) {
 		g.site = p.sites.caller()
 	}
 	if p.observer != nil {
-		return p.observedGet(g)
+		return observed{p}.get(g)
 	}
 	return p.grant(g)
 }
 
 // grant serves a request from an idle buffer or the device.
 func (p *Pool) grant(g *grant) (Handle, error) {
-	sh := p.at()
-	if g.unpooled {
+	sh := p.shards.at()
+	if g.unpooled || g.anew {
 		return p.make(sh, g)
 	}
 	if h := p.take(sh, g); h.s != nil {
@@ -216,10 +210,10 @@ func (p *Pool) pick(sh *shard, key classKey) *slot {
 func (p *Pool) hit(sh *shard, s *slot, g *grant) Handle {
 	if s.uses > 0 {
 		sh.hazards++
-		p.noteHazard(s, g)
+		p.hazards.note(s, g)
 	}
 	h := s.open(g.length)
-	s.label, s.site = g.label, g.site
+	s.label, s.site, s.elem = g.label, g.site, g.elem
 	sh.enterLive(s)
 	sh.hits++
 	s.list.hits++
@@ -231,13 +225,13 @@ func (p *Pool) hit(sh *shard, s *slot, g *grant) Handle {
 // whether the device is done with something, then at the other shards. The
 // buffer moves to the shard that asked for it.
 func (p *Pool) takeElsewhere(sh *shard, g *grant) Handle {
-	if p.poll() {
+	if p.batches.poll() {
 		if h := p.take(sh, g); h.s != nil {
 			return h
 		}
 	}
-	for i := range p.width.Load() {
-		other := &p.shards[i]
+	for i := range p.shards.width.Load() {
+		other := &p.shards.all[i]
 		if other == sh {
 			continue
 		}
@@ -274,11 +268,10 @@ func (p *Pool) make(sh *shard, g *grant) (Handle, error) {
 		return Handle{}, wrapGet(g, err)
 	}
 	s := &slot{pool: p, buf: buf, key: g.key, bytes: bytes, pages: buf.AllocatedSize(), pooled: !g.unpooled}
-	s.label, s.site = g.label, g.site
+	s.label, s.site, s.elem = g.label, g.site, g.elem
 	s.byClass.s, s.byAge.s, s.member.s = s, s, s
 	h := s.open(g.length)
-	p.allocs.Add(1)
-	raise(&p.peakReserved, p.reserved.Add(s.pages))
+	p.charged.made(s)
 
 	sh.lock(p)
 	if g.unpooled {
@@ -306,9 +299,9 @@ func wrapGet(g *grant, err error) error {
 // retry gives every idle buffer back after the device refused once, and asks
 // again.
 func (p *Pool) retry(g *grant, bytes uint64, refused error) (metal.Buffer, error) {
-	p.poll()
+	p.batches.poll()
 	before := p.Stats()
-	if p.purge(ActionOutOfMemory).Buffers > 0 {
+	if purge(p, ActionOutOfMemory).Buffers > 0 {
 		buf, err := p.dev.NewBuffer(bytes, g.label)
 		if err == nil || !errors.Is(err, metal.ErrOutOfMemory) {
 			return buf, err
@@ -323,15 +316,5 @@ func (p *Pool) retry(g *grant, bytes uint64, refused error) (metal.Buffer, error
 		LimitBytes:     p.info.RecommendedWorkingSet,
 		Label:          g.label,
 		Err:            refused,
-	}
-}
-
-// raise lifts a high-water mark to v.
-func raise(mark *atomic.Uint64, v uint64) {
-	for {
-		old := mark.Load()
-		if v <= old || mark.CompareAndSwap(old, v) {
-			return
-		}
 	}
 }

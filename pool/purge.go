@@ -46,15 +46,15 @@ func (r Receipt) ReturnedBytes() int64 { return r.Before.AllocatedBytes - r.Afte
 // Purge gives every idle buffer back to the device, marked Empty first, so
 // that its pages go at once. Live and pending buffers are not touched.
 func (p *Pool) Purge() Receipt {
-	p.poll()
-	return p.purge(ActionPurge)
+	p.batches.poll()
+	return purge(p, ActionPurge)
 }
 
 // Trim drops what the policy would drop if the program paused now: buffers
 // that are too old, everything above Policy.RestBytes when nothing is live,
 // everything that a wait would sweep. Policies that never trim drop nothing.
 func (p *Pool) Trim() Receipt {
-	p.poll()
+	p.batches.poll()
 	return p.drop(ActionTrim, func(total Stats) (stop func(*slot, *shard, uint64) bool) {
 		atRest := p.policy.TrimAtRest && total.Live.Count+total.Pending.Count == 0
 		return func(s *slot, sh *shard, idle uint64) bool {
@@ -70,7 +70,8 @@ func (p *Pool) Trim() Receipt {
 }
 
 // purge drops all idle buffers.
-func (p *Pool) purge(action Action) Receipt {
+func purge(p *Pool, action Action) Receipt {
+	noteIdle(p)
 	return p.drop(action, func(Stats) func(*slot, *shard, uint64) bool {
 		return func(*slot, *shard, uint64) bool { return false }
 	})
@@ -78,11 +79,12 @@ func (p *Pool) purge(action Action) Receipt {
 
 // rest trims after the last live buffer has gone.
 func (p *Pool) rest() {
-	for i := range p.width.Load() {
-		if p.shards[i].occupied.Load() {
+	for i := range p.shards.width.Load() {
+		if p.shards.all[i].occupied.Load() {
 			return
 		}
 	}
+	noteIdle(p)
 	p.drop(ActionRest, func(total Stats) func(*slot, *shard, uint64) bool {
 		p.restWanted.Store(false)
 		busy := total.Live.Count+total.Pending.Count > 0
@@ -95,7 +97,7 @@ func (p *Pool) rest() {
 // what the program uses. Only policies with a fraction of it care.
 func (p *Pool) fitWorkingSet(bytes uint64) {
 	set := p.info.RecommendedWorkingSet
-	if p.policy.IdleFraction == 0 || set == 0 || p.reserved.Load()+bytes <= set {
+	if p.policy.IdleFraction == 0 || set == 0 || p.charged.reserved.Load()+bytes <= set {
 		return
 	}
 	p.drop(ActionWorkingSet, func(total Stats) func(*slot, *shard, uint64) bool {
@@ -111,7 +113,7 @@ func (p *Pool) drop(action Action,
 	choose func(total Stats) (stop func(s *slot, sh *shard, idle uint64) bool)) Receipt {
 	r := Receipt{Action: action, Before: p.dev.Usage()}
 	var gone []*slot
-	shards := p.lockAll()
+	shards := p.shards.lockAll()
 	total := sum(shards)
 	stop, idle := choose(total), total.Idle.PageBytes
 	for i := range shards {
@@ -155,7 +157,7 @@ func (p *Pool) giveBack(r *Receipt, gone []*slot) {
 		r.Buffers++
 		r.Bytes += s.bytes
 		r.PageBytes += s.pages
-		if p.discard(s) != nil {
+		if p.charged.discard(s) != nil {
 			r.Errors++
 		}
 	}
@@ -170,7 +172,7 @@ func (p *Pool) giveBack(r *Receipt, gone []*slot) {
 func (p *Pool) dropParams(action Action) Receipt {
 	r := Receipt{Action: action, Before: p.dev.Usage()}
 	var gone []*slot
-	shards := p.lockAll()
+	shards := p.shards.lockAll()
 	for i := range shards {
 		sh := &shards[i]
 		for _, kind := range []classKey{keyInt, keyFloat} {
@@ -201,20 +203,13 @@ func (p *Pool) Close() error {
 	if p.closed.Swap(true) {
 		return fmt.Errorf("close pool: %w", ErrClosed)
 	}
-	p.poll()
+	p.batches.poll()
 	var errs []error
-	if r := p.purge(ActionClose); r.Errors > 0 {
+	if r := purge(p, ActionClose); r.Errors > 0 {
 		errs = append(errs, fmt.Errorf("close pool: the device refused %d of %d idle buffers",
 			r.Errors, r.Buffers))
 	}
-	p.kernelMu.Lock()
-	for name, k := range p.kernels {
-		if err := k.Release(); err != nil {
-			errs = append(errs, fmt.Errorf("close pool: release pipeline %s: %w", name, err))
-		}
-	}
-	clear(p.kernels)
-	p.kernelMu.Unlock()
+	errs = append(errs, p.kernels.release()...)
 	if s := p.Stats(); s.Live.Count+s.Pending.Count > 0 {
 		errs = append(errs, &LiveError{Live: s.Live, Pending: s.Pending, Survivors: p.Survivors()})
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"unsafe"
 )
 
 // maxClasses bounds the class records of a shard. A program whose shapes
@@ -85,7 +84,7 @@ func (sh *shard) lock(p *Pool) {
 // wait is lock's way when somebody holds the lock.
 func (sh *shard) wait(p *Pool) {
 	if sh.contended.Add(1)%contentionToWiden == 0 {
-		p.widen()
+		p.shards.widen()
 	}
 	sh.mu.Lock()
 }
@@ -119,7 +118,7 @@ func (sh *shard) findList(p *Pool, key classKey) *list {
 		if len(sh.lists) >= sh.forgetAt {
 			sh.forgetEmpty()
 		}
-		l = &list{key: key, maxIdle: p.policy.MaxIdlePerClass}
+		l = &list{key: key, maxIdle: int(p.mostIdle.Load())}
 		if key&0xff >= keyInt {
 			l.fifo, l.maxIdle = true, p.policy.MaxParams
 		}
@@ -235,50 +234,4 @@ func (sh *shard) retire(p *Pool, s *slot) bool {
 	}
 	sh.forget(s)
 	return true
-}
-
-// at returns the shard for the calling goroutine.
-//
-// Note: the address of a local variable stands for the goroutine. It is free,
-// needs no runtime internals, and a wrong guess costs time only. Drawing a
-// random number spreads one goroutine's buffers over all shards; sync.Pool
-// tokens cost more than the lock.
-func (p *Pool) at() *shard {
-	width := p.width.Load()
-	if width == 1 {
-		return &p.shards[0]
-	}
-	var here byte
-	stack := uint64(uintptr(unsafe.Pointer(&here))) >> 12
-	return &p.shards[(stack*0x9e3779b97f4a7c15>>32)&uint64(width-1)]
-}
-
-// widen doubles the number of shards in use.
-func (p *Pool) widen() {
-	width := p.width.Load()
-	if int(width) < len(p.shards) {
-		p.width.CompareAndSwap(width, width*2)
-	}
-}
-
-// lockAll locks the shards in use, always in the same order, and returns
-// them. Nobody holds one shard's lock while waiting for an earlier one's. A
-// shard that comes into use meanwhile can take nothing from the locked ones.
-func (p *Pool) lockAll() []shard {
-	locked := 0
-	for {
-		width := int(p.width.Load())
-		if locked >= width {
-			return p.shards[:locked]
-		}
-		for ; locked < width; locked++ {
-			p.shards[locked].mu.Lock()
-		}
-	}
-}
-
-func unlockAll(shards []shard) {
-	for i := range shards {
-		shards[i].mu.Unlock()
-	}
 }

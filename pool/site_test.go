@@ -129,3 +129,40 @@ func TestWithoutSitesSurvivorsHaveLabels(t *testing.T) {
 		t.Errorf("survivors %+v", got)
 	}
 }
+
+func TestIdleBuffersAreNamedByWhoHadThemLastAndStayKnownWhenTheyAreGivenBack(t *testing.T) {
+	t.Parallel()
+	p := newPool(t, newFake(), named(t, "default"), pool.Options{Sites: true})
+	request := pool.Request{Elements: 100_000, ElementSize: 4, Label: "scores"}
+	held, err := p.Get(pool.Request{Elements: 1, ElementSize: 4}) // or the pool would come to rest
+	must(t, err)
+	defer release(t, held, pool.Returned)
+	first, err := p.Get(request)
+	must(t, err)
+	release(t, first, pool.Returned)
+	second, err := p.Get(request) // the same buffer, at another line
+	at := line() - 1
+	must(t, err)
+	if got, _ := p.Idle(); len(got) != 0 {
+		t.Errorf("nothing is idle: %+v", got)
+	}
+	release(t, second, pool.Returned)
+	if got, _ := p.Idle(); len(got) != 1 || got[0].Line != at || got[0].Count != 1 || got[0].Label != "scores" {
+		t.Errorf("idle: %+v", got)
+	}
+	p.Purge()
+	if got, _ := p.Idle(); len(got) != 0 {
+		t.Errorf("after the purge: %+v", got)
+	}
+	if _, got := p.Idle(); len(got) != 1 || got[0].Line != at || got[0].PageBytes == 0 {
+		t.Errorf("what the purge gave back: %+v", got)
+	}
+	plain := newPool(t, newFake(), named(t, "default"), pool.Options{})
+	h, err := plain.Get(request)
+	must(t, err)
+	release(t, h, pool.Returned)
+	plain.Purge()
+	if _, got := plain.Idle(); got != nil {
+		t.Errorf("without sites: %+v", got)
+	}
+}

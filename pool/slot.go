@@ -39,6 +39,7 @@ type slot struct {
 	refs      int   // of this generation
 	list      *list // of its class in home; nil when not pooled
 	state     where
+	elem      uint8  // bytes of an element; 0 is not told
 	doomed    bool   // pending, and to be dropped when it settles
 	uses      int    // command buffers that use it and have not completed
 	lastUse   uint64 // id of the last of them

@@ -5,21 +5,17 @@ import (
 	"slices"
 )
 
-// maxHazards is how many hazards are kept with their details; all are
-// counted.
-const maxHazards = 100
-
 // Stats returns the counts of one moment: nothing is half in them. It
 // allocates nothing.
 func (p *Pool) Stats() Stats {
-	shards := p.lockAll()
+	shards := p.shards.lockAll()
 	s := sum(shards)
 	unlockAll(shards)
 
 	s.Policy = p.policy.Name
-	s.Allocs, s.Frees = p.allocs.Load(), p.frees.Load()
-	s.ReleaseErrors = p.releaseErrors.Load()
-	s.PeakReservedBytes = p.peakReserved.Load()
+	s.Allocs, s.Frees = p.charged.allocs.Load(), p.charged.frees.Load()
+	s.ReleaseErrors = p.charged.releaseErrors.Load()
+	s.PeakReservedBytes = p.charged.peakReserved.Load()
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -65,7 +61,7 @@ func sum(shards []shard) Stats {
 // program with thousands of sizes, classes that hold nothing may be missing.
 func (p *Pool) Classes() []ClassStats {
 	byClass := make(map[classKey]*ClassStats)
-	shards := p.lockAll()
+	shards := p.shards.lockAll()
 	for i := range shards {
 		for key, l := range shards[i].lists {
 			c := byClass[key]
@@ -96,20 +92,4 @@ func (p *Pool) Classes() []ClassStats {
 }
 
 // Hazards returns the first hundred hazards; Stats counts all.
-func (p *Pool) Hazards() []Hazard {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.hazards)
-}
-
-// noteHazard keeps the details of a request that is served with a slot still
-// in use.
-func (p *Pool) noteHazard(s *slot, g *grant) {
-	g.hazard = &Hazard{Label: g.label, PreviousLabel: s.label, Bytes: s.bytes, Uses: s.uses,
-		Site: g.site.String()}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.hazards) < maxHazards {
-		p.hazards = append(p.hazards, *g.hazard)
-	}
-}
+func (p *Pool) Hazards() []Hazard { return p.hazards.list() }

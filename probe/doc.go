@@ -19,9 +19,9 @@
 // was written to swap (VmSwap). Footprint is Anon + Shmem + Swap: what the machine
 // gets back when the process ends, and what swapping does not make smaller. Pages of
 // mapped files are no part of it: they belong to the page cache, which drops them
-// when memory is needed. (What a process has changed in a shared mapping of a file,
-// and the system has not written yet, is left out with them: only a walk over all
-// pages would tell.) Before Linux 4.5, which does not tell them apart, it is RSS +
+// when memory is needed. What a process has changed in a shared mapping of a file,
+// and the system has not written yet, does belong to it: Process.Dirty tells it, by a
+// walk over the pages, and who reads both adds it. Before Linux 4.5, which does not tell them apart, it is RSS +
 // Swap. Pages that several processes share count in full for each of them. The proportional
 // split (PSS) would part them, but it walks the page tables: 90 ms for 8 GiB
 // of small pages, with a lock of the program's held.

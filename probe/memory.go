@@ -18,11 +18,24 @@ type Memory struct {
 	RSS, Anon, File, Shmem, Swap, Footprint int64
 	// Peak is the greatest footprint of the process's life.
 	Peak int64
+	// Dirty is what the process has changed of regular files that it maps, and the
+	// system has not written yet. It is part of the footprint; the rest of File is
+	// clean, and the system drops it when it needs memory. Who reads it says so.
+	Dirty int64
+}
+
+// FileCache is the clean pages of mapped files, which are the page cache's and no part
+// of the footprint.
+func (m *Memory) FileCache() int64 {
+	if m.File == Unknown || m.Dirty == Unknown {
+		return Unknown
+	}
+	return max(m.File-m.Dirty, 0)
 }
 
 // UnknownMemory is Memory of which nothing is known.
 func UnknownMemory() Memory {
-	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
+	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
 }
 
 // Machine is where the system's files are. The zero value is the machine we

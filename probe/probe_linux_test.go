@@ -41,11 +41,11 @@ func TestReadSplitReadsAllKindsOfMemory(t *testing.T) {
 		"all": {head +
 			"VmHWM:\t  99 kB\nVmRSS:\t      60 kB\nRssAnon:\t 10 kB\nRssFile:\t 20 kB\nRssShmem:\t 30 " +
 			"kB\nVmSwap:\t 5 kB\nThreads:\t1\n", Memory{60 << 10, 10 << 10, 20 << 10, 30 << 10, 5 << 10,
-			45 << 10, -1}, nil},
+			45 << 10, -1, -1}, nil},
 		"no split": {head + "VmRSS:\t 60 kB\nVmSwap:\t 0 kB\n",
-			Memory{60 << 10, -1, -1, -1, 0, 60 << 10, -1}, nil},
+			Memory{60 << 10, -1, -1, -1, 0, 60 << 10, -1, -1}, nil},
 		"no swap": {head + "VmRSS:\t 60 kB\nRssAnon:\t 0 kB\n",
-			Memory{60 << 10, 0, -1, -1, -1, -1, -1}, nil},
+			Memory{60 << 10, 0, -1, -1, -1, -1, -1, -1}, nil},
 		"zombie":    {head + "Threads:\t1\n", UnknownMemory(), ErrExited},
 		"empty":     {"", UnknownMemory(), ErrExited},
 		"malformed": {"VmRSS\nVmRSS:\nVmRSS: x kB\nRssAnon:::", UnknownMemory(), ErrExited},
@@ -74,8 +74,8 @@ func TestReadTakesRSSAndAnonFromStatm(t *testing.T) {
 		m   Memory
 		err error
 	}{
-		"100 50 20 1 0 30 0\n": {Memory{50 * page, 30 * page, -1, -1, -1, -1, -1}, nil},
-		"100 20 50 1 0 30 0\n": {Memory{20 * page, 0, -1, -1, -1, -1, -1}, nil}, // the counts are rough
+		"100 50 20 1 0 30 0\n": {Memory{50 * page, 30 * page, -1, -1, -1, -1, -1, -1}, nil},
+		"100 20 50 1 0 30 0\n": {Memory{20 * page, 0, -1, -1, -1, -1, -1, -1}, nil}, // the counts are rough
 		"0 0 0 0 0 0 0\n":      {UnknownMemory(), ErrExited},
 		"":                     {UnknownMemory(), ErrExited},
 	} {
@@ -249,6 +249,32 @@ func TestTreeFollowsDescendantsAlsoOnceTheirParentsAreGone(t *testing.T) {
 	scan(7, 30, 31)
 	if _, err := (Machine{Proc: "/nonexistent"}).NewTree(1).Scan(); err == nil {
 		t.Error("a machine without processes was scanned")
+	}
+}
+
+func TestAPIDThatWentToAStrangerBetweenTwoScansIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	m := fakeMachine(t, map[string]string{"proc/5/stat": statOf(5, 1, "root"), "proc/6/stat": statOf(6, 1, "other"),
+		"proc/20/stat": statOf(20, 5, "child"), "proc/21/stat": statOf(21, 6, "stranger"), "proc/meminfo": ""})
+	tree := m.NewTree(5)
+	if pids, err := tree.Scan(); err != nil || !slices.Equal(pids, []int{20}) {
+		t.Fatalf("got %v, %v", pids, err)
+	}
+	write := func(pid, parent int, start string) {
+		stat := strings.Replace(statOf(pid, parent, "x"), " 4711 ", " "+start+" ", 1)
+		os.WriteFile(filepath.Join(m.Proc, fmt.Sprint(pid), "stat"), []byte(stat), 0o644)
+	}
+	write(20, 1, "4711") // the same process, whose parent is gone
+	tree.Forget(Identity{PID: 20, Start: 4711})
+	if pids, err := tree.Scan(); err != nil || !slices.Equal(pids, []int{20}) {
+		t.Fatalf("got %v, %v: a process that only seemed to have gone is not followed any more", pids, err)
+	}
+	write(20, 6, "4800")
+	write(21, 5, "4800")
+	tree.Forget(Identity{PID: 20, Start: 4711})
+	tree.Forget(Identity{PID: 21, Start: 4711})
+	if pids, err := tree.Scan(); err != nil || !slices.Equal(pids, []int{21}) {
+		t.Errorf("got %v, %v, want the new child alone", pids, err)
 	}
 }
 

@@ -24,12 +24,13 @@ func (m Machine) proc() string {
 // Process is an open process. Its methods are not safe for concurrent use. The
 // caller closes it.
 type Process struct {
-	id     Identity
-	name   string
-	page   int64
-	statm  *os.File
-	status *os.File
-	buf    []byte
+	id      Identity
+	name    string
+	page    int64
+	statm   *os.File
+	status  *os.File
+	buf     []byte
+	machine Machine
 }
 
 // Open opens a process of the machine. The error is ErrExited when there is
@@ -48,7 +49,7 @@ func (m Machine) open(pid int) (*Process, error) {
 		return nil, ErrExited // 0 and below mean something else to the kernel
 	}
 	dir := filepath.Join(m.proc(), strconv.Itoa(pid))
-	p := &Process{page: int64(os.Getpagesize()), buf: make([]byte, 4096)}
+	p := &Process{page: int64(os.Getpagesize()), buf: make([]byte, 4096), machine: m}
 	var err error
 	if p.statm, err = os.Open(filepath.Join(dir, "statm")); err != nil {
 		return nil, err

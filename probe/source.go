@@ -14,6 +14,7 @@ type (
 	Instance = source.Instance
 	Holdings = source.Holdings
 	Held     = source.Held
+	Vitals   = source.Vitals
 )
 
 // AnyDevice is the device of a charge by which a source says that it can tell

@@ -19,6 +19,7 @@ type Tree struct {
 	known   map[int]member
 	scan    uint64
 	fresh   []child
+	gone    []Identity
 	listed  []int
 	pids    []int
 }
@@ -40,6 +41,22 @@ func (m Machine) NewTree(pid int) *Tree {
 // Add makes a process part of the tree, whoever its parents are.
 func (t *Tree) Add(pid int) { t.known[pid] = member{scan: t.scan, inside: true} }
 
+// Forget says that a process seems to have gone: if another has its pid at the next Scan,
+// that one is looked at afresh. Without it a pid that goes to another process between two
+// scans counts as the same.
+func (t *Tree) Forget(id Identity) { t.gone = append(t.gone, id) }
+
+// dropReused takes the processes off that have gone and whose pid is another's.
+func (t *Tree) dropReused() {
+	for _, id := range t.gone {
+		b, err := procfs.Dir(t.machine.proc()).Read(id.PID, "stat")
+		if s, ok := procfs.ParseStat(b); err != nil || !ok || s.Start != id.Start {
+			delete(t.known, id.PID)
+		}
+	}
+	t.gone = t.gone[:0]
+}
+
 // Scan returns the pids of the descendants that run now, without the root, in
 // ascending order. The slice is valid until the next Scan.
 func (t *Tree) Scan() ([]int, error) {
@@ -47,6 +64,7 @@ func (t *Tree) Scan() ([]int, error) {
 	if t.listed, err = procfs.Dir(t.machine.proc()).PIDs(t.listed[:0]); err != nil {
 		return nil, fmt.Errorf("scan processes: %w", err)
 	}
+	t.dropReused()
 	t.scan++
 	t.fresh = t.fresh[:0]
 	for _, pid := range t.listed {

@@ -25,6 +25,9 @@ func (t *Tree) Add(pid int) {
 	}
 }
 
+// Forget does nothing: each Scan looks at all processes afresh.
+func (t *Tree) Forget(Identity) {}
+
 // Scan returns the pids of the descendants that run now, without the root, in
 // ascending order. The slice is valid until the next Scan.
 func (t *Tree) Scan() ([]int, error) {

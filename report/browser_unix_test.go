@@ -66,8 +66,10 @@ func startBrowser(t testing.TB) *browser {
 		t.Fatal(err)
 	}
 	// The sandbox refuses root and many containers; only pages of this test are opened.
-	cmd := exec.Command(path, "--headless", "--no-sandbox", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--hide-scrollbars",
-		"--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update", "--proxy-server=127.0.0.1:1",
+	cmd := exec.Command(path, "--headless", "--no-sandbox", "--remote-debugging-pipe", "--no-first-run",
+		"--disable-gpu", "--hide-scrollbars",
+		"--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update",
+		"--proxy-server=127.0.0.1:1",
 		"--user-data-dir="+profile, "about:blank")
 	var log bytes.Buffer
 	cmd.ExtraFiles, cmd.Stderr, cmd.WaitDelay = []*os.File{theirs, ours}, &log, browserPatience
@@ -211,7 +213,8 @@ func (b *browser) newTab(t testing.TB) *tab {
 	var target struct{ TargetID string }
 	var attached struct{ SessionID string }
 	if err := errors.Join(b.call("", "Target.createTarget", map[string]any{"url": "about:blank"}, &target),
-		b.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)); err != nil {
+		b.call("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true},
+			&attached)); err != nil {
 		t.Fatal(err)
 	}
 	p := &tab{t: t, b: b, session: attached.SessionID, loaded: make(chan struct{}, 16)}
@@ -221,7 +224,8 @@ func (b *browser) newTab(t testing.TB) *tab {
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
 		p.do(domain+".enable", nil, nil)
 	}
-	p.do("Network.emulateNetworkConditions", map[string]any{"offline": true, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}, nil)
+	p.do("Network.emulateNetworkConditions", map[string]any{"offline": true, "latency": 0,
+		"downloadThroughput": 0, "uploadThroughput": 0}, nil)
 	return p
 }
 
@@ -285,12 +289,14 @@ func (p *tab) open(path string) {
 // "screen" or "print".
 func (p *tab) size(wide, high int) {
 	p.t.Helper()
-	p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": wide, "height": high, "deviceScaleFactor": 1, "mobile": wide < 600}, nil)
+	p.do("Emulation.setDeviceMetricsOverride", map[string]any{"width": wide, "height": high,
+		"deviceScaleFactor": 1, "mobile": wide < 600}, nil)
 }
 
 func (p *tab) theme(theme, medium string) {
 	p.t.Helper()
-	p.do("Emulation.setEmulatedMedia", map[string]any{"media": medium, "features": []map[string]string{{"name": "prefers-color-scheme", "value": theme}}}, nil)
+	p.do("Emulation.setEmulatedMedia", map[string]any{"media": medium,
+		"features": []map[string]string{{"name": "prefers-color-scheme", "value": theme}}}, nil)
 }
 
 func (p *tab) scripts(on bool) {
@@ -329,8 +335,10 @@ func (p *tab) text(expression string) (s string) {
 func (p *tab) key(name string) {
 	p.t.Helper()
 	for _, kind := range []string{"keyDown", "keyUp"} {
-		press := map[string]any{"type": kind, "key": name, "code": name, "windowsVirtualKeyCode": map[string]int{"Tab": 9, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowRight": 39}[name]}
-		if text := map[string]string{"Enter": "\r", " ": " ", "+": "+", "-": "-", "0": "0"}[name]; text != "" && kind == "keyDown" {
+		press := map[string]any{"type": kind, "key": name, "code": name,
+			"windowsVirtualKeyCode": map[string]int{"Tab": 9, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowRight": 39}[name]}
+		if text := map[string]string{"Enter": "\r", " ": " ", "+": "+", "-": "-", "0": "0"}[name]; text != "" &&
+			kind == "keyDown" {
 			press["text"] = text
 		}
 		p.do("Input.dispatchKeyEvent", press, nil)

@@ -19,6 +19,7 @@ type chartData struct {
 	Warm  *float64   `json:"warm,omitempty"`
 	Marks []markData `json:"marks,omitempty"`
 	Fits  []fitData  `json:"fits,omitempty"`
+	Bands []bandData `json:"bands,omitempty"`
 }
 
 type markData struct {
@@ -36,6 +37,14 @@ type fitData struct {
 	High [2]float64 `json:"high"`
 }
 
+// bandData is a band for the page's script: its line in Data is the mean.
+type bandData struct {
+	Line string    `json:"line"`
+	X    []float64 `json:"x"`
+	Low  []float64 `json:"low"`
+	High []float64 `json:"high"`
+}
+
 // json is the data as a script may hold it: encoding/json escapes "<", ">"
 // and "&", so that no label can end the element.
 func (d *chartData) json() (string, error) {
@@ -48,10 +57,13 @@ func (d *chartData) json() (string, error) {
 
 // newSeriesData is the axis and the lines of a chart, cut to be drawn. In it
 // null breaks a line and false does not: there a sample lacks this value.
-func newSeriesData(c chart, f frame) json.RawMessage {
+func newSeriesData(c chart, f frame, bands []*band) json.RawMessage {
 	parts := make([]reduced, len(c.lines))
 	for i, l := range c.lines {
 		parts[i] = reduce(c.axis.x, l.v, f.x0, f.x1, dataBuckets)
+		if bands[i] != nil {
+			parts[i] = bands[i].flattened(parts[i])
+		}
 	}
 	used := make([]bool, len(parts[0].x))
 	for i := range used {

@@ -18,6 +18,9 @@ type chart struct {
 	lines     []line
 	marks     []mark
 	warm      float64 // end of what was left out as warm-up, on a time axis; 0 is none
+	to        float64 // end of what was judged, on a time axis; 0 where that is not known
+	stacked   bool    // HTML draws the lines but the first, their sum, as parts of a whole
+	large     bool    // drawn higher than others
 	explained bool    // a chart before says what the shade is
 }
 
@@ -113,6 +116,7 @@ func (c *chart) judged(run *record.Run, v *verdict.Verdict) {
 		return
 	}
 	from, to := (w.FromMs+w.WarmupMs)/1000, w.ToMs/1000
+	c.to = to
 	if lo, _ := rangeOf(c.axis.x); from > lo {
 		c.warm = from
 	}
@@ -121,6 +125,24 @@ func (c *chart) judged(run *record.Run, v *verdict.Verdict) {
 			c.lines[i].fit = fitted(c.axis.x, c.lines[i].v, rate, from, to, "a second")
 		}
 	}
+}
+
+// lastOf is the last known value of a line in what was judged: after that a program
+// gives up what it held, and says nothing of its growth. Where nothing was judged it
+// is the last of all.
+func (c *chart) lastOf(l line) float64 {
+	const slack = 1e-9 // s, for what arithmetic does to a time
+	if c.to <= 0 {
+		_, last := ends(l.v)
+		return last
+	}
+	last := math.NaN()
+	for i, y := range l.v {
+		if finite(y) && c.axis.x[i] <= c.to+slack {
+			last = y
+		}
+	}
+	return last
 }
 
 // growingRate is the rate of an account that grows; nil of any other line.
@@ -182,7 +204,7 @@ func hostLines(run *record.Run, l *account.Ledger) []line {
 		{id: "footprint", label: "footprint", v: col(record.ColFootprint)},
 		{id: "rss", label: "resident (RSS)", v: col(record.ColRSS)},
 		{id: "heap", label: "heap in use", v: col(record.ColHostHeap)},
-		{id: "file", label: "file pages", v: moving(col(record.ColRSSFile))},
+		{id: "file", label: fileCacheLabel(run.Samples), v: moving(fileCacheOf(run.Samples))},
 	} {
 		if !slices.ContainsFunc(lines, func(o line) bool { return same(o.v, l.v) }) {
 			lines = append(lines, l)
@@ -267,8 +289,7 @@ func rangeOf(v []float64) (lo, hi float64) {
 
 // changeBetween is the last known value up to a time less the first one from a
 // time on; of all samples where none has a time.
-func changeBetween(s *record.Samples, v []float64, fromMs, toMs float64) (float64, bool) {
-	t := s.Column(record.ColTime)
+func changeBetween(t, v []float64, fromMs, toMs float64) (float64, bool) {
 	timed := anyKnown(t)
 	const slack = 1e-6 // ms, for what arithmetic does to a time
 	first, last, known := 0., 0., 0

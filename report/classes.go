@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -72,14 +73,14 @@ func (c *poolClass) limit() string {
 
 func (c *poolClass) idleBytes() string {
 	if c.Idle == nil || c.Bytes == nil {
-		return unknown
+		return units.Unknown
 	}
-	return bytesText(float64(*c.Idle) * float64(*c.Bytes))
+	return units.Bytes(float64(*c.Idle) * float64(*c.Bytes))
 }
 
 func plainCount(n *int64) string {
 	if n == nil {
-		return unknown
+		return units.Unknown
 	}
-	return countText(*n)
+	return units.Count(*n)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -51,11 +52,12 @@ func newDiffDocument(base, new Side, d *verdict.Difference, o Options) *document
 	doc := &document{
 		title: clean(base.Name, 60) + " → " + clean(new.Name, 60), class: d.Verdict,
 		sure: sureText(d.Verdict, d.Tier, d.Confidence), claim: claimText(d.Claim, d.Summary),
-		meaning:  "Growth of the second run beyond the first; ~ is within noise.",
+		note:     "Growth of the second run beyond the first; ~ is within noise.",
 		producer: clean(o.Producer, maxName),
 	}
 	for _, s := range []section{
 		differenceSection(a, b, d),
+		changedMemory(a, b, d),
 		runsSection(base, new, d),
 		changedCauses(d),
 		changedSites(a, b),
@@ -124,7 +126,7 @@ func diffWarnings(d *verdict.Difference) section {
 
 func summaryOf(v *verdict.Verdict) string {
 	if v == nil {
-		return unknown
+		return units.Unknown
 	}
 	return v.Summary
 }
@@ -133,7 +135,7 @@ func diffScope(d *verdict.Difference) string {
 	if d.AlignedBy == "" {
 		return "The runs have nothing in common that could be compared."
 	}
-	return fmt.Sprintf("Aligned by %s, over %s %ss that both runs have.", d.AlignedBy, digits(d.Compared),
+	return fmt.Sprintf("Aligned by %s, over %s %ss that both runs have.", d.AlignedBy, units.Digits(d.Compared),
 		d.AlignedBy)
 }
 
@@ -160,18 +162,18 @@ func diffTable(d *verdict.Difference) *table {
 func diffCount(r verdict.DiffRow) string {
 	switch {
 	case r.Count == nil:
-		return unknown
+		return units.Unknown
 	case spansZero(r.Count):
 		return "~"
 	}
-	return signedCount(int64(r.Count.Value))
+	return units.CountGrowth(int64(r.Count.Value))
 }
 
 func spansZero(i *verdict.Interval) bool { return i != nil && i.Low <= 0 && i.High >= 0 }
 
 func signedOpt(b *int64) string {
 	if b == nil {
-		return unknown
+		return units.Unknown
 	}
-	return signedBytes(float64(*b))
+	return units.Growth(float64(*b))
 }

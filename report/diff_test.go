@@ -22,15 +22,20 @@ func twoRuns() (base, new Side, d *verdict.Difference) {
 	d = &verdict.Difference{Schema: 1, Verdict: verdict.AppLeak, Tier: verdict.Confirmed, Confidence: .98,
 		Summary:   "app-leak: memory the program still references grows by 154.66 MiB more than before over 39 steps (4.00 MiB a step).",
 		Claim:     "memory the program still references grows by 154.66 MiB more than before over 39 steps (4.00 MiB a step).",
-		AlignedBy: "step", Compared: 39, Base: leakVerdict(), New: leakVerdict(), Warnings: []string{"the runs have different lengths"},
+		AlignedBy: "step", Compared: 39, Base: leakVerdict(), New: leakVerdict(),
+		Warnings: []string{"the runs have different lengths"},
 		Rows: []verdict.DiffRow{
-			{Account: verdict.Live, Growth: &verdict.Interval{Value: 155 * mib, Low: 152 * mib, High: 157 * mib}, Count: &verdict.Interval{Low: -1, High: 1},
+			{Account: verdict.Live, Growth: &verdict.Interval{Value: 155 * mib, Low: 152 * mib, High: 157 * mib},
+				Count:   &verdict.Interval{Low: -1, High: 1},
 				PerUnit: &verdict.Interval{Value: 4 * mib, Low: 3.9 * mib, High: 4.1 * mib}, Level: ptr(int64(477 * mib))},
-			{Account: verdict.Idle, Noise: true, Growth: &verdict.Interval{Low: -mib, High: mib}, PerUnit: &verdict.Interval{Low: -.02 * mib, High: .02 * mib}, Level: ptr(int64(-141 << 10))},
+			{Account: verdict.Idle, Noise: true, Growth: &verdict.Interval{Low: -mib, High: mib},
+				PerUnit: &verdict.Interval{Low: -.02 * mib, High: .02 * mib}, Level: ptr(int64(-141 << 10))},
 			{Account: verdict.Untracked, Noise: true},
 		}}
-	d.Base.Sites = []verdict.SiteRow{{Site: "train.py:38 step", Bytes: 160 * mib, Count: 40}, {Site: "data.py:9 load", Bytes: 3 * mib, Count: 3}, {Site: "model.py:17 init", Bytes: 85 * mib, Count: 120}}
-	d.New.Sites = []verdict.SiteRow{{Site: "train.py:41 step", Bytes: 960 * mib, Count: 240}, {Site: "cache.py:5 keep", Bytes: mib, Count: 1}, {Site: "model.py:17 init", Bytes: 85 * mib, Count: 120}}
+	d.Base.Sites = []verdict.SiteRow{{Site: "train.py:38 step", Bytes: 160 * mib, Count: 40},
+		{Site: "data.py:9 load", Bytes: 3 * mib, Count: 3}, {Site: "model.py:17 init", Bytes: 85 * mib, Count: 120}}
+	d.New.Sites = []verdict.SiteRow{{Site: "train.py:41 step", Bytes: 960 * mib, Count: 240},
+		{Site: "cache.py:5 keep", Bytes: mib, Count: 1}, {Site: "model.py:17 init", Bytes: 85 * mib, Count: 120}}
 	d.Base.Causes, d.Base.Window.Steps = []verdict.Cause{{ID: "pool-never-trims"}}, 39
 	return base, new, d
 }
@@ -51,7 +56,8 @@ func TestEveryFormatSaysWhatChanged(t *testing.T) {
 		compare(t, filepath.Join("testdata", "what-changed."+string(f)+".golden"), readable(t, f, renderDiff(t, f)))
 	}
 	var back verdict.Difference
-	if err := json.Unmarshal([]byte(renderDiff(t, JSON)), &back); err != nil || back.Verdict != verdict.AppLeak || len(back.Rows) != 3 {
+	if err := json.Unmarshal([]byte(renderDiff(t, JSON)), &back); err != nil || back.Verdict != verdict.AppLeak ||
+		len(back.Rows) != 3 {
 		t.Errorf("%v, %s", err, back.Verdict)
 	}
 }
@@ -64,7 +70,8 @@ func TestSitesOfTwoRunsAreNewGoneAndGrown(t *testing.T) {
 	for _, row := range s.blocks[0].table.rows {
 		got[row[0]] = row[1]
 	}
-	for site, want := range map[string]string{"train.py:41 step": "grown", "cache.py:5 keep": "new", "data.py:9 load": "gone"} {
+	for site, want := range map[string]string{"train.py:41 step": "grown", "cache.py:5 keep": "new",
+		"data.py:9 load": "gone"} {
 		if got[site] != want {
 			t.Errorf("%s is %q, want %q", site, got[site], want)
 		}
@@ -77,7 +84,8 @@ func TestSitesOfTwoRunsAreNewGoneAndGrown(t *testing.T) {
 		t.Errorf("sites are new although nobody looked before: %v", s.blocks[0].table.rows)
 	}
 	base.Run.Events = append(base.Run.Events, record.Event{Kind: record.KindSites})
-	if s := changedSites(sideOf(base, d.Base), sideOf(new, d.New)); len(s.blocks) != 1 || s.blocks[0].table.rows[0][1] != "new" {
+	if s := changedSites(sideOf(base, d.Base), sideOf(new, d.New)); len(s.blocks) != 1 ||
+		s.blocks[0].table.rows[0][1] != "new" {
 		t.Error("sites are not new although nothing survived before")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -177,7 +178,7 @@ func changedTable(caption, head string, list []changed) *table {
 		if len(t.rows) < maxRows {
 			t.rows = append(t.rows, []string{c.name, c.what(), bytesOrNone(c.base, c.inBase),
 				bytesOrNone(c.new, c.inNew),
-				signedBytes(c.new - c.base), signedCount(c.newCount - c.baseCount)})
+				units.Growth(c.new - c.base), units.CountGrowth(c.newCount - c.baseCount)})
 		}
 	}
 	if len(t.rows) == 0 {
@@ -188,16 +189,16 @@ func changedTable(caption, head string, list []changed) *table {
 	case same == 1:
 		t.caption += " One more is the same in both."
 	case same > 1:
-		t.caption += " " + countText(int64(same)) + " more are the same in both."
+		t.caption += " " + units.Count(int64(same)) + " more are the same in both."
 	}
 	return t
 }
 
 func bytesOrNone(b float64, there bool) string {
 	if !there {
-		return unknown
+		return units.Unknown
 	}
-	return bytesText(b)
+	return units.Bytes(b)
 }
 
 // withoutLine is a site without its line: an edit above it moves it, and it

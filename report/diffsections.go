@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -59,9 +60,9 @@ func changedHolders(a, b judgedSide) section {
 // lengths says how long the runs were, without which their ends do not compare.
 func lengths(a, b *verdict.Verdict) string {
 	if a.Window.Steps > 0 && b.Window.Steps > 0 {
-		return fmt.Sprintf("after %s and %s steps", countText(a.Window.Steps), countText(b.Window.Steps))
+		return fmt.Sprintf("after %s and %s steps", units.Count(a.Window.Steps), units.Count(b.Window.Steps))
 	}
-	return fmt.Sprintf("after %s and %s", secondsText(a.Window.ToMs/1000), secondsText(b.Window.ToMs/1000))
+	return fmt.Sprintf("after %s and %s", units.Seconds(a.Window.ToMs/1000), units.Seconds(b.Window.ToMs/1000))
 }
 
 // changes pairs the things of two runs: by their whole name, else by a name
@@ -180,7 +181,7 @@ func changedEnvironment(a, b judgedSide) section {
 
 func orUnknown(s string) string {
 	if s == "" {
-		return unknown
+		return units.Unknown
 	}
 	return s
 }

@@ -5,7 +5,11 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/peak"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -20,8 +24,14 @@ type document struct {
 	class    verdict.Class
 	sure     string // "confirmed, 98 %", as much of it as the verdict gives
 	claim    string // "memory the program still references grows by …"
-	meaning  string // what the class means, for a reader new to it
+	meaning  string // what the class means, for a reader new to it; HTML alone shows it
+	note     string // how to read what follows
+	grew     bool   // oom is that growth, and has said it
+	oom      string // why the program ran out of memory, before everything else
+	next     string // what to do first
 	facts    []pair // the key figures of the first screen
+	anchors  []anchor
+	first    *chart // what HTML shows first; nil without two samples
 	sections []section
 	producer string
 }
@@ -29,6 +39,7 @@ type document struct {
 type section struct {
 	id, title string
 	blocks    []block
+	folded    bool // in HTML: closed, at the page's end
 }
 
 // block is one of: a paragraph, a table, a list, a block of code, a list of
@@ -43,6 +54,10 @@ type block struct {
 	pairs  []pair
 	charts []chart
 	icicle *icicle
+	// What HTML alone heeds: folded is the summary behind which the block is folded
+	// away; a glossary stands at the page's end.
+	folded   string
+	glossary bool
 }
 
 type pair struct{ name, value string }
@@ -52,6 +67,14 @@ type table struct {
 	head    []column
 	rows    [][]string
 	foot    [][]string // sums and residuals, set off from the rows
+	// zeros is what is said of the rows that are all zero, in place of showing them: "No
+	// change"; empty where such a row says something. Text and Markdown leave them out
+	// only where one column decides.
+	zeros string
+	name  string // what rows are linked by; empty where nothing leads to them
+	// decides is the column that makes a row one of zeros, if it holds 0 B; 0 where
+	// all numbers do.
+	decides int
 }
 
 type column struct {
@@ -59,27 +82,31 @@ type column struct {
 	right bool // numbers
 }
 
-// newDocument says in words all that run and v hold, in the order of
-// verdict.json; what only the run knows comes after.
+// newDocument says in words all that run and v hold: the answer, who holds it, where
+// it was allocated, what drives it, then the accounts, then how it was measured.
 func newDocument(run *record.Run, v *verdict.Verdict, o Options) *document {
 	one := ofVerdict(run, v)
-	d := &document{
-		title:    titleOf(run, o),
-		class:    verdict.Class(clean(string(v.Verdict), 40)),
-		sure:     sureText(v.Verdict, v.Tier, v.Confidence),
-		claim:    claimText(v.Claim, v.Summary),
-		meaning:  meaningOf(v.Verdict),
-		facts:    keyFigures(run, v),
-		producer: clean(o.Producer, maxName),
+	d := answerOf(run, v, o)
+	charts := chartsOf(one, v)
+	d.anchors = anchorsOf(v)
+	d.first = leadOf(v, charts)
+	first, then := section{}, peakSection(v)
+	if v.Verdict == verdict.None { // nobody has to mend anything: what it is made of is the answer
+		first, then = then, first
 	}
-	for _, s := range []section{
-		growthSection(one, v, chartsOf(one, v)),
-		leftoverSection(v),
-		driverSection(v),
-		causesSection(v),
-		statementsSection(run),
-		sitesSection(v),
+	for _, s := range []section{ // in the order in which one asks who has to mend it
+		oomSection(v),
+		leftSection(v),
+		first,
 		holdersSection(v),
+		sitesSection(v),
+		clonesSection(v),
+		causesSection(v),
+		driverSection(v),
+		then,
+		growthSection(one, v, charts),
+		leftoverSection(v),
+		statementsSection(run),
 		classesSection(run, v),
 		experimentsSection(v),
 		forecastSection(v),
@@ -97,12 +124,36 @@ func newDocument(run *record.Run, v *verdict.Verdict, o Options) *document {
 	return d
 }
 
+// answerOf is the document without its sections.
+func answerOf(run *record.Run, v *verdict.Verdict, o Options) *document {
+	d := &document{
+		title:    titleOf(run, o),
+		class:    verdict.Class(clean(string(v.Verdict), 40)),
+		sure:     sureText(v.Verdict, v.Tier, v.Confidence),
+		claim:    claimText(v.Claim, cmp.Or(v.Answer, v.Summary)),
+		meaning:  meaningOf(v.Verdict),
+		next:     sentenceOf(clean(v.Next, maxLine)),
+		facts:    keyFigures(run, v),
+		producer: clean(o.Producer, maxName),
+	}
+	if v.OOM.Ended() {
+		d.oom, d.grew = clean(v.Answer, maxSentence), v.OOM.Reason == peak.Growing
+	}
+	return d
+}
+
 // lead is the class with how sure it is: "app-leak (confirmed, 98 %)".
 func (d *document) lead() string {
 	if d.sure == "" {
 		return string(d.class)
 	}
 	return string(d.class) + " (" + d.sure + ")"
+}
+
+// grows says whether the sentence on the growth is worth its place below the one on
+// what ended the program.
+func (d *document) grows() bool {
+	return d.oom == "" || !d.grew && d.class != verdict.None && d.class != verdict.Undecided
 }
 
 // sentence is the verdict as it can be pasted into a ticket.
@@ -127,8 +178,21 @@ func sureText(class verdict.Class, tier verdict.Tier, confidence float64) string
 }
 
 // claimText is a claim for a reader; of a verdict that has none apart it is the
-// whole summary.
-func claimText(claim, summary string) string { return clean(cmp.Or(claim, summary), maxSentence) }
+// whole sentence.
+func claimText(claim, all string) string { return clean(cmp.Or(claim, all), maxSentence) }
+
+// sentenceOf makes a sentence of a piece of advice: with a capital and a full stop.
+func sentenceOf(advice string) string {
+	if advice == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(advice)
+	advice = string(unicode.ToUpper(first)) + advice[size:]
+	if !strings.HasSuffix(advice, ".") {
+		advice += "."
+	}
+	return advice
+}
 
 func titleOf(run *record.Run, o Options) string {
 	name := o.Title
@@ -171,8 +235,6 @@ func programOf(command []string) string {
 // meaningOf explains a class to somebody who meets it for the first time.
 func meaningOf(c verdict.Class) string {
 	switch c {
-	case verdict.None:
-		return "No account grows."
 	case verdict.AppLeak:
 		return "What grows is memory that the program itself still references."
 	case verdict.PoolGrowth:
@@ -193,25 +255,25 @@ func keyFigures(run *record.Run, v *verdict.Verdict) []pair {
 	var out []pair
 	add := func(name, value string) { out = append(out, pair{name, value}) }
 	if v.Measured != nil {
-		add("all accounts", signedBytes(float64(v.Measured.Bytes)))
+		add("all accounts", units.Growth(float64(v.Measured.Bytes)))
 	}
 	if row := primaryRow(v); row != nil {
 		name := string(row.Account)
 		if row.PerStep != nil {
-			add(name+" a step", signedBytes(row.PerStep.Value))
+			add(name+" a step", units.Growth(row.PerStep.Value))
 		}
 		if row.PerSecond != nil {
-			add(name+" a second", signedBytes(row.PerSecond.Value))
+			add(name+" a second", units.Growth(row.PerSecond.Value))
 		}
 		if row.LeftoverBytes != nil {
-			add(name+" left over", signedBytes(float64(*row.LeftoverBytes)))
+			add(name+" left over", units.Growth(float64(*row.LeftoverBytes)))
 		}
 	}
 	if f := v.Forecast; f != nil {
-		add(clean(f.Limit, 40)+" full in", secondsText(f.P50))
+		add(clean(f.Limit, 40)+" full in", units.Seconds(f.P50))
 	}
 	if n := len(v.Processes); n > 1 {
-		add("process", fmt.Sprintf("%d, one of %s", v.PID, countText(int64(n))))
+		add("process", fmt.Sprintf("%d, one of %s", v.PID, units.Count(int64(n))))
 	}
 	if v.Window.Samples == 0 {
 		return out
@@ -257,15 +319,15 @@ func bytesOf(row *verdict.AccountRow) int64 {
 // windowText says how much was judged: samples, time and steps.
 func windowText(run *record.Run, v *verdict.Verdict) string {
 	w := v.Window
-	parts := []string{countText(int64(w.Samples)) + " samples"}
+	parts := []string{units.Count(int64(w.Samples)) + " samples"}
 	if w.Samples == 1 {
 		parts[0] = "1 sample"
 	}
 	if hasTime(run) && w.ToMs > w.FromMs {
-		parts = append(parts, secondsText((w.ToMs-w.FromMs)/1000))
+		parts = append(parts, units.Seconds((w.ToMs-w.FromMs)/1000))
 	}
 	if w.Steps > 0 {
-		parts = append(parts, countText(w.Steps)+" steps")
+		parts = append(parts, units.Count(w.Steps)+" steps")
 	}
 	return strings.Join(parts, ", ")
 }

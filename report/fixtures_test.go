@@ -66,7 +66,8 @@ func leakRun(n int) *record.Run {
 			{TMs: float64(n) * 49, Kind: record.KindReceipt, Receipt: &record.Receipt{Action: "purge",
 				ClaimedBytes: ptr(int64(24 * mib)), ReturnedBytes: ptr(int64(22 * mib)), Account: "idle"}},
 		},
-		Warnings: []record.Warning{{File: "samples.csv", Line: 77, Column: "rss_bytes", Text: `bad cell "n/a", taken as unknown`}},
+		Warnings: []record.Warning{{File: "samples.csv", Line: 77, Column: "rss_bytes",
+			Text: `bad cell "n/a", taken as unknown`}},
 	}
 }
 
@@ -74,35 +75,44 @@ func leakRun(n int) *record.Run {
 func leakVerdict() *verdict.Verdict {
 	return &verdict.Verdict{
 		Schema: 1, Verdict: verdict.AppLeak, Tier: verdict.Confirmed, Confidence: 0.98,
+		Answer:  "Live memory grows by 4.00 MiB a step (8.00 MiB/s) and explains 99 % of the growth: the program still references it.",
+		Next:    "detach the loss before it is kept",
 		Summary: "Live memory grows by 4.00 MiB a step (8.00 MiB/s) and explains 99 % of the growth: the program still references it.",
 		Window:  verdict.Window{FromMs: 0, ToMs: 59950, WarmupMs: 6000, Samples: 1200, Steps: 119},
 		Accounts: []verdict.AccountRow{
-			{Account: verdict.Live, Shape: trend.Growing, ChangeBytes: ptr(int64(402653184)), Count: ptr(int64(321)), Share: ptr(0.9885),
+			{Account: verdict.Live, Shape: trend.Growing, ChangeBytes: ptr(int64(402653184)), Count: ptr(int64(321)),
+				Share: ptr(0.9885),
 				Bytes: ptr(int64(428 * mib)), BytesLow: ptr(int64(426 * mib)), BytesHigh: ptr(int64(430 * mib)),
-				PerSecond: &verdict.Interval{Value: 8 * mib, Low: 7.97 * mib, High: 8.03 * mib}, PerStep: &verdict.Interval{Value: 4 * mib, Low: 3.99 * mib, High: 4.01 * mib}},
+				PerSecond: &verdict.Interval{Value: 8 * mib, Low: 7.97 * mib, High: 8.03 * mib},
+				PerStep:   &verdict.Interval{Value: 4 * mib, Low: 3.99 * mib, High: 4.01 * mib}},
 			{Account: verdict.Idle, Shape: trend.Bounded, ChangeBytes: ptr(int64(1189085)), Share: ptr(0.0),
 				Bytes: ptr(int64(-49152)), BytesLow: ptr(int64(-278000)), BytesHigh: ptr(int64(181000)),
-				PerSecond: &verdict.Interval{Value: -910, Low: -5200, High: 3380}, PerStep: &verdict.Interval{Value: -459, Low: -2600, High: 1690}, DetectablePerSecond: ptr(7200.0)},
+				PerSecond: &verdict.Interval{Value: -910, Low: -5200, High: 3380},
+				PerStep:   &verdict.Interval{Value: -459, Low: -2600, High: 1690}, DetectablePerSecond: ptr(7200.0)},
 			{Account: verdict.Untracked, Shape: trend.Plateau, ChangeBytes: ptr(int64(2618996)), Share: ptr(0.0035),
 				Bytes: ptr(int64(1.5 * mib)), BytesLow: ptr(int64(-52430)), BytesHigh: ptr(int64(3250585)),
 				PerSecond: &verdict.Interval{Value: 29000, Low: -1000, High: 59000}, DetectablePerSecond: ptr(51000.0)},
-			{Account: verdict.Host, Shape: trend.Plateau, ChangeBytes: ptr(int64(841637)), Bytes: ptr(int64(3.5 * mib)), Share: ptr(0.008), DetectablePerSecond: ptr(90000.0)},
+			{Account: verdict.Host, Shape: trend.Plateau, ChangeBytes: ptr(int64(841637)), Bytes: ptr(int64(3.5 * mib)),
+				Share: ptr(0.008), DetectablePerSecond: ptr(90000.0)},
 		},
 		Measured: &verdict.Measured{FromMs: ptr(10800.0), ToMs: ptr(58800.0), Bytes: 407302902,
 			FootprintBytes: ptr(int64(841637)), DeviceBytes: ptr(int64(406461265))},
-		DrivenBy: &verdict.DrivenBy{Per: "step", Interval: verdict.Interval{Value: 4 * mib, Low: 3.99 * mib, High: 4.01 * mib}},
+		DrivenBy: &verdict.DrivenBy{Per: "step", Interval: verdict.Interval{Value: 4 * mib, Low: 3.99 * mib,
+			High: 4.01 * mib}},
 		Causes: []verdict.Cause{{ID: "uncut-autograd-graph", Confidence: 0.9,
-			Evidence: []string{"live tensors grow by 3.00 a step, refs by 3.00 a step", "the oldest survivors were allocated in step 1 at train.py:41"},
-			Next:     "detach the loss before you add it up: total += loss.detach()"}},
+			Evidence: []string{"live tensors grow by 3.00 a step, refs by 3.00 a step",
+				"the oldest survivors were allocated in step 1 at train.py:41"},
+			Next: "detach the loss before you add it up: total += loss.detach()"}},
 		Sites: []verdict.SiteRow{
 			{Site: "train.py:41 step", Bytes: 428 * mib, Count: 107, GrowthBytes: 428 * mib},
 			{Site: "model.py:17 Linear.__init__", Bytes: 85 * mib, Count: 120},
 		},
-		Holders:     []verdict.HolderRow{{Path: "__main__.history[…]", Bytes: 428 * mib, Count: 107}},
-		Experiments: []verdict.Experiment{{Action: "purge", ClaimedBytes: ptr(int64(24 * mib)), ReturnedBytes: ptr(int64(22 * mib)), Account: "idle"}},
-		Forecast:    &verdict.Forecast{Limit: "device memory", CapacityBytes: 139 << 30, P10: 17400, P50: 17650, P90: 17900},
-		Missing:     []string{"host_heap_bytes: no agent"},
-		Warnings:    []string{"3 samples came too late"},
+		Holders: []verdict.HolderRow{{Path: "__main__.history[…]", Bytes: 428 * mib, Count: 107}},
+		Experiments: []verdict.Experiment{{Action: "purge", ClaimedBytes: ptr(int64(24 * mib)),
+			ReturnedBytes: ptr(int64(22 * mib)), Account: "idle"}},
+		Forecast: &verdict.Forecast{Limit: "device memory", CapacityBytes: 139 << 30, P10: 17400, P50: 17650, P90: 17900},
+		Missing:  []string{"host_heap_bytes: no agent"},
+		Warnings: []string{"3 samples came too late"},
 	}
 }
 
@@ -110,6 +120,7 @@ func leakVerdict() *verdict.Verdict {
 func retentionVerdict() *verdict.Verdict {
 	return &verdict.Verdict{
 		Schema: 1, Verdict: verdict.PoolGrowth, Tier: verdict.Confirmed, Confidence: 0.97,
+		Answer:  "122 buffers, 1180.12 MiB, were left in the pool after the program gave everything up: kept by pool policy, not by references.",
 		Summary: "122 buffers, 1180.12 MiB, were left in the pool after the program gave everything up: kept by pool policy, not by references.",
 		Window:  verdict.Window{FromMs: 0, ToMs: 4000, Samples: 5},
 		Accounts: []verdict.AccountRow{
@@ -117,21 +128,24 @@ func retentionVerdict() *verdict.Verdict {
 			{Account: verdict.Idle, Shape: trend.Step, LeftoverBytes: ptr(int64(1237442560)), LeftoverCount: ptr(int64(122))},
 			{Account: verdict.Untracked, Shape: trend.ShapeUndecided},
 		},
-		Experiments: []verdict.Experiment{{Action: "purge", ClaimedBytes: ptr(int64(1237442560)), ReturnedBytes: ptr(int64(1237442560)), Count: ptr(int64(122)), Account: "idle"}},
+		Experiments: []verdict.Experiment{{Action: "purge", ClaimedBytes: ptr(int64(1237442560)),
+			ReturnedBytes: ptr(int64(1237442560)), Count: ptr(int64(122)), Account: "idle"}},
 	}
 }
 
 func retentionRun() *record.Run {
 	return &record.Run{
 		Meta: record.Meta{Schema: 1, Workload: "modelload", Device: "soft", UnifiedMemory: ptr(true),
-			Command: []string{"gpumem", "run", "modelload", "--policy=tensorlogic"}, Flags: map[string]string{"purge": "true", "leftover": "2MiB"}},
+			Command: []string{"gpumem", "run", "modelload", "--policy=tensorlogic"},
+			Flags:   map[string]string{"purge": "true", "leftover": "2MiB"}},
 		Samples: record.NewSamples([]string{record.ColTime, record.ColRSS, record.ColLive, record.ColIdle}, [][]float64{
 			{0, 1000, 2000, 3000, 4000},
 			{40 * mib, 900 * mib, 2140 * mib, 1222 * mib, 1222 * mib},
 			{0, 900 * mib, 2200096768, 0, 0},
 			{0, 0, 0, 1237442560, 1237442560},
 		}),
-		Events: []record.Event{{TMs: 0, Kind: record.KindPhase, Name: record.PhaseBaseline}, {TMs: 3000, Kind: record.KindPhase, Name: record.PhaseReleased},
+		Events: []record.Event{{TMs: 0, Kind: record.KindPhase, Name: record.PhaseBaseline},
+			{TMs: 3000, Kind: record.KindPhase, Name: record.PhaseReleased},
 			{TMs: 3500, Kind: record.KindEvent, Name: "pool", Detail: []byte(`{"classes":[` +
 				`{"class":"16777216 x 2 B","bytes":33554432,"live":0,"idle":30,"max_idle":30,"hits":3,"misses":36},` +
 				`{"class":"4 B int","bytes":4,"idle":92,"max_idle":-1}]}`)}},
@@ -141,6 +155,7 @@ func retentionRun() *record.Run {
 // undecidedVerdict knows almost nothing, so that nothing may be shown for it.
 func undecidedVerdict() *verdict.Verdict {
 	return &verdict.Verdict{Schema: 1, Verdict: verdict.Undecided, Tier: verdict.TierUndecided,
+		Answer:  "3 samples do not settle whose memory grows.",
 		Summary: "3 samples do not settle whose memory grows.", MoreMinutes: ptr(4.0),
 		Accounts: []verdict.AccountRow{{Account: verdict.Host, Shape: trend.ShapeUndecided}}}
 }
@@ -155,7 +170,8 @@ func hostileRun() *record.Run {
 	r := leakRun(200)
 	r.Path = hostile
 	r.Meta.Command = []string{hostile, big}
-	r.Meta.Workload, r.Meta.Host, r.Meta.OS, r.Meta.Driver, r.Meta.Device, r.Meta.Signal = hostile, hostile, hostile, hostile, big, hostile
+	r.Meta.Workload, r.Meta.Host, r.Meta.OS, r.Meta.Driver, r.Meta.Device, r.Meta.Signal = hostile, hostile,
+		hostile, hostile, big, hostile
 	r.Meta.Versions = map[string]string{hostile: hostile}
 	r.Meta.Env = map[string]string{hostile: big}
 	r.Meta.Flags = map[string]string{hostile: hostile}

@@ -56,14 +56,19 @@ func TestEveryFormatAnswersItsQuestion(t *testing.T) {
 func readable(t *testing.T, f Format, got string) string {
 	switch f {
 	case HTML:
-		for _, lib := range []struct{ text, name string }{{uplotJS, "uplot.min.js"}, {pageJS, "page.js"}, {uplotCSS, "uplot.min.css"}, {pageCSS, "page.css"}, {inAttribute(hashOf(uplotCSS + pageCSS)), "hash of the style"}, {inAttribute(hashOf(uplotJS + "\n" + pageJS)), "hash of the script"}} {
+		for _, lib := range []struct{ text, name string }{{uplotJS, "uplot.min.js"}, {pageJS, "page.js"},
+			{uplotCSS, "uplot.min.css"}, {pageCSS, "page.css"}, {inAttribute(hashOf(uplotCSS + pageCSS)),
+				"hash of the style"}, {inAttribute(hashOf(uplotJS + "\n" + pageJS)), "hash of the script"}} {
 			if !strings.Contains(got, lib.text) && lib.name != "uplot.min.js" && lib.name != "page.js" {
 				t.Errorf("the page lacks %s", lib.name)
 			}
 			got = strings.Replace(got, lib.text, "[["+lib.name+"]]", 1)
 		}
 		long := regexp.MustCompile(`[-ML0-9. ]{400,}|[-0-9.,e+]{400,}`)
-		got = long.ReplaceAllStringFunc(got, func(s string) string { return s[:100] + "[[" + hashOf(s) + "]]" + s[len(s)-100:] })
+		got = long.ReplaceAllStringFunc(got, func(s string) string {
+			return s[:100] + "[[" + hashOf(s) + "]]" +
+				s[len(s)-100:]
+		})
 	case PProf:
 		p, err := profile.ParseData([]byte(got))
 		if err != nil {
@@ -103,7 +108,8 @@ func compare(t *testing.T, path, got string) {
 	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
 	for i := range max(len(g), len(w)) {
 		if i >= len(g) || i >= len(w) || g[i] != w[i] {
-			t.Fatalf("%s differs from line %d on (-update writes it anew):\n got %.300q\nwant %.300q", path, i+1, at(g, i), at(w, i))
+			t.Fatalf("%s differs from line %d on (-update writes it anew):\n got %.300q\nwant %.300q", path, i+1,
+				at(g, i), at(w, i))
 		}
 	}
 }
@@ -119,12 +125,15 @@ func at(lines []string, i int) string {
 func traceRun() *record.Run {
 	return &record.Run{
 		Path: "mem_trace.log",
-		Meta: record.Meta{Schema: 1, Versions: map[string]string{"recording": "tl-mem-trace"}, Flags: map[string]string{"steps-per-line": "1500"}},
+		Meta: record.Meta{Schema: 1, Versions: map[string]string{"recording": "tl-mem-trace"},
+			Flags: map[string]string{"steps-per-line": "1500"}},
 		Samples: record.NewSamples([]string{record.ColStep, record.ColRSS, record.ColLive, record.ColLiveCount}, [][]float64{
 			{1500, 3000, 4500}, {319 * mib, 5812 * mib, 7600 * mib}, {55104, 98776, 106472}, {70, 312, 356}}),
 		Events: []record.Event{
-			{Kind: record.KindStatement, Name: "While", At: "n_queens.tl:31:5", Detail: []byte(`{"rss_delta_bytes":7634681856,"count":4500}`)},
-			{Kind: record.KindStatement, Name: "Let", At: "n_queens.tl:12:5", Detail: []byte(`{"rss_delta_bytes":-1048576,"count":3}`)},
+			{Kind: record.KindStatement, Name: "While", At: "n_queens.tl:31:5",
+				Detail: []byte(`{"rss_delta_bytes":7634681856,"count":4500}`)},
+			{Kind: record.KindStatement, Name: "Let", At: "n_queens.tl:12:5",
+				Detail: []byte(`{"rss_delta_bytes":-1048576,"count":3}`)},
 			{Kind: record.KindStatement, Name: "Let", At: "own mark"},
 		},
 		Warnings: []record.Warning{{File: "mem_trace.log", Text: "the log has no times: growth a second is unknown"}},
@@ -132,7 +141,9 @@ func traceRun() *record.Run {
 }
 
 func traceVerdict() *verdict.Verdict {
-	return &verdict.Verdict{Schema: 1, Verdict: verdict.DriverGrowth, Tier: verdict.Suspected, Confidence: 0.7, RestsOn: verdict.ByMagnitude,
+	return &verdict.Verdict{Schema: 1, Verdict: verdict.DriverGrowth, Tier: verdict.Suspected, Confidence: 0.7,
+		RestsOn: verdict.ByMagnitude,
+		Answer:  "driver-growth (suspected, 70 %): host memory outside both pools grows by 7.11 GiB, decelerating: 3.66 MiB, then 1.19 MiB a step.",
 		Summary: "driver-growth (suspected, 70 %): host memory outside both pools grows by 7.11 GiB, decelerating: 3.66 MiB, then 1.19 MiB a step.",
 		Claim:   "host memory outside both pools grows by 7.11 GiB, decelerating: 3.66 MiB, then 1.19 MiB a step.",
 		Window:  verdict.Window{Samples: 3, Steps: 3000},
@@ -160,18 +171,23 @@ func processesRun() *record.Run {
 			add(t, 101, 200*mib, record.Unknown(), 30*mib)
 		}
 	}
-	return &record.Run{Meta: record.Meta{Schema: 1, Workload: "serve", IntervalMs: 100, UnifiedMemory: ptr(false)}, Samples: record.NewSamples(names, cols)}
+	return &record.Run{Meta: record.Meta{Schema: 1, Workload: "serve", IntervalMs: 100,
+		UnifiedMemory: ptr(false)}, Samples: record.NewSamples(names, cols)}
 }
 
 func processesVerdict() *verdict.Verdict {
-	return &verdict.Verdict{Schema: 1, Verdict: verdict.HostGrowth, Tier: verdict.Likely, Confidence: 0.85, RestsOn: verdict.ByTrend,
+	return &verdict.Verdict{Schema: 1, Verdict: verdict.HostGrowth, Tier: verdict.Likely, Confidence: 0.85,
+		RestsOn: verdict.ByTrend,
+		Answer:  "host-growth (likely, 85 %): host memory grows by 39 MiB.",
 		Summary: "host-growth (likely, 85 %): host memory grows by 39 MiB.", PID: 100,
-		Claim:    "host memory grows by 39 MiB.",
-		Window:   verdict.Window{ToMs: 3900, Samples: 40},
-		Measured: &verdict.Measured{FromMs: ptr(0.0), ToMs: ptr(3900.0), Bytes: 39 * mib, FootprintBytes: ptr(int64(39 * mib))},
+		Claim:  "host memory grows by 39 MiB.",
+		Window: verdict.Window{ToMs: 3900, Samples: 40},
+		Measured: &verdict.Measured{FromMs: ptr(0.0), ToMs: ptr(3900.0), Bytes: 39 * mib,
+			FootprintBytes: ptr(int64(39 * mib))},
 		Accounts: []verdict.AccountRow{{Account: verdict.Host, Shape: trend.Growing, ChangeBytes: ptr(int64(39 * mib)),
 			Bytes: ptr(int64(39 * mib)), PerSecond: &verdict.Interval{Value: 10 * mib, Low: 9.9 * mib, High: 10.1 * mib}}},
-		Processes: []verdict.ProcessRow{{PID: 100, Verdict: verdict.HostGrowth, Tier: verdict.Likely, Confidence: 0.85}, {PID: 101, Verdict: verdict.None, Tier: verdict.Confirmed, Confidence: 0.96}},
+		Processes: []verdict.ProcessRow{{PID: 100, Verdict: verdict.HostGrowth, Tier: verdict.Likely,
+			Confidence: 0.85}, {PID: 101, Verdict: verdict.None, Tier: verdict.Confirmed, Confidence: 0.96}},
 	}
 }
 

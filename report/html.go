@@ -2,12 +2,14 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,9 +40,11 @@ var (
 type page struct {
 	Title, Class, Sure    string
 	Tone                  string // bad, open or good: the verdict's colour
-	Claim, Meaning        string
+	Claim, Next           []textPart
+	Meaning               string
 	Sentence              string // all of the verdict, to be pasted
 	Facts                 []factView
+	Lead                  *plotView // the first and largest picture
 	Sections              []sectionView
 	Producer              string
 	StyleHash, ScriptHash string
@@ -55,23 +59,33 @@ type factView struct{ Name, Value string }
 type sectionView struct {
 	ID, Title string
 	Blocks    []blockView
+	Folded    bool
 }
 
 // blockView is a block with its charts drawn.
 type blockView struct {
 	Head, Text, Code string
-	List             []string
+	List             [][]textPart
 	Pairs            []factView
 	Table            *tableView
 	Plots            []plotView
+	Stack            *stackView
 	Icicle           *icicleView
+	Folded           string // the summary of a block that is closed at first
 }
 
 type tableView struct {
 	Caption string
+	Note    string // the rows that are not shown
 	Head    []headView
-	Rows    [][]cellView
-	Foot    [][]cellView
+	Rows    []rowView
+	Foot    []rowView
+}
+
+// rowView is a row with what links lead to it by, if any do.
+type rowView struct {
+	ID    string
+	Cells []cellView
 }
 
 type headView struct {
@@ -81,6 +95,7 @@ type headView struct {
 
 type cellView struct {
 	Text  string
+	Parts []textPart // the text with its links
 	Right bool
 	First bool
 	Whole bool // a word that a browser must not break at its hyphen: app-leak
@@ -115,24 +130,34 @@ func newPage(d *document) (*page, error) {
 	script := uplotJS + "\n" + pageJS
 	p := &page{
 		Title: d.title, Class: string(d.class), Sure: d.sure, Tone: toneOf(d.class), Sentence: d.sentence(),
-		Meaning: d.meaning, Claim: d.claim, Facts: factViews(d.facts), Producer: d.producer,
+		Meaning: cmp.Or(d.meaning, d.note), Next: linked(d.next, d.anchors, ""),
+		Claim: linked(d.claim, d.anchors, ""), Facts: factViews(d.facts), Producer: d.producer,
 		StyleHash: hashOf(style), ScriptHash: hashOf(script), Style: template.CSS(style),
 		Script:  template.JS(script),
 		Licence: uplotLicence,
 	}
-	for _, s := range d.sections {
-		view := sectionView{ID: s.id, Title: s.title}
-		for _, b := range s.blocks {
-			bv, err := viewOf(b)
-			if err != nil {
-				return nil, err
-			}
-			p.Interactive = p.Interactive || len(bv.Plots) > 0
-			view.Blocks = append(view.Blocks, bv)
+	if d.oom != "" {
+		p.Class, p.Sure, p.Tone, p.Sentence = verdict.OutOfMemory, "", "bad", d.oom
+		p.Claim = linked(strings.TrimPrefix(d.oom, verdict.OutOfMemory+": "), d.anchors, "")
+		p.Meaning = ""
+		if d.grows() {
+			p.Meaning = d.sentence()
 		}
-		p.Sections = append(p.Sections, view)
 	}
-	return p, nil
+
+	if d.first != nil {
+		plots, err := plotsOf([]chart{*d.first})
+		if err != nil {
+			return nil, err
+		}
+		if len(plots) > 0 {
+			p.Lead = &plots[0]
+		}
+	}
+	var err error
+	p.Sections, err = sectionViews(d)
+	p.Interactive = p.Lead != nil || slices.ContainsFunc(p.Sections, sectionView.moves)
+	return p, err
 }
 
 func toneOf(c verdict.Class) string {
@@ -160,15 +185,33 @@ func factViews(ps []pair) []factView {
 	return out
 }
 
-func viewOf(b block) (blockView, error) {
-	out := blockView{Head: b.head, Text: b.text, Code: b.code, List: b.list, Pairs: factViews(b.pairs)}
+func viewOf(b block, d *document) (blockView, error) {
+	out := blockView{Head: b.head, Text: b.text, Code: b.code, List: linkedAll(b.list, d.anchors),
+		Pairs: factViews(b.pairs), Folded: b.folded}
 	if b.table != nil {
-		out.Table = viewOfTable(b.table)
+		out.Table = viewOfTable(b.table, d)
 	}
 	if b.icicle != nil {
 		out.Icicle = viewOfIcicle(b.icicle)
 	}
-	for _, c := range b.charts {
+	charts := b.charts
+	if len(charts) == 1 && charts[0].stacked {
+		c := charts[0]
+		c.lines = c.lines[1:] // without their sum
+		var err error
+		if out.Stack, err = newStack(c); err != nil {
+			return out, err
+		}
+		charts = nil
+	}
+	var err error
+	out.Plots, err = plotsOf(charts)
+	return out, err
+}
+
+// plotsOf draws charts; one whose axis has no extent is left out.
+func plotsOf(charts []chart) (out []plotView, err error) {
+	for _, c := range charts {
 		p, ok := newPlot(c)
 		if !ok {
 			continue
@@ -181,8 +224,7 @@ func viewOf(b block) (blockView, error) {
 		if err != nil {
 			return out, err
 		}
-		out.Plots = append(out.Plots, plotView{plot: p, JSON: template.JS(data), Unit: unit,
-			Axis: c.axis.unit})
+		out = append(out, plotView{plot: p, JSON: template.JS(data), Unit: unit, Axis: c.axis.unit})
 	}
 	return out, nil
 }
@@ -219,31 +261,59 @@ func viewOfIcicle(ic *icicle) *icicleView {
 			class += " grows"
 		}
 		v.Boxes = append(v.Boxes, boxView{At: percent(b.at), Wide: percent(b.wide), Top: levelHigh * b.level,
-			Name: b.name, Full: b.full, Class: class, Named: b.wide >= namedWide})
+			Name: fitting(b.name, b.wide), Full: b.full, Class: class, Named: b.wide >= namedWide})
 	}
 	return v
+}
+
+// letters is how many letters of a box's text the whole width has room for, on a desk.
+const letters = 145
+
+// fitting is as much of a name as its box has room for.
+func fitting(name string, wide float64) string {
+	room := max(int(wide*letters)-1, 2)
+	if r := []rune(name); len(r) > room {
+		return string(r[:room-1]) + "…"
+	}
+	return name
 }
 
 // longestWord is how many bytes a word of one cell may have to be kept whole.
 const longestWord = 16
 
-func viewOfTable(t *table) *tableView {
+func viewOfTable(t *table, d *document) *tableView {
 	v := &tableView{Caption: t.caption}
 	for _, c := range t.head {
 		v.Head = append(v.Head, headView{c.title, c.right})
 	}
-	rows := func(in [][]string) (out [][]cellView) {
-		for _, row := range in {
-			cells := make([]cellView, len(row))
-			for i, text := range row {
-				cells[i] = cellView{Text: text, Right: t.head[i].right, First: i == 0,
-					Whole: strings.Contains(text, "-") && len(text) <= longestWord &&
-						!strings.Contains(text, " ")}
-			}
-			out = append(out, cells)
-		}
-		return out
+	kept, zeros := t.splitZeros()
+	if t.zeros != "" {
+		v.Note = t.zerosText(zeros)
 	}
-	v.Rows, v.Foot = rows(t.rows), rows(t.foot)
+	for _, i := range kept {
+		row := rowView{Cells: t.cells(t.rows[i])}
+		if t.name != "" && len(row.Cells) > 0 {
+			row.ID = rowID(t.name, i)
+			row.Cells[0].Parts = linked(row.Cells[0].Text, d.anchors, t.name)
+			if t.name == holderRows {
+				more := fromHolder(row.Cells[0].Text, d.claim, d.anchors)
+				row.Cells[0].Parts = append(row.Cells[0].Parts, more...)
+			}
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	for _, row := range t.foot {
+		v.Foot = append(v.Foot, rowView{Cells: t.cells(row)})
+	}
 	return v
+}
+
+// cells are the cells of a row of the table.
+func (t *table) cells(row []string) []cellView {
+	out := make([]cellView, len(row))
+	for i, text := range row {
+		out[i] = cellView{Text: text, Right: t.head[i].right, First: i == 0, Parts: []textPart{{Text: text}},
+			Whole: strings.Contains(text, "-") && len(text) <= longestWord && !strings.Contains(text, " ")}
+	}
+	return out
 }

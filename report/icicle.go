@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -119,9 +120,9 @@ func (n *node) draw(title, all string) *icicle {
 	ic := &icicle{title: title}
 	n.place(ic, 0, 0, 1, n.bytes)
 	largest := n.parts[0] // place has sorted them
-	ic.desc = fmt.Sprintf("%s: %s in %d parts, the largest %s with %s.", title, bytesText(n.bytes),
+	ic.desc = fmt.Sprintf("%s: %s in %d parts, the largest %s with %s.", title, units.Bytes(n.bytes),
 		len(n.parts),
-		largest.name, percentText(largest.bytes/n.bytes))
+		largest.name, units.Percent(largest.bytes/n.bytes))
 	return ic
 }
 
@@ -151,12 +152,12 @@ func (n *node) place(ic *icicle, level int, at, wide, whole float64) {
 }
 
 func (n *node) label() string {
-	s := n.full + ": " + bytesText(n.bytes)
+	s := n.full + ": " + units.Bytes(n.bytes)
 	if n.count > 0 {
-		s += ", " + countText(n.count)
+		s += ", " + units.Count(n.count)
 	}
 	if n.growth > 0 {
-		s += ", grew by " + bytesText(n.growth)
+		s += ", grew by " + units.Bytes(n.growth)
 	}
 	return s
 }

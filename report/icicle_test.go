@@ -11,7 +11,8 @@ func TestAnIcicleAddsUpOnEveryLevel(t *testing.T) {
 	t.Parallel()
 	var sites []record.Site
 	for i := range 400 {
-		sites = append(sites, record.Site{Site: []string{"/a/x.py:1 f", "/a/x.py:2 g", "y.go:7 h", "no place"}[i%4], Bytes: int64(i * i), Count: 1})
+		sites = append(sites, record.Site{Site: []string{"/a/x.py:1 f", "/a/x.py:2 g", "y.go:7 h", "no place"}[i%4],
+			Bytes: int64(i * i), Count: 1})
 		if i > 4 {
 			sites[i].Site = "z.go:" + string(rune('a'+i%26)) + " f" + string(rune('a'+i/26))
 		}
@@ -41,7 +42,8 @@ func TestPathsAreTakenApartForAnIcicle(t *testing.T) {
 		want []string
 	}{
 		{siteParts("/src/train.py:41 step"), []string{"train.py", "line 41 step"}},
-		{siteParts("/w/chain.go:35 example.org/x/w.(*board).loss (affine)"), []string{"chain.go", "line 35 w.(*board).loss (affine)"}},
+		{siteParts("/w/chain.go:35 example.org/x/w.(*board).loss (affine)"),
+			[]string{"chain.go", "line 35 w.(*board).loss (affine)"}},
 		{siteParts("just a name"), []string{"just a name"}},
 		{siteParts(""), []string{""}},
 		{holderParts("__main__.history[…]"), []string{"__main__", ".history", "[…]"}},

@@ -33,13 +33,24 @@ func markdown(d *document, rows int) []byte {
 	if d.title != "" {
 		fmt.Fprintf(&b, "## %s\n\n", mdEscape(d.title))
 	}
+	if d.oom != "" {
+		fmt.Fprintf(&b, "**%s**\n", mdEscape(d.oom))
+	}
 	lead, claim := mdEscape(d.lead()), ""
 	if d.claim != "" {
 		lead, claim = lead+":", " "+mdEscape(d.claim)
 	}
-	fmt.Fprintf(&b, "**%s**%s\n", lead, claim)
-	if d.meaning != "" {
-		fmt.Fprintf(&b, "\n%s\n", mdEscape(d.meaning))
+	if d.oom != "" && d.grows() {
+		b.WriteByte('\n')
+	}
+	if d.grows() {
+		fmt.Fprintf(&b, "**%s**%s\n", lead, claim)
+	}
+	if d.next != "" {
+		fmt.Fprintf(&b, "\n**%s** %s\n", nextTitle, mdEscape(d.next))
+	}
+	if d.note != "" {
+		fmt.Fprintf(&b, "\n%s\n", mdEscape(d.note))
 	}
 	for _, s := range d.sections {
 		fmt.Fprintf(&b, "\n### %s\n", s.title)
@@ -103,6 +114,11 @@ func mdChart(b *bytes.Buffer, c chart) {
 }
 
 func mdTable(b *bytes.Buffer, t *table, rows int) {
+	t, note := t.folded()
+	if len(t.rows)+len(t.foot) == 0 && note != "" {
+		fmt.Fprintf(b, "\n%s\n", mdEscape(note))
+		return
+	}
 	fmt.Fprintf(b, "\n%s\n\n", mdEscape(t.caption))
 	head, rule := "|", "|"
 	for _, c := range t.head {
@@ -134,6 +150,9 @@ func mdTable(b *bytes.Buffer, t *table, rows int) {
 	}
 	for _, row := range t.foot {
 		line(row, "**")
+	}
+	if note != "" {
+		fmt.Fprintf(b, "\n%s\n", mdEscape(note))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -74,14 +75,14 @@ func marksText(run *record.Run) string {
 		parts[i] = m.text()
 	}
 	if more > 0 {
-		parts = append(parts, fmt.Sprintf("and %s more", countText(int64(more))))
+		parts = append(parts, fmt.Sprintf("and %s more", units.Count(int64(more))))
 	}
 	return "Marks: " + strings.Join(parts, ", ") + "."
 }
 
 // text is a mark in words.
 func (m *mark) text() string {
-	s := m.label + " at " + secondsText(m.seconds)
+	s := m.label + " at " + units.Seconds(m.seconds)
 	if m.outcome != "" {
 		s += " (" + m.outcome + ")"
 	}
@@ -97,7 +98,7 @@ func outcomeOf(r *record.Receipt) string {
 		bytes *int64
 	}{{"claimed", r.ClaimedBytes}, {"returned", r.ReturnedBytes}, {"GPU returned", r.GPUBytes}} {
 		if p.bytes != nil {
-			parts = append(parts, p.word+" "+bytesText(float64(*p.bytes)))
+			parts = append(parts, p.word+" "+units.Bytes(*p.bytes))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -25,7 +25,8 @@ func fullVerdict() *verdict.Verdict {
 // sayings are words of the parts of verdict.json by the name of the part.
 var sayings = map[string][]string{
 	"verdict": {"app-leak"}, "tier": {"confirmed"}, "confidence": {"98 %"},
-	"summary":     {"Live memory grows by 4.00 MiB a step"},
+	"answer":      {"Live memory grows by 4.00 MiB a step"},
+	"next":        {"What to do", "etach the loss before it is kept"},
 	"accounts":    {"+384 MiB", "(426", "+321", "growing", "bounded", "plateau", "+401 MiB"},
 	"driven_by":   {"with every step"},
 	"causes":      {"uncut-autograd-graph", "live tensors grow by 3.00 a step", "detach the loss"},
@@ -125,7 +126,7 @@ func TestTheVerdictIsSaidOnce(t *testing.T) {
 	}
 	for _, f := range []Format{Text, Markdown} {
 		v := leakVerdict()
-		v.Summary = "app-leak (confirmed, 98 %): " + v.Summary
+		v.Answer = "app-leak (confirmed, 98 %): " + v.Answer
 		if n := strings.Count(render(t, f, leakRun(100), reread(t, v), Options{}), "confirmed"); n != 1 {
 			t.Errorf("%s says the tier %d times", f, n)
 		}
@@ -141,8 +142,10 @@ func TestARunIsReproducedByItsFlagsAndItsCommand(t *testing.T) {
 		want string
 	}{
 		{record.Meta{Workload: "nqueens", Command: workload}, "gpumem run nqueens --fault=uncut-graph"},
-		{record.Meta{Workload: "nqueens", Command: workload, Flags: flags}, "gpumem run --interval=10ms --purge=true nqueens --fault=uncut-graph"},
-		{record.Meta{Command: []string{"a b", "-c", ""}, Flags: flags}, "gpumem run --interval=10ms --purge=true -- 'a b' -c ''"},
+		{record.Meta{Workload: "nqueens", Command: workload, Flags: flags},
+			"gpumem run --interval=10ms --purge=true nqueens --fault=uncut-graph"},
+		{record.Meta{Command: []string{"a b", "-c", ""}, Flags: flags},
+			"gpumem run --interval=10ms --purge=true -- 'a b' -c ''"},
 		{record.Meta{Command: []string{"gpumem", "diagnose"}}, "gpumem run -- gpumem diagnose"},
 		{record.Meta{Flags: map[string]string{"steps-per-line": "1500"}}, "gpumem report --steps-per-line=1500 trace.log"},
 	} {

@@ -20,6 +20,7 @@ func pages(t testing.TB) map[string]string {
 		out[q.name] = render(t, HTML, q.run(), q.v(), Options{Producer: "gpumem 0.1.0"})
 	}
 	out["hostile"] = render(t, HTML, hostileRun(), hostileVerdict(), Options{Title: hostile, Producer: hostile})
+	out["what-the-peak-is-made-of"] = render(t, HTML, leakRun(1200), peakVerdict(t), Options{})
 	out["what-changed"] = renderDiff(t, HTML)
 	return out
 }
@@ -105,7 +106,15 @@ func deskPage(t *testing.T) *tab {
 	p.size(1280, 900)
 	p.theme("light", "screen")
 	p.open(onDisk(t, "leak", render(t, HTML, leakRun(1200), leakVerdict(), Options{})))
+	unfold(p)
 	return p
+}
+
+// unfold opens what is folded away, and waits until it is drawn.
+func unfold(p *tab) {
+	p.t.Helper()
+	p.eval(`document.querySelectorAll("details").forEach(d => { d.open = true; });
+		document.documentElement.dataset.charts && new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))`, nil)
 }
 
 // shown is the part of the axis that a chart shows.
@@ -117,8 +126,8 @@ func shown(p *tab, figure string) (from, to float64) {
 }
 
 const (
-	deviceChart = "figure.chart:nth-of-type(1)"
-	hostChart   = "figure.chart:nth-of-type(2)"
+	deviceChart = "#growth figure.chart:nth-of-type(1)"
+	hostChart   = "#growth figure.chart:nth-of-type(2)"
 )
 
 func TestAChartIsReadAndZoomedByKeyboard(t *testing.T) {
@@ -193,7 +202,8 @@ func TestALineIsToggledByItsLegend(t *testing.T) {
 	before := count(p.picture(deviceChart+" .live-plot"), colour)
 	p.eval(fmt.Sprintf(`document.querySelector(%q).focus()`, li+" button"), nil)
 	p.key("Enter")
-	if got := p.text(fmt.Sprintf(`document.querySelector(%q).getAttribute("aria-pressed")`, li+" button")); got != "false" {
+	if got := p.text(fmt.Sprintf(`document.querySelector(%q).getAttribute("aria-pressed")`,
+		li+" button")); got != "false" {
 		t.Errorf("aria-pressed is %s", got)
 	}
 	if after := count(p.picture(deviceChart+" .live-plot"), colour); before < 200 || after > before/20 {
@@ -235,7 +245,7 @@ func TestThePageSaysTheSameWithoutScripts(t *testing.T) {
 			t.Errorf("with scripts %v the drawn chart is %q", scripts, got)
 		}
 		p.quiet()
-		return p.text(`Array.from(document.querySelectorAll("h1, h2, h3, header p, dt, dd, th, td, li, main p:not(.hint), pre")).map(e => e.textContent.trim()).join("\n")`)
+		return p.text(`Array.from(document.querySelectorAll("h1, h2, h3, header p:not(.hint), dt, dd, th, td, li, main p:not(.hint), pre")).map(e => e.textContent.trim()).join("\n")`)
 	}
 	if with, without := words(true), words(false); with != without {
 		t.Errorf("with scripts:\n%s\nwithout:\n%s", with, without)
@@ -257,6 +267,7 @@ func TestBothDrawingsOfAChartAgree(t *testing.T) {
 				p.theme(theme, "screen")
 				p.scripts(scripts)
 				p.open(path)
+				unfold(p)
 				out, img := map[string][]float64{}, p.picture(deviceChart+" "+selector)
 				keep(t, fmt.Sprintf("drawing-%s-%s-%v", w.name, theme, scripts), img)
 				for _, id := range []string{"live", "idle"} {
@@ -268,7 +279,8 @@ func TestBothDrawingsOfAChartAgree(t *testing.T) {
 			for id := range drawn {
 				for k := range drawn[id] {
 					if d := math.Abs(canvas[id][k] - drawn[id][k]); !(d < 6) {
-						t.Errorf("%s, %s, %s: at %d/10 of its width the line is at %.1f and %.1f", w.name, theme, id, k, canvas[id][k], drawn[id][k])
+						t.Errorf("%s, %s, %s: at %d/10 of its width the line is at %.1f and %.1f", w.name, theme, id, k,
+							canvas[id][k], drawn[id][k])
 					}
 				}
 			}
@@ -284,10 +296,15 @@ func TestPrintIsOnWhiteWithTheDrawnCharts(t *testing.T) {
 	if got := p.text(`getComputedStyle(document.body).backgroundColor`); got != "rgb(255, 255, 255)" {
 		t.Errorf("paper is %s", got)
 	}
-	for selector, want := range map[string]string{"svg.plot": "block", ".live-plot": "none", ".hint": "none", ".copy": "none", ".toc": "none"} {
+	for selector, want := range map[string]string{"svg.plot": "block", ".live-plot": "none", ".hint": "none",
+		".copy": "none", ".toc": "none"} {
 		if got := p.text(fmt.Sprintf(`getComputedStyle(document.querySelector(%q)).display`, selector)); got != want {
 			t.Errorf("%s is %q in print, want %q", selector, got, want)
 		}
+	}
+	if got := p.text(`(() => {document.querySelectorAll("main details").forEach(d => { d.open = false; });
+		return Array.from(document.querySelectorAll("main details")).filter(d => d.querySelector("dl, figure").getBoundingClientRect().height < 10).map(d => d.textContent.slice(0, 40)).join("; ")})()`); got != "" {
+		t.Errorf("folded on paper: %s", got)
 	}
 	var pdf struct{ Data string }
 	p.do("Page.printToPDF", map[string]any{}, &pdf)
@@ -302,7 +319,8 @@ func TestLinesAreSeenOnTheirBackground(t *testing.T) {
 	p := deskPage(t)
 	for _, theme := range []string{"light", "dark"} {
 		p.theme(theme, "screen")
-		for _, name := range []string{"live", "idle", "untracked", "host", "total", "heap", "file", "bad", "open", "good", "soft"} {
+		for _, name := range []string{"live", "idle", "untracked", "host", "total", "heap", "file", "bad", "open",
+			"good", "soft"} {
 			var c [2][3]float64
 			p.eval(fmt.Sprintf(`(() => {const s = getComputedStyle(document.documentElement), c = document.createElement("canvas").getContext("2d");
 				return ["--%s", "--bg"].map(v => {c.fillStyle = s.getPropertyValue(v).trim(); c.fillRect(0, 0, 1, 1); return Array.from(c.getImageData(0, 0, 1, 1).data).slice(0, 3)})})()`, name), &c)

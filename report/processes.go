@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -69,7 +70,8 @@ func processesSection(run *record.Run, v *verdict.Verdict) section {
 	t := &table{
 		caption: captionOf(
 			fmt.Sprintf(
-				"The verdict, the accounts and the charts above are of process %d; changes are those of its judged window", v.PID), len(v.Processes)),
+				"The verdict, the accounts and the charts above are of process %d; changes are those of its judged window",
+				v.PID), len(v.Processes)),
 		head: []column{{title: "pid", right: true}, {title: "rank", right: true}, {title: "verdict"},
 			{title: "confidence", right: true},
 			{title: "host, last", right: true}, {title: "host change", right: true},
@@ -81,24 +83,31 @@ func processesSection(run *record.Run, v *verdict.Verdict) section {
 	})
 	c.title = map[bool]string{true: "GPU memory by process", false: "Host memory by process"}[device]
 	for i, p := range v.Processes[:min(len(v.Processes), maxRows)] {
-		one := ofRows(run, rowsOf(p.PID)).Samples
-		host, gpu := footprintOf(one), account.Column(one, record.ColGPU)
+		rows := rowsOf(p.PID)
+		at := account.ColumnAt(run.Samples, record.ColTime, rows)
+		host, gpu := footprintAt(run.Samples, rows), account.ColumnAt(run.Samples, record.ColGPU, rows)
 		t.rows = append(t.rows, slices.Concat(
 			[]string{fmt.Sprint(p.PID), rankText(p.Rank), clean(string(p.Verdict), 40),
 				sureText(p.Verdict, p.Tier, p.Confidence)},
-			lastAndChange(one, host, v), lastAndChange(one, gpu, v), []string{nameText(p.Name)}))
+			lastAndChange(at, host, v), lastAndChange(at, gpu, v), []string{nameText(p.Name)}))
 		if i < maxLines {
 			shown := host
 			if device {
 				shown = gpu
 			}
 			c.lines = append(c.lines, line{id: fmt.Sprintf("p%d", i), label: fmt.Sprintf("process %d", p.PID),
-				v: scattered(shown, rowsOf(p.PID), run.Samples.Len())})
+				v: scattered(shown, rows, run.Samples.Len())})
 		}
 	}
 	t.dropUnknown()
+	if text := livingText(v.Tree); text != "" {
+		s.blocks = append(s.blocks, block{text: text})
+	}
+	if living, ok := livingChart(run); ok {
+		s.blocks = append(s.blocks, block{charts: []chart{living}, folded: living.title})
+	}
 	if run.Samples.Len() > 1 && anyKnown(c.lines[0].v) {
-		s.blocks = append(s.blocks, block{charts: []chart{c}})
+		s.blocks = append(s.blocks, block{charts: []chart{c}, folded: c.title})
 	}
 	s.blocks = append(s.blocks, block{table: t})
 	return s
@@ -106,7 +115,7 @@ func processesSection(run *record.Run, v *verdict.Verdict) section {
 
 func rankText(rank *int) string {
 	if rank == nil {
-		return unknown
+		return units.Unknown
 	}
 	return fmt.Sprint(*rank)
 }
@@ -115,7 +124,7 @@ func rankText(rank *int) string {
 // programs: what tells processes apart comes late in a command.
 func nameText(name string) string {
 	if name == "" {
-		return unknown
+		return units.Unknown
 	}
 	words := strings.Fields(name)
 	for i, w := range words {
@@ -129,7 +138,7 @@ func nameText(name string) string {
 // dropUnknown takes out columns of which no row knows anything.
 func (t *table) dropUnknown() {
 	for c := len(t.head) - 1; c > 0; c-- {
-		if slices.ContainsFunc(t.rows, func(row []string) bool { return row[c] != unknown }) {
+		if slices.ContainsFunc(t.rows, func(row []string) bool { return row[c] != units.Unknown }) {
 			continue
 		}
 		t.head = slices.Delete(t.head, c, c+1)
@@ -139,26 +148,27 @@ func (t *table) dropUnknown() {
 	}
 }
 
-// footprintOf is what a process costs the host, else its resident set.
-func footprintOf(s *record.Samples) []float64 {
-	if v := account.Column(s, record.ColFootprint); anyKnown(v) {
+// footprintAt is what a process with these rows costs the host, else its resident set.
+func footprintAt(s *record.Samples, rows []int) []float64 {
+	if v := account.ColumnAt(s, record.ColFootprint, rows); anyKnown(v) {
 		return v
 	}
-	return account.Column(s, record.ColRSS)
+	return account.ColumnAt(s, record.ColRSS, rows)
 }
 
-// lastAndChange is a total's last value and its change over the judged window.
-func lastAndChange(s *record.Samples, total []float64, v *verdict.Verdict) []string {
+// lastAndChange is a total's last value and its change over the judged window; at are
+// the times of its values.
+func lastAndChange(at, total []float64, v *verdict.Verdict) []string {
 	_, last := ends(total)
 	from, to := v.Window.FromMs+v.Window.WarmupMs, v.Window.ToMs
 	if m := v.Measured; m != nil && m.FromMs != nil && m.ToMs != nil {
 		from, to = *m.FromMs, *m.ToMs
 	}
-	change, ok := changeBetween(s, total, from, to)
+	change, ok := changeBetween(at, total, from, to)
 	if !ok {
-		return []string{bytesText(last), unknown}
+		return []string{units.Bytes(last), units.Unknown}
 	}
-	return []string{bytesText(last), signedBytes(change)}
+	return []string{units.Bytes(last), units.Growth(change)}
 }
 
 // scattered puts the values of some rows into their places among n; the others are

@@ -5,13 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // environmentSection is what ran, where and on what.
 func environmentSection(run *record.Run) section {
-	s := section{id: "environment", title: "Environment"}
+	s := section{id: "environment", title: "Environment", folded: true}
 	ps := environmentOf(&run.Meta)
 	if text := maskedText(run.Meta.Masked); text != "" {
 		ps = append(ps, pair{"masked", text})
@@ -31,9 +32,9 @@ func maskedText(m *record.Masked) string {
 	names := m.Names[:min(len(m.Names), shown)]
 	list := clean(strings.Join(names, ", "), maxLine)
 	if n := len(m.Names) - len(names); n > 0 {
-		list += fmt.Sprintf(" and %s more", countText(int64(n)))
+		list += fmt.Sprintf(" and %s more", units.Count(int64(n)))
 	}
-	text := "*** stands for what looks like a secret, in " + countText(m.Values) + " places"
+	text := "*** stands for what looks like a secret, in " + units.Count(m.Values) + " places"
 	if m.Values == 1 {
 		text = "*** stands for what looks like a secret, in 1 place"
 	}
@@ -62,7 +63,7 @@ func environmentOf(m *record.Meta) []pair {
 	add("host", m.Host)
 	add("system", m.OS)
 	for _, k := range sortedKeys(m.CapacityBytes) {
-		add("capacity, "+clean(k, maxName), bytesText(float64(m.CapacityBytes[k])))
+		add("capacity, "+clean(k, maxName), units.Bytes(m.CapacityBytes[k]))
 	}
 	for _, k := range sortedKeys(m.Versions) {
 		add(clean(k, maxName), m.Versions[k])
@@ -71,7 +72,7 @@ func environmentOf(m *record.Meta) []pair {
 		add("started", timeText(m.Start))
 	}
 	if m.End != nil && !m.Start.IsZero() {
-		add("ran for", secondsText(m.End.Sub(m.Start).Seconds()))
+		add("ran for", units.Seconds(m.End.Sub(m.Start).Seconds()))
 	}
 	if m.ExitCode != nil {
 		add("exit code", fmt.Sprint(*m.ExitCode))
@@ -101,32 +102,38 @@ func samplingSection(run *record.Run, v *verdict.Verdict) section {
 	var ps []pair
 	add := func(name, value string) { ps = append(ps, pair{name, value}) }
 	if n := run.Samples.Len(); n > 0 {
-		add("samples", countText(int64(n)))
+		add("samples", units.Count(int64(n)))
 	}
 	if run.Meta.IntervalMs > 0 {
-		add("interval", secondsText(run.Meta.IntervalMs/1000))
+		add("interval", units.Seconds(run.Meta.IntervalMs/1000))
+	}
+	if run.Meta.KeepBytes > 0 {
+		add("run folder stays within", units.Bytes(run.Meta.KeepBytes))
 	}
 	if w := v.Window; w.WarmupMs > 0 && hasTime(run) {
-		add("warm-up left out", secondsText(w.WarmupMs/1000))
+		add("warm-up left out", units.Seconds(w.WarmupMs/1000))
 	}
 	if h := run.Meta.Sampling; h != nil {
-		add("missed", countText(h.Missed))
+		add("missed", units.Count(h.Missed))
 		if h.SkippedRows > 0 {
-			add("skipped, over 1,000 a second", countText(h.SkippedRows))
+			add("skipped, over 1,000 a second", units.Count(h.SkippedRows))
+		}
+		if h.ThinnedRows > 0 {
+			add("thinned out of the past", units.Count(h.ThinnedRows))
 		}
 		if h.LostRows > 0 || h.LostEvents > 0 {
-			add("lost in writing", fmt.Sprintf("%s rows, %s events", countText(h.LostRows),
-				countText(h.LostEvents)))
+			add("lost in writing", fmt.Sprintf("%s rows, %s events", units.Count(h.LostRows),
+				units.Count(h.LostEvents)))
 		}
 		if h.DroppedByAgent > 0 {
-			add("dropped by the agent", countText(h.DroppedByAgent))
+			add("dropped by the agent", units.Count(h.DroppedByAgent))
 		}
-		add("tracer's own CPU", secondsText(h.CPUSeconds))
+		add("tracer's own CPU", units.Seconds(h.CPUSeconds))
 		if h.RSSBytes > 0 {
-			add("tracer's own memory", bytesText(float64(h.RSSBytes)))
+			add("tracer's own memory", units.Bytes(h.RSSBytes))
 		}
 	}
-	s := section{id: "sampling", title: "Sampling"}
+	s := section{id: "sampling", title: "Sampling", folded: true}
 	if len(ps) > 0 {
 		s.blocks = []block{{pairs: ps}}
 	}
@@ -141,7 +148,7 @@ func missingSection(v *verdict.Verdict) section {
 	}
 	if v.MoreMinutes != nil {
 		list = append(list, fmt.Sprintf("A run longer by %s would settle it.",
-			secondsText(*v.MoreMinutes*60)))
+			units.Seconds(*v.MoreMinutes*60)))
 	}
 	if len(list) > 0 {
 		s.blocks = []block{{list: list}}
@@ -169,7 +176,7 @@ func warningsSection(run *record.Run, v *verdict.Verdict) section {
 		}
 	}
 	if n := len(list) - maxRows; n > 0 {
-		list = append(list[:maxRows], fmt.Sprintf("and %s more", countText(int64(n))))
+		list = append(list[:maxRows], fmt.Sprintf("and %s more", units.Count(int64(n))))
 	}
 	if len(list) > 0 {
 		s.blocks = []block{{list: list}}

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gpumem/gpumem/internal/units"
 )
 
 func TestProcessesWithARankHaveItInTheTable(t *testing.T) {
@@ -31,7 +33,8 @@ func TestProcessesWithARankHaveItInTheTable(t *testing.T) {
 	blocks := processesSection(processesRun(), v).blocks
 	rows := blocks[len(blocks)-1].table.rows
 	name := len(rows[0]) - 1
-	if rows[0][1] != "0" || rows[0][name] != unknown || rows[1][1] != unknown || rows[1][name] != "SpawnProcess-1" {
+	if rows[0][1] != "0" || rows[0][name] != units.Unknown || rows[1][1] != units.Unknown ||
+		rows[1][name] != "SpawnProcess-1" {
 		t.Errorf("rows %v", rows)
 	}
 }
@@ -39,7 +42,7 @@ func TestProcessesWithARankHaveItInTheTable(t *testing.T) {
 func TestACommandIsNamedWithoutItsFolders(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"":                                    unknown,
+		"":                                    units.Unknown,
 		"/opt/venv/bin/python -u a/ranks.py":  "python -u ranks.py",
 		"python train.py --data=/mnt/x --o y": "python train.py --data=/mnt/x --o y",
 		"SpawnProcess-1":                      "SpawnProcess-1",

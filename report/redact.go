@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -22,10 +23,10 @@ import (
 // that stands where a name does is replaced as a word: a part of a path (a folder
 // below home, else of three digits and more), what stands behind user, account,
 // password and their like or beside an at sign, addresses, UUIDs, what is grouped
-// as cards and telephones are, and digits behind a v that are no version. The same word gives the same replacement wherever it
-// stands, and in other runs under the same salt; who does not have the salt
-// cannot test a guess. The environment is left out whole, and with it a cause
-// that rests on it alone. It is safe for concurrent use.
+// as cards and telephones are, and digits behind a v that are no version. The
+// same word gives the same replacement wherever it stands, and in other runs
+// under the same salt; who does not have the salt cannot test a guess. The
+// environment is left out whole, and with it a cause that rests on it alone. It is safe for concurrent use.
 type Redactor struct {
 	salt   []byte
 	public map[string]bool
@@ -183,7 +184,8 @@ func (r *Redactor) event(e *record.Event) record.Event {
 	out.Holders = slices.Clone(e.Holders)
 	for i := range out.Holders {
 		h := &out.Holders[i]
-		h.Path, h.Graph = r.text(h.Path), r.text(h.Graph)
+		h.Kind = verdict.HeldKind(*h) // the words that tell it may go
+		h.Path, h.Graph, h.Filled = r.text(h.Path), r.text(h.Graph), r.text(h.Filled)
 	}
 	if e.FirstTouch != nil {
 		touch := *e.FirstTouch

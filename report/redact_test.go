@@ -56,13 +56,15 @@ func planted(v reflect.Value, next func() string) {
 }
 
 // names are the forms that a name comes in; %d makes it its own.
-var names = []string{"Zq%dAlice", "zq%dlab.example.org", "/home/zq%d/src/zq%d.py:41 zq%d.Fit", `C:\Zq%d\x.cu:9 k`, "zq%d-\u4e2d\u6587", "said %q: zq%d", "Zq%d's \"own\" <b>"}
+var names = []string{"Zq%dAlice", "zq%dlab.example.org", "/home/zq%d/src/zq%d.py:41 zq%d.Fit",
+	`C:\Zq%d\x.cu:9 k`, "zq%d-\u4e2d\u6587", "said %q: zq%d", "Zq%d's \"own\" <b>"}
 
 func plantedRun() *record.Run {
 	n := 0
 	next := func() string {
 		n++
-		return strings.ReplaceAll(strings.ReplaceAll(names[n%len(names)], "%d", fmt.Sprint(n)), "%q", fmt.Sprintf(`"zq%d"`, n))
+		return strings.ReplaceAll(strings.ReplaceAll(names[n%len(names)], "%d", fmt.Sprint(n)), "%q",
+			fmt.Sprintf(`"zq%d"`, n))
 	}
 	run := leakRun(200)
 	columns := append([]string(nil), run.Samples.Names()...)
@@ -75,7 +77,8 @@ func plantedRun() *record.Run {
 	}
 	run.Samples = record.NewSamples(columns, cols)
 	planted(reflect.ValueOf(&run.Meta).Elem(), next)
-	for _, kind := range []string{record.KindPhase, record.KindStatement, record.KindReceipt, record.KindWarning, record.KindSites, record.KindHolders, record.KindFirstTouch, record.KindEvent} {
+	for _, kind := range []string{record.KindPhase, record.KindStatement, record.KindReceipt, record.KindWarning,
+		record.KindSites, record.KindHolders, record.KindFirstTouch, record.KindEvent} {
 		var e record.Event
 		planted(reflect.ValueOf(&e).Elem(), next)
 		e.Kind, e.TMs = kind, 3000
@@ -148,7 +151,8 @@ func TestRedactionIsConsistentUnderOneSaltOnly(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for _, c := range []struct{ in, want string }{
-		{"cuda:0 NVIDIA GeForce RTX 4090", "cuda:0 NVIDIA GeForce RTX 4090"}, {"NVIDIA H200", "NVIDIA H200"}, {"Apple M3 Max", "Apple M3 Max"},
+		{"cuda:0 NVIDIA GeForce RTX 4090", "cuda:0 NVIDIA GeForce RTX 4090"}, {"NVIDIA H200", "NVIDIA H200"},
+		{"Apple M3 Max", "Apple M3 Max"},
 		{"", ""},
 	} {
 		if got := a.device(c.in); got != c.want {
@@ -160,16 +164,20 @@ func TestRedactionIsConsistentUnderOneSaltOnly(t *testing.T) {
 			t.Errorf("%q became %q", in, got)
 		}
 	}
-	for _, in := range []string{record.KindStep, record.KindPhase, record.KindScope, record.KindStatement, record.KindEvent, record.KindReceipt, record.KindSites,
-		record.KindHolders, record.KindWarning, record.KindDriverSites, record.KindFirstTouch, record.PhaseBaseline, record.PhaseReleased, record.PhaseExiting,
-		record.ActionCollect, record.ActionPurge, record.ActionTrim, record.ActionSync, record.LimitDevice, record.LimitCgroup, record.LimitHost,
+	for _, in := range []string{record.KindStep, record.KindPhase, record.KindScope, record.KindStatement,
+		record.KindEvent, record.KindReceipt, record.KindSites,
+		record.KindHolders, record.KindWarning, record.KindDriverSites, record.KindFirstTouch, record.PhaseBaseline,
+		record.PhaseReleased, record.PhaseExiting,
+		record.ActionCollect, record.ActionPurge, record.ActionTrim, record.ActionSync, record.LimitDevice,
+		record.LimitCgroup, record.LimitHost,
 		"live", "idle", "host", "untracked", "growth", "churn", "mixed", "undecided", RedactedNote,
 		record.Holder{Gone: true, Graph: "outputs"}.String()} {
 		if got := a.text(in); got != in {
 			t.Errorf("%q, a word of the format, became %q", in, got)
 		}
 	}
-	for _, in := range []string{"2.11.0+cu130", "50ms", "4 KiB", "v0.1.0", "go1.26.8", "rss_bytes", "libcuda", "libnvidia-glcore"} {
+	for _, in := range []string{"2.11.0+cu130", "50ms", "4 KiB", "v0.1.0", "go1.26.8", "rss_bytes", "libcuda",
+		"libnvidia-glcore"} {
 		if got := a.text(in); got[:3] != in[:3] {
 			t.Errorf("%q became %q", in, got)
 		}
@@ -184,8 +192,10 @@ func TestARedactedRunHasTheSameVerdict(t *testing.T) {
 			continue
 		}
 		run.Meta.Env = nil
-		want, got := verdict.Judge(run, verdict.Options{}), verdict.Judge(NewRedactor([]byte("s")).Run(run), verdict.Options{})
-		if got.Verdict != want.Verdict || got.Tier != want.Tier || got.Confidence != want.Confidence || !reflect.DeepEqual(got.Accounts, want.Accounts) || len(got.Causes) != len(want.Causes) {
+		want, got := verdict.Judge(run, verdict.Options{}), verdict.Judge(NewRedactor([]byte("s")).Run(run),
+			verdict.Options{})
+		if got.Verdict != want.Verdict || got.Tier != want.Tier || got.Confidence != want.Confidence ||
+			!reflect.DeepEqual(got.Accounts, want.Accounts) || len(got.Causes) != len(want.Causes) {
 			t.Errorf("%s: %s, want %s", q.name, got.Summary, want.Summary)
 		}
 		if !strings.Contains(render(t, Text, NewRedactor(nil).Run(run), got, Options{Width: 300}), RedactedNote) {
@@ -204,7 +214,8 @@ func FuzzNoWordOfANameStays(f *testing.F) {
 		}
 		got := r.text(s)
 		for _, w := range strings.FieldsFunc(s, func(c rune) bool { return !inWord(c) }) {
-			if len(w) > 4 && len(s) < maxRedacted && !r.public[strings.ToLower(w)] && !measure.MatchString(w) && !strings.HasPrefix(w, "x") && strings.Contains(got, w) {
+			if len(w) > 4 && len(s) < maxRedacted && !r.public[strings.ToLower(w)] && !measure.MatchString(w) &&
+				!strings.HasPrefix(w, "x") && strings.Contains(got, w) {
 				// A replacement may by chance hold a word of a few digits.
 				if strings.Trim(strings.ToLower(w), "0123456789abcdef") != "" {
 					t.Errorf("%q is left in %q", w, got)
@@ -221,10 +232,14 @@ func TestNumbersThatStandForNamesAreTakenOut(t *testing.T) {
 	t.Parallel()
 	r := NewRedactor([]byte("salt"))
 	for in, gone := range map[string]string{
-		"/home/20140817/train.py:41 step": "20140817", "/home/7/train.py:41": "/7/", "/srv/20140817/x.py": "20140817", `C:\Users\123456\x.cu:9 k`: "123456",
-		"user 12345678 has none": "12345678", "pw=9081726354": "9081726354", "uid: 100234": "100234", `"account": "4711999"`: "4711999",
-		"card 4242 4242 4242 4242": "4242", "card 4242 4242 424": "4242", "4242-4242-4242-4242": "4242", "call +1-555-0100-222": "555", "555-0100": "0100", "v1234567890": "1234567890",
-		"key 5550001m": "5550001", "job 123e4567-7890-12d3-a456-426614174000": "7890", "GPU-123e4567-7890-12d3-a456-426614174000": "7890",
+		"/home/20140817/train.py:41 step": "20140817", "/home/7/train.py:41": "/7/",
+		"/srv/20140817/x.py": "20140817", `C:\Users\123456\x.cu:9 k`: "123456",
+		"user 12345678 has none": "12345678", "pw=9081726354": "9081726354", "uid: 100234": "100234",
+		`"account": "4711999"`:     "4711999",
+		"card 4242 4242 4242 4242": "4242", "card 4242 4242 424": "4242", "4242-4242-4242-4242": "4242",
+		"call +1-555-0100-222": "555", "555-0100": "0100", "v1234567890": "1234567890",
+		"key 5550001m": "5550001", "job 123e4567-7890-12d3-a456-426614174000": "7890",
+		"GPU-123e4567-7890-12d3-a456-426614174000": "7890",
 		"100234@cluster": "100234", "bob@5551234": "5551234", "--data=/data/20140817/a": "20140817",
 	} {
 		if got := r.text(in); strings.Contains(got, gone) {
@@ -232,7 +247,8 @@ func TestNumbersThatStandForNamesAreTakenOut(t *testing.T) {
 		}
 	}
 	for _, in := range []string{"cuda:0 KEY9X", "ABC123XY", "NVIDIA ZZ9Q8"} {
-		if got := r.device(in); strings.Contains(got, "9") && strings.Contains(in, got[len(got)-5:]) || strings.Contains(got, "123XY") {
+		if got := r.device(in); strings.Contains(got, "9") && strings.Contains(in, got[len(got)-5:]) ||
+			strings.Contains(got, "123XY") {
 			t.Errorf("%q became %q", in, got)
 		}
 	}
@@ -246,15 +262,18 @@ func TestNumbersThatMeasureStay(t *testing.T) {
 	t.Parallel()
 	r := NewRedactor([]byte("salt"))
 	for _, in := range []string{
-		"25276514304 bytes", "process 11254 ended after 12345 samples", "line 4242", "step 1000000", "1024/2048", "4 MiB/100 steps", "12.5 s", "50ms", "512 MiB",
-		"3.14", "2.11.0", "v0.1.0", "100 to 200", "2026-11-22", "16:30:05", "samples 17 of 9007199254740993", "80GB", "-1234", "host memory 4096", "host 4096 KiB", "exit code 137", "home 4096",
+		"25276514304 bytes", "process 11254 ended after 12345 samples", "line 4242", "step 1000000", "1024/2048",
+		"4 MiB/100 steps", "12.5 s", "50ms", "512 MiB",
+		"3.14", "2.11.0", "v0.1.0", "100 to 200", "2026-11-22", "16:30:05", "samples 17 of 9007199254740993", "80GB",
+		"-1234", "host memory 4096", "host 4096 KiB", "exit code 137", "home 4096",
 		"cuda:0", "1,000 a second", "0 values", "key 12", "4096B",
 	} {
 		if got := r.text(in); strings.Join(digitRuns(got), " ") != strings.Join(digitRuns(in), " ") {
 			t.Errorf("%q became %q", in, got)
 		}
 	}
-	for _, in := range []string{"NVIDIA H200", "AMD MI300X", "NVIDIA L40S", "NVIDIA A100 SXM4 80GB", "NVIDIA GeForce RTX 4090", "NVIDIA GH200", "Apple M3 Max", "Tesla V100 SXM2"} {
+	for _, in := range []string{"NVIDIA H200", "AMD MI300X", "NVIDIA L40S", "NVIDIA A100 SXM4 80GB",
+		"NVIDIA GeForce RTX 4090", "NVIDIA GH200", "Apple M3 Max", "Tesla V100 SXM2"} {
 		if got := r.device(in); got != in {
 			t.Errorf("%q became %q", in, got)
 		}

@@ -47,6 +47,9 @@ func ParseFormat(name string) (Format, error) {
 
 // Options are what a caller may choose. The zero value is a plain report.
 type Options struct {
+	// Brief leaves of Text the answer alone: the sentence, what to do first, and the
+	// accounts in one small table where something grows or may grow.
+	Brief bool
 	// Color allows terminal colours in Text. The caller decides, by NO_COLOR
 	// and whether it writes to a terminal.
 	Color bool
@@ -80,6 +83,10 @@ func Write(w io.Writer, format Format, run *record.Run, v *verdict.Verdict, o Op
 	var err error
 	switch format {
 	case Text:
+		if o.Brief {
+			err = writeBrief(w, run, v, o)
+			break
+		}
 		err = writeText(w, newDocument(run, v, o), o)
 	case JSON:
 		err = writeJSON(w, v)

@@ -13,8 +13,10 @@ import (
 func TestAShellReadsTheLineAsTheWordsItWasMadeOf(t *testing.T) {
 	t.Parallel()
 	words := []string{
-		"", "plain", "it's", "a b", "a  b", " a", "a\t\tb", "import time\n\nfor i in range(3):\n    print('%d' % i, \"x\\n\")", `\`, `a\0101b`, `C:\new`,
-		"$HOME `id` $(id) \"!\" *?[a]", "-n", "ä – 界", "\x1b[31m\x07", "\u202egnp.exe", "\xff\xfe", "\u00a0x", "100%", "\n a", "a\r\nb",
+		"", "plain", "it's", "a b", "a  b", " a", "a\t\tb",
+		"import time\n\nfor i in range(3):\n    print('%d' % i, \"x\\n\")", `\`, `a\0101b`, `C:\new`,
+		"$HOME `id` $(id) \"!\" *?[a]", "-n", "ä – 界", "\x1b[31m\x07", "\u202egnp.exe", "\xff\xfe", "\u00a0x",
+		"100%", "\n a", "a\r\nb",
 	}
 	line := shellLine(words)
 	if got := clean(line, maxLine); got != line {
@@ -39,7 +41,8 @@ func TestAShellReadsTheLineAsTheWordsItWasMadeOf(t *testing.T) {
 func TestLineEndsAtTheEndOfAWordAreReproduced(t *testing.T) {
 	t.Parallel()
 	for _, words := range [][]string{
-		{"a\n"}, {"\n"}, {"a\n\n\n", "b"}, {"a", "b\n", ""}, {"it's\n", `C:\new`, "$HOME \"x\"\n", "\x1b[31m", "\xff\n"}, {"a\n", "end\\"},
+		{"a\n"}, {"\n"}, {"a\n\n\n", "b"}, {"a", "b\n", ""}, {"it's\n", `C:\new`, "$HOME \"x\"\n", "\x1b[31m",
+			"\xff\n"}, {"a\n", "end\\"},
 	} {
 		line := shellLine(append([]string{"printf", `%s\0`}, words...))
 		if got := clean(line, maxLine); got != line {

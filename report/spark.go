@@ -1,6 +1,10 @@
 package report
 
-import "math"
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/internal/units"
+)
 
 var sparkRunes = [...]rune{'▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'}
 
@@ -118,7 +122,7 @@ func (a axis) word() string {
 func axisName(a axis) string {
 	lo, hi := rangeOf(a.x)
 	if a.unit == "s" {
-		return secondsText(hi - lo)
+		return units.Seconds(hi - lo)
 	}
-	return a.word() + " " + countText(int64(lo)) + " to " + countText(int64(hi))
+	return a.word() + " " + units.Count(int64(lo)) + " to " + units.Count(int64(hi))
 }

@@ -5,14 +5,18 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/gpumem/gpumem/internal/units"
 )
 
 // Size of the plots in the page: the drawing is plotWide units across,
-// stretched to the reader's width, and plotHigh pixels high.
+// stretched to the reader's width, and plotHigh or leadHigh pixels high.
 const (
 	plotWide = 1000.0
 	plotHigh = 210.0
-	plotTop  = 18.0 // pixels above the drawing, for the highest label
+	leadHigh = 290.0
+	plotTop  = 18.0 // pixels above the drawing, for the labels of marks
+	plotFoot = 24.0 // pixels below it, for those of the axis
 	// buckets is in how many parts the axis is cut for drawing.
 	buckets = 600
 )
@@ -25,8 +29,8 @@ type plot struct {
 	Lines           []plotLine
 	XTicks, YTicks  []tick
 	Marks           []plotMark
-	WarmW           string // how far from the left is shaded, in percent; empty when nothing is
-	WarmLabel       bool   // whether the shade is wide enough for a word
+	WarmW           string  // how far from the left is shaded, in percent; empty when nothing is
+	High            float64 // of the drawing alone, in pixels
 	Data            chartData
 }
 
@@ -34,6 +38,7 @@ type plotLine struct {
 	ID, Label, Last string
 	Path            string
 	Fit, Band       string // paths of the fitted line and its interval
+	Swing           string // path of the band that a swinging line is drawn as
 }
 
 type tick struct{ At, Text, Anchor string }
@@ -45,11 +50,20 @@ type plotMark struct {
 	Labelled         bool
 }
 
-// frame maps values to the drawing.
-type frame struct{ x0, x1, y0, y1 float64 }
+// Height is that of the drawing with its labels, in pixels.
+func (p plot) Height() float64 { return plotTop + p.High + plotFoot }
+
+// Foot is where the drawing ends.
+func (p plot) Foot() float64 { return plotTop + p.High }
+
+// Below is where the axis has its labels.
+func (p plot) Below() float64 { return plotTop + p.High + 17 }
+
+// frame maps values to the drawing, which is so many pixels high.
+type frame struct{ x0, x1, y0, y1, high float64 }
 
 func (f frame) x(v float64) float64 { return (v - f.x0) / (f.x1 - f.x0) * plotWide }
-func (f frame) y(v float64) float64 { return plotHigh - (v-f.y0)/(f.y1-f.y0)*plotHigh }
+func (f frame) y(v float64) float64 { return f.high - (v-f.y0)/(f.y1-f.y0)*f.high }
 
 func (f frame) percent(v float64) string {
 	return strconv.FormatFloat((v-f.x0)/(f.x1-f.x0)*100, 'f', 2, 64) + "%"
@@ -79,32 +93,41 @@ func newPlot(c chart) (plot, bool) {
 		return plot{}, false
 	}
 	yTicks, yTexts := valueTicks(y0, y1, c.bytes)
-	f := frame{x0, x1, yTicks[0], yTicks[len(yTicks)-1]}
-	p := plot{ID: c.id, Title: c.title, Desc: describe(c), Note: noteOf(c, f)}
+	f := frame{x0, x1, yTicks[0], yTicks[len(yTicks)-1], plotHigh}
+	if c.large {
+		f.high = leadHigh
+	}
+	p := plot{ID: c.id, Title: c.title, Desc: describe(c), Note: noteOf(c, f), High: f.high}
 	for i, y := range yTicks {
 		p.YTicks = append(p.YTicks, tick{At: strconv.FormatFloat(plotTop+f.y(y), 'f', 1, 64),
 			Text: yTexts[i]})
 	}
 	p.XTicks = axisTicks(f, c.axis.unit)
-	p.Data = chartData{Data: newSeriesData(c, f)}
+	bands := bandsOf(c, f)
+	p.Data = chartData{Data: newSeriesData(c, f, bands)}
 	if c.warm-f.x0 >= leastShade*(f.x1-f.x0) {
 		warm := min(c.warm, f.x1)
 		p.WarmW, p.Data.Warm = f.percent(warm), &warm
-		p.WarmLabel = (warm-f.x0)/(f.x1-f.x0) >= widthOfWarm
 	}
-	for _, l := range c.lines {
+	for i, l := range c.lines {
 		if t := l.fit; t != nil {
 			p.Data.Fits = append(p.Data.Fits, fitData{l.id, t.x, t.y, t.low, t.high})
 		}
-		p.Lines = append(p.Lines, drawLine(c, l, f))
+		if b := bands[i]; b != nil {
+			p.Data.Bands = append(p.Data.Bands, bandData{l.id, b.x, b.low, b.high})
+		}
+		p.Lines = append(p.Lines, drawLine(c, l, f, bands[i]))
+	}
+	if len(p.Data.Bands) > 0 {
+		p.Note = strings.TrimSpace(p.Note + " " + swingNote)
 	}
 	p.Marks = drawMarks(c, f, &p.Data)
 	return p, true
 }
 
-// widthOfWarm is the part of the picture that the word "warm-up" needs on a
-// phone.
-const widthOfWarm = 0.2
+// swingNote says what the band of a swinging line is.
+const swingNote = "A line that swings is drawn as the band from its least to its greatest values, " +
+	"with its mean."
 
 // leastShade is the part of the picture from which on a shade can be seen.
 const leastShade = 0.005
@@ -129,6 +152,9 @@ func noteOf(c chart, f frame) string {
 	if last != nil {
 		b.WriteString(".")
 	}
+	if !c.explained && c.to > 0 && f.x1-c.to >= leastShade*(f.x1-f.x0) {
+		fmt.Fprintf(&b, " Values are those at %s, where what was judged ends.", placeText(c.to, c.axis))
+	}
 	if !c.explained && c.warm-f.x0 >= leastShade*(f.x1-f.x0) {
 		fmt.Fprintf(&b, " Shaded: warm-up to %s, left out.", placeText(c.warm, c.axis))
 	}
@@ -138,33 +164,36 @@ func noteOf(c chart, f frame) string {
 // placeText is a place on an axis in words.
 func placeText(x float64, a axis) string {
 	if a.unit == "s" {
-		return secondsText(x)
+		return units.Seconds(x)
 	}
-	return a.unit + " " + countText(int64(math.Round(x)))
+	return a.unit + " " + units.Count(int64(math.Round(x)))
 }
 
 func valueText(v float64, bytes bool) string {
 	if bytes {
-		return bytesText(v)
+		return units.Bytes(v)
 	}
-	return countText(int64(v))
+	return units.Count(int64(v))
 }
 
 // describe says in words what the picture shows.
 func describe(c chart) string {
 	parts := make([]string, len(c.lines))
 	for i, l := range c.lines {
-		first, last := ends(l.v)
+		first, _ := ends(l.v)
+		last := c.lastOf(l)
 		parts[i] = fmt.Sprintf("%s from %s to %s", l.label, valueText(first, c.bytes),
 			valueText(last, c.bytes))
 	}
 	return c.title + " over " + axisName(c.axis) + ": " + strings.Join(parts, ", ") + "."
 }
 
-func drawLine(c chart, l line, f frame) plotLine {
-	_, last := ends(l.v)
-	out := plotLine{ID: l.id, Label: l.label, Last: valueText(last, c.bytes)}
+func drawLine(c chart, l line, f frame, b *band) plotLine {
+	out := plotLine{ID: l.id, Label: l.label, Last: valueText(c.lastOf(l), c.bytes)}
 	r := reduce(c.axis.x, l.v, f.x0, f.x1, buckets)
+	if b != nil {
+		r, out.Swing = reduced{b.x, b.mean}, b.path(f)
+	}
 	var path strings.Builder
 	r.each(func(x, y float64, gap bool) {
 		if gap {
@@ -224,7 +253,7 @@ func valueTicks(lo, hi float64, bytes bool) (at []float64, text []string) {
 	}
 	size, unit := 1.0, ""
 	if bytes {
-		size, unit = scaleOf(math.Max(math.Abs(lo), math.Abs(hi)))
+		size, unit = units.Scale(math.Max(math.Abs(lo), math.Abs(hi)))
 		unit = " " + unit
 	}
 	step := niceStep((hi - lo) / 4 / size)
@@ -235,12 +264,12 @@ func valueTicks(lo, hi float64, bytes bool) (at []float64, text []string) {
 	first := math.Floor(lo / size / step)
 	for k := 0.0; k < 12; k++ {
 		y := (first + k) * step
-		label := fixed(y, prec) + unit
+		label := units.Fixed(y, prec) + unit
 		switch {
 		case y == 0:
 			label = "0"
 		case !bytes:
-			label = countText(int64(math.Round(y)))
+			label = units.Count(int64(math.Round(y)))
 		}
 		at, text = append(at, y*size), append(text, label)
 		if y*size >= hi {
@@ -300,12 +329,12 @@ func axisTicks(f frame, unit string) []tick {
 
 func axisText(x, step float64, unit string) string {
 	if unit != "s" {
-		return unit + " " + countText(int64(math.Round(x)))
+		return unit + " " + units.Count(int64(math.Round(x)))
 	}
 	if math.Abs(x) < step/1e6 {
 		return "0 s"
 	}
-	number, unit, _ := strings.Cut(secondsText(x), " ")
+	number, unit, _ := strings.Cut(units.Seconds(x), " ")
 	if strings.Contains(number, ".") {
 		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
 	}

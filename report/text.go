@@ -22,11 +22,16 @@ type textWriter struct {
 	color bool
 }
 
-func writeText(w io.Writer, d *document, o Options) error {
+func newTextWriter(w io.Writer, o Options) *textWriter {
 	t := &textWriter{out: bufio.NewWriter(w), width: defaultWidth, color: o.Color}
 	if o.Width > 0 {
 		t.width = max(o.Width, minWidth)
 	}
+	return t
+}
+
+func writeText(w io.Writer, d *document, o Options) error {
+	t := newTextWriter(w, o)
 	t.head(d)
 	for _, s := range d.sections {
 		t.line("")
@@ -74,14 +79,32 @@ func (t *textWriter) head(d *document) {
 	if d.title != "" {
 		t.line(t.paint(ansiDim, prefix(d.title, t.width)))
 	}
-	lines := wrap(d.sentence(), t.width)
-	if rest, ok := strings.CutPrefix(lines[0], string(d.class)); ok {
-		lines[0] = t.paint(code, string(d.class)) + rest
+	t.sentence(d.oom, verdict.OutOfMemory, ansiRed)
+	if d.grows() {
+		t.sentence(d.sentence(), string(d.class), code)
 	}
-	for _, l := range lines {
+	if d.next != "" {
+		t.line("")
+		lines := wrap(nextTitle+" "+d.next, t.width)
+		lines[0] = t.paint(ansiBold, nextTitle) + strings.TrimPrefix(lines[0], nextTitle)
+		for _, l := range lines {
+			t.line(l)
+		}
+	}
+	t.paragraph(d.note, "", "")
+}
+
+// sentence wraps s and paints what it begins with. An empty s writes nothing.
+func (t *textWriter) sentence(s, start, code string) {
+	if s == "" {
+		return
+	}
+	for i, l := range wrap(s, t.width) {
+		if rest, ok := strings.CutPrefix(l, start); ok && i == 0 {
+			l = t.paint(code, start) + rest
+		}
 		t.line(l)
 	}
-	t.paragraph(d.meaning, "", "")
 }
 
 func (t *textWriter) block(b block) {
@@ -105,7 +128,7 @@ func (t *textWriter) block(b block) {
 	}
 	t.pairs(b.pairs)
 	if b.code != "" {
-		t.line("  " + b.code) // never wrapped: it is to be copied
+		t.line("  " + strings.ReplaceAll(b.code, "\n", "\n  ")) // never wrapped: it is to be copied
 	}
 }
 
@@ -145,6 +168,15 @@ func (t *textWriter) paragraph(s, first, rest string) {
 // table writes captions dim, numbers to the right, and wraps the widest
 // column of words until the rows fit the width.
 func (t *textWriter) table(tb *table) {
+	tb, note := tb.folded()
+	if len(tb.rows)+len(tb.foot) > 0 || note == "" {
+		t.rows(tb)
+	}
+	t.paragraph(note, "  ", "  ")
+}
+
+// rows writes a table as it is given, with its caption.
+func (t *textWriter) rows(tb *table) {
 	t.paragraph(tb.caption, "  ", "  ")
 	all := [][]string{make([]string, len(tb.head))}
 	for i, c := range tb.head {

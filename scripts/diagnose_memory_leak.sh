@@ -12,10 +12,10 @@ export LC_ALL=C
 runtimes=("$@")
 [ ${#runtimes[@]} -gt 0 ] || runtimes=(gpumem tl tensorlogic)
 
-if gpumem diagnose --help >/dev/null 2>&1; then
+if gpumem diagnose --help 2>/dev/null | grep -q sections; then
 	names=$(IFS=,; printf '%s' "${runtimes[*]}")
 	echo "=== GPU Memory Leak Diagnosis ==="
-	gpumem diagnose --runtime "$names"
+	gpumem diagnose --format sections --runtime "$names"
 	code=$?
 	echo
 	echo "=== Diagnosis complete ==="

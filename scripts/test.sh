@@ -14,17 +14,30 @@ if [ "${1-}" = --quick ]; then
 fi
 
 # name of the command : Debian package
-needs="cc:gcc bash:bash musl-gcc:musl-tools bwrap:bubblewrap python3:python3 pip3:python3-pip pytest:python3-pytest tmux:tmux chromium:chromium shellcheck:shellcheck
+needs="cc:gcc bash:bash musl-gcc:musl-tools bwrap:bubblewrap python3:python3 g++:g++ rustc:rustc pip3:python3-pip pytest:python3-pytest tmux:tmux chromium:chromium shellcheck:shellcheck
 	aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-g++:g++-aarch64-linux-gnu
 	qemu-aarch64-static:qemu-user-static prometheus:prometheus xmllint:libxml2-utils npm:npm
 	musl-gcc:musl-tools bwrap:bubblewrap strace:strace gdb:gdb valgrind:valgrind fakeroot:fakeroot node:nodejs make:make
-	perl:perl setcap:libcap2-bin ps:procps"
+	pypy3:pypy3 python3-dbg:python3-dbg mvn:maven
+	perl:perl setcap:libcap2-bin ps:procps sshd:openssh-server rpm2cpio:rpm2cpio rpm:rpm cpio:cpio dpkg:dpkg git:git
+	mkfs.ext4:e2fsprogs"
 
 # Real frameworks on the processor, for the Python agent: PyTorch of the system's
 # Python (PyPI's has all of CUDA in it), JAX and MLX in a folder of their own.
 jax=0.10.2 mlx=0.32.4
+# What uses the wheel: uv, pytest, a Jupyter kernel, a type checker.
+tools="uv pytest ipykernel jupyter-client mypy"
+# Language models: what makes one, for the PyTorch of the system's Python, and
+# llama.cpp's converter, which the sources of its Python package have in them.
+models="transformers==4.46.3 gguf==0.19.0 sentencepiece numpy<2" converter=0.3.36
 export GPUMEM_TEST_TORCH=${GPUMEM_TEST_TORCH:-/usr/bin/python3}
 export GPUMEM_TEST_FRAMEWORKS=${GPUMEM_TEST_FRAMEWORKS:-${XDG_CACHE_HOME:-$HOME/.cache}/gpumem-tests/jax-$jax-mlx-$mlx}
+export GPUMEM_TEST_TOOLS=${GPUMEM_TEST_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/gpumem-tests/tools-1}
+export GPUMEM_TEST_MODELS=${GPUMEM_TEST_MODELS:-${XDG_CACHE_HOME:-$HOME/.cache}/gpumem-tests/models-1}
+# Other builds of CPython than the system's, for attach: those that Maven packages for
+# Java programs, as version of CPython-version of the package.
+pythons="3.9.6-1.5.6 3.10.8-1.5.8 3.12.1-1.5.10 3.13.5-1.5.12 3.14.3-1.5.13"
+export GPUMEM_TEST_PYTHONS=${GPUMEM_TEST_PYTHONS:-${XDG_CACHE_HOME:-$HOME/.cache}/gpumem-tests/pythons-2}
 
 # missing is the packages whose command is not there.
 find_missing() {
@@ -39,6 +52,7 @@ find_missing() {
 	fi
 	"$GPUMEM_TEST_TORCH" -c 'import torch' 2>/dev/null || missing+=(python3-torch)
 	/usr/bin/python3 -c 'import numpy' 2>/dev/null || missing+=(python3-numpy)
+	python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
 	# The loader of 32-bit programs; compilers for them cannot be had beside those for arm64.
 	[ "$(uname -sm)" != "Linux x86_64" ] || [ -e /lib/ld-linux.so.2 ] || missing+=(libc6-i386)
 }
@@ -53,6 +67,57 @@ install_frameworks() {
 		mv "$new" "$GPUMEM_TEST_FRAMEWORKS" && return
 	rm -rf "$new"
 	return 1
+}
+
+# install_tools fetches what uses the wheel, about 60 MB.
+install_tools() {
+	[ ! -d "$GPUMEM_TEST_TOOLS" ] || return 0
+	echo "installing for the tests: $tools" >&2
+	local new=$GPUMEM_TEST_TOOLS.$$
+	# shellcheck disable=SC2086 # one word each
+	python3 -m pip install -q --disable-pip-version-check --only-binary=:all: --target "$new" $tools >&2 &&
+		mv "$new" "$GPUMEM_TEST_TOOLS" && return
+	rm -rf "$new"
+	return 1
+}
+
+# install_models fetches transformers and the converter, about 140 MB.
+install_models() {
+	[ ! -d "$GPUMEM_TEST_MODELS" ] || return 0
+	echo "installing for the tests: $models, llama.cpp's converter" >&2
+	local new=$GPUMEM_TEST_MODELS.$$ version
+	version=$("$GPUMEM_TEST_TORCH" -c 'import platform; print(platform.python_version())')
+	# shellcheck disable=SC2086 # one word each
+	python3 -m pip install -q --disable-pip-version-check --only-binary=:all: --python-version "$version" \
+		--target "$new" $models >&2 && fetch_converter "$new/llama.cpp" && mv "$new" "$GPUMEM_TEST_MODELS" && return
+	rm -rf "$new"
+	return 1
+}
+
+# fetch_converter takes the converter out of the sources of the Python package.
+fetch_converter() {
+	mkdir "$1" && python3 -m pip download -q --disable-pip-version-check --no-deps --no-binary=:all: -d "$1" \
+		"llama-cpp-python==$converter" >&2 &&
+		tar -xzf "$1/llama_cpp_python-$converter.tar.gz" -C "$1" --strip-components=3 --wildcards \
+			'*/vendor/llama.cpp/conv*' '*/vendor/llama.cpp/gguf-py/*' '*/vendor/llama.cpp/LICENSE' &&
+		rm "$1/"*.tar.gz
+}
+
+# install_pythons fetches builds of CPython with a shared libpython, about 130 MB.
+install_pythons() {
+	[ ! -d "$GPUMEM_TEST_PYTHONS" ] && [ "$(uname -sm)" = "Linux x86_64" ] || return 0
+	echo "installing for the tests: CPython $pythons" >&2
+	local new=$GPUMEM_TEST_PYTHONS.$$ version
+	mkdir -p "$new" || return 1
+	for version in $pythons; do
+		timeout 300 mvn -q -B org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy -DoutputDirectory="$new" \
+			-Dartifact="org.bytedeco:cpython:$version:jar:linux-x86_64" >&2 || return 1
+		python3 -m zipfile -e "$new/cpython-$version-linux-x86_64.jar" "$new/jar" &&
+			mv "$new/jar/org/bytedeco/cpython/linux-x86_64" "$new/${version%%-*}" &&
+			chmod +x "$new/${version%%-*}"/bin/python3.* || return 1
+		rm -rf "$new/jar" "$new/cpython-$version-linux-x86_64.jar"
+	done
+	mv "$new" "$GPUMEM_TEST_PYTHONS"
 }
 
 install_missing() {
@@ -76,10 +141,15 @@ install_missing() {
 
 install_missing || echo "could not install all of: $needs; the tests that need them will say so" >&2
 install_frameworks || echo "could not install JAX and MLX; the tests that need them will say so" >&2
+install_tools || echo "could not install $tools; the tests that need them will say so" >&2
+install_models || echo "could not install $models; the tests that need them will say so" >&2
+install_pythons || echo "could not install CPython $pythons; the tests that need them will say so" >&2
 
 failed=0
 find_missing
 [ -d "$GPUMEM_TEST_FRAMEWORKS" ] || missing+=(jax mlx)
+# shellcheck disable=SC2206 # one word each
+[ -d "$GPUMEM_TEST_TOOLS" ] || missing+=($tools)
 if [ -n "${CI:-}" ] && [ ${#missing[@]} -gt 0 ]; then
 	echo "CI: tests would be skipped for want of ${missing[*]}" >&2
 	failed=1
@@ -104,7 +174,7 @@ skipped=$(grep -cE '^\s*--- SKIP' "$log")
 if [ "$failed" -ne 0 ] && [ "$bad" -eq 0 ]; then bad=1; fi
 if [ "$skipped" -gt 0 ]; then
 	echo "---- skipped ----"
-	grep -E -A2 '^\s*--- SKIP' "$log"
+	grep -E -B2 '^\s*--- SKIP' "$log" # the reason stands above it
 fi
 echo "$passed passed, $bad failed, $skipped skipped"
 exit "$failed"

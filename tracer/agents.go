@@ -60,20 +60,29 @@ func (l listener) message(conn *agent.Conn, m *agent.Message) {
 		c = &connected{conn: conn, dones: make(chan agent.Done, 16), gone: make(chan struct{})}
 		r.agents[conn] = c
 	}
+	if m.Hello != nil && m.Hello.Refused != "" {
+		c.isOver = true
+		r.refusedLocked(conn.PID(), m.Hello.Refused)
+		return
+	}
 	if m.Hello != nil {
 		c.offers = slices.Clone(m.Hello.Actions)
-		r.hello(m.Hello)
+		l.hello(m.Hello)
 	}
 	f := r.follow(conn.PID())
 	if m.Hello != nil {
 		r.heard[f.pid], f.cutAt = true, 0
-		r.introduceByAgent(f, m.Hello)
+		r.entered.heard(f.pid == r.main)
+		l.introduceByAgent(f, m.Hello)
 	}
 	if m.Sample != nil {
-		r.agentSample(f, m.Sample, now)
+		l.sample(f, m.Sample, now)
 	}
 	if m.Mark != nil {
-		r.agentMark(f, m.Mark, now)
+		l.mark(f, m.Mark, now)
+		if m.Mark.Kind == record.KindOOM {
+			l.outOfMemory(c, f, m.Mark, now)
+		}
 		if m.Mark.Kind == record.KindPhase && m.Mark.Name == agent.PhaseExiting {
 			c.isOver = true
 			c.exiting.Do(func() { l.concludes.Go(func() { r.guard(func() { r.conclude(c, f) }) }) })
@@ -125,7 +134,8 @@ func (r *recording) hasAgent(pid int) bool {
 
 // hello takes what an agent says of its program into run.json. What is there
 // already, from the caller or an earlier agent, stays. The lock is held.
-func (r *recording) hello(h *agent.Hello) {
+func (l listener) hello(h *agent.Hello) {
+	r := l.r
 	err := r.out.UpdateMeta(func(m *record.Meta) {
 		if m.Device == "" {
 			m.Device = h.Device
@@ -170,12 +180,13 @@ func (r *recording) agentTime(t, now int64) int64 {
 	return min(t, now)
 }
 
-// agentSample writes the row that an agent's sample leads to. The lock is held.
-func (r *recording) agentSample(f *followed, s *agent.Sample, now int64) {
+// sample writes the row that an agent's sample leads to. The lock is held.
+func (l listener) sample(f *followed, s *agent.Sample, now int64) {
+	r := l.r
 	for _, cell := range s.Cells {
 		switch cell.Column {
 		case record.ColStep:
-			r.newStep(f, cell.Value, r.agentTime(s.TNs, now), "")
+			l.newStep(f, cell.Value, r.agentTime(s.TNs, now), "")
 		case record.ColDropped:
 			f.dropped = cell.Value
 		case record.ColGPU:
@@ -183,7 +194,7 @@ func (r *recording) agentSample(f *followed, s *agent.Sample, now int64) {
 		}
 	}
 	at := r.agentTime(s.TNs, now)
-	if !r.sampler.Late(at, now) {
+	if !r.sampler.Late(at+r.beat.slack(), now) {
 		f.agentAt = now
 	}
 	if !f.rate.take(now) && !f.marked {
@@ -194,25 +205,33 @@ func (r *recording) agentSample(f *followed, s *agent.Sample, now int64) {
 	r.row(f, at, s.Cells)
 }
 
-// agentMark writes the event of a mark, and a row when the mark is one that
+// mark writes the event of a mark, and a row when the mark is one that
 // the judgement needs memory at. The lock is held.
-func (r *recording) agentMark(f *followed, m *agent.Mark, now int64) {
+func (l listener) mark(f *followed, m *agent.Mark, now int64) {
+	r := l.r
 	at := r.agentTime(m.TNs, now)
+	if m.Kind != record.KindStep { // a step has a row of its own
+		f.calm.Stir(now)
+		r.beat.hurry()
+	}
 	switch m.Kind {
 	case record.KindStep:
-		r.newStep(f, m.Step, at, m.At)
+		l.newStep(f, m.Step, at, m.At)
 	case record.KindPhase:
 		r.phase, f.marked = clipTo(m.Name, maxName), true
 		f.ps.SplitNext()
-		r.markLocked(&r.phases, r.markEvent(f, m, at), now)
+		r.markLocked(&r.phases, l.markEvent(f, m, at), now)
 	case record.KindWarning:
 		r.warnLocked(clip(m.Name))
 		return
 	case record.KindSites, record.KindHolders:
 		r.listLocked(f, m.Kind, m.Detail, at)
 		return
+	case record.KindOOM, record.KindDied, record.KindWindow, record.KindComposition:
+		l.largeMark(f, m, at, now)
+		return
 	default:
-		r.markLocked(&r.marks, r.markEvent(f, m, at), now)
+		r.markLocked(&r.marks, l.markEvent(f, m, at), now)
 		return
 	}
 	// An agent that samples with its marks sends that sample next; its row
@@ -224,7 +243,8 @@ func (r *recording) agentMark(f *followed, m *agent.Mark, now int64) {
 	r.row(f, at, nil)
 }
 
-func (r *recording) markEvent(f *followed, m *agent.Mark, at int64) record.Event {
+func (l listener) markEvent(f *followed, m *agent.Mark, at int64) record.Event {
+	r := l.r
 	if max(len(m.Kind), len(m.Name), len(m.At)) > maxName || len(m.Detail) > maxDetail {
 		r.cut++
 	}
@@ -243,10 +263,10 @@ func (r *recording) markLocked(budget *markBudget, e record.Event, now int64) {
 
 // tellSurplus warns of what the budgets kept out. The lock is held.
 func (r *recording) tellSurplus() {
-	if n := r.marks.surplus + r.phases.surplus + r.lists.surplus; n > 0 {
+	if n := r.marks.surplus + r.phases.surplus + r.lists.surplus + r.large.surplus; n > 0 {
 		r.warnLocked(
-			fmt.Sprintf("%d marks over %d or %d MiB a second, or %d or %d MiB a run, are not recorded",
-				n, marksPerSecond, markBytesPerSecond>>20, maxMarks, maxMarkBytes>>20))
+			fmt.Sprintf("%d marks over %d or %d MiB a second, or %d or %d MiB in %d hours, are not recorded",
+				n, marksPerSecond, markBytesPerSecond>>20, maxMarks, maxMarkBytes>>20, markRefill/time.Hour))
 	}
 	if r.cut > 0 {
 		r.warnLocked(fmt.Sprintf("%d marks are cut: a name has at most %d bytes, a detail %d", r.cut,
@@ -256,7 +276,8 @@ func (r *recording) tellSurplus() {
 
 // newStep takes a process's step; of those that are new some become events.
 // The lock is held.
-func (r *recording) newStep(f *followed, step, at int64, where string) {
+func (l listener) newStep(f *followed, step, at int64, where string) {
+	r := l.r
 	if f.stepped && f.step == step {
 		return
 	}

@@ -40,7 +40,8 @@ func BenchmarkTimerRow(b *testing.B) {
 func BenchmarkAgentRow(b *testing.B) {
 	s, f := benchRecording(b)
 	sample := agent.Sample{}
-	for _, name := range []string{record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount, record.ColRefs, record.ColGPU, record.ColHostHeap, record.ColDropped} {
+	for _, name := range []string{record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount,
+		record.ColRefs, record.ColGPU, record.ColHostHeap, record.ColDropped} {
 		sample.Cells = append(sample.Cells, record.Cell{Column: name, Value: 1 << 30})
 	}
 	f.rate = newBucket(1e12, 1e12)
@@ -48,7 +49,7 @@ func BenchmarkAgentRow(b *testing.B) {
 	for b.Loop() {
 		s.mu.Lock()
 		sample.TNs = s.clock.Now()
-		s.agentSample(f, &sample, sample.TNs)
+		listener{r: s.recording}.sample(f, &sample, sample.TNs)
 		s.mu.Unlock()
 	}
 }

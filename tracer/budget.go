@@ -3,6 +3,7 @@ package tracer
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"github.com/gpumem/gpumem/internal/secret"
@@ -43,10 +44,17 @@ const (
 	// report reads it whole, so the bound of a run is one of memory as well.
 	markBytesPerSecond = 2 << 20
 	maxMarkBytes       = 16 << 20
+	// markRefill is how long a run must go on to have its budgets anew: a run of a month
+	// tells of its last day as well as of its first. The file is kept within its bound by
+	// the writer, which thins the past.
+	markRefill = 6 * time.Hour
 	// maxName, maxDetail and maxReceipt bound the texts of one event, in bytes.
 	maxName    = 1 << 10
 	maxDetail  = 4 << 10
 	maxReceipt = 64 << 10
+	// maxLarge bounds the detail of an out-of-memory and of a part of a profiled
+	// window, in bytes. Readers of events.jsonl leave out what is longer.
+	maxLarge = 60 << 10
 	// eventFrame is about what an event has beside its texts, in bytes.
 	eventFrame = 80
 )
@@ -57,6 +65,7 @@ type markBudget struct {
 	written        int64
 	bytes          int64
 	surplus        int64 // that did not pass
+	begun          int64 // time of the first, in ns
 }
 
 func newMarkBudget() markBudget {
@@ -68,7 +77,11 @@ func newMarkBudget() markBudget {
 
 // take reports whether an event of that size may pass at time now (ns).
 func (b *markBudget) take(now int64, size int) bool {
-	if b.written >= maxMarks || b.bytes+int64(size) > maxMarkBytes ||
+	if b.begun == 0 {
+		b.begun = now
+	}
+	anew := 1 + (now-b.begun)/int64(markRefill)
+	if b.written >= maxMarks*anew || b.bytes+int64(size) > maxMarkBytes*anew ||
 		!b.byteRate.has(now, float64(size)) || !b.rate.take(now) {
 		b.surplus++
 		return false

@@ -25,7 +25,8 @@ func TestLongMarksAreCutAndDoNotFillTheDisk(t *testing.T) {
 	var lines strings.Builder
 	lines.WriteString(`{"hello":{"v":1,"pid":PID}}` + "\n")
 	for n := range 100 {
-		fmt.Fprintf(&lines, `{"mark":{"kind":"event","name":"%s","detail":{"n":%d,"text":"%s"}}}`+"\n", long[:400_000], n, long)
+		fmt.Fprintf(&lines, `{"mark":{"kind":"event","name":"%s","detail":{"n":%d,"text":"%s"}}}`+"\n",
+			long[:400_000], n, long)
 	}
 	fmt.Fprintf(&lines, `{"mark":{"kind":"phase","name":"%s"}}`+"\n", long)
 	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
@@ -38,7 +39,8 @@ func TestLongMarksAreCutAndDoNotFillTheDisk(t *testing.T) {
 	}
 	marks := 0
 	for _, e := range run.Events {
-		if e.Kind == record.KindEvent && len(e.Name) <= maxName && utf8.ValidString(e.Name) && strings.HasSuffix(e.Name, "…") &&
+		if e.Kind == record.KindEvent && len(e.Name) <= maxName && utf8.ValidString(e.Name) &&
+			strings.HasSuffix(e.Name, "…") &&
 			strings.Contains(string(e.Detail), "left_out_bytes") {
 			marks++
 		}
@@ -71,6 +73,26 @@ func TestMarksOfARunAreBoundedInBytes(t *testing.T) {
 	}
 	if b.bytes != maxMarkBytes || b.written != maxMarkBytes/size || b.surplus == 0 {
 		t.Errorf("%d bytes in %d marks, %d over", b.bytes, b.written, b.surplus)
+	}
+}
+
+func TestARunOfManyHoursTellsOfItsLastOnesAsWell(t *testing.T) {
+	t.Parallel()
+	const size = 4 << 10
+	b := newMarkBudget()
+	now := int64(time.Hour)
+	for range 4 {
+		before := b.written
+		for range 60 {
+			now += int64(time.Second)
+			for b.take(now, size) {
+				continue
+			}
+		}
+		if n := b.written - before; n != maxMarkBytes/size {
+			t.Errorf("%d marks", n)
+		}
+		now += int64(markRefill)
 	}
 }
 

@@ -66,6 +66,8 @@ func children() map[string]func(args []string) int {
 		"quota":   childQuota,
 		"forever": childForever,
 		"ranks":   childRanks,
+		"leave":   childLeave,
+		"hold":    childHold,
 	}
 }
 
@@ -133,11 +135,13 @@ func childWork(a []string) int {
 	steps, pause := int64(atoi(a[0])), time.Duration(atoi(a[1]))*time.Microsecond
 	var held atomic.Int64
 	unified := true
-	c, err := agent.Connect(agent.Hello{Device: "soft", UnifiedMemory: &unified, CapacityBytes: 1 << 30}, func(cells []record.Cell) []record.Cell {
-		return append(cells,
-			record.Cell{Column: record.ColLive, Value: held.Load()}, record.Cell{Column: record.ColLiveCount, Value: held.Load() / 4096},
-			record.Cell{Column: record.ColGPU, Value: held.Load()}, record.Cell{Column: record.ColRSS, Value: 1})
-	})
+	c, err := agent.Connect(agent.Hello{Device: "soft", UnifiedMemory: &unified, CapacityBytes: 1 << 30},
+		func(cells []record.Cell) []record.Cell {
+			return append(cells,
+				record.Cell{Column: record.ColLive, Value: held.Load()}, record.Cell{Column: record.ColLiveCount,
+					Value: held.Load() / 4096},
+				record.Cell{Column: record.ColGPU, Value: held.Load()}, record.Cell{Column: record.ColRSS, Value: 1})
+		})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 3
@@ -303,7 +307,8 @@ func childMute([]string) int {
 	if err != nil {
 		return 2
 	}
-	fmt.Fprintf(conn, `{"hello":{"v":1,"pid":%d,"actions":["sites"]}}`+"\n"+`{"mark":{"kind":"phase","name":"exiting"}}`+"\n", os.Getpid())
+	fmt.Fprintf(conn, `{"hello":{"v":1,"pid":%d,"actions":["sites"]}}`+"\n"+
+		`{"mark":{"kind":"phase","name":"exiting"}}`+"\n", os.Getpid())
 	return 0
 }
 

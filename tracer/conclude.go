@@ -20,6 +20,8 @@ const (
 	heardEvery = 500 * time.Millisecond
 	// listBound is how long listing the survivors may take: the program waits.
 	listBound = 10 * time.Second
+	// goneBound is how long after a failed write the end of a connection may be noticed.
+	goneBound = 100 * time.Millisecond
 	// settlePoll, settleBytes and settleCalm: the footprint rests when it moved
 	// by less than settleBytes for settleCalm polls in a row.
 	settlePoll  = 20 * time.Millisecond
@@ -119,7 +121,11 @@ func (r *recording) ask(c *connected, action string, bound time.Duration) (agent
 	defer c.turn.Unlock()
 	id, err := c.conn.Do(action)
 	if err != nil {
-		r.warn(err.Error())
+		select {
+		case <-c.gone: // its program has just ended
+		case <-time.After(goneBound):
+			r.warn(err.Error())
+		}
 		return agent.Done{}, false
 	}
 	timer := time.NewTimer(bound)
@@ -145,7 +151,9 @@ func (r *recording) ask(c *connected, action string, bound time.Duration) (agent
 
 // lists reports an action that only tells something: an agent that has nothing
 // to tell says why, and that is no fault of the run.
-func lists(action string) bool { return action == agent.ActionSites || action == agent.ActionHolders }
+func lists(action string) bool {
+	return action == agent.ActionSites || action == agent.ActionHolders || action == agent.ActionComposition
+}
 
 // clip bounds a program's text in a warning.
 func clip(text string) string { return clipTo(text, 200) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/probe"
+	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -39,18 +40,31 @@ type Config struct {
 	// the null device.
 	Stdin, Stdout, Stderr *os.File
 	// Logs writes what the program writes into stdout.log and stderr.log of the
-	// run folder; Stdout and Stderr are then not used.
+	// run folder; Stdout and Stderr are then not used. Of each at most an eighth of
+	// Keep stays, the beginning and the end, where the system can take out the rest
+	// (Linux).
 	Logs bool
 
 	// Out is the run folder; Force replaces the run's files in one that exists.
 	Out   string
 	Force bool
+	// Keep bounds the run folder, in bytes, as record.CreateOptions.Keep does; 0 keeps
+	// everything.
+	Keep int64
+	// Resume has Attach go on in the run folder Out, which a recorder of the same process
+	// has left.
+	Resume bool
 	// Meta is the beginning of run.json; what is empty and known here is
 	// filled in: Command, Env, Host, OS, Machine, CapacityBytes, Start, IntervalMs, PID.
 	Meta record.Meta
 
 	// Interval between samples; 0 is 50 ms.
 	Interval time.Duration
+	// Calm is the time between samples of a process of which nothing moves
+	// (sample.Calm), and Interval that of the others; they then also come further apart
+	// where there are so many processes that sampling them would take more than 5 % of a
+	// core. 0 samples all at Interval, whatever they do.
+	Calm time.Duration
 	// Purge asks for the experiments at the end.
 	Purge bool
 	// GPU is asked for the GPU bytes of the processes, from one goroutine, once an
@@ -58,6 +72,9 @@ type Config struct {
 	// that it leaves out is unknown. An error is one warning in the run, whatever
 	// the number of times; it is asked again, once a second. The caller closes it.
 	GPU probe.Reader
+	// Charges, when set, tells what the devices hold for all processes. It is asked
+	// when the program runs out of memory, and may be called beside GPU.
+	Charges func(ctx context.Context) []probe.Charge
 	// Grace is how long a program may take to end after SIGINT, and again
 	// after SIGTERM, when ctx is done; 0 is 5 s. Then it is killed.
 	Grace time.Duration
@@ -74,6 +91,11 @@ type Config struct {
 	// returns: the last moment to see what the program's work left behind.
 	Exiting func(pid int)
 
+	// Enter, when set, has Attach listen for agents, and bring one into the process:
+	// it is called once, with the server that the agent is to find. A refusal is a warning
+	// of the run, which goes on from outside.
+	Enter func(pid int, server *agent.Server) (*Entered, error)
+
 	// Unheard, when set, is called at the end when no agent has spoken for the
 	// program itself; what it returns, if anything, is a warning of the run.
 	Unheard func() string
@@ -86,6 +108,22 @@ type Config struct {
 
 	// Control, when set, steers the run while it goes on.
 	Control *Control
+
+	pid int // of the process that Attach joins
+}
+
+// Entered is what was brought into a process that runs.
+type Entered struct {
+	// Free takes away what was needed for the way in; it is called when the agent has
+	// spoken.
+	Free func() error
+	// Withdraw takes back an agent that has not come in, and reports whether nothing of
+	// it stays.
+	Withdraw func() bool
+	// Stopped is how long the process stood still; 0 where it was not stopped.
+	Stopped time.Duration
+	// Waits says why nothing is heard of the agent yet, in a clause.
+	Waits func() string
 }
 
 // Progress is the latest row of a run that goes on.
@@ -110,6 +148,8 @@ type Result struct {
 	// Left is set when Control.Leave ended the recording of a program that
 	// runs on; ExitCode is then -1.
 	Left bool
+	// Stays is what an agent that left a running process could not take out of it.
+	Stays []string
 	// Meta is run.json as written at the end.
 	Meta     record.Meta
 	Warnings []string

@@ -3,13 +3,10 @@ package tracer
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/gpumem/gpumem/internal/secret"
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -109,7 +106,7 @@ func (c *Control) Actions() []string {
 }
 
 // Ask has the program do an action now, measures what the system got back, and
-// writes the outcome into the run: a receipt, or the sites or holders told. It
+// writes the outcome into the run: a receipt, or what was told. It
 // takes as long as the program does. Of several agents that of the leading
 // process is asked. The program runs on meanwhile: what it takes in that time
 // is in the receipt as well. The receipt is nil for an action that has none.
@@ -131,7 +128,7 @@ func (c *Control) Ask(action string) (receipt *record.Receipt, err error) {
 			s.survivors(f, action, done)
 		}
 		return nil, answered(action, done, ok)
-	case agent.ActionSync:
+	case agent.ActionSync, agent.ActionComposition:
 		done, ok := s.ask(to, action, actionBound)
 		return nil, answered(action, done, ok)
 	}
@@ -178,7 +175,7 @@ func (c *Control) Mark(name string) (err error) {
 	defer recovered("mark", &err)
 	s, release, ok := c.hold()
 	if !ok {
-		return errors.New("mark: no run goes on")
+		return errors.New("mark: no run is in progress")
 	}
 	defer release()
 	s.mu.Lock()
@@ -201,42 +198,6 @@ func (c *Control) Lost() (missed, rows int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.missed, s.out.Stats().LostRows
-}
-
-// openLogs opens the files that take what the program writes.
-func (s *attempt) openLogs() error {
-	for _, log := range [...]struct {
-		name string
-		file **os.File
-	}{{record.FileStdout, &s.cfg.Stdout}, {record.FileStderr, &s.cfg.Stderr}} {
-		file, err := os.OpenFile(filepath.Join(s.out.Dir(), log.name),
-			os.O_CREATE|os.O_WRONLY|os.O_TRUNC|os.O_APPEND, 0o600)
-		if err != nil {
-			s.closeLogs()
-			return fmt.Errorf("open the program's logs: %w", err)
-		}
-		*log.file, s.logs = file, append(s.logs, file)
-	}
-	return nil
-}
-
-// closeLogs closes our end of the logs; the program has its own. What in them has
-// the shape of a secret is masked: not before, since the program writes into the
-// files itself, so that nothing of its output is lost when we are killed.
-func (s *attempt) closeLogs() {
-	for _, file := range s.logs {
-		file.Close()
-		_, partly, err := secret.Overwrite(file.Name())
-		switch {
-		case err != nil:
-			s.result.Warnings = append(s.result.Warnings, err.Error())
-		case partly:
-			s.result.Warnings = append(s.result.Warnings,
-				filepath.Base(file.Name())+
-					" is long: what looks like a secret is masked in its first 64 MiB only")
-		}
-	}
-	s.logs = nil
 }
 
 // leave says in the run that the program runs on.

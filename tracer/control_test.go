@@ -46,12 +46,14 @@ func startControlled(t *testing.T, mode string) *controlled {
 func TestAProgramIsAskedForExperimentsWhileItRuns(t *testing.T) {
 	t.Parallel()
 	c := startControlled(t, "leak wait")
-	until(t, "the agent offers holders, its last", func() bool { return slices.Contains(c.Actions(), agent.ActionHolders) })
+	until(t, "the agent offers holders, its last",
+		func() bool { return slices.Contains(c.Actions(), agent.ActionHolders) })
 	receipt, err := c.Ask(agent.ActionPurge)
 	if err != nil || receipt == nil {
 		t.Fatalf("purge: %v, %v", receipt, err)
 	}
-	if receipt.ClaimedBytes == nil || *receipt.ClaimedBytes != 64<<20 || receipt.ReturnedBytes == nil || *receipt.ReturnedBytes < 60<<20 {
+	if receipt.ClaimedBytes == nil || *receipt.ClaimedBytes != 64<<20 || receipt.ReturnedBytes == nil ||
+		*receipt.ReturnedBytes < 60<<20 {
 		t.Errorf("claimed %v, returned %v; want 64 MiB and about as much", receipt.ClaimedBytes, receipt.ReturnedBytes)
 	}
 	for _, action := range []string{agent.ActionSites, agent.ActionHolders, agent.ActionSync} {

@@ -124,7 +124,8 @@ func checkBroken(t *testing.T, res Result, says string) {
 		t.Errorf("%+v", res)
 	}
 	if len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], says) ||
-		!strings.Contains(res.Warnings[0], "internal error of gpumem") || !strings.Contains(res.Warnings[0], "(guard_test.go:") {
+		!strings.Contains(res.Warnings[0], "internal error of gpumem") ||
+		!strings.Contains(res.Warnings[0], "(guard_test.go:") {
 		t.Errorf("warnings %q", res.Warnings)
 	}
 	if !lastIsWarning(res.Dir) {

@@ -46,7 +46,8 @@ func TestEverySignalThatMayComeFromOutsideReachesTheProgramOnce(t *testing.T) {
 	t.Parallel()
 	cmd, said, _ := relayed(t)
 	list := []syscall.Signal{
-		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM, syscall.SIGCONT, syscall.SIGWINCH,
+		syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGALRM,
+		syscall.SIGCONT, syscall.SIGWINCH,
 	}
 	for sig := syscall.Signal(35); sig <= 64; sig++ {
 		list = append(list, sig)

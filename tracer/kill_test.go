@@ -28,7 +28,8 @@ func checkKilled(t *testing.T, dir string) int {
 	}
 	for _, w := range run.Warnings {
 		// Killed before the first row, or between making the file and it.
-		if !strings.Contains(w.Text, "no samples") && w.Text != "the file is empty" && !strings.Contains(w.Text, "last line is cut short") {
+		if !strings.Contains(w.Text, "no samples") && w.Text != "the file is empty" &&
+			!strings.Contains(w.Text, "last line is cut short") {
 			t.Errorf("warning %v", w)
 		}
 	}
@@ -65,7 +66,11 @@ func TestTheFolderSurvivesTheDeathOfTheTracerAtAnyMoment(t *testing.T) {
 			t.Fatal(err)
 		}
 		// The folder is there from the moment run.json is.
-		until(t, "run.json is there", func() bool { _, err := os.Stat(filepath.Join(out, record.FileMeta)); return err == nil })
+		until(t, "run.json is there", func() bool {
+			_,
+				err := os.Stat(filepath.Join(out, record.FileMeta))
+			return err == nil
+		})
 		time.Sleep(time.Duration(rng.Int64N(int64(120 * time.Millisecond))))
 		cmd.Process.Kill()
 		cmd.Wait()
@@ -210,7 +215,8 @@ func TestSignalsToTheTracerReachTheProgram(t *testing.T) {
 		sig  syscall.Signal
 		said string
 		code int
-	}{{syscall.SIGINT, "interrupt", 7}, {syscall.SIGTERM, "terminated", 7}, {syscall.SIGHUP, "hangup", 137}, {syscall.SIGUSR1, "user defined signal 1", 137}} {
+	}{{syscall.SIGINT, "interrupt", 7}, {syscall.SIGTERM, "terminated", 7}, {syscall.SIGHUP, "hangup", 137},
+		{syscall.SIGUSR1, "user defined signal 1", 137}} {
 		t.Run(fmt.Sprint(c.sig), func(t *testing.T) {
 			t.Parallel()
 			cmd, dir := tracerProcess(t, "relay")

@@ -17,7 +17,7 @@ func (s *attempt) track(pid int) {
 	s.guard(func() { s.firstRow(pid) })
 	s.loop(s.sampleLoop)
 	s.loop(func() {
-		s.sampler.AskEach(s.done, s.pids,
+		s.sampler.AskEach(s.done, s.beat.interval, s.pids,
 			func(err error) { s.warn(fmt.Sprintf("GPU bytes are missing: %v", err)) })
 	})
 	if s.cfg.Progress != nil {
@@ -37,10 +37,13 @@ func (s *attempt) firstRow(pid int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.main = pid
-	s.row(s.follow(pid), s.clock.Now(), nil)
-	// An agent that was quicker than us is a second process already.
-	s.multi = len(s.procs) > 1
-	if err := s.out.UpdateMeta(func(m *record.Meta) { m.PID = pid }); err != nil {
+	f := s.follow(pid)
+	start := f.ps.Identity().Start
+	s.row(f, s.clock.Now(), nil)
+	// An agent that was quicker than us is a second process already. In a folder that is
+	// resumed, rows of others may come before.
+	s.multi = len(s.procs) > 1 || s.cfg.Resume
+	if err := s.out.UpdateMeta(func(m *record.Meta) { m.PID, m.PIDStart = pid, start }); err != nil {
 		s.warnLocked(fmt.Sprintf("run.json lags behind: %v", err))
 	}
 }
@@ -50,14 +53,15 @@ const catchUp = 10 * time.Millisecond
 
 // sampleLoop is the timer.
 func (s *attempt) sampleLoop() {
-	ticker := time.NewTicker(s.cfg.Interval)
-	defer ticker.Stop()
+	timer := time.NewTimer(s.cfg.Interval)
+	defer timer.Stop()
 	pace, scanned := sample.NewPace(s.cfg.Interval, time.Now()), time.Time{}
 	for {
 		select {
 		case <-s.done:
 			return
-		case <-ticker.C:
+		case <-timer.C:
+		case <-s.beat.hurried:
 		}
 		now := time.Now()
 		if pace.Tick(now) {
@@ -70,6 +74,7 @@ func (s *attempt) sampleLoop() {
 		if now.Sub(scanned) >= rescan {
 			scanned = now
 			s.scanTree()
+			s.boundLogs()
 		}
 		s.poll()
 		s.tick()
@@ -80,11 +85,22 @@ func (s *attempt) sampleLoop() {
 				close(s.gone)
 			}
 		}
+		pace.Change(s.nextInterval(time.Since(now)))
+		timer.Reset(pace.Wait(time.Now()))
 	}
 }
 
 // scanTree follows new descendants.
 func (s *attempt) scanTree() {
+	s.scanning.Lock()
+	defer s.scanning.Unlock()
+	s.mu.Lock()
+	left := s.left
+	s.left = nil
+	s.mu.Unlock()
+	for _, id := range left {
+		s.tree.Forget(id) // its pid may be another's soon
+	}
 	for _, pid := range s.pids() {
 		s.tree.Add(pid) // agents that are no descendants
 	}

@@ -35,6 +35,7 @@ func (c *Config) beginMeta(start time.Time, startNs int64) record.Meta {
 	}
 	m.StartNanos = startNs
 	m.IntervalMs = float64(c.Interval) / float64(time.Millisecond)
+	m.CalmIntervalMs = float64(c.Calm) / float64(time.Millisecond)
 	m.CapacityBytes = withHostLimits(m.CapacityBytes)
 	return m
 }

@@ -40,13 +40,18 @@ func (r *recording) introduce(f *followed, name string, rank *int) {
 	if now != f.is {
 		f.is, f.introduced = now, false
 	}
-	r.tellProcesses()
+	if r.multi && !r.toldAll {
+		r.tellProcesses()
+		return
+	}
+	r.tellProcess(f)
 }
 
 // introduceByAgent takes a hello's word, or, where it has none, what is seen from
 // outside by now: before, the process may have been a mere fork. The lock is
 // held.
-func (r *recording) introduceByAgent(f *followed, h *agent.Hello) {
+func (l listener) introduceByAgent(f *followed, h *agent.Hello) {
+	r := l.r
 	name, rank := seenFromOutside(f.pid, r.out.MaskCommand)
 	if f.named {
 		name = ""
@@ -75,23 +80,35 @@ func (r *recording) introduceAgain(f *followed) {
 	r.introduce(f, name, rank)
 }
 
-// tellProcesses writes the introductions that are not written yet: none as long
-// as there is one process only and nothing numbers it. The lock is held.
+// tellProcesses writes the introductions that were held back as long as there was one
+// process only. The lock is held.
 func (r *recording) tellProcesses() {
 	for _, pid := range r.pidsLocked() {
-		f := r.procs[pid]
-		if f.introduced || r.introduced >= maxIntroduced || f.is == unknownProcess ||
-			!r.multi && f.is.rank < 0 {
-			continue
-		}
-		f.introduced = true
-		r.introduced++
-		e := record.Event{TMs: r.millis(r.clock.Now()), PID: f.pid, Kind: record.KindProcess, Name: f.is.name}
-		if f.is.rank >= 0 {
-			e.Rank = &f.is.rank
-		}
-		r.eventLocked(e)
+		r.tellProcess(r.procs[pid])
 	}
+	r.toldAll = true
+}
+
+// tellProcess writes the introduction of a process unless it is written: not as long as
+// there is one process only and nothing numbers it. The lock is held.
+func (r *recording) tellProcess(f *followed) {
+	if f.introduced || r.introduced >= maxIntroduced || f.is == unknownProcess || !r.multi && f.is.rank < 0 {
+		return
+	}
+	f.introduced = true
+	r.introduced++
+	e := record.Event{TMs: r.millis(r.clock.Now()), PID: f.pid, Kind: record.KindProcess, Name: f.is.name}
+	if f.is.rank >= 0 {
+		e.Rank = &f.is.rank
+	}
+	r.eventLocked(e)
+}
+
+// RankOf is the rank of a process by its environment at the start, as torchrun, MPI and
+// Slurm set it; nil where it has none or may not be read.
+func RankOf(pid int) *int {
+	_, rank := seenFromOutside(pid, func(args []string) []string { return args })
+	return rank
 }
 
 // seenFromOutside is what the system tells of a process: its command line, the

@@ -13,13 +13,15 @@ import (
 
 func TestProcessesAreIntroducedWithNameAndRank(t *testing.T) {
 	t.Parallel()
-	res := traceFamily(t, "ranks 3", "four processes are introduced", func(dir string) bool { return len(introductions(dir)) >= 4 })
+	res := traceFamily(t, "ranks 3", "four processes are introduced",
+		func(dir string) bool { return len(introductions(dir)) >= 4 })
 	ranks := map[int]bool{}
 	for pid, e := range introductions(res.Dir) {
 		switch {
 		case pid == res.PID && e.Rank != nil:
 			t.Errorf("the program itself has rank %d", *e.Rank)
-		case pid != res.PID && (e.Rank == nil || !strings.HasSuffix(e.Name, " --rank-of-the-test") || strings.Contains(e.Name, "/")):
+		case pid != res.PID && (e.Rank == nil || !strings.HasSuffix(e.Name, " --rank-of-the-test") ||
+			strings.Contains(e.Name, "/")):
 			t.Errorf("%+v", e)
 		case pid != res.PID:
 			ranks[*e.Rank] = true
@@ -62,7 +64,8 @@ func introductions(dir string) map[int]record.Event {
 func TestAnAgentsWordAboutItsProcessCountsMore(t *testing.T) {
 	t.Parallel()
 	file := t.TempDir() + "/lines"
-	lines := `{"hello":{"v":1,"pid":PID,"name":"worker-2","rank":41}}` + "\n" + `{"hello":{"v":1,"pid":PID,"rank":42}}` + "\n"
+	lines := `{"hello":{"v":1,"pid":PID,"name":"worker-2","rank":41}}` + "\n" +
+		`{"hello":{"v":1,"pid":PID,"rank":42}}` + "\n"
 	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -35,9 +35,11 @@ type recording struct {
 	start int64 // on clock
 	// sampler reads the processes. Its own are under mu.
 	sampler *sample.Sampler
+	beat    beat
 
 	mu       sync.Mutex
 	procs    map[int]*followed
+	left     []probe.Identity // that were forgotten since the last look at the tree
 	main     int
 	multi    bool  // a second process was seen: rows carry their pid
 	lastTime int64 // of the last row, on clock
@@ -47,15 +49,20 @@ type recording struct {
 	marks    markBudget // phases and lists have budgets of their own: the report needs them
 	phases   markBudget
 	lists    markBudget
-	cut      int64 // marks with too long a text
+	large    markBudget // details of up to maxLarge
+	cut      int64      // marks with too long a text
 	agents   map[*agent.Conn]*connected
 	seen     map[string]bool // warnings given
 	warnings []string
 	missed   int64
+	ooms     int // errors for want of memory
 	skipped  int64
 	heard    map[int]bool // processes that an agent has spoken for
+	entered  entrance     // of an agent into a process that ran before
+	before   *before      // what such a process held at first, nil of one that we started
 	// introduced is how many introductions of processes were written.
 	introduced int
+	toldAll    bool // the introductions that were held back are written
 	// droppedGone are the lines that agents of ended processes could not send.
 	droppedGone int64
 	broken      bool // the last row could not be written
@@ -78,6 +85,7 @@ type lead struct {
 type followed struct {
 	pid     int
 	ps      *sample.Process
+	start   int64 // as in probe.Identity
 	step    int64
 	stepped bool
 	steps   int64 // different steps seen
@@ -95,6 +103,8 @@ type followed struct {
 	introduced bool // is has been written
 	named      bool // by its agent
 	looks      int  // at what the system tells of it, after the first
+	isPooled   bool // its agent tells of a pool
+	calm       sample.Calm
 }
 
 func newRecording(cfg Config, out *record.Writer, clock agent.Clock, start int64) *recording {
@@ -103,9 +113,10 @@ func newRecording(cfg Config, out *record.Writer, clock agent.Clock, start int64
 		sampler: sample.New(sample.Options{Now: clock.Now, Interval: cfg.Interval, SplitEvery: splitEvery,
 			GPU: cfg.GPU}),
 		procs: map[int]*followed{}, agents: map[*agent.Conn]*connected{}, seen: map[string]bool{},
-		heard: map[int]bool{},
+		heard: map[int]bool{}, entered: entrance{spoke: make(chan struct{}), settled: make(chan struct{})},
 		marks: newMarkBudget(), phases: newMarkBudget(), lists: newMarkBudget(),
-		fresh: make(chan struct{}, 1), failed: make(chan struct{}),
+		large: newMarkBudget(),
+		fresh: make(chan struct{}, 1), failed: make(chan struct{}), beat: newBeat(cfg),
 	}
 }
 
@@ -115,10 +126,12 @@ func (r *recording) follow(pid int) *followed {
 		return f
 	}
 	f := &followed{pid: pid, gpu: probe.Unknown, rate: newBucket(rowsPerSecond, rowsPerSecond/4),
-		is: unknownProcess}
+		is: unknownProcess, calm: sample.NewCalm(r.clock.Now())}
+	r.beat.hurry()
 	var err error
 	f.ps, err = r.sampler.Open(pid)
 	r.unread(err)
+	f.start = f.ps.Identity().Start
 	r.procs[pid] = f
 	r.multi = r.multi || (r.main != 0 && pid != r.main)
 	name, rank := seenFromOutside(pid, r.out.MaskCommand)
@@ -133,6 +146,7 @@ func (r *recording) forget() {
 			r.droppedGone += f.dropped
 			r.tellCut(f)
 			delete(r.procs, pid)
+			r.left = append(r.left, probe.Identity{PID: pid, Start: f.start})
 		}
 	}
 }
@@ -158,17 +172,9 @@ func (r *recording) row(f *followed, at int64, told []record.Cell) {
 	if f.stepped {
 		cells = append(cells, record.Cell{Column: record.ColStep, Value: f.step})
 	}
-	alive, gpuTold := false, false
-	if now := r.clock.Now(); !r.sampler.Late(at, now) {
-		var err error
-		cells, err = f.ps.Row(now, cells)
-		r.unread(err)
-		alive, gpuTold = err == nil, f.ps.GPU() != probe.Unknown
-		if gpuTold {
-			f.gpu = f.ps.GPU()
-		}
-		cells = append(cells, f.more...)
-	}
+	now := r.clock.Now()
+	cells, alive, gpuTold := r.outside(f, at, now, cells)
+	r.noteBefore(f, told)
 	if !alive && len(told) == 0 {
 		return
 	}
@@ -178,11 +184,35 @@ func (r *recording) row(f *followed, at int64, told []record.Cell) {
 		}
 	}
 	r.cells = cells
+	if f.calm.Take(now, cells) {
+		r.beat.hurry()
+	}
 	at = max(at, r.lastTime+int64(time.Microsecond)) // t_ms has microseconds
 	r.lastTime, f.lastRow = at, at
 	row := record.Row{T: time.Duration(at - r.start), Cells: cells}
 	r.noteWrite(r.out.Sample(row))
 	r.show(f, row, len(told) > 0)
+}
+
+// outside appends what is seen of a process from outside, which is of now, to a row of
+// time at; nothing when that is too long ago. The lock is held.
+func (r *recording) outside(f *followed, at, now int64, cells []record.Cell) (_ []record.Cell, alive, gpuTold bool) {
+	if r.sampler.Late(at+r.beat.slack(), now) {
+		return cells, false, false
+	}
+	before := len(cells)
+	cells, err := f.ps.Row(now, cells)
+	r.unread(err)
+	if gpuTold = f.ps.GPU() != probe.Unknown; gpuTold {
+		f.gpu = f.ps.GPU()
+	}
+	cells = append(cells, r.captured(f, gpuTold)...)
+	if r.sampler.Late(at, now) && f.calm.Take(now, cells[before:]) {
+		// Agents are read late while nothing moves, but by now something does.
+		r.beat.hurry()
+		return cells[:before], false, false
+	}
+	return cells, err == nil, gpuTold
 }
 
 // show keeps a row of the leading process for the progress. The lock is held.
@@ -207,6 +237,10 @@ func (r *recording) show(f *followed, row record.Row, agent bool) {
 func (r *recording) noteWrite(err error) {
 	if errors.Is(err, record.ErrColumn) {
 		r.warnLocked(fmt.Sprintf("a column is not recorded: %v", err))
+		err = nil
+	}
+	if errors.Is(err, record.ErrGone) {
+		r.warnLocked(goneText(err))
 		err = nil
 	}
 	if err != nil && !r.broken {
@@ -238,8 +272,11 @@ func (r *recording) poll() {
 	if err != nil {
 		r.warnLocked(err.Error())
 	}
+	now := r.clock.Now()
 	for pid, f := range r.procs {
-		f.more = r.cfg.Cells.Cells(pid)
+		if f.more = r.cfg.Cells.Cells(pid); f.more != nil {
+			f.calm.Take(now, f.more)
+		}
 	}
 }
 
@@ -264,7 +301,7 @@ func (r *recording) tick() {
 	quiet := int64(r.cfg.Interval) * 3 / 2
 	for _, pid := range r.pidsLocked() {
 		f := r.procs[pid]
-		if f.agentAt != 0 && now-f.agentAt < quiet {
+		if f.agentAt != 0 && now-f.agentAt < quiet || !r.beat.isDue(f, now) {
 			continue
 		}
 		r.row(f, r.clock.Now(), nil)
@@ -320,10 +357,15 @@ func (r *recording) eventLocked(e record.Event) {
 		return
 	}
 	err := r.out.Event(e)
-	if err != nil && e.Kind != record.KindWarning {
+	if errors.Is(err, record.ErrGone) {
+		r.warnLocked(goneText(err))
+	} else if err != nil && e.Kind != record.KindWarning {
 		r.warnLocked(fmt.Sprintf("events are lost: %v", err))
 	}
 }
+
+// goneText says that the file system came back without what it had not kept.
+func goneText(err error) string { return fmt.Sprintf("the run folder was away: %v", err) }
 
 // close lets go of the processes.
 func (r *recording) close() {

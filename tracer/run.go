@@ -83,6 +83,7 @@ func Run(ctx context.Context, cfg Config) (result Result, err error) {
 		return s.result, nil
 	}
 	s.server.Drain(drainBound)
+	s.guard(s.tellLeft)
 	s.finish(endingOf(cmd.ProcessState))
 	return s.result, nil
 }
@@ -160,8 +161,9 @@ func shellCommand(cmd *exec.Cmd) *exec.Cmd {
 	}
 }
 
-// Attach records a process that runs already, from outside, until it ends or
-// ctx is done. Its exit code is not known. The error is for a process that is
+// Attach records a process that runs already, until it ends or ctx is done: from
+// outside, and with Config.Enter by an agent that is brought in and leaves at the end.
+// Its exit code is not known. The error is for a process that is
 // not there (probe.ErrExited) or may not be read, and for a run folder that
 // could not be made.
 func Attach(ctx context.Context, pid int, cfg Config) (result Result, err error) {
@@ -182,12 +184,21 @@ func Attach(ctx context.Context, pid int, cfg Config) (result Result, err error)
 	}
 	// Ours is not that of the process; the empty one stands for unknown.
 	cfg.Env = append([]string{}, environment(pid)...)
+	cfg.pid = pid
 	s, err := begin(cfg)
 	if err != nil {
 		return Result{ExitCode: -1}, err
 	}
+	s.multi = cfg.Resume
+	s.tellBreak()
+	s.before = &before{device: probe.Unknown}
+	if cfg.Enter != nil {
+		s.listenFor(pid)
+	}
 	s.track(pid)
 	s.watch(ctx)
+	s.depart()
+	s.tellBefore()
 	s.finish(ending{code: -1})
 	return s.result, nil
 }
@@ -208,14 +219,17 @@ func commandAfterExec(pid int) []string {
 type attempt struct {
 	*recording
 	server    *agent.Server
+	scanning  sync.Mutex // held while tree is used
 	tree      *probe.Tree
 	usage     probe.Usage // our own, at the start
+	began     time.Time   // by the system's clock
 	concludes sync.WaitGroup
 	loops     sync.WaitGroup
 	done      chan struct{} // closed when the sampling ends
 	stopping  sync.Once
 	gone      chan struct{} // closed when the timer finds the program gone
-	logs      []*os.File    // opened for the program
+	logs      []*programLog // opened for the program
+	kills     int64         // for want of memory, at the start; -1 is unknown
 	result    Result
 }
 
@@ -223,15 +237,18 @@ type attempt struct {
 func begin(cfg Config) (*attempt, error) {
 	clock := agent.NewClock()
 	startNs := clock.Now()
-	out, err := record.Create(cfg.Out, cfg.beginMeta(time.Now(), startNs),
-		record.CreateOptions{Force: cfg.Force})
+	out, began, err := cfg.folder(&startNs)
 	if err != nil {
 		return nil, err
 	}
 	usage, _ := probe.Self() // unknown usage is then unknown at the end, too
 	s := &attempt{
-		recording: newRecording(cfg, out, clock, startNs), usage: usage,
+		recording: newRecording(cfg, out, clock, startNs), usage: usage, began: began,
 		done: make(chan struct{}), gone: make(chan struct{}),
+	}
+	s.kills = -1
+	if n, ok := oomKills(ownGroups, groupsRoot); ok {
+		s.kills = n
 	}
 	cfg.Control.begin(s)
 	return s, nil
@@ -312,12 +329,14 @@ func (s *attempt) finish(e ending) {
 	for _, pid := range s.pidsLocked() {
 		s.tellCut(s.procs[pid])
 	}
+	s.tellKill(e)
 	s.tellSurplus()
 	if s.skipped > 0 {
 		s.warnLocked(fmt.Sprintf("%d samples and steps over %d a second have no row", s.skipped,
 			rowsPerSecond))
 	}
-	end := time.Now()
+	// The system's clock may have been set since; the end is never before the start.
+	end := s.began.Add(time.Duration(s.clock.Now() - s.start)).Round(0)
 	err := s.out.UpdateMeta(func(m *record.Meta) {
 		m.End, m.Signal = &end, e.signal
 		if e.code >= 0 {

@@ -48,16 +48,19 @@ func TestRunRecordsHostAndAgent(t *testing.T) {
 		t.Fatalf("%+v; %v", res, run.Warnings)
 	}
 	m := run.Meta
-	if m.Schema != 1 || m.Device != "soft" || m.UnifiedMemory == nil || !*m.UnifiedMemory || m.CapacityBytes["device memory"] != 1<<30 ||
+	if m.Schema != 1 || m.Device != "soft" || m.UnifiedMemory == nil || !*m.UnifiedMemory ||
+		m.CapacityBytes["device memory"] != 1<<30 ||
 		m.CapacityBytes["host memory"] <= 0 || m.PID != res.PID || m.ExitCode == nil || *m.ExitCode != 0 || m.End == nil ||
 		m.Workload != "work" || m.IntervalMs != 10 || m.StartNanos == 0 || m.OS == "" || m.Versions["go"] == "" {
 		t.Errorf("run.json %+v", m)
 	}
-	if c := m.Machine; c == nil || c.Kernel == "" || c.Platform == "" || c.Processors < 1 || c.MemoryBytes == nil || c.Booted == nil || !c.Booted.Before(m.Start) {
+	if c := m.Machine; c == nil || c.Kernel == "" || c.Platform == "" || c.Processors < 1 ||
+		c.MemoryBytes == nil || c.Booted == nil || !c.Booted.Before(m.Start) {
 		t.Errorf("machine %+v", c)
 	}
 	s := m.Sampling
-	if s == nil || s.Rows != int64(run.Samples.Len()) || s.LostRows != 0 || s.DroppedByAgent != 0 || s.CPUSeconds <= 0 || s.RSSBytes <= 0 {
+	if s == nil || s.Rows != int64(run.Samples.Len()) || s.LostRows != 0 || s.DroppedByAgent != 0 ||
+		s.CPUSeconds <= 0 || s.RSSBytes <= 0 {
 		t.Errorf("sampling %+v", s)
 	}
 	steps := known(run.Samples, record.ColStep)
@@ -93,7 +96,8 @@ func TestRunRecordsHostAndAgent(t *testing.T) {
 			phases = append(phases, e.Name+" "+e.At)
 		}
 	}
-	if want := []string{"baseline", "all steps done child.go:1:1", "released", "exiting"}; !slices.Equal(phases, want) || stepEvents != 50 {
+	if want := []string{"baseline", "all steps done child.go:1:1", "released", "exiting"}; !slices.Equal(phases,
+		want) || stepEvents != 50 {
 		t.Errorf("phases %v, %d steps", phases, stepEvents)
 	}
 }
@@ -113,7 +117,8 @@ func TestRunReportsExitCodesAndSignals(t *testing.T) {
 				cfg.Command = []string{"sh", "-c", "ulimit -c 0; kill -" + number + " $$"}
 			}
 			res, run := trace(t, cfg)
-			if res.ExitCode != want.ExitCode || res.Signal != want.Signal || *run.Meta.ExitCode != want.ExitCode || run.Meta.Signal != want.Signal {
+			if res.ExitCode != want.ExitCode || res.Signal != want.Signal || *run.Meta.ExitCode != want.ExitCode ||
+				run.Meta.Signal != want.Signal {
 				t.Errorf("got %d %q, run.json %d %q", res.ExitCode, res.Signal, *run.Meta.ExitCode, run.Meta.Signal)
 			}
 		})
@@ -199,7 +204,8 @@ func TestRunMakesTheExperimentsAndReleasesTheProgram(t *testing.T) {
 		case record.KindReceipt:
 			order = append(order, e.Receipt.Action)
 			if e.Receipt.Action == "purge" {
-				if *e.Receipt.ClaimedBytes != 64<<20 || *e.Receipt.ReturnedBytes < 63<<20 || *e.Receipt.ReturnedBytes > 66<<20 || *e.Receipt.Count != 1 {
+				if *e.Receipt.ClaimedBytes != 64<<20 || *e.Receipt.ReturnedBytes < 63<<20 ||
+					*e.Receipt.ReturnedBytes > 66<<20 || *e.Receipt.Count != 1 {
 					t.Errorf("purge claimed %d, returned %d", *e.Receipt.ClaimedBytes, *e.Receipt.ReturnedBytes)
 				}
 			}
@@ -316,7 +322,8 @@ func TestHostileAgentsLoseTheirConnectionAndNothingElse(t *testing.T) {
 		`{"hello":{"v":0,"pid":PID}}` + "\n",
 		hello + strings.Repeat("x", 2<<20) + "\n",
 		hello + `{"sample":{"t_ns":9223372036854775807,"rss_bytes":5,"pid":1,"t_ms":3,"bad name":1,"x":1e400,"y":1.5,"z":null,"pool_live_bytes":7}}` + "\n" + "[]\n",
-		hello + `{"mark":{"kind":"phase","name":"` + strings.Repeat("n", 1000) + `"}}` + "\n" + `{"done":{"id":99}}` + "\n" + `{"unknown":1}` + "\n" + "half a li",
+		hello + `{"mark":{"kind":"phase","name":"` + strings.Repeat("n", 1000) + `"}}` + "\n" +
+			`{"done":{"id":99}}` + "\n" + `{"unknown":1}` + "\n" + "half a li",
 		"",
 	}
 	if err := os.WriteFile(file, []byte(strings.Join(parts, "-----\n")), 0o644); err != nil {
@@ -327,7 +334,8 @@ func TestHostileAgentsLoseTheirConnectionAndNothingElse(t *testing.T) {
 		t.Fatalf("%+v", res)
 	}
 	text := strings.Join(res.Warnings, "\n")
-	for _, want := range []string{"not a JSON object", "before hello", "hello says pid 1", "version 0", "over 1048576 bytes", "CLOCK_MONOTONIC"} {
+	for _, want := range []string{"not a JSON object", "before hello", "hello says pid 1", "version 0",
+		"over 1048576 bytes", "CLOCK_MONOTONIC"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no warning of %q in:\n%s", want, text)
 		}

@@ -84,7 +84,8 @@ func TestAttachRecordsUntilTheProcessEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	run, err := record.Open(res.Dir)
-	if err != nil || run.Samples.Len() < 4 || run.Meta.ExitCode != nil || run.Meta.End == nil || strings.Join(run.Meta.Command, " ") != "cat" {
+	if err != nil || run.Samples.Len() < 4 || run.Meta.ExitCode != nil || run.Meta.End == nil ||
+		strings.Join(run.Meta.Command, " ") != "cat" {
 		t.Errorf("%+v, %v", run.Meta, err)
 	}
 	if got := run.Meta.Env["PYTORCH_CUDA_ALLOC_CONF"]; runtime.GOOS == "linux" && got != "its-own" {

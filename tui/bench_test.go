@@ -43,7 +43,8 @@ func manyProcesses(n, rows int) *Feed {
 	f := NewFeed(FeedOptions{State: Watching})
 	for i := range rows {
 		for pid := 1; pid <= n; pid++ {
-			f.Row(pid, float64(i)*1000, []record.Cell{{Column: record.ColRSS, Value: int64(pid+i) << 20}, {Column: record.ColFootprint, Value: int64(pid+i) << 20}})
+			f.Row(pid, float64(i)*1000, []record.Cell{{Column: record.ColRSS, Value: int64(pid+i) << 20},
+				{Column: record.ColFootprint, Value: int64(pid+i) << 20}})
 		}
 	}
 	return f
@@ -80,7 +81,8 @@ func BenchmarkDayOf500(b *testing.B) {
 	for b.Loop() {
 		clock := newFixedClock()
 		f := NewFeed(FeedOptions{State: Watching, Now: clock.Now})
-		cells := []record.Cell{{Column: record.ColRSS}, {Column: record.ColRSSAnon}, {Column: record.ColFootprint}, {Column: record.ColGPU}}
+		cells := []record.Cell{{Column: record.ColRSS}, {Column: record.ColRSSAnon}, {Column: record.ColFootprint},
+			{Column: record.ColGPU}}
 		for second := range 24 * 3600 {
 			for pid := 1; pid <= 500; pid++ {
 				for c := range cells {

@@ -3,6 +3,8 @@ package tui
 import (
 	"math"
 	"strings"
+
+	"github.com/gpumem/gpumem/internal/units"
 )
 
 // eighths are the partial heights of a cell.
@@ -16,13 +18,13 @@ type band struct {
 }
 
 // bandOf is an account's layer.
-func bandOf(s series) band { return band{s, accountTokens[s], accountFills[s]} }
+func (s *styles) bandOf(of series) band { return band{of, accountTokens[of], s.fill(of)} }
 
 // gpuBand stands for the accounts of the device where nobody tells them apart.
-var gpuBand = band{seriesGPU, untracked, accountFills[seriesUntracked]}
+func (s *styles) gpuBand() band { return band{seriesGPU, untracked, s.fill(seriesUntracked)} }
 
 // bandsOf are the layers of a ledger that the columns know.
-func bandsOf(columns []values, device, host bool) []band {
+func (s *styles) bandsOf(columns []values, device, host bool) []band {
 	var have [seriesCount]bool
 	for i := range columns {
 		for s, x := range columns[i] {
@@ -31,20 +33,20 @@ func bandsOf(columns []values, device, host bool) []band {
 	}
 	var out []band
 	if host && have[seriesHost] {
-		out = append(out, bandOf(seriesHost))
+		out = append(out, s.bandOf(seriesHost))
 	}
 	if !device {
 		return out
 	}
-	for _, s := range [...]series{seriesUntracked, seriesIdle, seriesLive} {
-		if have[s] {
-			out = append(out, bandOf(s))
+	for _, of := range [...]series{seriesUntracked, seriesIdle, seriesLive} {
+		if have[of] {
+			out = append(out, s.bandOf(of))
 		}
 	}
 	if !have[seriesUntracked] && have[seriesGPU] {
 		out = append(out[:0:0], out...)
 		if !have[seriesLive] && !have[seriesIdle] {
-			out = append(out, gpuBand)
+			out = append(out, s.gpuBand())
 		}
 	}
 	return out
@@ -78,9 +80,9 @@ func (c stacked) Render(w, h int) []string {
 		label := ""
 		switch {
 		case r == 0:
-			label = bytesText(scale)
+			label = units.Bytes(scale)
 		case r == rows/2 && rows >= 6 && rows%2 == 0:
-			label = bytesText(scale * float64(rows-r) / float64(rows))
+			label = units.Bytes(scale * float64(rows-r) / float64(rows))
 		}
 		tick := "│"
 		if label != "" {
@@ -125,7 +127,7 @@ func ceiling(x float64) float64 {
 	if !(x > 0) {
 		return 1024
 	}
-	size, _ := unitOf(x)
+	size, _ := units.Scale(x)
 	if x/size >= 1000 {
 		size *= 1024
 	}

@@ -22,12 +22,18 @@ func (m *Model) move(n int) {
 	limit := 0
 	switch m.focus {
 	case panelProcesses, panelAccounts:
-		m.selectBy(n)
+		m.selectBy(f, n)
 		return
 	case panelVerdict:
 		limit = 200
 	case panelSites:
 		limit = len(f.Sites) + len(f.Holders)
+	case panelComposition:
+		if f.Composition != nil {
+			limit = len(f.Composition.Parts)
+		}
+	case panelDevices:
+		limit = len(f.Machine)
 	case panelEvents, panelOutput: // these count from their end
 		limit, n = len(f.Events), -n
 		if m.focus == panelOutput {
@@ -35,16 +41,6 @@ func (m *Model) move(n int) {
 		}
 	}
 	m.scroll[m.focus] = min(max(m.scroll[m.focus]+n, 0), limit)
-}
-
-// selectBy moves the selection of the processes.
-func (m *Model) selectBy(n int) {
-	list := m.order.list(m.frame)
-	if len(list) == 0 {
-		return
-	}
-	at := slices.IndexFunc(list, func(p *Process) bool { return p.PID == m.selected })
-	m.selected = list[min(max(at+n, 0), len(list)-1)].PID
 }
 
 // enter shows the selected process.
@@ -120,25 +116,11 @@ func (m *Model) mouse(e tea.MouseMsg) tea.Cmd {
 		again := m.focus == p.panel
 		m.focus = p.panel
 		if p.panel == panelProcesses {
-			return m.click(p, e.Y, again)
+			// A second click on a process shows it.
+			if pid, twice := m.click(m.frame, p, e.Y); again && twice {
+				return m.show(pid)
+			}
 		}
 	}
-	return nil
-}
-
-// click selects the process of a line; a second click on it shows it.
-func (m *Model) click(p place, y int, again bool) tea.Cmd {
-	list := m.order.list(m.frame)
-	room := max(p.h-2, 0)
-	chosen := max(slices.IndexFunc(list, func(x *Process) bool { return x.PID == m.selected }), 0)
-	from := min(max(chosen-room/2, 0), max(len(list)-room, 0))
-	i := from + y - p.y - 2
-	if y-p.y < 2 || i >= len(list) {
-		return nil
-	}
-	if again && list[i].PID == m.selected {
-		return m.show(m.selected)
-	}
-	m.selected = list[i].PID
 	return nil
 }

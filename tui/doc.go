@@ -25,7 +25,7 @@
 // # Terminals
 //
 // Run gives the terminal back however the screen ends. One that is lost ends the
-// screen (ErrGone), one that takes nothing is not waited for once the run is
+// screen (ErrGone), one that accepts no output is not waited for once the run is
 // over (ErrFrozen); neither ends anything else. What no process can do for
 // itself, to give the terminal back after a panic of any goroutine or SIGKILL,
 // its command has to do: Options.Held says when there is something to give back.

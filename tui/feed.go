@@ -63,34 +63,36 @@ type Feed struct {
 	// view is set by a screen that must not wait for the lock.
 	view atomic.Pointer[View]
 
-	mu       sync.Mutex
-	live     *liveset.Set // the processes; each has a tracked beside it
-	rows     int64
-	elapsed  float64
-	lastRow  time.Time
-	rate     meter
-	phase    string
-	events   []record.Event
-	marks    []ChartMark
-	sites    []record.Site
-	holders  []record.Holder
-	classes  []PoolClass
-	output   []OutputLine
-	mark     *Mark
-	ended    bool
-	fault    string
-	warnings int
-	play     *Playback
-	number   int64
-	news     int64 // rows, events, lines and verdicts so far
-	framed   int64 // news of the last frame
-	skipped  int64
-	last     time.Time // of the last frame
-	cost     time.Duration
-	lookCost time.Duration
-	cpu      meter
-	usage    Usage
-	usageAt  time.Time
+	mu          sync.Mutex
+	live        *liveset.Set // the processes; each has a tracked beside it
+	rows        int64
+	elapsed     float64
+	lastRow     time.Time
+	rate        meter
+	phase       string
+	events      []record.Event
+	marks       []ChartMark
+	sites       []record.Site
+	holders     []record.Holder
+	classes     []PoolClass
+	output      []OutputLine
+	devices     []Device     // of the machine
+	composition *Composition // nil until told
+	mark        *Mark
+	ended       bool
+	fault       string
+	warnings    int
+	play        *Playback
+	number      int64
+	news        int64 // rows, events, lines and verdicts so far
+	framed      int64 // news of the last frame
+	skipped     int64
+	last        time.Time // of the last frame
+	cost        time.Duration
+	lookCost    time.Duration
+	cpu         meter
+	usage       Usage
+	usageAt     time.Time
 }
 
 // meter is a rate over about a second.
@@ -126,7 +128,10 @@ func NewFeed(o FeedOptions) *Feed {
 		Rows: func(n int) int { return roomOf(n).rows }, NameOf: f.nameOf(),
 		Chosen: func() *liveset.Process {
 			return f.chosen().process()
-		}, Judged: func(cost time.Duration) { f.news, f.lookCost = f.news+1, cost },
+		}, Judged: func(cost time.Duration) {
+			f.news, f.lookCost = f.news+1, cost
+			f.tellTurn()
+		},
 	})
 	f.Look(WholeView(60))
 	f.reset()
@@ -139,6 +144,7 @@ func (f *Feed) reset() {
 	f.live.Reset()
 	f.rows, f.elapsed, f.phase = 0, 0, ""
 	f.events, f.marks, f.sites, f.holders, f.classes, f.mark, f.warnings = nil, nil, nil, nil, nil, nil, 0
+	f.composition = nil
 }
 
 // SetMeta takes run.json as it stands.
@@ -185,6 +191,8 @@ func (f *Feed) event(e record.Event) {
 		f.sites = e.Sites
 	case record.KindHolders:
 		f.holders = e.Holders
+	case record.KindComposition:
+		f.composed(&e)
 	case record.KindProcess:
 		if e.Name != "" { // what runs in it by now: a launcher becomes its program
 			f.live.Process(e.PID).Name = clean(e.Name)

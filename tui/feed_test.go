@@ -116,7 +116,8 @@ func TestALauncherThatBecomesItsProgramIsCalledAfterIt(t *testing.T) {
 	f.mu.Lock()
 	fr := f.frame(time.Now())
 	f.mu.Unlock()
-	if len(fr.Processes) != 2 || fr.Processes[0].Name != "python3 train.py" || fr.Processes[1].Name != "python3 -m loader" {
+	if len(fr.Processes) != 2 || fr.Processes[0].Name != "python3 train.py" ||
+		fr.Processes[1].Name != "python3 -m loader" {
 		t.Errorf("processes %+v", fr.Processes)
 	}
 }
@@ -159,7 +160,8 @@ func TestThePoolPanelShowsTheClassesThatKeepMost(t *testing.T) {
 	f.mu.Unlock()
 	text := poolPanel{newStyles(Appearance{}), fr, false}.Render(100, 20)
 	checkPicture(t, "pool", text, 100, 20)
-	for _, want := range []string{`1 MiB +– +30 +30.0 MiB +none +– +–`, `4 KiB +3 +2 +8 KiB +– +10 +3`, `\? +– +– +– +– +– +–`} {
+	for _, want := range []string{`1 MiB +– +30 +30.0 MiB +none +– +–`, `4 KiB +3 +2 +8 KiB +– +10 +3`,
+		`\? +– +– +– +– +– +–`} {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("no line %q in\n%s", want, text)
 		}
@@ -198,7 +200,8 @@ func TestDevicesHaveLedgersAndASum(t *testing.T) {
 	t.Parallel()
 	f := NewFeed(FeedOptions{Now: newFixedClock().Now})
 	f.SetMeta(record.Meta{PID: 7})
-	f.Row(0, 0, []record.Cell{{Column: "gpu_bytes@0", Value: 10}, {Column: "gpu_bytes@1", Value: 32}, {Column: record.ColFootprint, Value: 1000}})
+	f.Row(0, 0, []record.Cell{{Column: "gpu_bytes@0", Value: 10}, {Column: "gpu_bytes@1", Value: 32},
+		{Column: record.ColFootprint, Value: 1000}})
 	look := func(device int) *Frame {
 		v := WholeView(10)
 		v.Device = device
@@ -210,7 +213,8 @@ func TestDevicesHaveLedgersAndASum(t *testing.T) {
 	for device, want := range map[int]float64{AllDevices: 42, 0: 10, 1: 32, 5: 42} {
 		fr := look(device)
 		if fr.Now[seriesGPU] != want || fr.Now[seriesFootprint] != 1000 || len(fr.Devices) != 2 {
-			t.Errorf("device %d: GPU %v, footprint %v, devices %v; want GPU %v", device, fr.Now[seriesGPU], fr.Now[seriesFootprint], fr.Devices, want)
+			t.Errorf("device %d: GPU %v, footprint %v, devices %v; want GPU %v", device, fr.Now[seriesGPU],
+				fr.Now[seriesFootprint], fr.Devices, want)
 		}
 	}
 }
@@ -258,7 +262,8 @@ func TestTheMonitorRaisesAlarmsOfManyAndJudgeLooksAtTheChosen(t *testing.T) {
 				bytes += int64(i) * mib / 4
 			}
 			bytes += int64((i*7919+pid*104729)%97) << 10
-			f.Row(pid, float64(i)*1000, []record.Cell{{Column: record.ColRSS, Value: bytes}, {Column: record.ColFootprint, Value: bytes}})
+			f.Row(pid, float64(i)*1000, []record.Cell{{Column: record.ColRSS, Value: bytes},
+				{Column: record.ColFootprint, Value: bytes}})
 		}
 		if i%20 == 0 {
 			clock.now = clock.now.Add(time.Minute)
@@ -310,8 +315,9 @@ func TestAPausedScreenCountsTheFramesItDidNotTake(t *testing.T) {
 func TestTextOfProgramsCannotMoveTheCursor(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"plain": "plain", "a\tb\nc": "a b c", "\x1b[2J": "·[2J", "a\u202eb": "ab", "\x9b31m": "\ufffd31m", "\u009b31m": "·31m",
-		"é": "é", "e\u0301": "e\u0301", "訓練": "訓練", "👩\u200d💻": "👩💻", "x\xff": "x\ufffd",
+		"plain": "plain", "a\tb\nc": "a b c", "\x1b[2J": "·[2J", "a\u202eb": "ab", "\x9b31m": "\ufffd31m",
+		"\u009b31m": "·31m",
+		"é":         "é", "e\u0301": "e\u0301", "訓練": "訓練", "👩\u200d💻": "👩💻", "x\xff": "x\ufffd",
 	} {
 		if got := clean(in); got != want {
 			t.Errorf("clean(%q) = %q, want %q", in, got, want)

@@ -41,11 +41,15 @@ func leakRow(i int) []record.Cell {
 	return []record.Cell{
 		{Column: record.ColStep, Value: int64(i) * 3}, {Column: record.ColFootprint, Value: gpu + 30*mib + int64(i)*mib/2},
 		{Column: record.ColRSS, Value: gpu + 28*mib + int64(i)*mib/2}, {Column: record.ColHostHeap, Value: 21 * mib},
-		{Column: record.ColGPU, Value: gpu}, {Column: record.ColLive, Value: liveBytes}, {Column: record.ColIdle, Value: idleBytes},
+		{Column: record.ColGPU, Value: gpu}, {Column: record.ColLive, Value: liveBytes},
+		{Column: record.ColIdle, Value: idleBytes},
 		{Column: record.ColLiveCount, Value: 40 + int64(i%20)}, {Column: record.ColIdleCount, Value: 25},
-		{Column: record.ColPoolHits, Value: int64(i) * 60}, {Column: record.ColPoolMisses, Value: 100 + int64(i)}, {Column: record.ColAllocs, Value: 100 + int64(i)},
-		{Column: record.ColFrees, Value: int64(i)}, {Column: record.ColRefs, Value: 64}, {Column: record.ColShapes, Value: 6}, {Column: record.ColPipelines, Value: 16},
-		{Column: record.ColCommands, Value: int64(i) * 620}, {Column: record.ColCommandBuffers, Value: int64(i) * 10}, {Column: record.ColInFlight, Value: 2},
+		{Column: record.ColPoolHits, Value: int64(i) * 60}, {Column: record.ColPoolMisses, Value: 100 + int64(i)},
+		{Column: record.ColAllocs, Value: 100 + int64(i)},
+		{Column: record.ColFrees, Value: int64(i)}, {Column: record.ColRefs, Value: 64},
+		{Column: record.ColShapes, Value: 6}, {Column: record.ColPipelines, Value: 16},
+		{Column: record.ColCommands, Value: int64(i) * 620},
+		{Column: record.ColCommandBuffers, Value: int64(i) * 10}, {Column: record.ColInFlight, Value: 2},
 	}
 }
 
@@ -54,7 +58,8 @@ func leakRow(i int) []record.Cell {
 func leakVerdict() *verdict.Verdict {
 	row := func(a verdict.Account, shape trend.Shape, bytes int64, second float64) verdict.AccountRow {
 		return verdict.AccountRow{
-			Account: a, Shape: shape, Bytes: &bytes, PerSecond: &verdict.Interval{Value: second, Low: second * .98, High: second * 1.02},
+			Account: a, Shape: shape, Bytes: &bytes, PerSecond: &verdict.Interval{Value: second, Low: second * .98,
+				High: second * 1.02},
 			PerStep: &verdict.Interval{Value: second / 60, Low: second / 61, High: second / 59},
 		}
 	}
@@ -70,10 +75,12 @@ func leakVerdict() *verdict.Verdict {
 		DrivenBy: &verdict.DrivenBy{Per: "command_buffer", Interval: verdict.Interval{Value: 52428, Low: 52400, High: 52460}},
 		Causes: []verdict.Cause{{
 			ID: "missing-autorelease-pool", Confidence: .89,
-			Evidence: []string{"host memory grows by 826 B a launch over 371,380 of them", "live memory and command buffers in flight do not grow", "the program's heap stays as it is"},
-			Next:     "put an autorelease pool around each iteration that submits work and run again: the growth must stop",
+			Evidence: []string{"host memory grows by 826 B a launch over 371,380 of them",
+				"live memory and command buffers in flight do not grow", "the program's heap stays as it is"},
+			Next: "put an autorelease pool around each iteration that submits work and run again: the growth must stop",
 		}},
-		Experiments: []verdict.Experiment{{Action: "purge", ClaimedBytes: pointer(int64(80 * mib)), ReturnedBytes: pointer(int64(79 * mib)), Account: "idle"}},
+		Experiments: []verdict.Experiment{{Action: "purge", ClaimedBytes: pointer(int64(80 * mib)),
+			ReturnedBytes: pointer(int64(79 * mib)), Account: "idle"}},
 		Forecast:    &verdict.Forecast{Limit: "host memory", CapacityBytes: 24 << 30, P10: 2301, P50: 2340, P90: 2390},
 		MoreMinutes: pointer(1.5), RestsOn: verdict.ByTrend,
 		Missing: []string{"host_heap_bytes: no agent"}, Warnings: []string{"2 rows had no time"},
@@ -88,13 +95,18 @@ func leakEvents() []record.Event {
 		{TMs: 4100, Kind: record.KindScope, Name: "epoch", At: "train.py:12:1"},
 		{TMs: 8000, Kind: record.KindWarning, Text: "GPU bytes are missing: nvml: \x1b[31mtimeout\x1b[0m"},
 		{TMs: 15000, Kind: record.KindReceipt, Name: "purge", Receipt: &record.Receipt{
-			Action: "purge", ClaimedBytes: pointer(int64(80 * mib)), ReturnedBytes: pointer(int64(79 * mib)), GPUBytes: pointer(int64(80 * mib)), Count: pointer(int64(12)), Account: "idle"}},
+			Action: "purge", ClaimedBytes: pointer(int64(80 * mib)), ReturnedBytes: pointer(int64(79 * mib)),
+			GPUBytes: pointer(int64(80 * mib)), Count: pointer(int64(12)), Account: "idle"}},
 		{TMs: 20000, Kind: record.KindEvent, Name: "mark 1"},
 		{TMs: 25000, Kind: record.KindSites, Sites: []record.Site{
 			{Site: "workloads/nqueens.go:141 (*board).epoch", Bytes: 52 * mib, Count: 1200, GrowthBytes: 40 * mib},
 			{Site: "workloads/tensor/autograd.go:88 (*Tensor).Backward, a name that is too long for most of all screens there are", Bytes: 3 * mib, Count: 18},
 		}},
-		{TMs: 25000, Kind: record.KindHolders, Holders: []record.Holder{{Path: "model.layers[3].weight", Bytes: 40 * mib, Count: 2}, {Path: "優化器.état", Bytes: mib, Count: 1}}},
+		{TMs: 25000, Kind: record.KindHolders,
+			Holders: []record.Holder{{Path: "model.layers[3].weight", Bytes: 40 * mib, Count: 2},
+				{Path: "優化器.état", Bytes: mib, Count: 1}}},
+		{TMs: 28000, Kind: record.KindComposition,
+			Detail: json.RawMessage(`{"device":0,"categories":{"parameters":20971520,"activations":29360128,"optimizer_state":8388608,"unnamed":0}}`)},
 		{TMs: 29000, Kind: record.KindPhase, Name: "released"},
 	}
 }
@@ -116,7 +128,8 @@ func leakFeed(unified bool) (*Feed, *fixedClock) {
 		t := float64(i) * 50
 		f.Row(4711, t, leakRow(i))
 		if i%20 == 0 {
-			f.Row(4712, t, []record.Cell{{Column: record.ColRSS, Value: 9 * mib}, {Column: record.ColFootprint, Value: 10 * mib}})
+			f.Row(4712, t, []record.Cell{{Column: record.ColRSS, Value: 9 * mib},
+				{Column: record.ColFootprint, Value: 10 * mib}})
 			f.Row(4713, t, []record.Cell{{Column: record.ColRSS, Value: int64(5+i/100) * mib}})
 			clock.now = clock.now.Add(time.Second)
 			f.mu.Lock()
@@ -138,9 +151,9 @@ func leakFeed(unified bool) (*Feed, *fixedClock) {
 		f.Output(i%5 == 4, fmt.Sprintf("solution %d: columns [0 4 7 5 2 6 1 3]\twith a tab and \x1b[2J an attack", i))
 	}
 	p := f.of(4711)
-	p.Judged.Take(&verdict.Verdict{Verdict: verdict.Undecided}, 4000)
+	p.Judged.Take(&verdict.Verdict{Verdict: verdict.Undecided}, 4000, false)
 	for range 5 {
-		p.Judged.Take(leakVerdict(), 29000)
+		p.Judged.Take(leakVerdict(), 29000, true)
 	}
 	f.of(4712).Judged.Watched = true
 	f.lookCost = 12 * time.Millisecond
@@ -181,7 +194,8 @@ func leakModel(t testing.TB, looks Appearance, w, h int) *Model {
 // writeRun writes a run folder of n rows with the project's own writer.
 func writeRun(t testing.TB, dir string, n int, end bool) {
 	t.Helper()
-	w, err := record.Create(dir, record.Meta{PID: 4711, Start: time.Now(), Command: []string{"made"}, UnifiedMemory: pointer(true)}, record.CreateOptions{})
+	w, err := record.Create(dir, record.Meta{PID: 4711, Start: time.Now(), Command: []string{"made"},
+		UnifiedMemory: pointer(true)}, record.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,6 +102,13 @@ func (f *Folder) guard(ctx context.Context, work func(context.Context)) {
 	work(ctx)
 }
 
+// GoesOn reports whether a run folder is being written: it has no end, and rows came
+// lately.
+func GoesOn(dir string) bool {
+	on, err := goesOn(dir, time.Now())
+	return err == nil && on
+}
+
 // goesOn reports whether a folder is being written.
 func goesOn(dir string, now time.Time) (bool, error) {
 	meta, err := record.ReadMeta(dir)

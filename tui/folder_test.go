@@ -66,12 +66,18 @@ func TestAFinishedRunIsPlayedHeldSoughtAndRewound(t *testing.T) {
 		t.Fatal("a finished run is not played back")
 	}
 	p.SetSpeed(0)
-	held := waitFor(t, folder, "a held playback", func(f *Frame) bool { return f.Play != nil && !f.Play.Loading && f.Play.Speed == 0 })
+	held := waitFor(t, folder, "a held playback", func(f *Frame) bool {
+		return f.Play != nil && !f.Play.Loading &&
+			f.Play.Speed == 0
+	})
 	if held.Done || held.Rows >= 400 {
 		t.Errorf("held at %d of 400 rows, done %v", held.Rows, held.Done)
 	}
 	p.Seek(math.Inf(1))
-	waitFor(t, folder, "all rows and a verdict", func(f *Frame) bool { return f.Done && f.Rows == 400 && f.Judged.Verdict != nil && len(f.Sites) == 2 })
+	waitFor(t, folder, "all rows and a verdict", func(f *Frame) bool {
+		return f.Done && f.Rows == 400 &&
+			f.Judged.Verdict != nil && len(f.Sites) == 2
+	})
 	p.Seek(1000)
 	back := waitFor(t, folder, "an earlier time", func(f *Frame) bool { return !f.Done })
 	if back.Rows != 21 || back.ElapsedMs != 1000 || len(back.Sites) != 0 {

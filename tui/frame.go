@@ -45,19 +45,24 @@ type Frame struct {
 	Unified   bool  // GPU bytes are host memory
 	// Now, Start and Marked are the values of the chosen process and device.
 	Now, Start, Marked values
-	Spark              [seriesCount][]float64
-	Mark               *Mark
-	Chart              Chart
-	Judged             Judged
-	Pool               Pool
+	// AtWork says that Now is what was held at the end of the judged window, before
+	// the process that has ended gave everything up.
+	AtWork bool
+	Spark  [seriesCount][]float64
+	Mark   *Mark
+	Chart  Chart
+	Judged Judged
+	Pool   Pool
 
-	Events  []record.Event // the latest, oldest first, steps left out
-	Sites   []record.Site
-	Holders []record.Holder
-	Classes []PoolClass  // as last told, those that keep most idle first
-	Output  []OutputLine // the latest, oldest first
-	Play    *Playback    // nil when not played back
-	Health  Health
+	Events      []record.Event // the latest, oldest first, steps left out
+	Sites       []record.Site
+	Holders     []record.Holder
+	Classes     []PoolClass  // as last told, those that keep most idle first
+	Output      []OutputLine // the latest, oldest first
+	Composition *Composition // nil until the program tells
+	Machine     []Device     // its GPUs; none where processes are not watched
+	Play        *Playback    // nil when not played back
+	Health      Health
 }
 
 // Process is one process on the screen.
@@ -70,6 +75,7 @@ type Process struct {
 	Rate   float64 // bytes a second over the last rows; NaN when unknown
 	Spark  []float64
 	Judged Judged
+	Facts
 }
 
 // Total is what a process holds: host memory and, where apart from it, the GPU's.

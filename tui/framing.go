@@ -25,7 +25,7 @@ func (f *Feed) frame(now time.Time) *Frame {
 		Now: unknownValues(), Start: unknownValues(), Marked: unknownValues(), Mark: f.mark,
 		Pool:   unknownPool(),
 		Events: tail(f.events, shownEvents), Sites: f.sites, Holders: f.holders, Classes: f.classes,
-		Output: tail(f.output, shownOutput),
+		Output: tail(f.output, shownOutput), Machine: f.devices, Composition: f.composition,
 	}
 	fr.Done = f.ended
 	if f.play != nil {
@@ -38,7 +38,7 @@ func (f *Feed) frame(now time.Time) *Frame {
 		if p == chosen {
 			fr.Chosen = len(fr.Processes)
 		}
-		fr.Processes = append(fr.Processes, p.listed(f.live.Ended(x, f.elapsed)))
+		fr.Processes = append(fr.Processes, p.listed(f.live.Ended(x, f.elapsed), f.ended))
 	}
 	if chosen != nil {
 		f.choose(fr, chosen)
@@ -85,6 +85,9 @@ func (f *Feed) choose(fr *Frame, p *tracked) {
 		fr.View.Device = AllDevices
 		fr.Now, fr.Start, fr.Marked = l.now, l.start, l.marked
 	}
+	if at, over := p.workedUntil(), f.ended || f.live.Ended(p.Process, f.elapsed); over && known(at) {
+		fr.Now, fr.AtWork = hostOf(l.history.at(at), p.all.history.at(at)), true
+	}
 	fr.View.PID = p.PID
 	fr.Chart = f.chart(fr.View, l)
 	from, to := fr.Chart.FromMs, fr.Chart.ToMs
@@ -124,7 +127,7 @@ func (f *Feed) chart(v View, l *ledger) Chart {
 }
 
 // listed is what the list of processes shows.
-func (p *tracked) listed(ended bool) Process {
+func (p *tracked) listed(ended, over bool) Process {
 	bytes, _ := p.rates()
 	s := seriesFootprint
 	if !known(p.all.now[s]) {
@@ -133,10 +136,23 @@ func (p *tracked) listed(ended bool) Process {
 	if known(p.all.now[seriesGPU]) && !known(p.all.now[s]) {
 		s = seriesGPU
 	}
-	return Process{
-		PID: p.PID, Name: p.Name, Gone: ended, Now: p.all.now, Start: p.all.start, Rate: bytes,
-		Spark: p.spark(s), Judged: p.Judged,
+	now := p.all.now
+	if at := p.workedUntil(); (ended || over) && known(at) {
+		now = p.all.history.at(at)
 	}
+	return Process{
+		PID: p.PID, Name: p.Name, Gone: ended, Now: now, Start: p.all.start, Rate: bytes,
+		Spark: p.spark(s), Judged: p.Judged, Facts: p.facts,
+	}
+}
+
+// workedUntil is the time until which the verdict judged the process, NaN without
+// one: what follows is how it gave everything up.
+func (p *tracked) workedUntil() float64 {
+	if v := p.Judged.Verdict; v != nil && v.Window.ToMs > 0 {
+		return v.Window.ToMs
+	}
+	return math.NaN()
 }
 
 // spark is a short line of a series, remade when the rows have doubled or a

@@ -91,6 +91,7 @@ func panels(s *styles, f *Frame) map[string]interface{ Render(w, h int) string }
 		"pool":      poolPanel{s, f, false},
 		"events":    eventsPanel{s, f, false, 0},
 		"output":    outputPanel{s, f, false, 0},
+		"memory":    compositionPanel{s, f, false, 0, false},
 		"health":    healthPanel{s, f, false, drawing{}},
 		"help":      helpPanel{s, &keys, 0},
 	}
@@ -192,7 +193,8 @@ func TestPanelsOfAnEmptyFrameStandToo(t *testing.T) {
 func TestTheCostOfAGrowingNumberIsNotInBytes(t *testing.T) {
 	t.Parallel()
 	frame := leakFrame(t, true, WholeView(200))
-	frame.Judged.Verdict = &verdict.Verdict{Verdict: verdict.DriverGrowth, DrivenBy: &verdict.DrivenBy{Per: "second", Of: "events", Interval: verdict.Interval{Value: 194}}}
+	frame.Judged.Verdict = &verdict.Verdict{Verdict: verdict.DriverGrowth,
+		DrivenBy: &verdict.DrivenBy{Per: "second", Of: "events", Interval: verdict.Interval{Value: 194}}}
 	panel := verdictPanel{newStyles(Appearance{}), frame, false, 0}
 	if text := panel.Render(80, 20); !strings.Contains(text, "+194 events a second") {
 		t.Errorf("%s", text)

@@ -130,6 +130,18 @@ func (h *history) carry(out []values, hit []bool, first int, toMs float64, colum
 	}
 }
 
+// at is what held at a time, unknown before the first row.
+func (h *history) at(tMs float64) values {
+	i := sort.Search(len(h.buckets), func(i int) bool { return h.buckets[i].from > tMs })
+	if i == 0 {
+		return unknownValues()
+	}
+	if b := &h.buckets[i-1]; b.to > tMs && i > 1 { // its last values are of a later time
+		return h.buckets[i-2].last
+	}
+	return h.buckets[i-1].last
+}
+
 // line is one series over the last n parts of all time, for a sparkline.
 func (h *history) line(s series, n int) []float64 {
 	from, to := h.span()

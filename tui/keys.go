@@ -11,6 +11,7 @@ type keyMap struct {
 	Collect, Purge, Trim, Survivors                key.Binding
 	NextProcess, PreviousProcess, Device           key.Binding
 	Sort, Reverse, Filter, Clear, Suspend          key.Binding
+	Kill                                           key.Binding
 	Slower, Faster, Restart, ToEnd                 key.Binding
 	Panel                                          key.Binding
 }
@@ -22,9 +23,9 @@ func bind(help, what string, keys ...string) key.Binding {
 func newKeyMap() keyMap {
 	return keyMap{
 		Quit: bind("q", "quit", "q", "ctrl+c"), Help: bind("?", "help", "?", "f1"),
-		Pause: bind("space", "pause the screen, or the playback", " "),
-		Next:  bind("tab", "next panel", "tab"), Previous: bind("shift+tab", "panel before", "shift+tab"),
-		Panel:    bind("1-8", "panel by number", "1", "2", "3", "4", "5", "6", "7", "8"),
+		Pause: bind("space", "pause, go on", " "),
+		Next:  bind("tab", "next panel", "tab"), Previous: bind("shift+tab", "previous panel", "shift+tab"),
+		Panel:    bind("1-9", "panel by its number", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
 		Maximise: bind("z", "one panel alone", "z"),
 		Up:       bind("↑", "up", "up", "k"), Down: bind("↓", "down", "down", "j"),
 		PageUp: bind("pgup", "page up", "pgup"), PageDown: bind("pgdn", "page down", "pgdown"),
@@ -37,10 +38,11 @@ func newKeyMap() keyMap {
 		Report: bind("w", "write the report now", "w"), Snapshot: bind("s", "save the screen as text", "s"),
 		Collect: bind("c", "collect garbage", "c"), Purge: bind("p", "purge the pool", "p"),
 		Trim:        bind("t", "trim the heap", "t"),
-		Survivors:   bind("r", "ask for sites and holders", "r"),
-		NextProcess: bind("n", "next process", "n"), PreviousProcess: bind("N", "process before", "N"),
+		Survivors:   bind("r", "ask who holds what", "r"),
+		NextProcess: bind("n", "next process", "n"), PreviousProcess: bind("N", "previous process", "N"),
 		Device: bind("d", "next device", "d"),
-		Sort:   bind("o", "sort by", "o"), Reverse: bind("O", "turn the order", "O"),
+		Sort:   bind("o", "sort by the next column", "o"), Reverse: bind("O", "reverse the order", "O"),
+		Kill:   bind("K", "end it, after a question", "K"),
 		Filter: bind("/", "filter", "/"), Clear: bind("esc", "back, clear", "esc"),
 		Suspend: bind("ctrl+z", "suspend", "ctrl+z"),
 		Slower:  bind("[", "play slower", "[", "<"), Faster: bind("]", "play faster", "]", ">"),
@@ -65,6 +67,6 @@ func (k *keyMap) groups() []helpGroup {
 		{"compare", []key.Binding{k.Mark, k.Compare, k.Report}},
 		{"experiments", []key.Binding{k.Collect, k.Purge, k.Trim, k.Survivors}},
 		{"processes", []key.Binding{k.Enter, k.NextProcess, k.PreviousProcess, k.Device,
-			k.Sort, k.Reverse, k.Filter}},
+			k.Sort, k.Reverse, k.Filter, k.Kill}},
 	}
 }

@@ -19,16 +19,35 @@ type Options struct {
 	Looks   Appearance
 	// CloseAtEnd ends the screen with the run, unless it is paused then.
 	CloseAtEnd bool
+	// Greeting is said first, and stays until a key is pressed.
+	Greeting string
 	// Processes gives the list of processes the focus at the start.
 	Processes bool
 	// Over, when set, is closed when the run has ended: from then on a terminal
-	// that takes nothing is not waited for.
+	// that accepts no output is not waited for.
 	Over <-chan struct{}
 	// Held, when set, is told when the screen takes the terminal and when it has
 	// given it back, also for the time it is stopped.
 	Held func(bool)
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
+}
+
+// reachable is how many panels have a number. The last is the machine's devices where
+// processes are watched, else what the live memory of a run is made of.
+const reachable = panelComposition + 1
+
+// panel is the panel of a number.
+func (o *Options) panel(n panelID) panelID {
+	if n == panelComposition && o.Processes {
+		return panelDevices
+	}
+	return n
+}
+
+// after is the panel n numbers after another, from the last on to the first.
+func (o *Options) after(id panelID, n panelID) panelID {
+	return o.panel((min(id, panelComposition) + reachable + n) % reachable)
 }
 
 // Model is the one Bubble Tea model. Its methods are called by Bubble Tea, from
@@ -42,6 +61,7 @@ type Model struct {
 	frame  *Frame
 	places []place
 
+	listing
 	paused    bool
 	waiting   bool // a command waits for a frame
 	focus     panelID
@@ -50,13 +70,10 @@ type Model struct {
 	helpLine  int
 	view      View
 	scroll    [panelCount]int
-	order     order
-	selected  int
 	compare   bool
 	marks     int
 	speed     float64 // of a playback that is held
 	ask       *question
-	filter    *string // being typed
 	message   string
 	messageN  int
 	drawing   drawing
@@ -85,6 +102,7 @@ func New(ctx context.Context, o Options) *Model {
 	if o.Processes {
 		m.focus = panelProcesses
 	}
+	m.message = clean(o.Greeting)
 	m.frame = &Frame{
 		State: Waiting, Chosen: -1, Step: math.NaN(), StepRate: math.NaN(), RowRate: math.NaN(), View: m.view,
 		Now: unknownValues(), Start: unknownValues(), Marked: unknownValues(), Pool: unknownPool(),

@@ -101,7 +101,7 @@ func TestKeysDoWhatTheHelpSays(t *testing.T) {
 		{[]string{"q", "esc"}, func(m *Model) bool { return m.ask == nil && !m.closing }},
 		{[]string{"q", "e"}, func(m *Model) bool { return m.closing }},
 		{[]string{"tab", "tab"}, func(m *Model) bool { return m.focus == panelProcesses }},
-		{[]string{"shift+tab"}, func(m *Model) bool { return m.focus == panelHealth }},
+		{[]string{"shift+tab"}, func(m *Model) bool { return m.focus == panelComposition }},
 		{[]string{"6"}, func(m *Model) bool { return m.focus == panelEvents }},
 		{[]string{"z"}, func(m *Model) bool { return m.maximised }},
 		{[]string{" "}, func(m *Model) bool { return m.paused }},
@@ -114,7 +114,10 @@ func TestKeysDoWhatTheHelpSays(t *testing.T) {
 		{[]string{"n"}, func(m *Model) bool { return m.view.PID == 4712 }},
 		{[]string{"N"}, func(m *Model) bool { return m.view.PID == 4713 }},
 		{[]string{"o", "O"}, func(m *Model) bool { return m.order.by == byGrowth && m.order.reverse }},
-		{[]string{"/", "4", "7", "1", "2", "enter"}, func(m *Model) bool { return m.order.filter == "4712" && len(m.order.list(m.frame)) == 1 }},
+		{[]string{"/", "4", "7", "1", "2", "enter"}, func(m *Model) bool {
+			return m.order.filter == "4712" &&
+				len(m.order.list(m.frame)) == 1
+		}},
 		{[]string{"/", "x", "backspace", "y", "esc"}, func(m *Model) bool { return m.order.filter == "" && m.filter == nil }},
 		{[]string{"M"}, func(m *Model) bool { return m.compare }},
 		{[]string{"6", "up", "up", "down"}, func(m *Model) bool { return m.scroll[panelEvents] == 1 }},
@@ -129,7 +132,8 @@ func TestKeysDoWhatTheHelpSays(t *testing.T) {
 		m := leakModel(t, Appearance{}, 120, 40)
 		m.keysForTest(c.keys...)
 		if !c.want(m) {
-			t.Errorf("keys %q: not what was to come of them (message %q, focus %d, view %+v)", c.keys, m.message, m.focus, m.view)
+			t.Errorf("keys %q: not what was to come of them (message %q, focus %d, view %+v)", c.keys, m.message,
+				m.focus, m.view)
 		}
 	}
 }
@@ -212,7 +216,8 @@ func TestAPausedScreenStaysAsItIsAndItsChartMoves(t *testing.T) {
 	}
 	m.take(frameMsg{frame: fr})
 	if m.frame.Rows != before || m.frame.Chart.FromMs != 39000 {
-		t.Errorf("rows %d (before %d), chart from %v; want the rows of the pause and the new window", m.frame.Rows, before, m.frame.Chart.FromMs)
+		t.Errorf("rows %d (before %d), chart from %v; want the rows of the pause and the new window", m.frame.Rows,
+			before, m.frame.Chart.FromMs)
 	}
 }
 
@@ -307,7 +312,7 @@ func TestAQuestionShowsAllItsKeysWhateverTheWidth(t *testing.T) {
 	for _, w := range []int{60, 80, 120} {
 		m := leakModel(t, Appearance{}, w, 24)
 		m.Update(keyOf("q"))
-		line := m.footer()
+		line := footerPanel{m.styles, &m.keys, m.ask, m.filter, false, false, true, true}.Render(m.w, 1)
 		for _, want := range []string{" e ", " l ", " d ", " esc stay"} {
 			if !strings.Contains(line, want) {
 				t.Errorf("at %d columns %q lacks %q", w, line, want)
@@ -316,5 +321,23 @@ func TestAQuestionShowsAllItsKeysWhateverTheWidth(t *testing.T) {
 		if ansi.StringWidth(line) > w {
 			t.Errorf("at %d columns the question is wider: %q", w, line)
 		}
+	}
+}
+
+func TestTheGreetingStaysUntilAKeyIsPressed(t *testing.T) {
+	t.Parallel()
+	f, clock := leakFeed(true)
+	m := New(t.Context(), Options{Source: f, Now: clock.Now, Greeting: "No recording goes on."})
+	m.resize(80, 24)
+	f.mu.Lock()
+	fr := f.frame(clock.now)
+	f.mu.Unlock()
+	m.take(frameMsg{frame: fr})
+	if !strings.Contains(m.View(), "No recording goes on.") {
+		t.Errorf("no greeting on\n%s", m.View())
+	}
+	m.keysForTest("2")
+	if strings.Contains(m.View(), "No recording goes on.") {
+		t.Errorf("the greeting is still on\n%s", m.View())
 	}
 }

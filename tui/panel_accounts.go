@@ -3,8 +3,10 @@ package tui
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -22,7 +24,7 @@ type accountsPanel struct {
 func (p accountsPanel) Render(w, h int) string {
 	f := p.frame
 	if f.Chosen < 0 {
-		return p.box(panelNames[panelAccounts], p.focused, []string{"", " No sample yet."}, w, h)
+		return p.box(panelAccounts, panelNames[panelAccounts], p.focused, []string{"", " No sample yet."}, w, h)
 	}
 	table := p.table(w)
 	chart := h - 1 - len(table)
@@ -31,7 +33,7 @@ func (p accountsPanel) Render(w, h int) string {
 		chart = h - 1 - len(table)
 	}
 	body := append(p.charts(w, chart), table...)
-	return p.box(p.name(), p.focused, body, w, h)
+	return p.box(panelAccounts, p.name(), p.focused, body, w, h)
 }
 
 func (p accountsPanel) name() string {
@@ -52,9 +54,9 @@ func (p accountsPanel) name() string {
 func (p accountsPanel) charts(w, h int) []string {
 	c := &p.frame.Chart
 	one := func(device, host bool, name string, h int) []string {
-		return stacked{p.styles, c, bandsOf(c.Columns, device, host), name}.Render(w, h)
+		return stacked{p.styles, c, p.bandsOf(c.Columns, device, host), name}.Render(w, h)
 	}
-	device := len(bandsOf(c.Columns, true, false)) > 0
+	device := len(p.bandsOf(c.Columns, true, false)) > 0
 	switch {
 	case h < 4:
 		return nil
@@ -66,8 +68,8 @@ func (p accountsPanel) charts(w, h int) []string {
 		upper := one(true, false, " device", h-h/2)
 		return pad(append(upper, one(false, true, " host", h/2)...), h)
 	case w >= 60:
-		left := stacked{p.styles, c, bandsOf(c.Columns, true, false), " device"}.Render(w/2-1, h)
-		host := stacked{p.styles, c, bandsOf(c.Columns, false, true), " host"}.Render(w-w/2-1, h)
+		left := stacked{p.styles, c, p.bandsOf(c.Columns, true, false), " device"}.Render(w/2-1, h)
+		host := stacked{p.styles, c, p.bandsOf(c.Columns, false, true), " host"}.Render(w-w/2-1, h)
 		for i := range min(len(left), len(host)) {
 			left[i] = fit(left[i], w/2) + " " + host[i]
 		}
@@ -94,6 +96,10 @@ type tableColumn struct {
 	interval func(*verdict.AccountRow) *verdict.Interval
 }
 
+// leastCache is how much of the page cache has a line, in bytes: each program has some
+// of it for its code.
+const leastCache = 64 << 20
+
 const (
 	accountWidth  = 13
 	intervalWidth = 29
@@ -105,7 +111,7 @@ func rateColumn(head string, width int, of func(*verdict.AccountRow) *verdict.In
 		text: func(_ series, row *verdict.AccountRow) string {
 			switch {
 			case row == nil:
-				return unknownText
+				return units.Unknown
 			case width >= intervalWidth:
 				return intervalText(of(row))
 			}
@@ -121,10 +127,14 @@ func (p accountsPanel) columns(w int) []tableColumn {
 	if p.compare && f.Mark != nil {
 		base, since = &f.Marked, "since mark"
 	}
-	now := tableColumn{head: "now", width: 9, left: false,
-		text: func(s series, _ *verdict.AccountRow) string { return bytesText(f.Now[s]) }}
+	at := "now"
+	if f.AtWork {
+		at = "last"
+	}
+	now := tableColumn{head: at, width: 9, left: false,
+		text: func(s series, _ *verdict.AccountRow) string { return units.Bytes(f.Now[s]) }}
 	change := tableColumn{head: since, width: 10, left: false,
-		text: func(s series, _ *verdict.AccountRow) string { return deltaText(f.Now[s] - base[s]) }}
+		text: func(s series, _ *verdict.AccountRow) string { return units.Growth(f.Now[s] - base[s]) }}
 	second := rateColumn("per second", 11, func(r *verdict.AccountRow) *verdict.Interval {
 		return r.PerSecond
 	})
@@ -152,32 +162,71 @@ func (p accountsPanel) columns(w int) []tableColumn {
 	return out
 }
 
-// table is a line an account with fill, value, change, rates and shape.
+// tableLine is a line of the table: an account, a sum of accounts, or a part of one.
+type tableLine struct {
+	fill  string
+	token token
+	name  string
+	of    series
+	row   *verdict.AccountRow
+}
+
+// rows are the lines of which the value is known, and the names of the accounts that
+// nobody tells.
+func (p accountsPanel) rows(w int) (lines []tableLine, untold []string) {
+	f := p.frame
+	for s := range series(len(accountNames)) {
+		row := p.row(accountNames[s])
+		if !known(f.Now[s]) && (row == nil || row.Bytes == nil) {
+			untold = append(untold, string(accountNames[s]))
+			continue
+		}
+		lines = append(lines, tableLine{p.fill(s), accountTokens[s], string(accountNames[s]), s, row})
+	}
+	if known(f.Now[seriesGPU]) {
+		lines = append(lines, tableLine{"Σ", plain, "gpu", seriesGPU, nil})
+	}
+	if known(f.Now[seriesFootprint]) {
+		lines = append(lines, tableLine{"Σ", plain, "footprint", seriesFootprint, nil})
+	}
+	if f.Now[seriesCache] >= leastCache { // no part of the sum above it
+		lines = append(lines, tableLine{"·", dim, "file cache", seriesCache, nil})
+	}
+	if known(f.Now[seriesHeap]) && w >= 100 {
+		lines = append(lines, tableLine{"·", plain, "heap", seriesHeap, nil})
+	}
+	return lines, untold
+}
+
+// table is a line an account with fill, value, change, rates and shape. A column that
+// says nothing of any account is left out, and so is an account that nobody tells: one
+// line names those.
 func (p accountsPanel) table(w int) []string {
-	f, columns := p.frame, p.columns(w)
+	rows, untold := p.rows(w)
+	columns := slices.DeleteFunc(p.columns(w), func(c tableColumn) bool {
+		return !slices.ContainsFunc(rows, func(r tableLine) bool {
+			text := c.text(r.of, r.row)
+			return text != "" && text != units.Unknown
+		})
+	})
 	head := fit("   account", accountWidth)
 	for _, c := range columns {
 		head += align(c, c.head)
 	}
 	lines := []string{p.paint(dim, head)}
-	line := func(fill string, t token, name string, s series, row *verdict.AccountRow) {
-		text := " " + p.paint(t, fill) + " " + fit(name, 10)
+	for _, r := range rows {
+		text := " " + p.paint(r.token, r.fill) + " " + fit(r.name, 10)
 		for _, c := range columns {
-			text += align(c, c.text(s, row))
+			cell := c.text(r.of, r.row)
+			if cell == units.Unknown && r.row == nil { // a sum has no rate of its own
+				cell = ""
+			}
+			text += align(c, cell)
 		}
 		lines = append(lines, text)
 	}
-	for s := range series(len(accountNames)) {
-		line(accountFills[s], accountTokens[s], string(accountNames[s]), s, p.row(accountNames[s]))
-	}
-	if known(f.Now[seriesGPU]) {
-		line("Σ", plain, "gpu", seriesGPU, nil)
-	}
-	if known(f.Now[seriesFootprint]) {
-		line("Σ", plain, "footprint", seriesFootprint, nil)
-	}
-	if known(f.Now[seriesHeap]) && w >= 100 {
-		line("·", plain, "heap", seriesHeap, nil)
+	if untold != nil {
+		lines = append(lines, p.paint(dim, cut("   not told: "+strings.Join(untold, ", "), w)))
 	}
 	return lines
 }
@@ -206,7 +255,7 @@ func (p accountsPanel) row(account record.Account) *verdict.AccountRow {
 func shapeText(row *verdict.AccountRow) string {
 	switch {
 	case row == nil || row.Shape == "":
-		return unknownText
+		return units.Unknown
 	case row.Shape == trend.Growing:
 		return "↑ " + string(row.Shape)
 	}
@@ -217,9 +266,9 @@ func shapeText(row *verdict.AccountRow) string {
 func countOf(f *Frame, s series) string {
 	switch s {
 	case seriesLive:
-		return countText(f.Now[seriesLiveCount])
+		return units.Whole(f.Now[seriesLiveCount])
 	case seriesIdle:
-		return countText(f.Now[seriesIdleCount])
+		return units.Whole(f.Now[seriesIdleCount])
 	}
 	return ""
 }
@@ -244,5 +293,5 @@ func pressure(f *Frame) string {
 	if name == "" {
 		return ""
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s of %s of %s", percentText(used/limit), bytesText(limit), name))
+	return strings.TrimSpace(fmt.Sprintf("%s of %s of %s", units.Percent(used/limit), units.Bytes(limit), name))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -28,11 +29,7 @@ func (p headerPanel) Render(w, h int) string {
 
 func (p headerPanel) first(w int) string {
 	f := p.frame
-	name := f.Name
-	if name == "" {
-		name = strings.TrimPrefix(strings.Join(f.Meta.Command, " "), "gpumem run ")
-	}
-	left := p.paint(title, "gpumem") + " " + p.paint(strong, clean(name))
+	left := p.paint(title, "gpumem") + " " + p.paint(strong, f.program())
 	facts := p.facts()
 	line := strings.Join(facts, " · ")
 	for len(facts) > 1 && width(line) > w/2 && width(line)+width(left)+2 > w {
@@ -41,6 +38,14 @@ func (p headerPanel) first(w int) string {
 	}
 	left = cut(left, w-width(line)-2)
 	return left + blanks(w-width(left)-width(line)) + p.paint(dim, line)
+}
+
+// program is what runs, as typed.
+func (f *Frame) program() string {
+	if f.Name != "" {
+		return clean(f.Name)
+	}
+	return clean(strings.TrimPrefix(strings.Join(f.Meta.Command, " "), "gpumem run "))
 }
 
 // facts are what is known of the process, the most important first: those at
@@ -58,11 +63,10 @@ func (p headerPanel) facts() []string {
 		}
 		out = append(out, text)
 	}
-	device := clean(f.Meta.Device)
-	if device == "" {
-		device = unknownText
+	device := "device " + clean(f.Meta.Device)
+	if f.Meta.Device == "" {
+		device = "no device"
 	}
-	device = "device " + device
 	if f.View.Device != AllDevices {
 		device += fmt.Sprintf(" (@%d of %d)", f.View.Device, len(f.Devices))
 	} else if n := len(f.Devices); n > 1 {
@@ -96,14 +100,14 @@ func (p headerPanel) second(w int) string {
 	if p.paused {
 		parts = append(parts, p.paint(warn, "⏸ screen paused"))
 	}
-	if f.Play != nil {
+	if f.Play != nil && f.State != Ended {
 		parts = append(parts, playText(f.Play))
 	}
 	parts = append(parts, clockText(f.ElapsedMs, f.ElapsedMs < 600e3))
 	if known(f.Step) {
-		step := "step " + countText(f.Step)
+		step := "step " + units.Whole(f.Step)
 		if known(f.StepRate) && !f.Done {
-			step += " (" + countText(f.StepRate) + "/s)"
+			step += " (" + units.Whole(f.StepRate) + "/s)"
 		}
 		parts = append(parts, step)
 	}
@@ -121,19 +125,19 @@ func (p headerPanel) second(w int) string {
 // sampling is the health in a few words; what is well is left out.
 func (p headerPanel) sampling() []string {
 	f, out := p.frame, []string(nil)
-	rows := countText(float64(f.Rows)) + " samples"
+	rows := units.Whole(float64(f.Rows)) + " samples"
 	if known(f.RowRate) && !f.Done {
-		rows += " (" + countText(f.RowRate) + "/s)"
+		rows += " (" + units.Whole(f.RowRate) + "/s)"
 	}
 	out = append(out, rows)
 	if f.Health.Missed > 0 {
-		out = append(out, p.paint(warn, countText(f.Health.Missed)+" missed"))
+		out = append(out, p.paint(warn, units.Whole(f.Health.Missed)+" missed"))
 	}
 	if f.Health.LostRows > 0 {
-		out = append(out, p.paint(bad, countText(f.Health.LostRows)+" lost"))
+		out = append(out, p.paint(bad, units.Whole(f.Health.LostRows)+" lost"))
 	}
 	if f.State == Silent {
-		out = append(out, p.paint(warn, "no sample for "+secondsText(f.Health.SilentFor.Seconds())))
+		out = append(out, p.paint(warn, "no sample for "+units.Seconds(f.Health.SilentFor.Seconds())))
 	}
 	if f.Health.Fault != "" {
 		out = append(out, p.paint(bad, f.Health.Fault))
@@ -148,7 +152,7 @@ func playText(p *Playback) string {
 	case p.Speed == 0:
 		return "held, of " + clockText(p.LengthMs, p.LengthMs < 600e3)
 	}
-	return fmt.Sprintf("×%s, of %s", short(p.Speed), clockText(p.LengthMs, p.LengthMs < 600e3))
+	return fmt.Sprintf("×%s, of %s", units.Digits(p.Speed), clockText(p.LengthMs, p.LengthMs < 600e3))
 }
 
 // endText is how the program ended.

@@ -2,7 +2,10 @@ package tui
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -15,18 +18,18 @@ type sitesPanel struct {
 	offered bool // the program can be asked
 }
 
-// Render implements the panel.
-func (p sitesPanel) Render(w, h int) string {
+// told are the lines of what the program told.
+func (p sitesPanel) told(w int) []string {
 	f := p.frame
 	var body []string
 	line := func(what string, bytes, count, growth int64) {
 		grown := ""
 		if growth != 0 && w >= 60 {
-			grown = deltaText(float64(growth))
+			grown = units.Growth(float64(growth))
 		}
-		numbers := fmt.Sprintf(" %9s %8s %10s  ", bytesText(float64(bytes)), countText(float64(count)), grown)
+		numbers := fmt.Sprintf(" %9s %8s %10s  ", units.Bytes(bytes), units.Whole(float64(count)), grown)
 		if w < 60 {
-			numbers = fmt.Sprintf(" %9s %8s  ", bytesText(float64(bytes)), countText(float64(count)))
+			numbers = fmt.Sprintf(" %9s %8s  ", units.Bytes(bytes), units.Whole(float64(count)))
 		}
 		body = append(body, numbers+shorten(clean(what), w-width(numbers)-1))
 	}
@@ -46,16 +49,25 @@ func (p sitesPanel) Render(w, h int) string {
 			line(s.String(), s.Bytes, s.Count, 0)
 		}
 	}
+	return body
+}
+
+// Render implements the panel.
+func (p sitesPanel) Render(w, h int) string {
+	body := p.told(w)
 	if body == nil {
 		text := "Not told so far. A program with an agent tells its survivors at its end."
-		if p.offered {
+		switch {
+		case p.offered:
 			text = "Not told so far. Press r to ask the program for its survivors."
+		case p.frame.Done:
+			text = "Nothing told who holds what: there was no agent in the program, or nothing was left."
 		}
 		for _, l := range wrap(text, w-2, 0) {
 			body = append(body, " "+l)
 		}
 	}
-	return p.box(panelNames[panelSites], p.focused, scrolled(body, p.scroll, h-1), w, h)
+	return p.box(panelSites, panelNames[panelSites], p.focused, scrolled(body, p.scroll, h-1), w, h)
 }
 
 // shorten keeps the end of a path, where the file and the line are.
@@ -71,7 +83,7 @@ func shorten(s string, n int) string {
 }
 
 // scrolled is what of a list stands in h lines when scrolled down by n.
-func scrolled(lines []string, n, h int) []string {
+func scrolled[T any](lines []T, n, h int) []T {
 	from := min(max(n, 0), max(len(lines)-max(h, 0), 0))
 	return lines[from:]
 }
@@ -89,32 +101,43 @@ type poolPanel struct {
 	focused bool
 }
 
+// tellsPool reports whether anything is known of a pool of the chosen process.
+func (f *Frame) tellsPool() bool {
+	return known(f.Pool.Hits) || known(f.Now[seriesLive]) || known(f.Now[seriesIdle])
+}
+
 // Render implements the panel.
 func (p poolPanel) Render(w, h int) string {
+	if p.frame.tellsPool() {
+		return p.box(panelPool, panelNames[panelPool], p.focused, p.body(w), w, h)
+	}
+	var body []string
+	for _, l := range wrap("The program tells nothing about a pool.", w-2, 0) {
+		body = append(body, " "+l)
+	}
+	return p.box(panelPool, panelNames[panelPool], p.focused, body, w, h)
+}
+
+// body are the figures that the pool tells, its latest receipts and its size classes.
+func (p poolPanel) body(w int) []string {
 	f, o := p.frame, &p.frame.Pool
 	type fact struct{ name, text string }
 	facts := []fact{
-		{"hit rate", percentText(hitRate(o.Hits, o.Misses)) + p.lately()},
-		{"requests", countText(o.Hits + o.Misses)},
-		{"live", bytesText(f.Now[seriesLive]) + in(f.Now[seriesLiveCount])},
-		{"idle", bytesText(f.Now[seriesIdle]) + in(f.Now[seriesIdleCount])},
-		{"allocated", countText(o.Allocs)},
-		{"freed", countText(o.Frees)},
-		{"references", countText(o.Refs)},
-		{"shapes", countText(o.Shapes)},
-		{"pipelines", countText(o.Pipelines)},
-		{"commands", countText(o.Commands)},
-		{"buffers", countText(o.CommandBuffers)},
-		{"in flight", countText(f.Now[seriesInFlight])},
+		{"hit rate", units.Percent(hitRate(o.Hits, o.Misses)) + p.lately()},
+		{"requests", units.Whole(o.Hits + o.Misses)},
+		{"live", units.Bytes(f.Now[seriesLive]) + in(f.Now[seriesLiveCount])},
+		{"idle", units.Bytes(f.Now[seriesIdle]) + in(f.Now[seriesIdleCount])},
+		{"allocated", units.Whole(o.Allocs)},
+		{"freed", units.Whole(o.Frees)},
+		{"references", units.Whole(o.Refs)},
+		{"shapes", units.Whole(o.Shapes)},
+		{"pipelines", units.Whole(o.Pipelines)},
+		{"commands", units.Whole(o.Commands)},
+		{"buffers", units.Whole(o.CommandBuffers)},
+		{"in flight", units.Whole(f.Now[seriesInFlight])},
 	}
+	facts = slices.DeleteFunc(facts, func(x fact) bool { return strings.HasPrefix(x.text, units.Unknown) })
 	var body []string
-	pool := known(o.Hits) || known(f.Now[seriesLive]) || known(f.Now[seriesIdle])
-	if !pool {
-		for _, l := range wrap("The program tells nothing of a pool.", w-2, 0) {
-			body = append(body, " "+l)
-		}
-		return p.box(panelNames[panelPool], p.focused, body, w, h)
-	}
 	columns := min(max(w/36, 1), 3)
 	rows := (len(facts) + columns - 1) / columns
 	cell := (w - 1) / columns
@@ -127,14 +150,12 @@ func (p poolPanel) Render(w, h int) string {
 		}
 		body = append(body, line)
 	}
-	body = append(body, p.outcomes(w)...)
-	body = append(body, p.classes(w)...)
-	return p.box(panelNames[panelPool], p.focused, body, w, h)
+	return append(append(body, p.outcomes(w)...), p.classes(w)...)
 }
 
 func (p poolPanel) lately() string {
 	if r := p.frame.Pool.Lately; known(r) {
-		return " (" + percentText(r) + " lately)"
+		return " (" + units.Percent(r) + " lately)"
 	}
 	return ""
 }
@@ -143,7 +164,7 @@ func in(count float64) string {
 	if !known(count) {
 		return ""
 	}
-	return " in " + countText(count)
+	return " in " + units.Whole(count)
 }
 
 // outcomes are the latest receipts: what was claimed and what came back.
@@ -173,9 +194,9 @@ func (p poolPanel) classes(w int) []string {
 		if c.MaxIdle != nil && *c.MaxIdle < 0 {
 			limit = "none"
 		}
-		idle := unknownText
+		idle := units.Unknown
 		if b := c.idleBytes(); b >= 0 {
-			idle = bytesText(float64(b))
+			idle = units.Bytes(b)
 		}
 		out = append(out, line(clean(c.Class), whole(c.Live), whole(c.Idle), idle, limit, whole(c.Hits),
 			whole(c.Misses)))
@@ -186,29 +207,34 @@ func (p poolPanel) classes(w int) []string {
 // whole is a number that may be unknown.
 func whole(n *int64) string {
 	if n == nil {
-		return unknownText
+		return units.Unknown
 	}
-	return countText(float64(*n))
+	return units.Whole(float64(*n))
 }
 
 // receiptText is a receipt in a line: claimed against returned.
 func receiptText(r *record.Receipt) string {
 	text := clean(r.Action) + ": claimed " + pointerText(r.ClaimedBytes) + ", returned " +
 		pointerText(r.ReturnedBytes)
+	if r.ReturnedBytes != nil && *r.ReturnedBytes < 0 {
+		text = clean(r.Action) + ": claimed " + pointerText(r.ClaimedBytes) +
+			", but the program went on growing: " + units.Bytes(-float64(*r.ReturnedBytes)) +
+			" more after it than before"
+	}
 	if r.GPUBytes != nil {
 		text += ", GPU " + pointerText(r.GPUBytes)
 	}
 	if r.Count != nil {
-		text += ", " + countText(float64(*r.Count)) + " freed"
+		text += ", " + units.Whole(float64(*r.Count)) + " freed"
 	}
 	return text
 }
 
 func pointerText(p *int64) string {
 	if p == nil {
-		return unknownText
+		return units.Unknown
 	}
-	return bytesText(float64(*p))
+	return units.Bytes(*p)
 }
 
 // eventsPanel is what happened, the latest at the foot.
@@ -233,7 +259,7 @@ func (p eventsPanel) Render(w, h int) string {
 	if n := p.frame.Health.Warnings; n > 0 {
 		name += fmt.Sprintf(", %d %s", n, plural(n, "warning", "warnings"))
 	}
-	return p.box(name, p.focused, body, w, h)
+	return p.box(panelEvents, name, p.focused, body, w, h)
 }
 
 func (p eventsPanel) line(e *record.Event) string {
@@ -246,11 +272,29 @@ func (p eventsPanel) line(e *record.Event) string {
 	case record.KindWarning:
 		text, t = "warning "+e.Text, warn
 	case record.KindSites:
-		text = fmt.Sprintf("sites   %d told", len(e.Sites))
+		text = "sites   none"
+		if len(e.Sites) > 0 {
+			text = "sites   " + units.Bytes(e.Sites[0].Bytes) + " at " + e.Sites[0].Site
+		}
 	case record.KindHolders:
-		text = fmt.Sprintf("holders %d told", len(e.Holders))
+		text = "holders none"
+		if len(e.Holders) > 0 {
+			text = "holders " + units.Bytes(e.Holders[0].Bytes) + " by " + e.Holders[0].String()
+		}
+	case record.KindDriverSites:
+		text = "driver  no site"
+		if len(e.Sites) > 0 {
+			text = "driver  " + units.Bytes(e.Sites[0].Bytes) + " for " + e.Sites[0].Site
+		}
+	case record.KindFirstTouch:
+		text = "pages   first touched"
+		if e.FirstTouch != nil && len(e.FirstTouch.Owners) > 0 {
+			text += fmt.Sprintf(": %s by %s", units.Percent(e.FirstTouch.Owners[0].Share),
+				e.FirstTouch.Owners[0].Library)
+		}
 	default:
-		text = fit(e.Kind, 7) + " " + e.Name
+		word := strings.ReplaceAll(e.Kind, "_", " ")
+		text = word + blanks(7-width(word)) + " " + e.Name
 		if e.Text != "" {
 			text += " " + e.Text
 		}
@@ -287,19 +331,22 @@ func (p outputPanel) Render(w, h int) string {
 	if p.frame.Path != "" {
 		name += " (" + record.FileStdout + ", " + record.FileStderr + ")"
 	}
-	return p.box(name, p.focused, body, w, h)
+	return p.box(panelOutput, name, p.focused, body, w, h)
 }
 
 // nothing says why there is no line.
 func (p outputPanel) nothing() string {
 	switch {
 	case p.frame.Path == "":
-		return " not captured: a program that is watched keeps its output"
+		return " not captured: a program that is only watched keeps its own output"
 	case p.frame.Done:
 		return " nothing, or not captured"
 	}
-	return " nothing so far; on the screen its stdin is empty (--no-tui gives it the terminal)"
+	return " nothing so far; while the screen is shown its stdin is empty (without --tui it keeps the terminal)"
 }
+
+// healthLines is how many facts the panel of this tool has when nothing is wrong.
+const healthLines = 9
 
 // healthPanel is what this tool itself uses and misses.
 type healthPanel struct {
@@ -314,15 +361,15 @@ func (p healthPanel) Render(w, h int) string {
 	f := p.frame
 	t := &f.Health
 	facts := [][2]string{
-		{"processor", percentText(t.CPU) + " of a core"},
-		{"memory", bytesText(t.RSS)},
-		{"rate", countText(f.RowRate) + " samples a second"},
-		{"missed", countText(t.Missed)},
-		{"lost", countText(t.LostRows)},
-		{"frames", countText(float64(f.Number)) + ", skipped " + countText(float64(f.Skipped))},
+		{"processor", units.Percent(t.CPU) + " of a core"},
+		{"memory", units.Bytes(t.RSS)},
+		{"rate", units.Whole(f.RowRate) + " samples a second"},
+		{"missed", units.Whole(t.Missed)},
+		{"lost", units.Whole(t.LostRows)},
+		{"frames", units.Whole(float64(f.Number)) + ", skipped " + units.Whole(float64(f.Skipped))},
 		{"a frame", durationText(t.FrameCost) + " made, " + durationText(p.drawing.last) + " drawn"},
 		{"a verdict", durationText(t.LookCost)},
-		{"warnings", countText(float64(t.Warnings))},
+		{"warnings", units.Whole(float64(t.Warnings))},
 	}
 	if t.Fault != "" {
 		facts = append([][2]string{{"fault", t.Fault}}, facts...)
@@ -331,5 +378,5 @@ func (p healthPanel) Render(w, h int) string {
 	for _, x := range facts {
 		body = append(body, " "+p.paint(dim, fit(x[0], 10))+" "+x[1])
 	}
-	return p.box(panelNames[panelHealth], p.focused, body, w, h)
+	return p.box(panelHealth, panelNames[panelHealth], p.focused, body, w, h)
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/gpumem/gpumem/internal/units"
 )
 
 // sortBy is what the processes are sorted by.
@@ -16,10 +18,12 @@ const (
 	byGPU
 	byPID
 	byName
+	byCPU
+	byUser
 	sortCount
 )
 
-var sortNames = [sortCount]string{"memory", "growth", "GPU", "PID", "name"}
+var sortNames = [sortCount]string{"memory", "growth", "GPU", "PID", "name", "CPU", "user"}
 
 // order says which processes are listed and how.
 type order struct {
@@ -37,6 +41,7 @@ func (o order) list(f *Frame) []*Process {
 	for i := range f.Processes {
 		p := &f.Processes[i]
 		if want == "" || strings.Contains(strings.ToLower(p.Name), want) ||
+			strings.Contains(strings.ToLower(p.Command), want) || strings.Contains(strings.ToLower(p.User), want) ||
 			strings.Contains(fmt.Sprint(p.PID), want) ||
 			p.Judged.Verdict != nil && strings.Contains(string(p.Judged.Verdict.Verdict), want) {
 			out = append(out, p)
@@ -48,6 +53,8 @@ func (o order) list(f *Frame) []*Process {
 			return p.Total(f.Unified)
 		case byGrowth:
 			return p.Growth(f.Unified)
+		case byCPU:
+			return p.CPU
 		}
 		return p.Now.device()
 	}
@@ -58,13 +65,15 @@ func (o order) list(f *Frame) []*Process {
 			c = cmp.Compare(a.PID, b.PID)
 		case byName:
 			c = cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.PID, b.PID))
+		case byUser:
+			c = cmp.Or(strings.Compare(a.User, b.User), cmp.Compare(a.PID, b.PID))
 		default:
 			c = cmp.Compare(value(b), value(a)) // unknown compares least: last here
 		}
 		if o.reverse {
 			c = -c
 		}
-		if a.Gone != b.Gone && (o.by == byMemory || o.by == byGrowth || o.by == byGPU) {
+		if a.Gone != b.Gone && o.by != byPID && o.by != byName && o.by != byUser {
 			c = 1
 			if b.Gone {
 				c = -1
@@ -91,25 +100,27 @@ func (p processesPanel) Render(w, h int) string {
 	room := max(h-2, 0)
 	at := max(slices.IndexFunc(list, func(x *Process) bool { return x.PID == p.selected }), 0)
 	from := min(max(at-room/2, 0), max(len(list)-room, 0))
-	body := []string{p.paint(dim, p.head(w))}
+	fields := p.fields(w)
+	body := []string{p.paint(dim, p.head(w, fields))}
 	for i := from; i < len(list) && i-from < room; i++ {
-		body = append(body, p.line(list[i], w))
+		body = append(body, p.line(list[i], w, fields))
 	}
 	if len(list) == 0 {
 		body = append(body, " none")
 	}
-	return p.box(p.name(len(list), from, room), p.focused, body, w, h)
+	return p.box(panelProcesses, p.name(len(list), from, room), p.focused, body, w, h)
 }
 
 func (p processesPanel) name(n, from, room int) string {
 	name := fmt.Sprintf("%s by %s", panelNames[panelProcesses], sortNames[p.order.by])
 	if p.order.reverse {
-		name += ", turned"
+		name += ", reversed"
 	}
 	if n > room {
-		name += fmt.Sprintf(", %d to %d", from+1, min(from+room, n))
+		name += fmt.Sprintf(", %d to %d of %d", from+1, min(from+room, n), n)
+	} else {
+		name += fmt.Sprintf(", %d", n)
 	}
-	name += fmt.Sprintf(", %d", n)
 	if total := len(p.frame.Processes); total != n {
 		name += fmt.Sprintf(" of %d", total)
 	}
@@ -122,86 +133,139 @@ func (p processesPanel) name(n, from, room int) string {
 	return name
 }
 
-// parts are the widths of the columns; 0 leaves one out.
-func (p processesPanel) parts(w int) (name, gpu, host, growth, rate, spark, verdict int) {
-	gpu, host, growth = 9, 9, 10
-	if w >= 84 {
-		rate = 12
-	}
-	if w >= 100 {
-		spark = 12
-	}
-	verdict = 15
-	if w < 66 {
-		gpu, verdict = 0, 13
-	}
-	used := 12
-	for _, n := range [...]int{gpu, host, growth, rate, spark, verdict} {
-		if n > 0 {
-			used += n + 1
-		}
-	}
-	return max(w-used, 6), gpu, host, growth, rate, spark, verdict
+// processField is a column of the list.
+type processField struct {
+	head  string
+	width int
+	left  bool
+	text  func(*Process) string
 }
 
-func (p processesPanel) head(w int) string {
-	name, gpu, host, growth, rate, spark, verdict := p.parts(w)
-	return p.row([]int{-8, -name, gpu, host, growth, rate, -spark, -verdict},
-		"  ", []string{"PID", "name", "GPU", "host", "change", "a second", "over time", "verdict"})
-}
+const (
+	pidWidth     = 7
+	leastName    = 12
+	shortName    = 8   // below 50 columns
+	commandsFrom = 100 // columns from which commands stand in the place of names
+	leastCommand = 32
+)
 
-// row lays out texts by width, negative widths to the left.
-func (p processesPanel) row(widths []int, lead string, texts []string) string {
-	line := lead
-	for i, n := range widths {
-		switch {
-		case n < 0:
-			line += fit(texts[i], -n) + " "
-		case n > 0:
-			line += right(texts[i], n) + " "
-		}
-	}
-	return strings.TrimRight(line, " ")
-}
-
-func (p processesPanel) line(x *Process, w int) string {
+// fields are the columns between the PID and the verdict that fit and of which
+// anything is known, in the order in which they stand; the most important have room
+// first.
+func (p processesPanel) fields(w int) []processField {
 	f := p.frame
-	name, gpu, host, growth, rate, spark, verdict := p.parts(w)
-	lead := "  "
+	all := []processField{
+		{"user", 9, true, func(x *Process) string { return x.User }},
+		{"CPU", 6, false, func(x *Process) string { return units.Percent(x.CPU) }},
+		{"GPU", 9, false, func(x *Process) string { return units.Bytes(x.Now.device()) }},
+		{"host", 9, false, func(x *Process) string { return units.Bytes(x.Now.resident()) }},
+		{"change", 10, false, func(x *Process) string { return units.Growth(x.Growth(f.Unified)) }},
+		{"a second", 11, false, func(x *Process) string { return units.Growth(x.Rate) }},
+		{"over time", 12, true, func(x *Process) string { return sparkline(x.Spark, 12) }},
+	}
+	name := leastName
+	if w < 50 {
+		name = shortName
+	}
+	if w >= commandsFrom && slices.ContainsFunc(f.Processes, func(x Process) bool { return x.Command != "" }) {
+		name = leastCommand
+	}
+	room, taken := w-2-pidWidth-1-name-1-p.verdict(w)-1, map[int]bool{}
+	for _, i := range [...]int{2, 3, 4, 1, 0, 5, 6} {
+		if p.told(&all[i]) && room >= all[i].width+1 {
+			room, taken[i] = room-all[i].width-1, true
+		}
+	}
+	var out []processField
+	for i := range all {
+		if taken[i] {
+			out = append(out, all[i])
+		}
+	}
+	return out
+}
+
+// told reports whether a column says anything of any process.
+func (p processesPanel) told(c *processField) bool {
+	for i := range p.frame.Processes {
+		if text := c.text(&p.frame.Processes[i]); text != "" && text != units.Unknown {
+			return true
+		}
+	}
+	return false
+}
+
+// verdict is how wide the verdict is: the whole word where there is room.
+func (p processesPanel) verdict(w int) int {
+	if w < 50 {
+		return 10
+	}
+	return 15
+}
+
+func (p processesPanel) head(w int, fields []processField) string {
+	texts := make([]string, len(fields))
+	for i := range fields {
+		texts[i] = fields[i].head
+	}
+	return p.row(w, "  ", "PID", "name", fields, texts) + "verdict"
+}
+
+// row lays out a line up to the verdict.
+func (p processesPanel) row(w int, lead, pid, name string, fields []processField, texts []string) string {
+	line := ""
+	for i, f := range fields {
+		if f.left {
+			line += fit(texts[i], f.width) + " "
+		} else {
+			line += right(texts[i], f.width) + " "
+		}
+	}
+	lead += fit(pid, pidWidth) + " "
+	return lead + fit(name, w-width(lead)-1-width(line)-p.verdict(w)-1) + " " + line
+}
+
+func (p processesPanel) line(x *Process, w int, fields []processField) string {
+	f, lead := p.frame, "  "
 	if f.Chosen >= 0 && f.Processes[f.Chosen].PID == x.PID {
 		lead = "● "
 	}
 	if x.PID == p.selected {
 		lead = "▸ "
 	}
+	texts := make([]string, len(fields))
+	for i := range fields {
+		texts[i] = fields[i].text(x)
+	}
+	text, t := processVerdict(x)
+	line := p.row(w, lead, fmt.Sprint(x.PID), p.label(x, w), fields, texts)
+	if x.PID == p.selected && p.focused {
+		return p.paint(selected, fit(line+text, w))
+	}
+	return line + p.paint(t, cut(text, p.verdict(w)+1))
+}
+
+// label is what a process is called: by its command where there is room for one.
+func (p processesPanel) label(x *Process, w int) string {
 	label := x.Name
+	if w >= commandsFrom && x.Command != "" {
+		label = x.Command
+	}
 	if label == "" {
-		label = unknownText
-		if x.PID == f.Meta.PID {
-			label = clean(f.Name)
+		label = units.Unknown
+		if x.PID == p.frame.Meta.PID {
+			label = cmp.Or(p.frame.program(), label)
 		}
 	}
 	if x.Gone {
 		label = "(ended) " + label
 	}
-	resident := x.Now[seriesFootprint]
-	if !known(resident) {
-		resident = x.Now[seriesRSS]
-	}
-	text, t := processVerdict(&x.Judged)
-	line := p.row([]int{-8, -name, gpu, host, growth, rate, -spark}, lead, []string{
-		fmt.Sprint(x.PID), label, bytesText(x.Now.device()), bytesText(resident),
-		deltaText(x.Growth(f.Unified)),
-		deltaText(x.Rate), sparkline(x.Spark, spark),
-	})
-	line = fit(line, w-verdict-1) + " "
-	if x.PID == p.selected && p.focused {
-		return p.paint(selected, fit(line+text, w))
-	}
-	return line + p.paint(t, cut(text, verdict))
+	return label
 }
 
-func processVerdict(j *Judged) (string, token) {
+// processVerdict is whether a process leaks, in a word.
+func processVerdict(x *Process) (string, token) {
+	j := &x.Judged
 	switch {
 	case j.Verdict != nil:
 		mark, t := verdictMark(j.Verdict.Verdict)
@@ -209,5 +273,8 @@ func processVerdict(j *Judged) (string, token) {
 	case j.Watched:
 		return "· no alarm", dim
 	}
-	return unknownText, dim
+	if x.Gone {
+		return "", dim
+	}
+	return "· too early", dim
 }

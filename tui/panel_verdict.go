@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/gpumem/gpumem/internal/units"
 	liveset "github.com/gpumem/gpumem/report/live"
 	"github.com/gpumem/gpumem/report/verdict"
 )
@@ -18,20 +20,25 @@ type verdictPanel struct {
 	scroll  int
 }
 
-// Render implements the panel.
+// Render implements the panel. What the verdict is stays in place when the rest is
+// scrolled; a panel of one line is that alone.
 func (p verdictPanel) Render(w, h int) string {
+	if h == 1 {
+		return fit(p.strip(w), w)
+	}
 	lines := p.lines(max(w-2, 1))
 	room := max(h-1, 0)
-	from := min(p.scroll, max(len(lines)-room, 0))
 	body := make([]string, 0, room)
-	for _, l := range lines[from:] {
-		body = append(body, " "+l)
+	for i, l := range lines {
+		if from := min(p.scroll, max(len(lines)-room, 0)); i == 0 || i > from {
+			body = append(body, " "+l)
+		}
 	}
 	name := panelNames[panelVerdict]
 	if more := len(body) - room; more > 0 {
 		name += fmt.Sprintf(", %d more %s below", more, plural(more, "line", "lines"))
 	}
-	return p.box(name, p.focused, body, w, h)
+	return p.box(panelVerdict, name, p.focused, body, w, h)
 }
 
 // verdictMark tells the verdicts apart without colour.
@@ -45,23 +52,38 @@ func verdictMark(c verdict.Class) (string, token) {
 	return "▲", bad
 }
 
+// strip is the verdict in one line.
+func (p verdictPanel) strip(w int) string {
+	v := p.frame.Judged.Verdict
+	if v == nil {
+		return p.paint(dim, cut(p.none(), w))
+	}
+	return cut(p.head(v)+": "+clean(cmp.Or(v.Claim, v.Summary)), w)
+}
+
+// head is the verdict and how sure it is.
+func (p verdictPanel) head(v *verdict.Verdict) string {
+	mark, t := verdictMark(v.Verdict)
+	return p.paint(t, mark+" "+string(v.Verdict)) + p.paint(strong, tierText(v))
+}
+
+// none says why there is no verdict.
+func (p verdictPanel) none() string {
+	if p.frame.Judged.Watched {
+		return "No growth is certain so far. The process is one of many, and of many only alarms are raised."
+	}
+	return fmt.Sprintf("No verdict yet: the first comes after %s and %d samples. A program that sets itself "+
+		"up looks like one that leaks.", units.Seconds(liveset.FirstMs/1000), liveset.FirstRows)
+}
+
 func (p verdictPanel) lines(w int) []string {
 	j := p.frame.Judged
 	v := j.Verdict
 	if v == nil {
-		if j.Watched {
-			return wrap(
-				"No growth is certain so far. The process is one of many, and of many only alarms are "+
-					"raised.", w, 0)
-		}
-		return wrap(
-			fmt.Sprintf(
-				"No verdict yet: the first comes after %s and %d samples. A program that sets itself up looks like one that leaks.", secondsText(liveset.FirstMs/1000), liveset.FirstRows), w, 0)
+		return wrap(p.none(), w, 0)
 	}
-	mark, t := verdictMark(v.Verdict)
-	lines := []string{p.paint(t, mark+" "+string(v.Verdict)) + p.paint(strong, tierText(v))}
-	lines = append(lines, wrap(clean(cmp.Or(v.Claim, v.Summary)), w, 0)...)
-	lines = append(lines, p.turns(w)...)
+	lines := append([]string{p.head(v)}, wrap(clean(cmp.Or(v.Claim, v.Summary)), w, 0)...)
+	lines = append(append(lines, p.where(w)...), p.turns(w)...)
 	add := func(text string, indent int) {
 		lines = append(lines, wrap(clean(text), w, indent)...)
 	}
@@ -73,7 +95,7 @@ func (p verdictPanel) lines(w int) []string {
 		add("driven by: "+cost+" a "+strings.ReplaceAll(d.Per, "_", " "), 2)
 	}
 	lines = append(lines, p.causes(w)...)
-	if text := forecastText(v.Forecast); text != "" {
+	if text := forecastText(v.Forecast, p.restart()); text != "" {
 		add("forecast: "+text, 2)
 	} else if text := pressure(p.frame); text != "" {
 		add("in use: "+text, 2)
@@ -81,22 +103,52 @@ func (p verdictPanel) lines(w int) []string {
 	for _, e := range v.Experiments {
 		add("experiment: "+receiptText(&e), 2)
 	}
-	return append(append(lines, p.doubt(w)...), p.paint(dim, cut(lookText(&j), w)))
+	lines = append(lines, p.doubt(w)...)
+	lines = append(lines, p.reasons(w)...)
+	for _, l := range wrap(lookText(&j), w, 2) {
+		lines = append(lines, p.paint(dim, l))
+	}
+	return lines
+}
+
+// where is who holds most of what there is, and where most was allocated, as far as
+// the program told. Of a program that does not grow that is no news.
+func (p verdictPanel) where(w int) []string {
+	f := p.frame
+	if f.Judged.Verdict.Verdict == verdict.None {
+		return nil
+	}
+	var lines []string
+	v := f.Judged.Verdict
+	if len(f.Holders) > 0 && !strings.Contains(cmp.Or(v.Claim, v.Summary), f.Holders[0].Path) {
+		h := &f.Holders[0]
+		lines = wrap(clean(fmt.Sprintf("held by: %s, %s in %s", h.String(), units.Bytes(h.Bytes),
+			units.Whole(float64(h.Count)))), w, 2)
+	}
+	if len(f.Sites) > 0 {
+		s := &f.Sites[0]
+		lines = append(lines, wrap(clean(fmt.Sprintf("allocated at: %s, %s", s.Site,
+			units.Bytes(s.Bytes))), w, 2)...)
+	}
+	return lines
 }
 
 func tierText(v *verdict.Verdict) string {
 	if v.Verdict == verdict.Undecided {
 		return ""
 	}
-	return fmt.Sprintf(" %s %s", v.Tier, percentText(v.Confidence))
+	return fmt.Sprintf(" %s %s", v.Tier, units.Percent(v.Confidence))
 }
 
 func lookText(j *Judged) string {
 	if j.Looks == 1 {
-		return "looked at once, at " + clockText(j.AtMs, true)
+		return "judged once, at " + clockText(j.AtMs, true)
 	}
-	return fmt.Sprintf("looked at %s times, the same the last %s, lately at %s", countText(float64(j.Looks)),
-		countText(float64(j.Same)), clockText(j.AtMs, true))
+	text := fmt.Sprintf("judged %s times, last at %s", units.Whole(float64(j.Looks)), clockText(j.AtMs, true))
+	if j.Same > 1 {
+		text += fmt.Sprintf("; the last %s agree", units.Whole(float64(j.Same)))
+	}
+	return text
 }
 
 // turns are the verdicts one after the other, from none.
@@ -120,7 +172,7 @@ func (p verdictPanel) causes(w int) []string {
 	var lines []string
 	for _, c := range p.frame.Judged.Verdict.Causes {
 		lines = append(lines,
-			p.paint(strong, cut(fmt.Sprintf("cause: %s, %s", c.ID, percentText(c.Confidence)), w)))
+			p.paint(strong, cut(fmt.Sprintf("cause: %s, %s", c.ID, units.Percent(c.Confidence)), w)))
 		for _, e := range c.Evidence {
 			lines = append(lines, wrap("· "+clean(e), w, 2)...)
 		}
@@ -131,26 +183,45 @@ func (p verdictPanel) causes(w int) []string {
 	return lines
 }
 
-func forecastText(f *verdict.Forecast) string {
+func forecastText(f *verdict.Forecast, restart string) string {
 	if f == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s is used up in %s (80 %%: %s to %s)", f.Limit,
-		bytesText(float64(f.CapacityBytes)),
-		secondsText(f.P50), secondsText(f.P10), secondsText(f.P90))
+	text := fmt.Sprintf("%s of %s is used up in %s (80 %%: %s to %s)", f.Limit,
+		units.Bytes(f.CapacityBytes),
+		units.Seconds(f.P50), units.Seconds(f.P10), units.Seconds(f.P90))
+	if restart != "" {
+		text += "; " + restart
+	}
+	return text
+}
+
+// restart is by when a program that runs has to be restarted, as far as a forecast
+// and the time at which the run began tell.
+func (p verdictPanel) restart() string {
+	f, j := p.frame, &p.frame.Judged
+	if f.State != Recording && f.State != Watching || f.Meta.Start.IsZero() {
+		return ""
+	}
+	at := f.Meta.Start.Local().Add(time.Duration(j.AtMs * float64(time.Millisecond)))
+	return j.Verdict.Forecast.RestartBefore(at)
 }
 
 // doubt is what would settle an open verdict, what is missing, and warnings.
 func (p verdictPanel) doubt(w int) []string {
 	v, lines := p.frame.Judged.Verdict, []string(nil)
 	if v.MoreMinutes != nil {
-		lines = append(lines, wrap("to settle it: "+secondsText(*v.MoreMinutes*60)+" more", w, 2)...)
+		lines = append(lines, wrap("to settle it: "+units.Seconds(*v.MoreMinutes*60)+" more", w, 2)...)
 	}
 	if v.RestsOn != "" {
-		lines = append(lines,
-			p.paint(dim, cut(fmt.Sprintf("rests on: %s over %s, %s samples, %s steps", v.RestsOn,
-				secondsText((v.Window.ToMs-v.Window.FromMs)/1000), countText(float64(v.Window.Samples)),
-				countText(float64(v.Window.Steps))), w)))
+		text := fmt.Sprintf("rests on: %s over %s, %s samples", v.RestsOn,
+			units.Seconds((v.Window.ToMs-v.Window.FromMs)/1000), units.Whole(float64(v.Window.Samples)))
+		if v.Window.Steps > 0 {
+			text += ", " + units.Whole(float64(v.Window.Steps)) + " steps"
+		}
+		for _, l := range wrap(text, w, 2) {
+			lines = append(lines, p.paint(dim, l))
+		}
 	}
 	for _, m := range v.Missing {
 		lines = append(lines, wrap("missing: "+clean(m), w, 2)...)

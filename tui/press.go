@@ -5,11 +5,11 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -17,6 +17,14 @@ import (
 type question struct {
 	text    string
 	answers []answer
+}
+
+// no is what becomes of it without an answer.
+func (q *question) no() string {
+	if len(q.answers) == 1 {
+		return "no"
+	}
+	return "stay"
 }
 
 type answer struct {
@@ -42,7 +50,8 @@ func (m *Model) press(k tea.KeyMsg) tea.Cmd {
 	case m.ask != nil:
 		return m.answer(k)
 	case m.filter != nil:
-		return m.type_(k)
+		m.typed(k, m.frame)
+		return nil
 	case m.help:
 		return m.pressHelp(k)
 	}
@@ -53,7 +62,7 @@ func (m *Model) press(k tea.KeyMsg) tea.Cmd {
 		}
 	}
 	if key.Matches(k, m.keys.Panel) {
-		m.focus = panelID(k.String()[0]-'1') % panelCount
+		m.focus = m.o.panel(panelID(k.String()[0] - '1'))
 	}
 	return nil
 }
@@ -76,8 +85,8 @@ func (m *Model) actions() []action {
 		{k.Quit, m.quit},
 		{k.Help, then(func() { m.help, m.helpLine = true, 0 })},
 		{k.Pause, m.pause},
-		{k.Next, then(func() { m.focus = (m.focus + 1) % panelCount })},
-		{k.Previous, then(func() { m.focus = (m.focus + panelCount - 1) % panelCount })},
+		{k.Next, then(func() { m.focus = m.o.after(m.focus, 1) })},
+		{k.Previous, then(func() { m.focus = m.o.after(m.focus, -1) })},
 		{k.Maximise, then(func() { m.maximised = !m.maximised })},
 		{k.Clear, m.clear},
 		{k.Up, then(func() { m.move(-1) })},
@@ -110,6 +119,7 @@ func (m *Model) actions() []action {
 		{k.Sort, then(func() { m.order.by = (m.order.by + 1) % sortCount })},
 		{k.Reverse, then(func() { m.order.reverse = !m.order.reverse })},
 		{k.Filter, then(func() { text := m.order.filter; m.filter, m.focus = &text, panelProcesses })},
+		{k.Kill, m.terminate},
 		{k.Suspend, func() tea.Cmd { return suspend }},
 	}
 }
@@ -128,33 +138,16 @@ func (m *Model) answer(k tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
-// type_ takes a key of the filter being typed.
-func (m *Model) type_(k tea.KeyMsg) tea.Cmd {
-	switch k.Type {
-	case tea.KeyEnter:
-		m.order.filter, m.filter = *m.filter, nil
-	case tea.KeyEsc, tea.KeyCtrlC:
-		m.order.filter, m.filter = "", nil
-	case tea.KeyBackspace:
-		_, n := utf8.DecodeLastRuneInString(*m.filter)
-		*m.filter = (*m.filter)[:len(*m.filter)-n]
-	case tea.KeyRunes, tea.KeySpace:
-		if len(*m.filter) < 100 {
-			*m.filter += clean(string(k.Runes))
-		}
-	}
-	if m.filter != nil {
-		m.order.filter = *m.filter
-	}
-	return nil
-}
-
 func (m *Model) pressHelp(k tea.KeyMsg) tea.Cmd {
 	switch {
-	case key.Matches(k, m.keys.Down, m.keys.PageDown):
+	case key.Matches(k, m.keys.Down):
 		m.helpLine++
-	case key.Matches(k, m.keys.Up, m.keys.PageUp):
+	case key.Matches(k, m.keys.PageDown):
+		m.helpLine += max(m.h/2, 1)
+	case key.Matches(k, m.keys.Up):
 		m.helpLine = max(m.helpLine-1, 0)
+	case key.Matches(k, m.keys.PageUp):
+		m.helpLine = max(m.helpLine-max(m.h/2, 1), 0)
 	case key.Matches(k, m.keys.Quit, m.keys.Help, m.keys.Clear, m.keys.Enter):
 		m.help = false
 	}
@@ -227,7 +220,7 @@ func (m *Model) pace(factor float64) tea.Cmd {
 	if p := m.frame.Play; p == nil || p.Speed != 0 { // a held one stays held
 		m.o.Player.SetSpeed(m.speed)
 	}
-	return m.say("speed ×" + short(m.speed))
+	return m.say("speed ×" + units.Digits(m.speed))
 }
 
 func (m *Model) toStart() tea.Cmd {
@@ -358,10 +351,11 @@ func (m *Model) experiment(action, what string) tea.Cmd {
 	return nil
 }
 
-// survivors asks for sites and holders, as far as they are offered.
+// survivors asks for sites, holders and what live memory is made of, as far as they
+// are offered.
 func (m *Model) survivors() tea.Cmd {
 	var wanted []string
-	for _, a := range [...]string{record.ActionSites, record.ActionHolders} {
+	for _, a := range [...]string{record.ActionComposition, record.ActionSites, record.ActionHolders} {
 		if m.offers(a) {
 			wanted = append(wanted, a)
 		}
@@ -369,7 +363,9 @@ func (m *Model) survivors() tea.Cmd {
 	if wanted == nil {
 		return m.say("the program does not offer its sites or holders")
 	}
-	m.focus = panelSites
+	if m.focus != panelComposition {
+		m.focus = panelSites
+	}
 	experiment := m.o.Control.Experiment
 	return do(func() (string, error) {
 		for _, a := range wanted {
@@ -377,6 +373,6 @@ func (m *Model) survivors() tea.Cmd {
 				return "", err
 			}
 		}
-		return strings.Join(wanted, " and ") + " are told", nil
+		return "told: " + strings.Join(wanted, ", "), nil
 	})
 }

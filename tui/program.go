@@ -18,9 +18,9 @@ import (
 var (
 	// ErrGone says that the terminal was closed.
 	ErrGone = errors.New("the terminal is gone")
-	// ErrFrozen says that the terminal takes nothing of what is written to it,
-	// and was left as it is but for its modes.
-	ErrFrozen = errors.New("the terminal takes nothing")
+	// ErrFrozen says that the terminal accepts no output: it is left as it is
+	// but for its modes.
+	ErrFrozen = errors.New("the terminal accepts no output")
 )
 
 const (

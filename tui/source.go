@@ -66,6 +66,8 @@ type Control struct {
 	Mark func(name string) error
 	// End asks the program to end; Leave stops recording and leaves it running.
 	End, Leave func()
+	// Terminate asks a process of this machine to end, by SIGTERM.
+	Terminate func(pid int) error
 	// Report writes the report of the run so far and returns its path.
 	Report func() (string, error)
 	// Save writes a snapshot of the screen and returns its path.

@@ -99,6 +99,15 @@ var accountNames = [...]record.Account{
 // accountFills tell the accounts apart without colour.
 var accountFills = [...]string{"█", "▓", "▒", "░"}
 
+// fill is what an account's part of a chart is filled with: where there are colours
+// they tell the accounts apart, and the area is plain.
+func (s *styles) fill(of series) string {
+	if s.open[live] != "" {
+		return accountFills[0]
+	}
+	return accountFills[of]
+}
+
 // shade is one colour at the three depths.
 type shade = lipgloss.CompleteColor
 

@@ -72,15 +72,18 @@ func wrap(s string, n, indent int) []string {
 	return strings.Split(first, "\n")
 }
 
-// box is a panel's frame: a rule with its title, then exactly h-1 lines of w
-// cells.
-func (s *styles) box(name string, focused bool, body []string, w, h int) string {
+// box is a panel's frame: a rule with its number, which is the key that selects it,
+// and its title, then exactly h-1 lines of w cells.
+func (s *styles) box(id panelID, name string, focused bool, body []string, w, h int) string {
 	if w <= 0 || h <= 0 {
 		return ""
 	}
 	lead, t := "── ", title
 	if focused {
 		lead, t = "━▸ ", focus
+	}
+	if id < panelCount {
+		name = string(rune('1'+min(id, panelComposition))) + " " + name
 	}
 	name = cut(name, max(w-6, 1))
 	rule := w - width(lead) - width(name) - 1

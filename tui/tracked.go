@@ -58,6 +58,7 @@ type tracked struct {
 	*liveset.Process
 	buckets   int
 	all       *ledger
+	turned    float64 // time of the last change of its verdict that is among the events
 	devices   map[int]*ledger
 	step      float64
 	pool      Pool
@@ -67,6 +68,7 @@ type tracked struct {
 	recent    [rateRows]moment
 	sparkLine []float64
 	sparkAt   int64
+	facts     Facts
 }
 
 // moment is a row for present rates.
@@ -75,7 +77,7 @@ type moment struct{ tMs, total, step float64 }
 func newTracked(of *liveset.Process, r room) *tracked {
 	p := &tracked{
 		Process: of, buckets: r.buckets, all: newLedger(r.buckets), devices: map[int]*ledger{},
-		step: math.NaN(), pool: unknownPool(), before: unknownPool(),
+		step: math.NaN(), pool: unknownPool(), before: unknownPool(), facts: unknownFacts(),
 	}
 	p.noted = notedIn(p)
 	return p

@@ -19,6 +19,7 @@ const (
 	seriesGPU
 	seriesFootprint
 	seriesHeap
+	seriesCache // clean pages of mapped files, charged to no account
 	seriesRSS
 	seriesLiveCount
 	seriesIdleCount
@@ -83,6 +84,14 @@ func (v *values) device() float64 {
 	return sum(v[seriesLive], v[seriesIdle])
 }
 
+// resident is the process's footprint, else its resident size.
+func (v *values) resident() float64 {
+	if known(v[seriesFootprint]) {
+		return v[seriesFootprint]
+	}
+	return v[seriesRSS]
+}
+
 // total is what a process holds in all.
 func total(v *values, unified bool) float64 {
 	host := v[seriesFootprint]
@@ -109,6 +118,8 @@ func seriesOf(column string) (series, bool) {
 		return seriesGPU, true
 	case record.ColFootprint:
 		return seriesFootprint, true
+	case record.ColFileCache:
+		return seriesCache, true
 	case record.ColHostHeap:
 		return seriesHeap, true
 	case record.ColRSS:

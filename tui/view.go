@@ -37,20 +37,23 @@ func (m *Model) draw() string {
 		body = helpPanel{m.styles, &m.keys, m.helpLine}.Render(m.w, room)
 		m.places = nil
 	} else {
-		m.places = layout(m.w, m.h, m.focus, m.below(), m.maximised)
-		body = m.compose(m.places, room)
+		m.places = layout(m.w, m.h,
+			chosen{m.focus, below(m.frame, m.o.Processes), m.maximised, m.o.Processes},
+			needsOf(m.styles, m.frame))
+		body = compose(m.places, room, m.panel)
 	}
-	text := header + "\n" + body + "\n" + m.footer()
+	text := header + "\n" + body + "\n" + footerPanel{m.styles, &m.keys, m.ask, m.filter, m.o.Player != nil,
+		m.focus == panelProcesses, m.o.Control.Experiment != nil, m.o.Control.Terminate != nil}.Render(m.w, 1)
 	if m.styles.ascii {
 		return toASCII(text)
 	}
 	return text
 }
 
-// below is the panel under the accounts when the focus does not say: what the
-// pool does when there is one process, else the processes.
-func (m *Model) below() panelID {
-	if len(m.frame.Processes) > 1 || m.o.Processes {
+// below is the panel under the accounts when the focus does not say: the processes
+// where there are several, else what the pool does, if it tells anything.
+func below(f *Frame, processes bool) panelID {
+	if len(f.Processes) > 1 || processes || !f.tellsPool() {
 		return panelProcesses
 	}
 	return panelPool
@@ -66,14 +69,14 @@ func (m *Model) text() string {
 }
 
 // compose draws the panels into lines of the full width.
-func (m *Model) compose(places []place, room int) string {
+func compose(places []place, room int, draw func(place) string) string {
 	type piece struct {
 		x     int
 		lines []string
 	}
 	rows := make([][]piece, room)
 	for _, p := range places {
-		lines := strings.Split(m.panel(p), "\n")
+		lines := strings.Split(draw(p), "\n")
 		for i, l := range lines {
 			if y := p.y - headerHeight + i; y >= 0 && y < room {
 				rows[y] = append(rows[y], piece{p.x, []string{l}})
@@ -124,52 +127,15 @@ func (m *Model) panel(p place) string {
 		return eventsPanel{s, f, on, m.scroll[panelEvents]}.Render(p.w, p.h)
 	case panelOutput:
 		return outputPanel{s, f, on, m.scroll[panelOutput]}.Render(p.w, p.h)
+	case panelComposition:
+		return compositionPanel{s, f, on, m.scroll[panelComposition],
+			m.offers(record.ActionComposition)}.Render(p.w, p.h)
+	case panelDevices:
+		return devicesPanel{s, f, on, m.scroll[panelDevices]}.Render(p.w, p.h)
 	case panelHealth:
 		return healthPanel{s, f, on, m.drawing}.Render(p.w, p.h)
 	}
 	return accountsPanel{s, f, on, m.compare}.Render(p.w, p.h)
-}
-
-// footer is a question, the filter being typed, or the keys that fit.
-func (m *Model) footer() string {
-	s := m.styles
-	switch {
-	case m.ask != nil:
-		line := m.question(func(a answer) string { return a.what })
-		if width(line) > m.w {
-			line = m.question(func(a answer) string { return a.short })
-		}
-		return fit(line, m.w)
-	case m.filter != nil:
-		return fit(s.paint(warn, "Filter: ")+*m.filter+"_  "+s.paint(hotkey, "enter")+" keep  "+
-			s.paint(hotkey, "esc")+" drop", m.w)
-	}
-	line := ""
-	k := &m.keys
-	short := [...]struct{ key, what string }{
-		{k.Help.Help().Key, "help"}, {k.Quit.Help().Key, "quit"}, {"1-8", "panel"}, {"space", "pause"},
-		{"+ -", "zoom"}, {"m M", "mark, compare"},
-		{"c p t", "experiment"}, {"r", "sites"}, {"w", "report"}, {"s", "save"}, {"z", "alone"},
-		{"n d", "process, device"}, {"o /", "sort, filter"}, {"← →", "scroll"},
-	}
-	for _, x := range short {
-		if m.o.Player == nil || !strings.HasPrefix(x.key, "c p") {
-			line += s.paint(hotkey, x.key) + s.paint(dim, " "+x.what) + "  "
-		} else {
-			line += s.paint(hotkey, "[ ]") + s.paint(dim, " speed") + "  "
-		}
-	}
-	return fit(line, m.w)
-}
-
-// question is what is asked and the keys that answer.
-func (m *Model) question(label func(answer) string) string {
-	s := m.styles
-	line := s.paint(warn, m.ask.text)
-	for _, a := range m.ask.answers {
-		line += "  " + s.paint(hotkey, a.key) + " " + label(a)
-	}
-	return line + "  " + s.paint(hotkey, "esc") + " stay"
 }
 
 // helpPanel is the overlay of all keys.
@@ -200,10 +166,11 @@ func (p helpPanel) Render(w, h int) string {
 		}
 		body = append(body, line)
 	}
-	body = append(body, "", " The mouse selects and scrolls; over the accounts its wheel zooms.")
+	body = append(body, "", " The mouse selects and scrolls; over the accounts its wheel zooms.", "")
+	body = append(body, p.legend(w)...)
 	name := "Keys"
 	if len(body) > h-1 {
 		name += ", ↓ for more"
 	}
-	return p.box(name, true, scrolled(body, p.from, h-1), w, h)
+	return p.box(panelCount, name, true, scrolled(body, p.from, h-1), w, h)
 }

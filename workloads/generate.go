@@ -33,35 +33,7 @@ func generate() Workload {
 	return Workload{
 		Name:    "generate",
 		Summary: "answers requests with a language model of the Llama family: a GGUF file, or a tiny twin",
-		Faults: []Fault{
-			{
-				Name: "kv-not-released", Truth: "app-leak",
-				Summary: "the KV cache of a request is forgotten at its end and not released",
-			},
-			{
-				Name: "kv-clone", Truth: "app-leak",
-				Summary: "the KV cache is copied at each token, to be able to go back, and every copy is " +
-					"kept",
-			},
-			{
-				Name: "weight-cache", Truth: "app-leak",
-				Summary: "decoded weights are kept under the request's name as well, so that the cache " +
-					"never hits",
-			},
-			{
-				Name: "retained-logits", Truth: "app-leak",
-				Summary: "a list keeps the logits of each token",
-			},
-			{
-				Name: "sessions-never-expired", Truth: "app-leak",
-				Summary: "sessions stay open for follow-ups that never come",
-			},
-			{
-				Name: "exact-sizes", Truth: "pool-growth", Cause: "pool-never-trims",
-				Summary: "prompts have ever new lengths, and the pool keeps buffers of each exact size for " +
-					"ever",
-			},
-		},
+		Faults:  generateFaults(),
 		Flags: []Flag{
 			{Name: "model",
 				Help: "GGUF file to load (default: a tiny Llama with random weights made from --seed)"},
@@ -77,12 +49,60 @@ func generate() Workload {
 			whole("at-once", 1, 1, "requests that are answered at the same time, a token of each in turn"),
 			whole("context", 0, 0,
 				"positions of a request at most; 0 is 2048, or what the model has if that is less"),
+			whole("weight-cache", 0, 0,
+				"MiB of decoded weights to keep, of which the one used longest ago goes first; 0 keeps none"),
+			{
+				Name: "targets", Default: "no", Bare: "yes", Check: yesOrNo,
+				Help: "measure the targets of the Arc plan: weights taken by copies, by handles and directly, in turn",
+			},
 			real("temperature", "0", 0, 100,
-				"what logits are divided by before a token is drawn; 0: the most likely one"),
+				"temperature: logits are divided by it before a token is drawn; 0 takes the most likely"),
 			whole("top-k", 0, 0, "tokens to draw from, the most likely ones; 0 is all"),
-			real("top-p", "1", 0, 1, "probability that the tokens to draw from have together"),
+			real("top-p", "1", 0, 1, "total probability of the tokens to draw from"),
 		},
-		run: runGenerate,
+		check: checkGenerate,
+		run:   runGenerate,
+	}
+}
+
+// generateFaults are the defects that can be planted in it, with their truths.
+func generateFaults() []Fault {
+	return []Fault{
+		{
+			Name: "kv-not-released", Truth: "app-leak", Cause: "results-kept",
+			Summary: "the KV cache of a request is forgotten at its end and not released",
+		},
+		{
+			Name: "kv-clone", Truth: "app-leak", Cause: "snapshots-kept",
+			Summary: "the KV cache is copied at each token, to be able to go back, and every copy is " +
+				"kept",
+		},
+		{
+			Name: "weight-cache", Truth: "app-leak", Cause: "cache-without-bound",
+			Summary: "decoded weights are kept under the request's name as well, so that the cache " +
+				"never hits",
+		},
+		{
+			Name: "retained-logits", Truth: "app-leak", Cause: "results-kept",
+			Summary: "a list keeps the logits of each token",
+		},
+		{
+			Name: "sessions-never-expired", Truth: "app-leak", Cause: "sessions-kept",
+			Summary: "sessions stay open for follow-ups that never come",
+		},
+		{
+			Name: "two-at-once", Truth: "app-leak", Cause: "sessions-kept", Also: "snapshots-kept",
+			Summary: "two leaks: sessions stay open, and a copy of each one's cache is kept as well",
+		},
+		{
+			Name: "no-autorelease-pool", Truth: "driver-growth", Cause: "missing-autorelease-pool",
+			Summary: "tokens are written outside of every autorelease scope: the driver's temporaries stay",
+		},
+		{
+			Name: "exact-sizes", Truth: "pool-growth", Cause: "pool-never-trims",
+			Summary: "prompts have ever new lengths, and the pool keeps buffers of each exact size for " +
+				"ever",
+		},
 	}
 }
 
@@ -124,6 +144,21 @@ func tokenList(s string) (tokens []int, err error) {
 	return tokens, nil
 }
 
+// checkGenerate refuses a model that does not run, and a prompt that it cannot
+// read.
+func checkGenerate(p *program) error {
+	file, err := p.openModel()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	g, err := p.newGenerator(file)
+	if err == nil && p.flag("targets") == "yes" && g.talks() {
+		err = errors.New("--targets asks by itself: give --prompt, or no --chat")
+	}
+	return err
+}
+
 func runGenerate(ctx context.Context, p *program) (err error) {
 	file, err := p.openModel()
 	if err != nil {
@@ -133,6 +168,9 @@ func runGenerate(ctx context.Context, p *program) (err error) {
 	g, err := p.newGenerator(file)
 	if err != nil {
 		return err
+	}
+	if p.flag("targets") == "yes" {
+		return p.targets(ctx, file)
 	}
 	if err := g.load(file); err != nil {
 		return err
@@ -153,7 +191,11 @@ func runGenerate(ctx context.Context, p *program) (err error) {
 // openModel opens the file, or makes the twin's in memory.
 func (p *program) openModel() (*gguf.File, error) {
 	if path := p.flag("model"); path != "" {
-		return gguf.Map(path)
+		file, err := gguf.Map(path)
+		if err != nil {
+			return nil, modelRefused(path, err)
+		}
+		return file, nil
 	}
 	var twin bytes.Buffer
 	if err := llama.WriteTwin(&twin, llama.Tiny(), kernels.Q8_0, p.Seed); err != nil {
@@ -180,7 +222,7 @@ func (p *program) fraction(name string) float64 {
 func (p *program) newGenerator(file *gguf.File) (*generator, error) {
 	c, err := llama.ConfigOf(file)
 	if err != nil {
-		return nil, err
+		return nil, modelRefused(p.flag("model"), err)
 	}
 	g := &generator{program: p, twin: p.flag("model") == ""}
 	g.context = p.or("context", min(modelContext, c.Context))
@@ -271,6 +313,10 @@ func (g *generator) load(file *gguf.File) (err error) {
 	if g.model, err = llama.Load(g.rt, file, g.context, progress); err != nil {
 		return err
 	}
+	if most := g.number("weight-cache"); most > 0 {
+		g.cache = llama.NewWeightCache(int64(most) << 20)
+		g.model.Keep = g.cache.Get
+	}
 	if g.Fault == "weight-cache" {
 		g.model.Keep = g.keepWeights
 	}
@@ -297,4 +343,11 @@ func (g *generator) summary(took time.Duration) {
 	fmt.Fprintf(g.Stdout,
 		"%.1f tokens/s written, %.1f with those read; KV cache: %d B a session at most, %d B at once\n",
 		float64(g.written)/math.Max(took.Seconds(), 1e-9), speed, g.largest, g.most)
+	if g.cache == nil {
+		return
+	}
+	s := g.cache.Stats()
+	fmt.Fprintf(g.Stdout, "weight cache: %.1f %% of %d requests hit, %d matrices of %d B kept, %d B at most, "+
+		"%d evicted, %d too large\n", 100*float64(s.Hits)/float64(max(s.Hits+s.Misses, 1)), s.Hits+s.Misses,
+		s.Entries, s.Bytes, s.Peak, s.Evictions, s.TooLarge)
 }

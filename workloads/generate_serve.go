@@ -16,6 +16,8 @@ import (
 type generator struct {
 	*program
 	model                     *llama.Model
+	cache                     *llama.WeightCache // nil without --weight-cache
+	sites                     *sites             // nil outside of the targets
 	sampler                   *llama.Sampler
 	words                     *llama.Tokenizer // nil where the file has none
 	chat                      *llama.Chat      // nil without --chat
@@ -29,6 +31,10 @@ type generator struct {
 	read, written, answered int
 	// Bytes of the largest cache, and of those that existed at once.
 	largest, most int64
+	// For the targets: every token that was written, and the most bytes that lived.
+	collect bool
+	all     []int
+	peak    int64
 }
 
 // retained is what the planted faults keep.
@@ -46,10 +52,11 @@ const (
 
 // answer is a request on its way.
 type answer struct {
-	number int
-	cache  *llama.Cache
-	next   []int // to be read
-	tokens []int // written
+	number  int
+	cache   *llama.Cache
+	resumed bool  // the cache is that of an earlier request's session
+	next    []int // to be read
+	tokens  []int // written
 }
 
 // serve answers all requests, so many at the same time.
@@ -94,9 +101,10 @@ func (g *generator) begin(number int) (*answer, error) {
 	a := &answer{number: number, next: g.prompt}
 	room := len(a.next) + g.tokens
 	if len(a.next) == 0 {
-		a.next = g.madeUp()
+		a.next = g.madeUp(number)
 		room = min(g.context, 2*(len(a.next)+g.tokens)) // for a follow-up
 		if a.cache = g.resume(len(a.next) + g.tokens); a.cache != nil {
+			a.resumed = true
 			return a, nil
 		}
 	}
@@ -105,9 +113,15 @@ func (g *generator) begin(number int) (*answer, error) {
 	return a, err
 }
 
-// madeUp is a prompt of any length.
-func (g *generator) madeUp() []int {
+// madeUp is a prompt of any length. With the fault exact-sizes each is longer than the
+// one before, as long as the context has room: a shorter one would find the buffers that
+// a longer one has left.
+func (g *generator) madeUp(number int) []int {
 	prompt := make([]int, shortestPrompt+g.rng.IntN(longestPrompt-shortestPrompt+1))
+	if g.Fault == "exact-sizes" {
+		lengths := max(min(g.requests, g.context-g.tokens-shortestPrompt), 1)
+		prompt = make([]int, shortestPrompt+number%lengths)
+	}
 	for i := range prompt {
 		prompt[i] = g.rng.IntN(g.model.Vocab)
 	}
@@ -139,14 +153,29 @@ func (g *generator) measure(open []*answer) {
 		g.largest = max(g.largest, a.cache.Bytes())
 	}
 	g.most = max(g.most, at)
+	if p := g.rt.Pool(); p != nil && p.Policy().Name == "tl" {
+		p.LimitIdle(tlIdle(at))
+	}
 }
+
+// tlIdle is how many idle buffers a class of the TL language's pool keeps beside a KV
+// cache of so many bytes.
+func tlIdle(cache int64) int { return int(max(32-4*(cache/(100<<20)), 4)) }
 
 // advance reads what is to be read, and writes one token.
 func (g *generator) advance(a *answer) (done bool, err error) {
 	err = g.rt.Scope(func() error {
+		if err := g.sites.token(); err != nil {
+			return err
+		}
+		before := a.cache.Used()
 		row, err := g.model.Forward(a.next, a.cache)
 		if err != nil {
 			return err
+		}
+		g.peak = max(g.peak, g.rt.Stats().LiveBytes)
+		for layer := range g.model.Blocks {
+			g.printer.CacheSet(layer, before > 0, a.cache.Memory(), []int{a.cache.Used(), g.model.CacheWidth()})
 		}
 		logits, err := row.Values()
 		if err != nil {
@@ -158,6 +187,9 @@ func (g *generator) advance(a *answer) (done bool, err error) {
 		return g.settle(a, row)
 	})
 	g.written++
+	if g.collect {
+		g.all = append(g.all, a.next...)
+	}
 	g.client.Mark(record.KindScope, fmt.Sprintf("request %d, token %d", a.number, len(a.tokens)), "")
 	if err != nil {
 		return false, err
@@ -180,16 +212,30 @@ func (g *generator) streams() bool {
 func (g *generator) settle(a *answer, row *tensor.Tensor) error {
 	switch g.Fault {
 	case "retained-logits":
-		g.kept.logits = append(g.kept.logits, row)
+		g.kept.logits = append(g.kept.logits, row.KeepIn("list generate.logits"))
 		return nil
+	case "two-at-once":
+		// One copy of each session, so that neither leak hides the other.
+		if !a.resumed && len(a.tokens) == 1 {
+			return errors.Join(g.snapshot(a), row.Release())
+		}
 	case "kv-clone":
-		c, err := a.cache.Clone()
-		if err != nil {
+		if err := g.snapshot(a); err != nil {
 			return err
 		}
-		g.kept.caches = append(g.kept.caches, c)
 	}
 	return row.Release()
+}
+
+// snapshot keeps a copy of an answer's cache.
+func (g *generator) snapshot(a *answer) error {
+	c, err := a.cache.Clone()
+	if err != nil {
+		return err
+	}
+	c.KeptIn("list generate.snapshots")
+	g.kept.caches = append(g.kept.caches, c)
+	return nil
 }
 
 // end prints the answer and lets its session wait, until newer ones do.
@@ -203,15 +249,22 @@ func (g *generator) end(a *answer) (err error) {
 	defer g.tick()
 	g.answered++
 	if g.Fault == "kv-not-released" {
+		a.cache.KeptIn("list generate.finished")
 		g.kept.caches = append(g.kept.caches, a.cache)
 		return nil
 	}
+	a.cache.KeptIn("list generate.sessions")
 	g.sessions = append(g.sessions, a.cache)
-	for len(g.sessions) > sessionsKept && g.Fault != "sessions-never-expired" {
+	for len(g.sessions) > sessionsKept && !g.keepsSessions() {
 		err = errors.Join(err, g.sessions[0].Release())
 		g.sessions = g.sessions[1:]
 	}
 	return err
+}
+
+// keepsSessions reports that sessions stay open for ever.
+func (g *generator) keepsSessions() bool {
+	return g.Fault == "sessions-never-expired" || g.Fault == "two-at-once"
 }
 
 // text is tokens as text, or as their numbers where no tokenizer knows them.
@@ -241,16 +294,19 @@ func (g *generator) keepWeights(name string, decode func() (*tensor.Tensor, erro
 	if g.kept.weights == nil {
 		g.kept.weights = map[string]*tensor.Tensor{}
 	}
-	g.kept.weights[key] = t.Keep()
+	g.kept.weights[key] = t.KeepIn("map generate.weight_cache")
 	return t, nil
 }
 
 // close gives up what a healthy program holds.
 func (g *generator) close() (failed error) {
-	if g.Fault != "sessions-never-expired" {
+	if !g.keepsSessions() {
 		for _, c := range g.sessions {
 			failed = errors.Join(failed, c.Release())
 		}
+	}
+	if g.cache != nil {
+		failed = errors.Join(failed, g.cache.Release())
 	}
 	return errors.Join(failed, g.model.Release())
 }

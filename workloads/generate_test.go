@@ -175,3 +175,65 @@ func TestWhatGenerateCannotDoIsSaidBeforeAnythingIsLoaded(t *testing.T) {
 		}
 	}
 }
+
+func TestTheWeightCacheChangesNoAnswerAndSaysWhatItDid(t *testing.T) {
+	t.Parallel()
+	flags := map[string]string{"requests": "3"}
+	var without, with bytes.Buffer
+	plain := answers(t, softEnv(t, &without, flags), &without)
+	flags["weight-cache"] = "1"
+	if cached := answers(t, softEnv(t, &with, flags), &with); strings.Join(plain, "\n") != strings.Join(cached, "\n") {
+		t.Errorf("without the cache %q, with it %q", plain, cached)
+	}
+	// 24 forward passes, 15 products each; the output matrix of 1.5 MiB is larger than the cache.
+	said := "weight cache: 89.4 % of 360 requests hit, 14 matrices of 294912 B kept, 294912 B at most, 0 evicted, 24 too large"
+	if !strings.Contains(with.String(), said) || strings.Contains(without.String(), "weight cache") {
+		t.Errorf("no %q in\n%s", said, with.String())
+	}
+}
+
+// TestTheTargetsOfTheArcPlanArePrintedWithTheirAudit holds what does not depend on
+// the machine's speed.
+func TestTheTargetsOfTheArcPlanArePrintedWithTheirAudit(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	flags := map[string]string{"targets": "yes", "requests": "4", "tokens": "3"}
+	if err := run(t, "generate", softEnv(t, &out, flags)); err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+	for _, want := range []string{
+		`(?m)^targets of the Arc plan on soft \(soft\)`,
+		`(?m)^memory in chat, live at most +[\d.]+ MiB +[\d.]+ MiB +[\d.]+ MiB +50 % less, is \d+\.\d %`,
+		`(?m)^returns that the pool kept .* 100.0 % +above 95 % +met$`,
+		`(?m)^tokens a second, read and written( +\d+\.\d){3} +at most 5 % below direct`,
+		`(?m)^waits for the device .* no more than direct +met$`,
+		`(?m)^live beyond the start, at the end +0 B +0 B +0 B +0 B +met$`,
+		`(?m)^a reference, as an Arc counts it +– +[\d.]+[nµm]s +– +about 5 ns`,
+		`(?m)^a handle: its scope, holder and audit, too +– +\d`,
+		`(?m)^the plan's 918 MB beside 2098 MB cannot come out: `,
+		`(?m)^get_tensor .* 1 +workloads/generate_sites.go:\d+$`,
+		`(?m)^build_layer_collection .* 18 +workloads/generate_sites.go:\d+$`,
+		`(?m)^get_property .* 24 +workloads/generate_sites.go:\d+$`,
+		`(?m)^weight cache, get .* 165 +llama/weightcache.go:\d+$`,
+		`(?m)^weight cache, put .* 15 +llama/weightcache.go:\d+$`,
+		`(?m)^llama .* 216 +workloads/generate_sites.go:\d+$`,
+	} {
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("no %s in\n%s", want, out.String())
+		}
+	}
+	e := softEnv(t, &out, flags)
+	e.Open = nil
+	if err := run(t, "generate", e); err == nil || !strings.Contains(err.Error(), "not the host") {
+		t.Errorf("on the host: %v", err)
+	}
+}
+
+func TestThePoolOfTheTLLanguageKeepsFewerBesideALargeCache(t *testing.T) {
+	t.Parallel()
+	for mib, want := range map[int64]int{0: 32, 99: 32, 100: 28, 250: 24, 699: 8, 700: 4, 5000: 4} {
+		if got := tlIdle(mib << 20); got != want {
+			t.Errorf("beside %d MiB %d, want %d", mib, got, want)
+		}
+	}
+}

@@ -115,7 +115,7 @@ type cache struct{ memory pool.Handle }
 
 func runInference(ctx context.Context, p *program) (err error) {
 	if p.device == nil {
-		return errors.New("it drives a device by hand, and the host is none: choose another --device")
+		return errors.New("it drives a device by hand, and the host is not a device: choose another --device")
 	}
 	if p.Fault == "cleanup-only" {
 		defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it collects by hand alone

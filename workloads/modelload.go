@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/gpumem/gpumem/metal/kernels"
@@ -40,9 +41,9 @@ func modelLoad() Workload {
 				Help: "GGUF file to load (default: a sparse twin of TinyLlama 1.1B Q4_0, written first)"},
 			{Name: "scale", Default: "1", Help: "divide the twin's dimensions by 1, 2, 4 or 8",
 				Check: checkScale},
-			whole("pool-cap", -1, -1, "idle buffers a size class; -1 is the policy's own"),
 		},
-		run: runModelLoad,
+		check: checkModelLoad,
+		run:   runModelLoad,
 	}
 }
 
@@ -53,6 +54,27 @@ func checkScale(s string) error {
 		}
 	}
 	return fmt.Errorf("must be one of %v", gguf.TwinScales())
+}
+
+// checkModelLoad refuses a file that is none, or that has tensors which cannot
+// be decoded.
+func checkModelLoad(p *program) error {
+	path := p.flag("model")
+	if path == "" {
+		return nil
+	}
+	file, err := gguf.Open(path)
+	if err != nil {
+		return modelRefused(path, err)
+	}
+	defer file.Close()
+	for _, t := range file.Tensors {
+		if !kernels.Format(t.Type).Known() {
+			return modelRefused(path, fmt.Errorf("tensor %s has the type %v, which cannot be decoded; these work: %s",
+				t.Name, t.Type, strings.ReplaceAll(strings.Trim(fmt.Sprint(kernels.Formats()), "[]"), " ", ", ")))
+		}
+	}
+	return nil
 }
 
 func runModelLoad(ctx context.Context, p *program) (err error) {
@@ -128,6 +150,7 @@ func (p *program) loadOnce(ctx context.Context, path string) error {
 // clear gives the two variables up and says what became of their memory, in
 // the lengths that were asked for: pages are in the samples.
 func (p *program) clear(v *variables) error {
+	p.stats()
 	p.printer.CleanupBefore(p.allocated(), 2)
 	held := p.poolBytes()
 	if err := v.clear(); err != nil {

@@ -35,6 +35,11 @@ func nQueens() Workload {
 		Flags: []Flag{
 			whole("epochs", 1500, 1, "epochs of one attempt"),
 			whole("solutions", 5, 1, "solutions to find"),
+			{
+				Name: "leak-test", Default: "no", Bare: "yes", Check: yesOrNo,
+				Help: "instead of queens, 50 iterations of loops that a continue and a break leave: " +
+					"LEAK_TEST_OK, or FAILED",
+			},
 			whole("attempts", 0, 0, "attempts at most; 0 is 60, or 6 with a fault, which shows by then"),
 		},
 		run: runQueens,
@@ -51,6 +56,9 @@ type board struct {
 }
 
 func runQueens(ctx context.Context, p *program) error {
+	if p.flag("leak-test") == "yes" {
+		return p.leakTest(ctx)
+	}
 	b := &board{p: p}
 	var err error
 	if b.anti, err = p.mask("anti-diagonals", func(r, c int) int { return r + c }); err != nil {

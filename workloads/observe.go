@@ -29,14 +29,7 @@ func (o observer) Observe(e pool.Event) {
 		if e.Kind == pool.EventRelease && e.Outcome == pool.Pending {
 			return // its outcome comes when the device is done with it
 		}
-		r := console.Release{
-			BeforeBytes: e.Before.AllocatedBytes, AfterBytes: e.After.AllocatedBytes, Length: e.Class.Bytes,
-			References: int64(e.Refs), Pooled: e.Pooled, SizeClass: sizeClass(e.Class),
-		}
-		if e.Outcome != pool.Returned {
-			r.Refused = e.Outcome.String()
-		}
-		p.printer.Deallocation(r)
+		o.gaveUp(e)
 	case pool.EventPurge:
 		if e.Receipt.Action == pool.ActionPurge {
 			p.printer.Purged(int64(e.Receipt.Buffers), int64(e.Receipt.Bytes))
@@ -47,40 +40,79 @@ func (o observer) Observe(e pool.Event) {
 				"%s: hazard: reuse before completion: %s handed out while %d command buffers still read it "+
 					"as %s\n",
 				p.workload.Name, e.Hazard.Label, e.Hazard.Uses, e.Hazard.PreviousLabel)
-			p.client.Mark(record.KindEvent, "hazard: reuse before completion", "")
+			p.client.Mark(record.KindEvent, record.EventHazard, "")
 		}
 	}
 }
 
 func (o observer) got(e pool.Event) {
-	modes, event := o.p.printer.Modes(), "reuse_buffer"
+	p, event := o.p, "reuse_buffer"
 	if !e.Hit {
-		o.p.printer.Allocation(e.Before.AllocatedBytes, e.After.AllocatedBytes, sizeClass(e.Class),
-			e.RequestedBytes)
+		p.printer.Allocation(e.Before.AllocatedBytes, e.After.AllocatedBytes, sizeClass(e), e.Class.Bytes)
 		event = "alloc_buffer"
+		if !e.Pooled || e.Anew {
+			event = "alloc_buffer_data" // of its own length, never reused
+		}
 	}
-	if modes.MemLog {
-		m := o.p.memory()
-		o.p.printer.Buffer(event, e.Class.Bytes, m.PoolCount, m.PoolBytes)
+	p.printer.Requested(elementsOf(e), sizeClass(e), e.Class.Bytes, e.Hit)
+	p.fresh.Store(!e.Hit)
+	if p.printer.Modes().MemLog {
+		m := p.memory()
+		p.printer.Buffer(event, e.Class.Bytes, m.PoolCount, m.PoolBytes)
 	}
 }
 
-// sizeClass is a class in the unit of its policy: elements where it counts
-// them, as TensorLogic's lines did, else bytes.
-func sizeClass(c pool.Class) uint64 {
-	if c.Elements > 0 {
-		return c.Elements
+// gaveUp prints what became of a buffer.
+func (o observer) gaveUp(e pool.Event) {
+	r := console.Release{
+		BeforeBytes: e.Before.AllocatedBytes, AfterBytes: e.After.AllocatedBytes, Length: elementsOf(e),
+		References: int64(e.Refs), Pooled: e.Pooled, SizeClass: sizeClass(e),
 	}
-	return c.Bytes
+	if e.Outcome != pool.Returned {
+		r.Refused = e.Outcome.String()
+	}
+	o.p.printer.Deallocation(r)
+	if !e.Pooled || !o.p.printer.Modes().BufferDebug {
+		return
+	}
+	back := console.GiveBack{Length: r.Length, SizeClass: r.SizeClass, References: r.References,
+		Outcome: console.PoolFull}
+	switch e.Outcome {
+	case pool.Returned:
+		back.Outcome = console.Kept
+	case pool.Busy:
+		back.Outcome = console.PoolLocked
+	case pool.Shared:
+		back.Outcome = console.StillReferenced
+	}
+	for _, c := range o.p.rt.Pool().Classes() {
+		if c.Class == e.Class {
+			back.PoolSize, back.Limit = int64(c.Idle), int64(c.MaxIdle)
+		}
+	}
+	o.p.printer.GivenBack(back)
 }
+
+// elementsOf is what was asked for in elements, as TensorLogic counts; in bytes
+// where the size of one is not told.
+func elementsOf(e pool.Event) uint64 { return e.RequestedBytes / max(e.ElementSize, 1) }
+
+// sizeClass is a class in the same unit.
+func sizeClass(e pool.Event) uint64 { return e.Class.Bytes / max(e.ElementSize, 1) }
 
 // watcher turns scopes and tensors into the lines of the memory log.
 type watcher struct {
 	p  *program
-	at map[uint64]string // where the tensor of that id was made or shared
+	at map[uint64]made // by its memory
 }
 
-func newWatcher(p *program) watcher { return watcher{p: p, at: map[uint64]string{}} }
+// made is where and how a tensor's memory was got.
+type made struct {
+	at     string // file:line
+	pooled bool   // an idle buffer served it
+}
+
+func newWatcher(p *program) watcher { return watcher{p: p, at: map[uint64]made{}} }
 
 // tensorPackage is passed over in the search for the line that made a tensor.
 const tensorPackage = "/workloads/tensor."
@@ -105,41 +137,59 @@ func caller() string {
 func (w watcher) Entered(depth int) { w.p.printer.EnterScope(depth) }
 
 // Ending prints what a scope is about to give up.
-func (w watcher) Ending(tensors int) { w.p.printer.ExitScope(tensors, 0) }
+func (w watcher) Ending(tensors int) { w.p.printer.ExitScope(w.depth(), tensors, 0) }
 
 // Ended prints what is left after a scope.
 func (w watcher) Ended() {
 	s := w.p.rt.Stats()
-	w.p.printer.ExitedScope(s.Refs, s.IdleCount)
+	w.p.printer.ExitedScope(int(s.ScopeDepth), s.Refs, s.IdleCount)
 }
+
+func (w watcher) depth() int { return int(w.p.rt.Stats().ScopeDepth) }
 
 // Made prints a new tensor.
 func (w watcher) Made(t *tensor.Tensor) {
-	w.at[t.ID()] = caller()
-	w.p.printer.Tensor("register_tensor", t.ID(), 1)
+	m := made{at: caller(), pooled: w.p.device != nil && !w.p.fresh.Load()}
+	w.at[t.Memory()] = m
+	if !m.pooled {
+		w.p.printer.AllocNonPool(w.freed(t, m))
+	}
+	w.p.printer.Registered("register_tensor", t.Memory(), 1, w.depth())
 }
 
-// Shared prints another reference.
+// Shared prints another reference: one that a scope owns was registered there.
 func (w watcher) Shared(t *tensor.Tensor, references int) {
-	w.at[t.ID()] = caller()
-	w.p.printer.Tensor("tensor_acquire", t.ID(), int64(references))
+	if t.Scoped() {
+		w.p.printer.Registered("register_tensor_acquire", t.Memory(), int64(references), w.depth())
+		return
+	}
+	w.p.printer.Counted("tensor_acquire", t.Memory(), int64(references))
+}
+
+// Left prints that a reference is not its scope's any more.
+func (w watcher) Left(t *tensor.Tensor, references int) {
+	w.p.printer.Registered("unregister", t.Memory(), int64(references), w.depth())
 }
 
 // Released prints the end of a reference, and of the tensor with the last.
 func (w watcher) Released(t *tensor.Tensor, outcome pool.Outcome, references int) {
-	at := w.at[t.ID()]
-	delete(w.at, t.ID())
 	if outcome == pool.Shared {
-		w.p.printer.Tensor("tensor_release", t.ID(), int64(references))
+		w.p.printer.Counted("tensor_release", t.Memory(), int64(references))
 		return
 	}
-	w.p.printer.Tensor("unregister", t.ID(), 0)
-	w.p.printer.FreeTensor(console.Freed{
-		Outcome: freedAs(outcome), Bytes: int64(t.Len() * t.ElementSize()), DType: dtype(t),
-		Elements: int64(t.Len()),
-		Shape:    t.Shape(), Device: w.p.deviceName(), Context: t.Name(), Location: at,
-		Pooled: outcome == pool.Returned,
-	})
+	w.p.printer.Counted("tensor_release", t.Memory(), 0)
+	f := w.freed(t, w.at[t.Memory()])
+	f.Outcome = freedAs(outcome)
+	delete(w.at, t.Memory())
+	w.p.printer.FreeTensor(f)
+}
+
+// freed is a tensor in the words of the log.
+func (w watcher) freed(t *tensor.Tensor, m made) console.Freed {
+	return console.Freed{
+		Bytes: int64(t.Len() * t.ElementSize()), DType: dtype(t), Elements: int64(t.Len()), Shape: t.Shape(),
+		Device: w.p.deviceName(), Context: t.Name(), Location: m.at, Pooled: m.pooled,
+	}
 }
 
 // freedAs is an outcome in the words of the memory log. A buffer that the
@@ -156,16 +206,21 @@ func freedAs(o pool.Outcome) string {
 
 func dtype(t *tensor.Tensor) string {
 	if t.ElementSize() == 2 {
-		return "f16"
+		return "F16"
 	}
-	return "f32"
+	return "F32"
 }
 
+// deviceName is the device in the words of the TL runtime, which has cpu, cuda and
+// metal; the soft device is none of these.
 func (p *program) deviceName() string {
 	if p.device == nil {
-		return "host"
+		return "cpu"
 	}
-	return p.device.Info().Driver
+	if driver := p.device.Info().Driver; driver != "apple" {
+		return driver
+	}
+	return "metal"
 }
 
 // memory is the program's memory as the statement trace shows it: the pool's
@@ -203,7 +258,8 @@ func (p *program) poolStats() console.PoolStats {
 	s := pl.Stats()
 	return console.PoolStats{
 		Buffers: int64(s.Idle.Count), Bytes: int64(s.Idle.Bytes), Reuses: int64(s.Hits),
-		Allocations: int64(s.Misses + s.Unpooled),
+		Allocations: int64(s.Misses + s.Unpooled), Classes: int64(len(pl.Classes())),
+		Evictions: int64(s.Evicted.Count),
 	}
 }
 
@@ -230,11 +286,37 @@ func (p *program) handle() {
 	p.client.Handle(agent.ActionSites, func() agent.Done {
 		var list []record.Site
 		for _, s := range pl.Survivors() {
-			list = append(list, record.Site{Site: s.Site + " (" + s.Label + ")", Bytes: int64(s.PageBytes),
-				Count: int64(s.Count)})
+			list = append(list, siteOf(s))
 		}
-		return detail(record.KindSites, list)
+		return detail(record.KindSites, append(list, idleSites(pl)...))
 	})
+}
+
+// idleSites are the places that had the idle buffers of a pool last. At the end, when a
+// program is asked, the pool has often given them back already.
+func idleSites(pl *pool.Pool) []record.Site {
+	var list []record.Site
+	idle, emptied := pl.Idle()
+	if bytesOf(emptied) > bytesOf(idle) {
+		idle = emptied
+	}
+	for _, s := range idle {
+		site := siteOf(s)
+		site.Site = record.IdleSite(site.Site)
+		list = append(list, site)
+	}
+	return list
+}
+
+func bytesOf(list []pool.Survivor) (sum uint64) {
+	for _, s := range list {
+		sum += s.PageBytes
+	}
+	return sum
+}
+
+func siteOf(s pool.Survivor) record.Site {
+	return record.Site{Site: s.Site + " (" + s.Label + ")", Bytes: int64(s.PageBytes), Count: int64(s.Count)}
 }
 
 // classesDetail lists a pool's size classes in the form that a report reads.

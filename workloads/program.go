@@ -31,7 +31,10 @@ type program struct {
 	baseline int64 // bytes allocated on the device at the start
 	step     atomic.Int64
 	hazards  atomic.Int64
-	spoiled  int // batches that failed by the planted early return
+	fresh    atomic.Bool // the last request of the pool was served by a new buffer
+	stated   bool        // the pool's statistics were printed
+	spoiled  int         // batches that failed by the planted early return
+	ranked   statements  // what each traced statement added
 }
 
 // newProgram opens the device and joins the tracer.
@@ -62,19 +65,48 @@ func (p *program) options() (tensor.Options, error) {
 		}
 		return o, nil
 	}
-	policy, err := pool.PolicyByName(cmp.Or(p.Policy, "default"))
+	policy, err := pool.PolicyByName(p.policyName())
 	if err != nil {
 		return tensor.Options{}, err
 	}
-	if _, ok := p.workload.Flag("pool-cap"); ok {
-		if n := p.number("pool-cap"); n >= 0 {
-			policy = policy.WithCap(n)
-		}
+	if n := p.number("pool-cap"); n >= 0 {
+		policy = policy.WithCap(n)
 	}
-	o := tensor.Options{Policy: policy, NoAutorelease: p.Fault == "no-autorelease-pool"}
+	if n := p.number("param-cap"); n >= 0 {
+		policy.MaxParams = n
+	}
+	limit, err := p.tuned(&policy)
+	if err != nil {
+		return tensor.Options{}, err
+	}
+	if policy.Name == "candle" && limit == 0 {
+		limit = p.encodersPerBuffer()
+	}
+	limit = cmp.Or(p.number("commands"), limit)
+	o := tensor.Options{Policy: policy, BatchLimit: limit, NoAutorelease: p.Fault == "no-autorelease-pool"}
 	d := p.workload.device
 	d.NoAutorelease = o.NoAutorelease
-	switch p.Fault {
+	if err := plant(p.Fault, &o, &d); err != nil {
+		return o, err
+	}
+	// Watching costs time, so only what will print something is watched.
+	modes := p.printer.Modes()
+	if modes.MemLog {
+		o.Watcher = newWatcher(p)
+	}
+	if modes.MemLog || modes.DebugMemory || modes.BufferDebug || o.Policy.EarlyReturn {
+		o.Observer = observer{p}
+	}
+	if p.device, err = p.Open(d); err != nil {
+		return o, fmt.Errorf("open device: %w", err)
+	}
+	o.Device = p.device
+	return o, nil
+}
+
+// plant sets what a fault changes in the pool and in the device.
+func plant(fault string, o *tensor.Options, d *DeviceFaults) (err error) {
+	switch fault {
 	case "fresh-params":
 		o.Faults = append(o.Faults, pool.FreshParams)
 	case "no-flush":
@@ -84,7 +116,7 @@ func (p *program) options() (tensor.Options, error) {
 		o.QueueLength = 1 << 20
 	case "early-return":
 		if o.Policy, err = pool.PolicyByName("neatml-early"); err != nil {
-			return o, err
+			return err
 		}
 	case "exact-sizes":
 		o.Policy.Class, o.Policy.TrimAfter = pool.ClassExact, 0
@@ -95,19 +127,63 @@ func (p *program) options() (tensor.Options, error) {
 	case "tiny-buffers":
 		d.MaxBuffers = tinyLimit
 	}
-	// Watching costs time, so only what will print something is watched.
-	modes := p.printer.Modes()
-	if modes.MemLog {
-		o.Watcher = newWatcher(p)
+	return nil
+}
+
+// policyName is the policy that was asked for, and none where the TL language's
+// switch turns the pool off.
+func (p *program) policyName() string {
+	if p.LookupEnv != nil {
+		if v, _ := p.LookupEnv("TL_METAL_POOL"); v == "0" {
+			return "none"
+		}
 	}
-	if modes.MemLog || modes.DebugMemory || o.Policy.EarlyReturn {
-		o.Observer = observer{p}
+	return cmp.Or(p.Policy, "default")
+}
+
+// candleFlush is how many encoders candle puts into a command buffer.
+const candleFlush = 50
+
+// encodersPerBuffer is candleFlush, or what candle's own variable says; as there,
+// what is no number above 0 counts for nothing.
+func (p *program) encodersPerBuffer() int {
+	if p.LookupEnv != nil {
+		v, _ := p.LookupEnv("CANDLE_METAL_COMPUTE_PER_BUFFER")
+		if n, err := strconv.Atoi(v); err == nil && n > 0 {
+			return n
+		}
 	}
-	if p.device, err = p.Open(d); err != nil {
-		return o, fmt.Errorf("open device: %w", err)
+	return candleFlush
+}
+
+// tuned applies what TensorLogic reads of its environment: TL_BUFFER_MAX_MB, the
+// idle MiB that a pool may keep, and TL_COMPUTE_PER_BUFFER, the commands before a
+// flush, which it returns; 0 is the batch's own limit. What is no number is an
+// error: upstream ignores it.
+func (p *program) tuned(policy *pool.Policy) (limit int, err error) {
+	const name, idle = "TL_COMPUTE_PER_BUFFER", "TL_BUFFER_MAX_MB"
+	if mib, set, err := p.counted(idle); err != nil {
+		return 0, err
+	} else if set {
+		policy.MaxIdleBytes = uint64(mib) << 20
 	}
-	o.Device = p.device
-	return o, nil
+	limit, _, err = p.counted(name)
+	return limit, err
+}
+
+// counted is a variable that holds a number from 1 on.
+func (p *program) counted(name string) (n int, set bool, err error) {
+	if p.LookupEnv == nil {
+		return 0, false, nil
+	}
+	text, set := p.LookupEnv(name)
+	if !set {
+		return 0, false, nil
+	}
+	if n, err = strconv.Atoi(text); err != nil || n < 1 || n > 1<<30 {
+		return 0, false, fmt.Errorf("%s=%s: must be a whole number from 1 on", name, text)
+	}
+	return n, true, nil
 }
 
 // join connects to the tracer, if there is one.
@@ -162,6 +238,7 @@ func (p *program) sample(cells []record.Cell) []record.Cell {
 	add(record.ColPipelines, u.Pipelines)
 	add(record.ColIdle, s.IdleBytes)
 	add(record.ColIdleCount, s.IdleCount)
+	add(record.ColNominal, s.NominalBytes)
 	add(record.ColPoolHits, s.Hits)
 	add(record.ColPoolMisses, s.Misses)
 	return cells
@@ -196,6 +273,7 @@ func (p *program) did(tag console.Tag) {
 	}
 	p.printer.Statement(at, tag, p.memory())
 	p.client.Mark(record.KindStatement, string(tag), at.String())
+	p.ranked.add(string(tag), at.String(), ownRSS())
 }
 
 // end gives everything up and reports what stayed. failed is the outcome of
@@ -205,6 +283,9 @@ func (p *program) end(failed error) error {
 	if p.Fault != "no-flush" { // which is that nothing waits, here neither
 		err = errors.Join(err, p.rt.Sync())
 	}
+	if n := p.hazards.Load(); n > 0 {
+		p.client.Mark(record.KindEvent, record.EventHazards+strconv.FormatInt(n, 10), "")
+	}
 	p.client.Phase(record.PhaseReleased)
 	after := p.allocated()
 	leak := p.printer.CheckAfter(p.baseline, after, p.LeakThreshold, p.poolStats())
@@ -212,6 +293,8 @@ func (p *program) end(failed error) error {
 		p.printer.Leak(after - p.baseline)
 	}
 	p.summary()
+	p.tellClones()
+	tellStatements(p.client, p.ranked.rank())
 	err = errors.Join(err, p.client.Close()) // the tracer's experiments happen here
 	if pl := p.rt.Pool(); pl != nil && leak {
 		pl.Purge()
@@ -233,10 +316,19 @@ func (p *program) closeDevice() error {
 // auditedSites is how many lines of the clone audit are printed.
 const auditedSites = 3
 
+// stats prints the pool's statistics once: at the end of the program, before it
+// clears its variables where it does.
+func (p *program) stats() {
+	if !p.stated {
+		p.stated = true
+		p.printer.Stats(p.poolStats())
+	}
+}
+
 // summary prints who shared tensors, what the pool did and what went wrong in
 // it.
 func (p *program) summary() {
-	p.printer.Stats(p.poolStats())
+	p.stats()
 	audit := p.rt.CloneAudit()
 	for _, c := range audit[:min(len(audit), auditedSites)] {
 		line, _, _ := strings.Cut(c.Site, " ") // file:line func

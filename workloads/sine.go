@@ -3,6 +3,7 @@ package workloads
 import (
 	"context"
 	"math"
+	"math/rand/v2"
 
 	"github.com/gpumem/gpumem/metal/kernels"
 )
@@ -30,8 +31,8 @@ const (
 
 func runSine(ctx context.Context, p *program) error {
 	samples := p.number("samples")
-	in, out := p.sines(samples)
-	testIn, testOut := p.sines(max(samples/sineTests, 1))
+	in, out := sines(p.rng, samples)
+	testIn, testOut := sines(p.rng, max(samples/sineTests, 1))
 	return p.runs(ctx, training{
 		width: 1, hidden: p.number("hidden"), act: kernels.ActReLU, outAct: kernels.ActTanh,
 		inputs: in, targets: out, batch: sineBatch, epochs: p.number("epochs"), rate: 0.001,
@@ -42,9 +43,9 @@ func runSine(ctx context.Context, p *program) error {
 }
 
 // sines are samples of the sine over one period.
-func (p *program) sines(n int) (x, y []float32) {
+func sines(rng *rand.Rand, n int) (x, y []float32) {
 	for range n {
-		v := p.rng.Float64() * 2 * math.Pi
+		v := rng.Float64() * 2 * math.Pi
 		x = append(x, float32(v))
 		y = append(y, float32(math.Sin(v)))
 	}

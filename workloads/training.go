@@ -27,8 +27,17 @@ func trainingFaults() []Fault {
 			Name: "no-flush", Truth: "app-leak", Cause: "command-buffer-backlog",
 			Summary: "nothing waits for the device, which is slower than the program",
 		},
+		{
+			Name: doubleDivision, Truth: "none",
+			Summary: "gradients are divided by the batch twice, as the original's are: no leak, but it " +
+				"hardly learns",
+		},
 	}
 }
+
+// doubleDivision is a defect that the investigation's program has and does not
+// tell of: its loss divides by the rows, and so does each layer's gradient.
+const doubleDivision = "double-division"
 
 // faultyRuns is how many trainings a faulty program makes at most: what it
 // keeps shows by then, and does not fill the machine.
@@ -137,7 +146,11 @@ func (p *program) trainBatch(first, second *tensor.Linear, adam *tensor.Adam,
 		return err
 	}
 	p.did(console.Let)
-	dy, err := p.rt.MSEGrad(y, want)
+	n := 1 // a row has one value; Backward takes the mean over rows
+	if p.Fault == doubleDivision {
+		n = rows
+	}
+	dy, err := p.rt.MSEGrad(y, want, n)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,10 @@ type Workload struct {
 	Truths []Fault
 	Flags  []Flag
 	device DeviceFaults // of every run
-	run    func(context.Context, *program) error
+	// check reports what is wrong with settings beyond each one's form, before a
+	// device is opened; nil has nothing to check.
+	check func(*program) error
+	run   func(context.Context, *program) error
 }
 
 // Fault is a defect that a workload can plant, and what it must be judged as.
@@ -31,6 +34,7 @@ type Fault struct {
 	// must be named; empty when nothing is promised.
 	Truth string
 	Cause string
+	Also  string // a second cause that must be named, of a second defect
 }
 
 // Flag is a setting of one workload.
@@ -75,7 +79,21 @@ type DeviceFaults struct {
 
 // All lists the workloads.
 func All() []Workload {
-	return []Workload{modelLoad(), nQueens(), xor(), sine(), inference(), generate()}
+	all := []Workload{modelLoad(), nQueens(), xor(), sine(), inference(), generate()}
+	for i := range all {
+		all[i].Flags = append(all[i].Flags, poolFlags()...)
+	}
+	return all
+}
+
+// poolFlags are settings that every workload has: of its pool and its commands.
+func poolFlags() []Flag {
+	return []Flag{
+		whole("pool-cap", -1, -1, "idle buffers a size class; -1 is the policy's own"),
+		whole("param-cap", -1, -1,
+			"idle parameter buffers of each kind; 0 passes parameters without buffers, -1 is the policy's own"),
+		whole("commands", 0, 0, "commands before the program waits for the device; 0 is the policy's own, or 100"),
+	}
 }
 
 // ByName finds a workload.
@@ -115,14 +133,8 @@ func (w *Workload) Run(ctx context.Context, e Env) error {
 	if _, ok := w.Fault(e.Fault); e.Fault != "" && !ok {
 		return fmt.Errorf("%s has no fault %q", w.Name, e.Fault)
 	}
-	for name, value := range e.Flags {
-		f, ok := w.Flag(name)
-		if !ok {
-			return fmt.Errorf("%s has no flag --%s", w.Name, name)
-		}
-		if err := f.check(value); err != nil {
-			return err
-		}
+	if err := w.Check(e); err != nil {
+		return fmt.Errorf("%s: %w", w.Name, err)
 	}
 	p, err := newProgram(w, e)
 	if err != nil {
@@ -134,14 +146,26 @@ func (w *Workload) Run(ctx context.Context, e Env) error {
 	return nil
 }
 
-func (f Flag) check(value string) error {
-	if f.Check == nil {
+// Check reports the first thing that is wrong with the settings of e, and with a
+// file that they name: what, where and what to try. It reads Flags, Seed and
+// Repeat, opens no device and prints nothing. Run checks the same.
+func (w *Workload) Check(e Env) error {
+	for name, value := range e.Flags {
+		f, ok := w.Flag(name)
+		if !ok {
+			return fmt.Errorf("%s has no flag --%s", w.Name, name)
+		}
+		if f.Check == nil {
+			continue
+		}
+		if err := f.Check(value); err != nil {
+			return fmt.Errorf("--%s %s: %w", name, value, err)
+		}
+	}
+	if w.check == nil {
 		return nil
 	}
-	if err := f.Check(value); err != nil {
-		return fmt.Errorf("--%s %s: %w", f.Name, value, err)
-	}
-	return nil
+	return w.check(&program{Env: e, workload: w})
 }
 
 // whole is a flag with a whole number from low on.

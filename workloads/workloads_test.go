@@ -124,7 +124,7 @@ func TestEveryPolicyServesEveryWorkload(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the quick lane leaves this to the whole")
 	}
-	for _, policy := range []string{"default", "tensorlogic", "candle", "neatml", "none"} {
+	for _, policy := range []string{"default", "tensorlogic", "candle", "tl", "neatml", "none"} {
 		for name, flags := range map[string]map[string]string{
 			"modelload": {"scale": "8"},
 			"xor":       {"epochs": "1000", "runs": "1"},

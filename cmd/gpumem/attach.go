@@ -6,22 +6,30 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/answers"
 	"github.com/gpumem/gpumem/cmd/gpumem/diagnosis"
+	"github.com/gpumem/gpumem/cmd/gpumem/injection"
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
+	"github.com/gpumem/gpumem/cmd/gpumem/option"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/cmd/gpumem/screen"
+	"github.com/gpumem/gpumem/cmd/gpumem/tty"
+	"github.com/gpumem/gpumem/cmd/gpumem/usage"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/scan"
+	"github.com/gpumem/gpumem/report"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer"
-	"github.com/gpumem/gpumem/tracer/capture"
+	"github.com/gpumem/gpumem/tracer/agent/python"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -31,65 +39,119 @@ type attachFlags struct {
 	run     runFlags
 	length  time.Duration
 	partial bool
+	all     bool
+	resume  string            // run folder to go on in
 	given   map[string]string // the flags of run that were given
 }
+
+const attachHelp = `attach records a running program and its descendants until it ends, --for is
+over or Ctrl-C; then it judges what it saw and writes a run folder, as run
+does. An agent goes into a Python program, tells what only the program knows
+(its pool, its steps, who holds what), and goes out again at the end; the
+program stands still for some milliseconds at both and runs on unchanged.
+Where that cannot be, one line says why, and the program is looked at from
+outside only: that device memory grows is then seen, whose it is mostly not.
+Where gpumem itself was ended, --resume goes on in the folder that it left, of
+attach or of run, as long as the process lives: one run, with a gap.
+As root, probes on the CUDA driver tell what any program and its libraries
+allocate there from then on; what was allocated before is known as a sum.
+--inject python leaves the probes out, --inject ebpf the agent, and --inject
+none looks from outside only.`
 
 func newAttachCommand(std stdio, getenv func(string) string) *cobra.Command {
 	f := attachFlags{run: defaultRunFlags()}
 	cmd := &cobra.Command{
-		Use:   "attach PID",
+		Use:   "attach PID | attach --all",
 		Short: "Record a program that runs already and say whose memory grows",
-		Long: `attach samples a running program and its descendants from outside, until it
-ends, --for is over or Ctrl-C; then it judges what it saw and writes a run
-folder, as run does. The program is not changed and runs on. What only the
-program itself can tell (its pool, its steps) is not in such a recording: that
-device memory grows is seen, whose it is mostly not. --inject ebpf puts probes
-on the CUDA driver and tells what the program allocates there from then on.`,
+		Long:  attachHelp,
 		Example: `  gpumem attach 4242
   gpumem attach 4242 --for 60s --json
-  sudo gpumem attach 4242 --inject ebpf
+  gpumem attach 4242 --for 60s --purge
+  gpumem attach --all --for 60s
+  gpumem attach 4242 --resume gpumem-train-20261122T101500Z
+  sudo gpumem attach 4242                     # with probes on the driver
   gpumem attach $(pgrep -n trainer) --for 10m --fail-on any`,
-		Args: exactly(1, "one PID"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if f.all && len(args) > 0 {
+				return usagef("attach --all takes no PID")
+			}
+			if f.all {
+				return nil
+			}
+			return usage.Exactly(1, "one PID, that of the program")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.given = givenFlags(cmd.Flags())
-			return attach(cmd.Context(), std, getenv, f, args[0])
+			f.given = option.Given(cmd.Flags())
+			if f.all {
+				return attachToAll(cmd.Context(), std, getenv, f)
+			}
+			return attachTo(cmd.Context(), std, getenv, f, args[0])
 		},
 	}
-	f.run.inject = "none"
+	f.run.inject = injection.Auto
 	f.run.addRecording(cmd.Flags())
 	cmd.Flags().StringVar(&f.run.inject, "inject", f.run.inject,
-		"ebpf: probes on the CUDA driver it uses, which tell what it allocates from now on (root); none")
+		"what goes into it so that it tells what it holds: python (the Python agent), ebpf (probes on the CUDA "+
+			"driver it uses, as root), auto (both, as far as they are permitted) or none")
+	cmd.Flags().BoolVar(&f.run.purge, "purge", f.run.purge,
+		"at the end collect, purge and trim, and measure what the operating system gets back")
+	cmd.Flags().BoolVar(&f.run.sites, "sites", f.run.sites,
+		"record where live memory is asked for from now on (PyTorch's own history; costs about 3 µs an "+
+			"allocation)")
+	f.run.purging.Add(cmd.Flags())
+	injection.AddProfile(cmd.Flags(), &f.run.profile)
 	cmd.Flags().BoolVar(&f.run.firstTouch, "first-touch", f.run.firstTouch,
 		"when host memory keeps growing, sample whose code first touches the new pages")
 	cmd.Flags().DurationVar(&f.length, "for", 0,
 		"how long to record (default until the program ends or Ctrl-C)")
 	cmd.Flags().BoolVar(&f.partial, "partial", false, "also of another user: record what may be read of it")
+	cmd.Flags().StringVar(&f.resume, "resume", "",
+		"continue in the run folder of this process that an earlier gpumem, killed or ended, has left")
+	cmd.Flags().BoolVar(&f.all, "all", false,
+		"every process that uses a GPU and may be attached to, each into a run folder of its own")
 	return cmd
 }
 
-// attach records a process and prints the verdict on stdout, which here is
-// ours.
-func attach(ctx context.Context, std stdio, getenv func(string) string, f attachFlags, text string) error {
+// check refuses what could not be done at the end, before anything is done.
+func (f *attachFlags) check() (report.Format, option.FailOn, error) {
+	if f.resume != "" {
+		if f.run.out != "" || f.all {
+			return "", nil, usagef("--resume FOLDER names the run folder of one process: leave out --out and --all")
+		}
+		if err := checkResumed(f.resume); err != nil {
+			return "", nil, err
+		}
+		f.run.out = f.resume
+	}
 	format, fail, err := f.run.check()
 	if err != nil {
-		return err
+		return "", nil, err
 	}
-	judging, err := f.run.judging.options()
-	if err != nil {
-		return err
-	}
-	if f.run.inject != "none" && f.run.inject != string(capture.ModeEBPF) {
-		return usagef("--inject %s: into a program that runs already go only probes: ebpf, or none",
+	if !slices.Contains(injection.AttachModes(), f.run.inject) {
+		return "", nil, usagef("--inject %s: gpumem attach takes auto, python, ebpf or none",
 			f.run.inject)
 	}
 	if f.length < 0 {
-		return usagef("--for %s: must not be negative", f.length)
+		return "", nil, usagef("--for %s: must not be negative", f.length)
+	}
+	return format, fail, nil
+}
+
+// attachTo records a process and prints the verdict on stdout, which here is
+// ours.
+func attachTo(ctx context.Context, std stdio, getenv func(string) string, f attachFlags, text string) error {
+	format, fail, err := f.check()
+	if err != nil {
+		return err
+	}
+	judging, err := f.run.judging.Options()
+	if err != nil {
+		return err
 	}
 	p, err := f.target(text)
 	if err != nil {
 		return err
 	}
-	t := target{name: naming.Program(&p), command: p.Command, shown: p.Command, given: f.given}
 	ctx, stop := signal.NotifyContext(ctx, endingSignals()...)
 	defer stop()
 	if f.length > 0 {
@@ -97,63 +159,91 @@ func attach(ctx context.Context, std stdio, getenv func(string) string, f attach
 		ctx, cancel = context.WithTimeout(ctx, f.length)
 		defer cancel()
 	}
-	progress := newProgress(std.err, t.name, f.run.quiet || !isTerminal(std.err))
-	cfg, err := traceConfig(std, getenv, f.run, t, progress)
-	if err != nil {
-		return err
-	}
-	defer f.run.dropEmpty(cfg.Out)
-	cfg.Meta.Env = toolingEnv(&p)
-	if runtime.GOOS == "linux" {
-		// The tracer reads it itself, whole; what it masks in it stands in run.json.
-		cfg.Command, cfg.Meta.Command = nil, nil
-	}
-	gpu, err := f.run.gpu.trace(ctx, &cfg)
-	if err != nil {
-		return err
-	}
-	in := f.probes()
-	in.into(&cfg, f.run.firstTouch)
-	unpublish, err := f.run.metrics.publishRun(std, cfg.Out, judging)
-	if err != nil {
-		gpu.end()
-		return err
-	}
-	screen := screened{std: std, getenv: getenv, flags: f.run.screen, judging: judging, name: t.name,
-		foreign: true}
-	result, err := onScreen(ctx, screen, f.run.quiet, cfg,
-		func(ctx context.Context, cfg tracer.Config) (tracer.Result, error) {
-			return tracer.Attach(ctx, p.PID, cfg)
-		})
-	unpublish()
-	progress.clear()
-	in.end()
-	gpu.end()
+	result, err := f.record(ctx, std, getenv, &p, judging)
 	stop() // a second Ctrl-C ends us
 	if err != nil {
 		return f.failure(std, &p, result, err)
 	}
-	return f.conclude(std, getenv, &p, result, judging, func(run *record.Run, v *verdict.Verdict) error {
-		if err := printReport(std, getenv, f.run.output, f.run.force, format, run, v); err != nil {
-			return err
-		}
+	injection.TellStays(std.err, result.Stays)
+	answer := f.run.answer(std, getenv, std.out, format)
+	answer.After = func(v *verdict.Verdict) {
+		tellRestart(std.err, v, livePID(&p) != 0, time.Now())
 		if d := diagnosis.Unowned(v); d != nil {
-			fmt.Fprintf(std.err, "\n%s.\nnext: %s\n", diagnosis.UnownedText(d),
-				diagnosis.UnownedNext(livePID(&p), plain.Shown(naming.Command(&p))))
+			fmt.Fprintf(std.err, "\n%s.\nnext: %s\n\n", diagnosis.UnownedText(d),
+				diagnosis.OwnedBy(livePID(&p), plain.Shown(naming.Command(&p))))
 		}
-		_, err := fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", run.Path,
-			filepath.Join(run.Path, record.FileReport))
+	}
+	v, err := f.conclude(std, &p, result, judging, answer.Print)
+	if err != nil {
 		return err
-	}, fail)
+	}
+	if code := fail.Of(v); code != exitDone {
+		return &codeError{code}
+	}
+	return nil
 }
 
-// probes are what looks into the running program without changing it.
-func (f *attachFlags) probes() *injection {
-	in := &injection{mode: f.run.inject}
-	if f.run.inject == string(capture.ModeEBPF) {
-		in.driver = &driverCapture{mode: capture.ModeEBPF}
+// record records a process until ctx is done or it ends.
+func (f *attachFlags) record(ctx context.Context, std stdio, getenv func(string) string, p *scan.Process,
+	judging verdict.Options) (tracer.Result, error) {
+	t := target{name: naming.Program(p), command: p.Command, shown: p.Command, given: f.given}
+	progress := screen.NewProgress(std.err, t.name, f.run.quiet || !tty.Is(std.err))
+	cfg, err := traceConfig(std, getenv, f.run, t, progress)
+	if err != nil {
+		return tracer.Result{}, err
 	}
-	return in
+	cfg.Resume = f.resume != ""
+	defer f.run.dropEmpty(cfg.Out)
+	cfg.Meta.Env = toolingEnv(p)
+	if runtime.GOOS == "linux" {
+		// The tracer reads it itself, whole; what it masks in it stands in run.json.
+		cfg.Command, cfg.Meta.Command = nil, nil
+	}
+	gpu, err := f.run.gpu.Trace(ctx, &cfg)
+	if err != nil {
+		return tracer.Result{}, err
+	}
+	defer gpu.End()
+	f.enter(&cfg)
+	consent(std, *f, p.PID, t.name)
+	in := injection.Probes(f.run.inject)
+	in.Into(&cfg, f.run.firstTouch)
+	unpublish, err := f.run.metrics.StartRun(std.err, cfg.Out, judging)
+	if err != nil {
+		return tracer.Result{}, err
+	}
+	live := screen.Recording{In: std.in, Out: std.out, Err: std.err, Getenv: getenv, Flags: f.run.screen,
+		Judging: judging, Name: t.name, Producer: producer(), Foreign: true}
+	result, err := screen.Record(ctx, live, f.run.quiet, cfg,
+		func(ctx context.Context, cfg tracer.Config) (tracer.Result, error) {
+			return f.run.purging.Attach(ctx, p.PID, cfg)
+		})
+	unpublish()
+	progress.Clear()
+	in.End()
+	return result, err
+}
+
+// enter has the Python agent go into the program, if there may be one.
+func (f *attachFlags) enter(cfg *tracer.Config) {
+	if f.run.inject != injection.Auto && f.run.inject != "python" {
+		return
+	}
+	profile, _ := injection.ProfileSetting(f.run.profile) // it was checked before
+	late := python.Late{Interval: f.run.interval, Sites: f.run.sites, Profile: profile}
+	if cfg.GPU != nil {
+		late.Settle = injection.SettleOfGPU
+	}
+	cfg.Enter = injection.EnterPython(late, f.run.inject == "python")
+}
+
+// consent says on a terminal what is about to be done.
+func consent(std stdio, f attachFlags, pid int, name string) {
+	if f.run.quiet || !tty.Is(std.err) || f.run.inject == "none" || f.run.inject == "ebpf" {
+		return
+	}
+	fmt.Fprintf(std.err, "gpumem: if process %d (%s) is a Python program, an agent goes into it for as long as "+
+		"this takes, and out again (--inject none looks from outside only)\n", pid, name)
 }
 
 // livePID is the process's PID while it runs, else 0.
@@ -167,26 +257,23 @@ func livePID(p *scan.Process) int {
 
 // conclude judges the recording. One that saw next to nothing is a failure, as
 // nothing was learnt.
-func (f *attachFlags) conclude(std stdio, getenv func(string) string, p *scan.Process, result tracer.Result,
-	judging verdict.Options, print func(*record.Run, *verdict.Verdict) error, fail failOn) error {
+func (f *attachFlags) conclude(std stdio, p *scan.Process, result tracer.Result,
+	judging verdict.Options, print func(*record.Run, *verdict.Verdict) error) (*verdict.Verdict, error) {
 	const leastRows = 3
 	if s := result.Meta.Sampling; s != nil && s.Rows < leastRows {
-		return fmt.Errorf(
+		return nil, fmt.Errorf(
 			"process %d (%s) ended after %s: too soon to be judged; run it under gpumem: gpumem run -- %s",
-			p.PID, naming.Program(p), plain.Plural(int(s.Rows), "sample", "samples"),
+			p.PID, naming.Program(p), units.Counted(int(s.Rows), "sample", "samples"),
 			plain.Shown(naming.Command(p)))
 	}
-	v, err := conclude(std, getenv, result.Dir, judging, print)
+	v, err := answers.Conclude(result.Dir, judging, producer(), print)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, warning := range result.Warnings {
 		fmt.Fprintf(std.err, "gpumem: warning: %s\n", warning)
 	}
-	if code := fail.of(v); code != exitDone {
-		return &codeError{code}
-	}
-	return nil
+	return v, nil
 }
 
 // failure says why the process could not be joined.
@@ -256,7 +343,7 @@ func endingSignals() []os.Signal {
 func parsePID(text string) (int, error) {
 	pid, err := strconv.Atoi(text)
 	if err != nil || pid <= 0 || pid > 1<<31-1 {
-		return 0, usagef("%q is no PID", text)
+		return 0, usagef("%q is not a PID", text)
 	}
 	return pid, nil
 }

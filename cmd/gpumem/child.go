@@ -7,6 +7,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/device"
+	"github.com/gpumem/gpumem/cmd/gpumem/option"
+	"github.com/gpumem/gpumem/cmd/gpumem/tty"
+	"github.com/gpumem/gpumem/cmd/gpumem/usage"
 	"github.com/gpumem/gpumem/workloads"
 )
 
@@ -26,13 +29,13 @@ func newChildCommand(std stdio) *cobra.Command {
 			if !ok {
 				return usagef("no workload %q", args[0])
 			}
-			f, leftover := defaultWorkloadFlags(), byteSize(1<<20)
+			f, leftover := defaultWorkloadFlags(), option.Size(1<<20)
 			cmd.Flags().Var(&leftover, "leftover", "")
 			f.add(cmd.Flags())
 			own := addOwn(cmd.Flags(), w)
 			cmd.DisableFlagParsing = false
 			if err := cmd.Flags().Parse(args[1:]); err != nil {
-				return flagError(cmd, err)
+				return usage.OfFlag(cmd.Flags(), err)
 			}
 			return w.Run(cmd.Context(), workloads.Env{
 				Open: device.Opener(f.device), Policy: f.policy, Fault: f.fault, Seed: f.seed,
@@ -52,4 +55,18 @@ func executable() (string, error) {
 		return "", fmt.Errorf("find the program's own file to run the workload with: %w", err)
 	}
 	return self, nil
+}
+
+// newKeeperCommand is the process that gives the terminal back.
+func newKeeperCommand(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use: tty.KeeperCommand, Hidden: true, Args: cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			place := ""
+			if len(args) > 0 {
+				place = args[0]
+			}
+			return tty.Serve(std.in, std.out, place)
+		},
+	}
 }

@@ -7,9 +7,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/device"
+	"github.com/gpumem/gpumem/cmd/gpumem/injection"
+	"github.com/gpumem/gpumem/cmd/gpumem/option"
 	"github.com/gpumem/gpumem/pool"
 	"github.com/gpumem/gpumem/probe/scan"
-	"github.com/gpumem/gpumem/report"
 	"github.com/gpumem/gpumem/workloads"
 )
 
@@ -24,7 +25,7 @@ func complete(cmd *cobra.Command, flag string, names []string) {
 // names.
 func completeValues(cmd *cobra.Command) {
 	values := map[string]func() []string{
-		"device": device.Names, "fail-on": classNames, "inject": injectModes, "policy": policyNames,
+		"device": device.Names, "fail-on": option.FailOnNames, "inject": injection.Modes, "policy": policyNames,
 		"fault":   func() []string { return faultNames(workloads.All()) },
 		"gpu":     func() []string { return append([]string{"auto", "none"}, scan.SourceNames()...) },
 		"theme":   func() []string { return []string{"auto", "dark", "light"} },
@@ -32,7 +33,7 @@ func completeValues(cmd *cobra.Command) {
 	}
 	switch cmd.Name() {
 	case "run", "attach", "report", "import":
-		values["format"] = formatNames
+		values["format"] = option.FormatNames
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if names := values[f.Name]; names != nil {
@@ -42,13 +43,6 @@ func completeValues(cmd *cobra.Command) {
 				})
 		}
 	})
-}
-
-func formatNames() (names []string) {
-	for _, f := range report.Formats() {
-		names = append(names, string(f))
-	}
-	return names
 }
 
 func policyNames() (names []string) {

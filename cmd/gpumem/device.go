@@ -10,13 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/device"
+	"github.com/gpumem/gpumem/cmd/gpumem/usage"
 	"github.com/gpumem/gpumem/metal/apple"
 	"github.com/gpumem/gpumem/metal/cuda"
 	"github.com/gpumem/gpumem/tracer"
 )
 
 // deviceHelp is for the flag.
-const deviceHelp = "of a workload: auto (cuda or apple where a device answers, else soft), soft, cuda, " +
+const deviceHelp = "device of a workload: auto (cuda or apple where a device answers, else soft), soft, cuda, " +
 	"cuda:N, apple or host (no device, the control run)"
 
 // checkDevice refuses a name that is no device.
@@ -24,7 +25,7 @@ func checkDevice(name string) error {
 	if _, ok := device.CUDAIndex(name); ok || slices.Contains(device.Names(), name) {
 		return nil
 	}
-	return usagef("--device %s: no such device%s", name, suggest(name, device.Names()))
+	return usagef("--device %s: no such device%s", name, usage.Suggest(name, device.Names()))
 }
 
 // askCommand is the hidden command that ends well when this system's own GPU
@@ -33,7 +34,7 @@ const askCommand = "__gpu"
 
 func newAskCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: askCommand, Hidden: true, Args: exactly(0, "no arguments"),
+		Use: askCommand, Hidden: true, Args: usage.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			if device.GPU() == device.CUDA {
 				return cuda.Check(cuda.Options{})

@@ -10,25 +10,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
+	"github.com/gpumem/gpumem/cmd/gpumem/option"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/cmd/gpumem/usage"
 	"github.com/gpumem/gpumem/metal/soft"
 	"github.com/gpumem/gpumem/probe"
 )
 
 func newDevicesCommand(std stdio) *cobra.Command {
-	gpu := defaultGPUFlags()
+	gpu := option.AutoGPU()
 	return &cobra.Command{
 		Use:   "devices",
 		Short: "List the devices here, and why others are not",
-		Args:  exactly(0, "no arguments"),
+		Args:  usage.Exactly(0, "no arguments"),
 		RunE:  func(cmd *cobra.Command, _ []string) error { return listDevices(cmd.Context(), std.out, gpu) },
 	}
 }
 
 // listDevices prints one line a device, and one for each source of GPU bytes
 // that is not here.
-func listDevices(ctx context.Context, w io.Writer, gpu gpuFlags) error {
-	sources, err := gpu.open(ctx)
+func listDevices(ctx context.Context, w io.Writer, gpu option.GPU) error {
+	sources, err := gpu.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -41,6 +43,9 @@ func listDevices(ctx context.Context, w io.Writer, gpu gpuFlags) error {
 		for k := range d.Instances {
 			p := &d.Instances[k]
 			table.Add("  "+p.Name(), plain.Size(p.TotalBytes), plain.Size(p.UsedBytes), naming.Part(&d, k))
+		}
+		for _, k := range d.Kinds {
+			table.Add("  "+k.Name, plain.Dash, plain.Size(k.Bytes), "")
 		}
 		for _, n := range d.Notes {
 			notes = append(notes, fmt.Sprintf("%s: %s", naming.Device(&d), plain.Shown(n)))

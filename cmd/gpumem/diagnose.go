@@ -14,14 +14,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/diagnosis"
+	"github.com/gpumem/gpumem/cmd/gpumem/injection"
+	"github.com/gpumem/gpumem/cmd/gpumem/option"
+	"github.com/gpumem/gpumem/cmd/gpumem/output"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/cmd/gpumem/tty"
 	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/probe/scan"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // diagnoseFlags are the flags of `gpumem diagnose`.
 type diagnoseFlags struct {
 	all        bool
+	wide       bool
 	runtime    []string
 	expectNone []string
 	length     time.Duration
@@ -31,61 +37,69 @@ type diagnoseFlags struct {
 	output     string
 	force      bool
 	quiet      bool
+	inject     string
 	failOn     []string
-	gpu        gpuFlags
+	gpu        option.GPU
 }
 
 func defaultDiagnoseFlags() diagnoseFlags {
 	return diagnoseFlags{format: "text", runtime: []string{"gpumem", "tl", "tensorlogic"},
-		gpu: defaultGPUFlags()}
+		gpu: option.AutoGPU()}
 }
 
 func newDiagnoseCommand(std stdio, getenv func(string) string) *cobra.Command {
 	f := defaultDiagnoseFlags()
 	cmd := &cobra.Command{
 		Use:   "diagnose [PID…]",
-		Short: "Look at the machine: who holds host and GPU memory, and what holds on after its end",
-		Long: `diagnose looks once at every process: its footprint, what each GPU holds for
-it, whose it is and which build it runs; at GPU memory of processes that are
-gone; at zombies; and at what the machine has left. With PIDs it looks at
-those and says what their memory is made of. With --for it watches and gives
-every process a verdict; of those it calls growing at most 5 % are expected to
-be called so falsely, however many processes there are.`,
+		Short: "Show who holds GPU and host memory on this machine, ended processes included",
+		Long: `diagnose looks once at the machine: at each GPU and the processes that hold
+its memory, those that have ended included; at the processes with the most host
+memory; and at what the machine has left. With PIDs it looks at those processes
+and says what their memory is made of. With --for it watches and gives every
+process a verdict. However many processes there are, at most 5 % of those it
+calls growing are expected to be called so falsely. With --inject an agent goes
+into each Python program among them for that time, and out again, so that the
+verdict says whose the growth is and who holds it: into those named, else into
+those that use a GPU.`,
 		Example: `  gpumem diagnose
   gpumem diagnose 4242
   gpumem diagnose --for 30s --fail-on any
+  gpumem diagnose --for 30s --inject         # with who holds what grows
   gpumem diagnose --json --all
-  gpumem diagnose --expect-none trainer      # exit 1 when one of mine is left`,
+  gpumem diagnose --expect-none trainer      # exit 1 when one of yours is left`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return diagnose(cmd.Context(), std, getenv, f, args)
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&f.all, "all", false, "show every process, not the 20 with the most memory")
+	flags.BoolVar(&f.all, "all", false, "show every process, not only those with the most memory")
+	flags.BoolVar(&f.wide, "wide", false, "also show which build of its program each process runs")
 	flags.StringSliceVar(&f.runtime, "runtime", f.runtime,
-		"executables of the runtime to look for (section 2)")
+		"executables that --format sections lists on their own")
 	flags.StringSliceVar(&f.expectNone, "expect-none", nil,
-		"only check that no process of mine with this executable is left (exit 1)")
+		"only check that no process of yours runs this executable (exit 1 if one does)")
 	flags.DurationVar(&f.length, "for", 0, "watch that long and judge every process; from 3s")
 	flags.DurationVar(&f.interval, "interval", 0,
 		"time between samples of --for (default: 240 samples, 20ms to 1s)")
-	flags.StringVar(&f.format, "format", f.format, "text or json")
+	flags.StringVar(&f.format, "format", f.format,
+		"text, json, or sections (as scripts/diagnose_memory_leak.sh prints them)")
 	flags.BoolVar(&f.json, "json", false, "the same as --format json: every visible process")
-	flags.StringVarP(&f.output, "output", "o", "", outputHelp)
+	flags.StringVarP(&f.output, "output", "o", "", output.Help)
 	flags.BoolVar(&f.force, "force", false, "overwrite the output file")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "no progress line")
-	f.gpu.add(flags)
-	addFailOn(flags, &f.failOn)
+	f.gpu.Add(flags)
+	injection.AddVisits(flags, &f.inject)
+	option.AddFailOn(flags, &f.failOn)
 	return cmd
 }
 
 // check refuses what does not go together, and reads the verdicts that fail.
-func (f *diagnoseFlags) check(pids int) (failOn, error) {
+func (f *diagnoseFlags) check(pids int) (option.FailOn, error) {
 	if f.json {
 		f.format = "json"
 	}
-	if f.format != "text" && f.format != "json" {
-		return nil, usagef("--format %s: must be text or json", f.format)
+	if f.format != "text" && f.format != "json" && f.format != "sections" {
+		return nil, usagef("--format %s: must be text, json or sections", f.format)
 	}
 	if f.length != 0 && f.length < diagnosis.LeastWatch {
 		return nil, usagef("--for %s: must be %s or more, or nothing can be said", f.length,
@@ -98,13 +112,19 @@ func (f *diagnoseFlags) check(pids int) (failOn, error) {
 	if len(f.failOn) > 0 && f.length == 0 {
 		return nil, usagef("--fail-on needs verdicts, which need --for")
 	}
+	if err := injection.CheckVisits(f.inject); err != nil {
+		return nil, err
+	}
+	if f.inject != injection.Nobody && f.length == 0 {
+		return nil, usagef("--inject needs --for: an agent tells what grows; gpumem look PID looks once")
+	}
 	if len(f.expectNone) > 0 && (pids > 0 || f.length != 0) {
 		return nil, usagef("--expect-none stands alone, without PIDs and --for")
 	}
-	if err := f.gpu.check(); err != nil {
+	if err := f.gpu.Check(); err != nil {
 		return nil, err
 	}
-	return parseFailOn(f.failOn)
+	return option.ParseFailOn(f.failOn)
 }
 
 func diagnose(ctx context.Context, std stdio, getenv func(string) string, f diagnoseFlags,
@@ -119,7 +139,7 @@ func diagnose(ctx context.Context, std stdio, getenv func(string) string, f diag
 			return err
 		}
 	}
-	if err := checkOutput(f.output, f.force); err != nil {
+	if err := output.Check(f.output, f.force); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
@@ -131,11 +151,11 @@ func diagnose(ctx context.Context, std stdio, getenv func(string) string, f diag
 	if err != nil {
 		return err
 	}
-	if err := printDiagnosis(d, std, f, wantColor(std.out, getenv)); err != nil {
+	if err := printDiagnosis(d, std, f, tty.WantColor(std.out, getenv)); err != nil {
 		return err
 	}
 	if d.Watched != nil {
-		if code := fail.worst(d.Watched); code != exitDone {
+		if code := fail.Worst(d.Watched); code != exitDone {
 			return &codeError{code}
 		}
 	}
@@ -144,11 +164,12 @@ func diagnose(ctx context.Context, std stdio, getenv func(string) string, f diag
 
 // look scans the machine, with --for before and after watching it.
 func look(ctx context.Context, std stdio, f diagnoseFlags, pids []int) (*diagnosis.Diagnosis, error) {
-	sources, err := f.gpu.open(ctx)
+	sources, err := f.gpu.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	d := &diagnosis.Diagnosis{Chosen: len(pids) > 0, GPUOff: sources == nil, All: f.all, Runtime: f.runtime}
+	d := &diagnosis.Diagnosis{Chosen: len(pids) > 0, GPUOff: sources == nil, All: f.all, Wide: f.wide,
+		Sections: f.format == "sections", Runtime: f.runtime}
 	d.Host, _ = os.Hostname() // a machine without a name has none
 	if sources != nil {
 		defer sources.Close()
@@ -168,7 +189,7 @@ func look(ctx context.Context, std stdio, f diagnoseFlags, pids []int) (*diagnos
 		return nil, pidError(err)
 	}
 	if f.length > 0 {
-		if d.Watched, err = watchScan(ctx, std, f, d.Scan, sources); err != nil {
+		if d.Watched, err = watchScan(ctx, std, f, pids, d.Scan, sources); err != nil {
 			return nil, err
 		}
 		// What is there now, with who came and went; a process that was named
@@ -189,20 +210,25 @@ func printDiagnosis(d *diagnosis.Diagnosis, std stdio, f diagnoseFlags, color bo
 		if f.format == "json" {
 			return d.JSON(w)
 		}
-		_, err := io.WriteString(w, d.Text(color && toStdout(f.output)))
+		_, err := io.WriteString(w, d.Text(color && output.ToStdout(f.output)))
 		return err
 	}
-	if toStdout(f.output) {
+	if output.ToStdout(f.output) {
 		return write(std.out)
 	}
-	return writeOutput(std, f.output, f.force, write)
+	return output.Write(std.out, f.output, f.force, write)
 }
 
 // watchScan watches the processes of a scan for --for, or until ctx is done.
-func watchScan(ctx context.Context, std stdio, f diagnoseFlags, s *scan.Scan,
+func watchScan(ctx context.Context, std stdio, f diagnoseFlags, pids []int, s *scan.Scan,
 	sources *scan.Sources) (*diagnosis.Observation, error) {
-	o := diagnosis.WatchOptions{Length: f.length, Interval: f.interval}
-	if !f.quiet && isTerminal(std.err) {
+	o := diagnosis.WatchOptions{Length: f.length, Interval: f.interval, Chosen: len(pids) > 0}
+	if f.inject != injection.Nobody {
+		o.Agents = func(event func(record.Event), say func(int, string)) diagnosis.Agents {
+			return injection.Visiting(std.err, f.quiet, f.inject, injection.AgentInterval, event, say)
+		}
+	}
+	if !f.quiet && tty.Is(std.err) {
 		o.Progress = std.err
 	}
 	if sources.Here() {

@@ -11,7 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/books"
+	"github.com/gpumem/gpumem/cmd/gpumem/option"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 	"github.com/gpumem/gpumem/tracer/ttmetal"
@@ -26,10 +29,11 @@ type dumpFlags struct {
 	six     bool
 	since   string
 	failOn  []string
-	smallL1 byteSize
-	small   byteSize
-	large   byteSize
+	smallL1 option.Size
+	small   option.Size
+	large   option.Size
 	refs    uint32
+	log     books.LogFlags
 }
 
 func newDumpCommand(std stdio) *cobra.Command {
@@ -37,7 +41,7 @@ func newDumpCommand(std stdio) *cobra.Command {
 		large: 100 << 20, refs: 2}
 	cmd := &cobra.Command{
 		Use:   "dump [RUN.json…]",
-		Short: "The buffers that remain on the books of gpumem serve",
+		Short: "Show the buffers that remain on the books of gpumem serve",
 		Long: `dump asks the allocation server for the buffers that remain and prints them; the
 server prints them, too. With --judge it says of each device what is normal.
 Dumps saved with --json after two or more runs of the same program, oldest
@@ -49,9 +53,12 @@ are shown here.`,
 		Example: `  gpumem dump
   gpumem dump --judge
   gpumem dump --json > before.json
-  gpumem dump --since before.json run1.json run2.json run3.json`,
+  gpumem dump --since before.json run1.json run2.json run3.json
+  gpumem dump --log server.log --traces /tmp/tt_alloc_stack_traces.log`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch {
+			case f.log.On():
+				return dumpLog(std, f, args)
 			case len(args) > 1:
 				return compareDumps(std, f, args)
 			case len(f.failOn) > 0:
@@ -71,7 +78,7 @@ are shown here.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.socket, "socket", f.socket, "path of the server's socket")
-	flags.DurationVar(&f.wait, "wait", f.wait, "how long the server may be silent")
+	flags.DurationVar(&f.wait, "wait", f.wait, "how long to wait for the server")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.BoolVar(&f.judge, "judge", false, "say what is normal")
 	flags.StringVar(&f.since, "since", "", "a saved dump: leave out what ended processes had left before it")
@@ -80,7 +87,8 @@ are shown here.`,
 	flags.Var(&f.small, "small-dram", "DRAM of a device below which it is normal")
 	flags.Var(&f.large, "large-dram", "DRAM of a device above which it is suspect")
 	flags.Uint32Var(&f.refs, "refs", f.refs, "references of a buffer above which it is suspect")
-	addFailOn(flags, &f.failOn)
+	option.AddFailOn(flags, &f.failOn)
+	f.log.Add(flags)
 	return cmd
 }
 
@@ -88,6 +96,20 @@ func (f dumpFlags) thresholds() ttmetal.Thresholds {
 	return ttmetal.Thresholds{
 		SmallL1: uint64(f.smallL1), SmallDRAM: uint64(f.small), LargeDRAM: uint64(f.large), Refs: f.refs,
 	}
+}
+
+// dumpLog prints what saved logs say.
+func dumpLog(std stdio, f dumpFlags, args []string) error {
+	if err := f.log.Check(); err != nil {
+		return err
+	}
+	switch {
+	case len(args) > 0:
+		return usagef("dump --log takes no saved dumps")
+	case len(f.failOn) > 0 || f.judge || f.since != "":
+		return usagef("--log stands without --fail-on, --judge and --since; gpumem report judges a log")
+	}
+	return f.log.Print(std.out, std.err, f.json)
 }
 
 // dump asks the server and prints.
@@ -191,12 +213,9 @@ func withoutNotes(text string) string {
 	return b.String()
 }
 
-// foreignDevices is how many devices the tt-metal server knows.
-const foreignDevices = 8
-
 // foreignTotals shows the counters of a server that does not send its dump.
 func foreignTotals(std stdio, f dumpFlags) error {
-	devices, err := ttmetal.AskTotals(f.socket, foreignDevices, f.wait)
+	devices, err := ttmetal.AskTotals(f.socket, books.ForeignDevices, f.wait)
 	if err != nil {
 		return err
 	}
@@ -226,14 +245,14 @@ func findingsText(d judgedDump) []byte {
 	b.WriteString("Normal or leak (one dump cannot prove a leak; compare runs):\n")
 	for _, f := range d.Findings {
 		fmt.Fprintf(&b, "  %-7s  device %d  %s: %s, %s; %s\n", f.Level, f.Device, f.Rule,
-			plain.Plural(f.Count, "buffer", "buffers"), plain.Size(int64(f.Bytes)), f.Text)
+			units.Counted(f.Count, "buffer", "buffers"), plain.Size(int64(f.Bytes)), f.Text)
 	}
 	if len(d.Findings) == 0 {
 		b.WriteString("  normal   nothing remains\n")
 	}
 	if n := len(d.LeftByDead); n > 0 {
 		fmt.Fprintf(&b, "  note     %s had not freed everything at the end; the system took it back\n",
-			plain.Plural(n, "ended process", "ended processes"))
+			units.Counted(n, "ended process", "ended processes"))
 	}
 	return b.Bytes()
 }
@@ -253,7 +272,7 @@ type runTotals struct {
 
 // compareDumps judges what remained after each of several runs.
 func compareDumps(std stdio, f dumpFlags, paths []string) error {
-	fails, err := parseFailOn(f.failOn)
+	fails, err := option.ParseFailOn(f.failOn)
 	if err != nil {
 		return err
 	}
@@ -272,8 +291,8 @@ func compareDumps(std stdio, f dumpFlags, paths []string) error {
 	} else {
 		err = writeRuns(std.out, runs, v)
 	}
-	if err == nil && fails.code(v.Verdict) != exitDone {
-		return &codeError{fails.code(v.Verdict)}
+	if err == nil && fails.Code(v.Verdict) != exitDone {
+		return &codeError{fails.Code(v.Verdict)}
 	}
 	return err
 }

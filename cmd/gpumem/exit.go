@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/gpumem/gpumem/cmd/gpumem/usage"
 )
 
 // The documented exit codes. A traced program's own code is passed on.
@@ -13,14 +15,8 @@ const (
 	exitUsage  = 2
 )
 
-// usageError is something the user wrote wrong: exit code 2, one line.
-type usageError struct{ text string }
-
-func (e *usageError) Error() string { return e.text }
-
-func usagef(format string, args ...any) error {
-	return &usageError{fmt.Sprintf(format, args...)}
-}
+// usagef is the error for what the user wrote wrong: exit code 2, one line.
+func usagef(format string, args ...any) error { return usage.Errorf(format, args...) }
 
 // codeError ends the program with a code and without a word: everything there
 // was to say has been said.
@@ -31,13 +27,13 @@ func (e *codeError) Error() string { return fmt.Sprintf("exit code %d", e.code) 
 // exitCode prints what err has to say and returns the code to end with.
 func exitCode(err error, w io.Writer) int {
 	var code *codeError
-	var usage *usageError
+	var wrong *usage.Error
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &code):
 		return code.code
-	case errors.As(err, &usage):
+	case errors.As(err, &wrong):
 		fmt.Fprintf(w, "gpumem: %v\n", err)
 		return exitUsage
 	default:

@@ -10,6 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/answers"
+	"github.com/gpumem/gpumem/cmd/gpumem/option"
+	"github.com/gpumem/gpumem/cmd/gpumem/output"
+	"github.com/gpumem/gpumem/cmd/gpumem/usage"
 	"github.com/gpumem/gpumem/report"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/importer"
@@ -26,7 +30,7 @@ type importFlags struct {
 }
 
 func newImportCommand(std stdio, getenv func(string) string) *cobra.Command {
-	f := importFlags{report: reportFlags{judging: defaultJudgingFlags()}}
+	f := importFlags{report: reportFlags{judging: option.DefaultJudging()}}
 	cmd := &cobra.Command{
 		Use:   "import FILE…",
 		Short: "Make a run folder of a recording that another tool left",
@@ -54,22 +58,14 @@ could: what stays then is a finding.`,
 	flags := cmd.Flags()
 	f.report.addOutput(flags, "text, json, csv, html, markdown or pprof")
 	flags.Lookup("force").Usage = "overwrite the run folder and the output file"
-	flags.StringVar(&f.from, "from", "", "the format of the files, when it is not found out")
+	flags.StringVar(&f.from, "from", "", "format of the files, where gpumem does not recognise it")
 	flags.StringVar(&f.out, "out", "", "the run folder (default gpumem-NAME-TIME)")
 	flags.BoolVar(&f.released, "released", false,
 		"the files were written after the program had released what it could")
 	flags.Int64Var(&f.steps, "steps-per-line", 0, "steps between two Memory: lines of a TL log")
-	f.report.judging.add(flags)
-	complete(cmd, "from", kindNames())
+	f.report.judging.Add(flags)
+	complete(cmd, "from", answers.Kinds())
 	return cmd
-}
-
-func kindNames() []string {
-	var names []string
-	for _, k := range importer.Kinds() {
-		names = append(names, string(k.Kind))
-	}
-	return names
 }
 
 func kindsText() string {
@@ -96,35 +92,36 @@ func importPaths(std stdio, getenv func(string) string, f importFlags, paths []s
 	if err != nil {
 		return err
 	}
-	format, err := parseFormat(f.report.format, f.report.json)
+	format, err := option.ParseFormat(f.report.format, f.report.json)
 	if err != nil {
 		return err
 	}
-	fail, err := parseFailOn(f.report.failOn)
+	fail, err := option.ParseFailOn(f.report.failOn)
 	if err != nil {
 		return err
 	}
-	judging, err := f.report.judging.options()
+	judging, err := f.report.judging.Options()
 	if err != nil {
 		return err
 	}
-	if err := checkOutput(f.report.output, f.report.force); err != nil {
+	if err := output.Check(f.report.output, f.report.force); err != nil {
 		return err
 	}
 	dir, err := f.save(paths, o)
 	if err != nil {
 		return err
 	}
-	v, err := conclude(std, getenv, dir, judging, func(run *record.Run, v *verdict.Verdict) error {
-		return printReport(std, getenv, f.report.output, f.report.force, format, run, v)
+	to := sink(std, getenv, f.report.output, f.report.force)
+	v, err := answers.Conclude(dir, judging, producer(), func(run *record.Run, v *verdict.Verdict) error {
+		return to.Write(format, run, v)
 	})
 	if err != nil {
 		return err
 	}
-	if toStdout(f.report.output) && format == report.Text {
+	if output.ToStdout(f.report.output) && format == report.Text {
 		fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", dir, filepath.Join(dir, record.FileReport))
 	}
-	if code := fail.of(v); code != exitDone {
+	if code := fail.Of(v); code != exitDone {
 		return &codeError{code}
 	}
 	return nil
@@ -155,11 +152,11 @@ func (f importFlags) options(files int) (importer.Options, error) {
 	o := importer.Options{StepsPerLine: f.steps, From: importer.Kind(f.from)}
 	if f.from != "" {
 		known := false
-		for _, name := range kindNames() {
+		for _, name := range answers.Kinds() {
 			known = known || name == f.from
 		}
 		if !known {
-			return o, usagef("--from %s: no such format%s", f.from, suggest(f.from, kindNames()))
+			return o, usagef("--from %s: no such format%s", f.from, usage.Suggest(f.from, answers.Kinds()))
 		}
 	}
 	if f.released && files < 2 {
@@ -175,7 +172,7 @@ func (f importFlags) options(files int) (importer.Options, error) {
 func importRun(paths []string, o importer.Options, released bool) (*record.Run, error) {
 	var runs []*record.Run
 	for _, path := range paths {
-		run, err := importFile(path, o)
+		run, err := answers.Import(path, o)
 		if err != nil {
 			return nil, importError(path, o.From, err)
 		}
@@ -202,15 +199,15 @@ func importError(path string, from importer.Kind, err error) error {
 	case statErr == nil && info.Mode().IsRegular() && info.Size() == 0:
 		return fmt.Errorf("import %s: the file is empty", path)
 	case from != importer.Unknown:
-		return fmt.Errorf("%w; --from %s had it read so, try without", err, from)
+		return fmt.Errorf("%w; --from %s asked for that format: try without it", err, from)
 	case !errors.Is(err, importer.ErrUnknownFormat):
 		return err
 	}
 	if statErr != nil || !info.Mode().IsRegular() {
-		return fmt.Errorf("%w; known are %s; --from names one", err, strings.Join(kindNames(), ", "))
+		return fmt.Errorf("%w; known are %s; --from names one", err, strings.Join(answers.Kinds(), ", "))
 	}
 	if run, csvErr := record.Open(path); csvErr == nil && run.Samples.Len() > 0 {
 		return fmt.Errorf("%s holds samples already; read it with gpumem report %s", path, path)
 	}
-	return fmt.Errorf("%w; known are %s; --from names one", err, strings.Join(kindNames(), ", "))
+	return fmt.Errorf("%w; known are %s; --from names one", err, strings.Join(answers.Kinds(), ", "))
 }

@@ -1,5 +1,7 @@
-// Command gpumem says whose memory grows in a GPU program. One file is one
-// command; this is the only place where the project's parts meet.
+// Command gpumem says whose memory grows in a GPU program. One file is one command, but
+// for main, root and exit, and for what run and attach have in common (trace, workload
+// flags). What several commands share lies in the folders beside them. This is the only
+// place where the project's parts meet.
 package main
 
 import (

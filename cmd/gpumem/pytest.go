@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/injection"
 	"github.com/gpumem/gpumem/tracer/agent/python"
 )
 
@@ -21,7 +22,8 @@ memory after every test; a test that keeps memory, twice in a row, fails with
 its survivors. It works without a GPU, on host memory. The mark
 @pytest.mark.gpumem(warmup=…, tolerance=…, skip=…) sets a test apart; pytest
 --help lists the options that begin with --gpumem. GPUMEM_PYTHON names another
-interpreter. The exit code is pytest's.`,
+interpreter. The exit code is pytest's. Where the Python package is installed
+(docs/install.md), pytest --gpumem does the same.`,
 		Example: `  gpumem pytest -- tests/
   gpumem pytest -- -k forward --gpumem-tolerance 4MiB`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,12 +38,13 @@ interpreter. The exit code is pytest's.`,
 
 // runPytest runs pytest with the plugin on its path.
 func runPytest(std stdio, interpreter string, args []string) error {
-	where, vars, remove, err := installPython()
+	where, vars, remove, err := injection.InstallPython()
 	if err != nil {
 		return err
 	}
 	defer remove()
-	cmd := exec.Command(interpreter, append([]string{"-m", "pytest", "-p", "gpumem_pytest"}, args...)...)
+	plugin := []string{"-m", "pytest", "-p", "gpumem.pytest_plugin", "--gpumem"}
+	cmd := exec.Command(interpreter, append(plugin, args...)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = std.in, std.out, std.err
 	cmd.Env = os.Environ()
 	for name, value := range vars {
@@ -49,6 +52,10 @@ func runPytest(std stdio, interpreter string, args []string) error {
 			value = strings.Join([]string{filepath.Join(where, "lib"), value}, string(os.PathListSeparator))
 		}
 		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	// What the plugin asks of gpumem, it asks of this one.
+	if self, err := os.Executable(); err == nil && os.Getenv(injection.EnvBinary) == "" {
+		cmd.Env = append(cmd.Env, injection.EnvBinary+"="+self)
 	}
 	err = cmd.Run()
 	var exit *exec.ExitError

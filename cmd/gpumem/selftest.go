@@ -10,24 +10,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/device"
+	"github.com/gpumem/gpumem/cmd/gpumem/option"
+	"github.com/gpumem/gpumem/cmd/gpumem/output"
 	"github.com/gpumem/gpumem/cmd/gpumem/selftest"
+	"github.com/gpumem/gpumem/cmd/gpumem/usage"
 )
 
 // selftestFlags are the flags of `gpumem selftest`.
 type selftestFlags struct {
 	devices []string
-	size    byteSize
+	size    option.Size
 	json    bool
 	output  string
 	force   bool
-	gpu     gpuFlags
+	gpu     option.GPU
 }
 
 func newSelftestCommand(std stdio) *cobra.Command {
-	f := selftestFlags{size: 64 << 20, gpu: defaultGPUFlags()}
+	f := selftestFlags{size: 64 << 20, gpu: option.AutoGPU()}
 	cmd := &cobra.Command{
 		Use:   "selftest",
-		Short: "Say what of gpumem works on this machine, and hold its numbers against the system's tools",
+		Short: "Check what works on this machine, and compare the numbers with the system's tools",
 		Long: `selftest asks every source of numbers and every driver whether it works here.
 On each device a process of its own runs one kernel, allocates a known size
 and gives it up again; each account must see that, and what ps, footprint or
@@ -40,7 +43,7 @@ here (no such GPU, no such system) is not wrong.`,
   gpumem selftest --json -o selftest.json     # for a ticket, with every figure
   gpumem selftest --device soft --size 256MiB
   gpumem selftest --device cuda:1`,
-		Args: exactly(0, "no arguments"),
+		Args: usage.Exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runSelftest(cmd.Context(), std, f) },
 	}
 	flags := cmd.Flags()
@@ -48,9 +51,9 @@ here (no such GPU, no such system) is not wrong.`,
 		"only these: host, soft, cuda, cuda:N, apple (default: all that are here)")
 	flags.Var(&f.size, "size", "what each device allocates")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
-	flags.StringVarP(&f.output, "output", "o", "", outputHelp)
+	flags.StringVarP(&f.output, "output", "o", "", output.Help)
 	flags.BoolVar(&f.force, "force", false, "overwrite the output file")
-	f.gpu.add(flags)
+	f.gpu.Add(flags)
 	return cmd
 }
 
@@ -72,10 +75,10 @@ func (f *selftestFlags) check() error {
 	if f.size < leastSize || f.size > mostSize {
 		return usagef("--size %s: must be from 16MiB to 4GiB", f.size.String())
 	}
-	if err := checkOutput(f.output, f.force); err != nil {
+	if err := output.Check(f.output, f.force); err != nil {
 		return err
 	}
-	return f.gpu.check()
+	return f.gpu.Check()
 }
 
 func runSelftest(ctx context.Context, std stdio, f selftestFlags) error {
@@ -88,7 +91,7 @@ func runSelftest(ctx context.Context, std stdio, f selftestFlags) error {
 	if err != nil {
 		return err
 	}
-	sources, err := f.gpu.open(ctx)
+	sources, err := f.gpu.Open(ctx)
 	if err != nil {
 		return err
 	}
@@ -105,10 +108,10 @@ func runSelftest(ctx context.Context, std stdio, f selftestFlags) error {
 	if f.json {
 		write = report.JSON
 	}
-	if toStdout(f.output) {
+	if output.ToStdout(f.output) {
 		err = write(std.out)
 	} else {
-		err = writeOutput(std, f.output, f.force, write)
+		err = output.Write(std.out, f.output, f.force, write)
 	}
 	if err == nil && report.Count(selftest.Wrong) > 0 {
 		return &codeError{exitFailed}
@@ -119,7 +122,7 @@ func runSelftest(ctx context.Context, std stdio, f selftestFlags) error {
 // newSubjectCommand is the process that selftest measures.
 func newSubjectCommand(std stdio) *cobra.Command {
 	return &cobra.Command{
-		Use: selftest.SubjectCommand, Hidden: true, Args: exactly(2, "a device and a size"),
+		Use: selftest.SubjectCommand, Hidden: true, Args: usage.Exactly(2, "a device and a size"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			size, err := strconv.ParseInt(args[1], 10, 64)
 			if err != nil || size <= 0 {

@@ -12,6 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/books"
+	"github.com/gpumem/gpumem/cmd/gpumem/option"
+	"github.com/gpumem/gpumem/cmd/gpumem/publishing"
+	"github.com/gpumem/gpumem/cmd/gpumem/usage"
 	"github.com/gpumem/gpumem/tracer/ttmetal"
 )
 
@@ -20,7 +24,7 @@ type serveFlags struct {
 	options ttmetal.Options
 	log     string
 	devices []string
-	metrics metricsFlags
+	metrics publishing.Flags
 	every   time.Duration // between samples of metrics
 }
 
@@ -44,7 +48,7 @@ program is charged for what it allocates itself, whatever PID it names, unless
 		Example: `  gpumem serve
   gpumem serve -q --state /var/tmp/gpumem.state --log allocations.log
   gpumem serve --history --socket /tmp/mine.sock`,
-		Args: exactly(0, "no argument"),
+		Args: usage.Exactly(0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), std, f) },
 	}
 	flags := cmd.Flags()
@@ -60,13 +64,13 @@ program is charged for what it allocates itself, whatever PID it names, unless
 	flags.StringVar(&o.StatePath, "state", "", "file that holds the books, also over a SIGKILL")
 	flags.StringVar(&f.log, "log", "", "file to append what is printed to")
 	flags.DurationVar(&o.SweepEvery, "sweep", o.SweepEvery,
-		"time between looks for dead processes (negative: never)")
+		"time between checks for dead processes (negative: never)")
 	flags.DurationVar(&o.StatisticsEvery, "statistics", o.StatisticsEvery,
 		"time between counters (negative: never)")
 	flags.StringArrayVar(&f.devices, "device", nil,
 		"what a device is, for clients that ask: ID:ARCH:DRAM:L1, as 0:wormhole_b0:12GiB:75MiB")
-	f.metrics.add(flags)
-	flags.DurationVar(&f.every, "metrics-interval", servedEvery,
+	f.metrics.Add(flags)
+	flags.DurationVar(&f.every, "metrics-interval", books.Every,
 		"time between samples; a verdict takes 150 of them")
 	return cmd
 }
@@ -100,14 +104,24 @@ func serve(ctx context.Context, std stdio, f serveFlags) error {
 		return err
 	}
 	fmt.Fprintf(std.err, "🚀 Allocation Server started\n   Listening on: %s\n", o.Socket)
-	pub, err := f.metrics.publishServer(std, s, o.Devices, f.every)
+	pub, err := f.publish(std, s, o.Devices)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
 	<-ctx.Done()
-	err = errors.Join(pub.end(), s.Close())
+	err = errors.Join(pub.End(), s.Close())
 	fmt.Fprintln(std.err, "🛑 Allocation Server stopped")
 	return err
+}
+
+// publish publishes the programs of the server, and its own totals.
+func (f *serveFlags) publish(std stdio, s *ttmetal.Server,
+	devices map[int32]ttmetal.DeviceInfo) (*publishing.Published, error) {
+	if !f.metrics.On() {
+		return nil, nil
+	}
+	programs := books.NewPrograms(s, devices, f.every)
+	return f.metrics.Start(std.err, programs.Book, programs.Run, books.Collector(s))
 }
 
 // archs are the names of tt-metal's architectures by their number.
@@ -123,7 +137,7 @@ func parseDevices(values []string) (map[int32]ttmetal.DeviceInfo, error) {
 			return nil, usagef("--device %s: must be ID:ARCH:DRAM:L1", v)
 		}
 		if _, err := fmt.Sscanf(parts[0]+" ", "%d ", &id); err != nil || id < 0 || id >= ttmetal.MaxDevices {
-			return nil, usagef("--device %s: %s is no device's number", v, parts[0])
+			return nil, usagef("--device %s: %s is not the number of a device", v, parts[0])
 		}
 		arch := -1
 		for i, name := range archs {
@@ -132,13 +146,13 @@ func parseDevices(values []string) (map[int32]ttmetal.DeviceInfo, error) {
 			}
 		}
 		if arch < 0 {
-			return nil, usagef("--device %s: no such architecture%s", v, suggest(parts[1], archs[:]))
+			return nil, usagef("--device %s: no such architecture%s", v, usage.Suggest(parts[1], archs[:]))
 		}
-		dram, err := parseByteSize(parts[2])
+		dram, err := option.ParseSize(parts[2])
 		if err != nil {
 			return nil, usagef("--device %s: %v", v, err)
 		}
-		l1, err := parseByteSize(parts[3])
+		l1, err := option.ParseSize(parts[3])
 		if err != nil {
 			return nil, usagef("--device %s: %v", v, err)
 		}

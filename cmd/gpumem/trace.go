@@ -4,16 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
+	"github.com/gpumem/gpumem/cmd/gpumem/answers"
+	"github.com/gpumem/gpumem/cmd/gpumem/device"
+	"github.com/gpumem/gpumem/cmd/gpumem/injection"
+	"github.com/gpumem/gpumem/cmd/gpumem/naming"
+	"github.com/gpumem/gpumem/cmd/gpumem/option"
+	"github.com/gpumem/gpumem/cmd/gpumem/output"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/cmd/gpumem/screen"
+	"github.com/gpumem/gpumem/cmd/gpumem/tty"
+	"github.com/gpumem/gpumem/internal/secret"
+	"github.com/gpumem/gpumem/probe/apple"
+	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/report"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer"
@@ -28,7 +38,7 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 	if err != nil {
 		return err
 	}
-	judging, err := f.judging.options()
+	judging, err := f.judging.Options()
 	if err != nil {
 		return err
 	}
@@ -37,43 +47,64 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 			return err
 		}
 	}
-	progress := newProgress(std.err, t.name, f.quiet || !isTerminal(std.err))
+	live := screen.Recording{In: std.in, Out: std.out, Err: std.err, Getenv: getenv, Flags: f.screen,
+		Judging: judging, Name: shownCommand(t), Producer: producer(), Foreign: t.workload == nil, Owned: true}
+	progress := screen.NewProgress(std.err, t.name, f.quiet || live.KeepsTerminal() || !tty.Is(std.err))
 	cfg, err := traceConfig(std, getenv, f, t, progress)
 	if err != nil {
 		return err
 	}
 	defer f.dropEmpty(cfg.Out)
-	outlivePipes()
-	in := inject(f.inject, f.sites, t)
-	in.into(&cfg, f.firstTouch && t.workload == nil)
+	output.OutlivePipes()
+	in := injection.New(f.injected(t))
+	in.Into(&cfg, f.firstTouch && t.workload == nil)
 	warnOfBundle(&cfg)
 	chooseDevice(ctx, &f.workload, t, &cfg)
 	gpu, err := traceGPU(ctx, f, t, &cfg)
 	if err != nil {
-		in.end()
+		in.End()
 		return err
 	}
-	unpublish, err := f.metrics.publishRun(std, cfg.Out, judging)
+	unpublish, err := f.metrics.StartRun(std.err, cfg.Out, judging)
 	if err != nil {
-		in.end()
-		gpu.end()
+		in.End()
+		gpu.End()
 		return err
 	}
-	screen := screened{std: std, getenv: getenv, flags: f.screen, judging: judging, name: shownCommand(t),
-		foreign: t.workload == nil, owned: true}
-	result, err := onScreen(ctx, screen, f.quiet, cfg, tracer.Run)
+	result, err := screen.Record(ctx, live, f.quiet, cfg, f.purging.Run)
 	unpublish()
-	progress.clear()
-	in.end()
-	gpu.end()
+	progress.Clear()
+	in.End()
+	gpu.End()
 	if err != nil {
 		return startFailure(std, result, err)
 	}
-	v, err := conclude(std, getenv, result.Dir, judging, func(run *record.Run, v *verdict.Verdict) error {
-		return printAnswer(std, getenv, f, format, run, v)
-	})
-	result.Warnings = append(result.Warnings, in.warnings...)
+	answer := f.answer(std, getenv, std.err, format)
+	answer.Short = true
+	v, err := answers.Conclude(result.Dir, judging, producer(), answer.Print)
+	result.Warnings = append(result.Warnings, in.Warnings()...)
 	return afterRun(std, result, fail, v, err)
+}
+
+// traceGPU is trace for what run runs: bundled workloads on the soft device and
+// on the host have nothing on a real one.
+func traceGPU(ctx context.Context, f runFlags, t target, cfg *tracer.Config) (*option.GPUTrace, error) {
+	// Apple's is real on macOS only; elsewhere it is the tests' fake.
+	real := strings.HasPrefix(f.workload.device, device.CUDA) || f.workload.device == device.Apple &&
+		runtime.GOOS == "darwin"
+	if t.workload != nil && !real {
+		return &option.GPUTrace{}, nil
+	}
+	return f.gpu.Trace(ctx, cfg)
+}
+
+// injected is what goes into a target; a bundled workload tells everything by itself.
+func (f *runFlags) injected(t target) injection.Options {
+	o := injection.Options{Mode: f.inject, Purge: f.purge, Sites: f.sites, Profile: f.profile}
+	if t.workload == nil {
+		o.Command = t.command
+	}
+	return o
 }
 
 // afterRun is how gpumem ends once the program has ended: with the program's own
@@ -81,7 +112,7 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 // changes nothing. Only where the program ended well does --fail-on count: with
 // the code of the verdict, or with 1 when there is no verdict (v is nil, and err
 // says why), since a check that could not be made has not been passed.
-func afterRun(std stdio, result tracer.Result, fail failOn, v *verdict.Verdict, err error) error {
+func afterRun(std stdio, result tracer.Result, fail option.FailOn, v *verdict.Verdict, err error) error {
 	for _, line := range lines(err) {
 		fmt.Fprintf(std.err, "gpumem: %s\n", line)
 	}
@@ -98,10 +129,16 @@ func afterRun(std stdio, result tracer.Result, fail failOn, v *verdict.Verdict, 
 	case v == nil:
 		return nil
 	}
-	if code := fail.of(v); code != exitDone {
+	if code := fail.Of(v); code != exitDone {
 		return &codeError{code}
 	}
 	return nil
+}
+
+// answer is how the verdict is printed, to stdout or stderr.
+func (f *runFlags) answer(std stdio, getenv func(string) string, to *os.File, format report.Format) answers.Answer {
+	return answers.Answer{Sink: sink(std, getenv, f.output, f.force), To: to, Err: std.err, Format: format,
+		Verbose: f.verbose}
 }
 
 // lines are the lines of an error, none without one: joined errors have several.
@@ -115,11 +152,11 @@ func lines(err error) []string {
 // traceConfig is what a recording is made with. It makes the run folder where no
 // name was given, so that no other run takes the same one.
 func traceConfig(std stdio, getenv func(string) string, f runFlags, t target,
-	progress *progress) (tracer.Config, error) {
+	progress *screen.Progress) (tracer.Config, error) {
 	out := f.out
 	if out == "" {
 		var err error
-		if out, err = record.NewFolder(folderStem(t.name, getenv), time.Now()); err != nil {
+		if out, err = record.NewFolder(folderStem(recordingName(t), getenv), time.Now()); err != nil {
 			return tracer.Config{}, err
 		}
 	}
@@ -130,7 +167,8 @@ func traceConfig(std stdio, getenv func(string) string, f runFlags, t target,
 	return tracer.Config{
 		Command: t.command, Out: out, Force: f.force || f.out == "", Meta: meta,
 		Stdin: std.in, Stdout: std.out, Stderr: std.err,
-		Interval: f.interval, Purge: f.purge, Progress: progress.show,
+		Interval: f.interval, Calm: f.calmInterval(t.given), Keep: int64(f.keep), Purge: f.purge,
+		Progress: progress.Called(),
 	}, nil
 }
 
@@ -140,6 +178,14 @@ func (f *runFlags) dropEmpty(dir string) {
 	if f.out == "" {
 		_ = os.Remove(dir)
 	}
+}
+
+// recordingName is the script of a program that we start, else what the target is called.
+func recordingName(t target) string {
+	if t.workload == nil && len(t.command) > 0 {
+		return naming.Recording(t.command)
+	}
+	return naming.WithoutEnding(t.name)
 }
 
 // folderStem is what a run's folder is called after: the program, and the rank
@@ -165,136 +211,42 @@ func startFailure(std stdio, result tracer.Result, err error) error {
 	return err
 }
 
-// conclude reads a run folder back, judges it, and adds verdict.json,
-// report.html and, when sites are known, allocations.pb.gz. print shows the
-// answer; the folder is completed also when that fails, and the verdict holds
-// also when neither can be written.
-func conclude(
-	std stdio, getenv func(string) string, dir string, judging verdict.Options,
-	print func(*record.Run, *verdict.Verdict) error,
-) (v *verdict.Verdict, err error) {
-	defer func() {
-		if p := recover(); p != nil { // the program's exit code is not lost for a defect of ours
-			err = errors.Join(err,
-				fmt.Errorf("internal error of gpumem while judging %s: %v; please report it", dir, p))
+// shownCommand is a target as a person typed it.
+func shownCommand(t target) string {
+	words := t.shown
+	if t.workload != nil && len(words) > 2 {
+		words = words[2:] // gpumem run
+	}
+	return plain.Shown(strings.Join(secret.Args(words), " "))
+}
+
+// toolingEnv is what a process's environment switches on that makes memory
+// grow without a leak, for run.json; nil when that is nothing, or not told.
+func toolingEnv(p *scan.Process) map[string]string {
+	var env map[string]string
+	for _, tool := range p.Tooling {
+		if env == nil {
+			env = map[string]string{}
 		}
-	}()
-	run, err := record.Open(dir)
+		env[tool.Variable] = tool.Value
+	}
+	return env
+}
+
+// warnOfBundle has a run warn of what the bundle of its program switches on: no
+// variable of the environment, which a run records by itself, tells that.
+func warnOfBundle(cfg *tracer.Config) {
+	program, err := exec.LookPath(cfg.Command[0])
 	if err != nil {
-		return nil, fmt.Errorf("read the run back: %w", err)
+		return // the tracer says so
 	}
-	v = verdict.Judge(run, judging)
-	return v, errors.Join(addReports(dir, run, v), print(run, v))
-}
-
-// addReports writes the files of a run folder that a verdict fills. One that
-// cannot be written keeps none of the others back.
-func addReports(dir string, run *record.Run, v *verdict.Verdict) error {
-	var failed []error
-	for _, file := range []struct {
-		name   string
-		format report.Format
-	}{{record.FileVerdict, report.JSON}, {record.FileReport, report.HTML},
-		{record.FileAllocations, report.PProf}} {
-		o := report.Options{Producer: "gpumem " + version()}
-		err := record.WriteFile(dir, file.name, func(w io.Writer) error {
-			return report.Write(w, file.format, run, v, o)
+	if real, err := filepath.EvalSymlinks(program); err == nil {
+		program = real
+	}
+	for _, tool := range apple.BundleTooling(program) {
+		text := fmt.Sprintf("the program runs with %s; what that keeps is no leak of the program", tool)
+		cfg.Watch = append(cfg.Watch, func(_ context.Context, _ int, emit func(record.Event)) {
+			emit(record.Event{Kind: record.KindWarning, Text: text})
 		})
-		if err != nil && !errors.Is(err, report.ErrNoSites) {
-			failed = append(failed, err)
-		}
-	}
-	return errors.Join(failed...)
-}
-
-// printAnswer prints the verdict of a run: on stderr, since stdout is the
-// traced program's, or into the file of -o.
-func printAnswer(std stdio, getenv func(string) string, f runFlags, format report.Format, run *record.Run,
-	v *verdict.Verdict) error {
-	if f.output != "" {
-		return printReport(std, getenv, f.output, f.force, format, run, v)
-	}
-	if format == report.Text && failedAtOnce(run, v) {
-		_, err := fmt.Fprintf(std.err,
-			"gpumem: the program failed after %s, too soon to be judged\nrun folder: %s\n",
-			plain.Plural(run.Samples.Len(), "sample", "samples"), run.Path)
-		return err
-	}
-	o := report.Options{Producer: "gpumem " + version(), Color: wantColor(std.err, getenv),
-		Width: textWidth(std.err)}
-	if err := report.Write(std.err, format, run, v, o); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(std.err, "\nrun folder: %s  (open %s)\n", run.Path,
-		filepath.Join(run.Path, record.FileReport))
-	return err
-}
-
-// failedAtOnce reports a program that failed before anything could be learnt: a
-// page about it would hide what it said itself.
-func failedAtOnce(run *record.Run, v *verdict.Verdict) bool {
-	const (
-		fewest  = 12               // samples, without which the engine judges nothing
-		startup = 10 * time.Second // in which a program imports what it needs
-	)
-	m := run.Meta
-	if failed := m.Signal != "" || m.ExitCode != nil && *m.ExitCode != 0; !failed ||
-		v.Verdict != verdict.Undecided {
-		return false
-	}
-	if v.Window.Samples < fewest {
-		return true
-	}
-	worked := v.Window.Steps > 0 || slices.ContainsFunc(run.Samples.Column(record.ColGPU),
-		func(bytes float64) bool { return bytes > 0 })
-	return !worked && m.End != nil && m.End.Sub(m.Start) < startup
-}
-
-// progress is the line that a person watches while a program is traced.
-type progress struct {
-	w     *os.File
-	name  string
-	off   bool
-	last  time.Time
-	shown bool
-}
-
-func newProgress(w *os.File, name string, off bool) *progress {
-	return &progress{w: w, name: name, off: off}
-}
-
-// show redraws the line, at most five times a second. The tracer calls it from
-// one goroutine.
-func (p *progress) show(s tracer.Progress) {
-	if p.off || time.Since(p.last) < 200*time.Millisecond {
-		return
-	}
-	p.last, p.shown = time.Now(), true
-	line := fmt.Sprintf("gpumem: %s  %s  %d samples", p.name, s.Elapsed.Round(100*time.Millisecond), s.Rows)
-	for _, c := range []struct{ column, label string }{
-		{record.ColStep, "step"}, {record.ColRSS, "rss"}, {record.ColGPU, "gpu"},
-		{record.ColLive, string(record.AccountLive)}, {record.ColIdle, string(record.AccountIdle)},
-	} {
-		for _, cell := range s.Row.Cells {
-			if cell.Column == c.column {
-				line += "  " + c.label + " " + progressValue(c.column, cell.Value)
-			}
-		}
-	}
-	// A line that wraps could not be drawn over.
-	fmt.Fprintf(p.w, "\r\x1b[K%s", ansi.Truncate(line, max(terminalWidth(p.w)-1, 20), ""))
-}
-
-func progressValue(column string, v int64) string {
-	if column == record.ColStep {
-		return fmt.Sprint(v)
-	}
-	return fmt.Sprintf("%.1f MiB", float64(v)/(1<<20))
-}
-
-// clear takes the line away.
-func (p *progress) clear() {
-	if p.shown {
-		fmt.Fprint(p.w, "\r\x1b[K")
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/device"
+	"github.com/gpumem/gpumem/cmd/gpumem/option"
+	"github.com/gpumem/gpumem/cmd/gpumem/usage"
 	"github.com/gpumem/gpumem/pool"
 	"github.com/gpumem/gpumem/workloads"
 )
@@ -66,21 +68,17 @@ func (f *workloadFlags) check(w *workloads.Workload, own map[string]string) erro
 		return err
 	}
 	if _, err := pool.PolicyByName(f.policy); err != nil {
-		return usagef("--policy %s: no such policy%s", f.policy, suggest(f.policy, policyNames()))
+		return usagef("--policy %s: no such policy%s", f.policy, usage.Suggest(f.policy, policyNames()))
 	}
 	if _, ok := w.Fault(f.fault); f.fault != "" && !ok {
 		return usagef("--fault %s: %s has no such fault%s", f.fault, w.Name,
-			suggest(f.fault, faultNames([]workloads.Workload{*w})))
+			usage.Suggest(f.fault, faultNames([]workloads.Workload{*w})))
 	}
 	if f.repeat < 1 {
 		return usagef("--repeat %d: must be 1 or more", f.repeat)
 	}
-	for name, value := range own {
-		if flag, _ := w.Flag(name); flag.Check != nil {
-			if err := flag.Check(value); err != nil {
-				return usagef("--%s %s: %v", name, value, err)
-			}
-		}
+	if err := w.Check(workloads.Env{Flags: own, Seed: f.seed, Repeat: f.repeat}); err != nil {
+		return usagef("%s: %v", w.Name, err)
 	}
 	return nil
 }
@@ -124,7 +122,7 @@ func workloadTarget(f *runFlags, before *pflag.FlagSet, w *workloads.Workload,
 		if errors.Is(err, pflag.ErrHelp) {
 			return target{name: w.Name, workload: w, help: true}, nil
 		}
-		return target{}, flagErrorOf(flags, err)
+		return target{}, usage.OfFlag(flags, err)
 	}
 	if flags.NArg() > 0 {
 		return target{}, usagef("%s takes no arguments, %q was given; to trace a program: gpumem run -- CMD",
@@ -139,7 +137,7 @@ func workloadTarget(f *runFlags, before *pflag.FlagSet, w *workloads.Workload,
 		return target{}, err
 	}
 	arguments := f.workload.arguments(given)
-	command := append([]string{self, childCommand, w.Name, "--leftover=" + f.judging.leftover.String()},
+	command := append([]string{self, childCommand, w.Name, "--leftover=" + f.judging.Leftover.String()},
 		arguments...)
 	return target{
 		name: w.Name, workload: w, command: command, given: givenToRun(before, flags, w),
@@ -151,8 +149,8 @@ func workloadTarget(f *runFlags, before *pflag.FlagSet, w *workloads.Workload,
 // workload's name, of which the later counts. Those of the workload stand in its
 // command line.
 func givenToRun(before, after *pflag.FlagSet, w *workloads.Workload) map[string]string {
-	given := givenFlags(before)
-	maps.Copy(given, givenFlags(after))
+	given := option.Given(before)
+	maps.Copy(given, option.Given(after))
 	for _, name := range workloadFlagNames() {
 		delete(given, name)
 	}
@@ -180,4 +178,26 @@ func workloadText(w *workloads.Workload) string {
 		fmt.Fprintf(&s, "    --%-28s %-14s %s\n", f.Name, value, f.Help)
 	}
 	return s.String()
+}
+
+// bundledWords are the words in names of bundled workloads, of their flags and
+// faults, and of policies: they tell nothing of who runs them.
+func bundledWords() []string {
+	names := append(workloadNames(), workloadFlagNames()...)
+	for _, w := range workloads.All() {
+		for _, f := range w.Faults {
+			names = append(names, f.Name)
+		}
+		for _, f := range w.Flags {
+			names = append(names, f.Name)
+		}
+	}
+	for _, p := range pool.Policies() {
+		names = append(names, p.Name)
+	}
+	var words []string
+	for _, name := range names {
+		words = append(words, strings.Split(name, "-")...)
+	}
+	return words
 }

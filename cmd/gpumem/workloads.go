@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gpumem/gpumem/cmd/gpumem/usage"
 	"github.com/gpumem/gpumem/pool"
 	"github.com/gpumem/gpumem/workloads"
 )
@@ -13,7 +14,7 @@ func newWorkloadsCommand(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "workloads",
 		Short: "List the bundled programs, their faults, settings and pool policies",
-		Args:  exactly(0, "no arguments"),
+		Args:  usage.Exactly(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			for _, w := range workloads.All() {
 				if _, err := fmt.Fprintln(std.out, workloadText(&w)); err != nil {

@@ -109,7 +109,7 @@ func (d *Device) finish(c id) error {
 	}
 	why := id(d.objc.send(c, selError))
 	if why == 0 {
-		return &Error{Op: "run the kernels", Text: "Metal says that it failed and not why"}
+		return &Error{Op: "run the kernels", Text: "Metal failed without giving a reason"}
 	}
 	code := Code(int(d.objc.send(why, selCode)))
 	hint, is := advice(code)

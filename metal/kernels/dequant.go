@@ -26,6 +26,8 @@ const (
 	Q4_K      Format = 12 // 256 values in 144 bytes
 	Q5_K      Format = 13 // 256 values in 176 bytes
 	Q6_K      Format = 14 // 256 values in 210 bytes
+	IQ4_NL    Format = 20 // 32 values in 18 bytes
+	IQ4_XS    Format = 23 // 256 values in 136 bytes
 	BFloat    Format = 30 // the upper half of a f32
 )
 
@@ -63,6 +65,10 @@ func (f Format) layout() layout {
 		return layout{"Q5_K", maxBlock, 176}
 	case Q6_K:
 		return layout{"Q6_K", maxBlock, 210}
+	case IQ4_NL:
+		return layout{"IQ4_NL", 32, 18}
+	case IQ4_XS:
+		return layout{"IQ4_XS", maxBlock, 136}
 	}
 	return layout{}
 }
@@ -70,7 +76,8 @@ func (f Format) layout() layout {
 // Formats lists the formats that can be dequantised, by their ids.
 func Formats() []Format {
 	return []Format{
-		Float, HalfFloat, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, BFloat,
+		Float, HalfFloat, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL,
+		IQ4_XS, BFloat,
 	}
 }
 
@@ -201,6 +208,10 @@ func (f Format) block(dst []float32, src []byte) {
 		q3Block(dst, src)
 	case Q4_K, Q5_K:
 		q45Block(dst, src)
+	case IQ4_NL:
+		iq4Values((*[32]float32)(dst), (*[16]byte)(src[2:]), halfAt(src))
+	case IQ4_XS:
+		iq4Block(dst, src)
 	}
 }
 

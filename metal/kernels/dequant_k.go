@@ -95,3 +95,23 @@ func q45Block(dst []float32, src []byte) {
 		}
 	}
 }
+
+// iq4Values decodes 32 nibbles, which number 16 levels that lie closer together
+// around 0 (llama.cpp, kvalues_iq4nl).
+func iq4Values(y *[32]float32, nibbles *[16]byte, scale float32) {
+	values := [16]float32{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
+	for q := range values {
+		values[q] *= scale
+	}
+	nibbleValues(y, nibbles, &values)
+}
+
+// iq4Block decodes a scale over the scales, the high two bits of eight scales in
+// two bytes, their low four bits in four, and 128 bytes of nibbles.
+func iq4Block(dst []float32, src []byte) {
+	d, high, low, nibbles := halfAt(src), binary.LittleEndian.Uint16(src[2:]), src[4:8], src[8:]
+	for n := range 8 {
+		six := int(low[n/2]>>(4*(n%2))&15) | int(high>>(2*n)&3)<<4
+		iq4Values((*[32]float32)(dst[32*n:]), (*[16]byte)(nibbles[16*n:]), d*float32(six-32))
+	}
+}

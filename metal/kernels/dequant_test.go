@@ -109,11 +109,14 @@ func TestFormatsKnowTheirBlocks(t *testing.T) {
 		name          string
 		values, bytes int
 	}{
-		{0, "F32", 1, 4}, {1, "F16", 1, 2}, {2, "Q4_0", 32, 18}, {8, "Q8_0", 32, 34}, {14, "Q6_K", 256, 210}, {4, "format 4", 0, 0},
+		{0, "F32", 1, 4}, {1, "F16", 1, 2}, {2, "Q4_0", 32, 18}, {8, "Q8_0", 32, 34}, {14, "Q6_K", 256, 210},
+		{4, "format 4", 0, 0},
 		{3, "Q4_1", 32, 20}, {6, "Q5_0", 32, 22}, {7, "Q5_1", 32, 24}, {10, "Q2_K", 256, 84}, {11, "Q3_K", 256, 110},
 		{12, "Q4_K", 256, 144}, {13, "Q5_K", 256, 176}, {30, "BF16", 1, 2},
+		{20, "IQ4_NL", 32, 18}, {23, "IQ4_XS", 256, 136},
 	} {
-		if c.f.String() != c.name || c.f.BlockValues() != c.values || c.f.BlockBytes() != c.bytes || c.f.Known() != (c.values > 0) {
+		if c.f.String() != c.name || c.f.BlockValues() != c.values || c.f.BlockBytes() != c.bytes ||
+			c.f.Known() != (c.values > 0) {
 			t.Errorf("%d is %v: %d values in %d B, known %v", c.f, c.f, c.f.BlockValues(), c.f.BlockBytes(), c.f.Known())
 		}
 	}
@@ -131,7 +134,8 @@ func FuzzDequantise(f *testing.F) {
 		format := kernels.Format(id)
 		enough := format.Known() && (n+format.BlockValues()-1)/format.BlockValues()*format.BlockBytes() <= len(src)
 		if !enough {
-			if kernels.DequantF16(make([]uint16, n), src, format) == nil || kernels.DequantF32(make([]float32, n), src, format) == nil {
+			if kernels.DequantF16(make([]uint16, n), src, format) == nil || kernels.DequantF32(make([]float32, n), src,
+				format) == nil {
 				t.Fatal("too few bytes were decoded")
 			}
 			return

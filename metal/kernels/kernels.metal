@@ -570,6 +570,30 @@ static inline float q5_k_at(device const uchar* blocks, uint i) {
     return half_at(p) * float(scale_of(p + 4, n)) * float(q) - half_at(p + 2) * float(minimum_of(p + 4, n));
 }
 
+// Level q of 16, which lie closer together around 0: signed bytes, the lowest
+// first.
+static inline float iq4_level(uint q) {
+    uint four = q < 8 ? (q < 4 ? 0xbfad9881u : 0xf6eaddcfu) : (q < 12 ? 0x26190d01u : 0x71594535u);
+    return float(as_type<char>(uchar(four >> (8 * (q & 3)))));
+}
+
+// Value i of 32 in 18 bytes: a scale and nibbles that number levels.
+static inline float iq4_nl_at(device const uchar* blocks, uint i) {
+    device const uchar* p = blocks + ulong(i / 32) * 18;
+    uint j = i % 32;
+    return half_at(p) * iq4_level(p[2 + j % 16] >> (4 * (j / 16)) & 15);
+}
+
+// Value i of 256 in 136 bytes: a scale over the scales, eight of these in six
+// bits each, and nibbles that number levels.
+static inline float iq4_xs_at(device const uchar* blocks, uint i) {
+    device const uchar* p = blocks + ulong(i / 256) * 136;
+    uint n = i % 256 / 32, j = i % 32;
+    uint low = p[4 + n / 2] >> (4 * (n % 2)) & 15, high = p[2 + n / 4] >> (2 * (n % 4)) & 3;
+    float scale = half_at(p) * float(int(low | high << 4) - 32);
+    return scale * iq4_level(p[8 + 16 * n + j % 16] >> (4 * (j / 16)) & 15);
+}
+
 // The upper half of a float.
 static inline float bf16_at(device const uchar* blocks, uint i) {
     device const uchar* p = blocks + 2 * ulong(i);
@@ -731,4 +755,28 @@ kernel void dequant_bf16_f32(device const uchar* blocks [[buffer(0)]],
                              device float* y [[buffer(1)]],
                              uint i [[thread_position_in_grid]]) {
     y[i] = bf16_at(blocks, i);
+}
+
+kernel void dequant_iq4_nl_f16(device const uchar* blocks [[buffer(0)]],
+                               device half* y [[buffer(1)]],
+                               uint i [[thread_position_in_grid]]) {
+    y[i] = half(iq4_nl_at(blocks, i));
+}
+
+kernel void dequant_iq4_nl_f32(device const uchar* blocks [[buffer(0)]],
+                               device float* y [[buffer(1)]],
+                               uint i [[thread_position_in_grid]]) {
+    y[i] = iq4_nl_at(blocks, i);
+}
+
+kernel void dequant_iq4_xs_f16(device const uchar* blocks [[buffer(0)]],
+                               device half* y [[buffer(1)]],
+                               uint i [[thread_position_in_grid]]) {
+    y[i] = half(iq4_xs_at(blocks, i));
+}
+
+kernel void dequant_iq4_xs_f32(device const uchar* blocks [[buffer(0)]],
+                               device float* y [[buffer(1)]],
+                               uint i [[thread_position_in_grid]]) {
+    y[i] = iq4_xs_at(blocks, i);
 }

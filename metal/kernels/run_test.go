@@ -165,7 +165,8 @@ func TestAByteLessThanNeededIsRefused(t *testing.T) {
 			if !errors.As(err, &short) || !errors.Is(err, metal.ErrInvalid) {
 				t.Fatalf("kernel %s, argument %d: error %v", k.Name, i, err)
 			}
-			want := kernels.ShortError{Kernel: k.Name, Index: i, Arg: k.Args[i].Name, NeedBytes: uint64(len(whole)), HaveBytes: uint64(len(whole) - 1)}
+			want := kernels.ShortError{Kernel: k.Name, Index: i, Arg: k.Args[i].Name, NeedBytes: uint64(len(whole)),
+				HaveBytes: uint64(len(whole) - 1)}
 			if *short != want {
 				t.Errorf("got %+v, want %+v", *short, want)
 			}
@@ -188,7 +189,9 @@ func TestBadArgumentsAreNamedAndNothingRuns(t *testing.T) {
 		{"an unknown activation", "linear_fwd", func(c *kernels.Call) { c.Args[7] = kernels.Int32Bytes(4) }, "(act) is 4"},
 		{"a misaligned buffer", "add", func(c *kernels.Call) { c.Args[1] = make([]byte, 4096)[1:] }, "not aligned"},
 		{"a misaligned half", "dequant_f32_f16", func(c *kernels.Call) { c.Args[1] = make([]byte, 4096)[1:] }, "not aligned"},
-		{"dimensions that overflow", "sum_axis", func(c *kernels.Call) { c.Args[2], c.Args[3], c.Args[4] = big, big, big }, "9223372036854775807 B"},
+		{"dimensions that overflow", "sum_axis", func(c *kernels.Call) {
+			c.Args[2], c.Args[3], c.Args[4] = big, big, big
+		}, "9223372036854775807 B"},
 		{"a grid that overflows", "fill", func(c *kernels.Call) { c.Grid.X = math.MaxInt }, "9223372036854775807 B"},
 		{"a grid of blocks that overflows", "dequant_q4_0_f16", func(c *kernels.Call) { c.Grid.X = math.MaxInt }, "needs"},
 	} {
@@ -201,7 +204,8 @@ func TestBadArgumentsAreNamedAndNothingRuns(t *testing.T) {
 		before := bytes.Clone(last)
 		c.change(&call)
 		err := k.Run(call)
-		if !errors.Is(err, metal.ErrInvalid) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.kernel) {
+		if !errors.Is(err, metal.ErrInvalid) || !strings.Contains(err.Error(), c.says) ||
+			!strings.Contains(err.Error(), c.kernel) {
 			t.Errorf("%s: error %v, want one that says %q", c.name, err, c.says)
 		}
 		if !bytes.Equal(last, before) {

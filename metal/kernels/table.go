@@ -161,6 +161,8 @@ var table = [...]Kernel{
 	dequant(Q4_K, F16), dequant(Q4_K, F32),
 	dequant(Q5_K, F16), dequant(Q5_K, F32),
 	dequant(BFloat, F16), dequant(BFloat, F32),
+	dequant(IQ4_NL, F16), dequant(IQ4_NL, F32),
+	dequant(IQ4_XS, F16), dequant(IQ4_XS, F32),
 }
 
 func in(name string) Arg    { return Arg{Name: name, Kind: In} }

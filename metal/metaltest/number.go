@@ -115,9 +115,9 @@ func DecodeValue(f kernels.Format, p []byte, i int) float64 {
 		return half(block+208) * float64(scale) * (float64(high)*16 + float64(low) - 32)
 	case kernels.BFloat:
 		return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(p[2*i:])) << 16))
-	case kernels.Q4_1, kernels.Q5_0, kernels.Q5_1:
+	case kernels.Q4_1, kernels.Q5_0, kernels.Q5_1, kernels.IQ4_NL:
 		return decodeSmall(f, p[i/32*f.BlockBytes():], i%32)
-	case kernels.Q2_K, kernels.Q3_K, kernels.Q4_K, kernels.Q5_K:
+	case kernels.Q2_K, kernels.Q3_K, kernels.Q4_K, kernels.Q5_K, kernels.IQ4_XS:
 		return decodeLarge(f, p[i/256*f.BlockBytes():], i%256)
 	}
 	return math.NaN()

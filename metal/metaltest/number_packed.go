@@ -35,6 +35,8 @@ func decodeSmall(f kernels.Format, p []byte, j int) float64 {
 		return halfOf(p) * (nibble(p[6:], j, 16) + 16*bits(p[2:], j, 1) - 16)
 	case kernels.Q5_1: // scale, minimum, fifth bits, nibbles
 		return once(halfOf(p)*(nibble(p[8:], j, 16)+16*bits(p[4:], j, 1)) + halfOf(p[2:]))
+	case kernels.IQ4_NL: // scale, nibbles
+		return halfOf(p) * level(nibble(p[2:], j, 16))
 	}
 	return math.NaN()
 }
@@ -59,8 +61,17 @@ func decodeLarge(f kernels.Format, p []byte, j int) float64 {
 		scale, minimum := packedScale(p[4:], j/32)
 		q := bits(p[48+j/64*32+k:], 4*(j/32%2), 4) + 16*bits(p[16+k:], j/32, 1)
 		return once(halfOf(p)*scale*q - halfOf(p[2:])*minimum)
+	case kernels.IQ4_XS: // scale of scales, high bits of these, low bits, nibbles
+		n := j / 32
+		scale := bits(p[4:], 4*n, 4) + 16*bits(p[2:], 2*n, 2) - 32
+		return halfOf(p) * scale * level(nibble(p[8+16*n:], k, 16))
 	}
 	return math.NaN()
+}
+
+// level is a value of the formats with unequal steps, by its number.
+func level(number float64) float64 {
+	return [16]float64{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}[int(number)]
 }
 
 // packedScale is the scale and the minimum of 32 values, number n of 8: the

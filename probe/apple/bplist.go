@@ -29,7 +29,7 @@ type binaryPlist struct {
 }
 
 // parseBinaryPlist reads a property list in the binary form into the values of
-// ParsePlist.
+// parsePlist.
 func parseBinaryPlist(b []byte) (any, error) {
 	if len(b) < len(binaryMagic)+binaryTrailer {
 		return nil, errors.New("cut short")

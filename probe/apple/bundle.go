@@ -30,7 +30,7 @@ func BundleTooling(executable string) []Tool {
 	if err != nil {
 		return nil
 	}
-	v, err := ParsePlist(b)
+	v, err := parsePlist(b)
 	if err != nil {
 		return nil
 	}

@@ -77,11 +77,11 @@ func TestAnExecutableThatLiesInNoBundleHasNoTools(t *testing.T) {
 
 func TestBothFormsOfAPropertyListSayTheSame(t *testing.T) {
 	t.Parallel()
-	xml, err := ParsePlist(info(t, "Info.plist"))
+	xml, err := parsePlist(info(t, "Info.plist"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := ParsePlist(info(t, "Info-binary.plist"))
+	got, err := parsePlist(info(t, "Info-binary.plist"))
 	if err != nil || !reflect.DeepEqual(got, xml) {
 		t.Errorf("%v, %v, want %v", got, err, xml)
 	}
@@ -101,11 +101,11 @@ func TestABinaryPropertyListThatNamesItselfEnds(t *testing.T) {
 		chain = append(chain, []byte{0xa2, byte(i + 1), byte(i + 1)})
 	}
 	for _, b := range [][]byte{itself, binaryLists(append(chain, []byte{0xa0})...)} {
-		if v, err := ParsePlist(b); err == nil {
+		if v, err := parsePlist(b); err == nil {
 			t.Errorf("read as %T", v)
 		}
 	}
-	if v, err := ParsePlist(binaryLists([]byte{0xa1, 1}, []byte{0x09})); err != nil ||
+	if v, err := parsePlist(binaryLists([]byte{0xa1, 1}, []byte{0x09})); err != nil ||
 		!reflect.DeepEqual(v, []any{true}) {
 		t.Errorf("%v, %v", v, err)
 	}

@@ -68,7 +68,7 @@ func (k *Kernel) Usage(pid int) (Usage, error) {
 	if kern(r, 0) != 0 {
 		return Usage{}, errnoError("read the usage", pid, errno)
 	}
-	return ParseUsage(buf[:])
+	return parseUsage(buf[:])
 }
 
 // Threads is the number of threads of a process. Errors are as with Usage.
@@ -79,7 +79,7 @@ func (k *Kernel) Threads(pid int) (int, error) {
 	if n := kern(r, 0); n < taskSize {
 		return 0, errnoError("count the threads", pid, errno)
 	}
-	return ParseThreads(buf[:])
+	return parseThreads(buf[:])
 }
 
 // Path is the file of a process's executable, of any user.
@@ -107,5 +107,5 @@ func (k *Kernel) Pages() (Pages, error) {
 	if code != kernSuccess {
 		return Pages{}, kernError("read memory of the machine", 0, code)
 	}
-	return ParsePages(buf[:min(int(words)*4, len(buf))], int64(os.Getpagesize()))
+	return parsePages(buf[:min(int(words)*4, len(buf))], int64(os.Getpagesize()))
 }

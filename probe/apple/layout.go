@@ -28,8 +28,8 @@ const (
 	rusageSize   = 296
 )
 
-// ParseUsage takes rusage_info_v4 apart (XNU, bsd/sys/resource.h).
-func ParseUsage(b []byte) (Usage, error) {
+// parseUsage takes rusage_info_v4 apart (XNU, bsd/sys/resource.h).
+func parseUsage(b []byte) (Usage, error) {
 	if len(b) < rusageSize {
 		return Usage{}, fmt.Errorf("usage of a process: %d B instead of %d", len(b), rusageSize)
 	}
@@ -79,9 +79,9 @@ const (
 	vmInfoWords  = 89
 )
 
-// ParseLedger takes task_vm_info apart (XNU, osfmk/mach/task_info.h, packed to
+// parseLedger takes task_vm_info apart (XNU, osfmk/mach/task_info.h, packed to
 // 4 bytes), of which the kernel filled that many words.
-func ParseLedger(b []byte, words int) (Ledger, error) {
+func parseLedger(b []byte, words int) (Ledger, error) {
 	if words < 0 || words*4 > len(b) {
 		return Ledger{}, fmt.Errorf("ledger of a task: %d words do not fit into %d B", words, len(b))
 	}
@@ -116,9 +116,9 @@ const (
 	hostWords  = 38
 )
 
-// ParsePages takes the head of vm_statistics64 apart (XNU,
+// parsePages takes the head of vm_statistics64 apart (XNU,
 // osfmk/mach/vm_statistics.h).
-func ParsePages(b []byte, page int64) (Pages, error) {
+func parsePages(b []byte, page int64) (Pages, error) {
 	if len(b) < 16 || page <= 0 {
 		return Pages{}, fmt.Errorf("memory of the machine: %d B, pages of %d B", len(b), page)
 	}
@@ -140,9 +140,9 @@ func ParseSwap(b []byte) (Swap, error) {
 	return Swap{Total: size(b, 0), Free: size(b, 8)}, nil
 }
 
-// ParseNumber reads a sysctl that is a number of 4 or 8 bytes; Unknown for
+// parseNumber reads a sysctl that is a number of 4 or 8 bytes; Unknown for
 // anything else. Which of both some are has changed between systems.
-func ParseNumber(b []byte) int64 {
+func parseNumber(b []byte) int64 {
 	switch len(b) {
 	case 4:
 		return int64(binary.LittleEndian.Uint32(b))
@@ -159,8 +159,8 @@ const (
 	taskThreads = 84
 )
 
-// ParseThreads is the number of threads in proc_taskinfo.
-func ParseThreads(b []byte) (int, error) {
+// parseThreads is the number of threads in proc_taskinfo.
+func parseThreads(b []byte) (int, error) {
 	if len(b) < taskSize {
 		return 0, fmt.Errorf("threads of a process: %d B instead of %d", len(b), taskSize)
 	}

@@ -21,13 +21,13 @@ func TestAUsageIsReadFromTheFieldsOfTheStructure(t *testing.T) {
 	for offset, v := range map[int]int64{16: 11, 24: 12, 56: 13, 64: 14, 72: 15, 80: 16, 88: 0, 240: 17} {
 		put(b, offset, v)
 	}
-	got, err := ParseUsage(b)
+	got, err := parseUsage(b)
 	want := Usage{UserTicks: 11, SystemTicks: 12, Wired: 13, Resident: 14, Footprint: 15, Started: 16,
 		PeakFootprint: 17}
 	if err != nil || got != want {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
-	if _, err := ParseUsage(b[:295]); err == nil {
+	if _, err := parseUsage(b[:295]); err == nil {
 		t.Error("a structure that is cut off was read")
 	}
 }
@@ -48,7 +48,7 @@ func TestOnlyFieldsThatTheKernelFilledAreKnown(t *testing.T) {
 	rev0 := rev2
 	rev0.Footprint = Unknown
 	for words, want := range map[int]Ledger{89: whole, 84: whole, 42: rev2, 38: rev2, 36: rev0, 37: rev0} {
-		got, err := ParseLedger(b, words)
+		got, err := parseLedger(b, words)
 		if err != nil || got != want {
 			t.Errorf("%d words: %+v, %v, want %+v", words, got, err, want)
 		}
@@ -57,7 +57,7 @@ func TestOnlyFieldsThatTheKernelFilledAreKnown(t *testing.T) {
 		}
 	}
 	for _, words := range []int{-1, 90} {
-		if _, err := ParseLedger(b, words); err == nil {
+		if _, err := parseLedger(b, words); err == nil {
 			t.Errorf("%d words were read out of %d B", words, len(b))
 		}
 	}
@@ -67,7 +67,7 @@ func TestALedgerBelowZeroIsZero(t *testing.T) {
 	t.Parallel()
 	b := make([]byte, vmInfoWords*4)
 	put(b, 272, -4096)
-	if l, err := ParseLedger(b, vmInfoWords); err != nil || l.Graphics != 0 {
+	if l, err := parseLedger(b, vmInfoWords); err != nil || l.Graphics != 0 {
 		t.Errorf("graphics %d, %v", l.Graphics, err)
 	}
 }
@@ -76,13 +76,13 @@ func TestSmallStructuresAreReadAndTooSmallOnesAreNot(t *testing.T) {
 	t.Parallel()
 	threads := make([]byte, 96)
 	binary.LittleEndian.PutUint32(threads[84:], 7)
-	if n, err := ParseThreads(threads); err != nil || n != 7 {
+	if n, err := parseThreads(threads); err != nil || n != 7 {
 		t.Errorf("threads %d, %v", n, err)
 	}
 	host := make([]byte, 152)
 	binary.LittleEndian.PutUint32(host, 10)
 	binary.LittleEndian.PutUint32(host[8:], 20)
-	if p, err := ParsePages(host, 16384); err != nil || p != (Pages{Free: 163840, Inactive: 327680}) {
+	if p, err := parsePages(host, 16384); err != nil || p != (Pages{Free: 163840, Inactive: 327680}) {
 		t.Errorf("pages %+v, %v", p, err)
 	}
 	swap := make([]byte, 32)
@@ -91,13 +91,13 @@ func TestSmallStructuresAreReadAndTooSmallOnesAreNot(t *testing.T) {
 	if s, err := ParseSwap(swap); err != nil || s != (Swap{Total: 2 << 30, Free: 1 << 30}) {
 		t.Errorf("swap %+v, %v", s, err)
 	}
-	if ParseNumber([]byte{1, 0, 0, 0}) != 1 || ParseNumber([]byte{0, 1, 0, 0, 0, 0, 0, 0}) != 256 ||
-		ParseNumber([]byte{1}) != Unknown {
+	if parseNumber([]byte{1, 0, 0, 0}) != 1 || parseNumber([]byte{0, 1, 0, 0, 0, 0, 0, 0}) != 256 ||
+		parseNumber([]byte{1}) != Unknown {
 		t.Error("numbers of a sysctl are misread")
 	}
 	for what, err := range map[string]error{
-		"threads": second(ParseThreads(threads[:95])), "pages": second(ParsePages(host[:15], 4096)),
-		"pages of no size": second(ParsePages(host, 0)), "swap": second(ParseSwap(swap[:23])),
+		"threads": second(parseThreads(threads[:95])), "pages": second(parsePages(host[:15], 4096)),
+		"pages of no size": second(parsePages(host, 0)), "swap": second(ParseSwap(swap[:23])),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", what)
@@ -121,15 +121,15 @@ func TestTicksThatDoNotFitAreTheLongestTime(t *testing.T) {
 func FuzzLayouts(f *testing.F) {
 	f.Add(make([]byte, 400), 89)
 	f.Fuzz(func(t *testing.T, b []byte, words int) {
-		if u, err := ParseUsage(b); err == nil && (u.Footprint < 0 || u.Resident < 0) {
+		if u, err := parseUsage(b); err == nil && (u.Footprint < 0 || u.Resident < 0) {
 			t.Errorf("negative: %+v", u)
 		}
-		if l, err := ParseLedger(b, words); err == nil && l.Graphics < Unknown {
+		if l, err := parseLedger(b, words); err == nil && l.Graphics < Unknown {
 			t.Errorf("negative: %+v", l)
 		}
-		_, _ = ParseThreads(b)
-		_, _ = ParsePages(b, 4096)
+		_, _ = parseThreads(b)
+		_, _ = parsePages(b, 4096)
 		_, _ = ParseSwap(b)
-		_ = ParseNumber(b)
+		_ = parseNumber(b)
 	})
 }

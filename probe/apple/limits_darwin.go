@@ -12,7 +12,7 @@ func gpuLimits() (wired, buffers int64) {
 		if err != nil {
 			return Unknown
 		}
-		return ParseNumber(b)
+		return parseNumber(b)
 	}
 	return read("iogpu.wired_limit_mb"), read("iogpu.rsrc_limit")
 }

@@ -16,12 +16,12 @@ const (
 	maxDepth = 64
 )
 
-// ParsePlist reads a property list in XML, as CFPropertyListCreateData and
+// parsePlist reads a property list in XML, as CFPropertyListCreateData and
 // ioreg -a write it, or in Apple's binary form, as built bundles have it. A
 // dictionary becomes map[string]any, an array []any, an integer int64 (uint64
 // beyond it), a real float64, a string string, a date the same in XML and a
 // float64 in the binary form, data nil: nothing here needs it.
-func ParsePlist(b []byte) (any, error) {
+func parsePlist(b []byte) (any, error) {
 	if len(b) > maxPlist {
 		return nil, fmt.Errorf("property list: %d B, more than %d", len(b), maxPlist)
 	}

@@ -16,7 +16,7 @@ const plistHead = `<?xml version="1.0" encoding="UTF-8"?>
 
 func TestAPropertyListBecomesPlainValues(t *testing.T) {
 	t.Parallel()
-	got, err := ParsePlist([]byte(plistHead + `<dict><key>a &amp; b</key><integer>-3</integer>
+	got, err := parsePlist([]byte(plistHead + `<dict><key>a &amp; b</key><integer>-3</integer>
 		<key>list</key><array><true/><false/><real>1.5</real><string> x </string><data>AAA=</data><array/></array>
 		<key>wide</key><integer>18446744073709551615</integer></dict></plist>`))
 	want := map[string]any{"a & b": int64(-3), "list": []any{true, false, 1.5, " x ", nil, []any{}},
@@ -34,7 +34,7 @@ func TestWhatIsNoPropertyListIsRefused(t *testing.T) {
 		"<array><string>x</array>", "<set/>", "<string><b/></string>",
 		strings.Repeat("<array>", 100) + strings.Repeat("</array>", 100),
 	} {
-		if v, err := ParsePlist([]byte(text)); err == nil {
+		if v, err := parsePlist([]byte(text)); err == nil {
 			t.Errorf("%q was read as %v", text, v)
 		}
 	}
@@ -49,7 +49,7 @@ func TestAnAcceleratorIsReadFromWhatIoregPrints(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := ParsePlist(b)
+	v, err := parsePlist(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func FuzzPlist(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		v, err := ParsePlist(b)
+		v, err := parsePlist(b)
 		if err == nil {
 			a := unknownAccelerator()
 			a.fill(v)

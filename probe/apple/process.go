@@ -75,7 +75,7 @@ func (p *Process) ask() (Ledger, error) {
 	if code != kernSuccess {
 		return Ledger{}, kernError("read the ledger", p.pid, code)
 	}
-	return ParseLedger(buf[:], int(words))
+	return parseLedger(buf[:], int(words))
 }
 
 // Close gives the port back; the process may be asked again all the same.

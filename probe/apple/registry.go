@@ -164,7 +164,7 @@ func (r *Registry) class(entry uint32) string {
 	return string(text)
 }
 
-// property is a property of an entry as ParsePlist gives it, nil where there is
+// property is a property of an entry as parsePlist gives it, nil where there is
 // none or it cannot be read: each is optional.
 func (r *Registry) property(entry uint32, key string) any {
 	value, _ := loader.Call(r.io.property, uintptr(entry), r.keys[key], 0, 0)
@@ -176,7 +176,7 @@ func (r *Registry) property(entry uint32, key string) any {
 	if err != nil {
 		return nil
 	}
-	v, err := ParsePlist(b)
+	v, err := parsePlist(b)
 	if err != nil {
 		return nil
 	}

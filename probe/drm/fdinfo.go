@@ -100,8 +100,8 @@ func add(total, b int64) int64 {
 	return total + b
 }
 
-// ParseFdinfo reads a fdinfo file.
-func ParseFdinfo(b []byte) Info {
+// parseFdinfo reads a fdinfo file.
+func parseFdinfo(b []byte) Info {
 	var i Info
 	i.parse(b)
 	return i

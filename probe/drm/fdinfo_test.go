@@ -37,7 +37,7 @@ func TestFdinfoOfEveryDriverIsUnderstood(t *testing.T) {
 		{"nvidia", "", "", Unknown, Unknown, Unknown},
 	}
 	for _, c := range cases {
-		i := ParseFdinfo(fixture(t, c.name))
+		i := parseFdinfo(fixture(t, c.name))
 		if i.Driver != c.driver || i.PDev != c.pdev || i.ClientID != c.client || i.Bad != 0 {
 			t.Errorf("%s: identity %+v", c.name, i)
 		}
@@ -50,7 +50,7 @@ func TestFdinfoOfEveryDriverIsUnderstood(t *testing.T) {
 
 func TestAmdgpusOwnKeysAreKeptApart(t *testing.T) {
 	t.Parallel()
-	i := ParseFdinfo(fixture(t, "amdgpu-new"))
+	i := parseFdinfo(fixture(t, "amdgpu-new"))
 	if i.Name != "train" || i.PASID != 32771 || i.EvictedVRAM != 1<<30 || i.RequestedVRAM != 3<<30 ||
 		i.VisibleVRAM != Unknown {
 		t.Errorf("got %+v", i)
@@ -61,7 +61,7 @@ func TestAFigureThatCannotBeReadIsUnknownAndCounted(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{"12 parsecs", "-1", "", "99999999999999999999",
 		"9223372036854775807 KiB", "KiB"} {
-		i := ParseFdinfo([]byte("drm-driver: x\ndrm-total-vram: " + value + "\n"))
+		i := parseFdinfo([]byte("drm-driver: x\ndrm-total-vram: " + value + "\n"))
 		if i.LocalBytes() != Unknown || i.Bad != 1 {
 			t.Errorf("%q: %d bytes, %d bad", value, i.LocalBytes(), i.Bad)
 		}
@@ -101,7 +101,7 @@ func FuzzFdinfo(f *testing.F) {
 	}
 	f.Add([]byte("drm-total-vram:1\ndrm-total-vram:\n:\n"), []byte("drm-driver:"))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		fresh := ParseFdinfo(b)
+		fresh := parseFdinfo(b)
 		var reused Info
 		reused.parse(a)
 		reused.parse(b)

@@ -104,7 +104,7 @@ func (r *Reader) node(index int) (Node, bool) {
 		n.Name = strings.TrimSpace(string(b))
 	}
 	if b, err := os.ReadFile(filepath.Join(dir, "properties")); err == nil {
-		p := ParseProperties(b)
+		p := parseProperties(b)
 		n.PCI = p.PCI()
 	}
 	n.VRAMBytes = vram(filepath.Join(dir, "mem_banks"))
@@ -124,7 +124,7 @@ func vram(dir string) int64 {
 		if err != nil {
 			continue
 		}
-		p := ParseProperties(b)
+		p := parseProperties(b)
 		if p["heap_type"] == 1 || p["heap_type"] == 2 {
 			total = max(total, 0) + int64(p["size_in_bytes"]&(1<<62-1))
 		}
@@ -135,9 +135,9 @@ func vram(dir string) int64 {
 // Properties are the numbers of a properties file of the topology.
 type Properties map[string]uint64
 
-// ParseProperties reads lines of a name and a decimal number; other lines are
+// parseProperties reads lines of a name and a decimal number; other lines are
 // left out.
-func ParseProperties(b []byte) Properties {
+func parseProperties(b []byte) Properties {
 	p := make(Properties)
 	for line := range strings.Lines(string(b)) {
 		f := strings.Fields(line)

@@ -59,7 +59,7 @@ func Classify(path, exe string) (Kind, string) {
 		strings.HasPrefix(path, "anon_inode:i915"), strings.HasPrefix(path, "/drm mm object"),
 		path == "/i915":
 		return DRI, "buffers"
-	case IsLibrary(path):
+	case isLibrary(path):
 		return Library, LibraryName(path)
 	}
 	return File, path
@@ -95,8 +95,8 @@ func classifyDevice(path string) (Kind, string) {
 	return File, path
 }
 
-// IsLibrary reports whether a path is that of a shared object.
-func IsLibrary(path string) bool {
+// isLibrary reports whether a path is that of a shared object.
+func isLibrary(path string) bool {
 	b := base(path)
 	i := strings.Index(b, ".so")
 	return i > 0 && (len(b) == i+3 || b[i+3] == '.' || b[i+3] == '-')
@@ -108,7 +108,7 @@ func IsLibrary(path string) bool {
 // path that is no library's gives its last element.
 func LibraryName(path string) string {
 	b := base(path)
-	if i := strings.Index(b, ".so"); i > 0 && IsLibrary(path) {
+	if i := strings.Index(b, ".so"); i > 0 && isLibrary(path) {
 		b = b[:i]
 	}
 	for _, tag := range [...]string{".cpython-", ".abi3", ".pypy"} {

@@ -3,6 +3,8 @@ package nvml
 import (
 	"sync"
 	"time"
+
+	"github.com/gpumem/gpumem/probe/source"
 )
 
 // driver answers the questions of a Library; one implementation loads the
@@ -14,6 +16,7 @@ type driver interface {
 	// processes appends what device i charges processes, merged.
 	processes(i int, dst []Process) ([]Process, error)
 	peaks(i int) ([]Peak, error)
+	vitals() []source.Vitals
 	close() error
 }
 

@@ -10,11 +10,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/gpumem/gpumem/probe/source"
 )
 
 // The questions put to nvidia-smi, in the order that the parsers expect.
 const (
 	smiDevices   = "--query-gpu=index,name,uuid,pci.bus_id,memory.total,memory.used,memory.free,memory.reserved,driver_version"
+	smiVitals    = "--query-gpu=utilization.gpu,utilization.memory,temperature.gpu,power.draw,enforced.power.limit,clocks.sm,clocks.mem"
 	smiProcesses = "--query-compute-apps=gpu_uuid,pid,used_gpu_memory"
 	smiFormat    = "--format=csv,noheader,nounits"
 
@@ -128,6 +131,33 @@ func (s *smi) processes(i int, dst []Process) ([]Process, error) {
 func (s *smi) peaks(i int) ([]Peak, error) {
 	return nil, &Error{Op: "read the accounting", Device: i, is: ErrUnsupported,
 		Text: "nvidia-smi is asked for live processes only"}
+}
+
+// vitals asks anew; a run that fails leaves them unknown.
+func (s *smi) vitals() []source.Vitals {
+	out, _ := s.run("read the devices' sensors", smiVitals) // what failed told nothing
+	list := parseSMIVitals(out)
+	for len(list) < len(s.devices) {
+		list = append(list, source.UnknownVitals())
+	}
+	return list[:len(s.devices)]
+}
+
+// parseSMIVitals reads the answer to smiVitals, one line a device.
+func parseSMIVitals(out []byte) []source.Vitals {
+	var list []source.Vitals
+	for _, f := range smiRows(out, 7) {
+		n := func(i int, unit float64) int64 {
+			v, err := strconv.ParseFloat(f[i], 64)
+			if err != nil || !(v >= 0 && v < 1e9) {
+				return Unknown
+			}
+			return int64(v*unit + .5)
+		}
+		list = append(list, source.Vitals{BusyPercent: n(0, 1), MemoryBusyPercent: n(1, 1), Celsius: n(2, 1),
+			Milliwatts: n(3, 1000), LimitMilliwatts: n(4, 1000), MHz: n(5, 1), MemoryMHz: n(6, 1)})
+	}
+	return list
 }
 
 // parseSMIDevices reads the answer to smiDevices and the driver's version.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/gpumem/gpumem/probe/source"
@@ -48,6 +49,7 @@ type gpus struct {
 	l       *Library
 	version string
 	first   []source.Device // as they were when the library was opened
+	asking  atomic.Bool     // a call for the vitals is under way
 }
 
 func (s *gpus) Name() string     { return SourceName }

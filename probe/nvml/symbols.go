@@ -37,6 +37,11 @@ const (
 	symAccountingMode
 	symAccountingPIDs
 	symAccountingStats
+	symUtilization
+	symTemperature
+	symPower
+	symPowerLimit
+	symClock
 	symbols // number of symbols
 )
 
@@ -89,6 +94,16 @@ func (s symbol) names() []string {
 		return []string{"nvmlDeviceGetAccountingPids"}
 	case symAccountingStats:
 		return []string{"nvmlDeviceGetAccountingStats"}
+	case symUtilization:
+		return []string{"nvmlDeviceGetUtilizationRates"}
+	case symTemperature:
+		return []string{"nvmlDeviceGetTemperature"}
+	case symPower:
+		return []string{"nvmlDeviceGetPowerUsage"}
+	case symPowerLimit:
+		return []string{"nvmlDeviceGetEnforcedPowerLimit"}
+	case symClock:
+		return []string{"nvmlDeviceGetClockInfo"}
 	}
 	return nil
 }

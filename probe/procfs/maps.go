@@ -16,6 +16,7 @@ type Mapping struct {
 	Start, End uint64
 	Perms      [4]byte // rwxp, rwxs
 	Offset     uint64
+	Device     Device // of the file system
 	Inode      uint64
 	Path       string // unescaped and without " (deleted)"
 	Deleted    bool
@@ -157,7 +158,7 @@ func (s *Scanner) Scan() bool {
 			}
 			continue
 		}
-		m, ok := ParseMapping(line)
+		m, ok := parseMapping(line)
 		switch {
 		case !ok:
 			s.bad++
@@ -262,8 +263,8 @@ func (s *Scanner) fill() {
 	s.done, s.err = true, fmt.Errorf("read mappings: %w", io.ErrNoProgress)
 }
 
-// ParseMapping reads one line of maps.
-func ParseMapping(line []byte) (Mapping, bool) {
+// parseMapping reads one line of maps.
+func parseMapping(line []byte) (Mapping, bool) {
 	var m Mapping
 	var ok bool
 	if m.Start, line, ok = hex(line, '-'); !ok {
@@ -276,9 +277,12 @@ func ParseMapping(line []byte) (Mapping, bool) {
 	if m.Offset, line, ok = hex(line[5:], ' '); !ok {
 		return Mapping{}, false
 	}
-	i := bytes.IndexByte(line, ' ') // the device, as major:minor
+	i := bytes.IndexByte(line, ' ')
 	if i < 0 {
 		return Mapping{}, false
+	}
+	if major, minor, ok := bytes.Cut(line[:i], []byte(":")); ok {
+		m.Device = deviceOf(major, minor, 16)
 	}
 	inode, rest := leadingDecimal(line[i+1:])
 	if inode < 0 {

@@ -12,7 +12,7 @@ const statText = "42 (a) S 1 (b) S 7 1 1 0 -1 2129984 10 99 5 99 150 50 9 9 20 0
 func TestStatIsReadAfterANameThatMayHoldAnything(t *testing.T) {
 	t.Parallel()
 	s, ok := ParseStat([]byte(statText))
-	want := Stat{Name: []byte("a) S 1 (b"), State: 'S', Parent: 7, Kernel: true, Faults: 15,
+	want := Stat{Name: []byte("a) S 1 (b"), State: 'S', Parent: 7, Session: 1, Kernel: true, Faults: 15,
 		CPU: 2 * time.Second, Threads: 3, Start: 90000, Pages: 12}
 	if !ok || !reflect.DeepEqual(s, want) {
 		t.Errorf("%+v, %v, want %+v", s, ok, want)

@@ -17,6 +17,7 @@ type Stat struct {
 	Name    []byte // the short name, a part of the text
 	State   byte   // the kernel's letter: R, S, D, Z, …
 	Parent  int
+	Session int   // the PID of the session's leader, 0 where it is of another namespace
 	Kernel  bool  // it is a thread of the kernel
 	Faults  int64 // minor and major, since the start
 	CPU     time.Duration
@@ -32,6 +33,7 @@ type Stat struct {
 const (
 	fieldState   = 3
 	fieldParent  = 4
+	fieldSession = 6
 	fieldFlags   = 9
 	fieldMinor   = 10
 	fieldMajor   = 12
@@ -75,6 +77,8 @@ func (s *Stat) set(field int, word []byte) bool {
 	switch field {
 	case fieldParent:
 		s.Parent = int(n)
+	case fieldSession:
+		s.Session = int(n)
 	case fieldFlags:
 		s.Kernel = n&kernelThread != 0
 	case fieldMinor, fieldMajor:

@@ -106,6 +106,17 @@ func (c *charges) add(n Charge, first bool) {
 	}
 }
 
+// Charges is what the devices hold for all processes, those of other namespaces
+// included; what a source cannot tell of a process is left out. When ctx is done a
+// driver that does not answer is given up. It may be called beside a Reader.
+func (s *Sources) Charges(ctx context.Context) []Charge {
+	if !s.Here() {
+		return nil
+	}
+	all := s.charges(ctx, nil)
+	return append(all.list, all.outer...)
+}
+
 // charge hands the charges to the processes of a scan.
 func (s *Scan) charge(ctx context.Context, o Options) {
 	if !o.Sources.Here() {

@@ -68,6 +68,7 @@ const (
 // Unknown.
 type Process struct {
 	PID, Parent int
+	Session     int    // the PID of its session's leader, 0 where that is not known
 	Start       int64  // as in probe.Identity
 	Name        string // the system's short name
 	Executable  string // path, as the process sees it

@@ -10,6 +10,7 @@ import (
 // takeStat takes over what stat tells; uptime is Unknown when not told.
 func (p *Process) takeStat(s *procfs.Stat, uptime time.Duration) {
 	p.Name, p.Parent, p.Threads, p.Start = string(s.Name), s.Parent, s.Threads, s.Start
+	p.Session = s.Session
 	p.CPU, p.State = s.CPU, stateOf(s.State)
 	if uptime >= 0 {
 		// A start beyond any uptime is a number of no meaning.
@@ -23,9 +24,13 @@ func (p *Process) takeStatus(s *procfs.Status) {
 	p.UID = s.UID
 	p.Memory = probe.Memory{
 		RSS: s.RSS, Anon: s.Anon, File: s.File, Shmem: s.Shmem, Swap: s.Swap, Footprint: Unknown,
-		Peak: Unknown,
+		Peak: Unknown, Dirty: Unknown,
 	}
-	if s.RSS != Unknown && s.Swap != Unknown {
+	switch {
+	case s.Swap == Unknown || s.RSS == Unknown:
+	case s.Anon != Unknown && s.Shmem != Unknown: // clean pages of files are the system's
+		p.Memory.Footprint = s.Anon + s.Shmem + s.Swap
+	default:
 		p.Memory.Footprint = s.RSS + s.Swap
 	}
 }

@@ -30,7 +30,16 @@ type Device struct {
 	// MPSClients is how many processes use it through NVIDIA's multi-process
 	// service, of a scan.
 	MPSClients int
-	Notes      []string
+	// Kinds are UsedBytes by kind of memory, on devices that have several.
+	Kinds []Kind
+	Notes []string
+}
+
+// Kind is what is used of one kind of a device's memory, by the driver's name
+// for it.
+type Kind struct {
+	Name  string
+	Bytes int64
 }
 
 // Instance is one part of a split device. Parts of one GPU instance share its

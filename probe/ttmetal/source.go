@@ -59,6 +59,24 @@ func bytesOf(m Memory) int64 {
 	return total
 }
 
+// kindsOf are the kinds of a device's memory that something is in.
+func kindsOf(m Memory) []source.Kind {
+	var list []source.Kind
+	for _, k := range [...]struct {
+		name  string
+		bytes uint64
+	}{{"DRAM", m.DRAM}, {"L1", m.L1}, {"L1_SMALL", m.L1Small}, {"TRACE", m.Trace}, {"CB", m.CB},
+		{"KERNEL", m.Kernel}} {
+		if k.bytes > math.MaxInt64/8 {
+			return nil // no device has that: the file is not to be believed
+		}
+		if k.bytes > 0 {
+			list = append(list, source.Kind{Name: k.name, Bytes: int64(k.bytes)})
+		}
+	}
+	return list
+}
+
 // oneLine joins the errors of several files.
 func oneLine(err error) error {
 	if err == nil {
@@ -117,7 +135,7 @@ func (s *boards) Devices(context.Context) []source.Device {
 	for i := range list {
 		list[i].UsedBytes = source.Unknown
 		if now[i] != nil {
-			list[i].UsedBytes = bytesOf(now[i].Total)
+			list[i].UsedBytes, list[i].Kinds = bytesOf(now[i].Total), kindsOf(now[i].Total)
 		} else {
 			list[i].Notes = append(slices.Clone(list[i].Notes), err.Error())
 		}

@@ -3,6 +3,7 @@ package ttmetal
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/gpumem/gpumem/probe/probetest"
@@ -37,4 +38,17 @@ func TestTheSharedMemoryConformsAsASource(t *testing.T) {
 			}
 		}}
 	})
+}
+
+func TestADeviceTellsItsMemoryByKind(t *testing.T) {
+	t.Parallel()
+	got := kindsOf(Memory{DRAM: 5, L1Small: 4, Trace: 3, CB: 2, Kernel: 1})
+	want := []source.Kind{{Name: "DRAM", Bytes: 5}, {Name: "L1_SMALL", Bytes: 4}, {Name: "TRACE", Bytes: 3},
+		{Name: "CB", Bytes: 2}, {Name: "KERNEL", Bytes: 1}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v", got)
+	}
+	if got := kindsOf(Memory{DRAM: 5, L1: 1 << 63}); got != nil {
+		t.Errorf("of a file that is not to be believed: %v", got)
+	}
 }

@@ -51,7 +51,8 @@ func TestTheAccountsSumToWhatWasMeasuredInEveryRow(t *testing.T) {
 				if l.HasDevice() && sum == sum && sum != device {
 					t.Fatalf("%s, %s, row %d: live, idle and untracked are %.0f of %.0f", trace.Kind, u, i, sum, device)
 				}
-				if sum != sum && device == device && cell(l.Live, i) == cell(l.Live, i) && cell(l.Idle, i) == cell(l.Idle, i) && l.Live != nil && l.Idle != nil {
+				if sum != sum && device == device && cell(l.Live, i) == cell(l.Live, i) &&
+					cell(l.Idle, i) == cell(l.Idle, i) && l.Live != nil && l.Idle != nil {
 					t.Fatalf("%s, row %d: all parts are known and their sum is not", trace.Kind, i)
 				}
 				host := cell(l.Host, i)
@@ -123,7 +124,8 @@ func integers(s *record.Samples, row int) bool {
 func TestWhatNobodyTellsIsUnknownAndNotZero(t *testing.T) {
 	t.Parallel()
 	var none account.Latest
-	for name, v := range map[string]float64{"device": none.Row(true).Device, "live": none.Row(true).Live, "untracked": none.Row(false).Untracked, "host": none.Row(true).Host} {
+	for name, v := range map[string]float64{"device": none.Row(true).Device, "live": none.Row(true).Live,
+		"untracked": none.Row(false).Untracked, "host": none.Row(true).Host} {
 		if v == v {
 			t.Errorf("%s of a process that told nothing is %.0f", name, v)
 		}
@@ -199,7 +201,8 @@ func TestTheChangesSumToWhatWasMeasuredOverAnySpan(t *testing.T) {
 func TestASpanBeginsAndEndsWhereEverythingIsKnown(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
-	s := record.NewSamples([]string{"footprint_bytes", "gpu_bytes"}, [][]float64{{10, 11, 12, 13, 14}, {nan, 5, nan, 6, nan}})
+	s := record.NewSamples([]string{"footprint_bytes", "gpu_bytes"},
+		[][]float64{{10, 11, 12, 13, 14}, {nan, 5, nan, 6, nan}})
 	l := ledgerOf(s, account.UnifiedNo)
 	c, ok := l.Between(0, 4)
 	if !ok || c.First != 1 || c.Last != 3 || c.Untracked != 1 || c.Host != 2 || c.Live == c.Live {
@@ -210,5 +213,24 @@ func TestASpanBeginsAndEndsWhereEverythingIsKnown(t *testing.T) {
 	}
 	if _, ok := l.Between(2, 4); ok {
 		t.Error("a change was told of a span with a single known row")
+	}
+}
+
+func TestWithoutLiveBytesTheIdleOnesAreStillAPartOfTheDevices(t *testing.T) {
+	t.Parallel()
+	cells := account.Unknown()
+	cells.GPU, cells.Idle, cells.RSS = 700, 200, 1000
+	for _, c := range []struct {
+		tells           account.Tells
+		untracked, host float64
+	}{
+		{account.Tells{GPU: true, Idle: true, RSS: true}, 500, 1000},
+		{account.Tells{GPU: true, Idle: true, RSS: true, Unified: true}, 500, 300},
+		{account.Tells{Idle: true, RSS: true, Unified: true}, math.NaN(), 800},
+	} {
+		r := c.tells.Charge(cells)
+		if r.Idle != 200 || r.Host != c.host || r.Untracked != c.untracked && c.untracked == c.untracked {
+			t.Errorf("%+v: %+v", c.tells, r)
+		}
 	}
 }

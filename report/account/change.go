@@ -18,34 +18,60 @@ type Change struct {
 // included, in which everything that is ever told is known; false where there are
 // no two such rows.
 func (l *Ledger) Between(from, to int) (Change, bool) {
-	series := [...][]float64{l.Device, l.Live, l.Idle, l.Untracked, l.Host, l.FootprintBytes}
-	known := func(row int) bool {
-		any := false
-		for _, v := range series {
-			if v != nil && v[row] != v[row] {
-				return false
-			}
-			any = any || v != nil
-		}
-		return any
-	}
-	for from <= to && !known(from) {
+	for from <= to && !l.known(from) {
 		from++
 	}
-	for to > from && !known(to) {
+	for to > from && !l.known(to) {
 		to--
 	}
 	if from >= to {
 		return Change{}, false
 	}
 	c := Change{First: from, Last: to}
-	for i, into := range []*float64{&c.Device, &c.Live, &c.Idle, &c.Untracked, &c.Host, &c.Footprint} {
+	for i, into := range c.parts() {
 		*into = math.NaN()
-		if v := series[i]; v != nil {
+		if v := l.series()[i]; v != nil {
 			*into = v[to] - v[from]
 		}
 	}
 	return c, true
+}
+
+// Held is what each account held at a row, as a change from nothing; false where
+// something that is ever told is not known there.
+func (l *Ledger) Held(row int) (Change, bool) {
+	if !l.known(row) {
+		return Change{}, false
+	}
+	c := Change{First: row, Last: row}
+	for i, into := range c.parts() {
+		*into = math.NaN()
+		if v := l.series()[i]; v != nil {
+			*into = v[row]
+		}
+	}
+	return c, true
+}
+
+// series are what a change has, in the order of its parts.
+func (l *Ledger) series() [6][]float64 {
+	return [...][]float64{l.Device, l.Live, l.Idle, l.Untracked, l.Host, l.FootprintBytes}
+}
+
+func (c *Change) parts() [6]*float64 {
+	return [...]*float64{&c.Device, &c.Live, &c.Idle, &c.Untracked, &c.Host, &c.Footprint}
+}
+
+// known reports whether a row has everything that is ever told, and that is something.
+func (l *Ledger) known(row int) bool {
+	any := false
+	for _, v := range l.series() {
+		if v != nil && v[row] != v[row] {
+			return false
+		}
+		any = any || v != nil
+	}
+	return any
 }
 
 // Measured is the change of what was read of the process as a whole, and false

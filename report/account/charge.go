@@ -10,6 +10,7 @@ import (
 // speak of devices, and may be told for each.
 var columnNames = [...]string{
 	record.ColGPU, record.ColDriverAllocBytes, record.ColLive, record.ColIdle, record.ColDriverProgramBytes,
+	record.ColDriverPoolIdle,
 	record.ColFootprint, record.ColRSSAnon, record.ColRSSShmem, record.ColSwap, record.ColRSS,
 }
 
@@ -18,7 +19,8 @@ const deviceColumns = 4
 // Tells says which columns a recording of a process has, and whether the device's
 // bytes are host memory. Of a process that is watched it only ever gains columns.
 type Tells struct {
-	GPU, Asked, Live, Idle, Program      bool
+	GPU, Asked, Live, Idle               bool
+	Program, PoolIdle                    bool
 	Footprint, RSSAnon, Shmem, Swap, RSS bool
 	Unified                              bool
 }
@@ -33,6 +35,9 @@ type Cells struct {
 	// Program is what the program's own code asked the driver for and has not given
 	// back. It is live where no allocator tells.
 	Program float64
+	// PoolIdle is what the driver's own pools keep and nobody uses. It is idle where
+	// no allocator tells.
+	PoolIdle float64
 
 	Footprint, RSSAnon, Shmem, Swap, RSS float64
 }
@@ -40,18 +45,18 @@ type Cells struct {
 // Unknown are the cells of a row that tells nothing.
 func Unknown() Cells {
 	n := math.NaN()
-	return Cells{n, n, n, n, n, n, n, n, n, n}
+	return Cells{n, n, n, n, n, n, n, n, n, n, n}
 }
 
 // told are the fields of Tells, and values those of Cells, in the order of
 // columnNames.
 func (t *Tells) told() [len(columnNames)]*bool {
-	return [...]*bool{&t.GPU, &t.Asked, &t.Live, &t.Idle, &t.Program, &t.Footprint, &t.RSSAnon, &t.Shmem,
+	return [...]*bool{&t.GPU, &t.Asked, &t.Live, &t.Idle, &t.Program, &t.PoolIdle, &t.Footprint, &t.RSSAnon, &t.Shmem,
 		&t.Swap, &t.RSS}
 }
 
 func (c *Cells) values() [len(columnNames)]*float64 {
-	return [...]*float64{&c.GPU, &c.Asked, &c.Live, &c.Idle, &c.Program, &c.Footprint, &c.RSSAnon, &c.Shmem,
+	return [...]*float64{&c.GPU, &c.Asked, &c.Live, &c.Idle, &c.Program, &c.PoolIdle, &c.Footprint, &c.RSSAnon, &c.Shmem,
 		&c.Swap, &c.RSS}
 }
 
@@ -73,16 +78,16 @@ func (t Tells) HasHost() bool { return t.Footprint || t.RSSAnon || t.RSS }
 
 // Charge divides the cells of a row between the accounts.
 func (t Tells) Charge(c Cells) Row {
-	r := Row{Device: t.device(c), Live: t.live(c), Idle: told(t.Idle, c.Idle)}
+	r := Row{Device: t.device(c), Live: t.live(c), Idle: t.idle(c)}
 	r.Untracked = r.Device
 	if t.Owned() {
 		r.Untracked -= r.Live
 	}
-	if t.Idle && t.Live {
-		r.Untracked -= c.Idle
+	if t.Live && t.Idle || t.poolsTell() || t.onlyIdle() {
+		r.Untracked -= r.Idle
 	}
 	r.Host = t.footprint(c)
-	if t.Unified && (t.HasDevice() || t.Owned()) {
+	if t.Unified && (t.HasDevice() || t.Owned() || t.onlyIdle()) {
 		r.Host -= t.held(c)
 	}
 	return r
@@ -107,6 +112,22 @@ func (t Tells) live(c Cells) float64 {
 	return told(t.Program, c.Program)
 }
 
+// idle is what the program's allocator tells, else what the driver's own pools keep.
+func (t Tells) idle(c Cells) float64 {
+	if t.poolsTell() {
+		return c.PoolIdle
+	}
+	return told(t.Idle, c.Idle)
+}
+
+// poolsTell reports whether the driver's own pools say what is idle: no allocator of
+// the program does.
+func (t Tells) poolsTell() bool { return t.Program && t.PoolIdle && !t.Live && !t.Idle }
+
+// onlyIdle reports whether the allocator tells what it keeps idle and nobody what is
+// live. What is live is then a part of what the driver charges beyond it.
+func (t Tells) onlyIdle() bool { return t.Idle && !t.Owned() }
+
 func told(known bool, v float64) float64 {
 	if !known {
 		return math.NaN()
@@ -118,6 +139,9 @@ func told(known bool, v float64) float64 {
 func (t Tells) device(c Cells) float64 {
 	if t.GPU {
 		return c.GPU
+	}
+	if t.poolsTell() {
+		return told(t.Asked, c.Asked+c.PoolIdle)
 	}
 	return told(t.Asked, c.Asked)
 }
@@ -149,6 +173,8 @@ func (t Tells) held(c Cells) float64 {
 		return t.device(c)
 	case t.Live && t.Idle:
 		return c.Live + c.Idle
+	case t.onlyIdle():
+		return c.Idle
 	}
 	return t.live(c)
 }

@@ -24,5 +24,5 @@ func HandleKinds() []HandleKind {
 const (
 	MoreHandles    = 16
 	LeastPerHandle = 64
-	MostPerHandle  = 32 * mib
+	MostPerHandle  = 32 * (1 << 20)
 )

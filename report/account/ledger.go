@@ -62,8 +62,14 @@ func New(column Columns, u Unified) *Ledger {
 		*has = in[i] != nil
 		rows = max(rows, len(in[i]))
 	}
+	if l.poolsTell() {
+		l.Idle = in[5]
+	}
 	if l.Device = in[0]; l.Device == nil {
 		l.Device = in[1]
+		if l.Device != nil && l.poolsTell() {
+			l.Device = stat.Plus(in[1], in[5])
+		}
 	}
 	l.unify(in[:], rows, u)
 	l.Untracked, l.Host, l.FootprintBytes = make([]float64, rows), make([]float64, rows),

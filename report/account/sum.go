@@ -32,7 +32,7 @@ func sum(s *record.Samples, name string, pick func([]float64) []float64) []float
 	}
 	var out []float64
 	for _, n := range s.Names() {
-		if !strings.HasPrefix(n, name+"@") {
+		if of, part := strings.CutPrefix(n, name); !part || !strings.HasPrefix(of, "@") {
 			continue
 		}
 		part := orNil(pick(s.Column(n)))

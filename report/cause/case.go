@@ -38,11 +38,16 @@ type Case struct {
 	Whole   Rows // all of the process
 	Short   bool // too few rows for a trend
 	Unified bool // device bytes are known to be part of the footprint
+	// IdleCount is how many buffers the pool kept at the last mark released; NaN unknown.
+	IdleCount float64
 	// Drained: the device had nothing to do when everything was released.
 	Drained bool
 
 	What      string // what grows, as the subject of a sentence
 	WhoseHost string // whose the host memory that grows is, as the end of a sentence
+	// HeapKeeps is by how much the bytes rose that the C library's heap keeps free, while
+	// the host grew; 0 where nobody told.
+	HeapKeeps float64
 
 	Meta         record.Meta
 	BuffersLimit float64        // how many buffers the device allows, NaN when nobody told
@@ -50,6 +55,11 @@ type Case struct {
 	Exiting      float64        // when the program began to end, in ms; +Inf when it did not say
 	Sites        []record.Site
 	Holders      []record.Holder
+	// Gains are, by path, the bytes that holders gained over the rows judged, at the rate
+	// of the looks at them: a holder's own are often those of a later part alone.
+	Gains map[string]float64
+	// Compilations are the lines of the program that had code compiled while it grew.
+	Compilations []Compilation
 	Leftover     float64 // bytes that matter when they are left over, or given back
 }
 
@@ -98,8 +108,10 @@ func (c *Case) untilJudged() int {
 
 // maybeMetal reports whether the device may be Metal's, which alone has
 // autorelease pools and a ceiling of buffers: it says so, or nobody said.
-func (c *Case) maybeMetal() bool {
-	m := c.Meta
+func (c *Case) maybeMetal() bool { return MaybeMetal(&c.Meta) }
+
+// MaybeMetal is the same of what a run says of itself.
+func MaybeMetal(m *record.Meta) bool {
 	switch d := strings.ToLower(m.Driver); d {
 	case "":
 		return m.OS == "" || strings.HasPrefix(m.OS, "darwin")

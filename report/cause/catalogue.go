@@ -13,6 +13,11 @@ const (
 	compiledStays    = "compile-cache"               // of Compile and Pipelines
 	graphIsHeld      = Graph + "/holder"             // an output keeps the graph
 	graphByStep      = Graph + "/step"               // each step leaves one
+	compiledByLine   = Compiled + "/line"            // a line has it done again and again
+	outgrownHost     = Outgrown + "/host"            // without a pool that keeps the old ones
+	gradientGraphs   = Cycle + "/gradients"          // a gradient's graph leads back to its tensor
+	keptModules      = Caches + "/modules"           // a dictionary of modules
+	cycleAtTheEnd    = Cycle + "/left"               // found at the end of a program without a collector
 	cloneWhenDrained = Clone + "/leftover-drained"   // left over while the device was idle
 	cloneLeft        = Clone + "/leftover"           // left over while it was not
 	clonesGrow       = Clone + "/growth"             // more and more
@@ -34,15 +39,19 @@ type Rule struct {
 // A rule takes precedence over another when it explains what the other saw: work
 // that waits for the device holds what it reads, and a cache holds handles.
 func Catalogue() []Rule {
-	return []Rule{
+	return append(heldRules(), []Rule{
 		{ID: temporariesStay, Find: temporaries},
 		{ID: Backlog, Find: backlog,
-			Before: []string{Cycle, graphByStep, cloneLeft, clonesGrow, HandleLeak, driverHandles}},
+			Before: []string{Cycle, cycleAtTheEnd, graphByStep, cloneLeft, clonesGrow, HandleLeak, driverHandles}},
 		{ID: Uncommitted, Find: uncommitted},
 		{ID: Policy, Find: policy},
 		{ID: Misses, Find: misses},
+		{ID: DriverPool, Find: driverPoolKeeps, Before: []string{Policy}},
+		{ID: compiledByLine, Find: compiledAnew,
+			Before: []string{compiledStays, Compiled, graphByStep, HandleLeak, driverHandles}},
 		{ID: compiledStays, Find: compileCache, Before: []string{HandleLeak, driverHandles}},
-		{ID: Cycle, Find: collected},
+		{ID: Cycle, Find: collected, Before: []string{cycleAtTheEnd}},
+		{ID: cycleAtTheEnd, Find: leftCycles},
 		{ID: graphIsHeld, Find: heldGraph, Before: []string{graphByStep, HandleLeak, driverHandles}},
 		{ID: graphByStep, Find: graphOfEachStep, Before: []string{HandleLeak, driverHandles}},
 		{ID: cloneWhenDrained, Find: referencesLeftDrained},
@@ -59,8 +68,12 @@ func Catalogue() []Rule {
 		{ID: Dead, Find: deadHolder},
 		{ID: Workers, Find: workersLeft},
 		{ID: Tooling, Find: tooling},
+		{ID: Pinned, Find: pinned},
+		{ID: Outgrown, Find: outgrown},
+		{ID: outgrownHost, Find: outgrownOnHost},
+		{ID: Fragmented, Find: fragmented},
 		{ID: Driver, Last: true, Find: inDriver},
-	}
+	}...)
 }
 
 // Of are the causes that the catalogue names for a case, the surest first.
@@ -82,6 +95,9 @@ func Of(c *Case) []Cause {
 			continue
 		}
 		found[i].Confidence = stat.Round(found[i].Confidence)
+		if s := found[i].Share; s != nil {
+			*s = stat.Round(*s)
+		}
 		out = append(out, *found[i])
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Confidence > out[j].Confidence })

@@ -8,6 +8,14 @@ type Cause struct {
 	Confidence float64  `json:"confidence"`
 	Evidence   []string `json:"evidence"`
 	Next       string   `json:"next"`
+	// Share is the part of the growth that it explains; nil where nothing tells.
+	Share *float64 `json:"share,omitempty"`
+	// Change is the change in the program as lines of a patch: what it has now, after
+	// "- ", and what it could have, after "+ ". Names in it are examples.
+	Change []string `json:"change,omitempty"`
+	// Site is the line of the program that it is about, as "file:line function"; empty
+	// where none is known, or where it is a holder's.
+	Site string `json:"site,omitempty"`
 }
 
 // Identifiers of the causes.
@@ -34,6 +42,24 @@ const (
 	Dead        = "dead-process-holds-memory"
 	Workers     = "workers-left"
 	Tooling     = "tooling"
+	Gradients   = "gradients-never-zeroed"
+	Hooks       = "hooks-left"
+	Groups      = "optimizer-groups-added"
+	Tracebacks  = "tracebacks-kept"
+	Logs        = "log-records-kept"
+	Compiled    = "compiled-functions-kept"
+	Loggers     = "loggers-added"
+	Callbacks   = "callbacks-left"
+	Queues      = "unbounded-queue"
+	Futures     = "futures-kept"
+	Snapshots   = "snapshots-kept"
+	Sessions    = "sessions-kept"
+	Caches      = "cache-without-bound"
+	AtExit      = "registered-for-the-end"
+	Results     = "results-kept"
+	Pinned      = "pinned-staging"
+	Outgrown    = "outgrown-blocks"
+	Fragmented  = "heap-fragmentation"
 )
 
 // evidence is one piece of evidence.

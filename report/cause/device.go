@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
@@ -57,7 +58,7 @@ func resident(c *Case) *Cause {
 	}
 	return &Cause{ID: Resident, Confidence: .8 * c.Confidence,
 		Evidence: evidence("the program and its pool gave up %s; the device's counter fell by %s",
-			account.Size(fell), account.Size(followed)),
+			units.Bytes(fell), units.Bytes(followed)),
 		Next: "remove what is released from residency sets and commit them, and drain the " +
 			"queue: either holds a buffer that nobody else references"}
 }
@@ -78,7 +79,7 @@ func notEmptied(c *Case) *Cause {
 		if gpu, back := float64(*r.GPUBytes), float64(*r.ReturnedBytes); gpu >= leastMoved && back < .2*gpu {
 			return &Cause{ID: NotEmptied, Confidence: .9, Next: next,
 				Evidence: evidence("by a purge the device's counter fell by %s and the footprint by %s",
-					account.Size(gpu), account.Size(math.Max(0, back)))}
+					units.Bytes(gpu), units.Bytes(math.Max(0, back)))}
 		}
 	}
 	if c.Class == account.None || c.Grows != &c.Host {
@@ -91,7 +92,7 @@ func notEmptied(c *Case) *Cause {
 	}
 	return &Cause{ID: NotEmptied, Confidence: .8 * c.Confidence, Next: next,
 		Evidence: evidence("released buffers took %s off the device's counter and %s off the footprint",
-			account.Size(fell), account.Size(followed))}
+			units.Bytes(fell), units.Bytes(followed))}
 }
 
 // How many buffers a device allows at once, where nobody recorded its limit: it
@@ -116,9 +117,9 @@ func ceiling(c *Case) *Cause {
 		return nil
 	}
 	return &Cause{ID: Ceiling, Confidence: .9,
-		Evidence: evidence("%.0f buffers exist; the device's limit is about %.0f, and "+
+		Evidence: evidence("%s buffers exist; the device's limit is about %s, and "+
 			"allocations then fail with bytes free",
-			most, limit),
+			units.Whole(most), units.Whole(limit)),
 		Next: "make fewer and larger buffers, and parts of them by offset"}
 }
 
@@ -139,15 +140,15 @@ func inDriver(c *Case) *Cause {
 	if c.Grows == &c.Untracked && asked != asked || asked > .2*c.Size {
 		return nil
 	}
-	e := []string{c.What + " grows by " + account.Size(c.Size)}
+	e := []string{c.What + " grows by " + units.Bytes(c.Size)}
 	if c.Grows == &c.Host {
 		e[0] += c.WhoseHost
 	}
 	if asked == asked {
-		e = append(e, "what was asked of the driver grew by "+account.Size(math.Max(0, asked)))
+		e = append(e, "what was asked of the driver grew by "+units.Bytes(math.Max(0, asked)))
 	}
 	if still := c.stillCounters(); len(still) > 0 {
-		e = append(e, "these do not grow with it: "+strings.Join(still, ", "))
+		e = append(e, "what does not grow with it: "+strings.Join(still, ", "))
 	}
 	return &Cause{ID: Driver, Confidence: .6 * c.Confidence, Evidence: e,
 		Next: "run with another version of the driver, and without what is called most; report " +

@@ -3,7 +3,7 @@ package cause
 import (
 	"math"
 
-	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/internal/stat"
 )
 
@@ -43,7 +43,7 @@ func finalizers(c *Case) *Cause {
 	return &Cause{ID: Finalizers, Confidence: .8,
 		Evidence: evidence("live memory falls %d times, by up to %s, each time when the heap is "+
 			"collected",
-			falls, account.Size(largest)),
+			falls, units.Bytes(largest)),
 		Next: "close buffers where their use ends, or tell the collector of their size: it " +
 			"sees a few bytes of each"}
 }

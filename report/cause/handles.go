@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -24,9 +25,9 @@ func programHandles(c *Case) *Cause {
 		return nil
 	}
 	conf := .85
-	e := evidence("%.0f more handles are live, with %s each", n, account.Size(each))
+	e := evidence("%s more handles are live, with %s each", units.Whole(n), units.Bytes(each))
 	if a, f := c.total(record.ColAllocs), c.total(record.ColFrees); a > 0 && f == f && a > f {
-		e = append(e, fmt.Sprintf("%.0f allocations, %.0f frees", a, f))
+		e = append(e, fmt.Sprintf("%s allocations, %s frees", units.Whole(a), units.Whole(f)))
 		conf = .9
 	}
 	return &Cause{ID: HandleLeak, Confidence: conf * c.Confidence, Evidence: e, Next: nextOfHandles}
@@ -53,8 +54,8 @@ func handlesOfTheDriver(c *Case) *Cause {
 			continue
 		}
 		most = n
-		seen := evidence("%.0f more %s are alive; memory outside the program's grows by %s with each",
-			n, k.Name, account.Size(each))
+		seen := evidence("%s more %s are alive; memory outside the program's grows by %s with each",
+			units.Whole(n), k.Name, units.Bytes(each))
 		best = &Cause{ID: HandleLeak, Confidence: .85 * c.Confidence, Next: nextOfHandles, Evidence: seen}
 	}
 	return best
@@ -62,8 +63,8 @@ func handlesOfTheDriver(c *Case) *Cause {
 
 // handlesAlone names the handles whose number is all that grows.
 func (c *Case) handlesAlone() *Cause {
-	e := evidence("%.0f more %s are alive; no bytes that were recorded grow with them",
-		c.Size, c.Kind.Name)
+	e := evidence("%s more %s are alive; no bytes that were recorded grow with them",
+		units.Whole(c.Size), c.Kind.Name)
 	switch {
 	case c.Kind.Cached:
 		e = append(e, "a cache of what is made for each new shape would grow alike")

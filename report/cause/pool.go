@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
-	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -17,14 +17,14 @@ func policy(c *Case) *Cause {
 	next := "limit the pool by bytes, or trim it when idle; a purge must return the idle bytes"
 	if c.ByLeftover {
 		idle := c.Idle.Left
-		e := evidence("%s stay idle in the pool after everything was released", account.Size(idle))
-		if n := c.lastOf(record.ColIdleCount); n == n {
-			e[0] = fmt.Sprintf("%s in %.0f buffers stay idle in the pool after everything was released",
-				account.Size(idle), n)
+		e := evidence("%s stay idle in the pool after everything was released", units.Bytes(idle))
+		if n := c.IdleCount; n > 0 {
+			e[0] = fmt.Sprintf("%s in %s buffers stay idle in the pool after everything was released",
+				units.Bytes(idle), units.Whole(n))
 		}
 		if live := c.Live.Left; live == live {
 			e = append(e, fmt.Sprintf("live memory is %s above the baseline: no reference holds them",
-				account.Size(math.Max(0, live))))
+				units.Bytes(math.Max(0, live))))
 		}
 		e = append(e, c.outcomes(record.ActionPurge)...)
 		return &Cause{ID: Policy, Confidence: .95 * c.Confidence, Evidence: e, Next: next}
@@ -35,17 +35,9 @@ func policy(c *Case) *Cause {
 	if c.missRate() > .5 {
 		return nil // the pool is not used again: a matter of size classes
 	}
-	e := evidence("idle memory grows by %s while live memory does not", account.Size(c.Idle.Amount()))
+	e := evidence("idle memory grows by %s while live memory does not", units.Bytes(c.Idle.Gained()))
 	return &Cause{ID: Policy, Confidence: .7 * c.Confidence, Next: next,
 		Evidence: append(e, c.outcomes(record.ActionPurge)...)}
-}
-
-// lastOf is a column's last known value; NaN when none is known.
-func (c *Case) lastOf(column string) float64 {
-	if k := stat.Known(c.Judged.Columns[column]); len(k) > 0 {
-		return k[len(k)-1]
-	}
-	return math.NaN()
 }
 
 // outcomes tell what an action's experiments gave back, as evidence.
@@ -56,9 +48,9 @@ func (c *Case) outcomes(action string) []string {
 		if r.Action != action || r.ReturnedBytes == nil && r.GPUBytes == nil {
 			continue
 		}
-		back := account.Size(r.Returned())
+		back := units.Bytes(r.Returned())
 		if r.ClaimedBytes != nil {
-			claimed := account.Size(float64(*r.ClaimedBytes))
+			claimed := units.Bytes(*r.ClaimedBytes)
 			out = append(out, fmt.Sprintf("a %s claimed %s and returned %s", action, claimed, back))
 		} else {
 			out = append(out, fmt.Sprintf("a %s returned %s", action, back))
@@ -89,7 +81,7 @@ func misses(c *Case) *Cause {
 	e := evidence("%.0f %% of the pool's requests find nothing that fits", r*100)
 	conf := .8
 	if n := c.advance(record.ColShapes); n >= 10 {
-		e = append(e, fmt.Sprintf("%.0f new shapes appeared", n))
+		e = append(e, fmt.Sprintf("%s new shapes appeared", units.Whole(n)))
 		conf = .9
 	}
 	return &Cause{ID: Misses, Confidence: conf * c.Confidence, Evidence: e,
@@ -111,18 +103,21 @@ func compileCache(c *Case) *Cause {
 	}
 	id, name, n := Compile, "new shape", c.advance(record.ColShapes)
 	next := "bucket the shapes or bound the cache; with one fixed shape the growth must stop"
-	if !(n >= leastCompiled) {
-		id, name, n = Pipelines, "compiled pipeline", c.advance(record.ColPipelines)
+	pipelines := c.advance(record.ColPipelines)
+	// Shapes for which the program compiled next to nothing fill no cache of what
+	// was compiled.
+	if !(n >= leastCompiled) || pipelines < leastCompiled {
+		id, name, n = Pipelines, "compiled pipeline", pipelines
 		next = "compile each kernel once, keep it by its source, and release what is replaced"
 	}
 	each := c.Size / n
 	if !(n >= leastCompiled) || each < compiledBytes {
 		return nil
 	}
-	e := evidence("memory outside the pool grows by %s a %s over %.0f of them",
-		account.Size(each), name, n)
-	if p := c.advance(record.ColPipelines); id == Compile && p >= leastCompiled {
-		e = append(e, fmt.Sprintf("%.0f pipelines were compiled meanwhile", p))
+	e := evidence("memory outside the pool grows by %s a %s over %s of them",
+		units.Bytes(each), name, units.Whole(n))
+	if id == Compile && pipelines >= leastCompiled {
+		e = append(e, fmt.Sprintf("%s pipelines were compiled meanwhile", units.Whole(pipelines)))
 	}
 	return &Cause{ID: id, Confidence: .85 * c.Confidence, Evidence: e, Next: next}
 }

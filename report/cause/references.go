@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -28,7 +29,7 @@ func collected(c *Case) *Cause {
 			continue
 		}
 		conf := .9
-		seen := evidence("collecting garbage freed %s", account.Size(back))
+		seen := evidence("collecting garbage freed %s", units.Bytes(back))
 		if r.CollectorOff {
 			seen = append(seen, "the program had turned its collector off")
 		} else if e.TMs >= c.Exiting {
@@ -36,11 +37,39 @@ func collected(c *Case) *Cause {
 				continue // it became garbage with the end of what held it
 			}
 			conf, seen[0] = .7, fmt.Sprintf("collecting garbage at the program's end freed %s",
-				account.Size(back))
+				units.Bytes(back))
 		}
 		return &Cause{ID: Cycle, Confidence: conf, Evidence: seen,
-			Next: "break the cycle, or collect on a schedule: nothing but the collector could " +
-				"free these objects"}
+			Next: "break the cycle, or collect on a schedule: only the collector could " +
+				"free these objects",
+			Change: []string{"- child.parent = parent", "+ child.parent = weakref.proxy(parent)"}}
+	}
+	return nil
+}
+
+// changeOfCycle is what to do about garbage that nobody collects, as lines of a patch.
+func changeOfCycle() []string {
+	return []string{"- gc.disable()", "+ gc.disable(); …; gc.collect()  # every so many steps"}
+}
+
+// leftCycles: at its end a program whose collector is off has objects that nothing but
+// each other refers to.
+func leftCycles(c *Case) *Cause {
+	if c.Class != account.AppLeak && c.Class != account.HostGrowth {
+		return nil
+	}
+	for i := range c.Holders {
+		h := &c.Holders[i]
+		if h.Kind != Cycle || float64(h.Bytes) < CyclePart*c.Size {
+			continue
+		}
+		share := min(1, float64(h.Bytes)/c.Size)
+		return &Cause{ID: Cycle, Confidence: .85 * c.Confidence, Share: &share,
+			Evidence: evidence("%s in %d objects that nothing but each other refers to (%s), while the program's "+
+				"garbage collector is off", units.Bytes(float64(h.Bytes)), h.Count, h.Path),
+			Next: "break the cycle with a weak reference, or collect on a schedule: with the collector off nothing " +
+				"frees these objects",
+			Change: changeOfCycle()}
 	}
 	return nil
 }
@@ -69,14 +98,19 @@ func (c *Case) perStep() (handles, refs float64) {
 const nextOfGraph = "detach what is kept from one step to the next (a loss summed up, a state) " +
 	"from its graph"
 
+// changeOfGraph is the same as lines of a patch.
+func changeOfGraph() []string {
+	return []string{"- state = cell(x, state)", "+ state = cell(x, state.detach())"}
+}
+
 // heldGraph: an output keeps the graph of every step, as its holder says.
 func heldGraph(c *Case) *Cause {
 	h := c.graphHolder()
 	if h == nil {
 		return nil
 	}
-	return &Cause{ID: Graph, Confidence: .9 * c.Confidence, Next: nextOfGraph,
-		Evidence: evidence("%s keeps %s", h.Kept(), account.Size(float64(h.Bytes)))}
+	return &Cause{ID: Graph, Confidence: .9 * c.Confidence, Next: nextOfGraph, Change: changeOfGraph(),
+		Evidence: evidence("%s keeps %s", h.Kept(), units.Bytes(h.Bytes))}
 }
 
 // graphHolder is the holder that keeps an autograd graph, where that is a part
@@ -87,7 +121,9 @@ func (c *Case) graphHolder() *record.Holder {
 		return nil
 	}
 	for _, h := range c.Holders {
-		if h.Graph != "" && float64(h.Bytes) >= part*c.Size {
+		kind := HeldKind(&h)
+		other := kind == Tracebacks || kind == gradientGraphs
+		if h.Graph != "" && float64(h.Bytes) >= part*c.Size && !other {
 			return &h
 		}
 	}
@@ -105,13 +141,14 @@ func graphOfEachStep(c *Case) *Cause {
 	if !(n >= 1.8) || refs < 1.2*n || refs != refs && (each < 4*kib || c.wasReached(c.Size)) {
 		return nil
 	}
-	e := evidence("each step leaves %.1f handles and %s behind", n, account.Size(each*n))
+	e := evidence("each step leaves %.1f handles and %s behind", n, units.Bytes(each*n))
 	conf := .7
 	if refs == refs {
-		e = append(e, fmt.Sprintf("they hold each other: %.1f references a handle", refs/n))
+		e = append(e, fmt.Sprintf("they hold each other: %.1f references for each handle", refs/n))
 		conf = .85
 	}
-	return &Cause{ID: Graph, Confidence: conf * c.Confidence, Evidence: e, Next: nextOfGraph}
+	return &Cause{ID: Graph, Confidence: conf * c.Confidence, Evidence: e, Next: nextOfGraph,
+		Change: changeOfGraph()}
 }
 
 // referencesLeftDrained: references outlive the handles they were made for, and
@@ -139,11 +176,11 @@ func (c *Case) leftClone() *Cause {
 		return nil
 	}
 	e := []string{
-		fmt.Sprintf("%s are still referenced after everything was released", account.Size(c.Live.Left)),
-		fmt.Sprintf("%.0f references are left", refs),
+		fmt.Sprintf("%s are still referenced after everything was released", units.Bytes(c.Live.Left)),
+		fmt.Sprintf("%s references are left", units.Whole(refs)),
 	}
 	if n := c.Count.Left; n > 0 {
-		e[1] = fmt.Sprintf("%.0f references to %.0f handles are left", refs, n)
+		e[1] = fmt.Sprintf("%s references to %s handles are left", units.Whole(refs), units.Whole(n))
 	}
 	if t := c.topSite(); t != "" {
 		e = append(e, "the largest survivor was made at "+t)
@@ -154,12 +191,14 @@ func (c *Case) leftClone() *Cause {
 
 // referencesGrow: references grow while the handles they count do not.
 func referencesGrow(c *Case) *Cause {
-	if !c.Refs.Growing() || c.Count.Growing() || !c.Count.Known {
+	if !c.Refs.Growing() || c.Count.Growing() || !c.Count.Known ||
+		c.advance(record.ColLiveCount) >= c.Refs.Amount()/2 { // what a short run leaves open may grow as well
 		return nil
 	}
-	more := fmt.Sprintf("references grow by %.0f while the handles they count do not", c.Refs.Amount())
+	more := fmt.Sprintf("references grow by %s while the handles they count do not",
+		units.Whole(c.Refs.Amount()))
 	return &Cause{ID: Clone, Confidence: .8, Evidence: []string{more},
-		Next: "look at the clone audit: a clone is made and not dropped"}
+		Next: "look at the clone audit: a clone is made and never dropped"}
 }
 
 // topSite is the site that holds most, empty when none is known.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
@@ -53,8 +54,8 @@ func temporaries(c *Case) *Cause {
 		return nil
 	}
 	found.Evidence = []string{
-		fmt.Sprintf("host memory grows by %s a %s over %.0f of them",
-			account.Size(by.each), by.name, by.n),
+		fmt.Sprintf("host memory grows by %s a %s over %s of them",
+			units.Bytes(by.each), by.name, units.Whole(by.n)),
 		"live memory and command buffers in flight do not grow",
 	}
 	if by == launch && release != nil && !launch.betterThan(release) {
@@ -80,7 +81,7 @@ func (c *Case) programGrows() bool {
 
 func (c *Case) heapStill() string {
 	if c.Heap.Growing() {
-		return "the program's heap grows by " + account.Size(c.Heap.Amount()) + " alone"
+		return "the program's heap grows by " + units.Bytes(c.Heap.Gained()) + " alone"
 	}
 	return "the program's heap stays as it is"
 }
@@ -157,15 +158,15 @@ const mostCommands = 500
 func backlog(c *Case) *Cause {
 	if g := &c.InFlight; g.Growing() {
 		return &Cause{ID: Backlog, Confidence: .9,
-			Evidence: evidence("command buffers in flight grow by %.0f over the run", g.Amount()),
+			Evidence: evidence("command buffers in flight grow by %s over the run", units.Whole(g.Amount())),
 			Next:     "wait for the command buffer N places back before committing the next"}
 	}
 	commands, buffers := c.total(record.ColCommands), c.total(record.ColCommandBuffers)
 	if commands >= 2*mostCommands && commands/math.Max(buffers, 1) > mostCommands {
 		return &Cause{ID: Backlog, Confidence: .85,
-			Evidence: evidence("%.0f commands were put into %.0f command buffers: more than %d "+
+			Evidence: evidence("%s commands were put into %s command buffers: more than %d "+
 				"wait in one",
-				commands, buffers, mostCommands),
+				units.Whole(commands), units.Whole(buffers), mostCommands),
 			Next: "flush after a fixed number of commands"}
 	}
 	return nil
@@ -186,9 +187,9 @@ func uncommitted(c *Case) *Cause {
 	}
 	k := stat.Known(waiting)
 	return &Cause{ID: Uncommitted, Confidence: .9,
-		Evidence: evidence("%.0f command buffers were made and neither committed nor dropped, "+
-			"%.0f at the start",
-			k[len(k)-1], k[0]),
+		Evidence: evidence("%s command buffers were made and neither committed nor dropped, "+
+			"%s at the start",
+			units.Whole(k[len(k)-1]), units.Whole(k[0])),
 		Next: "commit or drop each command buffer: at the queue's limit the next one waits " +
 			"for ever, and each keeps what it binds"}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -19,14 +20,27 @@ func purgeInVain(c *Case) *Cause {
 		}
 		claimed, back := float64(*r.ClaimedBytes), r.Returned()
 		if claimed > c.Leftover && back < .1*claimed {
+			if r.ReturnedBytes == nil && r.Account == record.AccountIdle {
+				return poolKeepsRegions(claimed, back)
+			}
 			return &Cause{ID: Purge, Confidence: .9,
 				Evidence: evidence("the purge claims %s; the system got %s back",
-					account.Size(claimed), account.Size(math.Max(0, back))),
+					units.Bytes(claimed), units.Bytes(math.Max(0, back))),
 				Next: "the pool drops its books, not its memory: look for a second owner, " +
 					"or for buffers released without being emptied"}
 		}
 	}
 	return nil
+}
+
+// poolKeepsRegions is the cause where the driver's own pool tells both what it had idle
+// and what it gave back: its books are right, and it could not give more.
+func poolKeepsRegions(idle, back float64) *Cause {
+	return &Cause{ID: Purge, Confidence: .9,
+		Evidence: evidence("the driver's pools had %s idle and gave %s back when they were trimmed",
+			units.Bytes(idle), units.Bytes(math.Max(0, back))),
+		Next: "blocks in use lie between the idle ones, and the driver gives back whole regions alone: " +
+			"take blocks that live long from a pool of their own, or take them first"}
 }
 
 // deadHolder: device memory stays charged after the process was gone.
@@ -47,7 +61,7 @@ func deadHolder(c *Case) *Cause {
 	}
 	return &Cause{ID: Dead, Confidence: .9,
 		Evidence: evidence("%s of device memory stay charged in %d samples after the process was gone",
-			account.Size(held), gone),
+			units.Bytes(held), gone),
 		Next: "find the process that still has the device open, or reset the device"}
 }
 
@@ -58,7 +72,8 @@ func workersLeft(c *Case) *Cause {
 	}
 	return &Cause{ID: Workers, Confidence: c.Confidence, Evidence: []string{c.Workers},
 		Next: "end each worker when its work is done (join, terminate, or a pool of a fixed size); " +
-			"the table of processes has their commands"}
+			"the table of processes has their commands",
+		Change: []string{"- Process(target=work).start()", "+ with Pool(4) as pool: pool.map(work, jobs)"}}
 }
 
 // toolVariables are switches of capture and debug layers that hold memory.

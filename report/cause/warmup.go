@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
@@ -28,7 +29,7 @@ func lazyPages(c *Case) *Cause {
 	return &Cause{ID: WarmUp, Confidence: .8,
 		Evidence: evidence("the device's counter rose by %s, the footprint by %s %.1f s later; "+
 			"neither rises since",
-			account.Size(a.rise), account.Size(f.rise), c.Whole.Clock[f.half]-c.Whole.Clock[a.half]),
+			units.Bytes(a.rise), units.Bytes(f.rise), c.Whole.Clock[f.half]-c.Whole.Clock[a.half]),
 		Next: "nothing: pages count from their first use on; judge the program after its warm-up"}
 }
 

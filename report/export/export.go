@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/gpumem/gpumem/report"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -16,13 +15,15 @@ type Format string
 
 // The formats.
 const (
-	PProf       Format = "pprof"       // survivors by site, for go tool pprof
+	PProf       Format = "pprof"       // survivors and the profiled window, for go tool pprof
 	MemoryViz   Format = "memory_viz"  // a PyTorch memory snapshot
 	Perfetto    Format = "perfetto"    // Chrome's trace events: counters and marks
 	Parquet     Format = "parquet"     // the samples by column
 	OpenMetrics Format = "openmetrics" // the last values and the verdict
 	JUnit       Format = "junit"       // an account is a test case
 	SARIF       Format = "sarif"       // the finding with its lines of source
+	Folded      Format = "folded"      // stacks of the profiled window, by category
+	Speedscope  Format = "speedscope"  // the same in speedscope's own format
 )
 
 // ErrNothing is wrapped when the run lacks what the format is about.
@@ -38,13 +39,15 @@ type Known struct {
 // Formats are all formats.
 func Formats() []Known {
 	return []Known{
-		{PProf, "survivors by allocation site, for go tool pprof", true},
+		{PProf, "survivors by allocation site and the profiled window, for go tool pprof", true},
 		{MemoryViz, "PyTorch memory snapshot, for pytorch.org/memory_viz", true},
-		{Perfetto, "trace events: counters and marks, for ui.perfetto.dev and chrome://tracing", false},
+		{Perfetto, "counters, marks and the window by category, for ui.perfetto.dev", false},
 		{Parquet, "the samples, for DuckDB, pandas, Polars, Spark", true},
 		{OpenMetrics, "the last values and the verdict, for Prometheus and GitLab", false},
 		{JUnit, "one test case an account, for CI", false},
 		{SARIF, "the finding with its lines of source, SARIF 2.1.0 for code scanning", false},
+		{Folded, "stacks of the profiled window, by category, for flamegraph.pl", false},
+		{Speedscope, "the same with both of --of, for speedscope.app", false},
 	}
 }
 
@@ -55,6 +58,9 @@ type Options struct {
 	// SourceRoot is the folder that lines of source are told relative to; one
 	// outside of it keeps its path. Empty keeps all.
 	SourceRoot string
+	// Of is which memory of the profiled window folded, speedscope and pprof show
+	// first; empty is the peak, for pprof the survivors where there are any.
+	Of Of
 }
 
 // Write writes run and v in format to w. It reads its arguments only and may be
@@ -64,10 +70,7 @@ func Write(w io.Writer, format Format, run *record.Run, v *verdict.Verdict, o Op
 	var err error
 	switch format {
 	case PProf:
-		if err = report.Write(w, report.PProf, run, v, report.Options{}); errors.Is(err, report.ErrNoSites) {
-			err = fmt.Errorf("%w: the run knows no allocation sites; record them with gpumem run --sites",
-				ErrNothing)
-		}
+		err = writePProf(w, run, v, o.Of)
 	case MemoryViz:
 		err = writeMemoryViz(w, run)
 	case Perfetto:
@@ -80,6 +83,10 @@ func Write(w io.Writer, format Format, run *record.Run, v *verdict.Verdict, o Op
 		err = writeJUnit(w, run, v)
 	case SARIF:
 		err = writeSARIF(w, run, v, o)
+	case Folded:
+		err = writeFolded(w, v, o.Of)
+	case Speedscope:
+		err = writeSpeedscope(w, run, v, o)
 	default:
 		err = errors.New("no such format")
 	}

@@ -19,7 +19,8 @@ const mib = 1 << 20
 // of 1 MiB a step while its pool and its host memory stand still, with a child
 // process, marks, survivors and a purge.
 func leak() *record.Run {
-	names := []string{record.ColTime, record.ColPID, record.ColStep, record.ColLive, record.ColIdle, record.ColGPU, record.ColLiveCount, record.ColRSS}
+	names := []string{record.ColTime, record.ColPID, record.ColStep, record.ColLive, record.ColIdle,
+		record.ColGPU, record.ColLiveCount, record.ColRSS}
 	cols := make([][]float64, len(names))
 	row := func(values ...float64) {
 		for i, v := range values {
@@ -49,6 +50,9 @@ func leak() *record.Run {
 				{Site: "/src/train.py:11 <module>", Bytes: 200 * mib, Count: 200},
 				{Site: "at::native::conv2d", Bytes: 40 * mib, Count: 4},
 			}},
+			{TMs: 9500, Kind: record.KindWindow, PID: 100, Detail: []byte(`{"part":0,"parts":1,"steps":1,
+				"roles":["parameters"],"boundaries":[9],"live":[[0,1024,0]],"events":[[2,512,1,0],[2,-512,5,-1]],
+				"stacks":[[0]],"frames":["/src/train.py:11 step"]}`)},
 		},
 	}
 }
@@ -145,7 +149,7 @@ func TestARunWithoutWhatTheFormatIsAboutIsRefused(t *testing.T) {
 	t.Parallel()
 	empty := &record.Run{Path: "empty", Samples: &record.Samples{}}
 	for format, run := range map[Format]*record.Run{
-		PProf: healthy(), MemoryViz: empty, Parquet: empty, Perfetto: untimed(),
+		PProf: healthy(), Folded: healthy(), MemoryViz: empty, Parquet: empty, Perfetto: untimed(),
 	} {
 		var b bytes.Buffer
 		err := Write(&b, format, run, verdict.Judge(run, verdict.Options{}), Options{})
@@ -162,7 +166,8 @@ func TestAnErrorOfTheWriterComesBack(t *testing.T) {
 	t.Parallel()
 	for _, k := range Formats() {
 		run := leak()
-		if err := Write(fullDisk{}, k.Format, run, verdict.Judge(run, verdict.Options{}), Options{}); !errors.Is(err, errFull) {
+		if err := Write(fullDisk{}, k.Format, run, verdict.Judge(run, verdict.Options{}),
+			Options{}); !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", k.Format, err)
 		}
 	}

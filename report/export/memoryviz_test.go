@@ -31,7 +31,8 @@ func TestASnapshotReadBackByTheImporterHasTheSameCourse(t *testing.T) {
 		t.Error("blocks that are no allocations are counted as if they were")
 	}
 	first := rows[0]
-	if got, want := back.Samples.Column(record.ColTime)[10], run.Samples.Column(record.ColTime)[rows[10]]-run.Samples.Column(record.ColTime)[first]; got != want {
+	if got, want := back.Samples.Column(record.ColTime)[10],
+		run.Samples.Column(record.ColTime)[rows[10]]-run.Samples.Column(record.ColTime)[first]; got != want {
 		t.Errorf("t_ms %v, want %v", got, want)
 	}
 	if !back.Meta.Start.Equal(run.Meta.Start) {
@@ -41,7 +42,8 @@ func TestASnapshotReadBackByTheImporterHasTheSameCourse(t *testing.T) {
 	for _, s := range back.Events[len(back.Events)-1].Sites {
 		held[s.Site] = s.Bytes
 	}
-	if held["/src/train.py:11 <module>"] != 200*mib || held["at::native::conv2d"] != 40*mib || held[unnamedSite] != 23*mib {
+	if held["/src/train.py:11 <module>"] != 200*mib || held["at::native::conv2d"] != 40*mib ||
+		held[unnamedSite] != 23*mib {
 		t.Errorf("survivors %v", held)
 	}
 }

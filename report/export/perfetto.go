@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
+	"github.com/gpumem/gpumem/report/peak"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -106,6 +109,7 @@ func writePerfetto(w io.Writer, run *record.Run, v *verdict.Verdict) error {
 		}
 	}
 	t.marks(run)
+	t.window(run, v.Peak)
 	t.out.WriteString("\n],\n\"otherData\":")
 	other, err := json.Marshal(map[string]string{"producer": "gpumem", "run": nameOf(run),
 		"verdict": string(v.Verdict), "summary": bounded(v.Summary)})
@@ -209,6 +213,33 @@ func (t *traceWriter) counter(track boundTrack, row int, ms float64, pid int) {
 	t.out.WriteString(`,"args":{`)
 	t.out.Write(args)
 	t.out.WriteString("}}")
+}
+
+// window writes what lived in a profiled window, one counter track a category, and
+// the moment of its peak. A counter keeps its value: after the window all are 0.
+func (t *traceWriter) window(run *record.Run, p *peak.Peak) {
+	if p == nil {
+		return
+	}
+	pid := p.PID
+	if pid == 0 {
+		pid = run.Meta.PID
+	}
+	last, end := map[string]bool{}, 0.
+	tell := func(c peak.Change) {
+		us := (p.BeganMs + c.Ms) * 1000
+		last[c.Category], end = true, us
+		t.event(traceEvent{Name: "in the window: " + bounded(c.Category), Phase: "C", Cat: "memory", TS: &us,
+			PID: pid, Args: map[string]any{"live": c.Live}})
+	}
+	p.Course(tell)
+	after := end/1000 - p.BeganMs + .001
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		tell(peak.Change{Ms: after, Category: name})
+	}
+	us := (p.BeganMs + p.AtMs) * 1000
+	t.event(traceEvent{Name: "peak of the window", Phase: "i", Cat: "memory", TS: &us, PID: pid, Scope: "p",
+		Args: map[string]any{"live": p.Bytes}})
 }
 
 // marks writes the marks as instants of their process.

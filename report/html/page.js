@@ -6,8 +6,8 @@ var plots = [];
 function bytes(v) {
 	if (v == null) return "–";
 	var u = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"], i = 0, a = Math.abs(v);
-	while (a >= 1023.95 && i < u.length - 1) { a /= 1024; i++; }
-	return (v < 0 ? "−" : "") + a.toFixed(a >= 100 || a === Math.trunc(a) && a < 10 ? 0 : a >= 10 ? 1 : 2) + " " + u[i];
+	while (a >= 1023.5 && i < u.length - 1) { a /= 1024; i++; }
+	return (v < 0 ? "−" : "") + a.toFixed(a >= 99.95 || a === Math.trunc(a) && a < 10 ? 0 : a >= 9.995 ? 1 : 2) + " " + u[i];
 }
 function count(v) { return v == null ? "–" : Math.round(v).toLocaleString("en"); }
 function at(v, axis) {
@@ -28,6 +28,10 @@ function button(text, press) {
 	b.addEventListener("click", press);
 	return b;
 }
+
+// widthOf is a chart's width; one that is folded away will be as wide as the page.
+function widthOf(fig) { return fig.clientWidth || document.querySelector("main").clientWidth; }
+function highOf(fig) { return +fig.querySelector("svg.plot").getAttribute("height") - 2; }
 
 // keyOf is the stroke of a line as the style sheet draws its key in the legend.
 function keyOf(li) {
@@ -68,8 +72,8 @@ function enliven(fig) {
 	});
 	var font = "12px system-ui, sans-serif", soft = function () { return css("--soft"); }, scale;
 	var opts = {
-		width: fig.clientWidth, height: 250, padding: [18, 8, 0, 0], series: [{}].concat(series), legend: {show: false},
-		scales: {x: {time: false}, y: {range: function (u, lo, hi) { scale = scaleOf(lo, hi, isBytes); return [scale.lo, scale.hi]; }}},
+		width: widthOf(fig), height: highOf(fig), padding: [18, 8, 0, 0], series: [{}].concat(series), legend: {show: false},
+		scales: {x: {time: false}, y: {range: function (u, lo, hi) { var r = reach(u, chart, lines, lo, hi); lo = r[0]; hi = r[1]; scale = scaleOf(lo, hi, isBytes); return [scale.lo, scale.hi]; }}},
 		cursor: {sync: {key: "gpumem-" + axis}, drag: {x: true, y: false}, points: {size: 6}, y: false},
 		axes: [
 			{stroke: soft, font: font, grid: {show: false}, ticks: {show: false}, size: 26,
@@ -82,7 +86,7 @@ function enliven(fig) {
 		],
 		hooks: {drawClear: [function (u) { under(u, chart, lines); }], draw: [function (u) { over(u, chart, lines); }], setCursor: [function (u) {
 			var i = u.cursor.idx;
-			lines.forEach(function (l, k) { l.value.textContent = i == null ? l.last : show(known(u.data[k + 1], i)); });
+			lines.forEach(function (l, k) { l.value.textContent = i == null ? l.last : swing(chart, l, u.data[0][i], show) || show(known(u.data[k + 1], i)); });
 			place.textContent = i == null ? "" : "at " + at(u.data[0][i], axis);
 		}], setScale: [function (u, key) {
 			if (key !== "x") return; // what part is shown stands in the page, as it does in the picture
@@ -121,6 +125,39 @@ function zoom(axis, lo, hi) {
 	if (hi > lo) plots.forEach(function (p) { if (p.axis === axis) p.u.setScale("x", {min: lo, max: hi}); });
 }
 
+// bandsOf are the bands of the swinging lines that are shown.
+function bandsOf(u, chart, lines) {
+	var out = [];
+	(chart.bands || []).forEach(function (b) {
+		lines.forEach(function (l, k) { if (l.id === b.line && (!u || u.series[k + 1].show)) out.push({b: b, li: l.li}); });
+	});
+	return out;
+}
+
+// reach widens lo and hi to what bands reach in the part of the axis that is shown.
+function reach(u, chart, lines, lo, hi) {
+	var from = u.scales.x.min, to = u.scales.x.max;
+	bandsOf(u, chart, lines).forEach(function (band) {
+		band.b.x.forEach(function (x, i) {
+			if (x < from || x > to) return;
+			lo = lo == null ? band.b.low[i] : Math.min(lo, band.b.low[i]);
+			hi = hi == null ? band.b.high[i] : Math.max(hi, band.b.high[i]);
+		});
+	});
+	return [lo, hi];
+}
+
+// swing is between what values a swinging line lies at x; null of another line.
+function swing(chart, l, x, show) {
+	var out = null;
+	bandsOf(null, chart, [l]).forEach(function (band) {
+		var b = band.b, best = 0;
+		b.x.forEach(function (at, i) { if (Math.abs(at - x) < Math.abs(b.x[best] - x)) best = i; });
+		out = show(b.low[best]) + " … " + show(b.high[best]);
+	});
+	return out;
+}
+
 // fitsOf are the fits of the lines that are shown, each with its legend entry.
 function fitsOf(u, chart, lines) {
 	var out = [];
@@ -147,12 +184,17 @@ function under(u, chart, lines) {
 		if (chart.warm != null) {
 			c.fillStyle = css("--wash");
 			c.fillRect(b.left, b.top, px(chart.warm) - b.left, b.height);
-			c.fillStyle = css("--soft");
-			c.font = 12 * devicePixelRatio + "px system-ui, sans-serif";
-			c.textAlign = "left";
-			if (px(chart.warm) - b.left > c.measureText("warm-up").width + 12 * devicePixelRatio)
-				c.fillText("warm-up", b.left + 6 * devicePixelRatio, b.top + 14 * devicePixelRatio);
 		}
+		bandsOf(u, chart, lines).forEach(function (band) {
+			var b = band.b;
+			c.globalAlpha = .28;
+			c.fillStyle = keyOf(band.li).stroke;
+			c.beginPath();
+			b.x.forEach(function (x, i) { c.lineTo(px(x), py(b.low[i])); });
+			for (var i = b.x.length - 1; i >= 0; i--) c.lineTo(px(b.x[i]), py(b.high[i]));
+			c.fill();
+			c.globalAlpha = 1;
+		});
 		fitsOf(u, chart, lines).forEach(function (fit) {
 			var f = fit.f;
 			c.globalAlpha = .22;
@@ -210,7 +252,7 @@ function over(u, chart, lines) {
 function unitOf(v, isBytes) {
 	var u = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"], i = 0, size = 1;
 	if (!isBytes) return {size: 1, name: ""};
-	while (v / size >= 1023.95 && i < u.length - 1) { size *= 1024; i++; }
+	while (v / size >= 1023.5 && i < u.length - 1) { size *= 1024; i++; }
 	return {size: size, name: u[i]};
 }
 
@@ -310,12 +352,124 @@ function copy(p) {
 	p.after(b);
 }
 
+// stack lets the reader choose a moment, by the picture or by the slider below it,
+// and shows what lived then.
+function stack(fig) {
+	var d = JSON.parse(fig.querySelector("script").textContent), svg = fig.querySelector("svg.plot");
+	var place = fig.querySelector(".moment"), atPeak = place.textContent, items = Array.from(fig.querySelectorAll(".legend li"));
+	var row = make("div", "choose"), label = make("label", "", "Moment"), slider = make("input");
+	var line = document.createElementNS("http://www.w3.org/2000/svg", "line"), n = d.x.length, from = d.x[0], span = d.x[n - 1] - from;
+	var before = items.map(function (li) { return [li.querySelector("b").textContent, li.querySelector(".share").textContent]; });
+	slider.type = "range";
+	slider.min = 0;
+	slider.max = n - 1;
+	slider.id = "moment";
+	label.htmlFor = "moment";
+	line.setAttribute("class", "cursor");
+	line.setAttribute("y1", 18);
+	line.setAttribute("y2", svg.getAttribute("height") - 24);
+	svg.appendChild(line);
+	function show(i) {
+		var part = (d.x[i] - from) / span * 100 + "%", sum = 0;
+		d.parts.forEach(function (v) { sum += v[i]; });
+		line.setAttribute("x1", part);
+		line.setAttribute("x2", part);
+		slider.value = i;
+		place.textContent = i === d.peak ? atPeak : "At " + time(d.x[i]) + ": " + bytes(sum);
+		slider.setAttribute("aria-valuetext", place.textContent);
+		items.forEach(function (li, k) {
+			var v = d.parts[k][i];
+			li.querySelector("b").textContent = i === d.peak ? before[k][0] : bytes(v);
+			li.querySelector(".share").textContent = i === d.peak ? before[k][1] : sum > 0 ? (100 * v / sum).toFixed(v * 10 < sum ? 1 : 0) + " %" : "–";
+		});
+	}
+	svg.addEventListener("click", function (e) {
+		var box = svg.getBoundingClientRect(), x = from + (e.clientX - box.left) / box.width * span, i = 0;
+		while (i < n - 1 && d.x[i + 1] <= x) i++;
+		show(i);
+	});
+	slider.addEventListener("input", function () { show(+slider.value); });
+	[label, slider, button("Peak", function () { show(d.peak); })].forEach(function (e) { row.appendChild(e); });
+	svg.after(row);
+	show(d.peak);
+}
+function time(s) { return s < 1 ? +(s * 1000).toFixed(1) + " ms" : at(s, "s"); }
+
+// worth is the number that a cell shows, in its smallest unit; null of a word.
+function worth(text) {
+	var m = /^([+−-]?)([\d.,]+)\s*(\S*)/.exec(text), units = {KiB: 1, MiB: 2, GiB: 3, TiB: 4, PiB: 5, EiB: 6};
+	var spans = {ms: .001, min: 60, h: 3600, days: 86400};
+	if (!m) return null;
+	var v = parseFloat(m[2].replace(/,/g, "")) * (units[m[3]] ? Math.pow(1024, units[m[3]]) : spans[m[3]] || 1);
+	return m[1] === "" || m[1] === "+" ? v : -v;
+}
+
+// sorted puts the rows of a table in the order of a column; what is unknown comes last.
+function sorted(table, column, down) {
+	var body = table.tBodies[0], number = table.tHead.rows[0].cells[column].className === "n";
+	var rows = Array.from(body.rows).map(function (row) {
+		var text = row.cells[column].textContent;
+		return {row: row, text: text, v: number ? worth(text) : text};
+	});
+	rows.sort(function (a, b) {
+		if (a.v === null || b.v === null) return (a.v === null) - (b.v === null);
+		return (down ? -1 : 1) * (number ? a.v - b.v : a.text.localeCompare(b.text));
+	});
+	rows.forEach(function (r) { body.appendChild(r.row); });
+}
+
+function sortable(table) {
+	var heads = Array.from(table.tHead.rows[0].cells);
+	heads.forEach(function (th, k) {
+		var b = button(th.textContent, function () {
+			var before = th.getAttribute("aria-sort"), down = before ? before === "ascending" : th.className === "n";
+			heads.forEach(function (o) { o.removeAttribute("aria-sort"); });
+			th.setAttribute("aria-sort", down ? "descending" : "ascending");
+			sorted(table, k, down);
+		});
+		th.textContent = "";
+		th.appendChild(b);
+	});
+}
+
+function searchable(table) {
+	var box = make("div", "find"), label = make("label", "", "Search "), input = make("input"), told = make("span");
+	input.type = "search";
+	told.setAttribute("aria-live", "polite");
+	label.appendChild(input);
+	box.appendChild(label);
+	box.appendChild(told);
+	input.addEventListener("input", function () {
+		var want = input.value.toLowerCase(), n = 0, rows = Array.from(table.tBodies[0].rows);
+		rows.forEach(function (row) {
+			row.hidden = row.textContent.toLowerCase().indexOf(want) < 0;
+			n += row.hidden ? 0 : 1;
+		});
+		told.textContent = want ? " " + n + " of " + rows.length : "";
+	});
+	table.parentNode.before(box);
+}
+
+// On paper nothing can be unfolded.
+var folded = [];
+addEventListener("beforeprint", function () {
+	folded = Array.from(document.querySelectorAll("main details:not([open])"));
+	folded.forEach(function (d) { d.open = true; });
+});
+addEventListener("afterprint", function () { folded.forEach(function (d) { d.open = false; }); });
+document.querySelectorAll("figure.stack").forEach(stack);
+document.querySelectorAll("table").forEach(function (table) {
+	var n = table.tBodies[0].rows.length;
+	if (n > 1) sortable(table);
+	if (n > 7) searchable(table);
+});
 document.querySelectorAll("[data-sentence]").forEach(copy);
 document.querySelectorAll("figure.chart").forEach(function (fig) {
 	try { enliven(fig); } catch (err) { fig.classList.remove("has-live"); }
 });
-var again = function () { plots.forEach(function (p) { p.u.setSize({width: p.fig.clientWidth, height: 250}); }); };
+var again = function () { plots.forEach(function (p) { p.u.setSize({width: widthOf(p.fig), height: highOf(p.fig)}); }); };
 addEventListener("resize", again);
+document.querySelectorAll("details").forEach(function (d) { d.addEventListener("toggle", again); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", function () { plots.forEach(function (p) { p.u.redraw(); }); });
 document.documentElement.dataset.charts = String(plots.length);
 })();

@@ -66,7 +66,7 @@ func (s *Set) Judge(ctx context.Context) {
 func (s *Set) Look() {
 	s.watch()
 	for _, p := range s.due() {
-		s.judge(p)
+		s.judge(p, false)
 	}
 }
 
@@ -82,7 +82,7 @@ func (s *Set) Finish() {
 	}
 	s.o.Lock.Unlock()
 	for _, p := range list {
-		s.judge(p)
+		s.judge(p, true)
 	}
 }
 
@@ -128,7 +128,7 @@ func (p *Process) alarmed() {
 	case v == nil:
 		p.Judged.Verdict, p.Judged.Same = nil, 0
 	case v != p.Judged.Verdict:
-		p.Judged.Take(v, p.LastMs)
+		p.Judged.Take(v, p.LastMs, true)
 	}
 }
 
@@ -177,8 +177,8 @@ func (s *Set) ripe(p *Process) bool {
 	return p.Count >= FirstRows && p.LastMs-p.FirstMs >= FirstMs
 }
 
-// judge has the engine look at one process. Only the copying holds the lock.
-func (s *Set) judge(p *Process) {
+// judge has the engine look at one process; final is the last look. Only the copying holds the lock.
+func (s *Set) judge(p *Process, final bool) {
 	s.o.Lock.Lock()
 	run, at, n := s.Run(p), p.LastMs, p.Count
 	s.o.Lock.Unlock()
@@ -194,7 +194,7 @@ func (s *Set) judge(p *Process) {
 	p.judgedAt = n
 	p.nextLook = now.Add(max(chosenEvery, time.Duration(s.o.Share)*cost)).UnixNano()
 	p.nextMs = p.FirstMs + (at-p.FirstMs)*lookGrowth
-	p.Judged.Take(v, at)
+	p.Judged.Take(v, at, final)
 	p.Judged.Watched = false
 	if s.o.Judged != nil {
 		s.o.Judged(cost)

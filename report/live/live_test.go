@@ -101,7 +101,7 @@ func TestTheChosenProcessIsJudgedFirstAndTheOthersInTurn(t *testing.T) {
 	for range 4 {
 		for _, p := range s.due() {
 			order = append(order, p.PID)
-			s.judge(p)
+			s.judge(p, false)
 		}
 		order = append(order, 0)
 	}

@@ -54,7 +54,8 @@ func (l *log) thin() {
 func isEvidence(kind string) bool {
 	switch kind {
 	case record.KindPhase, record.KindReceipt, record.KindSites, record.KindHolders, record.KindDriverSites,
-		record.KindFirstTouch, record.KindProcess, record.KindWarning:
+		record.KindFirstTouch, record.KindProcess, record.KindWarning,
+		record.KindClones:
 		return true
 	}
 	return false

@@ -47,37 +47,6 @@ type timed struct {
 	tMs  float64
 }
 
-// Judged is the verdict on one process as it stands.
-type Judged struct {
-	Verdict *verdict.Verdict // nil before the first look
-	Looks   int              // how often it was judged
-	Same    int              // looks in a row with this verdict
-	AtMs    float64          // time of the run of the last look
-	Turns   []Turn           // changes, oldest first, at most the last 8
-	// Watched is set when only alarms are raised for the process, one among many.
-	Watched bool
-}
-
-// Turn is a change of the verdict.
-type Turn struct {
-	AtMs    float64
-	Verdict verdict.Class
-	Tier    verdict.Tier
-}
-
-// Take notes a verdict at a time of the run, and whether it turned.
-func (j *Judged) Take(v *verdict.Verdict, atMs float64) {
-	if before := j.Verdict; before != nil && before.Verdict == v.Verdict {
-		j.Same++
-	} else {
-		j.Same = 1
-		turns := append(append([]Turn(nil), j.Turns...), Turn{atMs, v.Verdict, v.Tier})
-		j.Turns = turns[max(len(turns)-keptTurns, 0):]
-	}
-	j.Verdict, j.AtMs = v, atMs
-	j.Looks++
-}
-
 func newProcess(pid, rows int) *Process {
 	return &Process{PID: pid, FirstMs: math.NaN(), LastMs: math.NaN(), rows: record.NewThinned(rows)}
 }

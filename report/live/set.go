@@ -174,7 +174,7 @@ func (s *Set) Round() {
 
 // countMissed counts the rows that should have come since the last one.
 func (s *Set) countMissed(p *Process, tMs float64) {
-	n := (tMs - p.LastMs) / s.meta.IntervalMs
+	n := (tMs - p.LastMs) / max(s.meta.IntervalMs, s.meta.CalmIntervalMs)
 	if p.Count > 0 && s.meta.IntervalMs > 0 && n >= missedFrom {
 		s.missed += uint64(n) - 1
 	}

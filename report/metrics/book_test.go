@@ -55,7 +55,8 @@ func liveRate(v *verdict.Verdict) *verdict.Interval {
 func TestALeakIsPublishedWithItsRateItsBoundsAndWhenTheDeviceIsFull(t *testing.T) {
 	t.Parallel()
 	const capacity, used = 8 << 30, 4 << 30 // others use of it, too
-	limits := []Limit{{Name: "device memory", Column: "used", Device: func(n int) (int64, int64, bool) { return capacity, used, n == 1 }}}
+	limits := []Limit{{Name: "device memory", Column: "used",
+		Device: func(n int) (int64, int64, bool) { return capacity, used, n == 1 }}}
 	for _, online := range []bool{true, false} {
 		b := filled(BookOptions{Online: online, Limits: limits, Complete: true}, 600)
 		b.Finish()
@@ -68,7 +69,8 @@ func TestALeakIsPublishedWithItsRateItsBoundsAndWhenTheDeviceIsFull(t *testing.T
 		if rate == nil || rate.Low > 1<<20 || rate.High < 1<<20 || rate.High-rate.Low > 1<<18 {
 			t.Errorf("online %v: it grows by %+v bytes a second, want 1 MiB within narrow bounds", online, rate)
 		}
-		if f := v.Forecast; f == nil || f.Limit != "device memory" || f.P50 < 4000 || f.P50 > 4200 || f.P10 > f.P50 || f.P90 < f.P50 {
+		if f := v.Forecast; f == nil || f.Limit != "device memory" || f.P50 < 4000 || f.P50 > 4200 ||
+			f.P10 > f.P50 || f.P90 < f.P50 {
 			t.Errorf("online %v: the forecast is %+v, want some 4096 s", online, f)
 		}
 		if p.Device != "1" || *p.Count != 599 {
@@ -88,7 +90,8 @@ func TestDeviceBytesOfNobodyHaveARateToo(t *testing.T) {
 	t.Parallel()
 	b := NewBook(BookOptions{Complete: true})
 	for i := range 300 {
-		b.Row(7, float64(i)*1000, []record.Cell{{Column: record.ColGPU, Value: int64(i) << 22}, {Column: record.ColRSS, Value: 1 << 30}})
+		b.Row(7, float64(i)*1000, []record.Cell{{Column: record.ColGPU, Value: int64(i) << 22},
+			{Column: record.ColRSS, Value: 1 << 30}})
 	}
 	b.Finish()
 	for _, a := range of(t, b, 7).Verdict.Accounts {
@@ -106,7 +109,8 @@ func TestNothingIsSaidOfAProcessBeforeItWasSeenForLong(t *testing.T) {
 	t.Parallel()
 	for online, rows := range map[bool]int{false: liveset.FirstRows - 1, true: liveset.OnlineRows - 1} {
 		b := filled(BookOptions{Online: online}, rows)
-		if v := of(t, b, 1).Verdict; online && (v == nil || v.Verdict != verdict.Undecided || len(v.Accounts) > 0) || !online && v != nil {
+		if v := of(t, b, 1).Verdict; online && (v == nil || v.Verdict != verdict.Undecided || len(v.Accounts) > 0) ||
+			!online && v != nil {
 			t.Errorf("online %v, after %d rows: %+v", online, rows, v)
 		}
 	}
@@ -157,7 +161,8 @@ func TestRowsThatDidNotComeAreCounted(t *testing.T) {
 
 func TestDeadAndForgottenProcesses(t *testing.T) {
 	t.Parallel()
-	b := NewBook(BookOptions{Online: true, NameOf: func(int) string { return "näme" + strings.Repeat("x", 200) + "\xff" }})
+	b := NewBook(BookOptions{Online: true,
+		NameOf: func(int) string { return "näme" + strings.Repeat("x", 200) + "\xff" }})
 	b.Row(1, 0, live(5))
 	b.Dead(2, 0, []record.Cell{{Column: record.ColGPU, Value: 9}})
 	b.Finish()

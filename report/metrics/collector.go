@@ -42,7 +42,7 @@ func NewCollector(source Source, most int) *Collector {
 			"pid", "process", "account", "bound"),
 		forecast: d("forecast_seconds", "Time until a limit is reached at the present rate.", "pid",
 			"process", "limit", "quantile"),
-		dead: d("dead_process_bytes", "Bytes still held for a process that is no more.", "pid",
+		dead: d("dead_process_bytes", "Bytes still held for a process that has ended.", "pid",
 			"process", "device"),
 		processes: d("processes", "Processes with memory, those added up under other included."),
 		samples:   d("samples_total", "Samples of processes taken."),

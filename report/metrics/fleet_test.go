@@ -114,7 +114,8 @@ func fleetPrometheus(b *testing.B, program, target string, n int) (addr string, 
 	}
 	addr = free.Addr().String()
 	free.Close()
-	cmd := exec.Command(program, "--config.file="+filepath.Join(home, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(home, "data"), "--web.listen-address="+addr)
+	cmd := exec.Command(program, "--config.file="+filepath.Join(home, "prometheus.yml"), "--storage.tsdb.path="+
+		filepath.Join(home, "data"), "--web.listen-address="+addr)
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}

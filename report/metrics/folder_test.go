@@ -30,7 +30,8 @@ func TestAFolderIsFollowedOverNewColumnsAndProcesses(t *testing.T) {
 		defer close(done)
 		NewFolder(dir, began, book).Run(ctx)
 	}()
-	w, err := record.Create(dir, record.Meta{PID: 10, Start: time.Now(), IntervalMs: 10, Workload: "nqueens"}, record.CreateOptions{})
+	w, err := record.Create(dir, record.Meta{PID: 10, Start: time.Now(), IntervalMs: 10, Workload: "nqueens"},
+		record.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,8 @@ const (
 	atOnce    = 4
 	waiting   = 256
 	waitBound = 10 * time.Second
+	// mostConns bounds the connections open at once, half-open ones among them.
+	mostConns = 512
 )
 
 // Listen serves the collectors at addr ("127.0.0.1:9850", port 0 for any free
@@ -65,10 +67,10 @@ func Listen(addr string, a Access, collectors ...prometheus.Collector) (*Endpoin
 		return nil, fmt.Errorf("listen for scrapes: %w", err)
 	}
 	if a.CertFile != "" {
-		cert, err := tls.LoadX509KeyPair(a.CertFile, a.KeyFile)
+		cert, err := a.certificate(time.Now())
 		if err != nil {
 			lis.Close()
-			return nil, fmt.Errorf("load certificate: %w", err)
+			return nil, err
 		}
 		lis = tls.NewListener(lis, &tls.Config{Certificates: []tls.Certificate{cert},
 			MinVersion: tls.VersionTLS12})
@@ -76,12 +78,8 @@ func Listen(addr string, a Access, collectors ...prometheus.Collector) (*Endpoin
 	mux := http.NewServeMux()
 	scrape := promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true})
 	mux.Handle("GET /metrics", a.guard(queue(scrape, atOnce, waiting, waitBound)))
-	e := &Endpoint{
-		server: &http.Server{Handler: a.named(addr, mux), ReadTimeout: readBound, WriteTimeout: writeBound,
-			MaxHeaderBytes: mostHeader,
-			ErrorLog:       log.New(io.Discard, "", 0)}, // a scanner's handshakes are nobody's news
-		scheme: "http", addr: lis.Addr(), done: make(chan struct{}),
-	}
+	e := &Endpoint{server: newServer(a.named(addr, mux)), scheme: "http", addr: lis.Addr(),
+		done: make(chan struct{})}
 	if a.CertFile != "" {
 		e.scheme = "https"
 	}
@@ -90,6 +88,33 @@ func Listen(addr string, a Access, collectors ...prometheus.Collector) (*Endpoin
 		e.server.Serve(lis) //nolint:errcheck // it ends by Close
 	}()
 	return e, nil
+}
+
+// newServer serves a handler within the bounds.
+func newServer(h http.Handler) *http.Server {
+	crowd := newCrowd(mostConns)
+	return &http.Server{Handler: crowd.counted(h), ReadTimeout: readBound, WriteTimeout: writeBound,
+		MaxHeaderBytes: mostHeader, ConnState: crowd.state, ConnContext: crowd.context,
+		ErrorLog: log.New(io.Discard, "", 0)} // a scanner's handshakes are nobody's news
+}
+
+// certificate reads the certificate and its key. One that no client would take at
+// that time is refused: who scrapes would see nothing but failures.
+func (a Access) certificate(now time.Time) (tls.Certificate, error) {
+	cert, err := tls.LoadX509KeyPair(a.CertFile, a.KeyFile)
+	if err != nil {
+		return cert, fmt.Errorf("load certificate: %w", err)
+	}
+	switch leaf := cert.Leaf; {
+	case leaf == nil:
+	case now.After(leaf.NotAfter):
+		return cert, fmt.Errorf("load certificate: %s expired on %s; renew it", a.CertFile,
+			leaf.NotAfter.UTC().Format(time.DateTime+" UTC"))
+	case now.Before(leaf.NotBefore):
+		return cert, fmt.Errorf("load certificate: %s is valid only from %s on; look at this machine's clock",
+			a.CertFile, leaf.NotBefore.UTC().Format(time.DateTime+" UTC"))
+	}
+	return cert, nil
 }
 
 // check refuses an open door.

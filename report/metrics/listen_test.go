@@ -1,59 +1,28 @@
 package metrics
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
 
-// selfSigned writes a certificate for 127.0.0.1 and its key.
-func selfSigned(t *testing.T) (cert, key string, pool *x509.CertPool) {
+// vouchedFor writes a certificate for 127.0.0.1 and its key, and returns who vouches
+// for it.
+func vouchedFor(t *testing.T) (cert, key string, pool *x509.CertPool) {
 	t.Helper()
-	secret, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	about := x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "gpumem"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, &about, &about, &secret.PublicKey, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := x509.MarshalPKCS8PrivateKey(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	cert, key, pool = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), x509.NewCertPool()
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: raw}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if !pool.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})) {
-		t.Fatal("the certificate is none")
-	}
-	return cert, key, pool
+	a := newAuthority(t)
+	cert, key = a.issue(t, "127.0.0.1", -time.Hour, time.Hour)
+	return cert, key, a.pool
 }
 
 func TestBeyondTheLoopbackOnlyTLSWithTheTokenIsAnswered(t *testing.T) {
 	t.Parallel()
-	cert, key, pool := selfSigned(t)
+	cert, key, pool := vouchedFor(t)
 	e, err := Listen("0.0.0.0:0", Access{CertFile: cert, KeyFile: key, Token: "secret"}, NewCollector(host{1, 1}, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +33,8 @@ func TestBeyondTheLoopbackOnlyTLSWithTheTokenIsAnswered(t *testing.T) {
 		t.Fatalf("%s, %v", e.URL(), err)
 	}
 	trusting := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}}
-	old := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11}}}
+	old := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool,
+		MaxVersion: tls.VersionTLS11}}}
 	for name, c := range map[string]struct {
 		client *http.Client
 		scheme string
@@ -72,12 +42,13 @@ func TestBeyondTheLoopbackOnlyTLSWithTheTokenIsAnswered(t *testing.T) {
 		code   int // 0 is no answer
 		body   string
 	}{
-		"the token":           {trusting, "https", "Bearer secret", http.StatusOK, "gpumem_account_bytes{"},
-		"no token":            {trusting, "https", "", http.StatusUnauthorized, "a bearer token is needed"},
-		"another token":       {trusting, "https", "Bearer secre", http.StatusUnauthorized, "a bearer token is needed"},
-		"a longer token":      {trusting, "https", "Bearer secret2", http.StatusUnauthorized, "a bearer token is needed"},
-		"another scheme":      {trusting, "https", "Basic secret", http.StatusUnauthorized, "a bearer token is needed"},
-		"plain":               {http.DefaultClient, "http", "Bearer secret", http.StatusBadRequest, "HTTP request to an HTTPS server"},
+		"the token":      {trusting, "https", "Bearer secret", http.StatusOK, "gpumem_account_bytes{"},
+		"no token":       {trusting, "https", "", http.StatusUnauthorized, "a bearer token is needed"},
+		"another token":  {trusting, "https", "Bearer secre", http.StatusUnauthorized, "a bearer token is needed"},
+		"a longer token": {trusting, "https", "Bearer secret2", http.StatusUnauthorized, "a bearer token is needed"},
+		"another scheme": {trusting, "https", "Basic secret", http.StatusUnauthorized, "a bearer token is needed"},
+		"plain": {http.DefaultClient, "http", "Bearer secret", http.StatusBadRequest,
+			"HTTP request to an HTTPS server"},
 		"an unknown issuer":   {http.DefaultClient, "https", "Bearer secret", 0, ""},
 		"TLS 1.1, the token":  {old, "https", "Bearer secret", 0, ""},
 		"another path, token": {trusting, "https", "Bearer secret", http.StatusNotFound, ""},
@@ -111,7 +82,7 @@ func TestBeyondTheLoopbackOnlyTLSWithTheTokenIsAnswered(t *testing.T) {
 
 func TestADoorThatWouldStandOpenIsNotOpened(t *testing.T) {
 	t.Parallel()
-	cert, key, _ := selfSigned(t)
+	cert, key, _ := vouchedFor(t)
 	for want, c := range map[string]struct {
 		addr string
 		Access

@@ -9,7 +9,8 @@ import (
 func TestTheSmallestProcessesAreAddedUpAndNoByteIsLost(t *testing.T) {
 	t.Parallel()
 	list := host{gpus: 2, processes: 10}.Processes()
-	list = append(list, Process{PID: 1020, Device: "0", Bytes: map[verdict.Account]int64{verdict.Live: 1}}) // a second device of the largest
+	list = append(list, Process{PID: 1020, Device: "0",
+		Bytes: map[verdict.Account]int64{verdict.Live: 1}}) // a second device of the largest
 	for _, most := range []int{0, 1, 5, 20, 100} {
 		rows := bounded(list, most)
 		sum, pids := map[verdict.Account]int64{}, map[string]bool{}

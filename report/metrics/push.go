@@ -37,7 +37,7 @@ const (
 func Push(ctx context.Context, warn func(error), collectors ...prometheus.Collector) (*Pusher, error) {
 	for _, name := range [...]string{protocolVar, protocolCommonVar} {
 		if p := os.Getenv(name); p != "" && p != protocol {
-			return nil, fmt.Errorf("push metrics: %s=%s: only %s is spoken here", name, p, protocol)
+			return nil, fmt.Errorf("push metrics: %s=%s: only %s is supported", name, p, protocol)
 		} else if p != "" {
 			break
 		}

@@ -112,7 +112,8 @@ func TestWhatIsScrapedIsPushedAsTheEnvironmentSays(t *testing.T) {
 	if r.path != "/v1/metrics" || r.header.Get("Authorization") != "Bearer secret" {
 		t.Errorf("pushed to %s with %v", r.path, r.header)
 	}
-	if resource["service.name"] != "trainer-7" || resource["deployment.environment.name"] != "test" || resource["host.name"] == "" {
+	if resource["service.name"] != "trainer-7" || resource["deployment.environment.name"] != "test" ||
+		resource["host.name"] == "" {
 		t.Errorf("the resource is %v", resource)
 	}
 	scraped := map[string]string{}

@@ -22,8 +22,9 @@ type trendFit struct {
 }
 
 // lifetimes are the time constants tried for the transient, as parts of the
-// span.
-var lifetimes = [...]float64{.04, .06, .08, .12, .17, .24, .34, .49, .7}
+// span. A longer one is no transient, but a growth that slows down: it would take
+// from the growth what it does not give back.
+var lifetimes = [...]float64{.04, .06, .08, .12, .17, .24, .34}
 
 // fitTrend fits y = a + b x - c exp(-x/tau) + jumps, c >= 0, taking what lowers
 // the information criterion at the effective number of values. x ascends.

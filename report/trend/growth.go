@@ -46,6 +46,9 @@ type Growth struct {
 	T, P                float64
 	Evidence            float64 // decades, 0 when it does not grow
 
+	// Reach is the highest value of the window less its lowest: no more was ever gained
+	// at once. 0 where blocks alone were given.
+	Reach float64
 	Delta float64 // smallest growth that matters
 	Upper float64 // upper bound of the growth over the window
 	Limit float64 // what Upper must stay below for the series to be flat
@@ -65,6 +68,27 @@ type Growth struct {
 
 // Amount is the fitted growth over the window.
 func (g *Growth) Amount() float64 { return g.Rate * g.Span }
+
+// Gained is Amount as it can be shown: no more than the series ever rose by. A series
+// that falls and rises again is fitted by what it gained in all.
+func (g *Growth) Gained() float64 { return g.possible(g.Amount()) }
+
+// Bounds are the ends of the interval of Gained.
+func (g *Growth) Bounds() (low, high float64) {
+	high = g.High * g.Span
+	if g.Reach > 0 && g.Amount() > g.Reach {
+		high = math.Min(high, g.Reach)
+	}
+	return g.possible(g.Low * g.Span), high
+}
+
+// possible is so much of a growth as the series ever rose by.
+func (g *Growth) possible(amount float64) float64 {
+	if g.Reach > 0 {
+		return math.Min(amount, g.Reach)
+	}
+	return amount
+}
 
 // Growing says whether the series grows.
 func (g *Growth) Growing() bool { return g.Shape == Growing }

@@ -2,6 +2,7 @@ package trend
 
 import (
 	"math"
+	"sort"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
 )
@@ -34,7 +35,11 @@ func rivals(x, y []float64, floor float64) (ended, leapt float64) {
 	on, _ := bestRise(x, y, []float64{1})
 	end, endLeft := bestRise(x, y, risesTo[:])
 	leap, leapLeft := bestLeaps(y)
-	return Advantage(on+least, end+least, endLeft), Advantage(on+least, leap+least, leapLeft)
+	ended = math.Inf(-1) // where no rise ends
+	if endLeft != nil {
+		ended = Advantage(on+least, end+least, endLeft)
+	}
+	return ended, Advantage(on+least, leap+least, leapLeft)
 }
 
 // Advantage is by how much the logarithm of a rival's likelihood is above that
@@ -44,6 +49,15 @@ func Advantage(sse, rival float64, left []float64) float64 {
 	rho := stat.Clamp(stat.Autocorrelation(left), 0, .9)
 	return float64(len(left)) * (1 - rho) / (1 + rho) * math.Log(sse/rival)
 }
+
+// A rise that is said to have ended is none where the blocks behind its end surely
+// rise on: by so many errors, and by so much of its slope. A growth that slows down
+// a little lies closer to a rise that ended than to a straight one.
+const (
+	risesOnSure  = 4.
+	risesOnShare = .4
+	risesOnLeast = 4 // blocks that tell
+)
 
 // bestRise fits a straight rise between two places, flat before and after, and
 // returns what the best of those that end at one of the given places leaves.
@@ -61,13 +75,28 @@ func bestRise(x, y, ends []float64) (sse float64, left []float64) {
 	}
 	for _, a := range risesFrom {
 		for _, b := range ends {
-			if l := rise(a, b); l.B > 0 && l.SSE < sse {
+			if l := rise(a, b); l.B > 0 && l.SSE < sse && !risesOn(u, y, b, l.B) {
 				sse, from, to = l.SSE, a, b
 			}
 		}
 	}
+	if math.IsInf(sse, 1) {
+		return sse, nil
+	}
 	l := rise(from, to)
 	return sse, l.Residuals(v, y)
+}
+
+// risesOn reports whether the blocks behind a part of the window surely rise on.
+func risesOn(u, y []float64, end, slope float64) bool {
+	k := sort.SearchFloat64s(u, end)
+	n := len(u) - k
+	if n < risesOnLeast {
+		return false
+	}
+	l := stat.FitLine(u[k:], y[k:])
+	se := math.Sqrt(l.SSE / float64(n-2) / l.SXX)
+	return l.B > risesOnSure*se && l.B > risesOnShare*slope
 }
 
 // bestLeaps fits three levels, each above the one before and of at least two

@@ -16,8 +16,9 @@ func (s *settled) causes() []Cause {
 		ByTrend: s.restsOn == ByTrend, ByLeftover: s.restsOn == ByLeftover,
 		Kind: s.kind, Judged: s.judged.forCauses(), Whole: s.whole.forCauses(),
 		Short: s.short, Unified: s.whole.unified(), Drained: s.drained(),
-		What: s.what(),
-		Meta: s.run.Meta, BuffersLimit: math.NaN(), Exiting: math.Inf(1),
+		IdleCount: s.left.idleCount,
+		What:      s.what(),
+		Meta:      s.run.Meta, BuffersLimit: math.NaN(), Exiting: math.Inf(1),
 		Sites: s.siteRows(), Holders: s.holders(), Leftover: s.o.leftover(),
 	}
 	if s.restsOn == ByRefill {
@@ -27,17 +28,17 @@ func (s *settled) causes() []Cause {
 		c.Workers = s.why
 	}
 	if s.primary == keyHost {
-		c.WhoseHost = s.hostWords()
+		c.WhoseHost, c.HeapKeeps = s.hostWords(), s.heapKeeps()
 	}
 	if told := stat.Known(account.Column(s.run.Samples, record.ColBuffersLimit)); len(told) > 0 {
 		c.BuffersLimit = told[len(told)-1]
 	}
+	c.Gains, c.Compilations = s.gains(), compilationsOf(s)
 	s.seriesOf(c)
-	for _, e := range s.run.Events {
+	for _, e := range s.events.about(s.pid) {
 		switch {
-		case !s.mine(&e):
 		case e.Receipt != nil:
-			c.Receipts = append(c.Receipts, e)
+			c.Receipts = append(c.Receipts, *e)
 		case e.Kind == record.KindPhase && e.Name == record.PhaseExiting:
 			c.Exiting = math.Min(c.Exiting, e.TMs)
 		}
@@ -75,3 +76,7 @@ func (p *process) drained() bool {
 	in, last := p.whole.series[keyInFlight], p.left.last
 	return p.left.has() && in != nil && p.whole.released(keyInFlight, last, math.Inf(1), 0) <= 0
 }
+
+// HeldKind is the identifier of the cause that a holder's path names; empty for none. A
+// copy whose paths are taken out keeps it in the holder's Kind.
+func HeldKind(h record.Holder) string { return cause.HeldKind(&h) }

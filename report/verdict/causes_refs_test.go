@@ -14,7 +14,8 @@ func ending(column string, off bool, holders ...record.Holder) *program {
 	if column != record.ColLive {
 		p.grows(record.ColHostHeap, 100*mib, 16*kib, 64*kib)
 	} else {
-		p.grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColLiveCount, 40, 1, 2)
+		p.grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0,
+			64*kib).grows(record.ColLiveCount, 40, 1, 2)
 	}
 	p.events = append(p.events, record.Event{TMs: 580 * 50, Kind: record.KindPhase, Name: record.PhaseExiting})
 	p.receipt("collect", 30*mib, 30*mib, 590)

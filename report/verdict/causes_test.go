@@ -28,31 +28,40 @@ var planted = []struct {
 		p := newProgram(600).healthy().grows(record.ColCommands, 0, 0, 30)
 		freed := 0.
 		p.set(record.ColFrees, func(i int) float64 { freed += 20 + 18*math.Sin(float64(i)/60); return freed })
-		return p.set(record.ColRSS, func(i int) float64 { return 500*mib + kib*p.cols[record.ColFrees][i] + 16*kib*p.r.NormFloat64() })
+		return p.set(record.ColRSS, func(i int) float64 {
+			return 500*mib + kib*p.cols[record.ColFrees][i] +
+				16*kib*p.r.NormFloat64()
+		})
 	}},
 	{cause.Releases, "1 KiB stays of each of six releases, while launches are too many and command buffers too few", func() *program {
-		return newProgram(600).healthy().grows(record.ColCommands, 0, 0, 400).grows(record.ColCommandBuffers, 0, 0, 5).grows(record.ColFrees, 0, 0, 30).
+		return newProgram(600).healthy().grows(record.ColCommands, 0, 0, 400).grows(record.ColCommandBuffers, 0, 0,
+			5).grows(record.ColFrees, 0, 0, 30).
 			grows(record.ColRSS, 500*mib, 16*kib, 30*kib)
 	}},
-	{cause.Backlog, "the device is slower than the program", func() *program { return newProgram(600).healthy().grows(record.ColInFlight, 3, 1, .5) }},
+	{cause.Backlog, "the device is slower than the program",
+		func() *program { return newProgram(600).healthy().grows(record.ColInFlight, 3, 1, .5) }},
 	{cause.Backlog, "a backlog that holds what it reads", func() *program {
-		return newProgram(600).healthy().grows(record.ColInFlight, 3, 1, .5).grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib).
+		return newProgram(600).healthy().grows(record.ColInFlight, 3, 1, .5).grows(record.ColLive, 60*mib, 0,
+			64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib).
 			grows(record.ColLiveCount, 40, 1, 9).grows(record.ColRefs, 60, 1, 18).receipt("collect", 20*mib, 20*mib, 596)
 	}},
 	{cause.Backlog, "a backlog at the end", func() *program {
-		return loading(250*mib, 0).set(record.ColRefs, func(i int) float64 { return float64(i) }).grows(record.ColInFlight, 3, 0, 2)
+		return loading(250*mib, 0).set(record.ColRefs,
+			func(i int) float64 { return float64(i) }).grows(record.ColInFlight, 3, 0, 2)
 	}},
 	{cause.Backlog, "everything in one command buffer", func() *program {
 		return newProgram(600).healthy().grows(record.ColCommands, 0, 0, 13).flat(record.ColCommandBuffers, 1, 0)
 	}},
 	{cause.Uncommitted, "one command buffer in ten is made and forgotten", func() *program {
-		return newProgram(600).healthy().grows(record.ColCommandBuffers, 0, 0, 1).grows(record.ColCommands, 0, 0, 30).grows(record.ColCommandBuffersOpen, 3, 1, .1)
+		return newProgram(600).healthy().grows(record.ColCommandBuffers, 0, 0, 1).grows(record.ColCommands, 0, 0,
+			30).grows(record.ColCommandBuffersOpen, 3, 1, .1)
 	}},
 	{cause.Policy, "left over in the pool", func() *program { return loading(0, 1180*mib) }},
 	{cause.Policy, "idle memory grows", func() *program {
 		return newProgram(600).healthy().grows(record.ColIdle, 20*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib)
 	}},
-	{cause.Policy, "the pool fills until allocations fail", func() *program { return refilling(3.4).grows(record.ColDriverFailed, 0, 0, .01) }},
+	{cause.Policy, "the pool fills until allocations fail",
+		func() *program { return refilling(3.4).grows(record.ColDriverFailed, 0, 0, .01) }},
 	{cause.Misses, "sizes that never come again", func() *program {
 		return newProgram(600).healthy().grows(record.ColIdle, 20*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib).
 			grows(record.ColPoolMisses, 0, 0, 4).grows(record.ColPoolHits, 0, 0, .1).grows(record.ColShapes, 0, 0, .5)
@@ -65,20 +74,26 @@ var planted = []struct {
 		return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 128*kib).flat(record.ColShapes, 7, 0).
 			grows(record.ColPipelines, 0, 0, .2).grows(record.ColModules, 0, 0, .2)
 	}},
-	{cause.Pipelines, "the same kernels compiled again, while buffers are released at a pace of their own", func() *program {
-		p := newProgram(600).healthy().flat(record.ColShapes, 7, 0).grows(record.ColPipelines, 0, 0, 3)
-		freed := 0.
-		p.set(record.ColFrees, func(i int) float64 { freed += 60 + 50*math.Sin(float64(i)/60); return freed })
-		return p.set(record.ColRSS, func(i int) float64 { return 500*mib + 32*kib*p.cols[record.ColPipelines][i] + 16*kib*p.r.NormFloat64() })
-	}},
+	{cause.Pipelines, "the same kernels compiled again, while buffers are released at a pace of their own",
+		func() *program {
+			p := newProgram(600).healthy().flat(record.ColShapes, 7, 0).grows(record.ColPipelines, 0, 0, 3)
+			freed := 0.
+			p.set(record.ColFrees, func(i int) float64 { freed += 60 + 50*math.Sin(float64(i)/60); return freed })
+			return p.set(record.ColRSS, func(i int) float64 {
+				return 500*mib + 32*kib*p.cols[record.ColPipelines][i] +
+					16*kib*p.r.NormFloat64()
+			})
+		}},
 	{cause.HandleLeak, "handles without bytes", func() *program {
 		return newProgram(600).healthy().grows(record.ColLiveCount, 40, 1, 2).grows(record.ColRefs, 60, 1, 2)
 	}},
 	{cause.HandleLeak, "events never destroyed", func() *program {
-		return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 40*kib).grows(record.ColEvents, 10, 0, 100).flat(record.ColStreams, 4, 0)
+		return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 40*kib).grows(record.ColEvents, 10, 0,
+			100).flat(record.ColStreams, 4, 0)
 	}},
 	{cause.HandleLeak, "streams never destroyed", func() *program {
-		return newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColStreams, 4, 0, 1).flat(record.ColEvents, 300, 0)
+		return newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColStreams, 4, 0,
+			1).flat(record.ColEvents, 300, 0)
 	}},
 	{cause.HandleLeak, "graphs destroyed over the last rows, before their memory is given back", func() *program {
 		return newProgram(400).healthy().grows(record.ColGPU, 700*mib, 0, 960*kib).
@@ -89,19 +104,22 @@ var planted = []struct {
 			receipt("collect", 30*mib, 30*mib, 590)
 	}},
 	{cause.Graph, "each step's graph is kept", func() *program {
-		return newProgram(600).healthy().grows(record.ColLive, 60*mib, 0, 12*64*kib).grows(record.ColGPU, 700*mib, 0, 12*64*kib).
+		return newProgram(600).healthy().grows(record.ColLive, 60*mib, 0, 12*64*kib).grows(record.ColGPU, 700*mib,
+			0, 12*64*kib).
 			grows(record.ColLiveCount, 40, 1, 12).grows(record.ColRefs, 60, 1, 24)
 	}},
 	{cause.Clone, "references are left over", func() *program {
 		return loading(250*mib, 0).set(record.ColRefs, func(i int) float64 { return 201 * float64(min(i/10, 1)) })
 	}},
-	{cause.Clone, "references grow alone", func() *program { return newProgram(600).healthy().grows(record.ColRefs, 60, 1, 2) }},
+	{cause.Clone, "references grow alone",
+		func() *program { return newProgram(600).healthy().grows(record.ColRefs, 60, 1, 2) }},
 	{cause.Finalizers, "buffers go when the heap is collected", func() *program {
 		p := newProgram(600).healthy()
 		tooth := func(low, high float64) func(int) float64 {
 			return func(i int) float64 { return low + (high-low)*float64(i%50)/50 }
 		}
-		return p.set(record.ColHostHeap, tooth(20*mib, 24*mib)).set(record.ColLive, tooth(60*mib, 360*mib)).set(record.ColGPU, tooth(700*mib, 1000*mib))
+		return p.set(record.ColHostHeap, tooth(20*mib, 24*mib)).set(record.ColLive,
+			tooth(60*mib, 360*mib)).set(record.ColGPU, tooth(700*mib, 1000*mib))
 	}},
 	{cause.Resident, "a residency set keeps what is released", func() *program {
 		p := newProgram(600).healthy()
@@ -124,14 +142,16 @@ var planted = []struct {
 		p.events[0].Receipt.GPUBytes = &gpu
 		return p
 	}},
-	{cause.Ceiling, "half a million small buffers", func() *program { return newProgram(600).healthy().flat(record.ColLiveCount, 450_000, 1) }},
+	{cause.Ceiling, "half a million small buffers",
+		func() *program { return newProgram(600).healthy().flat(record.ColLiveCount, 450_000, 1) }},
 	{cause.Ceiling, "few buffers where the device allows few", func() *program {
 		return newProgram(600).healthy().flat(record.ColLiveCount, 4500, 1).flat(record.ColBuffersLimit, 5000, 0)
 	}},
 	{cause.Driver, "the driver keeps something each second", func() *program {
 		return newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).flat(record.ColDriverAllocBytes, 80*mib, 0)
 	}},
-	{cause.Driver, "the driver's host memory", func() *program { return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 64*kib) }},
+	{cause.Driver, "the driver's host memory",
+		func() *program { return newProgram(600).healthy().grows(record.ColRSS, 500*mib, 16*kib, 64*kib) }},
 	{cause.WarmUp, "pages are touched after they were allocated", func() *program {
 		p := newProgram(600).healthy().unified()
 		p.set(record.ColGPU, func(i int) float64 { return 100*mib + 400*mib*float64(min(i/10, 1)) })
@@ -139,7 +159,8 @@ var planted = []struct {
 		p.set(record.ColIdle, func(int) float64 { return 20 * mib })
 		return p.set(record.ColFootprint, func(i int) float64 { return 600*mib + 4*mib*math.Min(100, float64(max(0, i-10))) })
 	}},
-	{cause.Purge, "a purge that returns nothing", func() *program { return newProgram(600).healthy().receipt("purge", 20*mib, 0, 590) }},
+	{cause.Purge, "a purge that returns nothing",
+		func() *program { return newProgram(600).healthy().receipt("purge", 20*mib, 0, 590) }},
 	{cause.Dead, "the process is gone, its device memory is not", func() *program {
 		p := newProgram(600).healthy()
 		for i := 560; i < 600; i++ {
@@ -229,7 +250,8 @@ func TestAHeapThatIsToldLateStillShowsTheCollector(t *testing.T) {
 	tooth := func(late int, low, high float64) func(int) float64 {
 		return func(i int) float64 { return low + (high-low)*float64((i+500-late)%500)/500 }
 	}
-	p.set(record.ColHostHeap, tooth(9, 20*mib, 24*mib)).set(record.ColLive, tooth(0, 60*mib, 360*mib)).set(record.ColGPU, tooth(0, 700*mib, 1000*mib))
+	p.set(record.ColHostHeap, tooth(9, 20*mib, 24*mib)).set(record.ColLive,
+		tooth(0, 60*mib, 360*mib)).set(record.ColGPU, tooth(0, 700*mib, 1000*mib))
 	if v := p.judge(); !named(v, cause.Finalizers) {
 		t.Errorf("%s, causes %+v", v.Summary, v.Causes)
 	}
@@ -238,7 +260,8 @@ func TestAHeapThatIsToldLateStillShowsTheCollector(t *testing.T) {
 // Columns are read once in three rows, as slow ones are.
 func TestCellsThatAreUnknownGiveNoCause(t *testing.T) {
 	t.Parallel()
-	p := newProgram(900).healthy().flat(record.ColIdleCount, 12, 1).flat(record.ColPipelines, 7, 0).flat(record.ColShapes, 7, 0)
+	p := newProgram(900).healthy().flat(record.ColIdleCount, 12, 1).flat(record.ColPipelines, 7,
+		0).flat(record.ColShapes, 7, 0)
 	for _, c := range account.HandleKinds() {
 		p.flat(c.Column, 40, 1)
 	}
@@ -257,7 +280,8 @@ func TestCellsThatAreUnknownGiveNoCause(t *testing.T) {
 func TestMemoryAskedOfTheDriverIsNotTheDriversOwn(t *testing.T) {
 	t.Parallel()
 	unknown := newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib)
-	asked := newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColDriverAllocBytes, 80*mib, 0, 64*kib)
+	asked := newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColDriverAllocBytes,
+		80*mib, 0, 64*kib)
 	for name, p := range map[string]*program{"not recorded": unknown, "asked for": asked} {
 		if v := p.judge(); v.Verdict != DriverGrowth || len(v.Causes) > 0 {
 			t.Errorf("%s: %s with causes %+v", name, v.Verdict, v.Causes)
@@ -285,8 +309,10 @@ func TestToolsAreNamedWhenTheyAreOn(t *testing.T) {
 		name, value string
 		tool        bool
 	}{
-		{"MTL_DEBUG_LAYER", "1", true}, {"MTL_DEBUG_LAYER", "0", false}, {"NSZombieEnabled", "YES", true}, {"MallocStackLogging", "off", false},
-		{"DYLD_INSERT_LIBRARIES", "/usr/lib/libgmalloc.dylib", true}, {"LD_PRELOAD", "libjemalloc.so.2", false}, {"LD_PRELOAD", "/usr/lib/libasan.so.8", true},
+		{"MTL_DEBUG_LAYER", "1", true}, {"MTL_DEBUG_LAYER", "0", false}, {"NSZombieEnabled", "YES", true},
+		{"MallocStackLogging", "off", false},
+		{"DYLD_INSERT_LIBRARIES", "/usr/lib/libgmalloc.dylib", true}, {"LD_PRELOAD", "libjemalloc.so.2", false},
+		{"LD_PRELOAD", "/usr/lib/libasan.so.8", true},
 	} {
 		p := newProgram(600).healthy().grows(record.ColLive, 60*mib, 0, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib)
 		p.meta.Env = map[string]string{c.name: c.value}
@@ -301,7 +327,8 @@ func TestAutoreleasePoolsAreNamedOnMetalAlone(t *testing.T) {
 	for _, c := range []struct {
 		driver, os string
 		metal      bool
-	}{{"apple", "darwin/arm64", true}, {"soft", "linux/amd64", true}, {"", "", true}, {"", "darwin/arm64", true}, {"", "linux/amd64", false}, {"cuda", "linux/amd64", false}, {"nvidia 580.159.04", "linux/amd64", false}} {
+	}{{"apple", "darwin/arm64", true}, {"soft", "linux/amd64", true}, {"", "", true}, {"", "darwin/arm64", true},
+		{"", "linux/amd64", false}, {"cuda", "linux/amd64", false}, {"nvidia 580.159.04", "linux/amd64", false}} {
 		p := newProgram(600).healthy().grows(record.ColCommands, 0, 0, 30).grows(record.ColRSS, 500*mib, 16*kib, 60*kib)
 		p.meta.Driver, p.meta.OS = c.driver, c.os
 		if v := p.judge(); named(v, cause.Autorelease) != c.metal {
@@ -325,7 +352,8 @@ func TestAPoolThatIsEmptiedAgainAndAgainIsLeftOpenWithTheReason(t *testing.T) {
 			t.Errorf("%.1f fillings: %s", times, v.Summary)
 		}
 		v = refilling(times).grows(record.ColDriverFailed, 0, 0, .01).judge()
-		if v.Verdict != PoolGrowth || v.RestsOn != ByRefill || v.Tier != Likely || !strings.Contains(v.Summary, "allocations failed") {
+		if v.Verdict != PoolGrowth || v.RestsOn != ByRefill || v.Tier != Likely ||
+			!strings.Contains(v.Summary, "allocations failed") {
 			t.Errorf("%.1f fillings until allocations fail: %s %s", times, v.Tier, v.Summary)
 		}
 	}
@@ -364,7 +392,8 @@ func TestPurgeThatReturnsTheGrowthProvesRetention(t *testing.T) {
 	if v := p.receipt("collect", 0, 0, 597).judge(); strings.Contains(v.Summary, "neither") {
 		t.Errorf("without a purge: %s", v.Summary)
 	}
-	if v := p.receipt("purge", 0, 0, 598).judge(); v.Verdict != Undecided || !strings.Contains(v.Summary, "neither collecting garbage nor purging the pool gave it back") {
+	if v := p.receipt("purge", 0, 0, 598).judge(); v.Verdict != Undecided ||
+		!strings.Contains(v.Summary, "neither collecting garbage nor purging the pool gave it back") {
 		t.Errorf("after experiments in vain: %s", v.Summary)
 	}
 }

@@ -9,11 +9,16 @@ import (
 
 // change is by how much the process changed in the judged window, from the end of
 // the warm-up on: that of all accounts, where it leaves half of the window, else
-// that of the account in question. False where too little was recorded.
+// that of the account in question. A recording without times is told from its
+// first row: each row is an event there, and the books know what the program had
+// before it. False where too little was recorded.
 func (s *settled) change() (account.Change, bool) {
 	last := len(s.judged.clock) - 1
 	if last < 0 {
 		return account.Change{}, false
+	}
+	if s.judged.untimed {
+		return s.judged.book.Between(0, last)
 	}
 	from := s.warmRow(keys)
 	if from > last/2 {
@@ -84,8 +89,9 @@ func whole(v float64) *int64 {
 
 // bounds are the 95 % interval of a fitted growth; nil where it has none.
 func bounds(g *trend.Growth) (low, high *int64) {
-	if finite(Interval{Value: g.Rate, Low: g.Low * g.Span, High: g.High * g.Span}) == nil {
+	l, h := g.Bounds()
+	if finite(Interval{Value: g.Rate, Low: l, High: h}) == nil {
 		return nil, nil
 	}
-	return whole(g.Low * g.Span), whole(g.High * g.Span)
+	return whole(l), whole(h)
 }

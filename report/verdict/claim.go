@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 )
@@ -22,15 +22,11 @@ func (s *settled) lead() string {
 func (s *settled) claim(v *Verdict) string {
 	switch s.class {
 	case None:
-		return s.noneClaim()
+		return s.noneClaim() + hazardWords(s)
 	case Undecided:
 		return s.undecidedClaim(v)
 	}
-	text := s.growthClaim(v)
-	if len(v.Causes) > 0 && v.Causes[0].Confidence >= .5 {
-		text += "; cause: " + strings.ReplaceAll(v.Causes[0].ID, "-", " ")
-	}
-	return text + "."
+	return s.growthClaim(v) + causeClaim(v.Causes) + "." + hazardWords(s)
 }
 
 // growthClaim says what was seen of a growth.
@@ -40,7 +36,7 @@ func (s *settled) growthClaim(v *Verdict) string {
 		return s.leftoverClaim()
 	case ByMagnitude:
 		return s.magnitudeClaim()
-	case ByRefill, ByProcesses:
+	case ByRefill, ByProcesses, ByObjects:
 		return s.why
 	}
 	text := s.what() + " grows by " + s.quantity(s.size) + s.lasting()
@@ -60,6 +56,8 @@ func (s *settled) growthClaim(v *Verdict) string {
 		text += fmt.Sprintf(", %.0f %% of all growth", 100*part.Value)
 	}
 	switch s.primary {
+	case keyLive:
+		text += s.outgrownWords()
 	case keyHost, keyHeap:
 		text += s.hostWords()
 	case keyUntracked:
@@ -74,7 +72,7 @@ func (s *settled) cost(d *DrivenBy) string {
 	if s.primary.counts() {
 		return fmt.Sprintf("%.3g %s", d.Value, unit)
 	}
-	return account.Size(d.Value) + " " + unit
+	return units.Bytes(d.Value) + " " + unit
 }
 
 // lasting is how long the growth was watched.
@@ -124,7 +122,16 @@ func (s *settled) quantity(b float64) string {
 	if s.primary.counts() {
 		return fmt.Sprintf("%.0f", b)
 	}
-	return account.Size(b)
+	return units.Bytes(b)
+}
+
+// outgrownWords say what the pool keeps beside a growth that it follows from.
+func (s *settled) outgrownWords() string {
+	kept := &s.grow[keyIdle]
+	if !kept.Growing() || !s.grow.outgrows(s.grow.amounts()) {
+		return ""
+	}
+	return ", and the pool keeps " + units.Bytes(kept.Gained()) + " more of blocks that became too small"
 }
 
 // untrackedWords say that most of what grows was asked of the driver: by a
@@ -140,30 +147,8 @@ func (s *settled) untrackedWords() string {
 	return ", most of it asked of the driver outside the pool"
 }
 
-// hostWords says whose host memory it is, or that it cannot be told.
-func (s *settled) hostWords() string {
-	if s.isPinned() {
-		return ", most of it pinned memory that the program asked the driver for"
-	}
-	if words := s.touchWords(); words != "" {
-		return words
-	}
-	if s.class == DriverGrowth && s.records.hold(s.size) {
-		return s.records.words(s.size)
-	}
-	switch {
-	case s.judged.series[keyHeap] == nil:
-		return " (host heap or driver, unresolved: the program's heap was not recorded)"
-	case s.class == DriverGrowth:
-		return " while the program's heap does not"
-	case s.grow[keyHeap].Growing():
-		return " with the program's heap"
-	}
-	return " (host heap or driver, unresolved)"
-}
-
 func (s *settled) leftoverClaim() string {
-	text := account.Size(s.size)
+	text := units.Bytes(s.size)
 	switch s.primary {
 	case keyLive:
 		text += " are still referenced after the program released everything"
@@ -177,10 +162,10 @@ func (s *settled) leftoverClaim() string {
 		text += " of device memory outside the program and its pool stay after the program released " +
 			"everything"
 	default:
-		text += " of host memory stay after the program released everything, more with each repetition"
+		text += " of host memory stay after the program released everything, and more with each repetition"
 	}
 	if r := s.left.perRepetition(s.primary); r > s.o.leftover() && s.primary != keyHost {
-		text += fmt.Sprintf(", and at least %s more with each repetition", account.Size(r))
+		text += fmt.Sprintf(", and at least %s more with each repetition", units.Bytes(r))
 	}
 	return text
 }
@@ -200,7 +185,7 @@ func (s *settled) magnitudeClaim() string {
 	}
 	words := make([]string, len(per))
 	for i, p := range per {
-		words[i] = account.Size(p)
+		words[i] = units.Bytes(p)
 	}
 	first, last := per[0], per[len(per)-1]
 	course := "steadily"
@@ -217,7 +202,7 @@ func (s *settled) magnitudeClaim() string {
 			place = "host memory"
 		}
 	}
-	text := fmt.Sprintf("%s grows by %s, %s: %s a %s", place, account.Size(s.size), course,
+	text := fmt.Sprintf("%s grows by %s, %s: %s a %s", place, units.Bytes(s.size), course,
 		strings.Join(words, ", then "), unit)
 	if s.primary == keyHost && s.class == HostGrowth {
 		text += s.hostWords()
@@ -227,9 +212,12 @@ func (s *settled) magnitudeClaim() string {
 }
 
 func (s *settled) noneClaim() string {
+	if s.restsOn == ByObjects {
+		return s.why + "."
+	}
 	if s.restsOn == ByLeftover {
 		return fmt.Sprintf("what the program took it gave back; nothing above %s is left over.",
-			account.Size(s.o.leftover()))
+			units.Bytes(s.o.leftover()))
 	}
 	var parts []string
 	for i, k := range accountKeys {
@@ -239,18 +227,18 @@ func (s *settled) noneClaim() string {
 	}
 	text := fmt.Sprintf("no account grows (%s)", strings.Join(parts, ", "))
 	if m := s.mostHidden(); m > 0 {
-		text += fmt.Sprintf("; a growth above %s %s would have been seen", account.Size(m),
+		text += fmt.Sprintf("; a growth above %s %s would have been seen", units.Bytes(m),
 			article(s.judged.clockUnit()))
 	}
 	return text + "."
 }
 
 // mostHidden is the largest rate that could have gone unseen in an account.
-func (s *settled) mostHidden() float64 {
+func (x *examined) mostHidden() float64 {
 	m := 0.
 	for _, k := range accountKeys {
-		if g := &s.grow[k]; g.Known && s.judged.series[k] != nil {
-			if d := s.judged.detectable(g); d != nil {
+		if g := &x.grow[k]; g.Known && x.judged.series[k] != nil {
+			if d := x.judged.detectable(g); d != nil {
 				m = math.Max(m, *d)
 			}
 		}

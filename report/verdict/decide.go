@@ -28,6 +28,8 @@ type bound struct{ least, most float64 }
 type settled struct {
 	examined
 	decision
+	found []FindingRow
+	held  string // the path that got longer at each look and explains the growth; or empty
 }
 
 // decide weighs the findings on a process, and then its experiments. It and what it
@@ -37,15 +39,20 @@ type settled struct {
 //
 //   - what grows in a program that was reading its code in is no growth of its work;
 //   - a pool that fills again and again has no trend: it counts where nothing grows;
+//   - containers that were looked at decide where the trend is open, and say so where
+//     what it saw is a container that fills up;
 //   - what was left over counts where its trust is above the trend's, unless the
 //     trend is of twice as much; where nothing was left over and nothing surely
 //     grows, nothing does;
 //   - the size of a growth counts in runs that are too short for all else.
 func decide(x *examined, f findings) *settled {
-	s := &settled{examined: *x}
+	s := &settled{examined: *x, found: f.rows()}
 	d := &s.decision
 	d.take(f.trend)
 	d.shares = f.shares
+	if f.objects != nil {
+		s.held = f.objects.holder
+	}
 	if f.starting != nil && f.trend.owner != nobody {
 		d.take(*f.starting)
 		d.shares = nil
@@ -54,13 +61,52 @@ func decide(x *examined, f findings) *settled {
 		d.take(*f.refill)
 		s.grow[keyIdle].Shape = trend.Bounded
 	}
+	if f.starting == nil {
+		s.weighObjects(f.objects)
+	}
 	d.weighLeftovers(f)
 	if f.magnitude != nil && d.restsOn == "" {
 		d.take(*f.magnitude)
 	}
 	d.weighExperiments(s.experiments(), s.o.leftover())
 	d.confidence = s.confidenceOf(*d)
+	withoutRate(s)
+	withoutHolder(s)
+	if s.hazards() > 0 {
+		d.confidence = min(d.confidence, hazardous)
+		s.found = append(s.found, hazardRow(s))
+	}
 	return s
+}
+
+// withoutHolder takes back a growth of host memory that may be the program's start.
+func withoutHolder(s *settled) {
+	why := ""
+	if s.class == HostGrowth {
+		why = mayBeStarting(s)
+	}
+	if why == "" {
+		return
+	}
+	s.grow[s.primary].Shape = trend.ShapeUndecided
+	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking, why: why}
+}
+
+// withoutRate takes back a growth that the trend is not sure of where what a second
+// costs, or both a unit of work and what the trend fits to the rows, may as well be
+// nothing: the program is filling up, or swings too slowly for the time that it was
+// seen, or the machine was too busy for its rows to come evenly.
+func withoutRate(s *settled) {
+	if s.restsOn != ByTrend || s.class == Undecided || s.primary == keys || s.tier() == Confirmed {
+		return
+	}
+	low, _ := bounds(&s.grow[s.primary])
+	d, _ := s.drivenBy()
+	if d == nil || d.Low > 0 || d.Per != "second" && (low == nil || *low > 0) {
+		return
+	}
+	s.grow[s.primary].Shape = trend.ShapeUndecided
+	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking}
 }
 
 // decideDifference is decide for the difference of two runs, which has trends and
@@ -83,7 +129,7 @@ func decideTree(all []*settled, worst *settled) *settled {
 	if f == nil || gravity(worst.class) > gravity(Undecided) && worst.size >= f.size {
 		return nil
 	}
-	s := &settled{examined: firstOf(all).examined}
+	s := &settled{examined: firstOf(all).examined, found: (&findings{trend: *f}).rows()}
 	s.take(*f)
 	s.confidence = s.confidenceOf(s.decision)
 	return s
@@ -126,6 +172,35 @@ func classOf(o owner) Class {
 // open reports whether nothing was found that grows.
 func (d *decision) open() bool {
 	return d.class == None || d.class == Undecided && d.primary == keys
+}
+
+// weighObjects lets what the looks found stand beside the trend. Where the trend is
+// open they decide; where both tell of the same growth, each makes the other surer;
+// and a container that has a bound is warming up, however straight it rises.
+func (s *settled) weighObjects(f *finding) {
+	d := &s.decision
+	if f == nil {
+		return
+	}
+	same := d.primary == f.of || f.of == keyHost && d.primary == keyHeap || f.of == keyLive && d.primary == keyCount
+	unsure := d.class == Undecided && (d.primary == keys || d.primary == f.of)
+	switch {
+	case f.owner == nobody && (same && d.restsOn == ByTrend || unsure):
+		d.take(*f)
+		d.shares, d.lacking = nil, false
+		s.grow[f.of].Shape = trend.Plateau
+	case f.owner == nobody:
+	case f.owner == unknown:
+		if d.class == AppLeak {
+			d.notes = append(d.notes, f.why)
+		}
+	case unsure:
+		d.take(*f)
+		d.lacking = false
+		s.grow[f.of].Shape = trend.Growing
+	case same && d.restsOn == ByTrend && d.class != Undecided:
+		d.bounds = append(d.bounds, bound{least: f.score, most: 1})
+	}
 }
 
 // weighLeftovers lets what was left over stand beside the trend: the stronger

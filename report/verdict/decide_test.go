@@ -10,7 +10,7 @@ import (
 // bareProcess is a process of which nothing was recorded.
 func bareProcess() *examined {
 	x := &examined{}
-	x.run = &record.Run{}
+	x.run, x.events = &record.Run{}, indexed(nil)
 	for k := range x.grow {
 		x.grow[k].Shape = trend.ShapeUndecided
 	}
@@ -31,19 +31,21 @@ func TestFindingsAreWeighedInOneOrder(t *testing.T) {
 		class Class
 		by    Evidence
 	}{
-		"nothing grows":                                 {findings{trend: still}, None, ""},
-		"a trend":                                       {findings{trend: grows}, DriverGrowth, ByTrend},
-		"a program that only starts":                    {findings{trend: grows, starting: &open}, Undecided, ""},
-		"a pool that fills, beside a trend":             {findings{trend: grows, refill: refill}, DriverGrowth, ByTrend},
-		"a pool that fills alone":                       {findings{trend: still, refill: refill}, PoolGrowth, ByRefill},
-		"what was left over, beside a doubtful trend":   {findings{trend: grows, leftover: left}, AppLeak, ByLeftover},
-		"the same beside a sure one":                    {findings{trend: sure, leftover: left}, DriverGrowth, ByTrend},
-		"all came back where nothing surely grows":      {findings{trend: open, gaveBack: left}, AppLeak, ByLeftover},
-		"all came back of a growth that is no work":     {findings{trend: grows, gaveBack: left}, DriverGrowth, ByTrend},
-		"a large growth of a short run":                 {findings{trend: open, magnitude: large}, HostGrowth, ByMagnitude},
-		"what a short run left over":                    {findings{trend: open, magnitude: large, leftover: left}, AppLeak, ByLeftover},
-		"device memory of unknown owner":                {findings{trend: finding{of: keyDevice, size: mib}}, Undecided, ""},
-		"the same, while a pool that nobody sees fills": {findings{trend: finding{of: keyDevice, size: mib}, refill: refill}, Undecided, ""},
+		"nothing grows":                               {findings{trend: still}, None, ""},
+		"a trend":                                     {findings{trend: grows}, DriverGrowth, ByTrend},
+		"a program that only starts":                  {findings{trend: grows, starting: &open}, Undecided, ""},
+		"a pool that fills, beside a trend":           {findings{trend: grows, refill: refill}, DriverGrowth, ByTrend},
+		"a pool that fills alone":                     {findings{trend: still, refill: refill}, PoolGrowth, ByRefill},
+		"what was left over, beside a doubtful trend": {findings{trend: grows, leftover: left}, AppLeak, ByLeftover},
+		"the same beside a sure one":                  {findings{trend: sure, leftover: left}, DriverGrowth, ByTrend},
+		"all came back where nothing surely grows":    {findings{trend: open, gaveBack: left}, AppLeak, ByLeftover},
+		"all came back of a growth that is no work":   {findings{trend: grows, gaveBack: left}, DriverGrowth, ByTrend},
+		"a large growth of a short run":               {findings{trend: open, magnitude: large}, HostGrowth, ByMagnitude},
+		"what a short run left over": {findings{trend: open, magnitude: large, leftover: left},
+			AppLeak, ByLeftover},
+		"device memory of unknown owner": {findings{trend: finding{of: keyDevice, size: mib}}, Undecided, ""},
+		"the same, while a pool that nobody sees fills": {findings{trend: finding{of: keyDevice, size: mib},
+			refill: refill}, Undecided, ""},
 	} {
 		if s := decide(bareProcess(), c.f); s.class != c.class || s.restsOn != c.by {
 			t.Errorf("%s: %s by %q, want %s by %q", name, s.class, s.restsOn, c.class, c.by)
@@ -56,7 +58,8 @@ func TestExperimentsBoundTheConfidenceInTheirOrder(t *testing.T) {
 	back, claimed := int64(9*mib), int64(9*mib)
 	none := int64(0)
 	proof := record.Event{Receipt: &record.Receipt{Action: record.ActionPurge, ReturnedBytes: &back}}
-	inVain := record.Event{Receipt: &record.Receipt{Action: record.ActionPurge, ClaimedBytes: &claimed, ReturnedBytes: &none}}
+	inVain := record.Event{Receipt: &record.Receipt{Action: record.ActionPurge, ClaimedBytes: &claimed,
+		ReturnedBytes: &none}}
 	grows := finding{by: ByTrend, of: keyIdle, owner: thePool, score: 50, size: 10 * mib}
 	for name, c := range map[string]struct {
 		events []record.Event
@@ -68,7 +71,7 @@ func TestExperimentsBoundTheConfidenceInTheirOrder(t *testing.T) {
 		"a purge in vain, and then a proof": {[]record.Event{inVain, proof}, func(p float64) bool { return p == proves }},
 	} {
 		x := bareProcess()
-		x.run.Events = c.events
+		x.run.Events, x.events = c.events, indexed(c.events)
 		if s := decide(x, findings{trend: grows}); !c.want(s.confidence) {
 			t.Errorf("%s: confidence %v", name, s.confidence)
 		}

@@ -1,12 +1,15 @@
 package verdict
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
-	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/peak"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -27,6 +30,10 @@ type Difference struct {
 	Base      *Verdict  `json:"base"`
 	New       *Verdict  `json:"new"`
 	Warnings  []string  `json:"warnings,omitempty"`
+	// Peak compares what live memory was made of when the runs had most, Composition
+	// what it was made of at their ends; nil where a run does not tell.
+	Peak        *peak.Comparison `json:"peak,omitempty"`
+	Composition *peak.Comparison `json:"composition,omitempty"`
 }
 
 // DiffRow is one account's difference.
@@ -48,11 +55,16 @@ type DiffRow struct {
 
 // Diff compares two runs: each account's growth in new beyond base, aligned
 // by step where both have steps, else by time since the start. Of several
-// processes the one each verdict is about is compared. It is pure and
-// deterministic, does not change the runs and does not panic.
+// processes the one that new's verdict is about is compared with the one that has
+// its place in base; workers that new leaves, and base does not, decide by
+// themselves. It is pure and deterministic, does not change the runs and does not
+// panic.
 func Diff(base, new *record.Run, o Options) *Difference {
 	d := &Difference{Schema: 1, Base: Judge(base, o), New: Judge(new, o)}
-	a, b := chosen(base, o), chosen(new, o)
+	d.compareMemory()
+	before, after := processesOf(base, o), processesOf(new, o)
+	b := worstOf(judgedAmong(after))
+	a := counterpart(before, after, b)
 	if a == nil || b == nil {
 		none := undecided("a run without samples cannot be compared.")
 		d.Verdict, d.Tier, d.Claim = none.class, none.tier(), none.why
@@ -64,24 +76,66 @@ func Diff(base, new *record.Run, o Options) *Difference {
 	if b := p.untouched(); b > 0 {
 		d.Warnings = append(d.Warnings,
 			fmt.Sprintf(
-				"host: %s or more of the device memory taken is not in the footprint; host memory was not compared", account.Size(b)))
+				"host: %s or more of the device memory taken is not in the footprint; host memory was not compared",
+				units.Bytes(b)))
 	}
 	p.align()
 	d.AlignedBy, d.Compared = p.unit, stat.Round(p.span)
 	s := p.judge()
 	d.Rows = p.rows(s)
-	d.Verdict, d.Tier, d.Confidence = s.class, s.tier(), stat.Round(s.confidence)
 	d.Claim = p.claim(s)
+	if tree := decideTree(after, b); tree != nil && decideTree(before, a) == nil {
+		s, d.Claim = tree, tree.why+"; before it was not so."
+	} else if p.saysTooLittle(s) && d.Base.Verdict == None && gravity(b.class) > gravity(Undecided) {
+		s, d.Claim = b, "too little of both runs can be compared; by itself, "+d.New.Claim
+	}
+	d.Verdict, d.Tier, d.Confidence = s.class, s.tier(), stat.Round(s.confidence)
 	d.Summary = sentence(string(d.Verdict), d.Claim)
 	return d
 }
 
-// chosen is the process a run's verdict is about; nil of a run without rows.
-func chosen(run *record.Run, o Options) *settled {
+// compareMemory compares what the runs tell of their memory beside growth.
+func (d *Difference) compareMemory() {
+	base := peak.Memory{OOM: d.Base.OOM, Peak: d.Base.Peak, Composition: d.Base.Composition}
+	new := peak.Memory{OOM: d.New.OOM, Peak: d.New.Peak, Composition: d.New.Composition}
+	d.Peak, d.Composition = peak.CompareTops(base, new), peak.CompareEnds(base, new)
+}
+
+// saysTooLittle reports whether a comparison without a growth leaves open whether new
+// grows more than base: it is undecided, or of less than half of what new did.
+func (p *pair) saysTooLittle(s *settled) bool {
+	return s.class == Undecided || s.class == None && p.span < length(p.new.judged.X(p.axis))/2
+}
+
+// processesOf are the processes of a run, judged; none of a run without rows.
+func processesOf(run *record.Run, o Options) []*settled {
 	if run == nil {
 		return nil
 	}
-	return worstOf(judgeAll(run, o, trend.ForReport()))
+	return judgeAll(run, o, trend.ForReport())
+}
+
+// counterpart is the process of base that has the place of one of new: by the order
+// in which they came, or the last that there is. Nil where either run has none.
+func counterpart(base, new []*settled, one *settled) *settled {
+	if len(base) == 0 || one == nil {
+		return nil
+	}
+	base, new = inOrder(base), inOrder(new)
+	return base[min(slices.Index(new, one), len(base)-1)]
+}
+
+// inOrder are processes in the order in which they came.
+func inOrder(all []*settled) []*settled {
+	begin := func(s *settled) float64 {
+		if len(s.whole.clock) == 0 {
+			return math.Inf(1)
+		}
+		return s.whole.clock[0]
+	}
+	out := slices.Clone(all)
+	slices.SortStableFunc(out, func(a, b *settled) int { return cmp.Compare(begin(a), begin(b)) })
+	return out
 }
 
 // pair is two runs under comparison.
@@ -134,7 +188,8 @@ func length(x []float64) float64 {
 // decides about what grows as in one run.
 func (p *pair) judge() *settled {
 	x := &examined{kind: p.new.kind}
-	x.run, x.o, x.judged, x.whole = p.new.run, p.o, p.new.judged, p.new.whole
+	x.run, x.events, x.o, x.judged, x.whole = p.new.run, p.new.events, p.o, p.new.judged, p.new.whole
+	x.pid, x.touch = p.new.pid, p.new.touch
 	if x.kind.Name != "" {
 		p.base.judged.series[keyHandles] = p.base.judged.alive(x.kind.Column)
 	}
@@ -147,15 +202,33 @@ func (p *pair) judge() *settled {
 
 // growth is what the differences of the blocks say.
 func (p *pair) growth(x *examined) finding {
-	k, whose := x.blame(x.grow.amounts())
+	e := x.trends()
+	k, whose := e.blame(x.grow.amounts())
+	if own := p.new.owner(); own != unknown && ofHost(k) && ofHost(p.new.primary) {
+		whose = own // the run by itself has more to tell host and driver by
+	}
 	switch {
 	case whose != unknown:
-		return x.grown(k, whose, 1)
+		return grown(&x.grow[k], k, whose, 1)
 	case k == keyDevice:
 		return finding{of: k,
 			why: "device memory grows more than before, and no allocator counters tell who holds it"}
 	}
-	return x.quiet()
+	return findQuiet(e)
+}
+
+// ofHost reports whether a series is host memory.
+func ofHost(k key) bool { return k == keyHost || k == keyHeap }
+
+// owner is whose host memory grows by the verdict on a process; unknown of another.
+func (d *decision) owner() owner {
+	switch d.class {
+	case HostGrowth:
+		return theHost
+	case DriverGrowth:
+		return theDriver
+	}
+	return unknown
 }
 
 // examine tests the growth of one key in new beyond base.
@@ -280,7 +353,7 @@ func (p *pair) claim(s *settled) string {
 	}
 	if s.restsOn == ByLeftover {
 		b, _ := p.leftoverOf(s.primary)
-		return fmt.Sprintf("%s more are left over than before in %s.", account.Size(b), s.what())
+		return fmt.Sprintf("%s more are left over than before in %s.", units.Bytes(b), s.what())
 	}
 	g := &s.grow[s.primary]
 	return fmt.Sprintf("%s grows by %s more than before over %.4g %ss (%s a %s).",

@@ -11,9 +11,11 @@ import (
 
 func TestDiffFindsGrowthBeyondTheBaseAlignedByStep(t *testing.T) {
 	t.Parallel()
-	base := newProgram(600).healthy().grows(record.ColLive, 60*mib, 64*kib, 16*kib).grows(record.ColGPU, 700*mib, 0, 16*kib)
+	base := newProgram(600).healthy().grows(record.ColLive, 60*mib, 64*kib, 16*kib).grows(record.ColGPU,
+		700*mib, 0, 16*kib)
 	// New runs at half the speed: by time it would grow less than the base.
-	slow := newProgram(1200).healthy().grows(record.ColLive, 60*mib, 64*kib, 14*kib).grows(record.ColGPU, 700*mib, 0, 14*kib)
+	slow := newProgram(1200).healthy().grows(record.ColLive, 60*mib, 64*kib, 14*kib).grows(record.ColGPU,
+		700*mib, 0, 14*kib)
 	slow.set(record.ColStep, func(i int) float64 { return float64(i) * 1.5 })
 	d := Diff(base.run(), slow.run(), Options{})
 	if d.AlignedBy != "step" || d.Verdict != AppLeak {
@@ -76,5 +78,53 @@ func TestHandlesThatARunKeepsMoreOfThanBeforeAreCompared(t *testing.T) {
 	}
 	if grew == 0 {
 		t.Error("no pair has more handles in the new run than in the base")
+	}
+}
+
+func TestDiffNamesTheOwnerOfHostMemoryThatTheNewRunNames(t *testing.T) {
+	t.Parallel()
+	touched := func(library string) *program {
+		p := newProgram(600).grows(record.ColRSS, 500*mib, 64*kib, 512*kib).flat(record.ColHostHeap, 90*mib, 0)
+		p.events = append(p.events, record.Event{Kind: record.KindFirstTouch, FirstTouch: &record.FirstTouch{
+			Seconds: 10, Judgement: "growth", Owners: []record.TouchOwner{{Library: library, Share: .9}},
+		}})
+		return p
+	}
+	base := newProgram(600).flat(record.ColRSS, 500*mib, 64*kib).flat(record.ColHostHeap, 90*mib, 0)
+	for library, want := range map[string]Class{"python3.11": HostGrowth, "libcuda.so.1": DriverGrowth} {
+		d := Diff(base.run(), touched(library).run(), Options{})
+		if d.New.Verdict != want || d.Verdict != want {
+			t.Errorf("%s: the new run is %s, the difference %s: %s", library, d.New.Verdict, d.Verdict, d.Summary)
+		}
+	}
+}
+
+func TestDiffOfATreeThatLeavesItsWorkersIsAGrowth(t *testing.T) {
+	t.Parallel()
+	var left, pass [][2]float64
+	for i := range 7 {
+		from := 2 + 6*float64(i)
+		left = append(left, [2]float64{from, 45})
+		pass = append(pass, [2]float64{from, from + 5.5})
+	}
+	healthy, leaking := tree(128*mib, pass...), tree(128*mib, left...)
+	if d := Diff(healthy, leaking, Options{}); d.Verdict != AppLeak {
+		t.Errorf("%s", d.Summary)
+	}
+	if d := Diff(leaking, leaking, Options{}); d.Verdict != None {
+		t.Errorf("the same on both sides: %s", d.Summary)
+	}
+	if d := Diff(healthy, healthy, Options{}); d.Verdict != None {
+		t.Errorf("healthy on both sides: %s", d.Summary)
+	}
+}
+
+func TestDiffOfTooLittleIsTheNewRunsOwnVerdict(t *testing.T) {
+	t.Parallel()
+	leak := newProgram(600).healthy().grows(record.ColLive, 60*mib, 0, 16*kib).grows(record.ColGPU, 700*mib, 0, 16*kib)
+	brief := newProgram(40).healthy()
+	d := Diff(brief.run(), leak.run(), Options{})
+	if d.Base.Verdict != None || d.Verdict != AppLeak {
+		t.Errorf("base is %s: %s", d.Base.Verdict, d.Summary)
 	}
 }

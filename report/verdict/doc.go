@@ -12,8 +12,9 @@
 //	find      a finding of each kind of evidence:
 //	          growth     the account that explains the coupled growth, and whose
 //	                     host memory is, with shares by a joint block bootstrap
-//	          startup    a program that only read its code in
+//	          startup    a program that read its code in, or ended while it started
 //	          refill     a pool that fills and is emptied, again and again
+//	          objects    containers that were longer at each look, or have a bound
 //	          leftover   what stayed between the marks baseline and released
 //	          magnitude  the size of a growth, in runs of fewer than twelve rows
 //	decide    the findings, then the experiments: the only writer of a class
@@ -23,8 +24,9 @@
 // A finding names an owner, not a class, and knows of no other finding: what it is
 // worth beside the others stands in decide alone.
 //
-// Four kinds of evidence meet (Verdict.RestsOn): trend, leftover, a pool that
-// fills until allocations fail, and mere magnitude for runs too short for any;
+// Five kinds of evidence meet (Verdict.RestsOn): trend, leftover, a pool that
+// fills until allocations fail, containers that were looked at while the program
+// ran, and mere magnitude for runs too short for any;
 // receipts of experiments raise or lower what they bear on. A growth that no
 // column gives an owner is undecided with its reason, never charged to an
 // account by default; nor is one that grows the answer beside another that rose
@@ -106,6 +108,11 @@
 // the other, from the first quarter of the run into its second half, and do not end,
 // are a finding of their own (tree.go): the tree grows although each process is flat.
 // Four of them are suspected, six or more confirmed.
+//
+// Beside the process that decided, a verdict tells what all of them together changed by
+// over the same time (Tree): what each held at the end less what it held at the
+// beginning, so that one that came counts whole, and one that ended counts as given
+// back. LeftBehind are those that still ran when the program had ended.
 //
 // # Handles without bytes
 //

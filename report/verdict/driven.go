@@ -12,9 +12,9 @@ import (
 // unit is something the program does that growth may be counted in.
 type unit struct{ name, column string }
 
-// units in the order in which one is preferred when several explain a growth
+// unitsFor has them in the order in which one is preferred when several explain a growth
 // equally well: the closest to the cause first. clock is the unit of time.
-func units(c Class, clock string) []unit {
+func unitsFor(c Class, clock string) []unit {
 	step, alloc := unit{"step", record.ColStep}, unit{"allocation", record.ColAllocs}
 	cb, shape, second := unit{"command_buffer", record.ColCommandBuffers}, unit{"shape", record.ColShapes},
 		unit{clock, ""}
@@ -72,7 +72,7 @@ func (s *settled) drivenBy() (d *DrivenBy, background bool) {
 	}
 	background = s.judged.growsInPauses(y, rows)
 	var all []unitSeries
-	for _, u := range units(s.class, s.judged.clockUnit()) {
+	for _, u := range unitsFor(s.class, s.judged.clockUnit()) {
 		if x := s.judged.unitBlocks(u.column, rows); x != nil {
 			all = append(all, unitSeries{u, x})
 		}

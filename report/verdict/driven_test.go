@@ -62,7 +62,8 @@ func TestTwoUnitsAreToldWithTheirPartsAndIntervalsAroundTheTruth(t *testing.T) {
 	p.set(record.ColCommandBuffers, func(i int) float64 { buffers += 10 + 8*math.Sin(float64(i)/70); return buffers })
 	p.set(record.ColShapes, func(i int) float64 { shapes += float64(1 - min(1, i/40%3)); return shapes })
 	p.set(record.ColRSS, func(i int) float64 {
-		return 500*mib + buffer*p.cols[record.ColCommandBuffers][i] + shape*p.cols[record.ColShapes][i] + 16*kib*p.r.NormFloat64()
+		return 500*mib + buffer*p.cols[record.ColCommandBuffers][i] + shape*p.cols[record.ColShapes][i] +
+			16*kib*p.r.NormFloat64()
 	})
 	v := p.judge()
 	d := v.DrivenBy
@@ -88,7 +89,8 @@ func TestTwoUnitsAreToldWithTheirPartsAndIntervalsAroundTheTruth(t *testing.T) {
 // What the driver holds for a program was asked for elsewhere than its tensors.
 func TestWhereTheDriversMemoryGrowsItsSitesAreNamed(t *testing.T) {
 	t.Parallel()
-	own, asked := record.Site{Site: "train.py:3 step", Bytes: 4096, Count: 1}, record.Site{Site: "libfoo.so+0x10 capture [graph]", Count: 400}
+	own, asked := record.Site{Site: "train.py:3 step", Bytes: 4096, Count: 1},
+		record.Site{Site: "libfoo.so+0x10 capture [graph]", Count: 400}
 	for _, c := range []struct {
 		column string
 		want   record.Site

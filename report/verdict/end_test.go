@@ -42,12 +42,14 @@ func TestALeakEndsNotWhenTheWorkDoes(t *testing.T) {
 
 func TestASmallGrowthIsNotTheAnswerBesideAFarLargerRise(t *testing.T) {
 	t.Parallel()
-	p := restingFrom(545, func(i int) float64 { return float64(i%2) * 512 }).grows(record.ColFootprint, 500*mib, 4*kib, 8*kib).
+	p := restingFrom(545, func(i int) float64 { return float64(i%2) * 512 }).grows(record.ColFootprint, 500*mib,
+		4*kib, 8*kib).
 		grows(record.ColHostHeap, 100*mib, 4*kib, 8*kib)
 	if v := p.judge(); v.Verdict != Undecided {
 		t.Errorf("%s", v.Summary)
 	}
-	healthy := newProgram(600).healthy().grows(record.ColFootprint, 500*mib, 4*kib, 8*kib).grows(record.ColHostHeap, 100*mib, 4*kib, 8*kib)
+	healthy := newProgram(600).healthy().grows(record.ColFootprint, 500*mib, 4*kib,
+		8*kib).grows(record.ColHostHeap, 100*mib, 4*kib, 8*kib)
 	if v := healthy.judge(); v.Verdict != HostGrowth {
 		t.Errorf("the small growth alone: %s", v.Summary)
 	}

@@ -53,6 +53,6 @@ func (x *examined) examineHandles(c trend.Conditions) {
 	}
 	if x.grow[keyHandles].Growing() && x.left.has() {
 		x.whole.series[keyHandles] = x.whole.alive(x.kind.Column)
-		x.left = leftAtMarks(x.whole, x.run.Events, x.pid)
+		x.left = leftAtMarks(x.whole, x.events)
 	}
 }

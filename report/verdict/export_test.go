@@ -54,3 +54,15 @@ func Causes() []string {
 	}
 	return out
 }
+
+// HeldRuns are runs by name whose growth a container holds that the looks found longer
+// each time: its path stands in the answer, and its words tell the cause.
+func HeldRuns() map[string]*record.Run {
+	out := map[string]*record.Run{}
+	for _, path := range []string{"list train.snapshots", "dict train.embedding_cache", "OrderedDict net._forward_hooks"} {
+		out["held by "+path] = newProgram(400).healthy().grows(record.ColLive, 60*mib, 0, 256*kib).
+			set(record.ColGPU, func(i int) float64 { return 700*mib + 256*kib*float64(i) }).
+			lookedAt(path, 256*kib, 0).run()
+	}
+	return out
+}

@@ -27,6 +27,7 @@ type finding struct {
 	// settle who the owner is.
 	lacking bool
 	note    string // a warning that goes with it
+	holder  string // the path that holds the most of it; empty where none is known
 }
 
 // ownerOf is whose the bytes or things of a series are; host memory is the host's

@@ -9,15 +9,18 @@ type findings struct {
 	work      *finding // the growth is the work between the marks
 	leftover  *finding
 	gaveBack  *finding // at the mark released nothing was left
+	objects   *finding // of containers that were looked at while the program ran
 	magnitude *finding // of a run that is too short for a trend
 }
 
 // find is all the evidence on a process.
 func find(x *examined) findings {
-	f := findings{starting: findStart(x.starting), magnitude: findMagnitude(x.judged, x.short)}
-	f.trend, f.shares = x.findTrend()
+	f := findings{magnitude: x.findMagnitude()}
+	f.trend, f.shares = findTrend(x.trends())
+	f.objects = findObjects(x)
+	f.starting = findStart(x, f.trend)
 	if f.trend.of == keys || f.starting != nil { // a pool that fills counts nowhere else
-		f.refill = findRefills(x.judged, x.grow[keyIdle].Amount())
+		f.refill = findRefills(x.judged, x.grow[keyIdle].Gained())
 	}
 	if x.left.has() {
 		least := x.o.leftover()

@@ -12,7 +12,8 @@ import (
 )
 
 // hostileValues are cells no counter should give.
-var hostileValues = []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 1, 1e300, -1e300, math.MaxFloat64, math.SmallestNonzeroFloat64, 1 << 60, 1 << 62, 4096, 1024, mib}
+var hostileValues = []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 0, 1, 1e300, -1e300, math.MaxFloat64,
+	math.SmallestNonzeroFloat64, 1 << 60, 1 << 62, 4096, 1024, mib}
 
 // hostileRows is how many rows a hostile run has at most: enough for every rule
 // to be asked, few enough for many runs a second.
@@ -61,10 +62,12 @@ func hostileRun(data []byte, most int) *record.Run {
 		if i > 8 {
 			break
 		}
-		e := record.Event{TMs: float64(b) * 20, Kind: record.KindPhase, Name: []string{"baseline", "released", "exiting", "load"}[b%4]}
+		e := record.Event{TMs: float64(b) * 20, Kind: record.KindPhase,
+			Name: []string{"baseline", "released", "exiting", "load"}[b%4]}
 		if b%7 == 0 {
 			n := int64(b) << 20
-			e = record.Event{TMs: e.TMs, Kind: record.KindReceipt, Receipt: &record.Receipt{Action: "purge", ClaimedBytes: &n, ReturnedBytes: &n}}
+			e = record.Event{TMs: e.TMs, Kind: record.KindReceipt, Receipt: &record.Receipt{Action: "purge",
+				ClaimedBytes: &n, ReturnedBytes: &n}}
 		}
 		run.Events = append(run.Events, e)
 	}
@@ -95,7 +98,8 @@ func FuzzJudge(f *testing.F) {
 
 func FuzzDiff(f *testing.F) {
 	f.Add([]byte{}, []byte{})
-	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 63, 200, 0, 1, 2, 3, 4, 5, 6, 7, 8}, []byte{129, 7, 0, 0, 0, 0, 0, 64, 100, 17, 200, 201, 202})
+	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 63, 200, 0, 1, 2, 3, 4, 5, 6, 7, 8},
+		[]byte{129, 7, 0, 0, 0, 0, 0, 64, 100, 17, 200, 201, 202})
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		d := Diff(hostileRun(a, hostileRows/2), hostileRun(b, hostileRows/2), Options{Unified: account.UnifiedYes})
 		if _, err := json.Marshal(d); err != nil {
@@ -163,11 +167,14 @@ func TestRowsWithoutInformationAreUndecidedWithTheReason(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
 	for name, s := range map[string]*record.Samples{
-		"no rows":          {},
-		"one row":          record.NewSamples([]string{record.ColTime, record.ColRSS}, [][]float64{{0}, {mib}}),
-		"all cells empty":  record.NewSamples([]string{record.ColTime, record.ColRSS}, [][]float64{make([]float64, 50), repeat(nan, 50)}),
-		"no usable time":   record.NewSamples([]string{record.ColTime, record.ColRSS}, [][]float64{repeat(nan, 50), repeat(mib, 50)}),
-		"time stands":      record.NewSamples([]string{record.ColTime, record.ColRSS}, [][]float64{repeat(5, 50), repeat(mib, 50)}),
+		"no rows": {},
+		"one row": record.NewSamples([]string{record.ColTime, record.ColRSS}, [][]float64{{0}, {mib}}),
+		"all cells empty": record.NewSamples([]string{record.ColTime, record.ColRSS},
+			[][]float64{make([]float64, 50), repeat(nan, 50)}),
+		"no usable time": record.NewSamples([]string{record.ColTime, record.ColRSS},
+			[][]float64{repeat(nan, 50), repeat(mib, 50)}),
+		"time stands": record.NewSamples([]string{record.ColTime, record.ColRSS},
+			[][]float64{repeat(5, 50), repeat(mib, 50)}),
 		"negative counter": record.NewSamples([]string{record.ColTime, record.ColRSS}, [][]float64{upTo(50), repeat(-5, 50)}),
 	} {
 		v := Judge(&record.Run{Samples: s}, Options{})

@@ -3,6 +3,7 @@ package verdict
 import (
 	"math"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -16,37 +17,54 @@ const handleCost = 64 * kib
 // show it.
 const handleLeast = 4 * kib
 
+// trends are what the finding of the trends is reached from.
+type trends struct {
+	grow *growths           // of each series
+	rows *accounts          // that these are of
+	kind account.HandleKind // of keyHandles
+	host hostEvidence       // whose host memory it is; of one that does not grow it is not looked at
+}
+
+// trends are those of a process.
+func (x *examined) trends() *trends {
+	e := &trends{grow: &x.grow, rows: x.judged, kind: x.kind}
+	if x.grow.amounts()[keyHost] > 0 {
+		e.host = x.hostEvidence()
+	}
+	return e
+}
+
 // findTrend is what the trends say: the account that explains the growth, with the
 // shares of all that grow; that nothing grows; or why neither is known.
-func (x *examined) findTrend() (finding, *shares) {
-	a := x.grow.amounts()
-	k, whose := x.blame(a)
-	if larger := x.grow.eclipsed(a, k, whose); larger < keys {
-		why := " rose by far more than what surely grows, and whether it goes on is open"
+func findTrend(e *trends) (finding, *shares) {
+	a := e.grow.amounts()
+	k, whose := e.blame(a)
+	if larger := e.grow.eclipsed(a, k, whose); larger < keys {
+		why := " rose by far more than the accounts that surely grow; whether it will go on is open"
 		return finding{of: keys, why: accountWords[larger] + why}, nil
 	}
 	switch {
 	case whose != unknown:
-		sh := x.shareOut(a, k)
-		return x.grown(k, whose, sh.agreement), sh
+		sh := shareOut(e, a, k)
+		return grown(&e.grow[k], k, whose, sh.agreement), sh
 	case k == keyDevice:
-		return finding{of: k, size: x.grow[k].Amount(), lacking: true, why: x.ownerlessWords()}, nil
+		return finding{of: k, size: e.grow[k].Gained(), lacking: true, why: e.ownerlessWords()}, nil
 	}
-	return x.quiet(), nil
+	return findQuiet(e), nil
 }
 
 // grown is the finding of a growth. Its score is the decades of evidence that
 // something grows times the part of the bootstrap's draws that blame the same owner.
-func (x *examined) grown(k key, whose owner, agreement float64) finding {
-	g := &x.grow[k]
-	return finding{by: ByTrend, of: k, owner: whose, score: g.Evidence * agreement, size: g.Amount()}
+func grown(g *trend.Growth, k key, whose owner, agreement float64) finding {
+	return finding{by: ByTrend, of: k, owner: whose, score: g.Evidence * agreement, size: g.Gained()}
 }
 
 // blame names the account of growing amounts and its owner; keys when nothing
-// grows, and an unknown owner where none is told.
-func (x *examined) blame(a [keys]float64) (key, owner) {
+// grows, and an unknown owner where none is told. The host may grow in these amounts
+// only where it does in those of the growths.
+func (e *trends) blame(a [keys]float64) (key, owner) {
 	switch {
-	case x.grow.leaks(a):
+	case e.grow.leaks(a):
 		if a[keyLive] == 0 {
 			return keyCount, theProgram
 		}
@@ -55,15 +73,15 @@ func (x *examined) blame(a [keys]float64) (key, owner) {
 		return keyIdle, thePool
 	case a[keyUntracked] > 0 && a[keyUntracked] >= driverShare*a[keyHost]:
 		return keyUntracked, theDriver
-	case x.ownerless(a):
+	case e.ownerless(a):
 		return keyDevice, unknown
-	case a[keyHost] > 0 && x.grow[keyHost].Growing():
-		return keyHost, x.hostOwner(a)
+	case a[keyHost] > 0 && e.grow[keyHost].Growing():
+		return keyHost, e.host.owner(a)
 	case a[keyHost] > 0:
-		return keyHeap, x.hostOwner(a)
-	case a[keyHandles] > 0 && x.handlesGrow():
+		return keyHeap, e.host.owner(a)
+	case a[keyHandles] > 0 && e.handlesGrow():
 		return keyHandles, theDriver
-	case x.grow[keyDevice].Growing():
+	case e.grow[keyDevice].Growing():
 		return keyDevice, unknown
 	}
 	return keys, unknown
@@ -71,20 +89,20 @@ func (x *examined) blame(a [keys]float64) (key, owner) {
 
 // handlesGrow reports whether a growing number of handles tells something: it is no
 // cache that fills, and no device memory of unknown owner grows that somebody asked for.
-func (x *examined) handlesGrow() bool {
-	return filling(x.kind, &x.grow[keyHandles]) == 0 && (!x.grow[keyDevice].Growing() || x.unasked())
+func (e *trends) handlesGrow() bool {
+	return filling(e.kind, &e.grow[keyHandles]) == 0 && (!e.grow[keyDevice].Growing() || e.unasked())
 }
 
 // ownerless: device memory of unknown owner grows by more than the host, whose
 // growth is then not the answer.
-func (x *examined) ownerless(a [keys]float64) bool {
-	return a[keyDevice] > 0 && a[keyDevice] >= a[keyHost] && !(a[keyHandles] > 0 && x.handlesGrow())
+func (e *trends) ownerless(a [keys]float64) bool {
+	return a[keyDevice] > 0 && a[keyDevice] >= a[keyHost] && !(a[keyHandles] > 0 && e.handlesGrow())
 }
 
 // ownerlessWords are the reason of an undecided: device memory grows, and nothing
 // tells who holds it.
-func (x *examined) ownerlessWords() string {
-	if g := &x.grow[keyDevice]; x.judged.rise(record.ColDriverAllocBytes, g.From) >= g.Amount()/2 {
+func (e *trends) ownerlessWords() string {
+	if g := &e.grow[keyDevice]; e.rows.rise(record.ColDriverAllocBytes, g.From) >= g.Amount()/2 {
 		return "device memory grows by what the driver was asked for, " +
 			"but no allocator counters tell whether the program uses it or keeps it in a pool"
 	}
@@ -94,9 +112,9 @@ func (x *examined) ownerlessWords() string {
 
 // unasked reports whether what the driver was asked for is known to have risen by
 // less than half of what the device memory of unknown owner grew by.
-func (x *examined) unasked() bool {
-	g := &x.grow[keyDevice]
-	return x.judged.rise(record.ColDriverAllocBytes, g.From) < g.Amount()/2
+func (e *trends) unasked() bool {
+	g := &e.grow[keyDevice]
+	return e.rows.rise(record.ColDriverAllocBytes, g.From) < g.Amount()/2
 }
 
 // driverShare is the part of host growth that growing untracked bytes must
@@ -121,10 +139,21 @@ func (g *growths) leaks(a [keys]float64) bool {
 	} else if a[keyHost] > rivalFactor*own {
 		return false
 	}
-	if math.Max(a[keyIdle], a[keyUntracked]) > rivalFactor*own {
+	if a[keyIdle] > rivalFactor*own && !g.outgrows(a) {
 		return false
 	}
-	return true
+	return a[keyUntracked] <= rivalFactor*own
+}
+
+// mostOutgrown is how many times the growth of what is live a pool may keep of blocks
+// that became too small for it.
+const mostOutgrown = 50
+
+// outgrows: what is live grows in size and not in number. Each larger request leaves a
+// block behind that is too small for the next, so what the pool keeps follows from it.
+func (g *growths) outgrows(a [keys]float64) bool {
+	steady := g[keyCount].Known && a[keyCount] == 0
+	return a[keyLive] > 0 && steady && a[keyIdle] <= mostOutgrown*a[keyLive]
 }
 
 // hostOfHandles: host bytes that rise with the live handles and cost no more
@@ -133,51 +162,19 @@ func hostOfHandles(a [keys]float64) bool {
 	return a[keyHost] > 0 && (a[keyHost] <= handleCost*a[keyCount] || a[keyHost] <= 2*a[keyLive])
 }
 
-// hostOwner tells whose host growth is: the host's own when the pinned memory that
-// the program asked for explains it, or its heap that grows with it; the driver's
-// when its records of handles explain it, or the heap is known not to grow.
-func (x *examined) hostOwner(a [keys]float64) owner {
-	if x.isPinned() {
-		return theHost
-	}
-	if whose := x.toucher(); whose != unknown {
-		return whose // also where a driver allocates from the program's heap
-	}
-	h := x.grow[keyHeap]
-	switch {
-	case x.records.hold(a[keyHost]):
-		return theDriver
-	case x.judged.series[keyHeap] == nil || !h.Known:
-		return theHost
-	case a[keyHeap] >= a[keyHost]/2:
-		return theHost
-	case h.Amount() < a[keyHost]/2 && h.Upper < a[keyHost]/2:
-		return theDriver
-	}
-	return theHost
-}
-
-// isPinned: what the program asked the driver to pin rose by half of what the
-// host memory grew by, or more. The driver maps such memory, so that no heap
-// and no first touch show it.
-func (x *examined) isPinned() bool {
-	h := x.grow[keyHost]
-	return h.Growing() && x.judged.rise(record.ColPinnedBytes, h.From) >= h.Amount()/2
-}
-
-// quiet is the finding where nothing grows: nobody's when every account is known
+// findQuiet is the finding where nothing grows: nobody's when every account is known
 // to be still. Its score is how far below what would matter the upper bounds of
 // growth stay.
-func (x *examined) quiet() finding {
+func findQuiet(e *trends) finding {
 	f := finding{of: keys}
 	seen, open, worst := 0, 0, 0.
 	for _, k := range testedKeys {
-		g := &x.grow[k]
+		g := &e.grow[k]
 		if g.Known && g.Limit > 0 {
 			worst = math.Max(worst, g.Upper/g.Limit)
 		}
 		switch {
-		case x.judged.series[k] == nil:
+		case e.rows.series[k] == nil:
 		case !g.Known:
 			open++
 		default:
@@ -187,8 +184,8 @@ func (x *examined) quiet() finding {
 			}
 		}
 	}
-	clock := x.judged.clock
-	n, fills := len(clock), filling(x.kind, &x.grow[keyHandles])
+	clock := e.rows.clock
+	n, fills := len(clock), filling(e.kind, &e.grow[keyHandles])
 	switch {
 	case seen+open == 0:
 		f.lacking, f.why = true,
@@ -198,7 +195,7 @@ func (x *examined) quiet() finding {
 			f.lacking, f.why = true, "all samples have the same time"
 		}
 	case fills > 0:
-		f.why = fillingWords(x.kind, fills)
+		f.why = fillingWords(e.kind, fills)
 	default:
 		f.owner, f.score = nobody, 1-stat.Clamp(worst, 0, 1)
 	}

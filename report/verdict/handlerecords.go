@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
@@ -72,6 +73,6 @@ func (r driverRecords) hold(bytes float64) bool {
 
 // words tell of which handles so many bytes are the records.
 func (r driverRecords) words(bytes float64) string {
-	each := account.Size(bytes / r.more)
-	return fmt.Sprintf(", with the number of %s: %s for each of %.0f more", r.name, each, r.more)
+	each := units.Bytes(bytes / r.more)
+	return fmt.Sprintf(", with the number of %s: %s for each of %s more", r.name, each, units.Whole(r.more))
 }

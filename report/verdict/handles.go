@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/trend"
 )
@@ -38,8 +39,8 @@ func filling(kind account.HandleKind, g *trend.Growth) float64 {
 
 // fillingWords are the reason of an undecided.
 func fillingWords(kind account.HandleKind, more float64) string {
-	return fmt.Sprintf("the number of the driver's %s grows by %.0f while no bytes do: "+
-		"a cache that still fills looks like one that is never emptied", kind.Name, more)
+	return fmt.Sprintf("the number of the driver's %s grows by %s while no bytes do: "+
+		"a cache that still fills looks like one that is never emptied", kind.Name, units.Whole(more))
 }
 
 // handleTrust bounds the confidence of a growth of handles alone.

@@ -17,6 +17,13 @@ func Judge(run *record.Run, o Options) *Verdict {
 	if run == nil {
 		run = &record.Run{}
 	}
+	v := judgeGrowth(run, o)
+	v.tellPeak(run)
+	return v
+}
+
+// judgeGrowth answers whose memory grows.
+func judgeGrowth(run *record.Run, o Options) *Verdict {
 	all := judgeAll(run, o, trend.ForReport())
 	worst := worstOf(judgedAmong(all))
 	if worst == nil {
@@ -28,7 +35,9 @@ func Judge(run *record.Run, o Options) *Verdict {
 	v := worst.verdict()
 	if len(all) > 1 {
 		v.PID = worst.pid
-		v.Processes = processRows(all, run.Events)
+		v.Processes = processRows(all)
+		v.Tree = treeOf(all, v.Measured)
+		v.LeftBehind = leftBehind(all, run.Events)
 	}
 	return v
 }
@@ -36,8 +45,9 @@ func Judge(run *record.Run, o Options) *Verdict {
 // judgeAll cleans, examines and judges every process of a run, in order of pid.
 func judgeAll(run *record.Run, o Options, c trend.Conditions) []*settled {
 	var out []*settled
+	events := indexed(run.Events)
 	for _, k := range tracksOf(run) {
-		x := examine(clean(k, run, o), c)
+		x := examine(clean(k, run, events, o), c)
 		out = append(out, decide(x, find(x)))
 	}
 	return out
@@ -52,7 +62,10 @@ func judgedAmong(all []*settled) []*settled {
 		longest = max(longest, s.lived())
 	}
 	const brief = 1. / 4 // of the life of the one that lived longest
-	passing := func(s *settled) bool { return s.short || s.starting || s.lived() < brief*longest }
+	// A program that starts for long, as one that reads a mapped file, may be judged all the same.
+	passing := func(s *settled) bool {
+		return s.short || s.lived() < brief*longest || s.starting && s.class == Undecided
+	}
 	if !slices.ContainsFunc(all, func(s *settled) bool { return !passing(s) }) {
 		return all
 	}
@@ -62,9 +75,9 @@ func judgedAmong(all []*settled) []*settled {
 }
 
 // lived is for how many seconds the process was seen.
-func (s *settled) lived() float64 {
-	if n := len(s.whole.clock); n > 0 {
-		return s.whole.clock[n-1] - s.whole.clock[0]
+func (p *process) lived() float64 {
+	if n := len(p.whole.clock); n > 0 {
+		return p.whole.clock[n-1] - p.whole.clock[0]
 	}
 	return 0
 }
@@ -80,16 +93,23 @@ func worstOf(all []*settled) *settled {
 	return worst
 }
 
-// worse orders processes: a growth before undecided before none; among
-// growths the surer, then the larger.
+// worse orders processes: a growth before undecided before none; among growths that of
+// the surer tier, then the larger, then the surer: one that is a hundred times as large
+// does not come second by a hundredth of confidence.
 func (s *settled) worse(t *settled) bool {
 	if a, b := gravity(s.class), gravity(t.class); a != b {
 		return a > b
 	}
-	if s.confidence != t.confidence && s.class != None {
+	if s.class == None {
+		return s.size > t.size
+	}
+	if a, b := s.tier(), t.tier(); a != b {
 		return s.confidence > t.confidence
 	}
-	return s.size > t.size
+	if s.size != t.size {
+		return s.size > t.size
+	}
+	return s.confidence > t.confidence
 }
 
 func gravity(c Class) int {
@@ -104,23 +124,24 @@ func gravity(c Class) int {
 
 // processRows are the verdicts on the processes, but for those that came and went
 // between two samples.
-func processRows(all []*settled, events []record.Event) []ProcessRow {
+func processRows(all []*settled) []ProcessRow {
 	var rows []ProcessRow
 	for _, s := range all {
 		if s.class == Undecided && len(s.whole.clock) < minRows {
 			continue
 		}
-		row := ProcessRow{PID: s.pid, Verdict: s.class, Tier: s.tier(), Confidence: stat.Round(s.confidence)}
-		row.introduce(events)
+		row := ProcessRow{PID: s.pid, Verdict: s.class, Tier: s.tier(), Confidence: stat.Round(s.confidence),
+			Bytes: s.lastHeld()}
+		row.introduce(s.events)
 		rows = append(rows, row)
 	}
 	return rows
 }
 
 // introduce takes from the events what the process is called and its rank.
-func (row *ProcessRow) introduce(events []record.Event) {
-	for i := range events {
-		if e := &events[i]; e.Kind == record.KindProcess && e.PID == row.PID {
+func (row *ProcessRow) introduce(x *events) {
+	for _, e := range x.about(row.PID) {
+		if e.Kind == record.KindProcess && e.PID == row.PID {
 			row.Name = cmp.Or(e.Name, row.Name)
 			row.Rank = cmp.Or(e.Rank, row.Rank)
 		}
@@ -131,7 +152,8 @@ func (row *ProcessRow) introduce(events []record.Event) {
 func empty(run *record.Run) *Verdict {
 	d := undecided("the run has no samples with a usable time.")
 	return &Verdict{
-		Schema: 1, Verdict: d.class, Tier: d.tier(),
+		Schema: schema, Verdict: d.class, Tier: d.tier(),
+		Answer:  sentence(string(d.class), d.why),
 		Summary: sentence(string(d.class), d.why), Claim: d.why,
 		Missing:  []string{"samples: none"},
 		Warnings: warningTexts(run),

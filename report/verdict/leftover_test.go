@@ -173,3 +173,17 @@ func TestAnUndecidedHostStandsAgainstNoneWhereItKeptWhatItRoseBy(t *testing.T) {
 		}
 	}
 }
+
+func TestTheCountOfIdleBuffersIsOfTheMomentThatTheirBytesAreOf(t *testing.T) {
+	t.Parallel()
+	p := loading(0, 1237442560)
+	for i := range p.events {
+		if p.events[i].Name == record.PhaseReleased {
+			p.events[i].TMs = 39.5 * 50 // between the last row of the work and the first one after it
+		}
+	}
+	v := p.judge()
+	if !named(v, cause.Policy) || !strings.Contains(strings.Join(v.Causes[0].Evidence, "; "), "1.15 GiB in 122 buffers") {
+		t.Errorf("%s: %+v", v.Summary, v.Causes)
+	}
+}

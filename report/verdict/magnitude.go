@@ -24,15 +24,16 @@ type slope struct{ bytes, seconds, steps float64 }
 
 // findMagnitude is what the size of the growth tells of a run that is too short
 // for a trend; nil of a longer one.
-func findMagnitude(l *accounts, short bool) *finding {
-	if !short {
+func (x *examined) findMagnitude() *finding {
+	if !x.short {
 		return nil
 	}
+	l := x.judged
 	n := len(l.clock)
 	f := &finding{of: keys}
 	f.why = fmt.Sprintf("%d samples are too few for a trend (%d are needed)", n, trend.LeastRows)
 	if n == 1 {
-		f.why = fmt.Sprintf("one sample is too little for a trend (%d are needed)", trend.LeastRows)
+		f.why = fmt.Sprintf("one sample is not enough for a trend (%d are needed)", trend.LeastRows)
 	}
 	if n < minRows || !l.untimed && l.clock[n-1]-l.clock[0] < leastSpan {
 		return f
@@ -47,28 +48,18 @@ func findMagnitude(l *accounts, short bool) *finding {
 		return f
 	}
 	f.by, f.owner, f.score, f.size, f.why = ByMagnitude, ownerOf(f.of), .7, most, ""
-	if f.of == keyHost && driverSuspected(l, most) {
+	if f.of == keyHost && x.usesDevice() && driverSuspected(l, most) {
 		f.owner = theDriver
 	}
 	return f
 }
 
 // driverSuspected reports whether host memory that grew in a short run is rather
-// the driver's: with the program's own pool and objects in sight and still, and no
-// driver's counter or heap to speak against it. Nothing else tells it from the heap.
+// the driver's: the program's heap was read, and grew by less than half of it. Where
+// nobody read the heap nothing tells the two apart, whatever the pools do.
 func driverSuspected(l *accounts, bytes float64) bool {
-	own := 0.
-	seen := false
-	for _, k := range [...]key{keyLive, keyIdle} {
-		if v := stat.Known(l.series[k]); len(v) > 0 {
-			own += v[len(v)-1] - v[0]
-			seen = true
-		}
-	}
-	if heap := stat.Known(l.series[keyHeap]); len(heap) > 1 {
-		return heap[len(heap)-1]-heap[0] < bytes/2
-	}
-	return seen && own < bytes/100 && !l.book.HasDevice()
+	heap := stat.Known(l.series[keyHeap])
+	return len(heap) >= minRows && heap[len(heap)-1]-heap[0] < bytes/2
 }
 
 // plainGrowth is the growth of a series that never falls, doubles, and still

@@ -13,7 +13,8 @@ type leftovers struct {
 	last  float64 // seconds of the last released, 0 when there is none
 	pairs int
 	// by key: beyond the first baseline at each released; NaN unknown
-	held [keys][]float64
+	held      [keys][]float64
+	idleCount float64 // buffers that the pool kept at the last released; NaN unknown
 }
 
 // has reports whether the program made the marks.
@@ -48,11 +49,11 @@ func (f *leftovers) perRepetition(k key) float64 {
 // leftAtMarks reads the accounts at the marks. Baseline is the last known
 // value up to the mark; released the first known one from the mark on, before
 // the next event could change it, else the last one of the same step.
-func leftAtMarks(l *accounts, events []record.Event, pid int) leftovers {
-	var f leftovers
+func leftAtMarks(l *accounts, x *events) leftovers {
+	f := leftovers{idleCount: math.NaN()}
 	base := math.NaN()
-	for i, e := range events {
-		if e.Kind != record.KindPhase || e.PID != 0 && pid != 0 && e.PID != pid {
+	for i, e := range x.about(l.pid) {
+		if e.Kind != record.KindPhase {
 			continue
 		}
 		t := e.TMs / 1000
@@ -62,10 +63,12 @@ func leftAtMarks(l *accounts, events []record.Event, pid int) leftovers {
 		case e.Name == record.PhaseReleased && !math.IsNaN(base) && t > base:
 			f.last = t
 			f.pairs++
+			next := nextEvent(x.all[i+1:], t)
+			f.idleCount = l.readAt(l.cols[record.ColIdleCount], t, next, e.Step)
 			for k := key(0); k < keys; k++ {
 				if l.series[k] != nil {
 					f.held[k] = append(f.held[k],
-						l.released(k, t, nextEvent(events[i+1:], t), e.Step)-l.baseline(k, base))
+						l.released(k, t, next, e.Step)-l.baseline(k, base))
 				}
 			}
 		}
@@ -75,7 +78,8 @@ func leftAtMarks(l *accounts, events []record.Event, pid int) leftovers {
 
 // nextEvent is the time of the next event that may change what is held.
 func nextEvent(events []record.Event, t float64) float64 {
-	for _, e := range events {
+	for i := range events {
+		e := &events[i]
 		switch e.Kind {
 		case record.KindPhase, record.KindReceipt, record.KindStep, record.KindScope:
 			if e.TMs/1000 > t {
@@ -122,17 +126,21 @@ func (l *accounts) used(k key, j int) float64 {
 	return l.series[k][j]
 }
 
-// released is a key's value at a mark after everything was given up: the first
-// known from it on, else the last known shortly before, if not of an earlier step.
+// released is a key's value at a mark after everything was given up.
 func (l *accounts) released(k key, t, next float64, step int64) float64 {
-	v := l.series[k]
+	return l.readAt(l.series[k], t, next, step)
+}
+
+// readAt is a series at a mark: the first known value from it on, else the last known
+// shortly before, if not of an earlier step.
+func (l *accounts) readAt(v []float64, t, next float64, step int64) float64 {
 	i := sort.SearchFloat64s(l.clock, t)
 	for j := i; j < len(v) && l.clock[j] < next && l.clock[j] <= t+2; j++ {
 		if v[j] == v[j] {
 			return v[j]
 		}
 	}
-	for j := i - 1; j >= 0 && l.clock[j] >= t-markSlack &&
+	for j := min(i, len(v)) - 1; j >= 0 && l.clock[j] >= t-markSlack &&
 		(l.Step == nil || l.Step[j] >= float64(step)); j-- {
 		if v[j] == v[j] {
 			return v[j]

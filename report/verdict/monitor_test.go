@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/gpumem/gpumem/internal/eval/corpus"
-	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -22,7 +22,8 @@ func feed(m *Monitor, pid int, p *program, row int) {
 func TestMonitorAlarmsOnTheProcessThatLeaksAndOnNoOther(t *testing.T) {
 	t.Parallel()
 	m := NewMonitor(Options{})
-	leak := newProgram(1500).healthy().grows(record.ColLive, 60*mib, 64*kib, 32*kib).grows(record.ColGPU, 700*mib, 0, 32*kib)
+	leak := newProgram(1500).healthy().grows(record.ColLive, 60*mib, 64*kib, 32*kib).grows(record.ColGPU,
+		700*mib, 0, 32*kib)
 	var healthy []*program
 	for i := 0; i < 8; i++ {
 		healthy = append(healthy, newProgram(1500+i).healthy())
@@ -82,7 +83,8 @@ func TestAScanHoldsTheFalseDiscoveryRate(t *testing.T) {
 		}
 	}
 	for i := range 6 {
-		p := newProgram(720+i).healthy().grows(record.ColLive, 60*mib, 256*kib, 64*kib).grows(record.ColGPU, 700*mib, 0, 64*kib)
+		p := newProgram(720+i).healthy().grows(record.ColLive, 60*mib, 256*kib, 64*kib).grows(record.ColGPU,
+			700*mib, 0, 64*kib)
 		all = append(all, process{p.run().Samples, true})
 	}
 	var last []Alarm
@@ -165,7 +167,7 @@ func TestASlowLeakOfADayIsFoundUnderItsNoise(t *testing.T) {
 		r := rand.New(rand.NewPCG(1, 99))
 		alarms, _ := watchADay(func(i int) float64 { return 800*mib + leak*float64(i)/86_400 + 8*mib*r.NormFloat64() })
 		if found := len(alarms) == 1 && alarms[0].Account == Host; found != (leak > 0) {
-			t.Errorf("a leak of %s a day: alarms %+v", account.Size(leak), alarms)
+			t.Errorf("a leak of %s a day: alarms %+v", units.Bytes(leak), alarms)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package verdict
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -8,6 +11,7 @@ import (
 // process is one process of a run, cleaned.
 type process struct {
 	run    *record.Run
+	events *events // of the run
 	o      Options
 	pid    int
 	judged *accounts // the rows that the trend is judged on
@@ -20,14 +24,14 @@ type process struct {
 }
 
 // clean makes a process of its rows.
-func clean(k *track, run *record.Run, o Options) process {
+func clean(k *track, run *record.Run, x *events, o Options) process {
 	u := o.Unified.Of(run.Meta)
-	k.stepsFromMarks(run.Events, k.pid)
-	p := process{run: run, o: o, pid: k.pid, whole: newAccounts(k, u)}
-	p.left = leftAtMarks(p.whole, run.Events, p.pid)
+	k.stepsFromMarks(x)
+	p := process{run: run, events: x, o: o, pid: k.pid, whole: newAccounts(k, u)}
+	p.left = leftAtMarks(p.whole, x)
 	p.touch = p.firstTouch()
 	from, to := p.trendRows(k)
-	judged := k.rows(from, to).withoutSetup(run.Events, p.pid).epoch()
+	judged := k.rows(from, to).withoutSetup(x).epoch()
 	judged.closeGaps()
 	judged = judged.teardown().untilWorkEnds().fromFirstStep()
 	judged, p.starting = judged.afterStart()
@@ -36,14 +40,11 @@ func clean(k *track, run *record.Run, o Options) process {
 	return p
 }
 
-// mine reports whether an event is about this process.
-func (p *process) mine(e *record.Event) bool { return e.PID == 0 || p.pid == 0 || e.PID == p.pid }
-
 // firstTouch is the last recorded one of this process.
 func (p *process) firstTouch() *record.FirstTouch {
 	var last *record.FirstTouch
-	for i := range p.run.Events {
-		if e := &p.run.Events[i]; e.FirstTouch != nil && p.mine(e) {
+	for _, e := range p.events.about(p.pid) {
+		if e.FirstTouch != nil {
 			last = e.FirstTouch
 		}
 	}
@@ -53,8 +54,8 @@ func (p *process) firstTouch() *record.FirstTouch {
 // experiments are the receipts as they stand, in order.
 func (p *process) experiments() []Experiment {
 	var out []Experiment
-	for _, e := range p.run.Events {
-		if e.Receipt != nil && p.mine(&e) {
+	for _, e := range p.events.about(p.pid) {
+		if e.Receipt != nil {
 			out = append(out, *e.Receipt)
 		}
 	}
@@ -64,9 +65,49 @@ func (p *process) experiments() []Experiment {
 // holders are the last recorded ones.
 func (p *process) holders() []HolderRow {
 	var out []HolderRow
-	for _, e := range p.run.Events {
-		if e.Kind == record.KindHolders && p.mine(&e) {
+	for _, e := range p.events.about(p.pid) {
+		if e.Kind == record.KindHolders {
 			out = e.Holders
+		}
+	}
+	return withoutTraceback(out)
+}
+
+// ofTraceback begins the path of what only the report of the error keeps that ended
+// the program.
+const ofTraceback = "sys.last_traceback → "
+
+// withoutTraceback are holders of which none is told twice: what a function held that
+// an error ended is held by the error's report then, under a second path that says
+// nothing of where it was filled.
+func withoutTraceback(list []HolderRow) []HolderRow {
+	at := map[string]int{}
+	for i, h := range list {
+		at[h.Path+h.Graph] = i
+	}
+	out, twice := slices.Clone(list), map[int]bool{}
+	for i, h := range list {
+		before, path, ok := strings.Cut(h.Path, ofTraceback)
+		j, known := at[before+path+h.Graph]
+		if ok && known {
+			out[j].Gone, twice[i] = false, true
+			out[j].Bytes, out[j].Count = max(out[j].Bytes, h.Bytes), max(out[j].Count, h.Count)
+		}
+	}
+	kept := out[:0]
+	for i := range out {
+		if !twice[i] {
+			kept = append(kept, out[i])
+		}
+	}
+	return kept
+}
+
+// clones are the last recorded ones.
+func (p *process) clones() (out []CloneRow) {
+	for _, e := range p.events.about(p.pid) {
+		if e.Kind == record.KindClones {
+			out = record.ClonesOf(e)
 		}
 	}
 	return out
@@ -75,9 +116,8 @@ func (p *process) holders() []HolderRow {
 // sites are the last recorded ones, the program's own and those of what the
 // driver was asked for.
 func (p *process) sites() (own, driver []SiteRow) {
-	for _, e := range p.run.Events {
+	for _, e := range p.events.about(p.pid) {
 		switch {
-		case !p.mine(&e):
 		case e.Kind == record.KindSites && len(e.Sites) > 0:
 			own = e.Sites
 		case e.Kind == record.KindDriverSites:

@@ -59,6 +59,7 @@ func withEvents(run *record.Run) *record.Run {
 func runsToRedact(t *testing.T) map[string]*record.Run {
 	t.Helper()
 	runs := verdict.FaultyRuns()
+	maps.Copy(runs, verdict.HeldRuns())
 	traces, err := corpus.Real()
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -71,7 +71,7 @@ func findRefills(l *accounts, grown float64) *finding {
 		return nil
 	}
 	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s",
-		account.Size(peak), often(times))
+		units.Bytes(peak), often(times))
 	if failed := stat.Rise(l.cols[record.ColDriverFailed]); failed > 0 {
 		return &finding{by: ByRefill, of: keyIdle, owner: thePool, score: refillTrust, size: grown,
 			why: text + fmt.Sprintf(", while %.0f allocations failed: ", failed) +

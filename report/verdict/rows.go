@@ -3,20 +3,24 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 
-	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // verdict writes down what was found.
 func (s *settled) verdict() *Verdict {
 	v := &Verdict{
-		Schema: 1, Verdict: s.class, Tier: s.tier(), Confidence: stat.Round(s.confidence), RestsOn: s.restsOn,
+		Schema: schema, Verdict: s.class, Tier: s.tier(), Confidence: stat.Round(s.confidence), RestsOn: s.restsOn,
 		Window:      s.windowRow(),
 		Accounts:    s.accountRows(),
 		Measured:    s.measured(),
+		Findings:    s.found,
 		Causes:      s.causes(),
 		Sites:       s.siteRows(),
+		Clones:      s.clones(),
 		Holders:     s.holders(),
 		Experiments: s.experiments(),
 		Forecast:    s.forecast(),
@@ -33,19 +37,20 @@ func (s *settled) verdict() *Verdict {
 	case s.restsOn == "" && s.class == None:
 		v.scoreKind = "none"
 	}
-	v.Claim = s.claim(v)
-	v.Summary = sentence(s.lead(), v.Claim)
+	v.Summary = sentence(s.lead(), s.claim(v))
+	v.Claim, v.Next = s.answer(v), s.next(v)
+	v.Answer = sentence(s.lead(), v.Claim)
 	return v
 }
 
 // missing is what was not recorded, or cannot be known from what was.
-func (s *settled) missing() []string {
-	out := s.judged.missing
-	if b := s.untouched(); b > 0 {
+func (x *examined) missing() []string {
+	out := x.judged.missing
+	if b := x.untouched(); b > 0 {
 		out = append(out, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint "+
-			"(pages count from their first use on), so what else is in it is unknown", account.Size(b)))
+			"(pages count from their first use on), so what else is in it is unknown", units.Bytes(b)))
 	}
-	if _, ok := s.left.of(keyLive); s.left.has() && !ok && s.whole.series[keyLive] != nil {
+	if _, ok := x.left.of(keyLive); x.left.has() && !ok && x.whole.series[keyLive] != nil {
 		out = append(out,
 			"leftover: the mark released has no sample of its own, so what was left over is unknown")
 	}
@@ -110,7 +115,7 @@ func (s *settled) growthRow(i int) AccountRow {
 	if !g.Known {
 		return r
 	}
-	b := int64(math.Round(g.Amount()))
+	b := int64(math.Round(g.Gained()))
 	r.Bytes = &b
 	r.BytesLow, r.BytesHigh = bounds(g)
 	r.PerSecond, r.PerStep = s.judged.rates(g)
@@ -125,8 +130,8 @@ func (s *settled) growthRow(i int) AccountRow {
 }
 
 // leftoverOf is a key's leftover as a whole number; nil when unknown.
-func (s *settled) leftoverOf(k key) *int64 {
-	b, ok := s.left.of(k)
+func (x *examined) leftoverOf(k key) *int64 {
+	b, ok := x.left.of(k)
 	if !ok {
 		return nil
 	}
@@ -138,8 +143,23 @@ func (s *settled) leftoverOf(k key) *int64 {
 // the driver's memory is what grows, they are those of what the driver was asked for.
 func (s *settled) siteRows() []SiteRow {
 	own, driver := s.sites()
-	if len(own) == 0 || s.class == DriverGrowth && len(driver) > 0 {
+	if sitesAreDrivers(s) {
 		return driver
 	}
-	return own
+	return ofState(own, s.class == PoolGrowth)
+}
+
+// ofState are the sites of what lies idle in a pool, or of what does not. A program
+// that tells none of the first has what it tells.
+func ofState(own []SiteRow, idle bool) []SiteRow {
+	if idle && !slices.ContainsFunc(own, func(row SiteRow) bool { return record.IsIdleSite(row.Site) }) {
+		return own
+	}
+	return slices.DeleteFunc(slices.Clone(own), func(row SiteRow) bool { return record.IsIdleSite(row.Site) != idle })
+}
+
+// sitesAreDrivers reports whether siteRows are places that asked the driver.
+func sitesAreDrivers(s *settled) bool {
+	own, driver := s.sites()
+	return len(own) == 0 || s.class == DriverGrowth && len(driver) > 0
 }

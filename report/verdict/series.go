@@ -108,6 +108,16 @@ func newAccounts(k *track, u account.Unified) *accounts {
 // is live: no allocator tells.
 func (l *accounts) asksItself() bool { return l.book.Program && !l.book.Tells.Live }
 
+// mostInPools reports whether most of what the program holds lies in the driver's own
+// pools, which tell what of it is idle.
+func (l *accounts) mostInPools() bool {
+	reserved := l.cols[record.ColDriverPoolReserved]
+	if reserved == nil || l.cols[record.ColDriverPoolIdle] == nil {
+		return false
+	}
+	return 2*middle(reserved) > middle(l.book.Live)+middle(l.book.Idle)
+}
+
 // column is a column of the track by name, nil when it is unknown.
 func (k *track) column(name string) []float64 { return k.cols[name] }
 
@@ -124,14 +134,14 @@ func (l *accounts) untold() []string {
 	miss(t.HasDevice() && !t.GPU, record.ColGPU,
 		"no driver counter; what the driver was asked for stands in, contexts and modules are not seen")
 	miss(!t.Owned(), record.ColLive, "no allocator counters, the program's part of device memory is unknown")
-	miss(l.asksItself(), record.ColIdle,
-		"what is idle inside an allocator of the program's own is not told from what it uses; "+
-			"docs/agent-protocol.md says how it can tell")
-	miss(t.Live && !t.Idle, record.ColIdle, "what the pool keeps is not told from what the driver holds")
+	miss(l.asksItself() && !l.mostInPools(), record.ColIdle,
+		"which bytes are idle inside the program's own allocator is not known; "+
+			"docs/agent-protocol.md shows how the program can report it")
+	miss(t.Live && !t.Idle, record.ColIdle, "what the pool keeps cannot be told apart from what the driver holds")
 	miss(l.series[keyCount] == nil, record.ColLiveCount, "growth of handles without bytes cannot be seen")
 	miss(!t.HasHost(), record.ColRSS, "host memory was not recorded")
 	miss(t.HasHost() && l.series[keyHeap] == nil, record.ColHostHeap,
-		"the program's heap is not told from the driver's host memory")
+		"the program's heap cannot be told apart from the driver's host memory")
 	return out
 }
 

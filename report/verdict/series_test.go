@@ -25,8 +25,9 @@ func TestWhatTheDriverWasAskedForStandsInForItsCounter(t *testing.T) {
 		class Class
 		grows Account
 	}{
-		"nothing grows":         {func(p *program) *program { return p }, None, ""},
-		"asked behind the pool": {func(p *program) *program { return leak(p, record.ColDriverAllocBytes, 80*mib) }, DriverGrowth, Untracked},
+		"nothing grows": {func(p *program) *program { return p }, None, ""},
+		"asked behind the pool": {func(p *program) *program { return leak(p, record.ColDriverAllocBytes, 80*mib) },
+			DriverGrowth, Untracked},
 		"asked for the program": {func(p *program) *program {
 			return leak(leak(p, record.ColDriverAllocBytes, 80*mib), record.ColLive, 60*mib)
 		}, AppLeak, Live},
@@ -42,7 +43,8 @@ func TestWhatTheDriverWasAskedForStandsInForItsCounter(t *testing.T) {
 			if v.Verdict != c.class || c.grows != "" && rowOf(v, c.grows).Shape != trend.Growing {
 				t.Fatalf("%s, want %s of %s: %s", v.Verdict, c.class, c.grows, v.Summary)
 			}
-			if text := strings.Join(v.Missing, "\n"); !strings.Contains(text, "gpu_bytes: no driver counter; what the driver was asked for stands in") {
+			if text := strings.Join(v.Missing, "\n"); !strings.Contains(text,
+				"gpu_bytes: no driver counter; what the driver was asked for stands in") {
 				t.Errorf("what stands in is not said: %s", text)
 			}
 			if named(v, cause.Driver) {
@@ -73,11 +75,13 @@ func TestMemoryOfUnknownOwnerIsUndecidedAndSaidToBeAskedFor(t *testing.T) {
 	if asked.Verdict != Undecided || !strings.Contains(asked.Summary, words) {
 		t.Errorf("without the driver's counter: %s", asked.Summary)
 	}
-	both := bare(newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColDriverAllocBytes, 80*mib, 0, 64*kib)).judge()
+	both := bare(newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0,
+		64*kib).grows(record.ColDriverAllocBytes, 80*mib, 0, 64*kib)).judge()
 	if both.Verdict != Undecided || !strings.Contains(both.Summary, words) {
 		t.Errorf("beside the driver's counter: %s", both.Summary)
 	}
-	own := bare(newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).flat(record.ColDriverAllocBytes, 80*mib, 0)).judge()
+	own := bare(newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0,
+		64*kib).flat(record.ColDriverAllocBytes, 80*mib, 0)).judge()
 	if own.Verdict != Undecided || strings.Contains(own.Summary, words) {
 		t.Errorf("nobody asked for it: %s", own.Summary)
 	}
@@ -90,7 +94,8 @@ func TestUntrackedGrowthSaysWhetherItWasAskedFor(t *testing.T) {
 		asked float64 // bytes a row, of 64 KiB a row that the driver charges
 		said  bool
 	}{{64 * kib, true}, {40 * kib, true}, {20 * kib, false}, {0, false}} {
-		v := newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColDriverAllocBytes, 80*mib, 0, c.asked).judge()
+		v := newProgram(600).healthy().grows(record.ColGPU, 700*mib, 0, 64*kib).grows(record.ColDriverAllocBytes,
+			80*mib, 0, c.asked).judge()
 		if v.Verdict != DriverGrowth || strings.Contains(v.Summary, words) != c.said {
 			t.Errorf("%v B a row asked for: %s", c.asked, v.Summary)
 		}
@@ -135,7 +140,23 @@ func TestADiffDoesNotCompareTheDriversCounterWithItsStandIn(t *testing.T) {
 	if !strings.Contains(strings.Join(d.Warnings, "\n"), "gpu_bytes") {
 		t.Errorf("no word on what is not compared: %v", d.Warnings)
 	}
-	if same := Diff(unseen().run(), unseen().grows(record.ColDriverAllocBytes, 80*mib, 0, 64*kib).run(), Options{}); same.Verdict != DriverGrowth {
+	if same := Diff(unseen().run(), unseen().grows(record.ColDriverAllocBytes, 80*mib, 0, 64*kib).run(),
+		Options{}); same.Verdict != DriverGrowth {
 		t.Errorf("two stand-ins: %s", same.Summary)
+	}
+}
+
+func TestWhatIsIdleIsOpenOnlyWhereThePoolsOfTheDriverDoNotTellMostOfIt(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]struct {
+		reserved float64
+		open     bool
+	}{"all in pools": {320 * mib, false}, "an arena beside a small pool": {8 * mib, true}} {
+		p := newProgram(400).flat(record.ColGPU, 700*mib, 0).flat(record.ColDriverProgramBytes, 300*mib, 0).
+			flat(record.ColDriverPoolReserved, c.reserved, 0).flat(record.ColDriverPoolIdle, 4*mib, 0)
+		told := strings.Contains(strings.Join(p.judge().Missing, "\n"), "inside the program's own allocator")
+		if told != c.open {
+			t.Errorf("%s: said to be open: %v", what, told)
+		}
 	}
 }

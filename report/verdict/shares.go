@@ -34,35 +34,35 @@ func (sh *shares) part(k key) *Interval {
 // of them at the same samples, the troughs of their total, so that they add
 // up; and draws their common residuals anew, in blocks of random length, for
 // the shares' intervals and for how often the owner stays the same.
-func (x *examined) shareOut(a [keys]float64, blamed key) *shares {
+func shareOut(e *trends, a [keys]float64, blamed key) *shares {
 	sh := &shares{agreement: 1}
 	var grown []key
 	for _, k := range accountKeys {
-		if a[k] > 0 && x.judged.series[k] != nil {
+		if a[k] > 0 && e.rows.series[k] != nil {
 			grown = append(grown, k)
 		}
 	}
 	if len(grown) == 0 {
 		return sh
 	}
-	t, y := x.judged.jointTroughs(grown, &x.grow[blamed])
+	t, y := e.rows.jointTroughs(grown, &e.grow[blamed])
 	if len(t) < trend.MinBlocks {
 		return sh
 	}
-	span := x.judged.T[len(x.judged.T)-1] - t[0]
+	span := e.rows.T[len(e.rows.T)-1] - t[0]
 	slopes, resid := make([]float64, len(grown)), make([][]float64, len(grown))
 	for j := range grown {
 		l := stat.FitLine(t, y[j])
 		slopes[j], resid[j] = l.B, l.Residuals(t, y[j])
 	}
-	_, whose := x.blame(a)
+	_, whose := e.blame(a)
 	same := 0
 	draws := drawSlopes(levers(t), slopes, resid, func(errors []float64) {
 		drawn := a
 		for j, k := range grown {
 			drawn[k] = math.Max(0, a[k]+errors[j]*span)
 		}
-		if _, o := x.blame(drawn); o == whose {
+		if _, o := e.blame(drawn); o == whose {
 			same++
 		}
 	})

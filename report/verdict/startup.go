@@ -1,6 +1,10 @@
 package verdict
 
-import "github.com/gpumem/gpumem/tracer/record"
+import (
+	"fmt"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
 
 // A program that starts reads its code in: file pages and the heap grow
 // together, until neither does. That is warm-up, however steady it looks.
@@ -9,6 +13,9 @@ const (
 	startRise  = 4 * mib  // of file pages from one reading to the next
 	startLeast = 16 * mib // of file pages in all, for a start that matters
 	startRows  = 60       // rows that must be left for a trend
+	startLife  = 3.       // seconds in which every program takes its first memory
+	startBusy  = 24.      // and in which one of an interpreter may, on a busy machine
+	startAlive = 8.       // since its device came to life: libraries load what they need then
 )
 
 // afterStart leaves out the rows in which the program read its code in; still
@@ -35,7 +42,7 @@ func (k *track) afterStart() (rest *track, still bool) {
 		last = v // a driver that works touches a page of its code now and then
 	}
 	switch {
-	case end < 0 || last-first < startLeast:
+	case end < 0 || last-first < startLeast, k.changedFiles() > (last-first)/2:
 		return k, false
 	case len(k.clock)-end >= startRows:
 		return k.rows(end, len(k.clock)), false
@@ -43,12 +50,76 @@ func (k *track) afterStart() (rest *track, still bool) {
 	return k, true
 }
 
-// findStart is a program that was reading its code in up to the end; nil of
-// another.
-func findStart(starting bool) *finding {
-	if !starting {
-		return nil
+// changedFiles is how much of its mapped files the program had changed at most while it
+// may have been starting, in bytes: nobody changes code.
+func (k *track) changedFiles() float64 {
+	most := 0.
+	for i, v := range k.cols[record.ColFileDirty] {
+		if v > most && k.clock[i]-k.clock[0] <= startFor {
+			most = v
+		}
 	}
-	const why = "the program was reading its code in up to the end, which is no growth of its work"
-	return &finding{of: keys, why: why}
+	return most
+}
+
+// findStart is a program that was reading its code in up to the end, or one that ended
+// before its start-up can be told from its work and took host memory alone; nil of
+// another. Where something counts the work, the work is told.
+func findStart(x *examined, growth finding) *finding {
+	if x.starting {
+		const why = "the program was still loading its code, and loading code is not growth"
+		return &finding{of: keys, why: why}
+	}
+	hosts := growth.of == keyHost || growth.of == keyHeap
+	recorded := len(x.run.Meta.Command) > 0 // from its start; nobody knows when a bare table begins
+	lived := x.lived()
+	if recorded && hosts && !x.judged.countsWork() && !x.judged.untimed && lived < startLife {
+		return &finding{of: keys, why: fmt.Sprintf(
+			"the program ran for only %s, and every program takes host memory while it starts",
+			duration(lived))}
+	}
+	return nil
+}
+
+// mayBeStarting says why a growth of host memory of a program of Python's may be its
+// start or its filling up until its first collection: it ran so shortly, and the looks at
+// it found nobody who holds what came. Empty of another. Beside a device that has been
+// alive for some time, holders of host memory are not looked for.
+func mayBeStarting(s *settled) string {
+	_, python := s.run.Meta.Versions["python"]
+	hosts := s.primary == keyHost || s.primary == keyHeap
+	if !python || !hosts || s.restsOn != ByTrend || s.judged.countsWork() || s.judged.untimed ||
+		s.tier() == Confirmed || s.usesDevice() && s.deviceLived() >= startAlive {
+		return ""
+	}
+	lived := s.lived()
+	if lived >= startBusy || hostHolder(s, s.holders()) != nil || len(compilationsOf(s)) > 0 {
+		return ""
+	}
+	if s.usesDevice() {
+		return fmt.Sprintf("the program ran for only %s, and libraries load much until a device has been in use "+
+			"for some seconds", duration(lived))
+	}
+	return fmt.Sprintf("the program ran for only %s, and nothing that its names reach got so much longer",
+		duration(lived))
+}
+
+// deviceLived is for how many seconds the program has held memory of a device; 0 of one
+// that has none yet.
+func (p *process) deviceLived() float64 {
+	w := p.whole
+	for i := range w.clock {
+		for _, c := range deviceColumns {
+			if col := w.cols[c]; col != nil && col[i] > 0 {
+				return w.clock[len(w.clock)-1] - w.clock[i]
+			}
+		}
+	}
+	return 0
+}
+
+// countsWork reports whether steps or another running total of work advanced.
+func (k *track) countsWork() bool {
+	end, _ := k.lastWork()
+	return end > 0
 }

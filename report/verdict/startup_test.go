@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -19,7 +20,7 @@ func importing(rows, loads int) *program {
 
 func TestReadingCodeInIsNoGrowth(t *testing.T) {
 	t.Parallel()
-	if v := importing(100, 100).judge(); v.Verdict != Undecided || !strings.Contains(v.Summary, "reading its code in") {
+	if v := importing(100, 100).judge(); v.Verdict != Undecided || !strings.Contains(v.Summary, "still loading its code") {
 		t.Errorf("a program that only starts: %s", v.Summary)
 	}
 	if v := importing(400, 100).judge(); v.Verdict != None {
@@ -50,6 +51,54 @@ func TestAGrowthThatTheExitingProgramGivesBackIsAGrowth(t *testing.T) {
 		})
 		if v := p.judge(); v.Verdict != HostGrowth {
 			t.Errorf("the last rows are %.2f of what was held: %s", last, v.Summary)
+		}
+	}
+}
+
+func TestAProgramThatEndsWhileItStartsIsNotAccused(t *testing.T) {
+	t.Parallel()
+	short := newProgram(12).grows(record.ColRSS, 20*mib, 4*kib, 2*mib)
+	if v := short.judge(); v.Verdict != HostGrowth {
+		t.Errorf("a table that does not say when the program began: %s", v.Summary)
+	}
+	short.meta.Command = []string{"sort", "numbers"}
+	if v := short.judge(); v.Verdict != Undecided || !strings.Contains(v.Summary, "while it starts") {
+		t.Errorf("half a second of a program: %s", v.Summary)
+	}
+	short.set(record.ColStep, func(i int) float64 { return float64(i) })
+	if v := short.judge(); v.Verdict != HostGrowth {
+		t.Errorf("half a second with a step in each row: %s", v.Summary)
+	}
+	long := newProgram(120).grows(record.ColRSS, 20*mib, 4*kib, 2*mib)
+	long.meta.Command = short.meta.Command
+	if v := long.judge(); v.Verdict != HostGrowth {
+		t.Errorf("six seconds of a program: %s", v.Summary)
+	}
+}
+
+// TestAHostThatGrowsWhileTheDeviceComesToLifeMayBeLoading: on a busy machine a program
+// imports its libraries for ten seconds and more.
+func TestAHostThatGrowsWhileTheDeviceComesToLifeMayBeLoading(t *testing.T) {
+	t.Parallel()
+	judged := func(deviceFrom int) *Verdict {
+		p := newProgram(200) // 10 s
+		p.meta = record.Meta{Command: []string{"python3", "train.py"}, Driver: "580.159",
+			Versions: map[string]string{"python": "3.12"}}
+		rises := func(level, step float64) func(i int) float64 {
+			return func(i int) float64 { return level + step*float64(i) + 5*mib*p.r.NormFloat64() }
+		}
+		p.set(record.ColRSS, rises(280*mib, 200*kib)).set(record.ColHostHeap, rises(180*mib, 200*kib))
+		p.set(record.ColGPU, func(i int) float64 {
+			if i < deviceFrom {
+				return math.NaN()
+			}
+			return 500 * mib
+		})
+		return p.judge()
+	}
+	for from, want := range map[int]Class{200: Undecided, 120: Undecided, 0: HostGrowth} {
+		if v := judged(from); v.Verdict != want {
+			t.Errorf("device from row %d: %s", from, v.Answer)
 		}
 	}
 }

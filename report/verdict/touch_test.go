@@ -18,13 +18,20 @@ func TestFirstTouchTellsTheDriverFromTheProgram(t *testing.T) {
 		class     Class
 		words     string
 	}{
-		"events never destroyed":   {"growth", []record.TouchOwner{{Library: "libcuda", Share: .998}}, true, DriverGrowth, "libcuda (100 %)"},
-		"graphs kept":              {"growth", []record.TouchOwner{{Library: "libcuda", Share: .75}, {Library: "libstdc++", Share: .23}}, false, DriverGrowth, "libcuda (75 %)"},
-		"NumPy arrays":             {"growth", []record.TouchOwner{{Library: "_multiarray_umath", Share: 1}}, false, HostGrowth, "_multiarray_umath (100 %)"},
-		"a compile cache":          {"growth", []record.TouchOwner{{Library: "xla_cuda_plugin", Share: .69}, {Library: "libstdc++", Share: .29}}, false, HostGrowth, "xla_cuda_plugin (69 %)"},
-		"churn tells nothing":      {"churn", []record.TouchOwner{{Library: "libcuda", Share: 1}}, false, HostGrowth, "unresolved"},
-		"the runtime is no driver": {"growth", []record.TouchOwner{{Library: "libcudart", Share: .9}}, false, HostGrowth, "libcudart"},
-		"nobody has most":          {"growth", []record.TouchOwner{{Library: "libcuda", Share: .5}, {Library: "python3.12", Share: .5}}, false, HostGrowth, "unresolved"},
+		"events never destroyed": {"growth", []record.TouchOwner{{Library: "libcuda", Share: .998}}, true,
+			DriverGrowth, "libcuda (100 %)"},
+		"graphs kept": {"growth", []record.TouchOwner{{Library: "libcuda", Share: .75},
+			{Library: "libstdc++", Share: .23}}, false, DriverGrowth, "libcuda (75 %)"},
+		"NumPy arrays": {"growth", []record.TouchOwner{{Library: "_multiarray_umath", Share: 1}}, false,
+			HostGrowth, "_multiarray_umath (100 %)"},
+		"a compile cache": {"growth", []record.TouchOwner{{Library: "xla_cuda_plugin", Share: .69},
+			{Library: "libstdc++", Share: .29}}, false, HostGrowth, "xla_cuda_plugin (69 %)"},
+		"churn tells nothing": {"churn", []record.TouchOwner{{Library: "libcuda", Share: 1}}, false, HostGrowth,
+			"unresolved"},
+		"the runtime is no driver": {"growth", []record.TouchOwner{{Library: "libcudart", Share: .9}}, false,
+			HostGrowth, "libcudart"},
+		"nobody has most": {"growth", []record.TouchOwner{{Library: "libcuda", Share: .5},
+			{Library: "python3.12", Share: .5}}, false, HostGrowth, "unresolved"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +61,8 @@ func TestPinnedMemoryThatTheProgramAskedForIsItsOwn(t *testing.T) {
 	}{{64 * kib, HostGrowth}, {40 * kib, HostGrowth}, {20 * kib, DriverGrowth}, {0, DriverGrowth}} {
 		p := newProgram(800).healthy().grows(record.ColRSS, 500*mib, 64*kib, 64*kib).grows("pinned_bytes", 8*mib, 0, c.pinned)
 		v := p.judge()
-		if said := strings.Contains(v.Summary, "pinned memory that the program asked"); v.Verdict != c.class || said != (c.class == HostGrowth) {
+		if said := strings.Contains(v.Summary, "pinned memory that the program asked"); v.Verdict != c.class ||
+			said != (c.class == HostGrowth) {
 			t.Errorf("%v B a row pinned: %s, want %s: %s", c.pinned, v.Verdict, c.class, v.Summary)
 		}
 	}

@@ -3,6 +3,7 @@ package verdict
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/gpumem/gpumem/report/account"
@@ -27,8 +28,8 @@ type track struct {
 // columnsUsed are the columns the engine reads besides time, pid and step.
 var columnsUsed = [...]string{
 	record.ColRSS, record.ColRSSAnon, record.ColRSSFile, record.ColRSSShmem, record.ColSwap,
-	record.ColFootprint,
-	record.ColHostHeap, record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount,
+	record.ColFootprint, record.ColFileDirty,
+	record.ColHostHeap, record.ColHostHeapFree, record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount,
 	record.ColIdleCount,
 	record.ColRefs, record.ColInFlight, record.ColCommands, record.ColCommandBuffers, record.ColAllocs,
 	record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColShapes, record.ColPipelines,
@@ -36,8 +37,12 @@ var columnsUsed = [...]string{
 	record.ColGraphs,
 	record.ColModules, record.ColContexts, record.ColPools, record.ColDriverAllocBytes, record.ColPinnedBytes,
 	record.ColDriverProgramBytes, record.ColDriverProgramCount,
+	record.ColDriverPoolIdle, record.ColDriverPoolReserved, record.ColDriverPoolKeeps,
 	record.ColCaptureLost,
 }
+
+// heapAsRead is the column of the host's heap without what was put between its readings.
+const heapAsRead = record.ColHostHeap + ", as read"
 
 // maxCell is the largest count of bytes believed: 1 EiB.
 const maxCell = float64(1 << 60)
@@ -58,9 +63,10 @@ func tracksOf(run *record.Run) []*track {
 	}
 	step := account.Column(s, record.ColStep)
 	pids, rows := account.ByPID(s, run.Meta.PID)
+	marks := record.MarksOf(run.Events)
 	out := make([]*track, 0, len(pids))
 	for _, p := range pids {
-		k := newTrack(p, rows[p], tm, step, run)
+		k := newTrack(p, rows[p], tm, step, run, marks)
 		k.untimed = untimed
 		out = append(out, k)
 	}
@@ -77,42 +83,13 @@ func rowNumbers(n int) []float64 {
 	return out
 }
 
-// mostRows is how many rows of a process the engine works on: a thousand for
-// each of its blocks. Of a longer run it takes one row at a place that varies
-// out of each group of neighbours, and all rows of a group with a phase or receipt.
-const mostRows = 64 << 10
-
-func thin(keep []int, tm []float64, events []record.Event) []int {
-	group := (len(keep) + mostRows - 1) / mostRows
-	if group <= 1 {
-		return keep
-	}
-	var marks []float64
-	for _, e := range events {
-		if e.Kind == record.KindPhase || e.Kind == record.KindReceipt {
-			marks = append(marks, e.TMs)
-		}
-	}
-	out := make([]int, 0, mostRows+1024)
-	next := 0
-	for g, at := 0, 0; at < len(keep); g, at = g+1, at+group {
-		end := min(at+group, len(keep))
-		chosen := at + int(uint32(g)*2654435761>>8)%(end-at)
-		for next < len(marks) && marks[next] < tm[keep[at]] {
-			next++
-		}
-		marked := next < len(marks) && marks[next] <= tm[keep[end-1]]
-		for i := at; i < end; i++ {
-			if i == chosen || marked && len(out) < 2*mostRows {
-				out = append(out, keep[i])
-			}
-		}
-	}
-	return out
-}
+// mostRows is how many rows of a process the engine works on: 64 for each of its
+// blocks. More add no power, and so many are left of each process when the past of a
+// run is thinned, so that the verdict stays the same.
+const mostRows = 4096
 
 // newTrack gathers a process's rows in time order and cleans its cells.
-func newTrack(pid int, rows []int, tm, step []float64, run *record.Run) *track {
+func newTrack(pid int, rows []int, tm, step []float64, run *record.Run, marks record.Marks) *track {
 	k := &track{pid: pid, cols: make(map[string][]float64, len(columnsUsed))}
 	keep := make([]int, 0, len(rows))
 	reversed := 0
@@ -132,7 +109,7 @@ func newTrack(pid int, rows []int, tm, step []float64, run *record.Run) *track {
 		k.warnf("time runs backward at %d rows; rows were put in order of time", reversed)
 		sort.SliceStable(keep, func(a, b int) bool { return tm[keep[a]] < tm[keep[b]] })
 	}
-	keep = thin(keep, tm, run.Events)
+	keep = record.EvenRows(tm, run.Samples.Column(record.ColThinned), keep, marks, mostRows)
 	k.clock = pick(tm, keep)
 	for i := range k.clock {
 		k.clock[i] /= 1000
@@ -171,8 +148,11 @@ func (k *track) setColumn(name string, v []float64) {
 	if known == 0 {
 		return
 	}
-	if name == record.ColHostHeap && known < len(v)/2 {
-		interpolate(v) // agents read it less often than they sample
+	if name == record.ColHostHeap {
+		k.cols[heapAsRead] = slices.Clone(v)
+		if known < len(v)/2 {
+			interpolate(v) // agents read it less often than they sample
+		}
 	}
 	k.cols[name] = v
 }

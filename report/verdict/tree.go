@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 )
@@ -14,6 +16,7 @@ import (
 // started at once, is that they come late, again and again.
 const (
 	leastWorkers = 4        // that came late and are there at the end
+	leastLate    = 2        // of these, where the line that started them did so before
 	workerLeast  = 16 * mib // that a worker holds, to count
 	lateFrom     = 1. / 4   // of the run: what comes before is how it starts
 	lastFrom     = 1. / 2   // of the run: workers must still come then
@@ -24,6 +27,7 @@ const (
 
 // worker is a process that the program started.
 type worker struct {
+	pid        int
 	born, died float64 // seconds; died is when it was last seen
 	part       account.Row
 	owned      bool    // somebody tells whose the device's bytes are
@@ -38,7 +42,7 @@ func workers(all []*settled, first *settled) []worker {
 		if s == first || n == 0 {
 			continue
 		}
-		w := worker{born: s.whole.clock[0], died: s.whole.clock[n-1], part: s.whole.book.Last(),
+		w := worker{pid: s.pid, born: s.whole.clock[0], died: s.whole.clock[n-1], part: s.whole.book.Last(),
 			owned: s.whole.book.Owned()}
 		w.held = zero(w.part.Host) + zero(w.part.Device)
 		if w.held >= workerLeast {
@@ -83,17 +87,66 @@ func findWorkers(all []*settled) *finding {
 	}
 	length := end - begin
 	there := end - math.Max(leastEnd, atTheEnd*length)
-	late := slices.DeleteFunc(list, func(w worker) bool { return w.born < begin+lateFrom*length })
+	late := slices.DeleteFunc(slices.Clone(list), func(w worker) bool { return w.born < begin+lateFrom*length })
 	left := slices.DeleteFunc(slices.Clone(late), func(w worker) bool { return w.died < there })
 	latest := 0.
 	for _, w := range left {
 		latest = math.Max(latest, w.born)
 	}
-	if len(left) < leastWorkers || float64(len(late)-len(left)) > someEnd*float64(len(late)) ||
+	ended, over := len(late)-len(left), (1-lateFrom)*length
+	if len(left) >= leastLate && len(left) < leastWorkers {
+		early := slices.DeleteFunc(list, func(w worker) bool {
+			return w.born >= begin+lateFrom*length || w.died < there
+		})
+		left, over = append(sameOrigin(early, left, first.run.Events), left...), length
+	}
+	if len(left) < leastWorkers || float64(ended) > someEnd*float64(len(late)) ||
 		latest < begin+lastFrom*length || births(left) < leastWorkers {
 		return nil
 	}
-	return foundWorkers(left, length)
+	f := foundWorkers(left, over)
+	if name := commandOf(left, first.events); name != "" {
+		f.why += "; their command: " + name
+	}
+	if at := startedAt(left, first.run.Events); at != "" {
+		f.why += "; started at " + at
+	}
+	return f
+}
+
+// commandOf is the command of workers, as it was recorded: of the first one that has a
+// name, with how many have others.
+func commandOf(left []worker, x *events) string {
+	name, others := "", 0
+	for _, w := range left {
+		row := ProcessRow{PID: w.pid}
+		row.introduce(x)
+		row.Name = unnumbered(row.Name)
+		switch {
+		case row.Name == "" || row.Name == name:
+		case name == "":
+			name = row.Name
+		default:
+			others++
+		}
+	}
+	switch {
+	case others == 1:
+		name += " (1 of them has another)"
+	case others > 1:
+		name += fmt.Sprintf(" (%d of them have another)", others)
+	}
+	return name
+}
+
+// unnumbered has N in the place of the number that a name ends in: of workers that are
+// called Process-4 and Process-5.
+func unnumbered(name string) string {
+	stem := strings.TrimRight(name, "0123456789")
+	if stem == name || !strings.HasSuffix(stem, "-") {
+		return name
+	}
+	return stem + "N"
 }
 
 // births is at how many times workers came: those of a burst are one.
@@ -114,8 +167,8 @@ func births(list []worker) int {
 	return n
 }
 
-// foundWorkers is the finding about workers that are left.
-func foundWorkers(left []worker, length float64) *finding {
+// foundWorkers is the finding about workers that are left, which came in so many seconds.
+func foundWorkers(left []worker, over float64) *finding {
 	var sum account.Row
 	total := 0.
 	for _, w := range left {
@@ -136,7 +189,7 @@ func foundWorkers(left []worker, length float64) *finding {
 	f.why = fmt.Sprintf(
 		"%d processes were started one after the other in the last %s and none of them ended; they hold "+
 			"%s, about %s each",
-		len(left), duration((1-lateFrom)*length), account.Size(total), account.Size(total/float64(len(left))))
+		len(left), duration(over), units.Bytes(total), units.Bytes(total/float64(len(left))))
 	return f
 }
 

@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -79,5 +81,101 @@ func TestWorkersHoldWhatTheyAreFor(t *testing.T) {
 	}
 	if v := Judge(tree(0, lives...), Options{}); v.Verdict != DriverGrowth {
 		t.Errorf("workers with a context alone: %s", v.Summary)
+	}
+}
+
+func TestATreeChangesByWhatItsProcessesDoTogether(t *testing.T) {
+	t.Parallel()
+	var lives [][2]float64
+	for i := range 7 {
+		lives = append(lives, [2]float64{2 + 6*float64(i), 45})
+	}
+	run := tree(128*mib, lives...)
+	run.Events = []record.Event{{Kind: record.KindProcess, PID: 202, Name: "worker --serve"},
+		{Kind: record.KindProcess, PID: 204, Name: "worker --serve"}, {Kind: record.KindProcess, PID: 206, Name: "helper"}}
+	v := Judge(run, Options{})
+	k := v.Tree
+	if k == nil || k.Processes != (Living{1, 8, 8}) {
+		t.Fatalf("the tree is %+v", k)
+	}
+	sum := int64(0)
+	for _, a := range k.Accounts {
+		sum += a.ChangeBytes
+	}
+	if sum != k.Bytes || k.Bytes != 7*(333+520+128)*mib || *k.DeviceBytes != 7*648*mib || *k.FootprintBytes != 7*333*mib {
+		t.Errorf("the accounts sum to %d: %+v", sum, k)
+	}
+	if k.Accounts[0] != (TreeShare{Live, 7 * 128 * mib}) || v.Measured.Bytes != 0 {
+		t.Errorf("%+v beside %+v", k.Accounts, v.Measured)
+	}
+	for _, p := range v.Processes[1:] {
+		if p.Bytes == nil || *p.Bytes != (333+520+128)*mib {
+			t.Errorf("process %d holds %v", p.PID, p.Bytes)
+		}
+	}
+	if want := "their command: worker --serve (1 of them has another)"; !strings.Contains(v.Summary, want) {
+		t.Errorf("no %q in %s", want, v.Summary)
+	}
+}
+
+func TestAProcessThatHasEndedHoldsNothingOfTheTree(t *testing.T) {
+	t.Parallel()
+	v := Judge(tree(128*mib, [2]float64{0, 20}, [2]float64{0, 45}), Options{})
+	if k := v.Tree; k == nil || k.Processes != (Living{3, 2, 3}) || k.Bytes != -(333+520+128)*mib {
+		t.Errorf("%+v", v.Tree)
+	}
+	if v := Judge(tree(128*mib), Options{}); v.Tree != nil {
+		t.Errorf("a single process has the tree %+v", v.Tree)
+	}
+}
+
+// TestWorkersOfOneLineCountFromTheFirst: a server that starts its
+// shards again and again and ends none.
+func TestWorkersOfOneLineCountFromTheFirst(t *testing.T) {
+	t.Parallel()
+	lives := [][2]float64{{1, 45}, {11, 45}, {22, 45}, {33, 45}}
+	born := func(lines ...string) *record.Run {
+		run := tree(0, lives...)
+		for i, line := range lines {
+			run.Events = append(run.Events, record.Event{TMs: lives[i][0] * 1000, PID: 100, Kind: record.KindChild,
+				At: line, Detail: []byte(`{"pid":` + strconv.Itoa(200+i) + `}`)})
+		}
+		return run
+	}
+	const restart, setup = "/src/serve.py:40 restart", "/src/serve.py:8 setup"
+	if v := Judge(born(restart, restart, restart, restart), Options{}); v.RestsOn != ByProcesses ||
+		!strings.Contains(v.Answer, "4 processes") || !strings.Contains(v.Answer, "serve.py:40") {
+		t.Errorf("one line started all: %s", v.Answer)
+	}
+	for name, run := range map[string]*record.Run{
+		"another line started the first": born(setup, restart, restart, restart), "nobody told": born(),
+	} {
+		if v := Judge(run, Options{}); v.Verdict != None {
+			t.Errorf("%s: %s", name, v.Answer)
+		}
+	}
+}
+
+// TestTheLargerOfTwoSureGrowthsIsTheAnswer: what a process sends and another keeps grows in
+// the first, and the handles of it in the second.
+func TestTheLargerOfTwoSureGrowthsIsTheAnswer(t *testing.T) {
+	t.Parallel()
+	names := []string{record.ColTime, record.ColPID, record.ColRSS, record.ColGPU, record.ColLive, record.ColIdle}
+	cols := make([][]float64, len(names))
+	r := rand.New(rand.NewPCG(3, 3))
+	for i := range 600 {
+		grown := mib * (float64(i) + 2*r.NormFloat64())
+		for pid, row := range map[float64][]float64{
+			100: {300 * mib, 900*mib + grown, 300*mib + grown, 0},
+			200: {310*mib + 16*kib*float64(i), 500 * mib, 0, 0},
+		} {
+			for n, v := range append([]float64{float64(i) * 50, pid}, row...) {
+				cols[n] = append(cols[n], v)
+			}
+		}
+	}
+	run := &record.Run{Meta: record.Meta{PID: 100}, Samples: record.NewSamples(names, cols)}
+	if v := Judge(run, Options{}); v.PID != 100 || v.Verdict != AppLeak || v.Tier != Confirmed {
+		t.Errorf("process %d: %s; %+v", v.PID, v.Answer, v.Processes)
 	}
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -9,13 +10,14 @@ import (
 func sentence(lead, claim string) string { return lead + ": " + claim }
 
 // UnmarshalJSON reads verdict.json. The claim is not in it and comes out of the
-// summary.
+// answer.
 func (v *Verdict) UnmarshalJSON(text []byte) error {
 	type plain Verdict
 	if err := json.Unmarshal(text, (*plain)(v)); err != nil {
 		return err
 	}
-	v.Claim = claimOf(v.Verdict, v.Summary)
+	v.Answer = cmp.Or(v.Answer, v.Summary) // schema 1 has none
+	v.Claim = claimOf(v.Verdict, v.Answer)
 	return nil
 }
 

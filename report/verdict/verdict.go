@@ -3,6 +3,7 @@ package verdict
 import (
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/peak"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -42,24 +43,40 @@ const (
 	Host      = record.AccountHost
 )
 
+// schema is the version of verdict.json: 2 has answer and next.
+const schema = 2
+
 // Verdict is verdict.json. Pointers and omitted fields are unknown, never 0.
 type Verdict struct {
-	Schema     int     `json:"schema"`
+	Schema     int     `json:"schema"` // 2
 	Verdict    Class   `json:"verdict"`
 	Tier       Tier    `json:"tier"`
 	Confidence float64 `json:"confidence"`
-	// one sentence to paste into a ticket: "class (tier, 98 %): claim"
+	// Answer is one sentence to paste into a ticket: whose the growth is and how
+	// much, and as far as they are known its holder, its line and its cause. Next is
+	// what to do first; empty where nothing is to be done.
+	Answer string `json:"answer"`
+	Next   string `json:"next,omitempty"`
+	// Summary is what the sums say, without who holds it: "class (tier, 98 %): claim"
 	Summary     string       `json:"summary"`
-	Claim       string       `json:"-"` // the summary without class and tier
+	Claim       string       `json:"-"` // the answer without class and tier
+	Holders     []HolderRow  `json:"holders,omitempty"`
+	Sites       []SiteRow    `json:"sites,omitempty"`
+	Clones      []CloneRow   `json:"clones,omitempty"`
+	Causes      []Cause      `json:"causes,omitempty"`
+	DrivenBy    *DrivenBy    `json:"driven_by,omitempty"`
 	Window      Window       `json:"window"`
 	Accounts    []AccountRow `json:"accounts"`
 	Measured    *Measured    `json:"measured,omitempty"`
-	DrivenBy    *DrivenBy    `json:"driven_by,omitempty"`
-	Causes      []Cause      `json:"causes,omitempty"`
-	Sites       []SiteRow    `json:"sites,omitempty"`
-	Holders     []HolderRow  `json:"holders,omitempty"`
+	Findings    []FindingRow `json:"findings,omitempty"`
 	Experiments []Experiment `json:"experiments,omitempty"`
 	Forecast    *Forecast    `json:"forecast,omitempty"`
+	// OOM is why the program ran out of memory; nil when it did not.
+	OOM *peak.OOM `json:"oom,omitempty"`
+	// Peak is the replay of a window of profiled steps, Composition what live memory
+	// was made of at the end; nil where nothing told.
+	Peak        *peak.Peak        `json:"peak,omitempty"`
+	Composition *peak.Composition `json:"composition,omitempty"`
 	// MoreMinutes is how much longer a run must be to settle an undecided.
 	MoreMinutes *float64 `json:"more_minutes,omitempty"`
 	// RestsOn is the kind of evidence that gave the verdict.
@@ -68,6 +85,10 @@ type Verdict struct {
 	// the verdict is about, and the verdict on each.
 	PID       int          `json:"pid,omitempty"`
 	Processes []ProcessRow `json:"processes,omitempty"`
+	// Tree is what all of them together changed by; nil of one process.
+	Tree *Tree `json:"tree,omitempty"`
+	// LeftBehind are processes that still ran when the program had ended.
+	LeftBehind []LeftRow `json:"left_behind,omitempty"`
 	// Background is set when growth goes on while steps pause.
 	Background bool     `json:"background,omitempty"`
 	Missing    []string `json:"missing,omitempty"`
@@ -88,13 +109,18 @@ type Evidence string
 // between the marks baseline and released, or grew from one released to the
 // next; the mere size of the growth in a run too short for either; a pool that
 // filled again and again until allocations failed; workers that were started one
-// after the other and never ended.
+// after the other and never ended; containers that were longer at each look.
 const (
 	ByTrend     Evidence = "trend"
 	ByLeftover  Evidence = "leftover"
 	ByMagnitude Evidence = "magnitude"
 	ByRefill    Evidence = "refill"
 	ByProcesses Evidence = "processes"
+	ByObjects   Evidence = "objects"
+	ByHandles   Evidence = "handles" // in findings alone
+	// ByHazards is of buffers that were handed out while the device still used them:
+	// in findings alone, as it is no growth.
+	ByHazards Evidence = "hazards"
 )
 
 // ProcessRow is the verdict on one of several processes.
@@ -105,6 +131,7 @@ type ProcessRow struct {
 	Verdict    Class   `json:"verdict"`
 	Tier       Tier    `json:"tier"`
 	Confidence float64 `json:"confidence"`
+	Bytes      *int64  `json:"bytes,omitempty"` // that it held when it was last seen
 }
 
 // Window is the part of the run that was judged.
@@ -175,6 +202,7 @@ type Cause = cause.Cause
 // SiteRow, HolderRow and Experiment are the recorded ones, as they stand.
 type (
 	SiteRow    = record.Site
+	CloneRow   = record.Clone
 	HolderRow  = record.Holder
 	Experiment = record.Receipt
 )

@@ -9,16 +9,16 @@ import (
 )
 
 // stepsFromMarks makes the step column from step marks when there is none.
-func (k *track) stepsFromMarks(events []record.Event, pid int) {
+func (k *track) stepsFromMarks(x *events) {
 	if k.Step != nil {
 		return
 	}
-	n, next := 0., 0
+	n := 0.
 	step := make([]float64, len(k.clock))
+	c := x.from(k.pid)
 	for i, t := range k.clock {
-		for ; next < len(events) && events[next].TMs/1000 <= t; next++ {
-			e := &events[next]
-			if e.Kind != record.KindStep || e.PID != 0 && pid != 0 && e.PID != pid {
+		for e := c.upTo(t); e != nil; e = c.upTo(t) {
+			if e.Kind != record.KindStep {
 				continue
 			}
 			n++
@@ -38,10 +38,7 @@ func (k *track) stepsFromMarks(events []record.Event, pid int) {
 // or its exit, whichever comes first.
 func (p *process) trendRows(k *track) (from, to int) {
 	begin, end := math.Inf(-1), math.Inf(1)
-	for _, e := range p.run.Events {
-		if e.PID != 0 && p.pid != 0 && e.PID != p.pid {
-			continue
-		}
+	for _, e := range p.events.about(p.pid) {
 		t := e.TMs / 1000
 		switch {
 		case e.Kind == record.KindPhase && e.Name == record.PhaseBaseline && math.IsInf(begin, -1):
@@ -63,15 +60,15 @@ func (p *process) trendRows(k *track) (from, to int) {
 
 // withoutSetup leaves out rows in phases named after setting up. It keeps all
 // rows when nothing else would be left.
-func (k *track) withoutSetup(events []record.Event, pid int) *track {
+func (k *track) withoutSetup(x *events) *track {
 	keep := make([]int, 0, len(k.clock))
-	next, setup := 0, false
+	setup := false
+	c := x.from(k.pid)
 	for i, t := range k.clock {
-		for next < len(events) && events[next].TMs/1000 <= t {
-			if e := events[next]; e.Kind == record.KindPhase && (e.PID == 0 || pid == 0 || e.PID == pid) {
+		for e := c.upTo(t); e != nil; e = c.upTo(t) {
+			if e.Kind == record.KindPhase {
 				_, setup = record.SetupWord(e.Name)
 			}
-			next++
 		}
 		if !setup {
 			keep = append(keep, i)

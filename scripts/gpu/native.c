@@ -27,6 +27,15 @@ int cudaMallocManaged(void **, size_t, unsigned);
 int cudaMemset(void *, int, size_t);
 int cudaMemsetAsync(void *, int, size_t, stream_t);
 int cudaDeviceSynchronize(void);
+int cudaDeviceGetDefaultMemPool(void **, int);
+int cudaMemPoolCreate(void **, const void *);
+int cudaMemPoolDestroy(void *);
+int cudaMemPoolSetAttribute(void *, int, void *);
+int cudaMallocFromPoolAsync(void **, size_t, void *, stream_t);
+int cudaMallocPitch(void **, size_t *, size_t, size_t);
+int cudaStreamCreate(stream_t *);
+int cudaStreamDestroy(stream_t);
+int cudaGetDriverEntryPointByVersion(const char *, void **, unsigned, unsigned long long, int *);
 int cudaEventCreate(event_t *);
 int cudaEventRecord(event_t, stream_t);
 int cudaEventDestroy(event_t);
@@ -145,6 +154,105 @@ APART void time_step(void)
 	}
 }
 
+/* Blocks of ever new sizes come from the driver's pool and go back to it. Faulty: its
+ * release threshold has no limit, and it keeps what the largest one took. */
+static void keep_pool(void *pool)
+{
+	uint64_t all = healthy ? 0 : ~0ull;
+	check(cudaMemPoolSetAttribute(pool, 4, &all), "cudaMemPoolSetAttribute");
+}
+
+APART void work_in_pool(void)
+{
+	static void *pool;
+	void *p;
+	if (!pool) {
+		check(cudaDeviceGetDefaultMemPool(&pool, 0), "cudaDeviceGetDefaultMemPool");
+		keep_pool(pool);
+	}
+	check(cudaMallocAsync(&p, MIB * (size_t)(1 + (healthy ? step % 16 : step / 2)), 0), "cudaMallocAsync");
+	check(cudaMemsetAsync(p, 1, 4096, 0), "cudaMemsetAsync");
+	check(cudaFreeAsync(p, 0), "cudaFreeAsync");
+	check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+/* A pool of the program's own, of which blocks are lost. */
+APART void lose_in_own_pool(void)
+{
+	static const struct { int type, handles, location, id; char rest[200]; } props = {1, 0, 1, 0, {0}};
+	static void *pool;
+	void *p;
+	if (!pool) {
+		check(cudaMemPoolCreate(&pool, &props), "cudaMemPoolCreate");
+		keep_pool(pool);
+	}
+	check(cudaMallocFromPoolAsync(&p, MIB, pool, 0), "cudaMallocFromPoolAsync");
+	if (healthy || step % 5)
+		check(cudaFreeAsync(p, 0), "cudaFreeAsync");
+	check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+}
+
+/* The driver itself, found through the runtime: physical memory, and plain. */
+static void *entry(const char *name)
+{
+	void *f = 0;
+	int status = 0;
+	check(cudaGetDriverEntryPointByVersion(name, &f, 12000, 0, &status), name);
+	return f;
+}
+
+APART void create_physical(void)
+{
+	static int (*create)(uint64_t *, size_t, const void *, uint64_t), (*release)(uint64_t);
+	static const int props[32] = {1, 0, 1, 0};
+	uint64_t p;
+	if (!create) {
+		create = (int (*)(uint64_t *, size_t, const void *, uint64_t))entry("cuMemCreate");
+		release = (int (*)(uint64_t))entry("cuMemRelease");
+	}
+	if (step % 5)
+		return;
+	check(create(&p, 2 * MIB, props, 0), "cuMemCreate");
+	if (healthy)
+		check(release(p), "cuMemRelease");
+}
+
+APART void ask_driver(void)
+{
+	static int (*alloc)(uint64_t *, size_t), (*release)(uint64_t);
+	uint64_t p;
+	if (!alloc) {
+		alloc = (int (*)(uint64_t *, size_t))entry("cuMemAlloc");
+		release = (int (*)(uint64_t))entry("cuMemFree");
+	}
+	if (step % 5)
+		return;
+	check(alloc(&p, MIB), "cuMemAlloc");
+	if (healthy)
+		check(release(p), "cuMemFree");
+}
+
+APART void keep_image(void)
+{
+	void *p;
+	size_t pitch;
+	if (step % 5)
+		return;
+	check(cudaMallocPitch(&p, &pitch, 1000, 1000), "cudaMallocPitch");
+	if (healthy)
+		check(cudaFree(p), "cudaFree");
+}
+
+APART void open_stream(void)
+{
+	stream_t s;
+	if (step % 2)
+		return;
+	check(cudaStreamCreate(&s), "cudaStreamCreate");
+	if (healthy)
+		check(cudaStreamDestroy(s), "cudaStreamDestroy");
+}
+
 /* Sound programs that look like leaks: a ring that fills, churn, a dataset that is
  * mapped into memory and read. */
 APART void fill_ring(void)
@@ -198,6 +306,12 @@ static const struct {
 	{"pinned", "host-growth", "pin_staging", pin_staging},
 	{"host", "host-growth", "-", remember_batch},
 	{"events", "driver-growth", "time_step", time_step},
+	{"retained", "pool-growth", "-", work_in_pool},
+	{"ownpool", "app-leak", "lose_in_own_pool", lose_in_own_pool},
+	{"physical", "app-leak", "create_physical", create_physical},
+	{"driver", "app-leak", "ask_driver", ask_driver},
+	{"pitched", "app-leak", "keep_image", keep_image},
+	{"streams", "driver-growth", "open_stream", open_stream},
 	{"ring", "none", "-", fill_ring},
 	{"churn", "none", "-", churn},
 	{"dataset", "none", "-", read_dataset},

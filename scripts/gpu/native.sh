@@ -8,10 +8,24 @@
 # programs that were built elsewhere, by `native.sh --build OUT`.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+# Programs in C++, Rust and Go that call the driver themselves; they are linked to the
+# stand-in for it that the tests have, and run with the real one.
+build_drivers() {
+	local stubs=$here/../../tracer/capture/testdata stub
+	stub=$(mktemp -d)
+	cc -O2 -shared -fPIC -Wl,-soname,libcuda.so.1 -o "$stub/libcuda.so.1" "$stubs/libcuda.c" &&
+		c++ -O2 -o "$1/fault_cc" "$stubs/fault.cc" "$stub/libcuda.so.1" &&
+		rustc -O -o "$1/fault_rust" "$stubs/fault.rs" -C "link-arg=$stub/libcuda.so.1" &&
+		CGO_ENABLED=0 go build -o "$1/fault_go" "$stubs/fault_go/main.go"
+	local code=$?
+	rm -r "$stub"
+	return $code
+}
 build() {
 	local flags=(-O2 -std=gnu11 -Wall -Wextra -fomit-frame-pointer)
 	cc "${flags[@]}" -o "$1/native_shared" "$here/native.c" "$CUDART/libcudart.so.12" -Wl,-rpath,"\$ORIGIN:$CUDART" &&
-		cc "${flags[@]}" -o "$1/native_static" "$here/native.c" "$CUDART/libcudart_static.a" -ldl -lpthread -lrt
+		cc "${flags[@]}" -o "$1/native_static" "$here/native.c" "$CUDART/libcudart_static.a" -ldl -lpthread -lrt &&
+		build_drivers "$1"
 }
 if [ "${1-}" = --build ]; then
 	build "$2"
@@ -27,6 +41,12 @@ fi
 run_one() { # PROGRAM NAME TWIN RUN
 	local args=("$2" --seconds "$seconds")
 	[ "$3" = faulty ] || args+=(--healthy)
+	case $1 in */fault_*) # they take how many steps of 5 ms
+		args=("$2" --)
+		[ "$3" = faulty ] && args=("$2")
+		export FAULT_STEPS=$((${seconds%.*} * 190))
+		;;
+	esac
 	"$gpumem" run -q --force --out "$out/$4" -- "$1" "${args[@]}" >"$out/$4.log" 2>&1
 	echo $? >"$out/$4.code"
 }
@@ -43,6 +63,15 @@ while read -r name verdict _; do
 		done
 	done
 done <"$out/list.txt"
+beside=$(dirname "$SHARED")
+for kind in cc rust go; do
+	[ -x "$beside/fault_$kind" ] || continue
+	for twin in faulty healthy; do
+		while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do sleep 0.2; done
+		run_one "$beside/fault_$kind" kept "$twin" "kept.$kind.$twin" &
+	done
+done
+echo "kept app-leak remember" >>"$out/list.txt"
 wait
 
 python3 - "$out" <<'PY'
@@ -52,7 +81,7 @@ out = pathlib.Path(sys.argv[1])
 right = total = 0
 for line in (out / "list.txt").read_text().splitlines():
     name, verdict, site = line.split()
-    for kind in ("shared", "static"):
+    for kind in ("shared", "static", "cc", "rust", "go"):
         for twin in ("faulty", "healthy"):
             run = f"{name}.{kind}.{twin}"
             if not (out / f"{run}.code").exists():

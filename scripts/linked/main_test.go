@@ -13,7 +13,8 @@ import (
 
 func TestWhatMustNotBeReleasedIsRefused(t *testing.T) {
 	t.Parallel()
-	good := program{os: "linux", arch: "amd64", cgo: "0", interpreter: "/lib64/ld-linux-x86-64.so.2", libraries: []string{"libc.so.6", "libdl.so.2"}}
+	good := program{os: "linux", arch: "amd64", cgo: "0", interpreter: "/lib64/ld-linux-x86-64.so.2",
+		libraries: []string{"libc.so.6", "libdl.so.2"}}
 	static := program{os: "linux", arch: "arm64", cgo: "0", tags: "nodl"}
 	mac := program{os: "darwin", arch: "arm64", cgo: "0", libraries: []string{"/usr/lib/libSystem.B.dylib"}, signed: true}
 	for name, c := range map[string]struct {
@@ -26,10 +27,12 @@ func TestWhatMustNotBeReleasedIsRefused(t *testing.T) {
 		"with cgo":               {program{os: "linux", cgo: "1", tags: "nodl"}, "built with cgo"},
 		"nodl that loads":        {program{os: "linux", cgo: "0", tags: "nodl", interpreter: "/lib/ld.so"}, "not static"},
 		"static without the tag": {program{os: "linux", cgo: "0"}, "could not load a GPU driver"},
-		"another library":        {program{os: "darwin", cgo: "0", libraries: []string{"/opt/homebrew/lib/libx.dylib"}}, "libx.dylib"},
-		"mac without signature":  {program{os: "darwin", arch: "arm64", cgo: "0"}, "signature"},
-		"windows with drivers":   {program{os: "windows", cgo: "0"}, "lacks the tag"},
-		"windows with a library": {program{os: "windows", cgo: "0", tags: "nodl", libraries: []string{"nvcuda.dll"}}, "nvcuda.dll"},
+		"another library": {program{os: "darwin", cgo: "0",
+			libraries: []string{"/opt/homebrew/lib/libx.dylib"}}, "libx.dylib"},
+		"mac without signature": {program{os: "darwin", arch: "arm64", cgo: "0"}, "signature"},
+		"windows with drivers":  {program{os: "windows", cgo: "0"}, "lacks the tag"},
+		"windows with a library": {program{os: "windows", cgo: "0", tags: "nodl", libraries: []string{"nvcuda.dll"}},
+			"nvcuda.dll"},
 	} {
 		err := c.p.check()
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -78,7 +81,7 @@ func TestAReleaseIsLinkedAsItSaysAndRuns(t *testing.T) {
 	}
 	out := t.TempDir()
 	dynamic := "linux-" + runtime.GOARCH
-	cmd := exec.Command("../release.sh", "--out", out, dynamic, dynamic+"-static")
+	cmd := exec.Command("../release.sh", "--programs-only", "--out", out, dynamic, dynamic+"-static")
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -8,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/gpumem/gpumem/tracer/record"
@@ -91,7 +94,7 @@ func Connect(h Hello, src Source) (*Client, error) {
 	if path == "" {
 		return nil, nil
 	}
-	conn, err := (&net.Dialer{Timeout: 2 * time.Second}).Dial("unix", path)
+	conn, err := dialTracer(path, 2*time.Second)
 	if err != nil {
 		return nil, fmt.Errorf("connect to tracer: %w", err)
 	}
@@ -175,6 +178,19 @@ func (c *Client) Phase(name string) {
 	c.knock()
 }
 
+// dialTracer connects within a bound. Linux refuses at once while more programs wait to
+// be accepted than may: that passes.
+func dialTracer(path string, bound time.Duration) (net.Conn, error) {
+	deadline := time.Now().Add(bound)
+	for {
+		conn, err := (&net.Dialer{Deadline: deadline}).Dial("unix", path)
+		if !errors.Is(err, syscall.EAGAIN) || time.Now().After(deadline) {
+			return conn, err
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
 // knock has the tracer read now what was sent (see Hello.Knocks). Where that
 // fails it reads some hundredths of a second later.
 func (c *Client) knock() {
@@ -201,6 +217,12 @@ func (c *Client) rest() {
 // KindEvent) to events.jsonl. at is "file:line:col" or empty.
 func (c *Client) Mark(kind, name, at string) {
 	c.mark(Mark{Kind: kind, Name: name, At: at}, false)
+}
+
+// MarkDetail is Mark with more to say: detail is JSON of at most 4 KiB, longer ones
+// are left out by the tracer.
+func (c *Client) MarkDetail(kind, name, at string, detail json.RawMessage) {
+	c.mark(Mark{Kind: kind, Name: name, At: at, Detail: detail}, false)
 }
 
 func (c *Client) mark(m Mark, withSample bool) {

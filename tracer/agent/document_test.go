@@ -19,10 +19,13 @@ func TestTheProtocolsPageNamesAllThatIsSpoken(t *testing.T) {
 	words := []string{
 		EnvSocket, EnvInterval, EnvHold, EnvSettle, PhaseExiting, record.PhaseBaseline, record.PhaseReleased,
 		ActionCollect, ActionPurge, ActionTrim, ActionSync, ActionSites, ActionHolders, ActionContinue,
+		ActionLook, ActionLeave,
 		record.KindStep, record.KindPhase, record.KindScope, record.KindStatement, record.KindEvent,
-		record.KindWarning,
+		record.KindWarning, record.KindOOM, record.KindDied, record.KindWindow,
+		record.KindComposition, "kept",
 	}
-	for _, message := range []any{Hello{}, Mark{}, Do{}, Done{}, record.Site{}, record.Holder{}} {
+	for _, message := range []any{Hello{}, Mark{}, Do{}, Done{}, record.Site{}, record.Holder{}, record.OOM{},
+		record.Pool{}, record.Model{}, record.Optimizer{}} {
 		for f := range reflect.TypeOf(message).NumField() {
 			name, _, _ := strings.Cut(reflect.TypeOf(message).Field(f).Tag.Get("json"), ",")
 			words = append(words, name)

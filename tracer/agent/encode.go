@@ -77,6 +77,12 @@ type envelope struct {
 	Do    *Do    `json:"do,omitempty"`
 	// Heard is there when the tracer has read the mark of the phase exiting.
 	Heard *struct{} `json:"heard,omitempty"`
+	Kept  *kept     `json:"kept,omitempty"`
+}
+
+// kept names by its time the mark that the tracer has written.
+type kept struct {
+	TNs int64 `json:"t_ns"`
 }
 
 // encode makes the line of an envelope, or nil when it cannot be a line.

@@ -26,13 +26,22 @@ const PhaseExiting = record.PhaseExiting
 
 // Actions that a tracer may ask for; package record says what they are.
 const (
-	ActionCollect  = record.ActionCollect
-	ActionPurge    = record.ActionPurge
-	ActionTrim     = record.ActionTrim
-	ActionSync     = record.ActionSync
-	ActionSites    = record.ActionSites
-	ActionHolders  = record.ActionHolders
+	ActionCollect = record.ActionCollect
+	ActionPurge   = record.ActionPurge
+	ActionTrim    = record.ActionTrim
+	ActionSync    = record.ActionSync
+	ActionSites   = record.ActionSites
+	ActionHolders = record.ActionHolders
+	// ActionComposition is answered after a mark of record.KindComposition.
+	ActionComposition = record.ActionComposition
+
 	ActionContinue = "continue" // end of the hold at exit; answered by nothing
+	// ActionLook is offered by the same agents as ActionLeave: it tells all that is held
+	// now, in the form of Held.
+	ActionLook = "look"
+	// ActionLeave is offered by an agent that came into a program which ran before: it
+	// takes itself out, and answers what stays.
+	ActionLeave = "leave"
 )
 
 // Hello introduces a program. It may be sent again with more actions.
@@ -53,6 +62,9 @@ type Hello struct {
 	// after a line that cannot wait: a phase, a Done. Its other lines may then be
 	// read some time after they were sent.
 	Knocks bool `json:"knocks,omitempty"`
+	// Refused says why an agent that was brought into the program does not work there.
+	// Nothing else comes from it.
+	Refused string `json:"refused,omitempty"`
 }
 
 // Mark says that the program reached a point worth a line in events.jsonl.
@@ -82,4 +94,11 @@ type Done struct {
 	CollectorOff bool            `json:"collector_off,omitempty"`
 	Error        string          `json:"error,omitempty"`
 	Detail       json.RawMessage `json:"detail,omitempty"`
+}
+
+// Held is the detail of the answer to ActionLook. What is not known is empty.
+type Held struct {
+	Holders     []record.Holder     `json:"holders,omitempty"`
+	Sites       []record.Site       `json:"sites,omitempty"`
+	Composition *record.Composition `json:"composition,omitempty"`
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 )
 
@@ -12,7 +13,7 @@ import (
 const quietAfter = 250
 
 // errNothing says that a read would have to wait.
-var errNothing = errors.New("nothing has come")
+var errNothing = errors.New("the program sent nothing")
 
 // quietSocket is a connected socket for which nobody waits in the kernel, so
 // that what its program sends wakes nobody: the waking costs the program more
@@ -29,16 +30,16 @@ type quietSocket interface {
 // lag has passed, the program knocks, or the server closes.
 type lateReader struct {
 	c     *Conn
-	lag   time.Duration // 0 never reads late
+	lag   *atomic.Int64 // of the server, ns; 0 never reads late
+	never bool          // this system cannot
 	since time.Time     // of the connection
 	timer *time.Timer
 }
 
 func (r *lateReader) Read(p []byte) (int, error) {
-	if r.c.quiet == nil && r.lag > 0 && r.c.knocks && time.Since(r.since) > quietAfter*r.lag {
-		if !r.c.quieten() {
-			r.lag = 0
-		}
+	lag := time.Duration(r.lag.Load())
+	if r.c.quiet == nil && lag > 0 && !r.never && r.c.knocks && time.Since(r.since) > quietAfter*lag {
+		r.never = !r.c.quieten()
 	}
 	if r.c.quiet == nil {
 		return r.c.conn.Read(p)
@@ -57,9 +58,9 @@ func (r *lateReader) Read(p []byte) (int, error) {
 // wait returns when it is time to look again; false means never.
 func (r *lateReader) wait() bool {
 	if r.timer == nil {
-		r.timer = time.NewTimer(r.lag)
+		r.timer = time.NewTimer(time.Duration(r.lag.Load()))
 	} else {
-		r.timer.Reset(r.lag)
+		r.timer.Reset(time.Duration(r.lag.Load()))
 	}
 	defer r.timer.Stop()
 	select {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -122,7 +123,8 @@ func TestAKnockHasALineReadAtOnce(t *testing.T) {
 	read := make(chan string)
 	go func() {
 		p := make([]byte, 100)
-		r := &lateReader{c: c, lag: time.Hour}
+		r := &lateReader{c: c, lag: new(atomic.Int64)}
+		r.lag.Store(int64(time.Hour))
 		for {
 			n, err := r.Read(p)
 			if err != nil {

@@ -47,11 +47,14 @@ type Handler interface {
 // Server is the tracer's end of the protocol.
 type Server struct {
 	dir     string
+	home    *os.File       // see place
 	lock    *leftover.Lock // of the folder
-	path    string
+	path    string         // of the socket, for us
+	seen    string         // the same, for the programs
+	owner   int            // who may enter the folder
 	lis     *net.UnixListener
 	handler Handler
-	lag     time.Duration
+	lag     atomic.Int64 // ns
 
 	mu       sync.Mutex
 	conns    map[*Conn]struct{}
@@ -70,21 +73,52 @@ func Listen(h Handler, lag time.Duration) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
+	return listenAt(h, lag, place{dir: dir, seen: dir, owner: os.Geteuid()})
+}
+
+// place is the folder of a socket.
+type place struct {
+	dir   string // for us
+	seen  string // for the programs
+	owner int    // who may enter it
+	// home is the folder that dir is in, where dir is a path by its descriptor.
+	home *os.File
+}
+
+func listenAt(h Handler, lag time.Duration, at place) (*Server, error) {
+	dir := at.dir
 	// Where there are no locks the folder serves as well, and is never swept.
 	lock, _ := leftover.Claim(dir)
 	path := filepath.Join(dir, "agent.sock")
 	lis, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err == nil && at.owner != os.Geteuid() {
+		err = errors.Join(os.Lchown(path, at.owner, -1), os.Lchown(dir, at.owner, -1))
+	}
 	if err != nil {
+		if lis != nil {
+			lis.Close()
+		}
 		os.RemoveAll(dir)
 		lock.Release()
+		at.home.Close() // nil is allowed
 		return nil, fmt.Errorf("listen for agents: %w", err)
 	}
-	s := &Server{dir: dir, lock: lock, path: path, lis: lis, handler: h, lag: lag,
-		conns: map[*Conn]struct{}{}, ofPID: maxConnsOfPID}
+	seen := filepath.Join(at.seen, filepath.Base(path))
+	s := &Server{dir: dir, home: at.home, lock: lock, path: path, seen: seen, owner: at.owner, lis: lis,
+		handler: h, conns: map[*Conn]struct{}{}, ofPID: maxConnsOfPID}
+	s.SetLag(lag)
 	s.wg.Add(1)
 	go s.accept()
 	s.wg.Go(sweep)
 	return s, nil
+}
+
+// SetLag changes how late programs that knock may be read. A shorter lag than before
+// has what they sent read at once. 0 is for Listen alone.
+func (s *Server) SetLag(lag time.Duration) {
+	if before := s.lag.Swap(int64(lag)); int64(lag) < before {
+		s.knock()
+	}
 }
 
 // folderPrefix is how the folder of a socket is called.
@@ -112,8 +146,8 @@ func socketDir() (string, error) {
 	return os.MkdirTemp("/tmp", folderPrefix)
 }
 
-// Path is the path of the socket, the value of GPUMEM_AGENT.
-func (s *Server) Path() string { return s.path }
+// Path is the path of the socket as the programs see it, the value of GPUMEM_AGENT.
+func (s *Server) Path() string { return s.seen }
 
 // Close closes all connections, waits for their handlers and removes the
 // socket. A handler must not call it.
@@ -127,7 +161,9 @@ func (s *Server) Close() error {
 	s.mu.Unlock()
 	err := s.lis.Close()
 	s.wg.Wait()
-	if err := errors.Join(err, os.RemoveAll(s.dir), s.lock.Release()); err != nil &&
+	err = errors.Join(err, os.RemoveAll(s.dir), s.lock.Release())
+	s.home.Close() // nil is allowed
+	if err != nil &&
 		!errors.Is(err, net.ErrClosed) {
 		return fmt.Errorf("close agent socket: %w", err)
 	}
@@ -290,7 +326,7 @@ func (s *Server) read(c *Conn) (err error) {
 		}
 	}()
 	c.conn.SetReadDeadline(time.Now().Add(helloBound))
-	lines := bufio.NewScanner(&lateReader{c: c, lag: s.lag, since: time.Now()})
+	lines := bufio.NewScanner(&lateReader{c: c, lag: &s.lag, since: time.Now()})
 	lines.Buffer(make([]byte, 16<<10), maxLine)
 	lines.Split(wholeLines)
 	decode := newDecoder()
@@ -312,7 +348,7 @@ func (s *Server) read(c *Conn) (err error) {
 	}
 	switch err := lines.Err(); {
 	case s.isCrowded(c):
-		return c.fault(errors.New("no hello, and others came"))
+		return c.fault(errors.New("no hello, and other programs were waiting"))
 	case errors.Is(err, bufio.ErrTooLong):
 		return c.fault(fmt.Errorf("a line is over %d bytes", maxLine))
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -412,6 +448,14 @@ func (c *Conn) Do(action string) (id int64, err error) {
 		return 0, fmt.Errorf("ask agent to %s: %w", action, err)
 	}
 	return id, nil
+}
+
+// Kept tells a program that the mark of a time, one that is waited for, is written.
+func (c *Conn) Kept(tNs int64) error {
+	if err := c.send(encode(envelope{Kept: &kept{TNs: tNs}})); err != nil {
+		return fmt.Errorf("tell agent that its mark is kept: %w", err)
+	}
+	return nil
 }
 
 // Heard tells a program that marked the phase exiting that the mark was read and

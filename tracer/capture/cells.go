@@ -33,8 +33,15 @@ func (r *Reader) Cells(pid int) []record.Cell {
 			add(record.ColDriverAllocBytes+"@"+strconv.Itoa(d), clamp(l.device[d]))
 		}
 	}
+	pooled, pools := l.pools.now(l.bytes[classAsync])
+	if pools {
+		add(record.ColDriverPoolReserved, clamp(pooled.reserved))
+		add(record.ColDriverPoolIdle, clamp(pooled.reserved-pooled.used))
+		add(record.ColDriverPoolKeeps, min(clamp(pooled.threshold), record.NoThreshold))
+	}
 	if own, ok := p.programs(); ok {
-		add(record.ColDriverProgramBytes, clamp(own.bytes))
+		// Pools round up what they hand out.
+		add(record.ColDriverProgramBytes, clamp(own.bytes+l.pools.rounding))
 		add(record.ColDriverProgramCount, own.count)
 	}
 	for _, part := range [...]struct {
@@ -121,6 +128,7 @@ type Failure struct {
 	// LiveBytes is what the program held then, of all devices.
 	LiveBytes int64
 	Site      string // empty when not known
+	Own       bool   // the program itself asked, no allocator that tries again, and no library
 }
 
 // Failures are the last refused allocations of a process, at most 16, oldest
@@ -142,6 +150,7 @@ func (r *Reader) Failures(pid int) []Failure {
 		out = append(out, Failure{
 			Time: time.Duration(f.time), Bytes: clamp(f.size), Kind: classNames[f.class], Code: int(f.rc),
 			Device: int(f.device), LiveBytes: clamp(f.live), Site: names[f.stack],
+			Own: f.stack > 0 && p.space.ownerOf(p.ledger.stackAt[f.stack]) == theProgram,
 		})
 	}
 	return out

@@ -51,6 +51,16 @@
 // The directory of a run that was killed is removed by the next (package
 // internal/leftover).
 //
+// # Pools and HIP
+//
+// The driver's pools of stream-ordered memory tell what they have reserved and what of
+// it is used. A thread of the program asks them, after a call of its own that
+// succeeded, at most every 10 ms at an allocation or a free, and every .1 ms where
+// it waits for the device. Nothing is asked by probes. With EnvPurge the pools are
+// trimmed when the program exits; Trimmed has the receipt. Functions of HIP's runtime
+// (libamdhip64) are followed as the driver's are, as far as its documentation says:
+// no AMD device was there to try it on.
+//
 // # Columns
 //
 // Cells has the columns named by the constants Col…. They are known only for a

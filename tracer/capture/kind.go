@@ -45,6 +45,7 @@ const (
 	kindModuleUnload
 	kindLibrary
 	kindLibraryUnload
+	kindPoolState
 	kindCount
 )
 

@@ -26,8 +26,10 @@ import (
 //	38      result, device; i16 each
 //	42      number of frames, flags; u8 each
 //	44      check; u32
-//	48      context, or for cuMemMap the handle
-//	56      frames, 9 × u64: return addresses, innermost first
+//	48      context, for cuMemMap the handle, for a pool's state what it has reserved
+//	56      frames, 9 × u64: return addresses, innermost first, behind them the marked
+//	        number of a line of Python (lines.go); for a pool's state, in whose size is
+//	        what it has used, its release threshold
 const (
 	ringMagic   = "GPUMEM1\n"
 	ringVersion = 1
@@ -52,9 +54,11 @@ const (
 
 // Slot flags.
 const (
-	slotUndo    = 1 // the free that this thread recorded last failed
-	slotHostMem = 2 // physical memory that is not a device's
-	slotUnsized = 4 // the size is not known
+	slotUndo    = 1  // the free that this thread recorded last failed
+	slotHostMem = 2  // physical memory that is not a device's
+	slotUnsized = 4  // the size is not known
+	slotTrim    = 8  // a pool's state before it was trimmed at the end
+	slotLast    = 16 // after that
 )
 
 var errNoRing = errors.New("not a gpumem ring")
@@ -98,7 +102,7 @@ type event struct {
 	time   int64 // monotonic, ns
 	ptr    uint64
 	size   uint64
-	aux    uint64 // context, or for kindMap the handle
+	aux    uint64 // context, for kindMap the handle, for kindPoolState the bytes reserved
 	tid    uint32
 	kind   kind
 	rc     int16

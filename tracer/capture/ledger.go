@@ -79,6 +79,7 @@ type ledger struct {
 	strange  int64 // frees of what was not known
 	failures []failure
 	started  bool // the driver was called
+	pools    pools
 	// ended is what the last context that ended took with it.
 	ended map[siteKey]record.Site
 }
@@ -117,6 +118,8 @@ func (l *ledger) apply(e *event) {
 		return
 	}
 	switch e.kind {
+	case kindPoolState:
+		l.pools.state(e, l.bytes[classAsync])
 	case kindRelease:
 		l.release(e)
 	case kindMap:
@@ -131,10 +134,17 @@ func (l *ledger) apply(e *event) {
 	case kindPrimaryRelease:
 		l.releasePrimary(int16(e.ptr))
 	case kindPrimaryReset:
-		l.dropContext(l.primary[int16(e.ptr)].ctx)
+		l.pools.dropDevice(int16(e.ptr))
+		l.dropOwned(func(it *item) bool {
+			ctx := l.primary[int16(e.ptr)].ctx
+			return it.ctx == ctx && (ctx != 0 || it.device == int16(e.ptr)) // HIP has no contexts
+		})
 	case kindCtxDestroy:
 		l.dropContext(e.ptr)
 		l.drop(key{spaceContext, e.ptr})
+	case kindPoolDestroy:
+		delete(l.pools.of, e.ptr)
+		l.plain(e)
 	default:
 		l.plain(e)
 	}
@@ -213,6 +223,9 @@ func (l *ledger) make(k key, c class, e *event) {
 func (l *ledger) add(k key, it item) {
 	l.items[k] = it
 	l.bytes[it.class] += it.size
+	if it.class == classAsync {
+		l.pools.peak = max(l.pools.peak, l.bytes[classAsync])
+	}
 	l.count[it.class]++
 	l.charge(it, 1)
 	if it.class.onDevice() && it.device >= 0 && it.device < maxDevices {
@@ -344,6 +357,7 @@ func (l *ledger) releasePrimary(device int16) {
 	p.refs--
 	l.primary[device] = p
 	if p.refs <= 0 {
+		l.pools.dropDevice(device)
 		l.dropContext(p.ctx)
 		delete(l.primary, device)
 	}
@@ -355,12 +369,17 @@ func (l *ledger) contexts() int64 { return l.count[classContext] + int64(len(l.p
 // dropContext ends all that belongs to a context: the driver frees it with the
 // context. Physical memory belongs to none.
 func (l *ledger) dropContext(ctx uint64) {
-	if ctx == 0 {
-		return
+	if ctx != 0 {
+		l.dropOwned(func(it *item) bool { return it.ctx == ctx })
 	}
+}
+
+// dropOwned forgets what ends with a context, of what belongs to it. Physical memory
+// outlives it.
+func (l *ledger) dropOwned(belongs func(*item) bool) {
 	ended := map[siteKey]record.Site{}
 	for k, it := range l.items {
-		if it.ctx == ctx && k.space != spacePhysical && k.space != spaceContext {
+		if belongs(&it) && k.space != spacePhysical && k.space != spaceContext {
 			addTo(ended, it)
 			l.drop(k)
 		}

@@ -23,8 +23,8 @@ var ErrUnsupported = errors.New("not supported here")
 // ErrPrivileges is wrapped by errors of Attach when the kernel refuses.
 var ErrPrivileges = errors.New("missing privileges")
 
-// ParseMode reads a mode's name.
-func ParseMode(name string) (Mode, error) {
+// parseMode reads a mode's name.
+func parseMode(name string) (Mode, error) {
 	switch m := Mode(name); m {
 	case ModePreload, ModeAudit, ModeEBPF, ModeNone:
 		return m, nil
@@ -36,5 +36,6 @@ func ParseMode(name string) (Mode, error) {
 const (
 	EnvDir   = "GPUMEM_CAPTURE_DIR"   // set by Prepare
 	EnvStack = "GPUMEM_STACK"         // fp (default) or none
+	EnvPurge = "GPUMEM_CAPTURE_PURGE" // set: the driver's pools are trimmed when the program exits
 	EnvSlots = "GPUMEM_CAPTURE_SLOTS" // events in a ring, 64 to 1,048,576; default 32,768
 )

@@ -42,6 +42,18 @@ var allocators = [...]string{
 var interpreters = [...]string{"python", "pypy", "node", "ruby", "perl", "java", "julia", "R", "lua",
 	"php", "dotnet"}
 
+// bindings are the libraries through which the code of an interpreter calls the driver
+// itself: ctypes and cffi; those of CUDA's own packages lie in folders.
+var bindings = [...]string{"libffi", "_ctypes", "_cffi_backend"}
+
+var bindingFolders = [...]string{"/cuda/bindings/", "/pycuda/"}
+
+func isBinding(path string) bool {
+	base := filepath.Base(path)
+	return slices.ContainsFunc(bindings[:], func(name string) bool { return strings.HasPrefix(base, name) }) ||
+		slices.ContainsFunc(bindingFolders[:], func(name string) bool { return strings.Contains(path, name) })
+}
+
 // ownerOf is who asked at a call stack, by the files that its frames lie in.
 func (s *addressSpace) ownerOf(frames stack) owner {
 	for _, pc := range frames {
@@ -74,7 +86,7 @@ func (s *addressSpace) ownerIn(path string) owner {
 		return anAllocator
 	case s.program == "":
 		return unresolved
-	case interprets(s.program):
+	case interprets(s.program) && !isBinding(path):
 		return anAllocator
 	}
 	return theProgram
@@ -82,6 +94,9 @@ func (s *addressSpace) ownerIn(path string) owner {
 
 func interprets(program string) bool {
 	base := filepath.Base(program)
+	if version := strings.TrimRight(base, "dmt"); strings.HasPrefix(base, "python3") {
+		base = version // of a debug build, or one that is free-threaded
+	}
 	return slices.ContainsFunc(interpreters[:], func(name string) bool {
 		return strings.TrimRight(base, "0123456789.") == name
 	})
@@ -115,6 +130,7 @@ type share struct {
 func (p *process) programs() (share, bool) {
 	l := p.ledger
 	var own share
+	pending := false // a library was loaded since the last look at the mappings
 	for n := range l.byStack {
 		for len(p.owners) <= n {
 			p.owners = append(p.owners, unresolved)
@@ -128,11 +144,17 @@ func (p *process) programs() (share, bool) {
 			p.asks = true
 			own.bytes, own.count = own.bytes+sum.bytes, own.count+sum.count
 		case aLibrary:
+		case unresolved:
+			if n > 0 {
+				pending = pending || sum.bytes > unclearBytes
+				break
+			}
+			p.unclear = p.unclear || sum.bytes > unclearBytes
 		default:
 			p.unclear = p.unclear || sum.bytes > unclearBytes
 		}
 	}
-	return own, p.asks && !p.unclear
+	return own, p.asks && !p.unclear && !pending
 }
 
 // unclearBytes is how much of unknown owner may be there: a runtime's own few

@@ -22,7 +22,9 @@ func laidOut(program string, files ...string) (s addressSpace, at func(file stri
 func TestTheOwnerIsWhoAskedOutsideOfTheDriver(t *testing.T) {
 	t.Parallel()
 	const program, python = "/opt/bin/engine", "/usr/bin/python3.11"
-	const driver, runtime, blas, own, torch = "/usr/lib/libcuda.so.1", "/usr/lib/libcudart.so.12", "/usr/lib/libcublas.so.12",
+	const ffi, bound = "/usr/lib/libffi.so.8", "/opt/cuda/bindings/_bindings/cydriver.so"
+	const driver, runtime, blas, own, torch = "/usr/lib/libcuda.so.1", "/usr/lib/libcudart.so.12",
+		"/usr/lib/libcublas.so.12",
 		"/opt/lib/libengine.so", "/usr/lib/libc10_cuda.so"
 	for name, c := range map[string]struct {
 		program string
@@ -35,12 +37,16 @@ func TestTheOwnerIsWhoAskedOutsideOfTheDriver(t *testing.T) {
 		"a library that works":      {program, []string{runtime, blas, program}, aLibrary},
 		"an allocator":              {program, []string{runtime, torch, program}, anAllocator},
 		"an extension of Python":    {python, []string{runtime, own}, anAllocator},
+		"one of a debug build":      {python + "d", []string{runtime, own}, anAllocator},
+		"Python itself, by ctypes":  {python, []string{runtime, ffi, python}, theProgram},
+		"ctypes of a program":       {program, []string{runtime, ffi, program}, theProgram},
+		"NVIDIA's bindings":         {python, []string{bound}, theProgram},
 		"a chain that ends early":   {program, []string{driver, runtime}, nobodyKnown},
 		"code that lies in no file": {program, []string{runtime, "", program}, nobodyKnown},
 		"a library not known yet":   {program, []string{"elsewhere", program}, unresolved},
 		"a program not known yet":   {"", []string{own}, unresolved},
 	} {
-		s, at := laidOut(c.program, driver, runtime, blas, own, torch)
+		s, at := laidOut(c.program, driver, runtime, blas, own, torch, ffi, bound)
 		var frames stack
 		for i, f := range c.frames {
 			switch f {
@@ -84,5 +90,40 @@ func TestOnlyWhatTheProgramAskedForIsItsOwn(t *testing.T) {
 	ask("/usr/lib/libc10_cuda.so", 2<<20, kindAlloc)
 	if _, ok := p.programs(); ok {
 		t.Error("beside an allocator that nobody asks the program's part tells what is live")
+	}
+}
+
+func TestAPlaceInGGMLIsThatOfWhoToldItToMakeABuffer(t *testing.T) {
+	t.Parallel()
+	const program, driver, backend, base, llama = "/opt/bin/server", "/usr/lib/libcuda.so.1", "/opt/lib/libggml-cuda.so",
+		"/opt/lib/libggml-base.so.0", "/opt/lib/libllama.so"
+	s, at := laidOut(program, driver, backend, base, llama)
+	if got := s.callers(stack{at(driver), at(backend), at(base), at(llama), at(program)}); got[0] != at(llama) {
+		t.Errorf("called by %x, want %x", got, at(llama))
+	}
+	if got := s.callers(stack{at(driver), at(backend), at(base)}); got[0] != at(backend) {
+		t.Errorf("a chain that ends in ggml: %x, want %x", got, at(backend))
+	}
+	if got := s.ownerOf(stack{at(driver), at(backend), at(base), at(llama)}); got != theProgram {
+		t.Errorf("owner %d", got)
+	}
+}
+
+func TestAPlaceInALibraryOfTheProgramHasThePlaceThatCalledIt(t *testing.T) {
+	t.Parallel()
+	const program, llama, blas = "/opt/bin/server", "/opt/lib/libllama.so", "/usr/lib/libcublas.so.12"
+	s, at := laidOut(program, llama, blas)
+	for name, c := range map[string]struct {
+		chain []uint64
+		want  uint64
+	}{
+		"of the program's library":                {[]uint64{at(llama), at(llama), at(program)}, at(program)},
+		"of the program":                          {[]uint64{at(program), at(program)}, 0},
+		"of a library that works for the program": {[]uint64{at(blas), at(program)}, 0},
+		"of a chain that ends before the program": {[]uint64{at(llama)}, 0},
+	} {
+		if got := s.programsCall(c.chain); got != c.want {
+			t.Errorf("%s: %x, want %x", name, got, c.want)
+		}
 	}
 }

@@ -12,11 +12,11 @@ import (
 func TestModesAreReadByName(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"preload", "audit", "ebpf", "none"} {
-		if m, err := ParseMode(name); err != nil || string(m) != name {
+		if m, err := parseMode(name); err != nil || string(m) != name {
 			t.Errorf("%s: %q, %v", name, m, err)
 		}
 	}
-	if _, err := ParseMode("magic"); err == nil {
+	if _, err := parseMode("magic"); err == nil {
 		t.Error("a mode that does not exist is read")
 	}
 }

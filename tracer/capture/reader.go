@@ -19,6 +19,9 @@ import (
 // mapsSuffix is behind the name of a ring in the name of its mappings.
 const mapsSuffix = ".maps"
 
+// linesSuffix is that of the lines of Python that its calls came from.
+const linesSuffix = ".places"
+
 // Reader follows what programs record: the rings of a capture directory
 // (Open), or the probes on one process (Attach). It is safe for concurrent
 // use; Poll is to be called often enough that rings do not overflow, which at
@@ -32,6 +35,10 @@ type Reader struct {
 	warnings []string
 	taps     map[int]source
 	buf      []byte
+	places   places
+	// listed is the time of the directory when it was listed last, zero where it may
+	// change without a new time.
+	listed time.Time
 }
 
 // source is the probes on one process.
@@ -51,12 +58,15 @@ type process struct {
 	partial bool   // what was before is not known
 	driver  bool   // libcuda was seen in it
 	looked  time.Time
+	looks   int // for the driver, in vain
 	space   addressSpace
 	final   map[siteKey]record.Site // nil while it works
 	most    [classCount]most
-	owners  []owner // by stack number
-	asks    bool    // the program itself asked for memory
-	unclear bool    // so did somebody whose part nobody tells
+	history history
+	owners  []owner           // by stack number
+	asks    bool              // the program itself asked for memory
+	unclear bool              // so did somebody whose part nobody tells
+	lines   map[uint32]string // of Python, by number
 }
 
 // ring is one file.
@@ -84,6 +94,9 @@ const (
 	stuckPolls = 3
 	// youngFile is how long a file may take to become a ring.
 	youngFile = time.Second
+	// coarse is more than the clock of any file system is behind: of a directory that
+	// changed longer ago, each further change has a time of its own.
+	coarse = 2 * time.Second
 )
 
 // Open follows the rings of a capture directory, which Prepare made.
@@ -127,6 +140,9 @@ func (r *Reader) Poll() error {
 	for _, p := range r.procs {
 		p.look()
 		p.noteMost()
+		if p.final == nil && (p.ring == nil || !p.ring.dead) {
+			p.history.note(p.ledger, time.Now())
+		}
 	}
 	return nil
 }
@@ -155,9 +171,21 @@ func (r *Reader) scan() error {
 	if r.dir == "" {
 		return nil
 	}
+	info, err := os.Stat(r.dir)
+	if err != nil {
+		return fmt.Errorf("read capture directory: %w", err)
+	}
+	if !r.listed.IsZero() && info.ModTime().Equal(r.listed) {
+		return nil
+	}
+	begun := time.Now()
 	entries, err := os.ReadDir(r.dir)
 	if err != nil {
 		return fmt.Errorf("read capture directory: %w", err)
+	}
+	r.listed = time.Time{}
+	if begun.Sub(info.ModTime()) > coarse {
+		r.listed = info.ModTime()
 	}
 	var found []string
 	for _, e := range entries {
@@ -169,6 +197,9 @@ func (r *Reader) scan() error {
 	slices.SortFunc(found, byRingNumber)
 	for _, name := range found {
 		r.openRing(name)
+		if _, known := r.files[name]; !known { // it is on its way to a ring
+			r.listed = time.Time{}
+		}
 	}
 	return nil
 }
@@ -315,6 +346,7 @@ func (r *Reader) retire(name string, g *ring) {
 	p := g.of
 	if p.ledger.started {
 		p.space.refresh(p)
+		p.learnLines()
 	} else if r.procs[p.pid] == p {
 		delete(r.procs, p.pid)
 		r.idle[p.pid] = p.outcome()
@@ -322,6 +354,7 @@ func (r *Reader) retire(name string, g *ring) {
 	g.file.Close() // it was only read
 	g.file = nil
 	os.Remove(g.path + mapsSuffix)
+	os.Remove(g.path + linesSuffix)
 	r.files[name] = nil
 	if os.Remove(g.path) == nil {
 		delete(r.files, name)

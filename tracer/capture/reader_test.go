@@ -251,3 +251,45 @@ func FuzzMaps(f *testing.F) {
 		}
 	})
 }
+
+func TestARingThatComesLaterIsFoundAlsoInADirectoryAtRest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	rest := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(dir, rest, rest); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := r.Poll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.listed.IsZero() {
+		t.Error("a directory at rest is listed again each time")
+	}
+	path := filepath.Join(dir, "4194305.0.ring")
+	if err := os.WriteFile(path, make([]byte, headerSize), 0o600); err != nil { // on its way to a ring
+		t.Fatal(err)
+	}
+	poll := func() {
+		if err := os.Chtimes(dir, rest.Add(time.Minute), rest.Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Poll(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	poll()
+	if err := os.WriteFile(path, ringOf(64, event{kind: kindAlloc, ptr: 4096, size: 10}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	poll() // the directory has the same time as before
+	if r.Cells(nobodysPID) == nil {
+		t.Error("a ring that was begun when the directory was listed is never read")
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"debug/elf"
 	"encoding/hex"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -37,7 +36,7 @@ func (s *addressSpace) name(pid int, pcs []uint64) map[uint64]string {
 		at[m.path][offset] = append(at[m.path][offset], pc)
 	}
 	for path, offsets := range byFile {
-		for offset, text := range nameOffsets(pid, path, offsets) {
+		for offset, text := range nameOffsets(pid, path, offsets, s.places) {
 			for _, pc := range at[path][offset] {
 				s.names[pc] = text
 			}
@@ -55,7 +54,8 @@ func (s *addressSpace) name(pid int, pcs []uint64) map[uint64]string {
 
 // nameOffsets names places of one file. The library's own view of the file
 // system counts, while the process lives.
-func nameOffsets(pid int, path string, offsets []uint64) map[uint64]string {
+// What was found out in places stands for all processes that run the same build.
+func nameOffsets(pid int, path string, offsets []uint64, places *places) map[uint64]string {
 	base := filepath.Base(path)
 	out := map[uint64]string{}
 	for _, o := range offsets {
@@ -66,6 +66,16 @@ func nameOffsets(pid int, path string, offsets []uint64) map[uint64]string {
 		return out
 	}
 	defer f.Close()
+	id := buildIDOf(f)
+	offsets = places.known(id, offsets, out)
+	if len(offsets) == 0 {
+		return out
+	}
+	defer func() { places.keep(id, offsets, out) }()
+	apart := debugFile(f, path, rootsOf(pid))
+	if apart != nil {
+		defer apart.Close()
+	}
 	table := symbolTable{file: f, best: map[uint64]symbol{}}
 	byAddress := map[uint64]uint64{}
 	for _, o := range offsets {
@@ -75,21 +85,66 @@ func nameOffsets(pid int, path string, offsets []uint64) map[uint64]string {
 		}
 	}
 	slices.Sort(table.want)
-	table.scan(elf.SHT_SYMTAB, elf.SHT_DYNSYM)
-	for address, sym := range table.best {
-		if name := table.text(sym); name != "" {
-			out[byAddress[address]] += " " + name
+	table.scan(f, elf.SHT_SYMTAB, elf.SHT_DYNSYM)
+	if apart != nil {
+		table.scan(apart, elf.SHT_SYMTAB)
+	}
+	source := linesOf(f, apart)
+	named := map[uint64]bool{}
+	var ofGo *goTable
+	if source == nil && len(table.best) == 0 {
+		ofGo = newGoTable(f)
+	}
+	for address, o := range byAddress {
+		if place := ofGo.place(address); place != "" {
+			out[o], named[o] = place, true
+		}
+		name := ""
+		if sym, ok := table.best[address]; ok {
+			name = sym.text()
+		}
+		if name != "" {
+			out[o] += " " + name
+			named[o] = true
+		}
+		if source == nil {
+			continue
+		}
+		if place := source.place(address, name); place != "" {
+			out[o], named[o] = place, true
+		}
+	}
+	if id != "" {
+		for _, o := range offsets {
+			if !named[o] {
+				out[o] = base + "+0x" + strconv.FormatUint(o+1, 16) + " (build id " + id + ")"
+			}
 		}
 	}
 	return out
 }
 
-func openELF(pid int, path string) *elf.File {
-	for _, name := range []string{proc.Path(pid, "root") + path, path} {
-		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+// linesOf reads the debugging information of a file, which may stand in one apart; nil
+// where there is none.
+func linesOf(f, apart *elf.File) *lines {
+	for _, from := range [...]*elf.File{f, apart} {
+		if from == nil {
 			continue
 		}
-		if f, err := elf.Open(name); err == nil {
+		if l, err := newLines(from); err == nil {
+			return l
+		}
+	}
+	return nil
+}
+
+// rootsOf are the file systems that a process's files are looked for in: its own, and
+// ours.
+func rootsOf(pid int) []string { return []string{proc.Path(pid, "root"), ""} }
+
+func openELF(pid int, path string) *elf.File {
+	for _, root := range rootsOf(pid) {
+		if f := openRegular(root + path); f != nil {
 			return f
 		}
 	}
@@ -98,6 +153,7 @@ func openELF(pid int, path string) *elf.File {
 
 // symbol is a function that covers a wanted address.
 type symbol struct {
+	file    *elf.File
 	section *elf.Section // the table
 	name    uint32
 	size    uint64
@@ -121,14 +177,14 @@ func (t *symbolTable) address(offset uint64) (uint64, bool) {
 	return 0, false
 }
 
-func (t *symbolTable) scan(types ...elf.SectionType) {
-	if t.file.Class != elf.ELFCLASS64 {
+func (t *symbolTable) scan(f *elf.File, types ...elf.SectionType) {
+	if f.Class != elf.ELFCLASS64 {
 		return
 	}
 	const entry = 24 // of a 64-bit table: name, info, other, section, value, size
-	order := t.file.ByteOrder
+	order := f.ByteOrder
 	b := make([]byte, 4096*entry)
-	for _, s := range t.file.Sections {
+	for _, s := range f.Sections {
 		if !slices.Contains(types, s.Type) || s.Type == elf.SHT_NOBITS {
 			continue
 		}
@@ -141,7 +197,7 @@ func (t *symbolTable) scan(types ...elf.SectionType) {
 					section == 0 {
 					continue
 				}
-				t.offer(s, order.Uint32(b[at:]), order.Uint64(b[at+8:]), order.Uint64(b[at+16:]))
+				t.offer(f, s, order.Uint32(b[at:]), order.Uint64(b[at+8:]), order.Uint64(b[at+16:]))
 			}
 			if err != nil {
 				break
@@ -151,22 +207,22 @@ func (t *symbolTable) scan(types ...elf.SectionType) {
 }
 
 // offer keeps a function for the wanted addresses in it; the smallest wins.
-func (t *symbolTable) offer(s *elf.Section, name uint32, value, size uint64) {
+func (t *symbolTable) offer(f *elf.File, s *elf.Section, name uint32, value, size uint64) {
 	i, _ := slices.BinarySearch(t.want, value)
 	for ; i < len(t.want) && t.want[i]-value < size; i++ {
 		if old, ok := t.best[t.want[i]]; !ok || size < old.size {
-			t.best[t.want[i]] = symbol{s, name, size}
+			t.best[t.want[i]] = symbol{f, s, name, size}
 		}
 	}
 }
 
 // text reads the name of a symbol, of at most maxName bytes.
-func (t *symbolTable) text(sym symbol) string {
-	if int(sym.section.Link) >= len(t.file.Sections) {
+func (sym *symbol) text() string {
+	if int(sym.section.Link) >= len(sym.file.Sections) {
 		return ""
 	}
 	b := make([]byte, maxName)
-	n, _ := t.file.Sections[sym.section.Link].ReadAt(b, int64(sym.name))
+	n, _ := sym.file.Sections[sym.section.Link].ReadAt(b, int64(sym.name))
 	name, _, _ := strings.Cut(string(b[:n]), "\x00")
 	return demangled(name)
 }
@@ -224,6 +280,10 @@ func buildID(pid int, path string) string {
 		return ""
 	}
 	defer f.Close()
+	return buildIDOf(f)
+}
+
+func buildIDOf(f *elf.File) string {
 	for _, s := range f.Sections {
 		if s.Name != ".note.gnu.build-id" || s.Size > 4096 {
 			continue

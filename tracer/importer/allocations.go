@@ -97,17 +97,38 @@ type logReader struct {
 	unknown  int64
 	unkept   int64 // allocations beyond maxLoggedBuffers
 	pids     map[int]bool
+
+	past      map[bufferKey]*PastBuffer // nil unless the books are asked for
+	strange   int64                     // frees of buffers that are not in past
+	forgotten int64                     // events that past had no room for
 }
 
 // readAllocations reads the event log of an allocation server: the state of
 // the books after each event. The log has no clock.
 func readAllocations(in *bufio.Reader, run *record.Run) error {
+	r := newLogReader(in, run)
+	r.read()
+	if r.rows.len() == 0 {
+		return errors.Join(errors.New("no event of an allocation server could be read"), r.err)
+	}
+	r.samples()
+	r.remaining()
+	r.notes()
+	return nil
+}
+
+func newLogReader(in *bufio.Reader, run *record.Run) *logReader {
 	r := &logReader{lines: newLines(in, run), live: map[bufferKey]loggedBuffer{},
 		devices: map[int]*deviceTotals{},
 		owned:   map[int32]map[bufferKey]struct{}{}, pids: map[int]bool{},
 		rows: newTable(record.ColStep, record.ColAllocs, record.ColFrees, logTotal)}
 	r.rows.by = logTotal
 	r.keeps(r.rows)
+	return r
+}
+
+// read reads to the end of the log.
+func (r *logReader) read() {
 	for {
 		line, ok := r.next()
 		if !ok {
@@ -116,13 +137,6 @@ func readAllocations(in *bufio.Reader, run *record.Run) error {
 		r.line(line)
 	}
 	r.finish()
-	if r.rows.len() == 0 {
-		return errors.Join(errors.New("no event of an allocation server could be read"), r.err)
-	}
-	r.samples()
-	r.remaining()
-	r.notes()
-	return nil
 }
 
 // line takes an event out of a line and leaves all others alone: dumps and
@@ -165,9 +179,10 @@ func (r *logReader) event(text string) {
 	case strings.HasPrefix(rest, "Allocated "):
 		ok = r.allocated(int32(pid), strings.TrimPrefix(rest, "Allocated "))
 	case strings.HasPrefix(rest, "Freed buffer "):
-		ok = r.freed(strings.TrimPrefix(rest, "Freed buffer "))
+		ok = r.freed(int32(pid), strings.TrimPrefix(rest, "Freed buffer "))
 	case strings.HasPrefix(rest, "Deallocation for unknown buffer"):
 		r.unknown++
+		r.freedTwice(int32(pid), strings.TrimPrefix(rest, "Deallocation for unknown buffer "))
 		return
 	default:
 		return // what else a server says of a process
@@ -198,6 +213,7 @@ func (r *logReader) allocated(pid int32, text string) bool {
 	r.allocs++
 	at := bufferKey{d, key}
 	b, known := r.live[at]
+	r.rememberAlloc(at, pid, memory, n, known && shared)
 	if known && shared { // one more reference: the server's books do not change
 		n, _ := strconv.ParseUint(refs, 10, 32)
 		b.refs = uint32(n)
@@ -252,7 +268,7 @@ func (r *logReader) of(t *deviceTotals, b loggedBuffer) *total {
 
 // freed reads "ID on device D (N bytes, FINAL)" or "(N bytes, ref_count=R
 // remaining)".
-func (r *logReader) freed(text string) bool {
+func (r *logReader) freed(pid int32, text string) bool {
 	id, rest, ok1 := strings.Cut(text, " on device ")
 	device, rest, ok2 := strings.Cut(rest, " (")
 	_, how, ok3 := strings.Cut(rest, " bytes, ")
@@ -263,6 +279,7 @@ func (r *logReader) freed(text string) bool {
 	}
 	r.frees++
 	at := bufferKey{d, key}
+	r.rememberFree(at, pid)
 	b, known := r.live[at]
 	switch {
 	case !known:
@@ -274,6 +291,18 @@ func (r *logReader) freed(text string) bool {
 		r.live[at] = b
 	}
 	return true
+}
+
+// freedTwice reads "ID on device D (allocated before tracking started)": a free of
+// what is not on the server's books.
+func (r *logReader) freedTwice(pid int32, text string) {
+	id, rest, ok1 := strings.Cut(text, " on device ")
+	device, _, ok2 := strings.Cut(rest, " (")
+	d, err1 := loggedDevice(device)
+	key, err2 := strconv.ParseUint(id, 0, 64)
+	if ok1 && ok2 && errors.Join(err1, err2) == nil {
+		r.rememberFree(bufferKey{d, key}, pid)
+	}
 }
 
 func (r *logReader) drop(at bufferKey, b loggedBuffer) {
@@ -303,6 +332,9 @@ func (r *logReader) deadLine(line []byte) {
 	for at := range r.owned[int32(pid)] {
 		b := r.live[at]
 		count, size = count+1, size+b.size
+		if p := r.past[at]; p != nil {
+			p.Died = true
+		}
 		r.drop(at, b)
 	}
 	if count > 0 {

@@ -77,7 +77,7 @@ func TestDevicesAndCompiledProgramsOfAProfileAreToldApart(t *testing.T) {
 	want(t, run, record.ColLive+"@3", 50)
 	want(t, run, record.ColLiveCount+"@3", 3)
 	want(t, run, record.ColExecutable, 7000)
-	if !warned(run, 0, "is no amount") {
+	if !warned(run, 0, "is not an amount") {
 		t.Errorf("%+v", run.Warnings)
 	}
 }

@@ -35,6 +35,8 @@ func FuzzRead(f *testing.F) {
 			"✓ [PID 7] Allocated 1 bytes of X on device 63 (buffer_id=1, ref_count=9)\n✗ [PID 7] Freed " +
 				"buffer 1 on device 63 (1 bytes, FINAL)\nPID 7 is dead, removing its buffers\n✓ [CB_FREE] " +
 				"Device 1: -1 MB (Total: 1e9 MB)\n"))
+	f.Add([]byte(savedLog))
+	f.Add([]byte(savedStacks))
 	f.Add([]byte("\x80\x04](}(\x8c\x06action\x8c\x05alloc\x8c\x04sizeK\x05u0}(\x8c\x06action\x8c\x04freeue."))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		// The first byte may force a format, so that each sees what is not its own.

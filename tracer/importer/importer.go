@@ -22,9 +22,10 @@ const (
 	Torch     Kind = "torch-snapshot" // torch.cuda.memory._dump_snapshot
 	// jax.profiler.save_device_memory_profile, and other pprof profiles of memory
 	JAX         Kind = "jax-profile"
-	Allocations Kind = "allocation-log" // event lines of the tt-metal allocation server and of gpumem serve
-	MemrayCSV   Kind = "memray-csv"     // memray transform csv
-	MemrayStats Kind = "memray-stats"   // memray stats --json
+	Allocations Kind = "allocation-log"  // event lines of the tt-metal allocation server and of gpumem serve
+	StackTraces Kind = "tt-stack-traces" // stack traces of tt-metal's tracking client
+	MemrayCSV   Kind = "memray-csv"      // memray transform csv
+	MemrayStats Kind = "memray-stats"    // memray stats --json
 )
 
 // format is how one kind is found and read.
@@ -56,6 +57,8 @@ func formats() []format {
 		{MemrayStats, sniffMemrayStats, plain(readMemrayStats), false, "memray stats --json"},
 		{Allocations, sniffAllocations, plain(readAllocations),
 			false, "event log of an allocation server (tt-metal, gpumem serve)"},
+		{StackTraces, sniffStacks, plain(readStacks),
+			false, "stack traces of tt-metal's client, of TT_ALLOC_STACK_TRACE=1"},
 		{TLTrace, sniffTL, readTL, false, "TL_MEM_TRACE, TL_MEM_LOG and Memory: lines among other output"},
 	}
 }

@@ -28,40 +28,40 @@ const (
 func (p *pickle) step(op byte) error {
 	switch op {
 	case opProto:
-		n, err := p.size(1)
+		n, err := p.in.size(1)
 		if err == nil && (n < 2 || n > 5) {
 			err = fmt.Errorf("%w: protocol %d", errPickle, n)
 		}
 		return err
 	case opFrame:
-		_, err := p.size(8) // frames are a hint for readers of files
+		_, err := p.in.size(8) // frames are a hint for readers of files
 		return err
 	case opMark:
-		p.push(kindMark)
+		p.stack.push(kindMark)
 	case opPop:
 		return p.popAny()
 	case opPopMark:
-		_, err := p.popMark()
+		_, err := p.stack.popMark()
 		return err
 	case opDup:
-		v, err := p.pop()
-		p.push(v)
-		p.push(v)
+		v, err := p.stack.pop()
+		p.stack.push(v)
+		p.stack.push(v)
 		return err
 	case opNone:
-		p.push(kindNone)
+		p.stack.push(kindNone)
 	case opTrue:
-		p.push(pickleTrue)
+		p.stack.push(pickleTrue)
 	case opFalse:
-		p.push(kindBool)
+		p.stack.push(kindBool)
 	case opEmptyDict:
-		p.push(p.container(kindDict, nil))
+		p.stack.push(p.container(kindDict, nil))
 	case opEmptyList:
-		p.push(p.container(kindList, nil))
+		p.stack.push(p.container(kindList, nil))
 	case opEmptyTuple:
-		p.push(p.container(kindTuple, nil))
+		p.stack.push(p.container(kindTuple, nil))
 	case opEmptySet:
-		p.push(kindOpaque)
+		p.stack.push(kindOpaque)
 	case opBinInt, opBinInt1, opBinInt2, opLong1, opLong4, opBinFloat:
 		return p.stepNumber(op)
 	case opBinUnicode, opShortUnicode, opUnicode8, opBinString, opShortString,
@@ -98,22 +98,22 @@ func (p *pickle) stepNumber(op byte) error {
 		width = 4
 	case opBinFloat:
 		v, err := p.real()
-		p.push(v)
+		p.stack.push(v)
 		return err
 	}
-	n, err := p.size(width)
+	n, err := p.in.size(width)
 	if err != nil {
 		return err
 	}
 	switch op {
 	case opLong1, opLong4:
 		v, err := p.long(n)
-		p.push(v)
+		p.stack.push(v)
 		return err
 	case opBinInt:
-		p.push(p.integer(int64(int32(n))))
+		p.stack.push(p.integer(int64(int32(n))))
 	default:
-		p.push(p.integer(int64(n)))
+		p.stack.push(p.integer(int64(n)))
 	}
 	return nil
 }
@@ -126,17 +126,17 @@ func (p *pickle) stepText(op byte) error {
 	case opUnicode8, opBytes8, opByteArray8:
 		width = 8
 	}
-	n, err := p.size(width)
+	n, err := p.in.size(width)
 	if err != nil {
 		return err
 	}
 	switch op {
 	case opBinBytes, opShortBytes, opBytes8, opByteArray8:
-		p.push(kindOpaque)
-		return p.skip(n)
+		p.stack.push(kindOpaque)
+		return p.in.skip(n)
 	}
 	v, err := p.text(n)
-	p.push(v)
+	p.stack.push(v)
 	return err
 }
 
@@ -147,22 +147,22 @@ func (p *pickle) stepContainer(op byte) error {
 	case opAppend, opSetItem:
 		return p.addOne(op)
 	}
-	vs, err := p.popMark()
+	vs, err := p.stack.popMark()
 	if err != nil {
 		return err
 	}
 	switch op {
 	case opTuple:
-		p.push(p.container(kindTuple, vs))
+		p.stack.push(p.container(kindTuple, vs))
 	case opList:
-		p.push(p.container(kindList, vs))
+		p.stack.push(p.container(kindList, vs))
 	case opDict:
 		if len(vs)%2 != 0 {
 			return fmt.Errorf("%w: a key without a value", errPickle)
 		}
-		p.push(p.container(kindDict, vs))
+		p.stack.push(p.container(kindDict, vs))
 	case opFrozenSet:
-		p.push(kindOpaque)
+		p.stack.push(kindOpaque)
 	default:
 		return p.addAll(op, vs)
 	}
@@ -171,7 +171,7 @@ func (p *pickle) stepContainer(op byte) error {
 
 // addAll adds what stood above a mark to the container below it.
 func (p *pickle) addAll(op byte, vs []value) error {
-	c, err := p.pop()
+	c, err := p.stack.pop()
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (p *pickle) addAll(op byte, vs []value) error {
 		}
 		err = p.extend(c, kindDict, vs)
 	}
-	p.push(c)
+	p.stack.push(c)
 	return err
 }
 
@@ -265,7 +265,7 @@ func (p *pickle) stepMemo(op byte) error {
 	if op == opLongBinGet || op == opLongBinPut {
 		width = 4
 	}
-	n, err := p.size(width)
+	n, err := p.in.size(width)
 	if err != nil {
 		return err
 	}
@@ -287,11 +287,11 @@ const restoreTypeTag = "torch.jit._pickle restore_type_tag"
 func (p *pickle) stepCall(op byte) error {
 	switch op {
 	case opReduce:
-		args, err := p.pop()
+		args, err := p.stack.pop()
 		if err != nil {
 			return err
 		}
-		f, err := p.pop()
+		f, err := p.stack.pop()
 		if err != nil {
 			return err
 		}
@@ -299,11 +299,11 @@ func (p *pickle) stepCall(op byte) error {
 		if f.kind() != kindCall || len(vs) == 0 {
 			return fmt.Errorf("%w: a call of what is no function", errPickle)
 		}
-		p.push(vs[0])
+		p.stack.push(vs[0])
 		return nil
 	case opStackGlobal:
-		name, err1 := p.pop()
-		module, err2 := p.pop()
+		name, err1 := p.stack.pop()
+		module, err2 := p.stack.pop()
 		if err1 != nil || err2 != nil {
 			return fmt.Errorf("%w: empty stack", errPickle)
 		}
@@ -324,11 +324,11 @@ func (p *pickle) stepCall(op byte) error {
 func (p *pickle) inLine() (string, error) {
 	var b strings.Builder
 	for b.Len() < 1024 {
-		c, err := p.in.ReadByte()
+		c, err := p.in.r.ReadByte()
 		if err != nil {
 			return "", unexpected(err)
 		}
-		p.read++
+		p.in.read++
 		if c == '\n' {
 			return b.String(), nil
 		}
@@ -341,6 +341,6 @@ func (p *pickle) global(name string) error {
 	if name != restoreTypeTag {
 		return fmt.Errorf("the file wants to run %q; nothing in a file is run", short([]byte(name)))
 	}
-	p.push(kindCall)
+	p.stack.push(kindCall)
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"strings"
 )
@@ -59,9 +58,8 @@ func (v value) index() int  { return int(v >> 4) }
 // after it was put into another one may be seen there as it was; no writer of
 // snapshots does that.) What the hooks take is not kept at all.
 type pickle struct {
-	in      *bufio.Reader
-	read    int64
-	stack   []value
+	in      pickleInput
+	stack   pickleStack
 	memo    pages[value]
 	sparse  map[uint32]value // memo entries set out of order
 	strings []string
@@ -73,7 +71,6 @@ type pickle struct {
 	shared  map[uint64]uint32 // index in items by the hash of what stands there
 	slab    []value
 	cells   int64
-	scratch []byte
 
 	// takeDict is offered the pairs by which an empty dict is filled at once.
 	// What it returns stands for the dict from then on, of kind kindTaken.
@@ -93,7 +90,7 @@ const (
 )
 
 func newPickle(in *bufio.Reader) *pickle {
-	p := &pickle{in: in, intern: map[string]int{}, sparse: map[uint32]value{},
+	p := &pickle{in: pickleInput{r: in}, intern: map[string]int{}, sparse: map[uint32]value{},
 		items: make([][]value, 1), shared: map[uint64]uint32{}}
 	p.memo.same, p.idents.same = takenDict, takenItems
 	p.idents.add(takenItems)
@@ -105,87 +102,31 @@ var errPickle = errors.New("damaged pickle")
 // load runs the machine to STOP and returns the object.
 func (p *pickle) load() (value, error) {
 	for {
-		op, err := p.in.ReadByte()
+		op, err := p.in.r.ReadByte()
 		if err != nil {
-			return 0, p.fail(unexpected(err))
+			return 0, p.in.fail(unexpected(err))
 		}
-		p.read++
+		p.in.read++
 		if op == '.' {
-			return p.pop()
+			return p.stack.pop()
 		}
 		if err := p.step(op); err != nil {
-			return 0, p.fail(err)
+			return 0, p.in.fail(err)
 		}
 		if objects := int64(p.idents.n + p.memo.n + len(p.sparse)); objects > freeObjects+
-			2*p.read/leastObject {
-			return 0, p.fail(fmt.Errorf("%w: more objects than so many bytes of a snapshot have", errPickle))
+			2*p.in.read/leastObject {
+			return 0, p.in.fail(fmt.Errorf("%w: more objects than so many bytes of a snapshot have", errPickle))
 		}
 		if len(p.stack) > maxPickleDepth || p.cells > maxPickleCells || p.idents.n > maxPickleMemo ||
 			p.memo.n+len(p.sparse) > maxPickleMemo {
-			return 0, p.fail(fmt.Errorf("%w: too large", errPickle))
+			return 0, p.in.fail(fmt.Errorf("%w: too large", errPickle))
 		}
 	}
-}
-
-func (p *pickle) fail(err error) error { return fmt.Errorf("at byte %d: %w", p.read, err) }
-
-// unexpected says that a file ends too early.
-func unexpected(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-func (p *pickle) push(v value) { p.stack = append(p.stack, v) }
-
-func (p *pickle) pop() (value, error) {
-	if len(p.stack) == 0 || p.stack[len(p.stack)-1] == kindMark {
-		return 0, fmt.Errorf("%w: empty stack", errPickle)
-	}
-	v := p.stack[len(p.stack)-1]
-	p.stack = p.stack[:len(p.stack)-1]
-	return v, nil
-}
-
-// popMark takes off everything above the last mark, and the mark. The result
-// is valid until the next push.
-func (p *pickle) popMark() ([]value, error) {
-	for i := len(p.stack) - 1; i >= 0; i-- {
-		if p.stack[i] == kindMark {
-			top := p.stack[i+1:]
-			p.stack = p.stack[:i]
-			return top, nil
-		}
-	}
-	return nil, fmt.Errorf("%w: no mark", errPickle)
-}
-
-// bytes reads n bytes, valid until the next call. n is bounded by callers.
-func (p *pickle) bytes(n int) ([]byte, error) {
-	if cap(p.scratch) < n {
-		p.scratch = make([]byte, max(n, 64))
-	}
-	b := p.scratch[:n]
-	k, err := io.ReadFull(p.in, b)
-	p.read += int64(k)
-	return b, unexpected(err)
-}
-
-// size reads a little-endian length of n bytes.
-func (p *pickle) size(n int) (uint64, error) {
-	b, err := p.bytes(n)
-	if err != nil {
-		return 0, err
-	}
-	var full [8]byte
-	copy(full[:], b)
-	return binary.LittleEndian.Uint64(full[:]), nil
 }
 
 // text reads a string of n bytes and keeps the first maxPickleString.
 func (p *pickle) text(n uint64) (value, error) {
-	b, err := p.bytes(int(min(n, maxPickleString)))
+	b, err := p.in.bytes(int(min(n, maxPickleString)))
 	if err != nil {
 		return 0, err
 	}
@@ -197,20 +138,7 @@ func (p *pickle) text(n uint64) (value, error) {
 		p.intern[string(b)] = i
 		p.cells += int64(len(b)/8 + 8)
 	}
-	return value(i)<<4 | kindString, p.skip(n - min(n, maxPickleString))
-}
-
-// skip passes over n bytes.
-func (p *pickle) skip(n uint64) error {
-	for n > 0 {
-		k, err := p.in.Discard(int(min(n, 1<<20)))
-		p.read += int64(k)
-		n -= uint64(k)
-		if err != nil {
-			return unexpected(err)
-		}
-	}
-	return nil
+	return value(i)<<4 | kindString, p.in.skip(n - min(n, maxPickleString))
 }
 
 // integer makes a value of a signed integer.
@@ -235,9 +163,9 @@ func (p *pickle) big(n uint64, negative bool) value {
 // long reads a two's complement integer of n bytes.
 func (p *pickle) long(n uint64) (value, error) {
 	if n > 9 {
-		return kindOpaque, p.skip(n)
+		return kindOpaque, p.in.skip(n)
 	}
-	b, err := p.bytes(int(n))
+	b, err := p.in.bytes(int(n))
 	if err != nil {
 		return 0, err
 	}
@@ -261,7 +189,7 @@ func (p *pickle) long(n uint64) (value, error) {
 
 // real reads a float in network order.
 func (p *pickle) real() (value, error) {
-	b, err := p.bytes(8)
+	b, err := p.in.bytes(8)
 	if err != nil {
 		return 0, err
 	}
@@ -283,14 +211,14 @@ func (p *pickle) memoize(i uint32, v value) {
 
 func (p *pickle) recall(i uint32) error {
 	if int(i) < p.memo.n {
-		p.push(p.memo.at(int(i)))
+		p.stack.push(p.memo.at(int(i)))
 		return nil
 	}
 	v, ok := p.sparse[i]
 	if !ok {
 		return fmt.Errorf("%w: memo %d was never set", errPickle, i)
 	}
-	p.push(v)
+	p.stack.push(v)
 	return nil
 }
 

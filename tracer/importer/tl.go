@@ -43,7 +43,7 @@ var tlColumns = map[string]string{
 }
 
 func sniffTL(head []byte) bool {
-	for _, m := range []string{markTrace, markMem, markMetal} {
+	for _, m := range []string{markTrace, markMem, markMetal, markGPU, markCheck} {
 		if bytes.Contains(head, []byte(m)) {
 			return true
 		}
@@ -70,6 +70,10 @@ type tlReader struct {
 	statements *statementRank
 	events     map[string]int64 // [TL_MEM] and [TL_METAL] lines by name
 	counted    bool
+	phase      string // of the block of the memory check that was begun
+	marks      []tlMark
+	gpuRows    int
+	gpuNow     float64 // allocated in the row at hand; unknown in a row without
 }
 
 // Columns for the steps: which Memory: line a row comes from, from 1, and the
@@ -84,7 +88,7 @@ const (
 func readTL(in *bufio.Reader, run *record.Run, o Options) error {
 	t := &tlReader{
 		lines: newLines(in, run), opts: o, statements: newStatementRank(), events: map[string]int64{},
-		rows: newTable(tlSnapshot, tlEpoch, record.ColStep, record.ColRSS, record.ColLive,
+		rows: newTable(tlSnapshot, tlEpoch, record.ColStep, record.ColRSS, record.ColGPU, record.ColIdle, record.ColLive,
 			record.ColLiveCount, record.ColIdleCount,
 			record.ColRefs, record.ColScopeDepth, record.ColAllocs, record.ColFrees, record.ColPoolHits,
 			record.ColPoolMisses),
@@ -105,6 +109,7 @@ func readTL(in *bufio.Reader, run *record.Run, o Options) error {
 	t.steps()
 	t.balance()
 	run.Samples = t.rows.samples()
+	t.phases()
 	run.Events = append(run.Events, t.statements.events()...)
 	t.stopped()
 	return nil
@@ -118,6 +123,8 @@ func (t *tlReader) line(line []byte) {
 		t.event(line[i+len(markMem):])
 	} else if i := bytes.Index(line, []byte(markMetal)); i >= 0 {
 		t.event(line[i+len(markMetal):])
+	} else if t.gpuLine(line) {
+		return
 	} else if rest, ok := afterMemory(line); ok {
 		t.memory(rest)
 	} else if n, ok := epochOf(line); ok {
@@ -173,6 +180,7 @@ func (t *tlReader) begin() {
 		names  []string
 	}{
 		{record.ColAllocs, []string{"register_tensor"}}, {record.ColFrees, []string{"free_tensor"}},
+		{record.ColPoolMisses, []string{gotBuffer}},
 		{record.ColPoolHits, []string{"reuse_buffer"}},
 		{record.ColPoolMisses, []string{"alloc_buffer", "alloc_buffer_data"}},
 	} {
@@ -293,13 +301,17 @@ func (t *tlReader) steps() {
 		for row, order := range t.rows.order {
 			t.rows.at(row, record.ColStep, float64(order+1))
 		}
-		note(t.run, "the log has no epoch lines: one statement counts as one step")
+		what := "statement"
+		if t.gpuRows > 0 {
+			what = "line"
+		}
+		note(t.run, "the log has no epoch lines: one %s counts as one step", what)
 	}
 	t.rows.said(t.run)
 	if t.rows.len() > 0 {
 		note(t.run, "the log has no times: growth a second is unknown")
 	}
-	if t.rows.used[t.rows.index[record.ColLive]] {
+	if t.rows.used[t.rows.index[record.ColLive]] && t.gpuRows == 0 {
 		note(t.run,
 			"metal_pool_bytes counts live and idle buffers of the Metal pool together; it stands as live")
 	}

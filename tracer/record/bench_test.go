@@ -13,7 +13,8 @@ import (
 
 // bigCSV is rows × 20 columns of plausible sizes.
 func bigCSV(rows int) []byte {
-	names := []string{ColTime, ColStep, ColRSS, ColRSSAnon, ColRSSFile, ColRSSShmem, ColSwap, ColFootprint, ColHostHeap, ColGPU,
+	names := []string{ColTime, ColStep, ColRSS, ColRSSAnon, ColRSSFile, ColRSSShmem, ColSwap, ColFootprint,
+		ColHostHeap, ColGPU,
 		ColLive, ColIdle, ColLiveCount, ColIdleCount, ColRefs, ColCommands, ColAllocs, ColFrees, ColPoolHits, ColPoolMisses}
 	var c columns
 	c.names = names

@@ -20,7 +20,8 @@ func TestAHeaderOverTheBoundSaysHowManyColumnsItHas(t *testing.T) {
 		return b.String() + "\n1" + strings.Repeat(",2", n-1) + "\n"
 	}
 	s, warns, err := ReadCSV(strings.NewReader(wide(1_000_000)), "f")
-	if err == nil || s.Len() != 0 || !strings.Contains(err.Error(), "the header has 1,000,000 columns in 8 MiB; at most 4,096 columns") {
+	if err == nil || s.Len() != 0 || !strings.Contains(err.Error(),
+		"the header has 1,000,000 columns in 8 MiB; at most 4,096 columns") {
 		t.Errorf("a million columns: %v, %s", err, warned(warns))
 	}
 	s, warns, err = ReadCSV(strings.NewReader(wide(100_000)), "f")
@@ -61,7 +62,8 @@ func TestRowsWithoutAnEndAreKeptUpToABound(t *testing.T) {
 	}
 	table.most = 1000
 	table.read(newLineReader(&endless{text: "1,2\n"}, func(int) {}))
-	if s := table.samples(); s.Len() != 1000 || !strings.Contains(warned(warn.all()), "f:1001: reading ends here: at most 1,000 rows of 2 columns are kept") {
+	if s := table.samples(); s.Len() != 1000 ||
+		!strings.Contains(warned(warn.all()), "f:1001: reading ends here: at most 1,000 rows of 2 columns are kept") {
 		t.Errorf("%d rows, %.300s", s.Len(), warned(warn.all()[len(warn.list)-1:]))
 	}
 }
@@ -112,7 +114,8 @@ func TestManyMarksAreThinnedEvenlyAndNoStepIsMiscounted(t *testing.T) {
 		fmt.Fprintf(&b, `{"t_ms":%d,"pid":7,"kind":"step"}`+"\n", i) // without a number: they are counted
 	}
 	events, warns, err := ReadEvents(&b, "e")
-	if err != nil || len(events) >= steps/2 || len(events) < steps/16 || !strings.Contains(warned(warns), "of 250,001 events were left out, evenly") {
+	if err != nil || len(events) >= steps/2 || len(events) < steps/16 ||
+		!strings.Contains(warned(warns), "of 250,001 events were left out, evenly") {
 		t.Fatalf("%d events, %v, %s", len(events), err, warned(warns))
 	}
 	phases, last, gap := 0, -1., 0.

@@ -13,19 +13,26 @@ const (
 	ColTime = "t_ms"
 	ColPID  = "pid"
 	ColStep = "step"
+	// ColThinned marks the rows of a thinned past: Extreme is one that stays for its least
+	// or greatest value, another number is the level of the slots whose first rows stay.
+	ColThinned = "thinned"
 
 	ColRSS       = "rss_bytes"
 	ColRSSAnon   = "rss_anon_bytes"
 	ColRSSFile   = "rss_file_bytes"
 	ColRSSShmem  = "rss_shmem_bytes"
 	ColSwap      = "swap_bytes"
+	ColFileDirty = "file_dirty_bytes"
+	ColFileCache = "file_cache_bytes"
 	ColFootprint = "footprint_bytes"
 
 	ColGPU = "gpu_bytes"
 
 	ColHostHeap           = "host_heap_bytes"
+	ColHostHeapFree       = "host_heap_free_bytes"
 	ColLive               = "pool_live_bytes"
 	ColIdle               = "pool_idle_bytes"
+	ColNominal            = "pool_nominal_bytes"
 	ColLiveCount          = "live_count"
 	ColIdleCount          = "idle_count"
 	ColRefs               = "refs"
@@ -46,6 +53,9 @@ const (
 	ColDriverAllocBytes   = "driver_alloc_bytes"
 	ColDriverProgramBytes = "driver_program_bytes"
 	ColDriverProgramCount = "driver_program_count"
+	ColDriverPoolReserved = "driver_pool_reserved_bytes"
+	ColDriverPoolIdle     = "driver_pool_idle_bytes"
+	ColDriverPoolKeeps    = "driver_pool_threshold_bytes"
 	ColDriverAllocCount   = "driver_alloc_count"
 	ColDriverManagedBytes = "driver_managed_bytes"
 	ColDriverAsyncBytes   = "driver_async_bytes"
@@ -77,6 +87,13 @@ const (
 	ColCircular       = "cb_bytes"
 	ColKernels        = "kernel_bytes"
 )
+
+// NoThreshold is ColDriverPoolKeeps of a pool that gives nothing back of its own: no
+// device has as much memory.
+const NoThreshold = 1 << 50
+
+// Extreme is the value of ColThinned in a row that is no even sample of the past.
+const Extreme = 0
 
 // Unit is what the numbers of a column count.
 type Unit string
@@ -135,6 +152,9 @@ var columnTable = [...]Column{
 		"time since the start of the run, monotonic; fractions are allowed"},
 	{ColPID, Count, Gauge, whole, public, TellTracer, "process of the row, when the run has more than one"},
 	{ColStep, Count, Gauge, whole, public, TellTracer, "step that the program is at"},
+	{ColThinned, Count, Gauge, whole, public, TellTracer,
+		"empty: the row is as it was recorded; 0: of a thinned past, it stays for its least or greatest " +
+			"value; N: of a thinned past, it stands for a stretch of about 2^N ms"},
 
 	{ColRSS, Bytes, Gauge, whole, public, TellProbe, "resident memory of the process"},
 	{ColRSSAnon, Bytes, Gauge, whole, public, TellProbe, "resident memory that no file backs"},
@@ -143,14 +163,25 @@ var columnTable = [...]Column{
 	{ColSwap, Bytes, Gauge, whole, public, TellProbe, "memory of the process in swap"},
 	{ColFootprint, Bytes, Gauge, whole, public, TellProbe,
 		"what the machine gets back when the process ends"},
+	{ColFileDirty, Bytes, Gauge, whole, public, TellProbe,
+		"of rss_file_bytes, what the process changed of mapped files and the system has not written yet; " +
+			"part of the footprint"},
+	{ColFileCache, Bytes, Gauge, whole, public, TellProbe,
+		"of rss_file_bytes, clean pages of mapped files: the system drops them when it needs memory, and " +
+			"they are no part of the footprint"},
 
 	{ColGPU, Bytes, Gauge, perDevice, public, TellDriver, "what the driver charges the process"},
 
 	{ColHostHeap, Bytes, Gauge, whole, public, TellAgent,
 		"handed out by the allocators of the language and the C library"},
+	{ColHostHeapFree, Bytes, Gauge, whole, public, TellAgent,
+		"given back to the C library's heap, and kept there for later"},
 	{ColLive, Bytes, Gauge, perDevice, public, TellAgent,
 		"handed out by the program's pool and still referenced"},
 	{ColIdle, Bytes, Gauge, perDevice, public, TellAgent, "kept by the program's pool, referenced by nobody"},
+	{ColNominal, Bytes, Gauge, whole, public, TellAgent,
+		"live and idle memory of the program's pool as the lengths of its buffers, where the bytes are " +
+			"whole pages"},
 	{ColLiveCount, Count, Gauge, perDevice, public, TellAgent, "tensors or buffers that are referenced"},
 	{ColIdleCount, Count, Gauge, perDevice, public, TellAgent, "buffers that the pool keeps"},
 	{ColRefs, Count, Gauge, whole, public, TellAgent, "references to live handles, summed"},
@@ -177,6 +208,12 @@ var columnTable = [...]Column{
 	{ColDriverProgramBytes, Bytes, Gauge, whole, public, TellCapture,
 		"of driver_alloc_bytes, what the program's own code asked for, managed memory aside"},
 	{ColDriverProgramCount, Count, Gauge, whole, public, TellCapture, "allocations in driver_program_bytes"},
+	{ColDriverPoolReserved, Bytes, Gauge, whole, public, TellCapture,
+		"what the driver's pools of stream-ordered memory hold of the device"},
+	{ColDriverPoolIdle, Bytes, Gauge, whole, public, TellCapture,
+		"of driver_pool_reserved_bytes, what nobody uses"},
+	{ColDriverPoolKeeps, Bytes, Gauge, whole, public, TellCapture,
+		"the release threshold of the driver's pools: what they keep when the program synchronizes"},
 	{ColDriverManagedBytes, Bytes, Gauge, whole, public, TellCapture, "managed memory in driver_alloc_bytes"},
 	{ColDriverAsyncBytes, Bytes, Gauge, whole, public, TellCapture,
 		"stream-ordered memory in driver_alloc_bytes, as used out of pools"},

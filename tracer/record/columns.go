@@ -160,6 +160,7 @@ func (w *Writer) rewrite(n int) error {
 		return err
 	}
 	w.rows.torn = false
+	w.keep.rows.version++
 	return nil
 }
 

@@ -52,37 +52,49 @@ func TestReadCSVTakesWhatIsThereAndWarnsOfTheRest(t *testing.T) {
 		{"crlf, byte order mark, blanks", "\xef\xbb\xbft_ms , rss_bytes\r\n 0 ,\t100 \r\n", "t_ms,rss_bytes|0,100", nil},
 		{"quotes", "\"t_ms\",\"rss_bytes\"\n\"0\",\"100\"\n\" 1 \",\"\"\n", "t_ms,rss_bytes|0,100|1,?", nil},
 		{"quoted comma in a name", "t_ms,\"a,\"\"b\"\"\",rss_bytes\n1,2,3\n", "t_ms,a,\"b\",rss_bytes|1,2,3", nil},
-		{"quoted line end in carried text", "t_ms,note,rss_bytes\n1,\"two\nlines\",3\n2,,4\n", "t_ms,note,rss_bytes|1,?,3|2,?,4",
+		{"quoted line end in carried text", "t_ms,note,rss_bytes\n1,\"two\nlines\",3\n2,,4\n",
+			"t_ms,note,rss_bytes|1,?,3|2,?,4",
 			[]string{"f:2: note: holds text"}},
-		{"a stray quote swallows nothing", "t_ms,rss_bytes\n1,\"2\n3,4\n5,6\n", "t_ms,rss_bytes|1,?|3,4|5,6", []string{`f:2: rss_bytes: "\"2" is no amount`}},
+		{"a stray quote swallows nothing", "t_ms,rss_bytes\n1,\"2\n3,4\n5,6\n", "t_ms,rss_bytes|1,?|3,4|5,6",
+			[]string{`f:2: rss_bytes: "\"2" is not an amount`}},
 		{"empty cells are unknown", "t_ms,rss_bytes,step\n1,,\n2,3,\n", "t_ms,rss_bytes,step|1,?,?|2,3,?", nil},
-		{"words for unknown", "t_ms,rss_bytes,gpu_bytes\n1,NaN,n/a\n2,None,-\n3,null,[N/A]\n", "t_ms,rss_bytes,gpu_bytes|1,?,?|2,?,?|3,?,?", nil},
+		{"words for unknown", "t_ms,rss_bytes,gpu_bytes\n1,NaN,n/a\n2,None,-\n3,null,[N/A]\n",
+			"t_ms,rss_bytes,gpu_bytes|1,?,?|2,?,?|3,?,?", nil},
 		{"minus one and 2^64-1 are unknown", "t_ms,rss_bytes\n1,-1\n2,18446744073709551615\n", "t_ms,rss_bytes|1,?|2,?", nil},
 		{"bad cells", "t_ms,rss_bytes\n1,abc\n2,-5\n3,1e999\n4,0x10\n5,1_000\n6,Inf\n7,9223372036854775808\n8,+7\n9,1e3\n",
 			"t_ms,rss_bytes|1,?|2,?|3,?|4,?|5,?|6,?|7,?|8,7|9,1000",
 			[]string{"f:2: rss_bytes", "f:3: rss_bytes", "f:4", "f:5", "f:6", "f:7", "f:8"}},
 		{"a column that is not ours may be negative", "t_ms,delta\n1,-5\n2,-1\n", "t_ms,delta|1,-5|2,-1", nil},
 		{"a negative time is a time", "t_ms,rss_bytes\n-5.5,1\n0,1\n", "t_ms,rss_bytes|-5.5,1|0,1", nil},
-		{"large numbers", "t_ms,rss_bytes\n1,9007199254740992\n2,999999999999999\n3,1234567890123456\n", "t_ms,rss_bytes|1,9007199254740992|2,999999999999999|3,1234567890123456", nil},
-		{"short and long rows", "t_ms,rss_bytes,step\n1,2\n3,4,5,6\n", "t_ms,rss_bytes,step|1,2,?|3,4,5", []string{"f:2: row has 2 cells, the header 3", "f:3: row has 4 cells"}},
-		{"second column of a name", "t_ms,rss_bytes,rss_bytes,step\n1,2,9,3\n", "t_ms,rss_bytes,step|1,2,3", []string{"f:1: rss_bytes: second column"}},
-		{"column without a name", "t_ms,,rss_bytes,\n1,2,3,\n", "t_ms,rss_bytes|1,3", []string{"column 2 has no name", "column 4 has no name"}},
-		{"times that repeat or go back stay", "t_ms,step\n5,1\n5,2\n4,3\n6,4\n", "t_ms,step|5,1|5,2|4,3|6,4", []string{"f:3: t_ms: time 5 repeats", "f:4: t_ms: time goes back from 5 to 4"}},
-		{"times are compared within a pid", "t_ms,pid\n5,1\n5,2\n6,1\n6,2\n5,1\n", "t_ms,pid|5,1|5,2|6,1|6,2|5,1", []string{"f:6: t_ms: time goes back"}},
+		{"large numbers", "t_ms,rss_bytes\n1,9007199254740992\n2,999999999999999\n3,1234567890123456\n",
+			"t_ms,rss_bytes|1,9007199254740992|2,999999999999999|3,1234567890123456", nil},
+		{"short and long rows", "t_ms,rss_bytes,step\n1,2\n3,4,5,6\n", "t_ms,rss_bytes,step|1,2,?|3,4,5",
+			[]string{"f:2: row has 2 cells, the header 3", "f:3: row has 4 cells"}},
+		{"second column of a name", "t_ms,rss_bytes,rss_bytes,step\n1,2,9,3\n", "t_ms,rss_bytes,step|1,2,3",
+			[]string{"f:1: rss_bytes: second column"}},
+		{"column without a name", "t_ms,,rss_bytes,\n1,2,3,\n", "t_ms,rss_bytes|1,3",
+			[]string{"column 2 has no name", "column 4 has no name"}},
+		{"times that repeat or go back stay", "t_ms,step\n5,1\n5,2\n4,3\n6,4\n", "t_ms,step|5,1|5,2|4,3|6,4",
+			[]string{"f:3: t_ms: time 5 repeats", "f:4: t_ms: time goes back from 5 to 4"}},
+		{"times are compared within a pid", "t_ms,pid\n5,1\n5,2\n6,1\n6,2\n5,1\n", "t_ms,pid|5,1|5,2|6,1|6,2|5,1",
+			[]string{"f:6: t_ms: time goes back"}},
 		{"blank lines and comments", "\n\nt_ms,step\n\n1,1\n   \n# note\n2,2\n", "t_ms,step|1,1|2,2",
-			[]string{`f:7: t_ms: "# note" is no amount`, "f:7: line without any value"}},
+			[]string{`f:7: t_ms: "# note" is not an amount`, "f:7: line without any value"}},
 		{"header alone", "t_ms,rss_bytes\n", "t_ms,rss_bytes", nil},
 		{"header alone without line end", "t_ms,rss_bytes", "t_ms,rss_bytes", nil},
 		{"empty file", "", "", []string{"f: the file is empty"}},
 		{"blank file", "\n \r\n", "", []string{"f: the file is empty"}},
-		{"last line cut in a cell before the last", "t_ms,rss_bytes,step\n1,100,1\n2,10", "t_ms,rss_bytes,step|1,100,1", []string{"f:3: last line is cut"}},
-		{"last line cut in its last cell", "t_ms,rss_bytes\n1,100\n2,10", "t_ms,rss_bytes|1,100", []string{"f:3: last line is cut"}},
+		{"last line cut in a cell before the last", "t_ms,rss_bytes,step\n1,100,1\n2,10",
+			"t_ms,rss_bytes,step|1,100,1", []string{"f:3: last line is cut"}},
+		{"last line cut in its last cell", "t_ms,rss_bytes\n1,100\n2,10", "t_ms,rss_bytes|1,100",
+			[]string{"f:3: last line is cut"}},
 		{"whole last line without line end", "t_ms,rss_bytes\n1,100\n2,101", "t_ms,rss_bytes|1,100|2,101", nil},
 		{"per device", "t_ms,gpu_bytes@1\n1,-2\n", "t_ms,gpu_bytes@1|1,?", []string{"gpu_bytes@1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for _, r := range []io.Reader{strings.NewReader(c.in), iotest.OneByteReader(strings.NewReader(c.in)), iotest.DataErrReader(strings.NewReader(c.in))} {
+			for _, r := range []io.Reader{strings.NewReader(c.in), iotest.OneByteReader(strings.NewReader(c.in)),
+				iotest.DataErrReader(strings.NewReader(c.in))} {
 				s, warns, err := ReadCSV(r, "f")
 				if err != nil {
 					t.Fatal(err)
@@ -229,6 +241,7 @@ func FuzzReadCSV(f *testing.F) {
 	for _, seed := range []string{
 		"t_ms,rss_bytes\n0,100\n50.125,200\n", "\xef\xbb\xbf\"t_ms\" ,pid\r\n1,2\r\n1,2", "step\n1\n-1\n1e9\nx\n",
 		"t_ms,n\n1,\"a\nb\"\n2,\"\n3,4\n", ",,\n", "t_ms,t_ms,\n1,2,3,4,5\n", "rss_bytes@1\n18446744073709551615\n",
+		"t_ms,odd\n1,1e81\n2,1e-81\n3,123456789e-72",
 	} {
 		f.Add([]byte(seed))
 	}

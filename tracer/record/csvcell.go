@@ -6,6 +6,9 @@ import (
 	"strconv"
 )
 
+// maxCell bounds the bytes of a number, blanks and quotes aside.
+const maxCell = 64
+
 // pow10 are the powers that a float64 holds exactly and a cell may need.
 var pow10 = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
@@ -109,7 +112,7 @@ func slowCell(cell []byte, kind columnKind) (float64, cellState) {
 	if len(cell) == 0 || notAvailable(cell) {
 		return unknown, cellUnknown
 	}
-	if len(cell) > 64 {
+	if len(cell) > maxCell {
 		return unknown, cellBad
 	}
 	for _, c := range cell {

@@ -158,10 +158,10 @@ func (t *csvTable) slow(cell []byte, col, at int) float64 {
 		return v
 	}
 	if t.kinds[col] != kindCarried {
-		t.warn.add(at, t.names[col], "%q is no amount", clip(cell))
+		t.warn.add(at, t.names[col], "%q is not an amount", clip(cell))
 	} else if !t.text[col] {
 		t.text[col] = true
-		t.warn.add(at, t.names[col], "holds text (%q), which is carried as unknown", clip(cell))
+		t.warn.add(at, t.names[col], "holds text (%q), which counts as unknown", clip(cell))
 	}
 	return v
 }

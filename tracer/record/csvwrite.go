@@ -51,8 +51,9 @@ func appendName(b []byte, name string) []byte {
 	return append(b, '"')
 }
 
-// appendValue appends a cell: never an exponent, fractions as short
-// as they read back, nothing for unknown.
+// appendValue appends a cell: fractions as short as they read back, nothing for
+// unknown. An exponent stands only where plain digits would fill more than a
+// cell may hold; no byte count and no time is that large or that small.
 func appendValue(b []byte, v float64) []byte {
 	switch {
 	case IsUnknown(v) || math.IsInf(v, 0):
@@ -60,5 +61,11 @@ func appendValue(b []byte, v float64) []byte {
 	case v == math.Trunc(v) && math.Abs(v) < 1<<63:
 		return strconv.AppendInt(b, int64(v), 10)
 	}
-	return strconv.AppendFloat(b, v, 'f', -1, 64)
+	if start := len(b); math.Abs(v) < 1<<63 {
+		if b = strconv.AppendFloat(b, v, 'f', -1, 64); len(b)-start <= maxCell {
+			return b
+		}
+		b = b[:start]
+	}
+	return strconv.AppendFloat(b, v, 'e', -1, 64)
 }

@@ -22,6 +22,32 @@ func ReadEvents(r io.Reader, name string) ([]Event, []Warning, error) {
 	return events, warn, err
 }
 
+// read reads an event from a line. What it holds of holders is not given to a decoder
+// of its own each: those of a run of weeks are most of its events' bytes.
+func (e *Event) read(line []byte) error {
+	type holder Holder
+	var all struct {
+		*Event
+		Holders []holder `json:"holders"` // stands for the event's own
+	}
+	all.Event = e
+	if n := bytes.Count(line, []byte(`{"path":`)); n > 0 {
+		all.Holders = make([]holder, 0, n)
+	}
+	if err := json.Unmarshal(line, &all); err != nil {
+		return err
+	}
+	if all.Holders == nil || len(all.Holders) == 0 && cap(all.Holders) > 0 {
+		return nil
+	}
+	e.Holders = make([]Holder, len(all.Holders))
+	for i, h := range all.Holders {
+		e.Holders[i] = Holder(h)
+		e.Holders[i].takeWords()
+	}
+	return nil
+}
+
 // readEvents reads the events as they stand.
 func readEvents(r io.Reader, name string) ([]Event, []Warning, error) {
 	warn := &warnings{file: name}
@@ -38,7 +64,7 @@ func readEvents(r io.Reader, name string) ([]Event, []Warning, error) {
 			continue
 		}
 		var e Event
-		switch err := json.Unmarshal(line, &e); {
+		switch err := e.read(line); {
 		case err != nil && !ended:
 			warn.add(lines.line, "", "last line is cut short and left out")
 		case err != nil:

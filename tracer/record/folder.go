@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -25,4 +26,39 @@ func NewFolder(name string, start time.Time) (string, error) {
 		}
 		dir = fmt.Sprintf("%s-%d", first, n)
 	}
+}
+
+// Remove removes the run folder dir. Files that gpumem has not written stay, and the
+// folder with them; the error then says so. The caller knows that nobody writes it.
+func Remove(dir string) error {
+	if err := removeOwn(dir); err != nil {
+		return fmt.Errorf("remove run folder: %w", err)
+	}
+	if err := os.Remove(dir); err != nil {
+		return fmt.Errorf("%s stays, since there are files in it that gpumem has not written", dir)
+	}
+	return nil
+}
+
+// removeOwn removes the run files of an earlier run from dir.
+func removeOwn(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a folder", dir)
+	}
+	for _, name := range ownFiles() {
+		for _, suffix := range [...]string{"", tmpSuffix, thinnedSuffix} {
+			if err := os.Remove(filepath.Join(dir, name+suffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	if rest, err := os.ReadDir(dir); err == nil && len(rest) == 0 {
+		// another owner's stays; the files are closed all the same
+		os.Chmod(dir, info.Mode().Perm()&folderMode)
+	}
+	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"strconv"
 	"time"
 )
 
@@ -37,8 +38,8 @@ type Taker struct {
 }
 
 // Follower reads the files of a run folder while they grow. Each line is handed
-// out once, also when the recorder replaces a file by a longer copy of itself, as
-// it does when a column comes up. Lines that are no row or no event are left out
+// out once, also when the recorder replaces a file by a copy of itself, as it does
+// when a column comes up and when it thins the past. Lines that are no row or no event are left out
 // without a word: who reads the finished folder says so. It is for one goroutine;
 // what it keeps is bounded.
 type Follower struct {
@@ -66,6 +67,7 @@ func Follow(dir string, since time.Time, to Taker) *Follower {
 		dir: dir, since: since, to: to, cut: newEventKeeper(),
 		samples: newLineFollower(dir, FileSamples), events: newLineFollower(dir, FileEvents),
 	}
+	f.samples.headed, f.samples.at, f.events.at = true, f.rowTime, eventTime
 	if to.Output != nil {
 		f.output = []*lineFollower{newLineFollower(dir, FileStdout), newLineFollower(dir, FileStderr)}
 	}
@@ -146,6 +148,42 @@ func (f *Follower) sample(line []byte, first bool) {
 	if pid, tMs, cells, ok := f.row(line); ok {
 		f.to.Row(pid, tMs, cells)
 	}
+}
+
+// rowTime is the time of a line of samples.csv, unknown of one that is no row.
+func (f *Follower) rowTime(line []byte) float64 {
+	if f.table == nil {
+		return Unknown()
+	}
+	for range f.table.timeCol {
+		end := cellEnd(line, 0)
+		if end == len(line) {
+			return Unknown()
+		}
+		line = line[end+1:]
+	}
+	at, err := strconv.ParseFloat(string(line[:cellEnd(line, 0)]), 64)
+	if err != nil {
+		return Unknown()
+	}
+	return at
+}
+
+// eventTime is the time of a line of events.jsonl, unknown of one that is no event.
+func eventTime(line []byte) float64 {
+	if rest, ok := bytes.CutPrefix(line, []byte(`{"t_ms":`)); ok { // as our own writer has it
+		number, _, _ := bytes.Cut(rest, []byte{','})
+		if at, err := strconv.ParseFloat(string(number), 64); err == nil {
+			return at
+		}
+	}
+	var e struct {
+		TMs *float64 `json:"t_ms"`
+	}
+	if json.Unmarshal(line, &e) != nil || e.TMs == nil {
+		return Unknown()
+	}
+	return *e.TMs
 }
 
 // tableOf reads a header; nil is none of ours.

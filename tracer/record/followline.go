@@ -4,25 +4,36 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 )
 
 // lineFollower reads the whole lines of a file that another writes, as far as
-// they are there. A file that is replaced by a longer copy of itself is read to
-// its end first and then taken up at the line after the last one read.
+// they are there. A file that is replaced by another copy of itself, wider, or with
+// less of its past, is read to its end first and then taken up at the line after the
+// last one read. When that line has gone, it is taken up at the first later one.
 type lineFollower struct {
-	dir    string
-	name   string
-	file   *os.File
-	rest   []byte // of a line that is not whole
-	buf    []byte
-	lines  int  // whole lines read
-	behind int  // lines of a replaced file still to be passed over
-	long   bool // the line being read is over maxLine and is dropped
+	dir   string
+	name  string
+	file  *os.File
+	rest  []byte // of a line that is not whole
+	buf   []byte
+	lines int  // whole lines read
+	long  bool // the line being read is over maxLine and is dropped
+
+	headed bool // line 1 is a header
+	// at is the time of a line, NaN of one without; nil for a file that is never replaced
+	// by a copy of itself.
+	at     func(line []byte) float64
+	last   []byte  // the last line read, less the cells that a wider file adds
+	latest float64 // the latest time of a line
+	behind bool    // last has not been met yet in the file that took the other's place
 }
 
-func newLineFollower(dir, name string) *lineFollower { return &lineFollower{dir: dir, name: name} }
+func newLineFollower(dir, name string) *lineFollower {
+	return &lineFollower{dir: dir, name: name, latest: math.Inf(-1)}
+}
 
 // read gives each whole line to take, at most one chunk of them, and reports
 // whether there may be more at once. first is set for line 1 of each file. A
@@ -37,7 +48,7 @@ func (f *lineFollower) read(take func(line []byte, first bool)) (more bool, err 
 			return false, err
 		}
 		f.file, f.rest, f.long = file, f.rest[:0], false
-		f.behind, f.lines = max(f.behind, f.lines), 0
+		f.lines = 0
 	}
 	if f.buf == nil {
 		f.buf = make([]byte, readSize)
@@ -48,7 +59,7 @@ func (f *lineFollower) read(take func(line []byte, first bool)) (more bool, err 
 	}
 	switch {
 	case err == nil:
-		return n == len(f.buf), nil
+		return n > 0, nil // its end is where a file that took its place is looked for
 	case errors.Is(err, io.EOF):
 		return f.replaced(), nil
 	}
@@ -74,11 +85,43 @@ func (f *lineFollower) parts(data []byte, take func(line []byte, first bool)) {
 		f.lines++
 		if f.long {
 			f.long = false
-		} else if f.lines == 1 || f.lines > f.behind {
-			take(bytes.TrimSuffix(line, []byte{'\r'}), f.lines == 1)
+		} else {
+			f.line(bytes.TrimSuffix(line, []byte{'\r'}), take)
 		}
 		f.rest, data = f.rest[:0], data[i+1:]
 	}
+}
+
+// line hands out a line unless it was before.
+func (f *lineFollower) line(line []byte, take func(line []byte, first bool)) {
+	if f.headed && f.lines == 1 {
+		take(line, true)
+		return
+	}
+	if f.at != nil && f.passed(line) {
+		return
+	}
+	take(line, f.lines == 1)
+}
+
+// passed reports whether a line was read in the file before.
+func (f *lineFollower) passed(line []byte) bool {
+	bare, at := bytes.TrimRight(line, ","), f.at(line)
+	if f.behind {
+		switch {
+		case bytes.Equal(bare, f.last):
+			f.behind = false
+			return true
+		case !(at > f.latest): // it is before the last one
+			return true
+		}
+		f.behind = false
+	}
+	f.last = append(f.last[:0], bare...)
+	if at > f.latest {
+		f.latest = at
+	}
+	return false
 }
 
 // replaced reports whether another file has taken the place of the one that
@@ -93,6 +136,7 @@ func (f *lineFollower) replaced() bool {
 		return false
 	}
 	f.close()
+	f.behind = f.last != nil
 	return true
 }
 

@@ -16,12 +16,27 @@ type Holder struct {
 	Graph string `json:"graph,omitempty"`
 	Bytes int64  `json:"bytes"`
 	Count int64  `json:"count"`
+	// Length is how many elements the path's container has, and Bound how many it can
+	// have at most; 0 where it is none, or has no bound that could be read.
+	Length int64 `json:"length,omitempty"`
+	Bound  int64 `json:"bound,omitempty"`
+	// Filled are the places of the program's source, each as a Site.Site, that add to what
+	// the path names, separated by "; ": found by a search of the text, and at most two.
+	Filled string `json:"filled,omitempty"`
+	// OverMs is how long Bytes took to come, in milliseconds, at a look at a program
+	// that runs on; 0 where nobody told.
+	OverMs float64 `json:"over_ms,omitempty"`
+	// Kind is the cause that the elements of the path's container tell by their types, or
+	// the lines that fill it by their form, or that the path's names told before they were
+	// taken out; empty where none of these is so.
+	Kind string `json:"kind,omitempty"`
 }
 
 // How Gone and Graph read behind a path. Recordings and agents from before the
 // fields existed have these words in the path itself.
 const (
 	goneWords  = " (gone at the end)"
+	idleWords  = " (idle in the pool)"
 	graphWords = ": autograd graph of "
 )
 
@@ -32,13 +47,18 @@ func (h *Holder) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, (*plain)(h)); err != nil {
 		return err
 	}
+	h.takeWords()
+	return nil
+}
+
+// takeWords takes the words for Gone and Graph off the path.
+func (h *Holder) takeWords() {
 	if path, gone := strings.CutSuffix(h.Path, goneWords); gone {
 		h.Path, h.Gone = path, true
 	}
 	if path, graph, found := strings.Cut(h.Path, graphWords); found && graph != "" && h.Graph == "" {
 		h.Path, h.Graph = path, graph
 	}
-	return nil
 }
 
 // Kept is the path with the graph that it keeps, for people.
@@ -56,6 +76,13 @@ func (h Holder) String() string {
 	}
 	return h.Kept()
 }
+
+// IdleSite is the name of a site for the buffers that lie idle in a pool since it gave
+// them back.
+func IdleSite(site string) string { return site + idleWords }
+
+// IsIdleSite reports whether a site's name is one that IdleSite made.
+func IsIdleSite(site string) bool { return strings.HasSuffix(site, idleWords) }
 
 // GoneSite is the name of a site whose memory lived earlier and is gone at the
 // end, for people.

@@ -40,7 +40,7 @@ func (in *Input) Read(b []byte) (int, error) {
 		return in.File.Read(b)
 	}
 	if in.left <= 0 {
-		return 0, fmt.Errorf("%s gave more than %d GiB and is no regular file; save it to one first",
+		return 0, fmt.Errorf("%s gave more than %d GiB and is not a regular file; save it to one first",
 			in.Name(), maxPiped>>30)
 	}
 	n, err := in.File.Read(b[:min(int64(len(b)), in.left)])

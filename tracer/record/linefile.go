@@ -1,9 +1,13 @@
 package record
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"syscall"
 )
 
 // appendFile is what lineFile needs of a file opened for appending.
@@ -31,12 +35,17 @@ func openAppend(path string) (appendFile, int64, error) {
 // way the file is cut back to its last whole line; when that fails, too, the
 // next line begins by spoiling and ending the torn one, so that no cut number
 // passes for a whole one.
+//
+// A file that was closed after a failure is opened anew for the next line. What was
+// written before and is missing then is counted in gone.
 type lineFile struct {
 	path string
+	head func() []byte // begins a file; nil where none is needed
 	open func(path string) (appendFile, int64, error)
 	file appendFile // nil until opened, and after a failed reopening
 	good int64      // bytes up to the end of the last whole line
 	torn bool
+	gone int64 // bytes of whole lines that were missing when the file was opened anew
 	fix  []byte
 }
 
@@ -52,9 +61,7 @@ func (l *lineFile) write(line []byte) error {
 			return err
 		}
 		l.file = f
-		if !l.torn {
-			l.good = size
-		}
+		l.reopened(size)
 	}
 	if l.torn {
 		l.repair()
@@ -62,6 +69,9 @@ func (l *lineFile) write(line []byte) error {
 	out := line
 	if l.torn {
 		l.fix = append(append(l.fix[:0], spoil...), line...)
+		out = l.fix
+	} else if l.good == 0 && l.head != nil {
+		l.fix = append(append(l.fix[:0], l.head()...), line...)
 		out = l.fix
 	}
 	n, err := l.file.Write(out)
@@ -79,6 +89,51 @@ func (l *lineFile) write(line []byte) error {
 		return l.close()
 	}
 	return nil
+}
+
+// reopened takes in the size of a file that was just opened.
+func (l *lineFile) reopened(size int64) {
+	switch {
+	case size < l.good:
+		whole := wholeLines(l.path, size)
+		l.gone += l.good - whole
+		l.good, l.torn = whole, whole < size
+	case !l.torn:
+		l.good = size
+	}
+}
+
+// wholeLines is the size of a file up to the end of its last whole line; 0 where it
+// cannot be read, or has none near its end.
+func wholeLines(path string, size int64) int64 {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	end := make([]byte, min(size, maxLine))
+	from := size - int64(len(end))
+	n, err := f.ReadAt(end, from)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return 0
+	}
+	return from + int64(bytes.LastIndexByte(end[:n], '\n')+1)
+}
+
+// ofSpace reports whether a write failed because there is no more room: the same file
+// has some again when something was deleted.
+func ofSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// missing is ErrGone once after lines were missing in a file that was opened anew.
+func (l *lineFile) missing() error {
+	if l.gone == 0 {
+		return nil
+	}
+	gone := l.gone
+	l.gone = 0
+	return fmt.Errorf("%w: %d bytes of %s", ErrGone, gone, filepath.Base(l.path))
 }
 
 // repair cuts a torn line off.

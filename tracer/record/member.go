@@ -72,7 +72,7 @@ func kindOfFile(mode fs.FileMode) string {
 	case mode&fs.ModeDevice != 0:
 		return "a device"
 	}
-	return "no regular file"
+	return "not a regular file"
 }
 
 // CheckMembers looks whether all files of the run folder dir that are there may

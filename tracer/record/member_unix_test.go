@@ -75,7 +75,8 @@ func TestAMemberThatIsNoRegularFileOfTheFolderIsRefusedAtOnce(t *testing.T) {
 					t.Errorf("%s as %s is opened", kind, name)
 				}
 				_, err := Open(dir)
-				if !errors.Is(err, ErrNotRegular) || !strings.Contains(err.Error(), name+" "+k.want) || strings.Contains(err.Error(), "\n") {
+				if !errors.Is(err, ErrNotRegular) || !strings.Contains(err.Error(), name+" "+k.want) ||
+					strings.Contains(err.Error(), "\n") {
 					t.Errorf("%s as %s: %v", kind, name, err)
 				}
 			})
@@ -143,7 +144,8 @@ func TestAPipeGivenInPlaceOfAFileIsReadToItsEnd(t *testing.T) {
 func TestAnEndlessSourceIsRefusedByItsBytes(t *testing.T) {
 	t.Parallel()
 	within(t, "/dev/zero", func() {
-		if _, err := Open("/dev/zero"); !errors.Is(err, ErrNotSamples) || !strings.Contains(err.Error(), "line 1 is longer than 1 MiB") {
+		if _, err := Open("/dev/zero"); !errors.Is(err, ErrNotSamples) ||
+			!strings.Contains(err.Error(), "line 1 is longer than 1 MiB") {
 			t.Errorf("/dev/zero: %v", err)
 		}
 	})
@@ -156,7 +158,8 @@ func TestAnEndlessSourceIsRefusedByItsBytes(t *testing.T) {
 	if n, err := in.Read(make([]byte, 64)); n != 10 || err != nil {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	if _, err := in.Read(make([]byte, 64)); err == nil || !strings.Contains(err.Error(), "gave more than 4 GiB") || in.Rewind() {
+	if _, err := in.Read(make([]byte, 64)); err == nil ||
+		!strings.Contains(err.Error(), "gave more than 4 GiB") || in.Rewind() {
 		t.Errorf("beyond the bound: %v", err)
 	}
 }
@@ -164,12 +167,14 @@ func TestAnEndlessSourceIsRefusedByItsBytes(t *testing.T) {
 func TestASparseFileEndsAtALineWithoutAnEnd(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "sparse.csv")
-	if err := errors.Join(os.WriteFile(path, []byte("t_ms,rss_bytes\n0,1\n1,2\n"), 0o600), os.Truncate(path, 100<<30)); err != nil {
+	if err := errors.Join(os.WriteFile(path, []byte("t_ms,rss_bytes\n0,1\n1,2\n"), 0o600),
+		os.Truncate(path, 100<<30)); err != nil {
 		t.Skipf("the file system holds no sparse file of 100 GiB: %v", err)
 	}
 	within(t, "a sparse file", func() {
 		run, err := Open(path)
-		if err != nil || run.Samples.Len() != 2 || !strings.Contains(warned(run.Warnings), "a line has no end within 64 MiB") {
+		if err != nil || run.Samples.Len() != 2 ||
+			!strings.Contains(warned(run.Warnings), "a line has no end within 64 MiB") {
 			t.Errorf("%v, %v", run, err)
 		}
 	})

@@ -90,6 +90,35 @@ const (
 	// KindProcess introduces one of several processes: its Name, and its Rank
 	// where something tells. The last one of a process counts.
 	KindProcess = "process"
+	// KindChild says which line of the program started a process: At, and the process's
+	// number as pid in Detail. PID is the parent.
+	KindChild = "child"
+	// KindLeft is a process of the program's that still ran when the program had ended:
+	// its Name. What it held is in its last row.
+	KindLeft = "left_behind"
+	// KindOOM is an allocation that failed for want of memory, with OOM's keys in
+	// Detail; of the same time may follow a KindOOMOthers.
+	KindOOM = "oom"
+	// KindOOMOthers is what other processes held on the devices at that moment.
+	KindOOMOthers = "oom_others"
+	// KindDied is the exception that ended the program: its type in Name, its
+	// message in Detail's text.
+	KindDied = "died"
+	// KindWindow is a part of a window of profiled steps, Window in Detail.
+	KindWindow = "window"
+	// KindComposition is what live memory is made of at one moment, Composition in
+	// Detail.
+	KindComposition = "composition"
+	// KindClones are the lines that added references to tensors, Clones in Detail.
+	KindClones = "clones"
+)
+
+// Names of events about a buffer that was handed out while a command that had not
+// completed still used it: the first of them, and, followed by a number, how many there
+// were.
+const (
+	EventHazard  = "hazard: reuse before completion"
+	EventHazards = "hazards: "
 )
 
 // Event is one line of events.jsonl.
@@ -139,7 +168,7 @@ type Site struct {
 	Site        string `json:"site"` // file:line func
 	Bytes       int64  `json:"bytes"`
 	Count       int64  `json:"count"`
-	GrowthBytes int64  `json:"growth_bytes,omitempty"`
+	GrowthBytes int64  `json:"growth_bytes,omitempty"` // since an earlier look; 0 without one
 }
 
 // FirstTouch is whose code first touched the pages by which a process grew, over
@@ -178,7 +207,16 @@ type Meta struct {
 	Start         time.Time         `json:"start"`
 	StartNanos    int64             `json:"start_monotonic_ns,omitempty"`
 	IntervalMs    float64           `json:"interval_ms,omitempty"`
-	PID           int               `json:"pid,omitempty"`
+	// CalmIntervalMs is the time between the samples of a process of which nothing
+	// moves, 0 where it is IntervalMs.
+	CalmIntervalMs float64 `json:"calm_interval_ms,omitempty"`
+	// KeepBytes bounds the files of the run: their past is thinned to stay within.
+	// 0 where everything is kept.
+	KeepBytes int64 `json:"keep_bytes,omitempty"`
+	PID       int   `json:"pid,omitempty"`
+	// PIDStart tells the process from others that had the same PID before or get it
+	// later: when it started, on the system's own clock.
+	PIDStart int64 `json:"pid_start,omitempty"`
 	// Flags are those given to gpumem that another run needs to measure and judge
 	// the same, without dashes; a workload's own stand in Command. Of a recording
 	// that was imported they are the options that shaped the reading.
@@ -212,11 +250,15 @@ type Machine struct {
 
 // Sampling says how well the recording itself went.
 type Sampling struct {
-	Rows           int64   `json:"rows"`
-	Missed         int64   `json:"missed"`       // ticks that came too late to be taken
-	SkippedRows    int64   `json:"skipped_rows"` // samples and steps over 1,000 a second
-	LostRows       int64   `json:"lost_rows"`    // could not be written
-	LostEvents     int64   `json:"lost_events"`  // could not be written
+	Rows        int64 `json:"rows"`
+	Missed      int64 `json:"missed"`       // ticks that came too late to be taken
+	SkippedRows int64 `json:"skipped_rows"` // samples and steps over 1,000 a second
+	LostRows    int64 `json:"lost_rows"`    // could not be written
+	LostEvents  int64 `json:"lost_events"`  // could not be written
+	// ThinnedRows and ThinnedEvents were written and left out again later, so that the
+	// files stay within Meta.KeepBytes.
+	ThinnedRows    int64   `json:"thinned_rows,omitempty"`
+	ThinnedEvents  int64   `json:"thinned_events,omitempty"`
 	DroppedByAgent int64   `json:"agent_dropped"`
 	CPUSeconds     float64 `json:"cpu_seconds"` // the tracer's own
 	RSSBytes       int64   `json:"rss_bytes"`   // the tracer's own, at the end

@@ -11,8 +11,9 @@ import (
 func TestASavedRunReadsBackAsItWas(t *testing.T) {
 	t.Parallel()
 	run := &Run{
-		Path:     "snapshot.pickle",
-		Meta:     Meta{Schema: 1, Versions: map[string]string{"recording": "torch-snapshot"}, Flags: map[string]string{"steps-per-line": "3"}},
+		Path: "snapshot.pickle",
+		Meta: Meta{Schema: 1, Versions: map[string]string{"recording": "torch-snapshot"},
+			Flags: map[string]string{"steps-per-line": "3"}},
 		Samples:  NewSamples([]string{ColLive, "odd, name"}, [][]float64{{1, 2, unknown}, {unknown, 4, 5}}), // no times
 		Events:   []Event{{Kind: KindPhase, Name: PhaseBaseline}, {TMs: 12, Kind: KindPhase, Name: PhaseReleased}},
 		Warnings: []Warning{{File: "snapshot.pickle", Line: 7, Text: "cut"}},

@@ -14,7 +14,8 @@ const (
 )
 
 // Actions that a tracer may ask a program for. The outcome of the first four
-// is a receipt; sites and holders are lists.
+// is a receipt; sites and holders are lists; a composition comes as an event of
+// KindComposition.
 const (
 	ActionCollect = "collect" // collect the language's garbage
 	ActionPurge   = "purge"   // give idle memory of pools back
@@ -22,6 +23,8 @@ const (
 	ActionSync    = "sync"    // wait for the device
 	ActionSites   = "sites"   // list survivors by allocation site
 	ActionHolders = "holders" // list who holds them
+
+	ActionComposition = "composition" // tell what live memory is made of
 )
 
 // Phases with a meaning for the verdict: what an account holds at released

@@ -45,6 +45,9 @@ var (
 	// ErrColumn: the row is written, but a cell was left out, because its
 	// column's name is unfit or the file has as many columns as it may.
 	ErrColumn = errors.New("column left out")
+	// ErrGone: the row or event is written, but others that were written before are
+	// not there: the file system went away and came back without them. It is said once.
+	ErrGone = errors.New("what was not on the disk yet is lost")
 	// ErrClosed: the writer was closed before.
 	ErrClosed = errors.New("run folder is closed")
 )
@@ -58,6 +61,10 @@ type CreateOptions struct {
 	// Force replaces the run files of a folder that exists. Files that gpumem
 	// does not write are never touched.
 	Force bool
+	// Keep bounds what the run's files take on disk, in bytes, by thinning the past
+	// of samples.csv and events.jsonl; 0 keeps everything. Of less than LeastKeep
+	// little of the past is left. stdout.log and stderr.log, which others write and bound, do not count.
+	Keep int64
 }
 
 // Writer writes a run folder so that every moment of it can be read: each row
@@ -70,7 +77,7 @@ type CreateOptions struct {
 // is each file in it, 0600; a stricter umask counts.
 //
 // An error of a method means that this row or event is lost (or, for ErrColumn,
-// a cell of it) and counted; the Writer stays usable and records again as soon
+// a cell of it; for ErrGone, earlier ones) and counted; the Writer stays usable and records again as soon
 // as the disk takes data. All methods are safe for concurrent use.
 type Writer struct {
 	mu     sync.Mutex
@@ -82,8 +89,11 @@ type Writer struct {
 	line   []byte
 	masked *secret.Tally
 	headed bool // samples.csv has its header
+	away   bool // the last write failed, and nothing of the folder is open
 	closed bool
 	stats  Stats
+	keep   *keeper
+	lock   *os.File // nil where there is none
 }
 
 // Stats count what a Writer wrote and lost.
@@ -91,6 +101,9 @@ type Stats struct {
 	Rows, LostRows, Events, LostEvents int64
 	// LostCells are cells left out of written rows (ErrColumn).
 	LostCells int64
+	// ThinnedRows and ThinnedEvents were written, and left out again later because
+	// the files came near their bound.
+	ThinnedRows, ThinnedEvents int64
 }
 
 // FolderName is the name of a run folder by default:
@@ -132,18 +145,27 @@ func Create(dir string, m Meta, o CreateOptions) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create run folder: %w", err)
 	}
+	w := newWriter(dir, m, o)
+	w.lock, _ = lockFolder(dir) // who writes the folder regardless must not be kept from it
+	if err := w.writeMeta(); err != nil {
+		w.unlock()
+		return nil, fmt.Errorf("create run folder: %w", err)
+	}
+	return w, nil
+}
+
+func newWriter(dir string, m Meta, o CreateOptions) *Writer {
 	w := &Writer{
 		dir:    dir,
 		meta:   m,
 		rows:   lineFile{path: filepath.Join(dir, FileSamples), open: openAppend},
 		events: lineFile{path: filepath.Join(dir, FileEvents), open: openAppend},
 		cols:   columns{index: map[string]int{}},
+		keep:   newKeeper(o.Keep),
 	}
-	w.meta.Schema, w.masked = 1, m.tally()
-	if err := w.writeMeta(); err != nil {
-		return nil, fmt.Errorf("create run folder: %w", err)
-	}
-	return w, nil
+	w.rows.head = w.cols.header
+	w.meta.Schema, w.meta.KeepBytes, w.masked = 1, w.keep.bound, m.tally()
+	return w
 }
 
 // ownFiles are the names of all files that gpumem writes into a run folder.
@@ -151,29 +173,6 @@ func ownFiles() []string {
 	return []string{
 		FileMeta, FileSamples, FileEvents, FileVerdict, FileReport, FileAllocations, FileStdout, FileStderr,
 	}
-}
-
-// removeOwn removes the run files of an earlier run from dir.
-func removeOwn(dir string) error {
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s is no folder", dir)
-	}
-	for _, name := range ownFiles() {
-		for _, path := range [...]string{filepath.Join(dir, name), filepath.Join(dir, name+tmpSuffix)} {
-			if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
-			}
-		}
-	}
-	if rest, err := os.ReadDir(dir); err == nil && len(rest) == 0 {
-		// another owner's stays; the files are closed all the same
-		os.Chmod(dir, info.Mode().Perm()&folderMode)
-	}
-	return nil
 }
 
 // Dir is the run folder.
@@ -198,21 +197,20 @@ func (w *Writer) Sample(r Row) error {
 		}
 	}
 	w.line = append(w.line, '\n')
-	line := w.line
-	if !w.headed {
-		line = append(w.cols.header(), line...)
-	}
-	if err := w.rows.write(line); err != nil {
+	if err := w.rows.write(w.line); err != nil {
 		w.stats.LostRows++
-		if !w.headed {
+		w.letGo(err)
+		if !w.headed || w.rows.good == 0 && w.rows.torn {
 			// Half a header would spoil all that follows: begin anew.
 			w.rows.remove()
 		}
 		return fmt.Errorf("write sample: %w", err)
 	}
 	w.headed = true
+	w.takeHold()
 	w.stats.Rows++
-	return columnErr
+	w.keepRows(r.T)
+	return errors.Join(columnErr, w.rows.missing())
 }
 
 // appendMillis appends t in milliseconds with three decimals.
@@ -244,10 +242,34 @@ func (w *Writer) Event(e Event) error {
 	}
 	if err != nil {
 		w.stats.LostEvents++
+		w.letGo(err)
 		return fmt.Errorf("write event: %w", err)
 	}
+	w.takeHold()
 	w.stats.Events++
-	return nil
+	w.keepEvents(&e)
+	return w.events.missing()
+}
+
+// letGo closes all that is open of the folder after a failure that is not of space. A
+// file system that went read-only or away comes back as another mount: what is open
+// belongs to the old one for good, and would keep people from unmounting it.
+func (w *Writer) letGo(err error) {
+	if ofSpace(err) {
+		return
+	}
+	w.away = true
+	w.rows.close() // an error of either says nothing new
+	w.events.close()
+	w.unlock()
+}
+
+// takeHold takes the folder's lock again once it is back.
+func (w *Writer) takeHold() {
+	if w.away {
+		w.away = false
+		w.lock, _ = lockFolder(w.dir)
+	}
 }
 
 // encodeEvent makes the line of an event, line end included.
@@ -320,11 +342,14 @@ func (w *Writer) Close() error {
 		return nil
 	}
 	w.closed = true
+	w.endThinning()
+	defer w.unlock()
 	s := Sampling{}
 	if w.meta.Sampling != nil {
 		s = *w.meta.Sampling
 	}
 	s.Rows, s.LostRows, s.LostEvents = w.stats.Rows, w.stats.LostRows, w.stats.LostEvents
+	s.ThinnedRows, s.ThinnedEvents = w.stats.ThinnedRows, w.stats.ThinnedEvents
 	w.meta.Sampling = &s
 	if err := errors.Join(w.writeMeta(), w.rows.close(), w.events.close()); err != nil {
 		return fmt.Errorf("close run folder: %w", err)

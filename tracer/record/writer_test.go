@@ -75,7 +75,8 @@ func TestWriterWritesRowsAndGrowsColumns(t *testing.T) {
 func TestWriterLeavesOutUnfitColumnsAndKeepsTheRow(t *testing.T) {
 	t.Parallel()
 	w := create(t, CreateOptions{})
-	if err := w.Sample(Row{Cells: cells("", 1, "a\nb", 2, strings.Repeat("x", 200), 3, "step", 4)}); !errors.Is(err, ErrColumn) {
+	if err := w.Sample(Row{Cells: cells("", 1, "a\nb", 2, strings.Repeat("x", 200), 3, "step",
+		4)}); !errors.Is(err, ErrColumn) {
 		t.Errorf("got %v", err)
 	}
 	var many []Cell
@@ -145,8 +146,10 @@ func TestEventsComeBackAsWritten(t *testing.T) {
 	}
 	w.Close()
 	run, err := Open(w.Dir())
-	if err != nil || len(run.Events) != 3 || run.Events[0].Name != events[0].Name || *run.Events[1].Receipt.ClaimedBytes != 0 ||
-		run.Events[1].Receipt.ReturnedBytes != nil || string(run.Events[2].Detail) != `{"x":[1]}` || run.Meta.Sampling.LostEvents != 1 {
+	if err != nil || len(run.Events) != 3 || run.Events[0].Name != events[0].Name ||
+		*run.Events[1].Receipt.ClaimedBytes != 0 ||
+		run.Events[1].Receipt.ReturnedBytes != nil || string(run.Events[2].Detail) != `{"x":[1]}` ||
+		run.Meta.Sampling.LostEvents != 1 {
 		t.Errorf("%+v, %v", run.Events, err)
 	}
 }
@@ -169,7 +172,8 @@ func TestAnEventTooLongKeepsItsLargestSites(t *testing.T) {
 		t.Fatal(run, err)
 	}
 	e := run.Events[0]
-	if e.Sites[0].Bytes != 29_999 || !strings.Contains(e.Text, fmt.Sprint(30_000-len(e.Sites), " smaller ones left out")) || sites[0].Bytes != 0 {
+	if e.Sites[0].Bytes != 29_999 || !strings.Contains(e.Text,
+		fmt.Sprint(30_000-len(e.Sites), " smaller ones left out")) || sites[0].Bytes != 0 {
 		t.Errorf("%d sites, first %d, %q", len(e.Sites), e.Sites[0].Bytes, e.Text)
 	}
 }
@@ -252,9 +256,11 @@ func TestAFullDiskLosesRowsButNeverBreaksALine(t *testing.T) {
 				gotEvents = append(gotEvents, fmt.Sprint(e.Step))
 			}
 			if !slices.Equal(got, rows) || !slices.Equal(gotEvents, events) {
-				t.Fatalf("room %d, truncate %v: rows %v, want %v; events %v, want %v\n%s", room, !noTruncate, got, rows, gotEvents, events, read(t, w.Dir(), FileSamples))
+				t.Fatalf("room %d, truncate %v: rows %v, want %v; events %v, want %v\n%s", room, !noTruncate, got, rows,
+					gotEvents, events, read(t, w.Dir(), FileSamples))
 			}
-			if s := run.Meta.Sampling; s.LostRows != int64(12-len(rows)) || s.LostEvents != int64(12-len(events)) || s.Rows != int64(len(rows)) {
+			if s := run.Meta.Sampling; s.LostRows != int64(12-len(rows)) || s.LostEvents != int64(12-len(events)) ||
+				s.Rows != int64(len(rows)) {
 				t.Errorf("room %d: %+v", room, s)
 			}
 			if !noTruncate && len(run.Warnings) != 0 {
@@ -283,7 +289,8 @@ func TestWriterIsSafeForConcurrentUse(t *testing.T) {
 	wg.Wait()
 	w.Close()
 	run, err := Open(w.Dir())
-	if err != nil || run.Samples.Len() != 400 || len(run.Events) != 400 || run.Meta.PID != 400 || len(run.Samples.Names()) != 2+24 {
+	if err != nil || run.Samples.Len() != 400 || len(run.Events) != 400 || run.Meta.PID != 400 ||
+		len(run.Samples.Names()) != 2+24 {
 		t.Errorf("%d rows, %d events, pid %d, %v", run.Samples.Len(), len(run.Events), run.Meta.PID, err)
 	}
 }
@@ -296,14 +303,20 @@ func TestOpenReadsWhatAKillLeaves(t *testing.T) {
 		warns []string
 		err   error
 	}{
-		"nothing":             {nil, 0, nil, ErrNotRun},
-		"only run.json":       {map[string]string{FileMeta: `{"schema":1}`}, 0, []string{"samples.csv: no samples"}, nil},
-		"only samples":        {map[string]string{FileSamples: "t_ms,step\n1,1\n"}, 1, []string{"run.json"}, nil},
-		"cut everywhere":      {map[string]string{FileMeta: `{"schema":1,"comm`, FileSamples: "t_ms,step\n1,1\n2,2", FileEvents: `{"kind":"step"}` + "\n" + `{"ki`}, 1, []string{"samples.csv:3: last line is cut", "run.json: read as far", "events.jsonl:2: last line is cut"}, nil},
-		"temporary files":     {map[string]string{FileMeta: `{"schema":1}`, FileSamples: "t_ms,step\n1,1\n", FileSamples + tmpSuffix: "t_ms,st", FileMeta + tmpSuffix: "{"}, 1, nil, nil},
-		"newer schema":        {map[string]string{FileMeta: `{"schema":7}`, FileSamples: "t_ms,step\n"}, 0, []string{"schema 7 is newer"}, nil},
-		"samples of no kind":  {map[string]string{FileMeta: `{"schema":1}`, FileSamples: "hello\nworld\n"}, 0, []string{"not a samples CSV"}, nil},
-		"run.json of no kind": {map[string]string{FileMeta: `[1,2]`, FileSamples: "t_ms,step\n1,1\n"}, 1, []string{"run.json"}, nil},
+		"nothing":       {nil, 0, nil, ErrNotRun},
+		"only run.json": {map[string]string{FileMeta: `{"schema":1}`}, 0, []string{"samples.csv: no samples"}, nil},
+		"only samples":  {map[string]string{FileSamples: "t_ms,step\n1,1\n"}, 1, []string{"run.json"}, nil},
+		"cut everywhere": {map[string]string{FileMeta: `{"schema":1,"comm`, FileSamples: "t_ms,step\n1,1\n2,2",
+			FileEvents: `{"kind":"step"}` + "\n" + `{"ki`}, 1, []string{"samples.csv:3: last line is cut",
+			"run.json: read as far", "events.jsonl:2: last line is cut"}, nil},
+		"temporary files": {map[string]string{FileMeta: `{"schema":1}`, FileSamples: "t_ms,step\n1,1\n",
+			FileSamples + tmpSuffix: "t_ms,st", FileMeta + tmpSuffix: "{"}, 1, nil, nil},
+		"newer schema": {map[string]string{FileMeta: `{"schema":7}`, FileSamples: "t_ms,step\n"}, 0,
+			[]string{"schema 7 is newer"}, nil},
+		"samples of no kind": {map[string]string{FileMeta: `{"schema":1}`, FileSamples: "hello\nworld\n"}, 0,
+			[]string{"not a samples CSV"}, nil},
+		"run.json of no kind": {map[string]string{FileMeta: `[1,2]`, FileSamples: "t_ms,step\n1,1\n"}, 1,
+			[]string{"run.json"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -337,9 +350,11 @@ func TestOpenReadsWhatAKillLeaves(t *testing.T) {
 
 func TestReadEventsSkipsWhatIsNone(t *testing.T) {
 	t.Parallel()
-	in := "{\"kind\":\"step\",\"step\":1}\nnot json\n{}\n\n" + strings.Repeat("x", 2<<20) + "\n{\"kind\":\"phase\",\"t_ms\":2,\"new\":{}}\r\n{\"kind\":\"last without an end\"}"
+	in := "{\"kind\":\"step\",\"step\":1}\nnot json\n{}\n\n" + strings.Repeat("x", 2<<20) +
+		"\n{\"kind\":\"phase\",\"t_ms\":2,\"new\":{}}\r\n{\"kind\":\"last without an end\"}"
 	events, warns, err := ReadEvents(strings.NewReader(in), "e")
-	if err != nil || len(events) != 3 || events[1].TMs != 2 || len(warns) != 3 || warns[0].Line != 2 || warns[1].Line != 3 || warns[2].Line != 5 {
+	if err != nil || len(events) != 3 || events[1].TMs != 2 || len(warns) != 3 || warns[0].Line != 2 ||
+		warns[1].Line != 3 || warns[2].Line != 5 {
 		t.Errorf("%+v\n%s\n%v", events, warned(warns), err)
 	}
 }

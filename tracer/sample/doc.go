@@ -16,6 +16,12 @@
 // tells neither and the machine has no swap, the resident size is the footprint. A
 // footprint that the system tells is never replaced.
 //
+// What a process changed of files that it maps is part of the footprint on Linux; the
+// other pages of files are the system's cache. Telling them apart takes a walk over the
+// process's pages, so it is done for processes that map a file in order to change it, at
+// most once a second and for at most half a percent of the time; in between it is as it
+// was read last.
+//
 // With one device, a process has the column gpu_bytes alone. Once any process
 // uses a device other than device 0, it has a column for each of its devices as
 // well, gpu_bytes@N, for the first 1,024. Where a part of a process's bytes is not

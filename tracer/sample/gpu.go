@@ -24,8 +24,6 @@ const (
 
 // charges are the GPU bytes as last told.
 type charges struct {
-	stale int64 // ns
-
 	// notBefore and spare belong to the goroutine that asks.
 	notBefore int64
 	spare     []probe.Charge
@@ -33,7 +31,8 @@ type charges struct {
 	mu      sync.Mutex
 	told    []probe.Charge // by pid
 	at      int64
-	many    bool // some process uses a device other than device 0
+	stale   int64 // ns
+	many    bool  // some process uses a device other than device 0
 	columns []string
 }
 
@@ -55,24 +54,37 @@ func (s *Sampler) Ask(pids []int) error {
 	return err
 }
 
-// AskEach asks once an interval until done is closed, about the processes that
-// pids returns, and hands each error to warn.
-func (s *Sampler) AskEach(done <-chan struct{}, pids func() []int, warn func(error)) {
+// AskEach asks until done is closed, about the processes that pids returns, and hands
+// each error to warn. Between two answers it waits for as long as every says then, less
+// what the drivers took.
+func (s *Sampler) AskEach(done <-chan struct{}, every func() time.Duration, pids func() []int,
+	warn func(error)) {
 	if s.o.GPU == nil {
 		return
 	}
-	ticker := time.NewTicker(s.o.Interval)
-	defer ticker.Stop()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
 	for {
-		if err := s.Ask(pids()); err != nil {
-			warn(err)
-		}
 		select {
 		case <-done:
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
+		begun := time.Now()
+		if err := s.Ask(pids()); err != nil {
+			warn(err)
+		}
+		interval := every()
+		s.gpu.expectEach(interval)
+		timer.Reset(max(interval-time.Since(begun), 0))
 	}
+}
+
+// expectEach says how often something new is told.
+func (g *charges) expectEach(interval time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stale = int64(max(gpuStale, gpuStaleIntervals*interval))
 }
 
 // keep takes over what was told at a time, in order of pid, and returns the list

@@ -2,13 +2,14 @@ package sample
 
 import "time"
 
-// Pace counts the ticks of a timer, and those that it owed and did not give
-// because the sampler was kept from its work. It is for one goroutine; the caller
-// counts each tick.
+// Pace is the timer of a sampling loop: when the next tick is due, and how many were
+// owed and did not come because the sampler was kept from its work. It is for one
+// goroutine; the caller counts each tick.
 type Pace struct {
 	interval    time.Duration
 	start, last time.Time
 	ticks       int64
+	before      int64 // missed at other intervals
 }
 
 // NewPace starts to count at a time.
@@ -25,7 +26,22 @@ func (p *Pace) Tick(now time.Time) (gap bool) {
 	return gap
 }
 
+// Change sets the interval of the ticks that follow the last.
+func (p *Pace) Change(interval time.Duration) {
+	if interval == p.interval {
+		return
+	}
+	p.before = p.Missed()
+	p.interval, p.start, p.ticks = interval, p.last, 0
+}
+
+// Wait is how long after a time the next tick is due. Those that are over by then are
+// left out.
+func (p *Pace) Wait(now time.Time) time.Duration {
+	return p.interval - now.Sub(p.start)%p.interval
+}
+
 // Missed is how many ticks are missing by now.
 func (p *Pace) Missed() int64 {
-	return max(int64(p.last.Sub(p.start)/p.interval)-p.ticks, 0)
+	return p.before + max(int64(p.last.Sub(p.start)/p.interval)-p.ticks, 0)
 }

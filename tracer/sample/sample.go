@@ -40,7 +40,7 @@ type Sampler struct {
 // New makes a Sampler.
 func New(o Options) *Sampler {
 	s := &Sampler{o: o}
-	s.gpu.stale = int64(max(gpuStale, gpuStaleIntervals*o.Interval))
+	s.gpu.expectEach(o.Interval)
 	if t, err := o.Machine.ReadTotals(0); err == nil {
 		s.noSwap = t.SwapTotal == 0
 	}
@@ -66,6 +66,7 @@ type Process struct {
 	// beside is what was read last of the footprint beside anonymous memory: shared
 	// memory and swap.
 	beside int64
+	files  files
 }
 
 // Open opens a process. It never returns nil: one that could not be opened is
@@ -73,7 +74,7 @@ type Process struct {
 // probe.ErrExited for a process that is not there.
 func (s *Sampler) Open(pid int) (*Process, error) {
 	p := &Process{s: s, pid: pid, mem: probe.UnknownMemory(), gpu: probe.Unknown, splitDue: true,
-		beside: probe.Unknown}
+		beside: probe.Unknown, files: files{dirty: probe.Unknown}}
 	file, err := s.o.Machine.Open(pid)
 	if err != nil {
 		return p, err
@@ -140,6 +141,9 @@ func (p *Process) Look(split bool) error {
 	}
 	err := read(&p.mem)
 	if err == nil {
+		if split {
+			p.files.look(p.file, &p.mem, p.s.o.Now)
+		}
 		p.completeFootprint()
 		return nil
 	}
@@ -178,6 +182,8 @@ func (p *Process) memory(cells []record.Cell) []record.Cell {
 	add(record.ColRSS, p.mem.RSS)
 	add(record.ColRSSAnon, p.mem.Anon)
 	add(record.ColRSSFile, p.mem.File)
+	add(record.ColFileDirty, p.mem.Dirty)
+	add(record.ColFileCache, p.mem.FileCache())
 	add(record.ColRSSShmem, p.mem.Shmem)
 	add(record.ColSwap, p.mem.Swap)
 	add(record.ColFootprint, p.mem.Footprint)

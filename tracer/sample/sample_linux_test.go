@@ -47,7 +47,8 @@ func TestEachRowHasTheFootprintWithoutPagesOfFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.Close()
-		if row := rowOf(t, p, 0); row[record.ColFootprint] != (24+4+8)<<10 || row[record.ColRSSFile] != 12<<10 || row[record.ColSwap] != 8<<10 {
+		if row := rowOf(t, p, 0); row[record.ColFootprint] != (24+4+8)<<10 || row[record.ColRSSFile] != 12<<10 ||
+			row[record.ColSwap] != 8<<10 {
 			t.Errorf("every %s: the first row is %v", every, row)
 		}
 		// It reads a file of 400 KiB: nobody gets that back.

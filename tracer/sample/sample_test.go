@@ -96,7 +96,8 @@ func TestAPartOfAProcesssGPUBytesIsNoTotal(t *testing.T) {
 	t.Parallel()
 	var at clock
 	s := New(Options{Now: at.now, Interval: time.Second, GPU: &driver{list: []probe.Charge{
-		local(1, 0, 10), local(1, 1, probe.Unknown), {PID: 2, Device: probe.AnyDevice, LocalBytes: probe.Unknown, HostBytes: probe.Unknown},
+		local(1, 0, 10), local(1, 1, probe.Unknown), {PID: 2, Device: probe.AnyDevice, LocalBytes: probe.Unknown,
+			HostBytes: probe.Unknown},
 	}}})
 	if err := s.Ask(nil); err != nil || gpuOf(s, 1) != "unknown" || gpuOf(s, 2) != "unknown" {
 		t.Errorf("%q and %q, %v", gpuOf(s, 1), gpuOf(s, 2), err)
@@ -154,7 +155,8 @@ func TestAProcessThatIsNotThereHasOnlyWhatDriversTellOfIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	cells, err := p.Row(at.now(), nil)
-	if !errors.Is(err, probe.ErrExited) || !slices.Equal(cells, []record.Cell{{Column: record.ColGPU, Value: 10}}) || p.GPU() != 10 {
+	if !errors.Is(err, probe.ErrExited) ||
+		!slices.Equal(cells, []record.Cell{{Column: record.ColGPU, Value: 10}}) || p.GPU() != 10 {
 		t.Errorf("%v, %v", cells, err)
 	}
 	if err := errors.Join(p.Close(), p.Close()); err != nil {

@@ -15,7 +15,8 @@ func TestAClientInCWithTheStructOfVersionOneIsServed(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no C compiler (cc): the C client cannot be built")
 	}
-	if out, err := exec.Command(cc, "-Wall", "-Werror", "-o", program, filepath.Join("testdata", "client.c")).CombinedOutput(); err != nil {
+	if out, err := exec.Command(cc, "-Wall", "-Werror", "-o", program,
+		filepath.Join("testdata", "client.c")).CombinedOutput(); err != nil {
 		t.Fatalf("build the client: %v\n%s", err, out)
 	}
 	var out screen

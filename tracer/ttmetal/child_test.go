@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 
 // serveAsChild serves until it is interrupted or its parent is gone.
 func serveAsChild(socket, state string) error {
-	s, err := Listen(Options{Socket: socket, StatePath: state, TrustPIDs: true, Out: io.Discard, SweepEvery: -1, StatisticsEvery: -1})
+	s, err := Listen(Options{Socket: socket, StatePath: state, TrustPIDs: true, Out: io.Discard, SweepEvery: -1,
+		StatisticsEvery: -1})
 	if err != nil {
 		return err
 	}

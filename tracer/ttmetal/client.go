@@ -1,6 +1,7 @@
 package ttmetal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -16,15 +17,20 @@ var ErrElsewhere = errors.New("the server prints the dump on its own output")
 // ReadDump, and copies it to w. bound is for connecting and for each silence.
 // It takes a gpumem server; another one gives ErrElsewhere.
 func Ask(socket string, asJSON bool, bound time.Duration, w io.Writer) error {
+	if asJSON {
+		return ask(socket, DumpJSON, bound, w)
+	}
+	return ask(socket, DumpText, bound, w)
+}
+
+// ask asks for a dump of a form and copies the answer.
+func ask(socket string, form uint64, bound time.Duration, w io.Writer) error {
 	c, err := dial(socket, bound)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	q := Request{Kind: DumpRemaining, Time: DumpText}
-	if asJSON {
-		q.Time = DumpJSON
-	}
+	q := Request{Kind: DumpRemaining, Time: form}
 	if _, err := c.Write(q.Append(nil, V1)); err != nil {
 		return fmt.Errorf("ask for a dump: %w", err)
 	}
@@ -39,6 +45,18 @@ func Ask(socket string, asJSON bool, bound time.Duration, w io.Writer) error {
 		return fmt.Errorf("read the dump: %w", err)
 	}
 	return nil
+}
+
+// AskSums asks the server at a socket for its counters and for what each
+// process holds; Buffers of the answer are nil. bound is for connecting and for
+// each silence. It takes a gpumem server; another one gives ErrElsewhere, and
+// prints a dump.
+func AskSums(socket string, bound time.Duration) (*Dump, error) {
+	var answer bytes.Buffer
+	if err := ask(socket, DumpSums, bound, &answer); err != nil {
+		return nil, err
+	}
+	return ReadDump(&answer)
 }
 
 // AskTotals asks the server at a socket for the counters of its devices 0 to

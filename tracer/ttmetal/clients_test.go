@@ -38,7 +38,8 @@ func TestTheRecordedExchangeOfVersionOne(t *testing.T) {
 
 func TestEverySizeIsAnsweredInItsSizeOnOneSocket(t *testing.T) {
 	t.Parallel()
-	s := serve(t, Options{TrustPIDs: true, Devices: map[int32]DeviceInfo{1: {Available: true, Arch: 2, DRAMBytes: 12 << 30}}})
+	s := serve(t, Options{TrustPIDs: true,
+		Devices: map[int32]DeviceInfo{1: {Available: true, Arch: 2, DRAMBytes: 12 << 30}}})
 	for i, size := range sizes {
 		c := connect(t, s)
 		id := uint64(i)
@@ -48,7 +49,8 @@ func TestEverySizeIsAnsweredInItsSizeOnOneSocket(t *testing.T) {
 			t.Errorf("of %d bytes: %+v", size, r)
 		}
 		send(t, c, Request{Kind: DeviceInfoQuery, Device: -1}.Append(nil, size))
-		if r := DecodeReply(received(t, c, size)); r.Kind != DeviceInfoResponse || r.Device != -1 || size > V1 && (r.Devices != 2 || !r.Info.Available) {
+		if r := DecodeReply(received(t, c, size)); r.Kind != DeviceInfoResponse || r.Device != -1 || size > V1 &&
+			(r.Devices != 2 || !r.Info.Available) {
 			t.Errorf("the number of devices, of %d bytes: %+v", size, r)
 		}
 		send(t, c, Request{Kind: DeviceInfoQuery, Device: 1}.Append(nil, size))
@@ -76,18 +78,21 @@ func TestMonitorsThatOnlyAskAreAnswered(t *testing.T) {
 // answer: kinds and devices.
 func TestEveryMonitorsQuestionsAreAnsweredInTheirOrder(t *testing.T) {
 	t.Parallel()
-	s := serve(t, Options{TrustPIDs: true, Devices: map[int32]DeviceInfo{0: {Available: true, DRAMBytes: 12 << 30}, 1: {Available: true, DRAMBytes: 12 << 30}}})
+	s := serve(t, Options{TrustPIDs: true,
+		Devices: map[int32]DeviceInfo{0: {Available: true, DRAMBytes: 12 << 30}, 1: {Available: true, DRAMBytes: 12 << 30}}})
 	for name, c := range map[string]struct {
 		size int
 		asks []Request
 	}{
 		"allocation_monitor_client v1": {V1, []Request{{Kind: Query}, {Kind: Query, Device: 1}}},
 		"allocation_monitor_client v2": {V2, []Request{
-			{Kind: DeviceInfoQuery, Device: -1}, {Kind: DeviceInfoQuery}, {Kind: DeviceInfoQuery, Device: 1}, {Kind: Query}, {Kind: Query, Device: 1},
+			{Kind: DeviceInfoQuery, Device: -1}, {Kind: DeviceInfoQuery}, {Kind: DeviceInfoQuery, Device: 1},
+			{Kind: Query}, {Kind: Query, Device: 1},
 		}},
 		"allocation_client.py":    {V2, []Request{{Kind: DeviceInfoQuery, Device: -1}, {Kind: Query}}},
 		"debug_remaining_buffers": {V1, []Request{{Kind: Query}, {Kind: Query, Device: 3}, {Kind: Query, Device: 7}}},
-		"tt_smi_umd":              {V4, []Request{{Kind: Query}, {Kind: DeviceInfoQuery}, {Kind: Query, Device: 7}, {Kind: DeviceInfoQuery, Device: 7}}},
+		"tt_smi_umd": {V4, []Request{{Kind: Query}, {Kind: DeviceInfoQuery}, {Kind: Query, Device: 7},
+			{Kind: DeviceInfoQuery, Device: 7}}},
 	} {
 		k := connect(t, s)
 		for _, q := range c.asks {
@@ -229,7 +234,8 @@ func TestKernelsAreDumpedWithTheirOwnerAndAge(t *testing.T) {
 	s := serve(t, Options{Out: &out, TrustPIDs: true, Quiet: true})
 	s.books.now = func() time.Time { return time.Unix(1700000042, 0) }
 	c := connect(t, s)
-	b := Request{Kind: KernelLoad, Device: 1, Size: 56 << 10, Memory: 1, PID: 77, ID: 0xabc, Time: 1700000000000000000}.Append(nil, V4)
+	b := Request{Kind: KernelLoad, Device: 1, Size: 56 << 10, Memory: 1, PID: 77, ID: 0xabc,
+		Time: 1700000000000000000}.Append(nil, V4)
 	send(t, c, Request{Kind: DumpKernels}.Append(b, V4))
 	out.awaits(t, "DUMP_KERNELS complete.")
 	for _, line := range []string{
@@ -250,7 +256,8 @@ func TestGpumemsOwnClientGetsTextAndJSON(t *testing.T) {
 	send(t, c, Request{Kind: KernelLoad, Device: 0, Size: 7, Memory: 2, PID: 6, ID: 9, Time: 3}.Append(b, V4))
 	settle(t, s, 2)
 	var text, raw bytes.Buffer
-	if err := Ask(s.o.Socket, false, patience, &text); err != nil || !strings.Contains(text.String(), "Buffer 0x8000000000000001: 0.1 KB (PID 5, ref_count=1)") {
+	if err := Ask(s.o.Socket, false, patience, &text); err != nil ||
+		!strings.Contains(text.String(), "Buffer 0x8000000000000001: 0.1 KB (PID 5, ref_count=1)") {
 		t.Errorf("%v\n%s", err, text.String())
 	}
 	if err := Ask(s.o.Socket, true, patience, &raw); err != nil {
@@ -264,7 +271,8 @@ func TestGpumemsOwnClientGetsTextAndJSON(t *testing.T) {
 		{Device: 0, Space: "kernel", Memory: "Dispatch", ID: 9, Size: 7, PID: 6, Refs: 1, TimeNs: 3},
 		{Device: 1, Space: "buffer", Memory: "L1", ID: 1<<63 + 1, Size: 100, PID: 5, Refs: 1, TimeNs: 1700000000000000000},
 	}
-	if len(d.Buffers) != 2 || d.Buffers[0] != want[0] || d.Buffers[1] != want[1] || d.Active != 1 || d.Counts.Messages < 2 {
+	if len(d.Buffers) != 2 || d.Buffers[0] != want[0] || d.Buffers[1] != want[1] || d.Active != 1 ||
+		d.Counts.Messages < 2 {
 		t.Errorf("%+v, want %+v", d, want)
 	}
 	if got := string(d.Text(false)); !strings.Contains(text.String(), strings.TrimSpace(got)) {

@@ -40,6 +40,7 @@ type conn struct {
 	replied  int // size of the last reply
 	events   []Event
 	counted  uint64 // messages not yet in the server's total
+	spoke    bool   // has sent a whole message
 }
 
 // When the server stops, a connection is read on until it is silent for
@@ -152,6 +153,7 @@ func (c *conn) take(idle bool) error {
 			return fmt.Errorf("messages of %d bytes after one of %d: %w", c.f.size, c.replied, ErrProtocol)
 		}
 		c.counted++
+		c.speaks()
 		if err := c.handle(&q); err != nil {
 			return err
 		}
@@ -168,6 +170,17 @@ func (c *conn) take(idle bool) error {
 	}
 	c.pass()
 	return c.answer()
+}
+
+// speaks gives the connection its place for good at its first message.
+func (c *conn) speaks() {
+	if c.spoke {
+		return
+	}
+	c.spoke = true
+	c.s.mu.Lock()
+	c.s.conns.keep(c)
+	c.s.mu.Unlock()
 }
 
 // handle does what one message asks. An error closes the connection.
@@ -302,6 +315,12 @@ func (s *Server) deviceInfo(device int32) Reply {
 // waits for it to be made.
 func (c *conn) dump(q *Request) error {
 	c.pass()
+	if q.Kind == DumpRemaining && q.Time == DumpSums {
+		if err := c.s.writeSums(deadlineWriter{c.c}); err != nil {
+			return fmt.Errorf("send counters: %w", err)
+		}
+		return errDone
+	}
 	text := c.s.dumpText(q.Kind)
 	c.say(text)
 	c.pass()

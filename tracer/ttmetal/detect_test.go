@@ -34,7 +34,8 @@ var sizes = []int{V1, V2, V3, V4}
 
 // anyRequest is a request of any kind a client sends, with any values.
 func anyRequest(r *rand.Rand) Request {
-	kinds := []Kind{Alloc, Free, Query, DumpRemaining, DeviceInfoQuery, CBAlloc, CBFree, KernelLoad, KernelUnload, DumpKernels}
+	kinds := []Kind{Alloc, Free, Query, DumpRemaining, DeviceInfoQuery, CBAlloc, CBFree, KernelLoad, KernelUnload,
+		DumpKernels}
 	q := Request{
 		Kind: kinds[r.IntN(len(kinds))], Device: int32(r.IntN(10)) - 1, Size: r.Uint64N(1 << 40), Memory: Memory(r.IntN(5)),
 		PID: int32(r.IntN(1 << 22)), ID: r.Uint64(),

@@ -21,8 +21,8 @@
 //	40      32    replies: bytes of DRAM, L1, L1_SMALL, TRACE
 //
 // One extension: a dump request (kind 5) whose time is DumpText or DumpJSON is
-// also answered on its connection, which is then closed. Other servers take it
-// for an ordinary request.
+// also answered on its connection, which is then closed; one whose time is
+// DumpSums is answered only there. Other servers take it for an ordinary request.
 //
 // # How it is built
 //

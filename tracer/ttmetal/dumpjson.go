@@ -21,6 +21,9 @@ type Dump struct {
 	// LeftByDead is what processes had not freed when they ended, as far as it
 	// was taken off the books since the server started: the last 10,000.
 	LeftByDead []Swept `json:"left_by_dead,omitempty"`
+	// Holdings is what each process has on each device; only in an answer to
+	// DumpSums, which has no Buffers.
+	Holdings []Holding `json:"holdings,omitempty"`
 	// Buffers are all live allocations, by device, space and id; nil when they
 	// are not known.
 	Buffers []Buffer `json:"buffers"`
@@ -29,11 +32,14 @@ type Dump struct {
 // Device is the byte counters of one device by name (DRAM, L1, L1_SMALL,
 // TRACE, CB, KERNEL), and its live allocations by space.
 type Device struct {
-	Device  int32             `json:"device"`
-	Used    map[string]uint64 `json:"used"`
-	Buffers int64             `json:"buffers"`
-	CBs     int64             `json:"cbs"`
-	Kernels int64             `json:"kernels"`
+	Device int32             `json:"device"`
+	Used   map[string]uint64 `json:"used"`
+	// Capacity is what the device has of a memory, as the server was told.
+	Capacity map[string]uint64 `json:"capacity,omitempty"`
+
+	Buffers int64 `json:"buffers"`
+	CBs     int64 `json:"cbs"`
+	Kernels int64 `json:"kernels"`
 }
 
 // Buffer is one live allocation.
@@ -157,6 +163,31 @@ func (s *Server) writeJSON(to io.Writer) error {
 	}
 	w.WriteString("\n]}\n") //nolint:errcheck // Flush tells
 	return w.Flush()
+}
+
+// writeSums writes the books to a connection without their buffers.
+func (s *Server) writeSums(to io.Writer) error {
+	s.sending <- struct{}{}
+	defer func() { <-s.sending }()
+	counts := s.Counts()
+	d := Dump{Schema: 1, Time: s.books.now().UTC(), Started: s.started.UTC(), Active: s.books.Live(),
+		Devices: s.books.Totals(), Counts: &counts, Holdings: s.books.Holdings()}
+	for i := range d.Devices {
+		info := s.o.Devices[d.Devices[i].Device]
+		for _, c := range [...]struct {
+			of    Counter
+			bytes uint64
+		}{{CountDRAM, info.DRAMBytes}, {CountL1, info.L1Bytes}} {
+			if c.bytes == 0 {
+				continue
+			}
+			if d.Devices[i].Capacity == nil {
+				d.Devices[i].Capacity = map[string]uint64{}
+			}
+			d.Devices[i].Capacity[c.of.String()] = c.bytes
+		}
+	}
+	return json.NewEncoder(to).Encode(d)
 }
 
 // appendJSON is what encoding/json would write, ten times as fast: a dump may

@@ -5,13 +5,14 @@ import "sort"
 // Holding is what one process has on the books of one device, circular
 // buffers and kernels included.
 type Holding struct {
-	PID    int32 // as the program says
-	Owner  int32 // as this system says, 0 is not known
-	Device int32
-	Count  int64 // buffers, circular buffers and kernels not counted
-	Bytes  int64
+	PID    int32 `json:"pid"`             // as the program says
+	Owner  int32 `json:"owner,omitempty"` // as this system says, 0 is not known
+	Device int32 `json:"device"`
+	Count  int64 `json:"buffers"` // circular buffers and kernels not counted
+	Bytes  int64 `json:"bytes"`
 	// DRAM and L1 are the buffers in them, of Bytes.
-	DRAM, L1 int64
+	DRAM int64 `json:"dram_bytes"`
+	L1   int64 `json:"l1_bytes"`
 }
 
 // Holdings adds up the books by process and device, in their order. It holds

@@ -60,7 +60,8 @@ func (l load) run(b *testing.B) {
 	d := dumped(b, socket)
 	want.isDumped(b, d)
 	// Beside their messages there are the programs' last queries and the dump.
-	if got, all := *d.Counts, uint64(total+loadConns+waits.n+1); got.Messages > all || got.Messages < all-1 || got.Unknown+got.Refused+got.Cut+got.Broken > 0 {
+	if got, all := *d.Counts, uint64(total+loadConns+waits.n+1); got.Messages > all || got.Messages < all-1 ||
+		got.Unknown+got.Refused+got.Cut+got.Broken > 0 {
 		b.Errorf("%d messages were sent, the server counted %+v", all, got)
 	}
 	b.ReportMetric(0, "ns/op")

@@ -43,6 +43,9 @@ const (
 const (
 	DumpText uint64 = 0x54_4d_45_4d_55_50_47_00
 	DumpJSON uint64 = 0x4a_4d_45_4d_55_50_47_00
+	// DumpSums asks for the counters and what each process holds, as JSON. It
+	// names no buffers, so it can be asked every second, and prints nothing.
+	DumpSums uint64 = 0x53_4d_45_4d_55_50_47_00
 )
 
 // Memory is the kind of device memory a buffer lies in, as tt-metal numbers

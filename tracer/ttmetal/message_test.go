@@ -72,7 +72,8 @@ func TestFieldsOfDeviceInfoStandWhereTheClientsReadThem(t *testing.T) {
 	r := Reply{Kind: DeviceInfoResponse, Devices: 0x0a, Info: DeviceInfo{true, 3, 1, 2, 4, 5, 6}}
 	for size, at := range map[int]int{V2: 72, V3: 88, V4: 88} {
 		b := r.Append(nil, size)
-		for offset, want := range map[int]byte{at: 1, at + 8: 2, at + 16: 3, at + 20: 4, at + 24: 5, at + 28: 6, at + 32: 1, at + 36: 10} {
+		for offset, want := range map[int]byte{at: 1, at + 8: 2, at + 16: 3, at + 20: 4, at + 24: 5, at + 28: 6,
+			at + 32: 1, at + 36: 10} {
 			if b[offset] != want {
 				t.Errorf("of %d bytes: byte %d is %d, want %d", size, offset, b[offset], want)
 			}

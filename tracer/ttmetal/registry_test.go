@@ -65,7 +65,8 @@ func TestEventLinesAreThoseTheLogAnalysersParse(t *testing.T) {
 		},
 		"kernels": {
 			[]Request{
-				{Kind: KernelLoad, Device: 2, ID: 1, Size: 57344, Memory: 1, PID: 7}, {Kind: KernelUnload, Device: 2, ID: 1, Size: 57344, PID: 7},
+				{Kind: KernelLoad, Device: 2, ID: 1, Size: 57344, Memory: 1, PID: 7},
+				{Kind: KernelUnload, Device: 2, ID: 1, Size: 57344, PID: 7},
 				{Kind: KernelUnload, Device: 2, ID: 1, Size: 57344, PID: 7},
 			},
 			"✓ [KERNEL_LOAD] Fabric kernel on Device 2: +0.055 MB (Total: 0.055 MB)\n" +
@@ -73,8 +74,10 @@ func TestEventLinesAreThoseTheLogAnalysersParse(t *testing.T) {
 		},
 		"nonsense": {
 			[]Request{
-				alloc(-1, 1, 10, DRAM, 7), alloc(MaxDevices, 1, 10, DRAM, 7), alloc(0, 1, 0, DRAM, 7), alloc(0, 1, MaxSize+1, DRAM, 7),
-				alloc(0, 1, 10, 5, 7), {Kind: KernelLoad, Size: 1, Memory: 3}, {Kind: 0}, {Kind: 13}, {Kind: Response}, {Kind: DeviceInfoResponse},
+				alloc(-1, 1, 10, DRAM, 7), alloc(MaxDevices, 1, 10, DRAM, 7), alloc(0, 1, 0, DRAM, 7),
+				alloc(0, 1, MaxSize+1, DRAM, 7),
+				alloc(0, 1, 10, 5, 7), {Kind: KernelLoad, Size: 1, Memory: 3}, {Kind: 0}, {Kind: 13}, {Kind: Response},
+				{Kind: DeviceInfoResponse},
 			},
 			"invalid device_id -1\ninvalid device_id 1024\ninvalid size 0\ninvalid size 107374182401\n" +
 				"invalid buffer_type 5 for buffer 0x1 on device 0\ninvalid buffer_type 3 for buffer 0x0 on device 0\n" +
@@ -90,7 +93,8 @@ func TestEventLinesAreThoseTheLogAnalysersParse(t *testing.T) {
 func TestVersionOnePrintsIdsInDecimal(t *testing.T) {
 	t.Parallel()
 	e := Event{Kind: Alloc, Memory: L1, Device: 1, PID: 7, Size: 4096, ID: 0x30000, Refs: 1, Decimal: true}
-	if got, want := string(appendEvent(nil, &e, numbers{})), "✓ [PID 7] Allocated 4096 bytes of L1 on device 1 (buffer_id=196608)\n"; got != want {
+	if got, want := string(appendEvent(nil, &e, numbers{})),
+		"✓ [PID 7] Allocated 4096 bytes of L1 on device 1 (buffer_id=196608)\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -116,7 +120,8 @@ func TestTheSizeOfAReusedAddressStaysExceptWithHistory(t *testing.T) {
 func TestSystemMemoryCountsAsSmallL1(t *testing.T) {
 	t.Parallel()
 	r := newBooks(0)
-	enter(t, r, alloc(0, 1, 1, DRAM, 7), alloc(0, 2, 2, L1, 7), alloc(0, 3, 4, SystemMemory, 7), alloc(0, 4, 8, L1Small, 7), alloc(0, 5, 16, Trace, 7))
+	enter(t, r, alloc(0, 1, 1, DRAM, 7), alloc(0, 2, 2, L1, 7), alloc(0, 3, 4, SystemMemory, 7),
+		alloc(0, 4, 8, L1Small, 7), alloc(0, 5, 16, Trace, 7))
 	if got, want := r.used(0), [counters]uint64{1, 2, 12, 16}; got != want {
 		t.Errorf("counters %v, want %v", got, want)
 	}
@@ -128,7 +133,8 @@ func TestDumpsAreLaidOutAsTheScriptsExpect(t *testing.T) {
 		"║           REMAINING ALLOCATED BUFFERS                       ║\n" +
 		"╚══════════════════════════════════════════════════════════════╝\n"
 	r := newBooks(0)
-	if got, want := string(r.AppendDump(nil, false)), box+"Total tracked allocations: 0\n\n✓ No buffers remaining - perfect cleanup!\n"; got != want {
+	if got, want := string(r.AppendDump(nil, false)),
+		box+"Total tracked allocations: 0\n\n✓ No buffers remaining - perfect cleanup!\n"; got != want {
 		t.Errorf("an empty dump is\n%s\nwant\n%s", got, want)
 	}
 	enter(t, r, alloc(1, 0x30000, 12<<10, L1, 12345), alloc(0, 0x20, 12000, DRAM, 5), alloc(0, 0x20, 12000, DRAM, 6))
@@ -138,10 +144,12 @@ func TestDumpsAreLaidOutAsTheScriptsExpect(t *testing.T) {
 	rest := "Total tracked allocations: 13\n\nDevice 0:\n  DRAM: 1 buffers, %s MB total\n    - Buffer 0x20: %s KB (PID 5, ref_count=2)\n" +
 		"  L1: 11 buffers, %s MB total\n\nDevice 1:\n  L1: 1 buffers, %s MB total\n    - Buffer 0x30000: %s KB (PID 12345, ref_count=1)\n\n" +
 		"Total remaining buffers: 13\n\n"
-	if got, want := string(r.AppendDump(nil, false)), box+fmt.Sprintf(rest, "0.011", "11.7", "11.000", "0.012", "12.0"); got != want {
+	if got, want := string(r.AppendDump(nil, false)), box+fmt.Sprintf(rest, "0.011", "11.7", "11.000", "0.012",
+		"12.0"); got != want {
 		t.Errorf("a dump is\n%s\nwant\n%s", got, want)
 	}
-	if got, want := string(r.AppendDump(nil, true)), box+fmt.Sprintf(rest, "0.0114441", "11.7188", "11", "0.0117188", "12"); got != want {
+	if got, want := string(r.AppendDump(nil, true)), box+fmt.Sprintf(rest, "0.0114441", "11.7188", "11",
+		"0.0117188", "12"); got != want {
 		t.Errorf("a dump with six digits is\n%s\nwant\n%s", got, want)
 	}
 }
@@ -149,7 +157,8 @@ func TestDumpsAreLaidOutAsTheScriptsExpect(t *testing.T) {
 func TestStatisticsNameEveryMemory(t *testing.T) {
 	t.Parallel()
 	r := newBooks(0)
-	enter(t, r, alloc(3, 1, 1024, DRAM, 7), alloc(3, 2, 2048, L1Small, 7), Request{Kind: CBAlloc, Device: 3, Size: 512, ID: 9})
+	enter(t, r, alloc(3, 1, 1024, DRAM, 7), alloc(3, 2, 2048, L1Small, 7),
+		Request{Kind: CBAlloc, Device: 3, Size: 512, ID: 9})
 	want := "\n📊 Current Statistics:\n  Device 3:\n    Buffers: 2\n    DRAM: 1024 bytes (1.0 KB)\n    L1: 0 bytes (0.0 KB)\n" +
 		"    Total: 3072 bytes\n    L1_SMALL: 2048 bytes (2.0 KB)\n    CB: 512 bytes (0.5 KB)\n  Active allocations: 2\n"
 	if got := string(r.AppendStatistics(nil, false)); got != want {
@@ -163,7 +172,8 @@ func TestHistoryTellsLeaksFromDoubleFrees(t *testing.T) {
 	for range 60 {
 		enter(t, r, alloc(0, 1, 10, DRAM, 7), free(0, 1, 7))
 	}
-	enter(t, r, alloc(0, 1, 10, DRAM, 7), free(0, 2, 7), alloc(0, 3, 1, DRAM, 7), free(0, 3, 7), alloc(0, 3, 2, DRAM, 7), free(0, 3, 7))
+	enter(t, r, alloc(0, 1, 10, DRAM, 7), free(0, 2, 7), alloc(0, 3, 1, DRAM, 7), free(0, 3, 7),
+		alloc(0, 3, 2, DRAM, 7), free(0, 3, 7))
 	want := "History: 3 buffers, 1 balanced, 1 leaked, 1 double-freed, 1 of changing size\n" +
 		"Leaked buffers (allocations > frees): 1\n  Device 0: Buffer 0x1 allocated 61 times, freed 60 times\n" +
 		"Double-freed buffers (frees > allocations): 1\n  Device 0: Buffer 0x2 allocated 0 times, freed 1 times\n"
@@ -175,7 +185,8 @@ func TestHistoryTellsLeaksFromDoubleFrees(t *testing.T) {
 		t.Errorf("%d events are kept, want %d", len(h.last), HistoryEvents)
 	}
 	dump := string(r.AppendDump(nil, false))
-	if got := strings.Count(dump, " bytes (PID 7, ref_count="); got != shownEvents || !strings.Contains(dump, "ALLOC 10 bytes (PID 7, ref_count=1)") {
+	if got := strings.Count(dump, " bytes (PID 7, ref_count="); got != shownEvents ||
+		!strings.Contains(dump, "ALLOC 10 bytes (PID 7, ref_count=1)") {
 		t.Errorf("%d events are shown, want %d:\n%s", got, shownEvents, dump)
 	}
 }

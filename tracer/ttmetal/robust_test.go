@@ -111,7 +111,8 @@ func TestTenBadMessagesInARowCloseTheirConnectionOnly(t *testing.T) {
 	}
 	out.awaits(t, "10 bad messages in a row")
 	send(t, good, alloc(0, 3, 1, DRAM, 1).Append(nil, V1))
-	eventually(t, func() bool { return s.Books().Live() == 3 }, func() string { return fmt.Sprint(s.Books().Live(), " buffers") })
+	eventually(t, func() bool { return s.Books().Live() == 3 },
+		func() string { return fmt.Sprint(s.Books().Live(), " buffers") })
 	if c := s.Counts(); c.Broken != 1 || c.Refused != 2*mostBad-1 {
 		t.Errorf("%+v", c)
 	}

@@ -42,6 +42,10 @@ type Options struct {
 
 	// SweepEvery and StatisticsEvery default to 5 s and 10 s; negative is never.
 	SweepEvery, StatisticsEvery time.Duration
+	// MostConnections bounds the connections at once, default 16,384. Where there are as
+	// many, the oldest that has not sent a whole message is closed for a new one; where
+	// all have, the new one is closed.
+	MostConnections int
 	// Processes defaults to System.
 	Processes Processes
 	// Devices is what is known of devices, by number.
@@ -67,7 +71,7 @@ type Server struct {
 	lefts  uint64  // how many there were
 
 	mu     sync.Mutex
-	conns  map[*conn]struct{}
+	conns  crowd
 	closed bool
 	wg     sync.WaitGroup
 	stop   chan struct{}
@@ -103,7 +107,7 @@ type Counts struct {
 func Listen(o Options) (*Server, error) {
 	o = o.withDefaults()
 	s := &Server{
-		o: o, started: time.Now(), conns: map[*conn]struct{}{}, stop: make(chan struct{}),
+		o: o, started: time.Now(), conns: newCrowd(o.MostConnections), stop: make(chan struct{}),
 		dumping: make(chan struct{}, 2), sending: make(chan struct{}, 2),
 	}
 	var st store = heap{}
@@ -160,6 +164,9 @@ func (o Options) withDefaults() Options {
 	if o.StatisticsEvery == 0 {
 		o.StatisticsEvery = 10 * time.Second
 	}
+	if o.MostConnections <= 0 {
+		o.MostConnections = mostConnections
+	}
 	if o.Processes == nil {
 		o.Processes = System{}
 	}
@@ -178,7 +185,7 @@ func (s *Server) Books() *Registry { return s.books }
 // Counts are the running totals.
 func (s *Server) Counts() Counts {
 	s.mu.Lock()
-	open := uint64(len(s.conns))
+	open := uint64(len(s.conns.all))
 	s.mu.Unlock()
 	var lost uint64
 	for _, k := range s.sinks {
@@ -209,6 +216,9 @@ func (s *Server) accept() {
 				s.warn(fmt.Sprintf("accept a connection: %v", err))
 				warned = true
 			}
+			s.mu.Lock()
+			s.conns.drop() // there may be no descriptor for a new one
+			s.mu.Unlock()
 			select {
 			case <-s.stop:
 				return
@@ -228,16 +238,26 @@ func (s *Server) start(c *net.UnixConn) {
 		c.Close()
 		return
 	}
-	s.conns[k] = struct{}{}
-	s.wg.Add(1)
+	room, first := s.conns.add(k)
+	if room {
+		s.wg.Add(1)
+	}
 	s.mu.Unlock()
+	if first {
+		s.warn(fmt.Sprintf("%d programs are connected, the most that are served at once: more are turned away",
+			s.o.MostConnections))
+	}
+	if !room {
+		c.Close()
+		return
+	}
 	s.counts.accepted.Add(1)
 	go func() {
 		defer s.wg.Done()
 		k.serve()
 		c.Close()
 		s.mu.Lock()
-		delete(s.conns, k)
+		s.conns.remove(k)
 		s.mu.Unlock()
 	}()
 }
@@ -334,7 +354,7 @@ func (s *Server) Close() error {
 	s.lastRead = time.Now().Add(lastReads)
 	close(s.stop)
 	err := s.lis.Close()
-	for c := range s.conns {
+	for c := range s.conns.all {
 		c.hangUp()
 	}
 	s.mu.Unlock()

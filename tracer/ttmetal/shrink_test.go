@@ -70,3 +70,19 @@ func isLeft(t *testing.T, r *Registry, n int) {
 		t.Errorf("%d buffers after all were freed and one allocated", r.Live())
 	}
 }
+
+// BenchmarkTenMillionSweptBuffers prints what a server has of the system's memory with
+// ten million buffers on its books, and once their process is dead and they are swept.
+func BenchmarkTenMillionSweptBuffers(b *testing.B) {
+	const n, mib = 10_000_000, 1 << 20
+	for b.Loop() {
+		w := &world{start: map[int32]uint64{1: 100, 2: 100}}
+		r := filled(w, heap{}, n)
+		b.ReportMetric(float64(held())/mib, "MiB-peak")
+		w.kill(2)
+		r.Sweep(w)
+		r.Shrink()
+		b.ReportMetric(float64(held())/mib, "MiB-swept")
+		runtime.KeepAlive(r)
+	}
+}

@@ -80,7 +80,8 @@ func TestAStateFileServesOneServerAndIsNotTakenForAnother(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "state")
 	s := serve(t, Options{StatePath: path, TrustPIDs: true})
-	if _, err := Listen(Options{Socket: filepath.Join(shortDir(t), "s"), StatePath: path}); err == nil || !strings.Contains(err.Error(), "another server uses it") {
+	if _, err := Listen(Options{Socket: filepath.Join(shortDir(t), "s"), StatePath: path}); err == nil ||
+		!strings.Contains(err.Error(), "another server uses it") {
 		t.Errorf("a second server with the same state: %v", err)
 	}
 	q := alloc(0, 1, 1, DRAM, 1)

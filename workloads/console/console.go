@@ -21,6 +21,8 @@ type Modes struct {
 	MemTrace    bool // a line for each statement: TL_MEM_TRACE
 	MemLog      bool // scopes, registrations and buffers: TL_MEM_LOG
 	BufferStats bool // pool statistics at the end: TL_BUFFER_STATS
+	BufferDebug bool // lines for each request of the pool and each return: TL_BUFFER_DEBUG
+	DebugCache  bool // a line for each layer's cache: TL_DEBUG_CACHE
 }
 
 // ModesFrom reads the environment. Presence alone turns the memory check, the
@@ -41,6 +43,8 @@ func ModesFrom(lookup func(string) (string, bool)) Modes {
 		MemTrace:    enabled("TL_MEM_TRACE"),
 		MemLog:      enabled("TL_MEM_LOG"),
 		BufferStats: present("TL_BUFFER_STATS"),
+		BufferDebug: present("TL_BUFFER_DEBUG"),
+		DebugCache:  present("TL_DEBUG_CACHE"),
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 func everything() Modes {
-	return Modes{MemCheck: true, DebugMemory: true, MemTrace: true, MemLog: true, BufferStats: true}
+	return Modes{MemCheck: true, DebugMemory: true, MemTrace: true, MemLog: true, BufferStats: true,
+		BufferDebug: true, DebugCache: true}
 }
 
 // The figures are those of the investigation (TLG-09): 0.61, 2098.73, 1180.61
@@ -43,7 +44,8 @@ func TestTheFormatsAreThoseOfTheInvestigations(t *testing.T) {
 		}},
 		{"how-do-allocations-and-releases-read", func(p *Printer) {
 			p.Allocation(mibs(0.61), mibs(22.61), 11534336, 23068672)
-			r := Release{BeforeBytes: mibs(22.61), AfterBytes: mibs(22.61), Length: 23068672, References: 1, Pooled: true, SizeClass: 11534336}
+			r := Release{BeforeBytes: mibs(22.61), AfterBytes: mibs(22.61), Length: 23068672, References: 1,
+				Pooled: true, SizeClass: 11534336}
 			p.Deallocation(r)
 			r.Refused, r.AfterBytes = "cap full", mibs(0.61)
 			p.Deallocation(r)
@@ -64,15 +66,29 @@ func TestTheFormatsAreThoseOfTheInvestigations(t *testing.T) {
 		{"how-does-the-memory-line-read", func(p *Printer) { p.Snapshot(mem) }},
 		{"how-does-the-memory-log-read", func(p *Printer) {
 			p.EnterScope(1)
-			p.Tensor("register_tensor", 7, 1)
-			p.Tensor("tensor_acquire", 7, 2)
 			p.Buffer("alloc_buffer", 256, 1, 256)
-			p.ExitScope(1, 0)
-			p.Tensor("tensor_release", 7, 1)
-			p.FreeTensor(Freed{Outcome: "pooled", Bytes: 256, DType: "f32", Elements: 64, Shape: []int{8, 8},
+			p.AllocNonPool(Freed{Bytes: 256, DType: "F32", Elements: 64, Shape: []int{8, 8}, Device: "soft",
+				Context: "board", Location: "nqueens.go:41"})
+			p.Registered("register_tensor", 7, 1, 1)
+			p.Registered("register_tensor_acquire", 7, 2, 1)
+			p.Counted("tensor_acquire", 7, 3)
+			p.Registered("unregister", 7, 3, 1)
+			p.ExitScope(1, 1, 0)
+			p.Counted("tensor_release", 7, 0)
+			p.FreeTensor(Freed{Outcome: "pooled", Bytes: 256, DType: "F32", Elements: 64, Shape: []int{8, 8},
 				Device: "soft", Context: "board", Location: "nqueens.go:41", Pooled: true})
-			p.ExitedScope(0, 1)
+			p.ExitedScope(0, 0, 1)
 			p.Buffer("reuse_buffer", 256, 1, 256)
+		}},
+		{"how-do-the-pools-requests-read", func(p *Printer) {
+			p.Requested(1500, 2048, 4096, false)
+			p.Requested(1500, 2048, 4096, true)
+			p.GivenBack(GiveBack{Length: 1500, SizeClass: 2048, PoolSize: 1, Limit: 30, References: 1})
+			p.GivenBack(GiveBack{Length: 1500, SizeClass: 2048, Limit: 30, Outcome: PoolFull})
+			p.GivenBack(GiveBack{Length: 1500, SizeClass: 2048, Outcome: PoolLocked})
+			p.GivenBack(GiveBack{Length: 1500, SizeClass: 2048, References: 2, Outcome: StillReferenced})
+			p.CacheSet(0, false, 12, []int{5, 256})
+			p.CacheSet(0, true, 12, []int{6, 256})
 		}},
 		{"how-does-an-epoch-read", func(p *Printer) { p.Epoch(3, 0.01234) }},
 	}
@@ -166,7 +182,9 @@ func TestTheEnvironmentTurnsFormatsOn(t *testing.T) {
 		want Modes
 	}{
 		{nil, Modes{}},
-		{map[string]string{"TL_MEMORY_CHECK": "", "TL_DEBUG_MEMORY": "0", "TL_BUFFER_STATS": "1"}, Modes{MemCheck: true, DebugMemory: true, BufferStats: true}},
+		{map[string]string{"TL_MEMORY_CHECK": "", "TL_DEBUG_MEMORY": "0", "TL_BUFFER_STATS": "1"},
+			Modes{MemCheck: true, DebugMemory: true, BufferStats: true}},
+		{map[string]string{"TL_BUFFER_DEBUG": "", "TL_DEBUG_CACHE": "0"}, Modes{BufferDebug: true, DebugCache: true}},
 		{map[string]string{"GPUMEM_MEM_CHECK": "1"}, Modes{MemCheck: true}},
 		{map[string]string{"TL_MEM_TRACE": "FALSE", "TL_MEM_LOG": "0"}, Modes{}},
 		{map[string]string{"TL_MEM_TRACE": "1", "TL_MEM_LOG": "yes"}, Modes{MemTrace: true, MemLog: true}},

@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -78,26 +79,37 @@ func (p *Printer) Snapshot(m Memory) {
 		m.rssMB(), m.PoolBytes/mib, m.PoolCount, m.PoolBytes)
 }
 
-// EnterScope and the functions below write the lines of the memory log.
+// EnterScope and the functions below write the lines of the memory log, as the TL
+// runtime does at 155863c.
 func (p *Printer) EnterScope(depth int) {
 	p.log("[TL_MEM] enter_scope depth=%d\n", depth)
 }
 
-// ExitScope writes the line before a scope gives up what was made in it.
-func (p *Printer) ExitScope(tensors, structs int) {
-	p.log("[TL_MEM] exit_scope begin allocs_total=%d allocs_tensor=%d allocs_struct=%d\n",
-		tensors+structs, tensors, structs)
+// ExitScope writes the line before the scope of a depth gives up what was made in
+// it. Structs are always 0 here: the TL language has them, these programs do not.
+func (p *Printer) ExitScope(depth, tensors, structs int) {
+	p.log("[TL_MEM] exit_scope begin depth=%d allocs_total=%d allocs_tensor=%d allocs_struct=%d\n",
+		depth, tensors+structs, tensors, structs)
 }
 
-// ExitedScope writes the line after a scope gave everything up.
-func (p *Printer) ExitedScope(references, idle int64) {
-	p.log("[TL_MEM] exit_scope end refcount_count=%d pool_count=%d\n", references, idle)
+// ExitedScope writes the line after a scope gave everything up; depth is of the
+// scope around it.
+func (p *Printer) ExitedScope(depth int, references, idle int64) {
+	p.log("[TL_MEM] exit_scope end depth=%d refcount_count=%d pool_count=%d\n", depth, references, idle)
 }
 
-// Tensor writes an event of one tensor: register_tensor, tensor_acquire,
-// tensor_release or unregister, with its reference count afterwards.
-func (p *Printer) Tensor(event string, id uint64, references int64) {
-	p.log("[TL_MEM] %s id=%d refcount=%d\n", event, id, references)
+// Registered writes an event of a tensor and its scope: register_tensor for a new
+// one, register_tensor_acquire for another reference that the scope owns, and
+// unregister for one that leaves it. at is what stands for the tensor's address:
+// the number of its memory.
+func (p *Printer) Registered(event string, at uint64, references int64, depth int) {
+	p.log("[TL_MEM] %s ptr=0x%x refcount=%d depth=%d\n", event, at, references, depth)
+}
+
+// Counted writes a change of a reference count, tensor_acquire or tensor_release,
+// with the count afterwards.
+func (p *Printer) Counted(event string, at uint64, references int64) {
+	p.log("[TL_MEM] %s ptr=0x%x refcount=%d\n", event, at, references)
 }
 
 // Freed describes a tensor whose last reference went.
@@ -110,20 +122,29 @@ type Freed struct {
 	Device   string
 	Context  string // what it was made for
 	Location string // file:line of the allocation
-	Pooled   bool
+	Pooled   bool   // its memory came from the pool
 }
 
 // FreeTensor writes the line of a tensor whose last reference went.
 func (p *Printer) FreeTensor(f Freed) {
-	dims := make([]string, len(f.Shape))
-	for i, d := range f.Shape {
-		dims[i] = fmt.Sprint(d)
-	}
-	p.log(
-		"[TL_MEM] free_tensor outcome=%s bytes=%d dtype=%s elems=%d shape=%s device=%s alloc_ctx=%s "+
-			"alloc_loc=%s pooled=%t\n",
-		f.Outcome, f.Bytes, f.DType, f.Elements, strings.Join(dims, "x"), f.Device, f.Context,
+	p.log("[TL_MEM] free_tensor outcome=%s bytes=%d dtype=%s elems=%d shape=[%s] device=%s alloc_ctx=%s "+
+		"alloc_loc=%s pooled=%t\n",
+		f.Outcome, f.Bytes, f.DType, f.Elements, strings.Join(dims(f.Shape), "x"), f.Device, f.Context,
 		f.Location, f.Pooled)
+}
+
+// AllocNonPool writes the line of a new tensor whose memory no pool had.
+func (p *Printer) AllocNonPool(f Freed) {
+	p.log("[TL_MEM] alloc_non_pool ctx=%s bytes=%d dtype=%s elems=%d shape=[%s] device=%s loc=%s\n",
+		f.Context, f.Bytes, f.DType, f.Elements, strings.Join(dims(f.Shape), "x"), f.Device, f.Location)
+}
+
+func dims(shape []int) []string {
+	out := make([]string, len(shape))
+	for i, d := range shape {
+		out[i] = strconv.Itoa(d)
+	}
+	return out
 }
 
 // Buffer writes an event of the device pool: alloc_buffer, alloc_buffer_data

@@ -20,7 +20,7 @@ func (f *File) array(key string, kind Kind) (a Array, p []byte, err error) {
 	}
 	a, ok = v.(Array)
 	if !ok || a.Kind != kind {
-		return a, nil, formatErrorf(f.DataOffset, "%s is no array of the kind %d", key, kind)
+		return a, nil, formatErrorf(f.DataOffset, "%s is not an array of kind %d", key, kind)
 	}
 	if a.Bytes > maxArray {
 		return a, nil, formatErrorf(a.Offset, "%s: %d bytes, at most %d are read", key, a.Bytes, maxArray)

@@ -2,8 +2,10 @@ package gguf
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 )
@@ -39,18 +41,18 @@ type File struct {
 
 // Open reads the header of the file at path. Close gives the file up.
 func Open(path string) (*File, error) {
+	st, err := os.Stat(path) // opening a named pipe would wait for who writes it
+	if err == nil && !st.Mode().IsRegular() {
+		err = &fs.PathError{Op: "open", Path: path, Err: errors.New("not a regular file")}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open model: %w", err)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open model: %w", err)
 	}
-	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
-	}
-	var g *File
-	if err == nil {
-		g, err = Read(f, st.Size())
-	}
+	g, err := Read(f, st.Size())
 	if err != nil {
 		f.Close()
 		return nil, fmt.Errorf("open model %s: %w", path, err)

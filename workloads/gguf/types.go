@@ -8,7 +8,7 @@ import (
 // Type is how a tensor's values are stored. The values are ggml's (ggml.h).
 type Type uint32
 
-// The types that modelload can turn into f16.
+// The types that have a name here; metal/kernels decodes more.
 const (
 	F32  Type = 0
 	F16  Type = 1
@@ -103,7 +103,7 @@ func sizeOf(t Type, dims []uint64) (elements, bytes uint64, problem string) {
 		row = dims[0]
 	}
 	if row%l.elements != 0 {
-		return 0, 0, fmt.Sprintf("first dimension %d is not a multiple of the %d values of a %s block",
+		return 0, 0, fmt.Sprintf("first dimension %d is not a multiple of the %d values of a block of %s",
 			row, l.elements, l.name)
 	}
 	hi, lo := bits.Mul64(elements/l.elements, l.bytes)

@@ -36,8 +36,15 @@ func (c *Cache) Room() int { return c.room }
 // Bytes is the size of the cache's memory.
 func (c *Cache) Bytes() int64 { return 4 * int64(c.t.Len()) }
 
+// Memory is unique for the cache's memory in its runtime.
+func (c *Cache) Memory() uint64 { return c.t.Memory() }
+
 // Release gives the memory up.
 func (c *Cache) Release() error { return c.t.Release() }
+
+// KeptIn names the container of the program's that keeps the cache (KeepIn of a
+// tensor).
+func (c *Cache) KeptIn(container string) { c.t.KeepIn(container) }
 
 // Clone is a cache of its own with a copy of the contents.
 func (c *Cache) Clone() (*Cache, error) {

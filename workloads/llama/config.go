@@ -210,7 +210,7 @@ func (c *Config) checkTensors(f *gguf.File) error {
 		shape, needed := want[t.Name]
 		if !needed {
 			if shape, needed = optional[t.Name]; !needed {
-				return fmt.Errorf("%w: tensor %s is none of a plain Llama", ErrModel, t.Name)
+				return fmt.Errorf("%w: tensor %s is not one of a plain Llama model", ErrModel, t.Name)
 			}
 		}
 		if !slices.Equal(t.Shape(), shape) {

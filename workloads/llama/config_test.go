@@ -76,12 +76,12 @@ func TestWhatDoesNotRunIsRefusedInOneLineThatSaysWhy(t *testing.T) {
 		},
 		{
 			func(s *gguf.Spec) { s.Tensors[1].Name = "blk.0.attn_q.bias" },
-			"tensor blk.0.attn_q.bias is none of a plain Llama",
+			"tensor blk.0.attn_q.bias is not one of a plain Llama model",
 		},
 		{
-			func(s *gguf.Spec) { s.Tensors[2].Type, s.Tensors[3].Type = 20, 39 },
-			"tensors of type IQ4_NL, MXFP4 cannot be decoded; these work: F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, " +
-				"Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, BF16",
+			func(s *gguf.Spec) { s.Tensors[2].Type, s.Tensors[3].Type = 9, 39 },
+			"tensors of type MXFP4, Q8_1 cannot be decoded; these work: F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, " +
+				"Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, BF16",
 		},
 	} {
 		s := spec(t)

@@ -139,5 +139,9 @@ func setScales(f kernels.Format, p []byte, rng *rand.Rand, deviation float64) {
 		half(2, 15.5*v/450)
 	case kernels.Q6_K:
 		half(208, v/1360)
+	case kernels.IQ4_NL:
+		half(0, v/70)
+	case kernels.IQ4_XS:
+		half(0, v/1300)
 	}
 }

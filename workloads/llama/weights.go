@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 
 	"github.com/gpumem/gpumem/metal/kernels"
 	"github.com/gpumem/gpumem/workloads/gguf"
@@ -98,6 +99,17 @@ func (m *Model) load(context int, progress func(done, all int64)) error {
 
 // WeightBytes is the size of the packed weights on the device.
 func (m *Model) WeightBytes() int64 { return m.bytes }
+
+// Weights are the tensors of the file that are on the device: those of the blocks
+// in order, then the rest. They are the model's.
+func (m *Model) Weights() (list []*tensor.Tensor) {
+	for _, t := range m.all {
+		if strings.HasSuffix(t.Name(), ".weight") {
+			list = append(list, t)
+		}
+	}
+	return list
+}
 
 // Release gives the weights up.
 func (m *Model) Release() (failed error) {

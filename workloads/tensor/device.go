@@ -34,12 +34,13 @@ func newDevice(o Options) (*device, error) {
 	return &device{pool: p, queue: q, batch: b}, nil
 }
 
-func (d *device) alloc(n, elementSize int, label string) (storage, error) {
-	h, err := d.pool.Get(pool.Request{Elements: uint64(n), ElementSize: uint64(elementSize), Label: label})
+func (d *device) alloc(n, elementSize int, label string, data bool) (storage, error) {
+	h, err := d.pool.Get(pool.Request{Elements: uint64(n), ElementSize: uint64(elementSize), Label: label,
+		Data: data})
 	if err != nil {
 		return nil, err
 	}
-	return handle{h}, nil
+	return &handle{h}, nil
 }
 
 func (d *device) encode(name string, calls ...call) error {
@@ -48,10 +49,10 @@ func (d *device) encode(name string, calls ...call) error {
 		args := make([]pool.Arg, len(k.args))
 		for j, a := range k.args {
 			switch a := a.(type) {
-			case handle:
+			case *handle:
 				args[j] = pool.Buf(a.Handle)
 			case part:
-				h, ok := a.store.(handle)
+				h, ok := a.store.(*handle)
 				if !ok {
 					return fmt.Errorf("encode %s: %w", name, errArgument(a.store))
 				}
@@ -76,20 +77,21 @@ func (d *device) close() error {
 	return errors.Join(d.batch.Close(), d.queue.Release(), d.pool.Close())
 }
 
-// handle is storage in the pool.
+// handle is storage in the pool. It is used by its address, so that a tensor can have
+// its own inside.
 type handle struct{ pool.Handle }
 
-func (h handle) retain() (storage, error) {
+func (h *handle) retain() (storage, error) {
 	more, err := h.Retain()
-	return handle{more}, err
+	return &handle{more}, err
 }
 
-func (h handle) release() (pool.Outcome, error) { return h.Release() }
+func (h *handle) release() (pool.Outcome, error) { return h.Release() }
 
-func (h handle) refs() int   { return h.Refs() }
-func (h handle) length() int { return int(h.Length()) }
+func (h *handle) refs() int   { return h.Refs() }
+func (h *handle) length() int { return int(h.Length()) }
 
-func (h handle) read(p []byte) error {
+func (h *handle) read(p []byte) error {
 	b := h.Buffer()
 	if b == nil {
 		return pool.ErrStale
@@ -98,7 +100,7 @@ func (h handle) read(p []byte) error {
 	return err
 }
 
-func (h handle) write(p []byte) error {
+func (h *handle) write(p []byte) error {
 	b := h.Buffer()
 	if b == nil {
 		return pool.ErrStale

@@ -6,22 +6,28 @@ import (
 	"strings"
 )
 
-// Holder is a group of live tensors of one name and what keeps them.
+// Holder is a group of live tensors and what keeps them.
 type Holder struct {
-	Path  string // "graph: sum_axis", "scope: loss", "kept: board"
+	// Path is what keeps them and what they are for ("graph: sum_axis", "scope:
+	// loss", "kept: board"), or the container that they were kept in.
+	Path  string
 	Bytes int64
 	Count int64
 }
 
 // Holders groups the live tensors by what keeps them: a graph node that will
-// read them, an open scope, or the program itself. Most bytes first. Safe to
-// call while the runtime works.
+// read them, an open scope, a container that KeepIn named, or the program
+// itself. Most bytes first. Safe to call while the runtime works.
 func (rt *Runtime) Holders() []Holder {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	groups := map[string]*Holder{}
 	for t := range rt.alive {
-		path := t.holder + ": " + t.name
+		path := t.holder
+		switch path {
+		case heldByGraph, heldByScope, heldByProgram:
+			path += ": " + t.name
+		}
 		g := groups[path]
 		if g == nil {
 			g = &Holder{Path: path}

@@ -19,7 +19,7 @@ type host struct {
 	count, bytes, allocs, frees, commands atomic.Int64
 }
 
-func (h *host) alloc(n, elementSize int, _ string) (storage, error) {
+func (h *host) alloc(n, elementSize int, _ string, _ bool) (storage, error) {
 	if n <= 0 || elementSize <= 0 {
 		return nil, fmt.Errorf("host memory of %d x %d B", n, elementSize)
 	}

@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -19,7 +20,26 @@ type part struct {
 
 // NewPacked makes a tensor of so many bytes, for values as a file packs them.
 func (rt *Runtime) NewPacked(name string, bytes int) (*Tensor, error) {
-	return rt.newSized(name, 1, []int{bytes})
+	return rt.newSized(name, 1, []int{bytes}, true)
+}
+
+// Copied is another tensor with the same contents, in the caller's scope: one
+// command. The tensor's bytes must be a multiple of 4.
+func (t *Tensor) Copied() (*Tensor, error) {
+	bytes := t.Len() * t.size
+	if bytes%4 != 0 {
+		return nil, fmt.Errorf("copy tensor %s of %d B, not a multiple of 4: %w", t.name, bytes, ErrShape)
+	}
+	c, err := t.rt.newSized(t.name+", copied", t.size, t.shape, false)
+	if err != nil {
+		return nil, err
+	}
+	err = t.rt.machine.encode("copy_inplace",
+		call{"copy_inplace", over(bytes / 4), []any{t.store, c.store}})
+	if err != nil {
+		return nil, errors.Join(err, c.Release())
+	}
+	return c, nil
 }
 
 // SetBytes writes the memory of a tensor of any elements. Work that uses the

@@ -110,8 +110,9 @@ func (l *Linear) Forward(x *Tensor) (*Tensor, error) {
 	return y, err
 }
 
-// Backward adds the gradients of weights and bias for the last Forward, and
-// returns that of its input: one command of two dispatches.
+// Backward adds the gradients of weights and bias for the last Forward, each the
+// mean over the rows of dy, and returns that of its input, row by row: one
+// command of two dispatches.
 func (l *Linear) Backward(dy *Tensor) (*Tensor, error) {
 	if l.y == nil || dy.Len() != l.y.Len() {
 		return nil, fmt.Errorf("backward of linear %d to %d with %v: %w", l.in, l.out, dy.shape, ErrShape)
@@ -133,13 +134,16 @@ func (l *Linear) Backward(dy *Tensor) (*Tensor, error) {
 	return dx, nil
 }
 
-// MSEGrad is the gradient 2 (p − t) / n of the mean squared error.
-func (rt *Runtime) MSEGrad(p, t *Tensor) (*Tensor, error) {
-	if p.Len() != t.Len() {
-		return nil, fmt.Errorf("mse of %v and %v: %w", p.shape, t.shape, ErrShape)
+// MSEGrad is the gradient 2 (p − t) / n of the mean squared error. Backward of a
+// Linear takes the mean over the rows of the batch, so n is what is left to
+// divide by: the columns of p. With all values of p as n, the gradients are too
+// small by the size of the batch.
+func (rt *Runtime) MSEGrad(p, t *Tensor, n int) (*Tensor, error) {
+	if p.Len() != t.Len() || n <= 0 {
+		return nil, fmt.Errorf("mse of %v and %v over %d: %w", p.shape, t.shape, n, ErrShape)
 	}
 	return rt.result("mse_grad", p.shape, func(g storage) call {
-		return call{"mse_grad", over(p.Len()), []any{p.store, t.store, g, float32(p.Len())}}
+		return call{"mse_grad", over(p.Len()), []any{p.store, t.store, g, float32(n)}}
 	})
 }
 

@@ -9,8 +9,9 @@ import (
 
 // machine is where tensors live and commands run.
 type machine interface {
-	// alloc makes storage of n elements; its contents are undefined.
-	alloc(n, elementSize int, label string) (storage, error)
+	// alloc makes storage of n elements; its contents are undefined, and data says
+	// that they are written next.
+	alloc(n, elementSize int, label string, data bool) (storage, error)
 	// encode adds one counted command.
 	encode(name string, calls ...call) error
 	commit() error

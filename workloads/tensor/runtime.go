@@ -38,6 +38,8 @@ type Watcher interface {
 	// of a reference with what really became of it and how many remain.
 	Made(t *Tensor)
 	Shared(t *Tensor, references int)
+	// Left is a tensor that its scope does not own any more: somebody keeps it.
+	Left(t *Tensor, references int)
 	Released(t *Tensor, outcome pool.Outcome, references int)
 }
 

@@ -5,6 +5,7 @@ package tensor
 type Stats struct {
 	LiveBytes, LiveCount, Refs int64
 	IdleBytes, IdleCount       int64
+	NominalBytes               int64 // of both, as lengths and not as pages
 	Hits, Misses               int64
 	Allocs, Frees              int64
 	Commands                   int64
@@ -21,6 +22,7 @@ func (rt *Runtime) Stats() Stats {
 		s.LiveCount = int64(p.Live.Count + p.Pending.Count)
 		s.Refs = int64(p.Refs)
 		s.IdleBytes, s.IdleCount = int64(p.Idle.PageBytes), int64(p.Idle.Count)
+		s.NominalBytes = int64(p.Live.Bytes + p.Pending.Bytes + p.Idle.Bytes)
 		s.Hits, s.Misses = int64(p.Hits), int64(p.Misses+p.Unpooled)
 		s.Allocs, s.Frees = int64(p.Allocs), int64(p.Frees)
 		s.Commands = int64(b.Commands)

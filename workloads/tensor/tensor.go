@@ -3,6 +3,7 @@ package tensor
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/gpumem/gpumem/metal"
@@ -14,10 +15,12 @@ import (
 type Tensor struct {
 	rt       *Runtime
 	id       uint64
+	memory   uint64 // the id of the tensor that the memory was made for
 	name     string
 	shape    []int
 	size     int // bytes of one element
 	store    storage
+	own      handle // what store is of a tensor that shares a device's memory
 	node     *node
 	scope    *scope
 	holder   string // what keeps it, for Holders; the runtime's mu
@@ -36,25 +39,26 @@ var ErrShape = errors.New("shapes do not fit")
 
 // New makes a tensor of float32 with undefined contents.
 func (rt *Runtime) New(name string, shape ...int) (*Tensor, error) {
-	return rt.newSized(name, 4, shape)
+	return rt.newSized(name, 4, shape, false)
 }
 
 // NewHalf makes a tensor of f16 with undefined contents.
 func (rt *Runtime) NewHalf(name string, shape ...int) (*Tensor, error) {
-	return rt.newSized(name, 2, shape)
+	return rt.newSized(name, 2, shape, false)
 }
 
-func (rt *Runtime) newSized(name string, size int, shape []int) (*Tensor, error) {
+func (rt *Runtime) newSized(name string, size int, shape []int, data bool) (*Tensor, error) {
 	n := elements(shape)
 	if n <= 0 {
 		return nil, fmt.Errorf("new tensor %s %v: %w", name, shape, ErrShape)
 	}
-	store, err := rt.machine.alloc(n, size, name)
+	store, err := rt.machine.alloc(n, size, name, data)
 	if err != nil {
 		return nil, fmt.Errorf("new tensor %s %v: %w", name, shape, err)
 	}
 	t := &Tensor{rt: rt, name: name, shape: slices.Clone(shape), size: size, store: store}
 	rt.adopt(t)
+	t.memory = t.id
 	rt.noteShape(shape)
 	if rt.watcher != nil {
 		rt.watcher.Made(t)
@@ -64,7 +68,7 @@ func (rt *Runtime) newSized(name string, size int, shape []int) (*Tensor, error)
 
 // From makes a tensor with the given values.
 func (rt *Runtime) From(name string, values []float32, shape ...int) (*Tensor, error) {
-	t, err := rt.New(name, shape...)
+	t, err := rt.newSized(name, 4, shape, true)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +96,13 @@ func (t *Tensor) Name() string { return t.name }
 // ID is unique in its runtime.
 func (t *Tensor) ID() uint64 { return t.id }
 
+// Memory is unique for the memory in its runtime: tensors that share it have the
+// same.
+func (t *Tensor) Memory() uint64 { return t.memory }
+
+// Scoped reports whether a scope owns the tensor and releases it.
+func (t *Tensor) Scoped() bool { return t.scope != nil }
+
 // Shape is the shape; the caller must not change it.
 func (t *Tensor) Shape() []int { return t.shape }
 
@@ -107,7 +118,10 @@ func (t *Tensor) Refs() int { return t.store.refs() }
 // Share makes another reference to the same memory and graph; nothing is
 // copied. The caller's line is counted by the clone audit.
 func (t *Tensor) Share() (*Tensor, error) {
-	t.rt.audit.count()
+	var caller [1]uintptr
+	if runtime.Callers(2, caller[:]) > 0 {
+		t.rt.audit.count(caller[0])
+	}
 	return t.share()
 }
 
@@ -115,11 +129,10 @@ func (t *Tensor) share() (*Tensor, error) {
 	if t.released {
 		return nil, fmt.Errorf("share tensor %s: %w", t.name, errReleased)
 	}
-	store, err := t.store.retain()
-	if err != nil {
+	s := &Tensor{rt: t.rt, name: t.name, shape: t.shape, size: t.size, memory: t.memory, node: t.node}
+	if err := t.retainInto(s); err != nil {
 		return nil, fmt.Errorf("share tensor %s: %w", t.name, err)
 	}
-	s := &Tensor{rt: t.rt, name: t.name, shape: t.shape, size: t.size, store: store, node: t.node}
 	if s.node != nil {
 		s.node.refs++
 	}
@@ -130,10 +143,33 @@ func (t *Tensor) share() (*Tensor, error) {
 	return s, nil
 }
 
+// retainInto gives s a reference of its own to t's memory.
+func (t *Tensor) retainInto(s *Tensor) (err error) {
+	if h, ok := t.store.(*handle); ok { // without memory of its own: this is often done
+		s.own.Handle, err = h.Retain()
+		s.store = &s.own
+		return err
+	}
+	s.store, err = t.store.retain()
+	return err
+}
+
 // Keep takes the tensor out of its scope: the caller now releases it.
 func (t *Tensor) Keep() *Tensor {
+	if t.scope != nil && t.rt.watcher != nil {
+		t.rt.watcher.Left(t, t.Refs())
+	}
 	t.leaveScope()
 	t.setHolder(heldByProgram)
+	return t
+}
+
+// KeepIn is Keep for a tensor that a container of the program's keeps, such as
+// "list server.sessions": Holders counts all that is in it together, whatever
+// each was made for.
+func (t *Tensor) KeepIn(container string) *Tensor {
+	t.leaveScope()
+	t.setHolder(container)
 	return t
 }
 
@@ -217,7 +253,7 @@ func (t *Tensor) Contents() []byte {
 	switch s := t.store.(type) {
 	case *hostBlock:
 		return s.memory
-	case handle:
+	case *handle:
 		if b := s.Buffer(); b != nil {
 			if p := b.Contents(); p != nil {
 				return p[:t.Len()*t.size]
@@ -231,7 +267,7 @@ func (t *Tensor) Contents() []byte {
 // commands of its own with it waits for them before it releases the tensor: the
 // runtime does not know of them.
 func (t *Tensor) Buffer() metal.Buffer {
-	if h, ok := t.store.(handle); ok {
+	if h, ok := t.store.(*handle); ok {
 		return h.Buffer()
 	}
 	return nil

@@ -144,7 +144,8 @@ func TestSharingAddsAReferenceAndNeverCopies(t *testing.T) {
 		if err := b.Release(); err != nil {
 			t.Fatal(err)
 		}
-		if got := rt.CloneAudit(); len(got) != 1 || got[0].Increments != 1 || !strings.Contains(got[0].Site, "tensor_test.go") {
+		if got := rt.CloneAudit(); len(got) != 1 || got[0].Increments != 1 ||
+			!strings.Contains(got[0].Site, "tensor_test.go") {
 			t.Errorf("clone audit %+v", got)
 		}
 	})
@@ -232,7 +233,7 @@ func TestABatchOfTwoLayersIsThirteenCommands(t *testing.T) {
 			want := must(rt.From("t", []float32{0, 1, 1, 0}, 4, 1))(t)
 			before := rt.Stats().Commands
 			y := must(second.Forward(must(first.Forward(x))(t)))(t)
-			must(first.Backward(must(second.Backward(must(rt.MSEGrad(y, want))(t)))(t)))(t)
+			must(first.Backward(must(second.Backward(must(rt.MSEGrad(y, want, 1))(t)))(t)))(t)
 			if err := adam.Step(first, second); err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/probe/scan"
 )
@@ -42,15 +43,15 @@ func (t *page) detail(p *scan.Process) {
 	fact("build", version)
 	fact("owner", plain.Shown(about.Owner))
 	fact("age", fmt.Sprintf("%s, %s, %s, parent %d", plain.Age(p.Age), p.State,
-		plain.Plural(p.Threads, "thread", "threads"), p.Parent))
+		units.Counted(p.Threads, "thread", "threads"), p.Parent))
 	t.detailAbout(&about, fact)
 	m := p.Memory
 	footprint := plain.Size(p.Footprint())
 	if m.Peak != scan.Unknown {
 		footprint += " (at most " + plain.Size(m.Peak) + ")"
 	}
-	fact("footprint", fmt.Sprintf("%s: anonymous %s, files %s, shared %s, swapped %s",
-		footprint, plain.Size(m.Anon), plain.Size(m.File), plain.Size(m.Shmem), plain.Size(m.Swap)))
+	fact("footprint", footprintText(footprint, &m))
+	fact("file cache", t.fileCache(p))
 	t.detailGPU(p, fact)
 	for _, tool := range p.Tooling {
 		fact("tooling", plain.Shown(tool.String())+"; what it keeps is no leak of the program")
@@ -58,7 +59,11 @@ func (t *page) detail(p *scan.Process) {
 	if o != nil {
 		growth, class := t.observed(p)
 		fact("verdict", strings.TrimSpace(class+" "+tierText(o.verdict))+", growth "+growth)
-		fact("", o.verdict.Summary)
+		summary := o.verdict.Summary
+		if o.answer != "" {
+			summary = plain.Shown(o.answer)
+		}
+		fact("", summary)
 	}
 	if o == nil || !o.ended {
 		t.detailMade(p, fact)
@@ -110,7 +115,7 @@ func (t *page) detailGPU(p *scan.Process, fact func(name, value string)) {
 			text += ", " + plain.Size(c.HostBytes) + " of the host"
 		}
 		if c.Clients > 0 {
-			text += ", " + plain.Plural(c.Clients, "client", "clients")
+			text += ", " + units.Counted(c.Clients, "client", "clients")
 			if c.Busy >= 0 {
 				text += ", busy for " + c.Busy.Round(time.Millisecond).String()
 			}

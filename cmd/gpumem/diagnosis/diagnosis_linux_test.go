@@ -144,12 +144,31 @@ func golden(t *testing.T, name, got string) {
 
 func TestDiagnoseShowsTheMachineInSections(t *testing.T) {
 	t.Parallel()
-	text := strings.Replace(lookAtFixture(t).Text(false), runtime.GOARCH, "amd64", 1)
+	d := lookAtFixture(t)
+	d.Sections, d.Wide = true, true
+	text := strings.Replace(d.Text(false), runtime.GOARCH, "amd64", 1)
 	narrow(t, text)
 	if strings.ContainsAny(text, "\x1b\x07\u202e") {
 		t.Error("a command line can write to the terminal")
 	}
 	golden(t, "diagnose.txt", text)
+}
+
+func TestDiagnoseShowsWhoeverRunsTheMachineItsGPUMemoryFirst(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(lookAtFixture(t).Text(false), runtime.GOARCH, "amd64", 1)
+	narrow(t, text)
+	for _, never := range []string{"VSCode", "Metal", "MTL", "BUILD", "1. ", "of the runtime"} {
+		if strings.Contains(text, never) {
+			t.Errorf("%q is nothing for an operator:\n%s", never, text)
+		}
+	}
+	golden(t, "operator.txt", text)
+	d := lookAtFixture(t)
+	d.Wide = true
+	if wide := d.Text(false); !strings.Contains(wide, "BUILD") || strings.Contains(wide, "--wide") {
+		t.Errorf("the wide form has no builds, or asks for itself:\n%s", wide)
+	}
 }
 
 func TestDiagnoseOfOneProcessSaysWhatItIs(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/probe/scan"
 )
 
@@ -24,6 +25,7 @@ func (t *page) gpuMemory(title string) {
 	t.devices()
 	if !t.d.Chosen {
 		t.uncharged()
+		t.leftBehind()
 	}
 	for _, d := range s.Devices {
 		for _, note := range d.Notes {
@@ -75,7 +77,7 @@ func (t *page) uncharged() {
 		if d.MPSClients > 0 {
 			plain.Wrap(&t.b, "  ", "    ",
 				fmt.Sprintf("device %d: %s through the multi-process service (MPS)", d.Index,
-					plain.Plural(d.MPSClients, "process", "processes")))
+					units.Counted(d.MPSClients, "process", "processes")))
 		}
 		if d.UnchargedBytes > 0 {
 			plain.Wrap(&t.b, "  ", "    ", fmt.Sprintf("device %d: %s not charged to any visible process",

@@ -30,7 +30,9 @@ type Document struct {
 	Processes []processJSON   `json:"processes"`
 	Devices   []deviceJSON    `json:"devices"`
 	Elsewhere []elsewhereJSON `json:"held_elsewhere,omitempty"`
-	Absent    []absenceJSON   `json:"absent_sources,omitempty"`
+	// LeftBehind are the PIDs that hold GPU memory although who started them has gone.
+	LeftBehind []int         `json:"left_behind,omitempty"`
+	Absent     []absenceJSON `json:"absent_sources,omitempty"`
 	// Hidden is the number of processes that may not be looked into.
 	Hidden   int      `json:"hidden_processes"`
 	Unlisted bool     `json:"unlisted_processes,omitempty"`
@@ -94,6 +96,8 @@ type processJSON struct {
 	Anon       *int64       `json:"rss_anon_bytes,omitempty"`
 	File       *int64       `json:"rss_file_bytes,omitempty"`
 	Shmem      *int64       `json:"rss_shmem_bytes,omitempty"`
+	FileDirty  *int64       `json:"file_dirty_bytes,omitempty"`
+	FileCache  *int64       `json:"file_cache_bytes,omitempty"`
 	Swap       *int64       `json:"swap_bytes,omitempty"`
 	GPU        *int64       `json:"gpu_bytes,omitempty"`
 	GPUs       []chargeJSON `json:"gpus,omitempty"`
@@ -188,6 +192,11 @@ func (d *Diagnosis) JSON(w io.Writer) error {
 			falseDiscovery}
 		j.Warnings = append(j.Warnings, o.warnings...)
 	}
+	if !d.Chosen { // of a few processes nobody can tell who else is there
+		for _, p := range orphans(s) {
+			j.LeftBehind = append(j.LeftBehind, p.PID)
+		}
+	}
 	for i := range j.Processes {
 		d.completeJSON(&j.Processes[i], &s.Processes[i])
 	}
@@ -222,7 +231,7 @@ func (d *Diagnosis) completeJSON(j *processJSON, p *scan.Process) {
 	if o := d.Watched.on(p.PID, p.Start); o != nil {
 		j.Verdict, j.Grows = o.verdict, &o.grows
 		if Unowned(o.verdict) != nil {
-			j.Next = UnownedNext(p.PID, naming.Command(p))
+			j.Next = unownedNext(p.PID, naming.Command(p))
 		}
 		if g := o.growth(record.ColGPU); !math.IsNaN(g) {
 			j.GPUGrowth = &g
@@ -253,6 +262,7 @@ func processesJSON(list []scan.Process) []processJSON {
 			State: p.State, Threads: p.Threads,
 			Footprint: plain.Known(p.Footprint()), Peak: plain.Known(m.Peak), RSS: plain.Known(m.RSS),
 			Anon: plain.Known(m.Anon), File: plain.Known(m.File), Shmem: plain.Known(m.Shmem),
+			FileDirty: plain.Known(m.Dirty), FileCache: plain.Known(m.FileCache()),
 			Swap: plain.Known(m.Swap), GPU: plain.Known(p.GPUBytes()), Hidden: p.Hidden,
 		}
 		for _, tool := range p.Tooling {

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/live"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -25,7 +25,7 @@ func (w *watching) judge() {
 	defer w.mu.Unlock()
 	for _, o := range w.of {
 		if o.live != nil && o.live.Alarm != nil {
-			o.grows, o.verdict = true, o.live.Alarm
+			o.grows, o.verdict = true, w.insideVerdict(o)
 		} else {
 			o.verdict = o.judge(w.live)
 		}
@@ -41,8 +41,8 @@ func (o *observed) judge(set *live.Set) *verdict.Verdict {
 	}
 	switch {
 	case samples < LeastSamples:
-		return o.undecided(fmt.Sprintf("Undecided: only %s, %d are needed.",
-			plain.Plural(samples, "sample", "samples"), LeastSamples))
+		return o.undecided(fmt.Sprintf("Undecided: only %s; %d are needed.",
+			units.Counted(samples, "sample", "samples"), LeastSamples))
 	case o.still():
 		return &verdict.Verdict{Schema: 1, Verdict: verdict.None,
 			Summary: "No growth: the memory did not change at all."}
@@ -52,7 +52,7 @@ func (o *observed) judge(set *live.Set) *verdict.Verdict {
 		return v
 	}
 	return o.undecided(
-		"Undecided: growth that is not certain enough among all the processes watched; watch longer.")
+		"Undecided: it may grow, but among so many processes that is not certain enough; watch longer.")
 }
 
 func (o *observed) undecided(why string) *verdict.Verdict {
@@ -168,7 +168,7 @@ func (p *watchProgress) show(at, length time.Duration, processes int) {
 	}
 	p.last, p.shown = time.Now(), true
 	fmt.Fprintf(p.w, "\r\x1b[Kgpumem: watching %s, %s of %s (Ctrl-C ends early)",
-		plain.Plural(processes, "process", "processes"), at.Round(100*time.Millisecond), length)
+		units.Counted(processes, "process", "processes"), at.Round(100*time.Millisecond), length)
 }
 
 func (p *watchProgress) judging() {

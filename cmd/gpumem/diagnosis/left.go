@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/probe/scan"
 )
 
@@ -44,7 +45,7 @@ func LeftOf(s *scan.Scan, names []string, self int) Left {
 
 // Many is how many there are of which names, up to the verb.
 func (l Left) Many(names string) string {
-	return plain.Plural(len(l), "process of "+names+" is", "processes of "+names+" are")
+	return units.Counted(len(l), "process of "+names+" is", "processes of "+names+" are")
 }
 
 // List is up to five of them, each after a space.

@@ -26,7 +26,7 @@ func TestDiagnosisOfAMacsProcessSaysPeakLedgerClientsAndTools(t *testing.T) {
 		Devices: []scan.Device{{Source: scan.Apple}}}}
 	text := strings.Join(strings.Fields(d.Text(false)), " ")
 	for _, want := range []string{
-		"5.00 MiB (at most 9.00 MiB)", "3.00 MiB of the host's memory on device 0, 2 clients, busy for 1.5s",
+		"5 MiB (at most 9 MiB)", "3 MiB of the host's memory on device 0, 2 clients, busy for 1.5s",
 		"NSZombieEnabled=YES: zombie objects, which are never freed; what it keeps is no leak",
 	} {
 		if !strings.Contains(text, want) {

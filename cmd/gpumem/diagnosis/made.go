@@ -29,10 +29,12 @@ type part struct {
 // within a budget of time each.
 func (d *Diagnosis) Compose(ctx context.Context) {
 	d.made, d.about = map[int]composition{}, map[int]host.Process{}
-	for _, p := range d.Scan.Processes {
+	for i := range d.Scan.Processes {
+		p := &d.Scan.Processes[i]
 		if p.State == scan.Zombie {
 			continue
 		}
+		completeDirty(p)
 		r, err := mapping.Attribute(ctx, p.PID, mapping.Options{})
 		d.made[p.PID] = composition{r, err}
 		d.about[p.PID] = host.About(ctx, p.PID)

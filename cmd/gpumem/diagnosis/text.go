@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/probe/scan"
@@ -48,6 +49,18 @@ func (d *Diagnosis) Text(color bool) string {
 		t.notes()
 		return t.b.String()
 	}
+	if d.Sections {
+		t.sections()
+	} else {
+		t.operator()
+	}
+	t.notes()
+	return t.b.String()
+}
+
+// sections are the five of the investigations, and what the machine has left.
+func (t *page) sections() {
+	d := t.d
 	t.processes()
 	t.title("Processes of the runtime (" + plain.Shown(strings.Join(d.Runtime, ", ")) + ")")
 	t.list(pick(d.Scan, func(p *scan.Process) bool { return namedAny(p, d.Runtime) }))
@@ -59,12 +72,10 @@ func (d *Diagnosis) Text(color bool) string {
 	t.gpuMemory("")
 	t.title("Machine")
 	t.machine()
-	if list := builds(d.Scan); len(list) > 0 {
+	if list := builds(d.Scan); len(list) > 0 && d.Wide {
 		t.title("Programs that run in several builds, the newest first")
 		t.builds(list)
 	}
-	t.notes()
-	return t.b.String()
 }
 
 func (t *page) line(format string, args ...any) { fmt.Fprintf(&t.b, format+"\n", args...) }
@@ -87,8 +98,8 @@ func (t *page) banner() {
 	name := "GPU memory diagnosis"
 	rest := fmt.Sprintf(" · %s · %s/%s · %s · %s in %s ms", plain.Shown(t.d.Host), runtime.GOOS,
 		runtime.GOARCH,
-		s.At.UTC().Format("2006-01-02 15:04:05 UTC"), plain.Plural(len(s.Processes), "process", "processes"),
-		plain.Digits(float64(s.Elapsed.Microseconds())/1000))
+		s.At.UTC().Format("2006-01-02 15:04:05 UTC"), units.Counted(len(s.Processes), "process", "processes"),
+		units.Digits(float64(s.Elapsed.Microseconds())/1000))
 	t.line("%s%s", t.bold(name), plain.Cut(rest, plain.Width-plain.Cells(name)))
 }
 
@@ -116,31 +127,34 @@ func (t *page) list(list []scan.Process) {
 	}
 	many := len(t.d.Scan.Devices) > 1
 	table := plain.NewTable(
-		plain.Right("PID"), plain.Left("OWNER").AtMost(8), plain.Right("AGE"), plain.Right("CPU %"),
-		plain.Right("MEM %"),
-		plain.Right("FOOTPRINT"), plain.Right("GPU"), plain.Left("ON").AtMost(9), plain.Right("GROWTH"),
-		plain.Left("VERDICT"),
-		plain.Left("BUILD"), plain.Left("COMMAND"),
+		plain.Right("PID"), plain.Left("OWNER").AtMost(8), plain.Right("AGE"), plain.Right("GPU"),
+		plain.Left("ON").AtMost(9), plain.Right("FOOTPRINT"), plain.Right("MEM %"), plain.Right("CPU %"),
+		plain.Right("GROWTH"), plain.Left("VERDICT"), plain.Left("BUILD"), plain.Left("COMMAND"),
 	)
 	for i := range list {
-		p := &list[i]
-		row := []string{
-			strconv.Itoa(p.PID), plain.Shown(p.Owner), plain.Age(p.Age),
-			plain.Percent(int64(p.CPU), int64(p.Age)),
-			plain.Percent(p.Footprint(), t.d.Scan.Totals.Memory), plain.Size(p.Footprint()),
-			t.gpu(p), "", "", "",
-			buildText(p), naming.Command(p) + stateText(p),
-		}
-		if many {
-			row[7] = onText(p)
-		}
-		if t.d.Watched != nil { // these say more than those
-			row[1], row[3], row[4] = "", "", ""
-			row[8], row[9] = t.observed(p)
-		}
-		table.Add(row...)
+		table.Add(t.row(&list[i], many)...)
 	}
 	table.Write(&t.b, "  ")
+}
+
+// row is the cells of a process in a list.
+func (t *page) row(p *scan.Process, many bool) []string {
+	row := []string{
+		strconv.Itoa(p.PID), plain.Shown(p.Owner), plain.Age(p.Age), t.gpu(p), "",
+		plain.Size(p.Footprint()), plain.Percent(p.Footprint(), t.d.Scan.Totals.Memory),
+		plain.Percent(int64(p.CPU), int64(p.Age)), "", "", "", naming.Command(p) + stateText(p),
+	}
+	if many {
+		row[4] = onText(p)
+	}
+	if t.d.Watched != nil { // these say more than those
+		row[1], row[6], row[7] = "", "", ""
+		row[8], row[9] = t.observed(p)
+	}
+	if t.d.Wide {
+		row[10] = buildText(p)
+	}
+	return row
 }
 
 // gpu is the GPU bytes of a process; empty where no source is here.
@@ -202,7 +216,7 @@ func (t *page) observed(p *scan.Process) (growth, class string) {
 // can tell whose it is.
 func (o *observed) class() string {
 	if o.grows && o.verdict.Verdict == verdict.Undecided {
-		return "grows, whose?"
+		return "grows, owner unknown"
 	}
 	return string(o.verdict.Verdict)
 }
@@ -212,6 +226,9 @@ func (o *observed) class() string {
 func (o *observed) summary() string {
 	if d := Unowned(o.verdict); d != nil {
 		return UnownedText(d) + "."
+	}
+	if o.answer != "" {
+		return plain.Shown(o.answer)
 	}
 	return o.verdict.Summary
 }
@@ -226,18 +243,24 @@ func (t *page) verdicts() {
 		fmt.Sprintf(
 			"Watched %s for %s, a sample every %s: %s, %d undecided, %d without growth; %d ended meanwhile. "+
 				"At most %.0f %% of those called growing are expected to be called so falsely.",
-			plain.Plural(len(o.of), "process", "processes"), o.length.Round(100*time.Millisecond), o.interval,
-			plain.Plural(len(growing), "grows", "grow"), undecided, none, o.ended, 100*falseDiscovery))
+			units.Counted(len(o.of), "process", "processes"), o.length.Round(100*time.Millisecond), o.interval,
+			units.Counted(len(growing), "grows", "grow"), undecided, none, o.ended, 100*falseDiscovery))
 	for _, p := range growing {
 		q := &p.process
+		built := ""
+		if t.d.Wide {
+			built = "build " + buildText(q) + "  "
+		}
 		t.line("\n  %s",
-			t.bold(plain.Cut(fmt.Sprintf("%s  PID %d  %s  build %s  %s  age %s", naming.Program(q), q.PID,
-				strings.TrimSpace(p.class()+" "+tierText(p.verdict)), buildText(q), plain.Shown(q.Owner),
+			t.bold(plain.Cut(fmt.Sprintf("%s  PID %d  %s  %s%s  age %s", naming.Program(q), q.PID,
+				strings.TrimSpace(p.class()+" "+tierText(p.verdict)), built, plain.Shown(q.Owner),
 				plain.Age(q.Age)), plain.Width-2)))
 		plain.Wrap(&t.b, "    ", "    ", p.summary())
 		plain.Wrap(&t.b, "    ", "    ", naming.Command(q))
 		if Unowned(p.verdict) != nil {
-			plain.Wrap(&t.b, "    next: ", "          ", UnownedNext(q.PID, naming.Command(q)))
+			plain.Wrap(&t.b, "    next: ", "          ", unownedNext(q.PID, naming.Command(q)))
+		} else if p.next != "" {
+			plain.Wrap(&t.b, "    next: ", "          ", plain.Shown(p.next))
 		}
 	}
 }
@@ -373,10 +396,10 @@ func (t *page) notes() {
 	s := t.d.Scan
 	var notes []string
 	if s.Hidden > 0 {
-		note := plain.Plural(s.Hidden, "process", "processes") +
-			" may not be looked into (build and device files not known)"
+		note := "gpumem may not look into " + units.Counted(s.Hidden, "process", "processes") +
+			": what runs there and which devices are open are unknown"
 		if os.Geteuid() != 0 {
-			note += "; root sees all"
+			note += "; root sees them all"
 		}
 		notes = append(notes, note)
 	}
@@ -388,10 +411,13 @@ func (t *page) notes() {
 	notes = append(notes, s.Warnings...)
 	if !t.d.Chosen {
 		notes = append(notes, toolingNotes(s)...)
+		if note := t.buildsNote(); note != "" {
+			notes = append(notes, note)
+		}
 	}
 	if t.d.Watched != nil {
 		if t.d.Watched.missed > 0 {
-			notes = append(notes, plain.Plural(t.d.Watched.missed, "process was", "processes were")+
+			notes = append(notes, units.Counted(t.d.Watched.missed, "process was", "processes were")+
 				" not watched")
 		}
 		notes = append(notes, t.d.Watched.warnings...)

@@ -28,9 +28,17 @@ func UnownedText(d *verdict.DrivenBy) string {
 		plain.Size(int64(d.Value)), per, plain.Size(int64(d.Low)), plain.Size(int64(d.High)))
 }
 
-// UnownedNext is what settles whose growth it is; command is the program's, pid
-// 0 when it has ended.
-func UnownedNext(pid int, command string) string {
+// unownedNext is what settles whose growth it is while the program runs; command is
+// the program's.
+func unownedNext(pid int, command string) string {
+	return fmt.Sprintf(
+		"attach to it, which asks a Python program itself, and as root the driver too: gpumem attach %d; or run "+
+			"it under gpumem: gpumem run -- %s", pid, command)
+}
+
+// OwnedBy is what settles it once gpumem has attached, and could not tell; pid is 0
+// when the program has ended.
+func OwnedBy(pid int, command string) string {
 	run := "run it under gpumem, which sees what it and its framework hold: gpumem run -- " + command
 	if pid == 0 {
 		return run

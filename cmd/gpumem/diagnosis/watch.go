@@ -50,6 +50,9 @@ type observed struct {
 
 	grows   bool // the monitor says so
 	verdict *verdict.Verdict
+
+	inside       bool   // an agent was to come in
+	answer, next string // of its verdict, with who holds it
 }
 
 // watchNames are the columns that are watched.
@@ -64,6 +67,9 @@ type WatchOptions struct {
 	Length, Interval time.Duration
 	// GPU tells the GPU bytes of processes; nil when no source is here.
 	GPU probe.Reader
+	// Agents, when set, has agents come into the processes, all of them when Chosen.
+	Agents OpenAgents
+	Chosen bool
 	// Progress is the terminal of a person who waits; nil when there is none.
 	Progress io.Writer
 }
@@ -90,14 +96,16 @@ func Watch(ctx context.Context, s *scan.Scan, o WatchOptions) (*Observation, err
 	}).NewSet()
 	defer w.procs.Close()
 	w.open(s)
+	w.enter(s, o, start)
 	go w.judge()
 	w.run(ctx, o.Length)
+	w.leave()
 	close(w.rounds)
 	w.progress.judging()
 	<-w.done
 	w.progress.clear()
 	if w.samples == 0 {
-		return nil, errors.New("nothing was watched: interrupted before the first sample")
+		return nil, errors.New("nothing was watched: it was interrupted before the first sample")
 	}
 	return &w.Observation, nil
 }
@@ -113,6 +121,7 @@ type watching struct {
 	done     chan struct{}
 	progress *watchProgress
 	cells    []record.Cell
+	agents   Agents // nil: nobody is entered
 }
 
 // open opens every process of the scan that has memory.
@@ -178,6 +187,7 @@ func (w *watching) row(pid int, t float64, cells []record.Cell) {
 			w.cells = append(w.cells, c)
 		}
 	}
+	w.cells = append(w.cells, w.told(pid)...)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.of[pid].live = w.live.Row(pid, t, w.cells)

@@ -84,3 +84,13 @@ func Command(p *scan.Process) string {
 	}
 	return plain.Shown(strings.Join(words, " "))
 }
+
+// Running is what a person calls a process of this machine, empty when it has
+// ended already.
+func Running(pid int) string {
+	p, err := scan.One("", pid)
+	if err != nil {
+		return ""
+	}
+	return Program(&p)
+}

@@ -46,8 +46,8 @@ func TestLongSentencesAreWrappedAndLongWordsCut(t *testing.T) {
 func TestSizesAndAgesAreShort(t *testing.T) {
 	t.Parallel()
 	for bytes, want := range map[int64]string{
-		-1: "–", 0: "0 B", 1023: "1023 B", 1024: "1.00 KiB", 1048064: "1.00 MiB", 10 << 20: "10.0 MiB",
-		1 << 62: "4.00 EiB",
+		-1: "–", 0: "0 B", 1023: "1023 B", 1024: "1 KiB", 1048064: "1.00 MiB", 10 << 20: "10.0 MiB",
+		1 << 62: "4 EiB",
 	} {
 		if got := Size(bytes); got != want {
 			t.Errorf("Size(%d) = %q, want %q", bytes, got, want)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/device"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/firsttouch"
 	"github.com/gpumem/gpumem/probe/scan"
@@ -230,7 +231,7 @@ func (t *tester) watchTouches(pid int) (end func()) {
 		if r.Faults == 0 {
 			err = errors.New("the process touched new memory and no fault was counted")
 		}
-		t.report.outcome(check, err, plain.Plural(int(r.Faults), "fault", "faults"))
+		t.report.outcome(check, err, units.Counted(int(r.Faults), "fault", "faults"))
 	}
 }
 

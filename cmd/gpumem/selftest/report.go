@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/internal/units"
 )
 
 // Result is how a check ended.
@@ -116,7 +117,7 @@ func (r *Report) Text(w io.Writer) error {
 		}
 	}
 	fmt.Fprintf(&b, "\n%s, %d wrong, %d not here, %d not compared\n",
-		plain.Plural(r.Count(OK), "check is ok", "checks are ok"),
+		units.Counted(r.Count(OK), "check is ok", "checks are ok"),
 		r.Count(Wrong), r.Count(Absent), r.Count(Unknown))
 	_, err := io.WriteString(w, b.String())
 	return err

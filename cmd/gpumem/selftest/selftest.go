@@ -12,6 +12,7 @@ import (
 	"github.com/gpumem/gpumem/cmd/gpumem/device"
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/probe/scan"
@@ -63,7 +64,7 @@ func (t *tester) checkSources(ctx context.Context) {
 	}, func() (int64, error) { return host.Memory(ctx) })
 	s, err := scan.Read(ctx, scan.Options{})
 	if err == nil {
-		text := plain.Plural(len(s.Processes), "process", "processes")
+		text := units.Counted(len(s.Processes), "process", "processes")
 		if s.Hidden > 0 {
 			text += fmt.Sprintf(", %d of them may not be looked into", s.Hidden)
 		}

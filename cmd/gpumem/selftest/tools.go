@@ -132,7 +132,7 @@ func psRSS(ctx context.Context, pid int) (int64, error) {
 func parsePS(out []byte) (int64, error) {
 	kib, err := strconv.ParseInt(strings.TrimSpace(string(out)), 10, 53)
 	if err != nil || kib < 0 {
-		return 0, fmt.Errorf("ps: %q is no size", out)
+		return 0, fmt.Errorf("ps: %q is not a size", out)
 	}
 	return kib << 10, nil
 }
@@ -204,7 +204,7 @@ func parseSMI(out []byte, pid int) (int64, error) {
 		}
 		v, err := strconv.ParseInt(strings.TrimSpace(mib), 10, 32)
 		if err != nil || v < 0 {
-			return 0, fmt.Errorf("nvidia-smi: %q is no size", strings.TrimSpace(mib))
+			return 0, fmt.Errorf("nvidia-smi: %q is not a size", strings.TrimSpace(mib))
 		}
 		total, found = total+(v<<20), true
 	}

@@ -93,16 +93,25 @@ func HealthyOne(seed uint64, regime string, i int) *Trace {
 }
 
 // One is trace number i of the seed.
-func One(seed uint64, i int) *Trace {
+func One(seed uint64, i int) *Trace { return one(seed, i, 1) }
+
+func one(seed uint64, i, times int) *Trace {
 	r := rand.New(rand.NewPCG(seed, uint64(i)*2654435761+12345))
 	regime := Regimes[(i/2)%len(Regimes)]
 	p := newPlan(r, regime)
+	p.n, p.interval = p.n*times, p.interval/float64(times)
 	if i%2 == 1 {
 		p.plant(r, (i/2/len(Regimes))%len(kinds))
 	} else if regime == "late" {
 		p.regime, p.trace.Regime = "white", "white"
 	}
 	return p.build(r)
+}
+
+// LongOne is number i of the seed's traces recorded at so many times the rate: the
+// program is the same, the rows are more.
+func LongOne(seed uint64, i, times int) *Trace {
+	return one(seed, i, times)
 }
 
 // plan is a trace before it is drawn out.

@@ -27,7 +27,9 @@ const (
 // Build compiles a stub that speaks the lines of conf and returns its path.
 // Lines: "device NAME UUID PCI TOTAL USED RESERVED", "process DEVICE c|g|m PID
 // BYTES|na [GPU_INSTANCE COMPUTE_INSTANCE]", "part DEVICE GPU_INSTANCE
-// COMPUTE_INSTANCE UUID TOTAL USED" (a MIG instance), "accounting DEVICE",
+// COMPUTE_INSTANCE UUID TOTAL USED" (a MIG instance), "vitals DEVICE BUSY
+// MEMORY_BUSY CELSIUS MILLIWATTS LIMIT MHZ MEMORY_MHZ" (each may be na, as all are
+// without the line), "accounting DEVICE",
 // "peak DEVICE PID BYTES MILLIS RUNNING", "driver VERSION"; faults: "init
 // CODE", "memory_code DEVICE CODE", "list_code DEVICE CODE", "slow MILLIS"
 // for each list, "lost_after CALLS [CODE]", "grow ENTRIES" (the list never

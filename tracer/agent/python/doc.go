@@ -11,8 +11,8 @@
 // The folder it writes:
 //
 //	sitecustomize.py       started by the interpreter; chains to the user's own
-//	lib/gpumem.py          what a program may import: step, phase, mark, …
-//	lib/gpumem_pytest.py   pytest plugin: a leak check around every test
+//	lib/gpumem/            what a program may import: step, mark, watch, check, …
+//	                       and the pytest plugin: a leak check around every test
 //	lib/gpumem_agent/      the agent
 //
 // Only sitecustomize.py lies on PYTHONPATH. It takes its folder off sys.path and

@@ -15,7 +15,7 @@ import (
 // files holds the Python sources. The globs name them one by one, so that
 // caches an interpreter may leave beside them are never embedded.
 //
-//go:embed files/*.py files/lib/*.py files/lib/gpumem_agent/*.py
+//go:embed files/*.py files/lib/gpumem/*.py files/lib/gpumem/py.typed files/lib/gpumem_agent/*.py
 //go:embed files/lib/gpumem_agent/frameworks/*.py files/lib/gpumem_agent/holders/*.py
 var files embed.FS
 

@@ -38,7 +38,7 @@ func TestInstallWritesFilesThatOnlyTheirOwnerReads(t *testing.T) {
 		t.Errorf("%d files and folders, error %v", seen, err)
 	}
 	for _, name := range []string{
-		"sitecustomize.py", "lib/gpumem.py", "lib/gpumem_pytest.py",
+		"sitecustomize.py", "lib/gpumem/__init__.py", "lib/gpumem/pytest_plugin.py", "lib/gpumem/py.typed",
 		"lib/gpumem_agent/__init__.py", "lib/gpumem_agent/frameworks/__init__.py",
 		"lib/gpumem_agent/holders/__init__.py",
 	} {
@@ -111,12 +111,12 @@ func TestVerifyNamesAFileThatChanged(t *testing.T) {
 	if err := python.Verify(dir); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "lib", "gpumem.py")
+	path := filepath.Join(dir, "lib", "gpumem", "_check.py")
 	if err := os.WriteFile(path, []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := python.Verify(dir); !errors.Is(err, python.ErrChanged) ||
-		!strings.Contains(err.Error(), "gpumem.py") {
+		!strings.Contains(err.Error(), "gpumem/_check.py") {
 		t.Errorf("changed file: %v", err)
 	}
 	if err := os.Remove(path); err != nil {

@@ -3,6 +3,8 @@
 package python_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -60,5 +62,70 @@ func TestARealFrameworkOnTheProcessorRunsAsWithoutUsAndItsHolderIsNamed(t *testi
 				t.Errorf("%d worker processes said hello", workers)
 			}
 		})
+	}
+}
+
+func TestMemoryOfMLXIsToldByWhatItIsFor(t *testing.T) {
+	t.Parallel()
+	how := realFramework(t, "mlx")
+	how.args = []string{"mlx_model.py"}
+	o := run(t, how)
+	var parameters, state int64
+	if n, err := fmt.Sscan(o.stdout, &parameters, &state); n != 2 || o.stderr != "" {
+		t.Fatalf("%v: stdout %q, stderr %q", err, o.stdout, o.stderr)
+	}
+	p := o.main(t)
+	for _, m := range p.marks {
+		if m.Kind != record.KindComposition {
+			continue
+		}
+		var c record.Composition
+		if err := json.Unmarshal(m.Detail, &c); err != nil {
+			t.Fatal(err)
+		}
+		sum := int64(0)
+		for _, bytes := range c.Categories {
+			sum += bytes
+		}
+		if c.Categories["parameters"] != parameters || c.Categories["optimizer state"] != state ||
+			c.Categories["other arrays of Python"] < mib || sum != p.last(t, record.ColLive) {
+			t.Errorf("%v; want parameters %d, state %d, in all %d", c.Categories, parameters, state,
+				p.last(t, record.ColLive))
+		}
+		return
+	}
+	t.Error("no composition was told")
+}
+
+// TestATensorThatOnlyAutogradHoldsStaysUsableWhenThatLetsGo: PyTorch 2 frees what is found
+// by a weak reference, and warns on the program's stderr, unless it is told. PyTorch 1 never
+// frees what it was told of, so that it is not told.
+func TestATensorThatOnlyAutogradHoldsStaysUsableWhenThatLetsGo(t *testing.T) {
+	t.Parallel()
+	how := realFramework(t, "torch")
+	const program = `
+import types, weakref
+import torch
+from gpumem_agent.frameworks import torch as adapter
+
+framework = adapter.open_framework(torch, types.SimpleNamespace(late=None, sites_wanted=False))
+saved = torch.ones(3, requires_grad=True).exp()
+reference = weakref.ref(saved)
+product = saved * saved
+del saved
+found = framework.alive(reference)
+if int(torch.__version__.partition(".")[0]) >= 2:
+    del product
+    print("usable", round(float(found.sum()), 2) == 8.15)
+    del found
+else:
+    del found, product
+print("freed", reference() is None)
+`
+	cmd := exec.Command(how.python, "-c", program)
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+library(t), "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Contains(string(out), "False") || !strings.Contains(string(out), "freed True") {
+		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -1,5 +1,5 @@
 /* gpumem's interposer: records the allocations that an unmodified program asks
- * of the CUDA driver. Loaded by LD_PRELOAD (calls through the PLT, dlsym and
+ * of the CUDA driver, or of HIP's runtime (hip.h). Loaded by LD_PRELOAD (calls through the PLT, dlsym and
  * cuGetProcAddress are seen) or by LD_AUDIT (also libraries that were opened
  * with RTLD_DEEPBIND). The layout of what it writes is in ../layout.go.
  *
@@ -30,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "python.h"
 #include "unwind.h"
 
 typedef uint64_t u64;
@@ -68,11 +69,14 @@ enum kind {
 	K_INIT,
 	K_EVENT, K_EVENT_DESTROY, K_STREAM, K_STREAM_DESTROY, K_GRAPH, K_GRAPH_DESTROY,
 	K_MODULE, K_MODULE_UNLOAD, K_LIBRARY, K_LIBRARY_UNLOAD,
+	K_POOL_STATE,
 };
 
 #define SLOT_UNDO 1      /* the free recorded just before by this thread failed */
 #define SLOT_HOSTMEM 2   /* cuMemCreate of memory that is not a device's */
 #define SLOT_UNSIZED 4   /* the size is not known */
+#define SLOT_TRIM 8      /* what a pool had before we trimmed it at exit, or after */
+#define SLOT_LAST 16     /* the latter */
 
 struct header {
 	char magic[8];
@@ -110,7 +114,17 @@ struct owner {
 	u32 number; /* the N of PID.N.ring */
 	u32 slots;
 	u32 state; /* 0: slots not asked for, or F_SLOTS, F_COUNTS, or GONE */
+	u64 asked;  /* when the pools were asked last, ns */
+	u64 defaults[2]; /* the devices whose default pool is known, a bit each: CUDA's, HIP's */
+	u32 asking; /* a thread is asking the pools */
+	u32 pooled; /* there are pools */
+	struct pool {
+		u64 handle; /* 0: free */
+		int32_t device;
+		u32 hip;
+	} pools[128];
 };
+_Static_assert(sizeof(struct owner) <= 4096, "owner");
 #define GONE 0x80000000u /* no ring could be made */
 #define FEWEST_SLOTS 64u
 
@@ -384,6 +398,29 @@ struct place {
 	uintptr_t sp;
 };
 
+/* Go calls C on another stack than its own, and keeps frame pointers: the chain goes
+ * on in Go's heap. Of a program in Go that is followed, by copies that the kernel makes:
+ * it refuses what is no memory. */
+static int program_in_go;
+
+static u32 walk_go(uintptr_t at, u64 *out, u32 n)
+{
+	while (program_in_go && n < want_frames && at && !(at & 7)) {
+		uintptr_t frame[2] = {0, 0};
+		struct iovec to = {frame, sizeof frame}, from = {(void *)at, sizeof frame};
+		int saved = errno;
+		long got = syscall(SYS_process_vm_readv, (long)getpid(), &to, 1L, &from, 1L, 0L);
+		errno = saved;
+		if (got != sizeof frame || !frame[1])
+			break;
+		out[n++] = frame[1];
+		if (frame[0] <= at)
+			break;
+		at = frame[0];
+	}
+	return n;
+}
+
 /* walk finds out by the tables of exceptions who called, and by frame pointers
  * where these tell less: code that is made at run time has none. */
 static inline __attribute__((always_inline)) u32 walk(struct place from, u64 *out)
@@ -407,10 +444,56 @@ static inline __attribute__((always_inline)) u32 walk(struct place from, u64 *ou
 		if (!pc)
 			break;
 		out[n++] = pc;
-		if (next <= (uintptr_t)fp || next >= thread.high - 16 || next & 7)
+		if (next <= (uintptr_t)fp || next >= thread.high - 16 || next & 7) {
+			n = walk_go(next, out, n);
 			break;
+		}
 		fp = (void **)next;
 	}
+	return n;
+}
+
+/* ---- lines of Python ----------------------------------------------------- */
+
+/* say_place appends "NUMBER TEXT" to PID.N.ring.places. */
+static int say_place(u32 number, const char *text, size_t length)
+{
+	const struct owner *o = load(&owner);
+	ring_name name;
+	char line[1100], *end = put(put_number(line, number), " ");
+	long size, n = 0;
+	int fd;
+	if (!o || length > sizeof line - 32)
+		return 0;
+	__builtin_memcpy(end, text, length);
+	end[length] = '\n';
+	length += (size_t)(end - line) + 1;
+	name_ring(name, o, ".ring.places");
+	fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return 0;
+	size = lseek(fd, 0, SEEK_END);
+	if (size >= 0 && (u64)size + length <= file_limit())
+		n = write(fd, line, length);
+	close(fd);
+	return n == (long)length;
+}
+
+/* gpumem_python_wanted tells the agent that there are calls whose lines it could tell,
+ * or that its parent was told and this process was not. */
+EXPORT int gpumem_python_wanted(void)
+{
+	const struct owner *o = load(&owner);
+	u32 told = python_told();
+	return told != (u32)getpid() && (told || (o && load(&o->pid)));
+}
+
+/* frames_of writes who called: native frames, and behind them the line of Python. */
+static u32 frames_of(const struct owner *o, struct place from, u64 *out)
+{
+	u32 n = walk(from, out), line = want_frames ? python_place(o->pid, say_place) : 0;
+	if (line)
+		out[n < FRAMES ? n++ : FRAMES - 1] = PYTHON_MARK | line;
 	return n;
 }
 
@@ -421,31 +504,35 @@ struct event {
 	u64 ptr, size, aux;
 	int rc, device;
 	u32 flags;
+	u64 threshold; /* of a pool */
+	u64 pool;      /* that it was taken from; 0: the device's */
+	u32 takes;     /* it takes something away: nobody asks from where */
 };
 
-static __attribute__((noinline)) void note(const struct event *e, struct place from)
+/* note returns when the event was recorded, 0 where it was not. */
+static __attribute__((noinline)) u64 note(const struct event *e, struct place from)
 {
 	struct owner *o = load(&owner);
 	struct header *h;
 	struct slot *s;
 	u32 state;
-	u64 at, sum;
+	u64 at, sum, time;
 	if (__builtin_expect(!o || !load(&o->pid), 0) && !(o = begin()))
-		return;
+		return 0;
 	state = load(&o->state);
 	if (__builtin_expect(!state, 0))
 		state = wake(o);
 	if (__builtin_expect(state == GONE, 0)) {
 		if (ancestor)
 			add(&ancestor->orphans, 1);
-		return;
+		return 0;
 	}
 	h = o->ring;
 	if (e->rc == 0)
 		add(&h->count[e->kind], (e->flags & SLOT_UNDO) ? (u64)-1 : 1);
 	if (__builtin_expect(state != F_SLOTS, 0)) {
 		add(&h->lost, 1);
-		return;
+		return 0;
 	}
 	if (__builtin_expect(thread.pid != o->pid, 0)) {
 		thread.tid = (u32)syscall(SYS_gettid);
@@ -455,7 +542,9 @@ static __attribute__((noinline)) void note(const struct event *e, struct place f
 	s = (struct slot *)((char *)h + HEADER_SIZE) + (at & (o->slots - 1));
 	__atomic_store_n(&s->seq, 0, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	s->time = now(CLOCK_MONOTONIC);
+	/* The order of events is that of their numbers. A time that is some ms late costs a
+	 * fifth of an exact one, which only refusals are shown with. */
+	s->time = time = now(e->rc ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE);
 	s->ptr = e->ptr;
 	s->size = e->size;
 	s->tid = thread.tid;
@@ -464,10 +553,15 @@ static __attribute__((noinline)) void note(const struct event *e, struct place f
 	s->device = (int16_t)e->device;
 	s->flags = (uint8_t)e->flags;
 	s->aux = e->aux;
-	s->nframes = (uint8_t)walk(from, s->frames);
+	if (e->kind == K_POOL_STATE) {
+		s->frames[0] = e->threshold;
+		s->nframes = 1;
+	} else
+		s->nframes = e->takes ? 0 : (uint8_t)frames_of(o, from, s->frames);
 	sum = at ^ s->time ^ (e->ptr * 3) ^ (e->size * 5) ^ (e->aux * 7) ^ ((u64)e->kind << 48) ^ ((u64)s->nframes << 32) ^ s->tid;
 	s->check = (u32)(sum ^ (sum >> 32));
 	store(&s->seq, at + 1);
+	return time;
 }
 
 /* ---- the driver -------------------------------------------------------- */
@@ -475,6 +569,8 @@ static __attribute__((noinline)) void note(const struct event *e, struct place f
 typedef int CUresult;
 typedef CUresult (*fn6)(u64, u64, u64, u64, u64, u64);
 #define STUB 34 /* CUDA_ERROR_STUB_LIBRARY: what a missing driver is */
+
+#include "hip.h"
 
 /* The hooked functions: exported name, the name cuGetProcAddress knows it by,
  * whether it is a per-thread-stream variant, the lowest CUDA version for which
@@ -518,6 +614,11 @@ typedef CUresult (*fn6)(u64, u64, u64, u64, u64, u64);
 	X(cuMemPoolCreate, "cuMemPoolCreate", 0, 0) \
 	X(cuMemPoolDestroy, "cuMemPoolDestroy", 0, 0) \
 	X(cuMemPoolTrimTo, "cuMemPoolTrimTo", 0, 0) \
+	X(cuStreamSynchronize, "cuStreamSynchronize", 0, 0) \
+	X(cuStreamSynchronize_ptsz, "cuStreamSynchronize", 1, 0) \
+	X(cuEventSynchronize, "cuEventSynchronize", 0, 0) \
+	X(cuCtxSynchronize, "cuCtxSynchronize", 0, 0) \
+	X(cuCtxSynchronize_v2, "cuCtxSynchronize", 0, 13000) \
 	X(cuCtxCreate, "", 0, 0) \
 	X(cuCtxCreate_v2, "", 0, 0) \
 	X(cuCtxCreate_v3, "", 0, 0) \
@@ -549,7 +650,8 @@ typedef CUresult (*fn6)(u64, u64, u64, u64, u64, u64);
 	X(cuModuleUnload, "cuModuleUnload", 0, 0) \
 	X(cuLibraryLoadData, "cuLibraryLoadData", 0, 0) \
 	X(cuLibraryLoadFromFile, "cuLibraryLoadFromFile", 0, 0) \
-	X(cuLibraryUnload, "cuLibraryUnload", 0, 0)
+	X(cuLibraryUnload, "cuLibraryUnload", 0, 0) \
+	HIP_HOOKS(X)
 
 enum {
 #define X(name, base, ptsz, from) S_##name,
@@ -579,9 +681,14 @@ static void *const wrappers[HOOK_COUNT] = {
 
 static void *targets[HOOK_COUNT]; /* what a wrapper calls */
 static void *exports[HOOK_COUNT]; /* what the driver exports by that name */
-static struct link_map *driver_map;
-static u32 exports_known;
-static fn6 ctx_current, ctx_device;
+static struct link_map *driver_map, *hip_map;
+static u32 exports_known, hip_known;
+static fn6 ctx_current, ctx_device, hip_device;
+
+/* What the driver's pools are asked by, of CUDA and of HIP. */
+static struct {
+	fn6 get, of_device, current, trim, capture_mode;
+} pool_calls[2];
 
 typedef void *(*dlsym_fn)(void *, const char *);
 static dlsym_fn next_dlsym;
@@ -597,7 +704,13 @@ static int same(const char *a, const char *b)
  * must reach the real dlsym with our caller's return address. */
 static inline int hook_named(const char *name)
 {
-	if (!name || name[0] != 'c' || name[1] != 'u' || name[2] < 'A' || name[2] > 'Z')
+	const char *first = name;
+	if (!name || (name[0] != 'c' && name[0] != 'h'))
+		return -1;
+	if (name[1] != (name[0] == 'c' ? 'u' : 'i'))
+		return -1;
+	first += name[0] == 'c' ? 2 : name[2] == 'p' ? 3 : 1;
+	if (*first < 'A' || *first > 'Z')
 		return -1;
 	for (int i = 0; i < HOOK_COUNT; i++)
 		if (same(hooks[i].name, name))
@@ -669,6 +782,38 @@ static struct link_map *driver(void)
 	return m;
 }
 
+/* hip_runtime is the program's libamdhip64, or null while it has none. */
+static struct link_map *hip_runtime(void)
+{
+	static const char *const names[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"};
+	struct link_map *m = load(&hip_map);
+	for (u32 i = 0; !m && !audit && dlopen && i < sizeof names / sizeof names[0]; i++)
+		m = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+	if (m)
+		store(&hip_map, m);
+	return m;
+}
+
+static int of_hip(int i) { return i >= S_hipMalloc; }
+
+static void learn_hip(void)
+{
+	struct link_map *m;
+	if (load(&hip_known) || !(m = hip_runtime()))
+		return;
+	for (int i = S_hipMalloc; i < HOOK_COUNT; i++)
+		store(&exports[i], exported(m, hooks[i].name));
+	pool_calls[1].of_device = (fn6)exported(m, "hipDeviceGetDefaultMemPool");
+	pool_calls[1].current = (fn6)exported(m, "hipDeviceGetMemPool");
+	pool_calls[1].trim = (fn6)exported(m, "hipMemPoolTrimTo");
+	pool_calls[1].capture_mode = (fn6)exported(m, "hipThreadExchangeStreamCaptureMode");
+	store(&pool_calls[1].get, (fn6)exported(m, "hipMemPoolGetAttribute"));
+	store(&hip_device, (fn6)exported(m, "hipGetDevice"));
+	store(&hip_known, 1);
+	begin();
+	mark(F_DRIVER);
+}
+
 static void learn_driver(void)
 {
 	struct link_map *m;
@@ -677,14 +822,29 @@ static void learn_driver(void)
 	m = driver();
 	if (!m)
 		return;
-	for (int i = 0; i < HOOK_COUNT; i++)
+	for (int i = 0; i < S_hipMalloc; i++)
 		store(&exports[i], exported(m, hooks[i].name));
+	pool_calls[0].of_device = (fn6)exported(m, "cuDeviceGetDefaultMemPool");
+	pool_calls[0].current = (fn6)exported(m, "cuDeviceGetMemPool");
+	pool_calls[0].trim = (fn6)exported(m, "cuMemPoolTrimTo");
+	pool_calls[0].capture_mode = (fn6)exported(m, "cuThreadExchangeStreamCaptureMode");
+	store(&pool_calls[0].get, (fn6)exported(m, "cuMemPoolGetAttribute"));
 	ctx_device = (fn6)exported(m, "cuCtxGetDevice");
 	store(&ctx_current, (fn6)exported(m, "cuCtxGetCurrent"));
 	store(&exports_known, 1);
 	begin(); /* before the program changes its root or its user */
 	mark(F_DRIVER);
 }
+
+static void learn(int i)
+{
+	if (of_hip(i))
+		learn_hip();
+	else
+		learn_driver();
+}
+
+static struct link_map *library_of(int i) { return of_hip(i) ? hip_runtime() : driver(); }
 
 /* aim makes found the wrapper's target, unless another is: then found belongs
  * to someone else, and is to be handed out as it is. */
@@ -701,11 +861,11 @@ static __attribute__((noinline)) fn6 find_target(int i)
 {
 	void *found = 0;
 	int saved = errno;
-	learn_driver();
+	learn(i);
 	if (!audit && next_dlsym)
 		found = next_dlsym(RTLD_NEXT, hooks[i].name); /* interposers behind us come first */
-	if ((!found || found == wrappers[i]) && relay && driver())
-		found = next_dlsym(driver(), hooks[i].name);
+	if ((!found || found == wrappers[i]) && relay && library_of(i))
+		found = next_dlsym(library_of(i), hooks[i].name);
 	if (!found || found == wrappers[i])
 		found = load(&exports[i]);
 	if (found)
@@ -768,7 +928,7 @@ static __attribute__((noinline)) void *substitute(void *handle, const char *name
 		found = next_dlsym(RTLD_NEXT, name);
 	if (!found || relay)
 		return found;
-	learn_driver();
+	learn(i);
 	return aim(i, found) ? wrappers[i] : found;
 }
 
@@ -845,11 +1005,16 @@ CUresult cuGetProcAddress_v2(const char *name, void **found, int version, u64 fl
 /* ---- hooks ------------------------------------------------------------- */
 
 /* place fills in context and device of the calling thread. */
-static inline void place(struct event *e)
+static inline void place(struct event *e, int hip)
 {
 	u64 ctx = 0, device = 0;
 	fn6 current = load(&ctx_current);
 	e->device = -1;
+	if (hip) { /* has no contexts */
+		fn6 which = load(&hip_device);
+		e->device = which && which((u64)&device, 0, 0, 0, 0, 0) == 0 ? (int32_t)device : -1;
+		return;
+	}
 	if (!current || current((u64)&ctx, 0, 0, 0, 0, 0) != 0 || !ctx)
 		return;
 	if (ctx != thread.ctx) {
@@ -859,6 +1024,163 @@ static inline void place(struct event *e)
 	e->aux = ctx;
 	e->device = thread.device;
 }
+
+/* ---- the driver's pools -------------------------------------------------- */
+
+/* The driver's stream-ordered pools tell how much of their memory is used. They are
+ * asked by a thread of the program that has just called the driver with success, so
+ * the driver lives and is not held by us; never more often than below. A pool gives
+ * memory back to the device at a synchronisation only: hence the second number. */
+#define BETWEEN_CALLS 10000000u /* ns */
+#define BETWEEN_SYNCS 100000u
+enum { POOL_THRESHOLD = 4, POOL_RESERVED = 5, POOL_USED = 7 }; /* CUmemPool_attribute, and HIP's */
+
+static int asks_purge; /* trim the pools when the program exits */
+static void register_purge(void);
+
+static void learn_pool(struct owner *o, u64 handle, int device, u32 hip)
+{
+	u64 none = 0;
+	struct pool *end = o->pools + sizeof o->pools / sizeof o->pools[0];
+	if (!handle)
+		return;
+	for (struct pool *p = o->pools; p < end; p++)
+		if (load(&p->handle) == handle)
+			return;
+	for (struct pool *p = o->pools; p < end; p++, none = 0)
+		if (!load(&p->handle) && __atomic_compare_exchange_n(&p->handle, &none, handle, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+			p->device = device;
+			p->hip = hip;
+			break;
+		}
+	if (asks_purge)
+		register_purge();
+	store(&o->pooled, 1);
+}
+
+/* learn_default notes the pools that cuMemAllocAsync takes from on a device. */
+static void learn_default(struct owner *o, int device, u32 hip)
+{
+	u64 pool = 0;
+	if (device < 0 || device > 63 || (load(&o->defaults[hip]) >> device & 1) || !load(&pool_calls[hip].get) ||
+	    !pool_calls[hip].of_device)
+		return;
+	thread.depth++;
+	if (pool_calls[hip].of_device((u64)&pool, (u64)device, 0, 0, 0, 0) == 0)
+		learn_pool(o, pool, device, hip);
+	if (pool_calls[hip].current && pool_calls[hip].current((u64)&pool, (u64)device, 0, 0, 0, 0) == 0)
+		learn_pool(o, pool, device, hip);
+	thread.depth--;
+	__atomic_fetch_or(&o->defaults[hip], 1ull << device, __ATOMIC_RELEASE);
+}
+
+/* ask_pools records what each pool has. One thread asks, others pass by. Calls that
+ * are forbidden while a stream is captured stay allowed to us. */
+static void ask_pools(struct owner *o, u32 flags, struct place from)
+{
+	u32 mode[2] = {2, 2}; /* relaxed */
+	if (__atomic_exchange_n(&o->asking, 1, __ATOMIC_SEQ_CST))
+		return;
+	thread.depth++;
+	for (int hip = 0; hip < 2; hip++)
+		if (load(&pool_calls[hip].get) && pool_calls[hip].capture_mode)
+			pool_calls[hip].capture_mode((u64)&mode[hip], 0, 0, 0, 0, 0);
+	for (struct pool *p = o->pools; p < o->pools + sizeof o->pools / sizeof o->pools[0]; p++) {
+		u64 handle = __atomic_load_n(&p->handle, __ATOMIC_SEQ_CST), used = 0, reserved = 0, threshold = 0;
+		fn6 get = load(&pool_calls[p->hip & 1].get);
+		if (!handle || !get)
+			continue;
+		if ((flags & SLOT_LAST) && pool_calls[p->hip & 1].trim)
+			pool_calls[p->hip & 1].trim(handle, 0, 0, 0, 0, 0);
+		if (get(handle, POOL_USED, (u64)&used, 0, 0, 0) == 0 && get(handle, POOL_RESERVED, (u64)&reserved, 0, 0, 0) == 0) {
+			struct event v = {.kind = K_POOL_STATE, .ptr = handle, .size = used, .aux = reserved, .device = p->device, .flags = flags};
+			if (get(handle, POOL_THRESHOLD, (u64)&threshold, 0, 0, 0) == 0)
+				v.threshold = threshold;
+			note(&v, from);
+		}
+	}
+	for (int hip = 0; hip < 2; hip++)
+		if (load(&pool_calls[hip].get) && pool_calls[hip].capture_mode)
+			pool_calls[hip].capture_mode((u64)&mode[hip], 0, 0, 0, 0, 0);
+	thread.depth--;
+	__atomic_store_n(&o->asking, 0, __ATOMIC_SEQ_CST);
+}
+
+/* forget_pools ends the asking of one pool, or of all, before the driver takes it
+ * away: it returns when nobody asks that pool any more. */
+static void forget_pools(u64 handle)
+{
+	struct owner *o = load(&owner);
+	if (!o || !load(&o->pooled))
+		return;
+	for (struct pool *p = o->pools; p < o->pools + sizeof o->pools / sizeof o->pools[0]; p++)
+		if (handle == 0 || load(&p->handle) == handle)
+			__atomic_store_n(&p->handle, 0, __ATOMIC_SEQ_CST);
+	if (handle == 0)
+		o->defaults[0] = o->defaults[1] = 0;
+	while (thread.depth == 0 && __atomic_load_n(&o->asking, __ATOMIC_SEQ_CST))
+		syscall(SYS_sched_yield);
+}
+
+/* look_at_pools asks the pools when that is due. */
+static __attribute__((noinline)) void look_at_pools(u64 time, u64 between, struct place from)
+{
+	struct owner *o = load(&owner);
+	int saved = errno;
+	u64 last;
+	if (!o || !load(&o->pooled) || load(&o->state) != F_SLOTS || thread.depth)
+		return;
+	last = load(&o->asked);
+	if (!time)
+		time = now(CLOCK_MONOTONIC);
+	if ((int64_t)(time - last) >= (int64_t)between && __atomic_compare_exchange_n(&o->asked, &last, time, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		ask_pools(o, 0, from);
+	errno = saved;
+}
+
+/* after is what a call that succeeded means for the pools. */
+static inline __attribute__((always_inline)) void after(const struct event *v, u64 time, u32 hip, struct place from)
+{
+	struct owner *o = load(&owner);
+	if (!o || !time)
+		return;
+	if (v->kind == K_ASYNC && v->pool)
+		learn_pool(o, v->pool, v->device, hip);
+	else if (v->kind == K_ASYNC && v->device >= 0 && v->device < 64 && !(load(&o->defaults[hip]) >> v->device & 1))
+		learn_default(o, v->device, hip);
+	if (v->kind == K_POOL && v->device >= 0)
+		learn_pool(o, v->ptr, v->device, hip);
+	if (load(&o->pooled) && (int64_t)(time - load(&o->asked)) >= (int64_t)BETWEEN_CALLS)
+		look_at_pools(time, BETWEEN_CALLS, from);
+}
+
+/* Pools are asked after these kinds. */
+#define OF_POOLS(kind) ((kind) == K_ASYNC || (kind) == K_FREE_ASYNC || (kind) == K_POOL || (kind) == K_FREE || (kind) == K_POOL_TRIM)
+#define ENDS_POOLS(kind) ((kind) == K_POOL_DESTROY || (kind) == K_CTX_DESTROY || (kind) == K_PRIMARY_RESET || (kind) == K_PRIMARY_RELEASE)
+
+/* purge gives back what the pools do not use, and records what they had before and
+ * after. It runs before anything that was there at the first look at a pool ends:
+ * the driver still lives. */
+static void purge(void)
+{
+	struct owner *o = load(&owner);
+	struct place from = {__builtin_frame_address(0), (uintptr_t)__builtin_dwarf_cfa()};
+	int saved = errno;
+	if (!o || load(&o->pid) != (u32)getpid() || load(&o->state) != F_SLOTS)
+		return;
+	ask_pools(o, SLOT_TRIM, from);
+	ask_pools(o, SLOT_TRIM | SLOT_LAST, from);
+	errno = saved;
+}
+
+static void register_purge(void)
+{
+	static u32 registered;
+	if (!__atomic_exchange_n(&registered, 1, __ATOMIC_ACQ_REL))
+		atexit(purge);
+}
+
+/* ---- what each hooked function does ---------------------------------------- */
 
 #define FROM ((struct place){__builtin_frame_address(0), (uintptr_t)__builtin_dwarf_cfa()})
 #define ARGS u64 a, u64 b, u64 c, u64 d, u64 e, u64 f
@@ -882,9 +1204,12 @@ static inline void place(struct event *e)
 		thread.depth--; \
 		if (thread.depth == 0 && (rc == 0 || always_)) { \
 			struct event v = {.kind = kind_, .rc = rc, .ptr = ptr_, .size = size_}; \
-			place(&v); \
+			u64 time; \
+			place(&v, of_hip(S_##name)); \
 			adjust_; \
-			note(&v, FROM); \
+			time = note(&v, FROM); \
+			if (OF_POOLS(kind_) && rc == 0) \
+				after(&v, time, of_hip(S_##name), FROM); \
 		} \
 		return rc; \
 	}
@@ -894,11 +1219,12 @@ static inline void place(struct event *e)
 	{ \
 		fn6 real = target(S_##name); \
 		CUresult rc; \
-		struct event v = {.kind = kind_, .ptr = a, .size = size_, .device = -1}; \
+		struct event v = {.kind = kind_, .ptr = a, .size = size_, .device = -1, .takes = 1}; \
 		if (!real) \
 			return STUB; \
-		if (thread.depth == 0) \
-			note(&v, FROM); \
+		u64 time = thread.depth == 0 ? note(&v, FROM) : 0; \
+		if (ENDS_POOLS(kind_)) \
+			forget_pools(kind_ == K_POOL_DESTROY ? a : 0); \
 		thread.depth++; \
 		rc = real(PASS); \
 		thread.depth--; \
@@ -906,6 +1232,24 @@ static inline void place(struct event *e)
 			v.flags = SLOT_UNDO; \
 			note(&v, FROM); \
 		} \
+		if (OF_POOLS(kind_) && rc == 0 && thread.depth == 0) \
+			after(&v, time, of_hip(S_##name), FROM); \
+		return rc; \
+	}
+
+/* A pool may give memory back when the program waits for the device. */
+#define WAITS(name) \
+	CUresult name(ARGS) \
+	{ \
+		fn6 real = target(S_##name); \
+		CUresult rc; \
+		if (!real) \
+			return STUB; \
+		thread.depth++; \
+		rc = real(PASS); \
+		thread.depth--; \
+		if (rc == 0) \
+			look_at_pools(0, BETWEEN_SYNCS, FROM); \
 		return rc; \
 	}
 
@@ -923,24 +1267,28 @@ static u64 format_size(u32 format)
 	return 0; /* a compressed or planar format: not known here */
 }
 
-static u64 array_size(u64 desc, int dims, u64 levels)
+/* levels_size is how many elements an array has, and its smaller levels with it. */
+static u64 levels_size(struct hip_extent n, u64 levels)
 {
-	const u64 *extent = (const u64 *)desc;
-	const u32 *format;
-	u64 w, h, d, total = 0;
-	if (!desc)
-		return 0;
-	format = (const u32 *)(extent + dims);
-	w = extent[0];
-	h = extent[1];
-	d = dims == 3 ? extent[2] : 0;
+	u64 w = n.width, h = n.height, d = n.depth, total = 0;
 	for (u64 level = 0; level < levels && level < 64; level++) {
-		total += w * (h ? h : 1) * (d ? d : 1) * format_size(format[0]) * format[1];
+		total += w * (h ? h : 1) * (d ? d : 1);
 		w = w > 1 ? w / 2 : w;
 		h = h > 1 ? h / 2 : h;
 		d = d > 1 ? d / 2 : d;
 	}
 	return total;
+}
+
+static u64 array_size(u64 desc, int dims, u64 levels)
+{
+	const u64 *extent = (const u64 *)desc;
+	const u32 *format;
+	if (!desc)
+		return 0;
+	format = (const u32 *)(extent + dims);
+	return levels_size((struct hip_extent){extent[0], extent[1], dims == 3 ? extent[2] : 0}, levels) *
+	       format_size(format[0]) * format[1];
 }
 
 /* CUmemAllocationProp: type, requestedHandleTypes, location {type, id}. An id
@@ -961,8 +1309,8 @@ CREATES(cuMemAllocPitch_v2, K_ALLOC, OUT, (rc == 0 && b ? *(u64 *)b : c) * d, 1,
 CREATES(cuMemAllocManaged, K_MANAGED, OUT, b, 1, NOTHING)
 CREATES(cuMemAllocAsync, K_ASYNC, OUT, b, 1, NOTHING)
 CREATES(cuMemAllocAsync_ptsz, K_ASYNC, OUT, b, 1, NOTHING)
-CREATES(cuMemAllocFromPoolAsync, K_ASYNC, OUT, b, 1, NOTHING)
-CREATES(cuMemAllocFromPoolAsync_ptsz, K_ASYNC, OUT, b, 1, NOTHING)
+CREATES(cuMemAllocFromPoolAsync, K_ASYNC, OUT, b, 1, v.pool = c)
+CREATES(cuMemAllocFromPoolAsync_ptsz, K_ASYNC, OUT, b, 1, v.pool = c)
 CREATES(cuMemCreate, K_CREATE, OUT, b, 1, place_created(&v, c))
 CREATES(cuArrayCreate_v2, K_ARRAY, OUT, array_size(b, 2, 1), 1, v.flags = v.size ? 0 : SLOT_UNSIZED)
 CREATES(cuArray3DCreate_v2, K_ARRAY, OUT, array_size(b, 3, 1), 1, v.flags = v.size ? 0 : SLOT_UNSIZED)
@@ -975,7 +1323,7 @@ CREATES(cuMemHostRegister_v2, K_REGISTER, a, b, 1, NOTHING)
 CREATES(cuMemImportFromShareableHandle, K_IMPORT, OUT, 0, 0, v.flags = SLOT_UNSIZED)
 CREATES(cuMemRetainAllocationHandle, K_RETAIN_HANDLE, OUT, 0, 0, NOTHING)
 CREATES(cuMemMap, K_MAP, a, b, 0, v.aux = d)
-CREATES(cuMemPoolCreate, K_POOL, OUT, 0, 0, NOTHING)
+CREATES(cuMemPoolCreate, K_POOL, OUT, 0, 0, place_created(&v, b); v.flags = 0)
 CREATES(cuMemPoolTrimTo, K_POOL_TRIM, a, b, 0, NOTHING)
 CREATES(cuCtxCreate, K_CTX, OUT, 0, 0, NOTHING)
 CREATES(cuCtxCreate_v2, K_CTX, OUT, 0, 0, NOTHING)
@@ -1020,10 +1368,19 @@ DESTROYS(cuGraphExecDestroy, K_GRAPH_DESTROY, 0)
 DESTROYS(cuModuleUnload, K_MODULE_UNLOAD, 0)
 DESTROYS(cuLibraryUnload, K_LIBRARY_UNLOAD, 0)
 
+WAITS(cuStreamSynchronize)
+WAITS(cuStreamSynchronize_ptsz)
+WAITS(cuEventSynchronize)
+WAITS(cuCtxSynchronize)
+WAITS(cuCtxSynchronize_v2)
+
+HIP_WRAPPERS
+HIP_SPECIAL
+
 /* Those that six integers do not cover. */
 
 typedef CUresult (*fn8)(u64 *, u64, u64, u64, u64, u64, u64, u64);
-#define LOADS(name) \
+#define LOADS(name, hip) \
 	CUresult name(u64 *out, u64 b, u64 c, u64 d, u64 e, u64 f, u64 g, u64 h) \
 	{ \
 		fn8 real = (fn8)(void *)target(S_##name); \
@@ -1035,21 +1392,23 @@ typedef CUresult (*fn8)(u64 *, u64, u64, u64, u64, u64, u64, u64);
 		thread.depth--; \
 		if (rc == 0 && thread.depth == 0) { \
 			struct event v = {.kind = K_LIBRARY, .ptr = out ? *out : 0}; \
-			place(&v); \
+			place(&v, hip); \
 			note(&v, FROM); \
 		} \
 		return rc; \
 	}
-LOADS(cuLibraryLoadData)
-LOADS(cuLibraryLoadFromFile)
+LOADS(cuLibraryLoadData, 0)
+LOADS(cuLibraryLoadFromFile, 0)
+LOADS(hipLibraryLoadData, 1)
+LOADS(hipLibraryLoadFromFile, 1)
 
 struct ipc_handle {
 	char reserved[64];
 };
 
-static CUresult open_memory(fn6 real_, u64 *out, struct ipc_handle handle, u32 flags, struct place from)
+static CUresult open_memory(int i, u64 *out, struct ipc_handle handle, u32 flags, struct place from)
 {
-	CUresult (*real)(u64 *, struct ipc_handle, u32) = (void *)real_;
+	CUresult (*real)(u64 *, struct ipc_handle, u32) = (void *)target(i);
 	CUresult rc;
 	if (!real)
 		return STUB;
@@ -1058,7 +1417,7 @@ static CUresult open_memory(fn6 real_, u64 *out, struct ipc_handle handle, u32 f
 	thread.depth--;
 	if (rc == 0 && thread.depth == 0) {
 		struct event v = {.kind = K_IPC, .ptr = out ? *out : 0, .flags = SLOT_UNSIZED};
-		place(&v);
+		place(&v, of_hip(i));
 		note(&v, from);
 	}
 	return rc;
@@ -1066,12 +1425,55 @@ static CUresult open_memory(fn6 real_, u64 *out, struct ipc_handle handle, u32 f
 
 CUresult cuIpcOpenMemHandle(u64 *out, struct ipc_handle handle, u32 flags)
 {
-	return open_memory(target(S_cuIpcOpenMemHandle), out, handle, flags, FROM);
+	return open_memory(S_cuIpcOpenMemHandle, out, handle, flags, FROM);
 }
 
 CUresult cuIpcOpenMemHandle_v2(u64 *out, struct ipc_handle handle, u32 flags)
 {
-	return open_memory(target(S_cuIpcOpenMemHandle_v2), out, handle, flags, FROM);
+	return open_memory(S_cuIpcOpenMemHandle_v2, out, handle, flags, FROM);
+}
+
+CUresult hipIpcOpenMemHandle(u64 *out, struct ipc_handle handle, u32 flags)
+{
+	return open_memory(S_hipIpcOpenMemHandle, out, handle, flags, FROM);
+}
+
+/* It frees what there is on the thread's device. */
+CUresult hipDeviceReset(void)
+{
+	CUresult (*real)(void) = (void *)target(S_hipDeviceReset);
+	struct event v = {.kind = K_PRIMARY_RESET};
+	CUresult rc;
+	if (!real)
+		return STUB;
+	place(&v, 1);
+	v.ptr = (u64)v.device;
+	if (thread.depth == 0)
+		note(&v, FROM);
+	forget_pools(0);
+	thread.depth++;
+	rc = real();
+	thread.depth--;
+	if (rc && thread.depth == 0) {
+		v.flags = SLOT_UNDO;
+		note(&v, FROM);
+	}
+	return rc;
+}
+
+CUresult hipGetProcAddress(const char *name, void **found, int version, u64 flags, int *status)
+{
+	CUresult (*real)(const char *, void **, int, u64, int *) = (void *)target(S_hipGetProcAddress);
+	CUresult rc = real ? real(name, found, version, flags, status) : STUB;
+	int i = rc == 0 && found && *found && !relay ? hook_named(name) : -1;
+	if (i < 0 || !of_hip(i))
+		return rc;
+	learn_hip();
+	if (aim(i, *found))
+		*found = wrappers[i];
+	else
+		mark(F_MISSED);
+	return rc;
 }
 
 /* ---- loading ----------------------------------------------------------- */
@@ -1120,6 +1522,7 @@ static int read_environment(void)
 	if (!dir || dir[0] != '/' || __builtin_strlen(dir) >= sizeof directory)
 		return 0;
 	put(directory, dir);
+	asks_purge = getenv("GPUMEM_CAPTURE_PURGE") != 0;
 	if (stack && same(stack, "none"))
 		want_frames = 0;
 	for (; slots && *slots >= '0' && *slots <= '9' && n < (1u << 24); slots++)
@@ -1143,23 +1546,43 @@ static int audited(void)
 	return 0;
 }
 
-static int is_driver(const char *name)
+static int is_library(const char *name, const char *want)
 {
 	const char *base = name;
 	for (const char *c = name; *c; c++)
 		if (*c == '/')
 			base = c + 1;
-	for (const char *want = "libcuda.so"; *want; want++)
+	for (; *want; want++)
 		if (*base++ != *want)
 			return 0;
 	return *base == 0 || *base == '.';
 }
+
+static int is_hip(const char *name) { return is_library(name, "libamdhip64.so"); }
+
+static int is_driver(const char *name) { return is_library(name, "libcuda.so") || is_hip(name); }
 
 /* What is loaded when we are. */
 struct company {
 	const char *us; /* our file's name; the loader keeps it as long as us */
 	int driver;
 };
+
+/* is_go looks for the note that Go's linker leaves. */
+static int is_go(const struct dl_phdr_info *info)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		const char *at = (const char *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
+		while (p->p_type == PT_NOTE && end - at >= (long)sizeof(ElfW(Nhdr)) + 4) {
+			const ElfW(Nhdr) *note = (const void *)at;
+			if (note->n_namesz == 4 && same((const char *)(note + 1), "Go"))
+				return 1;
+			at += sizeof *note + ((note->n_namesz + 3) & ~3u) + ((note->n_descsz + 3) & ~3u);
+		}
+	}
+	return 0;
+}
 
 static int meet(struct dl_phdr_info *info, size_t size, void *data)
 {
@@ -1168,6 +1591,8 @@ static int meet(struct dl_phdr_info *info, size_t size, void *data)
 	(void)size;
 	if (info->dlpi_addr == (ElfW(Addr))&__ehdr_start)
 		c->us = name;
+	if (!*name && is_go(info)) /* the program itself */
+		program_in_go = 1;
 	c->driver |= is_driver(name);
 	return 0;
 }
@@ -1215,7 +1640,7 @@ static __attribute__((constructor(101))) void start(void)
 
 static __attribute__((destructor(101))) void finish(void)
 {
-	int saved = errno, near = load(&driver_map) || company().driver;
+	int saved = errno, near = load(&driver_map) || load(&hip_map) || company().driver;
 	struct owner *o = load(&owner);
 	/* A program whose calls passed us by is worth a word, its children are not. */
 	if (!o && near && first_pid == (u32)getpid())
@@ -1243,7 +1668,7 @@ EXPORT unsigned la_objopen(struct link_map *map, Lmid_t namespace, uintptr_t *co
 	if (!*cookie)
 		return 2; /* LA_FLG_BINDFROM */
 	if (namespace == LM_ID_BASE) {
-		store(&driver_map, map);
+		store(is_hip(map->l_name) ? &hip_map : &driver_map, map);
 		begin();
 	}
 	return 3; /* LA_FLG_BINDTO as well */
@@ -1255,6 +1680,6 @@ EXPORT uintptr_t la_symbind64(ElfW(Sym) *symbol, unsigned index, uintptr_t *from
 	(void)index, (void)from, (void)flags;
 	if (i < 0 || !aim(i, (void *)symbol->st_value))
 		return symbol->st_value;
-	learn_driver();
+	learn(i);
 	return (uintptr_t)wrappers[i];
 }

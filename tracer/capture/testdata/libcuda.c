@@ -14,13 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef API
 #define API __attribute__((visibility("default")))
+#endif
 typedef int CUresult;
 typedef uint64_t u64;
 enum { INVALID = 1, NO_MEMORY = 2, NOT_FOUND = 500 };
 
+struct pool {
+	u64 used, reserved, threshold;
+};
 struct block {
 	u64 magic, size, refs;
+	struct pool *pool;
 };
 #define MAGIC 0x57554253u
 
@@ -57,6 +63,7 @@ static CUresult take(u64 *out, u64 size)
 	b->magic = MAGIC;
 	b->size = size;
 	b->refs = 1;
+	b->pool = 0;
 	*out = (u64)b;
 	errno = 77; /* the real driver's system calls leave something, too */
 	return 0;
@@ -72,6 +79,8 @@ static CUresult drop(u64 p)
 	if (--b->refs)
 		return 0;
 	b->magic = 0;
+	if (b->pool)
+		__atomic_sub_fetch(&b->pool->used, b->size, __ATOMIC_RELAXED);
 	__atomic_sub_fetch(&used, b->size, __ATOMIC_RELAXED);
 	free(b);
 	return 0;
@@ -80,6 +89,47 @@ static CUresult drop(u64 p)
 /* Booked without the checks: what the benchmark calls would else be malloc. */
 static CUresult handle(u64 *out) { return take(out, 1); }
 
+
+/* Pools of stream-ordered memory: they hand out multiples of 512 bytes, take 2 MiB of
+ * the device at a time, and keep what is above their threshold until the program
+ * synchronizes. */
+static struct pool defaults[2];
+static u64 pools[64];
+
+static CUresult take_from(struct pool *pool, u64 *out, u64 size)
+{
+	CUresult rc;
+	size = (size + 511) & ~511ull;
+	if ((rc = take(out, size)))
+		return rc;
+	((struct block *)*out)->pool = pool;
+	if (__atomic_add_fetch(&pool->used, size, __ATOMIC_RELAXED) > pool->reserved)
+		pool->reserved = (pool->used + (2u << 20) - 1) & ~((2ull << 20) - 1);
+	return 0;
+}
+
+static void trim(struct pool *pool, u64 keep)
+{
+	u64 least = (pool->used + (2u << 20) - 1) & ~((2ull << 20) - 1);
+	if (pool->reserved > keep)
+		pool->reserved = least > keep ? least : keep;
+}
+
+static CUresult wait_for(void)
+{
+	for (int i = 0; i < 2; i++)
+		trim(&defaults[i], defaults[i].threshold);
+	for (int i = 0; i < 64; i++)
+		if (pools[i])
+			trim((struct pool *)pools[i], ((struct pool *)pools[i])->threshold); /* never freed */
+	return 0;
+}
+
+static struct pool *current_pool(void)
+{
+	u64 n = current_ctx - (u64)contexts;
+	return &defaults[n < 2 ? n : 0];
+}
 
 /* As the real one does, cuInit takes in the library of a profiler. */
 API CUresult cuInit(unsigned flags)
@@ -123,9 +173,9 @@ API CUresult cuMemAlloc(unsigned *p, unsigned n) { (void)p, (void)n; return 999;
 API CUresult cuMemAlloc_v2(u64 *p, size_t n) { return take(p, n); }
 API CUresult cuMemAllocPitch_v2(u64 *p, size_t *pitch, size_t w, size_t h, unsigned e) { (void)e; *pitch = (w + 511) & ~511ull; return take(p, *pitch * h); }
 API CUresult cuMemAllocManaged(u64 *p, size_t n, unsigned f) { (void)f; return take(p, n); }
-API CUresult cuMemAllocAsync(u64 *p, size_t n, void *s) { (void)s; return take(p, n); }
-API CUresult cuMemAllocAsync_ptsz(u64 *p, size_t n, void *s) { (void)s; return take(p, n); }
-API CUresult cuMemAllocFromPoolAsync(u64 *p, size_t n, void *pool, void *s) { (void)pool, (void)s; return take(p, n); }
+API CUresult cuMemAllocAsync(u64 *p, size_t n, void *s) { (void)s; return take_from(current_pool(), p, n); }
+API CUresult cuMemAllocAsync_ptsz(u64 *p, size_t n, void *s) { (void)s; return take_from(current_pool(), p, n); }
+API CUresult cuMemAllocFromPoolAsync(u64 *p, size_t n, void *pool, void *s) { (void)s; return take_from(pool, p, n); }
 API CUresult cuMemFree_v2(u64 p) { return drop(p); }
 API CUresult cuMemFreeAsync(u64 p, void *s) { (void)s; return drop(p); }
 API CUresult cuMemFreeAsync_ptsz(u64 p, void *s) { (void)s; return drop(p); }
@@ -172,8 +222,43 @@ API CUresult cuMemUnmap(u64 p, size_t n)
 	return found ? 0 : INVALID;
 }
 
-API CUresult cuMemPoolCreate(u64 *p, const void *props) { (void)props; return handle(p); }
-API CUresult cuMemPoolDestroy(u64 p) { return drop(p); }
+API CUresult cuMemPoolCreate(u64 *p, const void *props)
+{
+	(void)props;
+	*p = (u64)calloc(1, sizeof(struct pool));
+	for (int i = 0; i < 64; i++) {
+		u64 none = 0;
+		if (__atomic_compare_exchange_n(&pools[i], &none, *p, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			return 0;
+	}
+	return NO_MEMORY;
+}
+API CUresult cuMemPoolDestroy(u64 p)
+{
+	for (int i = 0; i < 64; i++)
+		if (pools[i] == p)
+			return (pools[i] = 0);
+	return INVALID;
+}
+API CUresult cuMemPoolTrimTo(u64 p, size_t keep) { trim((struct pool *)p, keep); return 0; }
+API CUresult cuMemPoolGetAttribute(struct pool *p, int which, u64 *v)
+{
+	for (int i = 0; i <= 64; i++) {
+		if (i == 64)
+			abort(); /* a pool that is gone: the real driver reads freed memory */
+		if (p == &defaults[0] || p == &defaults[1] || pools[i] == (u64)p)
+			break;
+	}
+	*v = which == 4 ? p->threshold : which == 5 ? p->reserved : which == 7 ? p->used : 0;
+	return which == 4 || which == 5 || which == 7 ? 0 : INVALID;
+}
+API CUresult cuMemPoolSetAttribute(struct pool *p, int which, const u64 *v) { if (which == 4) p->threshold = *v; return which == 4 ? 0 : INVALID; }
+API CUresult cuDeviceGetDefaultMemPool(u64 *p, int d) { *p = (u64)&defaults[d & 1]; return 0; }
+API CUresult cuDeviceGetMemPool(u64 *p, int d) { return cuDeviceGetDefaultMemPool(p, d); }
+API CUresult cuStreamSynchronize(void *s) { (void)s; return wait_for(); }
+API CUresult cuStreamSynchronize_ptsz(void *s) { (void)s; return wait_for(); }
+API CUresult cuCtxSynchronize(void) { return wait_for(); }
+API CUresult cuEventSynchronize(void *e) { (void)e; return wait_for(); }
 API CUresult cuEventCreate(u64 *e, unsigned f) { (void)f; return handle(e); }
 API CUresult cuEventDestroy_v2(u64 e) { return drop(e); }
 API CUresult cuStreamCreate(u64 *s, unsigned f) { (void)f; return handle(s); }
@@ -231,7 +316,9 @@ static void *find(const char *name, int version, u64 flags)
 		F("cuMemHostRegister", cuMemHostRegister_v2), F("cuMemHostUnregister", cuMemHostUnregister),
 		F("cuArrayCreate", cuArrayCreate_v2), F("cuArrayDestroy", cuArrayDestroy), F("cuMemCreate", cuMemCreate),
 		F("cuMemRelease", cuMemRelease), F("cuMemAddressReserve", cuMemAddressReserve), F("cuMemMap", cuMemMap), F("cuMemUnmap", cuMemUnmap),
-		F("cuMemPoolCreate", cuMemPoolCreate), F("cuMemPoolDestroy", cuMemPoolDestroy), F("cuEventCreate", cuEventCreate),
+		F("cuMemPoolCreate", cuMemPoolCreate), F("cuMemPoolTrimTo", cuMemPoolTrimTo), F("cuMemPoolGetAttribute", cuMemPoolGetAttribute), F("cuMemPoolSetAttribute", cuMemPoolSetAttribute),
+		F("cuDeviceGetDefaultMemPool", cuDeviceGetDefaultMemPool), F("cuStreamSynchronize", cuStreamSynchronize), F("cuCtxSynchronize", cuCtxSynchronize), F("cuEventSynchronize", cuEventSynchronize),
+		{"cuStreamSynchronize", (void *)cuStreamSynchronize_ptsz, 1}, F("cuMemPoolDestroy", cuMemPoolDestroy), F("cuMemPoolDestroy", cuMemPoolDestroy), F("cuEventCreate", cuEventCreate),
 		F("cuEventDestroy", cuEventDestroy_v2), F("cuStreamCreate", cuStreamCreate), F("cuStreamCreateWithPriority", cuStreamCreateWithPriority),
 		F("cuStreamDestroy", cuStreamDestroy_v2), F("cuGraphInstantiate", cuGraphInstantiateWithFlags), F("cuGraphExecDestroy", cuGraphExecDestroy),
 		F("cuModuleLoadData", cuModuleLoadData), F("cuModuleUnload", cuModuleUnload), F("cuLibraryLoadData", cuLibraryLoadData),

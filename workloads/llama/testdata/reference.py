@@ -139,11 +139,25 @@ def q6_k(b):
     return half(b, 208) * spread(b[:, 192:208].view(np.int8).astype(np.float64), 16) * (low + 16 * high - 32)
 
 
+LEVELS = np.array([-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113], np.float64)
+
+
+def iq4_nl(b):
+    return half(b, 0) * LEVELS[nibbles(b[:, 2:]).astype(int)]
+
+
+def iq4_xs(b):
+    low = np.hstack([bits(b[:, 4 + n // 2:5 + n // 2], 4 * (n % 2), 15) for n in range(8)])
+    high = np.hstack([bits(b[:, 2 + n // 4:3 + n // 4], 2 * (n % 4), 3) for n in range(8)])
+    q = np.hstack([nibbles(b[:, 8 + 16 * n:24 + 16 * n]) for n in range(8)]).astype(int)
+    return half(b, 0) * spread(low + 16 * high - 32, 32) * LEVELS[q]
+
+
 # Type: values of a block, bytes of a block, decoder.
 TYPES = {
     0: (1, 4, f32), 1: (1, 2, f16), 2: (32, 18, q4_0), 3: (32, 20, q4_1), 6: (32, 22, q5_0), 7: (32, 24, q5_1),
     8: (32, 34, q8_0), 10: (256, 84, q2_k), 11: (256, 110, q3_k), 12: (256, 144, q4_k), 13: (256, 176, q5_k),
-    14: (256, 210, q6_k), 30: (1, 2, bf16),
+    14: (256, 210, q6_k), 20: (32, 18, iq4_nl), 23: (256, 136, iq4_xs), 30: (1, 2, bf16),
 }
 
 

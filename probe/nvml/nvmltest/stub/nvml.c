@@ -32,6 +32,7 @@ typedef struct {
 	char name[96], uuid[96], pci[32];
 	uint64_t total, used, free, reserved;
 	uint32_t gpu, compute;
+	uint32_t vital[7]; /* busy, memory busy, Celsius, mW, limit in mW, MHz, memory's MHz */
 } unit_t;
 
 static struct {
@@ -62,11 +63,16 @@ static void line_of(char *line) {
 	else if (!strcmp(key, "device") && S.devices < MAX_DEVICES) {
 		unit_t *u = &S.device[S.devices];
 		u->index = S.devices++;
+		memset(u->vital, 0xff, sizeof u->vital);
 		snprintf(u->name, sizeof u->name, "%s", a);
 		snprintf(u->uuid, sizeof u->uuid, "%s", b);
 		snprintf(u->pci, sizeof u->pci, "%.31s", c);
 		u->total = bytes_of(d); u->used = bytes_of(e); u->reserved = bytes_of(f);
 		u->free = u->total == UINT64_MAX ? UINT64_MAX : u->total - u->used - u->reserved;
+	} else if (!strcmp(key, "vitals")) {
+		const char *v[7] = {b, c, d, e, f, g, h};
+		for (int i = 0; i < 7; i++)
+			if (strcmp(v[i], "na")) S.device[atoi(a) % MAX_DEVICES].vital[i] = strtoul(v[i], NULL, 10);
 	} else if (!strcmp(key, "memory_code")) S.device[atoi(a) % MAX_DEVICES].memory_code = atoi(b);
 	else if (!strcmp(key, "list_code")) S.device[atoi(a) % MAX_DEVICES].list_code = atoi(b);
 	else if (!strcmp(key, "accounting")) S.device[atoi(a) % MAX_DEVICES].accounting = 1;
@@ -181,6 +187,27 @@ int nvmlDeviceGetAccountingStats(unit_t *u, unsigned pid, uint64_t *out) {
 			return OK;
 		}
 	return NOT_FOUND;
+}
+
+/* The vitals. What the configuration does not tell is not supported; the older
+ * libraries lack the call for the limit. */
+static int vital(unit_t *u, int i, unsigned *out) {
+	if (lost()) return lost();
+	if (u->is_part || u->vital[i] == UINT32_MAX) return NOT_SUPPORTED;
+	*out = u->vital[i];
+	return OK;
+}
+int nvmlDeviceGetUtilizationRates(unit_t *u, unsigned *out) {
+	int code = vital(u, 0, &out[0]);
+	return code ? code : vital(u, 1, &out[1]);
+}
+int nvmlDeviceGetTemperature(unit_t *u, unsigned sensor, unsigned *out) { return sensor ? INVALID : vital(u, 2, out); }
+int nvmlDeviceGetPowerUsage(unit_t *u, unsigned *out) { return vital(u, 3, out); }
+#ifndef ONLY_V1
+int nvmlDeviceGetEnforcedPowerLimit(unit_t *u, unsigned *out) { return vital(u, 4, out); }
+#endif
+int nvmlDeviceGetClockInfo(unit_t *u, unsigned which, unsigned *out) {
+	return which == 1 ? vital(u, 5, out) : which == 2 ? vital(u, 6, out) : INVALID;
 }
 
 /* The lists. A part shows its own entries, the device all of them. */

@@ -10,6 +10,7 @@ from collections import OrderedDict
 import torch
 from gpumem_agent import hostheap
 from gpumem_agent.frameworks import torch as adapter
+from gpumem_agent.frameworks import torch_steps as steps_module
 from gpumem_agent.frameworks.torch_steps import ALONE, LONGEST
 from gpumem_agent.quiet import Quiet
 from gpumem_agent.sampling import SHARE, STEP_CREDIT, STEP_SECONDS, Budget, Pace, StepPace
@@ -101,6 +102,37 @@ class HookTest(unittest.TestCase):
         with patched(self.hook, "_hook", None):  # which nobody calls in a run
             self.step(3)
         self.assertEqual(self.steps.count, steps + 3)
+
+    def test_a_hook_that_is_taken_out_leaves_what_was_there_before(self):
+        for steps in (1, 2 * ALONE):  # with PyTorch's dictionary, and with one of ours
+            self.setUp()
+            self.step(steps)
+            self.assertTrue(self.hook.disarm())
+            hooks = module._global_optimizer_post_hooks
+            self.assertEqual((type(hooks), len(hooks)), (OrderedDict, 0))
+            counted = self.steps.count
+            self.step(3)
+            self.assertEqual(self.steps.count, counted)
+
+    def test_hooks_of_others_outlive_ours_and_can_be_removed(self):
+        self.past()
+        seen = []
+        handle = module.register_optimizer_step_post_hook(lambda *_: seen.append(1))
+        self.assertTrue(self.hook.disarm())
+        self.step(2)
+        self.assertEqual((len(seen), len(module._global_optimizer_post_hooks)), (2, 1))
+        handle.remove()
+        self.step()
+        self.assertEqual((len(seen), len(module._global_optimizer_post_hooks)), (2, 0))
+
+    def test_at_a_step_no_hook_is_taken_out_under_the_program(self):
+        self.hook.disarm()
+        outcome = []
+        module.register_optimizer_step_post_hook(lambda *_: outcome.append(self.hook.disarm()))
+        self.hook.arm()
+        with patched(steps_module, "TRIES", 3):
+            self.step()
+        self.assertEqual(outcome, [False])
 
     def test_a_sample_comes_a_run_after_it_is_due_at_the_latest(self):
         self.past()

@@ -1,13 +1,17 @@
 """Figures of CuPy and PyTorch, and the forms in which frameworks tell allocation sites."""
 
 import gzip
+import sys
 import types
 import unittest
 
 import cupy
+import jax
 from gpumem_agent import sites
+from gpumem_agent.frameworks import arrays
 from gpumem_agent.frameworks import cupy as adapter
-from gpumem_agent.frameworks import torch as torch_adapter
+from gpumem_agent.frameworks import jax as jax_adapter
+from gpumem_agent.frameworks import torch_backends
 
 
 class Contexts:
@@ -27,7 +31,7 @@ class CupyTest(unittest.TestCase):
         cupy.get_default_memory_pool().free_all_blocks()
 
     def test_without_a_driver_in_the_process_no_device_is_alive(self):
-        self.framework.arm()
+        self.framework.prepare()
         self.assertFalse(self.framework.active())
 
     def test_the_pool_tells_bytes_and_free_blocks_and_no_live_count(self):
@@ -48,6 +52,48 @@ class CupyTest(unittest.TestCase):
         self.assertEqual((size, group), (4096, "(4096,) float32"))
 
 
+    def test_live_memory_is_made_of_arrays_and_of_what_only_cupy_holds(self):
+        before = self.framework.composition() or {"categories": {}}
+        array = cupy.ndarray(4096)
+        view = cupy.ndarray(0)
+        view.data = array.data  # the same memory
+        alone = cupy.ndarray(1000).data
+        made = self.framework.composition()["categories"]
+        self.assertEqual(made["other arrays of Python"], 4096)
+        self.assertEqual(made["held by the framework alone"], 1000)
+        self.assertEqual(sum(made.values()), cupy.get_default_memory_pool().used_bytes())
+        del array, view, alone, before
+
+
+class JaxTest(unittest.TestCase):
+    def test_live_memory_is_made_of_arrays_and_of_what_only_xla_holds(self):
+        framework = jax_adapter.open_framework(jax, self)  # anything that a weak reference takes
+        kept = [jax.zeros(3000), jax.zeros(500)]
+        client = jax.monitoring and sys.modules["jax._src.xla_bridge"].get_backend()
+        client.hidden = 700
+        made = framework.composition()
+        client.hidden = 0
+        del kept
+        want = {"other arrays of Python": 3500, "held by the framework alone": 700}
+        self.assertEqual(made, {"device": 0, "categories": want})
+
+
+class ArraysTest(unittest.TestCase):
+    def test_categories_add_up_to_what_lives(self):
+        for sums, want in (
+            ({"parameters": 60, "other arrays of Python": 30}, {"held by the framework alone": 10}),
+            ({"parameters": 60, "other arrays of Python": 70}, {"other arrays of Python": 40}),
+            ({"parameters": 160}, {"arrays that share memory or are not computed yet": 100}),
+            ({}, {"held by the framework alone": 100}),
+        ):
+            made = arrays.categories(100, dict(sums))
+            self.assertEqual(sum(made.values()), 100)
+            self.assertEqual({k: made.get(k) for k in want}, want)
+
+    def test_nothing_is_made_up_where_live_bytes_are_unknown(self):
+        self.assertIsNone(arrays.composition(0, None, {}))
+
+
 class TorchCountersTest(unittest.TestCase):
     """Whence the counters of PyTorch's caching allocator come."""
 
@@ -60,7 +106,7 @@ class TorchCountersTest(unittest.TestCase):
     def live_bytes(self, direct):
         """What samples say in turn, when the public way says 5 bytes."""
         public = types.SimpleNamespace(device_count=lambda: 1)
-        backend = torch_adapter._Stats(None, "cuda", public, None, lambda _: self.STATS, direct)
+        backend = torch_backends.Stats(None, "cuda", public, None, lambda _: self.STATS, direct)
         rows = [{}, {}]
         for row in rows:
             backend.sample(row)

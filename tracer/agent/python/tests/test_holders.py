@@ -234,6 +234,19 @@ class HoldersTest(unittest.TestCase):
         graph = self.path("list M.losses: autograd graph of Pow outputs")
         self.assertEqual(self.find(), {graph: (3 * MIB, 1), self.path("list M.losses"): (512, 1)})
 
+    def test_a_total_that_was_there_before_has_what_its_graph_keeps(self):
+        self.keep(total=torch.operation("Add", torch.empty(512)))
+        self.process.survivors = register.Register.of([self.framework])
+        hidden = torch.empty(3 * MIB)
+        total.grad_fn = torch.operation("Add", hidden).grad_fn  # total += hidden
+        native = [hidden]
+        del hidden
+        walked = upward.Walk._is_own
+        self.addCleanup(setattr, upward.Walk, "_is_own", walked)
+        upward.Walk._is_own = lambda walk, p: p is native or walked(walk, p)
+        graph = self.path("M.total: autograd graph of Add outputs")
+        self.assertEqual(self.find()[graph], (3 * MIB, 1))
+
     def test_parameters_are_the_models_though_the_optimizer_has_them_for_keys(self):
         weight = torch.empty(MIB)
         model = Trainer()

@@ -1,8 +1,12 @@
 """Looks at a program that runs on: what they find, and that they leave no trace."""
 
 import collections
+import functools
 import gc
+import os
+import queue
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -14,7 +18,7 @@ import weakref
 import torch
 from gpumem_agent import atomic, sampling
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import downward, ending, living, running, variables
+from gpumem_agent.holders import downward, ending, lines, living, running, variables
 from gpumem_agent.surveys import Surveys
 
 MIB = 1 << 20
@@ -85,6 +89,8 @@ class LooksTest(unittest.TestCase):
         self.look()
 
     def look(self):
+        if self.surveys._register is None:
+            self.surveys._begun = time.monotonic()  # each note is old enough on any machine
         self.assertTrue(self.surveys.look_now(self.process, time.monotonic() + 20))
         return {h["path"]: (h["bytes"], h["count"]) for h in self.surveys.told}
 
@@ -94,6 +100,15 @@ class LooksTest(unittest.TestCase):
 
     def path(self, text):
         return text.replace("M.", "%s." % __name__)
+
+    def test_one_array_that_is_longer_at_every_look_is_told(self):
+        self.keep(rows=None, batch=None)
+        for megabytes, other in ((1, 3), (2, 5), (3, 4), (4, 6)):
+            globals().update(rows=torch.empty(megabytes * MIB), batch=torch.empty(other * MIB))
+            told = self.look()
+            if megabytes < 4:
+                self.assertEqual(told, {})
+        self.assertEqual(told, {self.path("M.rows"): (4 * MIB, 1)})
 
     def test_names_of_modules_objects_and_classes(self):
         trainer = Trainer()
@@ -113,6 +128,26 @@ class LooksTest(unittest.TestCase):
                 self.path("list M.pairs[…][…]['loss']"): (5 * MIB, 5),
             },
         )
+
+    def test_how_many_elements_a_container_has_and_can_have(self):
+        @functools.lru_cache(maxsize=100)
+        def cached(key):
+            return torch.empty(MIB)
+
+        self.keep(ring=collections.deque([torch.empty(MIB) for _ in range(2)], maxlen=7))
+        self.keep(waiting=queue.Queue(maxsize=5), endless=collections.deque())
+        endless.extend(torch.empty(MIB) for _ in range(4))
+        for key in range(3):
+            waiting.put(torch.empty(MIB))
+            cached(key)
+        self.keep(cached=cached)
+        self.assertTrue(self.surveys.look_now(self.process, time.monotonic() + 20))
+        found = {h["path"].split(".")[-1]: h for h in self.surveys.told}
+        told = {name: (h["length"], h.get("bound")) for name, h in found.items()}
+        names = {name: size for name, size in told.items() if name in ("ring", "endless")}
+        self.assertEqual(names, {"ring": (2, 7), "endless": (4, None)})
+        self.assertEqual(sorted(told.values(), key=str), [(2, 7), (3, 100), (3, 5), (4, None)])
+        self.assertTrue(all(h["over_ms"] > 0 for h in self.surveys.told))
 
     def test_variables_of_functions_that_run(self):
         def serve(wait):
@@ -275,6 +310,74 @@ class LooksTest(unittest.TestCase):
         self.process.survivors = self.surveys._notes[0][1]
         found = ending.find(self.process, time.monotonic() + 20)
         self.assertEqual([h["count"] for h in found if h["path"] == path], [5000])
+
+    def grown_by(self, name):
+        return [found for path, found in self.look().items() if path.endswith("." + name)]
+
+    def test_a_few_elements_that_take_a_lot_are_told_and_light_ones_are_not(self):
+        self.process.frameworks = []
+        self.keep(blobs=collections.deque(bytes(200_000) for _ in range(20)), words=["x"] * 20)
+        self.look()
+        blobs.extend(bytes(200_000) for _ in range(40))
+        words.extend(str(i) for i in range(400))
+        ((size, count),) = self.grown_by("blobs")
+        self.assertEqual(count, 40)
+        self.assertTrue(40 * 200_000 <= size < 41 * 200_000, size)
+        self.assertEqual(self.grown_by("words"), [])
+
+    def test_what_elements_keep_counts_and_what_they_share_does_not(self):
+        self.process.frameworks = []
+        shared = bytearray(100 * MIB)
+        self.keep(jobs=[])
+        self.look()
+        for _ in range(50):
+            job = Trainer()
+            job.input, job.shared, job.module = bytearray(200_000), shared, sys
+            jobs.append({"job": job})
+        ((size, count),) = self.grown_by("jobs")
+        self.assertEqual(count, 50)
+        self.assertTrue(50 * 200_000 <= size < 50 * 210_000, size)
+
+    def test_the_lines_that_fill_a_container_are_told(self):
+        self.process.frameworks = []
+        self.keep(inbox=queue.Queue(), orders=[])
+        self.look()
+
+        def fill():
+            for _ in range(40):
+                inbox.put(bytes(200_000))  # the line of the queue
+                orders.append(bytes(200_000))  # the line of the list
+
+        fill()
+        self.look()
+        told = {h["path"]: h.get("filled", "") for h in self.surveys.told}
+        with open(__file__) as source:
+            source_lines = source.read().splitlines()
+        for path, thing in (("deque M.inbox.queue", "queue"), ("list M.orders", "list")):
+            ends = [line.endswith("# the line of the " + thing) for line in source_lines]
+            place = "%s:%d fill" % (__file__, ends.index(True) + 1)
+            self.assertEqual(told[self.path(path)], place)
+
+    def test_a_source_that_is_long_or_none_costs_no_time(self):
+        with tempfile.TemporaryDirectory() as folder:
+            minified = os.path.join(folder, "minified.py")
+            with open(minified, "w") as source:
+                source.write("rows = " * 140_000 + "1\nrows.append(2)\n")
+            begun = time.monotonic()
+            places = lines.places(lines.Filler("rows", minified, False))
+            self.assertEqual(places, ["%s:2 <module>" % minified])
+            pipe = os.path.join(folder, "pipe.py")
+            os.mkfifo(pipe)
+            self.assertEqual(lines.places(lines.Filler("no_such_name", pipe, False)), [])
+            self.assertLess(time.monotonic() - begun, 20)  # else it is minutes, or for ever
+
+    def test_a_cache_of_functools_has_its_functions_name(self):
+        self.process.frameworks = []
+        self.keep(render=functools.lru_cache(maxsize=None)(lambda key: bytes(200_000)))
+        self.look()
+        for key in range(40):
+            render(key)
+        self.assertIn(self.path("lru_cache M.render"), self.look())
 
     def test_a_note_of_the_present_is_not_compared_with(self):
         self.assertIsNone(self.surveys.reference())

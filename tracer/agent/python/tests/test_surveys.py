@@ -6,6 +6,7 @@ import unittest
 
 from gpumem_agent import surveys
 from gpumem_agent.frameworks import Framework
+from gpumem_agent.holders import running
 
 
 class Recorded(Framework):
@@ -56,6 +57,30 @@ class SurveysTest(unittest.TestCase):
         self.surveys._told = told
         self.surveys.restart()  # of another framework: the survey stays
         self.assertEqual(self.surveys.told, told)
+
+    def test_a_last_look_a_moment_later_takes_nothing_back_of_a_holder_that_grows(self):
+        told = [{"path": "list t.kept", "bytes": 8 << 20, "count": 8, "over_ms": 8000.0}]
+        once = [{"path": "list t.kept", "bytes": 1 << 20, "count": 1, "over_ms": 1000.0}]
+        self.assertEqual(running.lasting(once, told), told)
+        more = [{"path": "list t.kept", "bytes": 9 << 20, "count": 9, "over_ms": 9000.0}]
+        self.assertEqual(running.lasting(more, told), more)
+        # What is made anew at each step is as much after twice the time.
+        same = [{"path": "list t.kept", "bytes": 8 << 20, "count": 8, "over_ms": 16000.0}]
+        self.assertEqual(running.lasting(same, told), [])
+        self.assertEqual(running.lasting([], told), [])
+
+    def test_a_look_a_moment_after_another_takes_nothing_back(self):
+        now = time.monotonic()
+        told = [{"path": "list t.kept", "bytes": 8 << 20, "count": 8, "over_ms": 8000.0}]
+        original, running.look = running.look, lambda *_: ([], "noted")
+        try:
+            for age, left in ((1, told), (9, [])):
+                self.surveys._begun, self.surveys._told = now - 17, told
+                self.surveys._notes = [(now - 12, "older"), (now - age, "newest")]
+                self.surveys.look_now(self.process, now + 1)
+                self.assertEqual(self.surveys.told, left)
+        finally:
+            running.look = original
 
     def test_a_look_that_only_notes_is_followed_by_one_that_compares(self):
         self.process.steps.known = False

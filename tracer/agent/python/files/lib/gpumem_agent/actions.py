@@ -3,6 +3,7 @@ that is unknown is left out, never zero."""
 
 import gc
 
+from gpumem_agent import atomic
 from gpumem_agent.frameworks import sites_of, total
 from gpumem_agent.own import own
 
@@ -77,6 +78,37 @@ def _holders(process):
     return {"detail": {"holders": found[:LIST_LENGTH]}}
 
 
+def _composition(process):
+    """Tells with a mark what live memory is made of now."""
+    for framework in _active(process):
+        found = framework.composition()
+        if found:
+            process.mark("composition", framework.name, detail=found)
+            return {}
+    return {"error": "no framework in use here tells what its memory is made of"}
+
+
+def _look(process):
+    """What is held now, all of it, for a tracer that looks once."""
+    active, detail = _active(process), {}
+    if atomic.POSSIBLE:
+        from gpumem_agent.holders import running
+        from gpumem_agent.holders.register import Register
+
+        deadline = own.monotonic() + HOLDERS_SECONDS_RUNNING
+        found, _ = running.look(process, Register({}, {}), deadline)
+        detail["holders"] = found[:LIST_LENGTH]
+    made = next(filter(None, (f.composition() for f in active)), None)
+    if made is not None:
+        detail["composition"] = made
+    now = sites_of(active)
+    if now is not None:
+        from gpumem_agent import sites
+
+        detail["sites"] = sites.compare(now, None)[:LIST_LENGTH]
+    return {"detail": detail}
+
+
 def _less(before, after):
     if before is None or after is None:
         return None
@@ -99,4 +131,6 @@ _ACTIONS = {
     "sync": _sync,
     "sites": _sites,
     "holders": _holders,
+    "composition": _composition,
+    "look": _look,
 }

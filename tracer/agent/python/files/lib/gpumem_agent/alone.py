@@ -38,15 +38,25 @@ class Alone:
 
 
 def wrap_os(process):
-    """Wraps the functions of os, where it has them."""
+    """Wraps the functions of os, where it has them. Returns what undoes that."""
+    wrapped = {}
     for name in NAMES[:2]:
         function = getattr(os, name, None)
         if function is not None:
-            setattr(os, name, _wrapped(process, function))
+            wrapped[name] = function, _wrapped(process, function)
+            setattr(os, name, wrapped[name][1])
+
+    def undo():
+        for name, (function, ours) in wrapped.items():
+            if getattr(os, name, None) is ours:
+                setattr(os, name, function)
+
+    return undo
 
 
 def wrap_ctypes(process, ctypes):
-    """Wraps these functions whenever they are looked up in a library."""
+    """Wraps these functions whenever they are looked up in a library. Returns what
+    undoes that; functions that were looked up already stay as they are."""
     look_up = ctypes.CDLL.__getitem__
 
     def __getitem__(self, name_or_ordinal):
@@ -58,9 +68,17 @@ def wrap_ctypes(process, ctypes):
 
     ctypes.CDLL.__getitem__ = __getitem__
 
+    def undo():
+        if ctypes.CDLL.__getitem__ is __getitem__:
+            ctypes.CDLL.__getitem__ = look_up
+
+    return undo
+
 
 def _wrapped(process, function):
     def alone(*args, **keywords):
+        if process.exiting:
+            return function(*args, **keywords)
         with Alone(process):
             return function(*args, **keywords)
 
@@ -75,7 +93,7 @@ def _foreign(process, library, function, name):
     kind = type(function)
 
     def __call__(self, *args, **keywords):
-        if name == "syscall" and not _is_named(args):
+        if process.exiting or name == "syscall" and not _is_named(args):
             return kind.__call__(self, *args, **keywords)
         with Alone(process):
             return kind.__call__(self, *args, **keywords)

@@ -8,7 +8,6 @@ to open something else under its number, is forgotten and never touched.
 """
 
 import sys
-import _thread
 
 from gpumem_agent.own import own
 
@@ -34,13 +33,19 @@ class Connection:
         self.path = path
         self.dropped = 0  # lines that the tracer did not take in time
         self.ended = False  # by the tracer: for good, says the protocol
+        self.refused = False  # nobody listened when it was opened
         self._socket = None
         self._cookie = self._identity = None
         self._sender = None
         self._rest = b""  # tail of a line that was sent in part
         self._inbox = b""
-        self._lock = _thread.allocate_lock()
+        self._lock = own.allocate_lock()
         self._owner = None  # thread that is sending
+
+    @property
+    def is_lost(self):
+        """Whether the tracer has gone."""
+        return self.ended or self.refused
 
     @property
     def is_open(self):
@@ -61,6 +66,7 @@ class Connection:
             fd = _raise_fd(plain.fileno())
         except OSError:
             plain.close()
+            self.refused = True
             return False
         if fd != plain.fileno():
             plain.close()
@@ -107,7 +113,7 @@ class Connection:
         # Only a with statement takes a lock so that no signal handler of the
         # program's can raise between the taking and the promise to give back.
         with self._lock:
-            self._owner = _thread.get_ident()
+            self._owner = own.get_ident()
             try:
                 left = line if self._rest else self._push(line)
                 if left:
@@ -119,7 +125,7 @@ class Connection:
         """Whether a message has to be dropped because another is being sent:
         by this very thread, which a signal handler interrupted, or by another
         one that the caller does not want to wait for."""
-        return self._owner == _thread.get_ident() or (not wait and self._lock.locked())
+        return self._owner == own.get_ident() or (not wait and self._lock.locked())
 
     def _finish(self, line, left, patience):
         """Sends what the socket did not take at once of a line, or drops it whole;

@@ -60,5 +60,8 @@ class Figures:
         used = heap.bytes() if heap is not None else None
         if used is not None:
             row["host_heap_bytes"] = self.heap_bytes = used
+            free = heap.free_bytes()
+            if free is not None:
+                row["host_heap_free_bytes"] = free
         self.heap_cost = own.thread_time() - begun
         self.heap_at = own.monotonic() + self._heap_pace.interval(self.heap_cost)

@@ -38,6 +38,10 @@ class Greeting:
         hello.update(facts)
         hello["versions"] = versions
         hello["actions"] = ACTIONS if process.has_survivors() else EXPERIMENTS
+        if any(f.composes and f.active() for f in process.frameworks):
+            hello["actions"] = hello["actions"] + ["composition"]
+        if process.late is not None:
+            hello["actions"] = hello["actions"] + ["look", "leave"]
         process.connection.send({"hello": hello}, patience=0.05)
 
     def renew(self, now):

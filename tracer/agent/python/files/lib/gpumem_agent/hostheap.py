@@ -4,6 +4,10 @@ host_heap_bytes = mallinfo2's uordblks + hblkhd, and the bytes in blocks of
 Python's small-object allocator, whose arenas are mapped beside the C heap and
 are in neither figure.
 
+host_heap_free_bytes = mallinfo2's fordblks, on macOS size_allocated less
+size_in_use: what was given back to the C heap and lies in it between blocks that
+are in use.
+
 mallinfo2 walks the free lists of each arena with that arena's lock held: there
 is no way to ask glibc without. The reading is therefore on a budget of its own
 (see sampling): at most twice a second and at most .1 % of the time. Measured
@@ -48,6 +52,11 @@ class Heap:
         small = self._small.bytes()
         return None if small is None else self._system.bytes() + small
 
+    def free_bytes(self):
+        """Bytes that the C heap kept free at the last reading, or None when the
+        system does not tell."""
+        return self._system.free
+
     def trim(self):
         """Gives free heap back to the operating system. Returns the bytes it
         believes to have given, or None when the system does not tell."""
@@ -67,8 +76,11 @@ class _Glibc:
         self._info = native.function("mallinfo2", info)
         self._trim = native.function("malloc_trim", native.Int, native.Size)
 
+    free = None
+
     def bytes(self):
         info = self._info()
+        self.free = info.fordblks
         return info.uordblks + info.hblkhd
 
     def trim(self):
@@ -92,9 +104,13 @@ class _Darwin:
         self._read = native.function("malloc_zone_statistics", None, pointer, pointer)
         self._relief = native.function("malloc_zone_pressure_relief", size, pointer, size)
 
+    free = None
+
     def bytes(self):
         self._read(None, self._by_reference(self._statistics))
-        return self._statistics.size_in_use
+        used = self._statistics.size_in_use
+        self.free = max(0, self._statistics.size_allocated - used)
+        return used
 
     def trim(self):
         return self._relief(None, 0)

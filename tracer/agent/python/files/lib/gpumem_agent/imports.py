@@ -1,6 +1,6 @@
-"""Notices frameworks, and ctypes, when the program imports them, and only then.
+"""Notices frameworks, and some modules more, when the program imports them, and only then.
 
-A finder at the head of sys.meta_path looks at five names. For these it asks
+A finder at the head of sys.meta_path looks at seven names. For these it asks
 the other finders for the module and lets the loader they name tell us once,
 by an attribute on the loader's instance that removes itself: the loader, the
 spec and the module stay what they would be without us.
@@ -13,7 +13,8 @@ import _frozen_importlib_external as external
 # Module to wait for, and the file below frameworks that knows it.
 FRAMEWORKS = {"torch": "torch", "jax": "jax", "cupy": "cupy", "mlx.core": "mlx"}
 CTYPES = "ctypes"  # see alone.py
-NAMES = frozenset(FRAMEWORKS) | {CTYPES}
+BIRTHS = ("subprocess", "multiprocessing.process")  # see births.py
+NAMES = frozenset(FRAMEWORKS) | {CTYPES} | frozenset(BIRTHS)
 
 
 class Watch:
@@ -25,6 +26,12 @@ class Watch:
 
     def install(self):
         sys.meta_path.insert(0, self)
+
+    def remove(self):
+        """Modules that are being imported will tell nobody."""
+        self._seen = bool
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
 
     def find_spec(self, name, path=None, target=None):
         if name not in NAMES or name in self._busy:
@@ -77,6 +84,12 @@ def loaded(name):
     return module
 
 
+def _finders():
+    """Those that bring uses; of an agent that came late also that of its own files."""
+    late = getattr(sys.modules.get("gpumem_agent"), "_finder", None)
+    return (importlib.BuiltinImporter, external.PathFinder) + ((late,) if late else ())
+
+
 def bring(name):
     """A module of the agent's, or one of the interpreter's that is written in C,
     imported past the program's finders: what the agent needs is none of theirs.
@@ -87,7 +100,7 @@ def bring(name):
         module = loaded(name)
         if module is not None:
             return module
-        for finder in (importlib.BuiltinImporter, external.PathFinder):
+        for finder in _finders():
             spec = finder.find_spec(name, path)
             if spec is not None:
                 return importlib._load_unlocked(spec)

@@ -25,6 +25,13 @@ class Later:
         self._frame, self._at = frame, frame.f_lasti
         self._add(self._callback, None)
 
+    def retire(self):
+        """The end: a call that waits will do nothing. Returns whether one does, for
+        which the caller then keeps this object."""
+        waits = self._frame is not None
+        self._frame = self._at = self._work = None
+        return waits
+
     def _run(self, _):
         if self._frame is None:
             return 0

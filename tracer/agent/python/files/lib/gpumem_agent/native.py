@@ -28,11 +28,14 @@ class Native:
         class Pointer(_ctypes._SimpleCData):
             _type_ = "P"
 
+        class Char(_ctypes._SimpleCData):
+            _type_ = "c"
+
         class Text(_ctypes._SimpleCData):  # ends with a zero byte
             _type_ = "z"
 
         self.Int, self.Unsigned, self.Size = Int, Unsigned, Size
-        self.Pointer, self.Text = Pointer, Text
+        self.Pointer, self.Char, self.Text = Pointer, Char, Text
         self.byref = _ctypes.byref
         self._process = _ctypes.dlopen(None, 0)
 
@@ -42,6 +45,10 @@ class Native:
             return self._ctypes.dlsym(self._process, name) != 0
         except OSError:
             return False
+
+    def address(self, name):
+        """Where the function of that name lies. Raises OSError when there is none."""
+        return self._ctypes.dlsym(self._process, name)
 
     def structure(self, *fields):
         """A type of structure, of pairs of a name and a type."""
@@ -64,5 +71,4 @@ class Native:
 
     def function(self, name, result, *arguments, is_python=False):
         """The function of that name. Raises OSError when there is none."""
-        address = self._ctypes.dlsym(self._process, name)
-        return self.prototype(result, *arguments, is_python=is_python)(address)
+        return self.prototype(result, *arguments, is_python=is_python)(self.address(name))

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import _thread
 
 from gpumem_agent import imports, requests
 from gpumem_agent.connection import Closed, Connection
@@ -13,11 +12,14 @@ from gpumem_agent.quiet import Quiet
 from gpumem_agent.sampling import Sampler, StepPace, paused
 from gpumem_agent.steps import Steps
 from gpumem_agent.surveys import Surveys
+from gpumem_agent.window import Window
 
 REDIAL_SECONDS = 1.0  # between attempts to connect, doubled each time
 LISTEN_SECONDS = 0.4  # between looks for requests, and turns of an idle sampler
 LIST_LENGTH = 50  # holders or sites told at once
 CHILD_SECONDS = 0.05  # a forked child that ends sooner never connects
+DEATH_FRAMES = 50  # of its traceback, the innermost
+DEATH_TEXT = 3000  # characters of the message of the exception that ends a program
 COUNTS_THREADS_LATE = sys.version_info >= (3, 13)  # see later.py
 
 
@@ -56,7 +58,10 @@ class Process:
         self.path = path
         self._armed = set()
         self._later = None
+        self._callers = None  # False where no interposer is
         self._is_forked = False
+        self.late = None  # late.Late in a program that ran before the agent came
+        self.profile = None  # as in GPUMEM_PROFILE, where it is not the environment's word
         self._reset()
 
     def _reset(self):
@@ -64,6 +69,7 @@ class Process:
         self.pid = own.getpid()
         self.steps.restart()
         self.errors = 0
+        self.births = 0  # processes that it was told to have started
         self.first_error = ""
         self.surveys = Surveys()
         self.exiting = False
@@ -77,7 +83,9 @@ class Process:
         self._redial_at = 0.0
         self._listen_at = 0.0
         self._redial_wait = REDIAL_SECONDS
-        self._step_lock = _thread.allocate_lock()
+        self.window = Window(self.profile)
+        self._step_lock = own.allocate_lock()
+        self._aside = []  # messages that came while another was waited for
         self._is_asleep = False  # the sampler was stopped for a fork, or see alone.py
 
     # Life cycle.
@@ -85,15 +93,19 @@ class Process:
     def begin(self):
         import atexit
 
-        imports.Watch(self.noticed).install()
+        watch = imports.Watch(self.noticed)
+        watch.install()
         self._wrap()
         self.dial()
         if sys.version_info < (3, 9):
             # Threads end by pthread_exit there, for which glibc loads a library
             # the first time; once the program has changed its root, it aborts.
-            _thread.start_new_thread(int, ())
+            own.start_new_thread(int, ())
         self._start_sampler(self.interval)
-        if hasattr(os, "register_at_fork"):
+        if self.late is not None:
+            self.late.on_leave(watch.remove)
+            self.late.on_leave(lambda: atexit.unregister(self.end))
+        elif hasattr(os, "register_at_fork"):
             os.register_at_fork(
                 before=self._before_fork,
                 after_in_parent=self._after_fork_in_parent,
@@ -107,9 +119,45 @@ class Process:
             if hasattr(os, "unshare"):
                 from gpumem_agent import alone
 
-                alone.wrap_os(self)
-            if imports.loaded(imports.CTYPES):
-                self._arm(imports.CTYPES)
+                self._on_leave(alone.wrap_os(self))
+            for name in (imports.CTYPES,) + imports.BIRTHS:
+                if imports.loaded(name):
+                    self._arm(name)
+
+    def _on_leave(self, undo):
+        if self.late is not None:
+            self.late.on_leave(undo)
+
+    def fork_handlers(self):
+        """What is to be called around forks: before, in the parent, in the child."""
+        return self._before_fork, self._after_fork_in_parent, self._after_fork_in_child
+
+    def leave(self, number=None):
+        """Takes the agent out of a program that ran before it came: asked for by
+        the tracer, whose request has the number, or because the tracer has gone.
+        Called on the sampling thread, which ends with it."""
+        if self.exiting:
+            return
+        self.exiting = True
+        self.sampler.finish()
+        paused.over()
+        if number is not None and not self.late.only_looks:
+            self._tell_memory()
+        stays = self.late.leave()
+        if self._later is not None and self._later.retire():
+            self.late.keep(self._later)
+        if number is not None:
+            with self.quiet():
+                self._confess()
+            done = {"id": number, "detail": {"stays": stays}}
+            with self.quiet():
+                self.connection.send({"done": done}, patience=1.0)
+                self.connection.knock()
+        self.connection.close()
+        late = self.late
+        vars(self).clear()
+        self.exiting = True  # for functions of ours that the program keeps
+        late.sweep()
 
     def sleep(self, patience):
         """Ends the sampling thread until wake, waiting for it so many seconds.
@@ -133,6 +181,8 @@ class Process:
         self.sampler.start()
 
     def _before_fork(self):
+        if self.late is not None:
+            self.late.wait()
         with self.quiet():
             if COUNTS_THREADS_LATE and self._later is None:
                 imports.bring("gpumem_agent.native")  # which the next one needs
@@ -164,13 +214,17 @@ class Process:
         """Runs at the interpreter's exit, after the program's own handlers."""
         with self.quiet():
             self.exiting = True
+            if self._callers:
+                self._callers.stop()
             if self._is_forked and not self.connection.is_open:
                 return  # a child that ended soon; its thread has not begun
             self.sampler.stop()
             if not self.connection.is_open or self.pid != own.getpid():
                 return
             self.sample(heap=True)
+            self._tell_memory()
             self._confess()
+            self._tell_death()
             if self.hold and not self.has_survivors():
                 self.greeting.say("python", {})
             self.mark("phase", "exiting")
@@ -178,6 +232,18 @@ class Process:
                 requests.hold(self)
         with self.quiet():
             self.connection.close()
+
+    def _tell_memory(self):
+        """Tells what live memory is made of at the end, and a window that was not
+        told yet."""
+        with self.quiet():
+            self.window.close(self)
+            self.window.tell(self)
+        with self.quiet():
+            for framework in self.frameworks:
+                found = framework.composition() if framework.active() else None
+                if found:
+                    self.mark("composition", framework.name, detail=found)
 
     def _confess(self):
         """Says what was lost, if anything was."""
@@ -243,14 +309,24 @@ class Process:
         if name == imports.CTYPES:
             from gpumem_agent import alone
 
-            alone.wrap_ctypes(self, module)
+            self._on_leave(alone.wrap_ctypes(self, module))
+            return
+        if name in imports.BIRTHS:
+            from gpumem_agent import births
+
+            self._on_leave(births.watch(self, module, name))
             return
         from gpumem_agent import frameworks
 
         framework = frameworks.make(imports.FRAMEWORKS[name], module, self)
-        framework.arm()
+        framework.prepare()
+        if self.late is None or not self.late.only_looks:
+            framework.arm()
+        if self.late is not None:
+            framework.came_late()
         self.frameworks.append(framework)
         self.surveys.restart()
+        self._tell_callers(is_due=True)
         # Run before the exit handlers that the framework just registered:
         # after them its arrays may be gone.
         import atexit
@@ -264,6 +340,16 @@ class Process:
             if name not in self._armed and imports.loaded(name):
                 self._arm(name)
 
+    def _tell_callers(self, is_due=False):
+        """Lets the interposer know which line calls the driver, once that is due or the
+        driver is near; again in a child that was forked. A program that cannot call it, as
+        it has neither ctypes nor a framework, shall not see what this needs."""
+        if self._callers is None:
+            imports.bring("gpumem_agent.native")  # which the next one needs
+            self._callers = imports.bring("gpumem_agent.callers").open_callers() or False
+        if self._callers and (is_due or self._callers.are_wanted()):
+            self._callers.tell()
+
     # What the program does.
 
     def step(self, number=None):
@@ -275,6 +361,8 @@ class Process:
     def optimizer_step(self, optimizer, is_counted):
         """A step that a framework's hook saw, and maybe counted already."""
         try:
+            if not self.window.is_done:
+                self.window.saw(optimizer)
             if is_counted or self.steps.optimizer(id(optimizer)):
                 self._at_step()
         except BaseException as error:
@@ -303,6 +391,10 @@ class Process:
             self.steps.due = now + self._step_pace.interval(cost)
             if self.hold and self.surveys.wants(self.steps.count):
                 self._survey()
+            if not self.window.is_done or self.window.is_open:
+                self.window.at_step(self, now)
+                if self.window.is_open:
+                    self.steps.due = 0.0  # each of its steps comes by here
             if self.sites_wanted:
                 self.surveys.look_at_sites(self, now)
                 self._tell("sites", self.surveys.sites_news())
@@ -314,7 +406,7 @@ class Process:
         if self.surveys.look_at_graphs(self, self.steps.count):
             self._tell("holders", self.surveys.told)
 
-    def mark(self, kind, name, at="", detail=None):
+    def mark(self, kind, name, at="", detail=None, patience=0.05):
         """A line in events.jsonl."""
         with self.quiet():
             mark = {"t_ns": _now(), "kind": kind, "name": name}
@@ -325,9 +417,39 @@ class Process:
             if detail:
                 mark["detail"] = detail
             if self.connection.is_open:
-                self.connection.send({"mark": mark}, patience=0.05)
+                self.connection.send({"mark": mark}, patience=patience)
                 if kind == "phase":
                     self.connection.knock()
+
+    def tell_oom(self, detail, patience):
+        """Tells that an allocation failed, and waits up to patience seconds for the
+        tracer's word that it is written: the program may end with this error."""
+        mark = {"t_ns": _now(), "kind": "oom", "name": detail["framework"], "detail": detail}
+        if "site" in detail:
+            mark["at"] = detail["site"]
+        if self.steps.known:
+            mark["step"] = self.steps.count
+        self.connection.send({"mark": mark}, patience=max(patience, 0.05))
+        if patience:
+            self.connection.knock()
+            self._aside += requests.kept(self.connection, mark["t_ns"], patience)
+
+    def _tell_death(self):
+        """Tells the exception that ends the program, as the interpreter noted it."""
+        error = getattr(sys, "last_value", None)
+        if error is None or isinstance(error, (SystemExit, KeyboardInterrupt)):
+            return
+        kind = type(error)
+        name = "%s.%s" % (kind.__module__, kind.__qualname__)
+        from gpumem_agent.sites import choose
+
+        frames, traceback = [], error.__traceback__
+        while traceback is not None:
+            code = traceback.tb_frame.f_code
+            frames.insert(0, (code.co_filename, traceback.tb_lineno, code.co_name))
+            traceback = traceback.tb_next
+        at = choose(frames[:DEATH_FRAMES]) if frames else ""
+        self.mark("died", name, at=at, detail={"text": str(error)[:DEATH_TEXT]})
 
     def phase(self, name):
         """A phase of the program. At baseline, what lives is noted.
@@ -355,16 +477,23 @@ class Process:
         cost = None
         with self.quiet():
             if not self.dial():
+                if self.late is not None and self.connection.is_lost:
+                    self.leave()
                 return 0.0
             self._look_for_frameworks()
+            if self._callers or self._callers is None and imports.loaded(imports.CTYPES):
+                self._tell_callers()
             self.greeting.renew(now)
             if now >= self.steps.due + self.interval:
                 cost = self._sample_on_time(now)
             if now >= self._listen_at:
                 self._listen_at = now + LISTEN_SECONDS
-                requests.answer(self, self.connection.receive())
+                aside, self._aside = self._aside, []
+                requests.answer(self, aside + self.connection.receive())
         with self.quiet():
-            self._look(now)
+            if not self.exiting:
+                self._look(now)
+                self.window.tell(self)
         return cost
 
     def _sample_on_time(self, now):

@@ -25,6 +25,21 @@ def hold(process):
         pass  # the tracer is gone, or the user wants out: so be it
 
 
+def kept(connection, t_ns, patience):
+    """Waits up to patience seconds for the word that the mark of that time is
+    written. Returns the other messages that came meanwhile."""
+    aside, deadline = [], own.monotonic() + patience
+    while own.monotonic() < deadline:
+        for message in connection.receive(deadline - own.monotonic()):
+            told = message.get("kept")
+            if isinstance(told, dict):
+                if told.get("t_ns") == t_ns:
+                    return aside
+            else:
+                aside.append(message)
+    return aside
+
+
 def answer(process, messages):
     """Does what the tracer asks. Returns whether it said continue."""
     for message in messages:
@@ -32,6 +47,9 @@ def answer(process, messages):
         if not isinstance(do, dict):
             continue
         if do.get("action") == "continue":
+            return True
+        if do.get("action") == "leave" and process.late is not None and not process.exiting:
+            process.leave(do.get("id", 0))
             return True
         _act(process, do)
     return False

@@ -88,11 +88,11 @@ class Sampler:
         self._pace = Pace(interval, SHARE)
         self._idle = idle  # the interval while samples come without the thread
         self._first = first
-        self._wake = _thread.allocate_lock()
+        self._wake = own.allocate_lock()
         self._wake.acquire()
-        self._done = _thread.allocate_lock()
+        self._done = own.allocate_lock()
         self._done.acquire()
-        self._busy = _thread.allocate_lock()
+        self._busy = own.allocate_lock()
         self._parked = False
         self._native = None
         self._identity = None
@@ -100,9 +100,9 @@ class Sampler:
 
     def start(self):
         """Starts the thread; nothing happens where none can be started."""
-        with _signals_blocked():
+        with signals_blocked():
             try:
-                self._identity = _thread.start_new_thread(self._run, ())
+                self._identity = own.start_new_thread(self._run, ())
             except RuntimeError:  # no more threads, or the interpreter is ending
                 self._done.release()
 
@@ -128,10 +128,14 @@ class Sampler:
         except RuntimeError:
             pass  # somebody else just did
 
+    def finish(self):
+        """Ends the thread when what it does now is done; called by that itself."""
+        self._stopping = True
+
     def stop(self, patience=None):
         """Stops the thread. With patience, in seconds, or where the interpreter
         counts threads, also waits until the operating system has forgotten it."""
-        if self._stopping or _thread.get_ident() == self._identity:
+        if self._stopping or own.get_ident() == self._identity:
             return
         self._stopping = True
         self.poke()
@@ -174,7 +178,7 @@ class Sampler:
             wait = max(interval - spent, 0.001)
 
 
-class _signals_blocked:
+class signals_blocked:
     """A thread started inside inherits a mask that blocks every signal."""
 
     def __enter__(self):

@@ -22,6 +22,7 @@ class Surveys:
 
     def __init__(self):
         self._told = []  # holders found by the last look
+        self._single = {}  # {path of one array: (bytes, looks in a row that found more)}
         self._graphs = None  # graphs.Graphs, from the survey on
         self._notes_graphs = False  # at the next step
         self._register = None  # of step 5 or the baseline
@@ -38,7 +39,7 @@ class Surveys:
         """A framework came in, or its device to life: what was noted before is
         of no use."""
         if not self._is_final:
-            self._register, self._told = None, []
+            self._register, self._told, self._single = None, [], {}
         self._spent = 0.0
         self._begin()
         self._notes = []  # of the last two looks: (when, running.Noted)
@@ -127,12 +128,22 @@ class Surveys:
 
         if not atomic.POSSIBLE:
             return False
-        reference = self._register
+        since, reference = self._begun, self._register
         if reference is None and self._notes:
-            reference = self._notes[-1][1]
+            since, reference = self._notes[-1]
+        begun = own.monotonic()
         found, noted = running.look(process, reference, deadline)
+        for entry in found:
+            entry["over_ms"] = round(1000 * (begun - since), 3)
+        told = running.lasting(found, self._told)
+        self._single, swelling = running.swelling(found, self._single)
+        told += swelling
+        if self._register is None and self._notes and not self._is_aged(since):
+            # Within a moment a holder that grows may have got nothing.
+            again = {entry["path"] for entry in told}
+            told += [entry for entry in self._told if entry["path"] not in again]
         self._notes = self._notes[-1:] + [(own.monotonic(), noted)]
-        self._told = running.lasting(found, self._told)
+        self._told = told
         self._notes_graphs = True
         return True
 

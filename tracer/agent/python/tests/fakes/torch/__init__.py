@@ -4,10 +4,11 @@ device to life, so that a test can say the agent did not."""
 
 __version__ = "0.0.fake"
 
-from torch import _C, cuda, optim  # noqa: E402
+from torch import _C, cuda, nn, optim  # noqa: E402
 from torch._tensor import Tensor, empty, operation  # noqa: E402
+from torch.cuda import OutOfMemoryError  # noqa: E402
 
-__all__ = ["Tensor", "empty", "operation", "cuda", "optim", "_C"]
+__all__ = ["OutOfMemoryError", "Tensor", "empty", "operation", "cuda", "nn", "optim", "_C"]
 
 
 class version:

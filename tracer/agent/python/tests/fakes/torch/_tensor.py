@@ -18,13 +18,14 @@ class _Storage:
     def __init__(self, size, device):
         self._size = size
         self.device = device
+        self._block = None
         self._block = cuda.allocate(size) if device.type == "cuda" else None
 
     def nbytes(self):
         return self._size
 
     def data_ptr(self):
-        return id(self)
+        return id(self) if self._block is None else cuda.address_of(self._block)
 
     def __del__(self):
         if self._block is not None:
@@ -71,6 +72,9 @@ class Tensor:
 
     def _is_view(self):
         return False
+
+    def data_ptr(self):
+        return self._storage.data_ptr()
 
     def untyped_storage(self):
         return self._storage

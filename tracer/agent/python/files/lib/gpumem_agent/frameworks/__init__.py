@@ -10,12 +10,23 @@ def make(name, module, process):
 
 class Framework:
     """The promises. sample, purge and the rest are only called while active()
-    is true, except arm, forked and arrays."""
+    is true, except prepare, arm, disarm, forked and arrays."""
 
     name = ""
 
+    def prepare(self):
+        """Gets ready for questions, without a hook, right after the framework's
+        import."""
+
     def arm(self):
         """Puts hooks in place, right after the framework's import."""
+
+    def came_late(self):
+        """The program had imported the framework, and maybe used it, before arm."""
+
+    def disarm(self):
+        """Takes out what arm put in. Returns in words what stays."""
+        return []
 
     def forked(self):
         """This process is now a child of the one that armed it."""
@@ -48,6 +59,18 @@ class Framework:
         the framework did not record."""
         return None
 
+    composes = False  # it can tell a composition
+
+    def composition(self):
+        """What live memory is made of: the detail of a mark of that kind, or None
+        when the framework cannot tell."""
+        return None
+
+    def recorder(self, optimizers=()):
+        """What records a window of steps (see torch_window), or None. The optimizers
+        are those that were seen to step."""
+        return None
+
     def kinds(self):
         """Types of its arrays, for a scan of the interpreter's objects; what
         is found has a weak reference."""
@@ -61,10 +84,18 @@ class Framework:
         """All these, for a search below the program's names."""
         return tuple(self.kinds()) + tuple(self.untracked_kinds())
 
+    def nested(self):
+        """Types of objects that are parts of each other, many levels deep: modules."""
+        return ()
+
     def listed(self):
         """{identity: weak reference} of live arrays that the framework lists
         itself."""
         return {}
+
+    def alive(self, reference):
+        """What a weak reference to an array refers to, or None."""
+        return reference()
 
     def describe(self, array):
         """(key of the storage, bytes, group) of an array that counts, else
@@ -80,6 +111,10 @@ class Framework:
         """The autograd graph behind an array (see torch_graphs.Graph), or None.
         Only for arrays that no other thread works on."""
         return None
+
+    def is_output(self, array):
+        """Whether autograd made an array, of a program that has come to its end."""
+        return False
 
     def graphs(self, outputs, visible, deadline):
         """What only autograd keeps, by output: [(output, bytes, word)]."""

@@ -1,6 +1,7 @@
 """CuPy. Its pool tells bytes and free blocks; a live count is unknown."""
 
-from gpumem_agent.frameworks import Framework, add, total
+from gpumem_agent import atomic
+from gpumem_agent.frameworks import Framework, add, arrays, total
 
 LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
 
@@ -16,7 +17,7 @@ class Cupy(Framework):
         self._cupy = cupy
         self._contexts = None
 
-    def arm(self):
+    def prepare(self):
         self._contexts = Contexts()
 
     def active(self):
@@ -58,6 +59,24 @@ class Cupy(Framework):
 
     def live_bytes(self):
         return total([pool.used_bytes() for _, pool in self._each()])
+
+    def composition(self):
+        """Of the device that holds most: memory of arrays, and what only CuPy's own
+        code holds. What an array is for, CuPy does not tell."""
+        if not atomic.POSSIBLE:
+            return None
+        from gpumem_agent.holders.living import references
+
+        live = {device: pool.used_bytes() for device, pool in self._each()}
+        device = max(live, key=live.get, default=None)
+        held = {}  # bytes by address: views share them
+        for reference in references(self.kinds()).values():
+            array = reference()
+            memory = getattr(getattr(array, "data", None), "mem", None)
+            if memory is not None and getattr(memory, "device_id", device) == device:
+                held[memory.ptr] = int(memory.size)
+        sums = {arrays.ARRAYS: sum(held.values())}
+        return arrays.composition(device, live.get(device), sums)
 
     def purge(self):
         claimed = []

@@ -1,28 +1,37 @@
 """JAX. Its num_allocs is a running total, not a live count; live arrays are
 counted from the backend's own list while that is cheap."""
 
+import math
 import sys
 import weakref
 
-from gpumem_agent.frameworks import Framework, add, total
+from gpumem_agent.frameworks import Framework, add, arrays, total
+from gpumem_agent.holders.kinds import is_library
 from gpumem_agent.own import own
 from gpumem_agent.sampling import Budget
 
 LIVE_SHARE = 0.0005  # of the time, for counting live arrays
 LIVE_SECONDS = 0.2
 COMPILED = "/jax/core/compile/backend_compile_duration"
+AGAIN = 1.25  # times as many compilations of a line as when it was told last
+MOST_LINES = 1000  # that are counted
 
 
 def open_framework(module, process):
-    return Jax(module)
+    return Jax(module, weakref.ref(process))
 
 
 class Jax(Framework):
     name = "jax"
+    compiled = COMPILED  # for a listener that may outlive this module
 
-    def __init__(self, jax):
+    def __init__(self, jax, process):
         self._jax = jax
+        # JAX has the listener, a method of this object: a look that follows it must not
+        # come to what the agent itself keeps.
+        self._process = process
         self._pipelines = 0
+        self._lines = {}  # (file, line, function) of the program: [compilations, told]
         self._budget = Budget(LIVE_SHARE, LIVE_SECONDS)
 
     def arm(self):
@@ -31,12 +40,42 @@ class Jax(Framework):
         if listen is not None:
             listen(self._on_event)
 
+    def disarm(self):
+        monitoring = sys.modules.get("jax._src.monitoring")
+        for name in (
+            "unregister_event_duration_listener",
+            "_unregister_event_duration_listener_by_callback",
+        ):
+            forget = getattr(monitoring, name, None)
+            if forget is not None:
+                forget(self._on_event)
+                return []
+        return ["a listener of JAX's that counts compilations"]
+
     def _on_event(self, event, *_, **__):
-        if event == COMPILED:
+        if event == self.compiled:
             self._pipelines += 1
+            self._count_line(sys._getframe(1))
+
+    def _count_line(self, frame):
+        """Counts the compilation for the line of the program's that asked for it, and
+        tells that line when it is one of many."""
+        while frame is not None and is_library(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is None or len(self._lines) >= MOST_LINES:
+            return
+        line = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+        counts = self._lines.setdefault(line, [0, 0])
+        counts[0] += 1
+        if counts[0] > AGAIN * counts[1]:
+            counts[1] = counts[0]
+            process = self._process()
+            if process is not None:
+                process.mark("event", "compiled", "%s:%d %s" % line, {"count": counts[0]})
 
     def forked(self):
         self._pipelines = 0
+        self._lines.clear()
 
     def _clients(self):
         """Backends that the program has initialised, the host's left out."""
@@ -86,6 +125,20 @@ class Jax(Framework):
     def live_bytes(self):
         return total(stats.get("bytes_in_use") for _, _, stats in self._devices())
 
+    def composition(self):
+        """Of the device that holds most: its parts of live arrays, and what only XLA
+        holds: compiled programs, their constants and temporaries, rounding. What an
+        array is for, JAX does not tell."""
+        live = {}
+        for number, device, stats in self._devices():
+            live[number] = (stats.get("bytes_in_use") or 0, device)
+        number = max(live, key=lambda n: live[n][0], default=None)
+        if number is None:
+            return None
+        size, device = live[number]
+        parts = (_part(a, device) for c in self._clients() for a in c.live_arrays())
+        return arrays.composition(number, size, {arrays.ARRAYS: sum(parts)})
+
     def purge(self):
         """Drops compiled programs. JAX cannot be asked for its pool's bytes;
         what clearing frees in the pool is claimed when JAX tells."""
@@ -126,6 +179,17 @@ class Jax(Framework):
             return id(array), int(array.nbytes), group
         except Exception:
             return None
+
+
+def _part(array, device):
+    """Bytes that an array has on a device."""
+    try:
+        if array.is_deleted() or device not in array.devices():
+            return 0
+        shape = array.sharding.shard_shape(array.shape)
+        return math.prod(shape) * array.dtype.itemsize
+    except Exception:
+        return 0  # of a kind that tells no shape, such as a key
 
 
 def _number(device):

@@ -4,23 +4,11 @@ import functools
 import sys
 
 from gpumem_agent import atomic
-from gpumem_agent.frameworks import Framework, add, add_columns, total
+from gpumem_agent.frameworks import Framework, total
+from gpumem_agent.frameworks.torch_backends import ALL_DEVICES_EVERY, Mps, Stats
 from gpumem_agent.frameworks.torch_graphs import Graph, kept_by_graphs
+from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS
 from gpumem_agent.frameworks.torch_steps import StepHook
-from gpumem_agent.own import own
-
-ALL_DEVICES_EVERY = 20  # samples between two looks at devices that were not in use
-# Columns of a backend with a caching allocator.
-COLUMNS = (
-    "pool_live_bytes",
-    "pool_idle_bytes",
-    "live_count",
-    "allocs",
-    "frees",
-    "pool_misses",
-)
-MPS_FIRST_SECONDS = 1.0  # between scans for tensors on mps, doubled each time
-MPS_LAST_SECONDS = 64.0
 
 
 def open_framework(module, process):
@@ -33,26 +21,46 @@ class Torch(Framework):
     def __init__(self, torch, process):
         self._torch = torch
         self._process = process
+        self._late = getattr(process, "late", None)  # late.Late
         self._backends = [
             b
-            for b in (_Stats.of(torch, "cuda"), _Stats.of(torch, "xpu"), _Mps.of(torch))
+            for b in (Stats.of(torch, "cuda"), Stats.of(torch, "xpu"), Mps.of(torch))
             if b is not None
         ]
         self._curious = [b for b in self._backends if b.wants_optimizers]
         self._awake = []  # of the backends, those that were active when last asked
         self._asked = 0
         self._sites_armed = False
+        # Before 2.0 a tensor that is claimed is never freed (pull request 90823).
+        major = str(getattr(torch, "__version__", "")).partition(".")[0]
+        self._claims = major.isdigit() and int(major) >= 2
+        self._hook = None
+        self._oom = None
+
+    def disarm(self):
+        stays = []
+        if self._hook is not None and not self._hook.disarm():
+            stays.append("a hook of PyTorch's optimizers that does nothing")
+        if self._oom is not None and self._oom.stays:
+            stays.append("an observer of PyTorch's out-of-memory errors that does nothing")
+        if self._sites_armed:
+            self._sites_armed = False
+            self._torch.cuda.memory._record_memory_history(None)
+        return stays
 
     def arm(self):
         # torch.optim hides its submodule of this name.
         optimizer = sys.modules.get("torch.optim.optimizer")
         if hasattr(optimizer, "register_optimizer_step_post_hook"):
-            self._step_hook(optimizer).arm()
-        if self._process.sites_wanted:
-            cuda = getattr(self._torch, "cuda", None)
-            lazy_call = getattr(cuda, "_lazy_call", None)
-            if lazy_call is not None:
-                lazy_call(self._arm_sites)  # at the program's own first use
+            self._hook = self._step_hook(optimizer)
+            self._hook.arm(self._process.late is not None)
+        cuda = getattr(self._torch, "cuda", None)
+        lazy_call = getattr(cuda, "_lazy_call", None)
+        if lazy_call is not None:  # at the program's own first use
+            if self._process.late is None:  # else see active
+                lazy_call(self._arm_oom)
+            if self._process.sites_wanted:
+                lazy_call(self._arm_sites)
 
     def _step_hook(self, module):
         compiler = getattr(self._torch, "compiler", None)
@@ -72,11 +80,72 @@ class Torch(Framework):
         """Starts PyTorch's own record of live blocks, with Python stacks. Only
         the present state is kept, no history: its memory is bounded."""
         with self._process.quiet():
-            if self._sites_armed:
+            if self._sites_armed or self._process.exiting:
                 return
             self._sites_armed = True
             memory = self._torch.cuda.memory
             memory._record_memory_history("state", context="state", stacks="python")
+
+    def _arm_oom(self):
+        with self._process.quiet():
+            if self._oom is None:
+                from gpumem_agent.frameworks.torch_oom import OutOfMemory
+
+                self._oom = OutOfMemory(self, self._process)
+                self._oom.attach()
+
+    @property
+    def torch(self):
+        """The module."""
+        return self._torch
+
+    composes = True
+
+    def composition(self):
+        if not self._backends or self._backends[0].name != "cuda":
+            return None
+        from gpumem_agent.frameworks.torch_blocks import composition
+
+        return composition(self)
+
+    def recorder(self, optimizers=()):
+        from gpumem_agent.frameworks.torch_window import Recorder
+
+        if not self._backends or self._backends[0].name != "cuda" or self.has_history() is not False:
+            return None
+        return Recorder(self, optimizers)
+
+    def has_history(self):
+        """Whether the allocator records events now, None when it does not tell."""
+        told = getattr(self._torch._C, "_cuda_isHistoryEnabled", None)
+        return bool(told()) if told is not None else None
+
+    def whole_snapshot(self):
+        """The allocator's segments and its events."""
+        try:
+            return self._snapshot(None)
+        except TypeError:
+            return self._snapshot()
+
+    def rearm(self):
+        """Turns the record of live blocks on again, where the user asked for it."""
+        if self._sites_armed:
+            self._sites_armed = False
+            self._arm_sites()
+
+    def segments(self):
+        """The allocator's segments, as _snapshot has them, or None where they
+        cannot be had cheaply: a history that the program records would come with
+        them, of a million events."""
+        if not atomic.POSSIBLE:
+            return None
+        try:
+            return self._snapshot((0, 0, False))["segments"]  # without events
+        except (TypeError, ValueError, RuntimeError, KeyError):
+            pass  # of a version that does not know how to leave them out
+        if self.has_history() is not False:
+            return None
+        return self.whole_snapshot()["segments"]
 
     def forked(self):
         self._awake = []
@@ -88,7 +157,15 @@ class Torch(Framework):
         self._asked += 1
         if not self._awake or self._asked % ALL_DEVICES_EVERY == 0:
             self._awake = self._active()
+            if self._late is not None:
+                self._arm_oom_late()
         return bool(self._awake)
+
+    def _arm_oom_late(self):
+        """Once the device lives: PyTorch's queue of calls for that moment keeps what is
+        in it."""
+        if not self._late.only_looks and any(b.name == "cuda" for b in self._awake):
+            self._arm_oom()
 
     def _active(self):
         return [b for b in self._backends if b.active()]
@@ -156,6 +233,19 @@ class Torch(Framework):
     def kinds(self):
         return (self._torch.Tensor,)
 
+    def nested(self):
+        module = getattr(getattr(self._torch, "nn", None), "Module", None)
+        return (module,) if isinstance(module, type) else ()
+
+    def alive(self, reference):
+        """A tensor that Python has let go of lives on while C++ holds it, which frees it
+        under whoever found it by a weak reference, unless that one says so."""
+        tensor = reference()
+        claim = getattr(type(tensor), "_fix_weakref", None) if self._claims else None
+        if claim is not None:
+            claim(tensor)
+        return tensor
+
     def describe(self, tensor):
         torch = self._torch
         plain = getattr(torch._C, "DisableTorchFunctionSubclass", None)
@@ -182,12 +272,17 @@ class Torch(Framework):
         return getattr(storage, "_cdata", None) or storage.data_ptr(), size, group
 
     def kept_natively(self, tensors):
-        """Gradients hang on their tensors in C++."""
+        """Gradients hang on their tensors in C++. One that backward made with create_graph
+        has a graph, which leads back to its tensor: nobody else need refer to either."""
         kept = {}
         for tensor in tensors:
             try:
                 if tensor.is_leaf and tensor.requires_grad and tensor.grad is not None:
-                    kept[id(tensor.grad)] = "gradient of a %s" % type(tensor).__name__
+                    gradient = tensor.grad
+                    if gradient.grad_fn is None:
+                        kept[id(gradient)] = "gradient of a %s" % type(tensor).__name__
+                    else:
+                        kept[id(gradient)] = kept[id(tensor)] = GRADIENT_GRAPHS
             except Exception:
                 continue  # a tensor of the program's own kind that refuses
         return kept
@@ -204,195 +299,9 @@ class Torch(Framework):
         except Exception:
             return None  # a tensor of the program's own kind that refuses
 
+    def is_output(self, tensor):
+        return getattr(tensor, "grad_fn", None) is not None
+
     def graphs(self, outputs, visible, deadline):
-        outputs = [o for o in outputs if getattr(o, "grad_fn", None) is not None]
+        outputs = [o for o in outputs if self.is_output(o)]
         return kept_by_graphs(self, outputs, visible, deadline)
-
-
-class _Stats:
-    """A backend with PyTorch's caching allocator: cuda or xpu.
-
-    The counters come from memory_stats_as_nested_dict, PyTorch's public name
-    for its allocator's own copy of the counters; it takes the allocator's lock
-    for that copy, as every way to the counters does, and nothing else. Where
-    what is behind that name is where it has long been, it is asked itself: the
-    way there costs as much as the copy."""
-
-    @classmethod
-    def of(cls, torch, name):
-        module = getattr(torch, name, None)
-        needed = ("is_initialized", "memory_stats_as_nested_dict")
-        # Some versions keep the second name in the memory submodule only.
-        places = (module, getattr(module, "memory", None))
-        found = [next((getattr(p, n) for p in places if hasattr(p, n)), None) for n in needed]
-        if module is None or None in found:
-            return None
-        direct = getattr(getattr(torch, "_C", None), "_%s_memoryStats" % name, None)
-        return cls(torch, name, module, *found, direct)
-
-    def __init__(self, torch, name, module, initialized, stats, direct=None):
-        self._torch = torch
-        self._name = name
-        self._module = module
-        self._initialized = initialized
-        self._stats = stats
-        self._direct = direct  # to be tried
-        self._count = None
-        self._busy = []
-        self._turn = 0
-        self._columns = {}  # of a device: names made once
-        self._is_active = False
-
-    wants_optimizers = False  # is_initialized tells all
-
-    def forked(self):
-        self._is_active = False
-
-    def active(self):
-        if not self._is_active:  # else it stays so
-            self._is_active = bool(self._initialized())
-        return self._is_active
-
-    def _try_direct(self):
-        """Takes the short way to the counters if it tells the same."""
-        direct, self._direct = self._direct, None
-        try:
-            if direct(0).keys() == self._stats(0).keys():
-                self._stats = direct
-        except Exception:
-            pass  # of another version: the public way stays
-
-    def sample(self, row):
-        if self._direct is not None:
-            self._try_direct()
-        self._turn += 1
-        devices = self._busy
-        if not devices or self._turn % ALL_DEVICES_EVERY == 0:
-            devices = range(self._devices())
-        busy = []
-        for device in devices:
-            stats = self._stats(device)
-            if not stats:
-                continue
-            reserved = stats["reserved_bytes"]["all"]["current"]
-            blocks = stats["allocation"]["all"]
-            if not reserved and not blocks["allocated"]:
-                continue
-            busy.append(device)
-            live = stats["allocated_bytes"]["all"]["current"]
-            idle = max(0, reserved - live)
-            segments = stats.get("segment", {}).get("all", {}).get("allocated")
-            counts = blocks["current"], blocks["allocated"], blocks["freed"], segments
-            own = self._columns.get(device) or self._name_columns(device)
-            add_columns(row, COLUMNS, own, (live, idle) + counts)
-        self._busy = busy
-        if not busy:
-            # It is initialised and holds nothing: that is known, and zero.
-            add(row, 0, pool_live_bytes=0, pool_idle_bytes=0, live_count=0)
-
-    def _devices(self):
-        """How many there are."""
-        if self._count is None:
-            self._count = int(self._module.device_count())
-        return self._count
-
-    def _name_columns(self, device):
-        self._columns[device] = tuple("%s@%d" % (name, device) for name in COLUMNS)
-        return self._columns[device]
-
-    def _sum(self, kind):
-        stats = (self._stats(device) for device in range(self._devices()))
-        return sum(s[kind]["all"]["current"] for s in stats if s)
-
-    def live_bytes(self):
-        return self._sum("allocated_bytes")
-
-    def purge(self):
-        before = self._sum("reserved_bytes")
-        self._module.empty_cache()
-        pinned = getattr(self._torch._C, "_host_emptyCache", None)
-        if pinned is not None and self._name == "cuda":
-            pinned()  # idle pinned host memory; its size is not claimed
-        return max(0, before - self._sum("reserved_bytes"))
-
-    def sync(self):
-        for device in self._busy or [0]:
-            self._module.synchronize(device)
-
-    def facts(self):
-        properties = self._module.get_device_properties(0)
-        facts = {"device": str(properties.name)}
-        memory = getattr(properties, "total_memory", 0)
-        if memory:
-            facts["capacity_bytes"] = int(memory)
-        integrated = getattr(properties, "is_integrated", None)
-        if integrated is not None:
-            facts["unified_memory"] = bool(integrated)
-        return facts
-
-
-class _Mps:
-    """Apple's GPU. Nothing tells whether the program uses it, and to ask the
-    allocator brings it to life; so it counts as active from the first sight of
-    a tensor there: in an optimizer, or in a scan at growing intervals."""
-
-    @classmethod
-    def of(cls, torch):
-        module = getattr(torch, "mps", None)
-        if sys.platform != "darwin" or not hasattr(module, "current_allocated_memory"):
-            return None
-        return cls(torch, module)
-
-    def __init__(self, torch, module):
-        self._torch = torch
-        self._module = module
-        self._seen = False
-        self._wait = MPS_FIRST_SECONDS
-        self._next = own.monotonic() + self._wait
-
-    wants_optimizers = True
-
-    def forked(self):
-        """What was seen stays seen."""
-
-    def note(self, optimizer):
-        """Looks where the parameters of an optimizer are."""
-        if self._seen:
-            return
-        for group in optimizer.param_groups:
-            for parameter in group["params"][:1]:
-                self._seen = self._seen or parameter.device.type == "mps"
-
-    def active(self):
-        now = own.monotonic()
-        if not self._seen and now >= self._next:
-            self._wait = min(self._wait * 2, MPS_LAST_SECONDS)
-            self._next = now + self._wait
-            from gpumem_agent.holders.living import references
-
-            self._seen = any(map(self._is_here, references((self._torch.Tensor,)).values()))
-        return self._seen
-
-    @staticmethod
-    def _is_here(reference):
-        tensor = reference()
-        return tensor is not None and tensor.device.type == "mps"
-
-    def sample(self, row):
-        live = self._module.current_allocated_memory()
-        driver = self._module.driver_allocated_memory()
-        add(row, 0, pool_live_bytes=live, pool_idle_bytes=max(0, driver - live))
-
-    def live_bytes(self):
-        return self._module.current_allocated_memory()
-
-    def purge(self):
-        before = self._module.driver_allocated_memory()
-        self._module.empty_cache()
-        return max(0, before - self._module.driver_allocated_memory())
-
-    def sync(self):
-        self._module.synchronize()
-
-    def facts(self):
-        return {"device": "Apple GPU (mps)", "unified_memory": True}

@@ -13,10 +13,12 @@ from collections import OrderedDict
 from itertools import chain
 
 from gpumem_agent.own import own
+from gpumem_agent.sampling import paused
 
 HOOKS = "_global_optimizer_post_hooks"  # where torch.optim.optimizer has them
 ALONE = 32  # steps of one optimizer in a row, before the first run
 BETWEEN = 2  # of them between two runs with a sample in between
+TRIES, PAUSE = 200, 0.001  # for a moment between two steps; seconds from one to the next
 LONGEST = 128  # steps of a run: how many may be late for a sample once they get slow
 
 
@@ -32,6 +34,8 @@ class StepHook:
         self._steps = process.steps
         self._at_step = at_step
         self._hook = self._made(compiling)
+        self._is_armed = False
+        self._handle = None  # PyTorch's, by which the hook is removed
         self._alone = 0  # steps of one optimizer in a row
         self._hooks = None  # _Hooks in PyTorch's place
         self._others = None  # the view of the hooks in it
@@ -39,15 +43,52 @@ class StepHook:
         self._length = 0  # how many steps after the first
         self._step_seconds = None
 
-    def arm(self):
-        self._module.register_optimizer_step_post_hook(self._hook)
+    def arm(self, is_late=False):
+        """Registers the hook. A program that came first may be at a step, and is not
+        to find another dictionary in the midst of its own hooks."""
+        if not is_late or _has_lock() and self._between_steps(self._register):
+            self._is_armed = True
+            if not is_late:
+                self._register()
+
+    def _register(self):
+        self._handle = self._module.register_optimizer_step_post_hook(self._hook)
+
+    def disarm(self):
+        """Takes the hook out. Returns whether nothing of it stays."""
+        if not self._is_armed:
+            return True
+        self._is_armed = False
+        return self._between_steps(self._remove)
+
+    def _remove(self):
+        """No optimizer is at a step, so that nobody iterates over the hooks."""
+        self._handle.remove()
+        if self._hooks is None or vars(self._module).get(HOOKS) is not self._hooks:
+            return
+        del self._hooks.values
+        self._hooks.hidden = 0
+        if not self._hooks:  # else handles of others point to it
+            setattr(self._module, HOOKS, OrderedDict())
+
+    def _between_steps(self, change):
+        """Makes a change while no thread is at a step. Returns whether there was
+        such a moment."""
+        for _ in range(TRIES):
+            with paused():
+                own.sleep(0)  # a turn begins, in which nobody else runs
+                if not _is_stepping(self._module):
+                    change()
+                    return True
+            own.sleep(PAUSE)
+        return False
 
     def _made(self, compiling):
         """A compiler that traces through the hook sees a constant and nothing
         else; such steps are not counted."""
 
         def after_step(optimizer, args, kwargs):
-            if not compiling():
+            if self._is_armed and not compiling():
                 self._after_step(optimizer)
 
         return after_step
@@ -116,8 +157,20 @@ class _Hooks(OrderedDict):
     """A dictionary of hooks whose values may be set as an attribute. It is as long
     as with the hook in it: some programs look whether that changes."""
 
+    hidden = 1  # hooks that are not in it
+
     def __len__(self):
-        return super().__len__() + 1
+        return super().__len__() + self.hidden
+
+
+def _is_stepping(module):
+    """Whether a thread runs code of the module of optimizers."""
+    for frame in sys._current_frames().values():
+        while frame is not None:
+            if frame.f_code.co_filename == module.__file__:
+                return True
+            frame = frame.f_back
+    return False
 
 
 def _has_lock():

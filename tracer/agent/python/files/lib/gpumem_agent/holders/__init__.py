@@ -6,6 +6,7 @@ or a variable of a function that runs. The words, as they are used here:
 
   array      what a framework describes (a tensor, an ndarray); it has a storage.
   container  a list, dictionary, set or deque; large from living.LARGE elements.
+  weighty    said of a container whose few new elements take a lot of memory.
   survey     taken once, when the program is under way or marks its baseline.
   register   what lived at one moment, such as the survey's: identities and weak
              references, so that it keeps nothing alive.
@@ -22,12 +23,17 @@ or a variable of a function that runs. The words, as they are used here:
 The modules, each importing only those above it:
 
   kinds      questions to objects that run no code of the program's
+  texts      searches in the text of source files
+  calls      which calls of the program's lead to where a library fills its own
+  memos      whether a line that fills a dictionary makes it a cache
+  lines      which lines of the program fill a container
   living     which arrays and large containers live now
   paths      chains of references in words
   variables  what the functions that run hold, read without an effect on them
   downward   what the program's names reach, in one atomic look
   upward     referrers, level by level, of a program that stands still
   register   what lived at one moment
+  contents   what the elements of a container take beyond themselves
   naming     from arrays and paths to holders with bytes and counts
   graphs     which variable keeps an autograd graph that grows
   running    the look while the program runs

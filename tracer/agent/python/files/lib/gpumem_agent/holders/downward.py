@@ -26,11 +26,12 @@ from gpumem_agent.holders.kinds import (
     namespace,
     rank_of,
 )
-from gpumem_agent.holders.living import GROWING, LARGE
+from gpumem_agent.holders.living import GROWING, SOME, noted
 from gpumem_agent.holders.paths import Local, Path
 from gpumem_agent.holders.variables import Variables, local, pick
 
 LEVELS = 12  # references between a name and what is found
+DEEPER = 36  # further ones, where modules have modules: each of these is three away
 MOST = 20000  # objects of a level that are followed
 ELEMENTS = 100000  # in all of them together, as far as they have a length
 SIZED = GROWING + (tuple, frozenset)
@@ -47,13 +48,16 @@ LEAVES = (
 
 
 class Reach:
-    """One look. The kinds are the types of arrays, subclasses included."""
+    """One look. The kinds are the types of arrays, subclasses included, and nested those of
+    objects that have each other for parts: below the levels that all objects are followed
+    for, they and containers are."""
 
-    def __init__(self, kinds):
+    def __init__(self, kinds, nested=()):
         self._modules = module_names()
         self._roots = _roots(self._modules)
         self._variables = Variables()
-        self._searches = [_Search() for _ in RANKS]
+        parts = atomic.family((*nested, dict, *SIZED)) if nested else None
+        self._searches = [_Search(parts) for _ in RANKS]
         self._places = {}  # identity of an array or a container: its place
         self._look(atomic.family(k for k in kinds if k.__weakrefoffset__))
 
@@ -73,13 +77,14 @@ class Reach:
 
     @property
     def complete(self):
-        """Whether nothing that can be reached was left out."""
+        """Whether nothing that can be reached was left out, but what is far below its name
+        and part of no container."""
         cut = any(len(s.levels[n].places) >= MOST for s, n in self._levels())
         return not cut and not any(search.levels[-1].places for search in self._searches)
 
     def _levels(self):
         """All, those below the best known names first: (search, number)."""
-        return [(search, n) for search in self._searches for n in range(LEVELS)]
+        return [(s, n) for s in self._searches for n in range(len(s.levels))]
 
     def arrays(self):
         """{identity: weak reference} of the arrays that were reached."""
@@ -93,16 +98,25 @@ class Reach:
         return found
 
     def containers(self):
-        """{identity: elements} of the large containers that were reached."""
-        found = {}
+        """{identity: elements} of the containers that were reached; see noted."""
+        found, places = {}, {}
         for search, number in self._levels():
             level = search.levels[number]
             for place, length in zip(level.containers, level.lengths):
-                if length >= LARGE:  # a tuple grows as little as it is held alone
-                    identity = level.identities[place]
+                identity = level.identities[place]
+                if identity in self._modules:
+                    continue  # a module's names, which its functions refer to
+                if length >= SOME:  # a tuple grows as little as it is held alone
                     found.setdefault(identity, length)
-                    self._places.setdefault(identity, (search, number, place))
+                    places.setdefault(identity, (search, number, place))
+        found = noted(found.items())
+        for identity in found:
+            self._places.setdefault(identity, places[identity])
         return found
+
+    def has(self, identity):
+        """Whether an object is an array or a container that was reached."""
+        return identity in self._places
 
     def chain(self, identity):
         """Identities of the objects from the one that a name refers to down to
@@ -132,8 +146,9 @@ class Reach:
 class _Search:
     """What is below the names of one rank, level by level."""
 
-    def __init__(self):
-        self.levels = [_Level() for _ in range(LEVELS)]
+    def __init__(self, parts):
+        deep = [_Level(parts) for _ in range(DEEPER)] if parts else []
+        self.levels = [_Level(None) for _ in range(LEVELS - len(deep[:1]))] + deep
         self.roots = []
         self.functions = []  # places of the functions among those that were read
 
@@ -142,6 +157,7 @@ class _Search:
         self.roots = roots
         chosen = map(rank.__eq__, ranks)
         yield atomic.fill(self.functions, itertools.compress(itertools.count(), chosen))
+        yield self.functions.reverse  # the outermost first: it runs on, whoever runs now
         values = map(variables.values.__getitem__, self.functions)
         groups = itertools.chain(map(gc.get_referents, roots), values)
         for level in self.levels:
@@ -173,7 +189,8 @@ class _Level:
     """What is so many references away from a name. All objects are in groups,
     one for each object that refers to them."""
 
-    def __init__(self):
+    def __init__(self, parts):
+        self._parts = parts  # identities of the types that alone are followed; None for all
         self.identities = []  # of the objects of all groups, one after the other
         self.ends = []  # where each group ends among these
         self.places = []  # of those that are followed to the next level
@@ -209,9 +226,13 @@ class _Level:
         short = map(operator.mul, lengths, map(ELEMENTS.__ge__, lengths))
         full = map(ELEMENTS.__lt__, itertools.accumulate(short))
         large = map(operator.or_, full, map(ELEMENTS.__lt__, lengths))
+        large = map(operator.or_, large, map(operator.not_, lengths))  # or empty
         places = map(identities.__getitem__, itertools.compress(self.containers, large))
         leaves = atomic.among(atomic.types_of(objects), skip)
         fresh = atomic.neither(leaves, atomic.among(identities, seen))
+        if self._parts is not None:
+            followed = atomic.among(atomic.types_of(objects), self._parts)
+            fresh = map(operator.and_, fresh, followed)
         single = map(operator.eq, map(first.__getitem__, identities), itertools.count())
         return (
             functools.partial(seen.update, places),

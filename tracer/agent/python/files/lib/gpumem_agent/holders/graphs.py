@@ -80,7 +80,7 @@ def _behind(frameworks):
     """Pairs of a variable's path and the graph behind it."""
     for framework in frameworks:
         for variable, reference in variables.own(framework.kinds()):
-            array = reference()
+            array = framework.alive(reference)
             graph = None if array is None else framework.graph(array)
             if graph is not None:
                 yield variable.name, graph

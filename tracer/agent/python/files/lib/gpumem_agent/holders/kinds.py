@@ -3,6 +3,7 @@ proxy's answer to an innocent isinstance may load half a program."""
 
 import collections
 import functools
+import itertools
 import os
 import sys
 import types
@@ -11,8 +12,16 @@ SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 LRU_CACHE = type(functools.lru_cache(maxsize=1)(len))
 SEQUENCES = (list, tuple, set, frozenset, collections.deque)
 CELL = type((lambda x: lambda: x)(0).__closure__[0])
+ALONE = 3  # references: the frame, a variable of ours, the question
+FUTURES = {"_asyncio", "asyncio.futures", "asyncio.tasks", "concurrent.futures._base"}
 NAMED = (types.FunctionType, type, types.FrameType, LRU_CACHE) + SUSPENDED
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # of all the agent
+CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)
+LOOKED_AT = 4  # elements of a container, to tell what they are
+LOGGING = (
+    ("LogRecord", "log-records-kept"),
+    *((name, "loggers-added") for name in ("Logger", "PlaceHolder", "Handler", "Filter")),
+)
 RANKS = (0, 1, 2)  # see rank_of
 
 
@@ -32,6 +41,23 @@ def namespace(item):
         return {}
 
 
+def filling(item):
+    """(elements, most elements) of a container that has a bound, else None: a deque
+    with maxlen, a queue with maxsize, a cache of functools with maxsize."""
+    if is_a(item, collections.deque):
+        most, length = collections.deque.maxlen.__get__(item), collections.deque.__len__(item)
+    elif is_a(item, LRU_CACHE):
+        _, _, most, length = LRU_CACHE.cache_info(item)
+    else:
+        names = namespace(item)
+        most = names.get("maxsize", names.get("_maxsize"))
+        queue = names.get("queue", names.get("_queue"))
+        length = len(queue) if type(queue) in (collections.deque, list) else None
+    if type(most) is not int or length is None or most <= 0:
+        return None
+    return length, most
+
+
 def code_of(item):
     for name in ("f_code", "__code__", "gi_code", "cr_code", "ag_code"):
         if not is_a(item, type) and hasattr(item, name):
@@ -46,11 +72,48 @@ def frame_of(item):
     return None
 
 
+def variable_of(frame, child):
+    """The name of a frame's variable that is an object; empty for none. Before 3.13 a
+    frame keeps the dictionary that it is read by, so that it is emptied again."""
+    held = frame.f_locals
+    name = next((k for k, v in held.items() if v is child), "")
+    if type(held) is dict and sys.getrefcount(held) == ALONE:
+        held.clear()
+    return name
+
+
+def is_future(item):
+    """Whether an object is a future or a task of the standard library's."""
+    return any(
+        kind.__name__ in ("Future", "Task") and type.__getattribute__(kind, "__module__") in FUTURES
+        for kind in type(item).__mro__
+    )
+
+
 def is_library(file):
     """Whether a file is a library's or the interpreter's, not the program's."""
     if "site-packages" in file or "dist-packages" in file or file.startswith(OWN_FOLDER):
         return True
-    return file.startswith((os.path.dirname(os.__file__), "<frozen"))
+    if file.startswith((os.path.dirname(os.__file__), "<frozen")):
+        return True
+    folders = tuple(folder for folder in sys.path if type(folder) is str and folder)
+    return _is_installed(os.path.dirname(file), folders)
+
+
+@functools.lru_cache(maxsize=1024)  # of thousands of modules most are in few folders
+def _is_installed(place, folders):
+    """Whether what is in a place was installed into one of some folders."""
+    place = os.path.join(place, "")
+    return any(_has_packages(f) for f in folders if place.startswith(os.path.join(f, "")))
+
+
+@functools.lru_cache(maxsize=64)
+def _has_packages(folder):
+    """Whether packages were installed into a folder, such as by pip's --target."""
+    try:
+        return any(name.endswith(".dist-info") for name in os.listdir(folder))
+    except OSError:
+        return False
 
 
 def rank_of(code):
@@ -72,6 +135,13 @@ def script_name(module):
     return name if name.isidentifier() else "__main__"
 
 
+def main_file():
+    """The program's script, also at exit, when the interpreter has already taken
+    __file__ away."""
+    script = sys.argv[0] if getattr(sys, "argv", None) else ""
+    return os.path.abspath(script) if script.endswith(".py") else ""
+
+
 def module_names():
     """{identity of a module's namespace: (its name, its file)}."""
     names = {}
@@ -79,7 +149,56 @@ def module_names():
         if is_a(module, types.ModuleType):
             names_of = namespace(module)
             file = names_of.get("__file__")
+            if name == "__main__" and file is None:
+                file = main_file()
             if name != "__main__" and id(names_of) in names:
                 continue  # another name of the same module: the first is shown
             names[id(names_of)] = (script_name(name), file if type(file) is str else "")
     return names
+
+
+def attributes(item):
+    yield from list(namespace(item).items())
+    for kind in type(item).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        for name in (slots,) if type(slots) is str else slots:
+            try:
+                yield name, object.__getattribute__(item, name)
+            except AttributeError:
+                continue
+
+
+def owns(item, dictionary):
+    # A class shows a proxy of its dictionary only; it has no other.
+    return is_a(item, type) or namespace(item) is dictionary
+
+
+def elements_of(container):
+    """In the words of the catalogue of causes what the latest elements of a container
+    are, where that tells why it is kept; None for all others."""
+    if is_a(container, dict):
+        some = list(itertools.islice(dict.values(container), LOOKED_AT))
+    elif is_a(container, SEQUENCES):
+        some = list(itertools.islice(container, LOOKED_AT))
+    else:
+        return None
+    told = {_kind_of(element) for element in some}
+    return told.pop() if len(told) == 1 else None
+
+
+def _kind_of(element):
+    if is_a(element, BaseException):
+        return "tracebacks-kept"
+    if is_future(element):
+        return "futures-kept"
+    if is_a(element, CALLBACKS):
+        return "callbacks-left"
+    logging = sys.modules.get("logging")
+    for name, kind in LOGGING:
+        if is_a(element, getattr(logging, name, ())):
+            return kind
+    return None
+
+
+def key_of(dictionary, child):
+    return next((k for k, v in list(dict.items(dictionary)) if v is child), "key")

@@ -9,7 +9,9 @@ from gpumem_agent import atomic
 from gpumem_agent.own import own
 
 GROWING = (list, dict, set, collections.deque)
-LARGE = 1000  # elements from which a container is noted
+SOME = 16  # elements from which a container is noted
+LARGE = 1000  # and from which it is large, whatever its elements take
+MOST_NOTED = 50000  # containers; beyond these only the large ones are noted
 TURN = 0.002  # seconds of work in one turn; see arrays
 
 
@@ -56,6 +58,10 @@ class Array:
         self.key = (framework.name, key)
         self.framework = framework
 
+    def alive(self):
+        """The array, or None."""
+        return self.framework.alive(self.reference)
+
 
 def arrays(frameworks, deadline=None):
     """All live arrays of the frameworks."""
@@ -80,7 +86,7 @@ def described(live, framework, deadline=None, kinds=()):
                 break
             own.sleep(0)
             end = own.monotonic() + TURN
-        item = reference()
+        item = framework.alive(reference)
         told = None
         if item is not None and (not kinds or issubclass(type(item), kinds)):
             told = framework.describe(item)
@@ -91,8 +97,8 @@ def described(live, framework, deadline=None, kinds=()):
 
 
 def containers():
-    """{identity: elements} of the large lists, dictionaries, sets and deques that
-    the collector tracks."""
+    """{identity: elements} of the lists, dictionaries, sets and deques that the
+    collector tracks; see noted."""
     box, sized, identities, lengths = [], [], [], []
     atomic.once(
         atomic.everything(box),
@@ -102,8 +108,16 @@ def containers():
         atomic.empty(box, (sized,)),
     )
     own = {id(box), id(sized), id(identities), id(lengths)}
-    pairs = zip(identities, lengths)
-    return {i: n for i, n in pairs if n >= LARGE and i not in own}
+    return noted((i, n) for i, n in zip(identities, lengths) if i not in own)
+
+
+def noted(pairs):
+    """{identity: elements} of containers from SOME elements on; where these are too
+    many, of the large ones alone."""
+    found = {i: n for i, n in pairs if n >= SOME}
+    if len(found) <= MOST_NOTED:
+        return found
+    return {i: n for i, n in found.items() if n >= LARGE}
 
 
 def find(identities):

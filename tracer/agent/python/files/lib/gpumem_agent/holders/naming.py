@@ -1,15 +1,22 @@
 """From arrays with their names to a list of holders: bytes and counts by path."""
 
 import itertools
+import re
 import sys
 
 from gpumem_agent.holders.kinds import is_a
-from gpumem_agent.holders.living import LARGE
+from gpumem_agent.holders.lines import ADDERS, Filler, is_cache, places
+from gpumem_agent.holders.contents import deeper
+from gpumem_agent.holders.living import GROWING, LARGE, SOME
 from gpumem_agent.own import own
 
 MAX_NAMED = 64  # arrays whose referrers are walked at a time
 PER_GROUP = 8  # of these, for each shape, when there are more
+WITH_LINES = 5  # holders whose lines are looked for
 CONTAINERS = 10  # growing containers named when no array explains the growth
+DICTIONARY = re.compile(r"(?:dict|OrderedDict) [^:]*$")
+PARAMETER, PLAIN = "Parameter", "Tensor"  # kinds of arrays: a model's, and copies of these
+WEIGHTY = 1 << 20  # bytes that a few elements must take to be told
 
 
 def with_gone(found, told):
@@ -34,15 +41,24 @@ def late(arrays, register):
     return found
 
 
+def state_of(arrays):
+    """Groups of the parameters among some arrays."""
+    return {a.group for a in arrays if a.kind == PARAMETER}
+
+
 class Holders:
     """Holders by path. A finder tells names: upward.Upwards
     or running.Downwards."""
 
     def __init__(self, deadline, finder):
         self.native = {}  # identity: what keeps an array
+        self.state = set()  # groups of the model's parameters; see state_of
         self._deadline = deadline
         self._finder = finder
         self.found = {}  # path: [bytes, count]
+        self.facts = {}  # path: further keys of record.Holder
+        self._groups = {}  # path of plain containers: {group: arrays}
+        self._lengths = {}  # path: {identity of a container: elements}
         self.path_of = {}  # identity of a counted array: its path
         self._counted = set()
         self._nameless = []  # arrays that no path leads to, and why
@@ -65,10 +81,27 @@ class Holders:
             else:
                 self._counted.add(array.identity)
                 self._nameless.append((array, self._finder.complete))
+        for name in names.values():
+            if name.is_plain:
+                self._groups.setdefault(texts[name], {})
+        self._note_facts((texts[n], n) for n in names.values())
+        for array in chosen:
+            self._note_group(array)
         containers = {n.container: texts[n] for n in names.values() if n.container is not None}
         for container, text in containers.items() if len(chosen) < len(by_identity) else ():
             for array in self._finder.below(container, by_identity):
-                self._count(text, array)
+                if self._count(text, array):
+                    self._note_group(array)
+
+    def _note_facts(self, named):
+        """Notes what is known of paths. Of containers that have one name between them, such
+        as those of a model's layers, the elements are added up."""
+        for text, name in named:
+            lengths = self._lengths.setdefault(text, {})
+            lengths[name.container] = name.facts.get("length", 0)
+            self.facts[text] = dict(name.facts)
+            if len(lengths) > 1 and sum(lengths.values()) and "bound" not in name.facts:
+                self.facts[text]["length"] = sum(lengths.values())
 
     @property
     def nameless(self):
@@ -78,7 +111,9 @@ class Holders:
         """Adds the arrays without a path, but those with a claimed key."""
         for array, complete in self._nameless:
             if array.key[1] not in claimed:
-                self.add(self._word_for(array, complete), array.size, 1)
+                word = self._word_for(array, complete)
+                facts = {"filled": (Filler(word, "", True),)} if word in ADDERS else None
+                self.add(word, array.size, 1, facts)
 
     def _word_for(self, array, complete):
         """What to call the holder of an array that no path leads to."""
@@ -94,18 +129,49 @@ class Holders:
             self._counted.add(array.identity)
             self.path_of[array.identity] = path
             self.add(path, array.size, 1)
+            return True
+        return False
 
-    def add(self, path, size, count):
+    def _note_group(self, array):
+        groups = self._groups.get(self.path_of.get(array.identity))
+        if groups is not None:
+            name = array.group if array.kind == PLAIN else array.kind
+            groups[name] = groups.get(name, 0) + 1
+
+    def _is_state(self, path):
+        """Whether what a container holds are copies of a model's state: arrays that have
+        the shapes of all its parameters, and no others."""
+        groups = self._groups.get(path, {})
+        return len(self.state) > 1 and self.state == set(groups) and min(groups.values()) > 1
+
+    def add(self, path, size, count, facts=None):
+        if facts:
+            self.facts[path] = facts
         entry = self.found.setdefault(path, [0, 0])
         entry[0] += size
         entry[1] += count
 
     def listed(self):
         entries = [
-            {"path": path, "bytes": size, "count": count}
+            {"path": path, "bytes": size, "count": count, **self.facts.get(path, {})}
             for path, (size, count) in self.found.items()
         ]
-        return sorted(entries, key=lambda e: (-e["bytes"], -e["count"], e["path"]))
+        entries.sort(key=lambda e: (-e["bytes"], -e["count"], e["path"]))
+        for place, entry in enumerate(entries):
+            asked = [entry.pop(key, None) for key in ("filled", "assigned")]
+            if ": autograd graph of " in entry["path"]:
+                asked.reverse()  # it hangs on what was assigned last
+            asked = asked if place < WITH_LINES else ()
+            filled = next((found for found in asked if found and places(found)), None)
+            lines = places(filled) if filled else []
+            if "kind" not in entry and self._is_state(entry["path"]):
+                entry["kind"] = "snapshots-kept"
+            is_kind = lines and "kind" not in entry and DICTIONARY.match(entry["path"])
+            if is_kind and is_cache(filled):
+                entry["kind"] = "cache-without-bound"
+            if lines:
+                entry["filled"] = "; ".join(lines)
+        return entries
 
 
 def _representatives(arrays):
@@ -136,18 +202,26 @@ def _texts(names):
 
 
 def grown(lengths, register):
-    """{identity: elements gained} of the containers that gained most."""
+    """{identity: elements gained} of the containers that gained most: large numbers,
+    and some that may be weighty."""
     gains = {i: register.growth(i, length) for i, length in lengths.items()}
-    most = sorted((i for i in gains if gains[i] >= LARGE), key=gains.get, reverse=True)
-    return {i: gains[i] for i in most[:CONTAINERS]}
+    most = sorted((i for i in gains if gains[i] >= SOME), key=gains.get, reverse=True)
+    large = [i for i in most if gains[i] >= LARGE]
+    return {i: gains[i] for i in large[:CONTAINERS] + most[len(large) :][:CONTAINERS]}
 
 
 def sized(path, count):
-    """(name, bytes, count) of so many elements of the container at the end of a
-    path. The bytes are an estimate from some of them and the container itself."""
+    """(name, bytes, count, facts) of so many elements of the container at the end of
+    a path, or None where these are few and light. The bytes are an estimate from some
+    of them, what they alone refer to, and the container itself."""
     container = path.chain[-1]
+    if count < LARGE and not is_a(container, GROWING):
+        return None
     each = sys.getsizeof(container) / max(1, len(container))
     for elements in (container, container.values()) if is_a(container, dict) else (container,):
         some = list(map(sys.getsizeof, itertools.islice(elements, 100)))
         each += sum(some) / max(1, len(some))  # it may have been emptied meanwhile
-    return "%s %s" % (type(container).__name__, path), int(count * each), count
+    each += deeper(container)
+    if count < LARGE and count * each < WEIGHTY:
+        return None
+    return path.of_kind(), int(count * each), count, path.facts()

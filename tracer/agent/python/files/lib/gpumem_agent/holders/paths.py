@@ -4,41 +4,55 @@ import collections
 import sys
 import types
 
-from gpumem_agent.frameworks.torch_names import HOOKS, tidy
+from gpumem_agent.frameworks.torch_names import HOOKS, parts_of, stands_for_many, tidy
 from gpumem_agent.holders.kinds import (
     CELL,
     LRU_CACHE,
     SEQUENCES,
     SUSPENDED,
+    attributes,
     code_of,
+    elements_of,
+    filling,
     frame_of,
     is_a,
+    is_future,
+    is_library,
+    key_of,
     namespace,
+    owns,
     script_name,
+    variable_of,
 )
+from gpumem_agent.holders.lines import LOGGED, Filler, assigned, filler
 
-ALONE = 3  # references: the frame, a variable of ours, the question
+GROWING = (list, dict, set, collections.deque)
+PLAIN = (list, tuple, dict, collections.OrderedDict, collections.deque)
 
 
 class Local:
     """A variable of a running function: a root that no object stands for."""
 
-    __slots__ = ("name", "rank")
+    __slots__ = ("name", "rank", "variable", "file")
 
-    def __init__(self, name, rank):
+    def __init__(self, name, rank, variable="", file=""):
         self.name = name
         self.rank = rank
+        self.variable = variable
+        self.file = file  # of the function
 
 
 class Name:
     """What is left of a Path when its objects are let go."""
 
-    __slots__ = ("text", "container", "of_container")
+    __slots__ = ("text", "container", "of_container", "facts", "is_plain")
 
     def __init__(self, path):
         self.text = str(path)
         self.container = None if path.container is None else id(path.container)
         self.of_container = None if path.container is None else path.of_container()
+        self.facts = path.facts()
+        self.is_plain = path.is_plain()
 
 
 class Path:
@@ -47,11 +61,18 @@ class Path:
     def __init__(self, chain, modules):
         self.container = None  # the first object with unnamed elements
         self.chain = chain  # the objects, from the root on
+        self._modules = modules
         self._parts = [self._root(chain[0], modules)]
         self._before = None  # text up to the container
+        elements = {n: self._part(n) for n in range(len(chain))}
+        self._elements = {n: part for n, part in elements.items() if part}
+        many = [n for n in self._elements if stands_for_many(chain[n])]
+        self._last = max(many, default=-1)  # container of modules
         at = self._first_step(chain)
         while at + 1 < len(chain):
             at = self._step(at)
+        if self.container is None and many:
+            self.container, self._before = chain[self._last], self._before_last
         self._text = tidy("".join(self._parts))
 
     def __str__(self):
@@ -62,9 +83,52 @@ class Path:
         rest = self._text[len(tidy(self._before)) + len("[…]") :]
         return self.of_container() + ("[…]" + rest if rest else "")
 
+    def facts(self):
+        """What more is known of the container: its elements, and how many it can
+        have at most, as keys of record.Holder."""
+        at = self._at()
+        facts = {
+            "filled": filler(self.chain, at, self._modules),
+            # What is at the end of a path without a container was assigned to that end.
+            "assigned": assigned(self.chain, at - (self.container is None), self._modules),
+        }
+        kind = elements_of(self.chain[self._at()])
+        if kind:
+            facts["kind"] = kind
+        if kind == "log-records-kept":  # whoever logs adds to it
+            facts["filled"] = (Filler(LOGGED, "", True),)
+        for item in self.chain:
+            known = filling(item)
+            if known is not None:
+                return {"length": known[0], "bound": known[1], **facts}
+        container = self.chain[self._at()]
+        if type(container) in GROWING:
+            facts["length"] = len(container)
+        elif self.container is not None and parts_of(container):
+            facts["length"] = sum(map(dict.__len__, parts_of(container)))
+        return facts
+
+    def _at(self):
+        """The place of the container, or of the end of the chain."""
+        places = (n for n, item in enumerate(self.chain) if item is self.container)
+        return len(self.chain) - 1 if self.container is None else next(places)
+
+    def is_plain(self):
+        """Whether the container has what is at the end itself, or in such containers."""
+        between = self.chain[self._at() : -1]
+        return self.container is not None and all(type(item) in PLAIN for item in between)
+
     def of_container(self):
         """The path up to the container, for all that is in it."""
-        return "%s %s" % (type(self.container).__name__, tidy(self._before))
+        return "%s %s" % (word_for(self.container), tidy(self._before))
+
+    def of_kind(self):
+        """The same as str, with the type of the object at the end before it where no
+        container stands there."""
+        end = self.chain[-1]
+        if len(self.chain) > 1 and is_a(self.chain[-2], LRU_CACHE):
+            return self.of_container() if self.chain[-2] is self.container else str(self)
+        return "%s %s" % (word_for(end), self)
 
     def _root(self, root, modules):
         if id(root) in modules:
@@ -97,22 +161,38 @@ class Path:
                     return place + 1
         return 0
 
+    def _part(self, at):
+        """The place of what is an element of the module at a place; 0 where it is none
+        that stands for a container, or refers to that otherwise."""
+        tables = parts_of(self.chain[at])
+        for place in (at + 1, at + 2) if tables else ():  # past its __dict__
+            if place + 1 < len(self.chain) and any(t is self.chain[place] for t in tables):
+                return place + 1
+        return 0
+
     def _step(self, at):
         """Adds the step from chain[at] down; returns the place reached."""
         parent, child = self.chain[at], self.chain[at + 1]
+        if at in self._elements and at <= self._last:
+            self._before_last = "".join(self._parts)
+            self._parts.append("[…]")
+            return self._elements[at]
         if is_a(parent, dict) and not _is_value(parent, child):
             self._parts.append(" key")
         elif is_a(parent, dict):
-            self._add(parent, _key_of(parent, child), at == 0)
+            self._add(parent, key_of(parent, child), at == 0)
         elif is_a(parent, SEQUENCES):
             self._variadic(parent)
         elif is_a(parent, LRU_CACHE):
             self._variadic(parent)
+        elif at > 0 and self.container is None and _is_own(parent):
+            # What waits for it is a library's: the function says more.
+            self._parts = ["%s()" % code_of(parent).co_name, _attribute(parent, child)]
         elif is_a(parent, types.FrameType):
             name = " → %s()" % parent.f_code.co_name if at else ""
             self._parts.append(name + _local(parent, child))
-        elif type(child) is dict and at + 2 < len(self.chain) and _owns(parent, child):
-            name = _key_of(child, self.chain[at + 2])
+        elif type(child) is dict and at + 2 < len(self.chain) and owns(parent, child):
+            name = key_of(child, self.chain[at + 2])
             self._parts.append("." + str(name))
             return at + 2
         else:
@@ -134,6 +214,11 @@ class Path:
         self._parts.append("[…]")
 
 
+def word_for(item):
+    """What the type of a container is called."""
+    return "lru_cache" if is_a(item, LRU_CACHE) else type(item).__name__
+
+
 def _attribute(parent, child):
     """The step from an object to one it refers to, by attribute."""
     if is_a(child, collections.OrderedDict) and _has(parent, HOOKS):
@@ -144,18 +229,25 @@ def _attribute(parent, child):
         return ".__context__" if is_a(child, BaseException) else ".__traceback__"
     if is_a(parent, SUSPENDED):
         frame = frame_of(parent)
-        names = frame.f_locals.items() if frame is not None else ()
-        return next((" local %s" % k for k, v in names if v is child), " local")
+        name = variable_of(frame, child) if frame is not None else ""
+        return " local %s" % name if name else " local"
     if is_a(parent, CELL):
         return ""
     if is_a(parent, types.MethodType):
         return ".__self__" if parent.__self__ is child else ".__func__"
     if is_a(parent, types.FunctionType):
         return "." + next((k for k, v in vars(parent).items() if v is child), "__defaults__")
-    for name, value in _attributes(parent):
+    for name, value in attributes(parent):
         if value is child:
             return "." + name
+    if type(child) is list and is_future(parent):
+        return "._callbacks"  # written in C it shows them to nobody
     return " → %s" % type(child).__name__
+
+
+def _is_own(item):
+    """Whether an object is a coroutine or generator of the program's."""
+    return is_a(item, SUSPENDED) and not is_library(code_of(item).co_filename)
 
 
 def _has(item, name):
@@ -166,36 +258,12 @@ def _has(item, name):
 def _local(frame, child):
     """The step from a frame to what it refers to. From 3.11 on the collector sees
     the variables of functions that have returned alone, else a caller or a tracing
-    function; a frame that may run (see variables) is not read. Before 3.13 a frame
-    keeps the dictionary that it is read by."""
+    function; a frame that may run (see variables) is not read."""
     if sys.version_info < (3, 11) or child is frame.f_trace or child is frame.f_back:
         return " local"
-    held = frame.f_locals
-    name = next((k for k, v in held.items() if v is child), "")
-    if type(held) is dict and sys.getrefcount(held) == ALONE:
-        held.clear()
+    name = variable_of(frame, child)
     return " local %s" % name if name else " local"
-
-
-def _attributes(item):
-    yield from list(namespace(item).items())
-    for kind in type(item).__mro__:
-        slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if type(slots) is str else slots:
-            try:
-                yield name, object.__getattribute__(item, name)
-            except AttributeError:
-                continue
-
-
-def _owns(item, dictionary):
-    # A class shows a proxy of its dictionary only; it has no other.
-    return is_a(item, type) or namespace(item) is dictionary
 
 
 def _is_value(dictionary, child):
     return id(child) in map(id, list(dict.values(dictionary)))
-
-
-def _key_of(dictionary, child):
-    return next((k for k, v in list(dict.items(dictionary)) if v is child), "key")

@@ -12,7 +12,7 @@ import itertools
 from gpumem_agent.frameworks.sources import sources
 from gpumem_agent.holders import living
 from gpumem_agent.holders.downward import Reach
-from gpumem_agent.holders.naming import Holders, grown, late, sized
+from gpumem_agent.holders.naming import Holders, grown, late, sized, state_of
 from gpumem_agent.holders.paths import Name
 from gpumem_agent.holders.register import Register
 from gpumem_agent.own import own
@@ -20,6 +20,8 @@ from gpumem_agent.sampling import paused
 
 MOST_ARRAYS = 20000
 TRIES = 3
+SWELLS = 3  # looks in a row that find one array larger, until it is told
+LONGER = 1.5  # times as long as an earlier look: what holds no more then has not grown
 PAUSE = 0.001  # seconds, for the program to go on
 
 
@@ -27,22 +29,53 @@ def look(process, reference, deadline):
     """(holders of what is later than the reference, what was reached)."""
     frameworks = sources(process.frameworks)
     on_device = any(f.active() for f in process.frameworks)
-    reach = Reach([kind for f in frameworks for kind in f.types()])
+    reach = reached(frameworks)
     noted = Noted(reach)
     if reference is None:
         return [], noted
     found = Holders(deadline, Downwards(reach))
-    found.name(late(_described(noted, reference, frameworks, deadline), reference))
+    arrays = _described(noted, reference, frameworks, deadline)
+    found.state = state_of(arrays)
+    found.name(late(arrays, reference))
     if not on_device:
         add_containers(found, reach, reference)
     return found.listed(), noted
 
 
+def reached(frameworks):
+    """What the program's names reach."""
+    kinds = [kind for f in frameworks for kind in f.types()]
+    return Reach(kinds, [kind for f in frameworks for kind in f.nested()])
+
+
 def lasting(found, before):
-    """Those holders that are more than a moment's work: of several arrays, and
-    of more than when they were told before."""
-    sizes = {entry["path"]: entry["bytes"] for entry in before}
-    return [e for e in found if e["count"] > 1 and e["bytes"] > sizes.get(e["path"], 0)]
+    """Those holders that are more than a moment's work: of several arrays, and of more
+    than when they were told before. A look over not much longer a time than that one
+    takes nothing back of a holder that it finds: what that one told stands."""
+    earlier, kept = {entry["path"]: entry for entry in before}, []
+    for entry in found:
+        told = earlier.get(entry["path"])
+        if entry["count"] > 1 and (told is None or entry["bytes"] > told["bytes"]):
+            kept.append(entry)
+        elif told is not None and entry.get("over_ms", 0) < LONGER * told.get("over_ms", 0):
+            kept.append(told)
+    return kept
+
+
+def swelling(found, before):
+    """({path: (bytes, looks in a row)}, holders) of one array each that was larger at
+    every look: a program that puts a longer array in place of the one before keeps just
+    that. One look alone would also find what a step is about to give up."""
+    after, told = {}, []
+    for entry in found:
+        if entry["count"] != 1:
+            continue
+        size, times = before.get(entry["path"], (None, 0))
+        times = times + 1 if size is not None and entry["bytes"] > size else 0
+        after[entry["path"]] = entry["bytes"], times
+        if times >= SWELLS:
+            told.append(entry)
+    return after, told
 
 
 class Noted(Register):
@@ -112,5 +145,6 @@ def add_containers(found, reach, reference, known=()):
     lengths = {i: n for i, n in reach.containers().items() if i not in known}
     gains = grown(lengths, reference)
     named = _named(reach, gains, lambda path: sized(path, gains[id(path.chain[-1])]))
-    for name, size, count in named.values():
-        found.add(name, size, count)
+    for told in named.values():
+        if told is not None:
+            found.add(*told)

@@ -188,7 +188,7 @@ class Upwards:
     def names(self, arrays):
         """{identity: Name} of some arrays."""
         walk = Walk(self._deadline)
-        walk.climb([o for o in (a.reference() for a in arrays) if o is not None])
+        walk.climb([o for o in (a.alive() for a in arrays) if o is not None])
         self.complete = walk.complete
         paths = walk.paths()  # of all that is on the way, too
         paths = {a.identity: paths[a.identity] for a in arrays if a.identity in paths}

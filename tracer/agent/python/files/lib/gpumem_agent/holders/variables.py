@@ -117,7 +117,8 @@ def own(kinds):
 
 def local(code, name):
     """The root that a variable of a function is."""
-    return Local("%s() local %s" % (code.co_name, name), rank_of(code))
+    text = "%s() local %s" % (code.co_name, name)
+    return Local(text, rank_of(code), name, code.co_filename)
 
 
 def pick(identities):

@@ -4,8 +4,20 @@ from itertools import chain
 _global_optimizer_post_hooks = OrderedDict()
 
 
+class RemovableHandle:
+    """Takes its hook out of the dictionary that it was put in."""
+
+    def __init__(self, hooks, key):
+        self._hooks, self._key = hooks, key
+
+    def remove(self):
+        self._hooks.pop(self._key, None)
+
+
 def register_optimizer_step_post_hook(hook):
-    _global_optimizer_post_hooks[len(_global_optimizer_post_hooks)] = hook
+    key = len(_global_optimizer_post_hooks)
+    _global_optimizer_post_hooks[key] = hook
+    return RemovableHandle(_global_optimizer_post_hooks, key)
 
 
 class Optimizer:
@@ -13,6 +25,7 @@ class Optimizer:
         import torch._inductor  # noqa: F401, as the real one, by way of its compiler
 
         self.param_groups = [{"params": list(params)}]
+        self.state = {}
         self._optimizer_step_post_hooks = OrderedDict()
 
     def step(self):

@@ -1,0 +1,29 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// An agent that is on its way when the recording ends is awaited: what brought it in
+// would stay in the program's memory for good.
+func TestAnAttachThatEndsAtOnceTakesItsTextOutAgain(t *testing.T) {
+	t.Parallel()
+	g := startGuest(t, []string{"python3"})
+	before := g.state(t)
+	for range 4 {
+		dir := t.TempDir()
+		got := gpumem(t, dir, "attach", pidOf(g.Cmd), "-q", "--for", "40ms", "--interval", "10ms", "--out", "run")
+		events, err := os.ReadFile(filepath.Join(dir, "run", record.FileEvents))
+		if strings.Contains(got.stderr, "stays in the program") || err == nil &&
+			!strings.Contains(string(events), `"entered"`) {
+			t.Errorf("%v: %s%s", err, got.stderr, events)
+		}
+	}
+	before.Files = g.state(t).Files // libraries of Python keep a descriptor at their first use
+	g.isClean(t, before)
+}

@@ -1,0 +1,31 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReportReadsTensorLogicsMemoryCheck runs the workload of the first
+// investigation with its lines on, and has them judged without the run folder: what
+// its authors took for held references is the pool's.
+func TestReportReadsTensorLogicsMemoryCheck(t *testing.T) {
+	t.Parallel()
+	for fault, want := range map[string]string{"": "pool-growth", "clone-retained": "app-leak"} {
+		dir := t.TempDir()
+		args := []string{"run", "--out", filepath.Join(dir, "run"), "modelload", "--policy", "tensorlogic",
+			"--scale", "8", "--device", "soft"}
+		if fault != "" {
+			args = append(args, "--fault", fault)
+		}
+		got := gpumemEnv(t, dir, []string{"TL_MEMORY_CHECK=1"}, args...)
+		log := filepath.Join(dir, "run.log")
+		if err := os.WriteFile(log, []byte(got.stderr), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := gpumem(t, dir, "report", log); !strings.Contains(got.stdout, "\n"+want+" (") {
+			t.Errorf("fault %q: want %s of the log, got\n%s%s", fault, want, got.stdout, got.stderr)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package e2e
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/workloads"
+)
+
+// TestEachFaultGivesItsVerdict runs every workload healthy and with each of its
+// faults, in child processes as a user does, and holds the verdict against the
+// truth that the workload declares.
+func TestEachFaultGivesItsVerdict(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
+	for _, w := range workloads.All() {
+		cases := map[string]workloads.Fault{"healthy": {Truth: "none"}}
+		for _, f := range w.Faults {
+			cases["--fault="+f.Name] = f
+		}
+		for _, f := range w.Truths {
+			cases["--policy="+f.Name] = f
+		}
+		for flag, truth := range cases {
+			t.Run(w.Name+" "+flag, func(t *testing.T) {
+				args := []string{w.Name}
+				if flag != "healthy" {
+					args = append(args, flag)
+				}
+				checkTruth(t, args, truth)
+			})
+		}
+	}
+}
+
+// decided runs a workload into the folder dir/out, again where that leaves
+// undecided what has a known answer (see tries).
+func decided(t *testing.T, dir string, env []string, out string, args ...string) (got outcome,
+	v *verdict.Verdict) {
+	t.Helper()
+	for range tries {
+		if got = gpumemEnv(t, dir, env,
+			append([]string{"run", "--force", "--out", out}, args...)...); got.code != 0 {
+			t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+		}
+		if v = readVerdict(t, filepath.Join(dir, out)); v.Verdict != verdict.Undecided {
+			break
+		}
+		t.Logf("once more: %s", v.Summary)
+	}
+	return got, v
+}
+
+func checkTruth(t *testing.T, args []string, truth workloads.Fault) {
+	t.Helper()
+	got, v := decided(t, t.TempDir(), nil, "out", args...)
+	if string(v.Verdict) != truth.Truth {
+		t.Errorf("verdict %s, want %s: %s", v.Verdict, truth.Truth, v.Summary)
+	}
+	var causes []string
+	for _, c := range v.Causes {
+		causes = append(causes, c.ID)
+	}
+	var want []string
+	if truth.Cause != "" {
+		want = []string{truth.Cause}
+	}
+	if truth.Also != "" {
+		want = append(want, truth.Also)
+	}
+	slices.Sort(causes)
+	slices.Sort(want)
+	if !slices.Equal(causes, want) {
+		t.Errorf("causes %v are named, want %v", causes, want)
+	}
+	checkNamed(t, args, v)
+	if truth.Name == "early-return" && (v.Tier == verdict.Confirmed || !strings.Contains(v.Answer, "handed out")) {
+		t.Errorf("%s %s with hazards: %s", v.Verdict, v.Tier, v.Answer)
+	}
+	if truth.Name == "early-return" && !strings.Contains(got.stderr, "hazard: reuse before completion") {
+		t.Errorf("the hazard is not reported:\n%s", got.stderr)
+	}
+}
+
+// TestACaptureThatIsOnIsNamedWhereSomethingGrows: it may be what grows, beside
+// what is known to; where nothing grows, it is nobody's matter.
+func TestACaptureThatIsOnIsNamedWhereSomethingGrows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
+	for flag, want := range map[string][]string{
+		"--fault=recompile": {"pipeline-cache", "tooling"},
+		"--fault=":          nil,
+	} {
+		dir := t.TempDir()
+		got := gpumemEnv(t, dir, []string{"MTL_CAPTURE_ENABLED=1"}, "run", "--out", "out", "inference", flag)
+		if got.code != 0 {
+			t.Fatalf("%s: exit code %d\n%s", flag, got.code, got.stderr)
+		}
+		var causes []string
+		for _, c := range readVerdict(t, filepath.Join(dir, "out")).Causes {
+			causes = append(causes, c.ID)
+		}
+		if !slices.Equal(causes, want) {
+			t.Errorf("%s: causes %v are named, want %v", flag, causes, want)
+		}
+	}
+}
+
+func TestTheControlRunOnTheHostHasNothingOfADriver(t *testing.T) {
+	_, v := decided(t, t.TempDir(), nil, "out", "nqueens", "--device", "host", "--solutions", "2")
+	if v.Verdict != verdict.None {
+		t.Errorf("verdict %s: %s", v.Verdict, v.Summary)
+	}
+}
+
+// TestTheInvestigationsFiguresComeOutExactly is the retention case of the
+// TensorLogic investigation at full size: what is kept and what is freed.
+func TestTheInvestigationsFiguresComeOutExactly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
+	for caps, want := range map[string]string{
+		"-1": "962654208 B freed, 122 buffers and 1237442560 B kept by the pool",
+		"10": "42 buffers",
+		"20": "82 buffers",
+		"50": "185 buffers",
+	} {
+		dir := t.TempDir()
+		got := gpumem(t, dir, "run", "--out", "out", "--purge", "modelload", "--policy", "tensorlogic",
+			"--pool-cap", caps)
+		if got.code != 0 {
+			t.Fatalf("cap %s: exit code %d\n%s", caps, got.code, got.stderr)
+		}
+		if !strings.Contains(got.stdout, "loaded 201 tensors, 2200096768 B as f16") ||
+			!strings.Contains(got.stdout, want) {
+			t.Errorf("cap %s: want %q in\n%s", caps, want, got.stdout)
+		}
+		v := readVerdict(t, filepath.Join(dir, "out"))
+		if v.Verdict != verdict.PoolGrowth || !strings.Contains(v.Summary, "not by references") {
+			t.Errorf("cap %s: %s: %s", caps, v.Verdict, v.Summary)
+		}
+		checkPurge(t, caps, v)
+	}
+}
+
+// checkPurge wants a receipt by which the system got back what the purge
+// claimed, within one per cent.
+func checkPurge(t *testing.T, caps string, v *verdict.Verdict) {
+	t.Helper()
+	for _, e := range v.Experiments {
+		if e.Action != "purge" || e.ClaimedBytes == nil || e.ReturnedBytes == nil {
+			continue
+		}
+		if d := *e.ClaimedBytes - *e.ReturnedBytes; d > *e.ClaimedBytes/100 || -d > *e.ClaimedBytes/100 {
+			t.Errorf("cap %s: the purge claimed %d B, the system got %d B back", caps, *e.ClaimedBytes,
+				*e.ReturnedBytes)
+		}
+		return
+	}
+	t.Errorf("cap %s: no receipt of a purge: %+v", caps, v.Experiments)
+}

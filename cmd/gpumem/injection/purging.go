@@ -1,0 +1,163 @@
+package injection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/gpumem/gpumem/cmd/gpumem/option"
+	"github.com/gpumem/gpumem/cmd/gpumem/usage"
+	"github.com/gpumem/gpumem/tracer"
+	"github.com/gpumem/gpumem/tracer/agent"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// Purging is when a program that runs is asked to empty its pools.
+type Purging struct {
+	every time.Duration // 0 never
+	when  string        // "idle > SIZE", empty never
+	above int64         // the SIZE, -1 for none
+}
+
+const (
+	// leastPurge is the shortest time between two purges: each is measured, and
+	// what is measured has to come to rest.
+	leastPurge = 2 * time.Second
+	// againPurge is how long idle memory may stay above its bound before the next
+	// purge: one that gave little back is not repeated at once.
+	againPurge = 30 * time.Second
+	// lookPurge is how often the condition is looked at.
+	lookPurge = 100 * time.Millisecond
+)
+
+// Add defines the flags.
+func (p *Purging) Add(flags *pflag.FlagSet) {
+	flags.DurationVar(&p.every, "purge-every", p.every,
+		"while the program runs, have it purge its idle memory so often, with a receipt each")
+	flags.StringVar(&p.when, "purge-when", p.when,
+		"while the program runs, have it purge when 'idle > SIZE', as in 'idle > 2GiB', with a receipt each")
+}
+
+// Check reads the condition.
+func (p *Purging) Check() error {
+	p.above = -1
+	if p.every != 0 && p.every < leastPurge {
+		return usage.Errorf("--purge-every %s: must be %s or more", p.every, leastPurge)
+	}
+	if p.when == "" {
+		return nil
+	}
+	what, size, found := strings.Cut(p.when, ">")
+	if strings.TrimSpace(what) != "idle" || !found {
+		return usage.Errorf("--purge-when %q: must be 'idle > SIZE', as in 'idle > 2GiB'", p.when)
+	}
+	bytes, err := option.ParseSize(size)
+	if err != nil {
+		return usage.Errorf("--purge-when %q: %v", p.when, err)
+	}
+	p.above = bytes
+	return nil
+}
+
+// Run is [tracer.Run] with the purges. Why nothing could be purged is a warning of
+// the run.
+func (p Purging) Run(ctx context.Context, cfg tracer.Config) (tracer.Result, error) {
+	if p.on() {
+		p.into(&cfg)
+	}
+	return tracer.Run(ctx, cfg)
+}
+
+// Attach is [tracer.Attach] with the purges, as Run.
+func (p Purging) Attach(ctx context.Context, pid int, cfg tracer.Config) (tracer.Result, error) {
+	if p.on() {
+		p.into(&cfg)
+	}
+	return tracer.Attach(ctx, pid, cfg)
+}
+
+// on reports that something was asked for; check has read it.
+func (p Purging) on() bool { return p.every > 0 || p.above >= 0 }
+
+// into adds the purges to a run. The live screen, if there is one, has set its own
+// control and progress by now.
+func (p Purging) into(cfg *tracer.Config) {
+	if cfg.Control == nil {
+		cfg.Control = &tracer.Control{}
+	}
+	control := cfg.Control
+	var idle atomic.Int64
+	idle.Store(-1)
+	show := cfg.Progress
+	cfg.Progress = func(s tracer.Progress) {
+		for _, c := range s.Row.Cells {
+			if c.Column == record.ColIdle {
+				idle.Store(c.Value)
+			}
+		}
+		if show != nil {
+			show(s)
+		}
+	}
+	cfg.Watch = append(cfg.Watch, func(ctx context.Context, _ int, emit func(record.Event)) {
+		p.watch(ctx, idle.Load, func() error {
+			_, err := control.Ask(agent.ActionPurge)
+			return err
+		}, emit)
+	})
+}
+
+// watch purges until the program ends.
+func (p Purging) watch(ctx context.Context, idle func() int64, purge func() error, emit func(record.Event)) {
+	look := time.NewTicker(lookPurge)
+	defer look.Stop()
+	last, told := time.Now(), false
+	var hot time.Time // of the last purge by the condition
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		why := p.due(time.Since(last), time.Since(hot), idle())
+		if why == "" {
+			continue
+		}
+		emit(record.Event{Kind: record.KindEvent, Name: "purge", Text: why})
+		err := purge()
+		last = time.Now()
+		if p.above >= 0 {
+			hot = last
+		}
+		if err != nil && !told && ctx.Err() == nil {
+			told = true
+			emit(record.Event{Kind: record.KindWarning, Text: notPurged(err)})
+		}
+	}
+}
+
+// due is why a purge is due, empty when none is: so long ago was the last one, and
+// the last one by the condition. Unknown idle memory is -1.
+func (p Purging) due(since, hot time.Duration, idle int64) string {
+	switch {
+	case p.every > 0 && since >= p.every:
+		return fmt.Sprintf("every %s", p.every)
+	case p.above >= 0 && idle > p.above && hot >= againPurge:
+		return fmt.Sprintf("idle memory is %s, above %s", option.FormatSize(idle), option.FormatSize(p.above))
+	}
+	return ""
+}
+
+// notPurged says why a purge did not come about, and what would help.
+func notPurged(err error) string {
+	if errors.Is(err, tracer.ErrNotOffered) {
+		return "--purge-every or --purge-when: the program has nothing to purge by: no agent in it offers a purge; " +
+			"programs with PyTorch, JAX, CuPy or MLX and the bundled workloads do"
+	}
+	return "--purge-every or --purge-when: " + err.Error()
+}

@@ -1,0 +1,98 @@
+// Command tickets runs programs that were written from public tickets about leaks, each
+// with a healthy twin, under gpumem, and prints what it says of them after 10, 20 and 40
+// seconds beside the truth that stands in each program's head.
+//
+//	go build -o /tmp/gpumem ./cmd/gpumem
+//	go run ./internal/eval/tickets -gpumem /tmp/gpumem -out /tmp/tickets
+//
+// Without -gpumem it judges anew what lies in -out. The programs need python3 with
+// PyTorch, and JAX below $GPUMEM_TEST_FRAMEWORKS. Those in the folder gpu beside them
+// want a device: -programs internal/eval/tickets/gpu.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
+// course is how the programs are run.
+type course struct {
+	gpumem, python, programs, out string
+	seconds, atOnce               int
+}
+
+func main() {
+	var c course
+	flag.StringVar(&c.gpumem, "gpumem", "", "gpumem; empty to judge what was recorded before")
+	flag.StringVar(&c.python, "python", "python3", "interpreter, one that has PyTorch")
+	flag.StringVar(&c.programs, "programs", "internal/eval/tickets/programs", "folder of the programs")
+	flag.StringVar(&c.out, "out", "tickets", "folder of the recordings")
+	flag.IntVar(&c.seconds, "seconds", 40, "that each program runs")
+	flag.IntVar(&c.atOnce, "at-once", 2, "programs that run at the same time")
+	details := flag.Bool("details", false, "print the answer and the next step of each program")
+	flag.Parse()
+	truths, err := readTruths(c.programs)
+	if err == nil && c.gpumem != "" {
+		err = c.record(truths)
+	} else {
+		truths = slices.DeleteFunc(truths, func(t truth) bool { return !c.isRecorded(t.name) })
+	}
+	if err == nil {
+		err = printTable(os.Stdout, c.out, truths, *details)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "tickets:", err)
+		os.Exit(1)
+	}
+}
+
+// isRecorded reports whether there is a recording of a program.
+func (c *course) isRecorded(name string) bool {
+	_, err := os.Stat(filepath.Join(c.out, name))
+	return err == nil
+}
+
+// record runs all programs, some at the same time.
+func (c *course) record(truths []truth) error {
+	if err := os.MkdirAll(c.out, 0o755); err != nil {
+		return err
+	}
+	turn := make(chan struct{}, c.atOnce)
+	errs := make([]error, len(truths))
+	var all sync.WaitGroup
+	for i := range truths {
+		turn <- struct{}{}
+		all.Add(1)
+		go func() {
+			defer all.Done()
+			errs[i] = c.recordOne(&truths[i])
+			<-turn
+		}()
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordOne runs one program under gpumem.
+func (c *course) recordOne(t *truth) error {
+	cmd := exec.Command(c.gpumem, "run", "-q", "--no-tui", "--force", "--out",
+		filepath.Join(c.out, t.name), "--", c.python, t.path)
+	cmd.Env = append(os.Environ(), fmt.Sprintf("SECONDS=%d", c.seconds), "OMP_NUM_THREADS=1")
+	if t.jax {
+		cmd.Env = append(cmd.Env, "PYTHONPATH="+os.Getenv("GPUMEM_TEST_FRAMEWORKS"))
+	}
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", t.name, err, text)
+	}
+	return nil
+}

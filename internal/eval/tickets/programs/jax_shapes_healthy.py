@@ -1,0 +1,28 @@
+"""Each batch is padded to one of four lengths, which are compiled once.
+
+ticket: jax-ml/jax#2072
+class: none
+"""
+
+import os
+import time
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+END = time.time() + float(os.environ.get("SECONDS", "40"))
+
+
+@jax.jit
+def score(x, y):
+    return jnp.mean(jnp.tanh(x.T @ y), axis=1).sum()
+
+
+length = 0
+while time.time() < END:
+    length += 1
+    size = 256 * (1 + length % 4)
+    x, y = np.zeros((20, size), "float32"), np.ones((20, size), "float32")
+    score(x, y).block_until_ready()
+    time.sleep(0.05)

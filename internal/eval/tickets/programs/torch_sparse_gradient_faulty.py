@@ -1,0 +1,22 @@
+"""Sparse gradients of an embedding are added up, as nobody zeroes them.
+
+ticket: pytorch/pytorch#34964
+class: host-growth
+holder: gradient embedding
+cause: gradients-never-zeroed
+"""
+
+import os
+import time
+
+import torch
+
+END = time.time() + float(os.environ.get("SECONDS", "40"))
+embedding = torch.nn.Embedding(50_000, 32, sparse=True)
+while time.time() < END:
+    embedding.training = True
+    words = torch.randint(0, 50_000, (512,))
+    embedding(words).sum().backward()  # grows
+    with torch.no_grad():
+        embedding.weight[words] *= 0.999
+    time.sleep(0.03)

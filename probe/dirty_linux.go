@@ -1,0 +1,104 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/gpumem/gpumem/probe/procfs"
+)
+
+// Dirty reads how much the process has changed of regular files that it maps, and the
+// system has not written yet, in bytes. It is 0, and costs one reading of the list of
+// mappings, for a process that maps no file so that its changes go there; shared is false
+// then. Else the kernel walks the page tables, at some 20 ns a page, with a lock held that
+// a call of mmap waits for: the caller bounds how often, and without walk the answer is
+// Unknown. Files of tmpfs are shared memory, and none of these. The error is ErrExited for
+// a process that is no more, and os.ErrPermission for one that may not be looked into.
+func (p *Process) Dirty(walk bool) (bytes int64, shared bool, err error) {
+	var mounts map[procfs.Device]string // read when one is found
+	counts := func(m *procfs.Mapping) bool {
+		if !changesAFile(m) {
+			return false
+		}
+		if mounts == nil {
+			mounts = procfs.ParseMounts(p.head("mountinfo"))
+		}
+		return !inMemory(mounts[m.Device])
+	}
+	err = p.mappings("maps", func(s *procfs.Scanner) { shared = shared || counts(s.Mapping()) })
+	if err != nil || !shared {
+		return 0, false, err
+	}
+	if !walk {
+		return Unknown, true, nil
+	}
+	err = p.mappings("smaps", func(s *procfs.Scanner) {
+		if u := s.Usage(); counts(s.Mapping()) {
+			bytes += max(u.PrivateDirty, 0) + max(u.SharedDirty, 0)
+		}
+	})
+	return bytes, true, err
+}
+
+// changesAFile reports whether what is written to a mapping goes to a file that a path
+// leads to.
+func changesAFile(m *procfs.Mapping) bool {
+	if m.Perms[1] != 'w' || m.Perms[3] != 's' || m.Inode == 0 || !strings.HasPrefix(m.Path, "/") {
+		return false
+	}
+	for _, other := range [...]string{"/dev/", "/memfd:", "/SYSV", "/dmabuf:", "/drm mm object", "/i915",
+		"/anon_hugepage"} {
+		if strings.HasPrefix(m.Path, other) {
+			return false
+		}
+	}
+	return true
+}
+
+// inMemory reports whether files of a type of file system are nowhere but in memory.
+func inMemory(kind string) bool {
+	return kind == "tmpfs" || kind == "devtmpfs" || kind == "hugetlbfs" || kind == "ramfs"
+}
+
+// mappings calls look for each entry of a file of the process. That the files kept open
+// still answer says that it is the same process.
+func (p *Process) mappings(name string, look func(*procfs.Scanner)) error {
+	f, err := os.Open(p.path(name))
+	if err == nil {
+		defer f.Close()
+		s := procfs.NewScanner(f)
+		for s.Scan() {
+			look(s)
+		}
+		err = s.Err()
+	}
+	if err == nil {
+		if n, readErr := p.statm.ReadAt(p.buf, 0); n == 0 {
+			err = errors.Join(ErrExited, readErr)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("read %s of process %d: %w", name, p.id.PID, gone(err))
+	}
+	return nil
+}
+
+// head is the beginning of a file of the process, nil where it cannot be read.
+func (p *Process) head(name string) []byte {
+	b, err := procfs.ReadHead(p.path(name), make([]byte, maxMounts))
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// maxMounts bounds what is read of a table of mounts, in bytes.
+const maxMounts = 256 << 10
+
+func (p *Process) path(name string) string {
+	return filepath.Join(p.machine.proc(), strconv.Itoa(p.id.PID), name)
+}

@@ -1,0 +1,91 @@
+package probe
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// onADisk is a folder whose files are not in memory alone.
+func onADisk(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil || fs.Type != unix.TMPFS_MAGIC {
+		return dir
+	}
+	dir, err := os.MkdirTemp(".", "disk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// mapped maps a file of n bytes.
+func mapped(t *testing.T, path string, n, protection, flags int) []byte {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(int64(n)); err != nil {
+		t.Fatal(err)
+	}
+	b, err := unix.Mmap(int(f.Fd()), 0, n, protection, flags)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Munmap(b) }) //nolint:errcheck // of a test
+	return b
+}
+
+func TestOnlyWhatIsChangedInASharedMappingOfAFileIsDirty(t *testing.T) {
+	p, err := Open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	dirty := func() (int64, bool) {
+		t.Helper()
+		n, shared, err := p.Dirty(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n, shared
+	}
+	if n, shared := dirty(); n != 0 || shared {
+		t.Fatalf("%d bytes, shared %v, before anything is mapped", n, shared)
+	}
+	const size, both = 8 << 20, unix.PROT_READ | unix.PROT_WRITE
+	dir := onADisk(t)
+	write := func(b []byte) {
+		for i := 0; i < len(b); i += 4096 {
+			b[i]++
+		}
+	}
+	write(mapped(t, filepath.Join(dir, "private"), size, both, unix.MAP_PRIVATE)) // anonymous memory
+	write(mapped(t, "/dev/shm/gpumem-dirty-"+filepath.Base(dir), size, both, unix.MAP_SHARED))
+	t.Cleanup(func() { os.Remove("/dev/shm/gpumem-dirty-" + filepath.Base(dir)) })
+	if n, shared := dirty(); n != 0 || shared {
+		t.Errorf("%d bytes, shared %v, of a private mapping and one of shared memory", n, shared)
+	}
+	written := mapped(t, filepath.Join(dir, "written"), size, both, unix.MAP_SHARED)
+	sum := byte(0)
+	for i := 0; i < size; i += 4096 {
+		sum += written[i]
+	}
+	if n, shared := dirty(); n != 0 || !shared {
+		t.Errorf("%d bytes, shared %v, of a mapping that was only read (%d)", n, shared, sum)
+	}
+	write(written[:size/2])
+	if n, _ := dirty(); n < size/4 || n > size/2 {
+		t.Errorf("%d bytes of %d that were changed", n, size/2)
+	}
+	if n, shared, err := p.Dirty(false); n != Unknown || !shared || err != nil {
+		t.Errorf("without a walk %d, %v, %v", n, shared, err)
+	}
+}

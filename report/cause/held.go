@@ -1,0 +1,272 @@
+package cause
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// leastHeld is the part of a growth that holders of one kind must keep to be its cause.
+const leastHeld = .4
+
+// heldMatters is the part of a growth from which a holder counts at all.
+const heldMatters = .01
+
+// held is a signature in the paths of the holders that keep a growth.
+type held struct {
+	id     string // the cause, and what tells it from others of that cause behind a slash
+	path   string // regular expression that the path matches, without regard to case
+	what   string // what these holders are, as the end of "… are held by …"
+	next   string
+	change [2]string // the line that is, and what it becomes
+}
+
+// heldSignatures are the signatures from the most particular to the most general: a
+// holder belongs to the first one that its path matches.
+func heldSignatures() []held {
+	return append([]held{gradientsRefer()}, append([]held{
+		{Gradients, `^gradient of a `, "gradients",
+			"zero the gradients before each backward pass; a sparse one grows with every new row",
+			[2]string{"loss.backward()", "optimizer.zero_grad(); loss.backward()"}},
+		{Hooks, `_hooks\b`, "hooks",
+			"remove each hook when it has done its work, or register it once",
+			[2]string{"module.register_forward_hook(f)",
+				"hook = module.register_forward_hook(f)  # once; hook.remove() when it is done"}},
+		{Groups, `\bparam_groups\b|\boptim\w*\.(_?state)\b`, "an optimizer's groups or state",
+			"add no group for parameters that are replaced: make a new optimizer, and drop the old one",
+			[2]string{"optimizer.add_param_group({\"params\": new})",
+				"optimizer = type(optimizer)(model.parameters())"}},
+		{Tracebacks, `\.__(traceback|context|cause)__`, "the frames of exceptions that are kept",
+			"keep the message of an exception, not the exception: its traceback holds every variable of its frames",
+			[2]string{"errors.append(error)", "errors.append(repr(error))"}},
+		{Loggers, `\bloggerDict\b|\blogg\w*\.(handlers|filters)\b`,
+			"loggers, handlers or filters that the logging module never lets go",
+			"name each logger once, and give it its handlers and filters once; what differs goes with the message",
+			[2]string{"log = logging.getLogger(f\"request {id}\"); log.addHandler(handler)",
+				"log = logging.LoggerAdapter(logging.getLogger(\"request\"), {\"id\": id})"}},
+		{Callbacks, `\b_?(done_)?callbacks\b`, "callbacks of something that lives on",
+			"take the callback back when its work is done",
+			[2]string{"future.add_done_callback(f)",
+				"future.add_done_callback(f); …; future.remove_done_callback(f)"}},
+		{Logs, `\blogging\b|handlers?\b.*\.(buffer|records)\b|\bcaplog\b|\blog_?records?\b`, "records of a log",
+			"log numbers and text instead of arrays, and flush what is buffered",
+			[2]string{"log.info(\"loss %s\", loss)", "log.info(\"loss %s\", loss.item())"}},
+	}, heldInCaches()...)...)
+}
+
+// gradientsRefer is the signature of gradients that have a graph: it leads back to the
+// tensor that each is the gradient of.
+func gradientsRefer() held {
+	return held{id: gradientGraphs, path: `\bgradients with graphs\b`,
+		what: "gradients whose graphs lead back to the tensors that have them",
+		next: "take the gradients from torch.autograd.grad, which stores none, or set .grad to None when " +
+			"they have been used",
+		change: [2]string{"loss.backward(create_graph=True)",
+			"grads = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)"}}
+}
+
+// heldInCaches are the more general ones of them: caches, queues, results.
+func heldInCaches() []held {
+	return []held{
+		{Compiled, `\b_dynamo\b|\binductor\b|\bpjit\b|\bjax\._src\b|\btriton\b|\bcode_cache\b|\bcompiled?_cache\b`,
+			"a cache of compiled functions",
+			"compile once, outside of the loop, with arguments instead of constants that change",
+			[2]string{"jax.jit(lambda x: f(x, step))(x)", "g(x, step)  # with g = jax.jit(f), once"}},
+		{Queues, `queue\.(queue|_queue)\b|\.queue$|\bqueue\b.*\b_?queue\b|` +
+			`\b(buffer|inbox|backlog|pending)\.queue\b|\._queue$`,
+			"a queue without a bound",
+			"give the queue a bound, so that whoever fills it waits for whoever empties it",
+			[2]string{"queue.Queue()", "queue.Queue(maxsize=8)"}},
+		{Futures, `\bfutures?\b|\b_pending_work|_work_queue\b|\b_?tasks?$`,
+			"futures or tasks that are kept",
+			"drop each future once its result has been taken",
+			[2]string{"futures.append(pool.submit(f, x))", "result = pool.submit(f, x).result()"}},
+		{Snapshots, `snapshots?\b|state_dicts?\b|checkpoints?\b|\bema\b|\bbest_\w+|\bcopies\b`,
+			"copies of a state",
+			"keep the last snapshot, or the best, and write the others to a file",
+			[2]string{"snapshots.append(copy.deepcopy(model.state_dict()))",
+				"snapshot = copy.deepcopy(model.state_dict())"}},
+		{Sessions, `(\b|_)sessions\b`, "sessions that stay open",
+			"end a session that has not been used for a while, and limit how many there are at once",
+			[2]string{"sessions[id] = Session(model)",
+				"sessions[id] = Session(model); expire(sessions, idle=600, most=64)"}},
+		{Caches, `^lru_cache of |cache|\bmemo\b|\bmemoiz`, "a cache without a bound",
+			"give the cache a bound",
+			[2]string{"functools.cache", "functools.lru_cache(maxsize=128)"}},
+		{keptModules, `^(ModuleDict|ParameterDict) `, "modules that are kept by their names",
+			"unload a module that has not been used for a while, and limit how many there are at once",
+			[2]string{"model.adapters[name] = Adapter()",
+				"model.adapters[name] = Adapter(); del model.adapters[oldest]"}},
+		{AtExit, `\bfinalize\b|\batexit\b|_exithandlers\b`, "callbacks registered for the program's end",
+			"register a weak reference, or undo the registration when its work is done",
+			[2]string{"atexit.register(f, array)", "atexit.register(f)  # finds what it needs by itself"}},
+		{Results, `^(list|deque|dict|set|OrderedDict|defaultdict|ModuleList|ParameterList) `, "results that are kept",
+			"bound it, or keep a number instead of each object where that is enough",
+			[2]string{"history.append(loss)", "history.append(loss.item())"}},
+	}
+}
+
+// heldRules are the rules by what holders' paths say. Each takes precedence over
+// guesses by how many handles there are.
+func heldRules() []Rule {
+	all := heldSignatures()
+	paths := make([]*regexp.Regexp, len(all))
+	out := make([]Rule, len(all))
+	for i := range all {
+		paths[i] = regexp.MustCompile("(?i)" + all[i].path)
+		out[i] = Rule{ID: all[i].id, Before: []string{graphByStep, HandleLeak, driverHandles},
+			Find: func(c *Case) *Cause { return heldBy(c, all, paths, i) }}
+	}
+	return out
+}
+
+// heldBy is the cause of one signature; nil where its holders keep too little.
+func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
+	s := &all[one]
+	if c.Class != account.AppLeak && c.Class != account.HostGrowth || c.Size <= 0 || c.inThings() {
+		return nil
+	}
+	bytes, largest := 0., record.Holder{}
+	for _, h := range c.Holders {
+		gained := max(float64(h.Bytes), min(c.Gains[h.Path], c.Size))
+		small := gained < heldMatters*c.Size
+		// What a graph keeps is the graph's, but for that of variables of frames that an
+		// exception keeps: to detach them would change nothing.
+		graphs := h.Graph != "" && s.id != Tracebacks && s.id != gradientGraphs
+		if small || graphs || h.Bound > 0 || kindOf(&h, all, paths) != s.id {
+			continue
+		}
+		bytes += gained
+		if h.Bytes > largest.Bytes {
+			largest = h
+		}
+	}
+	least, site := leastHeld, ""
+	if s.id == gradientGraphs { // their graphs keep more than is seen, and nothing of it has a name
+		least = CyclePart
+		site, _, _ = strings.Cut(largest.Filled, "; ")
+	}
+	if bytes < least*c.Size {
+		return nil
+	}
+	share := min(1, bytes/c.Size)
+	next, change := s.next, s.change
+	if s.id == Results && !c.hasArrays() {
+		next = "bound it, write what it has to a file, or keep of each object only what is needed later"
+		change = [2]string{"results.append(result)", "results.append(result.total)"}
+	}
+	id, _, _ := strings.Cut(s.id, "/")
+	return &Cause{ID: id, Confidence: (.5 + .4*share) * c.Confidence, Share: &share,
+		Evidence: evidence("%s of what grew are held by %s: %s has %s in %s", units.Bytes(bytes),
+			s.what, largest.Path, units.Bytes(largest.Bytes),
+			units.Counted(largest.Count, "object", "objects")),
+		Next: next, Change: []string{"- " + change[0], "+ " + change[1]}, Site: site}
+}
+
+// hasArrays reports whether the program has a framework of arrays, or none of its
+// versions is known.
+func (c *Case) hasArrays() bool {
+	for _, name := range [...]string{"torch", "jax", "cupy", "mlx", "numpy", "tensorflow"} {
+		if _, ok := c.Meta.Versions[name]; ok {
+			return true
+		}
+	}
+	return len(c.Meta.Versions) == 0
+}
+
+// inThings reports whether the class is about a number of things, not of bytes.
+func (c *Case) inThings() bool { return c.Grows == &c.Count || c.Grows == &c.Handles }
+
+// kindOf is the cause that a holder's path names, or named before it was redacted; empty
+// for none.
+func kindOf(h *record.Holder, all []held, paths []*regexp.Regexp) string {
+	kind := slices.IndexFunc(all, func(s held) bool { return s.id == h.Kind })
+	i := firstMatch(paths, h.Path)
+	if kind >= 0 && (i < 0 || kind < i) { // of both the more particular one
+		i = kind
+	}
+	if i < 0 {
+		return ""
+	}
+	return all[i].id
+}
+
+// HeldKind is the cause that a holder names: the kind it was given, where that is one of
+// the catalogue's, else the one that the words of its path tell; empty for none.
+func HeldKind(h *record.Holder) string {
+	all := heldSignatures()
+	paths := make([]*regexp.Regexp, len(all))
+	for i := range all {
+		paths[i] = regexp.MustCompile("(?i)" + all[i].path)
+	}
+	return kindOf(h, all, paths)
+}
+
+// firstMatch is the first expression that a path matches; -1 of none. The paths of
+// bundled workloads ("kept: kv cache") name what a buffer is for, not what keeps it.
+func firstMatch(paths []*regexp.Regexp, path string) int {
+	if word, _, found := strings.Cut(path, ": "); found && (word == "kept" || word == "graph" || word == "scope") {
+		return -1
+	}
+	return slices.IndexFunc(paths, func(p *regexp.Regexp) bool { return p.MatchString(path) })
+}
+
+// pinned: the program pins host memory again and again.
+func pinned(c *Case) *Cause {
+	rose := c.advance(record.ColPinnedBytes)
+	if c.Class != account.HostGrowth || !c.ByTrend || !(rose >= leastHeld*c.Size) {
+		return nil
+	}
+	share := min(1, rose/c.Size)
+	return &Cause{ID: Pinned, Confidence: .85 * c.Confidence, Share: &share,
+		Evidence: evidence("pinned memory that the program asked the driver for grew by %s", units.Bytes(rose)),
+		Next:     "pin one buffer, copy each batch into it, and wait for the copy before the next one",
+		Change:   []string{"- batch.pin_memory().to(device)", "+ staging.copy_(batch); staging.to(device)"}}
+}
+
+// outgrown: one array is made anew, and larger, again and again.
+func outgrown(c *Case) *Cause {
+	steady := c.Count.Known && !c.Count.Growing()
+	if c.Class != account.AppLeak || !c.ByTrend || !c.Live.Growing() || !c.Idle.Growing() || !steady {
+		return nil
+	}
+	return &Cause{ID: Outgrown, Confidence: .8 * c.Confidence,
+		Evidence: []string{
+			fmt.Sprintf("live memory grows by %s in no more buffers than before", units.Bytes(c.Live.Gained())),
+			fmt.Sprintf("the pool keeps %s more of blocks that became too small", units.Bytes(c.Idle.Gained())),
+		},
+		Next:   nextOfOutgrown,
+		Change: changeOfOutgrown()}
+}
+
+// nextOfOutgrown is what to do about an array that is made anew, and larger.
+const nextOfOutgrown = "make the array as large as it will be once, and fill it"
+
+// changeOfOutgrown is the same as lines of a patch.
+func changeOfOutgrown() []string {
+	return []string{"- kept = torch.cat([kept, new])", "+ kept[at:at + len(new)] = new"}
+}
+
+// outgrownOnHost: at the end one array holds what the host grew by.
+func outgrownOnHost(c *Case) *Cause {
+	if c.Class != account.HostGrowth || c.ByLeftover {
+		return nil
+	}
+	for i := range c.Holders {
+		h := &c.Holders[i]
+		if h.Count != 1 || h.Length > 0 || h.Graph != "" || h.Gone || strings.ContainsAny(h.Path, " […") ||
+			float64(h.Bytes) < leastHeld*c.Size {
+			continue
+		}
+		share := min(1, float64(h.Bytes)/c.Size)
+		return &Cause{ID: Outgrown, Confidence: (.5 + .4*share) * c.Confidence, Share: &share,
+			Evidence: evidence("%s alone has %s of what grew", h.Path, units.Bytes(float64(h.Bytes))),
+			Next:     nextOfOutgrown, Change: changeOfOutgrown()}
+	}
+	return nil
+}

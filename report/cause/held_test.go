@@ -1,0 +1,148 @@
+package cause
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// leak is an app-leak of 100 MiB that these holders keep.
+func leak(holders ...record.Holder) *Case {
+	c := &Case{Class: account.AppLeak, Confidence: 1, ByTrend: true, Size: 100 * mib, Holders: holders}
+	c.Grows = &c.Live
+	return c
+}
+
+func TestWhatHoldsTheGrowthNamesItsCause(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"gradient of a Parameter":                                Gradients,
+		"OrderedDict train.model._forward_hooks[…] closure kept": Hooks,
+		"list train.optimizer.param_groups":                      Groups,
+		"list train.failures[…].__traceback__ local out":         Tracebacks,
+		"list train.handler.buffer":                              Logs,
+		"list logging._handlerList":                              Logs,
+		"dict torch._dynamo.convert_frame.output_codes":          Compiled,
+		"deque serve() local inbox.queue":                        Queues,
+		"list serve() local futures":                             Futures,
+		"list train.snapshots[…]['weight']":                      Snapshots,
+		"dict serve.server.sessions":                             Sessions,
+		"list generate.sessions":                                 Sessions,
+		"lru_cache of train.encode":                              Caches,
+		"dict train.embedding_cache":                             Caches,
+		"dict weakref.finalize._registry":                        AtExit,
+		"list train.history":                                     Results,
+		"ModuleDict serve.model[…].up.lora_A[…].weight":          Caches,
+		"ModuleList train.model.stages":                          Results,
+		"cycle of tensors and their gradients with graphs":       Cycle,
+	} {
+		got := Of(leak(record.Holder{Path: path, Bytes: 90 * mib, Count: 900}))
+		if !slices.Equal(idsOf(got), []string{want}) {
+			t.Errorf("%s: %v, not %s", path, idsOf(got), want)
+			continue
+		}
+		c := got[0]
+		if len(c.Change) != 2 || !strings.HasPrefix(c.Change[0], "- ") || !strings.HasPrefix(c.Change[1], "+ ") ||
+			c.Next == "" || c.Share == nil || *c.Share != .9 {
+			t.Errorf("%s: %+v", path, c)
+		}
+	}
+}
+
+func TestHoldersOfLittleOrWithABoundAreNoCause(t *testing.T) {
+	t.Parallel()
+	for name, h := range map[string]record.Holder{
+		"a tenth of it": {Path: "list train.history", Bytes: 10 * mib, Count: 100},
+		"with a bound":  {Path: "deque train.history", Bytes: 90 * mib, Count: 900, Bound: 1000},
+		"one array":     {Path: "train.model.weight", Bytes: 90 * mib, Count: 1},
+	} {
+		if got := Of(leak(h)); len(got) > 0 {
+			t.Errorf("%s: %v", name, idsOf(got))
+		}
+	}
+}
+
+func TestTwoFaultsHaveACauseEachWithItsShare(t *testing.T) {
+	t.Parallel()
+	got := Of(leak(record.Holder{Path: "list train.snapshots", Bytes: 55 * mib, Count: 5},
+		record.Holder{Path: "OrderedDict model._forward_hooks", Bytes: 45 * mib, Count: 45}))
+	if ids := idsOf(got); !slices.Equal(ids, []string{Snapshots, Hooks}) || *got[0].Share != .55 || *got[1].Share != .45 {
+		t.Errorf("%v: %+v", ids, got)
+	}
+}
+
+func TestAHolderIsNoGuessByTheNumberOfHandles(t *testing.T) {
+	t.Parallel()
+	c := leak(record.Holder{Path: "list train.history", Bytes: 90 * mib, Count: 90000})
+	c.Count.Known, c.Count.Shape, c.Count.Rate, c.Count.Span = true, "growing", 90000, 1
+	if got := idsOf(Of(c)); !slices.Equal(got, []string{Results}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestAHolderCountsWithWhatItGainedOverTheWholeWindow(t *testing.T) {
+	t.Parallel()
+	c := leak(record.Holder{Path: "list train.history", Bytes: 30 * mib, Count: 30})
+	if got := idsOf(Of(c)); len(got) > 0 {
+		t.Errorf("of a part of the window: %v", got)
+	}
+	c.Gains = map[string]float64{"list train.history": 97 * mib}
+	if got := Of(c); !slices.Equal(idsOf(got), []string{Results}) || *got[0].Share != .97 {
+		t.Errorf("by its rate: %+v", got)
+	}
+}
+
+func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
+	t.Parallel()
+	host := func(h record.Holder) *Case {
+		c := leak(h)
+		c.Class, c.Grows = account.HostGrowth, &c.Host
+		c.Meta.Versions = map[string]string{"python": "3.11.2"}
+		return c
+	}
+	for want, h := range map[string]record.Holder{
+		Loggers:   {Path: "dict server.root.manager.loggerDict", Bytes: 90 * mib, Count: 900},
+		Callbacks: {Path: "list main() local coordinator.shutdown._callbacks", Bytes: 90 * mib, Count: 900},
+		Hooks:     {Path: "OrderedDict train.net._forward_hooks", Bytes: 90 * mib, Count: 900, Kind: Callbacks},
+		Queues:    {Path: "deque main() local stream.events._queue", Bytes: 90 * mib, Count: 900},
+		Futures:   {Path: "list crawl() local jobs", Bytes: 90 * mib, Count: 900, Kind: Futures},
+		Tracebacks: {Path: "list train.failures", Bytes: 90 * mib, Count: 9, Graph: "Addmm outputs",
+			Kind: Tracebacks},
+		Graph:    {Path: "list train.losses", Bytes: 90 * mib, Count: 9, Graph: "Addmm outputs"},
+		Cycle:    {Path: "Node objects: a reference cycle", Bytes: 90 * mib, Count: 900, Kind: Cycle},
+		Outgrown: {Path: "train.kept", Bytes: 90 * mib, Count: 1},
+		Results:  {Path: "list train.rows", Bytes: 90 * mib, Count: 900, Kind: "a kind of a later agent"},
+	} {
+		got := Of(host(h))
+		if !slices.Equal(idsOf(got), []string{want}) {
+			t.Errorf("%s: %v, not %s", h.Path, idsOf(got), want)
+		} else if len(got[0].Change) != 2 || got[0].Next == "" {
+			t.Errorf("%s: %+v", h.Path, got[0])
+		}
+	}
+	rows := record.Holder{Path: "list train.rows", Bytes: 90 * mib, Count: 900}
+	if got := Of(host(rows)); strings.Contains(got[0].Change[0], "loss") {
+		t.Errorf("a program without arrays: %+v", got[0])
+	}
+	if got := Of(leak(rows)); !strings.Contains(got[0].Change[0], "loss") {
+		t.Errorf("a program with arrays: %+v", got[0])
+	}
+}
+
+func TestGradientsWhoseGraphsLeadBackAreACycleAndNotToBeZeroed(t *testing.T) {
+	t.Parallel()
+	const path = "cycle of tensors and their gradients with graphs"
+	got := Of(leak(record.Holder{Path: path, Bytes: 60 * mib, Count: 480},
+		record.Holder{Path: path, Graph: "Copy outputs", Bytes: 30 * mib, Count: 9}))
+	if !slices.Equal(idsOf(got), []string{Cycle}) || !strings.Contains(got[0].Next, "torch.autograd.grad") ||
+		*got[0].Share != .9 {
+		t.Errorf("%+v", got)
+	}
+	hidden := record.Holder{Path: "w1 of w2", Kind: HeldKind(&record.Holder{Path: path}), Bytes: 90 * mib, Count: 9}
+	if got := Of(leak(hidden)); !slices.Equal(idsOf(got), []string{Cycle}) {
+		t.Errorf("of a copy without its words: %+v", got)
+	}
+}

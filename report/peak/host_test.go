@@ -1,0 +1,90 @@
+package peak_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/report/peak"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// refused is a run on a machine of so many bytes whose process of so many died of an
+// exception.
+func refused(machine, held int64, name, text string) *record.Run {
+	one := 1
+	detail, _ := json.Marshal(record.Died{Text: text})
+	return &record.Run{Meta: record.Meta{ExitCode: &one, Machine: &record.Machine{MemoryBytes: &machine}},
+		Samples: record.NewSamples([]string{record.ColPID, record.ColFootprint},
+			[][]float64{{7, 8, 7}, {float64(held), 1 << 50, 100}}),
+		Events: []record.Event{{PID: 7, TMs: 5, Kind: record.KindDied, Name: name, Detail: detail}}}
+}
+
+func TestAProgramThatWasRefusedHostMemoryIsToldWhy(t *testing.T) {
+	t.Parallel()
+	const gib = int64(1 << 30)
+	torch := func(bytes string) string {
+		return "[enforce fail at alloc_cpu.cpp:75] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to " +
+			"allocate " + bytes + " bytes. Error code 12 (Cannot allocate memory)"
+	}
+	sure := peak.Growth{Sure: true, Class: "host-growth", Claim: "host memory grows by 3 GiB in 55 s."}
+	for _, c := range []struct {
+		run    *record.Run
+		growth peak.Growth
+		reason peak.Reason
+		want   string
+	}{
+		{refused(16*gib, gib, "builtins.RuntimeError", torch("34359738368")), sure, peak.Request,
+			"it asked for 32.0 GiB of host memory at once, and the machine has 16.0 GiB."},
+		{refused(16*gib, gib, "builtins.RuntimeError", torch("134217728")), sure, peak.Growing,
+			"it grew until it was refused 128 MiB more of host memory: host memory grows by 3 GiB in 55 s."},
+		{refused(16*gib, 3*gib, "builtins.RuntimeError", torch("134217728")), peak.Growth{}, peak.Host,
+			"it held 3 GiB and was refused 128 MiB more of host memory; the machine has 16.0 GiB, so that its own limit " +
+				"(ulimit -v), its container's, or what others hold stands in the way."},
+		{refused(16*gib, 15*gib, "numpy._core._exceptions._ArrayMemoryError",
+			"Unable to allocate 2.00 GiB for an array with shape (268435456,) and data type float64"), peak.Growth{},
+			peak.Host, "it held 15.0 GiB and was refused 2 GiB more of host memory; the machine has 16.0 GiB."},
+		{refused(16*gib, 15*gib, "builtins.MemoryError", ""), peak.Growth{}, peak.Host,
+			"it held 15.0 GiB and was refused more host memory; the machine has 16.0 GiB."},
+		{refused(16*gib, 15*gib, "builtins.OSError", "[Errno 12] Cannot allocate memory"), peak.Growth{}, peak.Host,
+			"it held 15.0 GiB and was refused more host memory; the machine has 16.0 GiB."},
+	} {
+		o := peak.OutOfMemory(c.run, c.growth)
+		if o == nil || !o.Died || o.Reason != c.reason || o.Sentence != c.want {
+			t.Errorf("got %+v, want %s: %s", o, c.reason, c.want)
+		}
+	}
+}
+
+func TestTheLineThatWasRefusedMemoryIsNamed(t *testing.T) {
+	t.Parallel()
+	run := refused(16<<30, 15<<30, "builtins.MemoryError", "")
+	run.Events[0].At = "/src/train.py:12 load"
+	o := peak.OutOfMemory(run, peak.Growth{})
+	if o.Sentence != "it held 15.0 GiB and was refused more host memory at train.py:12 load; the machine has 16.0 GiB." ||
+		o.Site != "/src/train.py:12 load" {
+		t.Errorf("%+v", o)
+	}
+}
+
+func TestAKillForWantOfHostMemoryNamesTheGrowthThatLedToIt(t *testing.T) {
+	t.Parallel()
+	run := &record.Run{Meta: record.Meta{Signal: "SIGKILL"}, Events: []record.Event{{Kind: record.KindEvent,
+		Name: "killed for memory"}}}
+	g := peak.Growth{Sure: true, Claim: "host memory grows by 3 GiB in 55 s."}
+	if o := peak.OutOfMemory(run, g); !strings.HasSuffix(o.Sentence, "at its limit; host memory grows by 3 GiB in 55 s.") {
+		t.Errorf("%q", o.Sentence)
+	}
+}
+
+func TestAKillForWantOfHostMemoryHasItsNumbers(t *testing.T) {
+	t.Parallel()
+	run := &record.Run{Meta: record.Meta{Signal: "SIGKILL", CapacityBytes: map[string]int64{record.LimitCgroup: 2 << 30}},
+		Samples: record.NewSamples([]string{record.ColFootprint}, [][]float64{{1 << 30, 3 << 29}}),
+		Events:  []record.Event{{Kind: record.KindEvent, Name: "killed for memory"}}}
+	want := "the kernel killed the program because host memory ran out, when it held about 1.50 GiB; " +
+		"its control group may have 2 GiB."
+	if o := peak.OutOfMemory(run, peak.Growth{}); o.Sentence != want {
+		t.Errorf("%q", o.Sentence)
+	}
+}

@@ -1,0 +1,292 @@
+package peak
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// Reason is why a program ran out of memory.
+type Reason string
+
+// The reasons.
+const (
+	Growing       Reason = "growth"          // it grew until it died
+	Activations   Reason = "activations"     // what the step keeps for its backward pass
+	OptimizerStep Reason = "optimizer-state" // the optimizer's first step
+	NoGrad        Reason = "no-grad"         // a forward pass kept for a backward pass that never comes
+	Checkpoint    Reason = "checkpoint"      // a checkpoint loaded beside the model
+	Weights       Reason = "weights"         // the model itself
+	Fragmentation Reason = "fragmentation"   // enough idle bytes, no block large enough
+	PrivatePool   Reason = "private-pool"    // idle bytes in pools of CUDA graphs
+	OtherStream   Reason = "other-stream"    // idle bytes of another stream
+	OtherProcess  Reason = "other-process"   // somebody else's memory
+	Request       Reason = "request"         // one request larger than all there is
+	Held          Reason = "held"            // tensors that Python holds beside the model
+	Full          Reason = "full"            // live memory of no single kind
+	Limit         Reason = "limit"           // a limit that the program set
+	Driver        Reason = "driver"          // the driver refused an allocation of the program's own
+	Killed        Reason = "killed"          // by the kernel, for want of host memory
+	Host          Reason = "host-memory"     // the system refused the process host memory
+)
+
+// OOM is the field oom of verdict.json: the error that ended the program, or the
+// last one of those that it caught.
+type OOM struct {
+	Reason   Reason  `json:"reason,omitempty"` // empty for errors that were caught
+	Sentence string  `json:"sentence,omitempty"`
+	AtMs     float64 `json:"at_ms"`
+	PID      int     `json:"pid,omitempty"`
+	Died     bool    `json:"died"`
+	// Errors is how many there were, Caught how many of them the program survived.
+	Errors int64 `json:"errors"`
+	Caught int64 `json:"caught,omitempty"`
+
+	Framework    string `json:"framework,omitempty"`
+	Device       *int   `json:"device,omitempty"`
+	AskedBytes   *int64 `json:"asked_bytes,omitempty"`
+	FreeBytes    *int64 `json:"free_bytes,omitempty"` // on the device
+	LargestFree  *int64 `json:"largest_free_bytes,omitempty"`
+	IdlePieces   *int64 `json:"idle_pieces,omitempty"`
+	LimitBytes   *int64 `json:"limit_bytes,omitempty"`
+	Capacity     *int64 `json:"capacity_bytes,omitempty"`
+	LiveBytes    *int64 `json:"live_bytes,omitempty"`
+	IdleBytes    *int64 `json:"idle_bytes,omitempty"`
+	MissingBytes *int64 `json:"missing_bytes,omitempty"` // by how much it did not fit
+
+	Site        string          `json:"site,omitempty"`
+	Stack       []string        `json:"stack,omitempty"`
+	Composition []Category      `json:"composition,omitempty"`
+	Incomplete  bool            `json:"incomplete,omitempty"` // the search for the composition's names ended early
+	Holders     []record.Holder `json:"holders,omitempty"`
+	Others      []record.HeldBy `json:"others,omitempty"`
+	Saves       []Save          `json:"saves,omitempty"`
+	Text        string          `json:"text,omitempty"` // of the exception that ended the program
+}
+
+// Category is a part of live memory.
+type Category struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+}
+
+// Save is a change and the bytes by which it lowers what was needed. Fits is whether
+// the request would then have fit; nil where that cannot be said.
+type Save struct {
+	Change string `json:"change"`
+	Bytes  int64  `json:"bytes"`
+	Fits   *bool  `json:"fits,omitempty"`
+}
+
+// Growth is what the verdict says of the account that grows; a zero one when
+// none does for sure.
+type Growth struct {
+	Sure  bool   // confirmed or likely
+	Class string // app-leak …
+	Claim string
+}
+
+// OutOfMemory is why the run's program ran out of memory, nil when it never did.
+// Of several processes the one that died of it counts, else the last.
+func OutOfMemory(run *record.Run, g Growth) *OOM {
+	if run == nil {
+		return nil
+	}
+	s := gather(run)
+	switch {
+	case s.last != nil:
+		return s.told(g)
+	case s.name != "" || s.killed || s.refused != nil && failed(run):
+		return s.untold(run, g)
+	case s.owns > 0:
+		return s.caught()
+	}
+	return nil
+}
+
+// seen is what the events say of failed allocations.
+type seen struct {
+	event   *record.Event // of the last error that was told whole
+	last    *record.OOM
+	latest  *record.Event // of the last error
+	errors  int64
+	died    bool
+	text    string // of the exception
+	name    string
+	pid     int
+	others  []record.HeldBy
+	refused *record.Event // the last one; of a program that did not fail the last of its own
+	owns    int64         // refusals that the program itself asked for
+	killed  bool
+}
+
+// gather picks the error that matters.
+func gather(run *record.Run) seen {
+	var s seen
+	counts := map[int]int64{}
+	for i := range run.Events {
+		e := &run.Events[i]
+		switch e.Kind {
+		case record.KindOOM:
+			s.note(e, counts)
+		case record.KindOOMOthers:
+			if d, ok := record.DetailOf[record.Others](e); ok && s.latest != nil && e.PID == s.latest.PID {
+				s.others = d.Processes
+			}
+		case record.KindDied:
+			if text, ok := ranOut(e); ok {
+				s.died, s.text, s.name, s.pid = true, text, e.Name, e.PID
+			}
+		case record.KindEvent:
+			if d, ok := record.DetailOf[refusal](e); ok && e.Name == "allocation refused" && d.Bytes != nil &&
+				d.Code == noMemory && (d.Own || failed(run)) {
+				s.refused = e
+				if d.Own {
+					s.owns++
+				}
+			}
+			s.killed = s.killed || e.Name == "killed for memory"
+		}
+	}
+	for _, n := range counts {
+		s.errors += n
+	}
+	s.died = s.died || s.endedSoon(run)
+	s.died = s.died && failed(run)
+	return s
+}
+
+// note takes in one error.
+func (s *seen) note(e *record.Event, counts map[int]int64) {
+	d, ok := record.DetailOf[record.OOM](e)
+	if !ok || d.Asked <= 0 {
+		counts[e.PID]++
+		return
+	}
+	counts[e.PID] = max(counts[e.PID]+1, d.Count)
+	s.latest = e
+	if s.last == nil || d.Categories != nil || d.Pools != nil || s.last.Categories == nil {
+		s.event, s.last, s.others = e, &d, nil
+	}
+}
+
+// failed reports a program that ended badly.
+func failed(run *record.Run) bool {
+	m := &run.Meta
+	return m.Signal != "" || m.ExitCode == nil || *m.ExitCode != 0
+}
+
+// endedSoon reports that the program failed right after its last error: without a
+// further step, and without a word about another exception.
+func (s *seen) endedSoon(run *record.Run) bool {
+	m := &run.Meta
+	if s.latest == nil || m.ExitCode == nil || *m.ExitCode == 0 {
+		return false
+	}
+	for i := range run.Events {
+		e := &run.Events[i]
+		if e.Kind == record.KindDied && e.PID == s.latest.PID {
+			return false // it said what of
+		}
+		if e.Kind == record.KindStep && e.PID == s.latest.PID && e.TMs > s.latest.TMs {
+			return false
+		}
+	}
+	const soon = 10_000 // ms, for what unwinds and for the tracer's questions
+	end := m.End
+	return end == nil || m.Start.IsZero() ||
+		float64(end.Sub(m.Start).Milliseconds())-s.latest.TMs < soon
+}
+
+// told is the answer where the allocator told of the error.
+func (s *seen) told(g Growth) *OOM {
+	d := s.last
+	o := &OOM{AtMs: s.latest.TMs, PID: s.latest.PID, Died: s.died, Errors: s.errors, Caught: s.errors,
+		Framework: d.Framework, Device: &d.Device, AskedBytes: &d.Asked, FreeBytes: d.Free,
+		LimitBytes: d.Limit, Capacity: d.Capacity, LiveBytes: d.Allocated, Site: d.Site, Stack: d.Stack,
+		Holders: d.Holders, Others: s.others, Text: s.text, Composition: categories(d.Categories),
+		Incomplete: d.Incomplete}
+	if d.Allocated != nil && d.Reserved != nil {
+		o.IdleBytes = ptr(*d.Reserved - *d.Allocated)
+	}
+	if largest, pieces := idlePieces(d.Pools); pieces > 0 {
+		o.LargestFree, o.IdlePieces = &largest, &pieces
+	}
+	if o.Died {
+		o.Caught--
+		c := newCase(d, s.others, g)
+		o.MissingBytes = c.missing()
+		c.explain(o)
+	}
+	return o
+}
+
+// categories are the largest first; of equal ones by name.
+func categories(by map[string]int64) []Category {
+	var list []Category
+	for name, bytes := range by {
+		if bytes > 0 {
+			list = append(list, Category{name, bytes})
+		}
+	}
+	slices.SortFunc(list, func(a, b Category) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name))
+	})
+	return list
+}
+
+// idlePieces are the largest idle block and how many there are.
+func idlePieces(pools []record.Pool) (largest, pieces int64) {
+	for _, p := range pools {
+		largest, pieces = max(largest, p.Largest), pieces+p.IdleCount
+	}
+	return largest, pieces
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// Ended says whether this is what ended the program. It may be called on nil.
+func (o *OOM) Ended() bool { return o != nil && o.Died && o.Sentence != "" }
+
+// Advice is what to do first; empty where the growth has to be mended, and where the
+// reason knows none.
+func (o *OOM) Advice() string {
+	switch o.Reason {
+	case Fragmentation:
+		if s := bestOf(o.Saves); s != nil && strings.HasPrefix(s.Change, "expandable") && s.Fits != nil && *s.Fits {
+			return "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
+		}
+		return "allocate what is large and stays before what is small and goes, or take fewer different sizes"
+	case Request:
+		if o.Device == nil && o.Framework == "" {
+			return "look at the size that is asked for: the machine does not have as much"
+		}
+	case Held:
+		if len(o.Holders) > 0 {
+			return "let go of what " + o.Holders[0].Path + " keeps, or keep it in host memory"
+		}
+	}
+	return advice()[o.Reason]
+}
+
+// advice is what to do first, by the reason.
+func advice() map[Reason]string {
+	return map[Reason]string{
+		Activations: "make the batch or the sequence smaller, recompute activations in the backward pass " +
+			"(torch.utils.checkpoint), or compute in a lower precision",
+		OptimizerStep: "take an optimizer with a smaller state (8 bits, Adafactor), or spread the state over devices",
+		NoGrad:        "run it under torch.no_grad() or torch.inference_mode()",
+		Checkpoint:    `load the checkpoint with torch.load(…, map_location="cpu")`,
+		Weights:       "load the model in half precision or quantized, or spread it over devices",
+		PrivatePool:   "let CUDA graphs share one pool (torch.cuda.graph(…, pool=…))",
+		OtherStream:   "allocate on one stream, or give idle memory back first (torch.cuda.empty_cache())",
+		OtherProcess:  "end the other process, or take another device (CUDA_VISIBLE_DEVICES)",
+		Request:       "check the size that was asked for: no device of this kind has that much",
+		Held:          "let go of tensors that are not needed any more, or keep them in host memory",
+		Limit:         "raise the limit that the program sets (set_per_process_memory_fraction)",
+		Killed:        "take less host memory, or raise the container's limit",
+		Host:          "take less host memory, or raise the limit: ulimit -v, the container's, or the machine's",
+	}
+}

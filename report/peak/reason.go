@@ -1,0 +1,113 @@
+package peak
+
+import (
+	"strings"
+
+	"github.com/gpumem/gpumem/internal/units"
+)
+
+// rule is a reason and when it holds. Rules are tried in order: those that numbers
+// prove come before those that only name what is largest.
+type rule struct {
+	reason Reason
+	holds  func(*ooms) bool
+	say    func(*ooms) string
+	saves  func(*ooms) []Save
+}
+
+// rules are the cases. The parts of live or reserved memory from which something
+// counts as the reason are set so that a healthy program of the same kind, one that
+// is merely full, does not meet them.
+func rules() []rule {
+	return []rule{
+		{Request, asksTooMuch, sayRequest, nil},
+		{OtherProcess, isCrowded, sayOthers, saveOthers},
+		{PrivatePool, isPrivate, sayElsewhere, saveElsewhere},
+		{OtherStream, isOtherStream, sayElsewhere, saveElsewhere},
+		{Fragmentation, isFragmented, sayFragments, saveFragments},
+		{OptimizerStep, isFirstStep, sayOptimizer, saveOptimizer},
+		{Checkpoint, isLoading, sayLoading, saveLoading},
+		{NoGrad, isInference, sayNoGrad, saveNoGrad},
+		{Growing, grew, sayGrowth, nil},
+		{Weights, isModel, sayModel, saveModel},
+		{Held, isHeld, sayHeld, saveHeld},
+		{Activations, isStep, sayStep, saveStep},
+		{Full, func(*ooms) bool { return true }, sayFull, nil},
+	}
+}
+
+// explain finds the reason and what would have helped.
+func (c *ooms) explain(o *OOM) {
+	for _, r := range rules() {
+		if !c.known && r.reason != Full || !r.holds(c) {
+			continue
+		}
+		o.Reason, o.Sentence = r.reason, r.say(c)
+		if r.saves != nil {
+			o.Saves = r.saves(c)
+		}
+		break
+	}
+	if o.Reason != Fragmentation && c.known && c.own.PageBytes >= c.short() {
+		o.Saves = append(o.Saves, saveFragments(c)...)
+	}
+	if s := saveLimit(c); s != nil {
+		o.Saves = append(o.Saves, *s)
+	}
+	if o.Reason == Growing {
+		return // nothing of this helps for long
+	}
+	if s := bestOf(o.Saves); s != nil {
+		o.Sentence += " " + s.text()
+	}
+}
+
+// bestOf is the first change that would have made it fit, else the one that saves
+// most.
+func bestOf(saves []Save) *Save {
+	var best *Save
+	for i := range saves {
+		s := &saves[i]
+		if s.Fits != nil && *s.Fits {
+			return s
+		}
+		if s.Fits == nil && best == nil {
+			best = s
+		}
+	}
+	return best
+}
+
+func (s *Save) text() string {
+	text := s.Change
+	if word, _, _ := strings.Cut(text, " "); !strings.ContainsAny(word, ".(_") { // code stays as it is
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	if s.Fits != nil && *s.Fits {
+		return text + ": it would have fit."
+	}
+	return text + "."
+}
+
+// fits reports whether so many bytes less would have been enough.
+func (c *ooms) fits(saved int64) *bool { return ptr(saved >= c.short()) }
+
+func (c *ooms) ask() string { return "asked for " + units.Bytes(c.Asked) }
+
+func (c *ooms) ceiling() int64 {
+	if c.Limit != nil {
+		return *c.Limit
+	}
+	return c.live + c.idle + c.room
+}
+
+// at is where the request came from.
+func (c *ooms) at() string {
+	if c.Site == "" {
+		return ""
+	}
+	if c.OtherThread {
+		return ", in the backward pass or another thread, while the program was at " + short(c.Site)
+	}
+	return " at " + short(c.Site)
+}

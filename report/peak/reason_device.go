@@ -1,0 +1,105 @@
+package peak
+
+import (
+	"fmt"
+
+	"github.com/gpumem/gpumem/internal/units"
+)
+
+// The reasons that lie with the device and the allocator.
+
+// asksTooMuch: more than the device, or the program's limit, has in all.
+func asksTooMuch(c *ooms) bool { return c.Limit != nil && c.Asked > *c.Limit }
+
+func sayRequest(c *ooms) string {
+	return fmt.Sprintf("it %s at once%s, and the limit is %s.", c.ask(), c.at(), units.Bytes(*c.Limit))
+}
+
+// isCrowded: others hold more than this program does, and without them it fits; or
+// they hold a quarter of the device and without them it fits.
+func isCrowded(c *ooms) bool {
+	if c.limited || c.outside < c.short() || c.Capacity == nil {
+		return false
+	}
+	const part = 4
+	return c.outside > c.live+c.idle || c.outside > *c.Capacity/part
+}
+
+func sayOthers(c *ooms) string {
+	who := "other processes hold"
+	if len(c.others) == 1 {
+		who = c.nameOther(0) + " holds"
+	}
+	return fmt.Sprintf("%s %s of the device's %s; this program held %s and asked for %s more%s.", who,
+		units.Bytes(c.outside), units.Bytes(*c.Capacity), units.Bytes(c.live+c.idle), units.Bytes(c.Asked), c.at())
+}
+
+func (c *ooms) nameOther(i int) string {
+	o := c.others[i]
+	if o.Name == "" {
+		return fmt.Sprintf("process %d", o.PID)
+	}
+	return fmt.Sprintf("process %d (%s)", o.PID, o.Name)
+}
+
+func saveOthers(c *ooms) (saves []Save) {
+	for i, o := range c.others {
+		if o.Bytes >= c.short()/2 && i < 3 {
+			saves = append(saves, Save{"without " + c.nameOther(i) + ", " + units.Bytes(o.Bytes) + " more are free",
+				o.Bytes, c.fits(o.Bytes)})
+		}
+	}
+	if len(c.others) != 1 {
+		saves = append(saves, Save{"on a device of its own, " + units.Bytes(c.outside) + " more are free", c.outside,
+			c.fits(c.outside)})
+	}
+	return saves
+}
+
+func isPrivate(c *ooms) bool     { return c.elsewhere.Private && c.elsewhere.Largest >= c.Asked }
+func isOtherStream(c *ooms) bool { return !c.elsewhere.Private && c.elsewhere.Largest >= c.Asked }
+
+func sayElsewhere(c *ooms) string {
+	where := fmt.Sprintf("the pool of stream %d", c.elsewhere.Stream)
+	if c.elsewhere.Private {
+		where = "the private pool of a CUDA graph"
+	}
+	return fmt.Sprintf("%s keeps %s idle, its largest block has %s, and only it may use them: %s%s.", where,
+		units.Bytes(c.elsewhere.Idle), units.Bytes(c.elsewhere.Largest), c.ask(), c.at())
+}
+
+func saveElsewhere(c *ooms) []Save {
+	change := "one stream for both would have reused its " + units.Bytes(c.elsewhere.Idle)
+	if c.elsewhere.Private {
+		change = "graphs that share one pool would have reused its " + units.Bytes(c.elsewhere.Idle)
+	}
+	return []Save{{change, c.elsewhere.Idle, nil}}
+}
+
+// isFragmented: the idle bytes would do, no block is large enough, and they are a
+// fifth of what is reserved at least. Any pool that is full keeps some idle pieces:
+// training on an H100 died with 5 to 7 % of them when its batch was too large.
+func isFragmented(c *ooms) bool {
+	const part = 5
+	return c.own.Largest > 0 && c.own.Largest < c.Asked && c.own.Idle >= c.short() &&
+		c.own.Idle >= (c.live+c.idle)/part
+}
+
+func sayFragments(c *ooms) string {
+	return fmt.Sprintf("fragmentation: %s idle in %s, the largest of %s, and it %s%s.", units.Bytes(c.own.Idle),
+		units.Counted(c.own.IdleCount, "piece", "pieces"), units.Bytes(c.own.Largest), c.ask(), c.at())
+}
+
+func saveFragments(c *ooms) []Save {
+	if c.own.Expandable {
+		return nil // they are on
+	}
+	fits := c.own.PageBytes >= c.short()
+	if c.own.PageBytes == 0 {
+		return []Save{{"expandable segments would not have helped, as simulated: none of their pages is idle as a whole",
+			0, &fits}}
+	}
+	text := fmt.Sprintf("expandable segments (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True) would have given "+
+		"back %s of it, as simulated", units.Bytes(c.own.PageBytes))
+	return []Save{{text, c.own.PageBytes, &fits}}
+}

@@ -1,0 +1,188 @@
+package peak
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/gpumem/gpumem/internal/units"
+)
+
+// The reasons that lie with the program.
+
+// isFirstStep: inside the optimizer's step, some of its state is there and some is
+// not.
+func isFirstStep(c *ooms) bool {
+	return c.within("torch/optim/") && c.Model.Optimizer != nil && c.expected() > 0
+}
+
+// expected is what the optimizer's state takes once it is whole, in proportion to the
+// parameters that have theirs.
+func (c *ooms) expected() int64 {
+	o := c.Model.Optimizer
+	if o == nil || o.WithState <= 0 || o.WithState >= o.Parameters {
+		return 0
+	}
+	return int64(math.Round(float64(o.State) / float64(o.WithState) * float64(o.Parameters)))
+}
+
+func sayOptimizer(c *ooms) string {
+	o := c.Model.Optimizer
+	return fmt.Sprintf("the state of %s does not fit: it needs %s beside %s of parameters and %s of gradients, "+
+		"and had %s when it %s more%s.", o.Name, units.Bytes(c.expected()), units.Bytes(c.of(parameters)),
+		units.Bytes(c.of(gradients)), units.Bytes(o.State), c.ask(), c.at())
+}
+
+func saveOptimizer(c *ooms) []Save {
+	o := c.Model.Optimizer
+	rest := c.expected() - o.State // still to come
+	need := func(saved int64) *bool { return ptr(c.live-o.State+c.expected()-saved <= c.live+c.idle+c.room) }
+	return []Save{
+		{"state of 8 bits an element in place of 32 saves " + units.Bytes(c.expected()*3/4), c.expected() * 3 / 4,
+			need(c.expected() * 3 / 4)},
+		{"an optimizer without state saves " + units.Bytes(c.expected()), c.expected(), need(c.expected())},
+		{fmt.Sprintf("%s more on the device would do", units.Bytes(max(rest-c.room, 0))), max(rest-c.room, 0), nil},
+	}
+}
+
+// isLoading: inside torch.load, beside parameters that are there already.
+func isLoading(c *ooms) bool {
+	return c.within("torch/serialization.py") && c.of(parameters, tensors) > 0
+}
+
+func sayLoading(c *ooms) string {
+	return fmt.Sprintf("a checkpoint is loaded onto the device beside the model: %s of it are there beside %s "+
+		"of parameters%s.", units.Bytes(c.of(tensors)), units.Bytes(c.of(parameters)), c.at())
+}
+
+func saveLoading(c *ooms) []Save {
+	saved := c.of(tensors) + c.Asked
+	return []Save{{`torch.load(…, map_location="cpu") saves ` + units.Bytes(saved) + " on the device", saved,
+		c.fits(saved)}}
+}
+
+// isInference: gradients are recorded, nobody has an optimizer, there are no
+// gradients, and most of the memory is what autograd keeps.
+func isInference(c *ooms) bool {
+	const part = .3
+	return c.Grad != nil && *c.Grad && c.Model.Optimizers != nil && *c.Model.Optimizers == 0 &&
+		c.of(gradients) == 0 && c.share(c.of(unseen, activations)) >= part
+}
+
+func sayNoGrad(c *ooms) string {
+	return fmt.Sprintf("a forward pass without torch.no_grad keeps %s of activations for a backward pass that "+
+		"does not come (there is no optimizer and no gradient), and it %s%s.",
+		units.Bytes(c.of(unseen, activations)), c.ask(), c.at())
+}
+
+func saveNoGrad(c *ooms) []Save {
+	saved := c.of(unseen, activations)
+	return []Save{{"under torch.no_grad() it saves " + units.Bytes(saved), saved, c.fits(saved)}}
+}
+
+// grew: the verdict is sure of a growth, and not of the host's memory.
+func grew(c *ooms) bool { return c.growth.Sure && c.growth.Class != "host-growth" }
+
+func sayGrowth(c *ooms) string {
+	text := fmt.Sprintf("it grew until the device was full, with %s live of %s", units.Bytes(c.live),
+		units.Bytes(c.ceiling()))
+	if c.growth.Claim != "" {
+		text += ": " + strings.TrimSuffix(c.growth.Claim, ".")
+	}
+	return text + "."
+}
+
+// isModel: nearly all is parameters.
+func isModel(c *ooms) bool {
+	const part = .6
+	return c.share(c.of(parameters, buffers)) >= part && c.of(gradients, optimizer) == 0
+}
+
+func sayModel(c *ooms) string {
+	return fmt.Sprintf("the model does not fit: %s of parameters were there, %s more were asked for%s, and the "+
+		"limit is %s.", units.Bytes(c.of(parameters, buffers)), units.Bytes(c.Asked), c.at(), units.Bytes(c.ceiling()))
+}
+
+func saveModel(c *ooms) []Save {
+	full := c.Model.Dtypes["torch.float32"]
+	if full == 0 {
+		return nil
+	}
+	return []Save{{"half precision saves " + units.Bytes(full/2) + " of the parameters so far", full / 2,
+		c.fits(full/2 + c.Asked/2)}}
+}
+
+// isHeld: tensors that Python refers to, and that are no part of a model, are most of
+// what lives.
+func isHeld(c *ooms) bool {
+	const part = .5
+	return c.share(c.of(tensors)) >= part
+}
+
+func sayHeld(c *ooms) string {
+	who := ""
+	if len(c.Holders) > 0 {
+		h := &c.Holders[0]
+		who = fmt.Sprintf(", of them %s by %s", units.Bytes(h.Bytes), h.Path)
+	}
+	return fmt.Sprintf("%s of %s live are tensors that Python holds beside model and optimizer%s; it %s%s.",
+		units.Bytes(c.of(tensors)), units.Bytes(c.live), who, c.ask(), c.at())
+}
+
+func saveHeld(c *ooms) (saves []Save) {
+	for i := range c.Holders {
+		if h := &c.Holders[i]; h.Bytes > 0 && i < 3 {
+			saves = append(saves, Save{"without what " + h.Path + " holds, " + units.Bytes(h.Bytes) + " less are live", h.Bytes,
+				c.fits(h.Bytes)})
+		}
+	}
+	return saves
+}
+
+// isStep: what the step makes is the largest part.
+func isStep(c *ooms) bool {
+	step := c.of(unseen, activations, tensors)
+	const part = .4
+	return c.share(step) >= part || step > c.of(parameters, gradients, optimizer, buffers)
+}
+
+func sayStep(c *ooms) string {
+	return fmt.Sprintf("the step's peak is too high: %s of activations and temporaries beside %s that stay "+
+		"(parameters, gradients, optimizer state), and it %s with %s left%s.",
+		units.Bytes(c.of(unseen, activations, tensors)),
+		units.Bytes(c.of(parameters, gradients, optimizer, buffers)), c.ask(), units.Bytes(c.room), c.at())
+}
+
+// saveStep says which part of the batch can fit at most: what stays does not shrink
+// with it, and the step was not over when it died.
+func saveStep(c *ooms) []Save {
+	step := c.of(unseen, activations, tensors) + c.Asked
+	room := c.live + c.idle + c.room - c.of(parameters, gradients, optimizer, buffers)
+	if step <= 0 || room <= 0 || room >= step {
+		return nil
+	}
+	most := math.Floor(100 * float64(room) / float64(step))
+	return []Save{{fmt.Sprintf("at most %.0f %% of this batch can fit, if the step's memory is in proportion to "+
+		"it: the step had come to %s, and %s are there for it", most, units.Bytes(step), units.Bytes(room)), step - room,
+		nil}}
+}
+
+func sayFull(c *ooms) string {
+	if !c.known {
+		return fmt.Sprintf("it %s%s.", c.ask(), c.at())
+	}
+	return fmt.Sprintf("%s are live of %s, and it %s with %s left%s.", units.Bytes(c.live),
+		units.Bytes(c.ceiling()), c.ask(),
+		units.Bytes(c.room), c.at())
+}
+
+// saveLimit: the program's own limit is what it ran into.
+func saveLimit(c *ooms) *Save {
+	if !c.known || !c.limited || c.Free == nil {
+		return nil
+	}
+	more := c.short()
+	fits := *c.Free >= c.Asked
+	return &Save{fmt.Sprintf("the program limits itself to %s of %s; a limit %s higher would have been enough for this "+
+		"request", units.Bytes(*c.Limit), units.Bytes(*c.Capacity), units.Bytes(more)), more, &fits}
+}

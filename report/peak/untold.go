@@ -1,0 +1,153 @@
+package peak
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// ranOut is the message of an exception that ended a program for want of memory.
+func ranOut(e *record.Event) (text string, ok bool) {
+	d, _ := record.DetailOf[record.Died](e)
+	lower := strings.ToLower(d.Text)
+	for _, word := range [...]string{"out of memory", "resource_exhausted", "unable to allocate",
+		"failed to allocate", "insufficient memory", "can't allocate memory", "cannot allocate memory"} {
+		if strings.Contains(lower, word) {
+			return d.Text, true
+		}
+	}
+	return d.Text, strings.HasSuffix(e.Name, "OutOfMemoryError") || strings.HasSuffix(e.Name, "MemoryError")
+}
+
+// untold is the answer where no allocator told of the error: from the exception's
+// message, from what the driver refused, or from what the kernel did.
+func (s *seen) untold(run *record.Run, g Growth) *OOM {
+	o := &OOM{PID: s.pid, Died: true, Errors: 1, Text: s.text}
+	for i := range run.Events {
+		if e := &run.Events[i]; e.Kind == record.KindDied {
+			o.AtMs, o.Site = e.TMs, e.At
+		}
+	}
+	switch {
+	case hostMemory(s.name, s.text):
+		s.byHost(o, run, g)
+	case s.name != "":
+		s.byText(o)
+	case s.refused != nil:
+		return s.byDriver(o)
+	default:
+		o.Reason = Killed
+		o.Sentence = sayKilled(run, g)
+	}
+	return o
+}
+
+// byText reads the sizes out of what CuPy, JAX and MLX say.
+func (s *seen) byText(o *OOM) {
+	o.Reason, o.Framework = Full, frameworkOf(s.name)
+	asked, ok := sizeAfter(s.text, `(?i)(?:allocating|trying to allocate|allocate)\s+([0-9][0-9,.]*)\s*`)
+	if ok {
+		o.AskedBytes = &asked
+	}
+	if live, ok := sizeAfter(s.text, `(?i)allocated so far:\s*([0-9][0-9,.]*)\s*`); ok {
+		o.LiveBytes = &live
+	}
+	if limit, ok := sizeAfter(s.text, `(?i)limit set to:\s*([0-9][0-9,.]*)\s*`); ok {
+		o.LimitBytes, o.Reason = &limit, Limit
+	}
+	switch {
+	case o.AskedBytes == nil:
+		o.Sentence = "the last thing it wrote was: " + firstLine(cmp.Or(s.text, s.name))
+	case o.LimitBytes != nil && o.LiveBytes != nil:
+		o.Sentence = fmt.Sprintf("the program limits its pool to %s: %s were allocated, and it asked for %s more.",
+			units.Bytes(*o.LimitBytes), units.Bytes(*o.LiveBytes), units.Bytes(asked))
+	case o.LiveBytes != nil:
+		o.Sentence = fmt.Sprintf("%s were allocated, and it asked for %s more than the device had left.",
+			units.Bytes(*o.LiveBytes), units.Bytes(asked))
+	default:
+		o.Sentence = fmt.Sprintf("it asked for %s more than the device had left.", units.Bytes(asked))
+	}
+}
+
+func frameworkOf(name string) string {
+	for _, f := range [...]string{"cupy", "jax", "mlx", "torch"} {
+		if strings.Contains(name, f) {
+			return f
+		}
+	}
+	return ""
+}
+
+// sizeAfter is the number that a pattern finds, with the unit behind it.
+func sizeAfter(text, pattern string) (int64, bool) {
+	at := regexp.MustCompile(pattern).FindStringSubmatchIndex(text)
+	if at == nil {
+		return 0, false
+	}
+	number := strings.TrimRight(strings.ReplaceAll(text[at[2]:at[3]], ",", ""), ".")
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil || v > 1<<60 {
+		return 0, false
+	}
+	rest := text[at[1]:]
+	for _, u := range [...]struct {
+		name  string
+		bytes float64
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}} {
+		if strings.HasPrefix(rest, u.name) {
+			v *= u.bytes
+			break
+		}
+	}
+	return int64(v), v >= 1
+}
+
+// refusal is an allocation that the driver refused, as the detail of its event.
+type refusal struct {
+	Bytes *int64 `json:"asked_bytes"`
+	Live  *int64 `json:"live_bytes"`
+	Code  int    `json:"code"`
+	Own   bool   `json:"own"` // the program itself asked, and no allocator that tries again
+}
+
+// noMemory is the driver's code for want of memory.
+const noMemory = 2
+
+// caught tells of refusals that the program went on after.
+func (s *seen) caught() *OOM {
+	d, _ := record.DetailOf[refusal](s.refused)
+	return &OOM{AtMs: s.refused.TMs, PID: s.refused.PID, Errors: s.owns, Caught: s.owns, AskedBytes: d.Bytes,
+		LiveBytes: d.Live, Site: s.refused.At}
+}
+
+// byDriver answers a native program: the driver refused what it asked for, and it
+// failed. A caching allocator tries again after a refusal, so the last one counts.
+func (s *seen) byDriver(o *OOM) *OOM {
+	d, _ := record.DetailOf[refusal](s.refused)
+	o.Reason, o.AtMs, o.PID, o.Site = Driver, s.refused.TMs, s.refused.PID, s.refused.At
+	o.AskedBytes, o.LiveBytes = d.Bytes, d.Live
+	where := ""
+	if o.Site != "" {
+		where = " at " + short(o.Site)
+	}
+	o.Sentence = fmt.Sprintf("the driver refused %s%s.", units.Bytes(*d.Bytes), where)
+	if d.Live != nil {
+		o.Sentence = fmt.Sprintf("the driver refused %s%s, while the program held %s.", units.Bytes(*d.Bytes), where,
+			units.Bytes(*d.Live))
+	}
+	return o
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	const longest = 300
+	if len(line) > longest {
+		line = strings.ToValidUTF8(line[:longest], "") + "…"
+	}
+	return strings.TrimSuffix(line, ".") + "."
+}

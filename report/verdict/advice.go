@@ -1,0 +1,43 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gpumem/gpumem/report/cause"
+)
+
+// untoldNext is what to do about host memory that grows beside a device that may be
+// Metal's, where nobody read the heap: temporaries without an autorelease pool are
+// what such growth most often was, and what can be tried without knowing more. Empty
+// in all other cases.
+func (s *settled) untoldNext(f *Forecast) string {
+	if s.class != HostGrowth || s.primary != keyHost || !s.usesDevice() || !cause.MaybeMetal(&s.run.Meta) ||
+		s.judged.series[keyHeap] != nil || s.toucher() != unknown || s.isPinned() {
+		return ""
+	}
+	text := "put an autorelease pool around each iteration that submits work and run again; if it still " +
+		"grows, use the CPU device for long loops, and restart long sessions"
+	if f != nil && f.P10 > 0 {
+		text += fmt.Sprintf(" every %s: the forecast has the %s full in %s at the earliest", lasting(f.P10/2),
+			f.Limit, lasting(f.P10))
+	}
+	return text
+}
+
+// lasting is a time in its largest unit, rounded down, of at least one minute.
+func lasting(seconds float64) string {
+	for _, u := range [...]struct {
+		seconds   float64
+		one, many string
+	}{{24 * 3600, "day", "days"}, {3600, "hour", "hours"}, {60, "minute", "minutes"}} {
+		n := math.Floor(seconds / u.seconds)
+		switch {
+		case n >= 2:
+			return fmt.Sprintf("%.0f %s", n, u.many)
+		case n == 1:
+			return "1 " + u.one
+		}
+	}
+	return "1 minute"
+}

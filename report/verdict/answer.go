@@ -1,0 +1,161 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// sureEnough is the confidence from which a cause is named in a sentence.
+const sureEnough = .5
+
+// answer is what a person takes away who reads nothing else, behind the class: whose
+// the growth is and how much, and, as far as they are known, who holds it, the line
+// that asked for it, and the cause.
+func (s *settled) answer(v *Verdict) string {
+	if s.class == None || s.class == Undecided {
+		return s.claim(v)
+	}
+	text, isFilled := s.growthClaim(v), false
+	blamed := s.blamed(v.Holders)
+	if h := blamed; h != nil && s.restsOn != ByLeftover {
+		text, isFilled = s.heldClaim(h, v.Holders, v.DrivenBy), h.Filled != ""
+	}
+	host := hostHolder(s, v.Holders)
+	text += hostHeld(host)
+	if s.primary == keyHandles {
+		text += made(v.Sites, s.kind.Name, s.size)
+	}
+	if place := allocated(s, v.Sites); place != "" && !s.primary.counts() && !(isFilled && poolAsked(s)) {
+		text += "; " + allocatedBy(s, v.Sites) + place
+	}
+	if line := compiledAt(v.Causes); line != "" {
+		text += "; " + line
+	}
+	text += causeClaim(v.Causes)
+	if blamed == nil && host == nil {
+		text += cycleAt(v.Causes)
+	}
+	return text + "." + hazardWords(s)
+}
+
+// cycleAt is the line that makes the cycle which is named as the first cause, behind it.
+func cycleAt(causes []Cause) string {
+	if len(causes) == 0 || causes[0].Confidence < sureEnough || causes[0].ID != cause.Cycle {
+		return ""
+	}
+	p := record.PlaceOf(causes[0].Site)
+	if p.File == "" {
+		return ""
+	}
+	return ", made at " + placeText(p)
+}
+
+// shareToName is the part of a growth from which a further cause is named with the first.
+const shareToName = .1
+
+// causeClaim names the first cause, where it is sure enough, and others that share the
+// growth with it.
+func causeClaim(causes []Cause) string {
+	if len(causes) == 0 || causes[0].Confidence < sureEnough {
+		return ""
+	}
+	var names []string
+	for _, c := range causes {
+		if c.Confidence >= sureEnough && c.Share != nil && *c.Share >= shareToName {
+			names = append(names, fmt.Sprintf("%s (%.0f %%)", strings.ReplaceAll(c.ID, "-", " "), 100**c.Share))
+		}
+	}
+	if len(names) < 2 || causes[0].Share == nil {
+		return "; cause: " + strings.ReplaceAll(causes[0].ID, "-", " ")
+	}
+	return "; causes: " + strings.Join(names, ", ")
+}
+
+// next is what to do first.
+func (s *settled) next(v *Verdict) string {
+	if len(v.Causes) > 0 && v.Causes[0].Confidence >= sureEnough && s.class != Undecided {
+		if h := s.blamed(v.Holders); h != nil {
+			return "at " + h.Path + ": " + v.Causes[0].Next
+		}
+		if h := hostHolder(s, v.Holders); h != nil {
+			return "at " + h.Path + ": " + v.Causes[0].Next
+		}
+		if p := record.PlaceOf(v.Causes[0].Site); p.File != "" {
+			return "at " + placeText(p) + ": " + v.Causes[0].Next
+		}
+		return v.Causes[0].Next
+	}
+	if text := s.untoldNext(v.Forecast); text != "" {
+		return text
+	}
+	if s.class == None && s.hazards() > 0 {
+		return "give a buffer back when the command that uses it has completed, not when it is encoded"
+	}
+	switch s.class {
+	case AppLeak:
+		if h := s.blamed(v.Holders); h != nil {
+			return boundIt(h)
+		}
+		if len(v.Sites) == 0 {
+			return "run it again with --sites, which names the lines that allocate what stays"
+		}
+		if place := allocated(s, v.Sites); place != "" {
+			return "find what keeps a reference to the memory that is " + allocatedBy(s, v.Sites) + place
+		}
+		return "find what keeps a reference to this memory; the sites in the report show where it was allocated"
+	case PoolGrowth:
+		return "bound what the pool keeps, or let it give idle memory back; --purge measures how much that is"
+	case DriverGrowth:
+		return "find the calls that leave something in the driver (events, streams, graphs, modules, " +
+			"kernels compiled anew), and keep what they make for the next time"
+	case HostGrowth:
+		if h := hostHolder(s, v.Holders); h != nil {
+			return boundIt(h)
+		}
+		return "look for what the program keeps in host memory: the device's memory is not what grows"
+	}
+	return ""
+}
+
+// firstHolders are those of the first look after the warm-up; none where there was
+// one look only.
+func (p *process) firstHolders() []HolderRow {
+	var first []HolderRow
+	looks := 0
+	for _, e := range p.events.about(p.pid) {
+		if e.Kind == record.KindHolders {
+			if looks++; looks == 1 {
+				first = e.Holders
+			}
+		}
+	}
+	if looks < 2 {
+		return nil
+	}
+	return first
+}
+
+// boundIt is what to do about a holder of which nothing more is known.
+func boundIt(h *HolderRow) string {
+	if at := filledAt(h, ""); at != "" {
+		return "bound " + h.Path + at + ", or let go of what it keeps"
+	}
+	return "find where " + h.Path + " is filled, and bound it or let go of what it keeps"
+}
+
+// filledAt says where a holder is filled, between commas; empty where nobody knows.
+func filledAt(h *HolderRow, end string) string {
+	var places []string
+	for site := range strings.SplitSeq(h.Filled, "; ") {
+		if p := record.PlaceOf(site); p.File != "" {
+			places = append(places, placeText(p))
+		}
+	}
+	if len(places) == 0 {
+		return ""
+	}
+	return ", filled at " + strings.Join(places, " and ") + end
+}

@@ -1,0 +1,121 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gpumem/gpumem/internal/units"
+)
+
+// Of several holders that explain a growth together, the largest must explain so much of
+// it to be named for all, and each of the others so much of what that one does.
+const (
+	leastOfLargest = .2
+	leastBeside    = .5
+)
+
+// estimated is the part of what a holder grew by that it must have at the last look, else
+// its bytes there are not told as what it keeps.
+const estimated = .6
+
+// blamed is the holder that explains the growth of live memory: the one that the looks
+// found longer each time; without such looks the one that grew most, and by at least half
+// of it, or that grew most of some that alike grew by half of it together. nil where none
+// does.
+func (s *settled) blamed(last []HolderRow) *HolderRow {
+	if s.class != AppLeak || s.primary.counts() {
+		return nil
+	}
+	if i := slices.IndexFunc(last, func(h HolderRow) bool { return h.Path == s.held }); s.held != "" && i >= 0 {
+		return &last[i]
+	}
+	grew := grewBy(s, last)
+	best := -1
+	for i := range grew {
+		if grew[i] > 0 && (best < 0 || grew[i] > grew[best]) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	together := grew[best]
+	for _, i := range alike(last, grew, best) {
+		together += grew[i]
+	}
+	alone := grew[best] >= s.size/2
+	if !alone && (together < s.size/2 || grew[best] < leastOfLargest*s.size || !hasName(last[best].Path)) {
+		return nil
+	}
+	return &last[best]
+}
+
+// grewBy is by how many bytes each holder grew, 0 of those that are gone: between the
+// first look and the last, or as far as one look tells; or, of one that the looks at the
+// running program found to the last, at the rate of that look for as long as the growth
+// was watched. What a look found came since an earlier one, not since the beginning.
+func grewBy(s *settled, last []HolderRow) []float64 {
+	before := map[string]int64{}
+	for _, h := range s.firstHolders() {
+		before[h.Path] += h.Bytes
+	}
+	gains := s.gains()
+	grew := make([]float64, len(last))
+	for i := range last {
+		h := &last[i]
+		if h.Gone {
+			continue
+		}
+		grew[i] = float64(h.Bytes - before[h.Path])
+		if h.Graph == "" {
+			grew[i] = max(grew[i], min(gains[h.Path], s.size))
+		}
+	}
+	return grew
+}
+
+// alike are the holders with a name, beside the one that grew most, that grew by not much
+// less than it.
+func alike(last []HolderRow, grew []float64, best int) []int {
+	var found []int
+	for i := range last {
+		if i != best && hasName(last[i].Path) && last[i].Path != last[best].Path &&
+			grew[i] >= leastBeside*grew[best] {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// heldClaim says what the holder keeps, and how fast that grows. One that is no half of
+// the growth is told with those that grew alike; of one that grew by far more than the last
+// look found of it, the growth is an estimate.
+func (s *settled) heldClaim(h *HolderRow, last []HolderRow, d *DrivenBy) string {
+	grew := grewBy(s, last)
+	best := slices.IndexFunc(last, func(o HolderRow) bool { return o == *h })
+	bytes, count, about := h.Bytes, h.Count, estimated*grew[best] > float64(h.Bytes)
+	text, keeps := h.Kept()+filledAt(h, ","), " keeps "
+	if others := alike(last, grew, best); grew[best] < s.size/2 && h.Path != s.held && len(others) > 0 {
+		for _, i := range others {
+			bytes, count = bytes+last[i].Bytes, count+last[i].Count
+		}
+		about = false
+		text, keeps = text+" and "+units.Counted(int64(len(others)), "other", "others"), " keep "
+	}
+	switch {
+	case about:
+		text += keeps + "about " + units.Bytes(grew[best])
+	case count > 1:
+		text += fmt.Sprintf("%s%s in %d %s", keeps, units.Bytes(bytes), count, thingsOf(s.run.Meta.Versions))
+	default:
+		text += keeps + units.Bytes(bytes)
+	}
+	switch {
+	case d == nil:
+		return text + ", " + units.Bytes(s.size) + " more" + s.lasting()
+	case d.Per == "second":
+		return text + ", " + units.Bytes(d.Value) + " more every second"
+	}
+	return text + ", " + units.Bytes(d.Value) + " more with every " + strings.ReplaceAll(d.Per, "_", " ")
+}

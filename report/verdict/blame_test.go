@@ -1,0 +1,116 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// held is the verdict on a program whose live memory grows by 1 MiB a second, 20 MiB in
+// all, with what was found by looks at 4, 6, 10 and 18 s and, at last, at the end. Each is
+// about what came since the one before.
+func held(looks ...[]record.Holder) *Verdict {
+	run := newProgram(400).healthy().grows(record.ColLive, 60*mib, 0, mib/20).
+		set(record.ColGPU, func(i int) float64 { return 700*mib + float64(i)*mib/20 }).run()
+	for i, holders := range looks {
+		e := record.Event{TMs: 20_000, Kind: record.KindHolders}
+		for _, h := range holders {
+			if i < len(looks)-1 {
+				e.TMs = 2000 + 1000*float64(int(2)<<i)
+				h.OverMs = 1000 * float64(int(1)<<i)
+			}
+			e.Holders = append(e.Holders, h)
+		}
+		run.Events = append(run.Events, e)
+	}
+	return Judge(run, Options{})
+}
+
+func TestACacheThatFillsMoreSlowlyIsNamedAtTheRateOfItsLastLook(t *testing.T) {
+	t.Parallel()
+	var looks [][]record.Holder
+	for i, bytes := range [...]int64{1, 5, 6, 8, 3} { // MiB in 1, 2, 4 and 8 s, and by the end
+		looks = append(looks, []record.Holder{{Path: "dict serve.Encoder.sizes_cache", Bytes: bytes * mib,
+			Count: 4 * bytes, Length: int64(10 * (i + 1)), Filled: "/srv/app/serve.py:36 embed"}})
+	}
+	v := held(looks...)
+	const want = "dict serve.Encoder.sizes_cache, filled at app/serve.py:36 in embed, keeps about "
+	if v.Verdict != AppLeak || !strings.Contains(v.Answer, want) ||
+		!strings.Contains(v.Answer, "cache without bound") {
+		t.Errorf("%s: %q, want %q in it", v.Verdict, v.Answer, want)
+	}
+	// One that the last look no longer found has stopped to grow.
+	looks[3] = []record.Holder{{Path: "list serve.other", Bytes: 9 * kib, Count: 9}}
+	if v := held(looks...); strings.Contains(v.Answer, "sizes_cache") {
+		t.Errorf("of a cache that is full: %q", v.Answer)
+	}
+}
+
+func TestHoldersThatGrewAlikeAreNamedTogether(t *testing.T) {
+	t.Parallel()
+	some := func(each int64, paths ...string) []record.Holder {
+		var out []record.Holder
+		for _, path := range paths {
+			out = append(out, record.Holder{Path: path, Bytes: each, Count: 8, Filled: "/srv/app/serve.py:41 load"})
+		}
+		return out
+	}
+	v := held(some(5*mib, "ModuleDict serve.model.lora_A", "ModuleDict serve.model.lora_B", "dict serve.a"))
+	const want = "ModuleDict serve.model.lora_A, filled at app/serve.py:41 in load, and 2 others keep 15.0 MiB in 24"
+	if !strings.Contains(v.Answer, want) || !strings.Contains(v.Next, "serve.model.lora_A") {
+		t.Errorf("%q, then %q, want %q", v.Answer, v.Next, want)
+	}
+	for what, holders := range map[string][]record.Holder{
+		"crumbs":            some(2*mib, "list a.a", "list a.b", "list a.c", "list a.d", "list a.e", "list a.f"),
+		"too little of all": some(4*mib, "list a.a", "list a.b"),
+		"nameless":          some(5*mib, "Parameter (2, 2): not found in time", "Parameter (4, 2): not found in time"),
+	} {
+		if v := held(holders); strings.Contains(v.Answer, "keep") {
+			t.Errorf("%s: %q", what, v.Answer)
+		}
+	}
+}
+
+func TestTheLargestOfHostHoldersThatGrewAlikeIsNamed(t *testing.T) {
+	t.Parallel()
+	of := func(mib4 int64, paths ...string) []record.Holder {
+		var out []record.Holder
+		for _, path := range paths {
+			out = append(out, record.Holder{Path: path, Bytes: mib4 * mib / 4, Count: 60})
+		}
+		return out
+	}
+	v := hosting(of(11, "ModuleDict serve.model.lora_A", "ModuleDict serve.model.lora_B", "list serve.c")...)
+	if !strings.Contains(v.Answer, "held by ModuleDict serve.model.lora_A") {
+		t.Errorf("three with a quarter each: %q", v.Answer)
+	}
+	for what, holders := range map[string][]record.Holder{
+		"two with a quarter": of(9, "list a.a", "list a.b"),
+		"crumbs":             of(6, "list a.a", "list a.b", "list a.c", "list a.d", "list a.e", "list a.f"),
+	} {
+		if v := hosting(holders...); strings.Contains(v.Answer, "held by") {
+			t.Errorf("%s: %q", what, v.Answer)
+		}
+	}
+}
+
+func TestACycleThatNothingNamesIsToldWithTheLineThatMakesIt(t *testing.T) {
+	t.Parallel()
+	of := func(bytes int64) []record.Holder {
+		return []record.Holder{{Path: "cycle of tensors and their gradients with graphs", Bytes: bytes * mib, Count: 80,
+			Filled: "/srv/app/meta.py:34 adapt"}}
+	}
+	const at = "app/meta.py:34 in adapt"
+	if v := held(of(6)); !strings.Contains(v.Answer, "; cause: reference cycle, made at "+at) ||
+		!strings.HasPrefix(v.Next, "at "+at+": take the gradients from torch.autograd.grad") {
+		t.Errorf("a third of it: %q, then %q", v.Answer, v.Next)
+	}
+	if v := held(of(18)); !strings.Contains(v.Answer, "gradients with graphs, filled at "+at) ||
+		strings.Contains(v.Answer, "made at") || !strings.Contains(v.Answer, "; cause: reference cycle.") {
+		t.Errorf("nearly all of it: %q", v.Answer)
+	}
+	if v := held(of(2)); strings.Contains(v.Answer, "cycle") {
+		t.Errorf("a tenth of it: %q", v.Answer)
+	}
+}

@@ -1,0 +1,65 @@
+package verdict
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// eventCompiled is the name of an event that tells how often a line of the program has
+// had code compiled so far.
+const eventCompiled = "compiled"
+
+// stillCompiling is the part of the growth's time at which the last compilation must have
+// been told: until then a program warms up.
+const stillCompiling = .6
+
+// compilationsOf are the lines of the program that had code compiled while it grew, and
+// went on with that.
+func compilationsOf(s *settled) []cause.Compilation {
+	l := s.judged
+	if s.primary == keys || len(l.clock) == 0 {
+		return nil
+	}
+	from, to := l.clock[min(s.grow[s.primary].From, len(l.clock)-1)], l.clock[len(l.clock)-1]
+	type told struct{ before, count, last float64 }
+	lines := map[string]told{}
+	for _, e := range s.events.about(s.pid) {
+		if e.Kind != record.KindEvent || e.Name != eventCompiled || e.At == "" {
+			continue
+		}
+		var detail struct{ Count float64 }
+		if json.Unmarshal(e.Detail, &detail) != nil || !(detail.Count > 0) {
+			continue
+		}
+		t := lines[e.At]
+		t.count, t.last = detail.Count, e.TMs/1000
+		if t.last < from {
+			t.before = detail.Count
+		}
+		lines[e.At] = t
+	}
+	var out []cause.Compilation
+	for at, t := range lines {
+		if t.last >= from+stillCompiling*(to-from) && t.count > t.before {
+			out = append(out, cause.Compilation{Site: at, Count: t.count - t.before})
+		}
+	}
+	slices.SortFunc(out, func(a, b cause.Compilation) int { return strings.Compare(a.Site, b.Site) })
+	return out
+}
+
+// compiledAt says which line has code compiled, where that is the first cause.
+func compiledAt(causes []Cause) string {
+	if len(causes) == 0 || causes[0].Confidence < sureEnough || causes[0].ID == cause.Cycle {
+		return ""
+	}
+	p := record.PlaceOf(causes[0].Site)
+	if p.File == "" {
+		return ""
+	}
+	return "compiled again and again at " + placeText(p)
+}

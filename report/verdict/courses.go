@@ -1,0 +1,159 @@
+package verdict
+
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// course is what the looks at a running program found below one path.
+type course struct {
+	path  string
+	looks []look
+}
+
+// look is what one of them found.
+type look struct {
+	at, over float64 // seconds: when it was, and how long its bytes took to come
+	holder   record.Holder
+}
+
+// rate is how fast the path's bytes came, in bytes a second.
+func (l look) rate() float64 { return float64(l.holder.Bytes) / l.over }
+
+// A program is looked at again at twice the age of the look before. A path that was
+// longer each time up to the last look is no moment's work.
+const (
+	leastLooks  = 3
+	stillComing = .6 // of the fastest rate, at the last look
+	lookedUntil = .3 // of the time since the first look, at which the last one must have been
+)
+
+// courses are the paths that held more at each look up to the last one, in the order
+// of that one. Of a program that nobody looked at, or not to its end, there are none.
+func (p *process) courses() []course {
+	var at map[string]int
+	var out []course
+	for _, e := range p.events.about(p.pid) {
+		if e.Kind != record.KindHolders || !timed(e.Holders) {
+			continue
+		}
+		before, known := out, at
+		out, at = nil, map[string]int{}
+		for _, h := range e.Holders {
+			if h.OverMs <= 0 || h.Bytes <= 0 || h.Gone {
+				continue
+			}
+			c := course{path: h.Path}
+			if j, ok := known[h.Path]; ok {
+				c = before[j]
+			}
+			c.add(e.TMs/1000, h)
+			at[h.Path], out = len(out), append(out, c)
+		}
+	}
+	return out
+}
+
+// timed reports whether holders are of a look at a program that ran on. What was given
+// up by the end is told again there, with what an earlier look found.
+func timed(list []record.Holder) bool {
+	for i := range list {
+		if list[i].OverMs > 0 && !list[i].Gone {
+			return true
+		}
+	}
+	return false
+}
+
+// add takes in what a look found. One that comes soon after another tells again what that
+// one found, and is no look of its own.
+func (c *course) add(at float64, h record.Holder) {
+	if n := len(c.looks); n > 0 {
+		before := &c.looks[n-1].holder
+		if before.OverMs == h.OverMs && before.Bytes == h.Bytes && before.Length == h.Length {
+			return
+		}
+	}
+	c.looks = append(c.looks, look{at: at, over: h.OverMs / 1000, holder: h})
+}
+
+// rises reports whether the path got longer at each look and still does.
+func (c *course) rises() bool {
+	fastest, last := 0., c.looks[len(c.looks)-1]
+	for i, l := range c.looks {
+		fastest = math.Max(fastest, l.rate())
+		if i > 0 && l.holder.Length > 0 && l.holder.Length <= c.looks[i-1].holder.Length {
+			return false
+		}
+	}
+	return len(c.looks) >= leastLooks && last.rate() >= stillComing*fastest
+}
+
+// gains are the bytes that came below each path that the looks found to the last, over the
+// rows judged for what grows.
+func (s *settled) gains() map[string]float64 {
+	l := s.judged
+	if s.primary == keys || len(l.clock) == 0 || l.untimed {
+		return nil
+	}
+	lasted := l.clock[len(l.clock)-1] - l.clock[min(s.grow[s.primary].From, len(l.clock)-1)]
+	out := map[string]float64{}
+	for _, c := range s.courses() {
+		if c.rises() {
+			out[c.path] = c.looks[len(c.looks)-1].rate() * lasted
+		}
+	}
+	// Two looks tell the others: what they are named by is their rate.
+	rates, still := s.lastRates()
+	looks := map[string]int{}
+	for _, c := range s.courses() {
+		looks[c.path] = len(c.looks)
+	}
+	for path := range still {
+		if looks[path] > 1 {
+			out[path] = math.Max(out[path], rates[path]*lasted)
+		}
+	}
+	return out
+}
+
+// filling is how many bytes a container with a bound will hold when it is full, and in
+// how many seconds that is; ok is false of one without, and of a full one.
+func (c *course) filling() (bytes, seconds float64, ok bool) {
+	l := c.looks[len(c.looks)-1]
+	h := l.holder
+	if h.Bound <= h.Length || h.Length == 0 || h.Count == 0 {
+		return 0, 0, false
+	}
+	each := float64(h.Bytes) / float64(h.Count)
+	left := each * float64(h.Bound-h.Length)
+	return each * float64(h.Bound), left / l.rate(), true
+}
+
+// between is how fast a series rose from one time to another, by the troughs of its
+// parts; NaN where too little is known.
+func (l *accounts) between(k key, from, to float64) float64 {
+	const parts = 8
+	var t, y []float64
+	for n := range parts {
+		a := from + (to-from)*float64(n)/parts
+		b := from + (to-from)*float64(n+1)/parts
+		var low, at []float64
+		for i, v := range l.series[k] {
+			if c := l.clock[i]; c >= a && c < b && v == v {
+				low, at = append(low, v), append(at, c)
+			}
+		}
+		if len(low) == 0 {
+			continue
+		}
+		t, y = append(t, stat.Mean(at)), append(y, trend.Lowest(low, trend.TroughShare))
+	}
+	if len(t) < parts/2 {
+		return math.NaN()
+	}
+	return stat.FitLine(t, y).B
+}

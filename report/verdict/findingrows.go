@@ -1,0 +1,54 @@
+package verdict
+
+import "github.com/gpumem/gpumem/report/internal/stat"
+
+// FindingRow is what one kind of evidence says by itself. Score is how far it is
+// believed, before it is weighed against the others.
+type FindingRow struct {
+	Evidence Evidence `json:"evidence"`
+	Account  Account  `json:"account,omitempty"` // empty where it is about none
+	Class    Class    `json:"class"`
+	Score    float64  `json:"score"`
+	Why      string   `json:"why,omitempty"`
+}
+
+// rows are the findings that speak of a growth, or of its absence, in a fixed order.
+func (f *findings) rows() []FindingRow {
+	var out []FindingRow
+	for _, one := range [...]*finding{&f.trend, f.objects, f.leftover, f.gaveBack, f.refill, f.magnitude} {
+		if one == nil || one.by == "" {
+			continue
+		}
+		row := FindingRow{Evidence: one.by, Class: classOf(one.owner), Score: stat.Round(one.trust()), Why: one.why}
+		row.Account = accountNamed(one.of)
+		if row.Evidence == ByTrend && one.of == keyHandles {
+			row.Evidence = ByHandles
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// trust is how far a finding is believed: a trend's evidence by the map fitted on the
+// corpus.
+func (f *finding) trust() float64 {
+	if f.by == ByTrend {
+		return lookup(trendKnots[:], f.score)
+	}
+	return stat.Clamp(f.score, 0, certain)
+}
+
+// accountNamed is the account that a series belongs to; empty for none.
+func accountNamed(k key) Account {
+	switch k {
+	case keyLive, keyCount, keyRefs:
+		return Live
+	case keyIdle:
+		return Idle
+	case keyUntracked, keyDevice, keyHandles:
+		return Untracked
+	case keyHost, keyHeap:
+		return Host
+	}
+	return ""
+}

@@ -1,0 +1,129 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// leastOfHost is the part of the host's growth that a holder must explain, at the rate
+// at which its bytes came, to be named: what its elements take is an estimate.
+const leastOfHost = .4
+
+// hostHolder is the holder that explains the growth of host memory: the one that the
+// looks found longer each time, else the one whose bytes came fastest at the last look.
+// Nil where none does, and beside a device, whose arrays are what is looked for there.
+func hostHolder(s *settled, last []HolderRow) *HolderRow {
+	if s.class != HostGrowth || s.judged.series[keyLive] != nil || s.primary.counts() || len(s.judged.clock) == 0 {
+		return nil
+	}
+	lasted := s.judged.clock[len(s.judged.clock)-1] - s.judged.clock[0]
+	came, still := s.lastRates()
+	grew, best := make([]float64, len(last)), -1
+	for i := range last {
+		h := &last[i]
+		grew[i] = float64(h.Bytes) // at the end, beyond what was there when the program was under way
+		if rate, looked := came[h.Path]; looked {
+			grew[i] = rate * lasted
+		}
+		grew[i] = min(max(grew[i], heldBelow(last, h.Path)), s.size)
+		if h.Path == s.held && s.held != "" {
+			return h
+		}
+		named := hasName(h.Path) || h.Filled != "" // a line of the program is as good as a name
+		// What a function held is gone with it when the program has ended.
+		if h.Gone && !still[h.Path] || h.Bound > 0 || !named {
+			grew[i] = 0
+		} else if grew[i] > 0 && (best < 0 || grew[i] > grew[best]) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	together := grew[best]
+	for _, i := range alike(last, grew, best) {
+		together += grew[i]
+	}
+	if most := grew[best]; most < leastOfHost*s.size && (most < leastOfLargest*s.size || together < s.size/2) {
+		return nil
+	}
+	return &last[best]
+}
+
+// heldBelow are the bytes that holders have at a path at the end: what graphs keep for it
+// and what it has as itself are rows of their own, and so is what single elements have.
+func heldBelow(last []HolderRow, path string) float64 {
+	all := 0.
+	for i := range last {
+		rest, below := strings.CutPrefix(last[i].Path, path)
+		if below && !last[i].Gone && (rest == "" || strings.HasPrefix(rest, "[…]")) {
+			all += float64(last[i].Bytes)
+		}
+	}
+	return all
+}
+
+// hasName reports whether a path begins with a name of the program. What the agent says
+// of arrays without one has a colon: "Tensor (8, 8): a reference cycle or native code".
+func hasName(path string) bool {
+	return strings.ContainsAny(path, ".(") && !strings.Contains(path, ": ")
+}
+
+// lastRates are, by path, the bytes a second at which holders came at the last look at
+// the running program that found them; still has those that the last look of all found.
+func (p *process) lastRates() (rates map[string]float64, still map[string]bool) {
+	rates = map[string]float64{}
+	for _, e := range p.events.about(p.pid) {
+		if e.Kind != record.KindHolders || !timed(e.Holders) {
+			continue
+		}
+		bytes, over := map[string]float64{}, map[string]float64{}
+		for _, h := range e.Holders {
+			if h.Gone {
+				continue // told again from an earlier look
+			}
+			bytes[h.Path] += float64(h.Bytes) // what an autograd graph keeps counts to its holder
+			over[h.Path] = max(over[h.Path], h.OverMs/1000)
+		}
+		still = map[string]bool{}
+		for path, seconds := range over {
+			if seconds > 0 {
+				rates[path], still[path] = bytes[path]/seconds, true
+			}
+		}
+	}
+	return rates, still
+}
+
+// hostHeld says who holds what the host grew by, as a part of a sentence.
+func hostHeld(h *HolderRow) string {
+	if h == nil {
+		return ""
+	}
+	if h.Count == 1 {
+		return "; held by " + h.Kept() + filledAt(h, "")
+	}
+	return fmt.Sprintf("; held by %s, with %s objects more when it was last looked at", h.Kept()+filledAt(h, ""),
+		units.Count(h.Count))
+}
+
+// thingsOf is what a program calls what it holds: tensors, arrays, or objects where no
+// framework or more than one is known.
+func thingsOf(versions map[string]string) string {
+	_, torch := versions["torch"]
+	arrays := false
+	for _, name := range [...]string{"jax", "cupy", "mlx"} {
+		_, has := versions[name]
+		arrays = arrays || has
+	}
+	switch {
+	case torch && !arrays:
+		return "tensors"
+	case arrays && !torch:
+		return "arrays"
+	}
+	return "objects"
+}

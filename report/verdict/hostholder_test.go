@@ -1,0 +1,166 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// hosting is the answer about a program whose host memory grows by 1 MiB a second, and
+// whose one look, over 10 s, found these holders.
+func hosting(holders ...record.Holder) *Verdict {
+	p := newProgram(400).grows(record.ColRSS, 50*mib, 16*kib, mib/20)
+	run := p.run()
+	for i := range holders {
+		holders[i].OverMs = 10_000
+	}
+	run.Events = append(run.Events, record.Event{TMs: 16_000, Kind: record.KindHolders, Holders: holders})
+	return Judge(run, Options{})
+}
+
+func TestTheHoldersOfHostMemoryAreNamed(t *testing.T) {
+	t.Parallel()
+	jobs := record.Holder{Path: "list serve.jobs", Bytes: 6 * mib, Count: 60}
+	v := hosting(jobs, record.Holder{Path: "dict serve.names", Bytes: mib, Count: 2000})
+	if want := "held by list serve.jobs, with 60 objects more"; v.Verdict != HostGrowth ||
+		!strings.Contains(v.Answer, want) {
+		t.Errorf("%s: %q, want %q in it", v.Verdict, v.Answer, want)
+	}
+	if !strings.Contains(v.Next, "list serve.jobs") {
+		t.Errorf("next: %q", v.Next)
+	}
+	jobs.Filled = "/srv/app/serve.py:12 handle; /srv/app/serve.py:40 <module>"
+	v = hosting(jobs)
+	const lines = "filled at app/serve.py:12 in handle and app/serve.py:40"
+	if !strings.Contains(v.Answer, lines) || !strings.Contains(v.Next, "bound list serve.jobs, "+lines) {
+		t.Errorf("answer %q, next %q, want %q in both", v.Answer, v.Next, lines)
+	}
+	graph := record.Holder{Path: "list train.losses", Bytes: 6 * mib, Count: 9, Graph: "Relu outputs"}
+	own := record.Holder{Path: "list train.losses", Bytes: kib, Count: 60}
+	if v := hosting(graph, own); !strings.Contains(v.Answer, "held by list train.losses") {
+		t.Errorf("what a graph keeps for its holder: %q", v.Answer)
+	}
+	for what, h := range map[string]record.Holder{
+		"too little":     {Path: "list a.b", Bytes: 2 * mib, Count: 60},
+		"with a bound":   {Path: "deque a.b", Bytes: 9 * mib, Count: 60, Length: 60, Bound: 100},
+		"a cycle":        {Path: "Tensor (8, 8) torch.float32 cpu: a reference cycle or native code", Bytes: 9 * mib},
+		"nameless":       {Path: "Tensor", Bytes: 9 * mib, Count: 60, Graph: "Relu outputs"},
+		"gone meanwhile": {Path: "list a.b", Bytes: 9 * mib, Count: 60, Gone: true},
+	} {
+		if v := hosting(h); strings.Contains(v.Answer, "held by") {
+			t.Errorf("%s: %q", what, v.Answer)
+		}
+	}
+}
+
+func TestWhatAProgramHoldsIsCalledAsItsFrameworkCallsIt(t *testing.T) {
+	t.Parallel()
+	for want, names := range map[string][]string{
+		"tensors": {"torch", "python"}, "arrays": {"jax"}, "objects": {"python"},
+	} {
+		versions := map[string]string{}
+		for _, name := range names {
+			versions[name] = "1"
+		}
+		if got := thingsOf(versions); got != want {
+			t.Errorf("%v: %s, want %s", names, got, want)
+		}
+	}
+	if got := thingsOf(map[string]string{"torch": "2", "jax": "1"}); got != "objects" {
+		t.Errorf("of two frameworks: %s", got)
+	}
+}
+
+func TestTwoCausesOfOneGrowthAreBothNamed(t *testing.T) {
+	t.Parallel()
+	part := func(id string, confidence, share float64) Cause {
+		return Cause{ID: id, Confidence: confidence, Share: &share}
+	}
+	for want, causes := range map[string][]Cause{
+		"; causes: hooks kept (60 %), results kept (35 %)": {part("hooks-kept", .8, .6), part("results-kept", .7, .35)},
+		"; cause: hooks kept":                              {part("hooks-kept", .8, .95), part("results-kept", .7, .04)},
+		"; cause: missing pool": {{ID: "missing-pool", Confidence: .9},
+			part("results-kept", .7, .35)},
+		"": {part("hooks-kept", .3, .9)},
+	} {
+		if got := causeClaim(causes); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestAHolderThatEndsWithItsFunctionIsNamed(t *testing.T) {
+	t.Parallel()
+	run := newProgram(400).grows(record.ColRSS, 50*mib, 16*kib, mib/20).run()
+	tasks := record.Holder{Path: "list crawl() local tasks", Count: 60}
+	for _, at := range []float64{4, 8, 16} { // seconds; each look is over half of that
+		tasks.Bytes, tasks.Length, tasks.OverMs = int64(at/2*mib), int64(20*at), 500*at
+		run.Events = append(run.Events, record.Event{TMs: 1000 * at, Kind: record.KindHolders,
+			Holders: []record.Holder{tasks}})
+	}
+	gone := tasks
+	gone.Gone = true
+	end := record.Event{TMs: 19_900, Kind: record.KindHolders, Holders: []record.Holder{gone}}
+	run.Events = append(run.Events, end)
+	v := Judge(run, Options{})
+	if !strings.Contains(v.Answer, "held by list crawl() local tasks") {
+		t.Errorf("%s: %q", v.Verdict, v.Answer)
+	}
+	found := false
+	for _, f := range v.Findings {
+		found = found || f.Evidence == ByObjects
+	}
+	if !found {
+		t.Errorf("the list was longer at each look, but the findings are %+v", v.Findings)
+	}
+	// Where the last look does not find it any more it was given up at work.
+	late := tasks
+	late.Path, late.Bytes = "list crawl() local other", mib/4
+	run.Events[len(run.Events)-1] = record.Event{TMs: 19_000, Kind: record.KindHolders,
+		Holders: []record.Holder{late}}
+	run.Events = append(run.Events, end)
+	if v := Judge(run, Options{}); strings.Contains(v.Answer, "local tasks") {
+		t.Errorf("given up before: %q", v.Answer)
+	}
+}
+
+func TestWhatGraphsKeepCountsToTheListThatHasTheirOutputs(t *testing.T) {
+	t.Parallel()
+	const list = "list train.failures"
+	run := newProgram(400).grows(record.ColRSS, 50*mib, 16*kib, mib/20).run()
+	look := record.Holder{Path: list, Bytes: mib, Count: 9, Length: 9, OverMs: 10_000}
+	run.Events = append(run.Events,
+		record.Event{TMs: 16_000, Kind: record.KindHolders, Holders: []record.Holder{look}},
+		record.Event{TMs: 19_900, Kind: record.KindHolders, Holders: []record.Holder{
+			{Path: list, Bytes: 4 * mib, Count: 20, Graph: "Addmm outputs"},
+			{Path: list + "[…].__traceback__ → train() local logits", Bytes: 4 * mib, Count: 9,
+				Graph: "Addmm outputs"},
+			{Path: list, Bytes: 2 * mib, Count: 20}}})
+	if v := Judge(run, Options{}); !strings.Contains(v.Answer, "held by "+list) {
+		t.Errorf("%q", v.Answer)
+	}
+}
+
+func TestAYoungProgramWhoseMemoryNobodyHoldsMayStillBeStarting(t *testing.T) {
+	t.Parallel()
+	young := func(meta map[string]string, holders ...record.Holder) *Verdict {
+		run := newProgram(200).grows(record.ColRSS, 50*mib, 3*mib, mib/8).run()
+		run.Meta.Versions = meta
+		if len(holders) > 0 {
+			run.Events = append(run.Events, record.Event{TMs: 8_000, Kind: record.KindHolders, Holders: holders})
+		}
+		return Judge(run, Options{})
+	}
+	python := map[string]string{"python": "3.11.2"}
+	if v := young(nil); v.Verdict != HostGrowth || v.Tier == Confirmed {
+		t.Fatalf("without an interpreter: %s %s", v.Verdict, v.Tier)
+	}
+	if v := young(python); v.Verdict != Undecided || !strings.Contains(v.Answer, "got so much longer") {
+		t.Errorf("%s: %q", v.Verdict, v.Answer)
+	}
+	held := record.Holder{Path: "list train.rows", Bytes: 4 * mib, Count: 90, OverMs: 4000}
+	if v := young(python, held); v.Verdict != HostGrowth {
+		t.Errorf("with a list that got longer: %s: %q", v.Verdict, v.Answer)
+	}
+}

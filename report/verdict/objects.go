@@ -1,0 +1,151 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// Objects explain an account's growth when the rate at which they come is so much of
+// the account's.
+const (
+	leastExplained = .5
+	mostExplained  = 1.7
+	mostIsBounded  = .6 // of what comes, in containers with a bound
+)
+
+// objectKeys are the series that objects may explain.
+var objectKeys = [...]key{keyLive, keyDevice, keyHost}
+
+// findObjects is what the looks at the running program say: containers that were
+// longer at each of them and explain the growth of an account, or that have a bound
+// and are filling up. Nil where they say neither.
+func findObjects(x *examined) *finding {
+	list := x.courses()
+	endless, bounded, looks := 0., 0., 0
+	var longest, filling *course
+	first, last := math.Inf(1), 0.
+	for i := range list {
+		c := &list[i]
+		if !c.rises() {
+			continue
+		}
+		rate := c.looks[len(c.looks)-1].rate()
+		first = math.Min(first, c.looks[0].at-c.looks[0].over)
+		last = math.Max(last, c.looks[len(c.looks)-1].at)
+		if _, _, ok := c.filling(); ok && x.hasRoom(c) {
+			bounded += rate
+			filling = larger(filling, c)
+			continue
+		}
+		endless, looks = endless+rate, max(looks, len(c.looks))
+		longest = larger(longest, c)
+	}
+	if longest == nil && filling == nil || last < first+lookedUntil*(x.end()-first) {
+		return nil
+	}
+	k, rise := x.explainedBy(endless+bounded, first, last)
+	switch {
+	case k == keys:
+		return x.foundTooLittle(endless+bounded, first, last)
+	case bounded >= mostIsBounded*(endless+bounded):
+		return foundFilling(k, filling)
+	case longest == nil || endless < leastExplained*rise:
+		return nil
+	}
+	return foundObjects(k, longest, looks, rise*(last-first))
+}
+
+// end is when the process was seen last, in seconds.
+func (p *process) end() float64 {
+	if n := len(p.whole.clock); n > 0 {
+		return p.whole.clock[n-1]
+	}
+	return 0
+}
+
+// larger is the one of two courses whose bytes come faster; either may be nil.
+func larger(a, b *course) *course {
+	if a == nil || b != nil && b.looks[len(b.looks)-1].rate() > a.looks[len(a.looks)-1].rate() {
+		return b
+	}
+	return a
+}
+
+// hasRoom reports whether a container with a bound fits into memory when it is full:
+// one that does not is bounded by name alone.
+func (p *process) hasRoom(c *course) bool {
+	full, _, _ := c.filling()
+	for _, name := range [...]string{record.LimitDevice, record.LimitCgroup, record.LimitHost} {
+		if capacity := p.run.Meta.CapacityBytes[name]; capacity > 0 && full > float64(capacity) {
+			return false
+		}
+	}
+	return true
+}
+
+// explainedBy is the series that rises at about such a rate between two times, and how
+// fast it does; keys where none does.
+func (x *examined) explainedBy(rate, from, to float64) (key, float64) {
+	for _, k := range objectKeys {
+		if x.whole.series[k] == nil || x.whole.untimed {
+			continue
+		}
+		rise := x.whole.between(k, from, to)
+		if part := rate / rise; rise > 0 && part >= leastExplained && part <= mostExplained &&
+			rise*(to-from) > x.whole.delta(k) {
+			return k, rise
+		}
+	}
+	return keys, 0
+}
+
+// foundObjects is the finding about containers that grow without end.
+func foundObjects(k key, c *course, looks int, size float64) *finding {
+	f := &finding{by: ByObjects, of: k, owner: ownerOf(k), size: size, holder: c.path}
+	if k == keyDevice {
+		f.owner = theProgram
+	}
+	// Each further look at which it is longer makes an accident less likely by half.
+	f.score = 1 - .15*math.Pow(.5, float64(looks-leastLooks))
+	f.why = fmt.Sprintf("%s was longer at each of %d looks and explains the growth: %s", c.path,
+		len(c.looks), c.words())
+	return f
+}
+
+// foundTooLittle is that what is live grows by far more than the containers that were
+// looked at; nil where it does not.
+func (x *examined) foundTooLittle(rate, from, to float64) *finding {
+	if x.whole.series[keyLive] == nil || x.whole.untimed || !x.grow[keyLive].Growing() {
+		return nil
+	}
+	part := rate / x.whole.between(keyLive, from, to)
+	if !(part > 0 && part < leastExplained) {
+		return nil
+	}
+	return &finding{by: ByObjects, of: keyLive, why: fmt.Sprintf("the containers that got longer at each "+
+		"look explain %.0f %% of the growth of what is live: something else holds the rest", 100*part)}
+}
+
+// words are what the looks at a path found.
+func (c *course) words() string {
+	a, b := c.looks[0].holder, c.looks[len(c.looks)-1].holder
+	if a.Length > 0 && b.Length > 0 {
+		return fmt.Sprintf("%s elements at %s, %s at %s", units.Count(a.Length), duration(c.looks[0].at),
+			units.Count(b.Length),
+			duration(c.looks[len(c.looks)-1].at))
+	}
+	return fmt.Sprintf("%s came in %s, then %s in %s", units.Bytes(a.Bytes),
+		duration(c.looks[0].over), units.Bytes(b.Bytes), duration(c.looks[len(c.looks)-1].over))
+}
+
+// foundFilling is the finding about a container with a bound.
+func foundFilling(k key, c *course) *finding {
+	full, seconds, _ := c.filling()
+	h := c.looks[len(c.looks)-1].holder
+	return &finding{by: ByObjects, of: k, owner: nobody, score: .9, why: fmt.Sprintf(
+		"%s fills up: it had %d of at most %d elements, and is full about %s later, with %s",
+		c.path, h.Length, h.Bound, duration(seconds), units.Bytes(full))}
+}

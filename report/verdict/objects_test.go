@@ -1,0 +1,108 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// lookedAt adds looks at seconds 3, 5, 9, 17 … up to the end at a container that holds
+// an element of perElement bytes for each row, of at most bound.
+func (p *program) lookedAt(path string, perElement, bound int64) *program {
+	for at, over := 3., 2.; at*20 < float64(p.rows); at, over = at+over, 2*over {
+		h := record.Holder{Path: path, Length: int64(at * 20), Count: int64(over * 20), Bound: bound, OverMs: over * 1000}
+		h.Bytes = perElement * h.Count
+		p.events = append(p.events, record.Event{TMs: at * 1000, Kind: record.KindHolders, Holders: []record.Holder{h}})
+	}
+	return p
+}
+
+// wandering is a program whose live bytes rise by so many in each row, below a load
+// that hides it from the test of trends.
+func wandering(rows int, perRow float64) *program {
+	level := 0.
+	p := newProgram(rows).healthy()
+	live := make([]float64, rows)
+	for i := range live {
+		level += 1.7 * mib * p.r.NormFloat64()
+		live[i] = 200*mib + level + perRow*float64(i)
+	}
+	p.set(record.ColLive, func(i int) float64 { return live[i] })
+	return p.set(record.ColGPU, func(i int) float64 { return 700*mib + live[i] })
+}
+
+func TestAListThatIsLongerAtEachLookDecidesWhereTheTrendIsOpen(t *testing.T) {
+	t.Parallel()
+	const each = 256 * kib
+	if v := wandering(300, each).judge(); v.Verdict != Undecided {
+		t.Fatalf("the trend is not open: %s", v.Summary)
+	}
+	v := wandering(300, each).lookedAt("list train.history", each, 0).judge()
+	if v.Verdict != AppLeak || v.RestsOn != ByObjects ||
+		!strings.Contains(v.Summary, "list train.history was longer at each of 3 looks") {
+		t.Errorf("%s by %s", v.Summary, v.RestsOn)
+	}
+	if r := rowOf(v, Live); r.Shape != trend.Growing {
+		t.Errorf("live is %s", r.Shape)
+	}
+	// A list that explains a tenth of what came is not the growth.
+	if v := wandering(300, each).lookedAt("list train.history", each/10, 0).judge(); v.Verdict != Undecided {
+		t.Errorf("a small list: %s", v.Summary)
+	}
+}
+
+func TestAContainerWithABoundWarmsUpHoweverStraightItRises(t *testing.T) {
+	t.Parallel()
+	const each = 256 * kib
+	leak := func() *program {
+		p := newProgram(400).healthy().grows(record.ColLive, 60*mib, 0, each)
+		return p.set(record.ColGPU, func(i int) float64 { return 700*mib + each*float64(i) })
+	}
+	if v := leak().lookedAt("list train.history", each, 0).judge(); v.Verdict != AppLeak || v.Tier != Confirmed {
+		t.Errorf("without a bound: %s", v.Summary)
+	}
+	v := leak().lookedAt("deque train.history", each, 1000).judge()
+	want := "deque train.history fills up: it had 340 of at most 1000 elements, and is full about 33 s later"
+	if v.Verdict != None || !strings.Contains(v.Summary, want) {
+		t.Errorf("with one: %s", v.Summary)
+	}
+	// One that could hold more than the device has is bounded by name alone.
+	p := leak().lookedAt("deque train.history", each, 1<<30)
+	p.meta.CapacityBytes = map[string]int64{record.LimitDevice: 80 * gib}
+	if v := p.judge(); v.Verdict != AppLeak {
+		t.Errorf("with a bound beyond the device: %s", v.Summary)
+	}
+}
+
+func TestAHolderThatIsNotLongerAtALookDecidesNothing(t *testing.T) {
+	t.Parallel()
+	const each = 256 * kib
+	p := wandering(300, each).lookedAt("list train.ring", each, 0)
+	for i := range p.events {
+		p.events[i].Holders[0].Length = 100 // what it holds is replaced
+	}
+	if v := p.judge(); v.Verdict != Undecided {
+		t.Errorf("a ring: %s", v.Summary)
+	}
+}
+
+func TestTheHolderThatTheLooksFoundStandsInTheAnswerAndInTheNextStep(t *testing.T) {
+	t.Parallel()
+	const each = 256 * kib
+	p := newProgram(400).healthy().grows(record.ColLive, 60*mib, 0, each).
+		set(record.ColGPU, func(i int) float64 { return 700*mib + each*float64(i) }).
+		lookedAt("list train.snapshots", each, 0)
+	// A path that one look alone saw is larger, and holds nothing of what grows.
+	last := &p.events[len(p.events)-1]
+	last.Holders = append(last.Holders,
+		record.Holder{Path: "dict train.dataset", Bytes: 900 * mib, Count: 9, OverMs: last.Holders[0].OverMs})
+	v := p.judge()
+	if !strings.Contains(v.Answer, "list train.snapshots keeps ") || strings.Contains(v.Answer, "dataset") {
+		t.Errorf("the answer: %s", v.Answer)
+	}
+	if !strings.HasPrefix(v.Next, "at list train.snapshots: keep the last snapshot") {
+		t.Errorf("the next step: %s", v.Next)
+	}
+}

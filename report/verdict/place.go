@@ -1,0 +1,172 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// allocated says where most of what grew was asked for: "at train.py:88 in forward", or,
+// of a program that asks the driver itself and has no debugging information, "in
+// cache::remember (server+0x1678)"; empty where no place asked for a quarter of it.
+func allocated(s *settled, sites []SiteRow) string {
+	if s.class == HostGrowth && sitesAreDrivers(s) {
+		sites = slices.DeleteFunc(slices.Clone(sites), func(row SiteRow) bool { return !isHosts(row.Site) })
+	}
+	if line := lineOf(sites, s.size, s.primary != keyLive || !s.judged.asksItself()); line != "" {
+		return "at " + line
+	}
+	if s.primary != keyLive || !s.judged.asksItself() {
+		return ""
+	}
+	return functionOf(sites, s.size)
+}
+
+// poolAsked reports whether the sites tell where a pool took memory from the driver. It
+// hands that out to others as well, so who fills a list says more.
+func poolAsked(s *settled) bool {
+	return (s.class == AppLeak || s.class == PoolGrowth) && sitesAreDrivers(s) && !s.judged.asksItself()
+}
+
+// allocatedBy is the verb of the sites' places.
+func allocatedBy(s *settled, sites []SiteRow) string {
+	switch {
+	case poolAsked(s):
+		return "taken from the driver "
+	case len(sites) > 0 && record.IsIdleSite(sites[0].Site):
+		return "last used "
+	}
+	return "allocated "
+}
+
+// isHosts reports whether what a site of the driver holds lies in host memory.
+func isHosts(site string) bool {
+	return strings.HasSuffix(site, " [pinned memory]") || strings.HasSuffix(site, " [registered memory]")
+}
+
+// functionOf is the function that asked for most of what is still there, where the
+// sites have no lines: "in cache::remember (server+0x1678)", and who called it where it
+// is a library's.
+func functionOf(sites []SiteRow, growth float64) string {
+	weight := weightOf(sites)
+	largest := slices.SortedStableFunc(slices.Values(sites), func(a, b SiteRow) int {
+		return cmp.Compare(weight(b), weight(a))
+	})
+	for _, row := range largest {
+		if float64(weight(row)) < growth/4 {
+			return ""
+		}
+		place, name, _ := strings.Cut(row.Site, " ")
+		if !strings.Contains(place, "+0x") || strings.HasSuffix(row.Site, record.GoneSite("")) {
+			continue
+		}
+		name, caller, called := strings.Cut(name, calledBy)
+		if called {
+			caller = calledBy + caller
+		}
+		name, _, _ = strings.Cut(name, "(build id ")
+		name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
+		name, _, _ = strings.Cut(name, "(")
+		if name = strings.TrimSpace(name); name == "" || len(name) > longestName {
+			return "at " + place + caller
+		}
+		return fmt.Sprintf("in %s (%s)%s", name, place, caller)
+	}
+	return ""
+}
+
+// calledBy is between a place without a line and the one in the program that called it.
+const calledBy = ", called by "
+
+// withoutClass is a site without the kind of memory that the capture puts behind it.
+func withoutClass(site string) string {
+	if at := strings.LastIndex(site, " ["); at > 0 && strings.HasSuffix(site, "]") {
+		return site[:at]
+	}
+	return site
+}
+
+// lineOf is the line that asked for most of what is still there, "train.py:88 in
+// forward"; with orCaller, where a library without lines asked, the line that called it.
+// Empty where no line asked for at least a quarter of the growth.
+func lineOf(sites []SiteRow, growth float64, orCaller bool) string {
+	return heaviest(sites, weightOf(sites), growth/4, orCaller)
+}
+
+// made says where most of the handles that grew in number were made, which are of a kind
+// such as "events"; empty where no line made at least a quarter of them.
+func made(sites []SiteRow, kind string, growth float64) string {
+	class := " [" + strings.TrimPrefix(strings.TrimSuffix(kind, "s"), "memory ") + "]"
+	handles := slices.DeleteFunc(slices.Clone(sites), func(row SiteRow) bool {
+		return !strings.HasSuffix(row.Site, class)
+	})
+	line := heaviest(handles, func(row SiteRow) int64 { return row.Count }, growth/4, true)
+	if line == "" {
+		return ""
+	}
+	return "; made at " + line
+}
+
+// heaviest is the line of the most weight, where that is at least so much.
+func heaviest(sites []SiteRow, weight func(SiteRow) int64, least float64, orCaller bool) string {
+	type place struct {
+		record.Place
+		weight int64
+	}
+	var all []place
+	for _, row := range sites {
+		p := record.PlaceOf(withoutClass(row.Site))
+		if _, caller, called := strings.Cut(row.Site, calledBy); called && orCaller && p.File == "" {
+			p = record.PlaceOf(withoutClass(caller))
+		}
+		if p.File == "" || strings.HasSuffix(row.Site, record.GoneSite("")) {
+			continue
+		}
+		at := slices.IndexFunc(all, func(o place) bool { return o.File == p.File && o.Line == p.Line })
+		if at < 0 {
+			at, all = len(all), append(all, place{Place: p})
+		}
+		all[at].weight += weight(row)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	best := slices.MaxFunc(all, func(a, b place) int { return cmp.Compare(a.weight, b.weight) })
+	if float64(best.weight) < least {
+		return ""
+	}
+	return placeText(best.Place)
+}
+
+// weightOf tells how much a site has to do with a growth: by how much it grew where that
+// is known of any, else what it holds.
+func weightOf(sites []SiteRow) func(SiteRow) int64 {
+	if slices.ContainsFunc(sites, func(row SiteRow) bool { return row.GrowthBytes > 0 }) {
+		return func(row SiteRow) int64 { return row.GrowthBytes }
+	}
+	return func(row SiteRow) int64 { return row.Bytes }
+}
+
+// placeText is a place in a sentence.
+func placeText(p record.Place) string {
+	text := fmt.Sprintf("%s:%d", shortPath(p.File), p.Line)
+	if name := p.Name; name != "" && len(name) <= longestName && name != "<module>" {
+		text += " in " + name
+	}
+	return text
+}
+
+// longestName is that of a function that has its place in a sentence.
+const longestName = 40
+
+// shortPath is the file with the folder it is in, which is enough to know it by.
+func shortPath(file string) string {
+	parts := strings.FieldsFunc(file, func(r rune) bool { return r == '/' || r == '\\' })
+	if len(parts) <= 2 {
+		return file
+	}
+	return strings.Join(parts[len(parts)-2:], "/")
+}

@@ -1,0 +1,190 @@
+package verdict
+
+import (
+	"math"
+	"sort"
+
+	"github.com/gpumem/gpumem/report/account"
+)
+
+// Tree is by how much all processes of a run together changed between two times, in
+// bytes: what each held at the end less what it held at the beginning. A process held
+// nothing before it was first seen, and nothing after it was last seen. The accounts
+// sum exactly to Bytes.
+type Tree struct {
+	FromMs         float64     `json:"from_ms"`
+	ToMs           float64     `json:"to_ms"`
+	Processes      Living      `json:"processes"`
+	Bytes          int64       `json:"bytes"`
+	FootprintBytes *int64      `json:"footprint_bytes,omitempty"`
+	DeviceBytes    *int64      `json:"device_bytes,omitempty"`
+	Accounts       []TreeShare `json:"accounts"`
+	// Untold is how many processes were there at one of the times and told nothing.
+	Untold int `json:"untold,omitempty"`
+}
+
+// Living is how many processes were there at the beginning and the end of a span, and
+// the most at any moment of the run.
+type Living struct {
+	First int `json:"first"`
+	Last  int `json:"last"`
+	Most  int `json:"most"`
+}
+
+// TreeShare is by how much one account of all processes together changed.
+type TreeShare struct {
+	Account     Account `json:"account"`
+	ChangeBytes int64   `json:"change_bytes"`
+}
+
+// moment is what the processes held at one time.
+type moment struct {
+	held   account.Change // NaN is what no process told
+	bytes  float64
+	living int
+	untold map[int]bool // by pid: there, and nothing is known of them
+}
+
+// treeOf is what the processes together changed by over the span of the process that
+// the verdict is about; nil of one process, and where the span is not known.
+func treeOf(all []*settled, m *Measured) *Tree {
+	if len(all) < 2 || m == nil || m.FromMs == nil || m.ToMs == nil {
+		return nil
+	}
+	first, last := momentOf(all, *m.FromMs/1000), momentOf(all, *m.ToMs/1000)
+	for pid := range last.untold {
+		first.untold[pid] = true
+	}
+	t := &Tree{FromMs: *m.FromMs, ToMs: *m.ToMs, Bytes: int64(math.Round(last.bytes - first.bytes)),
+		Processes:      Living{first.living, last.living, mostLiving(all)},
+		FootprintBytes: changed(first.held.Footprint, last.held.Footprint),
+		DeviceBytes:    changed(first.held.Device, last.held.Device), Untold: len(first.untold)}
+	from, to := byAccount(&first.held), byAccount(&last.held)
+	for i, name := range accountNames {
+		if c := changed(from[i], to[i]); c != nil {
+			t.Accounts = append(t.Accounts, TreeShare{name, *c})
+		}
+	}
+	return t
+}
+
+// byAccount are the parts in the order of accountNames.
+func byAccount(c *account.Change) [len(accountNames)]float64 {
+	return [...]float64{c.Live, c.Idle, c.Untracked, c.Host}
+}
+
+// changed is the difference of two sums, of which a part that no process told at one
+// of the times was nothing then; nil where it was told at neither.
+func changed(from, to float64) *int64 {
+	if from != from && to != to {
+		return nil
+	}
+	return whole(zero(to) - zero(from))
+}
+
+// momentOf is what all processes held at a time, in seconds of the clock.
+func momentOf(all []*settled, at float64) moment {
+	n := math.NaN()
+	m := moment{untold: map[int]bool{}, held: account.Change{Footprint: n,
+		Row: account.Row{Device: n, Live: n, Idle: n, Untracked: n, Host: n}}}
+	add := func(to *float64, v float64) {
+		if v == v {
+			*to = zero(*to) + v
+		}
+	}
+	for _, s := range all {
+		if !s.thereAt(at) {
+			continue
+		}
+		m.living++
+		c, ok := s.heldAt(at)
+		if !ok {
+			m.untold[s.pid] = true
+			continue
+		}
+		add(&m.held.Device, c.Device)
+		add(&m.held.Live, c.Live)
+		add(&m.held.Idle, c.Idle)
+		add(&m.held.Untracked, c.Untracked)
+		add(&m.held.Host, c.Host)
+		add(&m.held.Footprint, c.Footprint)
+		if sum, ok := s.whole.book.Measured(c); ok {
+			m.bytes += sum
+		}
+	}
+	return m
+}
+
+// between is how far apart in time the rows of a process are that was there all the
+// while, in seconds.
+func (p *process) between() float64 {
+	const least, rows = .1, 3
+	return math.Max(least, rows*p.lived()/math.Max(1, float64(len(p.whole.clock)-1)))
+}
+
+// thereAt reports whether the process was seen around a time.
+func (p *process) thereAt(at float64) bool {
+	c := p.whole.clock
+	return len(c) > 0 && at >= c[0]-p.between() && at <= c[len(c)-1]+p.between()
+}
+
+// heldAt is what the process held at a time, by the last row up to then that knows
+// it, else by the first one after.
+func (p *process) heldAt(at float64) (account.Change, bool) {
+	const slack = 1e-6 // seconds, for what arithmetic does to a time
+	c, book := p.whole.clock, p.whole.book
+	next := sort.Search(len(c), func(i int) bool { return c[i] > at+slack })
+	for i := next - 1; i >= 0; i-- {
+		if held, ok := book.Held(i); ok {
+			return held, true
+		}
+	}
+	for i := next; i < len(c); i++ {
+		if held, ok := book.Held(i); ok {
+			return held, true
+		}
+	}
+	return account.Change{}, false
+}
+
+// mostLiving is the largest number of processes that were there at once.
+func mostLiving(all []*settled) int {
+	type edge struct {
+		at   float64
+		more int
+	}
+	var edges []edge
+	for _, s := range all {
+		if n := len(s.whole.clock); n > 0 {
+			edges = append(edges, edge{s.whole.clock[0], 1}, edge{s.whole.clock[n-1], -1})
+		}
+	}
+	// Of the same time the beginnings count first: both were there then.
+	sort.Slice(edges, func(a, b int) bool {
+		return edges[a].at < edges[b].at || edges[a].at == edges[b].at && edges[a].more > edges[b].more
+	})
+	most, now := 0, 0
+	for _, e := range edges {
+		now += e.more
+		most = max(most, now)
+	}
+	return most
+}
+
+// lastHeld is what the process held when it was last seen, in bytes: host memory and
+// the device's beside it; nil where nothing told.
+func (p *process) lastHeld() *int64 {
+	n := len(p.whole.clock)
+	if n == 0 {
+		return nil
+	}
+	c, ok := p.heldAt(p.whole.clock[n-1])
+	if !ok {
+		return nil
+	}
+	sum, ok := p.whole.book.Measured(c)
+	if !ok {
+		return nil
+	}
+	return whole(sum)
+}

@@ -1,0 +1,109 @@
+"""Which calls of the program's lead to where a library fills what is its own.
+
+The library's source says which of its functions add to an attribute, and which functions
+call those: by name, in the files of the classes that are on the way. Of these the ones
+count that the program calls on the object by which it has all that.
+"""
+
+import functools
+import re
+import sys
+
+from gpumem_agent.holders.kinds import is_a, is_library
+from gpumem_agent.holders.texts import DEF, LONGEST, adds_to, in_program, read
+
+MOST_FILES = 8  # of the library that are read
+MOST_LINES = 2  # told
+CALLS = 8  # below one another that are followed
+CALLED = re.compile(r"(\w+)\s*\(")
+# What it says is no call.
+QUOTED = re.compile(r"""(\"{3}|'{3})(?:.|\n)*?\1|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'""")
+# Names that say nothing of what is called: those of containers, and of a module's call.
+COMMON = {name for kind in (dict, list, set, str) for name in dir(kind)} | {"forward", "to"}
+
+
+class Called:
+    """Calls of a library's object that may have filled an attribute below it."""
+
+    __slots__ = ("_asked",)
+
+    def __init__(self, attribute, files, receiver, methods):
+        self._asked = attribute, files, receiver, methods
+
+    def sites(self):
+        """Places of the lines of the program that have such a call."""
+        return _places(*self._asked)
+
+
+def library_files(chain, file_of):
+    """The files of the libraries' classes of the objects of a chain."""
+    kinds = (kind for item in chain if not is_a(item, dict) for kind in type(item).__mro__)
+    files = dict.fromkeys(map(file_of, kinds))
+    found = [file for file in files if file.endswith(".py") and is_library(file)]
+    return tuple(found[:MOST_FILES])
+
+
+def methods_of(item):
+    """The names of an object's class that are for everybody."""
+    names = {name for kind in type(item).__mro__ for name in kind.__dict__}
+    return frozenset(name for name in names if type(name) is str and not name.startswith("_"))
+
+
+@functools.lru_cache(maxsize=32)  # each look asks again
+def _places(attribute, files, receiver, methods):
+    found = _leading_to(attribute, files) & methods - COMMON
+    if not found:
+        return []
+    names = "|".join(sorted(map(re.escape, found)))
+    pattern = re.compile(r"(?<!\w)%s\.(?:%s)\s*\(" % (re.escape(receiver), names))
+    return in_program(pattern, receiver, MOST_LINES)
+
+
+def _leading_to(attribute, files):
+    """The names of the functions of some files that add to an attribute, or call one that
+    does."""
+    pattern, called, found = adds_to(attribute, r"\."), {}, set()
+    for file in files:
+        for function, names in _called_in(file).items():
+            called.setdefault(function, set()).update(names)
+        text = read(file)
+        for function, line in _lines(text) if attribute in text else ():
+            if attribute in line and pattern.search(line):
+                found.add(function)
+    found = set(filter(_is_told, found))
+    for _ in range(CALLS if found else 0):
+        more = {f for f, names in called.items() if _is_told(f) and not names.isdisjoint(found)}
+        if more <= found:
+            break
+        found |= more
+    return found
+
+
+@functools.lru_cache(maxsize=MOST_FILES)
+def _called_in(file):
+    """{name of a function of a file: names of what it calls}."""
+    called = {}
+    for function, line in _lines(read(file)):
+        called.setdefault(function, set()).update(CALLED.findall(line))
+    return {f: frozenset(map(sys.intern, names)) for f, names in called.items()}
+
+
+def _is_told(function):
+    return not function.startswith("__") and function not in COMMON
+
+
+def _lines(text):
+    """Pairs of the name of a function and a line of its body."""
+    within = []  # pairs of a depth and a name
+    for line in QUOTED.sub("...", text).splitlines():
+        bare = line.strip()
+        if not bare or bare.startswith("#") or len(line) > LONGEST:
+            continue
+        depth = len(line) - len(line.lstrip())
+        while within and depth <= within[-1][0] and not bare.startswith(")"):
+            within.pop()
+        head = DEF.match(line)
+        if head:
+            within.append((depth, head.group(1)))
+        elif within:
+            yield within[-1][1], bare.partition("#")[0]

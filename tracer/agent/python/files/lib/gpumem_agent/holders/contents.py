@@ -1,0 +1,104 @@
+"""What the elements of a container take beyond themselves: a list of tasks is
+small, and each task may keep a buffer.
+
+All of it runs no code of the program's: an object of a type that is not the
+interpreter's own counts with the size of its type, and its __sizeof__ is not asked.
+"""
+
+import array
+import collections
+import gc
+import io
+import itertools
+import sys
+
+from gpumem_agent.holders.downward import LEAVES
+from gpumem_agent.holders.kinds import NAMED, is_a, module_names
+
+ELEMENTS = 64  # that are looked below, the latest
+OBJECTS = 2000  # below all of them
+EACH = 400  # below one of them
+MANY = 32  # elements of a container below, from which some stand for all
+# Types whose objects know their own size.
+SIZED = (
+    *(bytes, bytearray, str, list, dict, set, frozenset, tuple),
+    *(array.array, collections.deque, io.BytesIO),
+)
+# What is below these is not the element's alone: the program's code.
+SHARED = set(map(id, LEAVES)) - set(map(id, (*SIZED, int, float, complex)))
+
+
+def deeper(container):
+    """Bytes that an element of a container takes below itself, by the mean of those that
+    came last. What several of them refer to counts once, and what the first element
+    refers to as well not at all: it is not theirs."""
+    seen = {id(container)} | set(module_names())
+    recent, oldest = latest(container), first(container)
+    if oldest is not None and len(recent) > 1:
+        _below(oldest[1], seen, EACH)
+        recent = [element for element in recent if element[0] != oldest[0]]
+    sizes, left = [], OBJECTS
+    for _, roots in recent:
+        size, visited = _below(roots, seen, EACH)
+        sizes.append(size)
+        left -= visited
+        if left <= 0:
+            break
+    return sum(sizes) / max(1, len(sizes))
+
+
+def alone(item):
+    """Bytes of an object that the collector tracks, and of those below it that it does
+    not track: strings, numbers and buffers."""
+    below = gc.get_referents(item)
+    leaves = [o for o in below if not gc.is_tracked(o) and id(type(o)) not in SHARED]
+    return _size(item) + sum(map(_size, leaves))
+
+
+def latest(container):
+    """Some elements of a container, those that came last where it has an order: pairs of
+    the identity of each (of its key in a dictionary) and the objects that it is (a key and
+    its value)."""
+    if is_a(container, dict):
+        # Up to 3.7 a dictionary has no reverse; the first ones do then.
+        items = dict.items(container)
+        last = getattr(items, "__reversed__", items.__iter__)
+        pairs = list(itertools.islice(last(), ELEMENTS))  # at once: others change it
+        return [(id(pair[0]), pair) for pair in pairs]
+    if is_a(container, (list, tuple, collections.deque)):
+        some = list(itertools.islice(reversed(container), ELEMENTS))
+    else:
+        some = list(itertools.islice(container, ELEMENTS))
+    return [(id(element), (element,)) for element in some]
+
+
+def first(container):
+    """The first element likewise; None of an empty container."""
+    if is_a(container, dict):
+        return next(((id(pair[0]), pair) for pair in dict.items(container)), None)
+    return next(((id(element), (element,)) for element in container), None)
+
+
+def _below(roots, seen, most):
+    """(bytes below some objects that nobody saw yet, objects that were visited)."""
+    size, visited = 0.0, 0
+    pending = collections.deque((root, 1.0) for root in roots if id(root) not in seen)
+    seen.update(map(id, roots))
+    while pending and visited < most:
+        item, times = pending.popleft()
+        children = gc.get_referents(item)
+        every = 1 if len(children) <= MANY else len(children) // MANY
+        times *= len(children) / max(1, len(children[::every]))
+        for child in children[::every]:
+            if id(child) in seen or is_a(child, type) or id(type(child)) in SHARED:
+                continue
+            seen.add(id(child))
+            visited += 1
+            size += times * _size(child)
+            if not is_a(child, NAMED[:1]):  # below a function is the program
+                pending.append((child, times))
+    return size, visited
+
+
+def _size(item):
+    return sys.getsizeof(item) if type(item) in SIZED else type(item).__basicsize__

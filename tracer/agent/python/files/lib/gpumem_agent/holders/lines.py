@@ -1,0 +1,195 @@
+"""Which lines of the program fill a container: those of its source that add to the
+container's name, or that assign what hangs below it. Where a library fills one of its
+own, it is the program's calls that lead there (see calls).
+
+It is a search in text, so it is told as what it is: where something is added to that
+name. A name that many lines add to is told with the first ones.
+"""
+
+import functools
+import re
+
+from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, TABLES, is_container
+from gpumem_agent.holders.calls import Called, library_files, methods_of
+from gpumem_agent.holders.kinds import (
+    LRU_CACHE,
+    SUSPENDED,
+    attributes,
+    code_of,
+    frame_of,
+    is_a,
+    is_future,
+    is_library,
+    key_of,
+    namespace,
+    owns,
+    variable_of,
+)
+from gpumem_agent.holders.memos import remembers
+from gpumem_agent.holders.texts import adds_to, in_program, module_file, search
+
+MOST_LINES = 2  # told of a name
+LOGGED = "records of a log"  # in place of a name
+# What adds to an attribute of a library's object that the program does not name, or to
+# what has no name.
+ADDERS = {
+    # A constant name, or the module's, asks for the same one each time.
+    "loggerDict": r"""(?:getLogger|getChild)\s*\(\s*(?!\)|__name__|["'][^"'{%]*["']\s*\))""",
+    LOGGED: r"\b(?:logging|\w*log(?:ger)?)\.(?:debug|info|warning|error|exception|critical|log)\s*\(",
+    "handlers": r"\.addHandler\s*\(",
+    "filters": r"\.addFilter\s*\(",
+    "_callbacks": r"\.add_done_callback\s*\(",
+    "_done_callbacks": r"\.add_done_callback\s*\(",
+    "param_groups": r"\.add_param_group\s*\(",
+    GRADIENT_GRAPHS: r"\bbackward\s*\(.*\bcreate_graph\s*=\s*(?!False)",
+}
+HOOKS = re.compile(r"_(forward|backward|state_dict|load_state_dict)\w*_hooks$")
+# An assignment to a name, of something more than a beginning.
+ASSIGNED = (
+    r"^[^=(]*%s(?:\s*,\s*[\w.\[\]*]+)*\s*(?::[^=]*)?=(?!=)"
+    r"(?!\s*(?:None\b|[\[({]\s*[\])}]|[\d.]+\s*$|[\w.]*(?:zeros|empty)\w*\())"
+)
+
+
+class Filler:
+    """A name that is filled, and the file that it is a name of."""
+
+    __slots__ = ("name", "file", "of_object", "assigned")
+
+    def __init__(self, name, file, of_object, assigned=False):
+        self.name = name
+        self.file = file
+        self.of_object = of_object  # an attribute, and no variable
+        self.assigned = assigned  # what it refers to is replaced, and nothing added
+
+    def sites(self):
+        """Places of the lines that do so."""
+        return _places(self.name, self.file, self.of_object, self.assigned)
+
+
+def filler(chain, at, modules):
+    """The Fillers of the container at a place of a chain of references, the closest
+    first, a site where that is a function's cache, or None. They keep no object."""
+    if is_a(chain[at], LRU_CACHE):
+        code = code_of(namespace(chain[at]).get("__wrapped__"))
+        return code and "%s:%d %s" % (code.co_filename, code.co_firstlineno, code.co_name)
+    names, calls, end = [], [], at
+    for place in range(at, 0, -1):
+        found = _named(chain, place, modules)
+        if found is None:
+            continue
+        known = str(found.name).isidentifier()
+        is_programs = found.file and not is_library(found.file)
+        if not is_programs:
+            # A library's object: what the program adds to it, else to what has the object.
+            if known and not names:
+                names.append(Filler(found.name, "", True))
+            continue
+        if not names:
+            return (found,) if known else None
+        if known:
+            calls.append(_call(chain[place : end + 1], names[0].name, found.name))
+            names.append(found)
+    calls = list(filter(None, calls))
+    return tuple(names[:1] + calls + names[1:2]) or None
+
+
+def assigned(chain, at, modules):
+    """The Fillers of what is below a place of a chain, the last first: the names to which
+    the program assigned it."""
+    places = range(len(chain) - 1, max(0, at), -1)
+    named = [n for n in (_named(chain, place, modules) for place in places) if n is not None]
+    own = [n for n in named if n.file and not is_library(n.file) and str(n.name).isidentifier()]
+    return tuple(Filler(n.name, n.file, n.of_object, True) for n in own)
+
+
+def _call(chain, attribute, receiver):
+    """What may have filled a library's attribute at the end of a chain, whose first object
+    the program calls so; None where that is no library's either."""
+    if not is_library(_file_of(chain[0])):
+        return None
+    files = library_files(chain, _file_of)
+    return Called(attribute, files, receiver, methods_of(chain[0]))
+
+
+def _named(chain, at, modules):
+    parent, child = chain[at - 1], chain[at]
+    if getattr(type(parent), "__name__", "") == "Local" and hasattr(parent, "variable"):
+        return Filler(parent.variable, parent.file, False)
+    if id(parent) in modules:
+        return Filler(key_of(parent, child), modules[id(parent)][1], False)
+    if type(parent) is dict and at > 1 and owns(chain[at - 2], parent):
+        if _module_with(chain, at) is not None:
+            return None
+        return Filler(key_of(parent, child), _file_of(chain[at - 2]), True)
+    module = _module_with(chain, at - 1)
+    if module is not None and not is_container(module):
+        return Filler(key_of(parent, child), _file_of(module), True)
+    if module is not None or type(parent) in (dict, list, tuple, set, frozenset):
+        return None
+    if is_a(parent, SUSPENDED):
+        frame = frame_of(parent)
+        name = variable_of(frame, child) if frame is not None else ""
+        return Filler(name, code_of(parent).co_filename, False) if name else None
+    if type(child) is list and is_future(parent):
+        return Filler("_callbacks", "", True)
+    for name, value in attributes(parent):
+        if value is child:
+            return Filler(name, _file_of(parent), True)
+    return None
+
+
+def _module_with(chain, at):
+    """The module that has its parts in the dictionary at a place of a chain, or None."""
+    if not is_a(chain[at], dict):
+        return None
+    for owner in chain[max(0, at - 2) : at]:
+        names = {} if is_a(owner, dict) else namespace(owner)
+        if any(names.get(table) is chain[at] for table in TABLES):
+            return owner
+    return None
+
+
+def _file_of(item):
+    """The file of an object's class."""
+    kind = item if is_a(item, type) else type(item)
+    return module_file(kind.__dict__.get("__module__", ""))
+
+
+def places(found):
+    """Sites, as "file:line function", of the lines that fill a name."""
+    if type(found) is str:
+        return [found]
+    return next(filter(None, (name.sites() for name in _each(found))), [])
+
+
+def is_cache(found):
+    """Whether the lines that fill a dictionary make it a cache (see memos)."""
+    if type(found) is str:
+        return False
+    filled = next((name for name in _each(found) if name.sites()), None)
+    if type(filled) is not Filler or filled.assigned:
+        return False
+    return any(remembers(site, filled.name) for site in filled.sites())
+
+
+def _each(found):
+    return (found,) if type(found) is Filler else found
+
+
+@functools.lru_cache(maxsize=64)  # each look asks again
+def _places(name, file, of_object, assigned):
+    hidden = ADDERS.get(name) or HOOKS.match(name) and r"\.register\w+hook\s*\("
+    if hidden:
+        return in_program(re.compile(hidden), "(", MOST_LINES)
+    mark = r"\." if of_object else r"(?<![\w.])"
+    found = _found(file, adds_to(name, mark), adds_to(name, r"\."), name)
+    if assigned and not found:
+        pattern = re.compile(ASSIGNED % (mark + re.escape(name)))
+        found = _found(file, pattern, re.compile(ASSIGNED % (r"\." + re.escape(name))), name)
+    return found
+
+
+def _found(file, own, outside, name):
+    # From outside a module's variable is an attribute, too.
+    return search(file, own, name)[:MOST_LINES] or in_program(outside, name, MOST_LINES)

@@ -1,0 +1,62 @@
+"""Whether a line that fills a dictionary makes it a cache: it adds what it has worked out
+for a key when the dictionary has none, to look it up the next time.
+
+Like all that is read in the text of the program it is the usual form that is known, and
+no other.
+"""
+
+import functools
+import re
+
+from gpumem_agent.holders.texts import DEF, LONGEST, read
+
+BEFORE, BEHIND = 30, 12  # lines of the function that are looked at
+# What begins a group or a count, to which more is added.
+BEGINNING = re.compile(
+    r"(?:\[\s*\]|\{\s*\}|\(\s*\)|[\w.]*(?:list|dict|set|deque|Counter)\(.*\)|[\d.]+)\s*$"
+)
+
+
+@functools.lru_cache(maxsize=64)  # each look asks again
+def remembers(site, name):
+    """Whether the line of a site, as "file:line function", is one of a cache with a name."""
+    place = site.rpartition(" ")[0]
+    file, _, number = place.rpartition(":")
+    lines = read(file).splitlines()
+    if not number.isdigit() or not 0 < int(number) <= len(lines):
+        return False
+    at = int(number) - 1
+    line = _code(lines[at])
+    filled = re.search(r"\b%s\[(.+)\]\s*=(?!=)\s*(.*)" % re.escape(name), line)
+    if filled is None or len(line) > LONGEST or BEGINNING.match(filled.group(2)):
+        return False
+    key, value = map(re.escape, map(str.strip, filled.groups()))
+    # Whatever it has behind the bracket is looked for by the same key.
+    missing = re.compile(
+        r"(?<![\w.])%s\s+not\s+in\s+(?:\w+\.)*%s\b|\b%s\.get\(\s*%s\s*[,)]"
+        % (key, re.escape(name), re.escape(name), key)
+    )
+    if not any(map(missing.search, _before(lines, at))):
+        return False
+    kept = re.compile(r"\breturn\b.*(?:\b%s\[|(?<![\w.])%s\s*$)" % (re.escape(name), value))
+    return "(" in filled.group(2) or any(map(kept.search, _behind(lines, at)))
+
+
+def _before(lines, at):
+    """The lines of the function before a line of it."""
+    for line in reversed(lines[max(0, at - BEFORE) : at]):
+        if DEF.match(line):
+            return
+        yield _code(line)
+
+
+def _behind(lines, at):
+    """The lines of the function behind a line of it."""
+    for line in lines[at + 1 : at + 1 + BEHIND]:
+        if DEF.match(line):
+            return
+        yield _code(line)
+
+
+def _code(line):
+    return line.partition("#")[0].rstrip()

@@ -1,0 +1,380 @@
+"""What fills a container, and what its elements are: in coroutines, objects of libraries,
+futures and caches."""
+
+import asyncio
+import functools
+import gc
+import logging
+import logging.handlers
+import os
+import re
+import sys
+import tempfile
+import time
+import types
+import unittest
+import unittest.mock
+import weakref
+
+from gpumem_agent.frameworks import jax as jax_adapter
+from gpumem_agent.holders import contents, ending, kinds, lines, memos, paths, texts
+from gpumem_agent.surveys import Surveys
+from test_looks import Running
+
+BLOB = 200_000
+
+
+class Model:
+    """A class of which the test has a weak reference only."""
+
+    def __init__(self):
+        self.results = []
+
+    def validate(self, wait):
+        wait()
+
+
+class Trainer:
+    def fit(self, wait):
+        model = Model()
+        Trainer.told = weakref.ref(model)
+        model.validate(wait)
+
+
+async def crawl():
+    jobs = []
+    while True:
+        await Pause()
+        jobs.extend(bytes(BLOB) for _ in range(40))  # the line of the coroutine
+
+
+class Car:
+    def __init__(self):
+        self.state = None
+
+
+# Of a library; what it says of itself is no call.
+KEEPING = '''
+class Keeper:
+    """Use it so: Keeper().prepare(item)."""
+
+    def __init__(self):
+        self.@ = []
+
+    def prepare(self, item):
+        return self._prepare_one(item)
+
+    def _prepare_one(self, item):
+        self.@.append(item)
+
+    def use(self):
+        """After prepare(item)."""
+        if not self.@:
+            raise ValueError("call prepare(item) before")
+'''.replace("@", "_kept")
+
+
+# Functions, and whether what they fill is a cache.
+MEMOS = (
+    ("def get(k):\n    if k not in kept:\n        kept[k] = make(k)\n    return kept[k]\n", True),
+    ("def get(self, h, w):\n    if (h, w) not in self.kept:\n        self.kept[(h, w)] = make(h)\n", True),
+    ("def get(k):\n    v = kept.get(k)\n    if v is None:\n        v = make(k)\n        kept[k] = v\n"
+     "    return v\n", True),
+    ("def get(k):\n    if k not in kept:\n        kept[k] = []\n    kept[k].append(1)\n", False),
+    ("def get(k):\n    if k not in kept:\n        kept[k] = set()\n", False),
+    ("def get(task):\n    if task - 1 in kept:\n        use(kept[task - 1])\n    kept[task] = make()\n", False),
+    ("def get(k):\n    kept[k] = make(k)\n", False),
+    ("def get(k, v):\n    if k not in kept:\n        kept[k] = v\n", False),
+    ("def other(k):\n    if k not in kept:\n        pass\n\n\ndef get(k):\n    kept[k] = make(k)\n", False),
+)
+
+
+class Knot:
+    pass
+
+
+class Pause:
+    def __await__(self):
+        yield
+
+
+def line_of(words):
+    """The place of a line of this file that ends in some words."""
+    with open(__file__) as source:
+        ends = [line.rstrip().endswith("# the line of " + words) for line in source]
+    return "%s:%d" % (__file__, ends.index(True) + 1)
+
+
+class FillersTest(unittest.TestCase):
+    def setUp(self):
+        self.process = types.SimpleNamespace(
+            frameworks=[], sites_wanted=False, held=lambda: (None, None)
+        )
+        self.surveys = Surveys()
+
+    def keep(self, **names):
+        globals().update(names)
+        self.addCleanup(lambda: [globals().pop(n, None) for n in names])
+
+    def look(self):
+        self.surveys._begun = time.monotonic()
+        self.assertTrue(self.surveys.look_now(self.process, time.monotonic() + 20))
+        return {h["path"]: h for h in self.surveys.told}
+
+    def test_a_variable_of_a_coroutine_has_its_functions_name_and_line(self):
+        coroutine = crawl()
+        coroutine.send(None)
+        self.addCleanup(coroutine.close)
+        self.keep(waiting=types.SimpleNamespace(runner=coroutine))
+        coroutine.send(None)
+        self.look()
+        coroutine.send(None)
+        found = self.look()
+        self.assertIn("list crawl() local jobs", found)
+        self.assertEqual(
+            found["list crawl() local jobs"]["filled"], line_of("the coroutine") + " crawl"
+        )
+
+    def test_an_attribute_that_the_program_gave_a_librarys_object_has_its_line(self):
+        layer = logging.Logger("of a library")
+        layer.saved = []
+        self.keep(layer=layer)
+        self.look()
+        layer.saved.extend(bytes(BLOB) for _ in range(40))  # the line of the attribute
+        (told,) = [h for path, h in self.look().items() if path.endswith("layer.saved")]
+        self.assertTrue(told["filled"].startswith(line_of("the attribute")), told)
+
+    def test_what_a_library_keeps_has_the_programs_call_that_leads_there(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(os.path.join(folder, "keeping-1.0.dist-info"))
+            with open(os.path.join(folder, "keeping.py"), "w") as source:
+                source.write(KEEPING)
+            sys.path.insert(0, folder)
+            self.addCleanup(sys.path.remove, folder)
+            self.addCleanup(sys.modules.pop, "keeping", None)
+            self.keep(keeper=__import__("keeping").Keeper())
+            self.look()
+            for _ in range(40):
+                keeper.prepare(bytes(BLOB))  # the line of calls
+                keeper.use()
+            (told,) = [h for path, h in self.look().items() if path.endswith("keeper._kept")]
+        name = "test_what_a_library_keeps_has_the_programs_call_that_leads_there"
+        self.assertEqual(told["filled"], "%s %s" % (line_of("calls"), name))
+
+    def test_what_is_assigned_below_a_container_has_the_line_that_does_so(self):
+        self.keep(cars=[Car() for _ in range(4)])
+        for car in cars:
+            car.state, car.seen = (bytes(BLOB),), 1  # the line of the state
+        chain = [vars(sys.modules[__name__]), cars, cars[1], vars(cars[1]), cars[1].state]
+        if vars(cars[1]) not in gc.get_referents(cars[1]):
+            del chain[3]
+        facts = paths.Path(chain, kinds.module_names()).facts()
+        self.assertEqual(lines.places(facts["filled"]), [])
+        name = "test_what_is_assigned_below_a_container_has_the_line_that_does_so"
+        self.assertEqual(lines.places(facts["assigned"]), [line_of("the state") + " " + name])
+
+    def test_what_a_text_says_of_a_line_is_none(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "meta.py")
+            with open(file, "w") as source:
+                source.write('"""Meta, which\ncalls kept.append(x)."""\nx = """one"""\nkept.append(x)\n')
+            found = texts.search(file, texts.adds_to("kept", r"(?<![\w.])"), "kept")
+            self.assertEqual(found, [file + ":4 <module>"])
+
+    def test_an_assignment_of_a_beginning_is_none(self):
+        for text, is_one in (
+            ("self.h = cell(x)", True),
+            ("score, car.h = step(x, y)", True),
+            ("car.h, car.c = step(x, y)", True),
+            ("self.h: Tensor = cell(x)", True),
+            ("self.h = None", False),
+            ("self.h = []", False),
+            ("self.h = 0.0", False),
+            ("self.h = torch.zeros(4, 4)", False),
+            ("if self.h == cell(x):", False),
+            ("y = step(self.h)", False),
+        ):
+            found = re.search(lines.ASSIGNED % r"\.h", text)
+            self.assertEqual(found is not None, is_one, text)
+
+    def test_a_dictionary_that_is_filled_when_it_has_no_such_key_is_a_cache(self):
+        for number, (text, is_one) in enumerate(MEMOS):
+            with tempfile.TemporaryDirectory() as folder:
+                file = os.path.join(folder, "memo%d.py" % number)
+                with open(file, "w") as source:
+                    source.write(text)
+                fills = [n for n, line in enumerate(text.splitlines(), 1) if "kept[" in line and "] =" in line]
+                found = memos.remembers("%s:%d get" % (file, fills[0]), "kept")
+                self.assertEqual(found, is_one, text)
+        self.assertFalse(memos.remembers("/nowhere.py:1 get", "kept"))
+
+    def test_what_a_cache_is_told_with_says_so(self):
+        self.keep(tables={})
+
+        def table(size):
+            if size not in tables:
+                tables[size] = os.urandom(BLOB + size)
+            return tables[size]
+
+        self.look()
+        for size in range(40):
+            table(size)
+        (told,) = [h for path, h in self.look().items() if path.endswith("tables")]
+        self.assertEqual(told.get("kind"), "cache-without-bound")
+
+    def test_callbacks_of_a_future_have_the_line_that_adds_them(self):
+        loop = asyncio.new_event_loop()
+        self.addCleanup(loop.close)
+        self.keep(shutdown=loop.create_future())
+        self.look()
+
+        def wait():
+            for _ in range(40):
+                blob = bytes(BLOB)
+                shutdown.add_done_callback(functools.partial(len, blob))  # the line of callbacks
+
+        for _ in range(2):
+            wait()
+            found = self.look()
+        (path,) = [p for p in found if "shutdown" in p]
+        self.assertEqual(path, "list %s.shutdown._callbacks" % __name__)
+        self.assertEqual(found[path]["filled"], line_of("callbacks") + " wait")
+
+    def test_loggers_have_the_line_that_asks_for_them(self):
+        found = lines.places(lines.Filler("loggerDict", "", True))
+        number = 7
+        logging.getLogger("gpumem.test.%d" % number)  # the line of loggers
+        self.addCleanup(logging.Logger.manager.loggerDict.pop, "gpumem.test.7")
+        self.assertIn(line_of("loggers") + " test_loggers_have_the_line_that_asks_for_them", found)
+
+    def test_the_scripts_lines_are_found_when_the_interpreter_took_its_name_away(self):
+        main = types.ModuleType("__main__")  # without __file__, as at exit
+        with unittest.mock.patch.dict(sys.modules, {"__main__": main}), unittest.mock.patch.object(
+            sys, "argv", ["/srv/train.py"]
+        ):
+            self.assertEqual(texts.module_file("__main__"), "/srv/train.py")
+
+    def test_the_types_of_elements_tell_why_they_are_kept(self):
+        loop = asyncio.new_event_loop()
+        self.addCleanup(loop.close)
+        record = logging.LogRecord("a", 1, "a.py", 1, "text", (), None)
+        for elements, want in (
+            ([ValueError("a"), OSError("b")], "tracebacks-kept"),
+            ({1: loop.create_future()}, "futures-kept"),
+            ([record], "log-records-kept"),
+            ({"a": logging.Logger("a"), "a.b": logging.PlaceHolder(None)}, "loggers-added"),
+            ({self.setUp, self.keep}, "callbacks-left"),
+            ([logging.Filter(), 5], None),
+            ([], None),
+            ([1, 2], None),
+        ):
+            self.assertEqual(kinds.elements_of(elements), want, elements)
+
+    def test_an_object_has_the_name_that_the_outer_function_has_for_it(self):
+        running = Running(Trainer().fit)
+        try:
+            self.look()
+            Trainer.told().results.extend(bytes(BLOB) for _ in range(40))
+            found = self.look()
+        finally:
+            running.end()
+        self.assertEqual([p for p in found if "results" in p], ["list fit() local model.results"])
+
+    def test_garbage_that_nobody_collects_is_named_at_the_end(self):
+        self.surveys.look_now(self.process, time.monotonic() + 20)
+        self.process.survivors = self.surveys._notes[0][1]
+        was_on = gc.isenabled()
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(3000):
+                knot = Knot()
+                knot.itself, knot.blob = knot, bytes(1000)
+            del knot
+            found = ending.find(self.process, time.monotonic() + 20)
+        finally:
+            gc.collect()
+            if was_on:
+                gc.enable()
+        (told,) = [h for h in found if h.get("kind") == "reference-cycle"]
+        self.assertEqual(told["path"], "Knot objects: a reference cycle")
+        self.assertTrue(3000 * 1000 < told["bytes"] < 3000 * 1500, told)
+        again = ending.find(self.process, time.monotonic() + 20)
+        self.assertEqual([h for h in again if h.get("kind")], [])
+
+    def test_what_some_elements_share_counts_once_and_keys_count(self):
+        clients = []
+        for _ in range(20):
+            clients.append(types.SimpleNamespace(tree=[os.urandom(1000) for _ in range(100)]))
+        kept = [{"client": c, "n": n} for c in clients for n in range(20)]
+        each = contents.deeper(kept)
+        whole = 100 * 1033 / 20  # a client's bytes by its elements
+        self.assertTrue(0.6 * whole < each < 1.6 * whole, each)
+        cache = {("key", os.urandom(5000)): None for _ in range(100)}
+        self.assertTrue(5000 < contents.deeper(cache) < 5500)
+
+    def test_a_folder_that_packages_were_installed_into_is_a_librarys(self):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(
+            sys, "path", [folder, os.path.join(folder, "vendored")]
+        ):
+            os.makedirs(os.path.join(folder, "vendored", "thing-1.0.dist-info"))
+            self.assertTrue(kinds.is_library(os.path.join(folder, "vendored", "thing", "core.py")))
+            self.assertFalse(kinds.is_library(os.path.join(folder, "train.py")))
+
+    def test_numbers_count(self):
+        rows = [{"samples": [n + k * 0.5 for k in range(2000)]} for n in range(20)]
+        each = contents.deeper(rows)
+        self.assertTrue(0.8 * 2000 * 32 < each < 1.2 * 2000 * 32, each)
+
+    def test_records_of_a_log_have_the_lines_that_log(self):
+        log = logging.getLogger("gpumem.test")
+        handler = logging.handlers.MemoryHandler(capacity=10**6)
+        log.addHandler(handler)
+        self.addCleanup(log.removeHandler, handler)
+        log.setLevel(logging.INFO)
+        log.propagate = False
+        self.keep(memory=handler)
+        self.look()
+        for n in range(40):
+            log.info("request %r", bytes(BLOB) + bytes(n))  # the line of records
+        (told,) = [h for path, h in self.look().items() if path.endswith("memory.buffer")]
+        self.assertEqual(told["kind"], "log-records-kept")
+        self.assertIn(line_of("records"), told["filled"])
+
+    def test_elements_of_long_lists_are_weighed_by_some(self):
+        tables = [{"column": [str(n) * 20 for n in range(1000)]} for _ in range(30)]
+        size = sum(map(sys.getsizeof, tables[-1]["column"])) + sys.getsizeof(tables[-1]["column"])
+        each = contents.deeper(tables)
+        self.assertTrue(0.7 * size < each < 1.4 * size, (each, size))
+
+
+class Marking:
+    def __init__(self, told):
+        self._told = told
+
+    def mark(self, *mark):
+        self._told.append(mark)
+
+
+class CompilationsTest(unittest.TestCase):
+    def test_the_programs_line_that_compiles_again_and_again_is_told(self):
+        told = []
+        module = types.SimpleNamespace(__file__="/opt/jax/__init__.py")
+        process = Marking(told)
+        framework = jax_adapter.open_framework(module, process)
+        inner = {"listener": framework._on_event, "event": jax_adapter.COMPILED}
+        source = "def compiled(): listener(event, 0.01, fun_name='f')"
+        exec(compile(source, "/opt/site-packages/jax/_src/dispatch.py", "exec"), inner)
+        for _ in range(100):
+            inner["compiled"]()  # the line of compilations
+        line = line_of("compilations")
+        name = "test_the_programs_line_that_compiles_again_and_again_is_told"
+        self.assertEqual(told[0], ("event", "compiled", "%s %s" % (line, name), {"count": 1}))
+        self.assertGreater(told[-1][3]["count"], 75)
+        self.assertLess(len(told), 25)
+        self.assertEqual({mark[2] for mark in told}, {told[0][2]})
+        self.assertNotIn(process, gc.get_referents(framework, vars(framework)))
+
+
+if __name__ == "__main__":
+    unittest.main()

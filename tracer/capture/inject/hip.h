@@ -1,0 +1,170 @@
+/* HIP: what the interposer hooks of libamdhip64, whose functions are one to one with
+ * CUDA's runtime. Programs and PyTorch call them directly. hipMalloc comes first: all
+ * from there on is HIP's. Included by gpumem.c, whose macros these are. */
+#define HIP_HOOKS(X) \
+	X(hipMalloc, "", 0, 0) \
+	X(hipExtMallocWithFlags, "", 0, 0) \
+	X(hipMallocPitch, "", 0, 0) \
+	X(hipMemAllocPitch, "", 0, 0) \
+	X(hipMallocManaged, "", 0, 0) \
+	X(hipMallocAsync, "", 0, 0) \
+	X(hipMallocFromPoolAsync, "", 0, 0) \
+	X(hipMemCreate, "", 0, 0) \
+	X(hipMemMap, "", 0, 0) \
+	X(hipMemUnmap, "", 0, 0) \
+	X(hipMemRelease, "", 0, 0) \
+	X(hipFree, "", 0, 0) \
+	X(hipFreeAsync, "", 0, 0) \
+	X(hipHostMalloc, "", 0, 0) \
+	X(hipHostAlloc, "", 0, 0) \
+	X(hipMallocHost, "", 0, 0) \
+	X(hipMemAllocHost, "", 0, 0) \
+	X(hipHostFree, "", 0, 0) \
+	X(hipFreeHost, "", 0, 0) \
+	X(hipHostRegister, "", 0, 0) \
+	X(hipHostUnregister, "", 0, 0) \
+	X(hipMemPoolCreate, "", 0, 0) \
+	X(hipMemPoolDestroy, "", 0, 0) \
+	X(hipMemPoolTrimTo, "", 0, 0) \
+	X(hipStreamSynchronize, "", 0, 0) \
+	X(hipEventSynchronize, "", 0, 0) \
+	X(hipDeviceSynchronize, "", 0, 0) \
+	X(hipEventCreate, "", 0, 0) \
+	X(hipEventCreateWithFlags, "", 0, 0) \
+	X(hipEventDestroy, "", 0, 0) \
+	X(hipStreamCreate, "", 0, 0) \
+	X(hipStreamCreateWithFlags, "", 0, 0) \
+	X(hipStreamCreateWithPriority, "", 0, 0) \
+	X(hipStreamDestroy, "", 0, 0) \
+	X(hipGraphInstantiate, "", 0, 0) \
+	X(hipGraphInstantiateWithFlags, "", 0, 0) \
+	X(hipGraphExecDestroy, "", 0, 0) \
+	X(hipModuleLoad, "", 0, 0) \
+	X(hipModuleLoadData, "", 0, 0) \
+	X(hipModuleLoadDataEx, "", 0, 0) \
+	X(hipModuleUnload, "", 0, 0) \
+	X(hipMalloc3D, "", 0, 0) \
+	X(hipArrayCreate, "", 0, 0) \
+	X(hipArray3DCreate, "", 0, 0) \
+	X(hipMallocArray, "", 0, 0) \
+	X(hipMalloc3DArray, "", 0, 0) \
+	X(hipArrayDestroy, "", 0, 0) \
+	X(hipFreeArray, "", 0, 0) \
+	X(hipMipmappedArrayCreate, "", 0, 0) \
+	X(hipMallocMipmappedArray, "", 0, 0) \
+	X(hipMipmappedArrayDestroy, "", 0, 0) \
+	X(hipFreeMipmappedArray, "", 0, 0) \
+	X(hipIpcOpenMemHandle, "", 0, 0) \
+	X(hipIpcCloseMemHandle, "", 0, 0) \
+	X(hipMemImportFromShareableHandle, "", 0, 0) \
+	X(hipMemRetainAllocationHandle, "", 0, 0) \
+	X(hipGraphInstantiateWithParams, "", 0, 0) \
+	X(hipModuleLoadFatBinary, "", 0, 0) \
+	X(hipLibraryLoadData, "", 0, 0) \
+	X(hipLibraryLoadFromFile, "", 0, 0) \
+	X(hipLibraryUnload, "", 0, 0) \
+	X(hipStreamSynchronize_spt, "", 0, 0) \
+	X(hipDeviceReset, "", 0, 0) \
+	X(hipGetProcAddress, "", 0, 0)
+
+struct hip_extent {
+	size_t width, height, depth;
+};
+
+struct hip_pitched {
+	u64 ptr;
+	size_t pitch, width, height;
+};
+
+/* hipChannelFormatDesc: the bits of four channels, then their kind. */
+static u64 channel_size(u64 desc)
+{
+	const int *bits = (const int *)desc;
+	return bits ? (u64)(bits[0] + bits[1] + bits[2] + bits[3]) / 8 : 0;
+}
+
+#define HIP_WRAPPERS \
+	CREATES(hipMalloc, K_ALLOC, OUT, b, 1, NOTHING) \
+	CREATES(hipExtMallocWithFlags, K_ALLOC, OUT, b, 1, NOTHING) \
+	CREATES(hipMallocPitch, K_ALLOC, OUT, (rc == 0 && b ? *(u64 *)b : c) * d, 1, NOTHING) \
+	CREATES(hipMemAllocPitch, K_ALLOC, OUT, (rc == 0 && b ? *(u64 *)b : c) * d, 1, NOTHING) \
+	CREATES(hipMallocManaged, K_MANAGED, OUT, b, 1, NOTHING) \
+	CREATES(hipMallocAsync, K_ASYNC, OUT, b, 1, NOTHING) \
+	CREATES(hipMallocFromPoolAsync, K_ASYNC, OUT, b, 1, v.pool = c) \
+	CREATES(hipMemCreate, K_CREATE, OUT, b, 1, place_created(&v, c)) \
+	CREATES(hipMemMap, K_MAP, a, b, 0, v.aux = d) \
+	CREATES(hipHostMalloc, K_HOST, OUT, b, 1, NOTHING) \
+	CREATES(hipHostAlloc, K_HOST, OUT, b, 1, NOTHING) \
+	CREATES(hipMallocHost, K_HOST, OUT, b, 1, NOTHING) \
+	CREATES(hipMemAllocHost, K_HOST, OUT, b, 1, NOTHING) \
+	CREATES(hipHostRegister, K_REGISTER, a, b, 1, NOTHING) \
+	CREATES(hipMemPoolCreate, K_POOL, OUT, 0, 0, place_created(&v, b); v.flags = 0) \
+	CREATES(hipMemPoolTrimTo, K_POOL_TRIM, a, b, 0, NOTHING) \
+	CREATES(hipEventCreate, K_EVENT, OUT, 0, 0, NOTHING) \
+	CREATES(hipEventCreateWithFlags, K_EVENT, OUT, 0, 0, NOTHING) \
+	CREATES(hipStreamCreate, K_STREAM, OUT, 0, 0, NOTHING) \
+	CREATES(hipStreamCreateWithFlags, K_STREAM, OUT, 0, 0, NOTHING) \
+	CREATES(hipStreamCreateWithPriority, K_STREAM, OUT, 0, 0, NOTHING) \
+	CREATES(hipGraphInstantiate, K_GRAPH, OUT, 0, 0, NOTHING) \
+	CREATES(hipGraphInstantiateWithFlags, K_GRAPH, OUT, 0, 0, NOTHING) \
+	CREATES(hipModuleLoad, K_MODULE, OUT, 0, 0, NOTHING) \
+	CREATES(hipModuleLoadData, K_MODULE, OUT, 0, 0, NOTHING) \
+	CREATES(hipModuleLoadDataEx, K_MODULE, OUT, 0, 0, NOTHING) \
+	DESTROYS(hipMemUnmap, K_UNMAP, b) \
+	DESTROYS(hipMemRelease, K_RELEASE, 0) \
+	DESTROYS(hipFree, K_FREE, 0) \
+	DESTROYS(hipFreeAsync, K_FREE_ASYNC, 0) \
+	DESTROYS(hipHostFree, K_FREE_HOST, 0) \
+	DESTROYS(hipFreeHost, K_FREE_HOST, 0) \
+	DESTROYS(hipHostUnregister, K_UNREGISTER, 0) \
+	DESTROYS(hipMemPoolDestroy, K_POOL_DESTROY, 0) \
+	DESTROYS(hipEventDestroy, K_EVENT_DESTROY, 0) \
+	DESTROYS(hipStreamDestroy, K_STREAM_DESTROY, 0) \
+	DESTROYS(hipGraphExecDestroy, K_GRAPH_DESTROY, 0) \
+	DESTROYS(hipModuleUnload, K_MODULE_UNLOAD, 0) \
+	WAITS(hipStreamSynchronize) \
+	WAITS(hipStreamSynchronize_spt) \
+	WAITS(hipEventSynchronize) \
+	WAITS(hipDeviceSynchronize) \
+	CREATES(hipArrayCreate, K_ARRAY, OUT, array_size(b, 2, 1), 1, v.flags = v.size ? 0 : SLOT_UNSIZED) \
+	CREATES(hipArray3DCreate, K_ARRAY, OUT, array_size(b, 3, 1), 1, v.flags = v.size ? 0 : SLOT_UNSIZED) \
+	CREATES(hipMallocArray, K_ARRAY, OUT, channel_size(b) * c * (d ? d : 1), 1, NOTHING) \
+	CREATES(hipMipmappedArrayCreate, K_MIPMAP, OUT, array_size(b, 3, (u32)c), 1, v.flags = v.size ? 0 : SLOT_UNSIZED) \
+	CREATES(hipMemImportFromShareableHandle, K_IMPORT, OUT, 0, 0, v.flags = SLOT_UNSIZED) \
+	CREATES(hipMemRetainAllocationHandle, K_RETAIN_HANDLE, OUT, 0, 0, NOTHING) \
+	CREATES(hipGraphInstantiateWithParams, K_GRAPH, OUT, 0, 0, NOTHING) \
+	CREATES(hipModuleLoadFatBinary, K_MODULE, OUT, 0, 0, NOTHING) \
+	DESTROYS(hipArrayDestroy, K_ARRAY_DESTROY, 0) \
+	DESTROYS(hipFreeArray, K_ARRAY_DESTROY, 0) \
+	DESTROYS(hipMipmappedArrayDestroy, K_MIPMAP_DESTROY, 0) \
+	DESTROYS(hipFreeMipmappedArray, K_MIPMAP_DESTROY, 0) \
+	DESTROYS(hipIpcCloseMemHandle, K_IPC_CLOSE, 0) \
+	DESTROYS(hipLibraryUnload, K_LIBRARY_UNLOAD, 0)
+
+/* Those that six integers do not cover: structures that are passed by value. */
+#define HIP_SPECIAL \
+	HIP_MAKES(hipMalloc3D, K_ALLOC, (struct hip_pitched *out, struct hip_extent n), (out, n), \
+		  rc == 0 && out ? out->ptr : 0, (rc == 0 && out ? out->pitch : n.width) * n.height * n.depth) \
+	HIP_MAKES(hipMalloc3DArray, K_ARRAY, (u64 *out, u64 desc, struct hip_extent n, u32 flags), (out, desc, n, flags), \
+		  rc == 0 && out ? *out : 0, channel_size(desc) * levels_size(n, 1)) \
+	HIP_MAKES(hipMallocMipmappedArray, K_MIPMAP, \
+		  (u64 *out, u64 desc, struct hip_extent n, u32 levels, u32 flags), (out, desc, n, levels, flags), \
+		  rc == 0 && out ? *out : 0, channel_size(desc) * levels_size(n, levels))
+
+#define HIP_MAKES(name, kind_, params_, pass_, ptr_, size_) \
+	CUresult name params_ \
+	{ \
+		CUresult(*real) params_ = (void *)target(S_##name); \
+		CUresult rc; \
+		if (!real) \
+			return STUB; \
+		thread.depth++; \
+		rc = real pass_; \
+		thread.depth--; \
+		if (thread.depth == 0) { \
+			struct event v = {.kind = kind_, .rc = rc, .ptr = ptr_, .size = size_}; \
+			place(&v, 1); \
+			note(&v, FROM); \
+		} \
+		return rc; \
+	}

@@ -1,0 +1,101 @@
+package record
+
+import "encoding/json"
+
+// OOM is an allocation that failed for want of memory, as the program's allocator
+// told it before the exception: the detail of an event of KindOOM. Bytes; a nil
+// pointer is unknown.
+type OOM struct {
+	Framework string `json:"framework"`
+	Device    int    `json:"device"`
+	Count     int64  `json:"count"` // which error of the process this is, from 1
+	Asked     int64  `json:"asked_bytes"`
+	// Limit is what the allocator may take: the device's capacity, or the part
+	// of it that the program set. Free is what the device has left for everybody.
+	Limit     *int64 `json:"limit_bytes,omitempty"`
+	Capacity  *int64 `json:"capacity_bytes,omitempty"`
+	Free      *int64 `json:"free_bytes,omitempty"`
+	Allocated *int64 `json:"allocated_bytes,omitempty"` // live
+	Reserved  *int64 `json:"reserved_bytes,omitempty"`  // live and idle
+	Peak      *int64 `json:"peak_bytes,omitempty"`      // of allocated, so far
+	// Categories sum to the allocator's live bytes. Incomplete is set when the
+	// search ended early: what has no name then may be anything.
+	Categories map[string]int64 `json:"categories,omitempty"`
+	Incomplete bool             `json:"incomplete,omitempty"`
+	Pools      []Pool           `json:"pools,omitempty"`
+	Model      Model            `json:"model"`
+	Grad       *bool            `json:"grad_enabled,omitempty"`
+	Settings   string           `json:"settings,omitempty"` // of the allocator, by the environment
+	Site       string           `json:"site,omitempty"`
+	Stack      []string         `json:"stack,omitempty"` // from the inside out
+	// OtherThread is set when Stack is not of the failing thread, which has no
+	// frame of Python's, but of the main thread.
+	OtherThread bool     `json:"other_thread,omitempty"`
+	Holders     []Holder `json:"holders,omitempty"`
+	CostMicros  int64    `json:"cost_us,omitempty"` // what telling it took
+}
+
+// Pool is the memory of one kind that an allocator keeps together.
+type Pool struct {
+	Kind       string `json:"kind"` // large, small
+	Stream     int64  `json:"stream"`
+	Private    bool   `json:"private,omitempty"` // of a CUDA graph
+	Expandable bool   `json:"expandable,omitempty"`
+	Segments   int64  `json:"segments"`
+	Live       int64  `json:"live_bytes"`
+	Idle       int64  `json:"idle_bytes"`
+	IdleCount  int64  `json:"idle_count"`
+	Largest    int64  `json:"largest_bytes"` // idle block
+	// Whole are the idle bytes in segments without a live block.
+	Whole int64 `json:"whole_bytes,omitempty"`
+	// PageBytes are the idle bytes that expandable segments could have given
+	// back, were the blocks to lie as they do now, one after the other.
+	PageBytes int64 `json:"page_bytes"`
+}
+
+// Model is what the program trains or runs.
+type Model struct {
+	Optimizers *int64           `json:"optimizers,omitempty"`
+	Training   bool             `json:"training,omitempty"`
+	Dtypes     map[string]int64 `json:"parameter_dtypes,omitempty"`
+	Optimizer  *Optimizer       `json:"optimizer,omitempty"`
+}
+
+// Optimizer is the optimizers' parameters, of which WithState have their state by
+// now, of State bytes.
+type Optimizer struct {
+	Name       string `json:"name"`
+	Parameters int64  `json:"parameter_bytes"`
+	WithState  int64  `json:"with_state_bytes"`
+	State      int64  `json:"state_bytes"`
+}
+
+// Others are the processes on the devices: the detail of an event of
+// KindOOMOthers.
+type Others struct {
+	Processes []HeldBy `json:"processes"`
+}
+
+// HeldBy is what a device holds for a process.
+type HeldBy struct {
+	PID    int    `json:"pid"`
+	Name   string `json:"name,omitempty"`
+	Device int    `json:"device"`
+	Bytes  int64  `json:"bytes"`
+	Own    bool   `json:"own,omitempty"` // of the run itself
+}
+
+// Died is the message of the exception that ended a program: the detail of an event
+// of KindDied.
+type Died struct {
+	Text string `json:"text"`
+}
+
+// DetailOf reads the detail of an event into one of the types here. It reports
+// false where there is none that fits.
+func DetailOf[T any](e *Event) (detail T, ok bool) {
+	if len(e.Detail) == 0 {
+		return detail, false
+	}
+	return detail, json.Unmarshal(e.Detail, &detail) == nil
+}

@@ -1,0 +1,64 @@
+package sample
+
+import (
+	"time"
+
+	"github.com/gpumem/gpumem/probe"
+)
+
+// How often the mappings of a process are read, and when.
+const (
+	filesEvery = time.Second
+	filesShare = 200     // one part in so many of the time may go into it
+	filesMove  = 1 << 20 // bytes by which pages of files must have moved
+	// filesMost bounds the processes of which the kernel is asked to walk the pages, in
+	// resident bytes: it takes 20 ms for 4 GiB, and a call of mmap in the process waits
+	// as long. Of a larger one the last reading stands.
+	filesMost = 8 << 30
+	// filesAgain is when one that may not be looked into is tried again.
+	filesAgain = time.Minute
+)
+
+// files is what is known of the pages of files that a process has mapped.
+type files struct {
+	dirty  int64 // as read last; probe.Unknown before the first reading
+	seen   int64 // bytes of such pages then
+	shared bool  // it maps a file so that changes go there
+	after  int64 // when the mappings may be read again
+}
+
+// look completes what was read of a process's memory by how much of its pages of files
+// is changed, and adds that to the footprint.
+func (f *files) look(p *probe.Process, m *probe.Memory, now func() int64) {
+	if m.File == probe.Unknown || m.Shmem == probe.Unknown {
+		return // nobody tells the pages of files apart
+	}
+	if f.due(m, now()) {
+		f.read(p, m, now)
+	}
+	if m.Dirty = f.dirty; f.dirty == probe.Unknown {
+		return
+	}
+	m.Dirty = min(f.dirty, m.File)
+	if m.Footprint != probe.Unknown {
+		m.Footprint += m.Dirty
+	}
+}
+
+// due reports whether the mappings are to be read: something may have changed, and the
+// last reading is long enough ago.
+func (f *files) due(m *probe.Memory, now int64) bool {
+	moved := max(m.File-f.seen, f.seen-m.File) >= filesMove
+	return now >= f.after && (f.dirty == probe.Unknown || f.shared && m.RSS < filesMost || !f.shared && moved)
+}
+
+func (f *files) read(p *probe.Process, m *probe.Memory, now func() int64) {
+	start := now()
+	dirty, shared, err := p.Dirty(m.RSS < filesMost)
+	if end := now(); err == nil {
+		f.dirty, f.shared, f.seen = dirty, shared, m.File
+		f.after = end + max(int64(filesEvery), filesShare*(end-start))
+	} else {
+		f.dirty, f.after = probe.Unknown, end+int64(filesAgain)
+	}
+}
