@@ -66,7 +66,7 @@ func (w *watching) leave() {
 	}
 	for _, what := range w.agents.Leave() {
 		w.mu.Lock()
-		w.warn("in the programs that an agent was in there stays: " + what)
+		w.warn("the agents have left the programs; still in one: " + what)
 		w.mu.Unlock()
 	}
 }

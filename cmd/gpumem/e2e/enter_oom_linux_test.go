@@ -99,7 +99,7 @@ func TestAProgramThatRunsOutOfMemoryWhileAttachedTellsWhatItHeld(t *testing.T) {
 		if !composed {
 			t.Error("what live memory is made of at the end was not told")
 		}
-		if !strings.Contains(text.String(), "there stays: an observer of PyTorch's out-of-memory errors that does "+
+		if !strings.Contains(text.String(), "still in it: an observer of PyTorch's out-of-memory errors that does "+
 			"nothing") || strings.Contains(text.String(), "warning: the Python agent") {
 			t.Errorf("the closing line:\n%s", text)
 		}

@@ -60,6 +60,6 @@ const SettleOfGPU = 400 * time.Millisecond
 // TellStays says what the agent left in the program, a line each.
 func TellStays(to io.Writer, stays []string) {
 	for _, what := range stays {
-		fmt.Fprintf(to, "gpumem: the agent has left the program; there stays: %s\n", what)
+		fmt.Fprintf(to, "gpumem: the agent has left the program; still in it: %s\n", what)
 	}
 }

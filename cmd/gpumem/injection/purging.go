@@ -38,9 +38,9 @@ const (
 // Add defines the flags.
 func (p *Purging) Add(flags *pflag.FlagSet) {
 	flags.DurationVar(&p.every, "purge-every", p.every,
-		"while the program runs, have it purge its idle memory so often, with a receipt each")
+		"have the program purge its idle memory at this interval, with a receipt each time")
 	flags.StringVar(&p.when, "purge-when", p.when,
-		"while the program runs, have it purge when 'idle > SIZE', as in 'idle > 2GiB', with a receipt each")
+		"have the program purge whenever 'idle > SIZE', as in 'idle > 2GiB', with a receipt each time")
 }
 
 // Check reads the condition.

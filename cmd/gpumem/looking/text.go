@@ -195,7 +195,7 @@ func (l *Look) notes(b *strings.Builder) {
 		list = append(list, "the search for categories stopped before it had seen everything")
 	}
 	if len(l.Stays) > 0 {
-		list = append(list, "the agent has left the program; there stays: "+strings.Join(l.Stays, "; "))
+		list = append(list, "the agent has left the program; still in it: "+strings.Join(l.Stays, "; "))
 	}
 	for i, text := range append(list, l.Warnings...) {
 		if i == 0 {
