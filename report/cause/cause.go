@@ -50,6 +50,7 @@ const (
 	Compiled    = "compiled-functions-kept"
 	Loggers     = "loggers-added"
 	Callbacks   = "callbacks-left"
+	Timers      = "timers-left"
 	Queues      = "unbounded-queue"
 	Futures     = "futures-kept"
 	Snapshots   = "snapshots-kept"

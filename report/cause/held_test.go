@@ -107,6 +107,7 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 		Loggers:   {Path: "dict server.root.manager.loggerDict", Bytes: 90 * mib, Count: 900},
 		Callbacks: {Path: "list main() local coordinator.shutdown._callbacks", Bytes: 90 * mib, Count: 900},
 		Hooks:     {Path: "OrderedDict train.net._forward_hooks", Bytes: 90 * mib, Count: 900, Kind: Callbacks},
+		Timers:    {Path: "list run_until_complete() local self._scheduled", Bytes: 90 * mib, Count: 900},
 		Queues:    {Path: "deque main() local stream.events._queue", Bytes: 90 * mib, Count: 900},
 		Futures:   {Path: "list crawl() local jobs", Bytes: 90 * mib, Count: 900, Kind: Futures},
 		Tracebacks: {Path: "list train.failures", Bytes: 90 * mib, Count: 9, Graph: "Addmm outputs",
@@ -126,6 +127,10 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 	rows := record.Holder{Path: "list train.rows", Bytes: 90 * mib, Count: 900}
 	if got := Of(host(rows)); strings.Contains(got[0].Change[0], "loss") {
 		t.Errorf("a program without arrays: %+v", got[0])
+	}
+	nodes := record.Holder{Path: "Node objects below words.index.root", Bytes: 90 * mib, Count: 900}
+	if got := Of(host(nodes)); !slices.Equal(idsOf(got), []string{Results}) {
+		t.Errorf("objects of a class: %v", idsOf(got))
 	}
 	if got := Of(leak(rows)); !strings.Contains(got[0].Change[0], "loss") {
 		t.Errorf("a program with arrays: %+v", got[0])

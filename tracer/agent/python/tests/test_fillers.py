@@ -10,10 +10,12 @@ import os
 import re
 import sys
 import tempfile
+import threading
 import time
 import types
 import unittest
 import unittest.mock
+import warnings
 import weakref
 
 from gpumem_agent.frameworks import jax as jax_adapter
@@ -240,6 +242,32 @@ class FillersTest(unittest.TestCase):
         self.assertEqual(path, "list %s.shutdown._callbacks" % __name__)
         self.assertEqual(found[path]["filled"], line_of("callbacks") + " wait")
 
+    def test_timers_have_the_line_that_starts_them(self):
+        loop = asyncio.new_event_loop()
+        self.addCleanup(loop.close)
+        self.keep(loop=loop)
+        self.look()
+
+        def serve():
+            for _ in range(40):
+                blob = bytes(BLOB)
+                loop.call_later(3600, len, blob)  # the line of timers
+
+        for _ in range(2):
+            serve()
+            found = self.look()
+        (path,) = [p for p in found if "_scheduled" in p]
+        self.assertEqual(path, "list %s.loop._scheduled" % __name__)
+        self.assertEqual(found[path]["filled"], line_of("timers") + " serve")
+        self.assertEqual(kinds.elements_of(loop._scheduled), "timers-left")
+
+    def test_texts_of_warnings_have_the_line_that_warns(self):
+        found = lines.places(lines.Filler("__warningregistry__", __file__, False))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.warn("number %d" % 7)  # the line of warnings
+        self.assertIn(line_of("warnings") + " test_texts_of_warnings_have_the_line_that_warns", found)
+
     def test_loggers_have_the_line_that_asks_for_them(self):
         found = lines.places(lines.Filler("loggerDict", "", True))
         number = 7
@@ -264,6 +292,7 @@ class FillersTest(unittest.TestCase):
             ([record], "log-records-kept"),
             ({"a": logging.Logger("a"), "a.b": logging.PlaceHolder(None)}, "loggers-added"),
             ({self.setUp, self.keep}, "callbacks-left"),
+            ([threading.Timer(9, print)], "timers-left"),
             ([logging.Filter(), 5], None),
             ([], None),
             ([1, 2], None),

@@ -14,6 +14,7 @@ SEQUENCES = (list, tuple, set, frozenset, collections.deque)
 CELL = type((lambda x: lambda: x)(0).__closure__[0])
 ALONE = 3  # references: the frame, a variable of ours, the question
 FUTURES = {"_asyncio", "asyncio.futures", "asyncio.tasks", "concurrent.futures._base"}
+TIMERS = {"asyncio.events", "threading"}
 NAMED = (types.FunctionType, type, types.FrameType, LRU_CACHE) + SUSPENDED
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # of all the agent
 CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)
@@ -23,6 +24,7 @@ LOGGING = (
     *((name, "loggers-added") for name in ("Logger", "PlaceHolder", "Handler", "Filter")),
 )
 RANKS = (0, 1, 2)  # see rank_of
+NAMES_OF_CLASS = type.__dict__["__dict__"].__get__  # vars asks the metaclass
 
 
 def is_a(item, kinds):
@@ -34,7 +36,7 @@ def is_a(item, kinds):
 def namespace(item):
     """An object's __dict__, past any code of the program's; {} without one."""
     if is_a(item, type):
-        return vars(item)
+        return NAMES_OF_CLASS(item)
     try:
         return object.__getattribute__(item, "__dict__")
     except AttributeError:
@@ -84,8 +86,14 @@ def variable_of(frame, child):
 
 def is_future(item):
     """Whether an object is a future or a task of the standard library's."""
+    return _is_named(item, ("Future", "Task"), FUTURES)
+
+
+def _is_named(item, names, modules):
+    """Whether the class of an object, or one that it derives from, has one of some names in
+    one of some modules, which need not be loaded."""
     return any(
-        kind.__name__ in ("Future", "Task") and type.__getattribute__(kind, "__module__") in FUTURES
+        kind.__name__ in names and type.__getattribute__(kind, "__module__") in modules
         for kind in type(item).__mro__
     )
 
@@ -191,6 +199,8 @@ def _kind_of(element):
         return "tracebacks-kept"
     if is_future(element):
         return "futures-kept"
+    if _is_named(element, ("TimerHandle", "Timer"), TIMERS):
+        return "timers-left"
     if is_a(element, CALLBACKS):
         return "callbacks-left"
     logging = sys.modules.get("logging")

@@ -40,6 +40,8 @@ ADDERS = {
     "filters": r"\.addFilter\s*\(",
     "_callbacks": r"\.add_done_callback\s*\(",
     "_done_callbacks": r"\.add_done_callback\s*\(",
+    "_scheduled": r"\.call_(?:later|at)\s*\(",
+    "__warningregistry__": r"\bwarnings\.warn(?:_explicit)?\s*\(|(?<![\w.])warn\s*\(",
     "param_groups": r"\.add_param_group\s*\(",
     GRADIENT_GRAPHS: r"\bbackward\s*\(.*\bcreate_graph\s*=\s*(?!False)",
 }
