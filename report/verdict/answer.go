@@ -157,5 +157,9 @@ func filledAt(h *HolderRow, end string) string {
 	if len(places) == 0 {
 		return ""
 	}
-	return ", filled at " + strings.Join(places, " and ") + end
+	done := ", filled at "
+	if h.OfClass() {
+		done = ", made at "
+	}
+	return done + strings.Join(places, " and ") + end
 }

@@ -36,6 +36,12 @@ func TestTheHoldersOfHostMemoryAreNamed(t *testing.T) {
 	if !strings.Contains(v.Answer, lines) || !strings.Contains(v.Next, "bound list serve.jobs, "+lines) {
 		t.Errorf("answer %q, next %q, want %q in both", v.Answer, v.Next, lines)
 	}
+	nodes := record.Holder{Path: "Node objects below words.index.root", Bytes: 6 * mib, Count: 900,
+		Filled: "/srv/app/words.py:12 grow"}
+	const made = "held by Node objects below words.index.root, made at app/words.py:12 in grow, with 900 objects more"
+	if v := hosting(nodes); !strings.Contains(v.Answer, made) {
+		t.Errorf("answer %q, want %q in it", v.Answer, made)
+	}
 	graph := record.Holder{Path: "list train.losses", Bytes: 6 * mib, Count: 9, Graph: "Relu outputs"}
 	own := record.Holder{Path: "list train.losses", Bytes: kib, Count: 60}
 	if v := hosting(graph, own); !strings.Contains(v.Answer, "held by list train.losses") {

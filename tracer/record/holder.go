@@ -38,6 +38,7 @@ const (
 	goneWords  = " (gone at the end)"
 	idleWords  = " (idle in the pool)"
 	graphWords = ": autograd graph of "
+	classWords = "objects"
 )
 
 // UnmarshalJSON reads a holder and takes the words for Gone and Graph off its
@@ -59,6 +60,13 @@ func (h *Holder) takeWords() {
 	if path, graph, found := strings.Cut(h.Path, graphWords); found && graph != "" && h.Graph == "" {
 		h.Path, h.Graph = path, graph
 	}
+}
+
+// OfClass reports whether the path names the objects of a class: what makes no container
+// longer, such as the nodes of a tree.
+func (h *Holder) OfClass() bool {
+	_, rest, _ := strings.Cut(h.Path, " ")
+	return rest == classWords || strings.HasPrefix(rest, classWords+" below ")
 }
 
 // Kept is the path with the graph that it keeps, for people.

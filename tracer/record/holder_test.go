@@ -39,6 +39,19 @@ func TestAHolderIsReadWithItsFactsApartFromItsPath(t *testing.T) {
 	}
 }
 
+func TestObjectsOfAClassAreNoContainer(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"Node objects below train.index.root": true, "Node objects": true,
+		"list train.objects": false, "Node objects: a reference cycle": false, "train.objects below": false,
+		"objects": false, "": false,
+	} {
+		if got := (&Holder{Path: path}).OfClass(); got != want {
+			t.Errorf("%q: %v", path, got)
+		}
+	}
+}
+
 func TestAHolderThatCannotBeReadIsAnError(t *testing.T) {
 	t.Parallel()
 	if err := json.Unmarshal([]byte(`{"path":7}`), &Holder{}); err == nil {

@@ -256,8 +256,8 @@ class LooksTest(unittest.TestCase):
 
     def test_what_a_coroutine_holds_that_runs_at_the_moment_of_naming(self):
         turns = iter([{}, {}, {1: "name"}])
-        with unittest.mock.patch.object(running, "_named", lambda *_: next(turns)):
-            found = running.Downwards(None).names([types.SimpleNamespace(identity=1)])
+        reach = types.SimpleNamespace(named=lambda _: next(turns))
+        found = running.Downwards(reach).names([types.SimpleNamespace(identity=1)])
         self.assertEqual(found, {1: "name"})
 
     def test_what_is_held_by_a_key_of_a_dictionary(self):
@@ -550,7 +550,7 @@ class StressTest(unittest.TestCase):
         self.assertGreater(self.rounds, 0)
 
     def test_surveys_disturb_nobody(self):
-        self.stress(lambda: (living.references((Trainer,)), living.containers()))
+        self.stress(lambda: (living.references((Trainer,)), living.containers(), living.census()))
 
     def test_surveys_of_untracked_types_disturb_nobody(self):
         self.stress(lambda: living.references((), (bytearray, Trainer)))
@@ -560,7 +560,7 @@ class StressTest(unittest.TestCase):
 
         def look():
             reached = downward.Reach((Trainer,))
-            running._named(reached, list(reached.arrays()))
+            reached.named(list(reached.arrays()))
 
         self.stress(look)
         del kept

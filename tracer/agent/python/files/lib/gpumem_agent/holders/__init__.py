@@ -18,6 +18,7 @@ or a variable of a function that runs. The words, as they are used here:
   climb      from an object to what refers to it, upward, until there is a name.
   path       the way from a name to an object, in words: `list train.history`.
   graph      of autograd: it keeps arrays where the collector sees nothing.
+  census     how many objects of each class there are.
   gone       a holder that was told before and is not there at the end.
 
 The modules, each importing only those above it:
@@ -35,6 +36,7 @@ The modules, each importing only those above it:
   register   what lived at one moment
   contents   what the elements of a container take beyond themselves
   naming     from arrays and paths to holders with bytes and counts
+  classes    the class that gained objects, where no container did
   graphs     which variable keeps an autograd graph that grows
   running    the look while the program runs
   ending     the search at its end

@@ -18,12 +18,16 @@ from gpumem_agent.holders.kinds import NAMED, is_a, module_names
 ELEMENTS = 64  # that are looked below, the latest
 OBJECTS = 2000  # below all of them
 EACH = 400  # below one of them
+WORD = 8  # bytes
 MANY = 32  # elements of a container below, from which some stand for all
 # Types whose objects know their own size.
 SIZED = (
     *(bytes, bytearray, str, list, dict, set, frozenset, tuple),
     *(array.array, collections.deque, io.BytesIO),
 )
+# Of a type, without asking its metaclass.
+BASIC_SIZE = type.__dict__["__basicsize__"].__get__
+DICT_AT = type.__dict__["__dictoffset__"].__get__
 # What is below these is not the element's alone: the program's code.
 SHARED = set(map(id, LEAVES)) - set(map(id, (*SIZED, int, float, complex)))
 
@@ -45,6 +49,19 @@ def deeper(container):
         if left <= 0:
             break
     return sum(sizes) / max(1, len(sizes))
+
+
+def apart(items, others):
+    """Bytes that one of some objects takes with what is below it, up to the others: the
+    mean, but for the first one, to which what they share is counted."""
+    seen, sizes = set(others) | set(module_names()), []
+    for item in items:
+        seen.discard(id(item))
+        below, _ = _below([item], seen, EACH)
+        # The collector's own head, and attributes that have no dictionary yet.
+        names = 2 + len(gc.get_referents(item)) if DICT_AT(type(item)) else 0
+        sizes.append(_size(item) + 2 * WORD + WORD * names + below)
+    return sum(sizes[1:]) / max(1, len(sizes) - 1)
 
 
 def alone(item):
@@ -101,4 +118,4 @@ def _below(roots, seen, most):
 
 
 def _size(item):
-    return sys.getsizeof(item) if type(item) in SIZED else type(item).__basicsize__
+    return sys.getsizeof(item) if type(item) in SIZED else BASIC_SIZE(type(item))

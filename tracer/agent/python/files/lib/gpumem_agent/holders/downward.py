@@ -9,6 +9,7 @@ program is making, or about to give up, for more than the moment of its naming.
 """
 
 import bisect
+import collections
 import functools
 import gc
 import itertools
@@ -27,14 +28,18 @@ from gpumem_agent.holders.kinds import (
     rank_of,
 )
 from gpumem_agent.holders.living import GROWING, SOME, noted
-from gpumem_agent.holders.paths import Local, Path
+from gpumem_agent.holders.paths import Local, Name, Path
 from gpumem_agent.holders.variables import Variables, local, pick
+from gpumem_agent.own import own
+from gpumem_agent.sampling import paused
 
 LEVELS = 12  # references between a name and what is found
 DEEPER = 36  # further ones, where modules have modules: each of these is three away
 MOST = 20000  # objects of a level that are followed
 ELEMENTS = 100000  # in all of them together, as far as they have a length
 SIZED = GROWING + (tuple, frozenset)
+WAYS = 16  # to some of many objects, that are compared
+PARTED = 0.75  # of these, that must go the same way
 # Types whose objects are not followed, beside classes: they refer to nothing,
 # or to what the interpreter has for itself.
 LEAVES = (
@@ -132,6 +137,47 @@ class Reach:
         # All first: to name one may give objects on others a __dict__.
         found = {i: _follow(self._head(i), chain, values) for i, chain in chains.items()}
         return {i: Path(o, self._modules) for i, o in found.items() if o is not None}
+
+    def named(self, identities, look_at=Name):
+        """{identity: Name} of what is still where it was. The objects on the way are
+        held for as long as that takes, and nobody else runs meanwhile: other threads
+        that wait for the interpreter's lock began to do so when we last gave it up."""
+        with paused():
+            own.sleep(0)
+            paths = self.paths(identities)
+            found = {identity: look_at(path) for identity, path in paths.items()}
+            paths.clear()
+        return found
+
+    def above(self, wanted):
+        """Identities of what most of some objects are below, from a name on: to where
+        their ways part, or to the first of them on the way."""
+        most, ways = 0, []
+        for search, number in self._levels():
+            hits = map(wanted.__contains__, search.levels[number].identities)
+            places = list(itertools.compress(itertools.count(), hits))
+            if len(places) >= max(most, 1):
+                most = len(places)
+                some = places[:: max(1, most // WAYS)]
+                ways = [(search, search._way(number, place)) for place in some]
+        return self._parting(wanted, ways)
+
+    def _parting(self, wanted, ways):
+        found, depth, least = [], 0, PARTED * len(ways)
+        while ways:
+            steps = collections.Counter(way[depth] for _, way in ways if depth < len(way))
+            step, number = steps.most_common(1)[0] if steps else (None, 0)
+            if not number or number < least:
+                break
+            ways = [pair for pair in ways if depth < len(pair[1]) and pair[1][depth] == step]
+            search = ways[0][0]
+            identity = search.levels[step[0]].identities[step[1]]
+            self._places.setdefault(identity, (search, *step))
+            found.append(identity)
+            if identity in wanted:
+                break
+            depth += 1
+        return found
 
     def _head(self, identity):
         """What the first object of a chain is a variable of."""
@@ -287,4 +333,4 @@ def _roots(modules):
         atomic.empty((values,)),
     )
     names = {space.get("__name__") for space in spaces}
-    return spaces + [c for c in classes if vars(c).get("__module__") in names]
+    return spaces + [c for c in classes if namespace(c).get("__module__") in names]

@@ -37,7 +37,7 @@ def find(process, deadline):
     holders.add_nameless(claimed)
     on_device = any(f.active() for f in process.frameworks)
     if not on_device and process.survivors is not None:
-        _add_containers(holders, process.survivors, deadline)
+        _add_containers(holders, process.survivors, frameworks, deadline)
     return holders.listed()
 
 
@@ -137,15 +137,17 @@ def _add_graphs(holders, arrays, recent, deadline):
     return visible - before
 
 
-def _add_containers(holders, register, deadline):
+def _add_containers(holders, register, frameworks, deadline):
     """Names containers that gained most elements: the host's own leaks."""
     lengths = {} if register.partial else living.containers()
+    reach = None
     if atomic.POSSIBLE:
         # Here, because a program on a device does not need them.
-        from gpumem_agent.holders import running
+        from gpumem_agent.holders import classes, running
         from gpumem_agent.holders.downward import Reach
 
-        running.add_containers(holders, Reach(()), register, lengths)
+        reach = Reach(())
+        running.add_containers(holders, reach, register, lengths)
     gains = grown(lengths, register)
     walk = Walk(deadline)
     found = living.find(gains)
@@ -155,6 +157,8 @@ def _add_containers(holders, register, deadline):
         told = sized(paths[identity], gains[identity]) if identity in paths else None
         if told is not None:
             holders.add(*told)
+    if reach is not None:
+        classes.add(holders, reach, register, living.census(), frameworks)
 
 
 def _add_garbage(holders, walk, recent):

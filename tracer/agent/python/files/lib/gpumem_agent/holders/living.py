@@ -1,6 +1,7 @@
 """Which arrays and which large containers live now."""
 
 import collections
+import functools
 import gc
 import itertools
 import weakref
@@ -109,6 +110,18 @@ def containers():
     )
     own = {id(box), id(sized), id(identities), id(lengths)}
     return noted((i, n) for i, n in zip(identities, lengths) if i not in own)
+
+
+def census():
+    """{identity of a type: its objects} of types that have SOME or more of those that the
+    collector tracks."""
+    box, found = [], {}
+    atomic.once(
+        atomic.everything(box),
+        functools.partial(collections._count_elements, found, atomic.types_of(atomic.each(box))),
+        atomic.empty(box),
+    )
+    return {identity: number for identity, number in found.items() if number >= SOME}
 
 
 def noted(pairs):

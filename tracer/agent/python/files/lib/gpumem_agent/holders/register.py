@@ -14,9 +14,10 @@ class Register:
 
     partial = False  # whether it is only of those that the program has names for
 
-    def __init__(self, noted, lengths):
+    def __init__(self, noted, lengths, classes=None):
         self.noted = noted  # {identity: weak reference}
         self._lengths = lengths  # {identity: elements}
+        self._classes = classes or {}  # {identity of a type: objects}
         self.sites = None  # live bytes by site at that moment, when noted
 
     @classmethod
@@ -27,8 +28,9 @@ class Register:
             noted.update(living.references(framework.kinds(), framework.untracked_kinds()))
             noted.update(framework.listed())
         noted = dict(itertools.islice(noted.items(), MAX_NOTED))
-        on_device = any(f.active() for f in frameworks)
-        return cls(noted, {} if on_device else {**untracked(), **living.containers()})
+        if any(f.active() for f in frameworks):
+            return cls(noted, {})
+        return cls(noted, {**untracked(), **living.containers()}, living.census())
 
     def note_sites(self, frameworks):
         """Also notes the sites, where the frameworks record them."""
@@ -42,6 +44,10 @@ class Register:
     def growth(self, identity, length):
         """Elements that a container gained since that moment."""
         return length - self._lengths.get(identity, 0)
+
+    def of_class(self, identity):
+        """Objects that a class had at that moment."""
+        return self._classes.get(identity, 0)
 
 
 def untracked():

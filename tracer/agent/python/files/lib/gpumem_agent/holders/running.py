@@ -10,13 +10,11 @@ graphs.
 import itertools
 
 from gpumem_agent.frameworks.sources import sources
-from gpumem_agent.holders import living
+from gpumem_agent.holders import classes, living
 from gpumem_agent.holders.downward import Reach
 from gpumem_agent.holders.naming import Holders, grown, late, sized, state_of
-from gpumem_agent.holders.paths import Name
 from gpumem_agent.holders.register import Register
 from gpumem_agent.own import own
-from gpumem_agent.sampling import paused
 
 MOST_ARRAYS = 20000
 TRIES = 3
@@ -30,7 +28,8 @@ def look(process, reference, deadline):
     frameworks = sources(process.frameworks)
     on_device = any(f.active() for f in process.frameworks)
     reach = reached(frameworks)
-    noted = Noted(reach)
+    census = {} if on_device else living.census()
+    noted = Noted(reach, census)
     if reference is None:
         return [], noted
     found = Holders(deadline, Downwards(reach))
@@ -39,6 +38,7 @@ def look(process, reference, deadline):
     found.name(late(arrays, reference))
     if not on_device:
         add_containers(found, reach, reference)
+        classes.add(found, reach, reference, census, frameworks)
     return found.listed(), noted
 
 
@@ -83,8 +83,8 @@ class Noted(Register):
 
     partial = True
 
-    def __init__(self, reach):
-        super().__init__(reach.arrays(), reach.containers())
+    def __init__(self, reach, census):
+        super().__init__(reach.arrays(), reach.containers(), census)
         self.complete = reach.complete
 
 
@@ -104,7 +104,7 @@ class Downwards:
         for attempt in range(TRIES):
             if attempt:
                 own.sleep(PAUSE)
-            found.update(_named(self._reach, missing))
+            found.update(self._reach.named(missing))
             missing = [i for i in missing if i not in found]
             if not missing:
                 break
@@ -117,18 +117,6 @@ class Downwards:
         if identity not in self._chains:
             self._chains[identity] = self._reach.chain(identity)
         return self._chains[identity]
-
-
-def _named(reach, identities, look_at=Name):
-    """{identity: Name} of what is still where it was. The objects on the way are
-    held for as long as that takes, and nobody else runs meanwhile: other threads
-    that wait for the interpreter's lock began to do so when we last gave it up."""
-    with paused():
-        own.sleep(0)
-        paths = reach.paths(identities)
-        found = {identity: look_at(path) for identity, path in paths.items()}
-        paths.clear()
-    return found
 
 
 def _described(noted, reference, frameworks, deadline):
@@ -144,7 +132,7 @@ def add_containers(found, reach, reference, known=()):
     that are known by their identities already are left out."""
     lengths = {i: n for i, n in reach.containers().items() if i not in known}
     gains = grown(lengths, reference)
-    named = _named(reach, gains, lambda path: sized(path, gains[id(path.chain[-1])]))
+    named = reach.named(gains, lambda path: sized(path, gains[id(path.chain[-1])]))
     for told in named.values():
         if told is not None:
             found.add(*told)

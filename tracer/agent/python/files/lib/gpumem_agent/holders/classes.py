@@ -1,0 +1,132 @@
+"""How many objects the classes have: what a program keeps in a tree, in a chain or in
+objects that refer to each other makes no container longer.
+
+A class is told where its objects explain more than all holders that have a name, with
+where most of them are below, and the lines that make them.
+"""
+
+import functools
+import itertools
+import re
+
+from gpumem_agent import atomic
+from gpumem_agent.holders import contents
+from gpumem_agent.holders.kinds import is_library
+from gpumem_agent.holders.living import SOME
+from gpumem_agent.holders.naming import WEIGHTY
+from gpumem_agent.holders.texts import in_program, module_file
+from gpumem_agent.own import own
+from gpumem_agent.sampling import paused
+
+CLASSES = 4  # of those that gained most, that are weighed
+WEIGHED = 32  # objects of one
+MORE = 2  # times the bytes of all other holders
+MOST_LINES = 2  # told of a class
+# What makes objects of a class, where that is not its name.
+MAKERS = {
+    "Element": r"\b(?:iterparse|XMLParser|SubElement|Element|fromstring)\s*\(",
+    "_tee_dataobject": r"\btee\s*\(",
+}
+
+
+def add(holders, reach, register, now, frameworks):
+    """Adds the class whose objects explain most of what came since the register, where
+    they do so better than all that holders has. Now is the census."""
+    arrays = [kind for f in frameworks for kind in f.types()]
+    gains = {i: n - register.of_class(i) for i, n in now.items()}
+    most = [i for i in sorted(gains, key=gains.get, reverse=True) if gains[i] >= SOME]
+    left_out = atomic.family(arrays)
+    chosen = [kind for kind in _kinds(set(most)) if _is_told(kind) and id(kind) not in left_out]
+    chosen.sort(key=lambda kind: -gains[id(kind)])
+    best = None
+    for kind in chosen[:CLASSES]:
+        identities, each = _weighed(kind, now[id(kind)])
+        size = int(each * gains[id(kind)])
+        if best is None or size > best[0]:
+            best = size, kind, identities
+    if best is None or best[0] < max(WEIGHTY, MORE * sum(size for size, _ in holders.found.values())):
+        return
+    size, kind, identities = best
+    name = _name(kind)
+    facts = {"filled": (_Made(name),), "length": now[id(kind)]}
+    holders.add("%s objects%s" % (name, _place(reach, identities)), size, gains[id(kind)], facts)
+
+
+class _Made:
+    """A class whose objects the program makes."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name):
+        self._name = name
+
+    def sites(self):
+        """Places of the lines that do so."""
+        return _sites(self._name)
+
+
+@functools.lru_cache(maxsize=16)  # each look asks again
+def _sites(name):
+    called = MAKERS.get(name, r"(?<!class )(?<!\w)%s\s*\(" % re.escape(name))
+    word = "" if name in MAKERS else name
+    return in_program(re.compile(called), word, MOST_LINES)
+
+
+def _kinds(identities):
+    """The types among all classes that have some identities."""
+    found, seen, pending = [], set(), [object] if identities else []
+    while pending:
+        kind = pending.pop()
+        if id(kind) not in seen:
+            seen.add(id(kind))
+            pending.extend(type.__subclasses__(kind))
+            if id(kind) in identities:
+                found.append(kind)
+    return found
+
+
+def _is_told(kind):
+    """Whether a class is the program's, or one of which it is known what makes its objects:
+    objects of libraries say little of who keeps them."""
+    if _name(kind) in MAKERS:
+        return True
+    module = type.__getattribute__(kind, "__module__")
+    file = module_file(module) if type(module) is str else ""
+    return bool(file) and not is_library(file)
+
+
+def _name(kind):
+    return type.__getattribute__(kind, "__name__")
+
+
+def _weighed(kind, number):
+    """(identities of the objects of a class, bytes that one takes)."""
+    wanted, box, some, identities = {id(kind)}, [], [], []
+
+    def every(items):
+        chosen = atomic.among(atomic.types_of(atomic.each(box)), wanted)
+        return itertools.compress(items, chosen)
+
+    with paused():
+        own.sleep(0)
+        atomic.once(
+            atomic.everything(box),
+            atomic.fill(identities, every(map(id, atomic.each(box)))),
+            atomic.fill(
+                some, itertools.islice(every(atomic.each(box)), 0, None, max(1, number // WEIGHED))
+            ),
+            atomic.empty(box),
+        )
+        identities = set(identities)
+        each = contents.apart(some, identities)
+        some.clear()
+    return identities, each
+
+
+def _place(reach, identities):
+    """Where most of some objects are, as words behind the name of their class."""
+    # The head of a chain may be another one by now: then what has it.
+    for above in reversed(reach.above(identities)):
+        for name in reach.named([above]).values():
+            return " below " + name.text.partition(" → dict")[0]
+    return ""

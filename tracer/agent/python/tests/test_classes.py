@@ -1,0 +1,170 @@
+"""Classes whose objects are in no container that grows."""
+
+import gc
+import itertools
+import sys
+import time
+import types
+import unittest
+import unittest.mock
+import xml.etree.ElementTree as elements
+
+from gpumem_agent.holders import classes, living
+from gpumem_agent.surveys import Surveys
+
+NUMBER = 3000
+M = __name__
+
+
+class Node:
+    def __init__(self, text):
+        self.text = text
+        self.children = {}
+
+
+class Tree:
+    """With a short dictionary at each node."""
+
+    def __init__(self):
+        self.root = Node("")
+
+    def insert(self, word):
+        node = self.root
+        for letter in word:
+            if letter not in node.children:
+                node.children[letter] = Node(word * 50)  # makes nodes
+            node = node.children[letter]
+
+
+class Link:
+    __slots__ = ("next", "text")
+
+
+class Chain:
+    def __init__(self):
+        self.last = None
+
+    def add(self):
+        link = Link()  # makes links
+        link.next, link.text = self.last, "%d" % id(link) * 50
+        self.last = link
+
+
+class Failing(type):
+    """A metaclass whose questions nobody may ask."""
+
+    def __getattribute__(cls, name):
+        raise AssertionError(name)
+
+    def __hash__(cls):
+        raise AssertionError("hash")
+
+    def __eq__(cls, other):
+        raise AssertionError("eq")
+
+
+class Quiet(metaclass=Failing):
+    pass
+
+
+def words():
+    return map("".join, itertools.product("abcdefghijklmno", repeat=4))
+
+
+class ClassesTest(unittest.TestCase):
+    def setUp(self):
+        gc.collect()
+        self.process = types.SimpleNamespace(
+            frameworks=[], sites_wanted=False, held=lambda: (None, None)
+        )
+        self.surveys = Surveys()
+
+    def keep(self, **names):
+        globals().update(names)
+        self.addCleanup(lambda: [globals().pop(n, None) for n in names])
+
+    def look(self):
+        self.surveys._begun = time.monotonic()
+        self.assertTrue(self.surveys.look_now(self.process, time.monotonic() + 20))
+        return {h["path"]: h for h in self.surveys.told}
+
+    def grown(self, step):
+        """What the last of three looks finds, of a program that does a step between them."""
+        self.look()
+        for times in (1, 2):  # what grew by no more than before may have come to its end
+            for _ in range(times):
+                step()
+            found = self.look()
+        return found
+
+    def test_nodes_of_a_tree_are_told_with_its_root_and_the_line_that_makes_them(self):
+        self.keep(tree=Tree())
+        every = words()
+        found = self.grown(lambda: [tree.insert(w) for w in itertools.islice(every, NUMBER)])
+        (path,) = found
+        self.assertEqual(path, "Node objects below %s.tree.root" % M)
+        told = found[path]
+        self.assertEqual(told["filled"].split("; ")[-1], self.line("makes nodes") + " insert")
+        self.assertGreater(told["length"], 3 * NUMBER)
+        self.assertTrue(2 * NUMBER <= told["count"] < 3 * NUMBER, told)
+        least = sys.getsizeof("abcd" * 50) + sys.getsizeof({})  # what a leaf has
+        self.assertTrue(least < told["bytes"] / told["count"] < 3 * least, (least, told))
+
+    def test_links_of_a_chain_are_told_with_its_end(self):
+        self.keep(chain=Chain())
+        found = self.grown(lambda: [chain.add() for _ in range(NUMBER)])
+        (path,) = found
+        self.assertEqual(path, "Link objects below %s.chain.last" % M)
+        self.assertEqual(found[path]["filled"], self.line("makes links") + " add")
+
+    def test_elements_of_a_document_are_told_with_the_line_that_parses_it(self):
+        self.keep(document=elements.Element("feed"))
+
+        def step():
+            for _ in range(NUMBER):
+                elements.SubElement(document, "item").text = "%d" % time.monotonic_ns() * 20
+
+        found = self.grown(step)
+        (path,) = found
+        self.assertEqual(path, "Element objects below %s.document" % M)
+        self.assertIn("test_classes.py", found[path]["filled"])
+
+    def test_a_list_of_objects_is_told_alone(self):
+        self.keep(rows=[])
+        found = self.grown(lambda: rows.extend(Node("%d" % i * 99) for i in range(NUMBER)))
+        self.assertEqual(list(found), ["list %s.rows" % M])
+
+    def test_few_objects_and_light_ones_are_not_told(self):
+        self.keep(chain=Chain())
+        self.assertEqual(self.grown(lambda: [chain.add() for _ in range(100)]), {})
+        with unittest.mock.patch.object(classes, "WEIGHTY", 1 << 30):
+            self.assertEqual(self.grown(lambda: [chain.add() for _ in range(NUMBER)]), {})
+
+    def test_objects_without_a_name_are_told_as_such(self):
+        def step():
+            for _ in range(NUMBER):
+                ring = Node("%d" % id(gc) * 90)
+                ring.children["itself"] = ring
+
+        gc.disable()
+        self.addCleanup(gc.enable)
+        found = self.grown(step)
+        self.assertEqual(list(found), ["Node objects"])
+
+    def test_no_code_of_a_class_runs(self):
+        kept = [Quiet() for _ in range(NUMBER)]
+        counts = living.census()
+        self.assertIn(NUMBER, counts.values())
+        self.assertEqual(len(classes._kinds({id(Quiet)})), 1)
+        self.assertTrue(classes._is_told(Quiet))
+        self.assertEqual(classes._name(Quiet), "Quiet")
+        del kept
+
+    def line(self, words):
+        with open(__file__) as source:
+            ends = [line.rstrip().endswith("# " + words) for line in source]
+        return "%s:%d" % (__file__, ends.index(True) + 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
