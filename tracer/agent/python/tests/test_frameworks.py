@@ -1,6 +1,7 @@
 """Figures of CuPy and PyTorch, and the forms in which frameworks tell allocation sites."""
 
 import gzip
+import importlib.util
 import sys
 import types
 import unittest
@@ -11,6 +12,7 @@ from gpumem_agent import sites
 from gpumem_agent.frameworks import arrays
 from gpumem_agent.frameworks import cupy as adapter
 from gpumem_agent.frameworks import jax as jax_adapter
+from gpumem_agent.frameworks import numpy as numpy_adapter
 from gpumem_agent.frameworks import torch_backends
 
 
@@ -76,6 +78,44 @@ class JaxTest(unittest.TestCase):
         del kept
         want = {"other arrays of Python": 3500, "held by the framework alone": 700}
         self.assertEqual(made, {"device": 0, "categories": want})
+
+
+class HostArray:
+    """A stub of numpy's array: it has memory of its own, or is a view of what has."""
+
+    dtype = "float64"
+
+    def __init__(self, nbytes, base=None):
+        self._told = nbytes, base
+        self.shape = (nbytes // 8,)
+
+    nbytes = property(lambda self: self._told[0])
+    base = property(lambda self: self._told[1])
+
+
+class NumpyTest(unittest.TestCase):
+    def setUp(self):
+        self.framework = numpy_adapter.Numpy(types.SimpleNamespace(ndarray=HostArray))
+
+    def test_a_view_keeps_the_whole_array_that_it_is_of(self):
+        whole = HostArray(4096)
+        view = HostArray(32, HostArray(64, whole))
+        told = self.framework.describe(whole)
+        self.assertEqual(told, (id(whole), 4096, "(512,) float64"))
+        self.assertEqual(self.framework.describe(view), told)
+
+    def test_small_arrays_and_memory_of_others_are_left_out(self):
+        for array in (HostArray(512), HostArray(4096, b"mapped"), HostArray(8, HostArray(64))):
+            self.assertIsNone(self.framework.describe(array))
+
+    def test_a_real_view_is_told_as_its_array(self):
+        if importlib.util.find_spec("numpy") is None:
+            self.skipTest("numpy is not installed for this interpreter")
+        import numpy
+
+        array = numpy.zeros((64, 256))
+        told = numpy_adapter.Numpy(numpy).describe(array[0, :4])
+        self.assertEqual(told, (id(array), array.nbytes, "(64, 256) float64"))
 
 
 class ArraysTest(unittest.TestCase):

@@ -9,12 +9,20 @@ class Numpy(Framework):
     name = "numpy"
 
     def __init__(self, numpy):
-        self._numpy = numpy
+        self._kind = numpy.ndarray
+        # What a class of the program's may have by these names is not asked.
+        self._base, self._nbytes = numpy.ndarray.base.__get__, numpy.ndarray.nbytes.__get__
 
     def untracked_kinds(self):
-        return (self._numpy.ndarray,)
+        return (self._kind,)
 
     def describe(self, array):
-        if array.base is not None or array.nbytes < LEAST:
-            return None  # a view holds no memory of its own
-        return id(array), int(array.nbytes), "%s %s" % (array.shape, array.dtype)
+        """A view of a few elements keeps the whole array that it is of, which the
+        collector does not see."""
+        root, base = array, self._base(array)
+        while issubclass(type(base), self._kind):
+            root, base = base, self._base(base)
+        size = int(self._nbytes(root))
+        if base is not None or size < LEAST:
+            return None  # the memory is somebody else's, such as a file's that is mapped
+        return id(root), size, "%s %s" % (root.shape, root.dtype)
