@@ -18,6 +18,7 @@ REDIAL_SECONDS = 1.0  # between attempts to connect, doubled each time
 LISTEN_SECONDS = 0.4  # between looks for requests, and turns of an idle sampler
 LIST_LENGTH = 50  # holders or sites told at once
 CHILD_SECONDS = 0.05  # a forked child that ends sooner never connects
+OWN_HEAP = 16 << 20  # bytes that a forked child's heap grows by before it is looked at
 DEATH_FRAMES = 50  # of its traceback, the innermost
 DEATH_TEXT = 3000  # characters of the message of the exception that ends a program
 COUNTS_THREADS_LATE = sys.version_info >= (3, 13)  # see later.py
@@ -86,6 +87,7 @@ class Process:
         self.window = Window(self.profile)
         self._step_lock = own.allocate_lock()
         self._aside = []  # messages that came while another was waited for
+        self._forked_heap = None  # bytes that a forked child's heap had at first
         self._is_asleep = False  # the sampler was stopped for a fork, or see alone.py
 
     # Life cycle.
@@ -504,11 +506,20 @@ class Process:
         return own.thread_time() - begun - self.figures.heap_cost
 
     def _look(self, now):
-        """Tells who holds what, now and then. Not in a forked child: what it
-        looked at would not be shared with its parent any more."""
-        if self.hold and not self._is_forked and self.surveys.look(self, now):
+        """Tells who holds what, now and then."""
+        if self.hold and not self._is_shared() and self.surveys.look(self, now):
             self._tell("holders", self.surveys.told)
             self._tell("sites", self.surveys.sites_news())
+
+    def _is_shared(self):
+        """Whether this is a forked child that has less memory of its own than of its
+        parent's: what is looked at is not shared with the parent any more."""
+        heap = self.figures.heap_bytes
+        if not self._is_forked or heap is None:
+            return self._is_forked
+        if self._forked_heap is None:
+            self._forked_heap = heap
+        return heap < self._forked_heap + max(self._forked_heap, OWN_HEAP)
 
     def _tell(self, kind, found):
         """Tells survivors unasked."""

@@ -47,9 +47,12 @@ def add(holders, reach, register, now, frameworks):
     if best is None or best[0] < max(WEIGHTY, MORE * sum(size for size, _ in holders.found.values())):
         return
     size, kind, identities = best
-    name = _name(kind)
+    name, place = _name(kind), _place(reach, identities)
+    if any(path.partition(" ")[2] == place for path in holders.found):
+        return  # a container that grew has them
     facts = {"filled": (_Made(name),), "length": now[id(kind)]}
-    holders.add("%s objects%s" % (name, _place(reach, identities)), size, gains[id(kind)], facts)
+    below = " below " + place if place else ""
+    holders.add("%s objects%s" % (name, below), size, gains[id(kind)], facts)
 
 
 class _Made:
@@ -124,9 +127,9 @@ def _weighed(kind, number):
 
 
 def _place(reach, identities):
-    """Where most of some objects are, as words behind the name of their class."""
+    """The path to what most of some objects are below; empty where no name leads there."""
     # The head of a chain may be another one by now: then what has it.
     for above in reversed(reach.above(identities)):
         for name in reach.named([above]).values():
-            return " below " + name.text.partition(" → dict")[0]
+            return name.text.partition(" → dict")[0]
     return ""

@@ -24,7 +24,9 @@ MANY = 32  # elements of a container below, from which some stand for all
 SIZED = (
     *(bytes, bytearray, str, list, dict, set, frozenset, tuple),
     *(array.array, collections.deque, io.BytesIO),
+    *(collections.OrderedDict, collections.defaultdict, collections.Counter),
 )
+KNOWN = set(map(id, SIZED))
 # Of a type, without asking its metaclass.
 BASIC_SIZE = type.__dict__["__basicsize__"].__get__
 DICT_AT = type.__dict__["__dictoffset__"].__get__
@@ -118,4 +120,4 @@ def _below(roots, seen, most):
 
 
 def _size(item):
-    return sys.getsizeof(item) if type(item) in SIZED else BASIC_SIZE(type(item))
+    return sys.getsizeof(item) if id(type(item)) in KNOWN else BASIC_SIZE(type(item))

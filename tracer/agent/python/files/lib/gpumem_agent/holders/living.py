@@ -9,7 +9,10 @@ import weakref
 from gpumem_agent import atomic
 from gpumem_agent.own import own
 
-GROWING = (list, dict, set, collections.deque)
+GROWING = (
+    *(list, dict, set, collections.deque),
+    *(collections.OrderedDict, collections.defaultdict, collections.Counter),
+)
 SOME = 16  # elements from which a container is noted
 LARGE = 1000  # and from which it is large, whatever its elements take
 MOST_NOTED = 50000  # containers; beyond these only the large ones are noted

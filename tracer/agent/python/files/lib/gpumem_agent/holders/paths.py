@@ -25,8 +25,8 @@ from gpumem_agent.holders.kinds import (
     variable_of,
 )
 from gpumem_agent.holders.lines import LOGGED, Filler, assigned, filler
+from gpumem_agent.holders.living import GROWING
 
-GROWING = (list, dict, set, collections.deque)
 PLAIN = (list, tuple, dict, collections.OrderedDict, collections.deque)
 
 
