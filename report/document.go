@@ -130,7 +130,7 @@ func answerOf(run *record.Run, v *verdict.Verdict, o Options) *document {
 		title:    titleOf(run, o),
 		class:    verdict.Class(clean(string(v.Verdict), 40)),
 		sure:     sureText(v.Verdict, v.Tier, v.Confidence),
-		claim:    claimText(v.Claim, cmp.Or(v.Answer, v.Summary)),
+		claim:    claimText(v.Claim, cmp.Or(v.Answer, v.Summary)) + inProcess(run, v),
 		meaning:  meaningOf(v.Verdict),
 		next:     sentenceOf(clean(v.Next, maxLine)),
 		facts:    keyFigures(run, v),

@@ -56,6 +56,26 @@ func rowsByPID(run *record.Run) func(pid int) []int {
 	}
 }
 
+// inProcess is a sentence about which process of several grows, where that is not the
+// one that was started; empty for all others.
+func inProcess(run *record.Run, v *verdict.Verdict) string {
+	if v.PID == run.Meta.PID || v.Verdict == verdict.None || v.Verdict == verdict.Undecided {
+		return ""
+	}
+	i := slices.IndexFunc(v.Processes, func(p verdict.ProcessRow) bool { return p.PID == v.PID && p.Verdict == v.Verdict })
+	if i < 0 || len(v.Processes) < 2 {
+		return ""
+	}
+	text := fmt.Sprintf(" It is process %d", v.PID)
+	if rank := v.Processes[i].Rank; rank != nil {
+		text = fmt.Sprintf(" It is rank %d, process %d", *rank, v.PID)
+	}
+	if name := v.Processes[i].Name; name != "" {
+		text += ", " + nameText(name)
+	}
+	return text + "."
+}
+
 // maxLines is how many processes have a line of their own in the chart: more
 // cannot be told apart.
 const maxLines = 8
