@@ -51,6 +51,7 @@ const (
 	Loggers     = "loggers-added"
 	Callbacks   = "callbacks-left"
 	Timers      = "timers-left"
+	Threads     = "threads-left"
 	Queues      = "unbounded-queue"
 	Futures     = "futures-kept"
 	Snapshots   = "snapshots-kept"

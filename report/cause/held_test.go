@@ -128,6 +128,10 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 	if got := Of(host(rows)); strings.Contains(got[0].Change[0], "loss") {
 		t.Errorf("a program without arrays: %+v", got[0])
 	}
+	pollers := record.Holder{Path: "Poller objects", Bytes: 90 * mib, Count: 900, Kind: Threads}
+	if got := Of(host(pollers)); !slices.Equal(idsOf(got), []string{Threads}) {
+		t.Errorf("threads: %v", idsOf(got))
+	}
 	nodes := record.Holder{Path: "Node objects below words.index.root", Bytes: 90 * mib, Count: 900}
 	if got := Of(host(nodes)); !slices.Equal(idsOf(got), []string{Results}) {
 		t.Errorf("objects of a class: %v", idsOf(got))

@@ -3,6 +3,7 @@
 import gc
 import itertools
 import sys
+import threading
 import time
 import types
 import unittest
@@ -67,6 +68,15 @@ class Quiet(metaclass=Failing):
     pass
 
 
+class Poller(threading.Thread):
+    def __init__(self, end):
+        super().__init__(daemon=True)
+        self.end, self.page = end, bytes(9000)
+
+    def run(self):
+        self.end.wait()
+
+
 def words():
     return map("".join, itertools.product("abcdefghijklmno", repeat=4))
 
@@ -128,6 +138,21 @@ class ClassesTest(unittest.TestCase):
         (path,) = found
         self.assertEqual(path, "Element objects below %s.document" % M)
         self.assertIn("test_classes.py", found[path]["filled"])
+
+    def test_threads_that_do_not_end_are_told_as_such(self):
+        end = threading.Event()
+        self.addCleanup(end.set)
+        pollers = []
+
+        def start():
+            for _ in range(20):
+                pollers.append(Poller(end))
+                pollers[-1].start()
+
+        with unittest.mock.patch.object(classes, "WEIGHTY", 1 << 10):
+            found = self.grown(start)
+        (told,) = [h for path, h in found.items() if path.startswith("Poller objects")]
+        self.assertEqual(told["kind"], "threads-left")
 
     def test_a_list_of_objects_is_told_alone(self):
         self.keep(rows=[])

@@ -11,7 +11,7 @@ import re
 
 from gpumem_agent import atomic
 from gpumem_agent.holders import contents
-from gpumem_agent.holders.kinds import is_library
+from gpumem_agent.holders.kinds import is_library, is_thread
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
 from gpumem_agent.holders.texts import in_program, module_file
@@ -51,6 +51,8 @@ def add(holders, reach, register, now, frameworks):
     if any(path.partition(" ")[2] == place for path in holders.found):
         return  # a container that grew has them
     facts = {"filled": (_Made(name),), "length": now[id(kind)]}
+    if is_thread(kind):
+        facts["kind"] = "threads-left"
     below = " below " + place if place else ""
     holders.add("%s objects%s" % (name, below), size, gains[id(kind)], facts)
 

@@ -15,6 +15,7 @@ CELL = type((lambda x: lambda: x)(0).__closure__[0])
 ALONE = 3  # references: the frame, a variable of ours, the question
 FUTURES = {"_asyncio", "asyncio.futures", "asyncio.tasks", "concurrent.futures._base"}
 TIMERS = {"asyncio.events", "threading"}
+THREADS = {"threading"}
 NAMED = (types.FunctionType, type, types.FrameType, LRU_CACHE) + SUSPENDED
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # of all the agent
 CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)
@@ -86,16 +87,20 @@ def variable_of(frame, child):
 
 def is_future(item):
     """Whether an object is a future or a task of the standard library's."""
-    return _is_named(item, ("Future", "Task"), FUTURES)
+    return _is_named(type(item), ("Future", "Task"), FUTURES)
 
 
-def _is_named(item, names, modules):
-    """Whether the class of an object, or one that it derives from, has one of some names in
-    one of some modules, which need not be loaded."""
-    return any(
-        kind.__name__ in names and type.__getattribute__(kind, "__module__") in modules
-        for kind in type(item).__mro__
-    )
+def is_thread(kind):
+    """Whether a class is one of threads."""
+    return _is_named(kind, ("Thread",), THREADS)
+
+
+def _is_named(kind, names, modules):
+    """Whether a class, or one that it derives from, has one of some names in one of some
+    modules, which need not be loaded."""
+    ask = type.__getattribute__
+    lines = type.__dict__["__mro__"].__get__(kind)
+    return any(ask(k, "__name__") in names and ask(k, "__module__") in modules for k in lines)
 
 
 def is_library(file):
@@ -199,7 +204,7 @@ def _kind_of(element):
         return "tracebacks-kept"
     if is_future(element):
         return "futures-kept"
-    if _is_named(element, ("TimerHandle", "Timer"), TIMERS):
+    if _is_named(type(element), ("TimerHandle", "Timer"), TIMERS):
         return "timers-left"
     if is_a(element, CALLBACKS):
         return "callbacks-left"
