@@ -18,7 +18,8 @@ from gpumem_agent.holders.texts import in_program, module_file
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
-CLASSES = 4  # of those that gained most, that are weighed
+CLASSES = 3  # of those that gained most, that are weighed
+MOST = 50000  # objects of one that are looked at, the youngest
 WEIGHED = 32  # objects of one
 MORE = 2  # times the bytes of all other holders
 MOST_LINES = 2  # told of a class
@@ -105,27 +106,25 @@ def _name(kind):
 
 
 def _weighed(kind, number):
-    """(identities of the objects of a class, bytes that one takes)."""
+    """(identities of objects of a class, bytes that one takes)."""
     wanted, box, some, identities = {id(kind)}, [], [], []
 
-    def every(items):
+    def each_of(items, step=1):
         chosen = atomic.among(atomic.types_of(atomic.each(box)), wanted)
-        return itertools.compress(items, chosen)
+        return itertools.islice(itertools.compress(items, chosen), 0, MOST, step)
 
     with paused():
         own.sleep(0)
         atomic.once(
             atomic.everything(box),
-            atomic.fill(identities, every(map(id, atomic.each(box)))),
-            atomic.fill(
-                some, itertools.islice(every(atomic.each(box)), 0, None, max(1, number // WEIGHED))
-            ),
+            atomic.fill(identities, each_of(map(id, atomic.each(box)))),
+            atomic.fill(some, each_of(atomic.each(box), max(1, min(number, MOST) // WEIGHED))),
             atomic.empty(box),
         )
         identities = set(identities)
-        each = contents.apart(some, identities)
+        size = contents.apart(some, identities)
         some.clear()
-    return identities, each
+    return identities, size
 
 
 def _place(reach, identities):
