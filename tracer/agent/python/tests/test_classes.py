@@ -159,6 +159,12 @@ class ClassesTest(unittest.TestCase):
         found = self.grown(lambda: rows.extend(Node("%d" % i * 99) for i in range(NUMBER)))
         self.assertEqual(list(found), ["list %s.rows" % M])
 
+    def test_a_container_in_another_is_told_as_such(self):
+        self.keep(tables=[{}, {}])
+        numbers = itertools.count()
+        found = self.grown(lambda: tables[1].update((n, bytes(900)) for n in range(next(numbers) * NUMBER)))
+        self.assertEqual(list(found), ["dict in list %s.tables" % M])
+
     def test_few_objects_and_light_ones_are_not_told(self):
         self.keep(chain=Chain())
         self.assertEqual(self.grown(lambda: [chain.add() for _ in range(100)]), {})

@@ -123,12 +123,12 @@ class Path:
         return "%s %s" % (word_for(self.container), tidy(self._before))
 
     def of_kind(self):
-        """The same as str, with the type of the object at the end before it where no
-        container stands there."""
+        """The same as str, with the type of the object at the end before it."""
         end = self.chain[-1]
         if len(self.chain) > 1 and is_a(self.chain[-2], LRU_CACHE):
             return self.of_container() if self.chain[-2] is self.container else str(self)
-        return "%s %s" % (word_for(end), self)
+        inside = "" if self.container is None or self.container is end else "in "
+        return "%s %s%s" % (word_for(end), inside, self)
 
     def _root(self, root, modules):
         if id(root) in modules:
