@@ -181,6 +181,10 @@ func checkRPM(t *testing.T, dir string) {
 			t.Errorf("no /%s in\n%s", name, out)
 		}
 	}
+	host, err := exec.Command("rpm", "-qp", "--queryformat", "%{BUILDHOST}", file).Output()
+	if err != nil || string(host) != "localhost" {
+		t.Errorf("it says that it was built on %q, %v", host, err)
+	}
 	unpack := exec.Command("sh", "-c", `rpm2cpio "$1" | cpio -id --quiet --no-absolute-filenames`, "sh", file)
 	unpack.Dir = root
 	if out, err := unpack.CombinedOutput(); err != nil {
