@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
@@ -103,10 +104,10 @@ func newTrack(pid int, rows []int, tm, step []float64, run *record.Run, marks re
 		keep = append(keep, i)
 	}
 	if d := len(rows) - len(keep); d > 0 {
-		k.warnf("%d rows without a usable time were left out", d)
+		k.warnf("%s left out", units.Counted(d, "row without a usable time was", "rows without a usable time were"))
 	}
 	if reversed > 0 {
-		k.warnf("time runs backward at %d rows; rows were put in order of time", reversed)
+		k.warnf("time runs backward at %s; rows were put in order of time", units.Counted(reversed, "row", "rows"))
 		sort.SliceStable(keep, func(a, b int) bool { return tm[keep[a]] < tm[keep[b]] })
 	}
 	keep = record.EvenRows(tm, run.Samples.Column(record.ColThinned), keep, marks, mostRows)
@@ -143,7 +144,8 @@ func (k *track) setColumn(name string, v []float64) {
 		known++
 	}
 	if bad > 0 {
-		k.warnf("%s: %d cells are negative or too large to be true and count as unknown", name, bad)
+		k.warnf("%s: %s as unknown", name, units.Counted(bad, "cell is negative or too large to be true and counts",
+			"cells are negative or too large to be true and count"))
 	}
 	if known == 0 {
 		return
@@ -244,8 +246,8 @@ func (k *track) epoch() *track {
 		return k
 	}
 	out := k.rows(from, to)
-	out.warnf("the process restarted %d times; judged is its longest part, %d of %d rows",
-		len(cuts)-2, to-from, n)
+	out.warnf("the process restarted %s; judged is its longest part, %d of %d rows",
+		units.Counted(len(cuts)-2, "time", "times"), to-from, n)
 	return out
 }
 
@@ -291,5 +293,6 @@ func (k *track) closeGaps() {
 		t[i+1] = t[i] + x
 	}
 	k.T = t
-	k.warnf("%d pauses in the recording, or jumps of its clock, were closed", gaps)
+	k.warnf("%s closed", units.Counted(gaps, "pause in the recording, or jump of its clock, was",
+		"pauses in the recording, or jumps of its clock, were"))
 }
