@@ -80,7 +80,8 @@ func (r *Reader) Cells(pid int) []record.Cell {
 func handleCells(cells []record.Cell, counts *[kindSlots]uint64) []record.Cell {
 	var alive [classCount]int64
 	for _, b := range balances {
-		alive[b.class] += max(0, clamp(counts[b.makes])-clamp(counts[b.destroys]))
+		left := max(0, clamp(counts[b.makes])-clamp(counts[b.destroys]))
+		alive[b.class] = clamp(uint64(alive[b.class]) + uint64(left)) // a damaged header says anything
 	}
 	return append(cells,
 		record.Cell{Column: record.ColEvents, Value: alive[classEvent]},
