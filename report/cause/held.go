@@ -170,7 +170,7 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 	}
 	id, _, _ := strings.Cut(s.id, "/")
 	return &Cause{ID: id, Confidence: (.5 + .4*share) * c.Confidence, Share: &share,
-		Evidence: evidence("%s of what grew are held by %s: %s has %s in %s", units.Bytes(bytes),
+		Evidence: evidence("%s of what grew are held by %s: %s has %s in %s", units.Bytes(min(bytes, c.Size)),
 			s.what, largest.Path, units.Bytes(largest.Bytes),
 			units.Counted(largest.Count, "object", "objects")),
 		Next: next, Change: []string{"- " + change[0], "+ " + change[1]}, Site: site}

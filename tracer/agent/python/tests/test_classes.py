@@ -120,6 +120,15 @@ class ClassesTest(unittest.TestCase):
         least = sys.getsizeof("abcd" * 50) + sys.getsizeof({})  # what a leaf has
         self.assertTrue(least < told["bytes"] / told["count"] < 3 * least, (least, told))
 
+    def test_what_one_object_takes_does_not_depend_on_how_many_are_looked_at(self):
+        self.keep(tree=Tree())
+        for word in itertools.islice(words(), 2 * NUMBER):
+            tree.insert(word)
+        with unittest.mock.patch.object(classes, "MOST", 300):
+            _, few = classes._weighed(Node, 2 * NUMBER)
+        _, all_of_them = classes._weighed(Node, 2 * NUMBER)
+        self.assertTrue(0.5 < few / all_of_them < 2, (few, all_of_them))
+
     def test_links_of_a_chain_are_told_with_its_end(self):
         self.keep(chain=Chain())
         found = self.grown(lambda: [chain.add() for _ in range(NUMBER)])

@@ -121,10 +121,9 @@ def _weighed(kind, number):
             atomic.fill(some, each_of(atomic.each(box), max(1, min(number, MOST) // WEIGHED))),
             atomic.empty(box),
         )
-        identities = set(identities)
-        size = contents.apart(some, identities)
+        size = contents.apart(some, kind)
         some.clear()
-    return identities, size
+    return set(identities), size
 
 
 def _place(reach, identities):

@@ -53,13 +53,12 @@ def deeper(container):
     return sum(sizes) / max(1, len(sizes))
 
 
-def apart(items, others):
-    """Bytes that one of some objects takes with what is below it, up to the others: the
-    mean, but for the first one, to which what they share is counted."""
-    seen, sizes = set(others) | set(module_names()), []
+def apart(items, kind):
+    """Bytes that one of some objects of a class takes with what is below it, up to others
+    of the class: the mean, but for the first one, to which what they share is counted."""
+    seen, sizes, ends = set(module_names()), [], SHARED | {id(kind)}
     for item in items:
-        seen.discard(id(item))
-        below, _ = _below([item], seen, EACH)
+        below, _ = _below([item], seen, EACH, ends)
         # The collector's own head, and attributes that have no dictionary yet.
         names = 2 + len(gc.get_referents(item)) if DICT_AT(type(item)) else 0
         sizes.append(_size(item) + 2 * WORD + WORD * names + below)
@@ -98,8 +97,9 @@ def first(container):
     return next(((id(element), (element,)) for element in container), None)
 
 
-def _below(roots, seen, most):
-    """(bytes below some objects that nobody saw yet, objects that were visited)."""
+def _below(roots, seen, most, ends=SHARED):
+    """(bytes below some objects that nobody saw yet, objects that were visited), up to
+    objects of types that end the search."""
     size, visited = 0.0, 0
     pending = collections.deque((root, 1.0) for root in roots if id(root) not in seen)
     seen.update(map(id, roots))
@@ -109,7 +109,7 @@ def _below(roots, seen, most):
         every = 1 if len(children) <= MANY else len(children) // MANY
         times *= len(children) / max(1, len(children[::every]))
         for child in children[::every]:
-            if id(child) in seen or is_a(child, type) or id(type(child)) in SHARED:
+            if id(child) in seen or is_a(child, type) or id(type(child)) in ends:
                 continue
             seen.add(id(child))
             visited += 1
