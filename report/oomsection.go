@@ -135,17 +135,15 @@ func othersTable(o *peak.OOM) *table {
 	t := &table{caption: "Processes on the devices then.",
 		head: []column{{title: "pid", right: true}, {title: "bytes", right: true}, {title: "device", right: true},
 			{title: "name"}}}
-	others := false
 	for _, p := range o.Others[:min(len(o.Others), maxRows)] {
 		name := clean(p.Name, maxName)
 		if p.Own {
 			name += " (of this run)"
 		}
-		others = others || !p.Own
 		t.rows = append(t.rows, []string{fmt.Sprint(p.PID), units.Bytes(p.Bytes), fmt.Sprint(p.Device), name})
 	}
-	if !others {
-		return nil
+	if len(t.rows) < 2 {
+		return nil // the program alone
 	}
 	return t
 }

@@ -39,7 +39,8 @@ type ooms struct {
 	elsewhere  record.Pool // of other streams and private pools: the one with the largest block
 }
 
-func newCase(d *record.OOM, others []record.HeldBy, g Growth) *ooms {
+// newCase takes what the allocator of process pid said, and who was on the devices then.
+func newCase(d *record.OOM, pid int, others []record.HeldBy, g Growth) *ooms {
 	c := &ooms{OOM: d, growth: g}
 	if d.Allocated != nil && d.Reserved != nil && d.Free != nil {
 		c.known = true
@@ -52,7 +53,7 @@ func newCase(d *record.OOM, others []record.HeldBy, g Growth) *ooms {
 		}
 	}
 	for _, o := range others {
-		if !o.Own && o.Device == d.Device {
+		if o.PID != pid && o.Device == d.Device {
 			c.outside += o.Bytes
 			c.others = append(c.others, o)
 		}

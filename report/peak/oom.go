@@ -216,7 +216,7 @@ func (s *seen) told(g Growth) *OOM {
 	}
 	if o.Died {
 		o.Caught--
-		c := newCase(d, s.others, g)
+		c := newCase(d, o.PID, s.others, g)
 		o.MissingBytes = c.missing()
 		c.explain(o)
 	}

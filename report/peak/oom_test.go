@@ -67,6 +67,7 @@ func TestEachWayToRunOutOfMemoryIsNamedWithItsNumbers(t *testing.T) {
 		{"optimizer", peak.Growth{}, peak.OptimizerStep},
 		{"fragmentation", peak.Growth{}, peak.Fragmentation},
 		{"other-process", peak.Growth{}, peak.OtherProcess},
+		{"other-process-of-the-run", peak.Growth{}, peak.OtherProcess},
 		{"other-process-unnamed", peak.Growth{}, peak.OtherProcess},
 		{"no-grad", peak.Growth{}, peak.NoGrad},
 	} {

@@ -2,8 +2,10 @@ package peak
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // The reasons that lie with the device and the allocator.
@@ -26,20 +28,32 @@ func isCrowded(c *ooms) bool {
 }
 
 func sayOthers(c *ooms) string {
-	who := "other processes hold"
+	who, largest := "other processes hold", ""
 	if len(c.others) == 1 {
 		who = c.nameOther(0) + " holds"
+	} else if i := c.largestOther(); i >= 0 {
+		largest = fmt.Sprintf(" (%s alone %s)", c.nameOther(i), units.Bytes(c.others[i].Bytes))
 	}
-	return fmt.Sprintf("%s %s of the device's %s; this program held %s and asked for %s more%s.", who,
-		units.Bytes(c.outside), units.Bytes(*c.Capacity), units.Bytes(c.live+c.idle), units.Bytes(c.Asked), c.at())
+	return fmt.Sprintf("%s %s of the device's %s%s; this program held %s and asked for %s more%s.", who,
+		units.Bytes(c.outside), units.Bytes(*c.Capacity), largest, units.Bytes(c.live+c.idle),
+		units.Bytes(c.Asked), c.at())
+}
+
+// largestOther is the index of the process that holds most of what others hold; -1 if none does.
+func (c *ooms) largestOther() int {
+	return slices.IndexFunc(c.others, func(o record.HeldBy) bool { return o.Bytes > c.outside/2 })
 }
 
 func (c *ooms) nameOther(i int) string {
 	o := c.others[i]
-	if o.Name == "" {
-		return fmt.Sprintf("process %d", o.PID)
+	name := fmt.Sprintf("process %d", o.PID)
+	if o.Own {
+		name += " of this run"
 	}
-	return fmt.Sprintf("process %d (%s)", o.PID, o.Name)
+	if o.Name != "" {
+		name += " (" + o.Name + ")"
+	}
+	return name
 }
 
 func saveOthers(c *ooms) (saves []Save) {
