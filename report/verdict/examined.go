@@ -21,9 +21,25 @@ func examine(p process, c trend.Conditions) *examined {
 	for k := key(0); k < keys; k++ {
 		x.grow[k] = x.judged.Examine(x.judged.series[k], x.judged.question(k, c))
 	}
+	x.settleIdle(c)
 	x.examineHandles(c)
 	x.records = x.findRecords()
 	return x
+}
+
+// settleIdle decides on idle bytes that are open because what is live sways: where that
+// surely does not grow, and what the pool has of the driver, the sum of both, surely
+// grew by less than matters, the pool keeps no more than before.
+func (x *examined) settleIdle(c trend.Conditions) {
+	idle, live := &x.grow[keyIdle], &x.grow[keyLive]
+	if idle.Shape != trend.ShapeUndecided || !live.Known || live.Growing() || live.Shape == trend.ShapeUndecided {
+		return
+	}
+	reserved := stat.Plus(x.judged.series[keyLive], x.judged.series[keyIdle])
+	g := x.judged.Examine(reserved, x.judged.question(keyIdle, c))
+	if g.Known && !g.Growing() && g.Shape != trend.ShapeUndecided && g.Upper < g.Delta {
+		idle.Shape, idle.Known, idle.Upper, idle.Limit = trend.Bounded, true, g.Upper, g.Limit
+	}
 }
 
 // examineHandles tests how many of each kind of handle are alive. The kind that

@@ -1,6 +1,7 @@
 """Names for what keeps arrays alive, on real Python objects."""
 
 import collections
+import ctypes
 import functools
 import sys
 import threading
@@ -47,6 +48,11 @@ class HoldersTest(unittest.TestCase):
         """Puts objects into this module, as a program would."""
         globals().update(names)
         self.addCleanup(lambda: [globals().pop(n, None) for n in names])
+
+    def hide(self, item):
+        """Keeps an object as native code does."""
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(item))
+        self.addCleanup(lambda at: ctypes.pythonapi.Py_DecRef(ctypes.cast(at, ctypes.py_object)), id(item))
 
     def path(self, text):
         return text.replace("M.", "%s." % __name__)
@@ -164,6 +170,19 @@ class HoldersTest(unittest.TestCase):
         self.assertEqual(sys.getrefcount(out), before)
         running = sys._getframe()
         self.assertEqual(paths._local(running, running.f_back), " local")
+
+    def test_what_is_kept_by_its_views_has_their_name(self):
+        # As PyTorch does: a view's base is an object that only native code refers to.
+        pool = []
+        for _ in range(60):
+            base = torch.empty(4 * MIB)
+            views = [torch.Tensor(base.untyped_storage(), base.device, (MIB,)) for _ in range(4)]
+            pool.append(views[1])
+            self.hide(base)
+            self.hide(views[3])
+        del base, views
+        self.keep(pool=pool)
+        self.assertEqual(self.find(), {self.path("list M.pool"): (240 * MIB, 60)})
 
     def test_a_reference_cycle_is_said_to_be_one(self):
         import gc

@@ -287,6 +287,25 @@ class LooksTest(unittest.TestCase):
         history.extend(torch.empty(MIB) for _ in range(4))
         self.assertEqual(self.look(), {self.path("list M.history"): (4 * MIB, 4)})
 
+    def test_a_container_keeps_the_path_that_it_was_told_by(self):
+        trainer = Trainer()
+        trainer.seen = [torch.empty(MIB) for _ in range(3)]
+        self.keep(trainer=trainer)
+        del trainer
+
+        def serve(wait):
+            mine = globals()["trainer"]
+            wait()
+            mine.seen.append(None)
+
+        running = Running(serve)
+        self.addCleanup(running.end)
+        path = self.path("list M.trainer.seen")
+        self.assertEqual(self.look(), {path: (3 * MIB, 3)})
+        globals()["trainer"].seen += [torch.empty(MIB) for _ in range(4)]
+        globals()["trainer"] = None
+        self.assertEqual(self.look(), {path: (4 * MIB, 4)})
+
     def test_a_holder_that_does_not_grow_is_a_moments_work(self):
         self.surveys.take(self.process, self.process.frameworks)
         self.keep(batch=[torch.empty(MIB) for _ in range(3)])

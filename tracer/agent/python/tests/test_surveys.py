@@ -72,11 +72,12 @@ class SurveysTest(unittest.TestCase):
     def test_a_look_a_moment_after_another_takes_nothing_back(self):
         now = time.monotonic()
         told = [{"path": "list t.kept", "bytes": 8 << 20, "count": 8, "over_ms": 8000.0}]
-        original, running.look = running.look, lambda *_: ([], "noted")
+        noted = types.SimpleNamespace(places={})
+        original, running.look = running.look, lambda *_: ([], noted)
         try:
             for age, left in ((1, told), (9, [])):
                 self.surveys._begun, self.surveys._told = now - 17, told
-                self.surveys._notes = [(now - 12, "older"), (now - age, "newest")]
+                self.surveys._notes = [(now - 12, noted), (now - age, noted)]
                 self.surveys.look_now(self.process, now + 1)
                 self.assertEqual(self.surveys.told, left)
         finally:

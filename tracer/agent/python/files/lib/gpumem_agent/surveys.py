@@ -132,7 +132,8 @@ class Surveys:
         if reference is None and self._notes:
             since, reference = self._notes[-1]
         begun = own.monotonic()
-        found, noted = running.look(process, reference, deadline)
+        places = self._notes[-1][1].places if self._notes else {}
+        found, noted = running.look(process, reference, deadline, (self._told, places))
         for entry in found:
             entry["over_ms"] = round(1000 * (begun - since), 3)
         told = running.lasting(found, self._told)

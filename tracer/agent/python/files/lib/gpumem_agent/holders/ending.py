@@ -31,6 +31,7 @@ def find(process, deadline):
     if not gc.isenabled() and process.survivors is not None:
         _add_garbage(holders, Walk(min(deadline, own.monotonic() + CLIMB_SECONDS)), recent)
     holders.name(recent)
+    holders.name_views(arrays)
     holders.native = _native(frameworks, arrays, holders.nameless)
     older = _older_outputs(holders, finder, arrays, recent)
     claimed = _add_graphs(holders, arrays, older + recent, deadline)

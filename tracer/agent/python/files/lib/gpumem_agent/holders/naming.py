@@ -93,6 +93,19 @@ class Holders:
                 if self._count(text, array):
                     self._note_group(array)
 
+    def name_views(self, arrays):
+        """Names arrays without a path by a view of theirs that has one: a view keeps the
+        whole storage, and what it is a view of is out of the collector's sight."""
+        for pick in (iter, reversed):  # the youngest view of each, and then the oldest
+            lost = {a.key for a in self.nameless}
+            chosen = {a.key: a for a in pick(arrays) if a.key in lost and a.identity not in self._counted}
+            if not chosen or own.monotonic() > self._deadline:
+                return
+            before = self._nameless
+            self.name(list(chosen.values()))
+            named = {key for key, a in chosen.items() if a.identity in self.path_of}
+            self._nameless = [(a, whole) for a, whole in before if a.key not in named]
+
     def _note_facts(self, named):
         """Notes what is known of paths. Of containers that have one name between them, such
         as those of a model's layers, the elements are added up."""
@@ -102,6 +115,14 @@ class Holders:
             self.facts[text] = dict(name.facts)
             if len(lengths) > 1 and sum(lengths.values()) and "bound" not in name.facts:
                 self.facts[text]["length"] = sum(lengths.values())
+
+    def place(self, path, container):
+        """Notes a container that was found in another way than from its arrays."""
+        self._lengths.setdefault(path, {}).setdefault(container, 0)
+
+    def places(self):
+        """{path: identities of the containers that have it}."""
+        return {path: set(lengths) - {None} for path, lengths in self._lengths.items()}
 
     @property
     def nameless(self):

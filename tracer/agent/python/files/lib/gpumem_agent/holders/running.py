@@ -23,8 +23,9 @@ LONGER = 1.5  # times as long as an earlier look: what holds no more then has no
 PAUSE = 0.001  # seconds, for the program to go on
 
 
-def look(process, reference, deadline):
-    """(holders of what is later than the reference, what was reached)."""
+def look(process, reference, deadline, before=((), {})):
+    """(holders of what is later than the reference, what was reached). Before are the
+    holders of the look before, and the places of what it reached."""
     frameworks = sources(process.frameworks)
     on_device = any(f.active() for f in process.frameworks)
     reach = reached(frameworks)
@@ -39,13 +40,30 @@ def look(process, reference, deadline):
     if not on_device:
         add_containers(found, reach, reference)
         classes.add(found, reach, reference, census, frameworks)
-    return found.listed(), noted
+    noted.places = found.places()
+    return renamed(found.listed(), noted.places, *before), noted
 
 
 def reached(frameworks):
     """What the program's names reach."""
     kinds = [kind for f in frameworks for kind in f.types()]
     return Reach(kinds, [kind for f in frameworks for kind in f.nested()])
+
+
+def renamed(found, places, before, known):
+    """Gives containers that have another path than at the look before the one they were
+    told by then: of several functions that hold an object, a coroutine shows its variables
+    only while it does not run. Places are the containers by path, by identity."""
+    now = {entry["path"] for entry in found}
+    lost = {i: entry["path"] for entry in before if entry["path"] not in now for i in known.get(entry["path"], ())}
+    for entry in found:
+        old = {lost[i] for i in places.get(entry["path"], ()) if i in lost}
+        if len(old) == 1:
+            (path,) = old
+            places[path] = places.pop(entry["path"])
+            entry["path"] = path
+            lost = {i: other for i, other in lost.items() if other != path}
+    return found
 
 
 def lasting(found, before):
@@ -86,6 +104,7 @@ class Noted(Register):
     def __init__(self, reach, census):
         super().__init__(reach.arrays(), reach.containers(), census)
         self.complete = reach.complete
+        self.places = {}  # {path of a holder: identities of its containers}
 
 
 class Downwards:
@@ -133,6 +152,7 @@ def add_containers(found, reach, reference, known=()):
     lengths = {i: n for i, n in reach.containers().items() if i not in known}
     gains = grown(lengths, reference)
     named = reach.named(gains, lambda path: sized(path, gains[id(path.chain[-1])]))
-    for told in named.values():
+    for identity, told in named.items():
         if told is not None:
             found.add(*told)
+            found.place(told[0], identity)

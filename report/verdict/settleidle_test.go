@@ -1,0 +1,46 @@
+package verdict
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// swaying is a program whose live memory wanders slowly below what its pool has of the
+// driver, which is reserved bytes in each row.
+func swaying(seed uint64, reserved func(i int) float64) *program {
+	const rows = 600
+	rng := rand.New(rand.NewPCG(seed, 1))
+	live, at := make([]float64, rows), 0.
+	for i := range live {
+		at = .99*at + rng.NormFloat64()
+		live[i] = (60 + min(max(at, -20), 20)) * mib
+	}
+	return newProgram(rows).healthy().
+		set(record.ColLive, func(i int) float64 { return live[i] }).
+		set(record.ColIdle, func(i int) float64 { return reserved(i) - live[i] }).
+		set(record.ColGPU, func(i int) float64 { return 600*mib + reserved(i) })
+}
+
+func TestAPoolThatStandsStillKeepsNoMoreHoweverLiveMemorySways(t *testing.T) {
+	t.Parallel()
+	open := 0
+	for seed := range uint64(40) {
+		v := swaying(seed, func(int) float64 { return 100 * mib }).judge()
+		if v.Verdict == Undecided && rowOf(v, Idle).Shape == trend.ShapeUndecided && rowOf(v, Live).Shape != trend.ShapeUndecided {
+			open++
+		}
+		if v.Verdict != None && v.Verdict != Undecided {
+			t.Errorf("seed %d: %s", seed, v.Summary)
+		}
+		grows := swaying(seed, func(i int) float64 { return float64(100+4*(i/20)) * mib }).judge()
+		if grows.Verdict == None {
+			t.Errorf("seed %d, a pool that grows: %s", seed, grows.Summary)
+		}
+	}
+	if open > 0 {
+		t.Errorf("%d of 40 are open because of the idle bytes alone", open)
+	}
+}
