@@ -55,8 +55,8 @@ type Case struct {
 	Exiting      float64        // when the program began to end, in ms; +Inf when it did not say
 	Sites        []record.Site
 	Holders      []record.Holder
-	// Gains are, by path, the bytes that holders gained over the rows judged, at the rate
-	// of the looks at them: a holder's own are often those of a later part alone.
+	// Gains are, by path and the name of a graph, the bytes that holders gained over the rows
+	// judged, at the rate of the looks at them: a holder's own are often of a part alone.
 	Gains map[string]float64
 	// Compilations are the lines of the program that had code compiled while it grew.
 	Compilations []Compilation
@@ -123,6 +123,11 @@ func MaybeMetal(m *record.Meta) bool {
 
 // leastLaunches is how many launches, releases or requests of a pool tell a rate.
 const leastLaunches = 50
+
+// gained are the bytes that a holder gained: its own, or more where the looks tell.
+func (c *Case) gained(h *record.Holder) float64 {
+	return max(float64(h.Bytes), min(c.Gains[h.Path+h.Graph], c.Size))
+}
 
 // wasReached reports whether names of the program's reached part of so many
 // bytes while it ran: it was no garbage then. A look may be long past when the

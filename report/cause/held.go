@@ -141,7 +141,7 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 	}
 	bytes, largest := 0., record.Holder{}
 	for _, h := range c.Holders {
-		gained := max(float64(h.Bytes), min(c.Gains[h.Path], c.Size))
+		gained := c.gained(&h)
 		small := gained < heldMatters*c.Size
 		// What a graph keeps is the graph's, but for that of variables of frames that an
 		// exception keeps: to detach them would change nothing.

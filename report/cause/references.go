@@ -110,7 +110,7 @@ func heldGraph(c *Case) *Cause {
 		return nil
 	}
 	return &Cause{ID: Graph, Confidence: .9 * c.Confidence, Next: nextOfGraph, Change: changeOfGraph(),
-		Evidence: evidence("%s keeps %s", h.Kept(), units.Bytes(h.Bytes))}
+		Evidence: evidence("%s keeps %s", h.Kept(), units.Bytes(c.gained(h)))}
 }
 
 // graphHolder is the holder that keeps an autograd graph, where that is a part
@@ -123,7 +123,7 @@ func (c *Case) graphHolder() *record.Holder {
 	for _, h := range c.Holders {
 		kind := HeldKind(&h)
 		other := kind == Tracebacks || kind == gradientGraphs
-		if h.Graph != "" && float64(h.Bytes) >= part*c.Size && !other {
+		if h.Graph != "" && c.gained(&h) >= part*c.Size && !other {
 			return &h
 		}
 	}

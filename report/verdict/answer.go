@@ -25,6 +25,9 @@ func (s *settled) answer(v *Verdict) string {
 	}
 	host := hostHolder(s, v.Holders)
 	text += hostHeld(host)
+	if h := inNumber(s, v.Holders); h != nil && blamed == nil {
+		text += "; most of the " + thingsOf(s.run.Meta.Versions) + " are in " + h.Kept() + filledAt(h, "")
+	}
 	if s.primary == keyHandles {
 		text += made(v.Sites, s.kind.Name, s.size)
 	}
@@ -76,6 +79,9 @@ func causeClaim(causes []Cause) string {
 
 // next is what to do first.
 func (s *settled) next(v *Verdict) string {
+	if h := inNumber(s, v.Holders); h != nil && s.blamed(v.Holders) == nil {
+		return boundIt(h)
+	}
 	if len(v.Causes) > 0 && v.Causes[0].Confidence >= sureEnough && s.class != Undecided {
 		if h := s.blamed(v.Holders); h != nil {
 			return "at " + h.Path + ": " + v.Causes[0].Next

@@ -51,10 +51,42 @@ func (s *settled) blamed(last []HolderRow) *HolderRow {
 	return &last[best]
 }
 
-// grewBy is by how many bytes each holder grew, 0 of those that are gone: between the
-// first look and the last, or as far as one look tells; or, of one that the looks at the
-// running program found to the last, at the rate of that look for as long as the growth
-// was watched. What a look found came since an earlier one, not since the beginning.
+// roundedUp is the most that a pool takes for an array of a few bytes (PyTorch: 512), and
+// as much again.
+const roundedUp = 1 << 10
+
+// inNumber is the holder that explains a growth of the number of live handles, or of bytes
+// that are no more than what a pool takes for these; nil where none does. Where a look found
+// it the number is what came until then, else what came in all.
+func inNumber(s *settled, last []HolderRow) *HolderRow {
+	clock, more := s.judged.clock, s.grow[keyCount].Gained()
+	crumbs := s.primary == keyLive && s.grow[keyCount].Growing() && s.size <= roundedUp*more
+	if s.class != AppLeak || s.primary != keyCount && !crumbs || len(clock) == 0 || s.judged.untimed {
+		return nil
+	}
+	lasted := clock[len(clock)-1] - clock[min(s.grow[keyCount].From, len(clock)-1)]
+	best, most := -1, leastExplained*more
+	for i := range last {
+		h := &last[i]
+		came := float64(h.Count)
+		if h.OverMs > 0 {
+			came *= 1000 * lasted / h.OverMs
+		}
+		if h.Graph == "" && came >= most && came <= mostExplained*more && hasName(h.Path) {
+			best, most = i, came
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	return &last[best]
+}
+
+// grewBy is by how many bytes each holder grew: between the first look and the last, or as
+// far as one look tells; or, of one that the looks at the running program found to the
+// last, at the rate of that look for as long as the growth was watched. What a look found
+// came since an earlier one, not since the beginning. What a function held is gone with it
+// when the program has ended: of that the looks alone tell.
 func grewBy(s *settled, last []HolderRow) []float64 {
 	before := map[string]int64{}
 	for _, h := range s.firstHolders() {
@@ -65,6 +97,7 @@ func grewBy(s *settled, last []HolderRow) []float64 {
 	for i := range last {
 		h := &last[i]
 		if h.Gone {
+			grew[i] = min(gains[h.Path+h.Graph], s.size)
 			continue
 		}
 		grew[i] = float64(h.Bytes - before[h.Path])

@@ -11,8 +11,7 @@ import (
 // all, with what was found by looks at 4, 6, 10 and 18 s and, at last, at the end. Each is
 // about what came since the one before.
 func held(looks ...[]record.Holder) *Verdict {
-	run := newProgram(400).healthy().grows(record.ColLive, 60*mib, 0, mib/20).
-		set(record.ColGPU, func(i int) float64 { return 700*mib + float64(i)*mib/20 }).run()
+	run := growingLive()
 	for i, holders := range looks {
 		e := record.Event{TMs: 20_000, Kind: record.KindHolders}
 		for _, h := range holders {
@@ -25,6 +24,12 @@ func held(looks ...[]record.Holder) *Verdict {
 		run.Events = append(run.Events, e)
 	}
 	return Judge(run, Options{})
+}
+
+// growingLive is a run of 20 s whose live memory grows by 1 MiB a second.
+func growingLive() *record.Run {
+	return newProgram(400).healthy().grows(record.ColLive, 60*mib, 0, mib/20).
+		set(record.ColGPU, func(i int) float64 { return 700*mib + float64(i)*mib/20 }).run()
 }
 
 func TestACacheThatFillsMoreSlowlyIsNamedAtTheRateOfItsLastLook(t *testing.T) {
@@ -112,5 +117,67 @@ func TestACycleThatNothingNamesIsToldWithTheLineThatMakesIt(t *testing.T) {
 	}
 	if v := held(of(2)); strings.Contains(v.Answer, "cycle") {
 		t.Errorf("a tenth of it: %q", v.Answer)
+	}
+}
+
+func TestWhatAFunctionHeldIsNamedByOneLookThatSawAsMuchComeAsCame(t *testing.T) {
+	t.Parallel()
+	judged := func(h record.Holder) *Verdict {
+		run := growingLive()
+		look, gone := h, h
+		gone.Gone = true
+		run.Events = append(run.Events,
+			record.Event{TMs: 12000, Kind: record.KindHolders, Holders: []record.Holder{look}},
+			record.Event{TMs: 20000, Kind: record.KindHolders, Holders: []record.Holder{gone}})
+		return Judge(run, Options{})
+	}
+	list := record.Holder{Path: "list train() local history", Bytes: 4 * mib, Count: 40, OverMs: 4000,
+		Filled: "/srv/app/train.py:40 train"}
+	v := judged(list)
+	const want = "list train() local history, filled at app/train.py:40 in train, keeps about "
+	if !strings.Contains(v.Answer, want) || !strings.HasSuffix(v.Answer, "cause: results kept.") {
+		t.Errorf("%q, want %q in it", v.Answer, want)
+	}
+	graph := record.Holder{Path: "train() local total", Graph: "Add outputs", Bytes: 11 * mib, Count: 1}
+	if v := judged(graph); !strings.Contains(v.Answer, "train() local total: autograd graph of Add outputs") ||
+		!strings.Contains(v.Answer, "cause: uncut autograd graph") {
+		t.Errorf("a graph: %q", v.Answer)
+	}
+	for what, change := range map[string]func(h *record.Holder){
+		"a third of what came":  func(h *record.Holder) { h.Bytes /= 3 },
+		"twice what came":       func(h *record.Holder) { h.Bytes *= 2 },
+		"a moment's few arrays": func(h *record.Holder) { h.Count = 3 },
+	} {
+		other := list
+		change(&other)
+		if v := judged(other); strings.Contains(v.Answer, "history") {
+			t.Errorf("%s: %q", what, v.Answer)
+		}
+	}
+}
+
+func TestTheHolderOfMostOfTheNewHandlesIsNamed(t *testing.T) {
+	t.Parallel()
+	// Two handles more in each row, with 512 bytes each or none.
+	run := func(bytes float64, h record.Holder) *Verdict {
+		r := newProgram(400).healthy().grows(record.ColLiveCount, 40, 0, 2).
+			grows(record.ColLive, 60*mib, 0, 2*bytes).grows(record.ColGPU, 700*mib, 0, 2*bytes).run()
+		h.Filled = "/srv/app/train.py:64 train"
+		r.Events = append(r.Events, record.Event{TMs: 12000, Kind: record.KindHolders, Holders: []record.Holder{h}})
+		return Judge(r, Options{})
+	}
+	const want = "list train() local kept, filled at app/train.py:64 in train"
+	most := record.Holder{Path: "list train() local kept", Bytes: 640, Count: 160, OverMs: 4000}
+	for what, v := range map[string]*Verdict{"a number": run(0, most), "crumbs": run(1000, most)} {
+		if v.Verdict != AppLeak || !strings.Contains(v.Answer, " are in "+want) || !strings.Contains(v.Next, want) {
+			t.Errorf("%s: %q, then %q", what, v.Answer, v.Next)
+		}
+	}
+	few := most
+	few.Count = 40
+	for what, v := range map[string]*Verdict{"few of them": run(0, few), "large ones": run(64*kib, most)} {
+		if strings.Contains(v.Answer, "kept") {
+			t.Errorf("%s: %q", what, v.Answer)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
@@ -93,7 +94,7 @@ func (c *course) rises() bool {
 }
 
 // gains are the bytes that came below each path that the looks found to the last, over the
-// rows judged for what grows.
+// rows judged for what grows; of what a graph keeps by the path and the graph's name.
 func (s *settled) gains() map[string]float64 {
 	l := s.judged
 	if s.primary == keys || len(l.clock) == 0 || l.untimed {
@@ -115,6 +116,46 @@ func (s *settled) gains() map[string]float64 {
 	for path := range still {
 		if looks[path] > 1 {
 			out[path] = math.Max(out[path], rates[path]*lasted)
+		}
+	}
+	for path, bytes := range gainsOnce(s) {
+		out[path] = math.Max(out[path], bytes)
+	}
+	return out
+}
+
+// manyThings is how many arrays one look must have found below a path for it to be no
+// moment's work.
+const manyThings = 16
+
+// gainsOnce are the bytes that came below the paths of the last look, by path and graph, as
+// far as it alone tells: where as much had come there as what is live rose by until then,
+// the path is taken to have held the same part of all the growth.
+func gainsOnce(s *settled) map[string]float64 {
+	out := map[string]float64{}
+	l := s.judged
+	if s.primary == keys || len(l.clock) == 0 || l.untimed {
+		return out
+	}
+	begun := l.clock[min(s.grow[s.primary].From, len(l.clock)-1)]
+	for _, e := range s.events.about(s.pid) {
+		if e.Kind != record.KindHolders || slices.ContainsFunc(e.Holders, func(h record.Holder) bool { return h.Gone }) {
+			continue // the end tells again what a look found
+		}
+		clear(out)
+		for _, h := range e.Holders {
+			at := e.TMs / 1000
+			from := at - h.OverMs/1000
+			if h.Graph != "" {
+				from = begun
+			}
+			if from >= at || h.Graph == "" && h.Count < manyThings {
+				continue
+			}
+			part := float64(h.Bytes) / (s.whole.between(keyLive, from, at) * (at - from))
+			if part >= leastExplained && part <= mostExplained {
+				out[h.Path+h.Graph] = math.Min(part, 1) * s.size
+			}
 		}
 	}
 	return out

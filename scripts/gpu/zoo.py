@@ -133,7 +133,7 @@ def torch_fragments(clock, leak):
         del block
 
 
-@program("driver-growth", "-", "a C library allocates behind the framework's back", site="libffi")
+@program("driver-growth", "-", "a C library allocates behind the framework's back", site="raw_alloc")
 def raw_alloc(clock, leak):
     import torch
 
@@ -256,7 +256,7 @@ def jax_append(clock, leak):
             kept.append(a)
 
 
-@program("host-growth", "pipeline-cache", "JAX compiles every new shape, cache without bound")
+@program("host-growth", "compiled-functions-kept", "JAX compiles every new shape, cache without bound")
 def jax_compile(clock, leak):
     import jax
     import jax.numpy as jnp

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 import types
@@ -41,6 +42,11 @@ class Trainer:
         model = Model()
         Trainer.told = weakref.ref(model)
         model.validate(wait)
+
+
+def fetch(jobs):
+    jobs.append(None)
+    jobs.append(None)
 
 
 async def crawl():
@@ -136,6 +142,33 @@ class FillersTest(unittest.TestCase):
         self.assertEqual(
             found["list crawl() local jobs"]["filled"], line_of("the coroutine") + " crawl"
         )
+
+    def test_a_variable_has_the_lines_of_its_own_function(self):
+        source = """
+            def other():
+                kept.append(0)
+
+            def train(
+                clock,
+            ):
+                kept = []
+
+                def keep(x):
+                    kept.append(x)
+                kept += clock
+
+            def last():
+                kept.append(1)
+            """
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(textwrap.dedent(source)[1:])
+            file.flush()
+            of_train = lines.Filler("kept", file.name, False, line=4)
+            self.assertEqual(of_train.sites(), [file.name + ":10 keep", file.name + ":11 train"])
+            of_last = lines.Filler("kept", file.name, False, line=13)
+            self.assertEqual(of_last.sites(), [file.name + ":14 last"])
+            of_none = lines.Filler("kept", file.name, False, line=99)
+            self.assertEqual(of_none.sites(), [file.name + ":2 other", file.name + ":10 keep"])
 
     def test_an_attribute_that_the_program_gave_a_librarys_object_has_its_line(self):
         layer = logging.Logger("of a library")

@@ -26,7 +26,7 @@ from gpumem_agent.holders.kinds import (
     variable_of,
 )
 from gpumem_agent.holders.memos import remembers
-from gpumem_agent.holders.texts import adds_to, in_program, module_file, search
+from gpumem_agent.holders.texts import adds_to, in_program, inside, module_file, search
 
 MOST_LINES = 2  # told of a name
 LOGGED = "records of a log"  # in place of a name
@@ -56,17 +56,18 @@ ASSIGNED = (
 class Filler:
     """A name that is filled, and the file that it is a name of."""
 
-    __slots__ = ("name", "file", "of_object", "assigned")
+    __slots__ = ("name", "file", "of_object", "assigned", "line")
 
-    def __init__(self, name, file, of_object, assigned=False):
+    def __init__(self, name, file, of_object, assigned=False, line=0):
         self.name = name
         self.file = file
         self.of_object = of_object  # an attribute, and no variable
         self.assigned = assigned  # what it refers to is replaced, and nothing added
+        self.line = line  # the first of the function that has the variable
 
     def sites(self):
         """Places of the lines that do so."""
-        return _places(self.name, self.file, self.of_object, self.assigned)
+        return _places(self.name, self.file, self.of_object, self.assigned, self.line)
 
 
 def filler(chain, at, modules):
@@ -102,7 +103,7 @@ def assigned(chain, at, modules):
     places = range(len(chain) - 1, max(0, at), -1)
     named = [n for n in (_named(chain, place, modules) for place in places) if n is not None]
     own = [n for n in named if n.file and not is_library(n.file) and str(n.name).isidentifier()]
-    return tuple(Filler(n.name, n.file, n.of_object, True) for n in own)
+    return tuple(Filler(n.name, n.file, n.of_object, True, n.line) for n in own)
 
 
 def _call(chain, attribute, receiver):
@@ -117,7 +118,7 @@ def _call(chain, attribute, receiver):
 def _named(chain, at, modules):
     parent, child = chain[at - 1], chain[at]
     if getattr(type(parent), "__name__", "") == "Local" and hasattr(parent, "variable"):
-        return Filler(parent.variable, parent.file, False)
+        return Filler(parent.variable, parent.file, False, line=parent.line)
     if id(parent) in modules:
         return Filler(key_of(parent, child), modules[id(parent)][1], False)
     if type(parent) is dict and at > 1 and owns(chain[at - 2], parent):
@@ -132,7 +133,8 @@ def _named(chain, at, modules):
     if is_a(parent, SUSPENDED):
         frame = frame_of(parent)
         name = variable_of(frame, child) if frame is not None else ""
-        return Filler(name, code_of(parent).co_filename, False) if name else None
+        code = code_of(parent)
+        return Filler(name, code.co_filename, False, line=code.co_firstlineno) if name else None
     if type(child) is list and is_future(parent):
         return Filler("_callbacks", "", True)
     for name, value in attributes(parent):
@@ -180,18 +182,21 @@ def _each(found):
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
-def _places(name, file, of_object, assigned):
+def _places(name, file, of_object, assigned, line):
     hidden = ADDERS.get(name) or HOOKS.match(name) and r"\.register\w+hook\s*\("
     if hidden:
         return in_program(re.compile(hidden), "(", MOST_LINES)
     mark = r"\." if of_object else r"(?<![\w.])"
-    found = _found(file, adds_to(name, mark), adds_to(name, r"\."), name)
+    found = _found(file, adds_to(name, mark), adds_to(name, r"\."), name, line)
     if assigned and not found:
         pattern = re.compile(ASSIGNED % (mark + re.escape(name)))
-        found = _found(file, pattern, re.compile(ASSIGNED % (r"\." + re.escape(name))), name)
+        found = _found(file, pattern, re.compile(ASSIGNED % (r"\." + re.escape(name))), name, line)
     return found
 
 
-def _found(file, own, outside, name):
+def _found(file, own, outside, name, line):
+    found = search(file, own, name)
+    if line:  # other functions have variables of that name as well
+        found = inside(found, file, line) or found
     # From outside a module's variable is an attribute, too.
-    return search(file, own, name)[:MOST_LINES] or in_program(outside, name, MOST_LINES)
+    return found[:MOST_LINES] or in_program(outside, name, MOST_LINES)

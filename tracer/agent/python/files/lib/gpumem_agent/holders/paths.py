@@ -33,13 +33,14 @@ PLAIN = (list, tuple, dict, collections.OrderedDict, collections.deque)
 class Local:
     """A variable of a running function: a root that no object stands for."""
 
-    __slots__ = ("name", "rank", "variable", "file")
+    __slots__ = ("name", "rank", "variable", "file", "line")
 
-    def __init__(self, name, rank, variable="", file=""):
+    def __init__(self, name, rank, variable="", file="", line=0):
         self.name = name
         self.rank = rank
         self.variable = variable
         self.file = file  # of the function
+        self.line = line  # its first
 
 
 class Name:

@@ -40,8 +40,10 @@ def look(process, reference, deadline, before=((), {})):
     if not on_device:
         add_containers(found, reach, reference)
         classes.add(found, reach, reference, census, frameworks)
-    noted.places = found.places()
-    return renamed(found.listed(), noted.places, *before), noted
+    told, known = before
+    noted.places = {entry["path"]: known[entry["path"]] for entry in told if entry["path"] in known}
+    noted.places.update(found.places())
+    return renamed(found.listed(), noted.places, told, known), noted
 
 
 def reached(frameworks):

@@ -82,6 +82,23 @@ def search(file, pattern, word):
     return ["%s:%d %s" % (file, i + 1, function(lines, i)) for i in hits if i not in told]
 
 
+def inside(sites, file, first):
+    """Those sites in a file that lie in the function which begins at a line."""
+    last = _last(read(file).splitlines(), first)
+    return [site for site in sites if first <= int(site[len(file) + 1 :].partition(" ")[0]) <= last]
+
+
+def _last(lines, first):
+    """The last line of a function, both from 1 on. Decorators come first, and the end of
+    its parameters may be no deeper than it is."""
+    at = next((i for i in range(first - 1, len(lines)) if DEF.match(lines[i])), len(lines))
+    for end in range(at + 1, len(lines)):
+        line = lines[end]
+        if line.strip() and _depth(line) <= _depth(lines[at]) and not line.lstrip().startswith((")", "#")):
+            return end
+    return len(lines)
+
+
 def _in_quotes(text):
     """The lines, from 0 on, that strings of several lines have: what they say is not done."""
     found = set()
@@ -97,7 +114,7 @@ def function(lines, at):
     for line in reversed(lines[:at]):
         if depth == 0:
             break
-        if line.strip() and _depth(line) < depth:
+        if line.strip() and _depth(line) < depth and not line.lstrip().startswith(")"):
             depth = _depth(line)
             head = DEF.match(line)
             if head:

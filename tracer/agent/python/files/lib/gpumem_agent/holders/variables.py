@@ -118,7 +118,7 @@ def own(kinds):
 def local(code, name):
     """The root that a variable of a function is."""
     text = "%s() local %s" % (code.co_name, name)
-    return Local(text, rank_of(code), name, code.co_filename)
+    return Local(text, rank_of(code), name, code.co_filename, code.co_firstlineno)
 
 
 def pick(identities):
