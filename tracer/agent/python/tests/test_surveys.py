@@ -72,14 +72,18 @@ class SurveysTest(unittest.TestCase):
     def test_a_look_a_moment_after_another_takes_nothing_back(self):
         now = time.monotonic()
         told = [{"path": "list t.kept", "bytes": 8 << 20, "count": 8, "over_ms": 8000.0}]
-        noted = types.SimpleNamespace(places={})
+        noted = types.SimpleNamespace(places={}, complete=True)
         original, running.look = running.look, lambda *_: ([], noted)
         try:
             for age, left in ((1, told), (9, [])):
                 self.surveys._begun, self.surveys._told = now - 17, told
                 self.surveys._notes = [(now - 12, noted), (now - age, noted)]
-                self.surveys.look_now(self.process, now + 1)
+                self.surveys.look_now(self.process, now + 100)
                 self.assertEqual(self.surveys.told, left)
+            for noted.complete, deadline in ((True, now - 1), (False, now + 100)):  # not seen whole
+                self.surveys._told = told
+                self.surveys.look_now(self.process, deadline)
+                self.assertEqual(self.surveys.told, told)
         finally:
             running.look = original
 

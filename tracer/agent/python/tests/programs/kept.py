@@ -1,7 +1,7 @@
 """Programs with PyTorch that keep memory where it is hard to name; prints what the search
 for holders finds at their end, a holder a line: MiB, path, the lines that fill it.
 
-Usage: kept.py gradients|copies|adapters|layers|state|states|outputs; with PYTHONPATH for the agent and PyTorch."""
+Usage: kept.py gradients|copies|adapters|layers|state|states|outputs|hooks; with PYTHONPATH for the agent and PyTorch."""
 
 import copy
 import sys
@@ -122,6 +122,19 @@ def outputs():
     yield
     for _ in range(4):
         seen.append([net[0](torch.randn(512, 1024)).detach(), net[0].weight.detach().clone()])
+    yield
+
+
+def hooks():
+    """Hooks of a weight that is looked at between forward and backward, with what they have."""
+    global net, loss
+    net = network()
+    yield
+    for _ in range(8):
+        batch = torch.randn(256, 1024)
+        net[0].weight.register_hook(lambda gradient, batch=batch: None)  # of the hooks
+    loss = net(batch).sum()
+    del batch
     yield
 
 

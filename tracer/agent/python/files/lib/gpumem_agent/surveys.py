@@ -139,8 +139,10 @@ class Surveys:
         told = running.lasting(found, self._told)
         self._single, swelling = running.swelling(found, self._single)
         told += swelling
-        if self._register is None and self._notes and not self._is_aged(since):
-            # Within a moment a holder that grows may have got nothing.
+        late = own.monotonic() > deadline or not noted.complete
+        if late or self._register is None and self._notes and not self._is_aged(since):
+            # Within a moment a holder that grows may have got nothing; and what a look had
+            # no time for is not gone.
             again = {entry["path"] for entry in told}
             told += [entry for entry in self._told if entry["path"] not in again]
         self._notes = self._notes[-1:] + [(own.monotonic(), noted)]

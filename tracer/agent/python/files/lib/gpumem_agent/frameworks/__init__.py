@@ -88,6 +88,12 @@ class Framework:
         """Types of objects that are parts of each other, many levels deep: modules."""
         return ()
 
+    def hidden(self):
+        """(types, getter) of objects that the interpreter's collector sees no references
+        of while native code holds them, too, and what gets one that they have then. The
+        getter, which runs none of the program's code, is for these types alone."""
+        return (), None
+
     def listed(self):
         """{identity: weak reference} of live arrays that the framework lists
         itself."""

@@ -1,14 +1,17 @@
 """PyTorch: cuda (also ROCm), xpu and mps."""
 
 import functools
+import operator
 import sys
 
 from gpumem_agent import atomic
 from gpumem_agent.frameworks import Framework, total
 from gpumem_agent.frameworks.torch_backends import ALL_DEVICES_EVERY, Mps, Stats
 from gpumem_agent.frameworks.torch_graphs import Graph, kept_by_graphs
-from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS
+from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, HOOKS
 from gpumem_agent.frameworks.torch_steps import StepHook
+
+HOOKS_OF = operator.attrgetter(HOOKS)
 
 
 def open_framework(module, process):
@@ -236,6 +239,13 @@ class Torch(Framework):
     def nested(self):
         module = getattr(getattr(self._torch, "nn", None), "Module", None)
         return (module,) if isinstance(module, type) else ()
+
+    def hidden(self):
+        # isResurrectable in torch/csrc/autograd/python_variable.cpp: autograd holds every
+        # weight between forward and backward.
+        kinds = self._torch.Tensor, getattr(getattr(self._torch, "nn", None), "Parameter", None)
+        known = hasattr(self._torch.Tensor, HOOKS)
+        return tuple(k for k in kinds if known and k is not None), HOOKS_OF
 
     def alive(self, reference):
         """A tensor that Python has let go of lives on while C++ holds it, which frees it

@@ -1,11 +1,18 @@
 """How PyTorch names what its objects hold, and how a person does."""
 
+import collections
+
 HOOKS = "_backward_hooks"  # of a tensor, where C code keeps them
 # What backward made with create_graph, and what that refers to.
 GRADIENT_GRAPHS = "cycle of tensors and their gradients with graphs"
 TABLES = ("_modules", "_parameters", "_buffers")  # of a module, for its parts
 CONTAINERS = {"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"}
 FEW = 16  # layers
+
+
+def is_hooks(item, child):
+    """Whether an object is what a tensor has for its hooks, without asking either."""
+    return type(child) is collections.OrderedDict and any(HOOKS in kind.__dict__ for kind in type(item).__mro__)
 
 
 def is_container(item):

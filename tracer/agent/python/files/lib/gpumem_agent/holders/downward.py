@@ -55,14 +55,15 @@ LEAVES = (
 class Reach:
     """One look. The kinds are the types of arrays, subclasses included, and nested those of
     objects that have each other for parts: below the levels that all objects are followed
-    for, they and containers are."""
+    for, they and containers are. Hidden is what no collector sees: see frameworks."""
 
-    def __init__(self, kinds, nested=()):
+    def __init__(self, kinds, nested=(), hidden=((), None)):
         self._modules = module_names()
         self._roots = _roots(self._modules)
         self._variables = Variables()
         parts = atomic.family((*nested, dict, *SIZED)) if nested else None
-        self._searches = [_Search(parts) for _ in RANKS]
+        self._hidden = set(map(id, hidden[0])), hidden[1]
+        self._searches = [_Search(parts, self._hidden) for _ in RANKS]
         self._places = {}  # identity of an array or a container: its place
         self._look(atomic.family(k for k in kinds if k.__weakrefoffset__))
 
@@ -135,7 +136,7 @@ class Reach:
         chains = {i: self.chain(i) for i in identities}
         values = pick({chain[0] for chain in chains.values()})
         # All first: to name one may give objects on others a __dict__.
-        found = {i: _follow(self._head(i), chain, values) for i, chain in chains.items()}
+        found = {i: self._follow(self._head(i), chain, values) for i, chain in chains.items()}
         return {i: Path(o, self._modules) for i, o in found.items() if o is not None}
 
     def named(self, identities, look_at=Name):
@@ -179,6 +180,20 @@ class Reach:
             depth += 1
         return found
 
+    def _follow(self, head, chain, values):
+        """The objects of a chain from its head on, each where the one before still
+        refers to it, else None. What a variable refers to is among values."""
+        objects, (kinds, getter) = [head], self._hidden
+        for identity in chain:
+            parent = objects[-1]
+            item = values.get(identity) if type(parent) is Local else _child(gc.get_referents(parent), identity)
+            if item is None and id(type(parent)) in kinds:
+                item = _child([getter(parent)], identity)
+            if item is None:
+                return None
+            objects.append(item)
+        return objects
+
     def _head(self, identity):
         """What the first object of a chain is a variable of."""
         search, number, place = self._places[identity]
@@ -192,7 +207,8 @@ class Reach:
 class _Search:
     """What is below the names of one rank, level by level."""
 
-    def __init__(self, parts):
+    def __init__(self, parts, hidden):
+        self._kinds, self._getter = hidden
         deep = [_Level(parts) for _ in range(DEEPER)] if parts else []
         self.levels = [_Level(None) for _ in range(LEVELS - len(deep[:1]))] + deep
         self.roots = []
@@ -209,6 +225,9 @@ class _Search:
         for level in self.levels:
             yield from level.steps(groups, *wanted)
             groups = map(gc.get_referents, level.followed)
+            if self._kinds:
+                yield from level.hide(self._kinds)
+                groups = itertools.chain(groups, map(list, zip(map(self._getter, level.hiding))))
 
     def chain(self, number, place):
         """Identities of the objects from level 0 down to a place."""
@@ -241,6 +260,7 @@ class _Level:
         self.ends = []  # where each group ends among these
         self.places = []  # of those that are followed to the next level
         self.followed = []  # these themselves, in the course of the look
+        self.hiding = []  # those that are followed once more, for what no collector sees
         self.arrays, self.references = [], []  # places and weak references
         self.containers, self.lengths = [], []  # places and elements
         self._groups, self._objects = [], []
@@ -289,30 +309,26 @@ class _Level:
             atomic.fill(self.followed, _first(itertools.compress(objects, chosen))),
         )
 
+    def hide(self, kinds):
+        """Steps that choose what is followed once more, and note its places again."""
+        chosen, places = [], []
+        return (
+            atomic.fill(chosen, atomic.among(atomic.types_of(self.followed), kinds)),
+            atomic.fill(places, itertools.compress(self.places, chosen)),
+            atomic.fill(self.hiding, itertools.compress(self.followed, chosen)),
+            atomic.fill(self.places, places),
+        )
+
     def done(self):
         """The step that lets go of the objects."""
-        return atomic.empty(self._groups, (self._groups, self._objects, self.followed))
+        return atomic.empty(self._groups, (self._groups, self._objects, self.followed, self.hiding))
 
 
 def _first(items):
     return itertools.islice(items, MOST)
 
 
-def _follow(head, chain, values):
-    """The objects of a chain from its head on, each where the one before still
-    refers to it, else None. What a variable refers to is among values."""
-    objects = [head]
-    for identity in chain:
-        parent = objects[-1]
-        item = values.get(identity) if type(parent) is Local else _child(parent, identity)
-        if item is None:
-            return None
-        objects.append(item)
-    return objects
-
-
-def _child(parent, identity):
-    children = gc.get_referents(parent)
+def _child(children, identity):
     return next(itertools.compress(children, map(identity.__eq__, map(id, children))), None)
 
 

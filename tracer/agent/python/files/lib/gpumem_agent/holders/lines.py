@@ -9,7 +9,8 @@ name. A name that many lines add to is told with the first ones.
 import functools
 import re
 
-from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, TABLES, is_container
+from gpumem_agent.frameworks import torch_names
+from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, TABLES, is_container, is_hooks
 from gpumem_agent.holders.calls import Called, library_files, methods_of
 from gpumem_agent.holders.kinds import (
     LRU_CACHE,
@@ -137,6 +138,8 @@ def _named(chain, at, modules):
         return Filler(name, code.co_filename, False, line=code.co_firstlineno) if name else None
     if type(child) is list and is_future(parent):
         return Filler("_callbacks", "", True)
+    if is_hooks(parent, child):
+        return Filler(torch_names.HOOKS, "", True)
     for name, value in attributes(parent):
         if value is child:
             return Filler(name, _file_of(parent), True)

@@ -4,7 +4,7 @@ import collections
 import sys
 import types
 
-from gpumem_agent.frameworks.torch_names import HOOKS, parts_of, stands_for_many, tidy
+from gpumem_agent.frameworks.torch_names import HOOKS, is_hooks, parts_of, stands_for_many, tidy
 from gpumem_agent.holders.kinds import (
     CELL,
     LRU_CACHE,
@@ -222,7 +222,7 @@ def word_for(item):
 
 def _attribute(parent, child):
     """The step from an object to one it refers to, by attribute."""
-    if is_a(child, collections.OrderedDict) and _has(parent, HOOKS):
+    if is_hooks(parent, child):
         return "." + HOOKS
     if is_a(parent, types.TracebackType):
         return ""  # the frame says more
@@ -249,11 +249,6 @@ def _attribute(parent, child):
 def _is_own(item):
     """Whether an object is a coroutine or generator of the program's."""
     return is_a(item, SUSPENDED) and not is_library(code_of(item).co_filename)
-
-
-def _has(item, name):
-    """Whether an object's type has an attribute, without asking either."""
-    return any(name in kind.__dict__ for kind in type(item).__mro__)
 
 
 def _local(frame, child):

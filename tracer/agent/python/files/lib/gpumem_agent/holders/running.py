@@ -49,7 +49,8 @@ def look(process, reference, deadline, before=((), {})):
 def reached(frameworks):
     """What the program's names reach."""
     kinds = [kind for f in frameworks for kind in f.types()]
-    return Reach(kinds, [kind for f in frameworks for kind in f.nested()])
+    hidden = next((pair for pair in (f.hidden() for f in frameworks) if pair[0]), ((), None))
+    return Reach(kinds, [kind for f in frameworks for kind in f.nested()], hidden)
 
 
 def renamed(found, places, before, known):
