@@ -129,36 +129,46 @@ func (s *settled) gains() map[string]float64 {
 const manyThings = 16
 
 // gainsOnce are the bytes that came below the paths of the last look, by path and graph, as
-// far as it alone tells: where as much had come there as what is live rose by until then,
-// the path is taken to have held the same part of all the growth.
+// far as it alone tells: where they came as fast as the growth, or a graph had as much as
+// what is live had risen by, the path is taken to have held that part of all the growth.
 func gainsOnce(s *settled) map[string]float64 {
 	out := map[string]float64{}
 	l := s.judged
-	if s.primary == keys || len(l.clock) == 0 || l.untimed {
+	if s.class != AppLeak || s.primary == keys || len(l.clock) == 0 || l.untimed {
 		return out
 	}
-	begun := l.clock[min(s.grow[s.primary].From, len(l.clock)-1)]
+	lasted := l.clock[len(l.clock)-1] - l.clock[min(s.grow[s.primary].From, len(l.clock)-1)]
 	for _, e := range s.events.about(s.pid) {
 		if e.Kind != record.KindHolders || slices.ContainsFunc(e.Holders, func(h record.Holder) bool { return h.Gone }) {
 			continue // the end tells again what a look found
 		}
 		clear(out)
 		for _, h := range e.Holders {
-			at := e.TMs / 1000
-			from := at - h.OverMs/1000
-			if h.Graph != "" {
-				from = begun
+			part := 0.
+			switch {
+			case h.Graph != "":
+				part = float64(h.Bytes) / s.whole.risenUntil(keyLive, e.TMs/1000)
+			case h.OverMs > 0 && h.Count >= manyThings:
+				part = float64(h.Bytes) / (h.OverMs / 1000) / (s.size / lasted)
 			}
-			if from >= at || h.Graph == "" && h.Count < manyThings {
-				continue
-			}
-			part := float64(h.Bytes) / (s.whole.between(keyLive, from, at) * (at - from))
 			if part >= leastExplained && part <= mostExplained {
 				out[h.Path+h.Graph] = math.Min(part, 1) * s.size
 			}
 		}
 	}
 	return out
+}
+
+// risenUntil is by how much a series had risen at a time above its lowest before; NaN
+// where that is not known.
+func (l *accounts) risenUntil(k key, at float64) float64 {
+	lowest, last := math.Inf(1), math.NaN()
+	for i, v := range l.series[k] {
+		if v == v && l.clock[i] <= at {
+			lowest, last = math.Min(lowest, v), v
+		}
+	}
+	return last - lowest
 }
 
 // filling is how many bytes a container with a bound will hold when it is full, and in
