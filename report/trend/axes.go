@@ -41,7 +41,22 @@ func (a *Axes) Examine(y []float64, q Question) Growth {
 			return part
 		}
 	}
+	if w.from = n / 3; full.Shape == ShapeUndecided && n-w.from >= leastSettled {
+		if part := a.window(y, w); part.settled() {
+			part.Shape = Plateau
+			return part
+		}
+	}
 	return full
+}
+
+// leastSettled is how many rows must follow what came in the first third of a window for
+// that to be a warm-up.
+const leastSettled = 200
+
+// settled reports a part of a window in which nothing moves by what matters.
+func (g *Growth) settled() bool {
+	return g.Known && g.Shape == Flat && g.Upper < g.Delta
 }
 
 // X is the axis's values by row.
