@@ -48,7 +48,7 @@ func Catalogue() []Rule {
 		{ID: Misses, Find: misses},
 		{ID: DriverPool, Find: driverPoolKeeps, Before: []string{Policy}},
 		{ID: compiledByLine, Find: compiledAnew,
-			Before: []string{compiledStays, Compiled, graphByStep, HandleLeak, driverHandles}},
+			Before: []string{compiledStays, Compiled, graphByStep, cloneLeft, cloneWhenDrained, HandleLeak, driverHandles}},
 		{ID: compiledStays, Find: compileCache, Before: []string{HandleLeak, driverHandles}},
 		{ID: Cycle, Find: collected, Before: []string{cycleAtTheEnd}},
 		{ID: cycleAtTheEnd, Find: leftCycles},

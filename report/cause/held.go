@@ -127,7 +127,7 @@ func heldRules() []Rule {
 	out := make([]Rule, len(all))
 	for i := range all {
 		paths[i] = regexp.MustCompile("(?i)" + all[i].path)
-		out[i] = Rule{ID: all[i].id, Before: []string{graphByStep, HandleLeak, driverHandles},
+		out[i] = Rule{ID: all[i].id, Before: []string{graphByStep, cloneLeft, cloneWhenDrained, HandleLeak, driverHandles},
 			Find: func(c *Case) *Cause { return heldBy(c, all, paths, i) }}
 	}
 	return out
