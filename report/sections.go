@@ -195,7 +195,11 @@ func holdersSection(v *verdict.Verdict) section {
 	}
 	caption := "The references that keep memory alive"
 	for _, h := range shown {
-		row := []string{clean(h.String(), maxName), units.Bytes(h.Bytes), units.Count(h.Count)}
+		path := clean(h.String(), maxName)
+		if h.Host {
+			path += ", host memory"
+		}
+		row := []string{path, units.Bytes(h.Bytes), units.Count(h.Count)}
 		if filled {
 			row = append(row, clean(h.Filled, maxName))
 		}

@@ -136,7 +136,7 @@ func (c *Case) wasReached(bytes float64) bool {
 	const part = .05
 	var gone float64
 	for _, h := range c.Holders {
-		if h.Gone {
+		if h.Gone && !h.Host {
 			gone += float64(h.Bytes)
 		}
 	}

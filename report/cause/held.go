@@ -146,7 +146,8 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 		// What a graph keeps is the graph's, but for that of variables of frames that an
 		// exception keeps: to detach them would change nothing.
 		graphs := h.Graph != "" && s.id != Tracebacks && s.id != gradientGraphs
-		if small || graphs || h.Bound > 0 || kindOf(&h, all, paths) != s.id {
+		other := h.Host && c.Class == account.AppLeak // of host memory beside a device
+		if small || graphs || other || h.Bound > 0 || kindOf(&h, all, paths) != s.id {
 			continue
 		}
 		bytes += gained

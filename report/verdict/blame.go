@@ -72,7 +72,7 @@ func inNumber(s *settled, last []HolderRow) *HolderRow {
 		if h.OverMs > 0 {
 			came *= 1000 * lasted / h.OverMs
 		}
-		if h.Graph == "" && came >= most && came <= mostExplained*more && hasName(h.Path) {
+		if h.Graph == "" && !h.Host && came >= most && came <= mostExplained*more && hasName(h.Path) {
 			best, most = i, came
 		}
 	}
@@ -96,6 +96,9 @@ func grewBy(s *settled, last []HolderRow) []float64 {
 	grew := make([]float64, len(last))
 	for i := range last {
 		h := &last[i]
+		if h.Host {
+			continue
+		}
 		if h.Gone {
 			grew[i] = min(gains[h.Path+h.Graph], s.size)
 			continue

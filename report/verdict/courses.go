@@ -44,7 +44,7 @@ func (p *process) courses() []course {
 		before, known := out, at
 		out, at = nil, map[string]int{}
 		for _, h := range e.Holders {
-			if h.OverMs <= 0 || h.Bytes <= 0 || h.Gone {
+			if h.OverMs <= 0 || h.Bytes <= 0 || h.Gone || h.Host {
 				continue
 			}
 			c := course{path: h.Path}
@@ -146,6 +146,7 @@ func gainsOnce(s *settled) map[string]float64 {
 		for _, h := range e.Holders {
 			part := 0.
 			switch {
+			case h.Host:
 			case h.Graph != "":
 				part = float64(h.Bytes) / s.whole.risenUntil(keyLive, e.TMs/1000)
 			case h.OverMs > 0 && h.Count >= manyThings:

@@ -14,11 +14,13 @@ const leastOfHost = .4
 
 // hostHolder is the holder that explains the growth of host memory: the one that the
 // looks found longer each time, else the one whose bytes came fastest at the last look.
-// Nil where none does, and beside a device, whose arrays are what is looked for there.
+// Nil where none does. Beside a device, whose arrays are what is looked for there, only
+// those that say so hold host memory.
 func hostHolder(s *settled, last []HolderRow) *HolderRow {
-	if s.class != HostGrowth || s.judged.series[keyLive] != nil || s.primary.counts() || len(s.judged.clock) == 0 {
+	if s.class != HostGrowth || s.primary.counts() || len(s.judged.clock) == 0 {
 		return nil
 	}
+	beside := s.judged.series[keyLive] != nil
 	lasted := s.judged.clock[len(s.judged.clock)-1] - s.judged.clock[0]
 	came, still := s.lastRates()
 	grew, best := make([]float64, len(last)), -1
@@ -28,13 +30,13 @@ func hostHolder(s *settled, last []HolderRow) *HolderRow {
 		if rate, looked := came[h.Path]; looked {
 			grew[i] = rate * lasted
 		}
-		grew[i] = min(max(grew[i], heldBelow(last, h.Path)), s.size)
-		if h.Path == s.held && s.held != "" {
+		grew[i] = min(max(grew[i], heldBelow(last, h)), s.size)
+		if h.Path == s.held && s.held != "" && h.Host == beside {
 			return h
 		}
 		named := hasName(h.Path) || h.Filled != "" // a line of the program is as good as a name
 		// What a function held is gone with it when the program has ended.
-		if h.Gone && !still[h.Path] || h.Bound > 0 || !named {
+		if h.Gone && !still[h.Path] || h.Bound > 0 || !named || beside && !h.Host {
 			grew[i] = 0
 		} else if grew[i] > 0 && (best < 0 || grew[i] > grew[best]) {
 			best = i
@@ -53,13 +55,13 @@ func hostHolder(s *settled, last []HolderRow) *HolderRow {
 	return &last[best]
 }
 
-// heldBelow are the bytes that holders have at a path at the end: what graphs keep for it
-// and what it has as itself are rows of their own, and so is what single elements have.
-func heldBelow(last []HolderRow, path string) float64 {
+// heldBelow are the bytes that holders have at a holder's path at the end: what graphs keep
+// for it and what it has as itself are rows of their own, and so is what single elements have.
+func heldBelow(last []HolderRow, h *HolderRow) float64 {
 	all := 0.
 	for i := range last {
-		rest, below := strings.CutPrefix(last[i].Path, path)
-		if below && !last[i].Gone && (rest == "" || strings.HasPrefix(rest, "[…]")) {
+		rest, below := strings.CutPrefix(last[i].Path, h.Path)
+		if below && !last[i].Gone && last[i].Host == h.Host && (rest == "" || strings.HasPrefix(rest, "[…]")) {
 			all += float64(last[i].Bytes)
 		}
 	}

@@ -170,3 +170,31 @@ func TestAYoungProgramWhoseMemoryNobodyHoldsMayStillBeStarting(t *testing.T) {
 		t.Errorf("with a list that got longer: %s: %q", v.Verdict, v.Answer)
 	}
 }
+
+func TestBesideADeviceWhatHoldsHostMemoryIsNamed(t *testing.T) {
+	t.Parallel()
+	judged := func(holders ...record.Holder) *Verdict {
+		run := newProgram(400).healthy().grows(record.ColRSS, 500*mib, 16*kib, mib/20).
+			grows(record.ColHostHeap, 100*mib, 16*kib, mib/20).run()
+		for i := range holders {
+			holders[i].OverMs = 10_000
+		}
+		run.Events = append(run.Events, record.Event{TMs: 16_000, Kind: record.KindHolders, Holders: holders})
+		return Judge(run, Options{})
+	}
+	rows := record.Holder{Path: "list train.rows", Bytes: 9 * mib, Count: 60, Host: true, Filled: "/srv/app/train.py:12 step"}
+	batch := record.Holder{Path: "list train.batches", Bytes: 9 * mib, Count: 60}
+	v := judged(batch, rows)
+	const want = "held by list train.rows, filled at app/train.py:12 in step, with 60 objects more"
+	if v.Verdict != HostGrowth || !strings.Contains(v.Answer, want) || !strings.Contains(v.Next, "list train.rows") {
+		t.Errorf("%q, then %q, want %q", v.Answer, v.Next, want)
+	}
+	if v := judged(batch); strings.Contains(v.Answer, "held by") {
+		t.Errorf("what is on the device: %q", v.Answer)
+	}
+	// It is not what the program's live memory is held by.
+	if v := held([]record.Holder{rows}, []record.Holder{rows}, []record.Holder{rows}); strings.Contains(v.Answer, "train.rows") ||
+		named(v, "results-kept") {
+		t.Errorf("of the device's growth: %q", v.Answer)
+	}
+}

@@ -11,6 +11,9 @@ type Holder struct {
 	// Gone says that the path was seen while the program ran and has been given
 	// up since.
 	Gone bool `json:"gone,omitempty"`
+	// Host says that the path holds host memory, in a program with a device, whose arrays
+	// the other holders are of.
+	Host bool `json:"host,omitempty"`
 	// Graph is what ends the autograd graph that the path keeps, such as "Add
 	// outputs"; empty when it keeps none.
 	Graph string `json:"graph,omitempty"`

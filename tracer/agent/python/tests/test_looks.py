@@ -18,10 +18,11 @@ import weakref
 import torch
 from gpumem_agent import atomic, sampling
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import downward, ending, lines, living, running, variables
+from gpumem_agent.holders import downward, ending, lines, living, naming, running, variables
 from gpumem_agent.surveys import Surveys
 
 MIB = 1 << 20
+BLOB = 200_000
 
 
 class Unarmed:
@@ -286,6 +287,25 @@ class LooksTest(unittest.TestCase):
         self.look()
         history.extend(torch.empty(MIB) for _ in range(4))
         self.assertEqual(self.look(), {self.path("list M.history"): (4 * MIB, 4)})
+
+    def test_beside_a_device_what_the_host_holds_is_looked_for_where_its_heap_grew(self):
+        heap = [0]
+        self.process.held = lambda: (None, heap[0])
+        self.surveys.take(self.process, self.process.frameworks)
+        self.keep(rows=[bytes(BLOB) for _ in range(100)], history=[torch.empty(MIB) for _ in range(60)])
+        self.assertEqual(list(self.look()), [self.path("list M.history")])
+        heap[0] += 100 * BLOB
+        rows.extend(bytes(BLOB) for _ in range(100))
+        history.extend(torch.empty(MIB) for _ in range(60))
+        self.look()
+        told = {h["path"]: h for h in self.surveys.told}
+        self.assertEqual(set(told), {self.path("list M.history"), self.path("list M.rows")})
+        self.assertNotIn("host", told[self.path("list M.history")])
+        host = told[self.path("list M.rows")]
+        self.assertTrue(host["host"])
+        self.assertEqual((host["count"], host["bytes"] // BLOB), (200, 200))
+        ended = [h["path"] for h in naming.with_gone([], self.surveys.told)]
+        self.assertEqual(set(ended), {self.path("list M.history (gone at the end)"), self.path("list M.rows")})
 
     def test_a_container_keeps_the_path_that_it_was_told_by(self):
         trainer = Trainer()

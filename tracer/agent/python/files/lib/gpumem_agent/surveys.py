@@ -14,6 +14,7 @@ SHARE = 0.001  # of the time, for looks
 CREDIT = 0.15  # seconds that the first looks may take beyond that
 SECONDS = 1.0  # one look may take, at most
 GROWTH = (256 << 10, 1 << 20)  # bytes of arrays at steps, and of the heap, to look for
+ON_HOST = 8 << 20  # bytes of the heap beside a device, to look for what holds them
 AGE = 0.25  # of a life: a younger note knows too much of what is kept
 
 
@@ -33,13 +34,14 @@ class Surveys:
         self._sites_live = 0  # live bytes then
         self._spent = 0.0  # seconds, for looks
         self._held = ()  # Process.held at the survey or the last look after it
+        self._heap = None  # bytes of the heap at the survey, or the first look
         self.restart()
 
     def restart(self):
         """A framework came in, or its device to life: what was noted before is
         of no use."""
         if not self._is_final:
-            self._register, self._told, self._single = None, [], {}
+            self._register, self._told, self._single, self._heap = None, [], {}, None
         self._spent = 0.0
         self._begin()
         self._notes = []  # of the last two looks: (when, running.Noted)
@@ -76,6 +78,7 @@ class Surveys:
             self._register.note_sites(frameworks)
         self._graphs, self._notes_graphs = None, True
         self._held = process.held()
+        self._heap = self._held[1]
         self._begin()
 
     @property
@@ -133,7 +136,8 @@ class Surveys:
             since, reference = self._notes[-1]
         begun = own.monotonic()
         places = self._notes[-1][1].places if self._notes else {}
-        found, noted = running.look(process, reference, deadline, (self._told, places))
+        on_host = self._heap_grew(process.held()[1])
+        found, noted = running.look(process, reference, deadline, (self._told, places), on_host)
         for entry in found:
             entry["over_ms"] = round(1000 * (begun - since), 3)
         told = running.lasting(found, self._told)
@@ -149,6 +153,12 @@ class Surveys:
         self._told = told
         self._notes_graphs = True
         return True
+
+    def _heap_grew(self, heap):
+        """Whether the host's heap is much larger than when what lives was noted."""
+        if self._heap is None:
+            self._heap = heap
+        return heap is not None and heap - self._heap >= ON_HOST
 
     def look_at_graphs(self, process, step):
         """Looks for variables that keep a growing autograd graph, some steps after

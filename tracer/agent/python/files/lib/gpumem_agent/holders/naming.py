@@ -21,10 +21,12 @@ WEIGHTY = 1 << 20  # bytes that a few elements must take to be told
 
 def with_gone(found, told):
     """What was found at the end, and what was told while the program ran and
-    has been given up since; most bytes first."""
+    has been given up since; most bytes first. Beside a device nobody looks at the end
+    for what the host holds."""
     left = {entry["path"] for entry in found}
     lost = [entry for entry in told if entry["path"] not in left]
-    lost = [dict(entry, path=entry["path"] + " (gone at the end)") for entry in lost]
+    word = " (gone at the end)"
+    lost = [entry if entry.get("host") else dict(entry, path=entry["path"] + word) for entry in lost]
     return sorted(found + lost, key=lambda entry: -entry["bytes"])
 
 
@@ -119,6 +121,10 @@ class Holders:
     def place(self, path, container):
         """Notes a container that was found in another way than from its arrays."""
         self._lengths.setdefault(path, {}).setdefault(container, 0)
+
+    def named(self):
+        """Identities of the containers that were named."""
+        return {i for lengths in self._lengths.values() for i in lengths}
 
     def places(self):
         """{path: identities of the containers that have it}."""

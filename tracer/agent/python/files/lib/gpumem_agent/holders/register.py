@@ -29,7 +29,7 @@ class Register:
             noted.update(framework.listed())
         noted = dict(itertools.islice(noted.items(), MAX_NOTED))
         if any(f.active() for f in frameworks):
-            return cls(noted, {})
+            return cls(noted, living.containers())
         return cls(noted, {**untracked(), **living.containers()}, living.census())
 
     def note_sites(self, frameworks):

@@ -23,9 +23,10 @@ LONGER = 1.5  # times as long as an earlier look: what holds no more then has no
 PAUSE = 0.001  # seconds, for the program to go on
 
 
-def look(process, reference, deadline, before=((), {})):
+def look(process, reference, deadline, before=((), {}), on_host=False):
     """(holders of what is later than the reference, what was reached). Before are the
-    holders of the look before, and the places of what it reached."""
+    holders of the look before, and the places of what it reached. On the host containers
+    are looked for as well beside a device."""
     frameworks = sources(process.frameworks)
     on_device = any(f.active() for f in process.frameworks)
     reach = reached(frameworks)
@@ -40,6 +41,8 @@ def look(process, reference, deadline, before=((), {})):
     if not on_device:
         add_containers(found, reach, reference)
         classes.add(found, reach, reference, census, frameworks)
+    elif on_host:
+        add_containers(found, reach, reference, found.named(), {"host": True})
     told, known = before
     noted.places = {entry["path"]: known[entry["path"]] for entry in told if entry["path"] in known}
     noted.places.update(found.places())
@@ -149,13 +152,14 @@ def _described(noted, reference, frameworks, deadline):
     return list(itertools.chain.from_iterable(found))
 
 
-def add_containers(found, reach, reference, known=()):
+def add_containers(found, reach, reference, known=(), more=None):
     """Adds the containers that gained most elements: the host's own leaks. Those
-    that are known by their identities already are left out."""
+    that are known by their identities already are left out. More are facts of each."""
     lengths = {i: n for i, n in reach.containers().items() if i not in known}
     gains = grown(lengths, reference)
     named = reach.named(gains, lambda path: sized(path, gains[id(path.chain[-1])]))
     for identity, told in named.items():
         if told is not None:
-            found.add(*told)
-            found.place(told[0], identity)
+            path, size, count, facts = told
+            found.add(path, size, count, {**facts, **(more or {})})
+            found.place(path, identity)
