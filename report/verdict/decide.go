@@ -79,10 +79,10 @@ func decide(x *examined, f findings) *settled {
 	return s
 }
 
-// withoutHolder takes back a growth of host memory that may be the program's start.
+// withoutHolder takes back a growth that may be the program's start, or its device's.
 func withoutHolder(s *settled) {
-	why := ""
-	if s.class == HostGrowth {
+	why := deviceIsYoung(s)
+	if why == "" && s.class == HostGrowth {
 		why = mayBeStarting(s)
 	}
 	if why == "" {

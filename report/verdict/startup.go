@@ -104,6 +104,23 @@ func mayBeStarting(s *settled) string {
 		duration(lived))
 }
 
+// deviceIsYoung says why a growth that the trend alone tells, and not surely, may be what
+// a program of Python's sets up when its device has come to life. Empty of another.
+func deviceIsYoung(s *settled) string {
+	if s.restsOn != ByTrend || s.primary == keys || s.tier() == Confirmed {
+		return ""
+	}
+	_, python := s.run.Meta.Versions["python"]
+	if !python || s.judged.untimed || !s.usesDevice() {
+		return ""
+	}
+	lived := s.deviceLived()
+	if lived >= startAlive {
+		return ""
+	}
+	return fmt.Sprintf("the device has been in use for only %s, and programs fill their caches then", duration(lived))
+}
+
 // deviceLived is for how many seconds the program has held memory of a device; 0 of one
 // that has none yet.
 func (p *process) deviceLived() float64 {

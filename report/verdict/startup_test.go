@@ -102,3 +102,33 @@ func TestAHostThatGrowsWhileTheDeviceComesToLifeMayBeLoading(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatComesWhileADeviceIsYoungIsLeftOpenUnlessItIsSure(t *testing.T) {
+	t.Parallel()
+	// What is live rises ever more slowly while caches fill, from a device's first memory on.
+	judged := func(rows int, tau, noise float64) *Verdict {
+		live := func(i int) float64 { return 400 * mib * (1 - math.Exp(-float64(i)/tau)) }
+		p := newProgram(rows).healthy()
+		p.set(record.ColLive, func(i int) float64 { return live(i) + noise*p.r.NormFloat64() }).
+			set(record.ColGPU, func(i int) float64 { return 700*mib + live(i) })
+		run := p.run()
+		run.Meta.Versions = map[string]string{"python": "3.12"}
+		return Judge(run, Options{})
+	}
+	open := 0
+	for tau := 100.; tau < 400; tau += 20 {
+		v := judged(130, tau, 2*mib)
+		if v.Verdict != None && v.Verdict != Undecided && v.Tier != Confirmed {
+			t.Errorf("after 6.5 s: %s", v.Summary)
+		}
+		if strings.Contains(v.Summary, "the device has been in use for only") {
+			open++
+		}
+	}
+	if open == 0 {
+		t.Error("none was left open for the age of its device")
+	}
+	if v := judged(130, 4000, 0); v.Verdict != AppLeak || v.Tier != Confirmed {
+		t.Errorf("a straight growth of as short a time: %s", v.Summary)
+	}
+}
