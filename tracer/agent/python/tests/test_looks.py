@@ -3,6 +3,7 @@
 import collections
 import functools
 import gc
+import operator
 import os
 import queue
 import sys
@@ -306,6 +307,16 @@ class LooksTest(unittest.TestCase):
         self.assertEqual((host["count"], host["bytes"] // BLOB), (200, 200))
         ended = [h["path"] for h in naming.with_gone([], self.surveys.told)]
         self.assertEqual(set(ended), {self.path("list M.history (gone at the end)"), self.path("list M.rows")})
+
+    def test_only_what_is_hidden_is_followed_once_more(self):
+        level, history = downward._Level(None), [torch.empty(512) for _ in range(6)]
+        for tensor in history:
+            tensor.hooks = None
+        history[4].hooks = [1]
+        level.followed, level.places = [*history, "no array"], [0, 2, 3, 5, 7, 8, 9]
+        atomic.once(*level.hide({id(torch.Tensor)}, operator.attrgetter("hooks")))
+        self.assertIs(level.hiding[0], history[4])
+        self.assertEqual((len(level.hiding), level.places), (1, [0, 2, 3, 5, 7, 8, 9, 7]))
 
     def test_a_container_keeps_the_path_that_it_was_told_by(self):
         trainer = Trainer()

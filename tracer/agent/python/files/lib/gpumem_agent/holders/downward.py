@@ -226,7 +226,7 @@ class _Search:
             yield from level.steps(groups, *wanted)
             groups = map(gc.get_referents, level.followed)
             if self._kinds:
-                yield from level.hide(self._kinds)
+                yield from level.hide(self._kinds, self._getter)
                 groups = itertools.chain(groups, map(list, zip(map(self._getter, level.hiding))))
 
     def chain(self, number, place):
@@ -309,14 +309,18 @@ class _Level:
             atomic.fill(self.followed, _first(itertools.compress(objects, chosen))),
         )
 
-    def hide(self, kinds):
+    def hide(self, kinds, getter):
         """Steps that choose what is followed once more, and note its places again."""
-        chosen, places = [], []
+        chosen, kept, places, objects, again = [], [], [], [], []
         return (
             atomic.fill(chosen, atomic.among(atomic.types_of(self.followed), kinds)),
             atomic.fill(places, itertools.compress(self.places, chosen)),
-            atomic.fill(self.hiding, itertools.compress(self.followed, chosen)),
-            atomic.fill(self.places, places),
+            atomic.fill(objects, itertools.compress(self.followed, chosen)),
+            atomic.fill(kept, map(operator.is_not, map(getter, objects), itertools.repeat(None))),
+            atomic.fill(again, itertools.compress(places, kept)),
+            atomic.fill(self.hiding, itertools.compress(objects, kept)),
+            atomic.fill(self.places, again),
+            atomic.empty((objects,)),
         )
 
     def done(self):
