@@ -22,6 +22,7 @@ func examine(p process, c trend.Conditions) *examined {
 		x.grow[k] = x.judged.Examine(x.judged.series[k], x.judged.question(k, c))
 	}
 	x.settleIdle(c)
+	x.settleLoads(c)
 	x.examineHandles(c)
 	x.records = x.findRecords()
 	return x

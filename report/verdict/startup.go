@@ -15,7 +15,7 @@ const (
 	startRows  = 60       // rows that must be left for a trend
 	startLife  = 3.       // seconds in which every program takes its first memory
 	startBusy  = 24.      // and in which one of an interpreter may, on a busy machine
-	startAlive = 8.       // since its device came to life: libraries load what they need then
+	startAlive = 12.      // since its device came to life: libraries load what they need then
 )
 
 // afterStart leaves out the rows in which the program read its code in; still

@@ -81,7 +81,7 @@ func TestAProgramThatEndsWhileItStartsIsNotAccused(t *testing.T) {
 func TestAHostThatGrowsWhileTheDeviceComesToLifeMayBeLoading(t *testing.T) {
 	t.Parallel()
 	judged := func(deviceFrom int) *Verdict {
-		p := newProgram(200) // 10 s
+		p := newProgram(250) // 12.5 s
 		p.meta = record.Meta{Command: []string{"python3", "train.py"}, Driver: "580.159",
 			Versions: map[string]string{"python": "3.12"}}
 		rises := func(level, step float64) func(i int) float64 {
@@ -96,7 +96,7 @@ func TestAHostThatGrowsWhileTheDeviceComesToLifeMayBeLoading(t *testing.T) {
 		})
 		return p.judge()
 	}
-	for from, want := range map[int]Class{200: Undecided, 120: Undecided, 0: HostGrowth} {
+	for from, want := range map[int]Class{250: Undecided, 120: Undecided, 0: HostGrowth} {
 		if v := judged(from); v.Verdict != want {
 			t.Errorf("device from row %d: %s", from, v.Answer)
 		}

@@ -21,8 +21,8 @@ const (
 	lateFrom     = 1. / 4   // of the run: what comes before is how it starts
 	lastFrom     = 1. / 2   // of the run: workers must still come then
 	someEnd      = 1. / 4   // of the late ones that may have ended
-	atTheEnd     = 1. / 20  // of the run: who was seen then was there at its end
-	leastEnd     = 2.       // seconds, at least
+	atTheEnd     = 1. / 12  // of the run: who was seen then was there until it wound up
+	leastEnd     = 3.       // seconds, at least: workers are joined one by one
 )
 
 // worker is a process that the program started.

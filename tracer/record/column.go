@@ -30,6 +30,7 @@ const (
 
 	ColHostHeap           = "host_heap_bytes"
 	ColHostHeapFree       = "host_heap_free_bytes"
+	ColImported           = "imported_count"
 	ColLive               = "pool_live_bytes"
 	ColIdle               = "pool_idle_bytes"
 	ColNominal            = "pool_nominal_bytes"
@@ -176,6 +177,7 @@ var columnTable = [...]Column{
 		"handed out by the allocators of the language and the C library"},
 	{ColHostHeapFree, Bytes, Gauge, whole, public, TellAgent,
 		"given back to the C library's heap, and kept there for later"},
+	{ColImported, Count, Gauge, whole, public, TellAgent, "modules of Python that are imported"},
 	{ColLive, Bytes, Gauge, perDevice, public, TellAgent,
 		"handed out by the program's pool and still referenced"},
 	{ColIdle, Bytes, Gauge, perDevice, public, TellAgent, "kept by the program's pool, referenced by nobody"},

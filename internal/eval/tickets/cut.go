@@ -40,3 +40,17 @@ func cutSamples(path string, until float64) (*record.Samples, error) {
 	}
 	return run.Samples, nil
 }
+
+// deviceBegan is when a program first held memory of a device, in milliseconds; 0 of one
+// that never did.
+func deviceBegan(samples *record.Samples) float64 {
+	at := samples.Column(record.ColTime)
+	for i := range at {
+		for _, name := range [...]string{record.ColGPU, record.ColLive} {
+			if c := samples.Column(name); c != nil && c[i] > 0 {
+				return at[i]
+			}
+		}
+	}
+	return 0
+}

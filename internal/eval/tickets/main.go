@@ -1,6 +1,7 @@
 // Command tickets runs programs that were written from public tickets about leaks, each
-// with a healthy twin, under gpumem, and prints what it says of them after 10, 20 and 40
-// seconds beside the truth that stands in each program's head.
+// with a healthy twin, under gpumem, and prints what it says of them 10 and 20 seconds
+// after their device came to life, and at their end, beside the truth that stands in each
+// program's head.
 //
 //	go build -o /tmp/gpumem ./cmd/gpumem
 //	go run ./internal/eval/tickets -gpumem /tmp/gpumem -out /tmp/tickets

@@ -103,7 +103,7 @@ func count(yes bool) int {
 func (y *tally) print(w io.Writer, seconds int) {
 	when := "at the end"
 	if seconds > 0 {
-		when = fmt.Sprintf("at %d s", seconds)
+		when = fmt.Sprintf("after %d s", seconds)
 	}
 	fmt.Fprintf(w, "%s: of %d faulty %d right, %d undecided, %d missed, %d of a wrong class; "+
 		"of %d healthy %d accused, %d undecided, %d with a cause\n", when, y.faulty, y.right, y.open, y.missed,
@@ -112,14 +112,15 @@ func (y *tally) print(w io.Writer, seconds int) {
 		"next step %d\n", y.holder, y.holders, y.headline, y.line, y.faulty, y.cause, y.next)
 }
 
-// cutRun reads a recording as it was so many seconds after its start, as if the program
-// had been killed then; whole for 0.
+// cutRun reads a recording as it was so many seconds after the program's device came to
+// life, or after the start of one that has none, as if the program had been killed then;
+// whole for 0.
 func cutRun(dir string, seconds int) (*record.Run, error) {
 	run, err := record.Open(dir)
 	if err != nil || seconds == 0 {
 		return run, err
 	}
-	until := float64(seconds) * 1000
+	until := deviceBegan(run.Samples) + float64(seconds)*1000
 	samples, err := cutSamples(filepath.Join(dir, record.FileSamples), until)
 	if err != nil {
 		return nil, err

@@ -38,6 +38,7 @@ class Figures:
             row["step"] = process.steps.count
         if not row:
             return None
+        row["imported_count"] = len(sys.modules)
         if process.connection.dropped:
             row["dropped"] = process.connection.dropped
         row["t_ns"] = own.clock_gettime_ns(own.CLOCK_MONOTONIC)
