@@ -59,3 +59,44 @@ func TestAPython314InAnotherMountNamespaceReadsItsScriptThere(t *testing.T) {
 		t.Errorf("there stays %v", left)
 	}
 }
+
+// isolated is a program with two interpreters that have memory of their own, whose
+// functions return after looks at the program.
+const isolated = `
+import threading, time
+try:
+    import _interpreters as interpreters
+    make = lambda: interpreters.create("isolated")
+except ImportError:
+    import _xxsubinterpreters as interpreters
+    make = lambda: interpreters.create(isolated=True)
+run = getattr(interpreters, "exec", None) or interpreters.run_string
+code = "import time\ndef wait():\n  time.sleep(5)\nwait()"
+threads = [threading.Thread(target=run, args=(make(), code)) for _ in range(2)]
+for thread in threads: thread.start()
+kept, end = [], time.time() + 6
+while time.time() < end:
+    kept.append(bytearray(200000)); time.sleep(.02)
+for thread in threads: thread.join()
+print("ran on")
+`
+
+// TestInterpretersWithMemoryOfTheirOwnRunOn: sys._current_frames would make frames of
+// theirs with the memory of the first interpreter, and the process would abort.
+func TestInterpretersWithMemoryOfTheirOwnRunOn(t *testing.T) {
+	t.Parallel()
+	found, _ := filepath.Glob(filepath.Join(os.Getenv("GPUMEM_TEST_PYTHONS"), "3.1[2-9]*", "bin", "python3.??"))
+	if len(found) == 0 {
+		t.Skip("no CPython from 3.12 on here; scripts/test.sh fetches some into GPUMEM_TEST_PYTHONS")
+	}
+	for _, python := range found {
+		t.Run(filepath.Base(python), func(t *testing.T) {
+			t.Parallel()
+			env := []string{"PYTHONHOME=" + filepath.Dir(filepath.Dir(python))}
+			got := gpumemEnv(t, t.TempDir(), env, "run", "-q", "--out", "out", "--", python, "-c", isolated)
+			if got.code != 0 || !strings.Contains(got.stdout, "ran on") || strings.Contains(got.stderr, "warning") {
+				t.Errorf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
+			}
+		})
+	}
+}

@@ -11,7 +11,7 @@ import sys
 
 
 def _start(here):
-    if sys.version_info < (3, 8) or not os.environ.get("GPUMEM_AGENT"):
+    if sys.version_info < (3, 8) or not os.environ.get("GPUMEM_AGENT") or not _is_first():
         return
     lib = os.path.join(here, "lib")
     if lib not in sys.path:
@@ -30,6 +30,15 @@ def _start(here):
         pass  # a broken agent is no agent; the tracer sees that none connected
     finally:
         sys.dont_write_bytecode, sys.pycache_prefix = unwanted, elsewhere
+
+
+def _is_first():
+    """Whether this is the process's first interpreter. From 3.12 on others may have memory
+    and a lock of their own: an agent there would end the process, and the first tells of
+    the process as a whole."""
+    import _thread
+
+    return getattr(_thread, "_is_main_interpreter", lambda: True)()
 
 
 def _leave(here):

@@ -99,7 +99,10 @@ def enter():
 
     def clear():
         """Empties the modules if no code of theirs runs any more, and says whether."""
-        for frame in sys._current_frames().values():
+        running = threads.frames()
+        if not running:
+            return False  # nobody can tell
+        for frame in running.values():
             while frame is not None:
                 if frame.f_code.co_filename.startswith(ROOT):
                     return False
@@ -113,7 +116,7 @@ def enter():
         return True
 
     try:
-        from gpumem_agent import late
+        from gpumem_agent import late, threads
 
         late.enter(PATH, SETTINGS, finder, BEFORE, withdraw, clear)
         old = before.get(PACKAGE)

@@ -375,6 +375,14 @@ class FillersTest(unittest.TestCase):
         cache = {("key", os.urandom(5000)): None for _ in range(100)}
         self.assertTrue(5000 < contents.deeper(cache) < 5500)
 
+    def test_arrays_of_numpy_below_elements_count_with_what_they_have(self):
+        # A stand-in that knows its own size, as ndarray does.
+        stand_in = types.SimpleNamespace(ndarray=int)
+        records = [(types.SimpleNamespace(mask=n << 400000), n) for n in range(1, 21)]
+        without = contents.deeper(records)
+        with unittest.mock.patch.dict(sys.modules, numpy=stand_in):
+            self.assertGreater(contents.deeper(records), without + 50000)
+
     def test_a_folder_that_packages_were_installed_into_is_a_librarys(self):
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(
             sys, "path", [folder, os.path.join(folder, "vendored")]

@@ -68,6 +68,10 @@ class SurveysTest(unittest.TestCase):
         same = [{"path": "list t.kept", "bytes": 8 << 20, "count": 8, "over_ms": 16000.0}]
         self.assertEqual(running.lasting(same, told), [])
         self.assertEqual(running.lasting([], told), [])
+        # What comes in portions is, too, but keeps those before.
+        told[0]["length"], longer = 8, [dict(same[0], length=16)]
+        self.assertEqual(running.lasting(longer, told), longer)
+        self.assertEqual(running.lasting([dict(same[0], length=9)], told), [])
 
     def test_a_look_a_moment_after_another_takes_nothing_back(self):
         now = time.monotonic()
@@ -127,6 +131,14 @@ class SurveysTest(unittest.TestCase):
         self.assertTrue(self.looks(10))
         self.process.steps.known = False
         self.assertTrue(self.looks(50))
+
+    def test_a_heap_that_was_unknown_at_the_survey_counts_from_its_first_reading(self):
+        self.held = (10 << 20, None)
+        self.surveys.take(self.process, [self.framework])
+        self.held = (10 << 20, 50 << 20)
+        self.assertFalse(self.looks(3), "no more than it was first known to hold")
+        self.held = (10 << 20, 90 << 20)
+        self.assertTrue(self.looks(5))
 
     def test_what_a_function_held_is_told_after_its_return(self):
         self.framework.now = {"train.py:3 model": [100, 1]}

@@ -115,7 +115,10 @@ class Surveys:
         that is unknown now or then says nothing."""
         if self._register is None or not process.steps.known:
             return False
-        both = zip(self._held, process.held(), GROWTH)
+        held = process.held()
+        both = list(zip(self._held, held, GROWTH))
+        # The heap is read seldom: what was unknown then counts from now on.
+        self._held = [now if then is None else then for then, now in zip(self._held, held)]
         gains = [(now - then, least) for then, now, least in both if None not in (then, now)]
         return bool(gains) and all(gain <= least for gain, least in gains)
 

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 
+from gpumem_agent import threads
 from gpumem_agent.frameworks import torch_blocks
 from gpumem_agent.own import own
 from gpumem_agent.sites import FRAMEWORK_FOLDERS, choose
@@ -109,7 +110,7 @@ class OutOfMemory:
             # Of C++: the backward pass runs on threads of its own while a thread
             # of the program's waits for it.
             main = threading.main_thread().ident
-            frames = _frames(sys._current_frames().get(main))
+            frames = _frames(threads.frames().get(main))
             told["other_thread"] = True
         if frames:
             told["site"] = choose(frames)[:TEXT]

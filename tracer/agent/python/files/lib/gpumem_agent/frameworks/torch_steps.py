@@ -12,6 +12,7 @@ import sys
 from collections import OrderedDict
 from itertools import chain
 
+from gpumem_agent import threads
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
@@ -164,8 +165,11 @@ class _Hooks(OrderedDict):
 
 
 def _is_stepping(module):
-    """Whether a thread runs code of the module of optimizers."""
-    for frame in sys._current_frames().values():
+    """Whether a thread runs code of the module of optimizers, or nobody can tell."""
+    running = threads.frames()
+    if not running:
+        return True
+    for frame in running.values():
         while frame is not None:
             if frame.f_code.co_filename == module.__file__:
                 return True

@@ -120,4 +120,11 @@ def _below(roots, seen, most, ends=SHARED):
 
 
 def _size(item):
-    return sys.getsizeof(item) if id(type(item)) in KNOWN else BASIC_SIZE(type(item))
+    kind = id(type(item))
+    return sys.getsizeof(item) if kind in KNOWN or kind == _array_kind() else BASIC_SIZE(type(item))
+
+
+def _array_kind():
+    """The identity of NumPy's array: it knows its own size, and what it has is in no other
+    object's. A program may import it at any time."""
+    return id(getattr(sys.modules.get("numpy"), "ndarray", None))

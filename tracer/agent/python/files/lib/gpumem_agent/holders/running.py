@@ -74,16 +74,23 @@ def renamed(found, places, before, known):
 
 def lasting(found, before):
     """Those holders that are more than a moment's work: of several arrays, and of more
-    than when they were told before. A look over not much longer a time than that one
-    takes nothing back of a holder that it finds: what that one told stands."""
+    than when they were told before, or much longer: looks that each compare with the one
+    before find the same again of what grows in portions. A look over not much longer a time
+    than that one takes nothing back of a holder that it finds: what that one told stands."""
     earlier, kept = {entry["path"]: entry for entry in before}, []
     for entry in found:
         told = earlier.get(entry["path"])
-        if entry["count"] > 1 and (told is None or entry["bytes"] > told["bytes"]):
+        if entry["count"] > 1 and (told is None or entry["bytes"] > told["bytes"] or _is_longer(entry, told)):
             kept.append(entry)
         elif told is not None and entry.get("over_ms", 0) < LONGER * told.get("over_ms", 0):
             kept.append(told)
     return kept
+
+
+def _is_longer(entry, told):
+    """Whether a container became much longer since it was told."""
+    before = told.get("length", 0)
+    return before > 0 and entry.get("length", 0) >= LONGER * before
 
 
 def swelling(found, before):

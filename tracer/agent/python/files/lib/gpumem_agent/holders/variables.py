@@ -15,7 +15,7 @@ import sys
 import weakref
 from functools import partial
 
-from gpumem_agent import atomic
+from gpumem_agent import atomic, threads
 from gpumem_agent.holders.kinds import OWN_FOLDER, is_library, rank_of
 from gpumem_agent.holders.paths import Local
 
@@ -168,7 +168,7 @@ def _lenders(frames):
 def _stacks(frames):
     """Steps that fill in the frames of all threads."""
     box, level = [], []
-    yield atomic.fill(box, map(atomic.call, (sys._current_frames,)))
+    yield atomic.fill(box, map(atomic.call, (threads.teller(),)))
     yield atomic.fill(level, atomic.each(map(dict.values, box)))
     yield partial(atomic.drain, map(dict.clear, box))
     yield atomic.fill(frames, level)
