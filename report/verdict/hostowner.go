@@ -44,6 +44,7 @@ type hostEvidence struct {
 	pinned   bool  // memory that the program asked to be pinned explains the growth
 	touched  owner // whose code first touches the pages; unknown where nobody looked
 	device   bool  // something in the run shows a device or a driver
+	counted  bool  // somebody counted the driver's handles
 	records  driverRecords
 	heapRead bool // often enough to say that the heap stood still
 	heap     *trend.Growth
@@ -53,7 +54,7 @@ type hostEvidence struct {
 // hostEvidence is that of a process.
 func (x *examined) hostEvidence() hostEvidence {
 	e := hostEvidence{pinned: x.isPinned(), touched: x.toucher(), device: x.usesDevice(), records: x.records,
-		heap: &x.grow[keyHeap]}
+		counted: len(stat.Known(x.judged.cols[record.ColEvents])) > 0, heap: &x.grow[keyHeap]}
 	if x.judged.series[keyHeap] != nil && e.heap.Known {
 		e.heapRead, e.takes = x.heapWasRead(), x.heapTakes()
 	}
@@ -66,6 +67,9 @@ func (x *examined) hostEvidence() hostEvidence {
 // is known not to grow.
 func (e *hostEvidence) owner(a [keys]float64) owner {
 	if e.pinned {
+		return theHost
+	}
+	if e.touched == theDriver && e.copies(a) {
 		return theHost
 	}
 	if e.touched != unknown {
@@ -84,6 +88,13 @@ func (e *hostEvidence) owner(a [keys]float64) owner {
 		return theDriver
 	}
 	return theHost
+}
+
+// copies reports whether what the driver touches first may be the program's: results that
+// it copies from the device to memory of the program's heap. The heap grows with it, and
+// no handles do, of which a driver would keep records there.
+func (e *hostEvidence) copies(a [keys]float64) bool {
+	return e.heapRead && a[keyHeap] >= a[keyHost]/2 && e.counted && a[keyHandles] == 0 && !e.records.hold(a[keyHost])
 }
 
 // isPinned: what the program asked the driver to pin rose by half of what the

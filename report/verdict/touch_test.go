@@ -15,23 +15,26 @@ func TestFirstTouchTellsTheDriverFromTheProgram(t *testing.T) {
 		judgement string
 		owners    []record.TouchOwner
 		heap      bool // the heap column grows along, as malloc in a driver makes it
+		counted   bool // the driver's handles, of which there are no more
 		class     Class
 		words     string
 	}{
-		"events never destroyed": {"growth", []record.TouchOwner{{Library: "libcuda", Share: .998}}, true,
+		"events never destroyed": {"growth", []record.TouchOwner{{Library: "libcuda", Share: .998}}, true, false,
 			DriverGrowth, "libcuda (100 %)"},
+		"results copied to the host": {"growth", []record.TouchOwner{{Library: "libcuda", Share: .98}}, true, true,
+			HostGrowth, "libcuda (98 %)"},
 		"graphs kept": {"growth", []record.TouchOwner{{Library: "libcuda", Share: .75},
-			{Library: "libstdc++", Share: .23}}, false, DriverGrowth, "libcuda (75 %)"},
-		"NumPy arrays": {"growth", []record.TouchOwner{{Library: "_multiarray_umath", Share: 1}}, false,
+			{Library: "libstdc++", Share: .23}}, false, false, DriverGrowth, "libcuda (75 %)"},
+		"NumPy arrays": {"growth", []record.TouchOwner{{Library: "_multiarray_umath", Share: 1}}, false, false,
 			HostGrowth, "_multiarray_umath (100 %)"},
 		"a compile cache": {"growth", []record.TouchOwner{{Library: "xla_cuda_plugin", Share: .69},
-			{Library: "libstdc++", Share: .29}}, false, HostGrowth, "xla_cuda_plugin (69 %)"},
-		"churn tells nothing": {"churn", []record.TouchOwner{{Library: "libcuda", Share: 1}}, false, HostGrowth,
+			{Library: "libstdc++", Share: .29}}, false, false, HostGrowth, "xla_cuda_plugin (69 %)"},
+		"churn tells nothing": {"churn", []record.TouchOwner{{Library: "libcuda", Share: 1}}, false, false, HostGrowth,
 			"unresolved"},
-		"the runtime is no driver": {"growth", []record.TouchOwner{{Library: "libcudart", Share: .9}}, false,
+		"the runtime is no driver": {"growth", []record.TouchOwner{{Library: "libcudart", Share: .9}}, false, false,
 			HostGrowth, "libcudart"},
 		"nobody has most": {"growth", []record.TouchOwner{{Library: "libcuda", Share: .5},
-			{Library: "python3.12", Share: .5}}, false, HostGrowth, "unresolved"},
+			{Library: "python3.12", Share: .5}}, false, false, HostGrowth, "unresolved"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -40,6 +43,9 @@ func TestFirstTouchTellsTheDriverFromTheProgram(t *testing.T) {
 			delete(p.cols, record.ColHostHeap)
 			if c.heap {
 				p.grows(record.ColHostHeap, 100*mib, 16*kib, 64*kib)
+			}
+			if c.counted {
+				p.set(record.ColEvents, func(int) float64 { return 36 })
 			}
 			p.events = append(p.events, record.Event{TMs: 20000, Kind: record.KindFirstTouch,
 				FirstTouch: &record.FirstTouch{Seconds: 6, Judgement: c.judgement, Owners: c.owners}})
