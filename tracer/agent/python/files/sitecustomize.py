@@ -93,4 +93,4 @@ try:
 finally:
     # The user's takes this module's place. Functions and their module would be a
     # cycle, which a program that looks at its garbage would find.
-    del _start, _leave, _chain, _chain_old
+    del _start, _is_first, _leave, _chain, _chain_old

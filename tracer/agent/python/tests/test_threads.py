@@ -21,7 +21,7 @@ thread = threading.Thread(target=run, args=(new, "import time\\ndef f():\\n  tim
 thread.start()
 time.sleep(.2)
 from gpumem_agent import threads
-assert not threads.alone() and threads.frames() == {}
+assert not threads.alone() and threads.teller()() == {}
 thread.join()
 print("ran on")
 """
@@ -30,7 +30,7 @@ print("ran on")
 class ThreadsTest(unittest.TestCase):
     def test_the_frames_of_all_threads_are_told(self):
         self.assertTrue(threads.alone())
-        self.assertIn(threading.get_ident(), threads.frames())
+        self.assertIn(threading.get_ident(), threads.teller()())
 
     @unittest.skipIf(sys.version_info < threads.OWN_MEMORY, "interpreters share their memory")
     def test_nobodys_frames_are_asked_for_beside_another_interpreter(self):

@@ -17,13 +17,10 @@ MAKERS = {"_interpreters", "_xxsubinterpreters"}
 _ends = []  # functions of C: the newest interpreter, and the first
 
 
-def frames():
-    """{identity of a thread: its frame} of all threads; empty where that is unsafe."""
-    return teller()()
-
-
 def teller():
-    """The function of C that tells them, to be called at once."""
+    """The function of C that tells {identity of a thread: its frame} of all threads; one
+    that tells of none where that is unsafe. The caller calls it, at once: a function here
+    that did would be among the frames."""
     return sys._current_frames if sys.version_info < OWN_MEMORY or alone() else dict
 
 

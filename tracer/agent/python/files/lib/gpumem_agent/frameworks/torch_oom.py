@@ -110,7 +110,7 @@ class OutOfMemory:
             # Of C++: the backward pass runs on threads of its own while a thread
             # of the program's waits for it.
             main = threading.main_thread().ident
-            frames = _frames(threads.frames().get(main))
+            frames = _frames(threads.teller()().get(main))
             told["other_thread"] = True
         if frames:
             told["site"] = choose(frames)[:TEXT]

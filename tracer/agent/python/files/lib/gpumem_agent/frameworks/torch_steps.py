@@ -166,7 +166,7 @@ class _Hooks(OrderedDict):
 
 def _is_stepping(module):
     """Whether a thread runs code of the module of optimizers, or nobody can tell."""
-    running = threads.frames()
+    running = threads.teller()()
     if not running:
         return True
     for frame in running.values():
