@@ -104,7 +104,7 @@ func listen(t testing.TB) (*Server, *ear) {
 
 // dial makes a client as Connect does, less the environment.
 func dial(t testing.TB, s *Server, h Hello, src Source, interval time.Duration, hold bool) *Client {
-	conn, err := net.Dial("unix", s.Path())
+	conn, err := dialTracer(s.Path(), helloBound)
 	if err != nil {
 		t.Fatal(err)
 	}
