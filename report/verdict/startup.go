@@ -64,7 +64,8 @@ func (k *track) changedFiles() float64 {
 
 // findStart is a program that was reading its code in up to the end, or one that ended
 // before its start-up can be told from its work and took host memory alone; nil of
-// another. Where something counts the work, the work is told.
+// another. Where something counts the work, the work is told, but for so little that the
+// first use of everything may have taken it.
 func findStart(x *examined, growth finding) *finding {
 	if x.starting {
 		const why = "the program was still loading its code, and loading code is not growth"
@@ -73,7 +74,8 @@ func findStart(x *examined, growth finding) *finding {
 	hosts := growth.of == keyHost || growth.of == keyHeap
 	recorded := len(x.run.Meta.Command) > 0 // from its start; nobody knows when a bare table begins
 	lived := x.lived()
-	if recorded && hosts && !x.judged.countsWork() && !x.judged.untimed && lived < startLife {
+	small := growth.of < keys && x.grow[growth.of].Gained() < startLeast
+	if recorded && hosts && (small || !x.judged.countsWork()) && !x.judged.untimed && lived < startLife {
 		return &finding{of: keys, why: fmt.Sprintf(
 			"the program ran for only %s, and every program takes host memory while it starts",
 			duration(lived))}

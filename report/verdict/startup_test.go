@@ -132,3 +132,22 @@ func TestWhatComesWhileADeviceIsYoungIsLeftOpenUnlessItIsSure(t *testing.T) {
 		t.Errorf("a straight growth of as short a time: %s", v.Summary)
 	}
 }
+
+// TestTheFirstUseOfEverythingIsNoGrowthWhereWorkIsCountedEither: a healthy model on a busy
+// machine took 3 MiB in the 1.5 s that it lived, a part with each new shape.
+func TestTheFirstUseOfEverythingIsNoGrowthWhereWorkIsCountedEither(t *testing.T) {
+	t.Parallel()
+	judged := func(bytes float64) *Verdict {
+		p := newProgram(30) // 1.5 s
+		p.meta = record.Meta{Command: []string{"serve"}, Driver: "580.159"}
+		p.set(record.ColStep, func(i int) float64 { return float64(4 * i) })
+		p.set(record.ColRSS, func(i int) float64 { return 100*mib + bytes*float64(i)/30 })
+		return p.judge()
+	}
+	if v := judged(3 * mib); v.Verdict != Undecided {
+		t.Errorf("3 MiB: %s", v.Answer)
+	}
+	if v := judged(300 * mib); v.Verdict != HostGrowth {
+		t.Errorf("300 MiB: %s", v.Answer)
+	}
+}

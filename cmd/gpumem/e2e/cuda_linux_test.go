@@ -56,7 +56,7 @@ func TestTheWorkloadsComputeOnCUDAWhatTheyComputeOnSoft(t *testing.T) {
 		{"sine --runs=12", workloads.Fault{Truth: "none"}}, // fewer end in the first use of everything
 		{"modelload --scale=4", workloads.Fault{Truth: "none"}},
 		{"modelload --scale=8 --fault=clone-retained", workloads.Fault{Truth: "app-leak", Cause: "retained-clone"}},
-		{"generate --requests=240", workloads.Fault{Truth: "none"}}, // likewise
+		{"generate --requests=60", workloads.Fault{Truth: "none"}},
 		{"generate --fault=kv-not-released --requests=60", workloads.Fault{Truth: "app-leak"}},
 		{"modelload --scale=4 --policy=tensorlogic", workloads.Fault{Truth: "pool-growth", Cause: "pool-never-trims"}},
 	} {
