@@ -26,7 +26,7 @@ func find(x *examined) findings {
 		least := x.o.leftover()
 		f.work = findWork(&x.left, f.trend, x.judged.Stepped())
 		f.leftover = findLeftover(&x.left, least)
-		f.gaveBack = findGaveBack(&x.left, &x.grow, least)
+		f.gaveBack = findGaveBack(&x.left, &x.grow, f.starting != nil, least)
 	}
 	return f
 }

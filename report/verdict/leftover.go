@@ -47,10 +47,10 @@ func findLeftover(left *leftovers, least float64) *finding {
 
 // findGaveBack is that the program gave back all it took: its own accounts were
 // read at the marks, and no other may hold something. Else it is nil.
-func findGaveBack(left *leftovers, grow *growths, least float64) *finding {
+func findGaveBack(left *leftovers, grow *growths, starting bool, least float64) *finding {
 	_, live := left.of(keyLive)
 	_, idle := left.of(keyIdle)
-	if !live || !idle || mayHold(left, grow, least) {
+	if !live || !idle || mayHold(left, grow, starting, least) {
 		return nil
 	}
 	return &finding{by: ByLeftover, of: keys, owner: nobody, score: .9}
@@ -61,16 +61,17 @@ func findGaveBack(left *leftovers, grow *growths, least float64) *finding {
 const heldNoise = 4
 
 // mayHold reports whether an account that was tested for growth, and neither
-// found to grow nor to be still, holds more at released than the threshold and
-// its own noise: as much as it rose while the program worked, and no more than it
+// found to be still nor to grow but at its start, holds more at released than the
+// threshold and its own noise: as much as it rose while the program worked, and no more than it
 // is above the baseline. A runtime's first use is in the second alone, and what
 // came back at released in the first. A short program is in its first use for most
 // of its life: it holds nothing that did not still rise by the threshold in the
 // later half of its work.
-func mayHold(left *leftovers, grow *growths, least float64) bool {
+func mayHold(left *leftovers, grow *growths, starting bool, least float64) bool {
 	for _, k := range [...]key{keyUntracked, keyHost} {
 		g := &grow[k]
-		if !g.Known || g.Shape != trend.ShapeUndecided {
+		open := g.Shape == trend.ShapeUndecided || starting && g.Shape == trend.Growing
+		if !g.Known || !open {
 			continue
 		}
 		held := g.Rise

@@ -12,6 +12,7 @@ const (
 	startFor   = 30.      // seconds from the first row on in which code is loaded
 	startRise  = 4 * mib  // of file pages from one reading to the next
 	startLeast = 16 * mib // of file pages in all, for a start that matters
+	startSmall = 8 * mib  // of host memory: 3 MiB were seen of a healthy native server in 1.5 s
 	startRows  = 60       // rows that must be left for a trend
 	startLife  = 3.       // seconds in which every program takes its first memory
 	startBusy  = 24.      // and in which one of an interpreter may, on a busy machine
@@ -74,7 +75,7 @@ func findStart(x *examined, growth finding) *finding {
 	hosts := growth.of == keyHost || growth.of == keyHeap
 	recorded := len(x.run.Meta.Command) > 0 // from its start; nobody knows when a bare table begins
 	lived := x.lived()
-	small := growth.of < keys && x.grow[growth.of].Gained() < startLeast
+	small := growth.of < keys && x.grow[growth.of].Gained() < startSmall
 	if recorded && hosts && (small || !x.judged.countsWork()) && !x.judged.untimed && lived < startLife {
 		return &finding{of: keys, why: fmt.Sprintf(
 			"the program ran for only %s, and every program takes host memory while it starts",

@@ -151,3 +151,18 @@ func TestTheFirstUseOfEverythingIsNoGrowthWhereWorkIsCountedEither(t *testing.T)
 		t.Errorf("300 MiB: %s", v.Answer)
 	}
 }
+
+// TestAPoolThatGaveAllBackSettlesNoGrowthOfAStart: a growth that may be the start's is
+// left open while it is held, whatever the program's pools gave back.
+func TestAPoolThatGaveAllBackSettlesNoGrowthOfAStart(t *testing.T) {
+	t.Parallel()
+	p := newProgram(57).healthy() // 2.85 s
+	p.meta = record.Meta{Command: []string{"serve"}, Driver: "580.159"}
+	p.set(record.ColStep, func(i int) float64 { return float64(4 * i) })
+	p.set(record.ColRSS, func(i int) float64 { return 100*mib + 6*mib*float64(i)/57 })
+	p.set(record.ColLive, func(i int) float64 { return 8 * mib })
+	p.phase("baseline", 0).phase("released", 56)
+	if v := p.judge(); v.Verdict != Undecided || !strings.Contains(v.Summary, "while it starts") {
+		t.Errorf("6 MiB are held: %s by %s: %s", v.Verdict, v.RestsOn, v.Summary)
+	}
+}
