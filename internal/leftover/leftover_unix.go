@@ -43,7 +43,9 @@ func (l *Lock) Release() error {
 	if l == nil {
 		return nil
 	}
-	return l.file.Close()
+	// Closing alone would leave the lock to a child that another goroutine forks at this
+	// moment, until that child executes its program.
+	return errors.Join(unix.Flock(int(l.file.Fd()), unix.LOCK_UN), l.file.Close())
 }
 
 // Sweep removes the claimed folders whose owner is dead, and reports how many

@@ -93,10 +93,21 @@ func worstOf(all []*settled) *settled {
 	return worst
 }
 
+// dwarfs is by how many times a growth must be the larger for one of a surer tier to
+// come second: a process that shares a few MiB of host memory is surely judged before
+// one that loses a hundred times as much of the device is.
+const dwarfs = 8
+
 // worse orders processes: a growth before undecided before none; among growths that of
 // the surer tier, then the larger, then the surer: one that is a hundred times as large
-// does not come second by a hundredth of confidence.
+// does not come second by a hundredth of confidence. A growth that dwarfs another is
+// the worse of any tier, and also while its owner is open.
 func (s *settled) worse(t *settled) bool {
+	least, most := min(s.size, t.size), max(s.size, t.size)
+	// Handles without bytes of their own are compared by what is known of them.
+	if s.grows() && t.grows() && least > 0 && most > dwarfs*least {
+		return s.size > t.size
+	}
 	if a, b := gravity(s.class), gravity(t.class); a != b {
 		return a > b
 	}
@@ -110,6 +121,11 @@ func (s *settled) worse(t *settled) bool {
 		return s.size > t.size
 	}
 	return s.confidence > t.confidence
+}
+
+// grows reports whether something of the process surely grows, its owner known or not.
+func (s *settled) grows() bool {
+	return gravity(s.class) > gravity(Undecided) || s.class == Undecided && s.primary == keyDevice
 }
 
 func gravity(c Class) int {

@@ -226,6 +226,34 @@ func TestTheWorstOfSeveralProcessesDecides(t *testing.T) {
 	}
 }
 
+func TestAGrowthThatDwarfsAnotherDecides(t *testing.T) {
+	t.Parallel()
+	process := func(c Class, of key, confidence, size float64) *settled {
+		return &settled{decision: decision{class: c, primary: of, size: size, confidence: confidence}}
+	}
+	surely := process(HostGrowth, keyHost, .98, 8*mib)
+	for name, c := range map[string]struct {
+		other *settled
+		worse bool
+	}{
+		"likely, eighty times as large":          {process(AppLeak, keyLive, .94, 640*mib), true},
+		"of unknown owner, eighty times":         {process(Undecided, keyDevice, 0, 640*mib), true},
+		"likely, twice as large":                 {process(AppLeak, keyLive, .94, 16*mib), false},
+		"as sure, twice as large":                {process(AppLeak, keyLive, .97, 16*mib), true},
+		"surer, of an eightieth":                 {process(AppLeak, keyLive, .99, mib/10), false},
+		"open whether anything grows":            {process(Undecided, keys, 0, 640*mib), false},
+		"surer, of handles without bytes of its": {process(DriverGrowth, keyHandles, .99, 0), false},
+		"none, much of which is no growth":       {process(None, keys, .99, 640*mib), false},
+	} {
+		if got := c.other.worse(surely); got != c.worse {
+			t.Errorf("%s: worse %v, want %v", name, got, c.worse)
+		}
+		if c.other.worse(surely) == surely.worse(c.other) {
+			t.Errorf("%s: the order is none", name)
+		}
+	}
+}
+
 func TestUnifiedMemoryIsNotCountedTwice(t *testing.T) {
 	t.Parallel()
 	leak := func() *program {
