@@ -146,6 +146,10 @@ func (p *process) firstHolders() []HolderRow {
 
 // boundIt is what to do about a holder of which nothing more is known.
 func boundIt(h *HolderRow) string {
+	if isNameless(h.Path) {
+		return "no name of the program leads there: look for objects that refer to each other, which " +
+			"--purge collects and counts, or for an extension that keeps a reference"
+	}
 	if at := filledAt(h, ""); at != "" {
 		return "bound " + h.Path + at + ", or let go of what it keeps"
 	}

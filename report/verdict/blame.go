@@ -31,12 +31,7 @@ func (s *settled) blamed(last []HolderRow) *HolderRow {
 		return &last[i]
 	}
 	grew := grewBy(s, last)
-	best := -1
-	for i := range grew {
-		if grew[i] > 0 && (best < 0 || grew[i] > grew[best]) {
-			best = i
-		}
-	}
+	best := grewMost(last, grew, s.size)
 	if best < 0 {
 		return nil
 	}
@@ -49,6 +44,25 @@ func (s *settled) blamed(last []HolderRow) *HolderRow {
 		return nil
 	}
 	return &last[best]
+}
+
+// grewMost is the holder that grew most, or one with a name that grew by half of a growth
+// of so many bytes: what is left without a name at the end was often held by one before.
+// Less than 0 of none.
+func grewMost(last []HolderRow, grew []float64, size float64) int {
+	best, named := -1, -1
+	for i := range grew {
+		if grew[i] > 0 && (best < 0 || grew[i] > grew[best]) {
+			best = i
+		}
+		if grew[i] >= size/2 && hasName(last[i].Path) && (named < 0 || grew[i] > grew[named]) {
+			named = i
+		}
+	}
+	if named >= 0 {
+		return named
+	}
+	return best
 }
 
 // roundedUp is the most that a pool takes for an array of a few bytes (PyTorch: 512), and
@@ -142,6 +156,10 @@ func (s *settled) heldClaim(h *HolderRow, last []HolderRow, d *DrivenBy) string 
 	switch {
 	case about:
 		text += keeps + "about " + units.Bytes(grew[best])
+	case isNameless(h.Path):
+		like, keeper, _ := strings.Cut(h.Path, ": ")
+		text = fmt.Sprintf("%s keeps %s in %d %s like %s", keeper, units.Bytes(bytes), count,
+			thingsOf(s.run.Meta.Versions), like)
 	case count > 1:
 		text += fmt.Sprintf("%s%s in %d %s", keeps, units.Bytes(bytes), count, thingsOf(s.run.Meta.Versions))
 	default:

@@ -120,6 +120,21 @@ func TestACycleThatNothingNamesIsToldWithTheLineThatMakesIt(t *testing.T) {
 	}
 }
 
+func TestArraysThatNoNameLeadsToAreToldAsSuch(t *testing.T) {
+	t.Parallel()
+	lost := record.Holder{Path: "Tensor (8, 24) torch.float16 cuda:0: a reference cycle or native code",
+		Bytes: 14 * mib, Count: 81}
+	v := held([]record.Holder{lost})
+	const want = "a reference cycle or native code keeps 14.0 MiB in 81 objects like Tensor (8, 24) torch.float16 cuda:0, "
+	if !strings.Contains(v.Answer, want) || !strings.HasPrefix(v.Next, "no name of the program leads there: look for") {
+		t.Errorf("%q, then %q; want %q", v.Answer, v.Next, want)
+	}
+	named := record.Holder{Path: "list train.history", Bytes: 11 * mib, Count: 60}
+	if v := held([]record.Holder{lost, named}); !strings.Contains(v.Answer, "list train.history keeps 11.0 MiB") {
+		t.Errorf("beside a name that explains most of it: %q", v.Answer)
+	}
+}
+
 func TestWhatAFunctionHeldIsNamedByOneLookThatSawAsMuchComeAsCame(t *testing.T) {
 	t.Parallel()
 	judged := func(h record.Holder) *Verdict {
@@ -138,6 +153,11 @@ func TestWhatAFunctionHeldIsNamedByOneLookThatSawAsMuchComeAsCame(t *testing.T) 
 	if !strings.Contains(v.Answer, want) || !strings.HasSuffix(v.Answer, "cause: results kept.") {
 		t.Errorf("%q, want %q in it", v.Answer, want)
 	}
+	list.Count = 10 // few, and just what came to live in that time
+	if v := judged(list); !strings.Contains(v.Answer, want) {
+		t.Errorf("ten arrays: %q, want %q in it", v.Answer, want)
+	}
+	list.Count = 40
 	graph := record.Holder{Path: "train() local total", Graph: "Add outputs", Bytes: 11 * mib, Count: 1}
 	if v := judged(graph); !strings.Contains(v.Answer, "train() local total: autograd graph of Add outputs") ||
 		!strings.Contains(v.Answer, "cause: uncut autograd graph") {

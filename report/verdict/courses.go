@@ -124,9 +124,12 @@ func (s *settled) gains() map[string]float64 {
 	return out
 }
 
-// manyThings is how many arrays one look must have found below a path for it to be no
-// moment's work.
-const manyThings = 16
+// How many arrays one look must have found below a path for it to be no moment's work; of
+// one whose bytes are also those by which what is live rose in that time, fewer.
+const (
+	manyThings = 16
+	someThings = 8
+)
 
 // gainsOnce are the bytes that came below the paths of the last look, by path and graph, as
 // far as it alone tells: where they came as fast as the growth, or a graph had as much as
@@ -149,7 +152,7 @@ func gainsOnce(s *settled) map[string]float64 {
 			case h.Host:
 			case h.Graph != "":
 				part = float64(h.Bytes) / s.whole.risenUntil(keyLive, e.TMs/1000)
-			case h.OverMs > 0 && h.Count >= manyThings:
+			case h.OverMs > 0 && (h.Count >= manyThings || h.Count >= someThings && s.roseBy(&h, e.TMs/1000)):
 				part = float64(h.Bytes) / (h.OverMs / 1000) / (s.size / lasted)
 			}
 			if part >= leastExplained && part <= mostExplained {
@@ -158,6 +161,14 @@ func gainsOnce(s *settled) map[string]float64 {
 		}
 	}
 	return out
+}
+
+// roseBy reports whether what is live rose by about a holder's bytes while these came,
+// which was until a time.
+func (s *settled) roseBy(h *HolderRow, at float64) bool {
+	over := h.OverMs / 1000
+	part := float64(h.Bytes) / over / s.whole.between(keyLive, at-over, at)
+	return part >= leastExplained && part <= mostExplained
 }
 
 // risenUntil is by how much a series had risen at a time above its lowest before; NaN

@@ -28,7 +28,9 @@ func hostHolder(s *settled, last []HolderRow) *HolderRow {
 		h := &last[i]
 		grew[i] = float64(h.Bytes) // at the end, beyond what was there when the program was under way
 		if rate, looked := came[h.Path]; looked {
-			grew[i] = rate * lasted
+			if grew[i] = rate * lasted; grew[i] > mostExplained*s.size {
+				grew[i] = float64(h.Bytes) // it came faster than all that grows: it filled, and did not go on
+			}
 		}
 		grew[i] = min(max(grew[i], heldBelow(last, h)), s.size)
 		if h.Path == s.held && s.held != "" && h.Host == beside {
@@ -72,6 +74,11 @@ func heldBelow(last []HolderRow, h *HolderRow) float64 {
 // of arrays without one has a colon: "Tensor (8, 8): a reference cycle or native code".
 func hasName(path string) bool {
 	return strings.ContainsAny(path, ".(") && !strings.Contains(path, ": ")
+}
+
+// isNameless reports whether a path is what the agent says of arrays that no name leads to.
+func isNameless(path string) bool {
+	return strings.HasSuffix(path, ": a reference cycle or native code")
 }
 
 // lastRates are, by path, the bytes a second at which holders came at the last look at
