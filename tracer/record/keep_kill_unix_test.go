@@ -51,8 +51,10 @@ func TestAKillAtAnyMomentLeavesAThinnedFolderReadable(t *testing.T) {
 		}
 		if i%2 == 0 { // half of them die at any moment, the others after a first thinning
 			waitThinned(t, dir)
+		} else {
+			waitBegun(t, dir)
 		}
-		time.Sleep(200*time.Millisecond + rand.N(600*time.Millisecond))
+		time.Sleep(rand.N(800 * time.Millisecond))
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -80,6 +82,17 @@ func TestAKillAtAnyMomentLeavesAThinnedFolderReadable(t *testing.T) {
 	if thinned < 4 {
 		t.Errorf("%d of 12 runs were thinned when they were killed", thinned)
 	}
+}
+
+// waitBegun waits until a writer has made its folder: on a busy machine a process takes long to start.
+func waitBegun(t *testing.T, dir string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, FileMeta)); err == nil {
+			return
+		}
+	}
+	t.Fatal("no folder in a minute")
 }
 
 // waitThinned waits until a writer has thinned its rows: their header then has a column for it.
