@@ -208,6 +208,34 @@ class FillersTest(unittest.TestCase):
         name = "test_what_is_assigned_below_a_container_has_the_line_that_does_so"
         self.assertEqual(lines.places(facts["assigned"]), [line_of("the state") + " " + name])
 
+    def test_what_is_filled_below_a_constant_key_has_the_line_with_that_key(self):
+        self.keep(state={"frame": 0, "outputs": {"other": {}, "kept": {}}})
+
+        def add(outputs, number):
+            outputs["other"][number % 2] = None
+            outputs["kept"][number] = bytes(BLOB)  # the line of the key
+            state["frame"] = number
+
+        self.look()
+        for number in range(40):
+            add(state["outputs"], number)
+        (told,) = [h for path, h in self.look().items() if path.endswith("['kept']")]
+        self.assertEqual(told["filled"], line_of("the key") + " add")
+
+    def test_a_line_adds_below_a_constant_key(self):
+        for text, is_one in (
+            ('kept["out"].append(x)', True),
+            ("kept['out'][n] = x", True),
+            ('kept["out"]["rows"] += x', True),
+            ('kept.setdefault("out", []).append(x)', True),
+            ('kept["outer"].append(x)', False),
+            ('kept["out"] = x', False),
+            ('kept["out"] == x', False),
+            ('print(kept["out"])', False),
+            ('kept.setdefault("out", [])', False),
+        ):
+            self.assertEqual(texts.adds_below("out").search(text) is not None, is_one, text)
+
     def test_what_a_text_says_of_a_line_is_none(self):
         with tempfile.TemporaryDirectory() as folder:
             file = os.path.join(folder, "meta.py")

@@ -27,7 +27,7 @@ from gpumem_agent.holders.kinds import (
     variable_of,
 )
 from gpumem_agent.holders.memos import remembers
-from gpumem_agent.holders.texts import adds_to, in_program, inside, module_file, search
+from gpumem_agent.holders.texts import adds_below, adds_to, in_program, inside, module_file, search
 
 MOST_LINES = 2  # told of a name
 LOGGED = "records of a log"  # in place of a name
@@ -71,16 +71,33 @@ class Filler:
         return _places(self.name, self.file, self.of_object, self.assigned, self.line)
 
 
+class Keyed:
+    """A constant key of a dictionary, below which something is filled. The dictionary's own
+    name says less: what has that may be called anything where it is filled."""
+
+    __slots__ = ("key", "file")
+
+    def __init__(self, key, file):
+        self.key = key
+        self.file = file
+
+    def sites(self):
+        """Places of the lines that do so."""
+        pattern = adds_below(self.key)
+        return (search(self.file, pattern, self.key) or in_program(pattern, self.key, MOST_LINES))[:MOST_LINES]
+
+
 def filler(chain, at, modules):
     """The Fillers of the container at a place of a chain of references, the closest
     first, a site where that is a function's cache, or None. They keep no object."""
     if is_a(chain[at], LRU_CACHE):
         code = code_of(namespace(chain[at]).get("__wrapped__"))
         return code and "%s:%d %s" % (code.co_filename, code.co_firstlineno, code.co_name)
-    names, calls, end = [], [], at
+    names, calls, end, key = [], [], at, None
     for place in range(at, 0, -1):
         found = _named(chain, place, modules)
         if found is None:
+            key = key or not names and _constant(chain[place - 1], chain[place])
             continue
         known = str(found.name).isidentifier()
         is_programs = found.file and not is_library(found.file)
@@ -90,12 +107,19 @@ def filler(chain, at, modules):
                 names.append(Filler(found.name, "", True))
             continue
         if not names:
-            return (found,) if known else None
+            own = (found,) if known else ()
+            return ((Keyed(key, found.file),) if key else ()) + own or None
         if known:
             calls.append(_call(chain[place : end + 1], names[0].name, found.name))
             names.append(found)
     calls = list(filter(None, calls))
     return tuple(names[:1] + calls + names[1:2]) or None
+
+
+def _constant(parent, child):
+    """A dictionary's key of a child, where that may be one that the source has; else None."""
+    key = key_of(parent, child) if type(parent) is dict else None
+    return key if type(key) is str and key.isidentifier() and key != "key" else None
 
 
 def assigned(chain, at, modules):

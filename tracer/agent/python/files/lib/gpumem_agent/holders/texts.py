@@ -16,6 +16,11 @@ TEMPLATE = (
     r"(?:%(name)s(?:\[[^\]]*\])*\s*(?:\.(?:%(adding)s)\s*\(|\[[^=]*\]\s*=(?!=)|\+=|\|=)"
     r"|%(name)s\s*=(?!=).*%(name)s\b)"
 )
+# The same with a constant key of a dictionary in the name's place.
+KEYED = (
+    r"(?:\[\s*[\"']%(key)s[\"']\s*\](?:\[[^\]]*\])*\s*(?:\.(?:%(adding)s)\s*\(|\[[^=]*\]\s*=(?!=)|\+=|\|=)"
+    r"|\.setdefault\s*\(\s*[\"']%(key)s[\"']\s*,.*\)\s*\.(?:%(adding)s)\s*\()"
+)
 QUOTED = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
 DEF = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
 
@@ -32,6 +37,11 @@ def module_file(name):
 def adds_to(name, mark):
     """The pattern of a line that adds to a name with a mark before it."""
     return re.compile(TEMPLATE % {"name": mark + re.escape(name), "adding": ADDING})
+
+
+def adds_below(key):
+    """The pattern of a line that adds to what a dictionary has below a constant key."""
+    return re.compile(KEYED % {"key": re.escape(key), "adding": ADDING})
 
 
 def in_program(pattern, word, most):
