@@ -12,6 +12,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -40,13 +41,10 @@ func main() {
 	truths, err := readTruths(c.programs)
 	if err == nil && c.gpumem != "" {
 		err = c.record(truths)
-	} else {
-		truths = slices.DeleteFunc(truths, func(t truth) bool { return !c.isRecorded(t.name) })
 	}
-	if err == nil {
-		err = printTable(os.Stdout, c.out, truths, *details)
-	}
-	if err != nil {
+	// A program that failed was recorded as well; the others are of use in any case.
+	truths = slices.DeleteFunc(truths, func(t truth) bool { return !c.isRecorded(t.name) })
+	if err = errors.Join(err, printTable(os.Stdout, c.out, truths, *details)); err != nil {
 		fmt.Fprintln(os.Stderr, "tickets:", err)
 		os.Exit(1)
 	}
@@ -54,7 +52,7 @@ func main() {
 
 // isRecorded reports whether there is a recording of a program.
 func (c *course) isRecorded(name string) bool {
-	_, err := os.Stat(filepath.Join(c.out, name))
+	_, err := os.Stat(filepath.Join(c.out, name, "run.json"))
 	return err == nil
 }
 
@@ -76,12 +74,7 @@ func (c *course) record(truths []truth) error {
 		}()
 	}
 	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // recordOne runs one program under gpumem.

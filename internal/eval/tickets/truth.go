@@ -17,8 +17,10 @@ type truth struct {
 	class      verdict.Class
 	holders    []string // words of which the holder's path has one; none where Python has none
 	causes     []string // of which one is right
-	lines      []string // "file.py:12", those that are marked with "# grows"
-	jax        bool
+	// "file.py:12": those that ask for what stays, marked with "# grows", and those that hand
+	// it to its holder, marked with "# keeps".
+	lines []string
+	jax   bool
 }
 
 // faulty reports whether the program leaks.
@@ -69,7 +71,8 @@ func parseTruth(path, text string) truth {
 	}
 	n := 0
 	for line := range strings.Lines(text) {
-		if n++; strings.HasSuffix(strings.TrimSpace(line), "# grows") {
+		line = strings.TrimSpace(line)
+		if n++; strings.HasSuffix(line, "# grows") || strings.HasSuffix(line, "# keeps") {
 			t.lines = append(t.lines, fmt.Sprintf("%s:%d", base, n))
 		}
 	}

@@ -44,7 +44,7 @@ class CallHandler:
 
     def register(self, loader):
         self.next += 1
-        self.loaders[self.next] = loader
+        self.loaders[self.next] = loader  # keeps
         return self.next
 
     def answer(self, number):

@@ -51,7 +51,7 @@ class OffloadManager:
 
     def offload(self, request):
         ack = next(self.acks)
-        self.ongoing_offload[ack] = request
+        self.ongoing_offload[ack] = request  # keeps
         self.work.put(ack)
 
     def _copy_loop(self):

@@ -61,7 +61,7 @@ class CocoMetric:
         self._records = {}
 
     def accumulate(self, key, prediction, target):
-        self._records[key] = prediction, target
+        self._records[key] = prediction, target  # keeps
 
     def finalize(self):
         ious = []

@@ -36,7 +36,7 @@ class Panel:
         self.callbacks, self.texts = [], {}
 
     def connect(self, callback):
-        self.callbacks.append(callback)
+        self.callbacks.append(callback)  # keeps
 
     def disconnect_all(self):
         self.callbacks.clear()

@@ -62,7 +62,7 @@ class Rollouts:
         for reward in reversed(rewards):
             value = reward + gamma * value
             qvals.insert(0, value)
-        self.batch_states.extend(states)
+        self.batch_states.extend(states)  # keeps
         self.batch_actions.extend(actions)
         self.batch_qvals.extend(qvals)
 

@@ -57,7 +57,7 @@ class Prefetcher:
             ready = {name: value.to(self.device, non_blocking=True) for name, value in batch.items()}  # grows
             if self.device == "cuda":
                 torch.cuda.current_stream().synchronize()
-            self.prefetched.put(ready)
+            self.prefetched.put(ready)  # keeps
             time.sleep(random.uniform(0.03, 0.08))
 
     def __iter__(self):

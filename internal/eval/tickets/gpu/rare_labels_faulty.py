@@ -42,7 +42,7 @@ class LabelMemory:
 
     def enqueue(self, embeddings, labels):
         for row, label in zip(embeddings.detach(), labels):
-            self.bank[label].append(row)
+            self.bank[label].append(row)  # keeps
 
     def negatives(self, count):
         labels = random.sample(range(len(self.bank)), count)

@@ -31,7 +31,7 @@ class FeatureExtractor:
 
     def __init__(self, encoder, layers, detach=False):
         self._encoder, self._detach, self._features = encoder, detach, {}
-        self._handles = [encoder[i].register_forward_hook(self._hook(i)) for i in layers]
+        self._handles = [encoder[i].register_forward_hook(self._hook(i)) for i in layers]  # keeps
 
     def _hook(self, layer):
         def hook(module, inputs, output):

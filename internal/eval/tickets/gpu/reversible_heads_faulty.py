@@ -26,7 +26,7 @@ class Shelf:
 
     def put(self, tensor):
         number = next(self.numbers)
-        self.outputs[number] = tensor
+        self.outputs[number] = tensor  # keeps
         return number
 
     def take(self, number):

@@ -33,12 +33,12 @@ class Classifier(nn.Module):
 class ActivationsAndGradients:
     def __init__(self, layer):
         self.activations, self.gradients = [], []
-        self.handle = layer.register_forward_hook(self.save)
+        self.handle = layer.register_forward_hook(self.save)  # keeps
 
     def save(self, module, inputs, output):
         self.activations.append(output.detach())  # grows
         if output.requires_grad:
-            output.register_hook(lambda grad: self.gradients.insert(0, grad.detach()))
+            output.register_hook(lambda grad: self.gradients.insert(0, grad.detach()))  # keeps
 
 
 class CamExplainer:

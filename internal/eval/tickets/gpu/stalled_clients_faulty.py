@@ -47,7 +47,7 @@ class Streamer:
     def submit(self, tokens):
         with self.lock:
             self.number += 1
-            future = self.future_cache[self.number] = Future(self.number)
+            future = self.future_cache[self.number] = Future(self.number)  # keeps
         self.inputs.put((future.number, tokens))
         return future
 

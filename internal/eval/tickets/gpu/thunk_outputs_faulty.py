@@ -119,7 +119,7 @@ class Session:
         for attempt in range(3):
             answer = self.backend.generate(random.randint(64, 320), 6)
             verdict = self.backend.generate(48, 2)
-            self.context += [answer, verdict]
+            self.context += [answer, verdict]  # keeps
             if random.random() < 0.6:
                 break
         return answer
