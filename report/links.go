@@ -16,6 +16,7 @@ const (
 	holderRows = "holder"
 	siteRows   = "site"
 	lineRows   = "line"
+	leftRows   = "left"
 )
 
 // anchor is a text that leads to a row of a table in the same page.
@@ -53,6 +54,10 @@ func anchorsOf(v *verdict.Verdict) []anchor {
 		}
 	}
 	if v.Peak != nil {
+		// What stays of a step is what an answer is about: it is led to first.
+		for i, s := range v.Peak.Left[:min(len(v.Peak.Left), mostPeakSites)] {
+			add(placeOf(s.Site), leftRows, i)
+		}
 		for i, s := range v.Peak.Sites[:min(len(v.Peak.Sites), mostPeakSites)] {
 			add(placeOf(s.Site), lineRows, i)
 		}

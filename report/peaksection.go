@@ -15,6 +15,9 @@ func peakSection(v *verdict.Verdict) section {
 	if p := v.Peak; p != nil {
 		s.blocks = append(s.blocks, block{text: peakText(p)}, block{charts: []chart{peakChart(p)}},
 			block{table: compositionTable("Live at the peak.", p.Categories)}, block{icicle: peakIcicle(p), table: peakSites(p)})
+		if len(p.Left) > 0 {
+			s.blocks = append(s.blocks, block{table: leftSites(p)})
+		}
 		s.blocks = append(s.blocks, modulesBlocks(p)...)
 		s.blocks = append(s.blocks, block{text: costText(p)})
 	}
@@ -67,10 +70,20 @@ const mostPeakSites = 12
 
 // peakSites are the lines that had allocated what lived at the peak.
 func peakSites(p *peak.Peak) *table {
-	t := &table{name: lineRows, caption: "Live at the peak, by the line that allocated it.",
+	return linesTable(lineRows, "Live at the peak, by the line that allocated it.", p.Sites)
+}
+
+// leftSites are the lines that had allocated what the window's steps left behind.
+func leftSites(p *peak.Peak) *table {
+	return linesTable(leftRows, fmt.Sprintf("What stayed of the first %s of the window, by the line that allocated it.",
+		countOf(p.LeftSteps, "step", "steps")), p.Left)
+}
+
+func linesTable(name, caption string, sites []peak.Site) *table {
+	t := &table{name: name, caption: caption,
 		head: []column{{title: "line"},
 			{title: "what"}, {title: "bytes", right: true}, {title: "count", right: true}}}
-	for _, s := range p.Sites[:min(len(p.Sites), mostPeakSites)] {
+	for _, s := range sites[:min(len(sites), mostPeakSites)] {
 		t.rows = append(t.rows, []string{clean(s.Site, maxName), clean(s.Category, 60), units.Bytes(s.Bytes),
 			units.Count(s.Count)})
 	}

@@ -1,7 +1,6 @@
 package peak
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/gpumem/gpumem/tracer/record"
@@ -33,6 +32,11 @@ type Peak struct {
 	Categories []Category `json:"categories"`
 	Sites      []Site     `json:"sites,omitempty"`
 	Timeline   []Moment   `json:"timeline,omitempty"`
+	// Left are the lines of what LeftSteps steps left behind: allocated before the last step
+	// of the window, and alive at its end. LeftBytes are those of all lines.
+	Left      []Site `json:"left,omitempty"`
+	LeftSteps int64  `json:"left_steps,omitempty"`
+	LeftBytes int64  `json:"left_bytes,omitempty"`
 	// Modules are what modules of the model had at the peak; the rest of Bytes has no
 	// module. NoModules is why activations have none; empty where they have.
 	Modules   []Owned `json:"modules,omitempty"`
@@ -303,30 +307,23 @@ func (r *replay) peak() *Peak {
 	if r.Allocated != nil {
 		p.Unexplained = ptr(*r.Allocated - r.end)
 	}
-	by, sites := map[string]int64{}, map[[2]string]*Site{}
+	by, sites := map[string]int64{}, siteSums{}
 	for i := range r.blocks {
 		b := &r.blocks[i]
 		if !b.isAt(r.top) {
 			continue
 		}
 		by[b.role] += b.size
-		key := [2]string{r.site(b), b.role}
-		if sites[key] == nil {
-			sites[key] = &Site{Site: key[0], Category: key[1]}
-		}
-		sites[key].Bytes += b.size
-		sites[key].Count++
+		sites.add(r.site(b), b)
 	}
 	p.Categories = categories(by)
-	for _, s := range sites {
-		p.Sites = append(p.Sites, *s)
-	}
-	slices.SortFunc(p.Sites, func(a, b Site) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Site, b.Site),
-			cmp.Compare(a.Category, b.Category))
-	})
-	p.every = p.Sites
+	p.every = sites.sorted()
 	p.Sites = p.every[:min(len(p.every), maxSites)]
+	p.Left, p.LeftSteps = r.left()
+	for _, s := range p.Left {
+		p.LeftBytes += s.Bytes
+	}
+	p.Left = p.Left[:min(len(p.Left), maxSites)]
 	p.Modules, p.NoModules = r.owned(), r.CallsOff
 	p.Timeline = r.timeline(p.Categories)
 	ms := func(micros int64) float64 { return float64(micros) / 1000 }

@@ -31,8 +31,8 @@ func (s *settled) answer(v *Verdict) string {
 	if s.primary == keyHandles {
 		text += made(v.Sites, s.kind.Name, s.size)
 	}
-	if place := allocated(s, v.Sites); place != "" && !s.primary.counts() && !(isFilled && poolAsked(s)) {
-		text += "; " + allocatedBy(s, v.Sites) + place
+	if at := s.askedAt(v); at != "" && !(isFilled && poolAsked(s)) {
+		text += "; " + at
 	}
 	if line := compiledAt(v.Causes); line != "" {
 		text += "; " + line
@@ -42,6 +42,19 @@ func (s *settled) answer(v *Verdict) string {
 		text += cycleAt(v.Causes)
 	}
 	return text + "." + hazardWords(s)
+}
+
+// askedAt says where what grew was asked for; empty where nothing tells. What profiled
+// steps left behind says it better than where a pool took memory for all.
+func (s *settled) askedAt(v *Verdict) string {
+	place := allocated(s, v.Sites)
+	if left := s.leftAt(v.Peak); left != "" && (place == "" || poolAsked(s)) {
+		return "what stays of a step is allocated at " + left
+	}
+	if place == "" || s.primary.counts() {
+		return ""
+	}
+	return allocatedBy(s, v.Sites) + place
 }
 
 // cycleAt is the line that makes the cycle which is named as the first cause, behind it.
@@ -104,6 +117,9 @@ func (s *settled) next(v *Verdict) string {
 	case AppLeak:
 		if h := s.blamed(v.Holders); h != nil {
 			return boundIt(h)
+		}
+		if left := s.leftAt(v.Peak); left != "" {
+			return "find what keeps a reference to the memory that is allocated at " + left
 		}
 		if len(v.Sites) == 0 {
 			return "run it again with --sites, which names the lines that allocate what stays"

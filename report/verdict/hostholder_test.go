@@ -184,8 +184,8 @@ func TestBesideADeviceWhatHoldsHostMemoryIsNamed(t *testing.T) {
 			grows(record.ColHostHeap, 100*mib, 16*kib, mib/20).run()
 		for i := range holders {
 			if holders[i].OverMs == 0 {
-			holders[i].OverMs = 10_000
-		}
+				holders[i].OverMs = 10_000
+			}
 		}
 		run.Events = append(run.Events, record.Event{TMs: 16_000, Kind: record.KindHolders, Holders: holders})
 		return Judge(run, Options{})

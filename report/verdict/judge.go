@@ -17,17 +17,18 @@ func Judge(run *record.Run, o Options) *Verdict {
 	if run == nil {
 		run = &record.Run{}
 	}
-	v := judgeGrowth(run, o)
-	v.tellPeak(run)
+	v, about := judgeGrowth(run, o)
+	v.tellPeak(run, about)
 	return v
 }
 
-// judgeGrowth answers whose memory grows.
-func judgeGrowth(run *record.Run, o Options) *Verdict {
+// judgeGrowth answers whose memory grows, and which process that is about; nil of a run
+// without rows.
+func judgeGrowth(run *record.Run, o Options) (*Verdict, *settled) {
 	all := judgeAll(run, o, trend.ForReport())
 	worst := worstOf(judgedAmong(all))
 	if worst == nil {
-		return empty(run)
+		return empty(run), nil
 	}
 	if tree := decideTree(all, worst); tree != nil {
 		worst = tree
@@ -39,7 +40,7 @@ func judgeGrowth(run *record.Run, o Options) *Verdict {
 		v.Tree = treeOf(all, v.Measured)
 		v.LeftBehind = leftBehind(all, run.Events)
 	}
-	return v
+	return v, worst
 }
 
 // judgeAll cleans, examines and judges every process of a run, in order of pid.

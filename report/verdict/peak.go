@@ -7,8 +7,9 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// tellPeak adds what the run tells of its memory beside growth.
-func (v *Verdict) tellPeak(run *record.Run) {
+// tellPeak adds what the run tells of its memory beside growth, and says again what the
+// verdict is about, which the profiled steps may tell a line of; nil of a run without rows.
+func (v *Verdict) tellPeak(run *record.Run, about *settled) {
 	sure := v.Tier == Confirmed || v.Tier == Likely
 	m := peak.Of(run, peak.Growth{
 		Sure:  sure && v.Verdict != None && v.Verdict != Undecided,
@@ -18,6 +19,9 @@ func (v *Verdict) tellPeak(run *record.Run) {
 	if m.Missing != "" {
 		v.Missing = append(v.Missing, "peak: "+m.Missing)
 	}
+	if about != nil && about.leftAt(v.Peak) != "" {
+		about.say(v)
+	}
 	if m.OOM.Ended() {
 		v.Answer = sentence(OutOfMemory, m.OOM.Sentence)
 		v.Next = cmp.Or(m.OOM.Advice(), v.Next)
@@ -26,3 +30,33 @@ func (v *Verdict) tellPeak(run *record.Run) {
 
 // OutOfMemory is what an answer begins with that says why a program ran out of memory.
 const OutOfMemory = "out of memory"
+
+// Of what profiled steps left behind one line must have asked for leastLeft to be told for
+// it. What grows once in some steps may be in a window twice as often as in the run.
+const (
+	leastLeft = .4
+	mostLeft  = 2.5
+)
+
+// leftAt is the line that asked for most of what the profiled steps left behind, where
+// that is about as much a step as what is live grew by: "train.py:88 in forward". Empty
+// of no window, and where the steps left another amount: then it was not what grows.
+func (s *settled) leftAt(p *peak.Peak) string {
+	if p == nil || p.LeftSteps < 1 || s.class != AppLeak || s.primary != keyLive ||
+		s.pid != 0 && p.PID != s.pid {
+		return ""
+	}
+	_, step := s.judged.rates(&s.grow[keyLive])
+	if step == nil {
+		return ""
+	}
+	part := float64(p.LeftBytes) / float64(p.LeftSteps) / step.Value
+	if !(part >= leastExplained && part <= mostLeft) {
+		return ""
+	}
+	rows := make([]SiteRow, len(p.Left))
+	for i, l := range p.Left {
+		rows[i] = SiteRow{Site: l.Site, Bytes: l.Bytes}
+	}
+	return heaviest(rows, func(r SiteRow) int64 { return r.Bytes }, leastLeft*float64(p.LeftBytes), false)
+}

@@ -38,9 +38,14 @@ func (s *settled) verdict() *Verdict {
 		v.scoreKind = "none"
 	}
 	v.Summary = sentence(s.lead(), s.claim(v))
+	s.say(v)
+	return v
+}
+
+// say writes down what a person reads first, of what the verdict has by now.
+func (s *settled) say(v *Verdict) {
 	v.Claim, v.Next = s.answer(v), s.next(v)
 	v.Answer = sentence(s.lead(), v.Claim)
-	return v
 }
 
 // missing is what was not recorded, or cannot be known from what was.
