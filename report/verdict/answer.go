@@ -31,7 +31,7 @@ func (s *settled) answer(v *Verdict) string {
 	if s.primary == keyHandles {
 		text += made(v.Sites, s.kind.Name, s.size)
 	}
-	if at := s.askedAt(v); at != "" && !(isFilled && poolAsked(s)) {
+	if at := askedAt(s, v); at != "" && !(isFilled && poolAsked(s)) {
 		text += "; " + at
 	}
 	if line := compiledAt(v.Causes); line != "" {
@@ -46,9 +46,9 @@ func (s *settled) answer(v *Verdict) string {
 
 // askedAt says where what grew was asked for; empty where nothing tells. What profiled
 // steps left behind says it better than where a pool took memory for all.
-func (s *settled) askedAt(v *Verdict) string {
+func askedAt(s *settled, v *Verdict) string {
 	place := allocated(s, v.Sites)
-	if left := s.leftAt(v.Peak); left != "" && (place == "" || poolAsked(s)) {
+	if left := leftAt(s, v.Peak); left != "" && (place == "" || poolAsked(s)) {
 		return "what stays of a step is allocated at " + left
 	}
 	if place == "" || s.primary.counts() {
@@ -118,7 +118,7 @@ func (s *settled) next(v *Verdict) string {
 		if h := s.blamed(v.Holders); h != nil {
 			return boundIt(h)
 		}
-		if left := s.leftAt(v.Peak); left != "" {
+		if left := leftAt(s, v.Peak); left != "" {
 			return "find what keeps a reference to the memory that is allocated at " + left
 		}
 		if len(v.Sites) == 0 {

@@ -152,7 +152,7 @@ func gainsOnce(s *settled) map[string]float64 {
 			case h.Host:
 			case h.Graph != "":
 				part = float64(h.Bytes) / s.whole.risenUntil(keyLive, e.TMs/1000)
-			case h.OverMs > 0 && (h.Count >= manyThings || h.Count >= someThings && s.roseBy(&h, e.TMs/1000)):
+			case h.OverMs > 0 && (h.Count >= manyThings || h.Count >= someThings && roseBy(s.whole, &h, e.TMs/1000)):
 				part = float64(h.Bytes) / (h.OverMs / 1000) / (s.size / lasted)
 			}
 			if part >= leastExplained && part <= mostExplained {
@@ -165,9 +165,9 @@ func gainsOnce(s *settled) map[string]float64 {
 
 // roseBy reports whether what is live rose by about a holder's bytes while these came,
 // which was until a time.
-func (s *settled) roseBy(h *HolderRow, at float64) bool {
+func roseBy(l *accounts, h *HolderRow, at float64) bool {
 	over := h.OverMs / 1000
-	part := float64(h.Bytes) / over / s.whole.between(keyLive, at-over, at)
+	part := float64(h.Bytes) / over / l.between(keyLive, at-over, at)
 	return part >= leastExplained && part <= mostExplained
 }
 

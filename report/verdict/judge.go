@@ -125,8 +125,8 @@ func (s *settled) worse(t *settled) bool {
 }
 
 // grows reports whether something of the process surely grows, its owner known or not.
-func (s *settled) grows() bool {
-	return gravity(s.class) > gravity(Undecided) || s.class == Undecided && s.primary == keyDevice
+func (d *decision) grows() bool {
+	return gravity(d.class) > gravity(Undecided) || d.class == Undecided && d.primary == keyDevice
 }
 
 func gravity(c Class) int {

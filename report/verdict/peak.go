@@ -19,8 +19,8 @@ func (v *Verdict) tellPeak(run *record.Run, about *settled) {
 	if m.Missing != "" {
 		v.Missing = append(v.Missing, "peak: "+m.Missing)
 	}
-	if about != nil && about.leftAt(v.Peak) != "" {
-		about.say(v)
+	if about != nil && leftAt(about, v.Peak) != "" {
+		say(about, v)
 	}
 	if m.OOM.Ended() {
 		v.Answer = sentence(OutOfMemory, m.OOM.Sentence)
@@ -41,7 +41,7 @@ const (
 // leftAt is the line that asked for most of what the profiled steps left behind, where
 // that is about as much a step as what is live grew by: "train.py:88 in forward". Empty
 // of no window, and where the steps left another amount: then it was not what grows.
-func (s *settled) leftAt(p *peak.Peak) string {
+func leftAt(s *settled, p *peak.Peak) string {
 	if p == nil || p.LeftSteps < 1 || s.class != AppLeak || s.primary != keyLive ||
 		s.pid != 0 && p.PID != s.pid {
 		return ""

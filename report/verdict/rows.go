@@ -38,12 +38,12 @@ func (s *settled) verdict() *Verdict {
 		v.scoreKind = "none"
 	}
 	v.Summary = sentence(s.lead(), s.claim(v))
-	s.say(v)
+	say(s, v)
 	return v
 }
 
 // say writes down what a person reads first, of what the verdict has by now.
-func (s *settled) say(v *Verdict) {
+func say(s *settled, v *Verdict) {
 	v.Claim, v.Next = s.answer(v), s.next(v)
 	v.Answer = sentence(s.lead(), v.Claim)
 }
