@@ -125,7 +125,8 @@ func deviceIsYoung(s *settled) string {
 }
 
 // deviceLived is for how many seconds the program has held memory of a device; 0 of one
-// that has none yet.
+// that has none yet. A worker that has none does not wait for one: it has lived for as
+// long as it was seen.
 func (p *process) deviceLived() float64 {
 	w := p.whole
 	for i := range w.clock {
@@ -134,6 +135,9 @@ func (p *process) deviceLived() float64 {
 				return w.clock[len(w.clock)-1] - w.clock[i]
 			}
 		}
+	}
+	if p.pid != 0 && p.pid != p.run.Meta.PID {
+		return p.lived()
 	}
 	return 0
 }

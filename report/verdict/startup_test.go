@@ -133,6 +133,31 @@ func TestWhatComesWhileADeviceIsYoungIsLeftOpenUnlessItIsSure(t *testing.T) {
 	}
 }
 
+func TestAWorkerWithoutADeviceIsNotJudgedByItsAge(t *testing.T) {
+	t.Parallel()
+	// Rows of a program on a device and of its worker, in turn, 70 s of them. The host
+	// memory of the worker grows, and faster once others leave it more of the machine.
+	p := newProgram(1400)
+	p.meta.PID, p.meta.Driver = 100, "nvidia 580"
+	p.meta.Versions = map[string]string{"python": "3.12", "torch": "2.11"}
+	p.set(record.ColPID, func(i int) float64 { return float64(100 + i%2) })
+	p.set(record.ColGPU, func(i int) float64 {
+		if i%2 == 0 {
+			return 800 * mib
+		}
+		return math.NaN()
+	})
+	p.set(record.ColFootprint, func(i int) float64 {
+		if i%2 == 0 {
+			return 700 * mib
+		}
+		return 400*mib + float64(i)*.3*mib + float64(max(i-1050, 0))*.5*mib
+	})
+	if v := p.judge(); v.PID != 101 || v.Verdict != HostGrowth {
+		t.Errorf("process %d, %s", v.PID, v.Answer)
+	}
+}
+
 // TestTheFirstUseOfEverythingIsNoGrowthWhereWorkIsCountedEither: a healthy model on a busy
 // machine took 3 MiB in the 1.5 s that it lived, a part with each new shape.
 func TestTheFirstUseOfEverythingIsNoGrowthWhereWorkIsCountedEither(t *testing.T) {
