@@ -137,6 +137,12 @@ int main(int argc, char **argv) {
 	setsid();
 	if (!strcmp(mode, "terminal") && ioctl(0, TIOCSCTTY, 0) < 0)
 		perror("TIOCSCTTY");
+	// The job may have the terminal hung up before we run again: we wait with that
+	// signal until we know the job.
+	sigset_t hup;
+	sigemptyset(&hup);
+	sigaddset(&hup, SIGHUP);
+	sigprocmask(SIG_BLOCK, &hup, 0);
 	pid_t pid = fork();
 	if (pid == 0)
 		start(mode, argv + 4);
@@ -145,6 +151,7 @@ int main(int argc, char **argv) {
 		job = pid;
 		signal(SIGHUP, hangUp);
 	}
+	sigprocmask(SIG_UNBLOCK, &hup, 0);
 	// What we keep open ourselves would keep readers of it waiting.
 	int nothing = open("/dev/null", O_RDWR);
 	if (strcmp(mode, "terminal"))
