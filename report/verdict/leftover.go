@@ -26,6 +26,9 @@ func findWork(left *leftovers, growth finding, stepped bool) *finding {
 }
 
 // findLeftover is the account that holds most beyond the threshold; nil without one.
+// What the program still refers to comes before what its pool keeps beside it, unless
+// the pool keeps many times as much: a pool that gives all back at rest never rests
+// while something is live.
 // Host memory counts only when it grows from one repetition to the next: a
 // runtime's heap and a program's code settle on first use.
 func findLeftover(left *leftovers, least float64) *finding {
@@ -34,6 +37,9 @@ func findLeftover(left *leftovers, least float64) *finding {
 		if b, ok := left.of(k); ok && b > most {
 			best, most = k, b
 		}
+	}
+	if live, ok := left.of(keyLive); best == keyIdle && ok && live > least && most <= dwarfs*live {
+		best, most = keyLive, live
 	}
 	if best == keys && left.perRepetition(keyHost) > least {
 		best = keyHost

@@ -63,6 +63,19 @@ func TestLeftoverBetweenBaselineAndReleasedIsAFinding(t *testing.T) {
 	}
 }
 
+func TestWhatIsLiveComesBeforeWhatThePoolKeepsBesideIt(t *testing.T) {
+	t.Parallel()
+	if v := loading(2.5*mib, 6*mib).judge(); v.Verdict != AppLeak || v.RestsOn != ByLeftover {
+		t.Errorf("the pool never rests: %s by %s: %s", v.Verdict, v.RestsOn, v.Summary)
+	}
+	if v := loading(2.5*mib, 600*mib).judge(); v.Verdict != PoolGrowth {
+		t.Errorf("the pool keeps many times as much: %s: %s", v.Verdict, v.Summary)
+	}
+	if v := loading(mib, 6*mib).judge(); v.Verdict != PoolGrowth {
+		t.Errorf("what is live is at the threshold: %s: %s", v.Verdict, v.Summary)
+	}
+}
+
 func TestLeftoverCountsOnlyStrictlyAboveTheThreshold(t *testing.T) {
 	t.Parallel()
 	if v := loading(0, mib).judge(); v.Verdict != None {
