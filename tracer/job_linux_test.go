@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -136,7 +137,7 @@ func TestAScriptWithoutAnInterpreterIsRunByTheShell(t *testing.T) {
 		if err := os.Mkdir(cfg.Dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(c.text), 0o700); err != nil {
+		if err := standin.WriteProgram(path, []byte(c.text), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		res, err := Run(t.Context(), cfg)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gpumem/gpumem/internal/loader/standin"
 )
 
 // installed is the wheel of this platform in a Python environment of its own.
@@ -221,7 +223,7 @@ func checkNamesake(t *testing.T, in *installed) {
 		t.Fatal(err)
 	}
 	script := "#!/usr/bin/env python3\nfrom gpumonitor.bw import main\n"
-	if err := os.WriteFile(command, []byte(script), 0o755); err != nil {
+	if err := standin.WriteProgram(command, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	module := in.program(t, "python", "-m", "gpumem", "version")

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gpumem/gpumem/internal/loader/standin"
 )
 
 // envTempDir makes this test's program the owner of a capture directory until
@@ -214,7 +216,7 @@ func TestEveryWayToStartAProgramLeavesUsOutWhereTheLibraryIsOutOfReach(t *testin
 	other := tools.path("other.so")
 	const show = `echo "$1|$LD_PRELOAD|$LD_AUDIT|$GPUMEM_CAPTURE_DIR"`
 	script := filepath.Join(t.TempDir(), "show")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\n"+show+"\n"), 0o700); err != nil {
+	if err := standin.WriteProgram(script, []byte("#!/bin/sh\n"+show+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for _, way := range []string{

@@ -15,6 +15,7 @@ import (
 
 	"github.com/cilium/ebpf/link"
 
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -164,7 +165,7 @@ func TestAPlainUserIsToldWhatIsMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	binary := filepath.Join(dir, "plain")
-	if err := errors.Join(os.Chmod(dir, 0o755), os.WriteFile(binary, self, 0o755)); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o755), standin.WriteProgram(binary, self, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(binary)

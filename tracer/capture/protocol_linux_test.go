@@ -1,12 +1,12 @@
 package capture
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -92,7 +92,7 @@ func TestWhyNamesTheReasonWhenNothingWasCaptured(t *testing.T) {
 	t.Parallel()
 	tools := build(t)
 	script := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(script, []byte("#!"+tools.app("static")+"\n"), 0o700); err != nil {
+	if err := standin.WriteProgram(script, []byte("#!"+tools.app("static")+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

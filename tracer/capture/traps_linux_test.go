@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -260,7 +261,7 @@ func TestASetuidProgramIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	app := filepath.Join(t.TempDir(), "raised")
-	if err := os.WriteFile(app, content, 0o755); err != nil {
+	if err := standin.WriteProgram(app, content, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chown(app, 65534, 65534); err != nil {

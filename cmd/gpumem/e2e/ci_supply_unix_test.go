@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/gpumem/gpumem/internal/loader/standin"
 )
 
 func TestActionsOfOthersArePinnedByTheirHash(t *testing.T) {
@@ -45,7 +47,7 @@ func vulnerable(t *testing.T, says, code string) (string, error) {
 	t.Helper()
 	tool := filepath.Join(t.TempDir(), "tool")
 	script := "#!/bin/sh\necho '" + says + "'\nexit " + code + "\n"
-	if err := os.WriteFile(tool, []byte(script), 0o755); err != nil {
+	if err := standin.WriteProgram(tool, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("bash", filepath.Join("..", "..", "..", "scripts", "vulnerable.sh"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
 	"github.com/gpumem/gpumem/cmd/gpumem/selftest"
+	"github.com/gpumem/gpumem/internal/loader/standin"
 )
 
 // checked runs the real program and takes its JSON apart.
@@ -118,7 +119,7 @@ func TestWhatSelftestCannotDoIsAUsageError(t *testing.T) {
 func TestAToolThatDisagreesMakesTheExitCode1(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "ps"), []byte("#!/bin/sh\necho 5\n"), 0o755); err != nil {
+	if err := standin.WriteProgram(filepath.Join(dir, "ps"), []byte("#!/bin/sh\necho 5\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	path := "PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -27,7 +28,7 @@ func TestARunWarnsOfABundleThatAllowsGPUCapture(t *testing.T) {
 	}
 	for path, text := range map[string][]byte{filepath.Join(contents, "Info.plist"): plist,
 		program: []byte("#!/bin/sh\n")} {
-		if err := os.WriteFile(path, text, 0o755); err != nil {
+		if err := standin.WriteProgram(path, text, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

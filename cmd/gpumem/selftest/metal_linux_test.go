@@ -1,11 +1,11 @@
 package selftest
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/device"
+	"github.com/gpumem/gpumem/internal/loader/standin"
 )
 
 func TestObjectsWithoutAPoolAreWrong(t *testing.T) {
@@ -19,7 +19,7 @@ while read word; do
 	echo '{}'
 done
 `
-	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+	if err := standin.WriteProgram(program, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	s := quietTester()

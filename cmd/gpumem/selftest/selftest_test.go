@@ -3,12 +3,12 @@ package selftest
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/device"
+	"github.com/gpumem/gpumem/internal/loader/standin"
 	"github.com/gpumem/gpumem/probe"
 )
 
@@ -113,7 +113,7 @@ func TestASubjectThatDiesIsAReportNotACrash(t *testing.T) {
 	program := filepath.Join(dir, "dies")
 	script := "#!/bin/sh\necho '{\"name\":\"x\",\"driver\":\"soft\"}'\nread word\necho 'uncaught " +
 		"exception' >&2\nkill -ABRT $$\n"
-	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+	if err := standin.WriteProgram(program, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	s, err := startSubject(context.Background(), program, device.Soft, 1<<20)

@@ -29,7 +29,8 @@ type kind struct {
 	alone   bool         // runs by itself: it measures or loads the machine
 }
 
-// key is what is typed once the terminal has shown a text since the last.
+// key is what is typed once the terminal has shown a text since the last. A text that
+// is a whole line has its end: what is typed before it is echoed within the line.
 type key struct{ after, typed string }
 
 // rule replaces in both records what differs between any two runs.

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/gpumem/gpumem/internal/loader/standin"
 )
 
 // patience is how long a child may take before it is said to hang. No child of
@@ -98,7 +100,7 @@ func (s *side) prepare(k *kind) error {
 	}
 	tell := regexp.MustCompile(` -o \S+`).ReplaceAllString(run, "")
 	for name, text := range map[string]string{"run": run, "run-and-tell": tell} {
-		if err := os.WriteFile(filepath.Join(s.dir, "bin", name), []byte(text), 0o755); err != nil {
+		if err := standin.WriteProgram(filepath.Join(s.dir, "bin", name), []byte(text), 0o755); err != nil {
 			return err
 		}
 	}
@@ -111,7 +113,7 @@ func (s *side) prepare(k *kind) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		if err := standin.WriteProgram(path, []byte(text), mode); err != nil {
 			return err
 		}
 	}

@@ -16,9 +16,9 @@ func terminals() []kind {
 			keys: []key{
 				// The shell shows what was typed before it gives the terminal back its
 				// echo: what says that the job runs is the job's own word.
-				{"ready> ", "sh -c 'echo $((40+2)); exec cat'\n"}, {"42\r\n", "one\n"}, {"one\r\none", "\x1a"},
+				{"ready> ", "sh -c 'echo $((40+2)); exec cat'\n"}, {"42\r\n", "one\n"}, {"one\r\none\r\n", "\x1a"},
 				{"ready> ", "jobs\n"}, {"ready> ", "fg\n"}, {"exec cat'\r\n", "two\n"},
-				{"two\r\ntwo", "\x03"}, {"ready> ", "echo $?\n"}, {"130", ""}, {"ready> ", "exit\n"},
+				{"two\r\ntwo\r\n", "\x03"}, {"ready> ", "echo $?\n"}, {"130", ""}, {"ready> ", "exit\n"},
 			},
 		},
 		{
@@ -27,25 +27,25 @@ func terminals() []kind {
 				"sh", "-c",
 				"trap 'echo interrupted; exit 4' INT; echo begun; while :; do sleep .05; done",
 			},
-			keys: []key{{"begun", "\x03"}},
+			keys: []key{{"begun\r\n", "\x03"}},
 		},
 		{
 			name: "an interrupt by the keyboard that ends",
-			argv: []string{"sh", "-c", "echo begun; exec sleep 30"}, keys: []key{{"begun", "\x03"}},
+			argv: []string{"sh", "-c", "echo begun; exec sleep 30"}, keys: []key{{"begun\r\n", "\x03"}},
 		},
 		{
 			name: "quit by the keyboard",
 			argv: []string{"sh", "-c", "ulimit -c 0; echo begun; exec sleep 30"},
-			keys: []key{{"begun", "\x1c"}},
+			keys: []key{{"begun\r\n", "\x1c"}},
 		},
 		{
 			name: "python that is interrupted by the keyboard",
 			argv: []string{"python3", "-c", "import time; print('begun', flush=True); time.sleep(30)"},
-			keys: []key{{"begun", "\x03"}},
+			keys: []key{{"begun\r\n", "\x03"}},
 		},
 		{
 			name: "the end of input by the keyboard", argv: []string{"cat"},
-			keys: []key{{"", "text\n"}, {"text\r\ntext", "\x04"}},
+			keys: []key{{"", "text\n"}, {"text\r\ntext\r\n", "\x04"}},
 		},
 		{
 			name: "a size of the terminal",
@@ -66,8 +66,8 @@ func terminals() []kind {
 			name:  "a stop by the keyboard around gpumem",
 			outer: `set -m; run cat; echo stopped $?; fg; echo $?`,
 			keys: []key{
-				{"", "one\n"}, {"one\r\none", "\x1a"}, {"stopped", ""}, {"cat", "two\n"},
-				{"two\r\ntwo", "\x04"},
+				{"", "one\n"}, {"one\r\none\r\n", "\x1a"}, {"stopped", ""}, {"cat", "two\n"},
+				{"two\r\ntwo\r\n", "\x04"},
 			},
 			rules: []rule{replace("process identifiers", `line 1: +[0-9]+`, "line 1: PID")},
 		},
@@ -89,7 +89,7 @@ func terminals() []kind {
 				"sh", "-c",
 				"trap 'echo hung up >../cwd/hup; exit 5' HUP; echo begun; while :; do sleep .05; done",
 			},
-			keys: []key{{"begun", hangUp}},
+			keys: []key{{"begun\r\n", hangUp}},
 		},
 		{
 			name: "a terminal within a terminal",
