@@ -64,7 +64,7 @@ func without(why, lines string) rule {
 
 // The rules that several rows name.
 var (
-	pids          = replace("process identifiers", `\b[0-9]{2,7}\b`, "PID")
+	pids          = replace("process identifiers, which bash pads", ` *\b[0-9]{2,7}\b`, " PID")
 	addresses     = replace("addresses are random", `0x[0-9a-f]{4,}`, "ADDRESS")
 	durations     = replace("the clock", `[0-9]+[.:][0-9]+ ?(m?s|seconds)?\b`, "TIME")
 	whichTerminal = replace("each run has a terminal of its own", `/dev/pts/[0-9]+`, "/dev/pts/N")
