@@ -72,7 +72,9 @@ func TestAFullDiskKeepsTheProgramsExitCodeAndWhatWasRecorded(t *testing.T) {
 		t.Skipf("no small disk can be mounted here: %v", err)
 	}
 	t.Cleanup(func() { unix.Unmount(disk, unix.MNT_DETACH) })
-	got := shell(t, disk, `$G run -q --interval 1ms --out full -- sh -c 'sleep 2; echo all; exit 7'`)
+	// However slowly rows come, the program runs until the disk has been full for a while.
+	const program = `until [ "$(stat -fc %a .)" = 0 ]; do sleep .1; done; sleep 1; echo all; exit 7`
+	got := shell(t, disk, `$G run -q --interval 1ms --out full -- sh -c '`+program+`'`)
 	if got.code != 7 || got.stdout != "all\n" ||
 		!strings.Contains(got.stderr, "rows are lost: write sample") {
 		t.Errorf("code %d, %q\n%s", got.code, got.stdout, got.stderr)
