@@ -12,6 +12,7 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/option"
 	"github.com/gpumem/gpumem/cmd/gpumem/usage"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/tracer"
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -28,8 +29,8 @@ const (
 	// leastPurge is the shortest time between two purges: each is measured, and
 	// what is measured has to come to rest.
 	leastPurge = 2 * time.Second
-	// againPurge is how long idle memory may stay above its bound before the next
-	// purge: one that gave little back is not repeated at once.
+	// againPurge is how long idle memory may stay above its bound after a purge that
+	// left it there: what gave little back is not repeated at once.
 	againPurge = 30 * time.Second
 	// lookPurge is how often the condition is looked at.
 	lookPurge = 100 * time.Millisecond
@@ -105,35 +106,32 @@ func (p Purging) into(cfg *tracer.Config) {
 		}
 	}
 	cfg.Watch = append(cfg.Watch, func(ctx context.Context, _ int, emit func(record.Event)) {
-		p.watch(ctx, idle.Load, func() error {
-			_, err := control.Ask(agent.ActionPurge)
-			return err
-		}, emit)
+		p.watch(ctx, idle.Load, func() (*record.Receipt, error) { return control.Ask(agent.ActionPurge) }, emit)
 	})
 }
 
 // watch purges until the program ends.
-func (p Purging) watch(ctx context.Context, idle func() int64, purge func() error, emit func(record.Event)) {
+func (p Purging) watch(ctx context.Context, idle func() int64, purge func() (*record.Receipt, error),
+	emit func(record.Event)) {
 	look := time.NewTicker(lookPurge)
 	defer look.Stop()
 	last, told := time.Now(), false
-	var hot time.Time // of the last purge by the condition
+	var rest time.Time // until which the condition is not looked at
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-look.C:
 		}
-		why := p.due(time.Since(last), time.Since(hot), idle())
+		kept := idle()
+		why := p.due(time.Since(last), time.Until(rest), kept)
 		if why == "" {
 			continue
 		}
 		emit(record.Event{Kind: record.KindEvent, Name: "purge", Text: why})
-		err := purge()
+		receipt, err := purge()
 		last = time.Now()
-		if p.above >= 0 {
-			hot = last
-		}
+		rest = last.Add(p.pause(kept, receipt))
 		if err != nil && !told && ctx.Err() == nil {
 			told = true
 			emit(record.Event{Kind: record.KindWarning, Text: notPurged(err)})
@@ -141,16 +139,25 @@ func (p Purging) watch(ctx context.Context, idle func() int64, purge func() erro
 	}
 }
 
-// due is why a purge is due, empty when none is: so long ago was the last one, and
-// the last one by the condition. Unknown idle memory is -1.
-func (p Purging) due(since, hot time.Duration, idle int64) string {
+// due is why a purge is due, empty when none is: so long ago was the last one, and so
+// long the condition still rests. Unknown idle memory is -1.
+func (p Purging) due(since, rest time.Duration, idle int64) string {
 	switch {
 	case p.every > 0 && since >= p.every:
 		return fmt.Sprintf("every %s", p.every)
-	case p.above >= 0 && idle > p.above && hot >= againPurge:
-		return fmt.Sprintf("idle memory is %s, above %s", option.FormatSize(idle), option.FormatSize(p.above))
+	case p.above >= 0 && idle > p.above && rest <= 0:
+		return fmt.Sprintf("idle memory is %s, above %s", units.Bytes(idle), units.Bytes(p.above))
 	}
 	return ""
+}
+
+// pause is how long the condition rests after a purge: a long one where it freed too
+// little of what was idle to help.
+func (p Purging) pause(idle int64, receipt *record.Receipt) time.Duration {
+	if receipt != nil && receipt.ClaimedBytes != nil && idle-*receipt.ClaimedBytes <= p.above {
+		return leastPurge
+	}
+	return againPurge
 }
 
 // notPurged says why a purge did not come about, and what would help.
