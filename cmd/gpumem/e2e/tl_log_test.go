@@ -29,3 +29,15 @@ func TestReportReadsTensorLogicsMemoryCheck(t *testing.T) {
 		}
 	}
 }
+
+func TestAVariableThatIsNoNumberIsRefusedBeforeTheRun(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"TL_BUFFER_MAX_MB", "TL_COMPUTE_PER_BUFFER"} {
+		got := gpumemEnv(t, dir, []string{name + "=many"}, "run", "--out", filepath.Join(dir, "run"), "xor")
+		want := "gpumem: xor: " + name + "=many: must be a whole number from 1 on\n"
+		if _, err := os.Stat(filepath.Join(dir, "run")); got.code != exitUsage || got.stderr != want || err == nil {
+			t.Errorf("exit code %d, %v, want the one line %q:\n%s", got.code, err, want, got.stderr)
+		}
+	}
+}
