@@ -53,6 +53,7 @@ type way struct {
 	placed, copies    bool
 	peak              int64 // of live bytes, beyond those before the model was loaded
 	after             int64 // live bytes that stayed
+	left              int64 // references that a token left, at most
 	returned, dropped uint64
 	waits             uint64
 	took              time.Duration
@@ -157,7 +158,7 @@ func (g *generator) measureInto(ctx context.Context, file *gguf.File, w *way, be
 	if took := time.Since(start); w.took == 0 || took < w.took {
 		w.took = took
 	}
-	w.tokens, w.peak = g.read+g.written, g.peak-before
+	w.tokens, w.peak, w.left = g.read+g.written, g.peak-before, max(w.left, g.left)
 	return nil
 }
 
@@ -280,6 +281,8 @@ func printMeasured(table io.Writer, ways []*way, cost cloneCost) {
 	rows.add("still live after everything was released", fmt.Sprint(copies.after, " B"),
 		fmt.Sprint(handles.after, " B"), fmt.Sprint(direct.after, " B"), "0 B", fmt.Sprint(handles.after, " B"),
 		handles.after == 0)
+	rows.add("references that a token left, at most", fmt.Sprint(copies.left), fmt.Sprint(handles.left),
+		fmt.Sprint(direct.left), "0", fmt.Sprint(handles.left), handles.left == 0)
 	clones := int64(0)
 	for _, n := range handles.counts {
 		clones += n
