@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -106,36 +107,72 @@ func (p Purging) into(cfg *tracer.Config) {
 		}
 	}
 	cfg.Watch = append(cfg.Watch, func(ctx context.Context, _ int, emit func(record.Event)) {
-		p.watch(ctx, idle.Load, func() (*record.Receipt, error) { return control.Ask(agent.ActionPurge) }, emit)
+		w := purgeWatch{Purging: p, idle: idle.Load, emit: emit,
+			offered: func() bool { return slices.Contains(control.Actions(), agent.ActionPurge) },
+			purge:   func() (*record.Receipt, error) { return control.Ask(agent.ActionPurge) }}
+		w.run(ctx)
 	})
 }
 
-// watch purges until the program ends.
-func (p Purging) watch(ctx context.Context, idle func() int64, purge func() (*record.Receipt, error),
-	emit func(record.Event)) {
+// purgeWatch purges one program while it runs.
+type purgeWatch struct {
+	Purging
+	idle    func() int64
+	offered func() bool
+	purge   func() (*record.Receipt, error)
+	emit    func(record.Event)
+
+	last time.Time // of a purge, or of the start
+	rest time.Time // until which the condition is not looked at
+	told bool      // what stands in the way was said
+	done bool      // there was a purge
+	want bool      // one was due that nobody offered
+}
+
+// run purges until the program ends. An agent may come late, as its framework is
+// imported late: only at the end is it sure that none did.
+func (w *purgeWatch) run(ctx context.Context) {
 	look := time.NewTicker(lookPurge)
 	defer look.Stop()
-	last, told := time.Now(), false
-	var rest time.Time // until which the condition is not looked at
-	for {
+	for w.last = time.Now(); ; {
 		select {
 		case <-ctx.Done():
+			if w.want && !w.done {
+				w.warn(tracer.ErrNotOffered)
+			}
 			return
 		case <-look.C:
+			w.look(ctx)
 		}
-		kept := idle()
-		why := p.due(time.Since(last), time.Until(rest), kept)
-		if why == "" {
-			continue
-		}
-		emit(record.Event{Kind: record.KindEvent, Name: "purge", Text: why})
-		receipt, err := purge()
-		last = time.Now()
-		rest = last.Add(p.pause(kept, receipt))
-		if err != nil && !told && ctx.Err() == nil {
-			told = true
-			emit(record.Event{Kind: record.KindWarning, Text: notPurged(err)})
-		}
+	}
+}
+
+// look purges if it is time to.
+func (w *purgeWatch) look(ctx context.Context) {
+	kept := w.idle()
+	why := w.due(time.Since(w.last), time.Until(w.rest), kept)
+	if why == "" {
+		return
+	}
+	if !w.offered() {
+		w.want = true
+		return
+	}
+	w.emit(record.Event{Kind: record.KindEvent, Name: "purge", Text: why})
+	receipt, err := w.purge()
+	w.last = time.Now()
+	w.rest = w.last.Add(w.pause(kept, receipt))
+	w.done = w.done || err == nil
+	if err != nil && ctx.Err() == nil {
+		w.warn(err)
+	}
+}
+
+// warn says once why nothing was purged.
+func (w *purgeWatch) warn(err error) {
+	if !w.told {
+		w.told = true
+		w.emit(record.Event{Kind: record.KindWarning, Text: notPurged(err)})
 	}
 }
 

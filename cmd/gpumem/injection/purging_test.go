@@ -1,6 +1,8 @@
 package injection
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -44,6 +46,31 @@ func TestAPurgeThatHelpedMayComeAgainSoon(t *testing.T) {
 	} {
 		if got := p.pause(c.idle, c.receipt); got != c.want {
 			t.Errorf("%d idle, %+v: a pause of %s, want %s", c.idle, c.receipt, got, c.want)
+		}
+	}
+}
+
+func TestAnAgentThatComesLateIsNoReasonForAWarning(t *testing.T) {
+	t.Parallel()
+	for name, comes := range map[string]bool{"late": true, "never": false} {
+		var kinds []string
+		here := false
+		w := purgeWatch{Purging: Purging{every: 1, above: -1}, idle: func() int64 { return -1 },
+			offered: func() bool { return here },
+			purge:   func() (*record.Receipt, error) { return &record.Receipt{}, nil },
+			emit:    func(e record.Event) { kinds = append(kinds, e.Kind+" "+e.Name) }}
+		ctx, cancel := context.WithCancel(context.Background())
+		w.look(ctx)
+		here = comes
+		w.look(ctx)
+		cancel()
+		w.run(ctx)
+		want := []string{record.KindWarning + " "}
+		if comes {
+			want = []string{record.KindEvent + " purge"}
+		}
+		if !slices.Equal(kinds, want) {
+			t.Errorf("%s: %q, want %q", name, kinds, want)
 		}
 	}
 }
