@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -109,4 +110,37 @@ func TestAdamTakesTheStepsOfItsFormula(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestCleanupWaitsAndEmptiesBothPoolsOfParameters is ML-04: kernels stay compiled.
+func TestCleanupWaitsAndEmptiesBothPoolsOfParameters(t *testing.T) {
+	t.Parallel()
+	rt, d := onSoft(t, "neatml")
+	err := rt.Scope(func() error {
+		x := must(rt.From("x", []float32{1, 2}, 2))(t)
+		affine := call{"affine", over(2), []any{x.store, x.store, float32(2), float32(1)}}
+		bias := call{"add_bias", over(2), []any{x.store, x.store, int32(2)}}
+		return errors.Join(rt.machine.encode("affine", affine), rt.machine.encode("add_bias", bias))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels := d.Usage().Pipelines
+	if s := rt.Pool().Stats(); s.Pending.Count != 4 { // three parameters and x
+		t.Errorf("before: %+v", s)
+	}
+	if err := rt.Cleanup(); err != nil {
+		t.Fatal(err)
+	}
+	s, b := rt.Pool().Stats(), rt.Batch().Stats()
+	// The tensor's buffer is of neither.
+	if s.Purged.Count != 3 || s.Idle.Count != 1 || s.Pending.Count != 0 || b.Pending != 0 || b.InFlight != 0 ||
+		kernels == 0 || d.Usage().Pipelines != kernels {
+		t.Errorf("after: %+v, %+v, %d of %d kernels", s, b, d.Usage().Pipelines, kernels)
+	}
+	for _, err := range []error{rt.Close(), d.Close()} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
 }
