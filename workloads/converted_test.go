@@ -148,7 +148,7 @@ func TestAModelThatLlamaCppsConverterWroteSaysWhatTransformersSays(t *testing.T)
 		if err := run(t, "generate", softEnv(t, &out, flags)); err != nil {
 			t.Fatalf("%s: %v\n%s", kind, err, out.String())
 		}
-		if !strings.Contains(out.String(), "file\n"+want.Text+"\nanswered 1 requests") || want.Text == "" {
+		if !strings.Contains(out.String(), "file\n"+want.Text+"\nanswered 1 request") || want.Text == "" {
 			t.Errorf("%s: no %q in\n%s", kind, want.Text, out.String())
 		}
 		checkReplies(t, c, kind)
@@ -186,7 +186,7 @@ func checkReplies(t *testing.T, c converted, kind string) {
 	replies := c.Answers[kind].Replies
 	for _, asked := range []struct{ prompt, stdin, want string }{
 		{"", strings.Join(c.Questions, "\n"), " " + replies[0] + "\n " + replies[1] + "\nanswered 2 requests"},
-		{c.Questions[0], "", " " + replies[0] + "\nanswered 1 requests"},
+		{c.Questions[0], "", " " + replies[0] + "\nanswered 1 request"},
 	} {
 		var out bytes.Buffer
 		e := softEnv(t, &out, map[string]string{"model": c.path(kind), "chat": "yes", "prompt": asked.prompt})

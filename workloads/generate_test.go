@@ -110,7 +110,7 @@ func TestAModelWithATokenizerReadsAndWritesText(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
 	_, after, _ := strings.Cut(out.String(), "as they are in the file\n")
-	answer, _, _ := strings.Cut(after, "\nanswered 1 requests with 6 tokens\n")
+	answer, _, _ := strings.Cut(after, "\nanswered 1 request with 6 tokens\n")
 	if answer == "" || strings.Contains(answer, "request") || strings.Contains(answer, "\u2581") {
 		t.Errorf("the answer is no text: %q", out.String())
 	}
