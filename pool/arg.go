@@ -21,6 +21,7 @@ const (
 	bufArg
 	intArg
 	floatArg
+	sameArg
 )
 
 // Buf passes a buffer from its start.
@@ -35,9 +36,20 @@ func Int(v int32) Arg { return Arg{kind: intArg, bits: uint32(v)} }
 // Float passes a float32 parameter.
 func Float(v float32) Arg { return Arg{kind: floatArg, bits: math.Float32bits(v)} }
 
-func (a Arg) check(p *Pool) error {
+// Same passes a parameter of an earlier dispatch of the command again, without a buffer
+// of its own: i counts the parameters of the command so far, from 0.
+func Same(i int) Arg { return Arg{kind: sameArg, offset: uint64(max(i, 0))} }
+
+// check refuses an argument; earlier is how many parameters earlier dispatches of the
+// command have.
+func (a Arg) check(p *Pool, earlier int) error {
 	switch a.kind {
 	case intArg, floatArg:
+		return nil
+	case sameArg:
+		if a.offset >= uint64(earlier) {
+			return fmt.Errorf("parameter %d of %d: %w", a.offset, earlier, ErrRequest)
+		}
 		return nil
 	case bufArg:
 	default:
@@ -54,6 +66,9 @@ func (a Arg) check(p *Pool) error {
 	}
 	return nil
 }
+
+// isParam reports a parameter that is not an earlier one.
+func (a Arg) isParam() bool { return a.kind == intArg || a.kind == floatArg }
 
 // param is the parameter pool that the argument belongs to, and its label.
 func (a Arg) param() (key classKey, label string) {

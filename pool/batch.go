@@ -64,7 +64,7 @@ type Batch struct {
 	free    []*flight // completed, to be used again
 	failed  error     // of completed command buffers, not yet reported
 	scratch [paramBytes]byte
-	params  []Handle // of the dispatch being encoded
+	params  []passed // of the command being encoded
 	closed  bool
 
 	// counted is read without mu, so that a sampler never waits for a Sync.
@@ -168,10 +168,15 @@ func (b *Batch) check(c Command) error {
 	if len(c.Dispatches) == 0 {
 		return fmt.Errorf("no dispatches: %w", ErrRequest)
 	}
+	params := 0
 	for i, d := range c.Dispatches {
+		earlier := params
 		for j, a := range d.Args {
-			if err := a.check(b.pool); err != nil {
+			if err := a.check(b.pool, earlier); err != nil {
 				return fmt.Errorf("dispatch %d, argument %d: %w", i, j, err)
+			}
+			if a.isParam() {
+				params++
 			}
 		}
 	}

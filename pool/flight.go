@@ -42,12 +42,20 @@ func (b *Batch) record(c Command) (err error) {
 			err = errors.Join(err, fmt.Errorf("end encoder: %w", e))
 		}
 	}()
+	b.params = b.params[:0]
 	for _, d := range c.Dispatches {
 		if err := b.dispatch(enc, d); err != nil {
-			return fmt.Errorf("dispatch %s: %w", d.Kernel, err)
+			return errors.Join(fmt.Errorf("dispatch %s: %w", d.Kernel, err), b.giveUpParams())
 		}
 	}
-	return nil
+	return b.giveUpParams()
+}
+
+// passed is a parameter of the command being encoded: in a buffer, else inline.
+type passed struct {
+	handle Handle
+	bits   uint32
+	inline bool
 }
 
 func (b *Batch) dispatch(enc metal.Encoder, d Dispatch) error {
@@ -56,48 +64,61 @@ func (b *Batch) dispatch(enc metal.Encoder, d Dispatch) error {
 		return err
 	}
 	enc.SetPipeline(k)
-	b.params = b.params[:0]
 	for i, a := range d.Args {
-		switch {
-		case a.kind == bufArg:
+		switch a.kind {
+		case bufArg:
 			if err := b.open.use(a.handle); err != nil {
 				return fmt.Errorf("argument %d: %w", i, err)
 			}
 			enc.SetBuffer(i, a.handle.s.buf, a.offset)
-		case b.fresh || b.pool.policy.MaxParams > 0:
-			if err := b.setParam(enc, i, a); err != nil {
-				return errors.Join(fmt.Errorf("argument %d: %w", i, err), b.giveUpParams())
-			}
+		case sameArg:
+			b.bind(enc, i, b.params[a.offset])
 		default:
-			b.counted.params.Add(1)
-			binary.LittleEndian.PutUint32(b.scratch[:], a.bits)
-			enc.SetBytes(i, b.scratch[:])
+			p, err := b.pass(a)
+			if err != nil {
+				return fmt.Errorf("argument %d: %w", i, err)
+			}
+			b.bind(enc, i, p)
 		}
 	}
-	err = enc.Dispatch(d.Grid)
-	return errors.Join(err, b.giveUpParams())
+	return enc.Dispatch(d.Grid)
 }
 
-// setParam passes a parameter in a buffer of its own.
-func (b *Batch) setParam(enc metal.Encoder, index int, a Arg) error {
-	kind, label := a.param()
-	h, err := b.paramBuffer(kind, label)
-	if err != nil {
-		return err
+// bind makes a parameter an argument of the dispatch.
+func (b *Batch) bind(enc metal.Encoder, index int, p passed) {
+	if !p.inline {
+		enc.SetBuffer(index, p.handle.s.buf, 0)
+		return
 	}
-	b.params = append(b.params, h)
+	binary.LittleEndian.PutUint32(b.scratch[:], p.bits)
+	enc.SetBytes(index, b.scratch[:])
+}
+
+// pass makes a parameter of the command, in a buffer of its own where the policy or the
+// fault wants that.
+func (b *Batch) pass(a Arg) (passed, error) {
+	p := passed{bits: a.bits, inline: !b.fresh && b.pool.policy.MaxParams <= 0}
 	b.counted.params.Add(1)
+	if p.inline {
+		b.params = append(b.params, p)
+		return p, nil
+	}
+	kind, label := a.param()
+	var err error
+	if p.handle, err = b.paramBuffer(kind, label); err != nil {
+		return p, err
+	}
+	b.params = append(b.params, p)
 	b.counted.paramBuffers.Add(1)
 	binary.LittleEndian.PutUint32(b.scratch[:], a.bits)
-	_, err = h.s.buf.WriteAt(b.scratch[:], 0)
+	_, err = p.handle.s.buf.WriteAt(b.scratch[:], 0)
 	if err == nil {
-		err = b.open.use(h)
+		err = b.open.use(p.handle)
 	}
 	if err != nil {
-		return fmt.Errorf("write %s: %w", label, err)
+		return p, fmt.Errorf("write %s: %w", label, err)
 	}
-	enc.SetBuffer(index, h.s.buf, 0)
-	return nil
+	return p, nil
 }
 
 func (b *Batch) paramBuffer(kind classKey, label string) (Handle, error) {
@@ -107,15 +128,18 @@ func (b *Batch) paramBuffer(kind classKey, label string) (Handle, error) {
 	return b.pool.getParam(kind, label)
 }
 
-// giveUpParams gives the parameter buffers of one dispatch up once it is
+// giveUpParams gives the parameter buffers of a command up once it is
 // encoded: they are pending until the command buffer has completed, or idle
 // at once under a policy that returns early. Under the fault they stay.
 func (b *Batch) giveUpParams() (err error) {
 	if b.fresh {
 		return nil
 	}
-	for _, h := range b.params {
-		if _, e := h.Release(); e != nil {
+	for _, p := range b.params {
+		if p.inline {
+			continue
+		}
+		if _, e := p.handle.Release(); e != nil {
 			err = errors.Join(err, e)
 		}
 	}

@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -203,4 +204,38 @@ func TestAnEarlyReturnThatIsRefusedStaysPending(t *testing.T) {
 		t.Errorf("stats %+v", s)
 	}
 	checkSums(t, p)
+}
+
+// twice is a command of two dispatches, of which the second takes the parameters of the
+// first again.
+func twice(params ...pool.Arg) pool.Command {
+	c := noop()
+	c.Dispatches = append(c.Dispatches, c.Dispatches[0])
+	c.Dispatches[0].Args = params
+	c.Dispatches[1].Args = nil
+	for i := range params {
+		c.Dispatches[1].Args = append(c.Dispatches[1].Args, pool.Same(i))
+	}
+	return c
+}
+
+func TestTheDispatchesOfACommandShareItsParameters(t *testing.T) {
+	t.Parallel()
+	for policy, buffers := range map[string]uint64{"neatml": 4, "neatml-early": 4, "default": 0} {
+		p := newPool(t, newFake(), named(t, policy), pool.Options{})
+		b := newBatch(t, p, 0)
+		must(t, b.Encode(twice(pool.Int(1), pool.Int(2), pool.Int(3), pool.Float(4))))
+		if s := b.Stats(); s.Params != 4 || s.ParamBuffers != buffers || s.Dispatches != 2 {
+			t.Errorf("%s: %+v", policy, s)
+		}
+		if s := p.Stats(); s.Allocs != buffers || s.Hazards != 0 {
+			t.Errorf("%s: %+v", policy, s)
+		}
+		bad := twice(pool.Int(1))
+		bad.Dispatches[1].Args = append(bad.Dispatches[1].Args, pool.Same(1))
+		if err := b.Encode(bad); !errors.Is(err, pool.ErrRequest) {
+			t.Errorf("%s: a parameter that no dispatch has: %v", policy, err)
+		}
+		must(t, b.Sync())
+	}
 }

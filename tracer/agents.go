@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -231,7 +232,11 @@ func (l listener) mark(f *followed, m *agent.Mark, now int64) {
 		l.largeMark(f, m, at, now)
 		return
 	default:
-		r.markLocked(&r.marks, l.markEvent(f, m, at), now)
+		budget := &r.marks
+		if sumsUp(m) {
+			budget = &r.phases
+		}
+		r.markLocked(budget, l.markEvent(f, m, at), now)
 		return
 	}
 	// An agent that samples with its marks sends that sample next; its row
@@ -241,6 +246,20 @@ func (l listener) mark(f *followed, m *agent.Mark, now int64) {
 		return
 	}
 	r.row(f, at, nil)
+}
+
+// sumsUp reports a mark that tells of the whole run, as the rank of its statements: it
+// comes after so many others that nothing may be left for it.
+func sumsUp(m *agent.Mark) bool {
+	switch m.Kind {
+	case record.KindClones:
+		return true
+	case record.KindStatement:
+		return len(m.Detail) > 0
+	case record.KindEvent:
+		return strings.HasPrefix(m.Name, record.EventHazards)
+	}
+	return false
 }
 
 func (l listener) markEvent(f *followed, m *agent.Mark, at int64) record.Event {

@@ -53,6 +53,36 @@ func TestLongMarksAreCutAndDoNotFillTheDisk(t *testing.T) {
 	}
 }
 
+func TestWhatSumsARunUpComesThroughAfterAFloodOfMarks(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "lines")
+	var lines strings.Builder
+	lines.WriteString(`{"hello":{"v":1,"pid":PID}}` + "\n")
+	for range 4 * marksPerSecond {
+		lines.WriteString(`{"mark":{"kind":"statement","name":"Let","at":"a.go:1:1"}}` + "\n")
+	}
+	for _, last := range []string{
+		`"kind":"statement","name":"Let","at":"a.go:1:1","detail":{"rss_delta_bytes":7,"count":9}`,
+		`"kind":"clones","detail":{"clones":[]}`, `"kind":"event","name":"hazards: 12"`,
+	} {
+		lines.WriteString(`{"mark":{` + last + `}}` + "\n")
+	}
+	if err := os.WriteFile(file, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	res, run := trace(t, childConfig(t, "hostile "+file))
+	sums := 0
+	for _, e := range run.Events {
+		if e.Kind == record.KindClones || e.Kind == record.KindStatement && len(e.Detail) > 0 ||
+			e.Name == record.EventHazards+"12" {
+			sums++
+		}
+	}
+	if text := strings.Join(res.Warnings, "\n"); sums != 3 || !strings.Contains(text, "are not recorded") {
+		t.Errorf("%d of 3 sums, warnings %s", sums, text)
+	}
+}
+
 func TestMarksOfARunAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	const size = 4 << 10

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -160,16 +161,32 @@ func childWork(a []string) int {
 	return 0
 }
 
+// mapped is touched memory of so many bytes.
+func mapped(size int) ([]byte, error) {
+	mem, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	for i := 0; i < len(mem); i += 4096 {
+		mem[i] = 1
+	}
+	return mem, err
+}
+
+// takeAgain takes twice the size, a MiB at a time.
+func takeAgain(size int) {
+	for range 2 * size >> 20 {
+		time.Sleep(5 * time.Millisecond)
+		if _, err := mapped(1 << 20); err != nil {
+			return
+		}
+	}
+}
+
 // childLeak holds touched memory until it is asked to purge; with an argument
-// it lives until the end of stdin.
+// it lives until the end of stdin, and with "again" it goes on growing after the purge.
 func childLeak(a []string) int {
 	const size = 64 << 20
-	mem, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	mem, err := mapped(size)
 	if err != nil {
 		return 2
-	}
-	for i := 0; i < size; i += 4096 {
-		mem[i] = 1
 	}
 	c, err := agent.Connect(agent.Hello{}, nil)
 	if err != nil {
@@ -178,6 +195,9 @@ func childLeak(a []string) int {
 	c.Handle(agent.ActionPurge, func() agent.Done {
 		claimed, count := int64(size), int64(1)
 		syscall.Munmap(mem)
+		if slices.Contains(a, "again") {
+			go takeAgain(size)
+		}
 		return agent.Done{ClaimedBytes: &claimed, Count: &count}
 	})
 	c.Handle(agent.ActionSync, func() agent.Done { return agent.Done{} })

@@ -99,7 +99,7 @@ func (r *recording) experiments(c *connected, f *followed) {
 	if r.offers(c, agent.ActionSync) {
 		r.ask(c, agent.ActionSync, actionBound)
 	}
-	before := r.settle(c, f)
+	before, _ := r.settle(c, f)
 	for _, action := range [...]string{agent.ActionCollect, agent.ActionPurge, agent.ActionTrim} {
 		if !r.offers(c, action) {
 			continue
@@ -108,7 +108,7 @@ func (r *recording) experiments(c *connected, f *followed) {
 		if !ok {
 			return
 		}
-		after := r.settle(c, f)
+		after, _ := r.settle(c, f)
 		r.receipt(f, action, done, before, after)
 		before = after
 	}
@@ -161,12 +161,19 @@ func clip(text string) string { return clipTo(text, 200) }
 // state is what an experiment compares.
 type state struct{ footprint, gpu int64 }
 
+// least is what was held at least, of two states; what is unknown in one stays so.
+func (s state) least(other state) state {
+	return state{footprint: min(s.footprint, other.footprint), gpu: min(s.gpu, other.gpu)}
+}
+
 // settle waits until the footprint rests, and at least until the timer and the
-// GPU sources have looked again, and returns what then is held.
-func (r *recording) settle(c *connected, f *followed) state {
+// GPU sources have looked again, and returns what then is held, and the least that
+// was held meanwhile.
+func (r *recording) settle(c *connected, f *followed) (last, least state) {
 	start := time.Now()
 	atLeast := 2 * r.cfg.Interval
 	last, calm := r.look(f), 0
+	least = last
 	if last.gpu != probe.Unknown {
 		atLeast = max(atLeast, settleGPU)
 	}
@@ -176,7 +183,7 @@ func (r *recording) settle(c *connected, f *followed) state {
 		}
 		select {
 		case <-c.gone:
-			return last
+			return last, least
 		case <-time.After(settlePoll):
 		}
 		now := r.look(f)
@@ -185,9 +192,9 @@ func (r *recording) settle(c *connected, f *followed) state {
 		} else {
 			calm = 0
 		}
-		last = now
+		last, least = now, least.least(now)
 	}
-	return last
+	return last, least
 }
 
 // look reads what a process holds now.

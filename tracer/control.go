@@ -109,7 +109,7 @@ func (c *Control) Actions() []string {
 // writes the outcome into the run: a receipt, or what was told. It
 // takes as long as the program does. Of several agents that of the leading
 // process is asked. The program runs on meanwhile: what it takes in that time
-// is in the receipt as well. The receipt is nil for an action that has none.
+// may be in the receipt as well. The receipt is nil for an action that has none.
 func (c *Control) Ask(action string) (receipt *record.Receipt, err error) {
 	defer recovered(action, &err)
 	s, release, ok := c.hold()
@@ -132,12 +132,14 @@ func (c *Control) Ask(action string) (receipt *record.Receipt, err error) {
 		done, ok := s.ask(to, action, actionBound)
 		return nil, answered(action, done, ok)
 	}
-	before := s.settle(to, f)
+	before, _ := s.settle(to, f)
 	done, ok := s.ask(to, action, actionBound)
 	if !ok {
 		return nil, answered(action, done, ok)
 	}
-	return s.receipt(f, action, done, before, s.settle(to, f)), answered(action, done, ok)
+	// It takes memory again meanwhile, so the least is nearest to what the system got.
+	_, after := s.settle(to, f)
+	return s.receipt(f, action, done, before, after), answered(action, done, ok)
 }
 
 func answered(action string, done agent.Done, ok bool) error {

@@ -91,6 +91,20 @@ func TestAProgramIsAskedForExperimentsWhileItRuns(t *testing.T) {
 	}
 }
 
+// TestAProgramThatGrowsOnIsStillSaidToHaveGivenBack has one take twice as much again
+// while its receipt is measured.
+func TestAProgramThatGrowsOnIsStillSaidToHaveGivenBack(t *testing.T) {
+	t.Parallel()
+	c := startControlled(t, "leak wait again")
+	until(t, "the agent offers holders, its last",
+		func() bool { return slices.Contains(c.Actions(), agent.ActionHolders) })
+	receipt, err := c.Ask(agent.ActionPurge)
+	if err != nil || receipt == nil || receipt.ReturnedBytes == nil || *receipt.ReturnedBytes <= 0 {
+		t.Errorf("%+v, %v: want that the purge gave something back", receipt, err)
+	}
+	c.stdin.Close()
+}
+
 func TestAProgramIsLeftRunning(t *testing.T) {
 	t.Parallel()
 	c := startControlled(t, "tree 1")

@@ -46,7 +46,7 @@ type recording struct {
 	cells    []record.Cell
 	lead     lead
 	phase    string
-	marks    markBudget // phases and lists have budgets of their own: the report needs them
+	marks    markBudget // phases, sums and lists have budgets of their own: the report needs them
 	phases   markBudget
 	lists    markBudget
 	large    markBudget // details of up to maxLarge

@@ -21,13 +21,16 @@ import (
 
 // converted is what transformers says of a model that llama.cpp's converter wrote.
 type converted struct {
-	folder  string
-	Prompt  string
-	Tokens  []int // of the prompt, by sentencepiece
-	Answers map[string]struct {
-		Logits []float64 // of the token after the prompt
-		Tokens []int     // that follow, greedily
-		Text   string    // of these tokens, by sentencepiece
+	folder    string
+	Prompt    string
+	Tokens    []int // of the prompt, by sentencepiece
+	Questions []string
+	Turn      []int // of the first question in the template, by sentencepiece
+	Answers   map[string]struct {
+		Logits  []float64 // of the token after the prompt
+		Tokens  []int     // that follow, greedily
+		Text    string    // of these tokens, by sentencepiece
+		Replies []string  // to the questions, one after the other in one chat
 	}
 }
 
@@ -126,18 +129,7 @@ func TestAModelThatLlamaCppsConverterWroteSaysWhatTransformersSays(t *testing.T)
 	c := convert(t, kinds...)
 	for _, kind := range kinds {
 		want := c.Answers[kind]
-		file, err := gguf.Open(c.path(kind))
-		if err != nil {
-			t.Fatalf("%s: %v", kind, err)
-		}
-		words, err := llama.TokenizerOf(file)
-		file.Close()
-		if err != nil || words == nil {
-			t.Fatalf("%s: tokenizer %v, error %v", kind, words, err)
-		}
-		if got, err := words.Encode(c.Prompt); err != nil || !slices.Equal(got, c.Tokens) {
-			t.Errorf("%s: %q is the tokens %v (error %v), sentencepiece has %v", kind, c.Prompt, got, err, c.Tokens)
-		}
+		checkWords(t, c, kind)
 		got, chosen := said(t, c.path(kind), c.Tokens, len(want.Tokens))
 		if !slices.Equal(chosen, want.Tokens) {
 			t.Errorf("%s: greedy tokens %v, transformers chooses %v", kind, chosen, want.Tokens)
@@ -156,8 +148,54 @@ func TestAModelThatLlamaCppsConverterWroteSaysWhatTransformersSays(t *testing.T)
 		if err := run(t, "generate", softEnv(t, &out, flags)); err != nil {
 			t.Fatalf("%s: %v\n%s", kind, err, out.String())
 		}
-		if !strings.Contains(out.String(), "file\n"+want.Text+"\nanswered 1 requests") || want.Text == "" {
+		if !strings.Contains(out.String(), "file\n"+want.Text+"\nanswered 1 request") || want.Text == "" {
 			t.Errorf("%s: no %q in\n%s", kind, want.Text, out.String())
+		}
+		checkReplies(t, c, kind)
+	}
+}
+
+// checkWords wants sentencepiece's tokens of the prompt, and of a turn of a chat.
+func checkWords(t *testing.T, c converted, kind string) {
+	t.Helper()
+	file, err := gguf.Open(c.path(kind))
+	if err != nil {
+		t.Fatalf("%s: %v", kind, err)
+	}
+	defer file.Close()
+	words, err := llama.TokenizerOf(file)
+	if err != nil || words == nil {
+		t.Fatalf("%s: tokenizer %v, error %v", kind, words, err)
+	}
+	if got, err := words.Encode(c.Prompt); err != nil || !slices.Equal(got, c.Tokens) {
+		t.Errorf("%s: %q is the tokens %v (error %v), sentencepiece has %v", kind, c.Prompt, got, err, c.Tokens)
+	}
+	chat, err := llama.ChatOf(file, words)
+	if err != nil {
+		t.Fatalf("%s: %v", kind, err)
+	}
+	if got, err := chat.Turn(c.Questions[0], true); err != nil || !slices.Equal(got, c.Turn) {
+		t.Errorf("%s: a turn is the tokens %v (error %v), sentencepiece has %v", kind, got, err, c.Turn)
+	}
+}
+
+// checkReplies has two turns of a chat on the standard input, and the first one as a
+// prompt, and wants what transformers replies.
+func checkReplies(t *testing.T, c converted, kind string) {
+	t.Helper()
+	replies := c.Answers[kind].Replies
+	for _, asked := range []struct{ prompt, stdin, want string }{
+		{"", strings.Join(c.Questions, "\n"), " " + replies[0] + "\n " + replies[1] + "\nanswered 2 requests"},
+		{c.Questions[0], "", " " + replies[0] + "\nanswered 1 request"},
+	} {
+		var out bytes.Buffer
+		e := softEnv(t, &out, map[string]string{"model": c.path(kind), "chat": "yes", "prompt": asked.prompt})
+		e.Stdin = strings.NewReader(asked.stdin)
+		if err := run(t, "generate", e); err != nil {
+			t.Fatalf("%s: %v\n%s", kind, err, out.String())
+		}
+		if !strings.Contains(out.String(), "file\n"+asked.want) || replies[0] == "" || replies[0] == replies[1] {
+			t.Errorf("%s: no %q in\n%s", kind, asked.want, out.String())
 		}
 	}
 }

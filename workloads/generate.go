@@ -44,7 +44,8 @@ func generate() Workload {
 			},
 			{Name: "prompt-tokens", Help: "the prompt as numbers of tokens, separated by commas",
 				Check: checkTokens},
-			whole("tokens", 0, 0, "tokens to write for each request; 0 is 64 with --model and 8 without"),
+			whole("tokens", 0, 0, "tokens to write for each request; 0 is 64 with --model and 8 without, 512 in a chat, "+
+				"or what has room"),
 			whole("requests", 0, 0, "requests to answer; 0 is 1 with --model and 240 without"),
 			whole("at-once", 1, 1, "requests that are answered at the same time, a token of each in turn"),
 			whole("context", 0, 0,
@@ -244,11 +245,15 @@ func (p *program) newGenerator(file *gguf.File) (*generator, error) {
 	return g, g.fits(c)
 }
 
-// fits refuses a prompt that the model cannot read, or has no room for.
+// fits refuses a prompt that the model cannot read, or has no room for. Where no
+// number of tokens was asked for, there are as many as have room.
 func (g *generator) fits(c llama.Config) error {
 	longest := len(g.prompt)
 	if longest == 0 {
 		longest = longestPrompt
+	}
+	if room := g.context - longest; g.number("tokens") == 0 && room > 0 {
+		g.tokens = min(g.tokens, room)
 	}
 	if longest+g.tokens > g.context && !g.talks() {
 		return fmt.Errorf("a prompt of %d tokens and %d more do not fit in %d positions: "+
@@ -338,7 +343,7 @@ func isTerminal(w any) bool {
 
 // summary says how fast it was, beside what the caches took.
 func (g *generator) summary(took time.Duration) {
-	fmt.Fprintf(g.Stdout, "answered %d requests with %d tokens\n", g.answered, g.written)
+	fmt.Fprintf(g.Stdout, "answered %s with %s\n", counted(g.answered, "request"), counted(g.written, "token"))
 	speed := float64(g.read+g.written) / math.Max(took.Seconds(), 1e-9)
 	fmt.Fprintf(g.Stdout,
 		"%.1f tokens/s written, %.1f with those read; KV cache: %d B a session at most, %d B at once\n",

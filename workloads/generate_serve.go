@@ -31,10 +31,22 @@ type generator struct {
 	read, written, answered int
 	// Bytes of the largest cache, and of those that existed at once.
 	largest, most int64
-	// For the targets: every token that was written, and the most bytes that lived.
+	// For the targets: every token that was written, the most bytes that lived, and the
+	// most references that a token left beyond one of each buffer.
 	collect bool
 	all     []int
 	peak    int64
+	left    int64
+}
+
+// shared is the references beyond one of each buffer that is live.
+func (g *generator) shared() int64 {
+	p := g.rt.Pool()
+	if p == nil {
+		return 0
+	}
+	s := p.Stats()
+	return int64(s.Refs) - int64(s.Live.Count)
 }
 
 // retained is what the planted faults keep.
@@ -164,6 +176,7 @@ func tlIdle(cache int64) int { return int(max(32-4*(cache/(100<<20)), 4)) }
 
 // advance reads what is to be read, and writes one token.
 func (g *generator) advance(a *answer) (done bool, err error) {
+	before := g.shared()
 	err = g.rt.Scope(func() error {
 		if err := g.sites.token(); err != nil {
 			return err
@@ -189,6 +202,7 @@ func (g *generator) advance(a *answer) (done bool, err error) {
 	g.written++
 	if g.collect {
 		g.all = append(g.all, a.next...)
+		g.left = max(g.left, g.shared()-before)
 	}
 	g.client.Mark(record.KindScope, fmt.Sprintf("request %d, token %d", a.number, len(a.tokens)), "")
 	if err != nil {

@@ -27,9 +27,9 @@ func auditedPlaces() []audited {
 	return []audited{
 		{"get_tensor", "builtin_model.rs 229, 236", ".getTensor"},
 		{"build_layer_collection", "model/mod.rs 102", ".buildLayers"},
-		{"get_property", "130, 134", ".getProperty"},
-		{"weight cache, get", "137", "WeightCache).get"},
-		{"weight cache, put", "247", "WeightCache).put"},
+		{"get_property", "model/mod.rs 130, 134", ".getProperty"},
+		{"weight cache, get", "gguf_weight_cache.rs 137", "WeightCache).get"},
+		{"weight cache, put", "gguf_weight_cache.rs 247", "WeightCache).put"},
 		{"llama", "llama.rs 172-195", ".llama"},
 	}
 }

@@ -30,10 +30,22 @@ const (
 	targetCache  = 1024 // MiB of decoded weights where --weight-cache says nothing
 )
 
+// whatWays say what the columns of the table are.
+const whatWays = `  copies   each use of a weight copies it, as the plan took for granted
+  handles  each use takes a counted reference to the weight, as the plan wants it
+  direct   each use reads the model's own weight, without a reference
+`
+
 // beyondReach is why two figures of the plan are not among the targets.
-const beyondReach = "the plan's 918 MB beside 2098 MB cannot come out: 2098 MB are the whole model as f16, " +
-	"and 918 MB the part that its\npool, at 30 buffers a size class, did not keep; its clones counted " +
-	"references and copied nothing, as handles do here"
+const beyondReach = `The plan's own figures, 918 MB instead of 2098 MB, are no target: 2098 MB are the whole
+model as f16, and 918 MB are the part of it that TensorLogic's pool did not keep. Its clones
+counted references and copied nothing, as handles do here, so that no reference held the rest.
+`
+
+// whatAudit says what the second table is.
+const whatAudit = `Clone audit: the places where TensorLogic cloned a tensor, and what stands for each here.
+The references are those that handles added there in one round.
+`
 
 // way is one way to take weights out of the model, and what it was measured at.
 type way struct {
@@ -41,6 +53,7 @@ type way struct {
 	placed, copies    bool
 	peak              int64 // of live bytes, beyond those before the model was loaded
 	after             int64 // live bytes that stayed
+	left              int64 // references that a token left, at most
 	returned, dropped uint64
 	waits             uint64
 	took              time.Duration
@@ -145,7 +158,7 @@ func (g *generator) measureInto(ctx context.Context, file *gguf.File, w *way, be
 	if took := time.Since(start); w.took == 0 || took < w.took {
 		w.took = took
 	}
-	w.tokens, w.peak = g.read+g.written, g.peak-before
+	w.tokens, w.peak, w.left = g.read+g.written, g.peak-before, max(w.left, g.left)
 	return nil
 }
 
@@ -216,15 +229,17 @@ func fastest(do func() error) (best time.Duration, err error) {
 
 // printTargets prints the table and the audit of the last round.
 func printTargets(p *program, ways []*way, cost cloneCost) error {
-	fmt.Fprintf(p.Stdout, "targets of the Arc plan on %s (%s), the fastest of %d rounds in turn\n",
-		p.device.Info().Name, p.device.Info().Driver, rounds)
+	info := p.device.Info()
+	fmt.Fprintf(p.Stdout, "Targets of the Arc plan, measured on %s (driver %s), the fastest of %d rounds "+
+		"of each:\n%s\n", info.Name, info.Driver, rounds, whatWays)
 	table := tabwriter.NewWriter(p.Stdout, 0, 0, 2, ' ', 0)
 	printMeasured(table, ways, cost)
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(p.Stdout, beyondReach)
-	fmt.Fprintln(p.Stdout, "clone audit: references added with handles, in one of the rounds")
+	fmt.Fprintf(p.Stdout, "\n%s\n", beyondReach)
+	fmt.Fprint(p.Stdout, whatAudit)
+	fmt.Fprint(table, "place\tin TensorLogic\treferences\tline here\n")
 	handles := ways[1]
 	for i, place := range auditedPlaces() {
 		fmt.Fprintf(table, "%s\t%s\t%d\t%s\n", place.name, place.original, handles.counts[i], handles.lines[i])
@@ -232,42 +247,53 @@ func printTargets(p *program, ways []*way, cost cloneCost) error {
 	return table.Flush()
 }
 
-// printMeasured prints a row for each target: what was measured, what was wanted,
-// and whether it was met.
-func printMeasured(table io.Writer, ways []*way, cost cloneCost) {
-	copies, handles, direct := ways[0], ways[1], ways[2]
-	row := func(name, before, after, without, want string, met bool) {
-		outcome := "missed"
-		if met {
-			outcome = "met"
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", name, before, after, without, want, outcome)
+// targetRows prints the rows of the table of targets.
+type targetRows struct{ to io.Writer }
+
+// add prints a target: what was measured of each way, what was wanted of handles, what
+// they are, and whether that is met.
+func (r targetRows) add(name, copies, handles, direct, want, are string, met bool) {
+	outcome := "missed"
+	if met {
+		outcome = "met"
 	}
-	fmt.Fprint(table, "\tcopies\thandles\tdirect\ttarget\t\n")
+	fmt.Fprintf(r.to, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, copies, handles, direct, want, are, outcome)
+}
+
+// printMeasured prints a row for each target.
+func printMeasured(table io.Writer, ways []*way, cost cloneCost) {
+	copies, handles, direct, rows := ways[0], ways[1], ways[2], targetRows{table}
+	fmt.Fprint(table, "\tcopies\thandles\tdirect\ttarget of handles\tthey are\t\n")
 	saved := 100 * (1 - float64(handles.peak)/float64(max(copies.peak, 1)))
-	row("memory in chat, live at most", mib(copies.peak), mib(handles.peak), mib(direct.peak),
-		fmt.Sprintf("%.0f %% less, is %.1f %%", lessMemory, saved), saved >= lessMemory)
-	row("returns that the pool kept", share(copies), share(handles), share(direct),
-		fmt.Sprintf("above %.0f %%", returnsKept), handles.kept() > returnsKept)
+	rows.add("live memory in the chat, at most", mib(copies.peak), mib(handles.peak), mib(direct.peak),
+		fmt.Sprintf("%.0f %% below copies", lessMemory), fmt.Sprintf("%.1f %% below", saved),
+		saved >= lessMemory)
+	rows.add("returned buffers that the pool kept", share(copies), share(handles), share(direct),
+		fmt.Sprintf("above %.0f %%", returnsKept), share(handles), handles.kept() > returnsKept)
 	faster := 100 * (handles.speed()/direct.speed() - 1)
-	row("tokens a second, read and written", fmt.Sprintf("%.1f", copies.speed()),
+	rows.add("tokens a second, read and written", fmt.Sprintf("%.1f", copies.speed()),
 		fmt.Sprintf("%.1f", handles.speed()), fmt.Sprintf("%.1f", direct.speed()),
-		fmt.Sprintf("at most %.0f %% below direct, is %+.1f %%", sameSpeed, faster), faster >= -sameSpeed)
-	row("waits for the device", fmt.Sprint(copies.waits), fmt.Sprint(handles.waits), fmt.Sprint(direct.waits),
-		"no more than direct", handles.waits <= direct.waits)
-	row("live beyond the start, at the end", fmt.Sprint(copies.after, " B"), fmt.Sprint(handles.after, " B"),
-		fmt.Sprint(direct.after, " B"), "0 B", handles.after == 0)
+		fmt.Sprintf("at most %.0f %% below direct", sameSpeed), fmt.Sprintf("%+.1f %%", faster),
+		faster >= -sameSpeed)
+	rows.add("times the program waited for the device", fmt.Sprint(copies.waits), fmt.Sprint(handles.waits),
+		fmt.Sprint(direct.waits), "no more than direct", fmt.Sprint(handles.waits),
+		handles.waits <= direct.waits)
+	rows.add("still live after everything was released", fmt.Sprint(copies.after, " B"),
+		fmt.Sprint(handles.after, " B"), fmt.Sprint(direct.after, " B"), "0 B", fmt.Sprint(handles.after, " B"),
+		handles.after == 0)
+	rows.add("references that a token left, at most", fmt.Sprint(copies.left), fmt.Sprint(handles.left),
+		fmt.Sprint(direct.left), "0", fmt.Sprint(handles.left), handles.left == 0)
 	clones := int64(0)
 	for _, n := range handles.counts {
 		clones += n
 	}
 	part := 100 * float64(clones) * cost.handle.Seconds() / handles.took.Seconds()
-	row("a reference, as an Arc counts it", "–", cost.reference.String(), "–",
-		fmt.Sprintf("about %d ns", planNanos), cost.reference <= 2*planNanos)
-	fmt.Fprintf(table, "a handle: its scope, holder and audit, too\t–\t%s\t–\tthe plan has none\t\n",
-		cost.handle)
-	row("all handles, of the run", "–", fmt.Sprintf("%.3f %%", part), "–",
-		fmt.Sprintf("below %.0f %%", cloneTime), part < cloneTime)
+	rows.add("one reference: counted, and given up", "–", cost.reference.String(), "–",
+		fmt.Sprintf("about %d ns", planNanos), cost.reference.String(), cost.reference <= 2*planNanos)
+	fmt.Fprintf(table, "one handle: its scope, holder and audit, too\t–\t%s\t–\tnone: the plan has no such thing"+
+		"\t\t\n", cost.handle)
+	rows.add("time of all handles in the run", "–", fmt.Sprintf("%.3f %%", part), "–",
+		fmt.Sprintf("below %.0f %%", cloneTime), fmt.Sprintf("%.3f %%", part), part < cloneTime)
 }
 
 func mib(bytes int64) string { return fmt.Sprintf("%.2f MiB", float64(bytes)/(1<<20)) }

@@ -134,7 +134,7 @@ func runInference(ctx context.Context, p *program) (err error) {
 		}
 		p.tick()
 	}
-	fmt.Fprintf(p.Stdout, "answered %d requests\n", len(s.sizes))
+	fmt.Fprintf(p.Stdout, "answered %s\n", counted(len(s.sizes), "request"))
 	return nil
 }
 

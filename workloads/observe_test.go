@@ -42,12 +42,12 @@ func TestTheLinesOfTheInvestigationSayWhatReallyBecameOfEachBuffer(t *testing.T)
 		"[BufferPool::allocate] ✗ new allocation, ":     201,
 		"[BufferPool::try_return_buffer] ✓ returned ":   122,
 		"[BufferPool::try_return_buffer] ✗ pool full, ": 79,
-		"dtype=F16":                                        402,
-		"alloc_loc=modelload.go:":                          201,
-		"alloc_loc=unknown":                                0,
-		"[GPU_MEMORY] Purged 122 buffers (23.28 MB":        1, // lengths, not pages
-		"WARNING: GPU memory leak detected!":               1,
-		"clone audit: 1 references added at modelload.go:": 1,
+		"dtype=F16":                                       402,
+		"alloc_loc=modelload.go:":                         201,
+		"alloc_loc=unknown":                               0,
+		"[GPU_MEMORY] Purged 122 buffers (23.28 MB":       1, // lengths, not pages
+		"WARNING: GPU memory leak detected!":              1,
+		"clone audit: 1 reference added at modelload.go:": 1,
 	} {
 		if got := strings.Count(out, line); got != want {
 			t.Errorf("%q occurs %d times, want %d", line, got, want)

@@ -332,7 +332,8 @@ func (p *program) summary() {
 	audit := p.rt.CloneAudit()
 	for _, c := range audit[:min(len(audit), auditedSites)] {
 		line, _, _ := strings.Cut(c.Site, " ") // file:line func
-		fmt.Fprintf(p.Stdout, "clone audit: %d references added at %s\n", c.Increments, filepath.Base(line))
+		fmt.Fprintf(p.Stdout, "clone audit: %s added at %s\n", counted(c.Increments, "reference"),
+			filepath.Base(line))
 	}
 	pl := p.rt.Pool()
 	if pl == nil {
@@ -347,4 +348,12 @@ func (p *program) summary() {
 	fmt.Fprintf(p.Stdout,
 		"pool %s: %d requests, %.1f %% served from idle buffers, %.1f %% of returns kept, %d hazards\n",
 		s.Policy, s.Hits+s.Misses, 100*hit, 100*kept, s.Hazards)
+}
+
+// counted is a number of things whose plural has an s.
+func counted[N int | int64 | uint64](n N, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

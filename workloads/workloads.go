@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpumem/gpumem/metal"
 	"github.com/gpumem/gpumem/metal/soft"
+	"github.com/gpumem/gpumem/pool"
 )
 
 // Workload is a bundled program.
@@ -146,9 +147,10 @@ func (w *Workload) Run(ctx context.Context, e Env) error {
 	return nil
 }
 
-// Check reports the first thing that is wrong with the settings of e, and with a
-// file that they name: what, where and what to try. It reads Flags, Seed and
-// Repeat, opens no device and prints nothing. Run checks the same.
+// Check reports the first thing that is wrong with the settings of e, with the
+// variables of its environment, and with a file that they name: what, where and what
+// to try. It reads Flags, Seed, Repeat and LookupEnv, opens no device and prints
+// nothing. Run checks the same.
 func (w *Workload) Check(e Env) error {
 	for name, value := range e.Flags {
 		f, ok := w.Flag(name)
@@ -162,10 +164,11 @@ func (w *Workload) Check(e Env) error {
 			return fmt.Errorf("--%s %s: %w", name, value, err)
 		}
 	}
-	if w.check == nil {
-		return nil
+	p := &program{Env: e, workload: w}
+	if _, err := p.tuned(&pool.Policy{}); err != nil || w.check == nil {
+		return err
 	}
-	return w.check(&program{Env: e, workload: w})
+	return w.check(p)
 }
 
 // whole is a flag with a whole number from low on.

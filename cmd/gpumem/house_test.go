@@ -75,7 +75,7 @@ var house = map[string][]string{
 		"cmd/gpumem/publishing", "cmd/gpumem/screen", "probe", "tracer/record", "tracer/sample", "report/metrics",
 		"report/verdict", "tracer", "tui"},
 	"cmd/gpumem/injection": {"cmd/gpumem/naming", "cmd/gpumem/option", "cmd/gpumem/tty",
-		"cmd/gpumem/usage", "internal/leftover",
+		"cmd/gpumem/usage", "internal/leftover", "internal/units",
 		"probe", "probe/procfs", "tracer", "tracer/agent", "tracer/attach", "tracer/capture", "tracer/record"},
 	"cmd/gpumem/settings": {"cmd/gpumem/usage"},
 	"cmd/gpumem/answers": {"cmd/gpumem/output", "cmd/gpumem/tty", "cmd/gpumem/usage", "tracer/importer",

@@ -110,8 +110,7 @@ func watch(ctx context.Context, std stdio, getenv func(string) string, f watchFl
 				"answers from a folder")
 	}
 	greeting := ""
-	if len(args) == 0 && !f.all && !f.devices && !f.metrics.On() &&
-		f.inject == injection.Nobody {
+	if f.anything(args) {
 		if path = folders.GoingOn(); path == "" {
 			greeting = folders.FinishedText(".")
 		}
@@ -122,6 +121,11 @@ func watch(ctx context.Context, std stdio, getenv func(string) string, f watchFl
 		return watchFolder(ctx, std, getenv, f, path)
 	}
 	return watchProcesses(ctx, std, getenv, f, pids, greeting)
+}
+
+// anything reports that it is not said what to watch: a recording, if one goes on.
+func (f *watchFlags) anything(args []string) bool {
+	return len(args) == 0 && !f.all && !f.devices && !f.metrics.On() && f.inject == injection.Nobody
 }
 
 // watched sorts the arguments into one path or any number of PIDs.
@@ -260,6 +264,9 @@ func watchLines(ctx context.Context, std stdio, f watchFlags, l linesFlags, args
 	path, pids, err := watched(args, f.follow)
 	if err != nil {
 		return err
+	}
+	if l.compact && f.anything(args) {
+		path = folders.GoingOn()
 	}
 	switch {
 	case path != "" && l.compact:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,7 +78,8 @@ func (f *workloadFlags) check(w *workloads.Workload, own map[string]string) erro
 	if f.repeat < 1 {
 		return usagef("--repeat %d: must be 1 or more", f.repeat)
 	}
-	if err := w.Check(workloads.Env{Flags: own, Seed: f.seed, Repeat: f.repeat}); err != nil {
+	e := workloads.Env{Flags: own, Seed: f.seed, Repeat: f.repeat, LookupEnv: os.LookupEnv}
+	if err := w.Check(e); err != nil {
 		return usagef("%s: %v", w.Name, err)
 	}
 	return nil

@@ -49,4 +49,9 @@ func TestATrimmedPoolThatIsFragmentedIsNotSaidToDropItsBooks(t *testing.T) {
 	if got := purgeInVain(c); got == nil || !strings.Contains(got.Next, "drops its books") {
 		t.Errorf("a pool of the program's: %+v", got)
 	}
+	grew := int64(-60 << 20) // it went on growing while this was measured
+	r.ReturnedBytes, r.GPUBytes = &grew, &grew
+	if got := purgeInVain(c); got != nil {
+		t.Errorf("a program that grew meanwhile: %+v", got)
+	}
 }

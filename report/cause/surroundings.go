@@ -19,7 +19,7 @@ func purgeInVain(c *Case) *Cause {
 			continue
 		}
 		claimed, back := float64(*r.ClaimedBytes), r.Returned()
-		if claimed > c.Leftover && back < .1*claimed {
+		if claimed > c.Leftover && back < .1*claimed && !grewMeanwhile(r, .1*claimed) {
 			if r.ReturnedBytes == nil && r.Account == record.AccountIdle {
 				return poolKeepsRegions(claimed, back)
 			}
@@ -31,6 +31,17 @@ func purgeInVain(c *Case) *Cause {
 		}
 	}
 	return nil
+}
+
+// grewMeanwhile reports that the program took more than so many bytes while its purge
+// was measured: what the system got back is then unknown.
+func grewMeanwhile(r *record.Receipt, bytes float64) bool {
+	for _, back := range [...]*int64{r.ReturnedBytes, r.GPUBytes} {
+		if back != nil && float64(*back) < -bytes {
+			return true
+		}
+	}
+	return false
 }
 
 // poolKeepsRegions is the cause where the driver's own pool tells both what it had idle

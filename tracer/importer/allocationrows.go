@@ -42,13 +42,17 @@ func (r *logReader) samples() {
 	}
 }
 
+// strangeFrees is said of frees that the log does not explain.
+const strangeFrees = "frees of buffers that were not allocated then, as when one is freed twice, or was allocated " +
+	"before the log began: %d"
+
 func (r *logReader) notes() {
 	note(r.run, "the log has no times: one event counts as one step, and growth a second is unknown")
 	note(r.run,
 		"an allocation server knows what was allocated and freed: memory that a pool keeps counts as live, "+
 			"and the driver's is not seen")
 	if r.unknown > 0 {
-		note(r.run, "%d buffers were freed that the log never saw allocated", r.unknown)
+		note(r.run, strangeFrees, r.unknown)
 	}
 	if r.unkept > 0 {
 		note(r.run, "%d allocations beyond %d live ones were not remembered", r.unkept, maxLoggedBuffers)

@@ -238,7 +238,7 @@ func readStacks(in *bufio.Reader, run *record.Run) error {
 		return err
 	}
 	if strange > 0 {
-		note(run, "%d frees are of buffers that the log never saw allocated", strange)
+		note(run, strangeFrees, strange)
 	}
 	if unkept > 0 {
 		note(run, "%d allocations beyond %d live ones were not remembered", unkept, maxLoggedBuffers)

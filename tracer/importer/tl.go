@@ -40,10 +40,11 @@ var tlColumns = map[string]string{
 	"pool_count":       record.ColIdleCount,
 	"refcount_count":   record.ColRefs,
 	"scope_depth":      record.ColScopeDepth,
+	"depth":            record.ColScopeDepth, // of the memory log
 }
 
 func sniffTL(head []byte) bool {
-	for _, m := range []string{markTrace, markMem, markMetal, markGPU, markCheck} {
+	for _, m := range []string{markTrace, markMem, markMetal, markGPU, markCheck, markStats, markLeak} {
 		if bytes.Contains(head, []byte(m)) {
 			return true
 		}
@@ -70,7 +71,12 @@ type tlReader struct {
 	statements *statementRank
 	events     map[string]int64 // [TL_MEM] and [TL_METAL] lines by name
 	counted    bool
-	phase      string // of the block of the memory check that was begun
+	traced     bool      // statements or snapshots have rows
+	metal      metalPool // what it held last
+	scopes     int       // rows of the ends of scopes
+	phase      string    // of the block of the memory check that was begun
+	checked    bool      // there was such a block
+	grown      float64   // by which the program says it leaked; NaN when it does not
 	marks      []tlMark
 	gpuRows    int
 	gpuNow     float64 // allocated in the row at hand; unknown in a row without
@@ -88,6 +94,7 @@ const (
 func readTL(in *bufio.Reader, run *record.Run, o Options) error {
 	t := &tlReader{
 		lines: newLines(in, run), opts: o, statements: newStatementRank(), events: map[string]int64{},
+		grown: record.Unknown(),
 		rows: newTable(tlSnapshot, tlEpoch, record.ColStep, record.ColRSS, record.ColGPU, record.ColIdle, record.ColLive,
 			record.ColLiveCount, record.ColIdleCount,
 			record.ColRefs, record.ColScopeDepth, record.ColAllocs, record.ColFrees, record.ColPoolHits,
@@ -121,8 +128,10 @@ func (t *tlReader) line(line []byte) {
 		t.trace(line[i+len(markTrace):])
 	} else if i := bytes.Index(line, []byte(markMem)); i >= 0 {
 		t.event(line[i+len(markMem):])
+		t.scope(line[i+len(markMem):])
 	} else if i := bytes.Index(line, []byte(markMetal)); i >= 0 {
 		t.event(line[i+len(markMetal):])
+		t.metalLine(line[i+len(markMetal):])
 	} else if t.gpuLine(line) {
 		return
 	} else if rest, ok := afterMemory(line); ok {
@@ -145,6 +154,7 @@ func (t *tlReader) trace(rest []byte) {
 		return
 	}
 	t.begin()
+	t.traced = true
 	rss, known := t.fields(bytes.Fields(fields), "rss_mb")
 	if known {
 		t.statements.add(clipped(string(at), maxPlace), clipped(string(tag), maxPlace), rss)
@@ -160,6 +170,7 @@ func (t *tlReader) memory(rest []byte) {
 		return
 	}
 	t.begin()
+	t.traced = true
 	t.snapshots++
 	t.rows.set(tlSnapshot, float64(t.snapshots))
 	if n, ok := t.number("Memory", number); ok {
@@ -302,6 +313,9 @@ func (t *tlReader) steps() {
 			t.rows.at(row, record.ColStep, float64(order+1))
 		}
 		what := "statement"
+		if t.scopes > 0 && !t.traced {
+			what = "scope"
+		}
 		if t.gpuRows > 0 {
 			what = "line"
 		}

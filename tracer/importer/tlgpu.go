@@ -24,6 +24,9 @@ const (
 	markAfterGot  = "After allocation: "
 	markAfterFree = "Before deallocation: "
 	markPurged    = "Purged "
+	markLeak      = "WARNING: GPU memory leak detected!"
+	markLeft      = " of GPU memory was not freed after execution."
+	markGivenBack = " freed)"
 )
 
 // gpuLine reads a line of the memory check or of the allocation lines; false when
@@ -35,7 +38,7 @@ func (t *tlReader) gpuLine(line []byte) bool {
 	}
 	switch {
 	case bytes.HasPrefix(line, []byte(markCheck)):
-		t.phase = record.PhaseReleased
+		t.phase, t.checked = record.PhaseReleased, true
 		if bytes.HasPrefix(line[len(markCheck):], []byte("Before")) {
 			t.phase = record.PhaseBaseline
 		}
@@ -55,8 +58,10 @@ func (t *tlReader) gpuLine(line []byte) bool {
 		if n, ok := t.mib(rest); ok && t.rows.made > 0 {
 			t.kept(n)
 		}
+	case bytes.HasSuffix(line, []byte(markLeft)):
+		t.grown, _ = t.mib(line)
 	case bytes.HasPrefix(line, []byte(markPurgedMB)):
-		t.allocated(line[len(markPurgedMB):])
+		t.afterPurge(line[len(markPurgedMB):])
 	default:
 		return false
 	}
@@ -65,8 +70,12 @@ func (t *tlReader) gpuLine(line []byte) bool {
 
 // gpuEvent reads a line of TL_DEBUG_MEMORY: "Before allocation: 0.61 MB allocated".
 func (t *tlReader) gpuEvent(rest []byte) {
-	if bytes.HasPrefix(rest, []byte(markPurged)) || bytes.HasPrefix(rest, []byte("Non-pooled")) {
-		return // its size is of the pool, or it has none
+	if bytes.HasPrefix(rest, []byte("Non-pooled")) {
+		return // it has no size
+	}
+	if purged, ok := bytes.CutPrefix(rest, []byte(markPurged)); ok {
+		t.purged(purged)
+		return
 	}
 	what, size, ok := bytes.Cut(rest, []byte(": "))
 	if !ok {
@@ -80,7 +89,19 @@ func (t *tlReader) gpuEvent(rest []byte) {
 		t.events[gaveBuffer]++
 	}
 	t.counted = true
-	t.allocated(size)
+	first := t.gpuRows == 0
+	if !t.allocated(size) || t.checked {
+		return
+	}
+	// Without the memory check these lines have the phases.
+	switch {
+	case string(what) == "After cleanup":
+		t.phase = record.PhaseReleased
+		t.atPhase()
+	case first && string(what) == "Before allocation":
+		t.phase = record.PhaseBaseline
+		t.atPhase()
+	}
 }
 
 // Names under which buffers of TensorLogic's lines are counted: new ones of the
@@ -94,10 +115,7 @@ const (
 func (t *tlReader) allocated(text []byte) bool {
 	n, ok := t.mib(text)
 	if ok {
-		t.begin()
-		t.rows.set(record.ColGPU, n)
-		t.gpuRows++
-		t.gpuNow = n
+		t.row(n, "")
 	}
 	return ok
 }
@@ -108,6 +126,59 @@ func (t *tlReader) kept(idle float64) {
 	t.rows.set(record.ColIdle, idle)
 	if !record.IsUnknown(t.gpuNow) {
 		t.rows.set(record.ColLive, max(t.gpuNow-idle, 0))
+	}
+}
+
+// purged reads "N buffers (N MB) from buffer pool": what the pool kept until then.
+func (t *tlReader) purged(rest []byte) {
+	count, size, ok := bytes.Cut(rest, []byte(" buffers ("))
+	if !ok || t.checked || !t.released() {
+		return // the memory check said it before
+	}
+	if n, ok := t.number("Purged", count); ok {
+		t.rows.set(record.ColIdleCount, n)
+	}
+	if n, ok := t.mib(size); ok {
+		t.kept(n)
+	}
+}
+
+// released reports that the row at hand is of what was left.
+func (t *tlReader) released() bool {
+	n := len(t.marks)
+	return n > 0 && t.marks[n-1] == tlMark{record.PhaseReleased, t.rows.made - 1}
+}
+
+// afterPurge reads "N MB (+N MB freed)". With the warning before it this is all that a
+// program says when nothing is set: what it had before it ran, what was left, and what
+// of that its pool had kept.
+func (t *tlReader) afterPurge(text []byte) {
+	now, rest, _ := bytes.Cut(text, []byte("("))
+	left, ok := t.mib(now)
+	freed, known := 0., false
+	if bytes.HasSuffix(rest, []byte(markGivenBack)) {
+		freed, known = t.mib(rest)
+	}
+	alone := len(t.marks) == 0 && t.scopes == 0 && !t.traced // other rows have their own course
+	if ok && known && alone && t.grown >= 0 {
+		t.row(max(left+freed-t.grown, 0), record.PhaseBaseline)
+		t.row(left+freed, record.PhaseReleased)
+		t.kept(freed)
+	}
+	if ok {
+		t.row(left, "")
+	}
+}
+
+// row begins a row with what the device has allocated.
+func (t *tlReader) row(allocated float64, phase string) {
+	t.begin()
+	t.rows.set(record.ColGPU, allocated)
+	t.gpuRows++
+	t.gpuNow = allocated
+	if phase != "" {
+		t.phase = phase
+		t.atPhase()
 	}
 }
 

@@ -61,6 +61,8 @@ func (d *device) encode(name string, calls ...call) error {
 				args[j] = pool.Int(a)
 			case float32:
 				args[j] = pool.Float(a)
+			case same:
+				args[j] = pool.Same(int(a))
 			default:
 				return fmt.Errorf("encode %s: %w", name, errArgument(a))
 			}

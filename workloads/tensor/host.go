@@ -35,6 +35,7 @@ func (h *host) alloc(n, elementSize int, _ string, _ bool) (storage, error) {
 
 func (h *host) encode(name string, calls ...call) error {
 	h.commands.Add(1)
+	var params [][]byte // of the command so far
 	for _, c := range calls {
 		k, ok := kernels.ByName(c.kernel)
 		if !ok {
@@ -56,8 +57,12 @@ func (h *host) encode(name string, calls ...call) error {
 				args[i] = b.memory[a.offset:]
 			case int32:
 				args[i] = kernels.Int32Bytes(a)
+				params = append(params, args[i])
 			case float32:
 				args[i] = binary.LittleEndian.AppendUint32(nil, math.Float32bits(a))
+				params = append(params, args[i])
+			case same:
+				args[i] = params[a]
 			default:
 				return fmt.Errorf("encode %s: %w", name, errArgument(a))
 			}

@@ -126,8 +126,8 @@ func (l *Linear) Backward(dy *Tensor) (*Tensor, error) {
 		call{"linear_bwd_input", metal.Size{X: l.in, Y: batch},
 			append([]any{dy.store, l.w.value.store, l.y.store, dx.store}, l.params(batch)...)},
 		call{"linear_bwd_weights", metal.Size{X: l.in, Y: l.out},
-			append([]any{dy.store, l.x.store, l.y.store, l.w.grad.store, l.b.grad.store},
-				l.params(batch)...)})
+			[]any{dy.store, l.x.store, l.y.store, l.w.grad.store, l.b.grad.store, same(0), same(1), same(2),
+				same(3)}})
 	if err != nil {
 		return nil, errors.Join(err, dx.Release())
 	}

@@ -38,8 +38,12 @@ type storage interface {
 type call struct {
 	kernel string
 	grid   metal.Size
-	args   []any // storage, part, int32 or float32
+	args   []any // storage, part, int32, float32 or same
 }
+
+// same is a parameter of the first call of a command, counted from 0, that another call
+// takes as well.
+type same int
 
 // over is a grid of n threads.
 func over(n int) metal.Size { return metal.Size{X: n} }

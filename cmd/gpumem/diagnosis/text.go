@@ -128,8 +128,8 @@ func (t *page) list(list []scan.Process) {
 	many := len(t.d.Scan.Devices) > 1
 	table := plain.NewTable(
 		plain.Right("PID"), plain.Left("OWNER").AtMost(8), plain.Right("AGE"), plain.Right("GPU"),
-		plain.Left("ON").AtMost(9), plain.Right("FOOTPRINT"), plain.Right("MEM %"), plain.Right("CPU %"),
-		plain.Right("GROWTH"), plain.Left("VERDICT"), plain.Left("BUILD"), plain.Left("COMMAND"),
+		plain.Left("ON").AtMost(9), plain.Right("FOOTPRINT"), plain.Right("RSS"), plain.Right("MEM %"),
+		plain.Right("CPU %"), plain.Right("GROWTH"), plain.Left("VERDICT"), plain.Left("BUILD"), plain.Left("COMMAND"),
 	)
 	for i := range list {
 		table.Add(t.row(&list[i], many)...)
@@ -141,18 +141,21 @@ func (t *page) list(list []scan.Process) {
 func (t *page) row(p *scan.Process, many bool) []string {
 	row := []string{
 		strconv.Itoa(p.PID), plain.Shown(p.Owner), plain.Age(p.Age), t.gpu(p), "",
-		plain.Size(p.Footprint()), plain.Percent(p.Footprint(), t.d.Scan.Totals.Memory),
+		plain.Size(p.Footprint()), "", plain.Percent(p.Footprint(), t.d.Scan.Totals.Memory),
 		plain.Percent(int64(p.CPU), int64(p.Age)), "", "", "", naming.Command(p) + stateText(p),
 	}
 	if many {
 		row[4] = onText(p)
 	}
+	if t.d.Sections { // the investigation's script has this one
+		row[6] = plain.Size(p.Memory.RSS)
+	}
 	if t.d.Watched != nil { // these say more than those
-		row[1], row[6], row[7] = "", "", ""
-		row[8], row[9] = t.observed(p)
+		row[1], row[7], row[8] = "", "", ""
+		row[9], row[10] = t.observed(p)
 	}
 	if t.d.Wide {
-		row[10] = buildText(p)
+		row[11] = buildText(p)
 	}
 	return row
 }

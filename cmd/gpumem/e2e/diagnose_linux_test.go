@@ -27,6 +27,34 @@ func TestTheFiveSectionsAreRecognised(t *testing.T) {
 	checkWidth(t, got.stdout)
 }
 
+// TestAProcessOfTheRuntimeIsFoundByItsExecutableWithItsResidentSize has one that is
+// called so, and one whose command line only has the letters.
+func TestAProcessOfTheRuntimeIsFoundByItsExecutableWithItsResidentSize(t *testing.T) {
+	t.Parallel()
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("tl-%d", os.Getpid())
+	program := filepath.Join(t.TempDir(), name)
+	if err := exec.Command("cp", sleep, program).Run(); err != nil {
+		t.Fatal(err)
+	}
+	own := start(t, program, "60")
+	start(t, "sh", "-c", "sleep 60; : "+name)
+	found := regexp.MustCompile(`(?m)^ +` + pidOf(own) + ` .* [\d.]+ [KM]iB +[\d.]+ [KM]iB .*` + name + ` 60$`)
+	var section string
+	until(t, "the process under its new name", func() bool {
+		got := gpumem(t, t.TempDir(), "diagnose", "--format", "sections", "--runtime", name)
+		_, section, _ = strings.Cut(got.stdout, "\n2. ")
+		section, _, _ = strings.Cut(section, "\n3. ")
+		return found.MatchString(section)
+	})
+	if lines := strings.Count(strings.TrimSpace(section), "\n"); lines != 2 || !strings.Contains(section, " RSS ") {
+		t.Errorf("other processes, or no resident size:\n%s", section)
+	}
+}
+
 // patiently runs a command that watches for a time, and again for longer where
 // it ends with another code than the one wanted: a machine that is busy with
 // other things gives few samples, and the answer then asks to watch longer.

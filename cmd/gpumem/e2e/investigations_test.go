@@ -51,6 +51,67 @@ func TestEveryRequirementOfTheInvestigationsNamesWhatShowsIt(t *testing.T) {
 	}
 }
 
+// TestWhatThePageOfTheInvestigationsNamesIsThere holds everything that the page says
+// can be run to the tree: tests in its text and its notes, commands with their flags
+// and policies, and scripts.
+func TestWhatThePageOfTheInvestigationsNamesIsThere(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../docs/investigations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, dir := testsOfTheTree(t), t.TempDir()
+	policies := gpumem(t, dir, "workloads").stdout
+	_, policies, _ = strings.Cut(policies, "pool policies")
+	test := regexp.MustCompile(`^(?:Test|Benchmark|Fuzz)[A-Z0-9]\w*$`)
+	found := map[string]int{}
+	for _, span := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(string(page), -1) {
+		words := strings.Fields(span[1])
+		for len(words) > 1 && strings.Contains(words[0], "=") {
+			words = words[1:] // variables of the command
+		}
+		switch {
+		case test.MatchString(words[0]):
+			found["test"]++
+			if !known[words[0]] {
+				t.Errorf("the page names %s, which does not exist", words[0])
+			}
+		case words[0] == "gpumem" && len(words) > 1:
+			found["command"]++
+			if why := refused(t, dir, words[1:], policies); why != "" {
+				t.Errorf("the page names `%s`: %s", span[1], why)
+			}
+		case strings.HasPrefix(words[0], "scripts/"):
+			found["script"]++
+			if _, err := os.Stat(filepath.Join("../../..", words[0])); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if found["test"] < 150 || found["command"] < 15 || found["script"] < 1 {
+		t.Errorf("the page names %v: this test reads it no more", found)
+	}
+}
+
+// refused says why a command would not begin; its help is asked for, so that it does
+// not.
+func refused(t *testing.T, dir string, args []string, policies string) string {
+	t.Helper()
+	for i, arg := range args[1:] {
+		if arg == "--policy" && (i+2 >= len(args) || !strings.Contains(policies, "\n    "+args[i+2]+" ")) {
+			return "it has no such policy"
+		}
+	}
+	got := gpumem(t, dir, append(args, "--help")...)
+	if got.code != 0 {
+		return got.stderr
+	}
+	if got.stdout == gpumem(t, dir, "--help").stdout {
+		return "there is no such command"
+	}
+	return ""
+}
+
 // testsOfTheTree are the names of all tests and benchmarks.
 func testsOfTheTree(t *testing.T) map[string]bool {
 	t.Helper()

@@ -37,13 +37,15 @@ func TestAProgramThatRunsIsPurgedWhenItsPoolKeepsTooMuchWithAReceipt(t *testing.
 		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 	receipts, reasons := midRun(t, filepath.Join(dir, "out"))
-	if len(receipts) == 0 || len(receipts) != len(reasons) {
+	// The program may end while the last one is measured.
+	if len(receipts) == 0 || len(reasons)-len(receipts) > 1 || len(receipts) > len(reasons) {
 		t.Fatalf("%d receipts of %d purges", len(receipts), len(reasons))
 	}
-	if !strings.HasPrefix(reasons[0], "idle memory is ") || !strings.HasSuffix(reasons[0], ", above 8MiB") {
+	if !strings.HasPrefix(reasons[0], "idle memory is ") || !strings.HasSuffix(reasons[0], ", above 8 MiB") {
 		t.Errorf("the reason is %q", reasons[0])
 	}
-	if c := receipts[0].ClaimedBytes; c == nil || *c < 8<<20 {
+	claimed, back := receipts[0].ClaimedBytes, receipts[0].ReturnedBytes
+	if claimed == nil || *claimed < 8<<20 || back == nil || *back <= 0 {
 		t.Errorf("the receipt is %+v", receipts[0])
 	}
 	if v := readVerdict(t, filepath.Join(dir, "out")); len(v.Experiments) != len(receipts) {

@@ -41,7 +41,7 @@ func TestTheCompactWatchPrintsMemoryWithItsLevelAndBuffers(t *testing.T) {
 		t.Errorf("of a run: exit code %d: %q\n%s", got.code, got.stdout, got.stderr)
 	}
 
-	got = gpumem(t, dir, "watch", "--compact", "--samples", "2", "--interval", "20ms")
+	got = gpumem(t, dir, "watch", "--compact", "--devices", "--samples", "2", "--interval", "20ms")
 	lines := regexp.MustCompile(`(?m)^#\d  (memory unknown|[\d.]+ MB  \w+)  (buffers unknown|\d+ buffers?)$`)
 	if got.code != 0 || len(lines.FindAllString(got.stdout, -1)) != 2 {
 		t.Errorf("of the machine: exit code %d: %q\n%s", got.code, got.stdout, got.stderr)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/option"
 	"github.com/gpumem/gpumem/cmd/gpumem/usage"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/tracer"
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -28,8 +30,8 @@ const (
 	// leastPurge is the shortest time between two purges: each is measured, and
 	// what is measured has to come to rest.
 	leastPurge = 2 * time.Second
-	// againPurge is how long idle memory may stay above its bound before the next
-	// purge: one that gave little back is not repeated at once.
+	// againPurge is how long idle memory may stay above its bound after a purge that
+	// left it there: what gave little back is not repeated at once.
 	againPurge = 30 * time.Second
 	// lookPurge is how often the condition is looked at.
 	lookPurge = 100 * time.Millisecond
@@ -105,52 +107,94 @@ func (p Purging) into(cfg *tracer.Config) {
 		}
 	}
 	cfg.Watch = append(cfg.Watch, func(ctx context.Context, _ int, emit func(record.Event)) {
-		p.watch(ctx, idle.Load, func() error {
-			_, err := control.Ask(agent.ActionPurge)
-			return err
-		}, emit)
+		w := purgeWatch{Purging: p, idle: idle.Load, emit: emit,
+			offered: func() bool { return slices.Contains(control.Actions(), agent.ActionPurge) },
+			purge:   func() (*record.Receipt, error) { return control.Ask(agent.ActionPurge) }}
+		w.run(ctx)
 	})
 }
 
-// watch purges until the program ends.
-func (p Purging) watch(ctx context.Context, idle func() int64, purge func() error, emit func(record.Event)) {
+// purgeWatch purges one program while it runs.
+type purgeWatch struct {
+	Purging
+	idle    func() int64
+	offered func() bool
+	purge   func() (*record.Receipt, error)
+	emit    func(record.Event)
+
+	last time.Time // of a purge, or of the start
+	rest time.Time // until which the condition is not looked at
+	told bool      // what stands in the way was said
+	done bool      // there was a purge
+	want bool      // one was due that nobody offered
+}
+
+// run purges until the program ends. An agent may come late, as its framework is
+// imported late: only at the end is it sure that none did.
+func (w *purgeWatch) run(ctx context.Context) {
 	look := time.NewTicker(lookPurge)
 	defer look.Stop()
-	last, told := time.Now(), false
-	var hot time.Time // of the last purge by the condition
-	for {
+	for w.last = time.Now(); ; {
 		select {
 		case <-ctx.Done():
+			if w.want && !w.done {
+				w.warn(tracer.ErrNotOffered)
+			}
 			return
 		case <-look.C:
-		}
-		why := p.due(time.Since(last), time.Since(hot), idle())
-		if why == "" {
-			continue
-		}
-		emit(record.Event{Kind: record.KindEvent, Name: "purge", Text: why})
-		err := purge()
-		last = time.Now()
-		if p.above >= 0 {
-			hot = last
-		}
-		if err != nil && !told && ctx.Err() == nil {
-			told = true
-			emit(record.Event{Kind: record.KindWarning, Text: notPurged(err)})
+			w.look(ctx)
 		}
 	}
 }
 
-// due is why a purge is due, empty when none is: so long ago was the last one, and
-// the last one by the condition. Unknown idle memory is -1.
-func (p Purging) due(since, hot time.Duration, idle int64) string {
+// look purges if it is time to.
+func (w *purgeWatch) look(ctx context.Context) {
+	kept := w.idle()
+	why := w.due(time.Since(w.last), time.Until(w.rest), kept)
+	if why == "" {
+		return
+	}
+	if !w.offered() {
+		w.want = true
+		return
+	}
+	w.emit(record.Event{Kind: record.KindEvent, Name: "purge", Text: why})
+	receipt, err := w.purge()
+	w.last = time.Now()
+	w.rest = w.last.Add(w.pause(kept, receipt))
+	w.done = w.done || err == nil
+	if err != nil && ctx.Err() == nil {
+		w.warn(err)
+	}
+}
+
+// warn says once why nothing was purged.
+func (w *purgeWatch) warn(err error) {
+	if !w.told {
+		w.told = true
+		w.emit(record.Event{Kind: record.KindWarning, Text: notPurged(err)})
+	}
+}
+
+// due is why a purge is due, empty when none is: so long ago was the last one, and so
+// long the condition still rests. Unknown idle memory is -1.
+func (p Purging) due(since, rest time.Duration, idle int64) string {
 	switch {
 	case p.every > 0 && since >= p.every:
 		return fmt.Sprintf("every %s", p.every)
-	case p.above >= 0 && idle > p.above && hot >= againPurge:
-		return fmt.Sprintf("idle memory is %s, above %s", option.FormatSize(idle), option.FormatSize(p.above))
+	case p.above >= 0 && idle > p.above && rest <= 0:
+		return fmt.Sprintf("idle memory is %s, above %s", units.Bytes(idle), units.Bytes(p.above))
 	}
 	return ""
+}
+
+// pause is how long the condition rests after a purge: a long one where it freed too
+// little of what was idle to help.
+func (p Purging) pause(idle int64, receipt *record.Receipt) time.Duration {
+	if receipt != nil && receipt.ClaimedBytes != nil && idle-*receipt.ClaimedBytes <= p.above {
+		return leastPurge
+	}
+	return againPurge
 }
 
 // notPurged says why a purge did not come about, and what would help.
