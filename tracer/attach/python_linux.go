@@ -164,8 +164,8 @@ func Inside(pid int) string {
 	}
 	word, _, _ := strings.Cut(strings.TrimSpace(string(b)), " ")
 	number, err := strconv.Atoi(word)
-	if err != nil {
-		return "" // running
+	if err != nil || number < 0 {
+		return "" // running, or waiting for its turn to
 	}
 	if name := waitName(number); name != "" {
 		return "the system call " + name
