@@ -97,10 +97,10 @@ func (s *settled) next(v *Verdict) string {
 	}
 	if len(v.Causes) > 0 && v.Causes[0].Confidence >= sureEnough && s.class != Undecided {
 		if h := s.blamed(v.Holders); h != nil {
-			return "at " + h.Path + ": " + v.Causes[0].Next
+			return "at " + where(h, &v.Causes[0]) + ": " + v.Causes[0].Next
 		}
 		if h := hostHolder(s, v.Holders); h != nil {
-			return "at " + h.Path + ": " + v.Causes[0].Next
+			return "at " + where(h, &v.Causes[0]) + ": " + v.Causes[0].Next
 		}
 		if p := record.PlaceOf(v.Causes[0].Site); p.File != "" {
 			return "at " + placeText(p) + ": " + v.Causes[0].Next
@@ -158,6 +158,15 @@ func (p *process) firstHolders() []HolderRow {
 		return nil
 	}
 	return first
+}
+
+// where is the place to change: what a cause is about has a line where its holder has no
+// name.
+func where(h *HolderRow, c *Cause) string {
+	if p := record.PlaceOf(c.Site); p.File != "" && !hasName(h.Path) {
+		return placeText(p)
+	}
+	return h.Path
 }
 
 // boundIt is what to do about a holder of which nothing more is known.

@@ -69,6 +69,7 @@ func (h *Holder) takeWords() {
 // longer, such as the nodes of a tree.
 func (h *Holder) OfClass() bool {
 	_, rest, _ := strings.Cut(h.Path, " ")
+	rest, _, _ = strings.Cut(rest, ":") // "Node objects: a reference cycle"
 	return rest == classWords || strings.HasPrefix(rest, classWords+" below ")
 }
 

@@ -10,7 +10,7 @@ graphs.
 import itertools
 
 from gpumem_agent.frameworks.sources import sources
-from gpumem_agent.holders import classes, living
+from gpumem_agent.holders import classes, garbage, living
 from gpumem_agent.holders.downward import Reach
 from gpumem_agent.holders.naming import Holders, grown, late, sized, state_of
 from gpumem_agent.holders.register import Register
@@ -30,7 +30,8 @@ def look(process, reference, deadline, before=((), {}), on_host=False):
     frameworks = sources(process.frameworks)
     on_device = any(f.active() for f in process.frameworks)
     reach = reached(frameworks)
-    census = {} if on_device else living.census()
+    is_off = garbage.is_off()  # and nobody else frees what refers to itself
+    census = living.census() if is_off or not on_device else {}
     noted = Noted(reach, census)
     if reference is None:
         return [], noted
@@ -38,6 +39,8 @@ def look(process, reference, deadline, before=((), {}), on_host=False):
     arrays = _described(noted, reference, frameworks, deadline)
     found.state = state_of(arrays)
     found.name(late(arrays, reference))
+    if is_off:
+        garbage.add(found, reference, frameworks)
     if not on_device:
         add_containers(found, reach, reference)
         classes.add(found, reach, reference, census, frameworks)

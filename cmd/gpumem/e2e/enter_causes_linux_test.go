@@ -1,0 +1,57 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// tied is a program that turned its collector off, and whose objects refer to each other;
+// its healthy twin collects now and then.
+const tied = `
+import gc, sys, time
+gc.disable()
+class Node: pass
+def step(n):
+    node = Node()
+    node.itself, node.data = node, bytearray(100_000)
+    if "collects" in sys.argv and n % 50 == 0: gc.collect()
+print("ready", flush=True)
+n = 0
+while True:
+    n += 1
+    step(n)
+    time.sleep(.005)
+`
+
+func TestAttachNamesTheCyclesThatNobodyCollects(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
+	path := filepath.Join(t.TempDir(), "tied.py")
+	if err := os.WriteFile(path, []byte(tied), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, twin := range []string{"", "collects"} {
+		g := guestOf(t, exec.Command("python3", path, twin))
+		dir := t.TempDir()
+		cmd, text := joined(t, g, dir, "--for", "10s")
+		if err := cmd.Wait(); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		v := readVerdict(t, filepath.Join(dir, "run"))
+		if twin != "" {
+			if v.Verdict == "host-growth" || len(v.Causes) > 0 {
+				t.Errorf("the healthy twin: %s, %v\n%s", v.Verdict, v.Causes, text)
+			}
+			continue
+		}
+		if v.Verdict != "host-growth" || len(v.Causes) == 0 || v.Causes[0].ID != "reference-cycle" ||
+			!strings.Contains(v.Causes[0].Site, "tied.py:6 step") {
+			t.Errorf("%s, %+v\n%s", v.Verdict, v.Causes, text)
+		}
+	}
+}
