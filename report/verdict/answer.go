@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -92,6 +93,11 @@ func causeClaim(causes []Cause) string {
 
 // next is what to do first.
 func (s *settled) next(v *Verdict) string {
+	if h := unweighed(s, v); h != nil {
+		return fmt.Sprintf("detach what %s keeps%s, and see whether it still grows: it got %s more, each with its "+
+			"autograd graph, and what these keep is weighed only at the end of a program under gpumem run",
+			h.Path, filledAt(h, ""), units.Counted(h.Count, "output", "outputs"))
+	}
 	if h := inNumber(s, v.Holders); h != nil && s.blamed(v.Holders) == nil {
 		return boundIt(h)
 	}
@@ -158,6 +164,30 @@ func (p *process) firstHolders() []HolderRow {
 		return nil
 	}
 	return first
+}
+
+// unweighed is the holder that got most outputs of autograd, where neither a holder nor a
+// cause of the program's explains the growth; nil without one.
+func unweighed(s *settled, v *Verdict) *HolderRow {
+	if s.class != AppLeak && s.class != HostGrowth || s.blamed(v.Holders) != nil ||
+		hostHolder(s, v.Holders) != nil {
+		return nil
+	}
+	if c := v.Causes; len(c) > 0 && c[0].Confidence >= sureEnough && c[0].ID != cause.Fragmented &&
+		c[0].ID != cause.Driver {
+		return nil
+	}
+	var most *HolderRow
+	for i := range v.Holders {
+		h := &v.Holders[i]
+		if h.Graph != "" {
+			return nil // it was weighed
+		}
+		if h.Graphs && !h.Gone && (most == nil || h.Count > most.Count) {
+			most = h
+		}
+	}
+	return most
 }
 
 // where is the place to change: what a cause is about has a line where its holder has no
