@@ -55,3 +55,35 @@ func TestAttachNamesTheCyclesThatNobodyCollects(t *testing.T) {
 		}
 	}
 }
+
+// unlocked is a program whose interpreter says that it has no lock of its own.
+const unlocked = `
+import sys, time
+sys._is_gil_enabled = lambda: False
+keep = []
+print("ready", flush=True)
+while True:
+    keep.append(bytearray(100_000))
+    time.sleep(.01)
+`
+
+func TestAFreeThreadedPythonIsToldThatNobodyLooksForHolders(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
+	path := filepath.Join(t.TempDir(), "unlocked.py")
+	if err := os.WriteFile(path, []byte(unlocked), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := guestOf(t, exec.Command("python3", path))
+	const told = "its Python is free-threaded (no GIL): who holds memory is not looked for"
+	cmd, text := joined(t, g, t.TempDir(), "--for", "3s")
+	if err := cmd.Wait(); err != nil || !strings.Contains(text.String(), told) {
+		t.Errorf("attach: %v\n%s", err, text)
+	}
+	look := gpumem(t, t.TempDir(), "look", pidOf(g.Cmd), "--json")
+	if look.code != 0 || !strings.Contains(look.stdout, told) || strings.Contains(look.stdout, "holders\"") {
+		t.Errorf("look: code %d\n%s%s", look.code, look.stdout, look.stderr)
+	}
+}
