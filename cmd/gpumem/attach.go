@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -173,10 +174,15 @@ func attachTo(ctx context.Context, std stdio, getenv func(string) string, f atta
 				diagnosis.OwnedBy(livePID(&p), plain.Shown(naming.Command(&p))))
 		}
 	}
-	v, err := f.conclude(std, &p, result, judging, answer.Print)
+	v, err := f.conclude(&p, result, judging, answer.Print)
 	if err != nil {
 		return err
 	}
+	var said []string
+	if format == report.Text && f.run.output == "" && tty.Is(std.out) {
+		said = v.Warnings
+	}
+	tellWarnings(std.err, result.Warnings, said)
 	if code := fail.Of(v); code != exitDone {
 		return &codeError{code}
 	}
@@ -257,7 +263,7 @@ func livePID(p *scan.Process) int {
 
 // conclude judges the recording. One that saw next to nothing is a failure, as
 // nothing was learnt.
-func (f *attachFlags) conclude(std stdio, p *scan.Process, result tracer.Result,
+func (f *attachFlags) conclude(p *scan.Process, result tracer.Result,
 	judging verdict.Options, print func(*record.Run, *verdict.Verdict) error) (*verdict.Verdict, error) {
 	const leastRows = 3
 	if s := result.Meta.Sampling; s != nil && s.Rows < leastRows {
@@ -270,10 +276,17 @@ func (f *attachFlags) conclude(std stdio, p *scan.Process, result tracer.Result,
 	if err != nil {
 		return nil, err
 	}
-	for _, warning := range result.Warnings {
-		fmt.Fprintf(std.err, "gpumem: warning: %s\n", warning)
-	}
 	return v, nil
+}
+
+// tellWarnings tells what a recording warns of, but for those that the answer on the same
+// terminal has said already.
+func tellWarnings(to io.Writer, warnings, said []string) {
+	for _, warning := range warnings {
+		if !slices.Contains(said, warning) {
+			fmt.Fprintf(to, "gpumem: warning: %s\n", warning)
+		}
+	}
 }
 
 // failure says why the process could not be joined.

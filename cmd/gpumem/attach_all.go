@@ -218,7 +218,7 @@ func (f *attachFlags) answerAll(std stdio, list []*attached, format report.Forma
 			err = errors.New(a.Error)
 		} else {
 			injection.TellStays(std.err, a.result.Stays)
-			a.Verdict, err = f.conclude(std, &a.process, a.result, judging,
+			a.Verdict, err = f.conclude(&a.process, a.result, judging,
 				func(run *record.Run, v *verdict.Verdict) error {
 					if format != report.Text {
 						return nil
@@ -232,6 +232,7 @@ func (f *attachFlags) answerAll(std stdio, list []*attached, format report.Forma
 			fmt.Fprintf(std.err, "gpumem: %s: %v\n", a.name(), err)
 			continue
 		}
+		tellWarnings(std.err, a.result.Warnings, nil)
 		if c := fail.Of(a.Verdict); c != exitDone && (code == exitDone || c < code) {
 			code = c
 		}

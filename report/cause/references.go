@@ -3,6 +3,7 @@ package cause
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
@@ -52,7 +53,7 @@ func changeOfCycle() []string {
 	return []string{"- gc.disable()", "+ gc.disable(); …; gc.collect()  # every so many steps"}
 }
 
-// leftCycles: at its end a program whose collector is off has objects that nothing but
+// leftCycles: a program whose collector is off has objects that nothing but
 // each other refers to.
 func leftCycles(c *Case) *Cause {
 	if c.Class != account.AppLeak && c.Class != account.HostGrowth {
@@ -64,7 +65,8 @@ func leftCycles(c *Case) *Cause {
 			continue
 		}
 		share := min(1, float64(h.Bytes)/c.Size)
-		return &Cause{ID: Cycle, Confidence: .85 * c.Confidence, Share: &share,
+		site, _, _ := strings.Cut(h.Filled, "; ")
+		return &Cause{ID: Cycle, Confidence: .85 * c.Confidence, Share: &share, Site: site,
 			Evidence: evidence("%s in %d objects that nothing but each other refers to (%s), while the program's "+
 				"garbage collector is off", units.Bytes(float64(h.Bytes)), h.Count, h.Path),
 			Next: "break the cycle with a weak reference, or collect on a schedule: with the collector off nothing " +

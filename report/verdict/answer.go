@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -92,15 +93,20 @@ func causeClaim(causes []Cause) string {
 
 // next is what to do first.
 func (s *settled) next(v *Verdict) string {
+	if h := unweighed(s, v); h != nil {
+		return fmt.Sprintf("detach what %s keeps%s, and see whether it still grows: it got %s more, each with its "+
+			"autograd graph, and what these keep is weighed only at the end of a program under gpumem run",
+			h.Path, filledAt(h, ""), units.Counted(h.Count, "output", "outputs"))
+	}
 	if h := inNumber(s, v.Holders); h != nil && s.blamed(v.Holders) == nil {
 		return boundIt(h)
 	}
 	if len(v.Causes) > 0 && v.Causes[0].Confidence >= sureEnough && s.class != Undecided {
 		if h := s.blamed(v.Holders); h != nil {
-			return "at " + h.Path + ": " + v.Causes[0].Next
+			return "at " + where(h, &v.Causes[0]) + ": " + v.Causes[0].Next
 		}
 		if h := hostHolder(s, v.Holders); h != nil {
-			return "at " + h.Path + ": " + v.Causes[0].Next
+			return "at " + where(h, &v.Causes[0]) + ": " + v.Causes[0].Next
 		}
 		if p := record.PlaceOf(v.Causes[0].Site); p.File != "" {
 			return "at " + placeText(p) + ": " + v.Causes[0].Next
@@ -158,6 +164,39 @@ func (p *process) firstHolders() []HolderRow {
 		return nil
 	}
 	return first
+}
+
+// unweighed is the holder that got most outputs of autograd, where neither a holder nor a
+// cause of the program's explains the growth; nil without one.
+func unweighed(s *settled, v *Verdict) *HolderRow {
+	if s.class != AppLeak && s.class != HostGrowth || s.blamed(v.Holders) != nil ||
+		hostHolder(s, v.Holders) != nil {
+		return nil
+	}
+	if c := v.Causes; len(c) > 0 && c[0].Confidence >= sureEnough && c[0].ID != cause.Fragmented &&
+		c[0].ID != cause.Driver {
+		return nil
+	}
+	var most *HolderRow
+	for i := range v.Holders {
+		h := &v.Holders[i]
+		if h.Graph != "" {
+			return nil // it was weighed
+		}
+		if h.Graphs && !h.Gone && (most == nil || h.Count > most.Count) {
+			most = h
+		}
+	}
+	return most
+}
+
+// where is the place to change: what a cause is about has a line where its holder has no
+// name.
+func where(h *HolderRow, c *Cause) string {
+	if p := record.PlaceOf(c.Site); p.File != "" && !hasName(h.Path) {
+		return placeText(p)
+	}
+	return h.Path
 }
 
 // boundIt is what to do about a holder of which nothing more is known.

@@ -21,6 +21,27 @@ func hosting(holders ...record.Holder) *Verdict {
 	return Judge(run, Options{})
 }
 
+func TestOutputsWhoseGraphsNobodyWeighedAreThePlaceToTryFirst(t *testing.T) {
+	t.Parallel()
+	losses := record.Holder{Path: "list train.losses", Graphs: true, Bytes: 640, Count: 160,
+		Filled: "/srv/app/train.py:9 step"}
+	const want = "detach what list train.losses keeps, filled at app/train.py:9 in step, and see whether it still grows: " +
+		"it got 160 outputs more"
+	if v := hosting(losses); !strings.HasPrefix(v.Next, want) || strings.Contains(v.Answer, "losses") {
+		t.Errorf("%q, then %q", v.Answer, v.Next)
+	}
+	rows := record.Holder{Path: "list train.rows", Bytes: 10 * mib, Count: 100}
+	weighed := record.Holder{Path: "list train.kept", Graph: "Mean outputs", Bytes: 4096, Count: 3}
+	plain := losses
+	plain.Graphs = false
+	for what, holders := range map[string][]record.Holder{"another explains it": {losses, rows},
+		"they were weighed": {losses, weighed}, "they have none": {plain}} {
+		if v := hosting(holders...); strings.Contains(v.Next, "detach what") {
+			t.Errorf("%s: %q", what, v.Next)
+		}
+	}
+}
+
 func TestTheHoldersOfHostMemoryAreNamed(t *testing.T) {
 	t.Parallel()
 	jobs := record.Holder{Path: "list serve.jobs", Bytes: 6 * mib, Count: 60}

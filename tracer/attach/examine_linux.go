@@ -72,6 +72,10 @@ func examine(pid int) (*python, error) {
 // prepareStop finds out what is needed to stop the process, beyond examine.
 func (p *python) prepareStop() error {
 	state, err := readStatus(p.pid)
+	for try := 1; err == nil && state.tracer != 0 && try < queueTries; try++ {
+		time.Sleep(queueWait) // another gpumem traces it for a moment
+		state, err = readStatus(p.pid)
+	}
 	if err != nil {
 		return refusedBySystem(p.pid, err)
 	}

@@ -54,12 +54,18 @@ func Python(pid int, text string, put Put) (*Entry, error) {
 		switch {
 		case err == nil:
 			return e, nil
-		case (errors.Is(err, errFull) || errors.Is(err, errEarly)) && try < queueTries:
+		case passes(err) && try < queueTries:
 			time.Sleep(queueWait)
 		default:
 			return nil, p.explain(err)
 		}
 	}
+}
+
+// passes reports whether an error of a stop may be gone in a moment: another gpumem that
+// comes in or goes out keeps us from tracing the process meanwhile.
+func passes(err error) bool {
+	return errors.Is(err, errFull) || errors.Is(err, errEarly) || errors.Is(err, unix.EPERM)
 }
 
 // ask has the interpreter run the text by its own interface, which gives it names of
@@ -87,13 +93,20 @@ func (e *Entry) Free() error {
 	if e.text.size == 0 {
 		return nil
 	}
-	_, err := withThread(e.pid, func(t *thread) error { return t.unmap(e.syscall, e.text) })
+	_, err := withThread(e.pid, e.unmap)
+	for try := 1; passes(err) && try < queueTries; try++ {
+		time.Sleep(queueWait)
+		_, err = withThread(e.pid, e.unmap)
+	}
 	if err == nil || errors.Is(err, errEnded) {
 		e.text = region{}
 		return nil
 	}
 	return fmt.Errorf("take the text out of process %d: %w", e.pid, err)
 }
+
+// unmap gives the memory of the text back.
+func (e *Entry) unmap(t *thread) error { return t.unmap(e.syscall, e.text) }
 
 // Withdraw takes back a text that has not run yet, and reports whether nothing of it
 // stays. One that is in the interpreter's queue stays there.
@@ -164,8 +177,8 @@ func Inside(pid int) string {
 	}
 	word, _, _ := strings.Cut(strings.TrimSpace(string(b)), " ")
 	number, err := strconv.Atoi(word)
-	if err != nil {
-		return "" // running
+	if err != nil || number < 0 {
+		return "" // running, or waiting for its turn to
 	}
 	if name := waitName(number); name != "" {
 		return "the system call " + name

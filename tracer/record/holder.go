@@ -17,8 +17,11 @@ type Holder struct {
 	// Graph is what ends the autograd graph that the path keeps, such as "Add
 	// outputs"; empty when it keeps none.
 	Graph string `json:"graph,omitempty"`
-	Bytes int64  `json:"bytes"`
-	Count int64  `json:"count"`
+	// Graphs says that autograd made what the path holds, at a look at a program that runs
+	// on: what the graphs of it keep was not weighed.
+	Graphs bool  `json:"graphs,omitempty"`
+	Bytes  int64 `json:"bytes"`
+	Count  int64 `json:"count"`
 	// Length is how many elements the path's container has, and Bound how many it can
 	// have at most; 0 where it is none, or has no bound that could be read.
 	Length int64 `json:"length,omitempty"`
@@ -69,6 +72,7 @@ func (h *Holder) takeWords() {
 // longer, such as the nodes of a tree.
 func (h *Holder) OfClass() bool {
 	_, rest, _ := strings.Cut(h.Path, " ")
+	rest, _, _ = strings.Cut(rest, ":") // "Node objects: a reference cycle"
 	return rest == classWords || strings.HasPrefix(rest, classWords+" below ")
 }
 

@@ -43,8 +43,8 @@ func TestObjectsOfAClassAreNoContainer(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]bool{
 		"Node objects below train.index.root": true, "Node objects": true,
-		"list train.objects": false, "Node objects: a reference cycle": false, "train.objects below": false,
-		"objects": false, "": false,
+		"list train.objects": false, "Node objects: a reference cycle": true, "train.objects below": false,
+		"objects": false, "Tensor (8, 8): a reference cycle or native code": false, "": false,
 	} {
 		if got := (&Holder{Path: path}).OfClass(); got != want {
 			t.Errorf("%q: %v", path, got)

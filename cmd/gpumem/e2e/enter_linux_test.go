@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -343,9 +344,10 @@ const trainer = `
 import time, torch
 net = torch.nn.Linear(64, 64)
 optimizer = torch.optim.SGD(net.parameters(), lr=.01)
-history = []
+history, losses = [], []
 def train():
     loss = net(torch.randn(256, 64)).pow(2).mean()
+    losses.append(loss)
     optimizer.zero_grad(); loss.backward(); optimizer.step()
 train()
 print("ready", flush=True)
@@ -395,6 +397,14 @@ func TestAttachNamesWhatHoldsTheTensorsOfAPyTorchProgram(t *testing.T) {
 	v := readVerdict(t, filepath.Join(dir, "run"))
 	if len(v.Holders) == 0 || v.Holders[0].Path != "list trainer.history" {
 		t.Errorf("holders %+v, want trainer.history\n%s", v.Holders, text)
+	}
+	for _, h := range v.Holders {
+		if h.Graphs != (h.Path == "list trainer.losses") {
+			t.Errorf("%+v has graphs, or none", h)
+		}
+	}
+	if !slices.ContainsFunc(v.Holders, func(h record.Holder) bool { return h.Graphs }) {
+		t.Errorf("holders %+v, want trainer.losses", v.Holders)
 	}
 }
 

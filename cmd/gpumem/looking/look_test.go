@@ -24,7 +24,8 @@ func seen(at time.Time, losses, step int64) tracer.Looked {
 		Hello: &agent.Hello{Device: "a device"},
 		Held: &agent.Held{
 			Holders: []record.Holder{{Path: "t.model", Bytes: 300 * mib, Count: 3},
-				{Path: "list t.losses", Bytes: losses * mib, Count: losses}},
+				{Path: "list t.losses", Bytes: losses * mib, Count: losses, Graphs: true,
+					Filled: "/srv/t.py:9 step"}},
 			Composition: &record.Composition{
 				Categories: map[string]int64{"parameters": 300 * mib, "optimizer state": 600 * mib,
 					"other tensors of Python": losses * mib},
@@ -48,7 +49,8 @@ func TestALookSaysWhatIsHeldByAccountCategoryAndHolder(t *testing.T) {
 	}
 	text := l.Text(nil)
 	for _, want := range []string{"t.py (process 7) holds 1.39 GiB of device memory: 920 MiB in use",
-		"optimizer state", "list t.losses", "60.0 MiB are whole segments"} {
+		"optimizer state", "BYTES COUNT HOLDER FILLED AT", "20 list t.losses, each with its autograd graph /srv/t.py:9 step",
+		"60.0 MiB are whole segments"} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -141,14 +141,33 @@ func (l *Look) tables(b *strings.Builder) {
 		table.Add(size(&bytes), plain.Shown(name))
 	}
 	write(b, table)
-	table = plain.NewTable(plain.Right("BYTES"), plain.Right("COUNT"), plain.Left("HOLDER"))
-	for _, h := range l.Holders[:min(len(l.Holders), mostRows)] {
-		table.Add(size(&h.Bytes), fmt.Sprint(h.Count), plain.Shown(h.Path))
-	}
-	write(b, table)
+	l.holders(b)
 	table = plain.NewTable(plain.Right("BYTES"), plain.Right("COUNT"), plain.Left("SITE"))
 	for _, s := range l.Sites[:min(len(l.Sites), mostRows)] {
 		table.Add(size(&s.Bytes), fmt.Sprint(s.Count), plain.Shown(s.Site))
+	}
+	write(b, table)
+}
+
+// holders are who holds what, with the lines that fill them, where these are known.
+func (l *Look) holders(b *strings.Builder) {
+	shown := l.Holders[:min(len(l.Holders), mostRows)]
+	columns := []plain.Column{plain.Right("BYTES"), plain.Right("COUNT"), plain.Left("HOLDER")}
+	filled := slices.ContainsFunc(shown, func(h record.Holder) bool { return h.Filled != "" })
+	if filled {
+		columns = append(columns, plain.Left("FILLED AT"))
+	}
+	table := plain.NewTable(columns...)
+	for _, h := range shown {
+		path := plain.Shown(h.Path)
+		if h.Graphs {
+			path += ", each with its autograd graph"
+		}
+		row := []string{size(&h.Bytes), fmt.Sprint(h.Count), path}
+		if filled {
+			row = append(row, plain.Shown(h.Filled))
+		}
+		table.Add(row...)
 	}
 	write(b, table)
 }

@@ -31,7 +31,7 @@ type Late struct {
 }
 
 // Text is a text of Python that brings the agent into the interpreter that runs it:
-// one expression, which leaves no name behind, and carries all files in it. The agent
+// one statement, which leaves no name behind, and carries all files in it. The agent
 // connects to the socket and leaves when it is told so (agent.ActionLeave), or when
 // nobody listens any more. Where an agent is there already, the text says so to the
 // tracer, in a hello with the key refused.
@@ -57,11 +57,19 @@ func Text(l Late) (string, error) {
 	word := map[bool]string{true: "True", false: "False"}
 	settings := fmt.Sprintf(`{"interval": %g, "settle": %g, "sites": %s, "look": %s, "profile": %s}`,
 		l.Interval.Seconds(), l.Settle.Seconds(), word[l.Sites], word[l.Look], literal(l.Profile))
-	// __builtins__ is in every __main__; the program may have an exec of its own.
-	return fmt.Sprintf(`__builtins__.exec(%s, {"PATH": %s, "SETTINGS": %s, "PAYLOAD": b"%s"})`,
-		literal(entryText), literal(l.Socket), settings,
+	return fmt.Sprintf(frame, literal(entryText), literal(l.Socket), settings,
 		base64.StdEncoding.EncodeToString(all.Bytes())), nil
 }
+
+// frame is the text around entryText. The program may have an exec of its own, so that of
+// __builtins__ is called, which is a module, or its dictionary where __main__ was run by
+// runpy, as in workers of multiprocessing. An error would become one of the program's.
+const frame = `try:
+    (__builtins__["exec"] if __builtins__.__class__ is {}.__class__ else __builtins__.exec)(
+        %s, {"PATH": %s, "SETTINGS": %s, "PAYLOAD": b"%s"})
+except:
+    pass
+`
 
 // literal is a text as Python writes it.
 func literal(text string) string { return strconv.QuoteToASCII(text) }

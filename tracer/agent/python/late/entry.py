@@ -11,6 +11,7 @@ import _thread
 
 ROOT = "/<gpumem>/lib/"  # no folder: where the agent's code says it comes from
 PACKAGE = "gpumem_agent"
+CLAIM = "_gpumem_entry_%d"  # in sys, by process: who is coming in, or is in
 
 
 class Finder:
@@ -78,8 +79,24 @@ def present():
     return ask() if ask is not None else None
 
 
-def enter():
-    """Puts the agent's modules in and starts it. Returns what takes them out."""
+def claim():
+    """Claims the process for this agent: of two that come at the same moment, one. Returns
+    what gives it back, or None where another has it."""
+    import os
+
+    name, mine = CLAIM % os.getpid(), object()
+    if vars(sys).setdefault(name, mine) is not mine:
+        return None
+
+    def release():
+        if vars(sys).get(name) is mine:
+            del vars(sys)[name]
+
+    return release
+
+
+def enter(release):
+    """Puts the agent's modules in and starts it. It is released when it is out again."""
     finder = Finder(SOURCES)
     names = [n for n in sys.modules if n == PACKAGE or n.startswith(PACKAGE + ".")]
     before = {name: sys.modules.pop(name) for name in names}
@@ -96,6 +113,7 @@ def enter():
         old = before.get(PACKAGE)
         if old is not None:
             old._agent = None
+        release()
 
     def clear():
         """Empties the modules if no code of theirs runs any more, and says whether."""
@@ -129,10 +147,11 @@ def enter():
 
 def main():
     try:
-        if present() is not None:
+        release = claim() if present() is None else None
+        if release is None:
             refuse("gpumem is in it already: it was started under gpumem, or another gpumem is attached")
             return
-        enter()
+        enter(release)
     except BaseException as error:
         try:
             refuse("the agent could not start there: %s: %s" % (type(error).__name__, error))

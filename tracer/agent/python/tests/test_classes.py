@@ -189,15 +189,15 @@ class ClassesTest(unittest.TestCase):
         gc.disable()
         self.addCleanup(gc.enable)
         found = self.grown(step)
-        self.assertEqual(list(found), ["Node objects"])
+        self.assertEqual(list(found), ["Node objects: a reference cycle"])
 
     def test_no_code_of_a_class_runs(self):
         kept = [Quiet() for _ in range(NUMBER)]
         counts = living.census()
         self.assertIn(NUMBER, counts.values())
-        self.assertEqual(len(classes._kinds({id(Quiet)})), 1)
+        self.assertEqual(len(classes.kinds_of({id(Quiet)})), 1)
         self.assertTrue(classes._is_told(Quiet))
-        self.assertEqual(classes._name(Quiet), "Quiet")
+        self.assertEqual(classes.name_of(Quiet), "Quiet")
         del kept
 
     def line(self, words):

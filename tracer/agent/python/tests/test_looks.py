@@ -262,6 +262,16 @@ class LooksTest(unittest.TestCase):
         found = running.Downwards(reach).names([types.SimpleNamespace(identity=1)])
         self.assertEqual(found, {1: "name"})
 
+    def test_holders_of_outputs_are_said_to_have_graphs(self):
+        source = torch.empty(MIB)
+        outputs = [torch.operation("Mul", source) for _ in range(3)]
+        plain = [torch.empty(MIB) for _ in range(3)]
+        self.keep(outputs=outputs, plain=plain)
+        self.look()
+        told = {h["path"]: h.get("graphs") for h in self.surveys.told}
+        self.assertEqual(told[self.path("list M.outputs")], True)
+        self.assertIsNone(told[self.path("list M.plain")])
+
     def test_what_is_held_by_a_key_of_a_dictionary(self):
         trainer = Trainer()
         trainer.kept = [torch.empty(MIB) for _ in range(3)]

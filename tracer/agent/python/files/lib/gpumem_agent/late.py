@@ -13,11 +13,16 @@ import sys
 import _thread
 
 import gpumem_agent
+from gpumem_agent import atomic
 from gpumem_agent.own import own
 from gpumem_agent.sampling import STOP_SECONDS, signals_blocked
 
 FORKS = "_gpumem_forks"  # in sys: a list of one, the handlers in force or None
 LEFT_MOST = 20  # modules of the standard library that are told by name
+UNSEEN = (
+    "its Python is free-threaded (no GIL): who holds memory is not looked for while it runs;"
+    " start it under gpumem run"
+)
 SWEEP_SECONDS = 5.0  # to wait for the end of our thread, before its modules are emptied
 
 # Handlers that keep nothing of ours alive but the list: made without our names.
@@ -89,6 +94,8 @@ def enter(path, settings, finder, libraries, withdraw, clear):
                 raise OSError("its socket cannot be reached from there")
             gpumem_agent._agent = process
             process.begin()
+            if not atomic.POSSIBLE:
+                process.mark("warning", UNSEEN)
         except BaseException:
             late.leave()
             raise

@@ -94,4 +94,5 @@ def operation(name, source, *others):
     output = empty(512)
     following = [s.grad_fn for s in (source, *others) if s.grad_fn is not None]
     output.grad_fn = _Node(name, source, following)
+    output.is_leaf, output.requires_grad = False, True
     return output

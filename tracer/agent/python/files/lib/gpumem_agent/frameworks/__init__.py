@@ -118,6 +118,10 @@ class Framework:
         Only for arrays that no other thread works on."""
         return None
 
+    def has_graph(self, array):
+        """Whether autograd made an array, and no more: on any thread."""
+        return False
+
     def is_output(self, array):
         """Whether autograd made an array, of a program that has come to its end."""
         return False

@@ -309,6 +309,18 @@ class Torch(Framework):
         except Exception:
             return None  # a tensor of the program's own kind that refuses
 
+    def has_graph(self, tensor):
+        # Not grad_fn: another thread may put a new one in its place. Of a view to ask for it
+        # may make one.
+        alone = getattr(self._torch._C, "DisableTorchFunction", None)
+        if alone is None:
+            return False
+        try:
+            with alone():
+                return tensor.requires_grad and not tensor._is_view() and not tensor.is_leaf
+        except Exception:
+            return False  # a tensor of the program's own kind that refuses
+
     def is_output(self, tensor):
         return getattr(tensor, "grad_fn", None) is not None
 

@@ -37,7 +37,7 @@ def add(holders, reach, register, now, frameworks):
     gains = {i: n - register.of_class(i) for i, n in now.items()}
     most = [i for i in sorted(gains, key=gains.get, reverse=True) if gains[i] >= SOME]
     left_out = atomic.family(arrays)
-    chosen = [kind for kind in _kinds(set(most)) if _is_told(kind) and id(kind) not in left_out]
+    chosen = [kind for kind in kinds_of(set(most)) if _is_told(kind) and id(kind) not in left_out]
     chosen.sort(key=lambda kind: -gains[id(kind)])
     best = None
     for kind in chosen[:CLASSES]:
@@ -48,17 +48,17 @@ def add(holders, reach, register, now, frameworks):
     if best is None or best[0] < max(WEIGHTY, MORE * sum(size for size, _ in holders.found.values())):
         return
     size, kind, identities = best
-    name, place = _name(kind), _place(reach, identities)
+    name, place = name_of(kind), _place(reach, identities)
     if any(path.partition(" ")[2] == place for path in holders.found):
         return  # a container that grew has them
-    facts = {"filled": (_Made(name),), "length": now[id(kind)]}
+    facts = {"filled": (Made(name),), "length": now[id(kind)]}
     if is_thread(kind):
         facts["kind"] = "threads-left"
     below = " below " + place if place else ""
     holders.add("%s objects%s" % (name, below), size, gains[id(kind)], facts)
 
 
-class _Made:
+class Made:
     """A class whose objects the program makes."""
 
     __slots__ = ("_name",)
@@ -78,7 +78,7 @@ def _sites(name):
     return in_program(re.compile(called), word, MOST_LINES)
 
 
-def _kinds(identities):
+def kinds_of(identities):
     """The types among all classes that have some identities."""
     found, seen, pending = [], set(), [object] if identities else []
     while pending:
@@ -94,14 +94,14 @@ def _kinds(identities):
 def _is_told(kind):
     """Whether a class is the program's, or one of which it is known what makes its objects:
     objects of libraries say little of who keeps them."""
-    if _name(kind) in MAKERS:
+    if name_of(kind) in MAKERS:
         return True
     module = type.__getattribute__(kind, "__module__")
     file = module_file(module) if type(module) is str else ""
     return bool(file) and not is_library(file)
 
 
-def _name(kind):
+def name_of(kind):
     return type.__getattribute__(kind, "__name__")
 
 

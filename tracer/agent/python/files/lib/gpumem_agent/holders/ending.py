@@ -6,7 +6,7 @@ import gc
 from gpumem_agent import atomic
 from gpumem_agent.holders.contents import alone
 from gpumem_agent.frameworks.sources import sources
-from gpumem_agent.holders import living
+from gpumem_agent.holders import garbage, living
 from gpumem_agent.holders.naming import Holders, grown, late, sized, state_of
 from gpumem_agent.holders.upward import Upwards, Walk
 from gpumem_agent.own import own
@@ -14,7 +14,6 @@ from gpumem_agent.own import own
 MUCH_GARBAGE = 1000  # objects, from which it is looked for where nobody collects it
 CLIMB_SECONDS = 1.5  # for that
 CLIMBED, WEIGHED = 16, 500  # of these: from which is climbed, and which are weighed
-HEAP_TYPE = 1 << 9  # of a type's flags: it was made at run time
 DEEP = 10  # references, from which a name is looked for from above
 OLDER = 32  # outputs of autograd that were there before, and are looked at
 
@@ -28,8 +27,9 @@ def find(process, deadline):
     finder = _finder(frameworks, deadline)
     holders = Holders(deadline, finder)
     holders.state = state_of(arrays)
-    if not gc.isenabled() and process.survivors is not None:
-        _add_garbage(holders, Walk(min(deadline, own.monotonic() + CLIMB_SECONDS)), recent)
+    if garbage.is_off() and process.survivors is not None:
+        if not atomic.POSSIBLE or not garbage.add(holders, process.survivors, frameworks):
+            _add_garbage(holders, Walk(min(deadline, own.monotonic() + CLIMB_SECONDS)), recent)
     holders.name(recent)
     holders.name_views(arrays)
     holders.native = _native(frameworks, arrays, holders.nameless)
@@ -176,7 +176,7 @@ def _add_garbage(holders, walk, recent):
         return
     # A class of the program's says more than the dictionaries of its objects.
     kinds = collections.Counter(type(item) for item in lost)
-    own = [k for k in kinds if k.__flags__ & HEAP_TYPE] or list(kinds)
+    own = [k for k in kinds if k.__flags__ & garbage.HEAP_TYPE] or list(kinds)
     kind = max(own, key=kinds.get).__name__
     weights = list(map(alone, young[:: max(1, len(young) // WEIGHED)]))
     count = len(young) * len(lost) // len(some)

@@ -10,13 +10,14 @@ graphs.
 import itertools
 
 from gpumem_agent.frameworks.sources import sources
-from gpumem_agent.holders import classes, living
+from gpumem_agent.holders import classes, garbage, living
 from gpumem_agent.holders.downward import Reach
 from gpumem_agent.holders.naming import Holders, grown, late, sized, state_of
 from gpumem_agent.holders.register import Register
 from gpumem_agent.own import own
 
 MOST_ARRAYS = 20000
+MOST_ASKED = 50  # holders, whether they keep graphs
 TRIES = 3
 SWELLS = 3  # looks in a row that find one array larger, until it is told
 LONGER = 1.5  # times as long as an earlier look: what holds no more then has not grown
@@ -30,14 +31,19 @@ def look(process, reference, deadline, before=((), {}), on_host=False):
     frameworks = sources(process.frameworks)
     on_device = any(f.active() for f in process.frameworks)
     reach = reached(frameworks)
-    census = {} if on_device else living.census()
+    is_off = garbage.is_off()  # and nobody else frees what refers to itself
+    census = living.census() if is_off or not on_device else {}
     noted = Noted(reach, census)
     if reference is None:
         return [], noted
     found = Holders(deadline, Downwards(reach))
     arrays = _described(noted, reference, frameworks, deadline)
     found.state = state_of(arrays)
-    found.name(late(arrays, reference))
+    recent = late(arrays, reference)
+    found.name(recent)
+    mark_outputs(found, recent)
+    if is_off:
+        garbage.add(found, reference, frameworks)
     if not on_device:
         add_containers(found, reach, reference)
         classes.add(found, reach, reference, census, frameworks)
@@ -47,6 +53,22 @@ def look(process, reference, deadline, before=((), {}), on_host=False):
     noted.places = {entry["path"]: known[entry["path"]] for entry in told if entry["path"] in known}
     noted.places.update(found.places())
     return renamed(found.listed(), noted.places, told, known), noted
+
+
+def mark_outputs(found, arrays):
+    """Marks the holders of several arrays that autograd made, and one of these for each is
+    asked. What their graphs keep is not read while the program runs: another thread may be
+    about to free it, and to read it may run hooks of the program's."""
+    some = {}
+    for array in arrays:
+        path = found.path_of.get(array.identity)
+        if path is not None and found.found[path][1] > 1:
+            some[path] = array
+    for path, array in itertools.islice(some.items(), MOST_ASKED):
+        item = array.alive()
+        if item is not None and array.framework.has_graph(item):
+            found.facts.setdefault(path, {})["graphs"] = True
+        del item
 
 
 def reached(frameworks):

@@ -1,0 +1,150 @@
+"""Objects that nothing but each other refers to, while a program runs whose collector
+is off.
+
+What such a collector calls young came since its last collection. Of the classes that
+most of it is of, some objects are looked at as the collector would: who has a reference
+that comes from none of the objects below is alive, and so is what that one refers to. A
+reference from where the collector cannot look is one of these: then nothing is told.
+"""
+
+import collections
+import functools
+import gc
+import itertools
+import sys
+
+from gpumem_agent import atomic
+from gpumem_agent.holders import contents
+from gpumem_agent.holders.classes import Made, kinds_of, name_of
+from gpumem_agent.holders.kinds import is_a, module_names
+from gpumem_agent.own import own
+from gpumem_agent.sampling import paused
+
+MUCH = 100  # young objects of a class, from which it is looked at
+CLASSES = 4  # of those that most young objects are of
+SOME = 8  # objects of one that are looked at
+BELOW = 100  # objects below one of them
+PART = 0.5  # of those looked at, from which all are taken for garbage
+YOUNG = 0  # the generation
+HEAP_TYPE = 1 << 9  # of a type's flags: it was made at run time
+FLAGS = type.__dict__["__flags__"].__get__  # without asking a metaclass
+
+
+def is_off():
+    """Whether nothing collects garbage by itself."""
+    return not gc.isenabled() or gc.get_threshold()[0] == 0
+
+
+def add(holders, register, frameworks):
+    """Adds the class of which the most garbage came since the register. Returns whether
+    there is one."""
+    found = [_found(kind, number, register, frameworks) for kind, number in _candidates()]
+    size, count, name = max(found, default=(0, 0, ""))
+    if size > 0:
+        facts = {"kind": "reference-cycle", "filled": (Made(name),)}
+        holders.add("%s objects: a reference cycle" % name, size, count, facts)
+    return size > 0
+
+
+def _candidates():
+    """Pairs of a class and the number of its young objects, for those that have most."""
+    box, counts = [], {}
+    atomic.once(
+        _young(box),
+        functools.partial(collections._count_elements, counts, atomic.types_of(atomic.each(box))),
+        atomic.empty(box),
+    )
+    many = {identity for identity, number in counts.items() if number >= MUCH}
+    kinds = [kind for kind in kinds_of(many) if FLAGS(kind) & HEAP_TYPE]
+    kinds.sort(key=lambda kind: -counts[id(kind)])
+    return [(kind, counts[id(kind)]) for kind in kinds[:CLASSES]]
+
+
+def _young(box):
+    """A step that puts one list of all young objects into box."""
+    return atomic.fill(box, map(gc.get_objects, (YOUNG,)))
+
+
+def _found(kind, number, register, frameworks):
+    """(bytes, objects, name) of a class that are garbage and came since the register."""
+    box, some = [], []
+    chosen = atomic.among(atomic.types_of(atomic.each(box)), {id(kind)})
+    chosen = itertools.compress(atomic.each(box), chosen)
+    step = max(1, number // SOME)
+    with paused():
+        own.sleep(0)
+        atomic.once(
+            _young(box),
+            atomic.fill(some, itertools.islice(chosen, 0, SOME * step, step)),
+            atomic.empty(box),
+        )
+        looked = len(some)
+        lost, arrays = _lost(some, frameworks)
+        size = contents.apart(some, kind) if lost else 0
+        some.clear()
+    if lost < max(1, PART * looked):
+        return 0, 0, ""
+    count = (number - register.of_class(id(kind))) * lost // looked
+    return int(count * (size + arrays / lost)), count, name_of(kind)
+
+
+def _lost(some, frameworks):
+    """(how many of some objects are garbage, bytes of the arrays that these have each for
+    itself)."""
+    lost, sizes, owners = 0, {}, collections.Counter()
+    shared = set(module_names())
+    for place in range(len(some)):  # no variable may refer to one of them
+        members = _below([some[place]], shared)
+        alive = _alive(members, some)
+        if id(some[place]) not in alive:
+            lost += 1
+            dead = [member for i, member in members.items() if i not in alive]
+            found = dict(_arrays(dead, frameworks))
+            sizes.update(found)
+            owners.update(list(found))
+    return lost, sum(size for key, size in sizes.items() if owners[key] == 1)
+
+
+def _below(items, shared):
+    """{identity: object} of some objects and of those next below them."""
+    members, pending = dict(zip(map(id, items), items)), collections.deque(items)
+    while pending:
+        for child in gc.get_referents(pending.popleft()):
+            if len(members) > BELOW:
+                return members
+            if id(child) not in members and _is_followed(child, shared):
+                members[id(child)] = child
+                pending.append(child)
+    return members
+
+
+def _is_followed(child, shared):
+    return gc.is_tracked(child) and id(child) not in shared and not is_a(child, type)
+
+
+def _alive(members, some):
+    """Identities of members that are referred to from elsewhere, or by one that is."""
+    below = {i: list(map(id, gc.get_referents(member))) for i, member in members.items()}
+    known = collections.Counter(itertools.chain.from_iterable(below.values()))
+    known.update(map(id, some))
+    (ours,) = map(sys.getrefcount, {0: []}.values())  # of one that nothing else has
+    counts = dict(zip(members, map(sys.getrefcount, members.values())))
+    pending = [i for i, number in counts.items() if number - ours > known[i]]
+    alive = set(pending)
+    while pending:
+        fresh = [i for i in below[pending.pop()] if i in members and i not in alive]
+        alive.update(fresh)
+        pending.extend(fresh)
+    return alive
+
+
+def _arrays(dead, frameworks):
+    """Pairs of (key, bytes) of the arrays among some objects, and of those next below that
+    the collector does not track. NumPy's are counted with what they are below."""
+    untracked = (o for o in itertools.chain.from_iterable(map(gc.get_referents, dead)) if not gc.is_tracked(o))
+    for item in itertools.chain(dead, untracked):
+        for framework in frameworks:
+            if framework.name != "numpy" and issubclass(type(item), framework.types()):
+                told = framework.describe(item)
+                if told is not None:
+                    yield (framework.name, told[0]), told[1]
