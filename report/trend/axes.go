@@ -47,6 +47,9 @@ func (a *Axes) Examine(y []float64, q Question) Growth {
 			return part
 		}
 	}
+	if full.Shape == ShapeUndecided && comesBack(y, q.Delta/2) {
+		full.Shape, full.Upper = Bounded, q.Delta/2
+	}
 	return full
 }
 

@@ -1,0 +1,38 @@
+package trend
+
+import "math"
+
+// A series that leaves its level for moments and comes back keeps nothing, however many
+// the moments become: as the piece that a driver's pool holds until the program waits.
+const (
+	levelParts = 8   // of the window, in each of which it must come back
+	levelShare = .04 // of the rows of each, to be no outlier
+	levelRows  = 3   // and at least so many
+)
+
+// comesBack reports whether y comes back to one level in every part of the window, and
+// rises above it no higher in the second half than in the first, but for grain.
+func comesBack(y []float64, grain float64) bool {
+	low := math.Inf(1)
+	for _, v := range y {
+		if v == v {
+			low = math.Min(low, v)
+		}
+	}
+	for part := range levelParts {
+		rows, on := 0, 0
+		for _, v := range y[part*len(y)/levelParts : (part+1)*len(y)/levelParts] {
+			if v == v {
+				rows++
+			}
+			if v <= low+grain {
+				on++
+			}
+		}
+		if float64(on) < math.Max(levelRows, levelShare*float64(rows)) {
+			return false
+		}
+	}
+	first, second := heightOf(y[:len(y)/2]), heightOf(y[len(y)/2:])
+	return second <= first+grain
+}
