@@ -236,8 +236,39 @@ const (
 // of its parameters and templates, which can be longer than a page; any other
 // name is what it was.
 func demangled(name string) string {
-	return demangle.Filter(name, demangle.NoParams, demangle.NoTemplateParams,
+	plain := demangle.Filter(name, demangle.NoParams, demangle.NoTemplateParams,
 		demangle.MaxLength(maxNameBits))
+	if plain != name && strings.HasPrefix(name, "_R") {
+		return rustName(plain)
+	}
+	return plain
+}
+
+// rustName is the name of a Rust function as the older mangling gives it: without the
+// brackets that types left empty, and a method by its type's name alone where no trait
+// has it.
+func rustName(name string) string {
+	name = strings.NewReplacer("::<>", "", "<>", "").Replace(name)
+	if !strings.HasPrefix(name, "<") {
+		return name
+	}
+	depth := 0
+	for i, c := range name {
+		switch c {
+		case '<':
+			depth++
+		case '>':
+			depth--
+		}
+		if depth == 0 {
+			kind := name[1:i]
+			if strings.Contains(kind, " as ") || strings.ContainsAny(kind, "[(&*") {
+				return name
+			}
+			return kind + name[i+1:]
+		}
+	}
+	return name
 }
 
 // Library is a file that code of a process came from.
