@@ -252,6 +252,39 @@ func TestTreeFollowsDescendantsAlsoOnceTheirParentsAreGone(t *testing.T) {
 	}
 }
 
+func TestTreeTakesInStraysThatBeganLater(t *testing.T) {
+	t.Parallel()
+	m := fakeMachine(t, map[string]string{"proc/5/stat": statOf(5, 1, "root"), "proc/6/stat": statOf(6, 1, "daemon"),
+		"proc/meminfo": ""})
+	tree, asked := m.NewTree(5), []int{}
+	tree.Stray = func(pid int) bool {
+		asked = append(asked, pid)
+		return pid%2 == 0
+	}
+	scan := func(want ...int) {
+		t.Helper()
+		if pids, err := tree.Scan(); err != nil || !slices.Equal(pids, want) {
+			t.Errorf("got %v, %v, want %v", pids, err, want)
+		}
+	}
+	write := func(pid, parent int) {
+		dir := filepath.Join(m.Proc, fmt.Sprint(pid))
+		os.MkdirAll(dir, 0o755)
+		os.WriteFile(filepath.Join(dir, "stat"), []byte(statOf(pid, parent, "x")), 0o644)
+	}
+	scan()
+	write(30, 1) // its parent was gone before it was seen
+	write(31, 30)
+	write(33, 1)
+	write(40, 5)
+	scan(30, 31, 40)
+	scan(30, 31, 40)
+	slices.Sort(asked)
+	if asked = slices.Compact(asked); slices.Contains(asked, 6) || slices.Contains(asked, 40) || !slices.Contains(asked, 33) {
+		t.Errorf("asked of %v", asked)
+	}
+}
+
 func TestAPIDThatWentToAStrangerBetweenTwoScansIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	m := fakeMachine(t, map[string]string{"proc/5/stat": statOf(5, 1, "root"), "proc/6/stat": statOf(6, 1, "other"),
