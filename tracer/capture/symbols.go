@@ -36,7 +36,7 @@ func (s *addressSpace) name(pid int, pcs []uint64) map[uint64]string {
 		at[m.path][offset] = append(at[m.path][offset], pc)
 	}
 	for path, offsets := range byFile {
-		for offset, text := range nameOffsets(pid, path, offsets, s.places) {
+		for offset, text := range nameOffsets(pid, path, offsets, s.places, maxInlined) {
 			for _, pc := range at[path][offset] {
 				s.names[pc] = text
 			}
@@ -52,10 +52,16 @@ func (s *addressSpace) name(pid int, pcs []uint64) map[uint64]string {
 	return out
 }
 
+// NamePlaces names places of a file that a process has, or had, mapped: by the offsets of
+// instructions in it, of calls those of their last byte. The names are those of Sites.
+func NamePlaces(pid int, path string, offsets []uint64) map[uint64]string {
+	return nameOffsets(pid, path, offsets, nil, mostInlined)
+}
+
 // nameOffsets names places of one file. The library's own view of the file
 // system counts, while the process lives.
 // What was found out in places stands for all processes that run the same build.
-func nameOffsets(pid int, path string, offsets []uint64, places *places) map[uint64]string {
+func nameOffsets(pid int, path string, offsets []uint64, places *places, levels int) map[uint64]string {
 	base := filepath.Base(path)
 	out := map[uint64]string{}
 	for _, o := range offsets {
@@ -110,7 +116,7 @@ func nameOffsets(pid int, path string, offsets []uint64, places *places) map[uin
 		if source == nil {
 			continue
 		}
-		if place := source.place(address, name); place != "" {
+		if place := source.place(address, name, levels); place != "" {
 			out[o], named[o] = place, true
 		}
 	}

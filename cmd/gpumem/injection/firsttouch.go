@@ -1,18 +1,25 @@
 package injection
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"os"
+	"slices"
 	"time"
 
 	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/firsttouch"
+	"github.com/gpumem/gpumem/tracer/capture"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
 const (
-	// touchGrowth within touchLook is what arms the first-touch recording: a
-	// program that grows more slowly faults too rarely to be judged in time.
+	// touchGrowth within touchLook, twice in a row, is what arms the first-touch
+	// recording, or touchSlow, four times: a program that grows more slowly faults too
+	// rarely to be judged in time.
 	touchGrowth = 4 << 20
+	touchSlow   = 512 << 10
 	touchLook   = 2 * time.Second
 	// touchWarmup is left to the program to load itself: libraries that are read
 	// in would be named as owners.
@@ -28,6 +35,8 @@ func watchFirstTouch(ctx context.Context, pid int, emit func(record.Event)) {
 	if !waitForGrowth(ctx, pid) {
 		return
 	}
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	interpreted := capture.IsInterpreter(exe) // the agent tells its own lines
 	recorder, err := firsttouch.Start(pid, firsttouch.Options{})
 	if err != nil {
 		emit(record.Event{PID: pid, Kind: record.KindWarning, Text: err.Error()})
@@ -38,10 +47,48 @@ func watchFirstTouch(ctx context.Context, pid int, emit func(record.Event)) {
 	case <-recorder.Done():
 	case <-time.After(touchFor):
 	}
-	emit(record.Event{PID: pid, Kind: record.KindFirstTouch, FirstTouch: firstTouch(recorder.Stop())})
+	report := recorder.Stop()
+	told := firstTouch(report)
+	if !interpreted {
+		told.Places = touchPlaces(pid, report.Places)
+	}
+	emit(record.Event{PID: pid, Kind: record.KindFirstTouch, FirstTouch: told})
 }
 
-// waitForGrowth returns true when resident memory grew twice in a row.
+// touchPlaces names the places that touched most.
+func touchPlaces(pid int, places []firsttouch.Place) []record.TouchPlace {
+	byFile := map[string][]uint64{}
+	for _, p := range places {
+		for _, spot := range p.Chain {
+			byFile[spot.Path] = append(byFile[spot.Path], spot.Offset)
+		}
+	}
+	names := map[string]map[uint64]string{}
+	for path, offsets := range byFile {
+		slices.Sort(offsets)
+		names[path] = capture.NamePlaces(pid, path, slices.Compact(offsets))
+	}
+	shares := map[string]float64{}
+	for _, p := range places {
+		var chain []string
+		for _, spot := range p.Chain {
+			chain = append(chain, names[spot.Path][spot.Offset])
+		}
+		if name := capture.ProgramsPlace(chain); name != "" {
+			shares[name] += p.Share
+		}
+	}
+	var list []record.TouchPlace
+	for name, share := range shares {
+		list = append(list, record.TouchPlace{Site: name, Share: share})
+	}
+	slices.SortFunc(list, func(a, b record.TouchPlace) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Site, b.Site))
+	})
+	return list[:min(len(list), touchOwners)]
+}
+
+// waitForGrowth returns true when resident memory grew several times in a row.
 func waitForGrowth(ctx context.Context, pid int) bool {
 	ps, err := probe.Open(pid)
 	if err != nil {
@@ -49,8 +96,8 @@ func waitForGrowth(ctx context.Context, pid int) bool {
 	}
 	defer ps.Close()
 	var m probe.Memory
-	last, grew := probe.Unknown, 0
-	for wait := touchWarmup; grew < 2; wait = touchLook {
+	last, grew, crept := probe.Unknown, 0, 0
+	for wait := touchWarmup; grew < 2 && crept < 4; wait = touchLook {
 		select {
 		case <-ctx.Done():
 			return false
@@ -59,11 +106,15 @@ func waitForGrowth(ctx context.Context, pid int) bool {
 		if ps.Read(&m) != nil {
 			return false
 		}
-		switch {
-		case last != probe.Unknown && m.RSS-last >= touchGrowth:
-			grew++
-		default:
+		came := m.RSS - last
+		if last == probe.Unknown {
+			came = 0
+		}
+		if grew++; came < touchGrowth {
 			grew = 0
+		}
+		if crept++; came < touchSlow {
+			crept = 0
 		}
 		last = m.RSS
 	}
