@@ -36,3 +36,14 @@ func comesBack(y []float64, grain float64) bool {
 	first, second := heightOf(y[:len(y)/2]), heightOf(y[len(y)/2:])
 	return second <= first+grain
 }
+
+// heightOf is the highest known value less the lowest.
+func heightOf(y []float64) float64 {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range y {
+		if v == v {
+			low, high = math.Min(low, v), math.Max(high, v)
+		}
+	}
+	return math.Max(0, high-low)
+}
