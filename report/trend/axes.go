@@ -50,6 +50,9 @@ func (a *Axes) Examine(y []float64, q Question) Growth {
 	if full.Shape == ShapeUndecided && comesBack(y, q.Delta/2) {
 		full.Shape, full.Upper = Bounded, q.Delta/2
 	}
+	if full.Shape == ShapeUndecided && !full.Loaded && full.Cycle.Drops >= leastTeeth && narrows(y) {
+		full.Shape = Bounded
+	}
 	return full
 }
 

@@ -1,6 +1,10 @@
 package trend
 
-import "math"
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+)
 
 // A series that leaves its level for moments and comes back keeps nothing, however many
 // the moments become: as the piece that a driver's pool holds until the program waits.
@@ -35,6 +39,32 @@ func comesBack(y []float64, grain float64) bool {
 	}
 	first, second := heightOf(y[:len(y)/2]), heightOf(y[len(y)/2:])
 	return second <= first+grain
+}
+
+// Teeth of several threads that drift apart leave ever higher troughs below ever lower
+// peaks. A leak raises the peaks, and the middle, as well.
+const (
+	leastTeeth = 8  // that the peaks are told by
+	toothParts = 16 // of the window, each with its peak and its middle
+	peakShare  = .9 // of the values of a part that lie below its peak
+)
+
+// narrows reports whether the peaks of y fall, over the whole window and over what follows
+// its first quarter, while its middle does not surely rise.
+func narrows(y []float64) bool {
+	var x, peaks, middles []float64
+	for part := range toothParts {
+		v := stat.Known(y[part*len(y)/toothParts : (part+1)*len(y)/toothParts])
+		if len(v) < MinBlocks {
+			return false
+		}
+		x = append(x, float64(part))
+		peaks, middles = append(peaks, stat.Quantile(v, peakShare)), append(middles, stat.Median(v))
+	}
+	middle := stat.FitLine(x, middles)
+	margin := tailSure * math.Sqrt(middle.SSE/float64(toothParts-2)/middle.SXX)
+	const late = toothParts / 4
+	return stat.FitLine(x, peaks).B < 0 && stat.FitLine(x[late:], peaks[late:]).B < 0 && middle.B < margin
 }
 
 // heightOf is the highest known value less the lowest.
