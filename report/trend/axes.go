@@ -47,8 +47,11 @@ func (a *Axes) Examine(y []float64, q Question) Growth {
 			return part
 		}
 	}
-	if full.Shape == ShapeUndecided && comesBack(y, q.Delta/2) {
-		full.Shape, full.Upper = Bounded, q.Delta/2
+	if full.Shape != ShapeUndecided {
+		return full
+	}
+	if grain, ok := comesBack(y, q.Delta); ok {
+		full.Shape, full.Upper = Bounded, grain
 	}
 	if full.Shape == ShapeUndecided && !full.Loaded && full.Cycle.Drops >= leastTeeth && narrows(y) {
 		full.Shape = Bounded

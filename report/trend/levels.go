@@ -2,6 +2,7 @@ package trend
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
 )
@@ -10,35 +11,26 @@ import (
 // the moments become: as the piece that a driver's pool holds until the program waits.
 const (
 	levelParts = 8   // of the window, in each of which it must come back
-	levelShare = .04 // of the rows of each, to be no outlier
-	levelRows  = 3   // and at least so many
+	levelGrain = .02 // of what it rises by in all, in which a level is one
 )
 
 // comesBack reports whether y comes back to one level in every part of the window, and
-// rises above it no higher in the second half than in the first, but for grain.
-func comesBack(y []float64, grain float64) bool {
-	low := math.Inf(1)
-	for _, v := range y {
-		if v == v {
-			low = math.Min(low, v)
-		}
-	}
+// rises above it no higher in the second half than in the first, but for a grain that is
+// delta/2 or more; it returns that.
+func comesBack(y []float64, delta float64) (grain float64, ok bool) {
+	grain = math.Max(delta/2, levelGrain*heightOf(y))
+	least, most := math.Inf(1), math.Inf(-1)
 	for part := range levelParts {
-		rows, on := 0, 0
-		for _, v := range y[part*len(y)/levelParts : (part+1)*len(y)/levelParts] {
-			if v == v {
-				rows++
-			}
-			if v <= low+grain {
-				on++
-			}
+		v := stat.Known(y[part*len(y)/levelParts : (part+1)*len(y)/levelParts])
+		if len(v) < MinBlocks {
+			return grain, false
 		}
-		if float64(on) < math.Max(levelRows, levelShare*float64(rows)) {
-			return false
-		}
+		slices.Sort(v)
+		level := v[1] // one value may be a slip
+		least, most = math.Min(least, level), math.Max(most, level)
 	}
 	first, second := heightOf(y[:len(y)/2]), heightOf(y[len(y)/2:])
-	return second <= first+grain
+	return grain, most-least <= grain && second <= first+grain
 }
 
 // Teeth of several threads that drift apart leave ever higher troughs below ever lower
