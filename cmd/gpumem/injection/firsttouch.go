@@ -8,23 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/firsttouch"
 	"github.com/gpumem/gpumem/tracer/capture"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
 const (
-	// touchGrowth within touchLook, twice in a row, is what arms the first-touch
-	// recording, or touchSlow, four times: a program that grows more slowly faults too
-	// rarely to be judged in time.
-	touchGrowth = 4 << 20
-	touchSlow   = 512 << 10
-	touchLook   = 2 * time.Second
-	// touchWarmup is left to the program to load itself: libraries that are read
-	// in would be named as owners.
-	touchWarmup = 3 * time.Second
-	touchFor    = 6 * time.Second
+	touchFor = 6 * time.Second
 	// touchOwners is how many owners are worth telling.
 	touchOwners = 8
 )
@@ -32,15 +22,20 @@ const (
 // watchFirstTouch waits until the program's memory keeps growing and then finds
 // out whose code first touches the new pages. It says once why it cannot.
 func watchFirstTouch(ctx context.Context, pid int, emit func(record.Event)) {
-	if !waitForGrowth(ctx, pid) {
-		return
+	if waitForGrowth(ctx, pid) {
+		recordTouches(ctx, pid, emit)
 	}
+}
+
+// recordTouches watches a process for some seconds and tells whose code first touched its
+// new pages; false, with the reason as a warning, where it may not.
+func recordTouches(ctx context.Context, pid int, emit func(record.Event)) bool {
 	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	interpreted := capture.IsInterpreter(exe) // the agent tells its own lines
 	recorder, err := firsttouch.Start(pid, firsttouch.Options{})
 	if err != nil {
 		emit(record.Event{PID: pid, Kind: record.KindWarning, Text: err.Error()})
-		return
+		return false
 	}
 	select {
 	case <-ctx.Done():
@@ -53,6 +48,7 @@ func watchFirstTouch(ctx context.Context, pid int, emit func(record.Event)) {
 		told.Places = touchPlaces(pid, report.Places)
 	}
 	emit(record.Event{PID: pid, Kind: record.KindFirstTouch, FirstTouch: told})
+	return true
 }
 
 // touchPlaces names the places that touched most.
@@ -86,39 +82,6 @@ func touchPlaces(pid int, places []firsttouch.Place) []record.TouchPlace {
 		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Site, b.Site))
 	})
 	return list[:min(len(list), touchOwners)]
-}
-
-// waitForGrowth returns true when resident memory grew several times in a row.
-func waitForGrowth(ctx context.Context, pid int) bool {
-	ps, err := probe.Open(pid)
-	if err != nil {
-		return false
-	}
-	defer ps.Close()
-	var m probe.Memory
-	last, grew, crept := probe.Unknown, 0, 0
-	for wait := touchWarmup; grew < 2 && crept < 4; wait = touchLook {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(wait):
-		}
-		if ps.Read(&m) != nil {
-			return false
-		}
-		came := m.RSS - last
-		if last == probe.Unknown {
-			came = 0
-		}
-		if grew++; came < touchGrowth {
-			grew = 0
-		}
-		if crept++; came < touchSlow {
-			crept = 0
-		}
-		last = m.RSS
-	}
-	return true
 }
 
 // firstTouch is a report as a run records it.
