@@ -22,6 +22,20 @@ type Memory struct {
 	// system has not written yet. It is part of the footprint; the rest of File is
 	// clean, and the system drops it when it needs memory. Who reads it says so.
 	Dirty int64
+	// Code is the address space of mapped files that have code: no more of File is code.
+	// Who reads it says so.
+	Code int64
+}
+
+// MappedFiles is what a process has mapped of files, in bytes.
+type MappedFiles struct {
+	// Dirty is what the process has changed of regular files, and the system has not
+	// written yet; or Unknown.
+	Dirty int64
+	// Shared says that it maps a file so that changes go there.
+	Shared bool
+	// Code is the address space of files that have code.
+	Code int64
 }
 
 // FileCache is the clean pages of mapped files, which are the page cache's and no part
@@ -35,7 +49,7 @@ func (m *Memory) FileCache() int64 {
 
 // UnknownMemory is Memory of which nothing is known.
 func UnknownMemory() Memory {
-	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
+	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
 }
 
 // Machine is where the system's files are. The zero value is the machine we

@@ -41,11 +41,11 @@ func TestReadSplitReadsAllKindsOfMemory(t *testing.T) {
 		"all": {head +
 			"VmHWM:\t  99 kB\nVmRSS:\t      60 kB\nRssAnon:\t 10 kB\nRssFile:\t 20 kB\nRssShmem:\t 30 " +
 			"kB\nVmSwap:\t 5 kB\nThreads:\t1\n", Memory{60 << 10, 10 << 10, 20 << 10, 30 << 10, 5 << 10,
-			45 << 10, -1, -1}, nil},
+			45 << 10, -1, -1, -1}, nil},
 		"no split": {head + "VmRSS:\t 60 kB\nVmSwap:\t 0 kB\n",
-			Memory{60 << 10, -1, -1, -1, 0, 60 << 10, -1, -1}, nil},
+			Memory{60 << 10, -1, -1, -1, 0, 60 << 10, -1, -1, -1}, nil},
 		"no swap": {head + "VmRSS:\t 60 kB\nRssAnon:\t 0 kB\n",
-			Memory{60 << 10, 0, -1, -1, -1, -1, -1, -1}, nil},
+			Memory{60 << 10, 0, -1, -1, -1, -1, -1, -1, -1}, nil},
 		"zombie":    {head + "Threads:\t1\n", UnknownMemory(), ErrExited},
 		"empty":     {"", UnknownMemory(), ErrExited},
 		"malformed": {"VmRSS\nVmRSS:\nVmRSS: x kB\nRssAnon:::", UnknownMemory(), ErrExited},
@@ -74,8 +74,8 @@ func TestReadTakesRSSAndAnonFromStatm(t *testing.T) {
 		m   Memory
 		err error
 	}{
-		"100 50 20 1 0 30 0\n": {Memory{50 * page, 30 * page, -1, -1, -1, -1, -1, -1}, nil},
-		"100 20 50 1 0 30 0\n": {Memory{20 * page, 0, -1, -1, -1, -1, -1, -1}, nil}, // the counts are rough
+		"100 50 20 1 0 30 0\n": {Memory{50 * page, 30 * page, -1, -1, -1, -1, -1, -1, -1}, nil},
+		"100 20 50 1 0 30 0\n": {Memory{20 * page, 0, -1, -1, -1, -1, -1, -1, -1}, nil}, // the counts are rough
 		"0 0 0 0 0 0 0\n":      {UnknownMemory(), ErrExited},
 		"":                     {UnknownMemory(), ErrExited},
 	} {
@@ -249,6 +249,39 @@ func TestTreeFollowsDescendantsAlsoOnceTheirParentsAreGone(t *testing.T) {
 	scan(7, 30, 31)
 	if _, err := (Machine{Proc: "/nonexistent"}).NewTree(1).Scan(); err == nil {
 		t.Error("a machine without processes was scanned")
+	}
+}
+
+func TestTreeTakesInStraysThatBeganLater(t *testing.T) {
+	t.Parallel()
+	m := fakeMachine(t, map[string]string{"proc/5/stat": statOf(5, 1, "root"), "proc/6/stat": statOf(6, 1, "daemon"),
+		"proc/meminfo": ""})
+	tree, asked := m.NewTree(5), []int{}
+	tree.Stray = func(pid int) bool {
+		asked = append(asked, pid)
+		return pid%2 == 0
+	}
+	scan := func(want ...int) {
+		t.Helper()
+		if pids, err := tree.Scan(); err != nil || !slices.Equal(pids, want) {
+			t.Errorf("got %v, %v, want %v", pids, err, want)
+		}
+	}
+	write := func(pid, parent int) {
+		dir := filepath.Join(m.Proc, fmt.Sprint(pid))
+		os.MkdirAll(dir, 0o755)
+		os.WriteFile(filepath.Join(dir, "stat"), []byte(statOf(pid, parent, "x")), 0o644)
+	}
+	scan()
+	write(30, 1) // its parent was gone before it was seen
+	write(31, 30)
+	write(33, 1)
+	write(40, 5)
+	scan(30, 31, 40)
+	scan(30, 31, 40)
+	slices.Sort(asked)
+	if asked = slices.Compact(asked); slices.Contains(asked, 6) || slices.Contains(asked, 40) || !slices.Contains(asked, 33) {
+		t.Errorf("asked of %v", asked)
 	}
 }
 

@@ -10,10 +10,14 @@ import (
 // Tree follows the descendants of a process. A scan costs one listing of the
 // machine's processes and one file for each that is new since the last scan,
 // because a process that was no descendant at first sight does not become one.
-// A process whose parent died between two scans is not found; one that was
-// found stays, whatever becomes of its parents. Its methods are not safe for
-// concurrent use.
+// A process whose parent died between two scans is not found unless Stray knows
+// it; one that was found stays, whatever becomes of its parents. Its methods are
+// not safe for concurrent use.
 type Tree struct {
+	// Stray reports whether a process that began after the first scan, and that has no
+	// parent in the tree, belongs to it all the same. nil knows none.
+	Stray func(pid int) bool
+
 	machine Machine
 	root    int
 	known   map[int]member
@@ -77,6 +81,9 @@ func (t *Tree) Scan() ([]int, error) {
 		}
 	}
 	t.adopt()
+	if t.scan > 1 && t.Stray != nil && t.takeStrays() {
+		t.adopt()
+	}
 	t.pids = t.pids[:0]
 	for pid, k := range t.known {
 		switch {
@@ -100,11 +107,23 @@ func (t *Tree) look(pid int) (child, bool) {
 	return child{pid, s.Parent}, ok
 }
 
+// takeStrays takes in the fresh processes that Stray knows, and reports whether there
+// are any.
+func (t *Tree) takeStrays() (any bool) {
+	for _, c := range t.fresh {
+		if !t.known[c.pid].inside && t.Stray(c.pid) {
+			t.known[c.pid] = member{scan: t.scan, inside: true}
+			any = true
+		}
+	}
+	return any
+}
+
 // adopt sorts the fresh processes into descendants and others. A parent may
 // itself be fresh, so it goes on until nothing changes.
 func (t *Tree) adopt() {
 	for _, c := range t.fresh {
-		t.known[c.pid] = member{scan: t.scan, inside: c.pid == t.root}
+		t.known[c.pid] = member{scan: t.scan, inside: c.pid == t.root || t.known[c.pid].inside}
 	}
 	for changed := true; changed; {
 		changed = false

@@ -10,6 +10,9 @@ import (
 // Tree follows the descendants of a process. Its methods are not safe for
 // concurrent use.
 type Tree struct {
+	// Stray is for systems that tell the environment of a process.
+	Stray func(pid int) bool
+
 	root  int
 	added []int
 	pids  []int

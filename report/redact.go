@@ -193,6 +193,10 @@ func (r *Redactor) event(e *record.Event) record.Event {
 		for i := range touch.Owners {
 			touch.Owners[i].Library = r.text(touch.Owners[i].Library)
 		}
+		touch.Places = slices.Clone(touch.Places)
+		for i := range touch.Places {
+			touch.Places[i].Site = r.text(touch.Places[i].Site)
+		}
 		out.FirstTouch = &touch
 	}
 	out.Detail = r.detail(e.Detail)

@@ -74,12 +74,17 @@ func (s *attempt) followStrays() {
 	if err != nil || s.server == nil {
 		return // a system without /proc, on which the descendants that are known must do
 	}
-	entry := agent.EnvSocket + "=" + s.server.Path()
 	for _, pid := range pids {
-		if slices.Contains(environment(pid), entry) {
+		if s.isOurs(pid) {
 			s.mu.Lock()
 			s.follow(pid)
 			s.mu.Unlock()
 		}
 	}
+}
+
+// isOurs reports whether a process has this run's socket in its environment: whoever its
+// parents are by now, the program or a child of it started it.
+func (s *attempt) isOurs(pid int) bool {
+	return s.server != nil && slices.Contains(environment(pid), agent.EnvSocket+"="+s.server.Path())
 }

@@ -14,6 +14,7 @@ import (
 func (s *attempt) track(pid int) {
 	s.result.PID = pid
 	s.tree = probe.NewTree(pid)
+	s.tree.Stray = s.isOurs
 	s.guard(func() { s.firstRow(pid) })
 	s.loop(s.sampleLoop)
 	s.loop(func() {

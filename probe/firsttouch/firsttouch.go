@@ -130,6 +130,8 @@ type Report struct {
 	// Lost is the number of samples that found their ring full.
 	Lost   uint64
 	Owners []Owner // by share, greatest first
+	// Places are those with most, greatest first, as far as their code lies in a file.
+	Places []Place
 	// Threads is how many threads were followed, NewThreads how many of them
 	// appeared after the start, Unfollowed how many could not be.
 	Threads, NewThreads, Unfollowed int

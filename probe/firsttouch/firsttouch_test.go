@@ -74,7 +74,7 @@ func TestTheOwnerIsTheFirstWhoDoesNotServeOthers(t *testing.T) {
 		{"no frame", sample{}, nil, "", "", ByNobody},
 	}
 	for _, c := range cases {
-		owner, leaf, how := testSpace(t, c.skip...).owner(&c.s)
+		owner, leaf, _, how := testSpace(t, c.skip...).owner(&c.s)
 		if name(owner) != c.owner || name(leaf) != c.leaf || how != c.method {
 			t.Errorf("%s: %q by %q, %v; want %q by %q, %v", c.name, name(owner), name(leaf), how, c.owner,
 				c.leaf, c.method)

@@ -38,6 +38,7 @@ type segment struct {
 	executable bool
 	file       bool
 	serves     bool
+	offset     uint64 // of the start, in the file
 	library    string
 	path       string
 }
@@ -53,7 +54,8 @@ func parseSpace(r io.Reader, exe string, skip []string) (*space, error) {
 	for sc.Scan() {
 		m := sc.Mapping()
 		kind, name := mapping.Classify(m.Path, exe)
-		g := segment{start: m.Start, end: m.End, executable: m.Executable(), library: name, path: m.Path}
+		g := segment{start: m.Start, end: m.End, executable: m.Executable(), library: name, path: m.Path,
+			offset: m.Offset}
 		switch kind {
 		case mapping.Library, mapping.Executable, mapping.File:
 			g.file = true
@@ -88,18 +90,18 @@ func (s *space) code(address uint64) *segment {
 // owner finds who wanted the page of a sample: the owner, the code that
 // touched the page, and how the owner was found. Both are nil when not even
 // the leaf lies in a known mapping.
-func (s *space) owner(x *sample) (owner, leaf *segment, how Method) {
+func (s *space) owner(x *sample) (owner, leaf *segment, at uint64, how Method) {
 	if len(x.frames) == 0 {
-		return nil, nil, ByNobody
+		return nil, nil, 0, ByNobody
 	}
 	leaf = s.code(x.frames[0])
 	if leaf != nil && !leaf.serves {
-		return leaf, leaf, ByLeaf
+		return leaf, leaf, x.frames[0], ByLeaf
 	}
 	// A function such as memset keeps no frame: a chain of frame pointers skips
 	// its caller. Its return address is where it was put at the call.
 	if g := s.code(x.caller); g != nil && !g.serves {
-		return g, leaf, ByCaller
+		return g, leaf, x.caller, ByCaller
 	}
 	last := leaf
 	for _, address := range x.frames[1:] {
@@ -108,14 +110,15 @@ func (s *space) owner(x *sample) (owner, leaf *segment, how Method) {
 			continue // without frame pointers a chain ends in noise
 		}
 		if !g.serves {
-			return g, leaf, ByChain
+			return g, leaf, address, ByChain
 		}
 		last = g
 	}
 	for i := 0; i+8 <= len(x.stack); i += 8 {
-		if g := s.code(binary.NativeEndian.Uint64(x.stack[i:])); g != nil && !g.serves {
-			return g, leaf, ByScan
+		address := binary.NativeEndian.Uint64(x.stack[i:])
+		if g := s.code(address); g != nil && !g.serves {
+			return g, leaf, address, ByScan
 		}
 	}
-	return last, leaf, ByNobody
+	return last, leaf, 0, ByNobody
 }

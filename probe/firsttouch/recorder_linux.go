@@ -385,7 +385,7 @@ func (r *Recorder) finish() {
 		p.Faults = max(p.Faults, r.tally.weight)
 	}
 	page := int64(os.Getpagesize())
-	p.Owners = r.tally.list(p.Faults, page)
+	p.Owners, p.Places = r.tally.list(p.Faults, page), r.tally.places()
 	p.Churn = judge(int64(p.Faults)*page, (r.last.resident-r.before.resident)*page, true, p.Samples)
 	p.Warnings = p.warnings(r.decoder.bad, r.decoder.throttled)
 }

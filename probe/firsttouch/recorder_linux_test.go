@@ -2,6 +2,7 @@ package firsttouch
 
 import (
 	"bufio"
+	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -150,8 +152,38 @@ func TestTheLibraryThatWantedThePageIsNamed(t *testing.T) {
 			if report.Churn.Judgement != Growth {
 				t.Errorf("what stays is growth: %+v", report.Churn)
 			}
+			if share := shareIn(t, lib, c.function, report.Places); share < .5 {
+				t.Errorf("%s has %.2f of the places: %+v", c.function, share, report.Places)
+			}
 		})
 	}
+}
+
+// shareIn is the share of the places that lie in a function of a library.
+func shareIn(t *testing.T, lib, function string, places []Place) (share float64) {
+	t.Helper()
+	f, err := elf.Open(lib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(symbols, func(s elf.Symbol) bool { return s.Name == function })
+	for _, program := range f.Progs {
+		if program.Type != elf.PT_LOAD || program.Flags&elf.PF_X == 0 {
+			continue
+		}
+		for _, p := range places {
+			address := p.Chain[0].Offset - program.Off + program.Vaddr
+			if p.Chain[0].Path == lib && address >= symbols[at].Value && address < symbols[at].Value+symbols[at].Size {
+				share += p.Share
+			}
+		}
+	}
+	return share
 }
 
 func TestThreadsThatStartLaterAreFollowed(t *testing.T) {

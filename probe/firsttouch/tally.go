@@ -79,9 +79,10 @@ func judge(touched, grown int64, known bool, samples uint64) Comparison {
 	return c
 }
 
-// tally charges samples to owners. It keeps libraries, not addresses, so its
-// size does not grow with time.
+// tally charges samples to owners. It keeps libraries, and of addresses so many at
+// most, so its size does not grow with time.
 type tally struct {
+	chains  map[chain]uint64
 	owners  map[string]*charge
 	weight  uint64
 	samples uint64
@@ -97,11 +98,16 @@ type charge struct {
 	byMethod [methods]uint64
 }
 
-func newTally() *tally { return &tally{owners: make(map[string]*charge)} }
+func newTally() *tally {
+	return &tally{owners: make(map[string]*charge), chains: make(map[chain]uint64)}
+}
 
 // add charges one sample that stands for weight faults.
 func (t *tally) add(x *sample, s *space, weight uint64) {
-	owner, leaf, how := s.owner(x)
+	owner, leaf, at, how := s.owner(x)
+	if c, ok := s.chainOf(x, owner, at, how); ok {
+		t.at(c, weight)
+	}
 	name, path, leafName := OwnerUnknown, "", OwnerUnknown
 	if owner != nil {
 		name, path = owner.library, owner.path

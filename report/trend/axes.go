@@ -47,6 +47,15 @@ func (a *Axes) Examine(y []float64, q Question) Growth {
 			return part
 		}
 	}
+	if full.Shape != ShapeUndecided {
+		return full
+	}
+	if grain, ok := comesBack(y, q.Delta); ok {
+		full.Shape, full.Upper = Bounded, grain
+	}
+	if full.Shape == ShapeUndecided && !full.Loaded && full.Cycle.Drops >= leastTeeth && narrows(y) {
+		full.Shape = Bounded
+	}
 	return full
 }
 

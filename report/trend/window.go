@@ -1,8 +1,6 @@
 package trend
 
 import (
-	"math"
-
 	"github.com/gpumem/gpumem/report/internal/stat"
 )
 
@@ -67,17 +65,6 @@ func (a *Axes) window(y []float64, w window) Growth {
 		g.Shape = ShapeUndecided // whether it went on is not known
 	}
 	return g
-}
-
-// heightOf is the highest known value less the lowest.
-func heightOf(y []float64) float64 {
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range y {
-		if v == v {
-			low, high = math.Min(low, v), math.Max(high, v)
-		}
-	}
-	return math.Max(0, high-low)
 }
 
 // seenUntil is the part of the window at whose end a growth must have been seen.

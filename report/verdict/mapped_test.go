@@ -44,3 +44,33 @@ func TestAChildOfAMomentLeavesAProgramThatReadsAMappedFileDecided(t *testing.T) 
 		t.Errorf("of process %d: %s", v.PID, v.Summary)
 	}
 }
+
+// TestALeakBesideAMappedFileIsDecidedWhereTheFileHasNoCode: 20 s, in which 6 MiB come from
+// the file with each row.
+func TestALeakBesideAMappedFileIsDecidedWhereTheFileHasNoCode(t *testing.T) {
+	t.Parallel()
+	judged := func(code, leaks float64) *Verdict {
+		p := newProgram(400).set(record.ColRSSFile, func(i int) float64 { return 4*mib + 6*mib*float64(i) })
+		p.meta.Command = []string{"reader"}
+		p.grows(record.ColFootprint, 30*mib, 16*kib, leaks)
+		if code > 0 {
+			p.set(record.ColFileCode, func(int) float64 { return code })
+		}
+		return p.judge()
+	}
+	const leak = 80 * kib
+	for _, c := range []struct {
+		name        string
+		code, leaks float64
+		want        Class
+	}{
+		{"a leak", 12 * mib, leak, HostGrowth},
+		{"none", 12 * mib, 0, None},
+		{"pages that may all be code", 4 << 30, leak, Undecided},
+		{"nobody told what may be code", 0, leak, Undecided},
+	} {
+		if v := judged(c.code, c.leaks); v.Verdict != c.want {
+			t.Errorf("%s: %s", c.name, v.Summary)
+		}
+	}
+}

@@ -31,6 +31,9 @@ func (k *track) afterStart() (rest *track, still bool) {
 		if k.clock[i]-k.clock[0] > startFor || k.Step != nil && k.Step[i] != k.Step[0] {
 			break
 		}
+		if code := k.cols[record.ColFileCode]; code != nil && code[i] < v {
+			v = code[i] // what is beyond it was mapped of files without code
+		}
 		if v != v {
 			continue
 		}

@@ -2,7 +2,10 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // touchDecides is the share of the touched pages that names an owner: measured
@@ -66,5 +69,42 @@ func (p *process) touchWords() string {
 		return ""
 	}
 	o := p.touch.Owners[0]
-	return fmt.Sprintf(", its new pages first touched by %s (%.0f %%)", o.Library, 100*o.Share)
+	return fmt.Sprintf(", its new pages first touched by %s (%.0f %%)%s", o.Library, 100*o.Share, p.touchedAt())
+}
+
+// touchPlace is the part of the touched pages from which a function is named.
+const touchPlace = .25
+
+// touchedAt is the function that touched most of the new pages, and its line or offset
+// with most; empty where none is known, or none has enough.
+func (p *process) touchedAt() string {
+	shares, most := map[string]float64{}, ""
+	function := func(site string) string {
+		if at := record.PlaceOf(site); at.File != "" {
+			return at.File + " " + at.Name
+		}
+		file, name, _ := strings.Cut(site, " ")
+		file, _, _ = strings.Cut(file, "+0x")
+		return file + " " + name
+	}
+	for _, place := range p.touch.Places {
+		name := function(place.Site)
+		if shares[name] += place.Share; shares[name] > shares[most] {
+			most = name
+		}
+	}
+	if shares[most] < touchPlace {
+		return ""
+	}
+	first := slices.IndexFunc(p.touch.Places, func(t record.TouchPlace) bool { return function(t.Site) == most })
+	site := p.touch.Places[first].Site
+	text := functionOf([]SiteRow{{Site: site}}, 0)
+	if at := record.PlaceOf(site); at.File != "" {
+		at.Name, _, _ = strings.Cut(at.Name, ", inlined into ")
+		text = "at " + placeText(at)
+	}
+	if text == "" {
+		return ""
+	}
+	return fmt.Sprintf(", %.0f %% of them %s", 100*shares[most], text)
 }

@@ -73,3 +73,31 @@ func TestPinnedMemoryThatTheProgramAskedForIsItsOwn(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatTouchedTheNewPagesIsNamedByFunctionAndLine(t *testing.T) {
+	t.Parallel()
+	const beside = "its new pages first touched by server (100 %)"
+	for name, c := range map[string]struct {
+		places []record.TouchPlace
+		want   string
+	}{
+		"nobody looked": {nil, beside + "."},
+		"a line": {[]record.TouchPlace{{Site: "src/cache.cc:31 cache::put, inlined into src/main.cc:48 main", Share: .9}},
+			beside + ", 90 % of them at src/cache.cc:31 in cache::put."},
+		"a function of several lines": {[]record.TouchPlace{{Site: "src/log.cc:9 log::add", Share: .3},
+			{Site: "src/cache.cc:31 cache::put", Share: .25}, {Site: "src/cache.cc:32 cache::put", Share: .2}},
+			beside + ", 45 % of them at src/cache.cc:31 in cache::put."},
+		"no lines": {[]record.TouchPlace{{Site: "server+0x1970b cache::put", Share: .2},
+			{Site: "server+0x19711 cache::put", Share: .2}},
+			beside + ", 40 % of them in cache::put (server+0x1970b)."},
+		"nothing has enough": {[]record.TouchPlace{{Site: "src/log.cc:9 log::add", Share: .2}}, beside + "."},
+	} {
+		p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, 64*kib)
+		p.events = append(p.events, record.Event{TMs: 20000, Kind: record.KindFirstTouch,
+			FirstTouch: &record.FirstTouch{Seconds: 6, Judgement: "growth", Places: c.places,
+				Owners: []record.TouchOwner{{Library: "server", Share: 1}}}})
+		if v := p.judge(); v.Verdict != HostGrowth || !strings.HasSuffix(v.Answer, c.want) {
+			t.Errorf("%s: %s", name, v.Answer)
+		}
+	}
+}

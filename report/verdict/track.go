@@ -29,7 +29,7 @@ type track struct {
 // columnsUsed are the columns the engine reads besides time, pid and step.
 var columnsUsed = [...]string{
 	record.ColRSS, record.ColRSSAnon, record.ColRSSFile, record.ColRSSShmem, record.ColSwap,
-	record.ColFootprint, record.ColFileDirty,
+	record.ColFootprint, record.ColFileDirty, record.ColFileCode,
 	record.ColHostHeap, record.ColHostHeapFree, record.ColImported, record.ColGPU,
 	record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount,
 	record.ColRefs, record.ColInFlight, record.ColCommands, record.ColCommandBuffers, record.ColAllocs,

@@ -299,6 +299,14 @@ func (c *call) complete() event {
 		e.size = arraySize(c.in1[:3], c.in1[3], 1)
 	case formMipmap:
 		e.size = arraySize(c.in1[:3], c.in1[3], c.args[2]&0xff)
+	case formPitched:
+		e.size = c.second * c.stack[1] * c.stack[2]
+	case formChannels:
+		e.size = channelSize(c.in1[:2]) * c.args[2] * max(c.args[3], 1)
+	case formVolume:
+		e.size = channelSize(c.in1[:2]) * volume(c.stack, 1)
+	case formLevels:
+		e.size = channelSize(c.in1[:2]) * volume(c.stack, c.args[2]&0xff)
 	case formCreate:
 		e.size = c.args[1]
 		if where, id := uint32(c.in2[1]), c.in2[1]>>32; where == 1 {
@@ -336,9 +344,13 @@ func arraySize(extent []uint64, format, levels uint64) uint64 {
 	}
 	dims := [3]uint64{}
 	copy(dims[:], extent)
-	total := uint64(0)
+	return volume(dims, levels) * element * (format >> 32)
+}
+
+// volume is the number of elements of so many levels, each half the size of the one before.
+func volume(dims [3]uint64, levels uint64) (total uint64) {
 	for range min(levels, 64) {
-		total += max(dims[0], 1) * max(dims[1], 1) * max(dims[2], 1) * element * (format >> 32)
+		total += max(dims[0], 1) * max(dims[1], 1) * max(dims[2], 1)
 		for i := range dims {
 			if dims[i] > 1 {
 				dims[i] /= 2
@@ -346,4 +358,13 @@ func arraySize(extent []uint64, format, levels uint64) uint64 {
 		}
 	}
 	return total
+}
+
+// channelSize is the bytes of an element whose four channels have so many bits, two in
+// each word.
+func channelSize(bits []uint64) (bytes uint64) {
+	for _, two := range bits {
+		bytes += two&0xffffffff + two>>32
+	}
+	return bytes / 8
 }

@@ -151,7 +151,7 @@ func (r *Reader) Failures(pid int) []Failure {
 		out = append(out, Failure{
 			Time: time.Duration(f.time), Bytes: clamp(f.size), Kind: classNames[f.class], Code: int(f.rc),
 			Device: int(f.device), LiveBytes: clamp(f.live), Site: names[f.stack],
-			Own: f.stack > 0 && p.space.ownerOf(p.ledger.stackAt[f.stack]) == theProgram,
+			Own: f.stack > 0 && p.space.ownerOf(int(f.stack), p.ledger.stackAt[f.stack]) == theProgram,
 		})
 	}
 	return out

@@ -21,6 +21,7 @@ const (
 	maxDebugBytes = 512 << 20 // of all its sections, uncompressed
 	maxDebugTime  = 10 * time.Second
 	maxInlined    = 4       // levels of inlined functions that a place names
+	mostInlined   = 16      // and one that is looked through for the program's own
 	maxEntries    = 4 << 20 // entries of one unit that are looked at for one place
 	maxFollowed   = 8       // references from a function to where its name stands
 	maxLinkedFile = 4 << 30 // bytes of a file of debugging information whose sum is checked
@@ -83,13 +84,13 @@ type sourceCall struct {
 }
 
 // place names an address as "file:line function", with the functions that it was
-// inlined into behind; symbol is what the table of symbols calls the outermost
+// inlined into behind, of so many levels; symbol is what the table of symbols calls the outermost
 // function, empty for none. It is empty where no line is known.
-func (l *lines) place(address uint64, symbol string) string {
+func (l *lines) place(address uint64, symbol string, levels int) string {
 	if time.Now().After(l.deadline) {
 		return ""
 	}
-	calls := l.calls(address)
+	calls := l.calls(address, levels)
 	if len(calls) == 0 {
 		return ""
 	}
@@ -98,7 +99,7 @@ func (l *lines) place(address uint64, symbol string) string {
 	}
 	text := calls[0].String()
 	for _, c := range calls[1:] {
-		text += ", inlined into " + c.String()
+		text += inlinedInto + c.String()
 	}
 	return text[:min(len(text), maxName)]
 }
@@ -109,7 +110,7 @@ func (c *sourceCall) String() string {
 
 // calls are the functions at an address, the innermost first, each with the line at
 // which it stands or calls the one before.
-func (l *lines) calls(address uint64) (out []sourceCall) {
+func (l *lines) calls(address uint64, levels int) (out []sourceCall) {
 	// The reader of these tables is made for what compilers write; a file may hold
 	// anything.
 	defer func() {
@@ -135,7 +136,7 @@ func (l *lines) calls(address uint64) (out []sourceCall) {
 	for i := len(functions) - 1; i >= 0; i-- {
 		e := functions[i]
 		now.function = l.name(e)
-		if e.Tag != dwarf.TagInlinedSubroutine || len(out) == maxInlined {
+		if e.Tag != dwarf.TagInlinedSubroutine || len(out) == levels {
 			break
 		}
 		out = append(out, now)

@@ -74,7 +74,7 @@ func callOffset(t testing.TB, path string) uint64 {
 
 // placeOf is how one place of a file is named.
 func placeOf(path string, offset uint64) string {
-	return nameOffsets(os.Getpid(), path, []uint64{offset}, nil)[offset]
+	return nameOffsets(os.Getpid(), path, []uint64{offset}, nil, maxInlined)[offset]
 }
 
 const inlinedPlace = "testdata/inlined.c:14 wrapper, inlined into testdata/inlined.c:21 middle, " +
@@ -154,9 +154,9 @@ func TestAPlaceOfABuildIsLookedForOnce(t *testing.T) {
 	path := inlinedProgram(t, "program", "-g")
 	offset := callOffset(t, path)
 	var kept places
-	first := nameOffsets(os.Getpid(), path, []uint64{offset}, &kept)[offset]
+	first := nameOffsets(os.Getpid(), path, []uint64{offset}, &kept, maxInlined)[offset]
 	tool(t, "objcopy", "--strip-debug", path) // and the build id stays
-	if again := nameOffsets(os.Getpid(), path, []uint64{offset}, &kept)[offset]; first != inlinedPlace || again != first {
+	if again := nameOffsets(os.Getpid(), path, []uint64{offset}, &kept, maxInlined)[offset]; first != inlinedPlace || again != first {
 		t.Errorf("%q, then %q", first, again)
 	}
 }

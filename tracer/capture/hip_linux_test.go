@@ -2,7 +2,6 @@ package capture
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,19 +10,46 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
+// allTwins is what the program twins holds at its end.
+var allTwins = map[string]int64{
+	record.ColDriverArrayBytes:   (16 + 64 + 16 + 64 + 72 + 72) << 10,
+	record.ColDriverManagedBytes: 64 << 10,
+	record.ColDriverAllocBytes:   (16 + 64 + 16 + 64 + 72 + 72 + 16 + 16 + 64 + 32 + 128) << 10,
+	record.ColModules:            2,
+}
+
+func TestProbesSeeWhatARunningProcessAsksOfHIP(t *testing.T) {
+	tools := build(t)
+	for scenario, want := range map[string]map[string]int64{
+		"all":   allTwins,
+		"given": {record.ColDriverAllocBytes: 0, record.ColDriverArrayBytes: 0, record.ColModules: 0},
+	} {
+		t.Run(scenario, func(t *testing.T) {
+			r, cmd, say := attached(t, tools.path("twins_hip"), scenario, "wait")
+			say("go")
+			if err := r.Poll(); err != nil {
+				t.Fatal(err)
+			}
+			e := ended{pid: cmd.Process.Pid, reader: r}
+			wantCells(t, e, want)
+			if scenario == "given" {
+				return
+			}
+			if s, ok := siteWith(r.Sites(e.pid), "twins.c:"); !ok || s.Bytes != 128<<10 {
+				t.Errorf("sites %+v", r.Sites(e.pid))
+			}
+		})
+	}
+}
+
 func TestEachCallOfHIPThatHasATwinIsRecorded(t *testing.T) {
 	t.Parallel()
 	tools := build(t)
-	const kib = 1 << 10
-	arrays := int64(16+64+16+64+72+72) * kib
 	for _, mode := range []Mode{ModePreload, ModeAudit} {
 		for scenario, want := range map[string]map[string]int64{
-			"all": {
-				record.ColDriverArrayBytes: arrays, record.ColDriverManagedBytes: 64 * kib,
-				record.ColDriverAllocBytes: arrays + (16+16+64+32+128)*kib, record.ColModules: 2,
-			},
+			"all":   allTwins,
 			"given": {record.ColDriverAllocBytes: 0, record.ColDriverArrayBytes: 0, record.ColModules: 0},
-			"reset": {record.ColDriverAllocBytes: 128 * kib},
+			"reset": {record.ColDriverAllocBytes: 128 << 10},
 		} {
 			t.Run(fmt.Sprintf("%s, %s", scenario, mode), func(t *testing.T) {
 				t.Parallel()
@@ -46,16 +72,18 @@ var twinless = map[string]string{
 	"cuDevicePrimaryCtxReset": "hipDeviceReset",
 }
 
-func TestEachHookOfCUDAHasItsTwinOfHIP(t *testing.T) {
-	t.Parallel()
-	b, err := os.ReadFile("inject/hip.h")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var hip []string
-	for _, m := range regexp.MustCompile(`X\((hip\w+),`).FindAllStringSubmatch(string(b), -1) {
+// hooksOfHIP are the functions of HIP's runtime that the interposer hooks.
+func hooksOfHIP(t *testing.T) (hip []string) {
+	t.Helper()
+	for _, m := range regexp.MustCompile(`X\((hip\w+),`).FindAllStringSubmatch(string(readFile(t, "inject/hip.h")), -1) {
 		hip = append(hip, m[1])
 	}
+	return hip
+}
+
+func TestEachHookOfCUDAHasItsTwinOfHIP(t *testing.T) {
+	t.Parallel()
+	hip := hooksOfHIP(t)
 	for _, name := range hooksInSource(t) {
 		base := regexp.MustCompile(`(_v\d|_ptsz)+$`).ReplaceAllString(name, "")
 		twin, listed := twinless[base]

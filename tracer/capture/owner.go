@@ -54,23 +54,31 @@ func isBinding(path string) bool {
 		slices.ContainsFunc(bindingFolders[:], func(name string) bool { return strings.Contains(path, name) })
 }
 
-// ownerOf is who asked at a call stack, by the files that its frames lie in.
-func (s *addressSpace) ownerOf(frames stack) owner {
+// ownerOf is who asked at the call stack of a number, by the files that its frames lie in.
+// Code without a file, which was generated, or whose library is gone by now, asked for
+// who called it, and for the program where that is not known.
+func (s *addressSpace) ownerOf(n int, frames stack) owner {
+	generated := false
 	for _, pc := range frames {
 		if pc == 0 {
 			break
 		}
 		m, ok := s.find(pc)
-		if !ok {
-			if pc == frames[0] {
-				return unresolved
-			}
-			break
-		}
-		if isRuntime(m.path) {
+		switch {
+		case !ok && pc == frames[0] && n >= s.settled:
+			return unresolved
+		case !ok && (generated || pc == frames[0]):
+			generated = true
 			continue
+		case ok && isRuntime(m.path):
+			continue
+		case ok:
+			return s.ownerIn(m.path)
 		}
-		return s.ownerIn(m.path)
+		break
+	}
+	if generated && s.program != "" {
+		return s.ownerIn("")
 	}
 	return nobodyKnown
 }
@@ -136,7 +144,7 @@ func (p *process) programs() (share, bool) {
 			p.owners = append(p.owners, unresolved)
 		}
 		if p.owners[n] == unresolved && n > 0 {
-			p.owners[n] = p.space.ownerOf(l.stackAt[n])
+			p.owners[n] = p.space.ownerOf(n, l.stackAt[n])
 		}
 		sum := l.byStack[n]
 		switch p.owners[n] {

@@ -1,7 +1,7 @@
 package capture
 
-// probedFunction is one function of the driver that Attach follows: the hooks
-// of inject/gpumem.c.
+// probedFunction is one function of the driver, or of HIP's runtime, that Attach follows:
+// the hooks of inject/gpumem.c and inject/hip.h.
 type probedFunction struct {
 	name string
 	kind kind
@@ -18,6 +18,10 @@ const (
 	formArray2D                // descriptor behind argument 1
 	formArray3D                //
 	formMipmap                 // and the number of levels in argument 2
+	formPitched                // pitch after the address behind argument 0, extent on the stack
+	formChannels               // channels behind argument 1, width and height in 2 and 3
+	formVolume                 // channels behind argument 1, extent on the stack
+	formLevels                 // and the number of levels in argument 2
 	formCreate                 // properties behind argument 2
 	formGiven                  // address in argument 0, size in argument 1
 	formMap                    // and the handle in argument 3
@@ -99,4 +103,64 @@ var probed = []probedFunction{
 	{"cuGraphExecDestroy", kindGraphDestroy, formTakes},
 	{"cuModuleUnload", kindModuleUnload, formTakes},
 	{"cuLibraryUnload", kindLibraryUnload, formTakes},
+
+	// HIP's runtime, which has no contexts. A reset does not say of which device.
+	{"hipMalloc", kindAlloc, formOut},
+	{"hipExtMallocWithFlags", kindAlloc, formOut},
+	{"hipMallocPitch", kindAlloc, formPitch},
+	{"hipMemAllocPitch", kindAlloc, formPitch},
+	{"hipMalloc3D", kindAlloc, formPitched},
+	{"hipMallocManaged", kindManaged, formOut},
+	{"hipMallocAsync", kindAsync, formOut},
+	{"hipMallocFromPoolAsync", kindAsync, formOut},
+	{"hipMemCreate", kindCreate, formCreate},
+	{"hipMemMap", kindMap, formMap},
+	{"hipHostMalloc", kindHost, formOut},
+	{"hipHostAlloc", kindHost, formOut},
+	{"hipMallocHost", kindHost, formOut},
+	{"hipMemAllocHost", kindHost, formOut},
+	{"hipHostRegister", kindRegister, formGiven},
+	{"hipArrayCreate", kindArray, formArray2D},
+	{"hipArray3DCreate", kindArray, formArray3D},
+	{"hipMallocArray", kindArray, formChannels},
+	{"hipMalloc3DArray", kindArray, formVolume},
+	{"hipMipmappedArrayCreate", kindMipmap, formMipmap},
+	{"hipMallocMipmappedArray", kindMipmap, formLevels},
+	{"hipIpcOpenMemHandle", kindIPC, formOutOnly},
+	{"hipMemImportFromShareableHandle", kindImport, formOutOnly},
+	{"hipMemRetainAllocationHandle", kindRetainHandle, formOutOnly},
+	{"hipMemPoolCreate", kindPool, formOutOnly},
+	{"hipMemPoolTrimTo", kindPoolTrim, formGiven},
+	{"hipEventCreate", kindEvent, formOutOnly},
+	{"hipEventCreateWithFlags", kindEvent, formOutOnly},
+	{"hipStreamCreate", kindStream, formOutOnly},
+	{"hipStreamCreateWithFlags", kindStream, formOutOnly},
+	{"hipStreamCreateWithPriority", kindStream, formOutOnly},
+	{"hipGraphInstantiate", kindGraph, formOutOnly},
+	{"hipGraphInstantiateWithFlags", kindGraph, formOutOnly},
+	{"hipGraphInstantiateWithParams", kindGraph, formOutOnly},
+	{"hipModuleLoad", kindModule, formOutOnly},
+	{"hipModuleLoadData", kindModule, formOutOnly},
+	{"hipModuleLoadDataEx", kindModule, formOutOnly},
+	{"hipModuleLoadFatBinary", kindModule, formOutOnly},
+	{"hipLibraryLoadData", kindLibrary, formOutOnly},
+	{"hipLibraryLoadFromFile", kindLibrary, formOutOnly},
+	{"hipFree", kindFree, formTakes},
+	{"hipFreeAsync", kindFreeAsync, formTakes},
+	{"hipMemRelease", kindRelease, formTakes},
+	{"hipMemUnmap", kindUnmap, formTakesRange},
+	{"hipHostFree", kindFreeHost, formTakes},
+	{"hipFreeHost", kindFreeHost, formTakes},
+	{"hipHostUnregister", kindUnregister, formTakes},
+	{"hipArrayDestroy", kindArrayDestroy, formTakes},
+	{"hipFreeArray", kindArrayDestroy, formTakes},
+	{"hipMipmappedArrayDestroy", kindMipmapDestroy, formTakes},
+	{"hipFreeMipmappedArray", kindMipmapDestroy, formTakes},
+	{"hipIpcCloseMemHandle", kindIPCClose, formTakes},
+	{"hipMemPoolDestroy", kindPoolDestroy, formTakes},
+	{"hipEventDestroy", kindEventDestroy, formTakes},
+	{"hipStreamDestroy", kindStreamDestroy, formTakes},
+	{"hipGraphExecDestroy", kindGraphDestroy, formTakes},
+	{"hipModuleUnload", kindModuleUnload, formTakes},
+	{"hipLibraryUnload", kindLibraryUnload, formTakes},
 }

@@ -22,6 +22,8 @@ import (
 //	128  16 bytes behind the third
 //	144  return address, 152 eight frames of the caller's, as the kernel walks them
 //	216  stack pointer, 224 depth of calls within, 232 flags (1: a free failed)
+//	240  8 bytes after those that the first argument points to, after the call
+//	248  24 bytes above the return address on the stack, where amd64 passes structures
 const (
 	callCookie = 0
 	callTime   = 8
@@ -36,7 +38,9 @@ const (
 	callSP     = 216
 	callDepth  = 224
 	callFlags  = 232
-	callSize   = 240
+	callSecond = 240
+	callStack  = 248
+	callSize   = 272
 
 	cookieTakes = 1 << 16
 
@@ -210,7 +214,14 @@ func entryProgram(regs registers) asm.Instructions {
 		p = append(p, readUser(asm.R10, stackCall+callReturn, 8,
 			asm.LoadMem(asm.R3, asm.R6, regs.sp, asm.DWord))...)
 	}
-	const userStack = 1 << 8 // BPF_F_USER_STACK
+	const (
+		userStack = 1 << 8 // BPF_F_USER_STACK
+		word      = 8
+	)
+	above := readUser(asm.R10, stackCall+callStack, callSize-callStack,
+		asm.LoadMem(asm.R3, asm.R6, regs.sp, asm.DWord))
+	p = append(p, above[0], asm.Add.Imm(asm.R3, word))
+	p = append(p, above[1:]...)
 	p = append(p,
 		asm.Mov.Reg(asm.R1, asm.R6),
 		asm.Mov.Reg(asm.R2, asm.R10),
@@ -258,6 +269,10 @@ func returnProgram(regs registers) asm.Instructions {
 	makes := readUser(asm.R7, callOut, 8, asm.LoadMem(asm.R3, asm.R7, callArgs, asm.DWord))
 	makes[0] = makes[0].WithSymbol("makes")
 	p = append(p, makes...)
+	second := readUser(asm.R7, callSecond, callStack-callSecond,
+		asm.LoadMem(asm.R3, asm.R7, callArgs, asm.DWord))
+	p = append(p, second[0], asm.Add.Imm(asm.R3, callStack-callSecond))
+	p = append(p, second[1:]...)
 	p = append(p, readUser(asm.R7, callIn1, callIn2-callIn1,
 		asm.LoadMem(asm.R3, asm.R7, callArgs+8, asm.DWord))...)
 	p = append(p, readUser(asm.R7, callIn2, callReturn-callIn2,
@@ -280,6 +295,8 @@ type call struct {
 	args     [5]uint64
 	in1      [6]uint64
 	in2      [2]uint64
+	second   uint64    // behind what argument 0 points to
+	stack    [3]uint64 // above the return address
 }
 
 // decodeCall reads what the probes sent; false is for what they do not send.
@@ -299,6 +316,8 @@ func decodeCall(b []byte) (call, bool) {
 		c.in1[i] = u(callIn1 + 8*i)
 	}
 	c.in2 = [2]uint64{u(callIn2), u(callIn2 + 8)}
+	c.second = u(callSecond)
+	c.stack = [3]uint64{u(callStack), u(callStack + 8), u(callStack + 16)}
 	c.event = event{
 		time: int64(u(callTime)), tid: uint32(u(callThread)), rc: int16(u(callResult)), device: -1,
 		ptr: u(callOut), kind: probed[c.function].kind,

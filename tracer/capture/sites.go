@@ -234,6 +234,7 @@ type addressSpace struct {
 	mappings []mapping // newest snapshot last
 	unknown  bool      // a stack came that no mapping covers
 	checked  int       // stacks whose frames were checked
+	settled  int       // stacks that were there when a living process's mappings were read
 	names    map[uint64]string
 	places   *places // of all processes; nil keeps nothing
 	program  string  // the file that the process runs, empty while unknown
@@ -274,6 +275,7 @@ func (p *process) look() {
 		p.driver = p.driver || slices.ContainsFunc(found, func(m mapping) bool { return isDriver(m.path) })
 		if p.space.unknown {
 			p.space.learn(found)
+			p.space.settled = len(p.ledger.stackAt)
 		}
 	}
 }
@@ -283,6 +285,7 @@ func (s *addressSpace) refresh(p *process) {
 	if found, err := readMaps(mapsPath(p.pid)); err == nil && len(found) > 0 {
 		s.learnProgram(p.pid, found)
 		s.learn(found)
+		s.settled = len(p.ledger.stackAt)
 	}
 	if p.ring != nil {
 		if found, err := readMaps(p.ring.path + mapsSuffix); err == nil {
@@ -313,13 +316,17 @@ func (s *addressSpace) find(pc uint64) (mapping, bool) {
 }
 
 // callers are the frames outside the CUDA libraries, the innermost first; where
-// there are none, the outermost one in these. Frames after one that lies in no code
-// are what a caller without frame pointers left.
+// there are none, the outermost one in these. Before them may lie what was generated, or
+// is gone by now. Frames after one that lies in no code are what a caller without frame
+// pointers left.
 func (s *addressSpace) callers(frames stack) []uint64 {
 	var out []uint64
 	last := frames[0]
 	for _, pc := range frames {
 		m, ok := s.find(pc)
+		if pc != 0 && !ok && len(out) == 0 {
+			continue
+		}
 		if pc == 0 || !ok {
 			break
 		}

@@ -36,7 +36,7 @@ func (s *addressSpace) name(pid int, pcs []uint64) map[uint64]string {
 		at[m.path][offset] = append(at[m.path][offset], pc)
 	}
 	for path, offsets := range byFile {
-		for offset, text := range nameOffsets(pid, path, offsets, s.places) {
+		for offset, text := range nameOffsets(pid, path, offsets, s.places, maxInlined) {
 			for _, pc := range at[path][offset] {
 				s.names[pc] = text
 			}
@@ -52,10 +52,16 @@ func (s *addressSpace) name(pid int, pcs []uint64) map[uint64]string {
 	return out
 }
 
+// NamePlaces names places of a file that a process has, or had, mapped: by the offsets of
+// instructions in it, of calls those of their last byte. The names are those of Sites.
+func NamePlaces(pid int, path string, offsets []uint64) map[uint64]string {
+	return nameOffsets(pid, path, offsets, nil, mostInlined)
+}
+
 // nameOffsets names places of one file. The library's own view of the file
 // system counts, while the process lives.
 // What was found out in places stands for all processes that run the same build.
-func nameOffsets(pid int, path string, offsets []uint64, places *places) map[uint64]string {
+func nameOffsets(pid int, path string, offsets []uint64, places *places, levels int) map[uint64]string {
 	base := filepath.Base(path)
 	out := map[uint64]string{}
 	for _, o := range offsets {
@@ -110,7 +116,7 @@ func nameOffsets(pid int, path string, offsets []uint64, places *places) map[uin
 		if source == nil {
 			continue
 		}
-		if place := source.place(address, name); place != "" {
+		if place := source.place(address, name, levels); place != "" {
 			out[o], named[o] = place, true
 		}
 	}
@@ -236,8 +242,39 @@ const (
 // of its parameters and templates, which can be longer than a page; any other
 // name is what it was.
 func demangled(name string) string {
-	return demangle.Filter(name, demangle.NoParams, demangle.NoTemplateParams,
+	plain := demangle.Filter(name, demangle.NoParams, demangle.NoTemplateParams,
 		demangle.MaxLength(maxNameBits))
+	if plain != name && strings.HasPrefix(name, "_R") {
+		return rustName(plain)
+	}
+	return plain
+}
+
+// rustName is the name of a Rust function as the older mangling gives it: without the
+// brackets that types left empty, and a method by its type's name alone where no trait
+// has it.
+func rustName(name string) string {
+	name = strings.NewReplacer("::<>", "", "<>", "").Replace(name)
+	if !strings.HasPrefix(name, "<") {
+		return name
+	}
+	depth := 0
+	for i, c := range name {
+		switch c {
+		case '<':
+			depth++
+		case '>':
+			depth--
+		}
+		if depth == 0 {
+			kind := name[1:i]
+			if strings.Contains(kind, " as ") || strings.ContainsAny(kind, "[(&*") {
+				return name
+			}
+			return kind + name[i+1:]
+		}
+	}
+	return name
 }
 
 // Library is a file that code of a process came from.

@@ -10,12 +10,19 @@ func TestNamesOfFunctionsAreThoseOfTheirSources(t *testing.T) {
 	for linked, want := range map[string]string{
 		"leak_here": "leak_here",
 		"_ZN3c104cuda20CUDACachingAllocator6Native22DeviceCachingAllocator6mallocEamP11CUstream_st": "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc",
-		"_ZNSt6vectorIiSaIiEE9push_backERKi":                  "std::vector::push_back",
-		"_RNvCs1234_7mycrate3foo":                             "mycrate::foo",
-		"_ZN5torch8autograd6Engine17evaluate_functionEv.cold": "torch::autograd::Engine::evaluate_function",
-		"_Zno name of C++":                                    "_Zno name of C++",
-		"_ZNSt6vectorIiSaIiEE9push_":                          "_ZNSt6vectorIiSaIiEE9push_", // cut off
-		"":                                                    "",
+		"_ZNSt6vectorIiSaIiEE9push_backERKi":                                  "std::vector::push_back",
+		"_RNvCs1234_7mycrate3foo":                                             "mycrate::foo",
+		"_RNvMNtCs1_5fault5cacheNtB2_5Cache8remember":                         "fault::cache::Cache::remember",
+		"_RNvMs1_Cs1_1aINtB5_5CacheINtNtCs2_5alloc3vec3VechEE3putB5_":         "a::Cache::put",
+		"_RNvXs0_Cs1_1aINtB5_5CacheINtNtCs2_5alloc3vec3VechEENtB5_4Keep4keep": "<a::Cache as a::Keep>::keep",
+		"_RINvCs1_1a4callNCNvB2_4main0EB2_":                                   "a::call",
+		"_RNCNvCs1_1a4main0B3_":                                               "a::main::{closure#0}",
+		"_RINvMs_Cs1_1aNtB5_4Pool4growhEB5_.llvm.17859125243687996908":        "a::Pool::grow",
+		"_ZN5fault5cache5Cache8remember17h0123456789abcdefE":                  "fault::cache::Cache::remember",
+		"_ZN5torch8autograd6Engine17evaluate_functionEv.cold":                 "torch::autograd::Engine::evaluate_function",
+		"_Zno name of C++":                                                    "_Zno name of C++",
+		"_ZNSt6vectorIiSaIiEE9push_":                                          "_ZNSt6vectorIiSaIiEE9push_", // cut off
+		"":                                                                    "",
 	} {
 		if got := demangled(linked); got != want {
 			t.Errorf("%q is shown as %q, want %q", linked, got, want)

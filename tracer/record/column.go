@@ -24,6 +24,7 @@ const (
 	ColSwap      = "swap_bytes"
 	ColFileDirty = "file_dirty_bytes"
 	ColFileCache = "file_cache_bytes"
+	ColFileCode  = "file_code_bytes"
 	ColFootprint = "footprint_bytes"
 
 	ColGPU = "gpu_bytes"
@@ -170,6 +171,8 @@ var columnTable = [...]Column{
 	{ColFileCache, Bytes, Gauge, whole, public, TellProbe,
 		"of rss_file_bytes, clean pages of mapped files: the system drops them when it needs memory, and " +
 			"they are no part of the footprint"},
+	{ColFileCode, Bytes, Gauge, whole, public, TellProbe,
+		"address space of mapped files that have code: no more of rss_file_bytes is code"},
 
 	{ColGPU, Bytes, Gauge, perDevice, public, TellDriver, "what the driver charges the process"},
 

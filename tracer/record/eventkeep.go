@@ -111,8 +111,9 @@ func (k *eventKeeper) cut(e *Event) {
 		e.Holders = largest(e.Holders, holderBytes, maxListed)
 		k.clipped++
 	}
-	if t := e.FirstTouch; t != nil && len(t.Owners) > maxListed {
-		t.Owners = append([]TouchOwner(nil), t.Owners[:maxListed]...)
+	if t := e.FirstTouch; t != nil && max(len(t.Owners), len(t.Places)) > maxListed {
+		t.Owners = append([]TouchOwner(nil), t.Owners[:min(len(t.Owners), maxListed)]...)
+		t.Places = append([]TouchPlace(nil), t.Places[:min(len(t.Places), maxListed)]...)
 		k.clipped++
 	}
 }
@@ -164,7 +165,10 @@ func sizeOfEvent(e *Event) int64 {
 		n += 48 + int64(len(e.Holders[i].Path))
 	}
 	if e.FirstTouch != nil {
-		n += 128 + 64*int64(len(e.FirstTouch.Owners))
+		n += 128 + 64*int64(len(e.FirstTouch.Owners)+len(e.FirstTouch.Places))
+		for i := range e.FirstTouch.Places {
+			n += int64(len(e.FirstTouch.Places[i].Site))
+		}
 	}
 	return n
 }

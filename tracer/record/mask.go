@@ -112,6 +112,7 @@ func (e *Event) mask(t *secret.Tally) {
 		masked := *f
 		masked.Judgement = t.Text(f.Judgement)
 		masked.Owners = maskList(t, f.Owners, func(o *TouchOwner) *string { return &o.Library })
+		masked.Places = maskList(t, f.Places, func(p *TouchPlace) *string { return &p.Site })
 		e.FirstTouch = &masked
 	}
 	e.Detail = t.JSON(e.Detail)

@@ -180,6 +180,15 @@ type FirstTouch struct {
 	Judgement    string       `json:"judgement"`              // growth, churn, mixed, undecided
 	Lost         int64        `json:"lost,omitempty"`         // samples that could not be kept
 	Owners       []TouchOwner `json:"owners"`                 // largest share first
+	// Places are the functions or lines that touched most, or had a library of the system
+	// do it, largest share first; empty where they were not looked for.
+	Places []TouchPlace `json:"places,omitempty"`
+}
+
+// TouchPlace is a place, as Site.Site is one, and its share of the touched pages.
+type TouchPlace struct {
+	Site  string  `json:"site"`
+	Share float64 `json:"share"` // 0 to 1
 }
 
 // TouchOwner is a library and its share of the touched pages.

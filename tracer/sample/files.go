@@ -21,10 +21,15 @@ const (
 
 // files is what is known of the pages of files that a process has mapped.
 type files struct {
-	dirty  int64 // as read last; probe.Unknown before the first reading
-	seen   int64 // bytes of such pages then
-	shared bool  // it maps a file so that changes go there
-	after  int64 // when the mappings may be read again
+	probe.MappedFiles // as read last; what is dirty is probe.Unknown before the first reading
+
+	seen  int64 // bytes of such pages then
+	after int64 // when the mappings may be read again
+}
+
+// unknownFiles is what is known before the first reading.
+func unknownFiles() probe.MappedFiles {
+	return probe.MappedFiles{Dirty: probe.Unknown, Code: probe.Unknown}
 }
 
 // look completes what was read of a process's memory by how much of its pages of files
@@ -36,10 +41,11 @@ func (f *files) look(p *probe.Process, m *probe.Memory, now func() int64) {
 	if f.due(m, now()) {
 		f.read(p, m, now)
 	}
-	if m.Dirty = f.dirty; f.dirty == probe.Unknown {
+	m.Code = f.Code
+	if m.Dirty = f.Dirty; f.Dirty == probe.Unknown {
 		return
 	}
-	m.Dirty = min(f.dirty, m.File)
+	m.Dirty = min(f.Dirty, m.File)
 	if m.Footprint != probe.Unknown {
 		m.Footprint += m.Dirty
 	}
@@ -49,16 +55,16 @@ func (f *files) look(p *probe.Process, m *probe.Memory, now func() int64) {
 // last reading is long enough ago.
 func (f *files) due(m *probe.Memory, now int64) bool {
 	moved := max(m.File-f.seen, f.seen-m.File) >= filesMove
-	return now >= f.after && (f.dirty == probe.Unknown || f.shared && m.RSS < filesMost || !f.shared && moved)
+	return now >= f.after && (f.Dirty == probe.Unknown || f.Shared && m.RSS < filesMost || !f.Shared && moved)
 }
 
 func (f *files) read(p *probe.Process, m *probe.Memory, now func() int64) {
 	start := now()
-	dirty, shared, err := p.Dirty(m.RSS < filesMost)
+	told, err := p.Files(m.RSS < filesMost)
 	if end := now(); err == nil {
-		f.dirty, f.shared, f.seen = dirty, shared, m.File
+		f.MappedFiles, f.seen = told, m.File
 		f.after = end + max(int64(filesEvery), filesShare*(end-start))
 	} else {
-		f.dirty, f.after = probe.Unknown, end+int64(filesAgain)
+		f.MappedFiles, f.after = unknownFiles(), end+int64(filesAgain)
 	}
 }

@@ -74,7 +74,7 @@ type Process struct {
 // probe.ErrExited for a process that is not there.
 func (s *Sampler) Open(pid int) (*Process, error) {
 	p := &Process{s: s, pid: pid, mem: probe.UnknownMemory(), gpu: probe.Unknown, splitDue: true,
-		beside: probe.Unknown, files: files{dirty: probe.Unknown}}
+		beside: probe.Unknown, files: files{MappedFiles: unknownFiles()}}
 	file, err := s.o.Machine.Open(pid)
 	if err != nil {
 		return p, err
@@ -183,6 +183,7 @@ func (p *Process) memory(cells []record.Cell) []record.Cell {
 	add(record.ColRSSAnon, p.mem.Anon)
 	add(record.ColRSSFile, p.mem.File)
 	add(record.ColFileDirty, p.mem.Dirty)
+	add(record.ColFileCode, p.mem.Code)
 	add(record.ColFileCache, p.mem.FileCache())
 	add(record.ColRSSShmem, p.mem.Shmem)
 	add(record.ColSwap, p.mem.Swap)

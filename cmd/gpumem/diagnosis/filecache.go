@@ -44,10 +44,10 @@ func completeDirty(p *scan.Process) {
 		return
 	}
 	defer file.Close() //nolint:errcheck // files that were only read
-	dirty, _, err := file.Dirty(m.RSS < most)
-	if err != nil || dirty == probe.Unknown {
+	files, err := file.Files(m.RSS < most)
+	if err != nil || files.Dirty == probe.Unknown {
 		return
 	}
-	m.Dirty = min(dirty, m.File)
+	m.Dirty = min(files.Dirty, m.File)
 	m.Footprint += m.Dirty
 }

@@ -1,23 +1,20 @@
 package injection
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"os"
+	"slices"
 	"time"
 
-	"github.com/gpumem/gpumem/probe"
 	"github.com/gpumem/gpumem/probe/firsttouch"
+	"github.com/gpumem/gpumem/tracer/capture"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
 const (
-	// touchGrowth within touchLook is what arms the first-touch recording: a
-	// program that grows more slowly faults too rarely to be judged in time.
-	touchGrowth = 4 << 20
-	touchLook   = 2 * time.Second
-	// touchWarmup is left to the program to load itself: libraries that are read
-	// in would be named as owners.
-	touchWarmup = 3 * time.Second
-	touchFor    = 6 * time.Second
+	touchFor = 6 * time.Second
 	// touchOwners is how many owners are worth telling.
 	touchOwners = 8
 )
@@ -25,49 +22,66 @@ const (
 // watchFirstTouch waits until the program's memory keeps growing and then finds
 // out whose code first touches the new pages. It says once why it cannot.
 func watchFirstTouch(ctx context.Context, pid int, emit func(record.Event)) {
-	if !waitForGrowth(ctx, pid) {
-		return
+	if waitForGrowth(ctx, pid) {
+		recordTouches(ctx, pid, emit)
 	}
+}
+
+// recordTouches watches a process for some seconds and tells whose code first touched its
+// new pages; false, with the reason as a warning, where it may not.
+func recordTouches(ctx context.Context, pid int, emit func(record.Event)) bool {
+	exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+	interpreted := capture.IsInterpreter(exe) // the agent tells its own lines
 	recorder, err := firsttouch.Start(pid, firsttouch.Options{})
 	if err != nil {
 		emit(record.Event{PID: pid, Kind: record.KindWarning, Text: err.Error()})
-		return
+		return false
 	}
 	select {
 	case <-ctx.Done():
 	case <-recorder.Done():
 	case <-time.After(touchFor):
 	}
-	emit(record.Event{PID: pid, Kind: record.KindFirstTouch, FirstTouch: firstTouch(recorder.Stop())})
+	report := recorder.Stop()
+	told := firstTouch(report)
+	if !interpreted {
+		told.Places = touchPlaces(pid, report.Places)
+	}
+	emit(record.Event{PID: pid, Kind: record.KindFirstTouch, FirstTouch: told})
+	return true
 }
 
-// waitForGrowth returns true when resident memory grew twice in a row.
-func waitForGrowth(ctx context.Context, pid int) bool {
-	ps, err := probe.Open(pid)
-	if err != nil {
-		return false
+// touchPlaces names the places that touched most.
+func touchPlaces(pid int, places []firsttouch.Place) []record.TouchPlace {
+	byFile := map[string][]uint64{}
+	for _, p := range places {
+		for _, spot := range p.Chain {
+			byFile[spot.Path] = append(byFile[spot.Path], spot.Offset)
+		}
 	}
-	defer ps.Close()
-	var m probe.Memory
-	last, grew := probe.Unknown, 0
-	for wait := touchWarmup; grew < 2; wait = touchLook {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(wait):
-		}
-		if ps.Read(&m) != nil {
-			return false
-		}
-		switch {
-		case last != probe.Unknown && m.RSS-last >= touchGrowth:
-			grew++
-		default:
-			grew = 0
-		}
-		last = m.RSS
+	names := map[string]map[uint64]string{}
+	for path, offsets := range byFile {
+		slices.Sort(offsets)
+		names[path] = capture.NamePlaces(pid, path, slices.Compact(offsets))
 	}
-	return true
+	shares := map[string]float64{}
+	for _, p := range places {
+		var chain []string
+		for _, spot := range p.Chain {
+			chain = append(chain, names[spot.Path][spot.Offset])
+		}
+		if name := capture.ProgramsPlace(chain); name != "" {
+			shares[name] += p.Share
+		}
+	}
+	var list []record.TouchPlace
+	for name, share := range shares {
+		list = append(list, record.TouchPlace{Site: name, Share: share})
+	}
+	slices.SortFunc(list, func(a, b record.TouchPlace) int {
+		return cmp.Or(cmp.Compare(b.Share, a.Share), cmp.Compare(a.Site, b.Site))
+	})
+	return list[:min(len(list), touchOwners)]
 }
 
 // firstTouch is a report as a run records it.

@@ -157,7 +157,7 @@ func (in *Injection) Into(cfg *tracer.Config, firstTouch bool) {
 		cfg.Unheard = in.unheard
 	}
 	if firstTouch {
-		cfg.Watch = append(cfg.Watch, watchFirstTouch)
+		cfg.Watch = append(cfg.Watch, watchFirstTouch, watchChildren)
 	}
 }
 

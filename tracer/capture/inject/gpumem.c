@@ -528,7 +528,9 @@ static __attribute__((noinline)) u64 note(const struct event *e, struct place fr
 		return 0;
 	}
 	h = o->ring;
-	if (e->rc == 0)
+	/* Of handles alone the reader wants to know how many there were also where events were
+	 * lost; memory is told by its events. */
+	if (e->rc == 0 && e->kind >= K_INIT)
 		add(&h->count[e->kind], (e->flags & SLOT_UNDO) ? (u64)-1 : 1);
 	if (__builtin_expect(state != F_SLOTS, 0)) {
 		add(&h->lost, 1);

@@ -1,5 +1,6 @@
 /* The calls of HIP that have a twin among CUDA's, one of each: what is left at the end
- * is what it says. twins [all|given|reset] */
+ * is what it says. twins [all|given|reset] [wait]: it says "ready", and begins with a
+ * line of its input; it says "done", and ends with the input. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,14 @@ int hipGetProcAddress(const char *, void **, int, u64, int *);
 #define KIB 1024ull
 static const int floats[5] = {32, 0, 0, 0, 2};
 
+static void done(void)
+{
+	puts("done");
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+}
+
 int main(int argc, char **argv)
 {
 	int given = argc > 1 && !strcmp(argv[1], "given"), reset = argc > 1 && !strcmp(argv[1], "reset");
@@ -49,6 +58,13 @@ int main(int argc, char **argv)
 	struct ipc ipc;
 	int (*by_name)(u64 *, size_t);
 	memset(&ipc, 'z', sizeof ipc);
+	if (argc > 2) {
+		puts("ready");
+		fflush(stdout);
+		while (getchar() != '\n')
+			;
+		atexit(done);
+	}
 	OK(hipMalloc3D(&p, (struct extent){100, 8, 4})); /* rows of 512: 16 KiB */
 	OK(hipMallocPitch(&a[0], &pitch, 100, 32)); /* 16 KiB */
 	OK(hipMallocManaged(&a[1], 64 * KIB, 1));

@@ -51,11 +51,11 @@ func TestOnlyWhatIsChangedInASharedMappingOfAFileIsDirty(t *testing.T) {
 	defer p.Close()
 	dirty := func() (int64, bool) {
 		t.Helper()
-		n, shared, err := p.Dirty(true)
+		files, err := p.Files(true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return n, shared
+		return files.Dirty, files.Shared
 	}
 	if n, shared := dirty(); n != 0 || shared {
 		t.Fatalf("%d bytes, shared %v, before anything is mapped", n, shared)
@@ -85,7 +85,37 @@ func TestOnlyWhatIsChangedInASharedMappingOfAFileIsDirty(t *testing.T) {
 	if n, _ := dirty(); n < size/4 || n > size/2 {
 		t.Errorf("%d bytes of %d that were changed", n, size/2)
 	}
-	if n, shared, err := p.Dirty(false); n != Unknown || !shared || err != nil {
-		t.Errorf("without a walk %d, %v, %v", n, shared, err)
+	if files, err := p.Files(false); files.Dirty != Unknown || !files.Shared || err != nil {
+		t.Errorf("without a walk %+v, %v", files, err)
+	}
+}
+
+func TestOfMappedFilesOnlyThoseWithCodeMayBeCode(t *testing.T) {
+	p, err := Open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	code := func() int64 {
+		t.Helper()
+		files, err := p.Files(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return files.Code
+	}
+	before := code()
+	if info, err := os.Stat("/proc/self/exe"); err != nil || before < info.Size()/4 || before > 64*info.Size() {
+		t.Fatalf("%d bytes of a program of %d, %v", before, info.Size(), err)
+	}
+	const size = 8 << 20
+	dir := onADisk(t)
+	mapped(t, filepath.Join(dir, "data"), size, unix.PROT_READ, unix.MAP_SHARED)
+	if n := code(); n != before {
+		t.Errorf("%d bytes more with a file without code", n-before)
+	}
+	mapped(t, filepath.Join(dir, "code"), size, unix.PROT_READ|unix.PROT_EXEC, unix.MAP_PRIVATE)
+	if n := code(); n != before+size {
+		t.Errorf("%d bytes more with a file that has %d of code", n-before, size)
 	}
 }

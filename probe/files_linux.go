@@ -11,14 +11,13 @@ import (
 	"github.com/gpumem/gpumem/probe/procfs"
 )
 
-// Dirty reads how much the process has changed of regular files that it maps, and the
-// system has not written yet, in bytes. It is 0, and costs one reading of the list of
-// mappings, for a process that maps no file so that its changes go there; shared is false
-// then. Else the kernel walks the page tables, at some 20 ns a page, with a lock held that
+// Files reads what the process has mapped of files. What it changed is 0, and costs one
+// reading of the list of mappings, for a process that maps no file so that its changes go
+// there. Else the kernel walks the page tables, at some 20 ns a page, with a lock held that
 // a call of mmap waits for: the caller bounds how often, and without walk the answer is
 // Unknown. Files of tmpfs are shared memory, and none of these. The error is ErrExited for
 // a process that is no more, and os.ErrPermission for one that may not be looked into.
-func (p *Process) Dirty(walk bool) (bytes int64, shared bool, err error) {
+func (p *Process) Files(walk bool) (MappedFiles, error) {
 	var mounts map[procfs.Device]string // read when one is found
 	counts := func(m *procfs.Mapping) bool {
 		if !changesAFile(m) {
@@ -29,19 +28,56 @@ func (p *Process) Dirty(walk bool) (bytes int64, shared bool, err error) {
 		}
 		return !inMemory(mounts[m.Device])
 	}
-	err = p.mappings("maps", func(s *procfs.Scanner) { shared = shared || counts(s.Mapping()) })
-	if err != nil || !shared {
-		return 0, false, err
+	var found MappedFiles
+	var code codeFile
+	err := p.mappings("maps", func(s *procfs.Scanner) {
+		m := s.Mapping()
+		found.Shared = found.Shared || counts(m)
+		found.Code += code.take(m)
+	})
+	if err != nil || !found.Shared {
+		return found, err
 	}
 	if !walk {
-		return Unknown, true, nil
+		found.Dirty = Unknown
+		return found, nil
 	}
 	err = p.mappings("smaps", func(s *procfs.Scanner) {
 		if u := s.Usage(); counts(s.Mapping()) {
-			bytes += max(u.PrivateDirty, 0) + max(u.SharedDirty, 0)
+			found.Dirty += max(u.PrivateDirty, 0) + max(u.SharedDirty, 0)
 		}
 	})
-	return bytes, true, err
+	return found, err
+}
+
+// codeFile is the file whose mappings are being read. Loaders put those of one beside each
+// other.
+type codeFile struct {
+	device procfs.Device
+	inode  uint64
+	size   int64 // of its mappings so far
+	code   bool  // one of them has code
+}
+
+// take adds a mapping, and returns by how much the address space of files with code is
+// the larger for it.
+func (c *codeFile) take(m *procfs.Mapping) int64 {
+	if m.Inode == 0 {
+		return 0 // between the parts of a library lies what it has without its file
+	}
+	if m.Inode != c.inode || m.Device != c.device {
+		*c = codeFile{device: m.Device, inode: m.Inode}
+	}
+	size := int64(m.End - m.Start)
+	switch {
+	case c.code:
+		return size
+	case m.Executable():
+		c.code = true
+		return c.size + size
+	}
+	c.size += size
+	return 0
 }
 
 // changesAFile reports whether what is written to a mapping goes to a file that a path

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package probe
+
+import "errors"
+
+// Files is told on Linux only: elsewhere the footprint that the system tells has what a
+// process changed of files in it.
+func (p *Process) Files(bool) (MappedFiles, error) { return MappedFiles{}, errors.ErrUnsupported }

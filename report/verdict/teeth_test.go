@@ -1,0 +1,59 @@
+package verdict
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// teeth is a program whose threads fill and empty a part each of live memory, and drift
+// apart; it loses so many bytes with each row.
+func teeth(seed uint64, rows int, lost float64) *program {
+	rng := rand.New(rand.NewPCG(seed, 5))
+	type saw struct{ at, speed float64 }
+	threads := make([]saw, 4)
+	for k := range threads {
+		threads[k] = saw{0, 1 + .04*rng.NormFloat64()}
+	}
+	live := make([]float64, rows)
+	for i := range live {
+		for k := range threads {
+			s := &threads[k]
+			s.at += s.speed * (1 + .2*rng.NormFloat64()) / 17
+			for s.at >= 1 {
+				s.at--
+			}
+			live[i] += s.at * 11.5 * mib
+		}
+		live[i] += lost * float64(i)
+	}
+	return newProgram(rows).set(record.ColDriverProgramBytes, func(i int) float64 { return live[i] }).
+		set(record.ColDriverAllocBytes, func(i int) float64 { return live[i] }).
+		flat(record.ColFootprint, 100*mib, 0)
+}
+
+func TestTeethThatDriftApartAreBoundedAndALeakBelowThemIsNotMissed(t *testing.T) {
+	t.Parallel()
+	const seeds, rows = 40, 800
+	for _, c := range []struct {
+		lost        float64 // with each row
+		class       Class
+		least, most int // of the seeds
+	}{
+		{0, None, 30, seeds}, // 23 by the troughs alone
+		{100 * kib, AppLeak, seeds, seeds},
+		{50 * kib, None, 0, 0},
+		{20 * kib, None, 0, 9}, // as by the troughs alone
+	} {
+		n := 0
+		for seed := range uint64(seeds) {
+			if teeth(seed, rows, c.lost).judge().Verdict == c.class {
+				n++
+			}
+		}
+		if n < c.least || n > c.most {
+			t.Errorf("%.0f bytes a row: %s of %d of %d, not %d to %d", c.lost, c.class, n, seeds, c.least, c.most)
+		}
+	}
+}
