@@ -44,9 +44,7 @@ func atEnd(run *record.Run) *Composition {
 		for _, part := range c.Categories {
 			c.Bytes += part.Bytes
 		}
-		for _, o := range d.Modules {
-			c.Modules = append(c.Modules, Owned{Module: o.Module, Category: o.Category, Bytes: o.Bytes})
-		}
+		c.Modules = ownedBy(d.Modules)
 		for _, p := range d.Pools {
 			c.Whole, c.Beside = plus(c.Whole, p.Whole), plus(c.Beside, p.Idle-p.Whole)
 		}
@@ -59,6 +57,16 @@ func atEnd(run *record.Run) *Composition {
 		}
 	}
 	return best
+}
+
+// ownedBy are the parts that a program told.
+func ownedBy(parts []record.OwnedBytes) (owned []Owned) {
+	for _, o := range parts {
+		if o.Bytes > 0 {
+			owned = append(owned, Owned{Module: o.Module, Category: o.Category, Bytes: o.Bytes})
+		}
+	}
+	return owned
 }
 
 // before orders compositions of equal size, so that the same run gives the same one.

@@ -56,14 +56,18 @@ type OOM struct {
 	IdleBytes    *int64 `json:"idle_bytes,omitempty"`
 	MissingBytes *int64 `json:"missing_bytes,omitempty"` // by how much it did not fit
 
-	Site        string          `json:"site,omitempty"`
-	Stack       []string        `json:"stack,omitempty"`
-	Composition []Category      `json:"composition,omitempty"`
-	Incomplete  bool            `json:"incomplete,omitempty"` // the search for the composition's names ended early
-	Holders     []record.Holder `json:"holders,omitempty"`
-	Others      []record.HeldBy `json:"others,omitempty"`
-	Saves       []Save          `json:"saves,omitempty"`
-	Text        string          `json:"text,omitempty"` // of the exception that ended the program
+	Site        string     `json:"site,omitempty"`
+	Stack       []string   `json:"stack,omitempty"`
+	Composition []Category `json:"composition,omitempty"`
+	Incomplete  bool       `json:"incomplete,omitempty"` // the search for the composition's names ended early
+	// Modules are what modules of the model had of it, Module is the one whose forward
+	// pass asked; both empty where nobody told.
+	Modules []Owned         `json:"modules,omitempty"`
+	Module  string          `json:"module,omitempty"`
+	Holders []record.Holder `json:"holders,omitempty"`
+	Others  []record.HeldBy `json:"others,omitempty"`
+	Saves   []Save          `json:"saves,omitempty"`
+	Text    string          `json:"text,omitempty"` // of the exception that ended the program
 }
 
 // Category is a part of live memory.
@@ -207,7 +211,7 @@ func (s *seen) told(g Growth) *OOM {
 		Framework: d.Framework, Device: &d.Device, AskedBytes: &d.Asked, FreeBytes: d.Free,
 		LimitBytes: d.Limit, Capacity: d.Capacity, LiveBytes: d.Allocated, Site: d.Site, Stack: d.Stack,
 		Holders: d.Holders, Others: s.others, Text: s.text, Composition: categories(d.Categories),
-		Incomplete: d.Incomplete}
+		Incomplete: d.Incomplete, Modules: ownedBy(d.Modules), Module: d.Module}
 	if d.Allocated != nil && d.Reserved != nil {
 		o.IdleBytes = ptr(*d.Reserved - *d.Allocated)
 	}

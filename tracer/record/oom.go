@@ -22,12 +22,16 @@ type OOM struct {
 	// search ended early: what has no name then may be anything.
 	Categories map[string]int64 `json:"categories,omitempty"`
 	Incomplete bool             `json:"incomplete,omitempty"`
-	Pools      []Pool           `json:"pools,omitempty"`
-	Model      Model            `json:"model"`
-	Grad       *bool            `json:"grad_enabled,omitempty"`
-	Settings   string           `json:"settings,omitempty"` // of the allocator, by the environment
-	Site       string           `json:"site,omitempty"`
-	Stack      []string         `json:"stack,omitempty"` // from the inside out
+	// Modules are the parts of the categories that modules of a model own, Module the
+	// one whose forward pass asked; empty where none did.
+	Modules  []OwnedBytes `json:"modules,omitempty"`
+	Module   string       `json:"module,omitempty"`
+	Pools    []Pool       `json:"pools,omitempty"`
+	Model    Model        `json:"model"`
+	Grad     *bool        `json:"grad_enabled,omitempty"`
+	Settings string       `json:"settings,omitempty"` // of the allocator, by the environment
+	Site     string       `json:"site,omitempty"`
+	Stack    []string     `json:"stack,omitempty"` // from the inside out
 	// OtherThread is set when Stack is not of the failing thread, which has no
 	// frame of Python's, but of the main thread.
 	OtherThread bool     `json:"other_thread,omitempty"`
