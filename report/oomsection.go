@@ -103,6 +103,9 @@ func oomFigures(o *peak.OOM) []pair {
 			out = append(out, pair{name, units.Bytes(*bytes) + more})
 		}
 	}
+	if o.AtMs > 0 {
+		out = append(out, pair{"when", units.Seconds(o.AtMs/1000) + " into the run"})
+	}
 	add("asked for", o.AskedBytes, "")
 	add("free on the device", o.FreeBytes, "")
 	if o.LimitBytes != nil && o.Capacity != nil && *o.LimitBytes < *o.Capacity {

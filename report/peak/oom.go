@@ -136,7 +136,8 @@ func gather(run *record.Run) seen {
 		case record.KindOOM:
 			s.note(e, counts)
 		case record.KindOOMOthers:
-			if d, ok := record.DetailOf[record.Others](e); ok && s.latest != nil && e.PID == s.latest.PID {
+			d, ok := record.DetailOf[record.Others](e)
+			if of := s.latestOf(); ok && of != nil && e.PID == of.PID {
 				s.others = d.Processes
 			}
 		case record.KindDied:
@@ -144,13 +145,7 @@ func gather(run *record.Run) seen {
 				s.died, s.text, s.name, s.pid = true, text, e.Name, e.PID
 			}
 		case record.KindEvent:
-			if d, ok := record.DetailOf[refusal](e); ok && e.Name == "allocation refused" && d.Bytes != nil &&
-				d.Code == noMemory && (d.Own || failed(run)) {
-				s.refused = e
-				if d.Own {
-					s.owns++
-				}
-			}
+			s.noteRefusal(e, run)
 			s.killed = s.killed || e.Name == "killed for memory"
 		}
 	}
@@ -160,6 +155,26 @@ func gather(run *record.Run) seen {
 	s.died = s.died || s.endedSoon(run)
 	s.died = s.died && failed(run)
 	return s
+}
+
+// noteRefusal takes in an allocation that the driver refused.
+func (s *seen) noteRefusal(e *record.Event, run *record.Run) {
+	d, ok := record.DetailOf[record.Refusal](e)
+	if e.Name != record.EventRefused || !ok || d.Asked == nil || d.Code != noMemory || !d.Own && !failed(run) {
+		return
+	}
+	s.refused = e
+	if d.Own {
+		s.owns++
+	}
+}
+
+// latestOf is the last error: of an allocator, else of the driver.
+func (s *seen) latestOf() *record.Event {
+	if s.latest != nil {
+		return s.latest
+	}
+	return s.refused
 }
 
 // note takes in one error.

@@ -39,7 +39,7 @@ func (s *seen) untold(run *record.Run, g Growth) *OOM {
 	case s.name != "":
 		s.byText(o)
 	case s.refused != nil:
-		return s.byDriver(o)
+		return s.byDriver(run, g)
 	default:
 		o.Reason = Killed
 		o.Sentence = sayKilled(run, g)
@@ -105,42 +105,6 @@ func sizeAfter(text, pattern string) (int64, bool) {
 		}
 	}
 	return int64(v), v >= 1
-}
-
-// refusal is an allocation that the driver refused, as the detail of its event.
-type refusal struct {
-	Bytes *int64 `json:"asked_bytes"`
-	Live  *int64 `json:"live_bytes"`
-	Code  int    `json:"code"`
-	Own   bool   `json:"own"` // the program itself asked, and no allocator that tries again
-}
-
-// noMemory is the driver's code for want of memory.
-const noMemory = 2
-
-// caught tells of refusals that the program went on after.
-func (s *seen) caught() *OOM {
-	d, _ := record.DetailOf[refusal](s.refused)
-	return &OOM{AtMs: s.refused.TMs, PID: s.refused.PID, Errors: s.owns, Caught: s.owns, AskedBytes: d.Bytes,
-		LiveBytes: d.Live, Site: s.refused.At}
-}
-
-// byDriver answers a native program: the driver refused what it asked for, and it
-// failed. A caching allocator tries again after a refusal, so the last one counts.
-func (s *seen) byDriver(o *OOM) *OOM {
-	d, _ := record.DetailOf[refusal](s.refused)
-	o.Reason, o.AtMs, o.PID, o.Site = Driver, s.refused.TMs, s.refused.PID, s.refused.At
-	o.AskedBytes, o.LiveBytes = d.Bytes, d.Live
-	where := ""
-	if o.Site != "" {
-		where = " at " + short(o.Site)
-	}
-	o.Sentence = fmt.Sprintf("the driver refused %s%s.", units.Bytes(*d.Bytes), where)
-	if d.Live != nil {
-		o.Sentence = fmt.Sprintf("the driver refused %s%s, while the program held %s.", units.Bytes(*d.Bytes), where,
-			units.Bytes(*d.Live))
-	}
-	return o
 }
 
 func firstLine(text string) string {

@@ -89,6 +89,18 @@ type HeldBy struct {
 	Own    bool   `json:"own,omitempty"` // of the run itself
 }
 
+// Refusal is an allocation that a driver refused: the detail of an event that is named
+// EventRefused. Bytes; a nil pointer is unknown.
+type Refusal struct {
+	Asked  *int64 `json:"asked_bytes"`
+	Live   *int64 `json:"live_bytes"`           // that the program held of the devices
+	Free   *int64 `json:"free_bytes,omitempty"` // that the device had left
+	Kind   string `json:"kind,omitempty"`       // device memory, pinned memory, …
+	Device *int   `json:"device,omitempty"`
+	Code   int    `json:"code"` // the driver's; 2 is out of memory
+	Own    bool   `json:"own"`  // the program itself asked, and no allocator that tries again
+}
+
 // Died is the message of the exception that ended a program: the detail of an event
 // of KindDied.
 type Died struct {
