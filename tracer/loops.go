@@ -160,7 +160,7 @@ func (s *attempt) watchLoop(pid int, watch func(context.Context, int, func(recor
 	}()
 	watch(ctx, pid, func(e record.Event) {
 		if at, ask := s.watched(e); ask {
-			s.tellOthers(e.PID, at)
+			listener{r: s.recording}.tellOthers(e.PID, at)
 		}
 	})
 }
@@ -176,5 +176,5 @@ func (s *attempt) watched(e record.Event) (at int64, ask bool) {
 	}
 	e.TMs = s.millis(at)
 	s.eventLocked(e)
-	return at, e.Name == record.EventRefused && s.asksOthers()
+	return at, e.Name == record.EventRefused && listener{r: s.recording}.asksOthers()
 }

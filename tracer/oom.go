@@ -40,22 +40,24 @@ func (l listener) outOfMemory(c *connected, f *followed, m *agent.Mark, now int6
 	if err := c.conn.Kept(m.TNs); err != nil && !isOver(c.gone) {
 		r.warnLocked(err.Error())
 	}
-	if !r.asksOthers() {
+	if !l.asksOthers() {
 		return
 	}
 	at := r.agentTime(m.TNs, now)
-	l.concludes.Go(func() { r.guard(func() { r.tellOthers(f.pid, at) }) })
+	l.concludes.Go(func() { r.guard(func() { l.tellOthers(f.pid, at) }) })
 }
 
 // asksOthers counts an error, and says whether the drivers are asked who else holds
 // memory. The lock is held.
-func (r *recording) asksOthers() bool {
+func (l listener) asksOthers() bool {
+	r := l.r
 	r.ooms++
 	return r.cfg.Charges != nil && r.ooms <= maxAskOthers
 }
 
 // tellOthers writes what the devices hold for processes that are not of this run.
-func (r *recording) tellOthers(pid int, at int64) {
+func (l listener) tellOthers(pid int, at int64) {
+	r := l.r
 	ctx, cancel := context.WithTimeout(context.Background(), othersBound)
 	defer cancel()
 	charges := r.cfg.Charges(ctx)

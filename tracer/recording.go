@@ -105,6 +105,7 @@ type followed struct {
 	looks      int  // at what the system tells of it, after the first
 	isPooled   bool // its agent tells of a pool
 	calm       sample.Calm
+	space      addressSpace
 }
 
 func newRecording(cfg Config, out *record.Writer, clock agent.Clock, start int64) *recording {
@@ -145,6 +146,9 @@ func (r *recording) forget() {
 		if !f.ps.Alive() && pid != r.main && !r.hasAgent(pid) {
 			r.droppedGone += f.dropped
 			r.tellCut(f)
+			if f.space.nearLimit() {
+				f.tellSpace(r)
+			}
 			delete(r.procs, pid)
 			r.left = append(r.left, probe.Identity{PID: pid, Start: f.start})
 		}
@@ -174,6 +178,7 @@ func (r *recording) row(f *followed, at int64, told []record.Cell) {
 	}
 	now := r.clock.Now()
 	cells, alive, gpuTold := r.outside(f, at, now, cells)
+	f.space.look(f.pid, now)
 	r.noteBefore(f, told)
 	if !alive && len(told) == 0 {
 		return

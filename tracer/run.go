@@ -328,6 +328,7 @@ func (s *attempt) finish(e ending) {
 	}
 	for _, pid := range s.pidsLocked() {
 		s.tellCut(s.procs[pid])
+		s.procs[pid].tellSpace(s.recording)
 	}
 	s.tellKill(e)
 	s.tellSurplus()

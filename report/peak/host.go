@@ -41,7 +41,9 @@ func (s *seen) byHost(o *OOM, run *record.Run, g Growth) {
 		o.Reason = Host
 		o.Sentence = fmt.Sprintf("it held %s and was refused %s%s; the machine has %s.", units.Bytes(held),
 			more, where, units.Bytes(machine))
-		if float64(held)+float64(asked) < .8*float64(machine) {
+		if space := s.spaceText(s.pid); space != "" {
+			o.Sentence = fmt.Sprintf("it held %s and was refused %s%s: %s.", units.Bytes(held), more, where, space)
+		} else if float64(held)+float64(asked) < .8*float64(machine) {
 			o.Sentence = strings.TrimSuffix(o.Sentence, ".") + ", so that its own limit (ulimit -v), its container's, or " +
 				"what others hold stands in the way."
 		}

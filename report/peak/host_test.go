@@ -88,3 +88,49 @@ func TestAKillForWantOfHostMemoryHasItsNumbers(t *testing.T) {
 		t.Errorf("%q", o.Sentence)
 	}
 }
+
+// spaced is a run that failed, of which a process had so much of its address space.
+func spaced(limit, peak int64, died string) *record.Run {
+	one := 1
+	detail, _ := json.Marshal(record.AddressSpace{Limit: limit, Peak: peak})
+	run := &record.Run{Meta: record.Meta{ExitCode: &one}}
+	if died != "" {
+		run.Events = append(run.Events, record.Event{PID: 7, Kind: record.KindDied, Name: died,
+			Detail: []byte(`{"text":"x"}`)})
+	}
+	run.Events = append(run.Events, record.Event{PID: 7, TMs: 40, Kind: record.KindEvent, Name: record.EventAddressSpace,
+		Detail: detail})
+	return run
+}
+
+func TestANativeProgramThatFailsAtItsLimitOfAddressSpaceIsToldSo(t *testing.T) {
+	t.Parallel()
+	const gib = int64(1 << 30)
+	o := peak.OutOfMemory(spaced(2*gib, 2*gib-gib/16, ""), peak.Growth{})
+	const want = "it failed when its address space had come to 1.94 GiB of the 2 GiB that it may have (ulimit -v), so " +
+		"that it was probably refused more."
+	if o == nil || o.Reason != peak.Host || o.Sentence != want || o.AtMs != 40 || !o.Died {
+		t.Fatalf("%+v", o)
+	}
+	grown := peak.Growth{Sure: true, Class: "host-growth", Claim: "host memory grows by 3 GiB in 55 s."}
+	if o := peak.OutOfMemory(spaced(2*gib, 2*gib-1, ""), grown); o.Reason != peak.Growing ||
+		!strings.HasSuffix(o.Sentence, "refused more; host memory grows by 3 GiB in 55 s.") {
+		t.Errorf("%+v", o)
+	}
+	well := spaced(2*gib, 2*gib-1, "")
+	well.Meta.ExitCode = new(int)
+	for name, run := range map[string]*record.Run{
+		"far from its limit": spaced(2*gib, gib, ""), "it ended well": well,
+		"of another exception": spaced(2*gib, 2*gib-1, "builtins.KeyError"), "nonsense": spaced(-1, 5, ""),
+	} {
+		if o := peak.OutOfMemory(run, grown); o != nil {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+	run := refused(16*gib, gib, "builtins.MemoryError", "")
+	run.Events = append(run.Events, spaced(2*gib, 2*gib-1, "").Events...)
+	if o := peak.OutOfMemory(run, peak.Growth{}); o.Sentence != "it held 1 GiB and was refused more host memory: its "+
+		"address space may have 2 GiB (ulimit -v), and had come to 2.00 GiB." {
+		t.Errorf("%s", o.Sentence)
+	}
+}

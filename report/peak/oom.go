@@ -102,7 +102,7 @@ func OutOfMemory(run *record.Run, g Growth) *OOM {
 	switch {
 	case s.last != nil:
 		return s.told(g)
-	case s.name != "" || s.killed || s.refused != nil && failed(run):
+	case s.name != "" || s.killed || s.refused != nil && failed(run) || s.isCrowdedOut(run):
 		return s.untold(run, g)
 	case s.owns > 0:
 		return s.caught()
@@ -124,6 +124,9 @@ type seen struct {
 	refused *record.Event // the last one; of a program that did not fail the last of its own
 	owns    int64         // refusals that the program itself asked for
 	killed  bool
+	spaces  map[int]record.AddressSpace // by process
+	crowded *record.Event               // of the last process that was near its limit of address space
+	raised  bool                        // a process told of an exception that ended it
 }
 
 // gather picks the error that matters.
@@ -141,11 +144,13 @@ func gather(run *record.Run) seen {
 				s.others = d.Processes
 			}
 		case record.KindDied:
+			s.raised = true
 			if text, ok := ranOut(e); ok {
 				s.died, s.text, s.name, s.pid = true, text, e.Name, e.PID
 			}
 		case record.KindEvent:
 			s.noteRefusal(e, run)
+			s.noteSpace(e)
 			s.killed = s.killed || e.Name == "killed for memory"
 		}
 	}

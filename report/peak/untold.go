@@ -40,6 +40,8 @@ func (s *seen) untold(run *record.Run, g Growth) *OOM {
 		s.byText(o)
 	case s.refused != nil:
 		return s.byDriver(run, g)
+	case !s.killed && s.isCrowdedOut(run):
+		s.bySpace(o, run, g)
 	default:
 		o.Reason = Killed
 		o.Sentence = sayKilled(run, g)

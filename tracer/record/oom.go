@@ -101,6 +101,13 @@ type Refusal struct {
 	Own    bool   `json:"own"`  // the program itself asked, and no allocator that tries again
 }
 
+// AddressSpace is what a process may have of it (ulimit -v), and the most that it was seen
+// to have: the detail of an event that is named EventAddressSpace. Bytes.
+type AddressSpace struct {
+	Limit int64 `json:"limit_bytes"`
+	Peak  int64 `json:"peak_bytes"`
+}
+
 // Died is the message of the exception that ended a program: the detail of an event
 // of KindDied.
 type Died struct {

@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -74,5 +76,49 @@ func TestANativeProgramThatTheDriverRefusesMemoryIsToldWhyWhenAndWhatItHeld(t *t
 	twin := gpumemEnv(t, dir, env, "run", "--inject", "preload", "--out", "twin", "--", program, "healthy")
 	if twin.code != 0 || readVerdict(t, filepath.Join(dir, "twin")).OOM != nil {
 		t.Errorf("the twin: exit code %d\n%s%s", twin.code, twin.stdout, twin.stderr)
+	}
+}
+
+// eater takes host memory until it is refused, 4 MiB in 10 ms; with an argument it fails
+// soon and far from there.
+const eater = `#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+	(void)argv;
+	for (int i = 0; argc < 2 || i < 8; i++, usleep(10000)) {
+		char *p = malloc(4 << 20);
+		if (!p) abort();
+		memset(p, 1, 4 << 20);
+	}
+	return 1;
+}
+`
+
+func TestANativeProgramThatIsRefusedHostMemoryIsToldItsLimit(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("the quick lane leaves this to the whole")
+	}
+	dir := t.TempDir()
+	source, program := filepath.Join(dir, "eater.c"), filepath.Join(dir, "eater")
+	if err := os.WriteFile(source, []byte(eater), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("cc", "-O1", "-o", program, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	const limited = `ulimit -v 614400; exec "$@"`
+	got := gpumem(t, dir, "run", "--out", "out", "--", "sh", "-c", limited, "sh", program)
+	o := readVerdict(t, filepath.Join(dir, "out")).OOM
+	if got.code != 128+6 || o == nil || o.Reason != peak.Host || o.LimitBytes == nil || *o.LimitBytes != 600<<20 {
+		t.Fatalf("exit code %d, %+v\n%s%s", got.code, o, got.stdout, got.stderr)
+	}
+	if !strings.Contains(got.stdout+got.stderr, "out of memory: it ended by SIGABRT when its address space had come to ") {
+		t.Errorf("the answer:\n%s%s", got.stdout, got.stderr)
+	}
+	got = gpumem(t, dir, "run", "--out", "twin", "--", "sh", "-c", limited, "sh", program, "healthy")
+	if got.code != 1 || readVerdict(t, filepath.Join(dir, "twin")).OOM != nil {
+		t.Errorf("the twin: exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 }
