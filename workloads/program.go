@@ -35,6 +35,8 @@ type program struct {
 	stated   bool        // the pool's statistics were printed
 	spoiled  int         // batches that failed by the planted early return
 	ranked   statements  // what each traced statement added
+	most     int64       // live bytes whose composition was told last
+	refusals int64       // allocations that the device refused
 }
 
 // newProgram opens the device and joins the tracer.
@@ -83,7 +85,8 @@ func (p *program) options() (tensor.Options, error) {
 		limit = p.encodersPerBuffer()
 	}
 	limit = cmp.Or(p.number("commands"), limit)
-	o := tensor.Options{Policy: policy, BatchLimit: limit, NoAutorelease: p.Fault == "no-autorelease-pool"}
+	o := tensor.Options{Policy: policy, BatchLimit: limit, NoAutorelease: p.Fault == "no-autorelease-pool",
+		Refused: p.tellRefused}
 	d := p.workload.device
 	d.NoAutorelease = o.NoAutorelease
 	if err := plant(p.Fault, &o, &d); err != nil {
@@ -245,7 +248,10 @@ func (p *program) sample(cells []record.Cell) []record.Cell {
 }
 
 // tick says that a step has been done.
-func (p *program) tick() { p.client.Step(p.step.Add(1)) }
+func (p *program) tick() {
+	p.lookAtMost()
+	p.client.Step(p.step.Add(1))
+}
 
 // flag is the value of a setting.
 func (p *program) flag(name string) string {
@@ -264,6 +270,7 @@ func (p *program) number(name string) int {
 
 // did traces the statement of the caller's line that has just ended.
 func (p *program) did(tag console.Tag) {
+	p.lookAtMost()
 	if !p.printer.Modes().MemTrace {
 		return
 	}
