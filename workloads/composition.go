@@ -17,31 +17,40 @@ func labelledRoles() map[string]tensor.Role {
 	}
 }
 
-// composition is what live memory is made of, in the form of a mark.
-func (p *program) composition(moment string) json.RawMessage {
+// composer tells the tracer what a program's live memory is made of.
+type composer struct {
+	p        *program
+	most     int64 // live bytes whose composition was told last
+	refusals int64 // allocations that the device refused
+}
+
+// detail is what live memory is made of, in the form of a mark.
+func (c *composer) detail(moment string) json.RawMessage {
+	p := c.p
 	m := tensor.Composition(p.rt, labelledRoles())
-	c := record.Composition{Moment: moment, Categories: categoriesOf(m)}
+	made := record.Composition{Moment: moment, Categories: categoriesOf(m)}
 	if p.device != nil {
-		c.Rounded = &m.Rounded
-		c.Pools = []record.Pool{{Kind: "buffers", Segments: m.IdleCount, Live: m.Bytes, Idle: m.IdleBytes,
+		made.Rounded = &m.Rounded
+		made.Pools = []record.Pool{{Kind: "buffers", Segments: m.IdleCount, Live: m.Bytes, Idle: m.IdleBytes,
 			IdleCount: m.IdleCount, Largest: m.Largest, Whole: m.IdleBytes}}
 	}
-	text, err := json.Marshal(c)
+	text, err := json.Marshal(made)
 	if err != nil {
 		return nil
 	}
 	return text
 }
 
-// tellRefused tells that the device has no memory for what was asked, before the error
+// refused tells that the device has no memory for what was asked, before the error
 // is seen. The pool has given its idle buffers back by then.
-func (p *program) tellRefused(refused *pool.OutOfMemoryError) {
-	p.refusals++
+func (c *composer) refused(refused *pool.OutOfMemoryError) {
+	p := c.p
+	c.refusals++
 	m := tensor.Composition(p.rt, labelledRoles())
 	limit := int64(refused.LimitBytes)
 	free := max(limit-m.Bytes-m.IdleBytes, 0)
 	reserved := m.Bytes + m.IdleBytes
-	text, err := json.Marshal(record.OOM{Framework: "metal", Count: p.refusals, Asked: int64(refused.RequestedBytes),
+	text, err := json.Marshal(record.OOM{Framework: "metal", Count: c.refusals, Asked: int64(refused.RequestedBytes),
 		Limit: &limit, Capacity: &limit, Free: &free, Allocated: &m.Bytes, Reserved: &reserved,
 		Categories: categoriesOf(m), Site: caller()})
 	if err == nil {
@@ -57,22 +66,23 @@ func categoriesOf(m tensor.Made) map[string]int64 {
 	return by
 }
 
-// tellComposition answers whoever asks what live memory is made of now.
-func (p *program) tellComposition() agent.Done {
-	p.client.MarkDetail(record.KindComposition, p.workload.Name, "", p.composition(""))
+// answer answers whoever asks what live memory is made of now.
+func (c *composer) answer() agent.Done {
+	c.p.client.MarkDetail(record.KindComposition, c.p.workload.Name, "", c.detail(""))
 	return agent.Done{}
 }
 
 // mostMore is the part by which live memory must exceed what was told last.
 const mostMore = .1
 
-// lookAtMost tells what live memory is made of when there is clearly more than ever.
-func (p *program) lookAtMost() {
+// look tells what live memory is made of when there is clearly more than ever.
+func (c *composer) look() {
+	p := c.p
 	if p.client == nil {
 		return
 	}
-	if live := p.rt.Stats().LiveBytes; float64(live) > (1+mostMore)*float64(p.most) {
-		p.most = live
-		p.client.MarkDetail(record.KindComposition, p.workload.Name, "", p.composition(record.MomentMost))
+	if live := p.rt.Stats().LiveBytes; float64(live) > (1+mostMore)*float64(c.most) {
+		c.most = live
+		p.client.MarkDetail(record.KindComposition, p.workload.Name, "", c.detail(record.MomentMost))
 	}
 }

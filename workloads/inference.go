@@ -192,7 +192,7 @@ func (s *server) buffer(label string, bytes uint64) (pool.Handle, error) {
 	h, err := s.rt.Pool().Get(pool.Request{Elements: bytes, ElementSize: 1, Label: label, Unpooled: true})
 	var full *pool.OutOfMemoryError
 	if errors.As(err, &full) {
-		s.tellRefused(full)
+		s.made.refused(full)
 	}
 	return h, err
 }
