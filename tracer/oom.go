@@ -90,14 +90,20 @@ func nameOf(pid int) string {
 }
 
 // tellKill writes that the kernel killed the program for want of memory: it was
-// killed, and such kills in its control group have become more. The lock is held.
+// killed, and such kills in its control group have become more. Of a process of its own
+// that went with it that is told in its place. The lock is held.
 func (s *attempt) tellKill(e ending) {
+	for _, pid := range s.pidsLocked() {
+		if f := s.procs[pid]; pid != s.main && f.isGone() {
+			s.kill.tell(s.recording, f)
+		}
+	}
 	const codeKilled = 128 + 9 // as shells pass it on
-	if e.signal != "SIGKILL" && e.code != codeKilled || s.kills < 0 {
+	if e.signal != "SIGKILL" && e.code != codeKilled || s.kill.count < 0 || s.kill.told > 0 {
 		return
 	}
-	if n, ok := oomKills(ownGroups, groupsRoot); ok && n > s.kills {
+	if s.kill.look(s.clock.Now(), true); s.kill.open > 0 {
 		s.eventLocked(record.Event{TMs: s.millis(s.clock.Now()), PID: s.main, Kind: record.KindEvent,
-			Name: "killed for memory", Text: "the kernel killed the program because host memory ran out"})
+			Name: record.EventKilled, Text: "the kernel killed the program because host memory ran out"})
 	}
 }

@@ -1,6 +1,7 @@
 package peak
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -52,18 +53,29 @@ func (s *seen) byHost(o *OOM, run *record.Run, g Growth) {
 	}
 }
 
-// sayKilled answers a program that the kernel killed, with what it held when it was
-// seen last and with the limit of its control group, as far as they are known.
-func sayKilled(run *record.Run, g Growth) string {
-	text := "the kernel killed the program because host memory ran out"
-	if held := hostHeld(run, 0); held > 0 {
+// byKernel answers a program that the kernel killed, or a process of, with what it held
+// when it was seen last and with the limit of its control group, as far as they are known.
+func (s *seen) byKernel(o *OOM, run *record.Run, g Growth) {
+	d, _ := record.DetailOf[record.Killed](s.killed)
+	o.Reason, o.AtMs, o.PID, o.Site = Killed, s.killed.TMs, s.killed.PID, ""
+	who, held := "the program", cmp.Or(d.Held, hostHeld(run, 0))
+	if d.Held > 0 { // a process of several
+		who = fmt.Sprintf("process %d", s.killed.PID)
+		if d.Name != "" {
+			who += " (" + d.Name + ")"
+		}
+	}
+	text := "the kernel killed " + who + " because host memory ran out"
+	if held > 0 {
 		text += ", when it held about " + units.Bytes(held)
 	}
-	limit := run.Meta.CapacityBytes[record.LimitCgroup]
-	if limit > 0 {
-		return text + fmt.Sprintf("; its control group may have %s%s.", units.Bytes(limit), grownText(g, "; "))
+	if limit := run.Meta.CapacityBytes[record.LimitCgroup]; limit > 0 {
+		o.LimitBytes = &limit
+		text += "; its control group may have " + units.Bytes(limit)
+	} else {
+		text += ": its control group, or the machine, was at its limit"
 	}
-	return text + ": its control group, or the machine, was at its limit" + grownText(g, "; ") + "."
+	o.Sentence = text + grownText(g, "; ") + "."
 }
 
 // grownText is the sure growth behind a separator, empty without one.

@@ -70,7 +70,7 @@ func TestTheLineThatWasRefusedMemoryIsNamed(t *testing.T) {
 func TestAKillForWantOfHostMemoryNamesTheGrowthThatLedToIt(t *testing.T) {
 	t.Parallel()
 	run := &record.Run{Meta: record.Meta{Signal: "SIGKILL"}, Events: []record.Event{{Kind: record.KindEvent,
-		Name: "killed for memory"}}}
+		Name: record.EventKilled}}}
 	g := peak.Growth{Sure: true, Claim: "host memory grows by 3 GiB in 55 s."}
 	if o := peak.OutOfMemory(run, g); !strings.HasSuffix(o.Sentence, "at its limit; host memory grows by 3 GiB in 55 s.") {
 		t.Errorf("%q", o.Sentence)
@@ -81,7 +81,7 @@ func TestAKillForWantOfHostMemoryHasItsNumbers(t *testing.T) {
 	t.Parallel()
 	run := &record.Run{Meta: record.Meta{Signal: "SIGKILL", CapacityBytes: map[string]int64{record.LimitCgroup: 2 << 30}},
 		Samples: record.NewSamples([]string{record.ColFootprint}, [][]float64{{1 << 30, 3 << 29}}),
-		Events:  []record.Event{{Kind: record.KindEvent, Name: "killed for memory"}}}
+		Events:  []record.Event{{Kind: record.KindEvent, Name: record.EventKilled}}}
 	want := "the kernel killed the program because host memory ran out, when it held about 1.50 GiB; " +
 		"its control group may have 2 GiB."
 	if o := peak.OutOfMemory(run, peak.Growth{}); o.Sentence != want {
@@ -132,5 +132,26 @@ func TestANativeProgramThatFailsAtItsLimitOfAddressSpaceIsToldSo(t *testing.T) {
 	if o := peak.OutOfMemory(run, peak.Growth{}); o.Sentence != "it held 1 GiB and was refused more host memory: its "+
 		"address space may have 2 GiB (ulimit -v), and had come to 2.00 GiB." {
 		t.Errorf("%s", o.Sentence)
+	}
+}
+
+func TestAProcessThatTheKernelKilledIsNamedAlsoWhereTheProgramWentOn(t *testing.T) {
+	t.Parallel()
+	const gib = int64(1 << 30)
+	sure := peak.Growth{Sure: true, Class: "host-growth", Claim: "host memory grows by 3 GiB in 55 s."}
+	for _, code := range []int{0, 1, 137} {
+		run := refused(16*gib, gib, "builtins.RuntimeError", "DataLoader worker exited unexpectedly")
+		run.Meta.ExitCode = &code
+		run.Meta.CapacityBytes = map[string]int64{record.LimitCgroup: 4 * gib}
+		detail, _ := json.Marshal(record.Killed{Name: "python3 train.py", Held: 3 * gib})
+		run.Events = append(run.Events, record.Event{PID: 9, TMs: 70, Kind: record.KindEvent, Name: record.EventKilled,
+			Detail: detail})
+		o := peak.OutOfMemory(run, sure)
+		const want = "the kernel killed process 9 (python3 train.py) because host memory ran out, when it held about 3 GiB; " +
+			"its control group may have 4 GiB; host memory grows by 3 GiB in 55 s."
+		if o == nil || !o.Ended() || o.Reason != peak.Killed || o.Sentence != want || o.AtMs != 70 || o.PID != 9 ||
+			!o.Tells(sure.Claim) {
+			t.Errorf("exit code %d: %+v", code, o)
+		}
 	}
 }

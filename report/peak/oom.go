@@ -39,7 +39,8 @@ type OOM struct {
 	Sentence string  `json:"sentence,omitempty"`
 	AtMs     float64 `json:"at_ms"`
 	PID      int     `json:"pid,omitempty"`
-	Died     bool    `json:"died"`
+	// Died says that the error ended the program, or a process of it that the kernel killed.
+	Died bool `json:"died"`
 	// Errors is how many there were, Caught how many of them the program survived.
 	Errors int64 `json:"errors"`
 	Caught int64 `json:"caught,omitempty"`
@@ -100,9 +101,9 @@ func OutOfMemory(run *record.Run, g Growth) *OOM {
 	}
 	s := gather(run)
 	switch {
-	case s.last != nil:
+	case s.last != nil && (s.died || s.killed == nil):
 		return s.told(g)
-	case s.name != "" || s.killed || s.refused != nil && failed(run) || s.isCrowdedOut(run):
+	case s.name != "" || s.killed != nil || s.refused != nil && failed(run) || s.isCrowdedOut(run):
 		return s.untold(run, g)
 	case s.owns > 0:
 		return s.caught()
@@ -121,9 +122,9 @@ type seen struct {
 	name    string
 	pid     int
 	others  []record.HeldBy
-	refused *record.Event // the last one; of a program that did not fail the last of its own
-	owns    int64         // refusals that the program itself asked for
-	killed  bool
+	refused *record.Event               // the last one; of a program that did not fail the last of its own
+	owns    int64                       // refusals that the program itself asked for
+	killed  *record.Event               // the last process that the kernel killed
 	spaces  map[int]record.AddressSpace // by process
 	crowded *record.Event               // of the last process that was near its limit of address space
 	raised  bool                        // a process told of an exception that ended it
@@ -151,7 +152,9 @@ func gather(run *record.Run) seen {
 		case record.KindEvent:
 			s.noteRefusal(e, run)
 			s.noteSpace(e)
-			s.killed = s.killed || e.Name == "killed for memory"
+			if e.Name == record.EventKilled {
+				s.killed = e
+			}
 		}
 	}
 	for _, n := range counts {
@@ -273,6 +276,11 @@ func ptr[T any](v T) *T { return &v }
 
 // Ended says whether this is what ended the program. It may be called on nil.
 func (o *OOM) Ended() bool { return o != nil && o.Died && o.Sentence != "" }
+
+// Tells says whether the sentence has a claim about what grows in it.
+func (o *OOM) Tells(claim string) bool {
+	return claim != "" && strings.Contains(o.Sentence, strings.TrimSuffix(claim, "."))
+}
 
 // Advice is what to do first; empty where the growth has to be mended, and where the
 // reason knows none.

@@ -34,17 +34,18 @@ func (s *seen) untold(run *record.Run, g Growth) *OOM {
 		}
 	}
 	switch {
+	case s.killed != nil && s.name == "":
+		s.byKernel(o, run, g)
 	case hostMemory(s.name, s.text):
 		s.byHost(o, run, g)
 	case s.name != "":
 		s.byText(o)
 	case s.refused != nil:
 		return s.byDriver(run, g)
-	case !s.killed && s.isCrowdedOut(run):
+	case s.killed == nil && s.isCrowdedOut(run):
 		s.bySpace(o, run, g)
 	default:
-		o.Reason = Killed
-		o.Sentence = sayKilled(run, g)
+		s.byKernel(o, run, g)
 	}
 	return o
 }

@@ -108,6 +108,13 @@ type AddressSpace struct {
 	Peak  int64 `json:"peak_bytes"`
 }
 
+// Killed is a process that the kernel killed, with the memory that it was seen to hold
+// last: the detail of an event that is named EventKilled.
+type Killed struct {
+	Name string `json:"name,omitempty"`
+	Held int64  `json:"held_bytes,omitempty"`
+}
+
 // Died is the message of the exception that ended a program: the detail of an event
 // of KindDied.
 type Died struct {

@@ -81,6 +81,9 @@ const (
 	// EventRefused is the name of an event: the driver refused an allocation. Its detail
 	// is a Refusal, its sites are what the program held of the devices then.
 	EventRefused = "allocation refused"
+	// EventKilled is the name of an event: the kernel killed the process because host
+	// memory ran out. Its detail is a Killed, or empty of the program itself.
+	EventKilled = "killed for memory"
 	// EventAddressSpace is the name of an event at the end of a process whose address space
 	// is limited. Its detail is an AddressSpace.
 	EventAddressSpace = "address space"
