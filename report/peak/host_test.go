@@ -155,3 +155,22 @@ func TestAProcessThatTheKernelKilledIsNamedAlsoWhereTheProgramWentOn(t *testing.
 		}
 	}
 }
+
+func TestALimitOfMappingsIsToldWhereThereAreAsMany(t *testing.T) {
+	t.Parallel()
+	const gib = int64(1 << 30)
+	for _, c := range []struct {
+		mappings int64
+		reason   peak.Reason
+	}{{65529, peak.Limit}, {300, peak.Host}, {0, peak.Host}} {
+		run := refused(16*gib, gib, "builtins.OSError", "[Errno 12] Cannot allocate memory")
+		run.Events[0].Detail, _ = json.Marshal(record.Died{Text: "[Errno 12] Cannot allocate memory", Mappings: c.mappings,
+			MappingsLimit: 65530})
+		o := peak.OutOfMemory(run, peak.Growth{})
+		if o.Reason != c.reason || c.reason == peak.Limit && (!strings.HasPrefix(o.Sentence,
+			"it had 65,529 mappings of memory, and the system allows 65,530 (vm.max_map_count): ") ||
+			!strings.Contains(o.Advice(), "sysctl")) {
+			t.Errorf("%d mappings: %+v, %s", c.mappings, o, o.Advice())
+		}
+	}
+}

@@ -121,6 +121,7 @@ type seen struct {
 	text    string // of the exception
 	name    string
 	pid     int
+	death   record.Died
 	others  []record.HeldBy
 	refused *record.Event               // the last one; of a program that did not fail the last of its own
 	owns    int64                       // refusals that the program itself asked for
@@ -148,6 +149,7 @@ func gather(run *record.Run) seen {
 			s.raised = true
 			if text, ok := ranOut(e); ok {
 				s.died, s.text, s.name, s.pid = true, text, e.Name, e.PID
+				s.death, _ = record.DetailOf[record.Died](e)
 			}
 		case record.KindEvent:
 			s.noteRefusal(e, run)
@@ -294,6 +296,10 @@ func (o *OOM) Advice() string {
 	case Request:
 		if o.Device == nil && o.Framework == "" {
 			return "look at the size that is asked for: the machine does not have as much"
+		}
+	case Limit:
+		if o.Device == nil && o.Framework == "" {
+			return "map fewer and larger pieces, or raise vm.max_map_count (sysctl)"
 		}
 	case Held:
 		if len(o.Holders) > 0 {

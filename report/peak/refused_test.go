@@ -1,6 +1,7 @@
 package peak_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -74,5 +75,38 @@ func TestARefusalOfTheDriverHasTheReasonThatItsNumbersProve(t *testing.T) {
 		if o == nil || o.Reason != c.reason || !strings.HasPrefix(o.Sentence, c.words) {
 			t.Errorf("%s: %+v", name, o)
 		}
+	}
+}
+
+func TestAnExceptionWithoutASizeIsToldByTheRefusalBehindIt(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]peak.Reason{
+		"cuMemAlloc failed: out of memory":                       peak.Driver,
+		"Out of memory allocating 1,024 bytes (allocated so far": peak.Full,
+	} {
+		run := nativeRun(held("16106127360"), "")
+		quoted, _ := json.Marshal(record.Died{Text: text})
+		run.Events = append(run.Events, record.Event{PID: 7, Kind: record.KindDied, Name: "pycuda._driver.MemoryError",
+			Detail: quoted})
+		if o := peak.OutOfMemory(run, peak.Growth{}); o == nil || o.Reason != want {
+			t.Errorf("%s: %+v", text, o)
+		}
+	}
+}
+
+func TestAnOptimizerThatKeepsItsStateLaterIsNamed(t *testing.T) {
+	t.Parallel()
+	first := func(gradients int64) *record.Run {
+		return detail(t, recorded(t, "optimizer"), func(d *record.OOM) {
+			d.Model.Optimizer = &record.Optimizer{Name: "SGD", Parameters: d.Model.Optimizer.Parameters}
+			d.Categories["gradients"] = gradients
+		})
+	}
+	o := peak.OutOfMemory(first(28<<30), peak.Growth{})
+	if o.Reason != peak.OptimizerStep || !strings.HasPrefix(o.Sentence, "the first step of SGD does not fit: beside ") {
+		t.Errorf("%+v", o)
+	}
+	if o := peak.OutOfMemory(first(0), peak.Growth{}); o.Reason == peak.OptimizerStep {
+		t.Errorf("without gradients: %+v", o)
 	}
 }

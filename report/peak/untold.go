@@ -38,6 +38,8 @@ func (s *seen) untold(run *record.Run, g Growth) *OOM {
 		s.byKernel(o, run, g)
 	case hostMemory(s.name, s.text):
 		s.byHost(o, run, g)
+	case s.name != "" && s.refused != nil && s.owns > 0 && !tellsSize(s.text):
+		return s.byDriver(run, g)
 	case s.name != "":
 		s.byText(o)
 	case s.refused != nil:
@@ -50,10 +52,19 @@ func (s *seen) untold(run *record.Run, g Growth) *OOM {
 	return o
 }
 
+// tellsSize says whether an exception has the size that was asked for.
+func tellsSize(text string) bool {
+	_, ok := sizeAfter(text, askedPattern)
+	return ok
+}
+
+// askedPattern finds the size in what frameworks say.
+const askedPattern = `(?i)(?:allocating|trying to allocate|allocate)\s+([0-9][0-9,.]*)\s*`
+
 // byText reads the sizes out of what CuPy, JAX and MLX say.
 func (s *seen) byText(o *OOM) {
 	o.Reason, o.Framework = Full, frameworkOf(s.name)
-	asked, ok := sizeAfter(s.text, `(?i)(?:allocating|trying to allocate|allocate)\s+([0-9][0-9,.]*)\s*`)
+	asked, ok := sizeAfter(s.text, askedPattern)
 	if ok {
 		o.AskedBytes = &asked
 	}

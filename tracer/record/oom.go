@@ -119,6 +119,9 @@ type Killed struct {
 // of KindDied.
 type Died struct {
 	Text string `json:"text"`
+	// Mappings of memory that the process had, and that the system allows; 0 is unknown.
+	Mappings      int64 `json:"mappings,omitempty"`
+	MappingsLimit int64 `json:"mappings_limit,omitempty"`
 }
 
 // DetailOf reads the detail of an event into one of the types here. It reports
