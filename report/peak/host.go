@@ -41,7 +41,7 @@ func (s *seen) byHost(o *OOM, run *record.Run, g Growth) {
 		o.Reason = Request
 		o.Sentence = fmt.Sprintf("it asked for %s of host memory at once%s, and the machine has %s.", units.Bytes(asked),
 			where, units.Bytes(machine))
-	case g.Sure && g.Claim != "":
+	case g.Sure && g.Claim != "" && !(held > 0 && asked > held/2): // one large request ends no growth
 		o.Reason = Growing
 		o.Sentence = fmt.Sprintf("it grew until it was refused %s%s%s.", more, where, grownText(g, ": "))
 	case held > 0 && machine > 0:
@@ -50,6 +50,7 @@ func (s *seen) byHost(o *OOM, run *record.Run, g Growth) {
 			more, where, units.Bytes(machine))
 		if space := s.spaceText(s.pid); space != "" {
 			o.Sentence = fmt.Sprintf("it held %s and was refused %s%s: %s.", units.Bytes(held), more, where, space)
+			s.saveSpace(o)
 		} else if float64(held)+float64(asked) < .8*float64(machine) {
 			o.Sentence = strings.TrimSuffix(o.Sentence, ".") + ", so that its own limit (ulimit -v), its container's, or " +
 				"what others hold stands in the way."

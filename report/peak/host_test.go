@@ -38,6 +38,9 @@ func TestAProgramThatWasRefusedHostMemoryIsToldWhy(t *testing.T) {
 			"it asked for 32.0 GiB of host memory at once, and the machine has 16.0 GiB."},
 		{refused(16*gib, gib, "builtins.RuntimeError", torch("134217728")), sure, peak.Growing,
 			"it grew until it was refused 128 MiB more of host memory: host memory grows by 3 GiB in 55 s."},
+		{refused(16*gib, 2*gib, "builtins.RuntimeError", torch("4294967296")), sure, peak.Host,
+			"it held 2 GiB and was refused 4 GiB more of host memory; the machine has 16.0 GiB, so that its own limit " +
+				"(ulimit -v), its container's, or what others hold stands in the way."},
 		{refused(16*gib, 3*gib, "builtins.RuntimeError", torch("134217728")), peak.Growth{}, peak.Host,
 			"it held 3 GiB and was refused 128 MiB more of host memory; the machine has 16.0 GiB, so that its own limit " +
 				"(ulimit -v), its container's, or what others hold stands in the way."},
@@ -132,6 +135,12 @@ func TestANativeProgramThatFailsAtItsLimitOfAddressSpaceIsToldSo(t *testing.T) {
 	if o := peak.OutOfMemory(run, peak.Growth{}); o.Sentence != "it held 1 GiB and was refused more host memory: its "+
 		"address space may have 2 GiB (ulimit -v), and had come to 2.00 GiB." {
 		t.Errorf("%s", o.Sentence)
+	}
+	run = refused(16*gib, gib, "builtins.MemoryError", "Unable to allocate 1.00 GiB for an array")
+	run.Events = append(run.Events, spaced(2*gib, 2*gib-gib/4, "").Events...)
+	if o := peak.OutOfMemory(run, peak.Growth{}); len(o.Saves) != 1 || o.Saves[0].Bytes != gib-gib/4 || !strings.HasSuffix(
+		o.Sentence, "had come to 1.75 GiB. A limit of address space that is 768 MiB higher: it would have fit.") {
+		t.Errorf("%s %+v", o.Sentence, o.Saves)
 	}
 }
 

@@ -48,6 +48,19 @@ func (s *seen) bySpace(o *OOM, run *record.Run, g Growth) {
 		"it was probably refused more%s.", how, units.Bytes(d.Peak), units.Bytes(d.Limit), grown)
 }
 
+// saveSpace says how much higher the limit of address space had to be for the request.
+func (s *seen) saveSpace(o *OOM) {
+	d := s.spaces[s.pid]
+	const step = 1 << 20 // limits are set in round numbers
+	if o.AskedBytes == nil || *o.AskedBytes <= d.Limit-d.Peak {
+		return // what is missing is not known
+	}
+	missing := (*o.AskedBytes - (d.Limit - d.Peak) + step - 1) / step * step
+	save := Save{"a limit of address space that is " + units.Bytes(missing) + " higher", missing, ptr(true)}
+	o.LimitBytes, o.Saves = &d.Limit, append(o.Saves, save)
+	o.Sentence += " " + save.text()
+}
+
 // spaceText says what of its address space a process had, behind a separator; empty
 // where it has no limit.
 func (s *seen) spaceText(pid int) string {

@@ -182,8 +182,8 @@ def room(mib):
     resource.setrlimit(resource.RLIMIT_AS, (used + mib * M,) * 2); time.sleep(.5)  # gpumem looks for limits now and then
 @truth("host-memory", "host")
 def hostlimit():
-    """A few large tensors on the processor, beyond the limit of address space."""
-    room(1500); x = [torch.zeros(64*M) for _ in range(2 if twin else 20)]
+    """One large tensor on the processor beside another, beyond the limit of address space."""
+    room(1500); x = torch.ones(75*M); y = torch.zeros((75 if twin else 384)*M)
 @truth("growth", "host")
 def hostgrowth():
     """Tensors that the program keeps on the processor, until its limit."""
