@@ -137,7 +137,7 @@ func answerOf(run *record.Run, v *verdict.Verdict, o Options) *document {
 		producer: clean(o.Producer, maxName),
 	}
 	if v.OOM.Ended() {
-		d.oom, d.grew = clean(v.Answer, maxSentence), v.OOM.Reason == peak.Growing
+		d.oom, d.grew = clean(v.Answer, maxSentence), v.OOM.Reason == peak.Growing || v.OOM.Tells(v.Claim)
 	}
 	return d
 }

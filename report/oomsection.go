@@ -45,6 +45,9 @@ func oomSection(v *verdict.Verdict) section {
 		}
 		s.blocks = append(s.blocks, block{table: compositionTable(caption, o.Composition)})
 	}
+	if t := modulesTable(oomModules, o.Modules, sumOf(o.Composition)); t != nil {
+		s.blocks = append(s.blocks, block{table: t})
+	}
 	if t := othersTable(o); t != nil {
 		s.blocks = append(s.blocks, block{table: t})
 	}
@@ -56,6 +59,11 @@ func oomSection(v *verdict.Verdict) section {
 	}
 	return s
 }
+
+// oomModules is the caption of the table by module. Nobody watched the forward passes
+// then: see docs/out-of-memory.md.
+const oomModules = "Live memory when it ran out, by module of the model; of activations, by the parameters that " +
+	"went into them."
 
 // caughtText tells of errors that the program went on after, with the last one's
 // figures; empty where one ended it, and where there were none.
@@ -95,6 +103,9 @@ func oomFigures(o *peak.OOM) []pair {
 			out = append(out, pair{name, units.Bytes(*bytes) + more})
 		}
 	}
+	if o.AtMs > 0 {
+		out = append(out, pair{"when", units.Seconds(o.AtMs/1000) + " into the run"})
+	}
 	add("asked for", o.AskedBytes, "")
 	add("free on the device", o.FreeBytes, "")
 	if o.LimitBytes != nil && o.Capacity != nil && *o.LimitBytes < *o.Capacity {
@@ -118,16 +129,20 @@ func oomFigures(o *peak.OOM) []pair {
 func compositionTable(caption string, list []peak.Category) *table {
 	t := &table{caption: caption, zeros: "Nothing", head: []column{{title: "what"}, {title: "bytes", right: true},
 		{title: "share", right: true}}}
-	sum := int64(0)
-	for _, c := range list {
-		sum += c.Bytes
-	}
+	sum := sumOf(list)
 	for _, c := range list[:min(len(list), maxRows)] {
 		t.rows = append(t.rows, []string{clean(c.Name, maxName), units.Bytes(c.Bytes),
 			units.Percent(float64(c.Bytes) / float64(max(sum, 1)))})
 	}
 	t.foot = [][]string{{"sum", units.Bytes(sum), ""}}
 	return t
+}
+
+func sumOf(list []peak.Category) (sum int64) {
+	for _, c := range list {
+		sum += c.Bytes
+	}
+	return sum
 }
 
 // othersTable is who held memory on the device beside the program.

@@ -6,6 +6,7 @@ import (
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/peak"
 	"github.com/gpumem/gpumem/report/verdict"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // peakSection says what memory was made of at the peak of a profiled window and at
@@ -23,10 +24,18 @@ func peakSection(v *verdict.Verdict) section {
 	}
 	if c := v.Composition; c != nil {
 		text := "Live at the end."
-		if c.Incomplete {
+		switch {
+		case c.Moment == record.MomentMost:
+			text = fmt.Sprintf("Live when most was, as far as the program looked: %s into the run.",
+				units.Seconds(c.AtMs/1000))
+		case c.Incomplete:
 			text = "Live at the end; the search for names ended early, so what has none may be anything."
 		}
 		s.blocks = append(s.blocks, block{table: compositionTable(text, c.Categories)})
+		if c.Rounded != nil && *c.Rounded > 0 {
+			s.blocks = append(s.blocks, block{text: fmt.Sprintf("%s of it nobody asked for: size classes and pages add that "+
+				"to the lengths.", units.Bytes(*c.Rounded))})
+		}
 		if c.Whole != nil && c.Beside != nil && *c.Whole+*c.Beside > 0 {
 			s.blocks = append(s.blocks, block{text: fmt.Sprintf("The pool keeps %s beside that: %s in segments that it "+
 				"can give back, %s in pieces beside live blocks.", units.Bytes(*c.Whole+*c.Beside),

@@ -83,7 +83,8 @@ type Config struct {
 	Cells CellSource
 
 	// Watch looks at the program beside the sampling, each function on a goroutine
-	// of its own, and tells what it found as events, whose time is set here. It
+	// of its own, and tells what it found as events. Their TMs is the time of the
+	// monotonic clock in ms at which it happened, 0 for now. It
 	// returns when ctx is done, which is when the program has ended.
 	Watch []func(ctx context.Context, pid int, emit func(record.Event))
 

@@ -160,9 +160,22 @@ func (s *attempt) watchLoop(pid int, watch func(context.Context, int, func(recor
 		}
 	}()
 	watch(ctx, pid, func(e record.Event) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		e.TMs = s.millis(s.clock.Now())
-		s.eventLocked(e)
+		if at, ask := s.watched(e); ask {
+			listener{r: s.recording}.tellOthers(e.PID, at)
+		}
 	})
+}
+
+// watched writes what a function of Config.Watch tells. It reports when that was, and
+// whether the drivers are to be asked who else holds memory.
+func (s *attempt) watched(e record.Event) (at int64, ask bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at = s.clock.Now()
+	if e.TMs > 0 {
+		at = max(min(int64(e.TMs*float64(time.Millisecond)), at), s.start)
+	}
+	e.TMs = s.millis(at)
+	s.eventLocked(e)
+	return at, e.Name == record.EventRefused && listener{r: s.recording}.asksOthers()
 }

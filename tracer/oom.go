@@ -40,11 +40,19 @@ func (l listener) outOfMemory(c *connected, f *followed, m *agent.Mark, now int6
 	if err := c.conn.Kept(m.TNs); err != nil && !isOver(c.gone) {
 		r.warnLocked(err.Error())
 	}
-	if r.ooms++; r.cfg.Charges == nil || r.ooms > maxAskOthers {
+	if !l.asksOthers() {
 		return
 	}
 	at := r.agentTime(m.TNs, now)
 	l.concludes.Go(func() { r.guard(func() { l.tellOthers(f.pid, at) }) })
+}
+
+// asksOthers counts an error, and says whether the drivers are asked who else holds
+// memory. The lock is held.
+func (l listener) asksOthers() bool {
+	r := l.r
+	r.ooms++
+	return r.cfg.Charges != nil && r.ooms <= maxAskOthers
 }
 
 // tellOthers writes what the devices hold for processes that are not of this run.
@@ -82,14 +90,20 @@ func nameOf(pid int) string {
 }
 
 // tellKill writes that the kernel killed the program for want of memory: it was
-// killed, and such kills in its control group have become more. The lock is held.
+// killed, and such kills in its control group have become more. Of a process of its own
+// that went with it that is told in its place. The lock is held.
 func (s *attempt) tellKill(e ending) {
+	for _, pid := range s.pidsLocked() {
+		if f := s.procs[pid]; pid != s.main && f.isGone() {
+			s.kill.tell(s.recording, f)
+		}
+	}
 	const codeKilled = 128 + 9 // as shells pass it on
-	if e.signal != "SIGKILL" && e.code != codeKilled || s.kills < 0 {
+	if e.signal != "SIGKILL" && e.code != codeKilled || s.kill.count < 0 || s.kill.told > 0 {
 		return
 	}
-	if n, ok := oomKills(ownGroups, groupsRoot); ok && n > s.kills {
+	if s.kill.look(s.clock.Now(), true); s.kill.open > 0 {
 		s.eventLocked(record.Event{TMs: s.millis(s.clock.Now()), PID: s.main, Kind: record.KindEvent,
-			Name: "killed for memory", Text: "the kernel killed the program because host memory ran out"})
+			Name: record.EventKilled, Text: "the kernel killed the program because host memory ran out"})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestKillsForWantOfMemoryAreReadFromTheControlGroup(t *testing.T) {
@@ -51,5 +52,33 @@ func TestKillsForWantOfMemoryAreReadFromAControlGroupOfVersion1(t *testing.T) {
 	write(filepath.Join(root, "memory", "job", "memory.oom_control"), "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n")
 	if n, ok := oomKills(groups, root); !ok || n != 3 {
 		t.Errorf("%d, %v, want 3", n, ok)
+	}
+}
+
+func TestALargeProcessThatGoesWhileKillsBecomeMoreWasKilled(t *testing.T) {
+	t.Parallel()
+	kills, second := int64(5), int64(time.Second)
+	w := killWatch{count: 5, limit: 300 << 20, read: func() (int64, bool) { return kills, true }}
+	if w.claims(200<<20, second) {
+		t.Error("a process went without a kill")
+	}
+	kills = 6
+	w.look(2*second, false)
+	if w.claims(1<<20, 2*second) {
+		t.Error("a small process is not one that the kernel chooses")
+	}
+	if !w.claims(200<<20, 2*second+second/10) || w.told != 1 {
+		t.Error("a large process went while there was one kill more")
+	}
+	if w.claims(200<<20, 2*second+second/10) {
+		t.Error("one kill was told of two processes")
+	}
+	kills = 7
+	w.look(3*second, true)
+	if w.claims(200<<20, 9*second) {
+		t.Error("the kill was long before: it was of another program")
+	}
+	if unknown := (killWatch{count: -1, read: func() (int64, bool) { return 9, true }}); unknown.claims(1<<30, second) {
+		t.Error("a kill where nobody counts them")
 	}
 }

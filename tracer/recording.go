@@ -50,7 +50,8 @@ type recording struct {
 	phases   markBudget
 	lists    markBudget
 	large    markBudget // details of up to maxLarge
-	cut      int64      // marks with too long a text
+	kill     killWatch
+	cut      int64 // marks with too long a text
 	agents   map[*agent.Conn]*connected
 	seen     map[string]bool // warnings given
 	warnings []string
@@ -105,6 +106,8 @@ type followed struct {
 	looks      int  // at what the system tells of it, after the first
 	isPooled   bool // its agent tells of a pool
 	calm       sample.Calm
+	space      addressSpace
+	held       int64 // of the host's memory, when it was read last; 0 is unknown
 }
 
 func newRecording(cfg Config, out *record.Writer, clock agent.Clock, start int64) *recording {
@@ -145,6 +148,10 @@ func (r *recording) forget() {
 		if !f.ps.Alive() && pid != r.main && !r.hasAgent(pid) {
 			r.droppedGone += f.dropped
 			r.tellCut(f)
+			r.kill.tell(r, f)
+			if f.space.nearLimit() {
+				f.tellSpace(r)
+			}
 			delete(r.procs, pid)
 			r.left = append(r.left, probe.Identity{PID: pid, Start: f.start})
 		}
@@ -174,6 +181,10 @@ func (r *recording) row(f *followed, at int64, told []record.Cell) {
 	}
 	now := r.clock.Now()
 	cells, alive, gpuTold := r.outside(f, at, now, cells)
+	f.space.look(f.pid, now)
+	if m := f.ps.Memory(); alive {
+		f.held = max(m.Footprint, m.Anon, 0)
+	}
 	r.noteBefore(f, told)
 	if !alive && len(told) == 0 {
 		return
@@ -306,6 +317,7 @@ func (r *recording) tick() {
 		}
 		r.row(f, r.clock.Now(), nil)
 	}
+	r.kill.look(now, false)
 	r.forget()
 }
 

@@ -229,7 +229,6 @@ type attempt struct {
 	stopping  sync.Once
 	gone      chan struct{} // closed when the timer finds the program gone
 	logs      []*programLog // opened for the program
-	kills     int64         // for want of memory, at the start; -1 is unknown
 	result    Result
 }
 
@@ -246,10 +245,7 @@ func begin(cfg Config) (*attempt, error) {
 		recording: newRecording(cfg, out, clock, startNs), usage: usage, began: began,
 		done: make(chan struct{}), gone: make(chan struct{}),
 	}
-	s.kills = -1
-	if n, ok := oomKills(ownGroups, groupsRoot); ok {
-		s.kills = n
-	}
+	s.kill = newKillWatch(withHostLimits(nil))
 	cfg.Control.begin(s)
 	return s, nil
 }
@@ -328,6 +324,7 @@ func (s *attempt) finish(e ending) {
 	}
 	for _, pid := range s.pidsLocked() {
 		s.tellCut(s.procs[pid])
+		s.procs[pid].tellSpace(s.recording)
 	}
 	s.tellKill(e)
 	s.tellSurplus()

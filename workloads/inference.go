@@ -94,6 +94,13 @@ func inference() Workload {
 	}
 }
 
+// What inference calls its buffers.
+const (
+	labelWeights = "weights"
+	labelCache   = "cache"
+	labelInput   = "input"
+)
+
 // server is a running inference.
 type server struct {
 	*program
@@ -147,7 +154,7 @@ func (s *server) open() (err error) {
 	if s.queue, err = s.device.NewQueue(length); err != nil {
 		return err
 	}
-	if s.weights, err = s.buffer("weights", weightBytes); err != nil {
+	if s.weights, err = s.buffer(labelWeights, weightBytes); err != nil {
 		return err
 	}
 	if s.Fault != "lazy-weights" {
@@ -182,7 +189,12 @@ func (s *server) plan(requests int) {
 
 // buffer makes one that is not kept when it is given up.
 func (s *server) buffer(label string, bytes uint64) (pool.Handle, error) {
-	return s.rt.Pool().Get(pool.Request{Elements: bytes, ElementSize: 1, Label: label, Unpooled: true})
+	h, err := s.rt.Pool().Get(pool.Request{Elements: bytes, ElementSize: 1, Label: label, Unpooled: true})
+	var full *pool.OutOfMemoryError
+	if errors.As(err, &full) {
+		s.made.refused(full)
+	}
+	return h, err
 }
 
 // drop gives a buffer up, emptied first: its pages then go whatever the driver
@@ -221,7 +233,7 @@ func (s *server) converse(n int) (err error) {
 			s.inputs = fewInputs
 		}
 		s.cache = &cache{}
-		if s.cache.memory, err = s.buffer("cache", cacheBytes); err != nil {
+		if s.cache.memory, err = s.buffer(labelCache, cacheBytes); err != nil {
 			return err
 		}
 		for at := int64(0); at < cacheBytes && err == nil; at += part {

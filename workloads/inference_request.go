@@ -42,7 +42,7 @@ func (s *server) request(n int) error {
 // upload puts each input into a buffer.
 func (s *server) upload() (uploads []pool.Handle, err error) {
 	for len(uploads) < s.inputs {
-		h, err := s.buffer("input", inputBytes)
+		h, err := s.buffer(labelInput, inputBytes)
 		if err != nil {
 			return uploads, err
 		}

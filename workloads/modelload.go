@@ -226,7 +226,7 @@ func (p *program) loadTensor(file *gguf.File, t gguf.Tensor) (*tensor.Tensor, er
 	if err != nil {
 		return nil, err
 	}
-	if err := decodeInto(w.Keep(), file.Data(t), format); err != nil {
+	if err := decodeInto(w.Keep().As(tensor.Parameters), file.Data(t), format); err != nil {
 		return nil, errors.Join(err, w.Release())
 	}
 	return w, nil

@@ -273,6 +273,7 @@ func (p *program) handle() {
 		}
 		return detail(record.KindHolders, list)
 	})
+	p.client.Handle(agent.ActionComposition, p.made.answer)
 	pl := p.rt.Pool()
 	if pl == nil {
 		return

@@ -35,11 +35,13 @@ type program struct {
 	stated   bool        // the pool's statistics were printed
 	spoiled  int         // batches that failed by the planted early return
 	ranked   statements  // what each traced statement added
+	made     composer
 }
 
 // newProgram opens the device and joins the tracer.
 func newProgram(w *Workload, e Env) (*program, error) {
 	p := &program{Env: e, workload: w, rng: rand.New(rand.NewPCG(uint64(e.Seed), 0x6770756d656d))}
+	p.made.p = p
 	p.printer = console.New(console.ModesFrom(e.LookupEnv), e.Stdout, e.Stderr)
 	o, err := p.options()
 	if err != nil {
@@ -83,7 +85,8 @@ func (p *program) options() (tensor.Options, error) {
 		limit = p.encodersPerBuffer()
 	}
 	limit = cmp.Or(p.number("commands"), limit)
-	o := tensor.Options{Policy: policy, BatchLimit: limit, NoAutorelease: p.Fault == "no-autorelease-pool"}
+	o := tensor.Options{Policy: policy, BatchLimit: limit, NoAutorelease: p.Fault == "no-autorelease-pool",
+		Refused: p.made.refused}
 	d := p.workload.device
 	d.NoAutorelease = o.NoAutorelease
 	if err := plant(p.Fault, &o, &d); err != nil {
@@ -245,7 +248,10 @@ func (p *program) sample(cells []record.Cell) []record.Cell {
 }
 
 // tick says that a step has been done.
-func (p *program) tick() { p.client.Step(p.step.Add(1)) }
+func (p *program) tick() {
+	p.made.look()
+	p.client.Step(p.step.Add(1))
+}
 
 // flag is the value of a setting.
 func (p *program) flag(name string) string {
@@ -264,6 +270,7 @@ func (p *program) number(name string) int {
 
 // did traces the statement of the caller's line that has just ended.
 func (p *program) did(tag console.Tag) {
+	p.made.look()
 	if !p.printer.Modes().MemTrace {
 		return
 	}

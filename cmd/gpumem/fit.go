@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"github.com/gpumem/gpumem/cmd/gpumem/answers"
 	"github.com/gpumem/gpumem/cmd/gpumem/option"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/peak"
 	"github.com/gpumem/gpumem/tracer/importer"
 )
@@ -67,7 +69,8 @@ func fitRuns(std stdio, f fitFlags, paths []string) error {
 		return usagef("fit needs --memory, such as --memory 24GiB")
 	}
 	if len(f.batches) > 0 && len(f.batches) != len(paths) {
-		return usagef("--batch has %d sizes for %d runs", len(f.batches), len(paths))
+		return usagef("--batch has %s for %s", units.Counted(int64(len(f.batches)), "size", "sizes"),
+			units.Counted(int64(len(paths)), "run", "runs"))
 	}
 	answer := fitAnswer{MemoryBytes: int64(f.memory)}
 	var needs []peak.Need
@@ -90,6 +93,9 @@ func fitRuns(std stdio, f fitFlags, paths []string) error {
 		answer.Runs = append(answer.Runs, one)
 	}
 	if len(f.batches) > 0 {
+		if i := slices.IndexFunc(needs, func(n peak.Need) bool { return n.Cut }); i >= 0 {
+			return usagef("--batch: %s ended when memory ran out, so that what its batch needs is not known", paths[i])
+		}
 		batch, ok := peak.BatchOf(f.batches, needs, int64(f.memory))
 		if !ok {
 			return usagef("--batch: two runs or more of different sizes are needed, of which the larger needs more")
@@ -110,6 +116,9 @@ func (a *fitAnswer) text() string {
 		r := &a.Runs[i]
 		fmt.Fprintf(&b, "%s: %s\n", plain.Shown(r.Path), r.Answer)
 		line := "  live at the peak " + plain.Size(r.Live)
+		if r.Cut {
+			line = "  live, and asked for, when it ran out " + plain.Size(r.Live)
+		}
 		if r.Pool != nil {
 			line += ", pool at most " + plain.Size(*r.Pool)
 		}

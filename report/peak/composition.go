@@ -6,10 +6,12 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// Composition is what live memory was made of at the program's end, as its allocator
-// and its tensors told. The categories sum to the allocator's live bytes.
+// Composition is what live memory was made of at the program's end, or when it held most,
+// as its allocator and its tensors told. The categories sum to the allocator's live bytes.
 type Composition struct {
-	AtMs       float64    `json:"at_ms"`
+	AtMs float64 `json:"at_ms"`
+	// Moment is as of record.Composition.
+	Moment     string     `json:"moment,omitempty"`
 	PID        int        `json:"pid,omitempty"`
 	Device     int        `json:"device"`
 	Bytes      int64      `json:"bytes"`
@@ -19,6 +21,8 @@ type Composition struct {
 	// them. nil is unknown.
 	Whole  *int64 `json:"idle_whole_bytes,omitempty"`
 	Beside *int64 `json:"idle_beside_bytes,omitempty"`
+	// Rounded is as of record.Composition.
+	Rounded *int64 `json:"rounded_bytes,omitempty"`
 	// Incomplete is set when the search for names ended early.
 	Incomplete bool `json:"incomplete,omitempty"`
 	// Modules are what modules of a model own; the rest of Bytes has no module.
@@ -31,6 +35,7 @@ func atEnd(run *record.Run) *Composition {
 	type teller struct {
 		pid       int
 		framework string // a program may have several, each with memory of its own
+		moment    string
 	}
 	last := map[teller]*Composition{}
 	for i := range run.Events {
@@ -39,18 +44,16 @@ func atEnd(run *record.Run) *Composition {
 		if e.Kind != record.KindComposition || !ok || len(d.Categories) == 0 {
 			continue
 		}
-		c := &Composition{AtMs: e.TMs, PID: e.PID, Device: d.Device, Categories: categories(d.Categories),
-			Incomplete: d.Incomplete}
+		c := &Composition{AtMs: e.TMs, Moment: d.Moment, PID: e.PID, Device: d.Device, Categories: categories(d.Categories),
+			Incomplete: d.Incomplete, Rounded: d.Rounded}
 		for _, part := range c.Categories {
 			c.Bytes += part.Bytes
 		}
-		for _, o := range d.Modules {
-			c.Modules = append(c.Modules, Owned{Module: o.Module, Category: o.Category, Bytes: o.Bytes})
-		}
+		c.Modules = ownedBy(d.Modules)
 		for _, p := range d.Pools {
 			c.Whole, c.Beside = plus(c.Whole, p.Whole), plus(c.Beside, p.Idle-p.Whole)
 		}
-		last[teller{e.PID, e.Name}] = c
+		last[teller{e.PID, e.Name, d.Moment}] = c
 	}
 	var best *Composition
 	for _, c := range last {
@@ -59,6 +62,16 @@ func atEnd(run *record.Run) *Composition {
 		}
 	}
 	return best
+}
+
+// ownedBy are the parts that a program told.
+func ownedBy(parts []record.OwnedBytes) (owned []Owned) {
+	for _, o := range parts {
+		if o.Bytes > 0 {
+			owned = append(owned, Owned{Module: o.Module, Category: o.Category, Bytes: o.Bytes})
+		}
+	}
+	return owned
 }
 
 // before orders compositions of equal size, so that the same run gives the same one.

@@ -20,6 +20,9 @@ type Need struct {
 	// Sampled is set when Live was seen at samples only: between two of them more may
 	// have lived, though never more than Pool.
 	Sampled bool `json:"sampled,omitempty"`
+	// Cut is set when the run ended because it was refused memory of the device: Least has
+	// what it asked for then, and what it would have needed after that is not known.
+	Cut bool `json:"cut,omitempty"`
 }
 
 // NeedOf reads what a run needed. It reports false for one that told no live bytes.
@@ -57,11 +60,24 @@ func NeedOf(run *record.Run, p *Peak) (Need, bool) {
 	if n.Beside != nil {
 		beside = *n.Beside
 	}
+	if asked := refusedOf(run); asked > n.Live {
+		n.Live, n.Cut = asked, true
+	}
 	n.Least, n.Most = n.Live+beside, n.Live+beside
 	if n.Pool != nil {
 		n.Most = max(*n.Pool+beside, n.Least)
 	}
 	return n, true
+}
+
+// refusedOf is what was live when a device refused the run what ended it, and what was
+// asked for; 0 of a run that did not end so.
+func refusedOf(run *record.Run) int64 {
+	o := OutOfMemory(run, Growth{})
+	if o == nil || !o.Died || o.LiveBytes == nil || o.AskedBytes == nil {
+		return 0
+	}
+	return *o.LiveBytes + *o.AskedBytes
 }
 
 func atLeast(sum *int64, v int64) *int64 {
@@ -75,6 +91,9 @@ func atLeast(sum *int64, v int64) *int64 {
 // depends on what the pool gives back (0). The sentence has the numbers.
 func (n *Need) Fits(memory int64) (answer int, sentence string) {
 	switch {
+	case n.Cut && n.Least <= memory:
+		return 0, fmt.Sprintf("whether it fits %s is not known: the run ended when memory ran out. It needs %s at least; "+
+			"what it would have asked for after that it did not come to.", units.Bytes(memory), units.Bytes(n.Least))
 	case n.Most <= memory:
 		return 1, fmt.Sprintf("it fits %s: it needs at most %s, %s are left.", units.Bytes(memory), units.Bytes(n.Most),
 			units.Bytes(memory-n.Most))

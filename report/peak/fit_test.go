@@ -49,3 +49,25 @@ func TestTheBatchThatFitsIsReadFromRunsOfSeveralSizes(t *testing.T) {
 		t.Error("two runs of one size make a line")
 	}
 }
+
+func TestARunThatRanOutIsNotSaidToFitByWhatItCameTo(t *testing.T) {
+	t.Parallel()
+	const gib = int64(1 << 30)
+	run := recorded(t, "activations") // 75.4 GiB live, 4 GiB asked for
+	run.Samples = record.NewSamples([]string{record.ColLive, record.ColIdle, record.ColGPU},
+		[][]float64{{float64(2 * gib)}, {float64(gib)}, {float64(4 * gib)}})
+	n, ok := peak.NeedOf(run, nil)
+	if !ok || !n.Cut || n.Least < 80*gib {
+		t.Fatalf("%+v", n)
+	}
+	if fits, text := n.Fits(24 * gib); fits != -1 || !strings.HasPrefix(text, "it does not fit 24.0 GiB: it needs at least 80") {
+		t.Errorf("%d, %s", fits, text)
+	}
+	if fits, text := n.Fits(141 * gib); fits != 0 || !strings.HasPrefix(text, "whether it fits 141 GiB is not known: ") {
+		t.Errorf("%d, %s", fits, text)
+	}
+	run.Meta.ExitCode = new(int) // the twin caught it and went on
+	if n, ok = peak.NeedOf(run, nil); !ok || n.Cut || n.Least != 3*gib {
+		t.Errorf("%+v", n)
+	}
+}

@@ -1,6 +1,7 @@
 package peak
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -29,19 +30,28 @@ func (s *seen) byHost(o *OOM, run *record.Run, g Growth) {
 		where = " at " + short(o.Site)
 	}
 	machine, held := machineMemory(run), hostHeld(run, s.pid)
+	const most = .99 // of the mappings: some are kept for what ends the program
+	d := &s.death
 	switch {
+	case d.MappingsLimit > 0 && float64(d.Mappings) >= most*float64(d.MappingsLimit):
+		o.Reason = Limit
+		o.Sentence = fmt.Sprintf("it had %s mappings of memory, and the system allows %s (vm.max_map_count): it was refused "+
+			"%s%s, of which there was enough.", units.Count(d.Mappings), units.Count(d.MappingsLimit), more, where)
 	case ok && machine > 0 && asked > machine:
 		o.Reason = Request
 		o.Sentence = fmt.Sprintf("it asked for %s of host memory at once%s, and the machine has %s.", units.Bytes(asked),
 			where, units.Bytes(machine))
-	case g.Sure && g.Claim != "":
+	case g.Sure && g.Claim != "" && !(held > 0 && asked > held/2): // one large request ends no growth
 		o.Reason = Growing
 		o.Sentence = fmt.Sprintf("it grew until it was refused %s%s%s.", more, where, grownText(g, ": "))
 	case held > 0 && machine > 0:
 		o.Reason = Host
 		o.Sentence = fmt.Sprintf("it held %s and was refused %s%s; the machine has %s.", units.Bytes(held),
 			more, where, units.Bytes(machine))
-		if float64(held)+float64(asked) < .8*float64(machine) {
+		if space := s.spaceText(s.pid); space != "" {
+			o.Sentence = fmt.Sprintf("it held %s and was refused %s%s: %s.", units.Bytes(held), more, where, space)
+			s.saveSpace(o)
+		} else if float64(held)+float64(asked) < .8*float64(machine) {
 			o.Sentence = strings.TrimSuffix(o.Sentence, ".") + ", so that its own limit (ulimit -v), its container's, or " +
 				"what others hold stands in the way."
 		}
@@ -50,18 +60,29 @@ func (s *seen) byHost(o *OOM, run *record.Run, g Growth) {
 	}
 }
 
-// sayKilled answers a program that the kernel killed, with what it held when it was
-// seen last and with the limit of its control group, as far as they are known.
-func sayKilled(run *record.Run, g Growth) string {
-	text := "the kernel killed the program because host memory ran out"
-	if held := hostHeld(run, 0); held > 0 {
+// byKernel answers a program that the kernel killed, or a process of, with what it held
+// when it was seen last and with the limit of its control group, as far as they are known.
+func (s *seen) byKernel(o *OOM, run *record.Run, g Growth) {
+	d, _ := record.DetailOf[record.Killed](s.killed)
+	o.Reason, o.AtMs, o.PID, o.Site = Killed, s.killed.TMs, s.killed.PID, ""
+	who, held := "the program", cmp.Or(d.Held, hostHeld(run, 0))
+	if d.Held > 0 { // a process of several
+		who = fmt.Sprintf("process %d", s.killed.PID)
+		if d.Name != "" {
+			who += " (" + d.Name + ")"
+		}
+	}
+	text := "the kernel killed " + who + " because host memory ran out"
+	if held > 0 {
 		text += ", when it held about " + units.Bytes(held)
 	}
-	limit := run.Meta.CapacityBytes[record.LimitCgroup]
-	if limit > 0 {
-		return text + fmt.Sprintf("; its control group may have %s%s.", units.Bytes(limit), grownText(g, "; "))
+	if limit := run.Meta.CapacityBytes[record.LimitCgroup]; limit > 0 {
+		o.LimitBytes = &limit
+		text += "; its control group may have " + units.Bytes(limit)
+	} else {
+		text += ": its control group, or the machine, was at its limit"
 	}
-	return text + ": its control group, or the machine, was at its limit" + grownText(g, "; ") + "."
+	o.Sentence = text + grownText(g, "; ") + "."
 }
 
 // grownText is the sure growth behind a separator, empty without one.

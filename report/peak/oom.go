@@ -39,7 +39,8 @@ type OOM struct {
 	Sentence string  `json:"sentence,omitempty"`
 	AtMs     float64 `json:"at_ms"`
 	PID      int     `json:"pid,omitempty"`
-	Died     bool    `json:"died"`
+	// Died says that the error ended the program, or a process of it that the kernel killed.
+	Died bool `json:"died"`
 	// Errors is how many there were, Caught how many of them the program survived.
 	Errors int64 `json:"errors"`
 	Caught int64 `json:"caught,omitempty"`
@@ -56,14 +57,18 @@ type OOM struct {
 	IdleBytes    *int64 `json:"idle_bytes,omitempty"`
 	MissingBytes *int64 `json:"missing_bytes,omitempty"` // by how much it did not fit
 
-	Site        string          `json:"site,omitempty"`
-	Stack       []string        `json:"stack,omitempty"`
-	Composition []Category      `json:"composition,omitempty"`
-	Incomplete  bool            `json:"incomplete,omitempty"` // the search for the composition's names ended early
-	Holders     []record.Holder `json:"holders,omitempty"`
-	Others      []record.HeldBy `json:"others,omitempty"`
-	Saves       []Save          `json:"saves,omitempty"`
-	Text        string          `json:"text,omitempty"` // of the exception that ended the program
+	Site        string     `json:"site,omitempty"`
+	Stack       []string   `json:"stack,omitempty"`
+	Composition []Category `json:"composition,omitempty"`
+	Incomplete  bool       `json:"incomplete,omitempty"` // the search for the composition's names ended early
+	// Modules are what modules of the model had of it, Module is the one whose forward
+	// pass asked; both empty where nobody told.
+	Modules []Owned         `json:"modules,omitempty"`
+	Module  string          `json:"module,omitempty"`
+	Holders []record.Holder `json:"holders,omitempty"`
+	Others  []record.HeldBy `json:"others,omitempty"`
+	Saves   []Save          `json:"saves,omitempty"`
+	Text    string          `json:"text,omitempty"` // of the exception that ended the program
 }
 
 // Category is a part of live memory.
@@ -96,9 +101,9 @@ func OutOfMemory(run *record.Run, g Growth) *OOM {
 	}
 	s := gather(run)
 	switch {
-	case s.last != nil:
+	case s.last != nil && (s.died || s.killed == nil):
 		return s.told(g)
-	case s.name != "" || s.killed || s.refused != nil && failed(run):
+	case s.name != "" || s.killed != nil || s.refused != nil && failed(run) || s.isCrowdedOut(run):
 		return s.untold(run, g)
 	case s.owns > 0:
 		return s.caught()
@@ -116,10 +121,14 @@ type seen struct {
 	text    string // of the exception
 	name    string
 	pid     int
+	death   record.Died
 	others  []record.HeldBy
-	refused *record.Event // the last one; of a program that did not fail the last of its own
-	owns    int64         // refusals that the program itself asked for
-	killed  bool
+	refused *record.Event               // the last one; of a program that did not fail the last of its own
+	owns    int64                       // refusals that the program itself asked for
+	killed  *record.Event               // the last process that the kernel killed
+	spaces  map[int]record.AddressSpace // by process
+	crowded *record.Event               // of the last process that was near its limit of address space
+	raised  bool                        // a process told of an exception that ended it
 }
 
 // gather picks the error that matters.
@@ -132,22 +141,22 @@ func gather(run *record.Run) seen {
 		case record.KindOOM:
 			s.note(e, counts)
 		case record.KindOOMOthers:
-			if d, ok := record.DetailOf[record.Others](e); ok && s.latest != nil && e.PID == s.latest.PID {
+			d, ok := record.DetailOf[record.Others](e)
+			if of := s.latestOf(); ok && of != nil && e.PID == of.PID {
 				s.others = d.Processes
 			}
 		case record.KindDied:
+			s.raised = true
 			if text, ok := ranOut(e); ok {
 				s.died, s.text, s.name, s.pid = true, text, e.Name, e.PID
+				s.death, _ = record.DetailOf[record.Died](e)
 			}
 		case record.KindEvent:
-			if d, ok := record.DetailOf[refusal](e); ok && e.Name == "allocation refused" && d.Bytes != nil &&
-				d.Code == noMemory && (d.Own || failed(run)) {
-				s.refused = e
-				if d.Own {
-					s.owns++
-				}
+			s.noteRefusal(e, run)
+			s.noteSpace(e)
+			if e.Name == record.EventKilled {
+				s.killed = e
 			}
-			s.killed = s.killed || e.Name == "killed for memory"
 		}
 	}
 	for _, n := range counts {
@@ -156,6 +165,26 @@ func gather(run *record.Run) seen {
 	s.died = s.died || s.endedSoon(run)
 	s.died = s.died && failed(run)
 	return s
+}
+
+// noteRefusal takes in an allocation that the driver refused.
+func (s *seen) noteRefusal(e *record.Event, run *record.Run) {
+	d, ok := record.DetailOf[record.Refusal](e)
+	if e.Name != record.EventRefused || !ok || d.Asked == nil || d.Code != noMemory || !d.Own && !failed(run) {
+		return
+	}
+	s.refused = e
+	if d.Own {
+		s.owns++
+	}
+}
+
+// latestOf is the last error: of an allocator, else of the driver.
+func (s *seen) latestOf() *record.Event {
+	if s.latest != nil {
+		return s.latest
+	}
+	return s.refused
 }
 
 // note takes in one error.
@@ -207,7 +236,7 @@ func (s *seen) told(g Growth) *OOM {
 		Framework: d.Framework, Device: &d.Device, AskedBytes: &d.Asked, FreeBytes: d.Free,
 		LimitBytes: d.Limit, Capacity: d.Capacity, LiveBytes: d.Allocated, Site: d.Site, Stack: d.Stack,
 		Holders: d.Holders, Others: s.others, Text: s.text, Composition: categories(d.Categories),
-		Incomplete: d.Incomplete}
+		Incomplete: d.Incomplete, Modules: ownedBy(d.Modules), Module: d.Module}
 	if d.Allocated != nil && d.Reserved != nil {
 		o.IdleBytes = ptr(*d.Reserved - *d.Allocated)
 	}
@@ -250,6 +279,11 @@ func ptr[T any](v T) *T { return &v }
 // Ended says whether this is what ended the program. It may be called on nil.
 func (o *OOM) Ended() bool { return o != nil && o.Died && o.Sentence != "" }
 
+// Tells says whether the sentence has a claim about what grows in it.
+func (o *OOM) Tells(claim string) bool {
+	return claim != "" && strings.Contains(o.Sentence, strings.TrimSuffix(claim, "."))
+}
+
 // Advice is what to do first; empty where the growth has to be mended, and where the
 // reason knows none.
 func (o *OOM) Advice() string {
@@ -262,6 +296,10 @@ func (o *OOM) Advice() string {
 	case Request:
 		if o.Device == nil && o.Framework == "" {
 			return "look at the size that is asked for: the machine does not have as much"
+		}
+	case Limit:
+		if o.Device == nil && o.Framework == "" {
+			return "map fewer and larger pieces, or raise vm.max_map_count (sysctl)"
 		}
 	case Held:
 		if len(o.Holders) > 0 {

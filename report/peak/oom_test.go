@@ -208,7 +208,7 @@ func TestMessagesOfOtherFrameworksAndTheDriverTellTheSizes(t *testing.T) {
 		return record.Event{PID: 7, Kind: record.KindDied, Name: name, Detail: quoted}
 	}
 	killed := &record.Run{Meta: record.Meta{Signal: "SIGKILL"}, Events: []record.Event{{Kind: record.KindEvent,
-		Name: "killed for memory"}}}
+		Name: record.EventKilled}}}
 	if o := peak.OutOfMemory(killed, peak.Growth{}); o == nil || o.Reason != peak.Killed || !o.Died {
 		t.Errorf("killed: %+v", o)
 	}

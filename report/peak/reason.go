@@ -109,5 +109,8 @@ func (c *ooms) at() string {
 	if c.OtherThread {
 		return ", in the backward pass or another thread, while the program was at " + short(c.Site)
 	}
+	if c.Module != "" {
+		return " at " + short(c.Site) + " (module " + c.Module + ")"
+	}
 	return " at " + short(c.Site)
 }

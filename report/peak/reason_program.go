@@ -13,7 +13,14 @@ import (
 // isFirstStep: inside the optimizer's step, some of its state is there and some is
 // not.
 func isFirstStep(c *ooms) bool {
-	return c.within("torch/optim/") && c.Model.Optimizer != nil && c.expected() > 0
+	return c.within("torch/optim/") && c.Model.Optimizer != nil && (c.expected() > 0 || c.isUnstored())
+}
+
+// isUnstored: the optimizer keeps its state only once the first step is over (SGD), and
+// what it has made of it so far is tensors of Python's.
+func (c *ooms) isUnstored() bool {
+	o := c.Model.Optimizer
+	return o.Parameters > 0 && o.WithState == 0 && c.of(gradients) > 0
 }
 
 // expected is what the optimizer's state takes once it is whole, in proportion to the
@@ -28,12 +35,20 @@ func (c *ooms) expected() int64 {
 
 func sayOptimizer(c *ooms) string {
 	o := c.Model.Optimizer
+	if c.isUnstored() {
+		return fmt.Sprintf("the first step of %s does not fit: beside %s of parameters and %s of gradients it had made %s, "+
+			"and %s more%s.", o.Name, units.Bytes(c.of(parameters)), units.Bytes(c.of(gradients)), units.Bytes(c.of(tensors)),
+			c.ask(), c.at())
+	}
 	return fmt.Sprintf("the state of %s does not fit: it needs %s beside %s of parameters and %s of gradients, "+
 		"and had %s when it %s more%s.", o.Name, units.Bytes(c.expected()), units.Bytes(c.of(parameters)),
 		units.Bytes(c.of(gradients)), units.Bytes(o.State), c.ask(), c.at())
 }
 
 func saveOptimizer(c *ooms) []Save {
+	if c.isUnstored() {
+		return nil // how much it would be is not known
+	}
 	o := c.Model.Optimizer
 	rest := c.expected() - o.State // still to come
 	need := func(saved int64) *bool { return ptr(c.live-o.State+c.expected()-saved <= c.live+c.idle+c.room) }

@@ -34,23 +34,37 @@ func (s *seen) untold(run *record.Run, g Growth) *OOM {
 		}
 	}
 	switch {
+	case s.killed != nil && s.name == "":
+		s.byKernel(o, run, g)
 	case hostMemory(s.name, s.text):
 		s.byHost(o, run, g)
+	case s.name != "" && s.refused != nil && s.owns > 0 && !tellsSize(s.text):
+		return s.byDriver(run, g)
 	case s.name != "":
 		s.byText(o)
 	case s.refused != nil:
-		return s.byDriver(o)
+		return s.byDriver(run, g)
+	case s.killed == nil && s.isCrowdedOut(run):
+		s.bySpace(o, run, g)
 	default:
-		o.Reason = Killed
-		o.Sentence = sayKilled(run, g)
+		s.byKernel(o, run, g)
 	}
 	return o
 }
 
+// tellsSize says whether an exception has the size that was asked for.
+func tellsSize(text string) bool {
+	_, ok := sizeAfter(text, askedPattern)
+	return ok
+}
+
+// askedPattern finds the size in what frameworks say.
+const askedPattern = `(?i)(?:allocating|trying to allocate|allocate)\s+([0-9][0-9,.]*)\s*`
+
 // byText reads the sizes out of what CuPy, JAX and MLX say.
 func (s *seen) byText(o *OOM) {
 	o.Reason, o.Framework = Full, frameworkOf(s.name)
-	asked, ok := sizeAfter(s.text, `(?i)(?:allocating|trying to allocate|allocate)\s+([0-9][0-9,.]*)\s*`)
+	asked, ok := sizeAfter(s.text, askedPattern)
 	if ok {
 		o.AskedBytes = &asked
 	}
@@ -105,42 +119,6 @@ func sizeAfter(text, pattern string) (int64, bool) {
 		}
 	}
 	return int64(v), v >= 1
-}
-
-// refusal is an allocation that the driver refused, as the detail of its event.
-type refusal struct {
-	Bytes *int64 `json:"asked_bytes"`
-	Live  *int64 `json:"live_bytes"`
-	Code  int    `json:"code"`
-	Own   bool   `json:"own"` // the program itself asked, and no allocator that tries again
-}
-
-// noMemory is the driver's code for want of memory.
-const noMemory = 2
-
-// caught tells of refusals that the program went on after.
-func (s *seen) caught() *OOM {
-	d, _ := record.DetailOf[refusal](s.refused)
-	return &OOM{AtMs: s.refused.TMs, PID: s.refused.PID, Errors: s.owns, Caught: s.owns, AskedBytes: d.Bytes,
-		LiveBytes: d.Live, Site: s.refused.At}
-}
-
-// byDriver answers a native program: the driver refused what it asked for, and it
-// failed. A caching allocator tries again after a refusal, so the last one counts.
-func (s *seen) byDriver(o *OOM) *OOM {
-	d, _ := record.DetailOf[refusal](s.refused)
-	o.Reason, o.AtMs, o.PID, o.Site = Driver, s.refused.TMs, s.refused.PID, s.refused.At
-	o.AskedBytes, o.LiveBytes = d.Bytes, d.Live
-	where := ""
-	if o.Site != "" {
-		where = " at " + short(o.Site)
-	}
-	o.Sentence = fmt.Sprintf("the driver refused %s%s.", units.Bytes(*d.Bytes), where)
-	if d.Live != nil {
-		o.Sentence = fmt.Sprintf("the driver refused %s%s, while the program held %s.", units.Bytes(*d.Bytes), where,
-			units.Bytes(*d.Live))
-	}
-	return o
 }
 
 func firstLine(text string) string {

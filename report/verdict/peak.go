@@ -24,7 +24,9 @@ func (v *Verdict) tellPeak(run *record.Run, about *settled) {
 	}
 	if m.OOM.Ended() {
 		v.Answer = sentence(OutOfMemory, m.OOM.Sentence)
-		v.Next = cmp.Or(m.OOM.Advice(), v.Next)
+		if m.OOM.Reason != peak.Killed || !m.OOM.Tells(v.Claim) { // what grows has to be mended there
+			v.Next = cmp.Or(m.OOM.Advice(), v.Next)
+		}
 	}
 }
 

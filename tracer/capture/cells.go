@@ -128,8 +128,13 @@ type Failure struct {
 	Device int           // -1 is not known
 	// LiveBytes is what the program held then, of all devices.
 	LiveBytes int64
-	Site      string // empty when not known
-	Own       bool   // the program itself asked, no allocator that tries again, and no library
+	// FreeBytes is what the device had left; -1 is unknown.
+	FreeBytes int64
+	// Held is what the program held of the devices by site, the largest first; nil where
+	// that was not noted.
+	Held []record.Site
+	Site string // empty when not known
+	Own  bool   // the program itself asked, no allocator that tries again, and no library
 }
 
 // Failures are the last refused allocations of a process, at most 16, oldest
@@ -145,16 +150,37 @@ func (r *Reader) Failures(pid int) []Failure {
 		for _, f := range p.ledger.failures {
 			want(f.stack)
 		}
+		for k := range p.ledger.atRefusal.held {
+			want(k.stack)
+		}
 	})
 	out := make([]Failure, 0, len(p.ledger.failures))
 	for _, f := range p.ledger.failures {
+		var held []record.Site
+		if f.time == p.ledger.atRefusal.time && f.class.onDevice() {
+			held = heldBy(p.ledger.atRefusal.held, names)
+		}
 		out = append(out, Failure{
+			Held: held,
 			Time: time.Duration(f.time), Bytes: clamp(f.size), Kind: classNames[f.class], Code: int(f.rc),
-			Device: int(f.device), LiveBytes: clamp(f.live), Site: names[f.stack],
+			Device: int(f.device), LiveBytes: clamp(f.live), FreeBytes: clamp(f.free) - 1, Site: names[f.stack],
 			Own: f.stack > 0 && p.space.ownerOf(int(f.stack), p.ledger.stackAt[f.stack]) == theProgram,
 		})
 	}
 	return out
+}
+
+// heldBy is memory of devices by the place that asked for it.
+func heldBy(sums map[siteKey]record.Site, names map[uint32]string) []record.Site {
+	merged := map[string]record.Site{}
+	for k, s := range sums {
+		if k.class.onDevice() {
+			name := k.name(names)
+			merged[name] = record.Site{Site: name, Bytes: merged[name].Bytes + s.Bytes,
+				Count: merged[name].Count + s.Count}
+		}
+	}
+	return largestFirst(merged)
 }
 
 // Warnings are what is missing in the capture of a process; with pid 0, what

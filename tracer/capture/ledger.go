@@ -2,6 +2,7 @@ package capture
 
 import (
 	"math"
+	"time"
 
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -62,33 +63,48 @@ type ledger struct {
 	primary map[int16]primary
 	undo    map[uint32]removal
 
-	stacks   map[stack]uint32
-	stackAt  []stack // by number; 0 is unknown
-	byStack  []share // by number: device memory but managed memory
-	bytes    [classCount]uint64
-	count    [classCount]int64
-	device   [maxDevices]uint64
-	devices  int // highest device seen, plus one
-	handles  int
-	beyond   [classCount]int64 // handles over maxHandles
-	seen     [classCount]bool
-	events   uint64
-	allocs   int64
-	frees    int64
-	failed   int64
-	strange  int64 // frees of what was not known
-	failures []failure
-	started  bool // the driver was called
-	pools    pools
+	stacks    map[stack]uint32
+	stackAt   []stack // by number; 0 is unknown
+	byStack   []share // by number: device memory but managed memory
+	bytes     [classCount]uint64
+	count     [classCount]int64
+	device    [maxDevices]uint64
+	devices   int // highest device seen, plus one
+	handles   int
+	beyond    [classCount]int64 // handles over maxHandles
+	seen      [classCount]bool
+	events    uint64
+	allocs    int64
+	frees     int64
+	failed    int64
+	strange   int64 // frees of what was not known
+	failures  []failure
+	atRefusal atRefusal
+	started   bool // the driver was called
+	pools     pools
 	// ended is what the last context that ended took with it.
 	ended map[siteKey]record.Site
 }
+
+// atRefusal is what the program held when the driver refused memory, which costs a walk
+// over all of it: of refusals within betweenRefusals the first has it.
+type atRefusal struct {
+	time int64 // of the failure
+	held map[siteKey]record.Site
+}
+
+// betweenRefusals is in nanoseconds.
+const betweenRefusals = int64(time.Second)
+
+// codeNoMemory is CUDA_ERROR_OUT_OF_MEMORY and hipErrorOutOfMemory.
+const codeNoMemory = 2
 
 // failure is an allocation that the driver refused.
 type failure struct {
 	time   int64
 	size   uint64
 	live   uint64 // device bytes that the program held
+	free   uint64 // device bytes that nobody held, plus 1; 0 is unknown
 	class  class
 	rc     int16
 	device int16
@@ -398,10 +414,15 @@ func (l *ledger) refused(e *event) {
 	if len(l.failures) == maxFailures {
 		l.failures = append(l.failures[:0], l.failures[1:]...)
 	}
-	l.failures = append(l.failures, failure{
-		time: e.time, size: e.size, live: l.deviceBytes(), class: what.class, rc: e.rc, device: e.device,
-		stack: l.stackNumber(e.frames),
-	})
+	f := failure{time: e.time, size: e.size, live: l.deviceBytes(), class: what.class, rc: e.rc, device: e.device,
+		stack: l.stackNumber(e.frames)}
+	if what.class.onDevice() {
+		f.free = e.ptr
+	}
+	l.failures = append(l.failures, f)
+	if last := &l.atRefusal; e.rc == codeNoMemory && (last.held == nil || e.time-last.time >= betweenRefusals) {
+		*last = atRefusal{e.time, l.held()}
+	}
 }
 
 // deviceBytes is the memory of devices that the program holds.

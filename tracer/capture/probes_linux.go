@@ -322,6 +322,9 @@ func decodeCall(b []byte) (call, bool) {
 		time: int64(u(callTime)), tid: uint32(u(callThread)), rc: int16(u(callResult)), device: -1,
 		ptr: u(callOut), kind: probed[c.function].kind,
 	}
+	if c.event.rc != 0 {
+		c.event.ptr = 0 // nothing was made: what lies there is the program's
+	}
 	// The kernel's frames begin with the function itself, and newer kernels
 	// find the return address, too.
 	c.event.frames[0] = u(callReturn)

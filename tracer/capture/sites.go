@@ -94,7 +94,11 @@ func (p *process) sites() []record.Site {
 			merged[m.Site] = m
 		}
 	}
-	return slices.SortedFunc(maps.Values(merged), func(a, b record.Site) int {
+	return largestFirst(merged)
+}
+
+func largestFirst(sites map[string]record.Site) []record.Site {
+	return slices.SortedFunc(maps.Values(sites), func(a, b record.Site) int {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Count, a.Count),
 			strings.Compare(a.Site, b.Site))
 	})

@@ -187,8 +187,11 @@ func TestARefusedAllocationIsKeptWithItsSize(t *testing.T) {
 	}
 	f := got[0]
 	if f.Bytes != 2<<20 || f.Code != 2 || f.LiveBytes != 3<<20 || f.Kind != "device memory" ||
-		f.Device != 0 || f.Time <= 0 {
+		f.Device != 0 || f.Time <= 0 || f.FreeBytes != 1<<20 {
 		t.Errorf("the refused allocation is %+v", f)
+	}
+	if len(f.Held) != 1 || f.Held[0].Bytes != 3<<20 || !strings.Contains(f.Held[0].Site, "testdata/app.c:") {
+		t.Errorf("held then: %+v", f.Held)
 	}
 	if !strings.Contains(f.Site, "testdata/app.c:") {
 		t.Errorf("its site is %q, want one with its line", f.Site)

@@ -22,12 +22,16 @@ type OOM struct {
 	// search ended early: what has no name then may be anything.
 	Categories map[string]int64 `json:"categories,omitempty"`
 	Incomplete bool             `json:"incomplete,omitempty"`
-	Pools      []Pool           `json:"pools,omitempty"`
-	Model      Model            `json:"model"`
-	Grad       *bool            `json:"grad_enabled,omitempty"`
-	Settings   string           `json:"settings,omitempty"` // of the allocator, by the environment
-	Site       string           `json:"site,omitempty"`
-	Stack      []string         `json:"stack,omitempty"` // from the inside out
+	// Modules are the parts of the categories that modules of a model own, Module the
+	// one whose forward pass asked; empty where none did.
+	Modules  []OwnedBytes `json:"modules,omitempty"`
+	Module   string       `json:"module,omitempty"`
+	Pools    []Pool       `json:"pools,omitempty"`
+	Model    Model        `json:"model"`
+	Grad     *bool        `json:"grad_enabled,omitempty"`
+	Settings string       `json:"settings,omitempty"` // of the allocator, by the environment
+	Site     string       `json:"site,omitempty"`
+	Stack    []string     `json:"stack,omitempty"` // from the inside out
 	// OtherThread is set when Stack is not of the failing thread, which has no
 	// frame of Python's, but of the main thread.
 	OtherThread bool     `json:"other_thread,omitempty"`
@@ -85,10 +89,39 @@ type HeldBy struct {
 	Own    bool   `json:"own,omitempty"` // of the run itself
 }
 
+// Refusal is an allocation that a driver refused: the detail of an event that is named
+// EventRefused. Bytes; a nil pointer is unknown.
+type Refusal struct {
+	Asked  *int64 `json:"asked_bytes"`
+	Live   *int64 `json:"live_bytes"`           // that the program held of the devices
+	Free   *int64 `json:"free_bytes,omitempty"` // that the device had left
+	Kind   string `json:"kind,omitempty"`       // device memory, pinned memory, …
+	Device *int   `json:"device,omitempty"`
+	Code   int    `json:"code"` // the driver's; 2 is out of memory
+	Own    bool   `json:"own"`  // the program itself asked, and no allocator that tries again
+}
+
+// AddressSpace is what a process may have of it (ulimit -v), and the most that it was seen
+// to have: the detail of an event that is named EventAddressSpace. Bytes.
+type AddressSpace struct {
+	Limit int64 `json:"limit_bytes"`
+	Peak  int64 `json:"peak_bytes"`
+}
+
+// Killed is a process that the kernel killed, with the memory that it was seen to hold
+// last: the detail of an event that is named EventKilled.
+type Killed struct {
+	Name string `json:"name,omitempty"`
+	Held int64  `json:"held_bytes,omitempty"`
+}
+
 // Died is the message of the exception that ended a program: the detail of an event
 // of KindDied.
 type Died struct {
 	Text string `json:"text"`
+	// Mappings of memory that the process had, and that the system allows; 0 is unknown.
+	Mappings      int64 `json:"mappings,omitempty"`
+	MappingsLimit int64 `json:"mappings_limit,omitempty"`
 }
 
 // DetailOf reads the detail of an event into one of the types here. It reports

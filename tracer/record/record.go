@@ -78,10 +78,19 @@ const (
 	KindScope     = "scope"
 	KindStatement = "statement"
 	KindEvent     = "event"
-	KindReceipt   = "receipt" // an experiment's outcome, in Receipt
-	KindSites     = "sites"   // survivors by allocation site, in Sites
-	KindHolders   = "holders" // who holds them, in Holders
-	KindWarning   = "warning"
+	// EventRefused is the name of an event: the driver refused an allocation. Its detail
+	// is a Refusal, its sites are what the program held of the devices then.
+	EventRefused = "allocation refused"
+	// EventKilled is the name of an event: the kernel killed the process because host
+	// memory ran out. Its detail is a Killed, or empty of the program itself.
+	EventKilled = "killed for memory"
+	// EventAddressSpace is the name of an event at the end of a process whose address space
+	// is limited. Its detail is an AddressSpace.
+	EventAddressSpace = "address space"
+	KindReceipt       = "receipt" // an experiment's outcome, in Receipt
+	KindSites         = "sites"   // survivors by allocation site, in Sites
+	KindHolders       = "holders" // who holds them, in Holders
+	KindWarning       = "warning"
 	// KindDriverSites are survivors by the place that asked the driver for them,
 	// in Sites: segments of pools and handles, not the program's own blocks.
 	KindDriverSites = "driver_sites"

@@ -67,13 +67,22 @@ const WindowUnit = 512
 // Composition is what live memory of a device is made of: the detail of an event of
 // KindComposition. The categories sum to the allocator's live bytes.
 type Composition struct {
+	// Moment is when that was: empty for the program's end, or when it was asked;
+	// MomentMost for when it held most, as far as it looked.
+	Moment     string           `json:"moment,omitempty"`
 	Device     int              `json:"device"`
 	Categories map[string]int64 `json:"categories"`
 	Pools      []Pool           `json:"pools,omitempty"`
-	Incomplete bool             `json:"incomplete,omitempty"`
+	// Rounded is the part of the categories that nobody asked for: what size classes and
+	// pages add to lengths; nil is unknown.
+	Rounded    *int64 `json:"rounded_bytes,omitempty"`
+	Incomplete bool   `json:"incomplete,omitempty"`
 	// Modules are the parts of the categories that modules of a model own.
 	Modules []OwnedBytes `json:"modules,omitempty"`
 }
+
+// MomentMost is a moment of a Composition.
+const MomentMost = "most"
 
 // OwnedBytes is memory of one category that a module owns, or one below it.
 type OwnedBytes struct {

@@ -24,7 +24,7 @@ func (m *Model) NewCache(positions int) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{m: m, t: t.Keep(), room: positions}, nil
+	return &Cache{m: m, t: t.Keep().As(tensor.KVCache), room: positions}, nil
 }
 
 // Used is the positions that are filled.

@@ -91,7 +91,9 @@ func (m *Model) load(context int, progress func(done, all int64)) error {
 	most := max(m.Width, m.Hidden, m.Vocab)
 	m.zeros = l.values("zeros", make([]float32, most), most)
 	if l.largest > 0 {
-		m.scratch = l.kept(m.rt.New("decoded weights", l.largest))
+		if m.scratch = l.kept(m.rt.New("decoded weights", l.largest)); m.scratch != nil {
+			m.scratch.As(tensor.Buffers)
+		}
 	}
 	m.bytes = l.done
 	return l.err
@@ -152,7 +154,7 @@ func (l *loader) kept(t *tensor.Tensor, err error) *tensor.Tensor {
 	if l.err = errors.Join(l.err, err); err != nil {
 		return nil
 	}
-	l.m.all = append(l.m.all, t.Keep())
+	l.m.all = append(l.m.all, t.Keep().As(tensor.Parameters))
 	return t
 }
 

@@ -22,7 +22,7 @@ type node struct {
 // RequireGrad makes the tensor a leaf whose gradient Backward accumulates.
 func (t *Tensor) RequireGrad() *Tensor {
 	t.node = &node{op: "leaf", refs: 1, leaf: t}
-	return t
+	return t.As(Parameters)
 }
 
 // Grad is the accumulated gradient of a leaf, nil before the first Backward.
@@ -152,7 +152,7 @@ func (rt *Runtime) Backward(loss *Tensor) error {
 func (rt *Runtime) propagate(n *node, dy *Tensor, grads map[*node]*Tensor) error {
 	if n.leaf != nil {
 		if n.grad == nil {
-			n.grad = dy.Keep()
+			n.grad = dy.Keep().As(Gradients)
 			return nil
 		}
 		return errors.Join(rt.Axpy(dy, n.grad, 1), dy.Release())

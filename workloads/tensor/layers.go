@@ -59,15 +59,17 @@ func (rt *Runtime) newParameter(name string, values []float32, shape ...int) (p 
 		at     **Tensor
 		name   string
 		values []float32
+		role   Role
 	}{
-		{&p.value, name, values}, {&p.grad, name + ".grad", zeros}, {&p.m, name + ".m", zeros},
-		{&p.v, name + ".v", zeros}, {&p.zero, name + ".zero", zeros},
+		{&p.value, name, values, Parameters}, {&p.grad, name + ".grad", zeros, Gradients},
+		{&p.m, name + ".m", zeros, Optimizer}, {&p.v, name + ".v", zeros, Optimizer},
+		{&p.zero, name + ".zero", zeros, Buffers},
 	} {
 		t, err := rt.From(part.name, part.values, shape...)
 		if err != nil {
 			return parameter{}, errors.Join(err, p.release())
 		}
-		*part.at = t.Keep()
+		*part.at = t.Keep().As(part.role)
 	}
 	return p, nil
 }
@@ -106,8 +108,11 @@ func (l *Linear) Forward(x *Tensor) (*Tensor, error) {
 		return call{"linear_fwd", metal.Size{X: l.out, Y: batch},
 			append([]any{x.store, l.w.value.store, l.b.value.store, y}, l.params(batch)...)}
 	})
-	l.x, l.y = x, y
-	return y, err
+	if err != nil {
+		return nil, err
+	}
+	l.x, l.y = x, y.As(Activations) // Backward reads it
+	return y, nil
 }
 
 // Backward adds the gradients of weights and bias for the last Forward, each the

@@ -22,6 +22,9 @@ type Options struct {
 	NoAutorelease bool
 	Faults        []pool.Fault
 	Observer      pool.Observer
+	// Refused is told, when set, that the device has no memory for a tensor, before
+	// anything is given up because of it. It is called on the goroutine that uses the Runtime.
+	Refused func(*pool.OutOfMemoryError)
 	// Watcher is told of scopes and tensors, when set.
 	Watcher Watcher
 }
@@ -49,6 +52,7 @@ type Runtime struct {
 	machine machine
 	device  metal.Device // whose temporaries a Scope releases; nil for none
 	watcher Watcher
+	refused func(*pool.OutOfMemoryError)
 	audit   audit
 
 	scopes  []*scope
@@ -65,7 +69,7 @@ type scope struct{ owned map[*Tensor]struct{} }
 
 // New makes a runtime. Close it before its device.
 func New(o Options) (*Runtime, error) {
-	rt := &Runtime{watcher: o.Watcher, alive: map[*Tensor]struct{}{}, shapes: map[[4]int]struct{}{}}
+	rt := &Runtime{watcher: o.Watcher, refused: o.Refused, alive: map[*Tensor]struct{}{}, shapes: map[[4]int]struct{}{}}
 	if !o.NoAutorelease {
 		rt.device = o.Device
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gpumem/gpumem/metal"
+	"github.com/gpumem/gpumem/pool"
 )
 
 // Tensor is one reference to storage, with a shape and, when it was computed
@@ -24,6 +25,7 @@ type Tensor struct {
 	node     *node
 	scope    *scope
 	holder   string // what keeps it, for Holders; the runtime's mu
+	role     Role   // what the program said that it is; the runtime's mu
 	released bool
 }
 
@@ -54,6 +56,10 @@ func (rt *Runtime) newSized(name string, size int, shape []int, data bool) (*Ten
 	}
 	store, err := rt.machine.alloc(n, size, name, data)
 	if err != nil {
+		var full *pool.OutOfMemoryError
+		if rt.refused != nil && errors.As(err, &full) {
+			rt.refused(full)
+		}
 		return nil, fmt.Errorf("new tensor %s %v: %w", name, shape, err)
 	}
 	t := &Tensor{rt: rt, name: name, shape: slices.Clone(shape), size: size, store: store}
@@ -72,6 +78,7 @@ func (rt *Runtime) From(name string, values []float32, shape ...int) (*Tensor, e
 	if err != nil {
 		return nil, err
 	}
+	t.As(Inputs)
 	if err := t.Set(values); err != nil {
 		return nil, errors.Join(err, t.Release())
 	}

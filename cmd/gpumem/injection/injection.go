@@ -2,11 +2,13 @@ package injection
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/gpumem/gpumem/tracer"
 	"github.com/gpumem/gpumem/tracer/capture"
@@ -223,6 +225,28 @@ func (d *driverCapture) Poll() error {
 	return nil
 }
 
+// refused is the event of an allocation that the driver refused, at its own time.
+func refused(pid int, f *capture.Failure) record.Event {
+	d := record.Refusal{Asked: &f.Bytes, Live: &f.LiveBytes, Kind: f.Kind, Code: f.Code, Own: f.Own}
+	if f.FreeBytes >= 0 {
+		d.Free = &f.FreeBytes
+	}
+	if f.Device >= 0 {
+		d.Device = &f.Device
+	}
+	detail, err := json.Marshal(d)
+	if err != nil {
+		detail = nil
+	}
+	return record.Event{TMs: float64(f.Time) / float64(time.Millisecond), PID: pid, Kind: record.KindEvent,
+		Name: record.EventRefused, At: f.Site, Detail: detail, Sites: f.Held[:min(len(f.Held), mostHeld)],
+		Text: fmt.Sprintf("the driver refused %d B of %s (code %d) while %d B were held", f.Bytes,
+			f.Kind, f.Code, f.LiveBytes)}
+}
+
+// mostHeld bounds the sites that one refusal tells.
+const mostHeld = 20
+
 // Cells are the columns of a process.
 func (d *driverCapture) Cells(pid int) []record.Cell {
 	if reader := d.reader.Load(); reader != nil {
@@ -261,11 +285,7 @@ func (d *driverCapture) tell(explain bool, main int, command string, emit func(r
 				Text: "the driver's pools were trimmed when the program exited"})
 		}
 		for _, f := range reader.Failures(pid) {
-			emit(record.Event{PID: pid, Kind: record.KindEvent, Name: "allocation refused", At: f.Site,
-				Text: fmt.Sprintf("the driver refused %d B of %s (code %d) while %d B were held", f.Bytes,
-					f.Kind, f.Code, f.LiveBytes),
-				Detail: fmt.Appendf(nil, `{"asked_bytes":%d,"live_bytes":%d,"code":%d,"own":%t}`, f.Bytes,
-					f.LiveBytes, f.Code, f.Own)})
+			emit(refused(pid, &f))
 		}
 		if reader.Cells(pid) == nil {
 			continue

@@ -18,7 +18,7 @@ func OfFlag(flags *pflag.FlagSet, err error) error {
 			flag, _, _ := strings.Cut(rest, `"`)
 			return Errorf("%s %s: needs a unit, as in %s %ss", flag, value, flag, value)
 		}
-		return Errorf("%s", text)
+		return Errorf("%s", plainly(text))
 	}
 	var known []string
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -31,6 +31,26 @@ func OfFlag(flags *pflag.FlagSet, err error) error {
 		near = "; see --help"
 	}
 	return Errorf("unknown flag --%s%s", name, strings.Replace(near, `"`, `"--`, 1))
+}
+
+// plainly says what is wrong with a number without the name of the function that found
+// out: --batch 8,x: "x" is not a whole number.
+func plainly(text string) string {
+	value, rest, ok := strings.Cut(strings.TrimPrefix(text, `invalid argument "`), `" for "`)
+	flag, why, found := strings.Cut(rest, `" flag: strconv.Parse`)
+	if !ok || !found {
+		return text
+	}
+	kind, what, _ := strings.Cut(why, `: parsing `)
+	word, why, _ := strings.Cut(what, `: `)
+	is := map[string]string{"Bool": "neither true nor false", "Float": "not a number"}[kind]
+	switch {
+	case strings.Contains(why, "out of range"):
+		is = "out of range"
+	case is == "":
+		is = "not a whole number"
+	}
+	return flag + " " + value + ": " + word + " is " + is
 }
 
 // Exactly is cobra.ExactArgs in the words of this program.

@@ -570,6 +570,7 @@ static __attribute__((noinline)) u64 note(const struct event *e, struct place fr
 
 typedef int CUresult;
 typedef CUresult (*fn6)(u64, u64, u64, u64, u64, u64);
+#define NO_MEMORY 2 /* CUDA_ERROR_OUT_OF_MEMORY, hipErrorOutOfMemory */
 #define STUB 34 /* CUDA_ERROR_STUB_LIBRARY: what a missing driver is */
 
 #include "hip.h"
@@ -685,7 +686,7 @@ static void *targets[HOOK_COUNT]; /* what a wrapper calls */
 static void *exports[HOOK_COUNT]; /* what the driver exports by that name */
 static struct link_map *driver_map, *hip_map;
 static u32 exports_known, hip_known;
-static fn6 ctx_current, ctx_device, hip_device;
+static fn6 ctx_current, ctx_device, hip_device, ctx_memory;
 
 /* What the driver's pools are asked by, of CUDA and of HIP. */
 static struct {
@@ -832,6 +833,7 @@ static void learn_driver(void)
 	pool_calls[0].capture_mode = (fn6)exported(m, "cuThreadExchangeStreamCaptureMode");
 	store(&pool_calls[0].get, (fn6)exported(m, "cuMemPoolGetAttribute"));
 	ctx_device = (fn6)exported(m, "cuCtxGetDevice");
+	ctx_memory = (fn6)exported(m, "cuMemGetInfo_v2");
 	store(&ctx_current, (fn6)exported(m, "cuCtxGetCurrent"));
 	store(&exports_known, 1);
 	begin(); /* before the program changes its root or its user */
@@ -1027,6 +1029,17 @@ static inline void place(struct event *e, int hip)
 	e->device = thread.device;
 }
 
+/* ask_free notes what the device has left when it refuses memory, plus 1, in the place
+ * of an address, of which there is none. HIP is not asked: there a call that goes well
+ * can take the program's last error away. */
+static __attribute__((noinline, cold)) void ask_free(struct event *v, int hip)
+{
+	u64 left = 0, total = 0;
+	if (!hip && v->kind <= K_MIPMAP && load(&ctx_current) && ctx_memory &&
+	    ctx_memory((u64)&left, (u64)&total, 0, 0, 0, 0) == 0)
+		v->ptr = left + 1;
+}
+
 /* ---- the driver's pools -------------------------------------------------- */
 
 /* The driver's stream-ordered pools tell how much of their memory is used. They are
@@ -1209,6 +1222,8 @@ static void register_purge(void)
 			u64 time; \
 			place(&v, of_hip(S_##name)); \
 			adjust_; \
+			if (__builtin_expect(rc == NO_MEMORY, 0)) \
+				ask_free(&v, of_hip(S_##name)); \
 			time = note(&v, FROM); \
 			if (OF_POOLS(kind_) && rc == 0) \
 				after(&v, time, of_hip(S_##name), FROM); \

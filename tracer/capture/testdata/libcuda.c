@@ -151,6 +151,13 @@ API CUresult cuDeviceGetName(char *name, int n, int d) { (void)d; if (n > 4) str
 API CUresult cuDeviceTotalMem_v2(u64 *n, int d) { (void)d; *n = limit(); return 0; }
 /* Compute capability 9.0; the runtime wants something for all others. */
 API CUresult cuDeviceGetAttribute(int *v, int attribute, int d) { (void)d; *v = attribute == 75 ? 9 : attribute == 76 ? 0 : 1; return 0; }
+API CUresult cuMemGetInfo_v2(u64 *left, u64 *all)
+{
+	u64 now = __atomic_load_n(&used, __ATOMIC_RELAXED);
+	*all = limit();
+	*left = now < *all ? *all - now : 0;
+	return 0;
+}
 API CUresult cuCtxGetCurrent(u64 *c) { *c = current_ctx; return 0; }
 API CUresult cuCtxSetCurrent(u64 c) { current_ctx = c; return 0; }
 API CUresult cuCtxGetDevice(int *d)

@@ -1,6 +1,7 @@
 """Records a window of real PyTorch on the processor, as if a caching allocator served
 it: each storage that an operation makes is a block. Prints the parts of the window,
-one a line, and last the composition at the end."""
+one a line, and last the composition at the end. With the argument error it prints what
+it tells of an error in the middle of a forward pass instead."""
 
 import json
 import sys
@@ -11,7 +12,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from gpumem_agent.frameworks import torch_blocks
+from gpumem_agent.frameworks import torch_blocks, torch_oom
 from gpumem_agent.frameworks.torch import Torch
 from gpumem_agent.frameworks.torch_window import Recorder
 
@@ -181,6 +182,20 @@ with blocks:
     for _ in range(3):
         step()
     framework = Framework(blocks)
+    if "error" in sys.argv:
+        told = {}
+        torch_oom.SECONDS = torch_oom.GRAPH_SECONDS = 60  # the machine may be slow
+
+        def fail(module, arguments):
+            torch_oom.OutOfMemory(framework, None)._add_blocks(told, 0)
+            raise MemoryError
+
+        model.transformer["h"][2].mlp.c_proj.register_forward_pre_hook(fail)
+        try:
+            model(torch.ones(256, 64))
+        except MemoryError:
+            print(json.dumps(told))
+        sys.exit()
     recorder = Recorder(framework, () if "scanned" in sys.argv else (optimizer,))
     if "compiled" in sys.argv:  # as torch.compile leaves it
         utils = sys.modules["torch._dynamo.utils"] = types.ModuleType("torch._dynamo.utils")

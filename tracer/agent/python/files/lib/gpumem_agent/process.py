@@ -3,7 +3,7 @@
 import os
 import sys
 
-from gpumem_agent import imports, requests
+from gpumem_agent import imports, mappings, requests
 from gpumem_agent.connection import Closed, Connection
 from gpumem_agent.figures import Figures
 from gpumem_agent.greeting import Greeting
@@ -451,7 +451,10 @@ class Process:
             frames.insert(0, (code.co_filename, traceback.tb_lineno, code.co_name))
             traceback = traceback.tb_next
         at = choose(frames[:DEATH_FRAMES]) if frames else ""
-        self.mark("died", name, at=at, detail={"text": str(error)[:DEATH_TEXT]})
+        detail = {"text": str(error)[:DEATH_TEXT]}
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) == mappings.ENOMEM:
+            detail.update(mappings.told())
+        self.mark("died", name, at=at, detail=detail)
 
     def phase(self, name):
         """A phase of the program. At baseline, what lives is noted.

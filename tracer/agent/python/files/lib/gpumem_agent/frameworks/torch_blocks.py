@@ -8,7 +8,7 @@ import bisect
 import contextlib
 import weakref
 
-from gpumem_agent.frameworks import torch_modules
+from gpumem_agent.frameworks import torch_makers, torch_modules
 from gpumem_agent.holders.living import references
 from gpumem_agent.own import own
 
@@ -37,6 +37,8 @@ class Roles:
         self.complete = True
         self.by_address = {}  # role by the address of a storage
         self.owners = {}  # by the same, a weak reference to the parameter or buffer
+        self.outputs = {}  # by the same, weak references to activations
+        self.made = {}  # by the same, the number in paths of the module that made one
         self.paths = None  # torch_modules.Paths
         self.seconds = 0.0  # that the scan took
         self.facts = {}  # numbers about the model, for the reasons of an out-of-memory
@@ -112,6 +114,8 @@ class Roles:
         elif tensor.requires_grad and not tensor.is_leaf:
             role = ACTIVATIONS  # Python's name for it may be gone: autograd keeps the object
         size = self._note(tensor, role, tensor if role == PARAMETERS else None)
+        if role == ACTIVATIONS and size:
+            self.outputs.setdefault(storage(self._torch, tensor)[0], weakref.ref(tensor))
         if role == PARAMETERS and size:
             dtypes = self.facts.setdefault("dtypes", {})
             name = str(tensor.dtype)
@@ -136,7 +140,23 @@ class Roles:
 
     def module(self, address):
         """The number in paths of the module that owns what lies there, or None."""
-        return self.paths.of_reference(self.owners.get(address))
+        number = self.paths.of_reference(self.owners.get(address))
+        return self.made.get(address) if number is None else number
+
+    def find_makers(self, running, deadline):
+        """Finds which modules made the activations. running is the module whose forward
+        pass runs, or None."""
+        outputs = {}
+        for address, reference in self.outputs.items():
+            tensor = self._alive(reference)
+            if tensor is not None and self.by_address.get(address) == ACTIVATIONS:
+                outputs[address] = tensor
+        number = None if running is None else self.paths.of_module(running)
+        if number == torch_modules.UNKNOWN:
+            number = None
+        with plainly(self._torch):
+            self.made = torch_makers.makers(outputs, self.paths, number, deadline)
+        return number
 
     def _is_late(self):
         self._left -= 1

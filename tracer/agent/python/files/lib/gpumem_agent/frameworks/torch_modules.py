@@ -27,6 +27,7 @@ class Paths:
         self.names = []
         self.by_module = {}  # number by identity, with a weak reference
         self.by_parameter = {}  # the same of parameters and buffers
+        self._shared = set()  # identities of those that several modules have
         self.complete = True
         self._deadline = deadline
         below = {id(m) for parent in modules for m in _children(parent).values()}
@@ -55,8 +56,11 @@ class Paths:
             mine = vars(module)
             for kind in ("_parameters", "_buffers"):
                 for tensor in list((mine.get(kind) or {}).values()):
-                    if tensor is not None:
-                        self.by_parameter.setdefault(id(tensor), (weakref.ref(tensor), number))
+                    if tensor is None:
+                        continue
+                    if id(tensor) in self.by_parameter:
+                        self._shared.add(id(tensor))
+                    self.by_parameter.setdefault(id(tensor), (weakref.ref(tensor), number))
             inner = _children(module)
             for key in reversed(list(inner)):  # the first is taken first
                 below = prefix if key == "_orig_mod" else prefix + key + "."
@@ -72,6 +76,10 @@ class Paths:
     def of_tensor(self, tensor):
         """The number of the module that owns a parameter or a buffer, or None."""
         return _number(self.by_parameter, tensor, None)
+
+    def of_tensor_alone(self, tensor):
+        """The same; None also where several modules have it."""
+        return None if id(tensor) in self._shared else self.of_tensor(tensor)
 
     def references(self):
         """Weak references to the parameters and buffers."""

@@ -9,11 +9,12 @@ import sys
 import threading
 
 from gpumem_agent import threads
-from gpumem_agent.frameworks import torch_blocks
+from gpumem_agent.frameworks import torch_blocks, torch_makers, torch_modules
 from gpumem_agent.own import own
 from gpumem_agent.sites import FRAMEWORK_FOLDERS, choose
 
 SECONDS = 0.15  # for the search of roles, at one error
+GRAPH_SECONDS = 0.1  # and for the modules of activations
 HOLDER_SECONDS = 0.15  # and for holders
 WHOLE = 8  # errors that are told whole; of later ones only the numbers
 MOST = 1000  # errors that are told at all
@@ -121,12 +122,27 @@ class OutOfMemory:
         if segments is None:
             return
         roles = torch_blocks.Roles(self._framework, own.monotonic() + SECONDS)
+        self._add_module(told, roles)
         layout = torch_blocks.Layout(segments, device, roles)
         told["pools"] = layout.told()
         told["model"] = roles.facts
         told["categories"] = layout.categories
+        modules = torch_modules.told(layout.owned, roles.paths.names)
+        if modules:
+            told["modules"] = modules
         if not roles.complete:
             told["incomplete"] = True
+
+    def _add_module(self, told, roles):
+        """The module that asked, and those that made the activations. Without them the
+        rest is told all the same."""
+        try:
+            running = torch_makers.running(sys._getframe(1))
+            number = roles.find_makers(running, own.monotonic() + GRAPH_SECONDS)
+            if number is not None:
+                told["module"] = roles.paths.names[number]
+        except Exception as error:
+            self._process.failed(error)
 
     def _add_holders(self, told, device):
         surveys = self._process.surveys
