@@ -65,7 +65,7 @@ func decide(x *examined, f findings) *settled {
 	}
 	if f.starting == nil {
 		s.weighObjects(f.objects)
-		s.weighAges(f.ages)
+		weighAges(s, f.ages)
 	}
 	d.weighLeftovers(f)
 	if f.magnitude != nil && d.restsOn == "" {

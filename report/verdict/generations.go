@@ -103,7 +103,7 @@ func (x *examined) foundKeeping(list []generation) *finding {
 	f.why = fmt.Sprintf("each of %d generations of blocks left survivors: of those handed out from %s to %s, "+
 		"%s in %s lived on at %s", len(list), duration(first.from), duration(last.to), units.Bytes(size),
 		units.Counted(int64(count), "block", "blocks"), duration(last.end))
-	if g := &x.grow[keyLive]; size > beyondTrend*g.Upper*lasted/x.spanOf(g) {
+	if g := &x.grow[keyLive]; size > beyondTrend*g.Upper*lasted/spanOf(x, g) {
 		f.owner = unknown // addresses that are used again look like blocks that stay
 		f.why = fmt.Sprintf("%s of blocks lived on from look to look, which is more than what is live can have grown by",
 			units.Bytes(size))
@@ -112,7 +112,7 @@ func (x *examined) foundKeeping(list []generation) *finding {
 }
 
 // spanOf is the window of a growth in seconds.
-func (x *examined) spanOf(g *trend.Growth) float64 {
+func spanOf(x *examined, g *trend.Growth) float64 {
 	clock := x.judged.clock
 	if len(clock) == 0 {
 		return 0
@@ -182,7 +182,7 @@ func (x *examined) settleLive() {
 }
 
 // weighAges lets the ages of blocks stand beside the trend, as containers do.
-func (s *settled) weighAges(f *finding) {
+func weighAges(s *settled, f *finding) {
 	d := &s.decision
 	switch {
 	case f == nil || f.owner == unknown:
