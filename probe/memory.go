@@ -12,7 +12,7 @@ const Unknown int64 = -1
 // or has no memory of its own, as threads of the kernel.
 var ErrExited = errors.New("process has exited")
 
-// Memory is the memory of one process, in bytes; each may be Unknown. The
+// Memory is the memory of one process, in bytes unless said; each may be Unknown. The
 // package's documentation says what they mean.
 type Memory struct {
 	RSS, Anon, File, Shmem, Swap, Footprint int64
@@ -22,6 +22,8 @@ type Memory struct {
 	// system has not written yet. It is part of the footprint; the rest of File is
 	// clean, and the system drops it when it needs memory. Who reads it says so.
 	Dirty int64
+	// Threads is how many threads share the memory.
+	Threads int64
 }
 
 // FileCache is the clean pages of mapped files, which are the page cache's and no part
@@ -35,7 +37,7 @@ func (m *Memory) FileCache() int64 {
 
 // UnknownMemory is Memory of which nothing is known.
 func UnknownMemory() Memory {
-	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
+	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
 }
 
 // Machine is where the system's files are. The zero value is the machine we

@@ -31,6 +31,7 @@ const (
 	ColHostHeap           = "host_heap_bytes"
 	ColHostHeapFree       = "host_heap_free_bytes"
 	ColImported           = "imported_count"
+	ColThreads            = "thread_count"
 	ColLive               = "pool_live_bytes"
 	ColIdle               = "pool_idle_bytes"
 	ColNominal            = "pool_nominal_bytes"
@@ -170,6 +171,7 @@ var columnTable = [...]Column{
 	{ColFileCache, Bytes, Gauge, whole, public, TellProbe,
 		"of rss_file_bytes, clean pages of mapped files: the system drops them when it needs memory, and " +
 			"they are no part of the footprint"},
+	{ColThreads, Count, Gauge, whole, public, TellProbe, "threads of the process"},
 
 	{ColGPU, Bytes, Gauge, perDevice, public, TellDriver, "what the driver charges the process"},
 
