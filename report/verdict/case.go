@@ -34,6 +34,9 @@ func (s *settled) causes() []Cause {
 		c.BuffersLimit = told[len(told)-1]
 	}
 	c.Gains, c.Compilations = s.gains(), compilationsOf(s)
+	if came, each, ok := threadsAfter(s); ok && came > mostOfAPool {
+		c.Threads, c.ThreadBytes = came, each
+	}
 	s.seriesOf(c)
 	for _, e := range s.events.about(s.pid) {
 		switch {

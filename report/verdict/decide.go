@@ -89,6 +89,9 @@ func withoutHolder(s *settled) {
 		why = mayBeStarting(s)
 	}
 	if why == "" {
+		why = poolFills(s)
+	}
+	if why == "" {
 		return
 	}
 	s.grow[s.primary].Shape = trend.ShapeUndecided

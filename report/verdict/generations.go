@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/gpumem/gpumem/internal/units"
-	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -174,9 +173,8 @@ func (x *examined) settleLive() {
 	}
 	for _, k := range [...]key{keyLive, keyCount} {
 		if g := &x.grow[k]; g.Known && g.Shape == trend.ShapeUndecided {
-			g.Shape, x.settledByAges = trend.Bounded, true
-			// What could have grown unseen is what the looks would have taken for nothing.
-			g.Upper = math.Min(g.Upper, stat.Clamp(x.whole.delta(k)/2, 0, g.Limit/2))
+			g.Settle(trend.Bounded, x.whole.delta(k)/2) // the looks take so much for nothing
+			x.settledByAges = true
 		}
 	}
 }
