@@ -15,7 +15,7 @@ const (
 	valleysSpan   = .6     // of the window, from the first valley to the last
 	fallsBy       = 1. / 3 // of the height of the series, for a fall to end a tooth
 	deepFall      = 8      // times what matters, at least
-	sameLevel     = .03    // of the height, by which valleys may differ
+	sameLevel     = .03    // of the height, by which valleys of host memory may differ: a heap keeps some
 	briefAtTheEnd = .1     // of the window, for a last fall that may still go on
 )
 
@@ -37,7 +37,10 @@ func (x *examined) settleTeeth() {
 		known := stat.Known(y)
 		height := stat.Quantile(known, .99) - stat.Quantile(known, .01)
 		delta := x.judged.delta(k)
-		allowed := math.Max(delta, sameLevel*height)
+		allowed := valleysSpan * delta // an allocator's own count is exact
+		if k != keyLive {
+			allowed = math.Max(delta, sameLevel*height)
+		}
 		if staysLow(x.judged.clock, y, math.Max(fallsBy*height, deepFall*delta), allowed) {
 			g.Settle(trend.Bounded, allowed)
 		}
