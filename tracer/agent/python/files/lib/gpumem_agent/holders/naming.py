@@ -4,8 +4,9 @@ import itertools
 import re
 import sys
 
+from gpumem_agent.holders.bounds import bound
 from gpumem_agent.holders.kinds import is_a
-from gpumem_agent.holders.lines import ADDERS, Filler, is_cache, places
+from gpumem_agent.holders.lines import ADDERS, Filler, is_cache, name_of, places
 from gpumem_agent.holders.contents import deeper
 from gpumem_agent.holders.living import GROWING, LARGE, SOME
 from gpumem_agent.own import own
@@ -186,6 +187,7 @@ class Holders:
         entries.sort(key=lambda e: (-e["bytes"], -e["count"], e["path"]))
         for place, entry in enumerate(entries):
             asked = [entry.pop(key, None) for key in ("filled", "assigned")]
+            numbers = entry.pop("numbers", {})
             if ": autograd graph of " in entry["path"]:
                 asked.reverse()  # it hangs on what was assigned last
             asked = asked if place < WITH_LINES else ()
@@ -198,6 +200,9 @@ class Holders:
                 entry["kind"] = "cache-without-bound"
             if lines:
                 entry["filled"] = "; ".join(lines)
+                most = bound(entry, name_of(filled), numbers)
+                if most:
+                    entry["bound"] = most
         return entries
 
 
