@@ -60,6 +60,8 @@ type Case struct {
 	Gains map[string]float64
 	// Compilations are the lines of the program that had code compiled while it grew.
 	Compilations []Compilation
+	// Pools are those of the allocator at the last time that it told them.
+	Pools []record.Pool
 	// Threads are how many came while host memory grew with them, and ThreadBytes what it
 	// grew by for each; 0 where it does not.
 	Threads, ThreadBytes float64

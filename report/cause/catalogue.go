@@ -48,6 +48,7 @@ func Catalogue() []Rule {
 		{ID: Policy, Find: policy},
 		{ID: Misses, Find: misses},
 		{ID: DriverPool, Find: driverPoolKeeps, Before: []string{Policy}},
+		{ID: StreamPools, Find: poolForEachStream, Before: []string{Policy}},
 		{ID: compiledByLine, Find: compiledAnew,
 			Before: []string{compiledStays, Compiled, graphByStep, cloneLeft, cloneWhenDrained, HandleLeak, driverHandles}},
 		{ID: compiledStays, Find: compileCache, Before: []string{HandleLeak, driverHandles}},

@@ -88,8 +88,10 @@ func withoutHolder(s *settled) {
 	if why == "" && s.class == HostGrowth {
 		why = mayBeStarting(s)
 	}
-	if why == "" {
-		why = poolFills(s)
+	for _, fills := range [...]func(*settled) string{poolFills, fillsUp} {
+		if why == "" {
+			why = fills(s)
+		}
 	}
 	if why == "" {
 		return

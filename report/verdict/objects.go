@@ -141,6 +141,38 @@ func (c *course) words() string {
 		duration(c.looks[0].over), units.Bytes(b.Bytes), duration(c.looks[len(c.looks)-1].over))
 }
 
+// fillsUp says why a growth that the trend alone tells may be a container with a bound
+// that fills up: one that came as fast, at the last look. Empty of another.
+func fillsUp(s *settled) string {
+	if s.restsOn != ByTrend || s.class != HostGrowth && s.class != AppLeak || s.primary.counts() || s.judged.untimed {
+		return ""
+	}
+	beside := s.class == HostGrowth && s.judged.series[keyLive] != nil
+	var filling, other *course
+	for _, e := range s.events.about(s.pid) {
+		if e.Kind != record.KindHolders || !timed(e.Holders) {
+			continue
+		}
+		filling, other = nil, nil
+		for _, h := range e.Holders {
+			if h.OverMs <= 0 || h.Gone || h.Host != beside {
+				continue
+			}
+			c := &course{path: h.Path, looks: []look{{at: e.TMs / 1000, over: h.OverMs / 1000, holder: h}}}
+			if _, _, ok := c.filling(); ok && s.hasRoom(c) {
+				filling = larger(filling, c)
+			} else {
+				other = larger(other, c)
+			}
+		}
+	}
+	rate := s.size / math.Max(spanOf(&s.examined, &s.grow[s.primary]), 1)
+	if filling == nil || filling.looks[0].rate() < leastOfHost*rate || larger(filling, other) != filling {
+		return ""
+	}
+	return foundFilling(s.primary, filling).why
+}
+
 // foundFilling is the finding about a container with a bound.
 func foundFilling(k key, c *course) *finding {
 	full, seconds, _ := c.filling()

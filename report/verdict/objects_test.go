@@ -106,3 +106,30 @@ func TestTheHolderThatTheLooksFoundStandsInTheAnswerAndInTheNextStep(t *testing.
 		t.Errorf("the next step: %s", v.Next)
 	}
 }
+
+func TestAContainerWithABoundThatOneLookFoundLeavesAGrowthOpen(t *testing.T) {
+	t.Parallel()
+	const each = 64 * kib
+	grows := func(bound int64) *program {
+		p := newProgram(700).grows(record.ColRSS, 300*mib, 64*kib, each).grows(record.ColHostHeap, 200*mib, 16*kib, each)
+		h := record.Holder{Path: "OrderedDict app.thumbnails.kept", Length: 200, Count: 200, Bytes: 200 * each,
+			Bound: bound, OverMs: 10_000}
+		p.events = append(p.events, record.Event{TMs: 14_000, Kind: record.KindHolders, Holders: []record.Holder{h}})
+		return p
+	}
+	v := grows(1500).judge()
+	if v.Verdict != Undecided || !strings.Contains(v.Summary, "app.thumbnails.kept fills up: it had 200 of at most 1500") {
+		t.Errorf("with a bound: %s", v.Summary)
+	}
+	for name, bound := range map[string]int64{"without one": 0, "a bound that was passed": 100} {
+		if v := grows(bound).judge(); v.Verdict != HostGrowth {
+			t.Errorf("%s: %s", name, v.Summary)
+		}
+	}
+	p := grows(1500)
+	p.events[0].Holders = append(p.events[0].Holders, record.Holder{Path: "list app.log", Length: 900, Count: 900,
+		Bytes: 900 * each, OverMs: 10_000})
+	if v := p.judge(); v.Verdict != HostGrowth {
+		t.Errorf("beside one without: %s", v.Summary)
+	}
+}
