@@ -29,13 +29,15 @@ func findObjects(x *examined) *finding {
 	first, last := math.Inf(1), 0.
 	for i := range list {
 		c := &list[i]
-		if !c.rises() {
+		_, _, fills := c.filling()
+		fills = fills && x.hasRoom(c)
+		if !c.rises() && !(fills && c.longer()) { // a cache that fills up is missed less and less
 			continue
 		}
 		rate := c.looks[len(c.looks)-1].rate()
 		first = math.Min(first, c.looks[0].at-c.looks[0].over)
 		last = math.Max(last, c.looks[len(c.looks)-1].at)
-		if _, _, ok := c.filling(); ok && x.hasRoom(c) {
+		if fills {
 			bounded += rate
 			filling = larger(filling, c)
 			continue
