@@ -29,6 +29,9 @@ func threadsAfter(s *settled) (came, each float64, ok bool) {
 	g := &s.grow[s.primary]
 	n := fillForward(append([]float64(nil), count...))
 	y := s.judged.series[s.primary]
+	if n == nil {
+		return 0, 0, false // nobody counted them in the rows that are judged
+	}
 	var clock, t, v []float64
 	for i := g.From; i < len(y); i++ {
 		if y[i] == y[i] && n[i] == n[i] {

@@ -62,3 +62,14 @@ func TestALeakBesideAPoolOfThreadsIsALeak(t *testing.T) {
 		}
 	}
 }
+
+func TestThreadsThatNobodyCountedWhileItGrewTellNothing(t *testing.T) {
+	t.Parallel()
+	p := threaded(12, 1400*kib, 0).phase(record.PhaseBaseline, 300)
+	for i := 300; i < p.rows; i++ {
+		p.cols[record.ColThreads][i] = math.NaN()
+	}
+	if v := p.judge(); v.Verdict != HostGrowth {
+		t.Errorf("%s", v.Summary)
+	}
+}
