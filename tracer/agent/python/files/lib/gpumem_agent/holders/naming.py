@@ -242,10 +242,11 @@ def grown(lengths, register):
     return {i: gains[i] for i in large[:CONTAINERS] + most[len(large) :][:CONTAINERS]}
 
 
-def sized(path, count):
+def sized(path, count, times=1):
     """(name, bytes, count, facts) of so many elements of the container at the end of
-    a path, or None where these are few and light. The bytes are an estimate from some
-    of them, what they alone refer to, and the container itself."""
+    a path, and of so many such containers, or None where these are few and light. The
+    bytes are an estimate from some of them, what they alone refer to, and the container
+    itself."""
     container = path.chain[-1]
     if count < LARGE and not is_a(container, GROWING):
         return None
@@ -254,6 +255,7 @@ def sized(path, count):
         some = list(map(sys.getsizeof, itertools.islice(elements, 100)))
         each += sum(some) / max(1, len(some))  # it may have been emptied meanwhile
     each += deeper(container)
+    count = int(count * times)
     if count < LARGE and count * each < WEIGHTY:
         return None
     return path.of_kind(), int(count * each), count, path.facts()
