@@ -37,6 +37,7 @@ BEHIND = (
     ("        while len(self.other) > self.most:\n            self.other.popitem()\n", None),
     ("        while len(self.kept) > self.most:\n            self.other.popitem()\n", None),
     ("        while len(self.kept) > self.unknown:\n            self.kept.popitem()\n", None),
+    ("        while len(self.kept) > 20:\n            self.kept.popitem()\n", 20),  # it is full
     ("        while len(self.kept) > 5:\n            self.kept.popitem()\n", None),  # it does not bind
     ("        while len(self.kept) > 1 << 60:\n            self.kept.popitem()\n", None),
     ("        while self.bytes > self.most:\n            self.kept.popitem()\n", None),

@@ -17,6 +17,7 @@ from gpumem_agent.holders.texts import DEF, LONGEST, read
 
 BLOCK = 6  # lines below a comparison
 MOST_NUMBERS = 200
+FULL = 1.05  # of the bound: one of bytes is known by the mean of the elements
 COMPARES = re.compile(
     r"\s*(?:while|if|elif)\s+(?P<has>len\(\s*[\w.]+\s*\)|[\w.]+)\s*(?P<sign>>=?|<=?)"
     r"\s*(?P<most>[\w.]+(?:\s*(?:<<|\*)\s*[\w.]+)?)\s*:"
@@ -60,8 +61,8 @@ def bound(entry, name, numbers):
             if limit is None or now <= 0:
                 continue
             elements = length * limit // now
-            if length < elements and elements * size / count < _memory():
-                return elements
+            if length <= elements * FULL and elements * size / count < _memory():
+                return max(elements, length)
     return None
 
 
