@@ -285,6 +285,22 @@ class FillersTest(unittest.TestCase):
         (told,) = [h for path, h in self.look().items() if path.endswith("tables")]
         self.assertEqual(told.get("kind"), "cache-without-bound")
 
+    def test_what_is_registered_for_the_end_is_held_by_weakrefs_registry(self):
+        made = []
+        self.addCleanup(lambda: [f.detach() for f in made])
+
+        class Anchor:
+            pass
+
+        anchor = Anchor()
+        self.look()
+        for _ in range(40):
+            made.append(weakref.finalize(anchor, len, bytes(BLOB)))
+        told = self.look()
+        (held,) = [h for path, h in told.items() if "finalize" in path]
+        self.assertEqual(held["path"], "dict class weakref.finalize._registry")
+        self.assertGreater(held["bytes"], 30 * BLOB)
+
     def test_some_results_of_a_cache_stand_for_all_that_came(self):
         @functools.lru_cache(maxsize=None)
         def page(number):
