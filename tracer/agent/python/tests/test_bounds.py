@@ -82,9 +82,13 @@ class BoundsTest(unittest.TestCase):
     def test_the_numbers_are_those_of_the_object_its_class_and_its_module(self):
         made = types.SimpleNamespace(kept={}, most=7, name="x", on=True)
         chain = [made, vars(made), made.kept]
-        self.assertEqual(bounds.numbers_of(chain, 2)["most"], 7)
-        self.assertNotIn("on", bounds.numbers_of(chain, 2))
-        self.assertEqual(bounds.numbers_of(chain, 0), {})
+        self.assertEqual(bounds.numbers_of(chain, 2, {})["most"], 7)
+        self.assertNotIn("on", bounds.numbers_of(chain, 2, {}))
+        self.assertEqual(bounds.numbers_of(chain, 0, {}), {})
+        names = {"kept": [], "MOST": 9, "other": "x"}
+        chain = [names, names["kept"]]
+        self.assertEqual(bounds.numbers_of(chain, 1, {id(names): ("m", "m.py")}), {"MOST": 9})
+        self.assertEqual(bounds.numbers_of(chain, 1, {}), {}, "a dictionary's keys are no numbers")
 
 
 class Bounded:

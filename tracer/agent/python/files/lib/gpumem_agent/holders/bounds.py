@@ -11,7 +11,7 @@ import os
 import re
 import sys
 
-from gpumem_agent.holders.kinds import NAMES_OF_CLASS, is_a, module_names, namespace, owns
+from gpumem_agent.holders.kinds import NAMES_OF_CLASS, is_a, namespace, owns
 from gpumem_agent.holders.memos import BEFORE, BEHIND
 from gpumem_agent.holders.texts import DEF, LONGEST, read
 
@@ -25,16 +25,17 @@ COMPARES = re.compile(
 TAKES_OUT = r"\b%(name)s\.(?:popitem|popleft|pop|clear|remove|discard)\s*\(|\bdel\s+(?:\w+\.)*%(name)s\s*\["
 
 
-def numbers_of(chain, at):
+def numbers_of(chain, at, modules):
     """{name: number} that the program's lines may compare: attributes of the object that has
-    the container at a place of a chain, of its class and of the module."""
+    the container at a place of a chain, of its class and of the module. The modules are
+    those of kinds.module_names."""
     if at < 1:
         return {}
     owner = chain[at - 1]
     if type(owner) is dict and at > 1 and owns(chain[at - 2], owner):
         owner = chain[at - 2]
     if type(owner) is dict:  # a module's names
-        return _numbers(owner) if id(owner) in module_names() else {}
+        return _numbers(owner) if id(owner) in modules else {}
     kind = owner if is_a(owner, type) else type(owner)
     module = sys.modules.get(NAMES_OF_CLASS(kind).get("__module__", ""))
     found = _numbers(namespace(module)) if module is not None else {}

@@ -106,7 +106,7 @@ class Path:
         container = self.chain[self._at()]
         if type(container) in GROWING:
             facts["length"] = len(container)
-            facts["numbers"] = numbers_of(self.chain, self._at())
+            facts["numbers"] = numbers_of(self.chain, self._at(), self._modules)
         elif self.container is not None and parts_of(container):
             facts["length"] = sum(map(dict.__len__, parts_of(container)))
         return facts
