@@ -12,7 +12,7 @@ const Unknown int64 = -1
 // or has no memory of its own, as threads of the kernel.
 var ErrExited = errors.New("process has exited")
 
-// Memory is the memory of one process, in bytes; each may be Unknown. The
+// Memory is the memory of one process, in bytes unless said; each may be Unknown. The
 // package's documentation says what they mean.
 type Memory struct {
 	RSS, Anon, File, Shmem, Swap, Footprint int64
@@ -25,6 +25,8 @@ type Memory struct {
 	// Code is the address space of mapped files that have code: no more of File is code.
 	// Who reads it says so.
 	Code int64
+	// Threads is how many threads share the memory.
+	Threads int64
 }
 
 // MappedFiles is what a process has mapped of files, in bytes.
@@ -49,7 +51,7 @@ func (m *Memory) FileCache() int64 {
 
 // UnknownMemory is Memory of which nothing is known.
 func UnknownMemory() Memory {
-	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
+	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
 }
 
 // Machine is where the system's files are. The zero value is the machine we

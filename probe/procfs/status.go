@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Memory is what /proc/PID/status tells of a process's memory, in bytes; each
-// may be Unknown. Kernels before 4.5 do not split RSS.
-type Memory struct{ RSS, Anon, File, Shmem, Swap int64 }
+// Memory is what /proc/PID/status tells of a process's memory, in bytes, and how many
+// threads share it; each may be Unknown. Kernels before 4.5 do not split RSS.
+type Memory struct{ RSS, Anon, File, Shmem, Swap, Threads int64 }
 
 // Status is what /proc/PID/status tells.
 type Status struct {
@@ -19,7 +19,7 @@ type Status struct {
 	Capabilities uint64
 }
 
-func unknownMemory() Memory { return Memory{Unknown, Unknown, Unknown, Unknown, Unknown} }
+func unknownMemory() Memory { return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown} }
 
 // ParseMemory reads the memory out of /proc/PID/status and stops after the last
 // figure that matters.
@@ -28,7 +28,7 @@ func ParseMemory(b []byte) Memory {
 	for len(b) > 0 {
 		var line []byte
 		line, b = Line(b)
-		if len(line) < len("VmRSS:") || line[0] != 'V' && line[0] != 'R' {
+		if len(line) < len("VmRSS:") || line[0] != 'V' && line[0] != 'R' && line[0] != 'T' {
 			continue
 		}
 		if i := bytes.IndexByte(line, ':'); i > 0 && m.set(line[:i], line[i+1:]) {
@@ -51,6 +51,10 @@ func (m *Memory) set(key, value []byte) (last bool) {
 		m.Shmem = kib(value)
 	case "VmSwap":
 		m.Swap = kib(value)
+	case "Threads":
+		if n, _, ok := Number(value); ok {
+			m.Threads = n
+		}
 		return true
 	}
 	return false

@@ -60,7 +60,12 @@ type Case struct {
 	Gains map[string]float64
 	// Compilations are the lines of the program that had code compiled while it grew.
 	Compilations []Compilation
-	Leftover     float64 // bytes that matter when they are left over, or given back
+	// Pools are those of the allocator at the last time that it told them.
+	Pools []record.Pool
+	// Threads are how many came while host memory grew with them, and ThreadBytes what it
+	// grew by for each; 0 where it does not.
+	Threads, ThreadBytes float64
+	Leftover             float64 // bytes that matter when they are left over, or given back
 }
 
 // Series is one series of a process: its values, and what was found of them. A

@@ -21,6 +21,7 @@ const (
 	cloneWhenDrained = Clone + "/leftover-drained"   // left over while the device was idle
 	cloneLeft        = Clone + "/leftover"           // left over while it was not
 	clonesGrow       = Clone + "/growth"             // more and more
+	threadsCounted   = Threads + "/counted"          // by the system
 	driverHandles    = HandleLeak + "/of-the-driver" // events, streams, graphs
 )
 
@@ -47,6 +48,7 @@ func Catalogue() []Rule {
 		{ID: Policy, Find: policy},
 		{ID: Misses, Find: misses},
 		{ID: DriverPool, Find: driverPoolKeeps, Before: []string{Policy}},
+		{ID: StreamPools, Find: poolForEachStream, Before: []string{Policy}},
 		{ID: compiledByLine, Find: compiledAnew,
 			Before: []string{compiledStays, Compiled, graphByStep, cloneLeft, cloneWhenDrained, HandleLeak, driverHandles}},
 		{ID: compiledStays, Find: compileCache, Before: []string{HandleLeak, driverHandles}},
@@ -67,6 +69,7 @@ func Catalogue() []Rule {
 		{ID: Purge, Find: purgeInVain},
 		{ID: Dead, Find: deadHolder},
 		{ID: Workers, Find: workersLeft},
+		{ID: threadsCounted, Find: threadsLeft},
 		{ID: Tooling, Find: tooling},
 		{ID: Pinned, Find: pinned},
 		{ID: Outgrown, Find: outgrown},

@@ -57,14 +57,19 @@ func heldSignatures() []held {
 			"cancel each timer when what it waits for is done: until its time it keeps all that it would call",
 			[2]string{"loop.call_later(3600, session.expire)",
 				"timer = loop.call_later(3600, session.expire); …; timer.cancel()"}},
-		{Threads, `\bthreading\._active\b`, "threads that do not end",
-			"end each thread when its work is done, or let a pool of a fixed size do the work",
-			[2]string{"threading.Thread(target=serve, args=(job,)).start()",
-				"pool = ThreadPoolExecutor(8); …; pool.submit(serve, job)"}},
+		threadsHeld(),
 		{Logs, `\blogging\b|handlers?\b.*\.(buffer|records)\b|\bcaplog\b|\blog_?records?\b`, "records of a log",
 			"log numbers and text instead of arrays, and flush what is buffered",
 			[2]string{"log.info(\"loss %s\", loss)", "log.info(\"loss %s\", loss.item())"}},
 	}, heldInCaches()...)...)
+}
+
+// threadsHeld is the signature of threads.
+func threadsHeld() held {
+	return held{id: Threads, path: `\bthreading\._active\b`, what: "threads that do not end",
+		next: "end each thread when its work is done, or let a pool of a fixed size do the work",
+		change: [2]string{"threading.Thread(target=serve, args=(job,)).start()",
+			"pool = ThreadPoolExecutor(8); …; pool.submit(serve, job)"}}
 }
 
 // gradientsRefer is the signature of gradients that have a graph: it leads back to the

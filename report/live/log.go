@@ -55,7 +55,7 @@ func isEvidence(kind string) bool {
 	switch kind {
 	case record.KindPhase, record.KindReceipt, record.KindSites, record.KindHolders, record.KindDriverSites,
 		record.KindFirstTouch, record.KindProcess, record.KindWarning,
-		record.KindClones:
+		record.KindClones, record.KindGenerations:
 		return true
 	}
 	return false

@@ -90,6 +90,21 @@ func (g *Growth) possible(amount float64) float64 {
 	return amount
 }
 
+// seenErrors is how many of its errors a growth must reach to be seen.
+const seenErrors = 3.42
+
+// Settle takes over what other evidence says of a series whose trend is open: its shape,
+// and by how much it grew at most.
+func (g *Growth) Settle(shape Shape, most float64) {
+	g.Shape, g.Upper, g.Limit = shape, most, 2*most
+	if g.Span > 0 {
+		g.SE = math.Min(g.SE, 2*most/(seenErrors*g.Span))
+	}
+}
+
+// Seen is the least growth over the window that would have been seen.
+func (g *Growth) Seen() float64 { return math.Max(g.Delta, seenErrors*g.SE*g.Span) }
+
 // Growing says whether the series grows.
 func (g *Growth) Growing() bool { return g.Shape == Growing }
 

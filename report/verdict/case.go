@@ -34,11 +34,18 @@ func (s *settled) causes() []Cause {
 		c.BuffersLimit = told[len(told)-1]
 	}
 	c.Gains, c.Compilations = s.gains(), compilationsOf(s)
+	if came, each, ok := threadsAfter(s); ok && came > mostOfAPool {
+		c.Threads, c.ThreadBytes = came, each
+	}
 	s.seriesOf(c)
 	for _, e := range s.events.about(s.pid) {
 		switch {
 		case e.Receipt != nil:
 			c.Receipts = append(c.Receipts, *e)
+		case e.Kind == record.KindComposition:
+			if d, ok := record.DetailOf[record.Composition](e); ok && len(d.Pools) > 0 {
+				c.Pools = d.Pools
+			}
 		case e.Kind == record.KindPhase && e.Name == record.PhaseExiting:
 			c.Exiting = math.Min(c.Exiting, e.TMs)
 		}

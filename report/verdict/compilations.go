@@ -52,6 +52,36 @@ func compilationsOf(s *settled) []cause.Compilation {
 	return out
 }
 
+// A line that has code compiled for each of a fixed set of shapes does so less and less
+// often. It is told at counts that are a quarter apart.
+const (
+	toldSince    = .75 // of the time since its first compilation, at which the last must have been told
+	notLessOften = .5  // of the compilations of the first half of that time, in the second
+)
+
+// compilesSteadily reports whether a line of the program that compiles while it grows does
+// so as often as in the beginning.
+func compilesSteadily(s *settled) bool {
+	for _, c := range compilationsOf(s) {
+		var times, counts []float64
+		for _, e := range s.events.about(s.pid) {
+			var detail struct{ Count float64 }
+			if e.Name == eventCompiled && e.At == c.Site && json.Unmarshal(e.Detail, &detail) == nil {
+				times, counts = append(times, e.TMs/1000), append(counts, detail.Count)
+			}
+		}
+		n := len(times) - 1
+		if n < 1 || times[n]-times[0] < toldSince*(s.judged.clock[len(s.judged.clock)-1]-times[0]) {
+			continue
+		}
+		middle, _ := slices.BinarySearch(times, (times[0]+times[n])/2)
+		if counts[n]-counts[middle] >= notLessOften*counts[middle] {
+			return true
+		}
+	}
+	return false
+}
+
 // compiledAt says which line has code compiled, where that is the first cause.
 func compiledAt(causes []Cause) string {
 	if len(causes) == 0 || causes[0].Confidence < sureEnough || causes[0].ID == cause.Cycle {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -36,5 +37,24 @@ func TestTheLineThatHasCodeCompiledAgainAndAgainIsNamed(t *testing.T) {
 		if len(v.Causes) > 0 && v.Causes[0].ID == "compiled-functions-kept" {
 			t.Errorf("%s: %+v", what, v.Causes)
 		}
+	}
+}
+
+func TestAFixedSetOfShapesIsCompiledLessAndLessOften(t *testing.T) {
+	t.Parallel()
+	steadily := func(at func(n float64) float64) bool {
+		run := newProgram(400).grows(record.ColRSS, 50*mib, 64*kib, mib/20).run()
+		for n := 1.; n < 200 && at(n) < 20; n = max(n+1, float64(int(n*1.25))) { // as the agent tells them
+			run.Events = append(run.Events, record.Event{TMs: 1000 * at(n), Kind: record.KindEvent, Name: "compiled",
+				At: "/srv/app/serve.py:9 answer", Detail: fmt.Appendf(nil, `{"count":%d}`, int(n))})
+		}
+		s := judgeAll(run, Options{}, trend.ForReport())[0]
+		return compilesSteadily(s)
+	}
+	if !steadily(func(n float64) float64 { return 2 + n/8 }) {
+		t.Error("eight a second, all the time, are not steady")
+	}
+	if steadily(func(n float64) float64 { return 2 + n*n/40 }) {
+		t.Error("less and less often is steady")
 	}
 }

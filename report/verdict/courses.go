@@ -81,16 +81,23 @@ func (c *course) add(at float64, h record.Holder) {
 	c.looks = append(c.looks, look{at: at, over: h.OverMs / 1000, holder: h})
 }
 
-// rises reports whether the path got longer at each look and still does.
-func (c *course) rises() bool {
-	fastest, last := 0., c.looks[len(c.looks)-1]
+// longer reports whether the path got longer at each look.
+func (c *course) longer() bool {
 	for i, l := range c.looks {
-		fastest = math.Max(fastest, l.rate())
 		if i > 0 && l.holder.Length > 0 && l.holder.Length <= c.looks[i-1].holder.Length {
 			return false
 		}
 	}
-	return len(c.looks) >= leastLooks && last.rate() >= stillComing*fastest
+	return len(c.looks) >= leastLooks
+}
+
+// rises reports whether the path got longer at each look and still does.
+func (c *course) rises() bool {
+	fastest := 0.
+	for _, l := range c.looks {
+		fastest = math.Max(fastest, l.rate())
+	}
+	return c.longer() && c.looks[len(c.looks)-1].rate() >= stillComing*fastest
 }
 
 // gains are the bytes that came below each path that the looks found to the last, over the

@@ -41,6 +41,8 @@ type settled struct {
 //   - a pool that fills again and again has no trend: it counts where nothing grows;
 //   - containers that were looked at decide where the trend is open, and say so where
 //     what it saw is a container that fills up;
+//   - so do the ages of the allocator's blocks, and of these one kind also where the trend
+//     saw nothing below a sawtooth;
 //   - what was left over counts where its trust is above the trend's, unless the
 //     trend is of twice as much; where nothing was left over and nothing surely
 //     grows, nothing does;
@@ -63,6 +65,7 @@ func decide(x *examined, f findings) *settled {
 	}
 	if f.starting == nil {
 		s.weighObjects(f.objects)
+		weighAges(s, f.ages)
 	}
 	d.weighLeftovers(f)
 	if f.magnitude != nil && d.restsOn == "" {
@@ -84,6 +87,11 @@ func withoutHolder(s *settled) {
 	why := deviceIsYoung(s)
 	if why == "" && s.class == HostGrowth {
 		why = mayBeStarting(s)
+	}
+	for _, fills := range [...]func(*settled) string{poolFills, fillsUp} {
+		if why == "" {
+			why = fills(s)
+		}
 	}
 	if why == "" {
 		return

@@ -13,6 +13,9 @@ type examined struct {
 	kind    account.HandleKind // of keyHandles
 	tested  []float64          // p-values of all kinds of handles
 	records driverRecords
+
+	ages          *finding // of the generations of its allocator's blocks; nil where they say nothing
+	settledByAges bool     // it is they that say that what is live is bounded
 }
 
 // examine tests each series of a process for growth.
@@ -21,6 +24,8 @@ func examine(p process, c trend.Conditions) *examined {
 	for k := key(0); k < keys; k++ {
 		x.grow[k] = x.judged.Examine(x.judged.series[k], x.judged.question(k, c))
 	}
+	x.settleLive()
+	x.settleTeeth()
 	x.settleIdle(c)
 	x.settleLoads(c)
 	x.examineHandles(c)

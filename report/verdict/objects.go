@@ -29,13 +29,15 @@ func findObjects(x *examined) *finding {
 	first, last := math.Inf(1), 0.
 	for i := range list {
 		c := &list[i]
-		if !c.rises() {
+		_, _, fills := c.filling()
+		fills = fills && x.hasRoom(c)
+		if !c.rises() && !(fills && c.longer()) { // a cache that fills up is missed less and less
 			continue
 		}
 		rate := c.looks[len(c.looks)-1].rate()
 		first = math.Min(first, c.looks[0].at-c.looks[0].over)
 		last = math.Max(last, c.looks[len(c.looks)-1].at)
-		if _, _, ok := c.filling(); ok && x.hasRoom(c) {
+		if fills {
 			bounded += rate
 			filling = larger(filling, c)
 			continue
@@ -43,7 +45,10 @@ func findObjects(x *examined) *finding {
 		endless, looks = endless+rate, max(looks, len(c.looks))
 		longest = larger(longest, c)
 	}
-	if longest == nil && filling == nil || last < first+lookedUntil*(x.end()-first) {
+	if longest == nil && filling == nil {
+		return foundFull(x)
+	}
+	if last < first+lookedUntil*(x.end()-first) {
 		return nil
 	}
 	k, rise := x.explainedBy(endless+bounded, first, last)
@@ -139,6 +144,86 @@ func (c *course) words() string {
 	}
 	return fmt.Sprintf("%s came in %s, then %s in %s", units.Bytes(a.Bytes),
 		duration(c.looks[0].over), units.Bytes(b.Bytes), duration(c.looks[len(c.looks)-1].over))
+}
+
+// A container that filled up is all of a growth where it has so much of it, and nothing
+// came in the last part of the time.
+const (
+	fullPart  = .9 // of the bound
+	stillFor  = .25
+	mostlyOne = .6
+)
+
+// foundFull is the finding about a container with a bound that is full, and holds most of
+// what an account rose by until it stood still; nil where there is none.
+func foundFull(x *examined) *finding {
+	if x.whole.untimed {
+		return nil
+	}
+	var full *HolderRow
+	for _, h := range x.holders() {
+		isFull := h.Bound > 0 && float64(h.Length) >= fullPart*float64(h.Bound)
+		if isFull && h.Count > 0 && (full == nil || heldInAll(&h) > heldInAll(full)) {
+			full = &h
+		}
+	}
+	clock := x.judged.clock
+	if full == nil || len(clock) == 0 {
+		return nil
+	}
+	begin, end := clock[0], clock[len(clock)-1]
+	for _, k := range objectKeys {
+		if x.judged.series[k] == nil {
+			continue
+		}
+		part := (end - begin) * stillFor
+		rose := x.judged.between(k, begin, end-part) * (end - part - begin)
+		since := x.judged.between(k, end-part, end) * part
+		if held := heldInAll(full); held >= mostlyOne*rose && rose > x.whole.delta(k) && since < x.whole.delta(k) {
+			return &finding{by: ByObjects, of: k, owner: nobody, score: .9, why: fmt.Sprintf(
+				"%s is full: it has %s of at most %s elements, %s, and nothing more came in the last %s", full.Path,
+				units.Count(full.Length), units.Count(full.Bound), units.Bytes(held), duration(part))}
+		}
+	}
+	return nil
+}
+
+// heldInAll are the bytes of all elements of a holder, of which a look counts those that
+// came.
+func heldInAll(h *HolderRow) float64 {
+	return float64(h.Bytes) / float64(h.Count) * float64(h.Length)
+}
+
+// fillsUp says why a growth that the trend alone tells may be a container with a bound
+// that fills up: one that came as fast, at the last look. Empty of another.
+func fillsUp(s *settled) string {
+	if s.restsOn != ByTrend || s.class != HostGrowth && s.class != AppLeak || s.primary.counts() || s.judged.untimed {
+		return ""
+	}
+	beside := s.class == HostGrowth && s.judged.series[keyLive] != nil
+	var filling, other *course
+	for _, e := range s.events.about(s.pid) {
+		if e.Kind != record.KindHolders || !timed(e.Holders) {
+			continue
+		}
+		filling, other = nil, nil
+		for _, h := range e.Holders {
+			if h.OverMs <= 0 || h.Gone || h.Host != beside {
+				continue
+			}
+			c := &course{path: h.Path, looks: []look{{at: e.TMs / 1000, over: h.OverMs / 1000, holder: h}}}
+			if _, _, ok := c.filling(); ok && s.hasRoom(c) {
+				filling = larger(filling, c)
+			} else {
+				other = larger(other, c)
+			}
+		}
+	}
+	rate := s.size / math.Max(spanOf(&s.examined, &s.grow[s.primary]), 1)
+	if filling == nil || filling.looks[0].rate() < leastOfHost*rate || larger(filling, other) != filling {
+		return ""
+	}
+	return foundFilling(s.primary, filling).why
 }
 
 // foundFilling is the finding about a container with a bound.

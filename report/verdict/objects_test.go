@@ -106,3 +106,70 @@ func TestTheHolderThatTheLooksFoundStandsInTheAnswerAndInTheNextStep(t *testing.
 		t.Errorf("the next step: %s", v.Next)
 	}
 }
+
+func TestAContainerWithABoundThatOneLookFoundLeavesAGrowthOpen(t *testing.T) {
+	t.Parallel()
+	const each = 64 * kib
+	grows := func(bound int64) *program {
+		p := newProgram(700).grows(record.ColRSS, 300*mib, 64*kib, each).grows(record.ColHostHeap, 200*mib, 16*kib, each)
+		h := record.Holder{Path: "OrderedDict app.thumbnails.kept", Length: 200, Count: 200, Bytes: 200 * each,
+			Bound: bound, OverMs: 10_000}
+		p.events = append(p.events, record.Event{TMs: 14_000, Kind: record.KindHolders, Holders: []record.Holder{h}})
+		return p
+	}
+	v := grows(1500).judge()
+	if v.Verdict != Undecided || !strings.Contains(v.Summary, "app.thumbnails.kept fills up: it had 200 of at most 1500") {
+		t.Errorf("with a bound: %s", v.Summary)
+	}
+	for name, bound := range map[string]int64{"without one": 0, "a bound that was passed": 100} {
+		if v := grows(bound).judge(); v.Verdict != HostGrowth {
+			t.Errorf("%s: %s", name, v.Summary)
+		}
+	}
+	p := grows(1500)
+	p.events[0].Holders = append(p.events[0].Holders, record.Holder{Path: "list app.log", Length: 900, Count: 900,
+		Bytes: 900 * each, OverMs: 10_000})
+	if v := p.judge(); v.Verdict != HostGrowth {
+		t.Errorf("beside one without: %s", v.Summary)
+	}
+}
+
+// pooled is a program that fills a pool of 600 images in so many of its 900 rows, and
+// takes so much more in each row of all.
+func pooled(filled int, more float64) *program {
+	const each = 110 * kib
+	p := newProgram(900)
+	host := func(i int) float64 { return each*600*min(float64(i)/float64(filled), 1) + more*float64(i) }
+	walk := 0.
+	return p.set(record.ColRSS, func(i int) float64 {
+		walk += 40 * kib * p.r.NormFloat64()
+		return 300*mib + host(i) + walk
+	})
+}
+
+// fullAt is what a look at the end finds of the pool.
+func (p *program) fullAt(length, bound int64) *program {
+	h := record.Holder{Path: "list gan.pool.images", Length: length, Count: 400, Bytes: 400 * 110 * kib, Bound: bound}
+	p.events = append(p.events, record.Event{TMs: 44_900, Kind: record.KindHolders, Holders: []record.Holder{h}})
+	return p
+}
+
+func TestAContainerThatIsFullExplainsWhatItTook(t *testing.T) {
+	t.Parallel()
+	if v := pooled(560, 0).judge(); v.Verdict != Undecided {
+		t.Fatalf("the trend is not open: %s", v.Summary)
+	}
+	v := pooled(560, 0).fullAt(600, 600).judge()
+	if v.Verdict != None || !strings.Contains(v.Summary, "list gan.pool.images is full: it has 600 of at most 600 elements") {
+		t.Errorf("%s", v.Summary)
+	}
+	for name, p := range map[string]*program{
+		"a leak beside it goes on": pooled(560, 60*kib).fullAt(600, 600),
+		"it is not full":           pooled(560, 0).fullAt(400, 600),
+		"it has no bound":          pooled(560, 0).fullAt(600, 0),
+	} {
+		if v := p.judge(); v.Verdict == None {
+			t.Errorf("%s: %s", name, v.Summary)
+		}
+	}
+}

@@ -55,7 +55,7 @@ func (l *accounts) detectable(g *trend.Growth) *float64 {
 	if !(dt > 0) || g.Span <= 0 {
 		return nil
 	}
-	d := stat.Round(math.Max(g.Delta, 3.42*g.SE*g.Span) / dt)
+	d := stat.Round(g.Seen() / dt)
 	if !(d <= math.MaxFloat64) {
 		return nil
 	}

@@ -99,7 +99,7 @@ func mayBeStarting(s *settled) string {
 		return ""
 	}
 	lived := s.lived()
-	if lived >= startBusy || hostHolder(s, s.holders()) != nil || len(compilationsOf(s)) > 0 {
+	if lived >= startBusy || hostHolder(s, s.holders()) != nil || compilesSteadily(s) {
 		return ""
 	}
 	if s.usesDevice() {

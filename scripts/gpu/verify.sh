@@ -67,3 +67,6 @@ for line in (out / "list.txt").read_text().splitlines():
         print(f"{'WRONG' if misses else 'right'} {name:20} {twin:8} {v['verdict']:13} {v['tier']:9} {causes} {holders[:1]} {sites[:1]} {'; '.join(misses)}")
 print(f"{right} of {total} right, {accused} healthy accused")
 PY
+
+# What the looks at the ages of the allocator's blocks cost, and what they found.
+python3 "$(dirname "$0")/ages.py" "$out"/*/

@@ -32,6 +32,7 @@ const (
 	ColHostHeap           = "host_heap_bytes"
 	ColHostHeapFree       = "host_heap_free_bytes"
 	ColImported           = "imported_count"
+	ColThreads            = "thread_count"
 	ColLive               = "pool_live_bytes"
 	ColIdle               = "pool_idle_bytes"
 	ColNominal            = "pool_nominal_bytes"
@@ -173,6 +174,7 @@ var columnTable = [...]Column{
 			"they are no part of the footprint"},
 	{ColFileCode, Bytes, Gauge, whole, public, TellProbe,
 		"address space of mapped files that have code: no more of rss_file_bytes is code"},
+	{ColThreads, Count, Gauge, whole, public, TellProbe, "threads of the process"},
 
 	{ColGPU, Bytes, Gauge, perDevice, public, TellDriver, "what the driver charges the process"},
 

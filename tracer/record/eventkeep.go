@@ -72,7 +72,7 @@ func isMark(kind string) bool {
 	case KindPhase, KindReceipt, KindSites, KindHolders, KindDriverSites, KindFirstTouch, KindProcess, KindLeft,
 		KindChild,
 		KindOOM, KindOOMOthers, KindDied, KindWindow,
-		KindComposition, KindClones:
+		KindComposition, KindClones, KindGenerations:
 		return false
 	}
 	return true

@@ -120,6 +120,9 @@ const (
 	KindComposition = "composition"
 	// KindClones are the lines that added references to tensors, Clones in Detail.
 	KindClones = "clones"
+	// KindGenerations says of what age the blocks of the allocator are that live at a
+	// moment, Generations in Detail.
+	KindGenerations = "generations"
 )
 
 // Names of events about a buffer that was handed out while a command that had not

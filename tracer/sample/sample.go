@@ -188,6 +188,7 @@ func (p *Process) memory(cells []record.Cell) []record.Cell {
 	add(record.ColRSSShmem, p.mem.Shmem)
 	add(record.ColSwap, p.mem.Swap)
 	add(record.ColFootprint, p.mem.Footprint)
+	add(record.ColThreads, p.mem.Threads)
 	return cells
 }
 

@@ -285,6 +285,41 @@ class FillersTest(unittest.TestCase):
         (told,) = [h for path, h in self.look().items() if path.endswith("tables")]
         self.assertEqual(told.get("kind"), "cache-without-bound")
 
+    def test_what_is_registered_for_the_end_is_held_by_weakrefs_registry(self):
+        made = []
+        self.addCleanup(lambda: [f.detach() for f in made])
+
+        class Anchor:
+            pass
+
+        anchor = Anchor()
+        self.look()
+        for _ in range(40):
+            made.append(weakref.finalize(anchor, len, bytes(BLOB)))
+        told = self.look()
+        (held,) = [h for path, h in told.items() if "finalize" in path]
+        self.assertEqual(held["path"], "dict class weakref.finalize._registry")
+        self.assertGreater(held["bytes"], 30 * BLOB)
+
+    def test_some_results_of_a_cache_stand_for_all_that_came(self):
+        @functools.lru_cache(maxsize=None)
+        def page(number):
+            return ["%d-%d" % (number, i) for i in range(200)]
+
+        self.keep(page=page, log=[])
+        self.look()
+        for number in range(100):
+            page(number)
+        log.extend(map(str, range(10_000)))
+        told = self.look()
+        (cache,) = [h for path, h in told.items() if "lru_cache" in path]
+        lists = sum(map(sys.getsizeof, [page(1)] + page(1)))
+        self.assertGreater(cache["bytes"], 70 * lists)  # of 100
+        self.assertLess(cache["bytes"], 140 * lists)
+        self.assertAlmostEqual(cache["count"], 100 * 200, delta=2000)
+        (plain,) = [h for path, h in told.items() if path.endswith(".log")]
+        self.assertEqual(plain["count"], 10_000)
+
     def test_callbacks_of_a_future_have_the_line_that_adds_them(self):
         loop = asyncio.new_event_loop()
         self.addCleanup(loop.close)

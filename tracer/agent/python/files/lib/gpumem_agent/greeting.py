@@ -54,6 +54,7 @@ class Greeting:
             if not self.has_device:
                 self.has_device = True
                 self._process.surveys.restart()
+                self._process.generations.begin(now)
             self.say(framework.name, framework.facts())
         if now >= self._role_at:
             # Most take their role right at their beginning.

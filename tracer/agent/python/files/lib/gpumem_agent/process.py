@@ -6,6 +6,7 @@ import sys
 from gpumem_agent import imports, mappings, requests
 from gpumem_agent.connection import Closed, Connection
 from gpumem_agent.figures import Figures
+from gpumem_agent.generations import Generations
 from gpumem_agent.greeting import Greeting
 from gpumem_agent.own import own
 from gpumem_agent.quiet import Quiet
@@ -73,6 +74,7 @@ class Process:
         self.births = 0  # processes that it was told to have started
         self.first_error = ""
         self.surveys = Surveys()
+        self.generations = Generations()
         self.exiting = False
         self.connection = Connection(self.path)
         self.sampler = None
@@ -397,6 +399,8 @@ class Process:
                 self.window.at_step(self, now)
                 if self.window.is_open:
                     self.steps.due = 0.0  # each of its steps comes by here
+            if now >= self.generations.next:
+                self._look_at_blocks(now, True)
             if self.sites_wanted:
                 self.surveys.look_at_sites(self, now)
                 self._tell("sites", self.surveys.sites_news())
@@ -513,6 +517,14 @@ class Process:
         if self.hold and not self._is_shared() and self.surveys.look(self, now):
             self._tell("holders", self.surveys.told)
             self._tell("sites", self.surveys.sites_news())
+        if now >= self.generations.next:
+            self._look_at_blocks(now, False)
+
+    def _look_at_blocks(self, now, at_step):
+        """Tells of what age the blocks are that live, now and then."""
+        found = self.generations.look(self, now, at_step) if self.hold else None
+        if found:
+            self.mark("generations", "", detail=found)
 
     def _is_shared(self):
         """Whether this is a forked child that has less memory of its own than of its

@@ -59,6 +59,11 @@ class Framework:
         the framework did not record."""
         return None
 
+    def blocks(self, most):
+        """(identity, bytes) of each block of its allocator that is handed out, or None
+        when it cannot tell, or has more than so many."""
+        return None
+
     composes = False  # it can tell a composition
 
     def composition(self):

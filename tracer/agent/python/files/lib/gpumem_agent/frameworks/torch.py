@@ -150,6 +150,15 @@ class Torch(Framework):
             return None
         return self.whole_snapshot()["segments"]
 
+    def blocks(self, most):
+        cuda = next((b for b in self._awake if b.name == "cuda"), None)
+        if cuda is None or cuda.live_count() > most:
+            return None
+        from gpumem_agent.frameworks.torch_blocks import handed_out
+
+        segments = self.segments()
+        return handed_out(segments) if segments is not None else None
+
     def forked(self):
         self._awake = []
         for backend in self._backends:

@@ -122,6 +122,10 @@ class Stats:
     def live_bytes(self):
         return self._sum("allocated_bytes")
 
+    def live_count(self):
+        """How many blocks are handed out."""
+        return self._sum("allocation")
+
     def purge(self):
         before = self._sum("reserved_bytes")
         self._module.empty_cache()

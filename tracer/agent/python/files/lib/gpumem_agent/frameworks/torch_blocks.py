@@ -336,6 +336,21 @@ class _Pool:
         return told
 
 
+def handed_out(segments):
+    """(identity, bytes) of each block that the program has, of all devices. Blocks have
+    no names: one is known by where it lies and how large it is."""
+    found = []
+    for segment in segments:
+        device, address = segment.get("device", 0), segment.get("address", 0)
+        for block in segment.get("blocks", ()):
+            size, here = block["size"], block.get("address", address)
+            address = here + size
+            if block["state"] == "active_allocated":
+                asked = block.get("requested_size", size)
+                found.append((hash((device, here, size, asked)), size))
+    return found
+
+
 COMPOSITION_SECONDS = 0.3  # for the search of roles at the end
 
 

@@ -353,4 +353,6 @@ def _roots(modules):
         atomic.empty((values,)),
     )
     names = {space.get("__name__") for space in spaces}
-    return spaces + [c for c in classes if namespace(c).get("__module__") in names]
+    library = getattr(sys.modules.get("weakref"), "finalize", None)  # has what programs register
+    kept = [library] if is_a(library, type) else []
+    return spaces + [c for c in classes if namespace(c).get("__module__") in names] + kept

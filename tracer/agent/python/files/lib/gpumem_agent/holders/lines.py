@@ -194,6 +194,12 @@ def places(found):
     return next(filter(None, (name.sites() for name in _each(found))), [])
 
 
+def name_of(found):
+    """The name that such lines fill; empty of none."""
+    name = None if type(found) is str else next((f for f in _each(found) if f.sites()), None)
+    return name.name if type(name) is Filler else ""
+
+
 def is_cache(found):
     """Whether the lines that fill a dictionary make it a cache (see memos)."""
     if type(found) is str:

@@ -4,8 +4,9 @@ import itertools
 import re
 import sys
 
+from gpumem_agent.holders.bounds import bound
 from gpumem_agent.holders.kinds import is_a
-from gpumem_agent.holders.lines import ADDERS, Filler, is_cache, places
+from gpumem_agent.holders.lines import ADDERS, Filler, is_cache, name_of, places
 from gpumem_agent.holders.contents import deeper
 from gpumem_agent.holders.living import GROWING, LARGE, SOME
 from gpumem_agent.own import own
@@ -186,6 +187,7 @@ class Holders:
         entries.sort(key=lambda e: (-e["bytes"], -e["count"], e["path"]))
         for place, entry in enumerate(entries):
             asked = [entry.pop(key, None) for key in ("filled", "assigned")]
+            numbers = entry.pop("numbers", {})
             if ": autograd graph of " in entry["path"]:
                 asked.reverse()  # it hangs on what was assigned last
             asked = asked if place < WITH_LINES else ()
@@ -198,6 +200,9 @@ class Holders:
                 entry["kind"] = "cache-without-bound"
             if lines:
                 entry["filled"] = "; ".join(lines)
+                most = bound(entry, name_of(filled), numbers)
+                if most:
+                    entry["bound"] = most
         return entries
 
 
@@ -237,10 +242,11 @@ def grown(lengths, register):
     return {i: gains[i] for i in large[:CONTAINERS] + most[len(large) :][:CONTAINERS]}
 
 
-def sized(path, count):
+def sized(path, count, times=1):
     """(name, bytes, count, facts) of so many elements of the container at the end of
-    a path, or None where these are few and light. The bytes are an estimate from some
-    of them, what they alone refer to, and the container itself."""
+    a path, and of so many such containers, or None where these are few and light. The
+    bytes are an estimate from some of them, what they alone refer to, and the container
+    itself."""
     container = path.chain[-1]
     if count < LARGE and not is_a(container, GROWING):
         return None
@@ -249,6 +255,7 @@ def sized(path, count):
         some = list(map(sys.getsizeof, itertools.islice(elements, 100)))
         each += sum(some) / max(1, len(some))  # it may have been emptied meanwhile
     each += deeper(container)
+    count = int(count * times)
     if count < LARGE and count * each < WEIGHTY:
         return None
     return path.of_kind(), int(count * each), count, path.facts()

@@ -5,6 +5,7 @@ import sys
 import types
 
 from gpumem_agent.frameworks.torch_names import HOOKS, is_hooks, parts_of, stands_for_many, tidy
+from gpumem_agent.holders.bounds import numbers_of
 from gpumem_agent.holders.kinds import (
     CELL,
     LRU_CACHE,
@@ -105,6 +106,7 @@ class Path:
         container = self.chain[self._at()]
         if type(container) in GROWING:
             facts["length"] = len(container)
+            facts["numbers"] = numbers_of(self.chain, self._at(), self._modules)
         elif self.container is not None and parts_of(container):
             facts["length"] = sum(map(dict.__len__, parts_of(container)))
         return facts

@@ -12,12 +12,14 @@ import itertools
 from gpumem_agent.frameworks.sources import sources
 from gpumem_agent.holders import classes, garbage, living
 from gpumem_agent.holders.downward import Reach
+from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import Holders, grown, late, sized, state_of
 from gpumem_agent.holders.register import Register
 from gpumem_agent.own import own
 
 MOST_ARRAYS = 20000
 MOST_ASKED = 50  # holders, whether they keep graphs
+MOST_CONTAINERS = 5000  # that gained, whose containers are compared
 TRIES = 3
 SWELLS = 3  # looks in a row that find one array larger, until it is told
 LONGER = 1.5  # times as long as an earlier look: what holds no more then has not grown
@@ -186,9 +188,32 @@ def add_containers(found, reach, reference, known=(), more=None):
     that are known by their identities already are left out. More are facts of each."""
     lengths = {i: n for i, n in reach.containers().items() if i not in known}
     gains = grown(lengths, reference)
-    named = reach.named(gains, lambda path: sized(path, gains[id(path.chain[-1])]))
-    for identity, told in named.items():
+    times = _standing(gains, lengths, reference, reach)
+
+    def look_at(path):
+        identity = id(path.chain[-1])
+        return sized(path, gains[identity], times.get(identity, 1))
+
+    for identity, told in reach.named(gains, look_at).items():
         if told is not None:
             path, size, count, facts = told
+            if times.get(identity, 1) > 1:
+                facts.pop("length", None)  # of one of them
             found.add(path, size, count, {**facts, **(more or {})})
             found.place(path, identity)
+
+
+def _standing(chosen, lengths, reference, reach):
+    """{identity: for how many} of the containers that were chosen to be named: each stands
+    for those that gained below the same one, as the results in a cache do."""
+    gains = ((i, reference.growth(i, length)) for i, length in lengths.items())
+    most = itertools.islice((pair for pair in gains if pair[1] >= SOME), MOST_CONTAINERS)
+    ours, every, parents = {}, {}, {}
+    for identity, gain in most:
+        chain = reach.chain(identity)
+        if len(chain) > 1:
+            parents[identity] = chain[-2]
+            every[chain[-2]] = every.get(chain[-2], 0) + gain
+            if identity in chosen:
+                ours[chain[-2]] = ours.get(chain[-2], 0) + gain
+    return {i: every[p] / ours[p] for i, p in parents.items() if i in chosen}

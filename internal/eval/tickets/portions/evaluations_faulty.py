@@ -1,0 +1,43 @@
+"""A training evaluates every few seconds, and keeps the outputs of each evaluation.
+
+ticket: none, evaluations that are kept
+class: host-growth
+holder: history
+cause: results-kept
+"""
+
+import os
+import random
+import time
+
+import torch
+
+torch.set_num_threads(1)
+END = time.time() + float(os.environ.get("SECONDS", "40"))
+random.seed(9)
+
+
+def evaluate(model):
+    outputs = []
+    with torch.no_grad():
+        for _ in range(random.randrange(20, 120)):
+            outputs.append(model(torch.randn(256, 64)))
+            time.sleep(0.02)
+    return torch.cat(outputs)
+
+
+def main():
+    model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 512))
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
+    history = []
+    while time.time() < END:
+        for _ in range(random.randrange(60, 120)):
+            optimizer.zero_grad()
+            model(torch.randn(64, 64)).square().mean().backward()
+            optimizer.step()
+            time.sleep(0.02)
+        history.append(evaluate(model))  # grows
+    print(len(history), history[-1].mean().item())
+
+
+main()

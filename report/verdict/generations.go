@@ -1,0 +1,202 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// What generations of blocks must be like to say something.
+const (
+	keepingGenerations = 4   // that each left survivors, for a leak
+	emptyGenerations   = 3   // that left none, for health
+	stayed             = .9  // of what survived its first look, up to the last
+	evenly             = .5  // of the fastest rate, at the slowest generation
+	stillAdding        = .7  // of the mean rate, at the latest generation
+	emptyFor           = 6.  // seconds in which the generations without survivors came
+	sameLook           = .5  // seconds by which two tellings of a look's time may differ
+	beyondTrend        = 1.2 // times what a trend leaves room for, for a contradiction
+	lowestOf           = 3   // the lowest value but for so many less one, which may be glitches
+)
+
+// generation is what became of the blocks that were handed out between two looks.
+type generation struct {
+	from, to      float64 // seconds: the two looks
+	first, last   float64 // bytes that lived at the look after them, and at the last one
+	count         float64 // blocks that lived at the last one
+	lookedAt, end float64 // when that look after them was, and the last one
+}
+
+// rate is how fast survivors came, in bytes a second.
+func (g *generation) rate() float64 { return g.last / (g.to - g.from) }
+
+// generations are those of the process that later looks found again, the oldest first,
+// without what lived at the first look.
+func (p *process) generations() []generation {
+	var out []generation
+	for _, e := range p.events.about(p.pid) {
+		list := record.GenerationsOf(e)
+		if len(list) == 0 {
+			continue
+		}
+		at, before := e.TMs/1000, out
+		out = nil
+		for i := 1; i < len(list)-1; i++ {
+			one := generation{from: at - list[i-1].AgoMs/1000, to: at - list[i].AgoMs/1000, lookedAt: at}
+			one.first = float64(list[i].Bytes)
+			if j := slices.IndexFunc(before, func(g generation) bool { return math.Abs(g.to-one.to) < sameLook }); j >= 0 {
+				one.first, one.lookedAt = before[j].first, before[j].lookedAt
+			}
+			one.last, one.count, one.end = float64(list[i].Bytes), float64(list[i].Count), at
+			out = append(out, one)
+		}
+	}
+	return out
+}
+
+// findGenerations is what the ages of the allocator's blocks say of live memory: that
+// each generation left survivors, which is a leak also below a sawtooth, or that none
+// did; nil where they say neither.
+func findGenerations(x *examined) *finding {
+	all := x.generations()
+	if x.whole.series[keyLive] == nil || x.whole.untimed || !x.grow[keyLive].Known {
+		return nil
+	}
+	if n := len(all); n >= keepingGenerations {
+		if f := x.foundKeeping(all[n-keepingGenerations:]); f != nil {
+			return f
+		}
+	}
+	if n := len(all); n >= emptyGenerations {
+		return x.foundEmpty(all[n-emptyGenerations:])
+	}
+	return nil
+}
+
+// foundKeeping is the finding that each of some generations left survivors, evenly and
+// to the last; nil where they did not.
+func (x *examined) foundKeeping(list []generation) *finding {
+	slowest, fastest, size, count := math.Inf(1), 0., 0., 0.
+	for i := range list {
+		g := &list[i]
+		if g.last < stayed*g.first {
+			return nil // what a collection takes later is a sawtooth, too
+		}
+		slowest, fastest = math.Min(slowest, g.rate()), math.Max(fastest, g.rate())
+		size, count = size+g.last, count+g.count
+	}
+	first, last := &list[0], &list[len(list)-1]
+	lasted := last.to - first.from
+	if slowest < evenly*fastest || last.rate() < stillAdding*size/lasted || size <= x.whole.delta(keyLive) {
+		return nil
+	}
+	if x.deviceLived() < startAlive || last.to-x.deviceBegan() < startAlive {
+		return nil // caches fill then
+	}
+	f := &finding{by: ByObjects, of: keyLive, owner: theProgram, size: size,
+		score: 1 - .15*math.Pow(.5, float64(len(list)-keepingGenerations))}
+	f.why = fmt.Sprintf("each of %d generations of blocks left survivors: of those handed out from %s to %s, "+
+		"%s in %s lived on at %s", len(list), duration(first.from), duration(last.to), units.Bytes(size),
+		units.Counted(int64(count), "block", "blocks"), duration(last.end))
+	if g := &x.grow[keyLive]; size > beyondTrend*g.Upper*lasted/spanOf(x, g) {
+		f.owner = unknown // addresses that are used again look like blocks that stay
+		f.why = fmt.Sprintf("%s of blocks lived on from look to look, which is more than what is live can have grown by",
+			units.Bytes(size))
+	}
+	return f
+}
+
+// spanOf is the window of a growth in seconds.
+func spanOf(x *examined, g *trend.Growth) float64 {
+	clock := x.judged.clock
+	if len(clock) == 0 {
+		return 0
+	}
+	return clock[len(clock)-1] - clock[min(g.From, len(clock)-1)]
+}
+
+// foundEmpty is the finding that no generation left survivors, and that the lowest of
+// what is live is as low as it was: a block that is replaced by a larger one again and
+// again leaves none either. Nil where it is not so.
+func (x *examined) foundEmpty(list []generation) *finding {
+	bytes, count := 0., 0.
+	for _, g := range list {
+		bytes, count = bytes+g.last, count+g.count
+	}
+	first, last := &list[0], &list[len(list)-1]
+	if bytes > x.whole.delta(keyLive)/2 || last.to-first.from < emptyFor {
+		return nil
+	}
+	if s := x.whole.series[keyCount]; s != nil && count > x.whole.delta(keyCount)/2 {
+		return nil
+	}
+	clock := x.judged.clock
+	before := x.lowest(first.from, last.to)
+	after := x.lowest(last.to, clock[len(clock)-1])
+	if !(after <= before+x.whole.delta(keyLive)) {
+		return nil
+	}
+	return &finding{by: ByObjects, of: keyLive, owner: nobody, score: .9, why: fmt.Sprintf(
+		"blocks come and go, and none of those handed out from %s to %s lived on at %s",
+		duration(first.from), duration(last.to), duration(last.end))}
+}
+
+// lowest is about the least that was live between two times, in bytes; NaN where too
+// little is known.
+func (x *examined) lowest(from, to float64) float64 {
+	var in []float64
+	for i, v := range x.judged.series[keyLive] {
+		if c := x.judged.clock[i]; c > from && c <= to && v == v {
+			in = append(in, v)
+		}
+	}
+	if len(in) < 4*lowestOf {
+		return math.NaN()
+	}
+	slices.Sort(in)
+	return in[lowestOf-1]
+}
+
+// deviceBegan is when the device came to life, in seconds.
+func (p *process) deviceBegan() float64 { return p.end() - p.deviceLived() }
+
+// settleLive takes what is live for bounded where its trend is open and no generation
+// of its blocks leaves survivors.
+func (x *examined) settleLive() {
+	x.ages = findGenerations(x)
+	if x.ages == nil || x.ages.owner != nobody {
+		return
+	}
+	for _, k := range [...]key{keyLive, keyCount} {
+		if g := &x.grow[k]; g.Known && g.Shape == trend.ShapeUndecided {
+			g.Settle(trend.Bounded, x.whole.delta(k)/2) // the looks take so much for nothing
+			x.settledByAges = true
+		}
+	}
+}
+
+// weighAges lets the ages of blocks stand beside the trend, as containers do.
+func weighAges(s *settled, f *finding) {
+	d := &s.decision
+	switch {
+	case f == nil || f.owner == unknown:
+		if f != nil && d.class == Undecided {
+			d.notes = append(d.notes, f.why)
+		}
+	case f.owner == nobody:
+		if s.settledByAges && d.class == None && d.restsOn == "" {
+			d.take(*f)
+		}
+	case d.restsOn == ByObjects && d.class == None: // a container with a bound fills up
+	case d.class == Undecided && (d.primary == keys || d.primary == keyLive), d.class == None && d.restsOn == "":
+		d.take(*f)
+		d.shares, d.lacking = nil, false
+		s.grow[keyLive].Shape = trend.Growing
+	case d.class == AppLeak && d.primary == keyLive && d.restsOn != ByLeftover:
+		d.bounds = append(d.bounds, bound{least: f.score, most: 1})
+	}
+}

@@ -1,0 +1,102 @@
+package verdict
+
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
+)
+
+// A program that evaluates, or answers in bursts, takes memory for seconds and gives it
+// all back. A few such teeth are too few for a trend, but where each fall ends as low as
+// what was there before the first, nothing stayed.
+const (
+	leastValleys  = 3      // the one before the first tooth, and those after falls
+	valleysSpan   = .6     // of the window, from the first valley to the last
+	fallsBy       = 1. / 3 // of the height of the series, for a fall to end a tooth
+	deepFall      = 8      // times what matters, at least
+	sameLevel     = .03    // of the height, by which valleys of host memory may differ: a heap keeps some
+	briefAtTheEnd = .1     // of the window, for a last fall that may still go on
+)
+
+// valley is the time between two teeth: its rows, and the lowest value in the second half
+// of them, when what the tooth took is given back and warm-up is over.
+type valley struct {
+	from, to int
+	level    float64
+}
+
+// settleTeeth decides on accounts that are open because of a few long teeth: where all
+// falls end at about the same level, what stays is bounded.
+func (x *examined) settleTeeth() {
+	for _, k := range [...]key{keyLive, keyHost, keyHeap} {
+		g, y := &x.grow[k], x.judged.series[k]
+		if y == nil || !g.Known || g.Shape != trend.ShapeUndecided || x.judged.untimed {
+			continue
+		}
+		known := stat.Known(y)
+		height := stat.Quantile(known, .99) - stat.Quantile(known, .01)
+		delta := x.judged.delta(k)
+		allowed := valleysSpan * delta // an allocator's own count is exact
+		if k != keyLive {
+			allowed = math.Max(delta, sameLevel*height)
+		}
+		if staysLow(x.judged.clock, y, math.Max(fallsBy*height, deepFall*delta), allowed) {
+			g.Settle(trend.Bounded, allowed)
+		}
+	}
+}
+
+// staysLow reports whether a series has enough valleys between teeth that rise and fall
+// by so much, over enough of the window, and all about as low; and whether a tooth that
+// has not fallen yet is no higher than those before it.
+func staysLow(clock, y []float64, fall, allowed float64) bool {
+	list, last, before := valleys(y, fall)
+	span := clock[len(clock)-1] - clock[0]
+	if n := len(list) - 1; n >= 0 && clock[list[n].to]-clock[list[n].from] < briefAtTheEnd*span {
+		list = list[:n]
+	}
+	if len(list) < leastValleys || last > before+allowed {
+		return false
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range list {
+		low, high = math.Min(low, v.level), math.Max(high, v.level)
+	}
+	return high-low <= allowed && clock[list[len(list)-1].to]-clock[list[0].from] >= valleysSpan*span
+}
+
+// valleys are those between teeth, which rise and fall by so much; last is the highest
+// value of a tooth that has not fallen yet, and before that of those that have.
+func valleys(y []float64, fall float64) (list []valley, last, before float64) {
+	low, peak, from, up := math.Inf(1), 0., 0, false
+	last, before = math.Inf(-1), math.Inf(-1)
+	end := func(to int) {
+		level := math.Inf(1)
+		for _, v := range y[(from+to)/2 : to+1] {
+			if v < level {
+				level = v
+			}
+		}
+		list = append(list, valley{from, to, level})
+	}
+	for i, v := range y {
+		switch {
+		case v != v:
+		case up && v < peak-fall:
+			before, up, low, from = math.Max(before, peak), false, v, i
+		case up:
+			peak = math.Max(peak, v)
+		case v > low+fall:
+			end(i)
+			up, peak = true, v
+		case v < low:
+			low = v
+		}
+	}
+	if up {
+		return list, peak, before
+	}
+	end(len(y) - 1)
+	return list, last, before
+}

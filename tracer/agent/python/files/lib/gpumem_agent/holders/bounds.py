@@ -1,0 +1,136 @@
+"""A bound that the program gives a container in its own words: near the line that adds to
+it another one compares how much it has with the most that it may have, and then something
+is taken out of it, or only then something is put in.
+
+Like all that is read in the text of the program it is the usual forms that are known, and
+no others; the numbers are those that the objects have at the look.
+"""
+
+import functools
+import os
+import re
+import sys
+
+from gpumem_agent.holders.kinds import NAMES_OF_CLASS, is_a, namespace, owns
+from gpumem_agent.holders.memos import BEFORE, BEHIND
+from gpumem_agent.holders.texts import DEF, LONGEST, read
+
+BLOCK = 6  # lines below a comparison
+MOST_NUMBERS = 200
+FULL = 1.05  # of the bound: one of bytes is known by the mean of the elements
+COMPARES = re.compile(
+    r"\s*(?:while|if|elif)\s+(?P<has>len\(\s*[\w.]+\s*\)|[\w.]+)\s*(?P<sign>>=?|<=?)"
+    r"\s*(?P<most>[\w.]+(?:\s*(?:<<|\*)\s*[\w.]+)?)\s*:"
+)
+TAKES_OUT = r"\b%(name)s\.(?:popitem|popleft|pop|clear|remove|discard)\s*\(|\bdel\s+(?:\w+\.)*%(name)s\s*\["
+
+
+def numbers_of(chain, at, modules):
+    """{name: number} that the program's lines may compare: attributes of the object that has
+    the container at a place of a chain, of its class and of the module. The modules are
+    those of kinds.module_names."""
+    if at < 1:
+        return {}
+    owner = chain[at - 1]
+    if type(owner) is dict and at > 1 and owns(chain[at - 2], owner):
+        owner = chain[at - 2]
+    if type(owner) is dict:  # a module's names
+        return _numbers(owner) if id(owner) in modules else {}
+    kind = owner if is_a(owner, type) else type(owner)
+    module = sys.modules.get(NAMES_OF_CLASS(kind).get("__module__", ""))
+    found = _numbers(namespace(module)) if module is not None else {}
+    for base in reversed(type.__dict__["__mro__"].__get__(kind)):
+        found.update(_numbers(NAMES_OF_CLASS(base)))
+    found.update(_numbers(namespace(owner)))
+    return found
+
+
+def _numbers(names):
+    found = [(k, v) for k, v in list(names.items()) if type(v) is int and type(k) is str]
+    return dict(found[:MOST_NUMBERS])
+
+
+def bound(entry, name, numbers):
+    """How many elements a holder's container can have by the lines around those that fill
+    it; None where these say nothing, or what no memory would hold."""
+    length, size, count = entry.get("length", 0), entry["bytes"], entry["count"]
+    if not length or not count:
+        return None
+    for site in entry.get("filled", "").split("; "):
+        for has, most in _compared(site, name):
+            limit, now = _value(most, numbers), length if has is None else numbers.get(has, 0)
+            if limit is None or now <= 0:
+                continue
+            elements = length * limit // now
+            if length <= elements * FULL and elements * size / count < _memory():
+                return max(elements, length)
+    return None
+
+
+@functools.lru_cache(maxsize=64)  # each look asks again
+def _compared(site, name):
+    """What the lines around a site, as "file:line function", compare: pairs of what there is
+    (None for the number of elements, else an attribute) and the most that there may be."""
+    place = site.rpartition(" ")[0]
+    file, _, number = place.rpartition(":")
+    lines = read(file).splitlines()
+    if not number.isdigit() or not 0 < int(number) <= len(lines):
+        return ()
+    at = int(number) - 1
+    first, last = at, at
+    while first > max(0, at - BEFORE) and not DEF.match(lines[first - 1]):
+        first -= 1
+    while last + 1 < min(len(lines), at + BEHIND + 1) and not DEF.match(lines[last + 1]):
+        last += 1
+    return tuple(filter(None, (_comparison(lines, i, at, name) for i in range(first, last + 1))))
+
+
+def _comparison(lines, i, at, name):
+    """What a line compares, where it bounds what has a name and is filled at a line."""
+    found = COMPARES.match(lines[i].partition("#")[0]) if len(lines[i]) <= LONGEST else None
+    if found is None:
+        return None
+    has, block = found.group("has"), _block(lines, i)
+    counts = re.match(r"len\(\s*(?:\w+\.)*%s\s*\)$" % re.escape(name), has)
+    if found.group("sign").startswith("<"):
+        return (None, found.group("most")) if counts and at in block else None
+    text = "\n".join(lines[n] for n in block)
+    if not re.search(TAKES_OUT % {"name": re.escape(name)}, text):
+        return None
+    if counts:
+        return None, found.group("most")
+    attribute = has.rpartition(".")[2]
+    is_less = attribute.isidentifier() and re.search(r"\b%s\s*-=" % attribute, text)
+    return (attribute, found.group("most")) if is_less else None
+
+
+def _block(lines, i):
+    """The numbers of the lines below one that are deeper than it."""
+    depth, found = _depth(lines[i]), []
+    for n in range(i + 1, min(len(lines), i + 1 + BLOCK)):
+        if lines[n].strip() and _depth(lines[n]) <= depth:
+            break
+        found.append(n)
+    return found
+
+
+def _depth(line):
+    return len(line) - len(line.lstrip())
+
+
+def _value(text, numbers):
+    """The number that a text of the program stands for; None where it is not known."""
+    parts = re.split(r"\s*(<<|\*)\s*", text)
+    plain = [p.replace("_", "") for p in parts[::2]]
+    named = [numbers.get(p.rpartition(".")[2]) for p in parts[::2]]
+    values = [int(p) if p.isdigit() else known for p, known in zip(plain, named)]
+    if None in values or min(values) <= 0:
+        return None
+    if len(values) == 1:
+        return values[0]
+    return values[0] * values[1] if parts[1] == "*" else values[0] << min(values[1], 62)
+
+
+def _memory():
+    """Bytes that the machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 1 << 40

@@ -1,0 +1,109 @@
+"""Of what age the blocks of an allocator are."""
+
+import types
+import unittest
+
+import torch
+from gpumem_agent import generations
+from gpumem_agent.frameworks import Framework, torch_blocks
+from gpumem_agent.frameworks import torch as adapter
+
+
+class Allocator(Framework):
+    """A framework whose blocks a test sets."""
+
+    now = ()
+
+    def active(self):
+        return True
+
+    def blocks(self, most):
+        return self.now
+
+
+class GenerationsTest(unittest.TestCase):
+    def setUp(self):
+        self.framework = Allocator()
+        self.steps = types.SimpleNamespace(known=False)
+        self.process = types.SimpleNamespace(frameworks=[self.framework], steps=self.steps)
+        self.looks = generations.Generations()
+        self.looks.begin(100.0)
+
+    def at(self, seconds, *blocks):
+        """What a look so many seconds after the device came to life finds, where these
+        blocks live: bytes by generation."""
+        self.framework.now = [(block, 512 * block) for block in blocks]
+        told = self.looks.look(self.process, 100.0 + seconds, False)
+        return [(g["bytes"] // 512, g["count"]) for g in told["generations"]]
+
+    def test_each_generation_of_a_program_that_keeps_leaves_survivors(self):
+        self.assertEqual(self.at(2, 1), [(1, 1)])
+        self.assertEqual(self.at(3, 1, 2), [(1, 1), (2, 1)])
+        self.assertEqual(self.at(4.5, 1, 2, 3, 4), [(1, 1), (2, 1), (7, 2)])
+
+    def test_what_comes_and_goes_leaves_none(self):
+        self.at(2, 1, 20, 21)
+        self.assertEqual(self.at(3, 1, 30, 31), [(1, 1), (61, 2)])
+        self.assertEqual(self.at(4.5, 1, 40), [(1, 1), (0, 0), (40, 1)])
+
+    def test_a_block_that_is_free_at_a_look_has_ended_though_its_address_comes_again(self):
+        self.at(2, 1, 7)
+        self.at(3, 1)
+        self.assertEqual(self.at(4.5, 1, 7), [(1, 1), (0, 0), (7, 1)])
+
+    def test_a_look_is_due_at_half_as_much_again_of_the_age_of_the_one_before(self):
+        self.assertEqual(self.looks.next, 102.0)
+        self.at(2, 1)
+        self.assertEqual(self.looks.next, 103.0)
+        self.at(10, 1)
+        self.assertEqual(self.looks.next, 115.0)
+
+    def test_looks_take_no_more_than_their_share_of_the_time(self):
+        self.looks._spent = generations.CREDIT + 0.1
+        self.at(2, 1)
+        self.assertGreaterEqual(self.looks.next, 100.0 + 0.1 / generations.SHARE)
+
+    def test_a_program_with_steps_is_looked_at_where_one_ends(self):
+        self.framework.now = [(1, 512)]
+        self.steps.known = True
+        self.assertIsNone(self.looks.look(self.process, 102.0, False))
+        self.assertEqual(self.looks.next, 102.0, "the look is still due")
+        self.assertIsNotNone(self.looks.look(self.process, 102.5, True))
+
+    def test_many_generations_are_told_as_some_of_which_the_first_is_the_oldest(self):
+        for number in range(generations.LENGTH + 3):
+            found = self.at(2 + number, *range(1, number + 2))
+        self.assertEqual(len(found), generations.LENGTH)
+        self.assertEqual(found[:2], [(1 + 2 + 3 + 4, 4), (5, 1)])
+
+    def test_a_framework_that_cannot_tell_is_asked_again_later(self):
+        self.framework.now = None
+        self.assertIsNone(self.looks.look(self.process, 102.0, False))
+        self.assertEqual(self.looks.next, 103.0)
+
+
+class TorchBlocksTest(unittest.TestCase):
+    def test_blocks_that_the_program_has_are_told_by_device_place_and_size(self):
+        def segment(device, *blocks):
+            return {"device": device, "address": 1 << 30, "blocks": [dict(zip(("state", "size"), b)) for b in blocks]}
+
+        live, idle, waiting = "active_allocated", "inactive", "active_pending_free"
+        found = torch_blocks.handed_out(
+            [segment(0, (live, 512), (idle, 1024), (waiting, 512), (live, 2048)), segment(1, (live, 512))]
+        )
+        self.assertEqual([size for _, size in found], [512, 2048, 512])
+        self.assertEqual(len({block for block, _ in found}), 3)
+        again = torch_blocks.handed_out([segment(0, (live, 512)), segment(1, (live, 1024))])
+        self.assertEqual([block in {b for b, _ in found} for block, _ in again], [True, False])
+
+    def test_the_blocks_of_a_device_are_those_of_its_tensors(self):
+        process = types.SimpleNamespace(sites_wanted=False, late=None)
+        framework = adapter.open_framework(torch, process)
+        kept = torch.empty(4096)
+        self.assertTrue(framework.active())
+        before = dict(framework.blocks(100_000))
+        more = torch.empty(8192)
+        after = dict(framework.blocks(100_000))
+        self.assertEqual(sorted(size for b, size in after.items() if b not in before), [8192])
+        self.assertIsNone(framework.blocks(1), "more than were asked for")
+        del kept, more

@@ -1,0 +1,34 @@
+package record
+
+import "encoding/json"
+
+// Generation is what lives, at one look, of the blocks that an earlier look was the
+// first to find. They were handed out between the look before that and that one.
+type Generation struct {
+	AgoMs float64 `json:"ago_ms"` // how long ago the look was that found them first
+	Bytes int64   `json:"bytes"`
+	Count int64   `json:"count"`
+}
+
+// Generations is one look at the blocks of the program's allocator: the Detail of a
+// KindGenerations event. The oldest generation comes first: what lived at the first
+// look. The last one is of this look, with an AgoMs of 0: who of it stays is not known.
+type Generations struct {
+	Generations []Generation `json:"generations"`
+	CostMicros  int64        `json:"cost_us,omitempty"` // what the look took
+}
+
+// GenerationsOf reads what an event of KindGenerations says: nothing of another event,
+// and nothing where it is not in order of time.
+func GenerationsOf(e *Event) []Generation {
+	var g Generations
+	if e.Kind != KindGenerations || json.Unmarshal(e.Detail, &g) != nil {
+		return nil
+	}
+	for i, one := range g.Generations {
+		if one.Bytes < 0 || one.Count < 0 || one.AgoMs < 0 || i > 0 && one.AgoMs >= g.Generations[i-1].AgoMs {
+			return nil
+		}
+	}
+	return g.Generations
+}
