@@ -105,7 +105,8 @@ func TestOfMappedFilesOnlyThoseWithCodeMayBeCode(t *testing.T) {
 		return files.Code
 	}
 	before := code()
-	if info, err := os.Stat("/proc/self/exe"); err != nil || before < info.Size()/4 || before > 64*info.Size() {
+	if info, err := os.Stat("/proc/self/exe"); err != nil || before < info.Size()/4 ||
+		before > 64*info.Size() {
 		t.Fatalf("%d bytes of a program of %d, %v", before, info.Size(), err)
 	}
 	const size = 8 << 20

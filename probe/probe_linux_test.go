@@ -254,7 +254,8 @@ func TestTreeFollowsDescendantsAlsoOnceTheirParentsAreGone(t *testing.T) {
 
 func TestTreeTakesInStraysThatBeganLater(t *testing.T) {
 	t.Parallel()
-	m := fakeMachine(t, map[string]string{"proc/5/stat": statOf(5, 1, "root"), "proc/6/stat": statOf(6, 1, "daemon"),
+	m := fakeMachine(t, map[string]string{"proc/5/stat": statOf(5, 1, "root"),
+		"proc/6/stat":  statOf(6, 1, "daemon"),
 		"proc/meminfo": ""})
 	tree, asked := m.NewTree(5), []int{}
 	tree.Stray = func(pid int) bool {
@@ -280,7 +281,8 @@ func TestTreeTakesInStraysThatBeganLater(t *testing.T) {
 	scan(30, 31, 40)
 	scan(30, 31, 40)
 	slices.Sort(asked)
-	if asked = slices.Compact(asked); slices.Contains(asked, 6) || slices.Contains(asked, 40) || !slices.Contains(asked, 33) {
+	if asked = slices.Compact(asked); slices.Contains(asked, 6) || slices.Contains(asked, 40) ||
+		!slices.Contains(asked, 33) {
 		t.Errorf("asked of %v", asked)
 	}
 }

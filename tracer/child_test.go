@@ -163,7 +163,8 @@ func childWork(a []string) int {
 
 // mapped is touched memory of so many bytes.
 func mapped(size int) ([]byte, error) {
-	mem, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	mem, err := syscall.Mmap(-1, 0, size, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE)
 	for i := 0; i < len(mem); i += 4096 {
 		mem[i] = 1
 	}

@@ -168,7 +168,8 @@ func checkWords(t *testing.T, c converted, kind string) {
 		t.Fatalf("%s: tokenizer %v, error %v", kind, words, err)
 	}
 	if got, err := words.Encode(c.Prompt); err != nil || !slices.Equal(got, c.Tokens) {
-		t.Errorf("%s: %q is the tokens %v (error %v), sentencepiece has %v", kind, c.Prompt, got, err, c.Tokens)
+		t.Errorf("%s: %q is the tokens %v (error %v), sentencepiece has %v", kind, c.Prompt, got, err,
+			c.Tokens)
 	}
 	chat, err := llama.ChatOf(file, words)
 	if err != nil {
@@ -194,7 +195,8 @@ func checkReplies(t *testing.T, c converted, kind string) {
 		if err := run(t, "generate", e); err != nil {
 			t.Fatalf("%s: %v\n%s", kind, err, out.String())
 		}
-		if !strings.Contains(out.String(), "file\n"+asked.want) || replies[0] == "" || replies[0] == replies[1] {
+		if !strings.Contains(out.String(), "file\n"+asked.want) || replies[0] == "" ||
+			replies[0] == replies[1] {
 			t.Errorf("%s: no %q in\n%s", kind, asked.want, out.String())
 		}
 	}

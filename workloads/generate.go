@@ -343,7 +343,8 @@ func isTerminal(w any) bool {
 
 // summary says how fast it was, beside what the caches took.
 func (g *generator) summary(took time.Duration) {
-	fmt.Fprintf(g.Stdout, "answered %s with %s\n", counted(g.answered, "request"), counted(g.written, "token"))
+	fmt.Fprintf(g.Stdout, "answered %s with %s\n", counted(g.answered, "request"),
+		counted(g.written, "token"))
 	speed := float64(g.read+g.written) / math.Max(took.Seconds(), 1e-9)
 	fmt.Fprintf(g.Stdout,
 		"%.1f tokens/s written, %.1f with those read; KV cache: %d B a session at most, %d B at once\n",

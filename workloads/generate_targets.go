@@ -279,7 +279,8 @@ func printMeasured(table io.Writer, ways []*way, cost cloneCost) {
 		fmt.Sprint(direct.waits), "no more than direct", fmt.Sprint(handles.waits),
 		handles.waits <= direct.waits)
 	rows.add("still live after everything was released", fmt.Sprint(copies.after, " B"),
-		fmt.Sprint(handles.after, " B"), fmt.Sprint(direct.after, " B"), "0 B", fmt.Sprint(handles.after, " B"),
+		fmt.Sprint(handles.after, " B"), fmt.Sprint(direct.after, " B"), "0 B",
+		fmt.Sprint(handles.after, " B"),
 		handles.after == 0)
 	rows.add("references that a token left, at most", fmt.Sprint(copies.left), fmt.Sprint(handles.left),
 		fmt.Sprint(direct.left), "0", fmt.Sprint(handles.left), handles.left == 0)

@@ -93,9 +93,10 @@ func (t *tally) places() []Place {
 		list = append(list, p)
 	}
 	slices.SortFunc(list, func(a, b Place) int {
-		return cmp.Or(cmp.Compare(b.Share, a.Share), slices.CompareFunc(a.Chain, b.Chain, func(a, b Spot) int {
-			return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Offset, b.Offset))
-		}))
+		return cmp.Or(cmp.Compare(b.Share, a.Share),
+			slices.CompareFunc(a.Chain, b.Chain, func(a, b Spot) int {
+				return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Offset, b.Offset))
+			}))
 	})
 	return list[:min(len(list), listedPlaces)]
 }

@@ -178,7 +178,8 @@ func shareIn(t *testing.T, lib, function string, places []Place) (share float64)
 		}
 		for _, p := range places {
 			address := p.Chain[0].Offset - program.Off + program.Vaddr
-			if p.Chain[0].Path == lib && address >= symbols[at].Value && address < symbols[at].Value+symbols[at].Size {
+			if p.Chain[0].Path == lib && address >= symbols[at].Value &&
+				address < symbols[at].Value+symbols[at].Size {
 				share += p.Share
 			}
 		}

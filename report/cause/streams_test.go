@@ -33,7 +33,8 @@ func TestIdleMemoryOfManyStreamsIsTheStreams(t *testing.T) {
 		"nobody told":            {nil, false},
 		"small and large of one": {append(of(80), of(80)...), false},
 	} {
-		grows := &Case{Class: account.PoolGrowth, Confidence: 1, ByTrend: true, Size: 150 * mib, Pools: c.pools}
+		grows := &Case{Class: account.PoolGrowth, Confidence: 1, ByTrend: true, Size: 150 * mib,
+			Pools: c.pools}
 		grows.Idle.Known = true
 		if got := idsOf(Of(grows)); slices.Contains(got, StreamPools) != c.named {
 			t.Errorf("%s: causes %v", name, got)

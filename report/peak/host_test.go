@@ -101,7 +101,8 @@ func spaced(limit, peak int64, died string) *record.Run {
 		run.Events = append(run.Events, record.Event{PID: 7, Kind: record.KindDied, Name: died,
 			Detail: []byte(`{"text":"x"}`)})
 	}
-	run.Events = append(run.Events, record.Event{PID: 7, TMs: 40, Kind: record.KindEvent, Name: record.EventAddressSpace,
+	run.Events = append(run.Events, record.Event{PID: 7, TMs: 40, Kind: record.KindEvent,
+		Name:   record.EventAddressSpace,
 		Detail: detail})
 	return run
 }
@@ -138,8 +139,9 @@ func TestANativeProgramThatFailsAtItsLimitOfAddressSpaceIsToldSo(t *testing.T) {
 	}
 	run = refused(16*gib, gib, "builtins.MemoryError", "Unable to allocate 1.00 GiB for an array")
 	run.Events = append(run.Events, spaced(2*gib, 2*gib-gib/4, "").Events...)
-	if o := peak.OutOfMemory(run, peak.Growth{}); len(o.Saves) != 1 || o.Saves[0].Bytes != gib-gib/4 || !strings.HasSuffix(
-		o.Sentence, "had come to 1.75 GiB. A limit of address space that is 768 MiB higher: it would have fit.") {
+	if o := peak.OutOfMemory(run, peak.Growth{}); len(o.Saves) != 1 || o.Saves[0].Bytes != gib-gib/4 ||
+		!strings.HasSuffix(
+			o.Sentence, "had come to 1.75 GiB. A limit of address space that is 768 MiB higher: it would have fit.") {
 		t.Errorf("%s %+v", o.Sentence, o.Saves)
 	}
 }
@@ -153,12 +155,14 @@ func TestAProcessThatTheKernelKilledIsNamedAlsoWhereTheProgramWentOn(t *testing.
 		run.Meta.ExitCode = &code
 		run.Meta.CapacityBytes = map[string]int64{record.LimitCgroup: 4 * gib}
 		detail, _ := json.Marshal(record.Killed{Name: "python3 train.py", Held: 3 * gib})
-		run.Events = append(run.Events, record.Event{PID: 9, TMs: 70, Kind: record.KindEvent, Name: record.EventKilled,
+		run.Events = append(run.Events, record.Event{PID: 9, TMs: 70, Kind: record.KindEvent,
+			Name:   record.EventKilled,
 			Detail: detail})
 		o := peak.OutOfMemory(run, sure)
 		const want = "the kernel killed process 9 (python3 train.py) because host memory ran out, when it held about 3 GiB; " +
 			"its control group may have 4 GiB; host memory grows by 3 GiB in 55 s."
-		if o == nil || !o.Ended() || o.Reason != peak.Killed || o.Sentence != want || o.AtMs != 70 || o.PID != 9 ||
+		if o == nil || !o.Ended() || o.Reason != peak.Killed || o.Sentence != want || o.AtMs != 70 ||
+			o.PID != 9 ||
 			!o.Tells(sure.Claim) {
 			t.Errorf("exit code %d: %+v", code, o)
 		}
@@ -173,7 +177,8 @@ func TestALimitOfMappingsIsToldWhereThereAreAsMany(t *testing.T) {
 		reason   peak.Reason
 	}{{65529, peak.Limit}, {300, peak.Host}, {0, peak.Host}} {
 		run := refused(16*gib, gib, "builtins.OSError", "[Errno 12] Cannot allocate memory")
-		run.Events[0].Detail, _ = json.Marshal(record.Died{Text: "[Errno 12] Cannot allocate memory", Mappings: c.mappings,
+		run.Events[0].Detail, _ = json.Marshal(record.Died{Text: "[Errno 12] Cannot allocate memory",
+			Mappings:      c.mappings,
 			MappingsLimit: 65530})
 		o := peak.OutOfMemory(run, peak.Growth{})
 		if o.Reason != c.reason || c.reason == peak.Limit && (!strings.HasPrefix(o.Sentence,

@@ -170,7 +170,8 @@ func gather(run *record.Run) seen {
 // noteRefusal takes in an allocation that the driver refused.
 func (s *seen) noteRefusal(e *record.Event, run *record.Run) {
 	d, ok := record.DetailOf[record.Refusal](e)
-	if e.Name != record.EventRefused || !ok || d.Asked == nil || d.Code != noMemory || !d.Own && !failed(run) {
+	if e.Name != record.EventRefused || !ok || d.Asked == nil || d.Code != noMemory || !d.Own &&
+		!failed(run) {
 		return
 	}
 	s.refused = e

@@ -17,7 +17,8 @@ func nativeRun(detail, others string) *record.Run {
 		CapacityBytes: map[string]int64{record.LimitDevice: 80 << 30}}}
 	run.Events = []record.Event{{TMs: 1500, PID: 7, Kind: record.KindEvent, Name: record.EventRefused,
 		At: "main.cu:7 main", Detail: []byte(detail), Sites: []record.Site{
-			{Site: "cache.cu:3 remember", Bytes: 60 << 30, Count: 60}, {Site: "main.cu:2 main", Bytes: 3 << 30}}}}
+			{Site: "cache.cu:3 remember", Bytes: 60 << 30, Count: 60},
+			{Site: "main.cu:2 main", Bytes: 3 << 30}}}}
 	if others != "" {
 		run.Events = append(run.Events, record.Event{TMs: 1500, PID: 7, Kind: record.KindOOMOthers,
 			Detail: []byte(others)})
@@ -66,7 +67,8 @@ func TestARefusalOfTheDriverHasTheReasonThatItsNumbersProve(t *testing.T) {
 			{"pid":7,"device":0,"bytes":9,"own":true}]}`, peak.Growth{}, peak.OtherProcess,
 			"process 9 (python3) holds 70.0 GiB of the device's 80.0 GiB"},
 		"others without a name": {crowded, "", peak.Growth{}, peak.OtherProcess, "other processes hold"},
-		"a growth of the host's": {held("16106127360"), "", peak.Growth{Sure: true, Class: "host-growth"}, peak.Driver,
+		"a growth of the host's": {held("16106127360"), "", peak.Growth{Sure: true, Class: "host-growth"},
+			peak.Driver,
 			"the driver refused"},
 		"nothing is known": {`{"asked_bytes":1024,"code":2}`, "", peak.Growth{}, peak.Driver,
 			"the driver refused 1 KiB at main.cu:7 main."},
@@ -86,7 +88,8 @@ func TestAnExceptionWithoutASizeIsToldByTheRefusalBehindIt(t *testing.T) {
 	} {
 		run := nativeRun(held("16106127360"), "")
 		quoted, _ := json.Marshal(record.Died{Text: text})
-		run.Events = append(run.Events, record.Event{PID: 7, Kind: record.KindDied, Name: "pycuda._driver.MemoryError",
+		run.Events = append(run.Events, record.Event{PID: 7, Kind: record.KindDied,
+			Name:   "pycuda._driver.MemoryError",
 			Detail: quoted})
 		if o := peak.OutOfMemory(run, peak.Growth{}); o == nil || o.Reason != want {
 			t.Errorf("%s: %+v", text, o)
@@ -103,7 +106,8 @@ func TestAnOptimizerThatKeepsItsStateLaterIsNamed(t *testing.T) {
 		})
 	}
 	o := peak.OutOfMemory(first(28<<30), peak.Growth{})
-	if o.Reason != peak.OptimizerStep || !strings.HasPrefix(o.Sentence, "the first step of SGD does not fit: beside ") {
+	if o.Reason != peak.OptimizerStep || !strings.HasPrefix(o.Sentence,
+		"the first step of SGD does not fit: beside ") {
 		t.Errorf("%+v", o)
 	}
 	if o := peak.OutOfMemory(first(0), peak.Growth{}); o.Reason == peak.OptimizerStep {

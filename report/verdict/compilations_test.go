@@ -45,8 +45,9 @@ func TestAFixedSetOfShapesIsCompiledLessAndLessOften(t *testing.T) {
 	steadily := func(at func(n float64) float64) bool {
 		run := newProgram(400).grows(record.ColRSS, 50*mib, 64*kib, mib/20).run()
 		for n := 1.; n < 200 && at(n) < 20; n = max(n+1, float64(int(n*1.25))) { // as the agent tells them
-			run.Events = append(run.Events, record.Event{TMs: 1000 * at(n), Kind: record.KindEvent, Name: "compiled",
-				At: "/srv/app/serve.py:9 answer", Detail: fmt.Appendf(nil, `{"count":%d}`, int(n))})
+			run.Events = append(run.Events, record.Event{TMs: 1000 * at(n), Kind: record.KindEvent,
+				Name: "compiled",
+				At:   "/srv/app/serve.py:9 answer", Detail: fmt.Appendf(nil, `{"count":%d}`, int(n))})
 		}
 		s := judgeAll(run, Options{}, trend.ForReport())[0]
 		return compilesSteadily(s)

@@ -192,7 +192,8 @@ func weighAges(s *settled, f *finding) {
 			d.take(*f)
 		}
 	case d.restsOn == ByObjects && d.class == None: // a container with a bound fills up
-	case d.class == Undecided && (d.primary == keys || d.primary == keyLive), d.class == None && d.restsOn == "":
+	case d.class == Undecided && (d.primary == keys || d.primary == keyLive), d.class == None &&
+		d.restsOn == "":
 		d.take(*f)
 		d.shares, d.lacking = nil, false
 		s.grow[keyLive].Shape = trend.Growing

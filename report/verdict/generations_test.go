@@ -52,7 +52,8 @@ func (p *program) aged(saw float64, blocks []block) *program {
 		}
 		born = now
 		detail, _ := json.Marshal(record.Generations{Generations: list})
-		p.events = append(p.events, record.Event{TMs: 1000 * at, Kind: record.KindGenerations, Detail: detail})
+		p.events = append(p.events, record.Event{TMs: 1000 * at, Kind: record.KindGenerations,
+			Detail: detail})
 	}
 	tooth := 0.
 	live := make([]float64, p.rows)
@@ -91,7 +92,10 @@ func (p *program) without() *Verdict {
 
 func TestEachGenerationThatLeavesSurvivorsIsALeakBelowASawtoothOfGigabytes(t *testing.T) {
 	t.Parallel()
-	kept := each(450, func(i int) block { return block{from: float64(i) / 10, to: forGood, bytes: 512 * kib} })
+	kept := each(450, func(i int) block {
+		return block{from: float64(i) / 10, to: forGood,
+			bytes: 512 * kib}
+	})
 	p := newProgram(900).healthy().aged(2*gib, kept)
 	v := p.judge()
 	if v.Verdict != AppLeak || v.RestsOn != ByObjects ||
@@ -140,8 +144,11 @@ func TestAgesOfBlocksAccuseNothingThatGivesThemBack(t *testing.T) {
 		"addresses that are used again, at times": each(400, func(i int) block {
 			return block{recurring: .2 + .8*float64(i)/400, bytes: mib}
 		}),
-		"the same, mostly":           each(400, func(int) block { return block{recurring: .85, bytes: mib} }),
-		"the same of few large ones": each(9, func(int) block { return block{recurring: .7, bytes: 200 * mib} }),
+		"the same, mostly": each(400, func(int) block { return block{recurring: .85, bytes: mib} }),
+		"the same of few large ones": each(9, func(int) block {
+			return block{recurring: .7,
+				bytes: 200 * mib}
+		}),
 	} {
 		for rows := 10 * second; rows <= 90*second; rows += 10 * second {
 			p := newProgram(rows).healthy().aged(2*gib, blocks)
@@ -166,7 +173,10 @@ func TestABlockThatIsReplacedByALargerOneIsNoHealth(t *testing.T) {
 
 func TestAContainerThatFillsUpIsNoLeakThoughItsBlocksStay(t *testing.T) {
 	t.Parallel()
-	kept := each(450, func(i int) block { return block{from: float64(i) / 10, to: forGood, bytes: 2560 * kib} })
+	kept := each(450, func(i int) block {
+		return block{from: float64(i) / 10, to: forGood,
+			bytes: 2560 * kib}
+	})
 	leak := newProgram(900).healthy().aged(2*mib, kept)
 	if v := leak.judge(); v.Verdict != AppLeak {
 		t.Fatalf("without a bound: %s", v.Summary)

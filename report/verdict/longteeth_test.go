@@ -11,7 +11,8 @@ import (
 // of 80 to 150 MiB, and falls, at three times of its life; kept is what stays of each.
 func evaluating(rows int, kept float64) *program {
 	p := newProgram(rows).healthy()
-	teeth := []struct{ from, to, height float64 }{{150, 330, 80 * mib}, {480, 820, 150 * mib}, {940, 1150, 110 * mib}}
+	teeth := []struct{ from, to, height float64 }{{150, 330, 80 * mib}, {480, 820, 150 * mib},
+		{940, 1150, 110 * mib}}
 	host := func(i int) float64 {
 		level := 500 * float64(mib)
 		for _, t := range teeth {

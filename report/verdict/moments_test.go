@@ -46,9 +46,12 @@ func TestAPieceThatAPoolHoldsForMomentsIsNotKeptHoweverManyTheyBecome(t *testing
 		right             func(Class) bool
 	}{
 		{"moments", level(32), none, none, func(c Class) bool { return c == None }},
-		{"and blocks that are lost", level(32), none, slope(0, 200), func(c Class) bool { return c == AppLeak }},
-		{"and more that is kept", level(32), slope(0, 200), none, func(c Class) bool { return c == PoolGrowth }},
-		{"and a little more that is kept", level(32), slope(0, 24), none, func(c Class) bool { return c != None }},
+		{"and blocks that are lost", level(32), none, slope(0, 200),
+			func(c Class) bool { return c == AppLeak }},
+		{"and more that is kept", level(32), slope(0, 200), none,
+			func(c Class) bool { return c == PoolGrowth }},
+		{"and a little more that is kept", level(32), slope(0, 24), none,
+			func(c Class) bool { return c != None }},
 	} {
 		wrong, last := 0, ""
 		for seed := range uint64(seeds) {

@@ -179,9 +179,11 @@ func foundFull(x *examined) *finding {
 		part := (end - begin) * stillFor
 		rose := x.judged.between(k, begin, end-part) * (end - part - begin)
 		since := x.judged.between(k, end-part, end) * part
-		if held := heldInAll(full); held >= mostlyOne*rose && rose > x.whole.delta(k) && since < x.whole.delta(k) {
+		if held := heldInAll(full); held >= mostlyOne*rose && rose > x.whole.delta(k) &&
+			since < x.whole.delta(k) {
 			return &finding{by: ByObjects, of: k, owner: nobody, score: .9, why: fmt.Sprintf(
-				"%s is full: it has %s of at most %s elements, %s, and nothing more came in the last %s", full.Path,
+				"%s is full: it has %s of at most %s elements, %s, and nothing more came in the last %s",
+				full.Path,
 				units.Count(full.Length), units.Count(full.Bound), units.Bytes(held), duration(part))}
 		}
 	}
@@ -197,7 +199,8 @@ func heldInAll(h *HolderRow) float64 {
 // fillsUp says why a growth that the trend alone tells may be a container with a bound
 // that fills up: one that came as fast, at the last look. Empty of another.
 func fillsUp(s *settled) string {
-	if s.restsOn != ByTrend || s.class != HostGrowth && s.class != AppLeak || s.primary.counts() || s.judged.untimed {
+	if s.restsOn != ByTrend || s.class != HostGrowth && s.class != AppLeak || s.primary.counts() ||
+		s.judged.untimed {
 		return ""
 	}
 	beside := s.class == HostGrowth && s.judged.series[keyLive] != nil

@@ -111,14 +111,18 @@ func TestAContainerWithABoundThatOneLookFoundLeavesAGrowthOpen(t *testing.T) {
 	t.Parallel()
 	const each = 64 * kib
 	grows := func(bound int64) *program {
-		p := newProgram(700).grows(record.ColRSS, 300*mib, 64*kib, each).grows(record.ColHostHeap, 200*mib, 16*kib, each)
-		h := record.Holder{Path: "OrderedDict app.thumbnails.kept", Length: 200, Count: 200, Bytes: 200 * each,
+		p := newProgram(700).grows(record.ColRSS, 300*mib, 64*kib, each).grows(record.ColHostHeap, 200*mib,
+			16*kib, each)
+		h := record.Holder{Path: "OrderedDict app.thumbnails.kept", Length: 200, Count: 200,
+			Bytes: 200 * each,
 			Bound: bound, OverMs: 10_000}
-		p.events = append(p.events, record.Event{TMs: 14_000, Kind: record.KindHolders, Holders: []record.Holder{h}})
+		p.events = append(p.events, record.Event{TMs: 14_000, Kind: record.KindHolders,
+			Holders: []record.Holder{h}})
 		return p
 	}
 	v := grows(1500).judge()
-	if v.Verdict != Undecided || !strings.Contains(v.Summary, "app.thumbnails.kept fills up: it had 200 of at most 1500") {
+	if v.Verdict != Undecided || !strings.Contains(v.Summary,
+		"app.thumbnails.kept fills up: it had 200 of at most 1500") {
 		t.Errorf("with a bound: %s", v.Summary)
 	}
 	for name, bound := range map[string]int64{"without one": 0, "a bound that was passed": 100} {
@@ -127,8 +131,9 @@ func TestAContainerWithABoundThatOneLookFoundLeavesAGrowthOpen(t *testing.T) {
 		}
 	}
 	p := grows(1500)
-	p.events[0].Holders = append(p.events[0].Holders, record.Holder{Path: "list app.log", Length: 900, Count: 900,
-		Bytes: 900 * each, OverMs: 10_000})
+	p.events[0].Holders = append(p.events[0].Holders,
+		record.Holder{Path: "list app.log", Length: 900, Count: 900,
+			Bytes: 900 * each, OverMs: 10_000})
 	if v := p.judge(); v.Verdict != HostGrowth {
 		t.Errorf("beside one without: %s", v.Summary)
 	}
@@ -149,8 +154,10 @@ func pooled(filled int, more float64) *program {
 
 // fullAt is what a look at the end finds of the pool.
 func (p *program) fullAt(length, bound int64) *program {
-	h := record.Holder{Path: "list gan.pool.images", Length: length, Count: 400, Bytes: 400 * 110 * kib, Bound: bound}
-	p.events = append(p.events, record.Event{TMs: 44_900, Kind: record.KindHolders, Holders: []record.Holder{h}})
+	h := record.Holder{Path: "list gan.pool.images", Length: length, Count: 400, Bytes: 400 * 110 * kib,
+		Bound: bound}
+	p.events = append(p.events, record.Event{TMs: 44_900, Kind: record.KindHolders,
+		Holders: []record.Holder{h}})
 	return p
 }
 
@@ -160,7 +167,8 @@ func TestAContainerThatIsFullExplainsWhatItTook(t *testing.T) {
 		t.Fatalf("the trend is not open: %s", v.Summary)
 	}
 	v := pooled(560, 0).fullAt(600, 600).judge()
-	if v.Verdict != None || !strings.Contains(v.Summary, "list gan.pool.images is full: it has 600 of at most 600 elements") {
+	if v.Verdict != None || !strings.Contains(v.Summary,
+		"list gan.pool.images is full: it has 600 of at most 600 elements") {
 		t.Errorf("%s", v.Summary)
 	}
 	for name, p := range map[string]*program{

@@ -53,7 +53,8 @@ func TestTeethThatDriftApartAreBoundedAndALeakBelowThemIsNotMissed(t *testing.T)
 			}
 		}
 		if n < c.least || n > c.most {
-			t.Errorf("%.0f bytes a row: %s of %d of %d, not %d to %d", c.lost, c.class, n, seeds, c.least, c.most)
+			t.Errorf("%.0f bytes a row: %s of %d of %d, not %d to %d", c.lost, c.class, n, seeds, c.least,
+				c.most)
 		}
 	}
 }

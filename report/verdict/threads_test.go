@@ -17,7 +17,8 @@ func threaded(threads int, each, leak float64) *program {
 	p.set(record.ColThreads, count).set(record.ColRSS, func(i int) float64 {
 		return 500*mib + each*count(i) + leak*float64(i) + 64*kib*p.r.NormFloat64()
 	})
-	for _, c := range []string{record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount, record.ColRefs,
+	for _, c := range []string{record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount,
+		record.ColRefs,
 		record.ColInFlight, record.ColHostHeap, record.ColStep} {
 		delete(p.cols, c)
 	}
@@ -27,7 +28,8 @@ func threaded(threads int, each, leak float64) *program {
 func TestAPoolOfThreadsThatFillsUpIsNoGrowth(t *testing.T) {
 	t.Parallel()
 	v := threaded(12, 1400*kib, 0).judge()
-	if v.Verdict != Undecided || !strings.Contains(v.Summary, "follows the 11 threads that were started meanwhile") {
+	if v.Verdict != Undecided || !strings.Contains(v.Summary,
+		"follows the 11 threads that were started meanwhile") {
 		t.Errorf("%s", v.Summary)
 	}
 	// The same rows where nobody counted threads are a growth.

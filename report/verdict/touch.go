@@ -69,7 +69,8 @@ func (p *process) touchWords() string {
 		return ""
 	}
 	o := p.touch.Owners[0]
-	return fmt.Sprintf(", its new pages first touched by %s (%.0f %%)%s", o.Library, 100*o.Share, p.touchedAt())
+	return fmt.Sprintf(", its new pages first touched by %s (%.0f %%)%s", o.Library, 100*o.Share,
+		p.touchedAt())
 }
 
 // touchPlace is the part of the touched pages from which a function is named.

@@ -208,7 +208,8 @@ func TestProbesFollowEveryHookOfTheInterposer(t *testing.T) {
 	hooks = slices.DeleteFunc(hooks, func(h string) bool {
 		// Probes ask no pools, which is all that waiting for the device is hooked for, and
 		// do not know which device is reset.
-		return strings.Contains(h, "GetProcAddress") || strings.Contains(h, "Synchronize") || h == "hipDeviceReset"
+		return strings.Contains(h, "GetProcAddress") || strings.Contains(h, "Synchronize") ||
+			h == "hipDeviceReset"
 	})
 	slices.Sort(hooks)
 	if !slices.Equal(names, hooks) {

@@ -163,8 +163,9 @@ func (r *Reader) Failures(pid int) []Failure {
 		out = append(out, Failure{
 			Held: held,
 			Time: time.Duration(f.time), Bytes: clamp(f.size), Kind: classNames[f.class], Code: int(f.rc),
-			Device: int(f.device), LiveBytes: clamp(f.live), FreeBytes: clamp(f.free) - 1, Site: names[f.stack],
-			Own: f.stack > 0 && p.space.ownerOf(int(f.stack), p.ledger.stackAt[f.stack]) == theProgram,
+			Device: int(f.device), LiveBytes: clamp(f.live), FreeBytes: clamp(f.free) - 1,
+			Site: names[f.stack],
+			Own:  f.stack > 0 && p.space.ownerOf(int(f.stack), p.ledger.stackAt[f.stack]) == theProgram,
 		})
 	}
 	return out

@@ -156,7 +156,8 @@ func TestAPlaceOfABuildIsLookedForOnce(t *testing.T) {
 	var kept places
 	first := nameOffsets(os.Getpid(), path, []uint64{offset}, &kept, maxInlined)[offset]
 	tool(t, "objcopy", "--strip-debug", path) // and the build id stays
-	if again := nameOffsets(os.Getpid(), path, []uint64{offset}, &kept, maxInlined)[offset]; first != inlinedPlace || again != first {
+	if again := nameOffsets(os.Getpid(), path, []uint64{offset}, &kept,
+		maxInlined)[offset]; first != inlinedPlace || again != first {
 		t.Errorf("%q, then %q", first, again)
 	}
 }

@@ -75,7 +75,8 @@ var twinless = map[string]string{
 // hooksOfHIP are the functions of HIP's runtime that the interposer hooks.
 func hooksOfHIP(t *testing.T) (hip []string) {
 	t.Helper()
-	for _, m := range regexp.MustCompile(`X\((hip\w+),`).FindAllStringSubmatch(string(readFile(t, "inject/hip.h")), -1) {
+	for _, m := range regexp.MustCompile(`X\((hip\w+),`).FindAllStringSubmatch(string(readFile(t,
+		"inject/hip.h")), -1) {
 		hip = append(hip, m[1])
 	}
 	return hip

@@ -52,7 +52,8 @@ func TestEachOfTheTwelveOperationsCountsOnceWithItsParameters(t *testing.T) {
 			{"adam_step", 0, 7, raw("adam_step", over(4), x.store, other.store, y.store, y.store, float32(0),
 				float32(0), float32(0), float32(0), float32(0), float32(1), float32(0))},
 			{"mse_grad", 0, 1, func() error { return second(rt.MSEGrad(x, other, 1)) }},
-			{"matmul", 3, 0, raw("matmul", square, x.store, other.store, y.store, int32(2), int32(2), int32(2))},
+			{"matmul", 3, 0, raw("matmul", square, x.store, other.store, y.store, int32(2), int32(2),
+				int32(2))},
 			{"add", 0, 0, func() error { return second(rt.Add(x, other)) }},
 			{"relu", 0, 0, func() error { return second(rt.ReLU(x)) }},
 			{"sigmoid", 0, 0, func() error { return second(rt.Sigmoid(x)) }},
@@ -98,7 +99,8 @@ func TestAdamTakesTheStepsOfItsFormula(t *testing.T) {
 			}
 			m, v = beta1*m+(1-beta1)*g, beta2*v+(1-beta2)*g*g
 			n := float64(step + 1)
-			want -= rate*decay*want + rate*(m/(1-math.Pow(beta1, n)))/(math.Sqrt(v/(1-math.Pow(beta2, n)))+epsilon)
+			want -= rate*decay*want + rate*(m/(1-math.Pow(beta1,
+				n)))/(math.Sqrt(v/(1-math.Pow(beta2, n)))+epsilon)
 			if got := float64(must(layer.w.value.Values())(t)[0]); math.Abs(got-want) > 1e-6 {
 				t.Errorf("after step %d the weight is %.9f, want %.9f", step+1, got, want)
 			}
@@ -134,7 +136,8 @@ func TestCleanupWaitsAndEmptiesBothPoolsOfParameters(t *testing.T) {
 	}
 	s, b := rt.Pool().Stats(), rt.Batch().Stats()
 	// The tensor's buffer is of neither.
-	if s.Purged.Count != 3 || s.Idle.Count != 1 || s.Pending.Count != 0 || b.Pending != 0 || b.InFlight != 0 ||
+	if s.Purged.Count != 3 || s.Idle.Count != 1 || s.Pending.Count != 0 || b.Pending != 0 ||
+		b.InFlight != 0 ||
 		kernels == 0 || d.Usage().Pipelines != kernels {
 		t.Errorf("after: %+v, %+v, %d of %d kernels", s, b, d.Usage().Pipelines, kernels)
 	}

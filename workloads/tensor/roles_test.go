@@ -21,7 +21,8 @@ func partsOf(t *testing.T, rt *Runtime, labels map[string]Role) (map[Role]int64,
 		sum += p.Bytes
 	}
 	if s := rt.Stats(); sum != m.Bytes || m.Bytes != s.LiveBytes || m.IdleBytes != s.IdleBytes {
-		t.Errorf("parts sum to %d of %d, the account has %d; idle %d, %d", sum, m.Bytes, s.LiveBytes, m.IdleBytes,
+		t.Errorf("parts sum to %d of %d, the account has %d; idle %d, %d", sum, m.Bytes, s.LiveBytes,
+			m.IdleBytes,
 			s.IdleBytes)
 	}
 	return by, m

@@ -129,7 +129,8 @@ func (t *page) list(list []scan.Process) {
 	table := plain.NewTable(
 		plain.Right("PID"), plain.Left("OWNER").AtMost(8), plain.Right("AGE"), plain.Right("GPU"),
 		plain.Left("ON").AtMost(9), plain.Right("FOOTPRINT"), plain.Right("RSS"), plain.Right("MEM %"),
-		plain.Right("CPU %"), plain.Right("GROWTH"), plain.Left("VERDICT"), plain.Left("BUILD"), plain.Left("COMMAND"),
+		plain.Right("CPU %"), plain.Right("GROWTH"), plain.Left("VERDICT"), plain.Left("BUILD"),
+		plain.Left("COMMAND"),
 	)
 	for i := range list {
 		table.Add(t.row(&list[i], many)...)

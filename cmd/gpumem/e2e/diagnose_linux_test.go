@@ -50,7 +50,8 @@ func TestAProcessOfTheRuntimeIsFoundByItsExecutableWithItsResidentSize(t *testin
 		section, _, _ = strings.Cut(section, "\n3. ")
 		return found.MatchString(section)
 	})
-	if lines := strings.Count(strings.TrimSpace(section), "\n"); lines != 2 || !strings.Contains(section, " RSS ") {
+	if lines := strings.Count(strings.TrimSpace(section), "\n"); lines != 2 ||
+		!strings.Contains(section, " RSS ") {
 		t.Errorf("other processes, or no resident size:\n%s", section)
 	}
 }

@@ -21,7 +21,8 @@ func TestOfSeveralThatAttachAtTheSameMomentOneComesIn(t *testing.T) {
 		var texts [3]bytes.Buffer
 		for i := range all {
 			out := string(rune('a' + i))
-			all[i] = exec.Command(binary, "attach", pidOf(g.Cmd), "-q", "--no-tui", "--for", "4s", "--out", out)
+			all[i] = exec.Command(binary, "attach", pidOf(g.Cmd), "-q", "--no-tui", "--for", "4s",
+				"--out", out)
 			all[i].Dir, all[i].Stderr = dir, &texts[i]
 			if err := all[i].Start(); err != nil {
 				t.Fatal(err)

@@ -73,7 +73,8 @@ func TestWhereANativeProgramTouchesTheHostMemoryThatItKeeps(t *testing.T) {
 		if err := os.WriteFile(source, []byte(p.source), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if out, err := exec.Command(p.build[0], append(p.build[1:], program, source)...).CombinedOutput(); err != nil {
+		if out, err := exec.Command(p.build[0], append(p.build[1:], program,
+			source)...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		twins := []string{"faulty", "healthy"}

@@ -72,8 +72,9 @@ func TestCleanPagesOfMappedFilesAreShownAndNotCharged(t *testing.T) {
 		class account.Class
 		cache [2]float64 // least and most of the clean pages at the end, in MiB
 	}{
-		"a loop that reads a mapped dataset":  {nil, account.None, [2]float64{350, 420}},
-		"one that leaks beside it":            {[]string{"and", "leaks"}, account.HostGrowth, [2]float64{350, 420}},
+		"a loop that reads a mapped dataset": {nil, account.None, [2]float64{350, 420}},
+		"one that leaks beside it": {[]string{"and", "leaks"}, account.HostGrowth,
+			[2]float64{350, 420}},
 		"a loop that changes the file mapped": {[]string{"dirty"}, account.HostGrowth, [2]float64{0, 420}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -55,11 +55,14 @@ func TestANativeProgramThatTheDriverRefusesMemoryIsToldWhyWhenAndWhatItHeld(t *t
 		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 	o := readVerdict(t, filepath.Join(dir, "out")).OOM
-	if o == nil || o.Reason != peak.Driver || o.AskedBytes == nil || *o.AskedBytes != 1<<20 || o.FreeBytes == nil ||
-		*o.FreeBytes != 1<<19 || o.LiveBytes == nil || *o.LiveBytes != 8<<20 || !strings.Contains(o.Site, "keep") {
+	if o == nil || o.Reason != peak.Driver || o.AskedBytes == nil || *o.AskedBytes != 1<<20 ||
+		o.FreeBytes == nil ||
+		*o.FreeBytes != 1<<19 || o.LiveBytes == nil || *o.LiveBytes != 8<<20 ||
+		!strings.Contains(o.Site, "keep") {
 		t.Fatalf("%+v\n%s", o, got.stderr)
 	}
-	if len(o.Composition) != 2 || o.Composition[0].Bytes != 5<<20 || !strings.Contains(o.Composition[0].Name, "keep") ||
+	if len(o.Composition) != 2 || o.Composition[0].Bytes != 5<<20 ||
+		!strings.Contains(o.Composition[0].Name, "keep") ||
 		o.Composition[1].Bytes != 3<<20 {
 		t.Errorf("held then: %+v", o.Composition)
 	}
@@ -67,7 +70,8 @@ func TestANativeProgramThatTheDriverRefusesMemoryIsToldWhyWhenAndWhatItHeld(t *t
 	if err != nil {
 		t.Fatal(err)
 	}
-	if end := run.Meta.End; end == nil || o.AtMs <= 0 || o.AtMs > float64(end.Sub(run.Meta.Start).Milliseconds())-400 {
+	if end := run.Meta.End; end == nil || o.AtMs <= 0 ||
+		o.AtMs > float64(end.Sub(run.Meta.Start).Milliseconds())-400 {
 		t.Errorf("refused at %v ms of a run until %v", o.AtMs, end)
 	}
 	if !strings.Contains(got.stdout+got.stderr, "out of memory: the driver refused 1 MiB of device memory at ") {
@@ -111,7 +115,8 @@ func TestANativeProgramThatIsRefusedHostMemoryIsToldItsLimit(t *testing.T) {
 	const limited = `ulimit -v 614400; exec "$@"`
 	got := gpumem(t, dir, "run", "--out", "out", "--", "sh", "-c", limited, "sh", program)
 	o := readVerdict(t, filepath.Join(dir, "out")).OOM
-	if got.code != 128+6 || o == nil || o.Reason != peak.Host || o.LimitBytes == nil || *o.LimitBytes != 600<<20 {
+	if got.code != 128+6 || o == nil || o.Reason != peak.Host || o.LimitBytes == nil ||
+		*o.LimitBytes != 600<<20 {
 		t.Fatalf("exit code %d, %+v\n%s%s", got.code, o, got.stdout, got.stderr)
 	}
 	if !strings.Contains(got.stdout+got.stderr, "out of memory: it ended by SIGABRT when its address space had come to ") {

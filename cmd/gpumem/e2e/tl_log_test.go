@@ -36,7 +36,8 @@ func TestAVariableThatIsNoNumberIsRefusedBeforeTheRun(t *testing.T) {
 	for _, name := range []string{"TL_BUFFER_MAX_MB", "TL_COMPUTE_PER_BUFFER"} {
 		got := gpumemEnv(t, dir, []string{name + "=many"}, "run", "--out", filepath.Join(dir, "run"), "xor")
 		want := "gpumem: xor: " + name + "=many: must be a whole number from 1 on\n"
-		if _, err := os.Stat(filepath.Join(dir, "run")); got.code != exitUsage || got.stderr != want || err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "run")); got.code != exitUsage || got.stderr != want ||
+			err == nil {
 			t.Errorf("exit code %d, %v, want the one line %q:\n%s", got.code, err, want, got.stderr)
 		}
 	}
@@ -68,7 +69,8 @@ func TestReportReadsTheLogsThatAreNoMemoryCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := gpumem(t, dir, "report", log); !strings.Contains(got.stdout, "\n"+c.want) {
-			t.Errorf("%s %v: want %s of the log, got\n%s%s", c.variable, c.workload, c.want, got.stdout, got.stderr)
+			t.Errorf("%s %v: want %s of the log, got\n%s%s", c.variable, c.workload, c.want, got.stdout,
+				got.stderr)
 		}
 	}
 }

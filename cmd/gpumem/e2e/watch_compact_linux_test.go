@@ -10,7 +10,8 @@ import (
 func TestTheCompactWatchOpensTheRecordingThatGoesOn(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	run := exec.Command(binary, "run", "--no-tui", "-q", "generate", "--requests", "1000000", "--device", "soft")
+	run := exec.Command(binary, "run", "--no-tui", "-q", "generate", "--requests", "1000000", "--device",
+		"soft")
 	run.Dir = dir
 	if err := run.Start(); err != nil {
 		t.Fatal(err)
@@ -21,6 +22,7 @@ func TestTheCompactWatchOpensTheRecordingThatGoesOn(t *testing.T) {
 	})
 	until(t, "a line of what the recording's program holds", func() bool {
 		got := gpumem(t, dir, "watch", "--compact", "--samples", "1")
-		return got.code == 0 && strings.Contains(got.stdout, " MB  ") && strings.HasSuffix(got.stdout, " buffers\n")
+		return got.code == 0 && strings.Contains(got.stdout, " MB  ") &&
+			strings.HasSuffix(got.stdout, " buffers\n")
 	})
 }

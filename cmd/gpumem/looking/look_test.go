@@ -49,7 +49,8 @@ func TestALookSaysWhatIsHeldByAccountCategoryAndHolder(t *testing.T) {
 	}
 	text := l.Text(nil)
 	for _, want := range []string{"t.py (process 7) holds 1.39 GiB of device memory: 920 MiB in use",
-		"optimizer state", "BYTES COUNT HOLDER FILLED AT", "20 list t.losses, each with its autograd graph /srv/t.py:9 step",
+		"optimizer state", "BYTES COUNT HOLDER FILLED AT",
+		"20 list t.losses, each with its autograd graph /srv/t.py:9 step",
 		"60.0 MiB are whole segments"} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
 			t.Errorf("no %q in\n%s", want, text)
