@@ -23,6 +23,13 @@ import (
 
 const proc procfs.Dir = ""
 
+// tries and tryAgain are for what may be in the way for a moment only: a queue of calls
+// that is full, another gpumem that traces the process.
+const (
+	tries    = 5
+	tryAgain = 20 * time.Millisecond
+)
+
 // python is a process with an interpreter, and where its functions are.
 type python struct {
 	pid                                      int
@@ -72,8 +79,8 @@ func examine(pid int) (*python, error) {
 // prepareStop finds out what is needed to stop the process, beyond examine.
 func (p *python) prepareStop() error {
 	state, err := readStatus(p.pid)
-	for try := 1; err == nil && state.tracer != 0 && try < queueTries; try++ {
-		time.Sleep(queueWait) // another gpumem traces it for a moment
+	for try := 1; err == nil && state.tracer != 0 && try < tries; try++ {
+		time.Sleep(tryAgain) // another gpumem traces it for a moment
 		state, err = readStatus(p.pid)
 	}
 	if err != nil {

@@ -17,9 +17,6 @@ const (
 	stackSize = 64 << 10
 	// pageSize is at least a page of every system.
 	pageSize = 64 << 10
-	// queueTries and queueWait are for a queue of calls that is full for a moment.
-	queueTries = 5
-	queueWait  = 20 * time.Millisecond
 )
 
 var (
@@ -30,8 +27,8 @@ var (
 
 // Python has the interpreter of a process run a text, soon, on its main thread: see
 // the package documentation. It returns when the text is queued. The text must end
-// well: what it raises, the interpreter prints. It sees __builtins__, a module, and
-// may see the names of __main__.
+// well: what it raises, the interpreter prints, and the program gets a SystemError. It sees
+// __builtins__, a module or the dictionary of one, and may see the names of __main__.
 //
 // Where put is not nil, an interpreter that has an interface for debuggers is asked by
 // that; put makes a file that the process can read.
@@ -54,8 +51,8 @@ func Python(pid int, text string, put Put) (*Entry, error) {
 		switch {
 		case err == nil:
 			return e, nil
-		case passes(err) && try < queueTries:
-			time.Sleep(queueWait)
+		case passes(err) && try < tries:
+			time.Sleep(tryAgain)
 		default:
 			return nil, p.explain(err)
 		}
@@ -94,8 +91,8 @@ func (e *Entry) Free() error {
 		return nil
 	}
 	_, err := withThread(e.pid, e.unmap)
-	for try := 1; passes(err) && try < queueTries; try++ {
-		time.Sleep(queueWait)
+	for try := 1; passes(err) && try < tries; try++ {
+		time.Sleep(tryAgain)
 		_, err = withThread(e.pid, e.unmap)
 	}
 	if err == nil || errors.Is(err, errEnded) {
