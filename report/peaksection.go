@@ -26,15 +26,15 @@ func peakSection(v *verdict.Verdict) section {
 		text := "Live at the end."
 		switch {
 		case c.Moment == record.MomentMost:
-			text = fmt.Sprintf("Live when most was, as far as the program looked: %s into the run.",
+			text = fmt.Sprintf("Live memory at its highest, as far as the program looked: %s into the run.",
 				units.Seconds(c.AtMs/1000))
 		case c.Incomplete:
 			text = "Live at the end; the search for names ended early, so what has none may be anything."
 		}
 		s.blocks = append(s.blocks, block{table: compositionTable(text, c.Categories)})
 		if c.Rounded != nil && *c.Rounded > 0 {
-			s.blocks = append(s.blocks, block{text: fmt.Sprintf("%s of it nobody asked for: size classes and pages add that "+
-				"to the lengths.", units.Bytes(*c.Rounded))})
+			s.blocks = append(s.blocks, block{text: fmt.Sprintf("%s of it is rounding: size classes and pages are larger "+
+				"than what was asked for.", units.Bytes(*c.Rounded))})
 		}
 		if c.Whole != nil && c.Beside != nil && *c.Whole+*c.Beside > 0 {
 			s.blocks = append(s.blocks, block{text: fmt.Sprintf("The pool keeps %s beside that: %s in segments that it "+

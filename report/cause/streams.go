@@ -36,7 +36,7 @@ func poolForEachStream(c *Case) *Cause {
 		return nil
 	}
 	return &Cause{ID: StreamPools, Confidence: (.5 + .4*share) * c.Confidence,
-		Evidence: evidence("%s idle lie in pools of %d streams: what one freed no other can have",
+		Evidence: evidence("%s idle is spread over the pools of %d streams: what one stream freed, no other can use",
 			units.Bytes(all), len(idle)),
 		Next: "use a few streams again and again, and free what was made on a stream before it is left",
 		Change: []string{"- stream = torch.cuda.Stream()",

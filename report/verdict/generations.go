@@ -99,8 +99,8 @@ func (x *examined) foundKeeping(list []generation) *finding {
 	}
 	f := &finding{by: ByObjects, of: keyLive, owner: theProgram, size: size,
 		score: 1 - .15*math.Pow(.5, float64(len(list)-keepingGenerations))}
-	f.why = fmt.Sprintf("each of %d generations of blocks left survivors: of those handed out from %s to %s, "+
-		"%s in %s lived on at %s", len(list), duration(first.from), duration(last.to), units.Bytes(size),
+	f.why = fmt.Sprintf("each of %d generations of blocks left survivors: of those handed out between %s and %s, "+
+		"%s in %s were still live at %s", len(list), duration(first.from), duration(last.to), units.Bytes(size),
 		units.Counted(int64(count), "block", "blocks"), duration(last.end))
 	if g := &x.grow[keyLive]; size > beyondTrend*g.Upper*lasted/spanOf(x, g) {
 		f.owner = unknown // addresses that are used again look like blocks that stay
@@ -141,7 +141,7 @@ func (x *examined) foundEmpty(list []generation) *finding {
 		return nil
 	}
 	return &finding{by: ByObjects, of: keyLive, owner: nobody, score: .9, why: fmt.Sprintf(
-		"blocks come and go, and none of those handed out from %s to %s lived on at %s",
+		"blocks come and go, and none of those handed out between %s and %s was still live at %s",
 		duration(first.from), duration(last.to), duration(last.end))}
 }
 

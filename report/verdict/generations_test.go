@@ -117,7 +117,7 @@ func TestNoGenerationThatLeavesSurvivorsIsHealth(t *testing.T) {
 	}))
 	v := p.judge()
 	if v.Verdict != None || v.RestsOn != ByObjects ||
-		!strings.Contains(v.Summary, "blocks come and go, and none of those handed out from ") {
+		!strings.Contains(v.Summary, "blocks come and go, and none of those handed out between ") {
 		t.Errorf("%s by %s", v.Summary, v.RestsOn)
 	}
 	if v := p.without(); v.Verdict != Undecided {

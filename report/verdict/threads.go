@@ -68,6 +68,6 @@ func poolFills(s *settled) string {
 	if !ok || came > mostOfAPool || each > mostOfAThread {
 		return ""
 	}
-	return fmt.Sprintf("host memory follows the %.0f threads that were started meanwhile, which a pool of threads does "+
+	return fmt.Sprintf("host memory rose with the %.0f threads that were started meanwhile, as a pool of threads does "+
 		"until it is full", came)
 }

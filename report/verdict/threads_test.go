@@ -29,7 +29,7 @@ func TestAPoolOfThreadsThatFillsUpIsNoGrowth(t *testing.T) {
 	t.Parallel()
 	v := threaded(12, 1400*kib, 0).judge()
 	if v.Verdict != Undecided || !strings.Contains(v.Summary,
-		"follows the 11 threads that were started meanwhile") {
+		"rose with the 11 threads that were started meanwhile") {
 		t.Errorf("%s", v.Summary)
 	}
 	// The same rows where nobody counted threads are a growth.
