@@ -11,14 +11,14 @@ import (
 // the moments become: as the piece that a driver's pool holds until the program waits.
 const (
 	levelParts = 8   // of the window, in each of which it must come back
-	levelGrain = .02 // of what it rises by in all, in which a level is one
+	levelGrain = .02 // of what it rises by in all, in which a level is one: delta at most
 )
 
 // comesBack reports whether y comes back to one level in every part of the window, and
-// rises above it no higher in the second half than in the first, but for a grain that is
-// delta/2 or more; it returns that.
+// rises above it no higher in the second half than in the first, but for a grain of
+// delta/2 to delta; it returns that.
 func comesBack(y []float64, delta float64) (grain float64, ok bool) {
-	grain = math.Max(delta/2, levelGrain*heightOf(y))
+	grain = math.Min(math.Max(delta/2, levelGrain*heightOf(y)), delta)
 	least, most := math.Inf(1), math.Inf(-1)
 	for part := range levelParts {
 		v := stat.Known(y[part*len(y)/levelParts : (part+1)*len(y)/levelParts])

@@ -25,6 +25,16 @@ func (s *settled) untoldNext(f *Forecast) string {
 	return text
 }
 
+// arenaWords say that what a program asked the driver for itself may be kept by an
+// allocator of its own; empty where that is known.
+func arenaWords(s *settled) string {
+	if s.primary != keyLive || !s.judged.asksItself() || s.judged.mostInPools() {
+		return ""
+	}
+	return "; if that is an allocator of the program's own, what it keeps idle is not recorded, and the C client " +
+		"can tell it (docs/native-programs.md)"
+}
+
 // lasting is a time in its largest unit, rounded down, of at least one minute.
 func lasting(seconds float64) string {
 	for _, u := range [...]struct {

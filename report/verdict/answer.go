@@ -131,7 +131,7 @@ func (s *settled) next(v *Verdict) string {
 			return "run it again with --sites, which names the lines that allocate what stays"
 		}
 		if place := allocated(s, v.Sites); place != "" {
-			return "find what keeps a reference to the memory that is " + allocatedBy(s, v.Sites) + place
+			return "find what keeps a reference to the memory that is " + allocatedBy(s, v.Sites) + place + arenaWords(s)
 		}
 		return "find what keeps a reference to this memory; the sites in the report show where it was allocated"
 	case PoolGrowth:
@@ -142,6 +142,9 @@ func (s *settled) next(v *Verdict) string {
 	case HostGrowth:
 		if h := hostHolder(s, v.Holders); h != nil {
 			return boundIt(h)
+		}
+		if place, _ := s.touchedAt(); place != "" && s.toucher() == theHost {
+			return "find what keeps the memory that is filled " + place
 		}
 		return "look for what the program keeps in host memory: the device's memory is not what grows"
 	}

@@ -68,7 +68,7 @@ func functionOf(sites []SiteRow, growth float64) string {
 			caller = calledBy + caller
 		}
 		name, _, _ = strings.Cut(name, "(build id ")
-		name = strings.ReplaceAll(name, "(anonymous namespace)::", "")
+		name = strings.ReplaceAll(name, unnamed, "")
 		name, _, _ = strings.Cut(name, "(")
 		if name = strings.TrimSpace(name); name == "" || len(name) > longestName {
 			return "at " + place + caller
@@ -153,11 +153,14 @@ func weightOf(sites []SiteRow) func(SiteRow) int64 {
 // placeText is a place in a sentence.
 func placeText(p record.Place) string {
 	text := fmt.Sprintf("%s:%d", shortPath(p.File), p.Line)
-	if name := p.Name; name != "" && len(name) <= longestName && name != "<module>" {
+	if name := strings.ReplaceAll(p.Name, unnamed, ""); name != "" && len(name) <= longestName && name != "<module>" {
 		text += " in " + name
 	}
 	return text
 }
+
+// unnamed is what C++ calls a namespace of a file's own.
+const unnamed = "(anonymous namespace)::"
 
 // longestName is that of a function that has its place in a sentence.
 const longestName = 40

@@ -69,16 +69,27 @@ func (p *process) touchWords() string {
 		return ""
 	}
 	o := p.touch.Owners[0]
+<<<<<<< HEAD
 	return fmt.Sprintf(", its new pages first touched by %s (%.0f %%)%s", o.Library, 100*o.Share,
 		p.touchedAt())
+=======
+	text := fmt.Sprintf(", its new pages first touched by %s (%.0f %%)", o.Library, 100*o.Share)
+	if place, share := p.touchedAt(); place != "" {
+		text += fmt.Sprintf(", %.0f %% of them %s", 100*share, place)
+	}
+	return text
+>>>>>>> native
 }
 
 // touchPlace is the part of the touched pages from which a function is named.
 const touchPlace = .25
 
-// touchedAt is the function that touched most of the new pages, and its line or offset
-// with most; empty where none is known, or none has enough.
-func (p *process) touchedAt() string {
+// touchedAt is the function that touched most of the new pages, with its line or offset
+// that touched most, and its share of them; empty where none is known, or none has enough.
+func (p *process) touchedAt() (place string, share float64) {
+	if p.touch == nil {
+		return "", 0
+	}
 	shares, most := map[string]float64{}, ""
 	function := func(site string) string {
 		if at := record.PlaceOf(site); at.File != "" {
@@ -95,7 +106,7 @@ func (p *process) touchedAt() string {
 		}
 	}
 	if shares[most] < touchPlace {
-		return ""
+		return "", 0
 	}
 	first := slices.IndexFunc(p.touch.Places, func(t record.TouchPlace) bool { return function(t.Site) == most })
 	site := p.touch.Places[first].Site
@@ -104,8 +115,5 @@ func (p *process) touchedAt() string {
 		at.Name, _, _ = strings.Cut(at.Name, ", inlined into ")
 		text = "at " + placeText(at)
 	}
-	if text == "" {
-		return ""
-	}
-	return fmt.Sprintf(", %.0f %% of them %s", 100*shares[most], text)
+	return text, shares[most]
 }
