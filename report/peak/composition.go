@@ -44,7 +44,8 @@ func atEnd(run *record.Run) *Composition {
 		if e.Kind != record.KindComposition || !ok || len(d.Categories) == 0 {
 			continue
 		}
-		c := &Composition{AtMs: e.TMs, Moment: d.Moment, PID: e.PID, Device: d.Device, Categories: categories(d.Categories),
+		c := &Composition{AtMs: e.TMs, Moment: d.Moment, PID: e.PID, Device: d.Device,
+			Categories: categories(d.Categories),
 			Incomplete: d.Incomplete, Rounded: d.Rounded}
 		for _, part := range c.Categories {
 			c.Bytes += part.Bytes

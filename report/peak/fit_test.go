@@ -60,10 +60,12 @@ func TestARunThatRanOutIsNotSaidToFitByWhatItCameTo(t *testing.T) {
 	if !ok || !n.Cut || n.Least < 80*gib {
 		t.Fatalf("%+v", n)
 	}
-	if fits, text := n.Fits(24 * gib); fits != -1 || !strings.HasPrefix(text, "it does not fit 24.0 GiB: it needs at least 80") {
+	if fits, text := n.Fits(24 * gib); fits != -1 ||
+		!strings.HasPrefix(text, "it does not fit 24.0 GiB: it needs at least 80") {
 		t.Errorf("%d, %s", fits, text)
 	}
-	if fits, text := n.Fits(141 * gib); fits != 0 || !strings.HasPrefix(text, "whether it fits 141 GiB is not known: ") {
+	if fits, text := n.Fits(141 * gib); fits != 0 ||
+		!strings.HasPrefix(text, "whether it fits 141 GiB is not known: ") {
 		t.Errorf("%d, %s", fits, text)
 	}
 	run.Meta.ExitCode = new(int) // the twin caught it and went on

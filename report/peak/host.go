@@ -35,8 +35,8 @@ func (s *seen) byHost(o *OOM, run *record.Run, g Growth) {
 	switch {
 	case d.MappingsLimit > 0 && float64(d.Mappings) >= most*float64(d.MappingsLimit):
 		o.Reason = Limit
-		o.Sentence = fmt.Sprintf("it had %s mappings of memory, and the system allows %s (vm.max_map_count): it was refused "+
-			"%s%s, of which there was enough.", units.Count(d.Mappings), units.Count(d.MappingsLimit), more, where)
+		o.Sentence = fmt.Sprintf("it had %s mappings of memory, and the system allows %s (vm.max_map_count): it was "+
+			"refused %s%s, of which there was enough.", units.Count(d.Mappings), units.Count(d.MappingsLimit), more, where)
 	case ok && machine > 0 && asked > machine:
 		o.Reason = Request
 		o.Sentence = fmt.Sprintf("it asked for %s of host memory at once%s, and the machine has %s.", units.Bytes(asked),

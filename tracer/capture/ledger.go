@@ -414,8 +414,8 @@ func (l *ledger) refused(e *event) {
 	if len(l.failures) == maxFailures {
 		l.failures = append(l.failures[:0], l.failures[1:]...)
 	}
-	f := failure{time: e.time, size: e.size, live: l.deviceBytes(), class: what.class, rc: e.rc, device: e.device,
-		stack: l.stackNumber(e.frames)}
+	f := failure{time: e.time, size: e.size, live: l.deviceBytes(), class: what.class, rc: e.rc,
+		device: e.device, stack: l.stackNumber(e.frames)}
 	if what.class.onDevice() {
 		f.free = e.ptr
 	}

@@ -24,7 +24,10 @@ int cuCtxSetCurrent(uint64_t);
 int cuMemAlloc_v2(uint64_t *, size_t);
 int cuMemFree_v2(uint64_t);
 static uint64_t kept[64];
-__attribute__((noinline)) int keep(int i) { int rc = cuMemAlloc_v2(&kept[i], 1 << 20); return rc + 0 * getpid(); }
+__attribute__((noinline)) int keep(int i) {
+	int rc = cuMemAlloc_v2(&kept[i], 1 << 20);
+	return rc + 0 * getpid();
+}
 int main(int argc, char **argv) {
 	uint64_t context, model;
 	int i, rc = 0;
@@ -55,19 +58,21 @@ func TestANativeProgramThatTheDriverRefusesMemoryIsToldWhyWhenAndWhatItHeld(t *t
 		t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
 	}
 	o := readVerdict(t, filepath.Join(dir, "out")).OOM
-	if o == nil || o.Reason != peak.Driver || o.AskedBytes == nil || *o.AskedBytes != 1<<20 || o.FreeBytes == nil ||
+	if o == nil || o.Reason != peak.Driver || o.AskedBytes == nil || *o.AskedBytes != 1<<20 ||
+		o.FreeBytes == nil ||
 		*o.FreeBytes != 1<<19 || o.LiveBytes == nil || *o.LiveBytes != 8<<20 || !strings.Contains(o.Site, "keep") {
 		t.Fatalf("%+v\n%s", o, got.stderr)
 	}
-	if len(o.Composition) != 2 || o.Composition[0].Bytes != 5<<20 || !strings.Contains(o.Composition[0].Name, "keep") ||
-		o.Composition[1].Bytes != 3<<20 {
+	if len(o.Composition) != 2 || o.Composition[0].Bytes != 5<<20 ||
+		!strings.Contains(o.Composition[0].Name, "keep") || o.Composition[1].Bytes != 3<<20 {
 		t.Errorf("held then: %+v", o.Composition)
 	}
 	run, err := record.Open(filepath.Join(dir, "out"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if end := run.Meta.End; end == nil || o.AtMs <= 0 || o.AtMs > float64(end.Sub(run.Meta.Start).Milliseconds())-400 {
+	if end := run.Meta.End; end == nil || o.AtMs <= 0 ||
+		o.AtMs > float64(end.Sub(run.Meta.Start).Milliseconds())-400 {
 		t.Errorf("refused at %v ms of a run until %v", o.AtMs, end)
 	}
 	if !strings.Contains(got.stdout+got.stderr, "out of memory: the driver refused 1 MiB of device memory at ") {
@@ -111,10 +116,12 @@ func TestANativeProgramThatIsRefusedHostMemoryIsToldItsLimit(t *testing.T) {
 	const limited = `ulimit -v 614400; exec "$@"`
 	got := gpumem(t, dir, "run", "--out", "out", "--", "sh", "-c", limited, "sh", program)
 	o := readVerdict(t, filepath.Join(dir, "out")).OOM
-	if got.code != 128+6 || o == nil || o.Reason != peak.Host || o.LimitBytes == nil || *o.LimitBytes != 600<<20 {
+	if got.code != 128+6 || o == nil || o.Reason != peak.Host || o.LimitBytes == nil ||
+		*o.LimitBytes != 600<<20 {
 		t.Fatalf("exit code %d, %+v\n%s%s", got.code, o, got.stdout, got.stderr)
 	}
-	if !strings.Contains(got.stdout+got.stderr, "out of memory: it ended by SIGABRT when its address space had come to ") {
+	if !strings.Contains(got.stdout+got.stderr,
+		"out of memory: it ended by SIGABRT when its address space had come to ") {
 		t.Errorf("the answer:\n%s%s", got.stdout, got.stderr)
 	}
 	got = gpumem(t, dir, "run", "--out", "twin", "--", "sh", "-c", limited, "sh", program, "healthy")
