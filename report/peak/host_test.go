@@ -183,3 +183,13 @@ func TestALimitOfMappingsIsToldWhereThereAreAsMany(t *testing.T) {
 		}
 	}
 }
+
+func TestAKillAfterErrorsThatWereCaughtIsTheReason(t *testing.T) {
+	t.Parallel()
+	run := recorded(t, "caught")
+	run.Meta.ExitCode, run.Meta.Signal = nil, "SIGKILL"
+	run.Events = append(run.Events, record.Event{PID: 7, TMs: 9000, Kind: record.KindEvent, Name: record.EventKilled})
+	if o := peak.OutOfMemory(run, peak.Growth{}); o == nil || o.Reason != peak.Killed || !o.Ended() {
+		t.Errorf("%+v", o)
+	}
+}
