@@ -100,3 +100,25 @@ func TestARedactedWindowKeepsItsModulesByOtherNames(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+func TestARedactedErrorKeepsTheBytesOfModulesAndHidesTheirNames(t *testing.T) {
+	t.Parallel()
+	run := ranOut(t, "optimizer")
+	for i := range run.Events {
+		e := &run.Events[i]
+		if d, ok := record.DetailOf[record.OOM](e); ok && e.Kind == record.KindOOM {
+			d.Module = "acme_secret.h.0"
+			d.Modules = []record.OwnedBytes{{Module: "acme_secret.h.0", Category: "parameters", Bytes: 7 << 30}}
+			e.Detail, _ = json.Marshal(d)
+		}
+	}
+	if o := verdict.Judge(run, verdict.Options{}).OOM; len(o.Modules) != 1 || o.Modules[0].Bytes != 7<<30 ||
+		!strings.Contains(o.Sentence, "(module acme_secret.h.0)") {
+		t.Errorf("%s, %+v", o.Sentence, o.Modules)
+	}
+	got := verdict.Judge(report.NewRedactor([]byte("salt")).Run(run), verdict.Options{}).OOM
+	if text, _ := json.Marshal(got); strings.Contains(string(text), "secret") || len(got.Modules) != 1 ||
+		got.Modules[0].Bytes != 7<<30 || got.Modules[0].Category != "parameters" {
+		t.Errorf("%+v in %s", got.Modules, text)
+	}
+}

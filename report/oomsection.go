@@ -62,8 +62,8 @@ func oomSection(v *verdict.Verdict) section {
 
 // oomModules is the caption of the table by module. Nobody watched the forward passes
 // then: see docs/out-of-memory.md.
-const oomModules = "Live memory when it ran out, by module of the model; of activations, by the parameters that " +
-	"went into them."
+const oomModules = "Live memory when it ran out, by module of the model; of activations, by the parameters " +
+	"that went into them."
 
 // caughtText tells of errors that the program went on after, with the last one's
 // figures; empty where one ended it, and where there were none.

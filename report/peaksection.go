@@ -33,8 +33,8 @@ func peakSection(v *verdict.Verdict) section {
 		}
 		s.blocks = append(s.blocks, block{table: compositionTable(text, c.Categories)})
 		if c.Rounded != nil && *c.Rounded > 0 {
-			s.blocks = append(s.blocks, block{text: fmt.Sprintf("%s of it is rounding: size classes and pages are larger "+
-				"than what was asked for.", units.Bytes(*c.Rounded))})
+			text := units.Bytes(*c.Rounded) + " of it is rounding: size classes and pages are larger than what was asked for."
+			s.blocks = append(s.blocks, block{text: text})
 		}
 		if c.Whole != nil && c.Beside != nil && *c.Whole+*c.Beside > 0 {
 			s.blocks = append(s.blocks, block{text: fmt.Sprintf("The pool keeps %s beside that: %s in segments that it "+

@@ -78,10 +78,8 @@ func TestALargeProcessThatGoesWhileKillsBecomeMoreWasKilled(t *testing.T) {
 	if w.claims(200<<20, 9*second) {
 		t.Error("the kill was long before: it was of another program")
 	}
-	if unknown := (killWatch{count: -1, read: func() (int64, bool) {
-		return 9,
-			true
-	}}); unknown.claims(1<<30, second) {
+	unknown := killWatch{count: -1, read: func() (int64, bool) { return 9, true }}
+	if unknown.claims(1<<30, second) {
 		t.Error("a kill where nobody counts them")
 	}
 }

@@ -92,8 +92,8 @@ func atLeast(sum *int64, v int64) *int64 {
 func (n *Need) Fits(memory int64) (answer int, sentence string) {
 	switch {
 	case n.Cut && n.Least <= memory:
-		return 0, fmt.Sprintf("whether it fits %s is not known: the run ended when memory ran out. It needs at "+
-			"least %s; the rest of the program never ran.", units.Bytes(memory), units.Bytes(n.Least))
+		return 0, fmt.Sprintf("whether it fits %s is not known: the run ended when memory ran out. It needs %s at "+
+			"least; the rest of the program never ran.", units.Bytes(memory), units.Bytes(n.Least))
 	case n.Most <= memory:
 		return 1, fmt.Sprintf("it fits %s: it needs at most %s, %s are left.", units.Bytes(memory), units.Bytes(n.Most),
 			units.Bytes(memory-n.Most))

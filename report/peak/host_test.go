@@ -39,8 +39,8 @@ func TestAProgramThatWasRefusedHostMemoryIsToldWhy(t *testing.T) {
 		{refused(16*gib, gib, "builtins.RuntimeError", torch("134217728")), sure, peak.Growing,
 			"it grew until it was refused 128 MiB more of host memory: host memory grows by 3 GiB in 55 s."},
 		{refused(16*gib, 2*gib, "builtins.RuntimeError", torch("4294967296")), sure, peak.Host,
-			"it held 2 GiB and was refused 4 GiB more of host memory; the machine has 16.0 GiB, so that its own limit " +
-				"(ulimit -v), its container's, or what others hold stands in the way."},
+			"it held 2 GiB and was refused 4 GiB more of host memory; the machine has 16.0 GiB, so that its own " +
+				"limit (ulimit -v), its container's, or what others hold stands in the way."},
 		{refused(16*gib, 3*gib, "builtins.RuntimeError", torch("134217728")), peak.Growth{}, peak.Host,
 			"it held 3 GiB and was refused 128 MiB more of host memory; the machine has 16.0 GiB, so that its own limit " +
 				"(ulimit -v), its container's, or what others hold stands in the way."},
@@ -102,8 +102,7 @@ func spaced(limit, peak int64, died string) *record.Run {
 			Detail: []byte(`{"text":"x"}`)})
 	}
 	run.Events = append(run.Events, record.Event{PID: 7, TMs: 40, Kind: record.KindEvent,
-		Name:   record.EventAddressSpace,
-		Detail: detail})
+		Name: record.EventAddressSpace, Detail: detail})
 	return run
 }
 
@@ -111,8 +110,8 @@ func TestANativeProgramThatFailsAtItsLimitOfAddressSpaceIsToldSo(t *testing.T) {
 	t.Parallel()
 	const gib = int64(1 << 30)
 	o := peak.OutOfMemory(spaced(2*gib, 2*gib-gib/16, ""), peak.Growth{})
-	const want = "it failed when its address space had come to 1.94 GiB of the 2 GiB that it may have (ulimit -v), so " +
-		"that it was probably refused more."
+	const want = "it failed when its address space had come to 1.94 GiB of the 2 GiB that it may have (ulimit -v), " +
+		"so that it was probably refused more."
 	if o == nil || o.Reason != peak.Host || o.Sentence != want || o.AtMs != 40 || !o.Died {
 		t.Fatalf("%+v", o)
 	}
@@ -133,15 +132,14 @@ func TestANativeProgramThatFailsAtItsLimitOfAddressSpaceIsToldSo(t *testing.T) {
 	}
 	run := refused(16*gib, gib, "builtins.MemoryError", "")
 	run.Events = append(run.Events, spaced(2*gib, 2*gib-1, "").Events...)
-	if o := peak.OutOfMemory(run, peak.Growth{}); o.Sentence != "it held 1 GiB and was refused more host memory: its "+
-		"address space may have 2 GiB (ulimit -v), and had come to 2.00 GiB." {
+	if o := peak.OutOfMemory(run, peak.Growth{}); o.Sentence != "it held 1 GiB and was refused more host "+
+		"memory: its address space may have 2 GiB (ulimit -v), and had come to 2.00 GiB." {
 		t.Errorf("%s", o.Sentence)
 	}
 	run = refused(16*gib, gib, "builtins.MemoryError", "Unable to allocate 1.00 GiB for an array")
 	run.Events = append(run.Events, spaced(2*gib, 2*gib-gib/4, "").Events...)
 	if o := peak.OutOfMemory(run, peak.Growth{}); len(o.Saves) != 1 || o.Saves[0].Bytes != gib-gib/4 ||
-		!strings.HasSuffix(
-			o.Sentence, "had come to 1.75 GiB. A limit of address space that is 768 MiB higher: it would have fit.") {
+		!strings.HasSuffix(o.Sentence, "had come to 1.75 GiB. A limit of address space that is 768 MiB higher: it would have fit.") {
 		t.Errorf("%s %+v", o.Sentence, o.Saves)
 	}
 }
@@ -156,13 +154,11 @@ func TestAProcessThatTheKernelKilledIsNamedAlsoWhereTheProgramWentOn(t *testing.
 		run.Meta.CapacityBytes = map[string]int64{record.LimitCgroup: 4 * gib}
 		detail, _ := json.Marshal(record.Killed{Name: "python3 train.py", Held: 3 * gib})
 		run.Events = append(run.Events, record.Event{PID: 9, TMs: 70, Kind: record.KindEvent,
-			Name:   record.EventKilled,
-			Detail: detail})
+			Name: record.EventKilled, Detail: detail})
 		o := peak.OutOfMemory(run, sure)
-		const want = "the kernel killed process 9 (python3 train.py) because host memory ran out, when it held about 3 GiB; " +
-			"its control group may have 4 GiB; host memory grows by 3 GiB in 55 s."
-		if o == nil || !o.Ended() || o.Reason != peak.Killed || o.Sentence != want || o.AtMs != 70 ||
-			o.PID != 9 ||
+		const want = "the kernel killed process 9 (python3 train.py) because host memory ran out, when it held " +
+			"about 3 GiB; its control group may have 4 GiB; host memory grows by 3 GiB in 55 s."
+		if o == nil || !o.Ended() || o.Reason != peak.Killed || o.Sentence != want || o.AtMs != 70 || o.PID != 9 ||
 			!o.Tells(sure.Claim) {
 			t.Errorf("exit code %d: %+v", code, o)
 		}
@@ -178,13 +174,22 @@ func TestALimitOfMappingsIsToldWhereThereAreAsMany(t *testing.T) {
 	}{{65529, peak.Limit}, {300, peak.Host}, {0, peak.Host}} {
 		run := refused(16*gib, gib, "builtins.OSError", "[Errno 12] Cannot allocate memory")
 		run.Events[0].Detail, _ = json.Marshal(record.Died{Text: "[Errno 12] Cannot allocate memory",
-			Mappings:      c.mappings,
-			MappingsLimit: 65530})
+			Mappings: c.mappings, MappingsLimit: 65530})
 		o := peak.OutOfMemory(run, peak.Growth{})
 		if o.Reason != c.reason || c.reason == peak.Limit && (!strings.HasPrefix(o.Sentence,
 			"it had 65,529 mappings of memory, and the system allows 65,530 (vm.max_map_count): ") ||
 			!strings.Contains(o.Advice(), "sysctl")) {
 			t.Errorf("%d mappings: %+v, %s", c.mappings, o, o.Advice())
 		}
+	}
+}
+
+func TestAKillAfterErrorsThatWereCaughtIsTheReason(t *testing.T) {
+	t.Parallel()
+	run := recorded(t, "caught")
+	run.Meta.ExitCode, run.Meta.Signal = nil, "SIGKILL"
+	run.Events = append(run.Events, record.Event{PID: 7, TMs: 9000, Kind: record.KindEvent, Name: record.EventKilled})
+	if o := peak.OutOfMemory(run, peak.Growth{}); o == nil || o.Reason != peak.Killed || !o.Ended() {
+		t.Errorf("%+v", o)
 	}
 }

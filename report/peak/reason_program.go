@@ -36,10 +36,9 @@ func (c *ooms) expected() int64 {
 func sayOptimizer(c *ooms) string {
 	o := c.Model.Optimizer
 	if c.isUnstored() {
-		return fmt.Sprintf("the first step of %s does not fit: beside %s of parameters and %s of gradients it had made %s, "+
-			"and %s more%s.", o.Name, units.Bytes(c.of(parameters)), units.Bytes(c.of(gradients)),
-			units.Bytes(c.of(tensors)),
-			c.ask(), c.at())
+		return fmt.Sprintf("the first step of %s does not fit: beside %s of parameters and %s of gradients it had made "+
+			"%s, and %s more%s.", o.Name, units.Bytes(c.of(parameters)), units.Bytes(c.of(gradients)),
+			units.Bytes(c.of(tensors)), c.ask(), c.at())
 	}
 	return fmt.Sprintf("the state of %s does not fit: it needs %s beside %s of parameters and %s of gradients, "+
 		"and had %s when it %s more%s.", o.Name, units.Bytes(c.expected()), units.Bytes(c.of(parameters)),

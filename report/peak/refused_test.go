@@ -17,8 +17,7 @@ func nativeRun(detail, others string) *record.Run {
 		CapacityBytes: map[string]int64{record.LimitDevice: 80 << 30}}}
 	run.Events = []record.Event{{TMs: 1500, PID: 7, Kind: record.KindEvent, Name: record.EventRefused,
 		At: "main.cu:7 main", Detail: []byte(detail), Sites: []record.Site{
-			{Site: "cache.cu:3 remember", Bytes: 60 << 30, Count: 60},
-			{Site: "main.cu:2 main", Bytes: 3 << 30}}}}
+			{Site: "cache.cu:3 remember", Bytes: 60 << 30, Count: 60}, {Site: "main.cu:2 main", Bytes: 3 << 30}}}}
 	if others != "" {
 		run.Events = append(run.Events, record.Event{TMs: 1500, PID: 7, Kind: record.KindOOMOthers,
 			Detail: []byte(others)})
@@ -35,8 +34,8 @@ func held(free string) string {
 func TestARefusalOfTheDriverHasItsTimeItsReasonAndWhatWasHeldBySite(t *testing.T) {
 	t.Parallel()
 	o := peak.OutOfMemory(nativeRun(held("16106127360"), ""), peak.Growth{})
-	const want = "the driver refused 20.0 GiB of device memory at main.cu:7 main with 15.0 GiB free, while the " +
-		"program held 64.0 GiB, of it 60.0 GiB from cache.cu:3 remember."
+	const want = "the driver refused 20.0 GiB of device memory at main.cu:7 main with 15.0 GiB free, while " +
+		"the program held 64.0 GiB, of it 60.0 GiB from cache.cu:3 remember."
 	if o == nil || o.Reason != peak.Driver || o.Sentence != want || o.AtMs != 1500 {
 		t.Fatalf("%+v", o)
 	}
@@ -68,8 +67,7 @@ func TestARefusalOfTheDriverHasTheReasonThatItsNumbersProve(t *testing.T) {
 			"process 9 (python3) holds 70.0 GiB of the device's 80.0 GiB"},
 		"others without a name": {crowded, "", peak.Growth{}, peak.OtherProcess, "other processes hold"},
 		"a growth of the host's": {held("16106127360"), "", peak.Growth{Sure: true, Class: "host-growth"},
-			peak.Driver,
-			"the driver refused"},
+			peak.Driver, "the driver refused"},
 		"nothing is known": {`{"asked_bytes":1024,"code":2}`, "", peak.Growth{}, peak.Driver,
 			"the driver refused 1 KiB at main.cu:7 main."},
 	} {
@@ -89,8 +87,7 @@ func TestAnExceptionWithoutASizeIsToldByTheRefusalBehindIt(t *testing.T) {
 		run := nativeRun(held("16106127360"), "")
 		quoted, _ := json.Marshal(record.Died{Text: text})
 		run.Events = append(run.Events, record.Event{PID: 7, Kind: record.KindDied,
-			Name:   "pycuda._driver.MemoryError",
-			Detail: quoted})
+			Name: "pycuda._driver.MemoryError", Detail: quoted})
 		if o := peak.OutOfMemory(run, peak.Growth{}); o == nil || o.Reason != want {
 			t.Errorf("%s: %+v", text, o)
 		}
@@ -106,8 +103,8 @@ func TestAnOptimizerThatKeepsItsStateLaterIsNamed(t *testing.T) {
 		})
 	}
 	o := peak.OutOfMemory(first(28<<30), peak.Growth{})
-	if o.Reason != peak.OptimizerStep || !strings.HasPrefix(o.Sentence,
-		"the first step of SGD does not fit: beside ") {
+	if o.Reason != peak.OptimizerStep ||
+		!strings.HasPrefix(o.Sentence, "the first step of SGD does not fit: beside ") {
 		t.Errorf("%+v", o)
 	}
 	if o := peak.OutOfMemory(first(0), peak.Growth{}); o.Reason == peak.OptimizerStep {

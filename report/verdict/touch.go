@@ -69,16 +69,11 @@ func (p *process) touchWords() string {
 		return ""
 	}
 	o := p.touch.Owners[0]
-<<<<<<< HEAD
-	return fmt.Sprintf(", its new pages first touched by %s (%.0f %%)%s", o.Library, 100*o.Share,
-		p.touchedAt())
-=======
 	text := fmt.Sprintf(", its new pages first touched by %s (%.0f %%)", o.Library, 100*o.Share)
 	if place, share := p.touchedAt(); place != "" {
 		text += fmt.Sprintf(", %.0f %% of them %s", 100*share, place)
 	}
 	return text
->>>>>>> native
 }
 
 // touchPlace is the part of the touched pages from which a function is named.

@@ -415,14 +415,12 @@ func (l *ledger) refused(e *event) {
 		l.failures = append(l.failures[:0], l.failures[1:]...)
 	}
 	f := failure{time: e.time, size: e.size, live: l.deviceBytes(), class: what.class, rc: e.rc,
-		device: e.device,
-		stack:  l.stackNumber(e.frames)}
+		device: e.device, stack: l.stackNumber(e.frames)}
 	if what.class.onDevice() {
 		f.free = e.ptr
 	}
 	l.failures = append(l.failures, f)
-	if last := &l.atRefusal; e.rc == codeNoMemory &&
-		(last.held == nil || e.time-last.time >= betweenRefusals) {
+	if last := &l.atRefusal; e.rc == codeNoMemory && (last.held == nil || e.time-last.time >= betweenRefusals) {
 		*last = atRefusal{e.time, l.held()}
 	}
 }

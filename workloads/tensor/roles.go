@@ -31,8 +31,9 @@ const (
 	NoTensor Role = "of no tensor"
 )
 
-var order = [...]Role{Parameters, Gradients, Optimizer, Buffers, KVCache, Activations, Inputs, Temporaries,
-	Kept}
+var order = [...]Role{
+	Parameters, Gradients, Optimizer, Buffers, KVCache, Activations, Inputs, Temporaries, Kept,
+}
 
 // As says what the tensor is to the program.
 func (t *Tensor) As(r Role) *Tensor {

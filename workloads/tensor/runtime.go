@@ -69,8 +69,8 @@ type scope struct{ owned map[*Tensor]struct{} }
 
 // New makes a runtime. Close it before its device.
 func New(o Options) (*Runtime, error) {
-	rt := &Runtime{watcher: o.Watcher, refused: o.Refused, alive: map[*Tensor]struct{}{},
-		shapes: map[[4]int]struct{}{}}
+	rt := &Runtime{watcher: o.Watcher, refused: o.Refused,
+		alive: map[*Tensor]struct{}{}, shapes: map[[4]int]struct{}{}}
 	if !o.NoAutorelease {
 		rt.device = o.Device
 	}

@@ -24,7 +24,10 @@ int cuCtxSetCurrent(uint64_t);
 int cuMemAlloc_v2(uint64_t *, size_t);
 int cuMemFree_v2(uint64_t);
 static uint64_t kept[64];
-__attribute__((noinline)) int keep(int i) { int rc = cuMemAlloc_v2(&kept[i], 1 << 20); return rc + 0 * getpid(); }
+__attribute__((noinline)) int keep(int i) {
+	int rc = cuMemAlloc_v2(&kept[i], 1 << 20);
+	return rc + 0 * getpid();
+}
 int main(int argc, char **argv) {
 	uint64_t context, model;
 	int i, rc = 0;
@@ -57,13 +60,11 @@ func TestANativeProgramThatTheDriverRefusesMemoryIsToldWhyWhenAndWhatItHeld(t *t
 	o := readVerdict(t, filepath.Join(dir, "out")).OOM
 	if o == nil || o.Reason != peak.Driver || o.AskedBytes == nil || *o.AskedBytes != 1<<20 ||
 		o.FreeBytes == nil ||
-		*o.FreeBytes != 1<<19 || o.LiveBytes == nil || *o.LiveBytes != 8<<20 ||
-		!strings.Contains(o.Site, "keep") {
+		*o.FreeBytes != 1<<19 || o.LiveBytes == nil || *o.LiveBytes != 8<<20 || !strings.Contains(o.Site, "keep") {
 		t.Fatalf("%+v\n%s", o, got.stderr)
 	}
 	if len(o.Composition) != 2 || o.Composition[0].Bytes != 5<<20 ||
-		!strings.Contains(o.Composition[0].Name, "keep") ||
-		o.Composition[1].Bytes != 3<<20 {
+		!strings.Contains(o.Composition[0].Name, "keep") || o.Composition[1].Bytes != 3<<20 {
 		t.Errorf("held then: %+v", o.Composition)
 	}
 	run, err := record.Open(filepath.Join(dir, "out"))
@@ -119,7 +120,8 @@ func TestANativeProgramThatIsRefusedHostMemoryIsToldItsLimit(t *testing.T) {
 		*o.LimitBytes != 600<<20 {
 		t.Fatalf("exit code %d, %+v\n%s%s", got.code, o, got.stdout, got.stderr)
 	}
-	if !strings.Contains(got.stdout+got.stderr, "out of memory: it ended by SIGABRT when its address space had come to ") {
+	if !strings.Contains(got.stdout+got.stderr,
+		"out of memory: it ended by SIGABRT when its address space had come to ") {
 		t.Errorf("the answer:\n%s%s", got.stdout, got.stderr)
 	}
 	got = gpumem(t, dir, "run", "--out", "twin", "--", "sh", "-c", limited, "sh", program, "healthy")

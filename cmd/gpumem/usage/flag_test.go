@@ -11,7 +11,8 @@ func TestABadValueOfAFlagIsSaidPlainly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ arg, want string }{
 		{"--batch=8,x", `--batch 8,x: "x" is not a whole number`},
-		{"--batch=8,99999999999999999999", `--batch 8,99999999999999999999: "99999999999999999999" is out of range`},
+		{"--batch=8,99999999999999999999",
+			`--batch 8,99999999999999999999: "99999999999999999999" is out of range`},
 		{"--count=1.5", `--count 1.5: "1.5" is not a whole number`},
 		{"--part=much", `--part much: "much" is not a number`},
 		{"--json=perhaps", `--json perhaps: "perhaps" is neither true nor false`},

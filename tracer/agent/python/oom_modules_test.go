@@ -11,12 +11,13 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// Real PyTorch on the processor, in the middle of a forward pass, as if a caching
-// allocator had refused what the last block's c_proj asks for.
-func TestAnErrorInAForwardPassTellsTheModulesOfActivations(t *testing.T) {
-	t.Parallel()
+// failedInForward is what real PyTorch on the processor tells of an error in a forward
+// pass, as if a caching allocator had refused what a module asks for: the last block's
+// c_proj, or with the argument late the head.
+func failedInForward(t *testing.T, arguments ...string) (d record.OOM) {
+	t.Helper()
 	how := realFramework(t, "torch")
-	cmd := exec.Command(how.python, "tests/programs/modules.py", "error")
+	cmd := exec.Command(how.python, append([]string{"tests/programs/modules.py", "error"}, arguments...)...)
 	cmd.Env = append(cmd.Environ(), "PYTHONPATH=files/lib", "PYTHONDONTWRITEBYTECODE=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -24,10 +25,15 @@ func TestAnErrorInAForwardPassTellsTheModulesOfActivations(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr.String())
 	}
-	var d record.OOM
 	if err := json.Unmarshal(out, &d); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return d
+}
+
+func TestAnErrorInAForwardPassTellsTheModulesOfActivations(t *testing.T) {
+	t.Parallel()
+	d := failedInForward(t)
 	if d.Module != "transformer.h.2.mlp.c_proj" {
 		t.Errorf("asked by %q", d.Module)
 	}
@@ -60,5 +66,19 @@ func TestAnErrorInAForwardPassTellsTheModulesOfActivations(t *testing.T) {
 		if bytes != d.Categories[name] {
 			t.Errorf("modules own %d of %d bytes of %s", bytes, d.Categories[name], name)
 		}
+	}
+}
+
+func TestWhatLiesBetweenTheLastBlockAndTheHeadIsTheModelsOwn(t *testing.T) {
+	t.Parallel()
+	d := failedInForward(t, "late")
+	own := int64(0)
+	for _, m := range d.Modules {
+		if m.Category == "activations" && m.Module == "Gpt" {
+			own += m.Bytes
+		}
+	}
+	if d.Module != "head" || own != 64<<10 { // the sum that the last block ends with
+		t.Errorf("asked by %q, %d bytes are of the model itself: %+v", d.Module, own, d.Modules)
 	}
 }

@@ -190,7 +190,8 @@ with blocks:
             torch_oom.OutOfMemory(framework, None)._add_blocks(told, 0)
             raise MemoryError
 
-        model.transformer["h"][2].mlp.c_proj.register_forward_pre_hook(fail)
+        where = model.head if "late" in sys.argv else model.transformer["h"][2].mlp.c_proj
+        where.register_forward_pre_hook(fail)
         try:
             model(torch.ones(256, 64))
         except MemoryError:

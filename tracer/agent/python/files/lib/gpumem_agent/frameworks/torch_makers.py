@@ -114,7 +114,7 @@ class _Graph:
             if a != b:
                 break
             common.append(a)
-        return self._numbers.get(".".join(common))
+        return self._numbers.get(".".join(common)) if common else self._paths.root
 
 
 def _maker(tensor):

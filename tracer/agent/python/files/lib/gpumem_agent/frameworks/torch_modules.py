@@ -27,6 +27,7 @@ class Paths:
         self.names = []
         self.by_module = {}  # number by identity, with a weak reference
         self.by_parameter = {}  # the same of parameters and buffers
+        self.root = None  # the number of the only module with others in it that is in none
         self._shared = set()  # identities of those that several modules have
         self.complete = True
         self._deadline = deadline
@@ -40,6 +41,8 @@ class Paths:
             if names[name] > 1:
                 name = "%s %d" % (name, names[name])
             self._walk(root, name, name + "." if len(large) > 1 else "")
+        if len(large) == 1 and id(large[0]) in self.by_module:
+            self.root = self.by_module[id(large[0])][1]
 
     def _walk(self, root, name, prefix):
         waiting = [(root, name, prefix)]
