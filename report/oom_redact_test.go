@@ -108,7 +108,8 @@ func TestARedactedErrorKeepsTheBytesOfModulesAndHidesTheirNames(t *testing.T) {
 		e := &run.Events[i]
 		if d, ok := record.DetailOf[record.OOM](e); ok && e.Kind == record.KindOOM {
 			d.Module = "acme_secret.h.0"
-			d.Modules = []record.OwnedBytes{{Module: "acme_secret.h.0", Category: "parameters", Bytes: 7 << 30}}
+			d.Modules = []record.OwnedBytes{{Module: "acme_secret.h.0", Category: "parameters",
+				Bytes: 7 << 30}}
 			e.Detail, _ = json.Marshal(d)
 		}
 	}

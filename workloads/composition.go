@@ -51,7 +51,8 @@ func (c *composer) refused(refused *pool.OutOfMemoryError) {
 	free := max(limit-m.Bytes-m.IdleBytes, 0)
 	reserved := m.Bytes + m.IdleBytes
 	text, err := json.Marshal(record.OOM{Framework: "metal", Count: c.refusals,
-		Asked: int64(refused.RequestedBytes), Limit: &limit, Capacity: &limit, Free: &free, Allocated: &m.Bytes, Reserved: &reserved,
+		Asked: int64(refused.RequestedBytes), Limit: &limit, Capacity: &limit, Free: &free,
+		Allocated: &m.Bytes, Reserved: &reserved,
 		Categories: categoriesOf(m), Site: caller()})
 	if err == nil {
 		p.client.MarkDetail(record.KindOOM, "metal", "", text)

@@ -36,7 +36,8 @@ func (s *seen) byHost(o *OOM, run *record.Run, g Growth) {
 	case d.MappingsLimit > 0 && float64(d.Mappings) >= most*float64(d.MappingsLimit):
 		o.Reason = Limit
 		o.Sentence = fmt.Sprintf("it had %s mappings of memory, and the system allows %s (vm.max_map_count): it was "+
-			"refused %s%s, of which there was enough.", units.Count(d.Mappings), units.Count(d.MappingsLimit), more, where)
+			"refused %s%s, of which there was enough.", units.Count(d.Mappings),
+			units.Count(d.MappingsLimit), more, where)
 	case ok && machine > 0 && asked > machine:
 		o.Reason = Request
 		o.Sentence = fmt.Sprintf("it asked for %s of host memory at once%s, and the machine has %s.", units.Bytes(asked),
@@ -49,7 +50,8 @@ func (s *seen) byHost(o *OOM, run *record.Run, g Growth) {
 		o.Sentence = fmt.Sprintf("it held %s and was refused %s%s; the machine has %s.", units.Bytes(held),
 			more, where, units.Bytes(machine))
 		if space := s.spaceText(s.pid); space != "" {
-			o.Sentence = fmt.Sprintf("it held %s and was refused %s%s: %s.", units.Bytes(held), more, where, space)
+			o.Sentence = fmt.Sprintf("it held %s and was refused %s%s: %s.", units.Bytes(held), more, where,
+				space)
 			s.saveSpace(o)
 		} else if float64(held)+float64(asked) < .8*float64(machine) {
 			o.Sentence = strings.TrimSuffix(o.Sentence, ".") + ", so that its own limit (ulimit -v), its container's, or " +

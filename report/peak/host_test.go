@@ -158,7 +158,8 @@ func TestAProcessThatTheKernelKilledIsNamedAlsoWhereTheProgramWentOn(t *testing.
 		o := peak.OutOfMemory(run, sure)
 		const want = "the kernel killed process 9 (python3 train.py) because host memory ran out, when it held " +
 			"about 3 GiB; its control group may have 4 GiB; host memory grows by 3 GiB in 55 s."
-		if o == nil || !o.Ended() || o.Reason != peak.Killed || o.Sentence != want || o.AtMs != 70 || o.PID != 9 ||
+		if o == nil || !o.Ended() || o.Reason != peak.Killed || o.Sentence != want || o.AtMs != 70 ||
+			o.PID != 9 ||
 			!o.Tells(sure.Claim) {
 			t.Errorf("exit code %d: %+v", code, o)
 		}
@@ -188,7 +189,8 @@ func TestAKillAfterErrorsThatWereCaughtIsTheReason(t *testing.T) {
 	t.Parallel()
 	run := recorded(t, "caught")
 	run.Meta.ExitCode, run.Meta.Signal = nil, "SIGKILL"
-	run.Events = append(run.Events, record.Event{PID: 7, TMs: 9000, Kind: record.KindEvent, Name: record.EventKilled})
+	run.Events = append(run.Events, record.Event{PID: 7, TMs: 9000, Kind: record.KindEvent,
+		Name: record.EventKilled})
 	if o := peak.OutOfMemory(run, peak.Growth{}); o == nil || o.Reason != peak.Killed || !o.Ended() {
 		t.Errorf("%+v", o)
 	}

@@ -17,7 +17,8 @@ func nativeRun(detail, others string) *record.Run {
 		CapacityBytes: map[string]int64{record.LimitDevice: 80 << 30}}}
 	run.Events = []record.Event{{TMs: 1500, PID: 7, Kind: record.KindEvent, Name: record.EventRefused,
 		At: "main.cu:7 main", Detail: []byte(detail), Sites: []record.Site{
-			{Site: "cache.cu:3 remember", Bytes: 60 << 30, Count: 60}, {Site: "main.cu:2 main", Bytes: 3 << 30}}}}
+			{Site: "cache.cu:3 remember", Bytes: 60 << 30, Count: 60},
+			{Site: "main.cu:2 main", Bytes: 3 << 30}}}}
 	if others != "" {
 		run.Events = append(run.Events, record.Event{TMs: 1500, PID: 7, Kind: record.KindOOMOthers,
 			Detail: []byte(others)})

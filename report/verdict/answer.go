@@ -131,7 +131,8 @@ func (s *settled) next(v *Verdict) string {
 			return "run it again with --sites, which names the lines that allocate what stays"
 		}
 		if place := allocated(s, v.Sites); place != "" {
-			return "find what keeps a reference to the memory that is " + allocatedBy(s, v.Sites) + place + arenaWords(s)
+			return "find what keeps a reference to the memory that is " +
+				allocatedBy(s, v.Sites) + place + arenaWords(s)
 		}
 		return "find what keeps a reference to this memory; the sites in the report show where it was allocated"
 	case PoolGrowth:

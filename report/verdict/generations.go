@@ -100,7 +100,8 @@ func (x *examined) foundKeeping(list []generation) *finding {
 	f := &finding{by: ByObjects, of: keyLive, owner: theProgram, size: size,
 		score: 1 - .15*math.Pow(.5, float64(len(list)-keepingGenerations))}
 	f.why = fmt.Sprintf("each of %d generations of blocks left survivors: of those handed out between %s and %s, "+
-		"%s in %s were still live at %s", len(list), duration(first.from), duration(last.to), units.Bytes(size),
+		"%s in %s were still live at %s", len(list), duration(first.from), duration(last.to),
+		units.Bytes(size),
 		units.Counted(int64(count), "block", "blocks"), duration(last.end))
 	if g := &x.grow[keyLive]; size > beyondTrend*g.Upper*lasted/spanOf(x, g) {
 		f.owner = unknown // addresses that are used again look like blocks that stay

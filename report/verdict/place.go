@@ -153,7 +153,8 @@ func weightOf(sites []SiteRow) func(SiteRow) int64 {
 // placeText is a place in a sentence.
 func placeText(p record.Place) string {
 	text := fmt.Sprintf("%s:%d", shortPath(p.File), p.Line)
-	if name := strings.ReplaceAll(p.Name, unnamed, ""); name != "" && len(name) <= longestName && name != "<module>" {
+	if name := strings.ReplaceAll(p.Name, unnamed, ""); name != "" && len(name) <= longestName &&
+		name != "<module>" {
 		text += " in " + name
 	}
 	return text

@@ -161,7 +161,8 @@ func TestWhatIsIdleIsOpenOnlyWhereThePoolsOfTheDriverDoNotTellMostOfIt(t *testin
 		p.grows(record.ColDriverProgramBytes, 300*mib, 0, mib).grows(record.ColGPU, 700*mib, 0, mib)
 		p.events = append(p.events, record.Event{TMs: 19000, Kind: record.KindDriverSites,
 			Sites: []record.Site{{Site: "arena.c:9 segment", Bytes: 600 * mib, GrowthBytes: 300 * mib}}})
-		if v := p.judge(); v.Verdict != AppLeak || strings.Contains(v.Next, "an allocator of the program's own") != c.open {
+		if v := p.judge(); v.Verdict != AppLeak || strings.Contains(v.Next,
+			"an allocator of the program's own") != c.open {
 			t.Errorf("%s: %s: %s", what, v.Summary, v.Next)
 		}
 	}

@@ -99,7 +99,8 @@ func TestWhatTouchedTheNewPagesIsNamedByFunctionAndLine(t *testing.T) {
 				Owners: []record.TouchOwner{{Library: "server", Share: 1}}}})
 		if v := p.judge(); v.Verdict != HostGrowth || !strings.HasSuffix(v.Answer, c.want) {
 			t.Errorf("%s: %s", name, v.Answer)
-		} else if named := strings.Contains(c.want, "of them"); named != strings.HasPrefix(v.Next, "find what keeps the memory") {
+		} else if named := strings.Contains(c.want, "of them"); named != strings.HasPrefix(v.Next,
+			"find what keeps the memory") {
 			t.Errorf("%s: next %s", name, v.Next)
 		}
 	}

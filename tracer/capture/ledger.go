@@ -420,7 +420,8 @@ func (l *ledger) refused(e *event) {
 		f.free = e.ptr
 	}
 	l.failures = append(l.failures, f)
-	if last := &l.atRefusal; e.rc == codeNoMemory && (last.held == nil || e.time-last.time >= betweenRefusals) {
+	if last := &l.atRefusal; e.rc == codeNoMemory &&
+		(last.held == nil || e.time-last.time >= betweenRefusals) {
 		*last = atRefusal{e.time, l.held()}
 	}
 }

@@ -39,7 +39,8 @@ func TestAnInterpreterIsKnownByItsFile(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]bool{"/usr/bin/python3.12": true,
 		"/usr/lib/libpython3.12.so.1.0": true,
-		"/opt/julia/bin/julia":          true, "/opt/bin/server": false, "/usr/lib/libnodes.so": false, "": false} {
+		"/opt/julia/bin/julia":          true, "/opt/bin/server": false, "/usr/lib/libnodes.so": false,
+		"": false} {
 		if IsInterpreter(path) != want {
 			t.Errorf("%q: %v", path, !want)
 		}

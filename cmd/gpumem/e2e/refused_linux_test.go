@@ -60,7 +60,8 @@ func TestANativeProgramThatTheDriverRefusesMemoryIsToldWhyWhenAndWhatItHeld(t *t
 	o := readVerdict(t, filepath.Join(dir, "out")).OOM
 	if o == nil || o.Reason != peak.Driver || o.AskedBytes == nil || *o.AskedBytes != 1<<20 ||
 		o.FreeBytes == nil ||
-		*o.FreeBytes != 1<<19 || o.LiveBytes == nil || *o.LiveBytes != 8<<20 || !strings.Contains(o.Site, "keep") {
+		*o.FreeBytes != 1<<19 || o.LiveBytes == nil || *o.LiveBytes != 8<<20 ||
+		!strings.Contains(o.Site, "keep") {
 		t.Fatalf("%+v\n%s", o, got.stderr)
 	}
 	if len(o.Composition) != 2 || o.Composition[0].Bytes != 5<<20 ||
