@@ -53,7 +53,7 @@ func (a *Axes) Examine(y []float64, q Question) Growth {
 	if grain, ok := comesBack(y, q.Delta); ok {
 		full.Shape, full.Upper = Bounded, grain
 	}
-	if full.Shape == ShapeUndecided && !full.Loaded && full.Cycle.Drops >= leastTeeth && narrows(y) {
+	if full.Shape == ShapeUndecided && !full.Loaded && full.Cycle.Drops >= leastTeeth && narrows(y, mostTeeth*q.Delta) {
 		full.Shape = Bounded
 	}
 	return full

@@ -42,8 +42,9 @@ const (
 )
 
 // narrows reports whether the peaks of y fall, over the whole window and over what follows
-// its first quarter, while its middle does not surely rise.
-func narrows(y []float64) bool {
+// its first quarter, while its middle does not surely rise, nor can have risen unseen by
+// more than so much.
+func narrows(y []float64, unseen float64) bool {
 	var x, peaks, middles []float64
 	for part := range toothParts {
 		v := stat.Known(y[part*len(y)/toothParts : (part+1)*len(y)/toothParts])
@@ -56,7 +57,8 @@ func narrows(y []float64) bool {
 	middle := stat.FitLine(x, middles)
 	margin := tailSure * math.Sqrt(middle.SSE/float64(toothParts-2)/middle.SXX)
 	const late = toothParts / 4
-	return stat.FitLine(x, peaks).B < 0 && stat.FitLine(x[late:], peaks[late:]).B < 0 && middle.B < margin
+	return stat.FitLine(x, peaks).B < 0 && stat.FitLine(x[late:], peaks[late:]).B < 0 && middle.B < margin &&
+		(middle.B+margin)*toothParts <= unseen
 }
 
 // heightOf is the highest known value less the lowest.

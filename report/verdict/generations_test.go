@@ -24,7 +24,7 @@ const forGood = 1e9
 
 // aged adds looks at blocks as the agent takes them, from two seconds on each at half as
 // much again of the age of the one before, and what they hold to what is live, below a
-// sawtooth of so many bytes.
+// sawtooth of so many bytes whose valleys are not all as low.
 func (p *program) aged(saw float64, blocks []block) *program {
 	p.meta.Versions = map[string]string{"python": "3.11.2"}
 	var looks []float64
@@ -55,14 +55,14 @@ func (p *program) aged(saw float64, blocks []block) *program {
 		p.events = append(p.events, record.Event{TMs: 1000 * at, Kind: record.KindGenerations,
 			Detail: detail})
 	}
-	tooth := 0.
+	tooth, valley := 0., 0.
 	live := make([]float64, p.rows)
 	for i := range live {
 		at := float64(i) / 20
 		if i%37 == 0 {
-			tooth = saw * p.r.Float64()
+			tooth, valley = saw*p.r.Float64(), saw/1024*p.r.Float64()
 		}
-		live[i] = 60*mib + tooth*float64(i%37)/37
+		live[i] = 60*mib + valley + tooth*float64(i%37)/37
 		for _, b := range blocks {
 			if b.recurring == 0 && b.from <= at && at < b.to {
 				live[i] += b.bytes

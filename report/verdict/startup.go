@@ -15,7 +15,8 @@ const (
 	startSmall = 8 * mib  // of host memory: 3 MiB were seen of a healthy native server in 1.5 s
 	startRows  = 60       // rows that must be left for a trend
 	startLife  = 3.       // seconds in which every program takes its first memory
-	startBusy  = 24.      // and in which one of an interpreter may, on a busy machine
+	startSlow  = 8.       // and in which one of an interpreter imports, on a busy machine: 5 were seen of PyTorch
+	startBusy  = 24.      // and in which it may take memory that a growth is not sure of
 	startAlive = 12.      // since its device came to life: libraries load what they need then
 )
 
@@ -95,11 +96,14 @@ func mayBeStarting(s *settled) string {
 	_, python := s.run.Meta.Versions["python"]
 	hosts := s.primary == keyHost || s.primary == keyHeap
 	if !python || !hosts || s.restsOn != ByTrend || s.judged.countsWork() || s.judged.untimed ||
-		s.tier() == Confirmed || s.usesDevice() && s.deviceLived() >= startAlive {
+		s.usesDevice() && s.deviceLived() >= startAlive {
 		return ""
 	}
-	lived := s.lived()
-	if lived >= startBusy || hostHolder(s, s.holders()) != nil || compilesSteadily(s) {
+	lived, slow := s.lived(), startBusy
+	if s.tier() == Confirmed {
+		slow = startSlow
+	}
+	if lived >= slow || hostHolder(s, s.holders()) != nil || compilesSteadily(s) {
 		return ""
 	}
 	if s.usesDevice() {

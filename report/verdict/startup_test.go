@@ -191,3 +191,27 @@ func TestAPoolThatGaveAllBackSettlesNoGrowthOfAStart(t *testing.T) {
 		t.Errorf("6 MiB are held: %s by %s: %s", v.Verdict, v.RestsOn, v.Summary)
 	}
 }
+
+// TestASlowImportIsNoGrowthHoweverStraightItRises: a program that imported PyTorch for 5 s
+// on a busy machine, and then failed, was accused of host-growth at 96 %.
+func TestASlowImportIsNoGrowthHoweverStraightItRises(t *testing.T) {
+	t.Parallel()
+	judged := func(seconds float64, python bool) *Verdict {
+		rows := int(20 * seconds)
+		p := newProgram(rows).grows(record.ColRSS, 20*mib, 16*kib, mib)
+		p.meta = record.Meta{Command: []string{"python3", "main.py"}}
+		if python {
+			p.meta.Versions = map[string]string{"python": "3.11.2"}
+		}
+		return p.judge()
+	}
+	if v := judged(5, true); v.Verdict != Undecided || !strings.Contains(v.Summary, "ran for only") {
+		t.Errorf("5 s of an interpreter: %s", v.Summary)
+	}
+	if v := judged(5, false); v.Verdict != HostGrowth || v.Tier != Confirmed {
+		t.Errorf("5 s of another program: %s", v.Summary)
+	}
+	if v := judged(12, true); v.Verdict != HostGrowth || v.Tier != Confirmed {
+		t.Errorf("12 s of an interpreter: %s", v.Summary)
+	}
+}
