@@ -34,7 +34,7 @@ func TestAWrongSettingNamesItsPlace(t *testing.T) {
 		"[tool.gpumem]\ninterval = {a = 1}":  "must be a string",
 		"[tool.gpumem]\nfail-on = [1]":       "must be a list of strings",
 		"[tool.gpumem]\ninterval = ":         "pyproject.toml",
-		"[tool.gpumem]\npurge = 'sometimes'": "invalid argument",
+		"[tool.gpumem]\npurge = 'sometimes'": "neither true nor false",
 	} {
 		dir := placed(t, map[string]string{settings.ProjectFile: text})
 		got := gpumemEnv(t, dir, []string{"XDG_CONFIG_HOME=" + dir}, "run", "true")
