@@ -36,7 +36,7 @@ func (s *seen) byHost(o *OOM, run *record.Run, g Growth) {
 	case d.MappingsLimit > 0 && float64(d.Mappings) >= most*float64(d.MappingsLimit):
 		o.Reason = Limit
 		o.Sentence = fmt.Sprintf("it had %s mappings of memory, and the system allows %s (vm.max_map_count): it was "+
-			"refused %s%s, of which there was enough.", units.Count(d.Mappings),
+			"refused %s%s, although there was enough.", units.Count(d.Mappings),
 			units.Count(d.MappingsLimit), more, where)
 	case ok && machine > 0 && asked > machine:
 		o.Reason = Request

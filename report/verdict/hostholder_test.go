@@ -25,7 +25,8 @@ func TestOutputsWhoseGraphsNobodyWeighedAreThePlaceToTryFirst(t *testing.T) {
 	t.Parallel()
 	losses := record.Holder{Path: "list train.losses", Graphs: true, Bytes: 640, Count: 160,
 		Filled: "/srv/app/train.py:9 step"}
-	const want = "detach what list train.losses keeps, filled at app/train.py:9 in step, and see whether it still grows: " +
+	const want = "detach what list train.losses keeps, filled at app/train.py:9 in step, " +
+		"and see whether it still grows: " +
 		"it got 160 outputs more"
 	if v := hosting(losses); !strings.HasPrefix(v.Next, want) || strings.Contains(v.Answer, "losses") {
 		t.Errorf("%q, then %q", v.Answer, v.Next)

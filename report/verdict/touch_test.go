@@ -82,7 +82,8 @@ func TestWhatTouchedTheNewPagesIsNamedByFunctionAndLine(t *testing.T) {
 		want   string
 	}{
 		"nobody looked": {nil, beside + "."},
-		"a line": {[]record.TouchPlace{{Site: "src/cache.cc:31 (anonymous namespace)::cache::put, inlined into src/main.cc:48 main", Share: .9}},
+		"a line": {[]record.TouchPlace{{Site: "src/cache.cc:31 (anonymous namespace)::cache::put, " +
+			"inlined into src/main.cc:48 main", Share: .9}},
 			beside + ", 90 % of them at src/cache.cc:31 in cache::put."},
 		"a function of several lines": {[]record.TouchPlace{{Site: "src/log.cc:9 log::add", Share: .3},
 			{Site: "src/cache.cc:31 cache::put", Share: .25},
