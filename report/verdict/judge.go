@@ -26,10 +26,12 @@ func Judge(run *record.Run, o Options) *Verdict {
 // without rows.
 func judgeGrowth(run *record.Run, o Options) (*Verdict, *settled) {
 	all := judgeAll(run, o, trend.ForReport())
-	worst := worstOf(judgedAmong(all))
+	among, notes := withoutTurns(all)
+	worst := worstOf(judgedAmong(among))
 	if worst == nil {
 		return empty(run), nil
 	}
+	worst.notes = append(worst.notes, notes...)
 	if tree := decideTree(all, worst); tree != nil {
 		worst = tree
 	}
@@ -73,6 +75,21 @@ func judgedAmong(all []*settled) []*settled {
 	return slices.DeleteFunc(slices.Clone(all), func(s *settled) bool {
 		return passing(s) && s.class == Undecided
 	})
+}
+
+// withoutTurns are the processes without those that ran in turns, and a note on each
+// kind of these that grew.
+func withoutTurns(all []*settled) (left []*settled, notes []string) {
+	ran := map[*settled]bool{}
+	for _, t := range inTurns(all) {
+		for _, s := range t.list {
+			ran[s] = true
+		}
+		if note := t.note(); note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(s *settled) bool { return ran[s] }), notes
 }
 
 // lived is for how many seconds the process was seen.

@@ -1,0 +1,108 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/gpumem/gpumem/internal/units"
+)
+
+// A job runs one program after the other: a compiler for each file, a script for each
+// part of the data. Such a program may grow all its short life, as it reads its input,
+// and gives all of it back when it ends. The job does not grow by that.
+const (
+	leastTurns  = 3   // programs of one kind that ran one after the other
+	longestTurn = 20. // seconds: what grows for longer is a program of its own
+	turnsDiffer = 2.  // times what the others of its kind held, at most
+)
+
+// turns are processes of one kind.
+type turns struct {
+	kind string
+	list []*settled // in the order in which they were first seen
+}
+
+// inTurns are the processes that ran one after the other, each for a short time, and
+// held about as much as the others of their kind: those of each kind apart. The first
+// process, which started them, is never one of them.
+func inTurns(all []*settled) []turns {
+	first := firstOf(all)
+	kinds := map[string][]*settled{}
+	for _, s := range all {
+		if kind := s.runs(); s != first && kind != "" && len(s.whole.clock) > 0 && s.lived() <= longestTurn {
+			kinds[kind] = append(kinds[kind], s)
+		}
+	}
+	var out []turns
+	for kind, list := range kinds {
+		slices.SortFunc(list, func(a, b *settled) int { return cmp.Compare(a.whole.clock[0], b.whole.clock[0]) })
+		if inARow(list) >= leastTurns {
+			out = append(out, turns{kind, ofOneSize(list)})
+		}
+	}
+	slices.SortFunc(out, func(a, b turns) int { return cmp.Compare(a.kind, b.kind) })
+	return out
+}
+
+// runs is what the process runs: the first two words of its command, of which the second is
+// the script where the first is an interpreter; empty where nobody told it.
+func (p *process) runs() string {
+	row := ProcessRow{PID: p.pid}
+	row.introduce(p.events)
+	words := strings.Fields(unnumbered(row.Name))
+	return strings.Join(words[:min(2, len(words))], " ")
+}
+
+// inARow is how many of the processes ran one after the other: none of them began before
+// the one before it had ended.
+func inARow(list []*settled) int {
+	byEnd := slices.Clone(list)
+	slices.SortFunc(byEnd, func(a, b *settled) int { return cmp.Compare(a.lastSeen(), b.lastSeen()) })
+	n, ended := 0, math.Inf(-1)
+	for _, s := range byEnd {
+		if s.whole.clock[0] > ended {
+			n, ended = n+1, s.lastSeen()
+		}
+	}
+	return n
+}
+
+// lastSeen is when the process was seen for the last time, in seconds.
+func (p *process) lastSeen() float64 { return p.whole.clock[len(p.whole.clock)-1] }
+
+// ofOneSize are those that held no more at their end than the others do.
+func ofOneSize(list []*settled) []*settled {
+	var held []int64
+	for _, s := range list {
+		if bytes := s.lastHeld(); bytes != nil {
+			held = append(held, *bytes)
+		}
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	slices.Sort(held)
+	most := turnsDiffer * float64(held[len(held)/2])
+	return slices.DeleteFunc(slices.Clone(list), func(s *settled) bool {
+		bytes := s.lastHeld()
+		return bytes == nil || float64(*bytes) > most
+	})
+}
+
+// note tells what the growth of such processes is; empty where none of them grows.
+func (t *turns) note() string {
+	grew, n := 0., 0
+	for _, s := range t.list {
+		if s.grows() {
+			grew, n = max(grew, s.size), n+1
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of the %d processes `%s` grew for as long as they ran, by %s at most; "+
+		"each gave it back when it ended, and the next began anew", n, len(t.list), t.kind, units.Bytes(grew))
+}
