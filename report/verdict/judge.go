@@ -26,14 +26,15 @@ func Judge(run *record.Run, o Options) *Verdict {
 // without rows.
 func judgeGrowth(run *record.Run, o Options) (*Verdict, *settled) {
 	all := judgeAll(run, o, trend.ForReport())
-	among, notes := withoutTurns(all)
-	worst := worstOf(judgedAmong(among))
+	worst := worstOf(judgedAmong(all))
 	if worst == nil {
 		return empty(run), nil
 	}
-	worst.notes = append(worst.notes, notes...)
 	if tree := decideTree(all, worst); tree != nil {
 		worst = tree
+	}
+	for _, t := range inTurns(all) {
+		worst.notes = append(worst.notes, t.notes()...)
 	}
 	v := worst.verdict()
 	if len(all) > 1 {
@@ -56,10 +57,11 @@ func judgeAll(run *record.Run, o Options, c trend.Conditions) []*settled {
 	return out
 }
 
-// judgedAmong are the processes that may decide over all. What is open about a child
-// that came and went, or that is young when the run ends, leaves the whole open only
-// where no other process was there for longer.
+// judgedAmong are the processes that may decide over all: none that ran in turns. What is
+// open about a child that came and went, or that is young when the run ends, leaves the
+// whole open only where no other process was there for longer.
 func judgedAmong(all []*settled) []*settled {
+	all = withoutTurns(all)
 	longest := 0.
 	for _, s := range all {
 		longest = max(longest, s.lived())
@@ -75,21 +77,6 @@ func judgedAmong(all []*settled) []*settled {
 	return slices.DeleteFunc(slices.Clone(all), func(s *settled) bool {
 		return passing(s) && s.class == Undecided
 	})
-}
-
-// withoutTurns are the processes without those that ran in turns, and a note on each
-// kind of these that grew.
-func withoutTurns(all []*settled) (left []*settled, notes []string) {
-	ran := map[*settled]bool{}
-	for _, t := range inTurns(all) {
-		for _, s := range t.list {
-			ran[s] = true
-		}
-		if note := t.note(); note != "" {
-			notes = append(notes, note)
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(s *settled) bool { return ran[s] }), notes
 }
 
 // lived is for how many seconds the process was seen.

@@ -92,8 +92,19 @@ func ofOneSize(list []*settled) []*settled {
 	})
 }
 
-// note tells what the growth of such processes is; empty where none of them grows.
-func (t *turns) note() string {
+// withoutTurns are the processes without those that ran in turns.
+func withoutTurns(all []*settled) []*settled {
+	ran := map[*settled]bool{}
+	for _, t := range inTurns(all) {
+		for _, s := range t.list {
+			ran[s] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(s *settled) bool { return ran[s] })
+}
+
+// notes tell by how much such processes grew; none where they did not.
+func (t *turns) notes() []string {
 	grew, n := 0., 0
 	for _, s := range t.list {
 		if s.grows() {
@@ -101,8 +112,8 @@ func (t *turns) note() string {
 		}
 	}
 	if n == 0 {
-		return ""
+		return nil
 	}
-	return fmt.Sprintf("%d of the %d processes `%s` grew for as long as they ran, by %s at most; "+
-		"each gave it back when it ended, and the next began anew", n, len(t.list), t.kind, units.Bytes(grew))
+	return []string{fmt.Sprintf("%d of the %d processes `%s` grew for as long as they ran, by %s at most; "+
+		"each gave it back when it ended, and the next began anew", n, len(t.list), t.kind, units.Bytes(grew))}
 }
