@@ -16,7 +16,7 @@ import (
 const (
 	leastTurns  = 3   // programs of one kind that ran one after the other
 	longestTurn = 20. // seconds: what grows for longer is a program of its own
-	turnsDiffer = 2.  // times what the others of its kind held, at most
+	turnsDiffer = 2.  // times what its kind holds, at most, for the last one to be one of them
 )
 
 // turns are processes of one kind.
@@ -25,9 +25,8 @@ type turns struct {
 	list []*settled // in the order in which they were first seen
 }
 
-// inTurns are the processes that ran one after the other, each for a short time, and
-// held about as much as the others of their kind: those of each kind apart. The first
-// process, which started them, is never one of them.
+// inTurns are the processes that ran one after the other, each for a short time: those of
+// each kind apart. The first process, which started them, is never one of them.
 func inTurns(all []*settled) []turns {
 	first := firstOf(all)
 	kinds := map[string][]*settled{}
@@ -40,7 +39,7 @@ func inTurns(all []*settled) []turns {
 	for kind, list := range kinds {
 		slices.SortFunc(list, func(a, b *settled) int { return cmp.Compare(a.whole.clock[0], b.whole.clock[0]) })
 		if inARow(list) >= leastTurns {
-			out = append(out, turns{kind, ofOneSize(list)})
+			out = append(out, turns{kind, givenBack(list)})
 		}
 	}
 	slices.SortFunc(out, func(a, b turns) int { return cmp.Compare(a.kind, b.kind) })
@@ -73,10 +72,13 @@ func inARow(list []*settled) int {
 // lastSeen is when the process was seen for the last time, in seconds.
 func (p *process) lastSeen() float64 { return p.whole.clock[len(p.whole.clock)-1] }
 
-// ofOneSize are those that held no more at their end than the others do.
-func ofOneSize(list []*settled) []*settled {
+// givenBack are those after which others of the kind began, and of the rest those that
+// held about as much as the kind does: the last one may be the one that grows.
+func givenBack(list []*settled) []*settled {
 	var held []int64
+	begun := 0. // when the last one did
 	for _, s := range list {
+		begun = max(begun, s.whole.clock[0])
 		if bytes := s.lastHeld(); bytes != nil {
 			held = append(held, *bytes)
 		}
@@ -88,7 +90,7 @@ func ofOneSize(list []*settled) []*settled {
 	most := turnsDiffer * float64(held[len(held)/2])
 	return slices.DeleteFunc(slices.Clone(list), func(s *settled) bool {
 		bytes := s.lastHeld()
-		return bytes == nil || float64(*bytes) > most
+		return s.lastSeen() >= begun && (bytes == nil || float64(*bytes) > most)
 	})
 }
 

@@ -58,6 +58,7 @@ func TestAJobDoesNotGrowByProgramsThatRunInTurns(t *testing.T) {
 	child := func(i int) string { return "Process-" + strconv.Itoa(i+2) }
 	scripts := func(i int) string { return "python3 " + string(rune('a'+i)) + ".py" }
 	slow := func(int) float64 { return 2.5 * mib }
+	oneLarge := func(i int) float64 { return []float64{mib, mib, 20 * mib, mib, mib, mib}[i] }
 	lastLeaks := func(i int) float64 { return []float64{mib, 20 * mib}[i/5] }
 	together := job(6, one, slow)
 	for i := range together {
@@ -71,6 +72,7 @@ func TestAJobDoesNotGrowByProgramsThatRunInTurns(t *testing.T) {
 		"a compiler for each file":            {job(6, part, slow), None},
 		"workers of multiprocessing":          {job(6, child, slow), None},
 		"six scripts":                         {job(6, scripts, slow), HostGrowth},
+		"one file that is large":              {job(6, part, oneLarge), None},
 		"the last one grows by twenty times":  {job(6, one, lastLeaks), HostGrowth},
 		"two for half the time each":          {job(2, one, slow), HostGrowth},
 		"three for a third of the time each":  {job(3, one, slow), None},
