@@ -27,6 +27,8 @@ type Memory struct {
 	Code int64
 	// Threads is how many threads share the memory.
 	Threads int64
+	// Reserved is private memory that the process may write, touched or not.
+	Reserved int64
 }
 
 // MappedFiles is what a process has mapped of files, in bytes.
@@ -51,7 +53,8 @@ func (m *Memory) FileCache() int64 {
 
 // UnknownMemory is Memory of which nothing is known.
 func UnknownMemory() Memory {
-	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
+	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown,
+		Unknown}
 }
 
 // Machine is where the system's files are. The zero value is the machine we

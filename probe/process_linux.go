@@ -139,7 +139,8 @@ func (p *Process) ReadSplit(m *Memory) error {
 		return p.readError(err)
 	}
 	s := procfs.ParseMemory(p.buf[:n])
-	m.RSS, m.Anon, m.File, m.Shmem, m.Swap, m.Threads = s.RSS, s.Anon, s.File, s.Shmem, s.Swap, s.Threads
+	m.RSS, m.Anon, m.File, m.Shmem, m.Swap = s.RSS, s.Anon, s.File, s.Shmem, s.Swap
+	m.Threads, m.Reserved = s.Threads, s.Reserved
 	if m.RSS <= 0 {
 		*m = UnknownMemory()
 		return fmt.Errorf("read memory of process %d: %w", p.id.PID, ErrExited)

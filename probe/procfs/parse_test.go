@@ -33,9 +33,9 @@ func TestStatIsReadAfterANameThatMayHoldAnything(t *testing.T) {
 
 func TestStatusTellsMemoryGroupUserAndRights(t *testing.T) {
 	t.Parallel()
-	text := "Name:\tx\nTgid:\t10\nUid:\t1\t2\t3\t4\nVmRSS:\t 60 kB\nRssAnon:\t 10 kB\nVmSwap:\t 0 " +
+	text := "Name:\tx\nTgid:\t10\nUid:\t1\t2\t3\t4\nVmRSS:\t 60 kB\nRssAnon:\t 10 kB\nVmData:\t 30 kB\nVmSwap:\t 0 " +
 		"kB\nThreads:\t7\nCapEff:\t000001ffffffffff\n"
-	want := Status{Memory: Memory{60 << 10, 10 << 10, Unknown, Unknown, 0, 7}, Group: 10, UID: 2,
+	want := Status{Memory: Memory{60 << 10, 10 << 10, Unknown, Unknown, 30 << 10, 0, 7}, Group: 10, UID: 2,
 		Capabilities: 1<<41 - 1}
 	if got := ParseStatus([]byte(text)); got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -142,7 +142,7 @@ func FuzzParsers(f *testing.F) {
 		}
 		s := ParseStatus(b)
 		for _, m := range []Memory{s.Memory, ParseMemory(b)} {
-			if min(m.RSS, m.Anon, m.File, m.Shmem, m.Swap, m.Threads) < Unknown {
+			if min(m.RSS, m.Anon, m.File, m.Shmem, m.Reserved, m.Swap, m.Threads) < Unknown {
 				t.Fatalf("memory %+v", m)
 			}
 		}

@@ -6,8 +6,9 @@ import (
 )
 
 // Memory is what /proc/PID/status tells of a process's memory, in bytes, and how many
-// threads share it; each may be Unknown. Kernels before 4.5 do not split RSS.
-type Memory struct{ RSS, Anon, File, Shmem, Swap, Threads int64 }
+// threads share it; each may be Unknown. Reserved is private memory that it may write,
+// touched or not (VmData). Kernels before 4.5 do not split RSS.
+type Memory struct{ RSS, Anon, File, Shmem, Reserved, Swap, Threads int64 }
 
 // Status is what /proc/PID/status tells.
 type Status struct {
@@ -19,7 +20,7 @@ type Status struct {
 	Capabilities uint64
 }
 
-func unknownMemory() Memory { return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown} }
+func unknownMemory() Memory { return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown} }
 
 // ParseMemory reads the memory out of /proc/PID/status and stops after the last
 // figure that matters.
@@ -49,6 +50,8 @@ func (m *Memory) set(key, value []byte) (last bool) {
 		m.File = kib(value)
 	case "RssShmem":
 		m.Shmem = kib(value)
+	case "VmData":
+		m.Reserved = kib(value)
 	case "VmSwap":
 		m.Swap = kib(value)
 	case "Threads":

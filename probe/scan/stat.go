@@ -24,7 +24,7 @@ func (p *Process) takeStatus(s *procfs.Status) {
 	p.UID = s.UID
 	p.Memory = probe.Memory{
 		RSS: s.RSS, Anon: s.Anon, File: s.File, Shmem: s.Shmem, Swap: s.Swap, Footprint: Unknown,
-		Peak: Unknown, Dirty: Unknown, Code: Unknown, Threads: s.Threads,
+		Peak: Unknown, Dirty: Unknown, Code: Unknown, Threads: s.Threads, Reserved: s.Reserved,
 	}
 	switch {
 	case s.Swap == Unknown || s.RSS == Unknown:

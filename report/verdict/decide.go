@@ -40,7 +40,7 @@ type settled struct {
 //   - what grows in a program that was reading its code in is no growth of its work;
 //   - a pool that fills again and again has no trend: it counts where nothing grows;
 //   - containers that were looked at decide where the trend is open, and say so where
-//     what it saw is a container that fills up;
+//     what it saw is a container that fills up, or memory that was reserved before;
 //   - so do the ages of the allocator's blocks, and of these one kind also where the trend
 //     saw nothing below a sawtooth;
 //   - what was left over counts where its trust is above the trend's, unless the
@@ -65,6 +65,7 @@ func decide(x *examined, f findings) *settled {
 	}
 	if f.starting == nil {
 		s.weighObjects(f.objects)
+		s.weighObjects(f.reserved)
 		weighAges(s, f.ages)
 	}
 	d.weighLeftovers(f)

@@ -10,6 +10,7 @@ type findings struct {
 	leftover  *finding
 	gaveBack  *finding // at the mark released nothing was left
 	objects   *finding // of containers that were looked at while the program ran
+	reserved  *finding // of memory that was handed out before and is filled
 	ages      *finding // of the generations of the allocator's blocks
 	magnitude *finding // of a run that is too short for a trend
 }
@@ -19,6 +20,7 @@ func find(x *examined) findings {
 	f := findings{magnitude: x.findMagnitude()}
 	f.trend, f.shares = findTrend(x.trends())
 	f.objects = findObjects(x)
+	f.reserved = findReserved(x)
 	f.ages = x.ages
 	f.starting = findStart(x, f.trend)
 	if f.trend.of == keys || f.starting != nil { // a pool that fills counts nowhere else

@@ -30,7 +30,8 @@ type track struct {
 var columnsUsed = [...]string{
 	record.ColRSS, record.ColRSSAnon, record.ColRSSFile, record.ColRSSShmem, record.ColSwap,
 	record.ColFootprint, record.ColFileDirty, record.ColFileCode,
-	record.ColHostHeap, record.ColHostHeapFree, record.ColImported, record.ColThreads, record.ColGPU,
+	record.ColHostHeap, record.ColHostHeapFree, record.ColImported, record.ColThreads, record.ColReserved,
+	record.ColGPU,
 	record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount,
 	record.ColRefs, record.ColInFlight, record.ColCommands, record.ColCommandBuffers, record.ColAllocs,
 	record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColShapes, record.ColPipelines,

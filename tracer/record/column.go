@@ -33,6 +33,7 @@ const (
 	ColHostHeapFree       = "host_heap_free_bytes"
 	ColImported           = "imported_count"
 	ColThreads            = "thread_count"
+	ColReserved           = "reserved_bytes"
 	ColLive               = "pool_live_bytes"
 	ColIdle               = "pool_idle_bytes"
 	ColNominal            = "pool_nominal_bytes"
@@ -175,6 +176,8 @@ var columnTable = [...]Column{
 	{ColFileCode, Bytes, Gauge, whole, public, TellProbe,
 		"address space of mapped files that have code: no more of rss_file_bytes is code"},
 	{ColThreads, Count, Gauge, whole, public, TellProbe, "threads of the process"},
+	{ColReserved, Bytes, Gauge, whole, public, TellProbe,
+		"private memory that the process may write, touched or not (Linux: VmData)"},
 
 	{ColGPU, Bytes, Gauge, perDevice, public, TellDriver, "what the driver charges the process"},
 

@@ -189,6 +189,7 @@ func (p *Process) memory(cells []record.Cell) []record.Cell {
 	add(record.ColSwap, p.mem.Swap)
 	add(record.ColFootprint, p.mem.Footprint)
 	add(record.ColThreads, p.mem.Threads)
+	add(record.ColReserved, p.mem.Reserved)
 	return cells
 }
 
