@@ -41,7 +41,10 @@ func (a *Axes) Examine(y []float64, q Question) Growth {
 			return part
 		}
 	}
-	if w.from = n / 3; full.Shape == ShapeUndecided && n-w.from >= leastSettled {
+	for _, w.from = range [...]int{n / 3, n / 2} {
+		if full.Shape != ShapeUndecided || n-w.from < leastSettled {
+			break
+		}
 		if part := a.window(y, w); part.settled() {
 			part.Shape = Plateau
 			return part
