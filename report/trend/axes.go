@@ -66,9 +66,10 @@ func (a *Axes) Examine(y []float64, q Question) Growth {
 // that to be a warm-up.
 const leastSettled = 200
 
-// settled reports a part of a window in which nothing moves by what matters.
+// settled reports a part of a window in which nothing moves by what matters, but for a
+// jump or two.
 func (g *Growth) settled() bool {
-	return g.Known && g.Shape == Flat && g.Upper < g.Delta
+	return g.Known && (g.Shape == Flat || g.Shape == Step) && g.Upper < g.Delta
 }
 
 // X is the axis's values by row.

@@ -185,6 +185,8 @@ func (s *settled) hostWords() string {
 		return " while the program's heap does not"
 	case !s.usesDevice() && !(s.grow[keyHeap].Growing() && s.grow[keyHeap].Amount() >= s.size/2):
 		return ""
+	case s.primary == keyHeap:
+		return "" // its name says it
 	case s.grow[keyHeap].Growing():
 		return " with the program's heap"
 	case s.judged.series[keyHeap] == nil:
