@@ -45,7 +45,7 @@ func (a *Axes) Examine(y []float64, q Question) Growth {
 		if full.Shape != ShapeUndecided || n-w.from < leastSettled {
 			break
 		}
-		if part := a.window(y, w); part.settled() {
+		if part := a.window(y, w); part.settled(&full) {
 			part.Shape = Plateau
 			return part
 		}
@@ -66,10 +66,12 @@ func (a *Axes) Examine(y []float64, q Question) Growth {
 // that to be a warm-up.
 const leastSettled = 200
 
-// settled reports a part of a window in which nothing moves by what matters, but for a
-// jump or two.
-func (g *Growth) settled() bool {
-	return g.Known && (g.Shape == Flat || g.Shape == Step) && g.Upper < g.Delta
+// settled reports a part of a window in which nothing moves by what matters, but for
+// jumps that are small beside what the whole window rose by.
+func (g *Growth) settled(whole *Growth) bool {
+	const small = 1. / 8
+	jumps := g.Shape == Step && g.Rise < small*whole.Rise
+	return g.Known && (g.Shape == Flat || jumps) && g.Upper < g.Delta
 }
 
 // X is the axis's values by row.
