@@ -52,8 +52,8 @@ func askedAt(s *settled, v *Verdict) string {
 	if left := leftAt(s, v.Peak); left != "" && (place == "" || poolAsked(s)) {
 		return "what stays of a step is allocated at " + left
 	}
-	if place == "" || s.primary.counts() {
-		return ""
+	if _, at, _ := strings.Cut(place, " "); place == "" || s.primary.counts() || strings.Contains(s.why, at) {
+		return "" // or it is said already
 	}
 	return allocatedBy(s, v.Sites) + place
 }

@@ -11,6 +11,7 @@ type findings struct {
 	gaveBack  *finding // at the mark released nothing was left
 	objects   *finding // of containers that were looked at while the program ran
 	ages      *finding // of the generations of the allocator's blocks
+	sites     *finding // of what the driver was asked for, by place, while the program ran
 	magnitude *finding // of a run that is too short for a trend
 }
 
@@ -19,7 +20,7 @@ func find(x *examined) findings {
 	f := findings{magnitude: x.findMagnitude()}
 	f.trend, f.shares = findTrend(x.trends())
 	f.objects = findObjects(x)
-	f.ages = x.ages
+	f.ages, f.sites = x.ages, findDriverSites(x)
 	f.starting = findStart(x, f.trend)
 	if f.trend.of == keys || f.starting != nil { // a pool that fills counts nowhere else
 		f.refill = findRefills(x.judged, x.grow[keyIdle].Gained())

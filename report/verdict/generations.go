@@ -34,6 +34,28 @@ type generation struct {
 // rate is how fast survivors came, in bytes a second.
 func (g *generation) rate() float64 { return g.last / (g.to - g.from) }
 
+// kept is what some generations left together.
+type kept struct {
+	size, count, lasted float64 // bytes or things, blocks, seconds
+	slowest, fastest    float64 // rates of survivors
+	stayed              bool    // what a collection takes later is a sawtooth, too
+}
+
+// keptOf is what generations left.
+func keptOf(list []generation) kept {
+	k := kept{slowest: math.Inf(1), stayed: true, lasted: list[len(list)-1].to - list[0].from}
+	for i := range list {
+		g := &list[i]
+		k.stayed = k.stayed && g.last >= stayed*g.first
+		k.slowest, k.fastest = math.Min(k.slowest, g.rate()), math.Max(k.fastest, g.rate())
+		k.size, k.count = k.size+g.last, k.count+g.count
+	}
+	return k
+}
+
+// even reports whether each generation left about as much for its time.
+func (k *kept) even() bool { return k.slowest > 0 && k.slowest >= evenly*k.fastest }
+
 // generations are those of the process that later looks found again, the oldest first,
 // without what lived at the first look.
 func (p *process) generations() []generation {
@@ -80,18 +102,10 @@ func findGenerations(x *examined) *finding {
 // foundKeeping is the finding that each of some generations left survivors, evenly and
 // to the last; nil where they did not.
 func (x *examined) foundKeeping(list []generation) *finding {
-	slowest, fastest, size, count := math.Inf(1), 0., 0., 0.
-	for i := range list {
-		g := &list[i]
-		if g.last < stayed*g.first {
-			return nil // what a collection takes later is a sawtooth, too
-		}
-		slowest, fastest = math.Min(slowest, g.rate()), math.Max(fastest, g.rate())
-		size, count = size+g.last, count+g.count
-	}
+	k := keptOf(list)
+	size, count, lasted := k.size, k.count, k.lasted
 	first, last := &list[0], &list[len(list)-1]
-	lasted := last.to - first.from
-	if slowest < evenly*fastest || last.rate() < stillAdding*size/lasted || size <= x.whole.delta(keyLive) {
+	if !k.stayed || !k.even() || last.rate() < stillAdding*size/lasted || size <= x.whole.delta(keyLive) {
 		return nil
 	}
 	if x.deviceLived() < startAlive || last.to-x.deviceBegan() < startAlive {
