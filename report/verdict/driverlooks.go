@@ -227,7 +227,7 @@ func (x *examined) foundBySites(k key, c *siteCourse) *finding {
 		if c.handles() {
 			return units.Count(c.sites[i].Count)
 		}
-		return units.Bytes(float64(c.sites[i].Bytes)) + " in " + units.Count(c.sites[i].Count)
+		return units.Bytes(float64(c.sites[i].Bytes)) + " in " + units.Counted(c.sites[i].Count, "block", "blocks")
 	}
 	f.why = fmt.Sprintf("%s from %s was more at each of %d looks and explains the growth: %s at %s, %s at %s",
 		classOfSite(c.site), placeOfSite(c.site), keepingGenerations+1, held(first), duration(c.at[first]), held(last),

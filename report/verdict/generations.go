@@ -12,8 +12,10 @@ import (
 
 // What generations of blocks must be like to say something.
 const (
-	keepingGenerations = 4   // that each left survivors, for a leak
-	emptyGenerations   = 3   // that left none, for health
+	keepingGenerations = 4 // that each left survivors, for a leak
+	emptyGenerations   = 3 // that left none, for health
+	fewEmpty           = 2 // of them, where they are of much of the time
+	emptyPart          = 1. / 3
 	stayed             = .9  // of what survived its first look, up to the last
 	evenly             = .5  // of the fastest rate, at the slowest generation
 	stillAdding        = .7  // of the mean rate, at the latest generation
@@ -93,8 +95,12 @@ func findGenerations(x *examined) *finding {
 			return f
 		}
 	}
-	if n := len(all); n >= emptyGenerations {
-		return x.foundEmpty(all[n-emptyGenerations:])
+	for _, few := range [...]int{emptyGenerations, fewEmpty} {
+		if n := len(all); n >= few {
+			if f := x.foundEmpty(all[n-few:]); f != nil {
+				return f
+			}
+		}
 	}
 	return nil
 }
@@ -136,23 +142,21 @@ func spanOf(x *examined, g *trend.Growth) float64 {
 
 // foundEmpty is the finding that no generation left survivors, and that the lowest of
 // what is live is as low as it was: a block that is replaced by a larger one again and
-// again leaves none either. Nil where it is not so.
+// again leaves none either. A few small blocks that are found at each look may lie where
+// others did, so of their number the lowest alone counts then. Nil where it is not so.
 func (x *examined) foundEmpty(list []generation) *finding {
 	bytes, count := 0., 0.
 	for _, g := range list {
 		bytes, count = bytes+g.last, count+g.count
 	}
 	first, last := &list[0], &list[len(list)-1]
-	if bytes > x.whole.delta(keyLive)/2 || last.to-first.from < emptyFor {
+	lasted := last.to - first.from
+	if bytes > x.whole.delta(keyLive)/2 || lasted < emptyFor ||
+		len(list) < emptyGenerations && lasted < emptyPart*x.deviceLived() {
 		return nil
 	}
-	if s := x.whole.series[keyCount]; s != nil && count > x.whole.delta(keyCount)/2 {
-		return nil
-	}
-	clock := x.judged.clock
-	before := x.lowest(first.from, last.to)
-	after := x.lowest(last.to, clock[len(clock)-1])
-	if !(after <= before+x.whole.delta(keyLive)) {
+	many := x.whole.series[keyCount] != nil && count > x.whole.delta(keyCount)/2
+	if !x.isAsLow(keyLive, first.from, last.to) || many && !x.isAsLow(keyCount, first.from, last.to) {
 		return nil
 	}
 	return &finding{by: ByObjects, of: keyLive, owner: nobody, score: .9, why: fmt.Sprintf(
@@ -160,11 +164,19 @@ func (x *examined) foundEmpty(list []generation) *finding {
 		duration(first.from), duration(last.to), duration(last.end))}
 }
 
-// lowest is about the least that was live between two times, in bytes; NaN where too
-// little is known.
-func (x *examined) lowest(from, to float64) float64 {
+// isAsLow reports whether a series was no higher at its lowest after some time than
+// within it.
+func (x *examined) isAsLow(k key, from, to float64) bool {
+	before := x.lowest(k, from, to)
+	after := x.lowest(k, to, x.judged.clock[len(x.judged.clock)-1])
+	return after <= before+x.whole.delta(k)
+}
+
+// lowest is about the least that a series was between two times; NaN where too little is
+// known.
+func (x *examined) lowest(k key, from, to float64) float64 {
 	var in []float64
-	for i, v := range x.judged.series[keyLive] {
+	for i, v := range x.judged.series[k] {
 		if c := x.judged.clock[i]; c > from && c <= to && v == v {
 			in = append(in, v)
 		}
