@@ -25,7 +25,7 @@ func (s *settled) answer(v *Verdict) string {
 		text, isFilled = s.heldClaim(h, v.Holders, v.DrivenBy), h.Filled != ""
 	}
 	host := hostHolder(s, v.Holders)
-	text += hostHeld(host)
+	text += hostHeld(host) + partsWords(v.Parts)
 	if h := inNumber(s, v.Holders); h != nil && blamed == nil {
 		text += "; most of the " + thingsOf(s.run.Meta.Versions) + " are in " + h.Kept() + filledAt(h, "")
 	}
