@@ -177,7 +177,8 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 
 // heldOf is what the holders of one kind gained, and those of others, and the largest of
 // that kind.
-func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (bytes, others float64, largest record.Holder) {
+func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
+	bytes, others float64, largest record.Holder) {
 	for _, h := range c.Holders {
 		gained := c.gained(&h)
 		small := gained < heldMatters*c.Size

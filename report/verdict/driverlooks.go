@@ -154,8 +154,8 @@ func (c *siteCourse) window() (from, to float64) {
 func (x *examined) foundSite(c *siteCourse, rate float64, of []key) *finding {
 	from, to := c.window()
 	asks := x.whole.asksItself()
-	if pool := x.whole.between(keyLive, from, to) + x.whole.between(keyIdle, from, to); !asks && of[0] == keyLive &&
-		pool > 0 {
+	pool := x.whole.between(keyLive, from, to) + x.whole.between(keyIdle, from, to)
+	if !asks && of[0] == keyLive && pool > 0 {
 		rate -= pool
 	}
 	for _, k := range of {
@@ -164,7 +164,8 @@ func (x *examined) foundSite(c *siteCourse, rate float64, of []key) *finding {
 		}
 		rise := x.whole.between(k, from, to)
 		part := rate / rise
-		if !(rise > 0 && part >= leastExplained && part <= mostExplained) || rise*(to-from) <= x.whole.delta(k) {
+		explains := rise > 0 && part >= leastExplained && part <= mostExplained
+		if !explains || rise*(to-from) <= x.whole.delta(k) {
 			continue
 		}
 		f := x.foundBySites(k, c)
@@ -227,11 +228,12 @@ func (x *examined) foundBySites(k key, c *siteCourse) *finding {
 		if c.handles() {
 			return units.Count(c.sites[i].Count)
 		}
-		return units.Bytes(float64(c.sites[i].Bytes)) + " in " + units.Counted(c.sites[i].Count, "block", "blocks")
+		return units.Bytes(float64(c.sites[i].Bytes)) + " in " +
+			units.Counted(c.sites[i].Count, "block", "blocks")
 	}
 	f.why = fmt.Sprintf("%s from %s was more at each of %d looks and explains the growth: %s at %s, %s at %s",
-		classOfSite(c.site), placeOfSite(c.site), keepingGenerations+1, held(first), duration(c.at[first]), held(last),
-		duration(c.at[last]))
+		classOfSite(c.site), placeOfSite(c.site), keepingGenerations+1,
+		held(first), duration(c.at[first]), held(last), duration(c.at[last]))
 	return f
 }
 

@@ -21,10 +21,10 @@ type PartRow struct {
 // mostParts is how many holders are told to share a growth.
 const mostParts = 4
 
-// parts are the holders that share a growth, those with most of it first: two or more, each
+// partsOf are the holders that share a growth, those with most of it first: two or more, each
 // with a tenth of it, or one that has a fifth, where none explains it alone. What they grew
 // by is an estimate; where all together grew by more than the account, each has less.
-func (s *settled) parts(last []HolderRow) []PartRow {
+func partsOf(s *settled, last []HolderRow) []PartRow {
 	var grew []float64
 	switch {
 	case s.primary == keys || s.primary.counts() || s.size <= 0 || s.restsOn == ByLeftover:
@@ -37,7 +37,7 @@ func (s *settled) parts(last []HolderRow) []PartRow {
 		return nil
 	}
 	for i := range last {
-		if !s.filledUp(&last[i]) {
+		if !filledUp(s, &last[i]) {
 			grew[i] = 0
 		}
 	}
@@ -66,14 +66,15 @@ func (s *settled) parts(last []HolderRow) []PartRow {
 
 // filledUp reports whether a holder is a container that each look since the first that
 // found it found longer. Beside a device the end alone does not tell what was there before.
-func (s *settled) filledUp(h *HolderRow) bool {
+func filledUp(s *settled, h *HolderRow) bool {
 	if h.Length <= 0 || h.Filled == "" || strings.Contains(h.Path, ofTraceback) {
 		return false
 	}
 	long, looks := int64(0), 0
 	for _, e := range s.events.about(s.pid) {
-		if e.Kind != record.KindHolders || slices.ContainsFunc(e.Holders, func(o HolderRow) bool { return o.Gone }) {
-			continue // the end tells again what a look found
+		again := slices.ContainsFunc(e.Holders, func(o HolderRow) bool { return o.Gone })
+		if e.Kind != record.KindHolders || again { // the end tells again what a look found
+			continue
 		}
 		at := slices.IndexFunc(e.Holders, func(o HolderRow) bool { return o.Path == h.Path })
 		switch {
@@ -107,7 +108,8 @@ func largestParts(last []HolderRow, grew []float64, least float64) (list []PartR
 			continue
 		}
 		at := slices.IndexFunc(list, func(p PartRow) bool {
-			return strings.HasPrefix(root(h.Path), root(p.Holder)) || strings.HasPrefix(root(p.Holder), root(h.Path))
+			one, other := root(h.Path), root(p.Holder)
+			return strings.HasPrefix(one, other) || strings.HasPrefix(other, one)
 		})
 		switch {
 		case at < 0:

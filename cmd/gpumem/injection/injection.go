@@ -252,8 +252,8 @@ const mostHeld = 20
 func tellLooks(pid int, looks []capture.Look, clock agent.Clock, emit func(record.Event)) {
 	for _, look := range looks {
 		at := time.Duration(clock.Now()) - time.Since(look.At)
-		emit(record.Event{TMs: float64(at) / float64(time.Millisecond), PID: pid, Kind: record.KindDriverSites,
-			Name: record.NameLook, Sites: look.Sites})
+		emit(record.Event{TMs: float64(at) / float64(time.Millisecond), PID: pid,
+			Kind: record.KindDriverSites, Name: record.NameLook, Sites: look.Sites})
 	}
 }
 
