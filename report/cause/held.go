@@ -14,6 +14,10 @@ import (
 // leastHeld is the part of a growth that holders of one kind must keep to be its cause.
 const leastHeld = .4
 
+// leastBeside is the part that they must keep where holders of other kinds keep more: a
+// program may have two faults.
+const leastBeside = .15
+
 // heldMatters is the part of a growth from which a holder counts at all.
 const heldMatters = .01
 
@@ -144,23 +148,11 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 	if c.Class != account.AppLeak && c.Class != account.HostGrowth || c.Size <= 0 || c.inThings() {
 		return nil
 	}
-	bytes, largest := 0., record.Holder{}
-	for _, h := range c.Holders {
-		gained := c.gained(&h)
-		small := gained < heldMatters*c.Size
-		// What a graph keeps is the graph's, but for that of variables of frames that an
-		// exception keeps: to detach them would change nothing.
-		graphs := h.Graph != "" && s.id != Tracebacks && s.id != gradientGraphs
-		other := h.Host && c.Class == account.AppLeak // of host memory beside a device
-		if small || graphs || other || h.Bound > 0 || kindOf(&h, all, paths) != s.id {
-			continue
-		}
-		bytes += gained
-		if h.Bytes > largest.Bytes {
-			largest = h
-		}
-	}
+	bytes, others, largest := heldOf(c, all, paths, s.id)
 	least, site := leastHeld, ""
+	if bytes+others >= leastHeld*c.Size {
+		least = leastBeside // one of several causes
+	}
 	if s.id == gradientGraphs { // their graphs keep more than is seen, and nothing of it has a name
 		least = CyclePart
 		site, _, _ = strings.Cut(largest.Filled, "; ")
@@ -168,7 +160,8 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 	if bytes < least*c.Size {
 		return nil
 	}
-	share := min(1, bytes/c.Size)
+	bytes *= min(1, c.Size/(bytes+others)) // all kinds together hold no more than what grew
+	share := bytes / c.Size
 	next, change := s.next, s.change
 	if s.id == Results && !c.hasArrays() {
 		next = "bound it, write what it has to a file, or keep of each object only what is needed later"
@@ -176,10 +169,38 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 	}
 	id, _, _ := strings.Cut(s.id, "/")
 	return &Cause{ID: id, Confidence: (.5 + .4*share) * c.Confidence, Share: &share,
-		Evidence: evidence("%s of what grew are held by %s: %s has %s in %s", units.Bytes(min(bytes, c.Size)),
+		Evidence: evidence("%s of what grew are held by %s: %s has %s in %s", units.Bytes(bytes),
 			s.what, largest.Path, units.Bytes(largest.Bytes),
 			units.Counted(largest.Count, "object", "objects")),
 		Next: next, Change: []string{"- " + change[0], "+ " + change[1]}, Site: site}
+}
+
+// heldOf is what the holders of one kind gained, and those of others, and the largest of
+// that kind.
+func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
+	bytes, others float64, largest record.Holder) {
+	for _, h := range c.Holders {
+		gained := c.gained(&h)
+		small := gained < heldMatters*c.Size
+		// What a graph keeps is the graph's, but for that of variables of frames that an
+		// exception keeps: to detach them would change nothing.
+		graphs := h.Graph != "" && id != Tracebacks && id != gradientGraphs
+		other := h.Host && c.Class == account.AppLeak // of host memory beside a device
+		if small || graphs || other || h.Bound > 0 {
+			continue
+		}
+		if kind := kindOf(&h, all, paths); kind != id {
+			if kind != "" {
+				others += gained
+			}
+			continue
+		}
+		bytes += gained
+		if h.Bytes > largest.Bytes {
+			largest = h
+		}
+	}
+	return bytes, others, largest
 }
 
 // hasArrays reports whether the program has a framework of arrays, or none of its

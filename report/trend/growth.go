@@ -149,9 +149,35 @@ func (g *Growth) fill(bx, by []float64, end float64, c window) {
 	grows := g.P <= level && g.T > least && left && g.Amount() > delta
 	if grows && !g.Loaded && goesOn(bx, f.straight, c.tail*f.b, delta/2) && g.weigh(bx, f.straight, floor) {
 		g.Shape = Growing
+		g.lift(bx, by)
 		return
 	}
 	g.Shape = g.still(&f, c.t)
+}
+
+// liftParts are the parts of a window of which one at least is without each of two jumps,
+// and liftBlocks the fewest blocks of each.
+const (
+	liftParts  = 3
+	liftBlocks = 4
+)
+
+// lift raises the rate of a fit beside jumps and a transient that took what grows: where
+// each part of the window climbs faster than even the end of the fit's interval says, the
+// whole climbs at least as its slowest part does. The interval goes along.
+func (g *Growth) lift(x, y []float64) {
+	last := len(x) - 1
+	if last < liftParts*liftBlocks {
+		return
+	}
+	slowest := math.Inf(1)
+	for i := range liftParts {
+		a, b := i*last/liftParts, (i+1)*last/liftParts
+		slowest = math.Min(slowest, (y[b]-y[a])/(x[b]-x[a]))
+	}
+	if by := slowest - g.Rate; slowest > g.High {
+		g.Rate, g.Low, g.High = g.Rate+by, g.Low+by, g.High+by
+	}
 }
 
 // wanders is the autocorrelation of the blocks about the fit from which the

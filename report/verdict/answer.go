@@ -25,7 +25,7 @@ func (s *settled) answer(v *Verdict) string {
 		text, isFilled = s.heldClaim(h, v.Holders, v.DrivenBy), h.Filled != ""
 	}
 	host := hostHolder(s, v.Holders)
-	text += hostHeld(host)
+	text += hostHeld(host) + partsWords(v.Parts)
 	if h := inNumber(s, v.Holders); h != nil && blamed == nil {
 		text += "; most of the " + thingsOf(s.run.Meta.Versions) + " are in " + h.Kept() + filledAt(h, "")
 	}
@@ -52,8 +52,8 @@ func askedAt(s *settled, v *Verdict) string {
 	if left := leftAt(s, v.Peak); left != "" && (place == "" || poolAsked(s)) {
 		return "what stays of a step is allocated at " + left
 	}
-	if place == "" || s.primary.counts() {
-		return ""
+	if _, at, _ := strings.Cut(place, " "); place == "" || s.primary.counts() || strings.Contains(s.why, at) {
+		return "" // or it is said already
 	}
 	return allocatedBy(s, v.Sites) + place
 }

@@ -13,7 +13,7 @@ import (
 func (s *settled) causes() []Cause {
 	c := &cause.Case{
 		Class: s.class, Confidence: s.confidence, Size: s.size,
-		ByTrend: s.restsOn == ByTrend, ByLeftover: s.restsOn == ByLeftover,
+		ByTrend: s.restsOn == ByTrend || s.restsOn == ByObjects, ByLeftover: s.restsOn == ByLeftover,
 		Kind: s.kind, Judged: s.judged.forCauses(), Whole: s.whole.forCauses(),
 		Short: s.short, Unified: s.whole.unified(), Drained: s.drained(),
 		IdleCount: s.left.idleCount,

@@ -41,6 +41,7 @@ type settled struct {
 //   - a pool that fills again and again has no trend: it counts where nothing grows;
 //   - containers that were looked at decide where the trend is open, and say so where
 //     what it saw is a container that fills up, or memory that was reserved before;
+//   - so do the places that ask the driver for more and more;
 //   - so do the ages of the allocator's blocks, and of these one kind also where the trend
 //     saw nothing below a sawtooth;
 //   - what was left over counts where its trust is above the trend's, unless the
@@ -67,6 +68,7 @@ func decide(x *examined, f findings) *settled {
 		s.weighObjects(f.objects)
 		s.weighObjects(f.reserved)
 		weighAges(s, f.ages)
+		s.weighObjects(f.sites)
 	}
 	d.weighLeftovers(f)
 	if f.magnitude != nil && d.restsOn == "" {

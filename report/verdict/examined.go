@@ -25,6 +25,7 @@ func examine(p process, c trend.Conditions) *examined {
 		x.grow[k] = x.judged.Examine(x.judged.series[k], x.judged.question(k, c))
 	}
 	x.settleLive()
+	x.settleStill()
 	x.settleTeeth()
 	x.settleIdle(c)
 	x.settleLoads(c)

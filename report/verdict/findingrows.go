@@ -15,7 +15,7 @@ type FindingRow struct {
 // rows are the findings that speak of a growth, or of its absence, in a fixed order.
 func (f *findings) rows() []FindingRow {
 	var out []FindingRow
-	for _, one := range [...]*finding{&f.trend, f.objects, f.ages, f.leftover, f.gaveBack, f.refill,
+	for _, one := range [...]*finding{&f.trend, f.objects, f.ages, f.sites, f.leftover, f.gaveBack, f.refill,
 		f.magnitude} {
 		if one == nil || one.by == "" {
 			continue

@@ -12,6 +12,7 @@ type findings struct {
 	objects   *finding // of containers that were looked at while the program ran
 	reserved  *finding // of memory that was handed out before and is filled
 	ages      *finding // of the generations of the allocator's blocks
+	sites     *finding // of what the driver was asked for, by place, while the program ran
 	magnitude *finding // of a run that is too short for a trend
 }
 
@@ -21,7 +22,7 @@ func find(x *examined) findings {
 	f.trend, f.shares = findTrend(x.trends())
 	f.objects = findObjects(x)
 	f.reserved = findReserved(x)
-	f.ages = x.ages
+	f.ages, f.sites = x.ages, findDriverSites(x)
 	f.starting = findStart(x, f.trend)
 	if f.trend.of == keys || f.starting != nil { // a pool that fills counts nowhere else
 		f.refill = findRefills(x.judged, x.grow[keyIdle].Gained())

@@ -12,8 +12,10 @@ import (
 
 // What generations of blocks must be like to say something.
 const (
-	keepingGenerations = 4   // that each left survivors, for a leak
-	emptyGenerations   = 3   // that left none, for health
+	keepingGenerations = 4 // that each left survivors, for a leak
+	emptyGenerations   = 3 // that left none, for health
+	fewEmpty           = 2 // of them, where they are of much of the time
+	emptyPart          = 1. / 3
 	stayed             = .9  // of what survived its first look, up to the last
 	evenly             = .5  // of the fastest rate, at the slowest generation
 	stillAdding        = .7  // of the mean rate, at the latest generation
@@ -33,6 +35,28 @@ type generation struct {
 
 // rate is how fast survivors came, in bytes a second.
 func (g *generation) rate() float64 { return g.last / (g.to - g.from) }
+
+// kept is what some generations left together.
+type kept struct {
+	size, count, lasted float64 // bytes or things, blocks, seconds
+	slowest, fastest    float64 // rates of survivors
+	stayed              bool    // what a collection takes later is a sawtooth, too
+}
+
+// keptOf is what generations left.
+func keptOf(list []generation) kept {
+	k := kept{slowest: math.Inf(1), stayed: true, lasted: list[len(list)-1].to - list[0].from}
+	for i := range list {
+		g := &list[i]
+		k.stayed = k.stayed && g.last >= stayed*g.first
+		k.slowest, k.fastest = math.Min(k.slowest, g.rate()), math.Max(k.fastest, g.rate())
+		k.size, k.count = k.size+g.last, k.count+g.count
+	}
+	return k
+}
+
+// even reports whether each generation left about as much for its time.
+func (k *kept) even() bool { return k.slowest > 0 && k.slowest >= evenly*k.fastest }
 
 // generations are those of the process that later looks found again, the oldest first,
 // without what lived at the first look.
@@ -71,8 +95,12 @@ func findGenerations(x *examined) *finding {
 			return f
 		}
 	}
-	if n := len(all); n >= emptyGenerations {
-		return x.foundEmpty(all[n-emptyGenerations:])
+	for _, few := range [...]int{emptyGenerations, fewEmpty} {
+		if n := len(all); n >= few {
+			if f := x.foundEmpty(all[n-few:]); f != nil {
+				return f
+			}
+		}
 	}
 	return nil
 }
@@ -80,18 +108,10 @@ func findGenerations(x *examined) *finding {
 // foundKeeping is the finding that each of some generations left survivors, evenly and
 // to the last; nil where they did not.
 func (x *examined) foundKeeping(list []generation) *finding {
-	slowest, fastest, size, count := math.Inf(1), 0., 0., 0.
-	for i := range list {
-		g := &list[i]
-		if g.last < stayed*g.first {
-			return nil // what a collection takes later is a sawtooth, too
-		}
-		slowest, fastest = math.Min(slowest, g.rate()), math.Max(fastest, g.rate())
-		size, count = size+g.last, count+g.count
-	}
+	k := keptOf(list)
+	size, count, lasted := k.size, k.count, k.lasted
 	first, last := &list[0], &list[len(list)-1]
-	lasted := last.to - first.from
-	if slowest < evenly*fastest || last.rate() < stillAdding*size/lasted || size <= x.whole.delta(keyLive) {
+	if !k.stayed || !k.even() || last.rate() < stillAdding*size/lasted || size <= x.whole.delta(keyLive) {
 		return nil
 	}
 	if x.deviceLived() < startAlive || last.to-x.deviceBegan() < startAlive {
@@ -122,23 +142,21 @@ func spanOf(x *examined, g *trend.Growth) float64 {
 
 // foundEmpty is the finding that no generation left survivors, and that the lowest of
 // what is live is as low as it was: a block that is replaced by a larger one again and
-// again leaves none either. Nil where it is not so.
+// again leaves none either. A few small blocks that are found at each look may lie where
+// others did, so of their number the lowest alone counts then. Nil where it is not so.
 func (x *examined) foundEmpty(list []generation) *finding {
 	bytes, count := 0., 0.
 	for _, g := range list {
 		bytes, count = bytes+g.last, count+g.count
 	}
 	first, last := &list[0], &list[len(list)-1]
-	if bytes > x.whole.delta(keyLive)/2 || last.to-first.from < emptyFor {
+	lasted := last.to - first.from
+	if bytes > x.whole.delta(keyLive)/2 || lasted < emptyFor ||
+		len(list) < emptyGenerations && lasted < emptyPart*x.deviceLived() {
 		return nil
 	}
-	if s := x.whole.series[keyCount]; s != nil && count > x.whole.delta(keyCount)/2 {
-		return nil
-	}
-	clock := x.judged.clock
-	before := x.lowest(first.from, last.to)
-	after := x.lowest(last.to, clock[len(clock)-1])
-	if !(after <= before+x.whole.delta(keyLive)) {
+	many := x.whole.series[keyCount] != nil && count > x.whole.delta(keyCount)/2
+	if !x.isAsLow(keyLive, first.from, last.to) || many && !x.isAsLow(keyCount, first.from, last.to) {
 		return nil
 	}
 	return &finding{by: ByObjects, of: keyLive, owner: nobody, score: .9, why: fmt.Sprintf(
@@ -146,11 +164,19 @@ func (x *examined) foundEmpty(list []generation) *finding {
 		duration(first.from), duration(last.to), duration(last.end))}
 }
 
-// lowest is about the least that was live between two times, in bytes; NaN where too
-// little is known.
-func (x *examined) lowest(from, to float64) float64 {
+// isAsLow reports whether a series was no higher at its lowest after some time than
+// within it.
+func (x *examined) isAsLow(k key, from, to float64) bool {
+	before := x.lowest(k, from, to)
+	after := x.lowest(k, to, x.judged.clock[len(x.judged.clock)-1])
+	return after <= before+x.whole.delta(k)
+}
+
+// lowest is about the least that a series was between two times; NaN where too little is
+// known.
+func (x *examined) lowest(k key, from, to float64) float64 {
 	var in []float64
-	for i, v := range x.judged.series[keyLive] {
+	for i, v := range x.judged.series[k] {
 		if c := x.judged.clock[i]; c > from && c <= to && v == v {
 			in = append(in, v)
 		}

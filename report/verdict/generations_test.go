@@ -125,6 +125,32 @@ func TestNoGenerationThatLeavesSurvivorsIsHealth(t *testing.T) {
 	}
 }
 
+// What a program sets up stays, and small blocks lie where others did at each look.
+func TestTwoGenerationsWithoutSurvivorsAreHealthWhereTheyAreMuchOfTheTime(t *testing.T) {
+	t.Parallel()
+	aged := func(rows int, kept float64) *program {
+		blocks := each(500, func(i int) block {
+			from := float64(i) / 10
+			return block{from: from, to: from + .35, bytes: 512 * kib}
+		})
+		for i := range 90 {
+			blocks = append(blocks, block{where: 1000 + i, from: float64(i) / 10, to: forGood, bytes: mib},
+				block{where: 2000 + i, recurring: .5, bytes: 512})
+		}
+		for i := range int(kept) {
+			blocks = append(blocks, block{where: 3000 + i, from: 10 + .5*float64(i), to: forGood, bytes: mib})
+		}
+		return newProgram(rows).healthy().aged(2*gib, blocks)
+	}
+	v := aged(700, 0).judge()
+	if v.Verdict != None || v.RestsOn != ByObjects {
+		t.Errorf("%s by %s", v.Summary, v.RestsOn)
+	}
+	if v := aged(700, 40).judge(); v.Verdict == None {
+		t.Errorf("two blocks a second stay: %s", v.Summary)
+	}
+}
+
 func TestAgesOfBlocksAccuseNothingThatGivesThemBack(t *testing.T) {
 	t.Parallel()
 	const second = 20 // rows

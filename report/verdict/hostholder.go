@@ -21,26 +21,14 @@ func hostHolder(s *settled, last []HolderRow) *HolderRow {
 		return nil
 	}
 	beside := s.judged.series[keyLive] != nil
-	lasted := s.judged.clock[len(s.judged.clock)-1] - s.judged.clock[0]
-	came, still := s.lastRates()
-	grew, best := make([]float64, len(last)), -1
 	for i := range last {
-		h := &last[i]
-		grew[i] = float64(h.Bytes) // at the end, beyond what was there when the program was under way
-		if rate, looked := came[h.Path]; looked {
-			if grew[i] = rate * lasted; grew[i] > mostExplained*s.size {
-				grew[i] = float64(h.Bytes) // it came faster than all that grows: it filled, and did not go on
-			}
-		}
-		grew[i] = min(max(grew[i], heldBelow(last, h)), s.size)
-		if h.Path == s.held && s.held != "" && h.Host == beside {
+		if h := &last[i]; h.Path == s.held && s.held != "" && h.Host == beside {
 			return h
 		}
-		named := hasName(h.Path) || h.Filled != "" // a line of the program is as good as a name
-		// What a function held is gone with it when the program has ended.
-		if h.Gone && !still[h.Path] || h.Bound > 0 || !named || beside && !h.Host {
-			grew[i] = 0
-		} else if grew[i] > 0 && (best < 0 || grew[i] > grew[best]) {
+	}
+	grew, best := hostGrew(s, last), -1
+	for i := range last {
+		if grew[i] > 0 && (best < 0 || grew[i] > grew[best]) {
 			best = i
 		}
 	}
@@ -55,6 +43,31 @@ func hostHolder(s *settled, last []HolderRow) *HolderRow {
 		return nil
 	}
 	return &last[best]
+}
+
+// hostGrew is by how many bytes of host memory each holder grew, while the growth was
+// watched; 0 of one that does not count.
+func hostGrew(s *settled, last []HolderRow) []float64 {
+	beside := s.judged.series[keyLive] != nil
+	lasted := s.judged.clock[len(s.judged.clock)-1] - s.judged.clock[0]
+	came, still := s.lastRates()
+	grew := make([]float64, len(last))
+	for i := range last {
+		h := &last[i]
+		grew[i] = float64(h.Bytes) // at the end, beyond what was there when the program was under way
+		if rate, looked := came[h.Path]; looked {
+			if grew[i] = rate * lasted; grew[i] > mostExplained*s.size {
+				grew[i] = float64(h.Bytes) // it came faster than all that grows: it filled, and did not go on
+			}
+		}
+		grew[i] = min(max(grew[i], heldBelow(last, h)), s.size)
+		named := hasName(h.Path) || h.Filled != "" // a line of the program is as good as a name
+		// What a function held is gone with it when the program has ended.
+		if h.Gone && !still[h.Path] || h.Bound > 0 || !named || beside && !h.Host {
+			grew[i] = 0
+		}
+	}
+	return grew
 }
 
 // heldBelow are the bytes that holders have at a holder's path at the end: what graphs keep

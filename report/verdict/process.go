@@ -116,13 +116,36 @@ func (p *process) clones() (out []CloneRow) {
 // sites are the last recorded ones, the program's own and those of what the
 // driver was asked for.
 func (p *process) sites() (own, driver []SiteRow) {
+	var looks [][]SiteRow
 	for _, e := range p.events.about(p.pid) {
 		switch {
 		case e.Kind == record.KindSites && len(e.Sites) > 0:
 			own = e.Sites
+		case e.Kind == record.KindDriverSites && e.Name == record.NameLook:
+			driver = grownSince(e.Sites, looks)
+			looks = append(looks, e.Sites)
 		case e.Kind == record.KindDriverSites:
 			driver = e.Sites
 		}
 	}
 	return own, driver
+}
+
+// lookBefore is how many looks before another one was when about half of the time was over.
+const lookBefore = 2
+
+// grownSince are the sites of a look with what they hold more than at an earlier one.
+func grownSince(sites []SiteRow, looks [][]SiteRow) []SiteRow {
+	if len(looks) < lookBefore {
+		return sites
+	}
+	earlier := map[string]int64{}
+	for _, s := range looks[len(looks)-lookBefore] {
+		earlier[s.Site] = s.Bytes
+	}
+	out := slices.Clone(sites)
+	for i := range out {
+		out[i].GrowthBytes = out[i].Bytes - earlier[out[i].Site]
+	}
+	return out
 }

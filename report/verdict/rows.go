@@ -44,7 +44,8 @@ func (s *settled) verdict() *Verdict {
 
 // say writes down what a person reads first, of what the verdict has by now.
 func say(s *settled, v *Verdict) {
-	v.Claim, v.Next = s.answer(v), s.next(v)
+	v.Parts = partsOf(s, v.Holders)
+	v.Claim, v.Next = s.answer(v), nextParts(s.next(v), v.Parts, v.Holders)
 	v.Answer = sentence(s.lead(), v.Claim)
 }
 

@@ -63,6 +63,7 @@ type Verdict struct {
 	Holders     []HolderRow  `json:"holders,omitempty"`
 	Sites       []SiteRow    `json:"sites,omitempty"`
 	Clones      []CloneRow   `json:"clones,omitempty"`
+	Parts       []PartRow    `json:"parts,omitempty"` // of a growth that several holders share
 	Causes      []Cause      `json:"causes,omitempty"`
 	DrivenBy    *DrivenBy    `json:"driven_by,omitempty"`
 	Window      Window       `json:"window"`

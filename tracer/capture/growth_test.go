@@ -56,3 +56,32 @@ func TestWithoutAnEarlierLookNoGrowthIsTold(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+func TestEachLookTellsWhatWasHeldThen(t *testing.T) {
+	t.Parallel()
+	start := time.Now()
+	p := &process{ledger: newLedger()}
+	for second := range 60 {
+		p.ledger.apply(&event{kind: kindAlloc, ptr: uint64(1 + second), size: 1 << 20, frames: stack{2}})
+		for small := range 2 * mostTold {
+			at := uint64(1000 + 100*second + small)
+			p.ledger.apply(&event{kind: kindAlloc, ptr: at, size: 1, frames: stack{uint64(10 + small)}})
+		}
+		p.history.note(p.ledger, start.Add(time.Duration(second)*time.Second))
+	}
+	for range 2 { // asked twice, it says the same
+		looks := p.told()
+		if len(looks) != looksTold+1 {
+			t.Fatalf("%d looks", len(looks))
+		}
+		for i, look := range looks {
+			second := int64(look.At.Sub(start).Seconds())
+			if len(look.Sites) != mostTold || look.Sites[0].Site != "0x2" || look.Sites[0].Count != second+1 {
+				t.Errorf("look %d at %d s: %+v", i, second, look.Sites[0])
+			}
+		}
+		if last := looks[len(looks)-1]; last.At.Sub(start) != 59*time.Second {
+			t.Errorf("the last was at %v", last.At.Sub(start))
+		}
+	}
+}

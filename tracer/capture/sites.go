@@ -26,6 +26,7 @@ func (r *Reader) Final(pid int) error {
 	defer r.mu.Unlock()
 	if p := r.procs[pid]; p != nil {
 		p.final = p.ledger.held()
+		p.history.ends(p.final, time.Now())
 	}
 	return err
 }

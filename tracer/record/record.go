@@ -92,8 +92,10 @@ const (
 	KindHolders       = "holders" // who holds them, in Holders
 	KindWarning       = "warning"
 	// KindDriverSites are survivors by the place that asked the driver for them,
-	// in Sites: segments of pools and handles, not the program's own blocks.
+	// in Sites: segments of pools and handles, not the program's own blocks. Those named
+	// NameLook are of the largest sites, at a moment while the program ran.
 	KindDriverSites = "driver_sites"
+	NameLook        = "look"
 	// KindFirstTouch says whose code first touched new pages, in FirstTouch.
 	KindFirstTouch = "first_touch"
 	// KindProcess introduces one of several processes: its Name, and its Rank

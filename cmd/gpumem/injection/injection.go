@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gpumem/gpumem/tracer"
+	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/capture"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -247,6 +248,15 @@ func refused(pid int, f *capture.Failure) record.Event {
 // mostHeld bounds the sites that one refusal tells.
 const mostHeld = 20
 
+// tellLooks reports what a process held while it ran, each look at its own time.
+func tellLooks(pid int, looks []capture.Look, clock agent.Clock, emit func(record.Event)) {
+	for _, look := range looks {
+		at := time.Duration(clock.Now()) - time.Since(look.At)
+		emit(record.Event{TMs: float64(at) / float64(time.Millisecond), PID: pid,
+			Kind: record.KindDriverSites, Name: record.NameLook, Sites: look.Sites})
+	}
+}
+
 // Cells are the columns of a process.
 func (d *driverCapture) Cells(pid int) []record.Cell {
 	if reader := d.reader.Load(); reader != nil {
@@ -276,8 +286,11 @@ func (d *driverCapture) tell(explain bool, main int, command string, emit func(r
 	if err := reader.Poll(); err != nil {
 		warn(0, err.Error())
 	}
+	clock := agent.NewClock()
 	for _, pid := range reader.PIDs() {
-		if sites := reader.Sites(pid); len(sites) > 0 {
+		sites := reader.Sites(pid)
+		if len(sites) > 0 {
+			tellLooks(pid, reader.Looks(pid), clock, emit)
 			emit(record.Event{PID: pid, Kind: record.KindDriverSites, Sites: sites[:min(len(sites), 200)]})
 		}
 		if receipt, ok := reader.Trimmed(pid); ok {

@@ -1,0 +1,264 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// siteCourse is what one place held of what it asked the driver for, at moments while
+// the program ran.
+type siteCourse struct {
+	site  string
+	at    []float64 // seconds
+	sites []record.Site
+}
+
+const (
+	// evenCost is by how much handles may differ in what they cost from look to look:
+	// else the account does not rise with their number.
+	evenCost = 2.
+	// soonAfter is the part of the time between two looks in which the one at the end
+	// comes too soon after the last to tell how fast things come.
+	soonAfter = .3
+)
+
+// siteCourses are those of the places that the last look found, in its order.
+func (p *process) siteCourses() []siteCourse {
+	var out []siteCourse
+	for _, e := range p.events.about(p.pid) {
+		if e.Kind != record.KindDriverSites || e.Name != record.NameLook {
+			continue
+		}
+		before := out
+		out = nil
+		for _, s := range e.Sites {
+			c := siteCourse{site: s.Site}
+			for i := range before {
+				if before[i].site == s.Site {
+					c = before[i]
+				}
+			}
+			c.at, c.sites = append(c.at, e.TMs/1000), append(c.sites, s)
+			out = append(out, c)
+		}
+	}
+	for i := range out {
+		out[i].joinLast()
+	}
+	return out
+}
+
+// joinLast leaves out a look that the one at the end came soon after.
+func (c *siteCourse) joinLast() {
+	if n := len(c.at); n > 2 && c.at[n-1]-c.at[n-2] < soonAfter*(c.at[n-2]-c.at[n-3]) {
+		c.at = append(c.at[:n-2:n-2], c.at[n-1])
+		c.sites = append(c.sites[:n-2:n-2], c.sites[n-1])
+	}
+}
+
+// handles reports whether the place made handles, which have no bytes.
+func (c *siteCourse) handles() bool { return c.sites[len(c.sites)-1].Bytes == 0 }
+
+// amount is what the place held at a look: bytes, or handles.
+func (c *siteCourse) amount(i int) float64 {
+	if c.handles() {
+		return float64(c.sites[i].Count)
+	}
+	return float64(c.sites[i].Bytes)
+}
+
+// generations are what the place held more at each look than at the one before.
+func (c *siteCourse) generations() []generation {
+	var out []generation
+	for i := 1; i < len(c.at); i++ {
+		came := c.amount(i) - c.amount(i-1)
+		out = append(out, generation{from: c.at[i-1], to: c.at[i], first: came, last: came,
+			count: float64(c.sites[i].Count - c.sites[i-1].Count), lookedAt: c.at[i], end: c.at[i]})
+	}
+	return out
+}
+
+// rises reports whether the place held more at each of the last looks, and evenly, and
+// how fast it came.
+func (c *siteCourse) rises() (rate float64, ok bool) {
+	all := c.generations()
+	if len(all) < keepingGenerations {
+		return 0, false
+	}
+	all = all[len(all)-keepingGenerations:]
+	k := keptOf(all)
+	return k.size / k.lasted, k.even()
+}
+
+// findDriverSites is what the capture's looks say: that places which ask the driver for
+// memory, or make handles of it, hold more at each look, and that this explains the
+// growth of an account. Nil where they do not.
+func findDriverSites(x *examined) *finding {
+	list := x.siteCourses()
+	if x.whole.untimed || x.deviceLived() < startAlive {
+		return nil
+	}
+	var largest [2]*siteCourse // of the device's memory, and of the host's
+	var rates [2]float64
+	for i := range list {
+		c := &list[i]
+		rate, ok := c.rises()
+		if !ok {
+			continue
+		}
+		if c.handles() {
+			if f := x.foundHandles(c); f != nil {
+				return f
+			}
+			continue
+		}
+		of := 0
+		if isHosts(c.site) {
+			of = 1
+		}
+		if rates[of] += rate; largest[of] == nil || rate > c.rateOf(largest[of]) {
+			largest[of] = c
+		}
+	}
+	for of, keys := range [...][]key{{keyLive, keyUntracked, keyDevice}, {keyHost}} {
+		if c := largest[of]; c != nil {
+			if f := x.foundSite(c, rates[of], keys); f != nil {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+// rateOf is how fast another place's bytes came.
+func (c *siteCourse) rateOf(o *siteCourse) float64 {
+	rate, _ := o.rises()
+	return rate
+}
+
+// window is the time of the last generations of a place.
+func (c *siteCourse) window() (from, to float64) {
+	n := len(c.at)
+	return c.at[n-1-keepingGenerations], c.at[n-1]
+}
+
+// foundSite is that places ask for more and more memory, at such a rate, and explain the
+// growth of one of some series; nil where they do not. What a pool took for itself is
+// the pool's.
+func (x *examined) foundSite(c *siteCourse, rate float64, of []key) *finding {
+	from, to := c.window()
+	asks := x.whole.asksItself()
+	pool := x.whole.between(keyLive, from, to) + x.whole.between(keyIdle, from, to)
+	if !asks && of[0] == keyLive && pool > 0 {
+		rate -= pool
+	}
+	for _, k := range of {
+		if x.whole.series[k] == nil || k == keyLive && !asks {
+			continue
+		}
+		rise := x.whole.between(k, from, to)
+		part := rate / rise
+		explains := rise > 0 && part >= leastExplained && part <= mostExplained
+		if !explains || rise*(to-from) <= x.whole.delta(k) {
+			continue
+		}
+		f := x.foundBySites(k, c)
+		if k == keyDevice {
+			f.owner = theProgram
+		}
+		return f
+	}
+	return nil
+}
+
+// foundHandles is that a place makes more and more handles, and that an account rises
+// with their number; nil where none does.
+func (x *examined) foundHandles(c *siteCourse) *finding {
+	cached := strings.HasSuffix(c.site, " [module]") || strings.HasSuffix(c.site, " [graph]")
+	from, to := c.window()
+	if more := c.amount(len(c.at)-1) - c.amount(len(c.at)-1-keepingGenerations); more < account.MoreHandles ||
+		cached && more < mostCached || to-from < startAlive/2 {
+		return nil
+	}
+	for _, k := range [...]key{keyUntracked, keyHost} {
+		if x.whole.series[k] == nil {
+			continue
+		}
+		least, most, rose := math.Inf(1), 0., 0.
+		n := len(c.at)
+		for i := n - keepingGenerations; i < n; i++ {
+			came := x.whole.level(k, c.at[i]) - x.whole.level(k, c.at[i-1])
+			cost := came / (c.amount(i) - c.amount(i-1))
+			least, most, rose = math.Min(least, cost), math.Max(most, cost), rose+came
+		}
+		if least > 0 && most <= evenCost*least && rose > x.whole.delta(k) {
+			f := x.foundBySites(k, c)
+			f.owner = theDriver
+			return f
+		}
+	}
+	return nil
+}
+
+// level is about what a series was at a time: the middle of the readings around it; NaN
+// where there are none.
+func (l *accounts) level(k key, at float64) float64 {
+	const around = .5
+	var near []float64
+	for i, v := range l.series[k] {
+		if math.Abs(l.clock[i]-at) <= around && v == v {
+			near = append(near, v)
+		}
+	}
+	return stat.Median(near)
+}
+
+// foundBySites is the finding about the place that holds most of what comes.
+func (x *examined) foundBySites(k key, c *siteCourse) *finding {
+	first, last := len(c.at)-1-keepingGenerations, len(c.at)-1
+	f := &finding{by: ByObjects, of: k, owner: ownerOf(k), size: x.roseBetween(k)}
+	f.score = 1 - .15*math.Pow(.5, float64(len(c.at)-1-keepingGenerations))
+	held := func(i int) string {
+		if c.handles() {
+			return units.Count(c.sites[i].Count)
+		}
+		return units.Bytes(float64(c.sites[i].Bytes)) + " in " +
+			units.Counted(c.sites[i].Count, "block", "blocks")
+	}
+	f.why = fmt.Sprintf("%s from %s was more at each of %d looks and explains the growth: %s at %s, %s at %s",
+		classOfSite(c.site), placeOfSite(c.site), keepingGenerations+1,
+		held(first), duration(c.at[first]), held(last), duration(c.at[last]))
+	return f
+}
+
+// roseBetween is by how much a series rose over its window.
+func (x *examined) roseBetween(k key) float64 {
+	known := stat.Known(x.judged.series[k][min(x.grow[k].From, len(x.judged.clock)):])
+	if len(known) == 0 {
+		return 0
+	}
+	return math.Max(0, known[len(known)-1]-known[0])
+}
+
+// placeOfSite is a site in a sentence.
+func placeOfSite(site string) string {
+	if p := record.PlaceOf(withoutClass(site)); p.File != "" {
+		return placeText(p)
+	}
+	place, _, _ := strings.Cut(withoutClass(site), calledBy)
+	return place
+}
+
+// classOfSite is what a site asked for.
+func classOfSite(site string) string {
+	if at := strings.LastIndex(site, " ["); at > 0 && strings.HasSuffix(site, "]") {
+		return "the number of " + site[at+2:len(site)-1] + "s"
+	}
+	return "device memory"
+}
