@@ -12,6 +12,7 @@ STEPS = 5  # after which what the program keeps on purpose is there
 FIRST_SECONDS = 2.0  # of a life, before the first look
 SHARE = 0.001  # of the time, for looks
 CREDIT = 0.15  # seconds that the first looks may take beyond that
+FREE = 2  # looks beyond both, of a program that grows while nobody is known to hold it
 SECONDS = 1.0  # one look may take, at most
 GROWTH = (256 << 10, 1 << 20)  # bytes of arrays at steps, and of the heap, to look for
 ON_HOST = 8 << 20  # bytes of the heap beside a device, to look for what holds them
@@ -33,6 +34,7 @@ class Surveys:
         self._sites_first = None  # (when, the same) of a program without steps
         self._sites_live = 0  # live bytes then
         self._spent = 0.0  # seconds, for looks
+        self._free = FREE  # looks that need not be paid for
         self._held = ()  # Process.held at the survey or the last look after it
         self._heap = None  # bytes of the heap at the survey, or the first look
         self.restart()
@@ -42,7 +44,7 @@ class Surveys:
         of no use."""
         if not self._is_final:
             self._register, self._told, self._single, self._heap = None, [], {}, None
-        self._spent = 0.0
+        self._spent, self._free = 0.0, FREE
         self._begin()
         self._notes = []  # of the last two looks: (when, running.Noted)
 
@@ -50,6 +52,7 @@ class Surveys:
         """From now on time counts."""
         self._begun = own.monotonic()
         self._next = self._sites_next = self._begun + FIRST_SECONDS
+        self._unpaid = self._next  # as _next, whatever looks have cost
 
     def reference(self):
         """The register.Register to compare with, or None."""
@@ -91,17 +94,20 @@ class Surveys:
         """Looks for holders when it is time: each time at twice the age of the
         time before, if that is not too dear; after a look that only notes one that
         compares follows in any case. Returns whether it did."""
-        if now < self._next:
+        if now < self._next and not self._is_worth_it(process, now):
             return False
         if self._is_steady(process):
-            self._next = now + SECONDS
+            self._next = self._unpaid = now + SECONDS
             return False
-        __import__("gpumem_agent.holders.running")  # once, and no part of the cost
+        self._free -= now < self._next
+        # Once, and no part of the cost, nor of the time that the look has: beside a program
+        # that does not give up the interpreter's lock it may take as long.
+        __import__("gpumem_agent.holders.running")
         begun = own.thread_time()
-        self._next = now + max(now - self._begun, SECONDS)
+        self._next = self._unpaid = now + max(now - self._begun, SECONDS)
         self._held = process.held()
         compares = self._register is not None or bool(self._notes)
-        self.look_now(process, now + SECONDS)
+        self.look_now(process, own.monotonic() + SECONDS)
         if process.sites_wanted and not process.steps.known:
             self._look_at_sites_beside(process)
         paid = self._paid(own.thread_time() - begun)
@@ -109,18 +115,30 @@ class Surveys:
             self._next = max(self._next, paid)
         return True
 
+    def _is_worth_it(self, process, now):
+        """Whether to look once more before that is paid for: a first look may have come too
+        early, or had no time on a busy machine, and a short program has no other."""
+        if now < self._unpaid or not self._free or self.told:
+            return False
+        return any(gain > least for gain, least in self._gains(process))
+
     def _is_steady(self, process):
         """Whether a program that tells steps holds no more than it did at the survey
         or the last look, so that there is nobody to look for. Each of the figures
         that is unknown now or then says nothing."""
         if self._register is None or not process.steps.known:
             return False
+        gains = self._gains(process)
+        return bool(gains) and all(gain <= least for gain, least in gains)
+
+    def _gains(self, process):
+        """Pairs of what the program holds more than at the survey or the last look, and of
+        how much is worth a look."""
         held = process.held()
         both = list(zip(self._held, held, GROWTH))
         # The heap is read seldom: what was unknown then counts from now on.
         self._held = [now if then is None else then for then, now in zip(self._held, held)]
-        gains = [(now - then, least) for then, now, least in both if None not in (then, now)]
-        return bool(gains) and all(gain <= least for gain, least in gains)
+        return [(now - then, least) for then, now, least in both if None not in (then, now)]
 
     def _paid(self, cost):
         """When what looks have cost so far is little enough of the life."""
