@@ -76,7 +76,7 @@ class SurveysTest(unittest.TestCase):
     def test_a_look_a_moment_after_another_takes_nothing_back(self):
         now = time.monotonic()
         told = [{"path": "list t.kept", "bytes": 8 << 20, "count": 8, "over_ms": 8000.0}]
-        noted = types.SimpleNamespace(places={}, complete=True)
+        noted = types.SimpleNamespace(places={}, sizes={}, complete=True)
         original, running.look = running.look, lambda *_: ([], noted)
         try:
             for age, left in ((1, told), (9, [])):

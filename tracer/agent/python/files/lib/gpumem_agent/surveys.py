@@ -156,13 +156,16 @@ class Surveys:
         if reference is None and self._notes:
             since, reference = self._notes[-1]
         begun = own.monotonic()
-        places = self._notes[-1][1].places if self._notes else {}
+        known = self._notes[-1][1] if self._notes else None
+        before = (self._told, known.places, known.sizes) if known else (self._told, {}, {})
         on_host = self._heap_grew(process.held()[1])
-        found, noted = running.look(process, reference, deadline, (self._told, places), on_host)
+        found, noted = running.look(process, reference, deadline, before, on_host)
         for entry in found:
-            entry["over_ms"] = round(1000 * (begun - since), 3)
+            entry["over_ms"] = round(1000 * (begun - entry.get("since", since)), 3)
         told = running.lasting(found, self._told)
         self._single, swelling = running.swelling(found, self._single)
+        for entry in found:
+            entry.pop("since", None)
         told += swelling
         late = own.monotonic() > deadline or not noted.complete
         if late or self._register is None and self._notes and not self._is_aged(since):

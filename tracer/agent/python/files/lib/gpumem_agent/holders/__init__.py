@@ -37,6 +37,7 @@ The modules, each importing only those above it:
   contents   what the elements of a container take beyond themselves
   naming     from arrays and paths to holders with bytes and counts
   classes    the class that gained objects, where no container did
+  growing    what grows by itself: buffers, a pickler's memo, a database in memory
   graphs     which variable keeps an autograd graph that grows
   running    the look while the program runs
   ending     the search at its end

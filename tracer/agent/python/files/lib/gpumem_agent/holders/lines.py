@@ -31,12 +31,19 @@ from gpumem_agent.holders.texts import adds_below, adds_to, in_program, inside, 
 
 MOST_LINES = 2  # told of a name
 LOGGED = "records of a log"  # in place of a name
+DATABASE = "rows of a database"  # likewise
+FOR_THE_END = "callbacks for the end"
+MADE_MODULES = "modules made at run time"
 # What adds to an attribute of a library's object that the program does not name, or to
 # what has no name.
 ADDERS = {
     # A constant name, or the module's, asks for the same one each time.
     "loggerDict": r"""(?:getLogger|getChild)\s*\(\s*(?!\)|__name__|["'][^"'{%]*["']\s*\))""",
     LOGGED: r"\b(?:logging|\w*log(?:ger)?)\.(?:debug|info|warning|error|exception|critical|log)\s*\(",
+    DATABASE: r"""\.execute(?:many|script)?\s*\(\s*f?["']+\s*(?i:insert|replace|create\s+table\s+\w+\s+as)\b""",
+    FOR_THE_END: r"\batexit\.register\b",
+    MADE_MODULES: r"\bsys\.modules\[[^\]]*\]\s*=(?!=)|\bModuleType\s*\(",
+    "_registry": r"\bfinalize\s*\(",
     "handlers": r"\.addHandler\s*\(",
     "filters": r"\.addFilter\s*\(",
     "_callbacks": r"\.add_done_callback\s*\(",

@@ -11,6 +11,7 @@ from gpumem_agent.holders.kinds import (
     LRU_CACHE,
     SEQUENCES,
     SUSPENDED,
+    THREAD_LOCAL,
     attributes,
     code_of,
     elements_of,
@@ -191,6 +192,10 @@ class Path:
         elif at > 0 and self.container is None and _is_own(parent):
             # What waits for it is a library's: the function says more.
             self._parts = ["%s()" % code_of(parent).co_name, _attribute(parent, child)]
+        elif is_a(parent, THREAD_LOCAL) and at + 3 < len(self.chain) and type(self.chain[at + 2]) is dict:
+            # Its dictionaries by thread, and the one of a thread's.
+            self._parts.append(".%s" % key_of(self.chain[at + 2], self.chain[at + 3]))
+            return at + 3
         elif is_a(parent, types.FrameType):
             name = " → %s()" % parent.f_code.co_name if at else ""
             self._parts.append(name + _local(parent, child))

@@ -10,7 +10,7 @@ graphs.
 import itertools
 
 from gpumem_agent.frameworks.sources import sources
-from gpumem_agent.holders import classes, garbage, living
+from gpumem_agent.holders import classes, garbage, growing, living
 from gpumem_agent.holders.downward import Reach
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import Holders, grown, late, sized, state_of
@@ -26,9 +26,10 @@ LONGER = 1.5  # times as long as an earlier look: what holds no more then has no
 PAUSE = 0.001  # seconds, for the program to go on
 
 
-def look(process, reference, deadline, before=((), {}), on_host=False):
+def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     """(holders of what is later than the reference, what was reached). Before are the
-    holders of the look before, and the places of what it reached. On the host containers
+    holders of the look before, the places of what it reached, and what it noted of what
+    grows by itself. On the host containers
     are looked for as well beside a device."""
     frameworks = sources(process.frameworks)
     on_device = any(f.active() for f in process.frameworks)
@@ -36,9 +37,11 @@ def look(process, reference, deadline, before=((), {}), on_host=False):
     is_off = garbage.is_off()  # and nobody else frees what refers to itself
     census = living.census() if is_off or not on_device else {}
     noted = Noted(reach, census)
+    found = Holders(deadline, Downwards(reach))
+    if on_host or not on_device:
+        noted.sizes = growing.add(found, reach, before[2], {"host": True} if on_device else {})
     if reference is None:
         return [], noted
-    found = Holders(deadline, Downwards(reach))
     arrays = _described(noted, reference, frameworks, deadline)
     found.state = state_of(arrays)
     recent = late(arrays, reference)
@@ -51,7 +54,7 @@ def look(process, reference, deadline, before=((), {}), on_host=False):
         classes.add(found, reach, reference, census, frameworks)
     elif on_host:
         add_containers(found, reach, reference, found.named(), {"host": True})
-    told, known = before
+    told, known, _ = before
     noted.places = {entry["path"]: known[entry["path"]] for entry in told if entry["path"] in known}
     noted.places.update(found.places())
     return renamed(found.listed(), noted.places, told, known), noted
@@ -77,7 +80,7 @@ def reached(frameworks):
     """What the program's names reach."""
     kinds = [kind for f in frameworks for kind in f.types()]
     hidden = next((pair for pair in (f.hidden() for f in frameworks) if pair[0]), ((), None))
-    return Reach(kinds, [kind for f in frameworks for kind in f.nested()], hidden)
+    return Reach(kinds, [kind for f in frameworks for kind in f.nested()], hidden, growing.kinds())
 
 
 def renamed(found, places, before, known):
@@ -104,7 +107,7 @@ def lasting(found, before):
     earlier, kept = {entry["path"]: entry for entry in before}, []
     for entry in found:
         told = earlier.get(entry["path"])
-        if entry["count"] > 1 and (told is None or entry["bytes"] > told["bytes"] or _is_longer(entry, told)):
+        if (entry["count"] > 1 or "since" in entry) and (told is None or entry["bytes"] > told["bytes"] or _is_longer(entry, told)):
             kept.append(entry)
         elif told is not None and entry.get("over_ms", 0) < LONGER * told.get("over_ms", 0):
             kept.append(told)
@@ -123,7 +126,7 @@ def swelling(found, before):
     that. One look alone would also find what a step is about to give up."""
     after, told = {}, []
     for entry in found:
-        if entry["count"] != 1:
+        if entry["count"] != 1 or "since" in entry:
             continue
         size, times = before.get(entry["path"], (None, 0))
         times = times + 1 if size is not None and entry["bytes"] > size else 0
@@ -142,6 +145,7 @@ class Noted(Register):
         super().__init__(reach.arrays(), reach.containers(), census)
         self.complete = reach.complete
         self.places = {}  # {path of a holder: identities of its containers}
+        self.sizes = {}  # of what grows by itself: see growing.add
 
 
 class Downwards:
