@@ -30,6 +30,15 @@ class Native:
         class Count(_ctypes._SimpleCData):
             _type_ = "q"
 
+        class Byte(_ctypes._SimpleCData):
+            _type_ = "B"
+
+        class Short(_ctypes._SimpleCData):
+            _type_ = "H"
+
+        class Python(_ctypes._SimpleCData):
+            _type_ = "O"
+
         class Pointer(_ctypes._SimpleCData):
             _type_ = "P"
 
@@ -40,7 +49,7 @@ class Native:
             _type_ = "z"
 
         self.Int, self.Unsigned, self.Size = Int, Unsigned, Size
-        self.Count = Count
+        self.Count, self.Byte, self.Short, self.Python = Count, Byte, Short, Python
         self.Pointer, self.Char, self.Text = Pointer, Char, Text
         self.byref = _ctypes.byref
         self._process = _ctypes.dlopen(None, 0)

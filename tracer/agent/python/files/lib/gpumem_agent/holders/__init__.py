@@ -23,6 +23,7 @@ or a variable of a function that runs. The words, as they are used here:
 
 The modules, each importing only those above it:
 
+  capsules   what exports of arrays keep
   kinds      questions to objects that run no code of the program's
   texts      searches in the text of source files
   calls      which calls of the program's lead to where a library fills its own

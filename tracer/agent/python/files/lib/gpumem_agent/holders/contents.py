@@ -12,6 +12,7 @@ import io
 import itertools
 import sys
 
+from gpumem_agent.holders import capsules
 from gpumem_agent.holders.downward import LEAVES
 from gpumem_agent.holders.kinds import NAMED, is_a, module_names
 
@@ -136,7 +137,10 @@ def size(item):
 
 
 def _native(item):
-    """Bytes of an object that has them outside of Python: one of ctypes, or a mapping."""
+    """Bytes of an object that has them outside of Python: one of ctypes, a mapping, or
+    a capsule with an array."""
+    if capsules.is_capsule(item):
+        return capsules.size(item)
     ctypes, mapping = sys.modules.get("_ctypes"), sys.modules.get("mmap")
     try:
         if ctypes is not None and is_a(item, ctypes._SimpleCData.__mro__[1]):

@@ -10,7 +10,6 @@ its own figure, of all its connections.
 """
 
 import functools
-import gc
 import io
 import sys
 import types
@@ -25,6 +24,7 @@ from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
 MOST = 64  # objects that are asked
+MANY = 100  # callbacks of whose bytes nothing is known
 SAMPLE = 32  # elements of a list of the interpreter's, the latest, that are weighed
 MOST_MEMO = 1 << 17  # entries of a memo that is copied to be weighed
 ENTRY = 16  # bytes of a memo's table for each
@@ -47,17 +47,18 @@ def _connection():
 
 
 def add(holders, reach, before, more):
-    """Adds what grew since it was noted before, as {key: (bytes at first, when, bytes at
-    the last look)}. Returns the same as of now. More are facts of each."""
+    """Adds what grew since it was noted before, as {key: (bytes and number at first, when,
+    those at the last look)}. Returns the same as of now. More are facts of each."""
     after = {}
     for key, size, path, count, facts in _measured(reach):
-        first, when, last = before.get(key, (size, own.monotonic(), size))
-        if size < last:
-            first, when = size, own.monotonic()
-        after[key] = first, when, size
-        if size > last and size - first >= WEIGHTY:
-            told = max(1, int(count * (size - first) / max(1, size)))
-            holders.add(path, size - first, told, {**facts, "since": when, **more})
+        now = size, count
+        first, when, last = before.get(key, (now, own.monotonic(), now))
+        if now < last:
+            first, when = now, own.monotonic()
+        after[key] = first, when, now
+        came, more_of_them = size - first[0], count - first[1]
+        if now > last and (came >= WEIGHTY or not size and more_of_them >= MANY):
+            holders.add(path, came, max(1, more_of_them), {**facts, "since": when, **more})
     return after
 
 
@@ -138,17 +139,14 @@ def _memory_used():
 
 
 def _for_the_end():
-    """What atexit has registered; None of few."""
+    """What atexit has registered; None of few. What that keeps is hidden from 3.10 on, so
+    that no bytes of it are told."""
     module = sys.modules.get("atexit")
     number = getattr(module, "_ncallbacks", int)()
     if number < SOME:
         return None
-    found = gc.get_referents(module)
-    several = max(1, len(found) // number)  # a function, its arguments
-    latest = found[-SAMPLE * several :]
-    size = contents.together(latest) / max(1, len(latest) // several)
     facts = {"filled": (Filler(FOR_THE_END, "", True),), "length": number}
-    return int(number * size), "callbacks of atexit.register", number, facts
+    return 0, "callbacks of atexit.register", number, facts
 
 
 def _made_modules():

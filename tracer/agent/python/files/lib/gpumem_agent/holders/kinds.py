@@ -9,6 +9,8 @@ import sys
 import types
 import _thread
 
+from gpumem_agent.holders.capsules import is_capsule
+
 SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 LRU_CACHE = type(functools.lru_cache(maxsize=1)(len))
 SEQUENCES = (list, tuple, set, frozenset, collections.deque)
@@ -206,6 +208,8 @@ def _kind_of(element):
         return "tracebacks-kept"
     if is_future(element):
         return "futures-kept"
+    if is_capsule(element):
+        return "exports-kept"
     if _is_named(type(element), ("TimerHandle", "Timer"), TIMERS):
         return "timers-left"
     if is_a(element, CALLBACKS):

@@ -15,6 +15,7 @@ from gpumem_agent.holders.calls import Called, library_files, methods_of
 from gpumem_agent.holders.kinds import (
     LRU_CACHE,
     SUSPENDED,
+    THREAD_LOCAL,
     attributes,
     code_of,
     frame_of,
@@ -157,6 +158,8 @@ def _named(chain, at, modules):
         if _module_with(chain, at) is not None:
             return None
         return Filler(key_of(parent, child), _file_of(chain[at - 2]), True)
+    if type(parent) is dict and at > 2 and is_a(chain[at - 3], THREAD_LOCAL):
+        return Filler(key_of(parent, child), "", True)
     module = _module_with(chain, at - 1)
     if module is not None and not is_container(module):
         return Filler(key_of(parent, child), _file_of(module), True)

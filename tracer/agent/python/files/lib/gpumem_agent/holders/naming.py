@@ -4,10 +4,10 @@ import itertools
 import re
 import sys
 
+from gpumem_agent.holders import contents
 from gpumem_agent.holders.bounds import bound
 from gpumem_agent.holders.kinds import is_a
 from gpumem_agent.holders.lines import ADDERS, Filler, is_cache, name_of, places
-from gpumem_agent.holders.contents import deeper
 from gpumem_agent.holders.living import GROWING, LARGE, SOME
 from gpumem_agent.own import own
 
@@ -252,9 +252,9 @@ def sized(path, count, times=1):
         return None
     each = sys.getsizeof(container) / max(1, len(container))
     for elements in (container, container.values()) if is_a(container, dict) else (container,):
-        some = list(map(sys.getsizeof, itertools.islice(elements, 100)))
+        some = list(map(contents.size, itertools.islice(elements, 100)))
         each += sum(some) / max(1, len(some))  # it may have been emptied meanwhile
-    each += deeper(container)
+    each += contents.deeper(container)
     count = int(count * times)
     if count < LARGE and count * each < WEIGHTY:
         return None
