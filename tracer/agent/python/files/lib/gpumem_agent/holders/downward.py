@@ -21,6 +21,7 @@ import weakref
 from gpumem_agent import atomic
 from gpumem_agent.holders.kinds import (
     RANKS,
+    Contexts,
     is_a,
     is_library,
     module_names,
@@ -55,12 +56,14 @@ LEAVES = (
 class Reach:
     """One look. The kinds are the types of arrays, subclasses included, and nested those of
     objects that have each other for parts: below the levels that all objects are followed
-    for, they and containers are. Hidden is what no collector sees: see frameworks. Singles are
+    for, they and containers are. Contexts are weak references to those of contextvars. Hidden is what no collector sees: see frameworks. Singles are
     the types of further objects that are noted."""
 
-    def __init__(self, kinds, nested=(), hidden=((), None), singles=()):
+    def __init__(self, kinds, nested=(), hidden=((), None), singles=(), contexts=()):
         self._modules = module_names()
-        self._roots = _roots(self._modules)
+        self._contexts = Contexts()
+        self._contexts.references = list(contexts)
+        self._roots = _roots(self._modules) + [self._contexts]
         self._variables = Variables()
         parts = atomic.family((*nested, dict, *SIZED)) if nested else None
         self._hidden = set(map(id, hidden[0])), hidden[1]
@@ -71,9 +74,10 @@ class Reach:
 
     def _look(self, arrays):
         variables, ranks = self._variables, []
+        weak = self._contexts.references
         skip = atomic.family((type,)) | set(map(id, LEAVES))
         seen = set(self._modules) | {id(self._roots), id(vars(self))}
-        steps = list(variables.steps())
+        steps = [*variables.steps(), atomic.fill(self._contexts, map(atomic.call, weak))]
         known = {identity: rank_of(code) for identity, code in variables.readable.items()}
         steps.append(atomic.fill(ranks, map(known.__getitem__, map(id, variables.codes))))
         # What a well-known name reaches is not looked for below the others.
@@ -81,7 +85,7 @@ class Reach:
             roots = self._roots if rank == RANKS[0] else []
             steps.extend(search.steps(roots, variables, ranks, rank, arrays, skip, seen))
         steps.extend(level.done() for search in self._searches for level in search.levels)
-        atomic.once(*steps, atomic.empty(variables.values))
+        atomic.once(*steps, atomic.empty(variables.values, (self._contexts,)))
 
     @property
     def complete(self):
@@ -158,9 +162,13 @@ class Reach:
         that wait for the interpreter's lock began to do so when we last gave it up."""
         with paused():
             own.sleep(0)
-            paths = self.paths(identities)
-            found = {identity: look_at(path) for identity, path in paths.items()}
-            paths.clear()
+            self._contexts.fill()
+            try:
+                paths = self.paths(identities)
+                found = {identity: look_at(path) for identity, path in paths.items()}
+                paths.clear()
+            finally:
+                self._contexts.clear()
         return found
 
     def above(self, wanted):

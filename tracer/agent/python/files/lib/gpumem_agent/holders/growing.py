@@ -50,7 +50,7 @@ def add(holders, reach, before, more):
     """Adds what grew since it was noted before, as {key: (bytes and number at first, when,
     those at the last look)}. Returns the same as of now. More are facts of each."""
     after = {}
-    for key, size, path, count, facts in _measured(reach):
+    for key, size, path, count, facts in _measured(reach, before):
         now = size, count
         first, when, last = before.get(key, (now, own.monotonic(), now))
         if now < last:
@@ -62,19 +62,27 @@ def add(holders, reach, before, more):
     return after
 
 
-def _measured(reach):
+def _measured(reach, before):
     """Each with a key, its bytes, a path, a number of elements, and facts."""
     chosen = list(reach.singles())[:MOST]
     found = reach.named(chosen, _asked).items()
     for identity, told in found:
         if told is not None:
             yield (identity, told[1]), *told[:1], *told[2:]
-    for name, measure in (("atexit", _for_the_end), ("modules", _made_modules)):
-        with paused():
-            own.sleep(0)
-            told = measure()
-        if told is not None:
-            yield (name, *told)
+    number = _for_the_end()
+    if number >= SOME:
+        facts = {"filled": (Filler(FOR_THE_END, "", True),), "length": number}
+        yield "atexit", 0, "callbacks of atexit.register", number, facts
+    with paused():
+        own.sleep(0)
+        made = _made_modules()
+        number, last = len(made), before.get("modules")
+        if number < SOME:
+            return
+        # They are weighed when there are more.
+        size = last[2][0] if last and last[2][1] == number else _weighed(made)
+    facts = {"filled": (Filler(MADE_MODULES, "", True),), "length": number}
+    yield "modules", size, "dict sys.modules", number, facts
 
 
 def _asked(path):
@@ -139,25 +147,19 @@ def _memory_used():
 
 
 def _for_the_end():
-    """What atexit has registered; None of few. What that keeps is hidden from 3.10 on, so
+    """How many functions atexit has registered. What they keep is hidden from 3.10 on, so
     that no bytes of it are told."""
-    module = sys.modules.get("atexit")
-    number = getattr(module, "_ncallbacks", int)()
-    if number < SOME:
-        return None
-    facts = {"filled": (Filler(FOR_THE_END, "", True),), "length": number}
-    return 0, "callbacks of atexit.register", number, facts
+    return getattr(sys.modules.get("atexit"), "_ncallbacks", int)()
 
 
 def _made_modules():
-    """The modules that no import has made, with a name in sys.modules; None of few."""
-    found = [m for m in list(sys.modules.values()) if type(m) is types.ModuleType and _is_made(m)]
-    if len(found) < SOME:
-        return None
-    some = found[-SAMPLE:]
-    size = sum(map(_of_module, some)) / len(some)
-    facts = {"filled": (Filler(MADE_MODULES, "", True),), "length": len(found)}
-    return int(len(found) * size), "dict sys.modules", len(found), facts
+    """The modules with a name in sys.modules that no import has made."""
+    return [m for m in list(sys.modules.values()) if type(m) is types.ModuleType and _is_made(m)]
+
+
+def _weighed(modules):
+    some = modules[-SAMPLE:]
+    return int(len(modules) * sum(map(_of_module, some)) / len(some))
 
 
 def _is_made(module):

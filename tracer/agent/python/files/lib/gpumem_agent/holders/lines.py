@@ -14,10 +14,12 @@ from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, TABLES, is_cont
 from gpumem_agent.holders.calls import Called, library_files, methods_of
 from gpumem_agent.holders.kinds import (
     LRU_CACHE,
+    Contexts,
     SUSPENDED,
     THREAD_LOCAL,
     attributes,
     code_of,
+    context_variable,
     frame_of,
     is_a,
     is_future,
@@ -34,6 +36,7 @@ MOST_LINES = 2  # told of a name
 LOGGED = "records of a log"  # in place of a name
 DATABASE = "rows of a database"  # likewise
 FOR_THE_END = "callbacks for the end"
+OF_CONTEXT = ".get()"  # at the end of a name: what a context variable has
 MADE_MODULES = "modules made at run time"
 # What adds to an attribute of a library's object that the program does not name, or to
 # what has no name.
@@ -107,7 +110,7 @@ def filler(chain, at, modules):
         if found is None:
             key = key or not names and _constant(chain[place - 1], chain[place])
             continue
-        known = str(found.name).isidentifier()
+        known = str(found.name).isidentifier() or found.name.endswith(OF_CONTEXT)
         is_programs = found.file and not is_library(found.file)
         if not is_programs:
             # A library's object: what the program adds to it, else to what has the object.
@@ -150,6 +153,9 @@ def _call(chain, attribute, receiver):
 
 def _named(chain, at, modules):
     parent, child = chain[at - 1], chain[at]
+    if type(chain[0]) is Contexts:
+        found = context_variable(chain, 1)
+        return Filler(found[1], "", False) if found and found[0] == at else None
     if getattr(type(parent), "__name__", "") == "Local" and hasattr(parent, "variable"):
         return Filler(parent.variable, parent.file, False, line=parent.line)
     if id(parent) in modules:
@@ -230,6 +236,8 @@ def _places(name, file, of_object, assigned, line):
     if hidden:
         return in_program(re.compile(hidden), "(", MOST_LINES)
     mark = r"\." if of_object else r"(?<![\w.])"
+    if name.endswith(OF_CONTEXT):
+        return in_program(adds_to(name, r"(?<!\w)"), name, MOST_LINES)
     found = _found(file, adds_to(name, mark), adds_to(name, r"\."), name, line)
     if assigned and not found:
         pattern = re.compile(ASSIGNED % (mark + re.escape(name)))

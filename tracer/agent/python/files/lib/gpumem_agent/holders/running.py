@@ -12,6 +12,7 @@ import itertools
 from gpumem_agent.frameworks.sources import sources
 from gpumem_agent.holders import classes, garbage, growing, living
 from gpumem_agent.holders.downward import Reach
+from gpumem_agent.holders.kinds import Contexts
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import Holders, grown, late, sized, state_of
 from gpumem_agent.holders.register import Register
@@ -19,6 +20,7 @@ from gpumem_agent.own import own
 
 MOST_ARRAYS = 20000
 MOST_ASKED = 50  # holders, whether they keep graphs
+MOST_CONTEXTS = 100
 MOST_CONTAINERS = 5000  # that gained, whose containers are compared
 TRIES = 3
 SWELLS = 3  # looks in a row that find one array larger, until it is told
@@ -33,7 +35,7 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     are looked for as well beside a device."""
     frameworks = sources(process.frameworks)
     on_device = any(f.active() for f in process.frameworks)
-    reach = reached(frameworks)
+    reach = reached(frameworks, () if on_device else contexts())
     is_off = garbage.is_off()  # and nobody else frees what refers to itself
     census = living.census() if is_off or not on_device else {}
     noted = Noted(reach, census)
@@ -76,11 +78,18 @@ def mark_outputs(found, arrays):
         del item
 
 
-def reached(frameworks):
-    """What the program's names reach."""
+def contexts():
+    """Weak references to the contexts of contextvars."""
+    kind = Contexts.kind()
+    found = living.references((kind,)).values() if kind is not None else ()
+    return list(itertools.islice(found, MOST_CONTEXTS))
+
+
+def reached(frameworks, among=()):
+    """What the program's names reach, and contexts with weak references."""
     kinds = [kind for f in frameworks for kind in f.types()]
     hidden = next((pair for pair in (f.hidden() for f in frameworks) if pair[0]), ((), None))
-    return Reach(kinds, [kind for f in frameworks for kind in f.nested()], hidden, growing.kinds())
+    return Reach(kinds, [kind for f in frameworks for kind in f.nested()], hidden, growing.kinds(), among)
 
 
 def renamed(found, places, before, known):
