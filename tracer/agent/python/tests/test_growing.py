@@ -11,7 +11,8 @@ import types
 import unittest
 
 from gpumem_agent import atomic
-from gpumem_agent.holders import capsules, contents, growing, running
+from gpumem_agent.holders import capsules, contents, growing, living, running
+from gpumem_agent.holders.kinds import Contexts
 
 PART = b"x" * (300 << 10)
 STRINGS = io.StringIO()
@@ -132,7 +133,7 @@ class GrowingTest(unittest.TestCase):
         trace = contextvars.ContextVar("trace")
         trace.set([])
         LOCAL.seen = []
-        before = running.Noted(running.reached([], running.contexts()), {})
+        before = running.Noted(running.reached([], living.census(Contexts.kind())[1]), {})
         for n in range(2000):
             trace.get().append("%d" % n)
             LOCAL.seen.append("%d" % n)

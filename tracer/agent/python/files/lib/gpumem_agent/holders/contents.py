@@ -66,9 +66,8 @@ def apart(items, kind):
     return sum(sizes[1:]) / max(1, len(sizes) - 1)
 
 
-def together(items):
-    """Bytes of some objects with what is below them."""
-    seen = set(module_names())
+def together(items, seen):
+    """Bytes of some objects with what is below them that nobody saw yet."""
     below, _ = _below(items, seen, OBJECTS)
     return below + sum(map(size, items))
 

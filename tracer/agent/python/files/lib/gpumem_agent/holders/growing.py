@@ -16,7 +16,7 @@ import types
 
 from gpumem_agent import imports
 from gpumem_agent.holders import contents
-from gpumem_agent.holders.kinds import is_a, namespace
+from gpumem_agent.holders.kinds import is_a, module_names, namespace
 from gpumem_agent.holders.lines import DATABASE, FOR_THE_END, MADE_MODULES, Filler
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
@@ -76,11 +76,9 @@ def _measured(reach, before):
     with paused():
         own.sleep(0)
         made = _made_modules()
-        number, last = len(made), before.get("modules")
-        if number < SOME:
-            return
+        number, (first, _, last) = len(made), before.get("modules", ((0, len(made)), 0, (0, len(made))))
         # They are weighed when there are more.
-        size = last[2][0] if last and last[2][1] == number else _weighed(made)
+        size = last[0] if number == last[1] else _weighed(made, number - first[1])
     facts = {"filled": (Filler(MADE_MODULES, "", True),), "length": number}
     yield "modules", size, "dict sys.modules", number, facts
 
@@ -157,9 +155,10 @@ def _made_modules():
     return [m for m in list(sys.modules.values()) if type(m) is types.ModuleType and _is_made(m)]
 
 
-def _weighed(modules):
-    some = modules[-SAMPLE:]
-    return int(len(modules) * sum(map(_of_module, some)) / len(some))
+def _weighed(modules, number):
+    """Bytes of so many of some modules, by the mean of the latest."""
+    some, seen = modules[-SAMPLE:], set(module_names())
+    return int(number * sum(_of_module(m, seen) for m in some) / max(1, len(some)))
 
 
 def _is_made(module):
@@ -167,10 +166,10 @@ def _is_made(module):
     return names.get("__spec__") is None and names.get("__name__") != "__main__"
 
 
-def _of_module(module):
-    """Bytes of a module's names, with its functions and classes."""
-    pending, seen, size = [namespace(module)], set(), 0
-    while pending and len(seen) < OBJECTS:
+def _of_module(module, seen):
+    """Bytes of a module's names, with its functions and classes, that nobody saw yet."""
+    pending, size, most = [namespace(module)], 0, len(seen) + OBJECTS
+    while pending and len(seen) < most:
         names = pending.pop()
         size += sys.getsizeof(names) if type(names) is dict else 0
         for value in list(names.values()):
@@ -184,5 +183,5 @@ def _of_module(module):
                 code = value.__code__
                 size += CODE + sum(map(contents.size, (code.co_code, *code.co_consts)))
             elif not is_a(value, types.ModuleType):
-                size += contents.together([value])
+                size += contents.together([value], seen)
     return size

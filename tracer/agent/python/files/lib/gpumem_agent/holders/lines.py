@@ -165,7 +165,8 @@ def _named(chain, at, modules):
             return None
         return Filler(key_of(parent, child), _file_of(chain[at - 2]), True)
     if type(parent) is dict and at > 2 and is_a(chain[at - 3], THREAD_LOCAL):
-        return Filler(key_of(parent, child), "", True)
+        above = _named(chain, at - 3, modules)
+        return Filler(key_of(parent, child), above.file if above else "", True)
     module = _module_with(chain, at - 1)
     if module is not None and not is_container(module):
         return Filler(key_of(parent, child), _file_of(module), True)

@@ -35,9 +35,9 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     are looked for as well beside a device."""
     frameworks = sources(process.frameworks)
     on_device = any(f.active() for f in process.frameworks)
-    reach = reached(frameworks, () if on_device else contexts())
     is_off = garbage.is_off()  # and nobody else frees what refers to itself
-    census = living.census() if is_off or not on_device else {}
+    census, contexts = living.census(Contexts.kind()) if is_off or not on_device else ({}, ())
+    reach = reached(frameworks, contexts)
     noted = Noted(reach, census)
     found = Holders(deadline, Downwards(reach))
     if on_host or not on_device:
@@ -78,18 +78,11 @@ def mark_outputs(found, arrays):
         del item
 
 
-def contexts():
-    """Weak references to the contexts of contextvars."""
-    kind = Contexts.kind()
-    found = living.references((kind,)).values() if kind is not None else ()
-    return list(itertools.islice(found, MOST_CONTEXTS))
-
-
-def reached(frameworks, among=()):
+def reached(frameworks, contexts=()):
     """What the program's names reach, and contexts with weak references."""
     kinds = [kind for f in frameworks for kind in f.types()]
     hidden = next((pair for pair in (f.hidden() for f in frameworks) if pair[0]), ((), None))
-    return Reach(kinds, [kind for f in frameworks for kind in f.nested()], hidden, growing.kinds(), among)
+    return Reach(kinds, [kind for f in frameworks for kind in f.nested()], hidden, growing.kinds(), contexts[:MOST_CONTEXTS])
 
 
 def renamed(found, places, before, known):
