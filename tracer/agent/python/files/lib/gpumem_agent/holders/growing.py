@@ -175,7 +175,6 @@ def _of_module(module, seen):
         for value in list(names.values()):
             if id(value) in seen:
                 continue
-            seen.add(id(value))
             if is_a(value, type):
                 size += CODE
                 pending.append(namespace(value))
@@ -184,4 +183,5 @@ def _of_module(module, seen):
                 size += CODE + sum(map(contents.size, (code.co_code, *code.co_consts)))
             elif not is_a(value, types.ModuleType):
                 size += contents.together([value], seen)
+            seen.add(id(value))
     return size
