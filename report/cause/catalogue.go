@@ -67,6 +67,8 @@ func Catalogue() []Rule {
 		{ID: Resident, Find: resident},
 		{ID: NotEmptied, Find: notEmptied, Before: []string{temporariesStay}},
 		{ID: Ceiling, Find: ceiling},
+		{ID: Workspaces, Find: libraryWorkspaces},
+		{ID: GraphPools, Find: graphsKept, Before: []string{Policy, HandleLeak, driverHandles}},
 		{ID: WarmUp, Find: lazyPages},
 		{ID: Purge, Find: purgeInVain},
 		{ID: Dead, Find: deadHolder},
