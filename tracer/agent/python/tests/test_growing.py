@@ -113,11 +113,23 @@ class GrowingTest(unittest.TestCase):
     def test_callbacks_for_the_end_are_counted_and_not_weighed(self):
         self.addCleanup(atexit.unregister, nothing)
         for turn in range(2):
-            for _ in range(growing.MANY):
+            for _ in range(growing.MANY[growing.END_PATH]):
                 atexit.register(nothing, PART)
             found = self.found()
         entry = found["callbacks of atexit.register"]
-        self.assertEqual((entry["count"], entry["bytes"]), (growing.MANY, 0))
+        self.assertEqual((entry["count"], entry["bytes"]), (growing.MANY[growing.END_PATH], 0))
+
+    def test_threads_are_counted_and_the_line_that_starts_them_is_told(self):
+        wait, started = threading.Event(), []
+        self.addCleanup(wait.set)
+        for turn in range(2):
+            for _ in range(20):
+                started.append(threading.Thread(target=wait.wait, daemon=True))
+                started[-1].start()
+            found = self.found()
+        entry = found["dict threading._active"]
+        self.assertEqual((entry["count"], entry["bytes"]), (20, 0))
+        self.assertIn(".py:", entry["filled"])
 
     def test_what_has_its_bytes_outside_of_python_knows_its_size(self):
         import ctypes

@@ -128,7 +128,9 @@ class SurveysTest(unittest.TestCase):
         self.assertFalse(self.looks(7), "it holds what it held")
         self.held = (30 << 20, None)
         self.surveys._told = [{"path": "list t.kept", "bytes": 10 << 20, "count": 8}]
-        self.assertFalse(self.looks(7))
+        self.assertFalse(self.looks(7), "half of what came")
+        self.surveys._told[0]["bytes"] -= 1
+        self.assertTrue(self.looks(7))
 
     def test_what_was_spent_before_the_device_came_to_life_counts_no_more(self):
         self.process.steps.known = False

@@ -13,6 +13,7 @@ FIRST_SECONDS = 2.0  # of a life, before the first look
 SHARE = 0.001  # of the time, for looks
 CREDIT = 0.15  # seconds that the first looks may take beyond that
 FREE = 2  # looks beyond both, of a program that grows while nobody is known to hold it
+EXPLAINED = 0.5  # of what came, by what the holders that are told have
 SECONDS = 1.0  # one look may take, at most
 GROWTH = (256 << 10, 1 << 20)  # bytes of arrays at steps, and of the heap, to look for
 ON_HOST = 8 << 20  # bytes of the heap beside a device, to look for what holds them
@@ -35,7 +36,8 @@ class Surveys:
         self._sites_live = 0  # live bytes then
         self._spent = 0.0  # seconds, for looks
         self._free = FREE  # looks that need not be paid for
-        self._held = ()  # Process.held at the survey or the last look after it
+        self._held = [None, None]  # Process.held at the survey or the last look after it
+        self._base = [None, None]  # the same at the survey, or as soon as it was known
         self._heap = None  # bytes of the heap at the survey, or the first look
         self.restart()
 
@@ -44,7 +46,7 @@ class Surveys:
         of no use."""
         if not self._is_final:
             self._register, self._told, self._single, self._heap = None, [], {}, None
-        self._spent, self._free = 0.0, FREE
+        self._spent, self._free, self._base = 0.0, FREE, [None, None]
         self._begin()
         self._notes = []  # of the last two looks: (when, running.Noted)
 
@@ -80,7 +82,7 @@ class Surveys:
         if process.sites_wanted:
             self._register.note_sites(frameworks)
         self._graphs, self._notes_graphs = None, True
-        self._held = process.held()
+        self._held, self._base = list(process.held()), list(process.held())
         self._heap = self._held[1]
         self._begin()
 
@@ -105,7 +107,7 @@ class Surveys:
         __import__("gpumem_agent.holders.running")
         begun = own.thread_time()
         self._next = self._unpaid = now + max(now - self._begun, SECONDS)
-        self._held = process.held()
+        self._held = list(process.held())
         compares = self._register is not None or bool(self._notes)
         self.look_now(process, own.monotonic() + SECONDS)
         if process.sites_wanted and not process.steps.known:
@@ -118,9 +120,13 @@ class Surveys:
     def _is_worth_it(self, process, now):
         """Whether to look once more before that is paid for: a first look may have come too
         early, or had no time on a busy machine, and a short program has no other."""
-        if now < self._unpaid or not self._free or self.told:
+        if now < self._unpaid or not self._free:
             return False
-        return any(gain > least for gain, least in self._gains(process))
+        told = sum(entry["bytes"] for entry in self.told)
+        came = next((gain for gain, _ in self._gains(process, self._base)), 0)
+        if told >= EXPLAINED * came:
+            return False
+        return any(gain > least for gain, least in self._gains(process, self._held))
 
     def _is_steady(self, process):
         """Whether a program that tells steps holds no more than it did at the survey
@@ -128,16 +134,15 @@ class Surveys:
         that is unknown now or then says nothing."""
         if self._register is None or not process.steps.known:
             return False
-        gains = self._gains(process)
+        gains = self._gains(process, self._held)
         return bool(gains) and all(gain <= least for gain, least in gains)
 
-    def _gains(self, process):
-        """Pairs of what the program holds more than at the survey or the last look, and of
-        how much is worth a look."""
+    def _gains(self, process, before):
+        """Pairs of what the program holds more than before, and of how much is worth a look."""
         held = process.held()
-        both = list(zip(self._held, held, GROWTH))
+        both = list(zip(before, held, GROWTH))
         # The heap is read seldom: what was unknown then counts from now on.
-        self._held = [now if then is None else then for then, now in zip(self._held, held)]
+        before[:] = [now if then is None else then for then, now in zip(before, held)]
         return [(now - then, least) for then, now, least in both if None not in (then, now)]
 
     def _paid(self, cost):

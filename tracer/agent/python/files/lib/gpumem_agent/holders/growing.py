@@ -17,14 +17,15 @@ import types
 from gpumem_agent import imports
 from gpumem_agent.holders import contents
 from gpumem_agent.holders.kinds import is_a, module_names, namespace
-from gpumem_agent.holders.lines import DATABASE, FOR_THE_END, MADE_MODULES, Filler
+from gpumem_agent.holders.lines import DATABASE, FOR_THE_END, MADE_MODULES, THREADS, Filler
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
+END_PATH, THREAD_PATH = "callbacks of atexit.register", "dict threading._active"
 MOST = 64  # objects that are asked
-MANY = 100  # callbacks of whose bytes nothing is known
+MANY = {END_PATH: 100, THREAD_PATH: SOME}  # of whose bytes nothing is known
 SAMPLE = 32  # elements of a list of the interpreter's, the latest, that are weighed
 MOST_MEMO = 1 << 17  # entries of a memo that is copied to be weighed
 ENTRY = 16  # bytes of a memo's table for each
@@ -57,7 +58,7 @@ def add(holders, reach, before, more):
             first, when = now, own.monotonic()
         after[key] = first, when, now
         came, more_of_them = size - first[0], count - first[1]
-        if now > last and (came >= WEIGHTY or not size and more_of_them >= MANY):
+        if now > last and (came >= WEIGHTY or not size and more_of_them >= MANY.get(path, 1)):
             holders.add(path, came, max(1, more_of_them), {**facts, "since": when, **more})
     return after
 
@@ -69,10 +70,9 @@ def _measured(reach, before):
     for identity, told in found:
         if told is not None:
             yield (identity, told[1]), *told[:1], *told[2:]
-    number = _for_the_end()
-    if number >= SOME:
-        facts = {"filled": (Filler(FOR_THE_END, "", True),), "length": number}
-        yield "atexit", 0, "callbacks of atexit.register", number, facts
+    for path, filled, number in ((END_PATH, FOR_THE_END, _for_the_end()), (THREAD_PATH, THREADS, _threads())):
+        if number >= SOME:
+            yield path, 0, path, number, {"filled": (Filler(filled, "", True),), "length": number}
     with paused():
         own.sleep(0)
         made = _made_modules()
@@ -148,6 +148,11 @@ def _for_the_end():
     """How many functions atexit has registered. What they keep is hidden from 3.10 on, so
     that no bytes of it are told."""
     return getattr(sys.modules.get("atexit"), "_ncallbacks", int)()
+
+
+def _threads():
+    """How many threads of Python's own run."""
+    return len(getattr(sys.modules.get("threading"), "_active", ()))
 
 
 def _made_modules():

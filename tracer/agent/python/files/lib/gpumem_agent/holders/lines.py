@@ -36,6 +36,7 @@ MOST_LINES = 2  # told of a name
 LOGGED = "records of a log"  # in place of a name
 DATABASE = "rows of a database"  # likewise
 FOR_THE_END = "callbacks for the end"
+THREADS = "threads"
 OF_CONTEXT = ".get()"  # at the end of a name: what a context variable has
 MADE_MODULES = "modules made at run time"
 # What adds to an attribute of a library's object that the program does not name, or to
@@ -46,7 +47,8 @@ ADDERS = {
     LOGGED: r"\b(?:logging|\w*log(?:ger)?)\.(?:debug|info|warning|error|exception|critical|log)\s*\(",
     DATABASE: r"""\.execute(?:many|script)?\s*\(\s*f?["']+\s*(?i:insert|replace|create\s+table\s+\w+\s+as)\b""",
     FOR_THE_END: r"\batexit\.register\b",
-    MADE_MODULES: r"\bsys\.modules\[[^\]]*\]\s*=(?!=)|\bModuleType\s*\(",
+    MADE_MODULES: r"\bsys\.modules\s*(?:\[[^\]]*\]\s*=(?!=)|\.setdefault\s*\()",
+    THREADS: r"(?<!class )\b(?:Thread|Timer|start_new_thread)\s*\(",
     "_registry": r"\bfinalize\s*\(",
     "handlers": r"\.addHandler\s*\(",
     "filters": r"\.addFilter\s*\(",
@@ -57,6 +59,7 @@ ADDERS = {
     "param_groups": r"\.add_param_group\s*\(",
     GRADIENT_GRAPHS: r"\bbackward\s*\(.*\bcreate_graph\s*=\s*(?!False)",
 }
+WORDS = {MADE_MODULES: "modules"}  # that such a line has, in place of a bracket
 HOOKS = re.compile(r"_(forward|backward|state_dict|load_state_dict)\w*_hooks$")
 # An assignment to a name, of something more than a beginning.
 ASSIGNED = (
@@ -103,7 +106,7 @@ def filler(chain, at, modules):
     first, a site where that is a function's cache, or None. They keep no object."""
     if is_a(chain[at], LRU_CACHE):
         code = code_of(namespace(chain[at]).get("__wrapped__"))
-        return code and "%s:%d %s" % (code.co_filename, code.co_firstlineno, code.co_name)
+        return code and _returns(code.co_filename, code.co_firstlineno, code.co_name)
     names, calls, end, key = [], [], at, None
     for place in range(at, 0, -1):
         found = _named(chain, place, modules)
@@ -125,6 +128,12 @@ def filler(chain, at, modules):
             names.append(found)
     calls = list(filter(None, calls))
     return tuple(names[:1] + calls + names[1:2]) or None
+
+
+def _returns(file, first, name):
+    """The site of a function's cache: it is filled with what the first return gives."""
+    sites = inside(search(file, re.compile(r"^\s*return\b(?!\s*(?:None\s*)?$)"), "return"), file, first)
+    return next((site for site in sites if site.endswith(" " + name)), "%s:%d %s" % (file, first, name))
 
 
 def _constant(parent, child):
@@ -235,7 +244,7 @@ def _each(found):
 def _places(name, file, of_object, assigned, line):
     hidden = ADDERS.get(name) or HOOKS.match(name) and r"\.register\w+hook\s*\("
     if hidden:
-        return in_program(re.compile(hidden), "(", MOST_LINES)
+        return in_program(re.compile(hidden), WORDS.get(name, "("), MOST_LINES)
     mark = r"\." if of_object else r"(?<![\w.])"
     if name.endswith(OF_CONTEXT):
         return in_program(adds_to(name, r"(?<!\w)"), name, MOST_LINES)
