@@ -25,8 +25,8 @@ const manyWorkspaces = 8
 // mathLibrary is the beginning of a site in a library that has workspaces or plans of its
 // own: "libcublas.so.13+0x5b45ee".
 func mathLibrary() *regexp.Regexp {
-	return regexp.MustCompile(`^lib((?:cublas|cudnn|cufft|cusolver|cusparse|nccl|rocblas|hipblas|rocfft|hipfft|MIOpen)` +
-		`\w*)\.so[\d.]*\+0x`)
+	return regexp.MustCompile(`^lib((?:cublas|cudnn|cufft|cusolver|cusparse|nccl|rocblas|hipblas|rocfft|` +
+		`hipfft|MIOpen)\w*)\.so[\d.]*\+0x`)
 }
 
 // libraryWorkspaces: a library of the vendor's asks the driver again and again, and keeps
@@ -54,8 +54,8 @@ func libraryWorkspaces(c *Case) *Cause {
 	return &Cause{ID: Workspaces, Confidence: (.5 + .4*share) * c.Confidence, Share: &share,
 		Evidence: evidence("%s asked the driver for %s in %d allocations that it still has", named,
 			units.Bytes(bytes), count),
-		Next: "make one handle or plan for each device and thread, use it again, and destroy it when it has done its " +
-			"work: each has workspaces of its own, for each stream that it is used on",
+		Next: "make one handle or plan for each device and thread, use it again, and destroy it when it " +
+			"has done its work: each has workspaces of its own, for each stream that it is used on",
 		Change: []string{"- cublasCreate(&handle); cublasSgemm(handle, …)",
 			"+ cublasSgemm(handle, …)  // with one handle for each thread, made once"}}
 }
@@ -85,8 +85,8 @@ func graphsKept(c *Case) *Cause {
 			fmt.Sprintf("the pools of captured graphs hold %s", units.Bytes(private)),
 			fmt.Sprintf("%s more graphs are alive", units.Whole(more)),
 		},
-		Next: "capture once for each shape and replay that, drop graphs of shapes that are no more in use, and let " +
-			"graphs that never run at the same time share a pool",
+		Next: "capture once for each shape and replay that, drop graphs of shapes that are no more in use, " +
+			"and let graphs that never run at the same time share a pool",
 		Change: []string{"- with torch.cuda.graph(torch.cuda.CUDAGraph()): …  # for each request",
-			"+ with torch.cuda.graph(graphs[shape], pool=pool): …  # once a shape; pool = torch.cuda.graph_pool_handle()"}}
+			"+ with torch.cuda.graph(graphs[shape], pool=torch.cuda.graph_pool_handle()): …  # once a shape"}}
 }

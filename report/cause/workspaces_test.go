@@ -29,7 +29,8 @@ func TestLibrariesThatAskAgainAndAgainHaveWorkspaces(t *testing.T) {
 		"the program's own":    {account.AppLeak, site("/a/libcublas.py:3 ask", 96, 96, 12), false},
 		"nothing grows":        {account.None, site(cublas, 96, 96, 12), false},
 	} {
-		grows := &Case{Class: c.class, Confidence: 1, ByTrend: true, Size: 100 * mib, Sites: []record.Site{c.site}}
+		grows := &Case{Class: c.class, Confidence: 1, ByTrend: true, Size: 100 * mib,
+			Sites: []record.Site{c.site}}
 		grows.Grows = &grows.Untracked
 		if got := idsOf(Of(grows)); slices.Contains(got, Workspaces) != c.named {
 			t.Errorf("%s: causes %v", name, got)

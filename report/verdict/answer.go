@@ -63,7 +63,9 @@ func doneAt(causes []Cause) string {
 	if len(causes) == 0 || causes[0].Confidence < sureEnough {
 		return ""
 	}
-	done := map[string]string{cause.Cycle: "made", cause.AtExit: "registered", cause.Threads: "started"}[causes[0].ID]
+	done := map[string]string{
+		cause.Cycle: "made", cause.AtExit: "registered", cause.Threads: "started",
+	}[causes[0].ID]
 	p := record.PlaceOf(causes[0].Site)
 	if p.File == "" || done == "" {
 		return ""

@@ -57,7 +57,8 @@ func TestTheLineThatStartsThreadsIsToldWithTheCause(t *testing.T) {
 	h := record.Holder{Path: "dict threading._active", Count: 400, Filled: "/a/serve.py:24 accept"}
 	p.events = append(p.events, record.Event{TMs: 30_000, Kind: record.KindHolders, Holders: []record.Holder{h}})
 	v := p.judge()
-	if !named(v, cause.Threads) || !strings.Contains(v.Answer, "cause: threads left, started at /a/serve.py:24 in accept") {
+	want := "cause: threads left, started at /a/serve.py:24 in accept"
+	if !named(v, cause.Threads) || !strings.Contains(v.Answer, want) {
 		t.Errorf("%s", v.Answer)
 	}
 }
