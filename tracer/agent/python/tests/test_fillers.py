@@ -309,6 +309,15 @@ class FillersTest(unittest.TestCase):
         self.assertGreater(held["bytes"], 30 * BLOB)
         self.assertIn("weakref.finalize(", text_of(held))
 
+    def test_a_few_elements_that_are_large_are_told_of_a_container_that_was_known(self):
+        self.keep(seconds={n: ["%d-%d" % (n, i) for i in range(20_000)] for n in range(20)})
+        self.look()
+        for n in range(20, 26):
+            seconds[n] = ["%d-%d" % (n, i) for i in range(20_000)]
+        (told,) = [h for path, h in self.look().items() if path.startswith("dict ") and path.endswith(".seconds")]
+        self.assertEqual(told["count"], 6)
+        self.assertGreater(told["bytes"], 6 * 20_000 * 50)
+
     def test_some_results_of_a_cache_stand_for_all_that_came(self):
         @functools.lru_cache(maxsize=None)
         def page(number):
