@@ -22,6 +22,7 @@ const (
 	cloneLeft        = Clone + "/leftover"           // left over while it was not
 	clonesGrow       = Clone + "/growth"             // more and more
 	threadsCounted   = Threads + "/counted"          // by the system
+	countedForTheEnd = AtExit + "/counted"           // callbacks of which no more is known
 	driverHandles    = HandleLeak + "/of-the-driver" // events, streams, graphs
 )
 
@@ -62,9 +63,12 @@ func Catalogue() []Rule {
 		{ID: HandleLeak, Find: programHandles},
 		{ID: driverHandles, Find: handlesOfTheDriver},
 		{ID: Finalizers, Find: finalizers},
+		{ID: countedForTheEnd, Find: registeredForTheEnd},
 		{ID: Resident, Find: resident},
 		{ID: NotEmptied, Find: notEmptied, Before: []string{temporariesStay}},
 		{ID: Ceiling, Find: ceiling},
+		{ID: Workspaces, Find: libraryWorkspaces},
+		{ID: GraphPools, Find: graphsKept, Before: []string{Policy, HandleLeak, driverHandles}},
 		{ID: WarmUp, Find: lazyPages},
 		{ID: Purge, Find: purgeInVain},
 		{ID: Dead, Find: deadHolder},

@@ -65,7 +65,7 @@ func heldSignatures() []held {
 		{Logs, `\blogging\b|handlers?\b.*\.(buffer|records)\b|\bcaplog\b|\blog_?records?\b`, "records of a log",
 			"log numbers and text instead of arrays, and flush what is buffered",
 			[2]string{"log.info(\"loss %s\", loss)", "log.info(\"loss %s\", loss.item())"}},
-	}, heldInCaches()...)...)
+	}, slices.Concat(heldByThemselves(), heldInCaches())...)...)
 }
 
 // threadsHeld is the signature of threads.

@@ -40,7 +40,7 @@ func (s *settled) answer(v *Verdict) string {
 	}
 	text += causeClaim(v.Causes)
 	if blamed == nil && host == nil {
-		text += cycleAt(v.Causes)
+		text += doneAt(v.Causes)
 	}
 	return text + "." + hazardWords(s)
 }
@@ -58,16 +58,19 @@ func askedAt(s *settled, v *Verdict) string {
 	return allocatedBy(s, v.Sites) + place
 }
 
-// cycleAt is the line that makes the cycle which is named as the first cause, behind it.
-func cycleAt(causes []Cause) string {
-	if len(causes) == 0 || causes[0].Confidence < sureEnough || causes[0].ID != cause.Cycle {
+// doneAt is the line that does what is named as the first cause, behind it.
+func doneAt(causes []Cause) string {
+	if len(causes) == 0 || causes[0].Confidence < sureEnough {
 		return ""
 	}
+	done := map[string]string{
+		cause.Cycle: "made", cause.AtExit: "registered", cause.Threads: "started",
+	}[causes[0].ID]
 	p := record.PlaceOf(causes[0].Site)
-	if p.File == "" {
+	if p.File == "" || done == "" {
 		return ""
 	}
-	return ", made at " + placeText(p)
+	return ", " + done + " at " + placeText(p)
 }
 
 // shareToName is the part of a growth from which a further cause is named with the first.

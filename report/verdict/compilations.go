@@ -84,7 +84,7 @@ func compilesSteadily(s *settled) bool {
 
 // compiledAt says which line has code compiled, where that is the first cause.
 func compiledAt(causes []Cause) string {
-	if len(causes) == 0 || causes[0].Confidence < sureEnough || causes[0].ID == cause.Cycle {
+	if len(causes) == 0 || causes[0].Confidence < sureEnough || causes[0].ID != cause.Compiled {
 		return ""
 	}
 	p := record.PlaceOf(causes[0].Site)

@@ -51,6 +51,18 @@ func TestMoreThreadsThanAPoolHasAreTheCause(t *testing.T) {
 	}
 }
 
+func TestTheLineThatStartsThreadsIsToldWithTheCause(t *testing.T) {
+	t.Parallel()
+	p := threaded(400, 256*kib, 0)
+	h := record.Holder{Path: "dict threading._active", Count: 400, Filled: "/a/serve.py:24 accept"}
+	p.events = append(p.events, record.Event{TMs: 30_000, Kind: record.KindHolders, Holders: []record.Holder{h}})
+	v := p.judge()
+	want := "cause: threads left, started at /a/serve.py:24 in accept"
+	if !named(v, cause.Threads) || !strings.Contains(v.Answer, want) {
+		t.Errorf("%s", v.Answer)
+	}
+}
+
 func TestALeakBesideAPoolOfThreadsIsALeak(t *testing.T) {
 	t.Parallel()
 	for name, p := range map[string]*program{

@@ -3,7 +3,7 @@
 ticket: none, modules that are loaded late
 class: host-growth
 holder: modules
-cause: results-kept cache-without-bound
+cause: results-kept cache-without-bound modules-made-at-run-time
 """
 
 import os

@@ -2,6 +2,8 @@
 
 ticket: none, a table that grows
 class: host-growth
+holder: base
+cause: database-in-memory
 """
 
 import os

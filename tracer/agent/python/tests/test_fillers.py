@@ -27,6 +27,13 @@ from test_looks import Running
 BLOB = 200_000
 
 
+def text_of(entry):
+    """The text of the first line that fills a holder."""
+    file, _, number = entry["filled"].partition("; ")[0].rpartition(" ")[0].rpartition(":")
+    with open(file) as source:
+        return source.read().splitlines()[int(number) - 1]
+
+
 class Model:
     """A class of which the test has a weak reference only."""
 
@@ -300,6 +307,16 @@ class FillersTest(unittest.TestCase):
         (held,) = [h for path, h in told.items() if "finalize" in path]
         self.assertEqual(held["path"], "dict class weakref.finalize._registry")
         self.assertGreater(held["bytes"], 30 * BLOB)
+        self.assertIn("weakref.finalize(", text_of(held))
+
+    def test_a_few_elements_that_are_large_are_told_of_a_container_that_was_known(self):
+        self.keep(seconds={n: ["%d-%d" % (n, i) for i in range(20_000)] for n in range(20)})
+        self.look()
+        for n in range(20, 26):
+            seconds[n] = ["%d-%d" % (n, i) for i in range(20_000)]
+        (told,) = [h for path, h in self.look().items() if path.startswith("dict ") and path.endswith(".seconds")]
+        self.assertEqual(told["count"], 6)
+        self.assertGreater(told["bytes"], 6 * 20_000 * 50)
 
     def test_some_results_of_a_cache_stand_for_all_that_came(self):
         @functools.lru_cache(maxsize=None)
@@ -314,6 +331,7 @@ class FillersTest(unittest.TestCase):
         told = self.look()
         (cache,) = [h for path, h in told.items() if "lru_cache" in path]
         lists = sum(map(sys.getsizeof, [page(1)] + page(1)))
+        self.assertIn("return [", text_of(cache), "what it returns is what it keeps")
         self.assertGreater(cache["bytes"], 70 * lists)  # of 100
         self.assertLess(cache["bytes"], 140 * lists)
         self.assertAlmostEqual(cache["count"], 100 * 200, delta=2000)

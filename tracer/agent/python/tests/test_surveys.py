@@ -76,7 +76,7 @@ class SurveysTest(unittest.TestCase):
     def test_a_look_a_moment_after_another_takes_nothing_back(self):
         now = time.monotonic()
         told = [{"path": "list t.kept", "bytes": 8 << 20, "count": 8, "over_ms": 8000.0}]
-        noted = types.SimpleNamespace(places={}, complete=True)
+        noted = types.SimpleNamespace(places={}, sizes={}, complete=True)
         original, running.look = running.look, lambda *_: ([], noted)
         try:
             for age, left in ((1, told), (9, [])):
@@ -98,6 +98,39 @@ class SurveysTest(unittest.TestCase):
         self.assertFalse(self.looks(5))
         self.assertTrue(self.looks(7))
         self.assertFalse(self.looks(1000))
+
+    def test_a_look_has_its_time_after_what_it_needs_was_imported(self):
+        self.process.steps.known = False
+        asked = []
+        self.surveys.look_now = lambda _, deadline: asked.append(deadline - time.monotonic())
+        late = self.surveys._begun + 3 - 100  # the imports took long
+        self.surveys._begun, self.surveys._next = late - 3, late - 1
+        self.assertTrue(self.surveys.look(self.process, late))
+        self.assertGreater(asked[0], 0)
+
+    def test_a_program_that_grows_while_nobody_is_known_is_looked_at_again(self):
+        self.held = (10 << 20, None)
+        self.surveys.take(self.process, [self.framework])
+        self.surveys._spent = 100.0  # dearer than any life is long
+        for at in (3, 7, 15):
+            self.held = (at << 24, None)
+            self.assertTrue(self.looks(at))
+            self.assertFalse(self.looks(at + 1), "no twice its age")
+        self.held = (100 << 24, None)
+        self.assertFalse(self.looks(31), "that much is not to be spent")
+
+    def test_a_program_whose_holder_is_known_or_that_does_not_grow_waits_for_the_next_look(self):
+        self.held = (10 << 20, None)
+        self.surveys.take(self.process, [self.framework])
+        self.surveys._spent = 100.0
+        self.held = (20 << 20, None)
+        self.assertTrue(self.looks(3))
+        self.assertFalse(self.looks(7), "it holds what it held")
+        self.held = (30 << 20, None)
+        self.surveys._told = [{"path": "list t.kept", "bytes": 10 << 20, "count": 8}]
+        self.assertFalse(self.looks(7), "half of what came")
+        self.surveys._told[0]["bytes"] -= 1
+        self.assertTrue(self.looks(7))
 
     def test_what_was_spent_before_the_device_came_to_life_counts_no_more(self):
         self.process.steps.known = False

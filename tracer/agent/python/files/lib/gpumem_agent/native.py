@@ -5,6 +5,8 @@ library, which the program's own finders would see; it costs some milliseconds, 
 each forked child one more at its end.
 """
 
+import os
+
 from gpumem_agent import imports
 
 
@@ -25,6 +27,18 @@ class Native:
         class Size(_ctypes._SimpleCData):
             _type_ = "L"
 
+        class Count(_ctypes._SimpleCData):
+            _type_ = "q"
+
+        class Byte(_ctypes._SimpleCData):
+            _type_ = "B"
+
+        class Short(_ctypes._SimpleCData):
+            _type_ = "H"
+
+        class Python(_ctypes._SimpleCData):
+            _type_ = "O"
+
         class Pointer(_ctypes._SimpleCData):
             _type_ = "P"
 
@@ -35,6 +49,7 @@ class Native:
             _type_ = "z"
 
         self.Int, self.Unsigned, self.Size = Int, Unsigned, Size
+        self.Count, self.Byte, self.Short, self.Python = Count, Byte, Short, Python
         self.Pointer, self.Char, self.Text = Pointer, Char, Text
         self.byref = _ctypes.byref
         self._process = _ctypes.dlopen(None, 0)
@@ -49,6 +64,13 @@ class Native:
     def address(self, name):
         """Where the function of that name lies. Raises OSError when there is none."""
         return self._ctypes.dlsym(self._process, name)
+
+    def of_library(self, file, name):
+        """A function of that name, of a library that is loaded or of those that it needs,
+        that takes nothing and returns a count. Raises OSError when there is none."""
+        mode = getattr(os, "RTLD_NOLOAD", 0) | getattr(os, "RTLD_LAZY", 0)
+        address = self._ctypes.dlsym(self._ctypes.dlopen(file, mode), name)
+        return self.prototype(self.Count)(address)
 
     def structure(self, *fields):
         """A type of structure, of pairs of a name and a type."""

@@ -12,6 +12,8 @@ STEPS = 5  # after which what the program keeps on purpose is there
 FIRST_SECONDS = 2.0  # of a life, before the first look
 SHARE = 0.001  # of the time, for looks
 CREDIT = 0.15  # seconds that the first looks may take beyond that
+FREE = 2  # looks beyond both, of a program that grows while nobody is known to hold it
+EXPLAINED = 0.5  # of what came, by what the holders that are told have
 SECONDS = 1.0  # one look may take, at most
 GROWTH = (256 << 10, 1 << 20)  # bytes of arrays at steps, and of the heap, to look for
 ON_HOST = 8 << 20  # bytes of the heap beside a device, to look for what holds them
@@ -33,7 +35,9 @@ class Surveys:
         self._sites_first = None  # (when, the same) of a program without steps
         self._sites_live = 0  # live bytes then
         self._spent = 0.0  # seconds, for looks
-        self._held = ()  # Process.held at the survey or the last look after it
+        self._free = FREE  # looks that need not be paid for
+        self._held = [None, None]  # Process.held at the survey or the last look after it
+        self._base = [None, None]  # the same at the survey, or as soon as it was known
         self._heap = None  # bytes of the heap at the survey, or the first look
         self.restart()
 
@@ -42,7 +46,7 @@ class Surveys:
         of no use."""
         if not self._is_final:
             self._register, self._told, self._single, self._heap = None, [], {}, None
-        self._spent = 0.0
+        self._spent, self._free, self._base = 0.0, FREE, [None, None]
         self._begin()
         self._notes = []  # of the last two looks: (when, running.Noted)
 
@@ -50,6 +54,7 @@ class Surveys:
         """From now on time counts."""
         self._begun = own.monotonic()
         self._next = self._sites_next = self._begun + FIRST_SECONDS
+        self._unpaid = self._next  # as _next, whatever looks have cost
 
     def reference(self):
         """The register.Register to compare with, or None."""
@@ -77,7 +82,7 @@ class Surveys:
         if process.sites_wanted:
             self._register.note_sites(frameworks)
         self._graphs, self._notes_graphs = None, True
-        self._held = process.held()
+        self._held, self._base = list(process.held()), list(process.held())
         self._heap = self._held[1]
         self._begin()
 
@@ -91,17 +96,20 @@ class Surveys:
         """Looks for holders when it is time: each time at twice the age of the
         time before, if that is not too dear; after a look that only notes one that
         compares follows in any case. Returns whether it did."""
-        if now < self._next:
+        if now < self._next and not self._is_worth_it(process, now):
             return False
         if self._is_steady(process):
-            self._next = now + SECONDS
+            self._next = self._unpaid = now + SECONDS
             return False
-        __import__("gpumem_agent.holders.running")  # once, and no part of the cost
+        self._free -= now < self._next
+        # Once, and no part of the cost, nor of the time that the look has: beside a program
+        # that does not give up the interpreter's lock it may take as long.
+        __import__("gpumem_agent.holders.running")
         begun = own.thread_time()
-        self._next = now + max(now - self._begun, SECONDS)
-        self._held = process.held()
+        self._next = self._unpaid = now + max(now - self._begun, SECONDS)
+        self._held = list(process.held())
         compares = self._register is not None or bool(self._notes)
-        self.look_now(process, now + SECONDS)
+        self.look_now(process, own.monotonic() + SECONDS)
         if process.sites_wanted and not process.steps.known:
             self._look_at_sites_beside(process)
         paid = self._paid(own.thread_time() - begun)
@@ -109,18 +117,33 @@ class Surveys:
             self._next = max(self._next, paid)
         return True
 
+    def _is_worth_it(self, process, now):
+        """Whether to look once more before that is paid for: a first look may have come too
+        early, or had no time on a busy machine, and a short program has no other."""
+        if now < self._unpaid or not self._free:
+            return False
+        told = sum(entry["bytes"] for entry in self.told)
+        came = next((gain for gain, _ in self._gains(process, self._base)), 0)
+        if told >= EXPLAINED * came:
+            return False
+        return any(gain > least for gain, least in self._gains(process, self._held))
+
     def _is_steady(self, process):
         """Whether a program that tells steps holds no more than it did at the survey
         or the last look, so that there is nobody to look for. Each of the figures
         that is unknown now or then says nothing."""
         if self._register is None or not process.steps.known:
             return False
-        held = process.held()
-        both = list(zip(self._held, held, GROWTH))
-        # The heap is read seldom: what was unknown then counts from now on.
-        self._held = [now if then is None else then for then, now in zip(self._held, held)]
-        gains = [(now - then, least) for then, now, least in both if None not in (then, now)]
+        gains = self._gains(process, self._held)
         return bool(gains) and all(gain <= least for gain, least in gains)
+
+    def _gains(self, process, before):
+        """Pairs of what the program holds more than before, and of how much is worth a look."""
+        held = process.held()
+        both = list(zip(before, held, GROWTH))
+        # The heap is read seldom: what was unknown then counts from now on.
+        before[:] = [now if then is None else then for then, now in zip(before, held)]
+        return [(now - then, least) for then, now, least in both if None not in (then, now)]
 
     def _paid(self, cost):
         """When what looks have cost so far is little enough of the life."""
@@ -138,13 +161,16 @@ class Surveys:
         if reference is None and self._notes:
             since, reference = self._notes[-1]
         begun = own.monotonic()
-        places = self._notes[-1][1].places if self._notes else {}
+        known = self._notes[-1][1] if self._notes else None
+        before = (self._told, known.places, known.sizes) if known else (self._told, {}, {})
         on_host = self._heap_grew(process.held()[1])
-        found, noted = running.look(process, reference, deadline, (self._told, places), on_host)
+        found, noted = running.look(process, reference, deadline, before, on_host)
         for entry in found:
-            entry["over_ms"] = round(1000 * (begun - since), 3)
+            entry["over_ms"] = round(1000 * (begun - entry.get("since", since)), 3)
         told = running.lasting(found, self._told)
         self._single, swelling = running.swelling(found, self._single)
+        for entry in found:
+            entry.pop("since", None)
         told += swelling
         late = own.monotonic() > deadline or not noted.complete
         if late or self._register is None and self._notes and not self._is_aged(since):

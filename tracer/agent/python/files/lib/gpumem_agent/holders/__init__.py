@@ -23,6 +23,7 @@ or a variable of a function that runs. The words, as they are used here:
 
 The modules, each importing only those above it:
 
+  capsules   what exports of arrays keep
   kinds      questions to objects that run no code of the program's
   texts      searches in the text of source files
   calls      which calls of the program's lead to where a library fills its own
@@ -37,6 +38,7 @@ The modules, each importing only those above it:
   contents   what the elements of a container take beyond themselves
   naming     from arrays and paths to holders with bytes and counts
   classes    the class that gained objects, where no container did
+  growing    what grows by itself: buffers, a pickler's memo, a database in memory
   graphs     which variable keeps an autograd graph that grows
   running    the look while the program runs
   ending     the search at its end

@@ -26,6 +26,7 @@ MOST_LINES = 2  # told of a class
 # What makes objects of a class, where that is not its name.
 MAKERS = {
     "Element": r"\b(?:iterparse|XMLParser|SubElement|Element|fromstring)\s*\(",
+    "partial": r"\bpartial\s*\(",
     "_tee_dataobject": r"\btee\s*\(",
 }
 

@@ -12,6 +12,7 @@ import io
 import itertools
 import sys
 
+from gpumem_agent.holders import capsules
 from gpumem_agent.holders.downward import LEAVES
 from gpumem_agent.holders.kinds import NAMED, is_a, module_names
 
@@ -45,8 +46,8 @@ def deeper(container):
         recent = [element for element in recent if element[0] != oldest[0]]
     sizes, left = [], OBJECTS
     for _, roots in recent:
-        size, visited = _below(roots, seen, EACH)
-        sizes.append(size)
+        below, visited = _below(roots, seen, EACH)
+        sizes.append(below)
         left -= visited
         if left <= 0:
             break
@@ -61,8 +62,14 @@ def apart(items, kind):
         below, _ = _below([item], seen, EACH, ends)
         # The collector's own head, and attributes that have no dictionary yet.
         names = 2 + len(gc.get_referents(item)) if DICT_AT(type(item)) else 0
-        sizes.append(_size(item) + 2 * WORD + WORD * names + below)
+        sizes.append(size(item) + 2 * WORD + WORD * names + below)
     return sum(sizes[1:]) / max(1, len(sizes) - 1)
+
+
+def together(items, seen):
+    """Bytes of some objects with what is below them that nobody saw yet."""
+    below, _ = _below(items, seen, OBJECTS)
+    return below + sum(map(size, items))
 
 
 def alone(item):
@@ -70,7 +77,7 @@ def alone(item):
     not track: strings, numbers and buffers."""
     below = gc.get_referents(item)
     leaves = [o for o in below if not gc.is_tracked(o) and id(type(o)) not in SHARED]
-    return _size(item) + sum(map(_size, leaves))
+    return size(item) + sum(map(size, leaves))
 
 
 def latest(container):
@@ -100,7 +107,7 @@ def first(container):
 def _below(roots, seen, most, ends=SHARED):
     """(bytes below some objects that nobody saw yet, objects that were visited), up to
     objects of types that end the search."""
-    size, visited = 0.0, 0
+    total, visited = 0.0, 0
     pending = collections.deque((root, 1.0) for root in roots if id(root) not in seen)
     seen.update(map(id, roots))
     while pending and visited < most:
@@ -113,15 +120,35 @@ def _below(roots, seen, most, ends=SHARED):
                 continue
             seen.add(id(child))
             visited += 1
-            size += times * _size(child)
+            total += times * size(child)
             if not is_a(child, NAMED[:1]):  # below a function is the program
                 pending.append((child, times))
-    return size, visited
+    return total, visited
 
 
-def _size(item):
+def size(item):
+    """Bytes of an object without what it refers to."""
     kind = id(type(item))
+    native = _native(item)
+    if native is not None:
+        return native
     return sys.getsizeof(item) if kind in KNOWN or kind == _array_kind() else BASIC_SIZE(type(item))
+
+
+def _native(item):
+    """Bytes of an object that has them outside of Python: one of ctypes, a mapping, or
+    a capsule with an array."""
+    if capsules.is_capsule(item):
+        return capsules.size(item)
+    ctypes, mapping = sys.modules.get("_ctypes"), sys.modules.get("mmap")
+    try:
+        if ctypes is not None and is_a(item, ctypes._SimpleCData.__mro__[1]):
+            return ctypes.sizeof(item) + BASIC_SIZE(type(item))
+        if mapping is not None and is_a(item, mapping.mmap):
+            return mapping.mmap.__len__(item)
+    except Exception:
+        pass  # a mapping that is closed
+    return None
 
 
 def _array_kind():

@@ -21,6 +21,7 @@ import weakref
 from gpumem_agent import atomic
 from gpumem_agent.holders.kinds import (
     RANKS,
+    Contexts,
     is_a,
     is_library,
     module_names,
@@ -55,23 +56,28 @@ LEAVES = (
 class Reach:
     """One look. The kinds are the types of arrays, subclasses included, and nested those of
     objects that have each other for parts: below the levels that all objects are followed
-    for, they and containers are. Hidden is what no collector sees: see frameworks."""
+    for, they and containers are. Contexts are weak references to those of contextvars. Hidden is what no collector sees: see frameworks. Singles are
+    the types of further objects that are noted."""
 
-    def __init__(self, kinds, nested=(), hidden=((), None)):
+    def __init__(self, kinds, nested=(), hidden=((), None), singles=(), contexts=()):
         self._modules = module_names()
-        self._roots = _roots(self._modules)
+        self._contexts = Contexts()
+        self._contexts.references = list(contexts)
+        self._roots = _roots(self._modules) + [self._contexts]
         self._variables = Variables()
         parts = atomic.family((*nested, dict, *SIZED)) if nested else None
         self._hidden = set(map(id, hidden[0])), hidden[1]
-        self._searches = [_Search(parts, self._hidden) for _ in RANKS]
+        singles = atomic.family(singles)
+        self._searches = [_Search(parts, self._hidden, singles) for _ in RANKS]
         self._places = {}  # identity of an array or a container: its place
         self._look(atomic.family(k for k in kinds if k.__weakrefoffset__))
 
     def _look(self, arrays):
         variables, ranks = self._variables, []
+        weak = self._contexts.references
         skip = atomic.family((type,)) | set(map(id, LEAVES))
         seen = set(self._modules) | {id(self._roots), id(vars(self))}
-        steps = list(variables.steps())
+        steps = [*variables.steps(), atomic.fill(self._contexts, map(atomic.call, weak))]
         known = {identity: rank_of(code) for identity, code in variables.readable.items()}
         steps.append(atomic.fill(ranks, map(known.__getitem__, map(id, variables.codes))))
         # What a well-known name reaches is not looked for below the others.
@@ -79,7 +85,7 @@ class Reach:
             roots = self._roots if rank == RANKS[0] else []
             steps.extend(search.steps(roots, variables, ranks, rank, arrays, skip, seen))
         steps.extend(level.done() for search in self._searches for level in search.levels)
-        atomic.once(*steps, atomic.empty(variables.values))
+        atomic.once(*steps, atomic.empty(variables.values, (self._contexts,)))
 
     @property
     def complete(self):
@@ -120,6 +126,17 @@ class Reach:
             self._places.setdefault(identity, places[identity])
         return found
 
+    def singles(self):
+        """Identities of the single objects that were reached."""
+        found = {}
+        for search, number in self._levels():
+            level = search.levels[number]
+            for place in level.singles:
+                found.setdefault(level.identities[place], (search, number, place))
+        for identity, place in found.items():
+            self._places.setdefault(identity, place)
+        return found
+
     def has(self, identity):
         """Whether an object is an array or a container that was reached."""
         return identity in self._places
@@ -145,9 +162,13 @@ class Reach:
         that wait for the interpreter's lock began to do so when we last gave it up."""
         with paused():
             own.sleep(0)
-            paths = self.paths(identities)
-            found = {identity: look_at(path) for identity, path in paths.items()}
-            paths.clear()
+            self._contexts.fill()
+            try:
+                paths = self.paths(identities)
+                found = {identity: look_at(path) for identity, path in paths.items()}
+                paths.clear()
+            finally:
+                self._contexts.clear()
         return found
 
     def above(self, wanted):
@@ -207,10 +228,10 @@ class Reach:
 class _Search:
     """What is below the names of one rank, level by level."""
 
-    def __init__(self, parts, hidden):
+    def __init__(self, parts, hidden, singles):
         self._kinds, self._getter = hidden
-        deep = [_Level(parts) for _ in range(DEEPER)] if parts else []
-        self.levels = [_Level(None) for _ in range(LEVELS - len(deep[:1]))] + deep
+        deep = [_Level(parts, singles) for _ in range(DEEPER)] if parts else []
+        self.levels = [_Level(None, singles) for _ in range(LEVELS - len(deep[:1]))] + deep
         self.roots = []
         self.functions = []  # places of the functions among those that were read
 
@@ -254,7 +275,8 @@ class _Level:
     """What is so many references away from a name. All objects are in groups,
     one for each object that refers to them."""
 
-    def __init__(self, parts):
+    def __init__(self, parts, singles=()):
+        self._single_kinds = singles  # identities of the types of objects that are noted
         self._parts = parts  # identities of the types that alone are followed; None for all
         self.identities = []  # of the objects of all groups, one after the other
         self.ends = []  # where each group ends among these
@@ -262,6 +284,7 @@ class _Level:
         self.followed = []  # these themselves, in the course of the look
         self.hiding = []  # those that are followed once more, for what no collector sees
         self.arrays, self.references = [], []  # places and weak references
+        self.singles = []  # places
         self.containers, self.lengths = [], []  # places and elements
         self._groups, self._objects = [], []
 
@@ -275,6 +298,7 @@ class _Level:
             atomic.fill(identities, map(id, objects)),
             atomic.fill(self.arrays, self._of(arrays, itertools.count())),
             atomic.fill(self.references, map(weakref.ref, self._of(arrays, objects))),
+            atomic.fill(self.singles, self._of(self._single_kinds, itertools.count())),
             atomic.fill(self.containers, self._of(counted, itertools.count())),
             atomic.fill(self.lengths, map(len, self._of(counted, objects))),
             *self._follow(skip, seen),

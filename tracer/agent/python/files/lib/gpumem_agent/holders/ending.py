@@ -159,7 +159,7 @@ def _add_containers(holders, register, frameworks, deadline):
         if told is not None:
             holders.add(*told)
     if reach is not None:
-        classes.add(holders, reach, register, living.census(), frameworks)
+        classes.add(holders, reach, register, living.census()[0], frameworks)
 
 
 def _add_garbage(holders, walk, recent):

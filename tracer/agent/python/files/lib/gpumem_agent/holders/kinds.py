@@ -7,10 +7,14 @@ import itertools
 import os
 import sys
 import types
+import _thread
+
+from gpumem_agent.holders.capsules import is_capsule
 
 SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 LRU_CACHE = type(functools.lru_cache(maxsize=1)(len))
 SEQUENCES = (list, tuple, set, frozenset, collections.deque)
+THREAD_LOCAL = _thread._local
 CELL = type((lambda x: lambda: x)(0).__closure__[0])
 ALONE = 3  # references: the frame, a variable of ours, the question
 FUTURES = {"_asyncio", "asyncio.futures", "asyncio.tasks", "concurrent.futures._base"}
@@ -83,6 +87,31 @@ def variable_of(frame, child):
     if type(held) is dict and sys.getrefcount(held) == ALONE:
         held.clear()
     return name
+
+
+class Contexts(list):
+    """The contexts of contextvars: a root whose elements are there for a moment only. To
+    know them again it has weak references."""
+
+    __slots__ = ("references",)
+
+    @staticmethod
+    def kind():
+        """The type of its elements; None in a program that has none."""
+        return getattr(sys.modules.get("_contextvars"), "Context", None)
+
+    def fill(self):
+        self.extend(filter(None, (reference() for reference in self.references)))
+
+
+def context_variable(chain, at):
+    """(the place of the value, its variable's name) where a chain goes on from a context:
+    nodes of a tree are in between. None where none of them is a value, or it is none."""
+    if at < 1 or type(chain[at - 1]) is not Contexts:
+        return None
+    values = {id(value): variable.name for variable, value in Contexts.kind().items(chain[at])}
+    found = (n for n in range(at + 1, len(chain)) if id(chain[n]) in values)
+    return next(((n, "%s.get()" % values[id(chain[n])]) for n in found), None)
 
 
 def is_future(item):
@@ -204,6 +233,8 @@ def _kind_of(element):
         return "tracebacks-kept"
     if is_future(element):
         return "futures-kept"
+    if is_capsule(element):
+        return "exports-kept"
     if _is_named(type(element), ("TimerHandle", "Timer"), TIMERS):
         return "timers-left"
     if is_a(element, CALLBACKS):

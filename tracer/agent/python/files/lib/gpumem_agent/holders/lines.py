@@ -14,9 +14,12 @@ from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, TABLES, is_cont
 from gpumem_agent.holders.calls import Called, library_files, methods_of
 from gpumem_agent.holders.kinds import (
     LRU_CACHE,
+    Contexts,
     SUSPENDED,
+    THREAD_LOCAL,
     attributes,
     code_of,
+    context_variable,
     frame_of,
     is_a,
     is_future,
@@ -31,12 +34,22 @@ from gpumem_agent.holders.texts import adds_below, adds_to, in_program, inside, 
 
 MOST_LINES = 2  # told of a name
 LOGGED = "records of a log"  # in place of a name
+DATABASE = "rows of a database"  # likewise
+FOR_THE_END = "callbacks for the end"
+THREADS = "threads"
+OF_CONTEXT = ".get()"  # at the end of a name: what a context variable has
+MADE_MODULES = "modules made at run time"
 # What adds to an attribute of a library's object that the program does not name, or to
 # what has no name.
 ADDERS = {
     # A constant name, or the module's, asks for the same one each time.
     "loggerDict": r"""(?:getLogger|getChild)\s*\(\s*(?!\)|__name__|["'][^"'{%]*["']\s*\))""",
     LOGGED: r"\b(?:logging|\w*log(?:ger)?)\.(?:debug|info|warning|error|exception|critical|log)\s*\(",
+    DATABASE: r"""\.execute(?:many|script)?\s*\(\s*f?["']+\s*(?i:insert|replace|create\s+table\s+\w+\s+as)\b""",
+    FOR_THE_END: r"\batexit\.register\b",
+    MADE_MODULES: r"\bsys\.modules\s*(?:\[[^\]]*\]\s*=(?!=)|\.setdefault\s*\()",
+    THREADS: r"(?<!class )\b(?:Thread|Timer|start_new_thread)\s*\(",
+    "_registry": r"\bfinalize\s*\(",
     "handlers": r"\.addHandler\s*\(",
     "filters": r"\.addFilter\s*\(",
     "_callbacks": r"\.add_done_callback\s*\(",
@@ -46,6 +59,7 @@ ADDERS = {
     "param_groups": r"\.add_param_group\s*\(",
     GRADIENT_GRAPHS: r"\bbackward\s*\(.*\bcreate_graph\s*=\s*(?!False)",
 }
+WORDS = {MADE_MODULES: "modules"}  # that such a line has, in place of a bracket
 HOOKS = re.compile(r"_(forward|backward|state_dict|load_state_dict)\w*_hooks$")
 # An assignment to a name, of something more than a beginning.
 ASSIGNED = (
@@ -92,14 +106,14 @@ def filler(chain, at, modules):
     first, a site where that is a function's cache, or None. They keep no object."""
     if is_a(chain[at], LRU_CACHE):
         code = code_of(namespace(chain[at]).get("__wrapped__"))
-        return code and "%s:%d %s" % (code.co_filename, code.co_firstlineno, code.co_name)
+        return code and _returns(code.co_filename, code.co_firstlineno, code.co_name)
     names, calls, end, key = [], [], at, None
     for place in range(at, 0, -1):
         found = _named(chain, place, modules)
         if found is None:
             key = key or not names and _constant(chain[place - 1], chain[place])
             continue
-        known = str(found.name).isidentifier()
+        known = str(found.name).isidentifier() or found.name.endswith(OF_CONTEXT)
         is_programs = found.file and not is_library(found.file)
         if not is_programs:
             # A library's object: what the program adds to it, else to what has the object.
@@ -114,6 +128,12 @@ def filler(chain, at, modules):
             names.append(found)
     calls = list(filter(None, calls))
     return tuple(names[:1] + calls + names[1:2]) or None
+
+
+def _returns(file, first, name):
+    """The site of a function's cache: it is filled with what the first return gives."""
+    sites = inside(search(file, re.compile(r"^\s*return\b(?!\s*(?:None\s*)?$)"), "return"), file, first)
+    return next((site for site in sites if site.endswith(" " + name)), "%s:%d %s" % (file, first, name))
 
 
 def _constant(parent, child):
@@ -142,6 +162,9 @@ def _call(chain, attribute, receiver):
 
 def _named(chain, at, modules):
     parent, child = chain[at - 1], chain[at]
+    if type(chain[0]) is Contexts:
+        found = context_variable(chain, 1)
+        return Filler(found[1], "", False) if found and found[0] == at else None
     if getattr(type(parent), "__name__", "") == "Local" and hasattr(parent, "variable"):
         return Filler(parent.variable, parent.file, False, line=parent.line)
     if id(parent) in modules:
@@ -150,6 +173,9 @@ def _named(chain, at, modules):
         if _module_with(chain, at) is not None:
             return None
         return Filler(key_of(parent, child), _file_of(chain[at - 2]), True)
+    if type(parent) is dict and at > 2 and is_a(chain[at - 3], THREAD_LOCAL):
+        above = _named(chain, at - 3, modules)
+        return Filler(key_of(parent, child), above.file if above else "", True)
     module = _module_with(chain, at - 1)
     if module is not None and not is_container(module):
         return Filler(key_of(parent, child), _file_of(module), True)
@@ -218,8 +244,10 @@ def _each(found):
 def _places(name, file, of_object, assigned, line):
     hidden = ADDERS.get(name) or HOOKS.match(name) and r"\.register\w+hook\s*\("
     if hidden:
-        return in_program(re.compile(hidden), "(", MOST_LINES)
+        return in_program(re.compile(hidden), WORDS.get(name, "("), MOST_LINES)
     mark = r"\." if of_object else r"(?<![\w.])"
+    if name.endswith(OF_CONTEXT):
+        return in_program(adds_to(name, r"(?<!\w)"), name, MOST_LINES)
     found = _found(file, adds_to(name, mark), adds_to(name, r"\."), name, line)
     if assigned and not found:
         pattern = re.compile(ASSIGNED % (mark + re.escape(name)))

@@ -115,16 +115,18 @@ def containers():
     return noted((i, n) for i, n in zip(identities, lengths) if i not in own)
 
 
-def census():
-    """{identity of a type: its objects} of types that have SOME or more of those that the
-    collector tracks."""
-    box, found = [], {}
+def census(kind=None):
+    """({identity of a type: its objects} of types that have SOME or more of those that the
+    collector tracks, weak references to the objects of a kind)."""
+    box, found, chosen, weak = [], {}, [], []
     atomic.once(
         atomic.everything(box),
         functools.partial(collections._count_elements, found, atomic.types_of(atomic.each(box))),
-        atomic.empty(box),
+        _choose(chosen, {id(kind)}, atomic.each(box) if kind else (), atomic.each(box)),
+        atomic.fill(weak, map(weakref.ref, chosen)),
+        atomic.empty(box, (chosen,)),
     )
-    return {identity: number for identity, number in found.items() if number >= SOME}
+    return {identity: number for identity, number in found.items() if number >= SOME}, weak
 
 
 def noted(pairs):

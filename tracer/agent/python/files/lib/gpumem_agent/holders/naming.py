@@ -4,16 +4,17 @@ import itertools
 import re
 import sys
 
+from gpumem_agent.holders import contents
 from gpumem_agent.holders.bounds import bound
 from gpumem_agent.holders.kinds import is_a
 from gpumem_agent.holders.lines import ADDERS, Filler, is_cache, name_of, places
-from gpumem_agent.holders.contents import deeper
-from gpumem_agent.holders.living import GROWING, LARGE, SOME
+from gpumem_agent.holders.living import GROWING, LARGE
 from gpumem_agent.own import own
 
 MAX_NAMED = 64  # arrays whose referrers are walked at a time
 PER_GROUP = 8  # of these, for each shape, when there are more
 WITH_LINES = 5  # holders whose lines are looked for
+FEW = 4  # elements that a container must have gained to be weighed
 CONTAINERS = 10  # growing containers named when no array explains the growth
 DICTIONARY = re.compile(r"(?:dict|OrderedDict) [^:]*$")
 PARAMETER, PLAIN = "Parameter", "Tensor"  # kinds of arrays: a model's, and copies of these
@@ -237,7 +238,7 @@ def grown(lengths, register):
     """{identity: elements gained} of the containers that gained most: large numbers,
     and some that may be weighty."""
     gains = {i: register.growth(i, length) for i, length in lengths.items()}
-    most = sorted((i for i in gains if gains[i] >= SOME), key=gains.get, reverse=True)
+    most = sorted((i for i in gains if gains[i] >= FEW), key=gains.get, reverse=True)
     large = [i for i in most if gains[i] >= LARGE]
     return {i: gains[i] for i in large[:CONTAINERS] + most[len(large) :][:CONTAINERS]}
 
@@ -252,9 +253,9 @@ def sized(path, count, times=1):
         return None
     each = sys.getsizeof(container) / max(1, len(container))
     for elements in (container, container.values()) if is_a(container, dict) else (container,):
-        some = list(map(sys.getsizeof, itertools.islice(elements, 100)))
+        some = list(map(contents.size, itertools.islice(elements, 100)))
         each += sum(some) / max(1, len(some))  # it may have been emptied meanwhile
-    each += deeper(container)
+    each += contents.deeper(container)
     count = int(count * times)
     if count < LARGE and count * each < WEIGHTY:
         return None

@@ -8,11 +8,14 @@ from gpumem_agent.frameworks.torch_names import HOOKS, is_hooks, parts_of, stand
 from gpumem_agent.holders.bounds import numbers_of
 from gpumem_agent.holders.kinds import (
     CELL,
+    Contexts,
     LRU_CACHE,
     SEQUENCES,
     SUSPENDED,
+    THREAD_LOCAL,
     attributes,
     code_of,
+    context_variable,
     elements_of,
     filling,
     frame_of,
@@ -140,6 +143,8 @@ class Path:
             return root.name
         if is_a(root, types.FrameType):
             return "%s()" % root.f_code.co_name
+        if type(root) is Contexts:
+            return "context variable"
         if is_a(root, SUSPENDED):
             return "%s %s()" % (type(root).__name__, code_of(root).co_name)
         module = getattr(root, "__module__", None)
@@ -153,7 +158,7 @@ class Path:
         """A local is its frame's variable already; a function's closure reads
         `function f closure x`, not its cells. Returns the place reached."""
         root = chain[0]
-        if type(root) is Local:
+        if type(root) in (Local, Contexts):
             return 1
         if not is_a(root, types.FunctionType) or len(chain) < 3:
             return 0
@@ -191,6 +196,14 @@ class Path:
         elif at > 0 and self.container is None and _is_own(parent):
             # What waits for it is a library's: the function says more.
             self._parts = ["%s()" % code_of(parent).co_name, _attribute(parent, child)]
+        elif context_variable(self.chain, at):
+            place, name = context_variable(self.chain, at)
+            self._parts.append(" " + name)
+            return place
+        elif is_a(parent, THREAD_LOCAL) and at + 3 < len(self.chain) and type(self.chain[at + 2]) is dict:
+            # Its dictionaries by thread, and the one of a thread's.
+            self._parts.append(".%s" % key_of(self.chain[at + 2], self.chain[at + 3]))
+            return at + 3
         elif is_a(parent, types.FrameType):
             name = " → %s()" % parent.f_code.co_name if at else ""
             self._parts.append(name + _local(parent, child))

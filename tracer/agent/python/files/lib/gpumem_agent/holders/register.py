@@ -30,7 +30,7 @@ class Register:
         noted = dict(itertools.islice(noted.items(), MAX_NOTED))
         if any(f.active() for f in frameworks):
             return cls(noted, living.containers())
-        return cls(noted, {**untracked(), **living.containers()}, living.census())
+        return cls(noted, {**untracked(), **living.containers()}, living.census()[0])
 
     def note_sites(self, frameworks):
         """Also notes the sites, where the frameworks record them."""

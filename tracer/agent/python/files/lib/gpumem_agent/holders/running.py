@@ -10,8 +10,9 @@ graphs.
 import itertools
 
 from gpumem_agent.frameworks.sources import sources
-from gpumem_agent.holders import classes, garbage, living
+from gpumem_agent.holders import classes, garbage, growing, living
 from gpumem_agent.holders.downward import Reach
+from gpumem_agent.holders.kinds import Contexts
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import Holders, grown, late, sized, state_of
 from gpumem_agent.holders.register import Register
@@ -19,6 +20,7 @@ from gpumem_agent.own import own
 
 MOST_ARRAYS = 20000
 MOST_ASKED = 50  # holders, whether they keep graphs
+MOST_CONTEXTS = 100
 MOST_CONTAINERS = 5000  # that gained, whose containers are compared
 TRIES = 3
 SWELLS = 3  # looks in a row that find one array larger, until it is told
@@ -26,19 +28,22 @@ LONGER = 1.5  # times as long as an earlier look: what holds no more then has no
 PAUSE = 0.001  # seconds, for the program to go on
 
 
-def look(process, reference, deadline, before=((), {}), on_host=False):
+def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     """(holders of what is later than the reference, what was reached). Before are the
-    holders of the look before, and the places of what it reached. On the host containers
+    holders of the look before, the places of what it reached, and what it noted of what
+    grows by itself. On the host containers
     are looked for as well beside a device."""
     frameworks = sources(process.frameworks)
     on_device = any(f.active() for f in process.frameworks)
-    reach = reached(frameworks)
     is_off = garbage.is_off()  # and nobody else frees what refers to itself
-    census = living.census() if is_off or not on_device else {}
+    census, contexts = living.census(Contexts.kind()) if is_off or not on_device else ({}, ())
+    reach = reached(frameworks, contexts)
     noted = Noted(reach, census)
+    found = Holders(deadline, Downwards(reach))
+    if on_host or not on_device:
+        noted.sizes = growing.add(found, reach, before[2], {"host": True} if on_device else {})
     if reference is None:
         return [], noted
-    found = Holders(deadline, Downwards(reach))
     arrays = _described(noted, reference, frameworks, deadline)
     found.state = state_of(arrays)
     recent = late(arrays, reference)
@@ -51,7 +56,7 @@ def look(process, reference, deadline, before=((), {}), on_host=False):
         classes.add(found, reach, reference, census, frameworks)
     elif on_host:
         add_containers(found, reach, reference, found.named(), {"host": True})
-    told, known = before
+    told, known, _ = before
     noted.places = {entry["path"]: known[entry["path"]] for entry in told if entry["path"] in known}
     noted.places.update(found.places())
     return renamed(found.listed(), noted.places, told, known), noted
@@ -73,11 +78,11 @@ def mark_outputs(found, arrays):
         del item
 
 
-def reached(frameworks):
-    """What the program's names reach."""
+def reached(frameworks, contexts=()):
+    """What the program's names reach, and contexts with weak references."""
     kinds = [kind for f in frameworks for kind in f.types()]
     hidden = next((pair for pair in (f.hidden() for f in frameworks) if pair[0]), ((), None))
-    return Reach(kinds, [kind for f in frameworks for kind in f.nested()], hidden)
+    return Reach(kinds, [kind for f in frameworks for kind in f.nested()], hidden, growing.kinds(), contexts[:MOST_CONTEXTS])
 
 
 def renamed(found, places, before, known):
@@ -104,7 +109,7 @@ def lasting(found, before):
     earlier, kept = {entry["path"]: entry for entry in before}, []
     for entry in found:
         told = earlier.get(entry["path"])
-        if entry["count"] > 1 and (told is None or entry["bytes"] > told["bytes"] or _is_longer(entry, told)):
+        if (entry["count"] > 1 or "since" in entry) and (told is None or entry["bytes"] > told["bytes"] or _is_longer(entry, told)):
             kept.append(entry)
         elif told is not None and entry.get("over_ms", 0) < LONGER * told.get("over_ms", 0):
             kept.append(told)
@@ -123,7 +128,7 @@ def swelling(found, before):
     that. One look alone would also find what a step is about to give up."""
     after, told = {}, []
     for entry in found:
-        if entry["count"] != 1:
+        if entry["count"] != 1 or "since" in entry:
             continue
         size, times = before.get(entry["path"], (None, 0))
         times = times + 1 if size is not None and entry["bytes"] > size else 0
@@ -142,6 +147,7 @@ class Noted(Register):
         super().__init__(reach.arrays(), reach.containers(), census)
         self.complete = reach.complete
         self.places = {}  # {path of a holder: identities of its containers}
+        self.sizes = {}  # of what grows by itself: see growing.add
 
 
 class Downwards:

@@ -10,7 +10,7 @@ from gpumem_agent.holders.kinds import is_library, main_file, namespace
 MOST_FILES = 50  # of the program that are searched
 MOST_BYTES = 1 << 20  # of a file; a larger one is not searched
 LONGEST = 400  # characters of a line; a match in a longer one may take seconds
-ADDING = "append|appendleft|extend|extendleft|insert|add|update|setdefault|put|put_nowait|push|register"
+ADDING = "append|appendleft|extend|extendleft|insert|add|update|setdefault|put|put_nowait|push|register|write|writelines|dump"
 # What stands before and behind a name where something is added to it.
 TEMPLATE = (
     r"(?:%(name)s(?:\[[^\]]*\])*\s*(?:\.(?:%(adding)s)\s*\(|\[[^=]*\]\s*=(?!=)|\+=|\|=)"

@@ -1,0 +1,92 @@
+package cause
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// Causes of what libraries and captured graphs take from the driver behind the program's
+// back.
+const (
+	Workspaces = "library-workspaces"
+	GraphPools = "captured-graphs-kept"
+)
+
+// manyWorkspaces is how often a library must have asked for what it keeps: one handle of
+// cuBLAS asks three times at its start.
+const manyWorkspaces = 8
+
+// mathLibrary is the beginning of a site in a library that has workspaces or plans of its
+// own: "libcublas.so.13+0x5b45ee".
+func mathLibrary() *regexp.Regexp {
+	return regexp.MustCompile(`^lib((?:cublas|cudnn|cufft|cusolver|cusparse|nccl|rocblas|hipblas|rocfft|` +
+		`hipfft|MIOpen)\w*)\.so[\d.]*\+0x`)
+}
+
+// libraryWorkspaces: a library of the vendor's asks the driver again and again, and keeps
+// what it got: each handle, each stream and each plan has a workspace of its own.
+func libraryWorkspaces(c *Case) *Cause {
+	grows := c.Class == account.DriverGrowth || c.Class == account.AppLeak
+	if !grows || !c.ByTrend || c.Size <= 0 || c.inThings() {
+		return nil
+	}
+	named, bytes, count := "", 0., int64(0)
+	for _, s := range c.Sites {
+		m := mathLibrary().FindStringSubmatch(s.Site)
+		if m == nil || s.GrowthBytes <= 0 || strings.HasSuffix(s.Site, record.GoneSite("")) {
+			continue
+		}
+		if named == "" {
+			named = m[1]
+		}
+		bytes, count = bytes+float64(s.GrowthBytes), count+s.Count
+	}
+	if named == "" || bytes < leastHeld*c.Size || count < manyWorkspaces {
+		return nil
+	}
+	share := min(1, bytes/c.Size)
+	return &Cause{ID: Workspaces, Confidence: (.5 + .4*share) * c.Confidence, Share: &share,
+		Evidence: evidence("%s asked the driver for %s in %d allocations that it still has", named,
+			units.Bytes(bytes), count),
+		Next: "make one handle or plan for each device and thread, use it again, and destroy it when it " +
+			"has done its work: each has workspaces of its own, for each stream that it is used on",
+		Change: []string{"- cublasCreate(&handle); cublasSgemm(handle, …)",
+			"+ cublasSgemm(handle, …)  // with one handle for each thread, made once"}}
+}
+
+// manyGraphs is how many captured graphs more are kept ones.
+const manyGraphs = 4
+
+// graphsKept: graphs are captured again and again, and each keeps a pool of its own.
+func graphsKept(c *Case) *Cause {
+	grows := c.Class == account.AppLeak || c.Class == account.PoolGrowth
+	more := stat.Rise(c.since(record.ColGraphs))
+	if !grows || !c.ByTrend || c.Size <= 0 || c.inThings() || !(more >= manyGraphs) {
+		return nil
+	}
+	private := 0.
+	for _, p := range c.Pools {
+		if p.Private {
+			private += float64(p.Live + p.Idle)
+		}
+	}
+	if private < leastHeld*c.Size {
+		return nil
+	}
+	share := min(1, private/c.Size)
+	return &Cause{ID: GraphPools, Confidence: (.5 + .4*share) * c.Confidence, Share: &share,
+		Evidence: []string{
+			fmt.Sprintf("the pools of captured graphs hold %s", units.Bytes(private)),
+			fmt.Sprintf("%s more graphs are alive", units.Whole(more)),
+		},
+		Next: "capture once for each shape and replay that, drop graphs of shapes that are no more in use, " +
+			"and let graphs that never run at the same time share a pool",
+		Change: []string{"- with torch.cuda.graph(torch.cuda.CUDAGraph()): …  # for each request",
+			"+ with torch.cuda.graph(graphs[shape], pool=torch.cuda.graph_pool_handle()): …  # once a shape"}}
+}

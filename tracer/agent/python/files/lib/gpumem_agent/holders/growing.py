@@ -1,0 +1,192 @@
+"""What grows by itself: no array, and no container that has elements.
+
+A buffer that is only ever written to, the memo of a pickler, a database in memory are one
+object each; modules that a program makes and what it registers for its end are in lists of
+the interpreter's. Each is told when it was larger at each look, by as much as came since
+the first of these.
+
+Sizes are asked of C functions alone, past the program's own classes. What SQLite takes is
+its own figure, of all its connections.
+"""
+
+import functools
+import io
+import sys
+import types
+
+from gpumem_agent import imports
+from gpumem_agent.holders import contents
+from gpumem_agent.holders.kinds import is_a, module_names, namespace
+from gpumem_agent.holders.lines import DATABASE, FOR_THE_END, MADE_MODULES, THREADS, Filler
+from gpumem_agent.holders.living import SOME
+from gpumem_agent.holders.naming import WEIGHTY
+from gpumem_agent.own import own
+from gpumem_agent.sampling import paused
+
+END_PATH, THREAD_PATH = "callbacks of atexit.register", "dict threading._active"
+MOST = 64  # objects that are asked
+MANY = {END_PATH: 100, THREAD_PATH: SOME}  # of whose bytes nothing is known
+SAMPLE = 32  # elements of a list of the interpreter's, the latest, that are weighed
+MOST_MEMO = 1 << 17  # entries of a memo that is copied to be weighed
+ENTRY = 16  # bytes of a memo's table for each
+FULL = 2 / 3  # of that table, at most
+CODE = 1 << 10  # bytes that a class or a function takes, at least
+OBJECTS = 500  # of a module, that are weighed
+
+
+def kinds():
+    """The types of the objects that are asked, as far as the program has them."""
+    return tuple(kind for kind in (bytearray, io.BytesIO, io.StringIO, _pickler(), _connection()) if kind)
+
+
+def _pickler():
+    return getattr(sys.modules.get("_pickle"), "Pickler", None)
+
+
+def _connection():
+    return getattr(sys.modules.get("_sqlite3"), "Connection", None)
+
+
+def add(holders, reach, before, more):
+    """Adds what grew since it was noted before, as {key: (bytes and number at first, when,
+    those at the last look)}. Returns the same as of now. More are facts of each."""
+    after = {}
+    for key, size, path, count, facts in _measured(reach, before):
+        now = size, count
+        first, when, last = before.get(key, (now, own.monotonic(), now))
+        if now < last:
+            first, when = now, own.monotonic()
+        after[key] = first, when, now
+        came, more_of_them = size - first[0], count - first[1]
+        if now > last and (came >= WEIGHTY or not size and more_of_them >= MANY.get(path, 1)):
+            holders.add(path, came, max(1, more_of_them), {**facts, "since": when, **more})
+    return after
+
+
+def _measured(reach, before):
+    """Each with a key, its bytes, a path, a number of elements, and facts."""
+    chosen = list(reach.singles())[:MOST]
+    found = reach.named(chosen, _asked).items()
+    for identity, told in found:
+        if told is not None:
+            yield (identity, told[1]), *told[:1], *told[2:]
+    for path, filled, number in ((END_PATH, FOR_THE_END, _for_the_end()), (THREAD_PATH, THREADS, _threads())):
+        if number >= SOME:
+            yield path, 0, path, number, {"filled": (Filler(filled, "", True),), "length": number}
+    with paused():
+        own.sleep(0)
+        made = _made_modules()
+        number, (first, _, last) = len(made), before.get("modules", ((0, len(made)), 0, (0, len(made))))
+        # They are weighed when there are more.
+        size = last[0] if number == last[1] else _weighed(made, number - first[1])
+    facts = {"filled": (Filler(MADE_MODULES, "", True),), "length": number}
+    yield "modules", size, "dict sys.modules", number, facts
+
+
+def _asked(path):
+    """(bytes, type, path, number, facts) of the object at the end of a path."""
+    item = path.chain[-1]
+    try:
+        size, facts = _size(item), path.facts()
+    except Exception:
+        return None  # closed, or never opened
+    if size is None:
+        return None
+    facts.pop("kind", None)
+    if is_a(item, _connection() or ()):
+        facts["filled"] = (Filler(DATABASE, "", True),)
+    return size, type(item).__name__, path.of_kind(), 1, facts
+
+
+def _size(item):
+    if is_a(item, bytearray):
+        return bytearray.__sizeof__(item)
+    if is_a(item, io.BytesIO):
+        return io.BytesIO.__sizeof__(item)
+    if is_a(item, io.StringIO):
+        return io.StringIO.tell(item)
+    if is_a(item, _pickler() or ()):
+        return _of_pickler(item)
+    used = _memory_used()
+    return used() if used is not None else None
+
+
+def _of_pickler(item):
+    """Bytes of a pickler's memo and of what it keeps, by the mean of what is weighed."""
+    size = _pickler().__sizeof__(item)
+    entries = int(size // ENTRY * FULL)
+    if entries > MOST_MEMO:
+        return size + int(entries * _mean_of_memo(id(item)))
+    memo = _pickler().memo.__get__(item).copy()
+    each = contents.deeper(memo) if len(memo) > SOME else 0.0
+    _mean_of_memo(id(item), each)
+    return size + int(len(memo) * each)
+
+
+_means = {}  # of picklers, by identity, at the last look at which their memo was small
+
+
+def _mean_of_memo(identity, each=None):
+    if each is not None:
+        if len(_means) > MOST:
+            _means.clear()
+        _means[identity] = each
+    return _means.get(identity, 0.0)
+
+
+@functools.lru_cache(maxsize=1)
+def _memory_used():
+    """SQLite's function that tells what it takes, or None."""
+    try:
+        native = imports.bring("gpumem_agent.native").Native()
+        return native.of_library(sys.modules["_sqlite3"].__file__, "sqlite3_memory_used")
+    except (ImportError, OSError, AttributeError, KeyError, TypeError):
+        return None
+
+
+def _for_the_end():
+    """How many functions atexit has registered. What they keep is hidden from 3.10 on, so
+    that no bytes of it are told."""
+    return getattr(sys.modules.get("atexit"), "_ncallbacks", int)()
+
+
+def _threads():
+    """How many threads of Python's own run."""
+    return len(getattr(sys.modules.get("threading"), "_active", ()))
+
+
+def _made_modules():
+    """The modules with a name in sys.modules that no import has made."""
+    return [m for m in list(sys.modules.values()) if type(m) is types.ModuleType and _is_made(m)]
+
+
+def _weighed(modules, number):
+    """Bytes of so many of some modules, by the mean of the latest."""
+    some, seen = modules[-SAMPLE:], set(module_names())
+    return int(number * sum(_of_module(m, seen) for m in some) / max(1, len(some)))
+
+
+def _is_made(module):
+    names = namespace(module)
+    return names.get("__spec__") is None and names.get("__name__") != "__main__"
+
+
+def _of_module(module, seen):
+    """Bytes of a module's names, with its functions and classes, that nobody saw yet."""
+    pending, size, most = [namespace(module)], 0, len(seen) + OBJECTS
+    while pending and len(seen) < most:
+        names = pending.pop()
+        size += sys.getsizeof(names) if type(names) is dict else 0
+        for value in list(names.values()):
+            if id(value) in seen:
+                continue
+            if is_a(value, type):
+                size += CODE
+                pending.append(namespace(value))
+            elif is_a(value, types.FunctionType):
+                code = value.__code__
+                size += CODE + sum(map(contents.size, (code.co_code, *code.co_consts)))
+            elif not is_a(value, types.ModuleType):
+                size += contents.together([value], seen)
+            seen.add(id(value))
+    return size
