@@ -69,6 +69,8 @@ type OOM struct {
 	Others  []record.HeldBy `json:"others,omitempty"`
 	Saves   []Save          `json:"saves,omitempty"`
 	Text    string          `json:"text,omitempty"` // of the exception that ended the program
+
+	next string // what to do first, where it is not the reason alone that says so
 }
 
 // Category is a part of live memory.
@@ -298,10 +300,16 @@ func (o *OOM) Advice() string {
 		if o.Device == nil && o.Framework == "" {
 			return "look at the size that is asked for: the machine does not have as much"
 		}
+		if o.Capacity != nil && o.AskedBytes != nil && *o.AskedBytes <= *o.Capacity {
+			return "check the size that was asked for, or raise the limit that the program sets itself " +
+				"(set_per_process_memory_fraction)"
+		}
 	case Limit:
 		if o.Device == nil && o.Framework == "" {
 			return "map fewer and larger pieces, or raise vm.max_map_count (sysctl)"
 		}
+	case Growing, Activations:
+		return cmp.Or(o.next, advice()[o.Reason])
 	case Held:
 		if len(o.Holders) > 0 {
 			return "let go of what " + o.Holders[0].Path + " keeps, or keep it in host memory"
@@ -316,13 +324,14 @@ func advice() map[Reason]string {
 		Activations: "make the batch or the sequence smaller, recompute activations in the backward pass " +
 			"(torch.utils.checkpoint), or compute in a lower precision",
 		OptimizerStep: "take an optimizer with a smaller state (8 bits, Adafactor), or spread the state over devices",
-		NoGrad:        "run it under torch.no_grad() or torch.inference_mode()",
+		NoGrad:        "run the forward pass under torch.no_grad() or torch.inference_mode()",
 		Checkpoint:    `load the checkpoint with torch.load(…, map_location="cpu")`,
 		Weights:       "load the model in half precision or quantized, or spread it over devices",
 		PrivatePool:   "let CUDA graphs share one pool (torch.cuda.graph(…, pool=…))",
 		OtherStream:   "allocate on one stream, or give idle memory back first (torch.cuda.empty_cache())",
 		OtherProcess:  "end the other process, or take another device (CUDA_VISIBLE_DEVICES)",
-		Request:       "check the size that was asked for: no device of this kind has that much",
+		Request:       "check the size that was asked for: the device does not have as much",
+		Driver:        "free what is not needed any more before the driver is asked, or take another device",
 		Held:          "let go of tensors that are not needed any more, or keep them in host memory",
 		Limit:         "raise the limit that the program sets (set_per_process_memory_fraction)",
 		Killed:        "take less host memory, or raise the container's limit",

@@ -27,6 +27,7 @@ func rules() []rule {
 		{Fragmentation, isFragmented, sayFragments, saveFragments},
 		{OptimizerStep, isFirstStep, sayOptimizer, saveOptimizer},
 		{Checkpoint, isLoading, sayLoading, saveLoading},
+		{Growing, isSummed, saySummed, saveSummed},
 		{NoGrad, isInference, sayNoGrad, saveNoGrad},
 		{Growing, grew, sayGrowth, nil},
 		{Weights, isModel, sayModel, saveModel},
@@ -42,23 +43,25 @@ func (c *ooms) explain(o *OOM) {
 		if !c.known && r.reason != Full || !r.holds(c) {
 			continue
 		}
-		o.Reason, o.Sentence = r.reason, r.say(c)
+		o.Reason, o.Sentence, o.next = r.reason, r.say(c), c.next(r.reason)
 		if r.saves != nil {
 			o.Saves = r.saves(c)
 		}
 		break
 	}
+	own := o.Saves
 	if o.Reason != Fragmentation && c.known && c.own.PageBytes >= c.short() {
 		o.Saves = append(o.Saves, saveFragments(c)...)
 	}
 	if s := saveLimit(c); s != nil {
 		o.Saves = append(o.Saves, *s)
 	}
-	if o.Reason == Growing {
-		return // nothing of this helps for long
+	best := bestOf(own)
+	if best == nil && o.Reason != Growing { // for long, nothing else helps against a growth
+		best = bestOf(o.Saves)
 	}
-	if s := bestOf(o.Saves); s != nil {
-		o.Sentence += " " + s.text()
+	if best != nil {
+		o.Sentence += " " + best.text()
 	}
 }
 
@@ -84,7 +87,7 @@ func (s *Save) text() string {
 		text = strings.ToUpper(text[:1]) + text[1:]
 	}
 	if s.Fits != nil && *s.Fits {
-		return text + ": it would have fit."
+		return text + ": the request would have fit."
 	}
 	return text + "."
 }

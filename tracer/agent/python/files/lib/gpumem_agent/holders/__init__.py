@@ -39,6 +39,7 @@ The modules, each importing only those above it:
   classes    the class that gained objects, where no container did
   graphs     which variable keeps an autograd graph that grows
   running    the look while the program runs
+  holding    who holds some arrays now, whatever their age
   ending     the search at its end
 
 `surveys`, one folder up, says when to look; `atomic` there is how. What only one
