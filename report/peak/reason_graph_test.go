@@ -35,7 +35,7 @@ func TestOnePassThatLacksItsBackwardPassIsNoForwardPassWithoutNoGrad(t *testing.
 		"an attack on the input": {func(d *record.OOM) {
 			d.Graph = &record.Graph{Passes: 1, Joined: 1, Bytes: 14 << 30, Training: &evaluating, Inputs: true}
 		}, peak.Activations},
-		"many results": {func(*record.OOM) {}, peak.NoGrad},
+		"many results":                    {func(*record.OOM) {}, peak.NoGrad},
 		"many results of next to nothing": {func(d *record.OOM) { d.Graph.Earlier = 1 << 20 }, peak.Activations},
 		"many results of a training":      {func(d *record.OOM) { d.Model.Optimizers = &one }, peak.Activations},
 		"an evaluation in a training": {func(d *record.OOM) {
