@@ -14,7 +14,7 @@ out,n,want,code=sys.argv[1:]
 try: v=json.load(open(f"{out}/{n}/verdict.json"))
 except Exception as e: print(f"{n:28} NO VERDICT {e}"); sys.exit()
 o=v.get("oom") or {}; got=o.get("reason") or ("caught" if o.get("caught") else "-"); fits=[s["change"][:60]+":"+str(s.get("fits")) for s in o.get("saves",[])]
-print(f"{'ok ' if got==want and (want!='-' or code=='0') else 'BAD'} {n:26} code {code:>3} want {want:16} got {got:16} {v['verdict']} | {o.get('sentence','')} | {fits}",flush=True)
+print(f"{'ok ' if got in want.split('|') and (want!='-' or code=='0') else 'BAD'} {n:26} code {code:>3} want {want:16} got {got:16} {v['verdict']} | {o.get('sentence','')} | {fits}",flush=True)
 P
   rm -f "$OUT/$n/report.html"
 }
