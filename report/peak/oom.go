@@ -23,6 +23,7 @@ const (
 	PrivatePool   Reason = "private-pool"    // idle bytes in pools of CUDA graphs
 	OtherStream   Reason = "other-stream"    // idle bytes of another stream
 	OtherProcess  Reason = "other-process"   // somebody else's memory
+	OtherPool     Reason = "other-framework" // of the same process
 	Request       Reason = "request"         // one request larger than all there is
 	Held          Reason = "held"            // tensors that Python holds beside the model
 	Full          Reason = "full"            // live memory of no single kind
@@ -329,12 +330,14 @@ func advice() map[Reason]string {
 		Weights:       "load the model in half precision or quantized, or spread it over devices",
 		PrivatePool:   "let CUDA graphs share one pool (torch.cuda.graph(…, pool=…))",
 		OtherStream:   "allocate on one stream, or give idle memory back first (torch.cuda.empty_cache())",
-		OtherProcess:  "end the other process, or take another device (CUDA_VISIBLE_DEVICES)",
-		Request:       "check the size that was asked for: the device does not have as much",
-		Driver:        "free what is not needed any more before the driver is asked, or take another device",
-		Held:          "let go of tensors that are not needed any more, or keep them in host memory",
-		Limit:         "raise the limit that the program sets (set_per_process_memory_fraction)",
-		Killed:        "take less host memory, or raise the container's limit",
-		Host:          "take less host memory, or raise the limit: ulimit -v, the container's, or the machine's",
+		OtherPool: "let the other framework give back what is idle before PyTorch asks, or limit its pool " +
+			"(cupy's set_limit, XLA_PYTHON_CLIENT_MEM_FRACTION)",
+		OtherProcess: "end the other process, or take another device (CUDA_VISIBLE_DEVICES)",
+		Request:      "check the size that was asked for: the device does not have as much",
+		Driver:       "free what is not needed any more before the driver is asked, or take another device",
+		Held:         "let go of tensors that are not needed any more, or keep them in host memory",
+		Limit:        "raise the limit that the program sets (set_per_process_memory_fraction)",
+		Killed:       "take less host memory, or raise the container's limit",
+		Host:         "take less host memory, or raise the limit: ulimit -v, the container's, or the machine's",
 	}
 }

@@ -15,7 +15,8 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // recorded reads a run of testdata. Sizes, layouts, stacks and messages were recorded
-// on an H100 with PyTorch 2.11; the names of tensors' roles were added by hand.
+// on an H100 with PyTorch 2.11; the names of tensors' roles, what the graph keeps and other
+// frameworks were added by hand.
 func recorded(t *testing.T, name string) *record.Run {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
@@ -69,6 +70,7 @@ func TestEachWayToRunOutOfMemoryIsNamedWithItsNumbers(t *testing.T) {
 		{"other-process", peak.Growth{}, peak.OtherProcess},
 		{"other-process-of-the-run", peak.Growth{}, peak.OtherProcess},
 		{"other-process-unnamed", peak.Growth{}, peak.OtherProcess},
+		{"other-framework", peak.Growth{}, peak.OtherPool},
 		{"no-grad", peak.Growth{}, peak.NoGrad},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -191,7 +193,11 @@ func TestTheTwinWithoutTheCauseGetsAnotherReason(t *testing.T) {
 		"optimizer": {func(d *record.OOM) { d.Model.Optimizer.WithState = d.Model.Optimizer.Parameters },
 			peak.Full},
 		"other-process": {func(d *record.OOM) { d.Asked = 75 << 30 }, peak.Held},
-		"leak":          {func(*record.OOM) {}, peak.Held}, // no growth is sure
+		"other-framework": {func(d *record.OOM) {
+			*d.Beside[0].Idle = 0
+			*d.Beside[0].Live = 2 << 30 // less than the allocator itself, and who has the rest is not known
+		}, peak.OtherProcess},
+		"leak": {func(*record.OOM) {}, peak.Held}, // no growth is sure
 	} {
 		run := detail(t, recorded(t, name), c.change)
 		if o := peak.OutOfMemory(run, peak.Growth{}); o.Reason != c.want {

@@ -21,6 +21,7 @@ type rule struct {
 func rules() []rule {
 	return []rule{
 		{Request, asksTooMuch, sayRequest, nil},
+		{OtherPool, isBeside, sayBeside, saveBeside},
 		{OtherProcess, isCrowded, sayOthers, saveOthers},
 		{PrivatePool, isPrivate, sayElsewhere, saveElsewhere},
 		{OtherStream, isOtherStream, sayElsewhere, saveElsewhere},
@@ -61,7 +62,7 @@ func (c *ooms) explain(o *OOM) {
 		best = bestOf(o.Saves)
 	}
 	if best != nil {
-		o.Sentence += " " + best.text()
+		o.Sentence += " " + best.Text()
 	}
 }
 
@@ -81,15 +82,19 @@ func bestOf(saves []Save) *Save {
 	return best
 }
 
-func (s *Save) text() string {
+// Text is the change as a sentence, with what would have come of it.
+func (s *Save) Text() string {
 	text := s.Change
 	if word, _, _ := strings.Cut(text, " "); !strings.ContainsAny(word, ".(_") { // code stays as it is
 		text = strings.ToUpper(text[:1]) + text[1:]
 	}
-	if s.Fits != nil && *s.Fits {
+	switch {
+	case s.Fits == nil:
+		return text + "."
+	case *s.Fits:
 		return text + ": the request would have fit."
 	}
-	return text + "."
+	return text + ": not enough."
 }
 
 // fits reports whether so many bytes less would have been enough.

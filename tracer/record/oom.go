@@ -28,8 +28,10 @@ type OOM struct {
 	Module  string       `json:"module,omitempty"`
 	// Graph is what autograd's graph keeps for backward passes; nil where nobody told, and
 	// where there is none.
-	Graph    *Graph   `json:"graph,omitempty"`
-	Pools    []Pool   `json:"pools,omitempty"`
+	Graph *Graph `json:"graph,omitempty"`
+	Pools []Pool `json:"pools,omitempty"`
+	// Beside are other frameworks of the same process with memory on the device.
+	Beside   []Beside `json:"beside,omitempty"`
 	Model    Model    `json:"model"`
 	Grad     *bool    `json:"grad_enabled,omitempty"`
 	Settings string   `json:"settings,omitempty"` // of the allocator, by the environment
@@ -66,6 +68,13 @@ type Model struct {
 	Training   bool             `json:"training,omitempty"` // a module with parameters of its own is
 	Dtypes     map[string]int64 `json:"parameter_dtypes,omitempty"`
 	Optimizer  *Optimizer       `json:"optimizer,omitempty"`
+}
+
+// Beside is what the pool of another framework has of a device; nil is unknown.
+type Beside struct {
+	Name string `json:"name"`
+	Live *int64 `json:"live_bytes,omitempty"`
+	Idle *int64 `json:"idle_bytes,omitempty"`
 }
 
 // Graph is the forward passes that autograd's graph keeps for their backward passes.

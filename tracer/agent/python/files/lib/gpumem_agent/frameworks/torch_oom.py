@@ -83,7 +83,7 @@ class OutOfMemory:
             "limit_bytes": limit,
             "free_bytes": free,
         }
-        for part in (self._add_stats, self._add_stack) + (
+        for part in (self._add_stats, self._add_stack, self._add_beside) + (
             (self._add_blocks, self._add_holders) if self._count <= WHOLE else ()
         ):
             try:
@@ -109,6 +109,24 @@ class OutOfMemory:
         settings = next((os.environ[n] for n in SETTINGS if n in os.environ), "")
         if settings:
             told["settings"] = settings[:TEXT]
+
+    def _add_beside(self, told, device):
+        """What other frameworks of this process have of the device."""
+        beside = []
+        for framework in self._process.frameworks:
+            if framework is self._framework or not framework.active():
+                continue
+            row = {}
+            framework.sample(row)
+            entry = {"name": framework.name}
+            for key in ("live", "idle"):
+                figure = row.get("pool_%s_bytes@%d" % (key, device))
+                if figure is not None:
+                    entry[key + "_bytes"] = figure
+            if len(entry) > 1:
+                beside.append(entry)
+        if beside:
+            told["beside"] = beside
 
     def _add_stack(self, told, device):
         frames = _frames(sys._getframe(1))
