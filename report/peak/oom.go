@@ -309,6 +309,9 @@ func (o *OOM) Advice() string {
 		if o.Device == nil && o.Framework == "" {
 			return "map fewer and larger pieces, or raise vm.max_map_count (sysctl)"
 		}
+		if o.Framework == "cupy" {
+			return "keep less in arrays, or raise the limit of CuPy's pool (set_limit)"
+		}
 	case Growing, Activations:
 		return cmp.Or(o.next, advice()[o.Reason])
 	case Held:

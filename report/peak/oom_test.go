@@ -259,3 +259,40 @@ func TestWhatAProgramSaysOfItsErrorCannotBreakTheAnswer(t *testing.T) {
 		}
 	}
 }
+
+func TestAMessageWithItsLimitsHasTheReasonThatTheyProve(t *testing.T) {
+	t.Parallel()
+	one := 1
+	const cupy, jax = "cupy.cuda.memory.OutOfMemoryError", "jax.errors.JaxRuntimeError"
+	for name, c := range map[string]struct {
+		kind, text string
+		death      record.Died
+		growth     peak.Growth
+		want       peak.Reason
+		words      string
+	}{
+		"more than the pool may have": {cupy, "Out of memory allocating 4,096 bytes (allocated so far: 1,024 bytes, " +
+			"limit set to: 2,048 bytes).", record.Died{}, peak.Growth{}, peak.Request,
+			"it asked for 4 KiB at once at a.py:3 pairs, and its pool may have 2 KiB."},
+		"more than JAX may have": {jax, "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4096 bytes.",
+			record.Died{Limit: 2048, Live: 512}, peak.Growth{}, peak.Request,
+			"it asked for 4 KiB at once at a.py:3 pairs, and its pool may have 2 KiB."},
+		"a growth": {jax, "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 16 bytes.",
+			record.Died{Limit: 2048, Live: 2040}, leak, peak.Growing,
+			"it grew until it was refused 16.0 B more at a.py:3 pairs: memory the program still references grows"},
+		"a large request of what grows": {cupy, "Out of memory allocating 1,000 bytes (allocated so far: 1,500 bytes, " +
+			"limit set to: 2,048 bytes).", record.Died{}, leak, peak.Limit, "its pool may have 2 KiB: 1.46 KiB were"},
+	} {
+		c.death.Text = c.text
+		detail, _ := json.Marshal(c.death)
+		run := &record.Run{Meta: record.Meta{ExitCode: &one}, Events: []record.Event{{PID: 7, Kind: record.KindDied,
+			Name: c.kind, At: "/src/a.py:3 pairs", Detail: detail}}}
+		o := peak.OutOfMemory(run, c.growth)
+		if o == nil || o.Reason != c.want || !strings.HasPrefix(o.Sentence, c.words) {
+			t.Errorf("%s: %+v", name, o)
+		}
+		if strings.Contains(o.Advice(), "set_per_process_memory_fraction") {
+			t.Errorf("%s: %s", name, o.Advice())
+		}
+	}
+}

@@ -151,6 +151,10 @@ type Died struct {
 	// Mappings of memory that the process had, and that the system allows; 0 is unknown.
 	Mappings      int64 `json:"mappings,omitempty"`
 	MappingsLimit int64 `json:"mappings_limit,omitempty"`
+	// Limit and Live are what the framework that raised it may have of the device, and had
+	// then; 0 is unknown. Bytes.
+	Limit int64 `json:"limit_bytes,omitempty"`
+	Live  int64 `json:"live_bytes,omitempty"`
 }
 
 // DetailOf reads the detail of an event into one of the types here. It reports
