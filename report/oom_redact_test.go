@@ -33,7 +33,8 @@ func ranOut(t *testing.T, name string) *record.Run {
 
 func TestARedactedRunStillTellsWhyMemoryRanOutAndNotWhere(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"optimizer", "no-grad", "fragmentation", "other-process", "other-framework"} {
+	for _, name := range []string{"optimizer", "no-grad", "fragmentation", "other-process",
+		"other-framework"} {
 		run := ranOut(t, name)
 		want := verdict.Judge(run, verdict.Options{}).OOM
 		got := verdict.Judge(report.NewRedactor([]byte("salt")).Run(run), verdict.Options{}).OOM

@@ -2,7 +2,6 @@ package peak
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -45,9 +44,9 @@ func sayBeside(c *ooms) string {
 	if b.Idle != nil && *b.Idle > 0 {
 		idle = ", of them " + units.Bytes(*b.Idle) + " idle in its pool"
 	}
-	return fmt.Sprintf("%s in the same process holds %s of the device's %s%s; PyTorch held %s and asked for %s more%s.",
-		nameOf(b.Name), units.Bytes(max(held(b), c.beside)), units.Bytes(*c.Capacity), idle, units.Bytes(c.live+c.idle),
-		units.Bytes(c.Asked), c.at())
+	return fmt.Sprintf("%s in the same process holds %s of the device's %s%s; PyTorch held %s and asked for "+
+		"%s more%s.", nameOf(b.Name), units.Bytes(max(held(b), c.beside)), units.Bytes(*c.Capacity), idle,
+		units.Bytes(c.live+c.idle), units.Bytes(c.Asked), c.at())
 }
 
 func saveBeside(c *ooms) []Save {
@@ -76,5 +75,5 @@ func giveBack(framework string) string {
 	case "jax":
 		return "JAX without preallocation (XLA_PYTHON_CLIENT_PREALLOCATE=false)"
 	}
-	return strings.TrimSpace(framework + " that empties its pool")
+	return "the pool of " + framework + ", emptied,"
 }

@@ -82,8 +82,8 @@ func sayElsewhere(c *ooms) string {
 	if c.elsewhere.Private {
 		where = "the private pool of a CUDA graph"
 	}
-	return fmt.Sprintf("%s keeps %s idle, the largest piece of %s, and nobody else may use them; it %s elsewhere%s.",
-		where, units.Bytes(c.elsewhere.Idle), units.Bytes(c.elsewhere.Largest), c.ask(), c.at())
+	return fmt.Sprintf("%s keeps %s idle, the largest piece of %s, and nobody else may use them; it %s "+
+		"elsewhere%s.", where, units.Bytes(c.elsewhere.Idle), units.Bytes(c.elsewhere.Largest), c.ask(), c.at())
 }
 
 func saveElsewhere(c *ooms) []Save {
@@ -114,8 +114,8 @@ func saveFragments(c *ooms) []Save {
 	}
 	fits := c.own.PageBytes >= c.short()
 	if c.own.PageBytes == 0 {
-		return []Save{{"expandable segments would not have helped, as simulated: no page of theirs is idle as a whole",
-			0, &fits}}
+		return []Save{{"expandable segments would not have helped, as simulated: no page of theirs is idle " +
+			"as a whole", 0, &fits}}
 	}
 	text := fmt.Sprintf("expandable segments (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True) would have given "+
 		"back %s of what is idle, as simulated", units.Bytes(c.own.PageBytes))

@@ -50,14 +50,15 @@ func isSummed(c *ooms) bool {
 }
 
 func saySummed(c *ooms) string {
-	return fmt.Sprintf("it grew until %s: %s keeps the autograd graphs of %d forward passes, with %s of their "+
-		"activations at least; it %s%s.", c.full(), c.holderOfGraph("one result"), c.Graph.Joined,
+	return fmt.Sprintf("it grew until %s: %s keeps the autograd graphs of %d forward passes, with %s of "+
+		"their activations at least; it %s%s.", c.full(), c.holderOfGraph("one result"), c.Graph.Joined,
 		units.Bytes(c.Graph.Bytes), c.ask(), c.at())
 }
 
 func saveSummed(c *ooms) []Save {
 	saved := c.Graph.Earlier
-	return []Save{{"without the graphs behind it (" + c.cut() + ") at least " + units.Bytes(saved) + " less are live", saved, c.fits(saved)}}
+	text := "without the graphs behind it (" + c.cut() + ") at least " + units.Bytes(saved) + " less are live"
+	return []Save{{text, saved, c.fits(saved)}}
 }
 
 // isInference: operations are recorded, and no backward pass comes.
@@ -85,12 +86,12 @@ func sayNoGrad(c *ooms) string {
 	}
 	kept, because := units.Bytes(c.of(unseen, activations)), " ("+strings.Join(why, ", and ")+")"
 	if c.keepsPasses() {
-		return fmt.Sprintf("%d forward passes without torch.no_grad keep %s of activations for backward passes that do "+
-			"not come%s, because %s holds their results; it %s%s.", c.Graph.Passes, kept, because,
+		return fmt.Sprintf("%d forward passes without torch.no_grad keep %s of activations for backward "+
+			"passes that do not come%s, because %s holds their results; it %s%s.", c.Graph.Passes, kept, because,
 			c.holderOfGraph("something"), c.ask(), c.at())
 	}
-	return fmt.Sprintf("a forward pass without torch.no_grad keeps %s of activations for a backward pass that does "+
-		"not come%s, and it %s%s.", kept, because, c.ask(), c.at())
+	return fmt.Sprintf("a forward pass without torch.no_grad keeps %s of activations for a backward pass "+
+		"that does not come%s, and it %s%s.", kept, because, c.ask(), c.at())
 }
 
 // saveNoGrad: the results of passes that are over would be all that is left of them. Of one
@@ -98,7 +99,8 @@ func sayNoGrad(c *ooms) string {
 func saveNoGrad(c *ooms) []Save {
 	if c.keepsPasses() {
 		saved := max(c.Graph.Earlier-c.Graph.Outputs, 0)
-		return []Save{{"torch.no_grad() saves at least " + units.Bytes(saved), saved, c.fits(saved)}}
+		text := "torch.no_grad() saves at least " + units.Bytes(saved)
+		return []Save{{text, saved, c.fits(saved)}}
 	}
 	saved := c.of(unseen, activations)
 	return []Save{{"torch.no_grad() saves up to " + units.Bytes(saved), saved, nil}}
@@ -141,8 +143,8 @@ func (c *ooms) next(reason Reason) string {
 
 // sayPasses: a training keeps the graphs of several passes at once.
 func sayPasses(c *ooms) string {
-	return fmt.Sprintf("the graphs of %d forward passes are kept at once, because %s holds their results: %s of activations and temporaries "+
-		"beside %s that stay (parameters, gradients, optimizer state); it %s with %s left%s.", c.Graph.Passes,
+	return fmt.Sprintf("the graphs of %d forward passes are kept at once, because %s holds their results: "+
+		"%s of activations and temporaries beside %s that stay (parameters, gradients, optimizer state); it %s with %s left%s.", c.Graph.Passes,
 		c.holderOfGraph("something"), units.Bytes(c.of(unseen, activations, tensors)),
 		units.Bytes(c.of(parameters, gradients, optimizer, buffers)), c.ask(), units.Bytes(c.room), c.at())
 }
@@ -150,7 +152,8 @@ func sayPasses(c *ooms) string {
 // savePasses: a backward pass for each forward pass keeps one at a time.
 func savePasses(c *ooms) []Save {
 	saved := c.Graph.Earlier
-	return []Save{{"a backward pass after each forward pass saves at least " + units.Bytes(saved), saved, c.fits(saved)}}
+	text := "a backward pass after each forward pass saves at least " + units.Bytes(saved)
+	return []Save{{text, saved, c.fits(saved)}}
 }
 
 // full is how it ended: at the device's end, or at the program's own limit.

@@ -44,9 +44,13 @@ func TestOnePassThatLacksItsBackwardPassIsNoForwardPassWithoutNoGrad(t *testing.
 		"one pass of a training in eval mode": {func(d *record.OOM) {
 			d.Model.Optimizers, d.Graph.Training, d.Graph.Passes = &two, &evaluating, 1
 		}, peak.Activations},
-		"a sum of losses":              {func(d *record.OOM) { d.Graph.Joined = 14 }, peak.Growing},
-		"a sum of losses, to train on": {func(d *record.OOM) { d.Graph.Joined, d.Model.Optimizers = 14, &one }, peak.Activations},
-		"a sum of losses in eval mode": {func(d *record.OOM) { d.Graph.Joined, d.Graph.Training = 14, &evaluating }, peak.NoGrad},
+		"a sum of losses": {func(d *record.OOM) { d.Graph.Joined = 14 }, peak.Growing},
+		"a sum of losses, to train on": {func(d *record.OOM) {
+			d.Graph.Joined, d.Model.Optimizers = 14, &one
+		}, peak.Activations},
+		"a sum of losses in eval mode": {func(d *record.OOM) {
+			d.Graph.Joined, d.Graph.Training = 14, &evaluating
+		}, peak.NoGrad},
 	} {
 		if o := inGraph(t, c.change); o.Reason != c.want {
 			t.Errorf("%s: the reason is %s, want %s: %s", name, o.Reason, c.want, o.Sentence)

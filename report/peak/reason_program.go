@@ -184,6 +184,7 @@ func saveLimit(c *ooms) *Save {
 	}
 	more := c.short()
 	fits := *c.Free >= c.Asked
-	return &Save{fmt.Sprintf("%s more than the %s that the program allows itself, of the device's %s", units.Bytes(more),
-		units.Bytes(*c.Limit), units.Bytes(*c.Capacity)), more, &fits}
+	text := fmt.Sprintf("%s more than the %s that the program allows itself, of the device's %s",
+		units.Bytes(more), units.Bytes(*c.Limit), units.Bytes(*c.Capacity))
+	return &Save{text, more, &fits}
 }

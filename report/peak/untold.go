@@ -71,11 +71,12 @@ func (s *seen) byText(o *OOM, run *record.Run, g Growth) {
 		o.Sentence = "the last thing it wrote was: " + firstLine(cmp.Or(s.text, s.name))
 	case limit.bytes > 0 && *o.AskedBytes > limit.bytes:
 		o.Reason = Request
-		o.Sentence = fmt.Sprintf("it asked for %s at once%s, and %s.", units.Bytes(*o.AskedBytes), atSite(o), limit.words)
+		o.Sentence = fmt.Sprintf("it asked for %s at once%s, and %s.", units.Bytes(*o.AskedBytes), atSite(o),
+			limit.words)
 	case s.isGrowth(o, g):
 		o.Reason = Growing
-		o.Sentence = fmt.Sprintf("it grew until it was refused %s more%s%s.", units.Bytes(*o.AskedBytes), atSite(o),
-			grownText(g, ": "))
+		o.Sentence = fmt.Sprintf("it grew until it was refused %s more%s%s.", units.Bytes(*o.AskedBytes),
+			atSite(o), grownText(g, ": "))
 	case o.LimitBytes != nil && o.LiveBytes != nil:
 		o.Sentence = fmt.Sprintf("%s: %s were allocated, and it asked for %s more%s.", limit.words,
 			units.Bytes(*o.LiveBytes), units.Bytes(*o.AskedBytes), atSite(o))
@@ -83,7 +84,8 @@ func (s *seen) byText(o *OOM, run *record.Run, g Growth) {
 		o.Sentence = fmt.Sprintf("%s were allocated, and it asked for %s more%s than the device had left.",
 			units.Bytes(*o.LiveBytes), units.Bytes(*o.AskedBytes), atSite(o))
 	default:
-		o.Sentence = fmt.Sprintf("it asked for %s more%s than the device had left.", units.Bytes(*o.AskedBytes), atSite(o))
+		o.Sentence = fmt.Sprintf("it asked for %s more%s than the device had left.", units.Bytes(*o.AskedBytes),
+			atSite(o))
 	}
 }
 
