@@ -30,11 +30,12 @@ type ooms struct {
 	growth Growth
 
 	live, idle int64
-	room       int64 // that the allocator could still have taken from the device
-	limited    bool  // by the program's own limit, not by the device
-	known      bool  // live, idle and room are
-	outside    int64 // bytes of other processes on the device
-	beside     int64 // bytes of this process that the allocator does not know of; 0 for unknown, too
+	room       int64   // that the allocator could still have taken from the device
+	limited    bool    // by the program's own limit, not by the device
+	rose       float64 // seconds for which live bytes rose steadily before the error
+	known      bool    // live, idle and room are
+	outside    int64   // bytes of other processes on the device
+	beside     int64   // bytes of this process that the allocator does not know of; 0 for unknown, too
 	others     []record.HeldBy
 	own        record.Pool // what the request could have been served from
 	elsewhere  record.Pool // of other streams and private pools: the one with the largest block

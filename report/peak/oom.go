@@ -105,7 +105,7 @@ func OutOfMemory(run *record.Run, g Growth) *OOM {
 	s := gather(run)
 	switch {
 	case s.last != nil && (s.died || s.killed == nil):
-		return s.told(g)
+		return s.told(run, g)
 	case s.name != "" || s.killed != nil || s.refused != nil && failed(run) || s.isCrowdedOut(run):
 		return s.untold(run, g)
 	case s.owns > 0:
@@ -234,7 +234,7 @@ func (s *seen) endedSoon(run *record.Run) bool {
 }
 
 // told is the answer where the allocator told of the error.
-func (s *seen) told(g Growth) *OOM {
+func (s *seen) told(run *record.Run, g Growth) *OOM {
 	d := s.last
 	o := &OOM{AtMs: s.latest.TMs, PID: s.latest.PID, Died: s.died, Errors: s.errors, Caught: s.errors,
 		Framework: d.Framework, Device: &d.Device, AskedBytes: &d.Asked, FreeBytes: d.Free,
@@ -250,6 +250,7 @@ func (s *seen) told(g Growth) *OOM {
 	if o.Died {
 		o.Caught--
 		c := newCase(d, o.PID, s.others, g)
+		c.rose = roseFor(run.Samples, o.PID, o.AtMs) / 1000
 		o.MissingBytes = c.missing()
 		c.explain(o)
 	}

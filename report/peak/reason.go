@@ -31,6 +31,7 @@ func rules() []rule {
 		{Growing, isSummed, saySummed, saveSummed},
 		{NoGrad, isInference, sayNoGrad, saveNoGrad},
 		{Growing, grew, sayGrowth, nil},
+		{Growing, isUncut, sayUncut, nil},
 		{Weights, isModel, sayModel, saveModel},
 		{Held, isHeld, sayHeld, saveHeld},
 		{Activations, isStep, sayStep, saveStep},

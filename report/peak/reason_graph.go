@@ -61,6 +61,19 @@ func saveSummed(c *ooms) []Save {
 	return []Save{{text, saved, c.fits(saved)}}
 }
 
+// isUncut: one pass that grew for seconds, step by step of a recurrent module: its state
+// went on with the graph of all steps before.
+func isUncut(c *ooms) bool {
+	const seconds, uses = 5, 16
+	return c.records() && c.Graph != nil && c.Graph.Uses >= uses && c.rose >= seconds && !c.keepsPasses()
+}
+
+func sayUncut(c *ooms) string {
+	return fmt.Sprintf("it grew for %s until %s: %s keeps the autograd graph of %d steps of a module, with %s of "+
+		"their activations at least; it %s%s.", units.Seconds(c.rose), c.full(), c.holderOfGraph("a state"),
+		c.Graph.Uses, units.Bytes(c.Graph.Bytes), c.ask(), c.at())
+}
+
 // isInference: operations are recorded, and no backward pass comes.
 func isInference(c *ooms) bool {
 	switch {
@@ -127,7 +140,7 @@ func (c *ooms) name() string {
 	if h := c.Graph.Holder; h != nil {
 		return h.Path[strings.LastIndexAny(h.Path, " .")+1:]
 	}
-	return "total"
+	return "it"
 }
 
 // next is what to do first about passes that are kept, empty where they are not the reason.
@@ -135,6 +148,9 @@ func (c *ooms) next(reason Reason) string {
 	switch {
 	case reason == Growing && isSummed(c):
 		return c.cut() + " or " + c.name() + " += loss.item(); for a backward pass, call backward() for each loss"
+	case reason == Growing && !c.growth.Sure:
+		return "cut the state from its graph between steps (" + c.name() + " = " + c.name() +
+			".detach()), or run it under torch.no_grad()"
 	case reason == Activations && c.keepsPasses():
 		return "call backward() for each forward pass, and detach() the results that are only to be looked at"
 	}

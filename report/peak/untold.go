@@ -59,7 +59,7 @@ func tellsSize(text string) bool {
 }
 
 // askedPattern finds the size in what frameworks say.
-const askedPattern = `(?i)(?:allocating|trying to allocate|allocate)\s+([0-9][0-9,.]*)\s*`
+const askedPattern = `(?i)(?:allocating|allocate)(?:\s+request\s+for)?\s+([0-9][0-9,.]*)\s*`
 
 // byText reads the sizes out of what CuPy, JAX and MLX say.
 func (s *seen) byText(o *OOM, run *record.Run, g Growth) {

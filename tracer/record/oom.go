@@ -81,6 +81,9 @@ type Beside struct {
 type Graph struct {
 	Passes int64 `json:"passes"` // at least so many: each with a tenth of what the largest has
 	Joined int64 `json:"joined"` // of these, behind one output, as a sum of losses has them
+	// Uses is how often the parameter that tells passes apart is used, by all of them: a
+	// recurrent module's is used at each of its steps.
+	Uses int64 `json:"uses,omitempty"`
 	// Bytes are those of activations that are known to be of a pass, Earlier those of all
 	// passes but the largest. What only C++ has is in neither.
 	Bytes   int64 `json:"bytes"`

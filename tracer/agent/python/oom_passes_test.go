@@ -64,6 +64,14 @@ func TestAnErrorTellsHowManyForwardPassesTheGraphKeepsAndWhoHoldsThem(t *testing
 	}
 }
 
+func TestAStateThatGoesOnWithItsGraphIsOnePassOfManyStepsAndHasAName(t *testing.T) {
+	t.Parallel()
+	g := keptPasses(t, "carried", "train").Graph
+	if g == nil || g.Passes != 1 || g.Uses != 20 || g.Holder == nil || g.Holder.Path != "carried() local state" {
+		t.Errorf("graph %+v", g)
+	}
+}
+
 func TestALossThatStaysInTrainingModeMakesNoModelTrain(t *testing.T) {
 	t.Parallel()
 	d := keptPasses(t, "one", "eval")

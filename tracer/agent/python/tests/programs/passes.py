@@ -59,6 +59,14 @@ def summed(model):
     fail()
 
 
+def carried(model):
+    """The state goes on from step to step with the graph of all steps before."""
+    state = batch()
+    for _ in range(20):
+        state = torch.tanh(model.cell(state))
+    fail()
+
+
 def listed(model):
     outputs = []
     for _ in range(6):

@@ -25,6 +25,7 @@ TEXT = 400  # bytes of one frame
 HOLDERS = 10
 SHOWN = 500  # tensors, the largest, whose holders are looked for
 PASSES = 2  # that the graph keeps, from which it is asked who holds their outputs
+USES = 16  # of a parameter by one pass, from which that is asked, too
 SETTINGS = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
 
 
@@ -183,8 +184,9 @@ class OutOfMemory:
             return
         if graph:
             told["graph"] = graph
-            if graph["passes"] >= PASSES:
-                ends = passes.outputs[:1] if graph["joined"] >= PASSES else passes.outputs
+            if graph["passes"] >= PASSES or graph["uses"] >= USES:
+                is_one = graph["joined"] >= PASSES or graph["passes"] < PASSES
+                ends = passes.outputs[:1] if is_one else passes.outputs
                 self._outputs = [outputs[a] for a in ends]
 
     def _add_holders(self, told, device):

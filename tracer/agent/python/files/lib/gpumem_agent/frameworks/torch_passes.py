@@ -17,6 +17,7 @@ class Passes:
     def __init__(self, graph, sizes):
         self._graph = graph
         self._sizes = sizes
+        self.uses = 0  # of the parameter that tells passes apart
         self._of = self._assigned(self._first_uses())
         self._bytes = self._sums()
         most = max(self._bytes.values(), default=0)
@@ -32,6 +33,7 @@ class Passes:
         told = {
             "passes": len(self._kept),
             "joined": self.joined,
+            "uses": self.uses,
             "bytes": sum(self._bytes.values()),
             "earlier_bytes": sum(self._bytes.values()) - max(self._bytes.values()),
             "output_bytes": sum(self._sizes.get(a, 0) for a in self.outputs),
@@ -50,6 +52,7 @@ class Passes:
             return []
         usual = sorted(map(len, uses))[len(uses) // QUARTER]
         chosen = set(next(nodes for nodes in uses if len(nodes) == usual))
+        self.uses = usual
         first, behind = [], set()
         for node in self._graph.order:
             if any(c in chosen or c in behind for c in self._graph.children[node]):
