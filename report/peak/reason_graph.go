@@ -69,8 +69,8 @@ func isUncut(c *ooms) bool {
 }
 
 func sayUncut(c *ooms) string {
-	return fmt.Sprintf("it grew for %s until %s: %s keeps the autograd graph of %d steps of a module, with %s of "+
-		"their activations at least; it %s%s.", units.Seconds(c.rose), c.full(), c.holderOfGraph("a state"),
+	return fmt.Sprintf("it grew for %s until %s: %s keeps the autograd graph of %d steps of a module, with "+
+		"%s of their activations at least; it %s%s.", units.Seconds(c.rose), c.full(), c.holderOfGraph("a state"),
 		c.Graph.Uses, units.Bytes(c.Graph.Bytes), c.ask(), c.at())
 }
 
@@ -100,8 +100,8 @@ func sayNoGrad(c *ooms) string {
 	kept, because := units.Bytes(c.of(unseen, activations)), " ("+strings.Join(why, ", and ")+")"
 	if c.keepsPasses() {
 		return fmt.Sprintf("%d forward passes without torch.no_grad keep %s of activations for backward "+
-			"passes that do not come%s, because %s holds their results; it %s%s.", c.Graph.Passes, kept, because,
-			c.holderOfGraph("something"), c.ask(), c.at())
+			"passes that do not come%s, because %s holds their results; it %s%s.", c.Graph.Passes, kept,
+			because, c.holderOfGraph("something"), c.ask(), c.at())
 	}
 	return fmt.Sprintf("a forward pass without torch.no_grad keeps %s of activations for a backward pass "+
 		"that does not come%s, and it %s%s.", kept, because, c.ask(), c.at())
@@ -160,8 +160,8 @@ func (c *ooms) next(reason Reason) string {
 // sayPasses: a training keeps the graphs of several passes at once.
 func sayPasses(c *ooms) string {
 	return fmt.Sprintf("the graphs of %d forward passes are kept at once, because %s holds their results: "+
-		"%s of activations and temporaries beside %s that stay (parameters, gradients, optimizer state); it %s with %s left%s.", c.Graph.Passes,
-		c.holderOfGraph("something"), units.Bytes(c.of(unseen, activations, tensors)),
+		"%s of activations and temporaries beside %s that stay (parameters, gradients, optimizer state); it %s "+
+		"with %s left%s.", c.Graph.Passes, c.holderOfGraph("something"), units.Bytes(c.of(unseen, activations, tensors)),
 		units.Bytes(c.of(parameters, gradients, optimizer, buffers)), c.ask(), units.Bytes(c.room), c.at())
 }
 

@@ -53,8 +53,8 @@ func livePoints(samples *record.Samples, pid int, until float64) (points []point
 	if samples == nil {
 		return nil
 	}
-	times, live, pids := samples.Column(record.ColTime), samples.Column(record.ColLive), samples.Column(record.ColPID)
-	for i, v := range live {
+	times, pids := samples.Column(record.ColTime), samples.Column(record.ColPID)
+	for i, v := range samples.Column(record.ColLive) {
 		other := i < len(pids) && !record.IsUnknown(pids[i]) && int(pids[i]) != pid
 		if !other && !record.IsUnknown(v) && i < len(times) && times[i] <= until {
 			points = append(points, point{times[i], v})
