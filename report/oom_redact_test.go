@@ -33,7 +33,8 @@ func ranOut(t *testing.T, name string) *record.Run {
 
 func TestARedactedRunStillTellsWhyMemoryRanOutAndNotWhere(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"optimizer", "no-grad", "fragmentation", "other-process"} {
+	for _, name := range []string{"optimizer", "no-grad", "fragmentation", "other-process",
+		"other-framework"} {
 		run := ranOut(t, name)
 		want := verdict.Judge(run, verdict.Options{}).OOM
 		got := verdict.Judge(report.NewRedactor([]byte("salt")).Run(run), verdict.Options{}).OOM
@@ -58,7 +59,7 @@ func TestTheSectionOnMemoryThatRanOutHasReasonChangesAndComposition(t *testing.T
 	}
 	for _, want := range []string{"out of memory: the state of Adam does not fit",
 		"Out of memory\n  What would have changed it", "An optimizer without state saves 56.0 GiB: " +
-			"it would have fit.", "optimizer state  22.0 GiB", "asked for"} {
+			"the request would have fit.", "optimizer state  22.0 GiB", "asked for"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, b.String())
 		}

@@ -26,7 +26,7 @@ func oomSection(v *verdict.Verdict) section {
 	}
 	var saves []string
 	for i := range o.Saves {
-		saves = append(saves, clean(saveText(&o.Saves[i]), maxLine))
+		saves = append(saves, clean(o.Saves[i].Text(), maxLine))
 	}
 	if len(saves) > 0 {
 		head := "What would have changed it"
@@ -83,16 +83,6 @@ func caughtText(o *peak.OOM) string {
 		}
 	}
 	return clean(text, maxLine) + "."
-}
-
-func saveText(s *peak.Save) string {
-	switch {
-	case s.Fits == nil:
-		return upperFirst(s.Change) + "."
-	case *s.Fits:
-		return upperFirst(s.Change) + ": it would have fit."
-	}
-	return upperFirst(s.Change) + ": not enough."
 }
 
 // oomFigures are the numbers of the moment.

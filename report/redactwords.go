@@ -47,7 +47,8 @@ other_thread outofmemoryerror overflowed own pack_us page_bytes parameter_bytes 
 path peak_bytes pid pools private processes reserved_bytes roles segments settings sgd site small stack
 stacks state_bytes steps steps_us still stream tensors text training usual_us whole_bytes window
 with_state_bytes work age_us alone arrays calls calls_off category compile computed module owners scan_us
-share snapshot_us yet ago_ms generations`
+share snapshot_us yet ago_ms generations passes joined earlier_bytes output_bytes inputs holder filled length
+beside uses mappings mappings_limit`
 
 	publicNames = `
 linux darwin windows macos amd64 arm64 x86_64 aarch64 ubuntu debian nvidia amd intel apple geforce rtx gtx

@@ -30,10 +30,12 @@ type ooms struct {
 	growth Growth
 
 	live, idle int64
-	room       int64 // that the allocator could still have taken from the device
-	limited    bool  // by the program's own limit, not by the device
-	known      bool  // live, idle and room are
-	outside    int64 // bytes of other processes on the device
+	room       int64   // that the allocator could still have taken from the device
+	limited    bool    // by the program's own limit, not by the device
+	rose       float64 // seconds for which live bytes rose steadily before the error
+	known      bool    // live, idle and room are
+	outside    int64   // bytes of other processes on the device
+	beside     int64   // bytes of this process that the allocator does not know of; 0 for unknown, too
 	others     []record.HeldBy
 	own        record.Pool // what the request could have been served from
 	elsewhere  record.Pool // of other streams and private pools: the one with the largest block
@@ -53,6 +55,9 @@ func newCase(d *record.OOM, pid int, others []record.HeldBy, g Growth) *ooms {
 		}
 	}
 	for _, o := range others {
+		if o.PID == pid && o.Device == d.Device && d.Reserved != nil {
+			c.beside = max(o.Bytes-*d.Reserved-contextBytes, 0)
+		}
 		if o.PID != pid && o.Device == d.Device {
 			c.outside += o.Bytes
 			c.others = append(c.others, o)
@@ -61,6 +66,9 @@ func newCase(d *record.OOM, pid int, others []record.HeldBy, g Growth) *ooms {
 	if c.others == nil && c.known && d.Capacity != nil {
 		// Nobody named them: what is neither free nor ours, less a context.
 		c.outside = max(*d.Capacity-*d.Free-*d.Reserved-contextBytes, 0)
+	}
+	for _, b := range d.Beside {
+		c.beside = max(c.beside, held(&b))
 	}
 	c.pools()
 	return c

@@ -140,7 +140,7 @@ func TestANativeProgramThatFailsAtItsLimitOfAddressSpaceIsToldSo(t *testing.T) {
 	run.Events = append(run.Events, spaced(2*gib, 2*gib-gib/4, "").Events...)
 	if o := peak.OutOfMemory(run, peak.Growth{}); len(o.Saves) != 1 || o.Saves[0].Bytes != gib-gib/4 ||
 		!strings.HasSuffix(o.Sentence, "had come to 1.75 GiB. "+
-			"A limit of address space that is 768 MiB higher: it would have fit.") {
+			"A limit of address space that is 768 MiB higher: the request would have fit.") {
 		t.Errorf("%s %+v", o.Sentence, o.Saves)
 	}
 }

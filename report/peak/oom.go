@@ -23,6 +23,7 @@ const (
 	PrivatePool   Reason = "private-pool"    // idle bytes in pools of CUDA graphs
 	OtherStream   Reason = "other-stream"    // idle bytes of another stream
 	OtherProcess  Reason = "other-process"   // somebody else's memory
+	OtherPool     Reason = "other-framework" // of the same process
 	Request       Reason = "request"         // one request larger than all there is
 	Held          Reason = "held"            // tensors that Python holds beside the model
 	Full          Reason = "full"            // live memory of no single kind
@@ -69,6 +70,8 @@ type OOM struct {
 	Others  []record.HeldBy `json:"others,omitempty"`
 	Saves   []Save          `json:"saves,omitempty"`
 	Text    string          `json:"text,omitempty"` // of the exception that ended the program
+
+	next string // what to do first, where it is not the reason alone that says so
 }
 
 // Category is a part of live memory.
@@ -102,7 +105,7 @@ func OutOfMemory(run *record.Run, g Growth) *OOM {
 	s := gather(run)
 	switch {
 	case s.last != nil && (s.died || s.killed == nil):
-		return s.told(g)
+		return s.told(run, g)
 	case s.name != "" || s.killed != nil || s.refused != nil && failed(run) || s.isCrowdedOut(run):
 		return s.untold(run, g)
 	case s.owns > 0:
@@ -231,7 +234,7 @@ func (s *seen) endedSoon(run *record.Run) bool {
 }
 
 // told is the answer where the allocator told of the error.
-func (s *seen) told(g Growth) *OOM {
+func (s *seen) told(run *record.Run, g Growth) *OOM {
 	d := s.last
 	o := &OOM{AtMs: s.latest.TMs, PID: s.latest.PID, Died: s.died, Errors: s.errors, Caught: s.errors,
 		Framework: d.Framework, Device: &d.Device, AskedBytes: &d.Asked, FreeBytes: d.Free,
@@ -247,6 +250,7 @@ func (s *seen) told(g Growth) *OOM {
 	if o.Died {
 		o.Caught--
 		c := newCase(d, o.PID, s.others, g)
+		c.rose = roseFor(run.Samples, o.PID, o.AtMs) / 1000
 		o.MissingBytes = c.missing()
 		c.explain(o)
 	}
@@ -298,10 +302,19 @@ func (o *OOM) Advice() string {
 		if o.Device == nil && o.Framework == "" {
 			return "look at the size that is asked for: the machine does not have as much"
 		}
+		if o.Capacity != nil && o.AskedBytes != nil && *o.AskedBytes <= *o.Capacity {
+			return "check the size that was asked for, or raise the limit that the program sets itself " +
+				"(set_per_process_memory_fraction)"
+		}
 	case Limit:
 		if o.Device == nil && o.Framework == "" {
 			return "map fewer and larger pieces, or raise vm.max_map_count (sysctl)"
 		}
+		if o.Framework == "cupy" {
+			return "keep less in arrays, or raise the limit of CuPy's pool (set_limit)"
+		}
+	case Growing, Activations:
+		return cmp.Or(o.next, advice()[o.Reason])
 	case Held:
 		if len(o.Holders) > 0 {
 			return "let go of what " + o.Holders[0].Path + " keeps, or keep it in host memory"
@@ -316,16 +329,19 @@ func advice() map[Reason]string {
 		Activations: "make the batch or the sequence smaller, recompute activations in the backward pass " +
 			"(torch.utils.checkpoint), or compute in a lower precision",
 		OptimizerStep: "take an optimizer with a smaller state (8 bits, Adafactor), or spread the state over devices",
-		NoGrad:        "run it under torch.no_grad() or torch.inference_mode()",
+		NoGrad:        "run the forward pass under torch.no_grad() or torch.inference_mode()",
 		Checkpoint:    `load the checkpoint with torch.load(…, map_location="cpu")`,
 		Weights:       "load the model in half precision or quantized, or spread it over devices",
 		PrivatePool:   "let CUDA graphs share one pool (torch.cuda.graph(…, pool=…))",
 		OtherStream:   "allocate on one stream, or give idle memory back first (torch.cuda.empty_cache())",
-		OtherProcess:  "end the other process, or take another device (CUDA_VISIBLE_DEVICES)",
-		Request:       "check the size that was asked for: no device of this kind has that much",
-		Held:          "let go of tensors that are not needed any more, or keep them in host memory",
-		Limit:         "raise the limit that the program sets (set_per_process_memory_fraction)",
-		Killed:        "take less host memory, or raise the container's limit",
-		Host:          "take less host memory, or raise the limit: ulimit -v, the container's, or the machine's",
+		OtherPool: "let the other framework give back what is idle before PyTorch asks, or limit its pool " +
+			"(cupy's set_limit, XLA_PYTHON_CLIENT_MEM_FRACTION)",
+		OtherProcess: "end the other process, or take another device (CUDA_VISIBLE_DEVICES)",
+		Request:      "check the size that was asked for: the device does not have as much",
+		Driver:       "free what is not needed any more before the driver is asked, or take another device",
+		Held:         "let go of tensors that are not needed any more, or keep them in host memory",
+		Limit:        "raise the limit that the program sets (set_per_process_memory_fraction)",
+		Killed:       "take less host memory, or raise the container's limit",
+		Host:         "take less host memory, or raise the limit: ulimit -v, the container's, or the machine's",
 	}
 }

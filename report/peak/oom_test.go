@@ -15,7 +15,8 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // recorded reads a run of testdata. Sizes, layouts, stacks and messages were recorded
-// on an H100 with PyTorch 2.11; the names of tensors' roles were added by hand.
+// on an H100 with PyTorch 2.11; the names of tensors' roles, what the graph keeps and other
+// frameworks were added by hand.
 func recorded(t *testing.T, name string) *record.Run {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
@@ -69,6 +70,7 @@ func TestEachWayToRunOutOfMemoryIsNamedWithItsNumbers(t *testing.T) {
 		{"other-process", peak.Growth{}, peak.OtherProcess},
 		{"other-process-of-the-run", peak.Growth{}, peak.OtherProcess},
 		{"other-process-unnamed", peak.Growth{}, peak.OtherProcess},
+		{"other-framework", peak.Growth{}, peak.OtherPool},
 		{"no-grad", peak.Growth{}, peak.NoGrad},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -191,7 +193,11 @@ func TestTheTwinWithoutTheCauseGetsAnotherReason(t *testing.T) {
 		"optimizer": {func(d *record.OOM) { d.Model.Optimizer.WithState = d.Model.Optimizer.Parameters },
 			peak.Full},
 		"other-process": {func(d *record.OOM) { d.Asked = 75 << 30 }, peak.Held},
-		"leak":          {func(*record.OOM) {}, peak.Held}, // no growth is sure
+		"other-framework": {func(d *record.OOM) {
+			*d.Beside[0].Idle = 0
+			*d.Beside[0].Live = 2 << 30 // less than the allocator itself, and who has the rest is not known
+		}, peak.OtherProcess},
+		"leak": {func(*record.OOM) {}, peak.Held}, // no growth is sure
 	} {
 		run := detail(t, recorded(t, name), c.change)
 		if o := peak.OutOfMemory(run, peak.Growth{}); o.Reason != c.want {
@@ -250,6 +256,43 @@ func TestWhatAProgramSaysOfItsErrorCannotBreakTheAnswer(t *testing.T) {
 			{Kind: record.KindDied, Name: "torch.OutOfMemoryError", Detail: []byte(text)}}}
 		if o := peak.OutOfMemory(run, peak.Growth{}); o == nil {
 			t.Errorf("%s: no answer", text)
+		}
+	}
+}
+
+func TestAMessageWithItsLimitsHasTheReasonThatTheyProve(t *testing.T) {
+	t.Parallel()
+	one := 1
+	const cupy, jax = "cupy.cuda.memory.OutOfMemoryError", "jax.errors.JaxRuntimeError"
+	for name, c := range map[string]struct {
+		kind, text string
+		death      record.Died
+		growth     peak.Growth
+		want       peak.Reason
+		words      string
+	}{
+		"more than the pool may have": {cupy, "Out of memory allocating 4,096 bytes (allocated so far: 1,024 bytes, " +
+			"limit set to: 2,048 bytes).", record.Died{}, peak.Growth{}, peak.Request,
+			"it asked for 4 KiB at once at a.py:3 pairs, and its pool may have 2 KiB."},
+		"more than JAX may have": {jax, "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 4096 bytes.",
+			record.Died{Limit: 2048, Live: 512}, peak.Growth{}, peak.Request,
+			"it asked for 4 KiB at once at a.py:3 pairs, and its pool may have 2 KiB."},
+		"a growth": {jax, "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 16 bytes.",
+			record.Died{Limit: 2048, Live: 2040}, leak, peak.Growing,
+			"it grew until it was refused 16.0 B more at a.py:3 pairs: memory the program still references grows"},
+		"a large request of what grows": {cupy, "Out of memory allocating 1,000 bytes (allocated so far: 1,500 bytes, " +
+			"limit set to: 2,048 bytes).", record.Died{}, leak, peak.Limit, "its pool may have 2 KiB: 1.46 KiB were"},
+	} {
+		c.death.Text = c.text
+		detail, _ := json.Marshal(c.death)
+		run := &record.Run{Meta: record.Meta{ExitCode: &one}, Events: []record.Event{{PID: 7, Kind: record.KindDied,
+			Name: c.kind, At: "/src/a.py:3 pairs", Detail: detail}}}
+		o := peak.OutOfMemory(run, c.growth)
+		if o == nil || o.Reason != c.want || !strings.HasPrefix(o.Sentence, c.words) {
+			t.Errorf("%s: %+v", name, o)
+		}
+		if strings.Contains(o.Advice(), "set_per_process_memory_fraction") {
+			t.Errorf("%s: %s", name, o.Advice())
 		}
 	}
 }

@@ -21,14 +21,17 @@ type rule struct {
 func rules() []rule {
 	return []rule{
 		{Request, asksTooMuch, sayRequest, nil},
+		{OtherPool, isBeside, sayBeside, saveBeside},
 		{OtherProcess, isCrowded, sayOthers, saveOthers},
 		{PrivatePool, isPrivate, sayElsewhere, saveElsewhere},
 		{OtherStream, isOtherStream, sayElsewhere, saveElsewhere},
 		{Fragmentation, isFragmented, sayFragments, saveFragments},
 		{OptimizerStep, isFirstStep, sayOptimizer, saveOptimizer},
 		{Checkpoint, isLoading, sayLoading, saveLoading},
+		{Growing, isSummed, saySummed, saveSummed},
 		{NoGrad, isInference, sayNoGrad, saveNoGrad},
 		{Growing, grew, sayGrowth, nil},
+		{Growing, isUncut, sayUncut, nil},
 		{Weights, isModel, sayModel, saveModel},
 		{Held, isHeld, sayHeld, saveHeld},
 		{Activations, isStep, sayStep, saveStep},
@@ -42,23 +45,25 @@ func (c *ooms) explain(o *OOM) {
 		if !c.known && r.reason != Full || !r.holds(c) {
 			continue
 		}
-		o.Reason, o.Sentence = r.reason, r.say(c)
+		o.Reason, o.Sentence, o.next = r.reason, r.say(c), c.next(r.reason)
 		if r.saves != nil {
 			o.Saves = r.saves(c)
 		}
 		break
 	}
+	own := o.Saves
 	if o.Reason != Fragmentation && c.known && c.own.PageBytes >= c.short() {
 		o.Saves = append(o.Saves, saveFragments(c)...)
 	}
 	if s := saveLimit(c); s != nil {
 		o.Saves = append(o.Saves, *s)
 	}
-	if o.Reason == Growing {
-		return // nothing of this helps for long
+	best := bestOf(own)
+	if best == nil && o.Reason != Growing { // for long, nothing else helps against a growth
+		best = bestOf(o.Saves)
 	}
-	if s := bestOf(o.Saves); s != nil {
-		o.Sentence += " " + s.text()
+	if best != nil {
+		o.Sentence += " " + best.Text()
 	}
 }
 
@@ -78,15 +83,19 @@ func bestOf(saves []Save) *Save {
 	return best
 }
 
-func (s *Save) text() string {
+// Text is the change as a sentence, with what would have come of it.
+func (s *Save) Text() string {
 	text := s.Change
 	if word, _, _ := strings.Cut(text, " "); !strings.ContainsAny(word, ".(_") { // code stays as it is
 		text = strings.ToUpper(text[:1]) + text[1:]
 	}
-	if s.Fits != nil && *s.Fits {
-		return text + ": it would have fit."
+	switch {
+	case s.Fits == nil:
+		return text + "."
+	case *s.Fits:
+		return text + ": the request would have fit."
 	}
-	return text + "."
+	return text + ": not enough."
 }
 
 // fits reports whether so many bytes less would have been enough.

@@ -14,7 +14,11 @@ import (
 func asksTooMuch(c *ooms) bool { return c.Limit != nil && c.Asked > *c.Limit }
 
 func sayRequest(c *ooms) string {
-	return fmt.Sprintf("it %s at once%s, and the limit is %s.", c.ask(), c.at(), units.Bytes(*c.Limit))
+	limit := "the device has " + units.Bytes(*c.Limit)
+	if c.Capacity != nil && *c.Limit < *c.Capacity {
+		limit = "the program limits itself to " + units.Bytes(*c.Limit)
+	}
+	return fmt.Sprintf("it %s at once%s, and %s.", c.ask(), c.at(), limit)
 }
 
 // isCrowded: others hold more than this program does, and without them it fits; or
@@ -78,8 +82,8 @@ func sayElsewhere(c *ooms) string {
 	if c.elsewhere.Private {
 		where = "the private pool of a CUDA graph"
 	}
-	return fmt.Sprintf("%s keeps %s idle, its largest block has %s, and only it may use them: %s%s.", where,
-		units.Bytes(c.elsewhere.Idle), units.Bytes(c.elsewhere.Largest), c.ask(), c.at())
+	return fmt.Sprintf("%s keeps %s idle, the largest piece of %s, and nobody else may use them; it %s "+
+		"elsewhere%s.", where, units.Bytes(c.elsewhere.Idle), units.Bytes(c.elsewhere.Largest), c.ask(), c.at())
 }
 
 func saveElsewhere(c *ooms) []Save {
@@ -110,10 +114,10 @@ func saveFragments(c *ooms) []Save {
 	}
 	fits := c.own.PageBytes >= c.short()
 	if c.own.PageBytes == 0 {
-		return []Save{{"expandable segments would not have helped, as simulated: none of their pages is idle as a whole",
-			0, &fits}}
+		return []Save{{"expandable segments would not have helped, as simulated: no page of theirs is idle " +
+			"as a whole", 0, &fits}}
 	}
 	text := fmt.Sprintf("expandable segments (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True) would have given "+
-		"back %s of it, as simulated", units.Bytes(c.own.PageBytes))
+		"back %s of what is idle, as simulated", units.Bytes(c.own.PageBytes))
 	return []Save{{text, c.own.PageBytes, &fits}}
 }

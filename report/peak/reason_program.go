@@ -76,31 +76,11 @@ func saveLoading(c *ooms) []Save {
 		c.fits(saved)}}
 }
 
-// isInference: gradients are recorded, nobody has an optimizer, there are no
-// gradients, and most of the memory is what autograd keeps.
-func isInference(c *ooms) bool {
-	const part = .3
-	return c.Grad != nil && *c.Grad && c.Model.Optimizers != nil && *c.Model.Optimizers == 0 &&
-		c.of(gradients) == 0 && c.share(c.of(unseen, activations)) >= part
-}
-
-func sayNoGrad(c *ooms) string {
-	return fmt.Sprintf("a forward pass without torch.no_grad keeps %s of activations for a backward pass that "+
-		"does not come (there is no optimizer and no gradient), and it %s%s.",
-		units.Bytes(c.of(unseen, activations)), c.ask(), c.at())
-}
-
-func saveNoGrad(c *ooms) []Save {
-	saved := c.of(unseen, activations)
-	return []Save{{"under torch.no_grad() it saves " + units.Bytes(saved), saved, c.fits(saved)}}
-}
-
 // grew: the verdict is sure of a growth, and not of the host's memory.
 func grew(c *ooms) bool { return c.growth.Sure && c.growth.Class != "host-growth" }
 
 func sayGrowth(c *ooms) string {
-	text := fmt.Sprintf("it grew until the device was full, with %s live of %s", units.Bytes(c.live),
-		units.Bytes(c.ceiling()))
+	text := fmt.Sprintf("it grew until %s, with %s live", c.full(), units.Bytes(c.live))
 	if c.growth.Claim != "" {
 		text += ": " + strings.TrimSuffix(c.growth.Claim, ".")
 	}
@@ -162,6 +142,9 @@ func isStep(c *ooms) bool {
 }
 
 func sayStep(c *ooms) string {
+	if c.keepsPasses() {
+		return sayPasses(c)
+	}
 	return fmt.Sprintf("the step's peak is too high: %s of activations and temporaries beside %s that stay "+
 		"(parameters, gradients, optimizer state), and it %s with %s left%s.",
 		units.Bytes(c.of(unseen, activations, tensors)),
@@ -171,6 +154,9 @@ func sayStep(c *ooms) string {
 // saveStep says which part of the batch can fit at most: what stays does not shrink
 // with it, and the step was not over when it died.
 func saveStep(c *ooms) []Save {
+	if c.keepsPasses() {
+		return savePasses(c)
+	}
 	step := c.of(unseen, activations, tensors) + c.Asked
 	room := c.live + c.idle + c.room - c.of(parameters, gradients, optimizer, buffers)
 	if step <= 0 || room <= 0 || room >= step {
@@ -198,6 +184,7 @@ func saveLimit(c *ooms) *Save {
 	}
 	more := c.short()
 	fits := *c.Free >= c.Asked
-	return &Save{fmt.Sprintf("the program limits itself to %s of %s; a limit %s higher would have been enough for this "+
-		"request", units.Bytes(*c.Limit), units.Bytes(*c.Capacity), units.Bytes(more)), more, &fits}
+	text := fmt.Sprintf("%s more than the %s that the program allows itself, of the device's %s",
+		units.Bytes(more), units.Bytes(*c.Limit), units.Bytes(*c.Capacity))
+	return &Save{text, more, &fits}
 }

@@ -89,7 +89,23 @@ func sayRefused(o *OOM, kind string) string {
 	}
 	const most = 2 // a site with at least this part of it is named
 	if c := o.Composition; len(c) > 0 && c[0].Name != restOfSites && c[0].Bytes*most >= *o.LiveBytes {
-		text += fmt.Sprintf(", of it %s from %s", units.Bytes(c[0].Bytes), short(c[0].Name))
+		text += fmt.Sprintf(", %s from %s", partOf(c[0].Bytes, *o.LiveBytes), placeOf(c[0].Name, o.Site))
 	}
 	return text
+}
+
+// partOf is a part of a whole in words.
+func partOf(bytes, whole int64) string {
+	if bytes == whole {
+		return "all of it"
+	}
+	return "of it " + units.Bytes(bytes)
+}
+
+// placeOf is a site, where a sentence has named another one before.
+func placeOf(site, before string) string {
+	if site == before {
+		return "the same line"
+	}
+	return short(site)
 }

@@ -62,7 +62,7 @@ func TestARefusalOfTheDriverHasTheReasonThatItsNumbersProve(t *testing.T) {
 	}{
 		"leak": {held("16106127360"), "", leak, peak.Growing, "it grew until the driver refused 20.0 GiB"},
 		"more than the device has": {tooMuch, "", peak.Growth{}, peak.Request,
-			"it asked for 100 GiB at once at main.cu:7 main, and the limit is 80.0 GiB."},
+			"it asked for 100 GiB at once at main.cu:7 main, and the device has 80.0 GiB."},
 		"another process": {crowded, `{"processes":[{"pid":9,"name":"python3","device":0,"bytes":75161927680},
 			{"pid":7,"device":0,"bytes":9,"own":true}]}`, peak.Growth{}, peak.OtherProcess,
 			"process 9 (python3) holds 70.0 GiB of the device's 80.0 GiB"},

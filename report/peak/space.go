@@ -58,7 +58,7 @@ func (s *seen) saveSpace(o *OOM) {
 	missing := (*o.AskedBytes - (d.Limit - d.Peak) + step - 1) / step * step
 	save := Save{"a limit of address space that is " + units.Bytes(missing) + " higher", missing, ptr(true)}
 	o.LimitBytes, o.Saves = &d.Limit, append(o.Saves, save)
-	o.Sentence += " " + save.text()
+	o.Sentence += " " + save.Text()
 }
 
 // spaceText says what of its address space a process had, behind a separator; empty

@@ -41,7 +41,7 @@ func (s *seen) untold(run *record.Run, g Growth) *OOM {
 	case s.name != "" && s.refused != nil && s.owns > 0 && !tellsSize(s.text):
 		return s.byDriver(run, g)
 	case s.name != "":
-		s.byText(o)
+		s.byText(o, run, g)
 	case s.refused != nil:
 		return s.byDriver(run, g)
 	case s.killed == nil && s.isCrowdedOut(run):
@@ -59,33 +59,83 @@ func tellsSize(text string) bool {
 }
 
 // askedPattern finds the size in what frameworks say.
-const askedPattern = `(?i)(?:allocating|trying to allocate|allocate)\s+([0-9][0-9,.]*)\s*`
+const askedPattern = `(?i)(?:allocating|allocate)(?:\s+request\s+for)?\s+([0-9][0-9,.]*)\s*`
 
 // byText reads the sizes out of what CuPy, JAX and MLX say.
-func (s *seen) byText(o *OOM) {
+func (s *seen) byText(o *OOM, run *record.Run, g Growth) {
 	o.Reason, o.Framework = Full, frameworkOf(s.name)
-	asked, ok := sizeAfter(s.text, askedPattern)
-	if ok {
+	s.readSizes(o)
+	limit := sayOf(o, run)
+	switch {
+	case o.AskedBytes == nil:
+		o.Sentence = "the last thing it wrote was: " + firstLine(cmp.Or(s.text, s.name))
+	case limit.bytes > 0 && *o.AskedBytes > limit.bytes:
+		o.Reason = Request
+		o.Sentence = fmt.Sprintf("it asked for %s at once%s, and %s.", units.Bytes(*o.AskedBytes), atSite(o),
+			limit.words)
+	case s.isGrowth(o, g):
+		o.Reason = Growing
+		o.Sentence = fmt.Sprintf("it grew until it was refused %s more%s%s.", units.Bytes(*o.AskedBytes),
+			atSite(o), grownText(g, ": "))
+	case o.LimitBytes != nil && o.LiveBytes != nil:
+		o.Sentence = fmt.Sprintf("%s: %s were allocated, and it asked for %s more%s.", limit.words,
+			units.Bytes(*o.LiveBytes), units.Bytes(*o.AskedBytes), atSite(o))
+	case o.LiveBytes != nil:
+		o.Sentence = fmt.Sprintf("%s were allocated, and it asked for %s more%s than the device had left.",
+			units.Bytes(*o.LiveBytes), units.Bytes(*o.AskedBytes), atSite(o))
+	default:
+		o.Sentence = fmt.Sprintf("it asked for %s more%s than the device had left.", units.Bytes(*o.AskedBytes),
+			atSite(o))
+	}
+}
+
+// readSizes takes what the message says of sizes, and else what the framework told when the
+// program ended.
+func (s *seen) readSizes(o *OOM) {
+	if asked, ok := sizeAfter(s.text, askedPattern); ok {
 		o.AskedBytes = &asked
 	}
 	if live, ok := sizeAfter(s.text, `(?i)allocated so far:\s*([0-9][0-9,.]*)\s*`); ok {
 		o.LiveBytes = &live
+	} else if s.death.Live > 0 {
+		o.LiveBytes = &s.death.Live
 	}
 	if limit, ok := sizeAfter(s.text, `(?i)limit set to:\s*([0-9][0-9,.]*)\s*`); ok {
 		o.LimitBytes, o.Reason = &limit, Limit
+	} else if s.death.Limit > 0 {
+		o.LimitBytes = &s.death.Limit
 	}
-	switch {
-	case o.AskedBytes == nil:
-		o.Sentence = "the last thing it wrote was: " + firstLine(cmp.Or(s.text, s.name))
-	case o.LimitBytes != nil && o.LiveBytes != nil:
-		o.Sentence = fmt.Sprintf("the program limits its pool to %s: %s were allocated, and it asked for %s more.",
-			units.Bytes(*o.LimitBytes), units.Bytes(*o.LiveBytes), units.Bytes(asked))
-	case o.LiveBytes != nil:
-		o.Sentence = fmt.Sprintf("%s were allocated, and it asked for %s more than the device had left.",
-			units.Bytes(*o.LiveBytes), units.Bytes(asked))
-	default:
-		o.Sentence = fmt.Sprintf("it asked for %s more than the device had left.", units.Bytes(asked))
+}
+
+// limited is how much a program could have had, and the words for it.
+type limited struct {
+	bytes int64
+	words string
+}
+
+// sayOf is the pool's limit, else the device's capacity.
+func sayOf(o *OOM, run *record.Run) limited {
+	capacity := run.Meta.CapacityBytes[record.LimitDevice]
+	if o.LimitBytes != nil {
+		return limited{*o.LimitBytes, "its pool may have " + units.Bytes(*o.LimitBytes)}
 	}
+	return limited{capacity, "the device has " + units.Bytes(capacity)}
+}
+
+// isGrowth: the verdict is sure of a growth of the device's memory, and no single large
+// request ended it.
+func (s *seen) isGrowth(o *OOM, g Growth) bool {
+	const part = 2
+	large := o.LiveBytes != nil && *o.AskedBytes > *o.LiveBytes/part
+	return g.Sure && g.Claim != "" && g.Class != "host-growth" && !large
+}
+
+// atSite is where it was asked for, where that is known.
+func atSite(o *OOM) string {
+	if o.Site == "" {
+		return ""
+	}
+	return " at " + short(o.Site)
 }
 
 func frameworkOf(name string) string {

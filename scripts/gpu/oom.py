@@ -182,20 +182,21 @@ def room(mib):
     resource.setrlimit(resource.RLIMIT_AS, (used + mib * M,) * 2); time.sleep(.5)  # gpumem looks for limits now and then
 @truth("host-memory", "host")
 def hostlimit():
-    """One large tensor on the processor beside another, beyond the limit of address space."""
-    room(1500); x = torch.ones(75*M); y = torch.zeros((75 if twin else 384)*M)
+    """One large tensor on the processor beside another, beyond the limit of address space.
+    One thread: those of OpenMP take address space, by the number of cores."""
+    torch.set_num_threads(1); x = torch.ones(75*M); room(1024); y = torch.zeros((75 if twin else 384)*M)
 @truth("growth", "host")
 def hostgrowth():
     """Tensors that the program keeps on the processor, until its limit."""
-    room(2000); kept = []
+    torch.set_num_threads(1); room(2000); kept = []
     for k in range(400):
         x = torch.ones(2*M)
         if not twin: kept.append(x)
         time.sleep(.04 if k < 300 else .01)
 @truth("request", "host")
 def hostrequest():
-    """One tensor on the processor, larger than any machine."""
-    torch.empty((1 << 20) if twin else (1 << 46), dtype=torch.uint8)
+    """One tensor on the processor, larger than any address space."""
+    torch.empty((1 << 20) if twin else (1 << 50), dtype=torch.uint8)
 @truth("limit", "host")
 def mappings():
     """As many mappings as the system allows, of one page each, and no two alike."""

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Run in the repository root of a machine with a GPU; ./gpumem is there; results go to $OUT. About 5 minutes.
-# CASES=host runs only the programs that need no GPU, without the models.
-# Needs beside it: oom.py and models.py (folder PEAK, default the folder of this script).
+# CASES=host runs only the programs that need no GPU, without the models; CASES="leak logits"
+# only those and their twins. LIST=oom_more runs the programs of oom_more.py, all of one list.
+# Needs beside it: oom.py, oom_more.py and models.py (folder PEAK, default the folder of this script).
+LIST=${LIST:-oom}
 PEAK=${PEAK:-$(cd "$(dirname "$0")" && pwd)}; OUT=${OUT:-/tmp/peak-out}; PY=${PY:-python3}; mkdir -p "$OUT"; export TMPD=$OUT
 one() { # name, wanted reason, then the command
   local n=$1 want=$2; shift 2
@@ -12,7 +14,7 @@ out,n,want,code=sys.argv[1:]
 try: v=json.load(open(f"{out}/{n}/verdict.json"))
 except Exception as e: print(f"{n:28} NO VERDICT {e}"); sys.exit()
 o=v.get("oom") or {}; got=o.get("reason") or ("caught" if o.get("caught") else "-"); fits=[s["change"][:60]+":"+str(s.get("fits")) for s in o.get("saves",[])]
-print(f"{'ok ' if got==want and (want!='-' or code=='0') else 'BAD'} {n:26} code {code:>3} want {want:16} got {got:16} {v['verdict']} | {o.get('sentence','')} | {fits}",flush=True)
+print(f"{'ok ' if got in want.split('|') and (want!='-' or code=='0') else 'BAD'} {n:26} code {code:>3} want {want:16} got {got:16} {v['verdict']} | {o.get('sentence','')} | {fits}",flush=True)
 P
   rm -f "$OUT/$n/report.html"
 }
@@ -31,22 +33,35 @@ print(f"{'ok ' if abs(d)<.01 else 'BAD'} model {n:14} peak {p['bytes']} max {m[1
 P
   rm -f "$OUT/m-$1/report.html"
 }
-P=$PEAK/oom.py
+P=$PEAK/$LIST.py
 both() { # name, wanted reason: the program and its twin
   one "$1" "$2" "$PY" "$P" "$1" & one "$1-twin" - "$PY" "$P" "$1" twin & wait
+}
+chosen() { # programs of list $1 with their reasons: those that CASES names, or all
+  "$PY" "$P" list $1 | while read -r name reason; do
+    case " ${CASES:-$name} " in *" $name "*) echo "$name $reason" ;; esac
+  done
 }
 many() { # programs of list $1: three and their twins at a time
   local n=0 name reason
   while read -r name reason; do
     both "$name" "$reason" &
     n=$((n + 1)); [ $((n % 3)) != 0 ] || wait
-  done < <("$PY" "$P" list "$1"); wait
+  done < <(chosen "$1"); wait
+}
+alone() { # these fill the device
+  while read -r name reason; do
+    one "$name" "$reason" "$PY" "$P" "$name"; one "$name-twin" - "$PY" "$P" "$name" twin
+  done < <(chosen alone)
 }
 count() {
   echo "right reasons: $(grep -c '^ok .* want [a-z]' "$OUT/summary.txt"), none on twins: $(grep -c '^ok .* want - ' "$OUT/summary.txt"), wrong: $(grep -c '^BAD' "$OUT/summary.txt")"
 }
 if [ "${CASES-}" = host ]; then
-  { many host; count; } | tee "$OUT/summary.txt"; exit
+  CASES=; { many host; count; } | tee "$OUT/summary.txt"; exit
+fi
+if [ "${CASES-}" ] || [ "$LIST" != oom ]; then
+  { many host; many gpu; alone; count; } | tee "$OUT/summary.txt"; exit
 fi
 {
   many host; many gpu # all that have a limit of their own
@@ -54,10 +69,7 @@ fi
   one fragment-expandable - env PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True "$PY" "$P" fragment
   model encoder & model conv & model lstm & model checkpointed & model autocast & wait
   model accumulated & model two & model inference & model gan & model compiled & wait
-  while read -r name reason; do # these fill the device
-    one "$name" "$reason" "$PY" "$P" "$name"; one "$name-twin" - "$PY" "$P" "$name" twin
-  done < <("$PY" "$P" list alone)
-  count
+  alone; count
   echo; ./gpumem tune "$OUT/m-encoder"; ./gpumem fit "$OUT/m-encoder" --memory 24GiB
   for n in activations fragment optimizer; do echo "== $n"; sed -n '/^Out of memory/,/^Growth by account/p' "$OUT/$n.err" | head -60; done
   echo "== encoder"; sed -n '/^What memory is made of/,/^Growth by account/p' "$OUT/m-encoder.err" | head -60

@@ -24,14 +24,19 @@ type OOM struct {
 	Incomplete bool             `json:"incomplete,omitempty"`
 	// Modules are the parts of the categories that modules of a model own, Module the
 	// one whose forward pass asked; empty where none did.
-	Modules  []OwnedBytes `json:"modules,omitempty"`
-	Module   string       `json:"module,omitempty"`
-	Pools    []Pool       `json:"pools,omitempty"`
-	Model    Model        `json:"model"`
-	Grad     *bool        `json:"grad_enabled,omitempty"`
-	Settings string       `json:"settings,omitempty"` // of the allocator, by the environment
-	Site     string       `json:"site,omitempty"`
-	Stack    []string     `json:"stack,omitempty"` // from the inside out
+	Modules []OwnedBytes `json:"modules,omitempty"`
+	Module  string       `json:"module,omitempty"`
+	// Graph is what autograd's graph keeps for backward passes; nil where nobody told, and
+	// where there is none.
+	Graph *Graph `json:"graph,omitempty"`
+	Pools []Pool `json:"pools,omitempty"`
+	// Beside are other frameworks of the same process with memory on the device.
+	Beside   []Beside `json:"beside,omitempty"`
+	Model    Model    `json:"model"`
+	Grad     *bool    `json:"grad_enabled,omitempty"`
+	Settings string   `json:"settings,omitempty"` // of the allocator, by the environment
+	Site     string   `json:"site,omitempty"`
+	Stack    []string `json:"stack,omitempty"` // from the inside out
 	// OtherThread is set when Stack is not of the failing thread, which has no
 	// frame of Python's, but of the main thread.
 	OtherThread bool     `json:"other_thread,omitempty"`
@@ -60,9 +65,36 @@ type Pool struct {
 // Model is what the program trains or runs.
 type Model struct {
 	Optimizers *int64           `json:"optimizers,omitempty"`
-	Training   bool             `json:"training,omitempty"`
+	Training   bool             `json:"training,omitempty"` // a module with parameters of its own is
 	Dtypes     map[string]int64 `json:"parameter_dtypes,omitempty"`
 	Optimizer  *Optimizer       `json:"optimizer,omitempty"`
+}
+
+// Beside is what the pool of another framework has of a device; nil is unknown.
+type Beside struct {
+	Name string `json:"name"`
+	Live *int64 `json:"live_bytes,omitempty"`
+	Idle *int64 `json:"idle_bytes,omitempty"`
+}
+
+// Graph is the forward passes that autograd's graph keeps for their backward passes.
+type Graph struct {
+	Passes int64 `json:"passes"` // at least so many: each with a tenth of what the largest has
+	Joined int64 `json:"joined"` // of these, behind one output, as a sum of losses has them
+	// Uses is how often the parameter that tells passes apart is used, by all of them: a
+	// recurrent module's is used at each of its steps.
+	Uses int64 `json:"uses,omitempty"`
+	// Bytes are those of activations that are known to be of a pass, Earlier those of all
+	// passes but the largest. What only C++ has is in neither.
+	Bytes   int64 `json:"bytes"`
+	Earlier int64 `json:"earlier_bytes"`
+	Outputs int64 `json:"output_bytes"` // of activations that no operation takes
+	// Training says whether one of the modules in it is in training mode; nil for unknown.
+	Training *bool `json:"training,omitempty"`
+	// Inputs is set where it leads to a tensor that waits for a gradient and that no module
+	// owns.
+	Inputs bool    `json:"inputs,omitempty"`
+	Holder *Holder `json:"holder,omitempty"` // of several passes' outputs
 }
 
 // Optimizer is the optimizers' parameters, of which WithState have their state by
@@ -122,6 +154,10 @@ type Died struct {
 	// Mappings of memory that the process had, and that the system allows; 0 is unknown.
 	Mappings      int64 `json:"mappings,omitempty"`
 	MappingsLimit int64 `json:"mappings_limit,omitempty"`
+	// Limit and Live are what the framework that raised it may have of the device, and had
+	// then; 0 is unknown. Bytes.
+	Limit int64 `json:"limit_bytes,omitempty"`
+	Live  int64 `json:"live_bytes,omitempty"`
 }
 
 // DetailOf reads the detail of an event into one of the types here. It reports

@@ -13,7 +13,7 @@ from gpumem_agent.frameworks import arrays
 from gpumem_agent.frameworks import cupy as adapter
 from gpumem_agent.frameworks import jax as jax_adapter
 from gpumem_agent.frameworks import numpy as numpy_adapter
-from gpumem_agent.frameworks import torch_backends
+from gpumem_agent.frameworks import torch_backends, torch_oom
 
 
 class Contexts:
@@ -53,7 +53,6 @@ class CupyTest(unittest.TestCase):
         _, size, group = self.framework.describe(array)
         self.assertEqual((size, group), (4096, "(4096,) float32"))
 
-
     def test_live_memory_is_made_of_arrays_and_of_what_only_cupy_holds(self):
         before = self.framework.composition() or {"categories": {}}
         array = cupy.ndarray(4096)
@@ -67,7 +66,29 @@ class CupyTest(unittest.TestCase):
         del array, view, alone, before
 
 
+    def test_an_error_of_pytorch_tells_what_another_framework_has_of_the_device(self):
+        kept, freed = cupy.ndarray(4096), cupy.ndarray(512)
+        del freed
+        mine, quiet = types.SimpleNamespace(torch=None), adapter.open_framework(cupy, None)
+        process = types.SimpleNamespace(frameworks=[mine, self.framework, quiet])
+        told = {}
+        torch_oom.OutOfMemory(mine, process)._add_beside(told, 0)
+        self.assertEqual(told, {"beside": [{"name": "cupy", "live_bytes": 4096, "idle_bytes": 512}]})
+        told = {}
+        torch_oom.OutOfMemory(mine, process)._add_beside(told, 1)  # another device
+        self.assertEqual(told, {})
+        del kept
+
+
 class JaxTest(unittest.TestCase):
+    def test_what_it_may_have_is_told_with_what_it_has(self):
+        framework = jax_adapter.open_framework(jax, self)
+        kept = jax.zeros(3000)
+        told = framework.limits()
+        self.assertEqual(told["limit_bytes"], 1 << 31)
+        self.assertEqual(told["live_bytes"], framework.live_bytes())
+        self.assertGreaterEqual(told["live_bytes"], kept.nbytes)
+
     def test_live_memory_is_made_of_arrays_and_of_what_only_xla_holds(self):
         framework = jax_adapter.open_framework(jax, self)  # anything that a weak reference takes
         kept = [jax.zeros(3000), jax.zeros(500)]

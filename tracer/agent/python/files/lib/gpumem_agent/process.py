@@ -458,6 +458,9 @@ class Process:
         detail = {"text": str(error)[:DEATH_TEXT]}
         if isinstance(error, MemoryError) or getattr(error, "errno", None) == mappings.ENOMEM:
             detail.update(mappings.told())
+        for framework in self.frameworks:
+            if framework.name == kind.__module__.partition(".")[0].replace("jaxlib", "jax"):
+                detail.update(framework.limits())
         self.mark("died", name, at=at, detail=detail)
 
     def phase(self, name):

@@ -47,6 +47,11 @@ class Framework:
         """Bytes handed out and still referenced, or None when unknown."""
         return None
 
+    def limits(self):
+        """Keys of a died mark, for a framework whose errors do not say what it may have:
+        limit_bytes and live_bytes of the device that holds most."""
+        return {}
+
     def purge(self):
         """Gives idle memory back. Returns the bytes claimed, or None."""
         return None

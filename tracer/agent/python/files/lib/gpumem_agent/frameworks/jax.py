@@ -125,6 +125,13 @@ class Jax(Framework):
     def live_bytes(self):
         return total(stats.get("bytes_in_use") for _, _, stats in self._devices())
 
+    def limits(self):
+        told = [stats for _, _, stats in self._devices() if stats.get("bytes_limit")]
+        most = max(told, key=lambda stats: stats.get("bytes_in_use") or 0, default=None)
+        if most is None:
+            return {}
+        return {"limit_bytes": most["bytes_limit"], "live_bytes": most.get("bytes_in_use") or 0}
+
     def composition(self):
         """Of the device that holds most: its parts of live arrays, and what only XLA
         holds: compiled programs, their constants and temporaries, rounding. What an

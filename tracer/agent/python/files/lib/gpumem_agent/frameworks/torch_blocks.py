@@ -38,8 +38,11 @@ class Roles:
         self.by_address = {}  # role by the address of a storage
         self.owners = {}  # by the same, a weak reference to the parameter or buffer
         self.outputs = {}  # by the same, weak references to activations
+        self.shown = {}  # by the same, to what is of no other role than a tensor of Python's
+        self.sizes = {}  # by the same, bytes of activations and such tensors
         self.made = {}  # by the same, the number in paths of the module that made one
         self.paths = None  # torch_modules.Paths
+        self.graph = None  # torch_makers.Graph, behind the activations
         self.seconds = 0.0  # that the scan took
         self.facts = {}  # numbers about the model, for the reasons of an out-of-memory
         with plainly(self._torch):
@@ -72,7 +75,8 @@ class Roles:
         for module in modules:
             for tensor in list(vars(module).get("_buffers", {}).values()):
                 self._note(tensor, BUFFERS, tensor)
-        self.facts["training"] = any(vars(m).get("training") is True for m in modules)
+        owners = (m for m in modules if any(p is not None for p in _parameters(m)))  # a loss stays in it
+        self.facts["training"] = any(vars(m).get("training") is True for m in owners)
         for reference in tensors:
             if self._is_late():
                 return
@@ -114,8 +118,11 @@ class Roles:
         elif tensor.requires_grad and not tensor.is_leaf:
             role = ACTIVATIONS  # Python's name for it may be gone: autograd keeps the object
         size = self._note(tensor, role, tensor if role == PARAMETERS else None)
-        if role == ACTIVATIONS and size:
-            self.outputs.setdefault(storage(self._torch, tensor)[0], weakref.ref(tensor))
+        if role in (ACTIVATIONS, TENSORS) and size:
+            address = storage(self._torch, tensor)[0]
+            known = self.outputs if role == ACTIVATIONS else self.shown
+            known.setdefault(address, weakref.ref(tensor))
+            self.sizes[address] = size
         if role == PARAMETERS and size:
             dtypes = self.facts.setdefault("dtypes", {})
             name = str(tensor.dtype)
@@ -143,19 +150,24 @@ class Roles:
         number = self.paths.of_reference(self.owners.get(address))
         return self.made.get(address) if number is None else number
 
+    def of_role(self, references, role):
+        """Those of outputs or shown that are of a role in the end."""
+        return {a: r for a, r in references.items() if self.by_address.get(a) == role}
+
     def find_makers(self, running, deadline):
         """Finds which modules made the activations. running is the module whose forward
         pass runs, or None."""
         outputs = {}
-        for address, reference in self.outputs.items():
+        for address, reference in self.of_role(self.outputs, ACTIVATIONS).items():
             tensor = self._alive(reference)
-            if tensor is not None and self.by_address.get(address) == ACTIVATIONS:
+            if tensor is not None:
                 outputs[address] = tensor
         number = None if running is None else self.paths.of_module(running)
         if number == torch_modules.UNKNOWN:
             number = None
         with plainly(self._torch):
-            self.made = torch_makers.makers(outputs, self.paths, number, deadline)
+            self.graph = torch_makers.Graph(outputs, self.paths, number, deadline)
+            self.made = self.graph.modules()
         return number
 
     def _is_late(self):
@@ -192,6 +204,10 @@ def _objects(alive, tensor, *kinds):
                     break
         del item
     return [tensors] + found
+
+
+def _parameters(module):
+    return list((vars(module).get("_parameters") or {}).values())
 
 
 def _tensors(state):

@@ -26,39 +26,39 @@ def running(frame):
     return None
 
 
-def makers(outputs, paths, now, deadline):
-    """{address: number of a module} for {address: tensor with a grad_fn}, as far as there
-    is one. now is the number of the module whose forward pass runs, or None."""
-    return _Graph(paths, now, deadline).of(outputs)
+class Graph:
+    """The graph behind {address: tensor with a grad_fn}, as far as it was walked in time.
+    now is the number of the module whose forward pass runs, or None. It keeps the
+    operations: for a moment only."""
 
-
-class _Graph:
-    def __init__(self, paths, now, deadline):
+    def __init__(self, outputs, paths, now, deadline):
         self._paths = paths
         self._now = now
         self._deadline = deadline
         self._numbers = {name: number for number, name in enumerate(paths.names)}
-        self._children = {}  # of each operation; it keeps them, so that they stay the same
-
-    def of(self, outputs):
-        nodes = {address: _maker(tensor) for address, tensor in outputs.items()}
-        order = []  # an operation comes behind all that it takes from
-        for node in nodes.values():
+        self.children = {}  # of each operation, those that it takes from
+        self.makers = {address: _maker(tensor) for address, tensor in outputs.items()}
+        self.order = []  # an operation comes behind all that it takes from
+        self.uses = {}  # by parameter, as its leaf of the graph: the operations that take it
+        for node in self.makers.values():
             if node is not None:
-                self._walk(node, order)
-        place = {node: n for n, node in enumerate(order)}
-        owners = {node: self._owner(node) for node in order}
-        before, behind = {}, {}
-        for node in order:
-            known = [c for c in self._children[node] if before.get(c) is not None]
+                self._walk(node)
+        self._owners = {node: self._owner(node) for node in self.order}
+
+    def modules(self):
+        """{address: number of a module}, as far as there is one."""
+        place = {node: n for n, node in enumerate(self.order)}
+        owners, before, behind = self._owners, {}, {}
+        for node in self.order:
+            known = [c for c in self.children[node] if before.get(c) is not None]
             latest = max(known, key=place.get, default=None)
             before[node] = owners[node] if owners[node] is not None else before.get(latest)
-        for node in reversed(order):
+        for node in reversed(self.order):
             following = owners[node] if owners[node] is not None else behind.get(node, self._now)
-            for child in self._children[node]:
+            for child in self.children[node]:
                 behind[child] = following  # the first to take from it comes last
         made = {}
-        for address, node in nodes.items():
+        for address, node in self.makers.items():
             if node not in place:
                 continue
             number = owners[node]
@@ -68,7 +68,17 @@ class _Graph:
                 made[address] = number
         return made
 
-    def _walk(self, node, order):
+    def is_training(self):
+        """Whether one of its modules is in training mode; None where none is known."""
+        known = {number for number in self._owners.values() if number is not None}
+        modes = [self._paths.is_training(number) for number in known]
+        return any(modes) if modes else None
+
+    def has_inputs(self):
+        """Whether it leads to what waits for a gradient and is no module's."""
+        return any(self._paths.of_tensor(leaf.variable) is None for leaf in self.uses)
+
+    def _walk(self, node):
         waiting = self._opened(node)
         while waiting:
             node, children = waiting[-1]
@@ -76,34 +86,39 @@ class _Graph:
             if child is not None:
                 waiting += self._opened(child)
             else:
-                order.append(node)
+                self.order.append(node)
                 waiting.pop()
 
     def _opened(self, node):
         """An operation that is new, with those that it takes from; nothing for another."""
-        known = len(self._children)
-        if node in self._children or _is_leaf(node) or known >= NODES:
+        known = len(self.children)
+        if node in self.children or _is_leaf(node) or known >= NODES:
             return []
         if known % LOOKS == LOOKS - 1 and own.monotonic() > self._deadline:
             return []
-        self._children[node] = [c for c, _ in node.next_functions if c is not None]
-        return [(node, iter(self._children[node]))]
+        self.children[node] = [c for c, _ in node.next_functions if c is not None]
+        return [(node, iter(self.children[node]))]
 
     def _owner(self, node):
-        """The module of the first parameter that goes into an operation."""
-        if _shows(node):
-            return None
-        for child in self._children[node]:
+        """The module of the first parameter that goes into an operation. Notes the use of
+        all of them."""
+        owner = None
+        for leaf in () if _shows(node) else self._leaves(node):
+            self.uses.setdefault(leaf, []).append(node)
+            if owner is None:
+                owner = self._paths.of_tensor_alone(leaf.variable)
+        return owner
+
+    def _leaves(self, node):
+        """What an operation takes that is itself no operation's, shown otherwise or not."""
+        for child in self.children[node]:
             while not _is_leaf(child) and _shows(child):
                 below = [c for c, _ in child.next_functions if c is not None]
                 if len(below) != 1:
                     break
                 child = below[0]
             if _is_leaf(child):
-                number = self._paths.of_tensor_alone(child.variable)
-                if number is not None:
-                    return number
-        return None
+                yield child
 
     def _around(self, first, second):
         """The innermost module with both in it; None where one is not known."""

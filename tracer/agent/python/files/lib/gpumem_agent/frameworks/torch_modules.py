@@ -27,6 +27,7 @@ class Paths:
         self.names = []
         self.by_module = {}  # number by identity, with a weak reference
         self.by_parameter = {}  # the same of parameters and buffers
+        self._training = []  # by number: whether it was in training mode
         self.root = None  # the number of the only module with others in it that is in none
         self._shared = set()  # identities of those that several modules have
         self.complete = True
@@ -57,6 +58,7 @@ class Paths:
             self.names.append(path[-TEXT:])
             self.by_module[id(module)] = (weakref.ref(module), number)
             mine = vars(module)
+            self._training.append(mine.get("training") is True)
             for kind in ("_parameters", "_buffers"):
                 for tensor in list((mine.get(kind) or {}).values()):
                     if tensor is None:
@@ -75,6 +77,10 @@ class Paths:
     def of_module(self, module):
         """Its number, or UNKNOWN."""
         return _number(self.by_module, module, UNKNOWN)
+
+    def is_training(self, number):
+        """Whether a module was in training mode."""
+        return self._training[number]
 
     def of_tensor(self, tensor):
         """The number of the module that owns a parameter or a buffer, or None."""

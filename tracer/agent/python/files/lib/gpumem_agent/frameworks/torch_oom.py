@@ -10,6 +10,7 @@ import threading
 
 from gpumem_agent import threads
 from gpumem_agent.frameworks import torch_blocks, torch_makers, torch_modules
+from gpumem_agent.frameworks.torch_passes import Passes
 from gpumem_agent.own import own
 from gpumem_agent.sites import FRAMEWORK_FOLDERS, choose
 
@@ -22,6 +23,9 @@ KEPT_SECONDS = 0.2  # to wait for the tracer's word that it wrote the event
 FRAMES = 24
 TEXT = 400  # bytes of one frame
 HOLDERS = 10
+SHOWN = 500  # tensors, the largest, whose holders are looked for
+PASSES = 2  # that the graph keeps, from which it is asked who holds their outputs
+USES = 16  # of a parameter by one pass, from which that is asked, too
 SETTINGS = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF")
 
 
@@ -38,6 +42,8 @@ class OutOfMemory:
         self._process = process
         self._count = 0
         self._is_busy = False
+        self._outputs = []  # of passes that the graph keeps, and
+        self._shown = []  # tensors that are no model's: weak references, to be named
 
     def attach(self):
         """Adds the observer to those of the program. The device must be alive, or
@@ -78,7 +84,7 @@ class OutOfMemory:
             "limit_bytes": limit,
             "free_bytes": free,
         }
-        for part in (self._add_stats, self._add_stack) + (
+        for part in (self._add_stats, self._add_stack, self._add_beside) + (
             (self._add_blocks, self._add_holders) if self._count <= WHOLE else ()
         ):
             try:
@@ -105,6 +111,24 @@ class OutOfMemory:
         if settings:
             told["settings"] = settings[:TEXT]
 
+    def _add_beside(self, told, device):
+        """What other frameworks of this process have of the device."""
+        beside = []
+        for framework in self._process.frameworks:
+            if framework is self._framework or not framework.active():
+                continue
+            row = {}
+            framework.sample(row)
+            entry = {"name": framework.name}
+            for key in ("live", "idle"):
+                figure = row.get("pool_%s_bytes@%d" % (key, device))
+                if figure is not None:
+                    entry[key + "_bytes"] = figure
+            if len(entry) > 1:
+                beside.append(entry)
+        if beside:
+            told["beside"] = beside
+
     def _add_stack(self, told, device):
         frames = _frames(sys._getframe(1))
         if not frames:
@@ -123,6 +147,9 @@ class OutOfMemory:
             return
         roles = torch_blocks.Roles(self._framework, own.monotonic() + SECONDS)
         self._add_module(told, roles)
+        self._add_graph(told, roles)
+        shown = roles.of_role(roles.shown, torch_blocks.TENSORS)
+        self._shown = [shown[a] for a in sorted(shown, key=lambda a: -roles.sizes[a])[:SHOWN]]
         layout = torch_blocks.Layout(segments, device, roles)
         told["pools"] = layout.told()
         told["model"] = roles.facts
@@ -144,12 +171,54 @@ class OutOfMemory:
         except Exception as error:
             self._process.failed(error)
 
+    def _add_graph(self, told, roles):
+        """Which passes the graph keeps, and what is to be named because of it."""
+        passes, outputs = None, roles.of_role(roles.outputs, torch_blocks.ACTIVATIONS)
+        self._outputs = []
+        try:
+            if roles.graph is not None:
+                passes = Passes(roles.graph, {a: roles.sizes[a] for a in outputs})
+            graph = passes.told() if passes else None
+        except Exception as error:
+            self._process.failed(error)
+            return
+        if graph:
+            told["graph"] = graph
+            if graph["passes"] >= PASSES or graph["uses"] >= USES:
+                is_one = graph["joined"] >= PASSES or graph["passes"] < PASSES
+                ends = passes.outputs[:1] if is_one else passes.outputs
+                self._outputs = [outputs[a] for a in ends]
+
     def _add_holders(self, told, device):
         surveys = self._process.surveys
         if self._process.hold and self._count == 1:
             surveys.look_now(self._process, own.monotonic() + HOLDER_SECONDS)
         if surveys.told:
             told["holders"] = surveys.told[:HOLDERS]
+        self._add_names(told)
+
+    def _add_names(self, told):
+        """Who holds the outputs of the passes that are kept, and, where nobody knows who
+        grew, the tensors that are no model's."""
+        outputs, shown, self._outputs, self._shown = self._outputs, self._shown, [], []
+        if "holders" in told:
+            shown = []
+        if self._process.hold and (outputs or shown):
+            from gpumem_agent.holders import holding
+
+            wanted = [_by_identity(self._framework.alive, some) for some in (outputs, shown)]
+            deadline = own.monotonic() + HOLDER_SECONDS
+            of_graph, of_tensors = holding.find(self._process.frameworks, wanted, deadline)
+            if of_graph:
+                told["graph"]["holder"] = max(of_graph, key=lambda entry: entry["count"])
+            if of_tensors:
+                told["holders"] = of_tensors[:HOLDERS]
+
+
+def _by_identity(alive, references):
+    """{identity: reference} of what lives."""
+    found = ((id(item), r) for r in references for item in [alive(r)] if item is not None)
+    return dict(found)
 
 
 def _frames(frame):

@@ -41,6 +41,7 @@ The modules, each importing only those above it:
   growing    what grows by itself: buffers, a pickler's memo, a database in memory
   graphs     which variable keeps an autograd graph that grows
   running    the look while the program runs
+  holding    who holds some arrays now, whatever their age
   ending     the search at its end
 
 `surveys`, one folder up, says when to look; `atomic` there is how. What only one

@@ -37,7 +37,8 @@ class _Device:
 
     def memory_stats(self):
         live = sum(a.nbytes for a in self._client.arrays) + self._client.hidden
-        return {"bytes_in_use": live, "pool_bytes": 1 << 30, "num_allocs": self._client.allocs}
+        figures = {"bytes_in_use": live, "pool_bytes": 1 << 30, "bytes_limit": 1 << 31}
+        return dict(figures, num_allocs=self._client.allocs)
 
 
 class _Client:
