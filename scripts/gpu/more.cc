@@ -336,6 +336,7 @@ APART void start_thread()
 }
 
 // Scratch memory that grows with the longest request so far; the old one is forgotten.
+// Healthy: that is freed, and requests have a longest.
 class Scratch {
 public:
 	APART void reserve(size_t size)
@@ -357,7 +358,7 @@ APART void take_longest()
 {
 	static Scratch scratch;
 	if (every(5))
-		scratch.reserve(512 * KiB + static_cast<size_t>(step) * 256);
+		scratch.reserve(512 * KiB + static_cast<size_t>(healthy ? step % 500 : step) * 256);
 }
 
 // Pinned buffers that wait for who writes them out: one comes back for each that goes in,
