@@ -50,6 +50,7 @@ const (
 	flagAudit   = 16
 	flagDriver  = 32
 	flagMissed  = 64
+	flagPassed  = 128
 )
 
 // Slot flags.

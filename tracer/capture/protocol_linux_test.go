@@ -38,8 +38,13 @@ func TestEveryLoadingProtocolIsCapturedWhole(t *testing.T) {
 		{name: "addresses that are not exported", args: []string{tools.app("chain"), "basic"},
 			env: []string{"STUB_INDIRECT=1"}},
 		{name: "plugin", args: []string{tools.path("host"), tools.path("plugin.so"), "plain", "basic"}},
-		{name: "deep-bound plugin", args: []string{tools.path("host"), tools.path("plugin.so"), "deep",
-			"basic"}, only: ModeAudit},
+		{name: "deep-bound plugin", args: []string{tools.path("host"), tools.path("plugin.so"), "deep", "basic"}},
+		{name: "deep-bound plugin that is bound at its calls", args: []string{tools.path("host"),
+			tools.path("plugin.so"), "lazy", "basic"}},
+		{name: "deep-bound plugin that looks functions up", args: []string{tools.path("host"),
+			tools.path("plugin_dlsym.so"), "deep", "basic"}},
+		{name: "deep-bound plugin whose bindings are read only", args: []string{tools.path("host"),
+			tools.path("plugin_now.so"), "deep", "basic"}, only: ModePreload},
 	} {
 		for _, mode := range []Mode{ModePreload, ModeAudit} {
 			if c.only != "" && c.only != mode {
@@ -104,7 +109,7 @@ func TestWhyNamesTheReasonWhenNothingWasCaptured(t *testing.T) {
 			launch{args: []string{script, "nothing"}, code: 1}},
 		{"not CUDA", "not a CUDA program", launch{args: []string{"/bin/true"}}},
 		{"deep-bound", "RTLD_DEEPBIND",
-			launch{args: []string{tools.path("host"), tools.path("plugin.so"), "deep", "basic"}}},
+			launch{args: []string{tools.path("host"), tools.path("plugin.so"), "told", "basic"}}},
 		{"loaded and unused", "allocated nothing", launch{args: []string{tools.app("plt"), "nothing"}}},
 		{"environment dropped", "dropped on the way",
 			launch{args: []string{"/usr/bin/env", "-i", tools.app("plt"), "nothing"}}},

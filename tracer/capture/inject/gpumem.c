@@ -1,7 +1,7 @@
 /* gpumem's interposer: records the allocations that an unmodified program asks
  * of the CUDA driver, or of HIP's runtime (hip.h). Loaded by LD_PRELOAD (calls through the PLT, dlsym and
- * cuGetProcAddress are seen) or by LD_AUDIT (also libraries that were opened
- * with RTLD_DEEPBIND). The layout of what it writes is in ../layout.go.
+ * cuGetProcAddress are seen, and deep.c sees to libraries that are opened with
+ * RTLD_DEEPBIND) or by LD_AUDIT. The layout of what it writes is in ../layout.go.
  *
  * Rules. A hook takes no lock and allocates nothing; errno stays as the driver
  * left it; the driver is never loaded by us; a function that the driver lacks
@@ -30,6 +30,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "deep.h"
 #include "python.h"
 #include "unwind.h"
 
@@ -57,6 +58,7 @@ enum { /* header flags */
 	F_AUDIT = 16,   /* loaded by LD_AUDIT */
 	F_DRIVER = 32,  /* a lookup in the driver was seen */
 	F_MISSED = 64,  /* the driver handed out a function we could not wrap */
+	F_PASSED = 128, /* a library that was opened with RTLD_DEEPBIND calls the driver past us */
 };
 
 enum kind {
@@ -915,14 +917,18 @@ static void *next_export(const char *name)
 	return s.found;
 }
 
+/* next_of_loader is one of the loader's own functions. */
+static void *next_of_loader(const char *name)
+{
+	void *f = dlvsym ? dlvsym(RTLD_NEXT, name, "GLIBC_2.34") : 0;
+	if (!f)
+		f = dlvsym ? dlvsym(RTLD_NEXT, name, GLIBC_BASE) : 0;
+	return f ? f : next_export(name);
+}
+
 static __attribute__((noinline)) void find_next_dlsym(void)
 {
-	void *f = dlvsym ? dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34") : 0;
-	if (!f)
-		f = dlvsym ? dlvsym(RTLD_NEXT, "dlsym", GLIBC_BASE) : 0;
-	if (!f)
-		f = next_export("dlsym");
-	store(&next_dlsym, (dlsym_fn)f);
+	store(&next_dlsym, (dlsym_fn)next_of_loader("dlsym"));
 }
 
 static __attribute__((noinline)) void *substitute(void *handle, const char *name, int i)
@@ -942,6 +948,8 @@ EXPORT void *gpumem_dlsym(void *handle, const char *name)
 {
 	if (__builtin_expect(!next_dlsym, 0))
 		find_next_dlsym();
+	if (!relay)
+		deep_rebind();
 	if (handle != RTLD_NEXT) {
 		int i = hook_named(name);
 		if (i >= 0)
@@ -1505,6 +1513,36 @@ static void *first(const char *name)
 	return program && next_dlsym ? next_dlsym(program, name) : 0;
 }
 
+/* Whether a function that is bound at its first call is bound to us then. */
+static int stands_first;
+
+static void *real_dlopen(void) { return next_of_loader("dlopen"); }
+
+static void find_all(void)
+{
+	learn_driver();
+	learn_hip();
+	stands_first = first("dlsym") == (void *)gpumem_dlsym && first("cuInit") == wrappers[S_cuInit];
+	for (int i = 0; i < HOOK_COUNT; i++)
+		if (load(&exports[i]))
+			target(i);
+}
+
+/* wrapper_of leaves what another interposer is to see. */
+static void *wrapper_of(const char *name, void *bound)
+{
+	int i = hook_named(name);
+	if (same(name, "dlsym"))
+		return (bound ? bound == (void *)next_dlsym : stands_first) ? (void *)gpumem_dlsym : 0;
+	if (i < 0 || bound == wrappers[i])
+		return 0;
+	if (!bound)
+		return stands_first ? wrappers[i] : 0;
+	return bound == load(&exports[i]) && bound == load(&targets[i]) ? wrappers[i] : 0;
+}
+
+const struct deep_ours deep_ours = {real_dlopen, find_all, wrapper_of};
+
 static int foreign_dlsym(void)
 {
 	Dl_info info;
@@ -1664,6 +1702,8 @@ static __attribute__((destructor(101))) void finish(void)
 		o = begin();
 	if (o && load(&o->state) == F_SLOTS)
 		copy_maps(o);
+	if (o && near && !relay && !audit && deep_passes())
+		mark(F_PASSED);
 	mark(F_EXITED | (near ? F_DRIVER : 0));
 	errno = saved;
 }
