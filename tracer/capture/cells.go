@@ -228,10 +228,5 @@ func (r *Reader) Warnings(pid int) []string {
 	if h.flags&flagMissed != 0 {
 		say("process %d: the driver handed out a function by a name that could not be followed", pid)
 	}
-	if h.flags&flagPassed != 0 {
-		say(
-			"process %d: a library that was opened with RTLD_DEEPBIND calls the driver past the interposer; "+
-				"what it asked for is not recorded: try --inject=audit", pid)
-	}
 	return out
 }

@@ -121,6 +121,9 @@ func TestWhyNamesTheReasonWhenNothingWasCaptured(t *testing.T) {
 			if c.name == "environment dropped" {
 				pid, exe = 1<<22+1, tools.app("plt") // no process has this number
 			}
+			if past := e.reader.Past(); len(past) > 0 != (c.name == "deep-bound") {
+				t.Errorf("calls pass by in %v", past)
+			}
 			why := e.reader.Why(pid, exe)
 			if !strings.Contains(why, c.want) {
 				t.Errorf("the reason given is %q, want it to say %q", why, c.want)
