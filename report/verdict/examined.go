@@ -56,7 +56,8 @@ func (x *examined) settleIdle(c trend.Conditions) {
 // that neither of them shows.
 func (x *examined) settleSwaps() {
 	g, idle, beyond := &x.grow[keyUntracked], x.judged.series[keyIdle], x.judged.series[keyUntracked]
-	if !g.Known || g.Shape != trend.ShapeUndecided && !g.Growing() || idle == nil || x.grow[keyIdle].Growing() {
+	still := !g.Known || g.Shape != trend.ShapeUndecided && !g.Growing()
+	if still || idle == nil || x.grow[keyIdle].Growing() {
 		return
 	}
 	delta := x.judged.delta(keyUntracked)

@@ -13,12 +13,12 @@ func withoutCalls(s *settled) {
 	if !quiet && !(s.class == DriverGrowth && s.primary == keyUntracked) || !s.callsPast() {
 		return
 	}
-	why := "a library of the program calls the driver past gpumem, and nothing else tells what the device holds " +
-		"for it; try --inject=audit"
+	why := "a library of the program calls the driver past gpumem, and nothing else tells what the device " +
+		"holds for it; try --inject=audit"
 	if !quiet {
 		s.grow[keyUntracked].Shape = trend.ShapeUndecided
-		why = "device memory grows, and a library of the program calls the driver past gpumem, so that nothing " +
-			"tells whose it is; try --inject=audit"
+		why = "device memory grows, and a library of the program calls the driver past gpumem, so that " +
+			"nothing tells whose it is; try --inject=audit"
 	}
 	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: true, why: why}
 }

@@ -16,7 +16,8 @@ func allocated(s *settled, sites []SiteRow) string {
 	if s.class == HostGrowth && sitesAreDrivers(s) {
 		sites = slices.DeleteFunc(slices.Clone(sites), func(row SiteRow) bool { return !isHosts(row.Site) })
 	}
-	itself := s.judged.asksItself() && (s.primary == keyLive || s.primary == keyUntracked && s.class == AppLeak)
+	own := s.primary == keyLive || s.primary == keyUntracked && s.class == AppLeak
+	itself := own && s.judged.asksItself()
 	if line := lineOf(sites, s.size, !itself); line != "" {
 		return "at " + line
 	}

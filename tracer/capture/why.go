@@ -64,8 +64,8 @@ func (o outcome) text() string {
 		outcomeCaptured: "",
 		outcomeCounted:  "driver calls were only counted: the capture directory was full or out of reach",
 		outcomeProbed:   "the process made no recorded driver call since the attach",
-		outcomePast: "a library that was opened with RTLD_DEEPBIND calls the driver past the interposer: try " +
-			"--inject=audit",
+		outcomePast: "a library that was opened with RTLD_DEEPBIND calls the driver past the interposer: " +
+			"try --inject=audit",
 		outcomePassedBy: "the CUDA driver was loaded, but the program allocated nothing or its calls pass " +
 			"by the interposer: try --inject=audit",
 		outcomeUnused:   "the CUDA driver was loaded, but the program allocated nothing with it",

@@ -296,8 +296,8 @@ func (d *driverCapture) tell(explain bool, main int, command string, emit func(r
 	}
 	for _, pid := range reader.Past() {
 		emit(record.Event{PID: pid, Kind: record.KindWarning, Name: record.WarningPast,
-			Text: fmt.Sprintf("process %d: a library that was opened with RTLD_DEEPBIND calls the driver past the "+
-				"interposer; what it asked for is not recorded: try --inject=audit", pid)})
+			Text: fmt.Sprintf("process %d: a library that was opened with RTLD_DEEPBIND calls the driver "+
+				"past the interposer; what it asked for is not recorded: try --inject=audit", pid)})
 	}
 	if why := reader.Why(main, command); explain && why != "" {
 		warn(main, "nothing was captured at the driver: "+why)
