@@ -445,7 +445,7 @@ APART void build_graph()
 
 APART void load_kernel()
 {
-	static const char text[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+	static const char text[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
 				   ".visible .global .align 4 .b8 table[65536];\n"
 				   ".visible .entry nothing()\n{\n\tret;\n}\n";
 	if (!every(10))

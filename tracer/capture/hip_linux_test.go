@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -55,6 +56,22 @@ func TestEachCallOfHIPThatHasATwinIsRecorded(t *testing.T) {
 				t.Parallel()
 				wantCells(t, run(t, launch{mode: mode, args: []string{tools.path("twins_hip"), scenario}}), want)
 			})
+		}
+	}
+}
+
+func TestARefusalOfHIPTellsWhatTheDeviceHadLeftAndLeavesTheProgramItsError(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	for _, mode := range []Mode{ModePreload, ModeAudit} {
+		e := run(t, launch{mode: mode, env: []string{"STUB_LIMIT=" + strconv.Itoa(4<<20)},
+			args: []string{tools.path("twins_hip"), "refused"}})
+		got := e.reader.Failures(e.pid)
+		if len(got) != 1 {
+			t.Fatalf("%s: %d refused allocations, want one", mode, len(got))
+		}
+		if f := got[0]; f.Bytes != 2<<20 || f.Device != 1 || f.FreeBytes != 1<<20 {
+			t.Errorf("%s: the refused allocation is %+v", mode, f)
 		}
 	}
 }

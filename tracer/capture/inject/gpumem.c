@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "deep.h"
+#include "hipleft.h"
 #include "python.h"
 #include "unwind.h"
 
@@ -688,7 +689,7 @@ static void *targets[HOOK_COUNT]; /* what a wrapper calls */
 static void *exports[HOOK_COUNT]; /* what the driver exports by that name */
 static struct link_map *driver_map, *hip_map;
 static u32 exports_known, hip_known;
-static fn6 ctx_current, ctx_device, hip_device, ctx_memory;
+static fn6 ctx_current, ctx_device, ctx_memory, hip_device, hip_choose, hip_memory;
 
 /* What the driver's pools are asked by, of CUDA and of HIP. */
 static struct {
@@ -813,6 +814,8 @@ static void learn_hip(void)
 	pool_calls[1].trim = (fn6)exported(m, "hipMemPoolTrimTo");
 	pool_calls[1].capture_mode = (fn6)exported(m, "hipThreadExchangeStreamCaptureMode");
 	store(&pool_calls[1].get, (fn6)exported(m, "hipMemPoolGetAttribute"));
+	hip_choose = (fn6)exported(m, "hipSetDevice");
+	hip_memory = (fn6)exported(m, "hipMemGetInfo");
 	store(&hip_device, (fn6)exported(m, "hipGetDevice"));
 	store(&hip_known, 1);
 	begin();
@@ -1037,15 +1040,40 @@ static inline void place(struct event *e, int hip)
 	e->device = thread.device;
 }
 
+#define BETWEEN_REFUSALS 10000000u /* ns */
+
+/* before is what a call of HIP's is told by that is asked before it: what is asked of HIP
+ * after a call that failed takes the error away that the program may ask for (hipleft.c). */
+static inline struct event before(int hip)
+{
+	struct event at = {.device = -1};
+	if (hip && thread.depth == 0)
+		place(&at, 1);
+	return at;
+}
+
 /* ask_free notes what the device has left when it refuses memory, plus 1, in the place
- * of an address, of which there is none. HIP is not asked: there a call that goes well
- * can take the program's last error away. */
+ * of an address, of which there is none. Of HIP a thread asks, now and then: a program
+ * may try without end. */
 static __attribute__((noinline, cold)) void ask_free(struct event *v, int hip)
 {
-	u64 left = 0, total = 0;
-	if (!hip && v->kind <= K_MIPMAP && load(&ctx_current) && ctx_memory &&
-	    ctx_memory((u64)&left, (u64)&total, 0, 0, 0, 0) == 0)
-		v->ptr = left + 1;
+	static u64 asked;
+	u64 left = 0, total = 0, time;
+	int saved = errno;
+	if (v->kind > K_MIPMAP)
+		return;
+	if (!hip) {
+		if (load(&ctx_current) && ctx_memory && ctx_memory((u64)&left, (u64)&total, 0, 0, 0, 0) == 0)
+			v->ptr = left + 1;
+		return;
+	}
+	time = now(CLOCK_MONOTONIC);
+	left = load(&asked);
+	if ((left && time - left < BETWEEN_REFUSALS) ||
+	    !__atomic_compare_exchange_n(&asked, &left, time, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return;
+	v->ptr = hip_left(hip_choose, hip_memory, v->device);
+	errno = saved;
 }
 
 /* ---- the driver's pools -------------------------------------------------- */
@@ -1222,13 +1250,15 @@ static void register_purge(void)
 		CUresult rc; \
 		if (!real) \
 			return STUB; \
+		struct event at = before(of_hip(S_##name)); \
 		thread.depth++; \
 		rc = real(PASS); \
 		thread.depth--; \
 		if (thread.depth == 0 && (rc == 0 || always_)) { \
-			struct event v = {.kind = kind_, .rc = rc, .ptr = ptr_, .size = size_}; \
+			struct event v = {.kind = kind_, .rc = rc, .ptr = ptr_, .size = size_, .device = at.device}; \
 			u64 time; \
-			place(&v, of_hip(S_##name)); \
+			if (!of_hip(S_##name)) \
+				place(&v, 0); \
 			adjust_; \
 			if (__builtin_expect(rc == NO_MEMORY, 0)) \
 				ask_free(&v, of_hip(S_##name)); \

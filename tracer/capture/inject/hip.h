@@ -158,12 +158,14 @@ static u64 channel_size(u64 desc)
 		CUresult rc; \
 		if (!real) \
 			return STUB; \
+		struct event at = before(1); \
 		thread.depth++; \
 		rc = real pass_; \
 		thread.depth--; \
 		if (thread.depth == 0) { \
-			struct event v = {.kind = kind_, .rc = rc, .ptr = ptr_, .size = size_}; \
-			place(&v, 1); \
+			struct event v = {.kind = kind_, .rc = rc, .ptr = ptr_, .size = size_, .device = at.device}; \
+			if (__builtin_expect(rc == NO_MEMORY, 0)) \
+				ask_free(&v, 1); \
 			note(&v, FROM); \
 		} \
 		return rc; \
