@@ -5,7 +5,7 @@
 //
 // # Ways in
 //
-//   - ModePreload: an interposer (inject/gpumem.c, embedded as built by
+//   - ModePreload: an interposer (inject, whose gpumem.c says more, embedded as built by
 //     scripts/build_interposer.sh) is put into LD_PRELOAD. It is the real
 //     driver's place that it takes in the PLT, in dlsym and in
 //     cuGetProcAddress, so every runtime is seen, a static libcudart, too. What a

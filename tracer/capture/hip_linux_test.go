@@ -93,7 +93,7 @@ var twinless = map[string]string{
 func hooksOfHIP(t *testing.T) (hip []string) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`X\((hip\w+),`).FindAllStringSubmatch(string(readFile(t,
-		"inject/hip.h")), -1) {
+		"inject/hiphooks.h")), -1) {
 		hip = append(hip, m[1])
 	}
 	return hip
