@@ -53,7 +53,7 @@ func (a *Axes) Examine(y []float64, q Question) Growth {
 	if full.Shape != ShapeUndecided {
 		return full
 	}
-	if grain, ok := comesBack(y, q.Delta); ok {
+	if grain, ok := ComesBack(y, q.Delta); ok {
 		full.Shape, full.Upper = Bounded, grain
 	}
 	if full.Shape == ShapeUndecided && !full.Loaded && full.Cycle.Drops >= leastTeeth && narrows(y, mostTeeth*q.Delta) {

@@ -14,23 +14,32 @@ const (
 	levelGrain = .02 // of what it rises by in all, in which a level is one: delta at most
 )
 
-// comesBack reports whether y comes back to one level in every part of the window, and
+// ComesBack reports whether y comes back to one level in every part of the window, and
 // rises above it no higher in the second half than in the first, but for a grain of
 // delta/2 to delta; it returns that.
-func comesBack(y []float64, delta float64) (grain float64, ok bool) {
+func ComesBack(y []float64, delta float64) (grain float64, ok bool) {
 	grain = math.Min(math.Max(delta/2, levelGrain*heightOf(y)), delta)
+	if !KeepsLevel(y, grain) {
+		return grain, false
+	}
+	first, second := heightOf(y[:len(y)/2]), heightOf(y[len(y)/2:])
+	return grain, second <= first+grain
+}
+
+// KeepsLevel reports whether y comes back to one level, but for a grain, in every part of
+// the window, however high it rises in between.
+func KeepsLevel(y []float64, grain float64) bool {
 	least, most := math.Inf(1), math.Inf(-1)
 	for part := range levelParts {
 		v := stat.Known(y[part*len(y)/levelParts : (part+1)*len(y)/levelParts])
 		if len(v) < MinBlocks {
-			return grain, false
+			return false
 		}
 		slices.Sort(v)
 		level := v[1] // one value may be a slip
 		least, most = math.Min(least, level), math.Max(most, level)
 	}
-	first, second := heightOf(y[:len(y)/2]), heightOf(y[len(y)/2:])
-	return grain, most-least <= grain && second <= first+grain
+	return most-least <= grain
 }
 
 // Teeth of several threads that drift apart leave ever higher troughs below ever lower

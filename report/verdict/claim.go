@@ -103,6 +103,8 @@ func (s *settled) what() string {
 		return "the number of the driver's " + s.kind.Name
 	case s.primary == keyLive && s.judged.asksItself():
 		return "device memory that the program asked the driver for and has not given back"
+	case s.primary == keyUntracked && s.class == AppLeak:
+		return "managed memory on the device that the program asked the driver for and has not given back"
 	case s.primary == keyCount && s.judged.asksItself():
 		return "the number of the program's allocations at the driver"
 	}
@@ -137,7 +139,7 @@ func (s *settled) outgrownWords() string {
 // untrackedWords say that most of what grows was asked of the driver: by a
 // library behind the framework's back, say. It is not the driver's own.
 func (s *settled) untrackedWords() string {
-	if s.judged.asked == nil {
+	if s.judged.asked == nil || s.class == AppLeak {
 		return ""
 	}
 	k := stat.Known(s.judged.asked[s.grow[keyUntracked].From:])

@@ -78,6 +78,7 @@ func decide(x *examined, f findings) *settled {
 	d.confidence = s.confidenceOf(*d)
 	withoutRate(s)
 	withoutHolder(s)
+	withoutCalls(s)
 	if s.hazards() > 0 {
 		d.confidence = min(d.confidence, hazardous)
 		s.found = append(s.found, hazardRow(s))

@@ -28,6 +28,7 @@ func examine(p process, c trend.Conditions) *examined {
 	x.settleStill()
 	x.settleTeeth()
 	x.settleIdle(c)
+	x.settleSwaps()
 	x.settleLoads(c)
 	x.examineHandles(c)
 	x.records = x.findRecords()
@@ -46,6 +47,23 @@ func (x *examined) settleIdle(c trend.Conditions) {
 	g := x.judged.Examine(reserved, x.judged.question(keyIdle, c))
 	if g.Known && !g.Growing() && g.Shape != trend.ShapeUndecided && g.Upper < g.Delta {
 		idle.Shape, idle.Known, idle.Upper, idle.Limit = trend.Bounded, true, g.Upper, g.Limit
+	}
+}
+
+// settleSwaps decides on untracked bytes that are what the device holds less what a pool
+// says it has idle. The two are read at different moments: a piece that the pool holds for
+// some of them is now counted in both, now in one, now in the other. Where what the device
+// holds beyond what is live comes back to its level, and what is idle does, nothing stays
+// that neither of them shows.
+func (x *examined) settleSwaps() {
+	g, idle, beyond := &x.grow[keyUntracked], x.judged.series[keyIdle], x.judged.series[keyUntracked]
+	still := !g.Known || g.Shape != trend.ShapeUndecided && !g.Growing()
+	if still || idle == nil || x.grow[keyIdle].Growing() {
+		return
+	}
+	delta := x.judged.delta(keyUntracked)
+	if most, ok := trend.ComesBack(stat.Plus(beyond, idle), delta); ok && trend.KeepsLevel(idle, delta) {
+		g.Settle(trend.Bounded, most)
 	}
 }
 

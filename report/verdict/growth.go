@@ -23,11 +23,13 @@ type trends struct {
 	rows *accounts          // that these are of
 	kind account.HandleKind // of keyHandles
 	host hostEvidence       // whose host memory it is; of one that does not grow it is not looked at
+	// managed: what is untracked is managed memory that the program keeps.
+	managed bool
 }
 
 // trends are those of a process.
 func (x *examined) trends() *trends {
-	e := &trends{grow: &x.grow, rows: x.judged, kind: x.kind}
+	e := &trends{grow: &x.grow, rows: x.judged, kind: x.kind, managed: x.keepsManaged()}
 	if x.grow.amounts()[keyHost] > 0 {
 		e.host = x.hostEvidence()
 	}
@@ -72,6 +74,9 @@ func (e *trends) blame(a [keys]float64) (key, owner) {
 	case a[keyIdle] > 0 && a[keyIdle] >= a[keyUntracked] && a[keyIdle] >= a[keyHost]:
 		return keyIdle, thePool
 	case a[keyUntracked] > 0 && a[keyUntracked] >= driverShare*a[keyHost]:
+		if e.managed {
+			return keyUntracked, theProgram
+		}
 		return keyUntracked, theDriver
 	case e.ownerless(a):
 		return keyDevice, unknown
@@ -85,6 +90,15 @@ func (e *trends) blame(a [keys]float64) (key, owner) {
 		return keyDevice, unknown
 	}
 	return keys, unknown
+}
+
+// keepsManaged reports whether what the driver charges beyond live and idle is the
+// program's: what it asked for as managed memory, which is live to no account because some
+// of it may lie in the host's, rose by half as much or more. Libraries ask for none.
+func (x *examined) keepsManaged() bool {
+	g := &x.grow[keyUntracked]
+	return g.Growing() && x.judged.asksItself() &&
+		x.judged.rise(record.ColDriverManagedBytes, g.From) >= g.Amount()/2
 }
 
 // handlesGrow reports whether a growing number of handles tells something: it is no

@@ -192,6 +192,22 @@ func TestTheHostIsNotNamedForWhatTheDeviceGrowsBy(t *testing.T) {
 	}
 }
 
+func TestManagedMemoryThatTheProgramKeepsIsTheProgramsAndNotTheDrivers(t *testing.T) {
+	t.Parallel()
+	keeps := func(managed float64) *program {
+		return newProgram(800).grows(record.ColGPU, 500*mib, 0, mib).flat(record.ColFootprint, 200*mib, 4*kib).
+			flat(record.ColDriverProgramBytes, 64*mib, 0).flat(record.ColDriverProgramCount, 4, 0).
+			grows(record.ColDriverManagedBytes, 8*mib, 0, managed)
+	}
+	v := keeps(1.1 * mib).judge()
+	if v.Verdict != AppLeak || !strings.Contains(v.Summary, "managed memory on the device") {
+		t.Errorf("managed memory is kept: %s", v.Summary)
+	}
+	if v := keeps(0).judge(); v.Verdict != DriverGrowth {
+		t.Errorf("the driver grows beside managed memory: %s", v.Summary)
+	}
+}
+
 func TestShortRunRestsOnMagnitudeAndTellsItsSlopes(t *testing.T) {
 	t.Parallel()
 	// TL-08: 1500 epochs between the lines.

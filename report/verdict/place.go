@@ -16,10 +16,12 @@ func allocated(s *settled, sites []SiteRow) string {
 	if s.class == HostGrowth && sitesAreDrivers(s) {
 		sites = slices.DeleteFunc(slices.Clone(sites), func(row SiteRow) bool { return !isHosts(row.Site) })
 	}
-	if line := lineOf(sites, s.size, s.primary != keyLive || !s.judged.asksItself()); line != "" {
+	own := s.primary == keyLive || s.primary == keyUntracked && s.class == AppLeak
+	itself := own && s.judged.asksItself()
+	if line := lineOf(sites, s.size, !itself); line != "" {
 		return "at " + line
 	}
-	if s.primary != keyLive || !s.judged.asksItself() {
+	if !itself {
 		return ""
 	}
 	return functionOf(sites, s.size)

@@ -38,7 +38,7 @@ var columnsUsed = [...]string{
 	record.ColDriverFailed, record.ColCommandBuffersOpen, record.ColEvents, record.ColStreams,
 	record.ColGraphs,
 	record.ColModules, record.ColContexts, record.ColPools, record.ColDriverAllocBytes, record.ColPinnedBytes,
-	record.ColDriverProgramBytes, record.ColDriverProgramCount,
+	record.ColDriverProgramBytes, record.ColDriverProgramCount, record.ColDriverManagedBytes,
 	record.ColDriverPoolIdle, record.ColDriverPoolReserved, record.ColDriverPoolKeeps,
 	record.ColCaptureLost,
 }

@@ -5,12 +5,15 @@
 //
 // # Ways in
 //
-//   - ModePreload: an interposer (inject/gpumem.c, embedded as built by
+//   - ModePreload: an interposer (inject, whose gpumem.c says more, embedded as built by
 //     scripts/build_interposer.sh) is put into LD_PRELOAD. It is the real
 //     driver's place that it takes in the PLT, in dlsym and in
-//     cuGetProcAddress, so every runtime is seen, a static libcudart, too.
-//   - ModeAudit: the same library in LD_AUDIT. It also sees libraries opened
-//     with RTLD_DEEPBIND; binding symbols costs the program a little more.
+//     cuGetProcAddress, so every runtime is seen, a static libcudart, too. What a
+//     library binds that is opened with RTLD_DEEPBIND is made to point to it at the
+//     next look at a function (inject/deep.c); what such a library calls while it is
+//     being opened is missed, and Past says of which the calls pass by to the end.
+//   - ModeAudit: the same library in LD_AUDIT. It sees libraries opened with
+//     RTLD_DEEPBIND from their first call on; binding symbols costs the program a little more.
 //     It needs glibc 2.35. A function whose address is taken in a library that
 //     is opened with RTLD_DEEPBIND stays unseen: the loader asks nobody then.
 //   - ModeEBPF: probes on the driver's file (Attach). It works for a process

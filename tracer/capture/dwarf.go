@@ -237,12 +237,12 @@ func (l *lines) name(e *dwarf.Entry) string {
 	const mips = dwarf.Attr(0x2007) // as compilers wrote the linked name before DWARF 4
 	plain := ""
 	for range maxFollowed {
+		name, _ := e.Val(dwarf.AttrName).(string)
 		for _, attr := range [...]dwarf.Attr{dwarf.AttrLinkageName, mips} {
-			if name, ok := e.Val(attr).(string); ok {
-				return demangled(name[:min(len(name), maxName)])
+			if linked, ok := e.Val(attr).(string); ok {
+				return sourceName(linked[:min(len(linked), maxName)], name)
 			}
 		}
-		name, _ := e.Val(dwarf.AttrName).(string)
 		plain = cmp.Or(plain, name)
 		to, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
 		if !ok {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,6 +60,22 @@ func TestEachCallOfHIPThatHasATwinIsRecorded(t *testing.T) {
 	}
 }
 
+func TestARefusalOfHIPTellsWhatTheDeviceHadLeftAndLeavesTheProgramItsError(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	for _, mode := range []Mode{ModePreload, ModeAudit} {
+		e := run(t, launch{mode: mode, env: []string{"STUB_LIMIT=" + strconv.Itoa(4<<20)},
+			args: []string{tools.path("twins_hip"), "refused"}})
+		got := e.reader.Failures(e.pid)
+		if len(got) != 1 {
+			t.Fatalf("%s: %d refused allocations, want one", mode, len(got))
+		}
+		if f := got[0]; f.Bytes != 2<<20 || f.Device != 1 || f.FreeBytes != 1<<20 {
+			t.Errorf("%s: the refused allocation is %+v", mode, f)
+		}
+	}
+}
+
 // A function of CUDA's that has no twin in HIP's runtime, or one of a name that its own
 // rules do not make.
 var twinless = map[string]string{
@@ -76,7 +93,7 @@ var twinless = map[string]string{
 func hooksOfHIP(t *testing.T) (hip []string) {
 	t.Helper()
 	for _, m := range regexp.MustCompile(`X\((hip\w+),`).FindAllStringSubmatch(string(readFile(t,
-		"inject/hip.h")), -1) {
+		"inject/hiphooks.h")), -1) {
 		hip = append(hip, m[1])
 	}
 	return hip

@@ -1,6 +1,6 @@
 package capture
 
-// kind is what a call does; the order is that of inject/gpumem.c.
+// kind is what a call does; the order is that of inject/ring.h.
 type kind uint16
 
 const (

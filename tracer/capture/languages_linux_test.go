@@ -148,6 +148,83 @@ func TestInlinedFramesOfEachLanguageHaveTheirNamesAndLines(t *testing.T) {
 	}
 }
 
+// fortranF90 asks for memory in a procedure of a module and in one of none.
+const fortranF90 = `
+module fields
+  use iso_c_binding
+  implicit none
+  interface
+    integer(c_int) function init(f) bind(c, name="cuInit")
+      import; integer(c_int), value :: f
+    end function
+    integer(c_int) function retain(c, d) bind(c, name="cuDevicePrimaryCtxRetain")
+      import; integer(c_int64_t) :: c; integer(c_int), value :: d
+    end function
+    integer(c_int) function enter(c) bind(c, name="cuCtxSetCurrent")
+      import; integer(c_int64_t), value :: c
+    end function
+    integer(c_int) function ask(p, n) bind(c, name="cuMemAlloc_v2")
+      import; integer(c_int64_t) :: p; integer(c_size_t), value :: n
+    end function
+  end interface
+contains
+  subroutine refine(times)
+    integer :: times, i
+    integer(c_int64_t) :: p
+    do i = 1, times
+      if (ask(p, 1048576_c_size_t) /= 0) stop 1
+    end do
+  end subroutine
+end module
+subroutine plain_step(n)
+  use fields
+  integer :: n
+  integer(c_int64_t) :: p
+  if (ask(p, int(n, c_size_t)) /= 0) stop 1
+end subroutine
+program main
+  use fields
+  integer(c_int64_t) :: c
+  character(len=8) :: what
+  if (init(0) /= 0 .or. retain(c, 0) /= 0) stop 2
+  if (enter(c) /= 0) stop 3
+  call get_command_argument(1, what)
+  if (what == "module") then
+    call refine(4)
+  else
+    call plain_step(4096)
+  end if
+end program
+`
+
+func TestProceduresOfFortranHaveTheirNames(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("gfortran"); err != nil {
+		t.Skipf("no compiler: %v", err)
+	}
+	tools := build(t)
+	dir, stub := t.TempDir(), tools.path("libcuda.so.1")
+	source := filepath.Join(dir, "program.f90")
+	if err := os.WriteFile(source, []byte(fortranF90), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range []string{"-g", "-g0"} {
+		program := filepath.Join(dir, "program"+info)
+		tool(t, "gfortran", "-O1", "-fno-inline", info, "-J", dir, "-o", program, source, stub,
+			"-Wl,-rpath,"+filepath.Dir(stub))
+		plain := "plain_step"
+		if info == "-g0" {
+			plain = "plain_step_"
+		}
+		for what, want := range map[string]string{"module": " fields::refine", "none": " " + plain} {
+			site := placesIn(t, program, what)
+			if !strings.Contains(site, want) || info == "-g" && !strings.Contains(site, "program.f90:") {
+				t.Errorf("%s, %s: %q has no %q", info, what, site, want)
+			}
+		}
+	}
+}
+
 func TestAStrippedProgramInGoHasItsLines(t *testing.T) {
 	t.Parallel()
 	tools := build(t)

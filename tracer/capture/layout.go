@@ -5,7 +5,7 @@ import (
 	"errors"
 )
 
-// The ring file, as inject/gpumem.c writes it, little endian:
+// The ring file, as inject/ring.c and event.c write it, little endian:
 //
 //	offset  header, 4096 bytes
 //	0       magic "GPUMEM1\n"
@@ -50,6 +50,7 @@ const (
 	flagAudit   = 16
 	flagDriver  = 32
 	flagMissed  = 64
+	flagPassed  = 128
 )
 
 // Slot flags.

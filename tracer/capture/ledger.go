@@ -267,13 +267,17 @@ func (l *ledger) drop(k key) {
 	}
 }
 
-// charge adds an item to what its call stack asked for, or takes it away.
+// charge adds an item to what its call stack asked for, or takes it away. Of managed
+// memory it is noted only that its stack asked.
 func (l *ledger) charge(it item, by int64) {
-	if !it.class.onDevice() || it.class == classManaged {
+	if !it.class.onDevice() {
 		return
 	}
 	for len(l.byStack) <= int(it.stack) {
 		l.byStack = append(l.byStack, share{})
+	}
+	if it.class == classManaged {
+		return
 	}
 	s := &l.byStack[it.stack]
 	s.bytes += uint64(by) * it.size

@@ -93,6 +93,18 @@ func TestOnlyWhatTheProgramAskedForIsItsOwn(t *testing.T) {
 	}
 }
 
+func TestAProgramThatAsksForManagedMemoryAloneHasAPartOfNoBytes(t *testing.T) {
+	t.Parallel()
+	s, at := laidOut("/opt/engine")
+	p := &process{ledger: newLedger(), space: s}
+	e := event{kind: kindManaged, ptr: 1 << 32, size: 5 << 20}
+	e.frames[0] = at("/opt/engine")
+	p.ledger.apply(&e)
+	if got, ok := p.programs(); !ok || got != (share{}) {
+		t.Errorf("its part is %+v, %v", got, ok)
+	}
+}
+
 func TestAPlaceInGGMLIsThatOfWhoToldItToMakeABuffer(t *testing.T) {
 	t.Parallel()
 	const program, driver, backend, base, llama = "/opt/bin/server", "/usr/lib/libcuda.so.1", "/opt/lib/libggml-cuda.so",

@@ -1,7 +1,7 @@
 package capture
 
 // probedFunction is one function of the driver, or of HIP's runtime, that Attach follows:
-// the hooks of inject/gpumem.c and inject/hip.h.
+// the hooks of inject/bind.h and inject/hiphooks.h.
 type probedFunction struct {
 	name string
 	kind kind

@@ -38,8 +38,13 @@ func TestEveryLoadingProtocolIsCapturedWhole(t *testing.T) {
 		{name: "addresses that are not exported", args: []string{tools.app("chain"), "basic"},
 			env: []string{"STUB_INDIRECT=1"}},
 		{name: "plugin", args: []string{tools.path("host"), tools.path("plugin.so"), "plain", "basic"}},
-		{name: "deep-bound plugin", args: []string{tools.path("host"), tools.path("plugin.so"), "deep",
-			"basic"}, only: ModeAudit},
+		{name: "deep-bound plugin", args: []string{tools.path("host"), tools.path("plugin.so"), "deep", "basic"}},
+		{name: "deep-bound plugin that is bound at its calls", args: []string{tools.path("host"),
+			tools.path("plugin.so"), "lazy", "basic"}},
+		{name: "deep-bound plugin that looks functions up", args: []string{tools.path("host"),
+			tools.path("plugin_dlsym.so"), "deep", "basic"}},
+		{name: "deep-bound plugin whose bindings are read only", args: []string{tools.path("host"),
+			tools.path("plugin_now.so"), "deep", "basic"}, only: ModePreload},
 	} {
 		for _, mode := range []Mode{ModePreload, ModeAudit} {
 			if c.only != "" && c.only != mode {
@@ -104,7 +109,7 @@ func TestWhyNamesTheReasonWhenNothingWasCaptured(t *testing.T) {
 			launch{args: []string{script, "nothing"}, code: 1}},
 		{"not CUDA", "not a CUDA program", launch{args: []string{"/bin/true"}}},
 		{"deep-bound", "RTLD_DEEPBIND",
-			launch{args: []string{tools.path("host"), tools.path("plugin.so"), "deep", "basic"}}},
+			launch{args: []string{tools.path("host"), tools.path("plugin.so"), "told", "basic"}}},
 		{"loaded and unused", "allocated nothing", launch{args: []string{tools.app("plt"), "nothing"}}},
 		{"environment dropped", "dropped on the way",
 			launch{args: []string{"/usr/bin/env", "-i", tools.app("plt"), "nothing"}}},
@@ -115,6 +120,9 @@ func TestWhyNamesTheReasonWhenNothingWasCaptured(t *testing.T) {
 			pid, exe := e.pid, c.l.args[0]
 			if c.name == "environment dropped" {
 				pid, exe = 1<<22+1, tools.app("plt") // no process has this number
+			}
+			if past := e.reader.Past(); len(past) > 0 != (c.name == "deep-bound") {
+				t.Errorf("calls pass by in %v", past)
 			}
 			why := e.reader.Why(pid, exe)
 			if !strings.Contains(why, c.want) {

@@ -238,10 +238,13 @@ const (
 	maxName     = 1 << maxNameBits
 )
 
-// demangled is a C++ or Rust function as its source calls it, without the types
+// demangled is a C++, Rust or Fortran function as its source calls it, without the types
 // of its parameters and templates, which can be longer than a page; any other
 // name is what it was.
 func demangled(name string) string {
+	if fortran, ok := fortranName(name); ok {
+		return fortran
+	}
 	plain := demangle.Filter(name, demangle.NoParams, demangle.NoTemplateParams,
 		demangle.MaxLength(maxNameBits))
 	if plain != name && strings.HasPrefix(name, "_R") {

@@ -22,10 +22,35 @@ func TestNamesOfFunctionsAreThoseOfTheirSources(t *testing.T) {
 		"_ZN5torch8autograd6Engine17evaluate_functionEv.cold":                 "torch::autograd::Engine::evaluate_function",
 		"_Zno name of C++":                                                    "_Zno name of C++",
 		"_ZNSt6vectorIiSaIiEE9push_":                                          "_ZNSt6vectorIiSaIiEE9push_", // cut off
+		"__fields_MOD_refine":                                                 "fields::refine",
+		"__my_mod_MOD_new_step.constprop.0":                                   "my_mod::new_step",
+		"__fields.parts_MOD_refine":                                           "fields::parts::refine",
+		"_QMfieldsPrefine":                                                    "fields::refine",
+		"_QMfieldsFrefinePinner":                                              "fields::refine::inner",
+		"_QPplain_step":                                                       "plain_step",
+		"_QQmain":                                                             "_QQmain",
+		"_QMfields":                                                           "_QMfields",
+		"_QUICK_MOD_start":                                                    "_QUICK_MOD_start",
+		"__MOD_start":                                                         "__MOD_start",
+		"fields_refine_":                                                      "fields_refine_",
+		"MAIN__":                                                              "MAIN__",
 		"":                                                                    "",
 	} {
 		if got := demangled(linked); got != want {
 			t.Errorf("%q is shown as %q, want %q", linked, got, want)
+		}
+	}
+}
+
+func TestNamesOfFortranAreThoseOfTheirSourcesWhereBothAreTold(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ linked, name, want string }{
+		{"fields_refine_", "refine", "fields::refine"}, {"plain_step_", "plain_step", "plain_step"},
+		{"__fields_MOD_refine", "refine", "fields::refine"}, {"dgemm_", "", "dgemm_"},
+		{"_ZN3app5serveEi", "serve", "app::serve"}, {"Keep_it_", "it", "Keep_it_"},
+	} {
+		if got := sourceName(c.linked, c.name); got != c.want {
+			t.Errorf("%s, %s is shown as %q, want %q", c.linked, c.name, got, c.want)
 		}
 	}
 }

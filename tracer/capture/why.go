@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -33,6 +34,7 @@ const (
 	outcomeCaptured outcome = iota
 	outcomeCounted          // no slots
 	outcomeProbed           // no call since the attach
+	outcomePast             // a library calls it past us
 	outcomePassedBy         // the driver was there
 	outcomeUnused           // the same, where nothing passes by
 	outcomeNoDriver
@@ -47,6 +49,8 @@ func (p *process) outcome() outcome {
 		return outcomeCounted
 	case p.partial:
 		return outcomeProbed
+	case p.flags()&flagPassed != 0:
+		return outcomePast
 	case driver && p.flags()&flagAudit == 0:
 		return outcomePassedBy
 	case driver:
@@ -60,11 +64,33 @@ func (o outcome) text() string {
 		outcomeCaptured: "",
 		outcomeCounted:  "driver calls were only counted: the capture directory was full or out of reach",
 		outcomeProbed:   "the process made no recorded driver call since the attach",
+		outcomePast: "a library that was opened with RTLD_DEEPBIND calls the driver past the interposer: " +
+			"try --inject=audit",
 		outcomePassedBy: "the CUDA driver was loaded, but the program allocated nothing or its calls pass " +
-			"by the interposer (a library opened with RTLD_DEEPBIND): try --inject=audit",
+			"by the interposer: try --inject=audit",
 		outcomeUnused:   "the CUDA driver was loaded, but the program allocated nothing with it",
 		outcomeNoDriver: "not a CUDA program: the process never loaded the CUDA driver (libcuda.so.1)",
 	}[o]
+}
+
+// Past are the processes in which a library that was opened with RTLD_DEEPBIND calls the
+// driver past the interposer, in order. What it asked for is not recorded.
+func (r *Reader) Past() []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var pids []int
+	for pid, p := range r.procs {
+		if p.flags()&flagPassed != 0 {
+			pids = append(pids, pid)
+		}
+	}
+	for pid, o := range r.idle {
+		if o == outcomePast {
+			pids = append(pids, pid)
+		}
+	}
+	slices.Sort(pids)
+	return slices.Compact(pids)
 }
 
 // whyNot explains a process that has no ring.

@@ -91,6 +91,9 @@ const (
 	KindSites         = "sites"   // survivors by allocation site, in Sites
 	KindHolders       = "holders" // who holds them, in Holders
 	KindWarning       = "warning"
+	// WarningPast is the name of a warning: a library of the process calls the driver past
+	// the capture, so that what it asked for is in no column.
+	WarningPast = "calls past the capture"
 	// KindDriverSites are survivors by the place that asked the driver for them,
 	// in Sites: segments of pools and handles, not the program's own blocks. Those named
 	// NameLook are of the largest sites, at a moment while the program ran.

@@ -307,6 +307,11 @@ func (d *driverCapture) tell(explain bool, main int, command string, emit func(r
 			warn(pid, text)
 		}
 	}
+	for _, pid := range reader.Past() {
+		emit(record.Event{PID: pid, Kind: record.KindWarning, Name: record.WarningPast,
+			Text: fmt.Sprintf("process %d: a library that was opened with RTLD_DEEPBIND calls the driver "+
+				"past the interposer; what it asked for is not recorded: try --inject=audit", pid)})
+	}
 	if why := reader.Why(main, command); explain && why != "" {
 		warn(main, "nothing was captured at the driver: "+why)
 	}

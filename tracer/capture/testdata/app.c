@@ -463,6 +463,12 @@ static int run(int argc, char **argv)
 
 #ifdef PLUGIN
 int plugin_main(int argc, char **argv) { return run(argc, argv); }
+extern void host_register(int (*)(int, char **)) __attribute__((weak));
+static __attribute__((constructor)) void announce(void)
+{
+	if (host_register)
+		host_register(plugin_main);
+}
 #else
 int main(int argc, char **argv) { return run(argc, argv); }
 #endif

@@ -5,13 +5,17 @@
 #include "libcuda.c"
 #define HIP __attribute__((visibility("default")))
 
-static __thread int device;
+/* A call that goes well takes the last error away. */
+static __thread int device, error;
+static int said(int rc) { return error = rc; }
 static struct pool *mine(void) { return &defaults[device & 1]; }
 
 HIP int hipInit(unsigned f) { (void)f; return 0; }
-HIP int hipGetDevice(int *d) { *d = device; return 0; }
-HIP int hipSetDevice(int d) { device = d; return 0; }
-HIP int hipMalloc(void **p, size_t n) { return take((u64 *)p, n); }
+HIP int hipGetDevice(int *d) { *d = device; return said(0); }
+HIP int hipSetDevice(int d) { device = d; return said(0); }
+HIP int hipMemGetInfo(size_t *left, size_t *all) { return said(device == 1 ? cuMemGetInfo_v2(left, all) : INVALID); }
+HIP int hipGetLastError(void) { int was = error; error = 0; return was; }
+HIP int hipMalloc(void **p, size_t n) { return said(take((u64 *)p, n)); }
 HIP int hipExtMallocWithFlags(void **p, size_t n, unsigned f) { (void)f; return take((u64 *)p, n); }
 HIP int hipMallocManaged(void **p, size_t n, unsigned f) { (void)f; return take((u64 *)p, n); }
 HIP int hipMallocAsync(void **p, size_t n, void *s) { (void)s; return take_from(mine(), (u64 *)p, n); }

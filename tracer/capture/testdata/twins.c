@@ -1,5 +1,5 @@
 /* The calls of HIP that have a twin among CUDA's, one of each: what is left at the end
- * is what it says. twins [all|given|reset] [wait]: it says "ready", and begins with a
+ * is what it says. Of refused the last is refused. twins [all|given|reset|refused] [wait]: it says "ready", and begins with a
  * line of its input; it says "done", and ends with the input. */
 #include <stdint.h>
 #include <stdio.h>
@@ -33,6 +33,7 @@ int hipModuleUnload(u64);
 int hipLibraryLoadData(u64 *, const void *, void *, void **, unsigned, void *, void **, unsigned);
 int hipLibraryUnload(u64);
 int hipDeviceReset(void);
+int hipGetLastError(void);
 int hipGetProcAddress(const char *, void **, int, u64, int *);
 
 #define OK(x) do { int rc_ = (x); if (rc_) { fprintf(stderr, "%s: %d\n", #x, rc_); exit(2); } } while (0)
@@ -64,6 +65,11 @@ int main(int argc, char **argv)
 		while (getchar() != '\n')
 			;
 		atexit(done);
+	}
+	if (argc > 1 && !strcmp(argv[1], "refused")) {
+		OK(hipSetDevice(1));
+		OK(hipMalloc(&a[0], 3072 * KIB));
+		return hipMalloc(&a[1], 2048 * KIB) != 2 || hipGetLastError() != 2; /* the error is still told */
 	}
 	OK(hipMalloc3D(&p, (struct extent){100, 8, 4})); /* rows of 512: 16 KiB */
 	OK(hipMallocPitch(&a[0], &pitch, 100, 32)); /* 16 KiB */

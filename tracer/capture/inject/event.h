@@ -1,0 +1,20 @@
+/* One event, and how it gets into the ring. See event.c. */
+#ifndef GPUMEM_EVENT_H
+#define GPUMEM_EVENT_H
+
+#include "ring.h"
+
+struct event {
+	enum kind kind;
+	u64 ptr, size, aux;
+	int rc, device;
+	u32 flags;
+	u64 threshold; /* of a pool */
+	u64 pool;      /* that it was taken from; 0: the device's */
+	u32 takes;     /* it takes something away: nobody asks from where */
+};
+
+/* note returns when the event was recorded, 0 where it was not. */
+__attribute__((visibility("hidden"))) u64 note(const struct event *e, struct place from);
+
+#endif
