@@ -87,7 +87,7 @@ class Server:
 
     async def client(self, end):
         while time.time() < end:
-            await self.serve(random.choice([128, 192, 256, 320]), random.choice([2.0, 4.0, 5.0, 7.5, 12.0]))
+            await self.serve(random.choice([128, 160, 192, 256]), random.choice([2.0, 4.0, 5.0, 7.5, 12.0]))
             await asyncio.sleep(random.choice([0.05, 0.1, 0.3, 0.8]))
 
     async def report(self, end):

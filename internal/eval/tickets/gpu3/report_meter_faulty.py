@@ -20,7 +20,7 @@ log = logging.getLogger("tagger")
 
 
 class Tagger(nn.Module):
-    def __init__(self, tags=64, width=320):
+    def __init__(self, tags=64, width=128):
         super().__init__()
         self.embed = nn.Embedding(5000, width)
         self.layers = nn.ModuleList(nn.Linear(width, width) for _ in range(4))
@@ -51,7 +51,7 @@ class Meter:
 
 def batch(device):
     length = random.choice([24, 40, 64, 96, 130, 190])
-    tokens = torch.randint(0, 5000, (16, length), device=device)
+    tokens = torch.randint(0, 5000, (8, length), device=device)
     return tokens, tokens % 64
 
 
