@@ -7,8 +7,9 @@
 //	go run ./internal/eval/tickets -gpumem /tmp/gpumem -out /tmp/tickets
 //
 // Without -gpumem it judges anew what lies in -out. The programs need python3 with
-// PyTorch, and JAX below $GPUMEM_TEST_FRAMEWORKS. Those in the folder gpu beside them
-// want a device: -programs internal/eval/tickets/gpu.
+// PyTorch, and JAX below $GPUMEM_TEST_FRAMEWORKS. Those in the folders gpu and gpu3 beside
+// them want a device: -programs internal/eval/tickets/gpu. What is in gpu3 and programs3 was
+// written by somebody who had not read how gpumem decides.
 package main
 
 import (
