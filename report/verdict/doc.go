@@ -15,7 +15,8 @@
 //	          startup    a program that read its code in, or ended while it started
 //	          refill     a pool that fills and is emptied, again and again
 //	          objects    containers that were longer at each look, or have a bound;
-//	                     an array that is filled after it was made whole
+//	                     an array that is filled after it was made whole;
+//	                     places that asked the driver for more at each look
 //	          leftover   what stayed between the marks baseline and released
 //	          magnitude  the size of a growth, in runs of fewer than twelve rows
 //	decide    the findings, then the experiments: the only writer of a class

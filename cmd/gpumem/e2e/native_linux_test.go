@@ -4,9 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // nativePrograms makes the programs of the tests below: planted faults in C++, Rust,
@@ -88,6 +91,9 @@ func TestNativeProgramsHaveTheirVerdictAndTheSiteOfTheirFault(t *testing.T) {
 			if c.cause != "" && (len(v.Causes) == 0 || v.Causes[0].ID != c.cause) {
 				t.Errorf("causes %+v", v.Causes)
 			}
+			if c.command == "python kept" && looksIn(t, r.at) < 3 {
+				t.Error("no look tells what the places held while it ran")
+			}
 			// The weights hold more, and do not grow.
 			if c.command == "python kept" && !strings.Contains(v.Answer, "/python:35 in remember") {
 				t.Errorf("answer: %s", v.Answer)
@@ -102,6 +108,18 @@ func TestNativeProgramsHaveTheirVerdictAndTheSiteOfTheirFault(t *testing.T) {
 			}
 		})
 	}
+}
+
+// looksIn is how many looks of a run tell what places had asked the driver for by then.
+func looksIn(t *testing.T, dir string) int {
+	t.Helper()
+	run, err := record.Open(filepath.Join(dir, "run"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(slices.DeleteFunc(run.Events, func(e record.Event) bool {
+		return e.Kind != record.KindDriverSites || e.Name != record.NameLook || len(e.Sites) == 0
+	}))
 }
 
 // nativeRun is a native program under gpumem run.
