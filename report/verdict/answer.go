@@ -147,6 +147,9 @@ func (s *settled) next(v *Verdict) string {
 		if h := hostHolder(s, v.Holders); h != nil {
 			return boundIt(h)
 		}
+		if text := s.noNameNext(); text != "" {
+			return text
+		}
 		if place, _ := s.touchedAt(); place != "" && s.toucher() == theHost {
 			return "find what keeps the memory that is filled " + place
 		}

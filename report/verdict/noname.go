@@ -1,0 +1,46 @@
+package verdict
+
+import (
+	"strings"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// mostTouched is the share of the new pages from which one library's code filled most.
+const mostTouched = .5
+
+// noNameNext is what to do where the program was asked who holds what came and no name led
+// to it, by whose code filled it; empty of another.
+func (s *settled) noNameNext() string {
+	const none = "no name was found that leads to it: "
+	switch library := s.filledBy(); {
+	case !s.lookedInVain():
+		return ""
+	case strings.HasPrefix(library, "libtorch"):
+		return none + "detach what is carried on from one step to the next, whose graph keeps every step; else " +
+			"look for what C++ keeps"
+	case strings.HasPrefix(library, "python3"), strings.HasPrefix(library, "libpython3"):
+		return none + "look for a reference that C code keeps (ctypes, an extension) and never gives up"
+	}
+	return ""
+}
+
+// lookedInVain reports whether the program answered at its end who holds what came, and
+// nobody did.
+func (p *process) lookedInVain() bool {
+	answered := false
+	for _, e := range p.events.about(p.pid) {
+		if e.Kind == record.KindHolders {
+			answered = len(e.Holders) == 0
+		}
+	}
+	return answered
+}
+
+// filledBy is the library whose code first touched most of the new pages; empty of none.
+func (p *process) filledBy() string {
+	if p.touch == nil || len(p.touch.Owners) == 0 || p.touch.Owners[0].Share < mostTouched {
+		return ""
+	}
+	return p.touch.Owners[0].Library
+}
