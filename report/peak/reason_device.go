@@ -83,7 +83,8 @@ func sayElsewhere(c *ooms) string {
 		where = "the private pool of a CUDA graph"
 	}
 	return fmt.Sprintf("%s keeps %s idle, the largest piece of %s, and nobody else may use them; it %s "+
-		"elsewhere%s.", where, units.Bytes(c.elsewhere.Idle), units.Bytes(c.elsewhere.Largest), c.ask(), c.at())
+		"elsewhere%s.", where, units.Bytes(c.elsewhere.Idle), units.Bytes(c.elsewhere.Largest), c.ask(),
+		c.at())
 }
 
 func saveElsewhere(c *ooms) []Save {

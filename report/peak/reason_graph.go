@@ -70,8 +70,8 @@ func isUncut(c *ooms) bool {
 
 func sayUncut(c *ooms) string {
 	return fmt.Sprintf("it grew for %s until %s: %s keeps the autograd graph of %d steps of a module, with "+
-		"%s of their activations at least; it %s%s.", units.Seconds(c.rose), c.full(), c.holderOfGraph("a state"),
-		c.Graph.Uses, units.Bytes(c.Graph.Bytes), c.ask(), c.at())
+		"%s of their activations at least; it %s%s.", units.Seconds(c.rose), c.full(),
+		c.holderOfGraph("a state"), c.Graph.Uses, units.Bytes(c.Graph.Bytes), c.ask(), c.at())
 }
 
 // isInference: operations are recorded, and no backward pass comes.
@@ -147,7 +147,8 @@ func (c *ooms) name() string {
 func (c *ooms) next(reason Reason) string {
 	switch {
 	case reason == Growing && isSummed(c):
-		return c.cut() + " or " + c.name() + " += loss.item(); for a backward pass, call backward() for each loss"
+		return c.cut() + " or " + c.name() + " += loss.item(); for a backward pass, call backward() for each " +
+			"loss"
 	case reason == Growing && !c.growth.Sure:
 		return "cut the state from its graph between steps (" + c.name() + " = " + c.name() +
 			".detach()), or run it under torch.no_grad()"
@@ -160,8 +161,9 @@ func (c *ooms) next(reason Reason) string {
 // sayPasses: a training keeps the graphs of several passes at once.
 func sayPasses(c *ooms) string {
 	return fmt.Sprintf("the graphs of %d forward passes are kept at once, because %s holds their results: "+
-		"%s of activations and temporaries beside %s that stay (parameters, gradients, optimizer state); it %s "+
-		"with %s left%s.", c.Graph.Passes, c.holderOfGraph("something"), units.Bytes(c.of(unseen, activations, tensors)),
+		"%s of activations and temporaries beside %s that stay (parameters, gradients, optimizer state); "+
+		"it %s with %s left%s.", c.Graph.Passes, c.holderOfGraph("something"),
+		units.Bytes(c.of(unseen, activations, tensors)),
 		units.Bytes(c.of(parameters, gradients, optimizer, buffers)), c.ask(), units.Bytes(c.room), c.at())
 }
 
