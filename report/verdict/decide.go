@@ -104,6 +104,18 @@ func withoutHolder(s *settled) {
 	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking, why: why}
 }
 
+// withoutCalls takes back what the driver's calls alone tell where some were not seen.
+func withoutCalls(s *settled) {
+	why := callsTellNot(s)
+	if why == "" {
+		return
+	}
+	if s.primary != keys {
+		s.grow[s.primary].Shape = trend.ShapeUndecided
+	}
+	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: true, why: why}
+}
+
 // withoutRate takes back a growth that the trend is not sure of where what a second
 // costs, or both a unit of work and what the trend fits to the rows, may as well be
 // nothing: the program is filling up, or swings too slowly for the time that it was

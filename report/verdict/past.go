@@ -1,26 +1,23 @@
 package verdict
 
-import (
-	"github.com/gpumem/gpumem/report/trend"
-	"github.com/gpumem/gpumem/tracer/record"
-)
+import "github.com/gpumem/gpumem/tracer/record"
 
-// withoutCalls takes back what the driver's calls alone tell, where a library of the
-// process is known to have made some that nobody recorded: that nothing grows, where the
-// driver tells no total either, and that what is untracked is the driver's own.
-func withoutCalls(s *settled) {
+// callsTellNot says why what the driver's calls alone tell is not to be believed of a process
+// of which a library is known to have made some that nobody recorded: that nothing grows,
+// where the driver tells no total either, and that what is untracked is the driver's own.
+// Empty of any other.
+func callsTellNot(s *settled) string {
 	quiet := s.class == None && !s.judged.book.GPU
-	if !quiet && !(s.class == DriverGrowth && s.primary == keyUntracked) || !s.callsPast() {
-		return
+	drivers := s.class == DriverGrowth && s.primary == keyUntracked
+	switch {
+	case !quiet && !drivers, !s.callsPast():
+		return ""
+	case quiet:
+		return "a library of the program calls the driver past gpumem, and nothing else tells what the device " +
+			"holds for it; try --inject=audit"
 	}
-	why := "a library of the program calls the driver past gpumem, and nothing else tells what the device " +
-		"holds for it; try --inject=audit"
-	if !quiet {
-		s.grow[keyUntracked].Shape = trend.ShapeUndecided
-		why = "device memory grows, and a library of the program calls the driver past gpumem, so that " +
-			"nothing tells whose it is; try --inject=audit"
-	}
-	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: true, why: why}
+	return "device memory grows, and a library of the program calls the driver past gpumem, so that " +
+		"nothing tells whose it is; try --inject=audit"
 }
 
 // callsPast reports whether a library of the process calls the driver past the capture.
