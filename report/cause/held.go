@@ -148,9 +148,9 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 	if c.Class != account.AppLeak && c.Class != account.HostGrowth || c.Size <= 0 || c.inThings() {
 		return nil
 	}
-	bytes, others, largest := heldOf(c, all, paths, s.id)
+	bytes, came, others, largest := heldOf(c, all, paths, s.id)
 	least, site := leastHeld, ""
-	if bytes+others >= leastHeld*c.Size {
+	if came+others >= leastHeld*c.Size && came >= leastBeside*c.Size {
 		least = leastBeside // one of several causes
 	}
 	if s.id == gradientGraphs { // their graphs keep more than is seen, and nothing of it has a name
@@ -175,12 +175,13 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 		Next: next, Change: []string{"- " + change[0], "+ " + change[1]}, Site: site}
 }
 
-// heldOf is what the holders of one kind gained, and those of others, and the largest of
-// that kind.
+// heldOf is what the holders of one kind gained, how much of it is known to have come, as
+// much of those of other kinds, and the largest of that kind. Beside a device what is there
+// at the end alone may have been there before.
 func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
-	bytes, others float64, largest record.Holder) {
+	bytes, came, others float64, largest record.Holder) {
 	for _, h := range c.Holders {
-		gained := c.gained(&h)
+		gained := min(c.gained(&h), c.Size)
 		small := gained < heldMatters*c.Size
 		// What a graph keeps is the graph's, but for that of variables of frames that an
 		// exception keeps: to detach them would change nothing.
@@ -189,18 +190,22 @@ func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
 		if small || graphs || other || h.Bound > 0 {
 			continue
 		}
+		surely := gained
+		if c.Class == account.AppLeak {
+			surely = min(c.Gains[h.Path+h.Graph], c.Size)
+		}
 		if kind := kindOf(&h, all, paths); kind != id {
 			if kind != "" {
-				others += gained
+				others += surely
 			}
 			continue
 		}
-		bytes += gained
+		bytes, came = bytes+gained, came+surely
 		if h.Bytes > largest.Bytes {
 			largest = h
 		}
 	}
-	return bytes, others, largest
+	return bytes, came, others, largest
 }
 
 // hasArrays reports whether the program has a framework of arrays, or none of its

@@ -94,3 +94,20 @@ func TestOneHolderThatExplainsAGrowthSharesItWithNobody(t *testing.T) {
 		t.Errorf("a third of it: %s", v.Answer)
 	}
 }
+
+// What an optimizer keeps was there before, and is no cause beside a list that grows.
+func TestWhatWasThereBeforeIsNoCauseBesideAnother(t *testing.T) {
+	t.Parallel()
+	const each = 256 * kib
+	p := newProgram(400).healthy().grows(record.ColLive, 60*mib, 0, each).
+		set(record.ColGPU, func(i int) float64 { return 700*mib + each*float64(i) }).
+		lookedAt("list train.history", each, 0)
+	kept := record.Holder{Path: "list train.history", Bytes: 95 * mib, Count: 380, Length: 400}
+	state := record.Holder{Path: "defaultdict train.optimizer.state", Bytes: 30 * mib, Count: 8, Length: 4}
+	p.events = append(p.events, record.Event{TMs: 19_950, Kind: record.KindHolders,
+		Holders: []record.Holder{kept, state}})
+	v := p.judge()
+	if v.Verdict != AppLeak || len(v.Causes) != 1 || *v.Causes[0].Share < .9 || len(v.Parts) != 0 {
+		t.Errorf("%s %+v %+v", v.Answer, v.Causes, v.Parts)
+	}
+}

@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"math"
+
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -11,12 +13,13 @@ const stillPart = .5
 
 // settleStill decides on what is live where its trend is open and the end found all of
 // it, but for what does not matter, in containers that got no longer for half of the time
-// and in single arrays: what is exchanged there makes no growth.
+// and in single arrays: what is exchanged there makes no growth. Elements that get larger
+// do, so what is live must have been as high before.
 func (x *examined) settleStill() {
 	if x.judged.untimed || x.deviceLived() < startAlive {
 		return
 	}
-	at, bytes, count := x.stillHeld()
+	since, at, bytes, count := x.stillHeld()
 	if bytes == 0 {
 		return
 	}
@@ -26,16 +29,18 @@ func (x *examined) settleStill() {
 		if !g.Known || g.Shape != trend.ShapeUndecided || x.judged.series[k] == nil {
 			continue
 		}
-		if delta := x.whole.delta(k); x.whole.level(k, at)-held <= delta {
+		delta := x.whole.delta(k)
+		half := (since + at) / 2
+		if x.whole.level(k, at)-held <= delta && x.highest(k, half, at) <= x.highest(k, since, half)+delta {
 			g.Settle(trend.Plateau, delta/2)
 		}
 	}
 }
 
 // stillHeld is what the end found in containers as long as a look found them long before,
-// and in single arrays beside these, and when that was; nothing where there is no such
-// container.
-func (x *examined) stillHeld() (at, bytes, count float64) {
+// and in single arrays beside these, since when they were so long, and when that was;
+// nothing where there is no such container.
+func (x *examined) stillHeld() (from, at, bytes, count float64) {
 	long, since := map[string]int64{}, map[string]float64{}
 	var last []HolderRow
 	for _, e := range x.events.about(x.pid) {
@@ -57,13 +62,25 @@ func (x *examined) stillHeld() (at, bytes, count float64) {
 		switch {
 		case atTheEnd && h.Length > 0 && at-since[h.Path] >= stillPart*x.deviceLived():
 			still++
+			from = math.Max(from, since[h.Path])
 			bytes, count = bytes+float64(h.Bytes), count+float64(h.Count)
 		case atTheEnd && h.Length == 0 && h.Count == 1:
 			bytes, count = bytes+float64(h.Bytes), count+1
 		}
 	}
 	if still == 0 {
-		return at, 0, 0
+		return 0, at, 0, 0
 	}
-	return at, bytes, count
+	return from, at, bytes, count
+}
+
+// highest is the highest value of a series between two times.
+func (x *examined) highest(k key, from, to float64) float64 {
+	high := math.Inf(-1)
+	for i, v := range x.whole.series[k] {
+		if c := x.whole.clock[i]; c >= from && c <= to && v == v {
+			high = math.Max(high, v)
+		}
+	}
+	return high
 }
