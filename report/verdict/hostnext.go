@@ -31,8 +31,8 @@ func (s *settled) noNameNext() string {
 	case !s.lookedInVain():
 		return ""
 	case strings.HasPrefix(library, "libtorch"):
-		return none + "detach what is carried on from one step to the next, whose graph keeps every step; else " +
-			"look for what C++ keeps"
+		return none + "detach what is carried on from one step to the next, whose graph keeps every step; " +
+			"else look for what C++ keeps"
 	case strings.HasPrefix(library, "python3"), strings.HasPrefix(library, "libpython3"):
 		return none + "look for a reference that C code keeps (ctypes, an extension) and never gives up"
 	}
