@@ -243,10 +243,21 @@ def grown(lengths, register):
     return {i: gains[i] for i in large[:CONTAINERS] + most[len(large) :][:CONTAINERS]}
 
 
+def matter(told):
+    """Those pairs of an identity and what sized says of it, of which there are many or that
+    are heavy, all of one name together: the lists of a dictionary may each be small."""
+    sums = {}
+    for _, (name, size, count, _) in told:
+        before = sums.get(name, (0, 0))
+        sums[name] = before[0] + size, before[1] + count
+    kept = {name for name, (size, count) in sums.items() if count >= LARGE or size >= WEIGHTY}
+    return [pair for pair in told if pair[1][0] in kept]
+
+
 def sized(path, count, times=1):
     """(name, bytes, count, facts) of so many elements of the container at the end of
-    a path, and of so many such containers, or None where these are few and light. The
-    bytes are an estimate from some of them, what they alone refer to, and the container
+    a path, and of so many such containers, or None where these are few of a kind that does
+    not grow. The bytes are an estimate from some of them, what they alone refer to, and the container
     itself."""
     container = path.chain[-1]
     if count < LARGE and not is_a(container, GROWING):
@@ -257,6 +268,4 @@ def sized(path, count, times=1):
         each += sum(some) / max(1, len(some))  # it may have been emptied meanwhile
     each += contents.deeper(container)
     count = int(count * times)
-    if count < LARGE and count * each < WEIGHTY:
-        return None
     return path.of_kind(), int(count * each), count, path.facts()
