@@ -245,13 +245,13 @@ def grown(lengths, register):
 
 def matter(told):
     """Those pairs of an identity and what sized says of it, of which there are many or that
-    are heavy, all of one name together: the lists of a dictionary may each be small."""
-    sums = {}
-    for _, (name, size, count, _) in told:
-        before = sums.get(name, (0, 0))
-        sums[name] = before[0] + size, before[1] + count
-    kept = {name for name, (size, count) in sums.items() if count >= LARGE or size >= WEIGHTY}
-    return [pair for pair in told if pair[1][0] in kept]
+    are heavy, all below one object together: the lists of a dictionary may each be small."""
+    sums, parents = {}, [facts.pop("below") for _, (_, _, _, facts) in told]
+    for parent, (_, (_, size, count, _)) in zip(parents, told):
+        before = sums.get(parent, (0, 0))
+        sums[parent] = before[0] + size, before[1] + count
+    kept = {parent for parent, (size, count) in sums.items() if count >= LARGE or size >= WEIGHTY}
+    return [pair for parent, pair in zip(parents, told) if parent in kept]
 
 
 def sized(path, count, times=1):
@@ -268,4 +268,6 @@ def sized(path, count, times=1):
         each += sum(some) / max(1, len(some))  # it may have been emptied meanwhile
     each += contents.deeper(container)
     count = int(count * times)
-    return path.of_kind(), int(count * each), count, path.facts()
+    # A module's names, and a function's, are no container of the program's.
+    below = id(path.chain[-2]) if len(path.chain) > 2 else id(container)
+    return path.of_kind(), int(count * each), count, {**path.facts(), "below": below}
