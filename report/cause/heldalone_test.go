@@ -13,7 +13,8 @@ func TestCallbacksForTheEndAreACauseWhereNothingElseIsSeen(t *testing.T) {
 	callbacks := record.Holder{Path: endCallbacks, Count: 900,
 		Filled: "/a/serve.py:6 serve; /a/serve.py:9 run"}
 	got := Of(leak(callbacks))
-	if len(got) != 1 || got[0].ID != AtExit || got[0].Site != "/a/serve.py:6 serve" || len(got[0].Change) != 2 {
+	if len(got) != 1 || got[0].ID != AtExit || got[0].Site != "/a/serve.py:6 serve" ||
+		len(got[0].Change) != 2 {
 		t.Errorf("alone: %+v", got)
 	}
 	history := record.Holder{Path: "list train.history", Bytes: 90 * mib, Count: 900}
@@ -49,7 +50,8 @@ func TestThreadsThatComeAllTheTimeAreACauseWhereNothingElseIsSeen(t *testing.T) 
 		return c
 	}
 	got := Of(on(threads))
-	if len(got) != 1 || got[0].ID != Threads || got[0].Site != "/a/serve.py:24 accept" || len(got[0].Change) != 2 {
+	if len(got) != 1 || got[0].ID != Threads || got[0].Site != "/a/serve.py:24 accept" ||
+		len(got[0].Change) != 2 {
 		t.Errorf("alone: %+v", got)
 	}
 	history := record.Holder{Path: "list train.history", Bytes: 90 * mib, Count: 900}

@@ -42,7 +42,8 @@ func TestGraphsThatAreCapturedAgainAndAgainKeepTheirPools(t *testing.T) {
 	t.Parallel()
 	of := func(graphs, private int64) *Case {
 		c := &Case{Class: account.AppLeak, Confidence: 1, ByTrend: true, Size: 100 * mib,
-			Pools: []record.Pool{{Stream: 1, Idle: 400 * mib}, {Stream: 2, Private: true, Live: private * mib}}}
+			Pools: []record.Pool{{Stream: 1, Idle: 400 * mib},
+				{Stream: 2, Private: true, Live: private * mib}}}
 		c.Judged.Columns = map[string][]float64{record.ColGraphs: {1, 1 + float64(graphs)/2, 1 + float64(graphs)}}
 		c.Grows = &c.Live
 		return c

@@ -144,16 +144,7 @@ func (s *settled) next(v *Verdict) string {
 		return "find the calls that leave something in the driver (events, streams, graphs, modules, " +
 			"kernels compiled anew), and keep what they make for the next time"
 	case HostGrowth:
-		if h := hostHolder(s, v.Holders); h != nil {
-			return boundIt(h)
-		}
-		if text := s.noNameNext(); text != "" {
-			return text
-		}
-		if place, _ := s.touchedAt(); place != "" && s.toucher() == theHost {
-			return "find what keeps the memory that is filled " + place
-		}
-		return "look for what the program keeps in host memory: the device's memory is not what grows"
+		return s.hostNext(v)
 	}
 	return ""
 }

@@ -19,9 +19,10 @@ type Holder struct {
 	Graph string `json:"graph,omitempty"`
 	// Graphs says that autograd made what the path holds, at a look at a program that runs
 	// on: what the graphs of it keep was not weighed.
-	Graphs bool  `json:"graphs,omitempty"`
-	Bytes  int64 `json:"bytes"`
-	Count  int64 `json:"count"`
+	Graphs bool `json:"graphs,omitempty"`
+	// Bytes are 0 of what is known in number alone, such as callbacks for the program's end.
+	Bytes int64 `json:"bytes"`
+	Count int64 `json:"count"`
 	// Length is how many elements the path's container has, and Bound how many it can
 	// have at most; 0 where it is none, or has no bound that could be read.
 	Length int64 `json:"length,omitempty"`

@@ -25,7 +25,7 @@ def serve(inbox):
 clients = 0
 while time.time() < END:
     inbox = queue.Queue()
-    threading.Thread(target=serve, args=(inbox,), daemon=True).start()
+    threading.Thread(target=serve, args=(inbox,), daemon=True).start()  # keeps
     for _ in range(3):
         inbox.put(random.randrange(1000, 60_000))
     clients += 1

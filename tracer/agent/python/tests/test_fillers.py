@@ -309,6 +309,30 @@ class FillersTest(unittest.TestCase):
         self.assertGreater(held["bytes"], 30 * BLOB)
         self.assertIn("weakref.finalize(", text_of(held))
 
+    def test_lists_of_a_dictionary_that_are_small_each_are_weighed_together(self):
+        self.keep(seconds={n: [] for n in range(20)})
+        self.look()
+        for n in range(20, 32):
+            seconds[n] = [os.urandom(8_000) for _ in range(46)]
+        (told,) = [h for path, h in self.look().items() if path.startswith("list in dict") and "seconds" in path]
+        self.assertGreater(told["bytes"], 6 * 46 * 8_000)
+
+    def test_lists_of_several_functions_are_not_weighed_together(self):
+        started, wait = threading.Barrier(13), threading.Event()
+        self.addCleanup(wait.set)
+
+        def work():
+            parts = [os.urandom(4_000) for _ in range(46)]
+            started.wait(20)
+            wait.wait(20)
+            del parts
+
+        self.look()
+        for _ in range(12):
+            threading.Thread(target=work, daemon=True).start()
+        started.wait(20)
+        self.assertFalse([path for path in self.look() if path.endswith("work() local parts")])
+
     def test_a_few_elements_that_are_large_are_told_of_a_container_that_was_known(self):
         self.keep(seconds={n: ["%d-%d" % (n, i) for i in range(20_000)] for n in range(20)})
         self.look()

@@ -61,8 +61,7 @@ class Reach:
 
     def __init__(self, kinds, nested=(), hidden=((), None), singles=(), contexts=()):
         self._modules = module_names()
-        self._contexts = Contexts()
-        self._contexts.references = list(contexts)
+        self._contexts, self._weak_contexts = Contexts(), list(contexts)
         self._roots = _roots(self._modules) + [self._contexts]
         self._variables = Variables()
         parts = atomic.family((*nested, dict, *SIZED)) if nested else None
@@ -74,10 +73,9 @@ class Reach:
 
     def _look(self, arrays):
         variables, ranks = self._variables, []
-        weak = self._contexts.references
         skip = atomic.family((type,)) | set(map(id, LEAVES))
         seen = set(self._modules) | {id(self._roots), id(vars(self))}
-        steps = [*variables.steps(), atomic.fill(self._contexts, map(atomic.call, weak))]
+        steps = [*variables.steps(), atomic.fill(self._contexts, map(atomic.call, self._weak_contexts))]
         known = {identity: rank_of(code) for identity, code in variables.readable.items()}
         steps.append(atomic.fill(ranks, map(known.__getitem__, map(id, variables.codes))))
         # What a well-known name reaches is not looked for below the others.
@@ -162,7 +160,7 @@ class Reach:
         that wait for the interpreter's lock began to do so when we last gave it up."""
         with paused():
             own.sleep(0)
-            self._contexts.fill()
+            self._contexts.extend(filter(None, (weak() for weak in self._weak_contexts)))
             try:
                 paths = self.paths(identities)
                 found = {identity: look_at(path) for identity, path in paths.items()}

@@ -7,7 +7,7 @@ from gpumem_agent import atomic
 from gpumem_agent.holders.contents import alone
 from gpumem_agent.frameworks.sources import sources
 from gpumem_agent.holders import garbage, living
-from gpumem_agent.holders.naming import Holders, grown, late, sized, state_of
+from gpumem_agent.holders.naming import Holders, grown, late, matter, sized, state_of
 from gpumem_agent.holders.upward import Upwards, Walk
 from gpumem_agent.own import own
 
@@ -154,10 +154,9 @@ def _add_containers(holders, register, frameworks, deadline):
     found = living.find(gains)
     walk.climb(list(found.values()))
     paths = walk.paths()
-    for identity in found:
-        told = sized(paths[identity], gains[identity]) if identity in paths else None
-        if told is not None:
-            holders.add(*told)
+    told = [(i, sized(paths[i], gains[i])) for i in found if i in paths]
+    for _, entry in matter([pair for pair in told if pair[1] is not None]):
+        holders.add(*entry)
     if reach is not None:
         classes.add(holders, reach, register, living.census()[0], frameworks)
 

@@ -90,24 +90,21 @@ def variable_of(frame, child):
 
 
 class Contexts(list):
-    """The contexts of contextvars: a root whose elements are there for a moment only. To
-    know them again it has weak references."""
+    """The contexts of contextvars: a root whose elements are there for a moment only, and
+    that has nothing else which could be taken for the program's."""
 
-    __slots__ = ("references",)
+    __slots__ = ()
 
     @staticmethod
     def kind():
         """The type of its elements; None in a program that has none."""
         return getattr(sys.modules.get("_contextvars"), "Context", None)
 
-    def fill(self):
-        self.extend(filter(None, (reference() for reference in self.references)))
-
 
 def context_variable(chain, at):
     """(the place of the value, its variable's name) where a chain goes on from a context:
     nodes of a tree are in between. None where none of them is a value, or it is none."""
-    if at < 1 or type(chain[at - 1]) is not Contexts:
+    if at < 1 or type(chain[at - 1]) is not Contexts or type(chain[at]) is not Contexts.kind():
         return None
     values = {id(value): variable.name for variable, value in Contexts.kind().items(chain[at])}
     found = (n for n in range(at + 1, len(chain)) if id(chain[n]) in values)

@@ -243,10 +243,21 @@ def grown(lengths, register):
     return {i: gains[i] for i in large[:CONTAINERS] + most[len(large) :][:CONTAINERS]}
 
 
+def matter(told):
+    """Those pairs of an identity and what sized says of it, of which there are many or that
+    are heavy, all below one object together: the lists of a dictionary may each be small."""
+    sums, parents = {}, [facts.pop("below") for _, (_, _, _, facts) in told]
+    for parent, (_, (_, size, count, _)) in zip(parents, told):
+        before = sums.get(parent, (0, 0))
+        sums[parent] = before[0] + size, before[1] + count
+    kept = {parent for parent, (size, count) in sums.items() if count >= LARGE or size >= WEIGHTY}
+    return [pair for parent, pair in zip(parents, told) if parent in kept]
+
+
 def sized(path, count, times=1):
     """(name, bytes, count, facts) of so many elements of the container at the end of
-    a path, and of so many such containers, or None where these are few and light. The
-    bytes are an estimate from some of them, what they alone refer to, and the container
+    a path, and of so many such containers, or None where these are few of a kind that does
+    not grow. The bytes are an estimate from some of them, what they alone refer to, and the container
     itself."""
     container = path.chain[-1]
     if count < LARGE and not is_a(container, GROWING):
@@ -257,6 +268,6 @@ def sized(path, count, times=1):
         each += sum(some) / max(1, len(some))  # it may have been emptied meanwhile
     each += contents.deeper(container)
     count = int(count * times)
-    if count < LARGE and count * each < WEIGHTY:
-        return None
-    return path.of_kind(), int(count * each), count, path.facts()
+    # A module's names, and a function's, are no container of the program's.
+    below = id(path.chain[-2]) if len(path.chain) > 2 else id(container)
+    return path.of_kind(), int(count * each), count, {**path.facts(), "below": below}

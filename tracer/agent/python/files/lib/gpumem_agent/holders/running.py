@@ -14,7 +14,7 @@ from gpumem_agent.holders import classes, garbage, growing, living
 from gpumem_agent.holders.downward import Reach
 from gpumem_agent.holders.kinds import Contexts
 from gpumem_agent.holders.living import SOME
-from gpumem_agent.holders.naming import Holders, grown, late, sized, state_of
+from gpumem_agent.holders.naming import Holders, grown, late, matter, sized, state_of
 from gpumem_agent.holders.register import Register
 from gpumem_agent.own import own
 
@@ -200,13 +200,12 @@ def add_containers(found, reach, reference, known=(), more=None):
         identity = id(path.chain[-1])
         return sized(path, gains[identity], times.get(identity, 1))
 
-    for identity, told in reach.named(gains, look_at).items():
-        if told is not None:
-            path, size, count, facts = told
-            if times.get(identity, 1) > 1:
-                facts.pop("length", None)  # of one of them
-            found.add(path, size, count, {**facts, **(more or {})})
-            found.place(path, identity)
+    told = [pair for pair in reach.named(gains, look_at).items() if pair[1] is not None]
+    for identity, (path, size, count, facts) in matter(told):
+        if times.get(identity, 1) > 1:
+            facts.pop("length", None)  # of one of them
+        found.add(path, size, count, {**facts, **(more or {})})
+        found.place(path, identity)
 
 
 def _standing(chosen, lengths, reference, reach):

@@ -9,6 +9,20 @@ import (
 // mostTouched is the share of the new pages from which one library's code filled most.
 const mostTouched = .5
 
+// hostNext is what to do about host memory that grows for no cause that is known.
+func (s *settled) hostNext(v *Verdict) string {
+	if h := hostHolder(s, v.Holders); h != nil {
+		return boundIt(h)
+	}
+	if text := s.noNameNext(); text != "" {
+		return text
+	}
+	if place, _ := s.touchedAt(); place != "" && s.toucher() == theHost {
+		return "find what keeps the memory that is filled " + place
+	}
+	return "look for what the program keeps in host memory: the device's memory is not what grows"
+}
+
 // noNameNext is what to do where the program was asked who holds what came and no name led
 // to it, by whose code filled it; empty of another.
 func (s *settled) noNameNext() string {
@@ -17,8 +31,8 @@ func (s *settled) noNameNext() string {
 	case !s.lookedInVain():
 		return ""
 	case strings.HasPrefix(library, "libtorch"):
-		return none + "detach what is carried on from one step to the next, whose graph keeps every step; else " +
-			"look for what C++ keeps"
+		return none + "detach what is carried on from one step to the next, whose graph keeps every step; " +
+			"else look for what C++ keeps"
 	case strings.HasPrefix(library, "python3"), strings.HasPrefix(library, "libpython3"):
 		return none + "look for a reference that C code keeps (ctypes, an extension) and never gives up"
 	}
