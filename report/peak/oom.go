@@ -153,6 +153,7 @@ func gather(run *record.Run) seen {
 			if text, ok := ranOut(e); ok {
 				s.died, s.text, s.name, s.pid = true, text, e.Name, e.PID
 				s.death, _ = record.DetailOf[record.Died](e)
+				s.noteAddresses(e.PID, record.AddressSpace{Limit: s.death.AddressesLimit, Peak: s.death.Addresses})
 			}
 		case record.KindEvent:
 			s.noteRefusal(e, run)
