@@ -64,7 +64,7 @@ func saveSummed(c *ooms) []Save {
 // isUncut: one pass that grew for seconds, step by step of a recurrent module: its state
 // went on with the graph of all steps before.
 func isUncut(c *ooms) bool {
-	const seconds, uses = 5, 16
+	const seconds, uses = 3, 16
 	return c.records() && c.Graph != nil && c.Graph.Uses >= uses && c.rose >= seconds && !c.keepsPasses()
 }
 
