@@ -290,6 +290,10 @@ func (o *OOM) Tells(claim string) bool {
 	return claim != "" && strings.Contains(o.Sentence, strings.TrimSuffix(claim, "."))
 }
 
+// PutsOff says whether the changes would only have put the error off: of a growth of which
+// the reason names no cure.
+func (o *OOM) PutsOff() bool { return o.Reason == Growing && o.next == "" }
+
 // Advice is what to do first; empty where the growth has to be mended, and where the
 // reason knows none.
 func (o *OOM) Advice() string {
