@@ -30,7 +30,7 @@ func oomSection(v *verdict.Verdict) section {
 	}
 	if len(saves) > 0 {
 		head := "What would have changed it"
-		if o.Reason == peak.Growing {
+		if o.PutsOff() {
 			head = "What would have put it off"
 		}
 		s.blocks = append(s.blocks, block{head: head, list: saves})

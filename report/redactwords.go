@@ -48,7 +48,8 @@ path peak_bytes pid pools private processes reserved_bytes roles segments settin
 stacks state_bytes steps steps_us still stream tensors text training usual_us whole_bytes window
 with_state_bytes work age_us alone arrays calls calls_off category compile computed module owners scan_us
 share snapshot_us yet ago_ms generations passes joined earlier_bytes output_bytes inputs holder filled length
-beside uses mappings mappings_limit`
+beside uses mappings mappings_limit addresses
+addresses_limit`
 
 	publicNames = `
 linux darwin windows macos amd64 arm64 x86_64 aarch64 ubuntu debian nvidia amd intel apple geforce rtx gtx

@@ -145,6 +145,23 @@ func TestANativeProgramThatFailsAtItsLimitOfAddressSpaceIsToldSo(t *testing.T) {
 	}
 }
 
+func TestAnErrorTellsTheLimitOfAddressSpaceThatNobodySawBefore(t *testing.T) {
+	t.Parallel()
+	const gib = int64(1 << 30)
+	run := refused(16*gib, gib, "builtins.MemoryError", "Unable to allocate 1.00 GiB for an array")
+	for i := range run.Events {
+		if e := &run.Events[i]; e.Kind == record.KindDied {
+			d, _ := record.DetailOf[record.Died](e)
+			d.AddressesLimit, d.Addresses = 2*gib, 2*gib-gib/4
+			e.Detail, _ = json.Marshal(d)
+		}
+	}
+	if o := peak.OutOfMemory(run, peak.Growth{}); !strings.Contains(o.Sentence, "its address space may have 2 GiB "+
+		"(ulimit -v), and had come to 1.75 GiB. A limit of address space that is 768 MiB higher") {
+		t.Errorf("%s", o.Sentence)
+	}
+}
+
 func TestAProcessThatTheKernelKilledIsNamedAlsoWhereTheProgramWentOn(t *testing.T) {
 	t.Parallel()
 	const gib = int64(1 << 30)

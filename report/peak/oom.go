@@ -153,6 +153,7 @@ func gather(run *record.Run) seen {
 			if text, ok := ranOut(e); ok {
 				s.died, s.text, s.name, s.pid = true, text, e.Name, e.PID
 				s.death, _ = record.DetailOf[record.Died](e)
+				s.noteAddresses(e.PID, record.AddressSpace{Limit: s.death.AddressesLimit, Peak: s.death.Addresses})
 			}
 		case record.KindEvent:
 			s.noteRefusal(e, run)
@@ -288,6 +289,10 @@ func (o *OOM) Ended() bool { return o != nil && o.Died && o.Sentence != "" }
 func (o *OOM) Tells(claim string) bool {
 	return claim != "" && strings.Contains(o.Sentence, strings.TrimSuffix(claim, "."))
 }
+
+// PutsOff says whether the changes would only have put the error off: of a growth of which
+// the reason names no cure.
+func (o *OOM) PutsOff() bool { return o.Reason == Growing && o.next == "" }
 
 // Advice is what to do first; empty where the growth has to be mended, and where the
 // reason knows none.

@@ -64,7 +64,7 @@ func saveSummed(c *ooms) []Save {
 // isUncut: one pass that grew for seconds, step by step of a recurrent module: its state
 // went on with the graph of all steps before.
 func isUncut(c *ooms) bool {
-	const seconds, uses = 5, 16
+	const seconds, uses = 3, 16
 	return c.records() && c.Graph != nil && c.Graph.Uses >= uses && c.rose >= seconds && !c.keepsPasses()
 }
 
@@ -147,8 +147,8 @@ func (c *ooms) name() string {
 func (c *ooms) next(reason Reason) string {
 	switch {
 	case reason == Growing && isSummed(c):
-		return c.cut() + " or " + c.name() + " += loss.item(); for a backward pass, call backward() for each " +
-			"loss"
+		return "add numbers in place of graphs (" + c.cut() + ", or loss.item()); for a backward pass, call " +
+			"backward() for each loss"
 	case reason == Growing && !c.growth.Sure:
 		return "cut the state from its graph between steps (" + c.name() + " = " + c.name() +
 			".detach()), or run it under torch.no_grad()"

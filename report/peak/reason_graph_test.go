@@ -58,6 +58,12 @@ func TestOnePassThatLacksItsBackwardPassIsNoForwardPassWithoutNoGrad(t *testing.
 	}
 }
 
+// inGrowth is a recorded growth of which the verdict is sure.
+func inGrowth(t *testing.T) *peak.OOM {
+	t.Helper()
+	return peak.OutOfMemory(recorded(t, "leak"), leak)
+}
+
 func TestASumOfLossesIsNamedWithTheLineThatAddsToIt(t *testing.T) {
 	t.Parallel()
 	o := inGraph(t, func(d *record.OOM) {
@@ -71,7 +77,10 @@ func TestASumOfLossesIsNamedWithTheLineThatAddsToIt(t *testing.T) {
 	if o.Sentence != want {
 		t.Errorf("got  %s\nwant %s", o.Sentence, want)
 	}
-	if next := o.Advice(); !strings.HasPrefix(next, "total += loss.detach() or total += loss.item();") {
+	if o.PutsOff() || !inGrowth(t).PutsOff() {
+		t.Error("a growth without a cure is put off by other changes, and this one has a cure")
+	}
+	if next := o.Advice(); !strings.HasPrefix(next, "add numbers in place of graphs (total += loss.detach(), or loss.item());") {
 		t.Errorf("advice: %s", next)
 	}
 }

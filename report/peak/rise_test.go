@@ -42,7 +42,7 @@ func TestAStateThatGoesOnWithItsGraphGrewAndIsNoBatchThatIsTooLarge(t *testing.T
 		"steps of a training":        func(tenth int) float64 { return 1e8 * float64(1+tenth%20) },
 		"two large steps":            func(tenth int) float64 { return 1e8 * (1 + float64(tenth/40)*40) },
 		"nothing was seen":           func(int) float64 { return record.Unknown() },
-		"seconds only":               func(tenth int) float64 { return 1e8 * max(1, float64(tenth-60)) },
+		"seconds only":               func(tenth int) float64 { return 1e8 * max(1, float64(tenth-75)) },
 	} {
 		if o := stateful(t, live); o.Reason != peak.Activations {
 			t.Errorf("%s: %s: %s", name, o.Reason, o.Sentence)

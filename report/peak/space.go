@@ -14,16 +14,25 @@ const fullSpace = .9
 // noteSpace takes in how much of its address space a process had.
 func (s *seen) noteSpace(e *record.Event) {
 	d, ok := record.DetailOf[record.AddressSpace](e)
-	if e.Name != record.EventAddressSpace || !ok || d.Limit <= 0 || d.Peak <= 0 {
+	if e.Name != record.EventAddressSpace || !ok || !s.noteAddresses(e.PID, d) {
 		return
+	}
+	if float64(d.Peak) >= fullSpace*float64(d.Limit) {
+		s.crowded = e
+	}
+}
+
+// noteAddresses takes in what a process had of its address space, if it has a limit. What
+// it told last counts.
+func (s *seen) noteAddresses(pid int, d record.AddressSpace) bool {
+	if d.Limit <= 0 || d.Peak <= 0 {
+		return false
 	}
 	if s.spaces == nil {
 		s.spaces = map[int]record.AddressSpace{}
 	}
-	s.spaces[e.PID] = d
-	if float64(d.Peak) >= fullSpace*float64(d.Limit) {
-		s.crowded = e
-	}
+	s.spaces[pid] = d
+	return true
 }
 
 // isCrowdedOut: the program failed without a word, a process of it near its limit of

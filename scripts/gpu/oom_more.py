@@ -197,7 +197,7 @@ def pictures():
 def graph():
     """A graph network that computes a message for each edge of the whole graph."""
     torch, dev = torch_with(5); from torch_geometric.nn import GATConv
-    n, edges = 20000, 50000 if twin else 2000000; a, b = GATConv(64, 64, heads=4).to(dev), GATConv(256, 10).to(dev)
+    n, edges = 20000, 50000 if twin else 4000000; a, b = GATConv(64, 64, heads=4).to(dev), GATConv(256, 10).to(dev)
     optimizer = torch.optim.Adam([*a.parameters(), *b.parameters()]); x = torch.randn(n, 64, device=dev)
     for k in (1000, edges):
         index = torch.randint(0, n, (2, k), device=dev)
@@ -210,7 +210,7 @@ def lightning():
     warnings.filterwarnings("ignore"); logging.getLogger("pytorch_lightning").setLevel(logging.ERROR)
     class Module(pl.LightningModule):
         def __init__(s): super().__init__(); s.net, s.seen = mlp(torch, "cpu"), []
-        def training_step(s, batch, number):
+        def training_step(s, batch, batch_idx):
             y = s.net(batch); s.seen.append(y.mean().item() if twin else y); time.sleep(.01)
             return y.square().mean()
         def configure_optimizers(s): return torch.optim.Adam(s.parameters())

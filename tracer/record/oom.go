@@ -154,6 +154,10 @@ type Died struct {
 	// Mappings of memory that the process had, and that the system allows; 0 is unknown.
 	Mappings      int64 `json:"mappings,omitempty"`
 	MappingsLimit int64 `json:"mappings_limit,omitempty"`
+	// Addresses is the most address space that it had, in bytes, and AddressesLimit what it
+	// may have (ulimit -v); 0 is unknown, or without a limit.
+	Addresses      int64 `json:"addresses,omitempty"`
+	AddressesLimit int64 `json:"addresses_limit,omitempty"`
 	// Limit and Live are what the framework that raised it may have of the device, and had
 	// then; 0 is unknown. Bytes.
 	Limit int64 `json:"limit_bytes,omitempty"`

@@ -1,7 +1,8 @@
-"""How many mappings of memory this process has, and may have: a limit that is no bytes."""
+"""What this process has of what the system limits beside memory: mappings, and addresses."""
 
 MAPS = "/proc/self/maps"
 LIMIT = "/proc/sys/vm/max_map_count"
+STATUS = "/proc/self/status"
 CHUNK = 1 << 16
 ENOMEM = 12  # on Linux and macOS; the module errno may not be loaded
 
@@ -17,4 +18,20 @@ def told():
         with open(LIMIT, "rb", buffering=0) as file:
             return {"mappings": count, "mappings_limit": int(file.read(32))}
     except Exception:  # where memory is scarce anything may fail
+        return {}
+
+
+def addresses():
+    """The limit of address space and the most that was had of it, by name; nothing where
+    there is none, or the system does not tell."""
+    try:
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit == resource.RLIM_INFINITY:
+            return {}
+        with open(STATUS, "rb", buffering=0) as file:
+            lines = dict(line.partition(b":")[::2] for line in file.read().splitlines())
+        return {"addresses": int(lines[b"VmPeak"].split()[0]) << 10, "addresses_limit": limit}
+    except Exception:
         return {}

@@ -458,6 +458,8 @@ class Process:
         detail = {"text": str(error)[:DEATH_TEXT]}
         if isinstance(error, MemoryError) or getattr(error, "errno", None) == mappings.ENOMEM:
             detail.update(mappings.told())
+        if isinstance(error, (MemoryError, OSError, RuntimeError)):  # the last of PyTorch's
+            detail.update(mappings.addresses())
         for framework in self.frameworks:
             if framework.name == kind.__module__.partition(".")[0].replace("jaxlib", "jax"):
                 detail.update(framework.limits())
