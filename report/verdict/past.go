@@ -13,8 +13,8 @@ func callsTellNot(s *settled) string {
 	case !quiet && !drivers, !s.callsPast():
 		return ""
 	case quiet:
-		return "a library of the program calls the driver past gpumem, and nothing else tells what the device " +
-			"holds for it; try --inject=audit"
+		return "a library of the program calls the driver past gpumem, and nothing else tells what the " +
+			"device holds for it; try --inject=audit"
 	}
 	return "device memory grows, and a library of the program calls the driver past gpumem, so that " +
 		"nothing tells whose it is; try --inject=audit"
