@@ -206,6 +206,14 @@ func TestManagedMemoryThatTheProgramKeepsIsTheProgramsAndNotTheDrivers(t *testin
 	if v := keeps(0).judge(); v.Verdict != DriverGrowth {
 		t.Errorf("the driver grows beside managed memory: %s", v.Summary)
 	}
+	more := func(p *program) *program { return p.grows(record.ColDriverProgramCount, 4, 0, 1) }
+	if v := more(keeps(1.1 * mib)).judge(); v.Verdict != AppLeak {
+		t.Errorf("it is counted: %s", v.Summary)
+	}
+	elsewhere := more(keeps(1.1*mib).flat(record.ColGPU, 500*mib, 0))
+	if v := elsewhere.judge(); v.Verdict != AppLeak {
+		t.Errorf("the driver does not charge it: %s", v.Summary)
+	}
 }
 
 func TestShortRunRestsOnMagnitudeAndTellsItsSlopes(t *testing.T) {

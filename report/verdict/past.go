@@ -7,17 +7,17 @@ import "github.com/gpumem/gpumem/tracer/record"
 // where the driver tells no total either, and that what is untracked is the driver's own.
 // Empty of any other.
 func callsTellNot(s *settled) string {
-	quiet := s.class == None && !s.judged.book.GPU
-	drivers := s.class == DriverGrowth && s.primary == keyUntracked
 	switch {
-	case !quiet && !drivers, !s.callsPast():
+	case !s.callsPast():
 		return ""
-	case quiet:
-		return "a library of the program calls the driver past gpumem, and nothing else tells what the device " +
-			"holds for it; try --inject=audit"
+	case s.class == None && !s.judged.book.GPU:
+		return "a library of the program calls the driver past gpumem, and nothing else tells what the " +
+			"device holds for it; try --inject=audit"
+	case s.class == DriverGrowth && s.primary == keyUntracked:
+		return "device memory grows, and a library of the program calls the driver past gpumem, so that " +
+			"nothing tells whose it is; try --inject=audit"
 	}
-	return "device memory grows, and a library of the program calls the driver past gpumem, so that " +
-		"nothing tells whose it is; try --inject=audit"
+	return ""
 }
 
 // callsPast reports whether a library of the process calls the driver past the capture.

@@ -267,8 +267,8 @@ func (l *ledger) drop(k key) {
 	}
 }
 
-// charge adds an item to what its call stack asked for, or takes it away. Of managed
-// memory it is noted only that its stack asked.
+// charge adds an item to what its call stack asked for, or takes it away. Managed memory
+// counts without its bytes: where they lie, and so whether the driver charges them, changes.
 func (l *ledger) charge(it item, by int64) {
 	if !it.class.onDevice() {
 		return
@@ -276,12 +276,11 @@ func (l *ledger) charge(it item, by int64) {
 	for len(l.byStack) <= int(it.stack) {
 		l.byStack = append(l.byStack, share{})
 	}
-	if it.class == classManaged {
-		return
-	}
 	s := &l.byStack[it.stack]
-	s.bytes += uint64(by) * it.size
 	s.count += by
+	if it.class != classManaged {
+		s.bytes += uint64(by) * it.size
+	}
 }
 
 // reference changes the references to physical memory and reports whether it

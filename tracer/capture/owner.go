@@ -134,7 +134,7 @@ type share struct {
 // programs is what of the device's memory the program itself asked for and has not
 // given back; false where that tells nothing of what is live: the program asked for
 // none yet, or an allocator that nobody asks hands memory out, or somebody unknown
-// asked. Managed memory is left out: the driver charges it where it lies.
+// asked. Managed memory is in the number alone: the driver charges it where it lies.
 func (p *process) programs() (share, bool) {
 	l := p.ledger
 	var own share

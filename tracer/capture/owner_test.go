@@ -80,11 +80,11 @@ func TestOnlyWhatTheProgramAskedForIsItsOwn(t *testing.T) {
 	first := ask("/opt/engine", 3<<20, kindAlloc)
 	ask("/usr/lib/libcublas.so.12", 9<<20, kindAlloc)
 	ask("/opt/engine", 5<<20, kindManaged)
-	if got, ok := p.programs(); !ok || got != (share{3 << 20, 1}) {
+	if got, ok := p.programs(); !ok || got != (share{3 << 20, 2}) {
 		t.Errorf("its part is %+v, %v", got, ok)
 	}
 	p.ledger.apply(&event{kind: kindFree, ptr: first})
-	if got, ok := p.programs(); !ok || got != (share{}) {
+	if got, ok := p.programs(); !ok || got != (share{0, 1}) {
 		t.Errorf("after the free it is %+v, %v", got, ok)
 	}
 	ask("/usr/lib/libc10_cuda.so", 2<<20, kindAlloc)
@@ -100,7 +100,7 @@ func TestAProgramThatAsksForManagedMemoryAloneHasAPartOfNoBytes(t *testing.T) {
 	e := event{kind: kindManaged, ptr: 1 << 32, size: 5 << 20}
 	e.frames[0] = at("/opt/engine")
 	p.ledger.apply(&e)
-	if got, ok := p.programs(); !ok || got != (share{}) {
+	if got, ok := p.programs(); !ok || got != (share{0, 1}) {
 		t.Errorf("its part is %+v, %v", got, ok)
 	}
 }
