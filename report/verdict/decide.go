@@ -74,6 +74,7 @@ func decide(x *examined, f findings) *settled {
 	if f.magnitude != nil && d.restsOn == "" {
 		d.take(*f.magnitude)
 	}
+	d.weighManaged(f.managed)
 	d.weighExperiments(s.experiments(), s.o.leftover())
 	d.confidence = s.confidenceOf(*d)
 	withoutRate(s)

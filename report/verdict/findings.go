@@ -13,6 +13,7 @@ type findings struct {
 	reserved  *finding // of memory that was handed out before and is filled
 	ages      *finding // of the generations of the allocator's blocks
 	sites     *finding // of what the driver was asked for, by place, while the program ran
+	managed   *finding // of managed memory that no account has
 	magnitude *finding // of a run that is too short for a trend
 }
 
@@ -23,6 +24,7 @@ func find(x *examined) findings {
 	f.objects = findObjects(x)
 	f.reserved = findReserved(x)
 	f.ages, f.sites = x.ages, findDriverSites(x)
+	f.managed = findManaged(x)
 	f.starting = findStart(x, f.trend)
 	if f.trend.of == keys || f.starting != nil { // a pool that fills counts nowhere else
 		f.refill = findRefills(x.judged, x.grow[keyIdle].Gained())

@@ -11,6 +11,8 @@ type pool struct {
 // pools are the driver's pools of stream-ordered memory, as they told last.
 type pools struct {
 	of map[uint64]pool
+	// told is set once one told something: with none left there is nothing in them.
+	told bool
 	// async is what the program held of stream-ordered memory when a pool told last.
 	async uint64
 	peak  uint64 // the most of it since then
@@ -32,7 +34,7 @@ func (p *pools) state(e *event, async uint64) {
 	if *into == nil {
 		*into = map[uint64]pool{}
 	}
-	(*into)[e.ptr] = told
+	(*into)[e.ptr], p.told = told, true
 	if e.flags&(slotTrim|slotLast) != 0 {
 		return
 	}
@@ -57,9 +59,12 @@ func (p *pools) dropDevice(device int16) {
 
 // now is what all pools together have, given what the program holds of their memory
 // now: between two looks what is freed stays in the pool, and what is allocated comes
-// out of it. False while no pool told anything.
+// out of it. Nothing once all that told are gone; false while no pool told anything.
 func (p *pools) now(async uint64) (pool, bool) {
 	var sum pool
+	if len(p.of) == 0 {
+		return sum, p.told
+	}
 	for _, one := range p.of {
 		sum.used += one.used
 		sum.reserved += one.reserved
@@ -74,7 +79,7 @@ func (p *pools) now(async uint64) (pool, bool) {
 	default:
 		sum.used = 0
 	}
-	return sum, len(p.of) > 0
+	return sum, true
 }
 
 // Trimmed is what the driver's pools of a process gave back when it exited, in bytes

@@ -46,9 +46,7 @@ func TestAPoolThatIsGoneIsNotAsked(t *testing.T) {
 		wantCells(t, e, map[string]int64{record.ColPools: 0})
 	}
 	e := run(t, launch{args: []string{tools.path("pools"), "reset"}})
-	if got, told := cells(e.reader, e.pid)[record.ColDriverPoolIdle]; told {
-		t.Errorf("the pools of a device that was reset have %d idle", got)
-	}
+	wantCells(t, e, map[string]int64{record.ColDriverPoolIdle: 0, record.ColDriverPoolReserved: 0})
 }
 
 func TestAPurgeTrimsTheDriversPoolsAtTheEndAndIsReceipted(t *testing.T) {

@@ -1,0 +1,52 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// findManaged is the finding about managed memory that the program asks the driver for
+// and does not give back, where no account has it: NVML counts managed memory for no
+// process (H100, driver 580), wherever it lies. Nil where there is none, or where it
+// shows in an account.
+func findManaged(x *examined) *finding {
+	asked := x.judged.cols[record.ColDriverManagedBytes]
+	if asked == nil || x.judged.untimed || !x.judged.asksItself() {
+		return nil
+	}
+	y := fillForward(slices.Clone(asked))
+	if y == nil {
+		return nil
+	}
+	g := x.judged.Examine(y, x.judged.question(keyLive, trend.ForReport()))
+	if !g.Growing() {
+		return nil
+	}
+	counted := 0.
+	for _, k := range [...]key{keyDevice, keyUntracked, keyHost} {
+		if x.grow[k].Growing() {
+			counted = math.Max(counted, x.grow[k].Amount())
+		}
+	}
+	if counted >= g.Amount()/2 {
+		return nil
+	}
+	return &finding{by: ByObjects, of: keyLive, owner: theProgram, score: .95, size: g.Gained(), why: fmt.Sprintf(
+		"managed memory that the program asked the driver for and has not given back grows by %s in %s; "+
+			"the driver counts it for no process", units.Bytes(g.Gained()), duration(spanOf(x, &g)))}
+}
+
+// weighManaged lets managed memory decide that no account has, where nothing grows or
+// something far smaller does.
+func (d *decision) weighManaged(f *finding) {
+	if f == nil || d.grows() && f.size <= dwarfs*d.size {
+		return
+	}
+	d.take(*f)
+	d.shares, d.lacking = nil, false
+}
