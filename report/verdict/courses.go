@@ -203,6 +203,12 @@ func (c *course) filling() (bytes, seconds float64, ok bool) {
 	return each * float64(h.Bound), left / l.rate(), true
 }
 
+// isFull reports whether the path is a container that had reached its bound by the last look.
+func (c *course) isFull() bool {
+	h := c.looks[len(c.looks)-1].holder
+	return h.Bound > 0 && h.Count > 0 && h.Length >= h.Bound
+}
+
 // between is how fast a series rose from one time to another, by the troughs of its
 // parts; NaN where too little is known.
 func (l *accounts) between(k key, from, to float64) float64 {

@@ -30,7 +30,7 @@ func findObjects(x *examined) *finding {
 	for i := range list {
 		c := &list[i]
 		_, _, fills := c.filling()
-		fills = fills && x.hasRoom(c)
+		fills = fills && x.hasRoom(c) || c.isFull()
 		if !c.rises() && !(fills && c.longer()) { // a cache that fills up is missed less and less
 			continue
 		}
@@ -233,6 +233,11 @@ func fillsUp(s *settled) string {
 func foundFilling(k key, c *course) *finding {
 	full, seconds, _ := c.filling()
 	h := c.looks[len(c.looks)-1].holder
+	if c.isFull() {
+		return &finding{by: ByObjects, of: k, owner: nobody, score: .9, why: fmt.Sprintf(
+			"%s has filled up: it has %s of at most %s elements, %s", c.path, units.Count(h.Length),
+			units.Count(h.Bound), units.Bytes(heldInAll(&h)))}
+	}
 	return &finding{by: ByObjects, of: k, owner: nobody, score: .9, why: fmt.Sprintf(
 		"%s fills up: it had %d of at most %d elements, and is full about %s later, with %s",
 		c.path, h.Length, h.Bound, duration(seconds), units.Bytes(full))}

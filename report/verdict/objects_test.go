@@ -68,6 +68,12 @@ func TestAContainerWithABoundWarmsUpHoweverStraightItRises(t *testing.T) {
 	if v.Verdict != None || !strings.Contains(v.Summary, want) {
 		t.Errorf("with one: %s", v.Summary)
 	}
+	// One that the last look, shortly before the end, found at its bound.
+	v = leak().lookedAt("deque train.history", each, 340).judge()
+	want = "deque train.history has filled up: it has 340 of at most 340 elements, 85.0 MiB"
+	if v.Verdict != None || !strings.Contains(v.Summary, want) {
+		t.Errorf("full: %s", v.Summary)
+	}
 	// One that could hold more than the device has is bounded by name alone.
 	p := leak().lookedAt("deque train.history", each, 1<<30)
 	p.meta.CapacityBytes = map[string]int64{record.LimitDevice: 80 * gib}
