@@ -33,7 +33,7 @@ func TestAStateThatGoesOnWithItsGraphGrewAndIsNoBatchThatIsTooLarge(t *testing.T
 	t.Parallel()
 	o := stateful(t, func(tenth int) float64 { return float64(tenth+1) * 1e8 })
 	if o.Reason != peak.Growing || !strings.HasPrefix(o.Sentence, "it grew for 8.80 s until") ||
-		!strings.Contains(o.Sentence, "read() local h (read.py:9 read) keeps the autograd graph of 700 steps") ||
+		!strings.Contains(o.Sentence, "read() local h (read.py:9 read) goes on with the graph of all 700 steps") ||
 		!strings.Contains(o.Advice(), "h = h.detach()") {
 		t.Errorf("%s: %s\n%s", o.Reason, o.Sentence, o.Advice())
 	}

@@ -11,7 +11,7 @@ import (
 // Metal's, where nobody read the heap: temporaries without an autorelease pool are
 // what such growth most often was, and what can be tried without knowing more. Empty
 // in all other cases.
-func (s *settled) untoldNext(f *Forecast) string {
+func untoldNext(s *settled, f *Forecast) string {
 	if s.class != HostGrowth || s.primary != keyHost || !s.usesDevice() || !cause.MaybeMetal(&s.run.Meta) ||
 		s.judged.series[keyHeap] != nil || s.toucher() != unknown || s.isPinned() {
 		return ""

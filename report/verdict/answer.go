@@ -116,7 +116,7 @@ func (s *settled) next(v *Verdict) string {
 		}
 		return v.Causes[0].Next
 	}
-	if text := s.untoldNext(v.Forecast); text != "" {
+	if text := untoldNext(s, v.Forecast); text != "" {
 		return text
 	}
 	if s.class == None && s.hazards() > 0 {

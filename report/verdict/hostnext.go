@@ -14,7 +14,7 @@ func (s *settled) hostNext(v *Verdict) string {
 	if h := hostHolder(s, v.Holders); h != nil {
 		return boundIt(h)
 	}
-	if text := s.noNameNext(); text != "" {
+	if text := noNameNext(s); text != "" {
 		return text
 	}
 	if place, _ := s.touchedAt(); place != "" && s.toucher() == theHost {
@@ -25,7 +25,7 @@ func (s *settled) hostNext(v *Verdict) string {
 
 // noNameNext is what to do where the program was asked who holds what came and no name led
 // to it, by whose code filled it; empty of another.
-func (s *settled) noNameNext() string {
+func noNameNext(s *settled) string {
 	const none = "no name was found that leads to it: "
 	switch library := s.filledBy(); {
 	case !s.lookedInVain():

@@ -33,7 +33,7 @@ const (
 	ColHostHeapFree       = "host_heap_free_bytes"
 	ColImported           = "imported_count"
 	ColThreads            = "thread_count"
-	ColReserved           = "reserved_bytes"
+	ColReserved           = "host_reserved_bytes"
 	ColLive               = "pool_live_bytes"
 	ColIdle               = "pool_idle_bytes"
 	ColNominal            = "pool_nominal_bytes"
