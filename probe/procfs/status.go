@@ -20,7 +20,9 @@ type Status struct {
 	Capabilities uint64
 }
 
-func unknownMemory() Memory { return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown} }
+func unknownMemory() Memory {
+	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
+}
 
 // ParseMemory reads the memory out of /proc/PID/status and stops after the last
 // figure that matters.
