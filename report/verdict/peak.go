@@ -13,7 +13,7 @@ func (v *Verdict) tellPeak(run *record.Run, about *settled) {
 	sure := v.Tier == Confirmed || v.Tier == Likely
 	m := peak.Of(run, peak.Growth{
 		Sure:  sure && v.Verdict != None && v.Verdict != Undecided,
-		Class: string(v.Verdict), Claim: v.Claim,
+		Class: string(v.Verdict), Claim: v.Claim, Bytes: v.rise(Live),
 	})
 	v.OOM, v.Peak, v.Composition = m.OOM, m.Peak, m.Composition
 	if m.Missing != "" {
@@ -28,6 +28,16 @@ func (v *Verdict) tellPeak(run *record.Run, about *settled) {
 			v.Next = cmp.Or(m.OOM.Advice(), v.Next)
 		}
 	}
+}
+
+// rise is by how much an account grew; 0 where that is unknown.
+func (v *Verdict) rise(a Account) int64 {
+	for _, row := range v.Accounts {
+		if row.Account == a && row.ChangeBytes != nil {
+			return *row.ChangeBytes
+		}
+	}
+	return 0
 }
 
 // OutOfMemory is what an answer begins with that says why a program ran out of memory.
