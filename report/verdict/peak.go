@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/peak"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -16,6 +17,9 @@ func (v *Verdict) tellPeak(run *record.Run, about *settled) {
 		Class: string(v.Verdict), Claim: v.Claim, Bytes: v.rise(Live),
 	})
 	v.OOM, v.Peak, v.Composition = m.OOM, m.Peak, m.Composition
+	if about != nil && v.Verdict == None && wasFull(m.OOM) {
+		v.takeBack(about)
+	}
 	if m.Missing != "" {
 		v.Missing = append(v.Missing, "peak: "+m.Missing)
 	}
@@ -28,6 +32,27 @@ func (v *Verdict) tellPeak(run *record.Run, about *settled) {
 			v.Next = cmp.Or(m.OOM.Advice(), v.Next)
 		}
 	}
+}
+
+// wasFull: the program ended because it had filled what memory it could have.
+func wasFull(o *peak.OOM) bool {
+	return o.Ended() && (o.Reason == peak.Growing || o.Reason == peak.Held)
+}
+
+// fullWords are the reason of an undecided. An allocator may wait for memory before it gives
+// up (JAX's for 10 s): what is live stands still then, and that is no sign of health.
+const fullWords = "the program stood still once its memory was full, and may have grown until then"
+
+// takeBack makes undecided of a verdict that no account grows.
+func (v *Verdict) takeBack(s *settled) {
+	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: true, why: fullWords}
+	s.confidence = s.confidenceOf(s.decision)
+	v.Verdict, v.Tier, v.Confidence = s.class, s.tier(), stat.Round(s.confidence)
+	v.RestsOn, v.score, v.scoreKind = s.restsOn, s.score, ""
+	v.DrivenBy, v.Background = s.drivenBy()
+	v.MoreMinutes = s.moreMinutes()
+	v.Summary = sentence(s.lead(), s.claim(v))
+	say(s, v)
 }
 
 // rise is by how much an account grew; 0 where that is unknown.
