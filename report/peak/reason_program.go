@@ -138,8 +138,8 @@ func (c *ooms) isHalfFound() bool {
 
 func sayModel(c *ooms) string {
 	if c.isHalfFound() {
-		return fmt.Sprintf("the model does not fit: while it was moved, %s were live, %s of them parameters for sure (the "+
-			"search for them ended early), %s more were asked for%s, and the limit is %s.",
+		return fmt.Sprintf("the model does not fit: while it was moved, %s were live, %s of them parameters "+
+			"for sure (the search for them ended early), %s more were asked for%s, and the limit is %s.",
 			units.Bytes(c.live), units.Bytes(c.of(parameters, buffers)), units.Bytes(c.Asked), c.at(),
 			units.Bytes(c.ceiling()))
 	}

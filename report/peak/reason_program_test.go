@@ -50,6 +50,8 @@ func TestAStateThatIsSmallBesideWhatLivesIsNotWhatDidNotFit(t *testing.T) {
 	if o.Reason == peak.OptimizerStep {
 		t.Errorf("without a growth: %s", o.Sentence)
 	}
+	most := peak.Growth{Sure: true, Class: "app-leak", Bytes: 70 << 30}
+	little := peak.Growth{Sure: true, Class: "app-leak", Bytes: 1 << 30}
 	small := func(d *record.OOM) { d.Model.Optimizer.State, d.Model.Optimizer.WithState = 1<<20, 1<<20 }
 	for name, c := range map[string]struct {
 		change func(*record.OOM)
@@ -58,14 +60,14 @@ func TestAStateThatIsSmallBesideWhatLivesIsNotWhatDidNotFit(t *testing.T) {
 	}{
 		"the optimizer asks":        {func(*record.OOM) {}, peak.Growth{}, true},
 		"another thread asks":       {func(d *record.OOM) { d.OtherThread = true }, peak.Growth{}, false},
-		"a closure's backward pass": {inside("torch/autograd/graph.py:869 _engine_run_backward"), peak.Growth{}, false},
-		"a closure's forward pass":  {inside("torch/nn/modules/module.py:1779 _wrapped_call_impl"), peak.Growth{}, false},
+		"a closure's backward pass": {inside("torch/autograd/graph.py:869 backward"), peak.Growth{}, false},
+		"a closure's forward pass":  {inside("torch/nn/modules/module.py:1779 _call"), peak.Growth{}, false},
 		"a small state": {func(d *record.OOM) {
 			small(d)
 			d.Model.Optimizer.Parameters = 2 << 20
 		}, peak.Growth{}, false},
-		"a growth that is most of it": {func(*record.OOM) {}, peak.Growth{Sure: true, Class: "app-leak", Bytes: 70 << 30}, false},
-		"a growth that is little":     {func(*record.OOM) {}, peak.Growth{Sure: true, Class: "app-leak", Bytes: 1 << 30}, true},
+		"a growth that is most of it": {func(*record.OOM) {}, most, false},
+		"a growth that is little":     {func(*record.OOM) {}, little, true},
 	} {
 		o := peak.OutOfMemory(detail(t, recorded(t, "optimizer"), c.change), c.growth)
 		if first := o.Reason == peak.OptimizerStep; first != c.first {

@@ -69,14 +69,14 @@ func TestOfAStateWithoutAnOptimizerASecondIsEnough(t *testing.T) {
 func TestAStreamThatFillsItsLimitInLessThanThreeSecondsGrew(t *testing.T) {
 	t.Parallel()
 	run := recorded(t, "recurrent")
-	live := [][]float64{{5902, 6203, 6353, 6574, 6806, 7011, 7187, 7354, 7576, 7814, 8039, 8220, 8469, 8683, 8847, 9023,
-		9135, 9306, 9457}, {0, 48, 66, 300, 496, 690, 898, 1080, 1262, 1548, 1704, 1912, 2224, 2484, 2640, 2848, 2978, 3058,
-		3058}}
+	live := [][]float64{{5902, 6203, 6353, 6574, 6806, 7011, 7187, 7354, 7576, 7814, 8039, 8220, 8469, 8683,
+		8847, 9023, 9135, 9306, 9457}, {0, 48, 66, 300, 496, 690, 898, 1080, 1262, 1548, 1704, 1912, 2224,
+		2484, 2640, 2848, 2978, 3058, 3058}}
 	run.Samples = record.NewSamples([]string{record.ColTime, record.ColLive}, live)
 	o := peak.OutOfMemory(run, peak.Growth{})
-	const want = "it grew for 2.88 s until it reached its limit of 3 GiB: stream() local h (train.py:184 stream) keeps " +
-		"the autograd graph of 116 steps of a module, with 232 MiB of their activations at least; it asked for 20.0 MiB " +
-		"at train.py:184 stream (module GRUCell)."
+	const want = "it grew for 2.88 s until it reached its limit of 3 GiB: stream() local h (train.py:184 " +
+		"stream) keeps the autograd graph of 116 steps of a module, with 232 MiB of their activations at " +
+		"least; it asked for 20.0 MiB at train.py:184 stream (module GRUCell)."
 	if o.Reason != peak.Growing || o.Sentence != want {
 		t.Errorf("%s: %s", o.Reason, o.Sentence)
 	}

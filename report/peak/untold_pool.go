@@ -27,8 +27,9 @@ func refusedNothing(run *record.Run, pid int) bool {
 }
 
 func sayTransient(o *OOM, limit limited) string {
-	return fmt.Sprintf("the step's peak is too high: it asked for %s more%s, and %s. Once it had failed, %s of that were "+
-		"allocated: the rest was taken, or cut into pieces that are too small, by what was run or compiled there.",
+	return fmt.Sprintf("the step's peak is too high: it asked for %s more%s, and %s. Once it had failed, %s "+
+		"of that were allocated: the rest was taken, or cut into pieces that are too small, by what was run or "+
+		"compiled there.",
 		units.Bytes(*o.AskedBytes), atSite(o), limit.words, units.Bytes(*o.LiveBytes))
 }
 
@@ -72,13 +73,13 @@ func tellKept(o *OOM, run *record.Run, limit limited) {
 	if len(o.Holders) > 0 {
 		h := &o.Holders[0]
 		who = fmt.Sprintf(", of them %s at least by %s", units.Bytes(h.Bytes), h.Path)
-		o.Saves = []Save{{"without what " + h.Path + " holds, at least " + units.Bytes(h.Bytes) + " less are live", h.Bytes,
-			ptr(*o.LiveBytes-h.Bytes+*o.AskedBytes <= limit.bytes)}}
+		text := "without what " + h.Path + " holds, at least " + units.Bytes(h.Bytes) + " less are live"
+		o.Saves = []Save{{text, h.Bytes, ptr(*o.LiveBytes-h.Bytes+*o.AskedBytes <= limit.bytes)}}
 	}
 	o.Reason = Held
-	o.Sentence = fmt.Sprintf("%s of %s allocated are arrays that Python holds%s; it asked for %s more%s, and %s.",
-		units.Bytes(keptOf(o, run, limit)), units.Bytes(*o.LiveBytes), who, units.Bytes(*o.AskedBytes), atSite(o),
-		limit.words)
+	o.Sentence = fmt.Sprintf("%s of %s allocated are arrays that Python holds%s; it asked for %s more%s, and "+
+		"%s.", units.Bytes(keptOf(o, run, limit)), units.Bytes(*o.LiveBytes), who, units.Bytes(*o.AskedBytes),
+		atSite(o), limit.words)
 }
 
 // ofDevice are holders of a device's memory that still held it when they were seen.

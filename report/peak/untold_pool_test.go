@@ -26,18 +26,18 @@ func jaxRun(text string, live int64, refused float64) *record.Run {
 
 // Messages of JAX 0.10, shortened.
 const (
-	notTuned = "NOT_FOUND: Failed to get configs for: 3 out of 6 instructions.\nEXECUTION FAILED: RESOURCE_EXHAUSTED: " +
-		"Out of memory while trying to allocate 797.25MiB with allocator GPU_0_bfc on device 0."
-	notRun = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 16.00MiB with allocator GPU_0_bfc on device 0. " +
-		"[executable_name='jit__lambda']"
+	notTuned = "NOT_FOUND: Failed to get configs for: 3 out of 6 instructions.\nEXECUTION FAILED: " +
+		"RESOURCE_EXHAUSTED: Out of memory while trying to allocate 797.25MiB with allocator GPU_0_bfc on device 0."
+	notRun = "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 16.00MiB with allocator GPU_0_bfc " +
+		"on device 0. [executable_name='jit__lambda']"
 )
 
 func TestAPoolThatIsFreeOnceTheProgramFailedWasTakenByTheStep(t *testing.T) {
 	t.Parallel()
 	o := peak.OutOfMemory(jaxRun(notTuned, 50331648, 0), peak.Growth{})
-	const want = "the step's peak is too high: it asked for 797 MiB more at train.py:254 jaxstep, and its pool may have " +
-		"2.99 GiB. Once it had failed, 48.0 MiB of that were allocated: the rest was taken, or cut into pieces that are " +
-		"too small, by what was run or compiled there."
+	const want = "the step's peak is too high: it asked for 797 MiB more at train.py:254 jaxstep, and its pool may " +
+		"have 2.99 GiB. Once it had failed, 48.0 MiB of that were allocated: the rest was taken, or cut into " +
+		"pieces that are too small, by what was run or compiled there."
 	if o.Reason != peak.Activations || o.Sentence != want || !strings.Contains(o.Advice(), "jax.checkpoint") {
 		t.Errorf("%s: %s\n%s", o.Reason, o.Sentence, o.Advice())
 	}
@@ -59,7 +59,8 @@ func TestAPoolThatIsFullOfArraysIsHeldByWhomALookSaw(t *testing.T) {
 	gone := list
 	gone.Gone = true
 	run.Events = append(run.Events,
-		record.Event{TMs: 10019, PID: 7, Kind: record.KindHolders, Holders: []record.Holder{{Host: true, Bytes: 9}, list}},
+		record.Event{TMs: 10019, PID: 7, Kind: record.KindHolders,
+			Holders: []record.Holder{{Host: true, Bytes: 9}, list}},
 		record.Event{TMs: 17400, PID: 7, Kind: record.KindHolders, Holders: []record.Holder{gone}})
 	o := peak.OutOfMemory(run, peak.Growth{})
 	const want = "2.98 GiB of 2.98 GiB allocated are arrays that Python holds, of them 1.08 GiB at least by list " +
