@@ -28,8 +28,8 @@ func refusedNothing(run *record.Run, pid int) bool {
 
 func sayTransient(o *OOM, limit limited) string {
 	return fmt.Sprintf("the step's peak is too high: it asked for %s more%s, and %s. Once it had failed, %s "+
-		"of that were allocated: the rest was taken, or cut into pieces that are too small, by what was run or "+
-		"compiled there.",
+		"of that were allocated: the rest was taken, or cut into pieces that are too small, by what was "+
+		"run or compiled there.",
 		units.Bytes(*o.AskedBytes), atSite(o), limit.words, units.Bytes(*o.LiveBytes))
 }
 
@@ -77,8 +77,8 @@ func tellKept(o *OOM, run *record.Run, limit limited) {
 		o.Saves = []Save{{text, h.Bytes, ptr(*o.LiveBytes-h.Bytes+*o.AskedBytes <= limit.bytes)}}
 	}
 	o.Reason = Held
-	o.Sentence = fmt.Sprintf("%s of %s allocated are arrays that Python holds%s; it asked for %s more%s, and "+
-		"%s.", units.Bytes(keptOf(o, run, limit)), units.Bytes(*o.LiveBytes), who, units.Bytes(*o.AskedBytes),
+	o.Sentence = fmt.Sprintf("%s of %s allocated are arrays that Python holds%s; it asked for %s more%s, "+
+		"and %s.", units.Bytes(keptOf(o, run, limit)), units.Bytes(*o.LiveBytes), who, units.Bytes(*o.AskedBytes),
 		atSite(o), limit.words)
 }
 
