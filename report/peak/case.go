@@ -1,6 +1,7 @@
 package peak
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gpumem/gpumem/tracer/record"
@@ -129,20 +130,17 @@ func (c *ooms) share(bytes int64) float64 {
 // within reports whether a frame of the stack is of a file and, where one is given,
 // of a function. Files are told by the end of their path.
 func (c *ooms) within(file string, functions ...string) bool {
-	for _, frame := range c.Stack {
-		path, rest, _ := strings.Cut(strings.ReplaceAll(frame, `\`, "/"), ".py:")
-		_, function, _ := strings.Cut(rest, " ")
-		if !strings.Contains(path+".py", file) {
-			continue
-		}
-		if len(functions) == 0 {
+	for i := range c.Stack {
+		if c.isAt(i, file, functions...) {
 			return true
-		}
-		for _, f := range functions {
-			if function == f {
-				return true
-			}
 		}
 	}
 	return false
+}
+
+// isAt is within, for one frame.
+func (c *ooms) isAt(frame int, file string, functions ...string) bool {
+	path, rest, _ := strings.Cut(strings.ReplaceAll(c.Stack[frame], `\`, "/"), ".py:")
+	_, function, _ := strings.Cut(rest, " ")
+	return strings.Contains(path+".py", file) && (len(functions) == 0 || slices.Contains(functions, function))
 }

@@ -94,6 +94,7 @@ type Growth struct {
 	Sure  bool   // confirmed or likely
 	Class string // app-leak …
 	Claim string
+	Bytes int64 // by which what is live grew; 0 is unknown
 }
 
 // OutOfMemory is why the run's program ran out of memory, nil when it never did.

@@ -62,10 +62,15 @@ func saveSummed(c *ooms) []Save {
 }
 
 // isUncut: one pass that grew for seconds, step by step of a recurrent module: its state
-// went on with the graph of all steps before.
+// went on with the graph of all steps before. Where something is trained, a long sequence
+// may take a while as well before its backward pass comes.
 func isUncut(c *ooms) bool {
-	const seconds, uses = 3, 16
-	return c.records() && c.Graph != nil && c.Graph.Uses >= uses && c.rose >= seconds && !c.keepsPasses()
+	const trained, untrained, uses = 3, 1, 16 // seconds, seconds
+	least := float64(trained)
+	if c.isUntrained() {
+		least = untrained
+	}
+	return c.records() && c.Graph != nil && c.Graph.Uses >= uses && c.rose >= least && !c.keepsPasses()
 }
 
 func sayUncut(c *ooms) string {

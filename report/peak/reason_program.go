@@ -11,9 +11,33 @@ import (
 // The reasons that lie with the program.
 
 // isFirstStep: inside the optimizer's step, some of its state is there and some is
-// not.
+// not. A state that is small beside what lives is not what did not fit.
 func isFirstStep(c *ooms) bool {
-	return c.within("torch/optim/") && c.Model.Optimizer != nil && (c.expected() > 0 || c.isUnstored())
+	if c.Model.Optimizer == nil || !c.isStepping() || c.outgrew() {
+		return false
+	}
+	const part = .1
+	if c.isUnstored() {
+		return c.share(c.of(gradients)) >= part // its state comes to as much
+	}
+	return c.share(c.expected()) >= part
+}
+
+// isStepping: the optimizer itself asks, and no forward or backward pass of a closure that
+// it calls.
+func (c *ooms) isStepping() bool {
+	if c.OtherThread {
+		return false // the stack is not that of who asked
+	}
+	for i := range c.Stack { // innermost first
+		switch {
+		case c.isAt(i, "torch/optim/"):
+			return true
+		case c.isAt(i, "torch/autograd/"), c.isAt(i, "torch/nn/modules/module.py"):
+			return false
+		}
+	}
+	return false
 }
 
 // isUnstored: the optimizer keeps its state only once the first step is over (SGD), and
@@ -62,7 +86,7 @@ func saveOptimizer(c *ooms) []Save {
 
 // isLoading: inside torch.load, beside parameters that are there already.
 func isLoading(c *ooms) bool {
-	return c.within("torch/serialization.py") && c.of(parameters, tensors) > 0
+	return c.within("torch/serialization.py") && c.of(parameters, tensors) > 0 && !c.outgrew()
 }
 
 func sayLoading(c *ooms) string {
@@ -79,6 +103,12 @@ func saveLoading(c *ooms) []Save {
 // grew: the verdict is sure of a growth, and not of the host's memory.
 func grew(c *ooms) bool { return c.growth.Sure && c.growth.Class != "host-growth" }
 
+// outgrew: what grew for sure is most of what lives, so that nothing else is the reason.
+func (c *ooms) outgrew() bool {
+	const part = .5
+	return grew(c) && c.share(c.growth.Bytes) >= part
+}
+
 func sayGrowth(c *ooms) string {
 	text := fmt.Sprintf("it grew until %s, with %s live", c.full(), units.Bytes(c.live))
 	if c.growth.Claim != "" {
@@ -87,13 +117,32 @@ func sayGrowth(c *ooms) string {
 	return text + "."
 }
 
-// isModel: nearly all is parameters.
+// isModel: nearly all is parameters. Of a model that is on its way to the device, a search
+// that ended early has not found them all.
 func isModel(c *ooms) bool {
 	const part = .6
-	return c.share(c.of(parameters, buffers)) >= part && c.of(gradients, optimizer) == 0
+	known := c.of(parameters, buffers)
+	if c.isHalfFound() {
+		known += c.of(unseen)
+	}
+	return c.share(known) >= part && c.of(gradients, optimizer) == 0
+}
+
+// isMoved: a module takes its parameters to the device, or to another type, one by one.
+func (c *ooms) isMoved() bool { return c.within("torch/nn/modules/module.py", "_apply") }
+
+// isHalfFound: parameters of a model that is moved are among what nobody has named yet.
+func (c *ooms) isHalfFound() bool {
+	return c.isMoved() && c.Incomplete && c.of(activations) == 0 && c.of(parameters) > 0
 }
 
 func sayModel(c *ooms) string {
+	if c.isHalfFound() {
+		return fmt.Sprintf("the model does not fit: while it was moved, %s were live, %s of them parameters "+
+			"for sure (the search for them ended early), %s more were asked for%s, and the limit is %s.",
+			units.Bytes(c.live), units.Bytes(c.of(parameters, buffers)), units.Bytes(c.Asked), c.at(),
+			units.Bytes(c.ceiling()))
+	}
 	return fmt.Sprintf("the model does not fit: %s of parameters were there, %s more were asked for%s, and the "+
 		"limit is %s.", units.Bytes(c.of(parameters, buffers)), units.Bytes(c.Asked), c.at(), units.Bytes(c.ceiling()))
 }
@@ -134,8 +183,11 @@ func saveHeld(c *ooms) (saves []Save) {
 	return saves
 }
 
-// isStep: what the step makes is the largest part.
+// isStep: what the step makes is the largest part. A model that is moved is no step.
 func isStep(c *ooms) bool {
+	if c.isMoved() {
+		return false
+	}
 	step := c.of(unseen, activations, tensors)
 	const part = .4
 	return c.share(step) >= part || step > c.of(parameters, gradients, optimizer, buffers)

@@ -7,25 +7,25 @@ import "github.com/gpumem/gpumem/tracer/record"
 // share.
 const riseParts = 8
 
-// point is the live bytes at a time, in milliseconds.
-type point struct{ at, live float64 }
+// point is a value, such as the live bytes, at a time in milliseconds.
+type point struct{ at, value float64 }
 
 // roseFor is for how many milliseconds before a time a process's live bytes rose steadily,
 // from an eighth of what they came to; 0 where they did not.
 func roseFor(samples *record.Samples, pid int, until float64) float64 {
-	points := livePoints(samples, pid, until)
+	points := pointsOf(samples, record.ColLive, pid, until)
 	if len(points) < 2*riseParts {
 		return 0
 	}
 	last := points[len(points)-1]
 	from := len(points) - 1
-	for from > 0 && points[from].live > last.live/riseParts {
+	for from > 0 && points[from].value > last.value/riseParts {
 		from--
 	}
 	points = points[from:]
 	first := points[0]
-	even := (last.live - first.live) / riseParts
-	before := first.live
+	even := (last.value - first.value) / riseParts
+	before := first.value
 	for part := 1; part <= riseParts; part++ {
 		now := at(points, first.at+float64(part)*(last.at-first.at)/riseParts)
 		if rise := now - before; !(rise >= even/3 && rise <= even*3) || even <= 0 {
@@ -38,23 +38,23 @@ func roseFor(samples *record.Samples, pid int, until float64) float64 {
 
 // at is the last known value up to a time.
 func at(points []point, when float64) float64 {
-	value := points[0].live
+	value := points[0].value
 	for _, p := range points {
 		if p.at > when {
 			break
 		}
-		value = p.live
+		value = p.value
 	}
 	return value
 }
 
-// livePoints are the known live bytes of a process up to a time.
-func livePoints(samples *record.Samples, pid int, until float64) (points []point) {
+// pointsOf are the known values of a column for a process up to a time.
+func pointsOf(samples *record.Samples, column string, pid int, until float64) (points []point) {
 	if samples == nil {
 		return nil
 	}
 	times, pids := samples.Column(record.ColTime), samples.Column(record.ColPID)
-	for i, v := range samples.Column(record.ColLive) {
+	for i, v := range samples.Column(column) {
 		other := i < len(pids) && !record.IsUnknown(pids[i]) && int(pids[i]) != pid
 		if !other && !record.IsUnknown(v) && i < len(times) && times[i] <= until {
 			points = append(points, point{times[i], v})

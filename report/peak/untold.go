@@ -77,6 +77,10 @@ func (s *seen) byText(o *OOM, run *record.Run, g Growth) {
 		o.Reason = Growing
 		o.Sentence = fmt.Sprintf("it grew until it was refused %s more%s%s.", units.Bytes(*o.AskedBytes),
 			atSite(o), grownText(g, ": "))
+	case s.isTransient(o, run):
+		o.Reason, o.Sentence, o.next = Activations, sayTransient(o, limit), adviceTransient(o)
+	case keptOf(o, run, limit) > 0:
+		tellKept(o, run, limit)
 	case o.LimitBytes != nil && o.LiveBytes != nil:
 		o.Sentence = fmt.Sprintf("%s: %s were allocated, and it asked for %s more%s.", limit.words,
 			units.Bytes(*o.LiveBytes), units.Bytes(*o.AskedBytes), atSite(o))

@@ -3,6 +3,7 @@ package verdict
 import (
 	"cmp"
 
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/peak"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -13,9 +14,12 @@ func (v *Verdict) tellPeak(run *record.Run, about *settled) {
 	sure := v.Tier == Confirmed || v.Tier == Likely
 	m := peak.Of(run, peak.Growth{
 		Sure:  sure && v.Verdict != None && v.Verdict != Undecided,
-		Class: string(v.Verdict), Claim: v.Claim,
+		Class: string(v.Verdict), Claim: v.Claim, Bytes: v.rise(Live),
 	})
 	v.OOM, v.Peak, v.Composition = m.OOM, m.Peak, m.Composition
+	if about != nil && v.Verdict == None && wasFull(m.OOM) {
+		v.takeBack(about)
+	}
 	if m.Missing != "" {
 		v.Missing = append(v.Missing, "peak: "+m.Missing)
 	}
@@ -28,6 +32,37 @@ func (v *Verdict) tellPeak(run *record.Run, about *settled) {
 			v.Next = cmp.Or(m.OOM.Advice(), v.Next)
 		}
 	}
+}
+
+// wasFull: the program ended because it had filled what memory it could have.
+func wasFull(o *peak.OOM) bool {
+	return o.Ended() && (o.Reason == peak.Growing || o.Reason == peak.Held)
+}
+
+// fullWords are the reason of an undecided. An allocator may wait for memory before it gives
+// up (JAX's for 10 s): what is live stands still then, and that is no sign of health.
+const fullWords = "the program stood still once its memory was full, and may have grown until then"
+
+// takeBack makes undecided of a verdict that no account grows.
+func (v *Verdict) takeBack(s *settled) {
+	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: true, why: fullWords}
+	s.confidence = s.confidenceOf(s.decision)
+	v.Verdict, v.Tier, v.Confidence = s.class, s.tier(), stat.Round(s.confidence)
+	v.RestsOn, v.score, v.scoreKind = s.restsOn, s.score, ""
+	v.DrivenBy, v.Background = s.drivenBy()
+	v.MoreMinutes = s.moreMinutes()
+	v.Summary = sentence(s.lead(), s.claim(v))
+	say(s, v)
+}
+
+// rise is by how much an account grew; 0 where that is unknown.
+func (v *Verdict) rise(a Account) int64 {
+	for _, row := range v.Accounts {
+		if row.Account == a && row.ChangeBytes != nil {
+			return *row.ChangeBytes
+		}
+	}
+	return 0
 }
 
 // OutOfMemory is what an answer begins with that says why a program ran out of memory.

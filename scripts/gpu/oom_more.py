@@ -175,6 +175,7 @@ def retry():
             try: print(work(n)); return
             except RuntimeError as error:
                 if not twin: errors.append(error)
+            if twin: torch.cuda.empty_cache()  # else blocks of the size before are in the way
         print(work(240))
 @truth("growth|no-grad")
 def stream():

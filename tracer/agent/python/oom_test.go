@@ -52,7 +52,7 @@ func TestAProgramThatRunsOutOfMemoryTellsWhatItHeldAndEndsAsWithoutUs(t *testing
 	if d.Allocated == nil || sum != *d.Allocated || d.Asked != 100*mib || d.Count != 3 {
 		t.Errorf("categories sum to %d: %+v", sum, d)
 	}
-	if !strings.HasSuffix(d.Site, "oom.py:27 forward") || d.Model.Optimizer == nil ||
+	if !strings.HasSuffix(d.Site, "oom.py:28 forward") || d.Model.Optimizer == nil ||
 		d.Model.Optimizer.Parameters != 12*mib || d.Model.Optimizer.WithState != 4*mib {
 		t.Errorf("site %q, model %+v", d.Site, d.Model)
 	}

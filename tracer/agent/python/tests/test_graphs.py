@@ -7,6 +7,7 @@ import unittest.mock
 
 import torch
 from gpumem_agent.frameworks import torch as adapter
+from gpumem_agent.frameworks import torch_blocks
 from gpumem_agent.frameworks.torch_graphs import Graph
 from gpumem_agent.holders import graphs
 from gpumem_agent.holders.graphs import STEPS, Graphs
@@ -21,6 +22,15 @@ class Unarmed:
 
 def loss():
     return torch.operation("Mean", torch.operation("Linear", torch.empty(MIB)))
+
+
+class RolesTest(unittest.TestCase):
+    def test_a_search_that_ends_early_tells_the_types_of_what_it_found(self):
+        parameters = [torch.nn.Parameter(torch.empty(512)) for _ in range(2 * torch_blocks.LOOKS)]
+        roles = torch_blocks.Roles(adapter.open_framework(torch, Unarmed), 0)  # late at once
+        self.assertFalse(roles.complete)
+        found = roles.facts["parameter_dtypes"]["float32"]
+        self.assertTrue(0 < found < 512 * len(parameters), found)
 
 
 class GraphsTest(unittest.TestCase):

@@ -15,6 +15,7 @@ class Model(torch.nn.Module):
 
 
 model = Model()
+wrapper = torch.optim.SGD(model.weights)  # of the same parameters, as Lightning has one
 optimizer = torch.optim.SGD(model.weights)
 torch.cuda.fill(model.weights[0], 4 * MIB)
 optimizer.state[model.weights[0]] = {"momentum_buffer": torch.empty(4 * MIB)}

@@ -45,6 +45,7 @@ class Roles:
         self.graph = None  # torch_makers.Graph, behind the activations
         self.seconds = 0.0  # that the scan took
         self.facts = {}  # numbers about the model, for the reasons of an out-of-memory
+        self._stepped = {}  # by the id of an optimizer's parameter, whether it has state
         with plainly(self._torch):
             if optimizers is None:
                 self._find()
@@ -79,7 +80,7 @@ class Roles:
         self.facts["training"] = any(vars(m).get("training") is True for m in owners)
         for reference in tensors:
             if self._is_late():
-                return
+                break
             tensor = self._alive(reference)
             try:
                 if tensor is not None:
@@ -93,18 +94,22 @@ class Roles:
 
     def _optimizer(self, optimizer):
         """Its parameters, and its state so far: at the first step there is state
-        for some of them only."""
+        for some of them only. A parameter counts once, also where another optimizer
+        has it, such as a wrapper of the first (Lightning's)."""
         state = vars(optimizer).get("state") or {}
         total = with_state = held = 0
         for group in list(optimizer.param_groups):
             for parameter in list(group["params"]):
                 size = self._note(parameter, PARAMETERS, parameter)
-                total += size
+                known = self._stepped.get(id(parameter))
+                if known is None:
+                    total += size
                 own_state = state.get(parameter) or {}
                 found = [self._note(t, OPTIMIZER, parameter) for t in _tensors(own_state)]
-                if found:
+                if found and not known:
                     with_state += size
                     held += sum(found)
+                self._stepped[id(parameter)] = known or bool(found)
         name = type(optimizer).__name__
         told = self.facts.setdefault("optimizer", {"name": name})
         for key, value in (("parameter_bytes", total), ("with_state_bytes", with_state)):
