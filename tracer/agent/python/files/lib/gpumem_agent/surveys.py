@@ -154,6 +154,7 @@ class Surveys:
         """Looks for holders, on any thread. Returns whether that is possible."""
         from gpumem_agent import atomic
         from gpumem_agent.holders import running
+        from gpumem_agent.holders.siblings import is_below
 
         if not atomic.POSSIBLE:
             return False
@@ -177,7 +178,7 @@ class Surveys:
             # Within a moment a holder that grows may have got nothing; and what a look had
             # no time for is not gone.
             again = {entry["path"] for entry in told}
-            told += [entry for entry in self._told if entry["path"] not in again]
+            told += [e for e in self._told if e["path"] not in again and not is_below(e["path"], again)]
         self._notes = self._notes[-1:] + [(own.monotonic(), noted)]
         self._told = told
         self._notes_graphs = True

@@ -36,6 +36,7 @@ The modules, each importing only those above it:
   upward     referrers, level by level, of a program that stands still
   register   what lived at one moment
   contents   what the elements of a container take beyond themselves
+  siblings   which dictionaries are told in place of their entries
   naming     from arrays and paths to holders with bytes and counts
   classes    the class that gained objects, where no container did
   growing    what grows by itself: buffers, a pickler's memo, a database in memory

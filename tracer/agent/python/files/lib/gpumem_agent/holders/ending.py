@@ -25,7 +25,7 @@ def find(process, deadline):
     arrays = living.arrays(frameworks)
     recent = late(arrays, process.survivors)
     finder = _finder(frameworks, deadline)
-    holders = Holders(deadline, finder)
+    holders = Holders(deadline, finder, getattr(process.survivors, "met", None))
     holders.state = state_of(arrays)
     if garbage.is_off() and process.survivors is not None:
         if not atomic.POSSIBLE or not garbage.add(holders, process.survivors, frameworks):

@@ -170,13 +170,13 @@ def _named(chain, at, modules):
     if id(parent) in modules:
         return Filler(key_of(parent, child), modules[id(parent)][1], False)
     if type(parent) is dict and at > 1 and owns(chain[at - 2], parent):
-        if _module_with(chain, at) is not None:
+        if module_with(chain, at) is not None:
             return None
         return Filler(key_of(parent, child), _file_of(chain[at - 2]), True)
     if type(parent) is dict and at > 2 and is_a(chain[at - 3], THREAD_LOCAL):
         above = _named(chain, at - 3, modules)
         return Filler(key_of(parent, child), above.file if above else "", True)
-    module = _module_with(chain, at - 1)
+    module = module_with(chain, at - 1)
     if module is not None and not is_container(module):
         return Filler(key_of(parent, child), _file_of(module), True)
     if module is not None or type(parent) in (dict, list, tuple, set, frozenset):
@@ -196,7 +196,7 @@ def _named(chain, at, modules):
     return None
 
 
-def _module_with(chain, at):
+def module_with(chain, at):
     """The module that has its parts in the dictionary at a place of a chain, or None."""
     if not is_a(chain[at], dict):
         return None

@@ -9,6 +9,7 @@ from gpumem_agent.holders.bounds import bound
 from gpumem_agent.holders.kinds import is_a
 from gpumem_agent.holders.lines import ADDERS, Filler, is_cache, name_of, places
 from gpumem_agent.holders.living import GROWING, LARGE
+from gpumem_agent.holders.siblings import Siblings, is_below
 from gpumem_agent.own import own
 
 MAX_NAMED = 64  # arrays whose referrers are walked at a time
@@ -26,7 +27,7 @@ def with_gone(found, told):
     has been given up since; most bytes first. Beside a device nobody looks at the end
     for what the host holds."""
     left = {entry["path"] for entry in found}
-    lost = [entry for entry in told if entry["path"] not in left]
+    lost = [e for e in told if e["path"] not in left and not is_below(e["path"], left)]
     word = " (gone at the end)"
     lost = [entry if entry.get("host") else dict(entry, path=entry["path"] + word) for entry in lost]
     return sorted(found + lost, key=lambda entry: -entry["bytes"])
@@ -52,9 +53,9 @@ def state_of(arrays):
 
 class Holders:
     """Holders by path. A finder tells names: upward.Upwards
-    or running.Downwards."""
+    or running.Downwards. Met are keys of dictionaries: see siblings."""
 
-    def __init__(self, deadline, finder):
+    def __init__(self, deadline, finder, met=None):
         self.native = {}  # identity: what keeps an array
         self.state = set()  # groups of the model's parameters; see state_of
         self._deadline = deadline
@@ -63,6 +64,8 @@ class Holders:
         self.facts = {}  # path: further keys of record.Holder
         self._groups = {}  # path of plain containers: {group: arrays}
         self._lengths = {}  # path: {identity of a container: elements}
+        self._siblings = Siblings({} if met is None else met)
+        self._inside = set()  # identities of containers that another one is told for
         self.path_of = {}  # identity of a counted array: its path
         self._counted = set()
         self._nameless = []  # arrays that no path leads to, and why
@@ -75,6 +78,23 @@ class Holders:
         while left and (left is arrays or own.monotonic() < self._deadline):
             self._name_some(_representatives(left), by_identity)
             left = [a for a in left if a.identity not in self._counted]
+        self._put_together(by_identity)
+
+    def _put_together(self, arrays):
+        """Tells dictionaries in place of their entries; see siblings."""
+        together = {old: new for old, new in self._siblings.together().items() if old in self.found}
+        for old, (path, entry) in together.items():
+            self.add(path, *self.found.pop(old), entry.facts)
+            self.facts.pop(old, None)
+            self._groups.pop(old, None)
+            self._inside.update(self._lengths.pop(old, {}))
+            self._lengths.setdefault(path, {})[entry.identity] = entry.facts.get("length", 0)
+            if entry.is_plain:
+                self._groups.setdefault(path, {})
+        for identity, path in self.path_of.items():
+            if path in together and identity in arrays:
+                self.path_of[identity] = together[path][0]
+                self._note_group(arrays[identity])
 
     def _name_some(self, chosen, by_identity):
         names = self._finder.names(chosen)
@@ -88,6 +108,7 @@ class Holders:
         for name in names.values():
             if name.is_plain:
                 self._groups.setdefault(texts[name], {})
+            self._siblings.note(texts[name], name.entries)
         self._note_facts((texts[n], n) for n in names.values())
         for array in chosen:
             self._note_group(array)
@@ -126,7 +147,7 @@ class Holders:
 
     def named(self):
         """Identities of the containers that were named."""
-        return {i for lengths in self._lengths.values() for i in lengths}
+        return self._inside.union(*self._lengths.values())
 
     def places(self):
         """{path: identities of the containers that have it}."""

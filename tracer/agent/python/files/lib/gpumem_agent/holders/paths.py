@@ -28,10 +28,12 @@ from gpumem_agent.holders.kinds import (
     script_name,
     variable_of,
 )
-from gpumem_agent.holders.lines import LOGGED, Filler, assigned, filler
+from gpumem_agent.holders.lines import LOGGED, Filler, assigned, filler, module_with
 from gpumem_agent.holders.living import GROWING
 
 PLAIN = (list, tuple, dict, collections.OrderedDict, collections.deque)
+MOST_KEYS = 16  # of a dictionary whose entries a path tells by them
+MOST_ENTRIES = 2  # of such dictionaries on a path, the outermost, that are told of
 
 
 class Local:
@@ -47,10 +49,17 @@ class Local:
         self.line = line  # its first
 
 
+class Entry:
+    """One of the few entries of a dictionary on a path, and what the dictionary itself would
+    be told with. It keeps no object. See siblings."""
+
+    __slots__ = ("identity", "path", "key", "keys", "rest", "facts", "is_plain")
+
+
 class Name:
     """What is left of a Path when its objects are let go."""
 
-    __slots__ = ("text", "container", "of_container", "facts", "is_plain")
+    __slots__ = ("text", "container", "of_container", "facts", "is_plain", "entries")
 
     def __init__(self, path):
         self.text = str(path)
@@ -58,6 +67,7 @@ class Name:
         self.of_container = None if path.container is None else path.of_container()
         self.facts = path.facts()
         self.is_plain = path.is_plain()
+        self.entries = path.entries()
 
 
 class Path:
@@ -69,6 +79,7 @@ class Path:
         self._modules = modules
         self._parts = [self._root(chain[0], modules)]
         self._before = None  # text up to the container
+        self._keyed = []  # places of dictionaries before it, each with its parts up to there
         elements = {n: self._part(n) for n in range(len(chain))}
         self._elements = {n: part for n, part in elements.items() if part}
         many = [n for n in self._elements if stands_for_many(chain[n])]
@@ -78,6 +89,7 @@ class Path:
             at = self._step(at)
         if self.container is None and many:
             self.container, self._before = chain[self._last], self._before_last
+            self._keyed = [pair for pair in self._keyed if pair[0] < self._last]
         self._text = tidy("".join(self._parts))
 
     def __str__(self):
@@ -91,25 +103,44 @@ class Path:
     def facts(self):
         """What more is known of the container: its elements, and how many it can
         have at most, as keys of record.Holder."""
-        at = self._at()
+        # What is at the end of a path without a container was assigned to that end.
+        return self._facts(self._at(), self._at() - (self.container is None))
+
+    def entries(self):
+        """The Entries of the dictionaries with few that are on the way to the container."""
+        return tuple(self._entry(*pair) for pair in self._keyed[:MOST_ENTRIES])
+
+    def _entry(self, at, parts):
+        entry, keyed = Entry(), self.chain[at]
+        entry.identity = id(keyed)
+        entry.path = "%s %s" % (word_for(keyed), tidy("".join(self._parts[:parts])))
+        entry.key = str.__hash__(key_of(keyed, self.chain[at + 1]))
+        entry.keys = frozenset(str.__hash__(k) for k in list(dict.keys(keyed)) if isinstance(k, str))
+        entry.rest = tidy("".join(self._parts[parts + 1 :]))
+        entry.facts = self._facts(at, at, at + 1)
+        entry.is_plain = all(type(item) in PLAIN for item in self.chain[at:-1])
+        return entry
+
+    def _facts(self, at, behind, end=None):
+        """The same of what is at a place. What was assigned stands behind another, and what
+        says how full it is before an end."""
         facts = {
             "filled": filler(self.chain, at, self._modules),
-            # What is at the end of a path without a container was assigned to that end.
-            "assigned": assigned(self.chain, at - (self.container is None), self._modules),
+            "assigned": assigned(self.chain, behind, self._modules),
         }
-        kind = elements_of(self.chain[self._at()])
+        kind = elements_of(self.chain[at])
         if kind:
             facts["kind"] = kind
         if kind == "log-records-kept":  # whoever logs adds to it
             facts["filled"] = (Filler(LOGGED, "", True),)
-        for item in self.chain:
+        for item in self.chain[:end]:
             known = filling(item)
             if known is not None:
                 return {"length": known[0], "bound": known[1], **facts}
-        container = self.chain[self._at()]
+        container = self.chain[at]
         if type(container) in GROWING:
             facts["length"] = len(container)
-            facts["numbers"] = numbers_of(self.chain, self._at(), self._modules)
+            facts["numbers"] = numbers_of(self.chain, at, self._modules)
         elif self.container is not None and parts_of(container):
             facts["length"] = sum(map(dict.__len__, parts_of(container)))
         return facts
@@ -188,14 +219,14 @@ class Path:
         if is_a(parent, dict) and not _is_value(parent, child):
             self._parts.append(" key")
         elif is_a(parent, dict):
-            self._add(parent, key_of(parent, child), at == 0)
+            self._add(at, key_of(parent, child))
         elif is_a(parent, SEQUENCES):
             self._variadic(parent)
         elif is_a(parent, LRU_CACHE):
             self._variadic(parent)
         elif at > 0 and self.container is None and _is_own(parent):
             # What waits for it is a library's: the function says more.
-            self._parts = ["%s()" % code_of(parent).co_name, _attribute(parent, child)]
+            self._parts, self._keyed = ["%s()" % code_of(parent).co_name, _attribute(parent, child)], []
         elif context_variable(self.chain, at):
             place, name = context_variable(self.chain, at)
             self._parts.append(" " + name)
@@ -215,13 +246,20 @@ class Path:
             self._parts.append(_attribute(parent, child))
         return at + 1
 
-    def _add(self, parent, key, is_namespace):
-        if is_namespace:
+    def _add(self, at, key):
+        parent = self.chain[at]
+        if at == 0:
             self._parts.append(".%s" % key)
-        elif isinstance(key, str) and len(parent) <= 16:
+        elif isinstance(key, str) and dict.__len__(parent) <= MOST_KEYS:
+            if self.container is None and not self._is_table(at):
+                self._keyed.append((at, len(self._parts)))
             self._parts.append("[%r]" % key)
         else:
             self._variadic(parent)
+
+    def _is_table(self, at):
+        """Whether a dictionary is one in which a module has its parts."""
+        return module_with(self.chain, at) is not None
 
     def _variadic(self, parent):
         if self.container is None:

@@ -39,7 +39,8 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     census, contexts = living.census(Contexts.kind()) if is_off or not on_device else ({}, ())
     reach = reached(frameworks, contexts)
     noted = Noted(reach, census)
-    found = Holders(deadline, Downwards(reach))
+    noted.met = noted.met if reference is None else reference.met
+    found = Holders(deadline, Downwards(reach), noted.met)
     if on_host or not on_device:
         noted.sizes = growing.add(found, reach, before[2], {"host": True} if on_device else {})
     if reference is None:

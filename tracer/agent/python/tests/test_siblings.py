@@ -1,0 +1,145 @@
+"""Holders that are entries of one dictionary, at looks and at a program's end."""
+
+import time
+import types
+import unittest
+import uuid
+
+import torch
+from gpumem_agent.frameworks import torch as adapter
+from gpumem_agent.holders import ending, naming
+from gpumem_agent.holders.siblings import is_below
+from gpumem_agent.surveys import Surveys
+
+MIB = 1 << 20
+SIZE = 4 * MIB  # bytes of so many numbers
+
+
+class Unarmed:
+    sites_wanted = False
+
+
+class Session:
+    def __init__(self, layers=2):
+        self.layers = [torch.empty(MIB) for _ in range(layers)]
+
+
+class Text(str):
+    """A key that counts who asks it."""
+
+    asked = 0
+
+    def __hash__(self):
+        Text.asked += 1
+        return str.__hash__(self)
+
+
+def sessions(number):
+    return {uuid.uuid4().hex: Session() for _ in range(number)}
+
+
+class SiblingsTest(unittest.TestCase):
+    def setUp(self):
+        torch.empty(512)  # the device lives
+        self.process = types.SimpleNamespace(
+            frameworks=[adapter.open_framework(torch, Unarmed)],
+            sites_wanted=False,
+            held=lambda: (None, None),
+            exiting=True,
+        )
+        self.surveys = Surveys()
+        self.surveys.take(self.process, self.process.frameworks)
+
+    def look(self):
+        self.assertTrue(self.surveys.look_now(self.process, time.monotonic() + 20))
+        return {h["path"]: (h["bytes"], h["count"]) for h in self.surveys.told}
+
+    def end(self):
+        self.process.survivors = self.surveys.reference()
+        found = ending.find(self.process, time.monotonic() + 20)
+        return {h["path"]: (h["bytes"], h["count"]) for h in found}
+
+    def keep(self, **names):
+        globals().update(names)
+        self.addCleanup(lambda: [globals().pop(n, None) for n in names])
+
+    def path(self, text):
+        return text.replace("M.", "%s." % __name__)
+
+    def test_many_entries_with_the_same_below_them_are_one_holder(self):
+        self.keep(kept=sessions(8))
+        told = {self.path("dict M.kept[…].layers[…]"): (8 * 2 * SIZE, 16)}
+        self.assertEqual(self.look(), told)
+        self.assertEqual(self.surveys.told[0]["length"], 8)
+        self.assertIn("test_siblings.py", self.surveys.told[0]["filled"])
+        self.assertEqual(self.end(), told)
+
+    def test_a_few_more_keys_than_at_a_look_before_are_enough(self):
+        self.keep(kept=sessions(3))
+        self.assertEqual(len(self.look()), 3)
+        kept.update(sessions(4))  # a name of this module
+        told = {self.path("dict M.kept[…].layers[…]"): (7 * 2 * SIZE, 14)}
+        self.assertEqual(self.look(), told)
+        self.assertEqual(self.end(), told)
+        self.assertEqual([e["path"] for e in naming.with_gone([], self.surveys.told)], [next(iter(told)) + " (gone at the end)"])
+
+    def test_constant_keys_stay_apart(self):
+        self.keep(state={name: Session() for name in ("momentum", "gradient", "average", "train", "test")})
+        self.assertEqual(len(self.look()), 5)
+        for name in state:
+            state[name] = Session(3)
+        told = {self.path("list M.state['%s'].layers" % name): (3 * SIZE, 3) for name in state}
+        self.assertEqual(self.look(), told)
+        self.assertEqual(self.end(), told)
+
+    def test_arrays_that_are_entries_stay_apart_until_keys_come(self):
+        self.keep(state={"layer%d" % n: torch.empty(MIB) for n in range(10)})
+        self.look()
+        self.assertEqual(len(self.end()), 10)
+        state.update(("layer%d" % n, torch.empty(MIB)) for n in range(10, 14))
+        self.assertEqual(self.look(), {self.path("dict M.state[…]"): (14 * SIZE, 14)})
+
+    def test_what_differs_below_the_keys_goes_by_the_dictionary(self):
+        self.keep(kept=sessions(8))
+        for session in list(kept.values())[:2]:
+            session.mask = torch.empty(MIB)
+        self.assertEqual(self.look(), {self.path("dict M.kept"): (18 * SIZE, 18)})
+
+    def test_lists_of_lists_and_a_dictionary_below_a_constant_key(self):
+        lists = {uuid.uuid4().hex: [[torch.empty(MIB)], [torch.empty(MIB)]] for _ in range(9)}
+        self.keep(caches={"train": lists, "test": [torch.empty(MIB), torch.empty(MIB)]})
+        self.assertEqual(
+            self.look(),
+            {
+                self.path("dict M.caches['train'][…][…][…]"): (18 * SIZE, 18),
+                self.path("list M.caches['test']"): (2 * SIZE, 2),
+            },
+        )
+
+    def test_parts_of_a_model_are_no_entries(self):
+        model = torch.nn.Module()
+        for n in range(9):
+            part = torch.nn.Linear(4, 4)
+            part.seen = [torch.empty(MIB) for _ in range(2)]
+            setattr(model, "part%d" % n, part)
+        self.keep(model=model)
+        del model, part
+        self.assertEqual(self.look()[self.path("list M.model.part3.seen")], (2 * SIZE, 2))
+
+    def test_no_code_of_a_key_runs(self):
+        self.keep(kept={Text(n): Session() for n in range(9)})
+        asked = Text.asked
+        self.assertEqual(len(self.look()), 1)
+        self.end()
+        self.assertEqual(Text.asked, asked)
+
+    def test_an_entry_that_was_told_is_not_told_beside_its_dictionary(self):
+        whole = ["dict main() local kept[…].layers[…]"]
+        self.assertTrue(is_below("list main() local kept['a'].layers", whole))
+        self.assertTrue(is_below("main() local kept['a']", ["dict main() local kept"]))
+        self.assertFalse(is_below("list main() local other['a'].layers", whole))
+        self.assertFalse(is_below("list main() local kept", whole))
+
+
+if __name__ == "__main__":
+    unittest.main()
