@@ -160,6 +160,17 @@ func decideTree(all []*settled, worst *settled) *settled {
 	return s
 }
 
+// fullWords are the reason of an undecided. An allocator may wait for memory before it gives
+// up (JAX's for 10 s): what is live stands still then, and that is no sign of health.
+const fullWords = "the program stood still once its memory was full, and may have grown until then"
+
+// decideFull leaves a program open that ended because it was full, and of which no account
+// was seen to grow.
+func decideFull(s *settled) {
+	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: true, why: fullWords}
+	s.confidence = s.confidenceOf(s.decision)
+}
+
 // undecided is the decision on a run without rows.
 func undecided(why string) decision {
 	var d decision

@@ -36,9 +36,9 @@ func findManaged(x *examined) *finding {
 	if counted >= g.Amount()/2 {
 		return nil
 	}
-	return &finding{by: ByObjects, of: keyLive, owner: theProgram, score: .95, size: g.Gained(), why: fmt.Sprintf(
-		"managed memory that the program asked the driver for and has not given back grows by %s in %s; "+
-			"the driver counts it for no process", units.Bytes(g.Gained()), duration(spanOf(x, &g)))}
+	why := fmt.Sprintf("managed memory that the program asked the driver for and has not given back grows by %s "+
+		"in %s; the driver counts it for no process", units.Bytes(g.Gained()), duration(spanOf(x, &g)))
+	return &finding{by: ByObjects, of: keyLive, owner: theProgram, score: .95, size: g.Gained(), why: why}
 }
 
 // weighManaged lets managed memory decide that no account has, where nothing grows or

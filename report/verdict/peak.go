@@ -39,14 +39,9 @@ func wasFull(o *peak.OOM) bool {
 	return o.Ended() && (o.Reason == peak.Growing || o.Reason == peak.Held)
 }
 
-// fullWords are the reason of an undecided. An allocator may wait for memory before it gives
-// up (JAX's for 10 s): what is live stands still then, and that is no sign of health.
-const fullWords = "the program stood still once its memory was full, and may have grown until then"
-
 // takeBack makes undecided of a verdict that no account grows.
 func (v *Verdict) takeBack(s *settled) {
-	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: true, why: fullWords}
-	s.confidence = s.confidenceOf(s.decision)
+	decideFull(s)
 	v.Verdict, v.Tier, v.Confidence = s.class, s.tier(), stat.Round(s.confidence)
 	v.RestsOn, v.score, v.scoreKind = s.restsOn, s.score, ""
 	v.DrivenBy, v.Background = s.drivenBy()

@@ -31,8 +31,8 @@ func findReserved(x *examined) *finding {
 		return nil
 	}
 	return &finding{by: ByObjects, of: keyHost, owner: nobody, score: .9, why: fmt.Sprintf(
-		"host memory rises as the program fills what it had reserved before: its heap hands out %s and no more, of "+
-			"which %s had not been touched", units.Bytes(heap), units.Bytes(untouched))}
+		"host memory rises as the program fills what it had reserved before: its heap hands out %s and no more, "+
+			"of which %s had not been touched", units.Bytes(heap), units.Bytes(untouched))}
 }
 
 // reservesNothing reports whether the process reserves no more than so much from a row

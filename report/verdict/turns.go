@@ -37,7 +37,9 @@ func inTurns(all []*settled) []turns {
 	}
 	var out []turns
 	for kind, list := range kinds {
-		slices.SortFunc(list, func(a, b *settled) int { return cmp.Compare(a.whole.clock[0], b.whole.clock[0]) })
+		slices.SortFunc(list, func(a, b *settled) int {
+			return cmp.Compare(a.whole.clock[0], b.whole.clock[0])
+		})
 		if inARow(list) >= leastTurns {
 			out = append(out, turns{kind, givenBack(list)})
 		}
