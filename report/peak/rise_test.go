@@ -75,7 +75,7 @@ func TestAStreamThatFillsItsLimitInLessThanThreeSecondsGrew(t *testing.T) {
 	run.Samples = record.NewSamples([]string{record.ColTime, record.ColLive}, live)
 	o := peak.OutOfMemory(run, peak.Growth{})
 	const want = "it grew for 2.88 s until it reached its limit of 3 GiB: stream() local h (train.py:184 " +
-		"stream) keeps the autograd graph of 116 steps of a module, with 232 MiB of their activations at " +
+		"stream) goes on with the graph of all 116 steps of a module, with 232 MiB of their activations at " +
 		"least; it asked for 20.0 MiB at train.py:184 stream (module GRUCell)."
 	if o.Reason != peak.Growing || o.Sentence != want {
 		t.Errorf("%s: %s", o.Reason, o.Sentence)
