@@ -16,6 +16,7 @@ const (
 	compiledByLine   = Compiled + "/line"            // a line has it done again and again
 	outgrownHost     = Outgrown + "/host"            // without a pool that keeps the old ones
 	gradientGraphs   = Cycle + "/gradients"          // a gradient's graph leads back to its tensor
+	cachedFunctions  = Caches + "/functions"         // what functools keeps of a function
 	keptModules      = Caches + "/modules"           // a dictionary of modules
 	cycleAtTheEnd    = Cycle + "/left"               // found at the end of a program without a collector
 	cloneWhenDrained = Clone + "/leftover-drained"   // left over while the device was idle

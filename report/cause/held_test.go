@@ -79,6 +79,19 @@ func TestTwoFaultsHaveACauseEachWithItsShare(t *testing.T) {
 	}
 }
 
+func TestACacheGetsABoundAsItIsMade(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"lru_cache of train.encode":                      "functools.lru_cache(maxsize=128)",
+		"OrderedDict main() local scorer.captured_cache": "drop_oldest(cache, most=128)",
+	} {
+		got := Of(leak(record.Holder{Path: path, Bytes: 90 * mib, Count: 90}))
+		if len(got) != 1 || got[0].ID != Caches || !strings.Contains(got[0].Change[1], want) {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+}
+
 func TestAHolderIsNoGuessByTheNumberOfHandles(t *testing.T) {
 	t.Parallel()
 	c := leak(record.Holder{Path: "list train.history", Bytes: 90 * mib, Count: 90000})
