@@ -154,5 +154,5 @@ func nextParts(text string, list []PartRow, last []HolderRow) string {
 	if at < 0 || strings.Contains(text, list[1].Holder) {
 		return text
 	}
-	return text + "; then do the same for " + list[1].Holder + filledAt(&last[at], "")
+	return text + "; then see to " + list[1].Holder + filledAt(&last[at], "")
 }

@@ -54,7 +54,7 @@ func TestTwoFaultsAreBothNamedWithWhatEachHasOfTheGrowth(t *testing.T) {
 			t.Errorf("no %q in %s", want, v.Answer)
 		}
 	}
-	if !strings.Contains(v.Next, "; then do the same for "+handlers) {
+	if !strings.Contains(v.Next, "; then see to "+handlers) {
 		t.Errorf("next: %s", v.Next)
 	}
 }
