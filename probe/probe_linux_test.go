@@ -40,8 +40,8 @@ func TestReadSplitReadsAllKindsOfMemory(t *testing.T) {
 	}{
 		"all": {head +
 			"VmHWM:\t  99 kB\nVmRSS:\t      60 kB\nRssAnon:\t 10 kB\nRssFile:\t 20 kB\nRssShmem:\t 30 " +
-			"kB\nVmData:\t 40 kB\nVmSwap:\t 5 kB\nThreads:\t1\n", Memory{60 << 10, 10 << 10, 20 << 10, 30 << 10, 5 << 10,
-			45 << 10, -1, -1, -1, 1, 40 << 10}, nil},
+			"kB\nVmData:\t 40 kB\nVmSwap:\t 5 kB\nThreads:\t1\n", Memory{60 << 10, 10 << 10, 20 << 10,
+			30 << 10, 5 << 10, 45 << 10, -1, -1, -1, 1, 40 << 10}, nil},
 		"no split": {head + "VmRSS:\t 60 kB\nVmSwap:\t 0 kB\n",
 			Memory{60 << 10, -1, -1, -1, 0, 60 << 10, -1, -1, -1, -1, -1}, nil},
 		"no swap": {head + "VmRSS:\t 60 kB\nRssAnon:\t 0 kB\n",

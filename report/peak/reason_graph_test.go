@@ -80,7 +80,8 @@ func TestASumOfLossesIsNamedWithTheLineThatAddsToIt(t *testing.T) {
 	if o.PutsOff() || !inGrowth(t).PutsOff() {
 		t.Error("a growth without a cure is put off by other changes, and this one has a cure")
 	}
-	if next := o.Advice(); !strings.HasPrefix(next, "add numbers in place of graphs (total += loss.detach(), or loss.item());") {
+	change := "add numbers in place of graphs (total += loss.detach(), or loss.item());"
+	if next := o.Advice(); !strings.HasPrefix(next, change) {
 		t.Errorf("advice: %s", next)
 	}
 }

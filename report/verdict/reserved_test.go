@@ -35,9 +35,11 @@ func TestMemoryThatWasReservedBeforeIsFilledAndDoesNotGrow(t *testing.T) {
 		"all of the heap was touched": {func(p *program) {
 			p.set(record.ColHostHeap, func(int) float64 { return 190 * mib })
 		}, ""},
-		"nobody read the heap":                {func(p *program) { delete(p.cols, record.ColHostHeap) }, ""},
-		"nobody told what is reserved":        {func(p *program) { delete(p.cols, record.ColReserved) }, ""},
-		"less was untouched than it grows by": {func(p *program) { p.set(record.ColHostHeap, func(int) float64 { return 210 * mib }) }, ""},
+		"nobody read the heap":         {func(p *program) { delete(p.cols, record.ColHostHeap) }, ""},
+		"nobody told what is reserved": {func(p *program) { delete(p.cols, record.ColReserved) }, ""},
+		"less was untouched than it grows by": {func(p *program) {
+			p.set(record.ColHostHeap, func(int) float64 { return 210 * mib })
+		}, ""},
 	} {
 		p := arrayFilled()
 		c.change(p)

@@ -28,7 +28,8 @@ func jobOf(list []turn) *record.Run {
 	noise := rand.New(rand.NewPCG(7, 1))
 	run := &record.Run{Meta: record.Meta{PID: 100}}
 	for n, t := range list {
-		run.Events = append(run.Events, record.Event{TMs: t.from * 1000, PID: 200 + n, Kind: record.KindProcess, Name: t.name})
+		run.Events = append(run.Events,
+			record.Event{TMs: t.from * 1000, PID: 200 + n, Kind: record.KindProcess, Name: t.name})
 	}
 	for i := range 1200 {
 		at := float64(i) / 20
@@ -59,6 +60,7 @@ func TestAJobDoesNotGrowByProgramsThatRunInTurns(t *testing.T) {
 	scripts := func(i int) string { return "python3 " + string(rune('a'+i)) + ".py" }
 	slow := func(int) float64 { return 2.5 * mib }
 	oneLarge := func(i int) float64 { return []float64{mib, mib, 20 * mib, mib, mib, mib}[i] }
+	oneGrows := func(i int) float64 { return []float64{0, 0, 0, 2.5 * mib, 0}[i] }
 	lastLeaks := func(i int) float64 { return []float64{mib, 20 * mib}[i/5] }
 	together := job(6, one, slow)
 	for i := range together {
@@ -76,7 +78,7 @@ func TestAJobDoesNotGrowByProgramsThatRunInTurns(t *testing.T) {
 		"the last one grows by twenty times":  {job(6, one, lastLeaks), HostGrowth},
 		"two for half the time each":          {job(2, one, slow), HostGrowth},
 		"three for a third of the time each":  {job(3, one, slow), None},
-		"one, and flat ones before and after": {job(5, scripts, func(i int) float64 { return []float64{0, 0, 0, 2.5 * mib, 0}[i] }), HostGrowth},
+		"one, and flat ones before and after": {job(5, scripts, oneGrows), HostGrowth},
 		"all at the same time, to the end":    {together, HostGrowth},
 	} {
 		v := Judge(jobOf(c.list), Options{})
