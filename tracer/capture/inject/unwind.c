@@ -451,18 +451,13 @@ static void keep_way(struct way *w, word pc, word sp, const word *where, uint32_
 	__atomic_store_n(&w->turn, turn + 2, __ATOMIC_RELEASE);
 }
 
-uint32_t unwind(uintptr_t pc, uintptr_t sp, uintptr_t fp, uintptr_t high, uint64_t *out, uint32_t want)
+/* walk_anew reads the tables, which a way that is known does without: its frame alone is
+ * as long as the way. */
+static __attribute__((noinline)) uint32_t walk_anew(struct way *w, word pc, word sp, word fp, word high, uint64_t *out, uint32_t want)
 {
 	struct frame f = {.pc = pc};
 	word where[MOST_FRAMES] = {0}, low = sp - 64; /* the red zone and what a leaf saved */
-	struct way *w = way_of(pc, sp);
 	uint32_t n;
-	if (!find_object || !want)
-		return 0;
-	if (want > MOST_FRAMES)
-		want = MOST_FRAMES;
-	if ((n = known_way(w, pc, sp, high, out, want)))
-		return n;
 	f.reg[SP_REG] = sp;
 	f.reg[FP_REG] = fp;
 	f.known = 1ull << SP_REG | 1ull << FP_REG;
@@ -471,4 +466,16 @@ uint32_t unwind(uintptr_t pc, uintptr_t sp, uintptr_t fp, uintptr_t high, uint64
 		out[n] = f.pc;
 	keep_way(w, pc, sp, where, n);
 	return n;
+}
+
+uint32_t unwind(uintptr_t pc, uintptr_t sp, uintptr_t fp, uintptr_t high, uint64_t *out, uint32_t want)
+{
+	struct way *w = way_of(pc, sp);
+	uint32_t n;
+	if (!find_object || !want)
+		return 0;
+	if (want > MOST_FRAMES)
+		want = MOST_FRAMES;
+	n = known_way(w, pc, sp, high, out, want);
+	return n ? n : walk_anew(w, pc, sp, fp, high, out, want);
 }
