@@ -112,7 +112,7 @@ func heldInCaches() []held {
 			"end a session that has not been used for a while, and limit how many there are at once",
 			[2]string{"sessions[id] = Session(model)",
 				"sessions[id] = Session(model); expire(sessions, idle=600, most=64)"}},
-		{cachedFunctions, `^lru_cache `, "a cache without a bound", "give the cache a bound",
+		{cachedFunctions, `^(\S+ in )?lru_cache `, "a cache without a bound", "give the cache a bound",
 			[2]string{"functools.cache", "functools.lru_cache(maxsize=128)"}},
 		{Caches, `cache|\bmemo\b|\bmemoiz`, "a cache without a bound", "give the cache a bound",
 			[2]string{"cache[key] = value", "cache[key] = value; drop_oldest(cache, most=128)"}},

@@ -83,6 +83,7 @@ func TestACacheGetsABoundAsItIsMade(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
 		"lru_cache of train.encode":                      "functools.lru_cache(maxsize=128)",
+		"list in lru_cache train.encode[…][…]":           "functools.lru_cache(maxsize=128)",
 		"OrderedDict main() local scorer.captured_cache": "drop_oldest(cache, most=128)",
 	} {
 		got := Of(leak(record.Holder{Path: path, Bytes: 90 * mib, Count: 90}))
