@@ -81,11 +81,17 @@ type Category struct {
 }
 
 // Save is a change and the bytes by which it lowers what was needed. Fits is whether
-// the request would then have fit; nil where that cannot be said.
+// the request would then have fit; nil where that cannot be said. Alone is whether this
+// is said of the one request while the program was about to ask for more.
 type Save struct {
 	Change string `json:"change"`
 	Bytes  int64  `json:"bytes"`
 	Fits   *bool  `json:"fits,omitempty"`
+	Alone  bool   `json:"alone,omitempty"`
+}
+
+func wouldSave(change string, bytes int64, fits *bool) Save {
+	return Save{Change: change, Bytes: bytes, Fits: fits}
 }
 
 // Growth is what the verdict says of the account that grows; a zero one when

@@ -1,6 +1,7 @@
 package peak
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
@@ -51,12 +52,15 @@ func (c *ooms) explain(o *OOM) {
 		}
 		break
 	}
-	own := o.Saves
+	own := slices.Clone(o.Saves)
 	if o.Reason != Fragmentation && c.known && c.own.PageBytes >= c.short() {
 		o.Saves = append(o.Saves, saveFragments(c)...)
 	}
 	if s := saveLimit(c); s != nil {
 		o.Saves = append(o.Saves, *s)
+	}
+	for i := len(own); i < len(o.Saves); i++ {
+		o.Saves[i].Alone = goesOn(o.Reason)
 	}
 	best := bestOf(own)
 	if best == nil && o.Reason != Growing { // for long, nothing else helps against a growth
@@ -65,6 +69,16 @@ func (c *ooms) explain(o *OOM) {
 	if best != nil {
 		o.Sentence += " " + best.Text()
 	}
+}
+
+// goesOn reports whether a program that ran out for a reason was in the midst of asking: for
+// the rest of a step, of a model or of a state.
+func goesOn(r Reason) bool {
+	switch r {
+	case Activations, NoGrad, OptimizerStep, Weights, Held, Full, Growing:
+		return true
+	}
+	return false
 }
 
 // bestOf is the first change that would have made it fit, else the one that saves
@@ -92,6 +106,8 @@ func (s *Save) Text() string {
 	switch {
 	case s.Fits == nil:
 		return text + "."
+	case *s.Fits && s.Alone:
+		return text + ": the request would have fit; what the program would have asked for next is not counted."
 	case *s.Fits:
 		return text + ": the request would have fit."
 	}

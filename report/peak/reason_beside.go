@@ -54,7 +54,7 @@ func saveBeside(c *ooms) []Save {
 	if b.Idle == nil || *b.Idle == 0 {
 		return nil
 	}
-	return []Save{{giveBack(b.Name) + " gives back " + units.Bytes(*b.Idle), *b.Idle, c.fits(*b.Idle)}}
+	return []Save{wouldSave(giveBack(b.Name)+" gives back "+units.Bytes(*b.Idle), *b.Idle, c.fits(*b.Idle))}
 }
 
 func nameOf(framework string) string {

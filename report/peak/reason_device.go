@@ -63,13 +63,13 @@ func (c *ooms) nameOther(i int) string {
 func saveOthers(c *ooms) (saves []Save) {
 	for i, o := range c.others {
 		if o.Bytes >= c.short()/2 && i < 3 {
-			saves = append(saves, Save{"without " + c.nameOther(i) + ", " + units.Bytes(o.Bytes) + " more are free",
-				o.Bytes, c.fits(o.Bytes)})
+			saves = append(saves, wouldSave("without "+c.nameOther(i)+", "+units.Bytes(o.Bytes)+" more are free",
+				o.Bytes, c.fits(o.Bytes)))
 		}
 	}
 	if len(c.others) != 1 {
-		saves = append(saves, Save{"on a device of its own, " + units.Bytes(c.outside) + " more are free", c.outside,
-			c.fits(c.outside)})
+		saves = append(saves, wouldSave("on a device of its own, "+units.Bytes(c.outside)+" more are free", c.outside,
+			c.fits(c.outside)))
 	}
 	return saves
 }
@@ -92,7 +92,7 @@ func saveElsewhere(c *ooms) []Save {
 	if c.elsewhere.Private {
 		change = "graphs that share one pool would have reused its " + units.Bytes(c.elsewhere.Idle)
 	}
-	return []Save{{change, c.elsewhere.Idle, nil}}
+	return []Save{wouldSave(change, c.elsewhere.Idle, nil)}
 }
 
 // isFragmented: the idle bytes would do, no block is large enough, and they are a
@@ -115,10 +115,10 @@ func saveFragments(c *ooms) []Save {
 	}
 	fits := c.own.PageBytes >= c.short()
 	if c.own.PageBytes == 0 {
-		return []Save{{"expandable segments would not have helped, as simulated: no page of theirs is idle " +
-			"as a whole", 0, &fits}}
+		return []Save{wouldSave("expandable segments would not have helped, as simulated: no page of theirs is idle "+
+			"as a whole", 0, &fits)}
 	}
 	text := fmt.Sprintf("expandable segments (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True) would have given "+
 		"back %s of what is idle, as simulated", units.Bytes(c.own.PageBytes))
-	return []Save{{text, c.own.PageBytes, &fits}}
+	return []Save{wouldSave(text, c.own.PageBytes, &fits)}
 }

@@ -58,7 +58,7 @@ func saySummed(c *ooms) string {
 func saveSummed(c *ooms) []Save {
 	saved := c.Graph.Earlier
 	text := "without the graphs behind it (" + c.cut() + ") at least " + units.Bytes(saved) + " less are live"
-	return []Save{{text, saved, c.fits(saved)}}
+	return []Save{wouldSave(text, saved, c.fits(saved))}
 }
 
 // isUncut: one pass that grew for seconds, step by step of a recurrent module: its state
@@ -118,10 +118,10 @@ func saveNoGrad(c *ooms) []Save {
 	if c.keepsPasses() {
 		saved := max(c.Graph.Earlier-c.Graph.Outputs, 0)
 		text := "torch.no_grad() saves at least " + units.Bytes(saved)
-		return []Save{{text, saved, c.fits(saved)}}
+		return []Save{wouldSave(text, saved, c.fits(saved))}
 	}
 	saved := c.of(unseen, activations)
-	return []Save{{"torch.no_grad() saves up to " + units.Bytes(saved), saved, nil}}
+	return []Save{wouldSave("torch.no_grad() saves up to "+units.Bytes(saved), saved, nil)}
 }
 
 // holderOfGraph names who holds what the passes led to, with the line that puts it there.
@@ -176,7 +176,7 @@ func sayPasses(c *ooms) string {
 func savePasses(c *ooms) []Save {
 	saved := c.Graph.Earlier
 	text := "a backward pass after each forward pass saves at least " + units.Bytes(saved)
-	return []Save{{text, saved, c.fits(saved)}}
+	return []Save{wouldSave(text, saved, c.fits(saved))}
 }
 
 // full is how it ended: at the device's end, or at the program's own limit.

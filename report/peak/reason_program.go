@@ -77,10 +77,10 @@ func saveOptimizer(c *ooms) []Save {
 	rest := c.expected() - o.State // still to come
 	need := func(saved int64) *bool { return ptr(c.live-o.State+c.expected()-saved <= c.live+c.idle+c.room) }
 	return []Save{
-		{"state of 8 bits an element in place of 32 saves " + units.Bytes(c.expected()*3/4), c.expected() * 3 / 4,
-			need(c.expected() * 3 / 4)},
-		{"an optimizer without state saves " + units.Bytes(c.expected()), c.expected(), need(c.expected())},
-		{fmt.Sprintf("%s more on the device would do", units.Bytes(max(rest-c.room, 0))), max(rest-c.room, 0), nil},
+		wouldSave("state of 8 bits an element in place of 32 saves "+units.Bytes(c.expected()*3/4), c.expected()*3/4,
+			need(c.expected()*3/4)),
+		wouldSave("an optimizer without state saves "+units.Bytes(c.expected()), c.expected(), need(c.expected())),
+		wouldSave(units.Bytes(max(rest-c.room, 0))+" more on the device would do", max(rest-c.room, 0), nil),
 	}
 }
 
@@ -96,8 +96,8 @@ func sayLoading(c *ooms) string {
 
 func saveLoading(c *ooms) []Save {
 	saved := c.of(tensors) + c.Asked
-	return []Save{{`torch.load(…, map_location="cpu") saves ` + units.Bytes(saved) + " on the device", saved,
-		c.fits(saved)}}
+	return []Save{wouldSave(`torch.load(…, map_location="cpu") saves `+units.Bytes(saved)+" on the device", saved,
+		c.fits(saved))}
 }
 
 // grew: the verdict is sure of a growth, and not of the host's memory.
@@ -152,8 +152,8 @@ func saveModel(c *ooms) []Save {
 	if full == 0 {
 		return nil
 	}
-	return []Save{{"half precision saves " + units.Bytes(full/2) + " of the parameters so far", full / 2,
-		c.fits(full/2 + c.Asked/2)}}
+	return []Save{wouldSave("half precision saves "+units.Bytes(full/2)+" of the parameters so far", full/2,
+		c.fits(full/2+c.Asked/2))}
 }
 
 // isHeld: tensors that Python refers to, and that are no part of a model, are most of
@@ -176,8 +176,8 @@ func sayHeld(c *ooms) string {
 func saveHeld(c *ooms) (saves []Save) {
 	for i := range c.Holders {
 		if h := &c.Holders[i]; h.Bytes > 0 && i < 3 {
-			saves = append(saves, Save{"without what " + h.Path + " holds, " + units.Bytes(h.Bytes) + " less are live", h.Bytes,
-				c.fits(h.Bytes)})
+			saves = append(saves, wouldSave("without what "+h.Path+" holds, "+units.Bytes(h.Bytes)+" less are live", h.Bytes,
+				c.fits(h.Bytes)))
 		}
 	}
 	return saves
@@ -215,9 +215,9 @@ func saveStep(c *ooms) []Save {
 		return nil
 	}
 	most := math.Floor(100 * float64(room) / float64(step))
-	return []Save{{fmt.Sprintf("at most %.0f %% of this batch can fit, if the step's memory is in proportion to "+
-		"it: the step had come to %s, and %s are there for it", most, units.Bytes(step), units.Bytes(room)), step - room,
-		nil}}
+	return []Save{wouldSave(fmt.Sprintf("at most %.0f %% of this batch can fit, if the step's memory is in proportion to "+
+		"it: the step had come to %s, and %s are there for it", most, units.Bytes(step), units.Bytes(room)), step-room,
+		nil)}
 }
 
 func sayFull(c *ooms) string {
@@ -238,5 +238,5 @@ func saveLimit(c *ooms) *Save {
 	fits := *c.Free >= c.Asked
 	text := fmt.Sprintf("%s more than the %s that the program allows itself, of the device's %s",
 		units.Bytes(more), units.Bytes(*c.Limit), units.Bytes(*c.Capacity))
-	return &Save{text, more, &fits}
+	return ptr(wouldSave(text, more, &fits))
 }

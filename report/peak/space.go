@@ -65,7 +65,7 @@ func (s *seen) saveSpace(o *OOM) {
 		return // what is missing is not known
 	}
 	missing := (*o.AskedBytes - (d.Limit - d.Peak) + step - 1) / step * step
-	save := Save{"a limit of address space that is " + units.Bytes(missing) + " higher", missing, ptr(true)}
+	save := wouldSave("a limit of address space that is "+units.Bytes(missing)+" higher", missing, ptr(true))
 	o.LimitBytes, o.Saves = &d.Limit, append(o.Saves, save)
 	o.Sentence += " " + save.Text()
 }

@@ -74,7 +74,7 @@ func tellKept(o *OOM, run *record.Run, limit limited) {
 		h := &o.Holders[0]
 		who = fmt.Sprintf(", of them %s at least by %s", units.Bytes(h.Bytes), h.Path)
 		text := "without what " + h.Path + " holds, at least " + units.Bytes(h.Bytes) + " less are live"
-		o.Saves = []Save{{text, h.Bytes, ptr(*o.LiveBytes-h.Bytes+*o.AskedBytes <= limit.bytes)}}
+		o.Saves = []Save{wouldSave(text, h.Bytes, ptr(*o.LiveBytes-h.Bytes+*o.AskedBytes <= limit.bytes))}
 	}
 	o.Reason = Held
 	o.Sentence = fmt.Sprintf("%s of %s allocated are arrays that Python holds%s; it asked for %s more%s, "+
