@@ -39,6 +39,11 @@ class SurveysTest(unittest.TestCase):
         self.surveys.take(self.process, [self.framework])
         self.assertFalse(self.surveys.look(self.process, time.monotonic()))
 
+    def test_a_first_look_that_comes_late_is_compared_with_after_half_as_long_again(self):
+        begun = self.surveys._begun
+        for lasted, compares, want in ((2.0, False, 2.0), (16.0, False, 8.0), (16.0, True, 16.0)):
+            self.assertAlmostEqual(self.surveys._pause(begun + lasted, compares), want)
+
     def test_the_first_looks_may_cost_more_than_their_share(self):
         self.surveys.take(self.process, [self.framework])
         begun = self.surveys._begun

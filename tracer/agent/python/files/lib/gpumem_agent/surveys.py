@@ -106,9 +106,9 @@ class Surveys:
         # that does not give up the interpreter's lock it may take as long.
         __import__("gpumem_agent.holders.running")
         begun = own.thread_time()
-        self._next = self._unpaid = now + max(now - self._begun, SECONDS)
-        self._held = list(process.held())
         compares = self._register is not None or bool(self._notes)
+        self._next = self._unpaid = now + max(self._pause(now, compares), SECONDS)
+        self._held = list(process.held())
         self.look_now(process, own.monotonic() + SECONDS)
         if process.sites_wanted and not process.steps.known:
             self._look_at_sites_beside(process)
@@ -116,6 +116,12 @@ class Surveys:
         if compares:
             self._next = max(self._next, paid)
         return True
+
+    def _pause(self, now, compares):
+        """Seconds until the next look. A forked child may be old at its first one, which only
+        notes: it has not as long again."""
+        lasted = now - self._begun
+        return lasted / 2 if not compares and lasted > 2 * FIRST_SECONDS else lasted
 
     def _is_worth_it(self, process, now):
         """Whether to look once more before that is paid for: a first look may have come too
