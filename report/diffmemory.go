@@ -80,7 +80,8 @@ func comparedTable(c *peak.Comparison) *table {
 		head: []column{{title: "what"}, {title: "in new"}, {title: "base", right: true},
 			{title: "new", right: true}, {title: "difference", right: true}}}
 	if c.BaseMoment != c.NewMoment {
-		t.caption = fmt.Sprintf("Live memory of the new run %s, of the base run %s.", c.NewMoment, c.BaseMoment)
+		t.caption = fmt.Sprintf("Live memory of the new run %s, of the base run %s.",
+			c.NewMoment, c.BaseMoment)
 	}
 	for _, p := range c.Categories[:min(len(c.Categories), maxRows)] {
 		t.rows = append(t.rows, []string{clean(p.Name, 60), p.Change, units.Bytes(p.Base), units.Bytes(p.New),

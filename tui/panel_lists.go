@@ -342,7 +342,8 @@ func (p outputPanel) nothing() string {
 	case p.frame.Done:
 		return " nothing, or not captured"
 	}
-	return " nothing so far; while the screen is shown its stdin is empty (without --tui it keeps the terminal)"
+	return " nothing so far; while the screen is shown its stdin is empty (without --tui it " +
+		"keeps the terminal)"
 }
 
 // healthLines is how many facts the panel of this tool has when nothing is wrong.

@@ -44,8 +44,8 @@ func generate() Workload {
 			},
 			{Name: "prompt-tokens", Help: "the prompt as numbers of tokens, separated by commas",
 				Check: checkTokens},
-			whole("tokens", 0, 0, "tokens to write for each request; 0 is 64 with --model and 8 without, 512 in a chat, "+
-				"or what has room"),
+			whole("tokens", 0, 0, "tokens to write for each request; 0 is 64 with --model and 8 without, "+
+				"512 in a chat, or what has room"),
 			whole("requests", 0, 0, "requests to answer; 0 is 1 with --model and 240 without"),
 			whole("at-once", 1, 1, "requests that are answered at the same time, a token of each in turn"),
 			whole("context", 0, 0,
@@ -54,7 +54,8 @@ func generate() Workload {
 				"MiB of decoded weights to keep, of which the one used longest ago goes first; 0 keeps none"),
 			{
 				Name: "targets", Default: "no", Bare: "yes", Check: yesOrNo,
-				Help: "measure the targets of the Arc plan: weights taken by copies, by handles and directly, in turn",
+				Help: "measure the targets of the Arc plan: weights taken by copies, by handles and " +
+					"directly, in turn",
 			},
 			real("temperature", "0", 0, 100,
 				"temperature: logits are divided by it before a token is drawn; 0 takes the most likely"),
@@ -353,7 +354,7 @@ func (g *generator) summary(took time.Duration) {
 		return
 	}
 	s := g.cache.Stats()
-	fmt.Fprintf(g.Stdout, "weight cache: %.1f %% of %d requests hit, %d matrices of %d B kept, %d B at most, "+
-		"%d evicted, %d too large\n", 100*float64(s.Hits)/float64(max(s.Hits+s.Misses, 1)), s.Hits+s.Misses,
-		s.Entries, s.Bytes, s.Peak, s.Evictions, s.TooLarge)
+	fmt.Fprintf(g.Stdout, "weight cache: %.1f %% of %d requests hit, %d matrices of %d B kept, %d B at "+
+		"most, %d evicted, %d too large\n", 100*float64(s.Hits)/float64(max(s.Hits+s.Misses, 1)),
+		s.Hits+s.Misses, s.Entries, s.Bytes, s.Peak, s.Evictions, s.TooLarge)
 }

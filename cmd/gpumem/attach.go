@@ -92,8 +92,8 @@ func newAttachCommand(std stdio, getenv func(string) string) *cobra.Command {
 	f.run.inject = injection.Auto
 	f.run.addRecording(cmd.Flags())
 	cmd.Flags().StringVar(&f.run.inject, "inject", f.run.inject,
-		"what goes into it so that it tells what it holds: python (the Python agent), ebpf (probes on the CUDA "+
-			"driver it uses, as root), auto (both, as far as they are permitted) or none")
+		"what goes into it so that it tells what it holds: python (the Python agent), ebpf (probes on the "+
+			"CUDA driver it uses, as root), auto (both, as far as they are permitted) or none")
 	cmd.Flags().BoolVar(&f.run.purge, "purge", f.run.purge,
 		"at the end collect, purge and trim, and measure what the operating system gets back")
 	cmd.Flags().BoolVar(&f.run.sites, "sites", f.run.sites,
@@ -117,7 +117,8 @@ func newAttachCommand(std stdio, getenv func(string) string) *cobra.Command {
 func (f *attachFlags) check() (report.Format, option.FailOn, error) {
 	if f.resume != "" {
 		if f.run.out != "" || f.all {
-			return "", nil, usagef("--resume FOLDER names the run folder of one process: leave out --out and --all")
+			return "", nil, usagef("--resume FOLDER names the run folder of one process: leave out " +
+				"--out and --all")
 		}
 		if err := checkResumed(f.resume); err != nil {
 			return "", nil, err
@@ -248,8 +249,8 @@ func consent(std stdio, f attachFlags, pid int, name string) {
 	if f.run.quiet || !tty.Is(std.err) || f.run.inject == "none" || f.run.inject == "ebpf" {
 		return
 	}
-	fmt.Fprintf(std.err, "gpumem: if process %d (%s) is a Python program, an agent goes into it for as long as "+
-		"this takes, and out again (--inject none looks from outside only)\n", pid, name)
+	fmt.Fprintf(std.err, "gpumem: if process %d (%s) is a Python program, an agent goes into it for as long "+
+		"as this takes, and out again (--inject none looks from outside only)\n", pid, name)
 }
 
 // livePID is the process's PID while it runs, else 0.

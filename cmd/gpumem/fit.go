@@ -81,7 +81,8 @@ func fitRuns(std stdio, f fitFlags, paths []string) error {
 		}
 		need, ok := peak.NeedOf(run, peak.Of(run, peak.Growth{}).Peak)
 		if !ok {
-			return fmt.Errorf("%s tells no live bytes of a device; record it with the agent (gpumem run)", path)
+			return fmt.Errorf("%s tells no live bytes of a device; record it with the agent (gpumem run)",
+				path)
 		}
 		needs = append(needs, need)
 		fits, sentence := need.Fits(int64(f.memory))
@@ -94,11 +95,13 @@ func fitRuns(std stdio, f fitFlags, paths []string) error {
 	}
 	if len(f.batches) > 0 {
 		if i := slices.IndexFunc(needs, func(n peak.Need) bool { return n.Cut }); i >= 0 {
-			return usagef("--batch: %s ended when memory ran out, so that what its batch needs is not known", paths[i])
+			return usagef("--batch: %s ended when memory ran out, so that what its batch needs is not known",
+				paths[i])
 		}
 		batch, ok := peak.BatchOf(f.batches, needs, int64(f.memory))
 		if !ok {
-			return usagef("--batch: two runs or more of different sizes are needed, of which the larger needs more")
+			return usagef("--batch: two runs or more of different sizes are needed, of which the " +
+				"larger needs more")
 		}
 		answer.Batch = &batch
 	}

@@ -49,8 +49,8 @@ func tuneRun(std stdio, path string, asJSON bool) error {
 	if asJSON {
 		return plain.WriteJSON(std.out, map[string]any{"policies": outcomes, "recommended": best.Policy})
 	}
-	t := plain.NewTable(plain.Left("policy"), plain.Right("at most"), plain.Right("saved"), plain.Right("kept idle"),
-		plain.Right("hits"), plain.Right("misses"))
+	t := plain.NewTable(plain.Left("policy"), plain.Right("at most"), plain.Right("saved"),
+		plain.Right("kept idle"), plain.Right("hits"), plain.Right("misses"))
 	for _, o := range outcomes {
 		t.Add(o.Policy, plain.Size(o.PeakBytes), savedText(o.SavedBytes), plain.Size(o.KeptBytes),
 			fmt.Sprint(o.Hits), fmt.Sprint(o.Misses))

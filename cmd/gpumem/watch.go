@@ -93,7 +93,8 @@ func watch(ctx context.Context, std stdio, getenv func(string) string, f watchFl
 	if err != nil {
 		return err
 	}
-	if flag := map[bool]string{true: "--all", false: "--devices"}[f.all]; (f.all || f.devices) && len(args) > 0 {
+	flag := map[bool]string{true: "--all", false: "--devices"}[f.all]
+	if (f.all || f.devices) && len(args) > 0 {
 		return usagef("watch %s takes no PID and no run folder", flag)
 	}
 	if f.metrics.On() && path != "" {
@@ -101,8 +102,8 @@ func watch(ctx context.Context, std stdio, getenv func(string) string, f watchFl
 			path)
 	}
 	if f.inject != injection.Nobody && path != "" {
-		return usagef("watch %s --inject: a run folder is shown; into a program goes gpumem watch PID --inject",
-			path)
+		return usagef("watch %s --inject: a run folder is shown; into a program goes gpumem watch PID "+
+			"--inject", path)
 	}
 	if !screen.CanShow(std.in, std.out, getenv) && !f.metrics.On() {
 		return errors.New(
@@ -160,7 +161,8 @@ func watchFolder(ctx context.Context, std stdio, getenv func(string) string, f w
 		return err
 	}
 	defer folder.Close()
-	o := tui.Options{Source: folder, Looks: f.screen.Looks(getenv), Control: tui.Control{Save: screen.Saver(".")}}
+	o := tui.Options{Source: folder, Looks: f.screen.Looks(getenv),
+		Control: tui.Control{Save: screen.Saver(".")}}
 	if p := folder.Player(); p != nil {
 		o.Player = p
 	}
@@ -225,8 +227,8 @@ func offerLines(cmd *cobra.Command, std stdio, getenv func(string) string, f *wa
 		ctx, stop := signal.NotifyContext(cmd.Context(), endingSignals()...)
 		defer stop()
 		if l.server != "" {
-			return books.Watch(ctx, books.WatchOptions{Socket: l.server, Devices: l.devices, JSON: l.json, Compact: l.compact,
-				Samples: l.samples, Every: f.interval, Out: std.out, Err: std.err, Getenv: getenv})
+			return books.Watch(ctx, books.WatchOptions{Socket: l.server, Devices: l.devices, JSON: l.json,
+				Compact: l.compact, Samples: l.samples, Every: f.interval, Out: std.out, Err: std.err, Getenv: getenv})
 		}
 		return watchLines(ctx, std, *f, l, args)
 	}

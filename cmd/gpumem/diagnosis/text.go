@@ -247,8 +247,9 @@ func (t *page) verdicts() {
 		fmt.Sprintf(
 			"Watched %s for %s, a sample every %s: %s, %d undecided, %d without growth; %d ended meanwhile. "+
 				"At most %.0f %% of those called growing are expected to be called so falsely.",
-			units.Counted(len(o.of), "process", "processes"), o.length.Round(100*time.Millisecond), o.interval,
-			units.Counted(len(growing), "grows", "grow"), undecided, none, o.ended, 100*falseDiscovery))
+			units.Counted(len(o.of), "process", "processes"), o.length.Round(100*time.Millisecond),
+			o.interval, units.Counted(len(growing), "grows", "grow"), undecided, none, o.ended,
+			100*falseDiscovery))
 	for _, p := range growing {
 		q := &p.process
 		built := ""

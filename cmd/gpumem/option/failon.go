@@ -42,7 +42,8 @@ func ParseFailOn(names []string) (FailOn, error) {
 		}
 		class := verdict.Class(name)
 		if _, ok := findingCodes[class]; !ok {
-			return nil, usage.Errorf("--fail-on %s: no such verdict%s", name, usage.Suggest(name, FailOnNames()))
+			return nil, usage.Errorf("--fail-on %s: no such verdict%s", name,
+				usage.Suggest(name, FailOnNames()))
 		}
 		f[class] = true
 	}

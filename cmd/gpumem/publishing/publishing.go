@@ -51,7 +51,8 @@ func (f *Flags) On() bool { return f.addr != "" || f.otlp }
 
 // publish publishes collectors until stop is called. Without --metrics and
 // --otlp it does nothing.
-func (f *Flags) publish(warnings io.Writer, collectors ...prometheus.Collector) (stop func() error, err error) {
+func (f *Flags) publish(
+	warnings io.Writer, collectors ...prometheus.Collector) (stop func() error, err error) {
 	var endpoint *metrics.Endpoint
 	if f.addr != "" {
 		access, err := f.access()
