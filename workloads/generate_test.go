@@ -186,7 +186,8 @@ func TestTheWeightCacheChangesNoAnswerAndSaysWhatItDid(t *testing.T) {
 		t.Errorf("without the cache %q, with it %q", plain, cached)
 	}
 	// 24 forward passes, 15 products each; the output matrix of 1.5 MiB is larger than the cache.
-	said := "weight cache: 89.4 % of 360 requests hit, 14 matrices of 294912 B kept, 294912 B at most, 0 evicted, 24 too large"
+	said := "weight cache: 89.4 % of 360 requests hit, 14 matrices of 294912 B kept, 294912 B at most, 0 " +
+		"evicted, 24 too large"
 	if !strings.Contains(with.String(), said) || strings.Contains(without.String(), "weight cache") {
 		t.Errorf("no %q in\n%s", said, with.String())
 	}
