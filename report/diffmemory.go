@@ -57,7 +57,7 @@ func comparedText(c *peak.Comparison) string {
 		text += ": " + parts
 	}
 	if c.Incomplete {
-		text += "; a search for names ended early, so what has none may be anything"
+		text += "; a search for names ended early, so what has no name may be anything"
 	}
 	return text + "."
 }

@@ -30,7 +30,7 @@ func peakSection(v *verdict.Verdict) section {
 			text = fmt.Sprintf("Live memory at its highest, as far as the program looked: %s into the run.",
 				units.Seconds(c.AtMs/1000))
 		case c.Incomplete:
-			text = "Live at the end; the search for names ended early, so what has none may be anything."
+			text = "Live at the end; the search for names ended early, so what has no name may be anything."
 		}
 		s.blocks = append(s.blocks, block{table: compositionTable(text, c.Categories)})
 		if c.Rounded != nil && *c.Rounded > 0 {

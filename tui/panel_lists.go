@@ -338,7 +338,7 @@ func (p outputPanel) Render(w, h int) string {
 func (p outputPanel) nothing() string {
 	switch {
 	case p.frame.Path == "":
-		return " not captured: a program that is only watched keeps its own output"
+		return " not captured: a watched program keeps its own output"
 	case p.frame.Done:
 		return " nothing, or not captured"
 	}

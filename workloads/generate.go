@@ -37,7 +37,7 @@ func generate() Workload {
 		Flags: []Flag{
 			{Name: "model",
 				Help: "GGUF file to load (default: a tiny Llama with random weights made from --seed)"},
-			{Name: "prompt", Help: "text to go on from; needs a model with a tokenizer"},
+			{Name: "prompt", Help: "text to continue; needs a model with a tokenizer"},
 			{
 				Name: "chat", Default: "no", Bare: "yes", Check: yesOrNo,
 				Help: "read --prompt, or each line of the standard input, as a turn of a conversation",
@@ -156,7 +156,7 @@ func checkGenerate(p *program) error {
 	defer file.Close()
 	g, err := p.newGenerator(file)
 	if err == nil && p.flag("targets") == "yes" && g.talks() {
-		err = errors.New("--targets asks by itself: give --prompt, or no --chat")
+		err = errors.New("--targets asks its own questions: give --prompt, or no --chat")
 	}
 	return err
 }
@@ -287,12 +287,12 @@ func (g *generator) readPrompt(file *gguf.File) error {
 	}
 	if text == "" {
 		if len(g.prompt) == 0 && !g.twin {
-			return errors.New("nothing to go on from: give --prompt, or --prompt-tokens")
+			return errors.New("there is no prompt: give --prompt or --prompt-tokens")
 		}
 		return nil
 	}
 	if len(g.prompt) > 0 {
-		return errors.New("--prompt and --prompt-tokens are two prompts: give one of them")
+		return errors.New("--prompt and --prompt-tokens: give one of them")
 	}
 	if g.words == nil {
 		return errors.New("--prompt: the model has no tokenizer: give --prompt-tokens")

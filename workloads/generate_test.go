@@ -129,7 +129,7 @@ func TestAChatAnswersEachLineInOneSession(t *testing.T) {
 		t.Errorf("two lines have other answers:\n%s", out.String())
 	}
 	for in, c := range map[string]struct{ flag, value, says string }{
-		"":                                 {"", "", "nothing came on the standard input"},
+		"":                                 {"", "", "the standard input was empty"},
 		strings.Repeat("a long line ", 90): {"context", "100", "does not fit in 100 positions"},
 		"hello":                            {"prompt-tokens", "1", "give --prompt instead"},
 	} {
@@ -156,9 +156,9 @@ func TestWhatGenerateCannotDoIsSaidBeforeAnythingIsLoaded(t *testing.T) {
 		flags map[string]string
 		says  string
 	}{
-		{map[string]string{"model": plain}, "give --prompt, or --prompt-tokens"},
+		{map[string]string{"model": plain}, "give --prompt or --prompt-tokens"},
 		{map[string]string{"model": plain, "prompt": "hello"}, "no tokenizer: give --prompt-tokens"},
-		{map[string]string{"prompt": "hello", "prompt-tokens": "1"}, "two prompts"},
+		{map[string]string{"prompt": "hello", "prompt-tokens": "1"}, "--prompt and --prompt-tokens: give one of them"},
 		{map[string]string{"prompt-tokens": "1,x"}, "separated by commas"},
 		{map[string]string{"prompt-tokens": "1,99999"}, "has the token 99999; the model has 0 to 6143"},
 		{map[string]string{"tokens": "500"}, "do not fit in 512 positions"},

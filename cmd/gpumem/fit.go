@@ -41,10 +41,11 @@ func newFitCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fit RUN… --memory SIZE",
 		Short: "Say whether a recorded program fits a device of a size",
-		Long: `fit says from a recording whether the program would fit a device of that size,
-and by how much: between what it needs if its pool gives back all that is idle,
-and what it had of the device. The peak of a profiled window (gpumem run
---profile) counts where there is one, else the samples.
+		Long: `fit says from a recording whether the program would fit a device of the size
+--memory. What it needs lies between two bounds: what it had at its peak if its
+pool gives back all that is idle, and all that it had of the device. The peak of
+a profiled window (gpumem run --profile) counts where there is one, else the
+samples.
 
 With several runs of the same program and the batch of each (--batch 8,16) it
 says which batch fits, if what is needed is in proportion to the batch.`,

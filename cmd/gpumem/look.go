@@ -61,7 +61,7 @@ program, and with --inject none, it says what the system and the driver tell.
 	flags.BoolVar(&f.json, "json", false, "print the look as JSON")
 	flags.StringVar(&f.inject, "inject", f.inject,
 		"what goes into it: auto or python (the Python agent), or none")
-	flags.BoolVar(&f.partial, "partial", false, "also of another user: say what may be read of it")
+	flags.BoolVar(&f.partial, "partial", false, "also a process of another user: say what may be read of it")
 	f.gpu.Add(flags)
 	return cmd
 }

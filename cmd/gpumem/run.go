@@ -125,8 +125,8 @@ func newRunCommand(std stdio, getenv func(string) string) *cobra.Command {
 		Long: `run starts a bundled workload or any program, samples its memory until it
 ends, writes a run folder and prints the verdict on stderr: stdout belongs to
 the program. Its exit code is passed on (128+n for a signal), also when the
-answer or the run folder cannot be written; with --fail-on a verdict becomes an
-exit code when the program itself ended well, and so does the lack of one (1).`,
+answer or the run folder cannot be written. With --fail-on a verdict becomes the
+exit code where the program itself ended well, and the lack of one is a 1.`,
 		Example: `  gpumem run python train.py --epochs 3
   gpumem run --tui python train.py            # with the live screen
   gpumem run --fail-on any -- ./nqueens       # -- where a program is called like a workload

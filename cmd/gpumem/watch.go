@@ -39,18 +39,22 @@ func newWatchCommand(std stdio, getenv func(string) string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [PID… | DIR]",
 		Short: "Show running processes, or a run folder, on a live screen",
-		Long: `watch without arguments opens the recording that goes on, as of a gpumem run in
-another terminal. Without one, or with --devices, it shows the machine: its GPUs
-and all processes that use one (all there are when none does), whose each is, what
-it uses and whether it leaks; it names the newest recording here that is finished,
-and records nothing. K asks whether the selected
-process is to be ended. Of a run folder it shows a run that is being written, also
-by another gpumem, as it grows, and plays back one that is finished: [ and ] change
-the speed, space holds, Home and End jump. With --metrics or --otlp it publishes
-what it sees of processes, also without a terminal: so a machine is watched as a
-service. With --inject an agent goes into each Python program that is watched, and
-out again at the end, and tells what only the program knows: into those named,
-else into those that use a GPU.`,
+		Long: `watch without arguments opens the recording that goes on, such as that of a gpumem
+run in another terminal. Without one, or with --devices, it shows the machine: its
+GPUs, and the processes that use one (all processes where none does), with their
+owner, what they use and whether they leak. It then records nothing, and names the
+newest finished recording in this folder. K asks whether the selected process is
+to be ended.
+
+Of a run folder it shows a run that is still written, also by another gpumem, and
+plays back one that is finished: [ and ] change the speed, space holds, Home and
+End jump.
+
+With --metrics or --otlp it publishes what it sees of processes, also without a
+terminal, so that a machine can be watched as a service. With --inject an agent
+goes into the Python programs that are watched, and out again at the end, and
+tells what only the program knows. It goes into those named, else into those that
+use a GPU.`,
 		Example: `  gpumem watch
   gpumem watch --devices
   gpumem watch 4242 4243
@@ -215,7 +219,7 @@ func offerLines(cmd *cobra.Command, std stdio, getenv func(string) string, f *wa
 	flags.BoolVar(&l.compact, "compact", false,
 		"print one short line a sample: its number, memory in MB with its level, buffers")
 	flags.IntVar(&l.samples, "samples", 0,
-		"with --server, --json or --compact, end after so many samples (0: at Ctrl-C)")
+		"with --server, --json or --compact, end after this many samples (0: at Ctrl-C)")
 	screen := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := l.check(f, args); err != nil {
