@@ -117,7 +117,8 @@ func elementOf(size uint64) uint8 {
 
 // getParam hands out a parameter buffer.
 func (p *Pool) getParam(kind classKey, label string) (Handle, error) {
-	return p.get(&grant{key: keyOf(paramBytes, uint64(kind)), length: paramBytes, elem: paramBytes, label: label})
+	return p.get(&grant{key: keyOf(paramBytes, uint64(kind)), length: paramBytes,
+		elem: paramBytes, label: label})
 }
 
 // grant is a request on its way.

@@ -124,17 +124,23 @@ func (p *Pool) drop(action Action,
 				break
 			}
 			idle -= s.pages
-			sh.countDrop(action, s)
-			if sh.retire(p, s) {
-				gone = append(gone, s)
-			} else {
-				r.Deferred++
-			}
+			gone = sh.give(p, s, &r, gone)
 		}
 	}
 	unlockAll(shards)
 	p.giveBack(&r, gone)
 	return r
+}
+
+// give takes an idle slot out of the pool and appends it to those that are gone, or
+// counts it as deferred while the device still uses it.
+func (sh *shard) give(p *Pool, s *slot, r *Receipt, gone []*slot) []*slot {
+	sh.countDrop(r.Action, s)
+	if !sh.retire(p, s) {
+		r.Deferred++
+		return gone
+	}
+	return append(gone, s)
 }
 
 // countDrop counts an idle slot as purged or as evicted: evictions are the
@@ -178,13 +184,7 @@ func (p *Pool) dropParams(action Action) Receipt {
 		for _, kind := range []classKey{keyInt, keyFloat} {
 			l := sh.lists[keyOf(paramBytes, uint64(kind))]
 			for l != nil && !l.idle.empty() {
-				s := l.idle.next.s
-				sh.countDrop(action, s)
-				if sh.retire(p, s) {
-					gone = append(gone, s)
-				} else {
-					r.Deferred++
-				}
+				gone = sh.give(p, l.idle.next.s, &r, gone)
 			}
 		}
 	}

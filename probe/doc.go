@@ -21,10 +21,10 @@
 // mapped files are no part of it: they belong to the page cache, which drops them
 // when memory is needed. What a process has changed in a shared mapping of a file,
 // and the system has not written yet, does belong to it: Process.Dirty tells it, by a
-// walk over the pages, and who reads both adds it. Before Linux 4.5, which does not tell them apart, it is RSS +
-// Swap. Pages that several processes share count in full for each of them. The proportional
-// split (PSS) would part them, but it walks the page tables: 90 ms for 8 GiB
-// of small pages, with a lock of the program's held.
+// walk over the pages, and who reads both adds it. Linux before 4.5 does not tell them
+// apart, and the footprint is RSS + Swap there. Pages that several processes share count
+// in full for each of them. The proportional split (PSS) would part them, but it walks
+// the page tables: 90 ms for 8 GiB of small pages, with a lock of the program's held.
 //
 // The kernel keeps these counts per processor and adds them up roughly on many
 // versions: a count can be off by some dozen pages for each processor.

@@ -43,8 +43,8 @@ const leftTitle = "Left behind"
 func leftSection(v *verdict.Verdict) section {
 	s := section{id: "behind", title: leftTitle}
 	if list := leftTexts(v); len(list) > 0 {
-		s.blocks = []block{{text: "These processes of the program still ran when it had ended; what they hold " +
-			"is free once they end.", list: list}}
+		s.blocks = []block{{text: "These processes of the program still ran when it had ended; what they " +
+			"hold is free once they end.", list: list}}
 	}
 	return s
 }

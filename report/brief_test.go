@@ -40,7 +40,8 @@ func TestAnErrorThatTheProgramCaughtIsInTheAnswer(t *testing.T) {
 	asked, live := int64(512<<20), int64(1<<30)
 	v := leakVerdict()
 	v.OOM = &peak.OOM{Errors: 2, Caught: 2, AskedBytes: &asked, LiveBytes: &live, Site: "libfoo.so+0x10 (build id 3f)"}
-	const want = "ran out of memory 2 times and went on; the last time it asked for 512 MiB at libfoo.so+0x10, with 1 GiB live."
+	const want = "ran out of memory 2 times and went on; the last time it asked for 512 MiB at libfoo.so+0x10, " +
+		"with 1 GiB live."
 	for _, brief := range []bool{true, false} {
 		text := strings.Join(strings.Fields(render(t, Text, leakRun(100), v, Options{Brief: brief})), " ")
 		if strings.Count(text, want) != 1 {

@@ -336,7 +336,8 @@ func (p *tab) key(name string) {
 	p.t.Helper()
 	for _, kind := range []string{"keyDown", "keyUp"} {
 		press := map[string]any{"type": kind, "key": name, "code": name,
-			"windowsVirtualKeyCode": map[string]int{"Tab": 9, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowRight": 39}[name]}
+			"windowsVirtualKeyCode": map[string]int{"Tab": 9, "Enter": 13, " ": 32, "ArrowLeft": 37,
+				"ArrowRight": 39}[name]}
 		if text := map[string]string{"Enter": "\r", " ": " ", "+": "+", "-": "-", "0": "0"}[name]; text != "" &&
 			kind == "keyDown" {
 			press["text"] = text
@@ -376,7 +377,8 @@ func (p *tab) picture(selector string) image.Image {
 		return {X: r.x + scrollX, Y: r.y + scrollY, Width: r.width, Height: r.height, Scale: 1}})()`, selector), &clip)
 	var shot struct{ Data string }
 	p.do("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": true,
-		"clip": map[string]float64{"x": clip.X, "y": clip.Y, "width": clip.Width, "height": clip.Height, "scale": 1}}, &shot)
+		"clip": map[string]float64{"x": clip.X, "y": clip.Y, "width": clip.Width, "height": clip.Height, "scale": 1}},
+		&shot)
 	data, err := base64.StdEncoding.DecodeString(shot.Data)
 	if err != nil {
 		p.t.Fatal(err)

@@ -135,8 +135,8 @@ func diffScope(d *verdict.Difference) string {
 	if d.AlignedBy == "" {
 		return "The runs have nothing in common that could be compared."
 	}
-	return fmt.Sprintf("Aligned by %s, over %s %ss that both runs have.", d.AlignedBy, units.Digits(d.Compared),
-		d.AlignedBy)
+	return fmt.Sprintf("Aligned by %s, over %s %ss that both runs have.", d.AlignedBy,
+		units.Digits(d.Compared), d.AlignedBy)
 }
 
 func diffTable(d *verdict.Difference) *table {

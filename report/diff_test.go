@@ -20,14 +20,17 @@ func twoRuns() (base, new Side, d *verdict.Difference) {
 	}
 	new.Run.Meta.Versions = map[string]string{"gpumem": "0.1.0", "torch": "2.12.0"}
 	d = &verdict.Difference{Schema: 1, Verdict: verdict.AppLeak, Tier: verdict.Confirmed, Confidence: .98,
-		Summary:   "app-leak: memory the program still references grows by 154.66 MiB more than before over 39 steps (4.00 MiB a step).",
-		Claim:     "memory the program still references grows by 154.66 MiB more than before over 39 steps (4.00 MiB a step).",
+		Summary: "app-leak: memory the program still references grows by 154.66 MiB more than before over 39 steps " +
+			"(4.00 MiB a step).",
+		Claim: "memory the program still references grows by 154.66 MiB more than before over 39 steps (4.00 MiB " +
+			"a step).",
 		AlignedBy: "step", Compared: 39, Base: leakVerdict(), New: leakVerdict(),
 		Warnings: []string{"the runs have different lengths"},
 		Rows: []verdict.DiffRow{
 			{Account: verdict.Live, Growth: &verdict.Interval{Value: 155 * mib, Low: 152 * mib, High: 157 * mib},
 				Count:   &verdict.Interval{Low: -1, High: 1},
-				PerUnit: &verdict.Interval{Value: 4 * mib, Low: 3.9 * mib, High: 4.1 * mib}, Level: ptr(int64(477 * mib))},
+				PerUnit: &verdict.Interval{Value: 4 * mib, Low: 3.9 * mib, High: 4.1 * mib},
+				Level:   ptr(int64(477 * mib))},
 			{Account: verdict.Idle, Noise: true, Growth: &verdict.Interval{Low: -mib, High: mib},
 				PerUnit: &verdict.Interval{Low: -.02 * mib, High: .02 * mib}, Level: ptr(int64(-141 << 10))},
 			{Account: verdict.Untracked, Noise: true},

@@ -57,7 +57,7 @@ func comparedText(c *peak.Comparison) string {
 		text += ": " + parts
 	}
 	if c.Incomplete {
-		text += "; a search for names ended early, so what has none may be anything"
+		text += "; a search for names ended early, so what has no name may be anything"
 	}
 	return text + "."
 }
@@ -80,7 +80,8 @@ func comparedTable(c *peak.Comparison) *table {
 		head: []column{{title: "what"}, {title: "in new"}, {title: "base", right: true},
 			{title: "new", right: true}, {title: "difference", right: true}}}
 	if c.BaseMoment != c.NewMoment {
-		t.caption = fmt.Sprintf("Live memory of the new run %s, of the base run %s.", c.NewMoment, c.BaseMoment)
+		t.caption = fmt.Sprintf("Live memory of the new run %s, of the base run %s.",
+			c.NewMoment, c.BaseMoment)
 	}
 	for _, p := range c.Categories[:min(len(c.Categories), maxRows)] {
 		t.rows = append(t.rows, []string{clean(p.Name, 60), p.Change, units.Bytes(p.Base), units.Bytes(p.New),

@@ -63,7 +63,8 @@ func TestAWindowThatOnlyOneRunHasIsNamed(t *testing.T) {
 		if err := WriteDiff(&b, Text, base, new, d, Options{Width: 200}); err != nil {
 			t.Fatal(err)
 		}
-		want := "The peaks cannot be compared: the " + map[bool]string{true: "base", false: "new"}[base.Name == "main"] +
+		want := "The peaks cannot be compared: the " +
+			map[bool]string{true: "base", false: "new"}[base.Name == "main"] +
 			" run has no profiled window."
 		if !strings.Contains(b.String(), want) || d.Peak != nil {
 			t.Errorf("no %q in\n%s", want, b.String())

@@ -62,7 +62,8 @@ func lengths(a, b *verdict.Verdict) string {
 	if a.Window.Steps > 0 && b.Window.Steps > 0 {
 		return fmt.Sprintf("after %s and %s steps", units.Count(a.Window.Steps), units.Count(b.Window.Steps))
 	}
-	return fmt.Sprintf("after %s and %s", units.Seconds(a.Window.ToMs/1000), units.Seconds(b.Window.ToMs/1000))
+	return fmt.Sprintf("after %s and %s", units.Seconds(a.Window.ToMs/1000),
+		units.Seconds(b.Window.ToMs/1000))
 }
 
 // changes pairs the things of two runs: by their whole name, else by a name

@@ -27,8 +27,8 @@ func noise(i int) float64 {
 // leakRun is a training loop of n samples at 20 Hz on a device of its own
 // memory, whose live tensors grow by 4 MiB a step after a warm-up of 6 s.
 func leakRun(n int) *record.Run {
-	names := []string{record.ColTime, record.ColStep, record.ColRSS, record.ColRSSAnon, record.ColRSSFile, record.ColGPU,
-		record.ColLive, record.ColIdle, record.ColLiveCount, "gpumem_extra"}
+	names := []string{record.ColTime, record.ColStep, record.ColRSS, record.ColRSSAnon, record.ColRSSFile,
+		record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount, "gpumem_extra"}
 	cols := make([][]float64, len(names))
 	for i := range n {
 		t := float64(i) * 50
@@ -75,10 +75,12 @@ func leakRun(n int) *record.Run {
 func leakVerdict() *verdict.Verdict {
 	return &verdict.Verdict{
 		Schema: 1, Verdict: verdict.AppLeak, Tier: verdict.Confirmed, Confidence: 0.98,
-		Answer:  "Live memory grows by 4.00 MiB a step (8.00 MiB/s) and explains 99 % of the growth: the program still references it.",
-		Next:    "detach the loss before it is kept",
-		Summary: "Live memory grows by 4.00 MiB a step (8.00 MiB/s) and explains 99 % of the growth: the program still references it.",
-		Window:  verdict.Window{FromMs: 0, ToMs: 59950, WarmupMs: 6000, Samples: 1200, Steps: 119},
+		Answer: "Live memory grows by 4.00 MiB a step (8.00 MiB/s) and explains 99 % of the growth: the program " +
+			"still references it.",
+		Next: "detach the loss before it is kept",
+		Summary: "Live memory grows by 4.00 MiB a step (8.00 MiB/s) and explains 99 % of the growth: the program " +
+			"still references it.",
+		Window: verdict.Window{FromMs: 0, ToMs: 59950, WarmupMs: 6000, Samples: 1200, Steps: 119},
 		Accounts: []verdict.AccountRow{
 			{Account: verdict.Live, Shape: trend.Growing, ChangeBytes: ptr(int64(402653184)), Count: ptr(int64(321)),
 				Share: ptr(0.9885),
@@ -110,7 +112,8 @@ func leakVerdict() *verdict.Verdict {
 		Holders: []verdict.HolderRow{{Path: "__main__.history[…]", Bytes: 428 * mib, Count: 107}},
 		Experiments: []verdict.Experiment{{Action: "purge", ClaimedBytes: ptr(int64(24 * mib)),
 			ReturnedBytes: ptr(int64(22 * mib)), Account: "idle"}},
-		Forecast: &verdict.Forecast{Limit: "device memory", CapacityBytes: 139 << 30, P10: 17400, P50: 17650, P90: 17900},
+		Forecast: &verdict.Forecast{Limit: "device memory", CapacityBytes: 139 << 30, P10: 17400, P50: 17650,
+			P90: 17900},
 		Missing:  []string{"host_heap_bytes: no agent"},
 		Warnings: []string{"3 samples came too late"},
 	}
@@ -120,12 +123,15 @@ func leakVerdict() *verdict.Verdict {
 func retentionVerdict() *verdict.Verdict {
 	return &verdict.Verdict{
 		Schema: 1, Verdict: verdict.PoolGrowth, Tier: verdict.Confirmed, Confidence: 0.97,
-		Answer:  "122 buffers, 1180.12 MiB, were left in the pool after the program gave everything up: kept by pool policy, not by references.",
-		Summary: "122 buffers, 1180.12 MiB, were left in the pool after the program gave everything up: kept by pool policy, not by references.",
-		Window:  verdict.Window{FromMs: 0, ToMs: 4000, Samples: 5},
+		Answer: "122 buffers, 1180.12 MiB, were left in the pool after the program gave everything up: kept by pool " +
+			"policy, not by references.",
+		Summary: "122 buffers, 1180.12 MiB, were left in the pool after the program gave everything up: kept by pool " +
+			"policy, not by references.",
+		Window: verdict.Window{FromMs: 0, ToMs: 4000, Samples: 5},
 		Accounts: []verdict.AccountRow{
 			{Account: verdict.Live, Shape: trend.Step, LeftoverBytes: ptr(int64(0)), LeftoverCount: ptr(int64(0))},
-			{Account: verdict.Idle, Shape: trend.Step, LeftoverBytes: ptr(int64(1237442560)), LeftoverCount: ptr(int64(122))},
+			{Account: verdict.Idle, Shape: trend.Step, LeftoverBytes: ptr(int64(1237442560)),
+				LeftoverCount: ptr(int64(122))},
 			{Account: verdict.Untracked, Shape: trend.ShapeUndecided},
 		},
 		Experiments: []verdict.Experiment{{Action: "purge", ClaimedBytes: ptr(int64(1237442560)),

@@ -127,8 +127,9 @@ func traceRun() *record.Run {
 		Path: "mem_trace.log",
 		Meta: record.Meta{Schema: 1, Versions: map[string]string{"recording": "tl-mem-trace"},
 			Flags: map[string]string{"steps-per-line": "1500"}},
-		Samples: record.NewSamples([]string{record.ColStep, record.ColRSS, record.ColLive, record.ColLiveCount}, [][]float64{
-			{1500, 3000, 4500}, {319 * mib, 5812 * mib, 7600 * mib}, {55104, 98776, 106472}, {70, 312, 356}}),
+		Samples: record.NewSamples([]string{record.ColStep, record.ColRSS, record.ColLive, record.ColLiveCount},
+			[][]float64{
+				{1500, 3000, 4500}, {319 * mib, 5812 * mib, 7600 * mib}, {55104, 98776, 106472}, {70, 312, 356}}),
 		Events: []record.Event{
 			{Kind: record.KindStatement, Name: "While", At: "n_queens.tl:31:5",
 				Detail: []byte(`{"rss_delta_bytes":7634681856,"count":4500}`)},
@@ -143,13 +144,16 @@ func traceRun() *record.Run {
 func traceVerdict() *verdict.Verdict {
 	return &verdict.Verdict{Schema: 1, Verdict: verdict.DriverGrowth, Tier: verdict.Suspected, Confidence: 0.7,
 		RestsOn: verdict.ByMagnitude,
-		Answer:  "driver-growth (suspected, 70 %): host memory outside both pools grows by 7.11 GiB, decelerating: 3.66 MiB, then 1.19 MiB a step.",
-		Summary: "driver-growth (suspected, 70 %): host memory outside both pools grows by 7.11 GiB, decelerating: 3.66 MiB, then 1.19 MiB a step.",
-		Claim:   "host memory outside both pools grows by 7.11 GiB, decelerating: 3.66 MiB, then 1.19 MiB a step.",
-		Window:  verdict.Window{Samples: 3, Steps: 3000},
+		Answer: "driver-growth (suspected, 70 %): host memory outside both pools grows by 7.11 GiB, decelerating: " +
+			"3.66 MiB, then 1.19 MiB a step.",
+		Summary: "driver-growth (suspected, 70 %): host memory outside both pools grows by 7.11 GiB, decelerating: " +
+			"3.66 MiB, then 1.19 MiB a step.",
+		Claim:  "host memory outside both pools grows by 7.11 GiB, decelerating: 3.66 MiB, then 1.19 MiB a step.",
+		Window: verdict.Window{Samples: 3, Steps: 3000},
 		Accounts: []verdict.AccountRow{
 			{Account: verdict.Live, Shape: trend.ShapeUndecided, Count: ptr(int64(286))},
-			{Account: verdict.Host, Shape: trend.Growing, ChangeBytes: ptr(int64(7281 * mib)), Bytes: ptr(int64(7281 * mib))},
+			{Account: verdict.Host, Shape: trend.Growing, ChangeBytes: ptr(int64(7281 * mib)),
+				Bytes: ptr(int64(7281 * mib))},
 		},
 		Warnings: []string{"the log has no times: growth a second is unknown"},
 	}
@@ -185,7 +189,8 @@ func processesVerdict() *verdict.Verdict {
 		Measured: &verdict.Measured{FromMs: ptr(0.0), ToMs: ptr(3900.0), Bytes: 39 * mib,
 			FootprintBytes: ptr(int64(39 * mib))},
 		Accounts: []verdict.AccountRow{{Account: verdict.Host, Shape: trend.Growing, ChangeBytes: ptr(int64(39 * mib)),
-			Bytes: ptr(int64(39 * mib)), PerSecond: &verdict.Interval{Value: 10 * mib, Low: 9.9 * mib, High: 10.1 * mib}}},
+			Bytes: ptr(int64(39 * mib)), PerSecond: &verdict.Interval{Value: 10 * mib, Low: 9.9 * mib,
+				High: 10.1 * mib}}},
 		Processes: []verdict.ProcessRow{{PID: 100, Verdict: verdict.HostGrowth, Tier: verdict.Likely,
 			Confidence: 0.85}, {PID: 101, Verdict: verdict.None, Tier: verdict.Confirmed, Confidence: 0.96}},
 	}

@@ -72,7 +72,8 @@ func growthCaption(run *record.Run, v *verdict.Verdict) string {
 		parts = append(parts, "judged: "+windowText(run, v))
 	}
 	if m := v.Measured; m != nil && m.FromMs != nil && m.ToMs != nil && hasTime(run) {
-		parts = append(parts, "changes from "+units.Seconds(*m.FromMs/1000)+" to "+units.Seconds(*m.ToMs/1000))
+		from, to := units.Seconds(*m.FromMs/1000), units.Seconds(*m.ToMs/1000)
+		parts = append(parts, "changes from "+from+" to "+to)
 	}
 	if len(parts) == 0 {
 		return "By account."
@@ -93,8 +94,8 @@ func growthTerms(v *verdict.Verdict) []pair {
 				"; the changes above add up to it exactly"})
 	}
 	if v.Tree != nil {
-		terms = append(terms, pair{treeTitle, "by how much all processes of the run together changed over the " +
-			"same time; the other columns are of the judged one"})
+		terms = append(terms, pair{treeTitle, "by how much all processes of the run together changed over " +
+			"the same time; the other columns are of the judged one"})
 	}
 	if slices.ContainsFunc(v.Accounts, func(r verdict.AccountRow) bool { return r.BytesLow != nil }) {
 		terms = append(terms,

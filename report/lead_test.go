@@ -19,7 +19,8 @@ func bodyOf(t *testing.T, v *verdict.Verdict) string {
 func TestThePageBeginsWithTheAccountThatGrows(t *testing.T) {
 	t.Parallel()
 	for class, want := range map[verdict.Class]string{verdict.AppLeak: "Live memory: handed out",
-		verdict.PoolGrowth: "Idle memory: kept", verdict.HostGrowth: "Host memory outside", verdict.None: "Device memory"} {
+		verdict.PoolGrowth: "Idle memory: kept", verdict.HostGrowth: "Host memory outside",
+		verdict.None: "Device memory"} {
 		v := leakVerdict()
 		v.Verdict = class
 		body := bodyOf(t, v)

@@ -42,7 +42,8 @@ func TestEveryLinkOfThePageLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 	v := linkedVerdict()
 	v.Sites = append(v.Sites, verdict.SiteRow{Site: "train.py:99 empty"})
-	v.Causes[0].Evidence = append(v.Causes[0].Evidence, "nothing was kept at train.py:99, train.py:411 or retrain.py:41")
+	v.Causes[0].Evidence = append(v.Causes[0].Evidence,
+		"nothing was kept at train.py:99, train.py:411 or retrain.py:41")
 	body := bodyOf(t, v)
 	for _, m := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(body, -1) {
 		if n := strings.Count(body, `id="`+m[1]+`"`); n != 1 {

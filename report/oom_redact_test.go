@@ -66,7 +66,8 @@ func TestTheSectionOnMemoryThatRanOutHasReasonChangesAndComposition(t *testing.T
 	}
 	b.Reset()
 	healthy := &record.Run{Meta: record.Meta{ExitCode: new(int)}}
-	if err := report.Write(&b, report.Text, healthy, verdict.Judge(healthy, verdict.Options{}), report.Options{}); err !=
+	if err := report.Write(&b, report.Text, healthy, verdict.Judge(healthy, verdict.Options{}),
+		report.Options{}); err !=
 		nil || strings.Contains(b.String(), "ut of memory") {
 		t.Errorf("%v: a run that did not run out: %s", err, b.String())
 	}

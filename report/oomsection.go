@@ -41,7 +41,8 @@ func oomSection(v *verdict.Verdict) section {
 	if len(o.Composition) > 0 {
 		caption := "Live memory when it ran out."
 		if o.Incomplete {
-			caption = "Live memory when it ran out; the search for names ended early, so what has none may be anything."
+			caption = "Live memory when it ran out; the search for names ended early, so what has none " +
+				"may be anything."
 		}
 		s.blocks = append(s.blocks, block{table: compositionTable(caption, o.Composition)})
 	}
@@ -117,8 +118,8 @@ func oomFigures(o *peak.OOM) []pair {
 
 // compositionTable is what live memory is made of, with the sum.
 func compositionTable(caption string, list []peak.Category) *table {
-	t := &table{caption: caption, zeros: "Nothing", head: []column{{title: "what"}, {title: "bytes", right: true},
-		{title: "share", right: true}}}
+	t := &table{caption: caption, zeros: "Nothing",
+		head: []column{{title: "what"}, {title: "bytes", right: true}, {title: "share", right: true}}}
 	sum := sumOf(list)
 	for _, c := range list[:min(len(list), maxRows)] {
 		t.rows = append(t.rows, []string{clean(c.Name, maxName), units.Bytes(c.Bytes),
@@ -138,7 +139,8 @@ func sumOf(list []peak.Category) (sum int64) {
 // othersTable is who held memory on the device beside the program.
 func othersTable(o *peak.OOM) *table {
 	t := &table{caption: "Processes on the devices then.",
-		head: []column{{title: "pid", right: true}, {title: "bytes", right: true}, {title: "device", right: true},
+		head: []column{{title: "pid", right: true}, {title: "bytes", right: true},
+			{title: "device", right: true},
 			{title: "name"}}}
 	for _, p := range o.Others[:min(len(o.Others), maxRows)] {
 		name := clean(p.Name, maxName)

@@ -110,7 +110,8 @@ func reread(t *testing.T, v *verdict.Verdict) *verdict.Verdict {
 func TestTheVerdictIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ class, tier, summary, want string }{
-		{"app-leak", "confirmed", "app-leak (confirmed, 98 %): memory grows.", "app-leak (confirmed, 98 %): memory grows."},
+		{"app-leak", "confirmed", "app-leak (confirmed, 98 %): memory grows.",
+			"app-leak (confirmed, 98 %): memory grows."},
 		{"app-leak", "confirmed", "app-leak: memory grows.", "app-leak (confirmed, 98 %): memory grows."},
 		{"app-leak", "confirmed", "memory grows.", "app-leak (confirmed, 98 %): memory grows."},
 		{"undecided", "undecided", "undecided: too short.", "undecided (98 %): too short."},
@@ -147,7 +148,8 @@ func TestARunIsReproducedByItsFlagsAndItsCommand(t *testing.T) {
 		{record.Meta{Command: []string{"a b", "-c", ""}, Flags: flags},
 			"gpumem run --interval=10ms --purge=true -- 'a b' -c ''"},
 		{record.Meta{Command: []string{"gpumem", "diagnose"}}, "gpumem run -- gpumem diagnose"},
-		{record.Meta{Flags: map[string]string{"steps-per-line": "1500"}}, "gpumem report --steps-per-line=1500 trace.log"},
+		{record.Meta{Flags: map[string]string{"steps-per-line": "1500"}},
+			"gpumem report --steps-per-line=1500 trace.log"},
 	} {
 		if got := reproduceLine(&record.Run{Path: "trace.log", Meta: c.meta}); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)

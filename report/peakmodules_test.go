@@ -13,8 +13,8 @@ import (
 func layers(n int) (owned []peak.Owned, whole int64) {
 	for i := range n {
 		path := fmt.Sprintf("transformer.h.%d.mlp", i)
-		owned = append(owned, peak.Owned{Module: path, Category: "activations", Bytes: 4 * mib, Site: "model.py:9 forward"},
-			peak.Owned{Module: path, Category: "parameters", Bytes: mib})
+		owned = append(owned, peak.Owned{Module: path, Category: "activations", Bytes: 4 * mib,
+			Site: "model.py:9 forward"}, peak.Owned{Module: path, Category: "parameters", Bytes: mib})
 		whole += 5 * mib
 	}
 	return append(owned, peak.Owned{Module: "head", Category: "buffers", Bytes: mib}), whole + mib

@@ -15,7 +15,8 @@ func peakSection(v *verdict.Verdict) section {
 	s := section{id: "peak", title: "What memory is made of"}
 	if p := v.Peak; p != nil {
 		s.blocks = append(s.blocks, block{text: peakText(p)}, block{charts: []chart{peakChart(p)}},
-			block{table: compositionTable("Live at the peak.", p.Categories)}, block{icicle: peakIcicle(p), table: peakSites(p)})
+			block{table: compositionTable("Live at the peak.", p.Categories)},
+			block{icicle: peakIcicle(p), table: peakSites(p)})
 		if len(p.Left) > 0 {
 			s.blocks = append(s.blocks, block{table: leftSites(p)})
 		}
@@ -29,19 +30,21 @@ func peakSection(v *verdict.Verdict) section {
 			text = fmt.Sprintf("Live memory at its highest, as far as the program looked: %s into the run.",
 				units.Seconds(c.AtMs/1000))
 		case c.Incomplete:
-			text = "Live at the end; the search for names ended early, so what has none may be anything."
+			text = "Live at the end; the search for names ended early, so what has no name may be anything."
 		}
 		s.blocks = append(s.blocks, block{table: compositionTable(text, c.Categories)})
 		if c.Rounded != nil && *c.Rounded > 0 {
-			text := units.Bytes(*c.Rounded) + " of it is rounding: size classes and pages are larger than what was asked for."
+			text := units.Bytes(*c.Rounded) + " of it is rounding: size classes and pages are larger than " +
+				"what was asked for."
 			s.blocks = append(s.blocks, block{text: text})
 		}
 		if c.Whole != nil && c.Beside != nil && *c.Whole+*c.Beside > 0 {
-			s.blocks = append(s.blocks, block{text: fmt.Sprintf("The pool keeps %s beside that: %s in segments that it "+
-				"can give back, %s in pieces beside live blocks.", units.Bytes(*c.Whole+*c.Beside),
-				units.Bytes(*c.Whole), units.Bytes(*c.Beside))})
+			s.blocks = append(s.blocks, block{text: fmt.Sprintf("The pool keeps %s beside that: %s in "+
+				"segments that it can give back, %s in pieces beside live blocks.",
+				units.Bytes(*c.Whole+*c.Beside), units.Bytes(*c.Whole), units.Bytes(*c.Beside))})
 		}
-		if t := modulesTable("Live at the end, by the innermost module of the model.", c.Modules, c.Bytes); t != nil {
+		const caption = "Live at the end, by the innermost module of the model."
+		if t := modulesTable(caption, c.Modules, c.Bytes); t != nil {
 			s.blocks = append(s.blocks, block{table: t})
 		}
 	}
@@ -50,8 +53,8 @@ func peakSection(v *verdict.Verdict) section {
 
 // peakText says when most was live, and whether the allocator counted the same.
 func peakText(p *peak.Peak) string {
-	text := fmt.Sprintf("The peak came %s into a window of %s after step %s: %s were live.", units.Seconds(p.AtMs/1000),
-		countOf(p.Steps, "step", "steps"), units.Count(p.FromStep), units.Bytes(p.Bytes))
+	text := fmt.Sprintf("The peak came %s into a window of %s after step %s: %s were live.",
+		units.Seconds(p.AtMs/1000), countOf(p.Steps, "step", "steps"), units.Count(p.FromStep), units.Bytes(p.Bytes))
 	switch d := p.Allocator; {
 	case d == nil:
 	case *d == p.Bytes:
@@ -84,8 +87,8 @@ func peakSites(p *peak.Peak) *table {
 
 // leftSites are the lines that had allocated what the window's steps left behind.
 func leftSites(p *peak.Peak) *table {
-	return linesTable(leftRows, fmt.Sprintf("What stayed of the first %s of the window, by the line that allocated it.",
-		countOf(p.LeftSteps, "step", "steps")), p.Left)
+	return linesTable(leftRows, fmt.Sprintf("What stayed of the first %s of the window, by the line that "+
+		"allocated it.", countOf(p.LeftSteps, "step", "steps")), p.Left)
 }
 
 func linesTable(name, caption string, sites []peak.Site) *table {
@@ -122,8 +125,8 @@ func costText(p *peak.Peak) string {
 	c := p.Cost
 	text := fmt.Sprintf("The window took %s of the program's time to switch", units.Seconds(c.SwitchMs/1000))
 	if c.ScanMs != nil && c.SnapshotMs != nil {
-		text += fmt.Sprintf(" (%s of it to find the tensors, %s for the allocator's list)", units.Seconds(*c.ScanMs/1000),
-			units.Seconds(*c.SnapshotMs/1000))
+		text += fmt.Sprintf(" (%s of it to find the tensors, %s for the allocator's list)",
+			units.Seconds(*c.ScanMs/1000), units.Seconds(*c.SnapshotMs/1000))
 	}
 	text += fmt.Sprintf(" and %s beside it to pack; its steps took %s", units.Seconds(c.PackMs/1000),
 		units.Seconds(c.StepsMs/1000))
@@ -135,7 +138,8 @@ func costText(p *peak.Peak) string {
 
 // peakChart is what lived over the window, by category.
 func peakChart(p *peak.Peak) chart {
-	c := chart{id: "window", title: "Live memory in the window", bytes: true, axis: axis{unit: "s"}, stacked: true}
+	c := chart{id: "window", title: "Live memory in the window", bytes: true,
+		axis: axis{unit: "s"}, stacked: true}
 	all := line{id: "live", label: "all"}
 	lines := make([]line, len(p.Categories))
 	for i, category := range p.Categories {

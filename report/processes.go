@@ -62,7 +62,8 @@ func inProcess(run *record.Run, v *verdict.Verdict) string {
 	if v.PID == run.Meta.PID || v.Verdict == verdict.None || v.Verdict == verdict.Undecided {
 		return ""
 	}
-	i := slices.IndexFunc(v.Processes, func(p verdict.ProcessRow) bool { return p.PID == v.PID && p.Verdict == v.Verdict })
+	judged := func(p verdict.ProcessRow) bool { return p.PID == v.PID && p.Verdict == v.Verdict }
+	i := slices.IndexFunc(v.Processes, judged)
 	if i < 0 || len(v.Processes) < 2 {
 		return ""
 	}
@@ -90,8 +91,8 @@ func processesSection(run *record.Run, v *verdict.Verdict) section {
 	t := &table{
 		caption: captionOf(
 			fmt.Sprintf(
-				"The verdict, the accounts and the charts above are of process %d; changes are those of its judged window",
-				v.PID), len(v.Processes)),
+				"The verdict, the accounts and the charts above are of process %d; changes are those of its "+
+					"judged window", v.PID), len(v.Processes)),
 		head: []column{{title: "pid", right: true}, {title: "rank", right: true}, {title: "verdict"},
 			{title: "confidence", right: true},
 			{title: "host, last", right: true}, {title: "host change", right: true},

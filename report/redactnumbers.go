@@ -14,11 +14,13 @@ var (
 	uuid = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 	// grouped is what people write in groups: cards, also cut off, and telephones.
 	grouped = regexp.MustCompile(
-		`\b\d{4}[ -]\d{4}[ -]\d{1,4}([ -]\d{1,4})?\b|\+\d[\d ().-]{5,}\d\b|\b\d{3}-\d{3,4}(-\d{3,5})?\b|\b\d-\d{3}-\d{3}-\d{4}\b`)
+		`\b\d{4}[ -]\d{4}[ -]\d{1,4}([ -]\d{1,4})?\b|\+\d[\d ().-]{5,}\d\b|` +
+			`\b\d{3}-\d{3,4}(-\d{3,5})?\b|\b\d-\d{3}-\d{3}-\d{4}\b`)
 	// called is a number behind a word that says whose it is.
 	called = regexp.MustCompile(
-		`(?i)\b(users?|uid|gid|login|account|acct|owner|student|employee|customer|member|pw|pwd|passwd|password|` +
-			`pin|key|secret|serial|card|phone|tel|mobile|fax|ssn|iban|mail|email)(['"]?[ \t]*[=:#/\\ ][ \t]*['"]?)(\d{3,}\w*)`)
+		`(?i)\b(users?|uid|gid|login|account|acct|owner|student|employee|customer|member|` +
+			`pw|pwd|passwd|password|pin|key|secret|serial|card|phone|tel|mobile|fax|ssn|iban|mail|email)` +
+			`(['"]?[ \t]*[=:#/\\ ][ \t]*['"]?)(\d{3,}\w*)`)
 	// assigned is one that is set: of these words gpumem tells measured numbers.
 	assigned = regexp.MustCompile(
 		`(?i)\b(home|pass|code|token|session|host|node)(['"]?[ \t]*[=:#][ \t]*['"]?)(\d{3,}\w*)`)
@@ -78,8 +80,8 @@ func (r *Redactor) path(word string) string {
 
 // measure is a number, alone or with a unit, or a part of a version.
 var measure = regexp.MustCompile(
-	`^(v\d{1,4}|\d{1,16}B?|\d{1,9}(ns|us|ms|s|[KMGT]i?B)|\d{1,6}[kMG]|\d{1,4}(m|h|x|rc\d{1,2}|post\d{1,3}|dev\d{1,8})|` +
-		`rc\d{1,2}|post\d{1,3}|cu\d{2,3}|go1)$`)
+	`^(v\d{1,4}|\d{1,16}B?|\d{1,9}(ns|us|ms|s|[KMGT]i?B)|\d{1,6}[kMG]|` +
+		`\d{1,4}(m|h|x|rc\d{1,2}|post\d{1,3}|dev\d{1,8})|rc\d{1,2}|post\d{1,3}|cu\d{2,3}|go1)$`)
 
 // model is a part of the name of a model of GPU, by the families there are:
 // H200, L40S, 4090Ti, MI300X, SXM5.

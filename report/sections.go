@@ -186,8 +186,8 @@ func holdersSection(v *verdict.Verdict) section {
 	if len(v.Holders) == 0 {
 		return s
 	}
-	t := &table{name: holderRows, zeros: "Holders without bytes", decides: 1, head: []column{{title: "held by"},
-		{title: "bytes", right: true}, {title: "count", right: true}}}
+	t := &table{name: holderRows, zeros: "Holders without bytes", decides: 1,
+		head: []column{{title: "held by"}, {title: "bytes", right: true}, {title: "count", right: true}}}
 	shown := v.Holders[:min(len(v.Holders), maxRows)]
 	filled := slices.ContainsFunc(shown, func(h verdict.HolderRow) bool { return h.Filled != "" })
 	if filled {

@@ -48,7 +48,8 @@ func TestTheWindowIsStackedUpToThePeak(t *testing.T) {
 	}
 	sums, top := sumsOf(c)
 	if sums[top] != float64(v.Peak.Bytes) || c.axis.x[top] != v.Peak.AtMs/1000 {
-		t.Errorf("the stack is %v high at %v s, the peak %d at %v ms", sums[top], c.axis.x[top], v.Peak.Bytes, v.Peak.AtMs)
+		t.Errorf("the stack is %v high at %v s, the peak %d at %v ms", sums[top], c.axis.x[top],
+			v.Peak.Bytes, v.Peak.AtMs)
 	}
 	for i, category := range v.Peak.Categories {
 		if p := s.Parts[i]; p.Label != category.Name || p.Value != units.Bytes(category.Bytes) {

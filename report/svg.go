@@ -153,7 +153,7 @@ func noteOf(c chart, f frame) string {
 		b.WriteString(".")
 	}
 	if !c.explained && c.to > 0 && f.x1-c.to >= leastShade*(f.x1-f.x0) {
-		fmt.Fprintf(&b, " Values are those at %s, where what was judged ends.", placeText(c.to, c.axis))
+		fmt.Fprintf(&b, " Values are those at %s, the end of the judged window.", placeText(c.to, c.axis))
 	}
 	if !c.explained && c.warm-f.x0 >= leastShade*(f.x1-f.x0) {
 		fmt.Fprintf(&b, " Shaded: warm-up to %s, left out.", placeText(c.warm, c.axis))

@@ -47,7 +47,8 @@ func bandOf(x, v []float64, f frame) *band {
 	for k := range n {
 		if count[k] > 0 {
 			b.x = append(b.x, f.x0+(float64(k)+.5)*width)
-			b.low, b.mean, b.high = append(b.low, low[k]), append(b.mean, sum[k]/count[k]), append(b.high, high[k])
+			b.low, b.mean, b.high = append(b.low, low[k]), append(b.mean, sum[k]/count[k]),
+				append(b.high, high[k])
 		}
 	}
 	if len(b.x) < n*3/4 {

@@ -45,13 +45,15 @@ func (s *attempt) tellBefore() {
 	if b == nil || b.device <= 0 {
 		return
 	}
-	text := fmt.Sprintf("%d B of device memory were held when gpumem attached; whose they are is not known", b.device)
+	text := fmt.Sprintf("%d B of device memory were held when gpumem attached; whose they are is not known",
+		b.device)
 	if b.hasPool {
 		// The allocator and the driver are not asked at one moment.
 		rest := max(0, b.charged-b.live-b.idle)
-		text = fmt.Sprintf("%d B of device memory were held when gpumem attached: %d B by the program's pool, %d B "+
-			"by others (the driver's context, libraries, code without a pool), known as a sum only", b.charged,
-			b.charged-rest, rest)
+		text = fmt.Sprintf("%d B of device memory were held when gpumem attached: "+
+			"%d B by the program's pool, "+
+			"%d B by others (the driver's context, libraries, code without a pool), known as a sum only",
+			b.charged, b.charged-rest, rest)
 	}
 	s.eventLocked(record.Event{TMs: s.millis(s.clock.Now()), PID: s.main, Kind: record.KindEvent,
 		Name: "before the attach", Text: text})

@@ -262,7 +262,8 @@ func TestAFullQuotaLosesRowsAndNothingElse(t *testing.T) {
 	t.Parallel()
 	cmd, dir := tracerProcess(t, "quota")
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "rows are lost") || !strings.Contains(string(out), "events are lost") {
+	if err != nil || !strings.Contains(string(out), "rows are lost") ||
+		!strings.Contains(string(out), "events are lost") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	rows := checkKilled(t, dir)

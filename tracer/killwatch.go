@@ -76,7 +76,8 @@ func (w *killWatch) tell(r *recording, f *followed) {
 		detail = nil
 	}
 	r.eventLocked(record.Event{TMs: r.millis(f.lastRow), PID: f.pid, Kind: record.KindEvent,
-		Name: record.EventKilled, Detail: detail, Text: "the kernel killed the process because host memory ran out"})
+		Name: record.EventKilled, Detail: detail,
+		Text: "the kernel killed the process because host memory ran out"})
 }
 
 // isGone says whether a process is no more, whatever its last row said.

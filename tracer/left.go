@@ -49,7 +49,8 @@ func (s *attempt) leftNow(tell bool) int {
 			continue
 		}
 		if n++; tell {
-			s.eventLocked(record.Event{TMs: s.millis(s.clock.Now()), PID: pid, Kind: record.KindLeft, Name: f.is.name})
+			s.eventLocked(record.Event{TMs: s.millis(s.clock.Now()), PID: pid, Kind: record.KindLeft,
+				Name: f.is.name})
 		}
 	}
 	return n

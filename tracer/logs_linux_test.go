@@ -23,7 +23,8 @@ func TestTheLogOfAProgramThatWritesWithoutEndKeepsItsBeginningAndItsEnd(t *testi
 		defer os.WriteFile(done, nil, 0o600)
 		var s syscall.Stat_t
 		until(t, "most of the log is taken out", func() bool {
-			return syscall.Stat(filepath.Join(dir, record.FileStdout), &s) == nil && s.Size > 12<<20 && s.Blocks*512 < 2*most
+			return syscall.Stat(filepath.Join(dir, record.FileStdout), &s) == nil &&
+				s.Size > 12<<20 && s.Blocks*512 < 2*most
 		})
 		onDisk <- s.Blocks * 512
 	}()

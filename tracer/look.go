@@ -35,7 +35,8 @@ type Looked struct {
 	Held *agent.Held
 	// Outside says why no agent looked, empty where one did or none was to come.
 	Outside string
-	// Stopped is how long the process stood still, 0 where it was not stopped; Stays what could not be taken out.
+	// Stopped is how long the process stood still, 0 where it was not stopped; Stays what
+	// could not be taken out.
 	Stopped time.Duration
 	Stays   []string
 	// Warnings say what could not be learnt.

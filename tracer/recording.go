@@ -207,7 +207,8 @@ func (r *recording) row(f *followed, at int64, told []record.Cell) {
 
 // outside appends what is seen of a process from outside, which is of now, to a row of
 // time at; nothing when that is too long ago. The lock is held.
-func (r *recording) outside(f *followed, at, now int64, cells []record.Cell) (_ []record.Cell, alive, gpuTold bool) {
+func (r *recording) outside(
+	f *followed, at, now int64, cells []record.Cell) (_ []record.Cell, alive, gpuTold bool) {
 	if r.sampler.Late(at+r.beat.slack(), now) {
 		return cells, false, false
 	}

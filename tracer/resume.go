@@ -41,12 +41,12 @@ func (c *Config) resumable(m *record.Meta, now int64) error {
 	}
 	defer p.Close()
 	if m.PIDStart == 0 || m.StartNanos <= 0 {
-		return fmt.Errorf("resume %s: it does not tell which process it is of; record into another folder with --out",
-			c.Out)
+		return fmt.Errorf("resume %s: it does not tell which process it is of; record into another folder "+
+			"with --out", c.Out)
 	}
 	if m.PIDStart != p.Identity().Start || m.StartNanos > now {
-		return fmt.Errorf("resume %s: it is of an earlier process %d, which has ended; record into another folder "+
-			"with --out", c.Out, c.pid)
+		return fmt.Errorf("resume %s: it is of an earlier process %d, which has ended; record into another "+
+			"folder with --out", c.Out, c.pid)
 	}
 	return nil
 }

@@ -50,7 +50,8 @@ func TestRunRecordsHostAndAgent(t *testing.T) {
 	m := run.Meta
 	if m.Schema != 1 || m.Device != "soft" || m.UnifiedMemory == nil || !*m.UnifiedMemory ||
 		m.CapacityBytes["device memory"] != 1<<30 ||
-		m.CapacityBytes["host memory"] <= 0 || m.PID != res.PID || m.ExitCode == nil || *m.ExitCode != 0 || m.End == nil ||
+		m.CapacityBytes["host memory"] <= 0 || m.PID != res.PID ||
+		m.ExitCode == nil || *m.ExitCode != 0 || m.End == nil ||
 		m.Workload != "work" || m.IntervalMs != 10 || m.StartNanos == 0 || m.OS == "" || m.Versions["go"] == "" {
 		t.Errorf("run.json %+v", m)
 	}
@@ -147,7 +148,8 @@ func TestRunOfACommandThatCannotStartLeavesAValidFolder(t *testing.T) {
 			t.Errorf("%s: %+v, %v", command, res, err)
 		}
 		run, err := record.Open(out)
-		if err != nil || *run.Meta.ExitCode != code || len(run.Events) != 1 || run.Events[0].Kind != record.KindWarning {
+		if err != nil || *run.Meta.ExitCode != code || len(run.Events) != 1 ||
+			run.Events[0].Kind != record.KindWarning {
 			t.Errorf("%s: %+v, %v", command, run, err)
 		}
 	}
@@ -340,7 +342,8 @@ func TestHostileAgentsLoseTheirConnectionAndNothingElse(t *testing.T) {
 			t.Errorf("no warning of %q in:\n%s", want, text)
 		}
 	}
-	if !slices.Contains(known(run.Samples, record.ColStep), 3) || !slices.Contains(known(run.Samples, record.ColLive), 7) {
+	if !slices.Contains(known(run.Samples, record.ColStep), 3) ||
+		!slices.Contains(known(run.Samples, record.ColLive), 7) {
 		t.Error("the honest samples are missing")
 	}
 	if slices.Contains(known(run.Samples, record.ColRSS), 5) || run.Samples.Column("bad name") != nil {

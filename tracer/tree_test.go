@@ -116,7 +116,11 @@ func TestDriversThatFailAreOneWarningAndAskedOnceASecond(t *testing.T) {
 	t.Parallel()
 	calls := 0
 	cfg := childConfig(t, "work 200 1000")
-	cfg.GPU = gpuList(func([]int, []probe.Charge) ([]probe.Charge, error) { calls++; return nil, errors.New("no driver") })
+	cfg.GPU = gpuList(func([]int, []probe.Charge) ([]probe.Charge, error) {
+		calls++
+		return nil,
+			errors.New("no driver")
+	})
 	begin := time.Now()
 	res, _ := trace(t, cfg)
 	most := 2 + int(time.Since(begin)/time.Second)

@@ -72,11 +72,12 @@ func (p compositionPanel) untold() string {
 	case p.offered:
 		return "Not told so far. Press r to ask the program what its live memory is made of."
 	case p.frame.Done:
-		return "The program did not tell what its live memory is made of: only programs with PyTorch, JAX, CuPy or MLX on " +
-			"a device do."
+		return "The program did not tell what its live memory is made of: only programs with PyTorch, JAX, " +
+			"CuPy or MLX on a device do."
 	}
-	return "Not told so far. A program with PyTorch, JAX, CuPy or MLX on a device tells what its live memory is " +
-		"made of at its end, and sooner when it is asked: with key r on the screen that records it (gpumem run --tui, gpumem attach)."
+	return "Not told so far. A program with PyTorch, JAX, CuPy or MLX on a device tells what its live " +
+		"memory is made of at its end, and sooner when it is asked: with key r on the screen that records " +
+		"it (gpumem run --tui, gpumem attach)."
 }
 
 // lines are one a category: its bytes, its share as a number and as a bar, its name.

@@ -18,8 +18,8 @@ func TestWhatLiveMemoryIsMadeOfIsShownGreatestFirst(t *testing.T) {
 		}
 		picture := m.View()
 		at := -1
-		for _, want := range []string{"9 Live memory, " + units.Bytes(56*mib) + " at 0:28.0", units.Bytes(28*mib) + "   50 %",
-			units.Bytes(20*mib) + "   36 %", units.Bytes(8*mib) + "   14 %"} {
+		for _, want := range []string{"9 Live memory, " + units.Bytes(56*mib) + " at 0:28.0",
+			units.Bytes(28*mib) + "   50 %", units.Bytes(20*mib) + "   36 %", units.Bytes(8*mib) + "   14 %"} {
 			next := strings.Index(picture, want)
 			if next <= at {
 				t.Errorf("%v: %q is missing or out of order:\n%s", size, want, picture)

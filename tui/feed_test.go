@@ -241,7 +241,8 @@ func TestHostIsUnknownWhereTheDevicesBytesAreNotAllResident(t *testing.T) {
 	f := NewFeed(FeedOptions{Now: newFixedClock().Now})
 	f.SetMeta(record.Meta{PID: 7, UnifiedMemory: pointer(true)})
 	for i, gpu := range []int64{400, 1200} { // reserved, not touched
-		f.Row(0, float64(i), []record.Cell{{Column: record.ColGPU, Value: gpu}, {Column: record.ColFootprint, Value: 1000}})
+		f.Row(0, float64(i), []record.Cell{{Column: record.ColGPU, Value: gpu},
+			{Column: record.ColFootprint, Value: 1000}})
 	}
 	f.mu.Lock()
 	fr := f.frame(time.Now())

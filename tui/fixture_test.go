@@ -39,7 +39,8 @@ func leakRow(i int) []record.Cell {
 	idleBytes := int64(100)*mib - int64(i%20)*mib
 	gpu := liveBytes + idleBytes + 12*mib
 	return []record.Cell{
-		{Column: record.ColStep, Value: int64(i) * 3}, {Column: record.ColFootprint, Value: gpu + 30*mib + int64(i)*mib/2},
+		{Column: record.ColStep, Value: int64(i) * 3},
+		{Column: record.ColFootprint, Value: gpu + 30*mib + int64(i)*mib/2},
 		{Column: record.ColRSS, Value: gpu + 28*mib + int64(i)*mib/2}, {Column: record.ColHostHeap, Value: 21 * mib},
 		{Column: record.ColGPU, Value: gpu}, {Column: record.ColLive, Value: liveBytes},
 		{Column: record.ColIdle, Value: idleBytes},
@@ -65,14 +66,17 @@ func leakVerdict() *verdict.Verdict {
 	}
 	return &verdict.Verdict{
 		Schema: 1, Verdict: verdict.DriverGrowth, Tier: verdict.Confirmed, Confidence: .9892,
-		Summary: "driver-growth (confirmed, 99 %): host memory grows by 299.00 MiB, 51.20 KiB a command buffer while the program's heap does not; cause: missing autorelease pool.",
-		Claim:   "host memory grows by 299.00 MiB, 51.20 KiB a command buffer while the program's heap does not; cause: missing autorelease pool.",
-		Window:  verdict.Window{FromMs: 50, ToMs: 29950, Samples: 598, Steps: 1797},
+		Summary: "driver-growth (confirmed, 99 %): host memory grows by 299.00 MiB, 51.20 KiB a command buffer while " +
+			"the program's heap does not; cause: missing autorelease pool.",
+		Claim: "host memory grows by 299.00 MiB, 51.20 KiB a command buffer while the program's heap does not; " +
+			"cause: missing autorelease pool.",
+		Window: verdict.Window{FromMs: 50, ToMs: 29950, Samples: 598, Steps: 1797},
 		Accounts: []verdict.AccountRow{
 			row(verdict.Live, trend.Bounded, 0, 310), row(verdict.Idle, trend.Flat, 0, -12),
 			row(verdict.Untracked, trend.Flat, 0, 0), row(verdict.Host, trend.Growing, 299*mib, 10*mib),
 		},
-		DrivenBy: &verdict.DrivenBy{Per: "command_buffer", Interval: verdict.Interval{Value: 52428, Low: 52400, High: 52460}},
+		DrivenBy: &verdict.DrivenBy{Per: "command_buffer",
+			Interval: verdict.Interval{Value: 52428, Low: 52400, High: 52460}},
 		Causes: []verdict.Cause{{
 			ID: "missing-autorelease-pool", Confidence: .89,
 			Evidence: []string{"host memory grows by 826 B a launch over 371,380 of them",
@@ -100,7 +104,8 @@ func leakEvents() []record.Event {
 		{TMs: 20000, Kind: record.KindEvent, Name: "mark 1"},
 		{TMs: 25000, Kind: record.KindSites, Sites: []record.Site{
 			{Site: "workloads/nqueens.go:141 (*board).epoch", Bytes: 52 * mib, Count: 1200, GrowthBytes: 40 * mib},
-			{Site: "workloads/tensor/autograd.go:88 (*Tensor).Backward, a name that is too long for most of all screens there are", Bytes: 3 * mib, Count: 18},
+			{Site: "workloads/tensor/autograd.go:88 (*Tensor).Backward, a name that is too long for most of all " +
+				"screens there are", Bytes: 3 * mib, Count: 18},
 		}},
 		{TMs: 25000, Kind: record.KindHolders,
 			Holders: []record.Holder{{Path: "model.layers[3].weight", Bytes: 40 * mib, Count: 2},

@@ -37,10 +37,12 @@ func TestAFolderBeingWrittenIsFollowedToItsEnd(t *testing.T) {
 			waitFor(t, folder, "the first 25 rows", func(f *Frame) bool { return f.Rows == 25 })
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, record.FileStderr), []byte("a complaint\nhalf a line"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, record.FileStderr), []byte("a complaint\nhalf a line"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	f := waitFor(t, folder, "all rows and the output", func(f *Frame) bool { return f.Rows >= 50 && len(f.Output) == 1 })
+	f := waitFor(t, folder, "all rows and the output",
+		func(f *Frame) bool { return f.Rows >= 50 && len(f.Output) == 1 })
 	if f.Rows != 50 || f.Done || f.Output[0] != (OutputLine{true, "a complaint"}) || f.Processes[0].PID != 42 {
 		t.Errorf("%d rows, done %v, output %+v, process %+v", f.Rows, f.Done, f.Output, f.Processes[0].PID)
 	}
@@ -81,7 +83,8 @@ func TestAFinishedRunIsPlayedHeldSoughtAndRewound(t *testing.T) {
 	p.Seek(1000)
 	back := waitFor(t, folder, "an earlier time", func(f *Frame) bool { return !f.Done })
 	if back.Rows != 21 || back.ElapsedMs != 1000 || len(back.Sites) != 0 {
-		t.Errorf("at 1,000 ms: %d rows, %v ms, %d sites; want 21, 1000, none", back.Rows, back.ElapsedMs, len(back.Sites))
+		t.Errorf("at 1,000 ms: %d rows, %v ms, %d sites; want 21, 1000, none", back.Rows,
+			back.ElapsedMs, len(back.Sites))
 	}
 	p.SetSpeed(fastest)
 	waitFor(t, folder, "the end again", func(f *Frame) bool { return f.Done && f.Rows == 400 })

@@ -188,7 +188,8 @@ func middle(w, room, top int, c chosen, need needs) []place {
 	}
 	left := (w - 1) * 3 / 5
 	right := w - 1 - left
-	out = append(out, column(0, top, left, room, []slot{{panelAccounts, 11, 3}, {lower, 5, 2}}, focus, need)...)
+	out = append(out, column(0, top, left, room, []slot{{panelAccounts, 11, 3}, {lower, 5, 2}},
+		focus, need)...)
 	beside := []slot{{panelVerdict, 9, 9}, {panelComposition, 4, 5}, {panelSites, 4, 3}, {panelOutput, 4, 4},
 		{panelEvents, 4, 2}}
 	for _, s := range []slot{{panelPool, 5, 1}, {panelHealth, 6, 1}} {

@@ -73,7 +73,8 @@ func TestTheMachineIsShownAtEverySizeAndWhatNobodyTellsIsNoZero(t *testing.T) {
 		}
 	}
 	picture := machineModel(t, 120, 40, Control{}).View()
-	for _, want := range []string{"anna", "231 %", "python3 train.py --epochs 90", "63 °C", "512 of 700 W", "1980 MHz"} {
+	for _, want := range []string{"anna", "231 %", "python3 train.py --epochs 90", "63 °C",
+		"512 of 700 W", "1980 MHz"} {
 		if !strings.Contains(picture, want) {
 			t.Errorf("%q is missing:\n%s", want, picture)
 		}

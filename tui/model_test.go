@@ -118,7 +118,8 @@ func TestKeysDoWhatTheHelpSays(t *testing.T) {
 			return m.order.filter == "4712" &&
 				len(m.order.list(m.frame)) == 1
 		}},
-		{[]string{"/", "x", "backspace", "y", "esc"}, func(m *Model) bool { return m.order.filter == "" && m.filter == nil }},
+		{[]string{"/", "x", "backspace", "y", "esc"},
+			func(m *Model) bool { return m.order.filter == "" && m.filter == nil }},
 		{[]string{"M"}, func(m *Model) bool { return m.compare }},
 		{[]string{"6", "up", "up", "down"}, func(m *Model) bool { return m.scroll[panelEvents] == 1 }},
 		{[]string{"2", "G", "g"}, func(m *Model) bool { return m.scroll[panelVerdict] == 0 }},
@@ -240,7 +241,8 @@ func TestClickingChoosesAndTheWheelScrolls(t *testing.T) {
 	if m.focus != panelProcesses || m.selected != 4712 || m.view.PID != 4712 {
 		t.Errorf("focus %d, selected %d, shown %d; want the second process", m.focus, m.selected, m.view.PID)
 	}
-	m.Update(tea.MouseMsg{X: events.x + 1, Y: events.y + 1, Button: tea.MouseButtonWheelUp, Action: tea.MouseActionPress})
+	m.Update(tea.MouseMsg{X: events.x + 1, Y: events.y + 1, Button: tea.MouseButtonWheelUp,
+		Action: tea.MouseActionPress})
 	if m.scroll[panelEvents] != 3 || m.focus != panelProcesses {
 		t.Errorf("events are scrolled by %d, focus %d", m.scroll[panelEvents], m.focus)
 	}

@@ -24,7 +24,8 @@ type accountsPanel struct {
 func (p accountsPanel) Render(w, h int) string {
 	f := p.frame
 	if f.Chosen < 0 {
-		return p.box(panelAccounts, panelNames[panelAccounts], p.focused, []string{"", " No sample yet."}, w, h)
+		return p.box(panelAccounts, panelNames[panelAccounts], p.focused,
+			[]string{"", " No sample yet."}, w, h)
 	}
 	table := p.table(w)
 	chart := h - 1 - len(table)
@@ -293,5 +294,6 @@ func pressure(f *Frame) string {
 	if name == "" {
 		return ""
 	}
-	return strings.TrimSpace(fmt.Sprintf("%s of %s of %s", units.Percent(used/limit), units.Bytes(limit), name))
+	share := units.Percent(used / limit)
+	return strings.TrimSpace(fmt.Sprintf("%s of %s of %s", share, units.Bytes(limit), name))
 }

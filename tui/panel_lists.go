@@ -338,11 +338,12 @@ func (p outputPanel) Render(w, h int) string {
 func (p outputPanel) nothing() string {
 	switch {
 	case p.frame.Path == "":
-		return " not captured: a program that is only watched keeps its own output"
+		return " not captured: a watched program keeps its own output"
 	case p.frame.Done:
 		return " nothing, or not captured"
 	}
-	return " nothing so far; while the screen is shown its stdin is empty (without --tui it keeps the terminal)"
+	return " nothing so far; while the screen is shown its stdin is empty (without --tui it " +
+		"keeps the terminal)"
 }
 
 // healthLines is how many facts the panel of this tool has when nothing is wrong.

@@ -41,8 +41,8 @@ func (o order) list(f *Frame) []*Process {
 	for i := range f.Processes {
 		p := &f.Processes[i]
 		if want == "" || strings.Contains(strings.ToLower(p.Name), want) ||
-			strings.Contains(strings.ToLower(p.Command), want) || strings.Contains(strings.ToLower(p.User), want) ||
-			strings.Contains(fmt.Sprint(p.PID), want) ||
+			strings.Contains(strings.ToLower(p.Command), want) ||
+			strings.Contains(strings.ToLower(p.User), want) || strings.Contains(fmt.Sprint(p.PID), want) ||
 			p.Judged.Verdict != nil && strings.Contains(string(p.Judged.Verdict.Verdict), want) {
 			out = append(out, p)
 		}
@@ -167,7 +167,8 @@ func (p processesPanel) fields(w int) []processField {
 	if w < 50 {
 		name = shortName
 	}
-	if w >= commandsFrom && slices.ContainsFunc(f.Processes, func(x Process) bool { return x.Command != "" }) {
+	hasCommand := func(x Process) bool { return x.Command != "" }
+	if w >= commandsFrom && slices.ContainsFunc(f.Processes, hasCommand) {
 		name = leastCommand
 	}
 	room, taken := w-2-pidWidth-1-name-1-p.verdict(w)-1, map[int]bool{}

@@ -70,7 +70,7 @@ func (p verdictPanel) head(v *verdict.Verdict) string {
 // none says why there is no verdict.
 func (p verdictPanel) none() string {
 	if p.frame.Judged.Watched {
-		return "No growth is certain so far. The process is one of many, and of many only alarms are raised."
+		return "No growth is certain so far. Among many processes only certain growth raises an alarm."
 	}
 	return fmt.Sprintf("No verdict yet: the first comes after %s and %d samples. A program that sets itself "+
 		"up looks like one that leaks.", units.Seconds(liveset.FirstMs/1000), liveset.FirstRows)

@@ -12,7 +12,8 @@ import (
 func TestTheForecastOfARunningProgramHasATimeOfTheClock(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 11, 20, 12, 0, 0, 0, time.Local)
-	v := &verdict.Verdict{Forecast: &verdict.Forecast{Limit: "host memory", CapacityBytes: 1 << 30, P10: 7200, P50: 7300,
+	v := &verdict.Verdict{Forecast: &verdict.Forecast{Limit: "host memory", CapacityBytes: 1 << 30, P10: 7200,
+		P50: 7300,
 		P90: 7400}}
 	for state, want := range map[State]string{
 		Recording: "restart it before 14:20", Watching: "restart it before 14:20", Ended: "", Playing: "", Silent: "",

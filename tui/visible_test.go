@@ -49,7 +49,8 @@ func TestNoPanelIsEmptyWhileAnotherHidesLines(t *testing.T) {
 	for _, size := range [][2]int{{120, 40}, {200, 60}} {
 		m := leakModel(t, Appearance{}, size[0], size[1])
 		m.frame.Sites, m.frame.Holders, m.frame.Output, m.frame.Events = nil, nil, nil, nil
-		m.frame.Pool, m.frame.Now[seriesLive], m.frame.Now[seriesIdle] = unknownPool(), unknownValues()[0], unknownValues()[0]
+		m.frame.Pool, m.frame.Now[seriesLive], m.frame.Now[seriesIdle] = unknownPool(), unknownValues()[0],
+			unknownValues()[0]
 		picture := m.View()
 		for _, empty := range []panelID{panelSites, panelOutput, panelEvents, panelPool} {
 			if strings.Contains(picture, panelNames[empty]) {
@@ -120,7 +121,8 @@ func TestAfterTheEndTheValuesAreThoseOfTheWork(t *testing.T) {
 	t.Parallel()
 	f, clock := leakFeed(true)
 	for i := range 20 { // it gives everything up, and ends
-		f.Row(4711, 30000+float64(i)*50, []record.Cell{{Column: record.ColLive, Value: 0}, {Column: record.ColIdle, Value: 0},
+		f.Row(4711, 30000+float64(i)*50, []record.Cell{{Column: record.ColLive, Value: 0},
+			{Column: record.ColIdle, Value: 0},
 			{Column: record.ColGPU, Value: 0}, {Column: record.ColFootprint, Value: mib}})
 	}
 	look := func() (*Frame, string) {
@@ -134,7 +136,8 @@ func TestAfterTheEndTheValuesAreThoseOfTheWork(t *testing.T) {
 	}
 	f.End()
 	fr, picture := look()
-	if want := float64(40+599%20) * mib; !fr.AtWork || fr.Now[seriesLive] != want || !strings.Contains(picture, " last ") {
+	if want := float64(40+599%20) * mib; !fr.AtWork || fr.Now[seriesLive] != want ||
+		!strings.Contains(picture, " last ") {
 		t.Errorf("live is %v, want %v:\n%s", fr.Now[seriesLive], want, picture)
 	}
 	at := slices.IndexFunc(fr.Processes, func(p Process) bool { return p.PID == 4711 })
@@ -156,7 +159,8 @@ func TestAnExperimentOnAProgramThatGoesOnGrowingSaysSo(t *testing.T) {
 func TestTheVerdictSaysWhoHoldsMost(t *testing.T) {
 	t.Parallel()
 	m := leakModel(t, Appearance{}, 200, 60)
-	if picture := m.View(); !strings.Contains(picture, "held by: model.layers[3].weight, "+units.Bytes(40*mib)+" in 2") ||
+	if picture := m.View(); !strings.Contains(picture,
+		"held by: model.layers[3].weight, "+units.Bytes(40*mib)+" in 2") ||
 		!strings.Contains(picture, "allocated at: workloads/nqueens.go:141 (*board).epoch, "+units.Bytes(52*mib)) {
 		t.Errorf("\n%s", picture)
 	}
@@ -172,7 +176,8 @@ func TestTheVerdictLeavesNoEmptyRoomBelowItself(t *testing.T) {
 		for _, focus := range []panelID{panelAccounts, panelProcesses, panelHealth, panelPool} {
 			m := leakModel(t, Appearance{}, size[0], size[1])
 			m.frame.Sites, m.frame.Holders, m.frame.Output, m.frame.Events = nil, nil, nil, nil
-			m.frame.Composition, m.frame.Judged.Verdict = nil, &verdict.Verdict{Verdict: verdict.None, Claim: "no account grows"}
+			m.frame.Composition, m.frame.Judged.Verdict = nil,
+				&verdict.Verdict{Verdict: verdict.None, Claim: "no account grows"}
 			m.focus = focus
 			m.View()
 			need := needsOf(m.styles, m.frame)

@@ -37,15 +37,15 @@ func generate() Workload {
 		Flags: []Flag{
 			{Name: "model",
 				Help: "GGUF file to load (default: a tiny Llama with random weights made from --seed)"},
-			{Name: "prompt", Help: "text to go on from; needs a model with a tokenizer"},
+			{Name: "prompt", Help: "text to continue; needs a model with a tokenizer"},
 			{
 				Name: "chat", Default: "no", Bare: "yes", Check: yesOrNo,
 				Help: "read --prompt, or each line of the standard input, as a turn of a conversation",
 			},
 			{Name: "prompt-tokens", Help: "the prompt as numbers of tokens, separated by commas",
 				Check: checkTokens},
-			whole("tokens", 0, 0, "tokens to write for each request; 0 is 64 with --model and 8 without, 512 in a chat, "+
-				"or what has room"),
+			whole("tokens", 0, 0, "tokens to write for each request; 0 is 64 with --model and 8 without, "+
+				"512 in a chat, or what has room"),
 			whole("requests", 0, 0, "requests to answer; 0 is 1 with --model and 240 without"),
 			whole("at-once", 1, 1, "requests that are answered at the same time, a token of each in turn"),
 			whole("context", 0, 0,
@@ -54,7 +54,8 @@ func generate() Workload {
 				"MiB of decoded weights to keep, of which the one used longest ago goes first; 0 keeps none"),
 			{
 				Name: "targets", Default: "no", Bare: "yes", Check: yesOrNo,
-				Help: "measure the targets of the Arc plan: weights taken by copies, by handles and directly, in turn",
+				Help: "measure the targets of the Arc plan: weights taken by copies, by handles and " +
+					"directly, in turn",
 			},
 			real("temperature", "0", 0, 100,
 				"temperature: logits are divided by it before a token is drawn; 0 takes the most likely"),
@@ -155,7 +156,7 @@ func checkGenerate(p *program) error {
 	defer file.Close()
 	g, err := p.newGenerator(file)
 	if err == nil && p.flag("targets") == "yes" && g.talks() {
-		err = errors.New("--targets asks by itself: give --prompt, or no --chat")
+		err = errors.New("--targets asks its own questions: give --prompt, or no --chat")
 	}
 	return err
 }
@@ -286,12 +287,12 @@ func (g *generator) readPrompt(file *gguf.File) error {
 	}
 	if text == "" {
 		if len(g.prompt) == 0 && !g.twin {
-			return errors.New("nothing to go on from: give --prompt, or --prompt-tokens")
+			return errors.New("there is no prompt: give --prompt or --prompt-tokens")
 		}
 		return nil
 	}
 	if len(g.prompt) > 0 {
-		return errors.New("--prompt and --prompt-tokens are two prompts: give one of them")
+		return errors.New("--prompt and --prompt-tokens: give one of them")
 	}
 	if g.words == nil {
 		return errors.New("--prompt: the model has no tokenizer: give --prompt-tokens")
@@ -353,7 +354,7 @@ func (g *generator) summary(took time.Duration) {
 		return
 	}
 	s := g.cache.Stats()
-	fmt.Fprintf(g.Stdout, "weight cache: %.1f %% of %d requests hit, %d matrices of %d B kept, %d B at most, "+
-		"%d evicted, %d too large\n", 100*float64(s.Hits)/float64(max(s.Hits+s.Misses, 1)), s.Hits+s.Misses,
-		s.Entries, s.Bytes, s.Peak, s.Evictions, s.TooLarge)
+	fmt.Fprintf(g.Stdout, "weight cache: %.1f %% of %d requests hit, %d matrices of %d B kept, %d B at "+
+		"most, %d evicted, %d too large\n", 100*float64(s.Hits)/float64(max(s.Hits+s.Misses, 1)),
+		s.Hits+s.Misses, s.Entries, s.Bytes, s.Peak, s.Evictions, s.TooLarge)
 }

@@ -89,7 +89,7 @@ func (g *generator) converse(ctx context.Context) (err error) {
 func (g *generator) heard() error {
 	if g.answered == 0 {
 		return errors.New(
-			"--chat: nothing came on the standard input; on a terminal give --no-tui, or a --prompt")
+			"--chat: the standard input was empty; on a terminal give --no-tui, or a --prompt")
 	}
 	return nil
 }

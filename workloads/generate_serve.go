@@ -188,7 +188,8 @@ func (g *generator) advance(a *answer) (done bool, err error) {
 		}
 		g.peak = max(g.peak, g.rt.Stats().LiveBytes)
 		for layer := range g.model.Blocks {
-			g.printer.CacheSet(layer, before > 0, a.cache.Memory(), []int{a.cache.Used(), g.model.CacheWidth()})
+			g.printer.CacheSet(layer, before > 0, a.cache.Memory(),
+				[]int{a.cache.Used(), g.model.CacheWidth()})
 		}
 		logits, err := row.Values()
 		if err != nil {

@@ -242,7 +242,8 @@ func printTargets(p *program, ways []*way, cost cloneCost) error {
 	fmt.Fprint(table, "place\tin TensorLogic\treferences\tline here\n")
 	handles := ways[1]
 	for i, place := range auditedPlaces() {
-		fmt.Fprintf(table, "%s\t%s\t%d\t%s\n", place.name, place.original, handles.counts[i], handles.lines[i])
+		fmt.Fprintf(table, "%s\t%s\t%d\t%s\n", place.name, place.original, handles.counts[i],
+			handles.lines[i])
 	}
 	return table.Flush()
 }
@@ -291,8 +292,8 @@ func printMeasured(table io.Writer, ways []*way, cost cloneCost) {
 	part := 100 * float64(clones) * cost.handle.Seconds() / handles.took.Seconds()
 	rows.add("one reference: counted, and given up", "–", cost.reference.String(), "–",
 		fmt.Sprintf("about %d ns", planNanos), cost.reference.String(), cost.reference <= 2*planNanos)
-	fmt.Fprintf(table, "one handle: its scope, holder and audit, too\t–\t%s\t–\tnone: the plan has no such thing"+
-		"\t\t\n", cost.handle)
+	fmt.Fprintf(table, "one handle: its scope, holder and audit, too\t–\t%s\t–\tnone: the plan has no such "+
+		"thing\t\t\n", cost.handle)
 	rows.add("time of all handles in the run", "–", fmt.Sprintf("%.3f %%", part), "–",
 		fmt.Sprintf("below %.0f %%", cloneTime), fmt.Sprintf("%.3f %%", part), part < cloneTime)
 }

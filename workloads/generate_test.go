@@ -129,7 +129,7 @@ func TestAChatAnswersEachLineInOneSession(t *testing.T) {
 		t.Errorf("two lines have other answers:\n%s", out.String())
 	}
 	for in, c := range map[string]struct{ flag, value, says string }{
-		"":                                 {"", "", "nothing came on the standard input"},
+		"":                                 {"", "", "the standard input was empty"},
 		strings.Repeat("a long line ", 90): {"context", "100", "does not fit in 100 positions"},
 		"hello":                            {"prompt-tokens", "1", "give --prompt instead"},
 	} {
@@ -156,9 +156,9 @@ func TestWhatGenerateCannotDoIsSaidBeforeAnythingIsLoaded(t *testing.T) {
 		flags map[string]string
 		says  string
 	}{
-		{map[string]string{"model": plain}, "give --prompt, or --prompt-tokens"},
+		{map[string]string{"model": plain}, "give --prompt or --prompt-tokens"},
 		{map[string]string{"model": plain, "prompt": "hello"}, "no tokenizer: give --prompt-tokens"},
-		{map[string]string{"prompt": "hello", "prompt-tokens": "1"}, "two prompts"},
+		{map[string]string{"prompt": "hello", "prompt-tokens": "1"}, "--prompt and --prompt-tokens: give one of them"},
 		{map[string]string{"prompt-tokens": "1,x"}, "separated by commas"},
 		{map[string]string{"prompt-tokens": "1,99999"}, "has the token 99999; the model has 0 to 6143"},
 		{map[string]string{"tokens": "500"}, "do not fit in 512 positions"},
@@ -186,7 +186,8 @@ func TestTheWeightCacheChangesNoAnswerAndSaysWhatItDid(t *testing.T) {
 		t.Errorf("without the cache %q, with it %q", plain, cached)
 	}
 	// 24 forward passes, 15 products each; the output matrix of 1.5 MiB is larger than the cache.
-	said := "weight cache: 89.4 % of 360 requests hit, 14 matrices of 294912 B kept, 294912 B at most, 0 evicted, 24 too large"
+	said := "weight cache: 89.4 % of 360 requests hit, 14 matrices of 294912 B kept, 294912 B at most, 0 " +
+		"evicted, 24 too large"
 	if !strings.Contains(with.String(), said) || strings.Contains(without.String(), "weight cache") {
 		t.Errorf("no %q in\n%s", said, with.String())
 	}

@@ -45,7 +45,8 @@ func typedModel(t *testing.T, kind gguf.Type) string {
 
 func TestATypeThatCannotBeDecodedIsNamedWithThoseThatWorkBeforeAnythingIsOpened(t *testing.T) {
 	t.Parallel()
-	const work = "these work: F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, IQ4_NL, IQ4_XS, BF16"
+	const work = "these work: F32, F16, Q4_0, Q4_1, Q5_0, Q5_1, Q8_0, Q2_K, Q3_K, Q4_K, Q5_K, Q6_K, " +
+		"IQ4_NL, IQ4_XS, BF16"
 	for _, kind := range []gguf.Type{16, 17, 18, 19, 21, 22, 29} { // IQ1 to IQ3
 		path := typedModel(t, kind)
 		for _, name := range []string{"generate", "modelload"} {

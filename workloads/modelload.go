@@ -70,8 +70,10 @@ func checkModelLoad(p *program) error {
 	defer file.Close()
 	for _, t := range file.Tensors {
 		if !kernels.Format(t.Type).Known() {
-			return modelRefused(path, fmt.Errorf("tensor %s has the type %v, which cannot be decoded; these work: %s",
-				t.Name, t.Type, strings.ReplaceAll(strings.Trim(fmt.Sprint(kernels.Formats()), "[]"), " ", ", ")))
+			formats := strings.Trim(fmt.Sprint(kernels.Formats()), "[]")
+			return modelRefused(path,
+				fmt.Errorf("tensor %s has the type %v, which cannot be decoded; these work: %s",
+					t.Name, t.Type, strings.ReplaceAll(formats, " ", ", ")))
 		}
 	}
 	return nil

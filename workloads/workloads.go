@@ -92,8 +92,10 @@ func poolFlags() []Flag {
 	return []Flag{
 		whole("pool-cap", -1, -1, "idle buffers a size class; -1 is the policy's own"),
 		whole("param-cap", -1, -1,
-			"idle parameter buffers of each kind; 0 passes parameters without buffers, -1 is the policy's own"),
-		whole("commands", 0, 0, "commands before the program waits for the device; 0 is the policy's own, or 100"),
+			"idle parameter buffers of each kind; 0 passes parameters without buffers, "+
+				"-1 is the policy's own"),
+		whole("commands", 0, 0, "commands before the program waits for the device; 0 is the policy's own, "+
+			"or 100"),
 	}
 }
 

@@ -45,19 +45,23 @@ type attachFlags struct {
 	given   map[string]string // the flags of run that were given
 }
 
-const attachHelp = `attach records a running program and its descendants until it ends, --for is
-over or Ctrl-C; then it judges what it saw and writes a run folder, as run
-does. An agent goes into a Python program, tells what only the program knows
-(its pool, its steps, who holds what), and goes out again at the end; the
-program stands still for some milliseconds at both and runs on unchanged.
-Where that cannot be, one line says why, and the program is looked at from
-outside only: that device memory grows is then seen, whose it is mostly not.
-Where gpumem itself was ended, --resume goes on in the folder that it left, of
-attach or of run, as long as the process lives: one run, with a gap.
+const attachHelp = `attach records a running program and its descendants until it ends, until --for
+is over, or until Ctrl-C. Then it judges what it saw and writes a run folder, as
+run does.
+
+An agent goes into a Python program, tells what only the program knows (its pool,
+its steps, who holds what), and goes out again at the end. The program stands
+still for some milliseconds at both, and runs on unchanged. Where no agent can go
+in, one line says why, and the program is looked at from outside only: that shows
+whether device memory grows, and mostly not whose it is.
+
 As root, probes on the CUDA driver tell what any program and its libraries
 allocate there from then on; what was allocated before is known as a sum.
 --inject python leaves the probes out, --inject ebpf the agent, and --inject
-none looks from outside only.`
+none looks from outside only.
+
+When gpumem itself was ended, --resume continues in the folder that it left, of
+attach or of run, as long as the process lives: one run, with a gap.`
 
 func newAttachCommand(std stdio, getenv func(string) string) *cobra.Command {
 	f := attachFlags{run: defaultRunFlags()}
@@ -92,8 +96,8 @@ func newAttachCommand(std stdio, getenv func(string) string) *cobra.Command {
 	f.run.inject = injection.Auto
 	f.run.addRecording(cmd.Flags())
 	cmd.Flags().StringVar(&f.run.inject, "inject", f.run.inject,
-		"what goes into it so that it tells what it holds: python (the Python agent), ebpf (probes on the CUDA "+
-			"driver it uses, as root), auto (both, as far as they are permitted) or none")
+		"what goes into it so that it tells what it holds: python (the Python agent), ebpf (probes on the "+
+			"CUDA driver it uses, as root), auto (both, as far as they are permitted) or none")
 	cmd.Flags().BoolVar(&f.run.purge, "purge", f.run.purge,
 		"at the end collect, purge and trim, and measure what the operating system gets back")
 	cmd.Flags().BoolVar(&f.run.sites, "sites", f.run.sites,
@@ -105,7 +109,7 @@ func newAttachCommand(std stdio, getenv func(string) string) *cobra.Command {
 		"when host memory keeps growing, sample whose code first touches the new pages")
 	cmd.Flags().DurationVar(&f.length, "for", 0,
 		"how long to record (default until the program ends or Ctrl-C)")
-	cmd.Flags().BoolVar(&f.partial, "partial", false, "also of another user: record what may be read of it")
+	cmd.Flags().BoolVar(&f.partial, "partial", false, "also a process of another user: record what may be read of it")
 	cmd.Flags().StringVar(&f.resume, "resume", "",
 		"continue in the run folder of this process that an earlier gpumem, killed or ended, has left")
 	cmd.Flags().BoolVar(&f.all, "all", false,
@@ -117,7 +121,8 @@ func newAttachCommand(std stdio, getenv func(string) string) *cobra.Command {
 func (f *attachFlags) check() (report.Format, option.FailOn, error) {
 	if f.resume != "" {
 		if f.run.out != "" || f.all {
-			return "", nil, usagef("--resume FOLDER names the run folder of one process: leave out --out and --all")
+			return "", nil, usagef("--resume FOLDER names the run folder of one process: leave out " +
+				"--out and --all")
 		}
 		if err := checkResumed(f.resume); err != nil {
 			return "", nil, err
@@ -248,8 +253,8 @@ func consent(std stdio, f attachFlags, pid int, name string) {
 	if f.run.quiet || !tty.Is(std.err) || f.run.inject == "none" || f.run.inject == "ebpf" {
 		return
 	}
-	fmt.Fprintf(std.err, "gpumem: if process %d (%s) is a Python program, an agent goes into it for as long as "+
-		"this takes, and out again (--inject none looks from outside only)\n", pid, name)
+	fmt.Fprintf(std.err, "gpumem: if process %d (%s) is a Python program, an agent goes into it for as long "+
+		"as this takes, and out again (--inject none looks from outside only)\n", pid, name)
 }
 
 // livePID is the process's PID while it runs, else 0.

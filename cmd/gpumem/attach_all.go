@@ -112,8 +112,8 @@ func (f *attachFlags) onGPU(ctx context.Context, std stdio) ([]*attached, error)
 	}
 	defer sources.Close()
 	if !sources.Here() {
-		return nil, errors.New("no GPU driver is here that tells which processes use it (gpumem devices says " +
-			"why); attach to one: gpumem attach PID")
+		return nil, errors.New("no GPU driver is here that tells which processes use it (gpumem devices " +
+			"says why); attach to one: gpumem attach PID")
 	}
 	s, err := scan.Read(ctx, scan.Options{Sources: sources})
 	if err != nil {

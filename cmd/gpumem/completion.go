@@ -25,7 +25,10 @@ func complete(cmd *cobra.Command, flag string, names []string) {
 // names.
 func completeValues(cmd *cobra.Command) {
 	values := map[string]func() []string{
-		"device": device.Names, "fail-on": option.FailOnNames, "inject": injection.Modes, "policy": policyNames,
+		"device":  device.Names,
+		"fail-on": option.FailOnNames,
+		"inject":  injection.Modes,
+		"policy":  policyNames,
 		"fault":   func() []string { return faultNames(workloads.All()) },
 		"gpu":     func() []string { return append([]string{"auto", "none"}, scan.SourceNames()...) },
 		"theme":   func() []string { return []string{"auto", "dark", "light"} },

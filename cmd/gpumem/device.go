@@ -17,8 +17,8 @@ import (
 )
 
 // deviceHelp is for the flag.
-const deviceHelp = "device of a workload: auto (cuda or apple where a device answers, else soft), soft, cuda, " +
-	"cuda:N, apple or host (no device, the control run)"
+const deviceHelp = "device of a workload: auto (cuda or apple where a device answers, else soft), soft, " +
+	"cuda, cuda:N, apple or host (no device, the control run)"
 
 // checkDevice refuses a name that is no device.
 func checkDevice(name string) error {

@@ -57,10 +57,11 @@ its memory, those that have ended included; at the processes with the most host
 memory; and at what the machine has left. With PIDs it looks at those processes
 and says what their memory is made of. With --for it watches and gives every
 process a verdict. However many processes there are, at most 5 % of those it
-calls growing are expected to be called so falsely. With --inject an agent goes
-into each Python program among them for that time, and out again, so that the
-verdict says whose the growth is and who holds it: into those named, else into
-those that use a GPU.`,
+calls growing are expected to be called so falsely.
+
+With --inject an agent goes into Python programs for that time, and out again:
+into those named, else into those that use a GPU. The verdict then says whose the
+growth is and who holds it.`,
 		Example: `  gpumem diagnose
   gpumem diagnose 4242
   gpumem diagnose --for 30s --fail-on any
@@ -102,7 +103,7 @@ func (f *diagnoseFlags) check(pids int) (option.FailOn, error) {
 		return nil, usagef("--format %s: must be text, json or sections", f.format)
 	}
 	if f.length != 0 && f.length < diagnosis.LeastWatch {
-		return nil, usagef("--for %s: must be %s or more, or nothing can be said", f.length,
+		return nil, usagef("--for %s: must be %s or more; less says nothing", f.length,
 			diagnosis.LeastWatch)
 	}
 	if f.interval != 0 && (f.interval < 10*time.Millisecond || f.length/f.interval < diagnosis.LeastSamples) {
@@ -119,7 +120,7 @@ func (f *diagnoseFlags) check(pids int) (option.FailOn, error) {
 		return nil, usagef("--inject needs --for: an agent tells what grows; gpumem look PID looks once")
 	}
 	if len(f.expectNone) > 0 && (pids > 0 || f.length != 0) {
-		return nil, usagef("--expect-none stands alone, without PIDs and --for")
+		return nil, usagef("--expect-none takes neither PIDs nor --for")
 	}
 	if err := f.gpu.Check(); err != nil {
 		return nil, err

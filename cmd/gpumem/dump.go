@@ -107,7 +107,7 @@ func dumpLog(std stdio, f dumpFlags, args []string) error {
 	case len(args) > 0:
 		return usagef("dump --log takes no saved dumps")
 	case len(f.failOn) > 0 || f.judge || f.since != "":
-		return usagef("--log stands without --fail-on, --judge and --since; gpumem report judges a log")
+		return usagef("--log takes no --fail-on, --judge or --since; gpumem report judges a log")
 	}
 	return f.log.Print(std.out, std.err, f.json)
 }

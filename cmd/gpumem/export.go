@@ -55,8 +55,8 @@ not have is left out; nothing is made up.`,
 	flags.StringVar(&f.root, "source-root", "",
 		"folder that the paths in sarif are relative to (default the current one)")
 	flags.StringVar(&f.of, "of", "",
-		"what folded, speedscope and pprof show of the profiled window: peak (what lived then; the default), or "+
-			"window (all that its steps allocated)")
+		"what folded, speedscope and pprof show of the profiled window: peak (what lived then; the "+
+			"default), or window (all that its steps allocated)")
 	f.judging.Add(flags)
 	complete(cmd, "to", exportNames())
 	complete(cmd, "of", []string{string(export.OfPeak), string(export.OfWindow)})
@@ -117,7 +117,8 @@ func exportPath(std stdio, f exportFlags, path string) error {
 	}
 	v := verdict.Judge(run, judging)
 	write := func(w io.Writer) error {
-		return export.Write(w, to.Format, run, v, export.Options{Version: version(), SourceRoot: f.root, Of: of})
+		o := export.Options{Version: version(), SourceRoot: f.root, Of: of}
+		return export.Write(w, to.Format, run, v, o)
 	}
 	if output.ToStdout(f.output) {
 		return write(std.out)

@@ -41,10 +41,11 @@ func newFitCommand(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fit RUN… --memory SIZE",
 		Short: "Say whether a recorded program fits a device of a size",
-		Long: `fit says from a recording whether the program would fit a device of that size,
-and by how much: between what it needs if its pool gives back all that is idle,
-and what it had of the device. The peak of a profiled window (gpumem run
---profile) counts where there is one, else the samples.
+		Long: `fit says from a recording whether the program would fit a device of the size
+--memory. What it needs lies between two bounds: what it had at its peak if its
+pool gives back all that is idle, and all that it had of the device. The peak of
+a profiled window (gpumem run --profile) counts where there is one, else the
+samples.
 
 With several runs of the same program and the batch of each (--batch 8,16) it
 says which batch fits, if what is needed is in proportion to the batch.`,
@@ -81,7 +82,8 @@ func fitRuns(std stdio, f fitFlags, paths []string) error {
 		}
 		need, ok := peak.NeedOf(run, peak.Of(run, peak.Growth{}).Peak)
 		if !ok {
-			return fmt.Errorf("%s tells no live bytes of a device; record it with the agent (gpumem run)", path)
+			return fmt.Errorf("%s tells no live bytes of a device; record it with the agent (gpumem run)",
+				path)
 		}
 		needs = append(needs, need)
 		fits, sentence := need.Fits(int64(f.memory))
@@ -94,11 +96,13 @@ func fitRuns(std stdio, f fitFlags, paths []string) error {
 	}
 	if len(f.batches) > 0 {
 		if i := slices.IndexFunc(needs, func(n peak.Need) bool { return n.Cut }); i >= 0 {
-			return usagef("--batch: %s ended when memory ran out, so that what its batch needs is not known", paths[i])
+			return usagef("--batch: %s ended when memory ran out, so that what its batch needs is not known",
+				paths[i])
 		}
 		batch, ok := peak.BatchOf(f.batches, needs, int64(f.memory))
 		if !ok {
-			return usagef("--batch: two runs or more of different sizes are needed, of which the larger needs more")
+			return usagef("--batch: two runs or more of different sizes are needed, of which the " +
+				"larger needs more")
 		}
 		answer.Batch = &batch
 	}

@@ -59,8 +59,9 @@ program, and with --inject none, it says what the system and the driver tell.
 	flags.StringVarP(&f.output, "output", "o", "", "keep the look in this file, as JSON, for --since")
 	flags.BoolVar(&f.force, "force", false, "overwrite the file of -o")
 	flags.BoolVar(&f.json, "json", false, "print the look as JSON")
-	flags.StringVar(&f.inject, "inject", f.inject, "what goes into it: auto or python (the Python agent), or none")
-	flags.BoolVar(&f.partial, "partial", false, "also of another user: say what may be read of it")
+	flags.StringVar(&f.inject, "inject", f.inject,
+		"what goes into it: auto or python (the Python agent), or none")
+	flags.BoolVar(&f.partial, "partial", false, "also a process of another user: say what may be read of it")
 	f.gpu.Add(flags)
 	return cmd
 }

@@ -47,7 +47,8 @@ when each began, how long it ran, what it takes on the disk, and its verdict.`,
 // atMostOne is for a command that takes a folder, or none for this one.
 func atMostOne(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
-		return usagef("%s takes one folder, or none for this one; see gpumem %s --help", cmd.Name(), cmd.Name())
+		return usagef("%s takes one folder, or none for this one; see gpumem %s --help",
+			cmd.Name(), cmd.Name())
 	}
 	return nil
 }
@@ -71,8 +72,8 @@ func listRecordings(std stdio, list []folders.Recording, dir string) error {
 		if r.Seconds != nil {
 			ran = time.Duration(*r.Seconds * float64(time.Second)).Round(100 * time.Millisecond).String()
 		}
-		table.Add(plain.Shown(r.Path), r.Start.Local().Format("2006-01-02 15:04:05"), ran, plain.Size(r.Bytes),
-			cmp.Or(plain.Shown(string(r.Verdict)), plain.Dash))
+		table.Add(plain.Shown(r.Path), r.Start.Local().Format("2006-01-02 15:04:05"), ran,
+			plain.Size(r.Bytes), cmp.Or(plain.Shown(string(r.Verdict)), plain.Dash))
 	}
 	var b strings.Builder
 	table.Write(&b, "")

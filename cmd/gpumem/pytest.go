@@ -18,9 +18,9 @@ func newPytestCommand(std stdio, getenv func(string) string) *cobra.Command {
 		Use:   "pytest -- ARGS…",
 		Short: "Run pytest with a leak check around every test",
 		Long: `pytest runs "python3 -m pytest" with a plugin that collects, purges and compares
-memory after every test; a test that keeps memory, twice in a row, fails with
-its survivors. It works without a GPU, on host memory. The mark
-@pytest.mark.gpumem(warmup=…, tolerance=…, skip=…) sets a test apart; pytest
+memory after every test. A test that keeps memory twice in a row fails with its
+survivors. It works without a GPU, on host memory. The mark
+@pytest.mark.gpumem(warmup=…, tolerance=…, skip=…) sets these for one test; pytest
 --help lists the options that begin with --gpumem. GPUMEM_PYTHON names another
 interpreter. The exit code is pytest's. Where the Python package is installed
 (docs/install.md), pytest --gpumem does the same.`,

@@ -129,8 +129,8 @@ func reportPaths(std stdio, getenv func(string) string, f reportFlags, paths []s
 func reportRun(std stdio, getenv func(string) string, f reportFlags, format report.Format,
 	redact *report.Redactor, run *record.Run, judging verdict.Options) (*verdict.Verdict, error) {
 	if f.folder {
-		return answers.RedactFolder(redact, run, f.output, answers.RedactOptions{Force: f.force, Judging: judging,
-			Producer: producer(), Said: std.err})
+		return answers.RedactFolder(redact, run, f.output,
+			answers.RedactOptions{Force: f.force, Judging: judging, Producer: producer(), Said: std.err})
 	}
 	if redact != nil {
 		run = redact.Run(run)

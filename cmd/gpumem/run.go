@@ -59,16 +59,21 @@ type runFlags struct {
 
 func defaultRunFlags() runFlags {
 	return runFlags{
-		interval: 50 * time.Millisecond, keep: record.DefaultKeep, format: "text", inject: "auto", firstTouch: true,
-		profile: injection.ProfileAuto,
-		gpu:     option.AutoGPU(),
-		judging: option.DefaultJudging(), workload: defaultWorkloadFlags(),
+		interval:   50 * time.Millisecond,
+		keep:       record.DefaultKeep,
+		format:     "text",
+		inject:     "auto",
+		firstTouch: true,
+		profile:    injection.ProfileAuto,
+		gpu:        option.AutoGPU(),
+		judging:    option.DefaultJudging(),
+		workload:   defaultWorkloadFlags(),
 	}
 }
 
 // keepHelp is the help of --keep.
-const keepHelp = "size that the run folder stays within: the last ten minutes are kept in full, what is older " +
-	"is thinned, and steps, phases and extremes stay; 0 keeps everything"
+const keepHelp = "size that the run folder stays within: the last ten minutes are kept in full, what is " +
+	"older is thinned, and steps, phases and extremes stay; 0 keeps everything"
 
 // aloneHelp is the help of `gpumem run --alone`: two programs on one device
 // take each other's memory.
@@ -101,7 +106,8 @@ func (f *runFlags) addRecording(flags *pflag.FlagSet) {
 	flags.Var(&f.keep, "keep", keepHelp)
 	flags.BoolVarP(&f.quiet, "quiet", "q", f.quiet, "no progress line")
 	flags.BoolVarP(&f.verbose, "verbose", "v", f.verbose, "print the whole report, not the answer alone")
-	flags.StringVar(&f.format, "format", f.format, "format of the answer: text, json, markdown, html, csv or pprof")
+	flags.StringVar(&f.format, "format", f.format,
+		"format of the answer: text, json, markdown, html, csv or pprof")
 	flags.BoolVar(&f.json, "json", f.json, "the same as --format json")
 	flags.StringVarP(&f.output, "output", "o", f.output, output.RunHelp)
 	f.gpu.Add(flags)
@@ -119,8 +125,8 @@ func newRunCommand(std stdio, getenv func(string) string) *cobra.Command {
 		Long: `run starts a bundled workload or any program, samples its memory until it
 ends, writes a run folder and prints the verdict on stderr: stdout belongs to
 the program. Its exit code is passed on (128+n for a signal), also when the
-answer or the run folder cannot be written; with --fail-on a verdict becomes an
-exit code when the program itself ended well, and so does the lack of one (1).`,
+answer or the run folder cannot be written. With --fail-on a verdict becomes the
+exit code where the program itself ended well, and the lack of one is a 1.`,
 		Example: `  gpumem run python train.py --epochs 3
   gpumem run --tui python train.py            # with the live screen
   gpumem run --fail-on any -- ./nqueens       # -- where a program is called like a workload
@@ -184,7 +190,8 @@ type target struct {
 // stood before "--", -1 without one.
 func newTarget(f *runFlags, flags *pflag.FlagSet, args []string, dash int) (target, error) {
 	if len(args) == 0 {
-		return target{}, usagef("run takes a program or a workload; see gpumem run --help and gpumem workloads")
+		return target{}, usagef("run takes a program or a workload; see gpumem run --help and " +
+			"gpumem workloads")
 	}
 	if dash == 0 {
 		return programTarget(flags, args)
@@ -238,7 +245,8 @@ func (f *runFlags) check() (report.Format, option.FailOn, error) {
 		return "", nil, err
 	}
 	if !slices.Contains(injection.Modes(), f.inject) {
-		return "", nil, usagef("--inject %s: no such way%s", f.inject, usage.Suggest(f.inject, injection.Modes()))
+		return "", nil, usagef("--inject %s: no such way%s", f.inject,
+			usage.Suggest(f.inject, injection.Modes()))
 	}
 	if _, err := injection.ProfileSetting(f.profile); err != nil {
 		return "", nil, err

@@ -61,7 +61,7 @@ program is charged for what it allocates itself, whatever PID it names, unless
 		"keep the last 50 events of each buffer and report double frees")
 	flags.BoolVar(&o.SixDigits, "six-digits", false,
 		"print sizes as the C++ server did (0.0117188 MB, 12 KB)")
-	flags.StringVar(&o.StatePath, "state", "", "file that holds the books, also over a SIGKILL")
+	flags.StringVar(&o.StatePath, "state", "", "file that keeps the books, even through a SIGKILL")
 	flags.StringVar(&f.log, "log", "", "file to append what is printed to")
 	flags.DurationVar(&o.SweepEvery, "sweep", o.SweepEvery,
 		"time between checks for dead processes (negative: never)")

@@ -38,7 +38,7 @@ var backUp = map[string]struct {
 	"tracer/attach":            {17, "python_linux.go begins the entering and has what its steps share"},
 	"tracer/importer":          {14, "importer.go lists the formats, and some hold others"},
 	"workloads":                {20, "workloads.go lists the programs and has what they share"},
-	"workloads/tensor":         {17, "a tensor and its runtime know each other"},
+	"workloads/tensor":         {15, "a tensor and its runtime know each other"},
 }
 
 // references are how many names of one file another uses, by their numbers: [user][home].

@@ -48,7 +48,8 @@ func runTarget(ctx context.Context, std stdio, getenv func(string) string, f run
 		}
 	}
 	live := screen.Recording{In: std.in, Out: std.out, Err: std.err, Getenv: getenv, Flags: f.screen,
-		Judging: judging, Name: shownCommand(t), Producer: producer(), Foreign: t.workload == nil, Owned: true}
+		Judging: judging, Name: shownCommand(t), Producer: producer(),
+		Foreign: t.workload == nil, Owned: true}
 	progress := screen.NewProgress(std.err, t.name, f.quiet || live.KeepsTerminal() || !tty.Is(std.err))
 	cfg, err := traceConfig(std, getenv, f, t, progress)
 	if err != nil {
@@ -136,7 +137,8 @@ func afterRun(std stdio, result tracer.Result, fail option.FailOn, v *verdict.Ve
 }
 
 // answer is how the verdict is printed, to stdout or stderr.
-func (f *runFlags) answer(std stdio, getenv func(string) string, to *os.File, format report.Format) answers.Answer {
+func (f *runFlags) answer(std stdio, getenv func(string) string, to *os.File,
+	format report.Format) answers.Answer {
 	return answers.Answer{Sink: sink(std, getenv, f.output, f.force), To: to, Err: std.err, Format: format,
 		Verbose: f.verbose}
 }

@@ -19,8 +19,8 @@ func newTuneCommand(std stdio) *cobra.Command {
 		Use:   "tune RUN",
 		Short: "Say which pool setting would have kept and missed less",
 		Long: `tune replays the allocations of a profiled window (gpumem run --profile) through
-pools of other settings, and says what each would have had of the driver at the
-most, what it would have kept idle and how often it would have asked the driver.
+pools of other settings. It says what each would have taken from the driver at
+most, what it would have kept idle, and how often it would have asked the driver.
 The pools are simulated.`,
 		Example: `  gpumem run --profile -- python train.py
   gpumem tune gpumem-train`,
@@ -49,8 +49,8 @@ func tuneRun(std stdio, path string, asJSON bool) error {
 	if asJSON {
 		return plain.WriteJSON(std.out, map[string]any{"policies": outcomes, "recommended": best.Policy})
 	}
-	t := plain.NewTable(plain.Left("policy"), plain.Right("at most"), plain.Right("saved"), plain.Right("kept idle"),
-		plain.Right("hits"), plain.Right("misses"))
+	t := plain.NewTable(plain.Left("policy"), plain.Right("at most"), plain.Right("saved"),
+		plain.Right("kept idle"), plain.Right("hits"), plain.Right("misses"))
 	for _, o := range outcomes {
 		t.Add(o.Policy, plain.Size(o.PeakBytes), savedText(o.SavedBytes), plain.Size(o.KeptBytes),
 			fmt.Sprint(o.Hits), fmt.Sprint(o.Misses))

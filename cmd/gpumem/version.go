@@ -162,8 +162,9 @@ func namesakes(self, path string) []string {
 		matches, _ := filepath.Glob(metadata) // the pattern is well formed unless the folder's name is odd
 		for _, match := range matches {
 			site := filepath.Dir(filepath.Dir(match))
-			found = append(found, fmt.Sprintf("the Python package gpumem in %s is another tool with a command of "+
-				"the same name; ours is %s, and whichever was installed last has the command", site, ourPackage))
+			found = append(found, fmt.Sprintf("the Python package gpumem in %s is another tool with a "+
+				"command of the same name; ours is %s, and whichever was installed last has the command",
+				site, ourPackage))
 		}
 	}
 	for _, dir := range filepath.SplitList(path) {

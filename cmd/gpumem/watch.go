@@ -39,18 +39,22 @@ func newWatchCommand(std stdio, getenv func(string) string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [PID… | DIR]",
 		Short: "Show running processes, or a run folder, on a live screen",
-		Long: `watch without arguments opens the recording that goes on, as of a gpumem run in
-another terminal. Without one, or with --devices, it shows the machine: its GPUs
-and all processes that use one (all there are when none does), whose each is, what
-it uses and whether it leaks; it names the newest recording here that is finished,
-and records nothing. K asks whether the selected
-process is to be ended. Of a run folder it shows a run that is being written, also
-by another gpumem, as it grows, and plays back one that is finished: [ and ] change
-the speed, space holds, Home and End jump. With --metrics or --otlp it publishes
-what it sees of processes, also without a terminal: so a machine is watched as a
-service. With --inject an agent goes into each Python program that is watched, and
-out again at the end, and tells what only the program knows: into those named,
-else into those that use a GPU.`,
+		Long: `watch without arguments opens the recording that goes on, such as that of a gpumem
+run in another terminal. Without one, or with --devices, it shows the machine: its
+GPUs, and the processes that use one (all processes where none does), with their
+owner, what they use and whether they leak. It then records nothing, and names the
+newest finished recording in this folder. K asks whether the selected process is
+to be ended.
+
+Of a run folder it shows a run that is still written, also by another gpumem, and
+plays back one that is finished: [ and ] change the speed, space holds, Home and
+End jump.
+
+With --metrics or --otlp it publishes what it sees of processes, also without a
+terminal, so that a machine can be watched as a service. With --inject an agent
+goes into the Python programs that are watched, and out again at the end, and
+tells what only the program knows. It goes into those named, else into those that
+use a GPU.`,
 		Example: `  gpumem watch
   gpumem watch --devices
   gpumem watch 4242 4243
@@ -93,7 +97,8 @@ func watch(ctx context.Context, std stdio, getenv func(string) string, f watchFl
 	if err != nil {
 		return err
 	}
-	if flag := map[bool]string{true: "--all", false: "--devices"}[f.all]; (f.all || f.devices) && len(args) > 0 {
+	flag := map[bool]string{true: "--all", false: "--devices"}[f.all]
+	if (f.all || f.devices) && len(args) > 0 {
 		return usagef("watch %s takes no PID and no run folder", flag)
 	}
 	if f.metrics.On() && path != "" {
@@ -101,8 +106,8 @@ func watch(ctx context.Context, std stdio, getenv func(string) string, f watchFl
 			path)
 	}
 	if f.inject != injection.Nobody && path != "" {
-		return usagef("watch %s --inject: a run folder is shown; into a program goes gpumem watch PID --inject",
-			path)
+		return usagef("watch %s --inject: a run folder is shown; into a program goes gpumem watch PID "+
+			"--inject", path)
 	}
 	if !screen.CanShow(std.in, std.out, getenv) && !f.metrics.On() {
 		return errors.New(
@@ -160,7 +165,8 @@ func watchFolder(ctx context.Context, std stdio, getenv func(string) string, f w
 		return err
 	}
 	defer folder.Close()
-	o := tui.Options{Source: folder, Looks: f.screen.Looks(getenv), Control: tui.Control{Save: screen.Saver(".")}}
+	o := tui.Options{Source: folder, Looks: f.screen.Looks(getenv),
+		Control: tui.Control{Save: screen.Saver(".")}}
 	if p := folder.Player(); p != nil {
 		o.Player = p
 	}
@@ -213,7 +219,7 @@ func offerLines(cmd *cobra.Command, std stdio, getenv func(string) string, f *wa
 	flags.BoolVar(&l.compact, "compact", false,
 		"print one short line a sample: its number, memory in MB with its level, buffers")
 	flags.IntVar(&l.samples, "samples", 0,
-		"with --server, --json or --compact, end after so many samples (0: at Ctrl-C)")
+		"with --server, --json or --compact, end after this many samples (0: at Ctrl-C)")
 	screen := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := l.check(f, args); err != nil {
@@ -225,8 +231,8 @@ func offerLines(cmd *cobra.Command, std stdio, getenv func(string) string, f *wa
 		ctx, stop := signal.NotifyContext(cmd.Context(), endingSignals()...)
 		defer stop()
 		if l.server != "" {
-			return books.Watch(ctx, books.WatchOptions{Socket: l.server, Devices: l.devices, JSON: l.json, Compact: l.compact,
-				Samples: l.samples, Every: f.interval, Out: std.out, Err: std.err, Getenv: getenv})
+			return books.Watch(ctx, books.WatchOptions{Socket: l.server, Devices: l.devices, JSON: l.json,
+				Compact: l.compact, Samples: l.samples, Every: f.interval, Out: std.out, Err: std.err, Getenv: getenv})
 		}
 		return watchLines(ctx, std, *f, l, args)
 	}

@@ -80,15 +80,6 @@ func Text(s string) string { return (*Tally)(nil).Text(s) }
 // are none, and never changes it.
 func Args(args []string) []string { return (*Tally)(nil).Args(args) }
 
-// Named masks the value of a variable or of an option by its name, or else the
-// secrets in the value.
-func Named(name, value string) string { return (*Tally)(nil).Named(name, value) }
-
-// JSON masks the secrets in a JSON value: strings and numbers under names of
-// secrets, and secrets in any string. It returns raw itself when there are none.
-// What is no JSON is masked as text, which then is no JSON either.
-func JSON(raw []byte) []byte { return (*Tally)(nil).JSON(raw) }
-
 // mostPasses bounds how often a text is masked until nothing is left to mask.
 // Two do for whatever a program would write.
 const mostPasses = 8
@@ -167,7 +158,8 @@ func isOption(word string) bool {
 	return len(word) > 1 && word[0] == '-' && nameEnd(word, 0) == len(word)
 }
 
-// Named is as the function Named.
+// Named masks the value of a variable or of an option by its name, or else the
+// secrets in the value.
 func (t *Tally) Named(name, value string) string {
 	if g := gradeOf(name); g != plain && !isMasked(value) && g.masks(value) {
 		t.count(name)
@@ -176,7 +168,9 @@ func (t *Tally) Named(name, value string) string {
 	return t.settle(value, false)
 }
 
-// JSON is as the function JSON.
+// JSON masks the secrets in a JSON value: strings and numbers under names of
+// secrets, and secrets in any string. It returns raw itself when there are none.
+// What is no JSON is masked as text, which then is no JSON either.
 func (t *Tally) JSON(raw []byte) []byte {
 	if len(raw) == 0 {
 		return raw

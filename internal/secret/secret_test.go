@@ -224,7 +224,7 @@ func TestVariablesAreMaskedByTheirNames(t *testing.T) {
 		"SSHPASS", "apiKey", "dbPassword", "PASSWORD1", "TOKEN_2", "X_PASSPHRASE", "OPENAI_API_KEY",
 		"accessToken",
 		"NPM_AUTHTOKEN", "CUDA_KEY9"} {
-		if got := Named(name, "S3"); got != Mask {
+		if got := new(Tally).Named(name, "S3"); got != Mask {
 			t.Errorf("Named(%q) = %q", name, got)
 		}
 	}
@@ -232,11 +232,11 @@ func TestVariablesAreMaskedByTheirNames(t *testing.T) {
 		"CUDA_CACHE_PATH": "/a", "JAX_TOKENIZER": "x", "NVIDIA_MONKEY": "x",
 		"XLA_AUTHOR": "x", "MAX_TOKENS": "100000", "TORCH_KEY_CACHE_SIZE": "77777", "TORCH_SESSION": "true",
 		"OMP_PASSES": "20000", "TL_KEYBOARD": "us"} {
-		if got := Named(name, value); got != value {
+		if got := new(Tally).Named(name, value); got != value {
 			t.Errorf("Named(%q, %q) = %q", name, value, got)
 		}
 	}
-	if got := Named("TORCH_URL", "https://u:S8@h/"); got != "https://u:***@h/" {
+	if got := new(Tally).Named("TORCH_URL", "https://u:S8@h/"); got != "https://u:***@h/" {
 		t.Errorf("%q", got)
 	}
 }
@@ -254,7 +254,7 @@ func TestJSONStaysJSON(t *testing.T) {
 		{`{"a":"\u00e9"}`, `{"a":"\u00e9"}`},
 		{``, ``},
 	} {
-		if got := string(JSON([]byte(c.in))); got != c.want {
+		if got := string(new(Tally).JSON([]byte(c.in))); got != c.want {
 			t.Errorf("JSON(%s)\n = %s\nwant %s", c.in, got, c.want)
 		}
 	}

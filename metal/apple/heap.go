@@ -19,9 +19,8 @@ type Heap struct {
 	object id
 	length uint64
 
-	mu       sync.Mutex
-	refs     int
-	released bool
+	mu   sync.Mutex
+	refs command.References
 }
 
 // NewHeap allocates a heap of at least length bytes. Errors are those of
@@ -30,7 +29,7 @@ func (d *Device) NewHeap(length uint64, label string) (*Heap, error) {
 	if err := d.ledger.Reserve(length); err != nil {
 		return nil, fmt.Errorf("new heap %q: %w", label, err)
 	}
-	h := &Heap{device: d, length: length, refs: 1}
+	h := &Heap{device: d, length: length}
 	var err error
 	d.objc.do(func() { err = h.make(label) })
 	if err != nil {
@@ -84,7 +83,7 @@ func (h *Heap) NewBuffer(length uint64, label string) (metal.Buffer, error) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.released {
+	if h.refs.Released() {
 		return nil, fmt.Errorf("new buffer %q: heap: %w", label, metal.ErrReleased)
 	}
 	m, err := h.device.allocate(h.object, length, label)
@@ -92,7 +91,7 @@ func (h *Heap) NewBuffer(length uint64, label string) (metal.Buffer, error) {
 		return nil, fmt.Errorf("new buffer %q: in a heap: %w", label, h.device.ledger.Refusal(length, err))
 	}
 	m.heap = h
-	h.refs++
+	_ = h.refs.Retain() // it is not released, see above
 	var takes uint64
 	h.device.objc.do(func() { takes = uint64(h.device.objc.send(m.object, selAllocatedSize)) })
 	return command.NewPartBuffer(h.device.ledger, length, takes, label, m), nil
@@ -110,7 +109,7 @@ func (h *Heap) Usage() HeapUsage {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var u HeapUsage
-	if h.released {
+	if h.refs.Released() {
 		return u
 	}
 	o := h.device.objc
@@ -127,7 +126,7 @@ func (h *Heap) Usage() HeapUsage {
 func (h *Heap) SetPurgeable(s metal.PurgeableState) (old metal.PurgeableState) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.released {
+	if h.refs.Released() {
 		return 0
 	}
 	if s < metal.KeepCurrent || s > metal.Empty {
@@ -143,12 +142,11 @@ func (h *Heap) SetPurgeable(s metal.PurgeableState) (old metal.PurgeableState) {
 // Release gives the heap up. A second call returns metal.ErrReleased.
 func (h *Heap) Release() error {
 	h.mu.Lock()
-	if h.released {
-		h.mu.Unlock()
-		return fmt.Errorf("release heap: %w", metal.ErrReleased)
-	}
-	h.released = true
+	err := h.refs.Release()
 	h.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("release heap: %w", err)
+	}
 	h.drop()
 	return nil
 }
@@ -156,8 +154,7 @@ func (h *Heap) Release() error {
 // drop takes a reference back; with the last the memory goes.
 func (h *Heap) drop() {
 	h.mu.Lock()
-	h.refs--
-	last := h.refs == 0
+	last := h.refs.Drop()
 	h.mu.Unlock()
 	if !last {
 		return

@@ -31,17 +31,16 @@ type buffer struct {
 	// reading them from the device would wait for all work before.
 	shadow []byte
 
-	mu       sync.Mutex
-	address  uintptr // 0: emptied
-	refs     int
-	released bool // by the owner
-	discard  bool // the memory goes when only the owner's reference is left
-	state    metal.PurgeableState
+	mu      sync.Mutex
+	address uintptr // 0: emptied
+	refs    command.References
+	discard bool // the memory goes when only one reference is left
+	state   metal.PurgeableState
 }
 
 // NewBuffer allocates device memory. Its first contents are undefined.
 func (d *Device) NewBuffer(length uint64, label string) (metal.Buffer, error) {
-	b := &buffer{device: d, length: length, label: label, refs: 1, state: metal.NonVolatile}
+	b := &buffer{device: d, length: length, label: label, state: metal.NonVolatile}
 	if err := d.ledger.Reserve(length); err != nil {
 		return nil, fmt.Errorf("new buffer %q: %w", label, err)
 	}
@@ -159,7 +158,7 @@ func (b *buffer) memory() (uintptr, error) {
 func (b *buffer) SetPurgeable(s metal.PurgeableState) metal.PurgeableState {
 	b.mu.Lock()
 	old := b.state
-	if b.released || s < metal.NonVolatile || s > metal.Empty {
+	if b.refs.Released() || s < metal.NonVolatile || s > metal.Empty {
 		b.mu.Unlock()
 		return old
 	}
@@ -175,7 +174,7 @@ func (b *buffer) SetPurgeable(s metal.PurgeableState) metal.PurgeableState {
 // discarded takes the memory out of an emptied buffer that only its owner
 // holds. The lock is held.
 func (b *buffer) discarded() uintptr {
-	if !b.discard || b.refs > 1 {
+	if !b.discard || b.refs.Shared() {
 		return 0
 	}
 	address := b.address
@@ -198,12 +197,11 @@ func (d *Device) put(address uintptr) (err error) {
 // Release gives the owner's reference up.
 func (b *buffer) Release() error {
 	b.mu.Lock()
-	if b.released {
-		b.mu.Unlock()
-		return fmt.Errorf("release buffer %q: %w", b.label, metal.ErrReleased)
-	}
-	b.released = true
+	err := b.refs.Release()
 	b.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("release buffer %q: %w", b.label, err)
+	}
 	return b.Drop()
 }
 
@@ -211,10 +209,9 @@ func (b *buffer) Release() error {
 func (b *buffer) Retain() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.released {
-		return fmt.Errorf("buffer %q: %w", b.label, metal.ErrReleased)
+	if err := b.refs.Retain(); err != nil {
+		return fmt.Errorf("buffer %q: %w", b.label, err)
 	}
-	b.refs++
 	return nil
 }
 
@@ -228,8 +225,7 @@ func (b *buffer) Settle() error { return b.unref(b.device.memory.put) }
 // then the buffer leaves the counts.
 func (b *buffer) unref(put func(uintptr) error) error {
 	b.mu.Lock()
-	b.refs--
-	last := b.refs == 0
+	last := b.refs.Drop()
 	address := b.address
 	if last {
 		b.address = 0

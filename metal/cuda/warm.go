@@ -29,7 +29,7 @@ func (d *Device) warm() error {
 		return err
 	}
 	d.streams = append(d.streams, stream) // for the first queue
-	b := &buffer{device: d, length: 4, label: "first", address: address, refs: 1}
+	b := &buffer{device: d, length: 4, label: "first", address: address}
 	k, _ := kernels.ByName("fill")
 	entry, err := d.entry(k.Name)
 	if err == nil {

@@ -89,7 +89,8 @@ func TestBadInputIsRefusedAndWritesNothing(t *testing.T) {
 		for i := range src {
 			src[i] = 0x33
 		}
-		for _, err := range []error{kernels.DequantF32(single, src, c.format), kernels.DequantF16(half, src, c.format)} {
+		for _, err := range []error{kernels.DequantF32(single, src, c.format),
+			kernels.DequantF16(half, src, c.format)} {
 			if !errors.Is(err, metal.ErrInvalid) {
 				t.Errorf("%s: error %v", c.name, err)
 			}
@@ -117,7 +118,8 @@ func TestFormatsKnowTheirBlocks(t *testing.T) {
 	} {
 		if c.f.String() != c.name || c.f.BlockValues() != c.values || c.f.BlockBytes() != c.bytes ||
 			c.f.Known() != (c.values > 0) {
-			t.Errorf("%d is %v: %d values in %d B, known %v", c.f, c.f, c.f.BlockValues(), c.f.BlockBytes(), c.f.Known())
+			t.Errorf("%d is %v: %d values in %d B, known %v", c.f, c.f, c.f.BlockValues(),
+				c.f.BlockBytes(), c.f.Known())
 		}
 	}
 }

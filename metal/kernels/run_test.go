@@ -186,14 +186,17 @@ func TestBadArgumentsAreNamedAndNothingRuns(t *testing.T) {
 		{"too few arguments", "add", func(c *kernels.Call) { c.Args = c.Args[:2] }, "2 arguments of 3"},
 		{"a negative grid", "add", func(c *kernels.Call) { c.Grid.Z = -1 }, "negative"},
 		{"a negative dimension", "matmul", func(c *kernels.Call) { c.Args[4] = kernels.Int32Bytes(-3) }, "(n) is -3"},
-		{"an unknown activation", "linear_fwd", func(c *kernels.Call) { c.Args[7] = kernels.Int32Bytes(4) }, "(act) is 4"},
+		{"an unknown activation", "linear_fwd", func(c *kernels.Call) { c.Args[7] = kernels.Int32Bytes(4) },
+			"(act) is 4"},
 		{"a misaligned buffer", "add", func(c *kernels.Call) { c.Args[1] = make([]byte, 4096)[1:] }, "not aligned"},
-		{"a misaligned half", "dequant_f32_f16", func(c *kernels.Call) { c.Args[1] = make([]byte, 4096)[1:] }, "not aligned"},
+		{"a misaligned half", "dequant_f32_f16", func(c *kernels.Call) { c.Args[1] = make([]byte, 4096)[1:] },
+			"not aligned"},
 		{"dimensions that overflow", "sum_axis", func(c *kernels.Call) {
 			c.Args[2], c.Args[3], c.Args[4] = big, big, big
 		}, "9223372036854775807 B"},
 		{"a grid that overflows", "fill", func(c *kernels.Call) { c.Grid.X = math.MaxInt }, "9223372036854775807 B"},
-		{"a grid of blocks that overflows", "dequant_q4_0_f16", func(c *kernels.Call) { c.Grid.X = math.MaxInt }, "needs"},
+		{"a grid of blocks that overflows", "dequant_q4_0_f16", func(c *kernels.Call) { c.Grid.X = math.MaxInt },
+			"needs"},
 	} {
 		k, ok := kernels.ByName(c.kernel)
 		if !ok {

@@ -100,13 +100,6 @@ func add(total, b int64) int64 {
 	return total + b
 }
 
-// parseFdinfo reads a fdinfo file.
-func parseFdinfo(b []byte) Info {
-	var i Info
-	i.parse(b)
-	return i
-}
-
 // parse reads b into i, reusing its regions and strings, so that rereading a
 // client allocates nothing.
 func (i *Info) parse(b []byte) {

@@ -126,3 +126,10 @@ func BenchmarkParseFdinfo(b *testing.B) {
 		i.parse(text)
 	}
 }
+
+// parseFdinfo reads a fdinfo file.
+func parseFdinfo(b []byte) Info {
+	var i Info
+	i.parse(b)
+	return i
+}

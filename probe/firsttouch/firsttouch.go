@@ -88,14 +88,6 @@ type Owner struct {
 	ByMethod  [methods]uint64
 }
 
-// Certain is the share of the owner's samples that no guess was needed for.
-func (o *Owner) Certain() float64 {
-	if o.Samples == 0 {
-		return 0
-	}
-	return 1 - float64(o.ByMethod[ByScan]+o.ByMethod[ByNobody])/float64(o.Samples)
-}
-
 // Judgement is whether faults mean growth.
 type Judgement string
 

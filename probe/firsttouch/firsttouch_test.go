@@ -117,15 +117,14 @@ func TestSharesAndBytesAddUp(t *testing.T) {
 		got[0].Bytes != 300*4096 {
 		t.Fatalf("got %+v", got)
 	}
-	if o := got[1]; o.FileShare != 1 || o.Leaves[0].Library != "libc" || o.Path != "/usr/bin/prog" ||
-		o.Certain() != 1 {
+	if o := got[1]; o.FileShare != 1 || o.Leaves[0].Library != "libc" || o.Path != "/usr/bin/prog" {
 		t.Errorf("got %+v", o)
 	}
 	tl.add(&sample{}, s, 10)
-	if got := tl.list(400, 4096); len(got) != 3 || got[1].Library != OwnerUnknown || got[1].Certain() != 0 {
+	if got := tl.list(400, 4096); len(got) != 3 || got[1].Library != OwnerUnknown {
 		t.Errorf("got %+v", got)
 	}
-	if (&Owner{}).Certain() != 0 || Method(99).String() != "unknown" || ByScan.String() != "scan" {
+	if Method(99).String() != "unknown" || ByScan.String() != "scan" {
 		t.Error("edge values")
 	}
 }

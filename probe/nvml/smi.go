@@ -16,8 +16,10 @@ import (
 
 // The questions put to nvidia-smi, in the order that the parsers expect.
 const (
-	smiDevices   = "--query-gpu=index,name,uuid,pci.bus_id,memory.total,memory.used,memory.free,memory.reserved,driver_version"
-	smiVitals    = "--query-gpu=utilization.gpu,utilization.memory,temperature.gpu,power.draw,enforced.power.limit,clocks.sm,clocks.mem"
+	smiDevices = "--query-gpu=index,name,uuid,pci.bus_id," +
+		"memory.total,memory.used,memory.free,memory.reserved,driver_version"
+	smiVitals = "--query-gpu=utilization.gpu,utilization.memory,temperature.gpu," +
+		"power.draw,enforced.power.limit,clocks.sm,clocks.mem"
 	smiProcesses = "--query-compute-apps=gpu_uuid,pid,used_gpu_memory"
 	smiFormat    = "--format=csv,noheader,nounits"
 

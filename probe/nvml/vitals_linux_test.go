@@ -39,7 +39,8 @@ func TestVitalsAreToldAndWhatADeviceRefusesIsUnknown(t *testing.T) {
 
 func TestVitalsFromTheCommandAreReadWithUnknownForBrackets(t *testing.T) {
 	t.Parallel()
-	got := parseSMIVitals([]byte("97, 41, 63, 512.34, 700.00, 1980, 2619\n[N/A], [N/A], 31, [N/A], [N/A], 0, [N/A]\nbad\n"))
+	got := parseSMIVitals([]byte("97, 41, 63, 512.34, 700.00, 1980, 2619\n[N/A], [N/A], 31, [N/A], [N/A], " +
+		"0, [N/A]\nbad\n"))
 	second := source.UnknownVitals()
 	second.Celsius, second.MHz = 31, 0
 	if len(got) != 2 || got[1] != second || got[0] != (source.Vitals{BusyPercent: 97, MemoryBusyPercent: 41,

@@ -60,7 +60,8 @@ func TestTheAccountsSumToWhatWasMeasuredInEveryRow(t *testing.T) {
 					host += held(l, i)
 				}
 				if want := cell(footprint, i); host == host && host != want {
-					t.Fatalf("%s, %s, row %d: host and the device's part are %.0f of %.0f", trace.Kind, u, i, host, want)
+					t.Fatalf("%s, %s, row %d: host and the device's part are %.0f of %.0f",
+						trace.Kind, u, i, host, want)
 				}
 				rows++
 			}
@@ -103,7 +104,8 @@ func TestASingleRowIsChargedAsTheSeriesIs(t *testing.T) {
 			}
 			got := latest.Row(false)
 			for name, c := range map[string][2]float64{
-				"device": {got.Device, cell(l.Device, i)}, "live": {got.Live, cell(l.Live, i)}, "idle": {got.Idle, cell(l.Idle, i)},
+				"device": {got.Device, cell(l.Device, i)}, "live": {got.Live, cell(l.Live, i)},
+				"idle":      {got.Idle, cell(l.Idle, i)},
 				"untracked": {got.Untracked, cell(l.Untracked, i)}, "host": {got.Host, cell(l.Host, i)},
 			} {
 				if c[0] != c[1] && (c[0] == c[0] || c[1] == c[1]) {

@@ -51,13 +51,13 @@ func Unknown() Cells {
 // told are the fields of Tells, and values those of Cells, in the order of
 // columnNames.
 func (t *Tells) told() [len(columnNames)]*bool {
-	return [...]*bool{&t.GPU, &t.Asked, &t.Live, &t.Idle, &t.Program, &t.PoolIdle, &t.Footprint, &t.RSSAnon, &t.Shmem,
-		&t.Swap, &t.RSS}
+	return [...]*bool{&t.GPU, &t.Asked, &t.Live, &t.Idle, &t.Program, &t.PoolIdle, &t.Footprint, &t.RSSAnon,
+		&t.Shmem, &t.Swap, &t.RSS}
 }
 
 func (c *Cells) values() [len(columnNames)]*float64 {
-	return [...]*float64{&c.GPU, &c.Asked, &c.Live, &c.Idle, &c.Program, &c.PoolIdle, &c.Footprint, &c.RSSAnon, &c.Shmem,
-		&c.Swap, &c.RSS}
+	return [...]*float64{&c.GPU, &c.Asked, &c.Live, &c.Idle, &c.Program, &c.PoolIdle, &c.Footprint,
+		&c.RSSAnon, &c.Shmem, &c.Swap, &c.RSS}
 }
 
 // Row is one row's bytes by account; NaN is unknown.

@@ -120,7 +120,8 @@ func TestALongRunKeepsItsExtremesInASnapshot(t *testing.T) {
 	for _, s := range states {
 		most, least = max(most, s.live), min(least, s.live)
 	}
-	if len(states) > maxVizRows+1 || most != 5000 || least != 1 || states[len(states)-1].live != int64(live[len(live)-1]) {
+	if len(states) > maxVizRows+1 || most != 5000 || least != 1 ||
+		states[len(states)-1].live != int64(live[len(live)-1]) {
 		t.Errorf("%d states from %d to %d", len(states), least, most)
 	}
 }

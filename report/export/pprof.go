@@ -43,7 +43,8 @@ func writePProf(w io.Writer, run *record.Run, v *verdict.Verdict, of Of) error {
 		return p.Write(w)
 	}
 	p.SampleType = append(p.SampleType, &profile.ValueType{Type: peakObjects, Unit: "count"},
-		&profile.ValueType{Type: peakSpace, Unit: "bytes"}, &profile.ValueType{Type: allocObjects, Unit: "count"},
+		&profile.ValueType{Type: peakSpace, Unit: "bytes"},
+		&profile.ValueType{Type: allocObjects, Unit: "count"},
 		&profile.ValueType{Type: allocSpace, Unit: "bytes"})
 	switch {
 	case of == OfWindow:
@@ -74,7 +75,8 @@ func survivors(run *record.Run, v *verdict.Verdict) (*profile.Profile, error) {
 	}
 	p := &profile.Profile{DefaultSampleType: "inuse_space", Period: 1,
 		PeriodType: &profile.ValueType{Type: "space", Unit: "bytes"},
-		SampleType: []*profile.ValueType{{Type: "inuse_objects", Unit: "count"}, {Type: "inuse_space", Unit: "bytes"}}}
+		SampleType: []*profile.ValueType{{Type: "inuse_objects", Unit: "count"},
+			{Type: "inuse_space", Unit: "bytes"}}}
 	if !run.Meta.Start.IsZero() {
 		p.TimeNanos = run.Meta.Start.UnixNano()
 	}
@@ -116,11 +118,13 @@ func (b *profileBuilder) place(frame string) *profile.Location {
 	key := [2]string{at.File, name}
 	f := b.functions[key]
 	if f == nil {
-		f = &profile.Function{ID: uint64(len(b.Function) + 1), Name: name, SystemName: name, Filename: at.File}
+		f = &profile.Function{ID: uint64(len(b.Function) + 1), Name: name, SystemName: name,
+			Filename: at.File}
 		b.functions[key] = f
 		b.Function = append(b.Function, f)
 	}
-	l := &profile.Location{ID: uint64(len(b.Location) + 1), Line: []profile.Line{{Function: f, Line: at.Line}}}
+	l := &profile.Location{ID: uint64(len(b.Location) + 1),
+		Line: []profile.Line{{Function: f, Line: at.Line}}}
 	b.places[frame] = l
 	b.Location = append(b.Location, l)
 	return l

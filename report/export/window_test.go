@@ -177,7 +177,8 @@ func TestFormatsOfTheWindowAreRefusedWithoutOne(t *testing.T) {
 		of     Of
 	}{{Folded, ""}, {Speedscope, ""}, {PProf, OfPeak}} {
 		err := Write(&bytes.Buffer{}, c.format, run, v, Options{Of: c.of})
-		if err == nil || !strings.Contains(err.Error(), "has no profiled window; record one with gpumem run --profile") {
+		if err == nil || !strings.Contains(err.Error(),
+			"has no profiled window; record one with gpumem run --profile") {
 			t.Errorf("%s: %v", c.format, err)
 		}
 	}

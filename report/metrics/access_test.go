@@ -36,7 +36,8 @@ func scrape(t *testing.T, e *Endpoint, path, host, authorization string) (code i
 
 func TestTheLoopbackAnswersToItsOwnNamesOnly(t *testing.T) {
 	t.Parallel()
-	e, err := Listen("127.0.0.1:0", Access{Hosts: []string{"GPU-Box.lan", "[fd00::1]:9850"}}, NewCollector(host{1, 1}, 0))
+	e, err := Listen("127.0.0.1:0", Access{Hosts: []string{"GPU-Box.lan", "[fd00::1]:9850"}},
+		NewCollector(host{1, 1}, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,16 +47,19 @@ func TestTheLoopbackAnswersToItsOwnNamesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.9.9.9", "[::1]", "gpu-box.lan", "GPU-BOX.LAN.", "[fd00::1]",
+		"localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.9.9.9", "[::1]", "gpu-box.lan", "GPU-BOX.LAN.",
+		"[fd00::1]",
 	} {
 		for _, h := range []string{name, name + ":" + port, name + ":1"} {
-			if code, body := scrape(t, e, "/metrics", h, ""); code != http.StatusOK || !strings.Contains(body, "gpumem_") {
+			if code, body := scrape(t, e, "/metrics", h, ""); code != http.StatusOK ||
+				!strings.Contains(body, "gpumem_") {
 				t.Errorf("%s: %d", h, code)
 			}
 		}
 	}
 	for _, name := range []string{
-		"evil.com", "localhost.evil.com", "127.0.0.1.evil.com", "evil.com:80", "lan", "10.0.0.1", "[::2]", "x localhost",
+		"evil.com", "localhost.evil.com", "127.0.0.1.evil.com", "evil.com:80", "lan", "10.0.0.1", "[::2]",
+		"x localhost",
 	} {
 		for _, path := range []string{"/metrics", "/"} {
 			code, body := scrape(t, e, path, name, "")
@@ -77,7 +81,8 @@ func TestTheSchemeOfATokenMayBeWrittenInEitherCase(t *testing.T) {
 	defer e.Close()
 	for authorization, want := range map[string]int{
 		"Bearer Secret": 200, "bearer Secret": 200, "BEARER  Secret": 200,
-		"bearer secret": 401, "Bearer": 401, "Bearer ": 401, "Secret": 401, "basic Secret": 401, "": 401, "bearerSecret": 401,
+		"bearer secret": 401, "Bearer": 401, "Bearer ": 401, "Secret": 401, "basic Secret": 401, "": 401,
+		"bearerSecret": 401,
 	} {
 		if code, _ := scrape(t, e, "/metrics", "localhost", authorization); code != want {
 			t.Errorf("%q: %d, want %d", authorization, code, want)

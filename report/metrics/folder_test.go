@@ -101,7 +101,8 @@ func TestThatMemoryIsUnifiedIsTakenOverWhenItBecomesKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row := record.Row{Cells: []record.Cell{{Column: record.ColGPU, Value: 100}, {Column: record.ColFootprint, Value: 130}}}
+	row := record.Row{Cells: []record.Cell{{Column: record.ColGPU, Value: 100},
+		{Column: record.ColFootprint, Value: 130}}}
 	if err := w.Sample(row); err != nil {
 		t.Fatal(err)
 	}

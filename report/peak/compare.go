@@ -70,7 +70,8 @@ func compare(base, new *moment) *Comparison {
 	if base == nil || new == nil {
 		return nil
 	}
-	c := &Comparison{BaseMoment: base.when, NewMoment: new.when, Incomplete: base.incomplete || new.incomplete}
+	c := &Comparison{BaseMoment: base.when, NewMoment: new.when,
+		Incomplete: base.incomplete || new.incomplete}
 	at := map[string]int{}
 	of := func(name string) *Compared {
 		k, ok := at[name]

@@ -92,17 +92,18 @@ func atLeast(sum *int64, v int64) *int64 {
 func (n *Need) Fits(memory int64) (answer int, sentence string) {
 	switch {
 	case n.Cut && n.Least <= memory:
-		return 0, fmt.Sprintf("whether it fits %s is not known: the run ended when memory ran out. It needs %s at "+
-			"least; the rest of the program never ran.", units.Bytes(memory), units.Bytes(n.Least))
+		return 0, fmt.Sprintf("whether it fits %s is not known: the run ended when memory ran out. It needs "+
+			"%s at least; the rest of the program never ran.", units.Bytes(memory), units.Bytes(n.Least))
 	case n.Most <= memory:
-		return 1, fmt.Sprintf("it fits %s: it needs at most %s, %s are left.", units.Bytes(memory), units.Bytes(n.Most),
-			units.Bytes(memory-n.Most))
+		return 1, fmt.Sprintf("it fits %s: it needs at most %s, %s are left.", units.Bytes(memory),
+			units.Bytes(n.Most), units.Bytes(memory-n.Most))
 	case n.Least > memory:
 		return -1, fmt.Sprintf("it does not fit %s: it needs at least %s, %s too much.", units.Bytes(memory),
 			units.Bytes(n.Least),
 			units.Bytes(n.Least-memory))
 	}
-	return 0, fmt.Sprintf("it fits %s only if its pool gives back %s of its %s of idle memory: it needs %s to %s.",
+	return 0, fmt.Sprintf("it fits %s only if its pool gives back %s of its %s of idle memory: it needs "+
+		"%s to %s.",
 		units.Bytes(memory), units.Bytes(n.Most-memory), units.Bytes(n.Most-n.Least), units.Bytes(n.Least),
 		units.Bytes(n.Most))
 }

@@ -20,7 +20,8 @@ func hostMemory(name, text string) bool {
 
 // byHost answers a program to which the system refused host memory.
 func (s *seen) byHost(o *OOM, run *record.Run, g Growth) {
-	asked, ok := sizeAfter(s.text, `(?i)(?:tried to allocate|unable to allocate|allocating)\s+([0-9][0-9,.]*)\s*`)
+	const refusal = `(?i)(?:tried to allocate|unable to allocate|allocating)\s+([0-9][0-9,.]*)\s*`
+	asked, ok := sizeAfter(s.text, refusal)
 	more := "more host memory"
 	if ok {
 		o.AskedBytes, more = &asked, units.Bytes(asked)+" more of host memory"
@@ -35,13 +36,13 @@ func (s *seen) byHost(o *OOM, run *record.Run, g Growth) {
 	switch {
 	case d.MappingsLimit > 0 && float64(d.Mappings) >= most*float64(d.MappingsLimit):
 		o.Reason = Limit
-		o.Sentence = fmt.Sprintf("it had %s mappings of memory, and the system allows %s (vm.max_map_count): it was "+
-			"refused %s%s, although there was enough.", units.Count(d.Mappings),
+		o.Sentence = fmt.Sprintf("it had %s mappings of memory, and the system allows %s "+
+			"(vm.max_map_count): it was refused %s%s, although there was enough.", units.Count(d.Mappings),
 			units.Count(d.MappingsLimit), more, where)
 	case ok && machine > 0 && asked > machine:
 		o.Reason = Request
-		o.Sentence = fmt.Sprintf("it asked for %s of host memory at once%s, and the machine has %s.", units.Bytes(asked),
-			where, units.Bytes(machine))
+		o.Sentence = fmt.Sprintf("it asked for %s of host memory at once%s, and the machine has %s.",
+			units.Bytes(asked), where, units.Bytes(machine))
 	case g.Sure && g.Claim != "" && !(held > 0 && asked > held/2): // one large request ends no growth
 		o.Reason = Growing
 		o.Sentence = fmt.Sprintf("it grew until it was refused %s%s%s.", more, where, grownText(g, ": "))
@@ -54,8 +55,8 @@ func (s *seen) byHost(o *OOM, run *record.Run, g Growth) {
 				space)
 			s.saveSpace(o)
 		} else if float64(held)+float64(asked) < .8*float64(machine) {
-			o.Sentence = strings.TrimSuffix(o.Sentence, ".") + ", so that its own limit (ulimit -v), its container's, or " +
-				"what others hold stands in the way."
+			o.Sentence = strings.TrimSuffix(o.Sentence, ".") + ", so that its own limit (ulimit -v), its " +
+				"container's, or what others hold stands in the way."
 		}
 	default:
 		o.Reason, o.Sentence = Host, "host memory ran out: "+firstLine(s.text)

@@ -42,8 +42,8 @@ func TestAProgramThatWasRefusedHostMemoryIsToldWhy(t *testing.T) {
 			"it held 2 GiB and was refused 4 GiB more of host memory; the machine has 16.0 GiB, so that its own " +
 				"limit (ulimit -v), its container's, or what others hold stands in the way."},
 		{refused(16*gib, 3*gib, "builtins.RuntimeError", torch("134217728")), peak.Growth{}, peak.Host,
-			"it held 3 GiB and was refused 128 MiB more of host memory; the machine has 16.0 GiB, so that its own limit " +
-				"(ulimit -v), its container's, or what others hold stands in the way."},
+			"it held 3 GiB and was refused 128 MiB more of host memory; the machine has 16.0 GiB, so that its own " +
+				"limit (ulimit -v), its container's, or what others hold stands in the way."},
 		{refused(16*gib, 15*gib, "numpy._core._exceptions._ArrayMemoryError",
 			"Unable to allocate 2.00 GiB for an array with shape (268435456,) and data type float64"), peak.Growth{},
 			peak.Host, "it held 15.0 GiB and was refused 2 GiB more of host memory; the machine has 16.0 GiB."},
@@ -64,8 +64,8 @@ func TestTheLineThatWasRefusedMemoryIsNamed(t *testing.T) {
 	run := refused(16<<30, 15<<30, "builtins.MemoryError", "")
 	run.Events[0].At = "/src/train.py:12 load"
 	o := peak.OutOfMemory(run, peak.Growth{})
-	if o.Sentence != "it held 15.0 GiB and was refused more host memory at train.py:12 load; the machine has 16.0 GiB." ||
-		o.Site != "/src/train.py:12 load" {
+	if o.Sentence != "it held 15.0 GiB and was refused more host memory at train.py:12 load; the machine has 16.0 "+
+		"GiB." || o.Site != "/src/train.py:12 load" {
 		t.Errorf("%+v", o)
 	}
 }
@@ -75,14 +75,16 @@ func TestAKillForWantOfHostMemoryNamesTheGrowthThatLedToIt(t *testing.T) {
 	run := &record.Run{Meta: record.Meta{Signal: "SIGKILL"}, Events: []record.Event{{Kind: record.KindEvent,
 		Name: record.EventKilled}}}
 	g := peak.Growth{Sure: true, Claim: "host memory grows by 3 GiB in 55 s."}
-	if o := peak.OutOfMemory(run, g); !strings.HasSuffix(o.Sentence, "at its limit; host memory grows by 3 GiB in 55 s.") {
+	if o := peak.OutOfMemory(run, g); !strings.HasSuffix(o.Sentence,
+		"at its limit; host memory grows by 3 GiB in 55 s.") {
 		t.Errorf("%q", o.Sentence)
 	}
 }
 
 func TestAKillForWantOfHostMemoryHasItsNumbers(t *testing.T) {
 	t.Parallel()
-	run := &record.Run{Meta: record.Meta{Signal: "SIGKILL", CapacityBytes: map[string]int64{record.LimitCgroup: 2 << 30}},
+	run := &record.Run{Meta: record.Meta{Signal: "SIGKILL",
+		CapacityBytes: map[string]int64{record.LimitCgroup: 2 << 30}},
 		Samples: record.NewSamples([]string{record.ColFootprint}, [][]float64{{1 << 30, 3 << 29}}),
 		Events:  []record.Event{{Kind: record.KindEvent, Name: record.EventKilled}}}
 	want := "the kernel killed the program because host memory ran out, when it held about 1.50 GiB; " +

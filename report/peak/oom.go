@@ -160,7 +160,8 @@ func gather(run *record.Run) seen {
 			if text, ok := ranOut(e); ok {
 				s.died, s.text, s.name, s.pid = true, text, e.Name, e.PID
 				s.death, _ = record.DetailOf[record.Died](e)
-				s.noteAddresses(e.PID, record.AddressSpace{Limit: s.death.AddressesLimit, Peak: s.death.Addresses})
+				space := record.AddressSpace{Limit: s.death.AddressesLimit, Peak: s.death.Addresses}
+				s.noteAddresses(e.PID, space)
 			}
 		case record.KindEvent:
 			s.noteRefusal(e, run)
@@ -306,7 +307,8 @@ func (o *OOM) PutsOff() bool { return o.Reason == Growing && o.next == "" }
 func (o *OOM) Advice() string {
 	switch o.Reason {
 	case Fragmentation:
-		if s := bestOf(o.Saves); s != nil && strings.HasPrefix(s.Change, "expandable") && s.Fits != nil && *s.Fits {
+		if s := bestOf(o.Saves); s != nil && strings.HasPrefix(s.Change, "expandable") &&
+			s.Fits != nil && *s.Fits {
 			return "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"
 		}
 		return "allocate what is large and stays before what is small and goes, or take fewer different sizes"
@@ -340,12 +342,13 @@ func advice() map[Reason]string {
 	return map[Reason]string{
 		Activations: "make the batch or the sequence smaller, recompute activations in the backward pass " +
 			"(torch.utils.checkpoint), or compute in a lower precision",
-		OptimizerStep: "take an optimizer with a smaller state (8 bits, Adafactor), or spread the state over devices",
-		NoGrad:        "run the forward pass under torch.no_grad() or torch.inference_mode()",
-		Checkpoint:    `load the checkpoint with torch.load(…, map_location="cpu")`,
-		Weights:       "load the model in half precision or quantized, or spread it over devices",
-		PrivatePool:   "let CUDA graphs share one pool (torch.cuda.graph(…, pool=…))",
-		OtherStream:   "allocate on one stream, or give idle memory back first (torch.cuda.empty_cache())",
+		OptimizerStep: "take an optimizer with a smaller state (8 bits, Adafactor), or spread the state " +
+			"over devices",
+		NoGrad:      "run the forward pass under torch.no_grad() or torch.inference_mode()",
+		Checkpoint:  `load the checkpoint with torch.load(…, map_location="cpu")`,
+		Weights:     "load the model in half precision or quantized, or spread it over devices",
+		PrivatePool: "let CUDA graphs share one pool (torch.cuda.graph(…, pool=…))",
+		OtherStream: "allocate on one stream, or give idle memory back first (torch.cuda.empty_cache())",
 		OtherPool: "let the other framework give back what is idle before PyTorch asks, or limit its pool " +
 			"(cupy's set_limit, XLA_PYTHON_CLIENT_MEM_FRACTION)",
 		OtherProcess: "end the other process, or take another device (CUDA_VISIBLE_DEVICES)",

@@ -90,7 +90,8 @@ func TestTheStreamThatCouldHaveServedTheRequestIsAnother(t *testing.T) {
 	run := detail(t, recorded(t, "leak"), func(o *record.OOM) {
 		o.Asked = 500 << 20
 		o.Pools = []record.Pool{
-			{Kind: "large", Stream: 7, Segments: 3, Live: 1200 << 20, Idle: 1872 << 20, IdleCount: 6, Largest: 600 << 20},
+			{Kind: "large", Stream: 7, Segments: 3, Live: 1200 << 20, Idle: 1872 << 20, IdleCount: 6,
+				Largest: 600 << 20},
 			{Kind: "large", Segments: 2, Live: 1000 << 20},
 		}
 	})

@@ -10,7 +10,8 @@ import (
 func Policies() []Policy {
 	list := []Policy{
 		{"PyTorch, default", "", func() Pool { return newCaching(0, false) }},
-		{"PyTorch, expandable segments", "expandable_segments:True", func() Pool { return newCaching(0, true) }},
+		{"PyTorch, expandable segments", "expandable_segments:True",
+			func() Pool { return newCaching(0, true) }},
 	}
 	for _, mib := range [...]int64{64, 128, 256, 512} {
 		list = append(list, Policy{fmt.Sprintf("PyTorch, split up to %d MiB", mib),

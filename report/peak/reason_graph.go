@@ -74,8 +74,8 @@ func isUncut(c *ooms) bool {
 }
 
 func sayUncut(c *ooms) string {
-	return fmt.Sprintf("it grew for %s until %s: %s goes on with the graph of all %d steps of a module, with "+
-		"%s of their activations at least; it %s%s.", units.Seconds(c.rose), c.full(),
+	return fmt.Sprintf("it grew for %s until %s: %s goes on with the graph of all %d steps of a module, "+
+		"with %s of their activations at least; it %s%s.", units.Seconds(c.rose), c.full(),
 		c.holderOfGraph("a state"), c.Graph.Uses, units.Bytes(c.Graph.Bytes), c.ask(), c.at())
 }
 

@@ -68,7 +68,8 @@ func TestASumOfLossesIsNamedWithTheLineThatAddsToIt(t *testing.T) {
 	t.Parallel()
 	o := inGraph(t, func(d *record.OOM) {
 		d.Graph.Joined = 14
-		d.Graph.Holder = &record.Holder{Path: "history() local total", Filled: "/home/ada/train.py:12 history", Count: 1}
+		d.Graph.Holder = &record.Holder{Path: "history() local total",
+			Filled: "/home/ada/train.py:12 history", Count: 1}
 	})
 	const want = "it grew until it reached its limit of 15.8 GiB: history() local total (train.py:12 " +
 		"history) keeps the autograd graphs of 14 forward passes, with 11.5 GiB of their activations at least; it " +

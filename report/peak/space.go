@@ -53,8 +53,9 @@ func (s *seen) bySpace(o *OOM, run *record.Run, g Growth) {
 	if run.Meta.Signal != "" {
 		how = "ended by " + run.Meta.Signal
 	}
-	o.Sentence = fmt.Sprintf("it %s when its address space had come to %s of the %s that it may have (ulimit -v), so "+
-		"that it was probably refused more%s.", how, units.Bytes(d.Peak), units.Bytes(d.Limit), grown)
+	o.Sentence = fmt.Sprintf("it %s when its address space had come to %s of the %s that it may have "+
+		"(ulimit -v), so that it was probably refused more%s.", how, units.Bytes(d.Peak),
+		units.Bytes(d.Limit), grown)
 }
 
 // saveSpace says how much higher the limit of address space had to be for the request.

@@ -88,8 +88,8 @@ func (s *seen) byText(o *OOM, run *record.Run, g Growth) {
 		o.Sentence = fmt.Sprintf("%s were allocated, and it asked for %s more%s than the device had left.",
 			units.Bytes(*o.LiveBytes), units.Bytes(*o.AskedBytes), atSite(o))
 	default:
-		o.Sentence = fmt.Sprintf("it asked for %s more%s than the device had left.", units.Bytes(*o.AskedBytes),
-			atSite(o))
+		o.Sentence = fmt.Sprintf("it asked for %s more%s than the device had left.",
+			units.Bytes(*o.AskedBytes), atSite(o))
 	}
 }
 
@@ -166,7 +166,8 @@ func sizeAfter(text, pattern string) (int64, bool) {
 	for _, u := range [...]struct {
 		name  string
 		bytes float64
-	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}} {
+	}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"KB", 1e3},
+		{"MB", 1e6}, {"GB", 1e9}} {
 		if strings.HasPrefix(rest, u.name) {
 			v *= u.bytes
 			break

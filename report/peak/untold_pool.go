@@ -78,8 +78,8 @@ func tellKept(o *OOM, run *record.Run, limit limited) {
 	}
 	o.Reason = Held
 	o.Sentence = fmt.Sprintf("%s of %s allocated are arrays that Python holds%s; it asked for %s more%s, "+
-		"and %s.", units.Bytes(keptOf(o, run, limit)), units.Bytes(*o.LiveBytes), who, units.Bytes(*o.AskedBytes),
-		atSite(o), limit.words)
+		"and %s.", units.Bytes(keptOf(o, run, limit)), units.Bytes(*o.LiveBytes), who,
+		units.Bytes(*o.AskedBytes), atSite(o), limit.words)
 }
 
 // ofDevice are holders of a device's memory that still held it when they were seen.

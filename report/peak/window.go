@@ -327,7 +327,8 @@ func (r *replay) peak() *Peak {
 	p.Modules, p.NoModules = r.owned(), r.CallsOff
 	p.Timeline = r.timeline(p.Categories)
 	ms := func(micros int64) float64 { return float64(micros) / 1000 }
-	p.Cost = Cost{SwitchMs: ms(r.OnMicros + r.OffMicros), PackMs: ms(r.PackMicros), StepsMs: ms(r.StepsMicros)}
+	p.Cost = Cost{SwitchMs: ms(r.OnMicros + r.OffMicros), PackMs: ms(r.PackMicros),
+		StepsMs: ms(r.StepsMicros)}
 	for to, micros := range map[**float64]*int64{&p.Cost.UsualMs: r.UsualMicros, &p.Cost.ScanMs: r.ScanMicros,
 		&p.Cost.SnapshotMs: r.SnapshotMicros} {
 		if micros != nil {

@@ -102,7 +102,8 @@ func TestThePartsOfAPeakSumToIt(t *testing.T) {
 		made += part.Bytes
 	}
 	if sum != p.Bytes || by["activations"] == 0 || made < p.Bytes {
-		t.Errorf("the parts sum to %d of %d, of which activations %d; allocated %d", sum, p.Bytes, by["activations"], made)
+		t.Errorf("the parts sum to %d of %d, of which activations %d; allocated %d", sum, p.Bytes,
+			by["activations"], made)
 	}
 }
 

@@ -16,16 +16,18 @@ func TestWhatMustNotBeReleasedIsRefused(t *testing.T) {
 	good := program{os: "linux", arch: "amd64", cgo: "0", interpreter: "/lib64/ld-linux-x86-64.so.2",
 		libraries: []string{"libc.so.6", "libdl.so.2"}}
 	static := program{os: "linux", arch: "arm64", cgo: "0", tags: "nodl"}
-	mac := program{os: "darwin", arch: "arm64", cgo: "0", libraries: []string{"/usr/lib/libSystem.B.dylib"}, signed: true}
+	mac := program{os: "darwin", arch: "arm64", cgo: "0", libraries: []string{"/usr/lib/libSystem.B.dylib"},
+		signed: true}
 	for name, c := range map[string]struct {
 		p    program
 		want string // in the error; "" for none
 	}{
-		"dynamic":                {good, ""},
-		"static":                 {static, ""},
-		"mac":                    {mac, ""},
-		"with cgo":               {program{os: "linux", cgo: "1", tags: "nodl"}, "built with cgo"},
-		"nodl that loads":        {program{os: "linux", cgo: "0", tags: "nodl", interpreter: "/lib/ld.so"}, "not static"},
+		"dynamic":  {good, ""},
+		"static":   {static, ""},
+		"mac":      {mac, ""},
+		"with cgo": {program{os: "linux", cgo: "1", tags: "nodl"}, "built with cgo"},
+		"nodl that loads": {program{os: "linux", cgo: "0", tags: "nodl", interpreter: "/lib/ld.so"},
+			"not static"},
 		"static without the tag": {program{os: "linux", cgo: "0"}, "could not load a GPU driver"},
 		"another library": {program{os: "darwin", cgo: "0",
 			libraries: []string{"/opt/homebrew/lib/libx.dylib"}}, "libx.dylib"},

@@ -55,7 +55,9 @@ func draw(r io.Reader, w io.Writer) error {
 	width, height := 2*margin+cellWidth*float64(widest), 2*margin+lineHeight*len(lines)
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out,
-		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14">`+"\n", width, height)
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %d" `+
+			`font-family="ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace" `+
+			`font-size="14">`+"\n", width, height)
 	fmt.Fprintf(out, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n%s</svg>\n", ground,
 		body.String())
 	return out.Flush()

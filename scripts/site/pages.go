@@ -26,8 +26,8 @@ type group struct {
 // groups are the navigation. A page in docs/ that stands in none is an error.
 func groups() []group {
 	return []group{
-		{"Start", []string{"README.md", "docs/install.md", "docs/my-training-grows.md", "docs/out-of-memory.md",
-			"docs/reading-a-verdict.md", "docs/faq.md"}},
+		{"Start", []string{"README.md", "docs/install.md", "docs/my-training-grows.md",
+			"docs/out-of-memory.md", "docs/reading-a-verdict.md", "docs/faq.md"}},
 		{"Tasks", []string{"docs/attach.md", "docs/ci.md", "docs/python.md", "docs/notebooks.md",
 			"docs/native-programs.md", "docs/live-screen.md", "docs/containers.md",
 			"docs/fleet.md", "docs/mac.md", "docs/tt-metal.md", "docs/investigations.md"}},
@@ -96,7 +96,8 @@ func (s *site) parse(name string) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &page{path: name, source: source, out: strings.TrimSuffix(path.Base(name), ".md") + ".html", title: name}
+	out := strings.TrimSuffix(path.Base(name), ".md") + ".html"
+	p := &page{path: name, source: source, out: out, title: name}
 	if name == "README.md" {
 		p.out = "index.html"
 	}

@@ -224,7 +224,8 @@ func (w *wheel) record() []byte {
 	var b bytes.Buffer
 	for _, m := range w.members {
 		sum := sha256.Sum256(m.text)
-		fmt.Fprintf(&b, "%s,sha256=%s,%d\n", m.name, base64.RawURLEncoding.EncodeToString(sum[:]), len(m.text))
+		fmt.Fprintf(&b, "%s,sha256=%s,%d\n", m.name, base64.RawURLEncoding.EncodeToString(sum[:]),
+			len(m.text))
 	}
 	fmt.Fprintf(&b, "%s/RECORD,,\n", w.infoDir())
 	return b.Bytes()

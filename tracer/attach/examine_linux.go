@@ -216,8 +216,8 @@ func checkMachine(pid int) error {
 		ours = elf.EM_AARCH64
 	}
 	if f.Machine != ours || f.Class != elf.ELFCLASS64 {
-		return &Refusal{Why: fmt.Sprintf("its program is of another architecture (%v, %v)", f.Machine, f.Class),
-			Try: "use a gpumem that was built for it"}
+		why := fmt.Sprintf("its program is of another architecture (%v, %v)", f.Machine, f.Class)
+		return &Refusal{Why: why, Try: "use a gpumem that was built for it"}
 	}
 	if exe, err := os.Readlink(proc.Path(pid, "exe")); err == nil && isEmulator(filepath.Base(exe)) {
 		return &Refusal{Why: "its program is of another architecture: " + filepath.Base(exe) + " emulates it",
@@ -422,7 +422,8 @@ func (p *python) explain(err error) error {
 	case errors.Is(err, errRefused):
 		return &Refusal{Why: err.Error() + " (a filter of system calls, seccomp, may forbid it)",
 			Try: "start the program under gpumem: gpumem run"}
-	case errors.Is(err, errFull), errors.Is(err, errEarly), errors.Is(err, errStuck), errors.Is(err, errPending):
+	case errors.Is(err, errFull), errors.Is(err, errEarly), errors.Is(err, errStuck),
+		errors.Is(err, errPending):
 		return &Refusal{Why: err.Error(), Try: "attach again"}
 	}
 	return refusedBySystem(p.pid, err)

@@ -39,8 +39,9 @@ func isOneLineWith(err error, want string) bool {
 func TestAStateThatForbidsAStopIsRefused(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]*status{
-		"seccomp allows it no system call but read, write and exit":       {state: 'S', seccomp: 1},
-		"it ignores the signals by which a debugger stops":                {state: 'R', ignored: 1 << (unix.SIGSEGV - 1)},
+		"seccomp allows it no system call but read, write and exit": {state: 'S', seccomp: 1},
+		"it ignores the signals by which a debugger stops": {state: 'R',
+			ignored: 1 << (unix.SIGSEGV - 1)},
 		"already traces it; a process can have only one tracer at a time": {state: 'S', tracer: 1 << 30},
 		"process 1073741824 has stopped it; continue it there":            {state: 't', tracer: 1 << 30},
 		"its main thread has ended":                                       {state: 'Z'},

@@ -43,8 +43,8 @@ func (r *logReader) samples() {
 }
 
 // strangeFrees is said of frees that the log does not explain.
-const strangeFrees = "frees of buffers that were not allocated then, as when one is freed twice, or was allocated " +
-	"before the log began: %d"
+const strangeFrees = "frees of buffers that were not allocated then, as when one is freed twice, or was " +
+	"allocated before the log began: %d"
 
 func (r *logReader) notes() {
 	note(r.run, "the log has no times: one event counts as one step, and growth a second is unknown")

@@ -89,7 +89,8 @@ func ReadBooks(from io.Reader, name string) (*Books, error) {
 	}
 	for _, list := range [...][]PastBuffer{b.Leaked, b.DoubleFreed, b.Resized} {
 		slices.SortFunc(list, func(a, c PastBuffer) int {
-			return cmp.Or(cmp.Compare(a.Device, c.Device), cmp.Compare(c.Size, a.Size), cmp.Compare(a.at.id, c.at.id))
+			return cmp.Or(cmp.Compare(a.Device, c.Device), cmp.Compare(c.Size, a.Size),
+				cmp.Compare(a.at.id, c.at.id))
 		})
 	}
 	return b, nil

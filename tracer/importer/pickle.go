@@ -115,7 +115,8 @@ func (p *pickle) load() (value, error) {
 		}
 		if objects := int64(p.idents.n + p.memo.n + len(p.sparse)); objects > freeObjects+
 			2*p.in.read/leastObject {
-			return 0, p.in.fail(fmt.Errorf("%w: more objects than so many bytes of a snapshot have", errPickle))
+			return 0, p.in.fail(fmt.Errorf("%w: more objects than so many bytes of a snapshot have",
+				errPickle))
 		}
 		if len(p.stack) > maxPickleDepth || p.cells > maxPickleCells || p.idents.n > maxPickleMemo ||
 			p.memo.n+len(p.sparse) > maxPickleMemo {

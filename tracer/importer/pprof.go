@@ -99,7 +99,8 @@ func (r *profileReader) sample(s *profile.Sample) {
 		count = s.Value[r.count]
 	}
 	if bytes < 0 || count < 0 || bytes > 1<<53 || count > 1<<53 {
-		note(r.run, "a sample with %d bytes and %d allocations is not an amount and was left out", bytes, count)
+		note(r.run, "a sample with %d bytes and %d allocations is not an amount and was left out",
+			bytes, count)
 		return
 	}
 	if hasLabel(s, "kind", "executable") {

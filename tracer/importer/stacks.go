@@ -179,7 +179,8 @@ func ReadStacks(from io.Reader, name string) (*Stacks, error) {
 	})
 	r.read()
 	if s.Blocks == 0 {
-		return nil, fmt.Errorf("read %s: %w", name, errors.Join(errors.New("no stack trace could be read"), r.err))
+		return nil, fmt.Errorf("read %s: %w", name,
+			errors.Join(errors.New("no stack trace could be read"), r.err))
 	}
 	return s, nil
 }
@@ -227,7 +228,8 @@ func readStacks(in *bufio.Reader, run *record.Run) error {
 			bytesNow -= float64(was.size)
 		}
 		rows.row()
-		for column, v := range map[string]float64{record.ColStep: float64(rows.made), record.ColLive: bytesNow,
+		for column, v := range map[string]float64{
+			record.ColStep: float64(rows.made), record.ColLive: bytesNow,
 			record.ColLiveCount: float64(len(live)), record.ColAllocs: allocs, record.ColFrees: frees} {
 			rows.set(column, v)
 		}

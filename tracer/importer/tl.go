@@ -95,8 +95,8 @@ func readTL(in *bufio.Reader, run *record.Run, o Options) error {
 	t := &tlReader{
 		lines: newLines(in, run), opts: o, statements: newStatementRank(), events: map[string]int64{},
 		grown: record.Unknown(),
-		rows: newTable(tlSnapshot, tlEpoch, record.ColStep, record.ColRSS, record.ColGPU, record.ColIdle, record.ColLive,
-			record.ColLiveCount, record.ColIdleCount,
+		rows: newTable(tlSnapshot, tlEpoch, record.ColStep, record.ColRSS, record.ColGPU, record.ColIdle,
+			record.ColLive, record.ColLiveCount, record.ColIdleCount,
 			record.ColRefs, record.ColScopeDepth, record.ColAllocs, record.ColFrees, record.ColPoolHits,
 			record.ColPoolMisses),
 	}

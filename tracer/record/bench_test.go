@@ -15,7 +15,8 @@ import (
 func bigCSV(rows int) []byte {
 	names := []string{ColTime, ColStep, ColRSS, ColRSSAnon, ColRSSFile, ColRSSShmem, ColSwap, ColFootprint,
 		ColHostHeap, ColGPU,
-		ColLive, ColIdle, ColLiveCount, ColIdleCount, ColRefs, ColCommands, ColAllocs, ColFrees, ColPoolHits, ColPoolMisses}
+		ColLive, ColIdle, ColLiveCount, ColIdleCount, ColRefs, ColCommands, ColAllocs, ColFrees,
+		ColPoolHits, ColPoolMisses}
 	var c columns
 	c.names = names
 	b := bytes.NewBuffer(c.header())
@@ -62,8 +63,8 @@ func BenchmarkWriterSample(b *testing.B) {
 	}
 	defer w.Close()
 	row := Row{}
-	for _, name := range []string{ColRSS, ColRSSAnon, ColRSSFile, ColRSSShmem, ColSwap, ColFootprint, ColStep, ColHostHeap,
-		ColGPU, ColLive, ColIdle, ColLiveCount, ColIdleCount, ColRefs, ColDropped} {
+	for _, name := range []string{ColRSS, ColRSSAnon, ColRSSFile, ColRSSShmem, ColSwap, ColFootprint, ColStep,
+		ColHostHeap, ColGPU, ColLive, ColIdle, ColLiveCount, ColIdleCount, ColRefs, ColDropped} {
 		row.Cells = append(row.Cells, Cell{Column: name, Value: 123456789})
 	}
 	b.ReportAllocs()

@@ -83,7 +83,8 @@ func TestTheTableSaysEverythingOfEachColumnOnce(t *testing.T) {
 			t.Errorf("%s stands there twice", c.Name)
 		}
 		seen[c.Name] = true
-		if c.Name == "" || c.Unit == "" || c.Kind == "" || c.Teller == "" || c.Doc == "" || strings.Contains(c.Doc, "\n") {
+		if c.Name == "" || c.Unit == "" || c.Kind == "" || c.Teller == "" ||
+			c.Doc == "" || strings.Contains(c.Doc, "\n") {
 			t.Errorf("%+v leaves something out", c)
 		}
 		if strings.HasSuffix(c.Name, "_bytes") != (c.Unit == Bytes) {

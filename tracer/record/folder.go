@@ -51,7 +51,8 @@ func removeOwn(dir string) error {
 	}
 	for _, name := range ownFiles() {
 		for _, suffix := range [...]string{"", tmpSuffix, thinnedSuffix} {
-			if err := os.Remove(filepath.Join(dir, name+suffix)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			err := os.Remove(filepath.Join(dir, name+suffix))
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
 				return err
 			}
 		}

@@ -259,7 +259,8 @@ func TestManyProcessesThatCameAndWentDoNotBreakTheBound(t *testing.T) {
 
 func TestAFollowerHasEveryRowOnceWhileThePastIsThinned(t *testing.T) {
 	t.Parallel()
-	w, err := Create(filepath.Join(t.TempDir(), "run"), Meta{PID: 1, Start: time.Now()}, CreateOptions{Keep: littleRoom})
+	w, err := Create(filepath.Join(t.TempDir(), "run"), Meta{PID: 1, Start: time.Now()},
+		CreateOptions{Keep: littleRoom})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,4 +325,13 @@ func TestEnoughOfAThinnedRunIsTheSameSampleAsOfTheWhole(t *testing.T) {
 	if a, b := even(whole), even(thinned); !slices.Equal(a, b) || len(a) < most/2 {
 		t.Errorf("%d rows of the whole, %d of what is left", len(a), len(b))
 	}
+}
+
+// slotOf is the slot of a level that a time lies in, in microseconds.
+func slotOf(level int, micros int64) int64 {
+	slot := micros / slotMicros
+	for l := range level {
+		slot = above(l, slot)
+	}
+	return slot
 }

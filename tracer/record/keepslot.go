@@ -21,15 +21,6 @@ func above(level int, slot int64) int64 {
 	return up
 }
 
-// slotOf is the slot of a level that a time lies in, in microseconds.
-func slotOf(level int, micros int64) int64 {
-	slot := micros / slotMicros
-	for l := range level {
-		slot = above(l, slot)
-	}
-	return slot
-}
-
 // parted is the lowest level on which two times share a slot: on the levels below
 // it an end of a slot lies between them.
 func parted(a, b int64) int {

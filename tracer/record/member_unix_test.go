@@ -54,8 +54,9 @@ func TestAMemberThatIsNoRegularFileOfTheFolderIsRefusedAtOnce(t *testing.T) {
 		"folder":  {func(p string) error { return os.Mkdir(p, 0o700) }, "is a folder"},
 		"device":  {func(p string) error { return os.Symlink("/dev/zero", p) }, "is a link that leads out"},
 		"outside": {func(p string) error { return os.Symlink(outside, p) }, "is a link that leads out"},
-		"upward":  {func(p string) error { return os.Symlink("../../../../etc/passwd", p) }, "is a link that leads out"},
-		"circle":  {func(p string) error { return os.Symlink(filepath.Base(p), p) }, "is a link that leads out"},
+		"upward": {func(p string) error { return os.Symlink("../../../../etc/passwd", p) },
+			"is a link that leads out"},
+		"circle": {func(p string) error { return os.Symlink(filepath.Base(p), p) }, "is a link that leads out"},
 		"own pipe": {func(p string) error {
 			return errors.Join(syscall.Mkfifo(p+"x", 0o600), os.Symlink(filepath.Base(p)+"x", p))
 		}, "is a pipe"},

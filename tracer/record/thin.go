@@ -17,8 +17,8 @@ func Thin(s *Samples, events []Event, room int64) (*Samples, error) {
 	if int64(file.Len()) <= room {
 		return s, nil
 	}
-	t := &thinner{in: bytes.NewReader(file.Bytes()), size: int64(file.Len()), room: room, marks: MarksOf(events),
-		stop: never}
+	t := &thinner{in: bytes.NewReader(file.Bytes()), size: int64(file.Len()), room: room,
+		marks: MarksOf(events), stop: never}
 	for _, at := range s.Column(ColTime) {
 		if at == at {
 			t.last = max(t.last, micros(at))

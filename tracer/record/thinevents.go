@@ -42,7 +42,8 @@ type thinnedEvents struct {
 // Flush.
 func (w *thinnedEvents) event(line []byte, row *keptRow, stays bool) bool {
 	var e Event
-	if bytes.Contains(line, []byte(`"kind":"step"`)) && json.Unmarshal(line, &e) == nil && e.Kind == KindStep {
+	perhaps := bytes.Contains(line, []byte(`"kind":"step"`))
+	if perhaps && json.Unmarshal(line, &e) == nil && e.Kind == KindStep {
 		last, known := w.steps[row.pid]
 		numbered := e.Step > 0
 		if !numbered {
@@ -77,7 +78,8 @@ func readKeptEvent(line []byte, row *keptRow) bool {
 		row.pid = int64(scatter(uint64(row.pid) ^ uint64(c)<<56))
 	}
 	switch string(kind) {
-	case KindPhase, KindReceipt, KindProcess, KindChild, KindLeft, KindOOM, KindOOMOthers, KindDied, KindWindow:
+	case KindPhase, KindReceipt, KindProcess, KindChild, KindLeft, KindOOM, KindOOMOthers,
+		KindDied, KindWindow:
 		row.stays = true
 	}
 	return true

@@ -53,7 +53,8 @@ func TestWriterWritesRowsAndGrowsColumns(t *testing.T) {
 			t.Fatal(i, err)
 		}
 	}
-	want := "t_ms,rss_bytes,step,\"odd, name\",gpu_bytes@1\n0.000,10,,,\n50.125,20,2,,\n0.001,,-3,,\n3600000.000,,,7,8\n-1.000,,,,\n"
+	want := "t_ms,rss_bytes,step,\"odd, " +
+		"name\",gpu_bytes@1\n0.000,10,,,\n50.125,20,2,,\n0.001,,-3,,\n3600000.000,,,7,8\n-1.000,,,,\n"
 	if got := read(t, w.Dir(), FileSamples); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -230,7 +231,8 @@ func TestAFullDiskLosesRowsButNeverBreaksALine(t *testing.T) {
 				if n == 8 {
 					free = 1 << 20
 				}
-				if err := w.Sample(Row{T: time.Duration(n) * time.Millisecond, Cells: cells("rss_bytes", 123456+n)}); err == nil {
+				if err := w.Sample(Row{T: time.Duration(n) * time.Millisecond,
+					Cells: cells("rss_bytes", 123456+n)}); err == nil {
 					rows = append(rows, fmt.Sprintf("%d,%d", n, 123456+n))
 				} else if !errors.Is(err, errFull) {
 					t.Fatal(err)
@@ -364,7 +366,8 @@ func TestFolderNameHoldsWhatAFileNameMay(t *testing.T) {
 	at := time.Date(2026, 11, 20, 19, 5, 6, 0, time.FixedZone("x", 3600))
 	for in, want := range map[string]string{
 		"nqueens": "gpumem-nqueens-20261120T180506Z", "/usr/bin/python3.12": "gpumem-python3.12-20261120T180506Z",
-		"../..": "gpumem-run-20261120T180506Z", "a b\n<c>": "gpumem-abc-20261120T180506Z", "": "gpumem-run-20261120T180506Z",
+		"../..": "gpumem-run-20261120T180506Z", "a b\n<c>": "gpumem-abc-20261120T180506Z",
+		"": "gpumem-run-20261120T180506Z",
 	} {
 		if got := FolderName(in, at); got != want {
 			t.Errorf("%q: got %s, want %s", in, got, want)

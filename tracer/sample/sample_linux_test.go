@@ -19,7 +19,8 @@ func machine(t *testing.T, swap string) (probetest.Root, probe.Machine) {
 	root.File("proc/meminfo", "MemTotal: 100 kB\nMemAvailable: 50 kB\nSwapTotal: "+swap+" kB\nSwapFree: 0 kB\n")
 	root.File("proc/7/stat", "7 (x) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 55 0 0 0\n")
 	root.File("proc/7/statm", "100 10 4 1 0 5 0\n")
-	root.File("proc/7/status", "Name:\tx\nVmRSS:\t40 kB\nRssAnon:\t24 kB\nRssFile:\t12 kB\nRssShmem:\t4 kB\nVmSwap:\t8 kB\n")
+	root.File("proc/7/status", "Name:\tx\nVmRSS:\t40 kB\nRssAnon:\t24 kB\nRssFile:\t12 kB\nRssShmem:\t4 "+
+		"kB\nVmSwap:\t8 kB\n")
 	return root, probe.Machine{Proc: filepath.Join(root.Path, "proc")}
 }
 
@@ -54,7 +55,8 @@ func TestEachRowHasTheFootprintWithoutPagesOfFiles(t *testing.T) {
 		// It reads a file of 400 KiB: nobody gets that back.
 		page := int64(os.Getpagesize())
 		root.File("proc/7/statm", "1000 110 104 1 0 5 0\n")
-		root.File("proc/7/status", "Name:\tx\nVmRSS:\t440 kB\nRssAnon:\t24 kB\nRssFile:\t412 kB\nRssShmem:\t4 kB\nVmSwap:\t8 kB\n")
+		root.File("proc/7/status", "Name:\tx\nVmRSS:\t440 kB\nRssAnon:\t24 kB\nRssFile:\t412 kB\nRssShmem:\t4 "+
+			"kB\nVmSwap:\t8 kB\n")
 		if row := rowOf(t, p, 1); row[record.ColFootprint] != 36<<10 || row[record.ColRSS] != 110*page {
 			t.Errorf("every %s: the second row is %v", every, row)
 		}

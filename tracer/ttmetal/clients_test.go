@@ -45,7 +45,8 @@ func TestEverySizeIsAnsweredInItsSizeOnOneSocket(t *testing.T) {
 		id := uint64(i)
 		send(t, c, alloc(1, id, 100, DRAM, 1).Append(nil, size))
 		send(t, c, Request{Kind: Query, Device: 1}.Append(nil, size))
-		if r := DecodeReply(received(t, c, size)); r.Kind != Response || r.Device != 1 || r.Used[CountDRAM] != 100*(id+1) {
+		if r := DecodeReply(received(t, c, size)); r.Kind != Response ||
+			r.Device != 1 || r.Used[CountDRAM] != 100*(id+1) {
 			t.Errorf("of %d bytes: %+v", size, r)
 		}
 		send(t, c, Request{Kind: DeviceInfoQuery, Device: -1}.Append(nil, size))
@@ -67,7 +68,8 @@ func TestMonitorsThatOnlyAskAreAnswered(t *testing.T) {
 		c := connect(t, s)
 		for device := int32(-3); device < 12; device++ {
 			send(t, c, Request{Kind: Query, Device: device}.Append(nil, size))
-			if r := DecodeReply(received(t, c, size)); r.Kind != Response || r.Device != device || r.Used != [counters]uint64{} {
+			if r := DecodeReply(received(t, c, size)); r.Kind != Response ||
+				r.Device != device || r.Used != [counters]uint64{} {
 				t.Errorf("device %d, of %d bytes: %+v", device, size, r)
 			}
 		}
@@ -79,7 +81,8 @@ func TestMonitorsThatOnlyAskAreAnswered(t *testing.T) {
 func TestEveryMonitorsQuestionsAreAnsweredInTheirOrder(t *testing.T) {
 	t.Parallel()
 	s := serve(t, Options{TrustPIDs: true,
-		Devices: map[int32]DeviceInfo{0: {Available: true, DRAMBytes: 12 << 30}, 1: {Available: true, DRAMBytes: 12 << 30}}})
+		Devices: map[int32]DeviceInfo{0: {Available: true, DRAMBytes: 12 << 30},
+			1: {Available: true, DRAMBytes: 12 << 30}}})
 	for name, c := range map[string]struct {
 		size int
 		asks []Request
@@ -127,7 +130,8 @@ func TestTheLibrarysBurstsOfEveryVersionAreEntered(t *testing.T) {
 			}
 			if size == V4 {
 				add(Request{Kind: CBAlloc, Device: device, ID: 0x18b00 + n%7, Size: 4096, PID: 5, Time: 1})
-				add(Request{Kind: KernelLoad, Device: device, ID: n % 5, Size: 57344, Memory: Memory(n % 3), PID: 5, Time: 1})
+				add(Request{Kind: KernelLoad, Device: device, ID: n % 5, Size: 57344, Memory: Memory(n % 3),
+					PID: 5, Time: 1})
 				add(Request{Kind: CBFree, Device: device, ID: 0x18b00 + n%3, Size: 4096, PID: 5})
 				add(Request{Kind: KernelUnload, Device: device, ID: n % 2, Size: 57344, PID: 5})
 			}
@@ -223,7 +227,8 @@ func TestTheInstrumentedHelpersAreHeard(t *testing.T) {
 	s := serve(t, Options{TrustPIDs: true})
 	c := connect(t, s)
 	send(t, c, packed(Request{Kind: CBAlloc, Device: 3, Size: 4096, ID: 0x18b00, PID: 77}))
-	eventually(t, func() bool { return s.Books().used(3)[CountCB] == 4096 }, func() string { return "no circular buffer" })
+	eventually(t, func() bool { return s.Books().used(3)[CountCB] == 4096 },
+		func() string { return "no circular buffer" })
 	send(t, c, packed(Request{Kind: KernelLoad, Device: 3, Size: 100, ID: 1, PID: 77}))
 	eventually(t, func() bool { return s.Books().used(3)[CountKernel] == 100 }, func() string { return "no kernel" })
 }
@@ -269,7 +274,8 @@ func TestGpumemsOwnClientGetsTextAndJSON(t *testing.T) {
 	}
 	want := []Buffer{
 		{Device: 0, Space: "kernel", Memory: "Dispatch", ID: 9, Size: 7, PID: 6, Refs: 1, TimeNs: 3},
-		{Device: 1, Space: "buffer", Memory: "L1", ID: 1<<63 + 1, Size: 100, PID: 5, Refs: 1, TimeNs: 1700000000000000000},
+		{Device: 1, Space: "buffer", Memory: "L1", ID: 1<<63 + 1, Size: 100, PID: 5, Refs: 1,
+			TimeNs: 1700000000000000000},
 	}
 	if len(d.Buffers) != 2 || d.Buffers[0] != want[0] || d.Buffers[1] != want[1] || d.Active != 1 ||
 		d.Counts.Messages < 2 {

@@ -81,7 +81,8 @@ func TestAProgramBeyondTheBoundIsTurnedAwayAndThatIsSaidOnce(t *testing.T) {
 	}
 	mu.Unlock()
 	programs[0].Close()
-	eventually(t, func() bool { return s.Counts().Connections < most }, func() string { return "its place is not free" })
+	eventually(t, func() bool { return s.Counts().Connections < most },
+		func() string { return "its place is not free" })
 	ask(connect(t, s))
 	for _, c := range programs[1:] {
 		ask(c)

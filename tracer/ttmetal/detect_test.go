@@ -37,8 +37,9 @@ func anyRequest(r *rand.Rand) Request {
 	kinds := []Kind{Alloc, Free, Query, DumpRemaining, DeviceInfoQuery, CBAlloc, CBFree, KernelLoad, KernelUnload,
 		DumpKernels}
 	q := Request{
-		Kind: kinds[r.IntN(len(kinds))], Device: int32(r.IntN(10)) - 1, Size: r.Uint64N(1 << 40), Memory: Memory(r.IntN(5)),
-		PID: int32(r.IntN(1 << 22)), ID: r.Uint64(),
+		Kind: kinds[r.IntN(len(kinds))], Device: int32(r.IntN(10)) - 1, Size: r.Uint64N(1 << 40),
+		Memory: Memory(r.IntN(5)),
+		PID:    int32(r.IntN(1 << 22)), ID: r.Uint64(),
 	}
 	if r.IntN(2) == 0 {
 		q.Time = 1<<60 + r.Uint64N(1<<60)

@@ -48,8 +48,9 @@ func TestWhatRemainsIsNormalExplainedOrWorthASecondRun(t *testing.T) {
 	}{
 		"nothing":                 {nil, Thresholds{}, nil},
 		"12 KB of L1 on device 0": {circular, Thresholds{}, []string{"0 circular-buffers normal"}},
-		"12 KB of L1 elsewhere":   {[]Buffer{left(0, L1, 0x30000, 12<<10, 1)}, Thresholds{}, []string{"0 small-l1 normal"}},
-		"22 KB of L1":             {[]Buffer{left(0, L1, 0x30000, 22<<10, 1)}, Thresholds{}, []string{"0 l1 note"}},
+		"12 KB of L1 elsewhere": {[]Buffer{left(0, L1, 0x30000, 12<<10, 1)}, Thresholds{},
+			[]string{"0 small-l1 normal"}},
+		"22 KB of L1": {[]Buffer{left(0, L1, 0x30000, 22<<10, 1)}, Thresholds{}, []string{"0 l1 note"}},
 		"22 KB of L1, 32 KB being fine": {[]Buffer{left(0, L1, 0x30000, 22<<10, 1)}, Thresholds{SmallL1: 32 << 10},
 			[]string{"0 small-l1 normal"}},
 		"36 KB of DRAM, two cached programs": {programs[:4], Thresholds{}, []string{
@@ -94,7 +95,8 @@ func TestTheMeshesBackingBufferIsExplainedAndTheRestIsNot(t *testing.T) {
 	}
 	list[0].Refs = 2
 	got := rules(t, list, Thresholds{})
-	if want := "0 mesh-backing-buffer note"; !slices.Contains(got, want) || slices.Contains(got, "0 references suspect") {
+	if want := "0 mesh-backing-buffer note"; !slices.Contains(got, want) ||
+		slices.Contains(got, "0 references suspect") {
 		t.Errorf("%v, want %s and no references", got, want)
 	}
 	list[7].Refs = 2 // and once more on device 1: two programs hold it

@@ -70,7 +70,8 @@ func (l load) run(b *testing.B) {
 	b.ReportMetric(waits.p99, "p99-query-µs")
 	cmd.Process.Signal(os.Interrupt)
 	cmd.Wait() //nolint:errcheck // its times count
-	b.ReportMetric(100*(cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()).Seconds()/took.Seconds(), "%cpu-server")
+	b.ReportMetric(100*(cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()).Seconds()/took.Seconds(),
+		"%cpu-server")
 }
 
 // allocated and freed are how many buffers a program allocated and freed with

@@ -57,11 +57,14 @@ func TestEventLinesAreThoseTheLogAnalysersParse(t *testing.T) {
 		},
 		"circular buffers": {
 			[]Request{
-				{Kind: CBAlloc, Device: 2, ID: 1, Size: 3 << 20, PID: 7}, {Kind: CBAlloc, Device: 2, ID: 1, Size: 1 << 20, PID: 7},
-				{Kind: CBFree, Device: 2, ID: 1, Size: 9 << 20, PID: 7}, {Kind: CBFree, Device: 2, ID: 1, Size: 1 << 20, PID: 7},
+				{Kind: CBAlloc, Device: 2, ID: 1, Size: 3 << 20, PID: 7},
+				{Kind: CBAlloc, Device: 2, ID: 1, Size: 1 << 20, PID: 7},
+				{Kind: CBFree, Device: 2, ID: 1, Size: 9 << 20, PID: 7},
+				{Kind: CBFree, Device: 2, ID: 1, Size: 1 << 20, PID: 7},
 			},
 			"✓ [CB_ALLOC] Device 2: +3.000 MB (Total: 3.000 MB)\n✓ [CB_ALLOC] Device 2: +1.000 MB (Total: 1.000 MB)\n" +
-				"✗ [CB_FREE] Device 2: -1.000 MB (Total: 0.000 MB)\n⚠ [CB_FREE] Device 2: unknown circular buffer 0x1\n",
+				"✗ [CB_FREE] Device 2: -1.000 MB (Total: 0.000 MB)\n⚠ [CB_FREE] Device 2: unknown circular buffer " +
+				"0x1\n",
 		},
 		"kernels": {
 			[]Request{
@@ -141,9 +144,10 @@ func TestDumpsAreLaidOutAsTheScriptsExpect(t *testing.T) {
 	for i := range uint64(11) {
 		enter(t, r, alloc(0, i, 1<<20, L1, 5))
 	}
-	rest := "Total tracked allocations: 13\n\nDevice 0:\n  DRAM: 1 buffers, %s MB total\n    - Buffer 0x20: %s KB (PID 5, ref_count=2)\n" +
-		"  L1: 11 buffers, %s MB total\n\nDevice 1:\n  L1: 1 buffers, %s MB total\n    - Buffer 0x30000: %s KB (PID 12345, ref_count=1)\n\n" +
-		"Total remaining buffers: 13\n\n"
+	rest := "Total tracked allocations: 13\n\nDevice 0:\n  DRAM: 1 buffers, %s MB total\n    - Buffer 0x20: %s KB " +
+		"(PID 5, ref_count=2)\n" +
+		"  L1: 11 buffers, %s MB total\n\nDevice 1:\n  L1: 1 buffers, %s MB total\n    - Buffer 0x30000: %s KB (PID " +
+		"12345, ref_count=1)\n\n" + "Total remaining buffers: 13\n\n"
 	if got, want := string(r.AppendDump(nil, false)), box+fmt.Sprintf(rest, "0.011", "11.7", "11.000", "0.012",
 		"12.0"); got != want {
 		t.Errorf("a dump is\n%s\nwant\n%s", got, want)
@@ -159,8 +163,10 @@ func TestStatisticsNameEveryMemory(t *testing.T) {
 	r := newBooks(0)
 	enter(t, r, alloc(3, 1, 1024, DRAM, 7), alloc(3, 2, 2048, L1Small, 7),
 		Request{Kind: CBAlloc, Device: 3, Size: 512, ID: 9})
-	want := "\n📊 Current Statistics:\n  Device 3:\n    Buffers: 2\n    DRAM: 1024 bytes (1.0 KB)\n    L1: 0 bytes (0.0 KB)\n" +
-		"    Total: 3072 bytes\n    L1_SMALL: 2048 bytes (2.0 KB)\n    CB: 512 bytes (0.5 KB)\n  Active allocations: 2\n"
+	want := "\n📊 Current Statistics:\n  Device 3:\n    Buffers: 2\n    DRAM: 1024 bytes (1.0 KB)\n    L1: 0 bytes " +
+		"(0.0 KB)\n" +
+		"    Total: 3072 bytes\n    L1_SMALL: 2048 bytes (2.0 KB)\n    CB: 512 bytes (0.5 KB)\n  Active " +
+		"allocations: 2\n"
 	if got := string(r.AppendStatistics(nil, false)); got != want {
 		t.Errorf("statistics are\n%s\nwant\n%s", got, want)
 	}
@@ -205,7 +211,8 @@ func TestOnlyTheBuffersOfDeadProcessesAreSweptAndPIDsUsedAgainAreSeen(t *testing
 	w.kill(0)
 	w.start[3] = 200 // another process has the number now
 	want := "\n⚠️  Detected dead processes, cleaning up orphaned buffers...\n" +
-		"   PID 2 is dead, removing its buffers...\n   ✓ Removed 1 buffers (1.000 MB) from PID 2\n   ✓ Removed 1 kernels (1.000 MB) from PID 2\n" +
+		"   PID 2 is dead, removing its buffers...\n   ✓ Removed 1 buffers (1.000 MB) from PID 2\n   ✓ Removed 1 " +
+		"kernels (1.000 MB) from PID 2\n" +
 		"   PID 3 is dead, removing its buffers...\n   ✓ Removed 1 buffers (1.000 MB) from PID 3\n\n"
 	if got := string(appendSwept(nil, r.Sweep(w), numbers{})); got != want {
 		t.Errorf("the sweep prints\n%s\nwant\n%s", got, want)
@@ -231,7 +238,8 @@ func (m model) apply(q *Request) {
 	case Alloc, CBAlloc, KernelLoad:
 		switch {
 		case v == nil:
-			m[k] = &slot{id: q.ID, device: q.Device, space: k.space, memory: q.Memory, size: q.Size, refs: 1, pid: q.PID}
+			m[k] = &slot{id: q.ID, device: q.Device, space: k.space, memory: q.Memory, size: q.Size,
+				refs: 1, pid: q.PID}
 		case k.space == buffers:
 			v.refs++
 		default:

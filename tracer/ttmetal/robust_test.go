@@ -68,7 +68,8 @@ func TestAFullDiskLosesLinesButNoBooksAndSaysHowMany(t *testing.T) {
 		send(t, c, alloc(0, i, 1, DRAM, 1).Append(nil, V1))
 	}
 	settle(t, s, 100)
-	eventually(t, func() bool { return s.Counts().Lost == 100 }, func() string { return fmt.Sprintf("%+v", s.Counts()) })
+	eventually(t, func() bool { return s.Counts().Lost == 100 },
+		func() string { return fmt.Sprintf("%+v", s.Counts()) })
 	log.mu.Lock()
 	log.room = true
 	log.mu.Unlock()

@@ -244,8 +244,8 @@ func (s *Server) start(c *net.UnixConn) {
 	}
 	s.mu.Unlock()
 	if first {
-		s.warn(fmt.Sprintf("%d programs are connected, the most that are served at once: more are turned away",
-			s.o.MostConnections))
+		s.warn(fmt.Sprintf("%d programs are connected, the most that are served at once: more are turned "+
+			"away", s.o.MostConnections))
 	}
 	if !room {
 		c.Close()

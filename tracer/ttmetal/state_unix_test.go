@@ -97,7 +97,8 @@ func TestAStateFileServesOneServerAndIsNotTakenForAnother(t *testing.T) {
 	if err := os.WriteFile(other, []byte(strings.Repeat("precious ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Listen(Options{Socket: filepath.Join(shortDir(t), "s"), StatePath: other}); !errors.Is(err, errNoState) {
+	if _, err := Listen(Options{Socket: filepath.Join(shortDir(t), "s"), StatePath: other}); !errors.Is(err,
+		errNoState) {
 		t.Errorf("over another file: %v, want %v", err, errNoState)
 	}
 	if text, err := os.ReadFile(other); err != nil || !strings.HasPrefix(string(text), "precious") {

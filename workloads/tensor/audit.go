@@ -1,11 +1,8 @@
 package tensor
 
 import (
-	"cmp"
 	"fmt"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
 )
 
@@ -31,13 +28,12 @@ func (a *audit) count(pc uintptr) {
 	a.sites[pc]++
 }
 
-// CloneAudit ranks the lines that shared tensors by the references they added,
-// most first.
-func (rt *Runtime) CloneAudit() []CloneSite {
-	rt.audit.mu.Lock()
-	defer rt.audit.mu.Unlock()
+// bySite adds the shares up by line, in no order.
+func (a *audit) bySite() []CloneSite {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	bySite := map[string]int64{}
-	for pc, n := range rt.audit.sites {
+	for pc, n := range a.sites {
 		frame, _ := runtime.CallersFrames([]uintptr{pc}).Next()
 		bySite[fmt.Sprintf("%s:%d %s", frame.File, frame.Line, frame.Function)] += n
 	}
@@ -45,8 +41,5 @@ func (rt *Runtime) CloneAudit() []CloneSite {
 	for site, n := range bySite {
 		list = append(list, CloneSite{site, n})
 	}
-	slices.SortFunc(list, func(a, b CloneSite) int {
-		return cmp.Or(cmp.Compare(b.Increments, a.Increments), strings.Compare(a.Site, b.Site))
-	})
 	return list
 }

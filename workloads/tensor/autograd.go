@@ -3,6 +3,7 @@ package tensor
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // node is one operation of a graph. It lives while a tensor made by it, or a
@@ -56,7 +57,7 @@ func (t *Tensor) Detach() error {
 // track puts out into the graph when an input is in it. saved tensors are
 // shared, without their own place in the graph: a node that reached itself
 // would never go.
-func (rt *Runtime) track(out *Tensor, op string, inputs, saved []*Tensor,
+func track(out *Tensor, op string, inputs, saved []*Tensor,
 	backward func(n *node, dy *Tensor) ([]*Tensor, error)) error {
 	n := &node{op: op, refs: 1}
 	wanted := false
@@ -71,7 +72,7 @@ func (rt *Runtime) track(out *Tensor, op string, inputs, saved []*Tensor,
 		s, err := t.share()
 		if err == nil {
 			err = s.Keep().Detach()
-			s.setHolder(heldByGraph)
+			s.rt.live.keep(s, heldByGraph)
 			n.saved = append(n.saved, s)
 		}
 		if err != nil {
@@ -132,24 +133,26 @@ func (rt *Runtime) Backward(loss *Tensor) error {
 	if err != nil {
 		return err
 	}
-	if err := rt.fill(seed, 1); err != nil {
+	ones := call{"fill", over(seed.Len()), []any{seed.store, float32(1)}}
+	if err := rt.machine.encode("fill", ones); err != nil {
 		return err
 	}
-	grads := map[*node]*Tensor{loss.node: seed}
-	order := topological(loss.node)
-	for i := len(order) - 1; i >= 0; i-- {
-		n := order[i]
-		dy := grads[n]
-		delete(grads, n)
-		if err := rt.propagate(n, dy, grads); err != nil {
+	grads := gradients{loss.node: seed}
+	for _, n := range slices.Backward(topological(loss.node)) {
+		if err := grads.propagate(rt, n); err != nil {
 			return fmt.Errorf("backward of %s: %w", n.op, err)
 		}
 	}
 	return nil
 }
 
+// gradients are those of the nodes that a backward pass has reached and not yet done.
+type gradients map[*node]*Tensor
+
 // propagate hands the gradient of one node to its inputs, or to its leaf.
-func (rt *Runtime) propagate(n *node, dy *Tensor, grads map[*node]*Tensor) error {
+func (grads gradients) propagate(rt *Runtime, n *node) error {
+	dy := grads[n]
+	delete(grads, n)
 	if n.leaf != nil {
 		if n.grad == nil {
 			n.grad = dy.Keep().As(Gradients)

@@ -90,8 +90,7 @@ func (h *handle) retain() (storage, error) {
 
 func (h *handle) release() (pool.Outcome, error) { return h.Release() }
 
-func (h *handle) refs() int   { return h.Refs() }
-func (h *handle) length() int { return int(h.Length()) }
+func (h *handle) refs() int { return h.Refs() }
 
 func (h *handle) read(p []byte) error {
 	b := h.Buffer()

@@ -32,13 +32,13 @@ func TestHalfValuesAreWrittenAsTheyAre(t *testing.T) {
 	})
 }
 
-// scopes counts the autorelease scopes that a runtime opens.
-type scopes struct {
+// opening counts the autorelease scopes that a runtime opens.
+type opening struct {
 	*soft.Device
 	opened int
 }
 
-func (s *scopes) Autorelease(f func()) {
+func (s *opening) Autorelease(f func()) {
 	s.opened++
 	s.Device.Autorelease(f)
 }
@@ -50,7 +50,7 @@ func TestAScopeOpensAnAutoreleaseScopeUnlessTheFaultIsPlanted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &scopes{Device: d}
+		s := &opening{Device: d}
 		policy, err := pool.PolicyByName("default")
 		if err != nil {
 			t.Fatal(err)

@@ -107,8 +107,7 @@ func (b *hostBlock) release() (pool.Outcome, error) {
 	return pool.NotPooled, nil
 }
 
-func (b *hostBlock) refs() int   { return int(max(b.count.Load(), 0)) }
-func (b *hostBlock) length() int { return len(b.memory) }
+func (b *hostBlock) refs() int { return int(max(b.count.Load(), 0)) }
 
 func (b *hostBlock) read(p []byte) error {
 	if b.memory == nil {

@@ -20,7 +20,7 @@ type part struct {
 
 // NewPacked makes a tensor of so many bytes, for values as a file packs them.
 func (rt *Runtime) NewPacked(name string, bytes int) (*Tensor, error) {
-	return rt.newSized(name, 1, []int{bytes}, true)
+	return spec{name, 1, []int{bytes}, true}.make(rt)
 }
 
 // Copied is another tensor with the same contents, in the caller's scope: one
@@ -30,7 +30,7 @@ func (t *Tensor) Copied() (*Tensor, error) {
 	if bytes%4 != 0 {
 		return nil, fmt.Errorf("copy tensor %s of %d B, not a multiple of 4: %w", t.name, bytes, ErrShape)
 	}
-	c, err := t.rt.newSized(t.name+", copied", t.size, t.shape, false)
+	c, err := spec{name: t.name + ", copied", size: t.size, shape: t.shape}.make(t.rt)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (rt *Runtime) Attention(q *Tensor, keys, values Cached, h Heads, positions 
 }
 
 // SiLUMul is a / (1 + exp(-a)) b, of equal shapes.
-func (rt *Runtime) SiLUMul(a, b *Tensor) (*Tensor, error) { return rt.binary("silu_mul", a, b) }
+func (rt *Runtime) SiLUMul(a, b *Tensor) (*Tensor, error) { return pairwise("silu_mul").of(rt, a, b) }
 
 // Put overwrites dst from element at on with all of src.
 func (rt *Runtime) Put(dst *Tensor, at int, src *Tensor) error {

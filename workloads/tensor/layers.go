@@ -34,11 +34,11 @@ func (rt *Runtime) NewLinear(name string, in, out int, act kernels.Activation,
 	l := &Linear{rt: rt, in: in, out: out, act: act}
 	weights := uniform(rng, in*out, math.Sqrt(6/float64(in+out)))
 	var err error
-	if l.w, err = rt.newParameter(name+".weight", weights, out, in); err != nil {
+	if l.w, err = newParameter(rt, name+".weight", weights, out, in); err != nil {
 		return nil, err
 	}
 	biases := uniform(rng, out, 1/math.Sqrt(float64(in)))
-	if l.b, err = rt.newParameter(name+".bias", biases, out); err != nil {
+	if l.b, err = newParameter(rt, name+".bias", biases, out); err != nil {
 		return nil, errors.Join(err, l.w.release())
 	}
 	return l, nil
@@ -53,7 +53,7 @@ func uniform(rng *rand.Rand, n int, bound float64) []float32 {
 	return values
 }
 
-func (rt *Runtime) newParameter(name string, values []float32, shape ...int) (p parameter, err error) {
+func newParameter(rt *Runtime, name string, values []float32, shape ...int) (p parameter, err error) {
 	zeros := make([]float32, len(values))
 	for _, part := range []struct {
 		at     **Tensor

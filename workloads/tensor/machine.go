@@ -27,7 +27,6 @@ type storage interface {
 	// release gives this reference up and says what became of it.
 	release() (pool.Outcome, error)
 	refs() int
-	length() int // bytes
 	// read and write copy through the host; the caller has synced.
 	read(p []byte) error
 	write(p []byte) error

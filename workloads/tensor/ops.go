@@ -20,42 +20,51 @@ func (rt *Runtime) result(op string, shape []int, calls func(y storage) call) (*
 	return y, nil
 }
 
-// unary is y = kernel(x, params…) value by value; backward names the kernel
-// of its gradient, which reads the input or, with ofOutput, the output.
-func (rt *Runtime) unary(kernel, backward string, ofOutput bool, x *Tensor) (*Tensor, error) {
-	y, err := rt.result(kernel, x.shape, func(y storage) call {
-		return call{kernel, over(x.Len()), []any{x.store, y}}
+// unary is y = kernel(x) value by value. The kernel of its gradient reads the input or,
+// with ofOutput, the output.
+type unary struct {
+	kernel, backward string
+	ofOutput         bool
+}
+
+func (u unary) of(rt *Runtime, x *Tensor) (*Tensor, error) {
+	y, err := rt.result(u.kernel, x.shape, func(y storage) call {
+		return call{u.kernel, over(x.Len()), []any{x.store, y}}
 	})
 	if err != nil {
 		return nil, err
 	}
 	cached := x
-	if ofOutput {
+	if u.ofOutput {
 		cached = y
 	}
-	return y, rt.track(y, kernel, []*Tensor{x}, []*Tensor{cached},
+	return y, track(y, u.kernel, []*Tensor{x}, []*Tensor{cached},
 		func(n *node, dy *Tensor) ([]*Tensor, error) {
-			dx, err := rt.result(backward, dy.shape, func(dx storage) call {
-				return call{backward, over(dy.Len()), []any{dy.store, n.saved[0].store, dx}}
+			dx, err := rt.result(u.backward, dy.shape, func(dx storage) call {
+				return call{u.backward, over(dy.Len()), []any{dy.store, n.saved[0].store, dx}}
 			})
 			return []*Tensor{dx}, err
 		})
 }
 
 // ReLU is max(x, 0).
-func (rt *Runtime) ReLU(x *Tensor) (*Tensor, error) { return rt.unary("relu", "relu_bwd", true, x) }
+func (rt *Runtime) ReLU(x *Tensor) (*Tensor, error) {
+	return unary{"relu", "relu_bwd", true}.of(rt, x)
+}
 
 // Sigmoid is 1 / (1 + exp(-x)).
 func (rt *Runtime) Sigmoid(x *Tensor) (*Tensor, error) {
-	return rt.unary("sigmoid", "sigmoid_bwd", true, x)
+	return unary{"sigmoid", "sigmoid_bwd", true}.of(rt, x)
 }
 
 // Tanh is the hyperbolic tangent.
-func (rt *Runtime) Tanh(x *Tensor) (*Tensor, error) { return rt.unary("tanh", "tanh_bwd", true, x) }
+func (rt *Runtime) Tanh(x *Tensor) (*Tensor, error) {
+	return unary{"tanh", "tanh_bwd", true}.of(rt, x)
+}
 
 // Square is x².
 func (rt *Runtime) Square(x *Tensor) (*Tensor, error) {
-	return rt.unary("square", "square_bwd", false, x)
+	return unary{"square", "square_bwd", false}.of(rt, x)
 }
 
 // Affine is a x + b.
@@ -69,29 +78,32 @@ func (rt *Runtime) Affine(x *Tensor, a, b float32) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return y, rt.track(y, "affine", []*Tensor{x}, nil, func(_ *node, dy *Tensor) ([]*Tensor, error) {
+	return y, track(y, "affine", []*Tensor{x}, nil, func(_ *node, dy *Tensor) ([]*Tensor, error) {
 		dx, err := affine(dy, 0)
 		return []*Tensor{dx}, err
 	})
 }
 
-// binary is c = kernel(a, b) value by value.
-func (rt *Runtime) binary(kernel string, a, b *Tensor) (*Tensor, error) {
+// pairwise is a kernel c = kernel(a, b), value by value.
+type pairwise string
+
+func (kernel pairwise) of(rt *Runtime, a, b *Tensor) (*Tensor, error) {
+	name := string(kernel)
 	if !slices.Equal(a.shape, b.shape) {
-		return nil, fmt.Errorf("%s of %v and %v: %w", kernel, a.shape, b.shape, ErrShape)
+		return nil, fmt.Errorf("%s of %v and %v: %w", name, a.shape, b.shape, ErrShape)
 	}
-	return rt.result(kernel, a.shape, func(c storage) call {
-		return call{kernel, over(a.Len()), []any{a.store, b.store, c}}
+	return rt.result(name, a.shape, func(c storage) call {
+		return call{name, over(a.Len()), []any{a.store, b.store, c}}
 	})
 }
 
 // Add is a + b, of equal shapes.
 func (rt *Runtime) Add(a, b *Tensor) (*Tensor, error) {
-	c, err := rt.binary("add", a, b)
+	c, err := pairwise("add").of(rt, a, b)
 	if err != nil {
 		return nil, err
 	}
-	return c, rt.track(c, "add", []*Tensor{a, b}, nil, func(n *node, dy *Tensor) ([]*Tensor, error) {
+	return c, track(c, "add", []*Tensor{a, b}, nil, func(n *node, dy *Tensor) ([]*Tensor, error) {
 		grads := make([]*Tensor, 2)
 		for i, in := range n.inputs {
 			if in == nil {
@@ -99,7 +111,7 @@ func (rt *Runtime) Add(a, b *Tensor) (*Tensor, error) {
 			}
 			var err error
 			// A copy, since gradients are accumulated in place.
-			if grads[i], err = rt.copied(dy); err != nil {
+			if grads[i], err = duplicate(rt, dy); err != nil {
 				return nil, err
 			}
 		}
@@ -109,11 +121,11 @@ func (rt *Runtime) Add(a, b *Tensor) (*Tensor, error) {
 
 // Mul is a b, value by value, of equal shapes.
 func (rt *Runtime) Mul(a, b *Tensor) (*Tensor, error) {
-	c, err := rt.binary("mul", a, b)
+	c, err := pairwise("mul").of(rt, a, b)
 	if err != nil {
 		return nil, err
 	}
-	return c, rt.track(c, "mul", []*Tensor{a, b}, []*Tensor{a, b},
+	return c, track(c, "mul", []*Tensor{a, b}, []*Tensor{a, b},
 		func(n *node, dy *Tensor) ([]*Tensor, error) {
 			grads := make([]*Tensor, 2)
 			for i, in := range n.inputs {
@@ -121,7 +133,7 @@ func (rt *Runtime) Mul(a, b *Tensor) (*Tensor, error) {
 					continue
 				}
 				var err error
-				if grads[i], err = rt.binary("mul", dy, n.saved[1-i]); err != nil {
+				if grads[i], err = pairwise("mul").of(rt, dy, n.saved[1-i]); err != nil {
 					return nil, err
 				}
 			}
@@ -141,7 +153,7 @@ func (rt *Runtime) Softmax(x *Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return y, rt.track(y, "softmax", []*Tensor{x}, []*Tensor{y},
+	return y, track(y, "softmax", []*Tensor{x}, []*Tensor{y},
 		func(n *node, dy *Tensor) ([]*Tensor, error) {
 			dx, err := rt.result("softmax_bwd", dy.shape, func(dx storage) call {
 				return call{"softmax_bwd", over(int(rows)), []any{dy.store, n.saved[0].store, dx, rows, cols}}
@@ -160,17 +172,21 @@ func (rt *Runtime) SumAxis(x *Tensor, axis int) (*Tensor, error) {
 	if len(shape) == 0 {
 		shape = []int{1}
 	}
-	return rt.sum(x, shape, elements(x.shape[:axis]), x.shape[axis], elements(x.shape[axis+1:]))
+	outer, inner := elements(x.shape[:axis]), elements(x.shape[axis+1:])
+	return reduction{outer, x.shape[axis], inner}.sum(rt, x, shape)
 }
 
 // Sum is the sum of all values, of shape [1].
 func (rt *Runtime) Sum(x *Tensor) (*Tensor, error) {
-	return rt.sum(x, []int{1}, 1, x.Len(), 1)
+	return reduction{1, x.Len(), 1}.sum(rt, x, []int{1})
 }
 
-func (rt *Runtime) sum(x *Tensor, shape []int, outer, axis, inner int) (*Tensor, error) {
-	grid := metal.Size{X: inner, Y: outer}
-	dims := []any{int32(outer), int32(axis), int32(inner)}
+// reduction takes one axis out of [outer, axis, inner].
+type reduction struct{ outer, axis, inner int }
+
+func (r reduction) sum(rt *Runtime, x *Tensor, shape []int) (*Tensor, error) {
+	grid := metal.Size{X: r.inner, Y: r.outer}
+	dims := []any{int32(r.outer), int32(r.axis), int32(r.inner)}
 	y, err := rt.result("sum_axis", shape, func(y storage) call {
 		return call{"sum_axis", grid, append([]any{x.store, y}, dims...)}
 	})
@@ -178,7 +194,7 @@ func (rt *Runtime) sum(x *Tensor, shape []int, outer, axis, inner int) (*Tensor,
 		return nil, err
 	}
 	from := x.shape
-	return y, rt.track(y, "sum_axis", []*Tensor{x}, nil, func(_ *node, dy *Tensor) ([]*Tensor, error) {
+	return y, track(y, "sum_axis", []*Tensor{x}, nil, func(_ *node, dy *Tensor) ([]*Tensor, error) {
 		dx, err := rt.result("sum_axis_bwd", from, func(dx storage) call {
 			return call{"sum_axis_bwd", grid, append([]any{dy.store, dx}, dims...)}
 		})
@@ -202,7 +218,7 @@ func (rt *Runtime) MulBroadcast(a, b *Tensor) (*Tensor, error) {
 		return nil, err
 	}
 	shape := a.shape
-	return c, rt.track(c, "mul_broadcast", []*Tensor{a}, []*Tensor{b},
+	return c, track(c, "mul_broadcast", []*Tensor{a}, []*Tensor{b},
 		func(n *node, dc *Tensor) ([]*Tensor, error) {
 			da, err := rt.result("mul_broadcast_bwd", shape, func(da storage) call {
 				return call{"mul_broadcast_bwd", over(inner),
@@ -221,10 +237,6 @@ func (rt *Runtime) Axpy(x, y *Tensor, a float32) error {
 	return rt.machine.encode("axpy", call{"axpy", over(x.Len()), []any{x.store, y.store, a}})
 }
 
-func (rt *Runtime) fill(y *Tensor, v float32) error {
-	return rt.machine.encode("fill", call{"fill", over(y.Len()), []any{y.store, v}})
-}
-
 // Copy overwrites dst with src.
 func (rt *Runtime) Copy(dst, src *Tensor) error {
 	if src.Len() != dst.Len() {
@@ -234,7 +246,8 @@ func (rt *Runtime) Copy(dst, src *Tensor) error {
 		call{"copy_inplace", over(src.Len()), []any{src.store, dst.store}})
 }
 
-func (rt *Runtime) copied(x *Tensor) (*Tensor, error) {
+// duplicate is a tensor with the values of x.
+func duplicate(rt *Runtime, x *Tensor) (*Tensor, error) {
 	return rt.result("copy_inplace", x.shape, func(y storage) call {
 		return call{"copy_inplace", over(x.Len()), []any{x.store, y}}
 	})

@@ -37,14 +37,12 @@ var order = [...]Role{
 
 // As says what the tensor is to the program.
 func (t *Tensor) As(r Role) *Tensor {
-	t.rt.mu.Lock()
-	t.role = r
-	t.rt.mu.Unlock()
+	t.rt.live.say(t, r)
 	return t
 }
 
 // roleOf is what a tensor is: what was said of it, else what keeps it says it. The
-// runtime's mu is held.
+// mu of the live tensors is held.
 func (t *Tensor) roleOf() Role {
 	switch {
 	case t.role != "":
@@ -79,9 +77,9 @@ type Made struct {
 // Composition is what live memory is made of now. labels are the roles of memory that
 // the program takes of the pool itself, by its label. It may be called from any goroutine.
 func Composition(rt *Runtime, labels map[string]Role) Made {
-	rt.mu.Lock()
-	defer rt.mu.Unlock() // no tensor gives its memory up meanwhile
-	sums, charged, rounded := rt.rolesLocked()
+	rt.live.mu.Lock()
+	defer rt.live.mu.Unlock() // no tensor gives its memory up meanwhile
+	sums, charged, rounded := rt.live.byRole()
 	m := Made{Rounded: rounded}
 	rest := int64(0)
 	switch d := rt.machine.(type) {
@@ -116,30 +114,4 @@ func Composition(rt *Runtime, labels map[string]Role) Made {
 		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Role, b.Role))
 	})
 	return m
-}
-
-// rolesLocked adds up the memory of tensors by role, all of it, and what of it nobody
-// asked for. The mu is held.
-func (rt *Runtime) rolesLocked() (sums map[Role]int64, charged, rounded int64) {
-	best := map[uint64]*Tensor{} // by memory
-	for t := range rt.alive {
-		b := best[t.memory]
-		if b == nil || slices.Index(order[:], t.roleOf()) < slices.Index(order[:], b.roleOf()) {
-			best[t.memory] = t
-		}
-	}
-	sums = map[Role]int64{}
-	for _, t := range best {
-		length := int64(elements(t.shape) * t.size)
-		pages := length
-		if h, ok := t.store.(*handle); ok {
-			if b := h.Buffer(); b != nil {
-				pages = int64(b.AllocatedSize())
-			}
-		}
-		sums[t.roleOf()] += pages
-		rounded += max(pages-length, 0)
-		charged += pages
-	}
-	return sums, charged, rounded
 }

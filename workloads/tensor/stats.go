@@ -1,5 +1,11 @@
 package tensor
 
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
 // Stats is what a runtime holds and has done. Bytes are whole pages on a
 // device; memory that a command in flight still uses counts as live.
 type Stats struct {
@@ -14,7 +20,7 @@ type Stats struct {
 
 // Stats may be called from any goroutine; it never waits for the device.
 func (rt *Runtime) Stats() Stats {
-	s := Stats{ScopeDepth: rt.depth.Load(), Shapes: rt.nShapes.Load()}
+	s := Stats{ScopeDepth: rt.scopes.depth.Load(), Shapes: rt.shapes.count.Load()}
 	switch m := rt.machine.(type) {
 	case *device:
 		p, b := m.pool.Stats(), m.batch.Stats()
@@ -31,4 +37,28 @@ func (rt *Runtime) Stats() Stats {
 		s.Allocs, s.Frees, s.Commands = m.allocs.Load(), m.frees.Load(), m.commands.Load()
 	}
 	return s
+}
+
+// Holders groups the live tensors by what keeps them: a graph node that will
+// read them, an open scope, a container that KeepIn named, or the program
+// itself. Most bytes first. Safe to call while the runtime works.
+func (rt *Runtime) Holders() []Holder {
+	list := rt.live.byHolder()
+	slices.SortFunc(list, func(a, b Holder) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.Path, b.Path))
+	})
+	return list
+}
+
+// LiveTensors is the number of tensors that hold a reference.
+func (rt *Runtime) LiveTensors() int64 { return rt.live.count() }
+
+// CloneAudit ranks the lines that shared tensors by the references they added,
+// most first.
+func (rt *Runtime) CloneAudit() []CloneSite {
+	list := rt.audit.bySite()
+	slices.SortFunc(list, func(a, b CloneSite) int {
+		return cmp.Or(cmp.Compare(b.Increments, a.Increments), strings.Compare(a.Site, b.Site))
+	})
+	return list
 }

@@ -24,8 +24,8 @@ type Tensor struct {
 	own      handle // what store is of a tensor that shares a device's memory
 	node     *node
 	scope    *scope
-	holder   string // what keeps it, for Holders; the runtime's mu
-	role     Role   // what the program said that it is; the runtime's mu
+	holder   string // what keeps it, for Holders; guarded by the live set's mu
+	role     Role   // what the program said that it is; guarded so too
 	released bool
 }
 
@@ -41,40 +41,58 @@ var ErrShape = errors.New("shapes do not fit")
 
 // New makes a tensor of float32 with undefined contents.
 func (rt *Runtime) New(name string, shape ...int) (*Tensor, error) {
-	return rt.newSized(name, 4, shape, false)
+	return spec{name: name, size: 4, shape: shape}.make(rt)
 }
 
 // NewHalf makes a tensor of f16 with undefined contents.
 func (rt *Runtime) NewHalf(name string, shape ...int) (*Tensor, error) {
-	return rt.newSized(name, 2, shape, false)
+	return spec{name: name, size: 2, shape: shape}.make(rt)
 }
 
-func (rt *Runtime) newSized(name string, size int, shape []int, data bool) (*Tensor, error) {
-	n := elements(shape)
+// spec is what a new tensor is to be.
+type spec struct {
+	name  string
+	size  int // bytes of one element
+	shape []int
+	data  bool // values are written next
+}
+
+func (s spec) make(rt *Runtime) (*Tensor, error) {
+	n := elements(s.shape)
 	if n <= 0 {
-		return nil, fmt.Errorf("new tensor %s %v: %w", name, shape, ErrShape)
+		return nil, fmt.Errorf("new tensor %s %v: %w", s.name, s.shape, ErrShape)
 	}
-	store, err := rt.machine.alloc(n, size, name, data)
+	store, err := rt.machine.alloc(n, s.size, s.name, s.data)
 	if err != nil {
 		var full *pool.OutOfMemoryError
 		if rt.refused != nil && errors.As(err, &full) {
 			rt.refused(full)
 		}
-		return nil, fmt.Errorf("new tensor %s %v: %w", name, shape, err)
+		return nil, fmt.Errorf("new tensor %s %v: %w", s.name, s.shape, err)
 	}
-	t := &Tensor{rt: rt, name: name, shape: slices.Clone(shape), size: size, store: store}
-	rt.adopt(t)
+	t := &Tensor{rt: rt, name: s.name, shape: slices.Clone(s.shape), size: s.size, store: store}
+	t.enter()
 	t.memory = t.id
-	rt.noteShape(shape)
+	rt.shapes.note(s.shape)
 	if rt.watcher != nil {
 		rt.watcher.Made(t)
 	}
 	return t, nil
 }
 
+// enter makes a new tensor live: the innermost scope owns it, if one is open.
+func (t *Tensor) enter() {
+	t.scope = t.rt.scopes.own(t)
+	t.holder = heldByProgram
+	if t.scope != nil {
+		t.holder = heldByScope
+	}
+	t.rt.live.add(t)
+}
+
 // From makes a tensor with the given values.
 func (rt *Runtime) From(name string, values []float32, shape ...int) (*Tensor, error) {
-	t, err := rt.newSized(name, 4, shape, true)
+	t, err := spec{name, 4, shape, true}.make(rt)
 	if err != nil {
 		return nil, err
 	}
@@ -143,7 +161,7 @@ func (t *Tensor) share() (*Tensor, error) {
 	if s.node != nil {
 		s.node.refs++
 	}
-	t.rt.adopt(s)
+	s.enter()
 	if t.rt.watcher != nil {
 		t.rt.watcher.Shared(s, s.Refs())
 	}
@@ -167,7 +185,7 @@ func (t *Tensor) Keep() *Tensor {
 		t.rt.watcher.Left(t, t.Refs())
 	}
 	t.leaveScope()
-	t.setHolder(heldByProgram)
+	t.rt.live.keep(t, heldByProgram)
 	return t
 }
 
@@ -176,7 +194,7 @@ func (t *Tensor) Keep() *Tensor {
 // each was made for.
 func (t *Tensor) KeepIn(container string) *Tensor {
 	t.leaveScope()
-	t.setHolder(container)
+	t.rt.live.keep(t, container)
 	return t
 }
 
@@ -187,12 +205,6 @@ func (t *Tensor) leaveScope() {
 	}
 }
 
-func (t *Tensor) setHolder(holder string) {
-	t.rt.mu.Lock()
-	t.holder = holder
-	t.rt.mu.Unlock()
-}
-
 // Release gives the reference up, and with the last one the memory. The
 // second call of one Tensor is an error.
 func (t *Tensor) Release() error {
@@ -201,9 +213,7 @@ func (t *Tensor) Release() error {
 	}
 	t.released = true
 	t.leaveScope()
-	t.rt.mu.Lock()
-	delete(t.rt.alive, t)
-	t.rt.mu.Unlock()
+	t.rt.live.remove(t)
 	outcome, err := t.store.release()
 	if t.rt.watcher != nil && err == nil {
 		t.rt.watcher.Released(t, outcome, t.store.refs())

@@ -209,7 +209,7 @@ func TestAnUncutGraphIsHeldByItsTotalAlone(t *testing.T) {
 func releaseRest(t *testing.T, rt *Runtime) {
 	t.Helper()
 	var own []*Tensor
-	for held := range rt.alive {
+	for held := range rt.live.tensors {
 		if held.holder != heldByGraph { // those go with their node
 			own = append(own, held)
 		}

@@ -86,8 +86,8 @@ func (a Answer) report(run *record.Run, v *verdict.Verdict) error {
 	if a.Sink.Path != "" || a.Format != report.Text && a.To == a.Sink.Out {
 		return a.Sink.Write(a.Format, run, v)
 	}
-	o := report.Options{Producer: a.Sink.Producer, Color: tty.WantColor(a.To, a.Sink.Getenv), Width: tty.TextWidth(a.To),
-		Brief: !a.Verbose}
+	o := report.Options{Producer: a.Sink.Producer, Color: tty.WantColor(a.To, a.Sink.Getenv),
+		Width: tty.TextWidth(a.To), Brief: !a.Verbose}
 	return report.Write(a.To, a.Format, run, v, o)
 }
 

@@ -62,7 +62,8 @@ type RedactOptions struct {
 
 // RedactFolder writes the run once more into dir, as a folder without names. A verdict
 // is reached anew, from what is left: nothing of the old one can be in it.
-func RedactFolder(r *report.Redactor, run *record.Run, dir string, o RedactOptions) (*verdict.Verdict, error) {
+func RedactFolder(r *report.Redactor, run *record.Run, dir string,
+	o RedactOptions) (*verdict.Verdict, error) {
 	if err := emptyFolder(dir, o.Force); err != nil {
 		return nil, err
 	}
@@ -100,7 +101,8 @@ func emptyFolder(dir string, force bool) error {
 	case errors.Is(err, os.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s is not a folder; --redact writes a run folder, and with --format one report", dir)
+		return fmt.Errorf("%s is not a folder; --redact writes a run folder, and with --format one report",
+			dir)
 	case len(entries) > 0 && !force:
 		return fmt.Errorf("%s exists; overwrite it with --force", dir)
 	}

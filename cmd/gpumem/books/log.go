@@ -40,7 +40,8 @@ const (
 // Check refuses stack traces without a log.
 func (f *LogFlags) Check() error {
 	if f.log == "" {
-		return usage.Errorf("--traces: needs --log, the server's output; gpumem report reads a log of stack traces alone")
+		return usage.Errorf("--traces: needs --log, the server's output; gpumem report reads a log of " +
+			"stack traces alone")
 	}
 	return nil
 }
@@ -75,7 +76,8 @@ func readLogged[T any](path string, read func(from io.Reader, name string) (T, e
 	var none T
 	file, err := record.OpenInput(path)
 	if err != nil {
-		return none, usage.Absent(err, path, "give the saved output of an allocation server, or of its clients")
+		return none, usage.Absent(err, path,
+			"give the saved output of an allocation server, or of its clients")
 	}
 	defer file.Close()
 	return read(file, path)

@@ -227,7 +227,8 @@ type serverShow struct {
 }
 
 func newShow(o WatchOptions) *serverShow {
-	s := &serverShow{out: o.Out, err: o.Err, json: o.JSON, every: o.Every, color: tty.WantColor(o.Out, o.Getenv)}
+	s := &serverShow{out: o.Out, err: o.Err, json: o.JSON, every: o.Every,
+		color: tty.WantColor(o.Out, o.Getenv)}
 	if o.Compact {
 		s.number = 1
 	}
@@ -355,6 +356,6 @@ func kindText(k *Kind, color bool) string {
 		rate = "  " + plain.Rate(*k.Rate)
 	}
 	return fmt.Sprintf("  %-8s [%s] %5.1f %%  %s of %s%s%s\n", k.Name, bar,
-		100*float64(k.Used)/float64(k.Capacity), plain.Size(int64(k.Used)), plain.Size(int64(k.Capacity)), mark,
-		rate)
+		100*float64(k.Used)/float64(k.Capacity), plain.Size(int64(k.Used)), plain.Size(int64(k.Capacity)),
+		mark, rate)
 }

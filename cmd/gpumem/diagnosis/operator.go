@@ -51,7 +51,8 @@ func (t *page) head(s string) { t.line("\n%s", t.bold(plain.Cut(s, plain.Width))
 // first and those whose bytes nobody tells last.
 func holders(s *scan.Scan) []scan.Process {
 	list := pick(s, func(p *scan.Process) bool { return len(p.GPU) > 0 || p.GPUBytes() > 0 })
-	slices.SortStableFunc(list, func(a, b scan.Process) int { return cmp.Compare(b.GPUBytes(), a.GPUBytes()) })
+	mostFirst := func(a, b scan.Process) int { return cmp.Compare(b.GPUBytes(), a.GPUBytes()) }
+	slices.SortStableFunc(list, mostFirst)
 	return list
 }
 

@@ -1,7 +1,6 @@
 package diagnosis
 
 import (
-	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -13,8 +12,6 @@ import (
 	"github.com/gpumem/gpumem/cmd/gpumem/naming"
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
 	"github.com/gpumem/gpumem/internal/units"
-	"github.com/gpumem/gpumem/probe"
-	"github.com/gpumem/gpumem/probe/host"
 	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/report/verdict"
 )
@@ -96,8 +93,8 @@ func (t *page) title(s string) {
 func (t *page) banner() {
 	s := t.d.Scan
 	name := "GPU memory diagnosis"
-	rest := fmt.Sprintf(" · %s · %s/%s · %s · %s in %s ms", plain.Shown(t.d.Host), runtime.GOOS,
-		runtime.GOARCH,
+	rest := fmt.Sprintf(" · %s · %s/%s · %s · %s in %s ms",
+		plain.Shown(t.d.Host), runtime.GOOS, runtime.GOARCH,
 		s.At.UTC().Format("2006-01-02 15:04:05 UTC"), units.Counted(len(s.Processes), "process", "processes"),
 		units.Digits(float64(s.Elapsed.Microseconds())/1000))
 	t.line("%s%s", t.bold(name), plain.Cut(rest, plain.Width-plain.Cells(name)))
@@ -247,8 +244,9 @@ func (t *page) verdicts() {
 		fmt.Sprintf(
 			"Watched %s for %s, a sample every %s: %s, %d undecided, %d without growth; %d ended meanwhile. "+
 				"At most %.0f %% of those called growing are expected to be called so falsely.",
-			units.Counted(len(o.of), "process", "processes"), o.length.Round(100*time.Millisecond), o.interval,
-			units.Counted(len(growing), "grows", "grow"), undecided, none, o.ended, 100*falseDiscovery))
+			units.Counted(len(o.of), "process", "processes"), o.length.Round(100*time.Millisecond),
+			o.interval, units.Counted(len(growing), "grows", "grow"), undecided, none, o.ended,
+			100*falseDiscovery))
 	for _, p := range growing {
 		q := &p.process
 		built := ""
@@ -267,88 +265,6 @@ func (t *page) verdicts() {
 			plain.Wrap(&t.b, "    next: ", "          ", plain.Shown(p.next))
 		}
 	}
-}
-
-// machine is what the machine has left, and who is dead.
-func (t *page) machine() {
-	s, m := t.d.Scan, t.d.Scan.Totals
-	t.facts()
-	t.line("  memory   %s, %s available", plain.Size(m.Memory), plain.Size(m.Available))
-	switch {
-	case m.SwapTotal == 0:
-		t.line("  swap     none")
-	case m.SwapTotal == probe.Unknown || m.SwapFree == probe.Unknown:
-		t.line("  swap     %s", plain.Dash)
-	default:
-		t.line("  swap     %s, %s used", plain.Size(m.SwapTotal), plain.Size(m.SwapTotal-m.SwapFree))
-	}
-	if m.CgroupLimit == probe.Unknown {
-		t.line("  cgroup   no limit known")
-	} else {
-		t.line("  cgroup   %s limit, %s used", plain.Size(m.CgroupLimit), plain.Size(m.CgroupUsage))
-	}
-	t.sensors()
-	const most = 10
-	zombies := s.Zombies()
-	if len(zombies) == 0 {
-		t.line("  zombies  none")
-		return
-	}
-	var list []string
-	for _, z := range zombies[:min(len(zombies), most)] {
-		list = append(list, fmt.Sprintf("%d (%s, parent %d)", z.PID, plain.Shown(z.Name), z.Parent))
-	}
-	if len(zombies) > most {
-		list = append(list, fmt.Sprintf("and %d more", len(zombies)-most))
-	}
-	plain.Wrap(&t.b, "  zombies  ", "           ", strings.Join(list, ", "))
-}
-
-// facts are what the machine is.
-func (t *page) facts() {
-	f := t.d.Machine
-	if f == nil {
-		return
-	}
-	var words []string
-	for _, w := range []string{f.Platform, prefixed("kernel ", f.Kernel), f.CPU,
-		prefixed("virtualization ", f.Virtualization)} {
-		if w != "" {
-			words = append(words, plain.Shown(w))
-		}
-	}
-	if !f.Booted.IsZero() {
-		words = append(words, "up "+plain.Age(t.d.Scan.At.Sub(f.Booted)))
-	}
-	if len(words) > 0 {
-		plain.Wrap(&t.b, "  system   ", "           ", strings.Join(words, ", "))
-	}
-}
-
-// prefixed is a value with a word before it, empty for none.
-func prefixed(word, value string) string {
-	if value == "" {
-		return ""
-	}
-	return word + value
-}
-
-// sensors are the temperatures, the hottest first, as many as fit in a line.
-func (t *page) sensors() {
-	const most = 4
-	list := slices.Clone(t.d.Sensors)
-	if len(list) == 0 {
-		return
-	}
-	slices.SortStableFunc(list, func(a, b host.Sensor) int { return cmp.Compare(b.Celsius, a.Celsius) })
-	var words []string
-	for _, s := range list[:min(len(list), most)] {
-		words = append(words, fmt.Sprintf("%s %.0f °C", plain.Shown(s.Name), s.Celsius))
-	}
-	if len(list) > most {
-		words = append(words, fmt.Sprintf("and %d more", len(list)-most))
-	}
-	plain.Wrap(&t.b, "  sensors  ", "           ", strings.Join(words, ", "))
 }
 
 // tierText is how sure a verdict is, where that says more than the verdict.

@@ -32,8 +32,8 @@ func UnownedText(d *verdict.DrivenBy) string {
 // the program's.
 func unownedNext(pid int, command string) string {
 	return fmt.Sprintf(
-		"attach to it, which asks a Python program itself, and as root the driver too: gpumem attach %d; or run "+
-			"it under gpumem: gpumem run -- %s", pid, command)
+		"attach to it, which asks a Python program itself, and as root the driver too: gpumem attach %d; or "+
+			"run it under gpumem: gpumem run -- %s", pid, command)
 }
 
 // OwnedBy is what settles it once gpumem has attached, and could not tell; pid is 0

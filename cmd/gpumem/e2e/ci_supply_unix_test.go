@@ -70,7 +70,8 @@ func TestTheSearchForVulnerabilitiesFailsOnAFindingAndSaysWhenItCannotLook(t *te
 		t.Errorf("a finding passes, or is not shown:\n%s", out)
 	}
 	if out, err := vulnerable(t, "govulncheck: fetching vulnerabilities: no such host", "1"); err != nil ||
-		!strings.Contains(out, "govulncheck is not run: no database: govulncheck: fetching vulnerabilities: no such host") {
+		!strings.Contains(out, "govulncheck is not run: no database: govulncheck: fetching vulnerabilities: "+
+			"no such host") {
 		t.Errorf("without a database: %v\n%s", err, out)
 	}
 	if out, err := vulnerable(t, "package does not compile", "1"); err == nil {

@@ -38,7 +38,8 @@ func TestAWrongSettingNamesItsPlace(t *testing.T) {
 	} {
 		dir := placed(t, map[string]string{settings.ProjectFile: text})
 		got := gpumemEnv(t, dir, []string{"XDG_CONFIG_HOME=" + dir}, "run", "true")
-		if got.code != 2 || !strings.Contains(got.stderr, want) || !strings.Contains(got.stderr, settings.ProjectFile) ||
+		if got.code != 2 || !strings.Contains(got.stderr, want) ||
+			!strings.Contains(got.stderr, settings.ProjectFile) ||
 			strings.Count(strings.TrimSpace(got.stderr), "\n") > 0 {
 			t.Errorf("%s: %+v", text, got)
 		}

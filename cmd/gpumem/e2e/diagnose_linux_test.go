@@ -256,7 +256,7 @@ func TestDiagnoseRefusesWhatDoesNotGoTogether(t *testing.T) {
 		{[]string{"--for", "1s"}, 2, "must be 3s or more"},
 		{[]string{"--for", "10s", "--interval", "1s"}, 2, "150 samples"},
 		{[]string{"--format", "html"}, 2, "text, json or sections"},
-		{[]string{"--expect-none", "a", "1"}, 2, "stands alone"},
+		{[]string{"--expect-none", "a", "1"}, 2, "takes neither PIDs nor --for"},
 		{[]string{"--fail-on", "leak", "--for", "5s"}, 2, "no such verdict"},
 		{[]string{"x"}, 2, "is not a PID"},
 		{[]string{"2000000000"}, 1, "no such process"},

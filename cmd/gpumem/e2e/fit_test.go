@@ -56,7 +56,8 @@ func TestFitAndTuneAnswerFromAProfiledRun(t *testing.T) {
 			t.Errorf("%v: code %d\n%s%s", c.args, got.code, got.stdout, got.stderr)
 		}
 	}
-	for _, args := range [][]string{{"fit", dir}, {"fit"}, {"tune"}, {"fit", dir, "--memory", "1GiB", "--batch", "1,2"}} {
+	for _, args := range [][]string{{"fit", dir}, {"fit"}, {"tune"},
+		{"fit", dir, "--memory", "1GiB", "--batch", "1,2"}} {
 		if got := gpumem(t, dir, args...); got.code != 2 {
 			t.Errorf("%v: code %d, %s", args, got.code, got.stderr)
 		}

@@ -45,7 +45,8 @@ func nativePrograms(t *testing.T) string {
 		{"gcc", "-std=c99", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-o", filepath.Join(dir, "arena"),
 			filepath.Join("..", "..", "..", "tracer", "agent", "c", "example", "arena.c")},
 		{"g++", "-x", "c++", "-std=c++11", "-O2", "-Wall", "-Wextra", "-Werror", "-o",
-			filepath.Join(dir, "arena_cc"), filepath.Join("..", "..", "..", "tracer", "agent", "c", "example", "arena.c")},
+			filepath.Join(dir, "arena_cc"), filepath.Join("..", "..", "..", "tracer", "agent", "c", "example",
+				"arena.c")},
 	} {
 		cmd := exec.Command(command[0], command[1:]...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

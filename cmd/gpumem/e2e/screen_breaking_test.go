@@ -41,7 +41,8 @@ func actAs(part string) bool {
 
 // breakScreen is a recording on a terminal, one of whose goroutines panics.
 func breakScreen() {
-	s := screen.Recording{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv, Name: "breaking", Owned: true}
+	s := screen.Recording{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Getenv: os.Getenv,
+		Name: "breaking", Owned: true}
 	cfg := tracer.Config{Out: "r", Interval: 20 * time.Millisecond, Command: []string{"sleep", "600"}}
 	cfg.Watch = append(cfg.Watch, func(_ context.Context, pid int, _ func(record.Event)) {
 		time.Sleep(2 * time.Second) // the screen stands by then

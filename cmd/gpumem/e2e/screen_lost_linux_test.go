@@ -50,7 +50,8 @@ func TestTheTerminalIsGivenBackWhenGpumemIsKilled(t *testing.T) {
 			}
 			term.sees("why", how.says)
 			term.shellIsSane("after " + how.signal.String())
-			if crashed := exists(filepath.Join(term.dir, "r", tty.CrashFile)); crashed != (how.signal == syscall.SIGABRT) {
+			if crashed := exists(filepath.Join(term.dir, "r",
+				tty.CrashFile)); crashed != (how.signal == syscall.SIGABRT) {
 				t.Errorf("there is a report of the crash: %v", crashed)
 			}
 			if err := syscall.Kill(program, 0); err != nil {

@@ -411,7 +411,8 @@ func TestWithoutATerminalThereIsNoScreen(t *testing.T) {
 	term.typed("clear; " + binary + " run -o a2 --no-tui --out r2 -- sh -c 'echo to the terminal; sleep 1'; echo done")
 	term.sees("untouched output", `(?s)to the terminal\n.*done`)
 	term.tmux("resize-window", "-x", "30", "-y", "30")
-	term.typed("clear; " + binary + " attach --no-tui -o a4 --out r4 --for 2s $(sleep 9 >&- & echo $!); clear; echo its end")
+	term.typed("clear; " + binary + " attach --no-tui -o a4 --out r4 --for 2s $(sleep 9 >&- & echo $!); " +
+		"clear; echo its end")
 	term.sees("the progress line", `gpumem: sleep  1\.\d`)
 	if lines := strings.Count(term.picture(), "gpumem: sleep "); lines > 1 {
 		t.Errorf("the progress line wraps: it is there %d times", lines)

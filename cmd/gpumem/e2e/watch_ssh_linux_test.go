@@ -43,8 +43,8 @@ func sshServer(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Process.Kill(); server.Wait() })
-	return fmt.Sprintf("ssh -t -q -o ConnectionAttempts=20 -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "+
-		"-p %d -i %s 127.0.0.1", port, filepath.Join(dir, "user"))
+	return fmt.Sprintf("ssh -t -q -o ConnectionAttempts=20 -o StrictHostKeyChecking=no -o "+
+		"UserKnownHostsFile=/dev/null -p %d -i %s 127.0.0.1", port, filepath.Join(dir, "user"))
 }
 
 func TestARunIsWatchedOverSSHAndOutlivesTheConnection(t *testing.T) {

@@ -23,8 +23,8 @@ const (
 func AddProfile(flags *pflag.FlagSet, value *string) {
 	*value = ProfileAuto
 	flags.StringVar(value, "profile", ProfileAuto,
-		"record the allocations of a few steps with stacks, for what the peak is made of: auto (once the steps are "+
-			"steady), off, or steps:N,after:N")
+		"record the allocations of a few steps with stacks, for what the peak is made of: auto (once the "+
+			"steps are steady), off, or steps:N,after:N")
 	flags.Lookup("profile").NoOptDefVal = profileNow
 }
 
@@ -39,7 +39,8 @@ func ProfileSetting(value string) (string, error) {
 	for _, pair := range strings.Split(value, ",") {
 		name, number, _ := strings.Cut(pair, ":")
 		n, err := strconv.Atoi(number)
-		if err != nil || n < 0 || name == "steps" && (n < 1 || n > 1000) || name != "steps" && name != "after" {
+		if err != nil || n < 0 || name == "steps" && (n < 1 || n > 1000) ||
+			name != "steps" && name != "after" {
 			return "", usage.Errorf("--profile=%s: must be auto, off or such as steps:3,after:100", value)
 		}
 	}

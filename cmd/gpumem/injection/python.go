@@ -96,7 +96,7 @@ func (in *Injection) unheard() string {
 	if runs == nil || *runs == "" {
 		return ""
 	}
-	why := "it may be older than 3.8, or be kept from its environment"
+	why := "it may be older than 3.8, or not get its environment"
 	for _, word := range strings.Split(*runs, "\x00")[1:] {
 		if !strings.HasPrefix(word, "-") || word == "-c" || word == "-m" {
 			break

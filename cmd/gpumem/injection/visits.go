@@ -31,7 +31,7 @@ func AddVisits(flags *pflag.FlagSet, to *string) {
 // CheckVisits refuses what is no value of that flag.
 func CheckVisits(inject string) error {
 	if inject != Nobody && inject != "python" {
-		return usage.Errorf("--inject %s: into programs that are watched goes python, or none", inject)
+		return usage.Errorf("--inject %s: watched programs take python or none", inject)
 	}
 	return nil
 }

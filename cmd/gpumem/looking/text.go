@@ -36,8 +36,8 @@ func (l *Look) sentence(since *Since) string {
 	a := l.Accounts
 	switch {
 	case a.Device != nil && a.Live != nil:
-		text := fmt.Sprintf("%s holds %s of device memory: %s in use by the program", who, plain.Size(*a.Device),
-			plain.Size(*a.Live))
+		text := fmt.Sprintf("%s holds %s of device memory: %s in use by the program", who,
+			plain.Size(*a.Device), plain.Size(*a.Live))
 		if a.Idle != nil {
 			text += fmt.Sprintf(", %s idle in its pool", plain.Size(*a.Idle))
 		}
@@ -45,8 +45,8 @@ func (l *Look) sentence(since *Since) string {
 	case a.Live != nil:
 		return fmt.Sprintf("%s has %s of device memory in use%s.", who, plain.Size(*a.Live), l.most())
 	case a.Device != nil && *a.Device > 0:
-		return fmt.Sprintf("%s holds %s of device memory; what it is used for cannot be seen from outside.", who,
-			plain.Size(*a.Device))
+		return fmt.Sprintf("%s holds %s of device memory; what it is used for cannot be seen from outside.",
+			who, plain.Size(*a.Device))
 	case a.Host != nil:
 		return fmt.Sprintf("%s holds %s of host memory%s.", who, plain.Size(*a.Host), l.most())
 	}
@@ -108,8 +108,8 @@ func (s *Since) tables(b *strings.Builder) {
 		title string
 		list  []Growth
 		name  func(string) string
-	}{{"SINCE", s.Accounts, titled}, {"CATEGORY", s.Categories, plain.Shown}, {"HOLDER", s.Holders, plain.Shown},
-		{"SITE", s.Sites, plain.Shown}} {
+	}{{"SINCE", s.Accounts, titled}, {"CATEGORY", s.Categories, plain.Shown},
+		{"HOLDER", s.Holders, plain.Shown}, {"SITE", s.Sites, plain.Shown}} {
 		table := plain.NewTable(plain.Right("CHANGE"), plain.Right("NOW"), plain.Left(t.title))
 		for _, g := range t.list[:min(len(t.list), mostRows)] {
 			table.Add(signed(g.Change), size(g.Bytes), t.name(g.Name))

@@ -42,7 +42,8 @@ func ParseFailOn(names []string) (FailOn, error) {
 		}
 		class := verdict.Class(name)
 		if _, ok := findingCodes[class]; !ok {
-			return nil, usage.Errorf("--fail-on %s: no such verdict%s", name, usage.Suggest(name, FailOnNames()))
+			return nil, usage.Errorf("--fail-on %s: no such verdict%s", name,
+				usage.Suggest(name, FailOnNames()))
 		}
 		f[class] = true
 	}
@@ -57,7 +58,7 @@ func FailOnNames() []string {
 // AddFailOn defines --fail-on, whose values go to names.
 func AddFailOn(flags *pflag.FlagSet, names *[]string) {
 	flags.StringSliceVar(names, "fail-on", *names,
-		"verdicts that end with their exit code (app-leak 3, pool-growth 4, driver-growth 5, host-growth "+
+		"verdicts that become the exit code (app-leak 3, pool-growth 4, driver-growth 5, host-growth "+
 			"6, undecided 7; any: every growth, with 7 where its owner cannot be told)")
 }
 

@@ -38,7 +38,7 @@ func (g *GPU) Check() error {
 			return usage.Errorf("--gpu %s: no such source%s", name, usage.Suggest(name, known))
 		}
 		if (name == "auto" || name == "none") && len(g.names) > 1 {
-			return usage.Errorf("--gpu %s: stands alone", name)
+			return usage.Errorf("--gpu %s: takes no other source beside it", name)
 		}
 	}
 	return nil

@@ -28,10 +28,10 @@ const (
 // RunGroups are the flags of run and attach.
 func RunGroups() []HelpGroup {
 	return []HelpGroup{
-		{everydayTitle, []string{"out", "interval", "for", "purge", "sites", "profile", "fail-on", "tui", "json", "output",
-			"quiet", "verbose", "help", "help-all"}},
-		{"What is recorded", []string{"keep", "inject", "gpu", "first-touch", "alone", "partial", "resume", "force",
-			"purge-every", "purge-when"}},
+		{everydayTitle, []string{"out", "interval", "for", "purge", "sites", "profile", "fail-on", "tui",
+			"json", "output", "quiet", "verbose", "help", "help-all"}},
+		{"What is recorded", []string{"keep", "inject", "gpu", "first-touch", "alone", "partial", "resume",
+			"force", "purge-every", "purge-when"}},
 		{"The answer", []string{"format", "leftover", "unified"}},
 		{"The live screen", []string{"no-tui", "stay", "theme"}},
 		{"Bundled workloads", []string{"device", "fault", "policy", "repeat", "seed"}},

@@ -40,8 +40,8 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.tokenFile, "metrics-token-file", f.tokenFile,
 		"file with the bearer token that scrapes must bring, needed beyond the loopback")
 	flags.StringSliceVar(&f.hosts, "metrics-host", f.hosts,
-		"a name by which scrapes may ask for an address of the loopback, beside localhost and the address")
-	flags.IntVar(&f.most, "metrics-processes", f.most, "processes told apart; the smaller ones are added up")
+		"another name by which scrapes may ask for a loopback address")
+	flags.IntVar(&f.most, "metrics-processes", f.most, "how many processes are told apart; the smaller ones are added up")
 	flags.BoolVar(&f.otlp, "otlp", f.otlp,
 		"push the metrics by OTLP over HTTP, as the OTEL_EXPORTER_OTLP_* variables say")
 }
@@ -51,7 +51,8 @@ func (f *Flags) On() bool { return f.addr != "" || f.otlp }
 
 // publish publishes collectors until stop is called. Without --metrics and
 // --otlp it does nothing.
-func (f *Flags) publish(warnings io.Writer, collectors ...prometheus.Collector) (stop func() error, err error) {
+func (f *Flags) publish(
+	warnings io.Writer, collectors ...prometheus.Collector) (stop func() error, err error) {
 	var endpoint *metrics.Endpoint
 	if f.addr != "" {
 		access, err := f.access()

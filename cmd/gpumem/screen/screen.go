@@ -163,8 +163,8 @@ func (s *Recording) run(ctx context.Context, cfg tracer.Config, start Start) (tr
 }
 
 // show runs the screen over the folder that the tracer writes.
-func (s *Recording) show(ctx context.Context, end func(), control *tracer.Control, dir string, began time.Time,
-	over <-chan struct{}) error {
+func (s *Recording) show(ctx context.Context, end func(), control *tracer.Control, dir string,
+	began time.Time, over <-chan struct{}) error {
 	folder, err := tui.OpenFolder(dir, tui.FolderOptions{
 		Follow: true, Since: began,
 		Feed: tui.FeedOptions{Name: s.Name, Judging: s.Judging, Usage: OwnUsage, Missed: control.Lost,
@@ -212,7 +212,8 @@ func (s *Recording) tellOutput(dir string, result tracer.Result) {
 					way = "without --tui"
 				}
 				fmt.Fprintf(s.Err,
-					"gpumem: behind the screen a program has no stdin; if it asks for something, run it %s\n", way)
+					"gpumem: behind the screen a program has no stdin; if it asks for something, run it %s\n",
+					way)
 			}
 		}
 	}

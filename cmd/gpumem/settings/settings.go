@@ -20,8 +20,8 @@ import (
 // environment, in a project's pyproject.toml, or in a file of the user's own. They
 // neither name files nor start anything: a project may be somebody else's.
 func known() []string {
-	return []string{"fail-on", "first-touch", "interval", "leftover", "purge", "quiet", "sites", "theme", "tui",
-		"verbose"}
+	return []string{"fail-on", "first-touch", "interval", "leftover", "purge", "quiet", "sites", "theme",
+		"tui", "verbose"}
 }
 
 // Where settings stand.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/gpumem/gpumem/cmd/gpumem/plain"
 	"github.com/gpumem/gpumem/probe"
-	"github.com/gpumem/gpumem/probe/scan"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -62,18 +61,8 @@ func (r *compactRows) Round() {
 // Compact prints a short line a sample of the processes: their memory on devices and
 // their live buffers. It ends with ctx, or after so many samples (0: never).
 func Compact(ctx context.Context, o Options, samples int) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	rows := &compactRows{out: o.Out,
-		lineRows: lineRows{left: samples, end: cancel, names: map[int]string{}}}
-	w, err := newWatcher(ctx, &o, rows, nil)
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	rows.devices = func() []scan.Device { return devicesOf(ctx, w.sources) }
-	w.run(ctx)
-	return rows.err
+	rows := &compactRows{out: o.Out, lineRows: lineRows{left: samples, names: map[int]string{}}}
+	return rows.watch(ctx, o, rows)
 }
 
 // CompactFolder is [Compact] of a run that is written or was: it follows its folder until
@@ -81,43 +70,16 @@ func Compact(ctx context.Context, o Options, samples int) error {
 func CompactFolder(ctx context.Context, to io.Writer, path string, every time.Duration, samples int) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	type last struct {
-		at             float64
-		bytes, buffers *int64
-	}
-	rows, newest, fresh, number := map[int]last{}, 0., false, 0
+	l := latest{rows: map[int]latestRow{}}
+	number := 0
 	var failed error
 	files := record.Follow(path, time.Time{}, record.Taker{
-		Row: func(pid int, tMs float64, cells []record.Cell) {
-			row := last{at: tMs}
-			for _, c := range cells {
-				switch v := c.Value; c.Column {
-				case record.ColGPU:
-					row.bytes = &v
-				case record.ColLiveCount:
-					row.buffers = &v
-				}
-			}
-			rows[pid], newest, fresh = row, max(newest, tMs), true
-		},
-		Looked: func(err error) {
-			if !fresh {
+		Row: l.take,
+		Looked: func(error) {
+			if !l.fresh {
 				return
 			}
-			fresh = false
-			var bytes, buffers *int64
-			for pid, row := range rows {
-				if row.at < newest-staleCompact {
-					delete(rows, pid)
-					continue
-				}
-				if row.bytes != nil {
-					bytes = addKnown(bytes, *row.bytes)
-				}
-				if row.buffers != nil {
-					buffers = addKnown(buffers, *row.buffers)
-				}
-			}
+			bytes, buffers := l.sum()
 			number++
 			_, wrote := io.WriteString(to, plain.CompactLine(number, bytes, buffers))
 			if failed = errors.Join(failed, wrote); failed != nil || number == samples {
@@ -128,4 +90,48 @@ func CompactFolder(ctx context.Context, to io.Writer, path string, every time.Du
 	defer files.Close()
 	files.Run(ctx, every)
 	return failed
+}
+
+// latest has the newest row of each process of a run.
+type latest struct {
+	rows   map[int]latestRow
+	newest float64 // milliseconds
+	fresh  bool    // a row came since the last sum
+}
+
+// latestRow is what is known of a process; nil is unknown.
+type latestRow struct {
+	at             float64
+	bytes, buffers *int64
+}
+
+func (l *latest) take(pid int, tMs float64, cells []record.Cell) {
+	row := latestRow{at: tMs}
+	for _, c := range cells {
+		switch v := c.Value; c.Column {
+		case record.ColGPU:
+			row.bytes = &v
+		case record.ColLiveCount:
+			row.buffers = &v
+		}
+	}
+	l.rows[pid], l.newest, l.fresh = row, max(l.newest, tMs), true
+}
+
+// sum adds the processes up, those left out that have had no row for long.
+func (l *latest) sum() (bytes, buffers *int64) {
+	l.fresh = false
+	for pid, row := range l.rows {
+		if row.at < l.newest-staleCompact {
+			delete(l.rows, pid)
+			continue
+		}
+		if row.bytes != nil {
+			bytes = addKnown(bytes, *row.bytes)
+		}
+		if row.buffers != nil {
+			buffers = addKnown(buffers, *row.buffers)
+		}
+	}
+	return bytes, buffers
 }

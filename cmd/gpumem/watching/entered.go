@@ -37,7 +37,8 @@ func (o *Options) entering(rows taker, seen bool) taker {
 			fmt.Fprintf(o.Err, "gpumem: warning: %s\n", text)
 		}
 	}
-	r.agents = injection.Visiting(o.Err, false, o.Inject, max(o.Interval/2, injection.AgentInterval), tell, say)
+	r.agents = injection.Visiting(o.Err, false, o.Inject,
+		max(o.Interval/2, injection.AgentInterval), tell, say)
 	return r
 }
 

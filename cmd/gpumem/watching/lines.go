@@ -15,17 +15,8 @@ import (
 // Lines prints a JSON object a sample: the devices of the machine, and a row of each
 // process. It ends with ctx, or after so many samples (0: never).
 func Lines(ctx context.Context, o Options, samples int) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	rows := &lineRows{to: json.NewEncoder(o.Out), left: samples, end: cancel, names: map[int]string{}}
-	w, err := newWatcher(ctx, &o, rows, nil)
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	rows.devices = func() []scan.Device { return devicesOf(ctx, w.sources) }
-	w.run(ctx)
-	return rows.err
+	rows := &lineRows{to: json.NewEncoder(o.Out), left: samples, names: map[int]string{}}
+	return rows.watch(ctx, o, rows)
 }
 
 // Sample is one sample of a machine. What is not known is left out.
@@ -67,6 +58,21 @@ type lineRows struct {
 	left    int // samples to print, 0 for no end
 	end     func()
 	err     error
+}
+
+// watch prints the samples as to does, which is r or has it inside.
+func (r *lineRows) watch(ctx context.Context, o Options, to taker) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r.end = cancel
+	w, err := newWatcher(ctx, &o, to, nil)
+	if err != nil {
+		return err
+	}
+	defer w.close()
+	r.devices = func() []scan.Device { return devicesOf(ctx, w.sources) }
+	w.run(ctx)
+	return r.err
 }
 
 func (r *lineRows) SetMeta(record.Meta) {}

@@ -112,7 +112,8 @@ func (w *watcher) run(ctx context.Context) {
 		if time.Now().Before(w.rescan) || w.machine == nil && len(w.chosen) > 0 {
 			continue
 		}
-		if err := w.scan(ctx); err != nil && len(w.chosen) == 0 { // a chosen one that is gone is shown as such
+		// A chosen process that is gone is shown as such.
+		if err := w.scan(ctx); err != nil && len(w.chosen) == 0 {
 			w.feed.Fault(err.Error())
 		}
 	}

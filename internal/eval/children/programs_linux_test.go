@@ -71,10 +71,11 @@ func natives() []kind {
 	}
 	return append(all,
 		kind{
-			name: "a program that may do what it needs alone, or ends", sh: "acts only kill acts greet", rules: signalNoise,
+			name: "a program that may do what it needs alone, or ends", sh: "acts only kill acts greet",
+			rules: signalNoise,
 			differs: []difference{
-				differs("the loader reads /proc/self/exe where LD_PRELOAD has $LIB, and the filter ends who does (docs/injection.md)",
-					`^[-+](end: exit (15|159)|stdout: greetings|stderr: .*Bad system call)`),
+				differs("the loader reads /proc/self/exe where LD_PRELOAD has $LIB, and the filter ends who does "+
+					"(docs/injection.md)", `^[-+](end: exit (15|159)|stdout: greetings|stderr: .*Bad system call)`),
 			},
 		},
 		kind{

@@ -28,7 +28,8 @@ func signalled() []kind {
 		}
 		var own []difference
 		switch syscall.Signal(number) {
-		case unix.SIGCHLD, unix.SIGURG, unix.SIGXFSZ, unix.SIGPIPE, unix.SIGXCPU, unix.SIGPROF, unix.SIGTTIN, unix.SIGTTOU:
+		case unix.SIGCHLD, unix.SIGURG, unix.SIGXFSZ, unix.SIGPIPE, unix.SIGXCPU, unix.SIGPROF,
+			unix.SIGTTIN, unix.SIGTTOU:
 			own = []difference{differs("the signal tells gpumem of its own children, files, time and terminal",
 				`^[-+]stdout: (got|ended|it never came)`)}
 		}
@@ -47,8 +48,8 @@ func signalled() []kind {
 	}{{"SIGINT", 2}, {"SIGTERM", 15}, {"SIGHUP", 1}, {"SIGQUIT", 3}, {"SIGUSR1", 10}} {
 		var group []difference
 		if s.name != "SIGUSR1" {
-			group = []difference{differs("the program leads a group of its own, to which what ends a job is passed on: "+
-				"a signal does not tell whether gpumem alone or its whole group got it (package tracer)",
+			group = []difference{differs("the program leads a group of its own, to which what ends a job is passed "+
+				"on: a signal does not tell whether gpumem alone or its whole group got it (package tracer)",
 				`^\+stdout: the child got it as well`)}
 		}
 		all = append(all, kind{

@@ -18,12 +18,13 @@ var sharedGroup = differs("on a terminal the job is gpumem's, and the program be
 	`^[-+]terminal: (group leader|group of its parent)`)
 
 // opened is what Go's runtime does before any code of gpumem runs.
-var opened = differs("a standard descriptor that is closed when gpumem starts is the null device for both: Go's runtime opens it",
+var opened = differs("a standard descriptor that is closed when gpumem starts is the null device for both: Go's "+
+	"runtime opens it",
 	`^[-+](stdout: (fd [0-2]: /dev/null|1$)|stdout: [01]$|file cwd/file: fd [0-2]: /dev/null|cwd/file: fd|stderr: )`)
 
 // dispositions is what Go's runtime keeps to itself.
-var dispositions = differs("Go's runtime handles signals that gpumem was started to ignore, and unblocks those that it needs",
-	`^[-+]stdout: Sig(Blk|Ign):`)
+var dispositions = differs("Go's runtime handles signals that gpumem was started to ignore, and unblocks those that "+
+	"it needs", `^[-+]stdout: Sig(Blk|Ign):`)
 
 // states are programs that look at what they got from their parent.
 func states() []kind {

@@ -81,8 +81,8 @@ func (s *simulation) run(program string) (err error) {
 	if err := s.writer.Close(); err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "%d days × %d processes, a row each %s: %d rows, %d events in %s\n", s.days, s.processes,
-		s.every, stats.Rows, stats.Events, time.Since(s.begun).Round(time.Second))
+	fmt.Fprintf(s.out, "%d days × %d processes, a row each %s: %d rows, %d events in %s\n", s.days,
+		s.processes, s.every, stats.Rows, stats.Events, time.Since(s.begun).Round(time.Second))
 	fmt.Fprintf(s.out, "left: %d rows, %d events\n", stats.Rows-stats.ThinnedRows,
 		stats.Events-stats.ThinnedEvents)
 	fmt.Fprintf(s.out, "memory of the recorder: at most %d MiB\n", s.mostRSS>>20)
@@ -130,7 +130,8 @@ func (s *simulation) others(at time.Duration, step int64) error {
 		for p := range s.processes {
 			list := make([]record.Holder, 20)
 			for i := range list {
-				list[i] = record.Holder{Path: fmt.Sprintf("model.layers[%d].cache", i), Bytes: step * int64(i)}
+				path := fmt.Sprintf("model.layers[%d].cache", i)
+				list[i] = record.Holder{Path: path, Bytes: step * int64(i)}
 			}
 			failed = append(failed, s.event(record.Event{TMs: ms(at), PID: 1000 + p, Kind: record.KindHolders,
 				Holders: list}))
@@ -139,7 +140,8 @@ func (s *simulation) others(at time.Duration, step int64) error {
 	if step%10_000 == 0 {
 		failed = append(failed, s.event(record.Event{TMs: ms(at), Kind: record.KindPhase, Name: "epoch"}),
 			s.event(record.Event{TMs: ms(at), Kind: record.KindFirstTouch,
-				FirstTouch: &record.FirstTouch{Judgement: "churn", Owners: []record.TouchOwner{{Library: "libc"}}}}))
+				FirstTouch: &record.FirstTouch{Judgement: "churn",
+					Owners: []record.TouchOwner{{Library: "libc"}}}}))
 		s.look(s.writer.Dir())
 	}
 	return errors.Join(failed...)
@@ -163,8 +165,10 @@ func (s *simulation) row(at time.Duration, pid int, step, part int64) error {
 		record.Cell{Column: record.ColRSS, Value: host + 200*mib},
 		record.Cell{Column: record.ColFootprint, Value: host},
 		record.Cell{Column: record.ColGPU, Value: live + 900*mib},
-		record.Cell{Column: record.ColLive, Value: live}, record.Cell{Column: record.ColIdle, Value: 400 * mib},
-		record.Cell{Column: record.ColHostHeap, Value: host / 2}, record.Cell{Column: record.ColAllocs, Value: step * 40})
+		record.Cell{Column: record.ColLive, Value: live},
+		record.Cell{Column: record.ColIdle, Value: 400 * mib},
+		record.Cell{Column: record.ColHostHeap, Value: host / 2},
+		record.Cell{Column: record.ColAllocs, Value: step * 40})
 	start := time.Now()
 	err := s.writer.Sample(record.Row{T: at, Cells: s.cells})
 	took := time.Since(start)

@@ -142,7 +142,8 @@ func compare(t *corpus.Trace, keeps []keep) []outcome {
 		o.left, o.equal, o.later = samples.Len(), v.Verdict == whole.Verdict, t.Right(string(v.Verdict))
 		if !o.equal {
 			o.change = fmt.Sprintf("%s %s, truth %s: %s %.2f became %s %.2f, %d of %d rows", t.Kind, t.Regime,
-				cmp.Or(t.Truth, "unknown"), whole.Verdict, whole.Confidence, v.Verdict, v.Confidence, o.left, o.rows)
+				cmp.Or(t.Truth, "unknown"), whole.Verdict, whole.Confidence, v.Verdict,
+				v.Confidence, o.left, o.rows)
 		}
 		out[i] = o
 	}

@@ -106,8 +106,8 @@ func (y *tally) print(w io.Writer, seconds int) {
 		when = fmt.Sprintf("after %d s", seconds)
 	}
 	fmt.Fprintf(w, "%s: of %d faulty %d right, %d undecided, %d missed, %d of a wrong class; "+
-		"of %d healthy %d accused, %d undecided, %d with a cause\n", when, y.faulty, y.right, y.open, y.missed,
-		y.wrong, y.healthy, y.accused, y.openHealthy, y.causes)
+		"of %d healthy %d accused, %d undecided, %d with a cause\n", when, y.faulty, y.right, y.open,
+		y.missed, y.wrong, y.healthy, y.accused, y.openHealthy, y.causes)
 	fmt.Fprintf(w, "    holder %d of %d (in the answer %d), line in the answer %d of %d, cause %d, "+
 		"next step %d\n", y.holder, y.holders, y.headline, y.line, y.faulty, y.cause, y.next)
 }

@@ -53,7 +53,8 @@ func readTruths(dir string) ([]truth, error) {
 // parseTruth reads the head of one program.
 func parseTruth(path, text string) truth {
 	base := filepath.Base(path)
-	t := truth{name: strings.TrimSuffix(base, ".py"), path: path, jax: strings.Contains(text, "\nimport jax\n")}
+	t := truth{name: strings.TrimSuffix(base, ".py"), path: path,
+		jax: strings.Contains(text, "\nimport jax\n")}
 	_, head, _ := strings.Cut(text, `"""`)
 	head, _, _ = strings.Cut(head, `"""`)
 	for line := range strings.Lines(head) {

@@ -29,11 +29,10 @@ type HostBuffer struct {
 	part      bool // of memory that is counted as a whole
 	label     string
 
-	mu       sync.RWMutex // held for reading while memory is copied
-	memory   HostMemory
-	refs     int
-	released bool // by the owner
-	state    metal.PurgeableState
+	mu     sync.RWMutex // held for reading while memory is copied
+	memory HostMemory
+	refs   References
+	state  metal.PurgeableState
 }
 
 // NewHostBuffer makes a buffer of the memory that allocate returns; bytes is
@@ -49,7 +48,7 @@ func NewHostBuffer(l *Ledger, length uint64, label string,
 	}
 	return &HostBuffer{
 		ledger: l, length: length, allocated: l.Pages(length), label: label,
-		memory: memory, refs: 1, state: metal.NonVolatile,
+		memory: memory, state: metal.NonVolatile,
 	}, nil
 }
 
@@ -58,7 +57,7 @@ func NewHostBuffer(l *Ledger, length uint64, label string,
 func NewPartBuffer(l *Ledger, length, allocated uint64, label string, memory HostMemory) *HostBuffer {
 	return &HostBuffer{
 		ledger: l, length: length, allocated: allocated, part: true, label: label,
-		memory: memory, refs: 1, state: metal.NonVolatile,
+		memory: memory, state: metal.NonVolatile,
 	}
 }
 
@@ -81,7 +80,7 @@ func (b *HostBuffer) Label() string { return b.label }
 func (b *HostBuffer) Contents() []byte {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	if b.released {
+	if b.refs.Released() {
 		return nil
 	}
 	return b.memory.Bytes()[:b.length:b.length]
@@ -121,7 +120,7 @@ func (b *HostBuffer) WriteAt(p []byte, offset int64) (int, error) {
 // at is the memory from offset on. The lock is held.
 func (b *HostBuffer) at(what string, offset int64) ([]byte, error) {
 	switch {
-	case b.released:
+	case b.refs.Released():
 		return nil, fmt.Errorf("%s buffer %q: %w", what, b.label, metal.ErrReleased)
 	case offset < 0:
 		return nil, fmt.Errorf("%s buffer %q: offset %d: %w", what, b.label, offset, metal.ErrInvalid)
@@ -136,7 +135,7 @@ func (b *HostBuffer) SetPurgeable(s metal.PurgeableState) metal.PurgeableState {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	old := b.state
-	if b.released || s < metal.NonVolatile || s > metal.Empty {
+	if b.refs.Released() || s < metal.NonVolatile || s > metal.Empty {
 		return old
 	}
 	b.state = s
@@ -148,10 +147,9 @@ func (b *HostBuffer) SetPurgeable(s metal.PurgeableState) metal.PurgeableState {
 func (b *HostBuffer) Release() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.released {
-		return fmt.Errorf("release buffer %q: %w", b.label, metal.ErrReleased)
+	if err := b.refs.Release(); err != nil {
+		return fmt.Errorf("release buffer %q: %w", b.label, err)
 	}
-	b.released = true
 	return b.unref()
 }
 
@@ -159,10 +157,9 @@ func (b *HostBuffer) Release() error {
 func (b *HostBuffer) Retain() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.released {
-		return fmt.Errorf("buffer %q: %w", b.label, metal.ErrReleased)
+	if err := b.refs.Retain(); err != nil {
+		return fmt.Errorf("buffer %q: %w", b.label, err)
 	}
-	b.refs++
 	return nil
 }
 
@@ -179,8 +176,7 @@ func (b *HostBuffer) Settle() error { return b.Drop() }
 // unref drops a reference and gives the memory back with the last. The lock is
 // held.
 func (b *HostBuffer) unref() error {
-	b.refs--
-	if b.refs > 0 {
+	if !b.refs.Drop() {
 		return nil
 	}
 	err := b.memory.Free()

@@ -14,9 +14,8 @@ type Pipeline struct {
 	kernel kernels.Kernel
 	free   func() error // nil where nothing is to be given back
 
-	mu       sync.Mutex
-	refs     int
-	released bool
+	mu   sync.Mutex
+	refs References
 }
 
 // ownPipeline is what embeds a Pipeline.
@@ -37,7 +36,7 @@ func (p *Pipeline) Admit(l *Ledger, kernel string) error {
 	if err := l.admit(func() { l.usage.Pipelines++ }); err != nil {
 		return fmt.Errorf("new pipeline %q: %w", kernel, err)
 	}
-	p.ledger, p.kernel, p.refs = l, k, 1
+	p.ledger, p.kernel = l, k
 	return nil
 }
 
@@ -54,13 +53,12 @@ func (p *Pipeline) Kernel() string { return p.kernel.Name }
 // Release gives the pipeline up; work that was recorded with it still runs.
 func (p *Pipeline) Release() error {
 	p.mu.Lock()
-	if p.released {
-		p.mu.Unlock()
-		return fmt.Errorf("release pipeline %s: %w", p.kernel.Name, metal.ErrReleased)
-	}
-	p.released = true
+	err := p.refs.Release()
 	p.mu.Unlock()
-	err := p.Drop()
+	if err != nil {
+		return fmt.Errorf("release pipeline %s: %w", p.kernel.Name, err)
+	}
+	err = p.Drop()
 	p.Refused()
 	return err
 }
@@ -69,18 +67,16 @@ func (p *Pipeline) Release() error {
 func (p *Pipeline) Retain() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.released {
-		return fmt.Errorf("pipeline %s: %w", p.kernel.Name, metal.ErrReleased)
+	if err := p.refs.Retain(); err != nil {
+		return fmt.Errorf("pipeline %s: %w", p.kernel.Name, err)
 	}
-	p.refs++
 	return nil
 }
 
 // Drop takes a reference back.
 func (p *Pipeline) Drop() error {
 	p.mu.Lock()
-	p.refs--
-	last := p.refs == 0
+	last := p.refs.Drop()
 	p.mu.Unlock()
 	if last && p.free != nil {
 		return p.free()
@@ -94,5 +90,5 @@ func (p *Pipeline) Settle() error { return p.Drop() }
 func (p *Pipeline) usable() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.released
+	return !p.refs.Released()
 }

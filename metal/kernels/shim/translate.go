@@ -10,14 +10,11 @@ import (
 	"github.com/gpumem/gpumem/metal/kernels"
 )
 
-// HeaderName is what the source includes; Header is our version of it.
+// HeaderName is what the source includes; header is our version of it.
 const HeaderName = "metal_stdlib"
 
 //go:embed include/metal_stdlib
 var header string
-
-// Header is the text of the header, for a folder of the include path.
-func Header() string { return header }
 
 // CUDA is a translation unit for clang's CUDA mode: the source as device
 // functions and an entry for each kernel, of the form that kernels.PTX
