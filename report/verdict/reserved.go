@@ -24,6 +24,7 @@ const (
 	leastUntouched = 16 * mib
 	partUntouched  = 1. / 4
 	stackReserved  = 8 * mib // for each thread, of which it touches little
+	leftLeast      = 1. / 8  // of the growth, that must be left to fill
 )
 
 // findReserved is the finding about host memory that grows as the program touches what
@@ -35,35 +36,59 @@ func findReserved(x *examined) *finding {
 		return nil
 	}
 	f := &finding{by: ByObjects, of: keyHost, owner: nobody, score: .9}
-	if len(stat.Known(x.judged.cols[heapAsRead])) == 0 {
-		f.why = x.fillsReserved()
-		if f.why == "" {
+	if x.heapIsRead() {
+		heap, untouched, still := x.heapBeyondTouched(g.From, reservesAnew*g.Amount())
+		if !still {
 			return nil
 		}
-		return f
+		if untouched >= g.Amount() && x.reservesNothing(g.From, reservesAnew*g.Amount(), leastHeapReadings) {
+			f.why = fmt.Sprintf("%s: its heap hands out %s and no more, of which %s had not been touched",
+				fillsWords, units.Bytes(heap), units.Bytes(untouched))
+			return f
+		}
 	}
-	heap, untouched, ok := x.heapBeyondTouched(g.From, reservesAnew*g.Amount())
-	if !ok || untouched < g.Amount() || !x.reservesNothing(g.From, reservesAnew*g.Amount(), leastHeapReadings) {
+	why, left := x.fillsReserved()
+	if f.why = why; why == "" || left < leftLeast*g.Amount() {
 		return nil
 	}
-	f.why = fmt.Sprintf("host memory rises as the program fills what it had reserved before: its heap hands out %s "+
-		"and no more, of which %s had not been touched", units.Bytes(heap), units.Bytes(untouched))
 	return f
 }
 
+// heapIsRead reports whether anybody reads the program's heap.
+func (x *examined) heapIsRead() bool { return len(stat.Known(x.judged.cols[heapAsRead])) > 0 }
+
+const fillsWords = "host memory rises as the program fills what it had reserved before"
+
 // fillsReserved says how much of what the program had reserved it fills, once it had grown
-// by a little: it may reserve an array as it begins to write it. Empty where it reserves
-// more as it grows.
-func (x *examined) fillsReserved() string {
+// by a little: it may reserve an array as it begins to write it; and how much is left.
+// Empty where it reserves more as it grows.
+func (x *examined) fillsReserved() (why string, left float64) {
 	g := &x.grow[keyHost]
 	from := x.grownBy(reservesAnew*g.Amount(), g.From)
 	reserved, untouched := x.reservedBeyondTouched(from)
-	if !x.reservesNothing(from, reservesAnew*g.Amount(), 1) || untouched < g.Amount() || !x.writesItself() {
+	left = untouched - (1-reservesAnew)*g.Amount()
+	if untouched == 0 || left < -stackReserved || !x.writesItself() ||
+		!x.reservesNothing(from, reservesAnew*g.Amount(), 1) {
+		return "", 0
+	}
+	return fmt.Sprintf("%s: it reserves %s and no more, of which %s had not been touched%s", fillsWords,
+		units.Bytes(reserved), units.Bytes(untouched), x.fullIn(left)), left
+}
+
+// nearlyFull says why a growth of host memory stays open that has all but filled what the
+// program had reserved: an allocator that reserves for minutes fills one piece after the
+// other. Empty of another.
+func nearlyFull(s *settled) string {
+	g := &s.grow[keyHost]
+	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != keyHost || !g.Growing() ||
+		s.heapIsRead() {
 		return ""
 	}
-	return fmt.Sprintf("host memory rises as the program fills what it had reserved before: it reserves %s "+
-		"and no more, of which %s had not been touched%s", units.Bytes(reserved), units.Bytes(untouched),
-		x.fullIn(untouched))
+	why, left := s.fillsReserved()
+	if why == "" || left >= leftLeast*g.Amount() {
+		return ""
+	}
+	return why + "; whether it then reserves more, a longer run tells"
 }
 
 // grownBy is the row in which the host has grown by so much since another.
@@ -81,7 +106,8 @@ func (x *examined) grownBy(bytes float64, from int) int {
 // much of it, without the stacks of its threads, is not in memory by then; 0 where that is
 // no more than allocators keep for their next blocks, or where nobody told.
 func (x *examined) reservedBeyondTouched(from int) (reserved, untouched float64) {
-	read, held, threads := x.judged.cols[record.ColReserved], x.judged.series[keyHost], x.judged.cols[record.ColThreads]
+	read, threads := x.judged.cols[record.ColReserved], x.judged.cols[record.ColThreads]
+	held := x.judged.series[keyHost]
 	for i := from; i < len(read); i++ {
 		if read[i] != read[i] || held[i] != held[i] {
 			continue
@@ -110,13 +136,11 @@ func (x *examined) writesItself() bool {
 		!x.grow[keyHandles].Growing()
 }
 
-// fullIn says when so much of reserved memory, untouched as the growth had begun, is all in
-// use at its rate; empty where it has none.
-func (x *examined) fullIn(untouched float64) string {
-	g := &x.grow[keyHost]
-	rate, _ := x.judged.rates(g)
-	left := untouched - (1-reservesAnew)*g.Amount()
-	if rate == nil || rate.Value <= 0 || left < 0 {
+// fullIn says when so much of reserved memory is in use at the rate of the growth; empty
+// where none is left.
+func (x *examined) fullIn(left float64) string {
+	rate, _ := x.judged.rates(&x.grow[keyHost])
+	if rate == nil || rate.Value <= 0 || left <= 0 {
 		return ""
 	}
 	return fmt.Sprintf("; at this rate all of it is in use %s after the end of this recording",

@@ -95,8 +95,14 @@ func TestAnArrayOfAProgramWhoseHeapIsNotReadIsFilled(t *testing.T) {
 			p.set(record.ColThreads, func(int) float64 { return 50 })
 		}, HostGrowth},
 		"less than allocators keep is untouched": {
-			reserves(func(s float64) float64 { return 80 * mib }), HostGrowth},
+			reserves(func(s float64) float64 { return 28*mib + 3*mib*s }), HostGrowth},
 		"nobody told what is reserved": {func(p *program) { delete(p.cols, record.ColReserved) }, HostGrowth},
+		"a heap that is read, and that has no part in it": {func(p *program) {
+			p.flat(record.ColHostHeap, 2*mib, 10*kib)
+		}, None},
+		"a heap that hands out more beside an array": {func(p *program) {
+			p.set(record.ColHostHeap, func(i int) float64 { return 2*mib + p.cols[record.ColRSS][i] })
+		}, HostGrowth},
 		"told once a second": {func(p *program) {
 			for i := range p.cols[record.ColReserved] {
 				if i%20 != 0 {
@@ -133,5 +139,23 @@ func TestWhatADriverWritesIsNoArrayOfTheProgram(t *testing.T) {
 		if v := p.judge(); (v.Verdict == None) != c.want || v.Verdict == None && !strings.Contains(v.Summary, "reserved") {
 			t.Errorf("%s: %s", name, v.Summary)
 		}
+	}
+}
+
+// TestAnArrayThatIsNearlyFullIsOpen: an allocator that reserves 64 MiB at a time looks so,
+// until it reserves the next.
+func TestAnArrayThatIsNearlyFullIsOpen(t *testing.T) {
+	t.Parallel()
+	p := nativeArray().set(record.ColReserved, func(int) float64 { return 80 * mib })
+	v := p.judge()
+	if v.Verdict != Undecided || !strings.Contains(v.Summary, "a longer run tells") {
+		t.Errorf("%s", v.Summary)
+	}
+	p = newProgram(880)
+	p.meta.Command = []string{"solver"}
+	p.set(record.ColRSS, func(i int) float64 { return 2*mib + 3*mib*float64(i)/20 })
+	p.set(record.ColReserved, func(i int) float64 { return 68*mib + 64*mib*float64(int(3*float64(i)/20/64)) })
+	if v := p.judge(); v.Verdict != HostGrowth {
+		t.Errorf("with the next of them: %s", v.Summary)
 	}
 }
