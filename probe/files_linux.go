@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,10 @@ func (p *Process) Files(walk bool) (MappedFiles, error) {
 		m := s.Mapping()
 		found.Shared = found.Shared || counts(m)
 		found.Code += code.take(m)
+		found.Ahead = found.Ahead || reservesAhead(m.Path)
+		if isShared(m) {
+			found.Writable += int64(m.End - m.Start)
+		}
 	})
 	if err != nil || !found.Shared {
 		return found, err
@@ -94,6 +99,28 @@ func changesAFile(m *procfs.Mapping) bool {
 	}
 	return true
 }
+
+// isShared reports whether what is written to a mapping is memory of the machine that other
+// processes may have, too. A device's memory is none of it.
+func isShared(m *procfs.Mapping) bool {
+	return changesAFile(m) || m.Perms[1] == 'w' && m.Perms[3] == 's' && slices.ContainsFunc(sharedMemory[:],
+		func(name string) bool { return strings.HasPrefix(m.Path, name) })
+}
+
+// sharedMemory is how the paths of shared memory begin.
+var sharedMemory = [...]string{"/dev/shm/", "/dev/zero", "/memfd:", "/SYSV"}
+
+// reservesAhead reports whether a file is an allocator, or a language with a heap of its
+// own, that reserves far more than the program asks for. The C library's malloc reserves
+// 132 KiB more at a time, and Go's heap 4 MiB.
+func reservesAhead(path string) bool {
+	name := path[strings.LastIndexByte(path, '/')+1:]
+	return slices.ContainsFunc(aheadOf[:], func(begin string) bool { return strings.HasPrefix(name, begin) })
+}
+
+// aheadOf is how the names of such files begin.
+var aheadOf = [...]string{"libjvm.", "libj9vm", "libcoreclr.", "libjulia", "libjemalloc", "libmimalloc",
+	"libtcmalloc", "sbcl"}
 
 // inMemory reports whether files of a type of file system are nowhere but in memory.
 func inMemory(kind string) bool {

@@ -120,3 +120,48 @@ func TestOfMappedFilesOnlyThoseWithCodeMayBeCode(t *testing.T) {
 		t.Errorf("%d bytes more with a file that has %d of code", n-before, size)
 	}
 }
+
+func TestSharedMemoryAndFilesThatMayBeWrittenAreReserved(t *testing.T) {
+	p, err := Open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	writable := func() int64 {
+		t.Helper()
+		files, err := p.Files(false)
+		if err != nil || files.Ahead {
+			t.Fatalf("%+v, %v", files, err)
+		}
+		return files.Writable
+	}
+	const size, both = 8 << 20, unix.PROT_READ | unix.PROT_WRITE
+	dir, before := onADisk(t), writable()
+	mapped(t, filepath.Join(dir, "private"), size, both, unix.MAP_PRIVATE)
+	mapped(t, filepath.Join(dir, "read"), size, unix.PROT_READ, unix.MAP_SHARED)
+	if n := writable(); n != before {
+		t.Errorf("%d bytes more with a private mapping and one that is only read", n-before)
+	}
+	mapped(t, filepath.Join(dir, "written"), size, both, unix.MAP_SHARED)
+	anonymous, err := unix.Mmap(-1, 0, size, both, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Munmap(anonymous) //nolint:errcheck // of a test
+	if n := writable(); n != before+2*size {
+		t.Errorf("%d bytes more with a file and shared memory of %d each", n-before, size)
+	}
+}
+
+func TestAllocatorsThatReserveAheadAreKnown(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]bool{
+		"/usr/lib/jvm/java-17/lib/server/libjvm.so": true, "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2": true,
+		"/opt/lib/libtcmalloc_minimal.so.4": true, "/usr/lib/libmimalloc.so.2.1": true,
+		"/usr/lib/x86_64-linux-gnu/libc.so.6": false, "/srv/libjvm.d/app": false, "": false,
+	} {
+		if got := reservesAhead(path); got != want {
+			t.Errorf("%q: %v", path, got)
+		}
+	}
+}

@@ -27,7 +27,8 @@ type Memory struct {
 	Code int64
 	// Threads is how many threads share the memory.
 	Threads int64
-	// Reserved is private memory that the process may write, touched or not.
+	// Reserved is memory that the process may write, touched or not: its private memory,
+	// and as far as who reads it adds them, shared memory and files that it maps to write.
 	Reserved int64
 }
 
@@ -40,6 +41,12 @@ type MappedFiles struct {
 	Shared bool
 	// Code is the address space of files that have code.
 	Code int64
+	// Writable is the address space of shared memory, and of files mapped so that changes
+	// go there.
+	Writable int64
+	// Ahead says that the program's allocator, or its language's heap, reserves far more at
+	// once than was asked for, so that nothing follows from what is reserved.
+	Ahead bool
 }
 
 // FileCache is the clean pages of mapped files, which are the page cache's and no part

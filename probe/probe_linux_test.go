@@ -252,10 +252,12 @@ func TestTreeFollowsDescendantsAlsoOnceTheirParentsAreGone(t *testing.T) {
 	}
 }
 
-func TestTreeTakesInStraysThatBeganLater(t *testing.T) {
+func TestTreeTakesInStraysThatDidNotBeginBeforeItsRoot(t *testing.T) {
 	t.Parallel()
 	m := fakeMachine(t, map[string]string{"proc/5/stat": statOf(5, 1, "root"),
-		"proc/6/stat":  statOf(6, 1, "daemon"),
+		"proc/6/stat":  strings.Replace(statOf(6, 1, "older daemon"), " 4711 ", " 4710 ", 1),
+		"proc/8/stat":  statOf(8, 1, "left before the first scan"),
+		"proc/9/stat":  statOf(9, 1, "a stranger"),
 		"proc/meminfo": ""})
 	tree, asked := m.NewTree(5), []int{}
 	tree.Stray = func(pid int) bool {
@@ -273,13 +275,13 @@ func TestTreeTakesInStraysThatBeganLater(t *testing.T) {
 		os.MkdirAll(dir, 0o755)
 		os.WriteFile(filepath.Join(dir, "stat"), []byte(statOf(pid, parent, "x")), 0o644)
 	}
-	scan()
+	scan(8)
 	write(30, 1) // its parent was gone before it was seen
 	write(31, 30)
 	write(33, 1)
 	write(40, 5)
-	scan(30, 31, 40)
-	scan(30, 31, 40)
+	scan(8, 30, 31, 40)
+	scan(8, 30, 31, 40)
 	slices.Sort(asked)
 	if asked = slices.Compact(asked); slices.Contains(asked, 6) || slices.Contains(asked, 40) ||
 		!slices.Contains(asked, 33) {

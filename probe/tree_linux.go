@@ -14,7 +14,7 @@ import (
 // it; one that was found stays, whatever becomes of its parents. Its methods are
 // not safe for concurrent use.
 type Tree struct {
-	// Stray reports whether a process that began after the first scan, and that has no
+	// Stray reports whether a process that did not begin before the root, and that has no
 	// parent in the tree, belongs to it all the same. nil knows none.
 	Stray func(pid int) bool
 
@@ -35,7 +35,10 @@ type member struct {
 }
 
 // child is a process seen for the first time.
-type child struct{ pid, parent int }
+type child struct {
+	pid, parent int
+	start       int64
+}
 
 // NewTree follows the descendants of pid.
 func (m Machine) NewTree(pid int) *Tree {
@@ -81,7 +84,7 @@ func (t *Tree) Scan() ([]int, error) {
 		}
 	}
 	t.adopt()
-	if t.scan > 1 && t.Stray != nil && t.takeStrays() {
+	if t.Stray != nil && t.takeStrays() {
 		t.adopt()
 	}
 	t.pids = t.pids[:0]
@@ -104,19 +107,34 @@ func (t *Tree) look(pid int) (child, bool) {
 		return child{}, false
 	}
 	s, ok := procfs.ParseStat(b)
-	return child{pid, s.Parent}, ok
+	return child{pid, s.Parent, s.Start}, ok
 }
 
 // takeStrays takes in the fresh processes that Stray knows, and reports whether there
-// are any.
+// are any. At the first scan all of the machine's are fresh, of which most are older than
+// the root: what they are is not asked.
 func (t *Tree) takeStrays() (any bool) {
+	least := int64(0)
+	if root, ok := t.begun(); ok {
+		least = root
+	}
 	for _, c := range t.fresh {
-		if !t.known[c.pid].inside && t.Stray(c.pid) {
+		if c.start >= least && !t.known[c.pid].inside && t.Stray(c.pid) {
 			t.known[c.pid] = member{scan: t.scan, inside: true}
 			any = true
 		}
 	}
 	return any
+}
+
+// begun is when the root began; ok is false where it has gone.
+func (t *Tree) begun() (start int64, ok bool) {
+	b, err := procfs.Dir(t.machine.proc()).Read(t.root, "stat")
+	if err != nil {
+		return 0, false
+	}
+	s, ok := procfs.ParseStat(b)
+	return s.Start, ok
 }
 
 // adopt sorts the fresh processes into descendants and others. A parent may

@@ -168,9 +168,14 @@ func preferred(fits []unitFit, floor float64) *unitFit {
 	return nil
 }
 
-// alone tells a single unit, its cost beside jumps and a transient.
+// alone tells a single unit, its cost beside jumps and a transient; where nothing grows
+// beside the jumps, as in an array that is made larger by half each time, its cost is theirs.
 func (f *unitFit) alone(y []float64, floor, leap float64) *DrivenBy {
-	b, w := trend.SlopeOf(f.by[0].x, y, math.Sqrt(floor/float64(len(y))), leap)
+	noise := math.Sqrt(floor / float64(len(y)))
+	b, w := trend.SlopeOf(f.by[0].x, y, noise, leap)
+	if b <= 0 {
+		b, w = trend.SlopeOf(f.by[0].x, y, noise, math.Inf(1))
+	}
 	i := rounded(b, b-w, b+w)
 	if i == nil {
 		return nil

@@ -28,6 +28,7 @@ func examine(p process, c trend.Conditions) *examined {
 	x.settleStill()
 	x.settleTeeth()
 	x.settleIdle(c)
+	x.settleAsked(c)
 	x.settleSwaps()
 	x.settleLoads(c)
 	x.examineHandles(c)
@@ -47,6 +48,21 @@ func (x *examined) settleIdle(c trend.Conditions) {
 	g := x.judged.Examine(reserved, x.judged.question(keyIdle, c))
 	if g.Known && !g.Growing() && g.Shape != trend.ShapeUndecided && g.Upper < g.Delta {
 		idle.Shape, idle.Known, idle.Upper, idle.Limit = trend.Bounded, true, g.Upper, g.Limit
+	}
+}
+
+// settleAsked decides on untracked bytes of which a part is known to the byte whenever it is
+// read: what was asked of the driver beyond what is live and idle. Where that surely grows it
+// does below whatever comes and goes in the device's total, unless half of it would have been
+// seen there: managed memory is counted for nobody.
+func (x *examined) settleAsked(c trend.Conditions) {
+	g, asked := &x.grow[keyUntracked], x.judged.asked
+	if asked == nil || !g.Known || g.Growing() {
+		return
+	}
+	of := x.judged.Examine(asked, x.judged.question(keyUntracked, c))
+	if of.Growing() && g.Upper >= of.Amount()/2 {
+		*g = of
 	}
 }
 

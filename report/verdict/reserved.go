@@ -11,36 +11,149 @@ import (
 
 // An array that is made whole and written bit by bit, as a buffer of experiences is,
 // takes memory of the machine with each page that is touched for the first time. All of
-// it was asked for at once, and it ends where the array does.
+// it was asked for at once, and it ends where the array does. So does shared memory, and
+// what is written to a mapped file.
 const (
 	reservesAnew = 1. / 8 // of the growth, at most, that the process reserves meanwhile
 	headAndTail  = 1. / 4 // of the growth's rows, in which the reserved memory is compared
 	heapKnownBy  = 1. / 3 // of the growth's time: the heap is read before, and again in the last third
+
+	// What nobody can tell of a program whose heap is not read: where in the reserved memory
+	// it writes. So that what an allocator reserves for its next blocks is not taken for an
+	// array, more than that must be untouched, and a good part of what the program holds.
+	leastUntouched = 16 * mib
+	partUntouched  = 1. / 4
+	stackReserved  = 8 * mib // for each thread, of which it touches little
+	leftLeast      = 1. / 8  // of the growth, that must be left to fill
 )
 
 // findReserved is the finding about host memory that grows as the program touches what
-// its heap had handed out before: the heap hands out no more, the process reserves no
-// more, and so much was untouched. Nil of another growth.
+// it had reserved before: it reserves no more, and so much was untouched. Where the heap is
+// read it hands out no more. Nil of another growth.
 func findReserved(x *examined) *finding {
 	g := &x.grow[keyHost]
-	if !g.Growing() || x.judged.untimed || !x.reservesNothing(g.From, reservesAnew*g.Amount()) {
+	if !g.Growing() || x.judged.untimed {
 		return nil
 	}
-	heap, untouched, ok := x.heapBeyondTouched(g.From, reservesAnew*g.Amount())
-	if !ok || untouched < g.Amount() {
+	f := &finding{by: ByObjects, of: keyHost, owner: nobody, score: .9}
+	if x.heapIsRead() {
+		heap, untouched, still := x.heapBeyondTouched(g.From, reservesAnew*g.Amount())
+		if !still {
+			return nil
+		}
+		if untouched >= g.Amount() && x.reservesNothing(g.From, reservesAnew*g.Amount(), leastHeapReadings) {
+			f.why = fmt.Sprintf("%s: its heap hands out %s and no more, of which %s had not been touched",
+				fillsWords, units.Bytes(heap), units.Bytes(untouched))
+			return f
+		}
+	}
+	why, left := x.fillsReserved()
+	if f.why = why; why == "" || left < leftLeast*g.Amount() {
 		return nil
 	}
-	return &finding{by: ByObjects, of: keyHost, owner: nobody, score: .9, why: fmt.Sprintf(
-		"host memory rises as the program fills what it had reserved before: its heap hands out %s and no more, "+
-			"of which %s had not been touched", units.Bytes(heap), units.Bytes(untouched))}
+	return f
+}
+
+// heapIsRead reports whether anybody reads the program's heap.
+func (x *examined) heapIsRead() bool { return len(stat.Known(x.judged.cols[heapAsRead])) > 0 }
+
+const fillsWords = "host memory rises as the program fills what it had reserved before"
+
+// fillsReserved says how much of what the program had reserved it fills, once it had grown
+// by a little: it may reserve an array as it begins to write it; and how much is left.
+// Empty where it reserves more as it grows.
+func (x *examined) fillsReserved() (why string, left float64) {
+	g := &x.grow[keyHost]
+	from := x.grownBy(reservesAnew*g.Amount(), g.From)
+	reserved, untouched := x.reservedBeyondTouched(from)
+	left = untouched - (1-reservesAnew)*g.Amount()
+	if untouched == 0 || left < -stackReserved || !x.writesItself() ||
+		!x.reservesNothing(from, reservesAnew*g.Amount(), 1) {
+		return "", 0
+	}
+	return fmt.Sprintf("%s: it reserves %s and no more, of which %s had not been touched%s", fillsWords,
+		units.Bytes(reserved), units.Bytes(untouched), x.fullIn(left)), left
+}
+
+// nearlyFull says why a growth of host memory stays open that has all but filled what the
+// program had reserved: an allocator that reserves for minutes fills one piece after the
+// other. Empty of another.
+func nearlyFull(s *settled) string {
+	g := &s.grow[keyHost]
+	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != keyHost || !g.Growing() ||
+		s.heapIsRead() {
+		return ""
+	}
+	why, left := s.fillsReserved()
+	if why == "" || left >= leftLeast*g.Amount() {
+		return ""
+	}
+	return why + "; whether it then reserves more, a longer run tells"
+}
+
+// grownBy is the row in which the host has grown by so much since another.
+func (x *examined) grownBy(bytes float64, from int) int {
+	held := x.judged.series[keyHost]
+	for i := from; i < len(held); i++ {
+		if held[i] >= held[from]+bytes {
+			return i
+		}
+	}
+	return from
+}
+
+// reservedBeyondTouched is what the process has reserved by a row, and how
+// much of it, without the stacks of its threads, is not in memory by then; 0 where that is
+// no more than allocators keep for their next blocks, or where nobody told.
+func (x *examined) reservedBeyondTouched(from int) (reserved, untouched float64) {
+	read, threads := x.judged.cols[record.ColReserved], x.judged.cols[record.ColThreads]
+	held := x.judged.series[keyHost]
+	for i := from; i < len(read); i++ {
+		if read[i] != read[i] || held[i] != held[i] {
+			continue
+		}
+		reserved, untouched = read[i], read[i]-held[i]-stackReserved
+		if threads != nil && threads[i] == threads[i] {
+			untouched -= stackReserved * (threads[i] - 1)
+		}
+		if untouched < math.Max(leastUntouched, partUntouched*held[i]) {
+			return reserved, 0
+		}
+		return reserved, untouched
+	}
+	return 0, 0
+}
+
+// writesItself reports whether nothing speaks for the driver's writing what the process had
+// reserved: pinned memory is none of it, and drivers reserve for their records of handles.
+func (x *examined) writesItself() bool {
+	if !x.usesDevice() {
+		return true
+	}
+	g := &x.grow[keyHost]
+	pinned := x.judged.rise(record.ColPinnedBytes, g.From)
+	return pinned <= reservesAnew*g.Amount() && x.toucher() != theDriver && !x.records.hold(g.Amount()) &&
+		!x.grow[keyHandles].Growing()
+}
+
+// fullIn says when so much of reserved memory is in use at the rate of the growth; empty
+// where none is left.
+func (x *examined) fullIn(left float64) string {
+	rate, _ := x.judged.rates(&x.grow[keyHost])
+	if rate == nil || rate.Value <= 0 || left <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; at this rate all of it is in use %s after the end of this recording",
+		duration(left/rate.Value))
 }
 
 // reservesNothing reports whether the process reserves no more than so much from a row
-// on: by the least that it had in the first rows and in the last, as blocks come and go.
-func (x *examined) reservesNothing(from int, most float64) bool {
+// on: by the least that it had in the first rows and in the last, as blocks come and go,
+// of which at least so many tell.
+func (x *examined) reservesNothing(from int, most float64, least int) bool {
 	v := stat.Known(x.judged.cols[record.ColReserved][min(from, len(x.judged.cols[record.ColReserved])):])
 	n := int(headAndTail * float64(len(v)))
-	if n < leastHeapReadings {
+	if n < least {
 		return false
 	}
 	return stat.Quantile(v[len(v)-n:], 0)-stat.Quantile(v[:n], 0) <= most

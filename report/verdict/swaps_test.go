@@ -51,3 +51,25 @@ func TestAPieceThatIsReadAtTwoMomentsIsNobodysGrowth(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatTheDriverWasAskedForGrowsBelowASwap: 24 MiB in 40 s, which a piece of 32 MiB that
+// comes and goes hides from the device's total.
+func TestWhatTheDriverWasAskedForGrowsBelowASwap(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		for _, asked := range []float64{0, 24} {
+			p := swapping(seed, .5, 0, asked)
+			live, idle := p.cols[record.ColLive], p.cols[record.ColIdle]
+			p.set(record.ColDriverAllocBytes, func(i int) float64 {
+				return live[i] + idle[i] + asked*mib*float64(i)/float64(p.rows)
+			})
+			want := None
+			if asked > 0 {
+				want = DriverGrowth
+			}
+			if v := p.judge(); v.Verdict != want {
+				t.Errorf("seed %d, %.0f MiB more: %s", seed, asked, v.Summary)
+			}
+		}
+	}
+}

@@ -17,7 +17,9 @@ import (
 const (
 	leastWorkers = 4        // that came late and are there at the end
 	leastLate    = 2        // of these, where the line that started them did so before
-	workerLeast  = 16 * mib // that a worker holds, to count
+	workerLeast  = 2 * mib  // that a worker holds, to count: a shell or a helper holds less
+	workersLeast = 16 * mib // that they hold together
+	deviceLeast  = 16 * mib // of the device that each is kept for, where it is no context
 	lateFrom     = 1. / 4   // of the run: what comes before is how it starts
 	lastFrom     = 1. / 2   // of the run: workers must still come then
 	someEnd      = 1. / 4   // of the late ones that may have ended
@@ -105,6 +107,9 @@ func findWorkers(all []*settled) *finding {
 		return nil
 	}
 	f := foundWorkers(left, over)
+	if f.size < workersLeast {
+		return nil
+	}
 	if name := commandOf(left, first.events); name != "" {
 		f.why += "; their command: " + name
 	}
@@ -182,7 +187,7 @@ func foundWorkers(left []worker, over float64) *finding {
 		}
 		total += w.held
 	}
-	f := &finding{by: ByProcesses, of: heldBy(sum, workerLeast*float64(len(left))), size: total}
+	f := &finding{by: ByProcesses, of: heldBy(sum, deviceLeast*float64(len(left))), size: total}
 	f.owner = ownerOf(f.of)
 	// Four may be chance; each further one makes it less likely by half.
 	f.score = stat.Clamp(1-.3*math.Pow(.5, float64(births(left)-leastWorkers)), 0, certain)

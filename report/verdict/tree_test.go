@@ -179,3 +179,42 @@ func TestTheLargerOfTwoSureGrowthsIsTheAnswer(t *testing.T) {
 		t.Errorf("process %d: %s; %+v", v.PID, v.Answer, v.Processes)
 	}
 }
+
+// small is the same tree with workers of so much host memory each, and no device.
+func small(held float64, lives ...[2]float64) *Verdict {
+	run := tree(0, lives...)
+	for _, name := range []string{record.ColGPU, record.ColLive, record.ColIdle} {
+		for i := range run.Samples.Column(name) {
+			run.Samples.Column(name)[i] = 0
+		}
+	}
+	pids, footprint := run.Samples.Column(record.ColPID), run.Samples.Column(record.ColFootprint)
+	for i := range footprint {
+		if pids[i] != 100 {
+			footprint[i] = held
+		}
+	}
+	return Judge(run, Options{})
+}
+
+func TestSmallWorkersThatNobodyEndsCountByWhatTheyHoldTogether(t *testing.T) {
+	t.Parallel()
+	var left, ended [][2]float64
+	for i := range 10 {
+		from := 2 + 4*float64(i)
+		left = append(left, [2]float64{from, 45})
+		ended = append(ended, [2]float64{from, from + 9})
+	}
+	for name, c := range map[string]struct {
+		held  float64
+		lives [][2]float64
+		want  Class
+	}{
+		"3 MiB each": {3 * mib, left, HostGrowth}, "shells": {mib, left, None},
+		"too little together": {2.1 * mib, left[4:], None}, "that end": {3 * mib, ended, None},
+	} {
+		if v := small(c.held, c.lives...); v.Verdict != c.want {
+			t.Errorf("%s: %s", name, v.Summary)
+		}
+	}
+}

@@ -109,9 +109,46 @@ void change_file()
 		memset(data + at, 1, MiB / 2);
 }
 
+/* All of an array is reserved at once, and written piece by piece. */
+void fill(char *p, size_t size, size_t leak)
+{
+	for (size_t at = 0; more(); nap(20), at += 64 * KiB) {
+		if (at < size)
+			memset(p + at, 1, 64 * KiB);
+		if (leak)
+			kept.push_back(touched(leak));
+	}
+}
+
+char *reserved(size_t size, int flags, int fd)
+{
+	void *p = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+	if (p == MAP_FAILED)
+		fail("mmap");
+	return static_cast<char *>(p);
+}
+
+char *shared_array(size_t size)
+{
+	int fd = memfd_create("programs", 0);
+	if (fd < 0 || ftruncate(fd, off_t(size)))
+		fail("memfd_create");
+	return reserved(size, MAP_SHARED, fd);
+}
+
+void array_after_array()
+{
+	while (more()) {
+		char *p = static_cast<char *>(malloc(8 * MiB));
+		kept.push_back(p);
+		for (size_t at = 0; at < 8 * MiB && more(); at += 64 * KiB, nap(10))
+			memset(p + at, 1, 64 * KiB);
+	}
+}
+
 [[noreturn]] void hold(size_t n, double life)
 {
-	touched(n);
+	kept.push_back(touched(n));
 	for (double from = now(); now() - from < life && more();)
 		nap(50);
 	_exit(0);
@@ -141,6 +178,20 @@ template <typename Work> void in_child(Work work)
 		_exit(0);
 	}
 	wait(nullptr);
+}
+
+/* The parent of a daemon is gone before anybody sees it. */
+void daemon_at_once(size_t leak)
+{
+	in_child([&] {
+		if (!fork()) {
+			setsid();
+			fill(nullptr, 0, leak);
+			_exit(0);
+		}
+	});
+	while (more())
+		nap(50);
 }
 
 /* The parent of a daemon is gone at once. */
@@ -314,6 +365,15 @@ const struct {
 	{"fork_server_left", "host-growth", [] { in_child([] { start_workers(20 * MiB, forever); }); }},
 	{"daemons_come", "none", [] { start_daemons(2.5); }},
 	{"daemons_left", "host-growth", [] { start_daemons(forever); }},
+	{"daemon_at_once", "none", [] { daemon_at_once(0); }},
+	{"daemon_at_once_leak", "host-growth", [] { daemon_at_once(64 * KiB); }},
+	{"small_workers_come", "none", [] { start_workers(3 * MiB, 5); }},
+	{"small_workers_left", "host-growth", [] { start_workers(3 * MiB, forever); }},
+	{"array", "none", [] { fill(static_cast<char *>(malloc(800 * MiB)), 800 * MiB, 0); }},
+	{"array_and_leak", "host-growth", [] { fill(static_cast<char *>(malloc(800 * MiB)), 800 * MiB, 64 * KiB); }},
+	{"array_after_array", "host-growth", array_after_array},
+	{"array_shared", "none", [] { fill(shared_array(400 * MiB), 400 * MiB, 0); }},
+	{"array_of_a_file", "none", [] { fill(mapped(200 * MiB, PROT_READ | PROT_WRITE), 200 * MiB, 0); }},
 	{"forked_ahead", "none", [] { fork_ahead(false); }},
 	{"forked_ahead_leak", "host-growth", [] { fork_ahead(true); }},
 	{"cache", "none", [] { cache(500); }},

@@ -177,7 +177,8 @@ var columnTable = [...]Column{
 		"address space of mapped files that have code: no more of rss_file_bytes is code"},
 	{ColThreads, Count, Gauge, whole, public, TellProbe, "threads of the process"},
 	{ColReserved, Bytes, Gauge, whole, public, TellProbe,
-		"private memory that the process may write, touched or not (Linux: VmData)"},
+		"memory that the process may write, touched or not: private (Linux: VmData), shared, and files mapped " +
+			"to be written; empty where its allocator or language reserves far ahead (jemalloc, the JVM)"},
 
 	{ColGPU, Bytes, Gauge, perDevice, public, TellDriver, "what the driver charges the process"},
 

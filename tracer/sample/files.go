@@ -23,7 +23,7 @@ const (
 type files struct {
 	probe.MappedFiles // as read last; what is dirty is probe.Unknown before the first reading
 
-	seen  int64 // bytes of such pages then
+	seen  int64 // bytes of such pages then, and of shared memory
 	after int64 // when the mappings may be read again
 }
 
@@ -42,6 +42,7 @@ func (f *files) look(p *probe.Process, m *probe.Memory, now func() int64) {
 		f.read(p, m, now)
 	}
 	m.Code = f.Code
+	f.reserved(m)
 	if m.Dirty = f.Dirty; f.Dirty == probe.Unknown {
 		return
 	}
@@ -51,10 +52,22 @@ func (f *files) look(p *probe.Process, m *probe.Memory, now func() int64) {
 	}
 }
 
+// reserved completes what the process has reserved, or leaves it unknown where its allocator
+// reserves ahead of what it is asked for.
+func (f *files) reserved(m *probe.Memory) {
+	switch {
+	case f.Ahead:
+		m.Reserved = probe.Unknown
+	case m.Reserved != probe.Unknown:
+		m.Reserved += f.Writable
+	}
+}
+
 // due reports whether the mappings are to be read: something may have changed, and the
 // last reading is long enough ago.
 func (f *files) due(m *probe.Memory, now int64) bool {
-	moved := max(m.File-f.seen, f.seen-m.File) >= filesMove
+	pages := m.File + m.Shmem
+	moved := max(pages-f.seen, f.seen-pages) >= filesMove
 	return now >= f.after && (f.Dirty == probe.Unknown || f.Shared && m.RSS < filesMost || !f.Shared && moved)
 }
 
@@ -62,7 +75,7 @@ func (f *files) read(p *probe.Process, m *probe.Memory, now func() int64) {
 	start := now()
 	told, err := p.Files(m.RSS < filesMost)
 	if end := now(); err == nil {
-		f.MappedFiles, f.seen = told, m.File
+		f.MappedFiles, f.seen = told, m.File+m.Shmem
 		f.after = end + max(int64(filesEvery), filesShare*(end-start))
 	} else {
 		f.MappedFiles, f.after = unknownFiles(), end+int64(filesAgain)

@@ -173,3 +173,28 @@ func TestASetGivesARowOfEachProcessUntilItEnds(t *testing.T) {
 		t.Errorf("%d rows and %d ends, %d processes left", rows, ends, g.Len())
 	}
 }
+
+func TestWhatIsReservedCountsSharedMemoryAndIsUnknownWhereTheHeapReservesAhead(t *testing.T) {
+	t.Parallel()
+	const status = "Name:\tx\nVmRSS:\t40 kB\nRssAnon:\t24 kB\nRssFile:\t12 kB\nRssShmem:\t4 kB\nVmData:\t100 kB\nVmSwap:\t0 kB\n"
+	for name, c := range map[string]struct {
+		maps string
+		want int64
+	}{
+		"private memory alone": {"7f0000000000-7f0000010000 rw-p 00000000 00:00 0\n", 100 << 10},
+		"shared memory":        {"7f0000000000-7f0000010000 rw-s 00000000 00:01 7 /memfd:ring (deleted)\n", 164 << 10},
+		"the JVM":              {"7f0000000000-7f0000010000 r-xp 00000000 00:01 7 /opt/java/lib/server/libjvm.so\n", 0},
+	} {
+		root, m := machine(t, "0")
+		root.File("proc/7/status", status)
+		root.File("proc/7/maps", c.maps)
+		p, err := New(Options{Now: new(clock).now, Interval: time.Second, Machine: m}).Open(7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := rowOf(t, p, 0)[record.ColReserved]; got != c.want {
+			t.Errorf("%s: %d bytes", name, got)
+		}
+		p.Close() //nolint:errcheck // of a test
+	}
+}

@@ -57,7 +57,8 @@ type observed struct {
 
 // watchNames are the columns that are watched.
 func watchNames() []string {
-	return []string{record.ColRSS, record.ColRSSAnon, record.ColFootprint, record.ColGPU}
+	return []string{record.ColRSS, record.ColRSSAnon, record.ColFootprint, record.ColReserved, record.ColThreads,
+		record.ColGPU}
 }
 
 // WatchOptions say how to watch.

@@ -76,19 +76,24 @@ func TestWatchingAccusesTheProcessThatGrowsAndNoOther(t *testing.T) {
 	leak := startPython(t, "leaky.py", grower)
 	calm := startPython(t, "calm.py",
 		"import time\nkeep = bytearray(50_000_000)\nprint('ready', flush=True)\ntime.sleep(600)\n")
+	// An array of 800 MiB that is made whole, and written a little at a time.
+	fills := startPython(t, "fills.py", "import mmap, time\nanonymous = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS\n"+
+		"keep = mmap.mmap(-1, 800 << 20, flags=anonymous)\nprint('ready', flush=True)\n"+
+		"while keep.tell() < 700 << 20:\n    keep.write(bytes(1 << 15))\n    time.sleep(.01)\n")
 	got := patiently(6, func(length string) outcome {
-		return gpumem(t, t.TempDir(), "diagnose", pidOf(leak), pidOf(calm), "--for", length, "--json",
+		return gpumem(t, t.TempDir(), "diagnose", pidOf(leak), pidOf(calm), pidOf(fills), "--for", length, "--json",
 			"--fail-on", "host-growth")
 	})
 	var d diagnosis.Document
 	if err := json.Unmarshal([]byte(got.stdout), &d); err != nil {
 		t.Fatalf("%v\n%s%s", err, got.stdout, got.stderr)
 	}
-	if got.code != 6 || d.Watched == nil || d.Watched.Processes != 2 || d.Watched.FalseDiscovery != .05 {
+	if got.code != 6 || d.Watched == nil || d.Watched.Processes != 3 || d.Watched.FalseDiscovery != .05 {
 		t.Errorf("code %d, watched %+v", got.code, d.Watched)
 	}
 	for _, p := range d.Processes {
-		want := map[int]string{leak.Process.Pid: "host-growth", calm.Process.Pid: "none"}[p.PID]
+		want := map[int]string{leak.Process.Pid: "host-growth", calm.Process.Pid: "none",
+			fills.Process.Pid: "none"}[p.PID]
 		if p.Verdict == nil || string(p.Verdict.Verdict) != want {
 			t.Errorf("process %d: %+v, want %s", p.PID, p.Verdict, want)
 		}
