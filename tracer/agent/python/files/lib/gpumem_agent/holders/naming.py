@@ -1,5 +1,6 @@
 """From arrays with their names to a list of holders: bytes and counts by path."""
 
+import collections
 import itertools
 import re
 import sys
@@ -68,6 +69,7 @@ class Holders:
         self._inside = set()  # identities of containers that another one is told for
         self.path_of = {}  # identity of a counted array: its path
         self._counted = set()
+        self._elements = None  # {path: arrays that count as elements}
         self._nameless = []  # arrays that no path leads to, and why
 
     def name(self, arrays):
@@ -204,7 +206,10 @@ class Holders:
     def add_elements(self, path, size, count, facts):
         """Adds what the elements of a container take beside the arrays that it is told for:
         these are elements, too."""
-        known = self.found.get(path, (0, 0))[1]
+        if self._elements is None:
+            self._elements = dict(collections.Counter(self.path_of.values()))
+        known = self._elements.get(path, 0)
+        self._elements[path] = max(known - count, 0)
         self.add(path, size, max(count - known, 0), facts)
 
     def listed(self):
