@@ -3,6 +3,7 @@ small, and each task may keep a buffer.
 
 All of it runs no code of the program's: an object of a type that is not the
 interpreter's own counts with the size of its type, and its __sizeof__ is not asked.
+Told are the identities of arrays that have a holder of their own: those are not weighed again.
 """
 
 import array
@@ -35,18 +36,18 @@ DICT_AT = type.__dict__["__dictoffset__"].__get__
 SHARED = set(map(id, LEAVES)) - set(map(id, (*SIZED, int, float, complex)))
 
 
-def deeper(container):
+def deeper(container, told=()):
     """Bytes that an element of a container takes below itself, by the mean of those that
     came last. What several of them refer to counts once, and what the first element
     refers to as well not at all: it is not theirs."""
     seen = {id(container)} | set(module_names())
     recent, oldest = latest(container), first(container)
     if oldest is not None and len(recent) > 1:
-        _below(oldest[1], seen, EACH)
+        _below(oldest[1], seen, EACH, SHARED, told)
         recent = [element for element in recent if element[0] != oldest[0]]
     sizes, left = [], OBJECTS
     for _, roots in recent:
-        below, visited = _below(roots, seen, EACH)
+        below, visited = _below(roots, seen, EACH, SHARED, told)
         sizes.append(below)
         left -= visited
         if left <= 0:
@@ -104,7 +105,7 @@ def first(container):
     return next(((id(element), (element,)) for element in container), None)
 
 
-def _below(roots, seen, most, ends=SHARED):
+def _below(roots, seen, most, ends=SHARED, told=()):
     """(bytes below some objects that nobody saw yet, objects that were visited), up to
     objects of types that end the search."""
     total, visited = 0.0, 0
@@ -120,15 +121,17 @@ def _below(roots, seen, most, ends=SHARED):
                 continue
             seen.add(id(child))
             visited += 1
-            total += times * size(child)
+            total += times * size(child, told)
             if not is_a(child, NAMED[:1]):  # below a function is the program
                 pending.append((child, times))
     return total, visited
 
 
-def size(item):
+def size(item, told=()):
     """Bytes of an object without what it refers to."""
     kind = id(type(item))
+    if id(item) in told:
+        return BASIC_SIZE(type(item))
     native = _native(item)
     if native is not None:
         return native

@@ -38,7 +38,8 @@ def find(process, deadline):
     holders.add_nameless(claimed)
     on_device = any(f.active() for f in process.frameworks)
     if not on_device and process.survivors is not None:
-        _add_containers(holders, process.survivors, frameworks, deadline)
+        told = {a.identity for a in arrays}
+        _add_containers(holders, process.survivors, frameworks, deadline, told)
     return holders.listed()
 
 
@@ -138,7 +139,7 @@ def _add_graphs(holders, arrays, recent, deadline):
     return visible - before
 
 
-def _add_containers(holders, register, frameworks, deadline):
+def _add_containers(holders, register, frameworks, deadline, told):
     """Names containers that gained most elements: the host's own leaks."""
     lengths = {} if register.partial else living.containers()
     reach = None
@@ -148,15 +149,15 @@ def _add_containers(holders, register, frameworks, deadline):
         from gpumem_agent.holders.downward import Reach
 
         reach = Reach(())
-        running.add_containers(holders, reach, register, lengths)
+        running.add_containers(holders, reach, register, lengths, told=told)
     gains = grown(lengths, register)
     walk = Walk(deadline)
     found = living.find(gains)
     walk.climb(list(found.values()))
     paths = walk.paths()
-    told = [(i, sized(paths[i], gains[i])) for i in found if i in paths]
-    for _, entry in matter([pair for pair in told if pair[1] is not None]):
-        holders.add(*entry)
+    heavy = [(i, sized(paths[i], gains[i], told=told)) for i in found if i in paths]
+    for _, entry in matter([pair for pair in heavy if pair[1] is not None]):
+        holders.add_elements(*entry)
     if reach is not None:
         classes.add(holders, reach, register, living.census()[0], frameworks)
 

@@ -1,5 +1,6 @@
 """From arrays with their names to a list of holders: bytes and counts by path."""
 
+import collections
 import itertools
 import re
 import sys
@@ -68,6 +69,7 @@ class Holders:
         self._inside = set()  # identities of containers that another one is told for
         self.path_of = {}  # identity of a counted array: its path
         self._counted = set()
+        self._elements = None  # {path: arrays that count as elements}
         self._nameless = []  # arrays that no path leads to, and why
 
     def name(self, arrays):
@@ -201,6 +203,15 @@ class Holders:
         entry[0] += size
         entry[1] += count
 
+    def add_elements(self, path, size, count, facts):
+        """Adds what the elements of a container take beside the arrays that it is told for:
+        these are elements, too."""
+        if self._elements is None:
+            self._elements = dict(collections.Counter(self.path_of.values()))
+        known = self._elements.get(path, 0)
+        self._elements[path] = max(known - count, 0)
+        self.add(path, size, max(count - known, 0), facts)
+
     def listed(self):
         entries = [
             {"path": path, "bytes": size, "count": count, **self.facts.get(path, {})}
@@ -275,19 +286,19 @@ def matter(told):
     return [pair for parent, pair in zip(parents, told) if parent in kept]
 
 
-def sized(path, count, times=1):
+def sized(path, count, times=1, told=()):
     """(name, bytes, count, facts) of so many elements of the container at the end of
     a path, and of so many such containers, or None where these are few of a kind that does
     not grow. The bytes are an estimate from some of them, what they alone refer to, and the container
-    itself."""
+    itself, without arrays that are told."""
     container = path.chain[-1]
     if count < LARGE and not is_a(container, GROWING):
         return None
     each = sys.getsizeof(container) / max(1, len(container))
     for elements in (container, container.values()) if is_a(container, dict) else (container,):
-        some = list(map(contents.size, itertools.islice(elements, 100)))
+        some = [contents.size(item, told) for item in itertools.islice(elements, 100)]
         each += sum(some) / max(1, len(some))  # it may have been emptied meanwhile
-    each += contents.deeper(container)
+    each += contents.deeper(container, told)
     count = int(count * times)
     # A module's names, and a function's, are no container of the program's.
     below = id(path.chain[-2]) if len(path.chain) > 2 else id(container)

@@ -53,7 +53,7 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     if is_off:
         garbage.add(found, reference, frameworks)
     if not on_device:
-        add_containers(found, reach, reference)
+        add_containers(found, reach, reference, told={a.identity for a in arrays})
         classes.add(found, reach, reference, census, frameworks)
     elif on_host:
         add_containers(found, reach, reference, found.named(), {"host": True})
@@ -190,22 +190,23 @@ def _described(noted, reference, frameworks, deadline):
     return list(itertools.chain.from_iterable(found))
 
 
-def add_containers(found, reach, reference, known=(), more=None):
+def add_containers(found, reach, reference, known=(), more=None, told=()):
     """Adds the containers that gained most elements: the host's own leaks. Those
-    that are known by their identities already are left out. More are facts of each."""
+    that are known by their identities already are left out. More are facts of each; for
+    what is told see contents."""
     lengths = {i: n for i, n in reach.containers().items() if i not in known}
     gains = grown(lengths, reference)
     times = _standing(gains, lengths, reference, reach)
 
     def look_at(path):
         identity = id(path.chain[-1])
-        return sized(path, gains[identity], times.get(identity, 1))
+        return sized(path, gains[identity], times.get(identity, 1), told)
 
-    told = [pair for pair in reach.named(gains, look_at).items() if pair[1] is not None]
-    for identity, (path, size, count, facts) in matter(told):
+    heavy = [pair for pair in reach.named(gains, look_at).items() if pair[1] is not None]
+    for identity, (path, size, count, facts) in matter(heavy):
         if times.get(identity, 1) > 1:
             facts.pop("length", None)  # of one of them
-        found.add(path, size, count, {**facts, **(more or {})})
+        found.add_elements(path, size, count, {**facts, **(more or {})})
         found.place(path, identity)
 
 

@@ -1,0 +1,58 @@
+"""Work for the program's main thread, between two bytecodes of it.
+
+What a framework has in C++ may change on the thread that uses it while another one
+reads it, interpreter's lock or not. So what reads that runs on the program's own
+thread: at a step where the program has steps, else as a pending call of the
+interpreter. What the program's signal handlers raise meanwhile reaches the program.
+A compiler that takes the frames of its thread would take ours for the program's, so
+that nothing is handed over where one is loaded.
+"""
+
+import sys
+
+from gpumem_agent import atomic, imports
+from gpumem_agent.own import own
+
+COMPILERS = ("torch._dynamo",)
+READY = "PyObject_IsTrue"  # int f(PyObject *): 0 or −1 of what is below
+
+
+class Errand:
+    """An object whose truth is asked for on the main thread: that does the work."""
+
+    def __init__(self, work):
+        self._work = work
+        self._pid = own.getpid()
+        self._is_done = False
+
+    def __bool__(self):
+        if not self._is_done and self._pid == own.getpid():
+            self._is_done = True
+            self._work()
+        return False
+
+
+class Errands:
+    """Those of one process. At most one is under way."""
+
+    def __init__(self):
+        self._last = None
+        self._ask = self._ready = None  # from the first on
+
+    def hand_over(self, work):
+        """Has work called on the main thread, when that runs Python next. Returns whether
+        that is possible."""
+        if not atomic.POSSIBLE or any(name in sys.modules for name in COMPILERS):
+            return False
+        if self._last is not None and not self._last._is_done:
+            return False
+        try:
+            if self._ask is None:
+                native = imports.bring("gpumem_agent.native").Native()
+                self._ready = native.address(READY)
+                kinds = native.Pointer, native.Python
+                self._ask = native.function("Py_AddPendingCall", native.Int, *kinds, is_python=True)
+            self._last = Errand(work)
+            return self._ask(self._ready, self._last).value == 0
+        except (ImportError, OSError, AttributeError, TypeError):
+            return False
