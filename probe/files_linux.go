@@ -35,7 +35,7 @@ func (p *Process) Files(walk bool) (MappedFiles, error) {
 		m := s.Mapping()
 		found.Shared = found.Shared || counts(m)
 		found.Code += code.take(m)
-		found.Ahead = found.Ahead || reservesAhead(m.Path)
+		found.Ahead = found.Ahead || reservesAhead(m.Path) || isArena(m)
 		if isShared(m) {
 			found.Writable += int64(m.End - m.Start)
 		}
@@ -121,6 +121,18 @@ func reservesAhead(path string) bool {
 // aheadOf is how the names of such files begin.
 var aheadOf = [...]string{"libjvm.", "libj9vm", "libcoreclr.", "libjulia", "libjemalloc", "libmimalloc",
 	"libtcmalloc", "sbcl"}
+
+// isArena reports whether a mapping is private memory that an allocator reserved for itself:
+// mimalloc, which programs also have within their own file, reserves 1 GiB (its options
+// arena_reserve and arena_eager_commit) in segments of 32 MiB, at a multiple of these. What
+// a program asks for hardly ever has such a size, as the C library adds a page, and lies
+// there once in 16 times, where the kernel prefers huge pages.
+func isArena(m *procfs.Mapping) bool {
+	const segment, least = 32 << 20, 256 << 20
+	size := m.End - m.Start
+	return m.Path == "" && m.Perms[1] == 'w' && m.Perms[3] == 'p' && size >= least &&
+		m.Start%segment == 0 && size%segment == 0
+}
 
 // inMemory reports whether files of a type of file system are nowhere but in memory.
 func inMemory(kind string) bool {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gpumem/gpumem/probe/procfs"
 )
 
 // onADisk is a folder whose files are not in memory alone.
@@ -162,6 +164,26 @@ func TestAllocatorsThatReserveAheadAreKnown(t *testing.T) {
 	} {
 		if got := reservesAhead(path); got != want {
 			t.Errorf("%q: %v", path, got)
+		}
+	}
+}
+
+func TestTheArenaOfAnAllocatorIsKnownByItsPlaceAndSize(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	for name, c := range map[string]struct {
+		m    procfs.Mapping
+		want bool
+	}{
+		"mimalloc's":             {procfs.Mapping{Start: 64 * mib, End: 1088 * mib}, true},
+		"an array of the heap's": {procfs.Mapping{Start: 64*mib - 4096, End: 1088 * mib}, false},
+		"elsewhere":              {procfs.Mapping{Start: 66 * mib, End: 1090 * mib}, false},
+		"one segment":            {procfs.Mapping{Start: 64 * mib, End: 96 * mib}, false},
+		"a file":                 {procfs.Mapping{Start: 64 * mib, End: 1088 * mib, Path: "/data"}, false},
+	} {
+		copy(c.m.Perms[:], "rw-p")
+		if got := isArena(&c.m); got != c.want {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
