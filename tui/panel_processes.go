@@ -37,51 +37,62 @@ type order struct {
 // nothing any more and come last.
 func (o order) list(f *Frame) []*Process {
 	var out []*Process
-	want := strings.ToLower(o.filter)
 	for i := range f.Processes {
-		p := &f.Processes[i]
-		if want == "" || strings.Contains(strings.ToLower(p.Name), want) ||
-			strings.Contains(strings.ToLower(p.Command), want) ||
-			strings.Contains(strings.ToLower(p.User), want) || strings.Contains(fmt.Sprint(p.PID), want) ||
-			p.Judged.Verdict != nil && strings.Contains(string(p.Judged.Verdict.Verdict), want) {
+		if p := &f.Processes[i]; o.wants(p) {
 			out = append(out, p)
 		}
 	}
-	value := func(p *Process) float64 {
-		switch o.by {
-		case byMemory:
-			return p.Total(f.Unified)
-		case byGrowth:
-			return p.Growth(f.Unified)
-		case byCPU:
-			return p.CPU
-		}
-		return p.Now.device()
-	}
-	slices.SortStableFunc(out, func(a, b *Process) int {
-		c := 0
-		switch o.by {
-		case byPID:
-			c = cmp.Compare(a.PID, b.PID)
-		case byName:
-			c = cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.PID, b.PID))
-		case byUser:
-			c = cmp.Or(strings.Compare(a.User, b.User), cmp.Compare(a.PID, b.PID))
-		default:
-			c = cmp.Compare(value(b), value(a)) // unknown compares least: last here
-		}
-		if o.reverse {
-			c = -c
-		}
-		if a.Gone != b.Gone && o.by != byPID && o.by != byName && o.by != byUser {
-			c = 1
-			if b.Gone {
-				c = -1
-			}
-		}
-		return c
-	})
+	slices.SortStableFunc(out, func(a, b *Process) int { return o.compare(a, b, f.Unified) })
 	return out
+}
+
+// wants reports whether the filter lets a process pass.
+func (o order) wants(p *Process) bool {
+	want := strings.ToLower(o.filter)
+	return want == "" || strings.Contains(strings.ToLower(p.Name), want) ||
+		strings.Contains(strings.ToLower(p.Command), want) ||
+		strings.Contains(strings.ToLower(p.User), want) || strings.Contains(fmt.Sprint(p.PID), want) ||
+		p.Judged.Verdict != nil && strings.Contains(string(p.Judged.Verdict.Verdict), want)
+}
+
+// compare is below 0 where a stands before b. Sorted by a value, those that are gone
+// stand last.
+func (o order) compare(a, b *Process, unified bool) int {
+	c, named := 0, true
+	switch o.by {
+	case byPID:
+		c = cmp.Compare(a.PID, b.PID)
+	case byName:
+		c = cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.PID, b.PID))
+	case byUser:
+		c = cmp.Or(strings.Compare(a.User, b.User), cmp.Compare(a.PID, b.PID))
+	default:
+		named = false
+		c = cmp.Compare(o.value(b, unified), o.value(a, unified)) // unknown compares least: last here
+	}
+	if !named && a.Gone != b.Gone {
+		if b.Gone {
+			return -1
+		}
+		return 1
+	}
+	if o.reverse {
+		return -c
+	}
+	return c
+}
+
+// value is what the list is sorted by, where that is a number.
+func (o order) value(p *Process, unified bool) float64 {
+	switch o.by {
+	case byMemory:
+		return p.Total(unified)
+	case byGrowth:
+		return p.Growth(unified)
+	case byCPU:
+		return p.CPU
+	}
+	return p.Now.device()
 }
 
 // processesPanel is the list of processes.
