@@ -109,7 +109,8 @@ func newAttachCommand(std stdio, getenv func(string) string) *cobra.Command {
 		"when host memory keeps growing, sample whose code first touches the new pages")
 	cmd.Flags().DurationVar(&f.length, "for", 0,
 		"how long to record (default until the program ends or Ctrl-C)")
-	cmd.Flags().BoolVar(&f.partial, "partial", false, "also a process of another user: record what may be read of it")
+	cmd.Flags().BoolVar(&f.partial, "partial", false,
+		"also a process of another user: record what may be read of it")
 	cmd.Flags().StringVar(&f.resume, "resume", "",
 		"continue in the run folder of this process that an earlier gpumem, killed or ended, has left")
 	cmd.Flags().BoolVar(&f.all, "all", false,

@@ -217,8 +217,8 @@ func saveStep(c *ooms) []Save {
 		return nil
 	}
 	most := math.Floor(100 * float64(room) / float64(step))
-	text := fmt.Sprintf("at most %.0f %% of this batch can fit, if the step's memory is in proportion to it: "+
-		"the step had come to %s, and %s are there for it", most, units.Bytes(step), units.Bytes(room))
+	text := fmt.Sprintf("at most %.0f %% of this batch can fit, if the step's memory is in proportion "+
+		"to it: the step had come to %s, and %s are there for it", most, units.Bytes(step), units.Bytes(room))
 	return []Save{{text, step - room, nil}}
 }
 
