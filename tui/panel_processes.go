@@ -144,14 +144,6 @@ func (p processesPanel) name(n, from, room int) string {
 	return name
 }
 
-// processField is a column of the list.
-type processField struct {
-	head  string
-	width int
-	left  bool
-	text  func(*Process) string
-}
-
 const (
 	pidWidth     = 7
 	leastName    = 12
@@ -163,9 +155,9 @@ const (
 // fields are the columns between the PID and the verdict that fit and of which
 // anything is known, in the order in which they stand; the most important have room
 // first.
-func (p processesPanel) fields(w int) []processField {
+func (p processesPanel) fields(w int) []field[Process] {
 	f := p.frame
-	all := []processField{
+	all := []field[Process]{
 		{"user", 9, true, func(x *Process) string { return x.User }},
 		{"CPU", 6, false, func(x *Process) string { return units.Percent(x.CPU) }},
 		{"GPU", 9, false, func(x *Process) string { return units.Bytes(x.Now.device()) }},
@@ -182,29 +174,8 @@ func (p processesPanel) fields(w int) []processField {
 	if w >= commandsFrom && slices.ContainsFunc(f.Processes, hasCommand) {
 		name = leastCommand
 	}
-	room, taken := w-2-pidWidth-1-name-1-p.verdict(w)-1, map[int]bool{}
-	for _, i := range [...]int{2, 3, 4, 1, 0, 5, 6} {
-		if p.told(&all[i]) && room >= all[i].width+1 {
-			room, taken[i] = room-all[i].width-1, true
-		}
-	}
-	var out []processField
-	for i := range all {
-		if taken[i] {
-			out = append(out, all[i])
-		}
-	}
-	return out
-}
-
-// told reports whether a column says anything of any process.
-func (p processesPanel) told(c *processField) bool {
-	for i := range p.frame.Processes {
-		if text := c.text(&p.frame.Processes[i]); text != "" && text != units.Unknown {
-			return true
-		}
-	}
-	return false
+	room := w - 2 - pidWidth - 1 - name - 1 - p.verdict(w) - 1
+	return fitting(all, f.Processes, []int{2, 3, 4, 1, 0, 5, 6}, room, 1)
 }
 
 // verdict is how wide the verdict is: the whole word where there is room.
@@ -215,7 +186,7 @@ func (p processesPanel) verdict(w int) int {
 	return 15
 }
 
-func (p processesPanel) head(w int, fields []processField) string {
+func (p processesPanel) head(w int, fields []field[Process]) string {
 	texts := make([]string, len(fields))
 	for i := range fields {
 		texts[i] = fields[i].head
@@ -224,7 +195,7 @@ func (p processesPanel) head(w int, fields []processField) string {
 }
 
 // row lays out a line up to the verdict.
-func (p processesPanel) row(w int, lead, pid, name string, fields []processField, texts []string) string {
+func (p processesPanel) row(w int, lead, pid, name string, fields []field[Process], texts []string) string {
 	line := ""
 	for i, f := range fields {
 		if f.left {
@@ -237,7 +208,7 @@ func (p processesPanel) row(w int, lead, pid, name string, fields []processField
 	return lead + fit(name, w-width(lead)-1-width(line)-p.verdict(w)-1) + " " + line
 }
 
-func (p processesPanel) line(x *Process, w int, fields []processField) string {
+func (p processesPanel) line(x *Process, w int, fields []field[Process]) string {
 	f, lead := p.frame, "  "
 	if f.Chosen >= 0 && f.Processes[f.Chosen].PID == x.PID {
 		lead = "● "
