@@ -63,13 +63,13 @@ func (c *ooms) nameOther(i int) string {
 func saveOthers(c *ooms) (saves []Save) {
 	for i, o := range c.others {
 		if o.Bytes >= c.short()/2 && i < 3 {
-			text := "without " + c.nameOther(i) + ", " + units.Bytes(o.Bytes) + " more are free"
-			saves = append(saves, Save{text, o.Bytes, c.fits(o.Bytes)})
+			saves = append(saves, Save{"without " + c.nameOther(i) + ", " + units.Bytes(o.Bytes) + " more are free",
+				o.Bytes, c.fits(o.Bytes)})
 		}
 	}
 	if len(c.others) != 1 {
-		text := "on a device of its own, " + units.Bytes(c.outside) + " more are free"
-		saves = append(saves, Save{text, c.outside, c.fits(c.outside)})
+		saves = append(saves, Save{"on a device of its own, " + units.Bytes(c.outside) + " more are free", c.outside,
+			c.fits(c.outside)})
 	}
 	return saves
 }
@@ -105,9 +105,8 @@ func isFragmented(c *ooms) bool {
 }
 
 func sayFragments(c *ooms) string {
-	return fmt.Sprintf("fragmentation: %s idle in %s, the largest of %s, and it %s%s.",
-		units.Bytes(c.own.Idle), units.Counted(c.own.IdleCount, "piece", "pieces"),
-		units.Bytes(c.own.Largest), c.ask(), c.at())
+	return fmt.Sprintf("fragmentation: %s idle in %s, the largest of %s, and it %s%s.", units.Bytes(c.own.Idle),
+		units.Counted(c.own.IdleCount, "piece", "pieces"), units.Bytes(c.own.Largest), c.ask(), c.at())
 }
 
 func saveFragments(c *ooms) []Save {
@@ -119,7 +118,7 @@ func saveFragments(c *ooms) []Save {
 		return []Save{{"expandable segments would not have helped, as simulated: no page of theirs is idle " +
 			"as a whole", 0, &fits}}
 	}
-	text := fmt.Sprintf("expandable segments (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True) would have "+
-		"given back %s of what is idle, as simulated", units.Bytes(c.own.PageBytes))
+	text := fmt.Sprintf("expandable segments (PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True) would have given "+
+		"back %s of what is idle, as simulated", units.Bytes(c.own.PageBytes))
 	return []Save{{text, c.own.PageBytes, &fits}}
 }

@@ -60,13 +60,13 @@ func (c *ooms) expected() int64 {
 func sayOptimizer(c *ooms) string {
 	o := c.Model.Optimizer
 	if c.isUnstored() {
-		return fmt.Sprintf("the first step of %s does not fit: beside %s of parameters and %s of gradients "+
-			"it had made %s, and %s more%s.", o.Name, units.Bytes(c.of(parameters)),
-			units.Bytes(c.of(gradients)), units.Bytes(c.of(tensors)), c.ask(), c.at())
+		return fmt.Sprintf("the first step of %s does not fit: beside %s of parameters and %s of gradients it had made "+
+			"%s, and %s more%s.", o.Name, units.Bytes(c.of(parameters)), units.Bytes(c.of(gradients)),
+			units.Bytes(c.of(tensors)), c.ask(), c.at())
 	}
-	return fmt.Sprintf("the state of %s does not fit: it needs %s beside %s of parameters and %s of "+
-		"gradients, and had %s when it %s more%s.", o.Name, units.Bytes(c.expected()),
-		units.Bytes(c.of(parameters)), units.Bytes(c.of(gradients)), units.Bytes(o.State), c.ask(), c.at())
+	return fmt.Sprintf("the state of %s does not fit: it needs %s beside %s of parameters and %s of gradients, "+
+		"and had %s when it %s more%s.", o.Name, units.Bytes(c.expected()), units.Bytes(c.of(parameters)),
+		units.Bytes(c.of(gradients)), units.Bytes(o.State), c.ask(), c.at())
 }
 
 func saveOptimizer(c *ooms) []Save {
@@ -77,11 +77,10 @@ func saveOptimizer(c *ooms) []Save {
 	rest := c.expected() - o.State // still to come
 	need := func(saved int64) *bool { return ptr(c.live-o.State+c.expected()-saved <= c.live+c.idle+c.room) }
 	return []Save{
-		{"state of 8 bits an element in place of 32 saves " + units.Bytes(c.expected()*3/4),
-			c.expected() * 3 / 4, need(c.expected() * 3 / 4)},
+		{"state of 8 bits an element in place of 32 saves " + units.Bytes(c.expected()*3/4), c.expected() * 3 / 4,
+			need(c.expected() * 3 / 4)},
 		{"an optimizer without state saves " + units.Bytes(c.expected()), c.expected(), need(c.expected())},
-		{fmt.Sprintf("%s more on the device would do", units.Bytes(max(rest-c.room, 0))), max(rest-c.room, 0),
-			nil},
+		{fmt.Sprintf("%s more on the device would do", units.Bytes(max(rest-c.room, 0))), max(rest-c.room, 0), nil},
 	}
 }
 
@@ -91,8 +90,8 @@ func isLoading(c *ooms) bool {
 }
 
 func sayLoading(c *ooms) string {
-	return fmt.Sprintf("a checkpoint is loaded onto the device beside the model: %s of it are there beside "+
-		"%s of parameters%s.", units.Bytes(c.of(tensors)), units.Bytes(c.of(parameters)), c.at())
+	return fmt.Sprintf("a checkpoint is loaded onto the device beside the model: %s of it are there beside %s "+
+		"of parameters%s.", units.Bytes(c.of(tensors)), units.Bytes(c.of(parameters)), c.at())
 }
 
 func saveLoading(c *ooms) []Save {
@@ -144,9 +143,8 @@ func sayModel(c *ooms) string {
 			units.Bytes(c.live), units.Bytes(c.of(parameters, buffers)), units.Bytes(c.Asked), c.at(),
 			units.Bytes(c.ceiling()))
 	}
-	return fmt.Sprintf("the model does not fit: %s of parameters were there, %s more were asked for%s, and "+
-		"the limit is %s.", units.Bytes(c.of(parameters, buffers)), units.Bytes(c.Asked), c.at(),
-		units.Bytes(c.ceiling()))
+	return fmt.Sprintf("the model does not fit: %s of parameters were there, %s more were asked for%s, and the "+
+		"limit is %s.", units.Bytes(c.of(parameters, buffers)), units.Bytes(c.Asked), c.at(), units.Bytes(c.ceiling()))
 }
 
 func saveModel(c *ooms) []Save {
@@ -178,8 +176,8 @@ func sayHeld(c *ooms) string {
 func saveHeld(c *ooms) (saves []Save) {
 	for i := range c.Holders {
 		if h := &c.Holders[i]; h.Bytes > 0 && i < 3 {
-			text := "without what " + h.Path + " holds, " + units.Bytes(h.Bytes) + " less are live"
-			saves = append(saves, Save{text, h.Bytes, c.fits(h.Bytes)})
+			saves = append(saves, Save{"without what " + h.Path + " holds, " + units.Bytes(h.Bytes) + " less are live", h.Bytes,
+				c.fits(h.Bytes)})
 		}
 	}
 	return saves
@@ -217,9 +215,9 @@ func saveStep(c *ooms) []Save {
 		return nil
 	}
 	most := math.Floor(100 * float64(room) / float64(step))
-	text := fmt.Sprintf("at most %.0f %% of this batch can fit, if the step's memory is in proportion "+
-		"to it: the step had come to %s, and %s are there for it", most, units.Bytes(step), units.Bytes(room))
-	return []Save{{text, step - room, nil}}
+	return []Save{{fmt.Sprintf("at most %.0f %% of this batch can fit, if the step's memory is in proportion to "+
+		"it: the step had come to %s, and %s are there for it", most, units.Bytes(step), units.Bytes(room)), step - room,
+		nil}}
 }
 
 func sayFull(c *ooms) string {
