@@ -17,31 +17,14 @@ func oomSection(v *verdict.Verdict) section {
 	if o == nil {
 		return s
 	}
-	switch {
-	case o.Ended(): // the page begins with the sentence
-	case o.Sentence != "":
-		s.blocks = append(s.blocks, block{text: clean(upperFirst(o.Sentence), maxSentence)})
-	default:
-		s.blocks = append(s.blocks, block{text: caughtText(o)})
-	}
-	var saves []string
-	for i := range o.Saves {
-		saves = append(saves, clean(o.Saves[i].Text(), maxLine))
-	}
-	if len(saves) > 0 {
-		head := "What would have changed it"
-		if o.PutsOff() {
-			head = "What would have put it off"
-		}
-		s.blocks = append(s.blocks, block{head: head, list: saves})
-	}
+	s.blocks = oomReason(o)
 	if pairs := oomFigures(o); len(pairs) > 0 {
 		s.blocks = append(s.blocks, block{pairs: pairs})
 	}
 	if len(o.Composition) > 0 {
 		caption := "Live memory when it ran out."
 		if o.Incomplete {
-			caption = "Live memory when it ran out; the search for names ended early, so what has none " +
+			caption = "Live memory when it ran out; the search for names ended early, so what has no name " +
 				"may be anything."
 		}
 		s.blocks = append(s.blocks, block{table: compositionTable(caption, o.Composition)})
@@ -59,6 +42,29 @@ func oomSection(v *verdict.Verdict) section {
 		s.blocks = append(s.blocks, block{head: "Where it asked", list: stack})
 	}
 	return s
+}
+
+// oomReason says why it ran out, and what would have changed that.
+func oomReason(o *peak.OOM) (blocks []block) {
+	switch {
+	case o.Ended(): // the page begins with the sentence
+	case o.Sentence != "":
+		blocks = append(blocks, block{text: clean(upperFirst(o.Sentence), maxSentence)})
+	default:
+		blocks = append(blocks, block{text: caughtText(o)})
+	}
+	var saves []string
+	for i := range o.Saves {
+		saves = append(saves, clean(o.Saves[i].Text(), maxLine))
+	}
+	if len(saves) == 0 {
+		return blocks
+	}
+	head := "What would have changed it"
+	if o.PutsOff() {
+		head = "What would have put it off"
+	}
+	return append(blocks, block{head: head, list: saves})
 }
 
 // oomModules is the caption of the table by module. Nobody watched the forward passes

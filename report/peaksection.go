@@ -54,7 +54,8 @@ func peakSection(v *verdict.Verdict) section {
 // peakText says when most was live, and whether the allocator counted the same.
 func peakText(p *peak.Peak) string {
 	text := fmt.Sprintf("The peak came %s into a window of %s after step %s: %s were live.",
-		units.Seconds(p.AtMs/1000), countOf(p.Steps, "step", "steps"), units.Count(p.FromStep), units.Bytes(p.Bytes))
+		units.Seconds(p.AtMs/1000), countOf(p.Steps, "step", "steps"), units.Count(p.FromStep),
+		units.Bytes(p.Bytes))
 	switch d := p.Allocator; {
 	case d == nil:
 	case *d == p.Bytes:

@@ -88,11 +88,27 @@ func processesSection(run *record.Run, v *verdict.Verdict) section {
 	if len(v.Processes) == 0 {
 		return s
 	}
+	t, c := processesTable(run, v)
+	t.dropUnknown()
+	if text := livingText(v.Tree); text != "" {
+		s.blocks = append(s.blocks, block{text: text})
+	}
+	if living, ok := livingChart(run); ok {
+		s.blocks = append(s.blocks, block{charts: []chart{living}, folded: living.title})
+	}
+	if run.Samples.Len() > 1 && anyKnown(c.lines[0].v) {
+		s.blocks = append(s.blocks, block{charts: []chart{c}, folded: c.title})
+	}
+	s.blocks = append(s.blocks, block{table: t})
+	return s
+}
+
+// processesTable has a row a process, and the chart a line for each of the first.
+func processesTable(run *record.Run, v *verdict.Verdict) (*table, chart) {
+	caption := fmt.Sprintf("The verdict, the accounts and the charts above are of process %d; changes are "+
+		"those of its judged window", v.PID)
 	t := &table{
-		caption: captionOf(
-			fmt.Sprintf(
-				"The verdict, the accounts and the charts above are of process %d; changes are those of its "+
-					"judged window", v.PID), len(v.Processes)),
+		caption: captionOf(caption, len(v.Processes)),
 		head: []column{{title: "pid", right: true}, {title: "rank", right: true}, {title: "verdict"},
 			{title: "confidence", right: true},
 			{title: "host, last", right: true}, {title: "host change", right: true},
@@ -120,18 +136,7 @@ func processesSection(run *record.Run, v *verdict.Verdict) section {
 				v: scattered(shown, rows, run.Samples.Len())})
 		}
 	}
-	t.dropUnknown()
-	if text := livingText(v.Tree); text != "" {
-		s.blocks = append(s.blocks, block{text: text})
-	}
-	if living, ok := livingChart(run); ok {
-		s.blocks = append(s.blocks, block{charts: []chart{living}, folded: living.title})
-	}
-	if run.Samples.Len() > 1 && anyKnown(c.lines[0].v) {
-		s.blocks = append(s.blocks, block{charts: []chart{c}, folded: c.title})
-	}
-	s.blocks = append(s.blocks, block{table: t})
-	return s
+	return t, c
 }
 
 func rankText(rank *int) string {

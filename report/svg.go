@@ -79,16 +79,7 @@ func newPlot(c chart) (plot, bool) {
 	if !(x1 > x0) || math.IsInf(x0, 0) || math.IsInf(x1, 0) {
 		return plot{}, false
 	}
-	y0, y1 := math.NaN(), math.NaN()
-	for _, l := range c.lines {
-		lo, hi := rangeOf(l.v)
-		if !(y0 <= lo) {
-			y0 = lo
-		}
-		if !(y1 >= hi) {
-			y1 = hi
-		}
-	}
+	y0, y1 := heightsOf(c.lines)
 	if math.IsInf(y0, 0) || math.IsInf(y1, 0) || math.IsNaN(y0) {
 		return plot{}, false
 	}
@@ -123,6 +114,22 @@ func newPlot(c chart) (plot, bool) {
 	}
 	p.Marks = drawMarks(c, f, &p.Data)
 	return p, true
+}
+
+// heightsOf are the least and the greatest value of all lines, not a number where none
+// has a value.
+func heightsOf(lines []line) (least, greatest float64) {
+	least, greatest = math.NaN(), math.NaN()
+	for _, l := range lines {
+		lo, hi := rangeOf(l.v)
+		if !(least <= lo) {
+			least = lo
+		}
+		if !(greatest >= hi) {
+			greatest = hi
+		}
+	}
+	return least, greatest
 }
 
 // swingNote says what the band of a swinging line is.

@@ -16,13 +16,6 @@ type devicesPanel struct {
 	scroll  int
 }
 
-// deviceField is a figure of a device: its head, its width, and its text.
-type deviceField struct {
-	head  string
-	width int
-	text  func(*Device) string
-}
-
 // Render implements the panel.
 func (p devicesPanel) Render(w, h int) string {
 	list, fields := p.frame.Machine, p.fields(w)
@@ -48,44 +41,22 @@ const barWidth = 12
 
 // fields are those that fit and that some device tells, the most important first;
 // they stand in the order of this list.
-func (p devicesPanel) fields(w int) []deviceField {
+func (p devicesPanel) fields(w int) []field[Device] {
 	percent := func(x float64) string { return units.Percent(x) }
-	all := []deviceField{
-		{"busy", 5, func(d *Device) string { return percent(d.Busy) }},
-		{"memory", 20, memoryText},
-		{"", barWidth, func(d *Device) string { return bar(d.Used/d.Total, barWidth) }},
-		{"temp.", 6, func(d *Device) string { return unitText(d.Celsius, "°C") }},
-		{"power", 12, powerText},
-		{"clock", 9, func(d *Device) string { return unitText(d.MHz, "MHz") }},
-		{"memory's", 9, func(d *Device) string { return unitText(d.MemoryMHz, "MHz") }},
+	all := []field[Device]{
+		{"busy", 5, false, func(d *Device) string { return percent(d.Busy) }},
+		{"memory", 20, false, memoryText},
+		{"", barWidth, false, func(d *Device) string { return bar(d.Used/d.Total, barWidth) }},
+		{"temp.", 6, false, func(d *Device) string { return unitText(d.Celsius, "°C") }},
+		{"power", 12, false, powerText},
+		{"clock", 9, false, func(d *Device) string { return unitText(d.MHz, "MHz") }},
+		{"memory's", 9, false, func(d *Device) string { return unitText(d.MemoryMHz, "MHz") }},
 	}
 	const leastName = 12
-	room, taken := w-leastName-4, map[int]bool{}
-	for _, i := range [...]int{1, 0, 3, 4, 5, 2, 6} {
-		if p.told(all[i]) && room >= all[i].width+2 {
-			room, taken[i] = room-all[i].width-2, true
-		}
-	}
-	var out []deviceField
-	for i := range all {
-		if taken[i] {
-			out = append(out, all[i])
-		}
-	}
-	return out
+	return fitting(all, p.frame.Machine, []int{1, 0, 3, 4, 5, 2, 6}, w-leastName-4, 2)
 }
 
-// told reports whether any device tells a figure: a column of dashes says nothing.
-func (p devicesPanel) told(f deviceField) bool {
-	for i := range p.frame.Machine {
-		if text := f.text(&p.frame.Machine[i]); text != "" && text != units.Unknown {
-			return true
-		}
-	}
-	return false
-}
-
-func (p devicesPanel) head(w int, fields []deviceField) string {
+func (p devicesPanel) head(w int, fields []field[Device]) string {
 	line := fit("    device", p.name(w, fields)+4)
 	for _, f := range fields {
 		line += "  " + right(f.head, f.width)
@@ -94,14 +65,14 @@ func (p devicesPanel) head(w int, fields []deviceField) string {
 }
 
 // name is how wide the name may be.
-func (p devicesPanel) name(w int, fields []deviceField) int {
+func (p devicesPanel) name(w int, fields []field[Device]) int {
 	for _, f := range fields {
 		w -= f.width + 2
 	}
 	return max(w-4, 1)
 }
 
-func (p devicesPanel) line(d *Device, n, w int, fields []deviceField) string {
+func (p devicesPanel) line(d *Device, n, w int, fields []field[Device]) string {
 	line := fmt.Sprintf(" %2d ", n) + fit(d.Name, p.name(w, fields))
 	for _, f := range fields {
 		text := right(f.text(d), f.width)

@@ -37,51 +37,62 @@ type order struct {
 // nothing any more and come last.
 func (o order) list(f *Frame) []*Process {
 	var out []*Process
-	want := strings.ToLower(o.filter)
 	for i := range f.Processes {
-		p := &f.Processes[i]
-		if want == "" || strings.Contains(strings.ToLower(p.Name), want) ||
-			strings.Contains(strings.ToLower(p.Command), want) ||
-			strings.Contains(strings.ToLower(p.User), want) || strings.Contains(fmt.Sprint(p.PID), want) ||
-			p.Judged.Verdict != nil && strings.Contains(string(p.Judged.Verdict.Verdict), want) {
+		if p := &f.Processes[i]; o.wants(p) {
 			out = append(out, p)
 		}
 	}
-	value := func(p *Process) float64 {
-		switch o.by {
-		case byMemory:
-			return p.Total(f.Unified)
-		case byGrowth:
-			return p.Growth(f.Unified)
-		case byCPU:
-			return p.CPU
-		}
-		return p.Now.device()
-	}
-	slices.SortStableFunc(out, func(a, b *Process) int {
-		c := 0
-		switch o.by {
-		case byPID:
-			c = cmp.Compare(a.PID, b.PID)
-		case byName:
-			c = cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.PID, b.PID))
-		case byUser:
-			c = cmp.Or(strings.Compare(a.User, b.User), cmp.Compare(a.PID, b.PID))
-		default:
-			c = cmp.Compare(value(b), value(a)) // unknown compares least: last here
-		}
-		if o.reverse {
-			c = -c
-		}
-		if a.Gone != b.Gone && o.by != byPID && o.by != byName && o.by != byUser {
-			c = 1
-			if b.Gone {
-				c = -1
-			}
-		}
-		return c
-	})
+	slices.SortStableFunc(out, func(a, b *Process) int { return o.compare(a, b, f.Unified) })
 	return out
+}
+
+// wants reports whether the filter lets a process pass.
+func (o order) wants(p *Process) bool {
+	want := strings.ToLower(o.filter)
+	return want == "" || strings.Contains(strings.ToLower(p.Name), want) ||
+		strings.Contains(strings.ToLower(p.Command), want) ||
+		strings.Contains(strings.ToLower(p.User), want) || strings.Contains(fmt.Sprint(p.PID), want) ||
+		p.Judged.Verdict != nil && strings.Contains(string(p.Judged.Verdict.Verdict), want)
+}
+
+// compare is below 0 where a stands before b. Sorted by a value, those that are gone
+// stand last.
+func (o order) compare(a, b *Process, unified bool) int {
+	c, named := 0, true
+	switch o.by {
+	case byPID:
+		c = cmp.Compare(a.PID, b.PID)
+	case byName:
+		c = cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.PID, b.PID))
+	case byUser:
+		c = cmp.Or(strings.Compare(a.User, b.User), cmp.Compare(a.PID, b.PID))
+	default:
+		named = false
+		c = cmp.Compare(o.value(b, unified), o.value(a, unified)) // unknown compares least: last here
+	}
+	if !named && a.Gone != b.Gone {
+		if b.Gone {
+			return -1
+		}
+		return 1
+	}
+	if o.reverse {
+		return -c
+	}
+	return c
+}
+
+// value is what the list is sorted by, where that is a number.
+func (o order) value(p *Process, unified bool) float64 {
+	switch o.by {
+	case byMemory:
+		return p.Total(unified)
+	case byGrowth:
+		return p.Growth(unified)
+	case byCPU:
+		return p.CPU
+	}
+	return p.Now.device()
 }
 
 // processesPanel is the list of processes.
@@ -133,14 +144,6 @@ func (p processesPanel) name(n, from, room int) string {
 	return name
 }
 
-// processField is a column of the list.
-type processField struct {
-	head  string
-	width int
-	left  bool
-	text  func(*Process) string
-}
-
 const (
 	pidWidth     = 7
 	leastName    = 12
@@ -152,9 +155,9 @@ const (
 // fields are the columns between the PID and the verdict that fit and of which
 // anything is known, in the order in which they stand; the most important have room
 // first.
-func (p processesPanel) fields(w int) []processField {
+func (p processesPanel) fields(w int) []field[Process] {
 	f := p.frame
-	all := []processField{
+	all := []field[Process]{
 		{"user", 9, true, func(x *Process) string { return x.User }},
 		{"CPU", 6, false, func(x *Process) string { return units.Percent(x.CPU) }},
 		{"GPU", 9, false, func(x *Process) string { return units.Bytes(x.Now.device()) }},
@@ -171,29 +174,8 @@ func (p processesPanel) fields(w int) []processField {
 	if w >= commandsFrom && slices.ContainsFunc(f.Processes, hasCommand) {
 		name = leastCommand
 	}
-	room, taken := w-2-pidWidth-1-name-1-p.verdict(w)-1, map[int]bool{}
-	for _, i := range [...]int{2, 3, 4, 1, 0, 5, 6} {
-		if p.told(&all[i]) && room >= all[i].width+1 {
-			room, taken[i] = room-all[i].width-1, true
-		}
-	}
-	var out []processField
-	for i := range all {
-		if taken[i] {
-			out = append(out, all[i])
-		}
-	}
-	return out
-}
-
-// told reports whether a column says anything of any process.
-func (p processesPanel) told(c *processField) bool {
-	for i := range p.frame.Processes {
-		if text := c.text(&p.frame.Processes[i]); text != "" && text != units.Unknown {
-			return true
-		}
-	}
-	return false
+	room := w - 2 - pidWidth - 1 - name - 1 - p.verdict(w) - 1
+	return fitting(all, f.Processes, []int{2, 3, 4, 1, 0, 5, 6}, room, 1)
 }
 
 // verdict is how wide the verdict is: the whole word where there is room.
@@ -204,7 +186,7 @@ func (p processesPanel) verdict(w int) int {
 	return 15
 }
 
-func (p processesPanel) head(w int, fields []processField) string {
+func (p processesPanel) head(w int, fields []field[Process]) string {
 	texts := make([]string, len(fields))
 	for i := range fields {
 		texts[i] = fields[i].head
@@ -213,7 +195,7 @@ func (p processesPanel) head(w int, fields []processField) string {
 }
 
 // row lays out a line up to the verdict.
-func (p processesPanel) row(w int, lead, pid, name string, fields []processField, texts []string) string {
+func (p processesPanel) row(w int, lead, pid, name string, fields []field[Process], texts []string) string {
 	line := ""
 	for i, f := range fields {
 		if f.left {
@@ -226,7 +208,7 @@ func (p processesPanel) row(w int, lead, pid, name string, fields []processField
 	return lead + fit(name, w-width(lead)-1-width(line)-p.verdict(w)-1) + " " + line
 }
 
-func (p processesPanel) line(x *Process, w int, fields []processField) string {
+func (p processesPanel) line(x *Process, w int, fields []field[Process]) string {
 	f, lead := p.frame, "  "
 	if f.Chosen >= 0 && f.Processes[f.Chosen].PID == x.PID {
 		lead = "● "

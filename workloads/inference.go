@@ -35,62 +35,67 @@ func inference() Workload {
 	return Workload{
 		Name:    "inference",
 		Summary: "answers requests with kernels that it encodes by hand, as a program for Metal does",
-		Faults: []Fault{
-			{
-				Name: "release-outside-pool", Truth: "driver-growth",
-				Cause: "release-outside-autorelease-pool",
-				Summary: "inputs are released outside of every autorelease scope: what their release " +
-					"leaves stays",
-			},
-			{
-				Name: "uncommitted", Truth: "driver-growth", Cause: "uncommitted-command-buffers",
-				Summary: "a command buffer for each request is encoded and forgotten, with the input it " +
-					"binds",
-			},
-			{
-				Name: "exact-sizes", Truth: "pool-growth", Cause: "size-class-misses",
-				Summary: "no two requests have one size, and the pool keeps each exact size",
-			},
-			{
-				Name: "compile-shapes", Truth: "driver-growth", Cause: "per-shape-compile-cache",
-				Summary: "no two requests have one shape, and a kernel is compiled and kept for each",
-			},
-			{
-				Name: "recompile", Truth: "driver-growth", Cause: "pipeline-cache",
-				Summary: "a kernel is compiled again for each request and never released",
-			},
-			{
-				Name: "driver-keeps", Truth: "driver-growth", Cause: "driver-internal-growth",
-				Summary: "the driver keeps 128 KiB of each command buffer",
-			},
-			{
-				Name: "residency-set", Truth: "driver-growth", Cause: "released-but-resident",
-				Summary: "a residency set holds each conversation's cache that was released",
-			},
-			{
-				Name: "not-emptied", Truth: "driver-growth", Cause: "released-without-emptying",
-				Summary: "caches are released without being emptied: the driver keeps their pages",
-			},
-			{
-				Name: "tiny-buffers", Truth: "none", Cause: "buffer-count-ceiling",
-				Summary: "4,500 values have a buffer each, where the device allows 5,000: it refuses more " +
-					"with bytes free",
-			},
-			{
-				Name: "lazy-weights", Truth: "none", Cause: "lazily-committed-pages",
-				Summary: "weights are written when they are first used, long after they were allocated: no " +
-					"leak",
-			},
-			{
-				Name: "cleanup-only", Truth: "none", Cause: "finalizer-lag",
-				Summary: "caches are released only when the garbage collector finds them",
-			},
-		},
-		Flags: []Flag{whole("requests", 1500, 1, "requests to answer")},
+		Faults:  inferenceFaults(),
+		Flags:   []Flag{whole("requests", 1500, 1, "requests to answer")},
 		// What Metal's driver may do with any program: a release leaves a
 		// temporary, and the pages of what was not emptied stay.
 		device: DeviceFaults{SlowDevice: true, Leaks: soft.Leaks{Releases: true, Freed: true}},
 		run:    runInference,
+	}
+}
+
+// inferenceFaults are the defects that can be planted in it, with their truths.
+func inferenceFaults() []Fault {
+	return []Fault{
+		{
+			Name: "release-outside-pool", Truth: "driver-growth",
+			Cause: "release-outside-autorelease-pool",
+			Summary: "inputs are released outside of every autorelease scope: what their release " +
+				"leaves stays",
+		},
+		{
+			Name: "uncommitted", Truth: "driver-growth", Cause: "uncommitted-command-buffers",
+			Summary: "a command buffer for each request is encoded and forgotten, with the input it " +
+				"binds",
+		},
+		{
+			Name: "exact-sizes", Truth: "pool-growth", Cause: "size-class-misses",
+			Summary: "no two requests have one size, and the pool keeps each exact size",
+		},
+		{
+			Name: "compile-shapes", Truth: "driver-growth", Cause: "per-shape-compile-cache",
+			Summary: "no two requests have one shape, and a kernel is compiled and kept for each",
+		},
+		{
+			Name: "recompile", Truth: "driver-growth", Cause: "pipeline-cache",
+			Summary: "a kernel is compiled again for each request and never released",
+		},
+		{
+			Name: "driver-keeps", Truth: "driver-growth", Cause: "driver-internal-growth",
+			Summary: "the driver keeps 128 KiB of each command buffer",
+		},
+		{
+			Name: "residency-set", Truth: "driver-growth", Cause: "released-but-resident",
+			Summary: "a residency set holds each conversation's cache that was released",
+		},
+		{
+			Name: "not-emptied", Truth: "driver-growth", Cause: "released-without-emptying",
+			Summary: "caches are released without being emptied: the driver keeps their pages",
+		},
+		{
+			Name: "tiny-buffers", Truth: "none", Cause: "buffer-count-ceiling",
+			Summary: "4,500 values have a buffer each, where the device allows 5,000: it refuses more " +
+				"with bytes free",
+		},
+		{
+			Name: "lazy-weights", Truth: "none", Cause: "lazily-committed-pages",
+			Summary: "weights are written when they are first used, long after they were allocated: no " +
+				"leak",
+		},
+		{
+			Name: "cleanup-only", Truth: "none", Cause: "finalizer-lag",
+			Summary: "caches are released only when the garbage collector finds them",
+		},
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/answers"
 	"github.com/gpumem/gpumem/cmd/gpumem/diagnosis"
@@ -93,28 +94,33 @@ func newAttachCommand(std stdio, getenv func(string) string) *cobra.Command {
 			return attachTo(cmd.Context(), std, getenv, f, args[0])
 		},
 	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+func (f *attachFlags) add(flags *pflag.FlagSet) {
 	f.run.inject = injection.Auto
-	f.run.addRecording(cmd.Flags())
-	cmd.Flags().StringVar(&f.run.inject, "inject", f.run.inject,
+	f.run.addRecording(flags)
+	flags.StringVar(&f.run.inject, "inject", f.run.inject,
 		"what goes into it so that it tells what it holds: python (the Python agent), ebpf (probes on the "+
 			"CUDA driver it uses, as root), auto (both, as far as they are permitted) or none")
-	cmd.Flags().BoolVar(&f.run.purge, "purge", f.run.purge,
+	flags.BoolVar(&f.run.purge, "purge", f.run.purge,
 		"at the end collect, purge and trim, and measure what the operating system gets back")
-	cmd.Flags().BoolVar(&f.run.sites, "sites", f.run.sites,
+	flags.BoolVar(&f.run.sites, "sites", f.run.sites,
 		"record where live memory is asked for from now on (PyTorch's own history; costs about 3 µs an "+
 			"allocation)")
-	f.run.purging.Add(cmd.Flags())
-	injection.AddProfile(cmd.Flags(), &f.run.profile)
-	cmd.Flags().BoolVar(&f.run.firstTouch, "first-touch", f.run.firstTouch,
+	f.run.purging.Add(flags)
+	injection.AddProfile(flags, &f.run.profile)
+	flags.BoolVar(&f.run.firstTouch, "first-touch", f.run.firstTouch,
 		"when host memory keeps growing, sample whose code first touches the new pages")
-	cmd.Flags().DurationVar(&f.length, "for", 0,
+	flags.DurationVar(&f.length, "for", 0,
 		"how long to record (default until the program ends or Ctrl-C)")
-	cmd.Flags().BoolVar(&f.partial, "partial", false, "also a process of another user: record what may be read of it")
-	cmd.Flags().StringVar(&f.resume, "resume", "",
+	flags.BoolVar(&f.partial, "partial", false,
+		"also a process of another user: record what may be read of it")
+	flags.StringVar(&f.resume, "resume", "",
 		"continue in the run folder of this process that an earlier gpumem, killed or ended, has left")
-	cmd.Flags().BoolVar(&f.all, "all", false,
+	flags.BoolVar(&f.all, "all", false,
 		"every process that uses a GPU and may be attached to, each into a run folder of its own")
-	return cmd
 }
 
 // check refuses what could not be done at the end, before anything is done.

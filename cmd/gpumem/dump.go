@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/gpumem/gpumem/cmd/gpumem/books"
 	"github.com/gpumem/gpumem/cmd/gpumem/option"
@@ -55,28 +56,34 @@ are shown here.`,
   gpumem dump --json > before.json
   gpumem dump --since before.json run1.json run2.json run3.json
   gpumem dump --log server.log --traces /tmp/tt_alloc_stack_traces.log`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			switch {
-			case f.log.On():
-				return dumpLog(std, f, args)
-			case len(args) > 1:
-				return compareDumps(std, f, args)
-			case len(f.failOn) > 0:
-				return usagef(
-					"--fail-on needs the dumps of two or more runs: one dump cannot tell a leak from what " +
-						"is in use")
-			case len(args) == 1:
-				dumps, err := readDumps(f.since, args)
-				if err != nil {
-					return err
-				}
-				f.judge = true
-				return printDump(std, f, dumps[0])
-			}
-			return dump(std, f)
-		},
+		RunE: func(_ *cobra.Command, args []string) error { return f.run(std, args) },
 	}
-	flags := cmd.Flags()
+	f.add(cmd.Flags())
+	return cmd
+}
+
+// run shows a server's books, or saved ones, or compares several.
+func (f dumpFlags) run(std stdio, args []string) error {
+	switch {
+	case f.log.On():
+		return dumpLog(std, f, args)
+	case len(args) > 1:
+		return compareDumps(std, f, args)
+	case len(f.failOn) > 0:
+		return usagef("--fail-on needs the dumps of two or more runs: " +
+			"one dump cannot tell a leak from what is in use")
+	case len(args) == 1:
+		dumps, err := readDumps(f.since, args)
+		if err != nil {
+			return err
+		}
+		f.judge = true
+		return printDump(std, f, dumps[0])
+	}
+	return dump(std, f)
+}
+
+func (f *dumpFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.socket, "socket", f.socket, "path of the server's socket")
 	flags.DurationVar(&f.wait, "wait", f.wait, "how long to wait for the server")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
@@ -89,7 +96,6 @@ are shown here.`,
 	flags.Uint32Var(&f.refs, "refs", f.refs, "references of a buffer above which it is suspect")
 	option.AddFailOn(flags, &f.failOn)
 	f.log.Add(flags)
-	return cmd
 }
 
 func (f dumpFlags) thresholds() ttmetal.Thresholds {

@@ -39,7 +39,6 @@ var longFunctions = map[string]string{
 	"tracer/capture entryProgram":   "one program for the kernel, an instruction a line",
 	"tracer/capture (Reader) Cells": "one line for each column",
 	"tracer/capture nameOffsets":    "the layout of one section of a symbol file",
-	"workloads inference":           "the flags, faults and truths of one program",
 }
 
 // unusedExports are functions that are exported though only their package calls them.

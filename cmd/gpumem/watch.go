@@ -232,7 +232,8 @@ func offerLines(cmd *cobra.Command, std stdio, getenv func(string) string, f *wa
 		defer stop()
 		if l.server != "" {
 			return books.Watch(ctx, books.WatchOptions{Socket: l.server, Devices: l.devices, JSON: l.json,
-				Compact: l.compact, Samples: l.samples, Every: f.interval, Out: std.out, Err: std.err, Getenv: getenv})
+				Compact: l.compact, Samples: l.samples, Every: f.interval,
+				Out: std.out, Err: std.err, Getenv: getenv})
 		}
 		return watchLines(ctx, std, *f, l, args)
 	}

@@ -357,6 +357,7 @@ func advice() map[Reason]string {
 		Held:         "let go of tensors that are not needed any more, or keep them in host memory",
 		Limit:        "raise the limit that the program sets (set_per_process_memory_fraction)",
 		Killed:       "take less host memory, or raise the container's limit",
-		Host:         "take less host memory, or raise the limit: ulimit -v, the container's, or the machine's",
+		Host: "take less host memory, or raise the limit: ulimit -v, the container's, " +
+			"or the machine's",
 	}
 }

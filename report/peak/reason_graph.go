@@ -152,8 +152,8 @@ func (c *ooms) name() string {
 func (c *ooms) next(reason Reason) string {
 	switch {
 	case reason == Growing && isSummed(c):
-		return "add numbers in place of graphs (" + c.cut() + ", or loss.item()); for a backward pass, call " +
-			"backward() for each loss"
+		return "add numbers in place of graphs (" + c.cut() + ", or loss.item()); " +
+			"for a backward pass, call backward() for each loss"
 	case reason == Growing && !c.growth.Sure:
 		return "cut the state from its graph between steps (" + c.name() + " = " + c.name() +
 			".detach()), or run it under torch.no_grad()"

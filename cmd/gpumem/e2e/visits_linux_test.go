@@ -93,8 +93,8 @@ func TestInjectOfWatchAndDiagnoseRefusesWhatMeansNothing(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
 		"--inject needs --for":              {"diagnose", "--inject"},
-		"--inject ebpf: into programs that": {"diagnose", "--for", "4s", "--inject=ebpf"},
-		"--inject all: into programs that":  {"watch", "--json", "--samples", "1", "--inject=all"},
+		"--inject ebpf: watched programs take": {"diagnose", "--for", "4s", "--inject=ebpf"},
+		"--inject all: watched programs take":  {"watch", "--json", "--samples", "1", "--inject=all"},
 	} {
 		if got := gpumem(t, t.TempDir(), args...); got.code != 2 || !strings.Contains(got.stderr, want) ||
 			strings.Count(got.stderr, "\n") != 1 {

@@ -200,8 +200,8 @@ func (p Purging) pause(idle int64, receipt *record.Receipt) time.Duration {
 // notPurged says why a purge did not come about, and what would help.
 func notPurged(err error) string {
 	if errors.Is(err, tracer.ErrNotOffered) {
-		return "--purge-every or --purge-when: the program has nothing to purge by: no agent in it offers a " +
-			"purge; programs with PyTorch, JAX, CuPy or MLX and the bundled workloads do"
+		return "--purge-every or --purge-when: the program has nothing to purge by: " +
+			"no agent in it offers a purge; programs with PyTorch, JAX, CuPy or MLX and the bundled workloads do"
 	}
 	return "--purge-every or --purge-when: " + err.Error()
 }

@@ -41,7 +41,8 @@ func (f *Flags) Add(flags *pflag.FlagSet) {
 		"file with the bearer token that scrapes must bring, needed beyond the loopback")
 	flags.StringSliceVar(&f.hosts, "metrics-host", f.hosts,
 		"another name by which scrapes may ask for a loopback address")
-	flags.IntVar(&f.most, "metrics-processes", f.most, "how many processes are told apart; the smaller ones are added up")
+	flags.IntVar(&f.most, "metrics-processes", f.most,
+		"how many processes are told apart; the smaller ones are added up")
 	flags.BoolVar(&f.otlp, "otlp", f.otlp,
 		"push the metrics by OTLP over HTTP, as the OTEL_EXPORTER_OTLP_* variables say")
 }
