@@ -25,6 +25,7 @@ const (
 	partUntouched  = 1. / 4
 	stackReserved  = 8 * mib // for each thread, of which it touches little
 	leftLeast      = 1. / 8  // of the growth, that must be left to fill
+	besideLeast    = 1. / 32 // of the growth: so much more may be reserved beside it
 )
 
 // reserves is a process in view of what it has reserved.
@@ -52,7 +53,7 @@ func findReserved(of *examined) *finding {
 		}
 	}
 	why, left := x.fillsReserved()
-	if f.why = why; why == "" || left < leftLeast*g.Amount() {
+	if f.why = why; why == "" || left < leftLeast*g.Amount() || x.mayLeakBeside() {
 		return nil
 	}
 	return f
@@ -75,14 +76,22 @@ func (x reserves) fillsReserved() (why string, left float64) {
 		!x.reservesNothing(from, reservesAnew*g.Amount(), 1) {
 		return "", 0
 	}
-	return fmt.Sprintf("%s: it reserves %s and no more, of which %s had not been touched%s", fillsWords,
+	return fmt.Sprintf("%s: of the %s that it reserves %s had not been touched%s", fillsWords,
 		units.Bytes(reserved), units.Bytes(untouched), x.fullIn(left)), left
 }
 
-// nearlyFull says why a growth of host memory stays open that has all but filled what the
-// program had reserved: an allocator that reserves for minutes fills one piece after the
-// other. Empty of another.
-func nearlyFull(s *settled) string {
+// mayLeakBeside reports whether the process reserves more than matters while it fills what it
+// had reserved.
+func (x reserves) mayLeakBeside() bool {
+	g := &x.grow[keyHost]
+	from := x.grownBy(reservesAnew*g.Amount(), g.From)
+	return !x.reservesNothing(from, math.Max(x.judged.delta(keyHost), besideLeast*g.Amount()), 1)
+}
+
+// fillsAndMore says why a growth of host memory stays open that fills what the program had
+// reserved: where that is all but full, as an allocator that reserves for minutes fills one
+// piece after the other; or where a little more is reserved meanwhile. Empty of another.
+func fillsAndMore(s *settled) string {
 	x := reserves{&s.examined}
 	g := &s.grow[keyHost]
 	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != keyHost || !g.Growing() ||
@@ -90,10 +99,15 @@ func nearlyFull(s *settled) string {
 		return ""
 	}
 	why, left := x.fillsReserved()
-	if why == "" || left >= leftLeast*g.Amount() {
+	switch {
+	case why == "":
 		return ""
+	case left < leftLeast*g.Amount():
+		return why + "; whether it then reserves more, a longer run tells"
+	case x.mayLeakBeside():
+		return why + "; whether the little that it did reserve meanwhile goes on, a longer run tells"
 	}
-	return why + "; whether it then reserves more, a longer run tells"
+	return ""
 }
 
 // grownBy is the row in which the host has grown by so much since another.
