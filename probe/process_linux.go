@@ -145,12 +145,6 @@ func (p *Process) ReadSplit(m *Memory) error {
 		*m = UnknownMemory()
 		return fmt.Errorf("read memory of process %d: %w", p.id.PID, ErrExited)
 	}
-	switch {
-	case m.Swap < 0:
-	case m.Anon >= 0 && m.Shmem >= 0:
-		m.Footprint = m.Anon + m.Shmem + m.Swap
-	default: // before Linux 4.5 nobody told the pages of files apart
-		m.Footprint = m.RSS + m.Swap
-	}
+	m.Footprint = s.Footprint()
 	return nil
 }

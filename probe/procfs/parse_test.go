@@ -34,8 +34,8 @@ func TestStatIsReadAfterANameThatMayHoldAnything(t *testing.T) {
 func TestStatusTellsMemoryGroupUserAndRights(t *testing.T) {
 	t.Parallel()
 	text := "Name:\tx\nTgid:\t10\nUid:\t1\t2\t3\t4\nVmRSS:\t 60 kB\nRssAnon:\t 10 kB\nVmData:\t 30 kB\nVmSwap:\t 0 " +
-		"kB\nThreads:\t7\nCapEff:\t000001ffffffffff\n"
-	want := Status{Memory: Memory{60 << 10, 10 << 10, Unknown, Unknown, 30 << 10, 0, 7}, Group: 10, UID: 2,
+		"kB\nHugetlbPages:\t 4096 kB\nThreads:\t7\nCapEff:\t000001ffffffffff\n"
+	want := Status{Memory: Memory{60 << 10, 10 << 10, Unknown, Unknown, 30 << 10, 0, 4 << 20, 7}, Group: 10, UID: 2,
 		Capabilities: 1<<41 - 1}
 	if got := ParseStatus([]byte(text)); got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -48,6 +48,20 @@ func TestStatusTellsMemoryGroupUserAndRights(t *testing.T) {
 		"Uid:\t1\nTgid: x\nCapEff: zz\n", "VmRSS: 99999999999999999999 kB\n"} {
 		if got := ParseStatus([]byte(bad)); got != nothing {
 			t.Errorf("%q: %+v, want nothing known", bad, got)
+		}
+	}
+}
+
+func TestTheFootprintHasHugePagesAndNoCleanPagesOfFiles(t *testing.T) {
+	t.Parallel()
+	const old = "VmRSS:\t 60 kB\nVmSwap:\t 5 kB\n"
+	for text, want := range map[string]int64{
+		"VmRSS:\t 60 kB\nRssAnon:\t 10 kB\nRssShmem:\t 3 kB\nVmSwap:\t 5 kB\nHugetlbPages:\t 2048 kB\nThreads:\t1\n": 2066 << 10,
+		"VmRSS:\t 60 kB\nRssAnon:\t 10 kB\nRssShmem:\t 3 kB\nVmSwap:\t 5 kB\n":                                       18 << 10,
+		old: 65 << 10, "VmRSS:\t 60 kB\n": Unknown,
+	} {
+		if m := ParseMemory([]byte(text)); m.Footprint() != want {
+			t.Errorf("%q: %d bytes, want %d", text, m.Footprint(), want)
 		}
 	}
 }
@@ -142,7 +156,7 @@ func FuzzParsers(f *testing.F) {
 		}
 		s := ParseStatus(b)
 		for _, m := range []Memory{s.Memory, ParseMemory(b)} {
-			if min(m.RSS, m.Anon, m.File, m.Shmem, m.Reserved, m.Swap, m.Threads) < Unknown {
+			if min(m.RSS, m.Anon, m.File, m.Shmem, m.Reserved, m.Swap, m.Huge, m.Threads) < Unknown {
 				t.Fatalf("memory %+v", m)
 			}
 		}

@@ -7,8 +7,22 @@ import (
 
 // Memory is what /proc/PID/status tells of a process's memory, in bytes, and how many
 // threads share it; each may be Unknown. Reserved is private memory that it may write,
-// touched or not (VmData). Kernels before 4.5 do not split RSS.
-type Memory struct{ RSS, Anon, File, Shmem, Reserved, Swap, Threads int64 }
+// touched or not (VmData). Huge are pages of hugetlbfs, which RSS does not have. Kernels
+// before 4.5 do not split RSS.
+type Memory struct{ RSS, Anon, File, Shmem, Reserved, Swap, Huge, Threads int64 }
+
+// Footprint is what the machine gets back when the process ends; Unknown where the kernel
+// does not tell enough. Clean pages of files are the system's; before Linux 4.5 nobody
+// told them apart.
+func (m *Memory) Footprint() int64 {
+	switch {
+	case m.Swap == Unknown || m.RSS == Unknown:
+		return Unknown
+	case m.Anon != Unknown && m.Shmem != Unknown:
+		return m.Anon + m.Shmem + m.Swap + max(m.Huge, 0)
+	}
+	return m.RSS + m.Swap + max(m.Huge, 0)
+}
 
 // Status is what /proc/PID/status tells.
 type Status struct {
@@ -21,7 +35,7 @@ type Status struct {
 }
 
 func unknownMemory() Memory {
-	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
+	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown}
 }
 
 // ParseMemory reads the memory out of /proc/PID/status and stops after the last
@@ -31,7 +45,7 @@ func ParseMemory(b []byte) Memory {
 	for len(b) > 0 {
 		var line []byte
 		line, b = Line(b)
-		if len(line) < len("VmRSS:") || line[0] != 'V' && line[0] != 'R' && line[0] != 'T' {
+		if len(line) < len("VmRSS:") || bytes.IndexByte([]byte("VRHT"), line[0]) < 0 {
 			continue
 		}
 		if i := bytes.IndexByte(line, ':'); i > 0 && m.set(line[:i], line[i+1:]) {
@@ -56,6 +70,8 @@ func (m *Memory) set(key, value []byte) (last bool) {
 		m.Reserved = kib(value)
 	case "VmSwap":
 		m.Swap = kib(value)
+	case "HugetlbPages":
+		m.Huge = kib(value)
 	case "Threads":
 		if n, _, ok := Number(value); ok {
 			m.Threads = n

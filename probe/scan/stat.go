@@ -23,15 +23,8 @@ func (p *Process) takeStat(s *procfs.Stat, uptime time.Duration) {
 func (p *Process) takeStatus(s *procfs.Status) {
 	p.UID = s.UID
 	p.Memory = probe.Memory{
-		RSS: s.RSS, Anon: s.Anon, File: s.File, Shmem: s.Shmem, Swap: s.Swap, Footprint: Unknown,
+		RSS: s.RSS, Anon: s.Anon, File: s.File, Shmem: s.Shmem, Swap: s.Swap, Footprint: s.Footprint(),
 		Peak: Unknown, Dirty: Unknown, Code: Unknown, Threads: s.Threads, Reserved: s.Reserved,
-	}
-	switch {
-	case s.Swap == Unknown || s.RSS == Unknown:
-	case s.Anon != Unknown && s.Shmem != Unknown: // clean pages of files are the system's
-		p.Memory.Footprint = s.Anon + s.Shmem + s.Swap
-	default:
-		p.Memory.Footprint = s.RSS + s.Swap
 	}
 }
 

@@ -93,7 +93,7 @@ func withoutHolder(s *settled) {
 	if why == "" && s.class == HostGrowth {
 		why = mayBeStarting(s)
 	}
-	for _, fills := range [...]func(*settled) string{poolFills, fillsUp, nearlyFull} {
+	for _, fills := range [...]func(*settled) string{poolFills, fillsUp, fillsAndMore} {
 		if why == "" {
 			why = fills(s)
 		}

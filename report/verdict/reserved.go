@@ -25,12 +25,17 @@ const (
 	partUntouched  = 1. / 4
 	stackReserved  = 8 * mib // for each thread, of which it touches little
 	leftLeast      = 1. / 8  // of the growth, that must be left to fill
+	besideLeast    = 1. / 32 // of the growth: so much more may be reserved beside it
 )
+
+// reserves is a process in view of what it has reserved.
+type reserves struct{ *examined }
 
 // findReserved is the finding about host memory that grows as the program touches what
 // it had reserved before: it reserves no more, and so much was untouched. Where the heap is
 // read it hands out no more. Nil of another growth.
-func findReserved(x *examined) *finding {
+func findReserved(of *examined) *finding {
+	x := reserves{of}
 	g := &x.grow[keyHost]
 	if !g.Growing() || x.judged.untimed {
 		return nil
@@ -48,21 +53,21 @@ func findReserved(x *examined) *finding {
 		}
 	}
 	why, left := x.fillsReserved()
-	if f.why = why; why == "" || left < leftLeast*g.Amount() {
+	if f.why = why; why == "" || left < leftLeast*g.Amount() || x.mayLeakBeside() {
 		return nil
 	}
 	return f
 }
 
 // heapIsRead reports whether anybody reads the program's heap.
-func (x *examined) heapIsRead() bool { return len(stat.Known(x.judged.cols[heapAsRead])) > 0 }
+func (x reserves) heapIsRead() bool { return len(stat.Known(x.judged.cols[heapAsRead])) > 0 }
 
 const fillsWords = "host memory rises as the program fills what it had reserved before"
 
 // fillsReserved says how much of what the program had reserved it fills, once it had grown
 // by a little: it may reserve an array as it begins to write it; and how much is left.
 // Empty where it reserves more as it grows.
-func (x *examined) fillsReserved() (why string, left float64) {
+func (x reserves) fillsReserved() (why string, left float64) {
 	g := &x.grow[keyHost]
 	from := x.grownBy(reservesAnew*g.Amount(), g.From)
 	reserved, untouched := x.reservedBeyondTouched(from)
@@ -71,28 +76,42 @@ func (x *examined) fillsReserved() (why string, left float64) {
 		!x.reservesNothing(from, reservesAnew*g.Amount(), 1) {
 		return "", 0
 	}
-	return fmt.Sprintf("%s: it reserves %s and no more, of which %s had not been touched%s", fillsWords,
+	return fmt.Sprintf("%s: of the %s that it reserves %s had not been touched%s", fillsWords,
 		units.Bytes(reserved), units.Bytes(untouched), x.fullIn(left)), left
 }
 
-// nearlyFull says why a growth of host memory stays open that has all but filled what the
-// program had reserved: an allocator that reserves for minutes fills one piece after the
-// other. Empty of another.
-func nearlyFull(s *settled) string {
+// mayLeakBeside reports whether the process reserves more than matters while it fills what it
+// had reserved.
+func (x reserves) mayLeakBeside() bool {
+	g := &x.grow[keyHost]
+	from := x.grownBy(reservesAnew*g.Amount(), g.From)
+	return !x.reservesNothing(from, math.Max(x.judged.delta(keyHost), besideLeast*g.Amount()), 1)
+}
+
+// fillsAndMore says why a growth of host memory stays open that fills what the program had
+// reserved: where that is all but full, as an allocator that reserves for minutes fills one
+// piece after the other; or where a little more is reserved meanwhile. Empty of another.
+func fillsAndMore(s *settled) string {
+	x := reserves{&s.examined}
 	g := &s.grow[keyHost]
 	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != keyHost || !g.Growing() ||
-		s.heapIsRead() {
+		x.heapIsRead() {
 		return ""
 	}
-	why, left := s.fillsReserved()
-	if why == "" || left >= leftLeast*g.Amount() {
+	why, left := x.fillsReserved()
+	switch {
+	case why == "":
 		return ""
+	case left < leftLeast*g.Amount():
+		return why + "; whether it then reserves more, a longer run tells"
+	case x.mayLeakBeside():
+		return why + "; whether the little that it did reserve meanwhile goes on, a longer run tells"
 	}
-	return why + "; whether it then reserves more, a longer run tells"
+	return ""
 }
 
 // grownBy is the row in which the host has grown by so much since another.
-func (x *examined) grownBy(bytes float64, from int) int {
+func (x reserves) grownBy(bytes float64, from int) int {
 	held := x.judged.series[keyHost]
 	for i := from; i < len(held); i++ {
 		if held[i] >= held[from]+bytes {
@@ -105,7 +124,7 @@ func (x *examined) grownBy(bytes float64, from int) int {
 // reservedBeyondTouched is what the process has reserved by a row, and how
 // much of it, without the stacks of its threads, is not in memory by then; 0 where that is
 // no more than allocators keep for their next blocks, or where nobody told.
-func (x *examined) reservedBeyondTouched(from int) (reserved, untouched float64) {
+func (x reserves) reservedBeyondTouched(from int) (reserved, untouched float64) {
 	read, threads := x.judged.cols[record.ColReserved], x.judged.cols[record.ColThreads]
 	held := x.judged.series[keyHost]
 	for i := from; i < len(read); i++ {
@@ -126,7 +145,7 @@ func (x *examined) reservedBeyondTouched(from int) (reserved, untouched float64)
 
 // writesItself reports whether nothing speaks for the driver's writing what the process had
 // reserved: pinned memory is none of it, and drivers reserve for their records of handles.
-func (x *examined) writesItself() bool {
+func (x reserves) writesItself() bool {
 	if !x.usesDevice() {
 		return true
 	}
@@ -138,7 +157,7 @@ func (x *examined) writesItself() bool {
 
 // fullIn says when so much of reserved memory is in use at the rate of the growth; empty
 // where none is left.
-func (x *examined) fullIn(left float64) string {
+func (x reserves) fullIn(left float64) string {
 	rate, _ := x.judged.rates(&x.grow[keyHost])
 	if rate == nil || rate.Value <= 0 || left <= 0 {
 		return ""
@@ -150,7 +169,7 @@ func (x *examined) fullIn(left float64) string {
 // reservesNothing reports whether the process reserves no more than so much from a row
 // on: by the least that it had in the first rows and in the last, as blocks come and go,
 // of which at least so many tell.
-func (x *examined) reservesNothing(from int, most float64, least int) bool {
+func (x reserves) reservesNothing(from int, most float64, least int) bool {
 	v := stat.Known(x.judged.cols[record.ColReserved][min(from, len(x.judged.cols[record.ColReserved])):])
 	n := int(headAndTail * float64(len(v)))
 	if n < least {
@@ -162,7 +181,7 @@ func (x *examined) reservesNothing(from int, most float64, least int) bool {
 // heapBeyondTouched is what the heap hands out when the growth begins, and how much of it
 // is not in memory by then; ok is false where it was not read early and late in the
 // growth, or hands out more by the end than so much.
-func (x *examined) heapBeyondTouched(from int, most float64) (heap, untouched float64, ok bool) {
+func (x reserves) heapBeyondTouched(from int, most float64) (heap, untouched float64, ok bool) {
 	clock, read, held := x.judged.clock, x.judged.cols[heapAsRead], x.judged.series[keyHost]
 	first, last := -1, -1
 	for i := from; i < len(read); i++ {
