@@ -235,23 +235,30 @@ func TestAFloodOfMarksLeavesWhatVerdictsRestOn(t *testing.T) {
 	var l log
 	l.add(record.Event{Kind: record.KindPhase, Name: record.PhaseBaseline})
 	sites := record.Event{Kind: record.KindSites, PID: 7, Sites: make([]record.Site, 3)}
+	ages := record.Event{Kind: record.KindGenerations, PID: 7, Detail: []byte("{}")}
 	l.add(sites)
 	for i := range 5 * mostEvents {
 		l.add(record.Event{TMs: float64(i), Kind: record.KindScope, Detail: []byte("{}")})
 		l.add(record.Event{TMs: float64(i), Kind: record.KindStep})
 	}
-	l.add(sites)
-	lists := 0
+	for range 2 * mostLists {
+		l.add(sites)
+		l.add(ages)
+	}
+	lists, aged := 0, 0
 	for _, e := range l.of(7) {
-		if e.Kind == record.KindStep || e.Detail != nil {
+		switch {
+		case e.Kind == record.KindGenerations && e.Detail != nil:
+			aged++
+		case e.Kind == record.KindStep || e.Detail != nil:
 			t.Fatalf("%+v is kept", e)
 		}
 		if len(e.Sites) > 0 {
 			lists++
 		}
 	}
-	if len(l.events) > mostEvents || l.events[0].Name != record.PhaseBaseline || lists != 1 {
-		t.Errorf("%d events, first %+v, %d lists", len(l.events), l.events[0], lists)
+	if len(l.events) > mostEvents || l.events[0].Name != record.PhaseBaseline || lists != mostLists || aged != mostLists {
+		t.Errorf("%d events, first %+v, %d lists, %d ages", len(l.events), l.events[0], lists, aged)
 	}
 	for range 3 * mostEvents {
 		l.add(record.Event{Kind: record.KindPhase})

@@ -5,9 +5,13 @@ import "github.com/gpumem/gpumem/tracer/record"
 // mostEvents bounds the events that are kept for the engine.
 const mostEvents = 10_000
 
+// mostLists is how many lists of a kind are kept of a process: a verdict compares what
+// several looks in a row found.
+const mostLists = 8
+
 // log is the events that a verdict may rest on. Steps are left out, since rows have
-// them; details, which no verdict reads, are not kept; of the lists of a process the
-// latest is. When it is full the older half of the marks goes, of which a program may
+// them; details that no verdict reads are not kept; of the lists of a process the
+// latest are. When it is full the older half of the marks goes, of which a program may
 // set any number.
 type log struct{ events []record.Event }
 
@@ -15,8 +19,10 @@ func (l *log) add(e record.Event) {
 	if e.Kind == record.KindStep {
 		return
 	}
-	e.Detail = nil
-	if len(e.Sites)+len(e.Holders) > 0 {
+	if e.Kind != record.KindGenerations && e.Kind != record.KindClones {
+		e.Detail = nil
+	}
+	if isList(&e) {
 		l.replace(&e)
 	}
 	if l.events = append(l.events, e); len(l.events) > mostEvents {
@@ -24,12 +30,19 @@ func (l *log) add(e record.Event) {
 	}
 }
 
-// replace empties the list that a newer one stands for.
+// isList reports whether an event tells one list of several in a row.
+func isList(e *record.Event) bool { return len(e.Sites)+len(e.Holders)+len(e.Detail) > 0 }
+
+// replace empties the oldest list of as many as are kept, which a newer one pushes out.
 func (l *log) replace(e *record.Event) {
+	seen := 1
 	for i := len(l.events) - 1; i >= 0; i-- {
 		old := &l.events[i]
-		if old.Kind == e.Kind && old.PID == e.PID && len(old.Sites)+len(old.Holders) > 0 {
-			old.Sites, old.Holders = nil, nil
+		if old.Kind != e.Kind || old.PID != e.PID || old.Name != e.Name || !isList(old) {
+			continue
+		}
+		if seen++; seen > mostLists {
+			old.Sites, old.Holders, old.Detail = nil, nil, nil
 			return
 		}
 	}

@@ -13,6 +13,7 @@
 //	rival    the growth beside a rise that ended, and beside one or two leaps
 //	growth   the conditions of growing, the bound of flat, else undecided
 //	accrue   what a mere number of things must show besides
+//	stopped  whether what filled up has stood still for long
 //
 // OfBlocks asks the same of blocks that somebody else made, such as the
 // difference of two runs.

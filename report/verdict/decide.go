@@ -93,7 +93,7 @@ func withoutHolder(s *settled) {
 	if why == "" && s.class == HostGrowth {
 		why = mayBeStarting(s)
 	}
-	for _, fills := range [...]func(*settled) string{poolFills, fillsUp, fillsAndMore} {
+	for _, fills := range [...]func(*settled) string{poolFills, fillsUp, fewElements, fillsAndMore} {
 		if why == "" {
 			why = fills(s)
 		}
@@ -120,14 +120,16 @@ func withoutCalls(s *settled) {
 // withoutRate takes back a growth that the trend is not sure of where what a second
 // costs, or both a unit of work and what the trend fits to the rows, may as well be
 // nothing: the program is filling up, or swings too slowly for the time that it was
-// seen, or the machine was too busy for its rows to come evenly.
+// seen, or the machine was too busy for its rows to come evenly. What the trend fits is
+// enough where the growth is slight.
 func withoutRate(s *settled) {
 	if s.restsOn != ByTrend || s.class == Undecided || s.primary == keys || s.tier() == Confirmed {
 		return
 	}
 	low, _ := bounds(&s.grow[s.primary])
 	d, _ := s.drivenBy()
-	if d == nil || d.Low > 0 || d.Per != "second" && (low == nil || *low > 0) {
+	unsure := d != nil && d.Low <= 0 && (d.Per == "second" || low != nil && *low <= 0)
+	if !unsure && (low == nil || *low > 0 || !s.isSlight()) {
 		return
 	}
 	s.grow[s.primary].Shape = trend.ShapeUndecided

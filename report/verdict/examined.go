@@ -26,6 +26,7 @@ func examine(p process, c trend.Conditions) *examined {
 	}
 	x.settleLive()
 	x.settleStill()
+	x.settleStopped()
 	x.settleTeeth()
 	x.settleIdle(c)
 	x.settleAsked(c)

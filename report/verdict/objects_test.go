@@ -169,18 +169,18 @@ func (p *program) fullAt(length, bound int64) *program {
 
 func TestAContainerThatIsFullExplainsWhatItTook(t *testing.T) {
 	t.Parallel()
-	if v := pooled(560, 0).judge(); v.Verdict != Undecided {
+	if v := pooled(660, 0).judge(); v.Verdict != Undecided {
 		t.Fatalf("the trend is not open: %s", v.Summary)
 	}
-	v := pooled(560, 0).fullAt(600, 600).judge()
+	v := pooled(660, 0).fullAt(600, 600).judge()
 	if v.Verdict != None || !strings.Contains(v.Summary,
 		"list gan.pool.images is full: it has 600 of at most 600 elements") {
 		t.Errorf("%s", v.Summary)
 	}
 	for name, p := range map[string]*program{
-		"a leak beside it goes on": pooled(560, 60*kib).fullAt(600, 600),
-		"it is not full":           pooled(560, 0).fullAt(400, 600),
-		"it has no bound":          pooled(560, 0).fullAt(600, 0),
+		"a leak beside it goes on": pooled(660, 60*kib).fullAt(600, 600),
+		"it is not full":           pooled(660, 0).fullAt(400, 600),
+		"it has no bound":          pooled(660, 0).fullAt(600, 0),
 	} {
 		if v := p.judge(); v.Verdict == None {
 			t.Errorf("%s: %s", name, v.Summary)

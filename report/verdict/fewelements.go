@@ -1,0 +1,33 @@
+package verdict
+
+import (
+	"fmt"
+
+	"github.com/gpumem/gpumem/internal/units"
+)
+
+// fewElements says why a growth that the trend tells, and not surely, may be a container
+// that is given the last of what belongs there: the looks saw so few large elements come
+// that a set of one for each of a few things fills in the same way. Empty of another.
+func fewElements(s *settled) string {
+	if s.restsOn != ByTrend || s.class != AppLeak || s.primary.counts() || s.tier() == Confirmed {
+		return ""
+	}
+	h := s.blamed(s.holders())
+	if h == nil {
+		return ""
+	}
+	for _, c := range s.courses() {
+		n := len(c.looks) - 1
+		if c.path != h.Path || n < 1 {
+			continue
+		}
+		first, last := c.looks[0].holder.Length, c.looks[n].holder.Length
+		if last <= first || last >= someThings {
+			return ""
+		}
+		return fmt.Sprintf("%s had only %s at the last look, and a set of a few large things that is still "+
+			"filling grows as this does", c.path, units.Counted(last, "element", "elements"))
+	}
+	return ""
+}

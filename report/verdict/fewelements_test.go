@@ -1,0 +1,50 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// leaping is a program whose live bytes rise by so many at each of some leaps, held in a
+// dictionary that two looks found, with what it had then.
+func leaping(leaps int, bytes float64, lengths ...int64) *program {
+	const rows = 900
+	at := func(i int) int { return (i*leaps + rows/2) / rows }
+	live := func(i int) float64 { return 60*mib + bytes*float64(at(i)) }
+	p := newProgram(rows).healthy()
+	p.flat(record.ColLiveCount, 40, 1).set(record.ColGPU, func(i int) float64 { return 700*mib + live(i) })
+	p.set(record.ColLive, func(i int) float64 { return live(i) + mib*p.r.NormFloat64() })
+	p.meta.Versions = map[string]string{"python": "3.11.2"}
+	for n, length := range lengths {
+		seconds := float64(15 + 20*n)
+		h := record.Holder{Path: "dict main() local forecaster.fits", Length: length, Count: 12,
+			OverMs: 15_000, Bytes: int64(15 * 20 * bytes * float64(leaps) / rows)}
+		p.events = append(p.events, record.Event{TMs: 1000 * seconds, Kind: record.KindHolders,
+			Holders: []record.Holder{h}})
+	}
+	return p
+}
+
+func TestASetOfAFewLargeThingsMayStillBeFilling(t *testing.T) {
+	t.Parallel()
+	seen := false
+	for leaps := 4; leaps <= 14; leaps++ {
+		bare, many := leaping(leaps, 12*mib).judge(), leaping(leaps, 12*mib, 9, 20).judge()
+		v := leaping(leaps, 12*mib, 1, 5).judge()
+		if many.Verdict != AppLeak || many.Tier == Confirmed || bare.Verdict != AppLeak {
+			continue
+		}
+		seen = true
+		if v.Verdict != Undecided || !strings.Contains(v.Answer, "forecaster.fits had only 5 elements at the last look") {
+			t.Errorf("%d leaps: %s", leaps, v.Answer)
+		}
+		if v := leaping(leaps, 12*mib, 5, 5).judge(); v.Verdict != AppLeak {
+			t.Errorf("%d leaps of what grows in as many elements: %s", leaps, v.Answer)
+		}
+	}
+	if !seen {
+		t.Error("no growth in leaps is likely")
+	}
+}

@@ -1,0 +1,47 @@
+package verdict
+
+import "github.com/gpumem/gpumem/report/trend"
+
+// leastStopped is for how many seconds at least nothing more must have come: a server
+// reloads what it serves, and answers a burst, every few seconds.
+const leastStopped = 6.
+
+// settleStopped decides on accounts whose trend is open because they filled up inside a
+// short window: where nothing more came for far longer than it ever paused while the
+// program worked on, it has stopped.
+func (x *examined) settleStopped() {
+	if x.judged.untimed {
+		return
+	}
+	for _, k := range testedKeys {
+		g := &x.grow[k]
+		if !g.Known || g.Shape != trend.ShapeUndecided || x.judged.series[k] == nil {
+			continue
+		}
+		if most, ok := x.hasStopped(g); ok {
+			g.Settle(trend.Plateau, most)
+		}
+	}
+}
+
+// hasStopped reports whether a series stopped to rise while the program went on working,
+// and by how much it would have risen in the whole window at the pace that could have gone
+// unseen since.
+func (x *examined) hasStopped(g *trend.Growth) (most float64, ok bool) {
+	since, ok := g.Stopped()
+	if !ok {
+		return 0, false
+	}
+	l := x.judged
+	from := trend.FirstRow(l.X(g.Axis), since)
+	end := l.clock[len(l.clock)-1]
+	still := end - l.clock[from]
+	if still < leastStopped {
+		return 0, false
+	}
+	// One that waits, for memory or for its end, takes nothing either.
+	if last, _ := l.lastWork(); last > 0 && end-l.clock[min(last, len(l.clock)-1)] >= still/2 {
+		return 0, false
+	}
+	return g.Delta * (end - l.clock[g.From]) / still, true
+}
