@@ -53,6 +53,6 @@ class Errands:
                 kinds = native.Pointer, native.Python
                 self._ask = native.function("Py_AddPendingCall", native.Int, *kinds, is_python=True)
             self._last = Errand(work)
-            return self._ask(self._ready, self._last).value == 0
+            return self._ask(self._ready, self._last) == 0
         except (ImportError, OSError, AttributeError, TypeError):
             return False
