@@ -50,6 +50,8 @@ func (p *process) courses() []course {
 			c := course{path: h.Path}
 			if j, ok := known[h.Path]; ok {
 				c = before[j]
+			} else if whole := wholeOf(h.Path); whole != "" {
+				c.looks = together(before, whole)
 			}
 			c.add(e.TMs/1000, h)
 			at[h.Path], out = len(out), append(out, c)
