@@ -171,7 +171,7 @@ class Surveys:
         before = (self._told, known.places, known.sizes) if known else (self._told, {}, {})
         on_host = self._heap_grew(process.held()[1])
         found, noted = running.look(process, reference, deadline, before, on_host)
-        running.mark_stayed(found, noted, known.kept if known else {})
+        running.mark_stayed(found, noted, getattr(known, "kept", {}))
         for entry in found:
             entry["over_ms"] = round(1000 * (begun - entry.get("since", since)), 3)
         told = running.lasting(found, self._told)
