@@ -122,6 +122,7 @@ func grewBy(s *settled, last []HolderRow) []float64 {
 			grew[i] = max(grew[i], min(gains[h.Path], s.size))
 		}
 	}
+	stepBack(last, grew, s.size)
 	return grew
 }
 

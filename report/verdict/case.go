@@ -34,6 +34,7 @@ func (s *settled) causes() []Cause {
 		c.BuffersLimit = told[len(told)-1]
 	}
 	c.Gains, c.Compilations = s.gains(), compilationsOf(s)
+	c.Holders = blameable(c.Holders, c.Gains, s.size)
 	if came, each, ok := threadsAfter(s); ok && came > mostOfAPool {
 		c.Threads, c.ThreadBytes = came, each
 	}

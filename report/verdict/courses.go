@@ -50,6 +50,8 @@ func (p *process) courses() []course {
 			c := course{path: h.Path}
 			if j, ok := known[h.Path]; ok {
 				c = before[j]
+			} else if whole := wholeOf(h.Path); whole != "" {
+				c.looks = together(before, whole)
 			}
 			c.add(e.TMs/1000, h)
 			at[h.Path], out = len(out), append(out, c)
@@ -116,19 +118,42 @@ func (s *settled) gains() map[string]float64 {
 	}
 	// Two looks tell the others: what they are named by is their rate.
 	rates, still := s.lastRates()
+	graphs, ofGraphs := s.graphRates()
 	looks := map[string]int{}
 	for _, c := range s.courses() {
 		looks[c.path] = len(c.looks)
 	}
 	for path := range still {
 		if looks[path] > 1 {
-			out[path] = math.Max(out[path], rates[path]*lasted)
+			out[path] = math.Max(out[path], (rates[path]-ofGraphs[path])*lasted)
 		}
 	}
 	for path, bytes := range gainsOnce(s) {
 		out[path] = math.Max(out[path], bytes)
 	}
+	for path, rate := range graphs {
+		out[path] = math.Max(out[path], math.Min(rate*lasted, s.size))
+	}
 	return out
+}
+
+// graphRates are, by path and graph, the bytes a second at which what graphs keep came, as
+// the last look that told of one has it: it found more operations behind an output than the
+// look before, so that it is no moment's work. Of are those of each path.
+func (p *process) graphRates() (rates, of map[string]float64) {
+	rates, of = map[string]float64{}, map[string]float64{}
+	for _, e := range p.events.about(p.pid) {
+		if e.Kind != record.KindHolders {
+			continue
+		}
+		for _, h := range e.Holders {
+			if h.Graph != "" && h.OverMs > 0 && !h.Gone {
+				rates[h.Path+h.Graph] = float64(h.Bytes) / (h.OverMs / 1000)
+				of[h.Path] = rates[h.Path+h.Graph]
+			}
+		}
+	}
+	return rates, of
 }
 
 // How many arrays one look must have found below a path for it to be no moment's work; of

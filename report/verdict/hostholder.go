@@ -67,6 +67,7 @@ func hostGrew(s *settled, last []HolderRow) []float64 {
 			grew[i] = 0
 		}
 	}
+	stepBack(last, grew, s.size)
 	return grew
 }
 

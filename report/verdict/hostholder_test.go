@@ -228,3 +228,22 @@ func TestBesideADeviceWhatHoldsHostMemoryIsNamed(t *testing.T) {
 		t.Errorf("of the device's growth: %q", v.Answer)
 	}
 }
+
+// A graph that a look weighed by what the heap gained is a part of the growth until then:
+// its rate tells the rest, and the list of its outputs is not charged with it again.
+func TestAGraphOfTheHostIsWeighedByItsRate(t *testing.T) {
+	t.Parallel()
+	p := newProgram(800).grows(record.ColRSS, 50*mib, 16*kib, mib/4)
+	run := p.run()
+	const path = "deque main() local store.episodes"
+	run.Events = append(run.Events, record.Event{TMs: 5000, Kind: record.KindHolders, Holders: []record.Holder{
+		{Path: path, Graph: "Addmm outputs", Bytes: 15 * mib, Count: 1, OverMs: 3000},
+		{Path: path, Bytes: 200 * kib, Count: 400, Length: 40, OverMs: 3000}}})
+	v := Judge(run, Options{})
+	if v.Verdict != HostGrowth || len(v.Causes) == 0 || v.Causes[0].ID != "uncut-autograd-graph" {
+		t.Fatalf("%s: causes %+v", v.Answer, v.Causes)
+	}
+	if !strings.Contains(v.Answer, path+": autograd graph of Addmm outputs") {
+		t.Error(v.Answer)
+	}
+}

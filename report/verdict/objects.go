@@ -23,7 +23,7 @@ var objectKeys = [...]key{keyLive, keyDevice, keyHost}
 // longer at each of them and explain the growth of an account, or that have a bound
 // and are filling up. Nil where they say neither.
 func findObjects(x *examined) *finding {
-	list := x.courses()
+	list := staying(x.courses())
 	endless, bounded, looks := 0., 0., 0
 	var longest, filling *course
 	first, last := math.Inf(1), 0.

@@ -33,6 +33,11 @@ type Holder struct {
 	// OverMs is how long Bytes took to come, in milliseconds, at a look at a program
 	// that runs on; 0 where nobody told.
 	OverMs float64 `json:"over_ms,omitempty"`
+	// Before is how many of the path's arrays that the look before found were looked for
+	// again, and Stayed how many of these were still there: 0 of a list that was emptied and
+	// filled again. Both are 0 where nobody looked.
+	Before int64 `json:"before,omitempty"`
+	Stayed int64 `json:"stayed,omitempty"`
 	// Kind is the cause that the elements of the path's container tell by their types, or
 	// the lines that fill it by their form, or that the path's names told before they were
 	// taken out; empty where none of these is so.

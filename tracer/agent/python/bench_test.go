@@ -29,11 +29,35 @@ func BenchmarkTraining(b *testing.B) {
 		args: []string{"cost.py", "8"}, python: torch,
 		env: []string{agent.EnvInterval + "=50", agent.EnvHold + "=1"},
 	})
+	report(b, o)
+}
+
+// BenchmarkLooks is what looks for holders cost a program on the processor that keeps
+// 10,000 and 100,000 objects (see looks.py), with any PyTorch. It needs what
+// BenchmarkTraining does, and runs once, whatever b.N.
+func BenchmarkLooks(b *testing.B) {
+	torch := os.Getenv("GPUMEM_TEST_TORCH")
+	if torch == "" {
+		b.Skip("GPUMEM_TEST_TORCH names no python3 with PyTorch")
+	}
+	for _, objects := range []string{"10000", "100000"} {
+		b.Run(objects, func(b *testing.B) {
+			report(b, run(b, traced{
+				args: []string{"looks.py", objects, "60"}, python: torch,
+				env: []string{agent.EnvInterval + "=50", agent.EnvHold + "=1"},
+			}))
+		})
+	}
+}
+
+// report prints the figures of a program's lines: names, then as many figures.
+func report(b *testing.B, o *outcome) {
+	b.Helper()
 	if o.code != 0 {
 		b.Fatalf("exit code %d: %s", o.code, o.stderr)
 	}
 	for line := range strings.Lines(o.stdout) {
-		words := strings.Fields(line) // names, then as many figures
+		words := strings.Fields(line)
 		for i, name := range words[:len(words)/2] {
 			figure, err := strconv.ParseFloat(words[len(words)/2+i], 64)
 			if err != nil {

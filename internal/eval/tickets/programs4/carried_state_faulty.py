@@ -40,7 +40,7 @@ def main():
     state = torch.zeros(16, 128), torch.zeros(16, 128)
     seen, end = torch.randn(16, 64), time.time() + float(os.environ.get("SECONDS", "45"))
     while time.time() < end:
-        logits, state = policy(seen, state)
+        logits, state = policy(seen, state)  # keeps
         actions = torch.distributions.Categorical(logits=logits).sample()
         seen = environment.step(actions)
         if environment.turns % 200 == 0:

@@ -4,7 +4,7 @@ stay in lists.
 ticket: omerbt/Splice#134
 class: host-growth
 holder: handles features read blocks
-cause: outputs-kept uncut-autograd-graph hooks-kept collected-results
+cause: outputs-kept uncut-autograd-graph hooks-kept results-kept
 """
 
 import os

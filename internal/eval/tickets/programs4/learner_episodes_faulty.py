@@ -3,7 +3,7 @@
 ticket: DeNA/HandyRL#189
 class: host-growth
 holder: episodes
-cause: replay-without-bound queue-without-bound container-grows unbounded-queue
+cause: results-kept unbounded-queue queue-without-bound
 """
 
 import bz2

@@ -3,7 +3,7 @@
 ticket: Tribler/py-ipv8#702
 class: host-growth
 holder: pending tasks
-cause: tasks-kept futures-kept container-grows cache-without-bound collected-results
+cause: tasks-kept futures-kept container-grows cache-without-bound results-kept
 """
 
 import asyncio

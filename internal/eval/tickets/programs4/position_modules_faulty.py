@@ -23,8 +23,8 @@ class Position(nn.Module):
         self.table = nn.Parameter(torch.randn(64, width))
         self.asked = 0
 
-    @functools.lru_cache(maxsize=None)
-    def forward(self, height, width):  # keeps
+    @functools.lru_cache(maxsize=None)  # keeps
+    def forward(self, height, width):
         return self.make(height, width)
 
     def make(self, height, width):

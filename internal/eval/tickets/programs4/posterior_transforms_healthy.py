@@ -1,4 +1,5 @@
-"""Samples of a posterior are transformed after each chain by a function that is compiled. It is made once.
+"""Samples of a posterior are transformed after each chain by a function that is compiled and kept.
+It is the same for all chains.
 
 ticket: pyro-ppl/numpyro#860
 class: none
@@ -13,20 +14,20 @@ import jax.numpy as jnp
 import numpy as np
 
 
-def transform(low, high):
-    def to_interval(samples):
-        return low + (high - low) * jax.nn.sigmoid(samples)
-
-    return jax.jit(jax.vmap(to_interval))
+def to_interval(samples, low=-1.0, high=1.0):
+    return low + (high - low) * jax.nn.sigmoid(samples)
 
 
 class Chains:
     def __init__(self):
         self.moments = []
-        self.made = transform(-1.0, 1.0)
+        self.made = dict()
 
     def post_process(self):
-        return self.made
+        function = to_interval
+        if function not in self.made:
+            self.made[function] = jax.jit(jax.vmap(function))
+        return self.made[function]
 
     def run(self, key):
         state, kept = jnp.zeros(16), []

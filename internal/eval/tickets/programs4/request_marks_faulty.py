@@ -4,7 +4,7 @@ looked up when the answer is there.
 ticket: jina-ai/serve#4791
 class: host-growth
 holder: sent
-cause: cache-without-bound container-grows collected-results
+cause: cache-without-bound results-kept
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 ticket: PrimeIntellect-ai/prime-rl#1936
 class: host-growth
 holder: rollout_history
-cause: collected-results container-grows outputs-kept records-kept
+cause: results-kept container-grows outputs-kept records-kept
 """
 
 import json

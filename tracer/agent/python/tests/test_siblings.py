@@ -99,6 +99,15 @@ class SiblingsTest(unittest.TestCase):
         state.update(("layer%d" % n, torch.empty(MIB)) for n in range(10, 14))
         self.assertEqual(self.look(), {self.path("dict M.state"): (14 * MIB, 14)})
 
+    def test_a_look_says_which_arrays_of_the_look_before_are_still_there(self):
+        self.keep(kept=[torch.empty(MIB) for _ in range(6)], working=[torch.empty(MIB) for _ in range(6)])
+        self.look()
+        globals()["working"][:] = [torch.empty(MIB) for _ in range(8)]
+        globals()["kept"].extend(torch.empty(MIB) for _ in range(2))
+        self.look()
+        stayed = {h["path"]: (h["before"], h["stayed"]) for h in self.surveys.told}
+        self.assertEqual(stayed, {self.path("list M.kept"): (6, 6), self.path("list M.working"): (6, 0)})
+
     def test_what_differs_below_the_keys_goes_by_the_dictionary(self):
         self.keep(kept=sessions(8))
         for session in list(kept.values())[:2]:

@@ -14,7 +14,7 @@ Modules: process (the life cycle), connection (the socket), role (which of the
 program's processes), sampling (the thread and its budgets), figures, steps,
 imports (noticing frameworks), births (who starts processes), native (C functions),
 threads (their frames), hostheap, frameworks (one file each), requests and actions,
-sites, quiet, later, own (what programs replace) and alone (what must not meet a
+sites, errands (on the main thread), quiet, later, own (what programs replace) and alone (what must not meet a
 second thread). Who holds what: surveys (when to look), holders (the search; its
 words stand there) and atomic (why that disturbs nobody).
 """

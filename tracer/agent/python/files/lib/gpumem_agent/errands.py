@@ -10,7 +10,7 @@ that nothing is handed over where one is loaded.
 
 import sys
 
-from gpumem_agent import atomic, imports
+from gpumem_agent import imports
 from gpumem_agent.own import own
 
 COMPILERS = ("torch._dynamo",)
@@ -42,6 +42,8 @@ class Errands:
     def hand_over(self, work):
         """Has work called on the main thread, when that runs Python next. Returns whether
         that is possible."""
+        from gpumem_agent import atomic  # of what programs that are not looked at never need
+
         if not atomic.POSSIBLE or any(name in sys.modules for name in COMPILERS):
             return False
         if self._last is not None and not self._last._is_done:
@@ -53,6 +55,6 @@ class Errands:
                 kinds = native.Pointer, native.Python
                 self._ask = native.function("Py_AddPendingCall", native.Int, *kinds, is_python=True)
             self._last = Errand(work)
-            return self._ask(self._ready, self._last).value == 0
+            return self._ask(self._ready, self._last) == 0
         except (ImportError, OSError, AttributeError, TypeError):
             return False

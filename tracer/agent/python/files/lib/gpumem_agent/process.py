@@ -5,6 +5,7 @@ import sys
 
 from gpumem_agent import imports, mappings, requests
 from gpumem_agent.connection import Closed, Connection
+from gpumem_agent.errands import Errands
 from gpumem_agent.figures import Figures
 from gpumem_agent.generations import Generations
 from gpumem_agent.greeting import Greeting
@@ -77,6 +78,7 @@ class Process:
         self.first_error = ""
         self.surveys = Surveys()
         self.generations = Generations()
+        self.errands = Errands()
         self.exiting = False
         self.connection = Connection(self.path)
         self.sampler = None
@@ -524,8 +526,18 @@ class Process:
         if self.hold and not self._is_shared() and self.surveys.look(self, now):
             self._tell("holders", self.surveys.told)
             self._tell("sites", self.surveys.sites_news())
+            if self.late is None and not self.steps.known and self.surveys.wants_below(self):
+                self.errands.hand_over(self._look_below)
         if now >= self.generations.next:
             self._look_at_blocks(now, False)
+
+    def _look_below(self):
+        """Looks at graphs, on the main thread."""
+        with self.quiet():
+            if not self.exiting and not self._step_lock.locked():
+                with self._step_lock:
+                    self.surveys.look_below(self)
+                    self._tell("holders", self.surveys.told)
 
     def _look_at_blocks(self, now, at_step):
         """Tells of what age the blocks are that live, now and then."""

@@ -27,6 +27,7 @@ class Surveys:
         self._told = []  # holders found by the last look
         self._single = {}  # {path of one array: (bytes, looks in a row that found more)}
         self._graphs = None  # graphs.Graphs, from the survey on
+        self._behind = None  # behind.Behind, from the first look at graphs below any name on
         self._notes_graphs = False  # at the next step
         self._register = None  # of step 5 or the baseline
         self._is_final = False
@@ -47,6 +48,7 @@ class Surveys:
         if not self._is_final:
             self._register, self._told, self._single, self._heap = None, [], {}, None
         self._spent, self._free, self._base = 0.0, FREE, [None, None]
+        self._behind = None
         self._begin()
         self._notes = []  # of the last two looks: (when, running.Noted)
 
@@ -90,6 +92,9 @@ class Surveys:
     def told(self):
         """Holders found while the program ran, most bytes first."""
         graphs = self._graphs.told if self._graphs else []
+        if self._behind is not None:
+            known = {entry["path"] for entry in graphs}
+            graphs = graphs + [e for e in self._behind.told if e["path"] not in known]
         return sorted(self._told + graphs, key=lambda entry: -entry["bytes"])
 
     def look(self, process, now):
@@ -172,6 +177,7 @@ class Surveys:
         before = (self._told, known.places, known.sizes) if known else (self._told, {}, {})
         on_host = self._heap_grew(process.held()[1])
         found, noted = running.look(process, reference, deadline, before, on_host)
+        running.mark_stayed(found, noted, getattr(known, "kept", {}))
         for entry in found:
             entry["over_ms"] = round(1000 * (begun - entry.get("since", since)), 3)
         told = running.lasting(found, self._told)
@@ -195,6 +201,21 @@ class Surveys:
         if self._heap is None:
             self._heap = heap
         return heap is not None and heap - self._heap >= ON_HOST
+
+    def wants_below(self, process):
+        """Whether to look at graphs below any name, on the program's own thread."""
+        return any(f.keeps_graphs for f in process.frameworks)
+
+    def look_below(self, process):
+        """Does that, between two steps or as an errand."""
+        from gpumem_agent.holders.behind import Behind
+
+        if self._behind is None:
+            self._behind = Behind()
+        begun = own.thread_time()
+        explained = sum(entry["bytes"] for entry in self._told)
+        self._behind.look(process.frameworks, explained, process.held()[1])
+        self._spent += own.thread_time() - begun
 
     def look_at_graphs(self, process, step):
         """Looks for variables that keep a growing autograd graph, some steps after

@@ -13,6 +13,7 @@ class Framework:
     is true, except prepare, arm, disarm, forked and arrays."""
 
     name = ""
+    keeps_graphs = False  # whether it has outputs with operations behind them
 
     def prepare(self):
         """Gets ready for questions, without a hook, right after the framework's
@@ -126,6 +127,11 @@ class Framework:
     def graph(self, array):
         """The autograd graph behind an array (see torch_graphs.Graph), or None.
         Only for arrays that no other thread works on."""
+        return None
+
+    def operations(self, array, most, deadline):
+        """(operations behind an array up to so many, whether these are all, the name of the
+        last one), or None. Only for arrays that no other thread works on."""
         return None
 
     def has_graph(self, array):

@@ -7,7 +7,7 @@ import sys
 from gpumem_agent import atomic
 from gpumem_agent.frameworks import Framework, total
 from gpumem_agent.frameworks.torch_backends import ALL_DEVICES_EVERY, Mps, Stats
-from gpumem_agent.frameworks.torch_graphs import Graph, kept_by_graphs
+from gpumem_agent.frameworks.torch_graphs import Graph, kept_by_graphs, operations, word
 from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, HOOKS
 from gpumem_agent.frameworks.torch_steps import StepHook
 
@@ -102,7 +102,7 @@ class Torch(Framework):
         """The module."""
         return self._torch
 
-    composes = True
+    composes, keeps_graphs = True, True
 
     def composition(self):
         if not self._backends or self._backends[0].name != "cuda":
@@ -306,15 +306,23 @@ class Torch(Framework):
                 continue  # a tensor of the program's own kind that refuses
         return kept
 
+    def operations(self, tensor, most, deadline):
+        node = self._behind(tensor)
+        return None if node is None else (*operations(node, most, deadline), word(node))
+
     def graph(self, tensor):
+        node = self._behind(tensor)
+        return Graph(node) if hasattr(node, "_sequence_nr") else None
+
+    def _behind(self, tensor):
+        """The last operation behind a tensor, or None."""
         # Modes and subclasses of the program's would hear of each question.
         alone = getattr(self._torch._C, "DisableTorchFunction", None)
         if alone is None:
             return None
         try:
             with alone():
-                node = None if tensor._is_view() else tensor.grad_fn
-                return Graph(node) if hasattr(node, "_sequence_nr") else None
+                return None if tensor._is_view() else tensor.grad_fn
         except Exception:
             return None  # a tensor of the program's own kind that refuses
 

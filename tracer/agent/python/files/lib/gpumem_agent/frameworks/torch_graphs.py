@@ -56,6 +56,19 @@ class Graph:
         return oldest
 
 
+def operations(node, most, deadline):
+    """How many operations are behind one, with it, up to so many; and whether these are all."""
+    seen, pending = {node}, [node]
+    while pending and len(seen) < most:
+        if own.monotonic() >= deadline:
+            break
+        for following, _ in pending.pop().next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                pending.append(following)
+    return len(seen), not pending
+
+
 def word(node):
     """The name of an operation: Add."""
     return node.name().replace("Backward0", "")

@@ -41,6 +41,7 @@ The modules, each importing only those above it:
   classes    the class that gained objects, where no container did
   growing    what grows by itself: buffers, a pickler's memo, a database in memory
   graphs     which variable keeps an autograd graph that grows
+  behind     which other name does
   running    the look while the program runs
   holding    who holds some arrays now, whatever their age
   ending     the search at its end

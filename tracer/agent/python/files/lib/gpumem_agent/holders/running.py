@@ -21,6 +21,7 @@ from gpumem_agent.own import own
 MOST_ARRAYS = 20000
 MOST_ASKED = 50  # holders, whether they keep graphs
 MOST_CONTEXTS = 100
+MOST_KEPT, FEW_KEPT = 64, 4  # arrays of a holder that are looked for at the next look
 MOST_CONTAINERS = 5000  # that gained, whose containers are compared
 TRIES = 3
 SWELLS = 3  # looks in a row that find one array larger, until it is told
@@ -57,10 +58,32 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
         classes.add(found, reach, reference, census, frameworks)
     elif on_host:
         add_containers(found, reach, reference, found.named(), {"host": True})
+    noted.kept = _kept(found, recent)
     told, known, _ = before
     noted.places = {entry["path"]: known[entry["path"]] for entry in told if entry["path"] in known}
     noted.places.update(found.places())
     return renamed(found.listed(), noted.places, told, known), noted
+
+
+def _kept(found, arrays):
+    """Some arrays of each holder of several, by path."""
+    kept = {}
+    for array in arrays:
+        path = found.path_of.get(array.identity)
+        some = kept.setdefault(path, {}) if path in found.found else None
+        if some is not None and len(some) < MOST_KEPT:
+            some[array.identity] = array.reference
+    return kept
+
+
+def mark_stayed(told, noted, kept):
+    """Says of each holder how many of the arrays are still there that the look before found:
+    none of a list that is emptied and filled again, all of one that only gets longer."""
+    for entry in told:
+        some = kept.get(entry["path"], {})
+        if len(some) >= FEW_KEPT:
+            entry["before"] = len(some)
+            entry["stayed"] = sum(noted.noted.get(i) is weak for i, weak in some.items())
 
 
 def mark_outputs(found, arrays):
@@ -148,6 +171,7 @@ class Noted(Register):
         super().__init__(reach.arrays(), reach.containers(), census)
         self.complete = reach.complete
         self.places = {}  # {path of a holder: identities of its containers}
+        self.kept = {}  # {path of a holder: {identity: weak reference} of some of its arrays}
         self.sizes = {}  # of what grows by itself: see growing.add
 
 

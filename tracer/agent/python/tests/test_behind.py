@@ -1,0 +1,159 @@
+"""Graphs below any name: what has more operations behind it at each look."""
+
+import sys
+import threading
+import time
+import types
+import unittest
+import unittest.mock
+
+import torch
+from gpumem_agent import errands
+from gpumem_agent.errands import Errands
+from gpumem_agent.frameworks import torch as adapter
+from gpumem_agent.holders import behind
+from gpumem_agent.holders.behind import LEAST, MORE, Behind
+
+MIB = 1 << 20
+
+
+class Unarmed:
+    sites_wanted = False
+
+
+def loss():
+    return torch.operation("Mean", torch.operation("Linear", torch.empty(512)))
+
+
+class BehindTest(unittest.TestCase):
+    def setUp(self):
+        torch.empty(512)  # the device lives
+        self.framework = adapter.open_framework(torch, Unarmed)
+        self.behind = Behind()
+        patient = unittest.mock.patch.multiple(behind, SECONDS=60, PART=60, THREADS=100)
+        patient.start()
+        self.addCleanup(patient.stop)
+
+    def keep(self, **names):
+        globals().update(names)
+        self.addCleanup(lambda: [globals().pop(n, None) for n in names])
+
+    def look(self, explained=0):
+        """What a look tells: {path: bytes}."""
+        self.behind.look([self.framework], explained, None)
+        return {h["path"].replace(__name__, "M"): h["bytes"] for h in self.behind.told}
+
+    def test_a_total_in_an_attribute_keeps_the_graph_of_each_step(self):
+        ranker = types.SimpleNamespace(loss=loss())
+        self.keep(ranker=ranker)
+        del ranker
+        self.look()
+        for _ in range(LEAST):
+            globals()["ranker"].loss = torch.operation("Add", globals()["ranker"].loss, loss())
+        mean = torch.operation("Div", globals()["ranker"].loss)
+        self.keep(spare=torch.empty(3 * MIB))  # what they saved, for the stand-in
+        ((path, size),) = self.look().items()
+        self.assertEqual(path, "M.ranker.loss: autograd graph of Add outputs")
+        self.assertGreaterEqual(size, 3 * MIB)
+        self.assertGreater(self.behind.told[0]["over_ms"], 0)
+        self.assertEqual(self.look(), {}, "nothing came since")
+        del mean
+
+    def test_a_state_in_a_tuple_is_told_by_the_tuple(self):
+        self.keep(state=(loss(), loss()))
+        self.look()
+        for _ in range(LEAST):
+            self.keep(state=tuple(torch.operation("Cell", part) for part in globals()["state"]))
+        self.keep(spare=torch.empty(3 * MIB))
+        self.assertEqual(list(self.look()), ["tuple M.state: autograd graph of Cell outputs"])
+
+    def test_outputs_in_a_list_that_gets_longer(self):
+        self.keep(history=[loss() for _ in range(20)])
+        self.look()
+        globals()["history"].extend(loss() for _ in range(MORE))
+        self.keep(spare=torch.empty(3 * MIB))
+        self.assertEqual(self.look(), {}, "few operations behind each")
+        with unittest.mock.patch.object(behind, "FEW", 2):
+            globals()["history"].extend(loss() for _ in range(MORE))
+            self.keep(more=torch.empty(3 * MIB))
+            ((path, size),) = self.look().items()
+            self.assertEqual(path, "list M.history: autograd graph of Mean outputs")
+            self.assertGreaterEqual(size, 3 * MIB)
+            self.keep(third=torch.empty(3 * MIB))
+            self.assertEqual(self.look(), {}, "the list did not get longer")
+
+    def test_losses_of_single_steps_and_what_others_hold_are_not_told(self):
+        self.keep(last=loss(), kept=[torch.empty(MIB)])
+        self.look()
+        self.keep(last=loss())
+        globals()["kept"].append(torch.empty(8 * MIB))
+        self.assertEqual(self.look(), {})
+        total = loss()
+        self.keep(total=total)
+        self.look()
+        for _ in range(LEAST):
+            total = torch.operation("Add", total, loss())
+        self.keep(total=total)
+        globals()["kept"].append(torch.empty(8 * MIB))
+        self.assertEqual(self.look(explained=8 * MIB), {})
+        del total
+
+    def test_nothing_is_looked_at_beside_other_threads(self):
+        with unittest.mock.patch.object(behind, "THREADS", 0):
+            self.keep(total=loss())
+            self.look()
+            self.assertEqual(self.behind._before, {})
+
+    def test_chains_that_are_too_long_to_be_counted(self):
+        self.keep(total=loss())
+        with unittest.mock.patch.multiple(behind, PART=0, DEEP=0):
+            self.look()
+            self.assertEqual([whole for _, whole, _ in self.behind._before.values()], [False])
+            self.keep(spare=torch.empty(3 * MIB))
+            self.assertEqual(len(self.look()), 1)
+        with unittest.mock.patch.multiple(behind, PART=0):
+            self.keep(spare=torch.empty(9 * MIB))
+            self.assertEqual(self.look(), {})
+
+
+class ErrandsTest(unittest.TestCase):
+    def setUp(self):
+        self.errands, self.done = Errands(), []
+        if not self.hand_over(lambda: None):
+            self.skipTest("this interpreter has no pending calls for us")
+        self.wait(lambda: self.errands._last._is_done)
+
+    def hand_over(self, work):
+        """Hands it over on another thread."""
+        answers = []
+        thread = threading.Thread(target=lambda: answers.append(self.errands.hand_over(work)))
+        thread.start()
+        thread.join()
+        return answers[0]
+
+    def wait(self, ready):
+        end = time.monotonic() + 20
+        while not ready() and time.monotonic() < end:
+            time.sleep(0.001)
+        self.assertTrue(ready())
+
+    def test_work_is_done_on_the_main_thread_once(self):
+        self.hand_over(lambda: self.done.append(threading.current_thread()))
+        self.wait(lambda: self.done)
+        self.assertEqual(self.done, [threading.main_thread()])
+
+    def test_what_a_signal_handler_raises_meanwhile_reaches_the_program(self):
+        def interrupted():
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.hand_over(interrupted)
+            self.wait(lambda: False)
+
+    def test_none_is_handed_over_beside_a_compiler_of_frames(self):
+        with unittest.mock.patch.dict(sys.modules, {errands.COMPILERS[0]: types.ModuleType("compiler")}):
+            self.assertFalse(self.hand_over(lambda: self.done.append(1)))
+
+
+if __name__ == "__main__":
+    unittest.main()
