@@ -129,7 +129,7 @@ func withoutRate(s *settled) {
 	low, _ := bounds(&s.grow[s.primary])
 	d, _ := s.drivenBy()
 	unsure := d != nil && d.Low <= 0 && (d.Per == "second" || low != nil && *low <= 0)
-	if !unsure && (low == nil || *low > 0 || !s.isSlight()) {
+	if !unsure && (low == nil || *low > 0 || !isSlight(s)) {
 		return
 	}
 	s.grow[s.primary].Shape = trend.ShapeUndecided

@@ -18,7 +18,7 @@ func (x *examined) settleStopped() {
 		if !g.Known || g.Shape != trend.ShapeUndecided || x.judged.series[k] == nil {
 			continue
 		}
-		if most, ok := x.hasStopped(g); ok {
+		if most, ok := x.judged.hasStopped(g); ok {
 			g.Settle(trend.Plateau, most)
 		}
 	}
@@ -27,12 +27,11 @@ func (x *examined) settleStopped() {
 // hasStopped reports whether a series stopped to rise while the program went on working,
 // and by how much it would have risen in the whole window at the pace that could have gone
 // unseen since.
-func (x *examined) hasStopped(g *trend.Growth) (most float64, ok bool) {
+func (l *accounts) hasStopped(g *trend.Growth) (most float64, ok bool) {
 	since, ok := g.Stopped()
 	if !ok {
 		return 0, false
 	}
-	l := x.judged
 	from := trend.FirstRow(l.X(g.Axis), since)
 	end := l.clock[len(l.clock)-1]
 	still := end - l.clock[from]
