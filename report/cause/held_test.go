@@ -22,6 +22,7 @@ func TestWhatHoldsTheGrowthNamesItsCause(t *testing.T) {
 		"gradient of a Parameter":                                Gradients,
 		"OrderedDict train.model._forward_hooks[…] closure kept": Hooks,
 		"list train.optimizer.param_groups":                      Groups,
+		"list main() local runner.queue[…]['input']":             Queues,
 		"list train.failures[…].__traceback__ local out":         Tracebacks,
 		"list train.handler.buffer":                              Logs,
 		"list logging._handlerList":                              Logs,

@@ -108,6 +108,15 @@ class SiblingsTest(unittest.TestCase):
         stayed = {h["path"]: (h["before"], h["stayed"]) for h in self.surveys.told}
         self.assertEqual(stayed, {self.path("list M.kept"): (6, 6), self.path("list M.working"): (6, 0)})
 
+    def test_graphs_are_looked_at_where_autograd_made_something(self):
+        self.keep(kept=[torch.empty(MIB) for _ in range(6)])
+        self.look()
+        self.assertFalse(self.surveys.wants_below(self.process))
+        self.keep(loss=torch.operation("Mean", torch.empty(512)))
+        self.look()
+        self.assertTrue(self.surveys.wants_below(self.process))
+        self.surveys.look_below(self.process)
+
     def test_what_differs_below_the_keys_goes_by_the_dictionary(self):
         self.keep(kept=sessions(8))
         for session in list(kept.values())[:2]:

@@ -204,7 +204,8 @@ class Surveys:
 
     def wants_below(self, process):
         """Whether to look at graphs below any name, on the program's own thread."""
-        return any(f.keeps_graphs for f in process.frameworks)
+        has_outputs = bool(self._notes) and getattr(self._notes[-1][1], "has_outputs", False)
+        return has_outputs and any(f.keeps_graphs for f in process.frameworks)
 
     def look_below(self, process):
         """Does that, between two steps or as an errand."""

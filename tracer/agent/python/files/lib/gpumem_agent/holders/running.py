@@ -21,6 +21,7 @@ from gpumem_agent.own import own
 MOST_ARRAYS = 20000
 MOST_ASKED = 50  # holders, whether they keep graphs
 MOST_CONTEXTS = 100
+MOST_OUTPUTS = 5000  # arrays that are asked whether autograd made them
 MOST_KEPT, FEW_KEPT = 64, 4  # arrays of a holder that are looked for at the next look
 MOST_CONTAINERS = 5000  # that gained, whose containers are compared
 TRIES = 3
@@ -41,6 +42,7 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     reach = reached(frameworks, contexts)
     noted = Noted(reach, census)
     noted.met = noted.met if reference is None else reference.met
+    noted.has_outputs = _has_outputs(frameworks, noted.noted)
     found = Holders(deadline, Downwards(reach), noted.met)
     if on_host or not on_device:
         noted.sizes = growing.add(found, reach, before[2], {"host": True} if on_device else {})
@@ -63,6 +65,18 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     noted.places = {entry["path"]: known[entry["path"]] for entry in told if entry["path"] in known}
     noted.places.update(found.places())
     return renamed(found.listed(), noted.places, told, known), noted
+
+
+def _has_outputs(frameworks, arrays):
+    """Whether autograd made any of some arrays, of which some are asked."""
+    for framework in (f for f in frameworks if f.keeps_graphs):
+        for reference in itertools.islice(arrays.values(), MOST_OUTPUTS):
+            array = framework.alive(reference)
+            is_output = array is not None and framework.has_graph(array)
+            del array
+            if is_output:
+                return True
+    return False
 
 
 def _kept(found, arrays):
@@ -171,6 +185,7 @@ class Noted(Register):
         super().__init__(reach.arrays(), reach.containers(), census)
         self.complete = reach.complete
         self.places = {}  # {path of a holder: identities of its containers}
+        self.has_outputs = False  # of autograd: see behind
         self.kept = {}  # {path of a holder: {identity: weak reference} of some of its arrays}
         self.sizes = {}  # of what grows by itself: see growing.add
 
