@@ -150,6 +150,14 @@ class ErrandsTest(unittest.TestCase):
             self.hand_over(interrupted)
             self.wait(lambda: False)
 
+    def test_none_is_done_where_a_debugger_or_a_profiler_is_told_of_calls(self):
+        before = sys.getprofile()
+        sys.setprofile(lambda *_: None)
+        self.addCleanup(sys.setprofile, before)
+        self.hand_over(lambda: self.done.append(1))
+        self.wait(lambda: self.errands._last._is_done)
+        self.assertEqual(self.done, [])
+
     def test_none_is_handed_over_beside_a_compiler_of_frames(self):
         with unittest.mock.patch.dict(sys.modules, {errands.COMPILERS[0]: types.ModuleType("compiler")}):
             self.assertFalse(self.hand_over(lambda: self.done.append(1)))

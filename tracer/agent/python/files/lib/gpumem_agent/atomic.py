@@ -16,7 +16,8 @@ To look on the program's own thread instead would not do: a pending call of the
 interpreter (Py_AddPendingCall), a signal handler and gc.callbacks run there, but
 other threads go on, and what a framework keeps by thread (modes, transforms, a
 compiler that takes the frames of its thread) would take our code for the
-program's.
+program's. What is behind outputs of autograd is read there all the same, since
+it changes in C++ (errands); objects are not.
 
 So the look is one call of a C function that calls only C functions (once). The
 interpreter's lock changes hands, and signal handlers, pending calls and, from

@@ -5,7 +5,8 @@ reads it, interpreter's lock or not. So what reads that runs on the program's ow
 thread: at a step where the program has steps, else as a pending call of the
 interpreter. What the program's signal handlers raise meanwhile reaches the program.
 A compiler that takes the frames of its thread would take ours for the program's, so
-that nothing is handed over where one is loaded.
+that nothing is handed over where one is loaded; a debugger or a profiler that is told
+of each call would be told of ours, so that nothing is done where one is at work.
 """
 
 import sys
@@ -28,7 +29,8 @@ class Errand:
     def __bool__(self):
         if not self._is_done and self._pid == own.getpid():
             self._is_done = True
-            self._work()
+            if sys.gettrace() is None and sys.getprofile() is None:
+                self._work()
         return False
 
 
