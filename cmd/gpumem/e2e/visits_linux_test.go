@@ -92,7 +92,7 @@ func TestWhoCannotBeEnteredIsWatchedFromOutsideAndThatIsSaid(t *testing.T) {
 func TestInjectOfWatchAndDiagnoseRefusesWhatMeansNothing(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{
-		"--inject needs --for":              {"diagnose", "--inject"},
+		"--inject needs --for":                 {"diagnose", "--inject"},
 		"--inject ebpf: watched programs take": {"diagnose", "--for", "4s", "--inject=ebpf"},
 		"--inject all: watched programs take":  {"watch", "--json", "--samples", "1", "--inject=all"},
 	} {
