@@ -25,7 +25,7 @@ func (s *settled) answer(v *Verdict) string {
 		text, isFilled = s.heldClaim(h, v.Holders, v.DrivenBy), h.Filled != ""
 	}
 	host := hostHolder(s, v.Holders)
-	text += hostHeld(host) + partsWords(v.Parts)
+	text += hostHeld(host) + largestWords(largestKnown(s, v.Holders)) + partsWords(v.Parts)
 	if h := inNumber(s, v.Holders); h != nil && blamed == nil {
 		text += "; most of the " + thingsOf(s.run.Meta.Versions) + " are in " + h.Kept() + filledAt(h, "")
 	}
@@ -109,6 +109,9 @@ func (s *settled) next(v *Verdict) string {
 			return "at " + where(h, &v.Causes[0]) + ": " + v.Causes[0].Next
 		}
 		if h := hostHolder(s, v.Holders); h != nil {
+			return atHostHolder(h, v.Causes)
+		}
+		if h := largestKnown(s, v.Holders); h != nil {
 			return "at " + where(h, &v.Causes[0]) + ": " + v.Causes[0].Next
 		}
 		if p := record.PlaceOf(v.Causes[0].Site); p.File != "" {
@@ -125,6 +128,9 @@ func (s *settled) next(v *Verdict) string {
 	switch s.class {
 	case AppLeak:
 		if h := s.blamed(v.Holders); h != nil {
+			return boundIt(h)
+		}
+		if h := largestKnown(s, v.Holders); h != nil {
 			return boundIt(h)
 		}
 		if left := leftAt(s, v.Peak); left != "" {
@@ -165,6 +171,17 @@ func (p *process) firstHolders() []HolderRow {
 		return nil
 	}
 	return first
+}
+
+// atHostHolder is what to do about a holder of host memory: by the first sure cause that is
+// the program's. What the heap keeps free beside it is not the holder's.
+func atHostHolder(h *HolderRow, causes []Cause) string {
+	for i := range causes {
+		if c := &causes[i]; c.ID != cause.Fragmented && c.Confidence >= sureEnough {
+			return "at " + where(h, c) + ": " + c.Next
+		}
+	}
+	return boundIt(h)
 }
 
 // unweighed is the holder that got most outputs of autograd, where neither a holder nor a

@@ -71,8 +71,9 @@ func TestHoldersThatGrewAlikeAreNamedTogether(t *testing.T) {
 		"too little of all": some(4*mib, "list a.a", "list a.b"),
 		"nameless":          some(5*mib, "Parameter (2, 2): not found in time", "Parameter (4, 2): not found in time"),
 	} {
-		if v := held(holders); strings.Contains(v.Answer, "keep") {
-			t.Errorf("%s: %q", what, v.Answer)
+		claim, _, _ := strings.Cut(held(holders).Answer, "; the largest holder that was found")
+		if strings.Contains(claim, "keep") {
+			t.Errorf("%s: %q", what, claim)
 		}
 	}
 }

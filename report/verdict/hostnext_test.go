@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -33,6 +34,22 @@ func TestWhatNoNameLeadsToIsLookedForWhereItWasFilled(t *testing.T) {
 		if v.Verdict != HostGrowth || c.want != "" && !strings.Contains(v.Next, c.want) ||
 			c.want == "" && strings.Contains(v.Next, "no name was found") {
 			t.Errorf("%s: %s: %s", name, v.Verdict, v.Next)
+		}
+	}
+}
+
+func TestAHolderIsNotToldWhatHelpsAgainstAHeapThatIsInPieces(t *testing.T) {
+	t.Parallel()
+	h := &HolderRow{Path: "list train.records", Filled: "/srv/train.py:30 receive"}
+	pieces := Cause{ID: cause.Fragmented, Confidence: .8, Next: "trim it"}
+	kept := Cause{ID: cause.Results, Confidence: .6, Next: "bound it"}
+	unsure := Cause{ID: cause.Results, Confidence: .2, Next: "bound it"}
+	for want, causes := range map[string][]Cause{
+		"at list train.records: bound it": {pieces, kept},
+		"bound list train.records, filled at /srv/train.py:30 in receive, or let go of what it keeps": {pieces, unsure},
+	} {
+		if got := atHostHolder(h, causes); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
