@@ -39,10 +39,24 @@ func hostHolder(s *settled, last []HolderRow) *HolderRow {
 	for _, i := range alike(last, grew, best) {
 		together += grew[i]
 	}
-	if most := grew[best]; most < leastOfHost*s.size && (most < leastOfLargest*s.size || together < s.size/2) {
+	size := ofHolders(s)
+	if most := grew[best]; most < leastOfHost*size && (most < leastOfLargest*size || together < size/2) {
 		return nil
 	}
 	return &last[best]
+}
+
+// leastOfHolders is the part of the host's growth that is left to holders at least, as what
+// the heap keeps free is read seldom.
+const leastOfHolders = 1. / 4
+
+// ofHolders is the part of the host's growth that somebody holds: what the C heap keeps
+// free between blocks is nobody's.
+func ofHolders(s *settled) float64 {
+	if !s.isFragmented() {
+		return s.size
+	}
+	return max(s.size-s.heapKeeps(), leastOfHolders*s.size)
 }
 
 // hostGrew is by how many bytes of host memory each holder grew, while the growth was

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -245,5 +246,23 @@ func TestAGraphOfTheHostIsWeighedByItsRate(t *testing.T) {
 	}
 	if !strings.Contains(v.Answer, path+": autograd graph of Addmm outputs") {
 		t.Error(v.Answer)
+	}
+}
+
+func TestAHolderExplainsWhatTheHeapDoesNotKeepFree(t *testing.T) {
+	t.Parallel()
+	for free, want := range map[float64]bool{1.6 * mib: true, .1 * mib: false} {
+		p := onProcessor(400, 10, 0).set(record.ColHostHeapFree, func(i int) float64 {
+			if i%10 != 0 {
+				return math.NaN()
+			}
+			return free * float64(i)
+		})
+		p.events = append(p.events, record.Event{TMs: 16_000, Kind: record.KindHolders, Holders: []record.Holder{
+			{Path: "list train.losses", Bytes: 100 * mib, Count: 100, OverMs: 10_000}}})
+		v := p.judge()
+		if v.Verdict != HostGrowth || strings.Contains(v.Answer, "held by list train.losses") != want {
+			t.Errorf("%.1f MiB more free a row: %s", free/mib, v.Answer)
+		}
 	}
 }
