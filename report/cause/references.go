@@ -100,8 +100,16 @@ func (c *Case) perStep() (handles, refs float64) {
 const nextOfGraph = "detach what is kept from one step to the next (a loss summed up, a state) " +
 	"from its graph"
 
-// changeOfGraph is the same as lines of a patch.
-func changeOfGraph() []string {
+// changeOfGraph is the same as lines of a patch: of a container that keeps results, of a
+// sum, or of a state.
+func changeOfGraph(h *record.Holder) []string {
+	kind, _, isContainer := strings.Cut(h.Path, " ")
+	switch {
+	case isContainer && (kind == "list" || kind == "deque"):
+		return []string{"- losses.append(loss)", "+ losses.append(loss.item())"}
+	case strings.HasPrefix(h.Graph, "Add "):
+		return []string{"- total += loss", "+ total += loss.item()"}
+	}
 	return []string{"- state = cell(x, state)", "+ state = cell(x, state.detach())"}
 }
 
@@ -111,7 +119,7 @@ func heldGraph(c *Case) *Cause {
 	if h == nil {
 		return nil
 	}
-	return &Cause{ID: Graph, Confidence: .9 * c.Confidence, Next: nextOfGraph, Change: changeOfGraph(),
+	return &Cause{ID: Graph, Confidence: .9 * c.Confidence, Next: nextOfGraph, Change: changeOfGraph(h),
 		Evidence: evidence("%s keeps %s", h.Kept(), units.Bytes(c.gained(h)))}
 }
 
@@ -150,7 +158,7 @@ func graphOfEachStep(c *Case) *Cause {
 		conf = .85
 	}
 	return &Cause{ID: Graph, Confidence: conf * c.Confidence, Evidence: e, Next: nextOfGraph,
-		Change: changeOfGraph()}
+		Change: changeOfGraph(&record.Holder{})}
 }
 
 // referencesLeftDrained: references outlive the handles they were made for, and
