@@ -257,7 +257,8 @@ func TestAFloodOfMarksLeavesWhatVerdictsRestOn(t *testing.T) {
 			lists++
 		}
 	}
-	if len(l.events) > mostEvents || l.events[0].Name != record.PhaseBaseline || lists != mostLists || aged != mostLists {
+	if len(l.events) > mostEvents || l.events[0].Name != record.PhaseBaseline ||
+		lists != mostLists || aged != mostLists {
 		t.Errorf("%d events, first %+v, %d lists, %d ages", len(l.events), l.events[0], lists, aged)
 	}
 	for range 3 * mostEvents {

@@ -9,7 +9,8 @@ import (
 
 func TestOfAGrowthThatNoHolderExplainsTheLargestOneIsToldAsThat(t *testing.T) {
 	t.Parallel()
-	const want = "; the largest holder that was found is dict serve.outcomes, filled at app/serve.py:86 in serve, which keeps "
+	const want = "; the largest holder that was found is dict serve.outcomes, filled at app/serve.py:86 in serve, " +
+		"which keeps "
 	of := func(bytes int64, path string) []record.Holder {
 		return []record.Holder{
 			{Path: "Tensor (3, 256) torch.float32: not found in time", Bytes: 8 * mib, Count: 40},
