@@ -103,9 +103,9 @@ func fillsAndMore(s *settled) string {
 	case why == "":
 		return ""
 	case left < leftLeast*g.Amount():
-		return why + "; whether it then reserves more, a longer run tells"
+		return why + "; a longer run tells whether it then reserves more"
 	case x.mayLeakBeside():
-		return why + "; whether the little that it did reserve meanwhile goes on, a longer run tells"
+		return why + "; a longer run tells whether what it reserved meanwhile goes on"
 	}
 	return ""
 }
