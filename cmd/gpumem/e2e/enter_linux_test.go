@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -427,59 +426,4 @@ func TestAProgramThatEndsWhileAttachedEndsAsItWould(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, text)
 	}
-}
-
-// attaches is how often TestManyAttachesLeaveTheProgramsMemoryFlat attaches; a
-// variable of the environment has it do more.
-func attaches() int {
-	if n, err := strconv.Atoi(os.Getenv("GPUMEM_TEST_ATTACHES")); err == nil {
-		return n
-	}
-	return 24
-}
-
-func TestManyAttachesLeaveTheProgramsMemoryFlat(t *testing.T) {
-	t.Parallel()
-	g := startGuest(t, []string{"python3"})
-	resident := func() int {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", g.Process.Pid))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return atoiField(string(b), 1) * os.Getpagesize()
-	}
-	before := g.state(t)
-	count, first := attaches(), 0
-	for i := range count {
-		dir := t.TempDir()
-		cmd, text := joined(t, g, dir)
-		cmd.Process.Signal(os.Interrupt)
-		if err := cmd.Wait(); err != nil {
-			_ = text // too short a recording is no verdict
-		}
-		os.RemoveAll(filepath.Join(dir, "run"))
-		if i == count/4 {
-			g.isClean(t, before)
-		}
-		// By then Python has what it keeps. Its allocator takes some MiB at a time, and not
-		// always as early: what counts is what the second half adds to the most of the first.
-		if i < (count+1)/2 {
-			first = max(first, resident())
-		}
-	}
-	g.isClean(t, before)
-	grown := resident() - first
-	t.Logf("%d attaches: %d KiB more than at most in the first half of them", count, grown>>10)
-	if grown > 4<<20+(count/2)<<12 {
-		t.Errorf("the program grew by %d KiB in %d attaches", grown>>10, count/2)
-	}
-}
-
-func atoiField(text string, n int) int {
-	fields := strings.Fields(text)
-	if n >= len(fields) {
-		return 0
-	}
-	v, _ := strconv.Atoi(fields[n])
-	return v
 }
