@@ -11,10 +11,18 @@ const (
 	noFrame      = "no Python frame (the backward pass or C++)"
 )
 
-// frameworkFolders are in the paths of frames that are not the program's own.
-var frameworkFolders = [...]string{"/torch/", "/jax/", "/jaxlib/", "/cupy/", "/mlx/", "/contextlib.py"}
+// frameworkFolders are in the paths of frames that are not the program's own; the agent
+// for Python has the same.
+var frameworkFolders = [...]string{
+	"/torch/", "/jax/", "/jaxlib/", "/cupy/", "/mlx/", "/numpy/", "/scipy/", "/pandas/",
+}
 
-// site is the line that allocated a block: the innermost of the program's own.
+const (
+	packages = "-packages/"  // of site-packages and Debian's dist-packages
+	standard = "/lib/python" // the standard library, with the packages below it
+)
+
+// site is the line that allocated a block: that of programLine.
 func (r *replay) site(b *lived) string {
 	if b.birth < 0 {
 		return beforeWindow
@@ -25,17 +33,12 @@ func (r *replay) site(b *lived) string {
 	if site, ok := r.sites[b.stack]; ok {
 		return site
 	}
-	site := ""
-	for _, f := range r.Stacks[b.stack] {
-		frame := r.frame(f)
-		if site == "" {
-			site = frame
-		}
-		if !isFramework(frame) {
-			site = frame
-			break
-		}
+	stack := r.Stacks[b.stack]
+	frames := make([]string, len(stack))
+	for i, f := range stack {
+		frames[i] = r.frame(f)
 	}
+	site := programLine(frames)
 	r.sites[b.stack] = site
 	return site
 }
@@ -47,13 +50,39 @@ func (r *replay) frame(i int32) string {
 	return r.Frames[i]
 }
 
+// programLine is, from the inside out, the first of some frames that is the program's own,
+// else the first that was not installed (a program's own folder may be called torch), else
+// the innermost.
+func programLine(frames []string) string {
+	for _, isForeign := range [...]func(string) bool{isFramework, isInstalled} {
+		if i := slices.IndexFunc(frames, func(f string) bool { return !isForeign(f) }); i >= 0 {
+			return frames[i]
+		}
+	}
+	if len(frames) == 0 {
+		return ""
+	}
+	return frames[0]
+}
+
 func isFramework(frame string) bool {
 	for _, folder := range frameworkFolders {
 		if strings.Contains(frame, folder) {
 			return true
 		}
 	}
-	return false
+	return isStandard(frame)
+}
+
+func isInstalled(frame string) bool {
+	return strings.Contains(frame, packages) || isStandard(frame)
+}
+
+func isStandard(frame string) bool {
+	if strings.HasPrefix(frame, "<frozen") {
+		return true
+	}
+	return strings.Contains(frame, standard) && !strings.Contains(frame, packages)
 }
 
 // timeline is what lived over the window: of each stretch of time the moment at which

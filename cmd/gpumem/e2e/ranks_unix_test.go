@@ -34,11 +34,7 @@ func TestOfSeveralRanksTheOneThatLeaksIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	o := gpumem(t, dir, "run", "-q", "--out", "run", "--", "python3", program)
-	if o.code != 0 {
-		t.Fatalf("code %d: %s", o.code, o.stderr)
-	}
-	v := readVerdict(t, filepath.Join(dir, "run"))
+	_, v := decided(t, dir, nil, "run", "-q", "--", "python3", program)
 	leaking := rankRow(t, v, 1, "rank-1")
 	if v.PID != leaking.PID || v.Verdict != verdict.HostGrowth {
 		t.Errorf("%s of process %d, want host-growth of rank 1, process %d", v.Verdict, v.PID, leaking.PID)

@@ -117,8 +117,9 @@ func TestANativeProgramThatIsRefusedHostMemoryIsToldItsLimit(t *testing.T) {
 	const limited = `ulimit -v 614400; exec "$@"`
 	got := gpumem(t, dir, "run", "--out", "out", "--", "sh", "-c", limited, "sh", program)
 	o := readVerdict(t, filepath.Join(dir, "out")).OOM
-	if got.code != 128+6 || o == nil || o.Reason != peak.Host || o.LimitBytes == nil ||
-		*o.LimitBytes != 600<<20 {
+	// Where the machine is busy it takes so long that its growth is seen too.
+	if got.code != 128+6 || o == nil || o.Reason != peak.Host && o.Reason != peak.Growing ||
+		o.LimitBytes == nil || *o.LimitBytes != 600<<20 {
 		t.Fatalf("exit code %d, %+v\n%s%s", got.code, o, got.stdout, got.stderr)
 	}
 	if !strings.Contains(got.stdout+got.stderr,

@@ -236,6 +236,22 @@ class SitesTest(unittest.TestCase):
         self.assertEqual(sites.choose([inner]), "/x/torch/functional.py:1 zeros")
         self.assertEqual(sites.choose([]), sites.NO_FRAME)
 
+    def test_helpers_of_numpy_and_of_the_standard_library_are_no_site(self):
+        place = "/usr/lib/python3"
+        frames = [
+            (place + "/dist-packages/numpy/core/numeric.py", 205, "ones"),
+            (place + ".11/functools.py", 909, "wrapper"),
+            ("<frozen importlib._bootstrap>", 241, "_call_with_frames_removed"),
+            ("/home/me/load.py", 3, "load"),
+        ]
+        self.assertEqual(sites.choose(frames), "/home/me/load.py:3 load")
+
+    def test_a_program_in_a_folder_called_torch_has_its_line(self):
+        inner = ("/v/lib/python3.11/site-packages/torch/functional.py", 1, "zeros")
+        self.assertEqual(
+            sites.choose([inner, ("/home/me/torch/train.py", 7, "step")]), "/home/me/torch/train.py:7 step"
+        )
+
     def test_growth_is_unknown_and_left_out_without_a_first_look(self):
         now = {"a": (10, 1), "b": (30, 2)}
         self.assertEqual(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 SETTLE_ROUNDS = 5  # at most, until two readings agree
 SETTLE_SECONDS = 0.01
-SURVIVORS_SECONDS = 2.0  # for the search of who holds what
+SURVIVORS_SECONDS = 10.0  # for the search of who holds what: a test that has failed can wait
 SURVIVORS = 5  # that a failure names
 UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 ROOMS = 200000  # objects that are looked at below what a function returns

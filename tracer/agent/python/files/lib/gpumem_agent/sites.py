@@ -4,8 +4,10 @@ import gzip
 
 NO_FRAME = "no Python frame (native code or the backward pass)"
 
-# Folders whose frames are the framework's, not the program's.
-FRAMEWORK_FOLDERS = ("/torch/", "/jax/", "/jaxlib/", "/cupy/", "/mlx/", "/contextlib.py")
+# Folders whose frames are the framework's, not the program's; report/peak has the same.
+FRAMEWORK_FOLDERS = ("/torch/", "/jax/", "/jaxlib/", "/cupy/", "/mlx/", "/numpy/", "/scipy/", "/pandas/")
+PACKAGES = "-packages/"  # of site-packages and Debian's dist-packages
+STANDARD = "/lib/python"  # with PACKAGES below it
 
 
 def from_torch(snapshot):
@@ -30,13 +32,30 @@ def from_pprof(profile):
 
 def choose(frames):
     """The site among (file, line, function) from the inside out: the first
-    frame of the program's own, else the innermost."""
-    for filename, line, function in frames:
-        if not any(folder in filename for folder in FRAMEWORK_FOLDERS):
-            return "%s:%d %s" % (filename, line, function)
+    frame of the program's own, else the first that was not installed (a program's own
+    folder may be called torch), else the innermost."""
+    for is_foreign in (is_framework, _is_installed):
+        for filename, line, function in frames:
+            if not is_foreign(filename):
+                return "%s:%d %s" % (filename, line, function)
     if frames:
         return "%s:%d %s" % tuple(frames[0])
     return NO_FRAME
+
+
+def is_framework(filename):
+    """Whether a file is a framework's, or of the standard library."""
+    return any(folder in filename for folder in FRAMEWORK_FOLDERS) or _is_standard(filename)
+
+
+def _is_installed(filename):
+    return PACKAGES in filename or _is_standard(filename)
+
+
+def _is_standard(filename):
+    if filename.startswith("<frozen"):
+        return True
+    return STANDARD in filename and PACKAGES not in filename
 
 
 def compare(now, before):

@@ -12,7 +12,7 @@ from gpumem_agent import threads
 from gpumem_agent.frameworks import torch_blocks, torch_makers, torch_modules
 from gpumem_agent.frameworks.torch_passes import Passes
 from gpumem_agent.own import own
-from gpumem_agent.sites import FRAMEWORK_FOLDERS, choose
+from gpumem_agent.sites import choose, is_framework
 
 SECONDS = 0.15  # for the search of roles, at one error
 GRAPH_SECONDS = 0.1  # and for the modules of activations
@@ -230,9 +230,4 @@ def _frames(frame):
         if "gpumem_agent" not in code.co_filename:
             frames.append((code.co_filename, frame.f_lineno, code.co_name))
         frame = frame.f_back
-    inner = [f for f in frames if not _is_framework(f)]
-    return frames if inner else []
-
-
-def _is_framework(frame):
-    return any(folder in frame[0] for folder in FRAMEWORK_FOLDERS) or "/threading.py" in frame[0]
+    return frames if any(not is_framework(f[0]) for f in frames) else []
