@@ -6,6 +6,10 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
+// touchedAfter is how many seconds a program has to grow until gpumem has seen whose code
+// fills its memory: it waits for a growth that goes on, and looks for 6 s.
+const touchedAfter = 15
+
 // mostTouched is the share of the new pages from which one library's code filled most.
 const mostTouched = .5
 
@@ -20,7 +24,14 @@ func (s *settled) hostNext(v *Verdict) string {
 	if place, _ := s.touchedAt(); place != "" && s.toucher() == theHost {
 		return "find what keeps the memory that is filled " + place
 	}
-	return "look for what the program keeps in host memory: the device's memory is not what grows"
+	switch look := "look for what the program keeps in host memory"; {
+	case s.judged.book.HasDevice():
+		return look + ": the device's memory is not what grows"
+	case s.touch == nil && s.lastSeen() < touchedAfter:
+		return look + "; of a run of 20 s the answer often says where it was filled"
+	default:
+		return look
+	}
 }
 
 // noNameNext is what to do where the program was asked who holds what came and no name led

@@ -53,3 +53,17 @@ func TestAHolderIsNotToldWhatHelpsAgainstAHeapThatIsInPieces(t *testing.T) {
 		}
 	}
 }
+
+func TestOfAProgramWithoutADeviceTheNextStepSpeaksOfNone(t *testing.T) {
+	t.Parallel()
+	for seconds, want := range map[int]string{
+		10: "look for what the program keeps in host memory; of a run of 20 s the answer often says where it was filled",
+		40: "look for what the program keeps in host memory",
+	} {
+		p := newProgram(20*seconds).grows(record.ColRSS, 500*mib, 64*kib, mib)
+		v := p.judge()
+		if v.Verdict != HostGrowth || v.Next != want {
+			t.Errorf("%d s: %s: %q, want %q", seconds, v.Verdict, v.Next, want)
+		}
+	}
+}
