@@ -213,10 +213,15 @@ func drift(y []float64, floor float64) float64 {
 	return m * float64(len(d)) / math.Sqrt(squares+float64(len(d))*floor*floor)
 }
 
+// suspicious is the level of the trend test from which a growth of twice what would have
+// been seen is not denied, whatever the noise about it.
+const suspicious = .01
+
 // still is the shape of a series that was not found to grow.
 func (g *Growth) still(f *trendFit, least float64) Shape {
 	switch {
-	case g.Loaded && g.T > least, g.Upper >= g.Limit && !g.nearlyFlat():
+	case g.Loaded && g.T > least, g.Upper >= g.Limit && !g.nearlyFlat(),
+		g.P < suspicious && g.Amount() > 2*g.Seen():
 		return ShapeUndecided
 	case math.Abs(f.jump) > g.Delta:
 		return Step
