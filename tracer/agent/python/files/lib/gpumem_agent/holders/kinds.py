@@ -183,16 +183,39 @@ def main_file():
 
 def module_names():
     """{identity of a module's namespace: (its name, its file)}."""
+    modules = list(sys.modules.items())
+    names = dict(_names.of(modules, tuple(map(id, itertools.chain.from_iterable(modules)))))
+    main = sys.modules.get("__main__")
+    if is_a(main, types.ModuleType):  # its file goes first at exit
+        file = namespace(main).get("__file__")
+        file = main_file() if file is None else file
+        names[id(namespace(main))] = script_name("__main__"), file if type(file) is str else ""
+    return names
+
+
+class _Names:
+    """What was found last, for as long as there are the same modules: a look asks often."""
+
+    def __init__(self):
+        self._last = (), {}  # identities of names and modules, and what was found
+
+    def of(self, modules, identities):
+        if identities != self._last[0]:
+            self._last = identities, _named(modules)
+        return self._last[1]
+
+
+_names = _Names()
+
+
+def _named(modules):
     names = {}
-    for name, module in list(sys.modules.items()):
+    for name, module in modules:
         if is_a(module, types.ModuleType):
             names_of = namespace(module)
             file = names_of.get("__file__")
-            if name == "__main__" and file is None:
-                file = main_file()
-            if name != "__main__" and id(names_of) in names:
-                continue  # another name of the same module: the first is shown
-            names[id(names_of)] = (script_name(name), file if type(file) is str else "")
+            if id(names_of) not in names:  # else another name of the same: the first is shown
+                names[id(names_of)] = (script_name(name), file if type(file) is str else "")
     return names
 
 
