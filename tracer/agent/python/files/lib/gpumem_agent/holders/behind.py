@@ -77,6 +77,10 @@ class _Seen:
     def length(self):
         return self.name.facts.get("length", 0)
 
+    def has_more(self, before):
+        """Whether there are more operations than at the look before, and not one step's."""
+        return self.operations >= max(GREW * before.operations, before.operations + LEAST)
+
 
 def _counted(frameworks, before):
     """{path: _Seen} of the outputs that have a name."""
@@ -108,7 +112,7 @@ def _seen(framework, array, name, path, before, deadline):
         return None
     graph = framework.graph(array)
     seen = _Seen(name, path, told, graph)
-    if before is None or before.is_whole:
+    if before is None or before.is_whole and (seen.is_whole or seen.has_more(before)):
         return seen
     # Too many to be counted: how far they lead is found along the oldest ones.
     if graph is None:
@@ -129,8 +133,7 @@ def _grown(now, before):
         earlier = before.get(path)
         if earlier is None:
             continue
-        least = max(GREW * earlier.operations, earlier.operations + LEAST)
-        seen.grows = seen.operations >= least if earlier.is_whole else seen.goes_back
+        seen.grows = seen.goes_back or earlier.is_whole and seen.has_more(earlier)
         if seen.grows:
             carried[path] = seen.is_local, not seen.word.startswith("Add"), seen.operations
         elif seen.operations >= FEW and seen.length >= earlier.length + MORE:

@@ -3,6 +3,7 @@ proxy's answer to an innocent isinstance may load half a program."""
 
 import collections
 import functools
+import gc
 import itertools
 import os
 import sys
@@ -80,10 +81,14 @@ def frame_of(item):
 
 
 def variable_of(frame, child):
-    """The name of a frame's variable that is an object; empty for none. Before 3.13 a
-    frame keeps the dictionary that it is read by, so that it is emptied again."""
-    held = frame.f_locals
-    name = next((k for k, v in held.items() if v is child), "")
+    """The name of a frame's variable that is an object; empty for none. One that inner
+    functions use is in a cell. Before 3.13 a frame keeps the dictionary that it is read by,
+    so that it is emptied again."""
+    held, code, names = frame.f_locals, frame.f_code, None
+    if is_a(child, CELL):
+        names = code.co_cellvars + code.co_freevars
+        child = next(iter(gc.get_referents(child)), code)  # an empty one is no variable's
+    name = next((k for k, v in held.items() if v is child and (names is None or k in names)), "")
     if type(held) is dict and sys.getrefcount(held) == ALONE:
         held.clear()
     return name
