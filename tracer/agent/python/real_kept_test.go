@@ -73,6 +73,18 @@ func TestAGraphThatGrowsBelowAListHasTheLineThatAssignsIt(t *testing.T) {
 	}
 }
 
+func TestWhatErrorsKeepHasANameHoweverManyReferToTheSame(t *testing.T) {
+	t.Parallel()
+	got := kept(t, "errors")
+	for _, want := range []string{"look: 38 MiB: dict kept.outcomes", "end: 37 MiB: dict kept.outcomes"} {
+		if !slices.ContainsFunc(strings.Split(got, "\n"), func(s string) bool {
+			return strings.HasPrefix(s, want) && strings.HasSuffix(s, "errors tracebacks-kept")
+		}) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 func TestCopiesOfAModelsParametersAreSnapshots(t *testing.T) {
 	t.Parallel()
 	got := kept(t, "states")

@@ -103,12 +103,12 @@ class BehindTest(unittest.TestCase):
     def test_a_program_with_steps_is_looked_at_at_its_next_one(self):
         process = types.SimpleNamespace(frameworks=[self.framework], sites_wanted=False)
         process.held = lambda: (None, None)
-        surveys, trainer = Surveys(), types.SimpleNamespace(state=loss())
+        surveys, trainer = Surveys(), types.SimpleNamespace(memory=loss())
         surveys.take(process, process.frameworks)
         self.keep(trainer=trainer)
         asked, answered = range(20, 20 + 4 * LEAST, 2 * LEAST), []
         for step in range(20, 20 + 4 * LEAST):
-            out = trainer.state = torch.operation("Cell", trainer.state)
+            out = trainer.memory = torch.operation("Cell", trainer.memory)
             last = torch.operation("Mean", out)
             if step in asked:
                 surveys.look_now(process, time.monotonic() + 20)
@@ -118,7 +118,7 @@ class BehindTest(unittest.TestCase):
                 self.assertTrue(surveys.wants(step))
             if surveys.look_at_graphs(process, step) and step in asked:
                 answered.append([h["path"].replace(__name__, "M") for h in surveys.told])
-        self.assertEqual(answered, [[], ["M.trainer.state: autograd graph of Cell outputs"]])
+        self.assertEqual(answered, [[], ["M.trainer.memory: autograd graph of Cell outputs"]])
         del last, out, trainer
 
     def test_nothing_is_looked_at_beside_other_threads(self):

@@ -1,7 +1,7 @@
 """Programs with PyTorch that keep memory where it is hard to name; prints what the search
 for holders finds at their end, a holder a line: MiB, path, the lines that fill it.
 
-Usage: kept.py gradients|copies|adapters|layers|state|states|outputs|hooks; with PYTHONPATH for the agent and PyTorch."""
+Usage: kept.py gradients|copies|adapters|layers|state|states|outputs|hooks|errors; with PYTHONPATH for the agent and PyTorch."""
 
 import copy
 import sys
@@ -135,6 +135,41 @@ def hooks():
         net[0].weight.register_hook(lambda gradient, batch=batch: None)  # of the hooks
     loss = net(batch).sum()
     del batch
+    yield
+
+
+class Outcome:
+    error = None
+
+
+def draw(model, context, number):
+    latents = torch.randn(64, 64)
+    history = [latents]
+    for step in range(4):
+        latents = latents + model(latents)
+        history = history[-2:] + [latents]
+        if step == 3:
+            check(torch.stack(history), number)
+
+
+def check(latents, number):
+    raise ValueError("request %d: %.1f" % (number, latents.std().item()))
+
+
+def errors():
+    """Errors that are kept for a page, and the frames in which they were raised: all have the
+    same context, so that it has more referrers than a climb follows."""
+    global outcomes, model
+    outcomes, model = {}, torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh())
+    yield
+    context = torch.randn(512, 1024)
+    for number in range(400):
+        outcome = outcomes[number] = Outcome()
+        try:
+            with torch.inference_mode():
+                draw(model, context, number)
+        except ValueError as error:
+            outcome.error = error  # of the errors
     yield
 
 
