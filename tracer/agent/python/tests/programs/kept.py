@@ -1,7 +1,7 @@
 """Programs with PyTorch that keep memory where it is hard to name; prints what the search
 for holders finds at their end, a holder a line: MiB, path, the lines that fill it.
 
-Usage: kept.py gradients|copies|adapters|layers|state|states|outputs|hooks|errors; with PYTHONPATH for the agent and PyTorch."""
+Usage: kept.py gradients|copies|adapters|layers|state|states|outputs|hooks|errors|tokenizers; with PYTHONPATH for the agent and PyTorch."""
 
 import copy
 import sys
@@ -173,6 +173,18 @@ def errors():
     yield
 
 
+def tokenizers():
+    """Objects of Rust's, each with more than Python sees."""
+    from tokenizers import Tokenizer, models
+
+    global tenants
+    tenants = {}
+    yield
+    for number in range(30):
+        tenants["tenant%d" % number] = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))  # of Rust's
+    yield
+
+
 def main():
     framework = adapter.open_framework(torch, types.SimpleNamespace(late=None, sites_wanted=False))
     process = types.SimpleNamespace(frameworks=[framework], sites_wanted=False)
@@ -184,7 +196,7 @@ def main():
     found, _ = running.look(process, noted, time.monotonic() + 30)
     for when, some in (("look", found), ("end", ending.find(process, time.monotonic() + 30))):
         for told in some if noted.complete else ():
-            if told["bytes"] > 1 << 20:
+            if told["bytes"] > 1 << 20 or "objects below" in told["path"]:
                 size, path, kind = "%.0f MiB" % (told["bytes"] / 2**20), told["path"], told.get("kind")
                 told = "%s: %s: %s: %s" % (when, size, path, told.get("filled", ""))
                 print(told + (" " + kind if kind else ""))
