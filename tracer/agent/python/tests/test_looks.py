@@ -262,6 +262,7 @@ class LooksTest(unittest.TestCase):
         found = running.Downwards(reach).names([types.SimpleNamespace(identity=1)])
         self.assertEqual(found, {1: "name"})
 
+    @unittest.skipIf(sys.version_info < (3, 11), "the variables of a frame are not read before 3.11")
     def test_a_variable_of_a_coroutine_that_inner_functions_use_has_its_name(self):
         @types.coroutine
         def pause():

@@ -29,6 +29,7 @@ MAX_LEVELS = 16
 PART = 64  # objects a call of get_referrers: its cost grows with both
 MAX_WIDTH = 256  # objects a level that are followed
 MAX_BELOW = 200000  # objects looked at below one container
+ALONE = next(sys.getrefcount(item) for item in [object()])  # of a list and a variable: 2 from 3.14 on
 NOT_BELOW = (type, types.ModuleType, types.FunctionType)  # not a container's own
 
 
@@ -84,8 +85,8 @@ class Walk:
         self._own.add(id(parents))
         for parent in parents:
             # Some interpreters report the call's own arguments: an object that
-            # only parents, this variable and the question itself hold.
-            if sys.getrefcount(parent) > 3 and not self._is_own(parent):
+            # only parents and this variable hold.
+            if sys.getrefcount(parent) > ALONE and not self._is_own(parent):
                 self._link(parent, wanted, following)
         self._own.difference_update((id(part), id(parents)))
         for identity in wanted.intersection(self._locals):
