@@ -13,7 +13,8 @@ from gpumem_agent.holders import contents
 from gpumem_agent.holders.classes import name_of
 from gpumem_agent.holders.kinds import NAMES_OF_CLASS, is_a, namespace
 
-STANDARD = getattr(sys, "stdlib_module_names", frozenset()) | {"builtins", "numpy"}  # both are weighed
+STANDARD = getattr(sys, "stdlib_module_names", None)  # unknown before 3.10: nothing is told there
+OTHERS = {"", "builtins", "numpy", "gpumem_agent"}  # whose objects are weighed, or ours
 CODE = (types.FunctionType, property)  # of a class that is written in Python
 METHODS = ("method_descriptor", "builtin_function_or_method", "instancemethod", "nb_method")
 LATEST = 8  # elements that are asked
@@ -52,7 +53,7 @@ def _is_native(kind):
     not asked itself."""
     module = type.__getattribute__(kind, "__module__")
     top = module.partition(".")[0] if type(module) is str else ""
-    if not top or top in STANDARD or top not in sys.modules or top == "gpumem_agent":
+    if STANDARD is None or top in STANDARD or top in OTHERS or top not in sys.modules:
         return False
     values = list(NAMES_OF_CLASS(kind).values())
     has_methods = any(type(value).__name__ in METHODS for value in values)
