@@ -1,8 +1,11 @@
 package verdict
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -18,7 +21,7 @@ func (s *settled) hostNext(v *Verdict) string {
 	if h := hostHolder(s, v.Holders); h != nil {
 		return boundIt(h)
 	}
-	if text := noNameNext(s); text != "" {
+	if text := noNameNext(s, outOfSight(v.Holders)); text != "" {
 		return text
 	}
 	if place, _ := s.touchedAt(); place != "" && s.toucher() == theHost {
@@ -34,9 +37,22 @@ func (s *settled) hostNext(v *Verdict) string {
 	}
 }
 
+// outOfSight is the holder of most objects of an extension: they are known in number alone.
+// nil without one.
+func outOfSight(holders []HolderRow) *HolderRow {
+	var most *HolderRow
+	for i := range holders {
+		h := &holders[i]
+		if h.OfClass() && h.Bytes == 0 && !h.Gone && (most == nil || h.Count > most.Count) {
+			most = h
+		}
+	}
+	return most
+}
+
 // noNameNext is what to do where the program was asked who holds what came and no name led
-// to it, by whose code filled it; empty of another.
-func noNameNext(s *settled) string {
+// to it, by whose code filled it, or whose objects came; empty of another.
+func noNameNext(s *settled, came *HolderRow) string {
 	const none = "no name was found that leads to it: "
 	switch library := s.filledBy(); {
 	case !s.lookedInVain():
@@ -44,6 +60,9 @@ func noNameNext(s *settled) string {
 	case strings.HasPrefix(library, "libtorch"):
 		return none + "detach what is carried on from one step to the next, whose graph keeps every step; " +
 			"else look for what C++ keeps"
+	case came != nil:
+		return fmt.Sprintf("find out whether %s%s, hold it: %s more came, and what such objects have Python "+
+			"does not see", came.Path, strings.TrimSuffix(filledAt(came, ""), ","), units.Count(came.Count))
 	case strings.HasPrefix(library, "python3"), strings.HasPrefix(library, "libpython3"):
 		return none + "look for a reference that C code keeps (ctypes, an extension) and never gives up"
 	}
@@ -51,12 +70,12 @@ func noNameNext(s *settled) string {
 }
 
 // lookedInVain reports whether the program answered at its end who holds what came, and
-// nobody did.
+// nobody did that is known by bytes.
 func (p *process) lookedInVain() bool {
 	answered := false
 	for _, e := range p.events.about(p.pid) {
 		if e.Kind == record.KindHolders {
-			answered = len(e.Holders) == 0
+			answered = !slices.ContainsFunc(e.Holders, func(h record.Holder) bool { return !h.OfClass() || h.Bytes > 0 })
 		}
 	}
 	return answered

@@ -11,17 +11,27 @@ import (
 func TestWhatNoNameLeadsToIsLookedForWhereItWasFilled(t *testing.T) {
 	t.Parallel()
 	held := []record.Holder{{Path: "list train.kept", Bytes: 40 * mib, Count: 400, OverMs: 30_000}}
+	unseen := []record.Holder{
+		{Path: "Tokenizer objects below serve.tenants", Count: 89, Length: 215, Filled: "/srv/app/serve.py:9 load"},
+	}
+	const hint = "ind out whether Tokenizer objects below serve.tenants, made at app/serve.py:9 in load, hold it: " +
+		"89 more came, and what such objects have Python does not see"
+	beside := append([]record.Holder{{Path: "list serve.kept", Bytes: mib, Count: 4}}, unseen...)
 	for name, c := range map[string]struct {
 		library  string
 		answered bool
 		holders  []record.Holder
 		want     string
 	}{
-		"PyTorch filled it":     {"libtorch_cpu", true, nil, "detach what is carried on"},
-		"the interpreter did":   {"python3.12", true, nil, "a reference that C code keeps"},
-		"nobody was asked":      {"python3.12", false, nil, ""},
-		"somebody has it":       {"python3.12", true, held, ""},
-		"another library's it ": {"libz", true, nil, ""},
+		"PyTorch filled it":      {"libtorch_cpu", true, nil, "detach what is carried on"},
+		"the interpreter did":    {"python3.12", true, nil, "a reference that C code keeps"},
+		"nobody was asked":       {"python3.12", false, nil, ""},
+		"somebody has it":        {"python3.12", true, held, ""},
+		"another library's it ":  {"libz", true, nil, ""},
+		"an extension's objects": {"tokenizers", true, unseen, hint},
+		"and PyTorch filled it":  {"libtorch_cpu", true, unseen, "detach what is carried on"},
+		"beside what has bytes":  {"tokenizers", true, append(held, unseen...), ""},
+		"and beside a little":    {"tokenizers", true, beside, ""},
 	} {
 		p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, 64*kib)
 		owners := []record.TouchOwner{{Library: c.library, Share: .9}}
@@ -32,7 +42,7 @@ func TestWhatNoNameLeadsToIsLookedForWhereItWasFilled(t *testing.T) {
 		}
 		v := p.judge()
 		if v.Verdict != HostGrowth || c.want != "" && !strings.Contains(v.Next, c.want) ||
-			c.want == "" && strings.Contains(v.Next, "no name was found") {
+			c.want == "" && (strings.Contains(v.Next, "no name was found") || strings.Contains(v.Next, hint)) {
 			t.Errorf("%s: %s: %s", name, v.Verdict, v.Next)
 		}
 	}

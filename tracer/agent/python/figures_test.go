@@ -124,7 +124,7 @@ func TestAProgramWithoutStepsTellsSitesWhileItRunsAndImportsNothingForIt(t *test
 	p := o.main(t)
 	sites := detail[record.Site](t, p.dones[0], "sites")
 	if len(sites) != 2 || sites[0].Count != 80 || sites[0].GrowthBytes != 80*mib ||
-		!strings.Contains(sites[0].Site, "infer.py:26 serve") || sites[1].GrowthBytes != 0 {
+		!strings.Contains(sites[0].Site, "infer.py:30 serve") || sites[1].GrowthBytes != 0 {
 		t.Errorf("sites %+v, want the one of the 80 blocks between the looks, though they are gone", sites)
 	}
 	told := slices.DeleteFunc(slices.Clone(p.marks), func(m agent.Mark) bool {

@@ -11,11 +11,12 @@ import (
 )
 
 // kept is what the search for holders finds at the end of a program of
-// tests/programs/kept.py.
-func kept(t *testing.T, program string) string {
+// tests/programs/kept.py, with modules of further folders.
+func kept(t *testing.T, program string, folders ...string) string {
 	t.Helper()
 	cmd := exec.Command(realFramework(t, "torch").python, "tests/programs/kept.py", program)
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+library(t), "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "PYTHONPATH="+strings.Join(append(folders, library(t)), ":"),
+		"PYTHONDONTWRITEBYTECODE=1")
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -70,6 +71,33 @@ func TestAGraphThatGrowsBelowAListHasTheLineThatAssignsIt(t *testing.T) {
 	if !strings.Contains(got, "list kept.cars[…].state: autograd graph of") ||
 		!strings.Contains(got, "kept.py:104 state") {
 		t.Error(got)
+	}
+}
+
+func TestWhatErrorsKeepHasANameHoweverManyReferToTheSame(t *testing.T) {
+	t.Parallel()
+	got := kept(t, "errors")
+	for _, want := range []string{"look: 38 MiB: dict kept.outcomes", "end: 37 MiB: dict kept.outcomes"} {
+		if !slices.ContainsFunc(strings.Split(got, "\n"), func(s string) bool {
+			return strings.HasPrefix(s, want) && strings.HasSuffix(s, "errors tracebacks-kept")
+		}) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+func TestObjectsOfAnExtensionAreToldInNumberAlone(t *testing.T) {
+	t.Parallel()
+	models := os.Getenv("GPUMEM_TEST_MODELS")
+	if _, err := os.Stat(models); models == "" || err != nil {
+		t.Skip("tokenizers is not installed here; scripts/test.sh does that")
+	}
+	got := kept(t, "tokenizers", models)
+	for _, when := range []string{"look", "end"} {
+		want := when + ": 0 MiB: Tokenizer objects below kept.tenants: "
+		if !strings.Contains(got, want) || !strings.Contains(got, "kept.py:184 tokenizers") {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ from gpumem_agent.errands import Errands
 from gpumem_agent.frameworks import torch as adapter
 from gpumem_agent.holders import behind
 from gpumem_agent.holders.behind import LEAST, MORE, Behind
+from gpumem_agent.surveys import Surveys
 
 MIB = 1 << 20
 
@@ -36,7 +37,8 @@ class BehindTest(unittest.TestCase):
 
     def keep(self, **names):
         globals().update(names)
-        self.addCleanup(lambda: [globals().pop(n, None) for n in names])
+        kept = list(names)
+        self.addCleanup(lambda: [globals().pop(n, None) for n in kept])
 
     def look(self, explained=0):
         """What a look tells: {path: bytes}."""
@@ -98,22 +100,58 @@ class BehindTest(unittest.TestCase):
         self.assertEqual(self.look(explained=8 * MIB), {})
         del total
 
+    def test_a_program_with_steps_is_looked_at_at_its_next_one(self):
+        process = types.SimpleNamespace(frameworks=[self.framework], sites_wanted=False)
+        process.held = lambda: (None, None)
+        surveys, trainer = Surveys(), types.SimpleNamespace(memory=loss())
+        surveys.take(process, process.frameworks)
+        self.keep(trainer=trainer)
+        asked, answered = range(20, 20 + 4 * LEAST, 2 * LEAST), []
+        for step in range(20, 20 + 4 * LEAST):
+            out = trainer.memory = torch.operation("Cell", trainer.memory)
+            last = torch.operation("Mean", out)
+            if step in asked:
+                surveys.look_now(process, time.monotonic() + 20)
+                self.assertTrue(surveys.wants_below(process))
+                surveys.look_below_at_step()
+                self.keep(spare=torch.empty((step + 1) * MIB))
+                self.assertTrue(surveys.wants(step))
+            if surveys.look_at_graphs(process, step) and step in asked:
+                answered.append([h["path"].replace(__name__, "M") for h in surveys.told])
+        self.assertEqual(answered, [[], ["M.trainer.memory: autograd graph of Cell outputs"]])
+        del last, out, trainer
+
     def test_nothing_is_looked_at_beside_other_threads(self):
         with unittest.mock.patch.object(behind, "THREADS", 0):
             self.keep(total=loss())
             self.look()
             self.assertEqual(self.behind._before, {})
 
-    def test_chains_that_are_too_long_to_be_counted(self):
-        self.keep(total=loss())
-        with unittest.mock.patch.multiple(behind, PART=0, DEEP=0):
+    def test_chains_that_are_too_long_to_be_counted_lead_back_to_the_look_before(self):
+        self.keep(total=loss(), last=loss())
+        with unittest.mock.patch.object(behind, "MOST", 1):
             self.look()
-            self.assertEqual([whole for _, whole, _ in self.behind._before.values()], [False])
+            self.assertEqual([seen.is_whole for seen in self.behind._before.values()], [False, False])
+            self.keep(total=torch.operation("Add", globals()["total"]), last=loss())
             self.keep(spare=torch.empty(3 * MIB))
-            self.assertEqual(len(self.look()), 1)
-        with unittest.mock.patch.multiple(behind, PART=0):
-            self.keep(spare=torch.empty(9 * MIB))
-            self.assertEqual(self.look(), {})
+            self.assertEqual(list(self.look()), ["M.total: autograd graph of Add outputs"])
+            self.keep(total=loss(), spare=torch.empty(9 * MIB))
+            self.assertEqual(self.look(), {}, "it was cut")
+
+    def test_chains_that_are_not_numbered_and_grew_before_they_were_too_long(self):
+        self.framework.graph = lambda array: None
+        self.keep(total=loss())
+        self.look()
+        for _ in range(LEAST):
+            self.keep(total=torch.operation("Add", globals()["total"]))
+        self.keep(spare=torch.empty(3 * MIB))
+        with unittest.mock.patch.object(behind, "MOST", LEAST + 2):
+            for size in (3, 6):
+                self.assertEqual(list(self.look()), ["M.total: autograd graph of Add outputs"])
+                self.keep(total=torch.operation("Add", globals()["total"]), spare=torch.empty(2 * size * MIB))
+            self.look()
+            self.keep(total=loss(), spare=torch.empty(20 * MIB))
+            self.assertEqual(self.look(), {}, "it was cut")
 
 
 class ErrandsTest(unittest.TestCase):

@@ -8,6 +8,7 @@ import threading
 import time
 import types
 import unittest
+import unittest.mock
 
 import torch
 from gpumem_agent.frameworks import torch as adapter
@@ -285,6 +286,15 @@ class HoldersTest(unittest.TestCase):
         self.keep(state=state)
         del state
         self.assertEqual(self.find(), {self.path("list M.state"): (200 * MIB, 200)})
+
+    def test_what_everybody_refers_to_does_not_cost_the_others_their_names(self):
+        shared = torch.empty(512)
+        self.keep(readers=[[shared] for _ in range(100)], kept=[[[torch.empty(MIB)]] for _ in range(8)])
+        del shared
+        with unittest.mock.patch.object(upward, "MAX_WIDTH", 30):
+            found = self.find()
+        self.assertEqual(found[self.path("list M.kept[…][…][…]")], (8 * MIB, 8))
+        self.assertEqual(found[self.path("list M.readers[…][…]")], (512, 1))
 
     def test_the_time_bound_is_kept_and_said(self):
         self.keep(history=[torch.empty(MIB)])

@@ -262,6 +262,25 @@ class LooksTest(unittest.TestCase):
         found = running.Downwards(reach).names([types.SimpleNamespace(identity=1)])
         self.assertEqual(found, {1: "name"})
 
+    @unittest.skipIf(sys.version_info < (3, 11), "the variables of a frame are not read before 3.11")
+    def test_a_variable_of_a_coroutine_that_inner_functions_use_has_its_name(self):
+        @types.coroutine
+        def pause():
+            yield
+
+        async def serve():
+            box, other = types.SimpleNamespace(queue=[torch.empty(MIB) for _ in range(3)]), None
+            clients = [lambda: (box.queue, other)]
+            await pause()
+            del clients
+
+        serving = serve()
+        serving.send(None)
+        self.keep(serving=serving)
+        del serving
+        self.assertEqual(self.look(), {"list serve() local box.queue": (3 * MIB, 3)})
+        globals()["serving"].close()
+
     def test_holders_of_outputs_are_said_to_have_graphs(self):
         source = torch.empty(MIB)
         outputs = [torch.operation("Mul", source) for _ in range(3)]

@@ -1,7 +1,7 @@
 """Programs with PyTorch that keep memory where it is hard to name; prints what the search
 for holders finds at their end, a holder a line: MiB, path, the lines that fill it.
 
-Usage: kept.py gradients|copies|adapters|layers|state|states|outputs|hooks; with PYTHONPATH for the agent and PyTorch."""
+Usage: kept.py gradients|copies|adapters|layers|state|states|outputs|hooks|errors|tokenizers; with PYTHONPATH for the agent and PyTorch."""
 
 import copy
 import sys
@@ -138,6 +138,53 @@ def hooks():
     yield
 
 
+class Outcome:
+    error = None
+
+
+def draw(model, context, number):
+    latents = torch.randn(64, 64)
+    history = [latents]
+    for step in range(4):
+        latents = latents + model(latents)
+        history = history[-2:] + [latents]
+        if step == 3:
+            check(torch.stack(history), number)
+
+
+def check(latents, number):
+    raise ValueError("request %d: %.1f" % (number, latents.std().item()))
+
+
+def errors():
+    """Errors that are kept for a page, and the frames in which they were raised: all have the
+    same context, so that it has more referrers than a climb follows."""
+    global outcomes, model
+    outcomes, model = {}, torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh())
+    yield
+    context = torch.randn(512, 1024)
+    for number in range(400):
+        outcome = outcomes[number] = Outcome()
+        try:
+            with torch.inference_mode():
+                draw(model, context, number)
+        except ValueError as error:
+            outcome.error = error  # of the errors
+    yield
+
+
+def tokenizers():
+    """Objects of Rust's, each with more than Python sees."""
+    from tokenizers import Tokenizer, models
+
+    global tenants
+    tenants = {}
+    yield
+    for number in range(30):
+        tenants["tenant%d" % number] = Tokenizer(models.WordLevel({"a": 0}, unk_token="a"))  # of Rust's
+    yield
+
+
 def main():
     framework = adapter.open_framework(torch, types.SimpleNamespace(late=None, sites_wanted=False))
     process = types.SimpleNamespace(frameworks=[framework], sites_wanted=False)
@@ -149,7 +196,7 @@ def main():
     found, _ = running.look(process, noted, time.monotonic() + 30)
     for when, some in (("look", found), ("end", ending.find(process, time.monotonic() + 30))):
         for told in some if noted.complete else ():
-            if told["bytes"] > 1 << 20:
+            if told["bytes"] > 1 << 20 or "objects below" in told["path"]:
                 size, path, kind = "%.0f MiB" % (told["bytes"] / 2**20), told["path"], told.get("kind")
                 told = "%s: %s: %s: %s" % (when, size, path, told.get("filled", ""))
                 print(told + (" " + kind if kind else ""))

@@ -526,8 +526,11 @@ class Process:
         if self.hold and not self._is_shared() and self.surveys.look(self, now):
             self._tell("holders", self.surveys.told)
             self._tell("sites", self.surveys.sites_news())
-            if self.late is None and not self.steps.known and self.surveys.wants_below(self):
-                self.errands.hand_over(self._look_below)
+            if self.surveys.wants_below(self):
+                if self.steps.known:
+                    self.surveys.look_below_at_step()
+                elif self.late is None:
+                    self.errands.hand_over(self._look_below)
         if now >= self.generations.next:
             self._look_at_blocks(now, False)
 

@@ -29,6 +29,7 @@ class Surveys:
         self._graphs = None  # graphs.Graphs, from the survey on
         self._behind = None  # behind.Behind, from the first look at graphs below any name on
         self._notes_graphs = False  # at the next step
+        self._below_next = False  # likewise, to look at graphs below any name
         self._register = None  # of step 5 or the baseline
         self._is_final = False
         self._sites = None  # live bytes by site when they were looked at last
@@ -69,7 +70,7 @@ class Surveys:
         """Whether due or look_at_graphs has something to do at a step."""
         if not self._is_final:
             return steps >= STEPS
-        return self._notes_graphs or self._graphs.again <= steps
+        return self._notes_graphs or self._below_next or self._graphs.again <= steps
 
     def due(self, steps):
         """Whether to take the survey now."""
@@ -94,7 +95,9 @@ class Surveys:
         graphs = self._graphs.told if self._graphs else []
         if self._behind is not None:
             known = {entry["path"] for entry in graphs}
-            graphs = graphs + [e for e in self._behind.told if e["path"] not in known]
+            behind = [e for e in self._behind.told if e["path"] not in known]
+            # A variable of a function is then made from what an attribute carries on.
+            graphs = behind if behind and not self._behind.is_local else graphs + behind
         return sorted(self._told + graphs, key=lambda entry: -entry["bytes"])
 
     def look(self, process, now):
@@ -207,12 +210,17 @@ class Surveys:
         has_outputs = bool(self._notes) and getattr(self._notes[-1][1], "has_outputs", False)
         return has_outputs and any(f.keeps_graphs for f in process.frameworks)
 
+    def look_below_at_step(self):
+        """Does that at the next step."""
+        self._below_next = True
+
     def look_below(self, process):
-        """Does that, between two steps or as an errand."""
+        """Does that, at the end of a step or as an errand."""
         from gpumem_agent.holders.behind import Behind
 
         if self._behind is None:
             self._behind = Behind()
+        self._below_next = False
         begun = own.thread_time()
         explained = sum(entry["bytes"] for entry in self._told)
         self._behind.look(process.frameworks, explained, process.held()[1])
@@ -224,6 +232,9 @@ class Surveys:
         it did."""
         if not self._is_final or not self.wants(step):
             return False
+        is_below = self._below_next
+        if is_below:
+            self.look_below(process)
         if self._graphs is None:
             from gpumem_agent.holders.graphs import Graphs
 
@@ -232,13 +243,14 @@ class Surveys:
         # On the processor graphs grow as well, on the heap.
         frameworks = [f for f in process.frameworks if f.active()] or process.frameworks
         noted, self._notes_graphs = self._notes_graphs, False
+        looks = not noted and self._graphs.again <= step
         if noted:
             self._graphs.note(frameworks, step, process.held()[1])
-        else:
+        elif looks:
             explained = sum(entry["bytes"] for entry in self._told)
             self._graphs.look(frameworks, explained, process.held()[1])
         self._spent += own.thread_time() - begun
-        return not noted
+        return looks or is_below
 
     def look_at_sites(self, process, now):
         """Looks for survivors' sites when it is time, as look does for holders,

@@ -1,5 +1,7 @@
 """NumPy: host arrays, looked at only when no device is alive."""
 
+import functools
+
 from gpumem_agent.frameworks import Framework
 
 LEAST = 1024  # bytes; smaller arrays are part of the program's noise
@@ -12,6 +14,7 @@ class Numpy(Framework):
         self._kind = numpy.ndarray
         # What a class of the program's may have by these names is not asked.
         self._base, self._nbytes = numpy.ndarray.base.__get__, numpy.ndarray.nbytes.__get__
+        self._name = functools.lru_cache(maxsize=64)(str)  # NumPy makes it anew each time
 
     def untracked_kinds(self):
         return (self._kind,)
@@ -25,4 +28,4 @@ class Numpy(Framework):
         size = int(self._nbytes(root))
         if base is not None or size < LEAST:
             return None  # the memory is somebody else's, such as a file's that is mapped
-        return id(root), size, "%s %s" % (root.shape, root.dtype)
+        return id(root), size, "%s %s" % (root.shape, self._name(root.dtype))

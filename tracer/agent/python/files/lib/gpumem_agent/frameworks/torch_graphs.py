@@ -43,11 +43,11 @@ class Graph:
 
     def oldest(self, number, deadline):
         """How far operations lead back: the number of the oldest that was found in
-        time, at most so far as to that number. The oldest come first: down a running
+        time, by this thread's clock, at most so far as to that number. The oldest come first: down a running
         total one step of the program at a time."""
         oldest = self.number
         ages, order = [(oldest, 0, self._node)], itertools.count(1)
-        while ages and oldest > number and own.monotonic() < deadline:
+        while ages and oldest > number and own.thread_time() < deadline:
             age, _, node = heapq.heappop(ages)
             oldest = min(oldest, age)
             for following, _ in node.next_functions:
@@ -60,7 +60,7 @@ def operations(node, most, deadline):
     """How many operations are behind one, with it, up to so many; and whether these are all."""
     seen, pending = {node}, [node]
     while pending and len(seen) < most:
-        if own.monotonic() >= deadline:
+        if own.thread_time() >= deadline:
             break
         for following, _ in pending.pop().next_functions:
             if following is not None and following not in seen:

@@ -17,10 +17,10 @@ from gpumem_agent.holders.graphs import HEAP_BYTES
 from gpumem_agent.holders.naming import Holders
 from gpumem_agent.own import own
 
-SECONDS = 0.06  # to count operations
+SECONDS = 0.06  # of the processor's time, to count operations
 MOST = 30000  # of these behind one output
-DEEP = 10000  # that are no step's, though they could not all be counted
 PART = 0.02  # seconds, for one output
+DEEP = 10000  # that are no step's, of a PyTorch that does not number them
 FIRST, OTHERS = 32, 32  # outputs that are named: the best known, and some of the rest
 GREW = 1.25  # times as many operations as at the look before
 LEAST = 50  # operations more of one output, that are no step's
@@ -35,7 +35,8 @@ class Behind:
 
     def __init__(self):
         self.told = []  # of holders, what the last look found
-        self._before = {}  # {path: (operations, whether these are all, elements)}
+        self.is_local = False  # whether that is a variable of a function
+        self._before = {}  # {path: _Seen}
         self._held = None  # bytes then
         self._at = 0.0
 
@@ -49,19 +50,40 @@ class Behind:
         active = [f for f in frameworks if f.active()]
         held = total(f.live_bytes() for f in active) if active else heap
         now, before, at = own.monotonic(), self._before, self._at
-        names, self._before = _counted(frameworks), {}
-        for path, (_, operations, whole, length, _) in names.items():
-            self._before[path] = operations, whole, length
+        self._before = _counted(frameworks, before)
         came = 0 if None in (held, self._held) else held - self._held - explained
         self._held, self._at = held, now
-        grown = _grown(names, before)
+        grown = _grown(self._before, before)
         if came >= HEAP_BYTES and grown:
-            self.told = _told(names, grown, came, 1000 * (now - at))
+            seen = self._before[grown]
+            self.told = _told(seen, grown, came, 1000 * (now - at))
+            self.is_local = seen.is_local
 
 
-def _counted(frameworks):
-    """{path: (its Name, operations behind one output there, whether these are all, elements,
-    the last operation)}."""
+class _Seen:
+    """What is known of the graphs behind a path."""
+
+    __slots__ = ("name", "operations", "is_whole", "number", "word", "is_local", "goes_back", "grows")
+
+    def __init__(self, name, path, told, graph):
+        self.name = name
+        self.operations, self.is_whole, self.word = told  # of one output
+        self.number = 0 if graph is None else graph.number  # of its last operation
+        self.is_local = name.container is None and LOCAL.search(path) is not None
+        self.goes_back = False  # to before the last operation at the look before
+        self.grows = False  # as was seen at this look
+
+    @property
+    def length(self):
+        return self.name.facts.get("length", 0)
+
+    def has_more(self, before):
+        """Whether there are more operations than at the look before, and not one step's."""
+        return self.operations >= max(GREW * before.operations, before.operations + LEAST)
+
+
+def _counted(frameworks, before):
+    """{path: _Seen} of the outputs that have a name."""
     reach = Reach([kind for f in frameworks for kind in f.types()])
     owners = {}
     for framework in frameworks:
@@ -72,44 +94,59 @@ def _counted(frameworks):
             del array
     chosen = list(owners)
     chosen = chosen[:FIRST] + chosen[FIRST:][:: max(1, len(chosen[FIRST:]) // OTHERS)]
-    found, deadline = {}, own.monotonic() + SECONDS
+    found, deadline = {}, own.thread_time() + SECONDS
     for identity, name in reach.named(chosen).items():
         path = name.text if name.container is None else name.of_container
         framework, reference = owners[identity]
         array = framework.alive(reference)
-        if path in found or array is None or own.monotonic() >= deadline:
-            continue
-        told = framework.operations(array, MOST, min(deadline, own.monotonic() + PART))
-        if told is not None:
-            found[path] = (name, *told[:2], name.facts.get("length", 0), told[2])
+        if path not in found and array is not None and own.thread_time() < deadline:
+            seen = _seen(framework, array, name, path, before.get(path), deadline)
+            found.update({path: seen} if seen is not None else {})
         del array
     return found
 
 
-def _grown(names, before):
-    """The paths whose graphs have grown. Of those with more behind one output, of which
+def _seen(framework, array, name, path, before, deadline):
+    told = framework.operations(array, MOST, min(deadline, own.thread_time() + PART))
+    if told is None:
+        return None
+    graph = framework.graph(array)
+    seen = _Seen(name, path, told, graph)
+    if before is None or before.is_whole and (seen.is_whole or seen.has_more(before)):
+        return seen
+    # Too many to be counted: how far they lead is found along the oldest ones.
+    if graph is None:
+        is_deep = min(seen.operations, before.operations) >= DEEP
+        seen.goes_back = not seen.is_whole and (before.grows or is_deep)
+    elif seen.number > before.number:
+        deadline = min(deadline, own.thread_time() + PART)
+        seen.goes_back = graph.oldest(before.number, deadline) <= before.number
+    return seen
+
+
+def _grown(now, before):
+    """The path whose graph has grown. Of those with more behind one output, of which
     some are made from others, that is an attribute or in a container rather than a
     variable, a sum rather than what is made from it, and has least behind it."""
     carried, gathered = {}, []
-    for path, (name, operations, _, length, word) in names.items():
-        if path not in before:
+    for path, seen in now.items():
+        earlier = before.get(path)
+        if earlier is None:
             continue
-        earlier, whole, shorter = before[path]
-        least = max(GREW * earlier, earlier + LEAST) if whole else DEEP
-        if operations >= least and (whole or earlier >= DEEP):
-            is_plain = name.container is None and LOCAL.search(path) is not None
-            carried[path] = is_plain, not word.startswith("Add"), operations
-        elif operations >= FEW and length >= shorter + MORE:
-            gathered.append((length - shorter, path))
+        seen.grows = seen.goes_back or earlier.is_whole and seen.has_more(earlier)
+        if seen.grows:
+            carried[path] = seen.is_local, not seen.word.startswith("Add"), seen.operations
+        elif seen.operations >= FEW and seen.length >= earlier.length + MORE:
+            gathered.append((seen.length - earlier.length, path))
     if carried:
         most = max(operations for _, _, operations in carried.values())
         return min((rank, path) for path, rank in carried.items() if 2 * rank[-1] >= most)[1]
     return max(gathered)[1] if gathered else None
 
 
-def _told(names, path, size, over):
-    name, word = names[path][0], names[path][-1]
-    facts = {key: name.facts[key] for key in ("filled", "assigned", "kind") if name.facts.get(key)}
+def _told(seen, path, size, over):
+    known = seen.name.facts
+    facts = {key: known[key] for key in ("filled", "assigned", "kind") if known.get(key)}
     listed = Holders(0, None)
-    listed.add("%s: autograd graph of %s outputs" % (path, word), int(size), 1, facts)
+    listed.add("%s: autograd graph of %s outputs" % (path, seen.word), int(size), 1, facts)
     return [dict(entry, over_ms=round(over, 3)) for entry in listed.listed()]

@@ -108,23 +108,24 @@ def name_of(kind):
 
 def _weighed(kind, number):
     """(identities of objects of a class, bytes that one takes)."""
-    wanted, box, some, identities = {id(kind)}, [], [], []
-
-    def each_of(items, step=1):
-        chosen = atomic.among(atomic.types_of(atomic.each(box)), wanted)
-        return itertools.islice(itertools.compress(items, chosen), 0, MOST, step)
-
+    box, chosen, some, identities = [], [], [], []
+    step = max(1, min(number, MOST) // WEIGHED)
     with paused():
         own.sleep(0)
         atomic.once(
             atomic.everything(box),
-            atomic.fill(identities, each_of(map(id, atomic.each(box)))),
-            atomic.fill(some, each_of(atomic.each(box), max(1, min(number, MOST) // WEIGHED))),
+            atomic.fill(chosen, map(id(kind).__eq__, atomic.types_of(atomic.each(box)))),
+            atomic.fill(identities, map(id, _first(atomic.each(box), chosen))),
+            atomic.fill(some, _first(atomic.each(box), chosen, step)),
             atomic.empty(box),
         )
         size = contents.apart(some, kind)
         some.clear()
     return set(identities), size
+
+
+def _first(items, chosen, step=1):
+    return itertools.islice(itertools.compress(items, chosen), 0, MOST, step)
 
 
 def _place(reach, identities):

@@ -19,15 +19,7 @@ import types
 import weakref
 
 from gpumem_agent import atomic
-from gpumem_agent.holders.kinds import (
-    RANKS,
-    Contexts,
-    is_a,
-    is_library,
-    module_names,
-    namespace,
-    rank_of,
-)
+from gpumem_agent.holders.kinds import RANKS, Contexts, is_a, is_library, module_names, namespace, rank_of
 from gpumem_agent.holders.living import GROWING, SOME, noted
 from gpumem_agent.holders.paths import Local, Name, Path
 from gpumem_agent.holders.variables import Variables, local, pick
@@ -41,6 +33,7 @@ ELEMENTS = 100000  # in all of them together, as far as they have a length
 SIZED = GROWING + (tuple, frozenset)
 WAYS = 16  # to some of many objects, that are compared
 PARTED = 0.75  # of these, that must go the same way
+TURN = 1 << 40  # more than the objects of a level
 # Types whose objects are not followed, beside classes: they refer to nothing,
 # or to what the interpreter has for itself.
 LEAVES = (
@@ -73,15 +66,16 @@ class Reach:
 
     def _look(self, arrays):
         variables, ranks = self._variables, []
-        skip = atomic.family((type,)) | set(map(id, LEAVES))
-        seen = set(self._modules) | {id(self._roots), id(vars(self))}
+        skip = atomic.family((type,)) | set(map(id, (*LEAVES, *_ours())))
+        seen = dict.fromkeys((*self._modules, id(self._roots), id(vars(self))), -1)
         steps = [*variables.steps(), atomic.fill(self._contexts, map(atomic.call, self._weak_contexts))]
         known = {identity: rank_of(code) for identity, code in variables.readable.items()}
         steps.append(atomic.fill(ranks, map(known.__getitem__, map(id, variables.codes))))
         # What a well-known name reaches is not looked for below the others.
         for rank, search in zip(RANKS, self._searches):
             roots = self._roots if rank == RANKS[0] else []
-            steps.extend(search.steps(roots, variables, ranks, rank, arrays, skip, seen))
+            if roots or rank in known.values():
+                steps.extend(search.steps(roots, variables, ranks, rank, arrays, skip, seen))
         steps.extend(level.done() for search in self._searches for level in search.levels)
         atomic.once(*steps, atomic.empty(variables.values, (self._contexts,)))
 
@@ -241,8 +235,9 @@ class _Search:
         yield self.functions.reverse  # the outermost first: it runs on, whoever runs now
         values = map(variables.values.__getitem__, self.functions)
         groups = itertools.chain(map(gc.get_referents, roots), values)
-        for level in self.levels:
-            yield from level.steps(groups, *wanted)
+        turns = itertools.count(rank * len(self.levels))
+        for level, turn in zip(self.levels, turns):
+            yield from level.steps(groups, *wanted, turn)
             groups = map(gc.get_referents, level.followed)
             if self._kinds:
                 yield from level.hide(self._kinds, self._getter)
@@ -255,14 +250,12 @@ class _Search:
     def head(self, number, place):
         """The group of level 0 that leads to a place, and the place in that."""
         _, first = self._way(number, place)[0]
-        ends = self.levels[0].ends
-        group = bisect.bisect_right(ends, first)
-        return group, first - (ends[group - 1] if group else 0)
+        return self.levels[0].group(first)
 
     def _way(self, number, place):
         way = [(number, place)]
         while number > 0:
-            group = bisect.bisect_right(self.levels[number].ends, place)
+            group, _ = self.levels[number].group(place)
             number, place = number - 1, self.levels[number - 1].places[group]
             way.append((number, place))
         way.reverse()
@@ -270,65 +263,85 @@ class _Search:
 
 
 class _Level:
-    """What is so many references away from a name. All objects are in groups,
-    one for each object that refers to them."""
+    """What is so many references away from a name, each object once, and only what no level
+    before has. Objects come in groups, one for each object that refers to them."""
 
     def __init__(self, parts, singles=()):
         self._single_kinds = singles  # identities of the types of objects that are noted
         self._parts = parts  # identities of the types that alone are followed; None for all
-        self.identities = []  # of the objects of all groups, one after the other
-        self.ends = []  # where each group ends among these
+        self.identities = []  # of the objects
+        self._origins = []  # for each, its place among the objects of all groups
+        self._ends = []  # where each group ends among these
         self.places = []  # of those that are followed to the next level
         self.followed = []  # these themselves, in the course of the look
         self.hiding = []  # those that are followed once more, for what no collector sees
         self.arrays, self.references = [], []  # places and weak references
         self.singles = []  # places
         self.containers, self.lengths = [], []  # places and elements
-        self._groups, self._objects = [], []
+        self._groups, self._objects, self._kinds = [], [], []
 
-    def steps(self, groups, arrays, skip, seen):
+    def group(self, place):
+        """The group of the object at a place, and the place in that."""
+        origin = self._origins[place]
+        group = bisect.bisect_right(self._ends, origin)
+        return group, origin - (self._ends[group - 1] if group else 0)
+
+    def steps(self, groups, arrays, skip, seen, turn):
         """Steps that take in the objects of groups, and choose among them."""
-        objects, identities, counted = self._objects, self.identities, set(map(id, SIZED))
+        objects, kinds, counted = self._objects, self._kinds, set(map(id, SIZED))
         return (
             atomic.fill(self._groups, groups),
-            atomic.fill(self.ends, itertools.accumulate(map(len, self._groups))),
-            atomic.fill(objects, atomic.each(self._groups)),
-            atomic.fill(identities, map(id, objects)),
+            atomic.fill(self._ends, itertools.accumulate(map(len, self._groups))),
+            *self._take(skip - arrays - self._single_kinds - counted, seen, turn),
+            atomic.fill(kinds, atomic.types_of(objects)),
             atomic.fill(self.arrays, self._of(arrays, itertools.count())),
             atomic.fill(self.references, map(weakref.ref, self._of(arrays, objects))),
             atomic.fill(self.singles, self._of(self._single_kinds, itertools.count())),
             atomic.fill(self.containers, self._of(counted, itertools.count())),
             atomic.fill(self.lengths, map(len, self._of(counted, objects))),
-            *self._follow(skip, seen),
+            *self._follow(skip),
+        )
+
+    def _take(self, left_out, seen, turn):
+        """Steps that take in what is new, of types that are not left out: most of what
+        objects refer to are numbers, texts and classes. Seen are numbers by identity: an
+        object is new where it gets its own."""
+        every, some, identities, kept, new, origins = [], [], [], [], [], []
+        numbers = functools.partial(itertools.count, turn * TURN)
+        own = map(seen.setdefault, identities, numbers())
+        return (
+            atomic.fill(every, atomic.each(self._groups)),
+            atomic.fill(kept, map(operator.not_, atomic.among(atomic.types_of(every), left_out))),
+            atomic.fill(some, itertools.compress(every, kept)),
+            atomic.fill(origins, itertools.compress(itertools.count(), kept)),
+            atomic.fill(identities, map(id, some)),
+            atomic.fill(new, map(operator.eq, own, numbers())),
+            atomic.fill(self._objects, itertools.compress(some, new)),
+            atomic.fill(self._origins, itertools.compress(origins, new)),
+            atomic.fill(self.identities, itertools.compress(identities, new)),
+            atomic.empty((every, some, identities, kept, new, origins)),
         )
 
     def _of(self, kinds, items):
         """Those items whose objects are of some kinds."""
-        return itertools.compress(items, atomic.among(atomic.types_of(self._objects), kinds))
+        return itertools.compress(items, atomic.among(self._kinds, kinds))
 
-    def _follow(self, skip, seen):
-        """Steps that choose what is followed: what is new, each object once, as
-        long as there are not too many."""
-        objects, identities, lengths = self._objects, self.identities, self.lengths
-        first, chosen = {}, []
+    def _follow(self, skip):
+        """Steps that choose what is followed, as long as there are not too many."""
+        identities, lengths, chosen, large = self.identities, self.lengths, [], set()
         short = map(operator.mul, lengths, map(ELEMENTS.__ge__, lengths))
         full = map(ELEMENTS.__lt__, itertools.accumulate(short))
-        large = map(operator.or_, full, map(ELEMENTS.__lt__, lengths))
-        large = map(operator.or_, large, map(operator.not_, lengths))  # or empty
-        places = map(identities.__getitem__, itertools.compress(self.containers, large))
-        leaves = atomic.among(atomic.types_of(objects), skip)
-        fresh = atomic.neither(leaves, atomic.among(identities, seen))
+        not_now = map(operator.or_, full, map(ELEMENTS.__lt__, lengths))
+        not_now = map(operator.or_, not_now, map(operator.not_, lengths))  # or empty
+        places = map(identities.__getitem__, itertools.compress(self.containers, not_now))
+        wanted = atomic.neither(atomic.among(self._kinds, skip), atomic.among(identities, large))
         if self._parts is not None:
-            followed = atomic.among(atomic.types_of(objects), self._parts)
-            fresh = map(operator.and_, fresh, followed)
-        single = map(operator.eq, map(first.__getitem__, identities), itertools.count())
+            wanted = map(operator.and_, wanted, atomic.among(self._kinds, self._parts))
         return (
-            functools.partial(seen.update, places),
-            functools.partial(atomic.drain, map(first.setdefault, identities, itertools.count())),
-            atomic.fill(chosen, map(operator.and_, fresh, single)),
-            functools.partial(seen.update, identities),
+            functools.partial(large.update, places),
+            atomic.fill(chosen, wanted),
             atomic.fill(self.places, _first(itertools.compress(itertools.count(), chosen))),
-            atomic.fill(self.followed, _first(itertools.compress(objects, chosen))),
+            atomic.fill(self.followed, _first(itertools.compress(self._objects, chosen))),
         )
 
     def hide(self, kinds, getter):
@@ -347,11 +360,17 @@ class _Level:
 
     def done(self):
         """The step that lets go of the objects."""
-        return atomic.empty(self._groups, (self._groups, self._objects, self.followed, self.hiding))
+        return atomic.empty(self._groups, (self._groups, self._objects, self.followed, self.hiding, self._kinds))
 
 
 def _first(items):
     return itertools.islice(items, MOST)
+
+
+def _ours():
+    """The type of what the program may have of the agent: below it are earlier looks."""
+    ours = getattr(sys.modules.get("gpumem_agent.process"), "Process", None)
+    return () if ours is None else (ours,)
 
 
 def _child(children, identity):

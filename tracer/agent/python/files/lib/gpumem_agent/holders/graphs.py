@@ -15,7 +15,7 @@ from gpumem_agent.holders import variables
 from gpumem_agent.own import own
 
 STEPS = 10  # that a graph must reach back
-SECONDS = 0.02  # a question may take, at most
+SECONDS = 0.02  # of the processor's time that a question may take, at most
 HEAP_BYTES = 1 << 20  # that the heap must have gained to be a graph's
 NEVER = float("inf")
 
@@ -47,7 +47,7 @@ class Graphs:
         kept = max(0, _gain(_live(frameworks), self._live) - explained)
         of_heap = _gain(heap, self._heap)
         of_heap = of_heap if of_heap >= HEAP_BYTES else 0
-        deadline = own.monotonic() + SECONDS
+        deadline = own.thread_time() + SECONDS
         growing = []
         for path, graph in _behind(frameworks) if self._noted and kept + of_heap else ():
             noted = self._noted.get(path, graph.number)
@@ -57,7 +57,7 @@ class Graphs:
             oldest = graph.oldest(first, deadline)
             if oldest > noted:
                 continue  # it does not reach back
-            late = own.monotonic() >= deadline  # to find where a long one begins
+            late = own.thread_time() >= deadline  # to find where a long one begins
             is_deep = first < noted and (oldest <= first or late)
             size = max(kept, of_heap if is_deep else 0)
             if size:

@@ -3,6 +3,7 @@ proxy's answer to an innocent isinstance may load half a program."""
 
 import collections
 import functools
+import gc
 import itertools
 import os
 import sys
@@ -80,10 +81,14 @@ def frame_of(item):
 
 
 def variable_of(frame, child):
-    """The name of a frame's variable that is an object; empty for none. Before 3.13 a
-    frame keeps the dictionary that it is read by, so that it is emptied again."""
-    held = frame.f_locals
-    name = next((k for k, v in held.items() if v is child), "")
+    """The name of a frame's variable that is an object; empty for none. One that inner
+    functions use is in a cell. Before 3.13 a frame keeps the dictionary that it is read by,
+    so that it is emptied again."""
+    held, code, names = frame.f_locals, frame.f_code, None
+    if is_a(child, CELL):
+        names = code.co_cellvars + code.co_freevars
+        child = next(iter(gc.get_referents(child)), code)  # an empty one is no variable's
+    name = next((k for k, v in held.items() if v is child and (names is None or k in names)), "")
     if type(held) is dict and sys.getrefcount(held) == ALONE:
         held.clear()
     return name
@@ -183,16 +188,39 @@ def main_file():
 
 def module_names():
     """{identity of a module's namespace: (its name, its file)}."""
+    modules = list(sys.modules.items())
+    names = dict(_names.of(modules, tuple(map(id, itertools.chain.from_iterable(modules)))))
+    main = sys.modules.get("__main__")
+    if is_a(main, types.ModuleType):  # its file goes first at exit
+        file = namespace(main).get("__file__")
+        file = main_file() if file is None else file
+        names[id(namespace(main))] = script_name("__main__"), file if type(file) is str else ""
+    return names
+
+
+class _Names:
+    """What was found last, for as long as there are the same modules: a look asks often."""
+
+    def __init__(self):
+        self._last = (), {}  # identities of names and modules, and what was found
+
+    def of(self, modules, identities):
+        if identities != self._last[0]:
+            self._last = identities, _named(modules)
+        return self._last[1]
+
+
+_names = _Names()
+
+
+def _named(modules):
     names = {}
-    for name, module in list(sys.modules.items()):
+    for name, module in modules:
         if is_a(module, types.ModuleType):
             names_of = namespace(module)
             file = names_of.get("__file__")
-            if name == "__main__" and file is None:
-                file = main_file()
-            if name != "__main__" and id(names_of) in names:
-                continue  # another name of the same module: the first is shown
-            names[id(names_of)] = (script_name(name), file if type(file) is str else "")
+            if id(names_of) not in names:  # else another name of the same: the first is shown
+                names[id(names_of)] = (script_name(name), file if type(file) is str else "")
     return names
 
 

@@ -118,11 +118,13 @@ def containers():
 def census(kind=None):
     """({identity of a type: its objects} of types that have SOME or more of those that the
     collector tracks, weak references to the objects of a kind)."""
-    box, found, chosen, weak = [], {}, [], []
+    box, kinds, found, chosen, weak = [], [], {}, [], []
+    wanted = map(id(kind).__eq__, kinds)
     atomic.once(
         atomic.everything(box),
-        functools.partial(collections._count_elements, found, atomic.types_of(atomic.each(box))),
-        _choose(chosen, {id(kind)}, atomic.each(box) if kind else (), atomic.each(box)),
+        atomic.fill(kinds, atomic.types_of(atomic.each(box))),
+        functools.partial(collections._count_elements, found, kinds),
+        atomic.fill(chosen, itertools.compress(atomic.each(box), wanted) if kind else ()),
         atomic.fill(weak, map(weakref.ref, chosen)),
         atomic.empty(box, (chosen,)),
     )

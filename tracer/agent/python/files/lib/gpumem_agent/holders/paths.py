@@ -129,6 +129,8 @@ class Path:
             "assigned": assigned(self.chain, behind, self._modules),
         }
         kind = elements_of(self.chain[at])
+        if any(is_a(item, types.TracebackType) for item in self.chain):
+            kind = "tracebacks-kept"
         if kind:
             facts["kind"] = kind
         if kind == "log-records-kept":  # whoever logs adds to it

@@ -10,7 +10,7 @@ graphs.
 import itertools
 
 from gpumem_agent.frameworks.sources import sources
-from gpumem_agent.holders import classes, garbage, growing, living
+from gpumem_agent.holders import classes, garbage, growing, living, opaque
 from gpumem_agent.holders.downward import Reach
 from gpumem_agent.holders.kinds import Contexts
 from gpumem_agent.holders.living import SOME
@@ -239,6 +239,8 @@ def add_containers(found, reach, reference, known=(), more=None, told=()):
 
     def look_at(path):
         identity = id(path.chain[-1])
+        if more is None:  # beside a device arrays are such objects
+            opaque.add(found, path, gains[identity], told)
         return sized(path, gains[identity], times.get(identity, 1), told)
 
     heavy = [pair for pair in reach.named(gains, look_at).items() if pair[1] is not None]

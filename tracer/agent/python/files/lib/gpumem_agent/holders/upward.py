@@ -7,6 +7,7 @@ one list whose identity it knows, so that it does not find itself.
 """
 
 import gc
+import itertools
 import sys
 import types
 
@@ -26,8 +27,9 @@ from gpumem_agent.own import own
 
 MAX_LEVELS = 16
 PART = 64  # objects a call of get_referrers: its cost grows with both
-MAX_WIDTH = 256  # objects a level; the rest is left out
+MAX_WIDTH = 256  # objects a level that are followed
 MAX_BELOW = 200000  # objects looked at below one container
+ALONE = next(sys.getrefcount(item) for item in [object()])  # of a list and a variable: 2 from 3.14 on
 NOT_BELOW = (type, types.ModuleType, types.FunctionType)  # not a container's own
 
 
@@ -40,29 +42,40 @@ class Walk:
         self._store = []
         self._at = {}  # identity: place in the store
         self._children = {}  # identity of a parent: its children's
+        self._below = {}  # identity of a parent: the child by which it was found
         self._roots = {}  # identity: rank
         self._keys = {}  # likewise, those that are its keys only
-        self._own = {id(self._store), id(self._at), id(self._children), id(self.__dict__)}
+        self._own = {id(self._store), id(self._at), id(self._children), id(self._below), id(self.__dict__)}
         self._modules = module_names()
         self.complete = False  # every referrer was seen, none left out
 
     def climb(self, objects):
         """Finds the referrers of objects, and theirs, up to named ones. Only on
         a program that has come to its end: meanwhile they are kept alive."""
-        level = [self._keep(o) for o in objects]
+        level, is_whole = [self._keep(o) for o in objects], True
         del objects
         for _ in range(MAX_LEVELS):
             if not level:
-                self.complete = True
+                self.complete = is_whole
                 return
             following = []
             for at in range(0, len(level), PART):
                 if own.monotonic() > self._deadline:
                     return
                 self._climb_part(level[at : at + PART], following)
-            level = following[:MAX_WIDTH]
-            if len(following) > MAX_WIDTH:
-                return
+            is_whole = is_whole and len(following) <= MAX_WIDTH
+            level = self._some(following)
+
+    def _some(self, following):
+        """Those of the next level that are followed: where there are too many, some of what
+        refers to each object, so that one that everybody has does not cost the others theirs."""
+        if len(following) <= MAX_WIDTH:
+            return following
+        groups = {}
+        for identity in following:
+            groups.setdefault(self._below.get(identity), []).append(identity)
+        turns = itertools.chain.from_iterable(itertools.zip_longest(*groups.values()))
+        return list(itertools.islice(filter(None, turns), MAX_WIDTH))
 
     def _climb_part(self, ids, following):
         wanted = set(ids)
@@ -72,8 +85,8 @@ class Walk:
         self._own.add(id(parents))
         for parent in parents:
             # Some interpreters report the call's own arguments: an object that
-            # only parents, this variable and the question itself hold.
-            if sys.getrefcount(parent) > 3 and not self._is_own(parent):
+            # only parents and this variable hold.
+            if sys.getrefcount(parent) > ALONE and not self._is_own(parent):
                 self._link(parent, wanted, following)
         self._own.difference_update((id(part), id(parents)))
         for identity in wanted.intersection(self._locals):
@@ -100,6 +113,7 @@ class Walk:
         rank = self._rank(parent)
         if rank is None:
             following.append(identity)
+            self._below[identity] = min(children, key=self._at.get, default=None)
         else:
             self._roots[identity] = rank
 

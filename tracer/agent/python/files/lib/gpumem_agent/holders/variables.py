@@ -19,7 +19,7 @@ from gpumem_agent import atomic, threads
 from gpumem_agent.holders.kinds import OWN_FOLDER, is_library, rank_of
 from gpumem_agent.holders.paths import Local
 
-DEPTH = 100  # calls below one another; outer ones are left out
+MOST = 4000  # calls of all threads below one another; outer ones are left out
 LOOKS_IN = sys.version_info >= (3, 13)
 # By which a function may get hold of its dictionary of variables.
 NAMES = {"locals", "vars", "f_locals"}
@@ -45,7 +45,7 @@ class Variables:
         self._frames, self._dictionaries = [], []
 
     def steps(self):
-        self.readable = {id(code): code for code in filter(_is_readable, _running())}
+        self.readable = {i: code for i, code in _running().items() if _is_readable(code)}
         frames, held, read, lent = self._frames, self._dictionaries, [], set()
         codes = atomic.among(map(id, map(code_of, frames)), self.readable)
         apart = map(operator.not_, atomic.among(map(id, frames), lent))
@@ -135,7 +135,7 @@ def pick(identities):
 
 
 def _running():
-    """The code of the functions that run; none while a debugger follows one."""
+    """The code of the functions that run, by identity; none while a debugger follows one."""
     frames, codes, followed = [], [], []
     traced = map(operator.attrgetter("f_trace"), frames)
     atomic.once(
@@ -144,7 +144,7 @@ def _running():
         atomic.fill(followed, map(operator.is_not, traced, itertools.repeat(None))),
         atomic.empty((frames,)),
     )
-    return [] if any(followed) and not LOOKS_IN else codes
+    return {} if any(followed) and not LOOKS_IN else dict(zip(map(id, codes), codes))
 
 
 def _is_readable(code):
@@ -166,18 +166,10 @@ def _lenders(frames):
 
 
 def _stacks(frames):
-    """Steps that fill in the frames of all threads."""
-    box, level = [], []
+    """Steps that fill in the frames of all threads, level by level."""
+    box = []
     yield atomic.fill(box, map(atomic.call, (threads.teller(),)))
-    yield atomic.fill(level, atomic.each(map(dict.values, box)))
+    yield atomic.fill(frames, atomic.each(map(dict.values, box)))
     yield partial(atomic.drain, map(dict.clear, box))
-    yield atomic.fill(frames, level)
-    levels = [level]
-    for _ in range(DEPTH):
-        outer = []
-        exists = map(operator.is_not, map(back, level), itertools.repeat(None))
-        yield atomic.fill(outer, itertools.compress(map(back, level), exists))
-        yield atomic.fill(frames, outer)
-        levels.append(outer)
-        level = outer
-    yield atomic.empty(levels)
+    # The list gets longer while it is read, until no frame has an outer one.
+    yield atomic.fill(frames, itertools.islice(filter(None, map(back, frames)), MOST))
