@@ -29,7 +29,7 @@ type files struct {
 
 // unknownFiles is what is known before the first reading.
 func unknownFiles() probe.MappedFiles {
-	return probe.MappedFiles{Dirty: probe.Unknown, Code: probe.Unknown}
+	return probe.MappedFiles{Dirty: probe.Unknown, Code: probe.Unknown, Heap: probe.Unknown}
 }
 
 // look completes what was read of a process's memory by how much of its pages of files
@@ -68,7 +68,17 @@ func (f *files) reserved(m *probe.Memory) {
 func (f *files) due(m *probe.Memory, now int64) bool {
 	pages := m.File + m.Shmem
 	moved := max(pages-f.seen, f.seen-pages) >= filesMove
-	return now >= f.after && (f.Dirty == probe.Unknown || f.Shared && m.RSS < filesMost || !f.Shared && moved)
+	return now >= f.after && (f.Dirty == probe.Unknown || (f.Shared || f.Heaped) && m.RSS < filesMost ||
+		!f.Shared && moved)
+}
+
+// collected completes what was read by what the program's language tells of its heap. What
+// of that is in memory is told in the row in which it was read: others had another footprint.
+func (f *files) collected(p *probe.Process, m *probe.Memory) {
+	if f.Heaped {
+		m.Heap = p.ReadHeap()
+		m.Heap.Resident, f.Heap = f.Heap, probe.Unknown
+	}
 }
 
 func (f *files) read(p *probe.Process, m *probe.Memory, now func() int64) {
