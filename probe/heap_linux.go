@@ -59,21 +59,26 @@ func isCounters(m *procfs.Mapping) bool {
 		strings.Trim(pid, "0123456789") == "" && strings.HasPrefix(filepath.Base(dir), "hsperfdata_")
 }
 
-// find is the stretch of so many bytes; ok is false where there is none, or more than one.
+// find is the first stretch of so many bytes. Heaps lie low, where a reference has 32 bits;
+// what other stretches may have that size, as the C library's arenas of 64 MiB side by side
+// do, lies far above. A larger heap must be the only one of its size.
 func (h *heapOf) find(size uint64) (from uint64, ok bool) {
+	const low = 32 << 30
 	for i := range h.runs {
 		edges := h.runs[i].edges
 		for begin, end := 0, 0; end < len(edges); end++ {
 			for edges[end]-edges[begin] > size {
 				begin++
 			}
-			if edges[end]-edges[begin] != size {
-				continue
-			}
-			if ok {
+			switch {
+			case edges[end]-edges[begin] != size:
+			case edges[end] <= low:
+				return edges[begin], true
+			case ok:
 				return 0, false
+			default:
+				from, ok = edges[begin], true
 			}
-			from, ok = edges[begin], true
 		}
 	}
 	return from, ok

@@ -24,6 +24,10 @@ const (
 	leftDead = 1. / 5
 )
 
+// outsidePart is the part of a growth that lies outside of the heap, from which the heap does
+// not excuse it.
+const outsidePart = 1. / 2
+
 // collected is a process in view of the heap that its language collects.
 type collected struct {
 	*examined
@@ -123,8 +127,7 @@ func mayBeDead(s *settled) string {
 		return ""
 	}
 	g := &s.grow[keyHost]
-	beside := o.judged.Examine(o.outside, o.judged.question(keyHost, o.conditions))
-	if beside.Growing() && beside.Amount() >= g.Amount()/2 || o.floorsGrow() {
+	if stat.Rise(o.outside[g.From:]) >= outsidePart*stat.Rise(o.judged.series[keyHost][g.From:]) || o.floorsGrow() {
 		return ""
 	}
 	often := "have not been collected"

@@ -24,6 +24,7 @@ type files struct {
 	probe.MappedFiles // as read last; what is dirty is probe.Unknown before the first reading
 
 	seen  int64 // bytes of such pages then, and of shared memory
+	took  int64 // how long that went on; 0 before the first reading
 	after int64 // when the mappings may be read again
 }
 
@@ -85,8 +86,13 @@ func (f *files) read(p *probe.Process, m *probe.Memory, now func() int64) {
 	start := now()
 	told, err := p.Files(m.RSS < filesMost)
 	if end := now(); err == nil {
-		f.MappedFiles, f.seen = told, m.File+m.Shmem
-		f.after = end + max(int64(filesEvery), filesShare*(end-start))
+		took := max(end-start, 1)
+		cost := took // one reading may have waited for a processor, two hardly
+		if f.took > 0 {
+			cost = min(took, f.took)
+		}
+		f.MappedFiles, f.seen, f.took = told, m.File+m.Shmem, took
+		f.after = end + max(int64(filesEvery), filesShare*cost)
 	} else {
 		f.MappedFiles, f.after = unknownFiles(), end+int64(filesAgain)
 	}
