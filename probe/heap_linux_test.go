@@ -1,9 +1,11 @@
 package probe_test
 
 import (
+	"bufio"
 	"encoding/binary"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -80,6 +82,60 @@ func TestTheHeapOfAJavaMachineIsFoundByItsSize(t *testing.T) {
 	}
 	if resident, _ := heapRead(t, m, false); resident != probe.Unknown {
 		t.Errorf("without a walk %d are in memory", resident)
+	}
+}
+
+// keeper keeps 30 MiB in its heap, collects it, says so, and ends with its input.
+const keeper = `
+public class Keeper {
+	static byte[][] kept = new byte[30][];
+	public static void main(String[] a) throws Exception {
+		for (int i = 0; i < kept.length; i++) kept[i] = new byte[1 << 20];
+		System.gc();
+		System.out.println("ready");
+		System.in.read();
+	}
+}
+`
+
+func TestTheHeapOfARealJavaMachineIsRead(t *testing.T) {
+	t.Parallel()
+	java, err := exec.LookPath("java")
+	if err != nil || testing.Short() {
+		t.Skip("a Java virtual machine is not here, or takes too long to start for the quick lane")
+	}
+	source := filepath.Join(t.TempDir(), "Keeper.java")
+	if err := os.WriteFile(source, []byte(keeper), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, collector := range [...]string{"-XX:+UseG1GC", "-XX:+UseParallelGC", "-XX:+UseSerialGC"} {
+		cmd := exec.Command(java, "-Xmx256m", collector, source)
+		in, _ := cmd.StdinPipe()
+		out, _ := cmd.StdoutPipe()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		said, _ := bufio.NewReader(out).ReadString('\n')
+		if said != "ready\n" { // a runtime without a compiler runs no source
+			in.Close()
+			cmd.Wait() //nolint:errcheck // it said why
+			t.Skip("this Java does not run a source, or has not this collector")
+		}
+		p, err := probe.Open(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files, err := p.Files(true)
+		h := p.ReadHeap()
+		if err != nil || files.Heap < 30<<20 || files.Heap > 256<<20 || h.Kept < 30<<20 || h.Full < 1 ||
+			h.Collections < h.Full {
+			t.Errorf("%s: %+v, %+v, %v", collector, files, h, err)
+		}
+		p.Close()
+		in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("%s: %v", collector, err)
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 // lies outside of that heap.
 const (
 	leastCollections = 3      // of which the last must have come
+	leastCourse      = 8      // where what they left was not all the same
 	collectedSpan    = 1. / 2 // of the window after its beginning
 	// leastFull are the collections of old objects from which what they leave is a trend.
 	// Those that go on beside the program come in two steps, the first of which frees nothing.
@@ -78,20 +79,28 @@ func (x *examined) onlyHostIsOpen() bool {
 }
 
 // isCollected reports whether collections came often enough, and late enough, to tell of what
-// the program keeps.
+// the program keeps: a few where they all left the same, more where that is to be a course.
 func (o *collected) isCollected() bool {
-	last, n := 0, 0
+	last, n, first := 0, 0, 0
 	before := math.NaN()
 	for i, v := range o.collections {
 		if v > before {
 			last, n = i, n+int(v-before)
+			if first == 0 {
+				first = i
+			}
 		}
 		if v == v {
 			before = v
 		}
 	}
+	least := leastCollections
+	if left := stat.Known(o.kept[first:]); stat.Quantile(left, 1)-stat.Quantile(left, 0) >
+		o.judged.delta(keyHost) {
+		least = leastCourse
+	}
 	clock := o.judged.clock
-	return n >= leastCollections && clock[last]-clock[0] >= collectedSpan*(clock[len(clock)-1]-clock[0])
+	return n >= least && clock[last]-clock[0] >= collectedSpan*(clock[len(clock)-1]-clock[0])
 }
 
 // still reports whether a part of the host surely grew by less than matters.
@@ -106,12 +115,10 @@ func (o *collected) still(part []float64) bool {
 func (x *examined) settleCollected() {
 	g := &x.grow[keyHost]
 	o := collectedOf(x)
-	if o == nil || g.Growing() || rose(o.full) < leastFull {
+	if o == nil || g.Growing() {
 		return
 	}
-	left := o.floors()
-	of := x.judged.Examine(left, x.judged.question(keyHost, x.conditions))
-	if of.Growing() && of.Gained() >= leftDead*stat.Quantile(stat.Known(o.heap), 1) {
+	if of, ok := o.floorsGrow(); ok {
 		*g = of
 		x.keptMore = fmt.Sprintf("host memory does not tell it: the Java heap is in memory up to its bound; "+
 			"what its collections of old objects left in it grew by %s", units.Bytes(of.Gained()))
@@ -127,7 +134,8 @@ func mayBeDead(s *settled) string {
 		return ""
 	}
 	g := &s.grow[keyHost]
-	if stat.Rise(o.outside[g.From:]) >= outsidePart*stat.Rise(o.judged.series[keyHost][g.From:]) || o.floorsGrow() {
+	_, kept := o.floorsGrow()
+	if kept || stat.Rise(o.outside[g.From:]) >= outsidePart*stat.Rise(o.judged.series[keyHost][g.From:]) {
 		return ""
 	}
 	often := "have not been collected"
@@ -139,13 +147,14 @@ func mayBeDead(s *settled) string {
 		units.Bytes(lastOf(o.heap)))
 }
 
-// floorsGrow reports whether what the collections of old objects left surely grows.
-func (o *collected) floorsGrow() bool {
+// floorsGrow is the growth of what the collections of old objects left; ok is false where it
+// does not surely grow, or by no more than such a collection may pass by.
+func (o *collected) floorsGrow() (g trend.Growth, ok bool) {
 	if rose(o.full) < leastFull {
-		return false
+		return g, false
 	}
-	g := o.judged.Examine(o.floors(), o.judged.question(keyHost, o.conditions))
-	return g.Growing()
+	g = o.judged.Examine(o.floors(), o.judged.question(keyHost, o.conditions))
+	return g, g.Growing() && g.Gained() >= leftDead*stat.Quantile(stat.Known(o.heap), 1)
 }
 
 // floors is what the collections of old objects left, in the rows that follow each: the least

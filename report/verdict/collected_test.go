@@ -61,6 +61,9 @@ func TestAJavaHeapIsJudgedByWhatItsCollectionsLeave(t *testing.T) {
 			"have not been collected"},
 		"few collections of old objects came": {func(j *javaProgram) { j.kept, j.full = rises, 25 }, Undecided,
 			"were collected 2 times"},
+		"a few collections left one more each": {func(j *javaProgram) {
+			j.every, j.kept = 12, func(s float64) float64 { return 20*mib + math.Min(s, 24)*mib }
+		}, Undecided, ""},
 		"old objects die": {func(j *javaProgram) { j.kept, j.every, j.full = saw(0), .5, 5 }, None,
 			"as the Java heap is filled"},
 		"old objects are kept": {func(j *javaProgram) { j.kept, j.every, j.full = saw(4), .5, 5 }, HostGrowth, ""},
