@@ -31,6 +31,7 @@ func examine(p process, c trend.Conditions) *examined {
 	x.settleStill()
 	x.settleStopped()
 	x.settleTeeth()
+	x.settleFloors()
 	x.settleIdle(c)
 	x.settleAsked(c)
 	x.settleSwaps()
