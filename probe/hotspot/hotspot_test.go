@@ -131,3 +131,13 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkParse(b *testing.B) {
+	file := g1(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Parse(file); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -62,8 +62,8 @@ func findCollected(x *examined) *finding {
 	}
 	return &finding{by: ByObjects, of: keyHost, owner: nobody, score: .9,
 		why: fmt.Sprintf("host memory rises as the Java heap is filled before it is collected: "+
-			"%s in it were left by the last of %s, and no more by it than by those before",
-			units.Bytes(lastOf(o.kept)), units.Counted(int64(rose(o.collections)), "collection", "collections"))}
+			"the last of %s left %s in it, about as much as those before",
+			units.Counted(int64(rose(o.collections)), "collection", "collections"), units.Bytes(lastOf(o.kept)))}
 }
 
 // onlyHostIsOpen reports whether no other account may grow.
@@ -119,9 +119,10 @@ func (x *examined) settleCollected() {
 		return
 	}
 	if of, ok := o.floorsGrow(); ok {
-		*g = of
-		x.keptMore = fmt.Sprintf("host memory does not tell it: the Java heap is in memory up to its bound; "+
-			"what its collections of old objects left in it grew by %s", units.Bytes(of.Gained()))
+		*g, x.judged.series[keyHost] = of, o.floors()
+		x.keptMore = fmt.Sprintf("host memory that the Java heap keeps grows by %s: %s of its old objects left ever "+
+			"more, though the process has all of the heap in memory and takes no more", units.Bytes(of.Gained()),
+			units.Counted(int64(rose(o.full)), "collection", "collections"))
 	}
 }
 
@@ -140,7 +141,7 @@ func mayBeDead(s *settled) string {
 	}
 	often := "have not been collected"
 	if n := rose(o.full); n > 0 {
-		often = "were collected " + units.Counted(int64(n), "time", "times") + ", too few to tell"
+		often = "were collected " + units.Counted(int64(n), "time", "times") + " without a growth that is sure"
 	}
 	return fmt.Sprintf("host memory grows as its Java heap does, whose old objects %s: what of its %s is dead is "+
 		"not known; a longer run tells, or `jcmd PID GC.run` every few seconds while it runs", often,

@@ -70,7 +70,7 @@ func TestAJavaHeapIsJudgedByWhatItsCollectionsLeave(t *testing.T) {
 		"they are kept in a heap that is in memory as a whole": {func(j *javaProgram) {
 			j.kept, j.every, j.full = saw(3), .5, 5
 			j.heap = func(float64) float64 { return 300 * mib }
-		}, HostGrowth, "left in it grew by"},
+		}, HostGrowth, "left ever more"},
 		"a part is kept that such a collection may pass by": {func(j *javaProgram) {
 			j.kept, j.every, j.full = saw(.5), .5, 5
 			j.heap = func(float64) float64 { return 300 * mib }

@@ -78,7 +78,7 @@ func decide(x *examined, f findings) *settled {
 	d.weighManaged(f.managed)
 	d.weighExperiments(s.experiments(), s.o.leftover())
 	if s.keptMore != "" && d.class == HostGrowth && d.primary == keyHost {
-		d.notes = append(d.notes, s.keptMore)
+		d.restsOn, d.score, d.why = ByObjects, .9, s.keptMore
 	}
 	d.confidence = s.confidenceOf(*d)
 	withoutRate(s)
