@@ -130,11 +130,14 @@ func (x *examined) settleCollected() {
 // collection of old objects tells whether they are in use: promoted ones that died stay until
 // then, for minutes where the heap may become large. Empty of another.
 func mayBeDead(s *settled) string {
-	o := collectedOf(&s.examined)
-	if o == nil || s.restsOn != ByTrend || s.class != HostGrowth || s.primary != keyHost || s.keptMore != "" {
+	g := &s.grow[keyHost]
+	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != keyHost || !g.Growing() || s.keptMore != "" {
 		return ""
 	}
-	g := &s.grow[keyHost]
+	o := collectedOf(&s.examined)
+	if o == nil {
+		return ""
+	}
 	_, kept := o.floorsGrow()
 	if kept || stat.Rise(o.outside[g.From:]) >= outsidePart*stat.Rise(o.judged.series[keyHost][g.From:]) {
 		return ""
