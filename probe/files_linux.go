@@ -16,7 +16,8 @@ import (
 // reading of the list of mappings, for a process that maps no file so that its changes go
 // there. Else the kernel walks the page tables, at some 20 ns a page, with a lock held that
 // a call of mmap waits for: the caller bounds how often, and without walk the answer is
-// Unknown. Files of tmpfs are shared memory, and none of these. The error is ErrExited for
+// Unknown. Files of tmpfs are shared memory, and none of these. Of a Java virtual machine the
+// same walk tells what of its heap is in memory. The error is ErrExited for
 // a process that is no more, and os.ErrPermission for one that may not be looked into.
 func (p *Process) Files(walk bool) (MappedFiles, error) {
 	var mounts map[procfs.Device]string // read when one is found
@@ -29,8 +30,9 @@ func (p *Process) Files(walk bool) (MappedFiles, error) {
 		}
 		return !inMemory(mounts[m.Device])
 	}
-	var found MappedFiles
+	found := MappedFiles{Heap: Unknown}
 	var code codeFile
+	var places heapOf
 	err := p.mappings("maps", func(s *procfs.Scanner) {
 		m := s.Mapping()
 		found.Shared = found.Shared || counts(m)
@@ -39,19 +41,30 @@ func (p *Process) Files(walk bool) (MappedFiles, error) {
 		if isShared(m) {
 			found.Writable += int64(m.End - m.Start)
 		}
+		places.take(m)
 	})
-	if err != nil || !found.Shared {
+	if err != nil {
 		return found, err
 	}
-	if !walk {
-		found.Dirty = Unknown
+	found.Heaped = places.counters.Path != ""
+	if !found.Shared && !found.Heaped {
 		return found, nil
 	}
+	if !walk {
+		if found.Shared {
+			found.Dirty = Unknown
+		}
+		return found, nil
+	}
+	heap := p.heapSpan(&places)
 	err = p.mappings("smaps", func(s *procfs.Scanner) {
-		if u := s.Usage(); counts(s.Mapping()) {
+		u, m := s.Usage(), s.Mapping()
+		if counts(m) {
 			found.Dirty += max(u.PrivateDirty, 0) + max(u.SharedDirty, 0)
 		}
+		heap.add(m, u)
 	})
+	found.Heap = heap.told()
 	return found, err
 }
 

@@ -7,3 +7,6 @@ import "errors"
 // Files is told on Linux only: elsewhere the footprint that the system tells has what a
 // process changed of files in it.
 func (p *Process) Files(bool) (MappedFiles, error) { return MappedFiles{}, errors.ErrUnsupported }
+
+// ReadHeap is told on Linux only.
+func (p *Process) ReadHeap() Heap { return UnknownHeap() }

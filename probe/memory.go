@@ -30,6 +30,8 @@ type Memory struct {
 	// Reserved is memory that the process may write, touched or not: its private memory,
 	// and as far as who reads it adds them, shared memory and files that it maps to write.
 	Reserved int64
+	// Heap is that of the program's language, as read now. Who reads it says so.
+	Heap Heap
 }
 
 // MappedFiles is what a process has mapped of files, in bytes.
@@ -47,7 +49,22 @@ type MappedFiles struct {
 	// Ahead says that the program's allocator, or its language's heap, reserves far more at
 	// once than was asked for, so that nothing follows from what is reserved.
 	Ahead bool
+	// Heaped says that it is a Java virtual machine that publishes its counters, and Heap
+	// what of its heap is in memory or in swap; or Unknown.
+	Heaped bool
+	Heap   int64
 }
+
+// Heap is what a language's machine tells of the heap that it collects; each may be Unknown.
+type Heap struct {
+	Resident int64 // of the heap, in memory or in swap, in bytes
+	Kept     int64 // bytes that the last collection left, and what was promoted past it
+	// Collections are all so far, and Full those of the old objects, or steps of such.
+	Collections, Full int64
+}
+
+// UnknownHeap is a Heap of which nothing is known.
+func UnknownHeap() Heap { return Heap{Unknown, Unknown, Unknown, Unknown} }
 
 // FileCache is the clean pages of mapped files, which are the page cache's and no part
 // of the footprint.
@@ -61,7 +78,7 @@ func (m *Memory) FileCache() int64 {
 // UnknownMemory is Memory of which nothing is known.
 func UnknownMemory() Memory {
 	return Memory{Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown, Unknown,
-		Unknown}
+		Unknown, UnknownHeap()}
 }
 
 // Machine is where the system's files are. The zero value is the machine we

@@ -41,11 +41,11 @@ func TestReadSplitReadsAllKindsOfMemory(t *testing.T) {
 		"all": {head +
 			"VmHWM:\t  99 kB\nVmRSS:\t      60 kB\nRssAnon:\t 10 kB\nRssFile:\t 20 kB\nRssShmem:\t 30 " +
 			"kB\nVmData:\t 40 kB\nVmSwap:\t 5 kB\nThreads:\t1\n", Memory{60 << 10, 10 << 10, 20 << 10,
-			30 << 10, 5 << 10, 45 << 10, -1, -1, -1, 1, 40 << 10}, nil},
+			30 << 10, 5 << 10, 45 << 10, -1, -1, -1, 1, 40 << 10, UnknownHeap()}, nil},
 		"no split": {head + "VmRSS:\t 60 kB\nVmSwap:\t 0 kB\n",
-			Memory{60 << 10, -1, -1, -1, 0, 60 << 10, -1, -1, -1, -1, -1}, nil},
+			Memory{60 << 10, -1, -1, -1, 0, 60 << 10, -1, -1, -1, -1, -1, UnknownHeap()}, nil},
 		"no swap": {head + "VmRSS:\t 60 kB\nRssAnon:\t 0 kB\n",
-			Memory{60 << 10, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1}, nil},
+			Memory{60 << 10, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, UnknownHeap()}, nil},
 		"zombie":    {head + "Threads:\t1\n", UnknownMemory(), ErrExited},
 		"empty":     {"", UnknownMemory(), ErrExited},
 		"malformed": {"VmRSS\nVmRSS:\nVmRSS: x kB\nRssAnon:::", UnknownMemory(), ErrExited},
@@ -74,8 +74,8 @@ func TestReadTakesRSSAndAnonFromStatm(t *testing.T) {
 		m   Memory
 		err error
 	}{
-		"100 50 20 1 0 30 0\n": {Memory{50 * page, 30 * page, -1, -1, -1, -1, -1, -1, -1, -1, -1}, nil},
-		"100 20 50 1 0 30 0\n": {Memory{20 * page, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1}, nil}, // the counts are rough
+		"100 50 20 1 0 30 0\n": {Memory{50 * page, 30 * page, -1, -1, -1, -1, -1, -1, -1, -1, -1, UnknownHeap()}, nil},
+		"100 20 50 1 0 30 0\n": {Memory{20 * page, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, UnknownHeap()}, nil}, // the counts are rough
 		"0 0 0 0 0 0 0\n":      {UnknownMemory(), ErrExited},
 		"":                     {UnknownMemory(), ErrExited},
 	} {

@@ -31,6 +31,11 @@ type Process struct {
 	status  *os.File
 	buf     []byte
 	machine Machine
+
+	// counters are those that a Java virtual machine publishes, nil of another program, and
+	// published is where they are read to.
+	counters  *os.File
+	published []byte
 }
 
 // Open opens a process of the machine. The error is ErrExited when there is
@@ -95,6 +100,9 @@ func (p *Process) Name() string { return p.name }
 
 // Close closes the process's files.
 func (p *Process) Close() error {
+	if p.counters != nil {
+		p.counters.Close() //nolint:errcheck // it was only read
+	}
 	return errors.Join(p.statm.Close(), p.status.Close())
 }
 

@@ -67,6 +67,7 @@ func decide(x *examined, f findings) *settled {
 	if f.starting == nil {
 		s.weighObjects(f.objects)
 		s.weighObjects(f.reserved)
+		s.weighObjects(f.collected)
 		weighAges(s, f.ages)
 		s.weighObjects(f.sites)
 	}
@@ -76,6 +77,9 @@ func decide(x *examined, f findings) *settled {
 	}
 	d.weighManaged(f.managed)
 	d.weighExperiments(s.experiments(), s.o.leftover())
+	if s.keptMore != "" && d.class == HostGrowth && d.primary == keyHost {
+		d.restsOn, d.score, d.why = ByObjects, .9, s.keptMore
+	}
 	d.confidence = s.confidenceOf(*d)
 	withoutRate(s)
 	withoutHolder(s)
@@ -93,7 +97,7 @@ func withoutHolder(s *settled) {
 	if why == "" && s.class == HostGrowth {
 		why = mayBeStarting(s)
 	}
-	for _, fills := range [...]func(*settled) string{poolFills, fillsUp, fewElements, fillsAndMore} {
+	for _, fills := range [...]func(*settled) string{poolFills, fillsUp, fewElements, fillsAndMore, mayBeDead} {
 		if why == "" {
 			why = fills(s)
 		}

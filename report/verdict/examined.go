@@ -16,11 +16,14 @@ type examined struct {
 
 	ages          *finding // of the generations of its allocator's blocks; nil where they say nothing
 	settledByAges bool     // it is they that say that what is live is bounded
+
+	conditions trend.Conditions
+	keptMore   string // what says so where it is the collected heap that tells of the host's growth
 }
 
 // examine tests each series of a process for growth.
 func examine(p process, c trend.Conditions) *examined {
-	x := &examined{process: p}
+	x := &examined{process: p, conditions: c}
 	for k := key(0); k < keys; k++ {
 		x.grow[k] = x.judged.Examine(x.judged.series[k], x.judged.question(k, c))
 	}
@@ -28,10 +31,12 @@ func examine(p process, c trend.Conditions) *examined {
 	x.settleStill()
 	x.settleStopped()
 	x.settleTeeth()
+	x.settleFloors()
 	x.settleIdle(c)
 	x.settleAsked(c)
 	x.settleSwaps()
 	x.settleLoads(c)
+	x.settleCollected()
 	x.examineHandles(c)
 	x.records = x.findRecords()
 	return x

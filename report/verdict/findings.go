@@ -11,6 +11,7 @@ type findings struct {
 	gaveBack  *finding // at the mark released nothing was left
 	objects   *finding // of containers that were looked at while the program ran
 	reserved  *finding // of memory that was handed out before and is filled
+	collected *finding // of a heap that its language collects
 	ages      *finding // of the generations of the allocator's blocks
 	sites     *finding // of what the driver was asked for, by place, while the program ran
 	managed   *finding // of managed memory that no account has
@@ -22,7 +23,7 @@ func find(x *examined) findings {
 	f := findings{magnitude: x.findMagnitude()}
 	f.trend, f.shares = findTrend(x.trends())
 	f.objects = findObjects(x)
-	f.reserved = findReserved(x)
+	f.reserved, f.collected = findReserved(x), findCollected(x)
 	f.ages, f.sites = x.ages, findDriverSites(x)
 	f.managed = findManaged(x)
 	f.starting = findStart(x, f.trend)

@@ -33,10 +33,10 @@ func judgeGrowth(run *record.Run, o Options) (*Verdict, *settled) {
 	if tree := decideTree(all, worst); tree != nil {
 		worst = tree
 	}
-	for _, t := range inTurns(all) {
-		worst.notes = append(worst.notes, t.notes()...)
-	}
 	v := worst.verdict()
+	for _, t := range inTurns(all) { // first: what is cut off at the end of a list must not be this
+		v.Warnings = append(t.notes(), v.Warnings...)
+	}
 	if len(all) > 1 {
 		v.PID = worst.pid
 		v.Processes = processRows(all)

@@ -100,3 +100,50 @@ func valleys(y []float64, fall float64) (list []valley, last, before float64) {
 	end(len(y) - 1)
 	return list, last, before
 }
+
+// Many short teeth leave the course of their valleys, which is that of what stays, however
+// high they are.
+const (
+	leastFloors = 12 // valleys
+	floorsSpan  = .8 // of the window, from the first to the last
+	// floorsWithin is how surely they must not rise, in multiples of what matters: on a busy
+	// machine no row falls into a short valley.
+	floorsWithin = 4
+)
+
+// settleFloors decides on host memory that rises and falls again and again by far more than
+// matters: by the lowest that each fall comes to. Blocks of the window hold several teeth each,
+// and what the lowest rows of these have is as often on the way.
+func (x *examined) settleFloors() {
+	g, y := &x.grow[keyHost], x.judged.series[keyHost]
+	if y == nil || !g.Known || g.Growing() || x.judged.untimed {
+		return
+	}
+	at, floor := floorsOf(x.judged.clock, y, x.judged.delta(keyHost))
+	span := x.judged.clock[len(x.judged.clock)-1] - x.judged.clock[0]
+	if len(at) < leastFloors || at[len(at)-1]-at[0] < floorsSpan*span {
+		return
+	}
+	q := x.judged.question(keyHost, x.conditions)
+	of := trend.OfBlocks(at, floor, x.judged.clock[len(x.judged.clock)-1], q)
+	switch {
+	case of.Growing():
+		of.Reach = g.Reach
+		*g = of
+	case g.Shape == trend.ShapeUndecided && of.Shape != trend.ShapeUndecided && of.Upper <= floorsWithin*of.Delta:
+		g.Settle(trend.Bounded, math.Max(of.Upper, of.Delta))
+	}
+}
+
+// floorsOf are the lowest values between teeth, and when they were reached.
+func floorsOf(clock, y []float64, delta float64) (at, floor []float64) {
+	known := stat.Known(y)
+	height := stat.Quantile(known, .99) - stat.Quantile(known, .01)
+	list, _, _ := valleys(y, math.Max(fallsBy*height, deepFall*delta))
+	for _, v := range list[min(1, len(list)):] { // the first is the program's start
+		if rows := stat.Known(y[v.from : v.to+1]); len(rows) > 0 {
+			at, floor = append(at, clock[v.to]), append(floor, stat.Quantile(rows, 0))
+		}
+	}
+	return at, floor
+}

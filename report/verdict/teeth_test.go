@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -55,6 +56,41 @@ func TestTeethThatDriftApartAreBoundedAndALeakBelowThemIsNotMissed(t *testing.T)
 		if n < c.least || n > c.most {
 			t.Errorf("%.0f bytes a row: %s of %d of %d, not %d to %d", c.lost, c.class, n, seeds, c.least,
 				c.most)
+		}
+	}
+}
+
+// shortTeeth is a program of 40 s that takes 100 MiB in ten pieces and gives all back, every 1.3
+// s, above a floor.
+func shortTeeth(floor func(second float64) float64) *program {
+	p := newProgram(800)
+	return p.set(record.ColFootprint, func(i int) float64 {
+		second := p.cols[record.ColTime][i] / 1000
+		pieces := math.Floor(math.Mod(second, 1.3) * 10)
+		if pieces > 10 {
+			pieces = 0
+		}
+		return floor(second) + pieces*10*mib + 16*kib*p.r.Float64()
+	})
+}
+
+func TestTheFloorOfShortTeethTellsWhatStays(t *testing.T) {
+	t.Parallel()
+	busy := rand.New(rand.NewPCG(1, 5))
+	for name, c := range map[string]struct {
+		floor func(second float64) float64
+		want  Class
+	}{
+		"nothing stays":            {func(float64) float64 { return 20 * mib }, None},
+		"a little stays":           {func(s float64) float64 { return 20*mib + .15*mib*s }, HostGrowth},
+		"no more comes after 10 s": {func(s float64) float64 { return 20*mib + mib*math.Min(s, 10) }, None},
+		"a machine so busy that floors are missed": {func(s float64) float64 {
+			return 20*mib + 10*mib*math.Floor(3*busy.Float64())
+		}, ""},
+	} {
+		v := shortTeeth(c.floor).judge()
+		if c.want != "" && v.Verdict != c.want || v.Verdict == HostGrowth && c.want != HostGrowth {
+			t.Errorf("%s: %s", name, v.Summary)
 		}
 	}
 }

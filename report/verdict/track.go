@@ -31,6 +31,7 @@ var columnsUsed = [...]string{
 	record.ColRSS, record.ColRSSAnon, record.ColRSSFile, record.ColRSSShmem, record.ColSwap,
 	record.ColFootprint, record.ColFileDirty, record.ColFileCode,
 	record.ColHostHeap, record.ColHostHeapFree, record.ColImported, record.ColThreads, record.ColReserved,
+	record.ColGCHeap, record.ColGCKept, record.ColGCCollections, record.ColGCFull,
 	record.ColGPU,
 	record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount,
 	record.ColRefs, record.ColInFlight, record.ColCommands, record.ColCommandBuffers, record.ColAllocs,

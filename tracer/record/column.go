@@ -34,6 +34,10 @@ const (
 	ColImported           = "imported_count"
 	ColThreads            = "thread_count"
 	ColReserved           = "host_reserved_bytes"
+	ColGCHeap             = "gc_heap_bytes"
+	ColGCKept             = "gc_kept_bytes"
+	ColGCCollections      = "gc_collections"
+	ColGCFull             = "gc_full_collections"
 	ColLive               = "pool_live_bytes"
 	ColIdle               = "pool_idle_bytes"
 	ColNominal            = "pool_nominal_bytes"
@@ -179,6 +183,15 @@ var columnTable = [...]Column{
 	{ColReserved, Bytes, Gauge, whole, public, TellProbe,
 		"memory that the process may write, touched or not: private (Linux: VmData), shared, and files mapped " +
 			"to be written; empty where its allocator or language reserves far ahead (jemalloc, the JVM)"},
+	{ColGCHeap, Bytes, Gauge, whole, public, TellProbe,
+		"of footprint_bytes, the heap that a Java virtual machine (HotSpot) collects, in use or not; " +
+			"read once a second or less, the rows between are empty"},
+	{ColGCKept, Bytes, Gauge, whole, public, TellProbe,
+		"what the last collection left in that heap, and what was promoted past it; objects that died old are " +
+			"in it until the old ones are collected"},
+	{ColGCCollections, Count, Total, whole, public, TellProbe, "collections of that heap"},
+	{ColGCFull, Count, Total, whole, public, TellProbe,
+		"of these, collections of the old objects, or steps of such a one"},
 
 	{ColGPU, Bytes, Gauge, perDevice, public, TellDriver, "what the driver charges the process"},
 

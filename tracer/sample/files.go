@@ -24,12 +24,13 @@ type files struct {
 	probe.MappedFiles // as read last; what is dirty is probe.Unknown before the first reading
 
 	seen  int64 // bytes of such pages then, and of shared memory
+	took  int64 // how long that went on; 0 before the first reading
 	after int64 // when the mappings may be read again
 }
 
 // unknownFiles is what is known before the first reading.
 func unknownFiles() probe.MappedFiles {
-	return probe.MappedFiles{Dirty: probe.Unknown, Code: probe.Unknown}
+	return probe.MappedFiles{Dirty: probe.Unknown, Code: probe.Unknown, Heap: probe.Unknown}
 }
 
 // look completes what was read of a process's memory by how much of its pages of files
@@ -68,15 +69,30 @@ func (f *files) reserved(m *probe.Memory) {
 func (f *files) due(m *probe.Memory, now int64) bool {
 	pages := m.File + m.Shmem
 	moved := max(pages-f.seen, f.seen-pages) >= filesMove
-	return now >= f.after && (f.Dirty == probe.Unknown || f.Shared && m.RSS < filesMost || !f.Shared && moved)
+	return now >= f.after && (f.Dirty == probe.Unknown || (f.Shared || f.Heaped) && m.RSS < filesMost ||
+		!f.Shared && moved)
+}
+
+// collected completes what was read by what the program's language tells of its heap. What
+// of that is in memory is told in the row in which it was read: others had another footprint.
+func (f *files) collected(p *probe.Process, m *probe.Memory) {
+	if f.Heaped {
+		m.Heap = p.ReadHeap()
+		m.Heap.Resident, f.Heap = f.Heap, probe.Unknown
+	}
 }
 
 func (f *files) read(p *probe.Process, m *probe.Memory, now func() int64) {
 	start := now()
 	told, err := p.Files(m.RSS < filesMost)
 	if end := now(); err == nil {
-		f.MappedFiles, f.seen = told, m.File+m.Shmem
-		f.after = end + max(int64(filesEvery), filesShare*(end-start))
+		took := max(end-start, 1)
+		cost := took // one reading may have waited for a processor, two hardly
+		if f.took > 0 {
+			cost = min(took, f.took)
+		}
+		f.MappedFiles, f.seen, f.took = told, m.File+m.Shmem, took
+		f.after = end + max(int64(filesEvery), filesShare*cost)
 	} else {
 		f.MappedFiles, f.after = unknownFiles(), end+int64(filesAgain)
 	}

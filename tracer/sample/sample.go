@@ -144,6 +144,7 @@ func (p *Process) Look(split bool) error {
 		if split {
 			p.files.look(p.file, &p.mem, p.s.o.Now)
 		}
+		p.files.collected(p.file, &p.mem)
 		p.completeFootprint()
 		return nil
 	}
@@ -190,6 +191,10 @@ func (p *Process) memory(cells []record.Cell) []record.Cell {
 	add(record.ColFootprint, p.mem.Footprint)
 	add(record.ColThreads, p.mem.Threads)
 	add(record.ColReserved, p.mem.Reserved)
+	add(record.ColGCHeap, p.mem.Heap.Resident)
+	add(record.ColGCKept, p.mem.Heap.Kept)
+	add(record.ColGCCollections, p.mem.Heap.Collections)
+	add(record.ColGCFull, p.mem.Heap.Full)
 	return cells
 }
 
