@@ -251,15 +251,17 @@ def add_containers(found, reach, reference, known=(), more=None, told=()):
 
 def _standing(chosen, lengths, reference, reach):
     """{identity: for how many} of the containers that were chosen to be named: each stands
-    for those that gained below the same one, as the results in a cache do."""
-    gains = ((i, reference.growth(i, length)) for i, length in lengths.items())
-    most = itertools.islice((pair for pair in gains if pair[1] >= SOME), MOST_CONTAINERS)
+    for those that gained below the same one, as the results in a cache do. That is the
+    closest on its way that gained, too, or what refers to it where none did."""
+    gains = {i: reference.growth(i, length) for i, length in lengths.items()}
+    most = itertools.islice((pair for pair in gains.items() if pair[1] >= SOME), MOST_CONTAINERS)
     ours, every, parents = {}, {}, {}
     for identity, gain in most:
-        chain = reach.chain(identity)
-        if len(chain) > 1:
-            parents[identity] = chain[-2]
-            every[chain[-2]] = every.get(chain[-2], 0) + gain
+        above = reach.chain(identity)[:-1]
+        if above:
+            parent = next((i for i in reversed(above) if gains.get(i, 0) > 0), above[-1])
+            parents[identity] = parent
+            every[parent] = every.get(parent, 0) + gain
             if identity in chosen:
-                ours[chain[-2]] = ours.get(chain[-2], 0) + gain
+                ours[parent] = ours.get(parent, 0) + gain
     return {i: every[p] / ours[p] for i, p in parents.items() if i in chosen}
