@@ -38,7 +38,7 @@ func main() {
 	flag.StringVar(&c.out, "out", "tickets", "folder of the recordings")
 	flag.IntVar(&c.seconds, "seconds", 40, "that each program runs")
 	flag.IntVar(&c.atOnce, "at-once", 2, "programs that run at the same time")
-	details := flag.Bool("details", false, "print the answer and the next step of each program")
+	details := flag.Bool("details", false, "print the answers and the next step of each program")
 	flag.Parse()
 	truths, err := readTruths(c.programs)
 	if err == nil && c.gpumem != "" {
