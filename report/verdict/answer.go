@@ -25,6 +25,9 @@ func (s *settled) answer(v *Verdict) string {
 		text, isFilled = s.heldClaim(h, v.Holders, v.DrivenBy), h.Filled != ""
 	}
 	host := hostHolder(s, v.Holders)
+	if host != nil && s.restsOn == ByObjects && host.Path == s.held {
+		text = s.roseWords()
+	}
 	text += hostHeld(host) + largestWords(largestKnown(s, v.Holders)) + partsWords(v.Parts)
 	if h := inNumber(s, v.Holders); h != nil && blamed == nil {
 		text += "; most of the " + thingsOf(s.run.Meta.Versions) + " are in " + h.Kept() + filledAt(h, "")

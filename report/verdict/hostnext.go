@@ -20,6 +20,9 @@ func (s *settled) hostNext(v *Verdict) string {
 	if place, _ := s.touchedAt(); place != "" && s.toucher() == theHost {
 		return "find what keeps the memory that is filled " + place
 	}
+	if !s.usesDevice() {
+		return "look for what the program keeps, and for what native code that it calls never gives back"
+	}
 	return "look for what the program keeps in host memory: the device's memory is not what grows"
 }
 
@@ -33,6 +36,8 @@ func noNameNext(s *settled) string {
 	case strings.HasPrefix(library, "libtorch"):
 		return none + "detach what is carried on from one step to the next, whose graph keeps every step; " +
 			"else look for what C++ keeps"
+	case strings.HasPrefix(library, "libffi"), strings.HasPrefix(library, "_ctypes"):
+		return none + "look for what is asked of a C library through ctypes and never given back"
 	case strings.HasPrefix(library, "python3"), strings.HasPrefix(library, "libpython3"):
 		return none + "look for a reference that C code keeps (ctypes, an extension) and never gives up"
 	}

@@ -134,6 +134,18 @@ func (x *examined) foundTooLittle(rate, from, to float64) *finding {
 		"look explain %.0f %% of the growth of what is live: something else holds the rest", 100*part)}
 }
 
+// roseWords say by how much host memory rose between the looks that found its holder longer
+// each time, where those decided and not the trend.
+func (s *settled) roseWords() string {
+	for _, c := range s.courses() {
+		if c.path == s.held {
+			return fmt.Sprintf("%s grows by %s between the first and the last of %d looks, and the holder got "+
+				"longer each time", s.what(), s.quantity(s.size), len(c.looks))
+		}
+	}
+	return s.why
+}
+
 // words are what the looks at a path found.
 func (c *course) words() string {
 	a, b := c.looks[0].holder, c.looks[len(c.looks)-1].holder

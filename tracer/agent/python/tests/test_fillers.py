@@ -488,6 +488,39 @@ class FillersTest(unittest.TestCase):
         with unittest.mock.patch.dict(sys.modules, numpy=stand_in):
             self.assertGreater(contents.deeper(records), without + 50000)
 
+    def test_what_a_closure_has_and_what_a_task_waits_with_count(self):
+        def kept():
+            body = bytearray(BLOB)
+            return functools.partial(lambda: body)
+
+        async def wait(event):
+            body = bytearray(BLOB)
+            await event.wait()
+            return body
+
+        async def waited():
+            event = asyncio.Event()
+            tasks = [asyncio.ensure_future(wait(event)) for _ in range(8)]
+            await asyncio.sleep(0)
+            found = contents.deeper(event._waiters)
+            event.set()
+            await asyncio.gather(*tasks)
+            return found
+
+        for name, found in (("closure", contents.deeper([kept() for _ in range(8)])), ("task", asyncio.run(waited()))):
+            with self.subTest(name):
+                self.assertAlmostEqual(found, BLOB, delta=BLOB / 4)
+
+    def test_a_line_that_hands_over_what_adds_is_one_that_adds(self):
+        adds = texts.adds_to("statements", r"\.")
+        for line, found in (
+            ("base.set_trace_callback(self.statements.append)", True),
+            ("call(self.statements.append, 1)", True),
+            ("call(self.statements.appended)", False),
+        ):
+            with self.subTest(line):
+                self.assertIs(bool(adds.search(line)), found)
+
     def test_a_folder_that_packages_were_installed_into_is_a_librarys(self):
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(
             sys, "path", [folder, os.path.join(folder, "vendored")]
