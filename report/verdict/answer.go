@@ -139,6 +139,9 @@ func (s *settled) next(v *Verdict) string {
 		if left := leftAt(s, v.Peak); left != "" {
 			return "find what keeps a reference to the memory that is allocated at " + left
 		}
+		if text := lazyNext(s, v); text != "" {
+			return text
+		}
 		if len(v.Sites) == 0 {
 			return "run it again with --sites, which names the lines that allocate what stays"
 		}
@@ -156,6 +159,16 @@ func (s *settled) next(v *Verdict) string {
 		return s.hostNext(v)
 	}
 	return ""
+}
+
+// lazyNext is what to do about arrays of MLX that nobody's name leads to: what was never
+// evaluated keeps all that it is to be made of, below one small array.
+func lazyNext(s *settled, v *Verdict) string {
+	if _, mlx := s.run.Meta.Versions["mlx"]; !mlx || len(v.Sites) > 0 {
+		return ""
+	}
+	return "evaluate what is carried on from step to step (mx.eval): until then it keeps every array that it is " +
+		"made of; if that changes nothing, look for what keeps arrays"
 }
 
 // firstHolders are those of the first look after the warm-up; none where there was
@@ -179,6 +192,9 @@ func (p *process) firstHolders() []HolderRow {
 // atHostHolder is what to do about a holder of host memory: by the first sure cause that is
 // the program's. What the heap keeps free beside it is not the holder's.
 func atHostHolder(h *HolderRow, causes []Cause) string {
+	if h.OfClass() { // what its objects are in is not known
+		return boundIt(h)
+	}
 	for i := range causes {
 		if c := &causes[i]; c.ID != cause.Fragmented && c.Confidence >= sureEnough {
 			return "at " + where(h, c) + ": " + c.Next
@@ -222,6 +238,9 @@ func where(h *HolderRow, c *Cause) string {
 
 // boundIt is what to do about a holder of which nothing more is known.
 func boundIt(h *HolderRow) string {
+	if h.OfClass() {
+		return "find what keeps the " + h.Path + filledAt(h, "") + ", and let go of them"
+	}
 	if isNameless(h.Path) {
 		return "no name of the program leads there: look for objects that refer to each other, which " +
 			"--purge collects and counts, or for an extension that keeps a reference"

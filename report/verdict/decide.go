@@ -228,6 +228,9 @@ func (s *settled) weighObjects(f *finding) {
 		d.shares, d.lacking = nil, false
 		s.grow[f.of].Shape = trend.Plateau
 	case f.owner == nobody:
+	case d.class == None && d.restsOn == "" && s.mayHide(f):
+		d.class, d.why = Undecided, hiddenWords(f)
+		s.grow[f.of].Shape = trend.ShapeUndecided
 	case f.owner == unknown:
 		if d.class == AppLeak {
 			d.notes = append(d.notes, f.why)

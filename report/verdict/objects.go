@@ -146,6 +146,21 @@ func (s *settled) roseWords() string {
 	return s.why
 }
 
+// mayHide reports whether the trend would not have seen what the looks found: a holder that
+// got longer at each of them, by less than what comes and goes beside it.
+func (s *settled) mayHide(f *finding) bool {
+	if f.holder == "" || !s.grow[f.of].Known || s.judged.untimed || len(s.judged.clock) == 0 {
+		return false
+	}
+	least := s.judged.detectable(&s.grow[f.of])
+	return least != nil && f.size < *least*s.lived()
+}
+
+// hiddenWords are why such a verdict is open.
+func hiddenWords(f *finding) string {
+	return f.holder + " got longer at each look, by less than the samples would have shown"
+}
+
 // words are what the looks at a path found.
 func (c *course) words() string {
 	a, b := c.looks[0].holder, c.looks[len(c.looks)-1].holder

@@ -155,9 +155,10 @@ def lasting(found, before):
 
 
 def _is_longer(entry, told):
-    """Whether a container became much longer since it was told."""
-    before = told.get("length", 0)
-    return before > 0 and entry.get("length", 0) >= LONGER * before
+    """Whether a container became much longer since it was told: by half, or by half of what
+    had come then. One that is emptied and filled again has got all that it has."""
+    before, now = told.get("length", 0), entry.get("length", 0)
+    return before > 0 and now >= min(LONGER * before, before + told["count"] / 2) and now > before
 
 
 def swelling(found, before):
