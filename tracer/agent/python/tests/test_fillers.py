@@ -342,6 +342,14 @@ class FillersTest(unittest.TestCase):
         self.assertEqual(told["count"], 6)
         self.assertGreater(told["bytes"], 6 * 20_000 * 50)
 
+    def test_what_is_told_of_a_container_is_not_told_again_of_what_is_in_its_elements(self):
+        self.keep(cursors={})
+        self.look()
+        for n in range(500):
+            cursors[n] = types.SimpleNamespace(rows=["%d-%d" % (n, i) for i in range(400)])
+        (path,) = self.look()
+        self.assertRegex(path, r"^dict .*\.cursors$")
+
     def test_some_results_of_a_cache_stand_for_all_that_came(self):
         @functools.lru_cache(maxsize=None)
         def page(number):

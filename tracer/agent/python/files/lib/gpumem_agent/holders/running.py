@@ -243,11 +243,22 @@ def add_containers(found, reach, reference, known=(), more=None, told=()):
         return sized(path, gains[identity], times.get(identity, 1), told)
 
     heavy = [pair for pair in reach.named(gains, look_at).items() if pair[1] is not None]
-    for identity, (path, size, count, facts) in matter(heavy):
+    for identity, (path, size, count, facts) in _outermost(matter(heavy), reach):
         if times.get(identity, 1) > 1:
             facts.pop("length", None)  # of one of them
         found.add_elements(path, size, count, {**facts, **(more or {})})
         found.place(path, identity)
+
+
+def _outermost(told, reach):
+    """Those pairs of an identity and what sized says of it without what is below another of
+    them, which counts what its elements keep. That one has to come to as much."""
+    sizes = {identity: entry[1] for identity, entry in told}
+    above = {i: next((p for p in reach.chain(i)[:-1] if p in sizes), None) for i in sizes}
+    below = {}
+    for identity, parent in above.items():
+        below[parent] = below.get(parent, 0) + sizes[identity]
+    return [pair for pair in told if above[pair[0]] is None or sizes[above[pair[0]]] < below[above[pair[0]]] / 2]
 
 
 def _standing(chosen, lengths, reference, reach):
