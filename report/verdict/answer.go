@@ -192,12 +192,15 @@ func (p *process) firstHolders() []HolderRow {
 // atHostHolder is what to do about a holder of host memory: by the first sure cause that is
 // the program's. What the heap keeps free beside it is not the holder's.
 func atHostHolder(h *HolderRow, causes []Cause) string {
-	if h.OfClass() { // what its objects are in is not known
-		return boundIt(h)
-	}
 	for i := range causes {
 		if c := &causes[i]; c.ID != cause.Fragmented && c.Confidence >= sureEnough {
-			return "at " + where(h, c) + ": " + c.Next
+			if h.OfClass() && c.ID == cause.Results { // what its objects are in is not known
+				return boundIt(h)
+			}
+			if at := where(h, c); at != h.Path {
+				return "at " + at + ": " + c.Next
+			}
+			return "at " + h.Path + filledAt(h, "") + ": " + c.Next
 		}
 	}
 	return boundIt(h)
@@ -238,7 +241,7 @@ func where(h *HolderRow, c *Cause) string {
 
 // boundIt is what to do about a holder of which nothing more is known.
 func boundIt(h *HolderRow) string {
-	if h.OfClass() {
+	if h.OfClass() && !isNameless(h.Path) {
 		return "find what keeps the " + h.Path + filledAt(h, "") + ", and let go of them"
 	}
 	if isNameless(h.Path) {

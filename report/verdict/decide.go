@@ -75,6 +75,7 @@ func decide(x *examined, f findings) *settled {
 		d.take(*f.magnitude)
 	}
 	d.weighManaged(f.managed)
+	withoutSight(s)
 	d.weighExperiments(s.experiments(), s.o.leftover())
 	d.confidence = s.confidenceOf(*d)
 	withoutRate(s)

@@ -150,7 +150,7 @@ func hostHeld(h *HolderRow) string {
 	if h == nil {
 		return ""
 	}
-	if h.Count == 1 {
+	if h.Count == 1 || h.IsOneThing() {
 		return "; held by " + h.Kept() + filledAt(h, "")
 	}
 	return fmt.Sprintf("; held by %s, with %s objects more when it was last looked at", h.Kept()+filledAt(h, ""),

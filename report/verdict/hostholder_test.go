@@ -58,7 +58,7 @@ func TestTheHoldersOfHostMemoryAreNamed(t *testing.T) {
 	jobs.Filled = "/srv/app/serve.py:12 handle; /srv/app/serve.py:40 <module>"
 	v = hosting(jobs)
 	const lines = "filled at app/serve.py:12 in handle and app/serve.py:40"
-	if !strings.Contains(v.Answer, lines) || !strings.Contains(v.Next, "bound list serve.jobs, "+lines) {
+	if !strings.Contains(v.Answer, lines) || !strings.Contains(v.Next, "list serve.jobs, "+lines) {
 		t.Errorf("answer %q, next %q, want %q in both", v.Answer, v.Next, lines)
 	}
 	fills := record.Holder{Path: "dict serve.decoded", Bytes: 6 * mib, Count: 160, OverMs: 2000}

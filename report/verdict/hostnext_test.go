@@ -22,6 +22,7 @@ func TestWhatNoNameLeadsToIsLookedForWhereItWasFilled(t *testing.T) {
 		"nobody was asked":      {"python3.12", false, nil, ""},
 		"somebody has it":       {"python3.12", true, held, ""},
 		"another library's it ": {"libz", true, nil, ""},
+		"ctypes called it":      {"libffi", true, nil, "asked of a C library through ctypes"},
 	} {
 		p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, 64*kib)
 		owners := []record.TouchOwner{{Library: c.library, Share: .9}}
@@ -45,7 +46,7 @@ func TestAHolderIsNotToldWhatHelpsAgainstAHeapThatIsInPieces(t *testing.T) {
 	kept := Cause{ID: cause.Results, Confidence: .6, Next: "bound it"}
 	unsure := Cause{ID: cause.Results, Confidence: .2, Next: "bound it"}
 	for want, causes := range map[string][]Cause{
-		"at list train.records: bound it": {pieces, kept},
+		"at list train.records, filled at /srv/train.py:30 in receive: bound it":                      {pieces, kept},
 		"bound list train.records, filled at /srv/train.py:30 in receive, or let go of what it keeps": {pieces, unsure},
 	} {
 		if got := atHostHolder(h, causes); got != want {

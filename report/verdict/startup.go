@@ -2,7 +2,11 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 
+	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -112,6 +116,24 @@ func mayBeStarting(s *settled) string {
 	}
 	return fmt.Sprintf("the program ran for only %s, and nothing that its names reach got so much longer",
 		duration(lived))
+}
+
+// withoutSight takes back that nothing grows in a program of Python's where host memory that
+// doubled in the time that it was seen would not have shown: it set itself up for most of that.
+func withoutSight(s *settled) {
+	g := &s.grow[keyHost]
+	_, python := s.run.Meta.Versions["python"]
+	if s.class != None || s.restsOn != "" || !python || !g.Known || s.judged.untimed || s.lived() >= startFor {
+		return
+	}
+	least, held := s.judged.detectable(g), stat.Known(s.judged.series[keyHost])
+	if least == nil || len(held) == 0 || *least*s.lived() < math.Max(held[len(held)-1], startSmall) {
+		return
+	}
+	g.Shape = trend.ShapeUndecided
+	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking, why: fmt.Sprintf(
+		"host memory rose until shortly before, and %s a second more would not have been seen since",
+		units.Bytes(*least))}
 }
 
 // deviceIsYoung says why a growth that the trend alone tells, and not surely, may be what

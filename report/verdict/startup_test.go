@@ -2,6 +2,8 @@ package verdict
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -213,5 +215,30 @@ func TestASlowImportIsNoGrowthHoweverStraightItRises(t *testing.T) {
 	}
 	if v := judged(12, true); v.Verdict != HostGrowth || v.Tier != Confirmed {
 		t.Errorf("12 s of an interpreter: %s", v.Summary)
+	}
+}
+
+// The program of this recording began to work after six seconds, on a busy machine, and kept
+// half a MiB a second from then on.
+func TestAProgramThatSetItselfUpUntilShortlyBeforeIsNotSaidToHoldStill(t *testing.T) {
+	t.Parallel()
+	read := func(python string) *Verdict {
+		f, err := os.Open(filepath.Join("testdata", "slow-start", record.FileSamples))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		run, err := record.FromCSV(f, f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		run.Meta.Versions = map[string]string{python: "3.11.2"}
+		return Judge(run, Options{})
+	}
+	if v := read("python"); v.Verdict != Undecided || !strings.Contains(v.Answer, "would not have been seen") {
+		t.Errorf("of Python's: %s", v.Answer)
+	}
+	if v := read("node"); v.Verdict != None {
+		t.Errorf("without imports it needs no time to start: %s", v.Answer)
 	}
 }

@@ -185,6 +185,11 @@ class Path:
         if is_a(root, SUSPENDED):
             return "%s %s()" % (type(root).__name__, code_of(root).co_name)
         module = getattr(root, "__module__", None)
+        if is_a(root, types.FunctionType):
+            names = namespace(sys.modules.get(module)) if type(module) is str else {}
+            known = next((name for name, item in list(names.items()) if item is root), None)
+            if known is not None:  # as if the look had come from there
+                return "%s.%s" % (script_name(module), known)
         name = getattr(root, "__qualname__", None) or type(root).__name__
         name = "%s.%s" % (script_name(module), name)
         if is_a(root, LRU_CACHE):
