@@ -104,7 +104,7 @@ func mayBeStarting(s *settled) string {
 		return ""
 	}
 	lived, slow := s.lived(), startBusy
-	if s.tier() == Confirmed {
+	if s.tier() == Confirmed && !compilesFirst(s) {
 		slow = startSlow
 	}
 	if lived >= slow || hostHolder(s, s.holders()) != nil || compilesSteadily(s) {
