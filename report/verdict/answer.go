@@ -223,7 +223,7 @@ func unweighed(s *settled, v *Verdict) *HolderRow {
 		if h.Graph != "" {
 			return nil // it was weighed
 		}
-		if h.Graphs && !h.Gone && (most == nil || h.Count > most.Count) {
+		if h.Graphs && (!h.Gone || h.OverMs > 0) && (most == nil || h.Count > most.Count) {
 			most = h
 		}
 	}

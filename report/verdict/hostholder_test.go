@@ -32,6 +32,11 @@ func TestOutputsWhoseGraphsNobodyWeighedAreThePlaceToTryFirst(t *testing.T) {
 	if v := hosting(losses); !strings.HasPrefix(v.Next, want) || strings.Contains(v.Answer, "losses") {
 		t.Errorf("%q, then %q", v.Answer, v.Next)
 	}
+	gone := losses
+	gone.Gone, gone.OverMs = true, 4000 // a function's that has returned
+	if v := hosting(gone); !strings.HasPrefix(v.Next, want) {
+		t.Errorf("gone at the end: %q", v.Next)
+	}
 	rows := record.Holder{Path: "list train.rows", Bytes: 10 * mib, Count: 100}
 	weighed := record.Holder{Path: "list train.kept", Graph: "Mean outputs", Bytes: 4096, Count: 3}
 	plain := losses

@@ -273,6 +273,19 @@ class LooksTest(unittest.TestCase):
         self.assertEqual(told[self.path("list M.outputs")], True)
         self.assertIsNone(told[self.path("list M.plain")])
 
+    def test_holders_of_views_of_outputs_are_said_to_have_graphs(self):
+        def view_of(is_output):
+            view, whole = torch.empty(MIB), torch.empty(MIB)
+            view.requires_grad = whole.requires_grad = True
+            whole.is_leaf, view._base, view._is_view = not is_output, whole, lambda: True
+            return view
+
+        self.keep(scores=[view_of(True) for _ in range(3)], rows=[view_of(False) for _ in range(3)])
+        self.look()
+        told = {h["path"]: h.get("graphs") for h in self.surveys.told}
+        self.assertIs(told[self.path("list M.scores")], True)
+        self.assertIsNone(told[self.path("list M.rows")])
+
     def test_what_is_held_by_a_key_of_a_dictionary(self):
         trainer = Trainer()
         trainer.kept = [torch.empty(MIB) for _ in range(3)]
