@@ -76,6 +76,7 @@ func decide(x *examined, f findings) *settled {
 	}
 	d.weighManaged(f.managed)
 	withoutSight(s)
+	withoutRest(s)
 	d.weighExperiments(s.experiments(), s.o.leftover())
 	d.confidence = s.confidenceOf(*d)
 	withoutRate(s)

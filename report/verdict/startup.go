@@ -136,6 +136,29 @@ func withoutSight(s *settled) {
 		units.Bytes(*least))}
 }
 
+// withoutRest takes back that nothing grows in a program of Python's that was seen shortly
+// where the last look found a holder without a bound longer, by as much as host memory rose by
+// since the look before: what the program gave back meanwhile hides it from the trend.
+func withoutRest(s *settled) {
+	_, python := s.run.Meta.Versions["python"]
+	if s.class != None || s.restsOn != "" || !python || s.judged.untimed || s.lived() >= startFor {
+		return
+	}
+	beside := s.judged.series[keyLive] != nil
+	for _, c := range s.courses() {
+		l := c.looks[len(c.looks)-1]
+		rise := s.whole.between(keyHost, l.at-l.over, l.at) * l.over
+		part := float64(l.holder.Bytes) / rise
+		if len(c.looks) > 1 && c.lengthens() && l.holder.Bound == 0 && l.holder.Host == beside &&
+			l.at >= s.end()/2 && rise > s.whole.delta(keyHost) && part >= leastExplained && part <= mostExplained {
+			s.grow[keyHost].Shape = trend.ShapeUndecided
+			s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking, why: fmt.Sprintf(
+				"%s got longer, and host memory with it, but the program gave back as much before", c.path)}
+			return
+		}
+	}
+}
+
 // deviceIsYoung says why a growth that the trend alone tells, and not surely, may be what
 // a program of Python's sets up when its device has come to life. Empty of another.
 func deviceIsYoung(s *settled) string {
