@@ -7,7 +7,8 @@
 //	go run ./internal/eval/tickets -gpumem /tmp/gpumem -out /tmp/tickets
 //
 // Without -gpumem it judges anew what lies in -out. The programs need python3 with
-// PyTorch, and JAX and MLX below $GPUMEM_TEST_FRAMEWORKS; frame_history wants pandas. Those in the folders gpu and gpu3 beside
+// PyTorch, and JAX and MLX below $GPUMEM_TEST_FRAMEWORKS; frame_history wants pandas. Those in
+// the folders gpu and gpu3 beside
 // them want a device: -programs internal/eval/tickets/gpu. What is in gpu3 and programs3 was
 // written by somebody who had not read how gpumem decides, and so was what is in programs5,
 // from memory of tickets and of common practice; what is in programs4, from
