@@ -26,7 +26,7 @@ func (s *settled) answer(v *Verdict) string {
 	}
 	host := hostHolder(s, v.Holders)
 	if host != nil && s.restsOn == ByObjects && host.Path == s.held {
-		text = s.roseWords()
+		text = roseWords(s)
 	}
 	text += hostHeld(host) + largestWords(largestKnown(s, v.Holders)) + partsWords(v.Parts)
 	if h := inNumber(s, v.Holders); h != nil && blamed == nil {
@@ -130,26 +130,7 @@ func (s *settled) next(v *Verdict) string {
 	}
 	switch s.class {
 	case AppLeak:
-		if h := s.blamed(v.Holders); h != nil {
-			return boundIt(h)
-		}
-		if h := largestKnown(s, v.Holders); h != nil {
-			return boundIt(h)
-		}
-		if left := leftAt(s, v.Peak); left != "" {
-			return "find what keeps a reference to the memory that is allocated at " + left
-		}
-		if text := lazyNext(s, v); text != "" {
-			return text
-		}
-		if len(v.Sites) == 0 {
-			return "run it again with --sites, which names the lines that allocate what stays"
-		}
-		if place := allocated(s, v.Sites); place != "" {
-			return "find what keeps a reference to the memory that is " +
-				allocatedBy(s, v.Sites) + place + arenaWords(s)
-		}
-		return "find what keeps a reference to this memory; the sites in the report show where it was allocated"
+		return leakNext(s, v)
 	case PoolGrowth:
 		return "bound what the pool keeps, or let it give idle memory back; --purge measures how much that is"
 	case DriverGrowth:
@@ -159,6 +140,30 @@ func (s *settled) next(v *Verdict) string {
 		return s.hostNext(v)
 	}
 	return ""
+}
+
+// leakNext is what to do about live memory that grows for no cause that is known.
+func leakNext(s *settled, v *Verdict) string {
+	if h := s.blamed(v.Holders); h != nil {
+		return boundIt(h)
+	}
+	if h := largestKnown(s, v.Holders); h != nil {
+		return boundIt(h)
+	}
+	if left := leftAt(s, v.Peak); left != "" {
+		return "find what keeps a reference to the memory that is allocated at " + left
+	}
+	if text := lazyNext(s, v); text != "" {
+		return text
+	}
+	if len(v.Sites) == 0 {
+		return "run it again with --sites, which names the lines that allocate what stays"
+	}
+	if place := allocated(s, v.Sites); place != "" {
+		return "find what keeps a reference to the memory that is " +
+			allocatedBy(s, v.Sites) + place + arenaWords(s)
+	}
+	return "find what keeps a reference to this memory; the sites in the report show where it was allocated"
 }
 
 // lazyNext is what to do about arrays of MLX that nobody's name leads to: what was never

@@ -76,7 +76,6 @@ func decide(x *examined, f findings) *settled {
 	}
 	d.weighManaged(f.managed)
 	withoutSight(s)
-	withoutRest(s)
 	d.weighExperiments(s.experiments(), s.o.leftover())
 	d.confidence = s.confidenceOf(*d)
 	withoutRate(s)
@@ -87,6 +86,19 @@ func decide(x *examined, f findings) *settled {
 		s.found = append(s.found, hazardRow(s))
 	}
 	return s
+}
+
+// withoutSight takes back that nothing grows where the trend would not have seen it.
+func withoutSight(s *settled) {
+	if s.class != None || s.restsOn != "" {
+		return
+	}
+	why := mayHide(s)
+	if why == "" {
+		return
+	}
+	s.grow[keyHost].Shape = trend.ShapeUndecided
+	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking, why: why}
 }
 
 // withoutHolder takes back a growth that may be the program's start, or its device's.
@@ -230,7 +242,7 @@ func (s *settled) weighObjects(f *finding) {
 		d.shares, d.lacking = nil, false
 		s.grow[f.of].Shape = trend.Plateau
 	case f.owner == nobody:
-	case d.class == None && d.restsOn == "" && s.mayHide(f):
+	case d.class == None && d.restsOn == "" && isBelowSight(s, f):
 		d.class, d.why = Undecided, hiddenWords(f)
 		s.grow[f.of].Shape = trend.ShapeUndecided
 	case f.owner == unknown:

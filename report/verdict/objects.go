@@ -136,7 +136,7 @@ func (x *examined) foundTooLittle(rate, from, to float64) *finding {
 
 // roseWords say by how much host memory rose between the looks that found its holder longer
 // each time, where those decided and not the trend.
-func (s *settled) roseWords() string {
+func roseWords(s *settled) string {
 	for _, c := range s.courses() {
 		if c.path == s.held {
 			return fmt.Sprintf("%s grows by %s between the first and the last of %d looks, and the holder got "+
@@ -146,9 +146,9 @@ func (s *settled) roseWords() string {
 	return s.why
 }
 
-// mayHide reports whether the trend would not have seen what the looks found: a holder that
+// isBelowSight reports whether the trend would not have seen what the looks found: a holder that
 // got longer at each of them, by less than what comes and goes beside it.
-func (s *settled) mayHide(f *finding) bool {
+func isBelowSight(s *settled, f *finding) bool {
 	if f.holder == "" || !s.grow[f.of].Known || s.judged.untimed || len(s.judged.clock) == 0 {
 		return false
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/internal/stat"
-	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -118,32 +117,33 @@ func mayBeStarting(s *settled) string {
 		duration(lived))
 }
 
-// withoutSight takes back that nothing grows in a program of Python's where host memory that
-// doubled in the time that it was seen would not have shown: it set itself up for most of that.
-func withoutSight(s *settled) {
-	g := &s.grow[keyHost]
+// mayHide says why host memory of a program of Python's may grow although the trend saw
+// nothing, where it was seen for so short a time. Empty of another.
+func mayHide(s *settled) string {
 	_, python := s.run.Meta.Versions["python"]
-	if s.class != None || s.restsOn != "" || !python || !g.Known || s.judged.untimed || s.lived() >= startFor {
-		return
+	if !python || !s.grow[keyHost].Known || s.judged.untimed || s.lived() >= startFor {
+		return ""
 	}
-	least, held := s.judged.detectable(g), stat.Known(s.judged.series[keyHost])
-	if least == nil || len(held) == 0 || *least*s.lived() < math.Max(held[len(held)-1], startSmall) {
-		return
+	if why := tooLateToSee(s); why != "" {
+		return why
 	}
-	g.Shape = trend.ShapeUndecided
-	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking, why: fmt.Sprintf(
-		"host memory rose until shortly before, and %s a second more would not have been seen since",
-		units.Bytes(*least))}
+	return hiddenByGiving(s)
 }
 
-// withoutRest takes back that nothing grows in a program of Python's that was seen shortly
-// where the last look found a holder without a bound longer, by as much as host memory rose by
-// since the look before: what the program gave back meanwhile hides it from the trend.
-func withoutRest(s *settled) {
-	_, python := s.run.Meta.Versions["python"]
-	if s.class != None || s.restsOn != "" || !python || s.judged.untimed || s.lived() >= startFor {
-		return
+// tooLateToSee says so where host memory that doubled in the time that the program was seen would
+// not have shown: it set itself up for most of that.
+func tooLateToSee(s *settled) string {
+	least, held := s.judged.detectable(&s.grow[keyHost]), stat.Known(s.judged.series[keyHost])
+	if least == nil || len(held) == 0 || *least*s.lived() < math.Max(held[len(held)-1], startSmall) {
+		return ""
 	}
+	return fmt.Sprintf("host memory rose until shortly before, and %s a second more would not have been seen since",
+		units.Bytes(*least))
+}
+
+// hiddenByGiving says so where the last look found a holder without a bound longer, by as much as
+// host memory rose by since the look before: what the program gave back hides it from the trend.
+func hiddenByGiving(s *settled) string {
 	beside := s.judged.series[keyLive] != nil
 	for _, c := range s.courses() {
 		l := c.looks[len(c.looks)-1]
@@ -151,12 +151,10 @@ func withoutRest(s *settled) {
 		part := float64(l.holder.Bytes) / rise
 		if len(c.looks) > 1 && c.lengthens() && l.holder.Bound == 0 && l.holder.Host == beside &&
 			l.at >= s.end()/2 && rise > s.whole.delta(keyHost) && part >= leastExplained && part <= mostExplained {
-			s.grow[keyHost].Shape = trend.ShapeUndecided
-			s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking, why: fmt.Sprintf(
-				"%s got longer, and host memory with it, but the program gave back as much before", c.path)}
-			return
+			return c.path + " got longer, and host memory with it, but the program gave back as much before"
 		}
 	}
+	return ""
 }
 
 // deviceIsYoung says why a growth that the trend alone tells, and not surely, may be what
