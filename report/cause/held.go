@@ -48,7 +48,7 @@ func heldSignatures() []held {
 		{Tracebacks, `\.__(traceback|context|cause)__`, "the frames of exceptions that are kept",
 			"keep the message of an exception, not the exception: its traceback holds every variable of its frames",
 			[2]string{"errors.append(error)", "errors.append(repr(error))"}},
-		{Loggers, `\bloggerDict\b|\blogg\w*\.(handlers|filters)\b`,
+		{Loggers, `\bloggerDict\b|\b_?log(s|g\w*)?\.(handlers|filters)\b`,
 			"loggers, handlers or filters that the logging module never lets go",
 			"name each logger once, and give it its handlers and filters once; what differs goes with the message",
 			[2]string{"log = logging.getLogger(f\"request {id}\"); log.addHandler(handler)",
@@ -95,7 +95,7 @@ func heldInCaches() []held {
 			"compile once, outside of the loop, with arguments instead of constants that change",
 			[2]string{"jax.jit(lambda x: f(x, step))(x)", "g(x, step)  # with g = jax.jit(f), once"}},
 		{Queues, `queue\.(queue|_queue)\b|\.queue(\[|$)|\bqueue\b.*\b_?queue\b|` +
-			`\b(buffer|inbox|backlog|pending)\.queue\b|\._queue$`,
+			`\b(buffer|inbox|backlog|pending)\.queue\b|\._queue$|\b_cache\[…\]\._items$`,
 			"a queue without a bound",
 			"give the queue a bound, so that whoever fills it waits for whoever empties it",
 			[2]string{"queue.Queue()", "queue.Queue(maxsize=8)"}},
@@ -300,13 +300,13 @@ func outgrownOnHost(c *Case) *Cause {
 	}
 	for i := range c.Holders {
 		h := &c.Holders[i]
-		if h.Count != 1 || h.Length > 0 || h.Graph != "" || h.Gone || strings.ContainsAny(h.Path, " […") ||
-			float64(h.Bytes) < leastHeld*c.Size {
+		bytes := c.gained(h)
+		if !h.IsOneThing() || h.Gone && h.OverMs == 0 || bytes < leastHeld*c.Size {
 			continue
 		}
-		share := min(1, float64(h.Bytes)/c.Size)
+		share := min(1, bytes/c.Size)
 		return &Cause{ID: Outgrown, Confidence: (.5 + .4*share) * c.Confidence, Share: &share,
-			Evidence: evidence("%s alone has %s of what grew", h.Path, units.Bytes(float64(h.Bytes))),
+			Evidence: evidence("%s alone has %s of what grew", h.Path, units.Bytes(bytes)),
 			Next:     nextOfOutgrown, Change: changeOfOutgrown()}
 	}
 	return nil

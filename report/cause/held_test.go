@@ -127,6 +127,7 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 		Loggers:   {Path: "dict server.root.manager.loggerDict", Bytes: 90 * mib, Count: 900},
 		Callbacks: {Path: "list main() local coordinator.shutdown._callbacks", Bytes: 90 * mib, Count: 900},
 		Hooks:     {Path: "OrderedDict train.net._forward_hooks", Bytes: 90 * mib, Count: 900, Kind: Callbacks},
+		Buffers:   {Path: "StringIO in list page.parts[…].text", Bytes: 90 * mib, Count: 9},
 		Timers:    {Path: "list run_until_complete() local self._scheduled", Bytes: 90 * mib, Count: 900},
 		Queues:    {Path: "deque main() local stream.events._queue", Bytes: 90 * mib, Count: 900},
 		Futures:   {Path: "list crawl() local jobs", Bytes: 90 * mib, Count: 900, Kind: Futures},
@@ -143,6 +144,14 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 		} else if len(got[0].Change) != 2 || got[0].Next == "" {
 			t.Errorf("%s: %+v", h.Path, got[0])
 		}
+	}
+	table := record.Holder{Path: "main() local feed.history", Bytes: 90 * mib, Count: 4}
+	if got := Of(host(table)); !slices.Equal(idsOf(got), []string{Outgrown}) {
+		t.Errorf("a table of a few arrays: %v", idsOf(got))
+	}
+	table.Path = "list main() local feed.history"
+	if got := Of(host(table)); !slices.Equal(idsOf(got), []string{Results}) {
+		t.Errorf("a list of a few arrays: %v", idsOf(got))
 	}
 	rows := record.Holder{Path: "list train.rows", Bytes: 90 * mib, Count: 900}
 	if got := Of(host(rows)); strings.Contains(got[0].Change[0], "loss") {

@@ -25,6 +25,9 @@ func (s *settled) answer(v *Verdict) string {
 		text, isFilled = s.heldClaim(h, v.Holders, v.DrivenBy), h.Filled != ""
 	}
 	host := hostHolder(s, v.Holders)
+	if host != nil && s.restsOn == ByObjects && host.Path == s.held {
+		text = roseWords(s)
+	}
 	text += hostHeld(host) + largestWords(largestKnown(s, v.Holders)) + partsWords(v.Parts)
 	if h := inNumber(s, v.Holders); h != nil && blamed == nil {
 		text += "; most of the " + thingsOf(s.run.Meta.Versions) + " are in " + h.Kept() + filledAt(h, "")
@@ -127,23 +130,7 @@ func (s *settled) next(v *Verdict) string {
 	}
 	switch s.class {
 	case AppLeak:
-		if h := s.blamed(v.Holders); h != nil {
-			return boundIt(h)
-		}
-		if h := largestKnown(s, v.Holders); h != nil {
-			return boundIt(h)
-		}
-		if left := leftAt(s, v.Peak); left != "" {
-			return "find what keeps a reference to the memory that is allocated at " + left
-		}
-		if len(v.Sites) == 0 {
-			return "run it again with --sites, which names the lines that allocate what stays"
-		}
-		if place := allocated(s, v.Sites); place != "" {
-			return "find what keeps a reference to the memory that is " +
-				allocatedBy(s, v.Sites) + place + arenaWords(s)
-		}
-		return "find what keeps a reference to this memory; the sites in the report show where it was allocated"
+		return leakNext(s, v)
 	case PoolGrowth:
 		return "bound what the pool keeps, or let it give idle memory back; --purge measures how much that is"
 	case DriverGrowth:
@@ -153,6 +140,40 @@ func (s *settled) next(v *Verdict) string {
 		return s.hostNext(v)
 	}
 	return ""
+}
+
+// leakNext is what to do about live memory that grows for no cause that is known.
+func leakNext(s *settled, v *Verdict) string {
+	if h := s.blamed(v.Holders); h != nil {
+		return boundIt(h)
+	}
+	if h := largestKnown(s, v.Holders); h != nil {
+		return boundIt(h)
+	}
+	if left := leftAt(s, v.Peak); left != "" {
+		return "find what keeps a reference to the memory that is allocated at " + left
+	}
+	if text := lazyNext(s, v); text != "" {
+		return text
+	}
+	if len(v.Sites) == 0 {
+		return "run it again with --sites, which names the lines that allocate what stays"
+	}
+	if place := allocated(s, v.Sites); place != "" {
+		return "find what keeps a reference to the memory that is " +
+			allocatedBy(s, v.Sites) + place + arenaWords(s)
+	}
+	return "find what keeps a reference to this memory; the sites in the report show where it was allocated"
+}
+
+// lazyNext is what to do about arrays of MLX that nobody's name leads to: what was never
+// evaluated keeps all that it is to be made of, below one small array.
+func lazyNext(s *settled, v *Verdict) string {
+	if _, mlx := s.run.Meta.Versions["mlx"]; !mlx || len(v.Sites) > 0 {
+		return ""
+	}
+	return "evaluate what is carried on from step to step (mx.eval): until then it keeps every array that it is " +
+		"made of; if that changes nothing, look for what keeps arrays"
 }
 
 // firstHolders are those of the first look after the warm-up; none where there was
@@ -178,7 +199,13 @@ func (p *process) firstHolders() []HolderRow {
 func atHostHolder(h *HolderRow, causes []Cause) string {
 	for i := range causes {
 		if c := &causes[i]; c.ID != cause.Fragmented && c.Confidence >= sureEnough {
-			return "at " + where(h, c) + ": " + c.Next
+			if h.OfClass() && c.ID == cause.Results { // what its objects are in is not known
+				return boundIt(h)
+			}
+			if at := where(h, c); at != h.Path {
+				return "at " + at + ": " + c.Next
+			}
+			return "at " + h.Path + filledAt(h, "") + ": " + c.Next
 		}
 	}
 	return boundIt(h)
@@ -201,7 +228,7 @@ func unweighed(s *settled, v *Verdict) *HolderRow {
 		if h.Graph != "" {
 			return nil // it was weighed
 		}
-		if h.Graphs && !h.Gone && (most == nil || h.Count > most.Count) {
+		if h.Graphs && (!h.Gone || h.OverMs > 0) && (most == nil || h.Count > most.Count) {
 			most = h
 		}
 	}
@@ -219,6 +246,12 @@ func where(h *HolderRow, c *Cause) string {
 
 // boundIt is what to do about a holder of which nothing more is known.
 func boundIt(h *HolderRow) string {
+	if _, above, below := strings.Cut(h.Path, " objects below "); below {
+		return "let go of the " + h.Path + filledAt(h, ",") + " when they have been used: " + above + " keeps them"
+	}
+	if h.OfClass() && !isNameless(h.Path) {
+		return "find what keeps the " + h.Path + filledAt(h, "") + ", and let go of them"
+	}
 	if isNameless(h.Path) {
 		return "no name of the program leads there: look for objects that refer to each other, which " +
 			"--purge collects and counts, or for an extension that keeps a reference"

@@ -34,6 +34,9 @@ func (s *settled) causes() []Cause {
 		c.BuffersLimit = told[len(told)-1]
 	}
 	c.Gains, c.Compilations = s.gains(), compilationsOf(s)
+	if h := hostHolder(s, c.Holders); h != nil && c.Gains != nil { // what the answer names has a cause of its own
+		c.Gains[h.Path+h.Graph] = math.Max(c.Gains[h.Path+h.Graph], hostGrewBy(s, c.Holders, h))
+	}
 	c.Holders = blameable(c.Holders, c.Gains, s.size)
 	if came, each, ok := threadsAfter(s); ok && came > mostOfAPool {
 		c.Threads, c.ThreadBytes = came, each

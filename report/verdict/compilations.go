@@ -82,6 +82,31 @@ func compilesSteadily(s *settled) bool {
 	return false
 }
 
+// stillFirst is the part of a growth's time in which no line may be compiled for the first time
+// any more, so that it is none of what compiling takes.
+const stillFirst = 1. / 3
+
+// compilesFirst reports whether a line of the program had code compiled for the first time in
+// the last part of a growth: what that takes comes once for each line.
+func compilesFirst(s *settled) bool {
+	clock := s.judged.clock
+	if s.primary == keys || len(clock) == 0 {
+		return false
+	}
+	begin, end := clock[min(s.grow[s.primary].From, len(clock)-1)], clock[len(clock)-1]
+	seen := map[string]bool{}
+	for _, e := range s.events.about(s.pid) {
+		if e.Kind != record.KindEvent || e.Name != eventCompiled || seen[e.At] {
+			continue
+		}
+		seen[e.At] = true
+		if t := e.TMs / 1000; t >= end-stillFirst*(end-begin) && t <= end {
+			return true
+		}
+	}
+	return false
+}
+
 // compiledAt says which line has code compiled, where that is the first cause.
 func compiledAt(causes []Cause) string {
 	if len(causes) == 0 || causes[0].Confidence < sureEnough || causes[0].ID != cause.Compiled {

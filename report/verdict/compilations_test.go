@@ -59,3 +59,22 @@ func TestAFixedSetOfShapesIsCompiledLessAndLessOften(t *testing.T) {
 		t.Error("less and less often is steady")
 	}
 }
+
+func TestAProgramWhoseLinesAreCompiledForTheFirstTimeMayBeStarting(t *testing.T) {
+	t.Parallel()
+	growing := func(at ...float64) *Verdict {
+		run := newProgram(300).grows(record.ColRSS, 50*mib, 64*kib, mib/5).run()
+		run.Meta.Versions = map[string]string{"python": "3.11.2"}
+		for i, seconds := range at {
+			run.Events = append(run.Events, record.Event{TMs: 1000 * seconds, Kind: record.KindEvent, Name: "compiled",
+				At: fmt.Sprintf("/srv/app/train.py:%d main", 20+i), Detail: []byte(`{"count":1}`)})
+		}
+		return Judge(run, Options{})
+	}
+	if v := growing(2, 3, 4); v.Verdict != HostGrowth || v.Tier != Confirmed {
+		t.Errorf("all in the beginning: %s", v.Summary)
+	}
+	if v := growing(2, 6, 13); v.Verdict != Undecided {
+		t.Errorf("up to the end: %s", v.Summary)
+	}
+}

@@ -83,14 +83,17 @@ func (c *course) add(at float64, h record.Holder) {
 	c.looks = append(c.looks, look{at: at, over: h.OverMs / 1000, holder: h})
 }
 
-// longer reports whether the path got longer at each look.
-func (c *course) longer() bool {
+// longer reports whether the path got longer at each of some looks.
+func (c *course) longer() bool { return len(c.looks) >= leastLooks && c.lengthens() }
+
+// lengthens reports whether no look found the path no longer than the one before.
+func (c *course) lengthens() bool {
 	for i, l := range c.looks {
 		if i > 0 && l.holder.Length > 0 && l.holder.Length <= c.looks[i-1].holder.Length {
 			return false
 		}
 	}
-	return len(c.looks) >= leastLooks
+	return true
 }
 
 // rises reports whether the path got longer at each look and still does.

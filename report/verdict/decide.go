@@ -76,6 +76,7 @@ func decide(x *examined, f findings) *settled {
 		d.take(*f.magnitude)
 	}
 	d.weighManaged(f.managed)
+	withoutSight(s)
 	d.weighExperiments(s.experiments(), s.o.leftover())
 	if s.keptMore != "" && d.class == HostGrowth && d.primary == keyHost {
 		d.restsOn, d.score, d.why = ByObjects, .9, s.keptMore
@@ -89,6 +90,19 @@ func decide(x *examined, f findings) *settled {
 		s.found = append(s.found, hazardRow(s))
 	}
 	return s
+}
+
+// withoutSight takes back that nothing grows where the trend would not have seen it.
+func withoutSight(s *settled) {
+	if s.class != None || s.restsOn != "" {
+		return
+	}
+	why := mayHide(s)
+	if why == "" {
+		return
+	}
+	s.grow[keyHost].Shape = trend.ShapeUndecided
+	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking, why: why}
 }
 
 // withoutHolder takes back a growth that may be the program's start, or its device's.
@@ -232,6 +246,9 @@ func (s *settled) weighObjects(f *finding) {
 		d.shares, d.lacking = nil, false
 		s.grow[f.of].Shape = trend.Plateau
 	case f.owner == nobody:
+	case d.class == None && d.restsOn == "" && isBelowSight(s, f):
+		d.class, d.why = Undecided, hiddenWords(f)
+		s.grow[f.of].Shape = trend.ShapeUndecided
 	case f.owner == unknown:
 		if d.class == AppLeak {
 			d.notes = append(d.notes, f.why)

@@ -3,6 +3,7 @@ package verdict
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -35,6 +36,27 @@ func (k *track) teardown() *track {
 		cut = min(cut, peakBefore(k.cols[name], first, cut))
 	}
 	return k.rows(0, cut)
+}
+
+// returning is the seconds before a program's exit in which its functions return, and let go
+// of what their variables held.
+const returning = .5
+
+// untilReturned is the end of the rows before a program's exit without those in which it let
+// go of what it held: that has fallen by then, and does not come back.
+func (k *track) untilReturned(exit int) int {
+	if exit == 0 {
+		return exit
+	}
+	first := sort.SearchFloat64s(k.clock, k.clock[exit-1]-returning)
+	cut := exit
+	for _, name := range tornDown {
+		v := k.cols[name]
+		if at := peakBefore(v, first, exit); at < cut && stays(v[exit:], v[at-1]) {
+			cut = at
+		}
+	}
+	return cut
 }
 
 // fallsFrom is the first row from first on at which v falls by a quarter for

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math"
 	"testing"
 
 	"github.com/gpumem/gpumem/tracer/record"
@@ -52,5 +53,38 @@ func TestASmallGrowthIsNotTheAnswerBesideAFarLargerRise(t *testing.T) {
 		8*kib).grows(record.ColHostHeap, 100*mib, 4*kib, 8*kib)
 	if v := healthy.judge(); v.Verdict != HostGrowth {
 		t.Errorf("the small growth alone: %s", v.Summary)
+	}
+}
+
+func TestWhatIsLetGoOfAsFunctionsReturnIsNoEndOfAGrowth(t *testing.T) {
+	t.Parallel()
+	const exit = 790
+	returning := func(from int, falls float64) *Verdict {
+		p := newProgram(800).set(record.ColRSS, func(i int) float64 {
+			level := 120*mib + 75*mib*(1-math.Exp(-float64(i)/500))
+			if i >= from {
+				level -= falls
+			}
+			return level
+		})
+		return p.phase(record.PhaseExiting, exit).judge()
+	}
+	for name, v := range map[string]*Verdict{
+		"all at its exit":       returning(exit+1, 60*mib),
+		"in the row before it":  returning(exit, 40*mib),
+		"in three rows before":  returning(exit-3, 40*mib),
+		"a little at each exit": returning(exit-3, mib),
+	} {
+		if v.Verdict != HostGrowth {
+			t.Errorf("%s: %s", name, v.Summary)
+		}
+	}
+	falls := newProgram(800).set(record.ColRSS, func(i int) float64 { return 120*mib - 20*mib*float64(i/(exit-3)) })
+	if got := tracksOf(falls.run())[0].untilReturned(exit); got != exit-3 {
+		t.Errorf("what it let go of is left out from row %d on", got)
+	}
+	k := tracksOf(newProgram(800).grows(record.ColRSS, 120*mib, 0, 0).run())[0]
+	if got := k.untilReturned(exit); got != exit {
+		t.Errorf("what stays where it is was left out from row %d on", got)
 	}
 }

@@ -85,6 +85,16 @@ func hostGrew(s *settled, last []HolderRow) []float64 {
 	return grew
 }
 
+// hostGrewBy is by how many bytes of host memory one of the holders grew.
+func hostGrewBy(s *settled, last []HolderRow, h *HolderRow) float64 {
+	for i, grew := range hostGrew(s, last) {
+		if last[i] == *h {
+			return grew
+		}
+	}
+	return 0
+}
+
 // heldBelow are the bytes that holders have at a holder's path at the end: what graphs keep
 // for it and what it has as itself are rows of their own, and so is what single elements have.
 func heldBelow(last []HolderRow, h *HolderRow) float64 {
@@ -140,7 +150,7 @@ func hostHeld(h *HolderRow) string {
 	if h == nil {
 		return ""
 	}
-	if h.Count == 1 {
+	if h.Count == 1 || h.IsOneThing() {
 		return "; held by " + h.Kept() + filledAt(h, "")
 	}
 	return fmt.Sprintf("; held by %s, with %s objects more when it was last looked at", h.Kept()+filledAt(h, ""),

@@ -32,6 +32,11 @@ func TestOutputsWhoseGraphsNobodyWeighedAreThePlaceToTryFirst(t *testing.T) {
 	if v := hosting(losses); !strings.HasPrefix(v.Next, want) || strings.Contains(v.Answer, "losses") {
 		t.Errorf("%q, then %q", v.Answer, v.Next)
 	}
+	gone := losses
+	gone.Gone, gone.OverMs = true, 4000 // a function's that has returned
+	if v := hosting(gone); !strings.HasPrefix(v.Next, want) {
+		t.Errorf("gone at the end: %q", v.Next)
+	}
 	rows := record.Holder{Path: "list train.rows", Bytes: 10 * mib, Count: 100}
 	weighed := record.Holder{Path: "list train.kept", Graph: "Mean outputs", Bytes: 4096, Count: 3}
 	plain := losses
@@ -58,7 +63,7 @@ func TestTheHoldersOfHostMemoryAreNamed(t *testing.T) {
 	jobs.Filled = "/srv/app/serve.py:12 handle; /srv/app/serve.py:40 <module>"
 	v = hosting(jobs)
 	const lines = "filled at app/serve.py:12 in handle and app/serve.py:40"
-	if !strings.Contains(v.Answer, lines) || !strings.Contains(v.Next, "bound list serve.jobs, "+lines) {
+	if !strings.Contains(v.Answer, lines) || !strings.Contains(v.Next, "list serve.jobs, "+lines) {
 		t.Errorf("answer %q, next %q, want %q in both", v.Answer, v.Next, lines)
 	}
 	fills := record.Holder{Path: "dict serve.decoded", Bytes: 6 * mib, Count: 160, OverMs: 2000}
@@ -70,6 +75,8 @@ func TestTheHoldersOfHostMemoryAreNamed(t *testing.T) {
 	const made = "held by Node objects below words.index.root, made at app/words.py:12 in grow, with 900 objects more"
 	if v := hosting(nodes); !strings.Contains(v.Answer, made) {
 		t.Errorf("answer %q, want %q in it", v.Answer, made)
+	} else if !strings.HasSuffix(v.Next, " when they have been used: words.index.root keeps them") {
+		t.Errorf("next: %q", v.Next)
 	}
 	graph := record.Holder{Path: "list train.losses", Bytes: 6 * mib, Count: 9, Graph: "Relu outputs"}
 	own := record.Holder{Path: "list train.losses", Bytes: kib, Count: 60}

@@ -27,13 +27,13 @@ func (s *settled) hostNext(v *Verdict) string {
 	if place, _ := s.touchedAt(); place != "" && s.toucher() == theHost {
 		return "find what keeps the memory that is filled " + place
 	}
-	switch look := "look for what the program keeps in host memory"; {
-	case s.judged.book.HasDevice():
-		return look + ": the device's memory is not what grows"
+	switch look := "look for what the program keeps"; {
+	case s.usesDevice():
+		return look + " in host memory: the device's memory is not what grows"
 	case s.touch == nil && s.lastSeen() < touchedAfter:
 		return look + "; of a run of 20 s the answer often says where it was filled"
 	default:
-		return look
+		return look + ", and for what native code that it calls never gives back"
 	}
 }
 
@@ -60,6 +60,8 @@ func noNameNext(s *settled, came *HolderRow) string {
 	case strings.HasPrefix(library, "libtorch"):
 		return none + "detach what is carried on from one step to the next, whose graph keeps every step; " +
 			"else look for what C++ keeps"
+	case strings.HasPrefix(library, "libffi"), strings.HasPrefix(library, "_ctypes"):
+		return none + "look for what is asked of a C library through ctypes and never given back"
 	case came != nil:
 		return fmt.Sprintf("find out whether %s%s, hold it: %s more came, and what such objects have Python "+
 			"does not see", came.Path, strings.TrimSuffix(filledAt(came, ""), ","), units.Count(came.Count))

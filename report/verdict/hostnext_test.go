@@ -32,6 +32,7 @@ func TestWhatNoNameLeadsToIsLookedForWhereItWasFilled(t *testing.T) {
 		"and PyTorch filled it":  {"libtorch_cpu", true, unseen, "detach what is carried on"},
 		"beside what has bytes":  {"tokenizers", true, append(held, unseen...), ""},
 		"and beside a little":    {"tokenizers", true, beside, ""},
+		"ctypes called it":       {"libffi", true, nil, "asked of a C library through ctypes"},
 	} {
 		p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, 64*kib)
 		owners := []record.TouchOwner{{Library: c.library, Share: .9}}
@@ -55,7 +56,7 @@ func TestAHolderIsNotToldWhatHelpsAgainstAHeapThatIsInPieces(t *testing.T) {
 	kept := Cause{ID: cause.Results, Confidence: .6, Next: "bound it"}
 	unsure := Cause{ID: cause.Results, Confidence: .2, Next: "bound it"}
 	for want, causes := range map[string][]Cause{
-		"at list train.records: bound it": {pieces, kept},
+		"at list train.records, filled at /srv/train.py:30 in receive: bound it":                      {pieces, kept},
 		"bound list train.records, filled at /srv/train.py:30 in receive, or let go of what it keeps": {pieces, unsure},
 	} {
 		if got := atHostHolder(h, causes); got != want {
@@ -67,8 +68,8 @@ func TestAHolderIsNotToldWhatHelpsAgainstAHeapThatIsInPieces(t *testing.T) {
 func TestOfAProgramWithoutADeviceTheNextStepSpeaksOfNone(t *testing.T) {
 	t.Parallel()
 	for seconds, want := range map[int]string{
-		10: "look for what the program keeps in host memory; of a run of 20 s the answer often says where it was filled",
-		40: "look for what the program keeps in host memory",
+		10: "look for what the program keeps; of a run of 20 s the answer often says where it was filled",
+		40: "look for what the program keeps, and for what native code that it calls never gives back",
 	} {
 		p := newProgram(20*seconds).grows(record.ColRSS, 500*mib, 64*kib, mib)
 		v := p.judge()

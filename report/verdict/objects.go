@@ -134,6 +134,33 @@ func (x *examined) foundTooLittle(rate, from, to float64) *finding {
 		"look explain %.0f %% of the growth of what is live: something else holds the rest", 100*part)}
 }
 
+// roseWords say by how much host memory rose between the looks that found its holder longer
+// each time, where those decided and not the trend.
+func roseWords(s *settled) string {
+	for _, c := range s.courses() {
+		if c.path == s.held {
+			return fmt.Sprintf("%s grows by %s between the first and the last of %d looks, and the holder got "+
+				"longer each time", s.what(), s.quantity(s.size), len(c.looks))
+		}
+	}
+	return s.why
+}
+
+// isBelowSight reports whether the trend would not have seen what the looks found: a holder that
+// got longer at each of them, by less than what comes and goes beside it.
+func isBelowSight(s *settled, f *finding) bool {
+	if f.holder == "" || !s.grow[f.of].Known || s.judged.untimed || len(s.judged.clock) == 0 {
+		return false
+	}
+	least := s.judged.detectable(&s.grow[f.of])
+	return least != nil && f.size < *least*s.lived()
+}
+
+// hiddenWords are why such a verdict is open.
+func hiddenWords(f *finding) string {
+	return f.holder + " got longer at each look, by less than the samples would have shown"
+}
+
 // words are what the looks at a path found.
 func (c *course) words() string {
 	a, b := c.looks[0].holder, c.looks[len(c.looks)-1].holder

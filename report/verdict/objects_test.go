@@ -187,3 +187,18 @@ func TestAContainerThatIsFullExplainsWhatItTook(t *testing.T) {
 		}
 	}
 }
+
+func TestNothingGrowsOnlyWhereWhatTheLooksFoundWouldHaveShown(t *testing.T) {
+	t.Parallel()
+	run := newProgram(400).flat(record.ColRSS, 100*mib, 2*mib).run()
+	all := judgeAll(run, Options{}, trend.ForReport())
+	hidden := *all[0].judged.detectable(&all[0].grow[keyHost]) * all[0].lived()
+	for part, want := range map[float64]Class{.5: Undecided, 2: None} {
+		s := &settled{examined: all[0].examined}
+		s.take(finding{of: keys, owner: nobody})
+		s.weighObjects(&finding{by: ByObjects, of: keyHost, owner: theHost, holder: "list app.kept", size: part * hidden})
+		if s.class != want {
+			t.Errorf("%g of what would have shown: %s", part, s.class)
+		}
+	}
+}

@@ -2,7 +2,10 @@ package verdict
 
 import (
 	"fmt"
+	"math"
 
+	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -100,7 +103,7 @@ func mayBeStarting(s *settled) string {
 		return ""
 	}
 	lived, slow := s.lived(), startBusy
-	if s.tier() == Confirmed {
+	if s.tier() == Confirmed && !compilesFirst(s) {
 		slow = startSlow
 	}
 	if lived >= slow || hostHolder(s, s.holders()) != nil || compilesSteadily(s) {
@@ -112,6 +115,46 @@ func mayBeStarting(s *settled) string {
 	}
 	return fmt.Sprintf("the program ran for only %s, and nothing that its names reach got so much longer",
 		duration(lived))
+}
+
+// mayHide says why host memory of a program of Python's may grow although the trend saw
+// nothing, where it was seen for so short a time. Empty of another.
+func mayHide(s *settled) string {
+	_, python := s.run.Meta.Versions["python"]
+	if !python || !s.grow[keyHost].Known || s.judged.untimed || s.lived() >= startFor {
+		return ""
+	}
+	if why := tooLateToSee(s); why != "" {
+		return why
+	}
+	return hiddenByGiving(s)
+}
+
+// tooLateToSee says so where host memory that doubled in the time that the program was seen would
+// not have shown: it set itself up for most of that.
+func tooLateToSee(s *settled) string {
+	least, held := s.judged.detectable(&s.grow[keyHost]), stat.Known(s.judged.series[keyHost])
+	if least == nil || len(held) == 0 || *least*s.lived() < math.Max(held[len(held)-1], startSmall) {
+		return ""
+	}
+	return fmt.Sprintf("host memory rose until shortly before, and %s a second more would not have been seen since",
+		units.Bytes(*least))
+}
+
+// hiddenByGiving says so where the last look found a holder without a bound longer, by as much as
+// host memory rose by since the look before: what the program gave back hides it from the trend.
+func hiddenByGiving(s *settled) string {
+	beside := s.judged.series[keyLive] != nil
+	for _, c := range s.courses() {
+		l := c.looks[len(c.looks)-1]
+		rise := s.whole.between(keyHost, l.at-l.over, l.at) * l.over
+		part := float64(l.holder.Bytes) / rise
+		if len(c.looks) > 1 && c.lengthens() && l.holder.Bound == 0 && l.holder.Host == beside &&
+			l.at >= s.end()/2 && rise > s.whole.delta(keyHost) && part >= leastExplained && part <= mostExplained {
+			return c.path + " got longer, and host memory with it, but the program gave back as much before"
+		}
+	}
+	return ""
 }
 
 // deviceIsYoung says why a growth that the trend alone tells, and not surely, may be what

@@ -2,6 +2,8 @@ package verdict
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -213,5 +215,60 @@ func TestASlowImportIsNoGrowthHoweverStraightItRises(t *testing.T) {
 	}
 	if v := judged(12, true); v.Verdict != HostGrowth || v.Tier != Confirmed {
 		t.Errorf("12 s of an interpreter: %s", v.Summary)
+	}
+}
+
+// recordedShortly is the answer about a program in some language of which only samples are kept.
+func recordedShortly(t *testing.T, folder, language string, holders ...record.Event) *Verdict {
+	t.Helper()
+	f, err := os.Open(filepath.Join("testdata", folder, record.FileSamples))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	run, err := record.FromCSV(f, f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	run.Meta.Versions, run.Events = map[string]string{language: "3.11.2"}, holders
+	return Judge(run, Options{})
+}
+
+// The program of this recording began to work after six seconds, on a busy machine, and kept
+// half a MiB a second from then on.
+func TestAProgramThatSetItselfUpUntilShortlyBeforeIsNotSaidToHoldStill(t *testing.T) {
+	t.Parallel()
+	if v := recordedShortly(t, "slow-start", "python"); v.Verdict != Undecided ||
+		!strings.Contains(v.Answer, "would not have been seen") {
+		t.Errorf("of Python's: %s", v.Answer)
+	}
+	if v := recordedShortly(t, "slow-start", "node"); v.Verdict != None {
+		t.Errorf("without imports it needs no time to start: %s", v.Answer)
+	}
+}
+
+// This one keeps .8 MiB a second, and gave 4 MiB of its start back after nine seconds.
+func TestWhatAProgramGaveBackHidesNoHolderThatGetsLonger(t *testing.T) {
+	t.Parallel()
+	looked := func(at float64, bytes int64, h record.Holder) record.Event {
+		h.Path, h.Bytes, h.Count = "list app.alive", bytes, 1000
+		return record.Event{TMs: at, Kind: record.KindHolders, Holders: []record.Holder{h}}
+	}
+	looks := func(bytes int64, bound int64) []record.Event {
+		return []record.Event{looked(4600, bytes/4, record.Holder{Length: 100, OverMs: 1734, Bound: bound}),
+			looked(12_000, bytes, record.Holder{Length: 400, OverMs: 6668, Bound: bound})}
+	}
+	if v := recordedShortly(t, "gave-back", "python", looks(5_798_458, 0)...); v.Verdict != Undecided ||
+		!strings.Contains(v.Answer, "list app.alive got longer") {
+		t.Errorf("it holds what came: %s", v.Answer)
+	}
+	for name, looks := range map[string][]record.Event{
+		"nobody was seen":  nil,
+		"with a bound":     looks(5_798_458, 10_000),
+		"by far too small": looks(300_000, 0),
+	} {
+		if v := recordedShortly(t, "gave-back", "python", looks...); v.Verdict != None {
+			t.Errorf("%s: %s", name, v.Answer)
+		}
 	}
 }

@@ -37,13 +37,15 @@ func (k *track) stepsFromMarks(x *events) {
 // baseline, if it made one, to the last mark released, the first experiment
 // or its exit, whichever comes first.
 func (p *process) trendRows(k *track) (from, to int) {
-	begin, end := math.Inf(-1), math.Inf(1)
+	begin, end, exit := math.Inf(-1), math.Inf(1), math.Inf(1)
 	for _, e := range p.events.about(p.pid) {
 		t := e.TMs / 1000
 		switch {
 		case e.Kind == record.KindPhase && e.Name == record.PhaseBaseline && math.IsInf(begin, -1):
 			begin = t
-		case e.Kind == record.KindReceipt, e.Kind == record.KindPhase && e.Name == record.PhaseExiting:
+		case e.Kind == record.KindPhase && e.Name == record.PhaseExiting:
+			exit = math.Min(exit, t)
+		case e.Kind == record.KindReceipt:
 			end = math.Min(end, t)
 		}
 	}
@@ -51,7 +53,10 @@ func (p *process) trendRows(k *track) (from, to int) {
 		end = math.Min(end, p.left.last)
 	}
 	from = sort.SearchFloat64s(k.clock, begin)
-	to = sort.Search(len(k.clock), func(i int) bool { return k.clock[i] > end })
+	to = sort.Search(len(k.clock), func(i int) bool { return k.clock[i] > math.Min(end, exit) })
+	if exit < end {
+		to = k.untilReturned(to)
+	}
 	if from >= to {
 		return 0, len(k.clock)
 	}

@@ -82,6 +82,17 @@ func (h *Holder) OfClass() bool {
 	return rest == classWords || strings.HasPrefix(rest, classWords+" below ")
 }
 
+// fewParts is how many arrays one thing has at most: a table has one for each kind of column.
+const fewParts = 8
+
+// IsOneThing reports whether the path names a variable or an attribute, and no container: an
+// array, or an object with a few, that takes the place of the one before.
+func (h *Holder) IsOneThing() bool {
+	kind, _, typed := strings.Cut(h.Path, " ")
+	typed = typed && !strings.ContainsAny(kind, ".(") // "list train.history", not "main() local feed.history"
+	return h.Count <= fewParts && h.Length == 0 && h.Graph == "" && !typed && !strings.ContainsAny(h.Path, "[…:")
+}
+
 // Kept is the path with the graph that it keeps, for people.
 func (h Holder) Kept() string {
 	if h.Graph == "" {

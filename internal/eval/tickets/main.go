@@ -7,9 +7,11 @@
 //	go run ./internal/eval/tickets -gpumem /tmp/gpumem -out /tmp/tickets
 //
 // Without -gpumem it judges anew what lies in -out. The programs need python3 with
-// PyTorch, and JAX below $GPUMEM_TEST_FRAMEWORKS. Those in the folders gpu and gpu3 beside
+// PyTorch, and JAX and MLX below $GPUMEM_TEST_FRAMEWORKS; frame_history wants pandas. Those in
+// the folders gpu and gpu3 beside
 // them want a device: -programs internal/eval/tickets/gpu. What is in gpu3 and programs3 was
-// written by somebody who had not read how gpumem decides; what is in programs4, from
+// written by somebody who had not read how gpumem decides, and so was what is in programs5,
+// from memory of tickets and of common practice; what is in programs4, from
 // tickets by somebody who had, before its first run.
 package main
 
@@ -38,7 +40,7 @@ func main() {
 	flag.StringVar(&c.out, "out", "tickets", "folder of the recordings")
 	flag.IntVar(&c.seconds, "seconds", 40, "that each program runs")
 	flag.IntVar(&c.atOnce, "at-once", 2, "programs that run at the same time")
-	details := flag.Bool("details", false, "print the answer and the next step of each program")
+	details := flag.Bool("details", false, "print the answers and the next step of each program")
 	flag.Parse()
 	truths, err := readTruths(c.programs)
 	if err == nil && c.gpumem != "" {

@@ -29,6 +29,7 @@ func printTable(w io.Writer, out string, truths []truth, details bool) error {
 		fmt.Fprintf(w, "%-30s %-12s", t.name, t.class)
 		var last *verdict.Verdict
 		var marks score
+		var answers strings.Builder
 		for n, seconds := range times() {
 			run, err := cutRun(filepath.Join(out, t.name), seconds)
 			if err != nil {
@@ -38,10 +39,11 @@ func printTable(w io.Writer, out string, truths []truth, details bool) error {
 			marks = t.judge(last)
 			sums[n].add(t, last, marks)
 			fmt.Fprintf(w, " %-12s", last.Verdict)
+			fmt.Fprintf(&answers, "    %s: %s\n", when(seconds), last.Answer)
 		}
 		fmt.Fprintf(w, " %s\n", marks.words(t, last))
 		if details {
-			fmt.Fprintf(w, "    %s\n    next: %s\n", last.Answer, last.Next)
+			fmt.Fprintf(w, "%s    next: %s\n", answers.String(), last.Next)
 		}
 	}
 	for n, seconds := range times() {
@@ -99,14 +101,18 @@ func count(yes bool) int {
 	return 0
 }
 
+// when says at which time a program was judged.
+func when(seconds int) string {
+	if seconds > 0 {
+		return fmt.Sprintf("after %d s", seconds)
+	}
+	return "at the end"
+}
+
 // print prints the sum of one time.
 func (y *tally) print(w io.Writer, seconds int) {
-	when := "at the end"
-	if seconds > 0 {
-		when = fmt.Sprintf("after %d s", seconds)
-	}
 	fmt.Fprintf(w, "%s: of %d faulty %d right, %d undecided, %d missed, %d of a wrong class; "+
-		"of %d healthy %d accused, %d undecided, %d with a cause\n", when, y.faulty, y.right, y.open,
+		"of %d healthy %d accused, %d undecided, %d with a cause\n", when(seconds), y.faulty, y.right, y.open,
 		y.missed, y.wrong, y.healthy, y.accused, y.openHealthy, y.causes)
 	fmt.Fprintf(w, "    holder %d of %d (in the answer %d), line in the answer %d of %d, cause %d, "+
 		"next step %d\n", y.holder, y.holders, y.headline, y.line, y.faulty, y.cause, y.next)

@@ -20,7 +20,7 @@ type truth struct {
 	// "file.py:12": those that ask for what stays, marked with "# grows", and those that hand
 	// it to its holder, marked with "# keeps".
 	lines []string
-	jax   bool
+	jax   bool // or MLX, which is installed beside it
 }
 
 // faulty reports whether the program leaks.
@@ -54,7 +54,7 @@ func readTruths(dir string) ([]truth, error) {
 func parseTruth(path, text string) truth {
 	base := filepath.Base(path)
 	t := truth{name: strings.TrimSuffix(base, ".py"), path: path,
-		jax: strings.Contains(text, "\nimport jax\n")}
+		jax: hasAny(text, []string{"\nimport jax\n", "\nimport mlx."})}
 	_, head, _ := strings.Cut(text, `"""`)
 	head, _, _ = strings.Cut(head, `"""`)
 	for line := range strings.Lines(head) {

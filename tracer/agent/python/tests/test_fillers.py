@@ -342,6 +342,14 @@ class FillersTest(unittest.TestCase):
         self.assertEqual(told["count"], 6)
         self.assertGreater(told["bytes"], 6 * 20_000 * 50)
 
+    def test_what_is_told_of_a_container_is_not_told_again_of_what_is_in_its_elements(self):
+        self.keep(cursors={})
+        self.look()
+        for n in range(500):
+            cursors[n] = types.SimpleNamespace(rows=["%d-%d" % (n, i) for i in range(400)])
+        (path,) = self.look()
+        self.assertRegex(path, r"^dict .*\.cursors$")
+
     def test_some_results_of_a_cache_stand_for_all_that_came(self):
         @functools.lru_cache(maxsize=None)
         def page(number):
@@ -487,6 +495,39 @@ class FillersTest(unittest.TestCase):
         without = contents.deeper(records)
         with unittest.mock.patch.dict(sys.modules, numpy=stand_in):
             self.assertGreater(contents.deeper(records), without + 50000)
+
+    def test_what_a_closure_has_and_what_a_task_waits_with_count(self):
+        def kept():
+            body = bytearray(BLOB)
+            return functools.partial(lambda: body)
+
+        async def wait(event):
+            body = bytearray(BLOB)
+            await event.wait()
+            return body
+
+        async def waited():
+            event = asyncio.Event()
+            tasks = [asyncio.ensure_future(wait(event)) for _ in range(8)]
+            await asyncio.sleep(0)
+            found = contents.deeper(event._waiters)
+            event.set()
+            await asyncio.gather(*tasks)
+            return found
+
+        for name, found in (("closure", contents.deeper([kept() for _ in range(8)])), ("task", asyncio.run(waited()))):
+            with self.subTest(name):
+                self.assertAlmostEqual(found, BLOB, delta=BLOB / 4)
+
+    def test_a_line_that_hands_over_what_adds_is_one_that_adds(self):
+        adds = texts.adds_to("statements", r"\.")
+        for line, found in (
+            ("base.set_trace_callback(self.statements.append)", True),
+            ("call(self.statements.append, 1)", True),
+            ("call(self.statements.appended)", False),
+        ):
+            with self.subTest(line):
+                self.assertIs(bool(adds.search(line)), found)
 
     def test_a_folder_that_packages_were_installed_into_is_a_librarys(self):
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(

@@ -51,6 +51,15 @@ class GrowingTest(unittest.TestCase):
         received.clear()
         self.assertFalse([path for path in self.found() if "local" in path], "emptied")
 
+    def test_many_small_buffers_of_one_place_are_told_together(self):
+        texts = [io.StringIO() for _ in range(200)]
+        for turn in range(3):
+            for text in texts:
+                text.write("x" * (20 << 10))
+            found = [entry for path, entry in self.found().items() if path.startswith("StringIO in list test_many")]
+            self.assertEqual(bool(found), turn > 0, "one look compares with nothing")
+        self.assertGreater(found[0]["bytes"], 6 << 20, "it stands for all of them")
+
     def test_a_buffer_that_is_closed_or_stays_as_long_is_not_told(self):
         closed, full = io.StringIO(), io.BytesIO(PART * 40)
         closed.write("x" * (4 << 20))

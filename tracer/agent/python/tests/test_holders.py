@@ -102,8 +102,16 @@ class HoldersTest(unittest.TestCase):
 
         self.keep(hook=make())
         (path,) = self.find()
-        self.assertIn("make.<locals>.<lambda> closure kept", path)
-        self.assertTrue(path.startswith("list function "), path)
+        self.assertEqual(path, self.path("list M.hook closure kept"))
+
+    def test_a_closure_of_a_function_without_a_name_is_named_as_it_was_made(self):
+        def make():
+            kept = [torch.empty(MIB)]
+            return lambda: kept
+
+        self.keep(hooks=collections.deque([make()]))
+        (path,) = self.find()
+        self.assertIn("closure kept", path)
 
     def test_an_lru_cache_is_named_by_its_function(self):
         @functools.lru_cache(maxsize=None)

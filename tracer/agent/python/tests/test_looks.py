@@ -3,6 +3,7 @@
 import collections
 import functools
 import gc
+import itertools
 import operator
 import os
 import queue
@@ -291,6 +292,19 @@ class LooksTest(unittest.TestCase):
         self.assertEqual(told[self.path("list M.outputs")], True)
         self.assertIsNone(told[self.path("list M.plain")])
 
+    def test_holders_of_views_of_outputs_are_said_to_have_graphs(self):
+        def view_of(is_output):
+            view, whole = torch.empty(MIB), torch.empty(MIB)
+            view.requires_grad = whole.requires_grad = True
+            whole.is_leaf, view._base, view._is_view = not is_output, whole, lambda: True
+            return view
+
+        self.keep(scores=[view_of(True) for _ in range(3)], rows=[view_of(False) for _ in range(3)])
+        self.look()
+        told = {h["path"]: h.get("graphs") for h in self.surveys.told}
+        self.assertIs(told[self.path("list M.scores")], True)
+        self.assertIsNone(told[self.path("list M.rows")])
+
     def test_what_is_held_by_a_key_of_a_dictionary(self):
         trainer = Trainer()
         trainer.kept = [torch.empty(MIB) for _ in range(3)]
@@ -311,6 +325,30 @@ class LooksTest(unittest.TestCase):
         ((path, found),) = self.look().items()
         self.assertEqual(path, "OrderedDict keep() local weight.hooks[…].__defaults__[…]")
         self.assertEqual(found, (3 * MIB, 3))
+
+    def test_a_path_ends_where_an_object_hides_what_it_refers_to(self):
+        table = Trainer()
+        table._blocks = itertools.repeat([torch.empty(MIB), torch.empty(MIB)])
+        self.keep(table=table, hidden=itertools.repeat([torch.empty(MIB) for _ in range(3)]))
+        del table
+        self.assertEqual(self.look(), {self.path("M.hidden"): (3 * MIB, 3), self.path("M.table"): (2 * MIB, 2)})
+
+    def test_what_a_closure_of_an_object_holds_is_named_by_its_variable(self):
+        def remember():
+            memo = {}
+
+            def inner(key):
+                memo[key] = torch.empty(MIB)
+
+            return inner
+
+        self.look()
+        self.keep(embed=remember())
+        for key in range(20):
+            embed(key)
+        self.assertEqual(self.look(), {self.path("dict M.embed closure memo"): (20 * MIB, 20)})
+        (entry,) = self.surveys.told
+        self.assertRegex(entry["filled"], r"test_looks\.py:\d+ inner$")
 
     def test_what_one_look_saw_is_not_late_at_the_next(self):
         self.keep(history=[torch.empty(MIB) for _ in range(3)])

@@ -77,6 +77,10 @@ class SurveysTest(unittest.TestCase):
         told[0]["length"], longer = 8, [dict(same[0], length=16)]
         self.assertEqual(running.lasting(longer, told), longer)
         self.assertEqual(running.lasting([dict(same[0], length=9)], told), [])
+        # One that keeps what it has need not be longer by half: half as many came as before.
+        told[0]["length"], longer = 40, [dict(same[0], length=44)]
+        self.assertEqual(running.lasting(longer, told), longer)
+        self.assertEqual(running.lasting([dict(same[0], length=43)], told), [])
 
     def test_a_look_a_moment_after_another_takes_nothing_back(self):
         now = time.monotonic()

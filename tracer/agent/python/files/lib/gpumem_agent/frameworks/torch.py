@@ -328,13 +328,14 @@ class Torch(Framework):
 
     def has_graph(self, tensor):
         # Not grad_fn: another thread may put a new one in its place. Of a view to ask for it
-        # may make one.
+        # may make one: what it is a view of says as much.
         alone = getattr(self._torch._C, "DisableTorchFunction", None)
         if alone is None:
             return False
         try:
             with alone():
-                return tensor.requires_grad and not tensor._is_view() and not tensor.is_leaf
+                whole = tensor._base if tensor._is_view() else tensor
+                return tensor.requires_grad and whole.requires_grad and not whole.is_leaf
         except Exception:
             return False  # a tensor of the program's own kind that refuses
 

@@ -12,6 +12,7 @@ import gc
 import io
 import itertools
 import sys
+import types
 
 from gpumem_agent.holders import capsules
 from gpumem_agent.holders.downward import LEAVES
@@ -117,14 +118,25 @@ def _below(roots, seen, most, ends=SHARED, told=()):
         every = 1 if len(children) <= MANY else len(children) // MANY
         times *= len(children) / max(1, len(children[::every]))
         for child in children[::every]:
-            if id(child) in seen or is_a(child, type) or id(type(child)) in ends:
+            if id(child) in seen or is_a(child, type) or id(type(child)) in ends and not _is_bound(child):
                 continue
             seen.add(id(child))
             visited += 1
             total += times * size(child, told)
-            if not is_a(child, NAMED[:1]):  # below a function is the program
+            if is_a(child, NAMED[:1]):  # below a function is the program, but for what is its own
+                own = (*(child.__closure__ or ()), *(child.__defaults__ or ()))
+                pending.extend((item, times) for item in own if id(item) not in seen)
+            else:
                 pending.append((child, times))
     return total, visited
+
+
+def _is_bound(item):
+    """Whether an object is a method, written in C, of another one: it keeps that, as what
+    wakes a task does."""
+    if type(item) is not types.BuiltinFunctionType:
+        return False
+    return item.__self__ is not None and not is_a(item.__self__, (type, types.ModuleType))
 
 
 def size(item, told=()):

@@ -50,22 +50,30 @@ def _connection():
 def add(holders, reach, before, more):
     """Adds what grew since it was noted before, as {key: (bytes and number at first, when,
     those at the last look)}. Returns the same as of now. More are facts of each."""
-    after = {}
+    after, some = {}, {}
     for key, size, path, count, facts in _measured(reach, before):
         now = size, count
         first, when, last = before.get(key, (now, own.monotonic(), now))
         if now < last:
             first, when = now, own.monotonic()
         after[key] = first, when, now
-        came, more_of_them = size - first[0], count - first[1]
-        if now > last and (came >= WEIGHTY or not size and more_of_them >= MANY.get(path, 1)):
-            holders.add(path, came, max(1, more_of_them), {**facts, "since": when, **more})
+        if now > last:
+            some.setdefault(path, []).append((size - first[0], count - first[1], when, size, facts))
+    for path, gains in some.items():
+        # Texts of a logger's handlers may each be small: what has one path is told together.
+        came, more_of_them = sum(g[0] for g in gains), max(g[1] for g in gains)
+        if len(gains) >= MOST / 2:  # they are most of those that were asked, and stand for all
+            came = int(came * max(1, len(list(reach.singles())) / MOST))
+        if came >= WEIGHTY or not gains[0][3] and more_of_them >= MANY.get(path, 1):
+            told = {**gains[0][4], "since": min(g[2] for g in gains), **more}
+            holders.add(path, came, max(len(gains), more_of_them), told)
     return after
 
 
 def _measured(reach, before):
     """Each with a key, its bytes, a path, a number of elements, and facts."""
-    chosen = list(reach.singles())[:MOST]
+    known = {key[0] for key in before if type(key) is tuple}
+    chosen = sorted(reach.singles(), key=lambda i: i not in known)[:MOST]
     found = reach.named(chosen, _asked).items()
     for identity, told in found:
         if told is not None:

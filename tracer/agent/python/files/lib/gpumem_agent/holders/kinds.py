@@ -106,6 +106,18 @@ class Contexts(list):
         return getattr(sys.modules.get("_contextvars"), "Context", None)
 
 
+def closure_variable(chain, at):
+    """(place, name) of what a variable of its closure refers to, past its cells, where the
+    object at a place of a chain is a function that leads there; else None."""
+    function = chain[at]
+    if is_a(function, types.FunctionType):
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            for place in (at + 1, at + 2):
+                if place + 1 < len(chain) and chain[place] is cell:
+                    return place + 1, name
+    return None
+
+
 def context_variable(chain, at):
     """(the place of the value, its variable's name) where a chain goes on from a context:
     nodes of a tree are in between. None where none of them is a value, or it is none."""

@@ -13,11 +13,13 @@ from gpumem_agent.frameworks import torch_names
 from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, TABLES, is_container, is_hooks
 from gpumem_agent.holders.calls import Called, library_files, methods_of
 from gpumem_agent.holders.kinds import (
+    CELL,
     LRU_CACHE,
     Contexts,
     SUSPENDED,
     THREAD_LOCAL,
     attributes,
+    closure_variable,
     code_of,
     context_variable,
     frame_of,
@@ -165,6 +167,8 @@ def _named(chain, at, modules):
     if type(chain[0]) is Contexts:
         found = context_variable(chain, 1)
         return Filler(found[1], "", False) if found and found[0] == at else None
+    if is_a(parent, CELL):
+        return _of_closure(chain, at)
     if getattr(type(parent), "__name__", "") == "Local" and hasattr(parent, "variable"):
         return Filler(parent.variable, parent.file, False, line=parent.line)
     if id(parent) in modules:
@@ -193,6 +197,15 @@ def _named(chain, at, modules):
     for name, value in attributes(parent):
         if value is child:
             return Filler(name, _file_of(parent), True)
+    return None
+
+
+def _of_closure(chain, at):
+    """The variable that functions share whose cell is before a place of a chain, or None."""
+    for function in range(max(0, at - 3), at - 1):
+        found = closure_variable(chain, function)
+        if found and found[0] == at:
+            return Filler(found[1], chain[function].__code__.co_filename, False)
     return None
 
 

@@ -7,7 +7,7 @@ import sys
 
 from gpumem_agent.holders import contents
 from gpumem_agent.holders.bounds import bound
-from gpumem_agent.holders.kinds import is_a
+from gpumem_agent.holders.kinds import is_a, owns
 from gpumem_agent.holders.lines import ADDERS, Filler, is_cache, name_of, places
 from gpumem_agent.holders.living import GROWING, LARGE
 from gpumem_agent.holders.siblings import Siblings, is_below
@@ -286,13 +286,18 @@ def matter(told):
     return [pair for parent, pair in zip(parents, told) if parent in kept]
 
 
+def _is_attributes(path):
+    """Whether the container at the end of a path is what an object has its attributes in."""
+    return len(path.chain) > 1 and owns(path.chain[-2], path.chain[-1])
+
+
 def sized(path, count, times=1, told=()):
     """(name, bytes, count, facts) of so many elements of the container at the end of
     a path, and of so many such containers, or None where these are few of a kind that does
     not grow. The bytes are an estimate from some of them, what they alone refer to, and the container
     itself, without arrays that are told."""
     container = path.chain[-1]
-    if count < LARGE and not is_a(container, GROWING):
+    if count < LARGE and (not is_a(container, GROWING) or _is_attributes(path)):
         return None
     each = sys.getsizeof(container) / max(1, len(container))
     for elements in (container, container.values()) if is_a(container, dict) else (container,):

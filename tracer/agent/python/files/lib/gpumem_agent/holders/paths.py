@@ -14,6 +14,7 @@ from gpumem_agent.holders.kinds import (
     SUSPENDED,
     THREAD_LOCAL,
     attributes,
+    closure_variable,
     code_of,
     context_variable,
     elements_of,
@@ -32,6 +33,7 @@ from gpumem_agent.holders.lines import LOGGED, Filler, assigned, filler, module_
 from gpumem_agent.holders.living import GROWING
 
 PLAIN = (list, tuple, dict, collections.OrderedDict, collections.deque)
+INTO = " → "  # before the type of what an object shows no name for
 MOST_KEYS = 16  # of a dictionary whose entries a path tells by them
 MOST_ENTRIES = 2  # of such dictionaries on a path, the outermost, that are told of
 
@@ -84,9 +86,13 @@ class Path:
         self._elements = {n: part for n, part in elements.items() if part}
         many = [n for n in self._elements if stands_for_many(chain[n])]
         self._last = max(many, default=-1)  # container of modules
+        self._end = len(chain) - 1  # the place that the path leads to
+        self._steps = []  # places from which one was taken, each with the parts up to there
         at = self._first_step(chain)
-        while at + 1 < len(chain):
+        while at < self._end:
+            self._steps.append((at, len(self._parts)))
             at = self._step(at)
+            self._stay_outside()
         if self.container is None and many:
             self.container, self._before = chain[self._last], self._before_last
             self._keyed = [pair for pair in self._keyed if pair[0] < self._last]
@@ -150,7 +156,7 @@ class Path:
     def _at(self):
         """The place of the container, or of the end of the chain."""
         places = (n for n, item in enumerate(self.chain) if item is self.container)
-        return len(self.chain) - 1 if self.container is None else next(places)
+        return self._end if self.container is None else next(places)
 
     def is_plain(self):
         """Whether the container has what is at the end itself, or in such containers."""
@@ -163,7 +169,7 @@ class Path:
 
     def of_kind(self):
         """The same as str, with the type of the object at the end before it."""
-        end = self.chain[-1]
+        end = self.chain[self._end]
         if len(self.chain) > 1 and is_a(self.chain[-2], LRU_CACHE):
             return self.of_container() if self.chain[-2] is self.container else str(self)
         inside = "" if self.container is None or self.container is end else "in "
@@ -181,6 +187,11 @@ class Path:
         if is_a(root, SUSPENDED):
             return "%s %s()" % (type(root).__name__, code_of(root).co_name)
         module = getattr(root, "__module__", None)
+        if is_a(root, types.FunctionType):
+            names = namespace(sys.modules.get(module)) if type(module) is str else {}
+            known = next((name for name, item in list(names.items()) if item is root), None)
+            if known is not None:  # as if the look had come from there
+                return "%s.%s" % (script_name(module), known)
         name = getattr(root, "__qualname__", None) or type(root).__name__
         name = "%s.%s" % (script_name(module), name)
         if is_a(root, LRU_CACHE):
@@ -190,17 +201,32 @@ class Path:
     def _first_step(self, chain):
         """A local is its frame's variable already; a function's closure reads
         `function f closure x`, not its cells. Returns the place reached."""
-        root = chain[0]
-        if type(root) in (Local, Contexts):
+        if type(chain[0]) in (Local, Contexts):
             return 1
-        if not is_a(root, types.FunctionType) or len(chain) < 3:
+        return self._closure(0)
+
+    def _closure(self, at):
+        """Adds the step from a function to what a variable of its closure is, past its cells.
+        Returns the place reached; 0 of another step."""
+        found = closure_variable(self.chain, at)
+        if found is None:
             return 0
-        for name, cell in zip(root.__code__.co_freevars, root.__closure__ or ()):
-            for place in (1, 2):
-                if chain[place] is cell and place + 1 < len(chain):
-                    self._parts.append(" closure %s" % name)
-                    return place + 1
-        return 0
+        self._parts.append(" closure %s" % found[1])
+        return found[0]
+
+    def _stay_outside(self):
+        """Ends the path at an object that shows no name for what it refers to, or at the
+        closest above it that has a public one: a table of pandas, and not its blocks."""
+        at, parts = self._steps[-1]
+        into = INTO + type(self.chain[at + 1]).__name__
+        if self.container is not None or self._parts[parts:] != [into]:
+            return
+        while len(self._steps) > 1 and self._parts[parts - 1].startswith("._"):
+            self._steps.pop()
+            at, parts = self._steps[-1]
+        if at > 0:
+            del self._parts[parts:]
+            self._end = at
 
     def _part(self, at):
         """The place of what is an element of the module at a place; 0 where it is none
@@ -214,6 +240,9 @@ class Path:
     def _step(self, at):
         """Adds the step from chain[at] down; returns the place reached."""
         parent, child = self.chain[at], self.chain[at + 1]
+        within = self._closure(at)
+        if within:
+            return within
         if at in self._elements and at <= self._last:
             self._before_last = "".join(self._parts)
             self._parts.append("[…]")
@@ -298,7 +327,7 @@ def _attribute(parent, child):
             return "." + name
     if type(child) is list and is_future(parent):
         return "._callbacks"  # written in C it shows them to nobody
-    return " → %s" % type(child).__name__
+    return INTO + type(child).__name__
 
 
 def _is_own(item):

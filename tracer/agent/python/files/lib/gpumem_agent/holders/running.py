@@ -155,9 +155,10 @@ def lasting(found, before):
 
 
 def _is_longer(entry, told):
-    """Whether a container became much longer since it was told."""
-    before = told.get("length", 0)
-    return before > 0 and entry.get("length", 0) >= LONGER * before
+    """Whether a container became much longer since it was told: by half, or by half of what
+    had come then. One that is emptied and filled again has got all that it has."""
+    before, now = told.get("length", 0), entry.get("length", 0)
+    return before > 0 and now >= min(LONGER * before, before + told["count"] / 2) and now > before
 
 
 def swelling(found, before):
@@ -244,24 +245,37 @@ def add_containers(found, reach, reference, known=(), more=None, told=()):
         return sized(path, gains[identity], times.get(identity, 1), told)
 
     heavy = [pair for pair in reach.named(gains, look_at).items() if pair[1] is not None]
-    for identity, (path, size, count, facts) in matter(heavy):
+    for identity, (path, size, count, facts) in _outermost(matter(heavy), reach):
         if times.get(identity, 1) > 1:
             facts.pop("length", None)  # of one of them
         found.add_elements(path, size, count, {**facts, **(more or {})})
         found.place(path, identity)
 
 
+def _outermost(told, reach):
+    """Those pairs of an identity and what sized says of it without what is below another of
+    them, which counts what its elements keep. That one has to come to as much."""
+    sizes = {identity: entry[1] for identity, entry in told}
+    above = {i: next((p for p in reach.chain(i)[:-1] if p in sizes), None) for i in sizes}
+    below = {}
+    for identity, parent in above.items():
+        below[parent] = below.get(parent, 0) + sizes[identity]
+    return [pair for pair in told if above[pair[0]] is None or sizes[above[pair[0]]] < below[above[pair[0]]] / 2]
+
+
 def _standing(chosen, lengths, reference, reach):
     """{identity: for how many} of the containers that were chosen to be named: each stands
-    for those that gained below the same one, as the results in a cache do."""
-    gains = ((i, reference.growth(i, length)) for i, length in lengths.items())
-    most = itertools.islice((pair for pair in gains if pair[1] >= SOME), MOST_CONTAINERS)
+    for those that gained below the same one, as the results in a cache do. That is the
+    closest on its way that gained, too, or what refers to it where none did."""
+    gains = {i: reference.growth(i, length) for i, length in lengths.items()}
+    most = itertools.islice((pair for pair in gains.items() if pair[1] >= SOME), MOST_CONTAINERS)
     ours, every, parents = {}, {}, {}
     for identity, gain in most:
-        chain = reach.chain(identity)
-        if len(chain) > 1:
-            parents[identity] = chain[-2]
-            every[chain[-2]] = every.get(chain[-2], 0) + gain
+        above = reach.chain(identity)[:-1]
+        if above:
+            parent = next((i for i in reversed(above) if gains.get(i, 0) > 0), above[-1])
+            parents[identity] = parent
+            every[parent] = every.get(parent, 0) + gain
             if identity in chosen:
-                ours[chain[-2]] = ours.get(chain[-2], 0) + gain
+                ours[parent] = ours.get(parent, 0) + gain
     return {i: every[p] / ours[p] for i, p in parents.items() if i in chosen}

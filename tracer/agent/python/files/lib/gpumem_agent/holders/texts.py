@@ -11,9 +11,10 @@ MOST_FILES = 50  # of the program that are searched
 MOST_BYTES = 1 << 20  # of a file; a larger one is not searched
 LONGEST = 400  # characters of a line; a match in a longer one may take seconds
 ADDING = "append|appendleft|extend|extendleft|insert|add|update|setdefault|put|put_nowait|push|register|write|writelines|dump"
-# What stands before and behind a name where something is added to it.
+# What stands before and behind a name where something is added to it, or where the method
+# that does so is handed to somebody else.
 TEMPLATE = (
-    r"(?:%(name)s(?:\[[^\]]*\])*\s*(?:\.(?:%(adding)s)\s*\(|\[[^=]*\]\s*=(?!=)|\+=|\|=)"
+    r"(?:%(name)s(?:\[[^\]]*\])*\s*(?:\.(?:%(adding)s)\s*[(,)]|\[[^=]*\]\s*=(?!=)|\+=|\|=)"
     r"|%(name)s\s*=(?!=).*%(name)s\b)"
 )
 # The same with a constant key of a dictionary in the name's place.

@@ -1,0 +1,42 @@
+"""Each request has a thread of its own, and each thread a buffer, kept under the thread's name. Nobody
+takes it out.
+
+ticket: common practice: a dictionary by thread
+class: host-growth
+holder: by_thread
+cause: cache-without-bound results-kept
+"""
+
+import os
+import random
+import threading
+import time
+
+by_thread = {}
+
+
+def buffer():
+    name = threading.current_thread().name
+    if name not in by_thread:
+        by_thread[name] = bytearray(random.randint(8000, 24000))  # grows
+    return by_thread[name]
+
+
+def handle(number):
+    memory = buffer()
+    memory[:8] = number.to_bytes(8, "little")
+    time.sleep(random.uniform(0.001, 0.02))
+
+
+def main():
+    end, number = time.time() + float(os.environ.get("SECONDS", "45")), 0
+    while time.time() < end:
+        number += 1
+        threading.Thread(target=handle, args=(number,), name="request-%d" % number).start()
+        if number % 500 == 0:
+            print(number, threading.active_count(), flush=True)
+        time.sleep(random.uniform(0.004, 0.02))
+
+
+if __name__ == "__main__":
+    main()
