@@ -156,7 +156,8 @@ func (x *examined) foundEmpty(list []generation) *finding {
 		return nil
 	}
 	many := x.whole.series[keyCount] != nil && count > x.whole.delta(keyCount)/2
-	if !x.isAsLow(keyLive, first.from, last.to) || many && !x.isAsLow(keyCount, first.from, last.to) {
+	isAsLow := func(k key) bool { return x.judged.isAsLow(k, first.from, last.to, x.whole.delta(k)) }
+	if !isAsLow(keyLive) || many && !isAsLow(keyCount) {
 		return nil
 	}
 	return &finding{by: ByObjects, of: keyLive, owner: nobody, score: .9, why: fmt.Sprintf(
@@ -165,19 +166,17 @@ func (x *examined) foundEmpty(list []generation) *finding {
 }
 
 // isAsLow reports whether a series was no higher at its lowest after some time than
-// within it.
-func (x *examined) isAsLow(k key, from, to float64) bool {
-	before := x.lowest(k, from, to)
-	after := x.lowest(k, to, x.judged.clock[len(x.judged.clock)-1])
-	return after <= before+x.whole.delta(k)
+// within it, but for what does not matter.
+func (l *accounts) isAsLow(k key, from, to, delta float64) bool {
+	return l.lowest(k, to, l.clock[len(l.clock)-1]) <= l.lowest(k, from, to)+delta
 }
 
 // lowest is about the least that a series was between two times; NaN where too little is
 // known.
-func (x *examined) lowest(k key, from, to float64) float64 {
+func (l *accounts) lowest(k key, from, to float64) float64 {
 	var in []float64
-	for i, v := range x.judged.series[k] {
-		if c := x.judged.clock[i]; c > from && c <= to && v == v {
+	for i, v := range l.series[k] {
+		if c := l.clock[i]; c > from && c <= to && v == v {
 			in = append(in, v)
 		}
 	}

@@ -31,7 +31,7 @@ func (x *examined) settleStill() {
 		}
 		delta := x.whole.delta(k)
 		half := (since + at) / 2
-		if x.whole.level(k, at)-held <= delta && x.highest(k, half, at) <= x.highest(k, since, half)+delta {
+		if x.whole.level(k, at)-held <= delta && x.whole.highest(k, half, at) <= x.whole.highest(k, since, half)+delta {
 			g.Settle(trend.Plateau, delta/2)
 		}
 	}
@@ -75,10 +75,10 @@ func (x *examined) stillHeld() (from, at, bytes, count float64) {
 }
 
 // highest is the highest value of a series between two times.
-func (x *examined) highest(k key, from, to float64) float64 {
+func (l *accounts) highest(k key, from, to float64) float64 {
 	high := math.Inf(-1)
-	for i, v := range x.whole.series[k] {
-		if c := x.whole.clock[i]; c >= from && c <= to && v == v {
+	for i, v := range l.series[k] {
+		if c := l.clock[i]; c >= from && c <= to && v == v {
 			high = math.Max(high, v)
 		}
 	}
