@@ -18,7 +18,7 @@ needs="cc:gcc bash:bash musl-gcc:musl-tools bwrap:bubblewrap python3:python3 g++
 	aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-g++:g++-aarch64-linux-gnu
 	qemu-aarch64-static:qemu-user-static prometheus:prometheus xmllint:libxml2-utils npm:npm
 	musl-gcc:musl-tools bwrap:bubblewrap strace:strace gdb:gdb valgrind:valgrind fakeroot:fakeroot node:nodejs make:make
-	pypy3:pypy3 python3-dbg:python3-dbg mvn:maven
+	pypy3:pypy3 python3-dbg:python3-dbg mvn:maven javac:default-jdk-headless
 	perl:perl setcap:libcap2-bin ps:procps sshd:openssh-server rpm2cpio:rpm2cpio rpm:rpm cpio:cpio dpkg:dpkg git:git
 	mkfs.ext4:e2fsprogs"
 
