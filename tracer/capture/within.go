@@ -11,10 +11,11 @@ import (
 // inlinedInto is between a function and the one that it was inlined into.
 const inlinedInto = ", inlined into "
 
-// languages begin the names of functions that compilers bring along: containers and
-// allocators, which work for whoever calls them.
+// languages begin the names of functions that compilers bring along, and of allocators that
+// are linked into programs: they work for whoever calls them.
 var languages = [...]string{"std::", "__gnu_cxx::", "operator new", "core::", "alloc::", "hashbrown::",
-	"__rust_", "__rdl_", "runtime.", "internal/", "slices.", "maps.", "strings.", "bytes.", "reflect."}
+	"__rust_", "__rdl_", "runtime.", "internal/", "slices.", "maps.", "strings.", "bytes.", "reflect.",
+	"tcmalloc::", "je_", "_rjem_", "_mi_"}
 
 // headers are the folders of their sources.
 var headers = [...]string{"/usr/include/", "/rustc/", "/usr/local/go/src/", "/usr/lib/go"}

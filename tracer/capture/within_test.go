@@ -27,6 +27,8 @@ func TestThePlaceInTheProgramIsTheFirstThatIsNotTheLanguages(t *testing.T) {
 			"app+0x20 cache::put"}, "app+0x20 cache::put"},
 		"a program without names": {[]string{"app+0x40 (build id 12)", "app+0x50 (build id 12)"},
 			"app+0x40 (build id 12)"},
+		"an allocator that is linked in": {[]string{"srv+0x10 tcmalloc::CentralFreeList::Populate", "srv.cc:8 main"},
+			"srv.cc:8 main"},
 		"the language's alone": {[]string{str, "app+0x30 std::thread::_M_run"}, ""},
 	} {
 		if got := ProgramsPlace(c.chain); got != c.want {
