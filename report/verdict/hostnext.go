@@ -24,6 +24,9 @@ func (s *settled) hostNext(v *Verdict) string {
 	if text := noNameNext(s, outOfSight(v.Holders)); text != "" {
 		return text
 	}
+	if text := languageNext(s); text != "" {
+		return text
+	}
 	if place, _ := s.touchedAt(); place != "" && s.toucher() == theHost {
 		return "find what keeps the memory that is filled " + place
 	}
