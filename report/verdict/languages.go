@@ -14,8 +14,9 @@ type language struct {
 // languages have tools of their own for what their programs keep: Node.js 12's
 // --heapsnapshot-signal, Ruby's objspace, the JDK's jcmd.
 var languages = [...]language{
-	{[]string{"node", "libnode"}, "look for what JavaScript keeps: start the program with `node --heapsnapshot-signal=SIGUSR2`, " +
-		"send it that signal twice, and compare the two snapshots in the memory panel of Chrome's developer tools"},
+	{[]string{"node", "libnode"}, "look for what JavaScript keeps: start the program with " +
+		"`node --heapsnapshot-signal=SIGUSR2`, send it that signal twice, and compare the two snapshots in the " +
+		"memory panel of Chrome's developer tools"},
 	{[]string{"libruby", "ruby"}, "look for what Ruby keeps: require 'objspace', call " +
 		"ObjectSpace.trace_object_allocations_start at first and ObjectSpace.dump_all later, which has the line of " +
 		"each object that lives"},
