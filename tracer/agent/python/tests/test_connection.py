@@ -30,6 +30,33 @@ class EncodeTest(unittest.TestCase):
             connection.Connection("").send_sample({"pool_live_bytes": None})
 
 
+class Interrupted:
+    """A lock beside whose taking or giving back a signal handler runs, once. To wait for it
+    where the same thread has it is an error, and no end."""
+
+    def __init__(self, moment, handler):
+        self._moment, self._handler, self._is_taken = moment, handler, False
+
+    def locked(self):
+        return self._is_taken
+
+    def _interrupt(self, moment):
+        if moment == self._moment:
+            self._moment = None
+            self._handler()
+
+    def __enter__(self):
+        self._interrupt("before")
+        if self._is_taken:
+            raise AssertionError("the thread waits for itself")
+        self._is_taken = True
+        self._interrupt("taken")
+
+    def __exit__(self, *_):
+        self._interrupt("given")
+        self._is_taken = False
+
+
 class ConnectionTest(unittest.TestCase):
     """With Python's own send; by a subclass below, with the quick one."""
 
@@ -56,6 +83,18 @@ class ConnectionTest(unittest.TestCase):
             self.addCleanup(modules.stop)
             sys.modules.pop("ctypes", None)
         self.addCleanup(self.peer.close)
+
+    def test_a_signal_handler_that_sends_within_a_message_never_waits_for_it(self):
+        for moment in ("before", "taken", "given"):
+            with self.subTest(moment):
+                dropped = self.connection.dropped
+                lock = Interrupted(moment, lambda: self.connection.send({"inner": moment}))
+                self.connection._lock = lock
+                self.connection.send({"outer": moment})
+                self.assertFalse(lock.locked() or self.connection._senders)
+                said = self.peer.recv(4096).decode().splitlines()
+                self.assertIn('{"outer":"%s"}' % moment, said)
+                self.assertEqual(len(said) + self.connection.dropped - dropped, 2)
 
     def test_a_message_is_one_line(self):
         self.connection.send({"mark": {"name": "a\nb"}})

@@ -40,7 +40,7 @@ class Connection:
         self._rest = b""  # tail of a line that was sent in part
         self._inbox = b""
         self._lock = own.allocate_lock()
-        self._owner = None  # thread that is sending
+        self._senders = set()  # threads that are sending, or wait for it
 
     @property
     def is_lost(self):
@@ -107,25 +107,25 @@ class Connection:
     def _post(self, line, patience, wait):
         if self._socket is None:
             raise Closed()
-        if len(line) > MAX_LINE or self._lock.locked() and self._is_taken(wait):
+        # A signal handler of the program's may come between any two lines here, and may send
+        # itself. So the thread is noted before it takes the lock, and a message within
+        # another of the same thread is dropped where the lock is taken.
+        me = own.get_ident()
+        is_inner = me in self._senders
+        if len(line) > MAX_LINE or self._lock.locked() and (is_inner or not wait):
             self.dropped += 1
             return
-        # Only a with statement takes a lock so that no signal handler of the
-        # program's can raise between the taking and the promise to give back.
-        with self._lock:
-            self._owner = own.get_ident()
-            try:
+        try:
+            self._senders.add(me)
+            # Only a with statement takes a lock so that no signal handler of the
+            # program's can raise between the taking and the promise to give back.
+            with self._lock:
                 left = line if self._rest else self._push(line)
                 if left:
                     self._finish(line, left, patience)
-            finally:
-                self._owner = None
-
-    def _is_taken(self, wait):
-        """Whether a message has to be dropped because another is being sent:
-        by this very thread, which a signal handler interrupted, or by another
-        one that the caller does not want to wait for."""
-        return self._owner == own.get_ident() or (not wait and self._lock.locked())
+        finally:
+            if not is_inner:
+                self._senders.discard(me)
 
     def _finish(self, line, left, patience):
         """Sends what the socket did not take at once of a line, or drops it whole;
