@@ -11,10 +11,11 @@
 
 extern char **environ;
 
-static int spawned(int rc, pid_t pid)
+/* pid is where the same expression has put it: arguments are computed in any order. */
+static int spawned(int rc, const pid_t *pid)
 {
 	int status;
-	if (rc != 0 || waitpid(pid, &status, 0) < 0)
+	if (rc != 0 || waitpid(*pid, &status, 0) < 0)
 		return 1;
 	return WEXITSTATUS(status);
 }
@@ -48,11 +49,11 @@ int main(int argc, char **argv)
 			execve(p, args, environ);
 			_exit(9);
 		}
-		return spawned(0, pid);
+		return spawned(0, &pid);
 	}
 	if (!strcmp(way, "posix_spawn"))
-		return spawned(posix_spawn(&pid, p, 0, 0, args, environ), pid);
+		return spawned(posix_spawn(&pid, p, 0, 0, args, environ), &pid);
 	if (!strcmp(way, "posix_spawnp"))
-		return spawned(posix_spawnp(&pid, p, 0, 0, args, environ), pid);
+		return spawned(posix_spawnp(&pid, p, 0, 0, args, environ), &pid);
 	return 4;
 }
