@@ -75,7 +75,8 @@ func TestReadTakesRSSAndAnonFromStatm(t *testing.T) {
 		err error
 	}{
 		"100 50 20 1 0 30 0\n": {Memory{50 * page, 30 * page, -1, -1, -1, -1, -1, -1, -1, -1, -1, UnknownHeap()}, nil},
-		"100 20 50 1 0 30 0\n": {Memory{20 * page, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, UnknownHeap()}, nil}, // the counts are rough
+		// The counts are rough.
+		"100 20 50 1 0 30 0\n": {Memory{20 * page, 0, -1, -1, -1, -1, -1, -1, -1, -1, -1, UnknownHeap()}, nil},
 		"0 0 0 0 0 0 0\n":      {UnknownMemory(), ErrExited},
 		"":                     {UnknownMemory(), ErrExited},
 	} {

@@ -247,7 +247,7 @@ func where(h *HolderRow, c *Cause) string {
 // boundIt is what to do about a holder of which nothing more is known.
 func boundIt(h *HolderRow) string {
 	if _, above, below := strings.Cut(h.Path, " objects below "); below {
-		return "let go of the " + h.Path + filledAt(h, ",") + " when they have been used: " + above + " keeps them"
+		return "let go of the " + h.Path + filledAt(h, ",") + " once they have been used: " + above + " keeps them"
 	}
 	if h.OfClass() && !isNameless(h.Path) {
 		return "find what keeps the " + h.Path + filledAt(h, "") + ", and let go of them"

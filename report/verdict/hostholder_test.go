@@ -75,7 +75,7 @@ func TestTheHoldersOfHostMemoryAreNamed(t *testing.T) {
 	const made = "held by Node objects below words.index.root, made at app/words.py:12 in grow, with 900 objects more"
 	if v := hosting(nodes); !strings.Contains(v.Answer, made) {
 		t.Errorf("answer %q, want %q in it", v.Answer, made)
-	} else if !strings.HasSuffix(v.Next, " when they have been used: words.index.root keeps them") {
+	} else if !strings.HasSuffix(v.Next, " once they have been used: words.index.root keeps them") {
 		t.Errorf("next: %q", v.Next)
 	}
 	graph := record.Holder{Path: "list train.losses", Bytes: 6 * mib, Count: 9, Graph: "Relu outputs"}

@@ -34,7 +34,7 @@ func (s *settled) hostNext(v *Verdict) string {
 	case s.usesDevice():
 		return look + " in host memory: the device's memory is not what grows"
 	case s.touch == nil && s.lastSeen() < touchedAfter:
-		return look + "; of a run of 20 s the answer often says where it was filled"
+		return look + "; after a run of 20 s the answer often says where it was filled"
 	default:
 		return look + ", and for what native code that it calls never gives back"
 	}
@@ -66,8 +66,8 @@ func noNameNext(s *settled, came *HolderRow) string {
 	case strings.HasPrefix(library, "libffi"), strings.HasPrefix(library, "_ctypes"):
 		return none + "look for what is asked of a C library through ctypes and never given back"
 	case came != nil:
-		return fmt.Sprintf("find out whether %s%s, hold it: %s more came, and what such objects have Python "+
-			"does not see", came.Path, strings.TrimSuffix(filledAt(came, ""), ","), units.Count(came.Count))
+		return fmt.Sprintf("find out whether %s%s, hold it: %s more came, and Python does not see "+
+			"what they hold", came.Path, strings.TrimSuffix(filledAt(came, ""), ","), units.Count(came.Count))
 	case strings.HasPrefix(library, "python3"), strings.HasPrefix(library, "libpython3"):
 		return none + "look for a reference that C code keeps (ctypes, an extension) and never gives up"
 	}

@@ -15,7 +15,7 @@ func TestWhatNoNameLeadsToIsLookedForWhereItWasFilled(t *testing.T) {
 		{Path: "Tokenizer objects below serve.tenants", Count: 89, Length: 215, Filled: "/srv/app/serve.py:9 load"},
 	}
 	const hint = "ind out whether Tokenizer objects below serve.tenants, made at app/serve.py:9 in load, hold it: " +
-		"89 more came, and what such objects have Python does not see"
+		"89 more came, and Python does not see what they hold"
 	beside := append([]record.Holder{{Path: "list serve.kept", Bytes: mib, Count: 4}}, unseen...)
 	for name, c := range map[string]struct {
 		library  string
@@ -68,7 +68,7 @@ func TestAHolderIsNotToldWhatHelpsAgainstAHeapThatIsInPieces(t *testing.T) {
 func TestOfAProgramWithoutADeviceTheNextStepSpeaksOfNone(t *testing.T) {
 	t.Parallel()
 	for seconds, want := range map[int]string{
-		10: "look for what the program keeps; of a run of 20 s the answer often says where it was filled",
+		10: "look for what the program keeps; after a run of 20 s the answer often says where it was filled",
 		40: "look for what the program keeps, and for what native code that it calls never gives back",
 	} {
 		p := newProgram(20*seconds).grows(record.ColRSS, 500*mib, 64*kib, mib)

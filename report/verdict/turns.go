@@ -119,6 +119,6 @@ func (t *turns) notes() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%d of the %d processes `%s` grew for as long as they ran, by %s at most; "+
-		"each gave it back when it ended, so that the job does not grow; one that runs for longer might, and a "+
-		"longer run of it alone tells", n, len(t.list), t.kind, units.Bytes(grew))}
+		"each gave it back when it ended, so that the job does not grow; one of them that runs for longer might: "+
+		"a longer run of it alone tells", n, len(t.list), t.kind, units.Bytes(grew))}
 }

@@ -11,9 +11,9 @@ import (
 )
 
 // counted is a program that says on SIGUSR1 how much Python and the C library have in use
-// for it. Its resident memory would not tell: what is freed stays resident by the MiB.
+// for it. Its resident memory tells little: what is freed stays resident by the MiB.
 const counted = `
-import ctypes, gc, json, re, signal, sys, time
+import ctypes, gc, json, re, resource, signal, sys, time
 libc = ctypes.CDLL(None)
 libc.open_memstream.restype = ctypes.c_void_p
 def heap():
@@ -29,8 +29,9 @@ def heap():
 def tell(*_):
     del keep[:]
     gc.collect()
-    print(json.dumps({"blocks": sys.getallocatedblocks(), "objects": len(gc.get_objects()), "heap": heap()}),
-          flush=True)
+    pages = int(open("/proc/self/statm").read().split()[1])
+    print(json.dumps({"blocks": sys.getallocatedblocks(), "objects": len(gc.get_objects()), "heap": heap(),
+                      "resident": pages * resource.getpagesize()}), flush=True)
 keep = []
 heap() # what ctypes and re keep of a first call
 signal.signal(signal.SIGUSR1, tell)
@@ -41,9 +42,9 @@ while True:
     time.sleep(.01)
 `
 
-// inUse is what the program counted has of Python's blocks, of its collector's objects and
-// of malloc's bytes.
-type inUse struct{ Blocks, Objects, Heap int }
+// inUse is what the program counted has of Python's blocks, of its collector's objects, of
+// malloc's bytes and of resident ones.
+type inUse struct{ Blocks, Objects, Heap, Resident int }
 
 func countOf(t *testing.T, g *guest) (u inUse) {
 	t.Helper()
@@ -90,14 +91,16 @@ func TestManyAttachesLeaveTheProgramsMemoryFlat(t *testing.T) {
 		// By then Python has what it keeps of the first of them.
 		if i < (count+1)/2 {
 			now := countOf(t, g)
-			first = inUse{max(first.Blocks, now.Blocks), max(first.Objects, now.Objects), max(first.Heap, now.Heap)}
+			first = inUse{max(first.Blocks, now.Blocks), max(first.Objects, now.Objects), max(first.Heap, now.Heap),
+				max(first.Resident, now.Resident)}
 		}
 	}
 	last := countOf(t, g)
 	t.Logf("%d attaches: at most %+v in the first half, %+v at the end", count, first, last)
 	// An agent at work is 4,400 blocks, 700 objects and 650 KiB. Over 120 attaches the figures went
-	// back and forth by 300, 150 and 60 KiB.
-	if last.Blocks > first.Blocks+2200 || last.Objects > first.Objects+350 || last.Heap > first.Heap+1<<20 {
+	// back and forth by 300, 150 and 60 KiB, and what is resident by 5 MiB.
+	if last.Blocks > first.Blocks+2200 || last.Objects > first.Objects+350 || last.Heap > first.Heap+1<<20 ||
+		last.Resident > first.Resident+16<<20 {
 		t.Errorf("the program has %+v after %d attaches, and had at most %+v in the first half of them",
 			last, count, first)
 	}
