@@ -187,8 +187,7 @@ func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
 		// What a graph keeps is the graph's, but for that of variables of frames that an
 		// exception keeps: to detach them would change nothing.
 		graphs := h.Graph != "" && id != Tracebacks && id != gradientGraphs
-		other := h.Host && c.Class == account.AppLeak // of host memory beside a device
-		if small || graphs || other || h.Bound > 0 {
+		if small || graphs || c.isElsewhere(&h) || h.Bound > 0 {
 			continue
 		}
 		surely := gained
@@ -207,6 +206,15 @@ func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
 		}
 	}
 	return bytes, came, others, largest
+}
+
+// isElsewhere reports whether a holder keeps none of what grows: host memory beside a device,
+// or the device's where the host grows, or objects of which one is larger than all that came.
+func (c *Case) isElsewhere(h *record.Holder) bool {
+	if beside := c.Live.Whole != nil; beside && h.Host != (c.Class == account.HostGrowth) {
+		return true
+	}
+	return h.Count > 0 && float64(h.Bytes)/float64(h.Count) > c.Size
 }
 
 // hasArrays reports whether the program has a framework of arrays, or none of its
@@ -257,10 +265,14 @@ func firstMatch(paths []*regexp.Regexp, path string) int {
 	return slices.IndexFunc(paths, func(p *regexp.Regexp) bool { return p.MatchString(path) })
 }
 
+// mostPinned is by how many times what grows pinned memory may have risen: more of it came
+// while the program warmed up, and what grows is something else.
+const mostPinned = 2
+
 // pinned: the program pins host memory again and again.
 func pinned(c *Case) *Cause {
 	rose := c.advance(record.ColPinnedBytes)
-	if c.Class != account.HostGrowth || !c.ByTrend || !(rose >= leastHeld*c.Size) {
+	if c.Class != account.HostGrowth || !c.ByTrend || !(rose >= leastHeld*c.Size && rose <= mostPinned*c.Size) {
 		return nil
 	}
 	share := min(1, rose/c.Size)

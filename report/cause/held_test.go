@@ -184,3 +184,20 @@ func TestGradientsWhoseGraphsLeadBackAreACycleAndNotToBeZeroed(t *testing.T) {
 		t.Errorf("of a copy without its words: %+v", got)
 	}
 }
+
+func TestAHolderOfSomethingElseIsNoCause(t *testing.T) {
+	t.Parallel()
+	// One object of it is larger than all that came: it was exchanged, not added to.
+	c := leak(record.Holder{Path: "defaultdict train.optimizer.state", Bytes: 300 * mib, Count: 2})
+	if got := Of(c); len(got) != 0 {
+		t.Errorf("an object larger than the growth: %v", idsOf(got))
+	}
+	// Arrays of a device are none of the host's bytes.
+	for host, want := range map[bool]int{false: 0, true: 1} {
+		c = leak(record.Holder{Path: "list train.history", Bytes: 90 * mib, Count: 900, Host: host})
+		c.Class, c.Live.Whole, c.Grows = account.HostGrowth, []float64{mib, mib}, &c.Host
+		if got := Of(c); len(got) != want {
+			t.Errorf("beside a device, of the host %v: %v", host, idsOf(got))
+		}
+	}
+}

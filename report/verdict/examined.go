@@ -30,6 +30,7 @@ func examine(p process, c trend.Conditions) *examined {
 	x.settleLive()
 	x.settleStill()
 	x.settleStopped()
+	x.settleRecurring()
 	x.settleTeeth()
 	x.settleFloors()
 	x.settleIdle(c)

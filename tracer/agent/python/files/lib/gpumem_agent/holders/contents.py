@@ -14,7 +14,7 @@ import itertools
 import sys
 import types
 
-from gpumem_agent.holders import capsules
+from gpumem_agent.holders import capsules, hostarrays
 from gpumem_agent.holders.downward import LEAVES
 from gpumem_agent.holders.kinds import NAMED, is_a, module_names
 
@@ -114,7 +114,7 @@ def _below(roots, seen, most, ends=SHARED, told=()):
     seen.update(map(id, roots))
     while pending and visited < most:
         item, times = pending.popleft()
-        children = gc.get_referents(item)
+        children = _referents(item)
         every = 1 if len(children) <= MANY else len(children) // MANY
         times *= len(children) / max(1, len(children[::every]))
         for child in children[::every]:
@@ -129,6 +129,12 @@ def _below(roots, seen, most, ends=SHARED, told=()):
             else:
                 pending.append((child, times))
     return total, visited
+
+
+def _referents(item):
+    """What an object refers to, with the memory that an array is of."""
+    shown = hostarrays.base(item)
+    return gc.get_referents(item) if shown is None else [shown]
 
 
 def _is_bound(item):
@@ -151,10 +157,13 @@ def size(item, told=()):
 
 
 def _native(item):
-    """Bytes of an object that has them outside of Python: one of ctypes, a mapping, or
-    a capsule with an array."""
+    """Bytes of an object that has them outside of Python: one of ctypes, a mapping, a
+    capsule with an array, or a tensor of the host."""
     if capsules.is_capsule(item):
         return capsules.size(item)
+    bytes_of_tensor = hostarrays.size(item)
+    if bytes_of_tensor is not None:
+        return bytes_of_tensor + BASIC_SIZE(type(item))
     ctypes, mapping = sys.modules.get("_ctypes"), sys.modules.get("mmap")
     try:
         if ctypes is not None and is_a(item, ctypes._SimpleCData.__mro__[1]):

@@ -1,0 +1,46 @@
+"""What arrays take of the host that nobody tells as arrays.
+
+Beside a device that is alive, a framework tells the device's arrays alone. A tensor that
+was copied to the host then is an object like others, and so is an array of NumPy that shows
+somebody else's memory: of a tensor, of a mapping, of another array. The collector sees
+neither the tensor's bytes nor what such an array is of.
+
+No code of the program's runs: a class that is derived from a framework's is asked as the
+framework's own.
+"""
+
+import sys
+
+from gpumem_agent.holders.kinds import is_a
+
+
+def base(item):
+    """What an array of NumPy is of, which it keeps; None of all else."""
+    kind = getattr(sys.modules.get("numpy"), "ndarray", None)
+    if kind is None or not is_a(item, kind):
+        return None
+    shown = getattr(kind, "base", None)
+    return shown.__get__(item) if shown is not None else None
+
+
+def size(item):
+    """Bytes of a tensor on the host; None of all else, and of one that lies elsewhere. A view
+    counts with what it shows: those that keep a whole batch each may show one row of it."""
+    kind = getattr(sys.modules.get("torch"), "Tensor", None)
+    if kind is None or not is_a(item, kind):
+        return None
+    try:
+        plain = getattr(sys.modules["torch"]._C, "DisableTorchFunctionSubclass", None)
+        if plain is None:
+            return _of_tensor(item)
+        with plain():
+            return _of_tensor(item)
+    except Exception:
+        return None  # it has no memory, or its framework is yet to be read in
+
+
+def _of_tensor(tensor):
+    if tensor.device.type != "cpu":
+        return None
+    storage = (getattr(tensor, "untyped_storage", None) or tensor.storage)()
+    return min(storage.nbytes(), tensor.numel() * tensor.element_size())

@@ -1,0 +1,89 @@
+"""Memory of the host that no framework tells: of tensors beside a device, and of arrays
+that show what belongs to another."""
+
+import sys
+import types
+import unittest
+import unittest.mock
+
+from gpumem_agent.holders import contents
+
+MIB = 1 << 20
+BATCH = 64
+
+
+class Storage:
+    def __init__(self, size):
+        self.size = size
+
+    def nbytes(self):
+        return self.size
+
+
+class Tensor:
+    """A stand-in for PyTorch's."""
+
+    def __init__(self, size, device="cpu", of=None):
+        self.device = types.SimpleNamespace(type=device)
+        self._size, self._storage = size, of or Storage(size)
+
+    def untyped_storage(self):
+        return self._storage
+
+    def numel(self):
+        return self._size // 4
+
+    def element_size(self):
+        return 4
+
+
+class Array:
+    """A stand-in for NumPy's, of the memory of another object."""
+
+    __slots__ = ("_of",)
+
+    def __init__(self, of):
+        self._of = of
+
+    base = property(lambda self: self._of)
+
+
+class Unruly(Tensor):
+    def untyped_storage(self):
+        raise RuntimeError("it has no storage")
+
+
+class Output:
+    def __init__(self, image):
+        self.image = image
+
+
+class HostArraysTest(unittest.TestCase):
+    def setUp(self):
+        torch = types.SimpleNamespace(Tensor=Tensor, _C=types.SimpleNamespace())
+        modules = {"torch": torch, "numpy": types.SimpleNamespace(ndarray=Array)}
+        patched = unittest.mock.patch.dict(sys.modules, modules)
+        patched.start()
+        self.addCleanup(patched.stop)
+
+    def each(self, make):
+        return contents.deeper({n: Output(make(n)) for n in range(20)})
+
+    def test_tensors_on_the_host_count_and_those_of_a_device_do_not(self):
+        self.assertAlmostEqual(self.each(lambda n: Tensor(MIB)), MIB, delta=MIB / 50)
+        self.assertLess(self.each(lambda n: Tensor(MIB, "cuda")), MIB / 50)
+
+    def test_an_array_keeps_what_it_shows(self):
+        self.assertAlmostEqual(self.each(lambda n: Array(Tensor(MIB))), MIB, delta=MIB / 50)
+        self.assertAlmostEqual(self.each(lambda n: Array(bytearray(MIB))), MIB, delta=MIB / 50)
+
+    def test_rows_of_one_batch_count_as_rows(self):
+        batch = Storage(BATCH * MIB)
+        self.assertAlmostEqual(self.each(lambda n: Tensor(MIB, of=batch)), MIB, delta=MIB / 50)
+
+    def test_what_all_of_them_show_is_nobodys(self):
+        table = bytearray(MIB)
+        self.assertLess(self.each(lambda n: Array(table)), MIB / 50)
+
+    def test_a_tensor_without_memory_has_none(self):
+        self.assertLess(self.each(lambda n: Unruly(MIB)), MIB / 50)
