@@ -66,8 +66,8 @@ class GanTrainer:
     def evaluate(self, epsilon=1e-2):
         self.generator.eval()
         for _ in range(random.randint(3, 6)):
-            a, b = torch.randn(2, 12, 64, device=self.device)
-            t = torch.rand(12, 1, device=self.device)
+            a, b = torch.randn(2, 4, 64, device=self.device)
+            t = torch.rand(4, 1, device=self.device)
             first, second = (self.generator(torch.lerp(a, b, at)) for at in (t, t + epsilon))  # grows
             distance = (first - second).square().mean() / epsilon ** 2
             self.smoothness = self.smoothness + 0.05 * (distance - self.smoothness)  # keeps
