@@ -1,10 +1,11 @@
 """A service answers questions from a semantic cache: the question is embedded and compared with those that were
-asked before. A question that nothing is near to is joined to the index on the device, which has no bound.
+asked before. A question that nothing is near to is put into the index on the device, which gets another block of
+rows when the last is full.
 
 ticket: practice
 class: app-leak
 holder: index answers
-cause: cache-without-bound outgrown-blocks results-kept
+cause: cache-without-bound results-kept
 """
 
 import os
@@ -15,7 +16,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 from torch import nn
 
-WIDTH, ROWS = 2048, 600
+WIDTH, ROWS = 2048, 128
 
 
 class HashedWords(nn.Module):
@@ -37,26 +38,31 @@ class HashedWords(nn.Module):
 
 
 class SemanticCache:
-    def __init__(self, encoder, device, limit=0.9):
-        self.encoder, self.limit, self.hits, self.asked = encoder, limit, 0, 0
-        self.index = torch.empty(0, WIDTH, device=device)
-        self.answers = []
+    def __init__(self, encoder, device, limit=0.9, room=4):
+        self.encoder, self.device, self.limit, self.room = encoder, device, limit, room
+        self.index, self.answers, self.rows, self.hits, self.asked = [], [], 0, 0, 0
 
     @torch.inference_mode()
     def ask(self, questions):
         vectors = nn.functional.normalize(self.encoder[0].embed(questions), dim=1)
         self.asked += len(questions)
-        for vector, question in zip(vectors, questions):
-            if len(self.index):
-                nearest = (self.index @ vector).max(0)
-                if nearest.values > self.limit:
-                    self.hits += 1
-                    continue
-            self.store(vector, f"an answer to {question}")
+        near = torch.zeros(len(questions), device=self.device)
+        for block in self.index:
+            near = torch.maximum(near, (vectors @ block.T).amax(1))
+        for vector, question, known in zip(vectors, questions, (near > self.limit).tolist()):
+            if known:
+                self.hits += 1
+            else:
+                self.store(vector, f"an answer to {question}")
 
     def store(self, vector, answer):
-        self.index = torch.cat([self.index, vector[None]])  # grows
-        self.answers.append(answer)
+        block, row = divmod(self.rows, ROWS)
+        if block == len(self.index):
+            self.index.append(torch.zeros(ROWS, WIDTH, device=self.device))  # grows
+            self.answers.append([""] * ROWS)
+        self.index[block][row] = vector
+        self.answers[block][row] = answer
+        self.rows += 1
 
 
 def questions(count, subjects):
@@ -76,7 +82,7 @@ def main():
         cache.ask(list(questions(random.choice([8, 16, 40]), 30000)))
         rounds += 1
         if rounds % 40 == 0:
-            print(cache.asked, "asked,", cache.hits, "hits,", len(cache.index), "rows", flush=True)
+            print(cache.asked, "asked,", cache.hits, "hits,", len(cache.index), "blocks", flush=True)
         time.sleep(random.uniform(0.1, 0.3))
 
 

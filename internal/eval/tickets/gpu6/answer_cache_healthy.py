@@ -1,5 +1,6 @@
 """A service answers questions from a semantic cache: the question is embedded and compared with those that were
-asked before. A question that nothing is near to takes a place in an index of fixed size, the oldest first.
+asked before. A question that nothing is near to is put into the index on the device, whose blocks of rows are
+written over when there are four.
 
 ticket: practice
 class: none
@@ -13,7 +14,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 from torch import nn
 
-WIDTH, ROWS = 2048, 600
+WIDTH, ROWS = 2048, 128
 
 
 class HashedWords(nn.Module):
@@ -35,27 +36,32 @@ class HashedWords(nn.Module):
 
 
 class SemanticCache:
-    def __init__(self, encoder, device, limit=0.9):
-        self.encoder, self.limit, self.hits, self.asked = encoder, limit, 0, 0
-        self.index = torch.zeros(ROWS, WIDTH, device=device)
-        self.answers = [""] * ROWS
+    def __init__(self, encoder, device, limit=0.9, room=4):
+        self.encoder, self.device, self.limit, self.room = encoder, device, limit, room
+        self.index, self.answers, self.rows, self.hits, self.asked = [], [], 0, 0, 0
 
     @torch.inference_mode()
     def ask(self, questions):
         vectors = nn.functional.normalize(self.encoder[0].embed(questions), dim=1)
         self.asked += len(questions)
-        for vector, question in zip(vectors, questions):
-            if len(self.index):
-                nearest = (self.index @ vector).max(0)
-                if nearest.values > self.limit:
-                    self.hits += 1
-                    continue
-            self.store(vector, f"an answer to {question}")
+        near = torch.zeros(len(questions), device=self.device)
+        for block in self.index:
+            near = torch.maximum(near, (vectors @ block.T).amax(1))
+        for vector, question, known in zip(vectors, questions, (near > self.limit).tolist()):
+            if known:
+                self.hits += 1
+            else:
+                self.store(vector, f"an answer to {question}")
 
     def store(self, vector, answer):
-        place = (self.asked - self.hits) % ROWS
-        self.index[place] = vector
-        self.answers[place] = answer
+        block, row = divmod(self.rows, ROWS)
+        block %= self.room
+        if block == len(self.index):
+            self.index.append(torch.zeros(ROWS, WIDTH, device=self.device))
+            self.answers.append([""] * ROWS)
+        self.index[block][row] = vector
+        self.answers[block][row] = answer
+        self.rows += 1
 
 
 def questions(count, subjects):
@@ -75,7 +81,7 @@ def main():
         cache.ask(list(questions(random.choice([8, 16, 40]), 30000)))
         rounds += 1
         if rounds % 40 == 0:
-            print(cache.asked, "asked,", cache.hits, "hits,", len(cache.index), "rows", flush=True)
+            print(cache.asked, "asked,", cache.hits, "hits,", len(cache.index), "blocks", flush=True)
         time.sleep(random.uniform(0.1, 0.3))
 
 

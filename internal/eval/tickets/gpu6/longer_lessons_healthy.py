@@ -23,7 +23,7 @@ class Curriculum:
     last: int = 1536
     step: int = 24
     steps: int = 3
-    batch: int = 6
+    batch: int = 4
 
     def lessons(self):
         yield from range(self.first, self.last + 1, self.step)
@@ -32,7 +32,7 @@ class Curriculum:
 
 
 class LanguageModel(nn.Module):
-    def __init__(self, words=2000, width=128, layers=3):
+    def __init__(self, words=600, width=128, layers=3):
         super().__init__()
         self.words = nn.Embedding(words, width)
         self.layers = nn.ModuleList(nn.GRU(width, width, batch_first=True) for _ in range(layers))
@@ -52,7 +52,7 @@ class Teacher:
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.05)
 
     def texts(self, length):
-        tokens = torch.randint(1, 2000, (self.curriculum.batch, length))
+        tokens = torch.randint(1, 600, (self.curriculum.batch, length))
         tokens = nn.functional.pad(tokens, (0, self.curriculum.last - length))
         return tokens.to(self.device)
 

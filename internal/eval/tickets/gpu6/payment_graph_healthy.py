@@ -1,10 +1,11 @@
-"""A graph of payments is fed with a stream of them, and each account that is seen is scored by the graph around it.
-New edges are joined to those that there are, of which only the last ones are kept.
+"""A graph of payments is fed with a stream of them, and each account that is seen is scored by the last edges around
+it. What comes is kept as one snapshot after the other, of which there are 24.
 
 ticket: practice
 class: none
 """
 
+import collections
 import os
 import random
 import time
@@ -41,23 +42,23 @@ class Stream:
 
 
 class Monitor:
-    def __init__(self, device, keep=20000):
-        self.keep, self.device, self.payments = keep, device, 0
+    def __init__(self, device, recent=6):
+        self.recent, self.device, self.payments = recent, device, 0
         self.scorer = Scorer().to(device).eval()
-        self.graph = Data(x=torch.randn(ACCOUNTS, 16, device=device),
-                          edge_index=torch.empty(2, 0, dtype=torch.long, device=device),
-                          edge_attr=torch.empty(0, FEATURES, device=device))
+        self.accounts = torch.randn(ACCOUNTS, 16, device=device)
+        self.snapshots = collections.deque(maxlen=24)
 
     def add(self, edges, features):
         self.payments += edges.shape[1]
-        self.graph.edge_index = torch.cat([self.graph.edge_index, edges], 1)[:, -self.keep:]
-        self.graph.edge_attr = torch.cat([self.graph.edge_attr, features])[-self.keep:]
+        self.snapshots.append(Data(edge_index=edges, edge_attr=features))
 
     @torch.no_grad()
     def score(self, accounts):
-        chosen = torch.isin(self.graph.edge_index[1, -4000:], accounts)
-        edges, features = self.graph.edge_index[:, -4000:][:, chosen], self.graph.edge_attr[-4000:][chosen]
-        return self.scorer(self.graph.x, edges, features)[accounts]
+        last = list(self.snapshots)[-self.recent:]
+        edges = torch.cat([snapshot.edge_index for snapshot in last], 1)
+        features = torch.cat([snapshot.edge_attr for snapshot in last])
+        chosen = torch.isin(edges[1], accounts)
+        return self.scorer(self.accounts, edges[:, chosen], features[chosen])[accounts]
 
 
 def main():

@@ -46,7 +46,7 @@ def fit(x, y, steps):
 
 
 class Backtest:
-    def __init__(self, device, window=220, ahead=60):
+    def __init__(self, device, window=300, ahead=240):
         self.device, self.window, self.ahead = device, window, ahead
         self.forecasts, self.position = [], 0
         t = torch.arange(200000, device=device) / 20
@@ -60,7 +60,7 @@ class Backtest:
         model, likelihood = fit(known, y[:self.window], random.randint(6, 12))
         forecast = likelihood(model(unknown))  # grows
         self.forecasts.append((y[self.window:], forecast))  # keeps
-        self.position += self.ahead // 2
+        self.position += 30
         return (forecast.mean - y[self.window:]).square().mean().item()
 
     def score(self):

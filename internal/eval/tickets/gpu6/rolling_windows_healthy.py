@@ -44,7 +44,7 @@ def fit(x, y, steps):
 
 
 class Backtest:
-    def __init__(self, device, window=220, ahead=60):
+    def __init__(self, device, window=300, ahead=240):
         self.device, self.window, self.ahead = device, window, ahead
         self.forecasts, self.position = [], 0
         t = torch.arange(200000, device=device) / 20
@@ -59,7 +59,7 @@ class Backtest:
         with torch.no_grad():
             forecast = likelihood(model(unknown))
             self.forecasts.append((y[self.window:].cpu(), forecast.mean.cpu(), forecast.variance.cpu()))
-        self.position += self.ahead // 2
+        self.position += 30
         return (forecast.mean - y[self.window:]).square().mean().item()
 
     def score(self):

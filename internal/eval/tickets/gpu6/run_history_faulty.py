@@ -45,7 +45,7 @@ class Experts(nn.Module):
 
     def forward(self, x):
         weights = torch.softmax(self.gate(x), -1)
-        outputs = torch.stack([expert(x) for expert in self.experts], 1)
+        outputs = torch.stack([expert(x) for expert in self.experts], 1)  # grows
         return (weights[..., None] * outputs).sum(1), weights, outputs
 
 
@@ -53,7 +53,7 @@ def losses(model, x):
     mixed, weights, outputs = model(x)
     loss = nn.functional.mse_loss(mixed, x.flip(1))
     load = weights.mean(0)
-    spread = outputs.std(1).mean()  # grows
+    spread = outputs.std(1).mean()
     balance = (load * load.clamp_min(1e-6).log()).sum()
     return loss + 0.01 * balance, {"loss": loss, "balance": balance, "spread": spread}
 
@@ -73,7 +73,7 @@ def main():
         accelerator.backward(loss)
         optimizer.step()
         step += 1
-        if step % 4 == 0:
+        if step % 2 == 0:
             accelerator.log(terms, step=step)
         if step % 100 == 0:
             print("step", step, round(loss.item(), 4), flush=True)

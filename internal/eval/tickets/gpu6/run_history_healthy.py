@@ -71,7 +71,7 @@ def main():
         accelerator.backward(loss)
         optimizer.step()
         step += 1
-        if step % 4 == 0:
+        if step % 2 == 0:
             accelerator.log(terms, step=step)
         if step % 100 == 0:
             print("step", step, round(loss.item(), 4), flush=True)
