@@ -35,8 +35,10 @@ def compress_hook(state, bucket):
     state.errors[key] = gradient - sent
     state.rounds += bucket.is_last()
     sent.div_(dist.get_world_size())
-    work = dist.all_reduce(sent, async_op=True)
-    return work.get_future().then(lambda done: done.value()[0])
+    dist.all_reduce(sent)
+    reduced = torch.futures.Future()
+    reduced.set_result(sent)
+    return reduced
 
 
 class Ranker(nn.Module):

@@ -1,6 +1,7 @@
 """A diffusion service gives each request scratch space on the device. What closes it is entered in the exit stack of
 the server as well, for the case that a request is broken off; that stack is only unwound when the server stops, and
-it keeps the scratch space of every request.
+it keeps the scratch space of every request. Besides, all pictures are kept on the host for a gallery. Two things
+grow: mostly the scratch spaces, and the pictures.
 
 ticket: practice
 class: app-leak
@@ -45,6 +46,7 @@ class Server:
     def __init__(self, device):
         self.device, self.lifetime, self.served = device, contextlib.ExitStack(), 0
         self.model = Denoiser().to(device).eval()
+        self.gallery = []
 
     def __enter__(self):
         self.lifetime.__enter__()
@@ -60,6 +62,7 @@ class Server:
         picture = self.denoise(scratch, steps)
         scratch.close()
         self.served += 1
+        self.gallery.append(picture)  # keeps
         return picture
 
     def denoise(self, scratch, steps):

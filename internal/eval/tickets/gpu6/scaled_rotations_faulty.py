@@ -4,7 +4,7 @@ length. The tables of rotations are cached, by length and base, and nearly every
 ticket: practice
 class: app-leak
 holder: lru_cache rotations
-cause: cache-without-bound lru-cache-on-method method-cached
+cause: cache-without-bound
 """
 
 import functools

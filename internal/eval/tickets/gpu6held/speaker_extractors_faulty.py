@@ -1,5 +1,6 @@
 """Extractors of features are singletons: who asks for one with the same settings gets the same one. One of the
-settings is a threshold that is estimated for each speaker, so that each speaker gets an extractor for good.
+settings is a threshold that is estimated for each speaker, so that each speaker gets an extractor for good. Besides,
+all that is heard is kept on the host. Two things grow: mostly the extractors, and what is heard.
 
 ticket: practice
 class: app-leak
@@ -65,9 +66,11 @@ def main():
     end = time.time() + float(os.environ.get("SECONDS", "45"))
     device = "cuda" if torch.cuda.is_available() else "cpu"
     jobs, thresholds, done = queue.Queue(maxsize=20), {}, 0
+    heard = []
     threading.Thread(target=speakers, args=(jobs, end), daemon=True).start()
     while (job := jobs.get()) is not None:
         name, wave = job
+        heard.append((name, wave))  # keeps
         if len(thresholds) > 500:
             thresholds.clear()
         threshold = thresholds.setdefault(name, round(float(wave.square().mean().log()) - 1, 6))
