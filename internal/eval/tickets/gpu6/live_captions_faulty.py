@@ -37,7 +37,7 @@ class Captioner(nn.Module):
     def forward(self, state, frames):
         for frame in frames:
             state["hidden"] = self.cell(frame[None], state["hidden"])
-        state["context"] = state["context"].roll(1, 0)
+        state["context"] = state["context"].roll(1, 0)  # grows
         state["context"][0] = state["hidden"][0]
         return self.words(state["hidden"] + state["context"][:8].mean(0)).argmax().item()
 

@@ -74,7 +74,7 @@ def main():
     function = Lyapunov().to(device)
     search = LineSearch(function.parameters())
     while time.time() < end:
-        x = torch.randn(random.choice([256, 512, 768]), 4, device=device)
+        x = torch.randn(random.choice([96, 128, 192]), 4, device=device)
 
         def closure():
             here, there = function(x), function(pendulums(x))
