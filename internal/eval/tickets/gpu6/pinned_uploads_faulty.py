@@ -1,0 +1,65 @@
+"""Traces of a seismic survey go to the device through pinned memory, which is asked for anew for each shot. Shots get
+larger with the offset, so that no pinned block that is free is large enough; CuPy's pool gives none of them back.
+
+ticket: cupy/cupy#8111
+class: host-growth
+holder:
+cause: outgrown-blocks pool-never-trims pinned-staging size-class-misses
+"""
+
+import os
+import random
+import time
+
+import cupy as cp
+import cupyx
+import numpy as np
+
+SAMPLES, SMALLEST, LARGEST = 1000, 60, 2000
+
+
+class Uploader:
+    def __init__(self):
+        self.stream, self.shots = cp.cuda.Stream(non_blocking=True), 0
+
+    def upload(self, traces):
+        pinned = cupyx.empty_pinned(traces.shape, dtype=np.float32)  # grows
+        pinned[:] = traces
+        on_device = cp.empty(traces.shape, cp.float32)
+        with self.stream:
+            on_device.set(pinned, stream=self.stream)
+        self.stream.synchronize()
+        self.shots += 1
+        return on_device
+
+
+def shots(end):
+    """The survey: each shot is heard by some more receivers than the one before."""
+    rng, receivers = np.random.default_rng(5), SMALLEST
+    noise = rng.normal(size=(LARGEST, SAMPLES)).astype(np.float32)
+    while time.time() < end:
+        receivers = min(LARGEST, receivers + random.randint(6, 26))
+        yield noise[:receivers] * np.float32(rng.uniform(0.5, 2.0))
+        time.sleep(random.uniform(0.1, 0.6))
+
+
+def envelope(traces):
+    spectrum = cp.fft.rfft(traces[:SMALLEST], axis=1)
+    return float(cp.abs(spectrum).mean())
+
+
+def main():
+    end = time.time() + float(os.environ.get("SECONDS", "45"))
+    uploader, levels = Uploader(), []
+    stack = cp.zeros(SAMPLES, cp.float32)
+    for traces in shots(end):
+        on_device = uploader.upload(traces)
+        stack += on_device.mean(axis=0)
+        levels = (levels + [envelope(on_device)])[-50:]
+        if uploader.shots % 25 == 0:
+            print(uploader.shots, "shots,", len(traces), "traces", round(sum(levels) / len(levels), 2), flush=True)
+    print("stacked", float(cp.abs(stack).max()))
+
+
+if __name__ == "__main__":
+    main()
