@@ -70,7 +70,7 @@ class GanTrainer:
             distance = (first - second).square().mean() / epsilon ** 2
             self.smoothness = self.smoothness + 0.05 * (distance - self.smoothness)
         self.generator.train()
-        print(f"step {self.steps}: smoothness {float(self.smoothness):.4f}", flush=True)
+        print(f"step {self.steps}: smoothness {self.smoothness.item():.4f}", flush=True)
 
 
 def main():

@@ -31,7 +31,7 @@ class MemoryTracker(GeneralTracker):
 
     def log(self, values, step=None, **kwargs):
         for key, value in values.items():
-            self.history.setdefault(key, []).append((step, float(value)))
+            self.history.setdefault(key, []).append((step, value.item()))
 
 
 class Experts(nn.Module):
