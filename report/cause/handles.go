@@ -3,6 +3,8 @@ package cause
 import (
 	"fmt"
 	"math"
+	"regexp"
+	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
@@ -54,6 +56,9 @@ func handlesOfTheDriver(c *Case) *Cause {
 			continue
 		}
 		most = n
+		if best = c.loadedForShapes(k, n); best != nil {
+			continue
+		}
 		seen := evidence("%s more %s are alive; memory outside the program's grows by %s with each",
 			units.Whole(n), k.Name, units.Bytes(each))
 		best = &Cause{ID: HandleLeak, Confidence: .85 * c.Confidence, Next: nextOfHandles, Evidence: seen}
@@ -73,4 +78,39 @@ func (c *Case) handlesAlone() *Cause {
 			"array of JAX holds an event")
 	}
 	return &Cause{ID: HandleLeak, Confidence: .85 * c.Confidence, Evidence: e, Next: nextOfHandles}
+}
+
+// shapeLibraries make code, or load it, for each new size of what they are given, and keep it.
+var shapeLibraries = regexp.MustCompile(`^lib(cufft|cublasLt|cudnn|cusparse|cusolver|nvJitLink|nvrtc)`)
+
+// loadedForShapes is that most of so many modules more were loaded by a library that keeps
+// one for each new size; nil where the sites do not say so.
+func (c *Case) loadedForShapes(k account.HandleKind, more float64) *Cause {
+	if k.Column != record.ColModules {
+		return nil
+	}
+	count, most := 0., record.Site{}
+	for _, s := range c.Sites {
+		if !strings.HasSuffix(s.Site, " [module]") || !shapeLibraries.MatchString(s.Site) {
+			continue
+		}
+		if count += float64(s.Count); s.Count > most.Count {
+			most = s
+		}
+	}
+	if count < more/2 {
+		return nil
+	}
+	library, _, _ := strings.Cut(most.Site, "+")
+	site := ""
+	if _, caller, ok := strings.Cut(most.Site, ", called by "); ok {
+		site = strings.TrimSuffix(caller, " [module]")
+	}
+	return &Cause{ID: Compile, Confidence: .85 * c.Confidence, Site: site,
+		Evidence: evidence("%s more modules are loaded, most of them by %s, which keeps one for each new size",
+			units.Whole(more), library),
+		Next: "pad what it is given to a few sizes, or give its cache a bound " +
+			"(torch.backends.cuda.cufft_plan_cache.max_size)",
+		Change: []string{"- spectrum = torch.fft.rfft(wave)",
+			"+ spectrum = torch.fft.rfft(wave, n=size)  # one of a few sizes"}}
 }

@@ -82,6 +82,9 @@ func decide(x *examined, f findings) *settled {
 		d.restsOn, d.score, d.why = ByObjects, .9, s.keptMore
 	}
 	d.confidence = s.confidenceOf(*d)
+	if _, more := cachedRecords(s); more > 0 {
+		d.confidence = min(d.confidence, cachedTrust)
+	}
 	withoutRate(s)
 	withoutHolder(s)
 	withoutCalls(s)
@@ -111,7 +114,9 @@ func withoutHolder(s *settled) {
 	if why == "" && s.class == HostGrowth {
 		why = mayBeStarting(s)
 	}
-	for _, fills := range [...]func(*settled) string{poolFills, fillsUp, fewElements, fillsAndMore, mayBeDead} {
+	for _, fills := range [...]func(*settled) string{
+		poolFills, fillsUp, fewElements, fillsAndMore, mayBeDead, cacheMayFill,
+	} {
 		if why == "" {
 			why = fills(s)
 		}

@@ -35,7 +35,10 @@ func (p *process) siteCourses() []siteCourse {
 		if e.Kind != record.KindDriverSites || e.Name != record.NameLook {
 			continue
 		}
-		before := out
+		before, at := out, e.TMs/1000
+		if n := len(p.whole.clock); n > 0 { // the last look comes when the program has ended
+			at = math.Min(at, p.whole.clock[n-1])
+		}
 		out = nil
 		for _, s := range e.Sites {
 			c := siteCourse{site: s.Site}
@@ -44,7 +47,7 @@ func (p *process) siteCourses() []siteCourse {
 					c = before[i]
 				}
 			}
-			c.at, c.sites = append(c.at, e.TMs/1000), append(c.sites, s)
+			c.at, c.sites = append(c.at, at), append(c.sites, s)
 			out = append(out, c)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 var tornDown = [...]string{
 	record.ColLive, record.ColLiveCount, record.ColGPU, record.ColRSS, record.ColFootprint,
 	record.ColEvents, record.ColStreams, record.ColGraphs, record.ColModules,
+	record.ColDriverAllocBytes, record.ColDriverProgramBytes, record.ColPinnedBytes,
 }
 
 // teardown leaves out the last rows after a program that ends let go of what
