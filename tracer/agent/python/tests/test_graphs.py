@@ -33,6 +33,28 @@ class RolesTest(unittest.TestCase):
         self.assertTrue(0 < found < 512 * len(parameters), found)
 
 
+class Symbol:
+    """What a compiler has in place of a number: to ask it is noted there as a fact."""
+
+    asked = 0
+
+    def __bool__(self):
+        self.asked += 1
+        return True
+
+
+class TracedTest(unittest.TestCase):
+    def test_tensors_that_a_compiler_traces_have_no_bytes_and_are_asked_nothing(self):
+        tensor, symbol = torch.empty(512), Symbol()
+        framework = adapter.open_framework(torch, Unarmed)
+        self.assertEqual(framework.describe(tensor)[1], 512)
+        self.assertEqual(torch_blocks.storage(torch, tensor)[1], 512)
+        with unittest.mock.patch.object(tensor.untyped_storage(), "_size", symbol):
+            self.assertIsNone(framework.describe(tensor))
+            self.assertEqual(torch_blocks.storage(torch, tensor), (None, 0))
+        self.assertEqual(symbol.asked, 0)
+
+
 class GraphsTest(unittest.TestCase):
     def setUp(self):
         torch.empty(512)  # the device lives

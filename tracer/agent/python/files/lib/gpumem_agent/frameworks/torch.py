@@ -283,8 +283,12 @@ class Torch(Framework):
         storage = getattr(tensor, "untyped_storage", None) or tensor.storage
         storage = storage()
         size = storage.nbytes()
+        # What is traced has a symbol in place of a number: to ask whether that is 0 would
+        # tell the program's compiler so.
+        if type(size) is not int or not size:
+            return None
         place = getattr(storage, "device", device)  # a fake tensor's is meta
-        if not size or place.type == "meta":
+        if place.type == "meta":
             return None
         group = "%s %s %s" % (tuple(tensor.shape), tensor.dtype, device)
         # Not data_ptr: to ask for it copies a storage that is yet to be copied.

@@ -230,6 +230,8 @@ def storage(torch, tensor):
             return None, 0
         kept = (getattr(tensor, "untyped_storage", None) or tensor.storage)()
         size = kept.nbytes()
+        if type(size) is not int:  # a symbol, of what is traced
+            return None, 0
         return (kept.data_ptr(), size) if size else (None, 0)
     except Exception:
         return None, 0  # meta, fake and functional tensors, and wrappers of others

@@ -43,4 +43,7 @@ def _of_tensor(tensor):
     if tensor.device.type != "cpu":
         return None
     storage = (getattr(tensor, "untyped_storage", None) or tensor.storage)()
-    return min(storage.nbytes(), tensor.numel() * tensor.element_size())
+    whole, shown = storage.nbytes(), tensor.numel()
+    if type(whole) is not int or type(shown) is not int:
+        return None  # symbols, of what is traced
+    return min(whole, shown * tensor.element_size())
