@@ -25,6 +25,8 @@ class Surveys:
 
     def __init__(self):
         self._told = []  # holders found by the last look
+        self._recounted = {}  # {path: what of them has become longer since}
+        self._since = 0.0  # the moment that the last look compared with
         self._single = {}  # {path of one array: (bytes, looks in a row that found more)}
         self._graphs = None  # graphs.Graphs, from the survey on
         self._behind = None  # behind.Behind, from the first look at graphs below any name on
@@ -48,6 +50,7 @@ class Surveys:
         of no use."""
         if not self._is_final:
             self._register, self._told, self._single, self._heap = None, [], {}, None
+            self._recounted = {}
         self._spent, self._free, self._base = 0.0, FREE, [None, None]
         self._behind = None
         self._begin()
@@ -57,7 +60,7 @@ class Surveys:
         """From now on time counts."""
         self._begun = own.monotonic()
         self._next = self._sites_next = self._begun + FIRST_SECONDS
-        self._unpaid = self._next  # as _next, whatever looks have cost
+        self._unpaid = self._recount = self._next  # as _next, whatever looks have cost
 
     def reference(self):
         """The register.Register to compare with, or None."""
@@ -81,7 +84,7 @@ class Surveys:
         from gpumem_agent.holders.register import Register
 
         self._is_final = True
-        self._register, self._told = Register.of(frameworks), []
+        self._register, self._told, self._recounted = Register.of(frameworks), [], {}
         if process.sites_wanted:
             self._register.note_sites(frameworks)
         self._graphs, self._notes_graphs = None, True
@@ -98,14 +101,15 @@ class Surveys:
             behind = [e for e in self._behind.told if e["path"] not in known]
             # A variable of a function is then made from what an attribute carries on.
             graphs = behind if behind and not self._behind.is_local else graphs + behind
-        return sorted(self._told + graphs, key=lambda entry: -entry["bytes"])
+        told = [self._recounted.get(entry["path"], entry) for entry in self._told]
+        return sorted(told + graphs, key=lambda entry: -entry["bytes"])
 
     def look(self, process, now):
         """Looks for holders when it is time: each time at twice the age of the
         time before, if that is not too dear; after a look that only notes one that
         compares follows in any case. Returns whether it did."""
         if now < self._next and not self._is_worth_it(process, now):
-            return False
+            return self._recounts(now)
         if self._is_steady(process):
             self._next = self._unpaid = now + SECONDS
             return False
@@ -115,7 +119,7 @@ class Surveys:
         __import__("gpumem_agent.holders.running")
         begun = own.thread_time()
         compares = self._register is not None or bool(self._notes)
-        self._next = self._unpaid = now + max(self._pause(now, compares), SECONDS)
+        self._next = self._unpaid = self._recount = now + max(self._pause(now, compares), SECONDS)
         self._held = list(process.held())
         self.look_now(process, own.monotonic() + SECONDS)
         if process.sites_wanted and not process.steps.known:
@@ -124,6 +128,20 @@ class Surveys:
         if compares:
             self._next = max(self._next, paid)
         return True
+
+    def _recounts(self, now):
+        """Asks how long the holders have become that are told, where a look would be due but
+        is not paid for. Returns whether any is longer."""
+        if now < self._recount or not self._notes:
+            return False
+        from gpumem_agent.holders import recounts
+
+        begun = own.thread_time()
+        self._recount = now + max((now - self._begun) / 2, SECONDS)
+        longer = recounts.grown(self._told, self._notes[-1][1].ways, own.monotonic(), self._since)
+        self._recounted.update(longer)
+        self._spent += own.thread_time() - begun
+        return bool(longer)
 
     def _pause(self, now, compares):
         """Seconds until the next look. A forked child may be old at its first one, which only
@@ -195,7 +213,7 @@ class Surveys:
             again = {entry["path"] for entry in told}
             told += [e for e in self._told if e["path"] not in again and not is_below(e["path"], again)]
         self._notes = self._notes[-1:] + [(own.monotonic(), noted)]
-        self._told = told
+        self._told, self._recounted, self._since = told, {}, since
         self._notes_graphs = True
         return True
 

@@ -145,7 +145,7 @@ class Reach:
         chains = {i: self.chain(i) for i in identities}
         values = pick({chain[0] for chain in chains.values()})
         # All first: to name one may give objects on others a __dict__.
-        found = {i: self._follow(self._head(i), chain, values) for i, chain in chains.items()}
+        found = {i: self._follow(self.head(i), chain, values) for i, chain in chains.items()}
         return {i: Path(o, self._modules) for i, o in found.items() if o is not None}
 
     def named(self, identities, look_at=Name):
@@ -199,15 +199,15 @@ class Reach:
         objects, (kinds, getter) = [head], self._hidden
         for identity in chain:
             parent = objects[-1]
-            item = values.get(identity) if type(parent) is Local else _child(gc.get_referents(parent), identity)
+            item = values.get(identity) if type(parent) is Local else child(gc.get_referents(parent), identity)
             if item is None and id(type(parent)) in kinds:
-                item = _child([getter(parent)], identity)
+                item = child([getter(parent)], identity)
             if item is None:
                 return None
             objects.append(item)
         return objects
 
-    def _head(self, identity):
+    def head(self, identity):
         """What the first object of a chain is a variable of."""
         search, number, place = self._places[identity]
         group, at = search.head(number, place)
@@ -373,7 +373,8 @@ def _ours():
     return () if ours is None else (ours,)
 
 
-def _child(children, identity):
+def child(children, identity):
+    """The one of some objects that has an identity, or None."""
     return next(itertools.compress(children, map(identity.__eq__, map(id, children))), None)
 
 

@@ -10,7 +10,7 @@ graphs.
 import itertools
 
 from gpumem_agent.frameworks.sources import sources
-from gpumem_agent.holders import classes, garbage, growing, living, opaque
+from gpumem_agent.holders import classes, garbage, growing, living, opaque, recounts
 from gpumem_agent.holders.downward import Reach
 from gpumem_agent.holders.kinds import Contexts
 from gpumem_agent.holders.living import SOME
@@ -64,7 +64,9 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     told, known, _ = before
     noted.places = {entry["path"]: known[entry["path"]] for entry in told if entry["path"] in known}
     noted.places.update(found.places())
-    return renamed(found.listed(), noted.places, told, known), noted
+    listed = renamed(found.listed(), noted.places, told, known)
+    noted.ways = recounts.ways(reach, reference, listed, noted.places)
+    return listed, noted
 
 
 def _has_outputs(frameworks, arrays):
@@ -189,6 +191,7 @@ class Noted(Register):
         self.has_outputs = False  # of autograd: see behind
         self.kept = {}  # {path of a holder: {identity: weak reference} of some of its arrays}
         self.sizes = {}  # of what grows by itself: see growing.add
+        self.ways = {}  # to the containers of holders, by path: see recounts
 
 
 class Downwards:

@@ -1,0 +1,121 @@
+"""What the holders of the last look have come to since.
+
+A look goes through all that the program's names reach, which is dear where that is much:
+a program that brings in large libraries is looked at once or twice in a minute. But a
+container that was told is found again by the objects that led to it, from the variable or
+the module where its name is, and how long it has become costs nothing to ask. So between
+looks the holders that got longer are told anew. What each further element has is taken
+from those that the look found, and nothing is held from one time to the next.
+"""
+
+import gc
+import sys
+
+from gpumem_agent.holders.downward import child
+from gpumem_agent.holders.kinds import is_a, namespace
+from gpumem_agent.holders.living import GROWING
+from gpumem_agent.holders.paths import Local
+from gpumem_agent.holders.variables import pick
+from gpumem_agent.own import own
+from gpumem_agent.sampling import paused
+
+MOST = 16  # holders that are followed
+LARGE = 10000  # elements of a container on the way, beyond which nobody goes through it
+
+
+class Way:
+    """The way to the container of a holder, without its objects."""
+
+    __slots__ = ("chain", "module", "length", "gained", "first")
+
+    def __init__(self, chain, module, length, gained):
+        self.chain = chain  # identities, from the object that a name refers to on
+        self.module = module  # that has the name; None where it is a function's variable
+        self.length = length  # elements at the look
+        self.gained = gained  # of these, since the moment that the look compared with
+        self.first = None  # identities of some that were there then
+
+
+def ways(reach, reference, told, places):
+    """{path: Way} of some told holders that are one container each."""
+    found = {}
+    for entry in told:
+        containers = places.get(entry["path"], ())
+        if len(containers) != 1 or not entry.get("length") or len(found) == MOST:
+            continue
+        (identity,) = containers
+        gained = reference.growth(identity, entry["length"])
+        if gained <= 0 or not reach.has(identity):
+            continue
+        head = reach.head(identity)
+        module = head.get("__name__") if type(head) is dict else None
+        if type(head) is Local or isinstance(module, str):
+            found[entry["path"]] = Way(reach.chain(identity), module, entry["length"], gained)
+    for path, (_, first) in _asked(found).items():
+        found[path].first = first
+    return found
+
+
+def lengths(followed):
+    """{path: elements} of the containers that are still where they were, and still have what
+    came to them first: one that is emptied and filled again is as long as it is by chance."""
+    asked = _asked(followed).items()
+    return {path: length for path, (length, first) in asked if first == followed[path].first}
+
+
+def _asked(followed):
+    """{path: (elements, identities of the first one and of one in the middle)}."""
+    if not followed:
+        return {}
+    with paused():
+        own.sleep(0)  # nobody else runs meanwhile
+        values = pick({way.chain[0] for way in followed.values() if way.module is None})
+        found = {path: _facts(_container(way, values), way.length) for path, way in followed.items()}
+        values.clear()
+    return {path: facts for path, facts in found.items() if facts is not None}
+
+
+def _container(way, values):
+    item = values.get(way.chain[0]) if way.module is None else _named(way)
+    for identity in way.chain[1:]:
+        if item is None or is_a(item, GROWING) and _kind(item).__len__(item) > LARGE:
+            return None
+        item = child(gc.get_referents(item), identity)
+    return item if is_a(item, GROWING) else None
+
+
+def _facts(container, length):
+    if container is None:
+        return None
+    kind = _kind(container)  # what a class of the program's has by these names is not asked
+    number, first = kind.__len__(container), [id(next(kind.__iter__(container), None))]
+    if kind is list and number >= length:
+        first.append(id(list.__getitem__(container, length // 2)))
+    return number, first
+
+
+def _kind(container):
+    """The interpreter's own type of a container."""
+    return next(kind for kind in GROWING if is_a(container, kind))
+
+
+def _named(way):
+    """The object of a module's name."""
+    module = sys.modules.get(way.module)
+    return None if module is None else child(list(namespace(module).values()), way.chain[0])
+
+
+def grown(told, followed, now, since):
+    """Told holders as they have become, by path; since is the moment that they were
+    compared with, on the clock of now."""
+    after = {}
+    current = lengths(followed)
+    for entry in told:
+        way, length = followed.get(entry["path"]), current.get(entry["path"], 0)
+        if way is None or length <= way.length:
+            continue  # it is as it was, or was emptied meanwhile
+        times = 1 + (length - way.length) / way.gained
+        bytes_, count = int(entry["bytes"] * times), int(entry["count"] * times)
+        over = round(1000 * (now - since), 3)
+        after[entry["path"]] = {**entry, "length": length, "bytes": bytes_, "count": count, "over_ms": over}
+    return after

@@ -1,0 +1,120 @@
+"""How long holders have become, between looks that are not paid for."""
+
+import gc
+import time
+import types
+import unittest
+import weakref
+
+from gpumem_agent.holders import recounts
+from gpumem_agent.surveys import Surveys
+
+MIB = 1 << 20
+SIZE = 256 << 10
+NUMBER = 40
+
+
+class Cache:
+    def __init__(self):
+        self.blocks = []
+
+
+class RecountsTest(unittest.TestCase):
+    def setUp(self):
+        self.process = types.SimpleNamespace(
+            frameworks=[], sites_wanted=False, held=lambda: (None, None), exiting=False,
+            steps=types.SimpleNamespace(known=False),
+        )
+        self.surveys = Surveys()
+
+    def look(self):
+        self.assertTrue(self.surveys.look_now(self.process, time.monotonic() + 20))
+
+    def fill(self, blocks, number=NUMBER):
+        blocks.extend(bytearray(SIZE) for _ in range(number))
+
+    def after_a_look(self, cache):
+        """Two looks, the second of which finds what came since the first; then none is paid for."""
+        self.fill(cache.blocks)
+        self.look()
+        self.fill(cache.blocks)
+        self.look()
+        self.surveys._next = float("inf")
+        self.surveys._free = 0
+
+    def recounts(self):
+        self.surveys._recount = time.monotonic()
+        return self.surveys.look(self.process, time.monotonic())
+
+    def held(self, end):
+        (found,) = [h for h in self.surveys.told if h["path"].endswith(end)]
+        return found
+
+    def test_a_local_container_is_told_as_long_as_it_has_become(self):
+        cache = Cache()
+        self.after_a_look(cache)
+        before = self.held("cache.blocks")
+        self.assertFalse(self.recounts(), "it is no longer than before")
+        self.fill(cache.blocks, 3 * NUMBER)
+        self.assertTrue(self.recounts())
+        after = self.held("cache.blocks")
+        self.assertEqual((before["length"], after["length"]), (2 * NUMBER, 5 * NUMBER))
+        self.assertEqual(after["count"], 4 * before["count"])
+        self.assertAlmostEqual(after["bytes"], 4 * NUMBER * SIZE, delta=NUMBER * SIZE / 4)
+        self.assertGreaterEqual(after["over_ms"], before["over_ms"])
+
+    def test_a_modules_container_is_found_by_the_modules_name(self):
+        globals()["kept"] = Cache()
+        self.addCleanup(globals().pop, "kept")
+        self.after_a_look(globals()["kept"])
+        self.fill(globals()["kept"].blocks)
+        self.assertTrue(self.recounts())
+        self.assertEqual(self.held("kept.blocks")["length"], 3 * NUMBER)
+
+    def test_what_was_emptied_or_replaced_stays_as_it_was_told(self):
+        cache = Cache()
+        self.after_a_look(cache)
+        told = self.surveys.told
+        cache.blocks = list(cache.blocks)
+        self.fill(cache.blocks)
+        self.assertFalse(self.recounts(), "another list")
+        del cache
+        gc.collect()
+        self.assertFalse(self.recounts(), "gone")
+        self.assertEqual(self.surveys.told, told)
+
+    def test_what_is_emptied_and_filled_again_is_no_longer(self):
+        cache = Cache()
+        self.after_a_look(cache)
+        cache.blocks.clear()
+        self.fill(cache.blocks, 4 * NUMBER)
+        self.assertFalse(self.recounts())
+
+    def test_nothing_is_held_between_looks(self):
+        cache = Cache()
+        self.after_a_look(cache)
+        self.fill(cache.blocks)
+        self.assertTrue(self.recounts())
+        gone = weakref.ref(cache)
+        del cache
+        self.assertIsNone(gone())
+
+    def test_the_next_look_counts_from_what_it_finds(self):
+        cache = Cache()
+        self.after_a_look(cache)
+        self.fill(cache.blocks)
+        self.recounts()
+        self.fill(cache.blocks)
+        self.look()
+        self.assertEqual(self.surveys._recounted, {})
+        self.assertEqual(self.held("cache.blocks")["length"], 4 * NUMBER)
+
+    def test_a_container_on_the_way_that_is_large_is_not_gone_through(self):
+        way = recounts.Way([id(self), 2, 3], None, 1, 1)
+        large = list(range(recounts.LARGE + 1))
+        self.assertIsNone(recounts._container(way, {id(self): large}))
+        self.assertIsNone(recounts._container(way, {}))
+
+
+if __name__ == "__main__":
+    unittest.main()
