@@ -92,8 +92,12 @@ func guestOf(t *testing.T, cmd *exec.Cmd) *guest {
 	return g
 }
 
+// line is the next line of the program. One that says nothing more is ended: the whole
+// suite would wait for it.
 func (g *guest) line(t *testing.T) string {
 	t.Helper()
+	silent := time.AfterFunc(patience, func() { g.Process.Kill() })
+	defer silent.Stop()
 	line, err := g.out.ReadString('\n')
 	if err != nil {
 		t.Fatalf("the program said %q: %v", line, err)
