@@ -147,9 +147,9 @@ func joined(t *testing.T, g *guest, dir string, args ...string) (*exec.Cmd, *byt
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill() })
-	for range 200 {
-		if b, err := os.ReadFile(filepath.Join(dir, "run", record.FileEvents)); err == nil &&
-			bytes.Contains(b, []byte(`"entered"`)) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		b, err := os.ReadFile(filepath.Join(dir, "run", record.FileEvents))
+		if err == nil && bytes.Contains(b, []byte(`"entered"`)) {
 			return cmd, text
 		}
 		time.Sleep(50 * time.Millisecond)
