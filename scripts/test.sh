@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Sets up what the tests need beyond Go and a C compiler, then runs them all.
-# Usage: ./scripts/test.sh [--quick] [packages…]   (default ./...)
+# Usage: ./scripts/test.sh [--quick | --install] [packages…]   (default ./...)
 # Prints the failures and, as its last line, "N passed, N failed, N skipped".
 # --quick is go test -short: what needs nothing but Go and takes moments. It
 # installs nothing. Only the whole tests the rest, so CI refuses this.
+# --install only sets up: CI does it while it builds.
 set -uo pipefail
-case ${1-} in -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
+case ${1-} in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0" && exit 0 ;; esac
 cd "$(dirname "$0")/.." || exit 1
 if [ "${1-}" = --quick ]; then
 	shift
@@ -139,11 +140,19 @@ install_missing() {
 	fi
 }
 
-install_missing || echo "could not install all of: $needs; the tests that need them will say so" >&2
-install_frameworks || echo "could not install JAX and MLX; the tests that need them will say so" >&2
-install_tools || echo "could not install $tools; the tests that need them will say so" >&2
-install_models || echo "could not install $models; the tests that need them will say so" >&2
-install_pythons || echo "could not install CPython $pythons; the tests that need them will say so" >&2
+# install_all sets up everything: the system's packages first, which the others use,
+# then the others side by side, since each waits for a server most of the time.
+install_all() {
+	install_missing || echo "could not install all of: $needs; the tests that need them will say so" >&2
+	{ install_frameworks || echo "could not install JAX and MLX; the tests that need them will say so" >&2; } &
+	{ install_tools || echo "could not install $tools; the tests that need them will say so" >&2; } &
+	{ install_models || echo "could not install $models; the tests that need them will say so" >&2; } &
+	{ install_pythons || echo "could not install CPython $pythons; the tests that need them will say so" >&2; } &
+	wait
+}
+
+install_all
+[ "${1-}" != --install ] || exit 0
 
 failed=0
 find_missing
@@ -154,13 +163,22 @@ if [ -n "${CI:-}" ] && [ ${#missing[@]} -gt 0 ]; then
 	echo "CI: tests would be skipped for want of ${missing[*]}" >&2
 	failed=1
 fi
-go vet ./... || failed=1
+# As the tests are compiled, so that all of it is compiled once, on all cores.
+CGO_ENABLED=1 go vet -race ./... || failed=1
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-# -p 1: tests measure real memory of real processes and start real browsers;
-# packages do not compete with each other for the cores.
-CGO_ENABLED=1 go test -race -count=1 -p 1 -timeout 30m -v "${@:-./...}" >"$log" 2>&1 || failed=1
+log=$(mktemp) turn=$(mktemp)
+trap 'rm -f "$log" "$turn"' EXIT
+
+# One package runs at a time: tests measure real memory of real processes and start
+# real browsers. The next are linked meanwhile, so they wait for their turn.
+packages=("${@:-./...}") in_turn=(-p 1)
+if command -v flock >/dev/null 2>&1; then in_turn=(-p 3 -exec "flock -o $turn"); fi
+if [ $# -eq 0 ]; then
+	# First those that wait most: others are linked beside them.
+	packages=(./cmd/gpumem/e2e ./metal/apple ./cmd/gpumem ./internal/eval/children ./...)
+fi
+# go vet has said more than the vet that go test would begin with.
+CGO_ENABLED=1 go test -race -vet=off -count=1 -timeout 30m -v "${in_turn[@]}" "${packages[@]}" >"$log" 2>&1 || failed=1
 
 # What a person wants of the log: packages, failures with their output.
 grep -E '^(ok|FAIL|panic:|---? FAIL|WARNING: DATA RACE)|^\s+--- FAIL' "$log" || true

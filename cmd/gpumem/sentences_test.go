@@ -57,7 +57,11 @@ func TestNoSentenceIsAwkward(t *testing.T) {
 	wrong := regexp.MustCompile(`(?i)\ba (?:[aeio](?:[^n]|n[^e])|u(?:n[^i]|[^ns]))[a-z]+|\band its kin\b|` +
 		`\bfor good\b|\bthe the\b|\ba a\b|\bcan not\b`)
 	right := regexp.MustCompile(`(?i)\ba (?:one|once|us[ei]|url|uni|uuid|euro)`)
-	all := string(sentenceList(t))
+	list, err := os.ReadFile(filepath.Join("testdata", "sentences.txt")) // the test above holds it
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := string(list)
 	for _, p := range pages(t) {
 		text, err := os.ReadFile(p)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
 )
@@ -85,16 +86,34 @@ type treeFile struct {
 	ast  *ast.File
 }
 
-// treeFiles are the Go files of the tree, tests apart when they are not wanted.
+// treeFiles are the Go files of the tree, tests apart when they are not wanted. Who gets
+// them reads them: they are the same for all.
 func treeFiles(t *testing.T, tests bool) []treeFile {
 	t.Helper()
-	root := filepath.Join("..", "..")
+	all, err := parsedTree()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var out []treeFile
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+	for _, f := range all {
+		if tests || !strings.HasSuffix(f.at, "_test.go") {
+			out = append(out, f)
+		}
+	}
+	if len(out) < wholeTreeSeen {
+		t.Fatalf("%d files were seen: the test looks at nothing", len(out))
+	}
+	return out
+}
+
+// parsedTree parses every Go file of the tree, once: with the race detector it takes seconds.
+var parsedTree = sync.OnceValues(func() (out []treeFile, err error) {
+	root := filepath.Join("..", "..")
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata") {
 			return errorOrSkip(err)
 		}
-		if !strings.HasSuffix(name, ".go") || !tests && strings.HasSuffix(name, "_test.go") {
+		if !strings.HasSuffix(name, ".go") {
 			return nil
 		}
 		text, err := os.ReadFile(name)
@@ -113,14 +132,8 @@ func treeFiles(t *testing.T, tests bool) []treeFile {
 		out = append(out, treeFile{filepath.ToSlash(rel), string(text), set, parsed})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out) < wholeTreeSeen {
-		t.Fatalf("%d files were seen: the test looks at nothing", len(out))
-	}
-	return out
-}
+	return out, err
+})
 
 func TestNoTypeHasTooManyMethods(t *testing.T) {
 	t.Parallel()

@@ -98,14 +98,16 @@ func (l *launch) cachedAt(row, position int) int {
 
 func scores(l *launch) {
 	rows, heads, size, positions := l.param(0), l.param(1), l.param(3), l.param(4)
+	terms := make([]term, size)
 	l.threads(positions, rows*heads, func(p, row int) {
 		if p > positions-rows+row/heads {
 			l.set(2, row*positions+p, exact(float64(float32(-1e30))))
 			return
 		}
-		var terms []term
-		for i := range size {
-			terms = append(terms, plain(l.params[5]*l.args[0][row*size+i]*l.args[1][l.cachedAt(row, p)+i]))
+		at := l.cachedAt(row, p)
+		query, key, scale := l.args[0][row*size:], l.args[1][at:at+size], l.params[5]
+		for i, k := range key {
+			terms[i] = plain(scale * query[i] * k)
 		}
 		l.set(2, row*positions+p, sum(terms...))
 	})
@@ -113,10 +115,12 @@ func scores(l *launch) {
 
 func mix(l *launch) {
 	rows, heads, size, positions := l.param(0), l.param(1), l.param(3), l.param(4)
+	terms := make([]term, positions)
 	l.threads(size, rows*heads, func(i, row int) {
-		var terms []term
-		for p := range positions {
-			terms = append(terms, plain(l.args[0][row*positions+p]*l.args[1][l.cachedAt(row, p)+i]))
+		at := l.cachedAt(row, 0) + i
+		next, values := l.cachedAt(row, 1)-l.cachedAt(row, 0), l.args[1]
+		for p, weight := range l.args[0][row*positions : (row+1)*positions] {
+			terms[p] = plain(weight * values[at+p*next])
 		}
 		l.set(2, row*size+i, sum(terms...))
 	})

@@ -16,6 +16,10 @@ import (
 const nextOfHandles = "find what makes these handles and never releases them: parameters, " +
 	"events, streams, graphs"
 
+// mostPerHandle is what one handle has at most where handles are what leaks: a page of
+// 16 KiB, and a tenth, since bytes and number are estimates of their own.
+const mostPerHandle = 16 * kib * 11 / 10
+
 // programHandles: the number of live handles climbs, with few bytes each.
 func programHandles(c *Case) *Cause {
 	if c.Class != account.AppLeak || !c.ByTrend || !c.Count.Growing() {
@@ -23,7 +27,7 @@ func programHandles(c *Case) *Cause {
 	}
 	n := c.Count.Amount()
 	each := math.Max(0, c.Live.Amount()) / n
-	if each > 16*kib {
+	if each > mostPerHandle {
 		return nil
 	}
 	conf := .85

@@ -92,8 +92,12 @@ func guestOf(t *testing.T, cmd *exec.Cmd) *guest {
 	return g
 }
 
+// line is the next line of the program. One that says nothing more is ended: the whole
+// suite would wait for it.
 func (g *guest) line(t *testing.T) string {
 	t.Helper()
+	silent := time.AfterFunc(patience, func() { g.Process.Kill() })
+	defer silent.Stop()
 	line, err := g.out.ReadString('\n')
 	if err != nil {
 		t.Fatalf("the program said %q: %v", line, err)
@@ -143,9 +147,9 @@ func joined(t *testing.T, g *guest, dir string, args ...string) (*exec.Cmd, *byt
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill() })
-	for range 200 {
-		if b, err := os.ReadFile(filepath.Join(dir, "run", record.FileEvents)); err == nil &&
-			bytes.Contains(b, []byte(`"entered"`)) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
+		b, err := os.ReadFile(filepath.Join(dir, "run", record.FileEvents))
+		if err == nil && bytes.Contains(b, []byte(`"entered"`)) {
 			return cmd, text
 		}
 		time.Sleep(50 * time.Millisecond)

@@ -109,7 +109,7 @@ func build(dir string) (machine, error) {
 	for i, p := range all {
 		group.Go(func() { failures[i] = p.compile(bin) })
 	}
-	gpumem := exec.Command("go", "build", "-o", filepath.Join(dir, "gpumem"), "./cmd/gpumem")
+	gpumem := exec.Command("go", "build", "-trimpath", "-o", filepath.Join(dir, "gpumem"), "./cmd/gpumem")
 	gpumem.Dir = filepath.Join("..", "..", "..")
 	gpumem.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 	out, err := gpumem.CombinedOutput()
