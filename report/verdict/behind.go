@@ -18,7 +18,7 @@ func leftBehind(all []*settled, events []record.Event) []LeftRow {
 	seen := map[int]bool{}
 	of := map[int]*settled{}
 	for _, s := range all {
-		of[s.pid] = s
+		of[s.PID] = s
 	}
 	for i := range events {
 		e := &events[i]
@@ -27,8 +27,8 @@ func leftBehind(all []*settled, events []record.Event) []LeftRow {
 		}
 		seen[e.PID] = true
 		row := LeftRow{PID: e.PID, Name: e.Name}
-		if s := of[e.PID]; s != nil && len(s.whole.clock) > 0 {
-			if held, ok := s.heldAt(s.whole.clock[len(s.whole.clock)-1]); ok {
+		if s := of[e.PID]; s != nil && len(s.Whole.Clock) > 0 {
+			if held, ok := heldAt(&s.examined.Process, s.Whole.Clock[len(s.Whole.Clock)-1]); ok {
 				row.FootprintBytes, row.DeviceBytes = whole(held.Footprint), whole(held.Device)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/series"
 )
 
 // Of several holders that explain a growth together, the largest must explain so much of
@@ -24,7 +25,7 @@ const estimated = .6
 // of it, or that grew most of some that alike grew by half of it together. nil where none
 // does.
 func (s *settled) blamed(last []HolderRow) *HolderRow {
-	if s.class != AppLeak || s.primary.counts() {
+	if s.class != AppLeak || s.primary.Counts() {
 		return nil
 	}
 	if i := slices.IndexFunc(last, func(h HolderRow) bool { return h.Path == s.held }); s.held != "" && i >= 0 {
@@ -73,12 +74,12 @@ const roundedUp = 1 << 10
 // that are no more than what a pool takes for these; nil where none does. Where a look found
 // it the number is what came until then, else what came in all.
 func inNumber(s *settled, last []HolderRow) *HolderRow {
-	clock, more := s.judged.clock, s.grow[keyCount].Gained()
-	crumbs := s.primary == keyLive && s.grow[keyCount].Growing() && s.size <= roundedUp*more
-	if s.class != AppLeak || s.primary != keyCount && !crumbs || len(clock) == 0 || s.judged.untimed {
+	clock, more := s.Judged.Clock, s.grow[series.Count].Gained()
+	crumbs := s.primary == series.Live && s.grow[series.Count].Growing() && s.size <= roundedUp*more
+	if s.class != AppLeak || s.primary != series.Count && !crumbs || len(clock) == 0 || s.Judged.Untimed {
 		return nil
 	}
-	lasted := clock[len(clock)-1] - clock[min(s.grow[keyCount].From, len(clock)-1)]
+	lasted := clock[len(clock)-1] - clock[min(s.grow[series.Count].From, len(clock)-1)]
 	best, most := -1, leastExplained*more
 	for i := range last {
 		h := &last[i]
@@ -103,7 +104,7 @@ func inNumber(s *settled, last []HolderRow) *HolderRow {
 // when the program has ended: of that the looks alone tell.
 func grewBy(s *settled, last []HolderRow) []float64 {
 	before := map[string]int64{}
-	for _, h := range s.firstHolders() {
+	for _, h := range firstHolders(&s.examined.Process) {
 		before[h.Path] += h.Bytes
 	}
 	gains := s.gains()
@@ -160,9 +161,9 @@ func (s *settled) heldClaim(h *HolderRow, last []HolderRow, d *DrivenBy) string 
 	case isNameless(h.Path):
 		like, keeper, _ := strings.Cut(h.Path, ": ")
 		text = fmt.Sprintf("%s keeps %s in %d %s like %s", keeper, units.Bytes(bytes), count,
-			thingsOf(s.run.Meta.Versions), like)
+			thingsOf(s.Run.Meta.Versions), like)
 	case count > 1:
-		text += fmt.Sprintf("%s%s in %d %s", keeps, units.Bytes(bytes), count, thingsOf(s.run.Meta.Versions))
+		text += fmt.Sprintf("%s%s in %d %s", keeps, units.Bytes(bytes), count, thingsOf(s.Run.Meta.Versions))
 	default:
 		text += keeps + units.Bytes(bytes)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
 
@@ -12,7 +13,7 @@ import (
 // is the driver's, at a cost for each that the driver may have: it keeps what it knows of
 // them there. more is how many; 0 where none do.
 func cachedRecords(s *settled) (kind account.HandleKind, more float64) {
-	if s.class != DriverGrowth || s.primary != keyHost && s.primary != keyHeap {
+	if s.class != DriverGrowth || s.primary != series.Host && s.primary != series.Heap {
 		return kind, 0
 	}
 	from := s.grow[s.primary].From
@@ -20,8 +21,8 @@ func cachedRecords(s *settled) (kind account.HandleKind, more float64) {
 		if !k.Cached {
 			continue
 		}
-		n := s.judged.rise(k.Column, from)
-		if !(n > more) || !trend.Climbs(s.judged.cols[k.Column][from:], account.MoreHandles) {
+		n := s.Judged.Rise(k.Column, from)
+		if !(n > more) || !trend.Climbs(s.Judged.Cols[k.Column][from:], account.MoreHandles) {
 			continue
 		}
 		if each := s.size / n; each >= account.LeastPerHandle && each <= recordCost(k.Column) {

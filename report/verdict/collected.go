@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -38,13 +39,13 @@ type collected struct {
 
 // collectedOf is nil where nobody tells of such a heap.
 func collectedOf(x *examined) *collected {
-	c := x.judged.cols
+	c := x.Judged.Cols
 	o := &collected{examined: x, heap: c[record.ColGCHeap], kept: c[record.ColGCKept],
 		collections: c[record.ColGCCollections], full: c[record.ColGCFull]}
-	if o.heap == nil || o.kept == nil || o.collections == nil || o.full == nil || x.judged.untimed {
+	if o.heap == nil || o.kept == nil || o.collections == nil || o.full == nil || x.Judged.Untimed {
 		return nil
 	}
-	o.outside = stat.Minus(x.judged.series[keyHost], o.heap)
+	o.outside = stat.Minus(x.Judged.Series[series.Host], o.heap)
 	return o
 }
 
@@ -52,7 +53,7 @@ func collectedOf(x *examined) *collected {
 // collected: what each collection left in it does not grow, nor does what lies outside of it.
 // Nil of another.
 func findCollected(x *examined) *finding {
-	g := &x.grow[keyHost]
+	g := &x.grow[series.Host]
 	o := collectedOf(x)
 	if o == nil || !g.Known || !g.Growing() && g.Shape != trend.ShapeUndecided || !x.onlyHostIsOpen() {
 		return nil
@@ -60,7 +61,7 @@ func findCollected(x *examined) *finding {
 	if !o.isCollected() || !o.still(o.outside) || !o.still(o.kept) {
 		return nil
 	}
-	return &finding{by: ByObjects, of: keyHost, owner: nobody, score: .9,
+	return &finding{by: ByObjects, of: series.Host, owner: nobody, score: .9,
 		why: fmt.Sprintf("host memory rises as the Java heap is filled before it is collected: "+
 			"the last of %s left %s in it, about as much as those before",
 			units.Counted(int64(rose(o.collections)), "collection", "collections"), units.Bytes(lastOf(o.kept)))}
@@ -68,10 +69,10 @@ func findCollected(x *examined) *finding {
 
 // onlyHostIsOpen reports whether no other account may grow.
 func (x *examined) onlyHostIsOpen() bool {
-	for _, k := range testedKeys {
+	for _, k := range series.TestedKeys {
 		g := &x.grow[k]
 		open := g.Growing() || g.Known && g.Shape == trend.ShapeUndecided
-		if k != keyHost && x.judged.series[k] != nil && open {
+		if k != series.Host && x.Judged.Series[k] != nil && open {
 			return false
 		}
 	}
@@ -96,16 +97,16 @@ func (o *collected) isCollected() bool {
 	}
 	least := leastCollections
 	if left := stat.Known(o.kept[first:]); stat.Quantile(left, 1)-stat.Quantile(left, 0) >
-		o.judged.delta(keyHost) {
+		o.Judged.Delta(series.Host) {
 		least = leastCourse
 	}
-	clock := o.judged.clock
+	clock := o.Judged.Clock
 	return n >= least && clock[last]-clock[0] >= collectedSpan*(clock[len(clock)-1]-clock[0])
 }
 
 // still reports whether a part of the host surely grew by less than matters.
 func (o *collected) still(part []float64) bool {
-	g := o.judged.Examine(part, o.judged.question(keyHost, o.conditions))
+	g := o.Judged.Examine(part, o.Judged.Question(series.Host, o.conditions))
 	return g.Known && !g.Growing() && g.Shape != trend.ShapeUndecided
 }
 
@@ -113,13 +114,13 @@ func (o *collected) still(part []float64) bool {
 // bound is in memory as a whole, by what the collections of old objects left: where that
 // surely grows, and by more than such a collection may pass by, the host's growth is its.
 func (x *examined) settleCollected() {
-	g := &x.grow[keyHost]
+	g := &x.grow[series.Host]
 	o := collectedOf(x)
 	if o == nil || g.Growing() {
 		return
 	}
 	if of, ok := o.floorsGrow(); ok {
-		*g, x.judged.series[keyHost] = of, o.floors()
+		*g, x.Judged.Series[series.Host] = of, o.floors()
 		x.keptMore = fmt.Sprintf("host memory that the Java heap keeps grows by %s: %s of its old objects left ever "+
 			"more, though the process has all of the heap in memory and takes no more", units.Bytes(of.Gained()),
 			units.Counted(int64(rose(o.full)), "collection", "collections"))
@@ -130,8 +131,9 @@ func (x *examined) settleCollected() {
 // collection of old objects tells whether they are in use: promoted ones that died stay until
 // then, for minutes where the heap may become large. Empty of another.
 func mayBeDead(s *settled) string {
-	g := &s.grow[keyHost]
-	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != keyHost || !g.Growing() || s.keptMore != "" {
+	g := &s.grow[series.Host]
+	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != series.Host || !g.Growing() ||
+		s.keptMore != "" {
 		return ""
 	}
 	o := collectedOf(&s.examined)
@@ -139,7 +141,7 @@ func mayBeDead(s *settled) string {
 		return ""
 	}
 	_, kept := o.floorsGrow()
-	if kept || stat.Rise(o.outside[g.From:]) >= outsidePart*stat.Rise(o.judged.series[keyHost][g.From:]) {
+	if kept || stat.Rise(o.outside[g.From:]) >= outsidePart*stat.Rise(o.Judged.Series[series.Host][g.From:]) {
 		return ""
 	}
 	often := "have not been collected"
@@ -157,7 +159,7 @@ func (o *collected) floorsGrow() (g trend.Growth, ok bool) {
 	if rose(o.full) < leastFull {
 		return g, false
 	}
-	g = o.judged.Examine(o.floors(), o.judged.question(keyHost, o.conditions))
+	g = o.Judged.Examine(o.floors(), o.Judged.Question(series.Host, o.conditions))
 	return g, g.Growing() && g.Gained() >= leftDead*stat.Quantile(stat.Known(o.heap), 1)
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 )
 
 // confidenceOf is the probability that a decision is right: the score of its
@@ -16,7 +17,7 @@ func (x *examined) confidenceOf(d decision) float64 {
 	case d.class == Undecided:
 	case d.restsOn == ByTrend:
 		p = lookup(trendKnots[:], d.score)
-		if d.primary == keyHandles {
+		if d.primary == series.Handles {
 			p = math.Min(p, x.handleTrust())
 		}
 	case d.restsOn == "" && d.class == None:

@@ -4,8 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gpumem/gpumem/report/internal/stat"
-	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -34,10 +33,10 @@ const (
 
 // courses are the paths that held more at each look up to the last one, in the order
 // of that one. Of a program that nobody looked at, or not to its end, there are none.
-func (p *process) courses() []course {
+func courses(p *series.Process) []course {
 	var at map[string]int
 	var out []course
-	for _, e := range p.events.about(p.pid) {
+	for _, e := range p.Events.About(p.PID) {
 		if e.Kind != record.KindHolders || !timed(e.Holders) {
 			continue
 		}
@@ -108,22 +107,22 @@ func (c *course) rises() bool {
 // gains are the bytes that came below each path that the looks found to the last, over the
 // rows judged for what grows; of what a graph keeps by the path and the graph's name.
 func (s *settled) gains() map[string]float64 {
-	l := s.judged
-	if s.primary == keys || len(l.clock) == 0 || l.untimed {
+	l := s.Judged
+	if s.primary == series.Keys || len(l.Clock) == 0 || l.Untimed {
 		return nil
 	}
-	lasted := l.clock[len(l.clock)-1] - l.clock[min(s.grow[s.primary].From, len(l.clock)-1)]
+	lasted := l.Clock[len(l.Clock)-1] - l.Clock[min(s.grow[s.primary].From, len(l.Clock)-1)]
 	out := map[string]float64{}
-	for _, c := range s.courses() {
+	for _, c := range courses(&s.examined.Process) {
 		if c.rises() {
 			out[c.path] = c.looks[len(c.looks)-1].rate() * lasted
 		}
 	}
 	// Two looks tell the others: what they are named by is their rate.
-	rates, still := s.lastRates()
-	graphs, ofGraphs := s.graphRates()
+	rates, still := lastRates(&s.examined.Process)
+	graphs, ofGraphs := graphRates(&s.examined.Process)
 	looks := map[string]int{}
-	for _, c := range s.courses() {
+	for _, c := range courses(&s.examined.Process) {
 		looks[c.path] = len(c.looks)
 	}
 	for path := range still {
@@ -143,9 +142,9 @@ func (s *settled) gains() map[string]float64 {
 // graphRates are, by path and graph, the bytes a second at which what graphs keep came, as
 // the last look that told of one has it: it found more operations behind an output than the
 // look before, so that it is no moment's work. Of are those of each path.
-func (p *process) graphRates() (rates, of map[string]float64) {
+func graphRates(p *series.Process) (rates, of map[string]float64) {
 	rates, of = map[string]float64{}, map[string]float64{}
-	for _, e := range p.events.about(p.pid) {
+	for _, e := range p.Events.About(p.PID) {
 		if e.Kind != record.KindHolders {
 			continue
 		}
@@ -171,12 +170,12 @@ const (
 // what is live had risen by, the path is taken to have held that part of all the growth.
 func gainsOnce(s *settled) map[string]float64 {
 	out := map[string]float64{}
-	l := s.judged
-	if s.class != AppLeak || s.primary == keys || len(l.clock) == 0 || l.untimed {
+	l := s.Judged
+	if s.class != AppLeak || s.primary == series.Keys || len(l.Clock) == 0 || l.Untimed {
 		return out
 	}
-	lasted := l.clock[len(l.clock)-1] - l.clock[min(s.grow[s.primary].From, len(l.clock)-1)]
-	for _, e := range s.events.about(s.pid) {
+	lasted := l.Clock[len(l.Clock)-1] - l.Clock[min(s.grow[s.primary].From, len(l.Clock)-1)]
+	for _, e := range s.Events.About(s.PID) {
 		if e.Kind != record.KindHolders || slices.ContainsFunc(e.Holders, func(h record.Holder) bool { return h.Gone }) {
 			continue // the end tells again what a look found
 		}
@@ -186,8 +185,9 @@ func gainsOnce(s *settled) map[string]float64 {
 			switch {
 			case h.Host:
 			case h.Graph != "":
-				part = float64(h.Bytes) / s.whole.risenUntil(keyLive, e.TMs/1000)
-			case h.OverMs > 0 && (h.Count >= manyThings || h.Count >= someThings && roseBy(s.whole, &h, e.TMs/1000)):
+				part = float64(h.Bytes) / s.Whole.RisenUntil(series.Live, e.TMs/1000)
+			case h.OverMs > 0 && (h.Count >= manyThings || h.Count >= someThings &&
+				roseBy(s.Whole, &h, e.TMs/1000)):
 				part = float64(h.Bytes) / (h.OverMs / 1000) / (s.size / lasted)
 			}
 			if part >= leastExplained && part <= mostExplained {
@@ -200,22 +200,10 @@ func gainsOnce(s *settled) map[string]float64 {
 
 // roseBy reports whether what is live rose by about a holder's bytes while these came,
 // which was until a time.
-func roseBy(l *accounts, h *HolderRow, at float64) bool {
+func roseBy(l *series.Accounts, h *HolderRow, at float64) bool {
 	over := h.OverMs / 1000
-	part := float64(h.Bytes) / over / l.between(keyLive, at-over, at)
+	part := float64(h.Bytes) / over / l.Between(series.Live, at-over, at)
 	return part >= leastExplained && part <= mostExplained
-}
-
-// risenUntil is by how much a series had risen at a time above its lowest before; NaN
-// where that is not known.
-func (l *accounts) risenUntil(k key, at float64) float64 {
-	lowest, last := math.Inf(1), math.NaN()
-	for i, v := range l.series[k] {
-		if v == v && l.clock[i] <= at {
-			lowest, last = math.Min(lowest, v), v
-		}
-	}
-	return last - lowest
 }
 
 // filling is how many bytes a container with a bound will hold when it is full, and in
@@ -235,29 +223,4 @@ func (c *course) filling() (bytes, seconds float64, ok bool) {
 func (c *course) isFull() bool {
 	h := c.looks[len(c.looks)-1].holder
 	return h.Bound > 0 && h.Count > 0 && h.Length >= h.Bound
-}
-
-// between is how fast a series rose from one time to another, by the troughs of its
-// parts; NaN where too little is known.
-func (l *accounts) between(k key, from, to float64) float64 {
-	const parts = 8
-	var t, y []float64
-	for n := range parts {
-		a := from + (to-from)*float64(n)/parts
-		b := from + (to-from)*float64(n+1)/parts
-		var low, at []float64
-		for i, v := range l.series[k] {
-			if c := l.clock[i]; c >= a && c < b && v == v {
-				low, at = append(low, v), append(at, c)
-			}
-		}
-		if len(low) == 0 {
-			continue
-		}
-		t, y = append(t, stat.Mean(at)), append(y, trend.Lowest(low, trend.TroughShare))
-	}
-	if len(t) < parts/2 {
-		return math.NaN()
-	}
-	return stat.FitLine(t, y).B
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -8,7 +9,7 @@ import (
 // decision is what the findings come to.
 type decision struct {
 	class   Class
-	primary key // the series whose growth gave the verdict; keys when none did
+	primary series.Key // the series whose growth gave the verdict; keys when none did
 	restsOn Evidence
 	score   float64 // of the evidence, before calibration
 	size    float64 // the growth or leftover the verdict is about
@@ -62,7 +63,7 @@ func decide(x *examined, f findings) *settled {
 	}
 	if f.refill != nil && d.open() {
 		d.take(*f.refill)
-		s.grow[keyIdle].Shape = trend.Bounded
+		s.grow[series.Idle].Shape = trend.Bounded
 	}
 	if f.starting == nil {
 		s.weighObjects(f.objects)
@@ -77,8 +78,8 @@ func decide(x *examined, f findings) *settled {
 	}
 	d.weighManaged(f.managed)
 	withoutSight(s)
-	d.weighExperiments(s.experiments(), s.o.leftover())
-	if s.keptMore != "" && d.class == HostGrowth && d.primary == keyHost {
+	d.weighExperiments(s.Experiments(), s.Least)
+	if s.keptMore != "" && d.class == HostGrowth && d.primary == series.Host {
 		d.restsOn, d.score, d.why = ByObjects, .9, s.keptMore
 	}
 	d.confidence = s.confidenceOf(*d)
@@ -88,7 +89,7 @@ func decide(x *examined, f findings) *settled {
 	withoutRate(s)
 	withoutHolder(s)
 	withoutCalls(s)
-	if s.hazards() > 0 {
+	if hazards(&s.examined.Process) > 0 {
 		d.confidence = min(d.confidence, hazardous)
 		s.found = append(s.found, hazardRow(s))
 	}
@@ -104,8 +105,9 @@ func withoutSight(s *settled) {
 	if why == "" {
 		return
 	}
-	s.grow[keyHost].Shape = trend.ShapeUndecided
-	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking, why: why}
+	s.grow[series.Host].Shape = trend.ShapeUndecided
+	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: s.lacking,
+		why: why}
 }
 
 // withoutHolder takes back a growth that may be the program's start, or its device's.
@@ -125,7 +127,8 @@ func withoutHolder(s *settled) {
 		return
 	}
 	s.grow[s.primary].Shape = trend.ShapeUndecided
-	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking, why: why}
+	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: s.lacking,
+		why: why}
 }
 
 // withoutCalls takes back what the driver's calls alone tell where some were not seen.
@@ -134,10 +137,10 @@ func withoutCalls(s *settled) {
 	if why == "" {
 		return
 	}
-	if s.primary != keys {
+	if s.primary != series.Keys {
 		s.grow[s.primary].Shape = trend.ShapeUndecided
 	}
-	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: true, why: why}
+	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: true, why: why}
 }
 
 // withoutRate takes back a growth that the trend is not sure of where what a second
@@ -146,7 +149,7 @@ func withoutCalls(s *settled) {
 // seen, or the machine was too busy for its rows to come evenly. What the trend fits is
 // enough where the growth is slight.
 func withoutRate(s *settled) {
-	if s.restsOn != ByTrend || s.class == Undecided || s.primary == keys || s.tier() == Confirmed {
+	if s.restsOn != ByTrend || s.class == Undecided || s.primary == series.Keys || s.tier() == Confirmed {
 		return
 	}
 	low, _ := bounds(&s.grow[s.primary])
@@ -156,7 +159,7 @@ func withoutRate(s *settled) {
 		return
 	}
 	s.grow[s.primary].Shape = trend.ShapeUndecided
-	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking}
+	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: s.lacking}
 }
 
 // decideDifference is decide for the difference of two runs, which has trends and
@@ -192,14 +195,15 @@ const fullWords = "the program stood still once its memory was full, and may hav
 // decideFull leaves a program open that ended because it was full, and of which no account
 // was seen to grow.
 func decideFull(s *settled) {
-	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: true, why: fullWords}
+	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: true,
+		why: fullWords}
 	s.confidence = s.confidenceOf(s.decision)
 }
 
 // undecided is the decision on a run without rows.
 func undecided(why string) decision {
 	var d decision
-	d.take(finding{of: keys, why: why})
+	d.take(finding{of: series.Keys, why: why})
 	return d
 }
 
@@ -232,7 +236,7 @@ func classOf(o owner) Class {
 
 // open reports whether nothing was found that grows.
 func (d *decision) open() bool {
-	return d.class == None || d.class == Undecided && d.primary == keys
+	return d.class == None || d.class == Undecided && d.primary == series.Keys
 }
 
 // weighObjects lets what the looks found stand beside the trend. Where the trend is
@@ -243,8 +247,9 @@ func (s *settled) weighObjects(f *finding) {
 	if f == nil {
 		return
 	}
-	same := d.primary == f.of || f.of == keyHost && d.primary == keyHeap || f.of == keyLive && d.primary == keyCount
-	unsure := d.class == Undecided && (d.primary == keys || d.primary == f.of)
+	same := d.primary == f.of || f.of == series.Host && d.primary == series.Heap || f.of == series.Live &&
+		d.primary == series.Count
+	unsure := d.class == Undecided && (d.primary == series.Keys || d.primary == f.of)
 	switch {
 	case f.owner == nobody && (same && d.restsOn == ByTrend || unsure):
 		d.take(*f)
@@ -276,7 +281,7 @@ func (d *decision) weighLeftovers(f findings) {
 	left := f.leftover
 	switch {
 	case left == nil:
-		if f.gaveBack != nil && d.class == Undecided && d.primary == keys {
+		if f.gaveBack != nil && d.class == Undecided && d.primary == series.Keys {
 			d.take(*f.gaveBack)
 		}
 	case d.restsOn == ByTrend && (lookup(trendKnots[:], d.score) >= left.score || d.size > 2*left.size):
@@ -295,7 +300,7 @@ func (d *decision) weighExperiments(receipts []Experiment, least float64) {
 	for _, r := range receipts {
 		back := r.Returned()
 		proved := back > least && back >= decisive*d.size
-		ownerless := d.class == Undecided && d.primary == keyDevice
+		ownerless := d.class == Undecided && d.primary == series.Device
 		purge, collect := r.Action == record.ActionPurge, r.Action == record.ActionCollect
 		switch {
 		case purge && proved && (d.class == PoolGrowth || ownerless):
@@ -311,7 +316,7 @@ func (d *decision) weighExperiments(receipts []Experiment, least float64) {
 	if d.class == PoolGrowth && d.restsOn == "" {
 		d.restsOn = ByTrend
 	}
-	if d.class == Undecided && d.primary == keyDevice && nothingBack(receipts, d.size) {
+	if d.class == Undecided && d.primary == series.Device && nothingBack(receipts, d.size) {
 		d.why += "; neither collecting garbage nor purging the pool gave it back, " +
 			"so that something still holds it, or the driver does"
 	}
@@ -319,18 +324,18 @@ func (d *decision) weighExperiments(receipts []Experiment, least float64) {
 
 // shapeOf is the shape of an account as it is shown: that of its bytes, unless their
 // number grows, or only their size in a short run tells.
-func (s *settled) shapeOf(k key) trend.Shape {
-	if k == keyHost && s.untouched() > 0 {
+func (s *settled) shapeOf(k series.Key) trend.Shape {
+	if k == series.Host && s.untouched() > 0 {
 		return trend.ShapeUndecided
 	}
 	if s.restsOn == ByMagnitude && k == s.primary {
 		return trend.Growing
 	}
-	count := countOf(k)
-	if count != keys && s.grow[count].Growing() && (k == keyLive || s.primary == count) {
+	count := series.CountOf(k)
+	if count != series.Keys && s.grow[count].Growing() && (k == series.Live || s.primary == count) {
 		return trend.Growing
 	}
-	return s.grow[s.judged.bytesOf(k)].Shape
+	return s.grow[s.Judged.BytesOf(k)].Shape
 }
 
 // tier is how sure the decision is.

@@ -3,6 +3,7 @@ package verdict
 import (
 	"testing"
 
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -10,7 +11,7 @@ import (
 // bareProcess is a process of which nothing was recorded.
 func bareProcess() *examined {
 	x := &examined{}
-	x.run, x.events = &record.Run{}, indexed(nil)
+	x.Run, x.Events = &record.Run{}, series.Indexed(nil)
 	for k := range x.grow {
 		x.grow[k].Shape = trend.ShapeUndecided
 	}
@@ -19,13 +20,13 @@ func bareProcess() *examined {
 
 func TestFindingsAreWeighedInOneOrder(t *testing.T) {
 	t.Parallel()
-	still := finding{of: keys, owner: nobody, score: .9}
-	open := finding{of: keys, why: "open"}
-	grows := finding{by: ByTrend, of: keyUntracked, owner: theDriver, score: 2, size: 10 * mib}
-	sure := finding{by: ByTrend, of: keyUntracked, owner: theDriver, score: 50, size: 10 * mib}
-	refill := &finding{by: ByRefill, of: keyIdle, owner: thePool, score: .9, size: mib}
-	left := &finding{by: ByLeftover, of: keyLive, owner: theProgram, score: .97, size: 8 * mib}
-	large := &finding{by: ByMagnitude, of: keyHost, owner: theHost, score: .7, size: 100 * mib}
+	still := finding{of: series.Keys, owner: nobody, score: .9}
+	open := finding{of: series.Keys, why: "open"}
+	grows := finding{by: ByTrend, of: series.Untracked, owner: theDriver, score: 2, size: 10 * mib}
+	sure := finding{by: ByTrend, of: series.Untracked, owner: theDriver, score: 50, size: 10 * mib}
+	refill := &finding{by: ByRefill, of: series.Idle, owner: thePool, score: .9, size: mib}
+	left := &finding{by: ByLeftover, of: series.Live, owner: theProgram, score: .97, size: 8 * mib}
+	large := &finding{by: ByMagnitude, of: series.Host, owner: theHost, score: .7, size: 100 * mib}
 	for name, c := range map[string]struct {
 		f     findings
 		class Class
@@ -43,8 +44,10 @@ func TestFindingsAreWeighedInOneOrder(t *testing.T) {
 		"a large growth of a short run":               {findings{trend: open, magnitude: large}, HostGrowth, ByMagnitude},
 		"what a short run left over": {findings{trend: open, magnitude: large, leftover: left},
 			AppLeak, ByLeftover},
-		"device memory of unknown owner": {findings{trend: finding{of: keyDevice, size: mib}}, Undecided, ""},
-		"the same, while a pool that nobody sees fills": {findings{trend: finding{of: keyDevice, size: mib},
+		"device memory of unknown owner": {findings{trend: finding{of: series.Device, size: mib}},
+			Undecided, ""},
+		"the same, while a pool that nobody sees fills": {findings{trend: finding{of: series.Device,
+			size: mib},
 			refill: refill}, Undecided, ""},
 	} {
 		if s := decide(bareProcess(), c.f); s.class != c.class || s.restsOn != c.by {
@@ -60,7 +63,7 @@ func TestExperimentsBoundTheConfidenceInTheirOrder(t *testing.T) {
 	proof := record.Event{Receipt: &record.Receipt{Action: record.ActionPurge, ReturnedBytes: &back}}
 	inVain := record.Event{Receipt: &record.Receipt{Action: record.ActionPurge, ClaimedBytes: &claimed,
 		ReturnedBytes: &none}}
-	grows := finding{by: ByTrend, of: keyIdle, owner: thePool, score: 50, size: 10 * mib}
+	grows := finding{by: ByTrend, of: series.Idle, owner: thePool, score: 50, size: 10 * mib}
 	for name, c := range map[string]struct {
 		events []record.Event
 		want   func(p float64) bool
@@ -71,7 +74,7 @@ func TestExperimentsBoundTheConfidenceInTheirOrder(t *testing.T) {
 		"a purge in vain, and then a proof": {[]record.Event{inVain, proof}, func(p float64) bool { return p == proves }},
 	} {
 		x := bareProcess()
-		x.run.Events, x.events = c.events, indexed(c.events)
+		x.Run.Events, x.Events = c.events, series.Indexed(c.events)
 		if s := decide(x, findings{trend: grows}); !c.want(s.confidence) {
 			t.Errorf("%s: confidence %v", name, s.confidence)
 		}

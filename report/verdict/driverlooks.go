@@ -8,6 +8,7 @@ import (
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -29,15 +30,15 @@ const (
 )
 
 // siteCourses are those of the places that the last look found, in its order.
-func (p *process) siteCourses() []siteCourse {
+func siteCourses(p *series.Process) []siteCourse {
 	var out []siteCourse
-	for _, e := range p.events.about(p.pid) {
+	for _, e := range p.Events.About(p.PID) {
 		if e.Kind != record.KindDriverSites || e.Name != record.NameLook {
 			continue
 		}
 		before, at := out, e.TMs/1000
-		if n := len(p.whole.clock); n > 0 { // the last look comes when the program has ended
-			at = math.Min(at, p.whole.clock[n-1])
+		if n := len(p.Whole.Clock); n > 0 { // the last look comes when the program has ended
+			at = math.Min(at, p.Whole.Clock[n-1])
 		}
 		out = nil
 		for _, s := range e.Sites {
@@ -103,8 +104,8 @@ func (c *siteCourse) rises() (rate float64, ok bool) {
 // memory, or make handles of it, hold more at each look, and that this explains the
 // growth of an account. Nil where they do not.
 func findDriverSites(x *examined) *finding {
-	list := x.siteCourses()
-	if x.whole.untimed || x.deviceLived() < startAlive {
+	list := siteCourses(&x.Process)
+	if x.Whole.Untimed || x.DeviceLived() < series.StartAlive {
 		return nil
 	}
 	var largest [2]*siteCourse // of the device's memory, and of the host's
@@ -129,7 +130,7 @@ func findDriverSites(x *examined) *finding {
 			largest[of] = c
 		}
 	}
-	for of, keys := range [...][]key{{keyLive, keyUntracked, keyDevice}, {keyHost}} {
+	for of, keys := range [...][]series.Key{{series.Live, series.Untracked, series.Device}, {series.Host}} {
 		if c := largest[of]; c != nil {
 			if f := x.foundSite(c, rates[of], keys); f != nil {
 				return f
@@ -154,25 +155,25 @@ func (c *siteCourse) window() (from, to float64) {
 // foundSite is that places ask for more and more memory, at such a rate, and explain the
 // growth of one of some series; nil where they do not. What a pool took for itself is
 // the pool's.
-func (x *examined) foundSite(c *siteCourse, rate float64, of []key) *finding {
+func (x *examined) foundSite(c *siteCourse, rate float64, of []series.Key) *finding {
 	from, to := c.window()
-	asks := x.whole.asksItself()
-	pool := x.whole.between(keyLive, from, to) + x.whole.between(keyIdle, from, to)
-	if !asks && of[0] == keyLive && pool > 0 {
+	asks := x.Whole.AsksItself()
+	pool := x.Whole.Between(series.Live, from, to) + x.Whole.Between(series.Idle, from, to)
+	if !asks && of[0] == series.Live && pool > 0 {
 		rate -= pool
 	}
 	for _, k := range of {
-		if x.whole.series[k] == nil || k == keyLive && !asks {
+		if x.Whole.Series[k] == nil || k == series.Live && !asks {
 			continue
 		}
-		rise := x.whole.between(k, from, to)
+		rise := x.Whole.Between(k, from, to)
 		part := rate / rise
 		explains := rise > 0 && part >= leastExplained && part <= mostExplained
-		if !explains || rise*(to-from) <= x.whole.delta(k) {
+		if !explains || rise*(to-from) <= x.Whole.Delta(k) {
 			continue
 		}
 		f := x.foundBySites(k, c)
-		if k == keyDevice {
+		if k == series.Device {
 			f.owner = theProgram
 		}
 		return f
@@ -186,21 +187,21 @@ func (x *examined) foundHandles(c *siteCourse) *finding {
 	cached := strings.HasSuffix(c.site, " [module]") || strings.HasSuffix(c.site, " [graph]")
 	from, to := c.window()
 	if more := c.amount(len(c.at)-1) - c.amount(len(c.at)-1-keepingGenerations); more < account.MoreHandles ||
-		cached && more < mostCached || to-from < startAlive/2 {
+		cached && more < mostCached || to-from < series.StartAlive/2 {
 		return nil
 	}
-	for _, k := range [...]key{keyUntracked, keyHost} {
-		if x.whole.series[k] == nil {
+	for _, k := range [...]series.Key{series.Untracked, series.Host} {
+		if x.Whole.Series[k] == nil {
 			continue
 		}
 		least, most, rose := math.Inf(1), 0., 0.
 		n := len(c.at)
 		for i := n - keepingGenerations; i < n; i++ {
-			came := x.whole.level(k, c.at[i]) - x.whole.level(k, c.at[i-1])
+			came := x.Whole.Level(k, c.at[i]) - x.Whole.Level(k, c.at[i-1])
 			cost := came / (c.amount(i) - c.amount(i-1))
 			least, most, rose = math.Min(least, cost), math.Max(most, cost), rose+came
 		}
-		if least > 0 && most <= evenCost*least && rose > x.whole.delta(k) {
+		if least > 0 && most <= evenCost*least && rose > x.Whole.Delta(k) {
 			f := x.foundBySites(k, c)
 			f.owner = theDriver
 			return f
@@ -209,21 +210,8 @@ func (x *examined) foundHandles(c *siteCourse) *finding {
 	return nil
 }
 
-// level is about what a series was at a time: the middle of the readings around it; NaN
-// where there are none.
-func (l *accounts) level(k key, at float64) float64 {
-	const around = .5
-	var near []float64
-	for i, v := range l.series[k] {
-		if math.Abs(l.clock[i]-at) <= around && v == v {
-			near = append(near, v)
-		}
-	}
-	return stat.Median(near)
-}
-
 // foundBySites is the finding about the place that holds most of what comes.
-func (x *examined) foundBySites(k key, c *siteCourse) *finding {
+func (x *examined) foundBySites(k series.Key, c *siteCourse) *finding {
 	first, last := len(c.at)-1-keepingGenerations, len(c.at)-1
 	f := &finding{by: ByObjects, of: k, owner: ownerOf(k), size: x.roseBetween(k)}
 	f.score = 1 - .15*math.Pow(.5, float64(len(c.at)-1-keepingGenerations))
@@ -241,8 +229,8 @@ func (x *examined) foundBySites(k key, c *siteCourse) *finding {
 }
 
 // roseBetween is by how much a series rose over its window.
-func (x *examined) roseBetween(k key) float64 {
-	known := stat.Known(x.judged.series[k][min(x.grow[k].From, len(x.judged.clock)):])
+func (x *examined) roseBetween(k series.Key) float64 {
+	known := stat.Known(x.Judged.Series[k][min(x.grow[k].From, len(x.Judged.Clock)):])
 	if len(known) == 0 {
 		return 0
 	}

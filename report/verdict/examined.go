@@ -3,12 +3,13 @@ package verdict
 import (
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
 
 // examined is a process with the growth of each of its series.
 type examined struct {
-	process
+	series.Process
 	grow    growths
 	kind    account.HandleKind // of keyHandles
 	tested  []float64          // p-values of all kinds of handles
@@ -22,10 +23,10 @@ type examined struct {
 }
 
 // examine tests each series of a process for growth.
-func examine(p process, c trend.Conditions) *examined {
-	x := &examined{process: p, conditions: c}
-	for k := key(0); k < keys; k++ {
-		x.grow[k] = x.judged.Examine(x.judged.series[k], x.judged.question(k, c))
+func examine(p series.Process, c trend.Conditions) *examined {
+	x := &examined{Process: p, conditions: c}
+	for k := series.Key(0); k < series.Keys; k++ {
+		x.grow[k] = x.Judged.Examine(x.Judged.Series[k], x.Judged.Question(k, c))
 	}
 	x.settleLive()
 	x.settleStill()
@@ -47,12 +48,12 @@ func examine(p process, c trend.Conditions) *examined {
 // surely does not grow, and what the pool has of the driver, the sum of both, surely
 // grew by less than matters, the pool keeps no more than before.
 func (x *examined) settleIdle(c trend.Conditions) {
-	idle, live := &x.grow[keyIdle], &x.grow[keyLive]
+	idle, live := &x.grow[series.Idle], &x.grow[series.Live]
 	if idle.Shape != trend.ShapeUndecided || !live.Known || live.Growing() || live.Shape == trend.ShapeUndecided {
 		return
 	}
-	reserved := stat.Plus(x.judged.series[keyLive], x.judged.series[keyIdle])
-	g := x.judged.Examine(reserved, x.judged.question(keyIdle, c))
+	reserved := stat.Plus(x.Judged.Series[series.Live], x.Judged.Series[series.Idle])
+	g := x.Judged.Examine(reserved, x.Judged.Question(series.Idle, c))
 	if g.Known && !g.Growing() && g.Shape != trend.ShapeUndecided && g.Upper < g.Delta {
 		idle.Shape, idle.Known, idle.Upper, idle.Limit = trend.Bounded, true, g.Upper, g.Limit
 	}
@@ -63,11 +64,11 @@ func (x *examined) settleIdle(c trend.Conditions) {
 // does below whatever comes and goes in the device's total, unless half of it would have been
 // seen there: managed memory is counted for nobody.
 func (x *examined) settleAsked(c trend.Conditions) {
-	g, asked := &x.grow[keyUntracked], x.judged.asked
+	g, asked := &x.grow[series.Untracked], x.Judged.Asked
 	if asked == nil || !g.Known || g.Growing() {
 		return
 	}
-	of := x.judged.Examine(asked, x.judged.question(keyUntracked, c))
+	of := x.Judged.Examine(asked, x.Judged.Question(series.Untracked, c))
 	if of.Growing() && g.Upper >= of.Amount()/2 {
 		*g = of
 	}
@@ -79,12 +80,13 @@ func (x *examined) settleAsked(c trend.Conditions) {
 // holds beyond what is live comes back to its level, and what is idle does, nothing stays
 // that neither of them shows.
 func (x *examined) settleSwaps() {
-	g, idle, beyond := &x.grow[keyUntracked], x.judged.series[keyIdle], x.judged.series[keyUntracked]
+	g, idle, beyond := &x.grow[series.Untracked], x.Judged.Series[series.Idle],
+		x.Judged.Series[series.Untracked]
 	still := !g.Known || g.Shape != trend.ShapeUndecided && !g.Growing()
-	if still || idle == nil || x.grow[keyIdle].Growing() {
+	if still || idle == nil || x.grow[series.Idle].Growing() {
 		return
 	}
-	delta := x.judged.delta(keyUntracked)
+	delta := x.Judged.Delta(series.Untracked)
 	if most, ok := trend.ComesBack(stat.Plus(beyond, idle), delta); ok && trend.KeepsLevel(idle, delta) {
 		g.Settle(trend.Bounded, most)
 	}
@@ -95,28 +97,28 @@ func (x *examined) settleSwaps() {
 // grow, since a handle costs little that a threshold of bytes would show.
 func (x *examined) examineHandles(c trend.Conditions) {
 	for _, k := range account.HandleKinds() {
-		alive := x.judged.alive(k.Column)
+		alive := x.Judged.Alive(k.Column)
 		if stat.Quantile(stat.Known(alive), 1)-stat.Quantile(stat.Known(alive), 0) < account.MoreHandles {
 			continue
 		}
-		l := *x.judged
-		l.series[keyHandles] = alive
-		g := l.Examine(alive, l.question(keyHandles, c))
+		l := *x.Judged
+		l.Series[series.Handles] = alive
+		g := l.Examine(alive, l.Question(series.Handles, c))
 		x.tested = append(x.tested, g.P)
-		if !g.Growing() || g.Evidence <= x.grow[keyHandles].Evidence {
+		if !g.Growing() || g.Evidence <= x.grow[series.Handles].Evidence {
 			continue
 		}
 		if !g.Accrues() || g.Rate < trend.Slowing*l.RateBefore(alive, &g) {
 			continue
 		}
-		if k.Cached && (g.Amount() < leastCached || x.judged.compiled(g.From) >= g.Amount()/2) {
+		if k.Cached && (g.Amount() < leastCached || x.Judged.Compiled(g.From) >= g.Amount()/2) {
 			continue
 		}
-		x.kind, x.grow[keyHandles] = k, g
-		x.judged.series[keyHandles] = alive
+		x.kind, x.grow[series.Handles] = k, g
+		x.Judged.Series[series.Handles] = alive
 	}
-	if x.grow[keyHandles].Growing() && x.left.has() {
-		x.whole.series[keyHandles] = x.whole.alive(x.kind.Column)
-		x.left = leftAtMarks(x.whole, x.events)
+	if x.grow[series.Handles].Growing() && x.Left.Has() {
+		x.Whole.Series[series.Handles] = x.Whole.Alive(x.kind.Column)
+		x.Left = series.LeftAtMarks(x.Whole, x.Events)
 	}
 }

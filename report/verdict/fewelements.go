@@ -10,14 +10,14 @@ import (
 // that is given the last of what belongs there: the looks saw so few large elements come
 // that a set of one for each of a few things fills in the same way. Empty of another.
 func fewElements(s *settled) string {
-	if s.restsOn != ByTrend || s.class != AppLeak || s.primary.counts() || s.tier() == Confirmed {
+	if s.restsOn != ByTrend || s.class != AppLeak || s.primary.Counts() || s.tier() == Confirmed {
 		return ""
 	}
-	h := s.blamed(s.holders())
+	h := s.blamed(s.Holders())
 	if h == nil {
 		return ""
 	}
-	for _, c := range s.courses() {
+	for _, c := range courses(&s.examined.Process) {
 		n := len(c.looks) - 1
 		if c.path != h.Path || n < 1 {
 			continue

@@ -1,5 +1,7 @@
 package verdict
 
+import "github.com/gpumem/gpumem/report/series"
+
 // owner is whose a growth is.
 type owner int
 
@@ -17,8 +19,8 @@ const (
 
 // finding is what one kind of evidence says of a process.
 type finding struct {
-	by    Evidence // empty where nothing was found that grows
-	of    key      // the series that grows; keys for none
+	by    Evidence   // empty where nothing was found that grows
+	of    series.Key // the series that grows; keys for none
 	owner owner
 	score float64 // how strong the evidence is, before calibration
 	size  float64 // the growth or leftover, in bytes or things
@@ -32,13 +34,13 @@ type finding struct {
 
 // ownerOf is whose the bytes or things of a series are; host memory is the host's
 // where nothing tells it from the driver's.
-func ownerOf(k key) owner {
+func ownerOf(k series.Key) owner {
 	switch k {
-	case keyLive, keyCount:
+	case series.Live, series.Count:
 		return theProgram
-	case keyIdle:
+	case series.Idle:
 		return thePool
-	case keyUntracked, keyHandles:
+	case series.Untracked, series.Handles:
 		return theDriver
 	}
 	return theHost

@@ -1,6 +1,9 @@
 package verdict
 
-import "github.com/gpumem/gpumem/report/internal/stat"
+import (
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
+)
 
 // FindingRow is what one kind of evidence says by itself. Score is how far it is
 // believed, before it is weighed against the others.
@@ -22,7 +25,7 @@ func (f *findings) rows() []FindingRow {
 		}
 		row := FindingRow{Evidence: one.by, Class: classOf(one.owner), Score: stat.Round(one.trust()), Why: one.why}
 		row.Account = accountNamed(one.of)
-		if row.Evidence == ByTrend && one.of == keyHandles {
+		if row.Evidence == ByTrend && one.of == series.Handles {
 			row.Evidence = ByHandles
 		}
 		out = append(out, row)
@@ -40,15 +43,15 @@ func (f *finding) trust() float64 {
 }
 
 // accountNamed is the account that a series belongs to; empty for none.
-func accountNamed(k key) Account {
+func accountNamed(k series.Key) Account {
 	switch k {
-	case keyLive, keyCount, keyRefs:
+	case series.Live, series.Count, series.Refs:
 		return Live
-	case keyIdle:
+	case series.Idle:
 		return Idle
-	case keyUntracked, keyDevice, keyHandles:
+	case series.Untracked, series.Device, series.Handles:
 		return Untracked
-	case keyHost, keyHeap:
+	case series.Host, series.Heap:
 		return Host
 	}
 	return ""

@@ -1,5 +1,7 @@
 package verdict
 
+import "github.com/gpumem/gpumem/report/series"
+
 // findings are all that is known of a process. A nil one was not found.
 type findings struct {
 	trend     finding // of the trends: a growth, its absence, or why neither is known
@@ -27,14 +29,14 @@ func find(x *examined) findings {
 	f.ages, f.sites = x.ages, findDriverSites(x)
 	f.managed = findManaged(x)
 	f.starting = findStart(x, f.trend)
-	if f.trend.of == keys || f.starting != nil { // a pool that fills counts nowhere else
-		f.refill = findRefills(x.judged, x.grow[keyIdle].Gained())
+	if f.trend.of == series.Keys || f.starting != nil { // a pool that fills counts nowhere else
+		f.refill = findRefills(x.Judged, x.grow[series.Idle].Gained())
 	}
-	if x.left.has() {
-		least := x.o.leftover()
-		f.work = findWork(&x.left, f.trend, x.judged.Stepped())
-		f.leftover = findLeftover(&x.left, least)
-		f.gaveBack = findGaveBack(&x.left, &x.grow, f.starting != nil, least)
+	if x.Left.Has() {
+		least := x.Least
+		f.work = findWork(&x.Left, f.trend, x.Judged.Stepped())
+		f.leftover = findLeftover(&x.Left, least)
+		f.gaveBack = findGaveBack(&x.Left, &x.grow, f.starting != nil, least)
 	}
 	return f
 }

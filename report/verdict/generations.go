@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -60,9 +61,9 @@ func (k *kept) even() bool { return k.slowest > 0 && k.slowest >= evenly*k.faste
 
 // generations are those of the process that later looks found again, the oldest first,
 // without what lived at the first look.
-func (p *process) generations() []generation {
+func generations(p *series.Process) []generation {
 	var out []generation
-	for _, e := range p.events.about(p.pid) {
+	for _, e := range p.Events.About(p.PID) {
 		list := record.GenerationsOf(e)
 		if len(list) == 0 {
 			continue
@@ -86,8 +87,8 @@ func (p *process) generations() []generation {
 // each generation left survivors, which is a leak also below a sawtooth, or that none
 // did; nil where they say neither.
 func findGenerations(x *examined) *finding {
-	all := x.generations()
-	if x.whole.series[keyLive] == nil || x.whole.untimed || !x.grow[keyLive].Known {
+	all := generations(&x.Process)
+	if x.Whole.Series[series.Live] == nil || x.Whole.Untimed || !x.grow[series.Live].Known {
 		return nil
 	}
 	if n := len(all); n >= keepingGenerations {
@@ -111,19 +112,19 @@ func (x *examined) foundKeeping(list []generation) *finding {
 	k := keptOf(list)
 	size, count, lasted := k.size, k.count, k.lasted
 	first, last := &list[0], &list[len(list)-1]
-	if !k.stayed || !k.even() || last.rate() < stillAdding*size/lasted || size <= x.whole.delta(keyLive) {
+	if !k.stayed || !k.even() || last.rate() < stillAdding*size/lasted || size <= x.Whole.Delta(series.Live) {
 		return nil
 	}
-	if x.deviceLived() < startAlive || last.to-x.deviceBegan() < startAlive {
+	if x.DeviceLived() < series.StartAlive || last.to-x.DeviceBegan() < series.StartAlive {
 		return nil // caches fill then
 	}
-	f := &finding{by: ByObjects, of: keyLive, owner: theProgram, size: size,
+	f := &finding{by: ByObjects, of: series.Live, owner: theProgram, size: size,
 		score: 1 - .15*math.Pow(.5, float64(len(list)-keepingGenerations))}
 	f.why = fmt.Sprintf("each of %d generations of blocks left survivors: of those handed out between %s and %s, "+
 		"%s in %s were still live at %s", len(list), duration(first.from), duration(last.to),
 		units.Bytes(size),
 		units.Counted(int64(count), "block", "blocks"), duration(last.end))
-	if g := &x.grow[keyLive]; size > beyondTrend*g.Upper*lasted/spanOf(x, g) {
+	if g := &x.grow[series.Live]; size > beyondTrend*g.Upper*lasted/spanOf(x, g) {
 		f.owner = unknown // addresses that are used again look like blocks that stay
 		f.why = fmt.Sprintf("%s of blocks lived on from look to look, which is more than what is live can have grown by",
 			units.Bytes(size))
@@ -133,7 +134,7 @@ func (x *examined) foundKeeping(list []generation) *finding {
 
 // spanOf is the window of a growth in seconds.
 func spanOf(x *examined, g *trend.Growth) float64 {
-	clock := x.judged.clock
+	clock := x.Judged.Clock
 	if len(clock) == 0 {
 		return 0
 	}
@@ -151,32 +152,32 @@ func (x *examined) foundEmpty(list []generation) *finding {
 	}
 	first, last := &list[0], &list[len(list)-1]
 	lasted := last.to - first.from
-	if bytes > x.whole.delta(keyLive)/2 || lasted < emptyFor ||
-		len(list) < emptyGenerations && lasted < emptyPart*x.deviceLived() {
+	if bytes > x.Whole.Delta(series.Live)/2 || lasted < emptyFor ||
+		len(list) < emptyGenerations && lasted < emptyPart*x.DeviceLived() {
 		return nil
 	}
-	many := x.whole.series[keyCount] != nil && count > x.whole.delta(keyCount)/2
-	isAsLow := func(k key) bool { return x.judged.isAsLow(k, first.from, last.to, x.whole.delta(k)) }
-	if !isAsLow(keyLive) || many && !isAsLow(keyCount) {
+	many := x.Whole.Series[series.Count] != nil && count > x.Whole.Delta(series.Count)/2
+	isAsLow := func(k series.Key) bool { return isAsLow(x.Judged, k, first.from, last.to, x.Whole.Delta(k)) }
+	if !isAsLow(series.Live) || many && !isAsLow(series.Count) {
 		return nil
 	}
-	return &finding{by: ByObjects, of: keyLive, owner: nobody, score: .9, why: fmt.Sprintf(
+	return &finding{by: ByObjects, of: series.Live, owner: nobody, score: .9, why: fmt.Sprintf(
 		"blocks come and go, and none of those handed out between %s and %s was still live at %s",
 		duration(first.from), duration(last.to), duration(last.end))}
 }
 
 // isAsLow reports whether a series was no higher at its lowest after some time than
 // within it, but for what does not matter.
-func (l *accounts) isAsLow(k key, from, to, delta float64) bool {
-	return l.lowest(k, to, l.clock[len(l.clock)-1]) <= l.lowest(k, from, to)+delta
+func isAsLow(l *series.Accounts, k series.Key, from, to, delta float64) bool {
+	return lowest(l, k, to, l.Clock[len(l.Clock)-1]) <= lowest(l, k, from, to)+delta
 }
 
 // lowest is about the least that a series was between two times; NaN where too little is
 // known.
-func (l *accounts) lowest(k key, from, to float64) float64 {
+func lowest(l *series.Accounts, k series.Key, from, to float64) float64 {
 	var in []float64
-	for i, v := range l.series[k] {
-		if c := l.clock[i]; c > from && c <= to && v == v {
+	for i, v := range l.Series[k] {
+		if c := l.Clock[i]; c > from && c <= to && v == v {
 			in = append(in, v)
 		}
 	}
@@ -187,9 +188,6 @@ func (l *accounts) lowest(k key, from, to float64) float64 {
 	return in[lowestOf-1]
 }
 
-// deviceBegan is when the device came to life, in seconds.
-func (p *process) deviceBegan() float64 { return p.end() - p.deviceLived() }
-
 // settleLive takes what is live for bounded where its trend is open and no generation
 // of its blocks leaves survivors.
 func (x *examined) settleLive() {
@@ -197,9 +195,9 @@ func (x *examined) settleLive() {
 	if x.ages == nil || x.ages.owner != nobody {
 		return
 	}
-	for _, k := range [...]key{keyLive, keyCount} {
+	for _, k := range [...]series.Key{series.Live, series.Count} {
 		if g := &x.grow[k]; g.Known && g.Shape == trend.ShapeUndecided {
-			g.Settle(trend.Bounded, x.whole.delta(k)/2) // the looks take so much for nothing
+			g.Settle(trend.Bounded, x.Whole.Delta(k)/2) // the looks take so much for nothing
 			x.settledByAges = true
 		}
 	}
@@ -218,12 +216,12 @@ func weighAges(s *settled, f *finding) {
 			d.take(*f)
 		}
 	case d.restsOn == ByObjects && d.class == None: // a container with a bound fills up
-	case d.class == Undecided && (d.primary == keys || d.primary == keyLive), d.class == None &&
+	case d.class == Undecided && (d.primary == series.Keys || d.primary == series.Live), d.class == None &&
 		d.restsOn == "":
 		d.take(*f)
 		d.shares, d.lacking = nil, false
-		s.grow[keyLive].Shape = trend.Growing
-	case d.class == AppLeak && d.primary == keyLive && d.restsOn != ByLeftover:
+		s.grow[series.Live].Shape = trend.Growing
+	case d.class == AppLeak && d.primary == series.Live && d.restsOn != ByLeftover:
 		d.bounds = append(d.bounds, bound{least: f.score, most: 1})
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -20,7 +21,7 @@ const handleLeast = 4 * kib
 // trends are what the finding of the trends is reached from.
 type trends struct {
 	grow *growths           // of each series
-	rows *accounts          // that these are of
+	rows *series.Accounts   // that these are of
 	kind account.HandleKind // of keyHandles
 	host hostEvidence       // whose host memory it is; of one that does not grow it is not looked at
 	// managed: what is untracked is managed memory that the program keeps.
@@ -29,8 +30,8 @@ type trends struct {
 
 // trends are those of a process.
 func (x *examined) trends() *trends {
-	e := &trends{grow: &x.grow, rows: x.judged, kind: x.kind, managed: x.keepsManaged()}
-	if x.grow.amounts()[keyHost] > 0 {
+	e := &trends{grow: &x.grow, rows: x.Judged, kind: x.kind, managed: x.keepsManaged()}
+	if x.grow.amounts()[series.Host] > 0 {
 		e.host = x.hostEvidence()
 	}
 	return e
@@ -41,15 +42,15 @@ func (x *examined) trends() *trends {
 func findTrend(e *trends) (finding, *shares) {
 	a := e.grow.amounts()
 	k, whose := e.blame(a)
-	if larger := e.grow.eclipsed(a, k, whose); larger < keys {
+	if larger := e.grow.eclipsed(a, k, whose); larger < series.Keys {
 		why := " rose by far more than the accounts that surely grow; whether it will go on is open"
-		return finding{of: keys, why: accountWords[larger] + why}, nil
+		return finding{of: series.Keys, why: series.AccountWords[larger] + why}, nil
 	}
 	switch {
 	case whose != unknown:
 		sh := shareOut(e, a, k)
 		return grown(&e.grow[k], k, whose, sh.agreement), sh
-	case k == keyDevice:
+	case k == series.Device:
 		return finding{of: k, size: e.grow[k].Gained(), lacking: true, why: e.ownerlessWords()}, nil
 	}
 	return findQuiet(e), nil
@@ -57,66 +58,67 @@ func findTrend(e *trends) (finding, *shares) {
 
 // grown is the finding of a growth. Its score is the decades of evidence that
 // something grows times the part of the bootstrap's draws that blame the same owner.
-func grown(g *trend.Growth, k key, whose owner, agreement float64) finding {
+func grown(g *trend.Growth, k series.Key, whose owner, agreement float64) finding {
 	return finding{by: ByTrend, of: k, owner: whose, score: g.Evidence * agreement, size: g.Gained()}
 }
 
 // blame names the account of growing amounts and its owner; keys when nothing
 // grows, and an unknown owner where none is told. The host may grow in these amounts
 // only where it does in those of the growths.
-func (e *trends) blame(a [keys]float64) (key, owner) {
+func (e *trends) blame(a [series.Keys]float64) (series.Key, owner) {
 	switch {
 	case e.grow.leaks(a):
-		if a[keyLive] == 0 {
-			return keyCount, theProgram
+		if a[series.Live] == 0 {
+			return series.Count, theProgram
 		}
-		return keyLive, theProgram
-	case a[keyIdle] > 0 && a[keyIdle] >= a[keyUntracked] && a[keyIdle] >= a[keyHost]:
-		return keyIdle, thePool
-	case a[keyUntracked] > 0 && a[keyUntracked] >= driverShare*a[keyHost]:
+		return series.Live, theProgram
+	case a[series.Idle] > 0 && a[series.Idle] >= a[series.Untracked] && a[series.Idle] >= a[series.Host]:
+		return series.Idle, thePool
+	case a[series.Untracked] > 0 && a[series.Untracked] >= driverShare*a[series.Host]:
 		if e.managed {
-			return keyUntracked, theProgram
+			return series.Untracked, theProgram
 		}
-		return keyUntracked, theDriver
+		return series.Untracked, theDriver
 	case e.ownerless(a):
-		return keyDevice, unknown
-	case a[keyHost] > 0 && e.grow[keyHost].Growing():
-		return keyHost, e.host.owner(a)
-	case a[keyHost] > 0:
-		return keyHeap, e.host.owner(a)
-	case a[keyHandles] > 0 && e.handlesGrow():
-		return keyHandles, theDriver
-	case e.grow[keyDevice].Growing():
-		return keyDevice, unknown
+		return series.Device, unknown
+	case a[series.Host] > 0 && e.grow[series.Host].Growing():
+		return series.Host, e.host.owner(a)
+	case a[series.Host] > 0:
+		return series.Heap, e.host.owner(a)
+	case a[series.Handles] > 0 && e.handlesGrow():
+		return series.Handles, theDriver
+	case e.grow[series.Device].Growing():
+		return series.Device, unknown
 	}
-	return keys, unknown
+	return series.Keys, unknown
 }
 
 // keepsManaged reports whether what the driver charges beyond live and idle is the
 // program's: what it asked for as managed memory, which is live to no account because some
 // of it may lie in the host's, rose by half as much or more. Libraries ask for none.
 func (x *examined) keepsManaged() bool {
-	g := &x.grow[keyUntracked]
-	return g.Growing() && x.judged.asksItself() &&
-		x.judged.rise(record.ColDriverManagedBytes, g.From) >= g.Amount()/2
+	g := &x.grow[series.Untracked]
+	return g.Growing() && x.Judged.AsksItself() &&
+		x.Judged.Rise(record.ColDriverManagedBytes, g.From) >= g.Amount()/2
 }
 
 // handlesGrow reports whether a growing number of handles tells something: it is no
 // cache that fills, and no device memory of unknown owner grows that somebody asked for.
 func (e *trends) handlesGrow() bool {
-	return filling(e.kind, &e.grow[keyHandles]) == 0 && (!e.grow[keyDevice].Growing() || e.unasked())
+	return filling(e.kind, &e.grow[series.Handles]) == 0 && (!e.grow[series.Device].Growing() || e.unasked())
 }
 
 // ownerless: device memory of unknown owner grows by more than the host, whose
 // growth is then not the answer.
-func (e *trends) ownerless(a [keys]float64) bool {
-	return a[keyDevice] > 0 && a[keyDevice] >= a[keyHost] && !(a[keyHandles] > 0 && e.handlesGrow())
+func (e *trends) ownerless(a [series.Keys]float64) bool {
+	return a[series.Device] > 0 && a[series.Device] >= a[series.Host] &&
+		!(a[series.Handles] > 0 && e.handlesGrow())
 }
 
 // ownerlessWords are the reason of an undecided: device memory grows, and nothing
 // tells who holds it.
 func (e *trends) ownerlessWords() string {
-	if g := &e.grow[keyDevice]; e.rows.rise(record.ColDriverAllocBytes, g.From) >= g.Amount()/2 {
+	if g := &e.grow[series.Device]; e.rows.Rise(record.ColDriverAllocBytes, g.From) >= g.Amount()/2 {
 		return "device memory grows by what the driver was asked for, " +
 			"but no allocator counters tell whether the program uses it or keeps it in a pool"
 	}
@@ -127,8 +129,8 @@ func (e *trends) ownerlessWords() string {
 // unasked reports whether what the driver was asked for is known to have risen by
 // less than half of what the device memory of unknown owner grew by.
 func (e *trends) unasked() bool {
-	g := &e.grow[keyDevice]
-	return e.rows.rise(record.ColDriverAllocBytes, g.From) < g.Amount()/2
+	g := &e.grow[series.Device]
+	return e.rows.Rise(record.ColDriverAllocBytes, g.From) < g.Amount()/2
 }
 
 // driverShare is the part of host growth that growing untracked bytes must
@@ -140,23 +142,23 @@ const driverShare = .1
 const rivalFactor = 1.4
 
 // leaks: the program holds more and more.
-func (g *growths) leaks(a [keys]float64) bool {
-	if a[keyLive] == 0 && a[keyCount] == 0 {
+func (g *growths) leaks(a [series.Keys]float64) bool {
+	if a[series.Live] == 0 && a[series.Count] == 0 {
 		return false
 	}
-	own := a[keyLive]
+	own := a[series.Live]
 	if own == 0 {
-		own = math.Max(g[keyLive].Amount(), handleLeast*a[keyCount])
+		own = math.Max(g[series.Live].Amount(), handleLeast*a[series.Count])
 	}
 	if hostOfHandles(a) {
-		own += a[keyHost]
-	} else if a[keyHost] > rivalFactor*own {
+		own += a[series.Host]
+	} else if a[series.Host] > rivalFactor*own {
 		return false
 	}
-	if a[keyIdle] > rivalFactor*own && !g.outgrows(a) {
+	if a[series.Idle] > rivalFactor*own && !g.outgrows(a) {
 		return false
 	}
-	return a[keyUntracked] <= rivalFactor*own
+	return a[series.Untracked] <= rivalFactor*own
 }
 
 // mostOutgrown is how many times the growth of what is live a pool may keep of blocks
@@ -165,30 +167,31 @@ const mostOutgrown = 50
 
 // outgrows: what is live grows in size and not in number. Each larger request leaves a
 // block behind that is too small for the next, so what the pool keeps follows from it.
-func (g *growths) outgrows(a [keys]float64) bool {
-	steady := g[keyCount].Known && a[keyCount] == 0
-	return a[keyLive] > 0 && steady && a[keyIdle] <= mostOutgrown*a[keyLive]
+func (g *growths) outgrows(a [series.Keys]float64) bool {
+	steady := g[series.Count].Known && a[series.Count] == 0
+	return a[series.Live] > 0 && steady && a[series.Idle] <= mostOutgrown*a[series.Live]
 }
 
 // hostOfHandles: host bytes that rise with the live handles and cost no more
 // than handles do.
-func hostOfHandles(a [keys]float64) bool {
-	return a[keyHost] > 0 && (a[keyHost] <= handleCost*a[keyCount] || a[keyHost] <= 2*a[keyLive])
+func hostOfHandles(a [series.Keys]float64) bool {
+	return a[series.Host] > 0 && (a[series.Host] <= handleCost*a[series.Count] ||
+		a[series.Host] <= 2*a[series.Live])
 }
 
 // findQuiet is the finding where nothing grows: nobody's when every account is known
 // to be still. Its score is how far below what would matter the upper bounds of
 // growth stay.
 func findQuiet(e *trends) finding {
-	f := finding{of: keys}
+	f := finding{of: series.Keys}
 	seen, open, worst := 0, 0, 0.
-	for _, k := range testedKeys {
+	for _, k := range series.TestedKeys {
 		g := &e.grow[k]
 		if g.Known && g.Limit > 0 {
 			worst = math.Max(worst, g.Upper/g.Limit)
 		}
 		switch {
-		case e.rows.series[k] == nil:
+		case e.rows.Series[k] == nil:
 		case !g.Known:
 			open++
 		default:
@@ -198,8 +201,8 @@ func findQuiet(e *trends) finding {
 			}
 		}
 	}
-	clock := e.rows.clock
-	n, fills := len(clock), filling(e.kind, &e.grow[keyHandles])
+	clock := e.rows.Clock
+	n, fills := len(clock), filling(e.kind, &e.grow[series.Handles])
 	switch {
 	case seen+open == 0:
 		f.lacking, f.why = true,
@@ -222,11 +225,12 @@ func findQuiet(e *trends) finding {
 // of the footprint is host memory is then unknown, and between nothing and all of
 // it. 0 when the host account does not fall so.
 func (x *examined) untouched() float64 {
-	grows := x.grow[keyLive].Growing() || x.grow[keyIdle].Growing() || x.grow[keyUntracked].Growing()
-	if !x.judged.unified() || !grows {
+	grows := x.grow[series.Live].Growing() || x.grow[series.Idle].Growing() ||
+		x.grow[series.Untracked].Growing()
+	if !x.Judged.Unified() || !grows {
 		return 0
 	}
-	if fell := x.grow.shrinks(keyHost); fell > x.grow[keyHost].Delta {
+	if fell := x.grow.shrinks(series.Host); fell > x.grow[series.Host].Delta {
 		return fell
 	}
 	return 0

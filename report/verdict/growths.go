@@ -1,31 +1,35 @@
 package verdict
 
-import "github.com/gpumem/gpumem/report/trend"
+import (
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/report/trend"
+)
 
 // growths are what was found of each series.
-type growths [keys]trend.Growth
+type growths [series.Keys]trend.Growth
 
 // amounts is the growth of each key that grows, and 0 for the others. Idle or
 // untracked bytes that only changed hands are no growth: the device holds
 // as much as before.
-func (g *growths) amounts() [keys]float64 {
-	var a [keys]float64
-	for k := key(0); k < keys; k++ {
+func (g *growths) amounts() [series.Keys]float64 {
+	var a [series.Keys]float64
+	for k := series.Key(0); k < series.Keys; k++ {
 		if g[k].Growing() {
 			a[k] = g[k].Amount()
 		}
 	}
-	freed := g.shrinks(keyLive)
-	if freed > a[keyIdle]/2 {
-		a[keyIdle] = 0
+	freed := g.shrinks(series.Live)
+	if freed > a[series.Idle]/2 {
+		a[series.Idle] = 0
 	}
-	if freed+g.shrinks(keyIdle) > a[keyUntracked]/2 {
-		a[keyUntracked] = 0
+	if freed+g.shrinks(series.Idle) > a[series.Untracked]/2 {
+		a[series.Untracked] = 0
 	}
 	// The heap is part of the host: where it grows, the host does, unless
 	// the host is known not to.
-	if h := &g[keyHost]; a[keyHost] == 0 && a[keyHeap] > 0 && h.Known && h.Amount() > a[keyHeap]/2 {
-		a[keyHost] = a[keyHeap]
+	if h := &g[series.Host]; a[series.Host] == 0 && a[series.Heap] > 0 && h.Known &&
+		h.Amount() > a[series.Heap]/2 {
+		a[series.Host] = a[series.Heap]
 	}
 	return a
 }
@@ -34,7 +38,7 @@ func (g *growths) amounts() [keys]float64 {
 const surelyFalls = 4
 
 // shrinks is by how much a key surely falls, 0 when it does not.
-func (g *growths) shrinks(k key) float64 {
+func (g *growths) shrinks(k series.Key) float64 {
 	if g[k].Known && g[k].T < -surelyFalls {
 		return -g[k].Amount()
 	}
@@ -43,17 +47,17 @@ func (g *growths) shrinks(k key) float64 {
 
 // eclipsed is the undecided account that rose by far more than the one that gave
 // the verdict: what surely grows is then not the answer. It is keys without one.
-func (g *growths) eclipsed(a [keys]float64, blamed key, whose owner) key {
-	if whose == unknown || blamed.counts() || g[blamed].Loaded {
-		return keys
+func (g *growths) eclipsed(a [series.Keys]float64, blamed series.Key, whose owner) series.Key {
+	if whose == unknown || blamed.Counts() || g[blamed].Loaded {
+		return series.Keys
 	}
-	for _, k := range [...]key{keyLive, keyIdle, keyUntracked} {
+	for _, k := range [...]series.Key{series.Live, series.Idle, series.Untracked} {
 		open := g[k].Known && g[k].Shape == trend.ShapeUndecided && !g[k].Loaded
 		if open && g[k].Low*g[k].Span > eclipse*a[blamed] {
 			return k
 		}
 	}
-	return keys
+	return series.Keys
 }
 
 // eclipse is how many times what surely grows another account must have risen by,

@@ -6,6 +6,7 @@ import (
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -41,21 +42,21 @@ type driverRecords struct {
 // program compiled and keeps: its cache, not the driver's records.
 func (x *examined) findRecords() driverRecords {
 	var best driverRecords
-	g := &x.grow[keyHost]
+	g := &x.grow[series.Host]
 	if !g.Growing() {
 		return best
 	}
-	rows := x.judged.LowRows(x.judged.series[keyHost], g, share(keyHost))
-	y := trend.BlockMeans(x.judged.series[keyHost], rows)
+	rows := x.Judged.LowRows(x.Judged.Series[series.Host], g, series.Share(series.Host))
+	y := trend.BlockMeans(x.Judged.Series[series.Host], rows)
 	for _, k := range account.HandleKinds() {
-		more := x.judged.rise(k.Column, g.From)
-		if !(more > 0) || x.judged.compiled(g.From) >= more/2 {
+		more := x.Judged.Rise(k.Column, g.From)
+		if !(more > 0) || x.Judged.Compiled(g.From) >= more/2 {
 			continue
 		}
-		if !trend.Climbs(x.judged.cols[k.Column][g.From:], account.MoreHandles) {
+		if !trend.Climbs(x.Judged.Cols[k.Column][g.From:], account.MoreHandles) {
 			continue
 		}
-		n := trend.BlockMeans(x.judged.cols[k.Column], rows)
+		n := trend.BlockMeans(x.Judged.Cols[k.Column], rows)
 		if len(n) < trend.MinBlocks || stat.FitLine(n, y).SSE > (1-recordsExplain)*stat.Variation(y) {
 			continue
 		}

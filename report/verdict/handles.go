@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
 
@@ -49,8 +50,8 @@ func (x *examined) handleTrust() float64 {
 	if x.kind.Cached {
 		trust = cachedTrust
 	}
-	for _, k := range [...]key{keyLive, keyCount} {
-		if x.judged.series[k] == nil || x.grow[k].Shape == trend.ShapeUndecided {
+	for _, k := range [...]series.Key{series.Live, series.Count} {
+		if x.Judged.Series[k] == nil || x.grow[k].Shape == trend.ShapeUndecided {
 			trust = math.Min(trust, heldTrust)
 		}
 	}

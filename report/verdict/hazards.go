@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -15,9 +16,9 @@ const hazardous = .94 // below confirmed
 
 // hazards is how many buffers were handed out while a command that had not completed
 // still used them: what the program counted at its end, else the ones it reported.
-func (p *process) hazards() int64 {
+func hazards(p *series.Process) int64 {
 	var seen, counted int64
-	for _, e := range p.events.about(p.pid) {
+	for _, e := range p.Events.About(p.PID) {
 		if e.Kind != record.KindEvent {
 			continue
 		}
@@ -38,7 +39,7 @@ func hazardRow(s *settled) FindingRow {
 }
 
 func hazardText(s *settled) string {
-	n := s.hazards()
+	n := hazards(&s.examined.Process)
 	if n == 1 {
 		return "1 buffer was handed out while the device still used it: what was computed may be wrong"
 	}
@@ -48,7 +49,7 @@ func hazardText(s *settled) string {
 
 // hazardWords is the same as a sentence after the others; empty where there are none.
 func hazardWords(s *settled) string {
-	if s.hazards() == 0 {
+	if hazards(&s.examined.Process) == 0 {
 		return ""
 	}
 	return " " + hazardText(s) + "."

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -17,10 +18,10 @@ const leastOfHost = .4
 // Nil where none does. Beside a device, whose arrays are what is looked for there, only
 // those that say so hold host memory.
 func hostHolder(s *settled, last []HolderRow) *HolderRow {
-	if s.class != HostGrowth || s.primary.counts() || len(s.judged.clock) == 0 {
+	if s.class != HostGrowth || s.primary.Counts() || len(s.Judged.Clock) == 0 {
 		return nil
 	}
-	beside := s.judged.series[keyLive] != nil
+	beside := s.Judged.Series[series.Live] != nil
 	for i := range last {
 		if h := &last[i]; h.Path == s.held && s.held != "" && h.Host == beside {
 			return h
@@ -62,9 +63,9 @@ func ofHolders(s *settled) float64 {
 // hostGrew is by how many bytes of host memory each holder grew, while the growth was
 // watched; 0 of one that does not count.
 func hostGrew(s *settled, last []HolderRow) []float64 {
-	beside := s.judged.series[keyLive] != nil
-	lasted := s.judged.clock[len(s.judged.clock)-1] - s.judged.clock[0]
-	came, still := s.lastRates()
+	beside := s.Judged.Series[series.Live] != nil
+	lasted := s.Judged.Clock[len(s.Judged.Clock)-1] - s.Judged.Clock[0]
+	came, still := lastRates(&s.examined.Process)
 	grew := make([]float64, len(last))
 	for i := range last {
 		h := &last[i]
@@ -121,9 +122,9 @@ func isNameless(path string) bool {
 
 // lastRates are, by path, the bytes a second at which holders came at the last look at
 // the running program that found them; still has those that the last look of all found.
-func (p *process) lastRates() (rates map[string]float64, still map[string]bool) {
+func lastRates(p *series.Process) (rates map[string]float64, still map[string]bool) {
 	rates = map[string]float64{}
-	for _, e := range p.events.about(p.pid) {
+	for _, e := range p.Events.About(p.PID) {
 		if e.Kind != record.KindHolders || !timed(e.Holders) {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -15,28 +16,6 @@ const (
 	leastHeapReadings = 10
 	leastHeapSpan     = .6 // of the growth's time, between the first reading and the last
 )
-
-// deviceColumns are those that only a program with a device has.
-var deviceColumns = [...]string{
-	record.ColGPU, record.ColLive, record.ColIdle, record.ColLiveCount, record.ColInFlight,
-	record.ColCommandBuffers, record.ColCommandBuffersOpen, record.ColCommands, record.ColPipelines,
-	record.ColDriverAllocBytes, record.ColDriverAllocCount, record.ColDriverAllocs, record.ColPinnedBytes,
-	record.ColEvents, record.ColStreams, record.ColGraphs, record.ColModules, record.ColContexts,
-}
-
-// usesDevice reports whether anything in the run shows a device or a driver: without
-// one no growth is the driver's.
-func (p *process) usesDevice() bool {
-	if m := &p.run.Meta; m.Driver != "" || m.Device != "" || m.CapacityBytes[record.LimitDevice] > 0 {
-		return true
-	}
-	for _, c := range deviceColumns {
-		if len(stat.Known(p.whole.cols[c])) > 0 {
-			return true
-		}
-	}
-	return false
-}
 
 // hostEvidence is by what the driver's host memory is told from the host's own, without
 // the amounts that grow.
@@ -53,9 +32,10 @@ type hostEvidence struct {
 
 // hostEvidence is that of a process.
 func (x *examined) hostEvidence() hostEvidence {
-	e := hostEvidence{pinned: x.isPinned(), touched: x.toucher(), device: x.usesDevice(), records: x.records,
-		counted: len(stat.Known(x.judged.cols[record.ColEvents])) > 0, heap: &x.grow[keyHeap]}
-	if x.judged.series[keyHeap] != nil && e.heap.Known {
+	e := hostEvidence{pinned: x.isPinned(), touched: toucher(&x.Process), device: x.UsesDevice(),
+		records: x.records,
+		counted: len(stat.Known(x.Judged.Cols[record.ColEvents])) > 0, heap: &x.grow[series.Heap]}
+	if x.Judged.Series[series.Heap] != nil && e.heap.Known {
 		e.heapRead, e.takes = x.heapWasRead(), x.heapTakes()
 	}
 	return e
@@ -65,7 +45,7 @@ func (x *examined) hostEvidence() hostEvidence {
 // memory that the program asked for explains it, or its heap that grows with it, or what
 // that heap keeps free; the driver's when its records of handles explain it, or the heap
 // is known not to grow.
-func (e *hostEvidence) owner(a [keys]float64) owner {
+func (e *hostEvidence) owner(a [series.Keys]float64) owner {
 	if e.pinned {
 		return theHost
 	}
@@ -78,13 +58,13 @@ func (e *hostEvidence) owner(a [keys]float64) owner {
 	switch {
 	case !e.device:
 		return theHost
-	case e.records.hold(a[keyHost]):
+	case e.records.hold(a[series.Host]):
 		return theDriver
 	case !e.heapRead:
 		return theHost
-	case a[keyHeap] >= a[keyHost]/2 || e.takes >= a[keyHost]/2:
+	case a[series.Heap] >= a[series.Host]/2 || e.takes >= a[series.Host]/2:
 		return theHost
-	case e.heap.Amount() < a[keyHost]/2 && e.heap.Upper < a[keyHost]/2:
+	case e.heap.Amount() < a[series.Host]/2 && e.heap.Upper < a[series.Host]/2:
 		return theDriver
 	}
 	return theHost
@@ -93,26 +73,27 @@ func (e *hostEvidence) owner(a [keys]float64) owner {
 // copies reports whether what the driver touches first may be the program's: results that
 // it copies from the device to memory of the program's heap. The heap grows with it, and
 // no handles do, of which a driver would keep records there.
-func (e *hostEvidence) copies(a [keys]float64) bool {
-	return e.heapRead && a[keyHeap] >= a[keyHost]/2 && e.counted && a[keyHandles] == 0 && !e.records.hold(a[keyHost])
+func (e *hostEvidence) copies(a [series.Keys]float64) bool {
+	return e.heapRead && a[series.Heap] >= a[series.Host]/2 && e.counted && a[series.Handles] == 0 &&
+		!e.records.hold(a[series.Host])
 }
 
 // isPinned: what the program asked the driver to pin rose by half of what the
 // host memory grew by, or more. The driver maps such memory, so that no heap
 // and no first touch show it.
 func (x *examined) isPinned() bool {
-	h := x.grow[keyHost]
-	return h.Growing() && x.judged.rise(record.ColPinnedBytes, h.From) >= h.Amount()/2
+	h := x.grow[series.Host]
+	return h.Growing() && x.Judged.Rise(record.ColPinnedBytes, h.From) >= h.Amount()/2
 }
 
 // heapWasRead reports whether the heap was read often enough while the host grew to
 // say that it stood still.
 func (x *examined) heapWasRead() bool {
-	from := x.grow[keyHost].From
-	clock, n := x.judged.clock, 0
+	from := x.grow[series.Host].From
+	clock, n := x.Judged.Clock, 0
 	first, last := math.NaN(), math.NaN()
 	for i := from; i < len(clock); i++ {
-		if v := x.judged.cols[heapAsRead][i]; v == v {
+		if v := x.Judged.Cols[series.HeapAsRead][i]; v == v {
 			if n++; n == 1 {
 				first = clock[i]
 			}
@@ -125,25 +106,25 @@ func (x *examined) heapWasRead() bool {
 // heapKeeps is by how much the free bytes that the C heap keeps rose while the host
 // grew; 0 where they did not, or nobody told.
 func (x *examined) heapKeeps() float64 {
-	return x.fittedRise(x.judged.cols[record.ColHostHeapFree])
+	return x.fittedRise(x.Judged.Cols[record.ColHostHeapFree])
 }
 
 // heapTakes is by how much the heap rose while the host grew, with what it keeps free;
 // 0 where nobody told the latter.
 func (x *examined) heapTakes() float64 {
-	free := x.judged.cols[record.ColHostHeapFree]
+	free := x.Judged.Cols[record.ColHostHeapFree]
 	if free == nil {
 		return 0
 	}
-	return x.fittedRise(stat.Plus(x.judged.cols[heapAsRead], free))
+	return x.fittedRise(stat.Plus(x.Judged.Cols[series.HeapAsRead], free))
 }
 
 // fittedRise is by how much a line through a column rises while the host grows; 0
 // where it falls, or too little is known.
 func (x *examined) fittedRise(v []float64) float64 {
 	var t, y []float64
-	clock := x.judged.clock
-	from := x.grow[keyHost].From
+	clock := x.Judged.Clock
+	from := x.grow[series.Host].From
 	for i := from; i < len(v); i++ {
 		if v[i] == v[i] {
 			t, y = append(t, clock[i]), append(y, v[i])
@@ -161,7 +142,7 @@ func (x *examined) fittedRise(v []float64) float64 {
 // isFragmented reports whether half of the host's growth, or more, is memory that the
 // C heap keeps free.
 func (x *examined) isFragmented() bool {
-	h := &x.grow[keyHost]
+	h := &x.grow[series.Host]
 	return h.Growing() && x.heapKeeps() >= h.Amount()/2
 }
 
@@ -174,7 +155,7 @@ func (s *settled) hostWords() string {
 		return fmt.Sprintf("; the C heap keeps %s free between blocks in use (fragmentation)",
 			units.Bytes(s.heapKeeps()))
 	}
-	if words := s.touchWords(); words != "" {
+	if words := touchWords(&s.examined.Process); words != "" {
 		return words
 	}
 	if s.class == DriverGrowth && s.records.hold(s.size) {
@@ -183,13 +164,13 @@ func (s *settled) hostWords() string {
 	switch {
 	case s.class == DriverGrowth:
 		return " while the program's heap does not"
-	case !s.usesDevice() && !(s.grow[keyHeap].Growing() && s.grow[keyHeap].Amount() >= s.size/2):
+	case !s.UsesDevice() && !(s.grow[series.Heap].Growing() && s.grow[series.Heap].Amount() >= s.size/2):
 		return ""
-	case s.primary == keyHeap:
+	case s.primary == series.Heap:
 		return "" // its name says it
-	case s.grow[keyHeap].Growing():
+	case s.grow[series.Heap].Growing():
 		return " with the program's heap"
-	case s.judged.series[keyHeap] == nil:
+	case s.Judged.Series[series.Heap] == nil:
 		return " (host heap or driver, unresolved: the program's heap was not recorded)"
 	}
 	return " (host heap or driver, unresolved)"

@@ -6,7 +6,7 @@ import "github.com/gpumem/gpumem/internal/units"
 // name that grew most, if that is a part worth looking at; nil of another growth. The rest
 // may be what it keeps as well: a look reads so many objects, and no more.
 func largestKnown(s *settled, last []HolderRow) *HolderRow {
-	if s.class != AppLeak || s.primary.counts() || s.restsOn == ByLeftover || s.blamed(last) != nil {
+	if s.class != AppLeak || s.primary.Counts() || s.restsOn == ByLeftover || s.blamed(last) != nil {
 		return nil
 	}
 	grew, best := grewBy(s, last), -1

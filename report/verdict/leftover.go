@@ -3,25 +3,27 @@ package verdict
 import (
 	"math"
 
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
 
 // leftoverTrust is how far a leftover is believed by account: counters of the
 // program are exact, the driver's also holds what it set up lazily.
-var leftoverTrust = map[key]float64{keyLive: .97, keyIdle: .97, keyUntracked: .85, keyHost: .85}
+var leftoverTrust = map[series.Key]float64{series.Live: .97, series.Idle: .97, series.Untracked: .85,
+	series.Host: .85}
 
 // findWork is that a growth which all came back at released is no growth of a run
 // without steps: it was the work itself, and what was left over says more than how
 // it came to be. It is nil where the trend tells of more.
-func findWork(left *leftovers, growth finding, stepped bool) *finding {
+func findWork(left *series.Leftovers, growth finding, stepped bool) *finding {
 	if growth.by != ByTrend || stepped {
 		return nil
 	}
-	held, ok := left.of(growth.of)
-	if !ok || growth.of.counts() && held > growth.size/2 {
+	held, ok := left.Of(growth.of)
+	if !ok || growth.of.Counts() && held > growth.size/2 {
 		return nil // no leftover of bytes tells of things
 	}
-	return &finding{by: ByLeftover, of: keys, owner: nobody, score: .95,
+	return &finding{by: ByLeftover, of: series.Keys, owner: nobody, score: .95,
 		note: "growth between the marks baseline and released was judged by what was left over"}
 }
 
@@ -31,21 +33,21 @@ func findWork(left *leftovers, growth finding, stepped bool) *finding {
 // while something is live.
 // Host memory counts only when it grows from one repetition to the next: a
 // runtime's heap and a program's code settle on first use.
-func findLeftover(left *leftovers, least float64) *finding {
-	best, most := keys, least
-	for _, k := range [...]key{keyLive, keyIdle, keyUntracked} {
-		if b, ok := left.of(k); ok && b > most {
+func findLeftover(left *series.Leftovers, least float64) *finding {
+	best, most := series.Keys, least
+	for _, k := range [...]series.Key{series.Live, series.Idle, series.Untracked} {
+		if b, ok := left.Of(k); ok && b > most {
 			best, most = k, b
 		}
 	}
-	if live, ok := left.of(keyLive); best == keyIdle && ok && live > least && most <= dwarfs*live {
-		best, most = keyLive, live
+	if live, ok := left.Of(series.Live); best == series.Idle && ok && live > least && most <= dwarfs*live {
+		best, most = series.Live, live
 	}
-	if best == keys && left.perRepetition(keyHost) > least {
-		best = keyHost
-		most, _ = left.of(keyHost)
+	if best == series.Keys && left.PerRepetition(series.Host) > least {
+		best = series.Host
+		most, _ = left.Of(series.Host)
 	}
-	if best == keys {
+	if best == series.Keys {
 		return nil
 	}
 	return &finding{by: ByLeftover, of: best, owner: ownerOf(best), score: leftoverTrust[best], size: most}
@@ -53,13 +55,13 @@ func findLeftover(left *leftovers, least float64) *finding {
 
 // findGaveBack is that the program gave back all it took: its own accounts were
 // read at the marks, and no other may hold something. Else it is nil.
-func findGaveBack(left *leftovers, grow *growths, starting bool, least float64) *finding {
-	_, live := left.of(keyLive)
-	_, idle := left.of(keyIdle)
+func findGaveBack(left *series.Leftovers, grow *growths, starting bool, least float64) *finding {
+	_, live := left.Of(series.Live)
+	_, idle := left.Of(series.Idle)
 	if !live || !idle || mayHold(left, grow, starting, least) {
 		return nil
 	}
-	return &finding{by: ByLeftover, of: keys, owner: nobody, score: .9}
+	return &finding{by: ByLeftover, of: series.Keys, owner: nobody, score: .9}
 }
 
 // heldNoise is how many deviations of its noise an account must hold beyond the
@@ -73,15 +75,15 @@ const heldNoise = 4
 // came back at released in the first. A short program is in its first use for most
 // of its life: it holds nothing that did not still rise by the threshold in the
 // later half of its work.
-func mayHold(left *leftovers, grow *growths, starting bool, least float64) bool {
-	for _, k := range [...]key{keyUntracked, keyHost} {
+func mayHold(left *series.Leftovers, grow *growths, starting bool, least float64) bool {
+	for _, k := range [...]series.Key{series.Untracked, series.Host} {
 		g := &grow[k]
 		open := g.Shape == trend.ShapeUndecided || starting && g.Shape == trend.Growing
 		if !g.Known || !open {
 			continue
 		}
 		held := g.Rise
-		if b, ok := left.of(k); ok {
+		if b, ok := left.Of(k); ok {
 			held = math.Min(held, b)
 		}
 		late := g.End - g.BlockY[len(g.BlockY)/2]

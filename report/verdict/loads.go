@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -26,32 +27,32 @@ type load struct{ before, after int }
 // was loaded: where the rest surely grew by less than matters, nothing grows.
 func (x *examined) settleLoads(c trend.Conditions) {
 	var loads []load
-	for _, k := range [...]key{keyHost, keyHeap} {
-		g, y := &x.grow[k], x.judged.series[k]
+	for _, k := range [...]series.Key{series.Host, series.Heap} {
+		g, y := &x.grow[k], x.Judged.Series[k]
 		if g.Shape != trend.ShapeUndecided || y == nil {
 			continue
 		}
 		if loads == nil {
-			if loads = x.judged.loads(); len(loads) == 0 {
+			if loads = loadsOf(x.Judged); len(loads) == 0 {
 				return
 			}
 		}
-		rest := x.judged.Examine(withoutLoads(y, loads), x.judged.question(k, c))
+		rest := x.Judged.Examine(withoutLoads(y, loads), x.Judged.Question(k, c))
 		if rest.Known && !rest.Growing() && rest.Shape != trend.ShapeUndecided && rest.Upper < rest.Delta {
 			g.Shape, g.Known, g.Upper, g.Limit = trend.Step, true, rest.Upper, rest.Limit
 		}
 	}
 }
 
-// loads are the moments at which the driver or Python had more modules than ever before;
+// loadsOf are the moments at which the driver or Python had more modules than ever before;
 // none where there are so many, or so many late ones, that modules may be what leaks.
-func (l *accounts) loads() []load {
-	if l.untimed || len(l.clock) == 0 {
+func loadsOf(l *series.Accounts) []load {
+	if l.Untimed || len(l.Clock) == 0 {
 		return nil
 	}
-	found := l.together(append(l.rises(record.ColModules), l.rises(record.ColImported)...))
-	half := (l.clock[0] + l.clock[len(l.clock)-1]) / 2
-	late := slices.IndexFunc(found, func(m load) bool { return l.clock[m.before] > half })
+	found := loadsTogether(l, append(rises(l, record.ColModules), rises(l, record.ColImported)...))
+	half := (l.Clock[0] + l.Clock[len(l.Clock)-1]) / 2
+	late := slices.IndexFunc(found, func(m load) bool { return l.Clock[m.before] > half })
 	if len(found) > mostLoads || late >= 0 && len(found)-late > lateLoads {
 		return nil
 	}
@@ -59,15 +60,15 @@ func (l *accounts) loads() []load {
 }
 
 // rises are the moments at which a count was higher than ever before.
-func (l *accounts) rises(column string) []load {
+func rises(l *series.Accounts, column string) []load {
 	var found []load
 	most, last := math.Inf(1), 0 // the first count that is known is no rise
-	for i, n := range l.cols[column] {
+	for i, n := range l.Cols[column] {
 		if n != n {
 			continue
 		}
 		if n > most {
-			found = append(found, load{last, l.rowAt(l.clock[i] + loadLasts)})
+			found = append(found, load{last, rowAt(l, l.Clock[i]+loadLasts)})
 		}
 		if math.IsInf(most, 1) || n > most {
 			most = n
@@ -77,8 +78,8 @@ func (l *accounts) rises(column string) []load {
 	return found
 }
 
-// together makes one moment of those that meet.
-func (l *accounts) together(all []load) []load {
+// loadsTogether makes one moment of those that meet.
+func loadsTogether(l *series.Accounts, all []load) []load {
 	slices.SortFunc(all, func(a, b load) int { return a.before - b.before })
 	var found []load
 	for _, m := range all {
@@ -92,9 +93,9 @@ func (l *accounts) together(all []load) []load {
 }
 
 // rowAt is the first row from a time on, or the last of all.
-func (l *accounts) rowAt(t float64) int {
-	i, _ := slices.BinarySearch(l.clock, t)
-	return min(i, len(l.clock)-1)
+func rowAt(l *series.Accounts, t float64) int {
+	i, _ := slices.BinarySearch(l.Clock, t)
+	return min(i, len(l.Clock)-1)
 }
 
 // withoutLoads is a series less what came at some moments; unknown in the course of them.

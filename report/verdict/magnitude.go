@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
 
@@ -25,30 +26,30 @@ type slope struct{ bytes, seconds, steps float64 }
 // findMagnitude is what the size of the growth tells of a run that is too short
 // for a trend; nil of a longer one.
 func (x *examined) findMagnitude() *finding {
-	if !x.short {
+	if !x.Short {
 		return nil
 	}
-	l := x.judged
-	n := len(l.clock)
-	f := &finding{of: keys}
+	l := x.Judged
+	n := len(l.Clock)
+	f := &finding{of: series.Keys}
 	f.why = fmt.Sprintf("%d samples are too few for a trend (%d are needed)", n, trend.LeastRows)
 	if n == 1 {
 		f.why = fmt.Sprintf("one sample is not enough for a trend (%d are needed)", trend.LeastRows)
 	}
-	if n < minRows || !l.untimed && l.clock[n-1]-l.clock[0] < leastSpan {
+	if n < minRows || !l.Untimed && l.Clock[n-1]-l.Clock[0] < leastSpan {
 		return f
 	}
 	most := float64(leastMagnitude)
-	for _, k := range accountKeys {
-		if b := plainGrowth(l.series[k]); b > most {
+	for _, k := range series.AccountKeys {
+		if b := plainGrowth(l.Series[k]); b > most {
 			most, f.of = b, k
 		}
 	}
-	if f.of == keys {
+	if f.of == series.Keys {
 		return f
 	}
 	f.by, f.owner, f.score, f.size, f.why = ByMagnitude, ownerOf(f.of), .7, most, ""
-	if f.of == keyHost && x.usesDevice() && driverSuspected(l, most) {
+	if f.of == series.Host && x.UsesDevice() && driverSuspected(l, most) {
 		f.owner = theDriver
 	}
 	return f
@@ -57,8 +58,8 @@ func (x *examined) findMagnitude() *finding {
 // driverSuspected reports whether host memory that grew in a short run is rather
 // the driver's: the program's heap was read, and grew by less than half of it. Where
 // nobody read the heap nothing tells the two apart, whatever the pools do.
-func driverSuspected(l *accounts, bytes float64) bool {
-	heap := stat.Known(l.series[keyHeap])
+func driverSuspected(l *series.Accounts, bytes float64) bool {
+	heap := stat.Known(l.Series[series.Heap])
 	return len(heap) >= minRows && heap[len(heap)-1]-heap[0] < bytes/2
 }
 
@@ -82,15 +83,15 @@ func plainGrowth(y []float64) float64 {
 }
 
 // stretches are the parts of a short series between its known rows.
-func (l *accounts) stretches(k key) []slope {
+func stretches(l *series.Accounts, k series.Key) []slope {
 	var out []slope
 	last := -1
-	for i, v := range l.series[k] {
+	for i, v := range l.Series[k] {
 		if v != v {
 			continue
 		}
 		if last >= 0 {
-			p := slope{bytes: v - l.series[k][last], seconds: l.clock[i] - l.clock[last]}
+			p := slope{bytes: v - l.Series[k][last], seconds: l.Clock[i] - l.Clock[last]}
 			if l.Step != nil {
 				p.steps = l.Step[i] - l.Step[last]
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -15,20 +16,20 @@ import (
 // process (H100, driver 580), wherever it lies. Nil where there is none, or where it
 // shows in an account.
 func findManaged(x *examined) *finding {
-	asked := x.judged.cols[record.ColDriverManagedBytes]
-	if asked == nil || x.judged.untimed || !x.judged.asksItself() {
+	asked := x.Judged.Cols[record.ColDriverManagedBytes]
+	if asked == nil || x.Judged.Untimed || !x.Judged.AsksItself() {
 		return nil
 	}
-	y := fillForward(slices.Clone(asked))
+	y := series.FillForward(slices.Clone(asked))
 	if y == nil {
 		return nil
 	}
-	g := x.judged.Examine(y, x.judged.question(keyLive, trend.ForReport()))
+	g := x.Judged.Examine(y, x.Judged.Question(series.Live, trend.ForReport()))
 	if !g.Growing() {
 		return nil
 	}
 	counted := 0.
-	for _, k := range [...]key{keyDevice, keyUntracked, keyHost} {
+	for _, k := range [...]series.Key{series.Device, series.Untracked, series.Host} {
 		if x.grow[k].Growing() {
 			counted = math.Max(counted, x.grow[k].Amount())
 		}
@@ -38,7 +39,7 @@ func findManaged(x *examined) *finding {
 	}
 	why := fmt.Sprintf("managed memory that the program asked the driver for and has not given back grows by %s "+
 		"in %s; the driver counts it for no process", units.Bytes(g.Gained()), duration(spanOf(x, &g)))
-	return &finding{by: ByObjects, of: keyLive, owner: theProgram, score: .95, size: g.Gained(), why: why}
+	return &finding{by: ByObjects, of: series.Live, owner: theProgram, score: .95, size: g.Gained(), why: why}
 }
 
 // weighManaged lets managed memory decide that no account has, where nothing grows or

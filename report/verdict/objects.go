@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -17,20 +18,20 @@ const (
 )
 
 // objectKeys are the series that objects may explain.
-var objectKeys = [...]key{keyLive, keyDevice, keyHost}
+var objectKeys = [...]series.Key{series.Live, series.Device, series.Host}
 
 // findObjects is what the looks at the running program say: containers that were
 // longer at each of them and explain the growth of an account, or that have a bound
 // and are filling up. Nil where they say neither.
 func findObjects(x *examined) *finding {
-	list := staying(x.courses())
+	list := staying(courses(&x.Process))
 	endless, bounded, looks := 0., 0., 0
 	var longest, filling *course
 	first, last := math.Inf(1), 0.
 	for i := range list {
 		c := &list[i]
 		_, _, fills := c.filling()
-		fills = fills && x.hasRoom(c) || c.isFull()
+		fills = fills && hasRoom(&x.Process, c) || c.isFull()
 		if !c.rises() && !(fills && c.longer()) { // a cache that fills up is missed less and less
 			continue
 		}
@@ -48,12 +49,12 @@ func findObjects(x *examined) *finding {
 	if longest == nil && filling == nil {
 		return foundFull(x)
 	}
-	if last < first+lookedUntil*(x.end()-first) {
+	if last < first+lookedUntil*(x.End()-first) {
 		return nil
 	}
 	k, rise := x.explainedBy(endless+bounded, first, last)
 	switch {
-	case k == keys:
+	case k == series.Keys:
 		return x.foundTooLittle(endless+bounded, first, last)
 	case bounded >= mostIsBounded*(endless+bounded):
 		return foundFilling(k, filling)
@@ -61,14 +62,6 @@ func findObjects(x *examined) *finding {
 		return nil
 	}
 	return foundObjects(k, longest, looks, rise*(last-first))
-}
-
-// end is when the process was seen last, in seconds.
-func (p *process) end() float64 {
-	if n := len(p.whole.clock); n > 0 {
-		return p.whole.clock[n-1]
-	}
-	return 0
 }
 
 // larger is the one of two courses whose bytes come faster; either may be nil.
@@ -81,10 +74,10 @@ func larger(a, b *course) *course {
 
 // hasRoom reports whether a container with a bound fits into memory when it is full:
 // one that does not is bounded by name alone.
-func (p *process) hasRoom(c *course) bool {
+func hasRoom(p *series.Process, c *course) bool {
 	full, _, _ := c.filling()
 	for _, name := range [...]string{record.LimitDevice, record.LimitCgroup, record.LimitHost} {
-		if capacity := p.run.Meta.CapacityBytes[name]; capacity > 0 && full > float64(capacity) {
+		if capacity := p.Run.Meta.CapacityBytes[name]; capacity > 0 && full > float64(capacity) {
 			return false
 		}
 	}
@@ -93,24 +86,24 @@ func (p *process) hasRoom(c *course) bool {
 
 // explainedBy is the series that rises at about such a rate between two times, and how
 // fast it does; keys where none does.
-func (x *examined) explainedBy(rate, from, to float64) (key, float64) {
+func (x *examined) explainedBy(rate, from, to float64) (series.Key, float64) {
 	for _, k := range objectKeys {
-		if x.whole.series[k] == nil || x.whole.untimed {
+		if x.Whole.Series[k] == nil || x.Whole.Untimed {
 			continue
 		}
-		rise := x.whole.between(k, from, to)
+		rise := x.Whole.Between(k, from, to)
 		if part := rate / rise; rise > 0 && part >= leastExplained && part <= mostExplained &&
-			rise*(to-from) > x.whole.delta(k) {
+			rise*(to-from) > x.Whole.Delta(k) {
 			return k, rise
 		}
 	}
-	return keys, 0
+	return series.Keys, 0
 }
 
 // foundObjects is the finding about containers that grow without end.
-func foundObjects(k key, c *course, looks int, size float64) *finding {
+func foundObjects(k series.Key, c *course, looks int, size float64) *finding {
 	f := &finding{by: ByObjects, of: k, owner: ownerOf(k), size: size, holder: c.path}
-	if k == keyDevice {
+	if k == series.Device {
 		f.owner = theProgram
 	}
 	// Each further look at which it is longer makes an accident less likely by half.
@@ -123,21 +116,22 @@ func foundObjects(k key, c *course, looks int, size float64) *finding {
 // foundTooLittle is that what is live grows by far more than the containers that were
 // looked at; nil where it does not.
 func (x *examined) foundTooLittle(rate, from, to float64) *finding {
-	if x.whole.series[keyLive] == nil || x.whole.untimed || !x.grow[keyLive].Growing() {
+	if x.Whole.Series[series.Live] == nil || x.Whole.Untimed || !x.grow[series.Live].Growing() {
 		return nil
 	}
-	part := rate / x.whole.between(keyLive, from, to)
+	part := rate / x.Whole.Between(series.Live, from, to)
 	if !(part > 0 && part < leastExplained) {
 		return nil
 	}
-	return &finding{by: ByObjects, of: keyLive, why: fmt.Sprintf("the containers that got longer at each "+
-		"look explain %.0f %% of the growth of what is live: something else holds the rest", 100*part)}
+	return &finding{by: ByObjects, of: series.Live,
+		why: fmt.Sprintf("the containers that got longer at each "+
+			"look explain %.0f %% of the growth of what is live: something else holds the rest", 100*part)}
 }
 
 // roseWords say by how much host memory rose between the looks that found its holder longer
 // each time, where those decided and not the trend.
 func roseWords(s *settled) string {
-	for _, c := range s.courses() {
+	for _, c := range courses(&s.examined.Process) {
 		if c.path == s.held {
 			return fmt.Sprintf("%s grows by %s between the first and the last of %d looks, and the holder got "+
 				"longer each time", s.what(), s.quantity(s.size), len(c.looks))
@@ -149,11 +143,11 @@ func roseWords(s *settled) string {
 // isBelowSight reports whether the trend would not have seen what the looks found: a holder that
 // got longer at each of them, by less than what comes and goes beside it.
 func isBelowSight(s *settled, f *finding) bool {
-	if f.holder == "" || !s.grow[f.of].Known || s.judged.untimed || len(s.judged.clock) == 0 {
+	if f.holder == "" || !s.grow[f.of].Known || s.Judged.Untimed || len(s.Judged.Clock) == 0 {
 		return false
 	}
-	least := s.judged.detectable(&s.grow[f.of])
-	return least != nil && f.size < *least*s.lived()
+	least := s.Judged.Detectable(&s.grow[f.of])
+	return least != nil && f.size < *least*s.Lived()
 }
 
 // hiddenWords are why such a verdict is open.
@@ -184,30 +178,30 @@ const (
 // foundFull is the finding about a container with a bound that is full, and holds most of
 // what an account rose by until it stood still; nil where there is none.
 func foundFull(x *examined) *finding {
-	if x.whole.untimed {
+	if x.Whole.Untimed {
 		return nil
 	}
 	var full *HolderRow
-	for _, h := range x.holders() {
+	for _, h := range x.Holders() {
 		isFull := h.Bound > 0 && float64(h.Length) >= fullPart*float64(h.Bound)
 		if isFull && h.Count > 0 && (full == nil || heldInAll(&h) > heldInAll(full)) {
 			full = &h
 		}
 	}
-	clock := x.judged.clock
+	clock := x.Judged.Clock
 	if full == nil || len(clock) == 0 {
 		return nil
 	}
 	begin, end := clock[0], clock[len(clock)-1]
 	for _, k := range objectKeys {
-		if x.judged.series[k] == nil {
+		if x.Judged.Series[k] == nil {
 			continue
 		}
 		part := (end - begin) * stillFor
-		rose := x.judged.between(k, begin, end-part) * (end - part - begin)
-		since := x.judged.between(k, end-part, end) * part
-		if held := heldInAll(full); held >= mostlyOne*rose && rose > x.whole.delta(k) &&
-			since < x.whole.delta(k) {
+		rose := x.Judged.Between(k, begin, end-part) * (end - part - begin)
+		since := x.Judged.Between(k, end-part, end) * part
+		if held := heldInAll(full); held >= mostlyOne*rose && rose > x.Whole.Delta(k) &&
+			since < x.Whole.Delta(k) {
 			return &finding{by: ByObjects, of: k, owner: nobody, score: .9, why: fmt.Sprintf(
 				"%s is full: it has %s of at most %s elements, %s, and nothing more came in the last %s",
 				full.Path,
@@ -226,13 +220,13 @@ func heldInAll(h *HolderRow) float64 {
 // fillsUp says why a growth that the trend alone tells may be a container with a bound
 // that fills up: one that came as fast, at the last look. Empty of another.
 func fillsUp(s *settled) string {
-	if s.restsOn != ByTrend || s.class != HostGrowth && s.class != AppLeak || s.primary.counts() ||
-		s.judged.untimed {
+	if s.restsOn != ByTrend || s.class != HostGrowth && s.class != AppLeak || s.primary.Counts() ||
+		s.Judged.Untimed {
 		return ""
 	}
-	beside := s.class == HostGrowth && s.judged.series[keyLive] != nil
+	beside := s.class == HostGrowth && s.Judged.Series[series.Live] != nil
 	var filling, other *course
-	for _, e := range s.events.about(s.pid) {
+	for _, e := range s.Events.About(s.PID) {
 		if e.Kind != record.KindHolders || !timed(e.Holders) {
 			continue
 		}
@@ -242,7 +236,7 @@ func fillsUp(s *settled) string {
 				continue
 			}
 			c := &course{path: h.Path, looks: []look{{at: e.TMs / 1000, over: h.OverMs / 1000, holder: h}}}
-			if _, _, ok := c.filling(); ok && s.hasRoom(c) {
+			if _, _, ok := c.filling(); ok && hasRoom(&s.examined.Process, c) {
 				filling = larger(filling, c)
 			} else {
 				other = larger(other, c)
@@ -257,7 +251,7 @@ func fillsUp(s *settled) string {
 }
 
 // foundFilling is the finding about a container with a bound.
-func foundFilling(k key, c *course) *finding {
+func foundFilling(k series.Key, c *course) *finding {
 	full, seconds, _ := c.filling()
 	h := c.looks[len(c.looks)-1].holder
 	if c.isFull() {

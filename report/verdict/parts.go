@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -27,11 +28,11 @@ const mostParts = 4
 func partsOf(s *settled, last []HolderRow) []PartRow {
 	var grew []float64
 	switch {
-	case s.primary == keys || s.primary.counts() || s.size <= 0 || s.restsOn == ByLeftover:
+	case s.primary == series.Keys || s.primary.Counts() || s.size <= 0 || s.restsOn == ByLeftover:
 		return nil
 	case s.class == AppLeak:
 		grew = grewBy(s, last)
-	case s.class == HostGrowth && len(s.judged.clock) > 0:
+	case s.class == HostGrowth && len(s.Judged.Clock) > 0:
 		grew = hostGrew(s, last)
 	default:
 		return nil
@@ -67,11 +68,11 @@ func partsOf(s *settled, last []HolderRow) []PartRow {
 // filledUp reports whether a holder is a container that each look since the first that
 // found it found longer. Beside a device the end alone does not tell what was there before.
 func filledUp(s *settled, h *HolderRow) bool {
-	if h.Length <= 0 || h.Filled == "" || strings.Contains(h.Path, ofTraceback) {
+	if h.Length <= 0 || h.Filled == "" || strings.Contains(h.Path, series.OfTraceback) {
 		return false
 	}
 	long, looks := int64(0), 0
-	for _, e := range s.events.about(s.pid) {
+	for _, e := range s.Events.About(s.PID) {
 		again := slices.ContainsFunc(e.Holders, func(o HolderRow) bool { return o.Gone })
 		if e.Kind != record.KindHolders || again { // the end tells again what a look found
 			continue
@@ -84,7 +85,7 @@ func filledUp(s *settled, h *HolderRow) bool {
 			looks, long = looks+1, e.Holders[at].Length
 		}
 	}
-	return looks > 1 || looks == 1 && !s.usesDevice()
+	return looks > 1 || looks == 1 && !s.UsesDevice()
 }
 
 // root is a path without the words before the name, such as "list in list ".

@@ -1,6 +1,9 @@
 package verdict
 
-import "github.com/gpumem/gpumem/tracer/record"
+import (
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/tracer/record"
+)
 
 // callsTellNot says why what the driver's calls alone tell is not to be believed of a process
 // of which a library is known to have made some that nobody recorded: that nothing grows,
@@ -8,12 +11,12 @@ import "github.com/gpumem/gpumem/tracer/record"
 // Empty of any other.
 func callsTellNot(s *settled) string {
 	switch {
-	case !s.callsPast():
+	case !callsPast(&s.examined.Process):
 		return ""
-	case s.class == None && !s.judged.book.GPU:
+	case s.class == None && !s.Judged.Book.GPU:
 		return "a library of the program calls the driver past gpumem, and nothing else tells what the " +
 			"device holds for it; try --inject=audit"
-	case s.class == DriverGrowth && s.primary == keyUntracked:
+	case s.class == DriverGrowth && s.primary == series.Untracked:
 		return "device memory grows, and a library of the program calls the driver past gpumem, so that " +
 			"nothing tells whose it is; try --inject=audit"
 	}
@@ -21,8 +24,8 @@ func callsTellNot(s *settled) string {
 }
 
 // callsPast reports whether a library of the process calls the driver past the capture.
-func (p *process) callsPast() bool {
-	for _, e := range p.events.about(p.pid) {
+func callsPast(p *series.Process) bool {
+	for _, e := range p.Events.About(p.PID) {
 		if e.Kind == record.KindWarning && e.Name == record.WarningPast {
 			return true
 		}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/peak"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -74,11 +75,11 @@ const (
 // that is about as much a step as what is live grew by: "train.py:88 in forward". Empty
 // of no window, and where the steps left another amount: then it was not what grows.
 func leftAt(s *settled, p *peak.Peak) string {
-	if p == nil || p.LeftSteps < 1 || s.class != AppLeak || s.primary != keyLive ||
-		s.pid != 0 && p.PID != s.pid {
+	if p == nil || p.LeftSteps < 1 || s.class != AppLeak || s.primary != series.Live ||
+		s.PID != 0 && p.PID != s.PID {
 		return ""
 	}
-	_, step := s.judged.rates(&s.grow[keyLive])
+	_, step := s.Judged.Rates(&s.grow[series.Live])
 	if step == nil {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -16,8 +17,8 @@ func allocated(s *settled, sites []SiteRow) string {
 	if s.class == HostGrowth && sitesAreDrivers(s) {
 		sites = slices.DeleteFunc(slices.Clone(sites), func(row SiteRow) bool { return !isHosts(row.Site) })
 	}
-	own := s.primary == keyLive || s.primary == keyUntracked && s.class == AppLeak
-	itself := own && s.judged.asksItself()
+	own := s.primary == series.Live || s.primary == series.Untracked && s.class == AppLeak
+	itself := own && s.Judged.AsksItself()
 	if line := lineOf(sites, s.size, !itself); line != "" {
 		return "at " + line
 	}
@@ -30,7 +31,7 @@ func allocated(s *settled, sites []SiteRow) string {
 // poolAsked reports whether the sites tell where a pool took memory from the driver. It
 // hands that out to others as well, so who fills a list says more.
 func poolAsked(s *settled) bool {
-	return (s.class == AppLeak || s.class == PoolGrowth) && sitesAreDrivers(s) && !s.judged.asksItself()
+	return (s.class == AppLeak || s.class == PoolGrowth) && sitesAreDrivers(s) && !s.Judged.AsksItself()
 }
 
 // allocatedBy is the verb of the sites' places.

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
 
@@ -25,21 +26,21 @@ const (
 // settleRecurring decides on what is live where its trend is open though it only goes back
 // and forth, and on what the pool keeps where that took one segment late in the run.
 func (x *examined) settleRecurring() {
-	clock := x.judged.clock
-	if x.judged.untimed || len(clock) == 0 || clock[len(clock)-1]-clock[0] < recurFor {
+	clock := x.Judged.Clock
+	if x.Judged.Untimed || len(clock) == 0 || clock[len(clock)-1]-clock[0] < recurFor {
 		return
 	}
-	for _, k := range [...]key{keyLive, keyCount} {
-		g, y := &x.grow[k], x.judged.series[k]
+	for _, k := range [...]series.Key{series.Live, series.Count} {
+		g, y := &x.grow[k], x.Judged.Series[k]
 		if y != nil && g.Known && g.Shape == trend.ShapeUndecided && !g.Loaded && recurs(clock, y, g.Delta/2) {
 			g.Settle(trend.Bounded, g.Delta/2)
 		}
 	}
-	idle, live := &x.grow[keyIdle], &x.grow[keyLive]
+	idle, live := &x.grow[series.Idle], &x.grow[series.Live]
 	if !idle.Known || idle.Shape != trend.ShapeUndecided || idle.Loaded || !live.Known || live.Growing() {
 		return
 	}
-	reserved := stat.Plus(x.judged.series[keyLive], x.judged.series[keyIdle])
+	reserved := stat.Plus(x.Judged.Series[series.Live], x.Judged.Series[series.Idle])
 	if most, ok := roseOnce(clock, reserved); ok {
 		idle.Settle(trend.Bounded, math.Max(most, idle.Delta/2))
 	}

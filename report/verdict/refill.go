@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -65,20 +66,20 @@ func filled(v []float64) bool {
 
 // findRefills is a pool that fills again and again, of accounts whose idle bytes
 // grow by so many; nil of another.
-func findRefills(l *accounts, grown float64) *finding {
-	times, peak := refills(l.series[keyLive], l.series[keyIdle])
+func findRefills(l *series.Accounts, grown float64) *finding {
+	times, peak := refills(l.Series[series.Live], l.Series[series.Idle])
 	if times == 0 {
 		return nil
 	}
 	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s",
 		units.Bytes(peak), often(times))
-	if failed := stat.Rise(l.cols[record.ColDriverFailed]); failed > 0 {
-		return &finding{by: ByRefill, of: keyIdle, owner: thePool, score: refillTrust, size: grown,
+	if failed := stat.Rise(l.Cols[record.ColDriverFailed]); failed > 0 {
+		return &finding{by: ByRefill, of: series.Idle, owner: thePool, score: refillTrust, size: grown,
 			why: text + fmt.Sprintf(", while %.0f allocations failed: ", failed) +
 				"only the device's end bounds it"}
 	}
 	const open = "; whether the program empties it on purpose or because its requests fail was not recorded"
-	return &finding{of: keys, lacking: true, why: text + open}
+	return &finding{of: series.Keys, lacking: true, why: text + open}
 }
 
 func often(n int) string {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -36,11 +37,11 @@ type reserves struct{ *examined }
 // read it hands out no more. Nil of another growth.
 func findReserved(of *examined) *finding {
 	x := reserves{of}
-	g := &x.grow[keyHost]
-	if !g.Growing() || x.judged.untimed {
+	g := &x.grow[series.Host]
+	if !g.Growing() || x.Judged.Untimed {
 		return nil
 	}
-	f := &finding{by: ByObjects, of: keyHost, owner: nobody, score: .9}
+	f := &finding{by: ByObjects, of: series.Host, owner: nobody, score: .9}
 	if x.heapIsRead() {
 		heap, untouched, still := x.heapBeyondTouched(g.From, reservesAnew*g.Amount())
 		if !still {
@@ -60,7 +61,7 @@ func findReserved(of *examined) *finding {
 }
 
 // heapIsRead reports whether anybody reads the program's heap.
-func (x reserves) heapIsRead() bool { return len(stat.Known(x.judged.cols[heapAsRead])) > 0 }
+func (x reserves) heapIsRead() bool { return len(stat.Known(x.Judged.Cols[series.HeapAsRead])) > 0 }
 
 const fillsWords = "host memory rises as the program fills what it had reserved before"
 
@@ -68,7 +69,7 @@ const fillsWords = "host memory rises as the program fills what it had reserved 
 // by a little: it may reserve an array as it begins to write it; and how much is left.
 // Empty where it reserves more as it grows.
 func (x reserves) fillsReserved() (why string, left float64) {
-	g := &x.grow[keyHost]
+	g := &x.grow[series.Host]
 	from := x.grownBy(reservesAnew*g.Amount(), g.From)
 	reserved, untouched := x.reservedBeyondTouched(from)
 	left = untouched - (1-reservesAnew)*g.Amount()
@@ -83,9 +84,9 @@ func (x reserves) fillsReserved() (why string, left float64) {
 // mayLeakBeside reports whether the process reserves more than matters while it fills what it
 // had reserved.
 func (x reserves) mayLeakBeside() bool {
-	g := &x.grow[keyHost]
+	g := &x.grow[series.Host]
 	from := x.grownBy(reservesAnew*g.Amount(), g.From)
-	return !x.reservesNothing(from, math.Max(x.judged.delta(keyHost), besideLeast*g.Amount()), 1)
+	return !x.reservesNothing(from, math.Max(x.Judged.Delta(series.Host), besideLeast*g.Amount()), 1)
 }
 
 // fillsAndMore says why a growth of host memory stays open that fills what the program had
@@ -93,8 +94,8 @@ func (x reserves) mayLeakBeside() bool {
 // piece after the other; or where a little more is reserved meanwhile. Empty of another.
 func fillsAndMore(s *settled) string {
 	x := reserves{&s.examined}
-	g := &s.grow[keyHost]
-	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != keyHost || !g.Growing() ||
+	g := &s.grow[series.Host]
+	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != series.Host || !g.Growing() ||
 		x.heapIsRead() {
 		return ""
 	}
@@ -112,7 +113,7 @@ func fillsAndMore(s *settled) string {
 
 // grownBy is the row in which the host has grown by so much since another.
 func (x reserves) grownBy(bytes float64, from int) int {
-	held := x.judged.series[keyHost]
+	held := x.Judged.Series[series.Host]
 	for i := from; i < len(held); i++ {
 		if held[i] >= held[from]+bytes {
 			return i
@@ -125,8 +126,8 @@ func (x reserves) grownBy(bytes float64, from int) int {
 // much of it, without the stacks of its threads, is not in memory by then; 0 where that is
 // no more than allocators keep for their next blocks, or where nobody told.
 func (x reserves) reservedBeyondTouched(from int) (reserved, untouched float64) {
-	read, threads := x.judged.cols[record.ColReserved], x.judged.cols[record.ColThreads]
-	held := x.judged.series[keyHost]
+	read, threads := x.Judged.Cols[record.ColReserved], x.Judged.Cols[record.ColThreads]
+	held := x.Judged.Series[series.Host]
 	for i := from; i < len(read); i++ {
 		if read[i] != read[i] || held[i] != held[i] {
 			continue
@@ -146,19 +147,20 @@ func (x reserves) reservedBeyondTouched(from int) (reserved, untouched float64) 
 // writesItself reports whether nothing speaks for the driver's writing what the process had
 // reserved: pinned memory is none of it, and drivers reserve for their records of handles.
 func (x reserves) writesItself() bool {
-	if !x.usesDevice() {
+	if !x.UsesDevice() {
 		return true
 	}
-	g := &x.grow[keyHost]
-	pinned := x.judged.rise(record.ColPinnedBytes, g.From)
-	return pinned <= reservesAnew*g.Amount() && x.toucher() != theDriver && !x.records.hold(g.Amount()) &&
-		!x.grow[keyHandles].Growing()
+	g := &x.grow[series.Host]
+	pinned := x.Judged.Rise(record.ColPinnedBytes, g.From)
+	return pinned <= reservesAnew*g.Amount() && toucher(&x.examined.Process) != theDriver &&
+		!x.records.hold(g.Amount()) &&
+		!x.grow[series.Handles].Growing()
 }
 
 // fullIn says when so much of reserved memory is in use at the rate of the growth; empty
 // where none is left.
 func (x reserves) fullIn(left float64) string {
-	rate, _ := x.judged.rates(&x.grow[keyHost])
+	rate, _ := x.Judged.Rates(&x.grow[series.Host])
 	if rate == nil || rate.Value <= 0 || left <= 0 {
 		return ""
 	}
@@ -170,7 +172,7 @@ func (x reserves) fullIn(left float64) string {
 // on: by the least that it had in the first rows and in the last, as blocks come and go,
 // of which at least so many tell.
 func (x reserves) reservesNothing(from int, most float64, least int) bool {
-	v := stat.Known(x.judged.cols[record.ColReserved][min(from, len(x.judged.cols[record.ColReserved])):])
+	v := stat.Known(x.Judged.Cols[record.ColReserved][min(from, len(x.Judged.Cols[record.ColReserved])):])
 	n := int(headAndTail * float64(len(v)))
 	if n < least {
 		return false
@@ -182,7 +184,7 @@ func (x reserves) reservesNothing(from int, most float64, least int) bool {
 // is not in memory by then; ok is false where it was not read early and late in the
 // growth, or hands out more by the end than so much.
 func (x reserves) heapBeyondTouched(from int, most float64) (heap, untouched float64, ok bool) {
-	clock, read, held := x.judged.clock, x.judged.cols[heapAsRead], x.judged.series[keyHost]
+	clock, read, held := x.Judged.Clock, x.Judged.Cols[series.HeapAsRead], x.Judged.Series[series.Host]
 	first, last := -1, -1
 	for i := from; i < len(read); i++ {
 		if read[i] == read[i] && held[i] == held[i] {

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
 
@@ -16,14 +17,14 @@ const bootstrapDraws = 400
 // shares are the parts that the accounts have in the growth of all, by their
 // places in accountKeys.
 type shares struct {
-	of        [len(accountKeys)]Interval
+	of        [len(series.AccountKeys)]series.Interval
 	known     bool
 	agreement float64 // part of the bootstrap's draws that blame the same owner
 }
 
 // part is an account's; nil where the growth was not shared out.
-func (sh *shares) part(k key) *Interval {
-	i := slices.Index(accountKeys[:], k)
+func (sh *shares) part(k series.Key) *series.Interval {
+	i := slices.Index(series.AccountKeys[:], k)
 	if sh == nil || !sh.known || i < 0 {
 		return nil
 	}
@@ -34,18 +35,18 @@ func (sh *shares) part(k key) *Interval {
 // of them at the same samples, the troughs of their total, so that they add
 // up; and draws their common residuals anew, in blocks of random length, for
 // the shares' intervals and for how often the owner stays the same.
-func shareOut(e *trends, a [keys]float64, blamed key) *shares {
+func shareOut(e *trends, a [series.Keys]float64, blamed series.Key) *shares {
 	sh := &shares{agreement: 1}
-	var grown []key
-	for _, k := range accountKeys {
-		if a[k] > 0 && e.rows.series[k] != nil {
+	var grown []series.Key
+	for _, k := range series.AccountKeys {
+		if a[k] > 0 && e.rows.Series[k] != nil {
 			grown = append(grown, k)
 		}
 	}
 	if len(grown) == 0 {
 		return sh
 	}
-	t, y := e.rows.jointTroughs(grown, &e.grow[blamed])
+	t, y := jointTroughs(e.rows, grown, &e.grow[blamed])
 	if len(t) < trend.MinBlocks {
 		return sh
 	}
@@ -94,10 +95,10 @@ func drawSlopes(lever, slopes []float64, resid [][]float64, tell func(errors []f
 
 // jointTroughs are the accounts' means over the same samples of each block,
 // those in which their total is lowest, and the times of these.
-func (l *accounts) jointTroughs(grown []key, g *trend.Growth) (t []float64, y [][]float64) {
+func jointTroughs(l *series.Accounts, grown []series.Key, g *trend.Growth) (t []float64, y [][]float64) {
 	var total []float64
 	for _, k := range grown {
-		if v := l.series[k]; total == nil {
+		if v := l.Series[k]; total == nil {
 			total = append(total, v...)
 		} else {
 			for i := range total {
@@ -107,7 +108,7 @@ func (l *accounts) jointTroughs(grown []key, g *trend.Growth) (t []float64, y []
 	}
 	rows := l.LowRows(total, g, trend.TroughShare)
 	for _, k := range grown {
-		y = append(y, trend.BlockMeans(l.series[k], rows))
+		y = append(y, trend.BlockMeans(l.Series[k], rows))
 	}
 	return trend.BlockMeans(l.T, rows), y
 }
@@ -143,7 +144,7 @@ func blockDraw(r *rand.Rand, n int) []int {
 }
 
 // fill sets the shares with their 95 % intervals.
-func (sh *shares) fill(grown []key, slopes []float64, draws [][]float64) {
+func (sh *shares) fill(grown []series.Key, slopes []float64, draws [][]float64) {
 	part := func(b []float64, j int) float64 {
 		sum := 0.
 		for _, v := range b {
@@ -161,7 +162,8 @@ func (sh *shares) fill(grown []key, slopes []float64, draws [][]float64) {
 		}
 		sort.Float64s(v)
 		low, high := stat.SortedQuantile(v, .025), stat.SortedQuantile(v, .975)
-		sh.of[slices.Index(accountKeys[:], k)] = Interval{Value: part(slopes, j), Low: low, High: high}
+		sh.of[slices.Index(series.AccountKeys[:], k)] = series.Interval{Value: part(slopes, j), Low: low,
+			High: high}
 	}
 	sh.known = true
 }

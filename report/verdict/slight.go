@@ -15,6 +15,6 @@ func isSlight(s *settled) bool {
 	if s.class != HostGrowth || g.Gained() >= slight*g.End {
 		return false
 	}
-	free := stat.Known(s.judged.cols[record.ColHostHeapFree])
+	free := stat.Known(s.Judged.Cols[record.ColHostHeapFree])
 	return len(free) > 0 && g.Gained() < free[len(free)-1]
 }

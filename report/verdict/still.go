@@ -3,6 +3,7 @@ package verdict
 import (
 	"math"
 
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -16,22 +17,23 @@ const stillPart = .5
 // and in single arrays: what is exchanged there makes no growth. Elements that get larger
 // do, so what is live must have been as high before.
 func (x *examined) settleStill() {
-	if x.judged.untimed || x.deviceLived() < startAlive {
+	if x.Judged.Untimed || x.DeviceLived() < series.StartAlive {
 		return
 	}
 	since, at, bytes, count := x.stillHeld()
 	if bytes == 0 {
 		return
 	}
-	for i, held := range [...]float64{keyLive: bytes, keyCount: count} {
-		k := key(i)
+	for i, held := range [...]float64{series.Live: bytes, series.Count: count} {
+		k := series.Key(i)
 		g := &x.grow[k]
-		if !g.Known || g.Shape != trend.ShapeUndecided || x.judged.series[k] == nil {
+		if !g.Known || g.Shape != trend.ShapeUndecided || x.Judged.Series[k] == nil {
 			continue
 		}
-		delta := x.whole.delta(k)
+		delta := x.Whole.Delta(k)
 		half := (since + at) / 2
-		if x.whole.level(k, at)-held <= delta && x.whole.highest(k, half, at) <= x.whole.highest(k, since, half)+delta {
+		if x.Whole.Level(k, at)-held <= delta &&
+			x.Whole.Highest(k, half, at) <= x.Whole.Highest(k, since, half)+delta {
 			g.Settle(trend.Plateau, delta/2)
 		}
 	}
@@ -43,7 +45,7 @@ func (x *examined) settleStill() {
 func (x *examined) stillHeld() (from, at, bytes, count float64) {
 	long, since := map[string]int64{}, map[string]float64{}
 	var last []HolderRow
-	for _, e := range x.events.about(x.pid) {
+	for _, e := range x.Events.About(x.PID) {
 		if e.Kind != record.KindHolders {
 			continue
 		}
@@ -60,7 +62,7 @@ func (x *examined) stillHeld() (from, at, bytes, count float64) {
 		h := &last[i]
 		atTheEnd := !h.Gone && !h.Host && h.Graph == "" && h.OverMs == 0
 		switch {
-		case atTheEnd && h.Length > 0 && at-since[h.Path] >= stillPart*x.deviceLived():
+		case atTheEnd && h.Length > 0 && at-since[h.Path] >= stillPart*x.DeviceLived():
 			still++
 			from = math.Max(from, since[h.Path])
 			bytes, count = bytes+float64(h.Bytes), count+float64(h.Count)
@@ -72,15 +74,4 @@ func (x *examined) stillHeld() (from, at, bytes, count float64) {
 		return 0, at, 0, 0
 	}
 	return from, at, bytes, count
-}
-
-// highest is the highest value of a series between two times.
-func (l *accounts) highest(k key, from, to float64) float64 {
-	high := math.Inf(-1)
-	for i, v := range l.series[k] {
-		if c := l.clock[i]; c >= from && c <= to && v == v {
-			high = math.Max(high, v)
-		}
-	}
-	return high
 }

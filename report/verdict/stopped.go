@@ -1,6 +1,9 @@
 package verdict
 
-import "github.com/gpumem/gpumem/report/trend"
+import (
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/report/trend"
+)
 
 // leastStopped is for how many seconds at least nothing more must have come: a server
 // reloads what it serves, and answers a burst, every few seconds.
@@ -10,15 +13,15 @@ const leastStopped = 6.
 // short window: where nothing more came for far longer than it ever paused while the
 // program worked on, it has stopped.
 func (x *examined) settleStopped() {
-	if x.judged.untimed {
+	if x.Judged.Untimed {
 		return
 	}
-	for _, k := range testedKeys {
+	for _, k := range series.TestedKeys {
 		g := &x.grow[k]
-		if !g.Known || g.Shape != trend.ShapeUndecided || x.judged.series[k] == nil {
+		if !g.Known || g.Shape != trend.ShapeUndecided || x.Judged.Series[k] == nil {
 			continue
 		}
-		if most, ok := x.judged.hasStopped(g); ok {
+		if most, ok := hasStopped(x.Judged, g); ok {
 			g.Settle(trend.Plateau, most)
 		}
 	}
@@ -27,20 +30,20 @@ func (x *examined) settleStopped() {
 // hasStopped reports whether a series stopped to rise while the program went on working,
 // and by how much it would have risen in the whole window at the pace that could have gone
 // unseen since.
-func (l *accounts) hasStopped(g *trend.Growth) (most float64, ok bool) {
+func hasStopped(l *series.Accounts, g *trend.Growth) (most float64, ok bool) {
 	since, ok := g.Stopped()
 	if !ok {
 		return 0, false
 	}
 	from := trend.FirstRow(l.X(g.Axis), since)
-	end := l.clock[len(l.clock)-1]
-	still := end - l.clock[from]
+	end := l.Clock[len(l.Clock)-1]
+	still := end - l.Clock[from]
 	if still < leastStopped {
 		return 0, false
 	}
 	// One that waits, for memory or for its end, takes nothing either.
-	if last, _ := l.lastWork(); last > 0 && end-l.clock[min(last, len(l.clock)-1)] >= still/2 {
+	if last, _ := l.LastWork(); last > 0 && end-l.Clock[min(last, len(l.Clock)-1)] >= still/2 {
 		return 0, false
 	}
-	return g.Delta * (end - l.clock[g.From]) / still, true
+	return g.Delta * (end - l.Clock[g.From]) / still, true
 }

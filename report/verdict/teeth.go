@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
 
@@ -29,19 +30,19 @@ type valley struct {
 // settleTeeth decides on accounts that are open because of a few long teeth: where all
 // falls end at about the same level, what stays is bounded.
 func (x *examined) settleTeeth() {
-	for _, k := range [...]key{keyLive, keyHost, keyHeap} {
-		g, y := &x.grow[k], x.judged.series[k]
-		if y == nil || !g.Known || g.Shape != trend.ShapeUndecided || x.judged.untimed {
+	for _, k := range [...]series.Key{series.Live, series.Host, series.Heap} {
+		g, y := &x.grow[k], x.Judged.Series[k]
+		if y == nil || !g.Known || g.Shape != trend.ShapeUndecided || x.Judged.Untimed {
 			continue
 		}
 		known := stat.Known(y)
 		height := stat.Quantile(known, .99) - stat.Quantile(known, .01)
-		delta := x.judged.delta(k)
+		delta := x.Judged.Delta(k)
 		allowed := valleysSpan * delta // an allocator's own count is exact
-		if k != keyLive {
+		if k != series.Live {
 			allowed = math.Max(delta, sameLevel*height)
 		}
-		if staysLow(x.judged.clock, y, math.Max(fallsBy*height, deepFall*delta), allowed) {
+		if staysLow(x.Judged.Clock, y, math.Max(fallsBy*height, deepFall*delta), allowed) {
 			g.Settle(trend.Bounded, allowed)
 		}
 	}
@@ -115,17 +116,17 @@ const (
 // matters: by the lowest that each fall comes to. Blocks of the window hold several teeth each,
 // and what the lowest rows of these have is as often on the way.
 func (x *examined) settleFloors() {
-	g, y := &x.grow[keyHost], x.judged.series[keyHost]
-	if y == nil || !g.Known || g.Growing() || x.judged.untimed {
+	g, y := &x.grow[series.Host], x.Judged.Series[series.Host]
+	if y == nil || !g.Known || g.Growing() || x.Judged.Untimed {
 		return
 	}
-	at, floor := floorsOf(x.judged.clock, y, x.judged.delta(keyHost))
-	span := x.judged.clock[len(x.judged.clock)-1] - x.judged.clock[0]
+	at, floor := floorsOf(x.Judged.Clock, y, x.Judged.Delta(series.Host))
+	span := x.Judged.Clock[len(x.Judged.Clock)-1] - x.Judged.Clock[0]
 	if len(at) < leastFloors || at[len(at)-1]-at[0] < floorsSpan*span {
 		return
 	}
-	q := x.judged.question(keyHost, x.conditions)
-	of := trend.OfBlocks(at, floor, x.judged.clock[len(x.judged.clock)-1], q)
+	q := x.Judged.Question(series.Host, x.conditions)
+	of := trend.OfBlocks(at, floor, x.Judged.Clock[len(x.Judged.Clock)-1], q)
 	switch {
 	case of.Growing():
 		of.Reach = g.Reach

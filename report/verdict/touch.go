@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -26,12 +27,12 @@ var runtimeLibraries = [...]string{"libcudart"}
 // toucher is whose code first touches the pages that the host grows by: theDriver,
 // theHost for the program's own, or unknown when nobody looked, or what was touched
 // did not stay.
-func (p *process) toucher() owner {
-	if p.touch == nil || p.touch.Judgement == "churn" || p.touch.Judgement == "undecided" {
+func toucher(p *series.Process) owner {
+	if p.Touch == nil || p.Touch.Judgement == "churn" || p.Touch.Judgement == "undecided" {
 		return unknown
 	}
 	driver, program := 0., 0.
-	for _, o := range p.touch.Owners {
+	for _, o := range p.Touch.Owners {
 		switch {
 		case isDriver(o.Library):
 			driver += o.Share
@@ -64,13 +65,13 @@ func isDriver(library string) bool {
 }
 
 // touchWords name the first owner.
-func (p *process) touchWords() string {
-	if p.toucher() == unknown || len(p.touch.Owners) == 0 {
+func touchWords(p *series.Process) string {
+	if toucher(p) == unknown || len(p.Touch.Owners) == 0 {
 		return ""
 	}
-	o := p.touch.Owners[0]
+	o := p.Touch.Owners[0]
 	text := fmt.Sprintf(", its new pages first touched by %s (%.0f %%)", o.Library, 100*o.Share)
-	if place, share := p.touchedAt(); place != "" {
+	if place, share := touchedAt(p); place != "" {
 		text += fmt.Sprintf(", %.0f %% of them %s", 100*share, place)
 	}
 	return text
@@ -81,8 +82,8 @@ const touchPlace = .25
 
 // touchedAt is the function that touched most of the new pages, with its line or offset
 // that touched most, and its share of them; empty where none is known, or none has enough.
-func (p *process) touchedAt() (place string, share float64) {
-	if p.touch == nil {
+func touchedAt(p *series.Process) (place string, share float64) {
+	if p.Touch == nil {
 		return "", 0
 	}
 	shares, most := map[string]float64{}, ""
@@ -94,7 +95,7 @@ func (p *process) touchedAt() (place string, share float64) {
 		file, _, _ = strings.Cut(file, "+0x")
 		return file + " " + name
 	}
-	for _, place := range p.touch.Places {
+	for _, place := range p.Touch.Places {
 		name := function(place.Site)
 		if shares[name] += place.Share; shares[name] > shares[most] {
 			most = name
@@ -103,8 +104,9 @@ func (p *process) touchedAt() (place string, share float64) {
 	if shares[most] < touchPlace {
 		return "", 0
 	}
-	first := slices.IndexFunc(p.touch.Places, func(t record.TouchPlace) bool { return function(t.Site) == most })
-	site := p.touch.Places[first].Site
+	first := slices.IndexFunc(p.Touch.Places,
+		func(t record.TouchPlace) bool { return function(t.Site) == most })
+	site := p.Touch.Places[first].Site
 	text := functionOf([]SiteRow{{Site: site}}, 0)
 	if at := record.PlaceOf(site); at.File != "" {
 		at.Name, _, _ = strings.Cut(at.Name, ", inlined into ")

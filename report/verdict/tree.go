@@ -9,6 +9,7 @@ import (
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 )
 
 // A program that starts one worker after the other and ends none grows although
@@ -40,12 +41,12 @@ type worker struct {
 func workers(all []*settled, first *settled) []worker {
 	var out []worker
 	for _, s := range all {
-		n := len(s.whole.clock)
+		n := len(s.Whole.Clock)
 		if s == first || n == 0 {
 			continue
 		}
-		w := worker{pid: s.pid, born: s.whole.clock[0], died: s.whole.clock[n-1], part: s.whole.book.Last(),
-			owned: s.whole.book.Owned()}
+		w := worker{pid: s.PID, born: s.Whole.Clock[0], died: s.Whole.Clock[n-1], part: s.Whole.Book.Last(),
+			owned: s.Whole.Book.Owned()}
 		w.held = zero(w.part.Host) + zero(w.part.Device)
 		if w.held >= workerLeast {
 			out = append(out, w)
@@ -66,7 +67,7 @@ func zero(v float64) float64 {
 func firstOf(all []*settled) *settled {
 	var first *settled
 	for _, s := range all {
-		if len(s.whole.clock) > 0 && (first == nil || s.whole.clock[0] < first.whole.clock[0]) {
+		if len(s.Whole.Clock) > 0 && (first == nil || s.Whole.Clock[0] < first.Whole.Clock[0]) {
 			first = s
 		}
 	}
@@ -81,10 +82,10 @@ func findWorkers(all []*settled) *finding {
 		return nil
 	}
 	list := workers(all, first)
-	begin, end := first.whole.clock[0], 0.
+	begin, end := first.Whole.Clock[0], 0.
 	for _, s := range all {
-		if n := len(s.whole.clock); n > 0 {
-			end = math.Max(end, s.whole.clock[n-1])
+		if n := len(s.Whole.Clock); n > 0 {
+			end = math.Max(end, s.Whole.Clock[n-1])
 		}
 	}
 	length := end - begin
@@ -100,7 +101,7 @@ func findWorkers(all []*settled) *finding {
 		early := slices.DeleteFunc(list, func(w worker) bool {
 			return w.born >= begin+lateFrom*length || w.died < there
 		})
-		left, over = append(sameOrigin(early, left, first.run.Events), left...), length
+		left, over = append(sameOrigin(early, left, first.Run.Events), left...), length
 	}
 	if len(left) < leastWorkers || float64(ended) > someEnd*float64(len(late)) ||
 		latest < begin+lastFrom*length || births(left) < leastWorkers {
@@ -110,10 +111,10 @@ func findWorkers(all []*settled) *finding {
 	if f.size < workersLeast {
 		return nil
 	}
-	if name := commandOf(left, first.events); name != "" {
+	if name := commandOf(left, first.Events); name != "" {
 		f.why += "; their command: " + name
 	}
-	if at := startedAt(left, first.run.Events); at != "" {
+	if at := startedAt(left, first.Run.Events); at != "" {
 		f.why += "; started at " + at
 	}
 	return f
@@ -121,7 +122,7 @@ func findWorkers(all []*settled) *finding {
 
 // commandOf is the command of workers, as it was recorded: of the first one that has a
 // name, with how many have others.
-func commandOf(left []worker, x *events) string {
+func commandOf(left []worker, x *series.Events) string {
 	name, others := "", 0
 	for _, w := range left {
 		row := ProcessRow{PID: w.pid}
@@ -201,14 +202,14 @@ func foundWorkers(left []worker, over float64) *finding {
 // heldBy is the account that workers are kept for. A context of the driver and the
 // memory of an interpreter come with each process: they count where nothing else is
 // held.
-func heldBy(sum account.Row, least float64) key {
+func heldBy(sum account.Row, least float64) series.Key {
 	switch {
 	case sum.Live >= least:
-		return keyLive
+		return series.Live
 	case sum.Idle >= least:
-		return keyIdle
+		return series.Idle
 	case sum.Untracked > sum.Host:
-		return keyUntracked
+		return series.Untracked
 	}
-	return keyHost
+	return series.Host
 }

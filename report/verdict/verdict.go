@@ -4,6 +4,7 @@ import (
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/report/peak"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -144,13 +145,6 @@ type Window struct {
 	Steps    int64   `json:"steps"`
 }
 
-// Interval is an estimate with its 95 % interval.
-type Interval struct {
-	Value float64 `json:"value"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
-}
-
 // AccountRow is one account's part of the growth. ChangeBytes is what was read:
 // the last sample less the first of the judged window, from the end of the
 // warm-up on. The changes of all accounts sum exactly to Measured.Bytes. Bytes is
@@ -159,19 +153,19 @@ type Interval struct {
 // and that of the driver's handles of the kind that grows, in the row untracked.
 // LeftoverBytes is what stayed between the marks baseline and released.
 type AccountRow struct {
-	Account             Account     `json:"account"`
-	Shape               trend.Shape `json:"shape"`
-	ChangeBytes         *int64      `json:"change_bytes,omitempty"`
-	Bytes               *int64      `json:"bytes,omitempty"`
-	BytesLow            *int64      `json:"bytes_low,omitempty"`
-	BytesHigh           *int64      `json:"bytes_high,omitempty"`
-	Count               *int64      `json:"count,omitempty"`
-	Share               *float64    `json:"share,omitempty"`
-	PerSecond           *Interval   `json:"per_second,omitempty"`
-	PerStep             *Interval   `json:"per_step,omitempty"`
-	DetectablePerSecond *float64    `json:"detectable_per_second,omitempty"`
-	LeftoverBytes       *int64      `json:"leftover_bytes,omitempty"`
-	LeftoverCount       *int64      `json:"leftover_count,omitempty"`
+	Account             Account          `json:"account"`
+	Shape               trend.Shape      `json:"shape"`
+	ChangeBytes         *int64           `json:"change_bytes,omitempty"`
+	Bytes               *int64           `json:"bytes,omitempty"`
+	BytesLow            *int64           `json:"bytes_low,omitempty"`
+	BytesHigh           *int64           `json:"bytes_high,omitempty"`
+	Count               *int64           `json:"count,omitempty"`
+	Share               *float64         `json:"share,omitempty"`
+	PerSecond           *series.Interval `json:"per_second,omitempty"`
+	PerStep             *series.Interval `json:"per_step,omitempty"`
+	DetectablePerSecond *float64         `json:"detectable_per_second,omitempty"`
+	LeftoverBytes       *int64           `json:"leftover_bytes,omitempty"`
+	LeftoverCount       *int64           `json:"leftover_count,omitempty"`
 }
 
 // Measured is by how much the process as a whole changed over the span that the
@@ -191,7 +185,7 @@ type Measured struct {
 type DrivenBy struct {
 	// step, command_buffer, shape, allocation, second; sample in a recording without times
 	Per string `json:"per"`
-	Interval
+	series.Interval
 	Of    string    `json:"of,omitempty"` // "handles", or the driver's "events", "streams" …; empty for bytes
 	Share *float64  `json:"share,omitempty"`
 	And   *DrivenBy `json:"and,omitempty"`
@@ -235,3 +229,12 @@ func (o Options) leftover() float64 {
 	}
 	return defaultLeftover
 }
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+	gib = 1 << 30
+)
+
+// Interval is an estimate with its 95 % interval.
+type Interval = series.Interval

@@ -1,4 +1,4 @@
-package verdict
+package series
 
 import (
 	"math"
@@ -18,15 +18,15 @@ var tornDown = [...]string{
 
 // teardown leaves out the last rows after a program that ends let go of what
 // it held: at most one in fifty, and as many before, in which it began to.
-func (k *track) teardown() *track {
-	n := len(k.clock)
+func (k *Track) teardown() *Track {
+	n := len(k.Clock)
 	if n < 12 {
 		return k
 	}
 	most := max(2, n/50)
 	cut := n
 	for _, name := range tornDown {
-		cut = min(cut, fallsFrom(k.cols[name], n-most))
+		cut = min(cut, fallsFrom(k.Cols[name], n-most))
 	}
 	if cut == n {
 		return k
@@ -34,7 +34,7 @@ func (k *track) teardown() *track {
 	// One column tells the end; that one and others may have begun to fall before.
 	first := cut - most
 	for _, name := range tornDown {
-		cut = min(cut, peakBefore(k.cols[name], first, cut))
+		cut = min(cut, peakBefore(k.Cols[name], first, cut))
 	}
 	return k.rows(0, cut)
 }
@@ -45,14 +45,14 @@ const returning = .5
 
 // untilReturned is the end of the rows before a program's exit without those in which it let
 // go of what it held: that has fallen by then, and does not come back.
-func (k *track) untilReturned(exit int) int {
+func (k *Track) untilReturned(exit int) int {
 	if exit == 0 {
 		return exit
 	}
-	first := sort.SearchFloat64s(k.clock, k.clock[exit-1]-returning)
+	first := sort.SearchFloat64s(k.Clock, k.Clock[exit-1]-returning)
 	cut := exit
 	for _, name := range tornDown {
-		v := k.cols[name]
+		v := k.Cols[name]
 		if at := peakBefore(v, first, exit); at < cut && stays(v[exit:], v[at-1]) {
 			cut = at
 		}
@@ -117,9 +117,9 @@ var (
 // untilWorkEnds leaves out the last rows of a program that worked all along and
 // then waits for its end, or for that of another: a growth with its work did not
 // end there. At most one in eight, and none where any account still moves.
-func (k *track) untilWorkEnds() *track {
-	n := len(k.clock)
-	end, busy := k.lastWork()
+func (k *Track) untilWorkEnds() *Track {
+	n := len(k.Clock)
+	end, busy := k.LastWork()
 	end++ // the row in which it stands still first
 	if n < 24 || busy < n/2 || end >= n-1 || n-end > n/8 {
 		return k
@@ -137,8 +137,8 @@ func (k *track) untilWorkEnds() *track {
 
 // spread is a column's highest less its lowest cell from a row on; 0 when none
 // is known.
-func (k *track) spread(name string, from int) float64 {
-	v := k.cols[name]
+func (k *Track) spread(name string, from int) float64 {
+	v := k.Cols[name]
 	if v == nil {
 		return 0
 	}
@@ -149,12 +149,12 @@ func (k *track) spread(name string, from int) float64 {
 	return slices.Max(cells) - slices.Min(cells)
 }
 
-// lastWork is the row after the last one in which a step was taken or a total of
+// LastWork is the row after the last one in which a step was taken or a total of
 // working advanced, and in how many rows that was, or was not known.
-func (k *track) lastWork() (end, busy int) {
+func (k *Track) LastWork() (end, busy int) {
 	var totals [][]float64
 	for _, name := range working {
-		if v := k.cols[name]; v != nil {
+		if v := k.Cols[name]; v != nil {
 			totals = append(totals, v)
 		}
 	}
@@ -162,7 +162,7 @@ func (k *track) lastWork() (end, busy int) {
 		totals = append(totals, k.Step)
 	}
 	before := make([]float64, len(totals))
-	for i := range k.clock {
+	for i := range k.Clock {
 		moved, told := false, false
 		for j, v := range totals {
 			if v[i] != v[i] {

@@ -1,4 +1,4 @@
-package verdict
+package series
 
 import (
 	"math"
@@ -9,14 +9,14 @@ import (
 )
 
 // stepsFromMarks makes the step column from step marks when there is none.
-func (k *track) stepsFromMarks(x *events) {
+func (k *Track) stepsFromMarks(x *Events) {
 	if k.Step != nil {
 		return
 	}
 	n := 0.
-	step := make([]float64, len(k.clock))
-	c := x.from(k.pid)
-	for i, t := range k.clock {
+	step := make([]float64, len(k.Clock))
+	c := x.from(k.PID)
+	for i, t := range k.Clock {
 		for e := c.upTo(t); e != nil; e = c.upTo(t) {
 			if e.Kind != record.KindStep {
 				continue
@@ -36,9 +36,9 @@ func (k *track) stepsFromMarks(x *events) {
 // trendRows are the rows in which the program worked: from the first mark
 // baseline, if it made one, to the last mark released, the first experiment
 // or its exit, whichever comes first.
-func (p *process) trendRows(k *track) (from, to int) {
+func (p *Process) trendRows(k *Track) (from, to int) {
 	begin, end, exit := math.Inf(-1), math.Inf(1), math.Inf(1)
-	for _, e := range p.events.about(p.pid) {
+	for _, e := range p.Events.About(p.PID) {
 		t := e.TMs / 1000
 		switch {
 		case e.Kind == record.KindPhase && e.Name == record.PhaseBaseline && math.IsInf(begin, -1):
@@ -49,27 +49,27 @@ func (p *process) trendRows(k *track) (from, to int) {
 			end = math.Min(end, t)
 		}
 	}
-	if p.left.last > 0 {
-		end = math.Min(end, p.left.last)
+	if p.Left.Last > 0 {
+		end = math.Min(end, p.Left.Last)
 	}
-	from = sort.SearchFloat64s(k.clock, begin)
-	to = sort.Search(len(k.clock), func(i int) bool { return k.clock[i] > math.Min(end, exit) })
+	from = sort.SearchFloat64s(k.Clock, begin)
+	to = sort.Search(len(k.Clock), func(i int) bool { return k.Clock[i] > math.Min(end, exit) })
 	if exit < end {
 		to = k.untilReturned(to)
 	}
 	if from >= to {
-		return 0, len(k.clock)
+		return 0, len(k.Clock)
 	}
 	return from, to
 }
 
 // withoutSetup leaves out rows in phases named after setting up. It keeps all
 // rows when nothing else would be left.
-func (k *track) withoutSetup(x *events) *track {
-	keep := make([]int, 0, len(k.clock))
+func (k *Track) withoutSetup(x *Events) *Track {
+	keep := make([]int, 0, len(k.Clock))
 	setup := false
-	c := x.from(k.pid)
-	for i, t := range k.clock {
+	c := x.from(k.PID)
+	for i, t := range k.Clock {
 		for e := c.upTo(t); e != nil; e = c.upTo(t) {
 			if e.Kind == record.KindPhase {
 				_, setup = record.SetupWord(e.Name)
@@ -79,24 +79,24 @@ func (k *track) withoutSetup(x *events) *track {
 			keep = append(keep, i)
 		}
 	}
-	if len(keep) < trend.MinBlocks || len(keep) == len(k.clock) {
+	if len(keep) < trend.MinBlocks || len(keep) == len(k.Clock) {
 		return k
 	}
 	out := *k
-	out.T, out.clock = pick(k.T, keep), pick(k.clock, keep)
+	out.T, out.Clock = pick(k.T, keep), pick(k.Clock, keep)
 	if k.Step != nil {
 		out.Step = pick(k.Step, keep)
 	}
-	out.cols = make(map[string][]float64, len(k.cols))
-	for n, v := range k.cols {
-		out.cols[n] = pick(v, keep)
+	out.Cols = make(map[string][]float64, len(k.Cols))
+	for n, v := range k.Cols {
+		out.Cols[n] = pick(v, keep)
 	}
 	return &out
 }
 
 // fromFirstStep leaves out the rows before the first step: a program sets
 // itself up there. It keeps everything when too little would be left.
-func (k *track) fromFirstStep() *track {
+func (k *Track) fromFirstStep() *Track {
 	if k.Step == nil {
 		return k
 	}
@@ -107,5 +107,5 @@ func (k *track) fromFirstStep() *track {
 	if i <= 1 || len(k.Step)-i < 60 {
 		return k
 	}
-	return k.rows(i-1, len(k.clock))
+	return k.rows(i-1, len(k.Clock))
 }

@@ -1,49 +1,50 @@
-package verdict
+package series
 
 import (
 	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// process is one process of a run, cleaned.
-type process struct {
-	run    *record.Run
-	events *events // of the run
-	o      Options
-	pid    int
-	judged *accounts // the rows that the trend is judged on
-	whole  *accounts // every row, before cuts
-	left   leftovers
-	touch  *record.FirstTouch // the last one, nil when nobody looked
+// Process is one process of a run, cleaned.
+type Process struct {
+	Run    *record.Run
+	Events *Events // of the run
+	Least  float64 // bytes: what was left over counts beyond it
+	PID    int
+	Judged *Accounts // the rows that the trend is judged on
+	Whole  *Accounts // every row, before cuts
+	Left   Leftovers
+	Touch  *record.FirstTouch // the last one, nil when nobody looked
 
-	short    bool // too few rows for a trend
-	starting bool // it was reading its code in up to the end
+	Short    bool // too few rows for a trend
+	Starting bool // it was reading its code in up to the end
 }
 
-// clean makes a process of its rows.
-func clean(k *track, run *record.Run, x *events, o Options) process {
-	u := o.Unified.Of(run.Meta)
+// Clean makes a process of its rows. What was left over counts beyond so many bytes.
+func Clean(k *Track, run *record.Run, x *Events, unified account.Unified, least float64) Process {
+	u := unified.Of(run.Meta)
 	k.stepsFromMarks(x)
-	p := process{run: run, events: x, o: o, pid: k.pid, whole: newAccounts(k, u)}
-	p.left = leftAtMarks(p.whole, x)
-	p.touch = p.firstTouch()
+	p := Process{Run: run, Events: x, Least: least, PID: k.PID, Whole: newAccounts(k, u)}
+	p.Left = LeftAtMarks(p.Whole, x)
+	p.Touch = p.firstTouch()
 	from, to := p.trendRows(k)
 	judged := k.rows(from, to).withoutSetup(x).epoch()
 	judged.closeGaps()
 	judged = judged.teardown().untilWorkEnds().fromFirstStep()
-	judged, p.starting = judged.afterStart()
-	p.judged = newAccounts(judged, u)
-	p.short = len(judged.clock) < trend.LeastRows
+	judged, p.Starting = judged.afterStart()
+	p.Judged = newAccounts(judged, u)
+	p.Short = len(judged.Clock) < trend.LeastRows
 	return p
 }
 
 // firstTouch is the last recorded one of this process.
-func (p *process) firstTouch() *record.FirstTouch {
+func (p *Process) firstTouch() *record.FirstTouch {
 	var last *record.FirstTouch
-	for _, e := range p.events.about(p.pid) {
+	for _, e := range p.Events.About(p.PID) {
 		if e.FirstTouch != nil {
 			last = e.FirstTouch
 		}
@@ -51,10 +52,10 @@ func (p *process) firstTouch() *record.FirstTouch {
 	return last
 }
 
-// experiments are the receipts as they stand, in order.
-func (p *process) experiments() []Experiment {
-	var out []Experiment
-	for _, e := range p.events.about(p.pid) {
+// Experiments are the receipts as they stand, in order.
+func (p *Process) Experiments() []record.Receipt {
+	var out []record.Receipt
+	for _, e := range p.Events.About(p.PID) {
 		if e.Receipt != nil {
 			out = append(out, *e.Receipt)
 		}
@@ -62,10 +63,10 @@ func (p *process) experiments() []Experiment {
 	return out
 }
 
-// holders are the last recorded ones.
-func (p *process) holders() []HolderRow {
-	var out []HolderRow
-	for _, e := range p.events.about(p.pid) {
+// Holders are the last recorded ones.
+func (p *Process) Holders() []record.Holder {
+	var out []record.Holder
+	for _, e := range p.Events.About(p.PID) {
 		if e.Kind == record.KindHolders {
 			out = e.Holders
 		}
@@ -73,21 +74,21 @@ func (p *process) holders() []HolderRow {
 	return withoutTraceback(out)
 }
 
-// ofTraceback begins the path of what only the report of the error keeps that ended
+// OfTraceback begins the path of what only the report of the error keeps that ended
 // the program.
-const ofTraceback = "sys.last_traceback → "
+const OfTraceback = "sys.last_traceback → "
 
 // withoutTraceback are holders of which none is told twice: what a function held that
 // an error ended is held by the error's report then, under a second path that says
 // nothing of where it was filled.
-func withoutTraceback(list []HolderRow) []HolderRow {
+func withoutTraceback(list []record.Holder) []record.Holder {
 	at := map[string]int{}
 	for i, h := range list {
 		at[h.Path+h.Graph] = i
 	}
 	out, twice := slices.Clone(list), map[int]bool{}
 	for i, h := range list {
-		before, path, ok := strings.Cut(h.Path, ofTraceback)
+		before, path, ok := strings.Cut(h.Path, OfTraceback)
 		j, known := at[before+path+h.Graph]
 		if ok && known {
 			out[j].Gone, twice[i] = false, true
@@ -103,9 +104,9 @@ func withoutTraceback(list []HolderRow) []HolderRow {
 	return kept
 }
 
-// clones are the last recorded ones.
-func (p *process) clones() (out []CloneRow) {
-	for _, e := range p.events.about(p.pid) {
+// Clones are the last recorded ones.
+func (p *Process) Clones() (out []record.Clone) {
+	for _, e := range p.Events.About(p.PID) {
 		if e.Kind == record.KindClones {
 			out = record.ClonesOf(e)
 		}
@@ -113,11 +114,11 @@ func (p *process) clones() (out []CloneRow) {
 	return out
 }
 
-// sites are the last recorded ones, the program's own and those of what the
+// Sites are the last recorded ones, the program's own and those of what the
 // driver was asked for.
-func (p *process) sites() (own, driver []SiteRow) {
-	var looks [][]SiteRow
-	for _, e := range p.events.about(p.pid) {
+func (p *Process) Sites() (own, driver []record.Site) {
+	var looks [][]record.Site
+	for _, e := range p.Events.About(p.PID) {
 		switch {
 		case e.Kind == record.KindSites && len(e.Sites) > 0:
 			own = e.Sites
@@ -135,7 +136,7 @@ func (p *process) sites() (own, driver []SiteRow) {
 const lookBefore = 2
 
 // grownSince are the sites of a look with what they hold more than at an earlier one.
-func grownSince(sites []SiteRow, looks [][]SiteRow) []SiteRow {
+func grownSince(sites []record.Site, looks [][]record.Site) []record.Site {
 	if len(looks) < lookBefore {
 		return sites
 	}

@@ -1,7 +1,6 @@
-package verdict
+package series
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -19,7 +18,7 @@ func TestEventsFoundByProcessAreThoseThatASearchFinds(t *testing.T) {
 			// Times do not ascend, as in a file that somebody edited.
 			all[i] = record.Event{PID: r.IntN(4), TMs: float64(r.IntN(20)) * 1000}
 		}
-		x := indexed(all)
+		x := Indexed(all)
 		for pid := range 5 {
 			var want, got []int
 			for i, e := range all {
@@ -27,7 +26,7 @@ func TestEventsFoundByProcessAreThoseThatASearchFinds(t *testing.T) {
 					want = append(want, i)
 				}
 			}
-			for i, e := range x.about(pid) {
+			for i, e := range x.About(pid) {
 				if e != &all[i] {
 					t.Fatalf("event %d is another one", i)
 				}
@@ -43,7 +42,7 @@ func TestEventsFoundByProcessAreThoseThatASearchFinds(t *testing.T) {
 
 // passesInOrder goes through the events second by second: one that stands behind a later
 // one waits for it, whosever that is.
-func passesInOrder(t *testing.T, x *events, pid int, want []int) {
+func passesInOrder(t *testing.T, x *Events, pid int, want []int) {
 	t.Helper()
 	c, k := x.from(pid), 0
 	for at := -1.; at < 21; at++ {
@@ -66,26 +65,5 @@ func passesInOrder(t *testing.T, x *events, pid int, want []int) {
 	}
 	if k != len(want) {
 		t.Fatalf("of %d: %d of %d events passed", pid, k, len(want))
-	}
-}
-
-// BenchmarkShortProcesses judges a run of 64 processes with 20,000 short ones beside them.
-func BenchmarkShortProcesses(b *testing.B) {
-	var at, pid, foot []float64
-	var all []record.Event
-	row := func(t float64, p int) {
-		at, pid, foot = append(at, t), append(pid, float64(p)), append(foot, 1<<30)
-	}
-	for i := range 20_000 {
-		t := float64(i) * 1000
-		row(t, 1+i%64)
-		row(t+1, 1000+i)
-		all = append(all, record.Event{TMs: t + 1, PID: 1000 + i, Kind: record.KindProcess,
-			Name: fmt.Sprint("worker ", i)})
-	}
-	run := &record.Run{Events: all, Samples: record.NewSamples(
-		[]string{record.ColTime, record.ColPID, record.ColFootprint}, [][]float64{at, pid, foot})}
-	for b.Loop() {
-		Judge(run, Options{})
 	}
 }

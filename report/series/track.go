@@ -1,4 +1,4 @@
-package verdict
+package series
 
 import (
 	"fmt"
@@ -13,21 +13,21 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// track is one process's usable rows: ascending times, no restart inside,
+// Track is one process's usable rows: ascending times, no restart inside,
 // cells that cannot be true made unknown. Its slices are its own.
-type track struct {
-	pid        int
+type Track struct {
+	PID        int
 	trend.Axes           // the time with its gaps closed, in seconds since the run's start
-	clock      []float64 // the same, as recorded
-	cols       map[string][]float64
-	warn       []string
+	Clock      []float64 // the same, as recorded
+	Cols       map[string][]float64
+	Warn       []string
 	// untimed is a recording without times: t and clock number the rows, and
 	// nothing is known per second.
-	untimed bool
+	Untimed bool
 }
 
-// columnsUsed are the columns the engine reads besides time, pid and step.
-var columnsUsed = [...]string{
+// ColumnsUsed are the columns the engine reads besides time, pid and step.
+var ColumnsUsed = [...]string{
 	record.ColRSS, record.ColRSSAnon, record.ColRSSFile, record.ColRSSShmem, record.ColSwap,
 	record.ColFootprint, record.ColFileDirty, record.ColFileCode,
 	record.ColHostHeap, record.ColHostHeapFree, record.ColImported, record.ColThreads, record.ColReserved,
@@ -44,14 +44,14 @@ var columnsUsed = [...]string{
 	record.ColCaptureLost,
 }
 
-// heapAsRead is the column of the host's heap without what was put between its readings.
-const heapAsRead = record.ColHostHeap + ", as read"
+// HeapAsRead is the column of the host's heap without what was put between its readings.
+const HeapAsRead = record.ColHostHeap + ", as read"
 
 // maxCell is the largest count of bytes believed: 1 EiB.
 const maxCell = float64(1 << 60)
 
-// tracksOf splits a run into processes and cleans each.
-func tracksOf(run *record.Run) []*track {
+// TracksOf splits a run into processes and cleans each.
+func TracksOf(run *record.Run) []*Track {
 	s := run.Samples
 	if s.Len() == 0 {
 		return nil
@@ -67,10 +67,10 @@ func tracksOf(run *record.Run) []*track {
 	step := account.Column(s, record.ColStep)
 	pids, rows := account.ByPID(s, run.Meta.PID)
 	marks := record.MarksOf(run.Events)
-	out := make([]*track, 0, len(pids))
+	out := make([]*Track, 0, len(pids))
 	for _, p := range pids {
 		k := newTrack(p, rows[p], tm, step, run, marks)
-		k.untimed = untimed
+		k.Untimed = untimed
 		out = append(out, k)
 	}
 	return out
@@ -92,8 +92,8 @@ func rowNumbers(n int) []float64 {
 const mostRows = 4096
 
 // newTrack gathers a process's rows in time order and cleans its cells.
-func newTrack(pid int, rows []int, tm, step []float64, run *record.Run, marks record.Marks) *track {
-	k := &track{pid: pid, cols: make(map[string][]float64, len(columnsUsed))}
+func newTrack(pid int, rows []int, tm, step []float64, run *record.Run, marks record.Marks) *Track {
+	k := &Track{PID: pid, Cols: make(map[string][]float64, len(ColumnsUsed))}
 	keep := make([]int, 0, len(rows))
 	reversed := 0
 	for _, i := range rows {
@@ -113,26 +113,26 @@ func newTrack(pid int, rows []int, tm, step []float64, run *record.Run, marks re
 		sort.SliceStable(keep, func(a, b int) bool { return tm[keep[a]] < tm[keep[b]] })
 	}
 	keep = record.EvenRows(tm, run.Samples.Column(record.ColThinned), keep, marks, mostRows)
-	k.clock = pick(tm, keep)
-	for i := range k.clock {
-		k.clock[i] /= 1000
+	k.Clock = pick(tm, keep)
+	for i := range k.Clock {
+		k.Clock[i] /= 1000
 	}
 	if step != nil {
-		k.Step = fillForward(pick(step, keep))
+		k.Step = FillForward(pick(step, keep))
 	}
-	for _, n := range columnsUsed {
+	for _, n := range ColumnsUsed {
 		if c := account.ColumnAt(run.Samples, n, keep); c != nil {
 			k.setColumn(n, c)
 		}
 	}
-	k.T = k.clock
+	k.T = k.Clock
 	return k
 }
 
-func (k *track) warnf(format string, a ...any) { k.warn = append(k.warn, fmt.Sprintf(format, a...)) }
+func (k *Track) warnf(format string, a ...any) { k.Warn = append(k.Warn, fmt.Sprintf(format, a...)) }
 
 // setColumn stores a cleaned column; one without a known cell is absent.
-func (k *track) setColumn(name string, v []float64) {
+func (k *Track) setColumn(name string, v []float64) {
 	bad, known := 0, 0
 	for i, x := range v {
 		if math.IsNaN(x) {
@@ -153,12 +153,12 @@ func (k *track) setColumn(name string, v []float64) {
 		return
 	}
 	if name == record.ColHostHeap {
-		k.cols[heapAsRead] = slices.Clone(v)
+		k.Cols[HeapAsRead] = slices.Clone(v)
 		if known < len(v)/2 {
 			interpolate(v) // agents read it less often than they sample
 		}
 	}
-	k.cols[name] = v
+	k.Cols[name] = v
 }
 
 // pick copies the chosen rows of v.
@@ -170,9 +170,9 @@ func pick(v []float64, rows []int) []float64 {
 	return out
 }
 
-// fillForward replaces unknown values by the last known one, and leading
+// FillForward replaces unknown values by the last known one, and leading
 // unknowns by the first known one.
-func fillForward(v []float64) []float64 {
+func FillForward(v []float64) []float64 {
 	last := math.NaN()
 	for _, x := range v {
 		if x == x {
@@ -210,15 +210,15 @@ func interpolate(v []float64) {
 }
 
 // rows is a copy of the track's rows [from, to).
-func (k *track) rows(from, to int) *track {
+func (k *Track) rows(from, to int) *Track {
 	c := *k
-	c.T, c.clock = k.T[from:to], k.clock[from:to]
+	c.T, c.Clock = k.T[from:to], k.Clock[from:to]
 	if k.Step != nil {
 		c.Step = k.Step[from:to]
 	}
-	c.cols = make(map[string][]float64, len(k.cols))
-	for n, v := range k.cols {
-		c.cols[n] = v[from:to]
+	c.Cols = make(map[string][]float64, len(k.Cols))
+	for n, v := range k.Cols {
+		c.Cols[n] = v[from:to]
 	}
 	return &c
 }
@@ -226,9 +226,9 @@ func (k *track) rows(from, to int) *track {
 // epoch returns the longest part of the track without a restart: a step or
 // running total that falls, or host and device bytes that both fall by half
 // between two rows and were not about to end.
-func (k *track) epoch() *track {
+func (k *Track) epoch() *Track {
 	cuts := []int{0}
-	n := len(k.clock)
+	n := len(k.Clock)
 	for i := 1; i < n; i++ {
 		if k.restartAt(i) {
 			cuts = append(cuts, i)
@@ -253,28 +253,28 @@ func (k *track) epoch() *track {
 	return out
 }
 
-func (k *track) restartAt(i int) bool {
+func (k *Track) restartAt(i int) bool {
 	if k.Step != nil && k.Step[i] < k.Step[i-1] {
 		return true
 	}
-	if a := k.cols[record.ColAllocs]; a != nil && a[i] < a[i-1]/2 {
+	if a := k.Cols[record.ColAllocs]; a != nil && a[i] < a[i-1]/2 {
 		return true
 	}
-	r, g := k.cols[record.ColRSS], k.cols[record.ColGPU]
+	r, g := k.Cols[record.ColRSS], k.Cols[record.ColGPU]
 	return r != nil && g != nil && r[i] < r[i-1]/2 && g[i] < g[i-1]/2 && i < len(r)*49/50
 }
 
 // closeGaps makes k.t a time without the pauses in recording: up to five gaps
 // of more than 20 median intervals count as one interval each, so that a
 // clock that jumps or a suspended machine does not bend the trend.
-func (k *track) closeGaps() {
-	n := len(k.clock)
+func (k *Track) closeGaps() {
+	n := len(k.Clock)
 	if n < 12 {
 		return
 	}
 	d := make([]float64, n-1)
 	for i := range d {
-		d[i] = k.clock[i+1] - k.clock[i]
+		d[i] = k.Clock[i+1] - k.Clock[i]
 	}
 	m := stat.Median(d)
 	gaps := 0
@@ -287,7 +287,7 @@ func (k *track) closeGaps() {
 		return
 	}
 	t := make([]float64, n)
-	t[0] = k.clock[0]
+	t[0] = k.Clock[0]
 	for i, x := range d {
 		if x > 20*m && x > 1 {
 			x = m

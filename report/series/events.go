@@ -1,4 +1,4 @@
-package verdict
+package series
 
 import (
 	"iter"
@@ -7,18 +7,18 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// events are what a run recorded, found by process: a run of weeks has a hundred thousand
+// Events are what a run recorded, found by process: a run of weeks has a hundred thousand
 // of them and tens of thousands of processes, so that none may look through all. It is
 // not changed once it is made.
-type events struct {
+type Events struct {
 	all     []record.Event
 	of      map[int][]int32 // by PID, numbers in all; those of no PID are under 0
 	reached []float64       // by number: the latest time up to there, in seconds
 }
 
-// indexed finds the events of a run by process.
-func indexed(all []record.Event) *events {
-	x := &events{all: all, of: map[int][]int32{}, reached: make([]float64, len(all))}
+// Indexed finds the events of a run by process.
+func Indexed(all []record.Event) *Events {
+	x := &Events{all: all, of: map[int][]int32{}, reached: make([]float64, len(all))}
 	latest := math.Inf(-1)
 	for i := range all {
 		e := &all[i]
@@ -33,9 +33,9 @@ func indexed(all []record.Event) *events {
 	return x
 }
 
-// about are the events about a process and those of no process, by their numbers, in
+// About are the events about a process and those of no process, by their numbers, in
 // order. PID 0 stands for a run of one process, which all are about.
-func (x *events) about(pid int) iter.Seq2[int, *record.Event] {
+func (x *Events) About(pid int) iter.Seq2[int, *record.Event] {
 	return func(yield func(int, *record.Event) bool) {
 		c := x.from(pid)
 		for i := c.number(); i >= 0; i = c.number() {
@@ -49,14 +49,14 @@ func (x *events) about(pid int) iter.Seq2[int, *record.Event] {
 
 // cursor goes through the events about a process.
 type cursor struct {
-	events      *events
+	events      *Events
 	own, shared []int32 // that are to come
 	every       bool    // all events are about the process
 	next        int     // of all
 }
 
 // from is a cursor at the first event about a process.
-func (x *events) from(pid int) cursor {
+func (x *Events) from(pid int) cursor {
 	if pid == 0 {
 		return cursor{events: x, every: true}
 	}
