@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/place"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -34,7 +35,7 @@ func (s *settled) answer(v *Verdict) string {
 		text += "; most of the " + thingsOf(s.Run.Meta.Versions) + " are in " + h.Kept() + filledAt(h, "")
 	}
 	if s.primary == series.Handles {
-		text += made(v.Sites, s.kind.Name, s.size)
+		text += place.Made(v.Sites, s.kind.Name, s.size)
 	}
 	if at := askedAt(s, v); at != "" && !(isFilled && poolAsked(s)) {
 		text += "; " + at
@@ -74,7 +75,7 @@ func doneAt(causes []Cause) string {
 	if p.File == "" || done == "" {
 		return ""
 	}
-	return ", " + done + " at " + placeText(p)
+	return ", " + done + " at " + place.Text(p)
 }
 
 // shareToName is the part of a growth from which a further cause is named with the first.
@@ -119,7 +120,7 @@ func (s *settled) next(v *Verdict) string {
 			return "at " + where(h, &v.Causes[0]) + ": " + v.Causes[0].Next
 		}
 		if p := record.PlaceOf(v.Causes[0].Site); p.File != "" {
-			return "at " + placeText(p) + ": " + v.Causes[0].Next
+			return "at " + place.Text(p) + ": " + v.Causes[0].Next
 		}
 		return v.Causes[0].Next
 	}
@@ -240,7 +241,7 @@ func unweighed(s *settled, v *Verdict) *HolderRow {
 // name.
 func where(h *HolderRow, c *Cause) string {
 	if p := record.PlaceOf(c.Site); p.File != "" && !hasName(h.Path) {
-		return placeText(p)
+		return place.Text(p)
 	}
 	return h.Path
 }
@@ -268,7 +269,7 @@ func filledAt(h *HolderRow, end string) string {
 	var places []string
 	for site := range strings.SplitSeq(h.Filled, "; ") {
 		if p := record.PlaceOf(site); p.File != "" {
-			places = append(places, placeText(p))
+			places = append(places, place.Text(p))
 		}
 	}
 	if len(places) == 0 {

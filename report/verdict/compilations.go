@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/place"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -117,5 +118,5 @@ func compiledAt(causes []Cause) string {
 	if p.File == "" {
 		return ""
 	}
-	return "compiled again and again at " + placeText(p)
+	return "compiled again and again at " + place.Text(p)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/place"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -123,7 +124,7 @@ func findDriverSites(x *examined) *finding {
 			continue
 		}
 		of := 0
-		if isHosts(c.site) {
+		if place.IsHosts(c.site) {
 			of = 1
 		}
 		if rates[of] += rate; largest[of] == nil || rate > c.rateOf(largest[of]) {
@@ -223,7 +224,7 @@ func (x *examined) foundBySites(k series.Key, c *siteCourse) *finding {
 			units.Counted(c.sites[i].Count, "block", "blocks")
 	}
 	f.why = fmt.Sprintf("%s from %s was more at each of %d looks and explains the growth: %s at %s, %s at %s",
-		classOfSite(c.site), placeOfSite(c.site), keepingGenerations+1,
+		place.ClassOf(c.site), place.OfSite(c.site), keepingGenerations+1,
 		held(first), duration(c.at[first]), held(last), duration(c.at[last]))
 	return f
 }
@@ -235,21 +236,4 @@ func (x *examined) roseBetween(k series.Key) float64 {
 		return 0
 	}
 	return math.Max(0, known[len(known)-1]-known[0])
-}
-
-// placeOfSite is a site in a sentence.
-func placeOfSite(site string) string {
-	if p := record.PlaceOf(withoutClass(site)); p.File != "" {
-		return placeText(p)
-	}
-	place, _, _ := strings.Cut(withoutClass(site), calledBy)
-	return place
-}
-
-// classOfSite is what a site asked for.
-func classOfSite(site string) string {
-	if at := strings.LastIndex(site, " ["); at > 0 && strings.HasSuffix(site, "]") {
-		return "the number of " + site[at+2:len(site)-1] + "s"
-	}
-	return "device memory"
 }

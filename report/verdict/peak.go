@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/peak"
+	"github.com/gpumem/gpumem/report/place"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -91,5 +92,6 @@ func leftAt(s *settled, p *peak.Peak) string {
 	for i, l := range p.Left {
 		rows[i] = SiteRow{Site: l.Site, Bytes: l.Bytes}
 	}
-	return heaviest(rows, func(r SiteRow) int64 { return r.Bytes }, leastLeft*float64(p.LeftBytes), false)
+	return place.Heaviest(rows, func(r SiteRow) int64 { return r.Bytes }, leastLeft*float64(p.LeftBytes),
+		false)
 }

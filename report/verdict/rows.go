@@ -3,12 +3,10 @@ package verdict
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
-	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // verdict writes down what was found.
@@ -145,29 +143,4 @@ func (x *examined) leftoverOf(k series.Key) *int64 {
 	}
 	n := int64(math.Round(b))
 	return &n
-}
-
-// siteRows are the sites of what grows. Where the program knows none of its own, or
-// the driver's memory is what grows, they are those of what the driver was asked for.
-func (s *settled) siteRows() []SiteRow {
-	own, driver := s.Sites()
-	if sitesAreDrivers(s) {
-		return driver
-	}
-	return ofState(own, s.class == PoolGrowth)
-}
-
-// ofState are the sites of what lies idle in a pool, or of what does not. A program
-// that tells none of the first has what it tells.
-func ofState(own []SiteRow, idle bool) []SiteRow {
-	if idle && !slices.ContainsFunc(own, func(row SiteRow) bool { return record.IsIdleSite(row.Site) }) {
-		return own
-	}
-	return slices.DeleteFunc(slices.Clone(own), func(row SiteRow) bool { return record.IsIdleSite(row.Site) != idle })
-}
-
-// sitesAreDrivers reports whether siteRows are places that asked the driver.
-func sitesAreDrivers(s *settled) bool {
-	own, driver := s.Sites()
-	return len(own) == 0 || s.class == DriverGrowth && len(driver) > 0
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/place"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -82,7 +83,7 @@ const touchPlace = .25
 
 // touchedAt is the function that touched most of the new pages, with its line or offset
 // that touched most, and its share of them; empty where none is known, or none has enough.
-func touchedAt(p *series.Process) (place string, share float64) {
+func touchedAt(p *series.Process) (text string, share float64) {
 	if p.Touch == nil {
 		return "", 0
 	}
@@ -107,10 +108,10 @@ func touchedAt(p *series.Process) (place string, share float64) {
 	first := slices.IndexFunc(p.Touch.Places,
 		func(t record.TouchPlace) bool { return function(t.Site) == most })
 	site := p.Touch.Places[first].Site
-	text := functionOf([]SiteRow{{Site: site}}, 0)
+	text = place.Function([]SiteRow{{Site: site}}, 0)
 	if at := record.PlaceOf(site); at.File != "" {
 		at.Name, _, _ = strings.Cut(at.Name, ", inlined into ")
-		text = "at " + placeText(at)
+		text = "at " + place.Text(at)
 	}
 	return text, shares[most]
 }

@@ -1,4 +1,4 @@
-package verdict
+package place
 
 import (
 	"cmp"
@@ -6,56 +6,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// allocated says where most of what grew was asked for: "at train.py:88 in forward", or,
-// of a program that asks the driver itself and has no debugging information, "in
-// cache::remember (server+0x1678)"; empty where no place asked for a quarter of it.
-func allocated(s *settled, sites []SiteRow) string {
-	if s.class == HostGrowth && sitesAreDrivers(s) {
-		sites = slices.DeleteFunc(slices.Clone(sites), func(row SiteRow) bool { return !isHosts(row.Site) })
-	}
-	own := s.primary == series.Live || s.primary == series.Untracked && s.class == AppLeak
-	itself := own && s.Judged.AsksItself()
-	if line := lineOf(sites, s.size, !itself); line != "" {
-		return "at " + line
-	}
-	if !itself {
-		return ""
-	}
-	return functionOf(sites, s.size)
-}
-
-// poolAsked reports whether the sites tell where a pool took memory from the driver. It
-// hands that out to others as well, so who fills a list says more.
-func poolAsked(s *settled) bool {
-	return (s.class == AppLeak || s.class == PoolGrowth) && sitesAreDrivers(s) && !s.Judged.AsksItself()
-}
-
-// allocatedBy is the verb of the sites' places.
-func allocatedBy(s *settled, sites []SiteRow) string {
-	switch {
-	case poolAsked(s):
-		return "taken from the driver "
-	case len(sites) > 0 && record.IsIdleSite(sites[0].Site):
-		return "last used "
-	}
-	return "allocated "
-}
-
-// isHosts reports whether what a site of the driver holds lies in host memory.
-func isHosts(site string) bool {
+// IsHosts reports whether what a site of the driver holds lies in host memory.
+func IsHosts(site string) bool {
 	return strings.HasSuffix(site, " [pinned memory]") || strings.HasSuffix(site, " [registered memory]")
 }
 
-// functionOf is the function that asked for most of what is still there, where the
+// Function is the function that asked for most of what is still there, where the
 // sites have no lines: "in cache::remember (server+0x1678)", and who called it where it
 // is a library's.
-func functionOf(sites []SiteRow, growth float64) string {
+func Function(sites []record.Site, growth float64) string {
 	weight := weightOf(sites)
-	largest := slices.SortedStableFunc(slices.Values(sites), func(a, b SiteRow) int {
+	largest := slices.SortedStableFunc(slices.Values(sites), func(a, b record.Site) int {
 		return cmp.Compare(weight(b), weight(a))
 	})
 	for _, row := range largest {
@@ -92,29 +56,29 @@ func withoutClass(site string) string {
 	return site
 }
 
-// lineOf is the line that asked for most of what is still there, "train.py:88 in
+// Line is the line that asked for most of what is still there, "train.py:88 in
 // forward"; with orCaller, where a library without lines asked, the line that called it.
 // Empty where no line asked for at least a quarter of the growth.
-func lineOf(sites []SiteRow, growth float64, orCaller bool) string {
-	return heaviest(sites, weightOf(sites), growth/4, orCaller)
+func Line(sites []record.Site, growth float64, orCaller bool) string {
+	return Heaviest(sites, weightOf(sites), growth/4, orCaller)
 }
 
-// made says where most of the handles that grew in number were made, which are of a kind
+// Made says where most of the handles that grew in number were made, which are of a kind
 // such as "events"; empty where no line made at least a quarter of them.
-func made(sites []SiteRow, kind string, growth float64) string {
+func Made(sites []record.Site, kind string, growth float64) string {
 	class := " [" + strings.TrimPrefix(strings.TrimSuffix(kind, "s"), "memory ") + "]"
-	handles := slices.DeleteFunc(slices.Clone(sites), func(row SiteRow) bool {
+	handles := slices.DeleteFunc(slices.Clone(sites), func(row record.Site) bool {
 		return !strings.HasSuffix(row.Site, class)
 	})
-	line := heaviest(handles, func(row SiteRow) int64 { return row.Count }, growth/4, true)
+	line := Heaviest(handles, func(row record.Site) int64 { return row.Count }, growth/4, true)
 	if line == "" {
 		return ""
 	}
 	return "; made at " + line
 }
 
-// heaviest is the line of the most weight, where that is at least so much.
-func heaviest(sites []SiteRow, weight func(SiteRow) int64, least float64, orCaller bool) string {
+// Heaviest is the line of the most weight, where that is at least so much.
+func Heaviest(sites []record.Site, weight func(record.Site) int64, least float64, orCaller bool) string {
 	type place struct {
 		record.Place
 		weight int64
@@ -141,20 +105,20 @@ func heaviest(sites []SiteRow, weight func(SiteRow) int64, least float64, orCall
 	if float64(best.weight) < least {
 		return ""
 	}
-	return placeText(best.Place)
+	return Text(best.Place)
 }
 
 // weightOf tells how much a site has to do with a growth: by how much it grew where that
 // is known of any, else what it holds.
-func weightOf(sites []SiteRow) func(SiteRow) int64 {
-	if slices.ContainsFunc(sites, func(row SiteRow) bool { return row.GrowthBytes > 0 }) {
-		return func(row SiteRow) int64 { return row.GrowthBytes }
+func weightOf(sites []record.Site) func(record.Site) int64 {
+	if slices.ContainsFunc(sites, func(row record.Site) bool { return row.GrowthBytes > 0 }) {
+		return func(row record.Site) int64 { return row.GrowthBytes }
 	}
-	return func(row SiteRow) int64 { return row.Bytes }
+	return func(row record.Site) int64 { return row.Bytes }
 }
 
-// placeText is a place in a sentence.
-func placeText(p record.Place) string {
+// Text is a place in a sentence.
+func Text(p record.Place) string {
 	text := fmt.Sprintf("%s:%d", shortPath(p.File), p.Line)
 	if name := strings.ReplaceAll(p.Name, unnamed, ""); name != "" && len(name) <= longestName &&
 		name != "<module>" {
@@ -176,4 +140,21 @@ func shortPath(file string) string {
 		return file
 	}
 	return strings.Join(parts[len(parts)-2:], "/")
+}
+
+// OfSite is a site in a sentence.
+func OfSite(site string) string {
+	if p := record.PlaceOf(withoutClass(site)); p.File != "" {
+		return Text(p)
+	}
+	place, _, _ := strings.Cut(withoutClass(site), calledBy)
+	return place
+}
+
+// ClassOf is what a site asked for.
+func ClassOf(site string) string {
+	if at := strings.LastIndex(site, " ["); at > 0 && strings.HasSuffix(site, "]") {
+		return "the number of " + site[at+2:len(site)-1] + "s"
+	}
+	return "device memory"
 }
