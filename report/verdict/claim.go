@@ -81,20 +81,9 @@ func (s *settled) lasting() string {
 	l := s.Judged
 	from := s.grow[s.primary].From
 	if n := len(l.Clock); !l.Untimed && from < n {
-		return " in " + duration(l.Clock[n-1]-l.Clock[from])
+		return " in " + units.Span(l.Clock[n-1]-l.Clock[from])
 	}
 	return ""
-}
-
-// duration prints seconds for people.
-func duration(seconds float64) string {
-	switch {
-	case seconds >= 2*3600:
-		return fmt.Sprintf("%.3g h", seconds/3600)
-	case seconds >= 2*60:
-		return fmt.Sprintf("%.3g min", seconds/60)
-	}
-	return fmt.Sprintf("%.3g s", seconds)
 }
 
 // what names the primary key in a sentence.
@@ -262,7 +251,7 @@ func (s *settled) undecidedClaim(v *Verdict) string {
 		text += "the samples neither show nor exclude growth of " + strings.Join(open, ", ")
 	}
 	if v.MoreMinutes != nil {
-		text += fmt.Sprintf("; about %s more would settle it", duration(60**v.MoreMinutes))
+		text += fmt.Sprintf("; about %s more would settle it", units.Span(60**v.MoreMinutes))
 	}
 	return text + "."
 }

@@ -225,7 +225,7 @@ func (x *examined) foundBySites(k series.Key, c *siteCourse) *finding {
 	}
 	f.why = fmt.Sprintf("%s from %s was more at each of %d looks and explains the growth: %s at %s, %s at %s",
 		place.ClassOf(c.site), place.OfSite(c.site), keepingGenerations+1,
-		held(first), duration(c.at[first]), held(last), duration(c.at[last]))
+		held(first), units.Span(c.at[first]), held(last), units.Span(c.at[last]))
 	return f
 }
 

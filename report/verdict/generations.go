@@ -121,9 +121,9 @@ func (x *examined) foundKeeping(list []generation) *finding {
 	f := &finding{by: ByObjects, of: series.Live, owner: theProgram, size: size,
 		score: 1 - .15*math.Pow(.5, float64(len(list)-keepingGenerations))}
 	f.why = fmt.Sprintf("each of %d generations of blocks left survivors: of those handed out between %s and %s, "+
-		"%s in %s were still live at %s", len(list), duration(first.from), duration(last.to),
+		"%s in %s were still live at %s", len(list), units.Span(first.from), units.Span(last.to),
 		units.Bytes(size),
-		units.Counted(int64(count), "block", "blocks"), duration(last.end))
+		units.Counted(int64(count), "block", "blocks"), units.Span(last.end))
 	if g := &x.grow[series.Live]; size > beyondTrend*g.Upper*lasted/spanOf(x, g) {
 		f.owner = unknown // addresses that are used again look like blocks that stay
 		f.why = fmt.Sprintf("%s of blocks lived on from look to look, which is more than what is live can have grown by",
@@ -163,7 +163,7 @@ func (x *examined) foundEmpty(list []generation) *finding {
 	}
 	return &finding{by: ByObjects, of: series.Live, owner: nobody, score: .9, why: fmt.Sprintf(
 		"blocks come and go, and none of those handed out between %s and %s was still live at %s",
-		duration(first.from), duration(last.to), duration(last.end))}
+		units.Span(first.from), units.Span(last.to), units.Span(last.end))}
 }
 
 // isAsLow reports whether a series was no higher at its lowest after some time than

@@ -38,7 +38,7 @@ func findManaged(x *examined) *finding {
 		return nil
 	}
 	why := fmt.Sprintf("managed memory that the program asked the driver for and has not given back grows by %s "+
-		"in %s; the driver counts it for no process", units.Bytes(g.Gained()), duration(spanOf(x, &g)))
+		"in %s; the driver counts it for no process", units.Bytes(g.Gained()), units.Span(spanOf(x, &g)))
 	return &finding{by: ByObjects, of: series.Live, owner: theProgram, score: .95, size: g.Gained(), why: why}
 }
 

@@ -159,12 +159,12 @@ func hiddenWords(f *finding) string {
 func (c *course) words() string {
 	a, b := c.looks[0].holder, c.looks[len(c.looks)-1].holder
 	if a.Length > 0 && b.Length > 0 {
-		return fmt.Sprintf("%s elements at %s, %s at %s", units.Count(a.Length), duration(c.looks[0].at),
+		return fmt.Sprintf("%s elements at %s, %s at %s", units.Count(a.Length), units.Span(c.looks[0].at),
 			units.Count(b.Length),
-			duration(c.looks[len(c.looks)-1].at))
+			units.Span(c.looks[len(c.looks)-1].at))
 	}
 	return fmt.Sprintf("%s came in %s, then %s in %s", units.Bytes(a.Bytes),
-		duration(c.looks[0].over), units.Bytes(b.Bytes), duration(c.looks[len(c.looks)-1].over))
+		units.Span(c.looks[0].over), units.Bytes(b.Bytes), units.Span(c.looks[len(c.looks)-1].over))
 }
 
 // A container that filled up is all of a growth where it has so much of it, and nothing
@@ -205,7 +205,7 @@ func foundFull(x *examined) *finding {
 			return &finding{by: ByObjects, of: k, owner: nobody, score: .9, why: fmt.Sprintf(
 				"%s is full: it has %s of at most %s elements, %s, and nothing more came in the last %s",
 				full.Path,
-				units.Count(full.Length), units.Count(full.Bound), units.Bytes(held), duration(part))}
+				units.Count(full.Length), units.Count(full.Bound), units.Bytes(held), units.Span(part))}
 		}
 	}
 	return nil
@@ -261,5 +261,5 @@ func foundFilling(k series.Key, c *course) *finding {
 	}
 	return &finding{by: ByObjects, of: k, owner: nobody, score: .9, why: fmt.Sprintf(
 		"%s fills up: it had %d of at most %d elements, and is full about %s later, with %s",
-		c.path, h.Length, h.Bound, duration(seconds), units.Bytes(full))}
+		c.path, h.Length, h.Bound, units.Span(seconds), units.Bytes(full))}
 }

@@ -165,7 +165,7 @@ func (x reserves) fullIn(left float64) string {
 		return ""
 	}
 	return fmt.Sprintf("; at this rate all of it is in use %s after the end of this recording",
-		duration(left/rate.Value))
+		units.Span(left/rate.Value))
 }
 
 // reservesNothing reports whether the process reserves no more than so much from a row

@@ -34,7 +34,7 @@ func findStart(x *examined, growth finding) *finding {
 	if recorded && hosts && (small || !x.Judged.CountsWork()) && !x.Judged.Untimed && lived < startLife {
 		return &finding{of: series.Keys, why: fmt.Sprintf(
 			"the program ran for only %s, and every program takes host memory while it starts",
-			duration(lived))}
+			units.Span(lived))}
 	}
 	return nil
 }
@@ -59,10 +59,10 @@ func mayBeStarting(s *settled) string {
 	}
 	if s.UsesDevice() {
 		return fmt.Sprintf("the program ran for only %s, and libraries load much until a device has been in use "+
-			"for some seconds", duration(lived))
+			"for some seconds", units.Span(lived))
 	}
 	return fmt.Sprintf("the program ran for only %s, and nothing that its names reach got so much longer",
-		duration(lived))
+		units.Span(lived))
 }
 
 // mayHide says why host memory of a program of Python's may grow although the trend saw
@@ -120,5 +120,6 @@ func deviceIsYoung(s *settled) string {
 	if lived >= series.StartAlive {
 		return ""
 	}
-	return fmt.Sprintf("the device has been in use for only %s, and programs fill their caches then", duration(lived))
+	return fmt.Sprintf("the device has been in use for only %s, and programs fill their caches then",
+		units.Span(lived))
 }

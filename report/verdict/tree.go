@@ -195,7 +195,7 @@ func foundWorkers(left []worker, over float64) *finding {
 	f.why = fmt.Sprintf(
 		"%d processes were started one after the other in the last %s and none of them ended; they hold "+
 			"%s, about %s each",
-		len(left), duration(over), units.Bytes(total), units.Bytes(total/float64(len(left))))
+		len(left), units.Span(over), units.Bytes(total), units.Bytes(total/float64(len(left))))
 	return f
 }
 
