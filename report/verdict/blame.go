@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
 )
 
@@ -13,7 +14,6 @@ import (
 // it to be named for all, and each of the others so much of what that one does.
 const (
 	leastOfLargest = .2
-	leastBeside    = .5
 )
 
 // estimated is the part of what a holder grew by that it must have at the last look, else
@@ -80,14 +80,14 @@ func inNumber(s *settled, last []HolderRow) *HolderRow {
 		return nil
 	}
 	lasted := clock[len(clock)-1] - clock[min(s.grow[series.Count].From, len(clock)-1)]
-	best, most := -1, leastExplained*more
+	best, most := -1, looks.LeastExplained*more
 	for i := range last {
 		h := &last[i]
 		came := float64(h.Count)
 		if h.OverMs > 0 {
 			came *= 1000 * lasted / h.OverMs
 		}
-		if h.Graph == "" && !h.Host && came >= most && came <= mostExplained*more && hasName(h.Path) {
+		if h.Graph == "" && !h.Host && came >= most && came <= looks.MostExplained*more && hasName(h.Path) {
 			best, most = i, came
 		}
 	}
@@ -133,7 +133,7 @@ func alike(last []HolderRow, grew []float64, best int) []int {
 	var found []int
 	for i := range last {
 		if i != best && hasName(last[i].Path) && last[i].Path != last[best].Path &&
-			grew[i] >= leastBeside*grew[best] {
+			grew[i] >= looks.LeastBeside*grew[best] {
 			found = append(found, i)
 		}
 	}
@@ -174,4 +174,35 @@ func (s *settled) heldClaim(h *HolderRow, last []HolderRow, d *DrivenBy) string 
 		return text + ", " + units.Bytes(d.Value) + " more every second"
 	}
 	return text + ", " + units.Bytes(d.Value) + " more with every " + strings.ReplaceAll(d.Per, "_", " ")
+}
+
+// stepBack takes out of what holders grew by those that are refilled, where one that keeps
+// what it has explains half of a growth of so many bytes.
+func stepBack(last []HolderRow, grew []float64, size float64) {
+	explained := false
+	for i := range last {
+		h := &last[i]
+		explained = explained || h.Before > 0 && !looks.IsRefilled(h) && grew[i] >= size/2
+	}
+	for i := range last {
+		if explained && looks.IsRefilled(&last[i]) {
+			grew[i] = 0
+		}
+	}
+}
+
+// blameable are the holders without those that stepBack takes out.
+func blameable(list []HolderRow, gains map[string]float64, size float64) []HolderRow {
+	grew := make([]float64, len(list))
+	for i := range list {
+		grew[i] = max(float64(list[i].Bytes), gains[list[i].Path+list[i].Graph])
+	}
+	stepBack(list, grew, size)
+	var out []HolderRow
+	for i := range list {
+		if grew[i] > 0 || !looks.IsRefilled(&list[i]) {
+			out = append(out, list[i])
+		}
+	}
+	return out
 }

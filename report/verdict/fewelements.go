@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/looks"
 )
 
 // fewElements says why a growth that the trend tells, and not surely, may be a container
@@ -17,17 +18,17 @@ func fewElements(s *settled) string {
 	if h == nil {
 		return ""
 	}
-	for _, c := range courses(&s.examined.Process) {
-		n := len(c.looks) - 1
-		if c.path != h.Path || n < 1 {
+	for _, c := range looks.Courses(&s.examined.Process) {
+		n := len(c.Looks) - 1
+		if c.Path != h.Path || n < 1 {
 			continue
 		}
-		first, last := c.looks[0].holder.Length, c.looks[n].holder.Length
+		first, last := c.Looks[0].Holder.Length, c.Looks[n].Holder.Length
 		if last <= first || last >= someThings {
 			return ""
 		}
 		return fmt.Sprintf("%s had only %s at the last look, and a set of a few large things that is still "+
-			"filling grows as this does", c.path, units.Counted(last, "element", "elements"))
+			"filling grows as this does", c.Path, units.Counted(last, "element", "elements"))
 	}
 	return ""
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
-	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // leastOfHost is the part of the host's growth that a holder must explain, at the rate
@@ -65,13 +65,13 @@ func ofHolders(s *settled) float64 {
 func hostGrew(s *settled, last []HolderRow) []float64 {
 	beside := s.Judged.Series[series.Live] != nil
 	lasted := s.Judged.Clock[len(s.Judged.Clock)-1] - s.Judged.Clock[0]
-	came, still := lastRates(&s.examined.Process)
+	came, still := looks.LastRates(&s.examined.Process)
 	grew := make([]float64, len(last))
 	for i := range last {
 		h := &last[i]
 		grew[i] = float64(h.Bytes) // at the end, beyond what was there when the program was under way
 		if rate, looked := came[h.Path]; looked {
-			if grew[i] = rate * lasted; grew[i] > mostExplained*s.size {
+			if grew[i] = rate * lasted; grew[i] > looks.MostExplained*s.size {
 				grew[i] = float64(h.Bytes) // it came faster than all that grows: it filled, and did not go on
 			}
 		}
@@ -118,32 +118,6 @@ func hasName(path string) bool {
 // isNameless reports whether a path is what the agent says of arrays that no name leads to.
 func isNameless(path string) bool {
 	return strings.HasSuffix(path, ": a reference cycle or native code")
-}
-
-// lastRates are, by path, the bytes a second at which holders came at the last look at
-// the running program that found them; still has those that the last look of all found.
-func lastRates(p *series.Process) (rates map[string]float64, still map[string]bool) {
-	rates = map[string]float64{}
-	for _, e := range p.Events.About(p.PID) {
-		if e.Kind != record.KindHolders || !timed(e.Holders) {
-			continue
-		}
-		bytes, over := map[string]float64{}, map[string]float64{}
-		for _, h := range e.Holders {
-			if h.Gone {
-				continue // told again from an earlier look
-			}
-			bytes[h.Path] += float64(h.Bytes) // what an autograd graph keeps counts to its holder
-			over[h.Path] = max(over[h.Path], h.OverMs/1000)
-		}
-		still = map[string]bool{}
-		for path, seconds := range over {
-			if seconds > 0 {
-				rates[path], still[path] = bytes[path]/seconds, true
-			}
-		}
-	}
-	return rates, still
 }
 
 // hostHeld says who holds what the host grew by, as a part of a sentence.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -12,9 +13,7 @@ import (
 // Objects explain an account's growth when the rate at which they come is so much of
 // the account's.
 const (
-	leastExplained = .5
-	mostExplained  = 1.7
-	mostIsBounded  = .6 // of what comes, in containers with a bound
+	mostIsBounded = .6 // of what comes, in containers with a bound
 )
 
 // objectKeys are the series that objects may explain.
@@ -24,32 +23,32 @@ var objectKeys = [...]series.Key{series.Live, series.Device, series.Host}
 // longer at each of them and explain the growth of an account, or that have a bound
 // and are filling up. Nil where they say neither.
 func findObjects(x *examined) *finding {
-	list := staying(courses(&x.Process))
-	endless, bounded, looks := 0., 0., 0
-	var longest, filling *course
+	list := looks.Staying(looks.Courses(&x.Process))
+	endless, bounded, times := 0., 0., 0
+	var longest, filling *looks.Course
 	first, last := math.Inf(1), 0.
 	for i := range list {
 		c := &list[i]
-		_, _, fills := c.filling()
-		fills = fills && hasRoom(&x.Process, c) || c.isFull()
-		if !c.rises() && !(fills && c.longer()) { // a cache that fills up is missed less and less
+		_, _, fills := c.Filling()
+		fills = fills && hasRoom(&x.Process, c) || c.IsFull()
+		if !c.Rises() && !(fills && c.Longer()) { // a cache that fills up is missed less and less
 			continue
 		}
-		rate := c.looks[len(c.looks)-1].rate()
-		first = math.Min(first, c.looks[0].at-c.looks[0].over)
-		last = math.Max(last, c.looks[len(c.looks)-1].at)
+		rate := c.Looks[len(c.Looks)-1].Rate()
+		first = math.Min(first, c.Looks[0].At-c.Looks[0].Over)
+		last = math.Max(last, c.Looks[len(c.Looks)-1].At)
 		if fills {
 			bounded += rate
-			filling = larger(filling, c)
+			filling = looks.Larger(filling, c)
 			continue
 		}
-		endless, looks = endless+rate, max(looks, len(c.looks))
-		longest = larger(longest, c)
+		endless, times = endless+rate, max(times, len(c.Looks))
+		longest = looks.Larger(longest, c)
 	}
 	if longest == nil && filling == nil {
 		return foundFull(x)
 	}
-	if last < first+lookedUntil*(x.End()-first) {
+	if last < first+looks.LookedUntil*(x.End()-first) {
 		return nil
 	}
 	k, rise := x.explainedBy(endless+bounded, first, last)
@@ -58,24 +57,16 @@ func findObjects(x *examined) *finding {
 		return x.foundTooLittle(endless+bounded, first, last)
 	case bounded >= mostIsBounded*(endless+bounded):
 		return foundFilling(k, filling)
-	case longest == nil || endless < leastExplained*rise:
+	case longest == nil || endless < looks.LeastExplained*rise:
 		return nil
 	}
-	return foundObjects(k, longest, looks, rise*(last-first))
-}
-
-// larger is the one of two courses whose bytes come faster; either may be nil.
-func larger(a, b *course) *course {
-	if a == nil || b != nil && b.looks[len(b.looks)-1].rate() > a.looks[len(a.looks)-1].rate() {
-		return b
-	}
-	return a
+	return foundObjects(k, longest, times, rise*(last-first))
 }
 
 // hasRoom reports whether a container with a bound fits into memory when it is full:
 // one that does not is bounded by name alone.
-func hasRoom(p *series.Process, c *course) bool {
-	full, _, _ := c.filling()
+func hasRoom(p *series.Process, c *looks.Course) bool {
+	full, _, _ := c.Filling()
 	for _, name := range [...]string{record.LimitDevice, record.LimitCgroup, record.LimitHost} {
 		if capacity := p.Run.Meta.CapacityBytes[name]; capacity > 0 && full > float64(capacity) {
 			return false
@@ -92,7 +83,7 @@ func (x *examined) explainedBy(rate, from, to float64) (series.Key, float64) {
 			continue
 		}
 		rise := x.Whole.Between(k, from, to)
-		if part := rate / rise; rise > 0 && part >= leastExplained && part <= mostExplained &&
+		if part := rate / rise; rise > 0 && part >= looks.LeastExplained && part <= looks.MostExplained &&
 			rise*(to-from) > x.Whole.Delta(k) {
 			return k, rise
 		}
@@ -101,15 +92,15 @@ func (x *examined) explainedBy(rate, from, to float64) (series.Key, float64) {
 }
 
 // foundObjects is the finding about containers that grow without end.
-func foundObjects(k series.Key, c *course, looks int, size float64) *finding {
-	f := &finding{by: ByObjects, of: k, owner: ownerOf(k), size: size, holder: c.path}
+func foundObjects(k series.Key, c *looks.Course, times int, size float64) *finding {
+	f := &finding{by: ByObjects, of: k, owner: ownerOf(k), size: size, holder: c.Path}
 	if k == series.Device {
 		f.owner = theProgram
 	}
 	// Each further look at which it is longer makes an accident less likely by half.
-	f.score = 1 - .15*math.Pow(.5, float64(looks-leastLooks))
-	f.why = fmt.Sprintf("%s was longer at each of %d looks and explains the growth: %s", c.path,
-		len(c.looks), c.words())
+	f.score = 1 - .15*math.Pow(.5, float64(times-looks.LeastLooks))
+	f.why = fmt.Sprintf("%s was longer at each of %d looks and explains the growth: %s", c.Path,
+		len(c.Looks), c.Words())
 	return f
 }
 
@@ -120,7 +111,7 @@ func (x *examined) foundTooLittle(rate, from, to float64) *finding {
 		return nil
 	}
 	part := rate / x.Whole.Between(series.Live, from, to)
-	if !(part > 0 && part < leastExplained) {
+	if !(part > 0 && part < looks.LeastExplained) {
 		return nil
 	}
 	return &finding{by: ByObjects, of: series.Live,
@@ -131,10 +122,10 @@ func (x *examined) foundTooLittle(rate, from, to float64) *finding {
 // roseWords say by how much host memory rose between the looks that found its holder longer
 // each time, where those decided and not the trend.
 func roseWords(s *settled) string {
-	for _, c := range courses(&s.examined.Process) {
-		if c.path == s.held {
+	for _, c := range looks.Courses(&s.examined.Process) {
+		if c.Path == s.held {
 			return fmt.Sprintf("%s grows by %s between the first and the last of %d looks, and the holder got "+
-				"longer each time", s.what(), s.quantity(s.size), len(c.looks))
+				"longer each time", s.what(), s.quantity(s.size), len(c.Looks))
 		}
 	}
 	return s.why
@@ -153,18 +144,6 @@ func isBelowSight(s *settled, f *finding) bool {
 // hiddenWords are why such a verdict is open.
 func hiddenWords(f *finding) string {
 	return f.holder + " got longer at each look, by less than the samples would have shown"
-}
-
-// words are what the looks at a path found.
-func (c *course) words() string {
-	a, b := c.looks[0].holder, c.looks[len(c.looks)-1].holder
-	if a.Length > 0 && b.Length > 0 {
-		return fmt.Sprintf("%s elements at %s, %s at %s", units.Count(a.Length), units.Span(c.looks[0].at),
-			units.Count(b.Length),
-			units.Span(c.looks[len(c.looks)-1].at))
-	}
-	return fmt.Sprintf("%s came in %s, then %s in %s", units.Bytes(a.Bytes),
-		units.Span(c.looks[0].over), units.Bytes(b.Bytes), units.Span(c.looks[len(c.looks)-1].over))
 }
 
 // A container that filled up is all of a growth where it has so much of it, and nothing
@@ -225,9 +204,9 @@ func fillsUp(s *settled) string {
 		return ""
 	}
 	beside := s.class == HostGrowth && s.Judged.Series[series.Live] != nil
-	var filling, other *course
+	var filling, other *looks.Course
 	for _, e := range s.Events.About(s.PID) {
-		if e.Kind != record.KindHolders || !timed(e.Holders) {
+		if e.Kind != record.KindHolders || !looks.Timed(e.Holders) {
 			continue
 		}
 		filling, other = nil, nil
@@ -235,31 +214,33 @@ func fillsUp(s *settled) string {
 			if h.OverMs <= 0 || h.Gone || h.Host != beside {
 				continue
 			}
-			c := &course{path: h.Path, looks: []look{{at: e.TMs / 1000, over: h.OverMs / 1000, holder: h}}}
-			if _, _, ok := c.filling(); ok && hasRoom(&s.examined.Process, c) {
-				filling = larger(filling, c)
+			c := &looks.Course{Path: h.Path, Looks: []looks.Look{{At: e.TMs / 1000, Over: h.OverMs / 1000,
+				Holder: h}}}
+			if _, _, ok := c.Filling(); ok && hasRoom(&s.examined.Process, c) {
+				filling = looks.Larger(filling, c)
 			} else {
-				other = larger(other, c)
+				other = looks.Larger(other, c)
 			}
 		}
 	}
 	rate := s.size / math.Max(spanOf(&s.examined, &s.grow[s.primary]), 1)
-	if filling == nil || filling.looks[0].rate() < leastOfHost*rate || larger(filling, other) != filling {
+	if filling == nil || filling.Looks[0].Rate() < leastOfHost*rate ||
+		looks.Larger(filling, other) != filling {
 		return ""
 	}
 	return foundFilling(s.primary, filling).why
 }
 
 // foundFilling is the finding about a container with a bound.
-func foundFilling(k series.Key, c *course) *finding {
-	full, seconds, _ := c.filling()
-	h := c.looks[len(c.looks)-1].holder
-	if c.isFull() {
+func foundFilling(k series.Key, c *looks.Course) *finding {
+	full, seconds, _ := c.Filling()
+	h := c.Looks[len(c.Looks)-1].Holder
+	if c.IsFull() {
 		return &finding{by: ByObjects, of: k, owner: nobody, score: .9, why: fmt.Sprintf(
-			"%s has filled up: it has %s of at most %s elements, %s", c.path, units.Count(h.Length),
+			"%s has filled up: it has %s of at most %s elements, %s", c.Path, units.Count(h.Length),
 			units.Count(h.Bound), units.Bytes(heldInAll(&h)))}
 	}
 	return &finding{by: ByObjects, of: k, owner: nobody, score: .9, why: fmt.Sprintf(
 		"%s fills up: it had %d of at most %d elements, and is full about %s later, with %s",
-		c.path, h.Length, h.Bound, units.Span(seconds), units.Bytes(full))}
+		c.Path, h.Length, h.Bound, units.Span(seconds), units.Bytes(full))}
 }

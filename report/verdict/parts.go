@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -48,7 +49,7 @@ func partsOf(s *settled, last []HolderRow) []PartRow {
 		named = hostHolder(s, last)
 	}
 	switch {
-	case sum > mostExplained*s.size: // one of them did not grow so
+	case sum > looks.MostExplained*s.size: // one of them did not grow so
 		return nil
 	case len(list) == 0, len(list) == 1 && (named != nil || s.class == AppLeak),
 		len(list) == 1 && list[0].Share < leastOfLargest*s.size:

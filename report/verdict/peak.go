@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/peak"
 	"github.com/gpumem/gpumem/report/place"
 	"github.com/gpumem/gpumem/report/series"
@@ -85,7 +86,7 @@ func leftAt(s *settled, p *peak.Peak) string {
 		return ""
 	}
 	part := float64(p.LeftBytes) / float64(p.LeftSteps) / step.Value
-	if !(part >= leastExplained && part <= mostLeft) {
+	if !(part >= looks.LeastExplained && part <= mostLeft) {
 		return ""
 	}
 	rows := make([]SiteRow, len(p.Left))

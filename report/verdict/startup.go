@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
 )
 
@@ -93,14 +94,14 @@ func tooLateToSee(s *settled) string {
 // host memory rose by since the look before: what the program gave back hides it from the trend.
 func hiddenByGiving(s *settled) string {
 	beside := s.Judged.Series[series.Live] != nil
-	for _, c := range courses(&s.examined.Process) {
-		l := c.looks[len(c.looks)-1]
-		rise := s.Whole.Between(series.Host, l.at-l.over, l.at) * l.over
-		part := float64(l.holder.Bytes) / rise
-		if len(c.looks) > 1 && c.lengthens() && l.holder.Bound == 0 && l.holder.Host == beside &&
-			l.at >= s.End()/2 && rise > s.Whole.Delta(series.Host) && part >= leastExplained &&
-			part <= mostExplained {
-			return c.path + " got longer, and host memory with it, but the program gave back as much before"
+	for _, c := range looks.Courses(&s.examined.Process) {
+		l := c.Looks[len(c.Looks)-1]
+		rise := s.Whole.Between(series.Host, l.At-l.Over, l.At) * l.Over
+		part := float64(l.Holder.Bytes) / rise
+		if len(c.Looks) > 1 && c.Lengthens() && l.Holder.Bound == 0 && l.Holder.Host == beside &&
+			l.At >= s.End()/2 && rise > s.Whole.Delta(series.Host) && part >= looks.LeastExplained &&
+			part <= looks.MostExplained {
+			return c.Path + " got longer, and host memory with it, but the program gave back as much before"
 		}
 	}
 	return ""

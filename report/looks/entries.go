@@ -1,4 +1,4 @@
-package verdict
+package looks
 
 import (
 	"cmp"
@@ -22,25 +22,25 @@ func wholeOf(path string) string {
 // together are the looks at the entries of a dictionary, each told by its key, as looks at
 // the dictionary, the earliest first: as long as it has few entries the agent tells each
 // alone, and later the dictionary in place of all.
-func together(list []course, whole string) []look {
-	var out []look
+func together(list []Course, whole string) []Look {
+	var out []Look
 	for i := range list {
-		if !isEntry(list[i].path, whole) {
+		if !isEntry(list[i].Path, whole) {
 			continue
 		}
-		for _, l := range list[i].looks {
-			at := slices.IndexFunc(out, func(o look) bool { return o.at == l.at })
+		for _, l := range list[i].Looks {
+			at := slices.IndexFunc(out, func(o Look) bool { return o.At == l.At })
 			if at < 0 {
-				out = append(out, look{at: l.at, over: l.over, holder: record.Holder{}})
+				out = append(out, Look{At: l.At, Over: l.Over, Holder: record.Holder{}})
 				at = len(out) - 1
 			}
-			out[at].over = max(out[at].over, l.over)
-			sum := &out[at].holder
-			sum.Bytes, sum.Count = sum.Bytes+l.holder.Bytes, sum.Count+l.holder.Count
-			sum.OverMs = max(sum.OverMs, l.holder.OverMs)
+			out[at].Over = max(out[at].Over, l.Over)
+			sum := &out[at].Holder
+			sum.Bytes, sum.Count = sum.Bytes+l.Holder.Bytes, sum.Count+l.Holder.Count
+			sum.OverMs = max(sum.OverMs, l.Holder.OverMs)
 		}
 	}
-	slices.SortFunc(out, func(a, b look) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(out, func(a, b Look) int { return cmp.Compare(a.At, b.At) })
 	return out
 }
 
