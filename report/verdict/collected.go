@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -52,7 +53,7 @@ func collectedOf(x *examined) *collected {
 // findCollected is the finding about host memory that rises while a heap is filled that is
 // collected: what each collection left in it does not grow, nor does what lies outside of it.
 // Nil of another.
-func findCollected(x *examined) *finding {
+func findCollected(x *examined) *finding.Finding {
 	g := &x.grow[series.Host]
 	o := collectedOf(x)
 	if o == nil || !g.Known || !g.Growing() && g.Shape != trend.ShapeUndecided || !x.onlyHostIsOpen() {
@@ -61,8 +62,8 @@ func findCollected(x *examined) *finding {
 	if !o.isCollected() || !o.still(o.outside) || !o.still(o.kept) {
 		return nil
 	}
-	return &finding{by: ByObjects, of: series.Host, owner: nobody, score: .9,
-		why: fmt.Sprintf("host memory rises as the Java heap is filled before it is collected: "+
+	return &finding.Finding{By: ByObjects, Of: series.Host, Owner: finding.Nobody, Score: .9,
+		Why: fmt.Sprintf("host memory rises as the Java heap is filled before it is collected: "+
 			"the last of %s left %s in it, about as much as those before",
 			units.Counted(int64(rose(o.collections)), "collection", "collections"), units.Bytes(lastOf(o.kept)))}
 }

@@ -3,6 +3,7 @@ package verdict
 import (
 	"math"
 
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 )
@@ -16,14 +17,14 @@ func (x *examined) confidenceOf(d decision) float64 {
 	switch {
 	case d.class == Undecided:
 	case d.restsOn == ByTrend:
-		p = lookup(trendKnots[:], d.score)
+		p = finding.OfTrend(d.score)
 		if d.primary == series.Handles {
 			p = math.Min(p, x.handleTrust())
 		}
 	case d.restsOn == "" && d.class == None:
-		p = lookup(noneKnots[:], d.score)
+		p = finding.OfNone(d.score)
 	default:
-		p = stat.Clamp(d.score, 0, certain)
+		p = stat.Clamp(d.score, 0, finding.Certain)
 	}
 	return d.boundBy(p)
 }

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -55,9 +56,9 @@ func decide(x *examined, f findings) *settled {
 	d.take(f.trend)
 	d.shares = f.shares
 	if f.objects != nil {
-		s.held = f.objects.holder
+		s.held = f.objects.Holder
 	}
-	if f.starting != nil && f.trend.owner != nobody {
+	if f.starting != nil && f.trend.Owner != finding.Nobody {
 		d.take(*f.starting)
 		d.shares = nil
 	}
@@ -164,7 +165,7 @@ func withoutRate(s *settled) {
 
 // decideDifference is decide for the difference of two runs, which has trends and
 // leftovers alone.
-func decideDifference(x *examined, growth finding, leftover *finding) *settled {
+func decideDifference(x *examined, growth finding.Finding, leftover *finding.Finding) *settled {
 	s := &settled{examined: *x}
 	s.take(growth)
 	if leftover != nil && s.restsOn != ByTrend {
@@ -179,7 +180,7 @@ func decideDifference(x *examined, growth finding, leftover *finding) *settled {
 // them.
 func decideTree(all []*settled, worst *settled) *settled {
 	f := findWorkers(all)
-	if f == nil || gravity(worst.class) > gravity(Undecided) && worst.size >= f.size {
+	if f == nil || gravity(worst.class) > gravity(Undecided) && worst.size >= f.Size {
 		return nil
 	}
 	s := &settled{examined: firstOf(all).examined, found: (&findings{trend: *f}).rows()}
@@ -203,32 +204,32 @@ func decideFull(s *settled) {
 // undecided is the decision on a run without rows.
 func undecided(why string) decision {
 	var d decision
-	d.take(finding{of: series.Keys, why: why})
+	d.take(finding.Finding{Of: series.Keys, Why: why})
 	return d
 }
 
 // take lets a finding decide. Something that was not recorded stays so.
-func (d *decision) take(f finding) {
-	d.class, d.primary, d.restsOn = classOf(f.owner), f.of, f.by
-	d.score, d.size, d.why = f.score, f.size, f.why
-	d.lacking = d.lacking || f.lacking
-	if f.note != "" {
-		d.notes = append(d.notes, f.note)
+func (d *decision) take(f finding.Finding) {
+	d.class, d.primary, d.restsOn = classOf(f.Owner), f.Of, f.By
+	d.score, d.size, d.why = f.Score, f.Size, f.Why
+	d.lacking = d.lacking || f.Lacking
+	if f.Note != "" {
+		d.notes = append(d.notes, f.Note)
 	}
 }
 
 // classOf is the class of a growth by its owner.
-func classOf(o owner) Class {
+func classOf(o finding.Owner) Class {
 	switch o {
-	case nobody:
+	case finding.Nobody:
 		return None
-	case theProgram:
+	case finding.TheProgram:
 		return AppLeak
-	case thePool:
+	case finding.ThePool:
 		return PoolGrowth
-	case theDriver:
+	case finding.TheDriver:
 		return DriverGrowth
-	case theHost:
+	case finding.TheHost:
 		return HostGrowth
 	}
 	return Undecided
@@ -242,33 +243,33 @@ func (d *decision) open() bool {
 // weighObjects lets what the looks found stand beside the trend. Where the trend is
 // open they decide; where both tell of the same growth, each makes the other surer;
 // and a container that has a bound is warming up, however straight it rises.
-func (s *settled) weighObjects(f *finding) {
+func (s *settled) weighObjects(f *finding.Finding) {
 	d := &s.decision
 	if f == nil {
 		return
 	}
-	same := d.primary == f.of || f.of == series.Host && d.primary == series.Heap || f.of == series.Live &&
+	same := d.primary == f.Of || f.Of == series.Host && d.primary == series.Heap || f.Of == series.Live &&
 		d.primary == series.Count
-	unsure := d.class == Undecided && (d.primary == series.Keys || d.primary == f.of)
+	unsure := d.class == Undecided && (d.primary == series.Keys || d.primary == f.Of)
 	switch {
-	case f.owner == nobody && (same && d.restsOn == ByTrend || unsure):
+	case f.Owner == finding.Nobody && (same && d.restsOn == ByTrend || unsure):
 		d.take(*f)
 		d.shares, d.lacking = nil, false
-		s.grow[f.of].Shape = trend.Plateau
-	case f.owner == nobody:
+		s.grow[f.Of].Shape = trend.Plateau
+	case f.Owner == finding.Nobody:
 	case d.class == None && d.restsOn == "" && isBelowSight(s, f):
 		d.class, d.why = Undecided, hiddenWords(f)
-		s.grow[f.of].Shape = trend.ShapeUndecided
-	case f.owner == unknown:
+		s.grow[f.Of].Shape = trend.ShapeUndecided
+	case f.Owner == finding.Unknown:
 		if d.class == AppLeak {
-			d.notes = append(d.notes, f.why)
+			d.notes = append(d.notes, f.Why)
 		}
 	case unsure:
 		d.take(*f)
 		d.lacking = false
-		s.grow[f.of].Shape = trend.Growing
+		s.grow[f.Of].Shape = trend.Growing
 	case same && d.restsOn == ByTrend && d.class != Undecided:
-		d.bounds = append(d.bounds, bound{least: f.score, most: 1})
+		d.bounds = append(d.bounds, bound{least: f.Score, most: 1})
 	}
 }
 
@@ -284,7 +285,7 @@ func (d *decision) weighLeftovers(f findings) {
 		if f.gaveBack != nil && d.class == Undecided && d.primary == series.Keys {
 			d.take(*f.gaveBack)
 		}
-	case d.restsOn == ByTrend && (lookup(trendKnots[:], d.score) >= left.score || d.size > 2*left.size):
+	case d.restsOn == ByTrend && (finding.OfTrend(d.score) >= left.Score || d.size > 2*left.Size):
 	default:
 		d.take(*left)
 	}

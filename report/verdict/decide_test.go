@@ -3,6 +3,7 @@ package verdict
 import (
 	"testing"
 
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -20,13 +21,17 @@ func bareProcess() *examined {
 
 func TestFindingsAreWeighedInOneOrder(t *testing.T) {
 	t.Parallel()
-	still := finding{of: series.Keys, owner: nobody, score: .9}
-	open := finding{of: series.Keys, why: "open"}
-	grows := finding{by: ByTrend, of: series.Untracked, owner: theDriver, score: 2, size: 10 * mib}
-	sure := finding{by: ByTrend, of: series.Untracked, owner: theDriver, score: 50, size: 10 * mib}
-	refill := &finding{by: ByRefill, of: series.Idle, owner: thePool, score: .9, size: mib}
-	left := &finding{by: ByLeftover, of: series.Live, owner: theProgram, score: .97, size: 8 * mib}
-	large := &finding{by: ByMagnitude, of: series.Host, owner: theHost, score: .7, size: 100 * mib}
+	still := finding.Finding{Of: series.Keys, Owner: finding.Nobody, Score: .9}
+	open := finding.Finding{Of: series.Keys, Why: "open"}
+	grows := finding.Finding{By: ByTrend, Of: series.Untracked, Owner: finding.TheDriver, Score: 2,
+		Size: 10 * mib}
+	sure := finding.Finding{By: ByTrend, Of: series.Untracked, Owner: finding.TheDriver, Score: 50,
+		Size: 10 * mib}
+	refill := &finding.Finding{By: ByRefill, Of: series.Idle, Owner: finding.ThePool, Score: .9, Size: mib}
+	left := &finding.Finding{By: ByLeftover, Of: series.Live, Owner: finding.TheProgram, Score: .97,
+		Size: 8 * mib}
+	large := &finding.Finding{By: ByMagnitude, Of: series.Host, Owner: finding.TheHost, Score: .7,
+		Size: 100 * mib}
 	for name, c := range map[string]struct {
 		f     findings
 		class Class
@@ -44,10 +49,10 @@ func TestFindingsAreWeighedInOneOrder(t *testing.T) {
 		"a large growth of a short run":               {findings{trend: open, magnitude: large}, HostGrowth, ByMagnitude},
 		"what a short run left over": {findings{trend: open, magnitude: large, leftover: left},
 			AppLeak, ByLeftover},
-		"device memory of unknown owner": {findings{trend: finding{of: series.Device, size: mib}},
+		"device memory of unknown owner": {findings{trend: finding.Finding{Of: series.Device, Size: mib}},
 			Undecided, ""},
-		"the same, while a pool that nobody sees fills": {findings{trend: finding{of: series.Device,
-			size: mib},
+		"the same, while a pool that nobody sees fills": {findings{trend: finding.Finding{Of: series.Device,
+			Size: mib},
 			refill: refill}, Undecided, ""},
 	} {
 		if s := decide(bareProcess(), c.f); s.class != c.class || s.restsOn != c.by {
@@ -63,7 +68,7 @@ func TestExperimentsBoundTheConfidenceInTheirOrder(t *testing.T) {
 	proof := record.Event{Receipt: &record.Receipt{Action: record.ActionPurge, ReturnedBytes: &back}}
 	inVain := record.Event{Receipt: &record.Receipt{Action: record.ActionPurge, ClaimedBytes: &claimed,
 		ReturnedBytes: &none}}
-	grows := finding{by: ByTrend, of: series.Idle, owner: thePool, score: 50, size: 10 * mib}
+	grows := finding.Finding{By: ByTrend, Of: series.Idle, Owner: finding.ThePool, Score: 50, Size: 10 * mib}
 	for name, c := range map[string]struct {
 		events []record.Event
 		want   func(p float64) bool

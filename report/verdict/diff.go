@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/peak"
 	"github.com/gpumem/gpumem/report/series"
@@ -203,18 +204,18 @@ func (p *pair) judge() *settled {
 }
 
 // growth is what the differences of the blocks say.
-func (p *pair) growth(x *examined) finding {
+func (p *pair) growth(x *examined) finding.Finding {
 	e := x.trends()
 	k, whose := e.blame(x.grow.amounts())
-	if own := p.new.owner(); own != unknown && ofHost(k) && ofHost(p.new.primary) {
+	if own := p.new.owner(); own != finding.Unknown && ofHost(k) && ofHost(p.new.primary) {
 		whose = own // the run by itself has more to tell host and driver by
 	}
 	switch {
-	case whose != unknown:
+	case whose != finding.Unknown:
 		return grown(&x.grow[k], k, whose, 1)
 	case k == series.Device:
-		return finding{of: k,
-			why: "device memory grows more than before, and no allocator counters tell who holds it"}
+		return finding.Finding{Of: k,
+			Why: "device memory grows more than before, and no allocator counters tell who holds it"}
 	}
 	return findQuiet(e)
 }
@@ -223,14 +224,14 @@ func (p *pair) growth(x *examined) finding {
 func ofHost(k series.Key) bool { return k == series.Host || k == series.Heap }
 
 // owner is whose host memory grows by the verdict on a process; unknown of another.
-func (d *decision) owner() owner {
+func (d *decision) owner() finding.Owner {
 	switch d.class {
 	case HostGrowth:
-		return theHost
+		return finding.TheHost
 	case DriverGrowth:
-		return theDriver
+		return finding.TheDriver
 	}
-	return unknown
+	return finding.Unknown
 }
 
 // examine tests the growth of one key in new beyond base.
@@ -294,16 +295,17 @@ func (p *pair) grid(l *series.Accounts, k series.Key, blocks int) []float64 {
 
 // leftover is what new left over beyond base; nil where that does not matter, or is
 // not known.
-func (p *pair) leftover() *finding {
+func (p *pair) leftover() *finding.Finding {
 	if !p.base.Left.Has() || !p.new.Left.Has() {
 		return nil
 	}
-	var f *finding
+	var f *finding.Finding
 	most := p.o.leftover()
 	for _, k := range [...]series.Key{series.Live, series.Idle, series.Untracked} {
 		if b, ok := p.leftoverOf(k); ok && b > most {
 			most = b
-			f = &finding{by: ByLeftover, of: k, owner: ownerOf(k), score: leftoverTrust[k], size: b}
+			f = &finding.Finding{By: ByLeftover, Of: k, Owner: finding.OwnerOf(k), Score: leftoverTrust[k],
+				Size: b}
 		}
 	}
 	return f

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/place"
@@ -22,7 +23,7 @@ const (
 // findDriverSites is what the capture's looks say: that places which ask the driver for
 // memory, or make handles of it, hold more at each look, and that this explains the
 // growth of an account. Nil where they do not.
-func findDriverSites(x *examined) *finding {
+func findDriverSites(x *examined) *finding.Finding {
 	list := looks.SiteCourses(&x.Process)
 	if x.Whole.Untimed || x.DeviceLived() < series.StartAlive {
 		return nil
@@ -62,7 +63,7 @@ func findDriverSites(x *examined) *finding {
 // foundSite is that places ask for more and more memory, at such a rate, and explain the
 // growth of one of some series; nil where they do not. What a pool took for itself is
 // the pool's.
-func (x *examined) foundSite(c *looks.SiteCourse, rate float64, of []series.Key) *finding {
+func (x *examined) foundSite(c *looks.SiteCourse, rate float64, of []series.Key) *finding.Finding {
 	from, to := c.Window()
 	asks := x.Whole.AsksItself()
 	pool := x.Whole.Between(series.Live, from, to) + x.Whole.Between(series.Idle, from, to)
@@ -81,7 +82,7 @@ func (x *examined) foundSite(c *looks.SiteCourse, rate float64, of []series.Key)
 		}
 		f := x.foundBySites(k, c)
 		if k == series.Device {
-			f.owner = theProgram
+			f.Owner = finding.TheProgram
 		}
 		return f
 	}
@@ -90,7 +91,7 @@ func (x *examined) foundSite(c *looks.SiteCourse, rate float64, of []series.Key)
 
 // foundHandles is that a place makes more and more handles, and that an account rises
 // with their number; nil where none does.
-func (x *examined) foundHandles(c *looks.SiteCourse) *finding {
+func (x *examined) foundHandles(c *looks.SiteCourse) *finding.Finding {
 	cached := strings.HasSuffix(c.Site, " [module]") || strings.HasSuffix(c.Site, " [graph]")
 	from, to := c.Window()
 	if more := c.Amount(len(c.At)-1) - c.Amount(len(c.At)-1-looks.KeepingGenerations); more < account.MoreHandles ||
@@ -110,7 +111,7 @@ func (x *examined) foundHandles(c *looks.SiteCourse) *finding {
 		}
 		if least > 0 && most <= evenCost*least && rose > x.Whole.Delta(k) {
 			f := x.foundBySites(k, c)
-			f.owner = theDriver
+			f.Owner = finding.TheDriver
 			return f
 		}
 	}
@@ -118,10 +119,10 @@ func (x *examined) foundHandles(c *looks.SiteCourse) *finding {
 }
 
 // foundBySites is the finding about the place that holds most of what comes.
-func (x *examined) foundBySites(k series.Key, c *looks.SiteCourse) *finding {
+func (x *examined) foundBySites(k series.Key, c *looks.SiteCourse) *finding.Finding {
 	first, last := len(c.At)-1-looks.KeepingGenerations, len(c.At)-1
-	f := &finding{by: ByObjects, of: k, owner: ownerOf(k), size: x.roseBetween(k)}
-	f.score = 1 - .15*math.Pow(.5, float64(len(c.At)-1-looks.KeepingGenerations))
+	f := &finding.Finding{By: ByObjects, Of: k, Owner: finding.OwnerOf(k), Size: x.roseBetween(k)}
+	f.Score = 1 - .15*math.Pow(.5, float64(len(c.At)-1-looks.KeepingGenerations))
 	held := func(i int) string {
 		if c.Handles() {
 			return units.Count(c.Sites[i].Count)
@@ -129,7 +130,7 @@ func (x *examined) foundBySites(k series.Key, c *looks.SiteCourse) *finding {
 		return units.Bytes(float64(c.Sites[i].Bytes)) + " in " +
 			units.Counted(c.Sites[i].Count, "block", "blocks")
 	}
-	f.why = fmt.Sprintf("%s from %s was more at each of %d looks and explains the growth: %s at %s, %s at %s",
+	f.Why = fmt.Sprintf("%s from %s was more at each of %d looks and explains the growth: %s at %s, %s at %s",
 		place.ClassOf(c.Site), place.OfSite(c.Site), looks.KeepingGenerations+1,
 		held(first), units.Span(c.At[first]), held(last), units.Span(c.At[last]))
 	return f

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -15,8 +16,8 @@ type examined struct {
 	tested  []float64          // p-values of all kinds of handles
 	records driverRecords
 
-	ages          *finding // of the generations of its allocator's blocks; nil where they say nothing
-	settledByAges bool     // it is they that say that what is live is bounded
+	ages          *finding.Finding // of the generations of its allocator's blocks; nil where they say nothing
+	settledByAges bool             // it is they that say that what is live is bounded
 
 	conditions trend.Conditions
 	keptMore   string // what says so where it is the collected heap that tells of the host's growth

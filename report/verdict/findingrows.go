@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 )
@@ -18,28 +19,21 @@ type FindingRow struct {
 // rows are the findings that speak of a growth, or of its absence, in a fixed order.
 func (f *findings) rows() []FindingRow {
 	var out []FindingRow
-	for _, one := range [...]*finding{&f.trend, f.objects, f.ages, f.sites, f.leftover, f.gaveBack, f.refill,
+	for _, one := range [...]*finding.Finding{&f.trend, f.objects, f.ages, f.sites, f.leftover, f.gaveBack,
+		f.refill,
 		f.magnitude} {
-		if one == nil || one.by == "" {
+		if one == nil || one.By == "" {
 			continue
 		}
-		row := FindingRow{Evidence: one.by, Class: classOf(one.owner), Score: stat.Round(one.trust()), Why: one.why}
-		row.Account = accountNamed(one.of)
-		if row.Evidence == ByTrend && one.of == series.Handles {
+		row := FindingRow{Evidence: one.By, Class: classOf(one.Owner), Score: stat.Round(one.Trust()),
+			Why: one.Why}
+		row.Account = accountNamed(one.Of)
+		if row.Evidence == ByTrend && one.Of == series.Handles {
 			row.Evidence = ByHandles
 		}
 		out = append(out, row)
 	}
 	return out
-}
-
-// trust is how far a finding is believed: a trend's evidence by the map fitted on the
-// corpus.
-func (f *finding) trust() float64 {
-	if f.by == ByTrend {
-		return lookup(trendKnots[:], f.score)
-	}
-	return stat.Clamp(f.score, 0, certain)
 }
 
 // accountNamed is the account that a series belongs to; empty for none.

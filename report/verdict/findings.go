@@ -1,23 +1,26 @@
 package verdict
 
-import "github.com/gpumem/gpumem/report/series"
+import (
+	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/series"
+)
 
 // findings are all that is known of a process. A nil one was not found.
 type findings struct {
-	trend     finding // of the trends: a growth, its absence, or why neither is known
-	shares    *shares // of a growth between the accounts
-	starting  *finding
-	refill    *finding
-	work      *finding // the growth is the work between the marks
-	leftover  *finding
-	gaveBack  *finding // at the mark released nothing was left
-	objects   *finding // of containers that were looked at while the program ran
-	reserved  *finding // of memory that was handed out before and is filled
-	collected *finding // of a heap that its language collects
-	ages      *finding // of the generations of the allocator's blocks
-	sites     *finding // of what the driver was asked for, by place, while the program ran
-	managed   *finding // of managed memory that no account has
-	magnitude *finding // of a run that is too short for a trend
+	trend     finding.Finding // of the trends: a growth, its absence, or why neither is known
+	shares    *shares         // of a growth between the accounts
+	starting  *finding.Finding
+	refill    *finding.Finding
+	work      *finding.Finding // the growth is the work between the marks
+	leftover  *finding.Finding
+	gaveBack  *finding.Finding // at the mark released nothing was left
+	objects   *finding.Finding // of containers that were looked at while the program ran
+	reserved  *finding.Finding // of memory that was handed out before and is filled
+	collected *finding.Finding // of a heap that its language collects
+	ages      *finding.Finding // of the generations of the allocator's blocks
+	sites     *finding.Finding // of what the driver was asked for, by place, while the program ran
+	managed   *finding.Finding // of managed memory that no account has
+	magnitude *finding.Finding // of a run that is too short for a trend
 }
 
 // find is all the evidence on a process.
@@ -29,7 +32,7 @@ func find(x *examined) findings {
 	f.ages, f.sites = x.ages, findDriverSites(x)
 	f.managed = findManaged(x)
 	f.starting = findStart(x, f.trend)
-	if f.trend.of == series.Keys || f.starting != nil { // a pool that fills counts nowhere else
+	if f.trend.Of == series.Keys || f.starting != nil { // a pool that fills counts nowhere else
 		f.refill = findRefills(x.Judged, x.grow[series.Idle].Gained())
 	}
 	if x.Left.Has() {

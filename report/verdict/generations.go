@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -25,7 +26,7 @@ const (
 // findGenerations is what the ages of the allocator's blocks say of live memory: that
 // each generation left survivors, which is a leak also below a sawtooth, or that none
 // did; nil where they say neither.
-func findGenerations(x *examined) *finding {
+func findGenerations(x *examined) *finding.Finding {
 	all := looks.Generations(&x.Process)
 	if x.Whole.Series[series.Live] == nil || x.Whole.Untimed || !x.grow[series.Live].Known {
 		return nil
@@ -47,7 +48,7 @@ func findGenerations(x *examined) *finding {
 
 // foundKeeping is the finding that each of some generations left survivors, evenly and
 // to the last; nil where they did not.
-func (x *examined) foundKeeping(list []looks.Generation) *finding {
+func (x *examined) foundKeeping(list []looks.Generation) *finding.Finding {
 	k := looks.KeptOf(list)
 	size, count, lasted := k.Size, k.Count, k.Lasted
 	first, last := &list[0], &list[len(list)-1]
@@ -57,15 +58,15 @@ func (x *examined) foundKeeping(list []looks.Generation) *finding {
 	if x.DeviceLived() < series.StartAlive || last.To-x.DeviceBegan() < series.StartAlive {
 		return nil // caches fill then
 	}
-	f := &finding{by: ByObjects, of: series.Live, owner: theProgram, size: size,
-		score: 1 - .15*math.Pow(.5, float64(len(list)-looks.KeepingGenerations))}
-	f.why = fmt.Sprintf("each of %d generations of blocks left survivors: of those handed out between %s and %s, "+
+	f := &finding.Finding{By: ByObjects, Of: series.Live, Owner: finding.TheProgram, Size: size,
+		Score: 1 - .15*math.Pow(.5, float64(len(list)-looks.KeepingGenerations))}
+	f.Why = fmt.Sprintf("each of %d generations of blocks left survivors: of those handed out between %s and %s, "+
 		"%s in %s were still live at %s", len(list), units.Span(first.From), units.Span(last.To),
 		units.Bytes(size),
 		units.Counted(int64(count), "block", "blocks"), units.Span(last.End))
 	if g := &x.grow[series.Live]; size > beyondTrend*g.Upper*lasted/spanOf(x, g) {
-		f.owner = unknown // addresses that are used again look like blocks that stay
-		f.why = fmt.Sprintf("%s of blocks lived on from look to look, which is more than what is live can have grown by",
+		f.Owner = finding.Unknown // addresses that are used again look like blocks that stay
+		f.Why = fmt.Sprintf("%s of blocks lived on from look to look, which is more than what is live can have grown by",
 			units.Bytes(size))
 	}
 	return f
@@ -84,7 +85,7 @@ func spanOf(x *examined, g *trend.Growth) float64 {
 // what is live is as low as it was: a block that is replaced by a larger one again and
 // again leaves none either. A few small blocks that are found at each look may lie where
 // others did, so of their number the lowest alone counts then. Nil where it is not so.
-func (x *examined) foundEmpty(list []looks.Generation) *finding {
+func (x *examined) foundEmpty(list []looks.Generation) *finding.Finding {
 	bytes, count := 0., 0.
 	for _, g := range list {
 		bytes, count = bytes+g.Last, count+g.Count
@@ -100,9 +101,10 @@ func (x *examined) foundEmpty(list []looks.Generation) *finding {
 	if !isAsLow(series.Live) || many && !isAsLow(series.Count) {
 		return nil
 	}
-	return &finding{by: ByObjects, of: series.Live, owner: nobody, score: .9, why: fmt.Sprintf(
-		"blocks come and go, and none of those handed out between %s and %s was still live at %s",
-		units.Span(first.From), units.Span(last.To), units.Span(last.End))}
+	return &finding.Finding{By: ByObjects, Of: series.Live, Owner: finding.Nobody, Score: .9,
+		Why: fmt.Sprintf(
+			"blocks come and go, and none of those handed out between %s and %s was still live at %s",
+			units.Span(first.From), units.Span(last.To), units.Span(last.End))}
 }
 
 // isAsLow reports whether a series was no higher at its lowest after some time than
@@ -131,7 +133,7 @@ func lowest(l *series.Accounts, k series.Key, from, to float64) float64 {
 // of its blocks leaves survivors.
 func (x *examined) settleLive() {
 	x.ages = findGenerations(x)
-	if x.ages == nil || x.ages.owner != nobody {
+	if x.ages == nil || x.ages.Owner != finding.Nobody {
 		return
 	}
 	for _, k := range [...]series.Key{series.Live, series.Count} {
@@ -143,14 +145,14 @@ func (x *examined) settleLive() {
 }
 
 // weighAges lets the ages of blocks stand beside the trend, as containers do.
-func weighAges(s *settled, f *finding) {
+func weighAges(s *settled, f *finding.Finding) {
 	d := &s.decision
 	switch {
-	case f == nil || f.owner == unknown:
+	case f == nil || f.Owner == finding.Unknown:
 		if f != nil && d.class == Undecided {
-			d.notes = append(d.notes, f.why)
+			d.notes = append(d.notes, f.Why)
 		}
-	case f.owner == nobody:
+	case f.Owner == finding.Nobody:
 		if s.settledByAges && d.class == None && d.restsOn == "" {
 			d.take(*f)
 		}
@@ -161,6 +163,6 @@ func weighAges(s *settled, f *finding) {
 		d.shares, d.lacking = nil, false
 		s.grow[series.Live].Shape = trend.Growing
 	case d.class == AppLeak && d.primary == series.Live && d.restsOn != ByLeftover:
-		d.bounds = append(d.bounds, bound{least: f.score, most: 1})
+		d.bounds = append(d.bounds, bound{least: f.Score, most: 1})
 	}
 }

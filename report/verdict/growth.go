@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -39,58 +40,58 @@ func (x *examined) trends() *trends {
 
 // findTrend is what the trends say: the account that explains the growth, with the
 // shares of all that grow; that nothing grows; or why neither is known.
-func findTrend(e *trends) (finding, *shares) {
+func findTrend(e *trends) (finding.Finding, *shares) {
 	a := e.grow.amounts()
 	k, whose := e.blame(a)
 	if larger := e.grow.eclipsed(a, k, whose); larger < series.Keys {
 		why := " rose by far more than the accounts that surely grow; whether it will go on is open"
-		return finding{of: series.Keys, why: series.AccountWords[larger] + why}, nil
+		return finding.Finding{Of: series.Keys, Why: series.AccountWords[larger] + why}, nil
 	}
 	switch {
-	case whose != unknown:
+	case whose != finding.Unknown:
 		sh := shareOut(e, a, k)
 		return grown(&e.grow[k], k, whose, sh.agreement), sh
 	case k == series.Device:
-		return finding{of: k, size: e.grow[k].Gained(), lacking: true, why: e.ownerlessWords()}, nil
+		return finding.Finding{Of: k, Size: e.grow[k].Gained(), Lacking: true, Why: e.ownerlessWords()}, nil
 	}
 	return findQuiet(e), nil
 }
 
 // grown is the finding of a growth. Its score is the decades of evidence that
 // something grows times the part of the bootstrap's draws that blame the same owner.
-func grown(g *trend.Growth, k series.Key, whose owner, agreement float64) finding {
-	return finding{by: ByTrend, of: k, owner: whose, score: g.Evidence * agreement, size: g.Gained()}
+func grown(g *trend.Growth, k series.Key, whose finding.Owner, agreement float64) finding.Finding {
+	return finding.Finding{By: ByTrend, Of: k, Owner: whose, Score: g.Evidence * agreement, Size: g.Gained()}
 }
 
 // blame names the account of growing amounts and its owner; keys when nothing
 // grows, and an unknown owner where none is told. The host may grow in these amounts
 // only where it does in those of the growths.
-func (e *trends) blame(a [series.Keys]float64) (series.Key, owner) {
+func (e *trends) blame(a [series.Keys]float64) (series.Key, finding.Owner) {
 	switch {
 	case e.grow.leaks(a):
 		if a[series.Live] == 0 {
-			return series.Count, theProgram
+			return series.Count, finding.TheProgram
 		}
-		return series.Live, theProgram
+		return series.Live, finding.TheProgram
 	case a[series.Idle] > 0 && a[series.Idle] >= a[series.Untracked] && a[series.Idle] >= a[series.Host]:
-		return series.Idle, thePool
+		return series.Idle, finding.ThePool
 	case a[series.Untracked] > 0 && a[series.Untracked] >= driverShare*a[series.Host]:
 		if e.managed {
-			return series.Untracked, theProgram
+			return series.Untracked, finding.TheProgram
 		}
-		return series.Untracked, theDriver
+		return series.Untracked, finding.TheDriver
 	case e.ownerless(a):
-		return series.Device, unknown
+		return series.Device, finding.Unknown
 	case a[series.Host] > 0 && e.grow[series.Host].Growing():
 		return series.Host, e.host.owner(a)
 	case a[series.Host] > 0:
 		return series.Heap, e.host.owner(a)
 	case a[series.Handles] > 0 && e.handlesGrow():
-		return series.Handles, theDriver
+		return series.Handles, finding.TheDriver
 	case e.grow[series.Device].Growing():
-		return series.Device, unknown
+		return series.Device, finding.Unknown
 	}
-	return series.Keys, unknown
+	return series.Keys, finding.Unknown
 }
 
 // keepsManaged reports whether what the driver charges beyond live and idle is the
@@ -182,8 +183,8 @@ func hostOfHandles(a [series.Keys]float64) bool {
 // findQuiet is the finding where nothing grows: nobody's when every account is known
 // to be still. Its score is how far below what would matter the upper bounds of
 // growth stay.
-func findQuiet(e *trends) finding {
-	f := finding{of: series.Keys}
+func findQuiet(e *trends) finding.Finding {
+	f := finding.Finding{Of: series.Keys}
 	seen, open, worst := 0, 0, 0.
 	for _, k := range series.TestedKeys {
 		g := &e.grow[k]
@@ -205,16 +206,16 @@ func findQuiet(e *trends) finding {
 	n, fills := len(clock), filling(e.kind, &e.grow[series.Handles])
 	switch {
 	case seen+open == 0:
-		f.lacking, f.why = true,
+		f.Lacking, f.Why = true,
 			"no account was recorded: the samples have no column of one, or no cell that can be true"
 	case seen == 0 || open > 0:
 		if n > 1 && !(clock[n-1] > clock[0]) {
-			f.lacking, f.why = true, "all samples have the same time"
+			f.Lacking, f.Why = true, "all samples have the same time"
 		}
 	case fills > 0:
-		f.why = fillingWords(e.kind, fills)
+		f.Why = fillingWords(e.kind, fills)
 	default:
-		f.owner, f.score = nobody, 1-stat.Clamp(worst, 0, 1)
+		f.Owner, f.Score = finding.Nobody, 1-stat.Clamp(worst, 0, 1)
 	}
 	return f
 }

@@ -3,6 +3,7 @@ package verdict
 import (
 	"testing"
 
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
@@ -16,29 +17,30 @@ func TestWhoseAGrowthIsFollowsFromTheGrowthsAlone(t *testing.T) {
 		grow  growths
 		host  hostEvidence
 		of    series.Key
-		owner owner
+		owner finding.Owner
 	}{
-		"live bytes": {growths{series.Live: grows(9 * mib)}, hostEvidence{}, series.Live, theProgram},
+		"live bytes": {growths{series.Live: grows(9 * mib)}, hostEvidence{}, series.Live, finding.TheProgram},
 		"more idle bytes": {growths{series.Live: grows(mib), series.Idle: grows(9 * mib)}, hostEvidence{},
-			series.Idle, thePool},
+			series.Idle, finding.ThePool},
 		"beside the books": {growths{series.Untracked: grows(9 * mib), series.Host: grows(mib)},
 			hostEvidence{},
-			series.Untracked, theDriver},
+			series.Untracked, finding.TheDriver},
 		"host memory without a device": {growths{series.Host: grows(9 * mib)}, hostEvidence{}, series.Host,
-			theHost},
+			finding.TheHost},
 		"host memory that a driver first touches": {growths{series.Host: grows(9 * mib)},
-			hostEvidence{device: true, touched: theDriver}, series.Host, theDriver},
+			hostEvidence{device: true, touched: finding.TheDriver}, series.Host, finding.TheDriver},
 		"host memory, and a heap that stands still": {growths{series.Host: grows(9 * mib)},
 			hostEvidence{device: true, heapRead: true, heap: &trend.Growth{Known: true}}, series.Host,
-			theDriver},
+			finding.TheDriver},
 		"host memory that was pinned": {growths{series.Host: grows(9 * mib)},
-			hostEvidence{device: true, touched: theDriver, pinned: true}, series.Host, theHost},
+			hostEvidence{device: true, touched: finding.TheDriver, pinned: true}, series.Host,
+			finding.TheHost},
 		"device memory of nobody": {growths{series.Device: grows(9 * mib)}, hostEvidence{}, series.Device,
-			unknown},
+			finding.Unknown},
 	} {
 		rows := &series.Accounts{Track: &series.Track{}}
 		f, _ := findTrend(&trends{grow: &c.grow, rows: rows, host: c.host})
-		if f.of != c.of || f.owner != c.owner || (f.why != "") != (c.owner == unknown) {
+		if f.Of != c.of || f.Owner != c.owner || (f.Why != "") != (c.owner == finding.Unknown) {
 			t.Errorf("%s: %+v, want the series %v of %v", name, f, c.of, c.owner)
 		}
 	}

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
@@ -47,8 +48,8 @@ func (g *growths) shrinks(k series.Key) float64 {
 
 // eclipsed is the undecided account that rose by far more than the one that gave
 // the verdict: what surely grows is then not the answer. It is keys without one.
-func (g *growths) eclipsed(a [series.Keys]float64, blamed series.Key, whose owner) series.Key {
-	if whose == unknown || blamed.Counts() || g[blamed].Loaded {
+func (g *growths) eclipsed(a [series.Keys]float64, blamed series.Key, whose finding.Owner) series.Key {
+	if whose == finding.Unknown || blamed.Counts() || g[blamed].Loaded {
 		return series.Keys
 	}
 	for _, k := range [...]series.Key{series.Live, series.Idle, series.Untracked} {

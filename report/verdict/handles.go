@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
@@ -46,7 +47,7 @@ func fillingWords(kind account.HandleKind, more float64) string {
 
 // handleTrust bounds the confidence of a growth of handles alone.
 func (x *examined) handleTrust() float64 {
-	trust := certain
+	trust := finding.Certain
 	if x.kind.Cached {
 		trust = cachedTrust
 	}

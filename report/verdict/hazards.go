@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -35,7 +36,8 @@ func hazards(p *series.Process) int64 {
 
 // hazardRow is the finding.
 func hazardRow(s *settled) FindingRow {
-	return FindingRow{Evidence: ByHazards, Class: s.class, Score: stat.Clamp(1, 0, certain), Why: hazardText(s)}
+	return FindingRow{Evidence: ByHazards, Class: s.class, Score: stat.Clamp(1, 0, finding.Certain),
+		Why: hazardText(s)}
 }
 
 func hazardText(s *settled) string {

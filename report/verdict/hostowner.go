@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -20,10 +21,10 @@ const (
 // hostEvidence is by what the driver's host memory is told from the host's own, without
 // the amounts that grow.
 type hostEvidence struct {
-	pinned   bool  // memory that the program asked to be pinned explains the growth
-	touched  owner // whose code first touches the pages; unknown where nobody looked
-	device   bool  // something in the run shows a device or a driver
-	counted  bool  // somebody counted the driver's handles
+	pinned   bool          // memory that the program asked to be pinned explains the growth
+	touched  finding.Owner // whose code first touches the pages; unknown where nobody looked
+	device   bool          // something in the run shows a device or a driver
+	counted  bool          // somebody counted the driver's handles
 	records  driverRecords
 	heapRead bool // often enough to say that the heap stood still
 	heap     *trend.Growth
@@ -45,29 +46,29 @@ func (x *examined) hostEvidence() hostEvidence {
 // memory that the program asked for explains it, or its heap that grows with it, or what
 // that heap keeps free; the driver's when its records of handles explain it, or the heap
 // is known not to grow.
-func (e *hostEvidence) owner(a [series.Keys]float64) owner {
+func (e *hostEvidence) owner(a [series.Keys]float64) finding.Owner {
 	if e.pinned {
-		return theHost
+		return finding.TheHost
 	}
-	if e.touched == theDriver && e.copies(a) {
-		return theHost
+	if e.touched == finding.TheDriver && e.copies(a) {
+		return finding.TheHost
 	}
-	if e.touched != unknown {
+	if e.touched != finding.Unknown {
 		return e.touched // also where a driver allocates from the program's heap
 	}
 	switch {
 	case !e.device:
-		return theHost
+		return finding.TheHost
 	case e.records.hold(a[series.Host]):
-		return theDriver
+		return finding.TheDriver
 	case !e.heapRead:
-		return theHost
+		return finding.TheHost
 	case a[series.Heap] >= a[series.Host]/2 || e.takes >= a[series.Host]/2:
-		return theHost
+		return finding.TheHost
 	case e.heap.Amount() < a[series.Host]/2 && e.heap.Upper < a[series.Host]/2:
-		return theDriver
+		return finding.TheDriver
 	}
-	return theHost
+	return finding.TheHost
 }
 
 // copies reports whether what the driver touches first may be the program's: results that

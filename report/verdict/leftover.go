@@ -3,6 +3,7 @@ package verdict
 import (
 	"math"
 
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
@@ -15,16 +16,16 @@ var leftoverTrust = map[series.Key]float64{series.Live: .97, series.Idle: .97, s
 // findWork is that a growth which all came back at released is no growth of a run
 // without steps: it was the work itself, and what was left over says more than how
 // it came to be. It is nil where the trend tells of more.
-func findWork(left *series.Leftovers, growth finding, stepped bool) *finding {
-	if growth.by != ByTrend || stepped {
+func findWork(left *series.Leftovers, growth finding.Finding, stepped bool) *finding.Finding {
+	if growth.By != ByTrend || stepped {
 		return nil
 	}
-	held, ok := left.Of(growth.of)
-	if !ok || growth.of.Counts() && held > growth.size/2 {
+	held, ok := left.Of(growth.Of)
+	if !ok || growth.Of.Counts() && held > growth.Size/2 {
 		return nil // no leftover of bytes tells of things
 	}
-	return &finding{by: ByLeftover, of: series.Keys, owner: nobody, score: .95,
-		note: "growth between the marks baseline and released was judged by what was left over"}
+	return &finding.Finding{By: ByLeftover, Of: series.Keys, Owner: finding.Nobody, Score: .95,
+		Note: "growth between the marks baseline and released was judged by what was left over"}
 }
 
 // findLeftover is the account that holds most beyond the threshold; nil without one.
@@ -33,7 +34,7 @@ func findWork(left *series.Leftovers, growth finding, stepped bool) *finding {
 // while something is live.
 // Host memory counts only when it grows from one repetition to the next: a
 // runtime's heap and a program's code settle on first use.
-func findLeftover(left *series.Leftovers, least float64) *finding {
+func findLeftover(left *series.Leftovers, least float64) *finding.Finding {
 	best, most := series.Keys, least
 	for _, k := range [...]series.Key{series.Live, series.Idle, series.Untracked} {
 		if b, ok := left.Of(k); ok && b > most {
@@ -50,18 +51,19 @@ func findLeftover(left *series.Leftovers, least float64) *finding {
 	if best == series.Keys {
 		return nil
 	}
-	return &finding{by: ByLeftover, of: best, owner: ownerOf(best), score: leftoverTrust[best], size: most}
+	return &finding.Finding{By: ByLeftover, Of: best, Owner: finding.OwnerOf(best),
+		Score: leftoverTrust[best], Size: most}
 }
 
 // findGaveBack is that the program gave back all it took: its own accounts were
 // read at the marks, and no other may hold something. Else it is nil.
-func findGaveBack(left *series.Leftovers, grow *growths, starting bool, least float64) *finding {
+func findGaveBack(left *series.Leftovers, grow *growths, starting bool, least float64) *finding.Finding {
 	_, live := left.Of(series.Live)
 	_, idle := left.Of(series.Idle)
 	if !live || !idle || mayHold(left, grow, starting, least) {
 		return nil
 	}
-	return &finding{by: ByLeftover, of: series.Keys, owner: nobody, score: .9}
+	return &finding.Finding{By: ByLeftover, Of: series.Keys, Owner: finding.Nobody, Score: .9}
 }
 
 // heldNoise is how many deviations of its noise an account must hold beyond the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -25,16 +26,16 @@ type slope struct{ bytes, seconds, steps float64 }
 
 // findMagnitude is what the size of the growth tells of a run that is too short
 // for a trend; nil of a longer one.
-func (x *examined) findMagnitude() *finding {
+func (x *examined) findMagnitude() *finding.Finding {
 	if !x.Short {
 		return nil
 	}
 	l := x.Judged
 	n := len(l.Clock)
-	f := &finding{of: series.Keys}
-	f.why = fmt.Sprintf("%d samples are too few for a trend (%d are needed)", n, trend.LeastRows)
+	f := &finding.Finding{Of: series.Keys}
+	f.Why = fmt.Sprintf("%d samples are too few for a trend (%d are needed)", n, trend.LeastRows)
 	if n == 1 {
-		f.why = fmt.Sprintf("one sample is not enough for a trend (%d are needed)", trend.LeastRows)
+		f.Why = fmt.Sprintf("one sample is not enough for a trend (%d are needed)", trend.LeastRows)
 	}
 	if n < minRows || !l.Untimed && l.Clock[n-1]-l.Clock[0] < leastSpan {
 		return f
@@ -42,15 +43,15 @@ func (x *examined) findMagnitude() *finding {
 	most := float64(leastMagnitude)
 	for _, k := range series.AccountKeys {
 		if b := plainGrowth(l.Series[k]); b > most {
-			most, f.of = b, k
+			most, f.Of = b, k
 		}
 	}
-	if f.of == series.Keys {
+	if f.Of == series.Keys {
 		return f
 	}
-	f.by, f.owner, f.score, f.size, f.why = ByMagnitude, ownerOf(f.of), .7, most, ""
-	if f.of == series.Host && x.UsesDevice() && driverSuspected(l, most) {
-		f.owner = theDriver
+	f.By, f.Owner, f.Score, f.Size, f.Why = ByMagnitude, finding.OwnerOf(f.Of), .7, most, ""
+	if f.Of == series.Host && x.UsesDevice() && driverSuspected(l, most) {
+		f.Owner = finding.TheDriver
 	}
 	return f
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -15,7 +16,7 @@ import (
 // and does not give back, where no account has it: NVML counts managed memory for no
 // process (H100, driver 580), wherever it lies. Nil where there is none, or where it
 // shows in an account.
-func findManaged(x *examined) *finding {
+func findManaged(x *examined) *finding.Finding {
 	asked := x.Judged.Cols[record.ColDriverManagedBytes]
 	if asked == nil || x.Judged.Untimed || !x.Judged.AsksItself() {
 		return nil
@@ -39,13 +40,14 @@ func findManaged(x *examined) *finding {
 	}
 	why := fmt.Sprintf("managed memory that the program asked the driver for and has not given back grows by %s "+
 		"in %s; the driver counts it for no process", units.Bytes(g.Gained()), units.Span(spanOf(x, &g)))
-	return &finding{by: ByObjects, of: series.Live, owner: theProgram, score: .95, size: g.Gained(), why: why}
+	return &finding.Finding{By: ByObjects, Of: series.Live, Owner: finding.TheProgram, Score: .95,
+		Size: g.Gained(), Why: why}
 }
 
 // weighManaged lets managed memory decide that no account has, where nothing grows or
 // something far smaller does.
-func (d *decision) weighManaged(f *finding) {
-	if f == nil || d.grows() && f.size <= dwarfs*d.size {
+func (d *decision) weighManaged(f *finding.Finding) {
+	if f == nil || d.grows() && f.Size <= dwarfs*d.size {
 		return
 	}
 	d.take(*f)

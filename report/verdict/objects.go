@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -22,7 +23,7 @@ var objectKeys = [...]series.Key{series.Live, series.Device, series.Host}
 // findObjects is what the looks at the running program say: containers that were
 // longer at each of them and explain the growth of an account, or that have a bound
 // and are filling up. Nil where they say neither.
-func findObjects(x *examined) *finding {
+func findObjects(x *examined) *finding.Finding {
 	list := looks.Staying(looks.Courses(&x.Process))
 	endless, bounded, times := 0., 0., 0
 	var longest, filling *looks.Course
@@ -92,21 +93,21 @@ func (x *examined) explainedBy(rate, from, to float64) (series.Key, float64) {
 }
 
 // foundObjects is the finding about containers that grow without end.
-func foundObjects(k series.Key, c *looks.Course, times int, size float64) *finding {
-	f := &finding{by: ByObjects, of: k, owner: ownerOf(k), size: size, holder: c.Path}
+func foundObjects(k series.Key, c *looks.Course, times int, size float64) *finding.Finding {
+	f := &finding.Finding{By: ByObjects, Of: k, Owner: finding.OwnerOf(k), Size: size, Holder: c.Path}
 	if k == series.Device {
-		f.owner = theProgram
+		f.Owner = finding.TheProgram
 	}
 	// Each further look at which it is longer makes an accident less likely by half.
-	f.score = 1 - .15*math.Pow(.5, float64(times-looks.LeastLooks))
-	f.why = fmt.Sprintf("%s was longer at each of %d looks and explains the growth: %s", c.Path,
+	f.Score = 1 - .15*math.Pow(.5, float64(times-looks.LeastLooks))
+	f.Why = fmt.Sprintf("%s was longer at each of %d looks and explains the growth: %s", c.Path,
 		len(c.Looks), c.Words())
 	return f
 }
 
 // foundTooLittle is that what is live grows by far more than the containers that were
 // looked at; nil where it does not.
-func (x *examined) foundTooLittle(rate, from, to float64) *finding {
+func (x *examined) foundTooLittle(rate, from, to float64) *finding.Finding {
 	if x.Whole.Series[series.Live] == nil || x.Whole.Untimed || !x.grow[series.Live].Growing() {
 		return nil
 	}
@@ -114,8 +115,8 @@ func (x *examined) foundTooLittle(rate, from, to float64) *finding {
 	if !(part > 0 && part < looks.LeastExplained) {
 		return nil
 	}
-	return &finding{by: ByObjects, of: series.Live,
-		why: fmt.Sprintf("the containers that got longer at each "+
+	return &finding.Finding{By: ByObjects, Of: series.Live,
+		Why: fmt.Sprintf("the containers that got longer at each "+
 			"look explain %.0f %% of the growth of what is live: something else holds the rest", 100*part)}
 }
 
@@ -133,17 +134,17 @@ func roseWords(s *settled) string {
 
 // isBelowSight reports whether the trend would not have seen what the looks found: a holder that
 // got longer at each of them, by less than what comes and goes beside it.
-func isBelowSight(s *settled, f *finding) bool {
-	if f.holder == "" || !s.grow[f.of].Known || s.Judged.Untimed || len(s.Judged.Clock) == 0 {
+func isBelowSight(s *settled, f *finding.Finding) bool {
+	if f.Holder == "" || !s.grow[f.Of].Known || s.Judged.Untimed || len(s.Judged.Clock) == 0 {
 		return false
 	}
-	least := s.Judged.Detectable(&s.grow[f.of])
-	return least != nil && f.size < *least*s.Lived()
+	least := s.Judged.Detectable(&s.grow[f.Of])
+	return least != nil && f.Size < *least*s.Lived()
 }
 
 // hiddenWords are why such a verdict is open.
-func hiddenWords(f *finding) string {
-	return f.holder + " got longer at each look, by less than the samples would have shown"
+func hiddenWords(f *finding.Finding) string {
+	return f.Holder + " got longer at each look, by less than the samples would have shown"
 }
 
 // A container that filled up is all of a growth where it has so much of it, and nothing
@@ -156,7 +157,7 @@ const (
 
 // foundFull is the finding about a container with a bound that is full, and holds most of
 // what an account rose by until it stood still; nil where there is none.
-func foundFull(x *examined) *finding {
+func foundFull(x *examined) *finding.Finding {
 	if x.Whole.Untimed {
 		return nil
 	}
@@ -181,7 +182,7 @@ func foundFull(x *examined) *finding {
 		since := x.Judged.Between(k, end-part, end) * part
 		if held := heldInAll(full); held >= mostlyOne*rose && rose > x.Whole.Delta(k) &&
 			since < x.Whole.Delta(k) {
-			return &finding{by: ByObjects, of: k, owner: nobody, score: .9, why: fmt.Sprintf(
+			return &finding.Finding{By: ByObjects, Of: k, Owner: finding.Nobody, Score: .9, Why: fmt.Sprintf(
 				"%s is full: it has %s of at most %s elements, %s, and nothing more came in the last %s",
 				full.Path,
 				units.Count(full.Length), units.Count(full.Bound), units.Bytes(held), units.Span(part))}
@@ -228,19 +229,19 @@ func fillsUp(s *settled) string {
 		looks.Larger(filling, other) != filling {
 		return ""
 	}
-	return foundFilling(s.primary, filling).why
+	return foundFilling(s.primary, filling).Why
 }
 
 // foundFilling is the finding about a container with a bound.
-func foundFilling(k series.Key, c *looks.Course) *finding {
+func foundFilling(k series.Key, c *looks.Course) *finding.Finding {
 	full, seconds, _ := c.Filling()
 	h := c.Looks[len(c.Looks)-1].Holder
 	if c.IsFull() {
-		return &finding{by: ByObjects, of: k, owner: nobody, score: .9, why: fmt.Sprintf(
+		return &finding.Finding{By: ByObjects, Of: k, Owner: finding.Nobody, Score: .9, Why: fmt.Sprintf(
 			"%s has filled up: it has %s of at most %s elements, %s", c.Path, units.Count(h.Length),
 			units.Count(h.Bound), units.Bytes(heldInAll(&h)))}
 	}
-	return &finding{by: ByObjects, of: k, owner: nobody, score: .9, why: fmt.Sprintf(
+	return &finding.Finding{By: ByObjects, Of: k, Owner: finding.Nobody, Score: .9, Why: fmt.Sprintf(
 		"%s fills up: it had %d of at most %d elements, and is full about %s later, with %s",
 		c.Path, h.Length, h.Bound, units.Span(seconds), units.Bytes(full))}
 }

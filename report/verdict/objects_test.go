@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -196,9 +197,10 @@ func TestNothingGrowsOnlyWhereWhatTheLooksFoundWouldHaveShown(t *testing.T) {
 	hidden := *all[0].Judged.Detectable(&all[0].grow[series.Host]) * all[0].Lived()
 	for part, want := range map[float64]Class{.5: Undecided, 2: None} {
 		s := &settled{examined: all[0].examined}
-		s.take(finding{of: series.Keys, owner: nobody})
-		s.weighObjects(&finding{by: ByObjects, of: series.Host, owner: theHost, holder: "list app.kept",
-			size: part * hidden})
+		s.take(finding.Finding{Of: series.Keys, Owner: finding.Nobody})
+		s.weighObjects(&finding.Finding{By: ByObjects, Of: series.Host, Owner: finding.TheHost,
+			Holder: "list app.kept",
+			Size:   part * hidden})
 		if s.class != want {
 			t.Errorf("%g of what would have shown: %s", part, s.class)
 		}

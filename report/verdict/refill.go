@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -66,7 +67,7 @@ func filled(v []float64) bool {
 
 // findRefills is a pool that fills again and again, of accounts whose idle bytes
 // grow by so many; nil of another.
-func findRefills(l *series.Accounts, grown float64) *finding {
+func findRefills(l *series.Accounts, grown float64) *finding.Finding {
 	times, peak := refills(l.Series[series.Live], l.Series[series.Idle])
 	if times == 0 {
 		return nil
@@ -74,12 +75,13 @@ func findRefills(l *series.Accounts, grown float64) *finding {
 	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s",
 		units.Bytes(peak), often(times))
 	if failed := stat.Rise(l.Cols[record.ColDriverFailed]); failed > 0 {
-		return &finding{by: ByRefill, of: series.Idle, owner: thePool, score: refillTrust, size: grown,
-			why: text + fmt.Sprintf(", while %.0f allocations failed: ", failed) +
+		return &finding.Finding{By: ByRefill, Of: series.Idle, Owner: finding.ThePool, Score: refillTrust,
+			Size: grown,
+			Why: text + fmt.Sprintf(", while %.0f allocations failed: ", failed) +
 				"only the device's end bounds it"}
 	}
 	const open = "; whether the program empties it on purpose or because its requests fail was not recorded"
-	return &finding{of: series.Keys, lacking: true, why: text + open}
+	return &finding.Finding{Of: series.Keys, Lacking: true, Why: text + open}
 }
 
 func often(n int) string {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -35,26 +36,26 @@ type reserves struct{ *examined }
 // findReserved is the finding about host memory that grows as the program touches what
 // it had reserved before: it reserves no more, and so much was untouched. Where the heap is
 // read it hands out no more. Nil of another growth.
-func findReserved(of *examined) *finding {
+func findReserved(of *examined) *finding.Finding {
 	x := reserves{of}
 	g := &x.grow[series.Host]
 	if !g.Growing() || x.Judged.Untimed {
 		return nil
 	}
-	f := &finding{by: ByObjects, of: series.Host, owner: nobody, score: .9}
+	f := &finding.Finding{By: ByObjects, Of: series.Host, Owner: finding.Nobody, Score: .9}
 	if x.heapIsRead() {
 		heap, untouched, still := x.heapBeyondTouched(g.From, reservesAnew*g.Amount())
 		if !still {
 			return nil
 		}
 		if untouched >= g.Amount() && x.reservesNothing(g.From, reservesAnew*g.Amount(), leastHeapReadings) {
-			f.why = fmt.Sprintf("%s: its heap hands out %s and no more, of which %s had not been touched",
+			f.Why = fmt.Sprintf("%s: its heap hands out %s and no more, of which %s had not been touched",
 				fillsWords, units.Bytes(heap), units.Bytes(untouched))
 			return f
 		}
 	}
 	why, left := x.fillsReserved()
-	if f.why = why; why == "" || left < leftLeast*g.Amount() || x.mayLeakBeside() {
+	if f.Why = why; why == "" || left < leftLeast*g.Amount() || x.mayLeakBeside() {
 		return nil
 	}
 	return f
@@ -152,7 +153,7 @@ func (x reserves) writesItself() bool {
 	}
 	g := &x.grow[series.Host]
 	pinned := x.Judged.Rise(record.ColPinnedBytes, g.From)
-	return pinned <= reservesAnew*g.Amount() && toucher(&x.examined.Process) != theDriver &&
+	return pinned <= reservesAnew*g.Amount() && toucher(&x.examined.Process) != finding.TheDriver &&
 		!x.records.hold(g.Amount()) &&
 		!x.grow[series.Handles].Growing()
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
@@ -23,17 +24,17 @@ const (
 // before its start-up can be told from its work and took host memory alone; nil of
 // another. Where something counts the work, the work is told, but for so little that the
 // first use of everything may have taken it.
-func findStart(x *examined, growth finding) *finding {
+func findStart(x *examined, growth finding.Finding) *finding.Finding {
 	if x.Starting {
 		const why = "the program was still loading its code, and loading code is not growth"
-		return &finding{of: series.Keys, why: why}
+		return &finding.Finding{Of: series.Keys, Why: why}
 	}
-	hosts := growth.of == series.Host || growth.of == series.Heap
+	hosts := growth.Of == series.Host || growth.Of == series.Heap
 	recorded := len(x.Run.Meta.Command) > 0 // from its start; nobody knows when a bare table begins
 	lived := x.Lived()
-	small := growth.of < series.Keys && x.grow[growth.of].Gained() < startSmall
+	small := growth.Of < series.Keys && x.grow[growth.Of].Gained() < startSmall
 	if recorded && hosts && (small || !x.Judged.CountsWork()) && !x.Judged.Untimed && lived < startLife {
-		return &finding{of: series.Keys, why: fmt.Sprintf(
+		return &finding.Finding{Of: series.Keys, Why: fmt.Sprintf(
 			"the program ran for only %s, and every program takes host memory while it starts",
 			units.Span(lived))}
 	}

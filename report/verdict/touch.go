@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/place"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -28,9 +29,9 @@ var runtimeLibraries = [...]string{"libcudart"}
 // toucher is whose code first touches the pages that the host grows by: theDriver,
 // theHost for the program's own, or unknown when nobody looked, or what was touched
 // did not stay.
-func toucher(p *series.Process) owner {
+func toucher(p *series.Process) finding.Owner {
 	if p.Touch == nil || p.Touch.Judgement == "churn" || p.Touch.Judgement == "undecided" {
-		return unknown
+		return finding.Unknown
 	}
 	driver, program := 0., 0.
 	for _, o := range p.Touch.Owners {
@@ -44,11 +45,11 @@ func toucher(p *series.Process) owner {
 	}
 	switch {
 	case driver >= touchDecides:
-		return theDriver
+		return finding.TheDriver
 	case program >= touchDecides:
-		return theHost
+		return finding.TheHost
 	}
-	return unknown
+	return finding.Unknown
 }
 
 func isDriver(library string) bool {
@@ -67,7 +68,7 @@ func isDriver(library string) bool {
 
 // touchWords name the first owner.
 func touchWords(p *series.Process) string {
-	if toucher(p) == unknown || len(p.Touch.Owners) == 0 {
+	if toucher(p) == finding.Unknown || len(p.Touch.Owners) == 0 {
 		return ""
 	}
 	o := p.Touch.Owners[0]

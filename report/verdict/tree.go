@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 )
@@ -76,7 +77,7 @@ func firstOf(all []*settled) *settled {
 
 // findWorkers is the growth of a tree of processes by workers that nobody ends; nil
 // where it has none.
-func findWorkers(all []*settled) *finding {
+func findWorkers(all []*settled) *finding.Finding {
 	first := firstOf(all)
 	if first == nil || len(all) <= leastWorkers {
 		return nil
@@ -108,14 +109,14 @@ func findWorkers(all []*settled) *finding {
 		return nil
 	}
 	f := foundWorkers(left, over)
-	if f.size < workersLeast {
+	if f.Size < workersLeast {
 		return nil
 	}
 	if name := commandOf(left, first.Events); name != "" {
-		f.why += "; their command: " + name
+		f.Why += "; their command: " + name
 	}
 	if at := startedAt(left, first.Run.Events); at != "" {
-		f.why += "; started at " + at
+		f.Why += "; started at " + at
 	}
 	return f
 }
@@ -174,7 +175,7 @@ func births(list []worker) int {
 }
 
 // foundWorkers is the finding about workers that are left, which came in so many seconds.
-func foundWorkers(left []worker, over float64) *finding {
+func foundWorkers(left []worker, over float64) *finding.Finding {
 	var sum account.Row
 	total := 0.
 	for _, w := range left {
@@ -188,11 +189,11 @@ func foundWorkers(left []worker, over float64) *finding {
 		}
 		total += w.held
 	}
-	f := &finding{by: ByProcesses, of: heldBy(sum, deviceLeast*float64(len(left))), size: total}
-	f.owner = ownerOf(f.of)
+	f := &finding.Finding{By: ByProcesses, Of: heldBy(sum, deviceLeast*float64(len(left))), Size: total}
+	f.Owner = finding.OwnerOf(f.Of)
 	// Four may be chance; each further one makes it less likely by half.
-	f.score = stat.Clamp(1-.3*math.Pow(.5, float64(births(left)-leastWorkers)), 0, certain)
-	f.why = fmt.Sprintf(
+	f.Score = stat.Clamp(1-.3*math.Pow(.5, float64(births(left)-leastWorkers)), 0, finding.Certain)
+	f.Why = fmt.Sprintf(
 		"%d processes were started one after the other in the last %s and none of them ended; they hold "+
 			"%s, about %s each",
 		len(left), units.Span(over), units.Bytes(total), units.Bytes(total/float64(len(left))))

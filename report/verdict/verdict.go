@@ -3,6 +3,7 @@ package verdict
 import (
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/peak"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -105,24 +106,18 @@ type Verdict struct {
 }
 
 // Evidence is a kind of evidence.
-type Evidence string
+type Evidence = finding.Evidence
 
-// The kinds of evidence: a trend while the program runs; what was left
-// between the marks baseline and released, or grew from one released to the
-// next; the mere size of the growth in a run too short for either; a pool that
-// filled again and again until allocations failed; workers that were started one
-// after the other and never ended; containers that were longer at each look.
+// The kinds of evidence.
 const (
-	ByTrend     Evidence = "trend"
-	ByLeftover  Evidence = "leftover"
-	ByMagnitude Evidence = "magnitude"
-	ByRefill    Evidence = "refill"
-	ByProcesses Evidence = "processes"
-	ByObjects   Evidence = "objects"
-	ByHandles   Evidence = "handles" // in findings alone
-	// ByHazards is of buffers that were handed out while the device still used them:
-	// in findings alone, as it is no growth.
-	ByHazards Evidence = "hazards"
+	ByTrend     = finding.ByTrend
+	ByLeftover  = finding.ByLeftover
+	ByMagnitude = finding.ByMagnitude
+	ByRefill    = finding.ByRefill
+	ByProcesses = finding.ByProcesses
+	ByObjects   = finding.ByObjects
+	ByHandles   = finding.ByHandles // in findings alone
+	ByHazards   = finding.ByHazards // in findings alone, as it is no growth
 )
 
 // ProcessRow is the verdict on one of several processes.
