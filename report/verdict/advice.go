@@ -16,8 +16,8 @@ import (
 func untoldNext(s *settled, f *Forecast) string {
 	if s.class != HostGrowth || s.primary != series.Host || !s.UsesDevice() ||
 		!cause.MaybeMetal(&s.Run.Meta) ||
-		s.Judged.Series[series.Heap] != nil || toucher(&s.examined.Process) != finding.Unknown ||
-		s.isPinned() {
+		s.Judged.Series[series.Heap] != nil || toucher(&s.Examined.Process) != finding.Unknown ||
+		isPinned(&s.Examined) {
 		return ""
 	}
 	text := "put an autorelease pool around each iteration that submits work and run again; if it still " +

@@ -35,7 +35,7 @@ func (s *settled) answer(v *Verdict) string {
 		text += "; most of the " + thingsOf(s.Run.Meta.Versions) + " are in " + h.Kept() + filledAt(h, "")
 	}
 	if s.primary == series.Handles {
-		text += place.Made(v.Sites, s.kind.Name, s.size)
+		text += place.Made(v.Sites, s.Kind.Name, s.size)
 	}
 	if at := askedAt(s, v); at != "" && !(isFilled && poolAsked(s)) {
 		text += "; " + at
@@ -127,7 +127,7 @@ func (s *settled) next(v *Verdict) string {
 	if text := untoldNext(s, v.Forecast); text != "" {
 		return text
 	}
-	if s.class == None && hazards(&s.examined.Process) > 0 {
+	if s.class == None && hazards(&s.Examined.Process) > 0 {
 		return "give a buffer back when the command that uses it has completed, not when it is encoded"
 	}
 	switch s.class {

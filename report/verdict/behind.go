@@ -28,7 +28,7 @@ func leftBehind(all []*settled, events []record.Event) []LeftRow {
 		seen[e.PID] = true
 		row := LeftRow{PID: e.PID, Name: e.Name}
 		if s := of[e.PID]; s != nil && len(s.Whole.Clock) > 0 {
-			if held, ok := heldAt(&s.examined.Process, s.Whole.Clock[len(s.Whole.Clock)-1]); ok {
+			if held, ok := heldAt(&s.Examined.Process, s.Whole.Clock[len(s.Whole.Clock)-1]); ok {
 				row.FootprintBytes, row.DeviceBytes = whole(held.Footprint), whole(held.Device)
 			}
 		}

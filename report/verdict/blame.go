@@ -74,12 +74,12 @@ const roundedUp = 1 << 10
 // that are no more than what a pool takes for these; nil where none does. Where a look found
 // it the number is what came until then, else what came in all.
 func inNumber(s *settled, last []HolderRow) *HolderRow {
-	clock, more := s.Judged.Clock, s.grow[series.Count].Gained()
-	crumbs := s.primary == series.Live && s.grow[series.Count].Growing() && s.size <= roundedUp*more
+	clock, more := s.Judged.Clock, s.Grow[series.Count].Gained()
+	crumbs := s.primary == series.Live && s.Grow[series.Count].Growing() && s.size <= roundedUp*more
 	if s.class != AppLeak || s.primary != series.Count && !crumbs || len(clock) == 0 || s.Judged.Untimed {
 		return nil
 	}
-	lasted := clock[len(clock)-1] - clock[min(s.grow[series.Count].From, len(clock)-1)]
+	lasted := clock[len(clock)-1] - clock[min(s.Grow[series.Count].From, len(clock)-1)]
 	best, most := -1, looks.LeastExplained*more
 	for i := range last {
 		h := &last[i]
@@ -104,7 +104,7 @@ func inNumber(s *settled, last []HolderRow) *HolderRow {
 // when the program has ended: of that the looks alone tell.
 func grewBy(s *settled, last []HolderRow) []float64 {
 	before := map[string]int64{}
-	for _, h := range firstHolders(&s.examined.Process) {
+	for _, h := range firstHolders(&s.Examined.Process) {
 		before[h.Path] += h.Bytes
 	}
 	gains := s.gains()

@@ -15,8 +15,8 @@ func (s *settled) causes() []Cause {
 	c := &cause.Case{
 		Class: s.class, Confidence: s.confidence, Size: s.size,
 		ByTrend: s.restsOn == ByTrend || s.restsOn == ByObjects, ByLeftover: s.restsOn == ByLeftover,
-		Kind: s.kind, Judged: forCauses(s.Judged), Whole: forCauses(s.Whole),
-		Short: s.Short, Unified: s.Whole.Unified(), Drained: drained(&s.examined.Process),
+		Kind: s.Kind, Judged: forCauses(s.Judged), Whole: forCauses(s.Whole),
+		Short: s.Short, Unified: s.Whole.Unified(), Drained: drained(&s.Examined.Process),
 		IdleCount: s.Left.IdleCount,
 		What:      s.what(),
 		Meta:      s.Run.Meta, BuffersLimit: math.NaN(), Exiting: math.Inf(1),
@@ -29,7 +29,7 @@ func (s *settled) causes() []Cause {
 		c.Workers = s.why
 	}
 	if s.primary == series.Host {
-		c.WhoseHost, c.HeapKeeps = s.hostWords(), s.heapKeeps()
+		c.WhoseHost, c.HeapKeeps = s.hostWords(), heapKeeps(&s.Examined)
 	}
 	if told := stat.Known(account.Column(s.Run.Samples, record.ColBuffersLimit)); len(told) > 0 {
 		c.BuffersLimit = told[len(told)-1]
@@ -70,7 +70,7 @@ func (s *settled) seriesOf(c *cause.Case) {
 		if b, ok := s.Left.Of(series.Key(k)); ok {
 			left = b
 		}
-		*to = cause.Series{Growth: s.grow[k], Left: left}
+		*to = cause.Series{Growth: s.Grow[k], Left: left}
 		to.Judged, to.Whole = s.Judged.Series[k], s.Whole.Series[k]
 		if series.Key(k) == s.primary {
 			c.Grows = to

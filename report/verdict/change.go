@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
@@ -21,20 +22,20 @@ func (s *settled) change() (account.Change, bool) {
 	if s.Judged.Untimed {
 		return s.Judged.Book.Between(0, last)
 	}
-	from := s.warmRow(series.Keys)
+	from := warmRow(&s.Examined, series.Keys)
 	if from > last/2 {
-		from = min(from, s.warmRow(s.primary))
+		from = min(from, warmRow(&s.Examined, s.primary))
 	}
 	return s.Judged.Book.Between(from, last)
 }
 
 // warmRow is the row at which the warm-up of an account ends, or of all of
 // them. The judged window must not be empty.
-func (x *examined) warmRow(of series.Key) int {
+func warmRow(x *growth.Examined, of series.Key) int {
 	l := x.Judged
 	from := 0
 	for _, k := range series.AccountKeys {
-		if g := &x.grow[k]; g.Known && l.Series[k] != nil && (of == series.Keys || k == of) {
+		if g := &x.Grow[k]; g.Known && l.Series[k] != nil && (of == series.Keys || k == of) {
 			on := l.X(g.Axis)[g.From:]
 			from = max(from, g.From+trend.FirstRow(on, on[0]+g.Settled))
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -50,7 +51,7 @@ func (s *settled) growthClaim(v *Verdict) string {
 	if v.Background {
 		text += ", also while steps pause"
 	}
-	if s.grow[s.primary].Late {
+	if s.Grow[s.primary].Late {
 		text += ", from late in the run on"
 	}
 	if part := s.shares.part(s.primary); part != nil && part.Value < .995 {
@@ -79,7 +80,7 @@ func (s *settled) cost(d *DrivenBy) string {
 // lasting is how long the growth was watched.
 func (s *settled) lasting() string {
 	l := s.Judged
-	from := s.grow[s.primary].From
+	from := s.Grow[s.primary].From
 	if n := len(l.Clock); !l.Untimed && from < n {
 		return " in " + units.Span(l.Clock[n-1]-l.Clock[from])
 	}
@@ -90,7 +91,7 @@ func (s *settled) lasting() string {
 func (s *settled) what() string {
 	switch {
 	case s.primary == series.Handles:
-		return "the number of the driver's " + s.kind.Name
+		return "the number of the driver's " + s.Kind.Name
 	case s.primary == series.Live && s.Judged.AsksItself():
 		return "device memory that the program asked the driver for and has not given back"
 	case s.primary == series.Untracked && s.class == AppLeak:
@@ -111,8 +112,8 @@ func (s *settled) quantity(b float64) string {
 
 // outgrownWords say what the pool keeps beside a growth that it follows from.
 func (s *settled) outgrownWords() string {
-	kept := &s.grow[series.Idle]
-	if !kept.Growing() || !s.grow.outgrows(s.grow.amounts()) {
+	kept := &s.Grow[series.Idle]
+	if !kept.Growing() || !outgrows(&s.Grow, s.Grow.Amounts()) {
 		return ""
 	}
 	return ", and the pool keeps " + units.Bytes(kept.Gained()) + " more of blocks that became too small"
@@ -124,7 +125,7 @@ func (s *settled) untrackedWords() string {
 	if s.Judged.Asked == nil || s.class == AppLeak {
 		return ""
 	}
-	k := stat.Known(s.Judged.Asked[s.grow[series.Untracked].From:])
+	k := stat.Known(s.Judged.Asked[s.Grow[series.Untracked].From:])
 	if q := len(k) / 8; q == 0 || stat.Median(k[len(k)-q:])-stat.Median(k[:q]) < s.size/2 {
 		return ""
 	}
@@ -205,12 +206,12 @@ func (s *settled) noneClaim() string {
 	}
 	var parts []string
 	for i, k := range series.AccountKeys {
-		if g := s.grow[k]; g.Known && s.Judged.Series[k] != nil {
+		if g := s.Grow[k]; g.Known && s.Judged.Series[k] != nil {
 			parts = append(parts, fmt.Sprintf("%s %s", series.AccountNames[i], g.Shape))
 		}
 	}
 	text := fmt.Sprintf("no account grows (%s)", strings.Join(parts, ", "))
-	if m := s.mostHidden(); m > 0 {
+	if m := mostHidden(&s.Examined); m > 0 {
 		text += fmt.Sprintf("; a growth above %s %s would have been seen", units.Bytes(m),
 			article(clockUnit(s.Judged)))
 	}
@@ -218,10 +219,10 @@ func (s *settled) noneClaim() string {
 }
 
 // mostHidden is the largest rate that could have gone unseen in an account.
-func (x *examined) mostHidden() float64 {
+func mostHidden(x *growth.Examined) float64 {
 	m := 0.
 	for _, k := range series.AccountKeys {
-		if g := &x.grow[k]; g.Known && x.Judged.Series[k] != nil {
+		if g := &x.Grow[k]; g.Known && x.Judged.Series[k] != nil {
 			if d := x.Judged.Detectable(g); d != nil {
 				m = math.Max(m, *d)
 			}
@@ -234,7 +235,7 @@ func (s *settled) undecidedClaim(v *Verdict) string {
 	text := s.why
 	if s.why == "" {
 		isOpen := func(k series.Key) bool {
-			return s.Judged.Series[k] != nil && (s.grow[k].Shape == trend.ShapeUndecided || !s.grow[k].Known)
+			return s.Judged.Series[k] != nil && (s.Grow[k].Shape == trend.ShapeUndecided || !s.Grow[k].Known)
 		}
 		var open []string
 		for i, k := range series.AccountKeys {

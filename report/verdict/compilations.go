@@ -26,7 +26,7 @@ func compilationsOf(s *settled) []cause.Compilation {
 	if s.primary == series.Keys || len(l.Clock) == 0 {
 		return nil
 	}
-	from, to := l.Clock[min(s.grow[s.primary].From, len(l.Clock)-1)], l.Clock[len(l.Clock)-1]
+	from, to := l.Clock[min(s.Grow[s.primary].From, len(l.Clock)-1)], l.Clock[len(l.Clock)-1]
 	type told struct{ before, count, last float64 }
 	lines := map[string]told{}
 	for _, e := range s.Events.About(s.PID) {
@@ -95,7 +95,7 @@ func compilesFirst(s *settled) bool {
 	if s.primary == series.Keys || len(clock) == 0 {
 		return false
 	}
-	begin, end := clock[min(s.grow[s.primary].From, len(clock)-1)], clock[len(clock)-1]
+	begin, end := clock[min(s.Grow[s.primary].From, len(clock)-1)], clock[len(clock)-1]
 	seen := map[string]bool{}
 	for _, e := range s.Events.About(s.PID) {
 		if e.Kind != record.KindEvent || e.Name != eventCompiled || seen[e.At] {

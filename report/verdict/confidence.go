@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 )
@@ -12,14 +13,14 @@ import (
 // evidence by the map fitted on the corpus's tuning seeds (see
 // internal/eval/scoreboard), within the bounds of experiments. Evidence the corpus
 // does not have keeps its stated trust.
-func (x *examined) confidenceOf(d decision) float64 {
+func confidenceOf(x *growth.Examined, d decision) float64 {
 	p := 0.
 	switch {
 	case d.class == Undecided:
 	case d.restsOn == ByTrend:
 		p = finding.OfTrend(d.score)
 		if d.primary == series.Handles {
-			p = math.Min(p, x.handleTrust())
+			p = math.Min(p, x.HandleTrust())
 		}
 	case d.restsOn == "" && d.class == None:
 		p = finding.OfNone(d.score)

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -28,7 +29,7 @@ type bound struct{ least, most float64 }
 
 // settled is a process with what was decided of it.
 type settled struct {
-	examined
+	growth.Examined
 	decision
 	found []FindingRow
 	held  string // the path that got longer at each look and explains the growth; or empty
@@ -50,8 +51,8 @@ type settled struct {
 //     trend is of twice as much; where nothing was left over and nothing surely
 //     grows, nothing does;
 //   - the size of a growth counts in runs that are too short for all else.
-func decide(x *examined, f findings) *settled {
-	s := &settled{examined: *x, found: f.rows()}
+func decide(x *growth.Examined, f findings) *settled {
+	s := &settled{Examined: *x, found: f.rows()}
 	d := &s.decision
 	d.take(f.trend)
 	d.shares = f.shares
@@ -64,7 +65,7 @@ func decide(x *examined, f findings) *settled {
 	}
 	if f.refill != nil && d.open() {
 		d.take(*f.refill)
-		s.grow[series.Idle].Shape = trend.Bounded
+		s.Grow[series.Idle].Shape = trend.Bounded
 	}
 	if f.starting == nil {
 		s.weighObjects(f.objects)
@@ -80,17 +81,17 @@ func decide(x *examined, f findings) *settled {
 	d.weighManaged(f.managed)
 	withoutSight(s)
 	d.weighExperiments(s.Experiments(), s.Least)
-	if s.keptMore != "" && d.class == HostGrowth && d.primary == series.Host {
-		d.restsOn, d.score, d.why = ByObjects, .9, s.keptMore
+	if s.KeptMore != "" && d.class == HostGrowth && d.primary == series.Host {
+		d.restsOn, d.score, d.why = ByObjects, .9, s.KeptMore
 	}
-	d.confidence = s.confidenceOf(*d)
+	d.confidence = confidenceOf(&s.Examined, *d)
 	if _, more := cachedRecords(s); more > 0 {
-		d.confidence = min(d.confidence, cachedTrust)
+		d.confidence = min(d.confidence, growth.CachedTrust)
 	}
 	withoutRate(s)
 	withoutHolder(s)
 	withoutCalls(s)
-	if hazards(&s.examined.Process) > 0 {
+	if hazards(&s.Examined.Process) > 0 {
 		d.confidence = min(d.confidence, hazardous)
 		s.found = append(s.found, hazardRow(s))
 	}
@@ -106,7 +107,7 @@ func withoutSight(s *settled) {
 	if why == "" {
 		return
 	}
-	s.grow[series.Host].Shape = trend.ShapeUndecided
+	s.Grow[series.Host].Shape = trend.ShapeUndecided
 	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: s.lacking,
 		why: why}
 }
@@ -127,7 +128,7 @@ func withoutHolder(s *settled) {
 	if why == "" {
 		return
 	}
-	s.grow[s.primary].Shape = trend.ShapeUndecided
+	s.Grow[s.primary].Shape = trend.ShapeUndecided
 	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: s.lacking,
 		why: why}
 }
@@ -139,7 +140,7 @@ func withoutCalls(s *settled) {
 		return
 	}
 	if s.primary != series.Keys {
-		s.grow[s.primary].Shape = trend.ShapeUndecided
+		s.Grow[s.primary].Shape = trend.ShapeUndecided
 	}
 	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: true, why: why}
 }
@@ -153,25 +154,25 @@ func withoutRate(s *settled) {
 	if s.restsOn != ByTrend || s.class == Undecided || s.primary == series.Keys || s.tier() == Confirmed {
 		return
 	}
-	low, _ := bounds(&s.grow[s.primary])
+	low, _ := bounds(&s.Grow[s.primary])
 	d, _ := s.drivenBy()
 	unsure := d != nil && d.Low <= 0 && (d.Per == "second" || low != nil && *low <= 0)
 	if !unsure && (low == nil || *low > 0 || !isSlight(s)) {
 		return
 	}
-	s.grow[s.primary].Shape = trend.ShapeUndecided
+	s.Grow[s.primary].Shape = trend.ShapeUndecided
 	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: s.lacking}
 }
 
 // decideDifference is decide for the difference of two runs, which has trends and
 // leftovers alone.
-func decideDifference(x *examined, growth finding.Finding, leftover *finding.Finding) *settled {
-	s := &settled{examined: *x}
+func decideDifference(x *growth.Examined, growth finding.Finding, leftover *finding.Finding) *settled {
+	s := &settled{Examined: *x}
 	s.take(growth)
 	if leftover != nil && s.restsOn != ByTrend {
 		s.take(*leftover)
 	}
-	s.confidence = s.confidenceOf(s.decision)
+	s.confidence = confidenceOf(&s.Examined, s.decision)
 	return s
 }
 
@@ -183,9 +184,9 @@ func decideTree(all []*settled, worst *settled) *settled {
 	if f == nil || gravity(worst.class) > gravity(Undecided) && worst.size >= f.Size {
 		return nil
 	}
-	s := &settled{examined: firstOf(all).examined, found: (&findings{trend: *f}).rows()}
+	s := &settled{Examined: firstOf(all).Examined, found: (&findings{trend: *f}).rows()}
 	s.take(*f)
-	s.confidence = s.confidenceOf(s.decision)
+	s.confidence = confidenceOf(&s.Examined, s.decision)
 	return s
 }
 
@@ -198,7 +199,7 @@ const fullWords = "the program stood still once its memory was full, and may hav
 func decideFull(s *settled) {
 	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: true,
 		why: fullWords}
-	s.confidence = s.confidenceOf(s.decision)
+	s.confidence = confidenceOf(&s.Examined, s.decision)
 }
 
 // undecided is the decision on a run without rows.
@@ -255,11 +256,11 @@ func (s *settled) weighObjects(f *finding.Finding) {
 	case f.Owner == finding.Nobody && (same && d.restsOn == ByTrend || unsure):
 		d.take(*f)
 		d.shares, d.lacking = nil, false
-		s.grow[f.Of].Shape = trend.Plateau
+		s.Grow[f.Of].Shape = trend.Plateau
 	case f.Owner == finding.Nobody:
 	case d.class == None && d.restsOn == "" && isBelowSight(s, f):
 		d.class, d.why = Undecided, hiddenWords(f)
-		s.grow[f.Of].Shape = trend.ShapeUndecided
+		s.Grow[f.Of].Shape = trend.ShapeUndecided
 	case f.Owner == finding.Unknown:
 		if d.class == AppLeak {
 			d.notes = append(d.notes, f.Why)
@@ -267,7 +268,7 @@ func (s *settled) weighObjects(f *finding.Finding) {
 	case unsure:
 		d.take(*f)
 		d.lacking = false
-		s.grow[f.Of].Shape = trend.Growing
+		s.Grow[f.Of].Shape = trend.Growing
 	case same && d.restsOn == ByTrend && d.class != Undecided:
 		d.bounds = append(d.bounds, bound{least: f.Score, most: 1})
 	}
@@ -326,17 +327,17 @@ func (d *decision) weighExperiments(receipts []Experiment, least float64) {
 // shapeOf is the shape of an account as it is shown: that of its bytes, unless their
 // number grows, or only their size in a short run tells.
 func (s *settled) shapeOf(k series.Key) trend.Shape {
-	if k == series.Host && s.untouched() > 0 {
+	if k == series.Host && untouched(&s.Examined) > 0 {
 		return trend.ShapeUndecided
 	}
 	if s.restsOn == ByMagnitude && k == s.primary {
 		return trend.Growing
 	}
 	count := series.CountOf(k)
-	if count != series.Keys && s.grow[count].Growing() && (k == series.Live || s.primary == count) {
+	if count != series.Keys && s.Grow[count].Growing() && (k == series.Live || s.primary == count) {
 		return trend.Growing
 	}
-	return s.grow[s.Judged.BytesOf(k)].Shape
+	return s.Grow[s.Judged.BytesOf(k)].Shape
 }
 
 // tier is how sure the decision is.

@@ -4,17 +4,18 @@ import (
 	"testing"
 
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // bareProcess is a process of which nothing was recorded.
-func bareProcess() *examined {
-	x := &examined{}
+func bareProcess() *growth.Examined {
+	x := &growth.Examined{}
 	x.Run, x.Events = &record.Run{}, series.Indexed(nil)
-	for k := range x.grow {
-		x.grow[k].Shape = trend.ShapeUndecided
+	for k := range x.Grow {
+		x.Grow[k].Shape = trend.ShapeUndecided
 	}
 	return x
 }

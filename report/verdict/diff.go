@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/peak"
 	"github.com/gpumem/gpumem/report/series"
@@ -168,7 +169,9 @@ func (p *pair) sameCounter() []string {
 }
 
 // untouched is the more of what both runs' footprints do not show.
-func (p *pair) untouched() float64 { return math.Max(p.base.untouched(), p.new.untouched()) }
+func (p *pair) untouched() float64 {
+	return math.Max(untouched(&p.base.Examined), untouched(&p.new.Examined))
+}
 
 // align chooses the axis and how much of it both runs cover.
 func (p *pair) align() {
@@ -189,30 +192,30 @@ func length(x []float64) float64 {
 // judge runs the growth test on the differences of the two runs' blocks and
 // decides about what grows as in one run.
 func (p *pair) judge() *settled {
-	x := &examined{kind: p.new.kind}
+	x := &growth.Examined{Kind: p.new.Kind}
 	x.Run, x.Events, x.Least = p.new.Run, p.new.Events, p.o.leftover()
 	x.Judged, x.Whole = p.new.Judged, p.new.Whole
 	x.PID, x.Touch = p.new.PID, p.new.Touch
-	if x.kind.Name != "" {
-		p.base.Judged.Series[series.Handles] = p.base.Judged.Alive(x.kind.Column)
+	if x.Kind.Name != "" {
+		p.base.Judged.Series[series.Handles] = p.base.Judged.Alive(x.Kind.Column)
 	}
 	for k := series.Key(0); k < series.Keys; k++ {
-		x.grow[k] = p.examine(k)
+		x.Grow[k] = p.examine(k)
 	}
-	x.records = x.findRecords()
+	x.Records = x.FindRecords()
 	return decideDifference(x, p.growth(x), p.leftover())
 }
 
 // growth is what the differences of the blocks say.
-func (p *pair) growth(x *examined) finding.Finding {
-	e := x.trends()
-	k, whose := e.blame(x.grow.amounts())
+func (p *pair) growth(x *growth.Examined) finding.Finding {
+	e := trendsOf(x)
+	k, whose := e.blame(x.Grow.Amounts())
 	if own := p.new.owner(); own != finding.Unknown && ofHost(k) && ofHost(p.new.primary) {
 		whose = own // the run by itself has more to tell host and driver by
 	}
 	switch {
 	case whose != finding.Unknown:
-		return grown(&x.grow[k], k, whose, 1)
+		return grown(&x.Grow[k], k, whose, 1)
 	case k == series.Device:
 		return finding.Finding{Of: k,
 			Why: "device memory grows more than before, and no allocator counters tell who holds it"}
@@ -243,7 +246,7 @@ func (p *pair) examine(k series.Key) trend.Growth {
 		return g
 	}
 	n := min(len(a.Clock), len(b.Clock))
-	blocks := trend.BlockCount(n, max(p.base.grow[k].Cycle.Length, p.new.grow[k].Cycle.Length))
+	blocks := trend.BlockCount(n, max(p.base.Grow[k].Cycle.Length, p.new.Grow[k].Cycle.Length))
 	if blocks < trend.MinBlocks {
 		return g
 	}
@@ -260,7 +263,7 @@ func (p *pair) examine(k series.Key) trend.Growth {
 	g = trend.OfBlocks(x, y, p.span, trend.Question{Delta: delta, Net: series.Net(k),
 		Conditions: trend.ForReport()})
 	g.Axis = p.axis
-	if own := &p.new.grow[k]; g.Growing() && own.Known && own.Amount() < g.Amount()/2 {
+	if own := &p.new.Grow[k]; g.Growing() && own.Known && own.Amount() < g.Amount()/2 {
 		g.Shape = trend.Flat // what differs is that base fell
 	}
 	return g
@@ -326,13 +329,13 @@ func (p *pair) rows(s *settled) []DiffRow {
 			continue
 		}
 		r := DiffRow{Account: series.AccountNames[i], Noise: true}
-		if g := &s.grow[k]; g.Known {
+		if g := &s.Grow[k]; g.Known {
 			r.Growth, r.PerUnit = series.IntervalOf(g, g.Span), series.IntervalOf(g, 1)
 			r.Noise = !g.Growing() && !(g.High < 0 && -g.Amount() > g.Delta)
 		}
-		if k == series.Live && s.grow[series.Count].Known {
-			r.Count = series.IntervalOf(&s.grow[series.Count], s.grow[series.Count].Span)
-			r.Noise = r.Noise && !s.grow[series.Count].Growing()
+		if k == series.Live && s.Grow[series.Count].Known {
+			r.Count = series.IntervalOf(&s.Grow[series.Count], s.Grow[series.Count].Span)
+			r.Noise = r.Noise && !s.Grow[series.Count].Growing()
 		}
 		level := int64(math.Round(series.Middle(p.new.Judged.Series[k]) - series.Middle(p.base.Judged.Series[k])))
 		r.Level = &level
@@ -360,7 +363,7 @@ func (p *pair) claim(s *settled) string {
 		b, _ := p.leftoverOf(s.primary)
 		return fmt.Sprintf("%s more are left over than before in %s.", units.Bytes(b), s.what())
 	}
-	g := &s.grow[s.primary]
+	g := &s.Grow[s.primary]
 	return fmt.Sprintf("%s grows by %s more than before over %.4g %ss (%s a %s).",
 		s.what(), s.quantity(g.Amount()), p.span, p.unit, strings.TrimSpace(s.quantity(g.Rate)), p.unit)
 }

@@ -62,10 +62,10 @@ type unitFit struct {
 // best is taken, or the preferred of those as good. Growth that goes on while
 // steps pause is called background, and time is one of its units.
 func (s *settled) drivenBy() (d *DrivenBy, background bool) {
-	if s.primary == series.Keys || !s.grow[s.primary].Growing() {
+	if s.primary == series.Keys || !s.Grow[s.primary].Growing() {
 		return nil, false
 	}
-	g := &s.grow[s.primary]
+	g := &s.Grow[s.primary]
 	rows := s.sampled(g)
 	y := trend.BlockMeans(s.Judged.Series[s.primary], rows)
 	if len(y) < trend.MinBlocks {
@@ -101,7 +101,7 @@ func (s *settled) counted() string {
 	case series.Count:
 		return "handles"
 	case series.Handles:
-		return s.kind.Name
+		return s.Kind.Name
 	}
 	return ""
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/place"
@@ -23,7 +24,7 @@ const (
 // findDriverSites is what the capture's looks say: that places which ask the driver for
 // memory, or make handles of it, hold more at each look, and that this explains the
 // growth of an account. Nil where they do not.
-func findDriverSites(x *examined) *finding.Finding {
+func findDriverSites(x *growth.Examined) *finding.Finding {
 	list := looks.SiteCourses(&x.Process)
 	if x.Whole.Untimed || x.DeviceLived() < series.StartAlive {
 		return nil
@@ -37,7 +38,7 @@ func findDriverSites(x *examined) *finding.Finding {
 			continue
 		}
 		if c.Handles() {
-			if f := x.foundHandles(c); f != nil {
+			if f := foundHandles(x, c); f != nil {
 				return f
 			}
 			continue
@@ -52,7 +53,7 @@ func findDriverSites(x *examined) *finding.Finding {
 	}
 	for of, keys := range [...][]series.Key{{series.Live, series.Untracked, series.Device}, {series.Host}} {
 		if c := largest[of]; c != nil {
-			if f := x.foundSite(c, rates[of], keys); f != nil {
+			if f := foundSite(x, c, rates[of], keys); f != nil {
 				return f
 			}
 		}
@@ -63,7 +64,7 @@ func findDriverSites(x *examined) *finding.Finding {
 // foundSite is that places ask for more and more memory, at such a rate, and explain the
 // growth of one of some series; nil where they do not. What a pool took for itself is
 // the pool's.
-func (x *examined) foundSite(c *looks.SiteCourse, rate float64, of []series.Key) *finding.Finding {
+func foundSite(x *growth.Examined, c *looks.SiteCourse, rate float64, of []series.Key) *finding.Finding {
 	from, to := c.Window()
 	asks := x.Whole.AsksItself()
 	pool := x.Whole.Between(series.Live, from, to) + x.Whole.Between(series.Idle, from, to)
@@ -80,7 +81,7 @@ func (x *examined) foundSite(c *looks.SiteCourse, rate float64, of []series.Key)
 		if !explains || rise*(to-from) <= x.Whole.Delta(k) {
 			continue
 		}
-		f := x.foundBySites(k, c)
+		f := foundBySites(x, k, c)
 		if k == series.Device {
 			f.Owner = finding.TheProgram
 		}
@@ -91,11 +92,11 @@ func (x *examined) foundSite(c *looks.SiteCourse, rate float64, of []series.Key)
 
 // foundHandles is that a place makes more and more handles, and that an account rises
 // with their number; nil where none does.
-func (x *examined) foundHandles(c *looks.SiteCourse) *finding.Finding {
+func foundHandles(x *growth.Examined, c *looks.SiteCourse) *finding.Finding {
 	cached := strings.HasSuffix(c.Site, " [module]") || strings.HasSuffix(c.Site, " [graph]")
 	from, to := c.Window()
 	if more := c.Amount(len(c.At)-1) - c.Amount(len(c.At)-1-looks.KeepingGenerations); more < account.MoreHandles ||
-		cached && more < mostCached || to-from < series.StartAlive/2 {
+		cached && more < growth.MostCached || to-from < series.StartAlive/2 {
 		return nil
 	}
 	for _, k := range [...]series.Key{series.Untracked, series.Host} {
@@ -110,7 +111,7 @@ func (x *examined) foundHandles(c *looks.SiteCourse) *finding.Finding {
 			least, most, rose = math.Min(least, cost), math.Max(most, cost), rose+came
 		}
 		if least > 0 && most <= evenCost*least && rose > x.Whole.Delta(k) {
-			f := x.foundBySites(k, c)
+			f := foundBySites(x, k, c)
 			f.Owner = finding.TheDriver
 			return f
 		}
@@ -119,9 +120,9 @@ func (x *examined) foundHandles(c *looks.SiteCourse) *finding.Finding {
 }
 
 // foundBySites is the finding about the place that holds most of what comes.
-func (x *examined) foundBySites(k series.Key, c *looks.SiteCourse) *finding.Finding {
+func foundBySites(x *growth.Examined, k series.Key, c *looks.SiteCourse) *finding.Finding {
 	first, last := len(c.At)-1-looks.KeepingGenerations, len(c.At)-1
-	f := &finding.Finding{By: ByObjects, Of: k, Owner: finding.OwnerOf(k), Size: x.roseBetween(k)}
+	f := &finding.Finding{By: ByObjects, Of: k, Owner: finding.OwnerOf(k), Size: roseBetween(x, k)}
 	f.Score = 1 - .15*math.Pow(.5, float64(len(c.At)-1-looks.KeepingGenerations))
 	held := func(i int) string {
 		if c.Handles() {
@@ -137,8 +138,8 @@ func (x *examined) foundBySites(k series.Key, c *looks.SiteCourse) *finding.Find
 }
 
 // roseBetween is by how much a series rose over its window.
-func (x *examined) roseBetween(k series.Key) float64 {
-	known := stat.Known(x.Judged.Series[k][min(x.grow[k].From, len(x.Judged.Clock)):])
+func roseBetween(x *growth.Examined, k series.Key) float64 {
+	known := stat.Known(x.Judged.Series[k][min(x.Grow[k].From, len(x.Judged.Clock)):])
 	if len(known) == 0 {
 		return 0
 	}

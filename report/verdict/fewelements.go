@@ -18,7 +18,7 @@ func fewElements(s *settled) string {
 	if h == nil {
 		return ""
 	}
-	for _, c := range looks.Courses(&s.examined.Process) {
+	for _, c := range looks.Courses(&s.Examined.Process) {
 		n := len(c.Looks) - 1
 		if c.Path != h.Path || n < 1 {
 			continue

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/series"
 )
 
@@ -24,22 +25,22 @@ type findings struct {
 }
 
 // find is all the evidence on a process.
-func find(x *examined) findings {
-	f := findings{magnitude: x.findMagnitude()}
-	f.trend, f.shares = findTrend(x.trends())
+func find(x *growth.Examined) findings {
+	f := findings{magnitude: findMagnitude(x)}
+	f.trend, f.shares = findTrend(trendsOf(x))
 	f.objects = findObjects(x)
-	f.reserved, f.collected = findReserved(x), findCollected(x)
-	f.ages, f.sites = x.ages, findDriverSites(x)
+	f.reserved, f.collected = findReserved(x), growth.FindCollected(x)
+	f.ages, f.sites = x.Ages, findDriverSites(x)
 	f.managed = findManaged(x)
 	f.starting = findStart(x, f.trend)
 	if f.trend.Of == series.Keys || f.starting != nil { // a pool that fills counts nowhere else
-		f.refill = findRefills(x.Judged, x.grow[series.Idle].Gained())
+		f.refill = findRefills(x.Judged, x.Grow[series.Idle].Gained())
 	}
 	if x.Left.Has() {
 		least := x.Least
 		f.work = findWork(&x.Left, f.trend, x.Judged.Stepped())
 		f.leftover = findLeftover(&x.Left, least)
-		f.gaveBack = findGaveBack(&x.Left, &x.grow, f.starting != nil, least)
+		f.gaveBack = findGaveBack(&x.Left, &x.Grow, f.starting != nil, least)
 	}
 	return f
 }

@@ -3,6 +3,7 @@ package verdict
 import (
 	"math"
 
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -65,7 +66,7 @@ func envelope(l *series.Accounts, cols []string) float64 {
 func (s *settled) reaches(name string, capacity int64, used float64, of []series.Key) *Forecast {
 	rate, variance := 0., 0.
 	for _, k := range of {
-		g := &s.grow[k]
+		g := &s.Grow[k]
 		if !g.Growing() {
 			continue
 		}
@@ -102,7 +103,7 @@ func (s *settled) moreMinutes() *float64 {
 	}
 	factor := 1.
 	for _, k := range series.TestedKeys {
-		g := &s.grow[k]
+		g := &s.Grow[k]
 		if l.Series[k] == nil || g.Shape != trend.ShapeUndecided {
 			continue
 		}
@@ -116,8 +117,8 @@ func (s *settled) moreMinutes() *float64 {
 		}
 		factor = math.Max(factor, math.Pow(math.Max(1.5, g.Upper/g.Limit), power))
 	}
-	if n := filling(s.kind, &s.grow[series.Handles]); n > 0 {
-		factor = math.Max(factor, math.Max(2, mostCached/n))
+	if n := growth.Filling(s.Kind, &s.Grow[series.Handles]); n > 0 {
+		factor = math.Max(factor, math.Max(2, growth.MostCached/n))
 	}
 	m := stat.Round(so * stat.Clamp(factor-1, .25, 100))
 	return &m

@@ -16,18 +16,18 @@ func (s *settled) gains() map[string]float64 {
 	if s.primary == series.Keys || len(l.Clock) == 0 || l.Untimed {
 		return nil
 	}
-	lasted := l.Clock[len(l.Clock)-1] - l.Clock[min(s.grow[s.primary].From, len(l.Clock)-1)]
+	lasted := l.Clock[len(l.Clock)-1] - l.Clock[min(s.Grow[s.primary].From, len(l.Clock)-1)]
 	out := map[string]float64{}
-	for _, c := range looks.Courses(&s.examined.Process) {
+	for _, c := range looks.Courses(&s.Examined.Process) {
 		if c.Rises() {
 			out[c.Path] = c.Looks[len(c.Looks)-1].Rate() * lasted
 		}
 	}
 	// Two looks tell the others: what they are named by is their rate.
-	rates, still := looks.LastRates(&s.examined.Process)
-	graphs, ofGraphs := looks.GraphRates(&s.examined.Process)
+	rates, still := looks.LastRates(&s.Examined.Process)
+	graphs, ofGraphs := looks.GraphRates(&s.Examined.Process)
 	times := map[string]int{}
-	for _, c := range looks.Courses(&s.examined.Process) {
+	for _, c := range looks.Courses(&s.Examined.Process) {
 		times[c.Path] = len(c.Looks)
 	}
 	for path := range still {
@@ -60,7 +60,7 @@ func gainsOnce(s *settled) map[string]float64 {
 	if s.class != AppLeak || s.primary == series.Keys || len(l.Clock) == 0 || l.Untimed {
 		return out
 	}
-	lasted := l.Clock[len(l.Clock)-1] - l.Clock[min(s.grow[s.primary].From, len(l.Clock)-1)]
+	lasted := l.Clock[len(l.Clock)-1] - l.Clock[min(s.Grow[s.primary].From, len(l.Clock)-1)]
 	for _, e := range s.Events.About(s.PID) {
 		if e.Kind != record.KindHolders || slices.ContainsFunc(e.Holders, func(h record.Holder) bool { return h.Gone }) {
 			continue // the end tells again what a look found

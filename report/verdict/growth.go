@@ -5,15 +5,12 @@ import (
 
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
-
-// handleCost is the most host or driver bytes one live handle is believed to
-// cost beside what it stores.
-const handleCost = 64 * kib
 
 // handleLeast is what a live handle is taken to hold when live bytes do not
 // show it.
@@ -21,7 +18,7 @@ const handleLeast = 4 * kib
 
 // trends are what the finding of the trends is reached from.
 type trends struct {
-	grow *growths           // of each series
+	grow *growth.Growths    // of each series
 	rows *series.Accounts   // that these are of
 	kind account.HandleKind // of keyHandles
 	host hostEvidence       // whose host memory it is; of one that does not grow it is not looked at
@@ -29,11 +26,11 @@ type trends struct {
 	managed bool
 }
 
-// trends are those of a process.
-func (x *examined) trends() *trends {
-	e := &trends{grow: &x.grow, rows: x.Judged, kind: x.kind, managed: x.keepsManaged()}
-	if x.grow.amounts()[series.Host] > 0 {
-		e.host = x.hostEvidence()
+// trendsOf are those of a process.
+func trendsOf(x *growth.Examined) *trends {
+	e := &trends{grow: &x.Grow, rows: x.Judged, kind: x.Kind, managed: keepsManaged(x)}
+	if x.Grow.Amounts()[series.Host] > 0 {
+		e.host = hostEvidenceOf(x)
 	}
 	return e
 }
@@ -41,9 +38,9 @@ func (x *examined) trends() *trends {
 // findTrend is what the trends say: the account that explains the growth, with the
 // shares of all that grow; that nothing grows; or why neither is known.
 func findTrend(e *trends) (finding.Finding, *shares) {
-	a := e.grow.amounts()
+	a := e.grow.Amounts()
 	k, whose := e.blame(a)
-	if larger := e.grow.eclipsed(a, k, whose); larger < series.Keys {
+	if larger := e.grow.Eclipsed(a, k, whose); larger < series.Keys {
 		why := " rose by far more than the accounts that surely grow; whether it will go on is open"
 		return finding.Finding{Of: series.Keys, Why: series.AccountWords[larger] + why}, nil
 	}
@@ -68,7 +65,7 @@ func grown(g *trend.Growth, k series.Key, whose finding.Owner, agreement float64
 // only where it does in those of the growths.
 func (e *trends) blame(a [series.Keys]float64) (series.Key, finding.Owner) {
 	switch {
-	case e.grow.leaks(a):
+	case leaks(e.grow, a):
 		if a[series.Live] == 0 {
 			return series.Count, finding.TheProgram
 		}
@@ -97,8 +94,8 @@ func (e *trends) blame(a [series.Keys]float64) (series.Key, finding.Owner) {
 // keepsManaged reports whether what the driver charges beyond live and idle is the
 // program's: what it asked for as managed memory, which is live to no account because some
 // of it may lie in the host's, rose by half as much or more. Libraries ask for none.
-func (x *examined) keepsManaged() bool {
-	g := &x.grow[series.Untracked]
+func keepsManaged(x *growth.Examined) bool {
+	g := &x.Grow[series.Untracked]
 	return g.Growing() && x.Judged.AsksItself() &&
 		x.Judged.Rise(record.ColDriverManagedBytes, g.From) >= g.Amount()/2
 }
@@ -106,7 +103,8 @@ func (x *examined) keepsManaged() bool {
 // handlesGrow reports whether a growing number of handles tells something: it is no
 // cache that fills, and no device memory of unknown owner grows that somebody asked for.
 func (e *trends) handlesGrow() bool {
-	return filling(e.kind, &e.grow[series.Handles]) == 0 && (!e.grow[series.Device].Growing() || e.unasked())
+	return growth.Filling(e.kind, &e.grow[series.Handles]) == 0 &&
+		(!e.grow[series.Device].Growing() || e.unasked())
 }
 
 // ownerless: device memory of unknown owner grows by more than the host, whose
@@ -143,7 +141,7 @@ const driverShare = .1
 const rivalFactor = 1.4
 
 // leaks: the program holds more and more.
-func (g *growths) leaks(a [series.Keys]float64) bool {
+func leaks(g *growth.Growths, a [series.Keys]float64) bool {
 	if a[series.Live] == 0 && a[series.Count] == 0 {
 		return false
 	}
@@ -156,7 +154,7 @@ func (g *growths) leaks(a [series.Keys]float64) bool {
 	} else if a[series.Host] > rivalFactor*own {
 		return false
 	}
-	if a[series.Idle] > rivalFactor*own && !g.outgrows(a) {
+	if a[series.Idle] > rivalFactor*own && !outgrows(g, a) {
 		return false
 	}
 	return a[series.Untracked] <= rivalFactor*own
@@ -168,7 +166,7 @@ const mostOutgrown = 50
 
 // outgrows: what is live grows in size and not in number. Each larger request leaves a
 // block behind that is too small for the next, so what the pool keeps follows from it.
-func (g *growths) outgrows(a [series.Keys]float64) bool {
+func outgrows(g *growth.Growths, a [series.Keys]float64) bool {
 	steady := g[series.Count].Known && a[series.Count] == 0
 	return a[series.Live] > 0 && steady && a[series.Idle] <= mostOutgrown*a[series.Live]
 }
@@ -176,7 +174,7 @@ func (g *growths) outgrows(a [series.Keys]float64) bool {
 // hostOfHandles: host bytes that rise with the live handles and cost no more
 // than handles do.
 func hostOfHandles(a [series.Keys]float64) bool {
-	return a[series.Host] > 0 && (a[series.Host] <= handleCost*a[series.Count] ||
+	return a[series.Host] > 0 && (a[series.Host] <= growth.HandleCost*a[series.Count] ||
 		a[series.Host] <= 2*a[series.Live])
 }
 
@@ -203,7 +201,7 @@ func findQuiet(e *trends) finding.Finding {
 		}
 	}
 	clock := e.rows.Clock
-	n, fills := len(clock), filling(e.kind, &e.grow[series.Handles])
+	n, fills := len(clock), growth.Filling(e.kind, &e.grow[series.Handles])
 	switch {
 	case seen+open == 0:
 		f.Lacking, f.Why = true,
@@ -213,7 +211,7 @@ func findQuiet(e *trends) finding.Finding {
 			f.Lacking, f.Why = true, "all samples have the same time"
 		}
 	case fills > 0:
-		f.Why = fillingWords(e.kind, fills)
+		f.Why = growth.FillingWords(e.kind, fills)
 	default:
 		f.Owner, f.Score = finding.Nobody, 1-stat.Clamp(worst, 0, 1)
 	}
@@ -225,13 +223,13 @@ func findQuiet(e *trends) finding.Finding {
 // is left of the footprint beyond the device's bytes falls while these grow. What
 // of the footprint is host memory is then unknown, and between nothing and all of
 // it. 0 when the host account does not fall so.
-func (x *examined) untouched() float64 {
-	grows := x.grow[series.Live].Growing() || x.grow[series.Idle].Growing() ||
-		x.grow[series.Untracked].Growing()
+func untouched(x *growth.Examined) float64 {
+	grows := x.Grow[series.Live].Growing() || x.Grow[series.Idle].Growing() ||
+		x.Grow[series.Untracked].Growing()
 	if !x.Judged.Unified() || !grows {
 		return 0
 	}
-	if fell := x.grow.shrinks(series.Host); fell > x.grow[series.Host].Delta {
+	if fell := x.Grow.Shrinks(series.Host); fell > x.Grow[series.Host].Delta {
 		return fell
 	}
 	return 0

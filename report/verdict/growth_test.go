@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
@@ -14,28 +15,32 @@ func TestWhoseAGrowthIsFollowsFromTheGrowthsAlone(t *testing.T) {
 		return trend.Growth{Known: true, Shape: trend.Growing, Rate: amount, Span: 1, Evidence: 3}
 	}
 	for name, c := range map[string]struct {
-		grow  growths
+		grow  growth.Growths
 		host  hostEvidence
 		of    series.Key
 		owner finding.Owner
 	}{
-		"live bytes": {growths{series.Live: grows(9 * mib)}, hostEvidence{}, series.Live, finding.TheProgram},
-		"more idle bytes": {growths{series.Live: grows(mib), series.Idle: grows(9 * mib)}, hostEvidence{},
+		"live bytes": {growth.Growths{series.Live: grows(9 * mib)}, hostEvidence{}, series.Live,
+			finding.TheProgram},
+		"more idle bytes": {growth.Growths{series.Live: grows(mib), series.Idle: grows(9 * mib)},
+			hostEvidence{},
 			series.Idle, finding.ThePool},
-		"beside the books": {growths{series.Untracked: grows(9 * mib), series.Host: grows(mib)},
+		"beside the books": {growth.Growths{series.Untracked: grows(9 * mib), series.Host: grows(mib)},
 			hostEvidence{},
 			series.Untracked, finding.TheDriver},
-		"host memory without a device": {growths{series.Host: grows(9 * mib)}, hostEvidence{}, series.Host,
+		"host memory without a device": {growth.Growths{series.Host: grows(9 * mib)}, hostEvidence{},
+			series.Host,
 			finding.TheHost},
-		"host memory that a driver first touches": {growths{series.Host: grows(9 * mib)},
+		"host memory that a driver first touches": {growth.Growths{series.Host: grows(9 * mib)},
 			hostEvidence{device: true, touched: finding.TheDriver}, series.Host, finding.TheDriver},
-		"host memory, and a heap that stands still": {growths{series.Host: grows(9 * mib)},
+		"host memory, and a heap that stands still": {growth.Growths{series.Host: grows(9 * mib)},
 			hostEvidence{device: true, heapRead: true, heap: &trend.Growth{Known: true}}, series.Host,
 			finding.TheDriver},
-		"host memory that was pinned": {growths{series.Host: grows(9 * mib)},
+		"host memory that was pinned": {growth.Growths{series.Host: grows(9 * mib)},
 			hostEvidence{device: true, touched: finding.TheDriver, pinned: true}, series.Host,
 			finding.TheHost},
-		"device memory of nobody": {growths{series.Device: grows(9 * mib)}, hostEvidence{}, series.Device,
+		"device memory of nobody": {growth.Growths{series.Device: grows(9 * mib)}, hostEvidence{},
+			series.Device,
 			finding.Unknown},
 	} {
 		rows := &series.Accounts{Track: &series.Track{}}

@@ -41,7 +41,7 @@ func hazardRow(s *settled) FindingRow {
 }
 
 func hazardText(s *settled) string {
-	n := hazards(&s.examined.Process)
+	n := hazards(&s.Examined.Process)
 	if n == 1 {
 		return "1 buffer was handed out while the device still used it: what was computed may be wrong"
 	}
@@ -51,7 +51,7 @@ func hazardText(s *settled) string {
 
 // hazardWords is the same as a sentence after the others; empty where there are none.
 func hazardWords(s *settled) string {
-	if hazards(&s.examined.Process) == 0 {
+	if hazards(&s.Examined.Process) == 0 {
 		return ""
 	}
 	return " " + hazardText(s) + "."

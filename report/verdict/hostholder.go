@@ -54,10 +54,10 @@ const leastOfHolders = 1. / 4
 // ofHolders is the part of the host's growth that somebody holds: what the C heap keeps
 // free between blocks is nobody's.
 func ofHolders(s *settled) float64 {
-	if !s.isFragmented() {
+	if !isFragmented(&s.Examined) {
 		return s.size
 	}
-	return max(s.size-s.heapKeeps(), leastOfHolders*s.size)
+	return max(s.size-heapKeeps(&s.Examined), leastOfHolders*s.size)
 }
 
 // hostGrew is by how many bytes of host memory each holder grew, while the growth was
@@ -65,7 +65,7 @@ func ofHolders(s *settled) float64 {
 func hostGrew(s *settled, last []HolderRow) []float64 {
 	beside := s.Judged.Series[series.Live] != nil
 	lasted := s.Judged.Clock[len(s.Judged.Clock)-1] - s.Judged.Clock[0]
-	came, still := looks.LastRates(&s.examined.Process)
+	came, still := looks.LastRates(&s.Examined.Process)
 	grew := make([]float64, len(last))
 	for i := range last {
 		h := &last[i]

@@ -29,8 +29,8 @@ func (s *settled) hostNext(v *Verdict) string {
 	if text := languageNext(s); text != "" {
 		return text
 	}
-	if place, _ := touchedAt(&s.examined.Process); place != "" &&
-		toucher(&s.examined.Process) == finding.TheHost {
+	if place, _ := touchedAt(&s.Examined.Process); place != "" &&
+		toucher(&s.Examined.Process) == finding.TheHost {
 		return "find what keeps the memory that is filled " + place
 	}
 	switch look := "look for what the program keeps"; {
@@ -60,8 +60,8 @@ func outOfSight(holders []HolderRow) *HolderRow {
 // to it, by whose code filled it, or whose objects came; empty of another.
 func noNameNext(s *settled, came *HolderRow) string {
 	const none = "no name was found that leads to it: "
-	switch library := filledBy(&s.examined.Process); {
-	case !lookedInVain(&s.examined.Process):
+	switch library := filledBy(&s.Examined.Process); {
+	case !lookedInVain(&s.Examined.Process):
 		return ""
 	case strings.HasPrefix(library, "libtorch"):
 		return none + "detach what is carried on from one step to the next, whose graph keeps every step; " +

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -25,19 +26,19 @@ type hostEvidence struct {
 	touched  finding.Owner // whose code first touches the pages; unknown where nobody looked
 	device   bool          // something in the run shows a device or a driver
 	counted  bool          // somebody counted the driver's handles
-	records  driverRecords
+	records  growth.DriverRecords
 	heapRead bool // often enough to say that the heap stood still
 	heap     *trend.Growth
 	takes    float64 // the rise of the heap with what it keeps free
 }
 
-// hostEvidence is that of a process.
-func (x *examined) hostEvidence() hostEvidence {
-	e := hostEvidence{pinned: x.isPinned(), touched: toucher(&x.Process), device: x.UsesDevice(),
-		records: x.records,
-		counted: len(stat.Known(x.Judged.Cols[record.ColEvents])) > 0, heap: &x.grow[series.Heap]}
+// hostEvidenceOf is that of a process.
+func hostEvidenceOf(x *growth.Examined) hostEvidence {
+	e := hostEvidence{pinned: isPinned(x), touched: toucher(&x.Process), device: x.UsesDevice(),
+		records: x.Records,
+		counted: len(stat.Known(x.Judged.Cols[record.ColEvents])) > 0, heap: &x.Grow[series.Heap]}
 	if x.Judged.Series[series.Heap] != nil && e.heap.Known {
-		e.heapRead, e.takes = x.heapWasRead(), x.heapTakes()
+		e.heapRead, e.takes = heapWasRead(x), heapTakes(x)
 	}
 	return e
 }
@@ -59,7 +60,7 @@ func (e *hostEvidence) owner(a [series.Keys]float64) finding.Owner {
 	switch {
 	case !e.device:
 		return finding.TheHost
-	case e.records.hold(a[series.Host]):
+	case e.records.Hold(a[series.Host]):
 		return finding.TheDriver
 	case !e.heapRead:
 		return finding.TheHost
@@ -76,21 +77,21 @@ func (e *hostEvidence) owner(a [series.Keys]float64) finding.Owner {
 // no handles do, of which a driver would keep records there.
 func (e *hostEvidence) copies(a [series.Keys]float64) bool {
 	return e.heapRead && a[series.Heap] >= a[series.Host]/2 && e.counted && a[series.Handles] == 0 &&
-		!e.records.hold(a[series.Host])
+		!e.records.Hold(a[series.Host])
 }
 
 // isPinned: what the program asked the driver to pin rose by half of what the
 // host memory grew by, or more. The driver maps such memory, so that no heap
 // and no first touch show it.
-func (x *examined) isPinned() bool {
-	h := x.grow[series.Host]
+func isPinned(x *growth.Examined) bool {
+	h := x.Grow[series.Host]
 	return h.Growing() && x.Judged.Rise(record.ColPinnedBytes, h.From) >= h.Amount()/2
 }
 
 // heapWasRead reports whether the heap was read often enough while the host grew to
 // say that it stood still.
-func (x *examined) heapWasRead() bool {
-	from := x.grow[series.Host].From
+func heapWasRead(x *growth.Examined) bool {
+	from := x.Grow[series.Host].From
 	clock, n := x.Judged.Clock, 0
 	first, last := math.NaN(), math.NaN()
 	for i := from; i < len(clock); i++ {
@@ -106,26 +107,26 @@ func (x *examined) heapWasRead() bool {
 
 // heapKeeps is by how much the free bytes that the C heap keeps rose while the host
 // grew; 0 where they did not, or nobody told.
-func (x *examined) heapKeeps() float64 {
-	return x.fittedRise(x.Judged.Cols[record.ColHostHeapFree])
+func heapKeeps(x *growth.Examined) float64 {
+	return fittedRise(x, x.Judged.Cols[record.ColHostHeapFree])
 }
 
 // heapTakes is by how much the heap rose while the host grew, with what it keeps free;
 // 0 where nobody told the latter.
-func (x *examined) heapTakes() float64 {
+func heapTakes(x *growth.Examined) float64 {
 	free := x.Judged.Cols[record.ColHostHeapFree]
 	if free == nil {
 		return 0
 	}
-	return x.fittedRise(stat.Plus(x.Judged.Cols[series.HeapAsRead], free))
+	return fittedRise(x, stat.Plus(x.Judged.Cols[series.HeapAsRead], free))
 }
 
 // fittedRise is by how much a line through a column rises while the host grows; 0
 // where it falls, or too little is known.
-func (x *examined) fittedRise(v []float64) float64 {
+func fittedRise(x *growth.Examined, v []float64) float64 {
 	var t, y []float64
 	clock := x.Judged.Clock
-	from := x.grow[series.Host].From
+	from := x.Grow[series.Host].From
 	for i := from; i < len(v); i++ {
 		if v[i] == v[i] {
 			t, y = append(t, clock[i]), append(y, v[i])
@@ -142,34 +143,34 @@ func (x *examined) fittedRise(v []float64) float64 {
 
 // isFragmented reports whether half of the host's growth, or more, is memory that the
 // C heap keeps free.
-func (x *examined) isFragmented() bool {
-	h := &x.grow[series.Host]
-	return h.Growing() && x.heapKeeps() >= h.Amount()/2
+func isFragmented(x *growth.Examined) bool {
+	h := &x.Grow[series.Host]
+	return h.Growing() && heapKeeps(x) >= h.Amount()/2
 }
 
 // hostWords says whose host memory it is, or that it cannot be told.
 func (s *settled) hostWords() string {
-	if s.isPinned() {
+	if isPinned(&s.Examined) {
 		return ", most of it pinned memory that the program asked the driver for"
 	}
-	if s.class == HostGrowth && s.isFragmented() {
+	if s.class == HostGrowth && isFragmented(&s.Examined) {
 		return fmt.Sprintf("; the C heap keeps %s free between blocks in use (fragmentation)",
-			units.Bytes(s.heapKeeps()))
+			units.Bytes(heapKeeps(&s.Examined)))
 	}
-	if words := touchWords(&s.examined.Process); words != "" {
+	if words := touchWords(&s.Examined.Process); words != "" {
 		return words
 	}
-	if s.class == DriverGrowth && s.records.hold(s.size) {
-		return s.records.words(s.size)
+	if s.class == DriverGrowth && s.Records.Hold(s.size) {
+		return s.Records.Words(s.size)
 	}
 	switch {
 	case s.class == DriverGrowth:
 		return " while the program's heap does not"
-	case !s.UsesDevice() && !(s.grow[series.Heap].Growing() && s.grow[series.Heap].Amount() >= s.size/2):
+	case !s.UsesDevice() && !(s.Grow[series.Heap].Growing() && s.Grow[series.Heap].Amount() >= s.size/2):
 		return ""
 	case s.primary == series.Heap:
 		return "" // its name says it
-	case s.grow[series.Heap].Growing():
+	case s.Grow[series.Heap].Growing():
 		return " with the program's heap"
 	case s.Judged.Series[series.Heap] == nil:
 		return " (host heap or driver, unresolved: the program's heap was not recorded)"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -52,7 +53,7 @@ func judgeAll(run *record.Run, o Options, c trend.Conditions) []*settled {
 	var out []*settled
 	events := series.Indexed(run.Events)
 	for _, k := range series.TracksOf(run) {
-		x := examine(series.Clean(k, run, events, o.Unified, o.leftover()), c)
+		x := growth.Examine(series.Clean(k, run, events, o.Unified, o.leftover()), c)
 		out = append(out, decide(x, find(x)))
 	}
 	return out
@@ -145,7 +146,7 @@ func processRows(all []*settled) []ProcessRow {
 			continue
 		}
 		row := ProcessRow{PID: s.PID, Verdict: s.class, Tier: s.tier(), Confidence: stat.Round(s.confidence),
-			Bytes: lastHeld(&s.examined.Process)}
+			Bytes: lastHeld(&s.Examined.Process)}
 		row.introduce(s.Events)
 		rows = append(rows, row)
 	}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
@@ -57,7 +58,8 @@ func findLeftover(left *series.Leftovers, least float64) *finding.Finding {
 
 // findGaveBack is that the program gave back all it took: its own accounts were
 // read at the marks, and no other may hold something. Else it is nil.
-func findGaveBack(left *series.Leftovers, grow *growths, starting bool, least float64) *finding.Finding {
+func findGaveBack(left *series.Leftovers, grow *growth.Growths, starting bool,
+	least float64) *finding.Finding {
 	_, live := left.Of(series.Live)
 	_, idle := left.Of(series.Idle)
 	if !live || !idle || mayHold(left, grow, starting, least) {
@@ -77,7 +79,7 @@ const heldNoise = 4
 // came back at released in the first. A short program is in its first use for most
 // of its life: it holds nothing that did not still rise by the threshold in the
 // later half of its work.
-func mayHold(left *series.Leftovers, grow *growths, starting bool, least float64) bool {
+func mayHold(left *series.Leftovers, grow *growth.Growths, starting bool, least float64) bool {
 	for _, k := range [...]series.Key{series.Untracked, series.Host} {
 		g := &grow[k]
 		open := g.Shape == trend.ShapeUndecided || starting && g.Shape == trend.Growing

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -26,7 +27,7 @@ type slope struct{ bytes, seconds, steps float64 }
 
 // findMagnitude is what the size of the growth tells of a run that is too short
 // for a trend; nil of a longer one.
-func (x *examined) findMagnitude() *finding.Finding {
+func findMagnitude(x *growth.Examined) *finding.Finding {
 	if !x.Short {
 		return nil
 	}

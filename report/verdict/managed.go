@@ -7,6 +7,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -16,7 +17,7 @@ import (
 // and does not give back, where no account has it: NVML counts managed memory for no
 // process (H100, driver 580), wherever it lies. Nil where there is none, or where it
 // shows in an account.
-func findManaged(x *examined) *finding.Finding {
+func findManaged(x *growth.Examined) *finding.Finding {
 	asked := x.Judged.Cols[record.ColDriverManagedBytes]
 	if asked == nil || x.Judged.Untimed || !x.Judged.AsksItself() {
 		return nil
@@ -31,25 +32,16 @@ func findManaged(x *examined) *finding.Finding {
 	}
 	counted := 0.
 	for _, k := range [...]series.Key{series.Device, series.Untracked, series.Host} {
-		if x.grow[k].Growing() {
-			counted = math.Max(counted, x.grow[k].Amount())
+		if x.Grow[k].Growing() {
+			counted = math.Max(counted, x.Grow[k].Amount())
 		}
 	}
 	if counted >= g.Amount()/2 {
 		return nil
 	}
 	why := fmt.Sprintf("managed memory that the program asked the driver for and has not given back grows by %s "+
-		"in %s; the driver counts it for no process", units.Bytes(g.Gained()), units.Span(spanOf(x, &g)))
+		"in %s; the driver counts it for no process", units.Bytes(g.Gained()),
+		units.Span(growth.SpanOf(x, &g)))
 	return &finding.Finding{By: ByObjects, Of: series.Live, Owner: finding.TheProgram, Score: .95,
 		Size: g.Gained(), Why: why}
-}
-
-// weighManaged lets managed memory decide that no account has, where nothing grows or
-// something far smaller does.
-func (d *decision) weighManaged(f *finding.Finding) {
-	if f == nil || d.grows() && f.Size <= dwarfs*d.size {
-		return
-	}
-	d.take(*f)
-	d.shares, d.lacking = nil, false
 }

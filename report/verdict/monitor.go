@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -226,10 +227,10 @@ func (m *Monitor) look(w *watched) {
 	before := w.found
 	w.found, w.p, w.looked, w.fresh = series.Keys, 1, true, 0
 	for _, s := range judgeAll(run, m.o, trend.ForLook(level)) {
-		if p := s.simes(); p < w.p {
+		if p := simes(&s.Examined); p < w.p {
 			w.p = p
 		}
-		if s.primary != series.Keys && s.grow[s.primary].Growing() {
+		if s.primary != series.Keys && s.Grow[s.primary].Growing() {
 			w.found, w.class = s.primary, s.class
 		}
 	}
@@ -246,14 +247,14 @@ func (w *watched) run() *record.Run {
 }
 
 // simes joins the p-values of a process's accounts into one.
-func (x *examined) simes() float64 {
+func simes(x *growth.Examined) float64 {
 	var p []float64
 	for _, k := range series.TestedKeys {
-		if g := x.grow[k]; g.Known {
+		if g := x.Grow[k]; g.Known {
 			p = append(p, g.P)
 		}
 	}
-	p = append(p, x.tested...)
+	p = append(p, x.Tested...)
 	sort.Float64s(p)
 	least := 1.
 	for i, v := range p {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -23,7 +24,7 @@ var objectKeys = [...]series.Key{series.Live, series.Device, series.Host}
 // findObjects is what the looks at the running program say: containers that were
 // longer at each of them and explain the growth of an account, or that have a bound
 // and are filling up. Nil where they say neither.
-func findObjects(x *examined) *finding.Finding {
+func findObjects(x *growth.Examined) *finding.Finding {
 	list := looks.Staying(looks.Courses(&x.Process))
 	endless, bounded, times := 0., 0., 0
 	var longest, filling *looks.Course
@@ -52,10 +53,10 @@ func findObjects(x *examined) *finding.Finding {
 	if last < first+looks.LookedUntil*(x.End()-first) {
 		return nil
 	}
-	k, rise := x.explainedBy(endless+bounded, first, last)
+	k, rise := explainedBy(x, endless+bounded, first, last)
 	switch {
 	case k == series.Keys:
-		return x.foundTooLittle(endless+bounded, first, last)
+		return foundTooLittle(x, endless+bounded, first, last)
 	case bounded >= mostIsBounded*(endless+bounded):
 		return foundFilling(k, filling)
 	case longest == nil || endless < looks.LeastExplained*rise:
@@ -78,7 +79,7 @@ func hasRoom(p *series.Process, c *looks.Course) bool {
 
 // explainedBy is the series that rises at about such a rate between two times, and how
 // fast it does; keys where none does.
-func (x *examined) explainedBy(rate, from, to float64) (series.Key, float64) {
+func explainedBy(x *growth.Examined, rate, from, to float64) (series.Key, float64) {
 	for _, k := range objectKeys {
 		if x.Whole.Series[k] == nil || x.Whole.Untimed {
 			continue
@@ -107,8 +108,8 @@ func foundObjects(k series.Key, c *looks.Course, times int, size float64) *findi
 
 // foundTooLittle is that what is live grows by far more than the containers that were
 // looked at; nil where it does not.
-func (x *examined) foundTooLittle(rate, from, to float64) *finding.Finding {
-	if x.Whole.Series[series.Live] == nil || x.Whole.Untimed || !x.grow[series.Live].Growing() {
+func foundTooLittle(x *growth.Examined, rate, from, to float64) *finding.Finding {
+	if x.Whole.Series[series.Live] == nil || x.Whole.Untimed || !x.Grow[series.Live].Growing() {
 		return nil
 	}
 	part := rate / x.Whole.Between(series.Live, from, to)
@@ -123,7 +124,7 @@ func (x *examined) foundTooLittle(rate, from, to float64) *finding.Finding {
 // roseWords say by how much host memory rose between the looks that found its holder longer
 // each time, where those decided and not the trend.
 func roseWords(s *settled) string {
-	for _, c := range looks.Courses(&s.examined.Process) {
+	for _, c := range looks.Courses(&s.Examined.Process) {
 		if c.Path == s.held {
 			return fmt.Sprintf("%s grows by %s between the first and the last of %d looks, and the holder got "+
 				"longer each time", s.what(), s.quantity(s.size), len(c.Looks))
@@ -135,10 +136,10 @@ func roseWords(s *settled) string {
 // isBelowSight reports whether the trend would not have seen what the looks found: a holder that
 // got longer at each of them, by less than what comes and goes beside it.
 func isBelowSight(s *settled, f *finding.Finding) bool {
-	if f.Holder == "" || !s.grow[f.Of].Known || s.Judged.Untimed || len(s.Judged.Clock) == 0 {
+	if f.Holder == "" || !s.Grow[f.Of].Known || s.Judged.Untimed || len(s.Judged.Clock) == 0 {
 		return false
 	}
-	least := s.Judged.Detectable(&s.grow[f.Of])
+	least := s.Judged.Detectable(&s.Grow[f.Of])
 	return least != nil && f.Size < *least*s.Lived()
 }
 
@@ -157,7 +158,7 @@ const (
 
 // foundFull is the finding about a container with a bound that is full, and holds most of
 // what an account rose by until it stood still; nil where there is none.
-func foundFull(x *examined) *finding.Finding {
+func foundFull(x *growth.Examined) *finding.Finding {
 	if x.Whole.Untimed {
 		return nil
 	}
@@ -195,41 +196,6 @@ func foundFull(x *examined) *finding.Finding {
 // came.
 func heldInAll(h *HolderRow) float64 {
 	return float64(h.Bytes) / float64(h.Count) * float64(h.Length)
-}
-
-// fillsUp says why a growth that the trend alone tells may be a container with a bound
-// that fills up: one that came as fast, at the last look. Empty of another.
-func fillsUp(s *settled) string {
-	if s.restsOn != ByTrend || s.class != HostGrowth && s.class != AppLeak || s.primary.Counts() ||
-		s.Judged.Untimed {
-		return ""
-	}
-	beside := s.class == HostGrowth && s.Judged.Series[series.Live] != nil
-	var filling, other *looks.Course
-	for _, e := range s.Events.About(s.PID) {
-		if e.Kind != record.KindHolders || !looks.Timed(e.Holders) {
-			continue
-		}
-		filling, other = nil, nil
-		for _, h := range e.Holders {
-			if h.OverMs <= 0 || h.Gone || h.Host != beside {
-				continue
-			}
-			c := &looks.Course{Path: h.Path, Looks: []looks.Look{{At: e.TMs / 1000, Over: h.OverMs / 1000,
-				Holder: h}}}
-			if _, _, ok := c.Filling(); ok && hasRoom(&s.examined.Process, c) {
-				filling = looks.Larger(filling, c)
-			} else {
-				other = looks.Larger(other, c)
-			}
-		}
-	}
-	rate := s.size / math.Max(spanOf(&s.examined, &s.grow[s.primary]), 1)
-	if filling == nil || filling.Looks[0].Rate() < leastOfHost*rate ||
-		looks.Larger(filling, other) != filling {
-		return ""
-	}
-	return foundFilling(s.primary, filling).Why
 }
 
 // foundFilling is the finding about a container with a bound.

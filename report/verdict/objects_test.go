@@ -194,9 +194,9 @@ func TestNothingGrowsOnlyWhereWhatTheLooksFoundWouldHaveShown(t *testing.T) {
 	t.Parallel()
 	run := newProgram(400).flat(record.ColRSS, 100*mib, 2*mib).run()
 	all := judgeAll(run, Options{}, trend.ForReport())
-	hidden := *all[0].Judged.Detectable(&all[0].grow[series.Host]) * all[0].Lived()
+	hidden := *all[0].Judged.Detectable(&all[0].Grow[series.Host]) * all[0].Lived()
 	for part, want := range map[float64]Class{.5: Undecided, 2: None} {
-		s := &settled{examined: all[0].examined}
+		s := &settled{Examined: all[0].Examined}
 		s.take(finding.Finding{Of: series.Keys, Owner: finding.Nobody})
 		s.weighObjects(&finding.Finding{By: ByObjects, Of: series.Host, Owner: finding.TheHost,
 			Holder: "list app.kept",

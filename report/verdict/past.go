@@ -11,7 +11,7 @@ import (
 // Empty of any other.
 func callsTellNot(s *settled) string {
 	switch {
-	case !callsPast(&s.examined.Process):
+	case !callsPast(&s.Examined.Process):
 		return ""
 	case s.class == None && !s.Judged.Book.GPU:
 		return "a library of the program calls the driver past gpumem, and nothing else tells what the " +

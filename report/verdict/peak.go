@@ -81,7 +81,7 @@ func leftAt(s *settled, p *peak.Peak) string {
 		s.PID != 0 && p.PID != s.PID {
 		return ""
 	}
-	_, step := s.Judged.Rates(&s.grow[series.Live])
+	_, step := s.Judged.Rates(&s.Grow[series.Live])
 	if step == nil {
 		return ""
 	}

@@ -3,6 +3,7 @@ package verdict
 import (
 	"testing"
 
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -50,7 +51,7 @@ func TestRecursWantsTheSameLevelsToTheEnd(t *testing.T) {
 		for i := range y {
 			y[i] = c.y(i)
 		}
-		if got := recurs(clock, y, mib/2); got != c.want {
+		if got := growth.Recurs(clock, y, mib/2); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

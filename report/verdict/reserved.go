@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -31,14 +32,14 @@ const (
 )
 
 // reserves is a process in view of what it has reserved.
-type reserves struct{ *examined }
+type reserves struct{ *growth.Examined }
 
 // findReserved is the finding about host memory that grows as the program touches what
 // it had reserved before: it reserves no more, and so much was untouched. Where the heap is
 // read it hands out no more. Nil of another growth.
-func findReserved(of *examined) *finding.Finding {
+func findReserved(of *growth.Examined) *finding.Finding {
 	x := reserves{of}
-	g := &x.grow[series.Host]
+	g := &x.Grow[series.Host]
 	if !g.Growing() || x.Judged.Untimed {
 		return nil
 	}
@@ -70,7 +71,7 @@ const fillsWords = "host memory rises as the program fills what it had reserved 
 // by a little: it may reserve an array as it begins to write it; and how much is left.
 // Empty where it reserves more as it grows.
 func (x reserves) fillsReserved() (why string, left float64) {
-	g := &x.grow[series.Host]
+	g := &x.Grow[series.Host]
 	from := x.grownBy(reservesAnew*g.Amount(), g.From)
 	reserved, untouched := x.reservedBeyondTouched(from)
 	left = untouched - (1-reservesAnew)*g.Amount()
@@ -85,31 +86,9 @@ func (x reserves) fillsReserved() (why string, left float64) {
 // mayLeakBeside reports whether the process reserves more than matters while it fills what it
 // had reserved.
 func (x reserves) mayLeakBeside() bool {
-	g := &x.grow[series.Host]
+	g := &x.Grow[series.Host]
 	from := x.grownBy(reservesAnew*g.Amount(), g.From)
 	return !x.reservesNothing(from, math.Max(x.Judged.Delta(series.Host), besideLeast*g.Amount()), 1)
-}
-
-// fillsAndMore says why a growth of host memory stays open that fills what the program had
-// reserved: where that is all but full, as an allocator that reserves for minutes fills one
-// piece after the other; or where a little more is reserved meanwhile. Empty of another.
-func fillsAndMore(s *settled) string {
-	x := reserves{&s.examined}
-	g := &s.grow[series.Host]
-	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != series.Host || !g.Growing() ||
-		x.heapIsRead() {
-		return ""
-	}
-	why, left := x.fillsReserved()
-	switch {
-	case why == "":
-		return ""
-	case left < leftLeast*g.Amount():
-		return why + "; a longer run tells whether it then reserves more"
-	case x.mayLeakBeside():
-		return why + "; a longer run tells whether what it reserved meanwhile goes on"
-	}
-	return ""
 }
 
 // grownBy is the row in which the host has grown by so much since another.
@@ -151,17 +130,17 @@ func (x reserves) writesItself() bool {
 	if !x.UsesDevice() {
 		return true
 	}
-	g := &x.grow[series.Host]
+	g := &x.Grow[series.Host]
 	pinned := x.Judged.Rise(record.ColPinnedBytes, g.From)
-	return pinned <= reservesAnew*g.Amount() && toucher(&x.examined.Process) != finding.TheDriver &&
-		!x.records.hold(g.Amount()) &&
-		!x.grow[series.Handles].Growing()
+	return pinned <= reservesAnew*g.Amount() && toucher(&x.Examined.Process) != finding.TheDriver &&
+		!x.Records.Hold(g.Amount()) &&
+		!x.Grow[series.Handles].Growing()
 }
 
 // fullIn says when so much of reserved memory is in use at the rate of the growth; empty
 // where none is left.
 func (x reserves) fullIn(left float64) string {
-	rate, _ := x.Judged.Rates(&x.grow[series.Host])
+	rate, _ := x.Judged.Rates(&x.Grow[series.Host])
 	if rate == nil || rate.Value <= 0 || left <= 0 {
 		return ""
 	}

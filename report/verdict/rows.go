@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 )
@@ -24,7 +25,7 @@ func (s *settled) verdict() *Verdict {
 		Experiments: s.Experiments(),
 		Forecast:    s.forecast(),
 		MoreMinutes: s.moreMinutes(),
-		Missing:     s.missing(),
+		Missing:     missing(&s.Examined),
 		Warnings:    append(append(warningTexts(s.Run), s.Judged.Warn...), s.notes...),
 		Unified:     s.Whole.Book.Decided(),
 		score:       s.score,
@@ -49,9 +50,9 @@ func say(s *settled, v *Verdict) {
 }
 
 // missing is what was not recorded, or cannot be known from what was.
-func (x *examined) missing() []string {
+func missing(x *growth.Examined) []string {
 	out := x.Judged.Missing
-	if b := x.untouched(); b > 0 {
+	if b := untouched(x); b > 0 {
 		out = append(out, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint "+
 			"(pages count from their first use on), so what else is in it is unknown", units.Bytes(b)))
 	}
@@ -76,7 +77,7 @@ func (s *settled) windowRow() Window {
 		return w
 	}
 	w.FromMs, w.ToMs = l.Clock[0]*1000, l.Clock[n-1]*1000
-	w.WarmupMs = (l.Clock[s.warmRow(s.primary)] - l.Clock[0]) * 1000
+	w.WarmupMs = (l.Clock[warmRow(&s.Examined, s.primary)] - l.Clock[0]) * 1000
 	return w
 }
 
@@ -89,7 +90,7 @@ func (s *settled) accountRows() []AccountRow {
 			(count == series.Keys || s.Judged.Series[count] == nil) {
 			continue
 		}
-		if k == series.Host && s.untouched() > 0 {
+		if k == series.Host && untouched(&s.Examined) > 0 {
 			rows = append(rows, AccountRow{Account: Host, Shape: s.shapeOf(k)})
 			continue
 		}
@@ -98,13 +99,13 @@ func (s *settled) accountRows() []AccountRow {
 			b := int64(s.size)
 			r.Bytes, r.BytesLow, r.BytesHigh = &b, nil, nil
 		}
-		if count != series.Keys && s.grow[count].Known {
-			c := int64(math.Round(s.grow[count].Amount()))
+		if count != series.Keys && s.Grow[count].Known {
+			c := int64(math.Round(s.Grow[count].Amount()))
 			r.Count = &c
 		}
-		r.LeftoverBytes = s.leftoverOf(k)
+		r.LeftoverBytes = leftoverOf(&s.Examined, k)
 		if count != series.Keys {
-			r.LeftoverCount = s.leftoverOf(count)
+			r.LeftoverCount = leftoverOf(&s.Examined, count)
 		}
 		rows = append(rows, r)
 	}
@@ -117,7 +118,7 @@ func (s *settled) growthRow(i int) AccountRow {
 	k := series.AccountKeys[i]
 	r := AccountRow{Account: series.AccountNames[i], Shape: s.shapeOf(k)}
 	bytes := s.Judged.BytesOf(k)
-	g := &s.grow[bytes]
+	g := &s.Grow[bytes]
 	if !g.Known {
 		return r
 	}
@@ -136,7 +137,7 @@ func (s *settled) growthRow(i int) AccountRow {
 }
 
 // leftoverOf is a key's leftover as a whole number; nil when unknown.
-func (x *examined) leftoverOf(k series.Key) *int64 {
+func leftoverOf(x *growth.Examined, k series.Key) *int64 {
 	b, ok := x.Left.Of(k)
 	if !ok {
 		return nil

@@ -11,7 +11,7 @@ const slight = 1. / 64
 // isSlight reports whether what host memory grew by is little beside what it is, and less
 // than the heap keeps free between blocks: one request larger than any before takes as much.
 func isSlight(s *settled) bool {
-	g := &s.grow[s.primary]
+	g := &s.Grow[s.primary]
 	if s.class != HostGrowth || g.Gained() >= slight*g.End {
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
@@ -24,7 +25,7 @@ const (
 // before its start-up can be told from its work and took host memory alone; nil of
 // another. Where something counts the work, the work is told, but for so little that the
 // first use of everything may have taken it.
-func findStart(x *examined, growth finding.Finding) *finding.Finding {
+func findStart(x *growth.Examined, growth finding.Finding) *finding.Finding {
 	if x.Starting {
 		const why = "the program was still loading its code, and loading code is not growth"
 		return &finding.Finding{Of: series.Keys, Why: why}
@@ -32,7 +33,7 @@ func findStart(x *examined, growth finding.Finding) *finding.Finding {
 	hosts := growth.Of == series.Host || growth.Of == series.Heap
 	recorded := len(x.Run.Meta.Command) > 0 // from its start; nobody knows when a bare table begins
 	lived := x.Lived()
-	small := growth.Of < series.Keys && x.grow[growth.Of].Gained() < startSmall
+	small := growth.Of < series.Keys && x.Grow[growth.Of].Gained() < startSmall
 	if recorded && hosts && (small || !x.Judged.CountsWork()) && !x.Judged.Untimed && lived < startLife {
 		return &finding.Finding{Of: series.Keys, Why: fmt.Sprintf(
 			"the program ran for only %s, and every program takes host memory while it starts",
@@ -71,7 +72,7 @@ func mayBeStarting(s *settled) string {
 // nothing, where it was seen for so short a time. Empty of another.
 func mayHide(s *settled) string {
 	_, python := s.Run.Meta.Versions["python"]
-	if !python || !s.grow[series.Host].Known || s.Judged.Untimed || s.Lived() >= series.StartFor {
+	if !python || !s.Grow[series.Host].Known || s.Judged.Untimed || s.Lived() >= series.StartFor {
 		return ""
 	}
 	if why := tooLateToSee(s); why != "" {
@@ -83,7 +84,7 @@ func mayHide(s *settled) string {
 // tooLateToSee says so where host memory that doubled in the time that the program was seen would
 // not have shown: it set itself up for most of that.
 func tooLateToSee(s *settled) string {
-	least, held := s.Judged.Detectable(&s.grow[series.Host]), stat.Known(s.Judged.Series[series.Host])
+	least, held := s.Judged.Detectable(&s.Grow[series.Host]), stat.Known(s.Judged.Series[series.Host])
 	if least == nil || len(held) == 0 || *least*s.Lived() < math.Max(held[len(held)-1], startSmall) {
 		return ""
 	}
@@ -95,7 +96,7 @@ func tooLateToSee(s *settled) string {
 // host memory rose by since the look before: what the program gave back hides it from the trend.
 func hiddenByGiving(s *settled) string {
 	beside := s.Judged.Series[series.Live] != nil
-	for _, c := range looks.Courses(&s.examined.Process) {
+	for _, c := range looks.Courses(&s.Examined.Process) {
 		l := c.Looks[len(c.Looks)-1]
 		rise := s.Whole.Between(series.Host, l.At-l.Over, l.At) * l.Over
 		part := float64(l.Holder.Bytes) / rise

@@ -27,7 +27,7 @@ func threadsAfter(s *settled) (came, each float64, ok bool) {
 	if count == nil || s.primary != series.Host && s.primary != series.Heap || s.Judged.Untimed {
 		return 0, 0, false
 	}
-	g := &s.grow[s.primary]
+	g := &s.Grow[s.primary]
 	n := series.FillForward(append([]float64(nil), count...))
 	y := s.Judged.Series[s.primary]
 	if n == nil {

@@ -94,11 +94,11 @@ func momentOf(all []*settled, at float64) moment {
 		}
 	}
 	for _, s := range all {
-		if !thereAt(&s.examined.Process, at) {
+		if !thereAt(&s.Examined.Process, at) {
 			continue
 		}
 		m.living++
-		c, ok := heldAt(&s.examined.Process, at)
+		c, ok := heldAt(&s.Examined.Process, at)
 		if !ok {
 			m.untold[s.PID] = true
 			continue

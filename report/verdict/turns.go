@@ -32,7 +32,7 @@ func inTurns(all []*settled) []turns {
 	first := firstOf(all)
 	kinds := map[string][]*settled{}
 	for _, s := range all {
-		if kind := runs(&s.examined.Process); s != first && kind != "" && len(s.Whole.Clock) > 0 &&
+		if kind := runs(&s.Examined.Process); s != first && kind != "" && len(s.Whole.Clock) > 0 &&
 			s.Lived() <= longestTurn {
 			kinds[kind] = append(kinds[kind], s)
 		}
@@ -80,7 +80,7 @@ func givenBack(list []*settled) []*settled {
 	begun := 0. // when the last one did
 	for _, s := range list {
 		begun = max(begun, s.Whole.Clock[0])
-		if bytes := lastHeld(&s.examined.Process); bytes != nil {
+		if bytes := lastHeld(&s.Examined.Process); bytes != nil {
 			held = append(held, *bytes)
 		}
 	}
@@ -90,7 +90,7 @@ func givenBack(list []*settled) []*settled {
 	slices.Sort(held)
 	most := turnsDiffer * float64(held[len(held)/2])
 	return slices.DeleteFunc(slices.Clone(list), func(s *settled) bool {
-		bytes := lastHeld(&s.examined.Process)
+		bytes := lastHeld(&s.Examined.Process)
 		return s.LastSeen() >= begun && (bytes == nil || float64(*bytes) > most)
 	})
 }

@@ -1,4 +1,4 @@
-package verdict
+package growth
 
 import (
 	"github.com/gpumem/gpumem/report/account"
@@ -8,26 +8,26 @@ import (
 	"github.com/gpumem/gpumem/report/trend"
 )
 
-// examined is a process with the growth of each of its series.
-type examined struct {
+// Examined is a process with the growth of each of its series.
+type Examined struct {
 	series.Process
-	grow    growths
-	kind    account.HandleKind // of keyHandles
-	tested  []float64          // p-values of all kinds of handles
-	records driverRecords
+	Grow    Growths
+	Kind    account.HandleKind // of keyHandles
+	Tested  []float64          // p-values of all kinds of handles
+	Records DriverRecords
 
-	ages          *finding.Finding // of the generations of its allocator's blocks; nil where they say nothing
-	settledByAges bool             // it is they that say that what is live is bounded
+	Ages          *finding.Finding // of the generations of its allocator's blocks; nil where they say nothing
+	SettledByAges bool             // it is they that say that what is live is bounded
 
 	conditions trend.Conditions
-	keptMore   string // what says so where it is the collected heap that tells of the host's growth
+	KeptMore   string // what says so where it is the collected heap that tells of the host's growth
 }
 
-// examine tests each series of a process for growth.
-func examine(p series.Process, c trend.Conditions) *examined {
-	x := &examined{Process: p, conditions: c}
+// Examine tests each series of a process for growth.
+func Examine(p series.Process, c trend.Conditions) *Examined {
+	x := &Examined{Process: p, conditions: c}
 	for k := series.Key(0); k < series.Keys; k++ {
-		x.grow[k] = x.Judged.Examine(x.Judged.Series[k], x.Judged.Question(k, c))
+		x.Grow[k] = x.Judged.Examine(x.Judged.Series[k], x.Judged.Question(k, c))
 	}
 	x.settleLive()
 	x.settleStill()
@@ -41,15 +41,15 @@ func examine(p series.Process, c trend.Conditions) *examined {
 	x.settleLoads(c)
 	x.settleCollected()
 	x.examineHandles(c)
-	x.records = x.findRecords()
+	x.Records = x.FindRecords()
 	return x
 }
 
 // settleIdle decides on idle bytes that are open because what is live sways: where that
 // surely does not grow, and what the pool has of the driver, the sum of both, surely
 // grew by less than matters, the pool keeps no more than before.
-func (x *examined) settleIdle(c trend.Conditions) {
-	idle, live := &x.grow[series.Idle], &x.grow[series.Live]
+func (x *Examined) settleIdle(c trend.Conditions) {
+	idle, live := &x.Grow[series.Idle], &x.Grow[series.Live]
 	if idle.Shape != trend.ShapeUndecided || !live.Known || live.Growing() || live.Shape == trend.ShapeUndecided {
 		return
 	}
@@ -64,8 +64,8 @@ func (x *examined) settleIdle(c trend.Conditions) {
 // read: what was asked of the driver beyond what is live and idle. Where that surely grows it
 // does below whatever comes and goes in the device's total, unless half of it would have been
 // seen there: managed memory is counted for nobody.
-func (x *examined) settleAsked(c trend.Conditions) {
-	g, asked := &x.grow[series.Untracked], x.Judged.Asked
+func (x *Examined) settleAsked(c trend.Conditions) {
+	g, asked := &x.Grow[series.Untracked], x.Judged.Asked
 	if asked == nil || !g.Known || g.Growing() {
 		return
 	}
@@ -80,11 +80,11 @@ func (x *examined) settleAsked(c trend.Conditions) {
 // some of them is now counted in both, now in one, now in the other. Where what the device
 // holds beyond what is live comes back to its level, and what is idle does, nothing stays
 // that neither of them shows.
-func (x *examined) settleSwaps() {
-	g, idle, beyond := &x.grow[series.Untracked], x.Judged.Series[series.Idle],
+func (x *Examined) settleSwaps() {
+	g, idle, beyond := &x.Grow[series.Untracked], x.Judged.Series[series.Idle],
 		x.Judged.Series[series.Untracked]
 	still := !g.Known || g.Shape != trend.ShapeUndecided && !g.Growing()
-	if still || idle == nil || x.grow[series.Idle].Growing() {
+	if still || idle == nil || x.Grow[series.Idle].Growing() {
 		return
 	}
 	delta := x.Judged.Delta(series.Untracked)
@@ -96,7 +96,7 @@ func (x *examined) settleSwaps() {
 // examineHandles tests how many of each kind of handle are alive. The kind that
 // grows with the most evidence becomes keyHandles; it counts where no bytes
 // grow, since a handle costs little that a threshold of bytes would show.
-func (x *examined) examineHandles(c trend.Conditions) {
+func (x *Examined) examineHandles(c trend.Conditions) {
 	for _, k := range account.HandleKinds() {
 		alive := x.Judged.Alive(k.Column)
 		if stat.Quantile(stat.Known(alive), 1)-stat.Quantile(stat.Known(alive), 0) < account.MoreHandles {
@@ -105,8 +105,8 @@ func (x *examined) examineHandles(c trend.Conditions) {
 		l := *x.Judged
 		l.Series[series.Handles] = alive
 		g := l.Examine(alive, l.Question(series.Handles, c))
-		x.tested = append(x.tested, g.P)
-		if !g.Growing() || g.Evidence <= x.grow[series.Handles].Evidence {
+		x.Tested = append(x.Tested, g.P)
+		if !g.Growing() || g.Evidence <= x.Grow[series.Handles].Evidence {
 			continue
 		}
 		if !g.Accrues() || g.Rate < trend.Slowing*l.RateBefore(alive, &g) {
@@ -115,11 +115,11 @@ func (x *examined) examineHandles(c trend.Conditions) {
 		if k.Cached && (g.Amount() < leastCached || x.Judged.Compiled(g.From) >= g.Amount()/2) {
 			continue
 		}
-		x.kind, x.grow[series.Handles] = k, g
+		x.Kind, x.Grow[series.Handles] = k, g
 		x.Judged.Series[series.Handles] = alive
 	}
-	if x.grow[series.Handles].Growing() && x.Left.Has() {
-		x.Whole.Series[series.Handles] = x.Whole.Alive(x.kind.Column)
+	if x.Grow[series.Handles].Growing() && x.Left.Has() {
+		x.Whole.Series[series.Handles] = x.Whole.Alive(x.Kind.Column)
 		x.Left = series.LeftAtMarks(x.Whole, x.Events)
 	}
 }

@@ -1,4 +1,4 @@
-package verdict
+package growth
 
 import (
 	"fmt"
@@ -33,15 +33,15 @@ const outsidePart = 1. / 2
 
 // collected is a process in view of the heap that its language collects.
 type collected struct {
-	*examined
+	*Examined
 	heap, kept, collections, full []float64
 	outside                       []float64 // of the host, that is not this heap's
 }
 
 // collectedOf is nil where nobody tells of such a heap.
-func collectedOf(x *examined) *collected {
+func collectedOf(x *Examined) *collected {
 	c := x.Judged.Cols
-	o := &collected{examined: x, heap: c[record.ColGCHeap], kept: c[record.ColGCKept],
+	o := &collected{Examined: x, heap: c[record.ColGCHeap], kept: c[record.ColGCKept],
 		collections: c[record.ColGCCollections], full: c[record.ColGCFull]}
 	if o.heap == nil || o.kept == nil || o.collections == nil || o.full == nil || x.Judged.Untimed {
 		return nil
@@ -50,11 +50,11 @@ func collectedOf(x *examined) *collected {
 	return o
 }
 
-// findCollected is the finding about host memory that rises while a heap is filled that is
+// FindCollected is the finding about host memory that rises while a heap is filled that is
 // collected: what each collection left in it does not grow, nor does what lies outside of it.
 // Nil of another.
-func findCollected(x *examined) *finding.Finding {
-	g := &x.grow[series.Host]
+func FindCollected(x *Examined) *finding.Finding {
+	g := &x.Grow[series.Host]
 	o := collectedOf(x)
 	if o == nil || !g.Known || !g.Growing() && g.Shape != trend.ShapeUndecided || !x.onlyHostIsOpen() {
 		return nil
@@ -62,16 +62,16 @@ func findCollected(x *examined) *finding.Finding {
 	if !o.isCollected() || !o.still(o.outside) || !o.still(o.kept) {
 		return nil
 	}
-	return &finding.Finding{By: ByObjects, Of: series.Host, Owner: finding.Nobody, Score: .9,
+	return &finding.Finding{By: finding.ByObjects, Of: series.Host, Owner: finding.Nobody, Score: .9,
 		Why: fmt.Sprintf("host memory rises as the Java heap is filled before it is collected: "+
 			"the last of %s left %s in it, about as much as those before",
 			units.Counted(int64(rose(o.collections)), "collection", "collections"), units.Bytes(lastOf(o.kept)))}
 }
 
 // onlyHostIsOpen reports whether no other account may grow.
-func (x *examined) onlyHostIsOpen() bool {
+func (x *Examined) onlyHostIsOpen() bool {
 	for _, k := range series.TestedKeys {
-		g := &x.grow[k]
+		g := &x.Grow[k]
 		open := g.Growing() || g.Known && g.Shape == trend.ShapeUndecided
 		if k != series.Host && x.Judged.Series[k] != nil && open {
 			return false
@@ -114,30 +114,25 @@ func (o *collected) still(part []float64) bool {
 // settleCollected decides on a host that is not seen to grow, as a heap that has come to its
 // bound is in memory as a whole, by what the collections of old objects left: where that
 // surely grows, and by more than such a collection may pass by, the host's growth is its.
-func (x *examined) settleCollected() {
-	g := &x.grow[series.Host]
+func (x *Examined) settleCollected() {
+	g := &x.Grow[series.Host]
 	o := collectedOf(x)
 	if o == nil || g.Growing() {
 		return
 	}
 	if of, ok := o.floorsGrow(); ok {
 		*g, x.Judged.Series[series.Host] = of, o.floors()
-		x.keptMore = fmt.Sprintf("host memory that the Java heap keeps grows by %s: %s of its old objects left ever "+
+		x.KeptMore = fmt.Sprintf("host memory that the Java heap keeps grows by %s: %s of its old objects left ever "+
 			"more, though the process has all of the heap in memory and takes no more", units.Bytes(of.Gained()),
 			units.Counted(int64(rose(o.full)), "collection", "collections"))
 	}
 }
 
-// mayBeDead says why a growth of host memory stays open that is the heap's, where no
-// collection of old objects tells whether they are in use: promoted ones that died stay until
-// then, for minutes where the heap may become large. Empty of another.
-func mayBeDead(s *settled) string {
-	g := &s.grow[series.Host]
-	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != series.Host || !g.Growing() ||
-		s.keptMore != "" {
-		return ""
-	}
-	o := collectedOf(&s.examined)
+// DeadWords say so of a process whose host grows, where its heap does: promoted objects that
+// died stay until a collection of old ones, for minutes where the heap may become large. Empty
+// where what such collections left grows, or the rest of the host does.
+func DeadWords(x *Examined) string {
+	o, g := collectedOf(x), &x.Grow[series.Host]
 	if o == nil {
 		return ""
 	}

@@ -1,4 +1,4 @@
-package verdict
+package growth
 
 import (
 	"math"
@@ -25,18 +25,19 @@ const (
 
 // settleRecurring decides on what is live where its trend is open though it only goes back
 // and forth, and on what the pool keeps where that took one segment late in the run.
-func (x *examined) settleRecurring() {
+func (x *Examined) settleRecurring() {
 	clock := x.Judged.Clock
 	if x.Judged.Untimed || len(clock) == 0 || clock[len(clock)-1]-clock[0] < recurFor {
 		return
 	}
 	for _, k := range [...]series.Key{series.Live, series.Count} {
-		g, y := &x.grow[k], x.Judged.Series[k]
-		if y != nil && g.Known && g.Shape == trend.ShapeUndecided && !g.Loaded && recurs(clock, y, g.Delta/2) {
+		g, y := &x.Grow[k], x.Judged.Series[k]
+		if y != nil && g.Known && g.Shape == trend.ShapeUndecided && !g.Loaded &&
+			Recurs(clock, y, g.Delta/2) {
 			g.Settle(trend.Bounded, g.Delta/2)
 		}
 	}
-	idle, live := &x.grow[series.Idle], &x.grow[series.Live]
+	idle, live := &x.Grow[series.Idle], &x.Grow[series.Live]
 	if !idle.Known || idle.Shape != trend.ShapeUndecided || idle.Loaded || !live.Known || live.Growing() {
 		return
 	}
@@ -46,10 +47,10 @@ func (x *examined) settleRecurring() {
 	}
 }
 
-// recurs reports whether a series has the same low level and the same high one, but for a
+// Recurs reports whether a series has the same low level and the same high one, but for a
 // grain, in most parts of its time, one of them in the last, and none that is higher in the
 // second half than in the first.
-func recurs(clock, y []float64, grain float64) bool {
+func Recurs(clock, y []float64, grain float64) bool {
 	var lows, highs [recurParts]float64
 	for i, part := range valuesByPart(clock, y, recurParts) {
 		if len(part) < recurRows {

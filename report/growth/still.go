@@ -1,4 +1,4 @@
-package verdict
+package growth
 
 import (
 	"math"
@@ -16,7 +16,7 @@ const stillPart = .5
 // it, but for what does not matter, in containers that got no longer for half of the time
 // and in single arrays: what is exchanged there makes no growth. Elements that get larger
 // do, so what is live must have been as high before.
-func (x *examined) settleStill() {
+func (x *Examined) settleStill() {
 	if x.Judged.Untimed || x.DeviceLived() < series.StartAlive {
 		return
 	}
@@ -26,7 +26,7 @@ func (x *examined) settleStill() {
 	}
 	for i, held := range [...]float64{series.Live: bytes, series.Count: count} {
 		k := series.Key(i)
-		g := &x.grow[k]
+		g := &x.Grow[k]
 		if !g.Known || g.Shape != trend.ShapeUndecided || x.Judged.Series[k] == nil {
 			continue
 		}
@@ -42,9 +42,9 @@ func (x *examined) settleStill() {
 // stillHeld is what the end found in containers as long as a look found them long before,
 // and in single arrays beside these, since when they were so long, and when that was;
 // nothing where there is no such container.
-func (x *examined) stillHeld() (from, at, bytes, count float64) {
+func (x *Examined) stillHeld() (from, at, bytes, count float64) {
 	long, since := map[string]int64{}, map[string]float64{}
-	var last []HolderRow
+	var last []record.Holder
 	for _, e := range x.Events.About(x.PID) {
 		if e.Kind != record.KindHolders {
 			continue

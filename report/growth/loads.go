@@ -1,4 +1,4 @@
-package verdict
+package growth
 
 import (
 	"math"
@@ -25,10 +25,10 @@ type load struct{ before, after int }
 
 // settleLoads decides on host memory that is open because portions of it came when code
 // was loaded: where the rest surely grew by less than matters, nothing grows.
-func (x *examined) settleLoads(c trend.Conditions) {
+func (x *Examined) settleLoads(c trend.Conditions) {
 	var loads []load
 	for _, k := range [...]series.Key{series.Host, series.Heap} {
-		g, y := &x.grow[k], x.Judged.Series[k]
+		g, y := &x.Grow[k], x.Judged.Series[k]
 		if g.Shape != trend.ShapeUndecided || y == nil {
 			continue
 		}

@@ -1,4 +1,4 @@
-package verdict
+package growth
 
 import (
 	"fmt"
@@ -19,40 +19,40 @@ import (
 // 20 s.
 const (
 	leastCached = 64
-	mostCached  = 256
+	MostCached  = 256
 	fills       = .85 // of the first half's rise, in the second
 )
 
 // How far a growth of handles alone is believed: of those of a cache, and where
 // the program's own objects, which may hold them, were not counted or may grow.
 const (
-	cachedTrust = .7
+	CachedTrust = .7
 	heldTrust   = .75
 )
 
-// filling is how many more cached handles are alive than before where they may be
+// Filling is how many more cached handles are alive than before where they may be
 // a cache that fills; else 0.
-func filling(kind account.HandleKind, g *trend.Growth) float64 {
-	if kind.Cached && g.Growing() && (g.Amount() < mostCached || g.Halves() < fills) {
+func Filling(kind account.HandleKind, g *trend.Growth) float64 {
+	if kind.Cached && g.Growing() && (g.Amount() < MostCached || g.Halves() < fills) {
 		return g.Amount()
 	}
 	return 0
 }
 
-// fillingWords are the reason of an undecided.
-func fillingWords(kind account.HandleKind, more float64) string {
+// FillingWords are the reason of an undecided.
+func FillingWords(kind account.HandleKind, more float64) string {
 	return fmt.Sprintf("the number of the driver's %s grows by %s while no bytes do: "+
 		"a cache that still fills looks like one that is never emptied", kind.Name, units.Whole(more))
 }
 
-// handleTrust bounds the confidence of a growth of handles alone.
-func (x *examined) handleTrust() float64 {
+// HandleTrust bounds the confidence of a growth of handles alone.
+func (x *Examined) HandleTrust() float64 {
 	trust := finding.Certain
-	if x.kind.Cached {
-		trust = cachedTrust
+	if x.Kind.Cached {
+		trust = CachedTrust
 	}
 	for _, k := range [...]series.Key{series.Live, series.Count} {
-		if x.Judged.Series[k] == nil || x.grow[k].Shape == trend.ShapeUndecided {
+		if x.Judged.Series[k] == nil || x.Grow[k].Shape == trend.ShapeUndecided {
 			trust = math.Min(trust, heldTrust)
 		}
 	}

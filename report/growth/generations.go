@@ -1,4 +1,4 @@
-package verdict
+package growth
 
 import (
 	"fmt"
@@ -26,9 +26,9 @@ const (
 // findGenerations is what the ages of the allocator's blocks say of live memory: that
 // each generation left survivors, which is a leak also below a sawtooth, or that none
 // did; nil where they say neither.
-func findGenerations(x *examined) *finding.Finding {
+func findGenerations(x *Examined) *finding.Finding {
 	all := looks.Generations(&x.Process)
-	if x.Whole.Series[series.Live] == nil || x.Whole.Untimed || !x.grow[series.Live].Known {
+	if x.Whole.Series[series.Live] == nil || x.Whole.Untimed || !x.Grow[series.Live].Known {
 		return nil
 	}
 	if n := len(all); n >= looks.KeepingGenerations {
@@ -48,7 +48,7 @@ func findGenerations(x *examined) *finding.Finding {
 
 // foundKeeping is the finding that each of some generations left survivors, evenly and
 // to the last; nil where they did not.
-func (x *examined) foundKeeping(list []looks.Generation) *finding.Finding {
+func (x *Examined) foundKeeping(list []looks.Generation) *finding.Finding {
 	k := looks.KeptOf(list)
 	size, count, lasted := k.Size, k.Count, k.Lasted
 	first, last := &list[0], &list[len(list)-1]
@@ -58,13 +58,13 @@ func (x *examined) foundKeeping(list []looks.Generation) *finding.Finding {
 	if x.DeviceLived() < series.StartAlive || last.To-x.DeviceBegan() < series.StartAlive {
 		return nil // caches fill then
 	}
-	f := &finding.Finding{By: ByObjects, Of: series.Live, Owner: finding.TheProgram, Size: size,
+	f := &finding.Finding{By: finding.ByObjects, Of: series.Live, Owner: finding.TheProgram, Size: size,
 		Score: 1 - .15*math.Pow(.5, float64(len(list)-looks.KeepingGenerations))}
 	f.Why = fmt.Sprintf("each of %d generations of blocks left survivors: of those handed out between %s and %s, "+
 		"%s in %s were still live at %s", len(list), units.Span(first.From), units.Span(last.To),
 		units.Bytes(size),
 		units.Counted(int64(count), "block", "blocks"), units.Span(last.End))
-	if g := &x.grow[series.Live]; size > beyondTrend*g.Upper*lasted/spanOf(x, g) {
+	if g := &x.Grow[series.Live]; size > beyondTrend*g.Upper*lasted/SpanOf(x, g) {
 		f.Owner = finding.Unknown // addresses that are used again look like blocks that stay
 		f.Why = fmt.Sprintf("%s of blocks lived on from look to look, which is more than what is live can have grown by",
 			units.Bytes(size))
@@ -72,8 +72,8 @@ func (x *examined) foundKeeping(list []looks.Generation) *finding.Finding {
 	return f
 }
 
-// spanOf is the window of a growth in seconds.
-func spanOf(x *examined, g *trend.Growth) float64 {
+// SpanOf is the window of a growth in seconds.
+func SpanOf(x *Examined, g *trend.Growth) float64 {
 	clock := x.Judged.Clock
 	if len(clock) == 0 {
 		return 0
@@ -85,7 +85,7 @@ func spanOf(x *examined, g *trend.Growth) float64 {
 // what is live is as low as it was: a block that is replaced by a larger one again and
 // again leaves none either. A few small blocks that are found at each look may lie where
 // others did, so of their number the lowest alone counts then. Nil where it is not so.
-func (x *examined) foundEmpty(list []looks.Generation) *finding.Finding {
+func (x *Examined) foundEmpty(list []looks.Generation) *finding.Finding {
 	bytes, count := 0., 0.
 	for _, g := range list {
 		bytes, count = bytes+g.Last, count+g.Count
@@ -101,7 +101,7 @@ func (x *examined) foundEmpty(list []looks.Generation) *finding.Finding {
 	if !isAsLow(series.Live) || many && !isAsLow(series.Count) {
 		return nil
 	}
-	return &finding.Finding{By: ByObjects, Of: series.Live, Owner: finding.Nobody, Score: .9,
+	return &finding.Finding{By: finding.ByObjects, Of: series.Live, Owner: finding.Nobody, Score: .9,
 		Why: fmt.Sprintf(
 			"blocks come and go, and none of those handed out between %s and %s was still live at %s",
 			units.Span(first.From), units.Span(last.To), units.Span(last.End))}
@@ -131,38 +131,15 @@ func lowest(l *series.Accounts, k series.Key, from, to float64) float64 {
 
 // settleLive takes what is live for bounded where its trend is open and no generation
 // of its blocks leaves survivors.
-func (x *examined) settleLive() {
-	x.ages = findGenerations(x)
-	if x.ages == nil || x.ages.Owner != finding.Nobody {
+func (x *Examined) settleLive() {
+	x.Ages = findGenerations(x)
+	if x.Ages == nil || x.Ages.Owner != finding.Nobody {
 		return
 	}
 	for _, k := range [...]series.Key{series.Live, series.Count} {
-		if g := &x.grow[k]; g.Known && g.Shape == trend.ShapeUndecided {
+		if g := &x.Grow[k]; g.Known && g.Shape == trend.ShapeUndecided {
 			g.Settle(trend.Bounded, x.Whole.Delta(k)/2) // the looks take so much for nothing
-			x.settledByAges = true
+			x.SettledByAges = true
 		}
-	}
-}
-
-// weighAges lets the ages of blocks stand beside the trend, as containers do.
-func weighAges(s *settled, f *finding.Finding) {
-	d := &s.decision
-	switch {
-	case f == nil || f.Owner == finding.Unknown:
-		if f != nil && d.class == Undecided {
-			d.notes = append(d.notes, f.Why)
-		}
-	case f.Owner == finding.Nobody:
-		if s.settledByAges && d.class == None && d.restsOn == "" {
-			d.take(*f)
-		}
-	case d.restsOn == ByObjects && d.class == None: // a container with a bound fills up
-	case d.class == Undecided && (d.primary == series.Keys || d.primary == series.Live), d.class == None &&
-		d.restsOn == "":
-		d.take(*f)
-		d.shares, d.lacking = nil, false
-		s.grow[series.Live].Shape = trend.Growing
-	case d.class == AppLeak && d.primary == series.Live && d.restsOn != ByLeftover:
-		d.bounds = append(d.bounds, bound{least: f.Score, most: 1})
 	}
 }

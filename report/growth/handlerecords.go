@@ -1,4 +1,4 @@
-package verdict
+package growth
 
 import (
 	"fmt"
@@ -15,34 +15,34 @@ import (
 // handles must explain for the two to be coupled.
 const recordsExplain = .98
 
-// recordCost is the most host bytes that the driver is believed to keep of one
+// RecordCost is the most host bytes that the driver is believed to keep of one
 // handle. Measured with driver 580: .6 KiB an event, 11 KiB an empty module, 16
 // KiB a stream, 160 to 630 KiB a graph.
-func recordCost(column string) float64 {
+func RecordCost(column string) float64 {
 	switch column {
 	case record.ColEvents:
 		return 4 * kib
 	case record.ColGraphs:
 		return mib
 	}
-	return handleCost
+	return HandleCost
 }
 
-// driverRecords are handles of the driver whose number rises with the host
+// DriverRecords are handles of the driver whose number rises with the host
 // account. libcuda keeps its records of them in the program's heap, so that a
 // heap that grows along says nothing of whose the growth is.
-type driverRecords struct {
+type DriverRecords struct {
 	name string // of the handles, in the plural; empty when none rises along
 	more float64
 	most float64 // host bytes that so many may cost
 }
 
-// findRecords looks for handles that rise with the host account, those that
+// FindRecords looks for handles that rise with the host account, those that
 // may cost most first. Where compilations rise along, the handles are what the
 // program compiled and keeps: its cache, not the driver's records.
-func (x *examined) findRecords() driverRecords {
-	var best driverRecords
-	g := &x.grow[series.Host]
+func (x *Examined) FindRecords() DriverRecords {
+	var best DriverRecords
+	g := &x.Grow[series.Host]
 	if !g.Growing() {
 		return best
 	}
@@ -60,20 +60,29 @@ func (x *examined) findRecords() driverRecords {
 		if len(n) < trend.MinBlocks || stat.FitLine(n, y).SSE > (1-recordsExplain)*stat.Variation(y) {
 			continue
 		}
-		if most := more * recordCost(k.Column); most > best.most {
-			best = driverRecords{k.Name, more, most}
+		if most := more * RecordCost(k.Column); most > best.most {
+			best = DriverRecords{k.Name, more, most}
 		}
 	}
 	return best
 }
 
-// hold reports whether so many host bytes can be the driver's records.
-func (r driverRecords) hold(bytes float64) bool {
+// Hold reports whether so many host bytes can be the driver's records.
+func (r DriverRecords) Hold(bytes float64) bool {
 	return r.name != "" && bytes <= r.most && bytes >= account.LeastPerHandle*r.more
 }
 
-// words tell of which handles so many bytes are the records.
-func (r driverRecords) words(bytes float64) string {
+// Words tell of which handles so many bytes are the records.
+func (r DriverRecords) Words(bytes float64) string {
 	each := units.Bytes(bytes / r.more)
 	return fmt.Sprintf(", with the number of %s: %s for each of %s more", r.name, each, units.Whole(r.more))
 }
+
+// HandleCost is the most host or driver bytes one live handle is believed to
+// cost beside what it stores.
+const HandleCost = 64 * kib
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+)

@@ -1,4 +1,4 @@
-package verdict
+package growth
 
 import (
 	"github.com/gpumem/gpumem/report/series"
@@ -12,12 +12,12 @@ const leastStopped = 6.
 // settleStopped decides on accounts whose trend is open because they filled up inside a
 // short window: where nothing more came for far longer than it ever paused while the
 // program worked on, it has stopped.
-func (x *examined) settleStopped() {
+func (x *Examined) settleStopped() {
 	if x.Judged.Untimed {
 		return
 	}
 	for _, k := range series.TestedKeys {
-		g := &x.grow[k]
+		g := &x.Grow[k]
 		if !g.Known || g.Shape != trend.ShapeUndecided || x.Judged.Series[k] == nil {
 			continue
 		}

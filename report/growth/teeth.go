@@ -1,4 +1,4 @@
-package verdict
+package growth
 
 import (
 	"math"
@@ -29,9 +29,9 @@ type valley struct {
 
 // settleTeeth decides on accounts that are open because of a few long teeth: where all
 // falls end at about the same level, what stays is bounded.
-func (x *examined) settleTeeth() {
+func (x *Examined) settleTeeth() {
 	for _, k := range [...]series.Key{series.Live, series.Host, series.Heap} {
-		g, y := &x.grow[k], x.Judged.Series[k]
+		g, y := &x.Grow[k], x.Judged.Series[k]
 		if y == nil || !g.Known || g.Shape != trend.ShapeUndecided || x.Judged.Untimed {
 			continue
 		}
@@ -115,8 +115,8 @@ const (
 // settleFloors decides on host memory that rises and falls again and again by far more than
 // matters: by the lowest that each fall comes to. Blocks of the window hold several teeth each,
 // and what the lowest rows of these have is as often on the way.
-func (x *examined) settleFloors() {
-	g, y := &x.grow[series.Host], x.Judged.Series[series.Host]
+func (x *Examined) settleFloors() {
+	g, y := &x.Grow[series.Host], x.Judged.Series[series.Host]
 	if y == nil || !g.Known || g.Growing() || x.Judged.Untimed {
 		return
 	}

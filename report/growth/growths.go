@@ -1,4 +1,4 @@
-package verdict
+package growth
 
 import (
 	"github.com/gpumem/gpumem/report/finding"
@@ -6,24 +6,24 @@ import (
 	"github.com/gpumem/gpumem/report/trend"
 )
 
-// growths are what was found of each series.
-type growths [series.Keys]trend.Growth
+// Growths are what was found of each series.
+type Growths [series.Keys]trend.Growth
 
-// amounts is the growth of each key that grows, and 0 for the others. Idle or
+// Amounts is the growth of each key that grows, and 0 for the others. Idle or
 // untracked bytes that only changed hands are no growth: the device holds
 // as much as before.
-func (g *growths) amounts() [series.Keys]float64 {
+func (g *Growths) Amounts() [series.Keys]float64 {
 	var a [series.Keys]float64
 	for k := series.Key(0); k < series.Keys; k++ {
 		if g[k].Growing() {
 			a[k] = g[k].Amount()
 		}
 	}
-	freed := g.shrinks(series.Live)
+	freed := g.Shrinks(series.Live)
 	if freed > a[series.Idle]/2 {
 		a[series.Idle] = 0
 	}
-	if freed+g.shrinks(series.Idle) > a[series.Untracked]/2 {
+	if freed+g.Shrinks(series.Idle) > a[series.Untracked]/2 {
 		a[series.Untracked] = 0
 	}
 	// The heap is part of the host: where it grows, the host does, unless
@@ -38,17 +38,17 @@ func (g *growths) amounts() [series.Keys]float64 {
 // surelyFalls is how many errors below 0 a slope is sure to fall.
 const surelyFalls = 4
 
-// shrinks is by how much a key surely falls, 0 when it does not.
-func (g *growths) shrinks(k series.Key) float64 {
+// Shrinks is by how much a key surely falls, 0 when it does not.
+func (g *Growths) Shrinks(k series.Key) float64 {
 	if g[k].Known && g[k].T < -surelyFalls {
 		return -g[k].Amount()
 	}
 	return 0
 }
 
-// eclipsed is the undecided account that rose by far more than the one that gave
+// Eclipsed is the undecided account that rose by far more than the one that gave
 // the verdict: what surely grows is then not the answer. It is keys without one.
-func (g *growths) eclipsed(a [series.Keys]float64, blamed series.Key, whose finding.Owner) series.Key {
+func (g *Growths) Eclipsed(a [series.Keys]float64, blamed series.Key, whose finding.Owner) series.Key {
 	if whose == finding.Unknown || blamed.Counts() || g[blamed].Loaded {
 		return series.Keys
 	}

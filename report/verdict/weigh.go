@@ -1,0 +1,40 @@
+package verdict
+
+import (
+	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/report/trend"
+)
+
+// weighAges lets the ages of blocks stand beside the trend, as containers do.
+func weighAges(s *settled, f *finding.Finding) {
+	d := &s.decision
+	switch {
+	case f == nil || f.Owner == finding.Unknown:
+		if f != nil && d.class == Undecided {
+			d.notes = append(d.notes, f.Why)
+		}
+	case f.Owner == finding.Nobody:
+		if s.SettledByAges && d.class == None && d.restsOn == "" {
+			d.take(*f)
+		}
+	case d.restsOn == ByObjects && d.class == None: // a container with a bound fills up
+	case d.class == Undecided && (d.primary == series.Keys || d.primary == series.Live), d.class == None &&
+		d.restsOn == "":
+		d.take(*f)
+		d.shares, d.lacking = nil, false
+		s.Grow[series.Live].Shape = trend.Growing
+	case d.class == AppLeak && d.primary == series.Live && d.restsOn != ByLeftover:
+		d.bounds = append(d.bounds, bound{least: f.Score, most: 1})
+	}
+}
+
+// weighManaged lets managed memory decide that no account has, where nothing grows or
+// something far smaller does.
+func (d *decision) weighManaged(f *finding.Finding) {
+	if f == nil || d.grows() && f.Size <= dwarfs*d.size {
+		return
+	}
+	d.take(*f)
+	d.shares, d.lacking = nil, false
+}
