@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/series"
 )
@@ -16,8 +17,8 @@ import (
 func untoldNext(s *settled, f *Forecast) string {
 	if s.class != HostGrowth || s.primary != series.Host || !s.UsesDevice() ||
 		!cause.MaybeMetal(&s.Run.Meta) ||
-		s.Judged.Series[series.Heap] != nil || toucher(&s.Examined.Process) != finding.Unknown ||
-		isPinned(&s.Examined) {
+		s.Judged.Series[series.Heap] != nil || evidence.Toucher(&s.Examined.Process) != finding.Unknown ||
+		evidence.IsPinned(&s.Examined) {
 		return ""
 	}
 	text := "put an autorelease pool around each iteration that submits work and run again; if it still " +

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -29,7 +30,7 @@ func (s *settled) causes() []Cause {
 		c.Workers = s.why
 	}
 	if s.primary == series.Host {
-		c.WhoseHost, c.HeapKeeps = s.hostWords(), heapKeeps(&s.Examined)
+		c.WhoseHost, c.HeapKeeps = s.hostWords(), evidence.HeapKeeps(&s.Examined)
 	}
 	if told := stat.Known(account.Column(s.Run.Samples, record.ColBuffersLimit)); len(told) > 0 {
 		c.BuffersLimit = told[len(told)-1]

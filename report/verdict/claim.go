@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
@@ -54,7 +55,7 @@ func (s *settled) growthClaim(v *Verdict) string {
 	if s.Grow[s.primary].Late {
 		text += ", from late in the run on"
 	}
-	if part := s.shares.part(s.primary); part != nil && part.Value < .995 {
+	if part := s.shares.Part(s.primary); part != nil && part.Value < .995 {
 		text += fmt.Sprintf(", %.0f %% of all growth", 100*part.Value)
 	}
 	switch s.primary {
@@ -113,7 +114,7 @@ func (s *settled) quantity(b float64) string {
 // outgrownWords say what the pool keeps beside a growth that it follows from.
 func (s *settled) outgrownWords() string {
 	kept := &s.Grow[series.Idle]
-	if !kept.Growing() || !outgrows(&s.Grow, s.Grow.Amounts()) {
+	if !kept.Growing() || !evidence.Outgrows(&s.Grow, s.Grow.Amounts()) {
 		return ""
 	}
 	return ", and the pool keeps " + units.Bytes(kept.Gained()) + " more of blocks that became too small"

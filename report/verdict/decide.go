@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/series"
@@ -13,11 +14,11 @@ type decision struct {
 	class   Class
 	primary series.Key // the series whose growth gave the verdict; keys when none did
 	restsOn Evidence
-	score   float64 // of the evidence, before calibration
-	size    float64 // the growth or leftover the verdict is about
-	why     string  // the reason of an undecided, or what was seen of a refill
-	lacking bool    // undecided for what was not recorded: more time would not settle it
-	shares  *shares // of the growth, when it is shared out
+	score   float64          // of the evidence, before calibration
+	size    float64          // the growth or leftover the verdict is about
+	why     string           // the reason of an undecided, or what was seen of a refill
+	lacking bool             // undecided for what was not recorded: more time would not settle it
+	shares  *evidence.Shares // of the growth, when it is shared out
 	notes   []string
 	bounds  []bound // of the confidence, in order
 
@@ -51,34 +52,34 @@ type settled struct {
 //     trend is of twice as much; where nothing was left over and nothing surely
 //     grows, nothing does;
 //   - the size of a growth counts in runs that are too short for all else.
-func decide(x *growth.Examined, f findings) *settled {
-	s := &settled{Examined: *x, found: f.rows()}
+func decide(x *growth.Examined, f evidence.Findings) *settled {
+	s := &settled{Examined: *x, found: rows(&f)}
 	d := &s.decision
-	d.take(f.trend)
-	d.shares = f.shares
-	if f.objects != nil {
-		s.held = f.objects.Holder
+	d.take(f.Trend)
+	d.shares = f.Shares
+	if f.Objects != nil {
+		s.held = f.Objects.Holder
 	}
-	if f.starting != nil && f.trend.Owner != finding.Nobody {
-		d.take(*f.starting)
+	if f.Starting != nil && f.Trend.Owner != finding.Nobody {
+		d.take(*f.Starting)
 		d.shares = nil
 	}
-	if f.refill != nil && d.open() {
-		d.take(*f.refill)
+	if f.Refill != nil && d.open() {
+		d.take(*f.Refill)
 		s.Grow[series.Idle].Shape = trend.Bounded
 	}
-	if f.starting == nil {
-		s.weighObjects(f.objects)
-		s.weighObjects(f.reserved)
-		s.weighObjects(f.collected)
-		weighAges(s, f.ages)
-		s.weighObjects(f.sites)
+	if f.Starting == nil {
+		s.weighObjects(f.Objects)
+		s.weighObjects(f.Reserved)
+		s.weighObjects(f.Collected)
+		weighAges(s, f.Ages)
+		s.weighObjects(f.Sites)
 	}
 	d.weighLeftovers(f)
-	if f.magnitude != nil && d.restsOn == "" {
-		d.take(*f.magnitude)
+	if f.Magnitude != nil && d.restsOn == "" {
+		d.take(*f.Magnitude)
 	}
-	d.weighManaged(f.managed)
+	d.weighManaged(f.Managed)
 	withoutSight(s)
 	d.weighExperiments(s.Experiments(), s.Least)
 	if s.KeptMore != "" && d.class == HostGrowth && d.primary == series.Host {
@@ -184,7 +185,7 @@ func decideTree(all []*settled, worst *settled) *settled {
 	if f == nil || gravity(worst.class) > gravity(Undecided) && worst.size >= f.Size {
 		return nil
 	}
-	s := &settled{Examined: firstOf(all).Examined, found: (&findings{trend: *f}).rows()}
+	s := &settled{Examined: firstOf(all).Examined, found: rows((&evidence.Findings{Trend: *f}))}
 	s.take(*f)
 	s.confidence = confidenceOf(&s.Examined, s.decision)
 	return s
@@ -276,15 +277,15 @@ func (s *settled) weighObjects(f *finding.Finding) {
 
 // weighLeftovers lets what was left over stand beside the trend: the stronger
 // evidence gives the verdict.
-func (d *decision) weighLeftovers(f findings) {
-	if f.work != nil && d.restsOn == ByTrend {
-		d.take(*f.work)
+func (d *decision) weighLeftovers(f evidence.Findings) {
+	if f.Work != nil && d.restsOn == ByTrend {
+		d.take(*f.Work)
 	}
-	left := f.leftover
+	left := f.Leftover
 	switch {
 	case left == nil:
-		if f.gaveBack != nil && d.class == Undecided && d.primary == series.Keys {
-			d.take(*f.gaveBack)
+		if f.GaveBack != nil && d.class == Undecided && d.primary == series.Keys {
+			d.take(*f.GaveBack)
 		}
 	case d.restsOn == ByTrend && (finding.OfTrend(d.score) >= left.Score || d.size > 2*left.Size):
 	default:

@@ -3,6 +3,7 @@ package verdict
 import (
 	"testing"
 
+	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/series"
@@ -34,27 +35,37 @@ func TestFindingsAreWeighedInOneOrder(t *testing.T) {
 	large := &finding.Finding{By: ByMagnitude, Of: series.Host, Owner: finding.TheHost, Score: .7,
 		Size: 100 * mib}
 	for name, c := range map[string]struct {
-		f     findings
+		f     evidence.Findings
 		class Class
 		by    Evidence
 	}{
-		"nothing grows":                               {findings{trend: still}, None, ""},
-		"a trend":                                     {findings{trend: grows}, DriverGrowth, ByTrend},
-		"a program that only starts":                  {findings{trend: grows, starting: &open}, Undecided, ""},
-		"a pool that fills, beside a trend":           {findings{trend: grows, refill: refill}, DriverGrowth, ByTrend},
-		"a pool that fills alone":                     {findings{trend: still, refill: refill}, PoolGrowth, ByRefill},
-		"what was left over, beside a doubtful trend": {findings{trend: grows, leftover: left}, AppLeak, ByLeftover},
-		"the same beside a sure one":                  {findings{trend: sure, leftover: left}, DriverGrowth, ByTrend},
-		"all came back where nothing surely grows":    {findings{trend: open, gaveBack: left}, AppLeak, ByLeftover},
-		"all came back of a growth that is no work":   {findings{trend: grows, gaveBack: left}, DriverGrowth, ByTrend},
-		"a large growth of a short run":               {findings{trend: open, magnitude: large}, HostGrowth, ByMagnitude},
-		"what a short run left over": {findings{trend: open, magnitude: large, leftover: left},
-			AppLeak, ByLeftover},
-		"device memory of unknown owner": {findings{trend: finding.Finding{Of: series.Device, Size: mib}},
+		"nothing grows": {evidence.Findings{Trend: still}, None, ""},
+		"a trend": {evidence.Findings{Trend: grows}, DriverGrowth,
+			ByTrend},
+		"a program that only starts": {evidence.Findings{Trend: grows, Starting: &open},
 			Undecided, ""},
-		"the same, while a pool that nobody sees fills": {findings{trend: finding.Finding{Of: series.Device,
+		"a pool that fills, beside a trend": {evidence.Findings{Trend: grows, Refill: refill},
+			DriverGrowth, ByTrend},
+		"a pool that fills alone": {evidence.Findings{Trend: still, Refill: refill},
+			PoolGrowth, ByRefill},
+		"what was left over, beside a doubtful trend": {evidence.Findings{Trend: grows, Leftover: left},
+			AppLeak, ByLeftover},
+		"the same beside a sure one": {evidence.Findings{Trend: sure, Leftover: left},
+			DriverGrowth, ByTrend},
+		"all came back where nothing surely grows": {evidence.Findings{Trend: open, GaveBack: left},
+			AppLeak, ByLeftover},
+		"all came back of a growth that is no work": {evidence.Findings{Trend: grows, GaveBack: left},
+			DriverGrowth, ByTrend},
+		"a large growth of a short run": {evidence.Findings{Trend: open, Magnitude: large},
+			HostGrowth, ByMagnitude},
+		"what a short run left over": {evidence.Findings{Trend: open, Magnitude: large, Leftover: left},
+			AppLeak, ByLeftover},
+		"device memory of unknown owner": {evidence.Findings{Trend: finding.Finding{Of: series.Device,
+			Size: mib}},
+			Undecided, ""},
+		"the same, while a pool that nobody sees fills": {evidence.Findings{Trend: finding.Finding{Of: series.Device,
 			Size: mib},
-			refill: refill}, Undecided, ""},
+			Refill: refill}, Undecided, ""},
 	} {
 		if s := decide(bareProcess(), c.f); s.class != c.class || s.restsOn != c.by {
 			t.Errorf("%s: %s by %q, want %s by %q", name, s.class, s.restsOn, c.class, c.by)
@@ -81,7 +92,7 @@ func TestExperimentsBoundTheConfidenceInTheirOrder(t *testing.T) {
 	} {
 		x := bareProcess()
 		x.Run.Events, x.Events = c.events, series.Indexed(c.events)
-		if s := decide(x, findings{trend: grows}); !c.want(s.confidence) {
+		if s := decide(x, evidence.Findings{Trend: grows}); !c.want(s.confidence) {
 			t.Errorf("%s: confidence %v", name, s.confidence)
 		}
 	}

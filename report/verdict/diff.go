@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
@@ -208,19 +209,19 @@ func (p *pair) judge() *settled {
 
 // growth is what the differences of the blocks say.
 func (p *pair) growth(x *growth.Examined) finding.Finding {
-	e := trendsOf(x)
-	k, whose := e.blame(x.Grow.Amounts())
+	e := evidence.TrendsOf(x)
+	k, whose := e.Blame(x.Grow.Amounts())
 	if own := p.new.owner(); own != finding.Unknown && ofHost(k) && ofHost(p.new.primary) {
 		whose = own // the run by itself has more to tell host and driver by
 	}
 	switch {
 	case whose != finding.Unknown:
-		return grown(&x.Grow[k], k, whose, 1)
+		return evidence.Grown(&x.Grow[k], k, whose, 1)
 	case k == series.Device:
 		return finding.Finding{Of: k,
 			Why: "device memory grows more than before, and no allocator counters tell who holds it"}
 	}
-	return findQuiet(e)
+	return evidence.FindQuiet(e)
 }
 
 // ofHost reports whether a series is host memory.
@@ -307,8 +308,9 @@ func (p *pair) leftover() *finding.Finding {
 	for _, k := range [...]series.Key{series.Live, series.Idle, series.Untracked} {
 		if b, ok := p.leftoverOf(k); ok && b > most {
 			most = b
-			f = &finding.Finding{By: ByLeftover, Of: k, Owner: finding.OwnerOf(k), Score: leftoverTrust[k],
-				Size: b}
+			f = &finding.Finding{By: ByLeftover, Of: k, Owner: finding.OwnerOf(k),
+				Score: evidence.LeftoverTrust[k],
+				Size:  b}
 		}
 	}
 	return f

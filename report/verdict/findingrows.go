@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
@@ -17,11 +18,11 @@ type FindingRow struct {
 }
 
 // rows are the findings that speak of a growth, or of its absence, in a fixed order.
-func (f *findings) rows() []FindingRow {
+func rows(f *evidence.Findings) []FindingRow {
 	var out []FindingRow
-	for _, one := range [...]*finding.Finding{&f.trend, f.objects, f.ages, f.sites, f.leftover, f.gaveBack,
-		f.refill,
-		f.magnitude} {
+	for _, one := range [...]*finding.Finding{&f.Trend, f.Objects, f.Ages, f.Sites, f.Leftover, f.GaveBack,
+		f.Refill,
+		f.Magnitude} {
 		if one == nil || one.By == "" {
 			continue
 		}

@@ -5,13 +5,10 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
 )
-
-// leastOfHost is the part of the host's growth that a holder must explain, at the rate
-// at which its bytes came, to be named: what its elements take is an estimate.
-const leastOfHost = .4
 
 // hostHolder is the holder that explains the growth of host memory: the one that the
 // looks found longer each time, else the one whose bytes came fastest at the last look.
@@ -41,7 +38,8 @@ func hostHolder(s *settled, last []HolderRow) *HolderRow {
 		together += grew[i]
 	}
 	size := ofHolders(s)
-	if most := grew[best]; most < leastOfHost*size && (most < leastOfLargest*size || together < size/2) {
+	if most := grew[best]; most < evidence.LeastOfHost*size &&
+		(most < leastOfLargest*size || together < size/2) {
 		return nil
 	}
 	return &last[best]
@@ -54,10 +52,10 @@ const leastOfHolders = 1. / 4
 // ofHolders is the part of the host's growth that somebody holds: what the C heap keeps
 // free between blocks is nobody's.
 func ofHolders(s *settled) float64 {
-	if !isFragmented(&s.Examined) {
+	if !evidence.IsFragmented(&s.Examined) {
 		return s.size
 	}
-	return max(s.size-heapKeeps(&s.Examined), leastOfHolders*s.size)
+	return max(s.size-evidence.HeapKeeps(&s.Examined), leastOfHolders*s.size)
 }
 
 // hostGrew is by how many bytes of host memory each holder grew, while the growth was

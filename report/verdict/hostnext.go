@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -29,8 +30,8 @@ func (s *settled) hostNext(v *Verdict) string {
 	if text := languageNext(s); text != "" {
 		return text
 	}
-	if place, _ := touchedAt(&s.Examined.Process); place != "" &&
-		toucher(&s.Examined.Process) == finding.TheHost {
+	if place, _ := evidence.TouchedAt(&s.Examined.Process); place != "" &&
+		evidence.Toucher(&s.Examined.Process) == finding.TheHost {
 		return "find what keeps the memory that is filled " + place
 	}
 	switch look := "look for what the program keeps"; {

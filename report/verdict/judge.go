@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
@@ -54,7 +55,7 @@ func judgeAll(run *record.Run, o Options, c trend.Conditions) []*settled {
 	events := series.Indexed(run.Events)
 	for _, k := range series.TracksOf(run) {
 		x := growth.Examine(series.Clean(k, run, events, o.Unified, o.leftover()), c)
-		out = append(out, decide(x, find(x)))
+		out = append(out, decide(x, evidence.Find(x)))
 	}
 	return out
 }
@@ -92,11 +93,6 @@ func worstOf(all []*settled) *settled {
 	return worst
 }
 
-// dwarfs is by how many times a growth must be the larger for one of a surer tier to
-// come second: a process that shares a few MiB of host memory is surely judged before
-// one that loses a hundred times as much of the device is.
-const dwarfs = 8
-
 // worse orders processes: a growth before undecided before none; among growths that of
 // the surer tier, then the larger, then the surer: one that is a hundred times as large
 // does not come second by a hundredth of confidence. A growth that dwarfs another is
@@ -104,7 +100,7 @@ const dwarfs = 8
 func (s *settled) worse(t *settled) bool {
 	least, most := min(s.size, t.size), max(s.size, t.size)
 	// Handles without bytes of their own are compared by what is known of them.
-	if s.grows() && t.grows() && least > 0 && most > dwarfs*least {
+	if s.grows() && t.grows() && least > 0 && most > evidence.Dwarfs*least {
 		return s.size > t.size
 	}
 	if a, b := gravity(s.class), gravity(t.class); a != b {
@@ -142,7 +138,7 @@ func gravity(c Class) int {
 func processRows(all []*settled) []ProcessRow {
 	var rows []ProcessRow
 	for _, s := range all {
-		if s.class == Undecided && len(s.Whole.Clock) < minRows {
+		if s.class == Undecided && len(s.Whole.Clock) < evidence.MinRows {
 			continue
 		}
 		row := ProcessRow{PID: s.PID, Verdict: s.class, Tier: s.tier(), Confidence: stat.Round(s.confidence),

@@ -129,7 +129,7 @@ func (s *settled) growthRow(i int) AccountRow {
 	if !s.Judged.Untimed {
 		r.DetectablePerSecond = s.Judged.Detectable(g)
 	}
-	if part := s.shares.part(bytes); part != nil {
+	if part := s.shares.Part(bytes); part != nil {
 		sh := stat.Round(part.Value)
 		r.Share = &sh
 	}

@@ -5,8 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/internal/units"
-	"github.com/gpumem/gpumem/report/finding"
-	"github.com/gpumem/gpumem/report/growth"
+	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
@@ -15,32 +14,9 @@ import (
 // A program that starts reads its code in: file pages and the heap grow
 // together, until neither does. That is warm-up, however steady it looks.
 const (
-	startSmall = 8 * mib // of host memory: 3 MiB were seen of a healthy native server in 1.5 s
-	startLife  = 3.      // seconds in which every program takes its first memory
-	startSlow  = 8.      // and in which one of an interpreter imports, on a busy machine: 5 were seen of PyTorch
-	startBusy  = 24.     // and in which it may take memory that a growth is not sure of
+	startSlow = 8.  // and in which one of an interpreter imports, on a busy machine: 5 were seen of PyTorch
+	startBusy = 24. // and in which it may take memory that a growth is not sure of
 )
-
-// findStart is a program that was reading its code in up to the end, or one that ended
-// before its start-up can be told from its work and took host memory alone; nil of
-// another. Where something counts the work, the work is told, but for so little that the
-// first use of everything may have taken it.
-func findStart(x *growth.Examined, growth finding.Finding) *finding.Finding {
-	if x.Starting {
-		const why = "the program was still loading its code, and loading code is not growth"
-		return &finding.Finding{Of: series.Keys, Why: why}
-	}
-	hosts := growth.Of == series.Host || growth.Of == series.Heap
-	recorded := len(x.Run.Meta.Command) > 0 // from its start; nobody knows when a bare table begins
-	lived := x.Lived()
-	small := growth.Of < series.Keys && x.Grow[growth.Of].Gained() < startSmall
-	if recorded && hosts && (small || !x.Judged.CountsWork()) && !x.Judged.Untimed && lived < startLife {
-		return &finding.Finding{Of: series.Keys, Why: fmt.Sprintf(
-			"the program ran for only %s, and every program takes host memory while it starts",
-			units.Span(lived))}
-	}
-	return nil
-}
 
 // mayBeStarting says why a growth of host memory of a program of Python's may be its
 // start or its filling up until its first collection: it ran so shortly, and the looks at
@@ -85,7 +61,7 @@ func mayHide(s *settled) string {
 // not have shown: it set itself up for most of that.
 func tooLateToSee(s *settled) string {
 	least, held := s.Judged.Detectable(&s.Grow[series.Host]), stat.Known(s.Judged.Series[series.Host])
-	if least == nil || len(held) == 0 || *least*s.Lived() < math.Max(held[len(held)-1], startSmall) {
+	if least == nil || len(held) == 0 || *least*s.Lived() < math.Max(held[len(held)-1], evidence.StartSmall) {
 		return ""
 	}
 	return fmt.Sprintf("host memory rose until shortly before, and %s a second more would not have been seen since",

@@ -1,12 +1,13 @@
 package verdict
 
 import (
-	"math"
+	"fmt"
 
+	"github.com/gpumem/gpumem/report/evidence"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
-	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // mayBeDead says why a growth of host memory stays open that is the heap's, where no
@@ -24,22 +25,11 @@ func mayBeDead(s *settled) string {
 // reserved: where that is all but full, as an allocator that reserves for minutes fills one
 // piece after the other; or where a little more is reserved meanwhile. Empty of another.
 func fillsAndMore(s *settled) string {
-	x := reserves{&s.Examined}
 	g := &s.Grow[series.Host]
-	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != series.Host || !g.Growing() ||
-		x.heapIsRead() {
+	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != series.Host || !g.Growing() {
 		return ""
 	}
-	why, left := x.fillsReserved()
-	switch {
-	case why == "":
-		return ""
-	case left < leftLeast*g.Amount():
-		return why + "; a longer run tells whether it then reserves more"
-	case x.mayLeakBeside():
-		return why + "; a longer run tells whether what it reserved meanwhile goes on"
-	}
-	return ""
+	return evidence.FillsMore(&s.Examined)
 }
 
 // fillsUp says why a growth that the trend alone tells may be a container with a bound
@@ -49,30 +39,32 @@ func fillsUp(s *settled) string {
 		s.Judged.Untimed {
 		return ""
 	}
-	beside := s.class == HostGrowth && s.Judged.Series[series.Live] != nil
-	var filling, other *looks.Course
-	for _, e := range s.Events.About(s.PID) {
-		if e.Kind != record.KindHolders || !looks.Timed(e.Holders) {
-			continue
-		}
-		filling, other = nil, nil
-		for _, h := range e.Holders {
-			if h.OverMs <= 0 || h.Gone || h.Host != beside {
-				continue
-			}
-			c := &looks.Course{Path: h.Path, Looks: []looks.Look{{At: e.TMs / 1000, Over: h.OverMs / 1000,
-				Holder: h}}}
-			if _, _, ok := c.Filling(); ok && hasRoom(&s.Examined.Process, c) {
-				filling = looks.Larger(filling, c)
-			} else {
-				other = looks.Larger(other, c)
-			}
+	return evidence.MayFillUp(&s.Examined, s.primary, s.class == HostGrowth, s.size)
+}
+
+// roseWords say by how much host memory rose between the looks that found its holder longer
+// each time, where those decided and not the trend.
+func roseWords(s *settled) string {
+	for _, c := range looks.Courses(&s.Examined.Process) {
+		if c.Path == s.held {
+			return fmt.Sprintf("%s grows by %s between the first and the last of %d looks, and the holder got "+
+				"longer each time", s.what(), s.quantity(s.size), len(c.Looks))
 		}
 	}
-	rate := s.size / math.Max(growth.SpanOf(&s.Examined, &s.Grow[s.primary]), 1)
-	if filling == nil || filling.Looks[0].Rate() < leastOfHost*rate ||
-		looks.Larger(filling, other) != filling {
-		return ""
+	return s.why
+}
+
+// isBelowSight reports whether the trend would not have seen what the looks found: a holder that
+// got longer at each of them, by less than what comes and goes beside it.
+func isBelowSight(s *settled, f *finding.Finding) bool {
+	if f.Holder == "" || !s.Grow[f.Of].Known || s.Judged.Untimed || len(s.Judged.Clock) == 0 {
+		return false
 	}
-	return foundFilling(s.primary, filling).Why
+	least := s.Judged.Detectable(&s.Grow[f.Of])
+	return least != nil && f.Size < *least*s.Lived()
+}
+
+// hiddenWords are why such a verdict is open.
+func hiddenWords(f *finding.Finding) string {
+	return f.Holder + " got longer at each look, by less than the samples would have shown"
 }

@@ -1,7 +1,9 @@
 package verdict
 
 import (
+	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
@@ -32,9 +34,26 @@ func weighAges(s *settled, f *finding.Finding) {
 // weighManaged lets managed memory decide that no account has, where nothing grows or
 // something far smaller does.
 func (d *decision) weighManaged(f *finding.Finding) {
-	if f == nil || d.grows() && f.Size <= dwarfs*d.size {
+	if f == nil || d.grows() && f.Size <= evidence.Dwarfs*d.size {
 		return
 	}
 	d.take(*f)
 	d.shares, d.lacking = nil, false
+}
+
+// untouched is how much of the device memory that a program takes the footprint
+// does not show: on unified memory pages count from their first use on, so what
+// is left of the footprint beyond the device's bytes falls while these grow. What
+// of the footprint is host memory is then unknown, and between nothing and all of
+// it. 0 when the host account does not fall so.
+func untouched(x *growth.Examined) float64 {
+	grows := x.Grow[series.Live].Growing() || x.Grow[series.Idle].Growing() ||
+		x.Grow[series.Untracked].Growing()
+	if !x.Judged.Unified() || !grows {
+		return 0
+	}
+	if fell := x.Grow.Shrinks(series.Host); fell > x.Grow[series.Host].Delta {
+		return fell
+	}
+	return 0
 }

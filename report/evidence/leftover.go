@@ -1,4 +1,4 @@
-package verdict
+package evidence
 
 import (
 	"math"
@@ -9,23 +9,23 @@ import (
 	"github.com/gpumem/gpumem/report/trend"
 )
 
-// leftoverTrust is how far a leftover is believed by account: counters of the
+// LeftoverTrust is how far a leftover is believed by account: counters of the
 // program are exact, the driver's also holds what it set up lazily.
-var leftoverTrust = map[series.Key]float64{series.Live: .97, series.Idle: .97, series.Untracked: .85,
+var LeftoverTrust = map[series.Key]float64{series.Live: .97, series.Idle: .97, series.Untracked: .85,
 	series.Host: .85}
 
 // findWork is that a growth which all came back at released is no growth of a run
 // without steps: it was the work itself, and what was left over says more than how
 // it came to be. It is nil where the trend tells of more.
 func findWork(left *series.Leftovers, growth finding.Finding, stepped bool) *finding.Finding {
-	if growth.By != ByTrend || stepped {
+	if growth.By != finding.ByTrend || stepped {
 		return nil
 	}
 	held, ok := left.Of(growth.Of)
 	if !ok || growth.Of.Counts() && held > growth.Size/2 {
 		return nil // no leftover of bytes tells of things
 	}
-	return &finding.Finding{By: ByLeftover, Of: series.Keys, Owner: finding.Nobody, Score: .95,
+	return &finding.Finding{By: finding.ByLeftover, Of: series.Keys, Owner: finding.Nobody, Score: .95,
 		Note: "growth between the marks baseline and released was judged by what was left over"}
 }
 
@@ -42,7 +42,7 @@ func findLeftover(left *series.Leftovers, least float64) *finding.Finding {
 			best, most = k, b
 		}
 	}
-	if live, ok := left.Of(series.Live); best == series.Idle && ok && live > least && most <= dwarfs*live {
+	if live, ok := left.Of(series.Live); best == series.Idle && ok && live > least && most <= Dwarfs*live {
 		best, most = series.Live, live
 	}
 	if best == series.Keys && left.PerRepetition(series.Host) > least {
@@ -52,8 +52,8 @@ func findLeftover(left *series.Leftovers, least float64) *finding.Finding {
 	if best == series.Keys {
 		return nil
 	}
-	return &finding.Finding{By: ByLeftover, Of: best, Owner: finding.OwnerOf(best),
-		Score: leftoverTrust[best], Size: most}
+	return &finding.Finding{By: finding.ByLeftover, Of: best, Owner: finding.OwnerOf(best),
+		Score: LeftoverTrust[best], Size: most}
 }
 
 // findGaveBack is that the program gave back all it took: its own accounts were
@@ -65,7 +65,7 @@ func findGaveBack(left *series.Leftovers, grow *growth.Growths, starting bool,
 	if !live || !idle || mayHold(left, grow, starting, least) {
 		return nil
 	}
-	return &finding.Finding{By: ByLeftover, Of: series.Keys, Owner: finding.Nobody, Score: .9}
+	return &finding.Finding{By: finding.ByLeftover, Of: series.Keys, Owner: finding.Nobody, Score: .9}
 }
 
 // heldNoise is how many deviations of its noise an account must hold beyond the
@@ -97,3 +97,8 @@ func mayHold(left *series.Leftovers, grow *growth.Growths, starting bool, least 
 	}
 	return false
 }
+
+// Dwarfs is by how many times a growth must be the larger for one of a surer tier to
+// come second: a process that shares a few MiB of host memory is surely judged before
+// one that loses a hundred times as much of the device is.
+const Dwarfs = 8

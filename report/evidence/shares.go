@@ -1,4 +1,4 @@
-package verdict
+package evidence
 
 import (
 	"math"
@@ -14,16 +14,16 @@ import (
 // bootstrapDraws is how many times the residuals are drawn anew for shares.
 const bootstrapDraws = 400
 
-// shares are the parts that the accounts have in the growth of all, by their
+// Shares are the parts that the accounts have in the growth of all, by their
 // places in accountKeys.
-type shares struct {
+type Shares struct {
 	of        [len(series.AccountKeys)]series.Interval
 	known     bool
 	agreement float64 // part of the bootstrap's draws that blame the same owner
 }
 
-// part is an account's; nil where the growth was not shared out.
-func (sh *shares) part(k series.Key) *series.Interval {
+// Part is an account's; nil where the growth was not shared out.
+func (sh *Shares) Part(k series.Key) *series.Interval {
 	i := slices.Index(series.AccountKeys[:], k)
 	if sh == nil || !sh.known || i < 0 {
 		return nil
@@ -35,8 +35,8 @@ func (sh *shares) part(k series.Key) *series.Interval {
 // of them at the same samples, the troughs of their total, so that they add
 // up; and draws their common residuals anew, in blocks of random length, for
 // the shares' intervals and for how often the owner stays the same.
-func shareOut(e *trends, a [series.Keys]float64, blamed series.Key) *shares {
-	sh := &shares{agreement: 1}
+func shareOut(e *Trends, a [series.Keys]float64, blamed series.Key) *Shares {
+	sh := &Shares{agreement: 1}
 	var grown []series.Key
 	for _, k := range series.AccountKeys {
 		if a[k] > 0 && e.rows.Series[k] != nil {
@@ -56,14 +56,14 @@ func shareOut(e *trends, a [series.Keys]float64, blamed series.Key) *shares {
 		l := stat.FitLine(t, y[j])
 		slopes[j], resid[j] = l.B, l.Residuals(t, y[j])
 	}
-	_, whose := e.blame(a)
+	_, whose := e.Blame(a)
 	same := 0
 	draws := drawSlopes(levers(t), slopes, resid, func(errors []float64) {
 		drawn := a
 		for j, k := range grown {
 			drawn[k] = math.Max(0, a[k]+errors[j]*span)
 		}
-		if _, o := e.blame(drawn); o == whose {
+		if _, o := e.Blame(drawn); o == whose {
 			same++
 		}
 	})
@@ -144,7 +144,7 @@ func blockDraw(r *rand.Rand, n int) []int {
 }
 
 // fill sets the shares with their 95 % intervals.
-func (sh *shares) fill(grown []series.Key, slopes []float64, draws [][]float64) {
+func (sh *Shares) fill(grown []series.Key, slopes []float64, draws [][]float64) {
 	part := func(b []float64, j int) float64 {
 		sum := 0.
 		for _, v := range b {

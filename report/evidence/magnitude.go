@@ -1,4 +1,4 @@
-package verdict
+package evidence
 
 import (
 	"fmt"
@@ -17,13 +17,10 @@ import (
 // what there was.
 const (
 	leastMagnitude = 64 * mib
-	minRows        = 3
+	MinRows        = 3
 	lastPart       = .1 // of the growth that the last stretch must still bring
 	leastSpan      = 2. // seconds: every program grows while it starts
 )
-
-// slope is one stretch of a short run.
-type slope struct{ bytes, seconds, steps float64 }
 
 // findMagnitude is what the size of the growth tells of a run that is too short
 // for a trend; nil of a longer one.
@@ -38,7 +35,7 @@ func findMagnitude(x *growth.Examined) *finding.Finding {
 	if n == 1 {
 		f.Why = fmt.Sprintf("one sample is not enough for a trend (%d are needed)", trend.LeastRows)
 	}
-	if n < minRows || !l.Untimed && l.Clock[n-1]-l.Clock[0] < leastSpan {
+	if n < MinRows || !l.Untimed && l.Clock[n-1]-l.Clock[0] < leastSpan {
 		return f
 	}
 	most := float64(leastMagnitude)
@@ -50,7 +47,7 @@ func findMagnitude(x *growth.Examined) *finding.Finding {
 	if f.Of == series.Keys {
 		return f
 	}
-	f.By, f.Owner, f.Score, f.Size, f.Why = ByMagnitude, finding.OwnerOf(f.Of), .7, most, ""
+	f.By, f.Owner, f.Score, f.Size, f.Why = finding.ByMagnitude, finding.OwnerOf(f.Of), .7, most, ""
 	if f.Of == series.Host && x.UsesDevice() && driverSuspected(l, most) {
 		f.Owner = finding.TheDriver
 	}
@@ -62,14 +59,14 @@ func findMagnitude(x *growth.Examined) *finding.Finding {
 // nobody read the heap nothing tells the two apart, whatever the pools do.
 func driverSuspected(l *series.Accounts, bytes float64) bool {
 	heap := stat.Known(l.Series[series.Heap])
-	return len(heap) >= minRows && heap[len(heap)-1]-heap[0] < bytes/2
+	return len(heap) >= MinRows && heap[len(heap)-1]-heap[0] < bytes/2
 }
 
 // plainGrowth is the growth of a series that never falls, doubles, and still
 // rises at the end; else 0.
 func plainGrowth(y []float64) float64 {
 	v := stat.Known(y)
-	if len(v) < minRows {
+	if len(v) < MinRows {
 		return 0
 	}
 	for i := 1; i < len(v); i++ {
@@ -82,24 +79,4 @@ func plainGrowth(y []float64) float64 {
 		return 0
 	}
 	return total
-}
-
-// stretches are the parts of a short series between its known rows.
-func stretches(l *series.Accounts, k series.Key) []slope {
-	var out []slope
-	last := -1
-	for i, v := range l.Series[k] {
-		if v != v {
-			continue
-		}
-		if last >= 0 {
-			p := slope{bytes: v - l.Series[k][last], seconds: l.Clock[i] - l.Clock[last]}
-			if l.Step != nil {
-				p.steps = l.Step[i] - l.Step[last]
-			}
-			out = append(out, p)
-		}
-		last = i
-	}
-	return out
 }

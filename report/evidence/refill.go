@@ -1,4 +1,4 @@
-package verdict
+package evidence
 
 import (
 	"fmt"
@@ -75,8 +75,9 @@ func findRefills(l *series.Accounts, grown float64) *finding.Finding {
 	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s",
 		units.Bytes(peak), often(times))
 	if failed := stat.Rise(l.Cols[record.ColDriverFailed]); failed > 0 {
-		return &finding.Finding{By: ByRefill, Of: series.Idle, Owner: finding.ThePool, Score: refillTrust,
-			Size: grown,
+		return &finding.Finding{By: finding.ByRefill, Of: series.Idle, Owner: finding.ThePool,
+			Score: refillTrust,
+			Size:  grown,
 			Why: text + fmt.Sprintf(", while %.0f allocations failed: ", failed) +
 				"only the device's end bounds it"}
 	}

@@ -1,4 +1,4 @@
-package verdict
+package evidence
 
 import (
 	"fmt"
@@ -43,7 +43,7 @@ func findReserved(of *growth.Examined) *finding.Finding {
 	if !g.Growing() || x.Judged.Untimed {
 		return nil
 	}
-	f := &finding.Finding{By: ByObjects, Of: series.Host, Owner: finding.Nobody, Score: .9}
+	f := &finding.Finding{By: finding.ByObjects, Of: series.Host, Owner: finding.Nobody, Score: .9}
 	if x.heapIsRead() {
 		heap, untouched, still := x.heapBeyondTouched(g.From, reservesAnew*g.Amount())
 		if !still {
@@ -132,7 +132,7 @@ func (x reserves) writesItself() bool {
 	}
 	g := &x.Grow[series.Host]
 	pinned := x.Judged.Rise(record.ColPinnedBytes, g.From)
-	return pinned <= reservesAnew*g.Amount() && toucher(&x.Examined.Process) != finding.TheDriver &&
+	return pinned <= reservesAnew*g.Amount() && Toucher(&x.Examined.Process) != finding.TheDriver &&
 		!x.Records.Hold(g.Amount()) &&
 		!x.Grow[series.Handles].Growing()
 }
@@ -183,4 +183,23 @@ func (x reserves) heapBeyondTouched(from int, most float64) (heap, untouched flo
 	}
 	heap = read[first]
 	return heap, math.Max(heap-held[first], 0), read[last]-heap <= most
+}
+
+// FillsMore says so of a process whose host grows: its reserved memory fills up, and may go on
+// as more is reserved. Empty of another, and where the heap tells more.
+func FillsMore(of *growth.Examined) string {
+	x, g := reserves{of}, &of.Grow[series.Host]
+	if x.heapIsRead() {
+		return ""
+	}
+	why, left := x.fillsReserved()
+	switch {
+	case why == "":
+		return ""
+	case left < leftLeast*g.Amount():
+		return why + "; a longer run tells whether it then reserves more"
+	case x.mayLeakBeside():
+		return why + "; a longer run tells whether what it reserved meanwhile goes on"
+	}
+	return ""
 }

@@ -1,4 +1,4 @@
-package verdict
+package evidence
 
 import (
 	"fmt"
@@ -26,10 +26,10 @@ var driverLibraries = [...]string{
 // runtimeLibraries begin like a driver's and are none.
 var runtimeLibraries = [...]string{"libcudart"}
 
-// toucher is whose code first touches the pages that the host grows by: theDriver,
+// Toucher is whose code first touches the pages that the host grows by: theDriver,
 // theHost for the program's own, or unknown when nobody looked, or what was touched
 // did not stay.
-func toucher(p *series.Process) finding.Owner {
+func Toucher(p *series.Process) finding.Owner {
 	if p.Touch == nil || p.Touch.Judgement == "churn" || p.Touch.Judgement == "undecided" {
 		return finding.Unknown
 	}
@@ -66,14 +66,14 @@ func isDriver(library string) bool {
 	return false
 }
 
-// touchWords name the first owner.
-func touchWords(p *series.Process) string {
-	if toucher(p) == finding.Unknown || len(p.Touch.Owners) == 0 {
+// TouchWords name the first owner.
+func TouchWords(p *series.Process) string {
+	if Toucher(p) == finding.Unknown || len(p.Touch.Owners) == 0 {
 		return ""
 	}
 	o := p.Touch.Owners[0]
 	text := fmt.Sprintf(", its new pages first touched by %s (%.0f %%)", o.Library, 100*o.Share)
-	if place, share := touchedAt(p); place != "" {
+	if place, share := TouchedAt(p); place != "" {
 		text += fmt.Sprintf(", %.0f %% of them %s", 100*share, place)
 	}
 	return text
@@ -82,9 +82,9 @@ func touchWords(p *series.Process) string {
 // touchPlace is the part of the touched pages from which a function is named.
 const touchPlace = .25
 
-// touchedAt is the function that touched most of the new pages, with its line or offset
+// TouchedAt is the function that touched most of the new pages, with its line or offset
 // that touched most, and its share of them; empty where none is known, or none has enough.
-func touchedAt(p *series.Process) (text string, share float64) {
+func TouchedAt(p *series.Process) (text string, share float64) {
 	if p.Touch == nil {
 		return "", 0
 	}
@@ -109,7 +109,7 @@ func touchedAt(p *series.Process) (text string, share float64) {
 	first := slices.IndexFunc(p.Touch.Places,
 		func(t record.TouchPlace) bool { return function(t.Site) == most })
 	site := p.Touch.Places[first].Site
-	text = place.Function([]SiteRow{{Site: site}}, 0)
+	text = place.Function([]record.Site{{Site: site}}, 0)
 	if at := record.PlaceOf(site); at.File != "" {
 		at.Name, _, _ = strings.Cut(at.Name, ", inlined into ")
 		text = "at " + place.Text(at)

@@ -1,4 +1,4 @@
-package verdict
+package evidence
 
 import (
 	"fmt"
@@ -122,7 +122,7 @@ func foundHandles(x *growth.Examined, c *looks.SiteCourse) *finding.Finding {
 // foundBySites is the finding about the place that holds most of what comes.
 func foundBySites(x *growth.Examined, k series.Key, c *looks.SiteCourse) *finding.Finding {
 	first, last := len(c.At)-1-looks.KeepingGenerations, len(c.At)-1
-	f := &finding.Finding{By: ByObjects, Of: k, Owner: finding.OwnerOf(k), Size: roseBetween(x, k)}
+	f := &finding.Finding{By: finding.ByObjects, Of: k, Owner: finding.OwnerOf(k), Size: roseBetween(x, k)}
 	f.Score = 1 - .15*math.Pow(.5, float64(len(c.At)-1-looks.KeepingGenerations))
 	held := func(i int) string {
 		if c.Handles() {

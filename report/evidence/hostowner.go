@@ -1,10 +1,8 @@
-package verdict
+package evidence
 
 import (
-	"fmt"
 	"math"
 
-	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
@@ -34,7 +32,7 @@ type hostEvidence struct {
 
 // hostEvidenceOf is that of a process.
 func hostEvidenceOf(x *growth.Examined) hostEvidence {
-	e := hostEvidence{pinned: isPinned(x), touched: toucher(&x.Process), device: x.UsesDevice(),
+	e := hostEvidence{pinned: IsPinned(x), touched: Toucher(&x.Process), device: x.UsesDevice(),
 		records: x.Records,
 		counted: len(stat.Known(x.Judged.Cols[record.ColEvents])) > 0, heap: &x.Grow[series.Heap]}
 	if x.Judged.Series[series.Heap] != nil && e.heap.Known {
@@ -80,10 +78,10 @@ func (e *hostEvidence) copies(a [series.Keys]float64) bool {
 		!e.records.Hold(a[series.Host])
 }
 
-// isPinned: what the program asked the driver to pin rose by half of what the
+// IsPinned: what the program asked the driver to pin rose by half of what the
 // host memory grew by, or more. The driver maps such memory, so that no heap
 // and no first touch show it.
-func isPinned(x *growth.Examined) bool {
+func IsPinned(x *growth.Examined) bool {
 	h := x.Grow[series.Host]
 	return h.Growing() && x.Judged.Rise(record.ColPinnedBytes, h.From) >= h.Amount()/2
 }
@@ -105,9 +103,9 @@ func heapWasRead(x *growth.Examined) bool {
 	return n >= leastHeapReadings && last-first >= leastHeapSpan*(clock[len(clock)-1]-clock[from])
 }
 
-// heapKeeps is by how much the free bytes that the C heap keeps rose while the host
+// HeapKeeps is by how much the free bytes that the C heap keeps rose while the host
 // grew; 0 where they did not, or nobody told.
-func heapKeeps(x *growth.Examined) float64 {
+func HeapKeeps(x *growth.Examined) float64 {
 	return fittedRise(x, x.Judged.Cols[record.ColHostHeapFree])
 }
 
@@ -141,39 +139,9 @@ func fittedRise(x *growth.Examined, v []float64) float64 {
 	return 0
 }
 
-// isFragmented reports whether half of the host's growth, or more, is memory that the
+// IsFragmented reports whether half of the host's growth, or more, is memory that the
 // C heap keeps free.
-func isFragmented(x *growth.Examined) bool {
+func IsFragmented(x *growth.Examined) bool {
 	h := &x.Grow[series.Host]
-	return h.Growing() && heapKeeps(x) >= h.Amount()/2
-}
-
-// hostWords says whose host memory it is, or that it cannot be told.
-func (s *settled) hostWords() string {
-	if isPinned(&s.Examined) {
-		return ", most of it pinned memory that the program asked the driver for"
-	}
-	if s.class == HostGrowth && isFragmented(&s.Examined) {
-		return fmt.Sprintf("; the C heap keeps %s free between blocks in use (fragmentation)",
-			units.Bytes(heapKeeps(&s.Examined)))
-	}
-	if words := touchWords(&s.Examined.Process); words != "" {
-		return words
-	}
-	if s.class == DriverGrowth && s.Records.Hold(s.size) {
-		return s.Records.Words(s.size)
-	}
-	switch {
-	case s.class == DriverGrowth:
-		return " while the program's heap does not"
-	case !s.UsesDevice() && !(s.Grow[series.Heap].Growing() && s.Grow[series.Heap].Amount() >= s.size/2):
-		return ""
-	case s.primary == series.Heap:
-		return "" // its name says it
-	case s.Grow[series.Heap].Growing():
-		return " with the program's heap"
-	case s.Judged.Series[series.Heap] == nil:
-		return " (host heap or driver, unresolved: the program's heap was not recorded)"
-	}
-	return " (host heap or driver, unresolved)"
+	return h.Growing() && HeapKeeps(x) >= h.Amount()/2
 }

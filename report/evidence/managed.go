@@ -1,4 +1,4 @@
-package verdict
+package evidence
 
 import (
 	"fmt"
@@ -42,6 +42,6 @@ func findManaged(x *growth.Examined) *finding.Finding {
 	why := fmt.Sprintf("managed memory that the program asked the driver for and has not given back grows by %s "+
 		"in %s; the driver counts it for no process", units.Bytes(g.Gained()),
 		units.Span(growth.SpanOf(x, &g)))
-	return &finding.Finding{By: ByObjects, Of: series.Live, Owner: finding.TheProgram, Score: .95,
+	return &finding.Finding{By: finding.ByObjects, Of: series.Live, Owner: finding.TheProgram, Score: .95,
 		Size: g.Gained(), Why: why}
 }

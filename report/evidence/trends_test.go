@@ -1,4 +1,4 @@
-package verdict
+package evidence
 
 import (
 	"testing"
@@ -44,7 +44,7 @@ func TestWhoseAGrowthIsFollowsFromTheGrowthsAlone(t *testing.T) {
 			finding.Unknown},
 	} {
 		rows := &series.Accounts{Track: &series.Track{}}
-		f, _ := findTrend(&trends{grow: &c.grow, rows: rows, host: c.host})
+		f, _ := findTrend(&Trends{grow: &c.grow, rows: rows, host: c.host})
 		if f.Of != c.of || f.Owner != c.owner || (f.Why != "") != (c.owner == finding.Unknown) {
 			t.Errorf("%s: %+v, want the series %v of %v", name, f, c.of, c.owner)
 		}

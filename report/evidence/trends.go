@@ -1,4 +1,4 @@
-package verdict
+package evidence
 
 import (
 	"math"
@@ -16,8 +16,8 @@ import (
 // show it.
 const handleLeast = 4 * kib
 
-// trends are what the finding of the trends is reached from.
-type trends struct {
+// Trends are what the finding of the trends is reached from.
+type Trends struct {
 	grow *growth.Growths    // of each series
 	rows *series.Accounts   // that these are of
 	kind account.HandleKind // of keyHandles
@@ -26,9 +26,9 @@ type trends struct {
 	managed bool
 }
 
-// trendsOf are those of a process.
-func trendsOf(x *growth.Examined) *trends {
-	e := &trends{grow: &x.Grow, rows: x.Judged, kind: x.Kind, managed: keepsManaged(x)}
+// TrendsOf are those of a process.
+func TrendsOf(x *growth.Examined) *Trends {
+	e := &Trends{grow: &x.Grow, rows: x.Judged, kind: x.Kind, managed: keepsManaged(x)}
 	if x.Grow.Amounts()[series.Host] > 0 {
 		e.host = hostEvidenceOf(x)
 	}
@@ -37,9 +37,9 @@ func trendsOf(x *growth.Examined) *trends {
 
 // findTrend is what the trends say: the account that explains the growth, with the
 // shares of all that grow; that nothing grows; or why neither is known.
-func findTrend(e *trends) (finding.Finding, *shares) {
+func findTrend(e *Trends) (finding.Finding, *Shares) {
 	a := e.grow.Amounts()
-	k, whose := e.blame(a)
+	k, whose := e.Blame(a)
 	if larger := e.grow.Eclipsed(a, k, whose); larger < series.Keys {
 		why := " rose by far more than the accounts that surely grow; whether it will go on is open"
 		return finding.Finding{Of: series.Keys, Why: series.AccountWords[larger] + why}, nil
@@ -47,23 +47,24 @@ func findTrend(e *trends) (finding.Finding, *shares) {
 	switch {
 	case whose != finding.Unknown:
 		sh := shareOut(e, a, k)
-		return grown(&e.grow[k], k, whose, sh.agreement), sh
+		return Grown(&e.grow[k], k, whose, sh.agreement), sh
 	case k == series.Device:
 		return finding.Finding{Of: k, Size: e.grow[k].Gained(), Lacking: true, Why: e.ownerlessWords()}, nil
 	}
-	return findQuiet(e), nil
+	return FindQuiet(e), nil
 }
 
-// grown is the finding of a growth. Its score is the decades of evidence that
+// Grown is the finding of a growth. Its score is the decades of evidence that
 // something grows times the part of the bootstrap's draws that blame the same owner.
-func grown(g *trend.Growth, k series.Key, whose finding.Owner, agreement float64) finding.Finding {
-	return finding.Finding{By: ByTrend, Of: k, Owner: whose, Score: g.Evidence * agreement, Size: g.Gained()}
+func Grown(g *trend.Growth, k series.Key, whose finding.Owner, agreement float64) finding.Finding {
+	return finding.Finding{By: finding.ByTrend, Of: k, Owner: whose, Score: g.Evidence * agreement,
+		Size: g.Gained()}
 }
 
-// blame names the account of growing amounts and its owner; keys when nothing
+// Blame names the account of growing amounts and its owner; keys when nothing
 // grows, and an unknown owner where none is told. The host may grow in these amounts
 // only where it does in those of the growths.
-func (e *trends) blame(a [series.Keys]float64) (series.Key, finding.Owner) {
+func (e *Trends) Blame(a [series.Keys]float64) (series.Key, finding.Owner) {
 	switch {
 	case leaks(e.grow, a):
 		if a[series.Live] == 0 {
@@ -102,21 +103,21 @@ func keepsManaged(x *growth.Examined) bool {
 
 // handlesGrow reports whether a growing number of handles tells something: it is no
 // cache that fills, and no device memory of unknown owner grows that somebody asked for.
-func (e *trends) handlesGrow() bool {
+func (e *Trends) handlesGrow() bool {
 	return growth.Filling(e.kind, &e.grow[series.Handles]) == 0 &&
 		(!e.grow[series.Device].Growing() || e.unasked())
 }
 
 // ownerless: device memory of unknown owner grows by more than the host, whose
 // growth is then not the answer.
-func (e *trends) ownerless(a [series.Keys]float64) bool {
+func (e *Trends) ownerless(a [series.Keys]float64) bool {
 	return a[series.Device] > 0 && a[series.Device] >= a[series.Host] &&
 		!(a[series.Handles] > 0 && e.handlesGrow())
 }
 
 // ownerlessWords are the reason of an undecided: device memory grows, and nothing
 // tells who holds it.
-func (e *trends) ownerlessWords() string {
+func (e *Trends) ownerlessWords() string {
 	if g := &e.grow[series.Device]; e.rows.Rise(record.ColDriverAllocBytes, g.From) >= g.Amount()/2 {
 		return "device memory grows by what the driver was asked for, " +
 			"but no allocator counters tell whether the program uses it or keeps it in a pool"
@@ -127,7 +128,7 @@ func (e *trends) ownerlessWords() string {
 
 // unasked reports whether what the driver was asked for is known to have risen by
 // less than half of what the device memory of unknown owner grew by.
-func (e *trends) unasked() bool {
+func (e *Trends) unasked() bool {
 	g := &e.grow[series.Device]
 	return e.rows.Rise(record.ColDriverAllocBytes, g.From) < g.Amount()/2
 }
@@ -154,7 +155,7 @@ func leaks(g *growth.Growths, a [series.Keys]float64) bool {
 	} else if a[series.Host] > rivalFactor*own {
 		return false
 	}
-	if a[series.Idle] > rivalFactor*own && !outgrows(g, a) {
+	if a[series.Idle] > rivalFactor*own && !Outgrows(g, a) {
 		return false
 	}
 	return a[series.Untracked] <= rivalFactor*own
@@ -164,9 +165,9 @@ func leaks(g *growth.Growths, a [series.Keys]float64) bool {
 // that became too small for it.
 const mostOutgrown = 50
 
-// outgrows: what is live grows in size and not in number. Each larger request leaves a
+// Outgrows: what is live grows in size and not in number. Each larger request leaves a
 // block behind that is too small for the next, so what the pool keeps follows from it.
-func outgrows(g *growth.Growths, a [series.Keys]float64) bool {
+func Outgrows(g *growth.Growths, a [series.Keys]float64) bool {
 	steady := g[series.Count].Known && a[series.Count] == 0
 	return a[series.Live] > 0 && steady && a[series.Idle] <= mostOutgrown*a[series.Live]
 }
@@ -178,10 +179,10 @@ func hostOfHandles(a [series.Keys]float64) bool {
 		a[series.Host] <= 2*a[series.Live])
 }
 
-// findQuiet is the finding where nothing grows: nobody's when every account is known
+// FindQuiet is the finding where nothing grows: nobody's when every account is known
 // to be still. Its score is how far below what would matter the upper bounds of
 // growth stay.
-func findQuiet(e *trends) finding.Finding {
+func FindQuiet(e *Trends) finding.Finding {
 	f := finding.Finding{Of: series.Keys}
 	seen, open, worst := 0, 0, 0.
 	for _, k := range series.TestedKeys {
@@ -216,21 +217,4 @@ func findQuiet(e *trends) finding.Finding {
 		f.Owner, f.Score = finding.Nobody, 1-stat.Clamp(worst, 0, 1)
 	}
 	return f
-}
-
-// untouched is how much of the device memory that a program takes the footprint
-// does not show: on unified memory pages count from their first use on, so what
-// is left of the footprint beyond the device's bytes falls while these grow. What
-// of the footprint is host memory is then unknown, and between nothing and all of
-// it. 0 when the host account does not fall so.
-func untouched(x *growth.Examined) float64 {
-	grows := x.Grow[series.Live].Growing() || x.Grow[series.Idle].Growing() ||
-		x.Grow[series.Untracked].Growing()
-	if !x.Judged.Unified() || !grows {
-		return 0
-	}
-	if fell := x.Grow.Shrinks(series.Host); fell > x.Grow[series.Host].Delta {
-		return fell
-	}
-	return 0
 }

@@ -1,4 +1,4 @@
-package verdict
+package evidence
 
 import (
 	"fmt"
@@ -95,7 +95,7 @@ func explainedBy(x *growth.Examined, rate, from, to float64) (series.Key, float6
 
 // foundObjects is the finding about containers that grow without end.
 func foundObjects(k series.Key, c *looks.Course, times int, size float64) *finding.Finding {
-	f := &finding.Finding{By: ByObjects, Of: k, Owner: finding.OwnerOf(k), Size: size, Holder: c.Path}
+	f := &finding.Finding{By: finding.ByObjects, Of: k, Owner: finding.OwnerOf(k), Size: size, Holder: c.Path}
 	if k == series.Device {
 		f.Owner = finding.TheProgram
 	}
@@ -116,36 +116,9 @@ func foundTooLittle(x *growth.Examined, rate, from, to float64) *finding.Finding
 	if !(part > 0 && part < looks.LeastExplained) {
 		return nil
 	}
-	return &finding.Finding{By: ByObjects, Of: series.Live,
+	return &finding.Finding{By: finding.ByObjects, Of: series.Live,
 		Why: fmt.Sprintf("the containers that got longer at each "+
 			"look explain %.0f %% of the growth of what is live: something else holds the rest", 100*part)}
-}
-
-// roseWords say by how much host memory rose between the looks that found its holder longer
-// each time, where those decided and not the trend.
-func roseWords(s *settled) string {
-	for _, c := range looks.Courses(&s.Examined.Process) {
-		if c.Path == s.held {
-			return fmt.Sprintf("%s grows by %s between the first and the last of %d looks, and the holder got "+
-				"longer each time", s.what(), s.quantity(s.size), len(c.Looks))
-		}
-	}
-	return s.why
-}
-
-// isBelowSight reports whether the trend would not have seen what the looks found: a holder that
-// got longer at each of them, by less than what comes and goes beside it.
-func isBelowSight(s *settled, f *finding.Finding) bool {
-	if f.Holder == "" || !s.Grow[f.Of].Known || s.Judged.Untimed || len(s.Judged.Clock) == 0 {
-		return false
-	}
-	least := s.Judged.Detectable(&s.Grow[f.Of])
-	return least != nil && f.Size < *least*s.Lived()
-}
-
-// hiddenWords are why such a verdict is open.
-func hiddenWords(f *finding.Finding) string {
-	return f.Holder + " got longer at each look, by less than the samples would have shown"
 }
 
 // A container that filled up is all of a growth where it has so much of it, and nothing
@@ -162,7 +135,7 @@ func foundFull(x *growth.Examined) *finding.Finding {
 	if x.Whole.Untimed {
 		return nil
 	}
-	var full *HolderRow
+	var full *record.Holder
 	for _, h := range x.Holders() {
 		isFull := h.Bound > 0 && float64(h.Length) >= fullPart*float64(h.Bound)
 		if isFull && h.Count > 0 && (full == nil || heldInAll(&h) > heldInAll(full)) {
@@ -183,10 +156,11 @@ func foundFull(x *growth.Examined) *finding.Finding {
 		since := x.Judged.Between(k, end-part, end) * part
 		if held := heldInAll(full); held >= mostlyOne*rose && rose > x.Whole.Delta(k) &&
 			since < x.Whole.Delta(k) {
-			return &finding.Finding{By: ByObjects, Of: k, Owner: finding.Nobody, Score: .9, Why: fmt.Sprintf(
-				"%s is full: it has %s of at most %s elements, %s, and nothing more came in the last %s",
-				full.Path,
-				units.Count(full.Length), units.Count(full.Bound), units.Bytes(held), units.Span(part))}
+			return &finding.Finding{By: finding.ByObjects, Of: k, Owner: finding.Nobody, Score: .9,
+				Why: fmt.Sprintf(
+					"%s is full: it has %s of at most %s elements, %s, and nothing more came in the last %s",
+					full.Path,
+					units.Count(full.Length), units.Count(full.Bound), units.Bytes(held), units.Span(part))}
 		}
 	}
 	return nil
@@ -194,7 +168,7 @@ func foundFull(x *growth.Examined) *finding.Finding {
 
 // heldInAll are the bytes of all elements of a holder, of which a look counts those that
 // came.
-func heldInAll(h *HolderRow) float64 {
+func heldInAll(h *record.Holder) float64 {
 	return float64(h.Bytes) / float64(h.Count) * float64(h.Length)
 }
 
@@ -203,11 +177,48 @@ func foundFilling(k series.Key, c *looks.Course) *finding.Finding {
 	full, seconds, _ := c.Filling()
 	h := c.Looks[len(c.Looks)-1].Holder
 	if c.IsFull() {
-		return &finding.Finding{By: ByObjects, Of: k, Owner: finding.Nobody, Score: .9, Why: fmt.Sprintf(
-			"%s has filled up: it has %s of at most %s elements, %s", c.Path, units.Count(h.Length),
-			units.Count(h.Bound), units.Bytes(heldInAll(&h)))}
+		return &finding.Finding{By: finding.ByObjects, Of: k, Owner: finding.Nobody, Score: .9,
+			Why: fmt.Sprintf(
+				"%s has filled up: it has %s of at most %s elements, %s", c.Path, units.Count(h.Length),
+				units.Count(h.Bound), units.Bytes(heldInAll(&h)))}
 	}
-	return &finding.Finding{By: ByObjects, Of: k, Owner: finding.Nobody, Score: .9, Why: fmt.Sprintf(
+	return &finding.Finding{By: finding.ByObjects, Of: k, Owner: finding.Nobody, Score: .9, Why: fmt.Sprintf(
 		"%s fills up: it had %d of at most %d elements, and is full about %s later, with %s",
 		c.Path, h.Length, h.Bound, units.Span(seconds), units.Bytes(full))}
 }
+
+// MayFillUp says so of what grows in a process by such a size: a container of the host's, or
+// one of the accounts', which had as fast a rate as the growth at the last look. Empty where
+// there is none.
+func MayFillUp(x *growth.Examined, k series.Key, ofHost bool, size float64) string {
+	beside := ofHost && x.Judged.Series[series.Live] != nil
+	var filling, other *looks.Course
+	for _, e := range x.Events.About(x.PID) {
+		if e.Kind != record.KindHolders || !looks.Timed(e.Holders) {
+			continue
+		}
+		filling, other = nil, nil
+		for _, h := range e.Holders {
+			if h.OverMs <= 0 || h.Gone || h.Host != beside {
+				continue
+			}
+			c := &looks.Course{Path: h.Path, Looks: []looks.Look{{At: e.TMs / 1000, Over: h.OverMs / 1000,
+				Holder: h}}}
+			if _, _, ok := c.Filling(); ok && hasRoom(&x.Process, c) {
+				filling = looks.Larger(filling, c)
+			} else {
+				other = looks.Larger(other, c)
+			}
+		}
+	}
+	rate := size / math.Max(growth.SpanOf(x, &x.Grow[k]), 1)
+	if filling == nil || filling.Looks[0].Rate() < LeastOfHost*rate ||
+		looks.Larger(filling, other) != filling {
+		return ""
+	}
+	return foundFilling(k, filling).Why
+}
+
+// LeastOfHost is the part of the host's growth that a holder must explain, at the rate
+// at which its bytes came, to be named: what its elements take is an estimate.
+const LeastOfHost = .4
