@@ -44,8 +44,3 @@ func Find(x *growth.Examined) Findings {
 	}
 	return f
 }
-
-const (
-	kib = 1 << 10
-	mib = 1 << 20
-)

@@ -9,33 +9,6 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// decision is what the findings come to.
-type decision struct {
-	class   Class
-	primary series.Key // the series whose growth gave the verdict; keys when none did
-	restsOn Evidence
-	score   float64          // of the evidence, before calibration
-	size    float64          // the growth or leftover the verdict is about
-	why     string           // the reason of an undecided, or what was seen of a refill
-	lacking bool             // undecided for what was not recorded: more time would not settle it
-	shares  *evidence.Shares // of the growth, when it is shared out
-	notes   []string
-	bounds  []bound // of the confidence, in order
-
-	confidence float64
-}
-
-// bound is what an experiment leaves of the confidence.
-type bound struct{ least, most float64 }
-
-// settled is a process with what was decided of it.
-type settled struct {
-	growth.Examined
-	decision
-	found []FindingRow
-	held  string // the path that got longer at each look and explains the growth; or empty
-}
-
 // decide weighs the findings on a process, and then its experiments. It and what it
 // calls in this file are the only writers of a class, and of an account's shape
 // beside the trend's own. Later findings speak only where the earlier ones leave
@@ -237,11 +210,6 @@ func classOf(o finding.Owner) Class {
 	return Undecided
 }
 
-// open reports whether nothing was found that grows.
-func (d *decision) open() bool {
-	return d.class == None || d.class == Undecided && d.primary == series.Keys
-}
-
 // weighObjects lets what the looks found stand beside the trend. Where the trend is
 // open they decide; where both tell of the same growth, each makes the other surer;
 // and a container that has a bound is warming up, however straight it rises.
@@ -339,17 +307,4 @@ func (s *settled) shapeOf(k series.Key) trend.Shape {
 		return trend.Growing
 	}
 	return s.Grow[s.Judged.BytesOf(k)].Shape
-}
-
-// tier is how sure the decision is.
-func (d *decision) tier() Tier {
-	switch {
-	case d.class == Undecided || d.confidence < .6:
-		return TierUndecided
-	case d.confidence >= .95:
-		return Confirmed
-	case d.confidence >= .8:
-		return Likely
-	}
-	return Suspected
 }

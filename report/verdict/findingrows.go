@@ -7,16 +7,6 @@ import (
 	"github.com/gpumem/gpumem/report/series"
 )
 
-// FindingRow is what one kind of evidence says by itself. Score is how far it is
-// believed, before it is weighed against the others.
-type FindingRow struct {
-	Evidence Evidence `json:"evidence"`
-	Account  Account  `json:"account,omitempty"` // empty where it is about none
-	Class    Class    `json:"class"`
-	Score    float64  `json:"score"`
-	Why      string   `json:"why,omitempty"`
-}
-
 // rows are the findings that speak of a growth, or of its absence, in a fixed order.
 func rows(f *evidence.Findings) []FindingRow {
 	var out []FindingRow

@@ -118,21 +118,6 @@ func (s *settled) worse(t *settled) bool {
 	return s.confidence > t.confidence
 }
 
-// grows reports whether something of the process surely grows, its owner known or not.
-func (d *decision) grows() bool {
-	return gravity(d.class) > gravity(Undecided) || d.class == Undecided && d.primary == series.Device
-}
-
-func gravity(c Class) int {
-	switch c {
-	case None:
-		return 0
-	case Undecided:
-		return 1
-	}
-	return 2
-}
-
 // processRows are the verdicts on the processes, but for those that came and went
 // between two samples.
 func processRows(all []*settled) []ProcessRow {

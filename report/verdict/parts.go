@@ -12,14 +12,6 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// PartRow is what one holder has of a growth that several share.
-type PartRow struct {
-	Holder  string  `json:"holder"`        // its path
-	Share   float64 `json:"share"`         // of the growth; those of all parts are 1 at most
-	Bytes   int64   `json:"bytes"`         // that it grew by, an estimate
-	Without int64   `json:"without_bytes"` // by how much the account would have grown without it
-}
-
 // mostParts is how many holders are told to share a growth.
 const mostParts = 4
 

@@ -6,37 +6,8 @@ import (
 
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/tracer/record"
 )
-
-// Tree is by how much all processes of a run together changed between two times, in
-// bytes: what each held at the end less what it held at the beginning. A process held
-// nothing before it was first seen, and nothing after it was last seen. The accounts
-// sum exactly to Bytes.
-type Tree struct {
-	FromMs         float64     `json:"from_ms"`
-	ToMs           float64     `json:"to_ms"`
-	Processes      Living      `json:"processes"`
-	Bytes          int64       `json:"bytes"`
-	FootprintBytes *int64      `json:"footprint_bytes,omitempty"`
-	DeviceBytes    *int64      `json:"device_bytes,omitempty"`
-	Accounts       []TreeShare `json:"accounts"`
-	// Untold is how many processes were there at one of the times and told nothing.
-	Untold int `json:"untold,omitempty"`
-}
-
-// Living is how many processes were there at the beginning and the end of a span, and
-// the most at any moment of the run.
-type Living struct {
-	First int `json:"first"`
-	Last  int `json:"last"`
-	Most  int `json:"most"`
-}
-
-// TreeShare is by how much one account of all processes together changed.
-type TreeShare struct {
-	Account     Account `json:"account"`
-	ChangeBytes int64   `json:"change_bytes"`
-}
 
 // moment is what the processes held at one time.
 type moment struct {
@@ -188,4 +159,30 @@ func lastHeld(p *series.Process) *int64 {
 		return nil
 	}
 	return whole(sum)
+}
+
+// leftBehind are the processes that the recording says were left behind, in the order
+// in which they stand there, each once.
+func leftBehind(all []*settled, events []record.Event) []LeftRow {
+	var rows []LeftRow
+	seen := map[int]bool{}
+	of := map[int]*settled{}
+	for _, s := range all {
+		of[s.PID] = s
+	}
+	for i := range events {
+		e := &events[i]
+		if e.Kind != record.KindLeft || seen[e.PID] {
+			continue
+		}
+		seen[e.PID] = true
+		row := LeftRow{PID: e.PID, Name: e.Name}
+		if s := of[e.PID]; s != nil && len(s.Whole.Clock) > 0 {
+			if held, ok := heldAt(&s.Examined.Process, s.Whole.Clock[len(s.Whole.Clock)-1]); ok {
+				row.FootprintBytes, row.DeviceBytes = whole(held.Footprint), whole(held.Device)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }

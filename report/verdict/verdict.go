@@ -225,11 +225,62 @@ func (o Options) leftover() float64 {
 	return defaultLeftover
 }
 
-const (
-	kib = 1 << 10
-	mib = 1 << 20
-	gib = 1 << 30
-)
-
 // Interval is an estimate with its 95 % interval.
 type Interval = series.Interval
+
+// PartRow is what one holder has of a growth that several share.
+type PartRow struct {
+	Holder  string  `json:"holder"`        // its path
+	Share   float64 `json:"share"`         // of the growth; those of all parts are 1 at most
+	Bytes   int64   `json:"bytes"`         // that it grew by, an estimate
+	Without int64   `json:"without_bytes"` // by how much the account would have grown without it
+}
+
+// LeftRow is a process that the program left behind, with what it held when it was
+// last seen, in bytes; nil is unknown.
+type LeftRow struct {
+	PID            int    `json:"pid"`
+	Name           string `json:"name,omitempty"`
+	FootprintBytes *int64 `json:"footprint_bytes,omitempty"`
+	DeviceBytes    *int64 `json:"device_bytes,omitempty"`
+}
+
+// Tree is by how much all processes of a run together changed between two times, in
+// bytes: what each held at the end less what it held at the beginning. A process held
+// nothing before it was first seen, and nothing after it was last seen. The accounts
+// sum exactly to Bytes.
+type Tree struct {
+	FromMs         float64     `json:"from_ms"`
+	ToMs           float64     `json:"to_ms"`
+	Processes      Living      `json:"processes"`
+	Bytes          int64       `json:"bytes"`
+	FootprintBytes *int64      `json:"footprint_bytes,omitempty"`
+	DeviceBytes    *int64      `json:"device_bytes,omitempty"`
+	Accounts       []TreeShare `json:"accounts"`
+	// Untold is how many processes were there at one of the times and told nothing.
+	Untold int `json:"untold,omitempty"`
+}
+
+// Living is how many processes were there at the beginning and the end of a span, and
+// the most at any moment of the run.
+type Living struct {
+	First int `json:"first"`
+	Last  int `json:"last"`
+	Most  int `json:"most"`
+}
+
+// TreeShare is by how much one account of all processes together changed.
+type TreeShare struct {
+	Account     Account `json:"account"`
+	ChangeBytes int64   `json:"change_bytes"`
+}
+
+// FindingRow is what one kind of evidence says by itself. Score is how far it is
+// believed, before it is weighed against the others.
+type FindingRow struct {
+	Evidence Evidence `json:"evidence"`
+	Account  Account  `json:"account,omitempty"` // empty where it is about none
+	Class    Class    `json:"class"`
+	Score    float64  `json:"score"`
+	Why      string   `json:"why,omitempty"`
+}
