@@ -15,11 +15,9 @@ import (
 	"github.com/gpumem/gpumem/report/series"
 )
 
-const (
-	// evenCost is by how much handles may differ in what they cost from look to look:
-	// else the account does not rise with their number.
-	evenCost = 2.
-)
+// evenCost is by how much handles may differ in what they cost from look to look:
+// else the account does not rise with their number.
+const evenCost = 2.
 
 // findDriverSites is what the capture's looks say: that places which ask the driver for
 // memory, or make handles of it, hold more at each look, and that this explains the

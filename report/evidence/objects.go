@@ -12,11 +12,9 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// Objects explain an account's growth when the rate at which they come is so much of
-// the account's.
-const (
-	mostIsBounded = .6 // of what comes, in containers with a bound
-)
+// mostIsBounded is the part of what comes that must come in containers with a bound, for the
+// growth to be that of a cache that fills.
+const mostIsBounded = .6
 
 // objectKeys are the series that objects may explain.
 var objectKeys = [...]series.Key{series.Live, series.Device, series.Host}
@@ -78,7 +76,7 @@ func hasRoom(p *series.Process, c *looks.Course) bool {
 }
 
 // explainedBy is the series that rises at about such a rate between two times, and how
-// fast it does; keys where none does.
+// fast it does; series.Keys where none does.
 func explainedBy(x *growth.Examined, rate, from, to float64) (series.Key, float64) {
 	for _, k := range objectKeys {
 		if x.Whole.Series[k] == nil || x.Whole.Untimed {

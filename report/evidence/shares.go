@@ -15,7 +15,7 @@ import (
 const bootstrapDraws = 400
 
 // Shares are the parts that the accounts have in the growth of all, by their
-// places in accountKeys.
+// places in series.AccountKeys.
 type Shares struct {
 	of        [len(series.AccountKeys)]series.Interval
 	known     bool

@@ -9,6 +9,7 @@ import (
 	"github.com/gpumem/gpumem/report/series"
 )
 
+// What a program takes while it starts is no growth, where it is so little or so soon.
 const (
 	StartSmall = 8 * mib // of host memory: 3 MiB were seen of a healthy native server in 1.5 s
 	startLife  = 3.      // seconds in which every program takes its first memory

@@ -26,8 +26,8 @@ var driverLibraries = [...]string{
 // runtimeLibraries begin like a driver's and are none.
 var runtimeLibraries = [...]string{"libcudart"}
 
-// Toucher is whose code first touches the pages that the host grows by: theDriver,
-// theHost for the program's own, or unknown when nobody looked, or what was touched
+// Toucher is whose code first touches the pages that the host grows by: TheDriver,
+// TheHost for the program's own, or Unknown when nobody looked, or what was touched
 // did not stay.
 func Toucher(p *series.Process) finding.Owner {
 	if p.Touch == nil || p.Touch.Judgement == "churn" || p.Touch.Judgement == "undecided" {

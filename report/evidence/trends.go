@@ -20,7 +20,7 @@ const handleLeast = 4 * kib
 type Trends struct {
 	grow *growth.Growths    // of each series
 	rows *series.Accounts   // that these are of
-	kind account.HandleKind // of keyHandles
+	kind account.HandleKind // of series.Handles
 	host hostEvidence       // whose host memory it is; of one that does not grow it is not looked at
 	// managed: what is untracked is managed memory that the program keeps.
 	managed bool
@@ -61,7 +61,7 @@ func Grown(g *trend.Growth, k series.Key, whose finding.Owner, agreement float64
 		Size: g.Gained()}
 }
 
-// Blame names the account of growing amounts and its owner; keys when nothing
+// Blame names the account of growing amounts and its owner; series.Keys when nothing
 // grows, and an unknown owner where none is told. The host may grow in these amounts
 // only where it does in those of the growths.
 func (e *Trends) Blame(a [series.Keys]float64) (series.Key, finding.Owner) {

@@ -23,12 +23,12 @@ const (
 // Finding is what one kind of evidence says of a process.
 type Finding struct {
 	By    Evidence   // empty where nothing was found that grows
-	Of    series.Key // the series that grows; keys for none
+	Of    series.Key // the series that grows; series.Keys for none
 	Owner Owner
 	Score float64 // how strong the evidence is, before calibration
 	Size  float64 // the growth or leftover, in bytes or things
 	Why   string  // the reason of an unknown owner, or what was seen
-	// lacking is set where something was not recorded: more time would not
+	// Lacking is set where something was not recorded: more time would not
 	// settle who the owner is.
 	Lacking bool
 	Note    string // a warning that goes with it

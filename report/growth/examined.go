@@ -12,7 +12,7 @@ import (
 type Examined struct {
 	series.Process
 	Grow    Growths
-	Kind    account.HandleKind // of keyHandles
+	Kind    account.HandleKind // of series.Handles
 	Tested  []float64          // p-values of all kinds of handles
 	Records DriverRecords
 
@@ -94,7 +94,7 @@ func (x *Examined) settleSwaps() {
 }
 
 // examineHandles tests how many of each kind of handle are alive. The kind that
-// grows with the most evidence becomes keyHandles; it counts where no bytes
+// grows with the most evidence becomes series.Handles; it counts where no bytes
 // grow, since a handle costs little that a threshold of bytes would show.
 func (x *Examined) examineHandles(c trend.Conditions) {
 	for _, k := range account.HandleKinds() {

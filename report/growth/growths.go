@@ -47,7 +47,7 @@ func (g *Growths) Shrinks(k series.Key) float64 {
 }
 
 // Eclipsed is the undecided account that rose by far more than the one that gave
-// the verdict: what surely grows is then not the answer. It is keys without one.
+// the verdict: what surely grows is then not the answer. It is series.Keys without one.
 func (g *Growths) Eclipsed(a [series.Keys]float64, blamed series.Key, whose finding.Owner) series.Key {
 	if whose == finding.Unknown || blamed.Counts() || g[blamed].Loaded {
 		return series.Keys

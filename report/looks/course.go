@@ -169,6 +169,8 @@ func LastRates(p *series.Process) (rates map[string]float64, still map[string]bo
 	return rates, still
 }
 
+// Objects explain an account's growth when the rate at which they come is so much of
+// the account's.
 const (
 	LeastExplained = .5
 	MostExplained  = 1.7

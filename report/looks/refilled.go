@@ -35,6 +35,6 @@ func Staying(list []Course) []Course {
 	return out
 }
 
-const (
-	LeastBeside = .5
-)
+// LeastBeside is how much of what the largest of several holders explains each of the others
+// must, to be named with it.
+const LeastBeside = .5

@@ -15,11 +15,9 @@ type SiteCourse struct {
 	Sites []record.Site
 }
 
-const (
-	// soonAfter is the part of the time between two looks in which the one at the end
-	// comes too soon after the last to tell how fast things come.
-	soonAfter = .3
-)
+// soonAfter is the part of the time between two looks in which the one at the end
+// comes too soon after the last to tell how fast things come.
+const soonAfter = .3
 
 // SiteCourses are those of the places that the last look found, in its order.
 func SiteCourses(p *series.Process) []SiteCourse {

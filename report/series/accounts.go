@@ -13,7 +13,8 @@ import (
 type Key int
 
 // The keys: the four accounts, live's count, the series that tell whose the
-// host's growth is, and the driver's handles.
+// host's growth is, and the driver's handles. Keys is how many there are, and stands for
+// none of them.
 const (
 	Live Key = iota
 	Count
@@ -24,7 +25,7 @@ const (
 	InFlight
 	Refs
 	Device  // device bytes, when nothing tells their owner
-	Handles // the kind of the driver's handles whose number grows; set by examine
+	Handles // the kind of the driver's handles whose number grows; package growth fills it
 	Keys
 )
 
@@ -35,11 +36,11 @@ func (k Key) Counts() bool { return k == Count || k == Handles }
 // accounts.
 var AccountKeys = [...]Key{Live, Idle, Untracked, Host}
 
-// AccountNames are the accounts of accountKeys.
+// AccountNames are the accounts of AccountKeys.
 var AccountNames = [...]record.Account{record.AccountLive, record.AccountIdle, record.AccountUntracked,
 	record.AccountHost}
 
-// CountOf is the key that counts what an account's bytes are of; keys when
+// CountOf is the key that counts what an account's bytes are of; Keys when
 // nothing does.
 func CountOf(account Key) Key {
 	switch account {

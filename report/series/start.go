@@ -4,6 +4,8 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
+// A program that starts reads its code in: file pages and the heap grow
+// together, until neither does. That is warm-up, however steady it looks.
 const (
 	StartFor   = 30.      // seconds from the first row on in which code is loaded
 	startRise  = 4 * mib  // of file pages from one reading to the next

@@ -21,7 +21,7 @@ type Track struct {
 	Clock      []float64 // the same, as recorded
 	Cols       map[string][]float64
 	Warn       []string
-	// untimed is a recording without times: t and clock number the rows, and
+	// Untimed is a recording without times: T and Clock number the rows, and
 	// nothing is known per second.
 	Untimed bool
 }
@@ -264,7 +264,7 @@ func (k *Track) restartAt(i int) bool {
 	return r != nil && g != nil && r[i] < r[i-1]/2 && g[i] < g[i-1]/2 && i < len(r)*49/50
 }
 
-// closeGaps makes k.t a time without the pauses in recording: up to five gaps
+// closeGaps makes k.T a time without the pauses in recording: up to five gaps
 // of more than 20 median intervals count as one interval each, so that a
 // clock that jumps or a suspended machine does not bend the trend.
 func (k *Track) closeGaps() {

@@ -10,11 +10,9 @@ import (
 	"github.com/gpumem/gpumem/report/series"
 )
 
-// Of several holders that explain a growth together, the largest must explain so much of
-// it to be named for all, and each of the others so much of what that one does.
-const (
-	leastOfLargest = .2
-)
+// leastOfLargest is how much of a growth that several holders explain together the largest
+// must explain to be named for all.
+const leastOfLargest = .2
 
 // estimated is the part of what a holder grew by that it must have at the last look, else
 // its bytes there are not told as what it keeps.

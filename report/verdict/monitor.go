@@ -65,7 +65,7 @@ type watched struct {
 	seenMs  float64 // time watched; a clock that jumps back adds nothing
 	nextMs  float64 // time watched at which the next look is due
 	looks   int
-	found   series.Key // account blamed by the last look, keys when none
+	found   series.Key // account blamed by the last look, series.Keys when none
 	p       float64
 	class   Class // of what was found
 	again   bool  // the look before blamed the same account

@@ -113,7 +113,7 @@ func (s *settled) accountRows() []AccountRow {
 	return rows
 }
 
-// growthRow is an account's part of the growth, by its place in accountKeys.
+// growthRow is an account's part of the growth, by its place in series.AccountKeys.
 func (s *settled) growthRow(i int) AccountRow {
 	k := series.AccountKeys[i]
 	r := AccountRow{Account: series.AccountNames[i], Shape: s.shapeOf(k)}

@@ -9,7 +9,7 @@ import (
 // decision is what the findings come to.
 type decision struct {
 	class   Class
-	primary series.Key // the series whose growth gave the verdict; keys when none did
+	primary series.Key // the series whose growth gave the verdict; series.Keys when none did
 	restsOn Evidence
 	score   float64          // of the evidence, before calibration
 	size    float64          // the growth or leftover the verdict is about

@@ -11,11 +11,10 @@ import (
 	"github.com/gpumem/gpumem/report/series"
 )
 
-// A program that starts reads its code in: file pages and the heap grow
-// together, until neither does. That is warm-up, however steady it looks.
+// Every program takes its first memory in some seconds, and these are more.
 const (
-	startSlow = 8.  // and in which one of an interpreter imports, on a busy machine: 5 were seen of PyTorch
-	startBusy = 24. // and in which it may take memory that a growth is not sure of
+	startSlow = 8.  // in which one of an interpreter imports, on a busy machine: 5 were seen of PyTorch
+	startBusy = 24. // in which it may take memory that a growth is not sure of
 )
 
 // mayBeStarting says why a growth of host memory of a program of Python's may be its
