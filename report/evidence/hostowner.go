@@ -78,9 +78,9 @@ func (e *hostEvidence) copies(a [series.Keys]float64) bool {
 		!e.records.Hold(a[series.Host])
 }
 
-// IsPinned: what the program asked the driver to pin rose by half of what the
-// host memory grew by, or more. The driver maps such memory, so that no heap
-// and no first touch show it.
+// IsPinned reports whether what the program asked the driver to pin rose by half of what
+// the host memory grew by, or more. The driver maps such memory, so that no heap and no first
+// touch show it.
 func IsPinned(x *growth.Examined) bool {
 	h := x.Grow[series.Host]
 	return h.Growing() && x.Judged.Rise(record.ColPinnedBytes, h.From) >= h.Amount()/2

@@ -165,8 +165,8 @@ func leaks(g *growth.Growths, a [series.Keys]float64) bool {
 // that became too small for it.
 const mostOutgrown = 50
 
-// Outgrows: what is live grows in size and not in number. Each larger request leaves a
-// block behind that is too small for the next, so what the pool keeps follows from it.
+// Outgrows reports whether what is live grows in size and not in number. Each larger request
+// leaves a block behind that is too small for the next, so what the pool keeps follows from it.
 func Outgrows(g *growth.Growths, a [series.Keys]float64) bool {
 	steady := g[series.Count].Known && a[series.Count] == 0
 	return a[series.Live] > 0 && steady && a[series.Idle] <= mostOutgrown*a[series.Live]

@@ -81,8 +81,3 @@ func (r DriverRecords) Words(bytes float64) string {
 // HandleCost is the most host or driver bytes one live handle is believed to
 // cost beside what it stores.
 const HandleCost = 64 * kib
-
-const (
-	kib = 1 << 10
-	mib = 1 << 20
-)

@@ -33,7 +33,7 @@ func (x *Examined) settleRecurring() {
 	for _, k := range [...]series.Key{series.Live, series.Count} {
 		g, y := &x.Grow[k], x.Judged.Series[k]
 		if y != nil && g.Known && g.Shape == trend.ShapeUndecided && !g.Loaded &&
-			Recurs(clock, y, g.Delta/2) {
+			recurs(clock, y, g.Delta/2) {
 			g.Settle(trend.Bounded, g.Delta/2)
 		}
 	}
@@ -47,10 +47,10 @@ func (x *Examined) settleRecurring() {
 	}
 }
 
-// Recurs reports whether a series has the same low level and the same high one, but for a
+// recurs reports whether a series has the same low level and the same high one, but for a
 // grain, in most parts of its time, one of them in the last, and none that is higher in the
 // second half than in the first.
-func Recurs(clock, y []float64, grain float64) bool {
+func recurs(clock, y []float64, grain float64) bool {
 	var lows, highs [recurParts]float64
 	for i, part := range valuesByPart(clock, y, recurParts) {
 		if len(part) < recurRows {
