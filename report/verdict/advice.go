@@ -5,6 +5,9 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/evidence"
+	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/series"
 )
 
 // untoldNext is what to do about host memory that grows beside a device that may be
@@ -12,8 +15,10 @@ import (
 // what such growth most often was, and what can be tried without knowing more. Empty
 // in all other cases.
 func untoldNext(s *settled, f *Forecast) string {
-	if s.class != HostGrowth || s.primary != keyHost || !s.usesDevice() || !cause.MaybeMetal(&s.run.Meta) ||
-		s.judged.series[keyHeap] != nil || s.toucher() != unknown || s.isPinned() {
+	if s.class != HostGrowth || s.primary != series.Host || !s.UsesDevice() ||
+		!cause.MaybeMetal(&s.Run.Meta) ||
+		s.Judged.Series[series.Heap] != nil || evidence.Toucher(&s.Examined.Process) != finding.Unknown ||
+		evidence.IsPinned(&s.Examined) {
 		return ""
 	}
 	text := "put an autorelease pool around each iteration that submits work and run again; if it still " +
@@ -28,7 +33,7 @@ func untoldNext(s *settled, f *Forecast) string {
 // arenaWords say that what a program asked the driver for itself may be kept by an
 // allocator of its own; empty where that is known.
 func arenaWords(s *settled) string {
-	if s.primary != keyLive || !s.judged.asksItself() || s.judged.mostInPools() {
+	if s.primary != series.Live || !s.Judged.AsksItself() || s.Judged.MostInPools() {
 		return ""
 	}
 	return "; if that is an allocator of the program's own, what it keeps idle is not recorded, and the C client " +

@@ -6,6 +6,8 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/place"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -30,10 +32,10 @@ func (s *settled) answer(v *Verdict) string {
 	}
 	text += hostHeld(host) + largestWords(largestKnown(s, v.Holders)) + partsWords(v.Parts)
 	if h := inNumber(s, v.Holders); h != nil && blamed == nil {
-		text += "; most of the " + thingsOf(s.run.Meta.Versions) + " are in " + h.Kept() + filledAt(h, "")
+		text += "; most of the " + thingsOf(s.Run.Meta.Versions) + " are in " + h.Kept() + filledAt(h, "")
 	}
-	if s.primary == keyHandles {
-		text += made(v.Sites, s.kind.Name, s.size)
+	if s.primary == series.Handles {
+		text += place.Made(v.Sites, s.Kind.Name, s.size)
 	}
 	if at := askedAt(s, v); at != "" && !(isFilled && poolAsked(s)) {
 		text += "; " + at
@@ -55,7 +57,7 @@ func askedAt(s *settled, v *Verdict) string {
 	if left := leftAt(s, v.Peak); left != "" && (place == "" || poolAsked(s)) {
 		return "what stays of a step is allocated at " + left
 	}
-	if _, at, _ := strings.Cut(place, " "); place == "" || s.primary.counts() || strings.Contains(s.why, at) {
+	if _, at, _ := strings.Cut(place, " "); place == "" || s.primary.Counts() || strings.Contains(s.why, at) {
 		return "" // or it is said already
 	}
 	return allocatedBy(s, v.Sites) + place
@@ -73,7 +75,7 @@ func doneAt(causes []Cause) string {
 	if p.File == "" || done == "" {
 		return ""
 	}
-	return ", " + done + " at " + placeText(p)
+	return ", " + done + " at " + place.Text(p)
 }
 
 // shareToName is the part of a growth from which a further cause is named with the first.
@@ -118,14 +120,14 @@ func (s *settled) next(v *Verdict) string {
 			return "at " + where(h, &v.Causes[0]) + ": " + v.Causes[0].Next
 		}
 		if p := record.PlaceOf(v.Causes[0].Site); p.File != "" {
-			return "at " + placeText(p) + ": " + v.Causes[0].Next
+			return "at " + place.Text(p) + ": " + v.Causes[0].Next
 		}
 		return v.Causes[0].Next
 	}
 	if text := untoldNext(s, v.Forecast); text != "" {
 		return text
 	}
-	if s.class == None && s.hazards() > 0 {
+	if s.class == None && hazards(&s.Examined.Process) > 0 {
 		return "give a buffer back when the command that uses it has completed, not when it is encoded"
 	}
 	switch s.class {
@@ -169,7 +171,7 @@ func leakNext(s *settled, v *Verdict) string {
 // lazyNext is what to do about arrays of MLX that nobody's name leads to: what was never
 // evaluated keeps all that it is to be made of, below one small array.
 func lazyNext(s *settled, v *Verdict) string {
-	if _, mlx := s.run.Meta.Versions["mlx"]; !mlx || len(v.Sites) > 0 {
+	if _, mlx := s.Run.Meta.Versions["mlx"]; !mlx || len(v.Sites) > 0 {
 		return ""
 	}
 	return "evaluate what is carried on from step to step (mx.eval): until then it keeps every array that it is " +
@@ -178,10 +180,10 @@ func lazyNext(s *settled, v *Verdict) string {
 
 // firstHolders are those of the first look after the warm-up; none where there was
 // one look only.
-func (p *process) firstHolders() []HolderRow {
+func firstHolders(p *series.Process) []HolderRow {
 	var first []HolderRow
 	looks := 0
-	for _, e := range p.events.about(p.pid) {
+	for _, e := range p.Events.About(p.PID) {
 		if e.Kind == record.KindHolders {
 			if looks++; looks == 1 {
 				first = e.Holders
@@ -239,7 +241,7 @@ func unweighed(s *settled, v *Verdict) *HolderRow {
 // name.
 func where(h *HolderRow, c *Cause) string {
 	if p := record.PlaceOf(c.Site); p.File != "" && !hasName(h.Path) {
-		return placeText(p)
+		return place.Text(p)
 	}
 	return h.Path
 }
@@ -267,7 +269,7 @@ func filledAt(h *HolderRow, end string) string {
 	var places []string
 	for site := range strings.SplitSeq(h.Filled, "; ") {
 		if p := record.PlaceOf(site); p.File != "" {
-			places = append(places, placeText(p))
+			places = append(places, place.Text(p))
 		}
 	}
 	if len(places) == 0 {

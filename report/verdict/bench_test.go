@@ -2,11 +2,13 @@ package verdict
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"testing"
 
 	"github.com/gpumem/gpumem/internal/eval/corpus"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -28,7 +30,7 @@ func BenchmarkTrace(b *testing.B) {
 func bigCSV() []byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	var out bytes.Buffer
-	names := append([]string{record.ColTime, record.ColStep}, columnsUsed[:18]...)
+	names := append([]string{record.ColTime, record.ColStep}, series.ColumnsUsed[:18]...)
 	for i, n := range names {
 		if i > 0 {
 			out.WriteByte(',')
@@ -82,5 +84,26 @@ func BenchmarkMillionRowsJudge(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; i < b.N; i++ {
 		Judge(&record.Run{Samples: s}, Options{})
+	}
+}
+
+// BenchmarkShortProcesses judges a run of 64 processes with 20,000 short ones beside them.
+func BenchmarkShortProcesses(b *testing.B) {
+	var at, pid, foot []float64
+	var all []record.Event
+	row := func(t float64, p int) {
+		at, pid, foot = append(at, t), append(pid, float64(p)), append(foot, 1<<30)
+	}
+	for i := range 20_000 {
+		t := float64(i) * 1000
+		row(t, 1+i%64)
+		row(t+1, 1000+i)
+		all = append(all, record.Event{TMs: t + 1, PID: 1000 + i, Kind: record.KindProcess,
+			Name: fmt.Sprint("worker ", i)})
+	}
+	run := &record.Run{Events: all, Samples: record.NewSamples(
+		[]string{record.ColTime, record.ColPID, record.ColFootprint}, [][]float64{at, pid, foot})}
+	for b.Loop() {
+		Judge(run, Options{})
 	}
 }

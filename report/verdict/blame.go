@@ -6,14 +6,13 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/looks"
+	"github.com/gpumem/gpumem/report/series"
 )
 
-// Of several holders that explain a growth together, the largest must explain so much of
-// it to be named for all, and each of the others so much of what that one does.
-const (
-	leastOfLargest = .2
-	leastBeside    = .5
-)
+// leastOfLargest is how much of a growth that several holders explain together the largest
+// must explain to be named for all.
+const leastOfLargest = .2
 
 // estimated is the part of what a holder grew by that it must have at the last look, else
 // its bytes there are not told as what it keeps.
@@ -24,7 +23,7 @@ const estimated = .6
 // of it, or that grew most of some that alike grew by half of it together. nil where none
 // does.
 func (s *settled) blamed(last []HolderRow) *HolderRow {
-	if s.class != AppLeak || s.primary.counts() {
+	if s.class != AppLeak || s.primary.Counts() {
 		return nil
 	}
 	if i := slices.IndexFunc(last, func(h HolderRow) bool { return h.Path == s.held }); s.held != "" && i >= 0 {
@@ -73,20 +72,20 @@ const roundedUp = 1 << 10
 // that are no more than what a pool takes for these; nil where none does. Where a look found
 // it the number is what came until then, else what came in all.
 func inNumber(s *settled, last []HolderRow) *HolderRow {
-	clock, more := s.judged.clock, s.grow[keyCount].Gained()
-	crumbs := s.primary == keyLive && s.grow[keyCount].Growing() && s.size <= roundedUp*more
-	if s.class != AppLeak || s.primary != keyCount && !crumbs || len(clock) == 0 || s.judged.untimed {
+	clock, more := s.Judged.Clock, s.Grow[series.Count].Gained()
+	crumbs := s.primary == series.Live && s.Grow[series.Count].Growing() && s.size <= roundedUp*more
+	if s.class != AppLeak || s.primary != series.Count && !crumbs || len(clock) == 0 || s.Judged.Untimed {
 		return nil
 	}
-	lasted := clock[len(clock)-1] - clock[min(s.grow[keyCount].From, len(clock)-1)]
-	best, most := -1, leastExplained*more
+	lasted := clock[len(clock)-1] - clock[min(s.Grow[series.Count].From, len(clock)-1)]
+	best, most := -1, looks.LeastExplained*more
 	for i := range last {
 		h := &last[i]
 		came := float64(h.Count)
 		if h.OverMs > 0 {
 			came *= 1000 * lasted / h.OverMs
 		}
-		if h.Graph == "" && !h.Host && came >= most && came <= mostExplained*more && hasName(h.Path) {
+		if h.Graph == "" && !h.Host && came >= most && came <= looks.MostExplained*more && hasName(h.Path) {
 			best, most = i, came
 		}
 	}
@@ -103,7 +102,7 @@ func inNumber(s *settled, last []HolderRow) *HolderRow {
 // when the program has ended: of that the looks alone tell.
 func grewBy(s *settled, last []HolderRow) []float64 {
 	before := map[string]int64{}
-	for _, h := range s.firstHolders() {
+	for _, h := range firstHolders(&s.Examined.Process) {
 		before[h.Path] += h.Bytes
 	}
 	gains := s.gains()
@@ -132,7 +131,7 @@ func alike(last []HolderRow, grew []float64, best int) []int {
 	var found []int
 	for i := range last {
 		if i != best && hasName(last[i].Path) && last[i].Path != last[best].Path &&
-			grew[i] >= leastBeside*grew[best] {
+			grew[i] >= looks.LeastBeside*grew[best] {
 			found = append(found, i)
 		}
 	}
@@ -160,9 +159,9 @@ func (s *settled) heldClaim(h *HolderRow, last []HolderRow, d *DrivenBy) string 
 	case isNameless(h.Path):
 		like, keeper, _ := strings.Cut(h.Path, ": ")
 		text = fmt.Sprintf("%s keeps %s in %d %s like %s", keeper, units.Bytes(bytes), count,
-			thingsOf(s.run.Meta.Versions), like)
+			thingsOf(s.Run.Meta.Versions), like)
 	case count > 1:
-		text += fmt.Sprintf("%s%s in %d %s", keeps, units.Bytes(bytes), count, thingsOf(s.run.Meta.Versions))
+		text += fmt.Sprintf("%s%s in %d %s", keeps, units.Bytes(bytes), count, thingsOf(s.Run.Meta.Versions))
 	default:
 		text += keeps + units.Bytes(bytes)
 	}
@@ -173,4 +172,66 @@ func (s *settled) heldClaim(h *HolderRow, last []HolderRow, d *DrivenBy) string 
 		return text + ", " + units.Bytes(d.Value) + " more every second"
 	}
 	return text + ", " + units.Bytes(d.Value) + " more with every " + strings.ReplaceAll(d.Per, "_", " ")
+}
+
+// stepBack takes out of what holders grew by those that are refilled, where one that keeps
+// what it has explains half of a growth of so many bytes.
+func stepBack(last []HolderRow, grew []float64, size float64) {
+	explained := false
+	for i := range last {
+		h := &last[i]
+		explained = explained || h.Before > 0 && !looks.IsRefilled(h) && grew[i] >= size/2
+	}
+	for i := range last {
+		if explained && looks.IsRefilled(&last[i]) {
+			grew[i] = 0
+		}
+	}
+}
+
+// blameable are the holders without those that stepBack takes out.
+func blameable(list []HolderRow, gains map[string]float64, size float64) []HolderRow {
+	grew := make([]float64, len(list))
+	for i := range list {
+		grew[i] = max(float64(list[i].Bytes), gains[list[i].Path+list[i].Graph])
+	}
+	stepBack(list, grew, size)
+	var out []HolderRow
+	for i := range list {
+		if grew[i] > 0 || !looks.IsRefilled(&list[i]) {
+			out = append(out, list[i])
+		}
+	}
+	return out
+}
+
+// largestKnown is, of a growth of live memory that no holder explains, the holder with a
+// name that grew most, if that is a part worth looking at; nil of another growth. The rest
+// may be what it keeps as well: a look reads so many objects, and no more.
+func largestKnown(s *settled, last []HolderRow) *HolderRow {
+	if s.class != AppLeak || s.primary.Counts() || s.restsOn == ByLeftover || s.blamed(last) != nil {
+		return nil
+	}
+	grew, best := grewBy(s, last), -1
+	for i := range last {
+		if hasName(last[i].Path) && grew[i] >= leastOfLargest*s.size && (best < 0 || grew[i] > grew[best]) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	return &last[best]
+}
+
+// largestWords names it, as a part of a sentence.
+func largestWords(h *HolderRow) string {
+	if h == nil {
+		return ""
+	}
+	text := "; the largest holder that was found is " + h.Kept() + filledAt(h, "")
+	if h.Gone {
+		return text + ", which kept " + units.Bytes(h.Bytes) + " when it was last looked at"
+	}
+	return text + ", which keeps " + units.Bytes(h.Bytes)
 }

@@ -5,7 +5,9 @@ import (
 
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -14,12 +16,12 @@ func (s *settled) causes() []Cause {
 	c := &cause.Case{
 		Class: s.class, Confidence: s.confidence, Size: s.size,
 		ByTrend: s.restsOn == ByTrend || s.restsOn == ByObjects, ByLeftover: s.restsOn == ByLeftover,
-		Kind: s.kind, Judged: s.judged.forCauses(), Whole: s.whole.forCauses(),
-		Short: s.short, Unified: s.whole.unified(), Drained: s.drained(),
-		IdleCount: s.left.idleCount,
+		Kind: s.Kind, Judged: forCauses(s.Judged), Whole: forCauses(s.Whole),
+		Short: s.Short, Unified: s.Whole.Unified(), Drained: drained(&s.Examined.Process),
+		IdleCount: s.Left.IdleCount,
 		What:      s.what(),
-		Meta:      s.run.Meta, BuffersLimit: math.NaN(), Exiting: math.Inf(1),
-		Sites: s.siteRows(), Holders: s.holders(), Leftover: s.o.leftover(),
+		Meta:      s.Run.Meta, BuffersLimit: math.NaN(), Exiting: math.Inf(1),
+		Sites: s.siteRows(), Holders: s.Holders(), Leftover: s.Least,
 	}
 	if s.restsOn == ByRefill {
 		c.Refill = s.why
@@ -27,10 +29,10 @@ func (s *settled) causes() []Cause {
 	if s.restsOn == ByProcesses {
 		c.Workers = s.why
 	}
-	if s.primary == keyHost {
-		c.WhoseHost, c.HeapKeeps = s.hostWords(), s.heapKeeps()
+	if s.primary == series.Host {
+		c.WhoseHost, c.HeapKeeps = s.hostWords(), evidence.HeapKeeps(&s.Examined)
 	}
-	if told := stat.Known(account.Column(s.run.Samples, record.ColBuffersLimit)); len(told) > 0 {
+	if told := stat.Known(account.Column(s.Run.Samples, record.ColBuffersLimit)); len(told) > 0 {
 		c.BuffersLimit = told[len(told)-1]
 	}
 	c.Gains, c.Compilations = s.gains(), compilationsOf(s)
@@ -42,7 +44,7 @@ func (s *settled) causes() []Cause {
 		c.Threads, c.ThreadBytes = came, each
 	}
 	s.seriesOf(c)
-	for _, e := range s.events.about(s.pid) {
+	for _, e := range s.Events.About(s.PID) {
 		switch {
 		case e.Receipt != nil:
 			c.Receipts = append(c.Receipts, *e)
@@ -59,33 +61,34 @@ func (s *settled) causes() []Cause {
 
 // seriesOf fills in the series of a case.
 func (s *settled) seriesOf(c *cause.Case) {
-	for k, to := range [keys]*cause.Series{
-		keyLive: &c.Live, keyCount: &c.Count, keyIdle: &c.Idle, keyUntracked: &c.Untracked, keyHost: &c.Host,
-		keyHeap: &c.Heap, keyInFlight: &c.InFlight, keyRefs: &c.Refs, keyDevice: &c.Device,
-		keyHandles: &c.Handles,
+	for k, to := range [series.Keys]*cause.Series{
+		series.Live: &c.Live, series.Count: &c.Count, series.Idle: &c.Idle, series.Untracked: &c.Untracked,
+		series.Host: &c.Host,
+		series.Heap: &c.Heap, series.InFlight: &c.InFlight, series.Refs: &c.Refs, series.Device: &c.Device,
+		series.Handles: &c.Handles,
 	} {
 		left := math.NaN()
-		if b, ok := s.left.of(key(k)); ok {
+		if b, ok := s.Left.Of(series.Key(k)); ok {
 			left = b
 		}
-		*to = cause.Series{Growth: s.grow[k], Left: left}
-		to.Judged, to.Whole = s.judged.series[k], s.whole.series[k]
-		if key(k) == s.primary {
+		*to = cause.Series{Growth: s.Grow[k], Left: left}
+		to.Judged, to.Whole = s.Judged.Series[k], s.Whole.Series[k]
+		if series.Key(k) == s.primary {
 			c.Grows = to
 		}
 	}
 }
 
 // forCauses are the rows as the rules of causes see them.
-func (l *accounts) forCauses() cause.Rows {
-	return cause.Rows{Axes: l.Axes, Clock: l.clock, Columns: l.cols}
+func forCauses(l *series.Accounts) cause.Rows {
+	return cause.Rows{Axes: l.Axes, Clock: l.Clock, Columns: l.Cols}
 }
 
 // drained reports whether the device is known to have had nothing to do when
 // everything was released.
-func (p *process) drained() bool {
-	in, last := p.whole.series[keyInFlight], p.left.last
-	return p.left.has() && in != nil && p.whole.released(keyInFlight, last, math.Inf(1), 0) <= 0
+func drained(p *series.Process) bool {
+	in, last := p.Whole.Series[series.InFlight], p.Left.Last
+	return p.Left.Has() && in != nil && p.Whole.Released(series.InFlight, last, math.Inf(1), 0) <= 0
 }
 
 // HeldKind is the identifier of the cause that a holder's path names; empty for none. A

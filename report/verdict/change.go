@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/growth"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
 
@@ -13,32 +15,32 @@ import (
 // first row: each row is an event there, and the books know what the program had
 // before it. False where too little was recorded.
 func (s *settled) change() (account.Change, bool) {
-	last := len(s.judged.clock) - 1
+	last := len(s.Judged.Clock) - 1
 	if last < 0 {
 		return account.Change{}, false
 	}
-	if s.judged.untimed {
-		return s.judged.book.Between(0, last)
+	if s.Judged.Untimed {
+		return s.Judged.Book.Between(0, last)
 	}
-	from := s.warmRow(keys)
+	from := warmRow(&s.Examined, series.Keys)
 	if from > last/2 {
-		from = min(from, s.warmRow(s.primary))
+		from = min(from, warmRow(&s.Examined, s.primary))
 	}
-	return s.judged.book.Between(from, last)
+	return s.Judged.Book.Between(from, last)
 }
 
 // warmRow is the row at which the warm-up of an account ends, or of all of
 // them. The judged window must not be empty.
-func (x *examined) warmRow(of key) int {
-	l := x.judged
+func warmRow(x *growth.Examined, of series.Key) int {
+	l := x.Judged
 	from := 0
-	for _, k := range accountKeys {
-		if g := &x.grow[k]; g.Known && l.series[k] != nil && (of == keys || k == of) {
+	for _, k := range series.AccountKeys {
+		if g := &x.Grow[k]; g.Known && l.Series[k] != nil && (of == series.Keys || k == of) {
 			on := l.X(g.Axis)[g.From:]
 			from = max(from, g.From+trend.FirstRow(on, on[0]+g.Settled))
 		}
 	}
-	return min(from, len(l.clock)-1)
+	return min(from, len(l.Clock)-1)
 }
 
 // addChanges writes what was read beside what was fitted.
@@ -59,13 +61,13 @@ func (s *settled) measured() *Measured {
 	if !ok {
 		return nil
 	}
-	sum, ok := s.judged.book.Measured(c)
+	sum, ok := s.Judged.Book.Measured(c)
 	if !ok {
 		return nil
 	}
 	m := &Measured{Bytes: int64(sum), FootprintBytes: whole(c.Footprint), DeviceBytes: whole(c.Device)}
-	if !s.judged.untimed {
-		from, to := millis(s.judged.clock[c.First]), millis(s.judged.clock[c.Last])
+	if !s.Judged.Untimed {
+		from, to := millis(s.Judged.Clock[c.First]), millis(s.Judged.Clock[c.Last])
 		m.FromMs, m.ToMs = &from, &to
 	}
 	return m
@@ -90,7 +92,7 @@ func whole(v float64) *int64 {
 // bounds are the 95 % interval of a fitted growth; nil where it has none.
 func bounds(g *trend.Growth) (low, high *int64) {
 	l, h := g.Bounds()
-	if finite(Interval{Value: g.Rate, Low: l, High: h}) == nil {
+	if series.Finite(series.Interval{Value: g.Rate, Low: l, High: h}) == nil {
 		return nil, nil
 	}
 	return whole(l), whole(h)

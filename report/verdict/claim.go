@@ -6,7 +6,10 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/evidence"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 )
 
@@ -49,18 +52,18 @@ func (s *settled) growthClaim(v *Verdict) string {
 	if v.Background {
 		text += ", also while steps pause"
 	}
-	if s.grow[s.primary].Late {
+	if s.Grow[s.primary].Late {
 		text += ", from late in the run on"
 	}
-	if part := s.shares.part(s.primary); part != nil && part.Value < .995 {
+	if part := s.shares.Part(s.primary); part != nil && part.Value < .995 {
 		text += fmt.Sprintf(", %.0f %% of all growth", 100*part.Value)
 	}
 	switch s.primary {
-	case keyLive:
+	case series.Live:
 		text += s.outgrownWords()
-	case keyHost, keyHeap:
+	case series.Host, series.Heap:
 		text += s.hostWords()
-	case keyUntracked:
+	case series.Untracked:
 		text += s.untrackedWords()
 	}
 	return text
@@ -69,7 +72,7 @@ func (s *settled) growthClaim(v *Verdict) string {
 // cost is what a unit costs: bytes, or handles.
 func (s *settled) cost(d *DrivenBy) string {
 	unit := article(strings.ReplaceAll(d.Per, "_", " "))
-	if s.primary.counts() {
+	if s.primary.Counts() {
 		return fmt.Sprintf("%.3g %s", d.Value, unit)
 	}
 	return units.Bytes(d.Value) + " " + unit
@@ -77,51 +80,32 @@ func (s *settled) cost(d *DrivenBy) string {
 
 // lasting is how long the growth was watched.
 func (s *settled) lasting() string {
-	l := s.judged
-	from := s.grow[s.primary].From
-	if n := len(l.clock); !l.untimed && from < n {
-		return " in " + duration(l.clock[n-1]-l.clock[from])
+	l := s.Judged
+	from := s.Grow[s.primary].From
+	if n := len(l.Clock); !l.Untimed && from < n {
+		return " in " + units.Span(l.Clock[n-1]-l.Clock[from])
 	}
 	return ""
-}
-
-// duration prints seconds for people.
-func duration(seconds float64) string {
-	switch {
-	case seconds >= 2*3600:
-		return fmt.Sprintf("%.3g h", seconds/3600)
-	case seconds >= 2*60:
-		return fmt.Sprintf("%.3g min", seconds/60)
-	}
-	return fmt.Sprintf("%.3g s", seconds)
 }
 
 // what names the primary key in a sentence.
 func (s *settled) what() string {
 	switch {
-	case s.primary == keyHandles:
-		return "the number of the driver's " + s.kind.Name
-	case s.primary == keyLive && s.judged.asksItself():
+	case s.primary == series.Handles:
+		return "the number of the driver's " + s.Kind.Name
+	case s.primary == series.Live && s.Judged.AsksItself():
 		return "device memory that the program asked the driver for and has not given back"
-	case s.primary == keyUntracked && s.class == AppLeak:
+	case s.primary == series.Untracked && s.class == AppLeak:
 		return "managed memory on the device that the program asked the driver for and has not given back"
-	case s.primary == keyCount && s.judged.asksItself():
+	case s.primary == series.Count && s.Judged.AsksItself():
 		return "the number of the program's allocations at the driver"
 	}
-	return accountWords[s.primary]
-}
-
-// accountWords are the accounts in a sentence.
-var accountWords = map[key]string{
-	keyLive: "memory the program still references", keyCount: "the number of live handles",
-	keyIdle:      "idle memory kept by the pool",
-	keyUntracked: "device memory outside the program and its pool", keyHost: "host memory",
-	keyHeap: "the program's heap", keyDevice: "device memory",
+	return series.AccountWords[s.primary]
 }
 
 // quantity is an amount of the primary key: bytes, or handles.
 func (s *settled) quantity(b float64) string {
-	if s.primary.counts() {
+	if s.primary.Counts() {
 		return fmt.Sprintf("%.0f", b)
 	}
 	return units.Bytes(b)
@@ -129,8 +113,8 @@ func (s *settled) quantity(b float64) string {
 
 // outgrownWords say what the pool keeps beside a growth that it follows from.
 func (s *settled) outgrownWords() string {
-	kept := &s.grow[keyIdle]
-	if !kept.Growing() || !s.grow.outgrows(s.grow.amounts()) {
+	kept := &s.Grow[series.Idle]
+	if !kept.Growing() || !evidence.Outgrows(&s.Grow, s.Grow.Amounts()) {
 		return ""
 	}
 	return ", and the pool keeps " + units.Bytes(kept.Gained()) + " more of blocks that became too small"
@@ -139,10 +123,10 @@ func (s *settled) outgrownWords() string {
 // untrackedWords say that most of what grows was asked of the driver: by a
 // library behind the framework's back, say. It is not the driver's own.
 func (s *settled) untrackedWords() string {
-	if s.judged.asked == nil || s.class == AppLeak {
+	if s.Judged.Asked == nil || s.class == AppLeak {
 		return ""
 	}
-	k := stat.Known(s.judged.asked[s.grow[keyUntracked].From:])
+	k := stat.Known(s.Judged.Asked[s.Grow[series.Untracked].From:])
 	if q := len(k) / 8; q == 0 || stat.Median(k[len(k)-q:])-stat.Median(k[:q]) < s.size/2 {
 		return ""
 	}
@@ -152,21 +136,21 @@ func (s *settled) untrackedWords() string {
 func (s *settled) leftoverClaim() string {
 	text := units.Bytes(s.size)
 	switch s.primary {
-	case keyLive:
+	case series.Live:
 		text += " are still referenced after the program released everything"
-		if n, ok := s.left.of(keyCount); ok && n > 0 {
+		if n, ok := s.Left.Of(series.Count); ok && n > 0 {
 			text += fmt.Sprintf(" (%.0f handles)", n)
 		}
-	case keyIdle:
+	case series.Idle:
 		text += " stay idle after the program released everything: kept by the pool's policy, not by " +
 			"references"
-	case keyUntracked:
+	case series.Untracked:
 		text += " of device memory outside the program and its pool stay after the program released " +
 			"everything"
 	default:
 		text += " of host memory stay after the program released everything, and more with each repetition"
 	}
-	if r := s.left.perRepetition(s.primary); r > s.o.leftover() && s.primary != keyHost {
+	if r := s.Left.PerRepetition(s.primary); r > s.Least && s.primary != series.Host {
 		text += fmt.Sprintf(", and at least %s more with each repetition", units.Bytes(r))
 	}
 	return text
@@ -174,8 +158,8 @@ func (s *settled) leftoverClaim() string {
 
 // magnitudeClaim tells a short run's growth stretch by stretch.
 func (s *settled) magnitudeClaim() string {
-	parts := s.judged.stretches(s.primary)
-	per, unit := make([]float64, len(parts)), s.judged.clockUnit()
+	parts := stretches(s.Judged, s.primary)
+	per, unit := make([]float64, len(parts)), clockUnit(s.Judged)
 	for i, p := range parts {
 		per[i] = p.bytes / math.Max(p.seconds, 1e-9)
 	}
@@ -198,19 +182,19 @@ func (s *settled) magnitudeClaim() string {
 		course = "accelerating"
 	}
 	place := s.what()
-	if s.primary == keyHost {
+	if s.primary == series.Host {
 		place = "host memory outside both pools"
-		if s.judged.series[keyLive] == nil && s.judged.series[keyIdle] == nil {
+		if s.Judged.Series[series.Live] == nil && s.Judged.Series[series.Idle] == nil {
 			place = "host memory"
 		}
 	}
 	text := fmt.Sprintf("%s grows by %s, %s: %s a %s", place, units.Bytes(s.size), course,
 		strings.Join(words, ", then "), unit)
-	if s.primary == keyHost && s.class == HostGrowth {
+	if s.primary == series.Host && s.class == HostGrowth {
 		text += s.hostWords()
 	}
 	return text + fmt.Sprintf("; %d samples allow no trend test, so this rests on the size of the growth",
-		len(s.judged.clock))
+		len(s.Judged.Clock))
 }
 
 func (s *settled) noneClaim() string {
@@ -219,28 +203,28 @@ func (s *settled) noneClaim() string {
 	}
 	if s.restsOn == ByLeftover {
 		return fmt.Sprintf("what the program took it gave back; nothing above %s is left over.",
-			units.Bytes(s.o.leftover()))
+			units.Bytes(s.Least))
 	}
 	var parts []string
-	for i, k := range accountKeys {
-		if g := s.grow[k]; g.Known && s.judged.series[k] != nil {
-			parts = append(parts, fmt.Sprintf("%s %s", accountNames[i], g.Shape))
+	for i, k := range series.AccountKeys {
+		if g := s.Grow[k]; g.Known && s.Judged.Series[k] != nil {
+			parts = append(parts, fmt.Sprintf("%s %s", series.AccountNames[i], g.Shape))
 		}
 	}
 	text := fmt.Sprintf("no account grows (%s)", strings.Join(parts, ", "))
-	if m := s.mostHidden(); m > 0 {
+	if m := mostHidden(&s.Examined); m > 0 {
 		text += fmt.Sprintf("; a growth above %s %s would have been seen", units.Bytes(m),
-			article(s.judged.clockUnit()))
+			article(clockUnit(s.Judged)))
 	}
 	return text + "."
 }
 
 // mostHidden is the largest rate that could have gone unseen in an account.
-func (x *examined) mostHidden() float64 {
+func mostHidden(x *growth.Examined) float64 {
 	m := 0.
-	for _, k := range accountKeys {
-		if g := &x.grow[k]; g.Known && x.judged.series[k] != nil {
-			if d := x.judged.detectable(g); d != nil {
+	for _, k := range series.AccountKeys {
+		if g := &x.Grow[k]; g.Known && x.Judged.Series[k] != nil {
+			if d := x.Judged.Detectable(g); d != nil {
 				m = math.Max(m, *d)
 			}
 		}
@@ -251,25 +235,25 @@ func (x *examined) mostHidden() float64 {
 func (s *settled) undecidedClaim(v *Verdict) string {
 	text := s.why
 	if s.why == "" {
-		isOpen := func(k key) bool {
-			return s.judged.series[k] != nil && (s.grow[k].Shape == trend.ShapeUndecided || !s.grow[k].Known)
+		isOpen := func(k series.Key) bool {
+			return s.Judged.Series[k] != nil && (s.Grow[k].Shape == trend.ShapeUndecided || !s.Grow[k].Known)
 		}
 		var open []string
-		for i, k := range accountKeys {
+		for i, k := range series.AccountKeys {
 			if isOpen(k) {
-				open = append(open, string(accountNames[i]))
+				open = append(open, string(series.AccountNames[i]))
 			}
 		}
-		if isOpen(keyCount) {
+		if isOpen(series.Count) {
 			open = append(open, "the count of live handles")
 		}
-		if isOpen(keyDevice) && len(open) == 0 {
+		if isOpen(series.Device) && len(open) == 0 {
 			open = append(open, "the device memory of the process")
 		}
 		text += "the samples neither show nor exclude growth of " + strings.Join(open, ", ")
 	}
 	if v.MoreMinutes != nil {
-		text += fmt.Sprintf("; about %s more would settle it", duration(60**v.MoreMinutes))
+		text += fmt.Sprintf("; about %s more would settle it", units.Span(60**v.MoreMinutes))
 	}
 	return text + "."
 }
@@ -280,4 +264,27 @@ func article(unit string) string {
 		return "an " + unit
 	}
 	return "a " + unit
+}
+
+// slope is one stretch of a short run.
+type slope struct{ bytes, seconds, steps float64 }
+
+// stretches are the parts of a short series between its known rows.
+func stretches(l *series.Accounts, k series.Key) []slope {
+	var out []slope
+	last := -1
+	for i, v := range l.Series[k] {
+		if v != v {
+			continue
+		}
+		if last >= 0 {
+			p := slope{bytes: v - l.Series[k][last], seconds: l.Clock[i] - l.Clock[last]}
+			if l.Step != nil {
+				p.steps = l.Step[i] - l.Step[last]
+			}
+			out = append(out, p)
+		}
+		last = i
+	}
+	return out
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/place"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -20,14 +22,14 @@ const stillCompiling = .6
 // compilationsOf are the lines of the program that had code compiled while it grew, and
 // went on with that.
 func compilationsOf(s *settled) []cause.Compilation {
-	l := s.judged
-	if s.primary == keys || len(l.clock) == 0 {
+	l := s.Judged
+	if s.primary == series.Keys || len(l.Clock) == 0 {
 		return nil
 	}
-	from, to := l.clock[min(s.grow[s.primary].From, len(l.clock)-1)], l.clock[len(l.clock)-1]
+	from, to := l.Clock[min(s.Grow[s.primary].From, len(l.Clock)-1)], l.Clock[len(l.Clock)-1]
 	type told struct{ before, count, last float64 }
 	lines := map[string]told{}
-	for _, e := range s.events.about(s.pid) {
+	for _, e := range s.Events.About(s.PID) {
 		if e.Kind != record.KindEvent || e.Name != eventCompiled || e.At == "" {
 			continue
 		}
@@ -64,14 +66,14 @@ const (
 func compilesSteadily(s *settled) bool {
 	for _, c := range compilationsOf(s) {
 		var times, counts []float64
-		for _, e := range s.events.about(s.pid) {
+		for _, e := range s.Events.About(s.PID) {
 			var detail struct{ Count float64 }
 			if e.Name == eventCompiled && e.At == c.Site && json.Unmarshal(e.Detail, &detail) == nil {
 				times, counts = append(times, e.TMs/1000), append(counts, detail.Count)
 			}
 		}
 		n := len(times) - 1
-		if n < 1 || times[n]-times[0] < toldSince*(s.judged.clock[len(s.judged.clock)-1]-times[0]) {
+		if n < 1 || times[n]-times[0] < toldSince*(s.Judged.Clock[len(s.Judged.Clock)-1]-times[0]) {
 			continue
 		}
 		middle, _ := slices.BinarySearch(times, (times[0]+times[n])/2)
@@ -89,13 +91,13 @@ const stillFirst = 1. / 3
 // compilesFirst reports whether a line of the program had code compiled for the first time in
 // the last part of a growth: what that takes comes once for each line.
 func compilesFirst(s *settled) bool {
-	clock := s.judged.clock
-	if s.primary == keys || len(clock) == 0 {
+	clock := s.Judged.Clock
+	if s.primary == series.Keys || len(clock) == 0 {
 		return false
 	}
-	begin, end := clock[min(s.grow[s.primary].From, len(clock)-1)], clock[len(clock)-1]
+	begin, end := clock[min(s.Grow[s.primary].From, len(clock)-1)], clock[len(clock)-1]
 	seen := map[string]bool{}
-	for _, e := range s.events.about(s.pid) {
+	for _, e := range s.Events.About(s.PID) {
 		if e.Kind != record.KindEvent || e.Name != eventCompiled || seen[e.At] {
 			continue
 		}
@@ -116,5 +118,5 @@ func compiledAt(causes []Cause) string {
 	if p.File == "" {
 		return ""
 	}
-	return "compiled again and again at " + placeText(p)
+	return "compiled again and again at " + place.Text(p)
 }

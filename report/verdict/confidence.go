@@ -3,26 +3,29 @@ package verdict
 import (
 	"math"
 
+	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 )
 
 // confidenceOf is the probability that a decision is right: the score of its
 // evidence by the map fitted on the corpus's tuning seeds (see
 // internal/eval/scoreboard), within the bounds of experiments. Evidence the corpus
 // does not have keeps its stated trust.
-func (x *examined) confidenceOf(d decision) float64 {
+func confidenceOf(x *growth.Examined, d decision) float64 {
 	p := 0.
 	switch {
 	case d.class == Undecided:
 	case d.restsOn == ByTrend:
-		p = lookup(trendKnots[:], d.score)
-		if d.primary == keyHandles {
-			p = math.Min(p, x.handleTrust())
+		p = finding.OfTrend(d.score)
+		if d.primary == series.Handles {
+			p = math.Min(p, x.HandleTrust())
 		}
 	case d.restsOn == "" && d.class == None:
-		p = lookup(noneKnots[:], d.score)
+		p = finding.OfNone(d.score)
 	default:
-		p = stat.Clamp(d.score, 0, certain)
+		p = stat.Clamp(d.score, 0, finding.Certain)
 	}
 	return d.boundBy(p)
 }

@@ -1,36 +1,13 @@
 package verdict
 
 import (
+	"github.com/gpumem/gpumem/report/evidence"
+	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
-
-// decision is what the findings come to.
-type decision struct {
-	class   Class
-	primary key // the series whose growth gave the verdict; keys when none did
-	restsOn Evidence
-	score   float64 // of the evidence, before calibration
-	size    float64 // the growth or leftover the verdict is about
-	why     string  // the reason of an undecided, or what was seen of a refill
-	lacking bool    // undecided for what was not recorded: more time would not settle it
-	shares  *shares // of the growth, when it is shared out
-	notes   []string
-	bounds  []bound // of the confidence, in order
-
-	confidence float64
-}
-
-// bound is what an experiment leaves of the confidence.
-type bound struct{ least, most float64 }
-
-// settled is a process with what was decided of it.
-type settled struct {
-	examined
-	decision
-	found []FindingRow
-	held  string // the path that got longer at each look and explains the growth; or empty
-}
 
 // decide weighs the findings on a process, and then its experiments. It and what it
 // calls in this file are the only writers of a class, and of an account's shape
@@ -48,47 +25,47 @@ type settled struct {
 //     trend is of twice as much; where nothing was left over and nothing surely
 //     grows, nothing does;
 //   - the size of a growth counts in runs that are too short for all else.
-func decide(x *examined, f findings) *settled {
-	s := &settled{examined: *x, found: f.rows()}
+func decide(x *growth.Examined, f evidence.Findings) *settled {
+	s := &settled{Examined: *x, found: rows(&f)}
 	d := &s.decision
-	d.take(f.trend)
-	d.shares = f.shares
-	if f.objects != nil {
-		s.held = f.objects.holder
+	d.take(f.Trend)
+	d.shares = f.Shares
+	if f.Objects != nil {
+		s.held = f.Objects.Holder
 	}
-	if f.starting != nil && f.trend.owner != nobody {
-		d.take(*f.starting)
+	if f.Starting != nil && f.Trend.Owner != finding.Nobody {
+		d.take(*f.Starting)
 		d.shares = nil
 	}
-	if f.refill != nil && d.open() {
-		d.take(*f.refill)
-		s.grow[keyIdle].Shape = trend.Bounded
+	if f.Refill != nil && d.open() {
+		d.take(*f.Refill)
+		s.Grow[series.Idle].Shape = trend.Bounded
 	}
-	if f.starting == nil {
-		s.weighObjects(f.objects)
-		s.weighObjects(f.reserved)
-		s.weighObjects(f.collected)
-		weighAges(s, f.ages)
-		s.weighObjects(f.sites)
+	if f.Starting == nil {
+		s.weighObjects(f.Objects)
+		s.weighObjects(f.Reserved)
+		s.weighObjects(f.Collected)
+		weighAges(s, f.Ages)
+		s.weighObjects(f.Sites)
 	}
 	d.weighLeftovers(f)
-	if f.magnitude != nil && d.restsOn == "" {
-		d.take(*f.magnitude)
+	if f.Magnitude != nil && d.restsOn == "" {
+		d.take(*f.Magnitude)
 	}
-	d.weighManaged(f.managed)
+	d.weighManaged(f.Managed)
 	withoutSight(s)
-	d.weighExperiments(s.experiments(), s.o.leftover())
-	if s.keptMore != "" && d.class == HostGrowth && d.primary == keyHost {
-		d.restsOn, d.score, d.why = ByObjects, .9, s.keptMore
+	d.weighExperiments(s.Experiments(), s.Least)
+	if s.KeptMore != "" && d.class == HostGrowth && d.primary == series.Host {
+		d.restsOn, d.score, d.why = ByObjects, .9, s.KeptMore
 	}
-	d.confidence = s.confidenceOf(*d)
+	d.confidence = confidenceOf(&s.Examined, *d)
 	if _, more := cachedRecords(s); more > 0 {
-		d.confidence = min(d.confidence, cachedTrust)
+		d.confidence = min(d.confidence, growth.CachedTrust)
 	}
 	withoutRate(s)
 	withoutHolder(s)
 	withoutCalls(s)
-	if s.hazards() > 0 {
+	if hazards(&s.Examined.Process) > 0 {
 		d.confidence = min(d.confidence, hazardous)
 		s.found = append(s.found, hazardRow(s))
 	}
@@ -104,8 +81,9 @@ func withoutSight(s *settled) {
 	if why == "" {
 		return
 	}
-	s.grow[keyHost].Shape = trend.ShapeUndecided
-	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking, why: why}
+	s.Grow[series.Host].Shape = trend.ShapeUndecided
+	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: s.lacking,
+		why: why}
 }
 
 // withoutHolder takes back a growth that may be the program's start, or its device's.
@@ -124,8 +102,9 @@ func withoutHolder(s *settled) {
 	if why == "" {
 		return
 	}
-	s.grow[s.primary].Shape = trend.ShapeUndecided
-	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking, why: why}
+	s.Grow[s.primary].Shape = trend.ShapeUndecided
+	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: s.lacking,
+		why: why}
 }
 
 // withoutCalls takes back what the driver's calls alone tell where some were not seen.
@@ -134,10 +113,10 @@ func withoutCalls(s *settled) {
 	if why == "" {
 		return
 	}
-	if s.primary != keys {
-		s.grow[s.primary].Shape = trend.ShapeUndecided
+	if s.primary != series.Keys {
+		s.Grow[s.primary].Shape = trend.ShapeUndecided
 	}
-	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: true, why: why}
+	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: true, why: why}
 }
 
 // withoutRate takes back a growth that the trend is not sure of where what a second
@@ -146,28 +125,28 @@ func withoutCalls(s *settled) {
 // seen, or the machine was too busy for its rows to come evenly. What the trend fits is
 // enough where the growth is slight.
 func withoutRate(s *settled) {
-	if s.restsOn != ByTrend || s.class == Undecided || s.primary == keys || s.tier() == Confirmed {
+	if s.restsOn != ByTrend || s.class == Undecided || s.primary == series.Keys || s.tier() == Confirmed {
 		return
 	}
-	low, _ := bounds(&s.grow[s.primary])
+	low, _ := bounds(&s.Grow[s.primary])
 	d, _ := s.drivenBy()
 	unsure := d != nil && d.Low <= 0 && (d.Per == "second" || low != nil && *low <= 0)
 	if !unsure && (low == nil || *low > 0 || !isSlight(s)) {
 		return
 	}
-	s.grow[s.primary].Shape = trend.ShapeUndecided
-	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: s.lacking}
+	s.Grow[s.primary].Shape = trend.ShapeUndecided
+	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: s.lacking}
 }
 
 // decideDifference is decide for the difference of two runs, which has trends and
 // leftovers alone.
-func decideDifference(x *examined, growth finding, leftover *finding) *settled {
-	s := &settled{examined: *x}
+func decideDifference(x *growth.Examined, growth finding.Finding, leftover *finding.Finding) *settled {
+	s := &settled{Examined: *x}
 	s.take(growth)
 	if leftover != nil && s.restsOn != ByTrend {
 		s.take(*leftover)
 	}
-	s.confidence = s.confidenceOf(s.decision)
+	s.confidence = confidenceOf(&s.Examined, s.decision)
 	return s
 }
 
@@ -176,12 +155,12 @@ func decideDifference(x *examined, growth finding, leftover *finding) *settled {
 // them.
 func decideTree(all []*settled, worst *settled) *settled {
 	f := findWorkers(all)
-	if f == nil || gravity(worst.class) > gravity(Undecided) && worst.size >= f.size {
+	if f == nil || gravity(worst.class) > gravity(Undecided) && worst.size >= f.Size {
 		return nil
 	}
-	s := &settled{examined: firstOf(all).examined, found: (&findings{trend: *f}).rows()}
+	s := &settled{Examined: firstOf(all).Examined, found: rows((&evidence.Findings{Trend: *f}))}
 	s.take(*f)
-	s.confidence = s.confidenceOf(s.decision)
+	s.confidence = confidenceOf(&s.Examined, s.decision)
 	return s
 }
 
@@ -192,94 +171,91 @@ const fullWords = "the program stood still once its memory was full, and may hav
 // decideFull leaves a program open that ended because it was full, and of which no account
 // was seen to grow.
 func decideFull(s *settled) {
-	s.decision = decision{class: Undecided, primary: keys, notes: s.notes, lacking: true, why: fullWords}
-	s.confidence = s.confidenceOf(s.decision)
+	s.decision = decision{class: Undecided, primary: series.Keys, notes: s.notes, lacking: true,
+		why: fullWords}
+	s.confidence = confidenceOf(&s.Examined, s.decision)
 }
 
 // undecided is the decision on a run without rows.
 func undecided(why string) decision {
 	var d decision
-	d.take(finding{of: keys, why: why})
+	d.take(finding.Finding{Of: series.Keys, Why: why})
 	return d
 }
 
 // take lets a finding decide. Something that was not recorded stays so.
-func (d *decision) take(f finding) {
-	d.class, d.primary, d.restsOn = classOf(f.owner), f.of, f.by
-	d.score, d.size, d.why = f.score, f.size, f.why
-	d.lacking = d.lacking || f.lacking
-	if f.note != "" {
-		d.notes = append(d.notes, f.note)
+func (d *decision) take(f finding.Finding) {
+	d.class, d.primary, d.restsOn = classOf(f.Owner), f.Of, f.By
+	d.score, d.size, d.why = f.Score, f.Size, f.Why
+	d.lacking = d.lacking || f.Lacking
+	if f.Note != "" {
+		d.notes = append(d.notes, f.Note)
 	}
 }
 
 // classOf is the class of a growth by its owner.
-func classOf(o owner) Class {
+func classOf(o finding.Owner) Class {
 	switch o {
-	case nobody:
+	case finding.Nobody:
 		return None
-	case theProgram:
+	case finding.TheProgram:
 		return AppLeak
-	case thePool:
+	case finding.ThePool:
 		return PoolGrowth
-	case theDriver:
+	case finding.TheDriver:
 		return DriverGrowth
-	case theHost:
+	case finding.TheHost:
 		return HostGrowth
 	}
 	return Undecided
 }
 
-// open reports whether nothing was found that grows.
-func (d *decision) open() bool {
-	return d.class == None || d.class == Undecided && d.primary == keys
-}
-
 // weighObjects lets what the looks found stand beside the trend. Where the trend is
 // open they decide; where both tell of the same growth, each makes the other surer;
 // and a container that has a bound is warming up, however straight it rises.
-func (s *settled) weighObjects(f *finding) {
+func (s *settled) weighObjects(f *finding.Finding) {
 	d := &s.decision
 	if f == nil {
 		return
 	}
-	same := d.primary == f.of || f.of == keyHost && d.primary == keyHeap || f.of == keyLive && d.primary == keyCount
-	unsure := d.class == Undecided && (d.primary == keys || d.primary == f.of)
+	same := d.primary == f.Of || f.Of == series.Host && d.primary == series.Heap || f.Of == series.Live &&
+		d.primary == series.Count
+	unsure := d.class == Undecided && (d.primary == series.Keys || d.primary == f.Of)
 	switch {
-	case f.owner == nobody && (same && d.restsOn == ByTrend || unsure):
+	case f.Owner == finding.Nobody && (same && d.restsOn == ByTrend || unsure):
 		d.take(*f)
 		d.shares, d.lacking = nil, false
-		s.grow[f.of].Shape = trend.Plateau
-	case f.owner == nobody:
+		s.Grow[f.Of].Shape = trend.Plateau
+	case f.Owner == finding.Nobody:
 	case d.class == None && d.restsOn == "" && isBelowSight(s, f):
 		d.class, d.why = Undecided, hiddenWords(f)
-		s.grow[f.of].Shape = trend.ShapeUndecided
-	case f.owner == unknown:
+		s.Grow[f.Of].Shape = trend.ShapeUndecided
+	case f.Owner == finding.Unknown:
 		if d.class == AppLeak {
-			d.notes = append(d.notes, f.why)
+			d.notes = append(d.notes, f.Why)
 		}
 	case unsure:
 		d.take(*f)
 		d.lacking = false
-		s.grow[f.of].Shape = trend.Growing
+		s.Grow[f.Of].Shape = trend.Growing
 	case same && d.restsOn == ByTrend && d.class != Undecided:
-		d.bounds = append(d.bounds, bound{least: f.score, most: 1})
+		d.bounds = append(d.bounds, bound{least: f.Score, most: 1})
 	}
 }
 
 // weighLeftovers lets what was left over stand beside the trend: the stronger
 // evidence gives the verdict.
-func (d *decision) weighLeftovers(f findings) {
-	if f.work != nil && d.restsOn == ByTrend {
-		d.take(*f.work)
+func (d *decision) weighLeftovers(f evidence.Findings) {
+	if f.Work != nil && d.restsOn == ByTrend {
+		d.take(*f.Work)
 	}
-	left := f.leftover
+	left := f.Leftover
 	switch {
 	case left == nil:
-		if f.gaveBack != nil && d.class == Undecided && d.primary == keys {
-			d.take(*f.gaveBack)
+		if f.GaveBack != nil && d.class == Undecided && d.primary == series.Keys {
+			d.take(*f.GaveBack)
 		}
-	case d.restsOn == ByTrend && (lookup(trendKnots[:], d.score) >= left.score || d.size > 2*left.size):
+	case d.restsOn == ByTrend && (finding.OfTrend(d.score) >= left.Score || d.size > 2*left.Size):
 	default:
 		d.take(*left)
 	}
@@ -295,7 +271,7 @@ func (d *decision) weighExperiments(receipts []Experiment, least float64) {
 	for _, r := range receipts {
 		back := r.Returned()
 		proved := back > least && back >= decisive*d.size
-		ownerless := d.class == Undecided && d.primary == keyDevice
+		ownerless := d.class == Undecided && d.primary == series.Device
 		purge, collect := r.Action == record.ActionPurge, r.Action == record.ActionCollect
 		switch {
 		case purge && proved && (d.class == PoolGrowth || ownerless):
@@ -311,7 +287,7 @@ func (d *decision) weighExperiments(receipts []Experiment, least float64) {
 	if d.class == PoolGrowth && d.restsOn == "" {
 		d.restsOn = ByTrend
 	}
-	if d.class == Undecided && d.primary == keyDevice && nothingBack(receipts, d.size) {
+	if d.class == Undecided && d.primary == series.Device && nothingBack(receipts, d.size) {
 		d.why += "; neither collecting garbage nor purging the pool gave it back, " +
 			"so that something still holds it, or the driver does"
 	}
@@ -319,29 +295,16 @@ func (d *decision) weighExperiments(receipts []Experiment, least float64) {
 
 // shapeOf is the shape of an account as it is shown: that of its bytes, unless their
 // number grows, or only their size in a short run tells.
-func (s *settled) shapeOf(k key) trend.Shape {
-	if k == keyHost && s.untouched() > 0 {
+func (s *settled) shapeOf(k series.Key) trend.Shape {
+	if k == series.Host && untouched(&s.Examined) > 0 {
 		return trend.ShapeUndecided
 	}
 	if s.restsOn == ByMagnitude && k == s.primary {
 		return trend.Growing
 	}
-	count := countOf(k)
-	if count != keys && s.grow[count].Growing() && (k == keyLive || s.primary == count) {
+	count := series.CountOf(k)
+	if count != series.Keys && s.Grow[count].Growing() && (k == series.Live || s.primary == count) {
 		return trend.Growing
 	}
-	return s.grow[s.judged.bytesOf(k)].Shape
-}
-
-// tier is how sure the decision is.
-func (d *decision) tier() Tier {
-	switch {
-	case d.class == Undecided || d.confidence < .6:
-		return TierUndecided
-	case d.confidence >= .95:
-		return Confirmed
-	case d.confidence >= .8:
-		return Likely
-	}
-	return Suspected
+	return s.Grow[s.Judged.BytesOf(k)].Shape
 }

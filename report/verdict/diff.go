@@ -8,8 +8,12 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/evidence"
+	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/peak"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -41,10 +45,10 @@ type DiffRow struct {
 	Account Account `json:"account"`
 	// Growth is how many bytes (handles for "live" when Count) New grows
 	// more than Base over what was compared, with its 95 % interval.
-	Growth *Interval `json:"growth,omitempty"`
-	Count  *Interval `json:"count,omitempty"`
+	Growth *series.Interval `json:"growth,omitempty"`
+	Count  *series.Interval `json:"count,omitempty"`
 	// PerUnit is Growth by step or second, as aligned.
-	PerUnit *Interval `json:"per_unit,omitempty"`
+	PerUnit *series.Interval `json:"per_unit,omitempty"`
 	// Level is New's level above Base's in the middle of what was compared.
 	Level *int64 `json:"level_bytes,omitempty"`
 	// Noise is set when the growth is within noise: print it as "~".
@@ -104,7 +108,7 @@ func (d *Difference) compareMemory() {
 // saysTooLittle reports whether a comparison without a growth leaves open whether new
 // grows more than base: it is undecided, or of less than half of what new did.
 func (p *pair) saysTooLittle(s *settled) bool {
-	return s.class == Undecided || s.class == None && p.span < length(p.new.judged.X(p.axis))/2
+	return s.class == Undecided || s.class == None && p.span < length(p.new.Judged.X(p.axis))/2
 }
 
 // processesOf are the processes of a run, judged; none of a run without rows.
@@ -128,10 +132,10 @@ func counterpart(base, new []*settled, one *settled) *settled {
 // inOrder are processes in the order in which they came.
 func inOrder(all []*settled) []*settled {
 	begin := func(s *settled) float64 {
-		if len(s.whole.clock) == 0 {
+		if len(s.Whole.Clock) == 0 {
 			return math.Inf(1)
 		}
-		return s.whole.clock[0]
+		return s.Whole.Clock[0]
 	}
 	out := slices.Clone(all)
 	slices.SortStableFunc(out, func(a, b *settled) int { return cmp.Compare(begin(a), begin(b)) })
@@ -150,14 +154,14 @@ type pair struct {
 // sameCounter leaves device bytes beyond the pool's out when the driver's
 // counter is in one run only: in the other, what stands in for it is less.
 func (p *pair) sameCounter() []string {
-	a, b := p.base.judged, p.new.judged
-	if !a.book.HasDevice() || !b.book.HasDevice() ||
-		(a.cols[record.ColGPU] == nil) == (b.cols[record.ColGPU] == nil) {
+	a, b := p.base.Judged, p.new.Judged
+	if !a.Book.HasDevice() || !b.Book.HasDevice() ||
+		(a.Cols[record.ColGPU] == nil) == (b.Cols[record.ColGPU] == nil) {
 		return nil
 	}
 	for _, s := range [...]*settled{p.base, p.new} {
-		for _, k := range [...]key{keyUntracked, keyDevice} {
-			s.judged.series[k], s.left.held[k] = nil, nil
+		for _, k := range [...]series.Key{series.Untracked, series.Device} {
+			s.Judged.Series[k], s.Left.Held[k] = nil, nil
 		}
 	}
 	return []string{record.ColGPU +
@@ -166,15 +170,17 @@ func (p *pair) sameCounter() []string {
 }
 
 // untouched is the more of what both runs' footprints do not show.
-func (p *pair) untouched() float64 { return math.Max(p.base.untouched(), p.new.untouched()) }
+func (p *pair) untouched() float64 {
+	return math.Max(untouched(&p.base.Examined), untouched(&p.new.Examined))
+}
 
 // align chooses the axis and how much of it both runs cover.
 func (p *pair) align() {
 	p.axis, p.unit = trend.ByTime, "second"
-	if p.base.judged.Stepped() && p.new.judged.Stepped() {
+	if p.base.Judged.Stepped() && p.new.Judged.Stepped() {
 		p.axis, p.unit = trend.ByStep, "step"
 	}
-	p.span = math.Min(length(p.base.judged.X(p.axis)), length(p.new.judged.X(p.axis)))
+	p.span = math.Min(length(p.base.Judged.X(p.axis)), length(p.new.Judged.X(p.axis)))
 }
 
 func length(x []float64) float64 {
@@ -187,60 +193,61 @@ func length(x []float64) float64 {
 // judge runs the growth test on the differences of the two runs' blocks and
 // decides about what grows as in one run.
 func (p *pair) judge() *settled {
-	x := &examined{kind: p.new.kind}
-	x.run, x.events, x.o, x.judged, x.whole = p.new.run, p.new.events, p.o, p.new.judged, p.new.whole
-	x.pid, x.touch = p.new.pid, p.new.touch
-	if x.kind.Name != "" {
-		p.base.judged.series[keyHandles] = p.base.judged.alive(x.kind.Column)
+	x := &growth.Examined{Kind: p.new.Kind}
+	x.Run, x.Events, x.Least = p.new.Run, p.new.Events, p.o.leftover()
+	x.Judged, x.Whole = p.new.Judged, p.new.Whole
+	x.PID, x.Touch = p.new.PID, p.new.Touch
+	if x.Kind.Name != "" {
+		p.base.Judged.Series[series.Handles] = p.base.Judged.Alive(x.Kind.Column)
 	}
-	for k := key(0); k < keys; k++ {
-		x.grow[k] = p.examine(k)
+	for k := series.Key(0); k < series.Keys; k++ {
+		x.Grow[k] = p.examine(k)
 	}
-	x.records = x.findRecords()
+	x.Records = x.FindRecords()
 	return decideDifference(x, p.growth(x), p.leftover())
 }
 
 // growth is what the differences of the blocks say.
-func (p *pair) growth(x *examined) finding {
-	e := x.trends()
-	k, whose := e.blame(x.grow.amounts())
-	if own := p.new.owner(); own != unknown && ofHost(k) && ofHost(p.new.primary) {
+func (p *pair) growth(x *growth.Examined) finding.Finding {
+	e := evidence.TrendsOf(x)
+	k, whose := e.Blame(x.Grow.Amounts())
+	if own := p.new.owner(); own != finding.Unknown && ofHost(k) && ofHost(p.new.primary) {
 		whose = own // the run by itself has more to tell host and driver by
 	}
 	switch {
-	case whose != unknown:
-		return grown(&x.grow[k], k, whose, 1)
-	case k == keyDevice:
-		return finding{of: k,
-			why: "device memory grows more than before, and no allocator counters tell who holds it"}
+	case whose != finding.Unknown:
+		return evidence.Grown(&x.Grow[k], k, whose, 1)
+	case k == series.Device:
+		return finding.Finding{Of: k,
+			Why: "device memory grows more than before, and no allocator counters tell who holds it"}
 	}
-	return findQuiet(e)
+	return evidence.FindQuiet(e)
 }
 
 // ofHost reports whether a series is host memory.
-func ofHost(k key) bool { return k == keyHost || k == keyHeap }
+func ofHost(k series.Key) bool { return k == series.Host || k == series.Heap }
 
 // owner is whose host memory grows by the verdict on a process; unknown of another.
-func (d *decision) owner() owner {
+func (d *decision) owner() finding.Owner {
 	switch d.class {
 	case HostGrowth:
-		return theHost
+		return finding.TheHost
 	case DriverGrowth:
-		return theDriver
+		return finding.TheDriver
 	}
-	return unknown
+	return finding.Unknown
 }
 
 // examine tests the growth of one key in new beyond base.
-func (p *pair) examine(k key) trend.Growth {
-	a, b := p.base.judged, p.new.judged
-	delta := math.Max(a.delta(k), b.delta(k))
+func (p *pair) examine(k series.Key) trend.Growth {
+	a, b := p.base.Judged, p.new.Judged
+	delta := math.Max(a.Delta(k), b.Delta(k))
 	g := trend.Growth{Shape: trend.ShapeUndecided, Axis: p.axis, Delta: delta}
-	if a.series[k] == nil || b.series[k] == nil || p.span <= 0 {
+	if a.Series[k] == nil || b.Series[k] == nil || p.span <= 0 {
 		return g
 	}
-	n := min(len(a.clock), len(b.clock))
-	blocks := trend.BlockCount(n, max(p.base.grow[k].Cycle.Length, p.new.grow[k].Cycle.Length))
+	n := min(len(a.Clock), len(b.Clock))
+	blocks := trend.BlockCount(n, max(p.base.Grow[k].Cycle.Length, p.new.Grow[k].Cycle.Length))
 	if blocks < trend.MinBlocks {
 		return g
 	}
@@ -254,9 +261,10 @@ func (p *pair) examine(k key) trend.Growth {
 	if len(x) < trend.MinBlocks {
 		return g
 	}
-	g = trend.OfBlocks(x, y, p.span, trend.Question{Delta: delta, Net: net(k), Conditions: trend.ForReport()})
+	g = trend.OfBlocks(x, y, p.span, trend.Question{Delta: delta, Net: series.Net(k),
+		Conditions: trend.ForReport()})
 	g.Axis = p.axis
-	if own := &p.new.grow[k]; g.Growing() && own.Known && own.Amount() < g.Amount()/2 {
+	if own := &p.new.Grow[k]; g.Growing() && own.Known && own.Amount() < g.Amount()/2 {
 		g.Shape = trend.Flat // what differs is that base fell
 	}
 	return g
@@ -264,8 +272,8 @@ func (p *pair) examine(k key) trend.Growth {
 
 // grid is a key's troughs in equal parts of the compared span; unknown where
 // a part has no sample.
-func (p *pair) grid(l *accounts, k key, blocks int) []float64 {
-	x, y := l.X(p.axis), l.series[k]
+func (p *pair) grid(l *series.Accounts, k series.Key, blocks int) []float64 {
+	x, y := l.X(p.axis), l.Series[k]
 	sum := make([][]float64, blocks)
 	for i, v := range y {
 		if v != v {
@@ -283,7 +291,7 @@ func (p *pair) grid(l *accounts, k key, blocks int) []float64 {
 	for b := range out {
 		out[b] = math.NaN()
 		if len(sum[b]) > 0 {
-			out[b] = trend.Lowest(sum[b], share(k))
+			out[b] = trend.Lowest(sum[b], series.Share(k))
 		}
 	}
 	return out
@@ -291,45 +299,47 @@ func (p *pair) grid(l *accounts, k key, blocks int) []float64 {
 
 // leftover is what new left over beyond base; nil where that does not matter, or is
 // not known.
-func (p *pair) leftover() *finding {
-	if !p.base.left.has() || !p.new.left.has() {
+func (p *pair) leftover() *finding.Finding {
+	if !p.base.Left.Has() || !p.new.Left.Has() {
 		return nil
 	}
-	var f *finding
+	var f *finding.Finding
 	most := p.o.leftover()
-	for _, k := range [...]key{keyLive, keyIdle, keyUntracked} {
+	for _, k := range [...]series.Key{series.Live, series.Idle, series.Untracked} {
 		if b, ok := p.leftoverOf(k); ok && b > most {
 			most = b
-			f = &finding{by: ByLeftover, of: k, owner: ownerOf(k), score: leftoverTrust[k], size: b}
+			f = &finding.Finding{By: ByLeftover, Of: k, Owner: finding.OwnerOf(k),
+				Score: evidence.LeftoverTrust[k],
+				Size:  b}
 		}
 	}
 	return f
 }
 
-func (p *pair) leftoverOf(k key) (float64, bool) {
-	a, okA := p.base.left.of(k)
-	b, okB := p.new.left.of(k)
+func (p *pair) leftoverOf(k series.Key) (float64, bool) {
+	a, okA := p.base.Left.Of(k)
+	b, okB := p.new.Left.Of(k)
 	return b - a, okA && okB
 }
 
 // rows are the accounts that both runs have.
 func (p *pair) rows(s *settled) []DiffRow {
 	rows := []DiffRow{}
-	for i, k := range accountKeys {
-		if p.base.judged.series[k] == nil || p.new.judged.series[k] == nil ||
-			k == keyHost && p.untouched() > 0 {
+	for i, k := range series.AccountKeys {
+		if p.base.Judged.Series[k] == nil || p.new.Judged.Series[k] == nil ||
+			k == series.Host && p.untouched() > 0 {
 			continue
 		}
-		r := DiffRow{Account: accountNames[i], Noise: true}
-		if g := &s.grow[k]; g.Known {
-			r.Growth, r.PerUnit = intervalOf(g, g.Span), intervalOf(g, 1)
+		r := DiffRow{Account: series.AccountNames[i], Noise: true}
+		if g := &s.Grow[k]; g.Known {
+			r.Growth, r.PerUnit = series.IntervalOf(g, g.Span), series.IntervalOf(g, 1)
 			r.Noise = !g.Growing() && !(g.High < 0 && -g.Amount() > g.Delta)
 		}
-		if k == keyLive && s.grow[keyCount].Known {
-			r.Count = intervalOf(&s.grow[keyCount], s.grow[keyCount].Span)
-			r.Noise = r.Noise && !s.grow[keyCount].Growing()
+		if k == series.Live && s.Grow[series.Count].Known {
+			r.Count = series.IntervalOf(&s.Grow[series.Count], s.Grow[series.Count].Span)
+			r.Noise = r.Noise && !s.Grow[series.Count].Growing()
 		}
-		level := int64(math.Round(middle(p.new.judged.series[k]) - middle(p.base.judged.series[k])))
+		level := int64(math.Round(series.Middle(p.new.Judged.Series[k]) - series.Middle(p.base.Judged.Series[k])))
 		r.Level = &level
 		if b, ok := p.leftoverOf(k); ok {
 			n := int64(math.Round(b))
@@ -355,7 +365,7 @@ func (p *pair) claim(s *settled) string {
 		b, _ := p.leftoverOf(s.primary)
 		return fmt.Sprintf("%s more are left over than before in %s.", units.Bytes(b), s.what())
 	}
-	g := &s.grow[s.primary]
+	g := &s.Grow[s.primary]
 	return fmt.Sprintf("%s grows by %s more than before over %.4g %ss (%s a %s).",
 		s.what(), s.quantity(g.Amount()), p.span, p.unit, strings.TrimSpace(s.quantity(g.Rate)), p.unit)
 }

@@ -3,13 +3,14 @@
 // clock, no environment, no map order; the same input gives the same bytes.
 //
 // Judge answers for one run, Diff for a run against an earlier one, Monitor
-// for many processes while they run. All three share one engine:
+// for many processes while they run. All three share one engine, whose first three
+// parts have packages of their own:
 //
-//	clean     rows of one process in order of time; restarts split, pauses closed,
-//	          setting up, teardown and a wait for the end left out; charged to
+//	clean     (series) rows of one process in order of time; restarts split, pauses
+//	          closed, setting up, teardown and a wait for the end left out; charged to
 //	          the accounts (package account), as the series that are tested
-//	examine   each series, tested by package trend, and the driver's handles
-//	find      a finding of each kind of evidence:
+//	examine   (growth) each series, tested by package trend, and the driver's handles
+//	find      (evidence, looks, finding) a finding of each kind of evidence:
 //	          growth     the account that explains the coupled growth, and whose
 //	                     host memory is, with shares by a joint block bootstrap
 //	          startup    a program that read its code in, or ended while it started
@@ -21,7 +22,8 @@
 //	          magnitude  the size of a growth, in runs of fewer than twelve rows
 //	decide    the findings, then the experiments: the only writer of a class
 //	render    the verdict: what drives the growth (driven), its causes (package
-//	          cause), the forecast, the accounts' rows and the sentence
+//	          cause), the forecast, the accounts' rows, and the sentence with its
+//	          places (package place)
 //
 // A finding names an owner, not a class, and knows of no other finding: what it is
 // worth beside the others stands in decide alone.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -28,8 +29,8 @@ func unitsFor(c Class, clock string) []unit {
 }
 
 // clockUnit is the unit of the rows' clock.
-func (l *accounts) clockUnit() string {
-	if l.untimed {
+func clockUnit(l *series.Accounts) string {
+	if l.Untimed {
 		return "sample"
 	}
 	return "second"
@@ -61,19 +62,19 @@ type unitFit struct {
 // best is taken, or the preferred of those as good. Growth that goes on while
 // steps pause is called background, and time is one of its units.
 func (s *settled) drivenBy() (d *DrivenBy, background bool) {
-	if s.primary == keys || !s.grow[s.primary].Growing() {
+	if s.primary == series.Keys || !s.Grow[s.primary].Growing() {
 		return nil, false
 	}
-	g := &s.grow[s.primary]
+	g := &s.Grow[s.primary]
 	rows := s.sampled(g)
-	y := trend.BlockMeans(s.judged.series[s.primary], rows)
+	y := trend.BlockMeans(s.Judged.Series[s.primary], rows)
 	if len(y) < trend.MinBlocks {
 		return nil, false
 	}
-	background = s.judged.growsInPauses(y, rows)
+	background = growsInPauses(s.Judged, y, rows)
 	var all []unitSeries
-	for _, u := range unitsFor(s.class, s.judged.clockUnit()) {
-		if x := s.judged.unitBlocks(u.column, rows); x != nil {
+	for _, u := range unitsFor(s.class, clockUnit(s.Judged)) {
+		if x := unitBlocks(s.Judged, u.column, rows); x != nil {
 			all = append(all, unitSeries{u, x})
 		}
 	}
@@ -97,10 +98,10 @@ func (s *settled) drivenBy() (d *DrivenBy, background bool) {
 // counted is what the primary key is a number of; empty for bytes.
 func (s *settled) counted() string {
 	switch s.primary {
-	case keyCount:
+	case series.Count:
 		return "handles"
-	case keyHandles:
-		return s.kind.Name
+	case series.Handles:
+		return s.Kind.Name
 	}
 	return ""
 }
@@ -176,7 +177,7 @@ func (f *unitFit) alone(y []float64, floor, leap float64) *DrivenBy {
 	if b <= 0 {
 		b, w = trend.SlopeOf(f.by[0].x, y, noise, math.Inf(1))
 	}
-	i := rounded(b, b-w, b+w)
+	i := series.Rounded(b, b-w, b+w)
 	if i == nil {
 		return nil
 	}
@@ -194,7 +195,7 @@ func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
 	for i := range d {
 		p := stat.Round(f.part(i) / all)
 		c, e := f.cost[i], w*f.err[i]
-		iv := rounded(c, math.Max(0, c-e), c+e)
+		iv := series.Rounded(c, math.Max(0, c-e), c+e)
 		if iv == nil {
 			return nil
 		}
@@ -211,24 +212,24 @@ func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
 // series. What the program did is read at the same rows, else its pace would
 // look like an error.
 func (s *settled) sampled(g *trend.Growth) [][]int {
-	return s.judged.LowRows(s.judged.series[s.primary], g, share(s.primary))
+	return s.Judged.LowRows(s.Judged.Series[s.primary], g, series.Share(s.primary))
 }
 
 // unitBlocks is how far a unit's running total had advanced in each block, time
 // for no column; nil when it is unknown in one, falls, or does not rise.
-func (l *accounts) unitBlocks(column string, rows [][]int) []float64 {
+func unitBlocks(l *series.Accounts, column string, rows [][]int) []float64 {
 	switch column {
 	case "":
 		return trend.Progress(l.T, rows)
 	case record.ColStep:
 		return trend.Progress(l.Step, rows)
 	}
-	return trend.Progress(l.cols[column], rows)
+	return trend.Progress(l.Cols[column], rows)
 }
 
 // growsInPauses reports whether blocks without steps, at least three of them
 // and not all, show at least half of the others' growth per second.
-func (l *accounts) growsInPauses(y []float64, rows [][]int) bool {
+func growsInPauses(l *series.Accounts, y []float64, rows [][]int) bool {
 	if l.Step == nil {
 		return false
 	}

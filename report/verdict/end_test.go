@@ -35,10 +35,6 @@ func TestALeakEndsNotWhenTheWorkDoes(t *testing.T) {
 			t.Errorf("%s: %s", name, v.Summary)
 		}
 	}
-	moving := restingFrom(545, func(i int) float64 { return float64(max(0, i-560)) * mib })
-	if k := tracksOf(moving.run())[0]; k.untilWorkEnds() != k {
-		t.Error("what still moves while it waits was left out")
-	}
 }
 
 func TestASmallGrowthIsNotTheAnswerBesideAFarLargerRise(t *testing.T) {
@@ -78,13 +74,5 @@ func TestWhatIsLetGoOfAsFunctionsReturnIsNoEndOfAGrowth(t *testing.T) {
 		if v.Verdict != HostGrowth {
 			t.Errorf("%s: %s", name, v.Summary)
 		}
-	}
-	falls := newProgram(800).set(record.ColRSS, func(i int) float64 { return 120*mib - 20*mib*float64(i/(exit-3)) })
-	if got := tracksOf(falls.run())[0].untilReturned(exit); got != exit-3 {
-		t.Errorf("what it let go of is left out from row %d on", got)
-	}
-	k := tracksOf(newProgram(800).grows(record.ColRSS, 120*mib, 0, 0).run())[0]
-	if got := k.untilReturned(exit); got != exit {
-		t.Errorf("what stays where it is was left out from row %d on", got)
 	}
 }

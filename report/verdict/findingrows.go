@@ -1,28 +1,25 @@
 package verdict
 
-import "github.com/gpumem/gpumem/report/internal/stat"
-
-// FindingRow is what one kind of evidence says by itself. Score is how far it is
-// believed, before it is weighed against the others.
-type FindingRow struct {
-	Evidence Evidence `json:"evidence"`
-	Account  Account  `json:"account,omitempty"` // empty where it is about none
-	Class    Class    `json:"class"`
-	Score    float64  `json:"score"`
-	Why      string   `json:"why,omitempty"`
-}
+import (
+	"github.com/gpumem/gpumem/report/evidence"
+	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
+)
 
 // rows are the findings that speak of a growth, or of its absence, in a fixed order.
-func (f *findings) rows() []FindingRow {
+func rows(f *evidence.Findings) []FindingRow {
 	var out []FindingRow
-	for _, one := range [...]*finding{&f.trend, f.objects, f.ages, f.sites, f.leftover, f.gaveBack, f.refill,
-		f.magnitude} {
-		if one == nil || one.by == "" {
+	for _, one := range [...]*finding.Finding{&f.Trend, f.Objects, f.Ages, f.Sites, f.Leftover, f.GaveBack,
+		f.Refill,
+		f.Magnitude} {
+		if one == nil || one.By == "" {
 			continue
 		}
-		row := FindingRow{Evidence: one.by, Class: classOf(one.owner), Score: stat.Round(one.trust()), Why: one.why}
-		row.Account = accountNamed(one.of)
-		if row.Evidence == ByTrend && one.of == keyHandles {
+		row := FindingRow{Evidence: one.By, Class: classOf(one.Owner), Score: stat.Round(one.Trust()),
+			Why: one.Why}
+		row.Account = accountNamed(one.Of)
+		if row.Evidence == ByTrend && one.Of == series.Handles {
 			row.Evidence = ByHandles
 		}
 		out = append(out, row)
@@ -30,25 +27,16 @@ func (f *findings) rows() []FindingRow {
 	return out
 }
 
-// trust is how far a finding is believed: a trend's evidence by the map fitted on the
-// corpus.
-func (f *finding) trust() float64 {
-	if f.by == ByTrend {
-		return lookup(trendKnots[:], f.score)
-	}
-	return stat.Clamp(f.score, 0, certain)
-}
-
 // accountNamed is the account that a series belongs to; empty for none.
-func accountNamed(k key) Account {
+func accountNamed(k series.Key) Account {
 	switch k {
-	case keyLive, keyCount, keyRefs:
+	case series.Live, series.Count, series.Refs:
 		return Live
-	case keyIdle:
+	case series.Idle:
 		return Idle
-	case keyUntracked, keyDevice, keyHandles:
+	case series.Untracked, series.Device, series.Handles:
 		return Untracked
-	case keyHost, keyHeap:
+	case series.Host, series.Heap:
 		return Host
 	}
 	return ""

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/eval/corpus"
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -28,7 +29,7 @@ func hostileRun(data []byte, most int) *record.Run {
 	mask := binary.LittleEndian.Uint64(data)
 	rows := int(data[8]) % (most + 1)
 	names := []string{record.ColTime}
-	for i, n := range columnsUsed {
+	for i, n := range series.ColumnsUsed {
 		if mask>>i&1 == 1 {
 			names = append(names, n)
 		}
@@ -139,7 +140,8 @@ func TestHostileColumnsGiveAVerdictAndNoPanic(t *testing.T) {
 	for rows := 0; rows < 70; rows++ {
 		for _, v := range hostileValues {
 			cols := func() ([]string, [][]float64) {
-				names := append([]string{record.ColTime, record.ColStep, record.ColPID}, columnsUsed[:]...)
+				names := append([]string{record.ColTime, record.ColStep, record.ColPID},
+					series.ColumnsUsed[:]...)
 				values := make([][]float64, len(names))
 				for c := range values {
 					values[c] = make([]float64, rows)

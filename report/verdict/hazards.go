@@ -5,7 +5,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -15,9 +17,9 @@ const hazardous = .94 // below confirmed
 
 // hazards is how many buffers were handed out while a command that had not completed
 // still used them: what the program counted at its end, else the ones it reported.
-func (p *process) hazards() int64 {
+func hazards(p *series.Process) int64 {
 	var seen, counted int64
-	for _, e := range p.events.about(p.pid) {
+	for _, e := range p.Events.About(p.PID) {
 		if e.Kind != record.KindEvent {
 			continue
 		}
@@ -34,11 +36,12 @@ func (p *process) hazards() int64 {
 
 // hazardRow is the finding.
 func hazardRow(s *settled) FindingRow {
-	return FindingRow{Evidence: ByHazards, Class: s.class, Score: stat.Clamp(1, 0, certain), Why: hazardText(s)}
+	return FindingRow{Evidence: ByHazards, Class: s.class, Score: stat.Clamp(1, 0, finding.Certain),
+		Why: hazardText(s)}
 }
 
 func hazardText(s *settled) string {
-	n := s.hazards()
+	n := hazards(&s.Examined.Process)
 	if n == 1 {
 		return "1 buffer was handed out while the device still used it: what was computed may be wrong"
 	}
@@ -48,7 +51,7 @@ func hazardText(s *settled) string {
 
 // hazardWords is the same as a sentence after the others; empty where there are none.
 func hazardWords(s *settled) string {
-	if s.hazards() == 0 {
+	if hazards(&s.Examined.Process) == 0 {
 		return ""
 	}
 	return " " + hazardText(s) + "."

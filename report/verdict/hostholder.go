@@ -5,22 +5,20 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
-	"github.com/gpumem/gpumem/tracer/record"
+	"github.com/gpumem/gpumem/report/evidence"
+	"github.com/gpumem/gpumem/report/looks"
+	"github.com/gpumem/gpumem/report/series"
 )
-
-// leastOfHost is the part of the host's growth that a holder must explain, at the rate
-// at which its bytes came, to be named: what its elements take is an estimate.
-const leastOfHost = .4
 
 // hostHolder is the holder that explains the growth of host memory: the one that the
 // looks found longer each time, else the one whose bytes came fastest at the last look.
 // Nil where none does. Beside a device, whose arrays are what is looked for there, only
 // those that say so hold host memory.
 func hostHolder(s *settled, last []HolderRow) *HolderRow {
-	if s.class != HostGrowth || s.primary.counts() || len(s.judged.clock) == 0 {
+	if s.class != HostGrowth || s.primary.Counts() || len(s.Judged.Clock) == 0 {
 		return nil
 	}
-	beside := s.judged.series[keyLive] != nil
+	beside := s.Judged.Series[series.Live] != nil
 	for i := range last {
 		if h := &last[i]; h.Path == s.held && s.held != "" && h.Host == beside {
 			return h
@@ -40,7 +38,8 @@ func hostHolder(s *settled, last []HolderRow) *HolderRow {
 		together += grew[i]
 	}
 	size := ofHolders(s)
-	if most := grew[best]; most < leastOfHost*size && (most < leastOfLargest*size || together < size/2) {
+	if most := grew[best]; most < evidence.LeastOfHost*size &&
+		(most < leastOfLargest*size || together < size/2) {
 		return nil
 	}
 	return &last[best]
@@ -53,24 +52,24 @@ const leastOfHolders = 1. / 4
 // ofHolders is the part of the host's growth that somebody holds: what the C heap keeps
 // free between blocks is nobody's.
 func ofHolders(s *settled) float64 {
-	if !s.isFragmented() {
+	if !evidence.IsFragmented(&s.Examined) {
 		return s.size
 	}
-	return max(s.size-s.heapKeeps(), leastOfHolders*s.size)
+	return max(s.size-evidence.HeapKeeps(&s.Examined), leastOfHolders*s.size)
 }
 
 // hostGrew is by how many bytes of host memory each holder grew, while the growth was
 // watched; 0 of one that does not count.
 func hostGrew(s *settled, last []HolderRow) []float64 {
-	beside := s.judged.series[keyLive] != nil
-	lasted := s.judged.clock[len(s.judged.clock)-1] - s.judged.clock[0]
-	came, still := s.lastRates()
+	beside := s.Judged.Series[series.Live] != nil
+	lasted := s.Judged.Clock[len(s.Judged.Clock)-1] - s.Judged.Clock[0]
+	came, still := looks.LastRates(&s.Examined.Process)
 	grew := make([]float64, len(last))
 	for i := range last {
 		h := &last[i]
 		grew[i] = float64(h.Bytes) // at the end, beyond what was there when the program was under way
 		if rate, looked := came[h.Path]; looked {
-			if grew[i] = rate * lasted; grew[i] > mostExplained*s.size {
+			if grew[i] = rate * lasted; grew[i] > looks.MostExplained*s.size {
 				grew[i] = float64(h.Bytes) // it came faster than all that grows: it filled, and did not go on
 			}
 		}
@@ -119,32 +118,6 @@ func isNameless(path string) bool {
 	return strings.HasSuffix(path, ": a reference cycle or native code")
 }
 
-// lastRates are, by path, the bytes a second at which holders came at the last look at
-// the running program that found them; still has those that the last look of all found.
-func (p *process) lastRates() (rates map[string]float64, still map[string]bool) {
-	rates = map[string]float64{}
-	for _, e := range p.events.about(p.pid) {
-		if e.Kind != record.KindHolders || !timed(e.Holders) {
-			continue
-		}
-		bytes, over := map[string]float64{}, map[string]float64{}
-		for _, h := range e.Holders {
-			if h.Gone {
-				continue // told again from an earlier look
-			}
-			bytes[h.Path] += float64(h.Bytes) // what an autograd graph keeps counts to its holder
-			over[h.Path] = max(over[h.Path], h.OverMs/1000)
-		}
-		still = map[string]bool{}
-		for path, seconds := range over {
-			if seconds > 0 {
-				rates[path], still[path] = bytes[path]/seconds, true
-			}
-		}
-	}
-	return rates, still
-}
-
 // hostHeld says who holds what the host grew by, as a part of a sentence.
 func hostHeld(h *HolderRow) string {
 	if h == nil {
@@ -173,4 +146,34 @@ func thingsOf(versions map[string]string) string {
 		return "arrays"
 	}
 	return "objects"
+}
+
+// hostWords says whose host memory it is, or that it cannot be told.
+func (s *settled) hostWords() string {
+	if evidence.IsPinned(&s.Examined) {
+		return ", most of it pinned memory that the program asked the driver for"
+	}
+	if s.class == HostGrowth && evidence.IsFragmented(&s.Examined) {
+		return fmt.Sprintf("; the C heap keeps %s free between blocks in use (fragmentation)",
+			units.Bytes(evidence.HeapKeeps(&s.Examined)))
+	}
+	if words := evidence.TouchWords(&s.Examined.Process); words != "" {
+		return words
+	}
+	if s.class == DriverGrowth && s.Records.Hold(s.size) {
+		return s.Records.Words(s.size)
+	}
+	switch {
+	case s.class == DriverGrowth:
+		return " while the program's heap does not"
+	case !s.UsesDevice() && !(s.Grow[series.Heap].Growing() && s.Grow[series.Heap].Amount() >= s.size/2):
+		return ""
+	case s.primary == series.Heap:
+		return "" // its name says it
+	case s.Grow[series.Heap].Growing():
+		return " with the program's heap"
+	case s.Judged.Series[series.Heap] == nil:
+		return " (host heap or driver, unresolved: the program's heap was not recorded)"
+	}
+	return " (host heap or driver, unresolved)"
 }

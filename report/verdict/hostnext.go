@@ -6,6 +6,9 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/evidence"
+	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -27,13 +30,14 @@ func (s *settled) hostNext(v *Verdict) string {
 	if text := languageNext(s); text != "" {
 		return text
 	}
-	if place, _ := s.touchedAt(); place != "" && s.toucher() == theHost {
+	if place, _ := evidence.TouchedAt(&s.Examined.Process); place != "" &&
+		evidence.Toucher(&s.Examined.Process) == finding.TheHost {
 		return "find what keeps the memory that is filled " + place
 	}
 	switch look := "look for what the program keeps"; {
-	case s.usesDevice():
+	case s.UsesDevice():
 		return look + " in host memory: the device's memory is not what grows"
-	case s.touch == nil && s.lastSeen() < touchedAfter:
+	case s.Touch == nil && s.LastSeen() < touchedAfter:
 		return look + "; after a run of 20 s the answer often says where it was filled"
 	default:
 		return look + ", and for what native code that it calls never gives back"
@@ -57,8 +61,8 @@ func outOfSight(holders []HolderRow) *HolderRow {
 // to it, by whose code filled it, or whose objects came; empty of another.
 func noNameNext(s *settled, came *HolderRow) string {
 	const none = "no name was found that leads to it: "
-	switch library := s.filledBy(); {
-	case !s.lookedInVain():
+	switch library := filledBy(&s.Examined.Process); {
+	case !lookedInVain(&s.Examined.Process):
 		return ""
 	case strings.HasPrefix(library, "libtorch"):
 		return none + "detach what is carried on from one step to the next, whose graph keeps every step; " +
@@ -76,9 +80,9 @@ func noNameNext(s *settled, came *HolderRow) string {
 
 // lookedInVain reports whether the program answered at its end who holds what came, and
 // nobody did that is known by bytes.
-func (p *process) lookedInVain() bool {
+func lookedInVain(p *series.Process) bool {
 	answered := false
-	for _, e := range p.events.about(p.pid) {
+	for _, e := range p.Events.About(p.PID) {
 		if e.Kind == record.KindHolders {
 			answered = !slices.ContainsFunc(e.Holders, func(h record.Holder) bool { return !h.OfClass() || h.Bytes > 0 })
 		}
@@ -87,9 +91,9 @@ func (p *process) lookedInVain() bool {
 }
 
 // filledBy is the library whose code first touched most of the new pages; empty of none.
-func (p *process) filledBy() string {
-	if p.touch == nil || len(p.touch.Owners) == 0 || p.touch.Owners[0].Share < mostTouched {
+func filledBy(p *series.Process) string {
+	if p.Touch == nil || len(p.Touch.Owners) == 0 || p.Touch.Owners[0].Share < mostTouched {
 		return ""
 	}
-	return p.touch.Owners[0].Library
+	return p.Touch.Owners[0].Library
 }

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/gpumem/gpumem/report/evidence"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -38,7 +41,7 @@ func judgeGrowth(run *record.Run, o Options) (*Verdict, *settled) {
 		v.Warnings = append(t.notes(), v.Warnings...)
 	}
 	if len(all) > 1 {
-		v.PID = worst.pid
+		v.PID = worst.PID
 		v.Processes = processRows(all)
 		v.Tree = treeOf(all, v.Measured)
 		v.LeftBehind = leftBehind(all, run.Events)
@@ -49,10 +52,10 @@ func judgeGrowth(run *record.Run, o Options) (*Verdict, *settled) {
 // judgeAll cleans, examines and judges every process of a run, in order of pid.
 func judgeAll(run *record.Run, o Options, c trend.Conditions) []*settled {
 	var out []*settled
-	events := indexed(run.Events)
-	for _, k := range tracksOf(run) {
-		x := examine(clean(k, run, events, o), c)
-		out = append(out, decide(x, find(x)))
+	events := series.Indexed(run.Events)
+	for _, k := range series.TracksOf(run) {
+		x := growth.Examine(series.Clean(k, run, events, o.Unified, o.leftover()), c)
+		out = append(out, decide(x, evidence.Find(x)))
 	}
 	return out
 }
@@ -64,12 +67,12 @@ func judgedAmong(all []*settled) []*settled {
 	all = withoutTurns(all)
 	longest := 0.
 	for _, s := range all {
-		longest = max(longest, s.lived())
+		longest = max(longest, s.Lived())
 	}
 	const brief = 1. / 4 // of the life of the one that lived longest
 	// A program that starts for long, as one that reads a mapped file, may be judged all the same.
 	passing := func(s *settled) bool {
-		return s.short || s.lived() < brief*longest || s.starting && s.class == Undecided
+		return s.Short || s.Lived() < brief*longest || s.Starting && s.class == Undecided
 	}
 	if !slices.ContainsFunc(all, func(s *settled) bool { return !passing(s) }) {
 		return all
@@ -77,14 +80,6 @@ func judgedAmong(all []*settled) []*settled {
 	return slices.DeleteFunc(slices.Clone(all), func(s *settled) bool {
 		return passing(s) && s.class == Undecided
 	})
-}
-
-// lived is for how many seconds the process was seen.
-func (p *process) lived() float64 {
-	if n := len(p.whole.clock); n > 0 {
-		return p.whole.clock[n-1] - p.whole.clock[0]
-	}
-	return 0
 }
 
 // worstOf is the process that the verdict on a run is about; nil of none.
@@ -98,11 +93,6 @@ func worstOf(all []*settled) *settled {
 	return worst
 }
 
-// dwarfs is by how many times a growth must be the larger for one of a surer tier to
-// come second: a process that shares a few MiB of host memory is surely judged before
-// one that loses a hundred times as much of the device is.
-const dwarfs = 8
-
 // worse orders processes: a growth before undecided before none; among growths that of
 // the surer tier, then the larger, then the surer: one that is a hundred times as large
 // does not come second by a hundredth of confidence. A growth that dwarfs another is
@@ -110,7 +100,7 @@ const dwarfs = 8
 func (s *settled) worse(t *settled) bool {
 	least, most := min(s.size, t.size), max(s.size, t.size)
 	// Handles without bytes of their own are compared by what is known of them.
-	if s.grows() && t.grows() && least > 0 && most > dwarfs*least {
+	if s.grows() && t.grows() && least > 0 && most > evidence.Dwarfs*least {
 		return s.size > t.size
 	}
 	if a, b := gravity(s.class), gravity(t.class); a != b {
@@ -128,40 +118,25 @@ func (s *settled) worse(t *settled) bool {
 	return s.confidence > t.confidence
 }
 
-// grows reports whether something of the process surely grows, its owner known or not.
-func (d *decision) grows() bool {
-	return gravity(d.class) > gravity(Undecided) || d.class == Undecided && d.primary == keyDevice
-}
-
-func gravity(c Class) int {
-	switch c {
-	case None:
-		return 0
-	case Undecided:
-		return 1
-	}
-	return 2
-}
-
 // processRows are the verdicts on the processes, but for those that came and went
 // between two samples.
 func processRows(all []*settled) []ProcessRow {
 	var rows []ProcessRow
 	for _, s := range all {
-		if s.class == Undecided && len(s.whole.clock) < minRows {
+		if s.class == Undecided && len(s.Whole.Clock) < evidence.MinRows {
 			continue
 		}
-		row := ProcessRow{PID: s.pid, Verdict: s.class, Tier: s.tier(), Confidence: stat.Round(s.confidence),
-			Bytes: s.lastHeld()}
-		row.introduce(s.events)
+		row := ProcessRow{PID: s.PID, Verdict: s.class, Tier: s.tier(), Confidence: stat.Round(s.confidence),
+			Bytes: lastHeld(&s.Examined.Process)}
+		row.introduce(s.Events)
 		rows = append(rows, row)
 	}
 	return rows
 }
 
 // introduce takes from the events what the process is called and its rank.
-func (row *ProcessRow) introduce(x *events) {
-	for _, e := range x.about(row.PID) {
+func (row *ProcessRow) introduce(x *series.Events) {
+	for _, e := range x.About(row.PID) {
 		if e.Kind == record.KindProcess && e.PID == row.PID {
 			row.Name = cmp.Or(e.Name, row.Name)
 			row.Rank = cmp.Or(e.Rank, row.Rank)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -91,7 +92,7 @@ func TestRateIsGivenBySecondAndByStepWithAnIntervalAroundTheTruth(t *testing.T) 
 	}
 	for _, c := range []struct {
 		name  string
-		got   Interval
+		got   series.Interval
 		truth float64
 	}{{"second", *a.PerSecond, 60 * kib * 20}, {"step", *a.PerStep, 20 * kib}} {
 		if !(c.got.Low <= c.truth && c.truth <= c.got.High) || math.Abs(c.got.Value/c.truth-1) > .05 {
@@ -252,22 +253,22 @@ func TestTheWorstOfSeveralProcessesDecides(t *testing.T) {
 
 func TestAGrowthThatDwarfsAnotherDecides(t *testing.T) {
 	t.Parallel()
-	process := func(c Class, of key, confidence, size float64) *settled {
+	process := func(c Class, of series.Key, confidence, size float64) *settled {
 		return &settled{decision: decision{class: c, primary: of, size: size, confidence: confidence}}
 	}
-	surely := process(HostGrowth, keyHost, .98, 8*mib)
+	surely := process(HostGrowth, series.Host, .98, 8*mib)
 	for name, c := range map[string]struct {
 		other *settled
 		worse bool
 	}{
-		"likely, eighty times as large":          {process(AppLeak, keyLive, .94, 640*mib), true},
-		"of unknown owner, eighty times":         {process(Undecided, keyDevice, 0, 640*mib), true},
-		"likely, twice as large":                 {process(AppLeak, keyLive, .94, 16*mib), false},
-		"as sure, twice as large":                {process(AppLeak, keyLive, .97, 16*mib), true},
-		"surer, of an eightieth":                 {process(AppLeak, keyLive, .99, mib/10), false},
-		"open whether anything grows":            {process(Undecided, keys, 0, 640*mib), false},
-		"surer, of handles without bytes of its": {process(DriverGrowth, keyHandles, .99, 0), false},
-		"none, much of which is no growth":       {process(None, keys, .99, 640*mib), false},
+		"likely, eighty times as large":          {process(AppLeak, series.Live, .94, 640*mib), true},
+		"of unknown owner, eighty times":         {process(Undecided, series.Device, 0, 640*mib), true},
+		"likely, twice as large":                 {process(AppLeak, series.Live, .94, 16*mib), false},
+		"as sure, twice as large":                {process(AppLeak, series.Live, .97, 16*mib), true},
+		"surer, of an eightieth":                 {process(AppLeak, series.Live, .99, mib/10), false},
+		"open whether anything grows":            {process(Undecided, series.Keys, 0, 640*mib), false},
+		"surer, of handles without bytes of its": {process(DriverGrowth, series.Handles, .99, 0), false},
+		"none, much of which is no growth":       {process(None, series.Keys, .99, 640*mib), false},
 	} {
 		if got := c.other.worse(surely); got != c.worse {
 			t.Errorf("%s: worse %v, want %v", name, got, c.worse)

@@ -33,7 +33,7 @@ var languages = [...]language{
 // languageNext is what to do where a language's code filled most of what came; empty of
 // another.
 func languageNext(s *settled) string {
-	library := s.filledBy()
+	library := filledBy(&s.Examined.Process)
 	for _, l := range languages {
 		begins := func(file string) bool { return strings.HasPrefix(library, file) }
 		if library != "" && slices.ContainsFunc(l.files, begins) {

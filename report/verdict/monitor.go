@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/gpumem/gpumem/report/growth"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -63,7 +65,7 @@ type watched struct {
 	seenMs  float64 // time watched; a clock that jumps back adds nothing
 	nextMs  float64 // time watched at which the next look is due
 	looks   int
-	found   key // account blamed by the last look, keys when none
+	found   series.Key // account blamed by the last look, series.Keys when none
 	p       float64
 	class   Class // of what was found
 	again   bool  // the look before blamed the same account
@@ -77,7 +79,7 @@ func (m *Monitor) Add(pid int, tMs float64, cells ...record.Cell) {
 	w := m.procs[pid]
 	if w == nil {
 		w = &watched{names: []string{record.ColTime}, values: make([][]float64, 1), lastMs: tMs,
-			found: keys, p: 1}
+			found: series.Keys, p: 1}
 		m.procs[pid] = w
 	}
 	if tMs > w.lastMs {
@@ -223,16 +225,16 @@ func (m *Monitor) look(w *watched) {
 	w.nextMs = w.seenMs * lookFactor
 	run := w.run()
 	before := w.found
-	w.found, w.p, w.looked, w.fresh = keys, 1, true, 0
+	w.found, w.p, w.looked, w.fresh = series.Keys, 1, true, 0
 	for _, s := range judgeAll(run, m.o, trend.ForLook(level)) {
-		if p := s.simes(); p < w.p {
+		if p := simes(&s.Examined); p < w.p {
 			w.p = p
 		}
-		if s.primary != keys && s.grow[s.primary].Growing() {
+		if s.primary != series.Keys && s.Grow[s.primary].Growing() {
 			w.found, w.class = s.primary, s.class
 		}
 	}
-	w.again = before == w.found && w.found != keys
+	w.again = before == w.found && w.found != series.Keys
 }
 
 // run is a copy of what is kept of a process, as the engine wants it.
@@ -245,14 +247,14 @@ func (w *watched) run() *record.Run {
 }
 
 // simes joins the p-values of a process's accounts into one.
-func (x *examined) simes() float64 {
+func simes(x *growth.Examined) float64 {
 	var p []float64
-	for _, k := range testedKeys {
-		if g := x.grow[k]; g.Known {
+	for _, k := range series.TestedKeys {
+		if g := x.Grow[k]; g.Known {
 			p = append(p, g.P)
 		}
 	}
-	p = append(p, x.tested...)
+	p = append(p, x.Tested...)
 	sort.Float64s(p)
 	least := 1.
 	for i, v := range p {
@@ -282,7 +284,7 @@ func (m *Monitor) decide(pids []int) {
 		}
 		w.looked = false
 		switch {
-		case w.found == keys || w.p > limit:
+		case w.found == series.Keys || w.p > limit:
 			w.alarm = nil
 		case w.again || w.alarm != nil:
 			m.open(id, w)
@@ -302,13 +304,13 @@ func (m *Monitor) open(pid int, w *watched) {
 
 // accountOf is the account a key belongs to; device bytes of unknown owner
 // stand under untracked.
-func accountOf(k key) Account {
+func accountOf(k series.Key) Account {
 	switch k {
-	case keyLive, keyCount:
+	case series.Live, series.Count:
 		return Live
-	case keyIdle:
+	case series.Idle:
 		return Idle
-	case keyUntracked, keyDevice, keyHandles:
+	case series.Untracked, series.Device, series.Handles:
 		return Untracked
 	}
 	return Host

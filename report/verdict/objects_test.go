@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -192,11 +194,13 @@ func TestNothingGrowsOnlyWhereWhatTheLooksFoundWouldHaveShown(t *testing.T) {
 	t.Parallel()
 	run := newProgram(400).flat(record.ColRSS, 100*mib, 2*mib).run()
 	all := judgeAll(run, Options{}, trend.ForReport())
-	hidden := *all[0].judged.detectable(&all[0].grow[keyHost]) * all[0].lived()
+	hidden := *all[0].Judged.Detectable(&all[0].Grow[series.Host]) * all[0].Lived()
 	for part, want := range map[float64]Class{.5: Undecided, 2: None} {
-		s := &settled{examined: all[0].examined}
-		s.take(finding{of: keys, owner: nobody})
-		s.weighObjects(&finding{by: ByObjects, of: keyHost, owner: theHost, holder: "list app.kept", size: part * hidden})
+		s := &settled{Examined: all[0].Examined}
+		s.take(finding.Finding{Of: series.Keys, Owner: finding.Nobody})
+		s.weighObjects(&finding.Finding{By: ByObjects, Of: series.Host, Owner: finding.TheHost,
+			Holder: "list app.kept",
+			Size:   part * hidden})
 		if s.class != want {
 			t.Errorf("%g of what would have shown: %s", part, s.class)
 		}

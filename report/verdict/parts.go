@@ -7,16 +7,10 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/looks"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
-
-// PartRow is what one holder has of a growth that several share.
-type PartRow struct {
-	Holder  string  `json:"holder"`        // its path
-	Share   float64 `json:"share"`         // of the growth; those of all parts are 1 at most
-	Bytes   int64   `json:"bytes"`         // that it grew by, an estimate
-	Without int64   `json:"without_bytes"` // by how much the account would have grown without it
-}
 
 // mostParts is how many holders are told to share a growth.
 const mostParts = 4
@@ -27,11 +21,11 @@ const mostParts = 4
 func partsOf(s *settled, last []HolderRow) []PartRow {
 	var grew []float64
 	switch {
-	case s.primary == keys || s.primary.counts() || s.size <= 0 || s.restsOn == ByLeftover:
+	case s.primary == series.Keys || s.primary.Counts() || s.size <= 0 || s.restsOn == ByLeftover:
 		return nil
 	case s.class == AppLeak:
 		grew = grewBy(s, last)
-	case s.class == HostGrowth && len(s.judged.clock) > 0:
+	case s.class == HostGrowth && len(s.Judged.Clock) > 0:
 		grew = hostGrew(s, last)
 	default:
 		return nil
@@ -47,7 +41,7 @@ func partsOf(s *settled, last []HolderRow) []PartRow {
 		named = hostHolder(s, last)
 	}
 	switch {
-	case sum > mostExplained*s.size: // one of them did not grow so
+	case sum > looks.MostExplained*s.size: // one of them did not grow so
 		return nil
 	case len(list) == 0, len(list) == 1 && (named != nil || s.class == AppLeak),
 		len(list) == 1 && list[0].Share < leastOfLargest*s.size:
@@ -67,11 +61,11 @@ func partsOf(s *settled, last []HolderRow) []PartRow {
 // filledUp reports whether a holder is a container that each look since the first that
 // found it found longer. Beside a device the end alone does not tell what was there before.
 func filledUp(s *settled, h *HolderRow) bool {
-	if h.Length <= 0 || h.Filled == "" || strings.Contains(h.Path, ofTraceback) {
+	if h.Length <= 0 || h.Filled == "" || strings.Contains(h.Path, series.OfTraceback) {
 		return false
 	}
 	long, looks := int64(0), 0
-	for _, e := range s.events.about(s.pid) {
+	for _, e := range s.Events.About(s.PID) {
 		again := slices.ContainsFunc(e.Holders, func(o HolderRow) bool { return o.Gone })
 		if e.Kind != record.KindHolders || again { // the end tells again what a look found
 			continue
@@ -84,7 +78,7 @@ func filledUp(s *settled, h *HolderRow) bool {
 			looks, long = looks+1, e.Holders[at].Length
 		}
 	}
-	return looks > 1 || looks == 1 && !s.usesDevice()
+	return looks > 1 || looks == 1 && !s.UsesDevice()
 }
 
 // root is a path without the words before the name, such as "list in list ".

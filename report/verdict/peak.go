@@ -4,7 +4,10 @@ import (
 	"cmp"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/peak"
+	"github.com/gpumem/gpumem/report/place"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -74,21 +77,22 @@ const (
 // that is about as much a step as what is live grew by: "train.py:88 in forward". Empty
 // of no window, and where the steps left another amount: then it was not what grows.
 func leftAt(s *settled, p *peak.Peak) string {
-	if p == nil || p.LeftSteps < 1 || s.class != AppLeak || s.primary != keyLive ||
-		s.pid != 0 && p.PID != s.pid {
+	if p == nil || p.LeftSteps < 1 || s.class != AppLeak || s.primary != series.Live ||
+		s.PID != 0 && p.PID != s.PID {
 		return ""
 	}
-	_, step := s.judged.rates(&s.grow[keyLive])
+	_, step := s.Judged.Rates(&s.Grow[series.Live])
 	if step == nil {
 		return ""
 	}
 	part := float64(p.LeftBytes) / float64(p.LeftSteps) / step.Value
-	if !(part >= leastExplained && part <= mostLeft) {
+	if !(part >= looks.LeastExplained && part <= mostLeft) {
 		return ""
 	}
 	rows := make([]SiteRow, len(p.Left))
 	for i, l := range p.Left {
 		rows[i] = SiteRow{Site: l.Site, Bytes: l.Bytes}
 	}
-	return heaviest(rows, func(r SiteRow) int64 { return r.Bytes }, leastLeft*float64(p.LeftBytes), false)
+	return place.Heaviest(rows, func(r SiteRow) int64 { return r.Bytes }, leastLeft*float64(p.LeftBytes),
+		false)
 }

@@ -3,6 +3,7 @@ package verdict
 import (
 	"testing"
 
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -10,7 +11,7 @@ func TestTheLastIntroductionOfAProcessCounts(t *testing.T) {
 	t.Parallel()
 	one, two := 1, 2
 	row := ProcessRow{PID: 7}
-	row.introduce(indexed([]record.Event{
+	row.introduce(series.Indexed([]record.Event{
 		{Kind: record.KindProcess, PID: 7, Name: "python train.py"},
 		{Kind: record.KindProcess, PID: 8, Name: "another", Rank: &one},
 		{Kind: record.KindEvent, PID: 7, Name: "no introduction"},

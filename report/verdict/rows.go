@@ -3,11 +3,11 @@ package verdict
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
-	"github.com/gpumem/gpumem/tracer/record"
+	"github.com/gpumem/gpumem/report/series"
 )
 
 // verdict writes down what was found.
@@ -20,14 +20,14 @@ func (s *settled) verdict() *Verdict {
 		Findings:    s.found,
 		Causes:      s.causes(),
 		Sites:       s.siteRows(),
-		Clones:      s.clones(),
-		Holders:     s.holders(),
-		Experiments: s.experiments(),
+		Clones:      s.Clones(),
+		Holders:     s.Holders(),
+		Experiments: s.Experiments(),
 		Forecast:    s.forecast(),
 		MoreMinutes: s.moreMinutes(),
-		Missing:     s.missing(),
-		Warnings:    append(append(warningTexts(s.run), s.judged.warn...), s.notes...),
-		Unified:     s.whole.book.Decided(),
+		Missing:     missing(&s.Examined),
+		Warnings:    append(append(warningTexts(s.Run), s.Judged.Warn...), s.notes...),
+		Unified:     s.Whole.Book.Decided(),
 		score:       s.score,
 	}
 	v.DrivenBy, v.Background = s.drivenBy()
@@ -50,13 +50,13 @@ func say(s *settled, v *Verdict) {
 }
 
 // missing is what was not recorded, or cannot be known from what was.
-func (x *examined) missing() []string {
-	out := x.judged.missing
-	if b := x.untouched(); b > 0 {
+func missing(x *growth.Examined) []string {
+	out := x.Judged.Missing
+	if b := untouched(x); b > 0 {
 		out = append(out, fmt.Sprintf("host: %s or more of the device memory taken is not in the footprint "+
 			"(pages count from their first use on), so what else is in it is unknown", units.Bytes(b)))
 	}
-	if _, ok := x.left.of(keyLive); x.left.has() && !ok && x.whole.series[keyLive] != nil {
+	if _, ok := x.Left.Of(series.Live); x.Left.Has() && !ok && x.Whole.Series[series.Live] != nil {
 		out = append(out,
 			"leftover: the mark released has no sample of its own, so what was left over is unknown")
 	}
@@ -64,8 +64,8 @@ func (x *examined) missing() []string {
 }
 
 func (s *settled) windowRow() Window {
-	l := s.judged
-	n := len(l.clock)
+	l := s.Judged
+	n := len(l.Clock)
 	w := Window{Samples: n}
 	if n == 0 {
 		return w
@@ -73,23 +73,24 @@ func (s *settled) windowRow() Window {
 	if l.Step != nil {
 		w.Steps = int64(stat.Clamp(l.Step[n-1]-l.Step[0], 0, 1<<53))
 	}
-	if l.untimed {
+	if l.Untimed {
 		return w
 	}
-	w.FromMs, w.ToMs = l.clock[0]*1000, l.clock[n-1]*1000
-	w.WarmupMs = (l.clock[s.warmRow(s.primary)] - l.clock[0]) * 1000
+	w.FromMs, w.ToMs = l.Clock[0]*1000, l.Clock[n-1]*1000
+	w.WarmupMs = (l.Clock[warmRow(&s.Examined, s.primary)] - l.Clock[0]) * 1000
 	return w
 }
 
 // accountRows are the accounts that anything is known of.
 func (s *settled) accountRows() []AccountRow {
 	var rows []AccountRow
-	for i, k := range accountKeys {
-		count := countOf(k)
-		if s.judged.series[s.judged.bytesOf(k)] == nil && (count == keys || s.judged.series[count] == nil) {
+	for i, k := range series.AccountKeys {
+		count := series.CountOf(k)
+		if s.Judged.Series[s.Judged.BytesOf(k)] == nil &&
+			(count == series.Keys || s.Judged.Series[count] == nil) {
 			continue
 		}
-		if k == keyHost && s.untouched() > 0 {
+		if k == series.Host && untouched(&s.Examined) > 0 {
 			rows = append(rows, AccountRow{Account: Host, Shape: s.shapeOf(k)})
 			continue
 		}
@@ -98,13 +99,13 @@ func (s *settled) accountRows() []AccountRow {
 			b := int64(s.size)
 			r.Bytes, r.BytesLow, r.BytesHigh = &b, nil, nil
 		}
-		if count != keys && s.grow[count].Known {
-			c := int64(math.Round(s.grow[count].Amount()))
+		if count != series.Keys && s.Grow[count].Known {
+			c := int64(math.Round(s.Grow[count].Amount()))
 			r.Count = &c
 		}
-		r.LeftoverBytes = s.leftoverOf(k)
-		if count != keys {
-			r.LeftoverCount = s.leftoverOf(count)
+		r.LeftoverBytes = leftoverOf(&s.Examined, k)
+		if count != series.Keys {
+			r.LeftoverCount = leftoverOf(&s.Examined, count)
 		}
 		rows = append(rows, r)
 	}
@@ -112,23 +113,23 @@ func (s *settled) accountRows() []AccountRow {
 	return rows
 }
 
-// growthRow is an account's part of the growth, by its place in accountKeys.
+// growthRow is an account's part of the growth, by its place in series.AccountKeys.
 func (s *settled) growthRow(i int) AccountRow {
-	k := accountKeys[i]
-	r := AccountRow{Account: accountNames[i], Shape: s.shapeOf(k)}
-	bytes := s.judged.bytesOf(k)
-	g := &s.grow[bytes]
+	k := series.AccountKeys[i]
+	r := AccountRow{Account: series.AccountNames[i], Shape: s.shapeOf(k)}
+	bytes := s.Judged.BytesOf(k)
+	g := &s.Grow[bytes]
 	if !g.Known {
 		return r
 	}
 	b := int64(math.Round(g.Gained()))
 	r.Bytes = &b
 	r.BytesLow, r.BytesHigh = bounds(g)
-	r.PerSecond, r.PerStep = s.judged.rates(g)
-	if !s.judged.untimed {
-		r.DetectablePerSecond = s.judged.detectable(g)
+	r.PerSecond, r.PerStep = s.Judged.Rates(g)
+	if !s.Judged.Untimed {
+		r.DetectablePerSecond = s.Judged.Detectable(g)
 	}
-	if part := s.shares.part(bytes); part != nil {
+	if part := s.shares.Part(bytes); part != nil {
 		sh := stat.Round(part.Value)
 		r.Share = &sh
 	}
@@ -136,36 +137,11 @@ func (s *settled) growthRow(i int) AccountRow {
 }
 
 // leftoverOf is a key's leftover as a whole number; nil when unknown.
-func (x *examined) leftoverOf(k key) *int64 {
-	b, ok := x.left.of(k)
+func leftoverOf(x *growth.Examined, k series.Key) *int64 {
+	b, ok := x.Left.Of(k)
 	if !ok {
 		return nil
 	}
 	n := int64(math.Round(b))
 	return &n
-}
-
-// siteRows are the sites of what grows. Where the program knows none of its own, or
-// the driver's memory is what grows, they are those of what the driver was asked for.
-func (s *settled) siteRows() []SiteRow {
-	own, driver := s.sites()
-	if sitesAreDrivers(s) {
-		return driver
-	}
-	return ofState(own, s.class == PoolGrowth)
-}
-
-// ofState are the sites of what lies idle in a pool, or of what does not. A program
-// that tells none of the first has what it tells.
-func ofState(own []SiteRow, idle bool) []SiteRow {
-	if idle && !slices.ContainsFunc(own, func(row SiteRow) bool { return record.IsIdleSite(row.Site) }) {
-		return own
-	}
-	return slices.DeleteFunc(slices.Clone(own), func(row SiteRow) bool { return record.IsIdleSite(row.Site) != idle })
-}
-
-// sitesAreDrivers reports whether siteRows are places that asked the driver.
-func sitesAreDrivers(s *settled) bool {
-	own, driver := s.sites()
-	return len(own) == 0 || s.class == DriverGrowth && len(driver) > 0
 }

@@ -98,3 +98,8 @@ func named(v *Verdict, id string) bool {
 	}
 	return false
 }
+
+const (
+	kib = 1 << 10
+	gib = 1 << 30
+)

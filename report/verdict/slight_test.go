@@ -3,6 +3,7 @@ package verdict
 import (
 	"testing"
 
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -12,10 +13,10 @@ import (
 func hostRose(by, low, free float64) *settled {
 	p := newProgram(900).healthy().grows(record.ColRSS, 500*mib, 64*kib, by/900)
 	s := judgeAll(p.flat(record.ColHostHeapFree, free, 0).run(), Options{}, trend.ForReport())[0]
-	g := &s.grow[keyHost]
+	g := &s.Grow[series.Host]
 	g.Shape, g.Axis, g.From, g.Span, g.Reach, g.End = trend.Growing, trend.ByTime, 0, 45, 2*by, 500*mib
 	g.Rate, g.Low, g.High = by/45, low/45, 2*by/45
-	s.decision = decision{class: HostGrowth, primary: keyHost, restsOn: ByTrend, size: by, confidence: .9}
+	s.decision = decision{class: HostGrowth, primary: series.Host, restsOn: ByTrend, size: by, confidence: .9}
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -22,20 +23,20 @@ const (
 // threadsAfter is how many threads came while host memory grew, and how many bytes that
 // takes for each; ok is false where that growth does not follow them.
 func threadsAfter(s *settled) (came, each float64, ok bool) {
-	count := s.judged.cols[record.ColThreads]
-	if count == nil || s.primary != keyHost && s.primary != keyHeap || s.judged.untimed {
+	count := s.Judged.Cols[record.ColThreads]
+	if count == nil || s.primary != series.Host && s.primary != series.Heap || s.Judged.Untimed {
 		return 0, 0, false
 	}
-	g := &s.grow[s.primary]
-	n := fillForward(append([]float64(nil), count...))
-	y := s.judged.series[s.primary]
+	g := &s.Grow[s.primary]
+	n := series.FillForward(append([]float64(nil), count...))
+	y := s.Judged.Series[s.primary]
 	if n == nil {
 		return 0, 0, false // nobody counted them in the rows that are judged
 	}
 	var clock, t, v []float64
 	for i := g.From; i < len(y); i++ {
 		if y[i] == y[i] && n[i] == n[i] {
-			clock, t, v = append(clock, s.judged.clock[i]), append(t, n[i]), append(v, y[i])
+			clock, t, v = append(clock, s.Judged.Clock[i]), append(t, n[i]), append(v, y[i])
 		}
 	}
 	if len(t) == 0 {
@@ -54,14 +55,14 @@ func threadsAfter(s *settled) (came, each float64, ok bool) {
 	for i := range rest {
 		rest[i] = y[i] - each*n[i]
 	}
-	r := s.judged.Examine(rest, s.judged.question(s.primary, trend.ForReport()))
+	r := s.Judged.Examine(rest, s.Judged.Question(s.primary, trend.ForReport()))
 	return came, each, r.Known && !r.Growing() && math.Abs(r.Amount()) < threadsExplain*g.Amount()
 }
 
 // poolFills says why a growth of host memory may be a pool of threads that fills up;
 // empty of another.
 func poolFills(s *settled) string {
-	if s.class != HostGrowth || s.restsOn != ByTrend || hostHolder(s, s.holders()) != nil {
+	if s.class != HostGrowth || s.restsOn != ByTrend || hostHolder(s, s.Holders()) != nil {
 		return ""
 	}
 	came, each, ok := threadsAfter(s)

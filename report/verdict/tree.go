@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -8,7 +9,10 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // A program that starts one worker after the other and ends none grows although
@@ -40,12 +44,12 @@ type worker struct {
 func workers(all []*settled, first *settled) []worker {
 	var out []worker
 	for _, s := range all {
-		n := len(s.whole.clock)
+		n := len(s.Whole.Clock)
 		if s == first || n == 0 {
 			continue
 		}
-		w := worker{pid: s.pid, born: s.whole.clock[0], died: s.whole.clock[n-1], part: s.whole.book.Last(),
-			owned: s.whole.book.Owned()}
+		w := worker{pid: s.PID, born: s.Whole.Clock[0], died: s.Whole.Clock[n-1], part: s.Whole.Book.Last(),
+			owned: s.Whole.Book.Owned()}
 		w.held = zero(w.part.Host) + zero(w.part.Device)
 		if w.held >= workerLeast {
 			out = append(out, w)
@@ -66,7 +70,7 @@ func zero(v float64) float64 {
 func firstOf(all []*settled) *settled {
 	var first *settled
 	for _, s := range all {
-		if len(s.whole.clock) > 0 && (first == nil || s.whole.clock[0] < first.whole.clock[0]) {
+		if len(s.Whole.Clock) > 0 && (first == nil || s.Whole.Clock[0] < first.Whole.Clock[0]) {
 			first = s
 		}
 	}
@@ -75,16 +79,16 @@ func firstOf(all []*settled) *settled {
 
 // findWorkers is the growth of a tree of processes by workers that nobody ends; nil
 // where it has none.
-func findWorkers(all []*settled) *finding {
+func findWorkers(all []*settled) *finding.Finding {
 	first := firstOf(all)
 	if first == nil || len(all) <= leastWorkers {
 		return nil
 	}
 	list := workers(all, first)
-	begin, end := first.whole.clock[0], 0.
+	begin, end := first.Whole.Clock[0], 0.
 	for _, s := range all {
-		if n := len(s.whole.clock); n > 0 {
-			end = math.Max(end, s.whole.clock[n-1])
+		if n := len(s.Whole.Clock); n > 0 {
+			end = math.Max(end, s.Whole.Clock[n-1])
 		}
 	}
 	length := end - begin
@@ -100,28 +104,28 @@ func findWorkers(all []*settled) *finding {
 		early := slices.DeleteFunc(list, func(w worker) bool {
 			return w.born >= begin+lateFrom*length || w.died < there
 		})
-		left, over = append(sameOrigin(early, left, first.run.Events), left...), length
+		left, over = append(sameOrigin(early, left, first.Run.Events), left...), length
 	}
 	if len(left) < leastWorkers || float64(ended) > someEnd*float64(len(late)) ||
 		latest < begin+lastFrom*length || births(left) < leastWorkers {
 		return nil
 	}
 	f := foundWorkers(left, over)
-	if f.size < workersLeast {
+	if f.Size < workersLeast {
 		return nil
 	}
-	if name := commandOf(left, first.events); name != "" {
-		f.why += "; their command: " + name
+	if name := commandOf(left, first.Events); name != "" {
+		f.Why += "; their command: " + name
 	}
-	if at := startedAt(left, first.run.Events); at != "" {
-		f.why += "; started at " + at
+	if at := startedAt(left, first.Run.Events); at != "" {
+		f.Why += "; started at " + at
 	}
 	return f
 }
 
 // commandOf is the command of workers, as it was recorded: of the first one that has a
 // name, with how many have others.
-func commandOf(left []worker, x *events) string {
+func commandOf(left []worker, x *series.Events) string {
 	name, others := "", 0
 	for _, w := range left {
 		row := ProcessRow{PID: w.pid}
@@ -173,7 +177,7 @@ func births(list []worker) int {
 }
 
 // foundWorkers is the finding about workers that are left, which came in so many seconds.
-func foundWorkers(left []worker, over float64) *finding {
+func foundWorkers(left []worker, over float64) *finding.Finding {
 	var sum account.Row
 	total := 0.
 	for _, w := range left {
@@ -187,28 +191,80 @@ func foundWorkers(left []worker, over float64) *finding {
 		}
 		total += w.held
 	}
-	f := &finding{by: ByProcesses, of: heldBy(sum, deviceLeast*float64(len(left))), size: total}
-	f.owner = ownerOf(f.of)
+	f := &finding.Finding{By: ByProcesses, Of: heldBy(sum, deviceLeast*float64(len(left))), Size: total}
+	f.Owner = finding.OwnerOf(f.Of)
 	// Four may be chance; each further one makes it less likely by half.
-	f.score = stat.Clamp(1-.3*math.Pow(.5, float64(births(left)-leastWorkers)), 0, certain)
-	f.why = fmt.Sprintf(
+	f.Score = stat.Clamp(1-.3*math.Pow(.5, float64(births(left)-leastWorkers)), 0, finding.Certain)
+	f.Why = fmt.Sprintf(
 		"%d processes were started one after the other in the last %s and none of them ended; they hold "+
 			"%s, about %s each",
-		len(left), duration(over), units.Bytes(total), units.Bytes(total/float64(len(left))))
+		len(left), units.Span(over), units.Bytes(total), units.Bytes(total/float64(len(left))))
 	return f
 }
 
 // heldBy is the account that workers are kept for. A context of the driver and the
 // memory of an interpreter come with each process: they count where nothing else is
 // held.
-func heldBy(sum account.Row, least float64) key {
+func heldBy(sum account.Row, least float64) series.Key {
 	switch {
 	case sum.Live >= least:
-		return keyLive
+		return series.Live
 	case sum.Idle >= least:
-		return keyIdle
+		return series.Idle
 	case sum.Untracked > sum.Host:
-		return keyUntracked
+		return series.Untracked
 	}
-	return keyHost
+	return series.Host
+}
+
+// startedBy is the line of the program that started each process, as the parents told it.
+func startedBy(events []record.Event) map[int]string {
+	at := map[int]string{}
+	for i := range events {
+		e := &events[i]
+		if e.Kind != record.KindChild || e.At == "" {
+			continue
+		}
+		var child struct {
+			PID int `json:"pid"`
+		}
+		if json.Unmarshal(e.Detail, &child) == nil && child.PID > 0 {
+			at[child.PID] = e.At
+		}
+	}
+	return at
+}
+
+// sameOrigin are those of some workers that the line started which started all of the
+// others; none where these have more lines than one, or one is not known.
+func sameOrigin(some, others []worker, events []record.Event) []worker {
+	at := startedBy(events)
+	site := at[others[0].pid]
+	for _, w := range others {
+		if site == "" || at[w.pid] != site {
+			return nil
+		}
+	}
+	return slices.DeleteFunc(some, func(w worker) bool { return at[w.pid] != site })
+}
+
+// startedAt is the line of the program that started most of the workers, with how many of
+// them where it is not all; empty where nobody told.
+func startedAt(left []worker, events []record.Event) string {
+	at := startedBy(events)
+	count, best := map[string]int{}, ""
+	for _, w := range left {
+		site := at[w.pid]
+		if site == "" {
+			continue
+		}
+		count[site]++
+		if n := count[site] - count[best]; best == "" || n > 0 || n == 0 && site < best {
+			best = site
+		}
+	}
+	if best == "" || count[best] == len(left) {
+		return best
+	}
+	return fmt.Sprintf("%s (%d of them)", best, count[best])
 }

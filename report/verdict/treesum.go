@@ -5,37 +5,9 @@ import (
 	"sort"
 
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/tracer/record"
 )
-
-// Tree is by how much all processes of a run together changed between two times, in
-// bytes: what each held at the end less what it held at the beginning. A process held
-// nothing before it was first seen, and nothing after it was last seen. The accounts
-// sum exactly to Bytes.
-type Tree struct {
-	FromMs         float64     `json:"from_ms"`
-	ToMs           float64     `json:"to_ms"`
-	Processes      Living      `json:"processes"`
-	Bytes          int64       `json:"bytes"`
-	FootprintBytes *int64      `json:"footprint_bytes,omitempty"`
-	DeviceBytes    *int64      `json:"device_bytes,omitempty"`
-	Accounts       []TreeShare `json:"accounts"`
-	// Untold is how many processes were there at one of the times and told nothing.
-	Untold int `json:"untold,omitempty"`
-}
-
-// Living is how many processes were there at the beginning and the end of a span, and
-// the most at any moment of the run.
-type Living struct {
-	First int `json:"first"`
-	Last  int `json:"last"`
-	Most  int `json:"most"`
-}
-
-// TreeShare is by how much one account of all processes together changed.
-type TreeShare struct {
-	Account     Account `json:"account"`
-	ChangeBytes int64   `json:"change_bytes"`
-}
 
 // moment is what the processes held at one time.
 type moment struct {
@@ -60,7 +32,7 @@ func treeOf(all []*settled, m *Measured) *Tree {
 		FootprintBytes: changed(first.held.Footprint, last.held.Footprint),
 		DeviceBytes:    changed(first.held.Device, last.held.Device), Untold: len(first.untold)}
 	from, to := byAccount(&first.held), byAccount(&last.held)
-	for i, name := range accountNames {
+	for i, name := range series.AccountNames {
 		if c := changed(from[i], to[i]); c != nil {
 			t.Accounts = append(t.Accounts, TreeShare{name, *c})
 		}
@@ -69,7 +41,7 @@ func treeOf(all []*settled, m *Measured) *Tree {
 }
 
 // byAccount are the parts in the order of accountNames.
-func byAccount(c *account.Change) [len(accountNames)]float64 {
+func byAccount(c *account.Change) [len(series.AccountNames)]float64 {
 	return [...]float64{c.Live, c.Idle, c.Untracked, c.Host}
 }
 
@@ -93,13 +65,13 @@ func momentOf(all []*settled, at float64) moment {
 		}
 	}
 	for _, s := range all {
-		if !s.thereAt(at) {
+		if !thereAt(&s.Examined.Process, at) {
 			continue
 		}
 		m.living++
-		c, ok := s.heldAt(at)
+		c, ok := heldAt(&s.Examined.Process, at)
 		if !ok {
-			m.untold[s.pid] = true
+			m.untold[s.PID] = true
 			continue
 		}
 		add(&m.held.Device, c.Device)
@@ -108,7 +80,7 @@ func momentOf(all []*settled, at float64) moment {
 		add(&m.held.Untracked, c.Untracked)
 		add(&m.held.Host, c.Host)
 		add(&m.held.Footprint, c.Footprint)
-		if sum, ok := s.whole.book.Measured(c); ok {
+		if sum, ok := s.Whole.Book.Measured(c); ok {
 			m.bytes += sum
 		}
 	}
@@ -117,22 +89,22 @@ func momentOf(all []*settled, at float64) moment {
 
 // between is how far apart in time the rows of a process are that was there all the
 // while, in seconds.
-func (p *process) between() float64 {
+func between(p *series.Process) float64 {
 	const least, rows = .1, 3
-	return math.Max(least, rows*p.lived()/math.Max(1, float64(len(p.whole.clock)-1)))
+	return math.Max(least, rows*p.Lived()/math.Max(1, float64(len(p.Whole.Clock)-1)))
 }
 
 // thereAt reports whether the process was seen around a time.
-func (p *process) thereAt(at float64) bool {
-	c := p.whole.clock
-	return len(c) > 0 && at >= c[0]-p.between() && at <= c[len(c)-1]+p.between()
+func thereAt(p *series.Process, at float64) bool {
+	c := p.Whole.Clock
+	return len(c) > 0 && at >= c[0]-between(p) && at <= c[len(c)-1]+between(p)
 }
 
 // heldAt is what the process held at a time, by the last row up to then that knows
 // it, else by the first one after.
-func (p *process) heldAt(at float64) (account.Change, bool) {
+func heldAt(p *series.Process, at float64) (account.Change, bool) {
 	const slack = 1e-6 // seconds, for what arithmetic does to a time
-	c, book := p.whole.clock, p.whole.book
+	c, book := p.Whole.Clock, p.Whole.Book
 	next := sort.Search(len(c), func(i int) bool { return c[i] > at+slack })
 	for i := next - 1; i >= 0; i-- {
 		if held, ok := book.Held(i); ok {
@@ -155,8 +127,8 @@ func mostLiving(all []*settled) int {
 	}
 	var edges []edge
 	for _, s := range all {
-		if n := len(s.whole.clock); n > 0 {
-			edges = append(edges, edge{s.whole.clock[0], 1}, edge{s.whole.clock[n-1], -1})
+		if n := len(s.Whole.Clock); n > 0 {
+			edges = append(edges, edge{s.Whole.Clock[0], 1}, edge{s.Whole.Clock[n-1], -1})
 		}
 	}
 	// Of the same time the beginnings count first: both were there then.
@@ -173,18 +145,44 @@ func mostLiving(all []*settled) int {
 
 // lastHeld is what the process held when it was last seen, in bytes: host memory and
 // the device's beside it; nil where nothing told.
-func (p *process) lastHeld() *int64 {
-	n := len(p.whole.clock)
+func lastHeld(p *series.Process) *int64 {
+	n := len(p.Whole.Clock)
 	if n == 0 {
 		return nil
 	}
-	c, ok := p.heldAt(p.whole.clock[n-1])
+	c, ok := heldAt(p, p.Whole.Clock[n-1])
 	if !ok {
 		return nil
 	}
-	sum, ok := p.whole.book.Measured(c)
+	sum, ok := p.Whole.Book.Measured(c)
 	if !ok {
 		return nil
 	}
 	return whole(sum)
+}
+
+// leftBehind are the processes that the recording says were left behind, in the order
+// in which they stand there, each once.
+func leftBehind(all []*settled, events []record.Event) []LeftRow {
+	var rows []LeftRow
+	seen := map[int]bool{}
+	of := map[int]*settled{}
+	for _, s := range all {
+		of[s.PID] = s
+	}
+	for i := range events {
+		e := &events[i]
+		if e.Kind != record.KindLeft || seen[e.PID] {
+			continue
+		}
+		seen[e.PID] = true
+		row := LeftRow{PID: e.PID, Name: e.Name}
+		if s := of[e.PID]; s != nil && len(s.Whole.Clock) > 0 {
+			if held, ok := heldAt(&s.Examined.Process, s.Whole.Clock[len(s.Whole.Clock)-1]); ok {
+				row.FootprintBytes, row.DeviceBytes = whole(held.Footprint), whole(held.Device)
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/series"
 )
 
 // A job runs one program after the other: a compiler for each file, a script for each
@@ -31,14 +32,15 @@ func inTurns(all []*settled) []turns {
 	first := firstOf(all)
 	kinds := map[string][]*settled{}
 	for _, s := range all {
-		if kind := s.runs(); s != first && kind != "" && len(s.whole.clock) > 0 && s.lived() <= longestTurn {
+		if kind := runs(&s.Examined.Process); s != first && kind != "" && len(s.Whole.Clock) > 0 &&
+			s.Lived() <= longestTurn {
 			kinds[kind] = append(kinds[kind], s)
 		}
 	}
 	var out []turns
 	for kind, list := range kinds {
 		slices.SortFunc(list, func(a, b *settled) int {
-			return cmp.Compare(a.whole.clock[0], b.whole.clock[0])
+			return cmp.Compare(a.Whole.Clock[0], b.Whole.Clock[0])
 		})
 		if inARow(list) >= leastTurns {
 			out = append(out, turns{kind, givenBack(list)})
@@ -50,9 +52,9 @@ func inTurns(all []*settled) []turns {
 
 // runs is what the process runs: the first two words of its command, of which the second is
 // the script where the first is an interpreter; empty where nobody told it.
-func (p *process) runs() string {
-	row := ProcessRow{PID: p.pid}
-	row.introduce(p.events)
+func runs(p *series.Process) string {
+	row := ProcessRow{PID: p.PID}
+	row.introduce(p.Events)
 	words := strings.Fields(unnumbered(row.Name))
 	return strings.Join(words[:min(2, len(words))], " ")
 }
@@ -61,18 +63,15 @@ func (p *process) runs() string {
 // the one before it had ended.
 func inARow(list []*settled) int {
 	byEnd := slices.Clone(list)
-	slices.SortFunc(byEnd, func(a, b *settled) int { return cmp.Compare(a.lastSeen(), b.lastSeen()) })
+	slices.SortFunc(byEnd, func(a, b *settled) int { return cmp.Compare(a.LastSeen(), b.LastSeen()) })
 	n, ended := 0, math.Inf(-1)
 	for _, s := range byEnd {
-		if s.whole.clock[0] > ended {
-			n, ended = n+1, s.lastSeen()
+		if s.Whole.Clock[0] > ended {
+			n, ended = n+1, s.LastSeen()
 		}
 	}
 	return n
 }
-
-// lastSeen is when the process was seen for the last time, in seconds.
-func (p *process) lastSeen() float64 { return p.whole.clock[len(p.whole.clock)-1] }
 
 // givenBack are those after which others of the kind began, and of the rest those that
 // held about as much as the kind does: the last one may be the one that grows.
@@ -80,8 +79,8 @@ func givenBack(list []*settled) []*settled {
 	var held []int64
 	begun := 0. // when the last one did
 	for _, s := range list {
-		begun = max(begun, s.whole.clock[0])
-		if bytes := s.lastHeld(); bytes != nil {
+		begun = max(begun, s.Whole.Clock[0])
+		if bytes := lastHeld(&s.Examined.Process); bytes != nil {
 			held = append(held, *bytes)
 		}
 	}
@@ -91,8 +90,8 @@ func givenBack(list []*settled) []*settled {
 	slices.Sort(held)
 	most := turnsDiffer * float64(held[len(held)/2])
 	return slices.DeleteFunc(slices.Clone(list), func(s *settled) bool {
-		bytes := s.lastHeld()
-		return s.lastSeen() >= begun && (bytes == nil || float64(*bytes) > most)
+		bytes := lastHeld(&s.Examined.Process)
+		return s.LastSeen() >= begun && (bytes == nil || float64(*bytes) > most)
 	})
 }
 

@@ -3,7 +3,9 @@ package verdict
 import (
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/peak"
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -104,24 +106,18 @@ type Verdict struct {
 }
 
 // Evidence is a kind of evidence.
-type Evidence string
+type Evidence = finding.Evidence
 
-// The kinds of evidence: a trend while the program runs; what was left
-// between the marks baseline and released, or grew from one released to the
-// next; the mere size of the growth in a run too short for either; a pool that
-// filled again and again until allocations failed; workers that were started one
-// after the other and never ended; containers that were longer at each look.
+// The kinds of evidence.
 const (
-	ByTrend     Evidence = "trend"
-	ByLeftover  Evidence = "leftover"
-	ByMagnitude Evidence = "magnitude"
-	ByRefill    Evidence = "refill"
-	ByProcesses Evidence = "processes"
-	ByObjects   Evidence = "objects"
-	ByHandles   Evidence = "handles" // in findings alone
-	// ByHazards is of buffers that were handed out while the device still used them:
-	// in findings alone, as it is no growth.
-	ByHazards Evidence = "hazards"
+	ByTrend     = finding.ByTrend
+	ByLeftover  = finding.ByLeftover
+	ByMagnitude = finding.ByMagnitude
+	ByRefill    = finding.ByRefill
+	ByProcesses = finding.ByProcesses
+	ByObjects   = finding.ByObjects
+	ByHandles   = finding.ByHandles // in findings alone
+	ByHazards   = finding.ByHazards // in findings alone, as it is no growth
 )
 
 // ProcessRow is the verdict on one of several processes.
@@ -144,13 +140,6 @@ type Window struct {
 	Steps    int64   `json:"steps"`
 }
 
-// Interval is an estimate with its 95 % interval.
-type Interval struct {
-	Value float64 `json:"value"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
-}
-
 // AccountRow is one account's part of the growth. ChangeBytes is what was read:
 // the last sample less the first of the judged window, from the end of the
 // warm-up on. The changes of all accounts sum exactly to Measured.Bytes. Bytes is
@@ -159,19 +148,19 @@ type Interval struct {
 // and that of the driver's handles of the kind that grows, in the row untracked.
 // LeftoverBytes is what stayed between the marks baseline and released.
 type AccountRow struct {
-	Account             Account     `json:"account"`
-	Shape               trend.Shape `json:"shape"`
-	ChangeBytes         *int64      `json:"change_bytes,omitempty"`
-	Bytes               *int64      `json:"bytes,omitempty"`
-	BytesLow            *int64      `json:"bytes_low,omitempty"`
-	BytesHigh           *int64      `json:"bytes_high,omitempty"`
-	Count               *int64      `json:"count,omitempty"`
-	Share               *float64    `json:"share,omitempty"`
-	PerSecond           *Interval   `json:"per_second,omitempty"`
-	PerStep             *Interval   `json:"per_step,omitempty"`
-	DetectablePerSecond *float64    `json:"detectable_per_second,omitempty"`
-	LeftoverBytes       *int64      `json:"leftover_bytes,omitempty"`
-	LeftoverCount       *int64      `json:"leftover_count,omitempty"`
+	Account             Account          `json:"account"`
+	Shape               trend.Shape      `json:"shape"`
+	ChangeBytes         *int64           `json:"change_bytes,omitempty"`
+	Bytes               *int64           `json:"bytes,omitempty"`
+	BytesLow            *int64           `json:"bytes_low,omitempty"`
+	BytesHigh           *int64           `json:"bytes_high,omitempty"`
+	Count               *int64           `json:"count,omitempty"`
+	Share               *float64         `json:"share,omitempty"`
+	PerSecond           *series.Interval `json:"per_second,omitempty"`
+	PerStep             *series.Interval `json:"per_step,omitempty"`
+	DetectablePerSecond *float64         `json:"detectable_per_second,omitempty"`
+	LeftoverBytes       *int64           `json:"leftover_bytes,omitempty"`
+	LeftoverCount       *int64           `json:"leftover_count,omitempty"`
 }
 
 // Measured is by how much the process as a whole changed over the span that the
@@ -191,7 +180,7 @@ type Measured struct {
 type DrivenBy struct {
 	// step, command_buffer, shape, allocation, second; sample in a recording without times
 	Per string `json:"per"`
-	Interval
+	series.Interval
 	Of    string    `json:"of,omitempty"` // "handles", or the driver's "events", "streams" …; empty for bytes
 	Share *float64  `json:"share,omitempty"`
 	And   *DrivenBy `json:"and,omitempty"`
@@ -234,4 +223,64 @@ func (o Options) leftover() float64 {
 		return float64(o.LeftoverBytes)
 	}
 	return defaultLeftover
+}
+
+// Interval is an estimate with its 95 % interval.
+type Interval = series.Interval
+
+// PartRow is what one holder has of a growth that several share.
+type PartRow struct {
+	Holder  string  `json:"holder"`        // its path
+	Share   float64 `json:"share"`         // of the growth; those of all parts are 1 at most
+	Bytes   int64   `json:"bytes"`         // that it grew by, an estimate
+	Without int64   `json:"without_bytes"` // by how much the account would have grown without it
+}
+
+// LeftRow is a process that the program left behind, with what it held when it was
+// last seen, in bytes; nil is unknown.
+type LeftRow struct {
+	PID            int    `json:"pid"`
+	Name           string `json:"name,omitempty"`
+	FootprintBytes *int64 `json:"footprint_bytes,omitempty"`
+	DeviceBytes    *int64 `json:"device_bytes,omitempty"`
+}
+
+// Tree is by how much all processes of a run together changed between two times, in
+// bytes: what each held at the end less what it held at the beginning. A process held
+// nothing before it was first seen, and nothing after it was last seen. The accounts
+// sum exactly to Bytes.
+type Tree struct {
+	FromMs         float64     `json:"from_ms"`
+	ToMs           float64     `json:"to_ms"`
+	Processes      Living      `json:"processes"`
+	Bytes          int64       `json:"bytes"`
+	FootprintBytes *int64      `json:"footprint_bytes,omitempty"`
+	DeviceBytes    *int64      `json:"device_bytes,omitempty"`
+	Accounts       []TreeShare `json:"accounts"`
+	// Untold is how many processes were there at one of the times and told nothing.
+	Untold int `json:"untold,omitempty"`
+}
+
+// Living is how many processes were there at the beginning and the end of a span, and
+// the most at any moment of the run.
+type Living struct {
+	First int `json:"first"`
+	Last  int `json:"last"`
+	Most  int `json:"most"`
+}
+
+// TreeShare is by how much one account of all processes together changed.
+type TreeShare struct {
+	Account     Account `json:"account"`
+	ChangeBytes int64   `json:"change_bytes"`
+}
+
+// FindingRow is what one kind of evidence says by itself. Score is how far it is
+// believed, before it is weighed against the others.
+type FindingRow struct {
+	Evidence Evidence `json:"evidence"`
+	Account  Account  `json:"account,omitempty"` // empty where it is about none
+	Class    Class    `json:"class"`
+	Score    float64  `json:"score"`
+	Why      string   `json:"why,omitempty"`
 }

@@ -3,7 +3,7 @@
 //
 //	go run ./internal/eval/scoreboard            # the published figures
 //	go run ./internal/eval/scoreboard -n 520 -healthy 100 # fewer traces
-//	go run ./internal/eval/scoreboard -calibrate # prints calibration_table.go
+//	go run ./internal/eval/scoreboard -calibrate # prints report/finding/calibration_table.go
 //
 // The engine is tuned and its confidence calibrated on seeds below
 // corpus.Publish; the figures come from others.

@@ -1,0 +1,37 @@
+package evidence
+
+import (
+	"fmt"
+
+	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
+	"github.com/gpumem/gpumem/report/series"
+)
+
+// What a program takes while it starts is no growth, where it is so little or so soon.
+const (
+	StartSmall = 8 * mib // of host memory: 3 MiB were seen of a healthy native server in 1.5 s
+	startLife  = 3.      // seconds in which every program takes its first memory
+)
+
+// findStart is a program that was reading its code in up to the end, or one that ended
+// before its start-up can be told from its work and took host memory alone; nil of
+// another. Where something counts the work, the work is told, but for so little that the
+// first use of everything may have taken it.
+func findStart(x *growth.Examined, growth finding.Finding) *finding.Finding {
+	if x.Starting {
+		const why = "the program was still loading its code, and loading code is not growth"
+		return &finding.Finding{Of: series.Keys, Why: why}
+	}
+	hosts := growth.Of == series.Host || growth.Of == series.Heap
+	recorded := len(x.Run.Meta.Command) > 0 // from its start; nobody knows when a bare table begins
+	lived := x.Lived()
+	small := growth.Of < series.Keys && x.Grow[growth.Of].Gained() < StartSmall
+	if recorded && hosts && (small || !x.Judged.CountsWork()) && !x.Judged.Untimed && lived < startLife {
+		return &finding.Finding{Of: series.Keys, Why: fmt.Sprintf(
+			"the program ran for only %s, and every program takes host memory while it starts",
+			units.Span(lived))}
+	}
+	return nil
+}

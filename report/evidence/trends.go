@@ -1,0 +1,220 @@
+package evidence
+
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// handleLeast is what a live handle is taken to hold when live bytes do not
+// show it.
+const handleLeast = 4 * kib
+
+// Trends are what the finding of the trends is reached from.
+type Trends struct {
+	grow *growth.Growths    // of each series
+	rows *series.Accounts   // that these are of
+	kind account.HandleKind // of series.Handles
+	host hostEvidence       // whose host memory it is; of one that does not grow it is not looked at
+	// managed: what is untracked is managed memory that the program keeps.
+	managed bool
+}
+
+// TrendsOf are those of a process.
+func TrendsOf(x *growth.Examined) *Trends {
+	e := &Trends{grow: &x.Grow, rows: x.Judged, kind: x.Kind, managed: keepsManaged(x)}
+	if x.Grow.Amounts()[series.Host] > 0 {
+		e.host = hostEvidenceOf(x)
+	}
+	return e
+}
+
+// findTrend is what the trends say: the account that explains the growth, with the
+// shares of all that grow; that nothing grows; or why neither is known.
+func findTrend(e *Trends) (finding.Finding, *Shares) {
+	a := e.grow.Amounts()
+	k, whose := e.Blame(a)
+	if larger := e.grow.Eclipsed(a, k, whose); larger < series.Keys {
+		why := " rose by far more than the accounts that surely grow; whether it will go on is open"
+		return finding.Finding{Of: series.Keys, Why: series.AccountWords[larger] + why}, nil
+	}
+	switch {
+	case whose != finding.Unknown:
+		sh := shareOut(e, a, k)
+		return Grown(&e.grow[k], k, whose, sh.agreement), sh
+	case k == series.Device:
+		return finding.Finding{Of: k, Size: e.grow[k].Gained(), Lacking: true, Why: e.ownerlessWords()}, nil
+	}
+	return FindQuiet(e), nil
+}
+
+// Grown is the finding of a growth. Its score is the decades of evidence that
+// something grows times the part of the bootstrap's draws that blame the same owner.
+func Grown(g *trend.Growth, k series.Key, whose finding.Owner, agreement float64) finding.Finding {
+	return finding.Finding{By: finding.ByTrend, Of: k, Owner: whose, Score: g.Evidence * agreement,
+		Size: g.Gained()}
+}
+
+// Blame names the account of growing amounts and its owner; series.Keys when nothing
+// grows, and an unknown owner where none is told. The host may grow in these amounts
+// only where it does in those of the growths.
+func (e *Trends) Blame(a [series.Keys]float64) (series.Key, finding.Owner) {
+	switch {
+	case leaks(e.grow, a):
+		if a[series.Live] == 0 {
+			return series.Count, finding.TheProgram
+		}
+		return series.Live, finding.TheProgram
+	case a[series.Idle] > 0 && a[series.Idle] >= a[series.Untracked] && a[series.Idle] >= a[series.Host]:
+		return series.Idle, finding.ThePool
+	case a[series.Untracked] > 0 && a[series.Untracked] >= driverShare*a[series.Host]:
+		if e.managed {
+			return series.Untracked, finding.TheProgram
+		}
+		return series.Untracked, finding.TheDriver
+	case e.ownerless(a):
+		return series.Device, finding.Unknown
+	case a[series.Host] > 0 && e.grow[series.Host].Growing():
+		return series.Host, e.host.owner(a)
+	case a[series.Host] > 0:
+		return series.Heap, e.host.owner(a)
+	case a[series.Handles] > 0 && e.handlesGrow():
+		return series.Handles, finding.TheDriver
+	case e.grow[series.Device].Growing():
+		return series.Device, finding.Unknown
+	}
+	return series.Keys, finding.Unknown
+}
+
+// keepsManaged reports whether what the driver charges beyond live and idle is the
+// program's: what it asked for as managed memory, which is live to no account because some
+// of it may lie in the host's, rose by half as much or more. Libraries ask for none.
+func keepsManaged(x *growth.Examined) bool {
+	g := &x.Grow[series.Untracked]
+	return g.Growing() && x.Judged.AsksItself() &&
+		x.Judged.Rise(record.ColDriverManagedBytes, g.From) >= g.Amount()/2
+}
+
+// handlesGrow reports whether a growing number of handles tells something: it is no
+// cache that fills, and no device memory of unknown owner grows that somebody asked for.
+func (e *Trends) handlesGrow() bool {
+	return growth.Filling(e.kind, &e.grow[series.Handles]) == 0 &&
+		(!e.grow[series.Device].Growing() || e.unasked())
+}
+
+// ownerless: device memory of unknown owner grows by more than the host, whose
+// growth is then not the answer.
+func (e *Trends) ownerless(a [series.Keys]float64) bool {
+	return a[series.Device] > 0 && a[series.Device] >= a[series.Host] &&
+		!(a[series.Handles] > 0 && e.handlesGrow())
+}
+
+// ownerlessWords are the reason of an undecided: device memory grows, and nothing
+// tells who holds it.
+func (e *Trends) ownerlessWords() string {
+	if g := &e.grow[series.Device]; e.rows.Rise(record.ColDriverAllocBytes, g.From) >= g.Amount()/2 {
+		return "device memory grows by what the driver was asked for, " +
+			"but no allocator counters tell whether the program uses it or keeps it in a pool"
+	}
+	return "device memory grows, " +
+		"but no allocator counters tell whether the program, its pool or the driver holds it"
+}
+
+// unasked reports whether what the driver was asked for is known to have risen by
+// less than half of what the device memory of unknown owner grew by.
+func (e *Trends) unasked() bool {
+	g := &e.grow[series.Device]
+	return e.rows.Rise(record.ColDriverAllocBytes, g.From) < g.Amount()/2
+}
+
+// driverShare is the part of host growth that growing untracked bytes must
+// reach to claim it.
+const driverShare = .1
+
+// rivalFactor is how much more another account must grow to be the answer
+// although the program's own bytes grow too.
+const rivalFactor = 1.4
+
+// leaks: the program holds more and more.
+func leaks(g *growth.Growths, a [series.Keys]float64) bool {
+	if a[series.Live] == 0 && a[series.Count] == 0 {
+		return false
+	}
+	own := a[series.Live]
+	if own == 0 {
+		own = math.Max(g[series.Live].Amount(), handleLeast*a[series.Count])
+	}
+	if hostOfHandles(a) {
+		own += a[series.Host]
+	} else if a[series.Host] > rivalFactor*own {
+		return false
+	}
+	if a[series.Idle] > rivalFactor*own && !Outgrows(g, a) {
+		return false
+	}
+	return a[series.Untracked] <= rivalFactor*own
+}
+
+// mostOutgrown is how many times the growth of what is live a pool may keep of blocks
+// that became too small for it.
+const mostOutgrown = 50
+
+// Outgrows reports whether what is live grows in size and not in number. Each larger request
+// leaves a block behind that is too small for the next, so what the pool keeps follows from it.
+func Outgrows(g *growth.Growths, a [series.Keys]float64) bool {
+	steady := g[series.Count].Known && a[series.Count] == 0
+	return a[series.Live] > 0 && steady && a[series.Idle] <= mostOutgrown*a[series.Live]
+}
+
+// hostOfHandles: host bytes that rise with the live handles and cost no more
+// than handles do.
+func hostOfHandles(a [series.Keys]float64) bool {
+	return a[series.Host] > 0 && (a[series.Host] <= growth.HandleCost*a[series.Count] ||
+		a[series.Host] <= 2*a[series.Live])
+}
+
+// FindQuiet is the finding where nothing grows: nobody's when every account is known
+// to be still. Its score is how far below what would matter the upper bounds of
+// growth stay.
+func FindQuiet(e *Trends) finding.Finding {
+	f := finding.Finding{Of: series.Keys}
+	seen, open, worst := 0, 0, 0.
+	for _, k := range series.TestedKeys {
+		g := &e.grow[k]
+		if g.Known && g.Limit > 0 {
+			worst = math.Max(worst, g.Upper/g.Limit)
+		}
+		switch {
+		case e.rows.Series[k] == nil:
+		case !g.Known:
+			open++
+		default:
+			seen++
+			if g.Shape == trend.ShapeUndecided {
+				open++
+			}
+		}
+	}
+	clock := e.rows.Clock
+	n, fills := len(clock), growth.Filling(e.kind, &e.grow[series.Handles])
+	switch {
+	case seen+open == 0:
+		f.Lacking, f.Why = true,
+			"no account was recorded: the samples have no column of one, or no cell that can be true"
+	case seen == 0 || open > 0:
+		if n > 1 && !(clock[n-1] > clock[0]) {
+			f.Lacking, f.Why = true, "all samples have the same time"
+		}
+	case fills > 0:
+		f.Why = growth.FillingWords(e.kind, fills)
+	default:
+		f.Owner, f.Score = finding.Nobody, 1-stat.Clamp(worst, 0, 1)
+	}
+	return f
+}

@@ -1,0 +1,121 @@
+package growth
+
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/report/trend"
+)
+
+// An allocator's own counts are exact: what goes back and forth between the same levels to
+// the end keeps nothing, however much that is. And a pool takes whole segments: one that it
+// took late is a larger request, and no growth yet.
+const (
+	recurFor   = 12. // seconds that the window lasts, at least
+	recurParts = 4   // of the window, that are compared
+	recurAgree = 3   // of them, that come to the same level
+	recurShare = .1  // of the rows of a part that lie beyond its level
+	recurRows  = 8   // of a part, that are known
+	warmShare  = .25 // of the window, in which a pool fills
+	smallRise  = .05 // of what the pool has, by which it may rise afterwards
+	mostSmall  = 3   // such rises
+	newestRise = .2  // of the window, in which a larger one is too young to be the only one
+)
+
+// settleRecurring decides on what is live where its trend is open though it only goes back
+// and forth, and on what the pool keeps where that took one segment late in the run.
+func (x *Examined) settleRecurring() {
+	clock := x.Judged.Clock
+	if x.Judged.Untimed || len(clock) == 0 || clock[len(clock)-1]-clock[0] < recurFor {
+		return
+	}
+	for _, k := range [...]series.Key{series.Live, series.Count} {
+		g, y := &x.Grow[k], x.Judged.Series[k]
+		if y != nil && g.Known && g.Shape == trend.ShapeUndecided && !g.Loaded &&
+			recurs(clock, y, g.Delta/2) {
+			g.Settle(trend.Bounded, g.Delta/2)
+		}
+	}
+	idle, live := &x.Grow[series.Idle], &x.Grow[series.Live]
+	if !idle.Known || idle.Shape != trend.ShapeUndecided || idle.Loaded || !live.Known || live.Growing() {
+		return
+	}
+	reserved := stat.Plus(x.Judged.Series[series.Live], x.Judged.Series[series.Idle])
+	if most, ok := roseOnce(clock, reserved); ok {
+		idle.Settle(trend.Bounded, math.Max(most, idle.Delta/2))
+	}
+}
+
+// recurs reports whether a series has the same low level and the same high one, but for a
+// grain, in most parts of its time, one of them in the last, and none that is higher in the
+// second half than in the first.
+func recurs(clock, y []float64, grain float64) bool {
+	var lows, highs [recurParts]float64
+	for i, part := range valuesByPart(clock, y, recurParts) {
+		if len(part) < recurRows {
+			return false
+		}
+		lows[i], highs[i] = stat.Quantile(part, recurShare), stat.Quantile(part, 1-recurShare)
+	}
+	half := valuesByPart(clock, y, 2)
+	if stat.Quantile(half[1], 1) > stat.Quantile(half[0], 1)+grain {
+		return false
+	}
+	low, lowLast := agree(lows, grain)
+	high, highLast := agree(highs, grain)
+	return low && high && (lowLast || highLast)
+}
+
+// agree reports whether most parts have about the same level, and whether the last is one
+// of them.
+func agree(levels [recurParts]float64, grain float64) (most, last bool) {
+	for _, v := range levels {
+		n := 0
+		for _, w := range levels {
+			if math.Abs(w-v) <= grain {
+				n++
+			}
+		}
+		if n >= recurAgree {
+			return true, math.Abs(levels[recurParts-1]-v) <= grain
+		}
+	}
+	return false, false
+}
+
+// valuesByPart are the known values of a series, by equal parts of its time.
+func valuesByPart(clock, y []float64, parts int) [][]float64 {
+	out := make([][]float64, parts)
+	span := clock[len(clock)-1] - clock[0]
+	for i, v := range y {
+		if v == v {
+			p := min(parts-1, int(float64(parts)*(clock[i]-clock[0])/span))
+			out[p] = append(out[p], v)
+		}
+	}
+	return out
+}
+
+// roseOnce reports whether what a pool has rose above what it ever had no more than once
+// after it had filled, but for a few small parts of it, and not just before the end; most is
+// by how much it would have risen unseen.
+func roseOnce(clock, reserved []float64) (most float64, ok bool) {
+	begin, end := clock[0], clock[len(clock)-1]
+	high, last, sum, large, small := math.Inf(-1), begin, 0., 0, 0
+	for i, v := range reserved {
+		switch {
+		case v != v || v <= high:
+			continue
+		case clock[i]-begin < warmShare*(end-begin):
+		case v > high+smallRise*high:
+			large, most, last = large+1, v-high, clock[i]
+		default:
+			small, sum = small+1, sum+v-high
+		}
+		high = v
+	}
+	few := large == 0 || large == 1 && last < end-newestRise*(end-begin)
+	few = few && small <= mostSmall && sum <= smallRise*high
+	return math.Max(most, sum), few && !math.IsInf(high, -1)
+}

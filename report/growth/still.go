@@ -1,0 +1,77 @@
+package growth
+
+import (
+	"math"
+
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// stillPart is the part of the time since the device came to life in which a container
+// that fills no more must have had the same length.
+const stillPart = .5
+
+// settleStill decides on what is live where its trend is open and the end found all of
+// it, but for what does not matter, in containers that got no longer for half of the time
+// and in single arrays: what is exchanged there makes no growth. Elements that get larger
+// do, so what is live must have been as high before.
+func (x *Examined) settleStill() {
+	if x.Judged.Untimed || x.DeviceLived() < series.StartAlive {
+		return
+	}
+	since, at, bytes, count := x.stillHeld()
+	if bytes == 0 {
+		return
+	}
+	for i, held := range [...]float64{series.Live: bytes, series.Count: count} {
+		k := series.Key(i)
+		g := &x.Grow[k]
+		if !g.Known || g.Shape != trend.ShapeUndecided || x.Judged.Series[k] == nil {
+			continue
+		}
+		delta := x.Whole.Delta(k)
+		half := (since + at) / 2
+		if x.Whole.Level(k, at)-held <= delta &&
+			x.Whole.Highest(k, half, at) <= x.Whole.Highest(k, since, half)+delta {
+			g.Settle(trend.Plateau, delta/2)
+		}
+	}
+}
+
+// stillHeld is what the end found in containers as long as a look found them long before,
+// and in single arrays beside these, since when they were so long, and when that was;
+// nothing where there is no such container.
+func (x *Examined) stillHeld() (from, at, bytes, count float64) {
+	long, since := map[string]int64{}, map[string]float64{}
+	var last []record.Holder
+	for _, e := range x.Events.About(x.PID) {
+		if e.Kind != record.KindHolders {
+			continue
+		}
+		at, last = e.TMs/1000, e.Holders
+		for i := range last {
+			h := &last[i]
+			if seen, known := long[h.Path]; !known || seen != h.Length {
+				long[h.Path], since[h.Path] = h.Length, at
+			}
+		}
+	}
+	still := 0
+	for i := range last {
+		h := &last[i]
+		atTheEnd := !h.Gone && !h.Host && h.Graph == "" && h.OverMs == 0
+		switch {
+		case atTheEnd && h.Length > 0 && at-since[h.Path] >= stillPart*x.DeviceLived():
+			still++
+			from = math.Max(from, since[h.Path])
+			bytes, count = bytes+float64(h.Bytes), count+float64(h.Count)
+		case atTheEnd && h.Length == 0 && h.Count == 1:
+			bytes, count = bytes+float64(h.Bytes), count+1
+		}
+	}
+	if still == 0 {
+		return 0, at, 0, 0
+	}
+	return from, at, bytes, count
+}

@@ -1,0 +1,183 @@
+package series
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// tornDown are the columns that fall when a program lets go of what it held.
+var tornDown = [...]string{
+	record.ColLive, record.ColLiveCount, record.ColGPU, record.ColRSS, record.ColFootprint,
+	record.ColEvents, record.ColStreams, record.ColGraphs, record.ColModules,
+	record.ColDriverAllocBytes, record.ColDriverProgramBytes, record.ColPinnedBytes,
+}
+
+// teardown leaves out the last rows after a program that ends let go of what
+// it held: at most one in fifty, and as many before, in which it began to.
+func (k *Track) teardown() *Track {
+	n := len(k.Clock)
+	if n < 12 {
+		return k
+	}
+	most := max(2, n/50)
+	cut := n
+	for _, name := range tornDown {
+		cut = min(cut, fallsFrom(k.Cols[name], n-most))
+	}
+	if cut == n {
+		return k
+	}
+	// One column tells the end; that one and others may have begun to fall before.
+	first := cut - most
+	for _, name := range tornDown {
+		cut = min(cut, peakBefore(k.Cols[name], first, cut))
+	}
+	return k.rows(0, cut)
+}
+
+// returning is the seconds before a program's exit in which its functions return, and let go
+// of what their variables held.
+const returning = .5
+
+// untilReturned is the end of the rows before a program's exit without those in which it let
+// go of what it held: that has fallen by then, and does not come back.
+func (k *Track) untilReturned(exit int) int {
+	if exit == 0 {
+		return exit
+	}
+	first := sort.SearchFloat64s(k.Clock, k.Clock[exit-1]-returning)
+	cut := exit
+	for _, name := range tornDown {
+		v := k.Cols[name]
+		if at := peakBefore(v, first, exit); at < cut && stays(v[exit:], v[at-1]) {
+			cut = at
+		}
+	}
+	return cut
+}
+
+// fallsFrom is the first row from first on at which v falls by a quarter for
+// good; len(v), or more, when it does not.
+func fallsFrom(v []float64, first int) int {
+	before := math.NaN() // the last known value
+	for i := max(0, first-8); i < len(v); i++ {
+		if i >= first && v[i] < .75*before && stays(v[i:], .9*before) {
+			return i
+		}
+		if v[i] == v[i] {
+			before = v[i]
+		}
+	}
+	return math.MaxInt
+}
+
+// peakBefore is the row after v's last highest one in [first, cut) when v has
+// fallen from it by then, else cut.
+func peakBefore(v []float64, first, cut int) int {
+	peak, at, last := math.Inf(-1), cut, math.NaN()
+	for i := first; i < min(cut, len(v)); i++ {
+		if v[i] != v[i] {
+			continue
+		}
+		if last = v[i]; last >= peak {
+			peak, at = last, i+1
+		}
+	}
+	if last < .97*peak {
+		return at
+	}
+	return cut
+}
+
+// stays reports whether all known values are below limit.
+func stays(v []float64, limit float64) bool {
+	for _, x := range v {
+		if x > limit {
+			return false
+		}
+	}
+	return true
+}
+
+// working are the running totals that advance while a program works, and
+// resting the columns that stand still when it has nothing more to do.
+var (
+	working = [...]string{
+		record.ColAllocs, record.ColFrees, record.ColPoolHits, record.ColPoolMisses,
+		record.ColCommands, record.ColCommandBuffers,
+	}
+	resting = [...]string{record.ColLive, record.ColIdle, record.ColLiveCount, record.ColGPU,
+		record.ColPinnedBytes}
+)
+
+// untilWorkEnds leaves out the last rows of a program that worked all along and
+// then waits for its end, or for that of another: a growth with its work did not
+// end there. At most one in eight, and none where any account still moves.
+func (k *Track) untilWorkEnds() *Track {
+	n := len(k.Clock)
+	end, busy := k.LastWork()
+	end++ // the row in which it stands still first
+	if n < 24 || busy < n/2 || end >= n-1 || n-end > n/8 {
+		return k
+	}
+	for _, name := range resting {
+		if k.spread(name, end) > 0 {
+			return k
+		}
+	}
+	if k.spread(record.ColFootprint, end) > mib {
+		return k
+	}
+	return k.rows(0, end)
+}
+
+// spread is a column's highest less its lowest cell from a row on; 0 when none
+// is known.
+func (k *Track) spread(name string, from int) float64 {
+	v := k.Cols[name]
+	if v == nil {
+		return 0
+	}
+	cells := stat.Known(v[from:])
+	if len(cells) == 0 {
+		return 0
+	}
+	return slices.Max(cells) - slices.Min(cells)
+}
+
+// LastWork is the row after the last one in which a step was taken or a total of
+// working advanced, and in how many rows that was, or was not known.
+func (k *Track) LastWork() (end, busy int) {
+	var totals [][]float64
+	for _, name := range working {
+		if v := k.Cols[name]; v != nil {
+			totals = append(totals, v)
+		}
+	}
+	if k.Step != nil {
+		totals = append(totals, k.Step)
+	}
+	before := make([]float64, len(totals))
+	for i := range k.Clock {
+		moved, told := false, false
+		for j, v := range totals {
+			if v[i] != v[i] {
+				continue
+			}
+			told = true
+			moved = moved || v[i] > before[j] && before[j] > 0
+			before[j] = v[i]
+		}
+		if moved {
+			end = i + 1
+		}
+		if moved || !told {
+			busy++
+		}
+	}
+	return end, busy
+}

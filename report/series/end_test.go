@@ -1,0 +1,82 @@
+package series
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// everyRow is how many milliseconds lie between two rows.
+const everyRow = 50.
+
+// trackOf is the track of a process that recorded some columns by row.
+func trackOf(t *testing.T, rows int, columns map[string]func(i int) float64) *Track {
+	t.Helper()
+	names, values := []string{record.ColTime}, [][]float64{make([]float64, rows)}
+	for name, f := range columns {
+		v := make([]float64, rows)
+		for i := range v {
+			v[i] = f(i)
+		}
+		names, values = append(names, name), append(values, v)
+	}
+	for i := range values[0] {
+		values[0][i] = everyRow * float64(i)
+	}
+	all := TracksOf(&record.Run{Samples: record.NewSamples(names, values)})
+	if len(all) != 1 || len(all[0].Clock) != rows {
+		t.Fatalf("%d tracks", len(all))
+	}
+	return all[0]
+}
+
+// waiting is a program that works up to a row and then waits for its end; its footprint
+// moves by so many bytes a row from then on.
+func waiting(t *testing.T, end int, moves float64) *Track {
+	t.Helper()
+	return trackOf(t, 600, map[string]func(i int) float64{
+		record.ColAllocs: func(i int) float64 { return float64(6 + 3*min(i, end)) },
+		record.ColLive:   func(i int) float64 { return float64(60*mib + mib*min(i, end)) },
+		record.ColFootprint: func(i int) float64 {
+			return 500*mib + moves*float64(max(0, i-end-15))
+		},
+	})
+}
+
+func TestAWaitForTheEndIsLeftOutWhereNothingMoves(t *testing.T) {
+	t.Parallel()
+	const end = 545
+	if k := waiting(t, end, 0); len(k.untilWorkEnds().Clock) != end+2 {
+		t.Errorf("%d rows are left, want %d: it stands still in the last one", len(k.untilWorkEnds().Clock),
+			end+2)
+	}
+	if k := waiting(t, end, mib); k.untilWorkEnds() != k {
+		t.Error("what still moves while it waits was left out")
+	}
+	if k := waiting(t, 400, 0); k.untilWorkEnds() != k {
+		t.Error("a wait of a third of the run was left out")
+	}
+}
+
+func TestWhatIsLetGoOfBeforeTheExitIsLeftOut(t *testing.T) {
+	t.Parallel()
+	const exit = 590
+	for name, c := range map[string]struct {
+		falls, want int // rows
+	}{
+		"three rows before": {exit - 3, exit - 3},
+		"in the row before": {exit - 1, exit - 1},
+		"not at all":        {math.MaxInt, exit},
+	} {
+		k := trackOf(t, 600, map[string]func(i int) float64{record.ColRSS: func(i int) float64 {
+			if i >= c.falls {
+				return 100 * mib
+			}
+			return 120 * mib
+		}})
+		if got := k.untilReturned(exit); got != c.want {
+			t.Errorf("%s: the rows end at %d, want %d", name, got, c.want)
+		}
+	}
+}

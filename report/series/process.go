@@ -1,0 +1,152 @@
+package series
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// Process is one process of a run, cleaned.
+type Process struct {
+	Run    *record.Run
+	Events *Events // of the run
+	Least  float64 // bytes: what was left over counts beyond it
+	PID    int
+	Judged *Accounts // the rows that the trend is judged on
+	Whole  *Accounts // every row, before cuts
+	Left   Leftovers
+	Touch  *record.FirstTouch // the last one, nil when nobody looked
+
+	Short    bool // too few rows for a trend
+	Starting bool // it was reading its code in up to the end
+}
+
+// Clean makes a process of its rows. What was left over counts beyond so many bytes.
+func Clean(k *Track, run *record.Run, x *Events, unified account.Unified, least float64) Process {
+	u := unified.Of(run.Meta)
+	k.stepsFromMarks(x)
+	p := Process{Run: run, Events: x, Least: least, PID: k.PID, Whole: newAccounts(k, u)}
+	p.Left = LeftAtMarks(p.Whole, x)
+	p.Touch = p.firstTouch()
+	from, to := p.trendRows(k)
+	judged := k.rows(from, to).withoutSetup(x).epoch()
+	judged.closeGaps()
+	judged = judged.teardown().untilWorkEnds().fromFirstStep()
+	judged, p.Starting = judged.afterStart()
+	p.Judged = newAccounts(judged, u)
+	p.Short = len(judged.Clock) < trend.LeastRows
+	return p
+}
+
+// firstTouch is the last recorded one of this process.
+func (p *Process) firstTouch() *record.FirstTouch {
+	var last *record.FirstTouch
+	for _, e := range p.Events.About(p.PID) {
+		if e.FirstTouch != nil {
+			last = e.FirstTouch
+		}
+	}
+	return last
+}
+
+// Experiments are the receipts as they stand, in order.
+func (p *Process) Experiments() []record.Receipt {
+	var out []record.Receipt
+	for _, e := range p.Events.About(p.PID) {
+		if e.Receipt != nil {
+			out = append(out, *e.Receipt)
+		}
+	}
+	return out
+}
+
+// Holders are the last recorded ones.
+func (p *Process) Holders() []record.Holder {
+	var out []record.Holder
+	for _, e := range p.Events.About(p.PID) {
+		if e.Kind == record.KindHolders {
+			out = e.Holders
+		}
+	}
+	return withoutTraceback(out)
+}
+
+// OfTraceback begins the path of what only the report of the error keeps that ended
+// the program.
+const OfTraceback = "sys.last_traceback → "
+
+// withoutTraceback are holders of which none is told twice: what a function held that
+// an error ended is held by the error's report then, under a second path that says
+// nothing of where it was filled.
+func withoutTraceback(list []record.Holder) []record.Holder {
+	at := map[string]int{}
+	for i, h := range list {
+		at[h.Path+h.Graph] = i
+	}
+	out, twice := slices.Clone(list), map[int]bool{}
+	for i, h := range list {
+		before, path, ok := strings.Cut(h.Path, OfTraceback)
+		j, known := at[before+path+h.Graph]
+		if ok && known {
+			out[j].Gone, twice[i] = false, true
+			out[j].Bytes, out[j].Count = max(out[j].Bytes, h.Bytes), max(out[j].Count, h.Count)
+		}
+	}
+	kept := out[:0]
+	for i := range out {
+		if !twice[i] {
+			kept = append(kept, out[i])
+		}
+	}
+	return kept
+}
+
+// Clones are the last recorded ones.
+func (p *Process) Clones() (out []record.Clone) {
+	for _, e := range p.Events.About(p.PID) {
+		if e.Kind == record.KindClones {
+			out = record.ClonesOf(e)
+		}
+	}
+	return out
+}
+
+// Sites are the last recorded ones, the program's own and those of what the
+// driver was asked for.
+func (p *Process) Sites() (own, driver []record.Site) {
+	var looks [][]record.Site
+	for _, e := range p.Events.About(p.PID) {
+		switch {
+		case e.Kind == record.KindSites && len(e.Sites) > 0:
+			own = e.Sites
+		case e.Kind == record.KindDriverSites && e.Name == record.NameLook:
+			driver = grownSince(e.Sites, looks)
+			looks = append(looks, e.Sites)
+		case e.Kind == record.KindDriverSites:
+			driver = e.Sites
+		}
+	}
+	return own, driver
+}
+
+// lookBefore is how many looks before another one was when about half of the time was over.
+const lookBefore = 2
+
+// grownSince are the sites of a look with what they hold more than at an earlier one.
+func grownSince(sites []record.Site, looks [][]record.Site) []record.Site {
+	if len(looks) < lookBefore {
+		return sites
+	}
+	earlier := map[string]int64{}
+	for _, s := range looks[len(looks)-lookBefore] {
+		earlier[s.Site] = s.Bytes
+	}
+	out := slices.Clone(sites)
+	for i := range out {
+		out[i].GrowthBytes = out[i].Bytes - earlier[out[i].Site]
+	}
+	return out
+}

@@ -1,0 +1,70 @@
+package verdict
+
+import (
+	"slices"
+
+	"github.com/gpumem/gpumem/report/place"
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// allocated says where most of what grew was asked for: "at train.py:88 in forward", or,
+// of a program that asks the driver itself and has no debugging information, "in
+// cache::remember (server+0x1678)"; empty where no place asked for a quarter of it.
+func allocated(s *settled, sites []SiteRow) string {
+	if s.class == HostGrowth && sitesAreDrivers(s) {
+		sites = slices.DeleteFunc(slices.Clone(sites),
+			func(row SiteRow) bool { return !place.IsHosts(row.Site) })
+	}
+	own := s.primary == series.Live || s.primary == series.Untracked && s.class == AppLeak
+	itself := own && s.Judged.AsksItself()
+	if line := place.Line(sites, s.size, !itself); line != "" {
+		return "at " + line
+	}
+	if !itself {
+		return ""
+	}
+	return place.Function(sites, s.size)
+}
+
+// poolAsked reports whether the sites tell where a pool took memory from the driver. It
+// hands that out to others as well, so who fills a list says more.
+func poolAsked(s *settled) bool {
+	return (s.class == AppLeak || s.class == PoolGrowth) && sitesAreDrivers(s) && !s.Judged.AsksItself()
+}
+
+// allocatedBy is the verb of the sites' places.
+func allocatedBy(s *settled, sites []SiteRow) string {
+	switch {
+	case poolAsked(s):
+		return "taken from the driver "
+	case len(sites) > 0 && record.IsIdleSite(sites[0].Site):
+		return "last used "
+	}
+	return "allocated "
+}
+
+// siteRows are the sites of what grows. Where the program knows none of its own, or
+// the driver's memory is what grows, they are those of what the driver was asked for.
+func (s *settled) siteRows() []SiteRow {
+	own, driver := s.Sites()
+	if sitesAreDrivers(s) {
+		return driver
+	}
+	return ofState(own, s.class == PoolGrowth)
+}
+
+// ofState are the sites of what lies idle in a pool, or of what does not. A program
+// that tells none of the first has what it tells.
+func ofState(own []SiteRow, idle bool) []SiteRow {
+	if idle && !slices.ContainsFunc(own, func(row SiteRow) bool { return record.IsIdleSite(row.Site) }) {
+		return own
+	}
+	return slices.DeleteFunc(slices.Clone(own), func(row SiteRow) bool { return record.IsIdleSite(row.Site) != idle })
+}
+
+// sitesAreDrivers reports whether siteRows are places that asked the driver.
+func sitesAreDrivers(s *settled) bool {
+	own, driver := s.Sites()
+	return len(own) == 0 || s.class == DriverGrowth && len(driver) > 0
+}

@@ -1,0 +1,3 @@
+package verdict
+
+const mib = 1 << 20

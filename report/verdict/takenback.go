@@ -1,0 +1,141 @@
+package verdict
+
+import (
+	"fmt"
+
+	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/evidence"
+	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
+	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/looks"
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// mayBeDead says why a growth of host memory stays open that is the heap's, where no
+// collection of old objects tells whether they are in use. Empty of another.
+func mayBeDead(s *settled) string {
+	g := &s.Grow[series.Host]
+	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != series.Host || !g.Growing() ||
+		s.KeptMore != "" {
+		return ""
+	}
+	return growth.DeadWords(&s.Examined)
+}
+
+// fillsAndMore says why a growth of host memory stays open that fills what the program had
+// reserved: where that is all but full, as an allocator that reserves for minutes fills one
+// piece after the other; or where a little more is reserved meanwhile. Empty of another.
+func fillsAndMore(s *settled) string {
+	g := &s.Grow[series.Host]
+	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != series.Host || !g.Growing() {
+		return ""
+	}
+	return evidence.FillsMore(&s.Examined)
+}
+
+// fillsUp says why a growth that the trend alone tells may be a container with a bound
+// that fills up: one that came as fast, at the last look. Empty of another.
+func fillsUp(s *settled) string {
+	if s.restsOn != ByTrend || s.class != HostGrowth && s.class != AppLeak || s.primary.Counts() ||
+		s.Judged.Untimed {
+		return ""
+	}
+	return evidence.MayFillUp(&s.Examined, s.primary, s.class == HostGrowth, s.size)
+}
+
+// roseWords say by how much host memory rose between the looks that found its holder longer
+// each time, where those decided and not the trend.
+func roseWords(s *settled) string {
+	for _, c := range looks.Courses(&s.Examined.Process) {
+		if c.Path == s.held {
+			return fmt.Sprintf("%s grows by %s between the first and the last of %d looks, and the holder got "+
+				"longer each time", s.what(), s.quantity(s.size), len(c.Looks))
+		}
+	}
+	return s.why
+}
+
+// isBelowSight reports whether the trend would not have seen what the looks found: a holder that
+// got longer at each of them, by less than what comes and goes beside it.
+func isBelowSight(s *settled, f *finding.Finding) bool {
+	if f.Holder == "" || !s.Grow[f.Of].Known || s.Judged.Untimed || len(s.Judged.Clock) == 0 {
+		return false
+	}
+	least := s.Judged.Detectable(&s.Grow[f.Of])
+	return least != nil && f.Size < *least*s.Lived()
+}
+
+// hiddenWords are why such a verdict is open.
+func hiddenWords(f *finding.Finding) string {
+	return f.Holder + " got longer at each look, by less than the samples would have shown"
+}
+
+// slight is the part of what an account holds below which a growth is slight.
+const slight = 1. / 64
+
+// isSlight reports whether what host memory grew by is little beside what it is, and less
+// than the heap keeps free between blocks: one request larger than any before takes as much.
+func isSlight(s *settled) bool {
+	g := &s.Grow[s.primary]
+	if s.class != HostGrowth || g.Gained() >= slight*g.End {
+		return false
+	}
+	free := stat.Known(s.Judged.Cols[record.ColHostHeapFree])
+	return len(free) > 0 && g.Gained() < free[len(free)-1]
+}
+
+// fewElements says why a growth that the trend tells, and not surely, may be a container
+// that is given the last of what belongs there: the looks saw so few large elements come
+// that a set of one for each of a few things fills in the same way. Empty of another.
+func fewElements(s *settled) string {
+	if s.restsOn != ByTrend || s.class != AppLeak || s.primary.Counts() || s.tier() == Confirmed {
+		return ""
+	}
+	h := s.blamed(s.Holders())
+	if h == nil {
+		return ""
+	}
+	for _, c := range looks.Courses(&s.Examined.Process) {
+		n := len(c.Looks) - 1
+		if c.Path != h.Path || n < 1 {
+			continue
+		}
+		first, last := c.Looks[0].Holder.Length, c.Looks[n].Holder.Length
+		if last <= first || last >= someThings {
+			return ""
+		}
+		return fmt.Sprintf("%s had only %s at the last look, and a set of a few large things that is still "+
+			"filling grows as this does", c.Path, units.Counted(last, "element", "elements"))
+	}
+	return ""
+}
+
+// callsTellNot says why what the driver's calls alone tell is not to be believed of a process
+// of which a library is known to have made some that nobody recorded: that nothing grows,
+// where the driver tells no total either, and that what is untracked is the driver's own.
+// Empty of any other.
+func callsTellNot(s *settled) string {
+	switch {
+	case !callsPast(&s.Examined.Process):
+		return ""
+	case s.class == None && !s.Judged.Book.GPU:
+		return "a library of the program calls the driver past gpumem, and nothing else tells what the " +
+			"device holds for it; try --inject=audit"
+	case s.class == DriverGrowth && s.primary == series.Untracked:
+		return "device memory grows, and a library of the program calls the driver past gpumem, so that " +
+			"nothing tells whose it is; try --inject=audit"
+	}
+	return ""
+}
+
+// callsPast reports whether a library of the process calls the driver past the capture.
+func callsPast(p *series.Process) bool {
+	for _, e := range p.Events.About(p.PID) {
+		if e.Kind == record.KindWarning && e.Name == record.WarningPast {
+			return true
+		}
+	}
+	return false
+}
