@@ -204,7 +204,10 @@ class OutOfMemory:
         if "holders" in told:
             shown = []
         if self._process.hold and (outputs or shown):
-            from gpumem_agent.holders import holding
+            try:
+                from gpumem_agent.holders import holding
+            except ImportError:
+                return  # a signal handler of the program's came while this thread brings it in
 
             wanted = [_by_identity(self._framework.alive, some) for some in (outputs, shown)]
             deadline = own.monotonic() + HOLDER_SECONDS
