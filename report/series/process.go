@@ -41,13 +41,29 @@ func Clean(k *Track, run *record.Run, x *Events, unified account.Unified, least 
 	return p
 }
 
-// firstTouch is the last recorded one of this process.
+// A look at first touches while the program or its device warms up tells of that alone: the
+// host then grew by so many times what it grew by afterwards, over so many seconds at least.
+const (
+	warmTouch  = 3.
+	afterTouch = 10.
+)
+
+// firstTouch is the last recorded one of this process; nil where that was of its warm-up.
 func (p *Process) firstTouch() *record.FirstTouch {
 	var last *record.FirstTouch
+	at := 0.
 	for _, e := range p.Events.About(p.PID) {
 		if e.FirstTouch != nil {
-			last = e.FirstTouch
+			last, at = e.FirstTouch, e.TMs/1000
 		}
+	}
+	if last == nil || last.GrowthBytes == nil || len(p.Whole.Clock) == 0 || p.Whole.Series[Host] == nil {
+		return last
+	}
+	end := p.Whole.Clock[len(p.Whole.Clock)-1]
+	rate := p.Whole.Between(Host, at, end)
+	if end-at >= afterTouch && rate > 0 && float64(*last.GrowthBytes) > warmTouch*rate*last.Seconds {
+		return nil
 	}
 	return last
 }

@@ -106,3 +106,22 @@ func TestWhatTouchedTheNewPagesIsNamedByFunctionAndLine(t *testing.T) {
 		}
 	}
 }
+
+func TestFirstTouchesOfTheWarmUpSayNothingOfTheGrowth(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		growth float64 // of what is resident, while it was looked
+		want   Class
+	}{{10 * mib, DriverGrowth}, {300 * mib, HostGrowth}} {
+		p := newProgram(800).healthy().grows(record.ColRSS, 500*mib, 64*kib, 64*kib)
+		p.grows(record.ColHostHeap, 100*mib, 64*kib, 64*kib)
+		delete(p.cols, record.ColEvents)
+		grew := int64(c.growth)
+		p.events = append(p.events, record.Event{TMs: 8000, Kind: record.KindFirstTouch,
+			FirstTouch: &record.FirstTouch{Seconds: 6, Judgement: "growth", GrowthBytes: &grew,
+				Owners: []record.TouchOwner{{Library: "libcuda", Share: .9}}}})
+		if v := p.judge(); v.Verdict != c.want {
+			t.Errorf("%.0f MiB in 6 s: %s", c.growth/mib, v.Summary)
+		}
+	}
+}

@@ -32,6 +32,8 @@ BEHIND = (
         "            old = self.kept.pop(0)\n            self.bytes -= len(old)\n",
         50,
     ),
+    ("        if len(self.kept) >= self.most:\n            heapq.heapreplace(self.kept, value)\n", 1000),
+    ("        if len(self.kept) > self.most:\n            heapq.heappop(self.other)\n", None),
     ("", None),
     ("        if len(self.kept) > self.most:\n            print('many')\n", None),
     ("        while len(self.other) > self.most:\n            self.other.popitem()\n", None),

@@ -22,7 +22,10 @@ COMPARES = re.compile(
     r"\s*(?:while|if|elif)\s+(?P<has>len\(\s*[\w.]+\s*\)|[\w.]+)\s*(?P<sign>>=?|<=?)"
     r"\s*(?P<most>[\w.]+(?:\s*(?:<<|\*)\s*[\w.]+)?)\s*:"
 )
-TAKES_OUT = r"\b%(name)s\.(?:popitem|popleft|pop|clear|remove|discard)\s*\(|\bdel\s+(?:\w+\.)*%(name)s\s*\["
+TAKES_OUT = (
+    r"\b%(name)s\.(?:popitem|popleft|pop|clear|remove|discard)\s*\(|\bdel\s+(?:\w+\.)*%(name)s\s*\["
+    r"|\bheap(?:pop|replace|pushpop)\(\s*(?:\w+\.)*%(name)s\b"
+)
 
 
 def numbers_of(chain, at, modules):
