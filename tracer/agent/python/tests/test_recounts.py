@@ -6,6 +6,8 @@ import types
 import unittest
 import weakref
 
+import torch
+from gpumem_agent.frameworks import torch as adapter
 from gpumem_agent.holders import recounts
 from gpumem_agent.surveys import Surveys
 
@@ -70,6 +72,21 @@ class RecountsTest(unittest.TestCase):
         self.fill(globals()["kept"].blocks)
         self.assertTrue(self.recounts())
         self.assertEqual(self.held("kept.blocks")["length"], 3 * NUMBER)
+
+    def test_a_short_list_of_tensors_is_known_by_these(self):
+        torch.empty(512)  # the device lives
+        self.process.frameworks = [adapter.open_framework(torch, self.process)]
+        cache = Cache()
+        cache.blocks.append([torch.empty(MIB) for _ in range(6)])
+        self.look()
+        cache.blocks.extend([torch.empty(MIB) for _ in range(6)] for _ in range(2))
+        self.look()
+        self.surveys._next, self.surveys._free = float("inf"), 0
+        cache.blocks.extend([torch.empty(MIB) for _ in range(6)] for _ in range(2))
+        self.assertTrue(self.recounts())
+        told = self.held("cache.blocks[…][…]")
+        # How long so short a list was is not noted: 2 of 3 that are new count as all of them.
+        self.assertEqual((told["length"], told["count"], told["bytes"]), (5, 20, 20 * MIB))
 
     def test_what_was_emptied_or_replaced_stays_as_it_was_told(self):
         cache = Cache()

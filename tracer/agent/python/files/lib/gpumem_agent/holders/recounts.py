@@ -36,21 +36,25 @@ class Way:
         self.first = None  # identities of some that were there then
 
 
-def ways(reach, reference, told, places):
-    """{path: Way} of some told holders that are one container each."""
-    found = {}
+def ways(reach, reference, told, places, path_of):
+    """{path: Way} of some told holders that are one container each. path_of has the paths of
+    arrays by their identities: a short container is known by what is below it."""
+    found, below = {}, {path: identity for identity, path in path_of.items()}
     for entry in told:
         containers = places.get(entry["path"], ())
         if len(containers) != 1 or not entry.get("length") or len(found) == MOST:
             continue
         (identity,) = containers
         gained = reference.growth(identity, entry["length"])
-        if gained <= 0 or not reach.has(identity):
+        known = identity if reach.has(identity) else below.get(entry["path"])
+        chain = reach.chain(known) if reach.has(known) else []
+        if gained <= 0 or identity not in chain:
             continue
-        head = reach.head(identity)
+        head = reach.head(known)
         module = head.get("__name__") if type(head) is dict else None
         if type(head) is Local or isinstance(module, str):
-            found[entry["path"]] = Way(reach.chain(identity), module, entry["length"], gained)
+            chain = chain[: chain.index(identity) + 1]
+            found[entry["path"]] = Way(chain, module, entry["length"], gained)
     for path, (_, first) in _asked(found).items():
         found[path].first = first
     return found
@@ -80,8 +84,18 @@ def _container(way, values):
     for identity in way.chain[1:]:
         if item is None or is_a(item, GROWING) and _kind(item).__len__(item) > LARGE:
             return None
-        item = child(gc.get_referents(item), identity)
+        item = _below(item, identity)
     return item if is_a(item, GROWING) else None
+
+
+def _below(item, identity):
+    """What an object refers to. To name it may have made a dictionary of its attributes."""
+    referred = gc.get_referents(item)
+    found = child(referred, identity)
+    if found is None:
+        names = next((each for each in referred if type(each) is dict and len(each) <= LARGE), {})
+        found = child(list(names.values()), identity)
+    return found
 
 
 def _facts(container, length):

@@ -65,7 +65,7 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     noted.places = {entry["path"]: known[entry["path"]] for entry in told if entry["path"] in known}
     noted.places.update(found.places())
     listed = renamed(found.listed(), noted.places, told, known)
-    noted.ways = recounts.ways(reach, reference, listed, noted.places)
+    noted.ways = recounts.ways(reach, reference, listed, noted.places, found.path_of)
     return listed, noted
 
 
