@@ -13,6 +13,7 @@ or a variable of a function that runs. The words, as they are used here:
   late       made after the moment of the register.
   look       a search while the program runs; what it reached serves as a register
              for the next one.
+  recount    how long a holder's container has become since the look that told it.
   atomic     between two bytecodes of the interpreter, so that nobody notices.
   reach      what the names lead to, downward.
   climb      from an object to what refers to it, upward, until there is a name.
@@ -25,6 +26,7 @@ The modules, each importing only those above it:
 
   capsules   what exports of arrays keep
   kinds      questions to objects that run no code of the program's
+  hostarrays what arrays take of the host that nobody tells as arrays
   texts      searches in the text of source files
   calls      which calls of the program's lead to where a library fills its own
   memos      whether a line that fills a dictionary makes it a cache
@@ -43,6 +45,7 @@ The modules, each importing only those above it:
   growing    what grows by itself: buffers, a pickler's memo, a database in memory
   graphs     which variable keeps an autograd graph that grows
   behind     which other name does
+  recounts   how long the containers of holders have become since a look
   running    the look while the program runs
   holding    who holds some arrays now, whatever their age
   ending     the search at its end
