@@ -44,6 +44,8 @@ func Toucher(p *series.Process) finding.Owner {
 		}
 	}
 	switch {
+	case driver >= touchDecides && p.Warm:
+		return finding.Unknown // a device that comes to life is the driver's, whatever grows later
 	case driver >= touchDecides:
 		return finding.TheDriver
 	case program >= touchDecides:

@@ -19,6 +19,7 @@ type Process struct {
 	Whole  *Accounts // every row, before cuts
 	Left   Leftovers
 	Touch  *record.FirstTouch // the last one, nil when nobody looked
+	Warm   bool               // that one was of the warm-up of the program, or of its device
 
 	Short    bool // too few rows for a trend
 	Starting bool // it was reading its code in up to the end
@@ -30,7 +31,7 @@ func Clean(k *Track, run *record.Run, x *Events, unified account.Unified, least 
 	k.stepsFromMarks(x)
 	p := Process{Run: run, Events: x, Least: least, PID: k.PID, Whole: newAccounts(k, u)}
 	p.Left = LeftAtMarks(p.Whole, x)
-	p.Touch = p.firstTouch()
+	p.Touch, p.Warm = p.firstTouch()
 	from, to := p.trendRows(k)
 	judged := k.rows(from, to).withoutSetup(x).epoch()
 	judged.closeGaps()
@@ -48,9 +49,8 @@ const (
 	afterTouch = 10.
 )
 
-// firstTouch is the last recorded one of this process; nil where that was of its warm-up.
-func (p *Process) firstTouch() *record.FirstTouch {
-	var last *record.FirstTouch
+// firstTouch is the last recorded one of this process, and whether that was of its warm-up.
+func (p *Process) firstTouch() (last *record.FirstTouch, warm bool) {
 	at := 0.
 	for _, e := range p.Events.About(p.PID) {
 		if e.FirstTouch != nil {
@@ -58,14 +58,11 @@ func (p *Process) firstTouch() *record.FirstTouch {
 		}
 	}
 	if last == nil || last.GrowthBytes == nil || len(p.Whole.Clock) == 0 || p.Whole.Series[Host] == nil {
-		return last
+		return last, false
 	}
 	end := p.Whole.Clock[len(p.Whole.Clock)-1]
 	rate := p.Whole.Between(Host, at, end)
-	if end-at >= afterTouch && rate > 0 && float64(*last.GrowthBytes) > warmTouch*rate*last.Seconds {
-		return nil
-	}
-	return last
+	return last, end-at >= afterTouch && rate > 0 && float64(*last.GrowthBytes) > warmTouch*rate*last.Seconds
 }
 
 // Experiments are the receipts as they stand, in order.
