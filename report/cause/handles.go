@@ -110,11 +110,15 @@ func (c *Case) loadedForShapes(k account.HandleKind, more float64) *Cause {
 	if _, caller, ok := strings.Cut(most.Site, ", called by "); ok {
 		site = strings.TrimSuffix(caller, " [module]")
 	}
-	return &Cause{ID: Compile, Confidence: .85 * c.Confidence, Site: site,
+	found := &Cause{ID: Compile, Confidence: .85 * c.Confidence, Site: site,
 		Evidence: evidence("%s more modules are loaded, most of them by %s, which keeps one for each new size",
 			units.Whole(more), library),
-		Next: "pad what it is given to a few sizes, or give its cache a bound " +
-			"(torch.backends.cuda.cufft_plan_cache.max_size)",
-		Change: []string{"- spectrum = torch.fft.rfft(wave)",
-			"+ spectrum = torch.fft.rfft(wave, n=size)  # one of a few sizes"}}
+		Next: "pad what it is given to a few sizes, so that it needs no more code"}
+	if _, torch := c.Meta.Versions["torch"]; torch && strings.HasPrefix(library, "libcufft") {
+		found.Next = "pad what it is given to a few sizes, or give its cache a bound " +
+			"(torch.backends.cuda.cufft_plan_cache.max_size)"
+		found.Change = []string{"- spectrum = torch.fft.rfft(wave)",
+			"+ spectrum = torch.fft.rfft(wave, n=size)  # one of a few sizes"}
+	}
+	return found
 }

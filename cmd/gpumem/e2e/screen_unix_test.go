@@ -180,7 +180,8 @@ func TestEveryKeyOfTheScreenDoesItsPart(t *testing.T) {
 		{"4", `▸ 4 Sites`}, {"2", `▸ 2 Verdict`},
 		{"6", `▸ 6 Events`},
 		// Alone on the screen it shows more than the newest few.
-		{"z", `(?s)▸ 6 Events.*mark 1`}, {"z", `Accounts ─`}, {"s", `screen saved: r/screen-`}, {"w", `report written: r/report.html`},
+		{"z", `(?s)▸ 6 Events.*mark 1`}, {"z", `Accounts ─`}, {"s", `screen saved: r/screen-`},
+		{"w", `report written: r/report.html`},
 		{"Space", `screen paused`}, {"Space", `recording · 0`}, {"q", `still runs.*e end it`}, {"Escape", `help`},
 		{"C-c", `still runs`}, {"e", `Report: r`},
 	}
