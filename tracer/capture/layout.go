@@ -20,7 +20,7 @@ import (
 //
 //	offset  slot, 128 bytes; event i lies in slot i mod capacity
 //	0       sequence: i + 1 when complete, 0 while it is being written
-//	8       time (monotonic, ns), address, size; u64 each
+//	8       time (monotonic, ns; 0 where the call succeeded), address, size; u64 each
 //	32      thread; u32
 //	36      kind; u16
 //	38      result, device; i16 each
@@ -100,7 +100,7 @@ func decodeHeader(b []byte) (header, error) {
 
 // event is one call of the program, from a ring or from a probe.
 type event struct {
-	time   int64 // monotonic, ns
+	time   int64 // monotonic, ns; a ring has it of calls that failed
 	ptr    uint64
 	size   uint64
 	aux    uint64 // context, for kindMap the handle, for kindPoolState the bytes reserved

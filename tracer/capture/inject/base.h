@@ -26,6 +26,7 @@ struct place {
 /* What is known of the thread that calls. */
 extern __thread struct thread {
 	u32 depth, tid, pid; /* depth: it is in a function of the driver's */
+	u32 frees;           /* in the order of a stream, that it asked for */
 	int32_t device;
 	u64 ctx;
 	uintptr_t low, high; /* what of the stack may be read */

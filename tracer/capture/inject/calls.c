@@ -88,15 +88,15 @@ static __attribute__((noinline, cold)) void ask_free(struct event *v, int hip)
 		thread.depth--; \
 		if (thread.depth == 0 && (rc == 0 || always_)) { \
 			struct event v = {.kind = kind_, .rc = rc, .ptr = ptr_, .size = size_, .device = at.device}; \
-			u64 time; \
+			u32 noted; \
 			if (!of_hip(S_##name)) \
 				place(&v, 0); \
 			adjust_; \
 			if (__builtin_expect(rc == NO_MEMORY, 0)) \
 				ask_free(&v, of_hip(S_##name)); \
-			time = note(&v, FROM); \
-			if (OF_POOLS(kind_) && rc == 0) \
-				after(&v, time, of_hip(S_##name), FROM); \
+			noted = note(&v, FROM); \
+			if (OF_POOLS(kind_) && rc == 0 && noted) \
+				after(&v, of_hip(S_##name), FROM); \
 		} \
 		return rc; \
 	}
@@ -109,7 +109,7 @@ static __attribute__((noinline, cold)) void ask_free(struct event *v, int hip)
 		struct event v = {.kind = kind_, .ptr = a, .size = size_, .device = -1, .takes = 1}; \
 		if (!real) \
 			return STUB; \
-		u64 time = thread.depth == 0 ? note(&v, FROM) : 0; \
+		u32 noted = thread.depth == 0 ? note(&v, FROM) : 0; \
 		if (ENDS_POOLS(kind_)) \
 			forget_pools(kind_ == K_POOL_DESTROY ? a : 0); \
 		thread.depth++; \
@@ -119,8 +119,8 @@ static __attribute__((noinline, cold)) void ask_free(struct event *v, int hip)
 			v.flags = SLOT_UNDO; \
 			note(&v, FROM); \
 		} \
-		if (OF_POOLS(kind_) && rc == 0 && thread.depth == 0) \
-			after(&v, time, of_hip(S_##name), FROM); \
+		if (OF_POOLS(kind_) && rc == 0 && noted) \
+			after(&v, of_hip(S_##name), FROM); \
 		return rc; \
 	}
 
@@ -136,7 +136,7 @@ static __attribute__((noinline, cold)) void ask_free(struct event *v, int hip)
 		rc = real(PASS); \
 		thread.depth--; \
 		if (rc == 0) \
-			look_at_pools(0, BETWEEN_SYNCS, FROM); \
+			look_at_pools(BETWEEN_SYNCS, FROM); \
 		return rc; \
 	}
 

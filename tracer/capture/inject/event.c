@@ -50,13 +50,13 @@ static u32 frames_of(const struct owner *o, struct place from, u64 *out)
 	return n;
 }
 
-u64 note(const struct event *e, struct place from)
+u32 note(const struct event *e, struct place from)
 {
 	struct owner *o = load(&owner);
 	struct header *h;
 	struct slot *s;
 	u32 state;
-	u64 at, sum, time;
+	u64 at, sum;
 	if (__builtin_expect(!o || !load(&o->pid), 0) && !(o = begin()))
 		return 0;
 	state = load(&o->state);
@@ -84,9 +84,8 @@ u64 note(const struct event *e, struct place from)
 	s = (struct slot *)((char *)h + HEADER_SIZE) + (at & (o->slots - 1));
 	__atomic_store_n(&s->seq, 0, __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	/* The order of events is that of their numbers. A time that is some ms late costs a
-	 * fifth of an exact one, which only refusals are shown with. */
-	s->time = time = now(e->rc ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE);
+	/* The order of events is that of their numbers; only refusals are shown with a time. */
+	s->time = e->rc ? now(CLOCK_MONOTONIC) : 0;
 	s->ptr = e->ptr;
 	s->size = e->size;
 	s->tid = thread.tid;
@@ -103,5 +102,5 @@ u64 note(const struct event *e, struct place from)
 	sum = at ^ s->time ^ (e->ptr * 3) ^ (e->size * 5) ^ (e->aux * 7) ^ ((u64)e->kind << 48) ^ ((u64)s->nframes << 32) ^ s->tid;
 	s->check = (u32)(sum ^ (sum >> 32));
 	store(&s->seq, at + 1);
-	return time;
+	return 1;
 }

@@ -14,7 +14,7 @@ struct event {
 	u32 takes;     /* it takes something away: nobody asks from where */
 };
 
-/* note returns when the event was recorded, 0 where it was not. */
-__attribute__((visibility("hidden"))) u64 note(const struct event *e, struct place from);
+/* note records an event, and reports whether it could. */
+__attribute__((visibility("hidden"))) u32 note(const struct event *e, struct place from);
 
 #endif

@@ -98,16 +98,15 @@ void forget_pools(u64 handle)
 }
 
 /* look_at_pools asks the pools when that is due. */
-__attribute__((noinline)) void look_at_pools(u64 time, u64 between, struct place from)
+__attribute__((noinline)) void look_at_pools(u64 between, struct place from)
 {
 	struct owner *o = load(&owner);
 	int saved = errno;
-	u64 last;
+	u64 last, time;
 	if (!o || !load(&o->pooled) || load(&o->state) != F_SLOTS || thread.depth)
 		return;
 	last = load(&o->asked);
-	if (!time)
-		time = now(CLOCK_MONOTONIC);
+	time = now(CLOCK_MONOTONIC);
 	if ((int64_t)(time - last) >= (int64_t)between && __atomic_compare_exchange_n(&o->asked, &last, time, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		ask_pools(o, 0, from);
 	errno = saved;
