@@ -80,6 +80,37 @@ class CupyTest(unittest.TestCase):
         del kept
 
 
+class Told:
+    """Stands for the process that an error is told by."""
+
+    def __init__(self):
+        self.connection, self.hold = types.SimpleNamespace(is_open=True), False
+        self.errors, self.told = [], []
+
+    def failed(self, error):
+        self.errors.append(error)
+
+    def tell_oom(self, told, seconds):
+        self.told.append(told)
+
+
+class OutOfMemoryTest(unittest.TestCase):
+    def test_an_error_while_the_agent_is_brought_in_is_told_as_far_as_it_goes(self):
+        half = ImportError("cannot import name 'Name' from partially initialized module 'gpumem_agent.holders'")
+        for error, errors in ((half, 0), (ImportError("no module named 'gpumem_agent.holders'"), 1)):
+            process = Told()
+            observer = torch_oom.OutOfMemory(None, process)
+
+            def fails(told, device, error=error):
+                raise error
+
+            observer._add_stats = observer._add_beside = observer._add_blocks = lambda *_: None
+            observer._add_holders = fails
+            observer.observe(0, 100, 0, 50)
+            self.assertEqual([(t["asked_bytes"], t["free_bytes"]) for t in process.told], [(100, 50)])
+            self.assertEqual(len(process.errors), errors)
+
+
 class JaxTest(unittest.TestCase):
     def test_what_it_may_have_is_told_with_what_it_has(self):
         framework = jax_adapter.open_framework(jax, self)
