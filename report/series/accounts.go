@@ -252,12 +252,12 @@ func quantum(v []float64) float64 {
 }
 
 // runningTotal reports whether what is called a live count only counts
-// allocations: it never falls, equals allocs throughout, and live bytes stay.
+// allocations: it rises, equals allocs throughout, and live bytes stay.
 func runningTotal(count, allocs, live []float64) bool {
 	if count == nil || allocs == nil || live == nil {
 		return false
 	}
-	n := 0
+	var both []float64 // counts of the rows that have allocs as well
 	for i := range count {
 		if count[i] != count[i] || allocs[i] != allocs[i] {
 			continue
@@ -265,9 +265,13 @@ func runningTotal(count, allocs, live []float64) bool {
 		if count[i] != allocs[i] {
 			return false
 		}
-		n++
+		both = append(both, count[i])
 	}
-	return n > 2 && stat.Quantile(stat.Known(live), .9) <= 2*stat.Quantile(stat.Known(live), .3)
+	if len(both) < 3 || both[len(both)-1] <= both[0] {
+		return false
+	}
+	held := stat.Known(live)
+	return stat.Quantile(held, .9) <= 2*stat.Quantile(held, .3)
 }
 
 // AccountWords are the accounts in a sentence.
