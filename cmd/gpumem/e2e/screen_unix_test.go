@@ -211,7 +211,7 @@ func TestExperimentsAreMadeFromTheScreen(t *testing.T) {
 	t.Parallel()
 	term := newTerminal(t, 120, 40)
 	term.typed(binary + " run --out r nqueens --fault no-autorelease-pool --attempts 200")
-	term.sees("recording", `recording`)
+	term.sees("the program, which purges between its steps", `recording.* step \d`)
 	term.keys("p")
 	term.sees("the receipt", `receipt: purge: claimed`)
 	term.keys("6")
