@@ -55,7 +55,7 @@ func TestRunsAreJudgedTheSameWithoutTheRowsOfCalmTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	synthetic := 1000
+	synthetic := 500
 	if testing.Short() {
 		synthetic = 200
 	}
