@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/driven"
 	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
@@ -159,7 +160,7 @@ func (s *settled) leftoverClaim() string {
 // magnitudeClaim tells a short run's growth stretch by stretch.
 func (s *settled) magnitudeClaim() string {
 	parts := stretches(s.Judged, s.primary)
-	per, unit := make([]float64, len(parts)), clockUnit(s.Judged)
+	per, unit := make([]float64, len(parts)), driven.ClockUnit(s.Judged)
 	for i, p := range parts {
 		per[i] = p.bytes / math.Max(p.seconds, 1e-9)
 	}
@@ -214,7 +215,7 @@ func (s *settled) noneClaim() string {
 	text := fmt.Sprintf("no account grows (%s)", strings.Join(parts, ", "))
 	if m := mostHidden(&s.Examined); m > 0 {
 		text += fmt.Sprintf("; a growth above %s %s would have been seen", units.Bytes(m),
-			article(clockUnit(s.Judged)))
+			article(driven.ClockUnit(s.Judged)))
 	}
 	return text + "."
 }

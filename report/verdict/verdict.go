@@ -3,6 +3,7 @@ package verdict
 import (
 	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/report/driven"
 	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/peak"
 	"github.com/gpumem/gpumem/report/series"
@@ -174,17 +175,8 @@ type Measured struct {
 	DeviceBytes    *int64   `json:"device_bytes,omitempty"`
 }
 
-// DrivenBy is the unit of work that explains the growth and its cost: in bytes, or
-// where a number of things grows, in what Of calls them. Where two units drive
-// it, And is the second, and Share is the part of the growth that each brings.
-type DrivenBy struct {
-	// step, command_buffer, shape, allocation, second; sample in a recording without times
-	Per string `json:"per"`
-	series.Interval
-	Of    string    `json:"of,omitempty"` // "handles", or the driver's "events", "streams" …; empty for bytes
-	Share *float64  `json:"share,omitempty"`
-	And   *DrivenBy `json:"and,omitempty"`
-}
+// DrivenBy is the unit of work that explains the growth, and its cost.
+type DrivenBy = driven.By
 
 // Cause is a named cause from the catalogue, with its evidence.
 type Cause = cause.Cause

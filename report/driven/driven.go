@@ -1,9 +1,10 @@
-package verdict
+package driven
 
 import (
 	"math"
 	"slices"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -13,23 +14,35 @@ import (
 // unit is something the program does that growth may be counted in.
 type unit struct{ name, column string }
 
+// By is the unit of work that explains a growth and its cost: in bytes, or where a
+// number of things grows, in what Of calls them. Where two units drive it, And is the
+// second, and Share is the part of the growth that each brings.
+type By struct {
+	// step, command_buffer, shape, allocation, second; sample in a recording without times
+	Per string `json:"per"`
+	series.Interval
+	Of    string   `json:"of,omitempty"` // "handles", or the driver's "events", "streams" …; empty for bytes
+	Share *float64 `json:"share,omitempty"`
+	And   *By      `json:"and,omitempty"`
+}
+
 // unitsFor has them in the order in which one is preferred when several explain a growth
 // equally well: the closest to the cause first. clock is the unit of time.
-func unitsFor(c Class, clock string) []unit {
+func unitsFor(c account.Class, clock string) []unit {
 	step, alloc := unit{"step", record.ColStep}, unit{"allocation", record.ColAllocs}
 	cb, shape, second := unit{"command_buffer", record.ColCommandBuffers}, unit{"shape", record.ColShapes},
 		unit{clock, ""}
 	switch c {
-	case AppLeak:
+	case account.AppLeak:
 		return []unit{step, cb, alloc, shape, second}
-	case PoolGrowth:
+	case account.PoolGrowth:
 		return []unit{shape, step, alloc, cb, second}
 	}
 	return []unit{cb, shape, step, alloc, second}
 }
 
-// clockUnit is the unit of the rows' clock.
-func clockUnit(l *series.Accounts) string {
+// ClockUnit is the unit of the rows' clock: a second, or a sample where there are no times.
+func ClockUnit(l *series.Accounts) string {
 	if l.Untimed {
 		return "sample"
 	}
@@ -57,24 +70,20 @@ type unitFit struct {
 	sse       float64
 }
 
-// drivenBy finds the one or two units that explain the primary account's growth,
-// and their costs: a non-negative fit on every unit and every two of them. The
-// best is taken, or the preferred of those as good. Growth that goes on while
-// steps pause is called background, and time is one of its units.
-func (s *settled) drivenBy() (d *DrivenBy, background bool) {
-	if s.primary == series.Keys || !s.Grow[s.primary].Growing() {
-		return nil, false
-	}
-	g := &s.Grow[s.primary]
-	rows := s.sampled(g)
-	y := trend.BlockMeans(s.Judged.Series[s.primary], rows)
+// Find finds the one or two units that explain the growth g of a series of l, of a class,
+// and their costs: a non-negative fit on every unit and every two of them. The best is
+// taken, or the preferred of those as good; nil where none explains it. Growth that goes
+// on while steps pause is called background, and time is one of its units.
+func Find(l *series.Accounts, of series.Key, class account.Class, g *trend.Growth) (d *By, background bool) {
+	rows := sampled(l, of, g)
+	y := trend.BlockMeans(l.Series[of], rows)
 	if len(y) < trend.MinBlocks {
 		return nil, false
 	}
-	background = growsInPauses(s.Judged, y, rows)
+	background = growsInPauses(l, y, rows)
 	var all []unitSeries
-	for _, u := range unitsFor(s.class, clockUnit(s.Judged)) {
-		if x := unitBlocks(s.Judged, u.column, rows); x != nil {
+	for _, u := range unitsFor(class, ClockUnit(l)) {
+		if x := unitBlocks(l, u.column, rows); x != nil {
 			all = append(all, unitSeries{u, x})
 		}
 	}
@@ -89,21 +98,7 @@ func (s *settled) drivenBy() (d *DrivenBy, background bool) {
 	case one != nil:
 		d = one.alone(y, floor, .6*g.Delta)
 	}
-	for p := d; p != nil; p = p.And {
-		p.Of = s.counted()
-	}
 	return d, background
-}
-
-// counted is what the primary key is a number of; empty for bytes.
-func (s *settled) counted() string {
-	switch s.primary {
-	case series.Count:
-		return "handles"
-	case series.Handles:
-		return s.Kind.Name
-	}
-	return ""
 }
 
 // singles fits y on each unit; in the background only time counts.
@@ -171,7 +166,7 @@ func preferred(fits []unitFit, floor float64) *unitFit {
 
 // alone tells a single unit, its cost beside jumps and a transient; where nothing grows
 // beside the jumps, as in an array that is made larger by half each time, its cost is theirs.
-func (f *unitFit) alone(y []float64, floor, leap float64) *DrivenBy {
+func (f *unitFit) alone(y []float64, floor, leap float64) *By {
 	noise := math.Sqrt(floor / float64(len(y)))
 	b, w := trend.SlopeOf(f.by[0].x, y, noise, leap)
 	if b <= 0 {
@@ -181,17 +176,17 @@ func (f *unitFit) alone(y []float64, floor, leap float64) *DrivenBy {
 	if i == nil {
 		return nil
 	}
-	return &DrivenBy{Per: f.by[0].name, Interval: *i}
+	return &By{Per: f.by[0].name, Interval: *i}
 }
 
 // driven tells two units, the one that brings more first. Their intervals widen
 // by the residuals' autocorrelation and by what any fit may leave.
-func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
+func (f *unitFit) driven(y []float64, floor float64) *By {
 	rho := stat.Clamp(stat.Autocorrelation(f.left), 0, .95)
 	df := math.Max(2, float64(len(y)-3)*(1-rho)/(1+rho))
 	w := stat.Student(df) * math.Sqrt((1+rho)/(1-rho)*(1+floor/12/math.Max(f.sse, floor/1000)))
 	all := f.part(0) + f.part(1)
-	var d [2]*DrivenBy
+	var d [2]*By
 	for i := range d {
 		p := stat.Round(f.part(i) / all)
 		c, e := f.cost[i], w*f.err[i]
@@ -199,7 +194,7 @@ func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
 		if iv == nil {
 			return nil
 		}
-		d[i] = &DrivenBy{Per: f.by[i].name, Share: &p, Interval: *iv}
+		d[i] = &By{Per: f.by[i].name, Share: &p, Interval: *iv}
 	}
 	if f.part(1) > f.part(0) {
 		d[0], d[1] = d[1], d[0]
@@ -208,11 +203,10 @@ func (f *unitFit) driven(y []float64, floor float64) *DrivenBy {
 	return d[0]
 }
 
-// sampled are the rows of each block that stand for it in the primary account's
-// series. What the program did is read at the same rows, else its pace would
-// look like an error.
-func (s *settled) sampled(g *trend.Growth) [][]int {
-	return s.Judged.LowRows(s.Judged.Series[s.primary], g, series.Share(s.primary))
+// sampled are the rows of each block that stand for it in the series that grows. What
+// the program did is read at the same rows, else its pace would look like an error.
+func sampled(l *series.Accounts, of series.Key, g *trend.Growth) [][]int {
+	return l.LowRows(l.Series[of], g, series.Share(of))
 }
 
 // unitBlocks is how far a unit's running total had advanced in each block, time
