@@ -1,8 +1,10 @@
 package series
 
 import (
+	"cmp"
 	"iter"
 	"math"
+	"strings"
 
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -45,6 +47,27 @@ func (x *Events) About(pid int) iter.Seq2[int, *record.Event] {
 			c.pass()
 		}
 	}
+}
+
+// Introduced is what a process is called and its rank in its job, as it was told last;
+// empty and nil where nobody told.
+func (x *Events) Introduced(pid int) (name string, rank *int) {
+	for _, e := range x.About(pid) {
+		if e.Kind == record.KindProcess && e.PID == pid {
+			name, rank = cmp.Or(e.Name, name), cmp.Or(e.Rank, rank)
+		}
+	}
+	return name, rank
+}
+
+// Unnumbered has N in the place of the number that a name ends in: of workers that are
+// called Process-4 and Process-5.
+func Unnumbered(name string) string {
+	stem := strings.TrimRight(name, "0123456789")
+	if stem == name || !strings.HasSuffix(stem, "-") {
+		return name
+	}
+	return stem + "N"
 }
 
 // cursor goes through the events about a process.

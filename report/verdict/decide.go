@@ -6,6 +6,7 @@ import (
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
+	"github.com/gpumem/gpumem/report/workers"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -154,11 +155,21 @@ func decideDifference(x *growth.Examined, growth finding.Finding, leftover *find
 // a process grows by more by itself. The decision is about the process that started
 // them.
 func decideTree(all []*settled, worst *settled) *settled {
-	f := findWorkers(all)
+	first := firstOf(all)
+	if first == nil {
+		return nil
+	}
+	var others []*series.Process
+	for _, s := range all {
+		if s != first {
+			others = append(others, &s.Process)
+		}
+	}
+	f := workers.Find(&first.Process, others)
 	if f == nil || gravity(worst.class) > gravity(Undecided) && worst.size >= f.Size {
 		return nil
 	}
-	s := &settled{Examined: firstOf(all).Examined, found: rows((&evidence.Findings{Trend: *f}))}
+	s := &settled{Examined: first.Examined, found: rows((&evidence.Findings{Trend: *f}))}
 	s.take(*f)
 	s.confidence = confidenceOf(&s.Examined, s.decision)
 	return s

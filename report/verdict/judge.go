@@ -136,12 +136,8 @@ func processRows(all []*settled) []ProcessRow {
 
 // introduce takes from the events what the process is called and its rank.
 func (row *ProcessRow) introduce(x *series.Events) {
-	for _, e := range x.About(row.PID) {
-		if e.Kind == record.KindProcess && e.PID == row.PID {
-			row.Name = cmp.Or(e.Name, row.Name)
-			row.Rank = cmp.Or(e.Rank, row.Rank)
-		}
-	}
+	name, rank := x.Introduced(row.PID)
+	row.Name, row.Rank = cmp.Or(name, row.Name), cmp.Or(rank, row.Rank)
 }
 
 // empty is the verdict on a run without rows.

@@ -1,70 +1,13 @@
 package verdict
 
 import (
-	"encoding/json"
-	"fmt"
 	"math"
-	"slices"
-	"strings"
+	"sort"
 
-	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
-	"github.com/gpumem/gpumem/report/finding"
-	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
-
-// A program that starts one worker after the other and ends none grows although
-// each of its processes is flat. What tells it from a pool of workers, which are
-// started at once, is that they come late, again and again.
-const (
-	leastWorkers = 4        // that came late and are there at the end
-	leastLate    = 2        // of these, where the line that started them did so before
-	workerLeast  = 2 * mib  // that a worker holds, to count: a shell or a helper holds less
-	workersLeast = 16 * mib // that they hold together
-	deviceLeast  = 16 * mib // of the device that each is kept for, where it is no context
-	lateFrom     = 1. / 4   // of the run: what comes before is how it starts
-	lastFrom     = 1. / 2   // of the run: workers must still come then
-	someEnd      = 1. / 4   // of the late ones that may have ended
-	atTheEnd     = 1. / 12  // of the run: who was seen then was there until it wound up
-	leastEnd     = 3.       // seconds, at least: workers are joined one by one
-)
-
-// worker is a process that the program started.
-type worker struct {
-	pid        int
-	born, died float64 // seconds; died is when it was last seen
-	part       account.Row
-	owned      bool    // somebody tells whose the device's bytes are
-	held       float64 // when it was last seen, in bytes
-}
-
-// workers are the processes beside the first one that hold something worth counting.
-func workers(all []*settled, first *settled) []worker {
-	var out []worker
-	for _, s := range all {
-		n := len(s.Whole.Clock)
-		if s == first || n == 0 {
-			continue
-		}
-		w := worker{pid: s.PID, born: s.Whole.Clock[0], died: s.Whole.Clock[n-1], part: s.Whole.Book.Last(),
-			owned: s.Whole.Book.Owned()}
-		w.held = zero(w.part.Host) + zero(w.part.Device)
-		if w.held >= workerLeast {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
-// zero is a part of a sum: an unknown one adds nothing.
-func zero(v float64) float64 {
-	if v != v {
-		return 0
-	}
-	return v
-}
 
 // firstOf is the process that started the others: the one that was seen first.
 func firstOf(all []*settled) *settled {
@@ -77,194 +20,188 @@ func firstOf(all []*settled) *settled {
 	return first
 }
 
-// findWorkers is the growth of a tree of processes by workers that nobody ends; nil
-// where it has none.
-func findWorkers(all []*settled) *finding.Finding {
-	first := firstOf(all)
-	if first == nil || len(all) <= leastWorkers {
+// moment is what the processes held at one time.
+type moment struct {
+	held   account.Change // NaN is what no process told
+	bytes  float64
+	living int
+	untold map[int]bool // by pid: there, and nothing is known of them
+}
+
+// treeOf is what the processes together changed by over the span of the process that
+// the verdict is about; nil of one process, and where the span is not known.
+func treeOf(all []*settled, m *Measured) *Tree {
+	if len(all) < 2 || m == nil || m.FromMs == nil || m.ToMs == nil {
 		return nil
 	}
-	list := workers(all, first)
-	begin, end := first.Whole.Clock[0], 0.
+	first, last := momentOf(all, *m.FromMs/1000), momentOf(all, *m.ToMs/1000)
+	for pid := range last.untold {
+		first.untold[pid] = true
+	}
+	t := &Tree{FromMs: *m.FromMs, ToMs: *m.ToMs, Bytes: int64(math.Round(last.bytes - first.bytes)),
+		Processes:      Living{first.living, last.living, mostLiving(all)},
+		FootprintBytes: changed(first.held.Footprint, last.held.Footprint),
+		DeviceBytes:    changed(first.held.Device, last.held.Device), Untold: len(first.untold)}
+	from, to := byAccount(&first.held), byAccount(&last.held)
+	for i, name := range series.AccountNames {
+		if c := changed(from[i], to[i]); c != nil {
+			t.Accounts = append(t.Accounts, TreeShare{name, *c})
+		}
+	}
+	return t
+}
+
+// byAccount are the parts in the order of accountNames.
+func byAccount(c *account.Change) [len(series.AccountNames)]float64 {
+	return [...]float64{c.Live, c.Idle, c.Untracked, c.Host}
+}
+
+// changed is the difference of two sums, of which a part that no process told at one
+// of the times was nothing then; nil where it was told at neither.
+func changed(from, to float64) *int64 {
+	if from != from && to != to {
+		return nil
+	}
+	return whole(zero(to) - zero(from))
+}
+
+// momentOf is what all processes held at a time, in seconds of the clock.
+func momentOf(all []*settled, at float64) moment {
+	n := math.NaN()
+	m := moment{untold: map[int]bool{}, held: account.Change{Footprint: n,
+		Row: account.Row{Device: n, Live: n, Idle: n, Untracked: n, Host: n}}}
+	add := func(to *float64, v float64) {
+		if v == v {
+			*to = zero(*to) + v
+		}
+	}
+	for _, s := range all {
+		if !thereAt(&s.Examined.Process, at) {
+			continue
+		}
+		m.living++
+		c, ok := heldAt(&s.Examined.Process, at)
+		if !ok {
+			m.untold[s.PID] = true
+			continue
+		}
+		add(&m.held.Device, c.Device)
+		add(&m.held.Live, c.Live)
+		add(&m.held.Idle, c.Idle)
+		add(&m.held.Untracked, c.Untracked)
+		add(&m.held.Host, c.Host)
+		add(&m.held.Footprint, c.Footprint)
+		if sum, ok := s.Whole.Book.Measured(c); ok {
+			m.bytes += sum
+		}
+	}
+	return m
+}
+
+// between is how far apart in time the rows of a process are that was there all the
+// while, in seconds.
+func between(p *series.Process) float64 {
+	const least, rows = .1, 3
+	return math.Max(least, rows*p.Lived()/math.Max(1, float64(len(p.Whole.Clock)-1)))
+}
+
+// thereAt reports whether the process was seen around a time.
+func thereAt(p *series.Process, at float64) bool {
+	c := p.Whole.Clock
+	return len(c) > 0 && at >= c[0]-between(p) && at <= c[len(c)-1]+between(p)
+}
+
+// heldAt is what the process held at a time, by the last row up to then that knows
+// it, else by the first one after.
+func heldAt(p *series.Process, at float64) (account.Change, bool) {
+	const slack = 1e-6 // seconds, for what arithmetic does to a time
+	c, book := p.Whole.Clock, p.Whole.Book
+	next := sort.Search(len(c), func(i int) bool { return c[i] > at+slack })
+	for i := next - 1; i >= 0; i-- {
+		if held, ok := book.Held(i); ok {
+			return held, true
+		}
+	}
+	for i := next; i < len(c); i++ {
+		if held, ok := book.Held(i); ok {
+			return held, true
+		}
+	}
+	return account.Change{}, false
+}
+
+// mostLiving is the largest number of processes that were there at once.
+func mostLiving(all []*settled) int {
+	type edge struct {
+		at   float64
+		more int
+	}
+	var edges []edge
 	for _, s := range all {
 		if n := len(s.Whole.Clock); n > 0 {
-			end = math.Max(end, s.Whole.Clock[n-1])
+			edges = append(edges, edge{s.Whole.Clock[0], 1}, edge{s.Whole.Clock[n-1], -1})
 		}
 	}
-	length := end - begin
-	there := end - math.Max(leastEnd, atTheEnd*length)
-	late := slices.DeleteFunc(slices.Clone(list), func(w worker) bool { return w.born < begin+lateFrom*length })
-	left := slices.DeleteFunc(slices.Clone(late), func(w worker) bool { return w.died < there })
-	latest := 0.
-	for _, w := range left {
-		latest = math.Max(latest, w.born)
+	// Of the same time the beginnings count first: both were there then.
+	sort.Slice(edges, func(a, b int) bool {
+		return edges[a].at < edges[b].at || edges[a].at == edges[b].at && edges[a].more > edges[b].more
+	})
+	most, now := 0, 0
+	for _, e := range edges {
+		now += e.more
+		most = max(most, now)
 	}
-	ended, over := len(late)-len(left), (1-lateFrom)*length
-	if len(left) >= leastLate && len(left) < leastWorkers {
-		early := slices.DeleteFunc(list, func(w worker) bool {
-			return w.born >= begin+lateFrom*length || w.died < there
-		})
-		left, over = append(sameOrigin(early, left, first.Run.Events), left...), length
-	}
-	if len(left) < leastWorkers || float64(ended) > someEnd*float64(len(late)) ||
-		latest < begin+lastFrom*length || births(left) < leastWorkers {
+	return most
+}
+
+// lastHeld is what the process held when it was last seen, in bytes: host memory and
+// the device's beside it; nil where nothing told.
+func lastHeld(p *series.Process) *int64 {
+	n := len(p.Whole.Clock)
+	if n == 0 {
 		return nil
 	}
-	f := foundWorkers(left, over)
-	if f.Size < workersLeast {
+	c, ok := heldAt(p, p.Whole.Clock[n-1])
+	if !ok {
 		return nil
 	}
-	if name := commandOf(left, first.Events); name != "" {
-		f.Why += "; their command: " + name
+	sum, ok := p.Whole.Book.Measured(c)
+	if !ok {
+		return nil
 	}
-	if at := startedAt(left, first.Run.Events); at != "" {
-		f.Why += "; started at " + at
-	}
-	return f
+	return whole(sum)
 }
 
-// commandOf is the command of workers, as it was recorded: of the first one that has a
-// name, with how many have others.
-func commandOf(left []worker, x *series.Events) string {
-	name, others := "", 0
-	for _, w := range left {
-		row := ProcessRow{PID: w.pid}
-		row.introduce(x)
-		row.Name = unnumbered(row.Name)
-		switch {
-		case row.Name == "" || row.Name == name:
-		case name == "":
-			name = row.Name
-		default:
-			others++
-		}
+// leftBehind are the processes that the recording says were left behind, in the order
+// in which they stand there, each once.
+func leftBehind(all []*settled, events []record.Event) []LeftRow {
+	var rows []LeftRow
+	seen := map[int]bool{}
+	of := map[int]*settled{}
+	for _, s := range all {
+		of[s.PID] = s
 	}
-	switch {
-	case others == 1:
-		name += " (1 of them has another)"
-	case others > 1:
-		name += fmt.Sprintf(" (%d of them have another)", others)
-	}
-	return name
-}
-
-// unnumbered has N in the place of the number that a name ends in: of workers that are
-// called Process-4 and Process-5.
-func unnumbered(name string) string {
-	stem := strings.TrimRight(name, "0123456789")
-	if stem == name || !strings.HasSuffix(stem, "-") {
-		return name
-	}
-	return stem + "N"
-}
-
-// births is at how many times workers came: those of a burst are one.
-func births(list []worker) int {
-	at := make([]float64, 0, len(list))
-	for _, w := range list {
-		at = append(at, w.born)
-	}
-	slices.Sort(at)
-	const together = 1. // seconds
-	n, last := 0, math.Inf(-1)
-	for _, t := range at {
-		if t > last+together {
-			n++
-		}
-		last = t
-	}
-	return n
-}
-
-// foundWorkers is the finding about workers that are left, which came in so many seconds.
-func foundWorkers(left []worker, over float64) *finding.Finding {
-	var sum account.Row
-	total := 0.
-	for _, w := range left {
-		sum.Idle += zero(w.part.Idle)
-		sum.Host += zero(w.part.Host)
-		if w.owned {
-			sum.Live += zero(w.part.Live)
-			sum.Untracked += zero(w.part.Untracked)
-		} else {
-			sum.Live += zero(w.part.Device)
-		}
-		total += w.held
-	}
-	f := &finding.Finding{By: ByProcesses, Of: heldBy(sum, deviceLeast*float64(len(left))), Size: total}
-	f.Owner = finding.OwnerOf(f.Of)
-	// Four may be chance; each further one makes it less likely by half.
-	f.Score = stat.Clamp(1-.3*math.Pow(.5, float64(births(left)-leastWorkers)), 0, finding.Certain)
-	f.Why = fmt.Sprintf(
-		"%d processes were started one after the other in the last %s and none of them ended; they hold "+
-			"%s, about %s each",
-		len(left), units.Span(over), units.Bytes(total), units.Bytes(total/float64(len(left))))
-	return f
-}
-
-// heldBy is the account that workers are kept for. A context of the driver and the
-// memory of an interpreter come with each process: they count where nothing else is
-// held.
-func heldBy(sum account.Row, least float64) series.Key {
-	switch {
-	case sum.Live >= least:
-		return series.Live
-	case sum.Idle >= least:
-		return series.Idle
-	case sum.Untracked > sum.Host:
-		return series.Untracked
-	}
-	return series.Host
-}
-
-// startedBy is the line of the program that started each process, as the parents told it.
-func startedBy(events []record.Event) map[int]string {
-	at := map[int]string{}
 	for i := range events {
 		e := &events[i]
-		if e.Kind != record.KindChild || e.At == "" {
+		if e.Kind != record.KindLeft || seen[e.PID] {
 			continue
 		}
-		var child struct {
-			PID int `json:"pid"`
+		seen[e.PID] = true
+		row := LeftRow{PID: e.PID, Name: e.Name}
+		if s := of[e.PID]; s != nil && len(s.Whole.Clock) > 0 {
+			if held, ok := heldAt(&s.Examined.Process, s.Whole.Clock[len(s.Whole.Clock)-1]); ok {
+				row.FootprintBytes, row.DeviceBytes = whole(held.Footprint), whole(held.Device)
+			}
 		}
-		if json.Unmarshal(e.Detail, &child) == nil && child.PID > 0 {
-			at[child.PID] = e.At
-		}
+		rows = append(rows, row)
 	}
-	return at
+	return rows
 }
 
-// sameOrigin are those of some workers that the line started which started all of the
-// others; none where these have more lines than one, or one is not known.
-func sameOrigin(some, others []worker, events []record.Event) []worker {
-	at := startedBy(events)
-	site := at[others[0].pid]
-	for _, w := range others {
-		if site == "" || at[w.pid] != site {
-			return nil
-		}
+// zero is a part of a sum: an unknown one adds nothing.
+func zero(v float64) float64 {
+	if v != v {
+		return 0
 	}
-	return slices.DeleteFunc(some, func(w worker) bool { return at[w.pid] != site })
-}
-
-// startedAt is the line of the program that started most of the workers, with how many of
-// them where it is not all; empty where nobody told.
-func startedAt(left []worker, events []record.Event) string {
-	at := startedBy(events)
-	count, best := map[string]int{}, ""
-	for _, w := range left {
-		site := at[w.pid]
-		if site == "" {
-			continue
-		}
-		count[site]++
-		if n := count[site] - count[best]; best == "" || n > 0 || n == 0 && site < best {
-			best = site
-		}
-	}
-	if best == "" || count[best] == len(left) {
-		return best
-	}
-	return fmt.Sprintf("%s (%d of them)", best, count[best])
+	return v
 }

@@ -53,9 +53,8 @@ func inTurns(all []*settled) []turns {
 // runs is what the process runs: the first two words of its command, of which the second is
 // the script where the first is an interpreter; empty where nobody told it.
 func runs(p *series.Process) string {
-	row := ProcessRow{PID: p.PID}
-	row.introduce(p.Events)
-	words := strings.Fields(unnumbered(row.Name))
+	name, _ := p.Events.Introduced(p.PID)
+	words := strings.Fields(series.Unnumbered(name))
 	return strings.Join(words[:min(2, len(words))], " ")
 }
 
