@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -46,7 +47,7 @@ func findObjects(x *growth.Examined) *finding.Finding {
 		longest = looks.Larger(longest, c)
 	}
 	if longest == nil && filling == nil {
-		return foundFull(x)
+		return cmp.Or(findTwice(x), foundFull(x))
 	}
 	if last < first+looks.LookedUntil*(x.End()-first) {
 		return nil
@@ -55,6 +56,8 @@ func findObjects(x *growth.Examined) *finding.Finding {
 	switch {
 	case k == series.Keys:
 		return foundTooLittle(x, endless+bounded, first, last)
+	case k == series.Live && endless > bounded && !roseSince(x, longest.LastAt(), rise):
+		return nil
 	case bounded >= mostIsBounded*(endless+bounded):
 		return foundFilling(k, filling)
 	case longest == nil || endless < looks.LeastExplained*rise:

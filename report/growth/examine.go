@@ -17,6 +17,7 @@ func Examine(p series.Process, c trend.Conditions) *Examined {
 	x.settleStill()
 	x.settleStopped()
 	x.settleRecurring()
+	x.settleLows()
 	x.settleTeeth()
 	x.settleFloors()
 	x.settleIdle(c)

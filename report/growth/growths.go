@@ -49,12 +49,27 @@ func (g *Growths) Shrinks(k series.Key) float64 {
 // Eclipsed is the undecided account that rose by far more than the one that gave
 // the verdict: what surely grows is then not the answer. It is series.Keys without one.
 func (g *Growths) Eclipsed(a [series.Keys]float64, blamed series.Key, whose finding.Owner) series.Key {
-	if whose == finding.Unknown || blamed.Counts() || g[blamed].Loaded {
+	if whose == finding.Unknown || blamed == series.Count || g[blamed].Loaded {
 		return series.Keys
+	}
+	if blamed == series.Handles {
+		return g.besideHandles()
 	}
 	for _, k := range [...]series.Key{series.Live, series.Idle, series.Untracked} {
 		open := g[k].Known && g[k].Shape == trend.ShapeUndecided && !g[k].Loaded
 		if open && g[k].Low*g[k].Span > eclipse*a[blamed] {
+			return k
+		}
+	}
+	return series.Keys
+}
+
+// besideHandles is the account that surely rose by far more than matters beside handles that
+// have no bytes of their own: whoever holds what it has may hold the handles as well.
+func (g *Growths) besideHandles() series.Key {
+	for _, k := range series.AccountKeys {
+		open := g[k].Known && g[k].Shape == trend.ShapeUndecided && !g[k].Loaded
+		if open && g[k].Low*g[k].Span > eclipse*g[k].Delta {
 			return k
 		}
 	}

@@ -13,11 +13,13 @@ import (
 // took late is a larger request, and no growth yet.
 const (
 	recurFor   = 12. // seconds that the window lasts, at least
+	poolFor    = 8.  // and where it is what a pool takes
 	recurParts = 4   // of the window, that are compared
 	recurAgree = 3   // of them, that come to the same level
 	recurShare = .1  // of the rows of a part that lie beyond its level
 	recurRows  = 8   // of a part, that are known
 	warmShare  = .25 // of the window, in which a pool fills
+	together   = 1.  // seconds from one segment to the next of what a pool takes at once
 	smallRise  = .05 // of what the pool has, by which it may rise afterwards
 	mostSmall  = 3   // such rises
 	newestRise = .2  // of the window, in which a larger one is too young to be the only one
@@ -27,7 +29,11 @@ const (
 // and forth, and on what the pool keeps where that took one segment late in the run.
 func (x *Examined) settleRecurring() {
 	clock := x.Judged.Clock
-	if x.Judged.Untimed || len(clock) == 0 || clock[len(clock)-1]-clock[0] < recurFor {
+	if x.Judged.Untimed || len(clock) == 0 {
+		return
+	}
+	x.settleRoseOnce(clock)
+	if clock[len(clock)-1]-clock[0] < recurFor {
 		return
 	}
 	for _, k := range [...]series.Key{series.Live, series.Count} {
@@ -37,6 +43,13 @@ func (x *Examined) settleRecurring() {
 			g.Settle(trend.Bounded, g.Delta/2)
 		}
 	}
+}
+
+// settleRoseOnce decides on what the pool keeps where it took one segment late in the run.
+func (x *Examined) settleRoseOnce(clock []float64) {
+	if clock[len(clock)-1]-clock[0] < poolFor {
+		return
+	}
 	idle, live := &x.Grow[series.Idle], &x.Grow[series.Live]
 	if !idle.Known || idle.Shape != trend.ShapeUndecided || idle.Loaded || !live.Known || live.Growing() {
 		return
@@ -45,6 +58,49 @@ func (x *Examined) settleRecurring() {
 	if most, ok := roseOnce(clock, reserved); ok {
 		idle.Settle(trend.Bounded, math.Max(most, idle.Delta/2))
 	}
+}
+
+// A series that is told to the byte keeps nothing where it comes down to one level again and
+// again, however high it rises in between.
+const (
+	lowFor   = 6. // seconds that the window lasts, at least
+	lowParts = 3  // of the window, in the first and the last of which it must have come down
+)
+
+// settleLows decides on what is live where its trend is open though it comes down as low as
+// it ever was, to the end.
+func (x *Examined) settleLows() {
+	clock := x.Judged.Clock
+	if x.Judged.Untimed || len(clock) == 0 || clock[len(clock)-1]-clock[0] < lowFor {
+		return
+	}
+	for _, k := range [...]series.Key{series.Live, series.Count} {
+		g, y := &x.Grow[k], x.Judged.Series[k]
+		if y != nil && g.Known && g.Shape == trend.ShapeUndecided && !g.Loaded && comesDown(clock, y, g.Delta/2) {
+			g.Settle(trend.Bounded, g.Delta/2*lowParts/(lowParts-1))
+		}
+	}
+}
+
+// comesDown reports whether a series is as low in the last part of its time as it was in the
+// first, but for a grain, and was never lower; and whether it was so not longer ago than it was
+// above that before. A sample may miss what is brief.
+func comesDown(clock, y []float64, grain float64) bool {
+	parts := valuesByPart(clock, y, lowParts)
+	if len(parts[0]) < recurRows || len(parts[lowParts-1]) < recurRows {
+		return false
+	}
+	low, last := stat.Quantile(parts[0], 0), stat.Quantile(parts[lowParts-1], 0)
+	if last > low+grain || stat.Quantile(stat.Known(y), 0) < low-grain {
+		return false
+	}
+	longest, since := 0., clock[0]
+	for i, v := range y {
+		if v <= low+grain {
+			longest, since = math.Max(longest, clock[i]-since), clock[i]
+		}
+	}
+	return clock[len(clock)-1]-since <= longest
 }
 
 // recurs reports whether a series has the same low level and the same high one, but for a
@@ -109,7 +165,10 @@ func roseOnce(clock, reserved []float64) (most float64, ok bool) {
 			continue
 		case clock[i]-begin < warmShare*(end-begin):
 		case v > high+smallRise*high:
-			large, most, last = large+1, v-high, clock[i]
+			if large == 0 || clock[i]-last > together {
+				large, most = large+1, 0
+			}
+			most, last = most+v-high, clock[i]
 		default:
 			small, sum = small+1, sum+v-high
 		}

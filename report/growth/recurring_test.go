@@ -30,3 +30,63 @@ func TestRecursWantsTheSameLevelsToTheEnd(t *testing.T) {
 		}
 	}
 }
+
+func TestComesDownWantsTheLowestLevelAgainAndLately(t *testing.T) {
+	t.Parallel()
+	clock := make([]float64, 400)
+	for i := range clock {
+		clock[i] = float64(i) / 20
+	}
+	for name, c := range map[string]struct {
+		y    func(i int) float64
+		want bool
+	}{
+		"teeth of uneven height": {func(i int) float64 { return 60*mib + float64(i%97)*mib }, true},
+		"one that is missed":     {func(i int) float64 { return 60*mib + float64(i%97+i/97%2*5)*mib }, true},
+		"teeth above what stays": {func(i int) float64 {
+			return 60*mib + float64(i%97)*mib + float64(i)*16*kib
+		}, false},
+		"a growth that began late": {func(i int) float64 { return 60*mib + float64(max(0, i-320))*mib }, false},
+		"a growth after a fall": {func(i int) float64 {
+			return float64(100-min(i, 200)/4)*mib + float64(max(0, i-200))*mib/4
+		}, false},
+		"a warm-up": {func(i int) float64 { return 60*mib + float64(min(i, 20))*mib }, false},
+	} {
+		y := make([]float64, len(clock))
+		for i := range y {
+			y[i] = c.y(i)
+		}
+		if got := comesDown(clock, y, mib/2); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestWhatAPoolTakesAtOnceIsOneRise(t *testing.T) {
+	t.Parallel()
+	clock := make([]float64, 400)
+	for i := range clock {
+		clock[i] = float64(i) / 20
+	}
+	taken := func(at ...int) []float64 {
+		y := make([]float64, len(clock))
+		for i := range y {
+			y[i] = 80 * mib
+			for _, row := range at {
+				if i >= row {
+					y[i] += 20 * mib
+				}
+			}
+		}
+		return y
+	}
+	if most, ok := roseOnce(clock, taken(200, 212, 224)); !ok || most != 60*mib {
+		t.Errorf("three segments in 1.2 s: %v, %.0f", ok, most)
+	}
+	if _, ok := roseOnce(clock, taken(150, 200)); ok {
+		t.Error("two with 2.5 s between them are one")
+	}
+	if _, ok := roseOnce(clock, taken(370, 380)); ok {
+		t.Error("a rise just before the end is past")
+	}
+}

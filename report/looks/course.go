@@ -83,6 +83,9 @@ func (c *Course) add(at float64, h record.Holder) {
 	c.Looks = append(c.Looks, Look{At: at, Over: h.OverMs / 1000, Holder: h})
 }
 
+// LastAt is when the last look was.
+func (c *Course) LastAt() float64 { return c.Looks[len(c.Looks)-1].At }
+
 // Longer reports whether the path got longer at each of some looks.
 func (c *Course) Longer() bool { return len(c.Looks) >= LeastLooks && c.Lengthens() }
 
@@ -97,12 +100,29 @@ func (c *Course) Lengthens() bool {
 }
 
 // Rises reports whether the path got longer at each look and still does.
-func (c *Course) Rises() bool {
+func (c *Course) Rises() bool { return c.Longer() && c.KeepsPace() }
+
+// KeepsPace reports whether what came by the last look came about as fast as at any other.
+func (c *Course) KeepsPace() bool {
 	fastest := 0.
 	for _, l := range c.Looks {
 		fastest = math.Max(fastest, l.Rate())
 	}
-	return c.Longer() && c.Looks[len(c.Looks)-1].Rate() >= stillComing*fastest
+	return c.Looks[len(c.Looks)-1].Rate() >= stillComing*fastest
+}
+
+// Came is what came below the path in all, and from when until when. A look may tell again
+// what the one before told, and more.
+func (c *Course) Came() (from, to, bytes float64) {
+	from = math.Inf(1)
+	for i := len(c.Looks) - 1; i >= 0; i-- {
+		l := c.Looks[i]
+		if i < len(c.Looks)-1 && l.At > from+l.Over/2 {
+			continue
+		}
+		from, to, bytes = math.Min(from, l.At-l.Over), math.Max(to, l.At), bytes+float64(l.Holder.Bytes)
+	}
+	return from, to, bytes
 }
 
 // GraphRates are, by path and graph, the bytes a second at which what graphs keep came, as

@@ -1,6 +1,8 @@
 package trend
 
 import (
+	"math"
+
 	"github.com/gpumem/gpumem/report/internal/stat"
 )
 
@@ -64,7 +66,19 @@ func (a *Axes) window(y []float64, w window) Growth {
 	if g.Growing() && bx[len(bx)-1]-x[0] < seenUntil*(x[len(x)-1]-x[0]) {
 		g.Shape = ShapeUndecided // whether it went on is not known
 	}
+	if g.Shape == ShapeUndecided && a.T[len(a.T)-1]-a.T[w.from] >= slightFor && g.isSlight(w.Delta-w.doubt) {
+		g.Shape, g.Upper = Flat, math.Min(g.Upper, g.Reach)
+	}
 	return g
+}
+
+// slightFor is for how many seconds at least a window must last to say that so little came in it.
+const slightFor = 6.
+
+// isSlight reports whether the highest value is above the lowest by less than matters, in no
+// order that looks like a growth: more cannot have come, however far a fit carries on a step.
+func (g *Growth) isSlight(delta float64) bool {
+	return g.Reach > 0 && g.Reach < delta && g.P > suspicious && !g.Loaded
 }
 
 // seenUntil is the part of the window at whose end a growth must have been seen.

@@ -32,7 +32,7 @@ func decide(x *growth.Examined, f evidence.Findings) *settled {
 	d.take(f.Trend)
 	d.shares = f.Shares
 	if f.Objects != nil {
-		s.held = f.Objects.Holder
+		s.held, s.objects = f.Objects.Holder, f.Objects
 	}
 	if f.Starting != nil && f.Trend.Owner != finding.Nobody {
 		d.take(*f.Starting)
@@ -90,6 +90,9 @@ func withoutSight(s *settled) {
 // withoutHolder takes back a growth that may be the program's start, or its device's.
 func withoutHolder(s *settled) {
 	why := deviceIsYoung(s)
+	if why != "" && s.holdsMore() {
+		return
+	}
 	if why == "" && s.class == HostGrowth {
 		why = mayBeStarting(s)
 	}

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"github.com/gpumem/gpumem/report/evidence"
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/series"
 )
@@ -30,7 +31,9 @@ type settled struct {
 	growth.Examined
 	decision
 	found []FindingRow
-	held  string // the path that got longer at each look and explains the growth; or empty
+	// objects is what the looks found of containers; nil where nothing.
+	objects *finding.Finding
+	held    string // the path that got longer at each look and explains the growth; or empty
 }
 
 // open reports whether nothing was found that grows.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/evidence"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
@@ -84,10 +85,20 @@ func hiddenByGiving(s *settled) string {
 	return ""
 }
 
+// sureFor is for how many seconds a growth must have lasted for its trend to be sure of it
+// while the device is young: what is a straight line for less is a round of work, or a cache.
+const sureFor = 6.
+
+// isSure reports whether the trend alone is sure of a growth while the device is young.
+func isSure(s *settled) bool {
+	return s.tier() == Confirmed && !isSlight(s) &&
+		growth.SpanOf(&s.Examined, &s.Grow[s.primary]) >= sureFor
+}
+
 // deviceIsYoung says why a growth that the trend alone tells, and not surely, may be what
 // a program of Python's sets up when its device has come to life. Empty of another.
 func deviceIsYoung(s *settled) string {
-	if s.restsOn != ByTrend || s.primary == series.Keys || s.tier() == Confirmed {
+	if s.restsOn != ByTrend || s.primary == series.Keys {
 		return ""
 	}
 	_, python := s.Run.Meta.Versions["python"]
@@ -95,7 +106,7 @@ func deviceIsYoung(s *settled) string {
 		return ""
 	}
 	lived := s.DeviceLived()
-	if lived >= series.StartAlive {
+	if lived >= series.StartAlive || isSure(s) || heldSoFar(s) {
 		return ""
 	}
 	return fmt.Sprintf("the device has been in use for only %s, and programs fill their caches then",

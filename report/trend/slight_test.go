@@ -1,0 +1,26 @@
+package trend
+
+import "testing"
+
+func TestWhatNeverRoseByWhatMattersIsFlatHoweverAStepIsCarriedOn(t *testing.T) {
+	t.Parallel()
+	judged := func(rows int, y func(i int) float64) Growth {
+		at, v := make([]float64, rows), make([]float64, rows)
+		for i := range v {
+			at[i], v[i] = float64(i)/15, y(i)
+		}
+		a := Axes{T: at}
+		return a.Examine(v, Question{Delta: 4 << 20, Share: 0, Net: .5, Conditions: ForReport()})
+	}
+	// The driver takes two MiB at a time, here twice.
+	steps := func(i int) float64 { return float64(min(1, i/25)+min(1, i/60)) * (1 << 20) * 1.7 }
+	if g := judged(130, steps); g.Shape != Flat || g.Upper > 4<<20 {
+		t.Errorf("%s, up to %.0f", g.Shape, g.Upper)
+	}
+	if g := judged(80, steps); g.Shape != ShapeUndecided {
+		t.Errorf("in 5 s: %s", g.Shape)
+	}
+	if g := judged(130, func(i int) float64 { return float64(i) * (3 << 20) / 130 }); g.Shape == Flat && g.Upper < g.Rate {
+		t.Errorf("a straight rise: %s up to %.0f", g.Shape, g.Upper)
+	}
+}

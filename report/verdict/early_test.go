@@ -1,0 +1,103 @@
+package verdict
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// early is a program of Python's whose device came to life with the first of so many rows, and
+// whose live bytes rise in portions of uneven size, at uneven times.
+func early(rows int, seed uint64, portion float64) *program {
+	p := newProgram(rows).healthy()
+	r, level := rand.New(rand.NewPCG(seed, 3)), 60.*mib
+	live := make([]float64, rows)
+	for i := range live {
+		if r.IntN(12) == 0 {
+			level += portion * (.5 + 2*r.Float64())
+		}
+		live[i] = level
+	}
+	p.meta.Versions = map[string]string{"python": "3.12"}
+	p.set(record.ColLive, func(i int) float64 { return live[i] })
+	return p.set(record.ColGPU, func(i int) float64 { return 640*mib + live[i] })
+}
+
+// lookedTwice adds two looks at a list of some elements, by which came what is live.
+func (p *program) lookedTwice(bound int64, lengths ...int64) *program {
+	live, from := p.cols[record.ColLive], 40
+	for i, at := range [...]int{80, 160} {
+		h := record.Holder{Path: "list train.kept", Length: lengths[i], Count: 12, Bound: bound,
+			Bytes: int64(live[at] - live[from]), OverMs: 50 * float64(at-from)}
+		p.events = append(p.events, record.Event{TMs: 50 * float64(at), Kind: record.KindHolders,
+			Holders: []record.Holder{h}})
+		from = at
+	}
+	return p
+}
+
+func TestTwoLooksDecideWhereTheTrendIsOnTheWay(t *testing.T) {
+	t.Parallel()
+	more := 0
+	for seed := range uint64(60) {
+		alone := early(190, seed, 2*mib).judge()
+		v := early(190, seed, 2*mib).lookedTwice(0, 12, 24).judge()
+		if alone.Verdict == AppLeak && v.Verdict != AppLeak {
+			t.Errorf("looks took back: %s", v.Summary)
+		}
+		if alone.Verdict == Undecided && v.Verdict == AppLeak {
+			more++
+		}
+		for name, p := range map[string]*program{
+			"few elements": early(190, seed, 2*mib).lookedTwice(0, 2, 4),
+			"a bound":      early(190, seed, 2*mib).lookedTwice(40, 12, 24),
+			"no longer":    early(190, seed, 2*mib).lookedTwice(0, 24, 24),
+		} {
+			if v := p.judge(); v.Verdict == AppLeak && alone.Verdict != AppLeak {
+				t.Errorf("%s, seed %d: %s", name, seed, v.Summary)
+			}
+		}
+	}
+	if more < 20 {
+		t.Errorf("looks decided %d of 60", more)
+	}
+}
+
+func TestAListThatGotLongerUntilWhatIsLiveStoodStillIsOpen(t *testing.T) {
+	t.Parallel()
+	const each = 256 * kib
+	p := newProgram(400).healthy()
+	live := func(i int) float64 { return 60*mib + each*float64(min(i, 280)) }
+	p.set(record.ColLive, live).set(record.ColGPU, func(i int) float64 { return 640*mib + live(i) })
+	p = p.lookedAt("list train.bank", each, 0)
+	p.events = slices.DeleteFunc(p.events, func(e record.Event) bool { return e.TMs > 10000 })
+	if v := p.judge(); v.Verdict == AppLeak {
+		t.Errorf("%s", v.Summary)
+	}
+}
+
+func TestAStraightGrowthOfSecondsIsNotSureWhileTheDeviceIsYoung(t *testing.T) {
+	t.Parallel()
+	// Steps begin late: the judged window is short, and a round of work is as straight.
+	judged := func(rows, begin int) *Verdict {
+		p := newProgram(rows).healthy()
+		live := func(i int) float64 { return 60*mib + mib*float64(max(0, i-begin)) }
+		p.set(record.ColStep, func(i int) float64 { return float64(3 * max(0, i-begin)) }).
+			set(record.ColLive, live).set(record.ColGPU, func(i int) float64 { return 640*mib + live(i) })
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		return p.judge()
+	}
+	const young = "the device has been in use for only"
+	if v := judged(200, 100); v.Verdict != Undecided || !strings.Contains(v.Summary, young) {
+		t.Errorf("5 s: %s", v.Summary)
+	}
+	if v := judged(200, 40); v.Verdict != AppLeak {
+		t.Errorf("8 s: %s", v.Summary)
+	}
+	if v := judged(320, 220); v.Verdict != AppLeak {
+		t.Errorf("5 s of a device that has been in use for 16 s: %s", v.Summary)
+	}
+}
