@@ -169,8 +169,8 @@ func (o *collected) uncollectedWords(from int) string {
 	if stat.Rise(o.outside[last:]) < outsidePart*stat.Rise(o.outside[from:]) {
 		return ""
 	}
-	return "host memory grows outside of its Java heap, where no collection came that would free the direct buffers " +
-		"that nobody uses: a longer run tells, or `jcmd PID GC.run` while it runs: what stays then is kept"
+	return "host memory grows outside of its Java heap, and no collection came that would free direct buffers that " +
+		"nobody uses: a longer run tells, or `jcmd PID GC.run` while it runs, after which only what is kept stays"
 }
 
 // floorsGrow is the growth of what the collections of old objects left; ok is false where it
