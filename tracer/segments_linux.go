@@ -20,6 +20,7 @@ const (
 	// mostSegments bounds the segments that are looked at.
 	mostSegments = 100_000
 	namedShared  = 3
+	ours         = "gpumem-capture-" // how the folders of our own rings begin, of this run and of others
 )
 
 // segments are the shared-memory segments of this machine, with the bytes of memory
@@ -32,6 +33,9 @@ func readSegments(folder, systemV string) segments {
 	filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 		if len(all) >= mostSegments {
 			return filepath.SkipAll
+		}
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), ours) {
+			return filepath.SkipDir
 		}
 		if err != nil || !d.Type().IsRegular() {
 			return nil
@@ -69,7 +73,7 @@ func (s segments) leftOf(before segments) string {
 	var names []string
 	var bytes int64
 	for name, size := range s {
-		if _, old := before[name]; old || size == 0 || isRing(name) {
+		if _, old := before[name]; old || size == 0 {
 			continue
 		}
 		names = append(names, name)
@@ -90,9 +94,6 @@ func (s segments) leftOf(before segments) string {
 	return fmt.Sprintf("%d %s still there, with %d MiB (%s): no process's memory shows them, and they stay "+
 		"until they are removed (shm_unlink, or shmctl with IPC_RMID)", len(names), what, bytes>>20, shown)
 }
-
-// isRing reports whether a segment is one of ours, of this run or of another.
-func isRing(name string) bool { return strings.HasPrefix(filepath.Base(name), "gpumem") }
 
 // tellSegments warns of segments that the program has left behind. It has ended.
 func (s *attempt) tellSegments() {

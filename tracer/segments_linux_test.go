@@ -23,7 +23,10 @@ func TestSegmentsThatAProgramLeavesBehindAreTold(t *testing.T) {
 	write("table", 0)
 	before := readSegments(dir, table)
 
-	write("gpumem-ring", 20<<20) // our own
+	if err := os.Mkdir(filepath.Join(dir, "gpumem-capture-1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write("gpumem-capture-1/1.0.ring", 20<<20) // our own
 	write("small", 1<<20)
 	if text := readSegments(dir, table).leftOf(before); text != "" {
 		t.Errorf("ours, and a little: %s", text)

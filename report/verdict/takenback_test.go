@@ -46,3 +46,22 @@ func TestAGrowthThatSlowsDownMayBeACacheThatFills(t *testing.T) {
 		t.Errorf("and a leak beside it: %s", v.Answer)
 	}
 }
+
+// This program asked for 700 MiB at once, and had written all but 5 of them when it ended.
+func TestAnArrayThatTheProgramWroteUpToItsEndIsOpen(t *testing.T) {
+	t.Parallel()
+	if v := recordedShortly(t, "array-written", "c"); v.Verdict != Undecided ||
+		!strings.Contains(v.Answer, "fills what it had reserved before") {
+		t.Errorf("of an array: %s", v.Answer)
+	}
+	run := recordedRun(t, "array-written")
+	reserved, held := run.Samples.Column(record.ColReserved), run.Samples.Column(record.ColFootprint)
+	for i := range reserved {
+		if reserved[i] == reserved[i] {
+			reserved[i] = held[i] + 30*mib
+		}
+	}
+	if v := Judge(run, Options{}); v.Verdict != HostGrowth {
+		t.Errorf("of one that reserves as it grows: %s", v.Answer)
+	}
+}
