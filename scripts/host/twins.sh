@@ -71,7 +71,7 @@ for line in pathlib.Path("list.txt").read_text().splitlines():
             v = json.loads(pathlib.Path(run, "verdict.json").read_text())
         except (OSError, ValueError) as e:
             v = {"verdict": "", "summary": f"no verdict: {e}"}
-        text = v["summary"] + " ".join(v.get("warnings", []))
+        text = " ".join([v["summary"], v.get("answer", ""), v.get("next", ""), *v.get("warnings", [])])
         right = v["verdict"] == (want if twin == "faulty" else "none") and (twin == "healthy" or says in text)
         word = "right" if right else "open" if v["verdict"] == "undecided" else "WRONG"
         tally[word] += 1

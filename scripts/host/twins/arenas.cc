@@ -1,5 +1,5 @@
 /* Ten threads, started one after the other, allocate and free at random, each in an arena
- * of its own. Faulty: of 400 blocks one is lost. */
+ * of its own. Faulty: of 100 blocks one is lost. */
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -13,7 +13,7 @@ static void work(time_t end, bool healthy, unsigned seed)
 	for (long i = 0; time(nullptr) < end; usleep(2000), i++) {
 		char *&p = slots[size_t(rand_r(&seed)) % slots.size()];
 		size_t size = 200 + size_t(rand_r(&seed)) % 20000;
-		if (healthy || i % 400)
+		if (healthy || i % 100)
 			free(p);
 		p = static_cast<char *>(memset(malloc(size), 1, size));
 	}
