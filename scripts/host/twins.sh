@@ -30,7 +30,7 @@ javac -d "$out" "$here/Buffers.java"
 cat >"$out/list.txt" <<'EOF'
 arenas host-growth arenas.cc ./arenas
 cache host-growth cache ./cache
-daemons host-growth daemons ./daemons
+daemons host-growth memory ./daemons
 jobs host-growth workers bash jobs.sh
 plugins app-leak plugin.c ./plugins
 pools pool-growth pool ./pools

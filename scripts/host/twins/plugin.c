@@ -7,7 +7,8 @@ static uint64_t taken;
 __attribute__((constructor)) static void open_plugin(void)
 {
 	device();
-	cuMemAlloc_v2(&taken, 1 << 20);
+	if (cuMemAlloc_v2(&taken, 1 << 20))
+		abort();
 }
 
 __attribute__((destructor)) static void close_plugin(void)
