@@ -16,7 +16,8 @@ const (
 	// sharedFolder is where shm_open and its users make segments: files of memory.
 	sharedFolder = "/dev/shm"
 	// systemV has the segments of shmget.
-	systemV = "/proc/sysvipc/shm"
+	systemV       = "/proc/sysvipc/shm"
+	processFolder = "/proc"
 	// mostSegments bounds the segments that are looked at.
 	mostSegments = 100_000
 	namedShared  = 3
@@ -56,10 +57,11 @@ func readSegments(folder, systemV string) segments {
 	return all
 }
 
-// addSystemV takes in a line of the kernel's: the second column is the identifier, the
-// one but last the bytes that are resident.
+// addSystemV takes in a line of the kernel's of a segment that nobody has attached: the
+// second column is the identifier, the one but last the bytes that are resident.
 func (s segments) addSystemV(columns []string) {
-	if len(columns) < 15 {
+	const attached = 6
+	if len(columns) < 15 || columns[attached] != "0" {
 		return
 	}
 	if bytes, err := strconv.ParseInt(columns[len(columns)-2], 10, 64); err == nil {
@@ -97,7 +99,30 @@ func (s segments) leftOf(before segments) string {
 
 // tellSegments warns of segments that the program has left behind. It has ended.
 func (s *attempt) tellSegments() {
-	if text := readSegments(sharedFolder, systemV).leftOf(s.segments); text != "" {
+	left := readSegments(sharedFolder, systemV)
+	if left.leftOf(s.segments) == "" {
+		return
+	}
+	left.withoutMapped(processFolder)
+	if text := left.leftOf(s.segments); text != "" {
 		s.warn(text)
+	}
+}
+
+// withoutMapped drops the segments that a process has mapped: they are in use, by another
+// program perhaps.
+func (s segments) withoutMapped(processes string) {
+	maps, _ := filepath.Glob(filepath.Join(processes, "[0-9]*", "maps"))
+	for _, file := range maps {
+		f, err := os.Open(file)
+		if err != nil {
+			continue // it has ended, or is another user's
+		}
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			if at := strings.IndexByte(lines.Text(), '/'); at >= 0 {
+				delete(s, lines.Text()[at:])
+			}
+		}
+		f.Close()
 	}
 }

@@ -46,6 +46,20 @@ func TestSegmentsThatAProgramLeavesBehindAreTold(t *testing.T) {
 	if strings.Contains(text, "/old") || strings.Contains(text, "ring") {
 		t.Errorf("what was here before, or ours: %s", text)
 	}
+	write("used", 30<<20)
+	if err := os.Mkdir(filepath.Join(dir, "77"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write("77/maps", 0)
+	line := "7f0000000000-7f0001e00000 rw-s 00000000 00:1a 5    " + filepath.Join(dir, "used") + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "77/maps"), []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	now := readSegments(dir, table)
+	now.withoutMapped(dir)
+	if text := now.leftOf(before); !strings.Contains(text, "with 33 MiB") {
+		t.Errorf("one that a process has mapped is in use: %s", text)
+	}
 	if text := before.leftOf(before); text != "" {
 		t.Errorf("none: %s", text)
 	}
