@@ -97,7 +97,7 @@ func TestCSVReadsBackAsTheSamples(t *testing.T) {
 
 func TestTextFitsItsWidth(t *testing.T) {
 	t.Parallel()
-	for _, width := range []int{0, 60, 72, 100, 160} {
+	for _, width := range []int{0, 40, 60, 72, 100, 160} {
 		for _, text := range []string{
 			render(t, Text, leakRun(1200), leakVerdict(), Options{Width: width}),
 			render(t, Text, hostileRun(), hostileVerdict(), Options{Width: width}),

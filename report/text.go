@@ -12,7 +12,7 @@ import (
 // Widths of a terminal report, in columns.
 const (
 	defaultWidth = 100
-	minWidth     = 60
+	minWidth     = 40
 )
 
 // textWriter writes a document for a terminal.
@@ -132,19 +132,19 @@ func (t *textWriter) block(b block) {
 	}
 }
 
-// widestName is how far values of pairs are indented at most; a longer name
-// has a line of its own.
+// widestName is how far values of pairs are indented at most, and half of the width where
+// that is less; a longer name has a line of its own.
 const widestName = 28
 
 func (t *textWriter) pairs(ps []pair) {
-	name := 0
+	name, most := 0, min(widestName, t.width/2-4)
 	for _, p := range ps {
-		name = max(name, min(cells(p.name), widestName))
+		name = max(name, min(cells(p.name), most))
 	}
 	rest := strings.Repeat(" ", name+4)
 	for _, p := range ps {
 		first := "  " + pad(p.name, name, false) + "  "
-		if cells(p.name) > widestName {
+		if cells(p.name) > most {
 			t.paragraph(p.name, "  ", "    ")
 			first = rest
 		}
@@ -211,7 +211,7 @@ func (t *textWriter) fit(tb *table, rows [][]string) []int {
 	for _, round := range [...]struct {
 		least int
 		whole bool
-	}{{18, true}, {10, true}, {18, false}, {10, false}, {5, false}} {
+	}{{18, true}, {10, true}, {18, false}, {10, false}, {5, false}, {3, false}} {
 		for total > t.width {
 			widest := -1
 			for i, w := range widths {

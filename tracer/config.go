@@ -2,8 +2,10 @@ package tracer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"time"
 
 	"github.com/gpumem/gpumem/internal/secret"
@@ -164,9 +166,29 @@ type StartError struct {
 	Err     error
 }
 
-// Error names the command, without what in it looks like a secret.
+// Error names the command, without what in it looks like a secret, and what a user can
+// mend: the system's own words name neither the path nor the interpreter that is missing.
 func (e *StartError) Error() string {
-	return secret.Text(fmt.Sprintf("start %s: %v", e.Command, e.Err))
+	return secret.Text(fmt.Sprintf("start %s: %s", e.Command, e.reason()))
+}
+
+func (e *StartError) reason() string {
+	info, missing := os.Stat(e.Command)
+	switch {
+	case errors.Is(e.Err, exec.ErrNotFound):
+		return "no such program on the PATH"
+	case errors.Is(e.Err, os.ErrNotExist) && missing == nil:
+		return "the file is here, and the interpreter or loader that it names is not"
+	case errors.Is(e.Err, os.ErrPermission) && missing == nil && info.IsDir():
+		return "a folder, no program"
+	case errors.Is(e.Err, os.ErrPermission) && missing == nil && info.Mode()&0o111 == 0:
+		return "the file is not executable: chmod +x it, or name the program that reads it first"
+	}
+	var path *os.PathError
+	if errors.As(e.Err, &path) {
+		return path.Err.Error()
+	}
+	return e.Err.Error()
 }
 
 // Unwrap is the cause.

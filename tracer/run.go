@@ -66,6 +66,7 @@ func Run(ctx context.Context, cfg Config) (result Result, err error) {
 	defer signals.stop()
 	cmd := command(cfg, s.server.Path())
 	signals.prepare(cmd)
+	s.segments = readSegments(sharedFolder, systemV)
 	cmd, startErr := startCommand(cmd, cfg.Command[0])
 	if err := startErr; err != nil {
 		s.warn(err.Error())
@@ -84,6 +85,7 @@ func Run(ctx context.Context, cfg Config) (result Result, err error) {
 	}
 	s.server.Drain(drainBound)
 	s.guard(s.tellLeft)
+	s.guard(s.tellSegments)
 	s.finish(endingOf(cmd.ProcessState))
 	return s.result, nil
 }
@@ -229,6 +231,7 @@ type attempt struct {
 	stopping  sync.Once
 	gone      chan struct{} // closed when the timer finds the program gone
 	logs      []*programLog // opened for the program
+	segments  segments      // of shared memory, before it started
 	result    Result
 }
 

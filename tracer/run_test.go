@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -151,6 +152,35 @@ func TestRunOfACommandThatCannotStartLeavesAValidFolder(t *testing.T) {
 		if err != nil || *run.Meta.ExitCode != code || len(run.Events) != 1 ||
 			run.Events[0].Kind != record.KindWarning {
 			t.Errorf("%s: %+v, %v", command, run, err)
+		}
+	}
+}
+
+func TestAProgramThatCannotStartSaysWhatToMend(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(name, content string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for command, want := range map[string]string{
+		"no-such-command-anywhere":                        "no such program on the PATH",
+		filepath.Join(dir, "absent"):                      "no such file or directory",
+		file("script", "#!/no/such/interpreter\n", 0o755): "the interpreter or loader that it names is not",
+		file("plain", "echo", 0o644):                      "chmod +x",
+		dir:                                               "a folder, no program",
+	} {
+		_, err := startCommand(exec.Command(command), command)
+		if err == nil {
+			t.Fatalf("%s started", command)
+		}
+		text := err.Error()
+		if !strings.HasPrefix(text, "start "+command+": ") || !strings.Contains(text, want) ||
+			strings.Contains(text, "fork/exec") {
+			t.Errorf("%s: %s", command, text)
 		}
 	}
 }

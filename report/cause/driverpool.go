@@ -30,10 +30,14 @@ func driverPoolKeeps(c *Case) *Cause {
 		e = append(e, fmt.Sprintf("their release threshold is %s: they keep as much when the program synchronizes",
 			units.Bytes(keeps)))
 	}
+	next := "lower the release threshold (cudaMemPoolAttrReleaseThreshold, 0 by default), or call " +
+		"cudaMemPoolTrimTo where the program rests"
+	if more := c.total(record.ColPools); more >= account.MoreHandles {
+		e = append(e, fmt.Sprintf("%s more pools were made than destroyed", units.Whole(more)))
+		next = "destroy the pools that are no longer used (cudaMemPoolDestroy), or share one; else " + next
+	}
 	return &Cause{ID: DriverPool, Confidence: .9 * c.Confidence,
-		Evidence: append(e, c.outcomes(record.ActionPurge)...),
-		Next: "lower the release threshold (cudaMemPoolAttrReleaseThreshold, 0 by default), or call " +
-			"cudaMemPoolTrimTo where the program rests"}
+		Evidence: append(e, c.outcomes(record.ActionPurge)...), Next: next}
 }
 
 // lastOf is a column's last known value; NaN when none is known.

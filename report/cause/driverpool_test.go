@@ -28,6 +28,13 @@ func TestAPoolOfTheDriverIsNamedWithItsThresholdAndItsRemedy(t *testing.T) {
 	if !strings.Contains(got[0].Next, "cudaMemPoolTrimTo") {
 		t.Errorf("the remedy is %q", got[0].Next)
 	}
+	if strings.Contains(got[0].Next, "cudaMemPoolDestroy") {
+		t.Errorf("of one pool: %q", got[0].Next)
+	}
+	c.Judged.Columns[record.ColPools] = []float64{1, 40}
+	if got := Of(c); !strings.HasPrefix(got[0].Next, "destroy the pools") {
+		t.Errorf("of ever more pools: %q", got[0].Next)
+	}
 	c.Judged.Columns[record.ColIdle] = []float64{1, 2}
 	if got := idsOf(Of(c)); slices.Contains(got, DriverPool) {
 		t.Errorf("beside an allocator that tells: %v", got)

@@ -75,7 +75,8 @@ func (x reserves) fillsReserved() (why string, left float64) {
 	from := x.grownBy(reservesAnew*g.Amount(), g.From)
 	reserved, untouched := x.reservedBeyondTouched(from)
 	left = untouched - (1-reservesAnew)*g.Amount()
-	if untouched == 0 || left < -stackReserved || !x.writesItself() ||
+	anew := math.Max(stackReserved, reservesAnew*g.Amount()) // that it may have reserved since
+	if untouched == 0 || left < -anew || !x.writesItself() ||
 		!x.reservesNothing(from, reservesAnew*g.Amount(), 1) {
 		return "", 0
 	}

@@ -129,16 +129,19 @@ func (x *Examined) settleCollected() {
 }
 
 // DeadWords say so of a process whose host grows, where its heap does: promoted objects that
-// died stay until a collection of old ones, for minutes where the heap may become large. Empty
-// where what such collections left grows, or the rest of the host does.
+// died stay until a collection of old ones, for minutes where the heap may become large. Or
+// where the rest does, and no collection came meanwhile. Empty where what such collections
+// left grows, or the rest of the host grows from one to the next.
 func DeadWords(x *Examined) string {
 	o, g := collectedOf(x), &x.Grow[series.Host]
 	if o == nil {
 		return ""
 	}
-	_, kept := o.floorsGrow()
-	if kept || stat.Rise(o.outside[g.From:]) >= outsidePart*stat.Rise(o.Judged.Series[series.Host][g.From:]) {
+	if _, kept := o.floorsGrow(); kept {
 		return ""
+	}
+	if stat.Rise(o.outside[g.From:]) >= outsidePart*stat.Rise(o.Judged.Series[series.Host][g.From:]) {
+		return o.uncollectedWords(g.From)
 	}
 	often := "have not been collected"
 	if n := rose(o.full); n > 0 {
@@ -147,6 +150,27 @@ func DeadWords(x *Examined) string {
 	return fmt.Sprintf("host memory grows as its Java heap does, whose old objects %s: what of its %s is dead is "+
 		"not known; a longer run tells, or `jcmd PID GC.run` every few seconds while it runs", often,
 		units.Bytes(lastOf(o.heap)))
+}
+
+// uncollectedWords say of a growth outside of the heap that it may be of direct buffers that
+// nobody uses: a collection frees them, and most of the growth came after the last. Empty
+// where collections came in between.
+func (o *collected) uncollectedWords(from int) string {
+	last, before := from, math.NaN()
+	for i := from; i < len(o.collections); i++ {
+		v := o.collections[i]
+		if v > before {
+			last = i
+		}
+		if v == v {
+			before = v
+		}
+	}
+	if stat.Rise(o.outside[last:]) < outsidePart*stat.Rise(o.outside[from:]) {
+		return ""
+	}
+	return "host memory grows outside of its Java heap, and no collection came that would free direct buffers that " +
+		"nobody uses: a longer run tells, or `jcmd PID GC.run` while it runs, after which only what is kept stays"
 }
 
 // floorsGrow is the growth of what the collections of old objects left; ok is false where it

@@ -78,6 +78,12 @@ func TestAJavaHeapIsJudgedByWhatItsCollectionsLeave(t *testing.T) {
 		"memory outside of the heap is kept": {func(j *javaProgram) {
 			j.outside = func(s float64) float64 { return 40*mib + 10*mib*s }
 		}, HostGrowth, ""},
+		"direct buffers may be dead until a collection comes": {func(j *javaProgram) {
+			j.outside, j.until = func(s float64) float64 { return 40*mib + 10*mib*s }, 20
+		}, Undecided, "direct buffers"},
+		"a collection came late and freed nothing": {func(j *javaProgram) {
+			j.outside, j.every = func(s float64) float64 { return 40*mib + 10*mib*s }, 29
+		}, HostGrowth, ""},
 		"a little of it is kept outside": {func(j *javaProgram) {
 			j.outside = func(s float64) float64 { return 40*mib + mib*s/2 }
 		}, Undecided, ""},

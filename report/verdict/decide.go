@@ -97,7 +97,8 @@ func withoutHolder(s *settled) {
 		why = mayBeStarting(s)
 	}
 	for _, fills := range [...]func(*settled) string{
-		poolFills, fillsUp, fewElements, fillsAndMore, mayBeDead, cacheMayFill,
+		poolFills, fillsUp, fewElements, fillsAndMore, mayBeDead, v8MayBeDead, slowsDown,
+		cacheMayFill,
 	} {
 		if why == "" {
 			why = fills(s)

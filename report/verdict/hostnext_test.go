@@ -85,7 +85,7 @@ func TestOfALanguageWithToolsOfItsOwnTheNextStepNamesThem(t *testing.T) {
 		"node": "--heapsnapshot-signal", "libruby-3.1": "objspace", "php8.2": "memory_get_usage", "perl": "Devel::MAT",
 		"lua5.4": "collectgarbage", "libjvm": "GC.class_histogram", "server": "what native code",
 	} {
-		p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, 64*kib)
+		p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, 128*kib)
 		p.events = append(p.events, record.Event{TMs: 20_000, Kind: record.KindFirstTouch, FirstTouch: &record.FirstTouch{
 			Seconds: 6, Judgement: "growth", Owners: []record.TouchOwner{{Library: library, Share: .9}}}})
 		if v := p.judge(); v.Verdict != HostGrowth || !strings.Contains(v.Next, want) {

@@ -1,8 +1,12 @@
 package verdict
 
 import (
+	"path"
 	"slices"
 	"strings"
+
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // language is one whose objects gpumem does not see, and what tells of them.
@@ -28,6 +32,21 @@ var languages = [...]language{
 		"before and after each part tells which"},
 	{[]string{"libjvm"}, "look for what Java keeps: `jcmd PID GC.class_histogram`, twice, says which classes have " +
 		"more and more objects"},
+}
+
+// runsV8 reports whether a process is one of Node's or Deno's, by whose code filled its
+// memory, or where nobody looked by its command.
+func runsV8(p *series.Process) bool {
+	words := []string{filledBy(p)}
+	for _, e := range p.Events.About(p.PID) {
+		if e.Kind == record.KindProcess && e.PID == p.PID {
+			command, _, _ := strings.Cut(e.Name, " ")
+			words = append(words, path.Base(command))
+		}
+	}
+	return slices.ContainsFunc(words, func(w string) bool {
+		return w == "node" || w == "nodejs" || w == "deno" || strings.HasPrefix(w, "libnode")
+	})
 }
 
 // languageNext is what to do where a language's code filled most of what came; empty of

@@ -221,6 +221,14 @@ func TestASlowImportIsNoGrowthHoweverStraightItRises(t *testing.T) {
 // recordedShortly is the answer about a program in some language of which only samples are kept.
 func recordedShortly(t *testing.T, folder, language string, holders ...record.Event) *Verdict {
 	t.Helper()
+	run := recordedRun(t, folder)
+	run.Meta.Versions, run.Events = map[string]string{language: "3.11.2"}, holders
+	return Judge(run, Options{})
+}
+
+// recordedRun is a run of which only samples are kept.
+func recordedRun(t *testing.T, folder string) *record.Run {
+	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", folder, record.FileSamples))
 	if err != nil {
 		t.Fatal(err)
@@ -230,8 +238,7 @@ func recordedShortly(t *testing.T, folder, language string, holders ...record.Ev
 	if err != nil {
 		t.Fatal(err)
 	}
-	run.Meta.Versions, run.Events = map[string]string{language: "3.11.2"}, holders
-	return Judge(run, Options{})
+	return run
 }
 
 // The program of this recording began to work after six seconds, on a busy machine, and kept

@@ -10,6 +10,7 @@ import (
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -22,6 +23,44 @@ func mayBeDead(s *settled) string {
 		return ""
 	}
 	return growth.DeadWords(&s.Examined)
+}
+
+// v8Uncollected is how much of what is dead V8 keeps until it collects: 64 MiB outside of its
+// heap (kExternalAllocationSoftLimit), and a new space of three times 16 MiB.
+const v8Uncollected = 64 << 20
+
+// v8MayBeDead says why a growth of host memory of a program of V8's stays open that the trend
+// alone tells and that is less than V8 lets come before it collects. Empty of another.
+func v8MayBeDead(s *settled) string {
+	g := &s.Grow[series.Host]
+	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != series.Host || !g.Growing() ||
+		g.Gained() >= v8Uncollected || !runsV8(&s.Examined.Process) {
+		return ""
+	}
+	return fmt.Sprintf("host memory grows by %s, and JavaScript's engine lets up to %s of dead objects and buffers "+
+		"come before it collects them: a longer run tells, or two heap snapshots, which collect first",
+		units.Bytes(g.Gained()), units.Bytes(v8Uncollected))
+}
+
+// slowed is the part of the rate before the window that is left in it where a cache is full
+// but for the last of what belongs there.
+const slowed = 1. / 4
+
+// slowsDown says why a growth of host memory that the trend alone tells stays open: it rose
+// many times as fast before, and ever more slowly while it was judged, as a cache that still
+// fills does. Empty of another.
+func slowsDown(s *settled) string {
+	g := &s.Grow[series.Host]
+	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != series.Host || !g.Growing() ||
+		s.Judged.Untimed || g.Halves() >= trend.Slowing {
+		return ""
+	}
+	before := s.Judged.Axes.RateBefore(s.Judged.Series[series.Host], g)
+	if !(before*slowed > g.Rate) {
+		return ""
+	}
+	return fmt.Sprintf("host memory grows ever more slowly, by %s a second at first and by %s now: a cache that still "+
+		"fills looks like this", units.Bytes(before), units.Bytes(g.Rate))
 }
 
 // fillsAndMore says why a growth of host memory stays open that fills what the program had

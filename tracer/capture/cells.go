@@ -198,10 +198,13 @@ func (r *Reader) Warnings(pid int) []string {
 	}
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if p.partial {
+	switch {
+	case p.partial && p.ledger.strange > 0:
 		say("process %d: allocations from before the attach are unknown; %d later frees were of such",
 			pid, p.ledger.strange)
-	} else if p.ledger.strange > 0 {
+	case p.partial:
+		say("process %d: allocations from before the attach are unknown", pid)
+	case p.ledger.strange > 0:
 		say("process %d: %d frees of memory whose allocation was not seen", pid, p.ledger.strange)
 	}
 	if p.lost > 0 {

@@ -1,0 +1,128 @@
+package tracer
+
+import (
+	"bufio"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+const (
+	// sharedFolder is where shm_open and its users make segments: files of memory.
+	sharedFolder = "/dev/shm"
+	// systemV has the segments of shmget.
+	systemV       = "/proc/sysvipc/shm"
+	processFolder = "/proc"
+	// mostSegments bounds the segments that are looked at.
+	mostSegments = 100_000
+	namedShared  = 3
+	ours         = "gpumem-capture-" // how the folders of our own rings begin, of this run and of others
+)
+
+// segments are the shared-memory segments of this machine, with the bytes of memory
+// that each holds.
+type segments map[string]int64
+
+// readSegments reads those of POSIX, which are files, and those of System V.
+func readSegments(folder, systemV string) segments {
+	all := segments{}
+	filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if len(all) >= mostSegments {
+			return filepath.SkipAll
+		}
+		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), ours) {
+			return filepath.SkipDir
+		}
+		if err != nil || !d.Type().IsRegular() {
+			return nil
+		}
+		if info, err := d.Info(); err == nil {
+			if st, ok := info.Sys().(*syscall.Stat_t); ok {
+				all[path] = st.Blocks * 512
+			}
+		}
+		return nil
+	})
+	if f, err := os.Open(systemV); err == nil {
+		defer f.Close()
+		for lines := bufio.NewScanner(f); lines.Scan() && len(all) < mostSegments; {
+			all.addSystemV(strings.Fields(lines.Text()))
+		}
+	}
+	return all
+}
+
+// addSystemV takes in a line of the kernel's of a segment that nobody has attached: the
+// second column is the identifier, the one but last the bytes that are resident.
+func (s segments) addSystemV(columns []string) {
+	const attached = 6
+	if len(columns) < 15 || columns[attached] != "0" {
+		return
+	}
+	if bytes, err := strconv.ParseInt(columns[len(columns)-2], 10, 64); err == nil {
+		s["shmid "+columns[1]] = bytes
+	}
+}
+
+// leftOf says which segments are here that were not before, when they hold more than a
+// little; empty when there are none. Nobody's memory but the machine's shows them.
+func (s segments) leftOf(before segments) string {
+	var names []string
+	var bytes int64
+	for name, size := range s {
+		if _, old := before[name]; old || size == 0 {
+			continue
+		}
+		names = append(names, name)
+		bytes += size
+	}
+	if bytes < leftLeast {
+		return ""
+	}
+	slices.Sort(names)
+	what := "segments of shared memory were made while it ran and are"
+	if len(names) == 1 {
+		what = "segment of shared memory was made while it ran and is"
+	}
+	shown := strings.Join(names[:min(len(names), namedShared)], ", ")
+	if len(names) > namedShared {
+		shown += ", …"
+	}
+	return fmt.Sprintf("%d %s still there, with %d MiB (%s): no process's memory shows them, and they stay "+
+		"until they are removed (shm_unlink, or shmctl with IPC_RMID)", len(names), what, bytes>>20, shown)
+}
+
+// tellSegments warns of segments that the program has left behind. It has ended.
+func (s *attempt) tellSegments() {
+	left := readSegments(sharedFolder, systemV)
+	if left.leftOf(s.segments) == "" {
+		return
+	}
+	left.withoutMapped(processFolder)
+	if text := left.leftOf(s.segments); text != "" {
+		s.warn(text)
+	}
+}
+
+// withoutMapped drops the segments that a process has mapped: they are in use, by another
+// program perhaps.
+func (s segments) withoutMapped(processes string) {
+	maps, _ := filepath.Glob(filepath.Join(processes, "[0-9]*", "maps"))
+	for _, file := range maps {
+		f, err := os.Open(file)
+		if err != nil {
+			continue // it has ended, or is another user's
+		}
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			if at := strings.IndexByte(lines.Text(), '/'); at >= 0 {
+				delete(s, lines.Text()[at:])
+			}
+		}
+		f.Close()
+	}
+}
