@@ -375,6 +375,31 @@ class LooksTest(unittest.TestCase):
         ended = [h["path"] for h in naming.with_gone([], self.surveys.told)]
         self.assertEqual(set(ended), {self.path("list M.history (gone at the end)"), self.path("list M.rows")})
 
+    def test_beside_a_device_few_arrays_of_the_host_are_told_by_name(self):
+        heap = [0]
+        self.process.held = lambda: (None, heap[0])
+        self.surveys.take(self.process, self.process.frameworks)
+        copy = functools.partial(torch.empty, MIB, "cpu")
+        self.keep(days=[types.SimpleNamespace(loads=copy()) for _ in range(2)], before=[copy() for _ in range(9)])
+        self.assertEqual(self.look(), {}, "whether they came since nobody knows")
+        heap[0] += 100 * MIB
+        days.extend(types.SimpleNamespace(loads=copy()) for _ in range(3))
+        self.assertEqual(self.look(), {self.path("list M.days[…].loads"): (3 * MIB, 3)})
+        (entry,) = self.surveys.told
+        self.assertTrue(entry["host"])
+        self.assertEqual(entry["length"], 5)
+        self.assertRegex(entry["filled"], r"test_looks\.py:\d+ ")
+
+    def test_beside_a_device_copies_of_what_it_has_are_no_holder_of_their_own(self):
+        self.process.held = lambda: (None, 100 * MIB)
+        self.surveys._heap = 0
+        self.keep(pairs=[])
+        self.look()
+        for device in ("cuda:0", "cpu") * 3:
+            pairs.append(torch.empty(MIB, device))
+        self.assertEqual(self.look(), {self.path("list M.pairs"): (3 * MIB, 3)})
+        self.assertNotIn("host", self.surveys.told[0])
+
     def test_only_what_is_hidden_is_followed_once_more(self):
         level, history = downward._Level(None), [torch.empty(512) for _ in range(6)]
         for tensor in history:

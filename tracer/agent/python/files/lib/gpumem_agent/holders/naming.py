@@ -59,7 +59,7 @@ class Holders:
     def __init__(self, deadline, finder, met=None):
         self.native = {}  # identity: what keeps an array
         self.state = set()  # groups of the model's parameters; see state_of
-        self._deadline = deadline
+        self.deadline = deadline
         self._finder = finder
         self.found = {}  # path: [bytes, count]
         self.facts = {}  # path: further keys of record.Holder
@@ -77,7 +77,7 @@ class Holders:
         containers hold is counted along; then some of the rest, in time."""
         by_identity = {a.identity: a for a in arrays}
         left = arrays
-        while left and (left is arrays or own.monotonic() < self._deadline):
+        while left and (left is arrays or own.monotonic() < self.deadline):
             self._name_some(_representatives(left), by_identity)
             left = [a for a in left if a.identity not in self._counted]
         self._put_together(by_identity)
@@ -126,7 +126,7 @@ class Holders:
         for pick in (iter, reversed):  # the youngest view of each, and then the oldest
             lost = {a.key for a in self.nameless}
             chosen = {a.key: a for a in pick(arrays) if a.key in lost and a.identity not in self._counted}
-            if not chosen or own.monotonic() > self._deadline:
+            if not chosen or own.monotonic() > self.deadline:
                 return
             before = self._nameless
             self.name(list(chosen.values()))
@@ -150,6 +150,12 @@ class Holders:
     def named(self):
         """Identities of the containers that were named."""
         return self._inside.union(*self._lengths.values())
+
+    def take(self, path, other, facts):
+        """Takes a holder of others over, with further facts."""
+        self.add(path, *other.found[path], {**other.facts.get(path, {}), **facts})
+        self._lengths[path] = dict(other._lengths.get(path, {}))
+        self.path_of.update((i, p) for i, p in other.path_of.items() if p == path)
 
     def places(self):
         """{path: identities of the containers that have it}."""
