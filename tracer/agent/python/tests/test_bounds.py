@@ -34,6 +34,10 @@ BEHIND = (
     ),
     ("        if len(self.kept) >= self.most:\n            heapq.heapreplace(self.kept, value)\n", 1000),
     ("        if len(self.kept) > self.most:\n            heapq.heappop(self.other)\n", None),
+    ("        if len(self.kept) > self.most: self.kept.pop()\n", 1000),
+    ("        del self.kept[:-self.SOME]\n", 40),
+    ("        self.kept[:] = self.kept[-50:]\n", 50),
+    ("        del self.other[:-self.SOME]\n", None),
     ("", None),
     ("        if len(self.kept) > self.most:\n            print('many')\n", None),
     ("        while len(self.other) > self.most:\n            self.other.popitem()\n", None),
@@ -43,6 +47,22 @@ BEHIND = (
     ("        while len(self.kept) > 5:\n            self.kept.popitem()\n", None),  # it does not bind
     ("        while len(self.kept) > 1 << 60:\n            self.kept.popitem()\n", None),
     ("        while self.bytes > self.most:\n            self.kept.popitem()\n", None),
+)
+# What stands in place of the line that fills, and how many there can be.
+LINES = (
+    ("heappush(self.kept, value) if len(self.kept) < self.most else heapreplace(self.kept, value)  # fills", 1000),
+    ("(heappush if len(self.kept) < self.SOME else heapreplace)(self.kept, value)  # fills", 40),
+    ("heapq.heapreplace(self.kept, value) if len(self.kept) >= 50 else heapq.heappush(self.kept, value)  # fills", 50),
+    ("self.kept.append(value) if len(self.kept) < self.most else None  # fills", 1000),
+    ("if len(self.kept) < self.most: self.kept.append(value)  # fills", 1000),
+    ("self.kept.append(value); self.kept = self.kept[-self.SOME:]  # fills", 40),
+    ("self.kept = sorted(self.kept + [value])[:LIMIT]  # fills", 300),
+    ("self.kept.append(value) if len(self.kept) < self.most else self.kept.insert(0, value)  # fills", None),
+    ("self.kept.append(value) if len(self.other) < self.most else None  # fills", None),
+    ("self.kept.append(value if len(value) < self.most else None)  # fills", None),
+    ("self.kept.append(self.kept[-1] + value)  # fills", None),
+    ("self.kept = self.kept + value[:self.most]  # fills", None),
+    ("self.kept.append(value); first = self.other[:self.most]  # fills", None),
 )
 ROOM = CLASS.replace("        self.kept[key]", "        if len(self.kept) < self.most:\n            self.kept[key]")
 
@@ -77,6 +97,11 @@ class BoundsTest(unittest.TestCase):
     def test_what_is_compared_with_a_number_and_then_taken_out_has_a_bound(self):
         for number, (behind, most) in enumerate(BEHIND):
             self.assertEqual(self.found(number, CLASS + behind), most, behind)
+
+    def test_lines_that_choose_or_cut_what_they_fill_give_a_bound(self):
+        for number, (line, most) in enumerate(LINES):
+            text = CLASS.replace("self.kept[key] = value  # fills", line)
+            self.assertEqual(self.found(200 + number, text), most, line)
 
     def test_what_is_put_in_as_long_as_there_is_room_has_a_bound(self):
         self.assertEqual(self.found(100, ROOM), 1000)
