@@ -86,7 +86,24 @@ class Keeper:
         """After prepare(item)."""
         if not self.@:
             raise ValueError("call prepare(item) before")
-'''.replace("@", "_kept")
+
+
+class Metric:
+    """Has a method with a name that containers have, too."""
+
+    def __init__(self):
+        self.^, self._state = [], {}
+
+    def update(self, item):
+        self.^.append(item)
+
+    def __call__(self, item):
+        self.update(item)
+
+    def state(self):
+        self._state.update(a=1)
+        return self._state
+'''.replace("@", "_kept").replace("^", "_rows")
 
 
 # Functions, and whether what they fill is a cache.
@@ -186,20 +203,44 @@ class FillersTest(unittest.TestCase):
         (told,) = [h for path, h in self.look().items() if path.endswith("layer.saved")]
         self.assertTrue(told["filled"].startswith(line_of("the attribute")), told)
 
+    def library(self):
+        """A module that is installed."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        os.makedirs(os.path.join(folder.name, "keeping-1.0.dist-info"))
+        with open(os.path.join(folder.name, "keeping.py"), "w") as source:
+            source.write(KEEPING)
+        sys.path.insert(0, folder.name)
+        self.addCleanup(sys.path.remove, folder.name)
+        self.addCleanup(sys.modules.pop, "keeping", None)
+        return __import__("keeping")
+
+    def test_a_method_of_a_common_name_leads_there_where_it_fills_itself(self):
+        self.keep(shown=self.library().Metric())
+        self.look()
+        for _ in range(40):
+            shown.state()
+            shown.update(bytes(BLOB))  # the line of updates
+        (told,) = [h for path, h in self.look().items() if path.endswith("shown._rows")]
+        self.assertTrue(told["filled"].startswith(line_of("updates")), told)
+        self.assertNotIn(";", told["filled"])
+
+    def test_what_is_called_itself_leads_there_where_no_method_does(self):
+        self.keep(counted=self.library().Metric())
+        self.look()
+        for _ in range(40):
+            counted.state()
+            counted(bytes(BLOB))  # the line of the call itself
+        (told,) = [h for path, h in self.look().items() if path.endswith("counted._rows")]
+        self.assertTrue(told["filled"].startswith(line_of("the call itself")), told)
+
     def test_what_a_library_keeps_has_the_programs_call_that_leads_there(self):
-        with tempfile.TemporaryDirectory() as folder:
-            os.makedirs(os.path.join(folder, "keeping-1.0.dist-info"))
-            with open(os.path.join(folder, "keeping.py"), "w") as source:
-                source.write(KEEPING)
-            sys.path.insert(0, folder)
-            self.addCleanup(sys.path.remove, folder)
-            self.addCleanup(sys.modules.pop, "keeping", None)
-            self.keep(keeper=__import__("keeping").Keeper())
-            self.look()
-            for _ in range(40):
-                keeper.prepare(bytes(BLOB))  # the line of calls
-                keeper.use()
-            (told,) = [h for path, h in self.look().items() if path.endswith("keeper._kept")]
+        self.keep(keeper=self.library().Keeper())
+        self.look()
+        for _ in range(40):
+            keeper.prepare(bytes(BLOB))  # the line of calls
+            keeper.use()
+        (told,) = [h for path, h in self.look().items() if path.endswith("keeper._kept")]
         name = "test_what_a_library_keeps_has_the_programs_call_that_leads_there"
         self.assertEqual(told["filled"], "%s %s" % (line_of("calls"), name))
 
