@@ -570,6 +570,13 @@ class FillersTest(unittest.TestCase):
             with self.subTest(line):
                 self.assertIs(bool(adds.search(line)), found)
 
+    def test_what_brings_the_agent_in_is_no_file_of_the_programs(self):
+        ours = os.path.dirname(os.path.dirname(kinds.OWN_FOLDER))
+        for file in ("sitecustomize.py", "lib/gpumem_agent/late.py", "lib/gpumem/_watch.py"):
+            self.assertTrue(os.path.isfile(os.path.join(ours, file)))
+            self.assertTrue(kinds.is_library(os.path.join(ours, file)), file)
+        self.assertFalse(kinds.is_library(os.path.join(ours, "train.py")))
+
     def test_a_folder_that_packages_were_installed_into_is_a_librarys(self):
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(
             sys, "path", [folder, os.path.join(folder, "vendored")]
