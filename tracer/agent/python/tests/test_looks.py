@@ -390,6 +390,22 @@ class LooksTest(unittest.TestCase):
         self.assertEqual(entry["length"], 5)
         self.assertRegex(entry["filled"], r"test_looks\.py:\d+ ")
 
+    def test_beside_a_device_what_is_heavy_on_the_host_is_told_for_that_too(self):
+        self.process.held = lambda: (None, 100 * MIB)
+        self.surveys._heap = 0
+        self.keep(programs={}, light={})
+        self.look()
+        for number in range(40):
+            programs[number] = types.SimpleNamespace(inputs=torch.empty(512), nodes=[bytes(BLOB)])
+            light[number] = types.SimpleNamespace(inputs=torch.empty(512), nodes=[])
+        self.look()
+        told = {h["path"]: h for h in self.surveys.told}
+        device = {self.path("dict M.%s[…].inputs" % name) for name in ("programs", "light")}
+        self.assertEqual(set(told), device | {self.path("dict M.programs")})
+        host = told[self.path("dict M.programs")]
+        self.assertTrue(host["host"])
+        self.assertEqual((host["count"], host["bytes"] // BLOB), (40, 40))
+
     def test_beside_a_device_copies_of_what_it_has_are_no_holder_of_their_own(self):
         self.process.held = lambda: (None, 100 * MIB)
         self.surveys._heap = 0

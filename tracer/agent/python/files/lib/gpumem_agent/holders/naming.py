@@ -297,7 +297,7 @@ def _is_attributes(path):
     return len(path.chain) > 1 and owns(path.chain[-2], path.chain[-1])
 
 
-def sized(path, count, times=1, told=()):
+def sized(path, count, times=1, told=(), wholes=None):
     """(name, bytes, count, facts) of so many elements of the container at the end of
     a path, and of so many such containers, or None where these are few of a kind that does
     not grow. The bytes are an estimate from some of them, what they alone refer to, and the container
@@ -309,7 +309,7 @@ def sized(path, count, times=1, told=()):
     for elements in (container, container.values()) if is_a(container, dict) else (container,):
         some = [contents.size(item, told) for item in itertools.islice(elements, 100)]
         each += sum(some) / max(1, len(some))  # it may have been emptied meanwhile
-    each += contents.deeper(container, told)
+    each += contents.deeper(container, told, wholes)
     count = int(count * times)
     # A module's names, and a function's, are no container of the program's.
     below = id(path.chain[-2]) if len(path.chain) > 2 else id(container)

@@ -11,11 +11,11 @@ import itertools
 
 from gpumem_agent.frameworks.beside import beside
 from gpumem_agent.frameworks.sources import sources
-from gpumem_agent.holders import classes, garbage, growing, living, opaque, recounts
+from gpumem_agent.holders import classes, contents, garbage, growing, living, opaque, recounts
 from gpumem_agent.holders.downward import Reach
 from gpumem_agent.holders.kinds import Contexts
 from gpumem_agent.holders.living import SOME
-from gpumem_agent.holders.naming import Holders, grown, late, matter, sized, state_of
+from gpumem_agent.holders.naming import WEIGHTY, Holders, grown, late, matter, sized, state_of
 from gpumem_agent.holders.register import Register
 from gpumem_agent.own import own
 
@@ -263,21 +263,24 @@ def _described(noted, reference, frameworks, deadline):
 
 
 def add_containers(found, reach, reference, known=(), more=None, told=()):
-    """Adds the containers that gained most elements: the host's own leaks. Those
-    that are known by their identities already are left out. More are facts of each; for
-    what is told see contents."""
-    lengths = {i: n for i, n in reach.containers().items() if i not in known}
+    """Adds the containers that gained most elements: the host's own leaks. Those that are
+    known by their identities already are left out; beside a device, where these hold its
+    arrays, they are told once more, by another name, if they are heavy on the host. More are
+    facts of each; for what is told see contents."""
+    lengths = {i: n for i, n in reach.containers().items() if more or i not in known}
     gains = grown(lengths, reference)
-    times = _standing(gains, lengths, reference, reach)
+    times, wholes = _standing(gains, lengths, reference, reach), contents.Wholes()
 
     def look_at(path):
         identity = id(path.chain[-1])
         if more is None:  # beside a device arrays are such objects
             opaque.add(found, path, gains[identity], told)
-        return sized(path, gains[identity], times.get(identity, 1), told)
+        return sized(path, gains[identity], times.get(identity, 1), told, wholes)
 
     heavy = [pair for pair in reach.named(gains, look_at).items() if pair[1] is not None]
     for identity, (path, size, count, facts) in _outermost(matter(heavy), reach):
+        if identity in known and (path in found.found or size < WEIGHTY):
+            continue
         if times.get(identity, 1) > 1:
             facts.pop("length", None)  # of one of them
         found.add_elements(path, size, count, {**facts, **(more or {})})
