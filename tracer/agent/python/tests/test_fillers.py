@@ -194,6 +194,22 @@ class FillersTest(unittest.TestCase):
             of_none = lines.Filler("kept", file.name, False, line=99)
             self.assertEqual(of_none.sites(), [file.name + ":2 other", file.name + ":10 keep"])
 
+    def test_functions_that_add_to_what_they_are_given_fill_it(self):
+        source = """
+            def keep(self, entry):
+                heapq.heappush(self.kept, entry)
+                insort_left(kept, entry, key=len)
+                (heappush if len(self.kept) < 9 else heapreplace)(self.kept, entry)
+                heapq.heappop(self.kept)
+                heapq.heappush(self.others, self.kept)
+            """
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(textwrap.dedent(source)[1:])
+            file.flush()
+            of_object, variable = lines.Filler("kept", file.name, True), lines.Filler("kept", file.name, False)
+            self.assertEqual(of_object.sites(), ["%s:%d keep" % (file.name, n) for n in (2, 4)])
+            self.assertEqual(variable.sites(), [file.name + ":3 keep"])
+
     def test_an_attribute_that_the_program_gave_a_librarys_object_has_its_line(self):
         layer = logging.Logger("of a library")
         layer.saved = []
