@@ -375,6 +375,20 @@ class LooksTest(unittest.TestCase):
         ended = [h["path"] for h in naming.with_gone([], self.surveys.told)]
         self.assertEqual(set(ended), {self.path("list M.history (gone at the end)"), self.path("list M.rows")})
 
+    def test_what_lists_in_a_module_have_is_not_told_for_its_single_arrays(self):
+        kind = type("ModuleDict", (), {"__module__": "torch.nn.modules.container"})
+        metrics, sizes = kind(), range(512, 512 + 4 * naming.MAX_NAMED, 4)
+        metrics._modules = {n: types.SimpleNamespace(last=None, rows=[], sums=[]) for n in "ab"}
+        self.keep(metrics=metrics)
+        self.look()
+        for metric in metrics._modules.values():
+            metric.last = torch.empty(MIB)
+            metric.rows.extend(map(torch.empty, sizes))
+            metric.sums.extend(map(torch.empty, sizes))
+        told = {path: count for path, (_, count) in self.look().items()}
+        lists = {self.path("list M.metrics[…].%s" % name): 2 * len(sizes) for name in ("rows", "sums")}
+        self.assertEqual(told, {self.path("ModuleDict M.metrics[…].last"): 2, **lists})
+
     def test_beside_a_device_few_arrays_of_the_host_are_told_by_name(self):
         heap = [0]
         self.process.held = lambda: (None, heap[0])

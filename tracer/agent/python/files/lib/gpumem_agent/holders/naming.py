@@ -114,8 +114,7 @@ class Holders:
         self._note_facts((texts[n], n) for n in names.values())
         for array in chosen:
             self._note_group(array)
-        containers = {n.container: texts[n] for n in names.values() if n.container is not None}
-        for container, text in containers.items() if len(chosen) < len(by_identity) else ():
+        for container, text in _containers(names.values(), texts) if len(chosen) < len(by_identity) else ():
             for array in self._finder.below(container, by_identity):
                 if self._count(text, array):
                     self._note_group(array)
@@ -257,6 +256,14 @@ def _representatives(arrays):
     share = max(PER_GROUP, MAX_NAMED // len(ordered))
     chosen = [a for group in ordered for a in group[-share:]]
     return chosen[:MAX_NAMED]
+
+
+def _containers(names, texts):
+    """Pairs of a container and the text for what else is in it, the inner ones first. In one
+    of modules that is what is in none of these: it has no further steps in common."""
+    found = {n.container: n.of_container if n.of_modules else texts[n] for n in names if n.container is not None}
+    inner = {n.container: len(n.of_container) for n in names if n.container is not None}
+    return sorted(found.items(), key=lambda pair: -inner[pair[0]])
 
 
 def _texts(names):

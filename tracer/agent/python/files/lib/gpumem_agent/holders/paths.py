@@ -61,12 +61,13 @@ class Entry:
 class Name:
     """What is left of a Path when its objects are let go."""
 
-    __slots__ = ("text", "container", "of_container", "facts", "is_plain", "entries")
+    __slots__ = ("text", "container", "of_container", "of_modules", "facts", "is_plain", "entries")
 
     def __init__(self, path):
         self.text = str(path)
         self.container = None if path.container is None else id(path.container)
         self.of_container = None if path.container is None else path.of_container()
+        self.of_modules = bool(parts_of(path.container))
         self.facts = path.facts()
         self.is_plain = path.is_plain()
         self.entries = path.entries()
