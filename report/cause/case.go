@@ -142,7 +142,7 @@ func (c *Case) wasReached(bytes float64) bool {
 	var gone float64
 	for _, h := range c.Holders {
 		if h.Gone && !h.Host {
-			gone += max(c.gained(&h), c.atItsPace(&h))
+			gone += max(float64(h.Bytes), c.atItsPace(&h))
 		}
 	}
 	return gone >= part*bytes

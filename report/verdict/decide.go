@@ -93,7 +93,7 @@ func withoutHolder(s *settled) {
 		why = mayBeStarting(s)
 	}
 	for _, fills := range [...]func(*settled) string{
-		poolFills, fillsUp, fewElements, fillsAndMore, mayBeDead, cacheMayFill,
+		poolFills, fillsUp, fewElements, fewHandles, fillsAndMore, mayBeDead, cacheMayFill,
 	} {
 		if why == "" {
 			why = fills(s)
