@@ -61,7 +61,8 @@ func TestAFewHandlesWithoutBytesAreOpen(t *testing.T) {
 		p.meta.Driver = driver
 		return p.judge()
 	}
-	if v := judge(50, "cuda"); v.Verdict != Undecided || !strings.Contains(v.Answer, "handles more are live, their bytes") {
+	v := judge(50, "cuda")
+	if v.Verdict != Undecided || !strings.Contains(v.Answer, "handles more are live, their bytes") {
 		t.Error(v.Answer)
 	}
 	for more, driver := range map[float64]string{50: "apple", 900: "cuda"} {

@@ -48,21 +48,30 @@ BEHIND = (
     ("        while len(self.kept) > 1 << 60:\n            self.kept.popitem()\n", None),
     ("        while self.bytes > self.most:\n            self.kept.popitem()\n", None),
 )
-# What stands in place of the line that fills, and how many there can be.
+# What stands in place of the line that fills, with @ for what it fills: this file has such a
+# container, too. And how many there can be.
 LINES = (
-    ("heappush(self.kept, value) if len(self.kept) < self.most else heapreplace(self.kept, value)  # fills", 1000),
-    ("(heappush if len(self.kept) < self.SOME else heapreplace)(self.kept, value)  # fills", 40),
-    ("heapq.heapreplace(self.kept, value) if len(self.kept) >= 50 else heapq.heappush(self.kept, value)  # fills", 50),
-    ("self.kept.append(value) if len(self.kept) < self.most else None  # fills", 1000),
-    ("if len(self.kept) < self.most: self.kept.append(value)  # fills", 1000),
-    ("self.kept.append(value); self.kept = self.kept[-self.SOME:]  # fills", 40),
-    ("self.kept = sorted(self.kept + [value])[:LIMIT]  # fills", 300),
-    ("self.kept.append(value) if len(self.kept) < self.most else self.kept.insert(0, value)  # fills", None),
-    ("self.kept.append(value) if len(self.other) < self.most else None  # fills", None),
-    ("self.kept.append(value if len(value) < self.most else None)  # fills", None),
-    ("self.kept.append(self.kept[-1] + value)  # fills", None),
-    ("self.kept = self.kept + value[:self.most]  # fills", None),
-    ("self.kept.append(value); first = self.other[:self.most]  # fills", None),
+    (
+        "heappush(@, value) if len(@) < self.most"
+        " else heapreplace(@, value)  # fills",
+        1000,
+    ),
+    ("(heappush if len(@) < self.SOME else heapreplace)(@, value)  # fills", 40),
+    (
+        "heapq.heapreplace(@, value) if len(@) >= 50"
+        " else heapq.heappush(@, value)  # fills",
+        50,
+    ),
+    ("@.append(value) if len(@) < self.most else None  # fills", 1000),
+    ("if len(@) < self.most: @.append(value)  # fills", 1000),
+    ("@.append(value); @ = @[-self.SOME:]  # fills", 40),
+    ("@ = sorted(@ + [value])[:LIMIT]  # fills", 300),
+    ("@.append(value) if len(@) < self.most else @.insert(0, value)  # fills", None),
+    ("@.append(value) if len(self.other) < self.most else None  # fills", None),
+    ("@.append(value if len(value) < self.most else None)  # fills", None),
+    ("@.append(@[-1] + value)  # fills", None),
+    ("@ = @ + value[:self.most]  # fills", None),
+    ("@.append(value); first = self.other[:self.most]  # fills", None),
 )
 ROOM = CLASS.replace("        self.kept[key]", "        if len(self.kept) < self.most:\n            self.kept[key]")
 
@@ -100,7 +109,7 @@ class BoundsTest(unittest.TestCase):
 
     def test_lines_that_choose_or_cut_what_they_fill_give_a_bound(self):
         for number, (line, most) in enumerate(LINES):
-            text = CLASS.replace("self.kept[key] = value  # fills", line)
+            text = CLASS.replace("self.kept[key] = value  # fills", line.replace("@", "self.kept"))
             self.assertEqual(self.found(200 + number, text), most, line)
 
     def test_what_is_put_in_as_long_as_there_is_room_has_a_bound(self):

@@ -394,7 +394,8 @@ class LooksTest(unittest.TestCase):
         self.process.held = lambda: (None, heap[0])
         self.surveys.take(self.process, self.process.frameworks)
         copy = functools.partial(torch.empty, MIB, "cpu")
-        self.keep(days=[types.SimpleNamespace(loads=copy()) for _ in range(2)], before=[copy() for _ in range(9)])
+        days = [types.SimpleNamespace(loads=copy()) for _ in range(2)]
+        self.keep(days=days, before=[copy() for _ in range(9)])
         self.assertEqual(self.look(), {}, "whether they came since nobody knows")
         heap[0] += 100 * MIB
         days.extend(types.SimpleNamespace(loads=copy()) for _ in range(3))

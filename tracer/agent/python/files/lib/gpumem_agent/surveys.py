@@ -165,8 +165,8 @@ class Surveys:
         for entry in self.told:
             told[not on_device or entry.get("host", False)] += entry["bytes"]
         leasts = (0, ON_HOST if on_device else 0)
-        came = zip(told, self._came(process, self._base), leasts)
-        return not any(gain is not None and gain >= least and size < EXPLAINED * gain for size, gain, least in came)
+        came = [0 if gain is None else gain for gain in self._came(process, self._base)]
+        return not any(g >= least and size < EXPLAINED * g for size, g, least in zip(told, came, leasts))
 
     def _is_steady(self, process):
         """Whether a program that tells steps holds no more than it did at the survey

@@ -261,8 +261,9 @@ def _representatives(arrays):
 def _containers(names, texts):
     """Pairs of a container and the text for what else is in it, the inner ones first. In one
     of modules that is what is in none of these: it has no further steps in common."""
-    found = {n.container: n.of_container if n.of_modules else texts[n] for n in names if n.container is not None}
-    inner = {n.container: len(n.of_container) for n in names if n.container is not None}
+    names = [n for n in names if n.container is not None]
+    found = {n.container: n.of_container if n.of_modules else texts[n] for n in names}
+    inner = {n.container: len(n.of_container) for n in names}
     return sorted(found.items(), key=lambda pair: -inner[pair[0]])
 
 
