@@ -36,7 +36,7 @@ BEHIND = (
     ("        if len(self.kept) > self.most:\n            heapq.heappop(self.other)\n", None),
     ("        if len(self.kept) > self.most: self.kept.pop()\n", 1000),
     ("        del self.kept[:-self.SOME]\n", 40),
-    ("        self.kept[:] = self.kept[-50:]\n", 50),
+    ("        @[:] = @[-50:]\n", 50),
     ("        del self.other[:-self.SOME]\n", None),
     ("", None),
     ("        if len(self.kept) > self.most:\n            print('many')\n", None),
@@ -105,7 +105,7 @@ class BoundsTest(unittest.TestCase):
 
     def test_what_is_compared_with_a_number_and_then_taken_out_has_a_bound(self):
         for number, (behind, most) in enumerate(BEHIND):
-            self.assertEqual(self.found(number, CLASS + behind), most, behind)
+            self.assertEqual(self.found(number, CLASS + behind.replace("@", "self.kept")), most, behind)
 
     def test_lines_that_choose_or_cut_what_they_fill_give_a_bound(self):
         for number, (line, most) in enumerate(LINES):
