@@ -250,6 +250,18 @@ class FillersTest(unittest.TestCase):
         (told,) = [h for path, h in self.look().items() if path.endswith("counted._rows")]
         self.assertTrue(told["filled"].startswith(line_of("the call itself")), told)
 
+    def test_a_list_in_a_container_of_modules_has_its_own_lines_and_length(self):
+        kind = type("ModuleDict", (), {"__module__": "torch.nn.modules.container"})
+        metrics = kind()
+        metrics._modules = {"a": types.SimpleNamespace(seen_rows=[])}
+        self.keep(metrics=metrics)
+        self.look()
+        for _ in range(40):
+            metrics._modules["a"].seen_rows.append(bytes(BLOB))  # the line of the rows
+        (told,) = [h for path, h in self.look().items() if path.endswith("metrics[…].seen_rows")]
+        self.assertTrue(told["filled"].startswith(line_of("the rows")), told)
+        self.assertEqual(told["length"], 40)
+
     def test_what_a_library_keeps_has_the_programs_call_that_leads_there(self):
         self.keep(keeper=self.library().Keeper())
         self.look()

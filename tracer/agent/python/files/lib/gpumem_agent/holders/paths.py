@@ -110,8 +110,11 @@ class Path:
     def facts(self):
         """What more is known of the container: its elements, and how many it can
         have at most, as keys of record.Holder."""
+        at = self._at()
+        if parts_of(self.container) and type(self.chain[self._end]) in GROWING:
+            at = self._end  # a list in a module is filled itself
         # What is at the end of a path without a container was assigned to that end.
-        return self._facts(self._at(), self._at() - (self.container is None))
+        return self._facts(at, at - (self.container is None))
 
     def entries(self):
         """The Entries of the dictionaries with few that are on the way to the container."""
