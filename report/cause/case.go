@@ -142,8 +142,18 @@ func (c *Case) wasReached(bytes float64) bool {
 	var gone float64
 	for _, h := range c.Holders {
 		if h.Gone && !h.Host {
-			gone += float64(h.Bytes)
+			gone += max(float64(h.Bytes), c.atItsPace(&h))
 		}
 	}
 	return gone >= part*bytes
+}
+
+// atItsPace is what came to a holder of arrays without a graph, had it come as fast as until
+// the last look while the program was judged; 0 where that is unknown.
+func (c *Case) atItsPace(h *record.Holder) float64 {
+	clock := c.Judged.Clock
+	if h.Graphs || h.Graph != "" || h.OverMs <= 0 || len(clock) == 0 {
+		return 0
+	}
+	return float64(h.Bytes) * max(1, 1000*(clock[len(clock)-1]-clock[0])/h.OverMs)
 }

@@ -97,7 +97,7 @@ func withoutHolder(s *settled) {
 		why = mayBeStarting(s)
 	}
 	for _, fills := range [...]func(*settled) string{
-		poolFills, fillsUp, fewElements, fillsAndMore, mayBeDead, v8MayBeDead, slowsDown,
+		poolFills, fillsUp, fewElements, fewHandles, fillsAndMore, mayBeDead, v8MayBeDead, slowsDown,
 		cacheMayFill,
 	} {
 		if why == "" {

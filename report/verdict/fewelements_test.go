@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -46,5 +47,27 @@ func TestASetOfAFewLargeThingsMayStillBeFilling(t *testing.T) {
 	}
 	if !seen {
 		t.Error("no growth in leaps is likely")
+	}
+}
+
+func TestAFewHandlesWithoutBytesAreOpen(t *testing.T) {
+	t.Parallel()
+	judge := func(more float64, driver string) *Verdict {
+		const rows = 900
+		p := newProgram(rows).healthy()
+		p.flat(record.ColLive, 60*mib, mib/4).set(record.ColLiveCount, func(i int) float64 {
+			return 400 + math.Floor(more*float64(i)/rows)
+		})
+		p.meta.Driver = driver
+		return p.judge()
+	}
+	v := judge(50, "cuda")
+	if v.Verdict != Undecided || !strings.Contains(v.Answer, "handles more are live, their bytes") {
+		t.Error(v.Answer)
+	}
+	for more, driver := range map[float64]string{50: "apple", 900: "cuda"} {
+		if v := judge(more, driver); v.Verdict != AppLeak {
+			t.Errorf("%v more on %s: %s", more, driver, v.Answer)
+		}
 	}
 }

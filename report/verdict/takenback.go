@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/growth"
@@ -149,6 +150,21 @@ func fewElements(s *settled) string {
 			"filling grows as this does", c.Path, units.Counted(last, "element", "elements"))
 	}
 	return ""
+}
+
+// leastHandles is how many live handles must come to be more than a set of a few small things
+// that fills, where no driver has a ceiling for them.
+const leastHandles = 100
+
+// fewHandles says why a growth in number alone stays open: so few came that no bytes were seen
+// with them, as an object for each of a few things brings along. Empty of another.
+func fewHandles(s *settled) string {
+	if s.restsOn != ByTrend || s.class != AppLeak || s.primary != series.Count || s.size >= leastHandles ||
+		cause.MaybeMetal(&s.Run.Meta) {
+		return ""
+	}
+	return fmt.Sprintf("only %s more are live, their bytes do not show, and a set of a few small things that is "+
+		"still filling grows as this does", units.Counted(int64(s.size+.5), "handle", "handles"))
 }
 
 // callsTellNot says why what the driver's calls alone tell is not to be believed of a process

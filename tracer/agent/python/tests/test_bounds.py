@@ -34,6 +34,10 @@ BEHIND = (
     ),
     ("        if len(self.kept) >= self.most:\n            heapq.heapreplace(self.kept, value)\n", 1000),
     ("        if len(self.kept) > self.most:\n            heapq.heappop(self.other)\n", None),
+    ("        if len(self.kept) > self.most: self.kept.pop()\n", 1000),
+    ("        del self.kept[:-self.SOME]\n", 40),
+    ("        @[:] = @[-50:]\n", 50),
+    ("        del self.other[:-self.SOME]\n", None),
     ("", None),
     ("        if len(self.kept) > self.most:\n            print('many')\n", None),
     ("        while len(self.other) > self.most:\n            self.other.popitem()\n", None),
@@ -43,6 +47,31 @@ BEHIND = (
     ("        while len(self.kept) > 5:\n            self.kept.popitem()\n", None),  # it does not bind
     ("        while len(self.kept) > 1 << 60:\n            self.kept.popitem()\n", None),
     ("        while self.bytes > self.most:\n            self.kept.popitem()\n", None),
+)
+# What stands in place of the line that fills, with @ for what it fills: this file has such a
+# container, too. And how many there can be.
+LINES = (
+    (
+        "heappush(@, value) if len(@) < self.most"
+        " else heapreplace(@, value)  # fills",
+        1000,
+    ),
+    ("(heappush if len(@) < self.SOME else heapreplace)(@, value)  # fills", 40),
+    (
+        "heapq.heapreplace(@, value) if len(@) >= 50"
+        " else heapq.heappush(@, value)  # fills",
+        50,
+    ),
+    ("@.append(value) if len(@) < self.most else None  # fills", 1000),
+    ("if len(@) < self.most: @.append(value)  # fills", 1000),
+    ("@.append(value); @ = @[-self.SOME:]  # fills", 40),
+    ("@ = sorted(@ + [value])[:LIMIT]  # fills", 300),
+    ("@.append(value) if len(@) < self.most else @.insert(0, value)  # fills", None),
+    ("@.append(value) if len(self.other) < self.most else None  # fills", None),
+    ("@.append(value if len(value) < self.most else None)  # fills", None),
+    ("@.append(@[-1] + value)  # fills", None),
+    ("@ = @ + value[:self.most]  # fills", None),
+    ("@.append(value); first = self.other[:self.most]  # fills", None),
 )
 ROOM = CLASS.replace("        self.kept[key]", "        if len(self.kept) < self.most:\n            self.kept[key]")
 
@@ -76,7 +105,12 @@ class BoundsTest(unittest.TestCase):
 
     def test_what_is_compared_with_a_number_and_then_taken_out_has_a_bound(self):
         for number, (behind, most) in enumerate(BEHIND):
-            self.assertEqual(self.found(number, CLASS + behind), most, behind)
+            self.assertEqual(self.found(number, CLASS + behind.replace("@", "self.kept")), most, behind)
+
+    def test_lines_that_choose_or_cut_what_they_fill_give_a_bound(self):
+        for number, (line, most) in enumerate(LINES):
+            text = CLASS.replace("self.kept[key] = value  # fills", line.replace("@", "self.kept"))
+            self.assertEqual(self.found(200 + number, text), most, line)
 
     def test_what_is_put_in_as_long_as_there_is_room_has_a_bound(self):
         self.assertEqual(self.found(100, ROOM), 1000)

@@ -86,7 +86,24 @@ class Keeper:
         """After prepare(item)."""
         if not self.@:
             raise ValueError("call prepare(item) before")
-'''.replace("@", "_kept")
+
+
+class Metric:
+    """Has a method with a name that containers have, too."""
+
+    def __init__(self):
+        self.^, self._state = [], {}
+
+    def update(self, item):
+        self.^.append(item)
+
+    def __call__(self, item):
+        self.update(item)
+
+    def state(self):
+        self._state.update(a=1)
+        return self._state
+'''.replace("@", "_kept").replace("^", "_rows")
 
 
 # Functions, and whether what they fill is a cache.
@@ -177,6 +194,22 @@ class FillersTest(unittest.TestCase):
             of_none = lines.Filler("kept", file.name, False, line=99)
             self.assertEqual(of_none.sites(), [file.name + ":2 other", file.name + ":10 keep"])
 
+    def test_functions_that_add_to_what_they_are_given_fill_it(self):
+        source = """
+            def keep(self, entry):
+                heapq.heappush(self.kept, entry)
+                insort_left(kept, entry, key=len)
+                (heappush if len(self.kept) < 9 else heapreplace)(self.kept, entry)
+                heapq.heappop(self.kept)
+                heapq.heappush(self.others, self.kept)
+            """
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(textwrap.dedent(source)[1:])
+            file.flush()
+            of_object, variable = lines.Filler("kept", file.name, True), lines.Filler("kept", file.name, False)
+            self.assertEqual(of_object.sites(), ["%s:%d keep" % (file.name, n) for n in (2, 4)])
+            self.assertEqual(variable.sites(), [file.name + ":3 keep"])
+
     def test_an_attribute_that_the_program_gave_a_librarys_object_has_its_line(self):
         layer = logging.Logger("of a library")
         layer.saved = []
@@ -186,20 +219,56 @@ class FillersTest(unittest.TestCase):
         (told,) = [h for path, h in self.look().items() if path.endswith("layer.saved")]
         self.assertTrue(told["filled"].startswith(line_of("the attribute")), told)
 
+    def library(self):
+        """A module that is installed."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        os.makedirs(os.path.join(folder.name, "keeping-1.0.dist-info"))
+        with open(os.path.join(folder.name, "keeping.py"), "w") as source:
+            source.write(KEEPING)
+        sys.path.insert(0, folder.name)
+        self.addCleanup(sys.path.remove, folder.name)
+        self.addCleanup(sys.modules.pop, "keeping", None)
+        return __import__("keeping")
+
+    def test_a_method_of_a_common_name_leads_there_where_it_fills_itself(self):
+        self.keep(shown=self.library().Metric())
+        self.look()
+        for _ in range(40):
+            shown.state()
+            shown.update(bytes(BLOB))  # the line of updates
+        (told,) = [h for path, h in self.look().items() if path.endswith("shown._rows")]
+        self.assertTrue(told["filled"].startswith(line_of("updates")), told)
+        self.assertNotIn(";", told["filled"])
+
+    def test_what_is_called_itself_leads_there_where_no_method_does(self):
+        self.keep(counted=self.library().Metric())
+        self.look()
+        for _ in range(40):
+            counted.state()
+            counted(bytes(BLOB))  # the line of the call itself
+        (told,) = [h for path, h in self.look().items() if path.endswith("counted._rows")]
+        self.assertTrue(told["filled"].startswith(line_of("the call itself")), told)
+
+    def test_a_list_in_a_container_of_modules_has_its_own_lines_and_length(self):
+        kind = type("ModuleDict", (), {"__module__": "torch.nn.modules.container"})
+        metrics = kind()
+        metrics._modules = {"a": types.SimpleNamespace(seen_rows=[])}
+        self.keep(metrics=metrics)
+        self.look()
+        for _ in range(40):
+            metrics._modules["a"].seen_rows.append(bytes(BLOB))  # the line of the rows
+        (told,) = [h for path, h in self.look().items() if path.endswith("metrics[…].seen_rows")]
+        self.assertTrue(told["filled"].startswith(line_of("the rows")), told)
+        self.assertEqual(told["length"], 40)
+
     def test_what_a_library_keeps_has_the_programs_call_that_leads_there(self):
-        with tempfile.TemporaryDirectory() as folder:
-            os.makedirs(os.path.join(folder, "keeping-1.0.dist-info"))
-            with open(os.path.join(folder, "keeping.py"), "w") as source:
-                source.write(KEEPING)
-            sys.path.insert(0, folder)
-            self.addCleanup(sys.path.remove, folder)
-            self.addCleanup(sys.modules.pop, "keeping", None)
-            self.keep(keeper=__import__("keeping").Keeper())
-            self.look()
-            for _ in range(40):
-                keeper.prepare(bytes(BLOB))  # the line of calls
-                keeper.use()
-            (told,) = [h for path, h in self.look().items() if path.endswith("keeper._kept")]
+        self.keep(keeper=self.library().Keeper())
+        self.look()
+        for _ in range(40):
+            keeper.prepare(bytes(BLOB))  # the line of calls
+            keeper.use()
+        (told,) = [h for path, h in self.look().items() if path.endswith("keeper._kept")]
         name = "test_what_a_library_keeps_has_the_programs_call_that_leads_there"
         self.assertEqual(told["filled"], "%s %s" % (line_of("calls"), name))
 
@@ -528,6 +597,13 @@ class FillersTest(unittest.TestCase):
         ):
             with self.subTest(line):
                 self.assertIs(bool(adds.search(line)), found)
+
+    def test_what_brings_the_agent_in_is_no_file_of_the_programs(self):
+        ours = os.path.dirname(os.path.dirname(kinds.OWN_FOLDER))
+        for file in ("sitecustomize.py", "lib/gpumem_agent/late.py", "lib/gpumem/_watch.py"):
+            self.assertTrue(os.path.isfile(os.path.join(ours, file)))
+            self.assertTrue(kinds.is_library(os.path.join(ours, file)), file)
+        self.assertFalse(kinds.is_library(os.path.join(ours, "train.py")))
 
     def test_a_folder_that_packages_were_installed_into_is_a_librarys(self):
         with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(

@@ -118,6 +118,18 @@ class GrowingTest(unittest.TestCase):
         self.assertEqual(found["dict sys.modules"]["count"], 150)
         self.assertGreater(found["dict sys.modules"]["bytes"], 150 * 300 * 8)
 
+    def test_modules_that_a_library_makes_below_its_name_are_not(self):
+        names = ["unittest.made_%d" % n for n in range(150)]
+        try:
+            self.found()
+            for name in names:
+                sys.modules[name] = types.ModuleType(name)
+                sys.modules[name].table = [float(n) for n in range(3000)]
+            self.assertNotIn("dict sys.modules", self.found())
+        finally:
+            for name in names:
+                sys.modules.pop(name, None)
+
     @unittest.skipUnless(hasattr(atexit, "_ncallbacks"), "nobody tells how many there are")
     def test_callbacks_for_the_end_are_counted_and_not_weighed(self):
         self.addCleanup(atexit.unregister, nothing)

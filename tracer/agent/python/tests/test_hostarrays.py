@@ -37,6 +37,14 @@ class Tensor:
         return 4
 
 
+class Fake(Tensor):
+    """A tensor of a compiler's, which says that it is on the host and has no memory."""
+
+    def __init__(self, size):
+        super().__init__(size)
+        self._storage.device = types.SimpleNamespace(type="meta")
+
+
 class Array:
     """A stand-in for NumPy's, of the memory of another object."""
 
@@ -84,6 +92,23 @@ class HostArraysTest(unittest.TestCase):
     def test_what_all_of_them_show_is_nobodys(self):
         table = bytearray(MIB)
         self.assertLess(self.each(lambda n: Array(table)), MIB / 50)
+
+    def test_what_a_compiler_has_in_place_of_tensors_counts_not(self):
+        self.assertLess(self.each(lambda n: Fake(MIB)), MIB / 50)
+
+    def large(self, shared):
+        """Of elements with many objects each, beside those that all of them have."""
+        made = [[bytes(100) for _ in range(30)] for _ in range(30)]
+        return types.SimpleNamespace(made=dict(enumerate(made)), shared=shared)
+
+    def test_one_of_large_elements_is_looked_at_to_its_end(self):
+        shared = [[bytes(MIB)] for _ in range(1000)]
+        kept, one = [self.large(shared) for _ in range(12)], 30 * 30 * 133
+        self.assertLess(contents.deeper(kept), one / 1.5)
+        wholes = contents.Wholes()
+        for _ in range(contents.WHOLES):
+            self.assertAlmostEqual(contents.deeper(kept, (), wholes), one, delta=one / 4)
+        self.assertLess(contents.deeper(kept, (), wholes), one / 1.5, "no more of these in a look")
 
     def test_a_tensor_without_memory_has_none(self):
         self.assertLess(self.each(lambda n: Unruly(MIB)), MIB / 50)

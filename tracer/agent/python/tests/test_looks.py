@@ -375,6 +375,62 @@ class LooksTest(unittest.TestCase):
         ended = [h["path"] for h in naming.with_gone([], self.surveys.told)]
         self.assertEqual(set(ended), {self.path("list M.history (gone at the end)"), self.path("list M.rows")})
 
+    def test_what_lists_in_a_module_have_is_not_told_for_its_single_arrays(self):
+        kind = type("ModuleDict", (), {"__module__": "torch.nn.modules.container"})
+        metrics, sizes = kind(), range(512, 512 + 4 * naming.MAX_NAMED, 4)
+        metrics._modules = {n: types.SimpleNamespace(last=None, rows=[], sums=[]) for n in "ab"}
+        self.keep(metrics=metrics)
+        self.look()
+        for metric in metrics._modules.values():
+            metric.last = torch.empty(MIB)
+            metric.rows.extend(map(torch.empty, sizes))
+            metric.sums.extend(map(torch.empty, sizes))
+        told = {path: count for path, (_, count) in self.look().items()}
+        lists = {self.path("list M.metrics[…].%s" % name): 2 * len(sizes) for name in ("rows", "sums")}
+        self.assertEqual(told, {self.path("ModuleDict M.metrics[…].last"): 2, **lists})
+
+    def test_beside_a_device_few_arrays_of_the_host_are_told_by_name(self):
+        heap = [0]
+        self.process.held = lambda: (None, heap[0])
+        self.surveys.take(self.process, self.process.frameworks)
+        copy = functools.partial(torch.empty, MIB, "cpu")
+        days = [types.SimpleNamespace(loads=copy()) for _ in range(2)]
+        self.keep(days=days, before=[copy() for _ in range(9)])
+        self.assertEqual(self.look(), {}, "whether they came since nobody knows")
+        heap[0] += 100 * MIB
+        days.extend(types.SimpleNamespace(loads=copy()) for _ in range(3))
+        self.assertEqual(self.look(), {self.path("list M.days[…].loads"): (3 * MIB, 3)})
+        (entry,) = self.surveys.told
+        self.assertTrue(entry["host"])
+        self.assertEqual(entry["length"], 5)
+        self.assertRegex(entry["filled"], r"test_looks\.py:\d+ ")
+
+    def test_beside_a_device_what_is_heavy_on_the_host_is_told_for_that_too(self):
+        self.process.held = lambda: (None, 100 * MIB)
+        self.surveys._heap = 0
+        self.keep(programs={}, light={})
+        self.look()
+        for number in range(40):
+            programs[number] = types.SimpleNamespace(inputs=torch.empty(512), nodes=[bytes(BLOB)])
+            light[number] = types.SimpleNamespace(inputs=torch.empty(512), nodes=[])
+        self.look()
+        told = {h["path"]: h for h in self.surveys.told}
+        device = {self.path("dict M.%s[…].inputs" % name) for name in ("programs", "light")}
+        self.assertEqual(set(told), device | {self.path("dict M.programs")})
+        host = told[self.path("dict M.programs")]
+        self.assertTrue(host["host"])
+        self.assertEqual((host["count"], host["bytes"] // BLOB), (40, 40))
+
+    def test_beside_a_device_copies_of_what_it_has_are_no_holder_of_their_own(self):
+        self.process.held = lambda: (None, 100 * MIB)
+        self.surveys._heap = 0
+        self.keep(pairs=[])
+        self.look()
+        for device in ("cuda:0", "cpu") * 3:
+            pairs.append(torch.empty(MIB, device))
+        self.assertEqual(self.look(), {self.path("list M.pairs"): (3 * MIB, 3)})
+        self.assertNotIn("host", self.surveys.told[0])
+
     def test_only_what_is_hidden_is_followed_once_more(self):
         level, history = downward._Level(None), [torch.empty(512) for _ in range(6)]
         for tensor in history:

@@ -141,6 +141,21 @@ class SurveysTest(unittest.TestCase):
         self.surveys._told[0]["bytes"] -= 1
         self.assertTrue(self.looks(7))
 
+    def test_a_host_that_grows_beside_a_device_that_does_not_is_looked_at_again(self):
+        self.held = (10 << 20, 100 << 20)
+        self.surveys.take(self.process, [self.framework])
+        self.surveys._spent = 100.0
+        self.held = (10 << 20, 120 << 20)
+        self.assertTrue(self.looks(3))
+        self.held = (10 << 20, 140 << 20)
+        self.surveys._told = [{"path": "list t.kept", "bytes": 30 << 20, "count": 8, "host": True}]
+        self.assertFalse(self.looks(7), "its holder is known")
+        self.surveys._told[0]["host"] = False
+        self.assertTrue(self.looks(7), "the device's is another")
+        self.surveys._told, self.surveys._free = [], 1
+        self.held = (10 << 20, 107 << 20)
+        self.assertFalse(self.looks(31), "the heap is hardly larger than it was")
+
     def test_what_was_spent_before_the_device_came_to_life_counts_no_more(self):
         self.process.steps.known = False
         self.assertTrue(self.looks(3))

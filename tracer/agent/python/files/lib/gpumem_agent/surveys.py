@@ -13,6 +13,7 @@ FIRST_SECONDS = 2.0  # of a life, before the first look
 SHARE = 0.001  # of the time, for looks
 CREDIT = 0.15  # seconds that the first looks may take beyond that
 FREE = 2  # looks beyond both, of a program that grows while nobody is known to hold it
+RECOUNTS = 4  # in the time that it takes to become twice as old
 EXPLAINED = 0.5  # of what came, by what the holders that are told have
 SECONDS = 1.0  # one look may take, at most
 GROWTH = (256 << 10, 1 << 20)  # bytes of arrays at steps, and of the heap, to look for
@@ -137,7 +138,7 @@ class Surveys:
         from gpumem_agent.holders import recounts
 
         begun = own.thread_time()
-        self._recount = now + max((now - self._begun) / 2, SECONDS)
+        self._recount = now + max((now - self._begun) / RECOUNTS, SECONDS)
         longer = recounts.grown(self._told, self._notes[-1][1].ways, own.monotonic(), self._since)
         self._recounted.update(longer)
         self._spent += own.thread_time() - begun
@@ -152,13 +153,20 @@ class Surveys:
     def _is_worth_it(self, process, now):
         """Whether to look once more before that is paid for: a first look may have come too
         early, or had no time on a busy machine, and a short program has no other."""
-        if now < self._unpaid or not self._free:
-            return False
-        told = sum(entry["bytes"] for entry in self.told)
-        came = next((gain for gain, _ in self._gains(process, self._base)), 0)
-        if told >= EXPLAINED * came:
+        if now < self._unpaid or not self._free or self._is_explained(process):
             return False
         return any(gain > least for gain, least in self._gains(process, self._held))
+
+    def _is_explained(self, process):
+        """Whether the holders that are told have as much as came since the survey: on the
+        device, and on the host where that is worth a look."""
+        on_device = process.held()[0] is not None
+        told = [0, 0]
+        for entry in self.told:
+            told[not on_device or entry.get("host", False)] += entry["bytes"]
+        leasts = (0, ON_HOST if on_device else 0)
+        came = [0 if gain is None else gain for gain in self._came(process, self._base)]
+        return not any(g >= least and size < EXPLAINED * g for size, g, least in zip(told, came, leasts))
 
     def _is_steady(self, process):
         """Whether a program that tells steps holds no more than it did at the survey
@@ -171,11 +179,15 @@ class Surveys:
 
     def _gains(self, process, before):
         """Pairs of what the program holds more than before, and of how much is worth a look."""
-        held = process.held()
-        both = list(zip(before, held, GROWTH))
+        came = zip(self._came(process, before), GROWTH)
+        return [(gain, least) for gain, least in came if gain is not None]
+
+    def _came(self, process, before):
+        """What the program holds more than before of each kind; None of what is unknown."""
+        pairs = list(zip(before, process.held()))
         # The heap is read seldom: what was unknown then counts from now on.
-        before[:] = [now if then is None else then for then, now in zip(before, held)]
-        return [(now - then, least) for then, now, least in both if None not in (then, now)]
+        before[:] = [now if then is None else then for then, now in pairs]
+        return [None if None in pair else pair[1] - pair[0] for pair in pairs]
 
     def _paid(self, cost):
         """When what looks have cost so far is little enough of the life."""

@@ -13,6 +13,7 @@ class Framework:
     is true, except prepare, arm, disarm, forked and arrays."""
 
     name = ""
+    describes_host = False  # with on_host, describe tells arrays that are not on the device
     keeps_graphs = False  # whether it has outputs with operations behind them
 
     def prepare(self):

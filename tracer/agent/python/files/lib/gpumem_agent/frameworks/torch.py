@@ -102,7 +102,7 @@ class Torch(Framework):
         """The module."""
         return self._torch
 
-    composes, keeps_graphs = True, True
+    composes, keeps_graphs, describes_host = True, True, True
 
     def composition(self):
         if not self._backends or self._backends[0].name != "cuda":
@@ -265,20 +265,21 @@ class Torch(Framework):
             claim(tensor)
         return tensor
 
-    def describe(self, tensor):
+    def describe(self, tensor, on_host=False):
+        """On the host: one that is there although a device is alive."""
         torch = self._torch
         plain = getattr(torch._C, "DisableTorchFunctionSubclass", None)
         try:
             if plain is None:
-                return self._describe(tensor)
+                return self._describe(tensor, on_host)
             with plain():
-                return self._describe(tensor)
+                return self._describe(tensor, on_host)
         except Exception:
             return None  # no storage: meta, fake or functional tensors
 
-    def _describe(self, tensor):
+    def _describe(self, tensor, on_host):
         device = tensor.device
-        if device.type == "meta" or (device.type == "cpu" and self.active()):
+        if device.type == "meta" or (device.type == "cpu" and self.active()) != on_host:
             return None
         storage = getattr(tensor, "untyped_storage", None) or tensor.storage
         storage = storage()

@@ -18,14 +18,29 @@ from gpumem_agent.holders.texts import DEF, LONGEST, read
 BLOCK = 6  # lines below a comparison
 MOST_NUMBERS = 200
 FULL = 1.05  # of the bound: one of bytes is known by the mean of the elements
+MOST = r"[\w.]+(?:\s*(?:<<|\*)\s*[\w.]+)?"  # a number, in the program's words
 COMPARES = re.compile(
     r"\s*(?:while|if|elif)\s+(?P<has>len\(\s*[\w.]+\s*\)|[\w.]+)\s*(?P<sign>>=?|<=?)"
-    r"\s*(?P<most>[\w.]+(?:\s*(?:<<|\*)\s*[\w.]+)?)\s*:"
+    r"\s*(?P<most>%s)\s*:(?P<then>.*)" % MOST
+)
+# One thing where there is room, and another where there is none.
+CHOOSES = (
+    r"(?P<then>.*)\bif\s+len\(\s*(?:\w+\.)*%(name)s\s*\)\s*(?P<sign>>=?|<=?)\s*(?P<most>"
+    + MOST
+    + r")\s+else\b(?P<other>.*)"
+)
+# A part of it is kept, the last or the first so many.
+CUTS = (
+    r"\b%(name)s\s*(?:\[\s*:\s*\]\s*)?=(?!=).*\b%(name)s\b(?:.*\))?\s*"
+    r"\[\s*(?:-\s*(?P<last>[\w.]+)\s*:|:\s*(?P<first>[\w.]+))\s*\]"
+    r"|\bdel\s+(?:\w+\.)*%(name)s\[\s*(?::\s*-\s*(?P<but>[\w.]+)|(?P<from>[\w.]+)\s*:)\s*\]"
 )
 TAKES_OUT = (
     r"\b%(name)s\.(?:popitem|popleft|pop|clear|remove|discard)\s*\(|\bdel\s+(?:\w+\.)*%(name)s\s*\["
     r"|\bheap(?:pop|replace|pushpop)\(\s*(?:\w+\.)*%(name)s\b"
 )
+
+HEAPS = re.compile(r"\bheap(?:replace|pushpop)\b")  # of what, a bracket behind the choice says
 
 
 def numbers_of(chain, at, modules):
@@ -90,14 +105,16 @@ def _compared(site, name):
 
 def _comparison(lines, i, at, name):
     """What a line compares, where it bounds what has a name and is filled at a line."""
-    found = COMPARES.match(lines[i].partition("#")[0]) if len(lines[i]) <= LONGEST else None
+    line = lines[i].partition("#")[0] if len(lines[i]) <= LONGEST else ""
+    found = COMPARES.match(line)
     if found is None:
-        return None
+        most = _cut(line, name) or (_chosen(line, name) if i == at else None)
+        return most and (None, most)
     has, block = found.group("has"), _block(lines, i)
     counts = re.match(r"len\(\s*(?:\w+\.)*%s\s*\)$" % re.escape(name), has)
     if found.group("sign").startswith("<"):
-        return (None, found.group("most")) if counts and at in block else None
-    text = "\n".join(lines[n] for n in block)
+        return (None, found.group("most")) if counts and (at in block or at == i) else None
+    text = "\n".join((found.group("then"), *(lines[n] for n in block)))
     if not re.search(TAKES_OUT % {"name": re.escape(name)}, text):
         return None
     if counts:
@@ -105,6 +122,23 @@ def _comparison(lines, i, at, name):
     attribute = has.rpartition(".")[2]
     is_less = attribute.isidentifier() and re.search(r"\b%s\s*-=" % attribute, text)
     return (attribute, found.group("most")) if is_less else None
+
+
+def _cut(line, name):
+    """How much of what has a name a line keeps; None of another line."""
+    found = re.search(CUTS % {"name": re.escape(name)}, line)
+    return found and next(filter(None, found.groups()))
+
+
+def _chosen(line, name):
+    """How much there may be of what a line adds to as long as there is room, and else takes
+    something out of, or leaves as it is. None of another line."""
+    found = re.match(CHOOSES % {"name": re.escape(name)}, line)
+    if found is None:
+        return None
+    full = found.group("other" if found.group("sign").startswith("<") else "then")
+    replaces = re.search(TAKES_OUT % {"name": re.escape(name)}, full) or HEAPS.search(full)
+    return found.group("most") if replaces or not re.search(r"\b%s\b" % re.escape(name), full) else None
 
 
 def _block(lines, i):

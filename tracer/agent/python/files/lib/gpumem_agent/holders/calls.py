@@ -27,8 +27,8 @@ class Called:
 
     __slots__ = ("_asked",)
 
-    def __init__(self, attribute, files, receiver, methods):
-        self._asked = attribute, files, receiver, methods
+    def __init__(self, attribute, files, receiver, methods, is_function=False):
+        self._asked = attribute, files, receiver, methods, is_function
 
     def sites(self):
         """Places of the lines of the program that have such a call."""
@@ -43,6 +43,11 @@ def library_files(chain, file_of):
     return tuple(found[:MOST_FILES])
 
 
+def is_callable(item):
+    """Whether an object's class says what a call of it does."""
+    return any("__call__" in kind.__dict__ for kind in type(item).__mro__)
+
+
 def methods_of(item):
     """The names of an object's class that are for everybody."""
     names = {name for kind in type(item).__mro__ for name in kind.__dict__}
@@ -50,18 +55,19 @@ def methods_of(item):
 
 
 @functools.lru_cache(maxsize=32)  # each look asks again
-def _places(attribute, files, receiver, methods):
-    found = _leading_to(attribute, files) & methods - COMMON
-    if not found:
-        return []
-    names = "|".join(sorted(map(re.escape, found)))
-    pattern = re.compile(r"(?<!\w)%s\.(?:%s)\s*\(" % (re.escape(receiver), names))
-    return in_program(pattern, receiver, MOST_LINES)
+def _places(attribute, files, receiver, methods, is_function):
+    leading = _leading_to(attribute, files)
+    names, name = "|".join(sorted(map(re.escape, leading & methods))), re.escape(receiver)
+    pattern = re.compile(r"(?<!\w)%s\.(?:%s)\s*\(" % (name, names))
+    found = in_program(pattern, receiver, MOST_LINES) if names else []
+    if leading and is_function and not found:
+        found = in_program(re.compile(r"(?<!def )(?<!\w)%s\s*\(" % name), receiver, MOST_LINES)
+    return found
 
 
 def _leading_to(attribute, files):
     """The names of the functions of some files that add to an attribute, or call one that
-    does."""
+    does. Who calls one with a name that containers have, too, is unknown."""
     pattern, called, found = adds_to(attribute, r"\."), {}, set()
     for file in files:
         for function, names in _called_in(file).items():
@@ -70,13 +76,13 @@ def _leading_to(attribute, files):
         for function, line in _lines(text) if attribute in text else ():
             if attribute in line and pattern.search(line):
                 found.add(function)
-    found = set(filter(_is_told, found))
+    common, found = found & COMMON, set(filter(_is_told, found))
     for _ in range(CALLS if found else 0):
         more = {f for f, names in called.items() if _is_told(f) and not names.isdisjoint(found)}
         if more <= found:
             break
         found |= more
-    return found
+    return found | common
 
 
 @functools.lru_cache(maxsize=MOST_FILES)

@@ -21,6 +21,8 @@ from gpumem_agent.holders.kinds import NAMED, is_a, module_names
 ELEMENTS = 64  # that are looked below, the latest
 OBJECTS = 2000  # below all of them
 EACH = 400  # below one of them
+WHOLE = 4000  # below one that is looked at to its end, where most have more than that
+WHOLES = 1  # containers of such elements in a look
 WORD = 8  # bytes
 MANY = 32  # elements of a container below, from which some stand for all
 # Types whose objects know their own size.
@@ -37,23 +39,47 @@ DICT_AT = type.__dict__["__dictoffset__"].__get__
 SHARED = set(map(id, LEAVES)) - set(map(id, (*SIZED, int, float, complex)))
 
 
-def deeper(container, told=()):
+class Wholes:
+    """How many times more in a look an element is looked at to its end."""
+
+    def __init__(self):
+        self._left = WHOLES
+
+    def take(self):
+        """Whether it may be done once more."""
+        self._left -= 1
+        return self._left >= 0
+
+
+def deeper(container, told=(), wholes=None):
     """Bytes that an element of a container takes below itself, by the mean of those that
     came last. What several of them refer to counts once, and what the first element
     refers to as well not at all: it is not theirs."""
-    seen = {id(container)} | set(module_names())
     recent, oldest = latest(container), first(container)
+    seen = _seen(container, oldest, EACH, told) if len(recent) > 1 else _seen(container)
     if oldest is not None and len(recent) > 1:
-        _below(oldest[1], seen, EACH, SHARED, told)
         recent = [element for element in recent if element[0] != oldest[0]]
-    sizes, left = [], OBJECTS
+    sizes, left, cut = [], OBJECTS, 0
     for _, roots in recent:
+        if left <= 0:
+            break
         below, visited = _below(roots, seen, EACH, SHARED, told)
         sizes.append(below)
         left -= visited
-        if left <= 0:
-            break
-    return sum(sizes) / max(1, len(sizes))
+        cut += visited >= EACH
+    mean = sum(sizes) / max(1, len(sizes))
+    if cut > len(sizes) / 2 and wholes is not None and wholes.take():
+        seen = _seen(container, oldest, WHOLE, told)
+        return max(mean, _below(recent[0][1], seen, WHOLE, SHARED, told)[0])
+    return mean
+
+
+def _seen(container, oldest=None, most=0, told=()):
+    """Identities of what is none of the elements' own: what is so far below the oldest."""
+    seen = {id(container)} | set(module_names())
+    if oldest is not None:
+        _below(oldest[1], seen, most, SHARED, told)
+    return seen
 
 
 def apart(items, kind):

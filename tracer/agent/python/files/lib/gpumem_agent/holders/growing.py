@@ -16,10 +16,11 @@ import types
 
 from gpumem_agent import imports
 from gpumem_agent.holders import contents
-from gpumem_agent.holders.kinds import is_a, module_names, namespace
+from gpumem_agent.holders.kinds import is_a, is_library, module_names, namespace
 from gpumem_agent.holders.lines import DATABASE, FOR_THE_END, MADE_MODULES, THREADS, Filler
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
+from gpumem_agent.holders.texts import module_file
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
@@ -164,8 +165,15 @@ def _threads():
 
 
 def _made_modules():
-    """The modules with a name in sys.modules that no import has made."""
-    return [m for m in list(sys.modules.values()) if type(m) is types.ModuleType and _is_made(m)]
+    """The modules with a name in sys.modules that no import has made, but those that libraries
+    have below their own names."""
+    made = [(n, m) for n, m in list(sys.modules.items()) if type(m) is types.ModuleType and _is_made(m)]
+    return [m for name, m in made if type(name) is not str or not _is_of_library(name)]
+
+
+def _is_of_library(name):
+    file = module_file(name.partition(".")[0])
+    return bool(file) and is_library(file)
 
 
 def _weighed(modules, number):

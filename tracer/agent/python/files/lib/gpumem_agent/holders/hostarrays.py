@@ -43,6 +43,8 @@ def _of_tensor(tensor):
     if tensor.device.type != "cpu":
         return None
     storage = (getattr(tensor, "untyped_storage", None) or tensor.storage)()
+    if getattr(getattr(storage, "device", None), "type", "") == "meta":
+        return None  # a stand-in, by which a compiler knows shapes
     whole, shown = storage.nbytes(), tensor.numel()
     if type(whole) is not int or type(shown) is not int:
         return None  # symbols, of what is traced

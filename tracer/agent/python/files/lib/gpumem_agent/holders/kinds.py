@@ -23,6 +23,12 @@ TIMERS = {"asyncio.events", "threading"}
 THREADS = {"threading"}
 NAMED = (types.FunctionType, type, types.FrameType, LRU_CACHE) + SUSPENDED
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # of all the agent
+# What begins a path of ours: beside the agent are the module for programs and what starts us.
+OWN = (
+    OWN_FOLDER,
+    os.path.join(os.path.dirname(OWN_FOLDER), "gpumem", ""),
+    os.path.join(os.path.dirname(os.path.dirname(OWN_FOLDER)), "sitecustomize.py"),
+)
 CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)
 LOOKED_AT = 4  # elements of a container, to tell what they are
 LOGGING = (
@@ -148,7 +154,7 @@ def _is_named(kind, names, modules):
 
 def is_library(file):
     """Whether a file is a library's or the interpreter's, not the program's."""
-    if "site-packages" in file or "dist-packages" in file or file.startswith(OWN_FOLDER):
+    if "site-packages" in file or "dist-packages" in file or file.startswith(OWN):
         return True
     if file.startswith((os.path.dirname(os.__file__), "<frozen")):
         return True

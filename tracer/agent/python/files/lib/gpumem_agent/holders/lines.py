@@ -11,7 +11,7 @@ import re
 
 from gpumem_agent.frameworks import torch_names
 from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, TABLES, is_container, is_hooks
-from gpumem_agent.holders.calls import Called, library_files, methods_of
+from gpumem_agent.holders.calls import Called, is_callable, library_files, methods_of
 from gpumem_agent.holders.kinds import (
     CELL,
     LRU_CACHE,
@@ -159,7 +159,7 @@ def _call(chain, attribute, receiver):
     if not is_library(_file_of(chain[0])):
         return None
     files = library_files(chain, _file_of)
-    return Called(attribute, files, receiver, methods_of(chain[0]))
+    return Called(attribute, files, receiver, methods_of(chain[0]), is_callable(chain[0]))
 
 
 def _named(chain, at, modules):

@@ -59,7 +59,7 @@ class Holders:
     def __init__(self, deadline, finder, met=None):
         self.native = {}  # identity: what keeps an array
         self.state = set()  # groups of the model's parameters; see state_of
-        self._deadline = deadline
+        self.deadline = deadline
         self._finder = finder
         self.found = {}  # path: [bytes, count]
         self.facts = {}  # path: further keys of record.Holder
@@ -77,7 +77,7 @@ class Holders:
         containers hold is counted along; then some of the rest, in time."""
         by_identity = {a.identity: a for a in arrays}
         left = arrays
-        while left and (left is arrays or own.monotonic() < self._deadline):
+        while left and (left is arrays or own.monotonic() < self.deadline):
             self._name_some(_representatives(left), by_identity)
             left = [a for a in left if a.identity not in self._counted]
         self._put_together(by_identity)
@@ -114,8 +114,7 @@ class Holders:
         self._note_facts((texts[n], n) for n in names.values())
         for array in chosen:
             self._note_group(array)
-        containers = {n.container: texts[n] for n in names.values() if n.container is not None}
-        for container, text in containers.items() if len(chosen) < len(by_identity) else ():
+        for container, text in _containers(names.values(), texts) if len(chosen) < len(by_identity) else ():
             for array in self._finder.below(container, by_identity):
                 if self._count(text, array):
                     self._note_group(array)
@@ -126,7 +125,7 @@ class Holders:
         for pick in (iter, reversed):  # the youngest view of each, and then the oldest
             lost = {a.key for a in self.nameless}
             chosen = {a.key: a for a in pick(arrays) if a.key in lost and a.identity not in self._counted}
-            if not chosen or own.monotonic() > self._deadline:
+            if not chosen or own.monotonic() > self.deadline:
                 return
             before = self._nameless
             self.name(list(chosen.values()))
@@ -150,6 +149,12 @@ class Holders:
     def named(self):
         """Identities of the containers that were named."""
         return self._inside.union(*self._lengths.values())
+
+    def take(self, path, other, facts):
+        """Takes a holder of others over, with further facts."""
+        self.add(path, *other.found[path], {**other.facts.get(path, {}), **facts})
+        self._lengths[path] = dict(other._lengths.get(path, {}))
+        self.path_of.update((i, p) for i, p in other.path_of.items() if p == path)
 
     def places(self):
         """{path: identities of the containers that have it}."""
@@ -253,6 +258,15 @@ def _representatives(arrays):
     return chosen[:MAX_NAMED]
 
 
+def _containers(names, texts):
+    """Pairs of a container and the text for what else is in it, the inner ones first. In one
+    of modules that is what is in none of these: it has no further steps in common."""
+    names = [n for n in names if n.container is not None]
+    found = {n.container: n.of_container if n.of_modules else texts[n] for n in names}
+    inner = {n.container: len(n.of_container) for n in names}
+    return sorted(found.items(), key=lambda pair: -inner[pair[0]])
+
+
 def _texts(names):
     """{name: text}. Where elements of one container differ in their further
     steps, the container's name stands for all of them."""
@@ -291,7 +305,7 @@ def _is_attributes(path):
     return len(path.chain) > 1 and owns(path.chain[-2], path.chain[-1])
 
 
-def sized(path, count, times=1, told=()):
+def sized(path, count, times=1, told=(), wholes=None):
     """(name, bytes, count, facts) of so many elements of the container at the end of
     a path, and of so many such containers, or None where these are few of a kind that does
     not grow. The bytes are an estimate from some of them, what they alone refer to, and the container
@@ -303,7 +317,7 @@ def sized(path, count, times=1, told=()):
     for elements in (container, container.values()) if is_a(container, dict) else (container,):
         some = [contents.size(item, told) for item in itertools.islice(elements, 100)]
         each += sum(some) / max(1, len(some))  # it may have been emptied meanwhile
-    each += contents.deeper(container, told)
+    each += contents.deeper(container, told, wholes)
     count = int(count * times)
     # A module's names, and a function's, are no container of the program's.
     below = id(path.chain[-2]) if len(path.chain) > 2 else id(container)

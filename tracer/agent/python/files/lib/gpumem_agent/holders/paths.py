@@ -61,12 +61,13 @@ class Entry:
 class Name:
     """What is left of a Path when its objects are let go."""
 
-    __slots__ = ("text", "container", "of_container", "facts", "is_plain", "entries")
+    __slots__ = ("text", "container", "of_container", "of_modules", "facts", "is_plain", "entries")
 
     def __init__(self, path):
         self.text = str(path)
         self.container = None if path.container is None else id(path.container)
         self.of_container = None if path.container is None else path.of_container()
+        self.of_modules = bool(parts_of(path.container))
         self.facts = path.facts()
         self.is_plain = path.is_plain()
         self.entries = path.entries()
@@ -109,8 +110,11 @@ class Path:
     def facts(self):
         """What more is known of the container: its elements, and how many it can
         have at most, as keys of record.Holder."""
+        at = self._at()
+        if parts_of(self.container) and type(self.chain[self._end]) in GROWING:
+            at = self._end  # a list in a module is filled itself
         # What is at the end of a path without a container was assigned to that end.
-        return self._facts(self._at(), self._at() - (self.container is None))
+        return self._facts(at, at - (self.container is None))
 
     def entries(self):
         """The Entries of the dictionaries with few that are on the way to the container."""

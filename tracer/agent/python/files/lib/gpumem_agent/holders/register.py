@@ -19,6 +19,7 @@ class Register:
         self._lengths = lengths  # {identity: elements}
         self._classes = classes or {}  # {identity of a type: objects}
         self.sites = None  # live bytes by site at that moment, when noted
+        self.beside = None  # {identity: weak reference} of arrays of the host: see hostarrays
         self.met = {}  # keys of dictionaries when first met, at that moment or later: see siblings
 
     @classmethod

@@ -9,12 +9,13 @@ graphs.
 
 import itertools
 
+from gpumem_agent.frameworks.beside import beside
 from gpumem_agent.frameworks.sources import sources
-from gpumem_agent.holders import classes, garbage, growing, living, opaque, recounts
+from gpumem_agent.holders import classes, contents, garbage, growing, living, opaque, recounts
 from gpumem_agent.holders.downward import Reach
 from gpumem_agent.holders.kinds import Contexts
 from gpumem_agent.holders.living import SOME
-from gpumem_agent.holders.naming import Holders, grown, late, matter, sized, state_of
+from gpumem_agent.holders.naming import WEIGHTY, Holders, grown, late, matter, sized, state_of
 from gpumem_agent.holders.register import Register
 from gpumem_agent.own import own
 
@@ -39,7 +40,8 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     on_device = any(f.active() for f in process.frameworks)
     is_off = garbage.is_off()  # and nobody else frees what refers to itself
     census, contexts = living.census(Contexts.kind()) if is_off or not on_device else ({}, ())
-    reach = reached(frameworks, contexts)
+    others = beside(frameworks) if on_device else []
+    reach = reached(frameworks + others, contexts)
     noted = Noted(reach, census)
     noted.met = noted.met if reference is None else reference.met
     noted.has_outputs = _has_outputs(frameworks, noted.noted)
@@ -59,14 +61,41 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
         add_containers(found, reach, reference, told={a.identity for a in arrays})
         classes.add(found, reach, reference, census, frameworks)
     elif on_host:
-        add_containers(found, reach, reference, found.named(), {"host": True})
+        on_the_host = add_beside(found, noted, reference, others, Downwards(reach))
+        told = {a.identity for a in on_the_host}
+        add_containers(found, reach, reference, found.named(), {"host": True}, told)
+        recent += on_the_host
+    if reference.beside is None:  # what is there by now nobody kept since
+        reference.beside = noted.noted
     noted.kept = _kept(found, recent)
+    return _listed(found, noted, reach, reference, before), noted
+
+
+def _listed(found, noted, reach, reference, before):
+    """What was found, with the names that the look before gave; where it is, is noted."""
     told, known, _ = before
     noted.places = {entry["path"]: known[entry["path"]] for entry in told if entry["path"] in known}
     noted.places.update(found.places())
     listed = renamed(found.listed(), noted.places, told, known)
     noted.ways = recounts.ways(reach, reference, listed, noted.places, found.path_of)
-    return listed, noted
+    return listed
+
+
+def add_beside(found, noted, reference, others, finder):
+    """Adds the holders of arrays of the host beside a device, but of those that hold the
+    device's as well. Returns the arrays. Who noted what lives did not note all of these: they
+    count from the first look on."""
+    first = reference.beside
+    if first is None:
+        return []
+    arrays = _described(noted, reference, others, found.deadline)
+    arrays = [a for a in late(arrays, reference) if first.get(a.identity) is not a.reference]
+    holders = Holders(found.deadline, finder)
+    holders.name(arrays)
+    paths = {path for path in holders.found if path not in found.found}
+    for path in paths:
+        found.take(path, holders, {"host": True})
+    return [a for a in arrays if holders.path_of.get(a.identity) in paths]
 
 
 def _has_outputs(frameworks, arrays):
@@ -186,7 +215,7 @@ class Noted(Register):
 
     def __init__(self, reach, census):
         super().__init__(reach.arrays(), reach.containers(), census)
-        self.complete = reach.complete
+        self.complete, self.beside = reach.complete, self.noted
         self.places = {}  # {path of a holder: identities of its containers}
         self.has_outputs = False  # of autograd: see behind
         self.kept = {}  # {path of a holder: {identity: weak reference} of some of its arrays}
@@ -234,21 +263,24 @@ def _described(noted, reference, frameworks, deadline):
 
 
 def add_containers(found, reach, reference, known=(), more=None, told=()):
-    """Adds the containers that gained most elements: the host's own leaks. Those
-    that are known by their identities already are left out. More are facts of each; for
-    what is told see contents."""
-    lengths = {i: n for i, n in reach.containers().items() if i not in known}
+    """Adds the containers that gained most elements: the host's own leaks. Those that are
+    known by their identities already are left out; beside a device, where these hold its
+    arrays, they are told once more, by another name, if they are heavy on the host. More are
+    facts of each; for what is told see contents."""
+    lengths = {i: n for i, n in reach.containers().items() if more or i not in known}
     gains = grown(lengths, reference)
-    times = _standing(gains, lengths, reference, reach)
+    times, wholes = _standing(gains, lengths, reference, reach), contents.Wholes()
 
     def look_at(path):
         identity = id(path.chain[-1])
         if more is None:  # beside a device arrays are such objects
             opaque.add(found, path, gains[identity], told)
-        return sized(path, gains[identity], times.get(identity, 1), told)
+        return sized(path, gains[identity], times.get(identity, 1), told, wholes)
 
     heavy = [pair for pair in reach.named(gains, look_at).items() if pair[1] is not None]
     for identity, (path, size, count, facts) in _outermost(matter(heavy), reach):
+        if identity in known and (path in found.found or size < WEIGHTY):
+            continue
         if times.get(identity, 1) > 1:
             facts.pop("length", None)  # of one of them
         found.add_elements(path, size, count, {**facts, **(more or {})})

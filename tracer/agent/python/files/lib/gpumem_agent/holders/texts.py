@@ -15,7 +15,9 @@ ADDING = "append|appendleft|extend|extendleft|insert|add|update|setdefault|put|p
 # that does so is handed to somebody else.
 TEMPLATE = (
     r"(?:%(name)s(?:\[[^\]]*\])*\s*(?:\.(?:%(adding)s)\s*[(,)]|\[[^=]*\]\s*=(?!=)|\+=|\|=)"
-    r"|%(name)s\s*=(?!=).*%(name)s\b)"
+    r"|%(name)s\s*=(?!=).*%(name)s\b"
+    # A function that does so; it may be chosen by how long that is.
+    r"|\b(?:heappush|insort\w*)\b[^(]*(?:\([^()]*\)[^(]*)?\(\s*[\w.]*%(name)s\s*,)"
 )
 # The same with a constant key of a dictionary in the name's place.
 KEYED = (
