@@ -49,10 +49,12 @@ const slowed = 1. / 4
 
 // slowsDown says why a growth of host memory that the trend alone tells stays open: it rose
 // many times as fast before, and ever more slowly while it was judged, as a cache that still
-// fills does. Empty of another.
+// fills does. Empty of another, and of Python, which says more of its caches, and whose
+// frameworks take most while they are imported.
 func slowsDown(s *settled) string {
 	g := &s.Grow[series.Host]
-	if s.restsOn != ByTrend || s.class != HostGrowth || s.primary != series.Host || !g.Growing() ||
+	_, python := s.Run.Meta.Versions["python"]
+	if python || s.restsOn != ByTrend || s.class != HostGrowth || s.primary != series.Host || !g.Growing() ||
 		s.Judged.Untimed || g.Halves() >= trend.Slowing {
 		return ""
 	}
