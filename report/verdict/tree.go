@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -62,7 +63,7 @@ func changed(from, to float64) *int64 {
 	if from != from && to != to {
 		return nil
 	}
-	return whole(zero(to) - zero(from))
+	return whole(stat.Part(to) - stat.Part(from))
 }
 
 // momentOf is what all processes held at a time, in seconds of the clock.
@@ -72,7 +73,7 @@ func momentOf(all []*settled, at float64) moment {
 		Row: account.Row{Device: n, Live: n, Idle: n, Untracked: n, Host: n}}}
 	add := func(to *float64, v float64) {
 		if v == v {
-			*to = zero(*to) + v
+			*to = stat.Part(*to) + v
 		}
 	}
 	for _, s := range all {
@@ -196,12 +197,4 @@ func leftBehind(all []*settled, events []record.Event) []LeftRow {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// zero is a part of a sum: an unknown one adds nothing.
-func zero(v float64) float64 {
-	if v != v {
-		return 0
-	}
-	return v
 }

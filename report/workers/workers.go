@@ -46,20 +46,12 @@ func worthCounting(all []*series.Process) []worker {
 		}
 		w := worker{pid: p.PID, born: p.Whole.Clock[0], died: p.Whole.Clock[n-1], part: p.Whole.Book.Last(),
 			owned: p.Whole.Book.Owned()}
-		w.held = zero(w.part.Host) + zero(w.part.Device)
+		w.held = stat.Part(w.part.Host) + stat.Part(w.part.Device)
 		if w.held >= workerLeast {
 			out = append(out, w)
 		}
 	}
 	return out
-}
-
-// zero is a part of a sum: an unknown one adds nothing.
-func zero(v float64) float64 {
-	if v != v {
-		return 0
-	}
-	return v
 }
 
 // Find is the growth of a tree of processes by workers that nobody ends; nil where it has
@@ -177,13 +169,13 @@ func found(left []worker, over float64) *finding.Finding {
 	var sum account.Row
 	total := 0.
 	for _, w := range left {
-		sum.Idle += zero(w.part.Idle)
-		sum.Host += zero(w.part.Host)
+		sum.Idle += stat.Part(w.part.Idle)
+		sum.Host += stat.Part(w.part.Host)
 		if w.owned {
-			sum.Live += zero(w.part.Live)
-			sum.Untracked += zero(w.part.Untracked)
+			sum.Live += stat.Part(w.part.Live)
+			sum.Untracked += stat.Part(w.part.Untracked)
 		} else {
-			sum.Live += zero(w.part.Device)
+			sum.Live += stat.Part(w.part.Device)
 		}
 		total += w.held
 	}

@@ -27,6 +27,14 @@ func combine(sign float64, v []float64, more [][]float64) []float64 {
 	return nil
 }
 
+// Part is what v adds to a sum: nothing where it is unknown.
+func Part(v float64) float64 {
+	if v != v {
+		return 0
+	}
+	return v
+}
+
 // Known are the values of v that are not unknown.
 func Known(v []float64) []float64 {
 	out := make([]float64, 0, len(v))
