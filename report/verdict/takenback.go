@@ -39,7 +39,7 @@ func v8MayBeDead(s *settled) string {
 		return ""
 	}
 	return fmt.Sprintf("host memory grows by %s, and JavaScript's engine lets up to %s of dead objects and buffers "+
-		"come before it collects them: a longer run tells, or two heap snapshots, which collect first",
+		"gather before it collects them: a longer run tells, or two heap snapshots, which collect first",
 		units.Bytes(g.Gained()), units.Bytes(v8Uncollected))
 }
 
@@ -165,8 +165,8 @@ func fewHandles(s *settled) string {
 		cause.MaybeMetal(&s.Run.Meta) {
 		return ""
 	}
-	return fmt.Sprintf("only %s more are live, their bytes do not show, and a set of a few small things that is "+
-		"still filling grows as this does", units.Counted(int64(s.size+.5), "handle", "handles"))
+	return fmt.Sprintf("live handles rose by only %d, and their bytes do not show: a small set that still fills looks "+
+		"like this", int64(s.size+.5))
 }
 
 // callsTellNot says why what the driver's calls alone tell is not to be believed of a process
