@@ -154,6 +154,21 @@ install_all() {
 install_all
 [ "${1-}" != --install ] || exit 0
 
+# print_failed prints what the tests that failed said, each under its name. Tests that run
+# in parallel speak in turn, so what one says may stand far before its end.
+print_failed() {
+	awk '
+		{ is_end = /^ *--- (PASS|FAIL|SKIP): / }
+		NR == FNR { if (is_end && $2 == "FAIL:") failed[$3]; next }
+		/^=== (RUN|PAUSE|CONT|NAME) / { current = $3; next }
+		is_end && $2 != "FAIL:" { current = ""; next }
+		is_end || current in failed {
+			if (current != told) print "=== " current
+			told = current
+			print
+		}' "$1" "$1"
+}
+
 failed=0
 find_missing
 [ -d "$GPUMEM_TEST_FRAMEWORKS" ] || missing+=(jax mlx)
@@ -184,7 +199,8 @@ CGO_ENABLED=1 go test -race -vet=off -count=1 -timeout 30m -v "${in_turn[@]}" "$
 grep -E '^(ok|FAIL|panic:|---? FAIL|WARNING: DATA RACE)|^\s+--- FAIL' "$log" || true
 if [ "$failed" -ne 0 ]; then
 	echo "---- output around the failures ----"
-	grep -nE -B40 '^\s*--- FAIL|^FAIL|panic:|DATA RACE|build failed|\[setup failed\]' "$log" | tail -n 400
+	print_failed "$log" | tail -n 300
+	grep -nE -B20 '^FAIL|^panic:|build failed|\[setup failed\]' "$log" | tail -n 100
 fi
 passed=$(grep -cE '^\s*--- PASS' "$log")
 bad=$(grep -cE '^\s*--- FAIL' "$log")

@@ -5,11 +5,30 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/gpumem/gpumem/report/verdict"
 )
+
+// attached is what attach --all says of one process.
+type attached struct {
+	Folder, Error string
+	Verdict       *verdict.Verdict
+}
+
+// attachedToAll attaches to the three processes that use the stub's GPU, and returns the
+// folder in which all has their run folders.
+func attachedToAll(t *testing.T, env []string) (dir string, list []attached) {
+	t.Helper()
+	dir = t.TempDir()
+	got := gpumemEnv(t, dir, env, "attach", "--all", "--for", "9s", "--out", "all", "--json")
+	if err := json.Unmarshal([]byte(got.stdout), &list); err != nil || got.code != 0 || len(list) != 3 {
+		t.Fatalf("code %d, %v\n%s%s", got.code, err, got.stdout, got.stderr)
+	}
+	return dir, list
+}
 
 func TestAttachToAllRecordsEveryProcessOnTheGPUByItsRank(t *testing.T) {
 	t.Parallel()
@@ -28,14 +47,11 @@ func TestAttachToAllRecordsEveryProcessOnTheGPUByItsRank(t *testing.T) {
 	if err := conf.Close(); err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	got := gpumemEnv(t, dir, env, "attach", "--all", "--for", "9s", "--out", "all", "--json")
-	var list []struct {
-		Folder, Error string
-		Verdict       *verdict.Verdict
-	}
-	if err := json.Unmarshal([]byte(got.stdout), &list); err != nil || got.code != 0 || len(list) != 3 {
-		t.Fatalf("code %d, %v\n%s%s", got.code, err, got.stdout, got.stderr)
+	dir, list := attachedToAll(t, env)
+	isOpen := func(a attached) bool { return a.Verdict != nil && hasNoHolder(a.Verdict) }
+	for n := 1; n < tries && slices.ContainsFunc(list[:2], isOpen); n++ {
+		t.Log("once more: a holder is not known")
+		dir, list = attachedToAll(t, env)
 	}
 	for i, want := range []string{"all/rank0-asked.py-" + pidOf(zero.Cmd), "all/rank1-asked.py-" + pidOf(one.Cmd),
 		"all/sleep-" + pidOf(native)} {

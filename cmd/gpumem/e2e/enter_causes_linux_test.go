@@ -37,18 +37,16 @@ func TestAttachNamesTheCyclesThatNobodyCollects(t *testing.T) {
 	}
 	for _, twin := range []string{"", "collects"} {
 		g := guestOf(t, exec.Command("python3", path, twin))
-		dir := t.TempDir()
-		cmd, text := joined(t, g, dir, "--for", "10s")
-		if err := cmd.Wait(); err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		v := readVerdict(t, filepath.Join(dir, "run"))
+		var text string
+		attach := func(dir string) { text = joinedFor(t, g, dir, "10s") }
 		if twin != "" {
+			_, v := answered(t, isUndecided, attach)
 			if v.Verdict == "host-growth" || len(v.Causes) > 0 {
 				t.Errorf("the healthy twin: %s, %v\n%s", v.Verdict, v.Causes, text)
 			}
 			continue
 		}
+		_, v := answered(t, hasNoCause, attach)
 		if v.Verdict != "host-growth" || len(v.Causes) == 0 || v.Causes[0].ID != "reference-cycle" ||
 			!strings.Contains(v.Causes[0].Site, "tied.py:6 step") {
 			t.Errorf("%s, %+v\n%s", v.Verdict, v.Causes, text)

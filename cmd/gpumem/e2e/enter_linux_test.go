@@ -160,20 +160,32 @@ func joined(t *testing.T, g *guest, dir string, args ...string) (*exec.Cmd, *byt
 	return nil, nil
 }
 
+// joinedFor attaches to a guest for a time, and returns what gpumem says.
+func joinedFor(t *testing.T, g *guest, dir, length string) string {
+	t.Helper()
+	cmd, text := joined(t, g, dir, "--for", length)
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return text.String()
+}
+
 func TestAttachNamesWhatHoldsTheMemoryAndLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	g := startGuest(t, []string{"python3"}, "grow")
 	before := g.state(t)
 	for range 2 { // a second attach finds what the first found
-		dir := t.TempDir()
-		cmd, text := joined(t, g, dir, "--for", "9s")
-		if during := g.state(t); len(during.Modules) == 0 || during.Threads == before.Threads {
-			t.Errorf("while attached the program has %+v", during)
-		}
-		if err := cmd.Wait(); err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
-		v := readVerdict(t, filepath.Join(dir, "run"))
+		var text *bytes.Buffer
+		_, v := answered(t, hasNoHolder, func(dir string) {
+			var cmd *exec.Cmd
+			cmd, text = joined(t, g, dir, "--for", "9s")
+			if during := g.state(t); len(during.Modules) == 0 || during.Threads == before.Threads {
+				t.Errorf("while attached the program has %+v", during)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Fatalf("%v\n%s", err, text)
+			}
+		})
 		if len(v.Holders) == 0 || !strings.Contains(v.Holders[0].Path, "asked.keep") {
 			t.Errorf("holders %+v, want asked.keep\n%s", v.Holders, text)
 		}
@@ -392,12 +404,8 @@ func TestAttachNamesWhatHoldsTheTensorsOfAPyTorchProgram(t *testing.T) {
 	if line := g.line(t); line != "ready" {
 		t.Fatalf("the program said %q", line)
 	}
-	dir := t.TempDir()
-	cmd, text := joined(t, g, dir, "--for", "9s")
-	if err := cmd.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	v := readVerdict(t, filepath.Join(dir, "run"))
+	var text string
+	_, v := answered(t, hasNoHolder, func(dir string) { text = joinedFor(t, g, dir, "9s") })
 	if len(v.Holders) == 0 || v.Holders[0].Path != "list trainer.history" {
 		t.Errorf("holders %+v, want trainer.history\n%s", v.Holders, text)
 	}
@@ -424,8 +432,10 @@ func TestAProgramThatEndsWhileAttachedEndsAsItWould(t *testing.T) {
 		if !ok || status.Sys().(syscall.WaitStatus).Signal() != syscall.SIGINT {
 			t.Errorf("the program ended by %v", err)
 		}
-	case <-time.After(30 * time.Second):
-		t.Fatal("the program did not end")
+	case <-time.After(patience):
+		g.Process.Kill()
+		<-ended
+		t.Error("the program did not end")
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("%v\n%s", err, text)

@@ -64,13 +64,12 @@ func TestAProgramOnGreenThreadsHasTheAgentOnAThreadOfItsOwn(t *testing.T) {
 	if line := g.line(t); line != "ready" {
 		t.Fatalf("the program said %q", line)
 	}
-	dir := t.TempDir()
-	cmd, text := joined(t, g, dir, "--for", "9s")
-	if err := cmd.Wait(); err != nil || strings.Contains(text.String(), "warning") {
-		t.Errorf("%v\n%s", err, text)
+	var text string
+	_, v := answered(t, hasNoHolder, func(dir string) { text = joinedFor(t, g, dir, "9s") })
+	if strings.Contains(text, "warning") {
+		t.Error(text)
 	}
-	if v := readVerdict(t, filepath.Join(dir, "run")); len(v.Holders) == 0 ||
-		!strings.Contains(v.Holders[0].Path, "green.kept") {
+	if len(v.Holders) == 0 || !strings.Contains(v.Holders[0].Path, "green.kept") {
 		t.Errorf("holders %+v, want green.kept\n%s", v.Holders, text)
 	}
 }

@@ -84,26 +84,23 @@ func TestWhereANativeProgramTouchesTheHostMemoryThatItKeeps(t *testing.T) {
 		for _, twin := range twins {
 			t.Run(name+" "+twin, func(t *testing.T) {
 				t.Parallel()
-				out := filepath.Join(t.TempDir(), "run")
-				args, want := []string{"run", "-q", "--out", out, "--", program}, account.HostGrowth
+				args, want := []string{"-q", "--", program}, account.HostGrowth
 				if twin == "healthy" {
 					args, want = append(args, twin), account.None
 				}
-				cmd := exec.Command(binary, args...)
+				var env []string
 				if strings.HasSuffix(twin, "child") {
-					cmd.Env = append(os.Environ(), "KEPT_IN_CHILD=1")
+					env = []string{"KEPT_IN_CHILD=1"}
 				}
-				if text, err := cmd.CombinedOutput(); err != nil {
-					t.Fatalf("%v: %s", err, text)
-				}
-				v := readVerdict(t, out)
+				at := t.TempDir()
+				_, v := decided(t, at, env, "run", args...)
 				if v.Verdict != want {
 					t.Errorf("%s", v.Summary)
 				}
 				if twin == "healthy" || strings.Contains(v.Summary, p.place) {
 					return
 				}
-				run, err := record.Open(out)
+				run, err := record.Open(filepath.Join(at, "run"))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -79,14 +79,10 @@ func TestCleanPagesOfMappedFilesAreShownAndNotCharged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := filepath.Join(t.TempDir(), "run")
-			args := append([]string{"run", "-q", "--out", out, "--", program,
-				filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))}, c.args...)
-			if text, err := exec.Command(binary, args...).CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, text)
-			}
-			v := readVerdict(t, out)
-			run, err := record.Open(out)
+			at := t.TempDir()
+			_, v := decided(t, at, nil, "run", append([]string{"-q", "--", program,
+				filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))}, c.args...)...)
+			run, err := record.Open(filepath.Join(at, "run"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -67,12 +67,8 @@ func TestOfARealTorchrunTheRankThatLeaksIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	o := gpumem(t, dir, "run", "-q", "--out", "run", "--",
+	_, v := decided(t, dir, nil, "run", "-q", "--",
 		python, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "3", program)
-	if o.code != 0 {
-		t.Fatalf("code %d: %s", o.code, o.stderr)
-	}
-	v := readVerdict(t, filepath.Join(dir, "run"))
 	leaking := rankRow(t, v, 1, "")
 	if v.PID != leaking.PID || v.Verdict != verdict.HostGrowth {
 		t.Errorf("%s of process %d, want host-growth of rank 1, process %d", v.Verdict, v.PID, leaking.PID)

@@ -105,11 +105,6 @@ func pythonPath(t *testing.T) string {
 	return "PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH")
 }
 
-// tries is how often a command is run that leaves undecided what has a known
-// answer: a machine that is busy with other things can leave a short run so, and
-// the answer then asks for another.
-const tries = 3
-
 // pauses is the warning of a machine that held gpumem up.
 var pauses = regexp.MustCompile(`(?m)^warning: [0-9]+ pauses? in the recording.*\n`)
 

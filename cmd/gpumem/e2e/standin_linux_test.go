@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -70,13 +69,8 @@ func TestALeakAtTheDriverShowsWhereNothingChargesTheProcess(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			args := append([]string{"run", "-q", "--inject", "preload", "--out", c.name,
-				"--", program}, c.args...)
-			got := gpumemEnv(t, dir, noLibrary(t), args...)
-			if got.code != 0 {
-				t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
-			}
-			v := readVerdict(t, filepath.Join(dir, c.name))
+			args := append([]string{"-q", "--inject", "preload", "--", program}, c.args...)
+			_, v := decided(t, dir, noLibrary(t), c.name, args...)
 			if v.Verdict != c.class || !strings.Contains(v.Summary, c.words) {
 				t.Errorf("%s, want %s with %q: %s", v.Verdict, c.class, c.words, v.Summary)
 			}

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -47,12 +46,9 @@ func TestEventsThatAreNeverDestroyedAreALeakWithoutBytes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			args := append([]string{"run", "-q", "--gpu", "none", "--inject", "preload", "--interval", "20ms", "--out",
-				c.name, "--", program}, c.args...)
-			if got := gpumemEnv(t, dir, noLibrary(t), args...); got.code != 0 {
-				t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
-			}
-			v := readVerdict(t, filepath.Join(dir, c.name))
+			args := append([]string{"-q", "--gpu", "none", "--inject", "preload", "--interval", "20ms", "--",
+				program}, c.args...)
+			_, v := decided(t, dir, noLibrary(t), c.name, args...)
 			isHandles := func(c verdict.Cause) bool { return c.ID == cause.HandleLeak }
 			if v.Verdict != c.class || slices.ContainsFunc(v.Causes, isHandles) != (c.class == verdict.DriverGrowth) {
 				t.Errorf("%s, want %s, with %+v: %s", v.Verdict, c.class, v.Causes, v.Summary)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -41,24 +40,6 @@ func TestEachFaultGivesItsVerdict(t *testing.T) {
 			})
 		}
 	}
-}
-
-// decided runs a workload into the folder dir/out, again where that leaves
-// undecided what has a known answer (see tries).
-func decided(t *testing.T, dir string, env []string, out string, args ...string) (got outcome,
-	v *verdict.Verdict) {
-	t.Helper()
-	for range tries {
-		if got = gpumemEnv(t, dir, env,
-			append([]string{"run", "--force", "--out", out}, args...)...); got.code != 0 {
-			t.Fatalf("exit code %d\n%s%s", got.code, got.stdout, got.stderr)
-		}
-		if v = readVerdict(t, filepath.Join(dir, out)); v.Verdict != verdict.Undecided {
-			break
-		}
-		t.Logf("once more: %s", v.Summary)
-	}
-	return got, v
 }
 
 func checkTruth(t *testing.T, args []string, truth workloads.Fault) {
@@ -103,12 +84,9 @@ func TestACaptureThatIsOnIsNamedWhereSomethingGrows(t *testing.T) {
 		"--fault=":          nil,
 	} {
 		dir := t.TempDir()
-		got := gpumemEnv(t, dir, []string{"MTL_CAPTURE_ENABLED=1"}, "run", "--out", "out", "inference", flag)
-		if got.code != 0 {
-			t.Fatalf("%s: exit code %d\n%s", flag, got.code, got.stderr)
-		}
+		_, v := decided(t, dir, []string{"MTL_CAPTURE_ENABLED=1"}, "out", "inference", flag)
 		var causes []string
-		for _, c := range readVerdict(t, filepath.Join(dir, "out")).Causes {
+		for _, c := range v.Causes {
 			causes = append(causes, c.ID)
 		}
 		if !slices.Equal(causes, want) {
@@ -137,16 +115,12 @@ func TestTheInvestigationsFiguresComeOutExactly(t *testing.T) {
 		"50": "185 buffers",
 	} {
 		dir := t.TempDir()
-		got := gpumem(t, dir, "run", "--out", "out", "--purge", "modelload", "--policy", "tensorlogic",
+		got, v := decided(t, dir, nil, "out", "--purge", "modelload", "--policy", "tensorlogic",
 			"--pool-cap", caps)
-		if got.code != 0 {
-			t.Fatalf("cap %s: exit code %d\n%s", caps, got.code, got.stderr)
-		}
 		if !strings.Contains(got.stdout, "loaded 201 tensors, 2200096768 B as f16") ||
 			!strings.Contains(got.stdout, want) {
 			t.Errorf("cap %s: want %q in\n%s", caps, want, got.stdout)
 		}
-		v := readVerdict(t, filepath.Join(dir, "out"))
 		if v.Verdict != verdict.PoolGrowth || !strings.Contains(v.Summary, "not by references") {
 			t.Errorf("cap %s: %s: %s", caps, v.Verdict, v.Summary)
 		}

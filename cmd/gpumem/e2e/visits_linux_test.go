@@ -11,29 +11,47 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
+// watchedProcess is what diagnose says of one process that it watched.
+type watchedProcess struct {
+	Grows   bool
+	Verdict verdict.Verdict
+}
+
+// diagnosedWithin watches a guest for a time with the agent in it.
+func diagnosedWithin(t *testing.T, g *guest, length string) watchedProcess {
+	t.Helper()
+	got := gpumem(t, t.TempDir(), "diagnose", pidOf(g.Cmd), "--for", length, "--inject", "--json")
+	var told struct{ Processes []watchedProcess }
+	if err := json.Unmarshal([]byte(got.stdout), &told); err != nil || len(told.Processes) != 1 {
+		t.Fatalf("%v\n%s%s", err, got.stdout, got.stderr)
+	}
+	return told.Processes[0]
+}
+
 func TestDiagnoseWithInjectSaysWhoHoldsWhatGrowsAndLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	g := startGuest(t, []string{"python3"}, "grow")
 	before := g.state(t)
-	got := gpumem(t, t.TempDir(), "diagnose", pidOf(g.Cmd), "--for", "12s", "--inject", "--json")
-	var told struct {
-		Processes []struct {
-			Grows   bool
-			Verdict verdict.Verdict
-		}
+	p := diagnosedWithin(t, g, "12s")
+	if !p.Grows || len(p.Verdict.Holders) == 0 {
+		t.Logf("once more, for longer: %s", p.Verdict.Summary)
+		p = diagnosedWithin(t, g, "40s")
 	}
-	if err := json.Unmarshal([]byte(got.stdout), &told); err != nil || len(told.Processes) != 1 {
-		t.Fatalf("%v\n%s%s", err, got.stdout, got.stderr)
-	}
-	p := told.Processes[0]
 	if !p.Grows || len(p.Verdict.Holders) == 0 || !strings.Contains(p.Verdict.Holders[0].Path, "asked.keep") {
 		t.Errorf("grows %v, holders %+v: %s", p.Grows, p.Verdict.Holders, p.Verdict.Answer)
 	}
 	before.Files = g.state(t).Files // libraries of Python keep a descriptor at their first use
 	g.isClean(t, before)
-	text := gpumem(t, t.TempDir(), "diagnose", pidOf(g.Cmd), "--for", "12s", "--inject=python")
-	if !strings.Contains(text.stdout, "held by list asked.keep") || !strings.Contains(text.stdout, "next: ") {
-		t.Errorf("the text names no holder:\n%s", text.stdout)
+	var text string
+	for _, length := range []string{"12s", "40s"} {
+		text = gpumem(t, t.TempDir(), "diagnose", pidOf(g.Cmd), "--for", length, "--inject=python").stdout
+		if strings.Contains(text, "held by") {
+			break
+		}
+		t.Logf("once more, for longer:\n%s", text)
+	}
+	if !strings.Contains(text, "held by list asked.keep") || !strings.Contains(text, "next: ") {
+		t.Errorf("the text names no holder:\n%s", text)
 	}
 	g.isClean(t, before)
 }

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -51,14 +50,8 @@ func TestWorkersThatNobodyEndsAreFoundWithTheLineThatStartedThem(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out := filepath.Join(t.TempDir(), "run")
-			cmd := exec.Command(binary, append([]string{"run", "-q", "--out", out, "--", "python3", "serve.py"},
-				c.args...)...)
-			cmd.Dir = dir
-			if text, err := cmd.CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, text)
-			}
-			v := readVerdict(t, out)
+			_, v := decided(t, dir, nil, strings.ReplaceAll(name, " ", "-"),
+				append([]string{"-q", "--", "python3", "serve.py"}, c.args...)...)
 			if v.Verdict != c.class {
 				t.Errorf("%s", v.Summary)
 			}
