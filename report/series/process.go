@@ -43,7 +43,7 @@ func Clean(k *Track, run *record.Run, x *Events, unified account.Unified, least 
 }
 
 // A look at first touches while the program or its device warms up tells of that alone: the
-// host then grew by so many times what it grew by afterwards, over so many seconds at least.
+// host then grew by so many times what it grew by afterwards, over so many seconds.
 const (
 	warmTouch  = 3.
 	afterTouch = 10.
@@ -61,8 +61,12 @@ func (p *Process) firstTouch() (last *record.FirstTouch, warm bool) {
 		return last, false
 	}
 	end := p.Whole.Clock[len(p.Whole.Clock)-1]
-	rate := p.Whole.Between(Host, at, end)
-	return last, end-at >= afterTouch && rate > 0 && float64(*last.GrowthBytes) > warmTouch*rate*last.Seconds
+	since := at
+	if end-at < afterTouch { // too little: the second half of that look is what came later
+		since -= last.Seconds / 2
+	}
+	rate := p.Whole.Between(Host, since, end)
+	return last, rate > 0 && float64(*last.GrowthBytes) > warmTouch*rate*last.Seconds
 }
 
 // Experiments are the receipts as they stand, in order.

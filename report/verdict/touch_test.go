@@ -111,17 +111,19 @@ func TestFirstTouchesOfTheWarmUpSayNothingOfTheGrowth(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		growth float64 // of what is resident, while it was looked
+		at     float64 // when that had been done, of 40 s
 		want   Class
-	}{{10 * mib, DriverGrowth}, {300 * mib, HostGrowth}} {
+	}{{10 * mib, 8, DriverGrowth}, {300 * mib, 8, HostGrowth}, {10 * mib, 38, DriverGrowth},
+		{300 * mib, 38, HostGrowth}} {
 		p := newProgram(800).healthy().grows(record.ColRSS, 500*mib, 64*kib, 64*kib)
 		p.grows(record.ColHostHeap, 100*mib, 64*kib, 64*kib)
 		delete(p.cols, record.ColEvents)
 		grew := int64(c.growth)
-		p.events = append(p.events, record.Event{TMs: 8000, Kind: record.KindFirstTouch,
+		p.events = append(p.events, record.Event{TMs: 1000 * c.at, Kind: record.KindFirstTouch,
 			FirstTouch: &record.FirstTouch{Seconds: 6, Judgement: "growth", GrowthBytes: &grew,
 				Owners: []record.TouchOwner{{Library: "libcuda", Share: .9}}}})
 		if v := p.judge(); v.Verdict != c.want {
-			t.Errorf("%.0f MiB in 6 s: %s", c.growth/mib, v.Summary)
+			t.Errorf("%.0f MiB in 6 s until %.0f s: %s", c.growth/mib, c.at, v.Summary)
 		}
 	}
 }
