@@ -58,7 +58,8 @@ func TestWhatSumsARunUpComesThroughAfterAFloodOfMarks(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lines")
 	var lines strings.Builder
 	lines.WriteString(`{"hello":{"v":1,"pid":PID}}` + "\n")
-	for range 4 * marksPerSecond {
+	const flood = 16 * marksPerSecond
+	for range flood {
 		lines.WriteString(`{"mark":{"kind":"statement","name":"Let","at":"a.go:1:1"}}` + "\n")
 	}
 	for _, last := range []string{
@@ -71,15 +72,20 @@ func TestWhatSumsARunUpComesThroughAfterAFloodOfMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	res, run := trace(t, childConfig(t, "hostile "+file))
-	sums := 0
+	sums, recorded := 0, 0
 	for _, e := range run.Events {
+		if e.Kind == record.KindStatement && len(e.Detail) == 0 {
+			recorded++
+		}
 		if e.Kind == record.KindClones || e.Kind == record.KindStatement && len(e.Detail) > 0 ||
 			e.Name == record.EventHazards+"12" {
 			sums++
 		}
 	}
-	if text := strings.Join(res.Warnings, "\n"); sums != 3 || !strings.Contains(text, "are not recorded") {
-		t.Errorf("%d of 3 sums, warnings %s", sums, text)
+	// A machine that is slow enough has time for all of them.
+	text := strings.Join(res.Warnings, "\n")
+	if warned := strings.Contains(text, "are not recorded"); sums != 3 || warned != (recorded < flood) {
+		t.Errorf("%d of 3 sums, %d of %d marks, warnings %s", sums, recorded, flood, text)
 	}
 }
 

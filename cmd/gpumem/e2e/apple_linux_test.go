@@ -25,7 +25,7 @@ func TestTheWorkloadsComputeOnAppleWhatTheyComputeOnSoft(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := device.MetalLibrary + "=" + library
-	slow := device.MetalLibrary + "=" + appletest.Copy(t, library, "lag_us 200") // as of the driver's stub
+	slow := device.MetalLibrary + "=" + appletest.Copy(t, library, "lag_us 20000") // as of the driver's stub
 	for _, c := range []struct {
 		args  string
 		truth workloads.Fault

@@ -45,7 +45,7 @@ func TestTheWorkloadsComputeOnCUDAWhatTheyComputeOnSoft(t *testing.T) {
 	env := stubDriver(t)
 	// Work piles up before a device that is slower than the program. On a machine with
 	// other work to do the program is the slower one, of a stub that does not wait.
-	slow := stubDriver(t, "lag_us 200")
+	slow := stubDriver(t, "lag_us 20000")
 	for _, c := range []struct {
 		args  string
 		truth workloads.Fault

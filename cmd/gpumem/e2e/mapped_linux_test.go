@@ -112,6 +112,8 @@ func TestCleanPagesOfMappedFilesAreShownAndNotCharged(t *testing.T) {
 			switch {
 			case v.Verdict == c.class, changes && v.Verdict == account.Undecided:
 			case changes && !kept && v.Verdict == account.None:
+			// On a slow machine it ends before it has changed all of the file once.
+			case changes && v.Verdict == account.None && strings.Contains(v.Summary, "had reserved before"):
 			default:
 				t.Errorf("at most %.0f bytes of the file changed: %s", most, v.Summary)
 			}
