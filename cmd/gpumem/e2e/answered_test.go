@@ -31,7 +31,7 @@ func answered(t *testing.T, isOpen func(*verdict.Verdict) bool, record func(dir 
 func isUndecided(v *verdict.Verdict) bool { return v.Verdict == verdict.Undecided }
 
 // hasNoHolder: the agent tells holders by looking twice or more, some seconds apart.
-func hasNoHolder(v *verdict.Verdict) bool { return isUndecided(v) || len(v.Holders) == 0 }
+func hasNoHolder(v *verdict.Verdict) bool { return len(v.Holders) == 0 }
 
 // hasNoCause: causes want two looks or more, too.
 func hasNoCause(v *verdict.Verdict) bool { return isUndecided(v) || len(v.Causes) == 0 }

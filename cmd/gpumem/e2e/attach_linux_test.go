@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -236,7 +237,9 @@ func threadOf(t *testing.T, pid int) string {
 	if err != nil || len(list) < 2 {
 		t.Fatalf("threads %v, %v", list, err)
 	}
-	return list[len(list)-1].Name()
+	// In the order of names 10000 stands before 9999, which may be the process.
+	other := slices.IndexFunc(list, func(e os.DirEntry) bool { return e.Name() != strconv.Itoa(pid) })
+	return list[other].Name()
 }
 
 // TestAttachRefusesAnothersProcess runs as nobody where we are root; else the
