@@ -109,6 +109,9 @@ func (w *watcher) run(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
+		if ctx.Err() != nil { // both had come: the sample before was the last
+			return
+		}
 		if time.Now().Before(w.rescan) || w.machine == nil && len(w.chosen) > 0 {
 			continue
 		}
