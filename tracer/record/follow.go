@@ -95,6 +95,9 @@ func (f *Follower) Run(ctx context.Context, every time.Duration) (ended bool) {
 			return false
 		case <-ticker.C:
 		}
+		if ctx.Err() != nil { // both had come
+			return false
+		}
 	}
 }
 
