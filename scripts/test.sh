@@ -162,6 +162,7 @@ print_failed() {
 		NR == FNR { if (is_end && $2 == "FAIL:") failed[$3]; next }
 		/^=== (RUN|PAUSE|CONT|NAME) / { current = $3; next }
 		is_end && $2 != "FAIL:" { current = ""; next }
+		is_end { current = $3 }
 		is_end || current in failed {
 			if (current != told) print "=== " current
 			told = current
