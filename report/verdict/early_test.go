@@ -101,3 +101,24 @@ func TestAStraightGrowthOfSecondsIsNotSureWhileTheDeviceIsYoung(t *testing.T) {
 		t.Errorf("5 s of a device that has been in use for 16 s: %s", v.Summary)
 	}
 }
+
+func TestAProgramThatWasHardlySeenAtWorkIsOpen(t *testing.T) {
+	t.Parallel()
+	// It loads a model until it counts its first step.
+	judged := func(rows, begin int) *Verdict {
+		p := newProgram(rows).healthy()
+		p.set(record.ColStep, func(i int) float64 { return float64(3 * max(0, i-begin)) }).
+			set(record.ColRSS, func(i int) float64 { return 200*mib + 3*mib*float64(min(i, begin)) })
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		return p.judge()
+	}
+	const little = "the program set itself up for"
+	if v := judged(200, 120); v.Verdict != Undecided || !strings.Contains(v.Summary, little) {
+		t.Errorf("at work for 4 of 10 s: %s", v.Summary)
+	}
+	for _, seen := range [...][2]int{{280, 120}, {200, 60}} {
+		if v := judged(seen[0], seen[1]); v.Verdict != None {
+			t.Errorf("at work for %d of %d rows: %s", seen[0]-seen[1], seen[0], v.Summary)
+		}
+	}
+}
