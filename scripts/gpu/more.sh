@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Runs more native programs (more.cc, or what SOURCE names: apps, services or engines),
-# faulty and healthy, each with the shared CUDA runtime and some with the static one, under
-# gpumem on a machine with a real GPU and prints a table of verdicts and sites against the
-# truth.
-# Usage: [SOURCE=apps] more.sh GPUMEM OUT [seconds] [at a time]
+# Runs more native programs, faulty and healthy, each with the shared CUDA runtime and some
+# with the static one, under gpumem on a machine with a real GPU and prints a table of
+# verdicts and sites against the truth.
+# Usage: more.sh GPUMEM OUT [seconds] [at a time]
+# SOURCE names the programs: more, apps, services or engines, which are in C++, tokens in
+# Rust or gateway in Go.
 # CUDA_HOME is a folder with include and lib64, or include and lib as pip's packages have
 # them. ONLY='name name' takes some of the programs, STATIC='name name' says which run with
 # the static runtime, too. SHARED_PROGRAM and STATIC_PROGRAM are taken as they are instead
@@ -31,7 +32,18 @@ build_one() { # OUTPUT RUNTIME, and options; without the libraries where they ar
 	echo "$to: without cuBLAS and cuFFT"
 	c++ "${flags[@]}" -DNO_LIBRARIES -o "$to" "$here/$source.cc" "${link[@]}"
 }
+build_without_runtime() { # OUTPUT; programs in Rust and Go call the driver by themselves
+	if [ -f "$here/$source.rs" ]; then
+		rustc -O --edition 2021 -o "$1" "$here/$source.rs"
+	else
+		(cd "$here" && CGO_ENABLED=0 go build -o "$1" "$source.go")
+	fi
+}
 build() {
+	if [ ! -f "$here/$source.cc" ]; then
+		build_without_runtime "$(realpath "$1")/${source}_shared" || echo "${source}_shared was not built"
+		return
+	fi
 	build_one "$1/${source}_shared" 'libcudart.so*' || echo "$1/${source}_shared was not built"
 	build_one "$1/${source}_static" libcudart_static.a || echo "$1/${source}_static was not built"
 }
@@ -58,7 +70,8 @@ begun=$SECONDS
 : >"$out/list.txt"
 for kind in shared static; do
 	program=$SHARED_PROGRAM
-	[ "$kind" = shared ] || program=$STATIC_PROGRAM
+	[ "$kind" = shared ] || program=${STATIC_PROGRAM-}
+	if [ "$kind" = static ] && [ ! -f "$program" ]; then continue; fi
 	"$program" --list >"$out/$kind.txt" 2>"$out/$kind.err" || {
 		echo "$kind: $program does not run: $(head -1 "$out/$kind.err")"
 		continue
