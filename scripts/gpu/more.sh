@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Runs more native programs (more.cc), faulty and healthy, each with the shared CUDA
-# runtime and some with the static one, under gpumem on a machine with a real GPU and
-# prints a table of verdicts and sites against the truth.
+# Runs more native programs, faulty and healthy, each with the shared CUDA runtime and some
+# with the static one, under gpumem on a machine with a real GPU and prints a table of
+# verdicts and sites against the truth.
 # Usage: more.sh GPUMEM OUT [seconds] [at a time]
+# SOURCE names the programs: more, apps, services or engines, which are in C++, tokens in
+# Rust or gateway in Go.
 # CUDA_HOME is a folder with include and lib64, or include and lib as pip's packages have
 # them. ONLY='name name' takes some of the programs, STATIC='name name' says which run with
 # the static runtime, too. SHARED_PROGRAM and STATIC_PROGRAM are taken as they are instead
@@ -10,6 +12,7 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export CUDA_HOME=${CUDA_HOME:-/usr/local/cuda}
+source=${SOURCE:-more}
 
 build_one() { # OUTPUT RUNTIME, and options; without the libraries where they are missing
 	local to=$1 runtime=$2 lib=$CUDA_HOME/lib64 libraries=() name found
@@ -25,13 +28,24 @@ build_one() { # OUTPUT RUNTIME, and options; without the libraries where they ar
 	}
 	local flags=(-O2 -std=c++17 -Wall -I"$CUDA_HOME/include" -I"$CUDA_HOME/include/cccl")
 	local link=("$runtime" "-Wl,-rpath,$lib" "-Wl,-rpath-link,$lib" -ldl -lpthread -lrt)
-	c++ "${flags[@]}" -o "$to" "$here/more.cc" "${libraries[@]}" "${link[@]}" && return
+	c++ "${flags[@]}" -o "$to" "$here/$source.cc" "${libraries[@]}" "${link[@]}" && return
 	echo "$to: without cuBLAS and cuFFT"
-	c++ "${flags[@]}" -DNO_LIBRARIES -o "$to" "$here/more.cc" "${link[@]}"
+	c++ "${flags[@]}" -DNO_LIBRARIES -o "$to" "$here/$source.cc" "${link[@]}"
+}
+build_without_runtime() { # OUTPUT; programs in Rust and Go call the driver by themselves
+	if [ -f "$here/$source.rs" ]; then
+		rustc -O --edition 2021 -o "$1" "$here/$source.rs"
+	else
+		(cd "$here" && CGO_ENABLED=0 go build -o "$1" "$source.go")
+	fi
 }
 build() {
-	build_one "$1/more_shared" 'libcudart.so*' || echo "$1/more_shared was not built"
-	build_one "$1/more_static" libcudart_static.a || echo "$1/more_static was not built"
+	if [ ! -f "$here/$source.cc" ]; then
+		build_without_runtime "$(realpath "$1")/${source}_shared" || echo "${source}_shared was not built"
+		return
+	fi
+	build_one "$1/${source}_shared" 'libcudart.so*' || echo "$1/${source}_shared was not built"
+	build_one "$1/${source}_static" libcudart_static.a || echo "$1/${source}_static was not built"
 }
 if [ "${1-}" = --build ]; then
 	mkdir -p "$2"
@@ -42,7 +56,7 @@ gpumem=$1 out=$2 seconds=${3:-30} jobs=${4:-6}
 mkdir -p "$out"
 if [ -z "${SHARED_PROGRAM-}${STATIC_PROGRAM-}" ]; then
 	build "$out" 2>&1 | tee "$out/build.log"
-	SHARED_PROGRAM=$out/more_shared STATIC_PROGRAM=$out/more_static
+	SHARED_PROGRAM=$out/${source}_shared STATIC_PROGRAM=$out/${source}_static
 fi
 
 run_one() { # PROGRAM NAME TWIN RUN
@@ -56,14 +70,16 @@ begun=$SECONDS
 : >"$out/list.txt"
 for kind in shared static; do
 	program=$SHARED_PROGRAM
-	[ "$kind" = shared ] || program=$STATIC_PROGRAM
+	[ "$kind" = shared ] || program=${STATIC_PROGRAM-}
+	if [ "$kind" = static ] && [ ! -f "$program" ]; then continue; fi
 	"$program" --list >"$out/$kind.txt" 2>"$out/$kind.err" || {
 		echo "$kind: $program does not run: $(head -1 "$out/$kind.err")"
 		continue
 	}
 	cat "$out/$kind.txt" >>"$out/list.txt"
 	while read -r name verdict _; do
-		some=" ${STATIC-cufft textures segment allocator buffers threads tenants lru} "
+		some="cufft textures segment allocator buffers threads tenants lru"
+		some=" ${STATIC-$some decoder workers paged handover} "
 		if [ "$kind" = static ] && [[ "$some" != *" $name "* ]]; then continue; fi
 		if [ -n "${ONLY-}" ] && [[ " $ONLY " != *" $name "* ]]; then continue; fi
 		for twin in faulty healthy; do
