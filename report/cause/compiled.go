@@ -15,24 +15,38 @@ type Compilation struct {
 // named.
 const mostCompiles = .5
 
-// compiledAnew: a line of the program has code compiled again and again, and what is
-// compiled is kept.
-func compiledAnew(c *Case) *Cause {
-	if c.ByLeftover || c.Class != account.DriverGrowth && c.Class != account.HostGrowth {
-		return nil
-	}
-	all, most := 0., Compilation{}
+// compiledMost is the line of the program that most compilations were for, and how many there
+// were; none where these are few, or for many lines.
+func (c *Case) compiledMost() (most Compilation, all float64) {
 	for _, one := range c.Compilations {
 		all += one.Count
 		if one.Count > most.Count {
 			most = one
 		}
 	}
-	if all < leastCompiled || c.Size/all < compiledBytes || most.Count < mostCompiles*all {
+	if all < leastCompiled || most.Count < mostCompiles*all {
+		return Compilation{}, 0
+	}
+	return most, all
+}
+
+// compiledAnew: a line of the program has code compiled again and again, and what is
+// compiled is kept.
+func compiledAnew(c *Case) *Cause {
+	if c.ByLeftover || c.Class != account.DriverGrowth && c.Class != account.HostGrowth {
 		return nil
 	}
-	return &Cause{ID: Compiled, Confidence: .85 * c.Confidence, Site: most.Site,
-		Evidence: evidence("code was compiled %s times while it grew, by %s each", units.Whole(all), units.Bytes(c.Size/all)),
+	most, all := c.compiledMost()
+	if all == 0 || c.Size/all < compiledBytes {
+		return nil
+	}
+	return c.compiledAt(most.Site, evidence("code was compiled %s times while it grew, by %s each",
+		units.Whole(all), units.Bytes(c.Size/all)))
+}
+
+// compiledAt is the cause for a line that has code compiled, with what shows it.
+func (c *Case) compiledAt(site string, seen []string) *Cause {
+	return &Cause{ID: Compiled, Confidence: .85 * c.Confidence, Site: site, Evidence: seen,
 		Next: "compile once: pad the shapes to a few sizes, and pass what changes as an argument that is " +
 			"neither static nor a constant of the function",
 		Change: []string{"- jax.jit(f, static_argnums=1)(x, step)", "+ g(x, step)  # with g = jax.jit(f), once"}}

@@ -72,6 +72,10 @@ func handlesOfTheDriver(c *Case) *Cause {
 
 // handlesAlone names the handles whose number is all that grows.
 func (c *Case) handlesAlone() *Cause {
+	if most, all := c.compiledMost(); all > 0 && c.Kind.Column == record.ColModules {
+		return c.compiledAt(most.Site, evidence("%s more modules are alive, and code was compiled %s times meanwhile",
+			units.Whole(c.Size), units.Whole(all)))
+	}
 	e := evidence("%s more %s are alive; no bytes that were recorded grow with them",
 		units.Whole(c.Size), c.Kind.Name)
 	switch {
