@@ -53,7 +53,7 @@ class Service:
 
     @torch.inference_mode()
     def separate(self, clip, name):
-        wave = clip.to(self.device)
+        wave = torch.nn.functional.pad(clip, (0, -clip.shape[-1] % 30000)).to(self.device)  # few plans for FFTs
         spectrum = torch.stft(wave, 1024, 256, window=self.window, return_complex=True)
         masks = self.model(spectrum.abs())
         loudest = float(spectrum.abs().amax())
