@@ -4,7 +4,6 @@
  *
  *   native NAME [--healthy] [--seconds N]
  *   native --list        name, verdict, site of the fault
- *   native --cost        what a call of the runtime takes, for a run with and one without gpumem
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -325,35 +324,6 @@ static double now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-APART void pair(void)
-{
-	void *p;
-	check(cudaMalloc(&p, 4 * MIB), "cudaMalloc");
-	check(cudaFree(p), "cudaFree");
-}
-
-APART void pair_async(void)
-{
-	void *p;
-	check(cudaMallocAsync(&p, 65536, 0), "cudaMallocAsync");
-	check(cudaFreeAsync(p, 0), "cudaFreeAsync");
-}
-
-/* The least of seven rounds: others share the machine. */
-static double least(void (*work)(void), int times)
-{
-	double best = 1e9;
-	for (int round = 0; round < 7; round++) {
-		double from = now();
-		for (int i = 0; i < times; i++)
-			work();
-		check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-		if (now() - from < best)
-			best = now() - from;
-	}
-	return best / times * 1e6;
-}
-
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "";
@@ -363,12 +333,6 @@ int main(int argc, char **argv)
 			healthy = 1;
 		else if (!strcmp(argv[i], "--seconds") && i + 1 < argc)
 			seconds = atof(argv[++i]);
-	}
-	if (!strcmp(name, "--cost")) {
-		device_block(MIB);
-		printf("cudaMalloc and cudaFree %.2f us, ", least(pair, 2000));
-		printf("cudaMallocAsync and cudaFreeAsync %.3f us\n", least(pair_async, 50000));
-		return 0;
 	}
 	for (size_t i = 0; i < PROGRAMS; i++) {
 		if (!strcmp(name, "--list"))

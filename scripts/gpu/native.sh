@@ -25,6 +25,7 @@ build() {
 	local flags=(-O2 -std=gnu11 -Wall -Wextra -fomit-frame-pointer)
 	cc "${flags[@]}" -o "$1/native_shared" "$here/native.c" "$CUDART/libcudart.so.12" -Wl,-rpath,"\$ORIGIN:$CUDART" &&
 		cc "${flags[@]}" -o "$1/native_static" "$here/native.c" "$CUDART/libcudart_static.a" -ldl -lpthread -lrt &&
+		cc "${flags[@]}" -o "$1/cost" "$here/cost.c" "$CUDART/libcudart.so.12" -Wl,-rpath,"\$ORIGIN:$CUDART" &&
 		build_drivers "$1"
 }
 if [ "${1-}" = --build ]; then
