@@ -64,6 +64,10 @@ LINES = (
     ),
     ("@.append(value) if len(@) < self.most else None  # fills", 1000),
     ("if len(@) < self.most: @.append(value)  # fills", 1000),
+    ("if self.count < self.most:\n            self.count += 1\n            @.append(value)  # fills", 1000),
+    ("if self.count < self.most:\n            @.append(value)  # fills", None),
+    ("if self.count < self.most:\n            self.count += 1\n        @.append(value)  # fills", None),
+    ("if self.bytes < self.most:\n            self.bytes += 1\n            @.append(value)  # fills", None),
     ("@.append(value); @ = @[-self.SOME:]  # fills", 40),
     ("@ = sorted(@ + [value])[:LIMIT]  # fills", 300),
     ("@.append(value) if len(@) < self.most else @.insert(0, value)  # fills", None),
@@ -97,7 +101,7 @@ class BoundsTest(unittest.TestCase):
         file, module = load(self.folder, number, text)
         line = 2 + text[: text.index("# fills")].count("\n")
         made = module.Kept()
-        made.bytes = 400
+        made.bytes, made.count = 400, 20
         names = {**vars(module), **vars(module.Kept), **vars(made)}
         numbers = {k: v for k, v in names.items() if type(v) is int}
         entry = {"length": 20, "bytes": 400, "count": 20, "filled": "%s:%d put" % (file, line)}

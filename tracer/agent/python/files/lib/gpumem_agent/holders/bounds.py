@@ -75,9 +75,9 @@ def bound(entry, name, numbers):
     if not length or not count:
         return None
     for site in entry.get("filled", "").split("; "):
-        for has, most in _compared(site, name):
+        for has, most, room in _compared(site, name):
             limit, now = _value(most, numbers), length if has is None else numbers.get(has, 0)
-            if limit is None or now <= 0:
+            if limit is None or now <= 0 or room and now != length:  # it counts something else
                 continue
             elements = length * limit // now
             if length <= elements * FULL and elements * size / count < _memory():
@@ -87,8 +87,9 @@ def bound(entry, name, numbers):
 
 @functools.lru_cache(maxsize=64)  # each look asks again
 def _compared(site, name):
-    """What the lines around a site, as "file:line function", compare: pairs of what there is
-    (None for the number of elements, else an attribute) and the most that there may be."""
+    """What the lines around a site, as "file:line function", compare: what there is (None for
+    the number of elements, else an attribute), the most that there may be, and whether
+    something is put in only where there is less."""
     place = site.rpartition(" ")[0]
     file, _, number = place.rpartition(":")
     lines = read(file).splitlines()
@@ -109,19 +110,19 @@ def _comparison(lines, i, at, name):
     found = COMPARES.match(line)
     if found is None:
         most = _cut(line, name) or (_chosen(line, name) if i == at else None)
-        return most and (None, most)
+        return most and (None, most, False)
     has, block = found.group("has"), _block(lines, i)
     counts = re.match(r"len\(\s*(?:\w+\.)*%s\s*\)$" % re.escape(name), has)
-    if found.group("sign").startswith("<"):
-        return (None, found.group("most")) if counts and (at in block or at == i) else None
+    attribute, room = has.rpartition(".")[2], found.group("sign").startswith("<")
     text = "\n".join((found.group("then"), *(lines[n] for n in block)))
-    if not re.search(TAKES_OUT % {"name": re.escape(name)}, text):
+    if room and not (at in block or at == i):
+        return None
+    if not room and not re.search(TAKES_OUT % {"name": re.escape(name)}, text):
         return None
     if counts:
-        return None, found.group("most")
-    attribute = has.rpartition(".")[2]
-    is_less = attribute.isidentifier() and re.search(r"\b%s\s*-=" % attribute, text)
-    return (attribute, found.group("most")) if is_less else None
+        return None, found.group("most"), room
+    counted = attribute.isidentifier() and re.search(r"\b%s\s*\%s=" % (attribute, "-+"[room]), text)
+    return (attribute, found.group("most"), room) if counted else None
 
 
 def _cut(line, name):
