@@ -25,6 +25,7 @@ type hostEvidence struct {
 	device   bool          // something in the run shows a device or a driver
 	counted  bool          // somebody counted the driver's handles
 	records  growth.DriverRecords
+	heapTold bool // somebody told how large the heap is
 	heapRead bool // often enough to say that the heap stood still
 	heap     *trend.Growth
 	takes    float64 // the rise of the heap with what it keeps free
@@ -33,9 +34,10 @@ type hostEvidence struct {
 // hostEvidenceOf is that of a process.
 func hostEvidenceOf(x *growth.Examined) hostEvidence {
 	e := hostEvidence{pinned: IsPinned(x), touched: Toucher(&x.Process), device: x.UsesDevice(),
-		records: x.Records,
-		counted: len(stat.Known(x.Judged.Cols[record.ColEvents])) > 0, heap: &x.Grow[series.Heap]}
-	if x.Judged.Series[series.Heap] != nil && e.heap.Known {
+		records:  x.Records,
+		counted:  len(stat.Known(x.Judged.Cols[record.ColEvents])) > 0,
+		heapTold: x.Judged.Series[series.Heap] != nil, heap: &x.Grow[series.Heap]}
+	if e.heapTold && e.heap.Known {
 		e.heapRead, e.takes = heapWasRead(x), heapTakes(x)
 	}
 	return e
@@ -71,11 +73,11 @@ func (e *hostEvidence) owner(a [series.Keys]float64) finding.Owner {
 }
 
 // copies reports whether what the driver touches first may be the program's: results that
-// it copies from the device to memory of the program's heap. The heap grows with it, and
-// no handles do, of which a driver would keep records there.
+// it copies from the device to memory that the program just asked for. No handles come with
+// it, of which a driver would keep records, and the heap grows, where anybody tells of one.
 func (e *hostEvidence) copies(a [series.Keys]float64) bool {
-	return e.heapRead && a[series.Heap] >= a[series.Host]/2 && e.counted && a[series.Handles] == 0 &&
-		!e.records.Hold(a[series.Host])
+	inHeap := !e.heapTold || e.heapRead && a[series.Heap] >= a[series.Host]/2
+	return inHeap && e.counted && a[series.Handles] == 0 && !e.records.Hold(a[series.Host])
 }
 
 // IsPinned reports whether what the program asked the driver to pin rose by half of what

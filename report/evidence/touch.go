@@ -68,13 +68,17 @@ func isDriver(library string) bool {
 	return false
 }
 
-// TouchWords name the first owner.
-func TouchWords(p *series.Process) string {
-	if Toucher(p) == finding.Unknown || len(p.Touch.Owners) == 0 {
+// TouchWords name the first owner. Copied says that what the driver touches is the program's.
+func TouchWords(p *series.Process, copied bool) string {
+	toucher := Toucher(p)
+	if toucher == finding.Unknown || len(p.Touch.Owners) == 0 {
 		return ""
 	}
 	o := p.Touch.Owners[0]
 	text := fmt.Sprintf(", its new pages first touched by %s (%.0f %%)", o.Library, 100*o.Share)
+	if copied && toucher == finding.TheDriver {
+		return text + ", as it copies from the device to where the program says"
+	}
 	if place, share := TouchedAt(p); place != "" {
 		text += fmt.Sprintf(", %.0f %% of them %s", 100*share, place)
 	}

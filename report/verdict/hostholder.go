@@ -157,7 +157,7 @@ func (s *settled) hostWords() string {
 		return fmt.Sprintf("; the C heap keeps %s free between blocks in use (fragmentation)",
 			units.Bytes(evidence.HeapKeeps(&s.Examined)))
 	}
-	if words := evidence.TouchWords(&s.Examined.Process); words != "" {
+	if words := evidence.TouchWords(&s.Examined.Process, s.class == HostGrowth); words != "" {
 		return words
 	}
 	if s.class == DriverGrowth && s.Records.Hold(s.size) {
