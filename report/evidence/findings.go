@@ -20,6 +20,7 @@ type Findings struct {
 	Collected *finding.Finding // of a heap that its language collects
 	Ages      *finding.Finding // of the generations of the allocator's blocks
 	Sites     *finding.Finding // of what the driver was asked for, by place, while the program ran
+	Hidden    *finding.Finding // of a place whose blocks come evenly below what comes and goes
 	Managed   *finding.Finding // of managed memory that no account has
 	Magnitude *finding.Finding // of a run that is too short for a trend
 }
@@ -30,7 +31,7 @@ func Find(x *growth.Examined) Findings {
 	f.Trend, f.Shares = findTrend(TrendsOf(x))
 	f.Objects = findObjects(x)
 	f.Reserved, f.Collected = findReserved(x), growth.FindCollected(x)
-	f.Ages, f.Sites = x.Ages, findDriverSites(x)
+	f.Ages, f.Sites, f.Hidden = x.Ages, findDriverSites(x), findHiddenSite(x)
 	f.Managed = findManaged(x)
 	f.Starting = findStart(x, f.Trend)
 	if f.Trend.Of == series.Keys || f.Starting != nil { // a pool that fills counts nowhere else

@@ -33,6 +33,7 @@ type Finding struct {
 	Lacking bool
 	Note    string // a warning that goes with it
 	Holder  string // the path that holds the most of it; empty where none is known
+	Site    string // the one place that asked for it; empty where none is known
 }
 
 // OwnerOf is whose the bytes or things of a series are; host memory is the host's

@@ -3,6 +3,7 @@ package verdict
 import (
 	"slices"
 
+	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/place"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -18,6 +19,9 @@ func allocated(s *settled, sites []SiteRow) string {
 	}
 	own := s.primary == series.Live || s.primary == series.Untracked && s.class == AppLeak
 	itself := own && s.Judged.AsksItself()
+	if itself {
+		sites = s.growers(sites)
+	}
 	if line := place.Line(sites, s.size, !itself); line != "" {
 		return "at " + line
 	}
@@ -25,6 +29,26 @@ func allocated(s *settled, sites []SiteRow) string {
 		return ""
 	}
 	return place.Function(sites, s.size)
+}
+
+// growers are, of a program that asks the driver itself, the sites of what grew: the place that
+// decided, or where none at the end did, those that got more while the program worked. One
+// that gives all back before it ends has others at its end.
+func (s *settled) growers(sites []SiteRow) []SiteRow {
+	if s.site != "" {
+		return slices.DeleteFunc(slices.Clone(sites), func(row SiteRow) bool { return row.Site != s.site })
+	}
+	if slices.ContainsFunc(sites, func(row SiteRow) bool { return float64(row.GrowthBytes) >= s.size/4 }) {
+		return sites
+	}
+	clock, from := s.Judged.Clock, s.Grow[s.primary].From
+	if len(clock) == 0 {
+		return sites
+	}
+	if grown := looks.GrownSites(&s.Examined.Process, clock[min(from, len(clock)-1)]); len(grown) > 0 {
+		return grown
+	}
+	return sites
 }
 
 // poolAsked reports whether the sites tell where a pool took memory from the driver. It

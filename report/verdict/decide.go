@@ -19,7 +19,8 @@ import (
 //   - a pool that fills again and again has no trend: it counts where nothing grows;
 //   - containers that were looked at decide where the trend is open, and say so where
 //     what it saw is a container that fills up, or memory that was reserved before;
-//   - so do the places that ask the driver for more and more;
+//   - so do the places that ask the driver for more and more, and also where the trend saw
+//     nothing below what comes and goes;
 //   - so do the ages of the allocator's blocks, and of these one kind also where the trend
 //     saw nothing below a sawtooth;
 //   - what was left over counts where its trust is above the trend's, unless the
@@ -48,6 +49,7 @@ func decide(x *growth.Examined, f evidence.Findings) *settled {
 		s.weighObjects(f.Collected)
 		weighAges(s, f.Ages)
 		s.weighObjects(f.Sites)
+		s.weighHidden(f.Hidden)
 	}
 	d.weighLeftovers(f)
 	if f.Magnitude != nil && d.restsOn == "" {
@@ -201,7 +203,7 @@ func undecided(why string) decision {
 // take lets a finding decide. Something that was not recorded stays so.
 func (d *decision) take(f finding.Finding) {
 	d.class, d.primary, d.restsOn = classOf(f.Owner), f.Of, f.By
-	d.score, d.size, d.why = f.Score, f.Size, f.Why
+	d.score, d.size, d.why, d.site = f.Score, f.Size, f.Why, f.Site
 	d.lacking = d.lacking || f.Lacking
 	if f.Note != "" {
 		d.notes = append(d.notes, f.Note)
@@ -255,6 +257,22 @@ func (s *settled) weighObjects(f *finding.Finding) {
 		s.Grow[f.Of].Shape = trend.Growing
 	case same && d.restsOn == ByTrend && d.class != Undecided:
 		d.bounds = append(d.bounds, bound{least: f.Score, most: 1})
+	}
+}
+
+// weighHidden lets a place that the driver's calls tell of speak where the sums show nothing.
+func (s *settled) weighHidden(f *finding.Finding) {
+	d := &s.decision
+	isOpen := d.class == None || d.class == Undecided && (d.primary == series.Keys || d.primary == series.Live)
+	if f == nil || d.restsOn != "" || !isOpen {
+		return
+	}
+	d.take(*f)
+	d.shares, d.lacking = nil, false
+	s.Grow[f.Of].Shape = trend.Growing
+	if f.Owner == finding.Unknown {
+		d.primary, d.restsOn = series.Keys, ""
+		s.Grow[f.Of].Shape = trend.ShapeUndecided
 	}
 }
 

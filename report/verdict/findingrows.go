@@ -10,7 +10,7 @@ import (
 // rows are the findings that speak of a growth, or of its absence, in a fixed order.
 func rows(f *evidence.Findings) []FindingRow {
 	var out []FindingRow
-	for _, one := range [...]*finding.Finding{&f.Trend, f.Objects, f.Ages, f.Sites, f.Leftover, f.GaveBack,
+	for _, one := range [...]*finding.Finding{&f.Trend, f.Objects, f.Ages, f.Sites, f.Hidden, f.Leftover, f.GaveBack,
 		f.Refill,
 		f.Magnitude} {
 		if one == nil || one.By == "" {

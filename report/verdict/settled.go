@@ -19,6 +19,7 @@ type decision struct {
 	shares  *evidence.Shares // of the growth, when it is shared out
 	notes   []string
 	bounds  []bound // of the confidence, in order
+	site    string  // the one place that asked for what grows; empty where none is known
 
 	confidence float64
 }
