@@ -16,7 +16,7 @@ import (
 // again, has no trend: it looks bounded. If it was emptied because an allocation
 // failed, only the device's end bounds it, and it retains; if the program
 // empties it, it does not. Without a count of failed allocations the two are the
-// same samples.
+// same samples; of a framework's pool such a count misses those that a limit of its own refuses.
 const (
 	leastRefill = 64 * mib // of a filling that matters
 	emptied     = .2       // of a peak that may be left
@@ -72,9 +72,13 @@ func findRefills(l *series.Accounts, grown float64) *finding.Finding {
 	if times == 0 {
 		return nil
 	}
+	failed := stat.Rise(l.Cols[record.ColDriverFailed])
+	if failed == 0 && l.AsksItself() { // the capture saw each request, and the program or the driver emptied it
+		return nil
+	}
 	text := fmt.Sprintf("the pool fills to %s with what nothing references and is emptied, %s",
 		units.Bytes(peak), often(times))
-	if failed := stat.Rise(l.Cols[record.ColDriverFailed]); failed > 0 {
+	if failed > 0 {
 		return &finding.Finding{By: finding.ByRefill, Of: series.Idle, Owner: finding.ThePool,
 			Score: refillTrust,
 			Size:  grown,

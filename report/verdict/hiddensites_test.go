@@ -74,3 +74,23 @@ func TestWhatIsFreedBeforeTheEndIsAllocatedWhereItGrew(t *testing.T) {
 		t.Errorf("%s", v.Answer)
 	}
 }
+
+func TestADriversPoolThatIsEmptiedWithoutARefusalIsEmptiedOnPurpose(t *testing.T) {
+	t.Parallel()
+	const rows = 800
+	idle := func(i int) float64 { return 128 * mib * float64(i%530) / 530 }
+	judged := func(failed float64) *Verdict {
+		p := newProgram(rows).flat(record.ColRSS, 300*mib, 64*kib).flat(record.ColDriverProgramBytes, 64*mib, 0)
+		p.set(record.ColDriverPoolIdle, idle).grows(record.ColDriverFailed, 0, 0, failed)
+		for _, column := range [...]string{record.ColDriverPoolReserved, record.ColDriverAllocBytes} {
+			p.set(column, func(i int) float64 { return 64*mib + idle(i) })
+		}
+		return p.set(record.ColGPU, func(i int) float64 { return 600*mib + idle(i) }).judge()
+	}
+	if v := judged(0); v.Verdict == PoolGrowth || strings.Contains(v.Summary, "was not recorded") {
+		t.Errorf("no request failed: %s", v.Summary)
+	}
+	if v := judged(.01); v.Verdict != PoolGrowth {
+		t.Errorf("requests failed: %s", v.Summary)
+	}
+}
