@@ -152,6 +152,16 @@ class LooksTest(unittest.TestCase):
         self.assertEqual(sorted(told.values(), key=str), [(2, 7), (3, 100), (3, 5), (4, None)])
         self.assertTrue(all(h["over_ms"] > 0 for h in self.surveys.told))
 
+    def test_a_bound_of_each_of_many_elements_is_none_of_all(self):
+        def ring(most):
+            return types.SimpleNamespace(ring=collections.deque([torch.empty(MIB)], maxlen=most))
+
+        self.keep(tracks=[ring(3) for _ in range(9)], heads=[ring(20) for _ in range(4)])
+        self.assertTrue(self.surveys.look_now(self.process, time.monotonic() + 20))
+        told = {h["path"].split(".")[-2].split("[")[0]: h for h in self.surveys.told}
+        bounds = {name: (h["length"], h.get("bound"), h["count"]) for name, h in told.items()}
+        self.assertEqual(bounds, {"tracks": (9, None, 9), "heads": (1, 20, 4)})
+
     def test_variables_of_functions_that_run(self):
         def serve(wait):
             batches = [torch.empty(MIB) for _ in range(4)]

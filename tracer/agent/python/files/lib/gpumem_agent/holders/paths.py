@@ -145,11 +145,13 @@ class Path:
             facts["kind"] = kind
         if kind == "log-records-kept":  # whoever logs adds to it
             facts["filled"] = (Filler(LOGGED, "", True),)
-        for item in self.chain[:end]:
-            known = filling(item)
-            if known is not None:
-                return {"length": known[0], "bound": known[1], **facts}
         container = self.chain[at]
+        for place, item in enumerate(self.chain[:end]):
+            known = filling(item)
+            # What many elements of a list have each does not bound the list.
+            is_each = place > at and type(container) in GROWING and known and len(container) > known[1]
+            if known is not None and not is_each:
+                return {"length": known[0], "bound": known[1], **facts}
         if type(container) in GROWING:
             facts["length"] = len(container)
             facts["numbers"] = numbers_of(self.chain, at, self._modules)
