@@ -112,7 +112,8 @@ for line in dict.fromkeys((out / "list.txt").read_text().splitlines()):
             except (OSError, ValueError) as e:
                 print(f"WRONG {run:24} no verdict, code {code}: {e}; {log[-1:]}")
                 continue
-            sites = [s["site"] for s in v.get("sites", [])[:2]]
+            # What grew is in the answer, also where the program gave it back before it ended.
+            sites = [s["site"] for s in v.get("sites", [])[:2]] + [v.get("answer", "")]
             misses = []
             if code != "0":
                 said = [l for l in log if ": error " in l]

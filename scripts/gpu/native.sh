@@ -94,7 +94,8 @@ for line in (out / "list.txt").read_text().splitlines():
             except (OSError, ValueError) as e:
                 print(f"WRONG {run:24} no verdict: {e}")
                 continue
-            sites = [s["site"] for s in v.get("sites", [])[:2]]
+            # What grew is in the answer, also where the program gave it back before it ended.
+            sites = [s["site"] for s in v.get("sites", [])[:2]] + [v.get("answer", "")]
             misses = []
             if v["verdict"] != want:
                 misses.append(f"not {want}")
