@@ -20,7 +20,7 @@ func allocated(s *settled, sites []SiteRow) string {
 	own := s.primary == series.Live || s.primary == series.Untracked && s.class == AppLeak
 	itself := own && s.Judged.AsksItself()
 	if itself {
-		sites = s.growers(sites)
+		sites = growers(s, sites)
 	}
 	if line := place.Line(sites, s.size, !itself); line != "" {
 		return "at " + line
@@ -34,7 +34,7 @@ func allocated(s *settled, sites []SiteRow) string {
 // growers are, of a program that asks the driver itself, the sites of what grew: the place that
 // decided, or where none at the end did, those that got more while the program worked. One
 // that gives all back before it ends has others at its end.
-func (s *settled) growers(sites []SiteRow) []SiteRow {
+func growers(s *settled, sites []SiteRow) []SiteRow {
 	if s.site != "" {
 		return slices.DeleteFunc(slices.Clone(sites), func(row SiteRow) bool { return row.Site != s.site })
 	}

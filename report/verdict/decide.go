@@ -49,7 +49,7 @@ func decide(x *growth.Examined, f evidence.Findings) *settled {
 		s.weighObjects(f.Collected)
 		weighAges(s, f.Ages)
 		s.weighObjects(f.Sites)
-		s.weighHidden(f.Hidden)
+		weighHidden(s, f.Hidden)
 	}
 	d.weighLeftovers(f)
 	if f.Magnitude != nil && d.restsOn == "" {
@@ -261,7 +261,7 @@ func (s *settled) weighObjects(f *finding.Finding) {
 }
 
 // weighHidden lets a place that the driver's calls tell of speak where the sums show nothing.
-func (s *settled) weighHidden(f *finding.Finding) {
+func weighHidden(s *settled, f *finding.Finding) {
 	d := &s.decision
 	isOpen := d.class == None || d.class == Undecided && (d.primary == series.Keys || d.primary == series.Live)
 	if f == nil || d.restsOn != "" || !isOpen {
