@@ -102,6 +102,32 @@ func TestAStraightGrowthOfSecondsIsNotSureWhileTheDeviceIsYoung(t *testing.T) {
 	}
 }
 
+func TestAListOnTheHostOfAProgramThatTakesNothingOfItsDevice(t *testing.T) {
+	t.Parallel()
+	judged := func(looked bool) *Verdict {
+		p := newProgram(260)
+		levels := make([]float64, 260)
+		for i := range levels { // so noisy that the trend is not sure
+			levels[i] = 200*mib + .4*mib*float64(i) + 30*mib*p.r.NormFloat64()
+		}
+		for _, column := range [...]string{record.ColRSS, record.ColRSSAnon, record.ColFootprint} {
+			p.set(column, func(i int) float64 { return levels[i] })
+		}
+		p.meta.Versions, p.meta.Device = map[string]string{"python": "3.12"}, "NVIDIA H200"
+		if looked {
+			p.lookedAt("list main() local kept", mib*2/5, 0)
+		}
+		return p.judge()
+	}
+	const young = "the device has been in use for only"
+	if v := judged(false); !strings.Contains(v.Summary, young) {
+		t.Fatalf("the trend alone is sure: %s", v.Summary)
+	}
+	if v := judged(true); v.Verdict != HostGrowth || !strings.Contains(v.Answer, "main() local kept") {
+		t.Errorf("%s", v.Answer)
+	}
+}
+
 func TestAProgramThatWasHardlySeenAtWorkIsOpen(t *testing.T) {
 	t.Parallel()
 	// It loads a model until it counts its first step.

@@ -125,7 +125,7 @@ func deviceIsYoung(s *settled) string {
 		return ""
 	}
 	lived := s.DeviceLived()
-	if lived >= series.StartAlive || isSure(s) || heldSoFar(s) {
+	if lived >= series.StartAlive || isSure(s) || heldSoFar(s) || lived == 0 && heldOnHost(s) {
 		return ""
 	}
 	return fmt.Sprintf("the device has been in use for only %s, and programs fill their caches then",

@@ -35,6 +35,12 @@ func heldSoFar(s *settled) bool {
 	return len(c.Looks) > 1 && c.Lengthens() && last.Length >= someThings || survive(s)
 }
 
+// heldOnHost reports whether host memory grows with a container that each look found longer, as
+// of a program that has a device beside it and takes nothing of that.
+func heldOnHost(s *settled) bool {
+	return s.primary == series.Host && s.objects != nil && s.objects.Owner == finding.TheHost && s.objects.Holder != ""
+}
+
 // survive reports whether each generation of blocks that a look found again left survivors.
 func survive(s *settled) bool {
 	all := looks.Generations(&s.Examined.Process)
