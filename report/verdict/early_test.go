@@ -119,7 +119,7 @@ func TestAListOnTheHostOfAProgramThatTakesNothingOfItsDevice(t *testing.T) {
 		}
 		return p.judge()
 	}
-	const young = "the device has been in use for only"
+	const young = "the program has not used its device yet"
 	if v := judged(false); !strings.Contains(v.Summary, young) {
 		t.Fatalf("the trend alone is sure: %s", v.Summary)
 	}

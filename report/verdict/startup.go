@@ -128,6 +128,9 @@ func deviceIsYoung(s *settled) string {
 	if lived >= series.StartAlive || isSure(s) || heldSoFar(s) || lived == 0 && heldOnHost(s) {
 		return ""
 	}
+	if lived == 0 {
+		return "the program has not used its device yet, and programs load much until then"
+	}
 	return fmt.Sprintf("the device has been in use for only %s, and programs fill their caches then",
 		units.Span(lived))
 }
