@@ -35,12 +35,15 @@ P
 }
 P=$PEAK/$LIST.py
 both() { # name, wanted reason: the program and its twin
-  one "$1" "$2" "$PY" "$P" "$1" & one "$1-twin" - "$PY" "$P" "$1" twin & wait
+  one "$1" "$2" "$PY" "$P" "$1" & one "$1-twin" "$(fits "$1")" "$PY" "$P" "$1" twin & wait
 }
 chosen() { # programs of list $1 with their reasons: those that CASES names, or all
   "$PY" "$P" list $1 | while read -r name reason; do
     case " ${CASES:-$name} " in *" $name "*) echo "$name $reason" ;; esac
   done
+}
+fits() { # name: what is told of its twin; that of retry catches an error, and goes on with less
+  case $1 in retry) echo caught ;; *) echo - ;; esac
 }
 many() { # programs of list $1: three and their twins at a time
   local n=0 name reason
