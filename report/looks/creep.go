@@ -1,11 +1,6 @@
 package looks
 
-import (
-	"math"
-
-	"github.com/gpumem/gpumem/report/series"
-	"github.com/gpumem/gpumem/tracer/record"
-)
+import "math"
 
 // Creep is what came of a place by the looks, so evenly that what comes and goes beside it
 // hides it from the sum and not from its own count.
@@ -45,38 +40,4 @@ func (c *SiteCourse) Creeps() (Creep, bool) {
 		}
 	}
 	return out, later >= leastLater*out.Blocks
-}
-
-// GrownSites are the places that held more of the device's memory at the last look at which most
-// was there than at the first one from a moment on, with how much more; none without two such
-// looks.
-func GrownSites(p *series.Process, from float64) []record.Site {
-	var first, last []record.Site
-	most := int64(0)
-	for _, e := range p.Events.About(p.PID) {
-		if e.Kind != record.KindDriverSites || e.Name != record.NameLook || e.TMs/1000 < from {
-			continue
-		}
-		total := int64(0)
-		for _, s := range e.Sites {
-			total += s.Bytes
-		}
-		if first == nil {
-			first = e.Sites
-		}
-		if total >= most {
-			most, last = total, e.Sites
-		}
-	}
-	before := map[string]int64{}
-	for _, s := range first {
-		before[s.Site] = s.Bytes
-	}
-	var out []record.Site
-	for _, s := range last {
-		if s.GrowthBytes = s.Bytes - before[s.Site]; s.GrowthBytes > 0 {
-			out = append(out, s)
-		}
-	}
-	return out
 }
