@@ -122,17 +122,18 @@ func foundBySites(x *growth.Examined, k series.Key, c *looks.SiteCourse) *findin
 	first, last := len(c.At)-1-looks.KeepingGenerations, len(c.At)-1
 	f := &finding.Finding{By: finding.ByObjects, Of: k, Owner: finding.OwnerOf(k), Size: roseBetween(x, k)}
 	f.Score = 1 - .15*math.Pow(.5, float64(len(c.At)-1-looks.KeepingGenerations))
-	held := func(i int) string {
-		if c.Handles() {
-			return units.Count(c.Sites[i].Count)
-		}
-		return units.Bytes(float64(c.Sites[i].Bytes)) + " in " +
-			units.Counted(c.Sites[i].Count, "block", "blocks")
-	}
 	f.Why = fmt.Sprintf("%s from %s was more at each of %d looks and explains the growth: %s at %s, %s at %s",
 		place.ClassOf(c.Site), place.OfSite(c.Site), looks.KeepingGenerations+1,
-		held(first), units.Span(c.At[first]), held(last), units.Span(c.At[last]))
+		heldAt(c, first), units.Span(c.At[first]), heldAt(c, last), units.Span(c.At[last]))
 	return f
+}
+
+// heldAt is what a place held at a look, in words.
+func heldAt(c *looks.SiteCourse, i int) string {
+	if c.Handles() {
+		return units.Count(c.Sites[i].Count)
+	}
+	return units.Bytes(float64(c.Sites[i].Bytes)) + " in " + units.Counted(c.Sites[i].Count, "block", "blocks")
 }
 
 // roseBetween is by how much a series rose over its window.

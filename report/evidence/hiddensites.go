@@ -44,22 +44,19 @@ func findHiddenSite(x *growth.Examined) *finding.Finding {
 	}
 	last := len(at.At) - 1
 	first := last - looks.KeepingGenerations
-	f := &finding.Finding{By: finding.ByObjects, Of: series.Live, Owner: finding.TheProgram, Size: most.Bytes, Site: at.Site,
-		Score: hiddenScore}
+	f := &finding.Finding{By: finding.ByObjects, Of: series.Live, Owner: finding.TheProgram, Score: hiddenScore,
+		Size: most.Bytes, Site: at.Site}
 	if most.Blocks < leakingBlocks {
 		f.Owner = finding.Unknown
 	}
-	held := func(i int) string {
-		return units.Bytes(float64(at.Sites[i].Bytes)) + " in " + units.Counted(at.Sites[i].Count, "block", "blocks")
-	}
 	f.Why = fmt.Sprintf("device memory that is allocated %s grows evenly, below what comes and goes beside it: "+
-		"%s at %s, %s at %s", askedAt(at.Sites[last]), held(first), units.Span(at.At[first]),
-		held(last), units.Span(at.At[last]))
+		"%s at %s, %s at %s", placeOf(at.Sites[last]), heldAt(at, first), units.Span(at.At[first]),
+		heldAt(at, last), units.Span(at.At[last]))
 	return f
 }
 
-// askedAt is where a site is: at its line, or in its function.
-func askedAt(s record.Site) string {
+// placeOf is where a site is: at its line, or in its function.
+func placeOf(s record.Site) string {
 	list := []record.Site{s}
 	if line := place.Line(list, 0, false); line != "" {
 		return "at " + line

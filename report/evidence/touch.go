@@ -77,7 +77,7 @@ func TouchWords(p *series.Process, copied bool) string {
 	o := p.Touch.Owners[0]
 	text := fmt.Sprintf(", its new pages first touched by %s (%.0f %%)", o.Library, 100*o.Share)
 	if copied && toucher == finding.TheDriver {
-		return text + ", as it copies from the device to where the program says"
+		return text + ", as results copied from the device are"
 	}
 	if place, share := TouchedAt(p); place != "" {
 		text += fmt.Sprintf(", %.0f %% of them %s", 100*share, place)

@@ -6,6 +6,7 @@
 //	            them, how fast its bytes came, and whether it has a bound
 //	Generation  the blocks that were handed out between two looks, and what lives of them
 //	SiteCourse  what one place held of the driver's at each look
+//	Creep       what a place got more of, block by block and evenly
 //
 // It promises to tell one look from another: what is told twice is one, and what a look at
 // the end repeats is none. It weighs nothing against an account's growth, but for the bounds

@@ -102,9 +102,8 @@ func (c *SiteCourse) Window() (from, to float64) {
 	return c.At[n-1-KeepingGenerations], c.At[n-1]
 }
 
-// GrownSites are the places that held more of the device's memory at the last look at which most
-// was there than at the first one from a moment on, with how much more; none without two such
-// looks.
+// GrownSites are the places that held more at the look at which most was there than at the first
+// one from a moment on, with how much more; none without two such looks.
 func GrownSites(p *series.Process, from float64) []record.Site {
 	var first, last []record.Site
 	most := int64(0)

@@ -36,7 +36,7 @@ func allocated(s *settled, sites []SiteRow) string {
 // that gives all back before it ends has others at its end.
 func growers(s *settled, sites []SiteRow) []SiteRow {
 	if s.site != "" {
-		return slices.DeleteFunc(slices.Clone(sites), func(row SiteRow) bool { return row.Site != s.site })
+		return []SiteRow{{Site: s.site, GrowthBytes: int64(s.size)}}
 	}
 	if slices.ContainsFunc(sites, func(row SiteRow) bool { return float64(row.GrowthBytes) >= s.size/4 }) {
 		return sites
@@ -45,10 +45,12 @@ func growers(s *settled, sites []SiteRow) []SiteRow {
 	if len(clock) == 0 {
 		return sites
 	}
-	if grown := looks.GrownSites(&s.Examined.Process, clock[min(from, len(clock)-1)]); len(grown) > 0 {
-		return grown
+	grown := looks.GrownSites(&s.Examined.Process, clock[min(from, len(clock)-1)])
+	grown = slices.DeleteFunc(grown, func(row SiteRow) bool { return place.IsHosts(row.Site) })
+	if len(grown) == 0 {
+		return sites
 	}
-	return sites
+	return grown
 }
 
 // poolAsked reports whether the sites tell where a pool took memory from the driver. It

@@ -267,13 +267,14 @@ func weighHidden(s *settled, f *finding.Finding) {
 	if f == nil || d.restsOn != "" || !isOpen {
 		return
 	}
-	d.take(*f)
 	d.shares, d.lacking = nil, false
-	s.Grow[f.Of].Shape = trend.Growing
 	if f.Owner == finding.Unknown {
-		d.primary, d.restsOn = series.Keys, ""
+		d.class, d.primary, d.why = Undecided, series.Keys, f.Why
 		s.Grow[f.Of].Shape = trend.ShapeUndecided
+		return
 	}
+	d.take(*f)
+	s.Grow[f.Of].Shape = trend.Growing
 }
 
 // weighLeftovers lets what was left over stand beside the trend: the stronger

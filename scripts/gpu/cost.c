@@ -3,7 +3,8 @@
  * dynamic linker finds them: so both are of one process and one moment. Without gpumem the two
  * are the same functions, which tells what the measurement is worth.
  *
- *   cost          prints a line for each pair, in ns
+ *   cost                          prints a line for each pair, in ns
+ *   gpumem run -q -- ./cost       the same, recorded
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
