@@ -264,6 +264,8 @@ func (r *recording) listLocked(f *followed, kind string, told json.RawMessage, a
 	var detail struct {
 		Sites   []record.Site   `json:"sites"`
 		Holders []record.Holder `json:"holders"`
+		Host    []record.Site   `json:"host_sites"`
+		record.HostWindow
 	}
 	if len(told) > 0 {
 		if err := json.Unmarshal(told, &detail); err != nil {
@@ -272,9 +274,13 @@ func (r *recording) listLocked(f *followed, kind string, told json.RawMessage, a
 		}
 	}
 	e := record.Event{TMs: r.millis(at), PID: f.pid, Kind: kind}
-	if kind == record.KindHolders {
+	switch kind {
+	case record.KindHolders:
 		e.Holders = detail.Holders
-	} else {
+	case record.KindHostSites:
+		e.Sites = detail.Host
+		e.Detail, _ = json.Marshal(detail.HostWindow) // of one number that was read
+	default:
 		e.Sites = detail.Sites
 	}
 	r.eventLocked(e)

@@ -46,8 +46,13 @@ func compiledAnew(c *Case) *Cause {
 
 // compiledAt is the cause for a line that has code compiled, with what shows it.
 func (c *Case) compiledAt(site string, seen []string) *Cause {
+	change := []string{"- jax.jit(f, static_argnums=1)(x, step)", "+ g(x, step)  # with g = jax.jit(f), once"}
+	if _, cupy := c.Meta.Versions["cupy"]; cupy {
+		change = []string{"- cupy.RawModule(code=text % width).get_function(\"f\")(grid, block, (x,))",
+			"+ f(grid, block, (x, width))  # with f from one module, made once"}
+	}
 	return &Cause{ID: Compiled, Confidence: .85 * c.Confidence, Site: site, Evidence: seen,
 		Next: "compile once: pad the shapes to a few sizes, and pass what changes as an argument that is " +
 			"neither static nor a constant of the function",
-		Change: []string{"- jax.jit(f, static_argnums=1)(x, step)", "+ g(x, step)  # with g = jax.jit(f), once"}}
+		Change: change}
 }

@@ -12,9 +12,14 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// nextOfHandles is what to do about handles that are never released.
+// nextOfHandles is what to do about the program's handles that are never released.
 const nextOfHandles = "find what makes these handles and never releases them: parameters, " +
 	"events, streams, graphs"
+
+// releaseThem is what to do about handles of a kind of the driver's.
+func releaseThem(kind string) string {
+	return "keep one of these " + kind + " and use it again, or release each when its work is done"
+}
 
 // mostPerHandle is what one handle has at most where handles are what leaks: a page of
 // 16 KiB, and a tenth, since bytes and number are estimates of their own.
@@ -65,9 +70,50 @@ func handlesOfTheDriver(c *Case) *Cause {
 		}
 		seen := evidence("%s more %s are alive; memory outside the program's grows by %s with each",
 			units.Whole(n), k.Name, units.Bytes(each))
-		best = &Cause{ID: HandleLeak, Confidence: .85 * c.Confidence, Next: nextOfHandles, Evidence: seen}
+		site := c.madeMost(k, n)
+		if site != "" && k.Column == record.ColModules && n >= leastCompiled && c.compiles() {
+			best = c.compiledAt(site, seen)
+			continue
+		}
+		if libraryWorkspaces(c) != nil {
+			continue // the handles are those of the library's
+		}
+		best = &Cause{ID: HandleLeak, Confidence: .85 * c.Confidence, Next: releaseThem(k.Name), Site: site,
+			Evidence: seen}
 	}
 	return best
+}
+
+// compiles reports whether the program has a framework that compiles code for it.
+func (c *Case) compiles() bool {
+	for _, name := range [...]string{"torch", "cupy", "jax"} {
+		if _, ok := c.Meta.Versions[name]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// madeMost is the line of the program that made most of so many handles more of a kind, itself
+// or by a library that it called; empty where no line made half of them.
+func (c *Case) madeMost(k account.HandleKind, more float64) string {
+	class := " [" + strings.TrimSuffix(k.Name, "s") + "]"
+	counts := map[string]int64{}
+	for _, s := range c.Sites {
+		site, ok := strings.CutSuffix(s.Site, class)
+		if _, caller, called := strings.Cut(site, ", called by "); called {
+			site = caller
+		}
+		if ok && record.PlaceOf(site).File != "" {
+			counts[site] += s.Count
+		}
+	}
+	for site, count := range counts {
+		if float64(count) > more/2 {
+			return site
+		}
+	}
+	return ""
 }
 
 // handlesAlone names the handles whose number is all that grows.

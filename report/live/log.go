@@ -19,7 +19,7 @@ func (l *log) add(e record.Event) {
 	if e.Kind == record.KindStep {
 		return
 	}
-	if e.Kind != record.KindGenerations && e.Kind != record.KindClones {
+	if e.Kind != record.KindGenerations && e.Kind != record.KindClones && e.Kind != record.KindHostSites {
 		e.Detail = nil
 	}
 	if isList(&e) {
@@ -68,7 +68,7 @@ func isEvidence(kind string) bool {
 	switch kind {
 	case record.KindPhase, record.KindReceipt, record.KindSites, record.KindHolders, record.KindDriverSites,
 		record.KindFirstTouch, record.KindProcess, record.KindWarning,
-		record.KindClones, record.KindGenerations:
+		record.KindClones, record.KindGenerations, record.KindHostSites:
 		return true
 	}
 	return false

@@ -19,7 +19,7 @@ func allocated(s *settled, sites []SiteRow) string {
 	}
 	own := s.primary == series.Live || s.primary == series.Untracked && s.class == AppLeak
 	itself := own && s.Judged.AsksItself()
-	if itself {
+	if itself || poolAsked(s) {
 		sites = growers(s, sites)
 	}
 	if line := place.Line(sites, s.size, !itself); line != "" {
@@ -31,9 +31,9 @@ func allocated(s *settled, sites []SiteRow) string {
 	return place.Function(sites, s.size)
 }
 
-// growers are, of a program that asks the driver itself, the sites of what grew: the place that
-// decided, or where none at the end did, those that got more while the program worked. One
-// that gives all back before it ends has others at its end.
+// growers are the sites of what grew at the driver: the place that decided, or where none at the
+// end has enough, those that got more while the program worked. One that gives all back before
+// it ends has others at its end.
 func growers(s *settled, sites []SiteRow) []SiteRow {
 	if s.site != "" {
 		return []SiteRow{{Site: s.site, GrowthBytes: int64(s.size)}}

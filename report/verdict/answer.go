@@ -40,6 +40,9 @@ func (s *settled) answer(v *Verdict) string {
 	if at := askedAt(s, v); at != "" && !(isFilled && poolAsked(s)) {
 		text += "; " + at
 	}
+	if at := hostAsked(s); at != "" && (host == nil || host.Filled == "") {
+		text += "; Python's objects that stay are allocated at " + at
+	}
 	if line := compiledAt(v.Causes); line != "" {
 		text += "; " + line
 	}
@@ -69,7 +72,7 @@ func doneAt(causes []Cause) string {
 		return ""
 	}
 	done := map[string]string{
-		cause.Cycle: "made", cause.AtExit: "registered", cause.Threads: "started",
+		cause.Cycle: "made", cause.AtExit: "registered", cause.Threads: "started", cause.HandleLeak: "made",
 	}[causes[0].ID]
 	p := record.PlaceOf(causes[0].Site)
 	if p.File == "" || done == "" {

@@ -24,6 +24,9 @@ func (s *settled) hostNext(v *Verdict) string {
 	if h := hostHolder(s, v.Holders); h != nil {
 		return boundIt(h)
 	}
+	if at := hostAsked(s); at != "" {
+		return "find what keeps the objects that are allocated at " + at
+	}
 	if text := noNameNext(s, outOfSight(v.Holders)); text != "" {
 		return text
 	}

@@ -99,6 +99,9 @@ const (
 	// NameLook are of the largest sites, at a moment while the program ran.
 	KindDriverSites = "driver_sites"
 	NameLook        = "look"
+	// KindHostSites are lines of Python by what they asked of Python's allocators in the
+	// first half of a window and had at its end, in Sites; Detail is a HostWindow.
+	KindHostSites = "host_sites"
 	// KindFirstTouch says whose code first touched new pages, in FirstTouch.
 	KindFirstTouch = "first_touch"
 	// KindProcess introduces one of several processes: its Name, and its Rank

@@ -10,7 +10,7 @@
  *   stack   who called (unwind: by tables, python: a line of Python)
  *   ring    the file that a process's events are in; its layout is in ../layout.go
  *
- * and apart from these deep.c, exec.c and hipleft.c.
+ * and apart from these deep.c, exec.c, hipleft.c and heap.c (what Python's allocators hand out).
  *
  * Rules. A hook takes no lock and allocates nothing; errno stays as the driver
  * left it; the driver is never loaded by us; a function that the driver lacks

@@ -17,7 +17,7 @@
 
 #define DEPTH 64      /* frames that are looked at */
 #define MOST_FRAMES 256 /* of which some are tried */
-#define PLACES 2048   /* lines that are known at once; a power of two */
+#define PLACES PYTHON_PLACES
 #define LONGEST 1024  /* bytes of a place's text */
 #define UNITS 16      /* where code of 3.11 and later has the number of its units of two bytes */
 
@@ -225,6 +225,23 @@ __attribute__((visibility("hidden"))) uint32_t python_place(uint32_t pid, sayer 
 	number = p && p->pid == pid ? find(p, say) : 0;
 	__atomic_fetch_sub(&walking, 1, __ATOMIC_SEQ_CST);
 	errno = saved;
+	return number;
+}
+
+__attribute__((visibility("hidden"))) uint32_t python_line(uint32_t pid, const uint32_t *known, char *out,
+							   size_t room, size_t *length)
+{
+	struct python *p;
+	struct entry *e = 0;
+	uint32_t number = 0;
+	*length = 0;
+	__atomic_fetch_add(&walking, 1, __ATOMIC_SEQ_CST);
+	p = __atomic_load_n(&adopted, __ATOMIC_SEQ_CST);
+	if (p && p->pid == pid && (e = place(p)))
+		number = (uint32_t)(e - p->entries) + 1;
+	if (number && !known[number] && room >= LONGEST)
+		*length = describe(p, e->code, e->instruction, out);
+	__atomic_fetch_sub(&walking, 1, __ATOMIC_SEQ_CST);
 	return number;
 }
 

@@ -93,6 +93,11 @@ class Callers:
         """Whether this process came near the driver and was told nothing yet."""
         return self._is_known and self._wanted() != 0
 
+    @property
+    def is_told(self):
+        """Whether the layout was found, and told."""
+        return self._layout is not None
+
     def tell(self):
         """Finds the layout, where that was not done, and has it adopted for this
         process. Where it is not found, nothing more is wanted."""

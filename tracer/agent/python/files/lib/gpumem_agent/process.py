@@ -9,6 +9,7 @@ from gpumem_agent.errands import Errands
 from gpumem_agent.figures import Figures
 from gpumem_agent.generations import Generations
 from gpumem_agent.greeting import Greeting
+from gpumem_agent.heapsites import HeapSites
 from gpumem_agent.own import own
 from gpumem_agent.quiet import Quiet
 from gpumem_agent.sampling import Sampler, StepPace, paused
@@ -78,6 +79,7 @@ class Process:
         self.first_error = ""
         self.surveys = Surveys()
         self.generations = Generations()
+        self.heap_sites = HeapSites()
         self.errands = Errands()
         self.exiting = False
         self.connection = Connection(self.path)
@@ -149,6 +151,7 @@ class Process:
         self.exiting = True
         self.sampler.finish()
         paused.over()
+        self.heap_sites.close()
         if number is not None and not self.late.only_looks:
             self._tell_memory()
         stays = self.late.leave()
@@ -211,6 +214,7 @@ class Process:
     def _after_fork_in_child(self):
         with self.quiet():
             paused.over()  # the thread that was at it is the parent's
+            self.heap_sites.close()  # likewise its window
             self.connection.close()  # the parent's; our copy of the descriptor
             self._reset()
             self._is_forked = True
@@ -222,6 +226,7 @@ class Process:
         """Runs at the interpreter's exit, after the program's own handlers."""
         with self.quiet():
             self.exiting = True
+            self.heap_sites.close()
             if self._callers:
                 self._callers.stop()
             if self._is_forked and not self.connection.is_open:
@@ -357,6 +362,12 @@ class Process:
             self._callers = imports.bring("gpumem_agent.callers").open_callers() or False
         if self._callers and (is_due or self._callers.are_wanted()):
             self._callers.tell()
+
+    def knows_lines(self):
+        """Has the interposer know the lines of this process, and returns whether it is there
+        to know them."""
+        self._tell_callers(is_due=True)
+        return bool(self._callers) and self._callers.is_told
 
     # What the program does.
 
@@ -533,6 +544,9 @@ class Process:
                     self.errands.hand_over(self._look_below)
         if now >= self.generations.next:
             self._look_at_blocks(now, False)
+        found = self.heap_sites.look(self, now) if self.hold else None
+        if found:
+            self.mark("host_sites", "", detail=found)
 
     def _look_below(self):
         """Looks at graphs, on the main thread."""

@@ -157,6 +157,10 @@ class Surveys:
             return False
         return any(gain > least for gain, least in self._gains(process, self._held))
 
+    def explains(self, process):
+        """Whether a look was taken, and the holders that are told have what came."""
+        return bool(self.told) and self._is_explained(process)
+
     def _is_explained(self, process):
         """Whether the holders that are told have as much as came since the survey: on the
         device, and on the host where that is worth a look."""

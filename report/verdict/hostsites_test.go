@@ -1,0 +1,62 @@
+package verdict
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// asked adds a window of the host's heap that ended at a second.
+func (p *program) asked(second float64, sites ...record.Site) *program {
+	detail, _ := json.Marshal(record.HostWindow{Seconds: 2.5})
+	p.events = append(p.events, record.Event{TMs: second * 1000, Kind: record.KindHostSites, Sites: sites, Detail: detail})
+	return p
+}
+
+func TestTheLineThatAskedForWhatStaysOfTheHostIsNamed(t *testing.T) {
+	t.Parallel()
+	const rate = 20 * mib // a second: one a row
+	keep := func(seconds float64) record.Site {
+		return record.Site{Site: "/srv/app/serve.py:8 keep", Bytes: int64(seconds * rate), Count: 4}
+	}
+	works := record.Site{Site: "/srv/app/serve.py:3 work", Bytes: rate / 10, Count: 1}
+	growing := func() *program { return newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, mib) }
+	const line = "; Python's objects that stay are allocated at app/serve.py:8 in keep"
+	for name, c := range map[string]struct {
+		p     *program
+		named bool
+	}{
+		"all of it":                      {growing().asked(20, works, keep(2.5)), true},
+		"half of it":                     {growing().asked(20, works, keep(1.2)), true},
+		"once in two windows":            {growing().asked(20, works).asked(36, keep(5)), true},
+		"a tenth of it":                  {growing().asked(20, works, keep(.25)), false},
+		"much more, which did not go on": {growing().asked(20, works, keep(25)), false},
+		"nothing":                        {growing().asked(20), false},
+	} {
+		v := c.p.judge()
+		if v.Verdict != HostGrowth || strings.Contains(v.Answer, line) != c.named {
+			t.Errorf("%s: %s", name, v.Answer)
+		}
+		if c.named != (v.Next == "find what keeps the objects that are allocated at app/serve.py:8 in keep") {
+			t.Errorf("%s: next: %s", name, v.Next)
+		}
+	}
+	if v := newProgram(800).flat(record.ColRSS, 500*mib, 64*kib).asked(20, keep(2.5)).judge(); v.Verdict != None {
+		t.Errorf("a host that does not grow: %s", v.Answer)
+	}
+}
+
+func TestWindowsWithoutALengthSayNothing(t *testing.T) {
+	t.Parallel()
+	sites := []record.Site{{Site: "/srv/app/serve.py:8 keep", Bytes: 50 * mib, Count: 4}}
+	for _, detail := range []string{"", "{}", `{"seconds":0}`, `{"seconds":-1}`, `{"seconds":"2"}`, "no JSON"} {
+		p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, mib)
+		p.events = append(p.events, record.Event{TMs: 20_000, Kind: record.KindHostSites, Sites: sites,
+			Detail: json.RawMessage(detail)})
+		if v := p.judge(); v.Verdict != HostGrowth || strings.Contains(v.Answer, "serve.py") {
+			t.Errorf("%q: %s", detail, v.Answer)
+		}
+	}
+}

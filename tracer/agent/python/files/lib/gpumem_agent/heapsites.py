@@ -1,0 +1,130 @@
+"""Which lines of the program ask for what stays on the host's heap.
+
+Memory of the host that no name leads to, such as what an extension keeps of Python's
+objects, has a line all the same: the one that asked for it. For a few seconds, while the heap
+grows and no holder that is known explains it, the interposer samples what Python's allocators
+hand out and give back (tracer/capture/inject/heap.c). What was asked for in the first half of
+such a window and lives at its end is told by line. Most of what a program only works with is
+gone by then.
+"""
+
+import sys
+
+from gpumem_agent.own import own
+
+FIRST_SECONDS = 5.0  # of a life, before the first window
+SECONDS = 5.0  # of a window
+APART = 3  # windows' lengths between the first two; later ones are further apart
+RISING = 3.0  # seconds over which the heap must have risen
+LEAST = 1 << 20  # bytes, by so much at least
+PERIOD = 128 << 10  # bytes, of which one is sampled
+ROOM = 64 << 10  # bytes that the interposer writes
+LONGEST = 50  # lines told
+
+
+class HeapSites:
+    """The windows of one process."""
+
+    def __init__(self):
+        self._begun = self._next = own.monotonic() + FIRST_SECONDS
+        self._apart = APART * SECONDS
+        self._seen = []  # (when, bytes of the heap, modules), of the last seconds
+        self._doors = None  # False where there are none
+        self._until = None  # the end of the window that is open
+
+    def look(self, process, now):
+        """Opens and closes windows. Returns the detail of a mark when there is something to
+        tell, else None."""
+        if self._until is not None:
+            if now < self._until:
+                return None
+            lines = self.close()
+            return {"host_sites": lines[:LONGEST], "seconds": SECONDS / 2} if lines else None
+        heap = process.figures.heap_bytes
+        if self._doors is False or heap is None or now < self._next - RISING:
+            return None
+        self._note(now, heap)
+        if now >= self._next and self._is_rising() and not process.surveys.explains(process):
+            self._open(process, now)
+        return None
+
+    def _note(self, now, heap):
+        """Remembers the heap of the last seconds."""
+        if not self._seen or self._seen[-1][1] != heap:
+            self._seen.append((now, heap, len(sys.modules)))
+        while len(self._seen) > 2 and now - self._seen[1][0] >= RISING:
+            del self._seen[0]
+
+    def _is_rising(self):
+        """Whether the heap has risen, and not because the program loads its code."""
+        then, now = self._seen[0], self._seen[-1]
+        return now[0] - then[0] >= RISING / 2 and now[1] - then[1] >= LEAST and now[2] == then[2]
+
+    def _open(self, process, now):
+        self._next = now + self._apart
+        self._apart *= 2
+        if self._doors is None:
+            self._doors = open_doors(process) or False
+        if self._doors and self._doors.open():
+            self._until = now + SECONDS
+
+    def close(self):
+        """Ends the window that is open, whatever it has seen: a list of sites, most bytes
+        first."""
+        if self._until is None:
+            return []
+        self._until, self._seen = None, []
+        return self._doors.close(SECONDS / 2)
+
+
+def open_doors(process):
+    """The interposer's windows; None where it has none, or knows no lines of this process, or
+    where blocks are handed out by several threads at a time."""
+    if not process.knows_lines() or "free-threading" in sys.version:
+        return None
+    try:
+        from gpumem_agent.native import Native
+
+        native = Native()
+        return Doors(native) if native.has("gpumem_heap_open") and _is_alone(native) else None
+    except (ImportError, OSError, AttributeError, TypeError):
+        return None
+
+
+def _is_alone(native):
+    """Whether there is one interpreter: others may have locks of their own."""
+    head = native.function("PyInterpreterState_Head", native.Pointer, is_python=True)
+    following = native.function("PyInterpreterState_Next", native.Pointer, native.Pointer, is_python=True)
+    return not following(head())
+
+
+class Doors:
+    """The interposer's functions."""
+
+    def __init__(self, native):
+        self._native = native
+        shape = native.structure(("get", native.Size), ("set", native.Size))
+        self._doors = shape(native.address("PyMem_GetAllocator"), native.address("PyMem_SetAllocator"))
+        self._text = (native.Char * ROOM)()
+        of = native.function
+        self._open = of("gpumem_heap_open", native.Int, native.Pointer, native.Size, is_python=True)
+        self._close = of(
+            *("gpumem_heap_close", native.Size, native.Unsigned, native.Pointer, native.Size),
+            is_python=True
+        )
+
+    def open(self):
+        """Begins to sample. Returns whether that is possible."""
+        return self._open(self._native.byref(self._doors), PERIOD) != 0
+
+    def close(self, seconds):
+        """Ends it. Returns what the interposer tells of the first seconds: a list of sites,
+        most bytes first."""
+        n = self._close(int(seconds * 1000), self._native.byref(self._text), ROOM)
+        sites = {}
+        for line in bytes(self._text)[:n].decode("ascii", "replace").splitlines():
+            size, count, site = line.split(" ", 2)
+            entry = sites.setdefault(site, {"site": site, "bytes": 0, "count": 0})
+            entry["bytes"] += int(size)
+            entry["count"] += int(count)
+        return sorted(sites.values(), key=lambda site: -site["bytes"])
