@@ -40,8 +40,8 @@ func (s *settled) answer(v *Verdict) string {
 	if at := askedAt(s, v); at != "" && !(isFilled && poolAsked(s)) {
 		text += "; " + at
 	}
-	if at := hostAsked(s); at != "" && (host == nil || host.Filled == "") {
-		text += "; Python's objects that stay are allocated at " + at
+	if host == nil || host.Filled == "" {
+		text += hostAsked(s).words()
 	}
 	if line := compiledAt(v.Causes); line != "" {
 		text += "; " + line

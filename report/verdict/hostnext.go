@@ -24,8 +24,8 @@ func (s *settled) hostNext(v *Verdict) string {
 	if h := hostHolder(s, v.Holders); h != nil {
 		return boundIt(h)
 	}
-	if at := hostAsked(s); at != "" {
-		return "find what keeps the objects that are allocated at " + at
+	if text := hostAsked(s).next(); text != "" {
+		return text
 	}
 	if text := noNameNext(s, outOfSight(v.Holders)); text != "" {
 		return text

@@ -13,12 +13,26 @@ import (
 // comes, or less; what came faster filled something, and did not go on.
 const mostOfWindows = 3
 
-// hostAsked is the line of the program that asked Python's allocators for most of what the
-// host grew by, "train.py:88 in keep"; empty where none asked for a quarter.
-func hostAsked(s *settled) string {
+// Where native code keeps most of a growth, the objects of Python's that stay beside it lead to
+// the line that has it do so, when nearly all of them are that line's.
+const (
+	mostOfStaying = 2. / 3 // of the sampled bytes that stay
+	leastStaying  = 6      // samples
+)
+
+// hostLine is a line of the program's that asked Python's allocators for what stayed, "train.py:88
+// in keep".
+type hostLine struct {
+	at     string
+	beside bool // it is far less than what the host grew by
+}
+
+// hostAsked is the line that asked for a quarter of what the host grew by or more, else that of
+// nearly all that stays of Python's; the zero value where there is none.
+func hostAsked(s *settled) hostLine {
 	l := s.Judged
 	if s.class != HostGrowth || s.primary != series.Host || l.Untimed || len(l.Clock) == 0 {
-		return ""
+		return hostLine{}
 	}
 	from, to := l.Clock[min(s.Grow[s.primary].From, len(l.Clock)-1)], l.Clock[len(l.Clock)-1]
 	seconds, rows := 0., []record.Site(nil)
@@ -30,11 +44,40 @@ func hostAsked(s *settled) string {
 		seconds += window
 		rows = append(rows, e.Sites...)
 	}
+	all, samples := int64(0), int64(0)
 	for i := range rows {
+		all, samples = all+rows[i].Bytes, samples+rows[i].Count
 		rows[i].GrowthBytes = int64(float64(rows[i].Bytes) / seconds * (to - from))
 	}
-	rows = slices.DeleteFunc(rows, func(row record.Site) bool {
+	went := slices.DeleteFunc(slices.Clone(rows), func(row record.Site) bool {
 		return float64(row.GrowthBytes) > mostOfWindows*s.size
 	})
-	return place.Line(rows, s.size, false)
+	if at := place.Line(went, s.size, false); at != "" || len(went) < len(rows) || samples < leastStaying {
+		return hostLine{at: at}
+	}
+	bytes := func(row record.Site) int64 { return row.Bytes }
+	return hostLine{at: place.Heaviest(rows, bytes, mostOfStaying*float64(all), false), beside: true}
+}
+
+// words are the line as a part of a sentence, empty without one.
+func (h hostLine) words() string {
+	switch {
+	case h.at == "":
+		return ""
+	case h.beside:
+		return "; of Python's objects most that stay are allocated at " + h.at
+	}
+	return "; Python's objects that stay are allocated at " + h.at
+}
+
+// next is what to do at the line, empty without one.
+func (h hostLine) next() string {
+	switch {
+	case h.at == "":
+		return ""
+	case h.beside:
+		return "look at " + h.at + ": Python's objects that stay are allocated there, and what native code that is " +
+			"called there keeps may be the rest"
+	}
+	return "find what keeps the objects that are allocated at " + h.at
 }

@@ -48,6 +48,31 @@ func TestTheLineThatAskedForWhatStaysOfTheHostIsNamed(t *testing.T) {
 	}
 }
 
+func TestWhatNativeCodeKeepsHasTheLineOfTheObjectsBesideIt(t *testing.T) {
+	t.Parallel()
+	site := func(line string, count int64) record.Site {
+		return record.Site{Site: "/srv/app/serve.py:" + line, Bytes: count * 128 * kib, Count: count}
+	}
+	const line = "; of Python's objects most that stay are allocated at app/serve.py:8 in trace"
+	for name, c := range map[string]struct {
+		sites []record.Site
+		named bool
+	}{
+		"one line":            {[]record.Site{site("8 trace", 6)}, true},
+		"nearly all":          {[]record.Site{site("8 trace", 7), site("3 work", 2)}, true},
+		"a half":              {[]record.Site{site("8 trace", 6), site("3 work", 6)}, false},
+		"two samples":         {[]record.Site{site("8 trace", 2)}, false},
+		"beside what filled":  {[]record.Site{site("8 trace", 6), site("5 fill", 6000)}, false},
+		"a library's, no one": {[]record.Site{{Site: "<frozen importlib>", Bytes: mib, Count: 8}}, false},
+	} {
+		v := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, mib).asked(20, c.sites...).judge()
+		if v.Verdict != HostGrowth || strings.Contains(v.Answer, line) != c.named ||
+			strings.HasPrefix(v.Next, "look at app/serve.py:8 in trace: ") != c.named {
+			t.Errorf("%s: %s Next: %s", name, v.Answer, v.Next)
+		}
+	}
+}
+
 func TestWindowsWithoutALengthSayNothing(t *testing.T) {
 	t.Parallel()
 	sites := []record.Site{{Site: "/srv/app/serve.py:8 keep", Bytes: 50 * mib, Count: 4}}

@@ -20,6 +20,7 @@ LEAST = 1 << 20  # bytes, by so much at least
 PERIOD = 128 << 10  # bytes, of which one is sampled
 ROOM = 64 << 10  # bytes that the interposer writes
 LONGEST = 50  # lines told
+OURS = "/gpumem_agent/"  # is in the path of a file of the agent's
 
 
 class HeapSites:
@@ -124,6 +125,8 @@ class Doors:
         sites = {}
         for line in bytes(self._text)[:n].decode("ascii", "replace").splitlines():
             size, count, site = line.split(" ", 2)
+            if OURS in site:
+                continue
             entry = sites.setdefault(site, {"site": site, "bytes": 0, "count": 0})
             entry["bytes"] += int(size)
             entry["count"] += int(count)
