@@ -64,7 +64,7 @@ func (e *hostEvidence) owner(a [series.Keys]float64) finding.Owner {
 		return finding.TheDriver
 	case !e.heapRead:
 		return finding.TheHost
-	case a[series.Heap] >= a[series.Host]/2 || e.takes >= a[series.Host]/2:
+	case max(a[series.Heap], e.takes) >= a[series.Host]/2:
 		return finding.TheHost
 	case e.heap.Amount() < a[series.Host]/2 && e.heap.Upper < a[series.Host]/2:
 		return finding.TheDriver
@@ -76,7 +76,7 @@ func (e *hostEvidence) owner(a [series.Keys]float64) finding.Owner {
 // it copies from the device to memory that the program just asked for. No handles come with
 // it, of which a driver would keep records, and the heap grows, where anybody tells of one.
 func (e *hostEvidence) copies(a [series.Keys]float64) bool {
-	inHeap := !e.heapTold || e.heapRead && a[series.Heap] >= a[series.Host]/2
+	inHeap := !e.heapTold || e.heapRead && max(a[series.Heap], e.takes) >= a[series.Host]/2
 	return inHeap && e.counted && a[series.Handles] == 0 && !e.records.Hold(a[series.Host])
 }
 

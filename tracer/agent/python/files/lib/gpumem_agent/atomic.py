@@ -40,6 +40,7 @@ import operator
 import sys
 
 POSSIBLE = sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
+MODULE = type(sys)
 call = operator.methodcaller("__call__")
 drain = functools.partial(collections.deque, maxlen=0)
 
@@ -89,6 +90,19 @@ def types_of(items):
 def among(identities, wanted):
     """For each identity, whether it is wanted."""
     return map(wanted.__contains__, identities)
+
+
+def no_modules(items):
+    """For each item, whether it is no module. Those of C are never asked what they refer to:
+    until 3.12.5 _asyncio answered with objects that it had freed, which it so frees twice, and
+    from then on the collector runs in a circle (python/cpython#122695). What is of use, a
+    module's namespace, is tracked by itself."""
+    return map(operator.not_, among(types_of(items), {id(MODULE)}))
+
+
+def referents(item):
+    """What an object refers to; of a module its namespace, see no_modules."""
+    return [item.__dict__] if type(item) is MODULE else gc.get_referents(item)
 
 
 def neither(ones, others):

@@ -14,6 +14,7 @@ import itertools
 import sys
 import types
 
+from gpumem_agent import atomic
 from gpumem_agent.holders import capsules, hostarrays
 from gpumem_agent.holders.downward import LEAVES
 from gpumem_agent.holders.kinds import NAMED, is_a, module_names
@@ -89,7 +90,7 @@ def apart(items, kind):
     for item in items:
         below, _ = _below([item], seen, EACH, ends)
         # The collector's own head, and attributes that have no dictionary yet.
-        names = 2 + len(gc.get_referents(item)) if DICT_AT(type(item)) else 0
+        names = 2 + len(atomic.referents(item)) if DICT_AT(type(item)) else 0
         sizes.append(size(item) + 2 * WORD + WORD * names + below)
     return sum(sizes[1:]) / max(1, len(sizes) - 1)
 
@@ -103,7 +104,7 @@ def together(items, seen):
 def alone(item):
     """Bytes of an object that the collector tracks, and of those below it that it does
     not track: strings, numbers and buffers."""
-    below = gc.get_referents(item)
+    below = atomic.referents(item)
     leaves = [o for o in below if not gc.is_tracked(o) and id(type(o)) not in SHARED]
     return size(item) + sum(map(size, leaves))
 
@@ -160,7 +161,7 @@ def _below(roots, seen, most, ends=SHARED, told=()):
 def _referents(item):
     """What an object refers to, with the memory that an array is of."""
     shown = hostarrays.base(item)
-    return gc.get_referents(item) if shown is None else [shown]
+    return atomic.referents(item) if shown is None else [shown]
 
 
 def _is_bound(item):

@@ -199,7 +199,7 @@ class Reach:
         objects, (kinds, getter) = [head], self._hidden
         for identity in chain:
             parent = objects[-1]
-            item = values.get(identity) if type(parent) is Local else child(gc.get_referents(parent), identity)
+            item = values.get(identity) if type(parent) is Local else child(atomic.referents(parent), identity)
             if item is None and id(type(parent)) in kinds:
                 item = child([getter(parent)], identity)
             if item is None:

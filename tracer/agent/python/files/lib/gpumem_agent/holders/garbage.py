@@ -109,7 +109,7 @@ def _below(items, shared):
     """{identity: object} of some objects and of those next below them."""
     members, pending = dict(zip(map(id, items), items)), collections.deque(items)
     while pending:
-        for child in gc.get_referents(pending.popleft()):
+        for child in atomic.referents(pending.popleft()):
             if len(members) > BELOW:
                 return members
             if id(child) not in members and _is_followed(child, shared):
@@ -124,7 +124,7 @@ def _is_followed(child, shared):
 
 def _alive(members, some):
     """Identities of members that are referred to from elsewhere, or by one that is."""
-    below = {i: list(map(id, gc.get_referents(member))) for i, member in members.items()}
+    below = {i: list(map(id, atomic.referents(member))) for i, member in members.items()}
     known = collections.Counter(itertools.chain.from_iterable(below.values()))
     known.update(map(id, some))
     (ours,) = map(sys.getrefcount, {0: []}.values())  # of one that nothing else has
@@ -141,7 +141,7 @@ def _alive(members, some):
 def _arrays(dead, frameworks):
     """Pairs of (key, bytes) of the arrays among some objects, and of those next below that
     the collector does not track. NumPy's are counted with what they are below."""
-    untracked = (o for o in itertools.chain.from_iterable(map(gc.get_referents, dead)) if not gc.is_tracked(o))
+    untracked = (o for o in itertools.chain.from_iterable(map(atomic.referents, dead)) if not gc.is_tracked(o))
     for item in itertools.chain(dead, untracked):
         for framework in frameworks:
             if framework.name != "numpy" and issubclass(type(item), framework.types()):

@@ -29,7 +29,8 @@ def references(kinds, untracked=()):
     if tracked:
         steps.append(_choose(found, tracked, atomic.each(box), atomic.each(box)))
     if leaves:
-        steps.append(atomic.fill(below, atomic.each(map(gc.get_referents, atomic.each(box)))))
+        asked = itertools.compress(atomic.each(box), atomic.no_modules(atomic.each(box)))
+        steps.append(atomic.fill(below, atomic.each(map(gc.get_referents, asked))))
         steps.append(_choose(found, leaves, below, below))
     steps.append(atomic.fill(identities, map(id, found)))
     steps.append(atomic.fill(weak, map(weakref.ref, found)))

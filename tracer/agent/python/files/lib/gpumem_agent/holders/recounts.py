@@ -8,9 +8,9 @@ looks the holders that got longer are told anew. What each further element has i
 from those that the look found, and nothing is held from one time to the next.
 """
 
-import gc
 import sys
 
+from gpumem_agent import atomic
 from gpumem_agent.holders.downward import child
 from gpumem_agent.holders.kinds import is_a, namespace
 from gpumem_agent.holders.living import GROWING
@@ -90,7 +90,7 @@ def _container(way, values):
 
 def _below(item, identity):
     """What an object refers to. To name it may have made a dictionary of its attributes."""
-    referred = gc.get_referents(item)
+    referred = atomic.referents(item)
     found = child(referred, identity)
     if found is None:
         names = next((each for each in referred if type(each) is dict and len(each) <= LARGE), {})

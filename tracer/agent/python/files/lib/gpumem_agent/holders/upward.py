@@ -11,6 +11,7 @@ import itertools
 import sys
 import types
 
+from gpumem_agent import atomic
 from gpumem_agent.holders import variables
 from gpumem_agent.holders.kinds import (
     NAMED,
@@ -103,7 +104,7 @@ class Walk:
     def _link(self, parent, wanted, following):
         new = id(parent) not in self._at
         identity = self._keep(parent)
-        children = wanted.intersection(map(id, gc.get_referents(parent)))
+        children = wanted.intersection(map(id, atomic.referents(parent)))
         held = _held(parent, children)
         self._children.setdefault(identity, set()).update(held)
         if len(held) < len(children):
