@@ -45,6 +45,7 @@ type Case struct {
 
 	What      string // what grows, as the subject of a sentence
 	WhoseHost string // whose the host memory that grows is, as the end of a sentence
+	TouchedBy string // the library that first touched most of the host's new pages; empty of none
 	// HeapKeeps is by how much the bytes rose that the C library's heap keeps free, while
 	// the host grew; 0 where nobody told.
 	HeapKeeps float64

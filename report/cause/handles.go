@@ -47,7 +47,7 @@ func programHandles(c *Case) *Cause {
 // handlesOfTheDriver: a kind of the driver's handles climbs, alone or while memory
 // outside the program's does. The most numerous is named.
 func handlesOfTheDriver(c *Case) *Cause {
-	if !c.ByTrend || c.Class != account.DriverGrowth && c.Class != account.HostGrowth {
+	if !c.ByTrend || c.Class != account.DriverGrowth && c.Class != account.HostGrowth || c.touchedApart() {
 		return nil
 	}
 	if c.Grows == &c.Handles {
@@ -92,6 +92,16 @@ func (c *Case) compiles() bool {
 		}
 	}
 	return false
+}
+
+// nearDriver are the libraries, as they begin, whose host memory may come with handles: those of
+// drivers, of frameworks, of compilers, and the interpreter's.
+var nearDriver = regexp.MustCompile(`^(lib(cu|nv|torch|c10|triton|LLVM|amdhip|hsa|roc|hip|python)|python|_?cupy|xla|jax|\()`)
+
+// touchedApart reports whether most new pages of the host were filled by a library that has
+// nothing to do with the driver's handles.
+func (c *Case) touchedApart() bool {
+	return c.Class == account.HostGrowth && c.TouchedBy != "" && !nearDriver.MatchString(c.TouchedBy)
 }
 
 // madeMost is the line of the program that made most of so many handles more of a kind, itself

@@ -25,8 +25,8 @@ const manyWorkspaces = 8
 // mathLibrary is the beginning of a site in a library that has workspaces or plans of its
 // own: "libcublas.so.13+0x5b45ee".
 func mathLibrary() *regexp.Regexp {
-	return regexp.MustCompile(`^lib((?:cublas|cudnn|cufft|cusolver|cusparse|nccl|rocblas|hipblas|rocfft|` +
-		`hipfft|MIOpen)\w*)\.so[\d.]*\+0x`)
+	return regexp.MustCompile(`^lib((?:cublas|cudnn|cufft|curand|cusolver|cusparse|nccl|rocblas|hipblas|rocfft|` +
+		`hipfft|rocrand|hiprand|MIOpen)\w*)\.so[\d.]*\+0x`)
 }
 
 // libraryWorkspaces: a library of the vendor's asks the driver again and again, and keeps

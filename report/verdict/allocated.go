@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/place"
@@ -21,6 +22,8 @@ func allocated(s *settled, sites []SiteRow) string {
 	itself := own && s.Judged.AsksItself()
 	if itself || poolAsked(s) {
 		sites = growers(s, sites)
+	} else {
+		sites = s.withGivenBack(sites)
 	}
 	if line := place.Line(sites, s.size, !itself); line != "" {
 		return "at " + line
@@ -41,16 +44,39 @@ func growers(s *settled, sites []SiteRow) []SiteRow {
 	if slices.ContainsFunc(sites, func(row SiteRow) bool { return float64(row.GrowthBytes) >= s.size/4 }) {
 		return sites
 	}
+	if grown := s.grownSites(); len(grown) > 0 {
+		return grown
+	}
+	return sites
+}
+
+// grownSites are the places of the driver that got more of the device's memory while the program
+// worked.
+func (s *settled) grownSites() []SiteRow {
 	clock, from := s.Judged.Clock, s.Grow[s.primary].From
 	if len(clock) == 0 {
-		return sites
+		return nil
 	}
 	grown := looks.GrownSites(&s.Examined.Process, clock[min(from, len(clock)-1)])
-	grown = slices.DeleteFunc(grown, func(row SiteRow) bool { return place.IsHosts(row.Site) })
-	if len(grown) == 0 {
+	return slices.DeleteFunc(grown, func(row SiteRow) bool { return place.IsHosts(row.Site) })
+}
+
+// withGivenBack are the sites of what the driver has on the device, where the program gave most of
+// it back before it ended with those that got more while it worked.
+func (s *settled) withGivenBack(sites []SiteRow) []SiteRow {
+	if s.class != DriverGrowth || s.primary != series.Untracked {
 		return sites
 	}
-	return grown
+	all, gone := int64(0), int64(0)
+	for _, row := range sites {
+		if all += row.Bytes; strings.HasSuffix(row.Site, record.GoneSite("")) {
+			gone += row.Bytes
+		}
+	}
+	if gone <= all/2 {
+		return sites
+	}
+	return append(slices.Clone(sites), s.grownSites()...)
 }
 
 // poolAsked reports whether the sites tell where a pool took memory from the driver. It

@@ -21,13 +21,16 @@ func (s *settled) causes() []Cause {
 		IdleCount: s.Left.IdleCount,
 		What:      s.what(),
 		Meta:      s.Run.Meta, BuffersLimit: math.NaN(), Exiting: math.Inf(1),
-		Sites: s.siteRows(), Holders: s.Holders(), Leftover: s.Least,
+		Sites: s.withGivenBack(s.siteRows()), Holders: s.Holders(), Leftover: s.Least,
 	}
 	if s.restsOn == ByRefill {
 		c.Refill = s.why
 	}
 	if s.restsOn == ByProcesses {
 		c.Workers = s.why
+	}
+	if touch := s.Touch; touch != nil && len(touch.Owners) > 0 && touch.Owners[0].Share >= mostTouched {
+		c.TouchedBy = touch.Owners[0].Library
 	}
 	if s.primary == series.Host {
 		c.WhoseHost, c.HeapKeeps = s.hostWords(), evidence.HeapKeeps(&s.Examined)

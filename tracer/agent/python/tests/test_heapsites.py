@@ -73,7 +73,7 @@ class HeapSitesTest(unittest.TestCase):
         with mock.patch.object(heapsites.sys, "modules", loaded):
 
             def heap(now):
-                loaded["loaded_%s" % now] = None
+                loaded.update(("loaded_%s_%d" % (now, n), None) for n in range(4))
                 return int(now * MIB)
 
             self.run_for(0, 20, heap)

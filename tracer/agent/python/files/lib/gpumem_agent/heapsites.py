@@ -17,6 +17,7 @@ SECONDS = 5.0  # of a window
 APART = 3  # windows' lengths between the first two; later ones are further apart
 RISING = 3.0  # seconds over which the heap must have risen
 LEAST = 1 << 20  # bytes, by so much at least
+LOADED = 8  # modules that may come in meanwhile; a library brings more
 PERIOD = 128 << 10  # bytes, of which one is sampled
 ROOM = 64 << 10  # bytes that the interposer writes
 LONGEST = 50  # lines told
@@ -59,7 +60,8 @@ class HeapSites:
     def _is_rising(self):
         """Whether the heap has risen, and not because the program loads its code."""
         then, now = self._seen[0], self._seen[-1]
-        return now[0] - then[0] >= RISING / 2 and now[1] - then[1] >= LEAST and now[2] == then[2]
+        lasted, more, modules = (b - a for a, b in zip(then, now))
+        return lasted >= RISING / 2 and more >= LEAST and modules <= LOADED
 
     def _open(self, process, now):
         self._next = now + self._apart

@@ -158,8 +158,10 @@ class Surveys:
         return any(gain > least for gain, least in self._gains(process, self._held))
 
     def explains(self, process):
-        """Whether a look was taken, and the holders that are told have what came."""
-        return bool(self.told) and self._is_explained(process)
+        """Whether a look was taken, and the holders that are told have what came, with a line
+        that fills the first of them."""
+        told = self.told
+        return bool(told) and "filled" in told[0] and self._is_explained(process)
 
     def _is_explained(self, process):
         """Whether the holders that are told have as much as came since the survey: on the

@@ -1,0 +1,107 @@
+package verdict
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/report/cause"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// handling is a program whose device memory outside of its own grows by a MiB a row, with one
+// handle more of a kind in each.
+func handling(column string, sites ...record.Site) *program {
+	p := newProgram(800).flat(record.ColRSS, 300*mib, 64*kib).flat(record.ColLive, 8*mib, 0).flat(record.ColIdle, 0, 0)
+	p.set(record.ColGPU, func(i int) float64 { return 500*mib + mib*float64(i) })
+	p.set(column, func(i int) float64 { return float64(i) })
+	p.events = append(p.events, record.Event{TMs: 39_900, Kind: record.KindDriverSites, Sites: sites})
+	return p
+}
+
+func TestHandlesThatAreNeverReleasedHaveTheLineThatMakesThem(t *testing.T) {
+	t.Parallel()
+	made := func(kind string, count int64) record.Site {
+		return record.Site{Site: "/srv/app/serve.py:30 answer [" + kind + "]", Count: count}
+	}
+	const at = "app/serve.py:30 in answer"
+	for name, c := range map[string]struct {
+		p           *program
+		cause, says string
+	}{
+		"streams of one line": {handling(record.ColStreams, made("stream", 780)), cause.HandleLeak, ", made at " + at},
+		"streams of many":     {handling(record.ColStreams, made("stream", 90)), cause.HandleLeak, "cause: handle leak."},
+		"modules":             {handling(record.ColModules, made("module", 780)), cause.HandleLeak, ", made at " + at},
+		"modules of a kernel's": {handling(record.ColModules, made("module", 780)).with("cupy"), cause.Compiled,
+			"compiled again and again at " + at},
+		"those of a library": {handling(record.ColEvents, record.Site{Bytes: 700 * mib, GrowthBytes: 700 * mib, Count: 90,
+			Site: "libcublas.so.13+0x5b45ee (build id 3f94), called by /srv/app/serve.py:30 answer"}), cause.Workspaces,
+			"allocated at " + at},
+	} {
+		v := c.p.judge()
+		if v.Verdict != DriverGrowth || len(v.Causes) == 0 || v.Causes[0].ID != c.cause ||
+			!strings.Contains(v.Answer, c.says) {
+			t.Errorf("%s: %s, causes %+v", name, v.Answer, v.Causes)
+		}
+	}
+}
+
+// with says that a program has a framework.
+func (p *program) with(framework string) *program {
+	if p.meta.Versions == nil {
+		p.meta.Versions = map[string]string{}
+	}
+	p.meta.Versions[framework] = "14.2"
+	return p
+}
+
+func TestWhatTheDriverHadIsNamedAlsoWhereAllIsGivenBackAtTheEnd(t *testing.T) {
+	t.Parallel()
+	const site = "libcurand.so.10+0xdd7fe (build id ef60), called by /srv/app/draw.py:30 generator"
+	p := newProgram(800).flat(record.ColRSS, 300*mib, 64*kib).flat(record.ColLive, 8*mib, 0).flat(record.ColIdle, 0, 0)
+	p.set(record.ColGPU, func(i int) float64 { return 500*mib + mib*float64(i) })
+	p.set(record.ColDriverAllocBytes, func(i int) float64 { return 10*mib + mib*float64(i) })
+	for _, second := range []float64{3, 6, 12, 24, 36} {
+		p.events = append(p.events, record.Event{TMs: second * 1000, Kind: record.KindDriverSites, Name: record.NameLook,
+			Sites: []record.Site{{Site: site, Bytes: int64(20 * second * mib), Count: int64(second * 2)}}})
+	}
+	p.events = append(p.events,
+		record.Event{TMs: 39_800, Kind: record.KindDriverSites, Name: record.NameLook, Sites: []record.Site{
+			{Site: "/srv/app/draw.py:7 load", Bytes: 9 * mib, Count: 1}}},
+		record.Event{TMs: 39_900, Kind: record.KindDriverSites, Sites: []record.Site{
+			{Site: record.GoneSite(site), Bytes: 720 * mib, Count: 72}, {Site: "/srv/app/draw.py:7 load", Bytes: 9 * mib, Count: 1}}})
+	v := p.judge()
+	if v.Verdict != DriverGrowth || !strings.Contains(v.Answer, "; allocated at app/draw.py:30 in generator") ||
+		!named(v, cause.Workspaces) {
+		t.Errorf("%s, causes %+v", v.Answer, v.Causes)
+	}
+}
+
+func TestHandlesAreNoCauseOfWhatAnotherLibraryFills(t *testing.T) {
+	t.Parallel()
+	for library, isNamed := range map[string]bool{"onnxruntime_pybind11_state": false, "tokenizers": false,
+		"libtorch_cpu": true, "python3.12": true, "libnvrtc": true, "libcuda": true} {
+		p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, mib).flat(record.ColGPU, 700*mib, 0)
+		p.set(record.ColModules, func(i int) float64 { return float64(i) })
+		p.events = append(p.events, record.Event{TMs: 20_000, Kind: record.KindFirstTouch, FirstTouch: &record.FirstTouch{
+			Seconds: 6, Judgement: "growth", Owners: []record.TouchOwner{{Library: library, Share: .67}}}})
+		v := p.judge()
+		if named(v, cause.HandleLeak) != isNamed {
+			t.Errorf("%s: %s, causes %+v", library, v.Answer, v.Causes)
+		}
+	}
+}
+
+func TestAHeapThatJumpsAndRisesIsTheProgramsAlsoWhereTheDriverFillsIt(t *testing.T) {
+	t.Parallel()
+	p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, mib/4).flat(record.ColGPU, 700*mib, 0)
+	p.set(record.ColHostHeap, func(i int) float64 {
+		jump := float64(i/100%2) * 55 * mib // of blocks that are mapped and not touched
+		return 480*mib + jump + mib/4*float64(i)
+	}).set(record.ColHostHeapFree, func(i int) float64 { return 8*mib + 4*kib*float64(i) })
+	p.flat(record.ColEvents, 19, 0).flat(record.ColModules, 20, 0)
+	p.events = append(p.events, record.Event{TMs: 20_000, Kind: record.KindFirstTouch, FirstTouch: &record.FirstTouch{
+		Seconds: 6, Judgement: "growth", Owners: []record.TouchOwner{{Library: "libcuda", Share: .73}}}})
+	if v := p.judge(); v.Verdict != HostGrowth {
+		t.Errorf("%s", v.Answer)
+	}
+}
