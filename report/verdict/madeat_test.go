@@ -93,10 +93,10 @@ func TestHandlesAreNoCauseOfWhatAnotherLibraryFills(t *testing.T) {
 
 func TestAHeapThatJumpsAndRisesIsTheProgramsAlsoWhereTheDriverFillsIt(t *testing.T) {
 	t.Parallel()
-	p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, mib/4).flat(record.ColGPU, 700*mib, 0)
+	p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, mib/8).flat(record.ColGPU, 700*mib, 0)
 	p.set(record.ColHostHeap, func(i int) float64 {
-		jump := float64(i/100%2) * 55 * mib // of blocks that are mapped and not touched
-		return 480*mib + jump + mib/4*float64(i)
+		jump := float64(i/150%2) * 120 * mib // of blocks that are mapped and not touched
+		return 480*mib + jump + mib/8*float64(i)
 	}).set(record.ColHostHeapFree, func(i int) float64 { return 8*mib + 4*kib*float64(i) })
 	p.flat(record.ColEvents, 19, 0).flat(record.ColModules, 20, 0)
 	p.events = append(p.events, record.Event{TMs: 20_000, Kind: record.KindFirstTouch, FirstTouch: &record.FirstTouch{
