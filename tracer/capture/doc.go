@@ -54,6 +54,13 @@
 // The directory of a run that was killed is removed by the next (package
 // internal/leftover).
 //
+// # The heap of Python
+//
+// The same library samples, for some seconds and when the agent asks for it, what Python's
+// allocators hand out (inject/heap.c): of what is left of a window's first half at its end the
+// agent tells the lines of Python that asked for it. It takes no part in anything outside of
+// such a window.
+//
 // # Pools and HIP
 //
 // The driver's pools of stream-ordered memory tell what they have reserved and what of

@@ -48,3 +48,17 @@ func TestWhatStaysOfPythonsHeapHasTheLinesThatAskedForIt(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkHeapOfPython prints what programs of Python take more within a window, in turn.
+func BenchmarkHeapOfPython(b *testing.B) {
+	build(b)
+	files, _ := filepath.Abs("../agent/python/files/lib")
+	script, _ := filepath.Abs("testdata/heapcost.py")
+	for range b.N {
+		out, err := start(b, &launch{args: []string{"python3", script, files}}).CombinedOutput()
+		if err != nil {
+			b.Fatalf("%v: %s", err, out)
+		}
+		b.Logf("%s", out)
+	}
+}

@@ -43,6 +43,7 @@ static struct heap *heap;
 static u32 is_open;
 static u32 in_place; /* the hooks are somewhere among the interpreter's, for all that we know */
 static int64_t left = INT64_MAX; /* bytes until the next sample; none comes while no window is open */
+static u64 calls;                /* that asked for a block, since the window was opened */
 static u64 filter[BITS / 64];    /* a bit for each block that may be sampled; none while no window is open */
 
 static inline u64 *word_of(const void *p) { return &filter[(uintptr_t)p >> 10 & (BITS / 64 - 1)]; }
@@ -97,6 +98,7 @@ static __attribute__((noinline)) void take(void *p, size_t n)
 
 static inline void came(void *p, size_t n)
 {
+	calls++;
 	if (__builtin_expect((left -= (int64_t)n) < 0, 0))
 		take(p, n);
 }
@@ -176,6 +178,7 @@ EXPORT int gpumem_heap_open(const struct heap_doors *doors, u64 period)
 	h->period = period;
 	h->pid = (u32)getpid();
 	h->taken = 0;
+	calls = 0;
 	is_open = 1;
 	for (int i = 0; i < DOMAINS && !in_place; i++) {
 		struct allocator ours = {&h->below[i], sampled_malloc, sampled_calloc, sampled_realloc, sampled_free};
@@ -203,6 +206,10 @@ static void close_window(struct heap *h)
 		h->doors.set(i + 1, &h->below[i]);
 	in_place = !on_top;
 }
+
+/* gpumem_heap_calls is how many blocks were asked for since the window was opened, which is what it
+ * costs the program. */
+EXPORT u64 gpumem_heap_calls(void) { return calls; }
 
 static char *number(char *at, u64 v)
 {

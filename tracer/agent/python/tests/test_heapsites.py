@@ -18,6 +18,12 @@ class Doors:
     def __init__(self):
         self.opened = 0
         self.closed = []
+        self.rate = 0  # calls at each look
+        self.count = 0
+
+    def calls(self):
+        self.count += self.rate
+        return self.count
 
     def open(self):
         self.opened += 1
@@ -58,6 +64,18 @@ class HeapSitesTest(unittest.TestCase):
         self.assertEqual(told[0][1], {"host_sites": SITES, "seconds": SECONDS / 2})
         self.assertEqual(self.doors.closed, [SECONDS / 2])
 
+    def test_a_window_that_costs_too_much_is_closed_early(self):
+        self.doors.rate = int(0.003 / heapsites.CALL)
+        ((when, told),) = self.run_for(0, 12, lambda now: int(now * MIB))
+        self.assertAlmostEqual(when, FIRST_SECONDS + 3.4)
+        self.assertAlmostEqual(told["seconds"], 1.7)
+        self.assertAlmostEqual(self.doors.closed[0], 1.7)
+
+    def test_one_that_costs_too_much_at_once_tells_nothing(self):
+        self.doors.rate = int(0.02 / heapsites.CALL)
+        self.assertEqual(self.run_for(0, 12, lambda now: int(now * MIB)), [])
+        self.assertEqual(len(self.doors.closed), 1)
+
     def test_windows_come_further_and_further_apart(self):
         self.run_for(0, 70, lambda now: int(now * MIB))
         self.assertEqual(self.doors.opened, 3)  # after 5, 20 and 50 s
@@ -94,7 +112,7 @@ class HeapSitesTest(unittest.TestCase):
 
     def test_a_window_that_is_cut_short_tells_nothing_and_is_closed_once(self):
         self.run_for(0, 7, lambda now: int(now * MIB))
-        self.assertEqual(self.sites.close(), SITES)
+        self.assertEqual(self.sites.close(1.0), SITES)
         self.assertEqual(self.sites.close(), [])
         self.assertEqual(len(self.doors.closed), 1)
         self.assertEqual(self.run_for(7, 12, lambda now: int(now * MIB)), [])

@@ -13,7 +13,9 @@ import sys
 from gpumem_agent.own import own
 
 FIRST_SECONDS = 5.0  # of a life, before the first window
-SECONDS = 5.0  # of a window
+SECONDS = 5.0  # of a window, at most
+CALL = 10e-9  # seconds that a window takes of the program for each block it asks for, and gives back
+COST = 0.1  # seconds that one may take of the program, until it is closed early
 APART = 3  # windows' lengths between the first two; later ones are further apart
 RISING = 3.0  # seconds over which the heap must have risen
 LEAST = 1 << 20  # bytes, by so much at least
@@ -32,16 +34,13 @@ class HeapSites:
         self._apart = APART * SECONDS
         self._seen = []  # (when, bytes of the heap, modules), of the last seconds
         self._doors = None  # False where there are none
-        self._until = None  # the end of the window that is open
+        self._opened = None  # when the window was that is open
 
     def look(self, process, now):
         """Opens and closes windows. Returns the detail of a mark when there is something to
         tell, else None."""
-        if self._until is not None:
-            if now < self._until:
-                return None
-            lines = self.close()
-            return {"host_sites": lines[:LONGEST], "seconds": SECONDS / 2} if lines else None
+        if self._opened is not None:
+            return self._watch(now)
         heap = process.figures.heap_bytes
         if self._doors is False or heap is None or now < self._next - RISING:
             return None
@@ -49,6 +48,16 @@ class HeapSites:
         if now >= self._next and self._is_rising() and not process.surveys.explains(process):
             self._open(process, now)
         return None
+
+    def _watch(self, now):
+        """Closes the window when its time is over, or it has cost enough."""
+        lasted = now - self._opened
+        if lasted < SECONDS and self._doors.calls() * CALL < COST:
+            return None
+        lines = self.close(lasted / 2)
+        if lasted < SECONDS / 2 or not lines:
+            return None
+        return {"host_sites": lines[:LONGEST], "seconds": lasted / 2}
 
     def _note(self, now, heap):
         """Remembers the heap of the last seconds."""
@@ -69,15 +78,15 @@ class HeapSites:
         if self._doors is None:
             self._doors = open_doors(process) or False
         if self._doors and self._doors.open():
-            self._until = now + SECONDS
+            self._opened = now
 
-    def close(self):
-        """Ends the window that is open, whatever it has seen: a list of sites, most bytes
+    def close(self, seconds=0.0):
+        """Ends the window that is open: a list of the sites of its first seconds, most bytes
         first."""
-        if self._until is None:
+        if self._opened is None:
             return []
-        self._until, self._seen = None, []
-        return self._doors.close(SECONDS / 2)
+        self._opened, self._seen = None, []
+        return self._doors.close(seconds)
 
 
 def open_doors(process):
@@ -102,7 +111,8 @@ def _is_alone(native):
 
 
 class Doors:
-    """The interposer's functions."""
+    """The interposer's functions. calls tells how many blocks were asked for since the window
+    that is open was."""
 
     def __init__(self, native):
         self._native = native
@@ -110,6 +120,7 @@ class Doors:
         self._doors = shape(native.address("PyMem_GetAllocator"), native.address("PyMem_SetAllocator"))
         self._text = (native.Char * ROOM)()
         of = native.function
+        self.calls = of("gpumem_heap_calls", native.Count)
         self._open = of("gpumem_heap_open", native.Int, native.Pointer, native.Size, is_python=True)
         self._close = of(
             *("gpumem_heap_close", native.Size, native.Unsigned, native.Pointer, native.Size),
