@@ -210,3 +210,25 @@ class SurveysTest(unittest.TestCase):
         self.assertIsNone(self.surveys.sites_at_most(None))
         more = {"train.py:9 step": [9000, 90]}
         self.assertEqual(self.surveys.sites_at_most(more), more)
+
+    def test_what_a_look_at_a_program_that_winds_up_finds_no_more_is_told(self):
+        held = [{"path": "dict serve() local inflight", "bytes": 10 << 20, "count": 8}]
+        now = time.monotonic()
+        self.surveys._told, self.surveys._lost = [], (now - 1, held)
+        self.assertEqual(self.surveys.lately, held)
+        self.surveys._lost = (now - 60, held)
+        self.assertEqual(self.surveys.lately, [])
+        self.surveys._told = [{"path": "list t.kept", "bytes": 1 << 20, "count": 2}]
+        self.surveys._lost = (now - 1, held)
+        self.assertEqual(self.surveys.lately, self.surveys._told)
+
+    def test_holders_explain_what_came_where_the_first_has_a_line(self):
+        process = types.SimpleNamespace(held=lambda: (None, 40 << 20))
+        self.surveys._base = [None, 10 << 20]
+        self.assertFalse(self.surveys.explains(process))
+        self.surveys._told = [{"path": "list t.kept", "bytes": 25 << 20, "count": 8, "host": True}]
+        self.assertFalse(self.surveys.explains(process))
+        self.surveys._told[0]["filled"] = "t.py:7 keep"
+        self.assertTrue(self.surveys.explains(process))
+        self.surveys._told[0]["bytes"] = 5 << 20
+        self.assertFalse(self.surveys.explains(process))

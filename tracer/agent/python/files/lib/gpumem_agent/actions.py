@@ -74,7 +74,7 @@ def _holders(process):
 
     with paused():
         found = ending.find(process, own.monotonic() + HOLDERS_SECONDS)
-    found = naming.with_gone(found, surveys.told)
+    found = naming.with_gone(found, surveys.lately)
     return {"detail": {"holders": found[:LIST_LENGTH]}}
 
 

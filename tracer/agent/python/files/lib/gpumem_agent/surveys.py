@@ -18,6 +18,7 @@ EXPLAINED = 0.5  # of what came, by what the holders that are told have
 SECONDS = 1.0  # one look may take, at most
 GROWTH = (256 << 10, 1 << 20)  # bytes of arrays at steps, and of the heap, to look for
 ON_HOST = 8 << 20  # bytes of the heap beside a device, to look for what holds them
+WIND_UP = 5.0  # seconds that a program's end may take from when it has left its functions
 AGE = 0.25  # of a life: a younger note knows too much of what is kept
 
 
@@ -27,6 +28,7 @@ class Surveys:
     def __init__(self):
         self._told = []  # holders found by the last look
         self._recounted = {}  # {path: what of them has become longer since}
+        self._lost = 0.0, []  # when a look found none of those any more, and these
         self._since = 0.0  # the moment that the last look compared with
         self._single = {}  # {path of one array: (bytes, looks in a row that found more)}
         self._graphs = None  # graphs.Graphs, from the survey on
@@ -104,6 +106,13 @@ class Surveys:
             graphs = behind if behind and not self._behind.is_local else graphs + behind
         told = [self._recounted.get(entry["path"], entry) for entry in self._told]
         return sorted(told + graphs, key=lambda entry: -entry["bytes"])
+
+    @property
+    def lately(self):
+        """Holders that are told, or those that a look a moment ago found no more: a program
+        that winds up has left the functions that held all."""
+        when, lost = self._lost
+        return self.told or (lost if own.monotonic() - when <= WIND_UP else [])
 
     def look(self, process, now):
         """Looks for holders when it is time: each time at twice the age of the
@@ -231,6 +240,8 @@ class Surveys:
             again = {entry["path"] for entry in told}
             told += [e for e in self._told if e["path"] not in again and not is_below(e["path"], again)]
         self._notes = self._notes[-1:] + [(own.monotonic(), noted)]
+        if self._told and not told:
+            self._lost = own.monotonic(), self.told
         self._told, self._recounted, self._since = told, {}, since
         self._notes_graphs = True
         return True
