@@ -272,6 +272,31 @@ class FillersTest(unittest.TestCase):
         name = "test_what_a_library_keeps_has_the_programs_call_that_leads_there"
         self.assertEqual(told["filled"], "%s %s" % (line_of("calls"), name))
 
+    def test_what_an_optimizer_has_for_its_parameters_has_the_line_that_gives_it_more(self):
+        kind = type("Optimizer", (), {"__module__": "torch.optim.optimizer"})
+        kind.add_param_group = lambda self, group: dict.__setitem__(self.state, len(self.state), group)
+        other = type("Other", (kind,), {"__module__": "torch.optim.other"})  # a file of nobody
+        self.keep(optimizer=other())
+        vars(optimizer).update(state={})
+        self.look()
+        for _ in range(40):
+            optimizer.add_param_group({"params": [bytes(BLOB)]})  # the line of the group
+        (told,) = [h for path, h in self.look().items() if path.endswith("optimizer.state")]
+        self.assertTrue(told["filled"].startswith(line_of("the group")), told)
+
+    def test_lines_that_give_an_optimizer_more_parameters(self):
+        adds = re.compile(lines.ADDERS[lines.GROUPS])
+        for text, found in (
+            ("optimizer.add_param_group(group)", True),
+            ("optimizer.param_groups[0]['params'].append(weight)", True),
+            ('group["params"] += more', True),
+            ("group['params'] = list(model.parameters())", True),
+            ("if group['params'] == more:", False),
+            ("for weight in group['params']:", False),
+            ("optimizer = Adam([{'params': weights}])", False),
+        ):
+            self.assertIs(bool(adds.search(text)), found, text)
+
     def test_what_is_assigned_below_a_container_has_the_line_that_does_so(self):
         self.keep(cars=[Car() for _ in range(4)])
         for car in cars:
