@@ -194,6 +194,37 @@ class FillersTest(unittest.TestCase):
             of_none = lines.Filler("kept", file.name, False, line=99)
             self.assertEqual(of_none.sites(), [file.name + ":2 other", file.name + ":10 keep"])
 
+    def test_lines_in_a_loop_come_before_those_that_run_once(self):
+        source = """
+            kept.append(0)
+
+            def train(jobs):
+                kept.append(1)
+                for name in jobs:
+                    start(name)
+                kept.append(2)
+                while jobs:
+                    if jobs.pop():
+                        kept.append(3)
+                    else:
+                        def later():
+                            kept.append(4)
+
+            def keep(job):
+                kept.append(job)
+
+            for job in make():
+                kept.append(job)
+            """
+        text = textwrap.dedent(source)[1:]
+        looped, without = (10, 13, 16, 19, 1, 4, 7), (4, 7, 10, 13, 16, 19, 1)
+        for text, order in ((text, looped), (text.replace("while", "if"), without)):
+            with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+                file.write(text)
+                file.flush()
+                found = texts.search(file.name, texts.adds_to("kept", r"(?<![\w.])"), "kept")
+            self.assertEqual([int(site.split()[0].rpartition(":")[2]) for site in found], list(order))
+
     def test_functions_that_add_to_what_they_are_given_fill_it(self):
         source = """
             def keep(self, entry):
