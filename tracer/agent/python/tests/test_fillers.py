@@ -194,6 +194,42 @@ class FillersTest(unittest.TestCase):
             of_none = lines.Filler("kept", file.name, False, line=99)
             self.assertEqual(of_none.sites(), [file.name + ":2 other", file.name + ":10 keep"])
 
+    def test_what_a_function_that_is_made_again_has_was_assigned_to_its_variable(self):
+        def keep(best):
+            return lambda: best
+
+        best = {number: bytes(BLOB) for number in range(40)}  # the line of the best
+        self.keep(last=keep(best))
+        (cell,) = last.__closure__
+        chain = [vars(sys.modules[__name__]), last, last.__closure__, cell, best, best[0]]
+        path = paths.Path(chain, kinds.module_names())
+        self.assertTrue(path.of_container().endswith(".last closure best"))
+        facts = path.facts()
+        self.assertEqual(lines.places(facts["filled"]), [])
+        name = "test_what_a_function_that_is_made_again_has_was_assigned_to_its_variable"
+        self.assertEqual(lines.places(facts["assigned"]), [line_of("the best") + " " + name])
+
+    def test_a_closures_variable_has_the_lines_of_the_function_around(self):
+        source = """
+            def other():
+                kept.append(0)
+
+            def make():
+                kept = []
+
+                def add(x):
+                    kept.append(x)
+
+                def last():
+                    return kept[-1]
+            """
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(textwrap.dedent(source)[1:])
+            file.flush()
+            of_last = lines.Filler("kept", file.name, False, line=10)
+            self.assertEqual(of_last.sites(), [file.name + ":8 add"])
+            self.assertEqual([texts.outer(file.name, line) for line in (1, 4, 7, 10, 0, 99)], [0, 0, 4, 4, 0, 0])
+
     def test_lines_in_a_loop_come_before_those_that_run_once(self):
         source = """
             kept.append(0)

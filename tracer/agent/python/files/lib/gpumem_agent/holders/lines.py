@@ -32,7 +32,7 @@ from gpumem_agent.holders.kinds import (
     variable_of,
 )
 from gpumem_agent.holders.memos import remembers
-from gpumem_agent.holders.texts import adds_below, adds_to, in_program, inside, module_file, search
+from gpumem_agent.holders.texts import adds_below, adds_to, in_program, inside, module_file, outer, search
 
 MOST_LINES = 2  # told of a name
 LOGGED = "records of a log"  # in place of a name
@@ -215,7 +215,9 @@ def _of_closure(chain, at):
     for function in range(max(0, at - 3), at - 1):
         found = closure_variable(chain, function)
         if found and found[0] == at:
-            return Filler(found[1], chain[function].__code__.co_filename, False)
+            code = chain[function].__code__
+            line = 0 if code.co_name == "<lambda>" else code.co_firstlineno
+            return Filler(found[1], code.co_filename, False, line=line)
     return None
 
 
@@ -280,7 +282,8 @@ def _places(name, file, of_object, assigned, line):
 
 def _found(file, own, outside, name, line):
     found = search(file, own, name)
-    if line:  # other functions have variables of that name as well
-        found = inside(found, file, line) or found
+    if line and found:  # other functions have variables of that name as well
+        around = outer(file, line)  # which a closure has its variables of
+        found = inside(found, file, line) or around and inside(found, file, around) or found
     # From outside a module's variable is an attribute, too.
     return found[:MOST_LINES] or in_program(outside, name, MOST_LINES)

@@ -108,6 +108,13 @@ def inside(sites, file, first):
     return [site for site in sites if first <= int(site[len(file) + 1 :].partition(" ")[0]) <= last]
 
 
+def outer(file, first):
+    """The first line of the function around the one that begins at a line; 0 of none."""
+    lines = read(file).splitlines()
+    head = _around(lines, first - 1)[0] if 0 < first <= len(lines) else None
+    return 0 if head is None else head + 1
+
+
 def _last(lines, first):
     """The last line of a function, both from 1 on. Decorators come first, and the end of
     its parameters may be no deeper than it is."""
