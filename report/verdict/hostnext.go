@@ -48,12 +48,12 @@ func (s *settled) hostNext(v *Verdict) string {
 }
 
 // outOfSight is the holder of most objects of an extension: they are known in number alone.
-// nil without one.
+// What only the program's end let go of counts, as of all holders. nil without one.
 func outOfSight(holders []HolderRow) *HolderRow {
 	var most *HolderRow
 	for i := range holders {
 		h := &holders[i]
-		if h.OfClass() && h.Bytes == 0 && !h.Gone && (most == nil || h.Count > most.Count) {
+		if h.OfClass() && h.Bytes == 0 && (!h.Gone || h.OverMs > 0) && (most == nil || h.Count > most.Count) {
 			most = h
 		}
 	}

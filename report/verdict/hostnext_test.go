@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,8 @@ func TestWhatNoNameLeadsToIsLookedForWhereItWasFilled(t *testing.T) {
 	}
 	const hint = "ind out whether Tokenizer objects below serve.tenants, made at app/serve.py:9 in load, hold it: " +
 		"89 more came, and Python does not see what they hold"
+	ended := slices.Clone(unseen)
+	ended[0].Gone, ended[0].OverMs = true, 12_000
 	beside := append([]record.Holder{{Path: "list serve.kept", Bytes: mib, Count: 4}}, unseen...)
 	for name, c := range map[string]struct {
 		library  string
@@ -29,6 +32,7 @@ func TestWhatNoNameLeadsToIsLookedForWhereItWasFilled(t *testing.T) {
 		"somebody has it":        {"python3.12", true, held, ""},
 		"another library's it ":  {"libz", true, nil, ""},
 		"an extension's objects": {"tokenizers", true, unseen, hint},
+		"of a function's end":    {"tokenizers", true, ended, hint},
 		"and PyTorch filled it":  {"libtorch_cpu", true, unseen, "detach what is carried on"},
 		"beside what has bytes":  {"tokenizers", true, append(held, unseen...), ""},
 		"and beside a little":    {"tokenizers", true, beside, ""},

@@ -194,6 +194,73 @@ class FillersTest(unittest.TestCase):
             of_none = lines.Filler("kept", file.name, False, line=99)
             self.assertEqual(of_none.sites(), [file.name + ":2 other", file.name + ":10 keep"])
 
+    def test_what_a_function_that_is_made_again_has_was_assigned_to_its_variable(self):
+        def keep(best):
+            return lambda: best
+
+        best = {number: bytes(BLOB) for number in range(40)}  # the line of the best
+        self.keep(last=keep(best))
+        (cell,) = last.__closure__
+        chain = [vars(sys.modules[__name__]), last, last.__closure__, cell, best, best[0]]
+        path = paths.Path(chain, kinds.module_names())
+        self.assertTrue(path.of_container().endswith(".last closure best"))
+        facts = path.facts()
+        self.assertEqual(lines.places(facts["filled"]), [])
+        name = "test_what_a_function_that_is_made_again_has_was_assigned_to_its_variable"
+        self.assertEqual(lines.places(facts["assigned"]), [line_of("the best") + " " + name])
+
+    def test_a_closures_variable_has_the_lines_of_the_function_around(self):
+        source = """
+            def other():
+                kept.append(0)
+
+            def make():
+                kept = []
+
+                def add(x):
+                    kept.append(x)
+
+                def last():
+                    return kept[-1]
+            """
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(textwrap.dedent(source)[1:])
+            file.flush()
+            of_last = lines.Filler("kept", file.name, False, line=10)
+            self.assertEqual(of_last.sites(), [file.name + ":8 add"])
+            self.assertEqual([texts.outer(file.name, line) for line in (1, 4, 7, 10, 0, 99)], [0, 0, 4, 4, 0, 0])
+
+    def test_lines_in_a_loop_come_before_those_that_run_once(self):
+        source = """
+            kept.append(0)
+
+            def train(jobs):
+                kept.append(1)
+                for name in jobs:
+                    start(name)
+                kept.append(2)
+                while jobs:
+                    if jobs.pop():
+                        kept.append(3)
+                    else:
+                        def later():
+                            kept.append(4)
+
+            def keep(job):
+                kept.append(job)
+
+            for job in make():
+                kept.append(job)
+            """
+        text = textwrap.dedent(source)[1:]
+        looped, without = (10, 13, 16, 19, 1, 4, 7), (4, 7, 10, 13, 16, 19, 1)
+        for text, order in ((text, looped), (text.replace("while", "if"), without)):
+            with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+                file.write(text)
+                file.flush()
+                found = texts.search(file.name, texts.adds_to("kept", r"(?<![\w.])"), "kept")
+            self.assertEqual([int(site.split()[0].rpartition(":")[2]) for site in found], list(order))
+
     def test_functions_that_add_to_what_they_are_given_fill_it(self):
         source = """
             def keep(self, entry):
@@ -271,6 +338,31 @@ class FillersTest(unittest.TestCase):
         (told,) = [h for path, h in self.look().items() if path.endswith("keeper._kept")]
         name = "test_what_a_library_keeps_has_the_programs_call_that_leads_there"
         self.assertEqual(told["filled"], "%s %s" % (line_of("calls"), name))
+
+    def test_what_an_optimizer_has_for_its_parameters_has_the_line_that_gives_it_more(self):
+        kind = type("Optimizer", (), {"__module__": "torch.optim.optimizer"})
+        kind.add_param_group = lambda self, group: dict.__setitem__(self.state, len(self.state), group)
+        other = type("Other", (kind,), {"__module__": "torch.optim.other"})  # a file of nobody
+        self.keep(optimizer=other())
+        vars(optimizer).update(state={})
+        self.look()
+        for _ in range(40):
+            optimizer.add_param_group({"params": [bytes(BLOB)]})  # the line of the group
+        (told,) = [h for path, h in self.look().items() if path.endswith("optimizer.state")]
+        self.assertTrue(told["filled"].startswith(line_of("the group")), told)
+
+    def test_lines_that_give_an_optimizer_more_parameters(self):
+        adds = re.compile(lines.ADDERS[lines.GROUPS])
+        for text, found in (
+            ("optimizer.add_param_group(group)", True),
+            ("optimizer.param_groups[0]['params'].append(weight)", True),
+            ('group["params"] += more', True),
+            ("group['params'] = list(model.parameters())", True),
+            ("if group['params'] == more:", False),
+            ("for weight in group['params']:", False),
+            ("optimizer = Adam([{'params': weights}])", False),
+        ):
+            self.assertIs(bool(adds.search(text)), found, text)
 
     def test_what_is_assigned_below_a_container_has_the_line_that_does_so(self):
         self.keep(cars=[Car() for _ in range(4)])

@@ -16,11 +16,12 @@ import types
 import unittest
 import unittest.mock
 import weakref
+import zlib
 
 import torch
 from gpumem_agent import atomic, sampling
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import downward, ending, lines, living, naming, running, variables
+from gpumem_agent.holders import downward, ending, lines, living, naming, opaque, running, variables
 from gpumem_agent.surveys import Surveys
 
 MIB = 1 << 20
@@ -440,6 +441,21 @@ class LooksTest(unittest.TestCase):
             pairs.append(torch.empty(MIB, device))
         self.assertEqual(self.look(), {self.path("list M.pairs"): (3 * MIB, 3)})
         self.assertNotIn("host", self.surveys.told[0])
+
+    def test_beside_a_device_objects_of_extensions_are_told_in_number(self):
+        self.process.held = lambda: (None, 100 * MIB)
+        self.surveys._heap = 0
+        self.keep(kept={}, history=[])
+        self.look()
+        kept.update((n, (zlib.compressobj(), n)) for n in range(40))
+        history.extend((torch.empty(MIB), n) for n in range(40))
+        standard = {"builtins", "types", "collections"}  # zlib as a stand-in for what others wrote
+        with unittest.mock.patch.object(opaque, "STANDARD", standard):
+            found = self.look()
+        compressed = self.path("Compress objects below M.kept")
+        device = {self.path("list M.history[…][…]"): (40 * MIB, 40)}
+        self.assertEqual(found, {compressed: (0, 40), **device})
+        self.assertTrue(next(h for h in self.surveys.told if h["path"] == compressed)["host"])
 
     def test_only_what_is_hidden_is_followed_once_more(self):
         level, history = downward._Level(None), [torch.empty(512) for _ in range(6)]

@@ -14,6 +14,12 @@ class Wrapper:
         self.name, self.inner = "wrapper", zlib.compressobj()
 
 
+class Around:
+    """A property that C code reads, as those of C++ objects are."""
+
+    size = property(len)
+
+
 class Slotted:
     __slots__ = ("name",)
 
@@ -42,6 +48,46 @@ class OpaqueTest(unittest.TestCase):
             [lambda: None, lambda: None],
         ):
             self.assertIsNone(opaque.kind_of(what), what)
+
+    def test_objects_a_little_below_elements(self):
+        kind = type(zlib.compressobj())
+        for what in (
+            [(zlib.compressobj(), n, n) for n in range(4)],
+            [[n, zlib.compressobj()] for n in range(4)],
+            {n: {"made": zlib.compressobj()} for n in range(4)},
+            [(n, Wrapper()) for n in range(4)],
+            [types.SimpleNamespace(pair=(n, zlib.compressobj())) for n in range(4)],
+        ):
+            self.assertIs(opaque.kind_of(what), kind, what)
+        self.assertIsNone(opaque.kind_of([([Wrapper()],) for _ in range(4)]), "too deep")
+        many = [["name"] * opaque.PARTS + [zlib.compressobj()] for _ in range(4)]
+        self.assertIsNone(opaque.kind_of(many), "too many parts")
+
+    def test_what_elements_share_is_none_of_what_came(self):
+        shared = zlib.compressobj()
+        self.assertIsNone(opaque.kind_of([(shared, n) for n in range(4)]))
+        pairs = [(shared, zlib.decompressobj()) for _ in range(4)]
+        self.assertIs(opaque.kind_of(pairs), type(zlib.decompressobj()))
+
+    def test_values_hold_nothing(self):
+        with unittest.mock.patch.object(opaque, "STANDARD", {"builtins", "types"}):
+            days = [datetime.timedelta(n) for n in range(4)]
+            self.assertIsNone(opaque.kind_of(days))
+            self.assertIsNone(opaque.kind_of([types.SimpleNamespace(day=day) for day in days]))
+
+    def test_a_property_of_an_extension_is_not_pythons(self):
+        self.assertFalse(opaque._is_python(vars(Around)["size"]))
+        self.assertTrue(opaque._is_python(property(lambda self: 1)))
+        self.assertTrue(opaque._is_python(vars(Wrapper)["__init__"]))
+
+    def test_no_code_of_the_programs_runs(self):
+        def asked(*_):
+            raise AssertionError("asked")
+
+        names = dict.fromkeys(("__iter__", "__hash__", "__len__", "__getattribute__", "values"), asked)
+        for base in (tuple, list, dict, object):
+            kind = type("Odd", (base,), names)
+            self.assertIsNone(opaque.kind_of([kind() for _ in range(4)]))
 
     def test_arrays_that_are_told_are_none_of_them(self):
         kept = [zlib.compressobj() for _ in range(4)]

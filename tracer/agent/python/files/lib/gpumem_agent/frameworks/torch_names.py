@@ -5,6 +5,7 @@ import collections
 HOOKS = "_backward_hooks"  # of a tensor, where C code keeps them
 # What backward made with create_graph, and what that refers to.
 GRADIENT_GRAPHS = "cycle of tensors and their gradients with graphs"
+GROUPS = "param_groups"  # of an optimizer
 TABLES = ("_modules", "_parameters", "_buffers")  # of a module, for its parts
 CONTAINERS = {"Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"}
 FEW = 16  # layers
@@ -20,6 +21,14 @@ def is_container(item):
     return any(
         kind.__name__ in CONTAINERS
         and kind.__dict__.get("__module__") == "torch.nn.modules.container"
+        for kind in type(item).__mro__
+    )
+
+
+def is_of_groups(item, name):
+    """Whether a name is the one for what an optimizer keeps of each of its parameters."""
+    return name == "state" and any(
+        kind.__name__ == "Optimizer" and kind.__dict__.get("__module__") == "torch.optim.optimizer"
         for kind in type(item).__mro__
     )
 

@@ -10,7 +10,7 @@ import functools
 import re
 
 from gpumem_agent.frameworks import torch_names
-from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, TABLES, is_container, is_hooks
+from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, GROUPS, TABLES, is_container, is_hooks
 from gpumem_agent.holders.calls import Called, is_callable, library_files, methods_of
 from gpumem_agent.holders.kinds import (
     CELL,
@@ -32,7 +32,7 @@ from gpumem_agent.holders.kinds import (
     variable_of,
 )
 from gpumem_agent.holders.memos import remembers
-from gpumem_agent.holders.texts import adds_below, adds_to, in_program, inside, module_file, search
+from gpumem_agent.holders.texts import adds_below, adds_to, in_program, inside, module_file, outer, search
 
 MOST_LINES = 2  # told of a name
 LOGGED = "records of a log"  # in place of a name
@@ -58,10 +58,11 @@ ADDERS = {
     "_done_callbacks": r"\.add_done_callback\s*\(",
     "_scheduled": r"\.call_(?:later|at)\s*\(",
     "__warningregistry__": r"\bwarnings\.warn(?:_explicit)?\s*\(|(?<![\w.])warn\s*\(",
-    "param_groups": r"\.add_param_group\s*\(",
+    GROUPS: r"\.add_param_group\s*\("
+    r"""|\[\s*["']params["']\s*\]\s*(?:\.(?:append|extend|insert)\s*\(|\+=|=(?!=))""",
     GRADIENT_GRAPHS: r"\bbackward\s*\(.*\bcreate_graph\s*=\s*(?!False)",
 }
-WORDS = {MADE_MODULES: "modules"}  # that such a line has, in place of a bracket
+WORDS = {MADE_MODULES: "modules", GROUPS: "param"}  # that such a line has, in place of a bracket
 HOOKS = re.compile(r"_(forward|backward|state_dict|load_state_dict)\w*_hooks$")
 # An assignment to a name, of something more than a beginning.
 ASSIGNED = (
@@ -176,7 +177,7 @@ def _named(chain, at, modules):
     if type(parent) is dict and at > 1 and owns(chain[at - 2], parent):
         if module_with(chain, at) is not None:
             return None
-        return Filler(key_of(parent, child), _file_of(chain[at - 2]), True)
+        return _attribute(key_of(parent, child), chain[at - 2])
     if type(parent) is dict and at > 2 and is_a(chain[at - 3], THREAD_LOCAL):
         above = _named(chain, at - 3, modules)
         return Filler(key_of(parent, child), above.file if above else "", True)
@@ -196,8 +197,17 @@ def _named(chain, at, modules):
         return Filler(torch_names.HOOKS, "", True)
     for name, value in attributes(parent):
         if value is child:
-            return Filler(name, _file_of(parent), True)
+            return _attribute(name, parent)
     return None
+
+
+def _attribute(name, owner):
+    """The Filler of an attribute of an object. What an optimizer of a library has for its
+    parameters gets more where it gets more of these."""
+    file = _file_of(owner)
+    is_librarys = not file or is_library(file)
+    name = GROUPS if is_librarys and torch_names.is_of_groups(owner, name) else name
+    return Filler(name, file, True)
 
 
 def _of_closure(chain, at):
@@ -205,7 +215,9 @@ def _of_closure(chain, at):
     for function in range(max(0, at - 3), at - 1):
         found = closure_variable(chain, function)
         if found and found[0] == at:
-            return Filler(found[1], chain[function].__code__.co_filename, False)
+            code = chain[function].__code__
+            line = 0 if code.co_name == "<lambda>" else code.co_firstlineno
+            return Filler(found[1], code.co_filename, False, line=line)
     return None
 
 
@@ -270,7 +282,8 @@ def _places(name, file, of_object, assigned, line):
 
 def _found(file, own, outside, name, line):
     found = search(file, own, name)
-    if line:  # other functions have variables of that name as well
-        found = inside(found, file, line) or found
+    if line and found:  # other functions have variables of that name as well
+        around = outer(file, line)  # which a closure has its variables of
+        found = inside(found, file, line) or around and inside(found, file, around) or found
     # From outside a module's variable is an attribute, too.
     return found[:MOST_LINES] or in_program(outside, name, MOST_LINES)

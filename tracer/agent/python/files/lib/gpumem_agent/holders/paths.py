@@ -113,8 +113,10 @@ class Path:
         at = self._at()
         if parts_of(self.container) and type(self.chain[self._end]) in GROWING:
             at = self._end  # a list in a module is filled itself
-        # What is at the end of a path without a container was assigned to that end.
-        return self._facts(at, at - (self.container is None))
+        # What is at the end of a path without a container was assigned to that end; and of a
+        # function that is made again each has a variable of its own, to which one was.
+        is_assigned = self.container is None or at > 0 and is_a(self.chain[at - 1], CELL)
+        return self._facts(at, at - is_assigned)
 
     def entries(self):
         """The Entries of the dictionaries with few that are on the way to the container."""

@@ -62,7 +62,7 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
         classes.add(found, reach, reference, census, frameworks)
     elif on_host:
         on_the_host = add_beside(found, noted, reference, others, Downwards(reach))
-        told = {a.identity for a in on_the_host}
+        told = {a.identity for a in (*arrays, *on_the_host)}
         add_containers(found, reach, reference, found.named(), {"host": True}, told)
         recent += on_the_host
     if reference.beside is None:  # what is there by now nobody kept since
@@ -273,8 +273,8 @@ def add_containers(found, reach, reference, known=(), more=None, told=()):
 
     def look_at(path):
         identity = id(path.chain[-1])
-        if more is None:  # beside a device arrays are such objects
-            opaque.add(found, path, gains[identity], told)
+        if identity not in known:  # arrays are such objects
+            opaque.add(found, path, gains[identity], told, more)
         return sized(path, gains[identity], times.get(identity, 1), told, wholes)
 
     heavy = [pair for pair in reach.named(gains, look_at).items() if pair[1] is not None]

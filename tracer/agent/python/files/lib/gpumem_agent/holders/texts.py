@@ -26,6 +26,7 @@ KEYED = (
 )
 QUOTED = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
 DEF = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
+LOOP = re.compile(r"\s*(?:(?:async\s+)?for\s.*\sin\b|while\b)")
 
 
 def module_file(name):
@@ -48,7 +49,8 @@ def adds_below(key):
 
 
 def in_program(pattern, word, most):
-    """At most so many sites of the lines of the program that match a pattern."""
+    """At most so many sites of the lines of the program that match a pattern, as search has
+    them of each file."""
     every = []
     for file in program_files():
         every.extend(search(file, pattern, word))
@@ -81,7 +83,9 @@ def read(file):
 
 
 def search(file, pattern, word):
-    """Sites of the lines of a file that have a word and match a pattern."""
+    """Sites of the lines of a file that have a word and match a pattern. Those come last that
+    run once where another one runs again and again: of a function's lines those outside of
+    its loops, and a module's own."""
     text = read(file)
     if word not in text:
         return []
@@ -92,13 +96,23 @@ def search(file, pattern, word):
         if word in line and len(line) <= LONGEST and pattern.search(line.partition("#")[0])
     ]
     told = _in_quotes(text) if hits else ()
-    return ["%s:%d %s" % (file, i + 1, function(lines, i)) for i in hits if i not in told]
+    places = [(i, *_around(lines, i)) for i in hits if i not in told]
+    looped = {head for _, head, is_looped in places if is_looped}
+    places.sort(key=lambda place: not place[2] and (place[1] is None or place[1] in looped))
+    return ["%s:%d %s" % (file, i + 1, _name(lines, head)) for i, head, _ in places]
 
 
 def inside(sites, file, first):
     """Those sites in a file that lie in the function which begins at a line."""
     last = _last(read(file).splitlines(), first)
     return [site for site in sites if first <= int(site[len(file) + 1 :].partition(" ")[0]) <= last]
+
+
+def outer(file, first):
+    """The first line of the function around the one that begins at a line; 0 of none."""
+    lines = read(file).splitlines()
+    head = _around(lines, first - 1)[0] if 0 < first <= len(lines) else None
+    return 0 if head is None else head + 1
 
 
 def _last(lines, first):
@@ -121,18 +135,25 @@ def _in_quotes(text):
     return found
 
 
-def function(lines, at):
-    """The function that a line is in."""
-    depth = _depth(lines[at])
-    for line in reversed(lines[:at]):
+def _name(lines, head):
+    """The name of the function that begins at a line."""
+    return "<module>" if head is None else DEF.match(lines[head]).group(1)
+
+
+def _around(lines, at):
+    """(the first line of the function that a line is in, from 0 on, or None; whether it is in
+    a loop there)."""
+    depth, is_looped = _depth(lines[at]), LOOP.match(lines[at]) is not None
+    for place in range(at - 1, -1, -1):
+        line = lines[place]
         if depth == 0:
             break
         if line.strip() and _depth(line) < depth and not line.lstrip().startswith(")"):
             depth = _depth(line)
-            head = DEF.match(line)
-            if head:
-                return head.group(1)
-    return "<module>"
+            if DEF.match(line):
+                return place, is_looped
+            is_looped = is_looped or LOOP.match(line) is not None
+    return None, is_looped
 
 
 def _depth(line):
