@@ -15,6 +15,8 @@ const (
 // for Python has the same.
 var frameworkFolders = [...]string{
 	"/torch/", "/jax/", "/jaxlib/", "/cupy/", "/mlx/", "/numpy/", "/scipy/", "/pandas/",
+	"/torchinductor_", // code that PyTorch's compiler writes
+
 }
 
 const (

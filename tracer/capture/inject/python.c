@@ -95,7 +95,8 @@ static int has(const char *text, const char *part)
 
 static enum rank rank_of(const char *file)
 {
-	static const char *const frameworks[] = {"/torch/", "/jax/", "/jaxlib/", "/cupy/", "/numpy/", "/triton/", "/mlx/", "/numba/"};
+	static const char *const frameworks[] = {"/torch/", "/jax/", "/jaxlib/", "/cupy/", "/numpy/", "/triton/", "/mlx/", "/numba/",
+						 "/torchinductor_" /* code that PyTorch's compiler writes */};
 	if (*file == '<' || has(file, "/gpumem_agent/"))
 		return FRAMEWORK;
 	if (!has(file, "/site-packages/") && !has(file, "/dist-packages/"))

@@ -6,6 +6,7 @@ NO_FRAME = "no Python frame (native code or the backward pass)"
 
 # Folders whose frames are the framework's, not the program's; report/peak has the same.
 FRAMEWORK_FOLDERS = ("/torch/", "/jax/", "/jaxlib/", "/cupy/", "/mlx/", "/numpy/", "/scipy/", "/pandas/")
+FRAMEWORK_FOLDERS += ("/torchinductor_",)  # code that PyTorch's compiler writes
 PACKAGES = "-packages/"  # of site-packages and Debian's dist-packages
 STANDARD = "/lib/python"  # with PACKAGES below it
 
