@@ -65,7 +65,7 @@ func outOfSight(holders []HolderRow) *HolderRow {
 func noNameNext(s *settled, came *HolderRow) string {
 	const none = "no name was found that leads to it: "
 	switch library := filledBy(&s.Examined.Process); {
-	case !lookedInVain(&s.Examined.Process):
+	case !lookedInVain(&s.Examined.Process, s.size):
 		return ""
 	case strings.HasPrefix(library, "libtorch"):
 		return none + "detach what is carried on from one step to the next, whose graph keeps every step; " +
@@ -81,13 +81,19 @@ func noNameNext(s *settled, came *HolderRow) string {
 	return ""
 }
 
-// lookedInVain reports whether the program answered at its end who holds what came, and
-// nobody did that is known by bytes.
-func lookedInVain(p *series.Process) bool {
+// trifling is the part of a growth up to which a holder says nothing of it.
+const trifling = .01
+
+// lookedInVain reports whether the program answered at its end who holds what came, and nobody
+// did that has more than a trifle of a growth of so many bytes.
+func lookedInVain(p *series.Process, growth float64) bool {
+	holds := func(h record.Holder) bool {
+		return (!h.OfClass() || h.Bytes > 0) && (h.Bytes == 0 || float64(h.Bytes) > trifling*growth)
+	}
 	answered := false
 	for _, e := range p.Events.About(p.PID) {
 		if e.Kind == record.KindHolders {
-			answered = !slices.ContainsFunc(e.Holders, func(h record.Holder) bool { return !h.OfClass() || h.Bytes > 0 })
+			answered = !slices.ContainsFunc(e.Holders, holds)
 		}
 	}
 	return answered

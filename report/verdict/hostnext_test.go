@@ -19,6 +19,7 @@ func TestWhatNoNameLeadsToIsLookedForWhereItWasFilled(t *testing.T) {
 		"89 more came, and Python does not see what they hold"
 	ended := slices.Clone(unseen)
 	ended[0].Gone, ended[0].OverMs = true, 12_000
+	trifle := append([]record.Holder{{Path: "list serve.numbers", Bytes: 180 * kib, Count: 5}}, unseen...)
 	beside := append([]record.Holder{{Path: "list serve.kept", Bytes: mib, Count: 4}}, unseen...)
 	for name, c := range map[string]struct {
 		library  string
@@ -35,6 +36,7 @@ func TestWhatNoNameLeadsToIsLookedForWhereItWasFilled(t *testing.T) {
 		"of a function's end":    {"tokenizers", true, ended, hint},
 		"and PyTorch filled it":  {"libtorch_cpu", true, unseen, "detach what is carried on"},
 		"beside what has bytes":  {"tokenizers", true, append(held, unseen...), ""},
+		"beside a trifle":        {"tokenizers", true, trifle, hint},
 		"and beside a little":    {"tokenizers", true, beside, ""},
 		"ctypes called it":       {"libffi", true, nil, "asked of a C library through ctypes"},
 	} {
