@@ -69,6 +69,43 @@ class BehindTest(unittest.TestCase):
         self.keep(spare=torch.empty(3 * MIB))
         self.assertEqual(list(self.look()), ["tuple M.state: autograd graph of Cell outputs"])
 
+    def grow(self, times):
+        """More of a total, by so many times as many operations, and bytes."""
+        total = globals().pop("total")
+        for _ in range(times * LEAST):
+            total = torch.operation("Add", total, loss())
+        self.keep(total=total)
+
+    def test_what_was_told_stands_at_one_look_that_does_not_see_it(self):
+        told = ["M.total: autograd graph of Add outputs"]
+        self.keep(total=loss())
+        self.look()
+        self.grow(1)
+        self.keep(spare=torch.empty(3 * MIB))
+        self.assertEqual(list(self.look()), told)
+        total = globals().pop("total")
+        for size, expected in (6, told), (9, []):
+            self.keep(spare=torch.empty(size * MIB))
+            self.assertEqual(list(self.look()), expected)
+        self.keep(total=total)
+        del total
+        self.look()
+        self.grow(2)
+        self.keep(spare=torch.empty(12 * MIB))
+        self.assertEqual(list(self.look()), told)
+        total = globals().pop("total")
+        self.keep(spare=torch.empty(15 * MIB))
+        self.assertEqual(list(self.look()), told)
+        self.keep(total=total)
+        del total
+        self.grow(4)
+        self.keep(spare=torch.empty(18 * MIB))
+        ((path, size),) = self.look().items()
+        self.assertEqual([path], told)
+        self.assertLess(size, 15 * MIB, "since the last look")
+        self.keep(total=loss(), spare=torch.empty(30 * MIB))
+        self.assertEqual(self.look(), {}, "it was cut")
+
     def test_outputs_in_a_list_that_gets_longer(self):
         self.keep(history=[loss() for _ in range(20)])
         self.look()

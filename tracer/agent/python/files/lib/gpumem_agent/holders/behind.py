@@ -36,6 +36,8 @@ class Behind:
     def __init__(self):
         self.told = []  # of holders, what the last look found
         self.is_local = False  # whether that is a variable of a function
+        self._path = None  # of it
+        self._missed = 0  # looks in a row that did not see that
         self._before = {}  # {path: _Seen}
         self._held = None  # bytes then
         self._at = 0.0
@@ -43,9 +45,9 @@ class Behind:
     def look(self, frameworks, explained, heap):
         """Looks which graphs have grown since the look before. Called on the thread that
         uses the frameworks."""
-        self.told = []
         if len(threads.teller()()) > THREADS:
             self._before = {}
+            self._miss()
             return
         active = [f for f in frameworks if f.active()]
         held = total(f.live_bytes() for f in active) if active else heap
@@ -57,7 +59,19 @@ class Behind:
         if came >= HEAP_BYTES and grown:
             seen = self._before[grown]
             self.told = _told(seen, grown, came, 1000 * (now - at))
-            self.is_local = seen.is_local
+            self.is_local, self._path, self._missed = seen.is_local, grown, 0
+        elif came >= HEAP_BYTES and self.told and self._path not in self._before:
+            self._before.update({p: seen for p, seen in before.items() if p == self._path})
+            self._miss()
+        else:
+            self.told = []
+
+    def _miss(self):
+        """What was told stands at one look that cannot tell whether it has grown: what is an
+        object's or a module's may have had no name, or there was no time for it."""
+        self._missed += 1
+        if self._missed > 1 or self.is_local:
+            self.told = []
 
 
 class _Seen:
