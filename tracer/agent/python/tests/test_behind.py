@@ -106,6 +106,37 @@ class BehindTest(unittest.TestCase):
         self.keep(total=loss(), spare=torch.empty(30 * MIB))
         self.assertEqual(self.look(), {}, "it was cut")
 
+    def grow_both(self, made):
+        """Has a mean and a spread grow, of which the second is made from both; returns what
+        a look tells."""
+        for _ in range(LEAST):
+            mean = torch.operation("Lerp", globals()["mean"], loss())
+            spread = made(globals()["spread"], mean)
+            spread.grad_fn.__class__ = self.saving
+            self.keep(mean=mean, spread=spread)
+        self.keep(spare=torch.empty((3 + self.framework.live_bytes() // MIB) * MIB))
+        return list(self.look())
+
+    def test_of_two_that_grow_alike_the_one_that_saves_more_is_told(self):
+        self.keep(mean=loss(), spread=loss())
+        self.saving = type("Saving", (type(globals()["mean"].grad_fn),), {"_raw_saved_self": None})
+        self.look()
+
+        def apart(spread, _):
+            return torch.operation("Lerp", spread, loss())
+
+        told = ["M.spread: autograd graph of Lerp outputs"]
+        self.assertEqual(self.grow_both(apart), told)
+        with unittest.mock.patch.object(behind, "_fullest", lambda best, *_: best):
+            self.assertEqual(self.grow_both(apart), told, "it is known, if there is no time")
+
+    def test_what_is_made_from_another_that_grows_is_not_told_for_what_it_saves(self):
+        self.keep(mean=loss(), spread=loss())
+        self.saving = type("Saving", (type(globals()["mean"].grad_fn),), {"_raw_saved_self": None})
+        self.look()
+        told = self.grow_both(lambda spread, mean: torch.operation("Lerp", mean, loss()))
+        self.assertEqual(told, ["M.mean: autograd graph of Lerp outputs"])
+
     def test_outputs_in_a_list_that_gets_longer(self):
         self.keep(history=[loss() for _ in range(20)])
         self.look()
