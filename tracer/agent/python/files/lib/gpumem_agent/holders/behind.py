@@ -79,7 +79,10 @@ class Behind:
 class _Seen:
     """What is known of the graphs behind a path."""
 
-    __slots__ = ("name", "owner", "operations", "is_whole", "number", "word", "is_local", "goes_back", "grows")
+    __slots__ = (
+        *("name", "owner", "operations", "is_whole", "word", "number"),
+        *("is_local", "goes_back", "grows"),
+    )
 
     def __init__(self, name, owner, path, told, graph):
         self.name = name
