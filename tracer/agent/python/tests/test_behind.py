@@ -69,6 +69,74 @@ class BehindTest(unittest.TestCase):
         self.keep(spare=torch.empty(3 * MIB))
         self.assertEqual(list(self.look()), ["tuple M.state: autograd graph of Cell outputs"])
 
+    def grow(self, times):
+        """More of a total, by so many times as many operations, and bytes."""
+        total = globals().pop("total")
+        for _ in range(times * LEAST):
+            total = torch.operation("Add", total, loss())
+        self.keep(total=total)
+
+    def test_what_was_told_stands_at_one_look_that_does_not_see_it(self):
+        told = ["M.total: autograd graph of Add outputs"]
+        self.keep(total=loss())
+        self.look()
+        self.grow(1)
+        self.keep(spare=torch.empty(3 * MIB))
+        self.assertEqual(list(self.look()), told)
+        total = globals().pop("total")
+        for size, expected in (6, told), (9, []):
+            self.keep(spare=torch.empty(size * MIB))
+            self.assertEqual(list(self.look()), expected)
+        self.keep(total=total)
+        del total
+        self.look()
+        self.grow(2)
+        self.keep(spare=torch.empty(12 * MIB))
+        self.assertEqual(list(self.look()), told)
+        total = globals().pop("total")
+        self.keep(spare=torch.empty(15 * MIB))
+        self.assertEqual(list(self.look()), told)
+        self.keep(total=total)
+        del total
+        self.grow(4)
+        self.keep(spare=torch.empty(18 * MIB))
+        ((path, size),) = self.look().items()
+        self.assertEqual([path], told)
+        self.assertLess(size, 15 * MIB, "since the last look")
+        self.keep(total=loss(), spare=torch.empty(30 * MIB))
+        self.assertEqual(self.look(), {}, "it was cut")
+
+    def grow_both(self, made):
+        """Has a mean and a spread grow, of which the second is made from both; returns what
+        a look tells."""
+        for _ in range(LEAST):
+            mean = torch.operation("Lerp", globals()["mean"], loss())
+            spread = made(globals()["spread"], mean)
+            spread.grad_fn.__class__ = self.saving
+            self.keep(mean=mean, spread=spread)
+        self.keep(spare=torch.empty((3 + self.framework.live_bytes() // MIB) * MIB))
+        return list(self.look())
+
+    def test_of_two_that_grow_alike_the_one_that_saves_more_is_told(self):
+        self.keep(mean=loss(), spread=loss())
+        self.saving = type("Saving", (type(globals()["mean"].grad_fn),), {"_raw_saved_self": None})
+        self.look()
+
+        def apart(spread, _):
+            return torch.operation("Lerp", spread, loss())
+
+        told = ["M.spread: autograd graph of Lerp outputs"]
+        self.assertEqual(self.grow_both(apart), told)
+        with unittest.mock.patch.object(behind, "_fullest", lambda best, *_: best):
+            self.assertEqual(self.grow_both(apart), told, "it is known, if there is no time")
+
+    def test_what_is_made_from_another_that_grows_is_not_told_for_what_it_saves(self):
+        self.keep(mean=loss(), spread=loss())
+        self.saving = type("Saving", (type(globals()["mean"].grad_fn),), {"_raw_saved_self": None})
+        self.look()
+        told = self.grow_both(lambda spread, mean: torch.operation("Lerp", mean, loss()))
+        self.assertEqual(told, ["M.mean: autograd graph of Lerp outputs"])
+
     def test_outputs_in_a_list_that_gets_longer(self):
         self.keep(history=[loss() for _ in range(20)])
         self.look()

@@ -14,6 +14,7 @@ from gpumem_agent.surveys import Surveys
 
 MIB = 1 << 20
 NUMBER = 300
+TREES, NODES, STATE = 20, 64, 1 << 16  # nodes of a tree, and bytes of one
 
 
 class Unarmed:
@@ -22,6 +23,22 @@ class Unarmed:
 
 class Bow:
     pass
+
+
+class Branch:
+    def __init__(self, parent):
+        self.parent, self.children = parent, []
+        self.state = torch.empty(STATE)
+        if parent is not None:
+            parent.children.append(self)
+
+
+def tree(number):
+    """The last node of a tree whose nodes know those above and below them."""
+    nodes = [Branch(None)]
+    for i in range(1, number):
+        nodes.append(Branch(nodes[i // 4]))
+    return nodes[-1]
 
 
 class GarbageTest(unittest.TestCase):
@@ -37,9 +54,9 @@ class GarbageTest(unittest.TestCase):
         )
         self.surveys = Surveys()
 
-    def found(self, make):
+    def found(self, make, times=NUMBER):
         """The reference cycles that are told when make was called often."""
-        for number in (1, NUMBER, 2 * NUMBER):
+        for number in (1, times, 2 * times):
             for _ in range(number):
                 make()
             self.surveys._begun = time.monotonic()
@@ -68,6 +85,17 @@ class GarbageTest(unittest.TestCase):
         (told,) = self.found(lambda: self.tie(array=torch.empty(MIB), net=shared) and None)
         self.assertEqual(told["path"], "Bow objects: a reference cycle")
         self.assertTrue(2 * NUMBER * MIB < told["bytes"] < 3 * NUMBER * MIB, told)
+
+    def test_a_tree_is_garbage_as_a_whole_with_the_arrays_of_its_nodes(self):
+        torch.empty(512)  # the device lives
+        (told,) = self.found(lambda: tree(NODES) and None, TREES)
+        self.assertEqual(told["path"], "Branch objects: a reference cycle")
+        size = TREES * NODES * STATE
+        self.assertTrue(2 * size < told["bytes"] < 3.5 * size, told)
+
+    def test_a_tree_of_which_a_node_is_known_is_alive(self):
+        known = []
+        self.assertEqual(self.found(lambda: known.append(tree(NODES)), TREES), [])
 
     def test_what_a_name_or_native_code_has_is_alive(self):
         kept = []

@@ -10,6 +10,7 @@ program still runs nothing that was saved is read, only which operations follow
 one another.
 """
 
+import collections
 import heapq
 import itertools
 
@@ -55,9 +56,34 @@ class Graph:
                     heapq.heappush(ages, (following._sequence_nr(), next(order), following))
         return oldest
 
+    def has(self, number, deadline):
+        """Whether the operation of a number is behind the output; None where that was not
+        found in time. The newest come first."""
+        newest, seen, order = [(-self.number, 0, self._node)], {self._node}, itertools.count(1)
+        while newest and -newest[0][0] > number:
+            if own.thread_time() >= deadline:
+                return None
+            for following, _ in heapq.heappop(newest)[-1].next_functions:
+                if following is not None and following not in seen:
+                    seen.add(following)
+                    heapq.heappush(newest, (-following._sequence_nr(), next(order), following))
+        return bool(newest) and -newest[0][0] == number
+
+    def saving(self, most, deadline):
+        """How many operations, of so many, are of kinds that save arrays, freed or not."""
+        seen, _ = _behind(self._node, most, deadline)
+        kinds = collections.Counter(map(type, seen))
+        return sum(number for kind, number in kinds.items() if _saves(kind))
+
 
 def operations(node, most, deadline):
     """How many operations are behind one, with it, up to so many; and whether these are all."""
+    seen, is_whole = _behind(node, most, deadline)
+    return len(seen), is_whole
+
+
+def _behind(node, most, deadline):
+    """The operations behind one, with it, up to so many; and whether these are all."""
     seen, pending = {node}, [node]
     while pending and len(seen) < most:
         if own.thread_time() >= deadline:
@@ -66,7 +92,12 @@ def operations(node, most, deadline):
             if following is not None and following not in seen:
                 seen.add(following)
                 pending.append(following)
-    return len(seen), not pending
+    return seen, not pending
+
+
+def _saves(kind):
+    """Whether operations of a kind save arrays. Its names tell; no value is asked for."""
+    return any(name.startswith("_raw_saved_") for base in kind.__mro__ for name in vars(base))
 
 
 def word(node):

@@ -20,6 +20,7 @@ from gpumem_agent.own import own
 SECONDS = 0.06  # of the processor's time, to count operations
 MOST = 30000  # of these behind one output
 PART = 0.02  # seconds, for one output
+COMPARED = 5000  # operations of one output, whether they save arrays
 DEEP = 10000  # that are no step's, of a PyTorch that does not number them
 FIRST, OTHERS = 32, 32  # outputs that are named: the best known, and some of the rest
 GREW = 1.25  # times as many operations as at the look before
@@ -36,6 +37,9 @@ class Behind:
     def __init__(self):
         self.told = []  # of holders, what the last look found
         self.is_local = False  # whether that is a variable of a function
+        self._path = None  # of it
+        self._missed = 0  # looks in a row that did not see that
+        self._fuller = {}  # {path: another that was found to save more}
         self._before = {}  # {path: _Seen}
         self._held = None  # bytes then
         self._at = 0.0
@@ -43,9 +47,9 @@ class Behind:
     def look(self, frameworks, explained, heap):
         """Looks which graphs have grown since the look before. Called on the thread that
         uses the frameworks."""
-        self.told = []
         if len(threads.teller()()) > THREADS:
             self._before = {}
+            self._miss()
             return
         active = [f for f in frameworks if f.active()]
         held = total(f.live_bytes() for f in active) if active else heap
@@ -53,20 +57,36 @@ class Behind:
         self._before = _counted(frameworks, before)
         came = 0 if None in (held, self._held) else held - self._held - explained
         self._held, self._at = held, now
-        grown = _grown(self._before, before)
+        grown = _grown(self._before, before, self._fuller)
         if came >= HEAP_BYTES and grown:
             seen = self._before[grown]
             self.told = _told(seen, grown, came, 1000 * (now - at))
-            self.is_local = seen.is_local
+            self.is_local, self._path, self._missed = seen.is_local, grown, 0
+        elif came >= HEAP_BYTES and self.told and self._path not in self._before:
+            self._before.update({p: seen for p, seen in before.items() if p == self._path})
+            self._miss()
+        else:
+            self.told = []
+
+    def _miss(self):
+        """What was told stands at one look that cannot tell whether it has grown: what is an
+        object's or a module's may have had no name, or there was no time for it."""
+        self._missed += 1
+        if self._missed > 1 or self.is_local:
+            self.told = []
 
 
 class _Seen:
     """What is known of the graphs behind a path."""
 
-    __slots__ = ("name", "operations", "is_whole", "number", "word", "is_local", "goes_back", "grows")
+    __slots__ = (
+        *("name", "owner", "operations", "is_whole", "word", "number"),
+        *("is_local", "goes_back", "grows"),
+    )
 
-    def __init__(self, name, path, told, graph):
+    def __init__(self, name, owner, path, told, graph):
         self.name = name
+        self.owner = owner  # the framework, and a weak reference to the output
         self.operations, self.is_whole, self.word = told  # of one output
         self.number = 0 if graph is None else graph.number  # of its last operation
         self.is_local = name.container is None and LOCAL.search(path) is not None
@@ -80,6 +100,20 @@ class _Seen:
     def has_more(self, before):
         """Whether there are more operations than at the look before, and not one step's."""
         return self.operations >= max(GREW * before.operations, before.operations + LEAST)
+
+    def is_like(self, other):
+        """Whether it ranks with another one that has grown: see _grown."""
+        return (self.is_local, self.is_sum) == (other.is_local, other.is_sum)
+
+    @property
+    def is_sum(self):
+        return self.word.startswith("Add")
+
+    def graph(self):
+        """That behind the output; None of one that is gone, or is not numbered."""
+        framework, reference = self.owner
+        array = framework.alive(reference)
+        return None if array is None else framework.graph(array)
 
 
 def _counted(frameworks, before):
@@ -100,18 +134,19 @@ def _counted(frameworks, before):
         framework, reference = owners[identity]
         array = framework.alive(reference)
         if path not in found and array is not None and own.thread_time() < deadline:
-            seen = _seen(framework, array, name, path, before.get(path), deadline)
+            seen = _seen(owners[identity], array, name, path, before.get(path), deadline)
             found.update({path: seen} if seen is not None else {})
         del array
     return found
 
 
-def _seen(framework, array, name, path, before, deadline):
+def _seen(owner, array, name, path, before, deadline):
+    framework, _ = owner
     told = framework.operations(array, MOST, min(deadline, own.thread_time() + PART))
     if told is None:
         return None
     graph = framework.graph(array)
-    seen = _Seen(name, path, told, graph)
+    seen = _Seen(name, owner, path, told, graph)
     if before is None or before.is_whole and (seen.is_whole or seen.has_more(before)):
         return seen
     # Too many to be counted: how far they lead is found along the oldest ones.
@@ -124,7 +159,7 @@ def _seen(framework, array, name, path, before, deadline):
     return seen
 
 
-def _grown(now, before):
+def _grown(now, before, fuller):
     """The path whose graph has grown. Of those with more behind one output, of which
     some are made from others, that is an attribute or in a container rather than a
     variable, a sum rather than what is made from it, and has least behind it."""
@@ -135,13 +170,36 @@ def _grown(now, before):
             continue
         seen.grows = seen.goes_back or earlier.is_whole and seen.has_more(earlier)
         if seen.grows:
-            carried[path] = seen.is_local, not seen.word.startswith("Add"), seen.operations
+            carried[path] = seen.is_local, not seen.is_sum, seen.operations
         elif seen.operations >= FEW and seen.length >= earlier.length + MORE:
             gathered.append((seen.length - earlier.length, path))
     if carried:
         most = max(operations for _, _, operations in carried.values())
-        return min((rank, path) for path, rank in carried.items() if 2 * rank[-1] >= most)[1]
+        large = {path: rank for path, rank in carried.items() if 2 * rank[-1] >= most}
+        best = min((rank, path) for path, rank in large.items())[1]
+        alike = [path for path in large if now[path].is_like(now[best])]
+        if fuller.get(best, best) not in alike or fuller.get(best, best) == best:
+            fuller[best] = _fullest(best, alike, now, before)
+        return fuller[best]
     return max(gathered)[1] if gathered else None
+
+
+def _fullest(best, paths, now, before):
+    """Of graphs that grew as the best did, and that are not made from each other, the path
+    of that with most operations that save arrays: of a running mean and a running spread of
+    the same, the spread keeps what it is of."""
+    deadline, most = own.thread_time() + SECONDS, None
+    for path in paths:
+        ours, other = now[best].graph(), now[path].graph()
+        if path == best or ours is None or other is None:
+            continue
+        heads = before[best].number, before[path].number
+        if other.has(heads[0], deadline) is False and ours.has(heads[1], deadline) is False:
+            most = ours.saving(COMPARED, deadline) if most is None else most
+            saving = other.saving(COMPARED, deadline)
+            if saving > most and own.thread_time() < deadline:
+                best, most = path, saving
+    return best
 
 
 def _told(seen, path, size, over):

@@ -23,7 +23,8 @@ from gpumem_agent.sampling import paused
 MUCH = 100  # young objects of a class, from which it is looked at
 CLASSES = 4  # of those that most young objects are of
 SOME = 8  # objects of one that are looked at
-BELOW = 100  # objects below one of them
+BELOW = 1000  # objects below one of them: a tree is garbage as a whole
+MEMBERS = 2000  # objects below all of them, from which no more of them are looked at
 PART = 0.5  # of those looked at, from which all are taken for garbage
 YOUNG = 0  # the generation
 HEAP_TYPE = 1 << 9  # of a type's flags: it was made at run time
@@ -78,31 +79,56 @@ def _found(kind, number, register, frameworks):
             atomic.fill(some, itertools.islice(chosen, 0, SOME * step, step)),
             atomic.empty(box),
         )
-        looked = len(some)
-        lost, arrays = _lost(some, frameworks)
-        size = contents.apart(some, kind) if lost else 0
+        lost = _Lost(some, kind, frameworks)
+        size = contents.apart(some, kind) if lost.count else 0
         some.clear()
-    if lost < max(1, PART * looked):
+    if lost.count < max(1, PART * lost.looked):
         return 0, 0, ""
-    count = (number - register.of_class(id(kind))) * lost // looked
-    return int(count * (size + arrays / lost)), count, name_of(kind)
+    count = (number - register.of_class(id(kind))) * lost.count // lost.looked
+    return int(count * (size + lost.arrays())), count, name_of(kind)
 
 
-def _lost(some, frameworks):
-    """(how many of some objects are garbage, bytes of the arrays that these have each for
-    itself)."""
-    lost, sizes, owners = 0, {}, collections.Counter()
-    shared = set(module_names())
-    for place in range(len(some)):  # no variable may refer to one of them
-        members = _below([some[place]], shared)
-        alive = _alive(members, some)
-        if id(some[place]) not in alive:
-            lost += 1
-            dead = [member for i, member in members.items() if i not in alive]
-            found = dict(_arrays(dead, frameworks))
-            sizes.update(found)
-            owners.update(list(found))
-    return lost, sum(size for key, size in sizes.items() if owners[key] == 1)
+class _Lost:
+    """What is known of some objects of a class, looked at one after the other."""
+
+    def __init__(self, some, kind, frameworks):
+        self._some, self._kind, self._frameworks = some, kind, frameworks
+        self._shared = set(module_names())
+        self._dead = set()  # identities of what is garbage with one of these
+        self._of_kind = 0  # of it, objects of the class
+        self._sizes, self._owners = {}, collections.Counter()  # of arrays
+        self.looked = self.count = 0  # how many of these, and how many are garbage
+        left = MEMBERS
+        for place in range(len(some)):  # no variable may refer to one of them
+            left -= self._look(place) if left > 0 else 0
+
+    def _look(self, place):
+        """Looks at one, unless it is known by another one's look. Returns how many objects
+        were looked at for that."""
+        self.looked += 1
+        first = id(self._some[place])
+        if first in self._dead:
+            self.count += 1
+            return 0
+        members = _below([self._some[place]], self._shared)
+        alive = _alive(members, self._some)
+        if first not in alive:
+            self.count += 1
+            self._add([i for i in members if i not in alive and i not in self._dead], members)
+        return len(members)
+
+    def _add(self, dead, members):
+        self._dead.update(dead)
+        self._of_kind += sum(type(members[i]) is self._kind for i in dead)
+        found = dict(_arrays([members[i] for i in dead], self._frameworks))
+        self._sizes.update(found)
+        self._owners.update(list(found))
+
+    def arrays(self):
+        """Bytes of arrays that an object of the class has for itself when it is garbage: a
+        tree of these is garbage as a whole, with the arrays of all its nodes."""
+        own = sum(size for key, size in self._sizes.items() if self._owners[key] == 1)
+        return own / max(1, self._of_kind)
 
 
 def _below(items, shared):
