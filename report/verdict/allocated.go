@@ -23,7 +23,7 @@ func allocated(s *settled, sites []SiteRow) string {
 	if itself || poolAsked(s) {
 		sites = growers(s, sites)
 	} else {
-		sites = s.withGivenBack(sites)
+		sites = withGivenBack(s, sites)
 	}
 	if line := place.Line(sites, s.size, !itself); line != "" {
 		return "at " + line
@@ -44,7 +44,7 @@ func growers(s *settled, sites []SiteRow) []SiteRow {
 	if slices.ContainsFunc(sites, func(row SiteRow) bool { return float64(row.GrowthBytes) >= s.size/4 }) {
 		return sites
 	}
-	if grown := s.grownSites(); len(grown) > 0 {
+	if grown := grownSites(s); len(grown) > 0 {
 		return grown
 	}
 	return sites
@@ -52,7 +52,7 @@ func growers(s *settled, sites []SiteRow) []SiteRow {
 
 // grownSites are the places of the driver that got more of the device's memory while the program
 // worked.
-func (s *settled) grownSites() []SiteRow {
+func grownSites(s *settled) []SiteRow {
 	clock, from := s.Judged.Clock, s.Grow[s.primary].From
 	if len(clock) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (s *settled) grownSites() []SiteRow {
 
 // withGivenBack are the sites of what the driver has on the device, where the program gave most of
 // it back before it ended with those that got more while it worked.
-func (s *settled) withGivenBack(sites []SiteRow) []SiteRow {
+func withGivenBack(s *settled, sites []SiteRow) []SiteRow {
 	if s.class != DriverGrowth || s.primary != series.Untracked {
 		return sites
 	}
@@ -76,7 +76,7 @@ func (s *settled) withGivenBack(sites []SiteRow) []SiteRow {
 	if gone <= all/2 {
 		return sites
 	}
-	return append(slices.Clone(sites), s.grownSites()...)
+	return append(slices.Clone(sites), grownSites(s)...)
 }
 
 // poolAsked reports whether the sites tell where a pool took memory from the driver. It

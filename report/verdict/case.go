@@ -21,7 +21,7 @@ func (s *settled) causes() []Cause {
 		IdleCount: s.Left.IdleCount,
 		What:      s.what(),
 		Meta:      s.Run.Meta, BuffersLimit: math.NaN(), Exiting: math.Inf(1),
-		Sites: s.withGivenBack(s.siteRows()), Holders: s.Holders(), Leftover: s.Least,
+		Sites: withGivenBack(s, s.siteRows()), Holders: s.Holders(), Leftover: s.Least,
 	}
 	if s.restsOn == ByRefill {
 		c.Refill = s.why

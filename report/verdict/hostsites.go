@@ -65,9 +65,9 @@ func (h hostLine) words() string {
 	case h.at == "":
 		return ""
 	case h.beside:
-		return "; of Python's objects most that stay are allocated at " + h.at
+		return "; most of the Python objects that stay are allocated at " + h.at
 	}
-	return "; Python's objects that stay are allocated at " + h.at
+	return "; the Python objects that stay are allocated at " + h.at
 }
 
 // next is what to do at the line, empty without one.
@@ -76,8 +76,8 @@ func (h hostLine) next() string {
 	case h.at == "":
 		return ""
 	case h.beside:
-		return "look at " + h.at + ": Python's objects that stay are allocated there, and what native code that is " +
-			"called there keeps may be the rest"
+		return "look at " + h.at + ": Python objects that stay are allocated there, and native code that is called there " +
+			"may keep the rest"
 	}
 	return "find what keeps the objects that are allocated at " + h.at
 }

@@ -23,7 +23,7 @@ func TestTheLineThatAskedForWhatStaysOfTheHostIsNamed(t *testing.T) {
 	}
 	works := record.Site{Site: "/srv/app/serve.py:3 work", Bytes: rate / 10, Count: 1}
 	growing := func() *program { return newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, mib) }
-	const line = "; Python's objects that stay are allocated at app/serve.py:8 in keep"
+	const line = "; the Python objects that stay are allocated at app/serve.py:8 in keep"
 	for name, c := range map[string]struct {
 		p     *program
 		named bool
@@ -53,7 +53,7 @@ func TestWhatNativeCodeKeepsHasTheLineOfTheObjectsBesideIt(t *testing.T) {
 	site := func(line string, count int64) record.Site {
 		return record.Site{Site: "/srv/app/serve.py:" + line, Bytes: count * 128 * kib, Count: count}
 	}
-	const line = "; of Python's objects most that stay are allocated at app/serve.py:8 in trace"
+	const line = "; most of the Python objects that stay are allocated at app/serve.py:8 in trace"
 	for name, c := range map[string]struct {
 		sites []record.Site
 		named bool
