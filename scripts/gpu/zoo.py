@@ -327,7 +327,7 @@ def cupy_pending(clock, leak):
             pending.append(work)
 
 
-@program("driver-growth", "handle-leak", "modules loaded, never unloaded", site="[module]")
+@program("driver-growth", "compiled-functions-kept", "modules compiled from PTX, never unloaded", site="[module]")
 def raw_modules(clock, leak):
     import cupy
 
