@@ -33,7 +33,7 @@ func mathLibrary() *regexp.Regexp {
 // what it got: each handle, each stream and each plan has a workspace of its own.
 func libraryWorkspaces(c *Case) *Cause {
 	grows := c.Class == account.DriverGrowth || c.Class == account.AppLeak
-	if !grows || !c.ByTrend || c.Size <= 0 || c.inThings() {
+	if !grows || !c.ByTrend || c.Size <= 0 || c.inThings() || c.Class == account.AppLeak && c.pools() {
 		return nil
 	}
 	named, bytes, count := "", 0., int64(0)
@@ -58,6 +58,16 @@ func libraryWorkspaces(c *Case) *Cause {
 			"has done its work: each has workspaces of its own, for each stream that it is used on",
 		Change: []string{"- cublasCreate(&handle); cublasSgemm(handle, …)",
 			"+ cublasSgemm(handle, …)  // with one handle for each thread, made once"}}
+}
+
+// pools reports whether the live memory is that of a framework's pool, in which no library's is.
+func (c *Case) pools() bool {
+	for _, name := range [...]string{"torch", "cupy", "jax", "mlx"} {
+		if _, ok := c.Meta.Versions[name]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 // manyGraphs is how many captured graphs more are kept ones.

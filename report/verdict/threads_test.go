@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -85,5 +86,47 @@ func TestThreadsThatNobodyCountedWhileItGrewTellNothing(t *testing.T) {
 	}
 	if v := p.judge(); v.Verdict != HostGrowth {
 		t.Errorf("%s", v.Summary)
+	}
+}
+
+// executing is a program of which each thread of an executor takes 100 MiB of the device outside of
+// the program's own, up to so many threads of as many as it may have.
+func executing(threads, most int, told bool) *program {
+	p := newProgram(900).flat(record.ColRSS, 300*mib, 64*kib).flat(record.ColLive, 8*mib, 0).flat(record.ColIdle, 0, 0)
+	steps := []int{200, 260, 310, 420, 470, 540, 600, 640, 720, 790, 830, 870}
+	count := func(i int) (n float64) {
+		for k, at := range steps {
+			if i >= at && k < threads {
+				n++
+			}
+		}
+		return 4 + n
+	}
+	p.set(record.ColGPU, func(i int) float64 { return 500*mib + 100*mib*count(i) })
+	p.set(record.ColThreads, func(i int) float64 { return 3 + count(i) })
+	for i := 0; told && i < 900; i += 40 {
+		detail, _ := json.Marshal(map[string]float64{"threads": count(i), "most": float64(most)})
+		p.events = append(p.events, record.Event{TMs: float64(i) * 50, Kind: record.KindEvent, Name: threadPools,
+			Detail: detail})
+	}
+	return p
+}
+
+func TestWhatEachThreadOfAnExecutorTakesOfTheDeviceFillsUp(t *testing.T) {
+	t.Parallel()
+	if v := executing(12, 20, true).judge(); v.Verdict != Undecided || !strings.Contains(v.Summary,
+		"memory outside the program's rose with the") {
+		t.Errorf("%s: %s", v.Verdict, v.Summary)
+	}
+	for name, p := range map[string]*program{
+		"threads of nobody's":      executing(12, 20, false),
+		"an executor that is full": executing(12, 16, true),
+		"an executor beside what grows": executing(0, 20, true).set(record.ColGPU, func(i int) float64 {
+			return 500*mib + 2*mib*float64(i)
+		}),
+	} {
+		if v := p.judge(); v.Verdict != DriverGrowth {
+			t.Errorf("%s: %s: %s", name, v.Verdict, v.Summary)
+		}
 	}
 }

@@ -3,7 +3,7 @@
 import os
 import sys
 
-from gpumem_agent import imports, mappings, requests
+from gpumem_agent import imports, mappings, requests, threadpools
 from gpumem_agent.connection import Closed, Connection
 from gpumem_agent.errands import Errands
 from gpumem_agent.figures import Figures
@@ -19,6 +19,7 @@ from gpumem_agent.window import Window
 
 REDIAL_SECONDS = 1.0  # between attempts to connect, doubled each time
 LISTEN_SECONDS = 0.4  # between looks for requests, and turns of an idle sampler
+POOLS_SECONDS = 2.0  # between looks at pools of threads
 LIST_LENGTH = 50  # holders or sites told at once
 CHILD_SECONDS = 0.05  # a forked child that ends sooner never connects
 # What a forked child's heap grows by before it is looked at: bytes, and parts of what it was. A
@@ -90,7 +91,8 @@ class Process:
         self._live = None  # bytes of arrays at the last step with one
         self.greeting = Greeting(self)
         self._redial_at = 0.0
-        self._listen_at = 0.0
+        self._listen_at = self._pools_at = 0.0
+        self._pools = None  # of threads, as they were told
         self._redial_wait = REDIAL_SECONDS
         self.window = Window(self.profile)
         self._step_lock = own.allocate_lock()
@@ -544,9 +546,20 @@ class Process:
                     self.errands.hand_over(self._look_below)
         if now >= self.generations.next:
             self._look_at_blocks(now, False)
+        self._look_at_pools(now)
         found = self.heap_sites.look(self, now) if self.hold else None
         if found:
             self.mark("host_sites", "", detail=found)
+
+    def _look_at_pools(self, now):
+        """Tells of pools of threads when they have changed."""
+        if now < self._pools_at:
+            return
+        self._pools_at = now + POOLS_SECONDS
+        pools = threadpools.told()
+        if pools is not None and pools != self._pools:
+            self._pools = pools
+            self.mark("event", "thread pools", detail=pools)
 
     def _look_below(self):
         """Looks at graphs, on the main thread."""
