@@ -26,7 +26,7 @@ class Search:
 
     def __init__(self, settings=5):
         self.settings = settings
-        self.known = collections.deque(maxlen=1200)
+        self.known = collections.deque(maxlen=600)
         self.forest = RandomForestRegressor(n_estimators=NEW, warm_start=True, n_jobs=1)
         self.fitted = False
 

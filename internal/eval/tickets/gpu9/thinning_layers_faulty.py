@@ -4,7 +4,7 @@ with torch's own pruning. The masks of all the earlier rounds stay with the laye
 ticket: practice
 class: app-leak
 holder: _pruning_methods layers
-cause: results-kept
+cause: results-kept buffer-without-bound
 """
 
 import os
