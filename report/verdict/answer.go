@@ -43,6 +43,9 @@ func (s *settled) answer(v *Verdict) string {
 	if host == nil || host.Filled == "" {
 		text += hostAsked(s).words()
 	}
+	if host == nil {
+		text += cameWords(s, v.Holders)
+	}
 	if line := compiledAt(v.Causes); line != "" {
 		text += "; " + line
 	}

@@ -81,6 +81,17 @@ func noNameNext(s *settled, came *HolderRow) string {
 	return ""
 }
 
+// cameWords say which objects of an extension came while the host grew and nobody was found who
+// holds what came, as a part of a sentence: what they have outside of Python is not seen.
+func cameWords(s *settled, holders []HolderRow) string {
+	h := outOfSight(holders)
+	if s.class != HostGrowth || h == nil || !lookedInVain(&s.Examined.Process, s.size) {
+		return ""
+	}
+	return fmt.Sprintf("; with it came %s more %s%s", units.Count(h.Count), h.Path,
+		strings.TrimSuffix(filledAt(h, ""), ","))
+}
+
 // trifling is the part of a growth up to which a holder says nothing of it.
 const trifling = .01
 
