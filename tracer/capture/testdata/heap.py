@@ -95,4 +95,14 @@ assert doors.open()
 time.sleep(0.2)
 large(10)
 assert doors.close(0.1) == [], "what came late"
+# Nor is anything, beside an interpreter that may have a lock of its own.
+try:
+    import _interpreters as others
+except ImportError:
+    import _xxsubinterpreters as others
+other = others.create()
+assert not doors.open(), "beside another interpreter"
+others.destroy(other)
+assert doors.open(), "alone again"
+doors.close(60)
 print("ok")

@@ -98,16 +98,9 @@ def open_doors(process):
         from gpumem_agent.native import Native
 
         native = Native()
-        return Doors(native) if native.has("gpumem_heap_open") and _is_alone(native) else None
+        return Doors(native) if native.has("gpumem_heap_open") else None
     except (ImportError, OSError, AttributeError, TypeError):
         return None
-
-
-def _is_alone(native):
-    """Whether there is one interpreter: others may have locks of their own."""
-    head = native.function("PyInterpreterState_Head", native.Pointer, is_python=True)
-    following = native.function("PyInterpreterState_Next", native.Pointer, native.Pointer, is_python=True)
-    return not following(head())
 
 
 class Doors:
@@ -121,6 +114,8 @@ class Doors:
         self._text = (native.Char * ROOM)()
         of = native.function
         self.calls = of("gpumem_heap_calls", native.Count)
+        self._first = of("PyInterpreterState_Head", native.Pointer, is_python=True)
+        self._next = of("PyInterpreterState_Next", native.Pointer, native.Pointer, is_python=True)
         self._open = of("gpumem_heap_open", native.Int, native.Pointer, native.Size, is_python=True)
         self._close = of(
             *("gpumem_heap_close", native.Size, native.Unsigned, native.Pointer, native.Size),
@@ -128,8 +123,10 @@ class Doors:
         )
 
     def open(self):
-        """Begins to sample. Returns whether that is possible."""
-        return self._open(self._native.byref(self._doors), PERIOD) != 0
+        """Begins to sample. Returns whether that is possible: not beside another interpreter,
+        which may have a lock of its own."""
+        is_alone = not self._next(self._first())
+        return is_alone and self._open(self._native.byref(self._doors), PERIOD) != 0
 
     def close(self, seconds):
         """Ends it. Returns what the interposer tells of the first seconds: a list of sites,
