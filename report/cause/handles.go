@@ -71,7 +71,7 @@ func handlesOfTheDriver(c *Case) *Cause {
 		seen := evidence("%s more %s are alive; memory outside the program's grows by %s with each",
 			units.Whole(n), k.Name, units.Bytes(each))
 		site := c.madeMost(k, n)
-		if site != "" && k.Column == record.ColModules && n >= leastCompiled && c.compiles() {
+		if site != "" && k.Column == record.ColModules && n >= leastCompiled && c.hasAny("torch", "cupy", "jax") {
 			best = c.compiledAt(site, seen)
 			continue
 		}
@@ -82,16 +82,6 @@ func handlesOfTheDriver(c *Case) *Cause {
 			Evidence: seen}
 	}
 	return best
-}
-
-// compiles reports whether the program has a framework that compiles code for it.
-func (c *Case) compiles() bool {
-	for _, name := range [...]string{"torch", "cupy", "jax"} {
-		if _, ok := c.Meta.Versions[name]; ok {
-			return true
-		}
-	}
-	return false
 }
 
 // nearDriver are the libraries, as they begin, whose host memory may come with handles: those of

@@ -3,6 +3,7 @@ package cause
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
@@ -33,7 +34,7 @@ func mathLibrary() *regexp.Regexp {
 // what it got: each handle, each stream and each plan has a workspace of its own.
 func libraryWorkspaces(c *Case) *Cause {
 	grows := c.Class == account.DriverGrowth || c.Class == account.AppLeak
-	if !grows || !c.ByTrend || c.Size <= 0 || c.inThings() || c.Class == account.AppLeak && c.pools() {
+	if !grows || !c.ByTrend || c.Size <= 0 || c.inThings() || c.Class == account.AppLeak && c.hasPool() {
 		return nil
 	}
 	named, bytes, count := "", 0., int64(0)
@@ -60,14 +61,15 @@ func libraryWorkspaces(c *Case) *Cause {
 			"+ cublasSgemm(handle, …)  // with one handle for each thread, made once"}}
 }
 
-// pools reports whether the live memory is that of a framework's pool, in which no library's is.
-func (c *Case) pools() bool {
-	for _, name := range [...]string{"torch", "cupy", "jax", "mlx"} {
-		if _, ok := c.Meta.Versions[name]; ok {
-			return true
-		}
-	}
-	return false
+// hasPool reports whether the live memory is that of a framework's pool, in which no library's is.
+func (c *Case) hasPool() bool { return c.hasAny("torch", "cupy", "jax", "mlx") }
+
+// hasAny reports whether the program has one of some frameworks.
+func (c *Case) hasAny(frameworks ...string) bool {
+	return slices.ContainsFunc(frameworks, func(name string) bool {
+		_, ok := c.Meta.Versions[name]
+		return ok
+	})
 }
 
 // manyGraphs is how many captured graphs more are kept ones.
