@@ -86,7 +86,8 @@ func handlesOfTheDriver(c *Case) *Cause {
 
 // nearDriver are the libraries, as they begin, whose host memory may come with handles: those of
 // drivers, of frameworks, of compilers, and the interpreter's.
-var nearDriver = regexp.MustCompile(`^(lib(cu|nv|torch|c10|triton|LLVM|amdhip|hsa|roc|hip|python)|python|_?cupy|xla|jax|\()`)
+var nearDriver = regexp.MustCompile(`^(lib(cu|nv|torch|c10|triton|LLVM|amdhip|hsa|roc|hip|python)|` +
+	`python|_?cupy|xla|jax|\()`)
 
 // touchedApart reports whether most new pages of the host were filled by a library that has
 // nothing to do with the driver's handles.

@@ -68,7 +68,8 @@ func TestWhatTheDriverHadIsNamedAlsoWhereAllIsGivenBackAtTheEnd(t *testing.T) {
 		record.Event{TMs: 39_800, Kind: record.KindDriverSites, Name: record.NameLook, Sites: []record.Site{
 			{Site: "/srv/app/draw.py:7 load", Bytes: 9 * mib, Count: 1}}},
 		record.Event{TMs: 39_900, Kind: record.KindDriverSites, Sites: []record.Site{
-			{Site: record.GoneSite(site), Bytes: 720 * mib, Count: 72}, {Site: "/srv/app/draw.py:7 load", Bytes: 9 * mib, Count: 1}}})
+			{Site: record.GoneSite(site), Bytes: 720 * mib, Count: 72},
+			{Site: "/srv/app/draw.py:7 load", Bytes: 9 * mib, Count: 1}}})
 	v := p.judge()
 	if v.Verdict != DriverGrowth || !strings.Contains(v.Answer, "; allocated at app/draw.py:30 in generator") ||
 		!named(v, cause.Workspaces) {
