@@ -88,7 +88,7 @@ func cameWords(s *settled, holders []HolderRow) string {
 	if s.class != HostGrowth || h == nil || !lookedInVain(&s.Examined.Process, s.size) {
 		return ""
 	}
-	return fmt.Sprintf("; with it came %s more %s%s", units.Count(h.Count), h.Path,
+	return fmt.Sprintf("; meanwhile %s more %s came%s", units.Count(h.Count), h.Path,
 		strings.TrimSuffix(filledAt(h, ""), ","))
 }
 

@@ -52,7 +52,7 @@ func TestWhatNoNameLeadsToIsLookedForWhereItWasFilled(t *testing.T) {
 			c.want == "" && (strings.Contains(v.Next, "no name was found") || strings.Contains(v.Next, hint)) {
 			t.Errorf("%s: %s: %s", name, v.Verdict, v.Next)
 		}
-		const came = "; with it came 89 more Tokenizer objects below serve.tenants, made at app/serve.py:9 in load"
+		const came = "; meanwhile 89 more Tokenizer objects below serve.tenants came, made at app/serve.py:9 in load"
 		if c.want == hint && !strings.Contains(v.Answer, came) || c.holders == nil && strings.Contains(v.Answer, "came") {
 			t.Errorf("%s: %s", name, v.Answer)
 		}

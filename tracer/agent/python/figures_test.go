@@ -3,12 +3,14 @@
 package python_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpumem/gpumem/tracer/agent"
 	"github.com/gpumem/gpumem/tracer/agent/python"
@@ -226,6 +228,29 @@ func TestTheAgentsOwnTestsPass(t *testing.T) {
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+library(t)+":"+fakes(t), "PYTHONDONTWRITEBYTECODE=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// What this is about is a fault of some versions alone: see atomic.no_modules.
+func TestNoPythonHasItsModulesOfCAsked(t *testing.T) {
+	t.Parallel()
+	fetched, _ := filepath.Glob(filepath.Join(os.Getenv("GPUMEM_TEST_PYTHONS"), "3.*", "bin", "python3.??"))
+	if len(fetched) == 0 {
+		t.Skip("no other CPythons here; scripts/test.sh fetches some into GPUMEM_TEST_PYTHONS")
+	}
+	files, fake := library(t), fakes(t)
+	for _, python3 := range fetched {
+		t.Run(filepath.Base(python3), func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute) // the fault runs for ever
+			defer cancel()
+			cmd := exec.CommandContext(ctx, python3, "-W", "error", "-m", "unittest", "tests.test_modules_of_c")
+			cmd.Env = append(os.Environ(), "PYTHONPATH="+files+":"+fake, "PYTHONDONTWRITEBYTECODE=1",
+				"LD_LIBRARY_PATH="+filepath.Dir(filepath.Dir(python3)))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
 	}
 }
 
