@@ -89,10 +89,10 @@ func TestAFileSystemThatWentReadOnlyTakesRowsAgainWhenItIsBack(t *testing.T) {
 		for rowsIn(dir) < 50 && time.Since(begun) < time.Minute {
 			time.Sleep(20 * time.Millisecond)
 		}
+		kept = rowsIn(dir) // before the sync: what is written while it runs may be in memory only
 		if err := exec.Command("sync", "-f", dir).Run(); err != nil {
 			t.Errorf("sync: %v", err)
 		}
-		kept = rowsIn(dir)
 		time.Sleep(300 * time.Millisecond) // what comes now is in memory only
 		disk.fail()
 		time.Sleep(500 * time.Millisecond)
@@ -113,7 +113,7 @@ func TestAFileSystemThatWentReadOnlyTakesRowsAgainWhenItIsBack(t *testing.T) {
 			after++
 		}
 	}
-	if len(times)-after < kept*9/10 || after < 20 {
+	if len(times)-after < kept || after < 20 {
 		t.Errorf("%d rows before, of %d on the disk, and %d after", len(times)-after, kept, after)
 	}
 	all := strings.Join(res.Warnings, "\n")
