@@ -18,6 +18,7 @@ const (
 	gradientGraphs   = Cycle + "/gradients"          // a gradient's graph leads back to its tensor
 	cachedFunctions  = Caches + "/functions"         // what functools keeps of a function
 	keptModules      = Caches + "/modules"           // a dictionary of modules
+	warningsShown    = Caches + "/warnings"          // the texts of a module's warnings
 	cycleAtTheEnd    = Cycle + "/left"               // found at the end of a program without a collector
 	cloneWhenDrained = Clone + "/leftover-drained"   // left over while the device was idle
 	cloneLeft        = Clone + "/leftover"           // left over while it was not
@@ -25,6 +26,7 @@ const (
 	threadsCounted   = Threads + "/counted"          // by the system
 	countedForTheEnd = AtExit + "/counted"           // callbacks of which no more is known
 	driverHandles    = HandleLeak + "/of-the-driver" // events, streams, graphs
+	objectsOfLibrary = HandleLeak + "/objects"       // an extension's, kept by the program
 )
 
 // Rule looks for one signature. Its ID is that of its cause, or a name of its own
@@ -63,6 +65,7 @@ func Catalogue() []Rule {
 		{ID: clonesGrow, Find: referencesGrow},
 		{ID: HandleLeak, Find: programHandles},
 		{ID: driverHandles, Find: handlesOfTheDriver},
+		{ID: objectsOfLibrary, Find: objectsKept},
 		{ID: Finalizers, Find: finalizers},
 		{ID: countedForTheEnd, Find: registeredForTheEnd},
 		{ID: Resident, Find: resident},

@@ -84,6 +84,34 @@ func handlesOfTheDriver(c *Case) *Cause {
 	return best
 }
 
+// objectsKept: a container got more objects of an extension while memory outside the program's
+// grew. Each may have some of it, as a texture does.
+func objectsKept(c *Case) *Cause {
+	if c.Class != account.DriverGrowth || !c.ByTrend || c.inThings() || len(c.Judged.Clock) == 0 ||
+		handlesOfTheDriver(c) != nil { // these are counted, and told by kind
+		return nil
+	}
+	var best *Cause
+	most, lasted := 0., c.Judged.Clock[len(c.Judged.Clock)-1]-c.Judged.Clock[c.Grows.From]
+	for i := range c.Holders {
+		h := &c.Holders[i]
+		if !h.OfClass() || h.Bytes > 0 || h.Length == 0 || h.OverMs <= 0 {
+			continue
+		}
+		n := float64(h.Count) * 1000 * lasted / h.OverMs
+		if each := c.Size / n; n > most && each >= account.LeastPerHandle && each <= account.MostPerHandle {
+			most = n
+			best = &Cause{ID: HandleLeak, Confidence: .8 * c.Confidence,
+				Evidence: evidence("%d more %s came in %.3g s; memory outside the program's grew by %s with each",
+					h.Count, h.Path, h.OverMs/1000, units.Bytes(each)),
+				Next: "keep no more " + h.Path + " than are in use, or use one again",
+				Change: []string{"- textures[key] = make(key)",
+					"+ textures[key] = make(key); drop_oldest(textures, most=64)"}}
+		}
+	}
+	return best
+}
+
 // nearDriver are the libraries, as they begin, whose host memory may come with handles: those of
 // drivers, of frameworks, of compilers, and the interpreter's.
 var nearDriver = regexp.MustCompile(`^(lib(cu|nv|torch|c10|triton|LLVM|amdhip|hsa|roc|hip|python)|` +

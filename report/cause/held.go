@@ -42,9 +42,9 @@ func heldSignatures() []held {
 			[2]string{"module.register_forward_hook(f)",
 				"hook = module.register_forward_hook(f)  # once; hook.remove() when it is done"}},
 		{Groups, `\bparam_groups\b|\boptim\w*\.(_?state)\b`, "an optimizer's groups or state",
-			"add no group for parameters that are replaced: make a new optimizer, and drop the old one",
+			"take out what the optimizer has of a parameter that is replaced, or make a new optimizer",
 			[2]string{"optimizer.add_param_group({\"params\": new})",
-				"optimizer = type(optimizer)(model.parameters())"}},
+				"del optimizer.state[old]; group[\"params\"] = [new]"}},
 		{Tracebacks, `\.__(traceback|context|cause)__`, "the frames of exceptions that are kept",
 			"keep the message of an exception, not the exception: its traceback holds every variable of its frames",
 			[2]string{"errors.append(error)", "errors.append(repr(error))"}},
@@ -114,6 +114,9 @@ func heldInCaches() []held {
 				"sessions[id] = Session(model); expire(sessions, idle=600, most=64)"}},
 		{cachedFunctions, `^(\S+ in )?lru_cache `, "a cache without a bound", "give the cache a bound",
 			[2]string{"functools.cache", "functools.lru_cache(maxsize=128)"}},
+		{warningsShown, `\b__warningregistry__`, "the texts of warnings that were shown",
+			"warn with the same text each time, or log it: Python remembers each text that differs",
+			[2]string{"warnings.warn(f\"frame {n} is dark\")", "log.warning(\"frame %d is dark\", n)"}},
 		{Caches, `cache|\bmemo\b|\bmemoiz`, "a cache without a bound", "give the cache a bound",
 			[2]string{"cache[key] = value", "cache[key] = value; drop_oldest(cache, most=128)"}},
 		{keptModules, `^(ModuleDict|ParameterDict) `, "modules that are kept by their names",
@@ -186,7 +189,7 @@ func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
 		small := gained < heldMatters*c.Size
 		// What a graph keeps is the graph's, but for that of variables of frames that an
 		// exception keeps: to detach them would change nothing.
-		graphs := h.Graph != "" && id != Tracebacks && id != gradientGraphs
+		graphs := (h.Graph != "" || c.hasLargerGraph(&h)) && id != Tracebacks && id != gradientGraphs
 		if small || graphs || c.isElsewhere(&h) || h.Bound > 0 {
 			continue
 		}
@@ -206,6 +209,14 @@ func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
 		}
 	}
 	return bytes, came, others, largest
+}
+
+// hasLargerGraph reports whether a holder's arrays are the outputs of a graph that keeps more
+// than they have.
+func (c *Case) hasLargerGraph(h *record.Holder) bool {
+	return h.Graphs && slices.ContainsFunc(c.Holders, func(g record.Holder) bool {
+		return g.Path == h.Path && g.Graph != "" && g.Bytes > h.Bytes
+	})
 }
 
 // isElsewhere reports whether a holder keeps none of what grows: host memory beside a device,

@@ -16,6 +16,21 @@ func leak(holders ...record.Holder) *Case {
 	return c
 }
 
+func TestOutputsWhoseGraphKeepsMoreAreNoResults(t *testing.T) {
+	t.Parallel()
+	outputs := record.Holder{Path: "list train.traces", Graphs: true, Bytes: mib, Count: 6, Length: 6}
+	graph := record.Holder{Path: "list train.traces", Graph: "Add outputs", Bytes: 80 * mib, Count: 1}
+	c := leak(outputs, graph)
+	c.Gains = map[string]float64{outputs.Path: 90 * mib}
+	if got := idsOf(Of(c)); !slices.Equal(got, []string{Graph}) {
+		t.Errorf("with their graph: %v", got)
+	}
+	c.Holders = []record.Holder{outputs}
+	if got := idsOf(Of(c)); !slices.Equal(got, []string{Results}) {
+		t.Errorf("alone: %v", got)
+	}
+}
+
 func TestWhatHoldsTheGrowthNamesItsCause(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
@@ -37,6 +52,7 @@ func TestWhatHoldsTheGrowthNamesItsCause(t *testing.T) {
 		"dict main.streamer.future_cache[…]._outputs":            Futures,
 		"lru_cache of train.encode":                              Caches,
 		"dict train.embedding_cache":                             Caches,
+		"dict star_frames.__warningregistry__":                   Caches,
 		"dict weakref.finalize._registry":                        AtExit,
 		"StringIO train.log":                                     Buffers,
 		"bytearray main() local received":                        Buffers,

@@ -81,11 +81,13 @@ func noNameNext(s *settled, came *HolderRow) string {
 	return ""
 }
 
-// cameWords say which objects of an extension came while the host grew and nobody was found who
-// holds what came, as a part of a sentence: what they have outside of Python is not seen.
+// cameWords say which objects of an extension came while the driver's memory grew, or the host's
+// and nobody was found who holds what came, as a part of a sentence: what they have outside of
+// Python is not seen.
 func cameWords(s *settled, holders []HolderRow) string {
 	h := outOfSight(holders)
-	if s.class != HostGrowth || h == nil || !lookedInVain(&s.Examined.Process, s.size) {
+	isHosts := s.class == HostGrowth && lookedInVain(&s.Examined.Process, s.size)
+	if h == nil || !isHosts && s.class != DriverGrowth {
 		return ""
 	}
 	return fmt.Sprintf("; meanwhile %s more %s came%s", units.Count(h.Count), h.Path,

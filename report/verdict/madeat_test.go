@@ -54,6 +54,25 @@ func (p *program) with(framework string) *program {
 	return p
 }
 
+func TestObjectsThatCameWithTheDriversMemoryAreNamed(t *testing.T) {
+	t.Parallel()
+	p := newProgram(800).flat(record.ColRSS, 300*mib, 64*kib).flat(record.ColLive, 8*mib, 0).flat(record.ColIdle, 0, 0)
+	p.set(record.ColGPU, func(i int) float64 { return 500*mib + mib*float64(i) })
+	kept := record.Holder{Path: "TextureObject objects below serve() local map.textures", Count: 150, Length: 160,
+		OverMs: 30_000, Filled: "/srv/app/draw.py:57 tile"}
+	p.events = append(p.events, record.Event{TMs: 38_000, Kind: record.KindHolders, Holders: []record.Holder{kept}})
+	v := p.judge()
+	const came = "150 more TextureObject objects below serve() local map.textures came, made at app/draw.py:57 in tile"
+	if v.Verdict != DriverGrowth || !strings.Contains(v.Answer, came) || len(v.Causes) != 1 ||
+		v.Causes[0].ID != cause.HandleLeak || !strings.Contains(v.Next, kept.Path) {
+		t.Errorf("%s, causes %+v, next %s", v.Answer, v.Causes, v.Next)
+	}
+	p.events[len(p.events)-1].Holders[0].Count = 2 // 200 MiB each
+	if v := p.judge(); v.Verdict != DriverGrowth || len(v.Causes) > 0 {
+		t.Errorf("causes %+v", v.Causes)
+	}
+}
+
 func TestWhatTheDriverHadIsNamedAlsoWhereAllIsGivenBackAtTheEnd(t *testing.T) {
 	t.Parallel()
 	const site = "libcurand.so.10+0xdd7fe (build id ef60), called by /srv/app/draw.py:30 generator"

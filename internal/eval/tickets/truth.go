@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -50,6 +51,9 @@ func readTruths(dir string) ([]truth, error) {
 	return out, nil
 }
 
+// marked matches a line with one of the two marks at its end, or both.
+var marked = regexp.MustCompile(`# (?:grows|keeps|grows keeps)$`)
+
 // parseTruth reads the head of one program.
 func parseTruth(path, text string) truth {
 	base := filepath.Base(path)
@@ -72,8 +76,8 @@ func parseTruth(path, text string) truth {
 	}
 	n := 0
 	for line := range strings.Lines(text) {
-		line = strings.TrimSpace(line)
-		if n++; strings.HasSuffix(line, "# grows") || strings.HasSuffix(line, "# keeps") {
+		n++
+		if marked.MatchString(strings.TrimSpace(line)) {
 			t.lines = append(t.lines, fmt.Sprintf("%s:%d", base, n))
 		}
 	}

@@ -361,6 +361,10 @@ class FillersTest(unittest.TestCase):
             ("if group['params'] == more:", False),
             ("for weight in group['params']:", False),
             ("optimizer = Adam([{'params': weights}])", False),
+            ("self.optimizer." "state[table] = {'step': step, **averages}", True),
+            ("opt." "state[new] = opt." "state.pop(old)", True),
+            ("if optimizer." "state[table] == known:", False),
+            ("self." "state[number] = values", False),
         ):
             self.assertIs(bool(adds.search(text)), found, text)
 

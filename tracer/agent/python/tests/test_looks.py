@@ -7,6 +7,7 @@ import itertools
 import operator
 import os
 import queue
+import struct
 import sys
 import tempfile
 import textwrap
@@ -61,6 +62,13 @@ class Hashed(type):
 
 class Odd(metaclass=Hashed):
     pass
+
+
+class Texture(struct.Struct):
+    """Python's, made from one of C."""
+
+    def bind(self):
+        pass
 
 
 class Running:
@@ -456,6 +464,17 @@ class LooksTest(unittest.TestCase):
         device = {self.path("list M.history[…][…]"): (40 * MIB, 40)}
         self.assertEqual(found, {compressed: (0, 40), **device})
         self.assertTrue(next(h for h in self.surveys.told if h["path"] == compressed)["host"])
+
+    def test_beside_a_device_they_are_told_where_the_host_does_not_grow_too(self):
+        self.keep(textures={}, tensors=[])
+        self.look()
+        textures.update((n, Texture("I")) for n in range(40))
+        tensors.extend(torch.empty(MIB, "cpu") for n in range(40))
+        standard = {"builtins", "types", "collections"}
+        with unittest.mock.patch.object(opaque, "STANDARD", standard):
+            found = self.look()
+        self.assertEqual(found[self.path("Texture objects below M.textures")], (0, 40))
+        self.assertEqual([path for path in found if "tensors" in path and "objects" in path], [])
 
     def test_only_what_is_hidden_is_followed_once_more(self):
         level, history = downward._Level(None), [torch.empty(512) for _ in range(6)]

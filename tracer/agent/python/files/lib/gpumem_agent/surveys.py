@@ -132,7 +132,7 @@ class Surveys:
         self._next = self._unpaid = self._recount = now + max(self._pause(now, compares), SECONDS)
         self._held = list(process.held())
         self.look_now(process, own.monotonic() + SECONDS)
-        if process.sites_wanted and not process.steps.known:
+        if not process.steps.known:
             self._look_at_sites_beside(process)
         paid = self._paid(own.thread_time() - begun)
         if compares:
@@ -315,12 +315,13 @@ class Surveys:
 
     def _look_at_sites_beside(self, process):
         """The same for a program without steps, on any thread, when more lives than
-        ever before."""
+        ever before: of frameworks that were told to record, or that do so anyway."""
         from gpumem_agent.frameworks import sites_of, total
 
         active = [f for f in process.frameworks if f.active()]
-        live = total(f.live_bytes() for f in active)
-        found = sites_of(active) if live is not None and live > self._sites_live else None
+        telling = [f for f in active if process.sites_wanted or f.knows_sites]
+        live = total(f.live_bytes() for f in telling)
+        found = sites_of(telling) if live is not None and live > self._sites_live else None
         if found is None:
             return
         self._sites, self._sites_live, self._is_news = found, live, True

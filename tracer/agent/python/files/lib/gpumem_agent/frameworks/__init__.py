@@ -15,6 +15,7 @@ class Framework:
     name = ""
     describes_host = False  # with on_host, describe tells arrays that are not on the device
     keeps_graphs = False  # whether it has outputs with operations behind them
+    knows_sites = False  # whether it records allocation sites without being told to
 
     def prepare(self):
         """Gets ready for questions, without a hook, right after the framework's

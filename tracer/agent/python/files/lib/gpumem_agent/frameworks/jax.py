@@ -23,6 +23,7 @@ def open_framework(module, process):
 
 class Jax(Framework):
     name = "jax"
+    knows_sites = True  # an array has the traceback of the call that made it
     compiled = COMPILED  # for a listener that may outlive this module
 
     def __init__(self, jax, process):

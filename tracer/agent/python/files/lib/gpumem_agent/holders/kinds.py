@@ -37,6 +37,7 @@ LOGGING = (
 )
 RANKS = (0, 1, 2)  # see rank_of
 NAMES_OF_CLASS = type.__dict__["__dict__"].__get__  # vars asks the metaclass
+BASES_OF_CLASS = type.__dict__["__mro__"].__get__  # and itself; likewise
 
 
 def is_a(item, kinds):

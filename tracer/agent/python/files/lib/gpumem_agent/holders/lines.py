@@ -59,10 +59,11 @@ ADDERS = {
     "_scheduled": r"\.call_(?:later|at)\s*\(",
     "__warningregistry__": r"\bwarnings\.warn(?:_explicit)?\s*\(|(?<![\w.])warn\s*\(",
     GROUPS: r"\.add_param_group\s*\("
-    r"""|\[\s*["']params["']\s*\]\s*(?:\.(?:append|extend|insert)\s*\(|\+=|=(?!=))""",
+    r"""|\[\s*["']params["']\s*\]\s*(?:\.(?:append|extend|insert)\s*\(|\+=|=(?!=))"""
+    r"|(?i:\b\w*opt\w*)\.state\s*\[[^\]]*\]\s*=(?!=)",
     GRADIENT_GRAPHS: r"\bbackward\s*\(.*\bcreate_graph\s*=\s*(?!False)",
 }
-WORDS = {MADE_MODULES: "modules", GROUPS: "param"}  # that such a line has, in place of a bracket
+WORDS = {MADE_MODULES: "modules", GROUPS: ""}  # that such a line has, in place of a bracket
 HOOKS = re.compile(r"_(forward|backward|state_dict|load_state_dict)\w*_hooks$")
 # An assignment to a name, of something more than a beginning.
 ASSIGNED = (

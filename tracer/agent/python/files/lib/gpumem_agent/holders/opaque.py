@@ -12,11 +12,13 @@ import types
 
 from gpumem_agent.holders import contents
 from gpumem_agent.holders.classes import name_of
-from gpumem_agent.holders.kinds import NAMES_OF_CLASS, is_a, namespace
+from gpumem_agent.holders.kinds import BASES_OF_CLASS, NAMES_OF_CLASS, is_a, namespace
 
 STANDARD = getattr(sys, "stdlib_module_names", None)  # unknown before 3.10: nothing is told there
 OTHERS = {"", "builtins", "numpy", "gpumem_agent"}  # whose objects are weighed, or ours
 METHODS = ("method_descriptor", "builtin_function_or_method", "instancemethod", "nb_method")
+METHODS += ("cython_function_or_method",)
+WEIGHED = ("nbytes", "numel")  # names of a class whose objects tell their bytes: arrays
 LATEST = 8  # elements that are asked
 PARTS = 32  # of one
 DEPTH = 2  # below one: a pair may have an object that wraps one of an extension
@@ -74,7 +76,14 @@ def _parts(item):
 
 
 def _is_native(kind):
-    """Whether a class is an extension's: it has methods, and none of them is Python's. It is
+    """Whether a class is an extension's, or made from one, and none of arrays."""
+    bases = BASES_OF_CLASS(kind)
+    is_array = any(name in NAMES_OF_CLASS(base) for base in bases for name in WEIGHED)
+    return not is_array and any(map(_is_of_extension, bases))
+
+
+def _is_of_extension(kind):
+    """Whether a class has methods, and none of them is Python's. It is
     not asked itself. One whose objects say which of them are alike, such as a type of numbers
     or a device, is of values, which hold nothing."""
     module = type.__getattribute__(kind, "__module__")

@@ -65,6 +65,8 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
         told = {a.identity for a in (*arrays, *on_the_host)}
         add_containers(found, reach, reference, found.named(), {"host": True}, told)
         recent += on_the_host
+    else:
+        add_opaque(found, reach, reference, told={a.identity for a in arrays})
     if reference.beside is None:  # what is there by now nobody kept since
         reference.beside = noted.noted
     noted.kept = _kept(found, recent)
@@ -285,6 +287,13 @@ def add_containers(found, reach, reference, known=(), more=None, told=()):
             facts.pop("length", None)  # of one of them
         found.add_elements(path, size, count, {**facts, **(more or {})})
         found.place(path, identity)
+
+
+def add_opaque(found, reach, reference, told):
+    """Adds the containers that got more objects of extensions: what such an object has at the
+    driver, as a texture or a captured graph does, is in no array."""
+    gains = grown(reach.containers(), reference)
+    reach.named(gains, lambda path: opaque.add(found, path, gains[id(path.chain[-1])], told))
 
 
 def _outermost(told, reach):
