@@ -38,7 +38,7 @@ class Scans:
     def patch(self, number, z, y, x):
         """A patch with its edges, and whether there is a lesion in it."""
         cut = self.volumes[number][z:z + EDGE, y:y + EDGE, x:x + EDGE].astype(np.float32)
-        low, high = np.percentile(cut, (1, 99))
+        low, high = np.percentile(cut, (1, 99)).astype(np.float32)
         cut = np.clip((cut - low) / (high - low), 0, 1)
         edges = np.sqrt(sum(slope * slope for slope in np.gradient(cut)))
         inside = ((self.lesions[number] >= (z, y, x)) & (self.lesions[number] < (z + EDGE, y + EDGE, x + EDGE)))

@@ -505,6 +505,43 @@ class LooksTest(unittest.TestCase):
         globals()["trainer"] = None
         self.assertEqual(self.look(), {path: (4 * MIB, 4)})
 
+    def test_a_container_that_is_put_together_anew_is_found_in_its_place(self):
+        trainer = Trainer()
+        trainer.seen = []
+        self.keep(trainer=trainer)
+        del trainer
+
+        turns, done = queue.Queue(), queue.Queue()
+
+        def collect():
+            history = ()
+            for _ in iter(turns.get, None):
+                history = history + (torch.empty(MIB),)
+                globals()["trainer"].seen = globals()["trainer"].seen + [torch.empty(MIB)]
+                done.put(None)
+
+        def go_on():
+            turns.put(1)
+            done.get(timeout=30)
+
+        thread = threading.Thread(target=collect)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(turns.put, None)
+        self.look()
+        for _ in range(8):
+            go_on()
+        named = downward.Reach.named
+
+        def later(reach, *args):
+            go_on()
+            return named(reach, *args)
+
+        with unittest.mock.patch.object(downward.Reach, "named", later):
+            found = self.look()
+        self.assertEqual(found[self.path("list M.trainer.seen")], (8 * MIB, 8))
+        self.assertEqual(found["tuple collect() local history"], (8 * MIB, 8))
+
     def test_a_holder_that_does_not_grow_is_a_moments_work(self):
         self.surveys.take(self.process, self.process.frameworks)
         self.keep(batch=[torch.empty(MIB) for _ in range(3)])

@@ -19,10 +19,11 @@ import types
 import weakref
 
 from gpumem_agent import atomic
+from gpumem_agent.holders.following import Following
 from gpumem_agent.holders.kinds import RANKS, Contexts, is_a, is_library, module_names, namespace, rank_of
 from gpumem_agent.holders.living import GROWING, SOME, noted
 from gpumem_agent.holders.paths import Local, Name, Path
-from gpumem_agent.holders.variables import Variables, local, pick
+from gpumem_agent.holders.variables import Variables, local, now, pick
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
@@ -142,10 +143,12 @@ class Reach:
     def paths(self, identities):
         """{identity: Path} of arrays or containers that are still where they
         were. A Path holds the objects on it."""
-        chains = {i: self.chain(i) for i in identities}
-        values = pick({chain[0] for chain in chains.values()})
+        chains = {i: (self.head(i), self.chain(i)) for i in identities}
+        values = pick({chain[0] for _, chain in chains.values()})
+        gone = {head for head, chain in chains.values() if type(head) is Local and chain[0] not in values}
+        following = Following(values, now(gone), set(map(id, SIZED)), self._hidden)
         # All first: to name one may give objects on others a __dict__.
-        found = {i: self._follow(self.head(i), chain, values) for i, chain in chains.items()}
+        found = {i: following.objects(head, chain) for i, (head, chain) in chains.items()}
         return {i: Path(o, self._modules) for i, o in found.items() if o is not None}
 
     def named(self, identities, look_at=Name):
@@ -192,20 +195,6 @@ class Reach:
                 break
             depth += 1
         return found
-
-    def _follow(self, head, chain, values):
-        """The objects of a chain from its head on, each where the one before still
-        refers to it, else None. What a variable refers to is among values."""
-        objects, (kinds, getter) = [head], self._hidden
-        for identity in chain:
-            parent = objects[-1]
-            item = values.get(identity) if type(parent) is Local else child(atomic.referents(parent), identity)
-            if item is None and id(type(parent)) in kinds:
-                item = child([getter(parent)], identity)
-            if item is None:
-                return None
-            objects.append(item)
-        return objects
 
     def head(self, identity):
         """What the first object of a chain is a variable of."""
@@ -371,11 +360,6 @@ def _ours():
     """The type of what the program may have of the agent: below it are earlier looks."""
     ours = getattr(sys.modules.get("gpumem_agent.process"), "Process", None)
     return () if ours is None else (ours,)
-
-
-def child(children, identity):
-    """The one of some objects that has an identity, or None."""
-    return next(itertools.compress(children, map(identity.__eq__, map(id, children))), None)
 
 
 def _roots(modules):

@@ -50,6 +50,10 @@ class Local:
         self.file = file  # of the function
         self.line = line  # its first
 
+    def key(self):
+        """What tells it from other variables of running functions."""
+        return self.file, self.line, self.variable
+
 
 class Entry:
     """One of the few entries of a dictionary on a path, and what the dictionary itself would

@@ -11,7 +11,7 @@ from those that the look found, and nothing is held from one time to the next.
 import sys
 
 from gpumem_agent import atomic
-from gpumem_agent.holders.downward import child
+from gpumem_agent.holders.following import child
 from gpumem_agent.holders.kinds import is_a, namespace
 from gpumem_agent.holders.living import GROWING
 from gpumem_agent.holders.paths import Local

@@ -134,6 +134,28 @@ def pick(identities):
     return {id(value): value for value in found}
 
 
+def now(wanted):
+    """{key: object} of what some Locals refer to now: of several calls of a function the
+    innermost."""
+    if not wanted:
+        return {}
+    variables, found, chosen = Variables(), [], []
+    values = variables.values
+    atomic.once(
+        *variables.steps(),
+        atomic.fill(chosen, atomic.among(atomic.each(variables.names), {l.variable for l in wanted})),
+        atomic.fill(found, itertools.compress(atomic.each(values), chosen)),
+        atomic.empty(values),
+    )
+    functions = zip(variables.codes, variables.names)
+    named = [(code.co_filename, code.co_firstlineno, name) for code, names in functions for name in names]
+    keys, picked = {l.key() for l in wanted}, {}
+    for key, item in zip(itertools.compress(named, chosen), found):
+        if key in keys:
+            picked.setdefault(key, item)
+    return picked
+
+
 def _running():
     """The code of the functions that run, by identity; none while a debugger follows one."""
     frames, codes, followed = [], [], []

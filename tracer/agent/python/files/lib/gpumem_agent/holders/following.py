@@ -1,0 +1,67 @@
+"""Fetches the objects of a chain again, from its name on.
+
+Between a look and the naming of what it found the program runs on for a moment. A list that
+is only ever put together anew, as by `history = history + [loss]`, is another one by then.
+So where a container of a chain is not there any more, one that has what the chain goes on to
+stands in for it, below the same object or in the same variable.
+"""
+
+import itertools
+
+from gpumem_agent import atomic
+from gpumem_agent.holders.paths import Local
+
+LONGEST = 100000  # elements of a container that may stand in
+TRIES = 3  # for each one that is gone
+
+
+class Following:
+    """The chains of one look. Values are what variables refer to, by identity, and now by
+    variable. Kinds are the identities of the types of what may stand in. Hidden is what no
+    collector sees: see frameworks."""
+
+    def __init__(self, values, now, kinds, hidden):
+        self._values, self._now = values, now
+        self._kinds, self._hidden = kinds, hidden
+        self._instead = {}  # {identity of a container that is gone: what stands in}
+        self._tried = {}  # {the same: times that none was found}
+
+    def objects(self, head, chain):
+        """The objects of a chain from its head on, each where the one before still refers to
+        it or to what stands in for it, else None."""
+        found = [head]
+        for identity, below in itertools.zip_longest(chain, chain[1:]):
+            item = self._next(found[-1], identity, below)
+            if item is None:
+                return None
+            found.append(item)
+        return found
+
+    def _next(self, parent, identity, below):
+        if type(parent) is Local:
+            item = self._values.get(identity)
+            children = [self._now.get(parent.key())] if item is None else []
+        else:
+            children = atomic.referents(parent)
+            item = child(children, identity)
+        if item is None and id(type(parent)) in self._hidden[0]:
+            item = child([self._hidden[1](parent)], identity)
+        if item is None and below is not None:
+            item = self._stand_in(children, identity, below)
+        return item
+
+    def _stand_in(self, children, identity, below):
+        """The container among some objects that has another, in place of one that is gone."""
+        if identity not in self._instead and self._tried.get(identity, 0) < TRIES:
+            some = (c for c in children if id(type(c)) in self._kinds and len(c) <= LONGEST)
+            item = next((c for c in some if child(atomic.referents(c), below) is not None), None)
+            if item is None:
+                self._tried[identity] = self._tried.get(identity, 0) + 1
+            else:
+                self._instead[identity] = item
+        return self._instead.get(identity)
+
+
+def child(children, identity):
+    """The one of some objects that has an identity, or None."""
+    return next(itertools.compress(children, map(identity.__eq__, map(id, children))), None)
