@@ -2,6 +2,7 @@
 futures and caches."""
 
 import asyncio
+import collections
 import functools
 import gc
 import logging
@@ -135,6 +136,20 @@ def line_of(words):
     with open(__file__) as source:
         ends = [line.rstrip().endswith("# the line of " + words) for line in source]
     return "%s:%d" % (__file__, ends.index(True) + 1)
+
+
+class Shelf(dict):
+    def put(self, key, value):
+        self[key] = value  # the line of the shelf
+
+
+class Stack(list):
+    def push(self, value):
+        super().append(value)  # the line of the stack
+
+
+def remember(item, into=[]):
+    into.append(item)  # the line of the default
 
 
 class FillersTest(unittest.TestCase):
@@ -350,6 +365,41 @@ class FillersTest(unittest.TestCase):
             optimizer.add_param_group({"params": [bytes(BLOB)]})  # the line of the group
         (told,) = [h for path, h in self.look().items() if path.endswith("optimizer.state")]
         self.assertTrue(told["filled"].startswith(line_of("the group")), told)
+
+    def test_a_default_has_the_lines_of_its_function(self):
+        chain = [vars(sys.modules[__name__]), remember, remember.__defaults__, remember.__defaults__[0]]
+        path = paths.Path(chain, kinds.module_names())
+        self.assertEqual(path.of_kind(), "list %s.remember() default into" % __name__)
+        self.assertEqual(lines.places(path.facts()["filled"]), [line_of("the default") + " remember"])
+
+    def test_what_is_made_from_a_container_has_the_lines_of_its_methods(self):
+        for container, site in (
+            (Shelf(), line_of("the shelf") + " put"),
+            (Stack(), line_of("the stack") + " push"),
+        ):
+            self.keep(made=container)
+            chain = [vars(sys.modules[__name__]), made]
+            facts = paths.Path(chain, kinds.module_names()).facts()
+            self.assertEqual(lines.places(facts["filled"]), [site])
+
+    def test_a_user_dictionary_has_the_lines_that_add_to_its_name(self):
+        self.keep(borrowed=collections.UserDict())
+        borrowed["one"] = 1  # the line of what is borrowed
+        chain = [vars(sys.modules[__name__]), borrowed, vars(borrowed), borrowed.data]
+        facts = paths.Path(chain, kinds.module_names()).facts()
+        name = "test_a_user_dictionary_has_the_lines_that_add_to_its_name"
+        self.assertEqual(lines.places(facts["filled"]), ["%s %s" % (line_of("what is borrowed"), name)])
+
+    def test_what_is_told_in_a_text_is_not_assigned(self):
+        assigned = re.compile(lines.ASSIGNED % r"\.loss")
+        for text, found in (
+            ("record.loss = loss", True),
+            ("self.loss: Tensor = loss", True),
+            ("best.loss, best.step = loss, 4", True),
+            ("""print(f"best {best.loss:.4f} of all", flush=True)""", False),
+            ("""f"best {best.loss:.4f} of all", flush=True)""", False),
+        ):
+            self.assertIs(bool(assigned.search(text)), found, text)
 
     def test_lines_that_give_an_optimizer_more_parameters(self):
         adds = re.compile(lines.ADDERS[lines.GROUPS])

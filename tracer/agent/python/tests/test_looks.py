@@ -342,7 +342,7 @@ class LooksTest(unittest.TestCase):
         running = Running(keep)
         self.addCleanup(running.end)
         ((path, found),) = self.look().items()
-        self.assertEqual(path, "OrderedDict keep() local weight.hooks[…].__defaults__[…]")
+        self.assertEqual(path, "OrderedDict keep() local weight.hooks[…]() default batch")
         self.assertEqual(found, (3 * MIB, 3))
 
     def test_a_path_ends_where_an_object_hides_what_it_refers_to(self):

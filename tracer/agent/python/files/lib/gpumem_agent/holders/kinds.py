@@ -125,6 +125,16 @@ def closure_variable(chain, at):
     return None
 
 
+def default_parameter(function, defaults, value):
+    """The parameter of a function whose default is a value, of those that are together in a
+    tuple; empty for none."""
+    if not is_a(function, types.FunctionType) or function.__defaults__ is not defaults:
+        return ""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount][-len(defaults) :]
+    return next((name for name, item in zip(names, defaults) if item is value), "")
+
+
 def context_variable(chain, at):
     """(the place of the value, its variable's name) where a chain goes on from a context:
     nodes of a tree are in between. None where none of them is a value, or it is none."""
@@ -138,6 +148,12 @@ def context_variable(chain, at):
 def is_future(item):
     """Whether an object is a future or a task of the standard library's."""
     return _is_named(type(item), ("Future", "Task"), FUTURES)
+
+
+def is_user_container(item):
+    """Whether an object is a dictionary or a list of collections that is written in Python,
+    which has its elements in an attribute."""
+    return _is_named(type(item), ("UserDict", "UserList"), ("collections",))
 
 
 def is_thread(kind):

@@ -8,6 +8,7 @@ name. A name that many lines add to is told with the first ones.
 
 import functools
 import re
+from collections import deque
 
 from gpumem_agent.frameworks import torch_names
 from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, GROUPS, TABLES, is_container, is_hooks
@@ -22,17 +23,19 @@ from gpumem_agent.holders.kinds import (
     closure_variable,
     code_of,
     context_variable,
+    default_parameter,
     frame_of,
     is_a,
     is_future,
     is_library,
+    is_user_container,
     key_of,
     namespace,
     owns,
     variable_of,
 )
 from gpumem_agent.holders.memos import remembers
-from gpumem_agent.holders.texts import adds_below, adds_to, in_program, inside, module_file, outer, search
+from gpumem_agent.holders.texts import ADDING, CLASS, adds_below, adds_to, in_program, inside, module_file, outer, search
 
 MOST_LINES = 2  # told of a name
 LOGGED = "records of a log"  # in place of a name
@@ -67,7 +70,7 @@ WORDS = {MADE_MODULES: "modules", GROUPS: ""}  # that such a line has, in place 
 HOOKS = re.compile(r"_(forward|backward|state_dict|load_state_dict)\w*_hooks$")
 # An assignment to a name, of something more than a beginning.
 ASSIGNED = (
-    r"^[^=(]*%s(?:\s*,\s*[\w.\[\]*]+)*\s*(?::[^=]*)?=(?!=)"
+    r"^(?:(?!\bf[\"'])[^=(])*%s(?:\s*,\s*[\w.\[\]*]+)*\s*(?::[^=]*)?=(?!=)"
     r"(?!\s*(?:None\b|[\[({]\s*[\])}]|[\d.]+\s*$|[\w.]*(?:zeros|empty)\w*\())"
 )
 
@@ -105,9 +108,32 @@ class Keyed:
         return (search(self.file, pattern, self.key) or in_program(pattern, self.key, MOST_LINES))[:MOST_LINES]
 
 
+class OfClass:
+    """A class of the program's that is made from a container: its methods add to it."""
+
+    __slots__ = ("name", "file")
+
+    def __init__(self, name, file):
+        self.name = name
+        self.file = file
+
+    def sites(self):
+        """Places of their lines that do so."""
+        return _own_places(self.name, self.file)
+
+
 def filler(chain, at, modules):
     """The Fillers of the container at a place of a chain of references, the closest
     first, a site where that is a function's cache, or None. They keep no object."""
+    kind = type(chain[at])
+    file = _file_of(chain[at]) if issubclass(kind, (dict, list, set, deque)) else ""
+    found = _fillers(chain, at, modules)
+    if not file or is_library(file):
+        return found
+    return (OfClass(kind.__name__, file), *(found or ()))
+
+
+def _fillers(chain, at, modules):
     if is_a(chain[at], LRU_CACHE):
         code = code_of(namespace(chain[at]).get("__wrapped__"))
         return code and _returns(code.co_filename, code.co_firstlineno, code.co_name)
@@ -173,6 +199,9 @@ def _named(chain, at, modules):
         return _of_closure(chain, at)
     if getattr(type(parent), "__name__", "") == "Local" and hasattr(parent, "variable"):
         return Filler(parent.variable, parent.file, False, line=parent.line)
+    if at > 1 and default_parameter(chain[at - 2], parent, child):
+        code = chain[at - 2].__code__
+        return Filler(default_parameter(chain[at - 2], parent, child), code.co_filename, False, line=code.co_firstlineno)
     if id(parent) in modules:
         return Filler(key_of(parent, child), modules[id(parent)][1], False)
     if type(parent) is dict and at > 1 and owns(chain[at - 2], parent):
@@ -206,6 +235,8 @@ def _attribute(name, owner):
     """The Filler of an attribute of an object. What an optimizer of a library has for its
     parameters gets more where it gets more of these."""
     file = _file_of(owner)
+    if name == "data" and is_user_container(owner):
+        return None  # who fills it names the object
     is_librarys = not file or is_library(file)
     name = GROUPS if is_librarys and torch_names.is_of_groups(owner, name) else name
     return Filler(name, file, True)
@@ -264,6 +295,17 @@ def is_cache(found):
 
 def _each(found):
     return (found,) if type(found) is Filler else found
+
+
+@functools.lru_cache(maxsize=16)  # each look asks again
+def _own_places(name, file):
+    heads = search(file, re.compile(r"^\s*class\s+%s\b" % re.escape(name)), name)
+    if not heads:
+        return []
+    first = int(heads[0][len(file) + 1 :].partition(" ")[0])
+    adds = adds_to("self", r"(?<![\w.])"), re.compile(r"\bsuper\(\)\.(?:%s|__setitem__)\s*\(" % ADDING)
+    found = [site for pattern, word in zip(adds, ("self", "super")) for site in search(file, pattern, word)]
+    return inside(found, file, first, CLASS)[:MOST_LINES]
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again

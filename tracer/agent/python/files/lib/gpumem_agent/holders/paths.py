@@ -15,6 +15,7 @@ from gpumem_agent.holders.kinds import (
     THREAD_LOCAL,
     attributes,
     closure_variable,
+    default_parameter,
     code_of,
     context_variable,
     elements_of,
@@ -215,7 +216,7 @@ class Path:
         `function f closure x`, not its cells. Returns the place reached."""
         if type(chain[0]) in (Local, Contexts):
             return 1
-        return self._closure(0)
+        return self._closure(0) or self._default(0)
 
     def _closure(self, at):
         """Adds the step from a function to what a variable of its closure is, past its cells.
@@ -225,6 +226,15 @@ class Path:
             return 0
         self._parts.append(" closure %s" % found[1])
         return found[0]
+
+    def _default(self, at):
+        """The same from a function to the default of one of its parameters, past the tuple of
+        all defaults."""
+        name = at + 2 < len(self.chain) and default_parameter(*self.chain[at : at + 3])
+        if not name:
+            return 0
+        self._parts.append("() default %s" % name)
+        return at + 2
 
     def _stay_outside(self):
         """Ends the path at an object that shows no name for what it refers to, or at the
@@ -252,7 +262,7 @@ class Path:
     def _step(self, at):
         """Adds the step from chain[at] down; returns the place reached."""
         parent, child = self.chain[at], self.chain[at + 1]
-        within = self._closure(at)
+        within = self._closure(at) or self._default(at)
         if within:
             return within
         if at in self._elements and at <= self._last:

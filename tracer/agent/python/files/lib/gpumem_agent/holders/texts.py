@@ -26,6 +26,7 @@ KEYED = (
 )
 QUOTED = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
 DEF = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
+CLASS = re.compile(r"\s*class\s+\w")
 LOOP = re.compile(r"\s*(?:(?:async\s+)?for\s.*\sin\b|while\b)")
 
 
@@ -102,9 +103,9 @@ def search(file, pattern, word):
     return ["%s:%d %s" % (file, i + 1, _name(lines, head)) for i, head, _ in places]
 
 
-def inside(sites, file, first):
-    """Those sites in a file that lie in the function which begins at a line."""
-    last = _last(read(file).splitlines(), first)
+def inside(sites, file, first, head=DEF):
+    """Those sites in a file that lie in the function which begins at a line, or the class."""
+    last = _last(read(file).splitlines(), first, head)
     return [site for site in sites if first <= int(site[len(file) + 1 :].partition(" ")[0]) <= last]
 
 
@@ -115,10 +116,10 @@ def outer(file, first):
     return 0 if head is None else head + 1
 
 
-def _last(lines, first):
-    """The last line of a function, both from 1 on. Decorators come first, and the end of
-    its parameters may be no deeper than it is."""
-    at = next((i for i in range(first - 1, len(lines)) if DEF.match(lines[i])), len(lines))
+def _last(lines, first, head):
+    """The last line of a function or class, both from 1 on. Decorators come first, and the end
+    of its parameters may be no deeper than it is."""
+    at = next((i for i in range(first - 1, len(lines)) if head.match(lines[i])), len(lines))
     for end in range(at + 1, len(lines)):
         line = lines[end]
         if line.strip() and _depth(line) <= _depth(lines[at]) and not line.lstrip().startswith((")", "#")):
