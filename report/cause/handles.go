@@ -129,7 +129,7 @@ func (c *Case) madeMost(k account.HandleKind, more float64) string {
 	class := " [" + strings.TrimSuffix(k.Name, "s") + "]"
 	counts := map[string]int64{}
 	for _, s := range c.Sites {
-		site, ok := strings.CutSuffix(s.Site, class)
+		site, ok := strings.CutSuffix(strings.TrimSuffix(s.Site, record.GoneSite("")), class)
 		if _, caller, called := strings.Cut(site, ", called by "); called {
 			site = caller
 		}

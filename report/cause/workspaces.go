@@ -91,8 +91,13 @@ func graphsKept(c *Case) *Cause {
 	if private < leastHeld*c.Size {
 		return nil
 	}
-	share := min(1, private/c.Size)
-	return &Cause{ID: GraphPools, Confidence: (.5 + .4*share) * c.Confidence, Share: &share,
+	share, site := min(1, private/c.Size), ""
+	for _, k := range account.HandleKinds() {
+		if k.Column == record.ColGraphs {
+			site = c.madeMost(k, more)
+		}
+	}
+	return &Cause{ID: GraphPools, Site: site, Confidence: (.5 + .4*share) * c.Confidence, Share: &share,
 		Evidence: []string{
 			fmt.Sprintf("the pools of captured graphs hold %s", units.Bytes(private)),
 			fmt.Sprintf("%s more graphs are alive", units.Whole(more)),

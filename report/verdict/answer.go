@@ -40,11 +40,11 @@ func (s *settled) answer(v *Verdict) string {
 	if at := askedAt(s, v); at != "" && !(isFilled && poolAsked(s)) {
 		text += "; " + at
 	}
-	if host == nil || host.Filled == "" {
-		text += hostAsked(s).words()
+	if asked := hostAsked(s); host == nil || host.Filled == "" || !asked.beside && !strings.Contains(text, asked.at) {
+		text += asked.words()
 	}
 	if host == nil {
-		text += cameWords(s, v.Holders)
+		text += cameWords(s, v)
 	}
 	if line := compiledAt(v.Causes); line != "" {
 		text += "; " + line
@@ -76,6 +76,7 @@ func doneAt(causes []Cause) string {
 	}
 	done := map[string]string{
 		cause.Cycle: "made", cause.AtExit: "registered", cause.Threads: "started", cause.HandleLeak: "made",
+		cause.GraphPools: "captured",
 	}[causes[0].ID]
 	p := record.PlaceOf(causes[0].Site)
 	if p.File == "" || done == "" {

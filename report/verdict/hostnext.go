@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/report/evidence"
 	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/series"
@@ -84,14 +85,28 @@ func noNameNext(s *settled, came *HolderRow) string {
 // cameWords say which objects of an extension came while the driver's memory grew, or the host's
 // and nobody was found who holds what came, as a part of a sentence: what they have outside of
 // Python is not seen.
-func cameWords(s *settled, holders []HolderRow) string {
-	h := outOfSight(holders)
-	isHosts := s.class == HostGrowth && lookedInVain(&s.Examined.Process, s.size)
-	if h == nil || !isHosts && s.class != DriverGrowth {
+func cameWords(s *settled, v *Verdict) string {
+	h := outOfSight(v.Holders)
+	switch {
+	case h == nil:
+		return ""
+	case s.class == DriverGrowth, s.class == HostGrowth && lookedInVain(&s.Examined.Process, s.size):
+	case s.class != PoolGrowth || !hasPools(v.Causes, h):
 		return ""
 	}
 	return fmt.Sprintf("; meanwhile %s more %s came%s", units.Count(h.Count), h.Path,
 		strings.TrimSuffix(filledAt(h, ""), ","))
+}
+
+// hasPools reports whether the first cause is that each object of a holder has a pool of its own:
+// a stream, or a captured graph.
+func hasPools(causes []Cause, h *HolderRow) bool {
+	if len(causes) == 0 {
+		return false
+	}
+	class, _, _ := strings.Cut(h.Path, " ")
+	return causes[0].ID == cause.GraphPools && strings.Contains(class, "Graph") ||
+		causes[0].ID == cause.StreamPools && strings.Contains(class, "Stream")
 }
 
 // trifling is the part of a growth up to which a holder says nothing of it.
