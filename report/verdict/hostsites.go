@@ -13,6 +13,9 @@ import (
 // comes, or less; what came faster filled something, and did not go on.
 const mostOfWindows = 3
 
+// mostOfLine is the part of what a line asked for that is data of arrays where it is told to be.
+const mostOfLine = .5
+
 // Where native code keeps most of a growth, the objects of Python's that stay beside it lead to
 // the line that has it do so, when nearly all of them are that line's.
 const (
@@ -24,7 +27,8 @@ const (
 // in keep".
 type hostLine struct {
 	at     string
-	beside bool // it is far less than what the host grew by
+	what   string // what it is: Python objects, or the data of arrays
+	beside bool   // it is far less than what the host grew by
 }
 
 // hostAsked is the line that asked for a quarter of what the host grew by or more, else that of
@@ -53,10 +57,25 @@ func hostAsked(s *settled) hostLine {
 		return float64(row.GrowthBytes) > mostOfWindows*s.size
 	})
 	if at := place.Line(went, s.size, false); at != "" || len(went) < len(rows) || samples < leastStaying {
-		return hostLine{at: at}
+		return hostLine{at: at, what: staying(rows, at)}
 	}
 	bytes := func(row record.Site) int64 { return row.Bytes }
-	return hostLine{at: place.Heaviest(rows, bytes, mostOfStaying*float64(all), false), beside: true}
+	at := place.Heaviest(rows, bytes, mostOfStaying*float64(all), false)
+	return hostLine{at: at, what: staying(rows, at), beside: true}
+}
+
+// staying is what the line asked for most of all.
+func staying(rows []record.Site, at string) string {
+	all, arrays := int64(0), int64(0)
+	for _, row := range rows {
+		if place.Text(record.PlaceOf(row.Site)) == at {
+			all, arrays = all+row.Bytes, arrays+row.ArrayBytes
+		}
+	}
+	if float64(arrays) >= mostOfLine*float64(all) {
+		return "NumPy arrays"
+	}
+	return "Python objects"
 }
 
 // words are the line as a part of a sentence, empty without one.
@@ -65,9 +84,9 @@ func (h hostLine) words() string {
 	case h.at == "":
 		return ""
 	case h.beside:
-		return "; most of the Python objects that stay are allocated at " + h.at
+		return "; most of the " + h.what + " that stay are allocated at " + h.at
 	}
-	return "; the Python objects that stay are allocated at " + h.at
+	return "; the " + h.what + " that stay are allocated at " + h.at
 }
 
 // next is what to do at the line, empty without one.
@@ -76,8 +95,8 @@ func (h hostLine) next() string {
 	case h.at == "":
 		return ""
 	case h.beside:
-		return "look at " + h.at + ": Python objects that stay are allocated there, and native code that is called there " +
-			"may keep the rest"
+		return "look at " + h.at + ": " + h.what + " that stay are allocated there, and native code that is called " +
+			"there may keep the rest"
 	}
-	return "find what keeps the objects that are allocated at " + h.at
+	return "find what keeps the " + h.what + " that are allocated at " + h.at
 }

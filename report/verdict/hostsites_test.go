@@ -39,7 +39,7 @@ func TestTheLineThatAskedForWhatStaysOfTheHostIsNamed(t *testing.T) {
 		if v.Verdict != HostGrowth || strings.Contains(v.Answer, line) != c.named {
 			t.Errorf("%s: %s", name, v.Answer)
 		}
-		if c.named != (v.Next == "find what keeps the objects that are allocated at app/serve.py:8 in keep") {
+		if c.named != (v.Next == "find what keeps the Python objects that are allocated at app/serve.py:8 in keep") {
 			t.Errorf("%s: next: %s", name, v.Next)
 		}
 	}

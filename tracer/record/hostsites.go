@@ -3,7 +3,7 @@ package record
 import "encoding/json"
 
 // HostWindow is the Detail of a KindHostSites event: in its Seconds the lines of the event's
-// Sites asked Python's allocators for what they still had as long afterwards.
+// Sites asked Python's allocators, and NumPy's, for what they still had as long afterwards.
 type HostWindow struct {
 	Seconds float64 `json:"seconds"`
 }

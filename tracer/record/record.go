@@ -99,8 +99,9 @@ const (
 	// NameLook are of the largest sites, at a moment while the program ran.
 	KindDriverSites = "driver_sites"
 	NameLook        = "look"
-	// KindHostSites are lines of Python by what they asked of Python's allocators in the
-	// first half of a window and had at its end, in Sites; Detail is a HostWindow.
+	// KindHostSites are lines of Python by what they asked of Python's allocators and of
+	// NumPy's in the first half of a window and had at its end, in Sites; Detail is a
+	// HostWindow.
 	KindHostSites = "host_sites"
 	// KindFirstTouch says whose code first touched new pages, in FirstTouch.
 	KindFirstTouch = "first_touch"
@@ -189,6 +190,7 @@ type Site struct {
 	Bytes       int64  `json:"bytes"`
 	Count       int64  `json:"count"`
 	GrowthBytes int64  `json:"growth_bytes,omitempty"` // since an earlier look; 0 without one
+	ArrayBytes  int64  `json:"array_bytes,omitempty"`  // of Bytes: the data of NumPy's arrays, where that is told
 }
 
 // FirstTouch is whose code first touched the pages by which a process grew, over

@@ -3,6 +3,9 @@
  * such a window and closes it, under the interpreter's lock, which is also held wherever
  * blocks of these two domains are asked for and given back.
  *
+ * So is it for the data of NumPy's arrays, nearly always: where a thread has it not, what it
+ * asks for passes by, and what it gives back is taken out without a lock.
+ *
  * One of so many bytes is sampled. A sample that is given back is forgotten, so that at
  * the end those are left that lived. An allocation that is not sampled takes a call and a
  * subtraction more, and what is given back a look into a filter. */
@@ -23,7 +26,9 @@
 struct sample {
 	uintptr_t at; /* 0: none */
 	u64 bytes;
-	u32 line, born; /* born: milliseconds since the window was opened */
+	u32 line;
+	u32 born : 31; /* milliseconds since the window was opened */
+	u32 is_data : 1; /* of an array */
 };
 
 struct heap {
@@ -33,6 +38,7 @@ struct heap {
 	u32 pid, taken;
 	struct sample samples[BUCKETS][WAYS];
 	u64 bytes[PYTHON_PLACES + 1]; /* by line, when it is told */
+	u64 data[PYTHON_PLACES + 1];  /* and of arrays' among them */
 	u32 counts[PYTHON_PLACES + 1];
 	u32 text[PYTHON_PLACES + 1]; /* where its text begins, and 0 where it is not known */
 	u32 used;                    /* of texts */
@@ -45,6 +51,11 @@ static u32 in_place; /* the hooks are somewhere among the interpreter's, for all
 static int64_t left = INT64_MAX; /* bytes until the next sample; none comes while no window is open */
 static u64 calls;                /* that asked for a block, since the window was opened */
 static u64 filter[BITS / 64];    /* a bit for each block that may be sampled; none while no window is open */
+
+/* What NumPy has for arrays' data, for ever: a tool may have kept our hooks to call them later. */
+static struct array_allocator arrays;
+static struct array_handler *handler; /* with our hooks in it; null while none are */
+static int (*is_locked)(void);
 
 static inline u64 *word_of(const void *p) { return &filter[(uintptr_t)p >> 10 & (BITS / 64 - 1)]; }
 static inline u64 bit_of(const void *p) { return 1ull << ((uintptr_t)p >> 4 & 63); }
@@ -77,7 +88,7 @@ static u32 line_of(struct heap *h)
 	return h->text[line] ? line : 0;
 }
 
-static __attribute__((noinline)) void take(void *p, size_t n)
+static __attribute__((noinline)) void take(void *p, size_t n, u32 is_data)
 {
 	struct heap *h = heap;
 	struct sample *bucket = bucket_of(h, p);
@@ -89,26 +100,29 @@ static __attribute__((noinline)) void take(void *p, size_t n)
 	if (++h->taken % CROWD == 0)
 		h->period *= 2;
 	for (int i = 0; p && i < WAYS; i++)
-		if (!bucket[i].at) {
+		if (!load(&bucket[i].at)) {
+			u32 born = (u32)((now(CLOCK_MONOTONIC) - h->begun) / 1000000);
 			*word_of(p) |= bit_of(p);
-			bucket[i] = (struct sample){(uintptr_t)p, bytes, line_of(h), (u32)((now(CLOCK_MONOTONIC) - h->begun) / 1000000)};
+			bucket[i] = (struct sample){0, bytes, line_of(h), born & INT32_MAX, is_data};
+			store(&bucket[i].at, (uintptr_t)p);
 			return;
 		}
 }
 
-static inline void came(void *p, size_t n)
+static inline void came(void *p, size_t n, u32 is_data)
 {
 	calls++;
 	if (__builtin_expect((left -= (int64_t)n) < 0, 0))
-		take(p, n);
+		take(p, n, is_data);
 }
 
 static __attribute__((noinline)) void forget(const void *p)
 {
 	struct sample *bucket = bucket_of(heap, p);
-	for (int i = 0; i < WAYS; i++)
-		if (bucket[i].at == (uintptr_t)p)
-			bucket[i].at = 0;
+	for (int i = 0; i < WAYS; i++) {
+		uintptr_t gone = (uintptr_t)p; /* another thread may put the next one here */
+		__atomic_compare_exchange_n(&bucket[i].at, &gone, 0, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	}
 }
 
 static inline void goes(const void *p)
@@ -121,7 +135,7 @@ static void *sampled_malloc(void *ctx, size_t n)
 {
 	const struct allocator *a = ctx;
 	void *p = a->malloc(a->ctx, n);
-	came(p, n);
+	came(p, n, 0);
 	return p;
 }
 
@@ -129,7 +143,7 @@ static void *sampled_calloc(void *ctx, size_t count, size_t size)
 {
 	const struct allocator *a = ctx;
 	void *p = a->calloc(a->ctx, count, size);
-	came(p, count * size);
+	came(p, count * size, 0);
 	return p;
 }
 
@@ -139,7 +153,7 @@ static void *sampled_realloc(void *ctx, void *block, size_t n)
 	void *p = a->realloc(a->ctx, block, n);
 	if (p) {
 		goes(block);
-		came(p, n);
+		came(p, n, 0);
 	}
 	return p;
 }
@@ -149,6 +163,76 @@ static void sampled_free(void *ctx, void *block)
 	const struct allocator *a = ctx;
 	goes(block);
 	a->free(a->ctx, block);
+}
+
+/* Those of arrays' data have a context of NumPy's, or another's that kept our hooks. */
+
+static void *sampled_data_malloc(void *ctx, size_t n)
+{
+	void *p = arrays.malloc(ctx, n);
+	if (is_locked())
+		came(p, n, 1);
+	return p;
+}
+
+static void *sampled_data_calloc(void *ctx, size_t count, size_t size)
+{
+	void *p = arrays.calloc(ctx, count, size);
+	if (is_locked())
+		came(p, count * size, 1);
+	return p;
+}
+
+static void *sampled_data_realloc(void *ctx, void *block, size_t n)
+{
+	void *p = arrays.realloc(ctx, block, n);
+	if (p)
+		goes(block);
+	if (p && is_locked())
+		came(p, n, 1);
+	return p;
+}
+
+static void sampled_data_free(void *ctx, void *block, size_t n)
+{
+	goes(block);
+	arrays.free(ctx, block, n);
+}
+
+#define EACH_OF_DATA(X) X(malloc) X(calloc) X(realloc) X(free)
+
+/* gpumem_heap_arrays has the window that is open sample arrays' data as well, which NumPy asks
+ * of this handler. locked tells whether a thread has the interpreter's lock. It returns 0 where
+ * another tool's functions are in the handler. */
+EXPORT int gpumem_heap_arrays(struct array_handler *at, int (*locked)(void))
+{
+	struct array_allocator *a = &at->allocator;
+	if (!is_open || handler)
+		return 0;
+	if (!arrays.malloc)
+		arrays = *a;
+#define IS_KNOWN(f) && (load(&a->f) == arrays.f || load(&a->f) == sampled_data_##f)
+	if (!(1 EACH_OF_DATA(IS_KNOWN)))
+		return 0;
+	is_locked = locked;
+	handler = at;
+#define PUT(f) store(&a->f, sampled_data_##f);
+	EACH_OF_DATA(PUT)
+	return 1;
+}
+
+/* end_arrays puts NumPy's functions back where ours are. It returns whether all of them were: else
+ * what was given back may have gone by. */
+static int end_arrays(void)
+{
+	struct array_allocator *a = handler ? &handler->allocator : 0;
+	int all = 1;
+	if (!a)
+		return 1;
+#define PUT_BACK(f) if (load(&a->f) == sampled_data_##f) store(&a->f, arrays.f); else all = 0;
+	EACH_OF_DATA(PUT_BACK)
+	handler = 0;
+	return all;
 }
 
 /* gpumem_heap_open begins to sample one of so many bytes. It returns 0 where it cannot. The
@@ -223,30 +307,34 @@ static char *number(char *at, u64 v)
 	return at;
 }
 
-/* gpumem_heap_close ends a window and writes, for each line, "BYTES COUNT FILE:LINE NAME" of
- * what was asked for in its first so many milliseconds and lives. It returns the length; what
- * has no room is left out. */
+/* gpumem_heap_close ends a window and writes, for each line, "BYTES DATA COUNT FILE:LINE NAME" of
+ * what was asked for in its first so many milliseconds and lives; DATA are the bytes of arrays'
+ * data among them. It returns the length; what has no room is left out. */
 EXPORT size_t gpumem_heap_close(unsigned first, char *out, size_t room)
 {
 	struct heap *h = heap;
 	char *end = out;
+	int knows_data;
 	if (!h || !is_open)
 		return 0;
+	knows_data = end_arrays();
 	close_window(h);
 	__builtin_memset(h->bytes, 0, sizeof h->bytes);
+	__builtin_memset(h->data, 0, sizeof h->data);
 	__builtin_memset(h->counts, 0, sizeof h->counts);
 	for (size_t i = 0; i < BUCKETS; i++)
 		for (const struct sample *s = h->samples[i]; s < h->samples[i] + WAYS; s++)
-			if (s->at && s->line && s->born <= first) {
+			if (s->at && s->line && s->born <= first && (knows_data || !s->is_data)) {
 				h->bytes[s->line] += s->bytes;
+				h->data[s->line] += s->is_data ? s->bytes : 0;
 				h->counts[s->line]++;
 			}
 	for (u32 line = 1; line <= PYTHON_PLACES; line++) {
 		const char *text = h->texts + h->text[line];
 		size_t n = h->counts[line] ? __builtin_strlen(text) : 0;
-		if (!n || (size_t)(end - out) + n + 48 > room)
+		if (!n || (size_t)(end - out) + n + 72 > room)
 			continue;
-		end = number(number(end, h->bytes[line]), h->counts[line]);
+		end = number(number(number(end, h->bytes[line]), h->data[line]), h->counts[line]);
 		__builtin_memcpy(end, text, n);
 		end[n] = '\n';
 		end += n + 1;

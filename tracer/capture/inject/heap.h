@@ -19,4 +19,17 @@ struct heap_doors {
 	void (*set)(int domain, struct allocator *); /* PyMem_SetAllocator */
 };
 
+/* PyDataMem_Handler of version 1, of NumPy's numpy/ndarraytypes.h. */
+struct array_handler {
+	char name[127];
+	uint8_t version;
+	struct array_allocator {
+		void *ctx;
+		void *(*malloc)(void *ctx, size_t n);
+		void *(*calloc)(void *ctx, size_t count, size_t size);
+		void *(*realloc)(void *ctx, void *block, size_t n);
+		void (*free)(void *ctx, void *block, size_t n);
+	} allocator;
+};
+
 #endif

@@ -3,13 +3,14 @@
 Memory of the host that no name leads to, such as what an extension keeps of Python's
 objects, has a line all the same: the one that asked for it. For a few seconds, while the heap
 grows and no holder that is known explains it, the interposer samples what Python's allocators
-hand out and give back (tracer/capture/inject/heap.c). What was asked for in the first half of
-such a window and lives at its end is told by line. Most of what a program only works with is
+hand out and give back, and what NumPy does for the data of arrays (tracer/capture/inject/heap.c).
+What was asked for in the first half of such a window and lives at its end is told by line. Most of what a program only works with is
 gone by then.
 """
 
 import sys
 
+from gpumem_agent.arraydata import find_handler
 from gpumem_agent.own import own
 
 FIRST_SECONDS = 5.0  # of a life, before the first window
@@ -98,7 +99,7 @@ def open_doors(process):
         from gpumem_agent.native import Native
 
         native = Native()
-        return Doors(native) if native.has("gpumem_heap_open") else None
+        return Doors(native) if native.has("gpumem_heap_arrays") else None
     except (ImportError, OSError, AttributeError, TypeError):
         return None
 
@@ -113,10 +114,15 @@ class Doors:
         self._doors = shape(native.address("PyMem_GetAllocator"), native.address("PyMem_SetAllocator"))
         self._text = (native.Char * ROOM)()
         of = native.function
+        self._handler = None  # of arrays' data: None while NumPy is not loaded, 0 where it is not known
+        self._is_locked = native.address("PyGILState_Check")
         self.calls = of("gpumem_heap_calls", native.Count)
         self._first = of("PyInterpreterState_Head", native.Pointer, is_python=True)
         self._next = of("PyInterpreterState_Next", native.Pointer, native.Pointer, is_python=True)
         self._open = of("gpumem_heap_open", native.Int, native.Pointer, native.Size, is_python=True)
+        self._arrays = of(
+            *("gpumem_heap_arrays", native.Int, native.Size, native.Size), is_python=True
+        )
         self._close = of(
             *("gpumem_heap_close", native.Size, native.Unsigned, native.Pointer, native.Size),
             is_python=True
@@ -125,8 +131,18 @@ class Doors:
     def open(self):
         """Begins to sample. Returns whether that is possible: not beside another interpreter,
         which may have a lock of its own."""
-        is_alone = not self._next(self._first())
-        return is_alone and self._open(self._native.byref(self._doors), PERIOD) != 0
+        if self._next(self._first()):
+            return False
+        if self._handler is None:
+            try:
+                self._handler = find_handler(self._native)
+            except Exception:  # whatever is not as it is known to be
+                self._handler = 0
+        if not self._open(self._native.byref(self._doors), PERIOD):
+            return False
+        if self._handler:
+            self._arrays(self._handler, self._is_locked)
+        return True
 
     def close(self, seconds):
         """Ends it. Returns what the interposer tells of the first seconds: a list of sites,
@@ -134,10 +150,12 @@ class Doors:
         n = self._close(int(seconds * 1000), self._native.byref(self._text), ROOM)
         sites = {}
         for line in bytes(self._text)[:n].decode("ascii", "replace").splitlines():
-            size, count, site = line.split(" ", 2)
+            size, data, count, site = line.split(" ", 3)
             if OURS in site:
                 continue
             entry = sites.setdefault(site, {"site": site, "bytes": 0, "count": 0})
             entry["bytes"] += int(size)
             entry["count"] += int(count)
+            if int(data):
+                entry["array_bytes"] = entry.get("array_bytes", 0) + int(data)
         return sorted(sites.values(), key=lambda site: -site["bytes"])
