@@ -40,7 +40,7 @@ func (s *settled) answer(v *Verdict) string {
 	if at := askedAt(s, v); at != "" && !(isFilled && poolAsked(s)) {
 		text += "; " + at
 	}
-	if asked := hostAsked(s); host == nil || host.Filled == "" || !asked.beside && !strings.Contains(text, asked.at) {
+	if asked := hostAsked(s); host == nil || asked.isNewsBeside(host) {
 		text += asked.words()
 	}
 	if host == nil {

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/gpumem/gpumem/report/place"
 	"github.com/gpumem/gpumem/report/series"
@@ -76,6 +77,16 @@ func staying(rows []record.Site, at string) string {
 		return "NumPy arrays"
 	}
 	return "Python objects"
+}
+
+// isNewsBeside reports whether the line says more than where the holder is filled. What a line
+// hands to its holder another one may have asked for, and where objects of a class were made is
+// not where what they have was asked for.
+func (h hostLine) isNewsBeside(holder *HolderRow) bool {
+	isThere := func(site string) bool { return place.Text(record.PlaceOf(site)) == h.at }
+	filled := strings.Split(holder.Filled, "; ")
+	isOther := !h.beside || holder.OfClass()
+	return holder.Filled == "" || isOther && !slices.ContainsFunc(filled, isThere)
 }
 
 // words are the line as a part of a sentence, empty without one.

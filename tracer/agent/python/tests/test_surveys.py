@@ -230,5 +230,10 @@ class SurveysTest(unittest.TestCase):
         self.assertFalse(self.surveys.explains(process))
         self.surveys._told[0]["filled"] = "t.py:7 keep"
         self.assertTrue(self.surveys.explains(process))
+        for path in ("Node objects", "Node objects below t.root", "Node objects: a reference cycle"):
+            self.surveys._told[0]["path"] = path  # made there, and grown elsewhere
+            self.assertFalse(self.surveys.explains(process), path)
+        self.surveys._told[0]["path"] = "list objects.kept"
+        self.assertTrue(self.surveys.explains(process))
         self.surveys._told[0]["bytes"] = 5 << 20
         self.assertFalse(self.surveys.explains(process))

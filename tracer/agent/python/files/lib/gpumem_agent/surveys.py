@@ -22,6 +22,12 @@ WIND_UP = 5.0  # seconds that a program's end may take from when it has left its
 AGE = 0.25  # of a life: a younger note knows too much of what is kept
 
 
+def names_class(path):
+    """Whether a path is that of the objects of a class, such as "Node objects below t.root"."""
+    rest = path.partition(" ")[2].partition(":")[0]
+    return rest == "objects" or rest.startswith("objects below ")
+
+
 class Surveys:
     """The surveys of one process. Nothing is imported until the first."""
 
@@ -168,9 +174,11 @@ class Surveys:
 
     def explains(self, process):
         """Whether a look was taken, and the holders that are told have what came, with a line
-        that fills the first of them."""
+        that fills the first of them. Where objects of a class were made is not where what they
+        have was asked for."""
         told = self.told
-        return bool(told) and "filled" in told[0] and self._is_explained(process)
+        fills = bool(told) and "filled" in told[0] and not names_class(told[0]["path"])
+        return fills and self._is_explained(process)
 
     def _is_explained(self, process):
         """Whether the holders that are told have as much as came since the survey: on the
