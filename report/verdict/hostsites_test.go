@@ -73,6 +73,61 @@ func TestWhatNativeCodeKeepsHasTheLineOfTheObjectsBesideIt(t *testing.T) {
 	}
 }
 
+func TestArraysThatStayAreToldApart(t *testing.T) {
+	t.Parallel()
+	const rate = 20 * mib // a second: one a row
+	site := func(line string, seconds, arrays float64) record.Site {
+		bytes := seconds * rate
+		return record.Site{Site: "/srv/app/serve.py:" + line, Bytes: int64(bytes), Count: 8, ArrayBytes: int64(arrays * bytes)}
+	}
+	for name, c := range map[string]struct {
+		sites      []record.Site
+		says, next string
+	}{
+		"arrays": {[]record.Site{site("8 keep", 2.5, 1)}, "; the NumPy arrays that stay are allocated at app/serve.py:8 in keep",
+			"find what keeps the NumPy arrays that are allocated at app/serve.py:8 in keep"},
+		"arrays, and the objects around them": {[]record.Site{site("8 keep", 1.5, 1), site("8 keep", 1, 0)},
+			"; the NumPy arrays that stay are allocated at app/serve.py:8", "find what keeps the NumPy arrays"},
+		"objects with small arrays": {[]record.Site{site("8 keep", 2.5, .3), site("3 work", .1, 1)},
+			"; the Python objects that stay are allocated at app/serve.py:8", "find what keeps the Python objects"},
+		"arrays beside what native code keeps": {[]record.Site{site("8 keep", .1, 1), site("3 work", .01, 0)},
+			"; most of the NumPy arrays that stay are allocated at app/serve.py:8",
+			"look at app/serve.py:8 in keep: NumPy arrays that stay are allocated there, and native code that is called " +
+				"there may keep the rest"},
+		"arrays here and objects there": {[]record.Site{site("8 keep", .05, 1), site("3 work", .05, 0)}, "", "look for"},
+	} {
+		v := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, mib).asked(20, c.sites...).judge()
+		if v.Verdict != HostGrowth || !strings.Contains(v.Answer, c.says) || !strings.HasPrefix(v.Next, c.next) ||
+			c.says == "" && strings.Contains(v.Answer, "serve.py") {
+			t.Errorf("%s: %s Next: %s", name, v.Answer, v.Next)
+		}
+	}
+}
+
+func TestWhereObjectsWereMadeIsNotWhereWhatTheyHaveWasAskedFor(t *testing.T) {
+	t.Parallel()
+	const rate = 20 * mib // a second: one a row
+	const line = "; the NumPy arrays that stay are allocated at app/serve.py:8 in keep"
+	keep := record.Site{Site: "/srv/app/serve.py:8 keep", Bytes: 2.5 * rate, Count: 8, ArrayBytes: 2.5 * rate}
+	for name, c := range map[string]struct {
+		path, filled string
+		named        bool
+	}{
+		"made elsewhere":                {"Note objects below serve.notes", "/srv/app/serve.py:71 call", true},
+		"made at two lines, one of it":  {"Note objects", "/srv/app/serve.py:71 call; /srv/app/serve.py:8 keep", false},
+		"a container filled elsewhere":  {"list serve.notes", "/srv/app/serve.py:71 call", false},
+		"a container without its lines": {"list serve.notes", "", true},
+	} {
+		p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, mib).asked(20, keep)
+		holder := record.Holder{Path: c.path, Filled: c.filled, Bytes: 180 * mib, Count: 600, OverMs: 10_000}
+		p.events = append(p.events, record.Event{TMs: 30_000, Kind: record.KindHolders, Holders: []record.Holder{holder}})
+		v := p.judge()
+		if !strings.Contains(v.Answer, "held by "+c.path) || strings.Contains(v.Answer, line) != c.named {
+			t.Errorf("%s: %s", name, v.Answer)
+		}
+	}
+}
+
 func TestWindowsWithoutALengthSayNothing(t *testing.T) {
 	t.Parallel()
 	sites := []record.Site{{Site: "/srv/app/serve.py:8 keep", Bytes: 50 * mib, Count: 4}}

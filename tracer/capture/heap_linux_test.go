@@ -2,6 +2,7 @@ package capture
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -55,7 +56,8 @@ func BenchmarkHeapOfPython(b *testing.B) {
 	files, _ := filepath.Abs("../agent/python/files/lib")
 	script, _ := filepath.Abs("testdata/heapcost.py")
 	for range b.N {
-		out, err := start(b, &launch{args: []string{"python3", script, files}}).CombinedOutput()
+		numPy := "PYTHONPATH=" + os.Getenv("GPUMEM_TEST_FRAMEWORKS")
+		out, err := start(b, &launch{env: []string{numPy}, args: []string{"python3", script, files}}).CombinedOutput()
 		if err != nil {
 			b.Fatalf("%v: %s", err, out)
 		}

@@ -162,7 +162,8 @@ kept.clear()
 assert doors.open()
 unlocked_malloc = ctypes.CFUNCTYPE(*arguments)(words[0])
 locked_malloc = ctypes.PYFUNCTYPE(*arguments)(words[0])
-unlocked_free = ctypes.CFUNCTYPE(None, *arguments)(words[3])
+unlocked_realloc = ctypes.CFUNCTYPE(*arguments[:2], *arguments[1:])(words[2])
+unlocked_free = ctypes.CFUNCTYPE(None, *arguments[1:])(words[3])
 given_back = [locked_malloc(None, 2 * MIB) for _ in range(10)]  # keeps none
 for block in given_back:
     unlocked_free(None, block, 2 * MIB)
@@ -179,7 +180,7 @@ for thread in threads:
 works(2000)
 for thread in threads:
     thread.join()
-blocks = [unlocked_malloc(None, 2 * MIB) for _ in range(10)]
+blocks = [unlocked_realloc(None, unlocked_malloc(None, 2 * MIB), 3 * MIB) for _ in range(10)]
 assert arrays_of(doors.close(60)) < MIB, "what was called without the lock"
 for block in blocks:
     unlocked_free(None, block, 2 * MIB)

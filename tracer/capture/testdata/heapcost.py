@@ -9,6 +9,11 @@ sys.path.insert(0, sys.argv[1])  # of the agent's files
 from gpumem_agent import heapsites  # noqa: E402
 from gpumem_agent.callers import open_callers  # noqa: E402
 
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
 ROUNDS = 41
 
 
@@ -43,6 +48,12 @@ def arithmetic():
         total += i & 7
 
 
+def arrays():
+    kept = {}
+    for i in range(100000):
+        kept[i % 1000] = ROW * i
+
+
 def took(work):
     begun = time.thread_time()
     work()
@@ -50,7 +61,11 @@ def took(work):
 
 
 doors = heapsites.open_doors(Process())
-for work in (small_objects, parse, arithmetic):
+works = [small_objects, parse, arithmetic]
+if numpy:
+    ROW = numpy.arange(300.0)
+    works.append(arrays)
+for work in works:
     took(work)
     more = []
     for _ in range(ROUNDS):

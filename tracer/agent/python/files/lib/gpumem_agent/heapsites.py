@@ -10,7 +10,7 @@ gone by then.
 
 import sys
 
-from gpumem_agent.arraydata import find_handler
+from gpumem_agent import imports
 from gpumem_agent.own import own
 
 FIRST_SECONDS = 5.0  # of a life, before the first window
@@ -135,7 +135,7 @@ class Doors:
             return False
         if self._handler is None:
             try:
-                self._handler = find_handler(self._native)
+                self._handler = imports.bring("gpumem_agent.arraydata").find_handler(self._native)
             except Exception:  # whatever is not as it is known to be
                 self._handler = 0
         if not self._open(self._native.byref(self._doors), PERIOD):
