@@ -57,9 +57,9 @@
 // # The heap of Python
 //
 // The same library samples, for some seconds and when the agent asks for it, what Python's
-// allocators hand out (inject/heap.c): of what is left of a window's first half at its end the
-// agent tells the lines of Python that asked for it. It takes no part in anything outside of
-// such a window.
+// allocators hand out, and NumPy's for the data of arrays (inject/heap.c): of what is left of a
+// window's first half at its end the agent tells the lines of Python that asked for it. It
+// takes no part in anything outside of such a window.
 //
 // # Pools and HIP
 //

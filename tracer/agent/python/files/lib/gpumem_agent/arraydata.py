@@ -58,10 +58,10 @@ def _is_known(memory, handler, file):
     if data[:NAME_ROOM].rstrip(b"\0") != NAME or data[NAME_ROOM] != VERSION:
         return False
     functions = [int.from_bytes(data[at : at + WORD], "little") for at in range(FUNCTIONS, SIZE, WORD)]
-    name = file.rpartition("/")[2]
-    code = [place for place in mappings() if EXECUTABLE in place[2] and place[3] == name]
+    name, places = file.rpartition("/")[2], list(mappings())
+    code = [place for place in places if EXECUTABLE in place[2] and place[3] == name]
     return all(any(low <= at < high for low, high, _, _ in code) for at in functions) and any(
-        low <= handler and handler + SIZE <= high for low, high, how, _ in mappings() if WRITABLE in how
+        low <= handler and handler + SIZE <= high for low, high, how, _ in places if WRITABLE in how
     )
 
 
