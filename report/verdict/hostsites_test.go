@@ -115,7 +115,8 @@ func TestWhereObjectsWereMadeIsNotWhereWhatTheyHaveWasAskedFor(t *testing.T) {
 	}{
 		"made elsewhere":                {"Note objects below serve.notes", "/srv/app/serve.py:71 call", true},
 		"made at two lines, one of it":  {"Note objects", "/srv/app/serve.py:71 call; /srv/app/serve.py:8 keep", false},
-		"a container filled elsewhere":  {"list serve.notes", "/srv/app/serve.py:71 call", false},
+		"a container filled elsewhere":  {"list serve.notes", "/srv/app/serve.py:71 call", true},
+		"a container filled there":      {"list serve.notes", "/srv/app/serve.py:8 keep", false},
 		"a container without its lines": {"list serve.notes", "", true},
 	} {
 		p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, mib).asked(20, keep)

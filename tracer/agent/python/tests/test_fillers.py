@@ -138,6 +138,18 @@ def line_of(words):
     return "%s:%d" % (__file__, ends.index(True) + 1)
 
 
+class Chest:
+    def __init__(self):
+        self.__kept = []
+
+    def fill(self):
+        self.__kept.append(bytes(BLOB))  # the line of the chest
+
+    @functools.cached_property
+    def contents(self):
+        return bytearray(BLOB)  # the line of the contents
+
+
 class Shelf(dict):
     def put(self, key, value):
         self[key] = value  # the line of the shelf
@@ -208,6 +220,49 @@ class FillersTest(unittest.TestCase):
             self.assertEqual(of_last.sites(), [file.name + ":14 last"])
             of_none = lines.Filler("kept", file.name, False, line=99)
             self.assertEqual(of_none.sites(), [file.name + ":2 other", file.name + ":10 keep"])
+
+    def test_a_container_that_is_filled_by_another_name_has_these_lines(self):
+        source = """
+            def each(columns):
+                for number, column in enumerate(columns):
+                    column.append(number)
+                    other.append(number)
+
+            def one(self):
+                rows = self.columns.get(7) or []
+                rows.append(1)
+                rows = None
+
+            def method(columns):
+                add = columns.append
+                add(1)
+                (columns).add(2)
+
+            def other(column):
+                column.append(2)
+            """
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(textwrap.dedent(source)[1:])
+            file.flush()
+            variable = lines.Filler("columns", file.name, False)
+            self.assertEqual(variable.sites(), [file.name + ":3 each", file.name + ":13 method"])
+            of_method = lines.Filler("columns", file.name, False, line=11)
+            self.assertEqual(of_method.sites(), [file.name + ":13 method"])
+            of_object = lines.Filler("columns", file.name, True)
+            self.assertEqual(of_object.sites(), [file.name + ":8 one"])
+
+    def test_cached_properties_and_private_names_have_their_lines(self):
+        chest = Chest()
+        self.keep(chest=chest)
+        chest.fill()
+        self.assertEqual(len(chest.contents), BLOB)
+        for name, kind, site in (
+            ("_Chest__kept", "filled", line_of("the chest") + " fill"),
+            ("contents", "assigned", line_of("the contents") + " contents"),
+        ):
+            chain = [vars(sys.modules[__name__]), chest, vars(chest), vars(chest)[name]]
+            facts = paths.Path(chain, kinds.module_names()).facts()
+            self.assertEqual(lines.places(facts[kind]), [site])
 
     def test_what_a_function_that_is_made_again_has_was_assigned_to_its_variable(self):
         def keep(best):

@@ -92,6 +92,16 @@ class SiblingsTest(unittest.TestCase):
         self.assertEqual(self.look(), told)
         self.assertEqual(self.end(), told)
 
+    def test_attributes_that_are_made_as_the_program_goes_on_are_one_holder(self):
+        self.keep(server=types.SimpleNamespace(**{"setting_%d" % n: n for n in range(20)}))
+        for name in ("weight", "bias", "scale"):
+            setattr(server, name, torch.empty(MIB))
+        self.assertEqual(self.look(), {}, "each alone")
+        for number in range(5):
+            setattr(server, "update_%d" % number, torch.empty(MIB))  # the line of updates
+        self.assertEqual(self.look(), {self.path("dict M.server.__dict__"): (8 * MIB, 8)})
+        self.assertIn("test_siblings.py", self.surveys.told[0]["filled"])
+
     def test_arrays_that_are_entries_stay_apart_until_keys_come(self):
         self.keep(state={"layer%d" % n: torch.empty(MIB) for n in range(10)})
         self.look()

@@ -11,6 +11,7 @@ import re
 from collections import deque
 
 from gpumem_agent.frameworks import torch_names
+from gpumem_agent.holders import aliases
 from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, GROUPS, TABLES, is_container, is_hooks
 from gpumem_agent.holders.calls import Called, is_callable, library_files, methods_of
 from gpumem_agent.holders.kinds import (
@@ -44,6 +45,7 @@ FOR_THE_END = "callbacks for the end"
 THREADS = "threads"
 OF_CONTEXT = ".get()"  # at the end of a name: what a context variable has
 MADE_MODULES = "modules made at run time"
+ATTRIBUTES = "attributes set by their names"
 # What adds to an attribute of a library's object that the program does not name, or to
 # what has no name.
 ADDERS = {
@@ -53,6 +55,7 @@ ADDERS = {
     DATABASE: r"""\.execute(?:many|script)?\s*\(\s*f?["']+\s*(?i:insert|replace|create\s+table\s+\w+\s+as)\b""",
     FOR_THE_END: r"\batexit\.register\b",
     MADE_MODULES: r"\bsys\.modules\s*(?:\[[^\]]*\]\s*=(?!=)|\.setdefault\s*\()",
+    ATTRIBUTES: r"\bsetattr\s*\(|\.__dict__\s*(?:\[[^\]]*\]\s*=(?!=)|\.update\s*\()|\bvars\s*\([^)]*\)\s*\[[^\]]*\]\s*=(?!=)",
     THREADS: r"(?<!class )\b(?:Thread|Timer|start_new_thread)\s*\(",
     "_registry": r"\bfinalize\s*\(",
     "handlers": r"\.addHandler\s*\(",
@@ -66,7 +69,7 @@ ADDERS = {
     r"|(?i:\b\w*opt\w*)\.state\s*\[[^\]]*\]\s*=(?!=)",
     GRADIENT_GRAPHS: r"\bbackward\s*\(.*\bcreate_graph\s*=\s*(?!False)",
 }
-WORDS = {MADE_MODULES: "modules", GROUPS: ""}  # that such a line has, in place of a bracket
+WORDS = {MADE_MODULES: "modules", GROUPS: "", ATTRIBUTES: ""}  # that such a line has, in place of a bracket
 HOOKS = re.compile(r"_(forward|backward|state_dict|load_state_dict)\w*_hooks$")
 # An assignment to a name, of something more than a beginning.
 ASSIGNED = (
@@ -108,6 +111,23 @@ class Keyed:
         return (search(self.file, pattern, self.key) or in_program(pattern, self.key, MOST_LINES))[:MOST_LINES]
 
 
+class Returned:
+    """An attribute that a function returned once, a cached property."""
+
+    __slots__ = ("name", "file", "of_object", "line", "function")
+
+    def __init__(self, name, code):
+        self.name = name
+        self.file = code.co_filename if code else ""
+        self.of_object = True
+        self.line = code.co_firstlineno if code else 0
+        self.function = code.co_name if code else ""
+
+    def sites(self):
+        """The place of its return."""
+        return [_returns(self.file, self.line, self.function)] if self.file else []
+
+
 class OfClass:
     """A class of the program's that is made from a container: its methods add to it."""
 
@@ -126,6 +146,8 @@ def filler(chain, at, modules):
     """The Fillers of the container at a place of a chain of references, the closest
     first, a site where that is a function's cache, or None. They keep no object."""
     kind = type(chain[at])
+    if kind is dict and at > 0 and owns(chain[at - 1], chain[at]) and not is_a(chain[at - 1], type):
+        return (Filler(ATTRIBUTES, "", True),)
     file = _file_of(chain[at]) if issubclass(kind, (dict, list, set, deque)) else ""
     found = _fillers(chain, at, modules)
     if not file or is_library(file):
@@ -178,7 +200,7 @@ def assigned(chain, at, modules):
     places = range(len(chain) - 1, max(0, at), -1)
     named = [n for n in (_named(chain, place, modules) for place in places) if n is not None]
     own = [n for n in named if n.file and not is_library(n.file) and str(n.name).isidentifier()]
-    return tuple(Filler(n.name, n.file, n.of_object, True, n.line) for n in own)
+    return tuple(n if type(n) is Returned else Filler(n.name, n.file, n.of_object, True, n.line) for n in own)
 
 
 def _call(chain, attribute, receiver):
@@ -237,9 +259,20 @@ def _attribute(name, owner):
     file = _file_of(owner)
     if name == "data" and is_user_container(owner):
         return None  # who fills it names the object
+    made = next((k.__dict__[name] for k in type(owner).__mro__ if name in k.__dict__), None)
+    if is_a(made, functools.cached_property):
+        return Returned(name, code_of(namespace(made).get("func")))
     is_librarys = not file or is_library(file)
+    name = _unmangled(name, type(owner))
     name = GROUPS if is_librarys and torch_names.is_of_groups(owner, name) else name
     return Filler(name, file, True)
+
+
+def _unmangled(name, kind):
+    """A private name as the methods of its class have it: "__kept" of "_Engine__kept"."""
+    heads = ("_%s__" % k.__name__.lstrip("_") for k in kind.__mro__)
+    head = next(filter(str(name).startswith, heads), None)
+    return name if head is None else name[len(head) - 2 :]
 
 
 def _of_closure(chain, at):
@@ -320,6 +353,9 @@ def _places(name, file, of_object, assigned, line):
     if assigned and not found:
         pattern = re.compile(ASSIGNED % (mark + re.escape(name)))
         found = _found(file, pattern, re.compile(ASSIGNED % (r"\." + re.escape(name))), name, line)
+    if file and not found:
+        found = aliases.sites(file, name, mark)
+        found = (line and inside(found, file, line) or found)[:MOST_LINES]
     return found
 
 

@@ -36,7 +36,7 @@ from gpumem_agent.holders.living import GROWING
 PLAIN = (list, tuple, dict, collections.OrderedDict, collections.deque)
 INTO = " → "  # before the type of what an object shows no name for
 MOST_KEYS = 16  # of a dictionary whose entries a path tells by them
-MOST_ENTRIES = 2  # of such dictionaries on a path, the outermost, that are told of
+MOST_ENTRIES = 3  # of such dictionaries on a path, the outermost, that are told of
 
 
 class Local:
@@ -130,7 +130,8 @@ class Path:
     def _entry(self, at, parts):
         entry, keyed = Entry(), self.chain[at]
         entry.identity = id(keyed)
-        entry.path = "%s %s" % (word_for(keyed), tidy("".join(self._parts[:parts])))
+        own = ".__dict__" if at > 0 and owns(self.chain[at - 1], keyed) else ""
+        entry.path = "%s %s" % (word_for(keyed), tidy("".join(self._parts[:parts])) + own)
         entry.key = str.__hash__(key_of(keyed, self.chain[at + 1]))
         entry.keys = frozenset(str.__hash__(k) for k in list(dict.keys(keyed)) if isinstance(k, str))
         entry.rest = tidy("".join(self._parts[parts + 1 :]))
@@ -292,6 +293,8 @@ class Path:
             name = " → %s()" % parent.f_code.co_name if at else ""
             self._parts.append(name + _local(parent, child))
         elif type(child) is dict and at + 2 < len(self.chain) and owns(parent, child):
+            if self.container is None and dict.__len__(child) > MOST_KEYS:
+                self._keyed.append((at + 1, len(self._parts)))
             name = key_of(child, self.chain[at + 2])
             self._parts.append("." + str(name))
             return at + 2
