@@ -115,12 +115,32 @@ class LooksTest(unittest.TestCase):
 
     def test_one_array_that_is_longer_at_every_look_is_told(self):
         self.keep(rows=None, batch=None)
-        for megabytes, other in ((1, 3), (2, 5), (3, 4), (4, 6)):
-            globals().update(rows=torch.empty(megabytes * MIB), batch=torch.empty(other * MIB))
-            told = self.look()
-            if megabytes < 4:
-                self.assertEqual(told, {})
-        self.assertEqual(told, {self.path("M.rows"): (4 * MIB, 1)})
+        for sizes in ((10, 11, 12, 13), (1, 2, 3)):
+            for size, other in zip(sizes, (3, 5, 4, 6)):
+                globals().update(rows=torch.empty(size * MIB), batch=torch.empty(other * MIB))
+                told = self.look()
+                if size != sizes[-1]:
+                    self.assertEqual(told, {})
+            self.assertEqual(told, {self.path("M.rows"): (sizes[-1] * MIB, 1)})
+            globals().update(rows=None, batch=None)
+            self.look()
+
+    def test_an_array_that_is_put_in_the_place_of_another_at_each_moment_is_told(self):
+        trainer, size = Trainer(), 1
+        self.keep(trainer=trainer)
+        del trainer
+        described = running._described
+
+        def later(*args):
+            """The look has met an array, which the program then replaces."""
+            globals()["trainer"].seen = torch.empty(size * MIB)
+            return described(*args)
+
+        for size in (1, 2, 4):
+            globals()["trainer"].seen = torch.empty(size * MIB)
+            with unittest.mock.patch.object(running, "_described", later):
+                told = self.look()
+        self.assertEqual(told, {self.path("M.trainer.seen"): (4 * MIB, 1)})
 
     def test_names_of_modules_objects_and_classes(self):
         trainer = Trainer()

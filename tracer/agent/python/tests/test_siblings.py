@@ -93,7 +93,8 @@ class SiblingsTest(unittest.TestCase):
         self.assertEqual(self.end(), told)
 
     def test_attributes_that_are_made_as_the_program_goes_on_are_one_holder(self):
-        self.keep(server=types.SimpleNamespace(**{"setting_%d" % n: n for n in range(20)}))
+        self.keep(server=Session(0))
+        vars(server).update({"setting_%d" % n: n for n in range(20)})
         for name in ("weight", "bias", "scale"):
             setattr(server, name, torch.empty(MIB))
         self.assertEqual(self.look(), {}, "each alone")

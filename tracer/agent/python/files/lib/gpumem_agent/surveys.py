@@ -36,7 +36,7 @@ class Surveys:
         self._recounted = {}  # {path: what of them has become longer since}
         self._lost = 0.0, []  # when a look found none of those any more, and these
         self._since = 0.0  # the moment that the last look compared with
-        self._single = {}  # {path of one array: (bytes, looks in a row that found more)}
+        self._single = {}  # {path of one array: (bytes, looks in a row that found more; see swelling)}
         self._graphs = None  # graphs.Graphs, from the survey on
         self._behind = None  # behind.Behind, from the first look at graphs below any name on
         self._notes_graphs = False  # at the next step

@@ -140,26 +140,27 @@ class Reach:
         search, number, place = self._places[identity]
         return search.chain(number, place)
 
-    def paths(self, identities):
+    def paths(self, identities, arrays=()):
         """{identity: Path} of arrays or containers that are still where they
-        were. A Path holds the objects on it."""
+        were, or in whose place there is another one of some types by now. A Path holds the
+        objects on it."""
         chains = {i: (self.head(i), self.chain(i)) for i in identities}
         values = pick({chain[0] for _, chain in chains.values()})
         gone = {head for head, chain in chains.values() if type(head) is Local and chain[0] not in values}
-        following = Following(values, now(gone), set(map(id, SIZED)), self._hidden)
+        following = Following(values, now(gone), set(map(id, SIZED)), self._hidden, arrays, self._places)
         # All first: to name one may give objects on others a __dict__.
         found = {i: following.objects(head, chain) for i, (head, chain) in chains.items()}
         return {i: Path(o, self._modules) for i, o in found.items() if o is not None}
 
-    def named(self, identities, look_at=Name):
-        """{identity: Name} of what is still where it was. The objects on the way are
+    def named(self, identities, look_at=Name, arrays=()):
+        """{identity: Name} of what is still where it was; see paths. The objects on the way are
         held for as long as that takes, and nobody else runs meanwhile: other threads
         that wait for the interpreter's lock began to do so when we last gave it up."""
         with paused():
             own.sleep(0)
             self._contexts.extend(filter(None, (weak() for weak in self._weak_contexts)))
             try:
-                paths = self.paths(identities)
+                paths = self.paths(identities, arrays)
                 found = {identity: look_at(path) for identity, path in paths.items()}
                 paths.clear()
             finally:

@@ -3,7 +3,8 @@
 Between a look and the naming of what it found the program runs on for a moment. A list that
 is only ever put together anew, as by `history = history + [loss]`, is another one by then.
 So where a container of a chain is not there any more, one that has what the chain goes on to
-stands in for it, below the same object or in the same variable.
+stands in for it, below the same object or in the same variable. In the place of an array at
+the end of a chain there may be a longer one.
 """
 
 import itertools
@@ -18,11 +19,13 @@ TRIES = 3  # for each one that is gone
 class Following:
     """The chains of one look. Values are what variables refer to, by identity, and now by
     variable. Kinds are the identities of the types of what may stand in. Hidden is what no
-    collector sees: see frameworks."""
+    collector sees: see frameworks. Arrays are the identities of the types of what may be in
+    the place of an end, none of those that are known."""
 
-    def __init__(self, values, now, kinds, hidden):
+    def __init__(self, values, now, kinds, hidden, arrays=(), known=()):
         self._values, self._now = values, now
         self._kinds, self._hidden = kinds, hidden
+        self._arrays, self._known = arrays, known
         self._instead = {}  # {identity of a container that is gone: what stands in}
         self._tried = {}  # {the same: times that none was found}
 
@@ -48,6 +51,9 @@ class Following:
             item = child([self._hidden[1](parent)], identity)
         if item is None and below is not None:
             item = self._stand_in(children, identity, below)
+        elif item is None and self._arrays:
+            new = [c for c in children if id(type(c)) in self._arrays and id(c) not in self._known]
+            item = new[0] if len(new) == 1 else None
         return item
 
     def _stand_in(self, children, identity, below):

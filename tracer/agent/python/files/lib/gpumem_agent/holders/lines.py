@@ -147,7 +147,7 @@ def filler(chain, at, modules):
     first, a site where that is a function's cache, or None. They keep no object."""
     kind = type(chain[at])
     if kind is dict and at > 0 and owns(chain[at - 1], chain[at]) and not is_a(chain[at - 1], type):
-        return (Filler(ATTRIBUTES, "", True),)
+        return (Filler(ATTRIBUTES, _file_of(chain[at - 1]), True),)
     file = _file_of(chain[at]) if issubclass(kind, (dict, list, set, deque)) else ""
     found = _fillers(chain, at, modules)
     if not file or is_library(file):
@@ -345,7 +345,9 @@ def _own_places(name, file):
 def _places(name, file, of_object, assigned, line):
     hidden = ADDERS.get(name) or HOOKS.match(name) and r"\.register\w+hook\s*\("
     if hidden:
-        return in_program(re.compile(hidden), WORDS.get(name, "("), MOST_LINES)
+        pattern, word = re.compile(hidden), WORDS.get(name, "(")
+        own = search(file, pattern, word) if file and not is_library(file) else []
+        return own[:MOST_LINES] or in_program(pattern, word, MOST_LINES)
     mark = r"\." if of_object else r"(?<![\w.])"
     if name.endswith(OF_CONTEXT):
         return in_program(adds_to(name, r"(?<!\w)"), name, MOST_LINES)

@@ -9,6 +9,7 @@ graphs.
 
 import itertools
 
+from gpumem_agent import atomic
 from gpumem_agent.frameworks.beside import beside
 from gpumem_agent.frameworks.sources import sources
 from gpumem_agent.holders import classes, contents, garbage, growing, living, opaque, recounts
@@ -23,10 +24,12 @@ MOST_ARRAYS = 20000
 MOST_ASKED = 50  # holders, whether they keep graphs
 MOST_CONTEXTS = 100
 MOST_OUTPUTS = 5000  # arrays that are asked whether autograd made them
+MOST_REPLACED = 32  # arrays in whose place others are looked for
 MOST_KEPT, FEW_KEPT = 64, 4  # arrays of a holder that are looked for at the next look
 MOST_CONTAINERS = 5000  # that gained, whose containers are compared
 TRIES = 3
 SWELLS = 3  # looks in a row that find one array larger, until it is told
+STEEP = 1.3  # times as large, at which one look counts for more
 LONGER = 1.5  # times as long as an earlier look: what holds no more then has not grown
 PAUSE = 0.001  # seconds, for the program to go on
 
@@ -54,6 +57,7 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     found.state = state_of(arrays)
     recent = late(arrays, reference)
     found.name(recent)
+    add_replaced(found, noted, reach, frameworks)
     mark_outputs(found, recent)
     if is_off:
         garbage.add(found, reference, frameworks)
@@ -98,6 +102,24 @@ def add_beside(found, noted, reference, others, finder):
     for path in paths:
         found.take(path, holders, {"host": True})
     return [a for a in arrays if holders.path_of.get(a.identity) in paths]
+
+
+def add_replaced(found, noted, reach, frameworks):
+    """Adds the arrays in whose place the look met others, which are gone by now: a program that
+    puts a longer array in the place of the one before has another one at each moment."""
+    gone = [i for i, reference in noted.noted.items() if reference() is None][:MOST_REPLACED]
+
+    def look_at(path):
+        array = path.chain[-1]
+        framework = next(f for f in frameworks if issubclass(type(array), f.types()))
+        told = framework.describe(array)
+        return told and (str(path), told[1], path.facts())
+
+    arrays = atomic.family(kind for f in frameworks for kind in f.types())
+    for told in filter(None, reach.named(gone, look_at, arrays).values()):
+        path, size, facts = told
+        if path not in found.found:
+            found.add(path, size, 1, facts)
 
 
 def _has_outputs(frameworks, arrays):
@@ -197,13 +219,15 @@ def _is_longer(entry, told):
 def swelling(found, before):
     """({path: (bytes, looks in a row)}, holders) of one array each that was larger at
     every look: a program that puts a longer array in place of the one before keeps just
-    that. One look alone would also find what a step is about to give up."""
+    that. One look alone would also find what a step is about to give up. As the time between
+    looks becomes twice as long, what grows evenly grows by much."""
     after, told = {}, []
     for entry in found:
         if entry["count"] != 1 or "since" in entry:
             continue
         size, times = before.get(entry["path"], (None, 0))
-        times = times + 1 if size is not None and entry["bytes"] > size else 0
+        is_larger = size is not None and entry["bytes"] > size
+        times = times + (SWELLS / 2 if entry["bytes"] >= STEEP * size else 1) if is_larger else 0
         after[entry["path"]] = entry["bytes"], times
         if times >= SWELLS:
             told.append(entry)
