@@ -562,6 +562,33 @@ class LooksTest(unittest.TestCase):
         self.assertEqual(found[self.path("list M.trainer.seen")], (8 * MIB, 8))
         self.assertEqual(found["tuple collect() local history"], (8 * MIB, 8))
 
+    def test_a_generator_that_only_a_loop_has_is_looked_into(self):
+        turns, done = queue.Queue(), queue.Queue()
+
+        def steadied(pictures):
+            seen = []
+            for picture in pictures:
+                seen.append(picture)  # the line of pictures
+                yield seen[-1]
+
+        def work():
+            for _ in iter(steadied(torch.empty(MIB) for _ in range(9))):
+                done.put(None)
+                turns.get()
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(lambda: [turns.put(None) for _ in range(9)])
+        done.get(timeout=30)
+        self.look()
+        for _ in range(5):
+            turns.put(None)
+            done.get(timeout=30)
+        # The first was known, and the loop has a name for the last.
+        self.assertEqual(self.look(), {"list steadied() local seen": (4 * MIB, 4)})
+        self.assertIn("test_looks.py", self.surveys.told[0]["filled"])
+
     def test_a_holder_that_does_not_grow_is_a_moments_work(self):
         self.surveys.take(self.process, self.process.frameworks)
         self.keep(batch=[torch.empty(MIB) for _ in range(3)])

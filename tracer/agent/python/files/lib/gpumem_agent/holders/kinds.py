@@ -102,8 +102,9 @@ def variable_of(frame, child):
 
 
 class Contexts(list):
-    """The contexts of contextvars: a root whose elements are there for a moment only, and
-    that has nothing else which could be taken for the program's."""
+    """The contexts of contextvars, and generators that only loops have: a root whose elements
+    are there for a moment only, and that has nothing else which could be taken for the
+    program's."""
 
     __slots__ = ()
 

@@ -214,7 +214,7 @@ def _call(chain, attribute, receiver):
 
 def _named(chain, at, modules):
     parent, child = chain[at - 1], chain[at]
-    if type(chain[0]) is Contexts:
+    if type(chain[0]) is Contexts and type(chain[1]) is Contexts.kind():
         found = context_variable(chain, 1)
         return Filler(found[1], "", False) if found and found[0] == at else None
     if is_a(parent, CELL):

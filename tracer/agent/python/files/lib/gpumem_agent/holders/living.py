@@ -4,10 +4,13 @@ import collections
 import functools
 import gc
 import itertools
+import types
 import weakref
 
 from gpumem_agent import atomic
+from gpumem_agent.holders.kinds import is_library
 from gpumem_agent.own import own
+from gpumem_agent.sampling import paused
 
 GROWING = (
     *(list, dict, set, collections.deque),
@@ -16,6 +19,7 @@ GROWING = (
 SOME = 16  # elements from which a container is noted
 LARGE = 1000  # and from which it is large, whatever its elements take
 MOST_NOTED = 50000  # containers; beyond these only the large ones are noted
+MOST_GENERATORS = 100
 TURN = 0.002  # seconds of work in one turn; see arrays
 
 
@@ -130,6 +134,27 @@ def census(kind=None):
         atomic.empty(box, (chosen,)),
     )
     return {identity: number for identity, number in found.items() if number >= SOME}, weak
+
+
+def generators():
+    """Weak references to the program's generators that stand between two values. One that
+    only a loop goes through is in no variable."""
+    box, chosen, weak = [], [], []
+    kinds = map(id(types.GeneratorType).__eq__, atomic.types_of(atomic.each(box)))
+    atomic.once(
+        atomic.everything(box),
+        atomic.fill(chosen, itertools.compress(atomic.each(box), kinds)),
+        atomic.fill(weak, map(weakref.ref, chosen)),
+        atomic.empty(box, (chosen,)),
+    )
+    with paused():
+        own.sleep(0)
+        return [reference for reference in weak[:MOST_GENERATORS] if _is_programs(reference())]
+
+
+def _is_programs(generator):
+    code = None if generator is None else generator.gi_code
+    return code is not None and not generator.gi_running and not is_library(code.co_filename)
 
 
 def noted(pairs):

@@ -22,7 +22,7 @@ from gpumem_agent.own import own
 
 MOST_ARRAYS = 20000
 MOST_ASKED = 50  # holders, whether they keep graphs
-MOST_CONTEXTS = 100
+MOST_ROOTS = 200  # contexts and generators
 MOST_OUTPUTS = 5000  # arrays that are asked whether autograd made them
 MOST_REPLACED = 32  # arrays in whose place others are looked for
 MOST_KEPT, FEW_KEPT = 64, 4  # arrays of a holder that are looked for at the next look
@@ -42,9 +42,11 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     frameworks = sources(process.frameworks)
     on_device = any(f.active() for f in process.frameworks)
     is_off = garbage.is_off()  # and nobody else frees what refers to itself
-    census, contexts = living.census(Contexts.kind()) if is_off or not on_device else ({}, ())
+    census, roots = living.census(Contexts.kind()) if is_off or not on_device else ({}, [])
+    if reference is not None and (on_host or not before[0]):
+        roots += living.generators()
     others = beside(frameworks) if on_device else []
-    reach = reached(frameworks + others, contexts)
+    reach = reached(frameworks + others, roots)
     noted = Noted(reach, census)
     noted.met = noted.met if reference is None else reference.met
     noted.has_outputs = _has_outputs(frameworks, noted.noted)
@@ -171,11 +173,11 @@ def mark_outputs(found, arrays):
         del item
 
 
-def reached(frameworks, contexts=()):
-    """What the program's names reach, and contexts with weak references."""
+def reached(frameworks, roots=()):
+    """What the program's names reach, and contexts and generators with weak references."""
     kinds = [kind for f in frameworks for kind in f.types()]
     hidden = next((pair for pair in (f.hidden() for f in frameworks) if pair[0]), ((), None))
-    return Reach(kinds, [kind for f in frameworks for kind in f.nested()], hidden, growing.kinds(), contexts[:MOST_CONTEXTS])
+    return Reach(kinds, [kind for f in frameworks for kind in f.nested()], hidden, growing.kinds(), roots[:MOST_ROOTS])
 
 
 def renamed(found, places, before, known):
