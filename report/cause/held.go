@@ -42,7 +42,7 @@ func heldSignatures() []held {
 			[2]string{"module.register_forward_hook(f)",
 				"hook = module.register_forward_hook(f)  # once; hook.remove() when it is done"}},
 		{Groups, `\bparam_groups\b|\boptim\w*\.(_?state)\b`, "an optimizer's groups or state",
-			"take out what the optimizer has of a parameter that is replaced, or make a new optimizer",
+			"remove what the optimizer keeps for a parameter that is replaced, or make a new optimizer",
 			[2]string{"optimizer.add_param_group({\"params\": new})",
 				"del optimizer.state[old]; group[\"params\"] = [new]"}},
 		{Tracebacks, `\.__(traceback|context|cause)__`, "the frames of exceptions that are kept",

@@ -3,6 +3,7 @@ futures and caches."""
 
 import asyncio
 import collections
+import contextvars
 import functools
 import gc
 import logging
@@ -136,6 +137,13 @@ def line_of(words):
     with open(__file__) as source:
         ends = [line.rstrip().endswith("# the line of " + words) for line in source]
     return "%s:%d" % (__file__, ends.index(True) + 1)
+
+
+trail = contextvars.ContextVar("trail", default=[None])
+
+
+def walk():
+    trail.get().append(1)  # the line of the trail
 
 
 class Chest:
@@ -420,6 +428,12 @@ class FillersTest(unittest.TestCase):
             optimizer.add_param_group({"params": [bytes(BLOB)]})  # the line of the group
         (told,) = [h for path, h in self.look().items() if path.endswith("optimizer.state")]
         self.assertTrue(told["filled"].startswith(line_of("the group")), told)
+
+    def test_the_default_of_a_context_variable_has_the_lines_that_add_to_its_value(self):
+        chain = [vars(sys.modules[__name__]), trail, trail.get()]
+        path = paths.Path([*chain, None], kinds.module_names())
+        self.assertEqual(str(path), "list %s.trail.get()" % __name__)
+        self.assertEqual(lines.places(path.facts()["filled"]), [line_of("the trail") + " walk"])
 
     def test_a_default_has_the_lines_of_its_function(self):
         chain = [vars(sys.modules[__name__]), remember, remember.__defaults__, remember.__defaults__[0]]

@@ -146,6 +146,20 @@ def context_variable(chain, at):
     return next(((n, "%s.get()" % values[id(chain[n])]) for n in found), None)
 
 
+def default_of(item, child):
+    """The name of a context variable whose default is an object; empty for none."""
+    kind = getattr(sys.modules.get("_contextvars"), "ContextVar", ())
+    return "%s.get()" % item.name if is_a(item, kind) and child is not item.name else ""
+
+
+def held_by_frame(chain, at):
+    """The frame of the coroutine or generator at a place of a chain, where the chain goes on
+    past it, as it does until 3.10; else None."""
+    if at + 2 < len(chain) and is_a(chain[at], SUSPENDED) and frame_of(chain[at]) is chain[at + 1]:
+        return chain[at + 1]
+    return None
+
+
 def is_future(item):
     """Whether an object is a future or a task of the standard library's."""
     return _is_named(type(item), ("Future", "Task"), FUTURES)

@@ -16,16 +16,18 @@ from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, GROUPS, TABLES,
 from gpumem_agent.holders.calls import Called, is_callable, library_files, methods_of
 from gpumem_agent.holders.kinds import (
     CELL,
-    LRU_CACHE,
     Contexts,
+    LRU_CACHE,
     SUSPENDED,
     THREAD_LOCAL,
     attributes,
     closure_variable,
     code_of,
     context_variable,
+    default_of,
     default_parameter,
     frame_of,
+    held_by_frame,
     is_a,
     is_future,
     is_library,
@@ -238,8 +240,10 @@ def _named(chain, at, modules):
         return Filler(key_of(parent, child), _file_of(module), True)
     if module is not None or type(parent) in (dict, list, tuple, set, frozenset):
         return None
-    if is_a(parent, SUSPENDED):
-        frame = frame_of(parent)
+    if default_of(parent, child):
+        return Filler(default_of(parent, child), "", False)
+    if is_a(parent, SUSPENDED) or at > 1 and held_by_frame(chain, at - 2):
+        frame = frame_of(parent) if is_a(parent, SUSPENDED) else parent
         name = variable_of(frame, child) if frame is not None else ""
         code = code_of(parent)
         return Filler(name, code.co_filename, False, line=code.co_firstlineno) if name else None

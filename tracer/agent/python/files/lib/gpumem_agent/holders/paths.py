@@ -15,12 +15,14 @@ from gpumem_agent.holders.kinds import (
     THREAD_LOCAL,
     attributes,
     closure_variable,
-    default_parameter,
     code_of,
     context_variable,
+    default_of,
+    default_parameter,
     elements_of,
     filling,
     frame_of,
+    held_by_frame,
     is_a,
     is_future,
     is_library,
@@ -237,6 +239,17 @@ class Path:
         self._parts.append("() default %s" % name)
         return at + 2
 
+    def _frame(self, at):
+        """The same from a coroutine or generator to a variable of its function, past its frame."""
+        frame = held_by_frame(self.chain, at)
+        if frame is None:
+            return 0
+        if at > 0 and self.container is None and _is_own(self.chain[at]):
+            self._parts, self._keyed = ["%s()" % frame.f_code.co_name], []
+        name = variable_of(frame, self.chain[at + 2])
+        self._parts.append(" local %s" % name if name else " local")
+        return at + 2
+
     def _stay_outside(self):
         """Ends the path at an object that shows no name for what it refers to, or at the
         closest above it that has a public one: a table of pandas, and not its blocks."""
@@ -263,7 +276,7 @@ class Path:
     def _step(self, at):
         """Adds the step from chain[at] down; returns the place reached."""
         parent, child = self.chain[at], self.chain[at + 1]
-        within = self._closure(at) or self._default(at)
+        within = self._closure(at) or self._default(at) or self._frame(at)
         if within:
             return within
         if at in self._elements and at <= self._last:
@@ -343,6 +356,8 @@ def _attribute(parent, child):
         return " local %s" % name if name else " local"
     if is_a(parent, CELL):
         return ""
+    if default_of(parent, child):
+        return ".get()"
     if is_a(parent, types.MethodType):
         return ".__self__" if parent.__self__ is child else ".__func__"
     if is_a(parent, types.FunctionType):
