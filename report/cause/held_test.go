@@ -60,6 +60,7 @@ func TestWhatHoldsTheGrowthNamesItsCause(t *testing.T) {
 		"Connection main() local db":                             Databases,
 		"dict sys.modules":                                       Modules,
 		"list train.history":                                     Results,
+		"tuple main() local run.frames":                          Results,
 		"ModuleDict serve.model[…].up.lora_A[…].weight":          Caches,
 		"ModuleList train.model.stages":                          Results,
 		"cycle of tensors and their gradients with graphs":       Cycle,
