@@ -259,6 +259,20 @@ class FillersTest(unittest.TestCase):
             of_object = lines.Filler("columns", file.name, True)
             self.assertEqual(of_object.sites(), [file.name + ":8 one"])
 
+    def test_an_attribute_that_only_a_copy_gets_longer_has_the_line_that_copies(self):
+        source = """
+            def advance(run, coral):
+                run = dataclasses.replace(
+                    run, step=run.step + 1, frames=run.frames + (coral,)
+                )
+                return run, run.frames == (coral,)
+            """
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(textwrap.dedent(source)[1:])
+            file.flush()
+            of_object = lines.Filler("frames", file.name, True)
+            self.assertEqual(of_object.sites(), [file.name + ":3 advance"])
+
     def test_cached_properties_and_private_names_have_their_lines(self):
         chest = Chest()
         self.keep(chest=chest)

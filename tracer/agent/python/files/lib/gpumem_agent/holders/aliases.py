@@ -14,6 +14,9 @@ CALLED = (
 )
 # A variable that is its method.
 ADDER = r"^\s*(\w+)\s*=\s*[\w.]*%%s(?:\[[^\]]*\])*\.(?:%s)\s*$" % ADDING
+# An argument of that name, made of what an attribute has.
+COPIED = r"(?<![\w.])%s\s*=(?!=)[^#=]*%s\b"
+ATTRIBUTE = r"\."  # before one
 WORD = re.compile(r"[^\W\d]\w*")
 FREE = r"(?<![\w.])"  # before a variable
 
@@ -21,6 +24,8 @@ FREE = r"(?<![\w.])"  # before a variable
 def sites(file, name, mark):
     """Places of the lines of a file that add to a container by another name than its own."""
     named, found = mark + re.escape(name), []
+    if mark == ATTRIBUTE:  # a copy of the object may get it, longer
+        found.extend(search(file, re.compile(COPIED % (re.escape(name), named)), name))
     for form, adds in ((LOOPED, _to_variable), (CALLED, _to_variable), (ADDER, _by_call)):
         pattern = re.compile(form % named)
         for site, line in search(file, pattern, name, texts=True):
