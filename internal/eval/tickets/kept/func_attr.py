@@ -1,0 +1,39 @@
+"""What is kept: an attribute of a function.
+
+ticket: practice
+class: host-growth
+holder: history
+cause: -
+"""
+
+import os
+import random
+import time
+
+import torch
+
+END = time.time() + float(os.environ.get("SECONDS", "40"))
+
+
+def make():
+    return torch.randn(16384 + random.randrange(64))  # grows
+
+
+def running():
+    """Waits a moment. Whether the program goes on."""
+    time.sleep(0.012)
+    return time.time() < END
+
+
+def score(x):
+    score.history = getattr(score, "history", [])
+    score.history.append(x)  # keeps
+    return x.sum()
+
+
+def main():
+    while running():
+        score(make())
+
+
+main()
