@@ -20,7 +20,7 @@ from gpumem_agent.holders.naming import WEIGHTY, Holders, grown, late, matter, s
 from gpumem_agent.holders.register import Register
 from gpumem_agent.own import own
 
-MOST_ARRAYS = 20000
+MOST_ARRAYS = 40000  # of those late first; the time that a look has bounds them as well
 MOST_ASKED = 50  # holders, whether they keep graphs
 MOST_ROOTS = 200  # contexts and generators
 MOST_OUTPUTS = 5000  # arrays that are asked whether autograd made them
