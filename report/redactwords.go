@@ -58,7 +58,7 @@ digits stand device devices unified dedicated cgroup gpumem python python3 py cp
 jaxlib xla numpy tensorflow triton mlx rmm tl mem smi snapshot importer devel seed policy purge steps per
 leftover c cc cpp cxx cu cuh h hpp rs ts js pyx pyi so dll dylib usr lib lib64 bin site packages dist home
 opt list dict set tuple frame frames local locals global globals module closure lambda self __init__
-__main__ __call__ main key deque __traceback__ __context__ __defaults__ _backward_hooks →`
+__main__ __call__ main key deque __traceback__ __context__ __defaults__ default __dict__ _backward_hooks →`
 
 	publicLibraries = `
 libcuda libcudadebugger libcudart libnvidia libGLX_nvidia libEGL_nvidia libnvcuvid libamdhip64 libhsa
