@@ -176,7 +176,8 @@ func sitesSection(v *verdict.Verdict) section {
 	if v.Verdict != verdict.DriverGrowth { // of which handles without bytes may be the reason
 		t.zeros, t.decides = "Sites of handles without memory of their own, such as events and modules", 1
 	}
-	t.caption = captionOf("What was allocated at the end, or at the last look if more was then, by the line that allocated it", len(v.Sites))
+	t.caption = captionOf("What was allocated at the end, or at the last look if more was then, "+
+		"by the line that allocated it", len(v.Sites))
 	s.blocks = []block{{icicle: sitesIcicle(v.Sites), table: t}}
 	return s
 }

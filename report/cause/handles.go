@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
@@ -84,6 +85,13 @@ func handlesOfTheDriver(c *Case) *Cause {
 	return best
 }
 
+// Confidence that objects which came while memory outside the program's grew have it: where the
+// function that made them asked the driver too, and where it only came at the same time.
+const (
+	madeThere     = .8
+	madeMeanwhile = .45
+)
+
 // objectsKept: a container got more objects of an extension while memory outside the program's
 // grew. Each may have some of it, as a texture does.
 func objectsKept(c *Case) *Cause {
@@ -101,15 +109,34 @@ func objectsKept(c *Case) *Cause {
 		n := float64(h.Count) * 1000 * lasted / h.OverMs
 		if each := c.Size / n; n > most && each >= account.LeastPerHandle && each <= account.MostPerHandle {
 			most = n
-			best = &Cause{ID: HandleLeak, Confidence: .8 * c.Confidence,
-				Evidence: evidence("%d more %s came in %.3g s; memory outside the program's grew by %s with each",
-					h.Count, h.Path, h.OverMs/1000, units.Bytes(each)),
+			confidence := madeMeanwhile
+			if c.askedWhereMade(h) {
+				confidence = madeThere
+			}
+			best = &Cause{ID: HandleLeak, Confidence: confidence * c.Confidence,
+				Evidence: evidence("%d more %s came in %.3g s; memory outside the program's grew by %s "+
+					"with each", h.Count, h.Path, h.OverMs/1000, units.Bytes(each)),
 				Next: "keep no more " + h.Path + " than are in use, or use one again",
 				Change: []string{"- textures[key] = make(key)",
 					"+ textures[key] = make(key); drop_oldest(textures, most=64)"}}
 		}
 	}
 	return best
+}
+
+// askedWhereMade reports whether a function that makes a holder's objects asked the driver for
+// something that it still has.
+func (c *Case) askedWhereMade(h *record.Holder) bool {
+	for filled := range strings.SplitSeq(h.Filled, "; ") {
+		made := record.PlaceOf(filled)
+		if made.File != "" && slices.ContainsFunc(c.Sites, func(s record.Site) bool {
+			asked := record.PlaceOf(s.Site)
+			return asked.File == made.File && asked.Name == made.Name
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // nearDriver are the libraries, as they begin, whose host memory may come with handles: those of

@@ -126,7 +126,8 @@ func heldInCaches() []held {
 		{AtExit, `\bfinalize\b|\batexit\b|_exithandlers\b`, "callbacks registered for the program's end",
 			"register a weak reference, or undo the registration when its work is done",
 			[2]string{"atexit.register(f, array)", "atexit.register(f)  # finds what it needs by itself"}},
-		{Results, `^(list|deque|dict|set|tuple|OrderedDict|defaultdict|ModuleList|ParameterList) |^\S+ objects( below .*)?$`, "results that are kept",
+		{Results, `^(list|deque|dict|set|tuple|OrderedDict|defaultdict|ModuleList|ParameterList) |` +
+			`^\S+ objects( below .*)?$`, "results that are kept",
 			"bound it, or keep a number instead of each object where that is enough",
 			[2]string{"history.append(loss)", "history.append(loss.item())"}},
 	}

@@ -78,13 +78,15 @@ func TestArraysThatStayAreToldApart(t *testing.T) {
 	const rate = 20 * mib // a second: one a row
 	site := func(line string, seconds, arrays float64) record.Site {
 		bytes := seconds * rate
-		return record.Site{Site: "/srv/app/serve.py:" + line, Bytes: int64(bytes), Count: 8, ArrayBytes: int64(arrays * bytes)}
+		return record.Site{Site: "/srv/app/serve.py:" + line, Bytes: int64(bytes), Count: 8,
+			ArrayBytes: int64(arrays * bytes)}
 	}
 	for name, c := range map[string]struct {
 		sites      []record.Site
 		says, next string
 	}{
-		"arrays": {[]record.Site{site("8 keep", 2.5, 1)}, "; the NumPy arrays that stay are allocated at app/serve.py:8 in keep",
+		"arrays": {[]record.Site{site("8 keep", 2.5, 1)},
+			"; the NumPy arrays that stay are allocated at app/serve.py:8 in keep",
 			"find what keeps the NumPy arrays that are allocated at app/serve.py:8 in keep"},
 		"arrays, and the objects around them": {[]record.Site{site("8 keep", 1.5, 1), site("8 keep", 1, 0)},
 			"; the NumPy arrays that stay are allocated at app/serve.py:8", "find what keeps the NumPy arrays"},

@@ -61,13 +61,19 @@ func TestObjectsThatCameWithTheDriversMemoryAreNamed(t *testing.T) {
 	kept := record.Holder{Path: "TextureObject objects below serve() local map.textures", Count: 150, Length: 160,
 		OverMs: 30_000, Filled: "/srv/app/draw.py:57 tile"}
 	p.events = append(p.events, record.Event{TMs: 38_000, Kind: record.KindHolders, Holders: []record.Holder{kept}})
+	p.events = append(p.events, record.Event{TMs: 39_900, Kind: record.KindDriverSites, Sites: []record.Site{
+		{Site: "/srv/app/draw.py:51 tile", Bytes: 700 * mib, GrowthBytes: 700 * mib, Count: 160}}})
 	v := p.judge()
 	const came = "150 more TextureObject objects below serve() local map.textures came, made at app/draw.py:57 in tile"
 	if v.Verdict != DriverGrowth || !strings.Contains(v.Answer, came) || len(v.Causes) != 1 ||
 		v.Causes[0].ID != cause.HandleLeak || !strings.Contains(v.Next, kept.Path) {
 		t.Errorf("%s, causes %+v, next %s", v.Answer, v.Causes, v.Next)
 	}
-	p.events[len(p.events)-1].Holders[0].Count = 2 // 200 MiB each
+	p.events[1].Sites[0].Site = "/srv/app/load.py:51 load"
+	if v := p.judge(); !strings.Contains(v.Answer, came) || strings.Contains(v.Answer, "cause") {
+		t.Errorf("asked for elsewhere: %s, causes %+v", v.Answer, v.Causes)
+	}
+	p.events[0].Holders[0].Count = 2 // 200 MiB each
 	if v := p.judge(); v.Verdict != DriverGrowth || len(v.Causes) > 0 {
 		t.Errorf("causes %+v", v.Causes)
 	}

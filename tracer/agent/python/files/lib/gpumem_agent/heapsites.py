@@ -4,8 +4,8 @@ Memory of the host that no name leads to, such as what an extension keeps of Pyt
 objects, has a line all the same: the one that asked for it. For a few seconds, while the heap
 grows and no holder that is known explains it, the interposer samples what Python's allocators
 hand out and give back, and what NumPy does for the data of arrays (tracer/capture/inject/heap.c).
-What was asked for in the first half of such a window and lives at its end is told by line. Most of what a program only works with is
-gone by then.
+What was asked for in the first half of such a window and lives at its end is told by line. Most
+of what a program only works with is gone by then.
 """
 
 import sys

@@ -50,8 +50,9 @@ LEAVES = (
 class Reach:
     """One look. The kinds are the types of arrays, subclasses included, and nested those of
     objects that have each other for parts: below the levels that all objects are followed
-    for, they and containers are. Contexts are weak references to those of contextvars, and to generators. Hidden is what no
-    collector sees: see frameworks. Singles are the types of further objects that are noted."""
+    for, they and containers are. Contexts are weak references to those of contextvars, and to
+    generators. Hidden is what no collector sees: see frameworks. Singles are the types of further
+    objects that are noted."""
 
     def __init__(self, kinds, nested=(), hidden=((), None), singles=(), contexts=()):
         self._modules = module_names()

@@ -38,7 +38,17 @@ from gpumem_agent.holders.kinds import (
     variable_of,
 )
 from gpumem_agent.holders.memos import remembers
-from gpumem_agent.holders.texts import ADDING, CLASS, adds_below, adds_to, in_program, inside, module_file, outer, search
+from gpumem_agent.holders.texts import (
+    ADDING,
+    CLASS,
+    adds_below,
+    adds_to,
+    in_program,
+    inside,
+    module_file,
+    outer,
+    search,
+)
 
 MOST_LINES = 2  # told of a name
 LOGGED = "records of a log"  # in place of a name
@@ -57,7 +67,8 @@ ADDERS = {
     DATABASE: r"""\.execute(?:many|script)?\s*\(\s*f?["']+\s*(?i:insert|replace|create\s+table\s+\w+\s+as)\b""",
     FOR_THE_END: r"\batexit\.register\b",
     MADE_MODULES: r"\bsys\.modules\s*(?:\[[^\]]*\]\s*=(?!=)|\.setdefault\s*\()",
-    ATTRIBUTES: r"\bsetattr\s*\(|\.__dict__\s*(?:\[[^\]]*\]\s*=(?!=)|\.update\s*\()|\bvars\s*\([^)]*\)\s*\[[^\]]*\]\s*=(?!=)",
+    ATTRIBUTES: r"\bsetattr\s*\(|\.__dict__\.update\s*\("
+    r"|(?:\.__dict__|\bvars\s*\([^)]*\))\s*\[[^\]]*\]\s*=(?!=)",
     THREADS: r"(?<!class )\b(?:Thread|Timer|start_new_thread)\s*\(",
     "_registry": r"\bfinalize\s*\(",
     "handlers": r"\.addHandler\s*\(",
@@ -223,9 +234,10 @@ def _named(chain, at, modules):
         return _of_closure(chain, at)
     if getattr(type(parent), "__name__", "") == "Local" and hasattr(parent, "variable"):
         return Filler(parent.variable, parent.file, False, line=parent.line)
-    if at > 1 and default_parameter(chain[at - 2], parent, child):
+    parameter = default_parameter(*chain[at - 2 : at + 1]) if at > 1 else ""
+    if parameter:
         code = chain[at - 2].__code__
-        return Filler(default_parameter(chain[at - 2], parent, child), code.co_filename, False, line=code.co_firstlineno)
+        return Filler(parameter, code.co_filename, False, line=code.co_firstlineno)
     if id(parent) in modules:
         return Filler(key_of(parent, child), modules[id(parent)][1], False)
     if type(parent) is dict and at > 1 and owns(chain[at - 2], parent):
@@ -263,11 +275,12 @@ def _attribute(name, owner):
     file = _file_of(owner)
     if name == "data" and is_user_container(owner):
         return None  # who fills it names the object
-    made = next((k.__dict__[name] for k in type(owner).__mro__ if name in k.__dict__), None)
+    named = type(name) is str  # the hash of another is the program's code
+    made = next((k.__dict__[name] for k in type(owner).__mro__ if named and name in k.__dict__), None)
     if is_a(made, functools.cached_property):
         return Returned(name, code_of(namespace(made).get("func")))
     is_librarys = not file or is_library(file)
-    name = _unmangled(name, type(owner))
+    name = _unmangled(name, type(owner)) if named else name
     name = GROUPS if is_librarys and torch_names.is_of_groups(owner, name) else name
     return Filler(name, file, True)
 
@@ -275,7 +288,7 @@ def _attribute(name, owner):
 def _unmangled(name, kind):
     """A private name as the methods of its class have it: "__kept" of "_Engine__kept"."""
     heads = ("_%s__" % k.__name__.lstrip("_") for k in kind.__mro__)
-    head = next(filter(str(name).startswith, heads), None)
+    head = next(filter(name.startswith, heads), None)
     return name if head is None else name[len(head) - 2 :]
 
 

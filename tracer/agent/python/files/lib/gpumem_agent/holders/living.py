@@ -82,9 +82,9 @@ def arrays(frameworks, deadline=None):
     return found
 
 
-def described(live, framework, deadline=None, kinds=()):
+def described(live, framework, deadline=None, kinds=(), gone=None):
     """The Arrays among {identity: weak reference}, when given of these kinds
-    alone. Work is done in turns, each begun right after a wait for the
+    alone. The identities of those that live no more are added to gone. Work is done in turns, each begun right after a wait for the
     interpreter's lock: nobody then asks for it back before the turn is over,
     while an array is held."""
     found, end = [], 0.0
@@ -99,6 +99,8 @@ def described(live, framework, deadline=None, kinds=()):
         told = None
         if item is not None and (not kinds or issubclass(type(item), kinds)):
             told = framework.describe(item)
+        if item is None and gone is not None:
+            gone.add(identity)
         if told is not None:
             found.append(Array(identity, reference, type(item).__name__, told, framework))
         del item
@@ -149,12 +151,14 @@ def generators():
     )
     with paused():
         own.sleep(0)
-        return [reference for reference in weak[:MOST_GENERATORS] if _is_programs(reference())]
+        some = [(reference, _suspended_at(reference())) for reference in weak[:MOST_GENERATORS]]
+    # Whose file it is may be asked of the system, when none is held any more.
+    return [reference for reference, code in some if code is not None and not is_library(code.co_filename)]
 
 
-def _is_programs(generator):
-    code = None if generator is None else generator.gi_code
-    return code is not None and not generator.gi_running and not is_library(code.co_filename)
+def _suspended_at(generator):
+    """The code of a generator that stands still; None of one that runs or has ended."""
+    return None if generator is None or generator.gi_running else generator.gi_code
 
 
 def noted(pairs):

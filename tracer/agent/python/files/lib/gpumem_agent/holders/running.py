@@ -109,7 +109,7 @@ def add_beside(found, noted, reference, others, finder):
 def add_replaced(found, noted, reach, frameworks):
     """Adds the arrays in whose place the look met others, which are gone by now: a program that
     puts a longer array in the place of the one before has another one at each moment."""
-    gone = [i for i, reference in noted.noted.items() if reference() is None][:MOST_REPLACED]
+    gone = list(itertools.islice(noted.gone, MOST_REPLACED))
 
     def look_at(path):
         array = path.chain[-1]
@@ -177,7 +177,8 @@ def reached(frameworks, roots=()):
     """What the program's names reach, and contexts and generators with weak references."""
     kinds = [kind for f in frameworks for kind in f.types()]
     hidden = next((pair for pair in (f.hidden() for f in frameworks) if pair[0]), ((), None))
-    return Reach(kinds, [kind for f in frameworks for kind in f.nested()], hidden, growing.kinds(), roots[:MOST_ROOTS])
+    nested = [kind for f in frameworks for kind in f.nested()]
+    return Reach(kinds, nested, hidden, growing.kinds(), roots[:MOST_ROOTS])
 
 
 def renamed(found, places, before, known):
@@ -248,6 +249,7 @@ class Noted(Register):
         self.has_outputs = False  # of autograd: see behind
         self.kept = {}  # {path of a holder: {identity: weak reference} of some of its arrays}
         self.sizes = {}  # of what grows by itself: see growing.add
+        self.gone = set()  # identities of arrays that lived no more when they were to be described
         self.ways = {}  # to the containers of holders, by path: see recounts
 
 
@@ -286,7 +288,7 @@ def _described(noted, reference, frameworks, deadline):
     """The Arrays that were reached; of too many the late ones first."""
     first = {i: weak for i, weak in noted.noted.items() if reference.is_late(i, weak)}
     live = dict(itertools.islice({**first, **noted.noted}.items(), MOST_ARRAYS))
-    found = [living.described(live, f, deadline, f.types()) for f in frameworks]
+    found = [living.described(live, f, deadline, f.types(), noted.gone) for f in frameworks]
     return list(itertools.chain.from_iterable(found))
 
 
