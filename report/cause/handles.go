@@ -130,8 +130,13 @@ func (c *Case) askedWhereMade(h *record.Holder) bool {
 	for filled := range strings.SplitSeq(h.Filled, "; ") {
 		made := record.PlaceOf(filled)
 		if made.File != "" && slices.ContainsFunc(c.Sites, func(s record.Site) bool {
-			asked := record.PlaceOf(s.Site)
-			return asked.File == made.File && asked.Name == made.Name
+			site := s.Site
+			if _, caller, called := strings.Cut(site, ", called by "); called {
+				site = caller
+			}
+			asked := record.PlaceOf(site)
+			name, _, _ := strings.Cut(asked.Name, " ") // without what kind of memory it is
+			return asked.File == made.File && name == made.Name
 		}) {
 			return true
 		}

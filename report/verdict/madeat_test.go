@@ -62,7 +62,7 @@ func TestObjectsThatCameWithTheDriversMemoryAreNamed(t *testing.T) {
 		OverMs: 30_000, Filled: "/srv/app/draw.py:57 tile"}
 	p.events = append(p.events, record.Event{TMs: 38_000, Kind: record.KindHolders, Holders: []record.Holder{kept}})
 	p.events = append(p.events, record.Event{TMs: 39_900, Kind: record.KindDriverSites, Sites: []record.Site{
-		{Site: "/srv/app/draw.py:51 tile", Bytes: 700 * mib, GrowthBytes: 700 * mib, Count: 160}}})
+		{Site: "/srv/app/draw.py:51 tile [array]", Bytes: 700 * mib, GrowthBytes: 700 * mib, Count: 160}}})
 	v := p.judge()
 	const came = "150 more TextureObject objects below serve() local map.textures came, made at app/draw.py:57 in tile"
 	if v.Verdict != DriverGrowth || !strings.Contains(v.Answer, came) || len(v.Causes) != 1 ||
