@@ -116,7 +116,7 @@ func objectsKept(c *Case) *Cause {
 			best = &Cause{ID: HandleLeak, Confidence: confidence * c.Confidence,
 				Evidence: evidence("%d more %s came in %.3g s; memory outside the program's grew by %s "+
 					"with each", h.Count, h.Path, h.OverMs/1000, units.Bytes(each)),
-				Next: "keep no more " + h.Path + " than are in use, or use one again",
+				Next: "keep only the " + h.Path + " that are in use",
 				Change: []string{"- textures[key] = make(key)",
 					"+ textures[key] = make(key); drop_oldest(textures, most=64)"}}
 		}
