@@ -108,6 +108,10 @@ func pythonPath(t *testing.T) string {
 // pauses is the warning of a machine that held gpumem up.
 var pauses = regexp.MustCompile(`(?m)^warning: [0-9]+ pauses? in the recording.*\n`)
 
+// leftOpen matches what a recording leaves open on a busy machine: the verdict, or who touched
+// most of the new pages, where the program was still loading its code in that time.
+var leftOpen = regexp.MustCompile(`(?m)^undecided|first\s+touched\s+by\s+\S+\s+\([1-4]?[0-9] %\)`)
+
 // checkBlock runs a command, unless another page had it run: then what it printed is
 // held against this page's text too.
 func checkBlock(t *testing.T, printed map[string]outcome, dir, line, want string,
@@ -128,11 +132,11 @@ func checkBlock(t *testing.T, printed map[string]outcome, dir, line, want string
 		if missing == "" && got.code == 0 {
 			return
 		}
-		if n == tries || !regexp.MustCompile(`(?m)^undecided`).MatchString(text) {
+		if n == tries || !leftOpen.MatchString(text) {
 			t.Errorf("exit code %d, no line %q (in its order) in\n%s", got.code, missing, text)
 			return
 		}
-		t.Logf("once more, since it is undecided:\n%s", text)
+		t.Logf("once more, since it leaves something open:\n%s", text)
 	}
 }
 
