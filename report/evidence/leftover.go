@@ -74,10 +74,10 @@ const heldNoise = 4
 
 // mayHold reports whether an account that was tested for growth, and neither
 // found to be still nor to grow but at its start, holds more at released than the
-// threshold and its own noise: as much as it rose while the program worked, and no more than it
-// is above the baseline. A runtime's first use is in the second alone, and what
-// came back at released in the first. A short program is in its first use for most
-// of its life: it holds nothing that did not still rise by the threshold in the
+// threshold and its own noise, of what it rose by while the program worked. The mark
+// baseline does not tell: a runtime's first use comes after it, and a busy machine
+// reads it late, when some of that use is over. A short program is in its first use for
+// most of its life: it holds nothing that did not still rise by the threshold in the
 // later half of its work.
 func mayHold(left *series.Leftovers, grow *growth.Growths, starting bool, least float64) bool {
 	for _, k := range [...]series.Key{series.Untracked, series.Host} {
@@ -86,10 +86,7 @@ func mayHold(left *series.Leftovers, grow *growth.Growths, starting bool, least 
 		if !g.Known || !open {
 			continue
 		}
-		held := g.Rise
-		if b, ok := left.Of(k); ok {
-			held = math.Min(held, b)
-		}
+		held := g.Rise - left.CameBack(k, g.End)
 		late := g.End - g.BlockY[len(g.BlockY)/2]
 		if late > least && held > least+heldNoise*math.Hypot(g.Noise, g.Within) {
 			return true

@@ -14,7 +14,8 @@ type Leftovers struct {
 	pairs int
 	// by key: beyond the first baseline at each released; NaN unknown
 	Held      [Keys][]float64
-	IdleCount float64 // buffers that the pool kept at the last released; NaN unknown
+	last      [Keys]float64 // by key: the value at the last released; NaN unknown
+	IdleCount float64       // buffers that the pool kept at the last released; NaN unknown
 }
 
 // Has reports whether the program made the marks.
@@ -27,6 +28,15 @@ func (f *Leftovers) Of(k Key) (float64, bool) {
 		return 0, false
 	}
 	return h[len(h)-1], true
+}
+
+// CameBack is how much less than before, which it held while the program worked, a key
+// holds at the last released; 0 where that is not known or no less.
+func (f *Leftovers) CameBack(k Key, before float64) float64 {
+	if f.pairs == 0 || !(f.last[k] < before) {
+		return 0
+	}
+	return before - f.last[k]
 }
 
 // PerRepetition is the smallest rise from one released to the next, over at
@@ -66,9 +76,9 @@ func LeftAtMarks(l *Accounts, x *Events) Leftovers {
 			next := nextEvent(x.all[i+1:], t)
 			f.IdleCount = l.readAt(l.Cols[record.ColIdleCount], t, next, e.Step)
 			for k := Key(0); k < Keys; k++ {
-				if l.Series[k] != nil {
-					f.Held[k] = append(f.Held[k],
-						l.Released(k, t, next, e.Step)-l.baseline(k, base))
+				if f.last[k] = math.NaN(); l.Series[k] != nil {
+					f.last[k] = l.Released(k, t, next, e.Step)
+					f.Held[k] = append(f.Held[k], f.last[k]-l.baseline(k, base))
 				}
 			}
 		}

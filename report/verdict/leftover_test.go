@@ -129,7 +129,7 @@ func TestATracerThatStalledMakesNoVerdict(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]Class{
 		"driver-keeps":   Undecided, // 184 MiB of host memory are left, in a course that shows no trend
-		"healthy":        None,      // the host account is undecided by 4 MiB, which came back
+		"healthy":        Undecided, // so are 4 MiB, in the 0.4 s that it saw
 		"mark-lost":      None,      // the last sample before released is of a second earlier
 		"mark-lost-late": None,      // or of an earlier step
 	} {

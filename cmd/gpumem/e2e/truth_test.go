@@ -33,6 +33,11 @@ func TestEachFaultGivesItsVerdict(t *testing.T) {
 					// Long enough for a verdict; all five take a minute of a processor.
 					args = append(args, "--solutions", "3")
 				}
+				if truth.Name == "release-outside-pool" {
+					// It leaves 1 KiB a release beside a cache of 4 MiB that comes and goes: in half as many
+					// requests a busy machine's readings show no trend.
+					args = append(args, "--requests", "3000")
+				}
 				if flag != "healthy" {
 					args = append(args, flag)
 				}
