@@ -18,11 +18,16 @@ const (
 // findStart is a program that was reading its code in up to the end, or one that ended
 // before its start-up can be told from its work and took host memory alone; nil of
 // another. Where something counts the work, the work is told, but for so little that the
-// first use of everything may have taken it.
+// first use of everything may have taken it. Of a program that was importing its modules
+// it is not said that nothing grows: it had not begun.
 func findStart(x *growth.Examined, growth finding.Finding) *finding.Finding {
-	if x.Starting {
-		const why = "the program was still loading its code, and loading code is not growth"
-		return &finding.Finding{Of: series.Keys, Why: why}
+	const loading, importing = "the program was still loading its code, and loading code is not growth",
+		"the program was still importing its modules, and had not begun its work"
+	switch {
+	case growth.Owner == finding.Nobody && x.Imports:
+		return &finding.Finding{Of: series.Keys, Why: importing}
+	case x.Starting:
+		return &finding.Finding{Of: series.Keys, Why: loading}
 	}
 	hosts := growth.Of == series.Host || growth.Of == series.Heap
 	recorded := len(x.Run.Meta.Command) > 0 // from its start; nobody knows when a bare table begins

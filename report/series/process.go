@@ -23,6 +23,7 @@ type Process struct {
 
 	Short    bool // too few rows for a trend
 	Starting bool // it was reading its code in up to the end
+	Imports  bool // Python was importing modules when it was last asked, and the program had not ended
 }
 
 // Clean makes a process of its rows. What was left over counts beyond so many bytes.
@@ -37,6 +38,7 @@ func Clean(k *Track, run *record.Run, x *Events, unified account.Unified, least 
 	judged.closeGaps()
 	judged = judged.teardown().untilWorkEnds().fromFirstStep()
 	judged, p.Starting = judged.afterStart()
+	p.Imports = run.Meta.End == nil && k.imports()
 	p.Judged = newAccounts(judged, u)
 	p.Short = len(judged.Clock) < trend.LeastRows
 	return p

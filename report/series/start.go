@@ -12,6 +12,9 @@ const (
 	startLeast = 16 * mib // of file pages in all, for a start that matters
 	startRows  = 60       // rows that must be left for a trend
 	StartAlive = 12.      // since its device came to life: libraries load what they need then
+
+	importsIn  = 1. // seconds at least over which modules are counted
+	importsFew = 8  // modules in them that a program at work may import as well
 )
 
 // afterStart leaves out the rows in which the program read its code in; still
@@ -47,6 +50,25 @@ func (k *Track) afterStart() (rest *Track, still bool) {
 		return k.rows(end, len(k.Clock)), false
 	}
 	return k, true
+}
+
+// imports reports whether Python was importing modules when they were last counted. A slow
+// disk may keep it from counting for seconds more, in which nothing happens.
+func (k *Track) imports() bool {
+	count := k.Cols[record.ColImported]
+	last := len(count) - 1
+	for last >= 0 && count[last] != count[last] {
+		last--
+	}
+	if last < 0 || k.Clock[last]-k.Clock[0] > StartFor {
+		return false
+	}
+	for i := last; i >= 0; i-- {
+		if k.Clock[i] <= k.Clock[last]-importsIn && count[i] == count[i] {
+			return count[last]-count[i] > importsFew
+		}
+	}
+	return true // it was asked for less than that
 }
 
 // changedFiles is how much of its mapped files the program had changed at most while it

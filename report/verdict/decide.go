@@ -15,7 +15,8 @@ import (
 // beside the trend's own. Later findings speak only where the earlier ones leave
 // them room:
 //
-//   - what grows in a program that was reading its code in is no growth of its work;
+//   - what grows in a program that was reading its code in is no growth of its work, and
+//     that nothing grew until then says nothing of it, unless that was all of its life;
 //   - a pool that fills again and again has no trend: it counts where nothing grows;
 //   - containers that were looked at decide where the trend is open, and say so where
 //     what it saw is a container that fills up, or memory that was reserved before;
@@ -35,7 +36,7 @@ func decide(x *growth.Examined, f evidence.Findings) *settled {
 	if f.Objects != nil {
 		s.held, s.objects = f.Objects.Holder, f.Objects
 	}
-	if f.Starting != nil && f.Trend.Owner != finding.Nobody {
+	if f.Starting != nil && (f.Trend.Owner != finding.Nobody || x.Imports) {
 		d.take(*f.Starting)
 		d.shares = nil
 	}
