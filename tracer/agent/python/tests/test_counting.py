@@ -264,6 +264,23 @@ class PaceTest(unittest.TestCase):
         self.assertEqual(pace.interval(0.00001), 0.05)
 
 
+@contextlib.contextmanager
+def somebody_before_the_allocator():
+    """Objects come from the C heap, and go back to where they came from."""
+    import ctypes  # not every interpreter here has it
+
+    raw, objects, changed = (ctypes.c_void_p * 5)(), (ctypes.c_void_p * 5)(), (ctypes.c_void_p * 5)()
+    ctypes.pythonapi.PyMem_GetAllocator(0, raw)
+    ctypes.pythonapi.PyMem_GetAllocator(2, objects)
+    changed[:] = objects[:]
+    changed[1] = raw[1]
+    ctypes.pythonapi.PyMem_SetAllocator(2, changed)
+    try:
+        yield
+    finally:
+        ctypes.pythonapi.PyMem_SetAllocator(2, objects)
+
+
 class HeapTest(unittest.TestCase):
     def setUp(self):
         self.heap = hostheap.open_heap()
@@ -279,6 +296,15 @@ class HeapTest(unittest.TestCase):
         self.assertGreaterEqual(with_small - with_big, 100000 * 100)
         del big, small
         self.assertLess(self.heap.bytes() - before, 1 << 20)
+
+    @unittest.skipUnless(sys.platform == "linux", "glibc's figures")
+    def test_small_objects_are_unknown_while_somebody_stands_before_their_allocator(self):
+        before = self.heap.bytes()
+        with somebody_before_the_allocator():
+            big = bytearray(16 << 20)
+            self.assertIsNone(self.heap.bytes())
+            self.assertGreaterEqual(self.heap.about - before, len(big))
+        self.assertGreaterEqual(self.heap.bytes() - before, len(big))
 
     @unittest.skipUnless(sys.platform == "linux", "glibc's malloc_trim")
     def test_trim_tells_what_it_gave_back(self):

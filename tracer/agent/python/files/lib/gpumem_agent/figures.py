@@ -20,7 +20,7 @@ class Figures:
         self._heap_pace = Pace(HEAP_SECONDS, HEAP_SHARE)
         self.heap_at = self._begun + HEAP_SECONDS  # when it may be read again
         self.heap_cost = 0.0  # seconds that the last reading of the heap took
-        self.heap_bytes = None  # at the last reading
+        self.heap_bytes = None  # at the last reading, or about; see hostheap
 
     def row(self, heap=False):
         """A sample's columns, None when nothing is known."""
@@ -59,8 +59,10 @@ class Figures:
         heap = self.heap()
         begun = own.thread_time()
         used = heap.bytes() if heap is not None else None
+        if heap is not None and heap.about is not None:
+            self.heap_bytes = heap.about
         if used is not None:
-            row["host_heap_bytes"] = self.heap_bytes = used
+            row["host_heap_bytes"] = used
             free = heap.free_bytes()
             if free is not None:
                 row["host_heap_free_bytes"] = free

@@ -44,13 +44,18 @@ class Heap:
     def __init__(self, system, small):
         self._system = system
         self._small = small
+        self._last = None  # bytes of small objects when they were known last
+        self.about = None  # bytes in use at the last reading, with those
 
     def bytes(self):
         """Bytes in use, or None when one of the two parts is unknown."""
         if self._small is None:
             return None
-        small = self._small.bytes()
-        return None if small is None else self._system.bytes() + small
+        small, system = self._small.bytes(), self._system.bytes()
+        if small is not None:
+            self._last = small
+        self.about = None if self._last is None else system + self._last
+        return None if small is None else system + small
 
     def free_bytes(self):
         """Bytes that the C heap kept free at the last reading, or None when the
@@ -131,6 +136,7 @@ class _Small:
     def __init__(self, native):
         pointer = native.Pointer
         self._native = native
+        self._serves = False  # it had blocks once
         self._open = native.function("open_memstream", pointer, pointer, pointer)
         self._close = native.function("fclose", native.Int, pointer)
         self._free = native.function("free", None, pointer)
@@ -139,7 +145,8 @@ class _Small:
 
     def bytes(self):
         """Bytes in its blocks; 0 when it is not in use (PYTHONMALLOC=malloc:
-        then the C heap has them all)."""
+        then the C heap has them all), None while somebody stands before it, as a
+        window of samples does: it then says that it is not in use."""
         native = self._native
         text, size = native.Text(), native.Size()
         stream = self._open(native.byref(text), native.byref(size))
@@ -150,7 +157,8 @@ class _Small:
         stats = text.value or b""
         self._free(text)
         if not used:
-            return 0
+            return None if self._serves else 0
+        self._serves = True
         for line in stats.splitlines():
             if line.startswith(BYTES_LINE):
                 return int(line.rpartition(b"=")[2].replace(b",", b""))
