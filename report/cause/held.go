@@ -251,11 +251,23 @@ func kindOf(h *record.Holder, all []held, paths []*regexp.Regexp) string {
 	if kind >= 0 && (i < 0 || kind < i) { // of both the more particular one
 		i = kind
 	}
-	if i < 0 {
-		return ""
+	switch {
+	case i >= 0 && all[i].id != Results:
+		return all[i].id
+	case i < 0 && (h.IsOneThing() || h.Count < severalKept || strings.Contains(h.Path, ": ")):
+		return "" // no collection, or no name: "Node objects: a reference cycle"
+	case fillsCache.MatchString(h.Filled):
+		return Caches
 	}
-	return all[i].id
+	return Results // also of a name that tells no type, or one of the program's own
 }
+
+// severalKept is from how many objects on a name that tells no type keeps a collection of them.
+const severalKept = 3
+
+// fillsCache matches the line that fills a holder, "/src/cross.py:32 __missing__", where the
+// function is one that makes what a cache lacks.
+var fillsCache = regexp.MustCompile(`(?i) (\w*_)?(__missing__|cached?|memo\w*)(;|$)`)
 
 // HeldKind is the cause that a holder names: the kind it was given, where that is one of
 // the catalogue's, else the one that the words of its path tell; empty for none.

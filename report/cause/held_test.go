@@ -173,6 +173,15 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 	if got := Of(host(table)); !slices.Equal(idsOf(got), []string{Results}) {
 		t.Errorf("a list of a few arrays: %v", idsOf(got))
 	}
+	for want, h := range map[string]record.Holder{
+		Caches: {Path: "Crosses main() local features.crosses", Bytes: 90 * mib, Count: 900,
+			Filled: "/src/clicks.py:32 __missing__"},
+		Results: {Path: "recipes.spans", Bytes: 90 * mib, Count: 900, Filled: "/src/recipes.py:24"},
+	} {
+		if got := Of(host(h)); !slices.Equal(idsOf(got), []string{want}) {
+			t.Errorf("what has a type of the program's, or none, in its name, %s: %v", h.Path, idsOf(got))
+		}
+	}
 	rows := record.Holder{Path: "list train.rows", Bytes: 90 * mib, Count: 900}
 	if got := Of(host(rows)); strings.Contains(got[0].Change[0], "loss") {
 		t.Errorf("a program without arrays: %+v", got[0])
