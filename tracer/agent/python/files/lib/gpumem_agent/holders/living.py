@@ -57,7 +57,7 @@ def _choose(found, kinds, items, same_items):
 class Array:
     """A live array, as its framework describes it. It is not kept alive."""
 
-    __slots__ = ("identity", "reference", "kind", "key", "size", "group", "framework")
+    __slots__ = ("identity", "reference", "kind", "key", "size", "group", "framework", "stands_for")
 
     def __init__(self, identity, reference, kind, described, framework):
         self.identity = identity
@@ -66,6 +66,7 @@ class Array:
         key, self.size, self.group = described
         self.key = (framework.name, key)
         self.framework = framework
+        self.stands_for = 1.0  # arrays: more than itself where there was no time for all
 
     def alive(self):
         """The array, or None."""
@@ -82,9 +83,10 @@ def arrays(frameworks, deadline=None):
     return found
 
 
-def described(live, framework, deadline=None, kinds=(), gone=None):
+def described(live, framework, deadline=None, kinds=(), gone=None, asked=None):
     """The Arrays among {identity: weak reference}, when given of these kinds
-    alone. The identities of those that live no more are added to gone. Work is done in turns, each begun right after a wait for the
+    alone. The identities of those that live no more are added to gone, and all that there
+    was time for to asked. Work is done in turns, each begun right after a wait for the
     interpreter's lock: nobody then asks for it back before the turn is over,
     while an array is held."""
     found, end = [], 0.0
@@ -95,6 +97,8 @@ def described(live, framework, deadline=None, kinds=(), gone=None):
                 break
             own.sleep(0)
             end = own.monotonic() + TURN
+        if asked is not None:
+            asked.add(identity)
         item = framework.alive(reference)
         told = None
         if item is not None and (not kinds or issubclass(type(item), kinds)):

@@ -9,7 +9,7 @@ from gpumem_agent.holders import contents
 from gpumem_agent.holders.bounds import bound
 from gpumem_agent.holders.kinds import is_a, owns
 from gpumem_agent.holders.lines import ADDERS, Filler, is_cache, name_of, places
-from gpumem_agent.holders.living import GROWING, LARGE
+from gpumem_agent.holders.living import GROWING, LARGE, SOME
 from gpumem_agent.holders.siblings import Siblings, is_below
 from gpumem_agent.own import own
 
@@ -118,6 +118,21 @@ class Holders:
             for array in self._finder.below(container, by_identity):
                 if self._count(text, array):
                     self._note_group(array)
+
+    def scale(self, arrays):
+        """Counts arrays that stand for others for these as well, in holders of several. What
+        comes of it is rounded: it is an estimate."""
+        some = {}
+        for array in arrays:
+            path = self.path_of.get(array.identity)
+            if path in self.found:
+                some.setdefault(path, []).append(array)
+        for path, standing in some.items():
+            count = sum(array.stands_for for array in standing)
+            if len(standing) >= SOME and count > len(standing):
+                whole = sum(array.size * array.stands_for for array in standing)
+                times = whole / max(1, sum(array.size for array in standing)), count / len(standing)
+                self.found[path] = [_about(n * by) for n, by in zip(self.found[path], times)]
 
     def name_views(self, arrays):
         """Names arrays without a path by a view of theirs that has one: a view keeps the
@@ -242,6 +257,11 @@ class Holders:
                 if most:
                     entry["bound"] = most
         return entries
+
+
+def _about(number):
+    """A number with the two digits of it that an estimate knows."""
+    return int(float("%.1e" % number))
 
 
 def _representatives(arrays):

@@ -21,6 +21,7 @@ from gpumem_agent.holders.register import Register
 from gpumem_agent.own import own
 
 MOST_ARRAYS = 40000  # of those late first; the time that a look has bounds them as well
+TURNS = 64  # in which the late ones are gone through
 MOST_ASKED = 50  # holders, whether they keep graphs
 MOST_ROOTS = 200  # contexts and generators
 MOST_OUTPUTS = 5000  # arrays that are asked whether autograd made them
@@ -59,6 +60,7 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     found.state = state_of(arrays)
     recent = late(arrays, reference)
     found.name(recent)
+    found.scale(recent)
     add_replaced(found, noted, reach, frameworks)
     mark_outputs(found, recent)
     if is_off:
@@ -100,6 +102,7 @@ def add_beside(found, noted, reference, others, finder):
     arrays = [a for a in late(arrays, reference) if first.get(a.identity) is not a.reference]
     holders = Holders(found.deadline, finder)
     holders.name(arrays)
+    holders.scale(arrays)
     paths = {path for path in holders.found if path not in found.found}
     for path in paths:
         found.take(path, holders, {"host": True})
@@ -285,11 +288,25 @@ class Downwards:
 
 
 def _described(noted, reference, frameworks, deadline):
-    """The Arrays that were reached; of too many the late ones first."""
-    first = {i: weak for i, weak in noted.noted.items() if reference.is_late(i, weak)}
+    """The Arrays that were reached, the late ones first and evenly from all over: where there
+    are too many for the time of a look, each stands for as many more."""
+    first = spread({i: weak for i, weak in noted.noted.items() if reference.is_late(i, weak)})
     live = dict(itertools.islice({**first, **noted.noted}.items(), MOST_ARRAYS))
-    found = [living.described(live, f, deadline, f.types(), noted.gone) for f in frameworks]
-    return list(itertools.chain.from_iterable(found))
+    found = []
+    for framework in frameworks:
+        asked = set()
+        arrays = living.described(live, framework, deadline, framework.types(), noted.gone, asked)
+        times = len(first) / max(1, len(first.keys() & asked))
+        for array in arrays:
+            array.stands_for = times if array.identity in first else 1.0
+        found += arrays
+    return found
+
+
+def spread(live):
+    """The same {identity: weak reference} in an order of which each beginning is of all parts."""
+    items = list(live.items())
+    return dict(itertools.chain.from_iterable(items[first::TURNS] for first in range(TURNS)))
 
 
 def add_containers(found, reach, reference, known=(), more=None, told=()):
