@@ -31,9 +31,10 @@ func heldByThemselves() []held {
 	}
 }
 
-// Paths of what the interpreter has in number alone: nobody can see what it keeps.
+// EndCallbacks is the path of what atexit has. As that of liveThreads it is known in number
+// alone: nobody can see what the interpreter keeps there.
 const (
-	endCallbacks = "callbacks of atexit.register"
+	EndCallbacks = "callbacks of atexit.register"
 	liveThreads  = "dict threading._active"
 )
 
@@ -72,7 +73,7 @@ func noneSeen() string {
 
 // registeredForTheEnd: callbacks for the program's end come all the time.
 func registeredForTheEnd(c *Case) *Cause {
-	h := c.unseen(endCallbacks, manyForTheEnd)
+	h := c.unseen(EndCallbacks, manyForTheEnd)
 	if h == nil {
 		return nil
 	}

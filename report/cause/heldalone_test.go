@@ -10,7 +10,7 @@ import (
 
 func TestCallbacksForTheEndAreACauseWhereNothingElseIsSeen(t *testing.T) {
 	t.Parallel()
-	callbacks := record.Holder{Path: endCallbacks, Count: 900,
+	callbacks := record.Holder{Path: EndCallbacks, Count: 900,
 		Filled: "/a/serve.py:6 serve; /a/serve.py:9 run"}
 	got := Of(leak(callbacks))
 	if len(got) != 1 || got[0].ID != AtExit || got[0].Site != "/a/serve.py:6 serve" ||
@@ -20,6 +20,10 @@ func TestCallbacksForTheEndAreACauseWhereNothingElseIsSeen(t *testing.T) {
 	history := record.Holder{Path: "list train.history", Bytes: 90 * mib, Count: 900}
 	if got := idsOf(Of(leak(callbacks, history))); !slices.Equal(got, []string{Results}) {
 		t.Errorf("beside a holder: %v", got)
+	}
+	sessions := record.Holder{Path: "Session objects below " + EndCallbacks, Bytes: 90 * mib, Count: 900}
+	if got := idsOf(Of(leak(sessions))); !slices.Equal(got, []string{AtExit}) {
+		t.Errorf("objects that only they keep: %v", got)
 	}
 	callbacks.Count = manyForTheEnd - 1
 	if got := idsOf(Of(leak(callbacks))); len(got) > 0 {

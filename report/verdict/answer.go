@@ -283,7 +283,10 @@ func filledAt(h *HolderRow, end string) string {
 		return ""
 	}
 	done := ", filled at "
-	if h.OfClass() {
+	switch {
+	case strings.HasSuffix(h.Path, cause.EndCallbacks):
+		done = ", registered at "
+	case h.OfClass():
 		done = ", made at "
 	}
 	return done + strings.Join(places, " and ") + end

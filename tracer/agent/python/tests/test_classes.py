@@ -1,5 +1,6 @@
 """Classes whose objects are in no container that grows."""
 
+import atexit
 import gc
 import itertools
 import sys
@@ -49,6 +50,20 @@ class Chain:
         link = Link()  # makes links
         link.next, link.text = self.last, "%d" % id(link) * 50
         self.last = link
+
+
+class Session:
+    """Asks to be closed at the program's end, which keeps it."""
+
+    open_ones = [None, None]
+
+    def __init__(self):
+        self.text = "%d" % id(self) * 5000
+        atexit.register(self.close)  # keeps sessions
+        self.open_ones[:] = [self.open_ones[-1], self]
+
+    def close(self):
+        self.text = ""
 
 
 class Failing(type):
@@ -135,6 +150,21 @@ class ClassesTest(unittest.TestCase):
         (path,) = found
         self.assertEqual(path, "Link objects below %s.chain.last" % M)
         self.assertEqual(found[path]["filled"], self.line("makes links") + " add")
+
+    @unittest.skipUnless(hasattr(atexit, "_ncallbacks"), "nobody tells how many there are")
+    def test_objects_that_callbacks_for_the_end_keep_are_not_where_the_few_in_use_are(self):
+        self.addCleanup(lambda: [atexit.unregister(s.close) for s in self.sessions])
+        self.sessions = ()
+
+        def step():
+            for _ in range(100):
+                Session()
+
+        found = self.grown(step)
+        self.sessions = [o for o in gc.get_objects() if type(o) is Session]
+        told = found["Session objects below callbacks of atexit.register"]
+        self.assertIn(self.line("keeps sessions") + " __init__", told["filled"].split("; "))
+        self.assertEqual(told["count"], 200)
 
     def test_elements_of_a_document_are_told_with_the_line_that_parses_it(self):
         self.keep(document=elements.Element("feed"))

@@ -40,9 +40,9 @@ The modules, each importing only those above it:
   contents   what the elements of a container take beyond themselves
   siblings   which dictionaries are told in place of their entries
   naming     from arrays and paths to holders with bytes and counts
+  growing    what grows by itself: buffers, a pickler's memo, a database in memory
   classes    the class that gained objects, where no container did
   opaque     containers of objects whose bytes are C++'s or Rust's
-  growing    what grows by itself: buffers, a pickler's memo, a database in memory
   graphs     which variable keeps an autograd graph that grows
   behind     which other name does
   recounts   how long the containers of holders have become since a look

@@ -11,7 +11,9 @@ import re
 
 from gpumem_agent import atomic
 from gpumem_agent.holders import contents
+from gpumem_agent.holders.growing import END_PATH
 from gpumem_agent.holders.kinds import is_library, is_thread
+from gpumem_agent.holders.lines import FOR_THE_END, Filler
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
 from gpumem_agent.holders.texts import in_program, module_file
@@ -22,6 +24,7 @@ CLASSES = 3  # of those that gained most, that are weighed
 MOST = 50000  # objects of one that are looked at, the youngest
 WEIGHED = 32  # objects of one
 MORE = 2  # times the bytes of all other holders
+HIDDEN = 0.5  # of them, that no name leads to, where callbacks for the end keep them
 MOST_LINES = 2  # told of a class
 # What makes objects of a class, where that is not its name.
 MAKERS = {
@@ -31,9 +34,10 @@ MAKERS = {
 }
 
 
-def add(holders, reach, register, now, frameworks):
+def add(holders, reach, register, now, frameworks, registered=0):
     """Adds the class whose objects explain most of what came since the register, where
-    they do so better than all that holders has. Now is the census."""
+    they do so better than all that holders has. Now is the census, and registered how many
+    callbacks for the program's end came, which are out of sight."""
     arrays = [kind for f in frameworks for kind in f.types()]
     gains = {i: n - register.of_class(i) for i, n in now.items()}
     most = [i for i in sorted(gains, key=gains.get, reverse=True) if gains[i] >= SOME]
@@ -50,9 +54,12 @@ def add(holders, reach, register, now, frameworks):
         return
     size, kind, identities = best
     name, place = name_of(kind), _place(reach, identities)
+    facts = {"filled": (Made(name),), "length": now[id(kind)]}
+    if registered >= gains[id(kind)] * HIDDEN > 0 and reach.number_of(identities) < len(identities) * HIDDEN:
+        # The names lead to the few that are in use.
+        place, facts["filled"] = END_PATH, (Filler(FOR_THE_END, "", True),)
     if any(path.partition(" ")[2] == place for path in holders.found):
         return  # a container that grew has them
-    facts = {"filled": (Made(name),), "length": now[id(kind)]}
     if is_thread(kind):
         facts["kind"] = "threads-left"
     below = " below " + place if place else ""

@@ -181,6 +181,11 @@ class Reach:
                 ways = [(search, search._way(number, place)) for place in some]
         return self._parting(wanted, ways)
 
+    def number_of(self, wanted):
+        """How many of some objects were reached."""
+        levels = (search.levels[number].identities for search, number in self._levels())
+        return sum(sum(map(wanted.__contains__, identities)) for identities in levels)
+
     def _parting(self, wanted, ways):
         found, depth, least = [], 0, PARTED * len(ways)
         while ways:

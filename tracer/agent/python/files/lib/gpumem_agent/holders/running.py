@@ -67,7 +67,7 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
         garbage.add(found, reference, frameworks)
     if not on_device:
         add_containers(found, reach, reference, told={a.identity for a in arrays})
-        classes.add(found, reach, reference, census, frameworks)
+        classes.add(found, reach, reference, census, frameworks, growing.registered(noted.sizes))
     elif on_host:
         on_the_host = add_beside(found, noted, reference, others, Downwards(reach))
         told = {a.identity for a in (*arrays, *on_the_host)}
