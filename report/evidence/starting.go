@@ -13,6 +13,7 @@ import (
 const (
 	StartSmall = 8 * mib // of host memory: 3 MiB were seen of a healthy native server in 1.5 s
 	startLife  = 3.      // seconds in which every program takes its first memory
+	startLong  = 6.      // in which one of a busy machine may take the last few MiB of it
 )
 
 // findStart is a program that was reading its code in up to the end, or one that ended
@@ -33,7 +34,8 @@ func findStart(x *growth.Examined, growth finding.Finding) *finding.Finding {
 	recorded := len(x.Run.Meta.Command) > 0 // from its start; nobody knows when a bare table begins
 	lived := x.Lived()
 	small := growth.Of < series.Keys && x.Grow[growth.Of].Gained() < StartSmall
-	if recorded && hosts && (small || !x.Judged.CountsWork()) && !x.Judged.Untimed && lived < startLife {
+	young := small && lived < startLong || !x.Judged.CountsWork() && lived < startLife
+	if recorded && hosts && young && !x.Judged.Untimed {
 		return &finding.Finding{Of: series.Keys, Why: fmt.Sprintf(
 			"the program ran for only %s, and every program takes host memory while it starts",
 			units.Span(lived))}
