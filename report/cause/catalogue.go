@@ -18,6 +18,7 @@ const (
 	gradientGraphs   = Cycle + "/gradients"          // a gradient's graph leads back to its tensor
 	cachedFunctions  = Caches + "/functions"         // what functools keeps of a function
 	keptModules      = Caches + "/modules"           // a dictionary of modules
+	teeBehind        = Queues + "/tee"               // what one branch of a tee has yet to give
 	warningsShown    = Caches + "/warnings"          // the texts of a module's warnings
 	cycleAtTheEnd    = Cycle + "/left"               // found at the end of a program without a collector
 	cloneWhenDrained = Clone + "/leftover-drained"   // left over while the device was idle

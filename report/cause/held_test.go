@@ -144,13 +144,14 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 		return c
 	}
 	for want, h := range map[string]record.Holder{
-		Loggers:   {Path: "dict server.root.manager.loggerDict", Bytes: 90 * mib, Count: 900},
-		Callbacks: {Path: "list main() local coordinator.shutdown._callbacks", Bytes: 90 * mib, Count: 900},
-		Hooks:     {Path: "OrderedDict train.net._forward_hooks", Bytes: 90 * mib, Count: 900, Kind: Callbacks},
-		Buffers:   {Path: "StringIO in list page.parts[…].text", Bytes: 90 * mib, Count: 9},
-		Timers:    {Path: "list run_until_complete() local self._scheduled", Bytes: 90 * mib, Count: 900},
-		Queues:    {Path: "deque main() local stream.events._queue", Bytes: 90 * mib, Count: 900},
-		Futures:   {Path: "list crawl() local jobs", Bytes: 90 * mib, Count: 900, Kind: Futures},
+		Loggers:         {Path: "dict server.root.manager.loggerDict", Bytes: 90 * mib, Count: 900},
+		Callbacks:       {Path: "list main() local coordinator.shutdown._callbacks", Bytes: 90 * mib, Count: 900},
+		Hooks:           {Path: "OrderedDict train.net._forward_hooks", Bytes: 90 * mib, Count: 900, Kind: Callbacks},
+		Buffers:         {Path: "StringIO in list page.parts[…].text", Bytes: 90 * mib, Count: 9},
+		Timers:          {Path: "list run_until_complete() local self._scheduled", Bytes: 90 * mib, Count: 900},
+		Queues:          {Path: "deque main() local stream.events._queue", Bytes: 90 * mib, Count: 900},
+		Queues + "/tee": {Path: "tee main() local course.for_report[…]", Bytes: 90 * mib, Count: 900},
+		Futures:         {Path: "list crawl() local jobs", Bytes: 90 * mib, Count: 900, Kind: Futures},
 		Tracebacks: {Path: "list train.failures", Bytes: 90 * mib, Count: 9, Graph: "Addmm outputs",
 			Kind: Tracebacks},
 		Graph:    {Path: "list train.losses", Bytes: 90 * mib, Count: 9, Graph: "Addmm outputs"},
@@ -159,7 +160,7 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 		Results:  {Path: "list train.rows", Bytes: 90 * mib, Count: 900, Kind: "a kind of a later agent"},
 	} {
 		got := Of(host(h))
-		if !slices.Equal(idsOf(got), []string{want}) {
+		if id, _, _ := strings.Cut(want, "/"); !slices.Equal(idsOf(got), []string{id}) {
 			t.Errorf("%s: %v, not %s", h.Path, idsOf(got), want)
 		} else if len(got[0].Change) != 2 || got[0].Next == "" {
 			t.Errorf("%s: %+v", h.Path, got[0])

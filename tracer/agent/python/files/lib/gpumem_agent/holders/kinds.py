@@ -14,6 +14,7 @@ from gpumem_agent.holders.capsules import is_capsule
 
 SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 LRU_CACHE = type(functools.lru_cache(maxsize=1)(len))
+TEE = type(itertools.tee(())[0])  # it keeps what the branch that is read last has yet to give
 SEQUENCES = (list, tuple, set, frozenset, collections.deque)
 THREAD_LOCAL = _thread._local
 CELL = type((lambda x: lambda: x)(0).__closure__[0])

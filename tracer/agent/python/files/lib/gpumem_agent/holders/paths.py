@@ -12,6 +12,7 @@ from gpumem_agent.holders.kinds import (
     LRU_CACHE,
     SEQUENCES,
     SUSPENDED,
+    TEE,
     THREAD_LOCAL,
     attributes,
     closure_variable,
@@ -120,9 +121,9 @@ class Path:
         at = self._at()
         if parts_of(self.container) and type(self.chain[self._end]) in GROWING:
             at = self._end  # a list in a module is filled itself
-        # What is at the end of a path without a container was assigned to that end; and of a
-        # function that is made again each has a variable of its own, to which one was.
-        is_assigned = self.container is None or at > 0 and is_a(self.chain[at - 1], CELL)
+        # What is at the end of a path without a container was assigned to that end, as a tee is;
+        # and of a function that is made again each has a variable of its own, to which one was.
+        is_assigned = self.container is None or is_a(self.container, TEE) or at > 0 and is_a(self.chain[at - 1], CELL)
         return self._facts(at, at - is_assigned)
 
     def entries(self):
@@ -291,6 +292,8 @@ class Path:
             self._variadic(parent)
         elif is_a(parent, LRU_CACHE):
             self._variadic(parent)
+        elif is_a(parent, TEE):
+            return self._tee(at)
         elif at > 0 and self.container is None and _is_own(parent):
             # What waits for it is a library's: the function says more.
             self._parts, self._keyed = ["%s()" % code_of(parent).co_name, _attribute(parent, child)], []
@@ -326,6 +329,12 @@ class Path:
         else:
             self._variadic(parent)
 
+    def _tee(self, at):
+        """The step from a branch to an element, past the links that have some elements each."""
+        self._variadic(self.chain[at])
+        link = type(self.chain[at + 1])
+        return next((n for n in range(at + 1, self._end) if type(self.chain[n]) is not link), self._end)
+
     def _is_table(self, at):
         """Whether a dictionary is one in which a module has its parts."""
         return module_with(self.chain, at) is not None
@@ -339,7 +348,7 @@ class Path:
 
 def word_for(item):
     """What the type of a container is called."""
-    return "lru_cache" if is_a(item, LRU_CACHE) else type(item).__name__
+    return {LRU_CACHE: "lru_cache", TEE: "tee"}.get(type(item), type(item).__name__)
 
 
 def _attribute(parent, child):
