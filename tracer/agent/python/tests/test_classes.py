@@ -11,6 +11,8 @@ import unittest
 import unittest.mock
 import xml.etree.ElementTree as elements
 
+import torch
+from gpumem_agent.frameworks import torch as adapter
 from gpumem_agent.holders import classes, living
 from gpumem_agent.surveys import Surveys
 
@@ -50,6 +52,15 @@ class Chain:
         link = Link()  # makes links
         link.next, link.text = self.last, "%d" % id(link) * 50
         self.last = link
+
+
+class Unarmed:
+    sites_wanted = False
+
+
+class Step:
+    def __init__(self, state, before):
+        self.state, self.before = state, before
 
 
 class Session:
@@ -165,6 +176,29 @@ class ClassesTest(unittest.TestCase):
         told = found["Session objects below callbacks of atexit.register"]
         self.assertIn(self.line("keeps sessions") + " __init__", told["filled"].split("; "))
         self.assertEqual(told["count"], 200)
+
+    def test_a_chain_of_arrays_of_a_device_is_told_once_no_holder_has_what_came(self):
+        torch.empty(512)  # the device lives
+        self.process.frameworks = [adapter.open_framework(torch, Unarmed)]
+        self.keep(last=None)
+
+        def step():
+            for _ in range(100):
+                globals()["last"] = Step(torch.empty(1 << 20), last)  # makes steps
+
+        found = self.grown(step)
+        told = found["Step objects below %s.last" % M]
+        self.assertEqual(told["filled"], self.line("makes steps") + " step")
+        self.assertEqual((told["count"], told["bytes"]), (200, 200 << 20))
+        self.assertNotIn("host", told)
+
+    def test_no_class_is_counted_on_a_device_where_a_holder_has_what_came(self):
+        torch.empty(512)
+        self.process.frameworks = [adapter.open_framework(torch, Unarmed)]
+        self.keep(rows=[])
+        with unittest.mock.patch.object(living, "census", side_effect=living.census) as census:
+            found = self.grown(lambda: rows.extend(torch.empty(1 << 20) for _ in range(100)))
+        self.assertEqual((list(found), census.call_count), (["list %s.rows" % M], 0))
 
     def test_elements_of_a_document_are_told_with_the_line_that_parses_it(self):
         self.keep(document=elements.Element("feed"))

@@ -6,7 +6,7 @@ import types
 import unittest
 import unittest.mock
 
-from gpumem_agent.holders import contents
+from gpumem_agent.holders import contents, hostarrays
 
 MIB = 1 << 20
 BATCH = 64
@@ -76,6 +76,22 @@ class HostArraysTest(unittest.TestCase):
 
     def each(self, make):
         return contents.deeper({n: Output(make(n)) for n in range(20)})
+
+    def test_an_array_of_jax_counts_where_it_is_on_the_host(self):
+        class ArrayImpl:
+            nbytes = MIB
+
+            def __init__(self, *platforms):
+                self._platforms = platforms
+
+            def devices(self):
+                return [types.SimpleNamespace(platform=p) for p in self._platforms]
+
+        module = types.SimpleNamespace(ArrayImpl=ArrayImpl)
+        with unittest.mock.patch.dict(sys.modules, {"jax._src.array": module}):
+            self.assertEqual(hostarrays.size(ArrayImpl("cpu", "cpu")), MIB)
+            for elsewhere in (ArrayImpl("gpu"), ArrayImpl("cpu", "gpu"), object()):
+                self.assertIsNone(hostarrays.size(elsewhere))
 
     def test_tensors_on_the_host_count_and_those_of_a_device_do_not(self):
         self.assertAlmostEqual(self.each(lambda n: Tensor(MIB)), MIB, delta=MIB / 50)

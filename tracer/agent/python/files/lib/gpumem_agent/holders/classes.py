@@ -12,7 +12,7 @@ import re
 from gpumem_agent import atomic
 from gpumem_agent.holders import contents
 from gpumem_agent.holders.growing import END_PATH
-from gpumem_agent.holders.kinds import is_library, is_thread
+from gpumem_agent.holders.kinds import is_a, is_library, is_thread
 from gpumem_agent.holders.lines import FOR_THE_END, Filler
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
@@ -34,19 +34,20 @@ MAKERS = {
 }
 
 
-def add(holders, reach, register, now, frameworks, registered=0):
+def add(holders, reach, register, now, frameworks, registered=0, beside=None):
     """Adds the class whose objects explain most of what came since the register, where
     they do so better than all that holders has. Now is the census, and registered how many
-    callbacks for the program's end came, which are out of sight."""
+    callbacks for the program's end came, which are out of sight. On a device the arrays below
+    the objects count alone, and beside are further facts."""
     arrays = [kind for f in frameworks for kind in f.types()]
     gains = {i: n - register.of_class(i) for i, n in now.items()}
     most = [i for i in sorted(gains, key=gains.get, reverse=True) if gains[i] >= SOME]
     left_out = atomic.family(arrays)
     chosen = [kind for kind in kinds_of(set(most)) if _is_told(kind) and id(kind) not in left_out]
     chosen.sort(key=lambda kind: -gains[id(kind)])
-    best = None
+    best, weigh = None, None if beside is None else functools.partial(_arrays, frameworks)
     for kind in chosen[:CLASSES]:
-        identities, each = _weighed(kind, now[id(kind)])
+        identities, each = _weighed(kind, now[id(kind)], weigh)
         size = int(each * gains[id(kind)])
         if best is None or size > best[0]:
             best = size, kind, identities
@@ -54,7 +55,7 @@ def add(holders, reach, register, now, frameworks, registered=0):
         return
     size, kind, identities = best
     name, place = name_of(kind), _place(reach, identities)
-    facts = {"filled": (Made(name),), "length": now[id(kind)]}
+    facts = {"filled": (Made(name),), "length": now[id(kind)], **(beside or {})}
     if registered >= gains[id(kind)] * HIDDEN > 0 and reach.number_of(identities) < len(identities) * HIDDEN:
         # The names lead to the few that are in use.
         place, facts["filled"] = END_PATH, (Filler(FOR_THE_END, "", True),)
@@ -113,7 +114,14 @@ def name_of(kind):
     return type.__getattribute__(kind, "__name__")
 
 
-def _weighed(kind, number):
+def _arrays(frameworks, item, told):
+    """Bytes of an array of the device; 0 of all else."""
+    framework = next((f for f in frameworks if is_a(item, f.types())), None)
+    described = framework and framework.describe(item)
+    return described[1] if described else 0
+
+
+def _weighed(kind, number, weigh=None):
     """(identities of objects of a class, bytes that one takes)."""
     box, chosen, some, identities = [], [], [], []
     step = max(1, min(number, MOST) // WEIGHED)
@@ -126,7 +134,7 @@ def _weighed(kind, number):
             atomic.fill(some, _first(atomic.each(box), chosen, step)),
             atomic.empty(box),
         )
-        size = contents.apart(some, kind)
+        size = contents.apart(some, kind, weigh)
         some.clear()
     return set(identities), size
 

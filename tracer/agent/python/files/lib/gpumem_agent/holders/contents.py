@@ -83,15 +83,17 @@ def _seen(container, oldest=None, most=0, told=()):
     return seen
 
 
-def apart(items, kind):
+def apart(items, kind, weigh=None):
     """Bytes that one of some objects of a class takes with what is below it, up to others
-    of the class: the mean, but for the first one, to which what they share is counted."""
+    of the class: the mean, but for the first one, to which what they share is counted. Or
+    what of that some other function weighs alone, as arrays of a device."""
     seen, sizes, ends = set(module_names()), [], SHARED | {id(kind)}
     for item in items:
-        below, _ = _below([item], seen, EACH, ends)
+        below, _ = _below([item], seen, EACH, ends, (), weigh or size)
         # The collector's own head, and attributes that have no dictionary yet.
         names = 2 + len(atomic.referents(item)) if DICT_AT(type(item)) else 0
-        sizes.append(size(item) + 2 * WORD + WORD * names + below)
+        own = size(item) + 2 * WORD + WORD * names if weigh is None else 0
+        sizes.append(own + below)
     return sum(sizes[1:]) / max(1, len(sizes) - 1)
 
 
@@ -131,31 +133,6 @@ def first(container):
     if is_a(container, dict):
         return next(((id(pair[0]), pair) for pair in dict.items(container)), None)
     return next(((id(element), (element,)) for element in container), None)
-
-
-def _below(roots, seen, most, ends=SHARED, told=()):
-    """(bytes below some objects that nobody saw yet, objects that were visited), up to
-    objects of types that end the search."""
-    total, visited = 0.0, 0
-    pending = collections.deque((root, 1.0) for root in roots if id(root) not in seen)
-    seen.update(map(id, roots))
-    while pending and visited < most:
-        item, times = pending.popleft()
-        children = _referents(item)
-        every = 1 if len(children) <= MANY else len(children) // MANY
-        times *= len(children) / max(1, len(children[::every]))
-        for child in children[::every]:
-            if id(child) in seen or is_a(child, type) or id(type(child)) in ends and not _is_bound(child):
-                continue
-            seen.add(id(child))
-            visited += 1
-            total += times * size(child, told)
-            if is_a(child, NAMED[:1]):  # below a function is the program, but for what is its own
-                own = (*(child.__closure__ or ()), *(child.__defaults__ or ()))
-                pending.extend((item, times) for item in own if id(item) not in seen)
-            else:
-                pending.append((child, times))
-    return total, visited
 
 
 def _referents(item):
@@ -206,3 +183,28 @@ def _array_kind():
     """The identity of NumPy's array: it knows its own size, and what it has is in no other
     object's. A program may import it at any time."""
     return id(getattr(sys.modules.get("numpy"), "ndarray", None))
+
+
+def _below(roots, seen, most, ends=SHARED, told=(), weigh=size):
+    """(bytes below some objects that nobody saw yet, objects that were visited), up to
+    objects of types that end the search."""
+    total, visited = 0.0, 0
+    pending = collections.deque((root, 1.0) for root in roots if id(root) not in seen)
+    seen.update(map(id, roots))
+    while pending and visited < most:
+        item, times = pending.popleft()
+        children = _referents(item)
+        every = 1 if len(children) <= MANY else len(children) // MANY
+        times *= len(children) / max(1, len(children[::every]))
+        for child in children[::every]:
+            if id(child) in seen or is_a(child, type) or id(type(child)) in ends and not _is_bound(child):
+                continue
+            seen.add(id(child))
+            visited += 1
+            total += times * weigh(child, told)
+            if is_a(child, NAMED[:1]):  # below a function is the program, but for what is its own
+                own = (*(child.__closure__ or ()), *(child.__defaults__ or ()))
+                pending.extend((item, times) for item in own if id(item) not in seen)
+            else:
+                pending.append((child, times))
+    return total, visited

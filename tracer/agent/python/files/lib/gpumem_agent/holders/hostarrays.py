@@ -24,11 +24,12 @@ def base(item):
 
 
 def size(item):
-    """Bytes of a tensor on the host; None of all else, and of one that lies elsewhere. A view
-    counts with what it shows: those that keep a whole batch each may show one row of it."""
+    """Bytes of a tensor or an array of JAX on the host; None of all else, and of one that lies
+    elsewhere. A view counts with what it shows: those that keep a whole batch each may show one
+    row of it."""
     kind = getattr(sys.modules.get("torch"), "Tensor", None)
     if kind is None or not is_a(item, kind):
-        return None
+        return _of_jax(item)
     try:
         plain = getattr(sys.modules["torch"]._C, "DisableTorchFunctionSubclass", None)
         if plain is None:
@@ -37,6 +38,17 @@ def size(item):
             return _of_tensor(item)
     except Exception:
         return None  # it has no memory, or its framework is yet to be read in
+
+
+def _of_jax(item):
+    kind = getattr(sys.modules.get("jax._src.array"), "ArrayImpl", None)
+    if kind is None or not is_a(item, kind):
+        return None
+    try:
+        on_host = all(device.platform == "cpu" for device in item.devices())
+        return int(item.nbytes) if on_host else None
+    except Exception:
+        return None  # it was deleted, or is of a kind that tells no size
 
 
 def _of_tensor(tensor):

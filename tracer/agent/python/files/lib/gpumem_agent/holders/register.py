@@ -18,6 +18,7 @@ class Register:
         self.noted = noted  # {identity: weak reference}
         self._lengths = lengths  # {identity: elements}
         self._classes = classes or {}  # {identity of a type: objects}
+        self.classes_since = None  # when these were counted, where that was later
         self.sites = None  # live bytes by site at that moment, when noted
         self.beside = None  # {identity: weak reference} of arrays of the host: see hostarrays
         self.met = {}  # keys of dictionaries when first met, at that moment or later: see siblings
@@ -46,6 +47,10 @@ class Register:
     def growth(self, identity, length):
         """Elements that a container gained since that moment."""
         return length - self._lengths.get(identity, 0)
+
+    def note_classes(self, census, now):
+        """Counts the classes at a later moment."""
+        self._classes, self.classes_since = census, now
 
     def of_class(self, identity):
         """Objects that a class had at that moment."""

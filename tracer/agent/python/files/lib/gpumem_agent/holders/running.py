@@ -75,6 +75,8 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
         recent += on_the_host
     else:
         add_opaque(found, reach, reference, told={a.identity for a in arrays})
+    if on_device and is_lost(found, recent):
+        add_classes(found, noted, reach, reference, frameworks)
     if reference.beside is None:  # what is there by now nobody kept since
         reference.beside = noted.noted
     noted.kept = _kept(found, recent)
@@ -107,6 +109,24 @@ def add_beside(found, noted, reference, others, finder):
     for path in paths:
         found.take(path, holders, {"host": True})
     return [a for a in arrays if holders.path_of.get(a.identity) in paths]
+
+
+def is_lost(found, arrays):
+    """Whether holders of several arrays have less than half of some: a chain of objects that
+    have an array each is no container, and only its beginning is reached."""
+    several = sum(size for size, count in found.found.values() if count > 1)
+    return several < sum(a.size for a in arrays) / 2
+
+
+def add_classes(found, noted, reach, reference, frameworks):
+    """Adds the class whose objects have what came on the device. They are counted from the first
+    look on that finds no holders."""
+    census, now = living.census()[0], own.monotonic()
+    noted.note_classes(census, now)
+    if reference.classes_since is None:
+        reference.note_classes(census, now)
+    else:
+        classes.add(found, reach, reference, census, frameworks, beside={"since": reference.classes_since})
 
 
 def add_replaced(found, noted, reach, frameworks):
