@@ -56,7 +56,7 @@ func heldSignatures() []held {
 		{AtExit, `\bfinalize\b|\batexit\b|_exithandlers\b`, "callbacks registered for the program's end",
 			"register a weak reference, or undo the registration when its work is done",
 			[2]string{"atexit.register(f, array)", "atexit.register(f)  # finds what it needs by itself"}},
-		{Callbacks, `\b_?(done_|exit_)?callbacks\b`, "callbacks of something that lives on",
+		{Callbacks, `\b_?(done_|exit_)?(callbacks|listeners|subscribers|observers)\b`, "callbacks of something that lives on",
 			"take the callback back when its work is done",
 			[2]string{"future.add_done_callback(f)",
 				"future.add_done_callback(f); …; future.remove_done_callback(f)"}},

@@ -6,6 +6,7 @@ import collections
 import contextvars
 import functools
 import gc
+import io
 import logging
 import logging.handlers
 import os
@@ -793,6 +794,14 @@ class FillersTest(unittest.TestCase):
         without = contents.deeper(records)
         with unittest.mock.patch.dict(sys.modules, numpy=stand_in):
             self.assertGreater(contents.deeper(records), without + 50000)
+
+    def test_texts_below_elements_count_with_what_was_written_to_them(self):
+        texts = [types.SimpleNamespace(stream=io.StringIO()) for _ in range(20)]
+        for text in texts:
+            text.stream.write("line\n" * 10000)
+        self.assertGreater(contents.deeper(texts), 50000)
+        texts[7].stream.close()
+        self.assertGreater(contents.deeper(texts), 40000, "one is closed")
 
     def test_what_a_closure_has_and_what_a_task_waits_with_count(self):
         def kept():

@@ -162,7 +162,8 @@ def size(item, told=()):
 
 def _native(item):
     """Bytes of an object that has them outside of Python: one of ctypes, a mapping, a
-    capsule with an array, or a tensor of the host."""
+    capsule with an array, a tensor of the host, or a text that is written to: a byte for each
+    letter, as of most."""
     if capsules.is_capsule(item):
         return capsules.size(item)
     bytes_of_tensor = hostarrays.size(item)
@@ -174,8 +175,10 @@ def _native(item):
             return ctypes.sizeof(item) + BASIC_SIZE(type(item))
         if mapping is not None and is_a(item, mapping.mmap):
             return mapping.mmap.__len__(item)
+        if is_a(item, io.StringIO):
+            return io.StringIO.tell(item) + BASIC_SIZE(type(item))
     except Exception:
-        pass  # a mapping that is closed
+        pass  # one that is closed
     return None
 
 
