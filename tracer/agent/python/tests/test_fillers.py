@@ -713,6 +713,16 @@ class FillersTest(unittest.TestCase):
             warnings.warn("number %d" % 7)  # the line of warnings
         self.assertIn(line_of("warnings") + " test_texts_of_warnings_have_the_line_that_warns", found)
 
+    def test_loggers_are_found_where_no_function_that_runs_has_one(self):
+        names = ["%s.job %d" % (__name__, n) for n in range(40)]
+        self.addCleanup(lambda: [logging.Logger.manager.loggerDict.pop(n, None) for n in names])
+        self.look()
+        for name in names:
+            text = io.StringIO()
+            text.write("x" * BLOB)
+            logging.getLogger(name).addHandler(logging.StreamHandler(text))
+        self.assertIn("dict class logging.Logger.manager.loggerDict", self.look())
+
     def test_loggers_have_the_line_that_asks_for_them(self):
         found = lines.places(lines.Filler("loggerDict", "", True))
         number = 7

@@ -386,6 +386,7 @@ def _roots(modules):
         atomic.empty((values,)),
     )
     names = {space.get("__name__") for space in spaces}
-    library = getattr(sys.modules.get("weakref"), "finalize", None)  # has what programs register
-    kept = [library] if is_a(library, type) else []
+    # Libraries' classes that have what programs register with them.
+    kept = [getattr(sys.modules.get(m), n, None) for m, n in (("weakref", "finalize"), ("logging", "Logger"))]
+    kept = [c for c in kept if is_a(c, type)]
     return spaces + [c for c in classes if namespace(c).get("__module__") in names] + kept
