@@ -10,6 +10,7 @@ the end of a chain there may be a longer one.
 import itertools
 
 from gpumem_agent import atomic
+from gpumem_agent.holders.kinds import owns
 from gpumem_agent.holders.paths import Local
 
 LONGEST = 100000  # elements of a container that may stand in
@@ -47,6 +48,9 @@ class Following:
         else:
             children = atomic.referents(parent)
             item = child(children, identity)
+            if item is None:  # to name another object may have given this one a dictionary
+                names = next((c for c in children if type(c) is dict and owns(parent, c)), {})
+                item = child(list(names.values()), identity)
         if item is None and id(type(parent)) in self._hidden[0]:
             item = child([self._hidden[1](parent)], identity)
         if item is None and below is not None:
