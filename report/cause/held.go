@@ -102,7 +102,8 @@ func heldInCaches() []held {
 			"a queue without a bound",
 			"give the queue a bound, so that whoever fills it waits for whoever empties it",
 			[2]string{"queue.Queue()", "queue.Queue(maxsize=8)"}},
-		{Futures, `(\b|_)futures?(\b|_)|\b_pending_work|_work_queue\b|\b_?tasks?$`,
+		// A single one is waited for: what it has are the variables of what runs.
+		{Futures, `(\b|_)futures(\b|_)|\bfuture_|\b_pending_work|_work_queue\b|\b_?tasks$|\]\._?(future|task)$`,
 			"futures or tasks that are kept",
 			"drop each future once its result has been taken",
 			[2]string{"futures.append(pool.submit(f, x))", "result = pool.submit(f, x).result()"}},

@@ -1,19 +1,23 @@
 """Classes whose objects are in no container that grows."""
 
+import asyncio
 import atexit
+import concurrent.futures
 import gc
 import itertools
+import signal
 import sys
 import threading
 import time
 import types
 import unittest
 import unittest.mock
+import weakref
 import xml.etree.ElementTree as elements
 
 import torch
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import classes, living
+from gpumem_agent.holders import classes, downward, living, naming
 from gpumem_agent.surveys import Surveys
 
 NUMBER = 3000
@@ -74,6 +78,19 @@ class Session:
         self.open_ones[:] = [self.open_ones[-1], self]
 
     def close(self):
+        self.text = ""
+
+
+class Note:
+    """Of which the latest two are in use."""
+
+    open_ones = [None, None]
+
+    def __init__(self):
+        self.text = "%d" % id(self) * 5000
+        self.open_ones[:] = [self.open_ones[-1], self]
+
+    def close(self, *_):
         self.text = ""
 
 
@@ -199,6 +216,43 @@ class ClassesTest(unittest.TestCase):
         with unittest.mock.patch.object(living, "census", side_effect=living.census) as census:
             found = self.grown(lambda: rows.extend(torch.empty(1 << 20) for _ in range(100)))
         self.assertEqual((list(found), census.call_count), (["list %s.rows" % M], 0))
+
+    def test_a_name_that_leads_to_the_few_in_use_does_not_hold_the_many(self):
+        self.addCleanup(signal.signal, signal.SIGTERM, signal.getsignal(signal.SIGTERM))
+
+        def handler(note, before):
+            return lambda *_: (note.close(), before)
+
+        def step():  # no collector sees the handlers
+            for _ in range(100):
+                note = Note()  # makes notes
+                signal.signal(signal.SIGTERM, handler(note, signal.getsignal(signal.SIGTERM)))
+
+        found = self.grown(step)
+        self.assertEqual(list(found), ["Note objects"])
+        self.assertIn(self.line("makes notes") + " step", found["Note objects"]["filled"].split("; "))
+
+    def test_a_holder_without_a_type_hides_no_class_without_a_name(self):
+        found = naming.Holders(time.monotonic() + 9, None)
+        found.add("main.total", 1, 1)
+        kept = [Note() for _ in range(100)]
+        reach, register = downward.Reach(()), types.SimpleNamespace(of_class=lambda _: 0)
+        with unittest.mock.patch.object(classes, "_place", return_value=""):
+            classes.add(found, reach, register, {id(Note): len(kept)}, [])
+        self.assertIn("Note objects", found.found)
+
+    def test_what_keeps_callbacks_is_told_and_not_the_few_in_use(self):
+        loop = asyncio.new_event_loop()
+        self.addCleanup(loop.close)
+        self.keep(loop=loop, future=concurrent.futures.Future(), owner=Note())
+        for path, register in {
+            "list %s.loop._scheduled" % M: lambda note: loop.call_later(9999, note.close),
+            "list %s.future._done_callbacks" % M: lambda note: future.add_done_callback(note.close),
+            "dict class weakref.finalize._registry": lambda note: weakref.finalize(owner, note.close),
+        }.items():
+            with self.subTest(path):
+                self.surveys = Surveys()
+                self.assertEqual(list(self.grown(lambda: [register(Note()) for _ in range(100)])), [path])
 
     def test_elements_of_a_document_are_told_with_the_line_that_parses_it(self):
         self.keep(document=elements.Element("feed"))

@@ -12,7 +12,7 @@ import re
 from gpumem_agent import atomic
 from gpumem_agent.holders import contents
 from gpumem_agent.holders.growing import END_PATH
-from gpumem_agent.holders.kinds import is_a, is_library, is_thread
+from gpumem_agent.holders.kinds import is_a, is_library, is_thread, module_names
 from gpumem_agent.holders.lines import FOR_THE_END, Filler
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
@@ -24,7 +24,9 @@ CLASSES = 3  # of those that gained most, that are weighed
 MOST = 50000  # objects of one that are looked at, the youngest
 WEIGHED = 32  # objects of one
 MORE = 2  # times the bytes of all other holders
-HIDDEN = 0.5  # of them, that no name leads to, where callbacks for the end keep them
+HIDDEN = 0.5  # of them, that no name leads to: who has the others is not what keeps them
+ASKED = 32  # of those that were reached, whether others are below them
+BELOW = 2000  # objects below them that are gone through
 MOST_LINES = 2  # told of a class
 # What makes objects of a class, where that is not its name.
 MAKERS = {
@@ -56,10 +58,11 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
     size, kind, identities = best
     name, place = name_of(kind), _place(reach, identities)
     facts = {"filled": (Made(name),), "length": now[id(kind)], **(beside or {})}
-    if registered >= gains[id(kind)] * HIDDEN > 0 and reach.number_of(identities) < len(identities) * HIDDEN:
-        # The names lead to the few that are in use.
-        place, facts["filled"] = END_PATH, (Filler(FOR_THE_END, "", True),)
-    if any(path.partition(" ")[2] == place for path in holders.found):
+    if _are_hidden(reach, kind, identities):
+        place = ""  # the names lead to the few that are in use
+        if registered >= gains[id(kind)] * HIDDEN > 0:
+            place, facts["filled"] = END_PATH, (Filler(FOR_THE_END, "", True),)
+    if place and any(path.partition(" ")[2] == place for path in holders.found):
         return  # a container that grew has them
     if is_thread(kind):
         facts["kind"] = "threads-left"
@@ -137,6 +140,33 @@ def _weighed(kind, number, weigh=None):
         size = contents.apart(some, kind, weigh)
         some.clear()
     return set(identities), size
+
+
+def _are_hidden(reach, kind, identities):
+    """Whether no name leads to most of some objects of a class. A look goes but so far: what
+    it reached of a chain or a tree leads to the others."""
+    reached = reach.deepest(identities)
+    if len(reached) >= len(identities) * HIDDEN:
+        return False
+    return not _lead_on(kind, reached[:ASKED], identities.difference(reached))
+
+
+def _lead_on(kind, some, others):
+    """Whether any of others is below some objects of a class."""
+    box, found, seen = [], [], set(module_names())
+    wanted = atomic.among(map(id, atomic.each(box)), set(some))
+    with paused():
+        own.sleep(0)
+        atomic.once(
+            atomic.everything(box),
+            atomic.fill(found, itertools.compress(atomic.each(box), wanted)),
+            atomic.empty(box),
+        )
+        # One whose place another object took by now is not asked.
+        found[:] = [item for item in found if type(item) is kind]
+        contents.below(found, seen, BELOW)
+        found.clear()
+    return not others.isdisjoint(seen)
 
 
 def _first(items, chosen, step=1):

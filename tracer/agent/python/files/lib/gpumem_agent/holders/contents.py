@@ -103,6 +103,11 @@ def together(items, seen):
     return below + sum(map(size, items))
 
 
+def below(roots, seen, most):
+    """Adds what is below some objects to seen, up to a number of objects, and weighs none."""
+    _below(roots, seen, most, weigh=lambda *_: 0)
+
+
 def alone(item):
     """Bytes of an object that the collector tracks, and of those below it that it does
     not track: strings, numbers and buffers."""

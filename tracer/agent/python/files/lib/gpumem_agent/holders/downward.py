@@ -181,10 +181,11 @@ class Reach:
                 ways = [(search, search._way(number, place)) for place in some]
         return self._parting(wanted, ways)
 
-    def number_of(self, wanted):
-        """How many of some objects were reached."""
-        levels = (search.levels[number].identities for search, number in self._levels())
-        return sum(sum(map(wanted.__contains__, identities)) for identities in levels)
+    def deepest(self, wanted):
+        """Identities of those of some objects that were reached, the furthest from a name first."""
+        levels = sorted(self._levels(), key=lambda level: -level[1])
+        each = itertools.chain.from_iterable(search.levels[number].identities for search, number in levels)
+        return list(filter(wanted.__contains__, each))
 
     def _parting(self, wanted, ways):
         found, depth, least = [], 0, PARTED * len(ways)
