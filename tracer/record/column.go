@@ -196,7 +196,7 @@ var columnTable = [...]Column{
 	{ColGPU, Bytes, Gauge, perDevice, public, TellDriver, "what the driver charges the process"},
 
 	{ColHostHeap, Bytes, Gauge, whole, public, TellAgent,
-		"handed out by the allocators of the language and the C library"},
+		"handed out by the allocators of the language and the C library; unknown while Python's are sampled"},
 	{ColHostHeapFree, Bytes, Gauge, whole, public, TellAgent,
 		"given back to the C library's heap, and kept there for later"},
 	{ColImported, Count, Gauge, whole, public, TellAgent, "modules of Python that are imported"},
