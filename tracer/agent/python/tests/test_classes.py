@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import collections
 import concurrent.futures
 import gc
 import itertools
@@ -21,6 +22,7 @@ from gpumem_agent.holders import classes, downward, living, naming
 from gpumem_agent.surveys import Surveys
 
 NUMBER = 3000
+BLOB = 200_000
 M = __name__
 
 
@@ -58,6 +60,17 @@ class Chain:
         self.last = link
 
 
+class HostArray:
+    """It has memory of its own and knows how much, as NumPy's does."""
+
+    dtype, shape = "uint8", (BLOB,)
+    nbytes = property(lambda self: BLOB)
+    base = property(lambda self: None)
+
+    def __sizeof__(self):
+        return BLOB
+
+
 class Unarmed:
     sites_wanted = False
 
@@ -65,6 +78,10 @@ class Unarmed:
 class Step:
     def __init__(self, state, before):
         self.state, self.before = state, before
+
+
+class Kept(collections.namedtuple("Kept", "state before")):
+    """A tuple, which is a container of few elements."""
 
 
 class Session:
@@ -179,6 +196,31 @@ class ClassesTest(unittest.TestCase):
         self.assertEqual(path, "Link objects below %s.chain.last" % M)
         self.assertEqual(found[path]["filled"], self.line("makes links") + " add")
 
+    def test_the_end_of_a_chain_is_among_the_objects_that_are_looked_at(self):
+        self.keep(chain=Chain())
+        for _ in range(NUMBER):
+            chain.add()
+        gc.collect()
+        for number in (NUMBER, NUMBER + 1):  # the youngest is the last of the old ones, or is apart
+            with unittest.mock.patch.object(classes, "MOST", 300):
+                identities, _ = classes._weighed(Link, number)
+            self.assertTrue(id(chain.last) in identities)
+            self.assertEqual(len(identities), 300)
+            chain.add()
+
+    def test_a_chain_is_told_with_its_end_though_that_is_another_link_by_then(self):
+        weighed = classes._weighed
+
+        def further(*args):
+            chain.add()
+            vars(chain)  # from 3.11 on an object has a dictionary once somebody asks for it
+            return weighed(*args)
+
+        self.keep(chain=Chain())
+        with unittest.mock.patch.object(classes, "_weighed", further):
+            found = self.grown(lambda: [chain.add() for _ in range(NUMBER)])
+        self.assertEqual(list(found), ["Link objects below %s.chain.last" % M])
+
     @unittest.skipUnless(hasattr(atexit, "_ncallbacks"), "nobody tells how many there are")
     def test_objects_that_callbacks_for_the_end_keep_are_not_where_the_few_in_use_are(self):
         self.addCleanup(lambda: [atexit.unregister(s.close) for s in self.sessions])
@@ -208,6 +250,22 @@ class ClassesTest(unittest.TestCase):
         self.assertEqual(told["filled"], self.line("makes steps") + " step")
         self.assertEqual((told["count"], told["bytes"]), (200, 200 << 20))
         self.assertNotIn("host", told)
+
+    def test_a_chain_of_arrays_of_the_host_is_told_though_its_first_ones_are_followed(self):
+        numpy = types.SimpleNamespace(ndarray=HostArray)
+        self.keep(last=None)
+        for kind in (Step, Kept):
+
+            def step():
+                for _ in range(100):
+                    globals()["last"] = kind(HostArray(), last)
+
+            with unittest.mock.patch.dict(sys.modules, numpy=numpy):
+                found = self.grown(step)
+            told = found["%s objects below %s.last" % (kind.__name__, M)]
+            self.assertEqual((told["count"], told["bytes"] // BLOB), (200, 200))
+            self.assertNotIn("%s %s.last" % (kind.__name__, M), found)
+            globals()["last"], self.surveys = None, Surveys()
 
     def test_no_class_is_counted_on_a_device_where_a_holder_has_what_came(self):
         torch.empty(512)
