@@ -10,12 +10,13 @@ import itertools
 import re
 
 from gpumem_agent import atomic
-from gpumem_agent.holders import contents
+from gpumem_agent.holders import contents, tees
 from gpumem_agent.holders.growing import END_PATH
 from gpumem_agent.holders.kinds import is_a, is_library, is_thread, module_names
 from gpumem_agent.holders.lines import FOR_THE_END, Filler
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
+from gpumem_agent.holders.paths import Path
 from gpumem_agent.holders.texts import in_program, module_file
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
@@ -58,6 +59,8 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
     size, kind, identities = best
     name, place = name_of(kind), _place(reach, identities, kind)
     facts = {"filled": (Made(name),), "length": now[id(kind)], **(beside or {})}
+    if kind is tees.LINK and _add_tee(holders, reach, size, gains[id(kind)], facts):
+        return
     if _are_hidden(reach, kind, identities):
         place = ""  # the names lead to the few that are in use
         if registered >= gains[id(kind)] * HIDDEN > 0:
@@ -69,6 +72,20 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
         facts["kind"] = "threads-left"
     below = " below " + place if place else ""
     holders.add("%s objects%s" % (name, below), size, gains[id(kind)], facts)
+
+
+def _add_tee(holders, reach, size, links, facts):
+    """Adds the branch of a tee that has so many links more to give. Returns whether a name
+    leads to it."""
+    branch = tees.behind()
+    above = reach.above({branch})
+    path = reach.named([branch], Path.of_kind).get(branch) if branch in above else None
+    if path is None:
+        return False
+    holders.found.pop(path, None)  # as far as it is followed
+    facts["length"] *= tees.ELEMENTS
+    holders.add(path, size, links * tees.ELEMENTS, facts)
+    return True
 
 
 class Made:
