@@ -316,7 +316,10 @@ class ClassesTest(unittest.TestCase):
         self.keep(rows=[])
         with unittest.mock.patch.object(living, "census", side_effect=living.census) as census:
             found = self.grown(lambda: rows.extend(torch.empty(1 << 20) for _ in range(100)))
-        self.assertEqual((list(found), census.call_count), (["list %s.rows" % M], 0))
+            self.assertEqual((list(found), census.call_count), (["list %s.rows" % M], 0))
+            rows[:] = []
+            self.keep(batch=torch.empty(1 << 20))
+            self.assertEqual((self.look(), census.call_count), ({}, 0))  # some are in variables
 
     def test_a_name_that_leads_to_the_few_in_use_does_not_hold_the_many(self):
         self.addCleanup(signal.signal, signal.SIGTERM, signal.getsignal(signal.SIGTERM))

@@ -8,6 +8,7 @@ graphs.
 """
 
 import itertools
+import re
 
 from gpumem_agent import atomic
 from gpumem_agent.frameworks.beside import beside
@@ -32,6 +33,7 @@ TRIES = 3
 SWELLS = 3  # looks in a row that find one array larger, until it is told
 STEEP = 1.3  # times as large, at which one look counts for more
 LONGER = 1.5  # times as long as an earlier look: what holds no more then has not grown
+CHAIN = re.compile(r"((?:\.\w+){1,3})\1")  # steps of a path that come again at once
 PAUSE = 0.001  # seconds, for the program to go on
 
 
@@ -112,8 +114,11 @@ def add_beside(found, noted, reference, others, finder):
 
 
 def is_lost(found, arrays):
-    """Whether holders of several arrays have less than half of some: a chain of objects that
-    have an array each is no container, and only its beginning is reached."""
+    """Whether holders of several arrays have less than half of some, and these are in a chain:
+    objects that have an array each are no container, and only the first are reached. To count
+    classes takes as long again as a look, and most programs have some arrays in variables."""
+    if not any(map(CHAIN.search, found.found)):
+        return False
     several = sum(size for size, count in found.found.values() if count > 1)
     return several < sum(a.size for a in arrays) / 2
 
