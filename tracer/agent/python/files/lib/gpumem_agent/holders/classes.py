@@ -16,7 +16,6 @@ from gpumem_agent.holders.kinds import is_a, is_library, is_thread, module_names
 from gpumem_agent.holders.lines import FOR_THE_END, Filler
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
-from gpumem_agent.holders.paths import Path
 from gpumem_agent.holders.texts import in_program, module_file
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
@@ -77,9 +76,7 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
 def _add_tee(holders, reach, size, links, facts):
     """Adds the branch of a tee that has so many links more to give. Returns whether a name
     leads to it."""
-    branch = tees.behind()
-    above = reach.above({branch})
-    path = reach.named([branch], Path.of_kind).get(branch) if branch in above else None
+    path = tees.path_of(tees.behind(), reach)
     if path is None:
         return False
     holders.found.pop(path, None)  # as far as it is followed

@@ -13,7 +13,7 @@ import re
 from gpumem_agent import atomic
 from gpumem_agent.frameworks.beside import beside
 from gpumem_agent.frameworks.sources import sources
-from gpumem_agent.holders import classes, contents, garbage, growing, living, opaque, recounts
+from gpumem_agent.holders import classes, contents, garbage, growing, living, opaque, recounts, tees
 from gpumem_agent.holders.downward import Reach
 from gpumem_agent.holders.kinds import Contexts
 from gpumem_agent.holders.living import SOME
@@ -62,6 +62,7 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     found.state = state_of(arrays)
     recent = late(arrays, reference)
     found.name(recent)
+    tees.put_together(found, reach)
     found.scale(recent)
     add_replaced(found, noted, reach, frameworks)
     mark_outputs(found, recent)
