@@ -2,6 +2,7 @@
 
 import asyncio
 import atexit
+import collections
 import concurrent.futures
 import gc
 import itertools
@@ -17,10 +18,11 @@ import xml.etree.ElementTree as elements
 
 import torch
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import classes, downward, living, naming
+from gpumem_agent.holders import classes, downward, living, naming, tees
 from gpumem_agent.surveys import Surveys
 
 NUMBER = 3000
+BLOB = 200_000
 M = __name__
 
 
@@ -58,6 +60,17 @@ class Chain:
         self.last = link
 
 
+class HostArray:
+    """It has memory of its own and knows how much, as NumPy's does."""
+
+    dtype, shape = "uint8", (BLOB,)
+    nbytes = property(lambda self: BLOB)
+    base = property(lambda self: None)
+
+    def __sizeof__(self):
+        return BLOB
+
+
 class Unarmed:
     sites_wanted = False
 
@@ -65,6 +78,21 @@ class Unarmed:
 class Step:
     def __init__(self, state, before):
         self.state, self.before = state, before
+
+
+class Kept(collections.namedtuple("Kept", "state before")):
+    """A tuple, which is a container of few elements."""
+
+
+class Feed:
+    def __init__(self, items):
+        self.first, self.second, self.third = itertools.tee(items, 3)  # makes branches
+
+    def read(self):
+        for _ in range(NUMBER):
+            next(self.first)
+        for _ in range(NUMBER * 4 // 5):
+            next(self.second)
 
 
 class Session:
@@ -179,6 +207,63 @@ class ClassesTest(unittest.TestCase):
         self.assertEqual(path, "Link objects below %s.chain.last" % M)
         self.assertEqual(found[path]["filled"], self.line("makes links") + " add")
 
+    def test_the_end_of_a_chain_is_among_the_objects_that_are_looked_at(self):
+        self.keep(chain=Chain())
+        for _ in range(NUMBER):
+            chain.add()
+        gc.collect()
+        for number in (NUMBER, NUMBER + 1):  # the youngest is the last of the old ones, or is apart
+            with unittest.mock.patch.object(classes, "MOST", 300):
+                identities, _ = classes._weighed(Link, number)
+            self.assertTrue(id(chain.last) in identities)
+            self.assertEqual(len(identities), 300)
+            chain.add()
+
+    def test_a_chain_is_told_with_its_end_though_that_is_another_link_by_then(self):
+        weighed = classes._weighed
+
+        def further(*args):
+            chain.add()
+            vars(chain)  # from 3.11 on an object has a dictionary once somebody asks for it
+            return weighed(*args)
+
+        self.keep(chain=Chain())
+        with unittest.mock.patch.object(classes, "_weighed", further):
+            found = self.grown(lambda: [chain.add() for _ in range(NUMBER)])
+        self.assertEqual(list(found), ["Link objects below %s.chain.last" % M])
+
+    def test_what_a_tee_has_yet_to_give_is_told_with_the_branch_behind(self):
+        self.keep(feed=Feed("%d " % n * 50 for n in itertools.count()))
+        found = self.grown(lambda: feed.read())
+        (path,) = found
+        self.assertEqual(path, "tee %s.feed.third" % M)
+        told = found[path]
+        self.assertIn(self.line("makes branches") + " __init__", told["filled"].split("; "))
+        self.assertAlmostEqual(told["count"], 2 * NUMBER, delta=2 * tees.ELEMENTS)
+        self.assertAlmostEqual(told["length"], 3 * NUMBER, delta=2 * tees.ELEMENTS)
+        self.assertGreater(told["bytes"] / told["count"], sys.getsizeof("1000 " * 50))
+
+    def test_links_of_a_tee_that_no_name_leads_to_are_told_as_such(self):
+        self.keep(feed=Feed("%d " % n * 50 for n in itertools.count()))
+        with unittest.mock.patch.object(tees, "behind", return_value=None):
+            found = self.grown(lambda: feed.read())
+        self.assertEqual(list(found), ["_tee_dataobject objects below %s.feed" % M])
+
+    def test_a_branch_in_a_list_is_told_with_that(self):
+        self.keep(branches=list(itertools.tee("%d " % n * 50 for n in itertools.count())))
+        found = self.grown(lambda: collections.deque(itertools.islice(branches[0], NUMBER), 0))
+        self.assertEqual(list(found), ["tee in list %s.branches" % M])
+
+    def test_the_branch_behind_is_the_one_that_comes_to_the_others(self):
+        for numbers in ((900, 0, 100), (0, 900, 200), (500, 900, 0), (0, 0, 900), (1, 0, 0)):
+            branches = itertools.tee(range(1000), 3)
+            for branch, number in zip(branches, numbers):
+                collections.deque(itertools.islice(branch, number), 0)
+            least = [id(b) for b, n in zip(branches, numbers) if n // tees.ELEMENTS == 0]
+            self.assertIn(tees.behind(), least, numbers)
+            del branches, branch
+        self.assertIsNone(tees.behind())
+
     @unittest.skipUnless(hasattr(atexit, "_ncallbacks"), "nobody tells how many there are")
     def test_objects_that_callbacks_for_the_end_keep_are_not_where_the_few_in_use_are(self):
         self.addCleanup(lambda: [atexit.unregister(s.close) for s in self.sessions])
@@ -209,13 +294,32 @@ class ClassesTest(unittest.TestCase):
         self.assertEqual((told["count"], told["bytes"]), (200, 200 << 20))
         self.assertNotIn("host", told)
 
+    def test_a_chain_of_arrays_of_the_host_is_told_though_its_first_ones_are_followed(self):
+        numpy = types.SimpleNamespace(ndarray=HostArray)
+        self.keep(last=None)
+        for kind in (Step, Kept):
+
+            def step():
+                for _ in range(100):
+                    globals()["last"] = kind(HostArray(), last)
+
+            with unittest.mock.patch.dict(sys.modules, numpy=numpy):
+                found = self.grown(step)
+            told = found["%s objects below %s.last" % (kind.__name__, M)]
+            self.assertEqual((told["count"], told["bytes"] // BLOB), (200, 200))
+            self.assertNotIn("%s %s.last" % (kind.__name__, M), found)
+            globals()["last"], self.surveys = None, Surveys()
+
     def test_no_class_is_counted_on_a_device_where_a_holder_has_what_came(self):
         torch.empty(512)
         self.process.frameworks = [adapter.open_framework(torch, Unarmed)]
         self.keep(rows=[])
         with unittest.mock.patch.object(living, "census", side_effect=living.census) as census:
             found = self.grown(lambda: rows.extend(torch.empty(1 << 20) for _ in range(100)))
-        self.assertEqual((list(found), census.call_count), (["list %s.rows" % M], 0))
+            self.assertEqual((list(found), census.call_count), (["list %s.rows" % M], 0))
+            rows[:] = []
+            self.keep(batch=torch.empty(1 << 20))
+            self.assertEqual((self.look(), census.call_count), ({}, 0))  # some are in variables
 
     def test_a_name_that_leads_to_the_few_in_use_does_not_hold_the_many(self):
         self.addCleanup(signal.signal, signal.SIGTERM, signal.getsignal(signal.SIGTERM))

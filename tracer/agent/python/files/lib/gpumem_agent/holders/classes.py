@@ -10,7 +10,7 @@ import itertools
 import re
 
 from gpumem_agent import atomic
-from gpumem_agent.holders import contents
+from gpumem_agent.holders import contents, tees
 from gpumem_agent.holders.growing import END_PATH
 from gpumem_agent.holders.kinds import is_a, is_library, is_thread, module_names
 from gpumem_agent.holders.lines import FOR_THE_END, Filler
@@ -21,7 +21,7 @@ from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
 CLASSES = 3  # of those that gained most, that are weighed
-MOST = 50000  # objects of one that are looked at, the youngest
+MOST = 50000  # objects of one that are looked at: the youngest are the first and the last of all
 WEIGHED = 32  # objects of one
 MORE = 2  # times the bytes of all other holders
 HIDDEN = 0.5  # of them, that no name leads to: who has the others is not what keeps them
@@ -56,18 +56,33 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
     if best is None or best[0] < max(WEIGHTY, MORE * sum(size for size, _ in holders.found.values())):
         return
     size, kind, identities = best
-    name, place = name_of(kind), _place(reach, identities)
+    name, place = name_of(kind), _place(reach, identities, kind)
     facts = {"filled": (Made(name),), "length": now[id(kind)], **(beside or {})}
+    if kind is tees.LINK and _add_tee(holders, reach, size, gains[id(kind)], facts):
+        return
     if _are_hidden(reach, kind, identities):
         place = ""  # the names lead to the few that are in use
         if registered >= gains[id(kind)] * HIDDEN > 0:
             place, facts["filled"] = END_PATH, (Filler(FOR_THE_END, "", True),)
+    holders.found.pop("%s %s" % (name, place), None)  # the first of a chain, as far as it is followed
     if place and any(path.partition(" ")[2] == place for path in holders.found):
         return  # a container that grew has them
     if is_thread(kind):
         facts["kind"] = "threads-left"
     below = " below " + place if place else ""
     holders.add("%s objects%s" % (name, below), size, gains[id(kind)], facts)
+
+
+def _add_tee(holders, reach, size, links, facts):
+    """Adds the branch of a tee that has so many links more to give. Returns whether a name
+    leads to it."""
+    path = tees.path_of(tees.behind(), reach)
+    if path is None:
+        return False
+    holders.found.pop(path, None)  # as far as it is followed
+    facts["length"] *= tees.ELEMENTS
+    holders.add(path, size, links * tees.ELEMENTS, facts)
+    return True
 
 
 class Made:
@@ -127,14 +142,15 @@ def _arrays(frameworks, item, told):
 def _weighed(kind, number, weigh=None):
     """(identities of objects of a class, bytes that one takes)."""
     box, chosen, some, identities = [], [], [], []
-    step = max(1, min(number, MOST) // WEIGHED)
+    step, half = max(1, min(number, MOST) // WEIGHED), MOST // 2
     with paused():
         own.sleep(0)
         atomic.once(
             atomic.everything(box),
             atomic.fill(chosen, map(id(kind).__eq__, atomic.types_of(atomic.each(box)))),
-            atomic.fill(identities, map(id, _first(atomic.each(box), chosen))),
-            atomic.fill(some, _first(atomic.each(box), chosen, step)),
+            atomic.fill(identities, map(id, _between(box, chosen, 0, half))),
+            atomic.fill(identities, map(id, _between(box, chosen, max(half, number - half), None))),
+            atomic.fill(some, _between(box, chosen, 0, MOST, step)),
             atomic.empty(box),
         )
         size = contents.apart(some, kind, weigh)
@@ -169,14 +185,16 @@ def _lead_on(kind, some, others):
     return not others.isdisjoint(seen)
 
 
-def _first(items, chosen, step=1):
-    return itertools.islice(itertools.compress(items, chosen), 0, MOST, step)
+def _between(box, chosen, *places):
+    """Those of the objects that were chosen that are at some places among them."""
+    return itertools.islice(itertools.compress(atomic.each(box), chosen), *places)
 
 
-def _place(reach, identities):
-    """The path to what most of some objects are below; empty where no name leads there."""
-    # The head of a chain may be another one by now: then what has it.
+def _place(reach, identities, kind):
+    """The path to what most of some objects of a class are below; empty where no name leads
+    there."""
+    # The head of a chain may be another one by now, or one of several: then what has it.
     for above in reversed(reach.above(identities)):
-        for name in reach.named([above]).values():
+        for name in reach.named([above], arrays={id(kind)}).values():
             return name.text.partition(" → dict")[0]
     return ""

@@ -50,7 +50,8 @@ class Following:
             item = child(children, identity)
             if item is None:  # to name another object may have given this one a dictionary
                 names = next((c for c in children if type(c) is dict and owns(parent, c)), {})
-                item = child(list(names.values()), identity)
+                children += names.values()
+                item = child(children, identity)
         if item is None and id(type(parent)) in self._hidden[0]:
             item = child([self._hidden[1](parent)], identity)
         if item is None and below is not None:

@@ -171,6 +171,14 @@ class Holders:
         self._lengths[path] = dict(other._lengths.get(path, {}))
         self.path_of.update((i, p) for i, p in other.path_of.items() if p == path)
 
+    def move(self, path, other):
+        """Counts for another path what one has."""
+        facts, lengths = self.facts.pop(path, {}), self._lengths.pop(path, {})
+        self.facts.setdefault(other, facts)
+        self._lengths.setdefault(other, lengths)
+        self.path_of.update((i, other) for i, p in self.path_of.items() if p == path)
+        self.add(other, *self.found.pop(path))
+
     def places(self):
         """{path: identities of the containers that have it}."""
         return {path: set(lengths) - {None} for path, lengths in self._lengths.items()}

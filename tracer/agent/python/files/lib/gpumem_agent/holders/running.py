@@ -8,11 +8,12 @@ graphs.
 """
 
 import itertools
+import re
 
 from gpumem_agent import atomic
 from gpumem_agent.frameworks.beside import beside
 from gpumem_agent.frameworks.sources import sources
-from gpumem_agent.holders import classes, contents, garbage, growing, living, opaque, recounts
+from gpumem_agent.holders import classes, contents, garbage, growing, living, opaque, recounts, tees
 from gpumem_agent.holders.downward import Reach
 from gpumem_agent.holders.kinds import Contexts
 from gpumem_agent.holders.living import SOME
@@ -32,6 +33,7 @@ TRIES = 3
 SWELLS = 3  # looks in a row that find one array larger, until it is told
 STEEP = 1.3  # times as large, at which one look counts for more
 LONGER = 1.5  # times as long as an earlier look: what holds no more then has not grown
+CHAIN = re.compile(r"((?:\.\w+){1,3})\1")  # steps of a path that come again at once
 PAUSE = 0.001  # seconds, for the program to go on
 
 
@@ -60,6 +62,7 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     found.state = state_of(arrays)
     recent = late(arrays, reference)
     found.name(recent)
+    tees.put_together(found, reach)
     found.scale(recent)
     add_replaced(found, noted, reach, frameworks)
     mark_outputs(found, recent)
@@ -112,8 +115,11 @@ def add_beside(found, noted, reference, others, finder):
 
 
 def is_lost(found, arrays):
-    """Whether holders of several arrays have less than half of some: a chain of objects that
-    have an array each is no container, and only its beginning is reached."""
+    """Whether holders of several arrays have less than half of some, and these are in a chain:
+    objects that have an array each are no container, and only the first are reached. To count
+    classes takes as long again as a look, and most programs have some arrays in variables."""
+    if not any(map(CHAIN.search, found.found)):
+        return False
     several = sum(size for size, count in found.found.values() if count > 1)
     return several < sum(a.size for a in arrays) / 2
 
