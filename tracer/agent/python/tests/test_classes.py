@@ -18,7 +18,7 @@ import xml.etree.ElementTree as elements
 
 import torch
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import classes, downward, living, naming, tees
+from gpumem_agent.holders import classes, downward, living, naming
 from gpumem_agent.surveys import Surveys
 
 NUMBER = 3000
@@ -82,17 +82,6 @@ class Step:
 
 class Kept(collections.namedtuple("Kept", "state before")):
     """A tuple, which is a container of few elements."""
-
-
-class Feed:
-    def __init__(self, items):
-        self.first, self.second, self.third = itertools.tee(items, 3)  # makes branches
-
-    def read(self):
-        for _ in range(NUMBER):
-            next(self.first)
-        for _ in range(NUMBER * 4 // 5):
-            next(self.second)
 
 
 class Session:
@@ -231,38 +220,6 @@ class ClassesTest(unittest.TestCase):
         with unittest.mock.patch.object(classes, "_weighed", further):
             found = self.grown(lambda: [chain.add() for _ in range(NUMBER)])
         self.assertEqual(list(found), ["Link objects below %s.chain.last" % M])
-
-    def test_what_a_tee_has_yet_to_give_is_told_with_the_branch_behind(self):
-        self.keep(feed=Feed("%d " % n * 50 for n in itertools.count()))
-        found = self.grown(lambda: feed.read())
-        (path,) = found
-        self.assertEqual(path, "tee %s.feed.third" % M)
-        told = found[path]
-        self.assertIn(self.line("makes branches") + " __init__", told["filled"].split("; "))
-        self.assertAlmostEqual(told["count"], 2 * NUMBER, delta=2 * tees.ELEMENTS)
-        self.assertAlmostEqual(told["length"], 3 * NUMBER, delta=2 * tees.ELEMENTS)
-        self.assertGreater(told["bytes"] / told["count"], sys.getsizeof("1000 " * 50))
-
-    def test_links_of_a_tee_that_no_name_leads_to_are_told_as_such(self):
-        self.keep(feed=Feed("%d " % n * 50 for n in itertools.count()))
-        with unittest.mock.patch.object(tees, "behind", return_value=None):
-            found = self.grown(lambda: feed.read())
-        self.assertEqual(list(found), ["_tee_dataobject objects below %s.feed" % M])
-
-    def test_a_branch_in_a_list_is_told_with_that(self):
-        self.keep(branches=list(itertools.tee("%d " % n * 50 for n in itertools.count())))
-        found = self.grown(lambda: collections.deque(itertools.islice(branches[0], NUMBER), 0))
-        self.assertEqual(list(found), ["tee in list %s.branches" % M])
-
-    def test_the_branch_behind_is_the_one_that_comes_to_the_others(self):
-        for numbers in ((900, 0, 100), (0, 900, 200), (500, 900, 0), (0, 0, 900), (1, 0, 0)):
-            branches = itertools.tee(range(1000), 3)
-            for branch, number in zip(branches, numbers):
-                collections.deque(itertools.islice(branch, number), 0)
-            least = [id(b) for b, n in zip(branches, numbers) if n // tees.ELEMENTS == 0]
-            self.assertIn(tees.behind(), least, numbers)
-            del branches, branch
-        self.assertIsNone(tees.behind())
 
     @unittest.skipUnless(hasattr(atexit, "_ncallbacks"), "nobody tells how many there are")
     def test_objects_that_callbacks_for_the_end_keep_are_not_where_the_few_in_use_are(self):
