@@ -685,7 +685,7 @@ class FillersTest(unittest.TestCase):
             found = self.look()
         (path,) = [p for p in found if "shutdown" in p]
         self.assertEqual(path, "list %s.shutdown._callbacks" % __name__)
-        self.assertEqual(found[path]["filled"], line_of("callbacks") + " wait")
+        self.assertIn(line_of("callbacks") + " wait", found[path]["filled"].split("; "))
 
     def test_timers_have_the_line_that_starts_them(self):
         loop = asyncio.new_event_loop()
@@ -703,7 +703,7 @@ class FillersTest(unittest.TestCase):
             found = self.look()
         (path,) = [p for p in found if "_scheduled" in p]
         self.assertEqual(path, "list %s.loop._scheduled" % __name__)
-        self.assertEqual(found[path]["filled"], line_of("timers") + " serve")
+        self.assertIn(line_of("timers") + " serve", found[path]["filled"].split("; "))
         self.assertEqual(kinds.elements_of(loop._scheduled), "timers-left")
 
     def test_texts_of_warnings_have_the_line_that_warns(self):
