@@ -173,11 +173,16 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 		next = "bound it, write what it has to a file, or keep of each object only what is needed later"
 		change = [2]string{"results.append(result)", "results.append(result.total)"}
 	}
+	seen := evidence("%s of what grew are held by %s: %s has %s in %s", units.Bytes(bytes),
+		s.what, largest.Path, units.Bytes(largest.Bytes),
+		units.Counted(largest.Count, "object", "objects"))
+	if part := largest.ShownPart; part > 0 {
+		seen = append(seen, fmt.Sprintf("these are views that show %s of the %s that they keep",
+			units.Bytes(part*float64(largest.Bytes)), units.Bytes(largest.Bytes)))
+		next += "; and keep copies of the parts that are needed: a view keeps the whole array that it is of"
+	}
 	id, _, _ := strings.Cut(s.id, "/")
-	return &Cause{ID: id, Confidence: (.5 + .4*share) * c.Confidence, Share: &share,
-		Evidence: evidence("%s of what grew are held by %s: %s has %s in %s", units.Bytes(bytes),
-			s.what, largest.Path, units.Bytes(largest.Bytes),
-			units.Counted(largest.Count, "object", "objects")),
+	return &Cause{ID: id, Confidence: (.5 + .4*share) * c.Confidence, Share: &share, Evidence: seen,
 		Next: next, Change: []string{"- " + change[0], "+ " + change[1]}, Site: site}
 }
 

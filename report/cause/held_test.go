@@ -195,6 +195,11 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 	if got := Of(host(rows)); strings.Contains(got[0].Change[0], "loss") {
 		t.Errorf("a program without arrays: %+v", got[0])
 	}
+	views := record.Holder{Path: "list train.rows", Bytes: 90 * mib, Count: 900, ShownPart: .02}
+	if got := Of(host(views)); !strings.Contains(got[0].Evidence[1], "show 1.80 MiB of the 90.0 MiB") ||
+		!strings.Contains(got[0].Next, "keep copies of the parts") {
+		t.Errorf("views: %+v", got[0])
+	}
 	pollers := record.Holder{Path: "Poller objects", Bytes: 90 * mib, Count: 900, Kind: Threads}
 	if got := Of(host(pollers)); !slices.Equal(idsOf(got), []string{Threads}) {
 		t.Errorf("threads: %v", idsOf(got))

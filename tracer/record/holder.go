@@ -23,6 +23,9 @@ type Holder struct {
 	// Bytes are 0 of what is known in number alone, such as callbacks for the program's end.
 	Bytes int64 `json:"bytes"`
 	Count int64 `json:"count"`
+	// ShownPart is the part of Bytes that the arrays show, where that is a quarter or less: a
+	// view keeps the whole array that it is of. 0 where it is more, or nobody told.
+	ShownPart float64 `json:"shown_part,omitempty"`
 	// Length is how many elements the path's container has, and Bound how many it can
 	// have at most; 0 where it is none, or has no bound that could be read.
 	Length int64 `json:"length,omitempty"`

@@ -1,4 +1,4 @@
-"""Looks that have no time for every array: some stand for the others."""
+"""What looks say of many arrays: of those that there is no time for, and of views."""
 
 import time
 import types
@@ -7,7 +7,7 @@ import unittest.mock
 
 import torch
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import running
+from gpumem_agent.holders import naming, running
 from gpumem_agent.surveys import Surveys
 
 KIB = 1 << 10
@@ -53,6 +53,20 @@ class EstimatesTest(unittest.TestCase):
         self.assertAlmostEqual(told["many"]["count"], 600, delta=60)
         self.assertAlmostEqual(told["many"]["bytes"], 600 * KIB, delta=60 * KIB)
         self.assertLessEqual(told.get("few", {"count": 0})["count"], 8, "too few to tell how many there are")
+
+    def test_views_are_told_with_what_they_show(self):
+        wholes = [torch.empty(64 * KIB) for _ in range(40)]
+        self.kept["rows"] = [torch.Tensor(w.untyped_storage(), w.device, (KIB,)) for w in wholes]
+        for _ in range(40):
+            wholes.append(torch.empty(64 * KIB))
+        self.kept["whole"] = wholes[40:]  # beside a view of each
+        self.kept["parts"] = [torch.Tensor(w.untyped_storage(), w.device, (KIB,)) for w in wholes[40:]]
+        del wholes
+        told = self.look()
+        self.assertEqual((told["rows"]["bytes"], told["rows"]["shown_part"]), (40 * 64 * KIB, round(1 / 64, 4)))
+        self.assertNotIn("shown_part", told.get("whole") or told["parts"])
+        (ended,) = naming.with_gone([{**told["rows"], "shown_part": 0}], [told["rows"]])
+        self.assertEqual(ended, told["rows"], "at the end it is not asked again")
 
     def test_with_time_for_all_each_counts_for_itself(self):
         self.kept["many"] += [torch.empty(KIB) for _ in range(613)]

@@ -1,4 +1,5 @@
 import itertools
+import math
 import weakref
 
 from torch import cuda
@@ -78,6 +79,12 @@ class Tensor:
 
     def untyped_storage(self):
         return self._storage
+
+    def numel(self):
+        return math.prod(self.shape)
+
+    def element_size(self):
+        return 1
 
     @property
     def nbytes(self):

@@ -28,4 +28,4 @@ class Numpy(Framework):
         size = int(self._nbytes(root))
         if base is not None or size < LEAST:
             return None  # the memory is somebody else's, such as a file's that is mapped
-        return id(root), size, "%s %s" % (root.shape, self._name(root.dtype))
+        return id(root), size, "%s %s" % (root.shape, self._name(root.dtype)), int(self._nbytes(array))

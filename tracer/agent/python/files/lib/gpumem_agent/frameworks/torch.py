@@ -292,8 +292,10 @@ class Torch(Framework):
         if place.type == "meta":
             return None
         group = "%s %s %s" % (tuple(tensor.shape), tensor.dtype, device)
+        shown = tensor.numel() * tensor.element_size()
         # Not data_ptr: to ask for it copies a storage that is yet to be copied.
-        return getattr(storage, "_cdata", None) or storage.data_ptr(), size, group
+        key = getattr(storage, "_cdata", None) or storage.data_ptr()
+        return key, size, group, shown if type(shown) is int else size
 
     def kept_natively(self, tensors):
         """Gradients hang on their tensors in C++. One that backward made with create_graph

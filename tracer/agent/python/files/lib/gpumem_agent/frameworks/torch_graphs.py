@@ -137,7 +137,7 @@ class _Reader:
             described = self._framework.describe(value)
             if described is None:
                 continue
-            key, bytes_, _ = described
+            key, bytes_, *_ = described
             if key not in self._visible:
                 self._visible.add(key)
                 size += bytes_

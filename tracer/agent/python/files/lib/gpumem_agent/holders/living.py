@@ -57,13 +57,14 @@ def _choose(found, kinds, items, same_items):
 class Array:
     """A live array, as its framework describes it. It is not kept alive."""
 
-    __slots__ = ("identity", "reference", "kind", "key", "size", "group", "framework", "stands_for")
+    __slots__ = ("identity", "reference", "kind", "key", "size", "group", "shown", "framework", "stands_for")
 
     def __init__(self, identity, reference, kind, described, framework):
         self.identity = identity
         self.reference = reference
         self.kind = kind  # its type's name
-        key, self.size, self.group = described
+        key, self.size, self.group, *shown = described
+        self.shown = shown[0] if shown else self.size  # bytes: of a view less than it keeps
         self.key = (framework.name, key)
         self.framework = framework
         self.stands_for = 1.0  # arrays: more than itself where there was no time for all

@@ -20,6 +20,7 @@ FEW = 4  # elements that a container must have gained to be weighed
 CONTAINERS = 10  # growing containers named when no array explains the growth
 DICTIONARY = re.compile(r"(?:dict|OrderedDict) [^:]*$")
 PARAMETER, PLAIN = "Parameter", "Tensor"  # kinds of arrays: a model's, and copies of these
+VIEW = 0.25  # of what arrays keep, up to which they show little of it
 WEIGHTY = 1 << 20  # bytes that a few elements must take to be told
 
 
@@ -27,7 +28,10 @@ def with_gone(found, told):
     """What was found at the end, and what was told while the program ran and
     has been given up since; most bytes first. Beside a device nobody looks at the end
     for what the host holds."""
-    left = {entry["path"] for entry in found}
+    left, shown = {entry["path"] for entry in found}, {e["path"]: e.get("shown_part") for e in told}
+    for entry in found:  # at the end what a view is of lives as an object of its own
+        if shown.get(entry["path"]):
+            entry["shown_part"] = shown[entry["path"]]
     lost = [e for e in told if e["path"] not in left and not is_below(e["path"], left)]
     word = " (gone at the end)"
     lost = [entry if entry.get("host") else dict(entry, path=entry["path"] + word) for entry in lost]
@@ -36,15 +40,15 @@ def with_gone(found, told):
 
 def late(arrays, register):
     """One array for each storage that was made late; views add nothing."""
-    found, keys = [], set()
+    found, keys = {}, set()
     for array in arrays:
         if register is not None and not register.is_late(array.identity, array.reference):
             keys.add(array.key)
     for array in arrays:
         if array.key not in keys:
-            keys.add(array.key)
-            found.append(array)
-    return found
+            first = found.setdefault(array.key, array)
+            first.shown = max(first.shown, array.shown)
+    return list(found.values())
 
 
 def state_of(arrays):
@@ -122,17 +126,30 @@ class Holders:
     def scale(self, arrays):
         """Counts arrays that stand for others for these as well, in holders of several. What
         comes of it is rounded: it is an estimate."""
-        some = {}
-        for array in arrays:
-            path = self.path_of.get(array.identity)
-            if path in self.found:
-                some.setdefault(path, []).append(array)
-        for path, standing in some.items():
+        for path, standing in self._by_path(arrays).items():
             count = sum(array.stands_for for array in standing)
             if len(standing) >= SOME and count > len(standing):
                 whole = sum(array.size * array.stands_for for array in standing)
                 times = whole / max(1, sum(array.size for array in standing)), count / len(standing)
                 self.found[path] = [_about(n * by) for n, by in zip(self.found[path], times)]
+
+    def note_views(self, arrays):
+        """Notes of holders of several arrays how little these show of what they keep: a row of
+        a batch keeps the batch."""
+        for path, some in self._by_path(arrays).items():
+            size = sum(array.size for array in some)
+            part = sum(min(array.size, array.shown) for array in some) / max(1, size)
+            if len(some) >= FEW and part <= VIEW:
+                self.facts[path] = {**self.facts.get(path, {}), "shown_part": round(part, 4)}
+
+    def _by_path(self, arrays):
+        """{path: arrays} of those that are counted."""
+        some = {}
+        for array in arrays:
+            path = self.path_of.get(array.identity)
+            if path in self.found:
+                some.setdefault(path, []).append(array)
+        return some
 
     def name_views(self, arrays):
         """Names arrays without a path by a view of theirs that has one: a view keeps the

@@ -64,6 +64,7 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False):
     found.name(recent)
     tees.put_together(found, reach)
     found.scale(recent)
+    found.note_views(recent)
     add_replaced(found, noted, reach, frameworks)
     mark_outputs(found, recent)
     if is_off:
@@ -108,6 +109,7 @@ def add_beside(found, noted, reference, others, finder):
     holders = Holders(found.deadline, finder)
     holders.name(arrays)
     holders.scale(arrays)
+    holders.note_views(arrays)
     paths = {path for path in holders.found if path not in found.found}
     for path in paths:
         found.take(path, holders, {"host": True})
