@@ -60,7 +60,7 @@ func (k *Track) imports() bool {
 	for last >= 0 && count[last] != count[last] {
 		last--
 	}
-	if last < 0 || k.Clock[last]-k.Clock[0] > StartFor {
+	if last < 0 || k.Clock[len(k.Clock)-1]-k.Clock[0] > StartFor {
 		return false
 	}
 	for i := last; i >= 0; i-- {

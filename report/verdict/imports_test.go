@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,17 @@ func TestAProgramThatImportsHasNotBegun(t *testing.T) {
 	}
 	if v := importer(2).judge(); v.Verdict != None {
 		t.Errorf("a module now and then: %s", v.Summary)
+	}
+	long := newProgram(800).flat(record.ColRSS, 20*mib, 0).flat(record.ColRSSAnon, 14*mib, 0)
+	long.set(record.ColImported, func(i int) float64 {
+		if i > 10 {
+			return math.NaN()
+		}
+		return 100
+	})
+	long.meta.Versions = map[string]string{"python": "3.12.3"}
+	if v := long.judge(); v.Verdict != None {
+		t.Errorf("its modules were counted at its start alone: %s", v.Summary)
 	}
 	p := importer(20)
 	end := time.Unix(1, 0)
