@@ -47,7 +47,7 @@ func checkArrays(t *testing.T, stdout, script string) {
 		}
 	}
 	for what, want := range map[string]int64{
-		"large": 25_600_000, "small": 14_400_000, "zeros": 16_000_000, "grown": 16 << 20, "threads": 32_000_000,
+		"large": 51_200_000, "small": 57_600_000, "zeros": 32_000_000, "grown": 16 << 20, "threads": 32_000_000,
 	} {
 		if data[what] < want*6/10 || data[what] > want*16/10 {
 			t.Errorf("%s: %d bytes of data, want about %d; all: %v of %v", what, data[what], want, data, got)

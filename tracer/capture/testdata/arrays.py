@@ -91,10 +91,12 @@ def arrays_of(sites):
     return sum(site.get("array_bytes", 0) for site in sites)
 
 
+# So much that what is told is off by less than two fifths in all but one of 10,000 runs: it is
+# told from samples, one for each 512 KiB.
 assert doors.open(), "no window"
-keeps(80)
-keeps_small(20000)
-keeps_zeros(20)
+keeps(160)
+keeps_small(80000)
+keeps_zeros(40)
 grows()
 in_threads(2)
 works(3000)
@@ -113,7 +115,7 @@ works(100)
 tracemalloc.start()
 before = tracemalloc.get_traced_memory()[0]
 assert doors.open()
-keeps(10)
+keeps(100)
 assert arrays_of(doors.close(60)) > 2 * MIB, "beside a tool"
 assert tracemalloc.get_traced_memory()[0] - before > 2 * MIB
 kept.clear()
@@ -136,13 +138,13 @@ theirs_malloc = ctypes.PYFUNCTYPE(*arguments)(theirs[0])
 strange = ctypes.CFUNCTYPE(*arguments)(lambda context, size: theirs_malloc(context, size))
 other = ctypes.cast(strange, ctypes.c_void_p).value
 assert doors.open()
-keeps(10)
+keeps(100)
 words[3] = theirs[3]  # within a window
 assert arrays_of(doors.close(60)) == 0, "what is given back goes by"
 assert list(words) == theirs
 words[0] = other  # before one
 assert doors.open()
-keeps(10)
+keeps(100)
 assert list(words) == [other] + theirs[1:], "another's function was replaced"
 assert arrays_of(doors.close(60)) == 0
 words[0] = theirs[0]
@@ -150,10 +152,10 @@ kept.clear()
 
 # A tool that kept ours, and calls them when there is no window.
 words[:] = ours
-keeps(10)
+keeps(100)
 kept.clear()
 assert doors.open()
-keeps(10)
+keeps(100)
 assert arrays_of(doors.close(60)) > 2 * MIB, "ours were there already"
 assert list(words) == theirs
 kept.clear()
