@@ -76,7 +76,7 @@ assert doors.close(60) == [], "a window that is closed"
 # A tool that comes on top of a window, and one that a window comes on top of.
 assert doors.open()
 tracemalloc.start()
-large(10)
+large(40)
 assert doors.close(60), "below another tool"
 works(100)
 assert tracemalloc.get_traced_memory()[0] > 1 << 20
@@ -84,7 +84,7 @@ tracemalloc.stop()
 tracemalloc.start()
 works(100)
 if doors.open():  # not where our hooks are still below
-    large(10)
+    large(40)
     tracemalloc.stop()
     doors.close(60)
 tracemalloc.stop()
@@ -93,7 +93,7 @@ works(100)
 # What was asked for after the first seconds is not told.
 assert doors.open()
 time.sleep(0.2)
-large(10)
+large(40)
 assert doors.close(0.1) == [], "what came late"
 # Nor is anything, beside an interpreter that may have a lock of its own.
 try:
