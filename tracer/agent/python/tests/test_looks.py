@@ -562,6 +562,42 @@ class LooksTest(unittest.TestCase):
         self.assertEqual(found[self.path("list M.trainer.seen")], (8 * MIB, 8))
         self.assertEqual(found["tuple collect() local history"], (8 * MIB, 8))
 
+    def test_a_state_that_is_made_anew_with_all_that_it_has_is_found_in_its_place(self):
+        turns, done = queue.Queue(), queue.Queue()
+        self.keep(trainer=Trainer())
+
+        def advanced(state):
+            return types.SimpleNamespace(seen=(*state.seen, torch.empty(MIB)))
+
+        def run():
+            state = globals()["trainer"].state = types.SimpleNamespace(seen=())
+            for _ in iter(turns.get, None):
+                state = advanced(state)
+                globals()["trainer"].state = advanced(globals()["trainer"].state)
+                done.put(None)
+
+        def go_on():
+            turns.put(1)
+            done.get(timeout=30)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(turns.put, None)
+        self.look()
+        for _ in range(8):
+            go_on()
+        named = downward.Reach.named
+
+        def later(reach, *args):
+            go_on()
+            return named(reach, *args)
+
+        with unittest.mock.patch.object(downward.Reach, "named", later):
+            found = self.look()
+        self.assertEqual(found[self.path("tuple M.trainer.state.seen")], (8 * MIB, 8))
+        self.assertEqual(found["tuple run() local state.seen"], (8 * MIB, 8))
+
     def test_a_generator_that_only_a_loop_has_is_looked_into(self):
         turns, done = queue.Queue(), queue.Queue()
 

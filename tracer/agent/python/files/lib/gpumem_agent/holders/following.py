@@ -2,19 +2,24 @@
 
 Between a look and the naming of what it found the program runs on for a moment. A list that
 is only ever put together anew, as by `history = history + [loss]`, is another one by then.
-So where a container of a chain is not there any more, one that has what the chain goes on to
-stands in for it, below the same object or in the same variable. In the place of an array at
-the end of a chain there may be a longer one.
+So where an object of a chain is not there any more, one that leads to what the chain goes on
+to stands in for it, below the same object or in the same variable: that may take several at
+once, as of a state whose tuple of frames is another one when the state is. In the place of an
+array at the end of a chain there may be a longer one.
 """
 
 import itertools
+import types
 
 from gpumem_agent import atomic
-from gpumem_agent.holders.kinds import owns
+from gpumem_agent.holders.kinds import is_a, owns
 from gpumem_agent.holders.paths import Local
 
 LONGEST = 100000  # elements of a container that may stand in
+WIDEST = 64  # objects that one refers to, among which others than containers may stand in
 TRIES = 3  # for each one that is gone
+IN_A_ROW = 3  # objects that others stand in for, one below the other
+NOT_BELOW = (type, types.ModuleType, types.FunctionType, types.FrameType)
 
 
 class Following:
@@ -34,14 +39,14 @@ class Following:
         """The objects of a chain from its head on, each where the one before still refers to
         it or to what stands in for it, else None."""
         found = [head]
-        for identity, below in itertools.zip_longest(chain, chain[1:]):
-            item = self._next(found[-1], identity, below)
+        for place, identity in enumerate(chain):
+            item = self._next(found[-1], identity, chain[place + 1 :])
             if item is None:
                 return None
             found.append(item)
         return found
 
-    def _next(self, parent, identity, below):
+    def _next(self, parent, identity, rest):
         if type(parent) is Local:
             item = self._values.get(identity)
             children = [self._now.get(parent.key())] if item is None else []
@@ -54,23 +59,42 @@ class Following:
                 item = child(children, identity)
         if item is None and id(type(parent)) in self._hidden[0]:
             item = child([self._hidden[1](parent)], identity)
-        if item is None and below is not None:
-            item = self._stand_in(children, identity, below)
+        if item is None and rest:
+            item = self._stand_in(children, identity, rest)
         elif item is None and self._arrays:
             new = [c for c in children if id(type(c)) in self._arrays and id(c) not in self._known]
             item = new[0] if len(new) == 1 else None
         return item
 
-    def _stand_in(self, children, identity, below):
-        """The container among some objects that has another, in place of one that is gone."""
+    def _stand_in(self, children, identity, rest):
+        """The one among some objects that leads to the rest of a chain, in place of one that
+        is gone."""
         if identity not in self._instead and self._tried.get(identity, 0) < TRIES:
-            some = (c for c in children if id(type(c)) in self._kinds and len(c) <= LONGEST)
-            item = next((c for c in some if child(atomic.referents(c), below) is not None), None)
+            item = self._leading(children, rest, IN_A_ROW)
             if item is None:
                 self._tried[identity] = self._tried.get(identity, 0) + 1
             else:
                 self._instead[identity] = item
         return self._instead.get(identity)
+
+    def _leading(self, children, rest, most):
+        """The one among some objects below which is the first of the rest of a chain, or what
+        may stand in for that."""
+        for item in filter(self._may_lead, children):
+            if len(children) > WIDEST and id(type(item)) not in self._kinds:
+                continue
+            below = atomic.referents(item)
+            if child(below, rest[0]) is not None:
+                return item
+            goes_on = most > 1 and len(rest) > 1 and len(below) <= WIDEST
+            if goes_on and self._leading(below, rest[1:], most - 1) is not None:
+                return item
+        return None
+
+    def _may_lead(self, item):
+        if id(type(item)) in self._kinds:
+            return len(item) <= LONGEST
+        return not is_a(item, NOT_BELOW)
 
 
 def child(children, identity):
