@@ -298,7 +298,8 @@ class LooksTest(unittest.TestCase):
 
     def test_what_a_coroutine_holds_that_runs_at_the_moment_of_naming(self):
         turns = iter([{}, {}, {1: "name"}])
-        reach = types.SimpleNamespace(named=lambda _: next(turns))
+        reach = downward.Reach(())
+        reach._named_now = lambda *_: next(turns)
         found = running.Downwards(reach).names([types.SimpleNamespace(identity=1)])
         self.assertEqual(found, {1: "name"})
 

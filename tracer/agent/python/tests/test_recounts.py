@@ -73,6 +73,23 @@ class RecountsTest(unittest.TestCase):
         self.assertTrue(self.recounts())
         self.assertEqual(self.held("kept.blocks")["length"], 3 * NUMBER)
 
+    def test_what_a_generator_has_is_found_while_it_stands_still_and_while_it_runs(self):
+        def samples():
+            cache = Cache()
+            while True:
+                turn = yield cache
+                if turn:
+                    self.fill(cache.blocks)
+                    turn()
+
+        each = [samples()]  # in nobody's variable, as that of a loop
+        self.after_a_look(next(each[0]))
+        self.fill(each[0].send(None).blocks)
+        self.assertTrue(self.recounts())
+        self.assertEqual(self.held("samples() local cache.blocks")["length"], 3 * NUMBER)
+        each[0].send(lambda: self.assertTrue(self.recounts()))
+        self.assertEqual(self.held("samples() local cache.blocks")["length"], 4 * NUMBER)
+
     def test_a_short_list_of_tensors_is_known_by_these(self):
         torch.empty(512)  # the device lives
         self.process.frameworks = [adapter.open_framework(torch, self.process)]
@@ -129,7 +146,7 @@ class RecountsTest(unittest.TestCase):
         self.assertEqual(self.held("cache.blocks")["length"], 4 * NUMBER)
 
     def test_a_container_on_the_way_that_is_large_is_not_gone_through(self):
-        way = recounts.Way([id(self), 2, 3], None, 1, 1)
+        way = recounts.Way([id(self), 2, 3], None, None, 1, 1)
         large = list(range(recounts.LARGE + 1))
         self.assertIsNone(recounts._container(way, {id(self): large}))
         self.assertIsNone(recounts._container(way, {}))

@@ -97,6 +97,17 @@ class SurveysTest(unittest.TestCase):
                 self.surveys._told = told
                 self.surveys.look_now(self.process, deadline)
                 self.assertEqual(self.surveys.told, told)
+            # Nor does one that finds nobody while the program goes on to hold more.
+            noted.complete, self.surveys._told = True, told
+            noted.ways, before = {}, types.SimpleNamespace(places={}, sizes={}, complete=True, ways={"w": 1})
+            self.surveys._notes = [(now - 12, noted), (now - 9, before)]
+            self.surveys.look_now(self.process, now + 100, True)
+            self.assertEqual((self.surveys.told, noted.ways), (told, {"w": 1}))
+            # It does of one that it finds, and that got no more.
+            running.look = lambda *_: ([dict(told[0])], noted)
+            self.surveys._notes = [(now - 17, noted), (now - 16, before)]
+            self.surveys.look_now(self.process, now + 100, True)
+            self.assertEqual(self.surveys.told, [])
         finally:
             running.look = original
 
@@ -111,7 +122,7 @@ class SurveysTest(unittest.TestCase):
     def test_a_look_has_its_time_after_what_it_needs_was_imported(self):
         self.process.steps.known = False
         asked = []
-        self.surveys.look_now = lambda _, deadline: asked.append(deadline - time.monotonic())
+        self.surveys.look_now = lambda _, deadline, goes_on: asked.append(deadline - time.monotonic())
         late = self.surveys._begun + 3 - 100  # the imports took long
         self.surveys._begun, self.surveys._next = late - 3, late - 1
         self.assertTrue(self.surveys.look(self.process, late))

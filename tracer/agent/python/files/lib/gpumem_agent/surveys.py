@@ -136,8 +136,9 @@ class Surveys:
         begun = own.thread_time()
         compares = self._register is not None or bool(self._notes)
         self._next = self._unpaid = self._recount = now + max(self._pause(now, compares), SECONDS)
+        goes_on = any(gain > least for gain, least in self._gains(process, self._held))
         self._held = list(process.held())
-        self.look_now(process, own.monotonic() + SECONDS)
+        self.look_now(process, own.monotonic() + SECONDS, goes_on)
         if not process.steps.known:
             self._look_at_sites_beside(process)
         paid = self._paid(own.thread_time() - begun)
@@ -217,8 +218,10 @@ class Surveys:
         self._spent += cost
         return self._begun + max(0.0, self._spent - CREDIT) / SHARE
 
-    def look_now(self, process, deadline):
-        """Looks for holders, on any thread. Returns whether that is possible."""
+    def look_now(self, process, deadline, goes_on=False):
+        """Looks for holders, on any thread. Where the program goes on to hold more, a look that
+        finds none takes nothing back of those that are told: they were under way just then.
+        Returns whether that is possible."""
         from gpumem_agent import atomic
         from gpumem_agent.holders import running
         from gpumem_agent.holders.siblings import is_below
@@ -248,10 +251,14 @@ class Surveys:
             again = {entry["path"] for entry in told}
             told += [e for e in self._told if e["path"] not in again and not is_below(e["path"], again)]
         self._notes = self._notes[-1:] + [(own.monotonic(), noted)]
+        self._notes_graphs = True
+        again = {entry["path"] for entry in found}
+        if goes_on and not told and not any(entry["path"] in again for entry in self._told):
+            noted.ways = getattr(known, "ways", {})
+            return True
         if self._told and not told:
             self._lost = own.monotonic(), self.told
         self._told, self._recounted, self._since = told, {}, since
-        self._notes_graphs = True
         return True
 
     def _heap_grew(self, heap):

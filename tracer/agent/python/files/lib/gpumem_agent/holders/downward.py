@@ -14,15 +14,14 @@ import functools
 import gc
 import itertools
 import operator
-import sys
-import types
 import weakref
 
 from gpumem_agent import atomic
 from gpumem_agent.holders.following import Following
-from gpumem_agent.holders.kinds import RANKS, Contexts, is_a, is_library, module_names, namespace, rank_of
+from gpumem_agent.holders.kinds import RANKS, Contexts, module_names, rank_of
 from gpumem_agent.holders.living import GROWING, SOME, noted
 from gpumem_agent.holders.paths import Local, Name, Path
+from gpumem_agent.holders.roots import LEAVES, namespaces, ours
 from gpumem_agent.holders.variables import Variables, local, now, pick
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
@@ -35,16 +34,8 @@ SIZED = GROWING + (tuple, frozenset)
 WAYS = 16  # to some of many objects, that are compared
 PARTED = 0.75  # of these, that must go the same way
 TURN = 1 << 40  # more than the objects of a level
-# Types whose objects are not followed, beside classes: they refer to nothing,
-# or to what the interpreter has for itself.
-LEAVES = (
-    *(type(x) for x in (None, ..., NotImplemented, True, 0, 0.0, 0j, "", b"", slice(0), range(0))),
-    *(bytearray, memoryview, property, staticmethod, classmethod, weakref.ref),
-    *(types.ModuleType, types.CodeType, types.MappingProxyType),
-    *(types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType),
-    *(types.WrapperDescriptorType, types.ClassMethodDescriptorType),
-    *(types.GetSetDescriptorType, types.MemberDescriptorType),
-)
+TRIES = 3  # to name what was reached
+PAUSE = 0.001  # seconds between these, for the program to go on
 
 
 class Reach:
@@ -57,7 +48,7 @@ class Reach:
     def __init__(self, kinds, nested=(), hidden=((), None), singles=(), contexts=()):
         self._modules = module_names()
         self._contexts, self._weak_contexts = Contexts(), list(contexts)
-        self._roots = _roots(self._modules) + [self._contexts]
+        self._roots = namespaces(self._modules) + [self._contexts]
         self._variables = Variables()
         parts = atomic.family((*nested, dict, *SIZED)) if nested else None
         self._hidden = set(map(id, hidden[0])), hidden[1]
@@ -68,7 +59,7 @@ class Reach:
 
     def _look(self, arrays):
         variables, ranks = self._variables, []
-        skip = atomic.family((type,)) | set(map(id, (*LEAVES, *_ours())))
+        skip = atomic.family((type,)) | set(map(id, (*LEAVES, *ours())))
         seen = dict.fromkeys((*self._modules, id(self._roots), id(vars(self))), -1)
         steps = [*variables.steps(), atomic.fill(self._contexts, map(atomic.call, self._weak_contexts))]
         known = {identity: rank_of(code) for identity, code in variables.readable.items()}
@@ -153,10 +144,28 @@ class Reach:
         found = {i: following.objects(head, chain) for i, (head, chain) in chains.items()}
         return {i: Path(o, self._modules) for i, o in found.items() if o is not None}
 
+    def weak_root(self, identity):
+        """The weak reference to a context or a generator at the head of a chain, or None."""
+        return next((weak for weak in self._weak_contexts if id(weak()) == identity), None)
+
     def named(self, identities, look_at=Name, arrays=()):
-        """{identity: Name} of what is still where it was; see paths. The objects on the way are
-        held for as long as that takes, and nobody else runs meanwhile: other threads
-        that wait for the interpreter's lock began to do so when we last gave it up."""
+        """{identity: Name} of what is still where it was; see paths. A coroutine or a generator
+        shows its variables only while it does not run, so what has no name now may have one a
+        moment later."""
+        found, missing = {}, list(identities)
+        for attempt in range(TRIES):
+            if attempt:
+                own.sleep(PAUSE)
+            found.update(self._named_now(missing, look_at, arrays))
+            missing = [i for i in missing if i not in found]
+            if not missing:
+                break
+        return found
+
+    def _named_now(self, identities, look_at, arrays):
+        """The objects on the way are held for as long as this takes, and nobody else runs
+        meanwhile: other threads that wait for the interpreter's lock began to do so when we
+        last gave it up."""
         with paused():
             own.sleep(0)
             self._contexts.extend(filter(None, (weak() for weak in self._weak_contexts)))
@@ -362,32 +371,3 @@ class _Level:
 
 def _first(items):
     return itertools.islice(items, MOST)
-
-
-def _ours():
-    """The type of what the program may have of the agent: below it are earlier looks."""
-    ours = getattr(sys.modules.get("gpumem_agent.process"), "Process", None)
-    return () if ours is None else (ours,)
-
-
-def _roots(modules):
-    """The namespaces of the program's modules, and its classes."""
-    spaces = []
-    for name, module in list(sys.modules.items()):
-        if is_a(module, types.ModuleType):
-            space = namespace(module)
-            file = modules[id(space)][1] if id(space) in modules else ""
-            if name == "__main__" or (file and not is_library(file)):
-                spaces.append(space)
-    values, classes = [], []
-    kinds = atomic.among(atomic.types_of(values), atomic.family((type,)))
-    atomic.once(
-        atomic.fill(values, atomic.each(map(dict.values, spaces))),
-        atomic.fill(classes, itertools.compress(values, kinds)),
-        atomic.empty((values,)),
-    )
-    names = {space.get("__name__") for space in spaces}
-    # Libraries' classes that have what programs register with them.
-    kept = [getattr(sys.modules.get(m), n, None) for m, n in (("weakref", "finalize"), ("logging", "Logger"))]
-    kept = [c for c in kept if is_a(c, type)]
-    return spaces + [c for c in classes if namespace(c).get("__module__") in names] + kept

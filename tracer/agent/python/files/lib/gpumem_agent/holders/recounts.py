@@ -12,7 +12,7 @@ import sys
 
 from gpumem_agent import atomic
 from gpumem_agent.holders.following import child
-from gpumem_agent.holders.kinds import is_a, namespace
+from gpumem_agent.holders.kinds import Contexts, is_a, namespace
 from gpumem_agent.holders.living import GROWING
 from gpumem_agent.holders.paths import Local
 from gpumem_agent.holders.variables import pick
@@ -21,16 +21,19 @@ from gpumem_agent.sampling import paused
 
 MOST = 16  # holders that are followed
 LARGE = 10000  # elements of a container on the way, beyond which nobody goes through it
+TRIES = 3  # for a container that is below a generator's variable
+PAUSE = 0.001  # seconds between these, for the generator to stand still or to run
 
 
 class Way:
     """The way to the container of a holder, without its objects."""
 
-    __slots__ = ("chain", "module", "length", "gained", "first")
+    __slots__ = ("chain", "module", "generator", "length", "gained", "first")
 
-    def __init__(self, chain, module, length, gained):
+    def __init__(self, chain, module, generator, length, gained):
         self.chain = chain  # identities, from the object that a name refers to on
         self.module = module  # that has the name; None where it is a function's variable
+        self.generator = generator  # a weak reference to it, where it is none's either
         self.length = length  # elements at the look
         self.gained = gained  # of these, since the moment that the look compared with
         self.first = None  # identities of some that were there then
@@ -52,9 +55,10 @@ def ways(reach, reference, told, places, path_of):
             continue
         head = reach.head(known)
         module = head.get("__name__") if type(head) is dict else None
-        if type(head) is Local or isinstance(module, str):
+        generator = reach.weak_root(chain[0]) if type(head) is Contexts else None
+        if type(head) is Local or isinstance(module, str) or generator is not None:
             chain = chain[: chain.index(identity) + 1]
-            found[entry["path"]] = Way(chain, module, entry["length"], gained)
+            found[entry["path"]] = Way(chain, module, generator, entry["length"], gained)
     for path, (_, first) in _asked(found).items():
         found[path].first = first
     return found
@@ -68,24 +72,46 @@ def lengths(followed):
 
 
 def _asked(followed):
-    """{path: (elements, identities of the first one and of one in the middle)}."""
-    if not followed:
-        return {}
+    """{path: (elements, identities of the first one and of one in the middle)}. Which variables
+    of a generator are seen depends on whether it stands still or runs, so it is tried again."""
+    found = {}
+    for attempt in range(TRIES):
+        missing = {path: way for path, way in followed.items() if path not in found}
+        if attempt:
+            missing = {p: way for p, way in missing.items() if way.module is None}
+            own.sleep(PAUSE if missing else 0)
+        if not missing:
+            break
+        found.update(_asked_once(missing))
+    return found
+
+
+def _asked_once(followed):
     with paused():
         own.sleep(0)  # nobody else runs meanwhile
-        values = pick({way.chain[0] for way in followed.values() if way.module is None})
+        values = pick({i for way in followed.values() if way.module is None for i in way.chain[:2]})
         found = {path: _facts(_container(way, values), way.length) for path, way in followed.items()}
         values.clear()
     return {path: facts for path, facts in found.items() if facts is not None}
 
 
 def _container(way, values):
-    item = values.get(way.chain[0]) if way.module is None else _named(way)
-    for identity in way.chain[1:]:
+    """The container at the end of a way. A generator's variables are a running function's
+    while it runs: the way begins with them then."""
+    item, rest = _start(way, values), way.chain[1:]
+    if way.module is None and rest and rest[0] in values:
+        item, rest = values[rest[0]], rest[1:]
+    for identity in rest:
         if item is None or is_a(item, GROWING) and _kind(item).__len__(item) > LARGE:
             return None
         item = _below(item, identity)
     return item if is_a(item, GROWING) else None
+
+
+def _start(way, values):
+    if way.module is not None:
+        return _named(way)
+    return values.get(way.chain[0]) if way.generator is None else way.generator()
 
 
 def _below(item, identity):

@@ -29,12 +29,10 @@ MOST_OUTPUTS = 5000  # arrays that are asked whether autograd made them
 MOST_REPLACED = 32  # arrays in whose place others are looked for
 MOST_KEPT, FEW_KEPT = 64, 4  # arrays of a holder that are looked for at the next look
 MOST_CONTAINERS = 5000  # that gained, whose containers are compared
-TRIES = 3
 SWELLS = 3  # looks in a row that find one array larger, until it is told
 STEEP = 1.3  # times as large, at which one look counts for more
 LONGER = 1.5  # times as long as an earlier look: what holds no more then has not grown
 CHAIN = re.compile(r"((?:\.\w+){1,3})\1")  # steps of a path that come again at once
-PAUSE = 0.001  # seconds, for the program to go on
 
 
 def look(process, reference, deadline, before=((), {}, {}), on_host=False):
@@ -294,17 +292,8 @@ class Downwards:
         self._chains = {}
 
     def names(self, arrays):
-        """{identity: Name} of some arrays. A coroutine shows its variables only while
-        it does not run, so what has no name now may have one a moment later."""
-        found, missing = {}, [a.identity for a in arrays]
-        for attempt in range(TRIES):
-            if attempt:
-                own.sleep(PAUSE)
-            found.update(self._reach.named(missing))
-            missing = [i for i in missing if i not in found]
-            if not missing:
-                break
-        return found
+        """{identity: Name} of some arrays."""
+        return self._reach.named([a.identity for a in arrays])
 
     def below(self, container, arrays):
         return [a for i, a in arrays.items() if container in self._chain(i)]
