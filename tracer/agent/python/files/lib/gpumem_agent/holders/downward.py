@@ -34,8 +34,8 @@ SIZED = GROWING + (tuple, frozenset)
 WAYS = 16  # to some of many objects, that are compared
 PARTED = 0.75  # of these, that must go the same way
 TURN = 1 << 40  # more than the objects of a level
-TRIES = 3  # to name what was reached
-PAUSE = 0.001  # seconds between these, for the program to go on
+TRIES = 6  # to name what was reached
+PAUSE = 0.001  # seconds before the second of these, for the program to go on; then twice as long
 
 
 class Reach:
@@ -155,7 +155,7 @@ class Reach:
         found, missing = {}, list(identities)
         for attempt in range(TRIES):
             if attempt:
-                own.sleep(PAUSE)
+                own.sleep(PAUSE * 2 ** (attempt - 1))
             found.update(self._named_now(missing, look_at, arrays))
             missing = [i for i in missing if i not in found]
             if not missing:

@@ -11,6 +11,7 @@ from those that the look found, and nothing is held from one time to the next.
 import sys
 
 from gpumem_agent import atomic
+from gpumem_agent.holders.downward import PAUSE, TRIES
 from gpumem_agent.holders.following import child
 from gpumem_agent.holders.kinds import Contexts, is_a, namespace
 from gpumem_agent.holders.living import GROWING
@@ -21,8 +22,6 @@ from gpumem_agent.sampling import paused
 
 MOST = 16  # holders that are followed
 LARGE = 10000  # elements of a container on the way, beyond which nobody goes through it
-TRIES = 3  # for a container that is below a generator's variable
-PAUSE = 0.001  # seconds between these, for the generator to stand still or to run
 
 
 class Way:
@@ -79,7 +78,7 @@ def _asked(followed):
         missing = {path: way for path, way in followed.items() if path not in found}
         if attempt:
             missing = {p: way for p, way in missing.items() if way.module is None}
-            own.sleep(PAUSE if missing else 0)
+            own.sleep(PAUSE * 2 ** (attempt - 1) if missing else 0)
         if not missing:
             break
         found.update(_asked_once(missing))
