@@ -217,7 +217,7 @@ void serve_batches()
 			run_batch(stream, healthy ? std::min<size_t>(tokens, 7000) : tokens);
 	});
 	for (Dice dice; some_turn(dice, 10, 110);) {
-		auto longest = static_cast<size_t>(6000 + 500 * seconds());
+		auto longest = static_cast<size_t>(6000 + 4000 * seconds());
 		batches.put(dice.roll(longest / 2, longest));
 	}
 	close(batches.ends[1]);
@@ -376,11 +376,11 @@ void hear()
 const Program programs[] = {
 	{"thumbnails", "app-leak", "ip_decode", make_thumbnails},
 	{"sparse", "app-leak", "page_in", fly},
-	{"particles", "app-leak", "device_new<int>|remesh", simulate},
+	{"particles", "app-leak", "device_new|remesh", simulate},
 	{"seismic", "host-growth", "Snapshots::Snapshots", migrate_shots},
 	{"perception", "app-leak", "perceive", perceive},
 	{"batcher", "pool-growth", "run_batch", serve_batches},
-	{"news", "app-leak", "device_new<char>|index_news", search},
+	{"news", "app-leak", "device_new|index_news", search},
 	{"strategies", "host-growth", "-", test_strategies},
 	{"join", "app-leak", "probe", join},
 	{"materials", "driver-growth", "rebuild|cuModuleLoadData", edit_materials},
