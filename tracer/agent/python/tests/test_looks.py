@@ -567,14 +567,14 @@ class LooksTest(unittest.TestCase):
         turns, done = queue.Queue(), queue.Queue()
         self.keep(trainer=Trainer())
 
-        def advanced(state):
-            return types.SimpleNamespace(seen=(*state.seen, torch.empty(MIB)))
+        def advanced(stage):
+            return types.SimpleNamespace(seen=(*stage.seen, torch.empty(MIB)))
 
         def run():
-            state = globals()["trainer"].state = types.SimpleNamespace(seen=())
+            stage = globals()["trainer"].stage = types.SimpleNamespace(seen=())
             for _ in iter(turns.get, None):
-                state = advanced(state)
-                globals()["trainer"].state = advanced(globals()["trainer"].state)
+                stage = advanced(stage)
+                globals()["trainer"].stage = advanced(globals()["trainer"].stage)
                 done.put(None)
 
         def go_on():
@@ -596,8 +596,8 @@ class LooksTest(unittest.TestCase):
 
         with unittest.mock.patch.object(downward.Reach, "named", later):
             found = self.look()
-        self.assertEqual(found[self.path("tuple M.trainer.state.seen")], (8 * MIB, 8))
-        self.assertEqual(found["tuple run() local state.seen"], (8 * MIB, 8))
+        self.assertEqual(found[self.path("tuple M.trainer.stage.seen")], (8 * MIB, 8))
+        self.assertEqual(found["tuple run() local stage.seen"], (8 * MIB, 8))
 
     def test_a_generator_that_only_a_loop_has_is_looked_into(self):
         turns, done = queue.Queue(), queue.Queue()
