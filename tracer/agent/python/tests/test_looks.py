@@ -599,6 +599,30 @@ class LooksTest(unittest.TestCase):
         self.assertEqual(found[self.path("tuple M.trainer.stage.seen")], (8 * MIB, 8))
         self.assertEqual(found["tuple run() local stage.seen"], (8 * MIB, 8))
 
+    def test_what_a_hook_of_an_inner_module_keeps_is_reached(self):
+        class Module:
+            __slots__ = ("parts",)
+
+            def __init__(self, **parts):
+                self.parts = parts
+
+        class Cam:
+            __slots__ = ("maps",)
+
+            def __init__(self):
+                self.maps = [torch.empty(MIB)]
+
+            def remember(self):
+                pass
+
+        hooked = Module(hooks=collections.OrderedDict({1: Cam().remember}))
+        self.keep(practice=Module(model=Module(layers=Module(block=Module(last=hooked)))))
+        kinds = self.process.frameworks[0].types()
+        reach = downward.Reach(kinds, nested=(Module,))
+        chains = [reach.chain(identity) for identity in reach.arrays()]
+        maps = hooked.parts["hooks"][1].__self__.maps
+        self.assertIn(id(maps), [chain[-2] for chain in chains if len(chain) > 1])
+
     def test_a_generator_that_only_a_loop_has_is_looked_into(self):
         turns, done = queue.Queue(), queue.Queue()
 

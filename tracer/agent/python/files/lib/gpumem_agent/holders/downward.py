@@ -27,6 +27,7 @@ from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
 LEVELS = 12  # references between a name and what is found
+HOOKS = 4  # more, where modules have modules: what a hook of an inner one has is as far
 DEEPER = 36  # further ones, where modules have modules: each of these is three away
 MOST = 20000  # objects of a level that are followed
 ELEMENTS = 100000  # in all of them together, as far as they have a length
@@ -229,7 +230,8 @@ class _Search:
     def __init__(self, parts, hidden, singles):
         self._kinds, self._getter = hidden
         deep = [_Level(parts, singles) for _ in range(DEEPER)] if parts else []
-        self.levels = [_Level(None, singles) for _ in range(LEVELS - len(deep[:1]))] + deep
+        near = LEVELS - 1 + HOOKS if parts else LEVELS
+        self.levels = [_Level(None, singles) for _ in range(near)] + deep
         self.roots = []
         self.functions = []  # places of the functions among those that were read
 
