@@ -24,7 +24,7 @@ NOT_BELOW = (type, types.ModuleType, types.FunctionType, types.FrameType)
 
 class Following:
     """The chains of one look. Values are what variables refer to, by identity, and now by
-    variable. Kinds are the identities of the types of what may stand in. Hidden is what no
+    variable. Kinds are the identities of the types of containers. Hidden is what no
     collector sees: see frameworks. Arrays are the identities of the types of what may be in
     the place of an end, none of those that are known."""
 
@@ -32,7 +32,7 @@ class Following:
         self._values, self._now = values, now
         self._kinds, self._hidden = kinds, hidden
         self._arrays, self._known = arrays, known
-        self._instead = {}  # {identity of a container that is gone: what stands in}
+        self._instead = {}  # {identity of an object that is gone: what stands in}
         self._tried = {}  # {the same: times that none was found}
 
     def objects(self, head, chain):
