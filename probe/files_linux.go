@@ -136,15 +136,15 @@ var aheadOf = [...]string{"libjvm.", "libj9vm", "libcoreclr.", "libjulia", "libj
 	"libtcmalloc", "sbcl"}
 
 // isArena reports whether a mapping is private memory that an allocator reserved for itself:
-// mimalloc, which programs also have within their own file, reserves 1 GiB (its options
-// arena_reserve and arena_eager_commit) in segments of 32 MiB, at a multiple of these. What
-// a program asks for hardly ever has such a size, as the C library adds a page, and lies
-// there once in 16 times, where the kernel prefers huge pages.
+// mimalloc, which programs also have within their own file, reserves 1 GiB, or that times a
+// power of two (arena_reserve in its options.c, mi_arena_reserve in its arena.c), at a multiple
+// of its segments of 32 MiB; the kernel makes one mapping of those that touch. An array that
+// is mapped with such a size lies there once in 16 times, as the kernel prefers huge pages.
 func isArena(m *procfs.Mapping) bool {
-	const segment, least = 32 << 20, 256 << 20
+	const segment, arena = 32 << 20, 1 << 30
 	size := m.End - m.Start
-	return m.Path == "" && m.Perms[1] == 'w' && m.Perms[3] == 'p' && size >= least &&
-		m.Start%segment == 0 && size%segment == 0
+	return m.Path == "" && m.Perms[1] == 'w' && m.Perms[3] == 'p' && size > 0 &&
+		m.Start%segment == 0 && size%arena == 0
 }
 
 // inMemory reports whether files of a type of file system are nowhere but in memory.

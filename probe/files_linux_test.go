@@ -177,6 +177,8 @@ func TestTheArenaOfAnAllocatorIsKnownByItsPlaceAndSize(t *testing.T) {
 	}{
 		"mimalloc's":             {procfs.Mapping{Start: 64 * mib, End: 1088 * mib}, true},
 		"an array of the heap's": {procfs.Mapping{Start: 64*mib - 4096, End: 1088 * mib}, false},
+		"two of mimalloc's":      {procfs.Mapping{Start: 64 * mib, End: 2112 * mib}, true},
+		"an array of 800 MiB":    {procfs.Mapping{Start: 64 * mib, End: 864 * mib}, false},
 		"elsewhere":              {procfs.Mapping{Start: 66 * mib, End: 1090 * mib}, false},
 		"one segment":            {procfs.Mapping{Start: 64 * mib, End: 96 * mib}, false},
 		"a file":                 {procfs.Mapping{Start: 64 * mib, End: 1088 * mib, Path: "/data"}, false},
