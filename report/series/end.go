@@ -39,6 +39,24 @@ func (k *Track) teardown() *Track {
 	return k.rows(0, cut)
 }
 
+// untilGivenBack leaves out the last rows of a program that asks the driver for nothing more and
+// gives back most of what it had, one piece after the other, until it ends: at most one in eight.
+func (k *Track) untilGivenBack() *Track {
+	n := len(k.Clock)
+	asked, held := k.Cols[record.ColDriverAllocs], k.Cols[record.ColDriverProgramCount]
+	if n < 24 || asked == nil || held == nil || !(asked[n-1] > 0) {
+		return k
+	}
+	end := n - 1
+	for end > 0 && !(asked[end-1] < asked[n-1]) {
+		end--
+	}
+	if end++; n-end > n/8 || !(held[n-1] < held[end-1]/2) {
+		return k
+	}
+	return k.rows(0, end)
+}
+
 // returning is the seconds before a program's exit in which its functions return, and let go
 // of what their variables held.
 const returning = .5

@@ -80,3 +80,29 @@ func TestWhatIsLetGoOfBeforeTheExitIsLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// givingBack is a program that asks the driver for one block a row up to a row, and then gives
+// back so many a row until it ends.
+func givingBack(t *testing.T, end int, back float64) *Track {
+	t.Helper()
+	return trackOf(t, 600, map[string]func(i int) float64{
+		record.ColDriverAllocs: func(i int) float64 { return float64(min(i, end)) },
+		record.ColDriverProgramCount: func(i int) float64 {
+			return math.Max(0, float64(min(i, end))-back*float64(max(0, i-end)))
+		},
+	})
+}
+
+func TestWhatIsGivenBackPieceByPieceAtTheEndIsLeftOut(t *testing.T) {
+	t.Parallel()
+	const end = 560
+	if k := givingBack(t, end, 10).untilGivenBack(); len(k.Clock) != end+1 {
+		t.Errorf("%d rows are left, want %d", len(k.Clock), end+1)
+	}
+	if k := givingBack(t, end, 1); k.untilGivenBack() != k {
+		t.Error("a program that keeps most of it was cut")
+	}
+	if k := givingBack(t, 400, 10); k.untilGivenBack() != k {
+		t.Error("a third of the run was left out")
+	}
+}

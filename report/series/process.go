@@ -36,7 +36,7 @@ func Clean(k *Track, run *record.Run, x *Events, unified account.Unified, least 
 	from, to := p.trendRows(k)
 	judged := k.rows(from, to).withoutSetup(x).epoch()
 	judged.closeGaps()
-	judged = judged.teardown().untilWorkEnds().fromFirstStep()
+	judged = judged.untilGivenBack().teardown().untilWorkEnds().fromFirstStep()
 	judged, p.Starting = judged.afterStart()
 	p.Imports = run.Meta.End == nil && k.imports()
 	p.Judged = newAccounts(judged, u)
@@ -133,10 +133,12 @@ func (p *Process) Clones() (out []record.Clone) {
 	return out
 }
 
-// Sites are the last recorded ones, the program's own and those of what the
-// driver was asked for.
+// Sites are the last recorded ones, the program's own and those of what the driver was asked for.
+// Of a program that gave most of it back as it ended, the latter are those of the last look
+// before that.
 func (p *Process) Sites() (own, driver []record.Site) {
 	var looks [][]record.Site
+	var atWork []record.Site
 	for _, e := range p.Events.About(p.PID) {
 		switch {
 		case e.Kind == record.KindSites && len(e.Sites) > 0:
@@ -144,11 +146,30 @@ func (p *Process) Sites() (own, driver []record.Site) {
 		case e.Kind == record.KindDriverSites && e.Name == record.NameLook:
 			driver = grownSince(e.Sites, looks)
 			looks = append(looks, e.Sites)
+			if p.worked(e.TMs / 1000) {
+				atWork = driver
+			}
 		case e.Kind == record.KindDriverSites:
 			driver = e.Sites
 		}
 	}
+	if bytesOf(driver) < bytesOf(atWork)/2 {
+		return own, atWork
+	}
 	return own, driver
+}
+
+// worked reports whether a moment lies before the end of the rows that are judged.
+func (p *Process) worked(second float64) bool {
+	n := len(p.Judged.Clock)
+	return n > 0 && second <= p.Judged.Clock[n-1]
+}
+
+func bytesOf(sites []record.Site) (bytes int64) {
+	for _, s := range sites {
+		bytes += s.Bytes
+	}
+	return bytes
 }
 
 // lookBefore is how many looks before another one was when about half of the time was over.

@@ -36,7 +36,7 @@ var ColumnsUsed = [...]string{
 	record.ColLive, record.ColIdle, record.ColLiveCount, record.ColIdleCount,
 	record.ColRefs, record.ColInFlight, record.ColCommands, record.ColCommandBuffers, record.ColAllocs,
 	record.ColFrees, record.ColPoolHits, record.ColPoolMisses, record.ColShapes, record.ColPipelines,
-	record.ColDriverFailed, record.ColCommandBuffersOpen, record.ColEvents, record.ColStreams,
+	record.ColDriverAllocs, record.ColDriverFailed, record.ColCommandBuffersOpen, record.ColEvents, record.ColStreams,
 	record.ColGraphs,
 	record.ColModules, record.ColContexts, record.ColPools, record.ColDriverAllocBytes, record.ColPinnedBytes,
 	record.ColDriverProgramBytes, record.ColDriverProgramCount, record.ColDriverManagedBytes,

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -72,6 +73,29 @@ func TestWhatIsFreedBeforeTheEndIsAllocatedWhereItGrew(t *testing.T) {
 	last.Sites = last.Sites[:1] // it gave back what it had
 	if v := p.judge(); v.Verdict != AppLeak || !strings.Contains(v.Answer, "/app/mesh.cc:44 in add_register") {
 		t.Errorf("%s", v.Answer)
+	}
+}
+
+// TestAnEndThatTakesSamplesIsNoPartOfTheGrowth has a program that gives back one block after the
+// other for a second before it ends, and a look that was made meanwhile.
+func TestAnEndThatTakesSamplesIsNoPartOfTheGrowth(t *testing.T) {
+	t.Parallel()
+	const works = 780
+	blocks := func(i int) float64 { return 100 + float64(min(i, works)) - 35*math.Max(0, float64(i-works)) }
+	p := newProgram(800).flat(record.ColRSS, 300*mib, 64*kib).set(record.ColDriverProgramCount, blocks)
+	p.set(record.ColDriverAllocs, func(i int) float64 { return 100 + float64(min(i, works)) })
+	for _, column := range [...]string{record.ColDriverProgramBytes, record.ColDriverAllocBytes} {
+		p.set(column, func(i int) float64 { return 256 * kib * blocks(i) })
+	}
+	p.set(record.ColGPU, func(i int) float64 { return 500*mib + 256*kib*math.Max(blocks(i), 600) })
+	p.lookedAtSites(func(second float64) int64 { return int64(second * 20 / 16) })
+	last := &p.events[len(p.events)-1]
+	last.Sites = last.Sites[:1]
+	last.Sites[0].Bytes /= 2
+	v := p.judge()
+	if v.Verdict != AppLeak || !strings.Contains(v.Answer, "device memory that the program asked") ||
+		!strings.Contains(v.Answer, "/app/mesh.cc:44 in add_register") || len(v.Sites) != 2 {
+		t.Errorf("%s: %+v", v.Answer, v.Sites)
 	}
 }
 
