@@ -42,6 +42,11 @@ func printTable(w io.Writer, out string, truths []truth, details bool) error {
 			fmt.Fprintf(&answers, "    %s: %s\n", when(seconds), last.Answer)
 		}
 		fmt.Fprintf(w, " %s\n", marks.words(t, last))
+		for _, warning := range last.Warnings {
+			if strings.Contains(warning, "the Python agent had") {
+				fmt.Fprintf(w, "    a fault of gpumem's: %s\n", warning)
+			}
+		}
 		if details {
 			fmt.Fprintf(w, "%s    next: %s\n", answers.String(), last.Next)
 		}

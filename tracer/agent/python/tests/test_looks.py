@@ -22,7 +22,7 @@ import zlib
 import torch
 from gpumem_agent import atomic, sampling
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import downward, ending, lines, living, naming, opaque, running, variables
+from gpumem_agent.holders import downward, ending, following, lines, living, naming, opaque, running, variables
 from gpumem_agent.surveys import Surveys
 
 MIB = 1 << 20
@@ -141,6 +141,30 @@ class LooksTest(unittest.TestCase):
             with unittest.mock.patch.object(running, "_described", later):
                 told = self.look()
         self.assertEqual(told, {self.path("M.trainer.seen"): (4 * MIB, 1)})
+
+    def test_another_object_at_the_address_of_an_array_that_is_gone_spoils_no_look(self):
+        self.keep(trainer=Trainer(), history=[])
+        described, child, addresses = running._described, following.child, set()
+
+        def later(*args):
+            """The look has met an array, which the program then gives up for another object."""
+            addresses.add(id(globals()["trainer"].seen))
+            globals()["trainer"].seen = Odd()
+            return described(*args)
+
+        def at_address(children, identity):
+            others = (c for c in children if type(c) is Odd and identity in addresses)
+            return next(others, None) or child(children, identity)
+
+        for _ in range(2):
+            globals()["trainer"].seen = torch.empty(MIB)
+            history.extend(torch.empty(MIB) for _ in range(3))
+            with (
+                unittest.mock.patch.object(running, "_described", later),
+                unittest.mock.patch.object(following, "child", at_address),
+            ):
+                told = self.look()
+        self.assertEqual(told, {self.path("list M.history"): (3 * MIB, 3)})
 
     def test_names_of_modules_objects_and_classes(self):
         trainer = Trainer()

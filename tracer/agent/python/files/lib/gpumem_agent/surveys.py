@@ -135,7 +135,8 @@ class Surveys:
         __import__("gpumem_agent.holders.running")
         begun = own.thread_time()
         compares = self._register is not None or bool(self._notes)
-        self._next = self._unpaid = self._recount = now + max(self._pause(now, compares), SECONDS)
+        self._next = self._unpaid = now + max(self._pause(now, compares), SECONDS)
+        self._recount = now + SECONDS
         goes_on = any(gain > least for gain, least in self._gains(process, self._held))
         self._held = list(process.held())
         self.look_now(process, own.monotonic() + SECONDS, goes_on)
@@ -147,8 +148,8 @@ class Surveys:
         return True
 
     def _recounts(self, now):
-        """Asks how long the holders have become that are told, where a look would be due but
-        is not paid for. Returns whether any is longer."""
+        """Asks between looks how long the holders have become that are told. Returns whether
+        any is longer."""
         if now < self._recount or not self._notes:
             return False
         from gpumem_agent.holders import recounts

@@ -142,7 +142,9 @@ def add_replaced(found, noted, reach, frameworks):
 
     def look_at(path):
         array = path.chain[-1]
-        framework = next(f for f in frameworks if issubclass(type(array), f.types()))
+        framework = next((f for f in frameworks if issubclass(type(array), f.types())), None)
+        if framework is None:
+            return None  # another object has the address of one that is gone
         told = framework.describe(array)
         return told and (str(path), told[1], path.facts())
 
