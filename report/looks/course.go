@@ -19,7 +19,14 @@ type Course struct {
 type Look struct {
 	At, Over float64 // seconds: when it was, and how long its bytes took to come
 	Holder   record.Holder
+	WentOn   bool // asked again right after it, the holder was longer still
 }
+
+// A holder that a look told is asked once more a second later how long it has become.
+const (
+	askedAgain = 2.  // seconds after the look, at most
+	sameBegin  = .05 // seconds by which the moments differ that both compare with
+)
 
 // Rate is how fast the path's bytes came, in bytes a second.
 func (l Look) Rate() float64 { return float64(l.Holder.Bytes) / l.Over }
@@ -34,7 +41,12 @@ const (
 
 // Courses are the paths that held more at each look up to the last one, in the order
 // of that one. Of a program that nobody looked at, or not to its end, there are none.
-func Courses(p *series.Process) []Course {
+func Courses(p *series.Process) []Course { return coursesOf(p, false) }
+
+// HostCourses are the same of what is told to hold host memory beside a device.
+func HostCourses(p *series.Process) []Course { return coursesOf(p, true) }
+
+func coursesOf(p *series.Process, host bool) []Course {
 	var at map[string]int
 	var out []Course
 	for _, e := range p.Events.About(p.PID) {
@@ -44,7 +56,7 @@ func Courses(p *series.Process) []Course {
 		before, known := out, at
 		out, at = nil, map[string]int{}
 		for _, h := range e.Holders {
-			if h.OverMs <= 0 || h.Bytes <= 0 || h.Gone || h.Host {
+			if h.OverMs <= 0 || h.Bytes <= 0 || h.Gone || h.Host != host {
 				continue
 			}
 			c := Course{Path: h.Path}
@@ -72,15 +84,28 @@ func Timed(list []record.Holder) bool {
 }
 
 // add takes in what a look found. One that comes soon after another tells again what that
-// one found, and is no look of its own.
+// one found, or what has come since, and is no look of its own.
 func (c *Course) add(at float64, h record.Holder) {
+	l := Look{At: at, Over: h.OverMs / 1000, Holder: h}
 	if n := len(c.Looks); n > 0 {
-		before := &c.Looks[n-1].Holder
+		last := &c.Looks[n-1]
+		before := &last.Holder
 		if before.OverMs == h.OverMs && before.Bytes == h.Bytes && before.Length == h.Length {
 			return
 		}
+		if l.isAskedAgain(last) {
+			l.WentOn = last.WentOn || h.Length > before.Length
+			*last = l
+			return
+		}
 	}
-	c.Looks = append(c.Looks, Look{At: at, Over: h.OverMs / 1000, Holder: h})
+	c.Looks = append(c.Looks, l)
+}
+
+// isAskedAgain reports whether it is no look of its own, but what a holder had become right
+// after the last one.
+func (l *Look) isAskedAgain(last *Look) bool {
+	return l.At < last.At+askedAgain && math.Abs((l.At-l.Over)-(last.At-last.Over)) < sameBegin
 }
 
 // LastAt is when the last look was.

@@ -231,9 +231,14 @@ func unweighed(s *settled, v *Verdict) *HolderRow {
 		c[0].ID != cause.Driver {
 		return nil
 	}
-	var most *HolderRow
-	for i := range v.Holders {
-		h := &v.Holders[i]
+	return mostOutputs(v.Holders)
+}
+
+// mostOutputs is the holder that got most outputs of autograd of which nobody weighed what their
+// graphs keep; nil without one.
+func mostOutputs(last []HolderRow) (most *HolderRow) {
+	for i := range last {
+		h := &last[i]
 		if h.Graph != "" {
 			return nil // it was weighed
 		}

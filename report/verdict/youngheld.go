@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/gpumem/gpumem/report/finding"
@@ -13,26 +14,40 @@ import (
 // one look found to be no moment's work.
 const leastSurvived = 2
 
-// heldSoFar reports whether more than the trend tells that what is live grows, however young
-// the device: a container without a bound explains the growth, with more than a few elements,
-// and it got longer from look to look, or each generation of blocks left survivors.
+// heldSoFar reports whether more than the trend tells that memory grows, however young the
+// device: a container without a bound explains the growth, with more than a few elements, and
+// it got longer from look to look, or still did right after one, or each generation of blocks
+// left survivors.
 func heldSoFar(s *settled) bool {
-	h := s.blamed(s.Holders())
-	if h == nil || s.primary != series.Live || h.Bound > 0 || h.Gone || !hasName(h.Path) ||
-		h.Count < someThings || looks.IsRefilled(h) {
+	h, all := s.explains()
+	if h == nil || h.Bound > 0 || h.Gone || !hasName(h.Path) || h.Count < someThings || looks.IsRefilled(h) {
 		return false
 	}
 	if h.Graph != "" { // a look tells of a graph that it found longer than the look before
 		return true
 	}
-	all := looks.Courses(&s.Examined.Process)
 	i := slices.IndexFunc(all, func(c looks.Course) bool { return c.Path == h.Path })
 	if i < 0 {
 		return false
 	}
 	c := &all[i]
-	last := c.Looks[len(c.Looks)-1].Holder
-	return len(c.Looks) > 1 && c.Lengthens() && last.Length >= someThings || survive(s)
+	last := &c.Looks[len(c.Looks)-1]
+	longer := len(c.Looks) > 1 && c.Lengthens() || last.WentOn
+	return longer && last.Holder.Length >= someThings || s.primary == series.Live && survive(s)
+}
+
+// explains is the holder that explains a growth of what is live, or of the host beside a device,
+// and what the looks found of such; nil where none does. What graphs behind outputs keep may be
+// any part of it.
+func (s *settled) explains() (*HolderRow, []looks.Course) {
+	switch {
+	case s.primary == series.Live:
+		last := s.Holders()
+		return cmp.Or(s.blamed(last), mostOutputs(last)), looks.Courses(&s.Examined.Process)
+	case s.primary == series.Host || s.primary == series.Heap:
+		return hostHolder(s, s.Holders()), looks.HostCourses(&s.Examined.Process)
+	}
+	return nil, nil
 }
 
 // heldOnHost reports whether host memory grows with a container that each look found longer, as

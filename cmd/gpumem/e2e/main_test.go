@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -105,6 +106,9 @@ func gpumemEnv(t *testing.T, dir string, env []string, args ...string) outcome {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatalf("gpumem %v: %v", args, err)
+	}
+	if strings.Contains(stderr.String(), "the Python agent had") {
+		t.Errorf("gpumem %v: a fault of the agent's own: %s", args, stderr.String())
 	}
 	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }

@@ -46,6 +46,7 @@ The modules, each importing only those above it:
   opaque     containers of objects whose bytes are C++'s or Rust's
   graphs     which variable keeps an autograd graph that grows
   behind     which other name does
+  nesting    which containers have the others that gained
   recounts   how long the containers of holders have become since a look
   running    the look while the program runs
   holding    who holds some arrays now, whatever their age

@@ -366,4 +366,7 @@ def sized(path, count, times=1, told=(), wholes=None):
     count = int(count * times)
     # A module's names, and a function's, are no container of the program's.
     below = id(path.chain[-2]) if len(path.chain) > 2 else id(container)
-    return path.of_kind(), int(count * each), count, {**path.facts(), "below": below}
+    facts = path.facts()
+    if "bound" not in facts and type(path.container) in GROWING and path.container is not container:
+        facts.pop("length", None)  # of what has this one and others
+    return path.of_kind(), int(count * each), count, {**facts, "below": below}

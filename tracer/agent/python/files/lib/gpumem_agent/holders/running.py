@@ -18,6 +18,7 @@ from gpumem_agent.holders.downward import Reach
 from gpumem_agent.holders.kinds import Contexts
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY, Holders, grown, late, matter, sized, state_of
+from gpumem_agent.holders.nesting import Nesting
 from gpumem_agent.holders.register import Register
 from gpumem_agent.own import own
 
@@ -28,7 +29,6 @@ MOST_ROOTS = 200  # contexts and generators
 MOST_OUTPUTS = 5000  # arrays that are asked whether autograd made them
 MOST_REPLACED = 32  # arrays in whose place others are looked for
 MOST_KEPT, FEW_KEPT = 64, 4  # arrays of a holder that are looked for at the next look
-MOST_CONTAINERS = 5000  # that gained, whose containers are compared
 SWELLS = 3  # looks in a row that find one array larger, until it is told
 STEEP = 1.3  # times as large, at which one look counts for more
 LONGER = 1.5  # times as long as an earlier look: what holds no more then has not grown
@@ -334,8 +334,9 @@ def add_containers(found, reach, reference, known=(), more=None, told=()):
     arrays, they are told once more, by another name, if they are heavy on the host. More are
     facts of each; for what is told see contents."""
     lengths = {i: n for i, n in reach.containers().items() if more or i not in known}
-    gains = grown(lengths, reference)
-    times, wholes = _standing(gains, lengths, reference, reach), contents.Wholes()
+    gains, nesting = grown(lengths, reference), Nesting(lengths, reference, reach)
+    gains.update(nesting.outer(gains))
+    times, wholes = nesting.times(gains), contents.Wholes()
 
     def look_at(path):
         identity = id(path.chain[-1])
@@ -369,21 +370,3 @@ def _outermost(told, reach):
     for identity, parent in above.items():
         below[parent] = below.get(parent, 0) + sizes[identity]
     return [pair for pair in told if above[pair[0]] is None or sizes[above[pair[0]]] < below[above[pair[0]]] / 2]
-
-
-def _standing(chosen, lengths, reference, reach):
-    """{identity: for how many} of the containers that were chosen to be named: each stands
-    for those that gained below the same one, as the results in a cache do. That is the
-    closest on its way that gained, too, or what refers to it where none did."""
-    gains = {i: reference.growth(i, length) for i, length in lengths.items()}
-    most = itertools.islice((pair for pair in gains.items() if pair[1] >= SOME), MOST_CONTAINERS)
-    ours, every, parents = {}, {}, {}
-    for identity, gain in most:
-        above = reach.chain(identity)[:-1]
-        if above:
-            parent = next((i for i in reversed(above) if gains.get(i, 0) > 0), above[-1])
-            parents[identity] = parent
-            every[parent] = every.get(parent, 0) + gain
-            if identity in chosen:
-                ours[parent] = ours.get(parent, 0) + gain
-    return {i: every[p] / ours[p] for i, p in parents.items() if i in chosen}
