@@ -65,6 +65,12 @@ class SiblingsTest(unittest.TestCase):
     def path(self, text):
         return text.replace("M.", "%s." % __name__)
 
+    def test_a_few_entries_with_numbered_keys_are_one_holder(self):
+        self.keep(kept={"reader-%d" % n: Session() for n in range(5)}, parts=dict(zip("abcde", sessions(5).values())))
+        told = self.look()
+        self.assertEqual(told.pop(self.path("dict M.kept[…].layers[…]")), (5 * 2 * MIB, 10))
+        self.assertEqual(len(told), 5)
+
     def test_many_entries_with_the_same_below_them_are_one_holder(self):
         self.keep(kept=sessions(8))
         told = {self.path("dict M.kept[…].layers[…]"): (8 * 2 * MIB, 16)}

@@ -20,6 +20,7 @@ from gpumem_agent.window import Window
 REDIAL_SECONDS = 1.0  # between attempts to connect, doubled each time
 LISTEN_SECONDS = 0.4  # between looks for requests, and turns of an idle sampler
 POOLS_SECONDS = 2.0  # between looks at pools of threads
+LIVES = 16  # samples in which what comes and goes was at its least
 LIST_LENGTH = 50  # holders or sites told at once
 CHILD_SECONDS = 0.05  # a forked child that ends sooner never connects
 # What a forked child's heap grows by before it is looked at: bytes, and parts of what it was. A
@@ -88,7 +89,8 @@ class Process:
         self.figures = Figures(self)
         self._step_pace = StepPace(self.interval)
         self._sampled_at = 0.0  # the last sample
-        self._live = None  # bytes of arrays at the last step with one
+        self._live = None  # see held
+        self._lives = []  # bytes of arrays at the last samples, of a program without steps
         self.greeting = Greeting(self)
         self._redial_at = 0.0
         self._listen_at = self._pools_at = 0.0
@@ -595,11 +597,15 @@ class Process:
         self._sampled_at = own.monotonic()
         row = self.figures.row(heap)
         if row is not None:
+            live = row.get("pool_live_bytes")
+            if live is not None and not self.steps.known:
+                self._lives = [*self._lives[1 - LIVES :], live]
+                self._live = min(self._lives)
             self.connection.send_sample(row)
 
     def held(self):
-        """Bytes of arrays at the last step that was sampled, and of the host heap;
-        each None while unknown."""
+        """Bytes of arrays at the last step that was sampled, or where no steps are known the
+        fewest at some samples, and of the host heap; each None while unknown."""
         return self._live, self.figures.heap_bytes
 
     # Experiments.

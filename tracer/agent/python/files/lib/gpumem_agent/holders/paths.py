@@ -1,6 +1,7 @@
 """Chains of references in words: `list train.history`, `train.model.weight`."""
 
 import collections
+import re
 import sys
 import types
 
@@ -40,6 +41,7 @@ PLAIN = (list, tuple, dict, collections.OrderedDict, collections.deque)
 INTO = " → "  # before the type of what an object shows no name for
 MOST_KEYS = 16  # of a dictionary whose entries a path tells by them
 MOST_ENTRIES = 3  # of such dictionaries on a path, the outermost, that are told of
+DIGIT = re.compile(r"[0-9]")
 
 
 class Local:
@@ -63,7 +65,7 @@ class Entry:
     """One of the few entries of a dictionary on a path, and what the dictionary itself would
     be told with. It keeps no object. See siblings."""
 
-    __slots__ = ("identity", "path", "key", "keys", "rest", "facts", "is_plain")
+    __slots__ = ("identity", "path", "key", "keys", "is_numbered", "rest", "facts", "is_plain")
 
 
 class Name:
@@ -135,7 +137,8 @@ class Path:
         entry.identity = id(keyed)
         own = ".__dict__" if at > 0 and owns(self.chain[at - 1], keyed) else ""
         entry.path = "%s %s" % (word_for(keyed), tidy("".join(self._parts[:parts])) + own)
-        entry.key = str.__hash__(key_of(keyed, self.chain[at + 1]))
+        key = key_of(keyed, self.chain[at + 1])
+        entry.key, entry.is_numbered = str.__hash__(key), DIGIT.search(key) is not None
         entry.keys = frozenset(str.__hash__(k) for k in list(dict.keys(keyed)) if isinstance(k, str))
         entry.rest = tidy("".join(self._parts[parts + 1 :]))
         entry.facts = self._facts(at, at, at + 1)

@@ -4,7 +4,8 @@ As long as a dictionary has few entries a path tells the key, which for keys tha
 writes says most: `state['momentum']`. Of keys that are made as the program goes on each is a
 holder of little, and none explains what came, which the dictionary does. So it is told in
 place of its entries where several of their keys came since it was first met, or where many
-have arrays that came in the same place below them.
+have arrays that came in the same place below them; of keys with digits, which programs make
+for sessions and requests, several are many.
 """
 
 CAME = 4  # keys since the dictionary was first met
@@ -49,12 +50,18 @@ class Siblings:
         first = self._before.get((entries[0].identity, entries[0].path))
         if first is not None and len({e.key for e in entries} - first) >= CAME:
             return True
-        alike = {}
+        alike, numbered = {}, {}
         for entry in entries:
             # Arrays that are entries themselves may be a model's, each put in place of another.
             if entry.rest:
                 alike.setdefault(entry.rest, set()).add(entry.key)
-        return any(len(keys) >= ALIKE for keys in alike.values())
+            if entry.rest and entry.is_numbered:
+                numbered.setdefault(entry.rest, set()).add(entry.key)
+        return _most(alike) >= ALIKE or _most(numbered) >= CAME
+
+
+def _most(keys):
+    return max(map(len, keys.values()), default=0)
 
 
 def _path(entry, entries):
