@@ -19,6 +19,7 @@ const (
 	cachedFunctions  = Caches + "/functions"         // what functools keeps of a function
 	keptModules      = Caches + "/modules"           // a dictionary of modules
 	teeBehind        = Queues + "/tee"               // what one branch of a tee has yet to give
+	workQueued       = Queues + "/executor"          // what its threads have not come to
 	warningsShown    = Caches + "/warnings"          // the texts of a module's warnings
 	cycleAtTheEnd    = Cycle + "/left"               // found at the end of a program without a collector
 	cloneWhenDrained = Clone + "/leftover-drained"   // left over while the device was idle

@@ -79,6 +79,15 @@ func threadsHeld() held {
 			"pool = ThreadPoolExecutor(8); …; pool.submit(serve, job)"}}
 }
 
+// workIsQueued is the signature of work that is handed out faster than it is done.
+func workIsQueued() held {
+	return held{id: workQueued, path: `\b_work_queue\b|\b_pending_work|\b_taskqueue\b`,
+		what: "work that waits for an executor's threads",
+		next: "hand out no more work than its threads do, so that whoever brings more waits",
+		change: [2]string{"pool.submit(f, x)",
+			"room.acquire(); pool.submit(f, x).add_done_callback(lambda _: room.release())  # with room = Semaphore(8)"}}
+}
+
 // gradientsRefer is the signature of gradients that have a graph: it leads back to the
 // tensor that each is the gradient of.
 func gradientsRefer() held {
@@ -102,8 +111,9 @@ func heldInCaches() []held {
 			"a queue without a bound",
 			"give the queue a bound, so that whoever fills it waits for whoever empties it",
 			[2]string{"queue.Queue()", "queue.Queue(maxsize=8)"}},
+		workIsQueued(),
 		// A single one is waited for: what it has are the variables of what runs.
-		{Futures, `(\b|_)futures(\b|_)|\bfuture_|\b_pending_work|_work_queue\b|\b_?tasks$|\]\._?(future|task)$`,
+		{Futures, `(\b|_)futures(\b|_)|\bfuture_|\b_?tasks$|\]\._?(future|task)$`,
 			"futures or tasks that are kept",
 			"drop each future once its result has been taken",
 			[2]string{"futures.append(pool.submit(f, x))", "result = pool.submit(f, x).result()"}},

@@ -120,6 +120,19 @@ func TestACacheGetsABoundAsItIsMade(t *testing.T) {
 	}
 }
 
+func TestWorkThatWaitsForAnExecutorIsBoundedAsItIsHandedOut(t *testing.T) {
+	t.Parallel()
+	for _, h := range []record.Holder{
+		{Path: "main() local archive.pool", Kind: "unbounded-queue/executor", Bytes: 90 * mib, Count: 90},
+		{Path: "archive.pool._work_queue", Bytes: 90 * mib, Count: 90},
+	} {
+		got := Of(leak(h))
+		if len(got) != 1 || got[0].ID != Queues || !strings.Contains(got[0].Change[1], "Semaphore") {
+			t.Errorf("%s: %+v", h.Path, got)
+		}
+	}
+}
+
 func TestAHolderIsNoGuessByTheNumberOfHandles(t *testing.T) {
 	t.Parallel()
 	c := leak(record.Holder{Path: "list train.history", Bytes: 90 * mib, Count: 90000})

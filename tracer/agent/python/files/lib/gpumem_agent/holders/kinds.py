@@ -20,6 +20,7 @@ THREAD_LOCAL = _thread._local
 CELL = type((lambda x: lambda: x)(0).__closure__[0])
 ALONE = 3  # references: the frame, a variable of ours, the question
 FUTURES = {"_asyncio", "asyncio.futures", "asyncio.tasks", "concurrent.futures._base"}
+EXECUTORS = {"concurrent.futures._base", "multiprocessing.pool"}
 TIMERS = {"asyncio.events", "threading"}
 THREADS = {"threading"}
 NAMED = (types.FunctionType, type, types.FrameType, LRU_CACHE) + SUSPENDED
@@ -164,6 +165,12 @@ def held_by_frame(chain, at):
 def is_future(item):
     """Whether an object is a future or a task of the standard library's."""
     return _is_named(type(item), ("Future", "Task"), FUTURES)
+
+
+def is_executor(item):
+    """Whether an object does the work that it is handed in threads or processes of its own, and
+    queues what they have not come to."""
+    return _is_named(type(item), ("Executor", "Pool"), EXECUTORS)
 
 
 def is_user_container(item):

@@ -26,6 +26,7 @@ from gpumem_agent.holders.kinds import (
     frame_of,
     held_by_frame,
     is_a,
+    is_executor,
     is_future,
     is_library,
     key_of,
@@ -155,6 +156,8 @@ class Path:
         kind = elements_of(self.chain[at])
         if any(is_a(item, types.TracebackType) for item in self.chain):
             kind = "tracebacks-kept"
+        if kind is None and any(is_executor(item) for item in self.chain[:-1]):
+            kind = "unbounded-queue/executor"
         if kind:
             facts["kind"] = kind
         if kind == "log-records-kept":  # whoever logs adds to it

@@ -10,7 +10,10 @@ from gpumem_agent.holders.kinds import is_library, main_file, namespace
 MOST_FILES = 50  # of the program that are searched
 MOST_BYTES = 1 << 20  # of a file; a larger one is not searched
 LONGEST = 400  # characters of a line; a match in a longer one may take seconds
-ADDING = "append|appendleft|extend|extendleft|insert|add|update|setdefault|put|put_nowait|push|register|write|writelines|dump"
+ADDING = (
+    "append|appendleft|extend|extendleft|insert|add|update|setdefault|put|put_nowait|push|register|write|writelines|dump"
+    "|submit|apply_async|map_async|starmap_async"
+)
 # What stands before and behind a name where something is added to it, or where the method
 # that does so is handed to somebody else.
 TEMPLATE = (
