@@ -85,7 +85,7 @@ func workIsQueued() held {
 		what: "work that waits for an executor's threads",
 		next: "hand out no more work than its threads do, so that whoever brings more waits",
 		change: [2]string{"pool.submit(f, x)",
-			"room.acquire(); pool.submit(f, x).add_done_callback(lambda _: room.release())  # with room = Semaphore(8)"}}
+			"room.acquire(); pool.submit(f, x).add_done_callback(lambda _: room.release())  # room = Semaphore(8)"}}
 }
 
 // gradientsRefer is the signature of gradients that have a graph: it leads back to the

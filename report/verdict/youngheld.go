@@ -19,7 +19,7 @@ const leastSurvived = 2
 // it got longer from look to look, or still did right after one, or each generation of blocks
 // left survivors.
 func heldSoFar(s *settled) bool {
-	h, all := s.explains()
+	h, all := explains(s)
 	if h == nil || h.Bound > 0 || h.Gone || !hasName(h.Path) || h.Count < someThings || looks.IsRefilled(h) {
 		return false
 	}
@@ -39,7 +39,7 @@ func heldSoFar(s *settled) bool {
 // explains is the holder that explains a growth of what is live, or of the host beside a device,
 // and what the looks found of such; nil where none does. What graphs behind outputs keep may be
 // any part of it.
-func (s *settled) explains() (*HolderRow, []looks.Course) {
+func explains(s *settled) (*HolderRow, []looks.Course) {
 	switch {
 	case s.primary == series.Live:
 		last := s.Holders()
