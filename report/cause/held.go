@@ -137,6 +137,10 @@ func heldInCaches() []held {
 			"unload a module that has not been used for a while, and limit how many there are at once",
 			[2]string{"model.adapters[name] = Adapter()",
 				"model.adapters[name] = Adapter(); del model.adapters[oldest]"}},
+		{cycleKeeps, `^cycle `, "an iterator of itertools.cycle",
+			"begin the loader anew for each round: itertools.cycle keeps every element of the first",
+			[2]string{"batches = itertools.cycle(loader)",
+				"batches = (batch for _ in itertools.count() for batch in loader)"}},
 		{Results, `^(list|deque|dict|set|tuple|OrderedDict|defaultdict|ModuleList|ParameterList) |` +
 			`^\S+ objects( below .*)?$`, "results that are kept",
 			"bound it, or keep a number instead of each object where that is enough",

@@ -8,6 +8,7 @@ import contextvars
 import functools
 import gc
 import io
+import itertools
 import logging
 import logging.handlers
 import os
@@ -709,6 +710,21 @@ class FillersTest(unittest.TestCase):
         self.assertEqual(told["kind"], "unbounded-queue/executor")
         self.assertGreater(told["bytes"], 30 * BLOB)
         self.assertIn(line_of("the work") + " send", told["filled"].split("; "))
+
+    def test_a_cycle_is_filled_where_its_elements_are_drawn(self):
+        self.keep(rounds=itertools.cycle([n] * 1000 for n in range(10_000)))
+        self.look()
+
+        def draw(number):
+            for _ in range(number):
+                next(rounds)  # the line of the rounds
+
+        for number in (200, 400):
+            draw(number)
+            found = self.look()
+        (told,) = [h for p, h in found.items() if p.endswith(".rounds")]
+        self.assertEqual(told["kind"], "results-kept/cycle")
+        self.assertEqual(told["filled"].split("; ")[0], line_of("the rounds") + " draw")
 
     def test_timers_have_the_line_that_starts_them(self):
         loop = asyncio.new_event_loop()

@@ -41,6 +41,7 @@ The modules, each importing only those above it:
   siblings   which dictionaries are told in place of their entries
   naming     from arrays and paths to holders with bytes and counts
   growing    what grows by itself: buffers, a pickler's memo, a database in memory
+  cycles     what itertools.cycle keeps, and where it is drawn from
   tees       the branch of a tee that is read behind the others
   classes    the class that gained objects, where no container did
   opaque     containers of objects whose bytes are C++'s or Rust's

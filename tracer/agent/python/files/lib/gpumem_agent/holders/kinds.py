@@ -298,6 +298,19 @@ def owns(item, dictionary):
     return is_a(item, type) or namespace(item) is dictionary
 
 
+def kind_of(chain, at):
+    """In the words of the catalogue of causes why the container at a place of a chain of
+    references is kept, where what is on the chain tells; None of all others."""
+    if any(is_a(item, types.TracebackType) for item in chain):
+        return "tracebacks-kept"
+    kind = elements_of(chain[at])
+    if kind is None and any(is_executor(item) for item in chain[:-1]):
+        kind = "unbounded-queue/executor"
+    if kind is None and any(is_a(item, itertools.cycle) for item in chain):
+        kind = "results-kept/cycle"
+    return kind
+
+
 def elements_of(container):
     """In the words of the catalogue of causes what the latest elements of a container
     are, where that tells why it is kept; None for all others."""

@@ -11,7 +11,7 @@ import re
 from collections import deque
 
 from gpumem_agent.frameworks import torch_names
-from gpumem_agent.holders import aliases
+from gpumem_agent.holders import aliases, cycles
 from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, GROUPS, TABLES, is_container, is_hooks
 from gpumem_agent.holders.calls import Called, is_callable, library_files, methods_of
 from gpumem_agent.holders.kinds import (
@@ -158,7 +158,10 @@ class OfClass:
 def filler(chain, at, modules):
     """The Fillers of the container at a place of a chain of references, the closest
     first, a site where that is a function's cache, or None. They keep no object."""
-    kind = type(chain[at])
+    kind, cycle = type(chain[at]), cycles.place_of(chain)
+    named = _named(chain, cycle, modules) if cycle else None
+    if named is not None:
+        return (cycles.Drawn(named), named)
     if kind is dict and at > 0 and owns(chain[at - 1], chain[at]) and not is_a(chain[at - 1], type):
         return (Filler(ATTRIBUTES, _file_of(chain[at - 1]), True),)
     file = _file_of(chain[at]) if issubclass(kind, (dict, list, set, deque)) else ""

@@ -21,15 +21,14 @@ from gpumem_agent.holders.kinds import (
     context_variable,
     default_of,
     default_parameter,
-    elements_of,
     filling,
     frame_of,
     held_by_frame,
     is_a,
-    is_executor,
     is_future,
     is_library,
     key_of,
+    kind_of,
     namespace,
     owns,
     script_name,
@@ -153,11 +152,7 @@ class Path:
             "filled": filler(self.chain, at, self._modules),
             "assigned": assigned(self.chain, behind, self._modules),
         }
-        kind = elements_of(self.chain[at])
-        if any(is_a(item, types.TracebackType) for item in self.chain):
-            kind = "tracebacks-kept"
-        if kind is None and any(is_executor(item) for item in self.chain[:-1]):
-            kind = "unbounded-queue/executor"
+        kind = kind_of(self.chain, at)
         if kind:
             facts["kind"] = kind
         if kind == "log-records-kept":  # whoever logs adds to it
