@@ -128,6 +128,19 @@ func isSlight(s *settled) bool {
 	return len(free) > 0 && g.Gained() < free[len(free)-1]
 }
 
+// slightAndLate says why a growth of host memory that the trend sees in the last part of the run
+// alone, and not surely, stays open: it is little beside what the process has, and blocks of many
+// sizes that come and go make a heap creep as much until it has settled. Empty of another.
+func slightAndLate(s *settled) string {
+	if s.restsOn != ByTrend || s.class != HostGrowth || s.tier() == Confirmed {
+		return ""
+	}
+	if g := &s.Grow[s.primary]; !g.Late || g.Gained() >= slight*g.End {
+		return ""
+	}
+	return "host memory grew by little beside what it is, and only from late in the run on: a heap that settles does so, too"
+}
+
 // fewElements says why a growth that the trend tells, and not surely, may be a container
 // that is given the last of what belongs there: the looks saw so few large elements come
 // that a set of one for each of a few things fills in the same way. Empty of another.
