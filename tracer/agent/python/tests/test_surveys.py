@@ -3,10 +3,11 @@
 import time
 import types
 import unittest
+import unittest.mock
 
 from gpumem_agent import surveys
 from gpumem_agent.frameworks import Framework
-from gpumem_agent.holders import running
+from gpumem_agent.holders import recounts, running
 
 
 class Recorded(Framework):
@@ -110,6 +111,16 @@ class SurveysTest(unittest.TestCase):
             self.assertEqual(self.surveys.told, [])
         finally:
             running.look = original
+
+    def test_holders_are_asked_again_right_after_the_look_that_found_them(self):
+        now, asked = time.monotonic(), []
+        self.process.steps.known, self.surveys._begun = False, now - 4
+        self.surveys._next = self.surveys._unpaid = now
+        with unittest.mock.patch.object(recounts, "grown", lambda *_: asked.append(1) or {}):
+            self.assertTrue(self.surveys.look(self.process, now))
+            for later, times in ((0.5, 0), (1.01, 1), (1.5, 1), (2.3, 2)):
+                self.surveys.look(self.process, now + later)
+                self.assertEqual(len(asked), times, later)
 
     def test_a_look_that_only_notes_is_followed_by_one_that_compares(self):
         self.process.steps.known = False

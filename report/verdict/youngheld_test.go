@@ -1,0 +1,115 @@
+package verdict
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// askedAgain adds one look at a holder, by which came what a column rose by, and what the holder
+// had become a second later. The elements are those that came by then.
+func (p *program) askedAgain(h record.Holder, column string, lengths ...int64) *program {
+	const from, look, again = 80, 120, 141
+	v := p.cols[column]
+	for i, row := range [...]int{look, again} {
+		h.Length, h.Count, h.OverMs = lengths[i], max(h.Count, lengths[i]), 50*float64(row-from)
+		if h.Bytes == 0 || !h.Graphs {
+			h.Bytes = max(int64(v[row]-v[from]), 1)
+		}
+		p.events = append(p.events, record.Event{TMs: 50 * float64(row), Kind: record.KindHolders,
+			Holders: []record.Holder{h}})
+	}
+	return p
+}
+
+func TestAHolderThatWentOnRightAfterALookIsBelievedWhileTheDeviceIsYoung(t *testing.T) {
+	t.Parallel()
+	kept := record.Holder{Path: "list train.kept"}
+	outputs := record.Holder{Path: "list train.losses", Graphs: true, Bytes: 64}
+	more := map[string]int{}
+	for seed := range uint64(60) {
+		begun := func() *program { return early(190, seed, 2*mib) }
+		alone := begun().judge()
+		for name, p := range map[string]*program{
+			"went on":      begun().askedAgain(kept, record.ColLive, 12, 18),
+			"outputs":      begun().askedAgain(outputs, record.ColLive, 12, 18),
+			"stood still":  begun().askedAgain(kept, record.ColLive, 12, 12),
+			"few elements": begun().askedAgain(kept, record.ColLive, 2, 4),
+			"a bound":      begun().askedAgain(record.Holder{Path: "list train.kept", Bound: 40}, record.ColLive, 12, 18),
+		} {
+			v := p.judge()
+			if alone.Verdict == AppLeak && v.Verdict != AppLeak && name != "a bound" {
+				t.Errorf("%s took back: %s", name, v.Summary)
+			}
+			if alone.Verdict == Undecided && v.Verdict == AppLeak {
+				more[name]++
+			}
+		}
+	}
+	if more["went on"] < 8 || more["outputs"] < 8 || more["stood still"]+more["few elements"]+more["a bound"] > 0 {
+		t.Errorf("decided more of 60: %v", more)
+	}
+}
+
+func TestAHolderOfTheHostIsBelievedWhileTheDeviceIsYoung(t *testing.T) {
+	t.Parallel()
+	kept := record.Holder{Path: "list train.pages", Host: true}
+	more, wrong := 0, 0
+	for seed := range uint64(60) {
+		begun := func() *program {
+			p := early(190, seed, 2*mib)
+			rises := p.cols[record.ColLive]
+			p.set(record.ColRSS, func(i int) float64 { return 300*mib + rises[i] })
+			p.set(record.ColFootprint, func(i int) float64 { return 300*mib + rises[i] })
+			p.set(record.ColHostHeap, func(i int) float64 { return 200*mib + rises[i] })
+			return p.flat(record.ColLive, 60*mib, 0).flat(record.ColGPU, 700*mib, 0)
+		}
+		alone := begun().judge()
+		if alone.Verdict != Undecided {
+			continue
+		}
+		if v := begun().askedAgain(kept, record.ColFootprint, 12, 18).judge(); v.Verdict == HostGrowth {
+			more++
+		}
+		if v := begun().askedAgain(kept, record.ColFootprint, 12, 12).judge(); v.Verdict == HostGrowth {
+			wrong++
+		}
+	}
+	if more < 8 || wrong > 0 {
+		t.Errorf("decided %d of 60 more, and %d by one look", more, wrong)
+	}
+}
+
+// TestASlightGrowthLateInARunIsOpen: a heap settled for half a minute, in a recording of a program
+// whose host memory then crept by half a percent, in portions.
+func TestASlightGrowthLateInARunIsOpen(t *testing.T) {
+	t.Parallel()
+	likely := func(level float64) (n int) {
+		for seed := range uint64(60) {
+			p, r, crept := newProgram(800).healthy(), rand.New(rand.NewPCG(seed, 5)), 0.
+			host := make([]float64, 800)
+			for i := range host {
+				if i > 420 && r.IntN(60) == 0 {
+					crept += 800 * kib * (.2 + 2*r.Float64())
+				}
+				host[i] = level + crept
+			}
+			p.meta.Versions = map[string]string{"python": "3.12"}
+			for column, less := range map[string]float64{record.ColRSS: 0, record.ColFootprint: 0,
+				record.ColHostHeap: 30 * mib} {
+				p.set(column, func(i int) float64 { return host[i] - less })
+			}
+			if v := p.judge(); v.Verdict == HostGrowth && v.Tier != Confirmed {
+				n++
+			}
+		}
+		return n
+	}
+	if n := likely(1000 * mib); n > 0 {
+		t.Errorf("%d of 60 are accused", n)
+	}
+	if n := likely(100 * mib); n == 0 {
+		t.Error("none of those beside which it is not little is")
+	}
+}
