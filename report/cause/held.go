@@ -88,17 +88,6 @@ func workIsQueued() held {
 			"room.acquire(); pool.submit(f, x).add_done_callback(lambda _: room.release())  # room = Semaphore(8)"}}
 }
 
-// gradientsRefer is the signature of gradients that have a graph: it leads back to the
-// tensor that each is the gradient of.
-func gradientsRefer() held {
-	return held{id: gradientGraphs, path: `\bgradients with graphs\b`,
-		what: "gradients whose graphs lead back to the tensors that have them",
-		next: "take the gradients from torch.autograd.grad, which stores none, or set .grad to None when " +
-			"they have been used",
-		change: [2]string{"loss.backward(create_graph=True)",
-			"grads = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)"}}
-}
-
 // heldInCaches are the more general ones of them: caches, queues, results.
 func heldInCaches() []held {
 	return []held{
@@ -169,6 +158,9 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 		return nil
 	}
 	bytes, came, others, largest := heldOf(c, all, paths, s.id)
+	if s.id == gradientGraphs && bytes < CyclePart*c.Size {
+		return manyGradients(c, s, all, paths)
+	}
 	least, site := leastHeld, ""
 	if came+others >= leastHeld*c.Size && came >= leastBeside*c.Size {
 		least = leastBeside // one of several causes

@@ -20,7 +20,7 @@ import weakref
 import zlib
 
 import torch
-from gpumem_agent import atomic, sampling
+from gpumem_agent import atomic, mappings, sampling
 from gpumem_agent.frameworks import torch as adapter
 from gpumem_agent.holders import downward, ending, following, lines, living, naming, opaque, running, variables
 from gpumem_agent.surveys import Surveys
@@ -468,6 +468,19 @@ class LooksTest(unittest.TestCase):
         self.assertTrue(entry["host"])
         self.assertEqual(entry["length"], 5)
         self.assertRegex(entry["filled"], r"test_looks\.py:\d+ ")
+
+    def test_beside_a_device_what_is_pinned_is_told_where_shared_memory_grew(self):
+        shared = iter((0, 2 * MIB, 60 * MIB))
+        with unittest.mock.patch.object(mappings, "shared", lambda: next(shared)):
+            self.surveys.restart()
+            self.keep(pieces=collections.OrderedDict())
+            self.assertEqual(self.look(), {})
+            pieces.update((n, torch.empty(MIB, "cpu")) for n in range(4))
+            self.assertEqual(self.look(), {}, "little was pinned")
+            pieces.update((n, torch.empty(MIB, "cpu")) for n in range(9, 39))
+            told = self.look()
+        self.assertEqual(list(told), [self.path("OrderedDict M.pieces")])
+        self.assertTrue(self.surveys.told[0]["host"])
 
     def test_beside_a_device_what_is_heavy_on_the_host_is_told_for_that_too(self):
         self.process.held = lambda: (None, 100 * MIB)

@@ -1,4 +1,5 @@
-"""What this process has of what the system limits beside memory: mappings, and addresses."""
+"""What the system tells of this process beside its private memory: mappings, addresses, and shared
+memory."""
 
 MAPS = "/proc/self/maps"
 LIMIT = "/proc/sys/vm/max_map_count"
@@ -19,6 +20,17 @@ def told():
             return {"mappings": count, "mappings_limit": int(file.read(32))}
     except Exception:  # where memory is scarce anything may fail
         return {}
+
+
+def shared():
+    """Bytes of shared memory that this process has, of which memory that is pinned for a device
+    is a part; None where the system does not tell."""
+    try:
+        with open(STATUS, "rb", buffering=0) as file:
+            lines = dict(line.partition(b":")[::2] for line in file.read().splitlines())
+        return int(lines[b"RssShmem"].split()[0]) << 10
+    except Exception:
+        return None
 
 
 def addresses():

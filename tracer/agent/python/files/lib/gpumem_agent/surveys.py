@@ -6,6 +6,7 @@ beats that. One that tells neither is compared with what its names reached at a
 look in the first half of its life.
 """
 
+from gpumem_agent import mappings
 from gpumem_agent.own import own
 
 STEPS = 5  # after which what the program keeps on purpose is there
@@ -52,14 +53,15 @@ class Surveys:
         self._held = [None, None]  # Process.held at the survey or the last look after it
         self._base = [None, None]  # the same at the survey, or as soon as it was known
         self._heap = None  # bytes of the heap at the survey, or the first look
+        self._shared = None  # bytes of shared memory at the first look
         self.restart()
 
     def restart(self):
         """A framework came in, or its device to life: what was noted before is
         of no use."""
         if not self._is_final:
-            self._register, self._told, self._single, self._heap = None, [], {}, None
-            self._recounted = {}
+            self._register, self._told, self._single = None, [], {}
+            self._recounted, self._heap, self._shared = {}, None, None
         self._spent, self._free, self._base = 0.0, FREE, [None, None]
         self._behind = None
         self._begin()
@@ -235,7 +237,7 @@ class Surveys:
         begun = own.monotonic()
         known = self._notes[-1][1] if self._notes else None
         before = (self._told, known.places, known.sizes) if known else (self._told, {}, {})
-        on_host = self._heap_grew(process.held()[1])
+        on_host = self._host_grew(process.held()[1], mappings.shared())
         found, noted = running.look(process, reference, deadline, before, on_host)
         running.mark_stayed(found, noted, getattr(known, "kept", {}))
         for entry in found:
@@ -262,11 +264,15 @@ class Surveys:
         self._told, self._recounted, self._since = told, {}, since
         return True
 
-    def _heap_grew(self, heap):
-        """Whether the host's heap is much larger than when what lives was noted."""
-        if self._heap is None:
-            self._heap = heap
-        return heap is not None and heap - self._heap >= ON_HOST
+    def _host_grew(self, heap, shared):
+        """Whether the host's heap is much larger than when what lives was noted, or its shared
+        memory, which what is pinned for a device is."""
+        self._heap = heap if self._heap is None else self._heap
+        self._shared = shared if self._shared is None else self._shared
+        return any(
+            None not in (now, then) and now - then >= ON_HOST
+            for now, then in ((heap, self._heap), (shared, self._shared))
+        )
 
     def wants_below(self, process):
         """Whether to look at graphs below any name, on the program's own thread."""
