@@ -143,12 +143,23 @@ func (s *settled) next(v *Verdict) string {
 	case PoolGrowth:
 		return "bound what the pool keeps, or let it give idle memory back; --purge measures how much that is"
 	case DriverGrowth:
-		return "find the calls that leave something in the driver (events, streams, graphs, modules, " +
-			"kernels compiled anew), and keep what they make for the next time"
+		return driverNext(s, v)
 	case HostGrowth:
 		return s.hostNext(v)
 	}
 	return ""
+}
+
+// driverNext is what to do about what the driver keeps for no cause that is known.
+func driverNext(s *settled, v *Verdict) string {
+	if s.primary == series.Untracked {
+		if at := allocated(s, v.Sites); at != "" {
+			return "give back what is asked of the driver " + at + ", or keep it for the next time; where a library " +
+				"asks for it there, destroy the handle or the plan that it belongs to"
+		}
+	}
+	return "find the calls that leave something in the driver (events, streams, graphs, modules, " +
+		"kernels compiled anew), and keep what they make for the next time"
 }
 
 // leakNext is what to do about live memory that grows for no cause that is known.

@@ -102,6 +102,19 @@ func TestWhatTheDriverHadIsNamedAlsoWhereAllIsGivenBackAtTheEnd(t *testing.T) {
 	}
 }
 
+func TestWhatNobodyKnowsTheCauseOfIsGivenBackWhereItWasAsked(t *testing.T) {
+	t.Parallel()
+	p := newProgram(800).flat(record.ColRSS, 300*mib, 64*kib).flat(record.ColLive, 8*mib, 0).flat(record.ColIdle, 0, 0)
+	p.set(record.ColGPU, func(i int) float64 { return 500*mib + mib*float64(i) })
+	p.set(record.ColDriverAllocBytes, func(i int) float64 { return 10*mib + mib*float64(i) })
+	p.events = append(p.events, record.Event{TMs: 39_900, Kind: record.KindDriverSites, Sites: []record.Site{
+		{Site: "/srv/app/flow.py:32 allocate", Bytes: 720 * mib, Count: 72}}})
+	v := p.judge()
+	if v.Verdict != DriverGrowth || !strings.Contains(v.Next, "asked of the driver at app/flow.py:32 in allocate") {
+		t.Errorf("%s, next %s", v.Answer, v.Next)
+	}
+}
+
 func TestHandlesAreNoCauseOfWhatAnotherLibraryFills(t *testing.T) {
 	t.Parallel()
 	for library, isNamed := range map[string]bool{"onnxruntime_pybind11_state": false, "tokenizers": false,
