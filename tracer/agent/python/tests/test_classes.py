@@ -80,6 +80,13 @@ class Step:
         self.state, self.before = state, before
 
 
+class Yard:
+    """A node of a tree that knows its parent."""
+
+    def __init__(self, state, parent):
+        self.state, self.parent, self.children = state, parent, {}
+
+
 class Kept(collections.namedtuple("Kept", "state before")):
     """A tuple, which is a container of few elements."""
 
@@ -250,6 +257,23 @@ class ClassesTest(unittest.TestCase):
         self.assertEqual(told["filled"], self.line("makes steps") + " step")
         self.assertEqual((told["count"], told["bytes"]), (200, 200 << 20))
         self.assertNotIn("host", told)
+
+    def test_a_tree_whose_root_moves_on_and_knows_its_parents_is_told_by_its_nodes(self):
+        torch.empty(512)  # the device lives
+        self.process.frameworks = [adapter.open_framework(torch, Unarmed)]
+        self.keep(planner=types.SimpleNamespace(root=Yard(torch.empty(1 << 20), None)))
+
+        def step():
+            for _ in range(40):
+                root = planner.root
+                for move in range(4):
+                    root.children[move] = Yard(torch.empty(1 << 20), root)  # makes yards
+                planner.root = root.children[0]
+
+        found = self.grown(step)
+        (told,) = [h for p, h in found.items() if p.startswith("Yard objects")]
+        self.assertIn(self.line("makes yards") + " step", told["filled"].split("; "))
+        self.assertEqual((told["count"], told["bytes"]), (2 * 160, 2 * 160 << 20))
 
     def test_a_chain_of_arrays_of_the_host_is_told_though_its_first_ones_are_followed(self):
         numpy = types.SimpleNamespace(ndarray=HostArray)

@@ -116,11 +116,13 @@ def add_beside(found, noted, reference, others, finder):
 
 def is_lost(found, arrays):
     """Whether holders of several arrays have less than half of some, and these are in a chain:
-    objects that have an array each are no container, and only the first are reached. To count
+    objects that have an array each are no container, and only the first are reached, nor is a
+    tree whose nodes know their parents, along which each has another path. To count
     classes takes as long again as a look, and most programs have some arrays in variables."""
-    if not any(map(CHAIN.search, found.found)):
+    chained = {path for path in found.found if CHAIN.search(path)}
+    if not chained:
         return False
-    several = sum(size for size, count in found.found.values() if count > 1)
+    several = sum(size for path, (size, count) in found.found.items() if count > 1 and path not in chained)
     return several < sum(a.size for a in arrays) / 2
 
 
