@@ -112,22 +112,30 @@ const (
 	floorsWithin = 4
 )
 
-// settleFloors decides on host memory that rises and falls again and again by far more than
-// matters: by the lowest that each fall comes to. Blocks of the window hold several teeth each,
-// and what the lowest rows of these have is as often on the way.
+// settleFloors decides on host memory, and on what is live, that rises and falls again and again
+// by far more than matters: by the lowest that each fall comes to. Blocks of the window hold several
+// teeth each, and what the lowest rows of these have is as often on the way. That what is live grows
+// below its teeth is for the looks and the blocks' ages to say.
 func (x *Examined) settleFloors() {
-	g, y := &x.Grow[series.Host], x.Judged.Series[series.Host]
+	for _, k := range [...]series.Key{series.Host, series.Live} {
+		x.settleFloorsOf(k)
+	}
+}
+
+func (x *Examined) settleFloorsOf(k series.Key) {
+	g, y := &x.Grow[k], x.Judged.Series[k]
 	if y == nil || !g.Known || g.Growing() || x.Judged.Untimed {
 		return
 	}
-	at, floor := floorsOf(x.Judged.Clock, y, x.Judged.Delta(series.Host))
+	at, floor := floorsOf(x.Judged.Clock, y, x.Judged.Delta(k))
 	span := x.Judged.Clock[len(x.Judged.Clock)-1] - x.Judged.Clock[0]
 	if len(at) < leastFloors || at[len(at)-1]-at[0] < floorsSpan*span {
 		return
 	}
-	q := x.Judged.Question(series.Host, x.conditions)
+	q := x.Judged.Question(k, x.conditions)
 	of := trend.OfBlocks(at, floor, x.Judged.Clock[len(x.Judged.Clock)-1], q)
 	switch {
+	case of.Growing() && k == series.Live:
 	case of.Growing():
 		of.Reach = g.Reach
 		*g = of
