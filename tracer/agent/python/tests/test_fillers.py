@@ -3,7 +3,6 @@ futures and caches."""
 
 import asyncio
 import collections
-import concurrent.futures
 import contextvars
 import functools
 import gc
@@ -688,28 +687,6 @@ class FillersTest(unittest.TestCase):
         (path,) = [p for p in found if "shutdown" in p]
         self.assertEqual(path, "list %s.shutdown._callbacks" % __name__)
         self.assertIn(line_of("callbacks") + " wait", found[path]["filled"].split("; "))
-
-    def test_work_that_waits_for_an_executor_has_the_line_that_hands_it_out(self):
-        go, pool = threading.Event(), concurrent.futures.ThreadPoolExecutor(1)
-        self.addCleanup(pool.shutdown)
-        self.addCleanup(go.set)
-        archive = types.SimpleNamespace(pool=pool)
-        self.keep(archive=archive)
-        del pool
-        archive.pool.submit(go.wait)
-        self.look()
-
-        def send(number):
-            for _ in range(number):
-                archive.pool.submit(len, bytes(BLOB))  # the line of the work
-
-        for number in (20, 40):
-            send(number)
-            found = self.look()
-        (told,) = [h for p, h in found.items() if p.endswith("archive.pool")]
-        self.assertEqual(told["kind"], "unbounded-queue/executor")
-        self.assertGreater(told["bytes"], 30 * BLOB)
-        self.assertIn(line_of("the work") + " send", told["filled"].split("; "))
 
     def test_a_cycle_is_filled_where_its_elements_are_drawn(self):
         self.keep(rounds=itertools.cycle([n] * 1000 for n in range(10_000)))

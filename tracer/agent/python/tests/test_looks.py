@@ -1,6 +1,7 @@
 """Looks at a program that runs on: what they find, and that they leave no trace."""
 
 import collections
+import concurrent.futures
 import functools
 import gc
 import itertools
@@ -770,6 +771,27 @@ class LooksTest(unittest.TestCase):
             os.mkfifo(pipe)
             self.assertEqual(lines.places(lines.Filler("no_such_name", pipe, False)), [])
             self.assertLess(time.monotonic() - begun, 20)  # else it is minutes, or for ever
+
+    def test_work_that_waits_for_an_executor_has_the_line_that_hands_it_out(self):
+        go, pool = threading.Event(), concurrent.futures.ThreadPoolExecutor(1)
+        self.addCleanup(pool.shutdown)
+        self.addCleanup(go.set)
+        self.keep(archive=types.SimpleNamespace(pool=pool))
+        del pool
+        archive.pool.submit(go.wait)
+        self.look()
+
+        def send(number):
+            for _ in range(number):
+                archive.pool.submit(id, torch.empty(MIB))
+
+        for number in (20, 40):
+            send(number)
+            told = self.look()
+        self.assertEqual(told, {self.path("M.archive.pool"): (40 * MIB, 40)})
+        (entry,) = self.surveys.told
+        self.assertEqual(entry["kind"], "unbounded-queue/executor")
+        self.assertRegex(entry["filled"], r"test_looks\.py:\d+ send")
 
     def test_what_a_tee_has_yet_to_give_is_told_with_the_branch_behind(self):
         for first in (True, False):
