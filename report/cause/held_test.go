@@ -252,16 +252,19 @@ func TestGradientsWhoseGraphsLeadBackAreACycleAndNotToBeZeroed(t *testing.T) {
 	if got := Of(leak(hidden)); !slices.Equal(idsOf(got), []string{Cycle}) {
 		t.Errorf("of a copy without its words: %+v", got)
 	}
-	nameless := record.Holder{Path: "Tensor (6, 36, 36): a reference cycle or native code", Bytes: 20 * mib, Count: 2000}
+	nameless := record.Holder{Path: "Tensor (6, 36, 36): a reference cycle or native code", Bytes: 20 * mib,
+		Count: 2000}
 	for count, want := range map[int64][]string{600: {Cycle}, 60: {}} {
-		small := record.Holder{Path: path, Bytes: 190 * kib, Count: count, Filled: "/app/fit.py:48 improve; /app/fit.py:9 go"}
+		small := record.Holder{Path: path, Bytes: 190 * kib, Count: count,
+			Filled: "/app/fit.py:48 improve; /app/fit.py:9 go"}
 		got := Of(leak(small, nameless))
 		if ids := idsOf(got); !slices.Equal(ids, want) || len(got) > 0 && got[0].Site != "/app/fit.py:48 improve" {
 			t.Errorf("%d small tensors: %+v", count, got)
 		}
 	}
 	named := record.Holder{Path: "list fit.kept", Bytes: 80 * mib, Count: 80}
-	if got := Of(leak(record.Holder{Path: path, Bytes: 190 * kib, Count: 600}, named)); !slices.Equal(idsOf(got), []string{Results}) {
+	got = Of(leak(record.Holder{Path: path, Bytes: 190 * kib, Count: 600}, named))
+	if !slices.Equal(idsOf(got), []string{Results}) {
 		t.Errorf("beside a list that explains the growth: %+v", got)
 	}
 }

@@ -138,7 +138,8 @@ func slightAndLate(s *settled) string {
 	if g := &s.Grow[s.primary]; !g.Late || g.Gained() >= slight*g.End {
 		return ""
 	}
-	return "host memory grew by little beside what it is, and only from late in the run on: a heap that settles does so, too"
+	return "host memory grew by little beside what it is, and only from late in the run on: " +
+		"a heap that settles does so, too"
 }
 
 // fewElements says why a growth that the trend tells, and not surely, may be a container

@@ -26,6 +26,7 @@ func (p *program) askedAgain(h record.Holder, column string, lengths ...int64) *
 func TestAHolderThatWentOnRightAfterALookIsBelievedWhileTheDeviceIsYoung(t *testing.T) {
 	t.Parallel()
 	kept := record.Holder{Path: "list train.kept"}
+	bounded := record.Holder{Path: "list train.kept", Bound: 40}
 	outputs := record.Holder{Path: "list train.losses", Graphs: true, Bytes: 64}
 	more := map[string]int{}
 	for seed := range uint64(60) {
@@ -36,7 +37,7 @@ func TestAHolderThatWentOnRightAfterALookIsBelievedWhileTheDeviceIsYoung(t *test
 			"outputs":      begun().askedAgain(outputs, record.ColLive, 12, 18),
 			"stood still":  begun().askedAgain(kept, record.ColLive, 12, 12),
 			"few elements": begun().askedAgain(kept, record.ColLive, 2, 4),
-			"a bound":      begun().askedAgain(record.Holder{Path: "list train.kept", Bound: 40}, record.ColLive, 12, 18),
+			"a bound":      begun().askedAgain(bounded, record.ColLive, 12, 18),
 		} {
 			v := p.judge()
 			if alone.Verdict == AppLeak && v.Verdict != AppLeak && name != "a bound" {
