@@ -126,7 +126,7 @@ func heldInCaches() []held {
 			"unload a module that has not been used for a while, and limit how many there are at once",
 			[2]string{"model.adapters[name] = Adapter()",
 				"model.adapters[name] = Adapter(); del model.adapters[oldest]"}},
-		{cycleKeeps, `^cycle `, "an iterator of itertools.cycle",
+		{cycleKeeps, `\bitertools\.cycle\b`, "an iterator of itertools.cycle",
 			"begin the loader anew for each round: itertools.cycle keeps every element of the first",
 			[2]string{"batches = itertools.cycle(loader)",
 				"batches = (batch for _ in itertools.count() for batch in loader)"}},

@@ -137,7 +137,7 @@ func TestACycleIsBegunAnew(t *testing.T) {
 	t.Parallel()
 	for _, h := range []record.Holder{
 		{Path: "main() local batches", Kind: "results-kept/cycle", Bytes: 90 * mib, Count: 90},
-		{Path: "cycle main() local batches", Bytes: 90 * mib, Count: 90},
+		{Path: "itertools.cycle of batches", Bytes: 90 * mib, Count: 90},
 	} {
 		got := Of(leak(h))
 		if len(got) != 1 || got[0].ID != Results || !strings.Contains(got[0].Change[1], "itertools.count()") {

@@ -703,6 +703,15 @@ class FillersTest(unittest.TestCase):
         self.assertEqual(told["kind"], "results-kept/cycle")
         self.assertEqual(told["filled"].split("; ")[0], line_of("the rounds") + " draw")
 
+    def test_what_an_element_of_a_cycle_fills_is_not_the_cycles(self):
+        self.keep(turns=itertools.cycle([types.SimpleNamespace(history=[])]))
+        self.look()
+        for number in (200, 400):
+            next(turns).history.extend([n] * 1000 for n in range(number))
+            found = self.look()
+        (told,) = [h for p, h in found.items() if ".turns" in p]
+        self.assertNotIn("kind", told)
+
     def test_timers_have_the_line_that_starts_them(self):
         loop = asyncio.new_event_loop()
         self.addCleanup(loop.close)

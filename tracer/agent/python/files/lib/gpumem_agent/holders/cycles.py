@@ -11,9 +11,16 @@ DRAWN = r"\bnext\s*\(\s*[\w.]*\b%(name)s\b|\bfor\b.*\bin\b.*\b%(name)s\b"
 MOST_LINES = 2  # told of one
 
 
-def place_of(chain):
-    """The place of a cycle on a chain of references, or None."""
-    return next((n for n, item in enumerate(chain) if is_a(item, itertools.cycle)), None)
+def place_of(chain, at):
+    """The place of the cycle that keeps what is at a place of a chain of references, or None: it
+    is there itself, or what it has its elements in."""
+    return next((n for n in range(max(0, at - 1), at + 1) if is_a(chain[n], itertools.cycle)), None)
+
+
+def keeps(chain):
+    """Whether what is at the end of a chain is what a cycle keeps: its elements, or one of them.
+    What an element has filled since is not."""
+    return any(is_a(item, itertools.cycle) for item in chain[-3:-1])
 
 
 class Drawn:

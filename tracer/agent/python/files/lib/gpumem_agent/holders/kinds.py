@@ -20,6 +20,7 @@ THREAD_LOCAL = _thread._local
 CELL = type((lambda x: lambda: x)(0).__closure__[0])
 ALONE = 3  # references: the frame, a variable of ours, the question
 FUTURES = {"_asyncio", "asyncio.futures", "asyncio.tasks", "concurrent.futures._base"}
+IN_EXECUTOR = 3  # references from one to the list of its work, which its queue has up to 3.12
 EXECUTORS = {"concurrent.futures._base", "multiprocessing.pool"}
 TIMERS = {"asyncio.events", "threading"}
 THREADS = {"threading"}
@@ -304,9 +305,9 @@ def kind_of(chain, at):
     if any(is_a(item, types.TracebackType) for item in chain):
         return "tracebacks-kept"
     kind = elements_of(chain[at])
-    if kind is None and any(is_executor(item) for item in chain[:-1]):
+    if kind is None and any(is_executor(item) for item in chain[max(0, at - IN_EXECUTOR) : at + 1]):
         kind = "unbounded-queue/executor"
-    if kind is None and any(is_a(item, itertools.cycle) for item in chain):
+    if kind is None and any(is_a(item, itertools.cycle) for item in chain[max(0, at - 1) : at + 1]):
         kind = "results-kept/cycle"
     return kind
 

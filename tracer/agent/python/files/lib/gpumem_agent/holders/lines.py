@@ -158,7 +158,7 @@ class OfClass:
 def filler(chain, at, modules):
     """The Fillers of the container at a place of a chain of references, the closest
     first, a site where that is a function's cache, or None. They keep no object."""
-    kind, cycle = type(chain[at]), cycles.place_of(chain)
+    kind, cycle = type(chain[at]), cycles.place_of(chain, at)
     named = _named(chain, cycle, modules) if cycle else None
     if named is not None:
         return (cycles.Drawn(named), named)

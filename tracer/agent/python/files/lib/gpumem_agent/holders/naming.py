@@ -5,7 +5,7 @@ import itertools
 import re
 import sys
 
-from gpumem_agent.holders import contents
+from gpumem_agent.holders import contents, cycles
 from gpumem_agent.holders.bounds import bound
 from gpumem_agent.holders.kinds import is_a, owns
 from gpumem_agent.holders.lines import ADDERS, Filler, is_cache, name_of, places
@@ -369,4 +369,6 @@ def sized(path, count, times=1, told=(), wholes=None):
     facts = path.facts()
     if "bound" not in facts and type(path.container) in GROWING and path.container is not container:
         facts.pop("length", None)  # of what has this one and others
+    if facts.get("kind") == "results-kept/cycle" and not cycles.keeps(path.chain):
+        facts = {key: facts[key] for key in facts if key not in ("kind", "filled")}
     return path.of_kind(), int(count * each), count, {**facts, "below": below}
