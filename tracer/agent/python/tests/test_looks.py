@@ -637,6 +637,35 @@ class LooksTest(unittest.TestCase):
         self.assertEqual(found[self.path("tuple M.trainer.stage.seen")], (8 * MIB, 8))
         self.assertEqual(found["tuple run() local stage.seen"], (8 * MIB, 8))
 
+    def test_a_look_makes_few_objects_for_the_collector(self):
+        # Each 700 that are alive set off a collection, and hundreds of these one of all objects.
+        kinds, makes = self.process.frameworks[0].types(), []
+        with unittest.mock.patch.object(atomic, "once", side_effect=lambda *steps: makes.append(gc.get_count()[0])):
+            self.addCleanup(gc.enable)
+            gc.collect()
+            gc.disable()
+            downward.Reach(kinds, nested=(Trainer,))
+        self.assertLess(max(makes), 15000)
+
+    def test_what_is_deep_below_library_functions_is_reached_at_a_second_try(self):
+        lines = """
+            def call(f, held):
+                f()
+            """
+        deep, found = downward.SHALLOW[1] + 1, []
+
+        def make():
+            held = [torch.empty(MIB)]
+            for _ in range(deep):
+                held = [held]
+            return held
+
+        def look():
+            found.append(downward.Reach(self.process.frameworks[0].types()))
+
+        library_of(lines)["call"](look, make())
+        self.assertIn(deep + 2, [len(found[0].chain(identity)) for identity in found[0].arrays()])
+
     def test_what_a_hook_of_an_inner_module_keeps_is_reached(self):
         class Module:
             __slots__ = ("parts",)

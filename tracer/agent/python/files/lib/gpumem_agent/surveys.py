@@ -6,6 +6,8 @@ beats that. One that tells neither is compared with what its names reached at a
 look in the first half of its life.
 """
 
+import functools
+
 from gpumem_agent import mappings
 from gpumem_agent.own import own
 
@@ -172,7 +174,7 @@ class Surveys:
     def _is_worth_it(self, process, now):
         """Whether to look once more before that is paid for: a first look may have come too
         early, or had no time on a busy machine, and a short program has no other."""
-        if now < self._unpaid or not self._free or self._is_explained(process):
+        if now < self._unpaid or not self._free or self._is_explained(process, self.told):
             return False
         return any(gain > least for gain, least in self._gains(process, self._held))
 
@@ -182,14 +184,22 @@ class Surveys:
         have was asked for."""
         told = self.told
         fills = bool(told) and "filled" in told[0] and not names_class(told[0]["path"])
-        return fills and self._is_explained(process)
+        return fills and self._is_explained(process, told)
 
-    def _is_explained(self, process):
-        """Whether the holders that are told have as much as came since the survey: on the
-        device, and on the host where that is worth a look."""
+    def _explains(self, process, found):
+        """Whether what a look found is all that there is to find: the holders have what came, or
+        nothing came. Where it is unknown how much came nothing is explained."""
+        gains = self._gains(process, self._base)
+        if all(gain <= least for gain, least in gains):
+            return bool(gains)
+        return bool(found) and self._is_explained(process, found)
+
+    def _is_explained(self, process, holders):
+        """Whether some holders have as much as came since the survey: on the device, and on
+        the host where that is worth a look."""
         on_device = process.held()[0] is not None
         told = [0, 0]
-        for entry in self.told:
+        for entry in holders:
             told[not on_device or entry.get("host", False)] += entry["bytes"]
         leasts = (0, ON_HOST if on_device else 0)
         came = [0 if gain is None else gain for gain in self._came(process, self._base)]
@@ -238,7 +248,8 @@ class Surveys:
         known = self._notes[-1][1] if self._notes else None
         before = (self._told, known.places, known.sizes) if known else (self._told, {}, {})
         on_host = self._host_grew(process.held()[1], mappings.shared())
-        found, noted = running.look(process, reference, deadline, before, on_host)
+        explains = functools.partial(self._explains, process)
+        found, noted = running.look(process, reference, deadline, before, on_host, explains)
         running.mark_stayed(found, noted, getattr(known, "kept", {}))
         for entry in found:
             entry["over_ms"] = round(1000 * (begun - entry.get("since", since)), 3)

@@ -29,6 +29,9 @@ from gpumem_agent.sampling import paused
 LEVELS = 12  # references between a name and what is found
 HOOKS = 4  # more, where modules have modules: what a hook of an inner one has is as far
 DEEPER = 36  # further ones, where modules have modules: each of these is three away
+# Levels of a first try, for each rank. To prepare a level makes two hundred objects, and as many as
+# all levels have set off collections of the interpreter's garbage that take longer than the look.
+SHALLOW = (18, 7, 7)
 MOST = 20000  # objects of a level that are followed
 ELEMENTS = 100000  # in all of them together, as far as they have a length
 SIZED = GROWING + (tuple, frozenset)
@@ -50,13 +53,16 @@ class Reach:
         self._modules = module_names()
         self._contexts, self._weak_contexts = Contexts(), list(contexts)
         self._roots = namespaces(self._modules) + [self._contexts]
-        self._variables = Variables()
         parts = atomic.family((*nested, dict, *SIZED)) if nested else None
         self._hidden = set(map(id, hidden[0])), hidden[1]
-        singles = atomic.family(singles)
-        self._searches = [_Search(parts, self._hidden, singles) for _ in RANKS]
+        singles, arrays = atomic.family(singles), atomic.family(k for k in kinds if k.__weakrefoffset__)
         self._places = {}  # identity of an array or a container: its place
-        self._look(atomic.family(k for k in kinds if k.__weakrefoffset__))
+        for depths in (SHALLOW, (None,) * len(RANKS)):
+            self._variables = Variables()
+            self._searches = [_Search(parts, self._hidden, singles, most) for most in depths]
+            self._look(arrays)
+            if not any(search.is_cut for search in self._searches):
+                break
 
     def _look(self, arrays):
         variables, ranks = self._variables, []
@@ -78,7 +84,7 @@ class Reach:
         """Whether nothing that can be reached was left out, but what is far below its name
         and part of no container."""
         cut = any(len(s.levels[n].places) >= MOST for s, n in self._levels())
-        return not cut and not any(search.levels[-1].places for search in self._searches)
+        return not cut and not any(search.is_cut for search in self._searches)
 
     def _levels(self):
         """All, those below the best known names first: (search, number)."""
@@ -227,11 +233,11 @@ class Reach:
 class _Search:
     """What is below the names of one rank, level by level."""
 
-    def __init__(self, parts, hidden, singles):
+    def __init__(self, parts, hidden, singles, most=None):
         self._kinds, self._getter = hidden
-        deep = [_Level(parts, singles) for _ in range(DEEPER)] if parts else []
-        near = LEVELS - 1 + HOOKS if parts else LEVELS
-        self.levels = [_Level(None, singles) for _ in range(near)] + deep
+        deep = [parts] * DEEPER if parts else []
+        near = [None] * (LEVELS - 1 + HOOKS if parts else LEVELS)
+        self.levels = [_Level(followed, singles) for followed in (near + deep)[:most]]
         self.roots = []
         self.functions = []  # places of the functions among those that were read
 
@@ -243,13 +249,18 @@ class _Search:
         yield self.functions.reverse  # the outermost first: it runs on, whoever runs now
         values = map(variables.values.__getitem__, self.functions)
         groups = itertools.chain(map(gc.get_referents, roots), values)
-        turns = itertools.count(rank * len(self.levels))
+        turns = itertools.count(rank * (LEVELS + HOOKS + DEEPER))
         for level, turn in zip(self.levels, turns):
             yield from level.steps(groups, *wanted, turn)
             groups = map(gc.get_referents, level.followed)
             if self._kinds:
                 yield from level.hide(self._kinds, self._getter)
                 groups = itertools.chain(groups, map(list, zip(map(self._getter, level.hiding))))
+
+    @property
+    def is_cut(self):
+        """Whether the last level has something that is to be followed."""
+        return bool(self.levels[-1].places)
 
     def chain(self, number, place):
         """Identities of the objects from level 0 down to a place."""

@@ -4,6 +4,7 @@ import collections
 import functools
 import gc
 import itertools
+import operator
 import types
 import weakref
 
@@ -147,10 +148,10 @@ def generators():
     """Weak references to the program's generators that stand between two values. One that
     only a loop goes through is in no variable."""
     box, chosen, weak = [], [], []
-    kinds = map(id(types.GeneratorType).__eq__, atomic.types_of(atomic.each(box)))
+    is_one = map(operator.is_, map(type, atomic.each(box)), itertools.repeat(types.GeneratorType))
     atomic.once(
         atomic.everything(box),
-        atomic.fill(chosen, itertools.compress(atomic.each(box), kinds)),
+        atomic.fill(chosen, itertools.compress(atomic.each(box), is_one)),
         atomic.fill(weak, map(weakref.ref, chosen)),
         atomic.empty(box, (chosen,)),
     )

@@ -7,6 +7,7 @@ only a library holds is left for the program's end; for what autograd keeps see
 graphs.
 """
 
+import functools
 import itertools
 import re
 
@@ -35,17 +36,28 @@ LONGER = 1.5  # times as long as an earlier look: what holds no more then has no
 CHAIN = re.compile(r"((?:\.\w+){1,3})\1")  # steps of a path that come again at once
 
 
-def look(process, reference, deadline, before=((), {}, {}), on_host=False):
+def look(process, reference, deadline, before=((), {}, {}), on_host=False, explains=bool):
     """(holders of what is later than the reference, what was reached). Before are the
     holders of the look before, the places of what it reached, and what it noted of what
     grows by itself. On the host containers
-    are looked for as well beside a device."""
-    frameworks = sources(process.frameworks)
+    are looked for as well beside a device. What explains denies of the holders that are found
+    is looked for once more below generators: to find these is dearer than all the rest."""
     on_device = any(f.active() for f in process.frameworks)
     is_off = garbage.is_off()  # and nobody else frees what refers to itself
     census, roots = living.census(Contexts.kind()) if is_off or not on_device else ({}, [])
-    if reference is not None and (on_host or not before[0]):
-        roots += living.generators()
+    search = functools.partial(_search, process, reference, deadline, before, on_host, census)
+    found, noted = search(roots)
+    if reference is None or explains(found):
+        return found, noted
+    suspended = living.generators()
+    return search(roots + suspended) if suspended else (found, noted)
+
+
+def _search(process, reference, deadline, before, on_host, census, roots):
+    """What look answers of what these roots and the program's names lead to."""
+    frameworks = sources(process.frameworks)
+    on_device = any(f.active() for f in process.frameworks)
+    is_off = garbage.is_off()
     others = beside(frameworks) if on_device else []
     reach = reached(frameworks + others, roots)
     noted = Noted(reach, census)
