@@ -14,6 +14,10 @@ import (
 // sureEnough is the confidence from which a cause is named in a sentence.
 const sureEnough = .5
 
+// constructor is the function in which an object of Python's gets its attributes: a container
+// that is made there is filled by others.
+const constructor = "__init__"
+
 // answer is what a person takes away who reads nothing else, behind the class: whose
 // the growth is and how much, and, as far as they are known, who holds it, the line
 // that asked for it, and the cause.
@@ -21,10 +25,10 @@ func (s *settled) answer(v *Verdict) string {
 	if s.class == None || s.class == Undecided {
 		return s.claim(v)
 	}
-	text, isFilled := s.growthClaim(v), false
+	text, filled := s.growthClaim(v), ""
 	blamed := s.blamed(v.Holders)
 	if h := blamed; h != nil && s.restsOn != ByLeftover {
-		text, isFilled = s.heldClaim(h, v.Holders, v.DrivenBy), h.Filled != ""
+		text, filled = s.heldClaim(h, v.Holders, v.DrivenBy), h.Filled
 	}
 	host := hostHolder(s, v.Holders)
 	if host != nil && s.restsOn == ByObjects && host.Path == s.held {
@@ -37,7 +41,7 @@ func (s *settled) answer(v *Verdict) string {
 	if s.primary == series.Handles {
 		text += place.Made(v.Sites, s.Kind.Name, s.size)
 	}
-	if at := askedAt(s, v); at != "" && !(isFilled && poolAsked(s)) {
+	if at := askedAt(s, v, filled); at != "" {
 		text += "; " + at
 	}
 	if asked := hostAsked(s); host == nil || asked.isNewsBeside(host) {
@@ -57,11 +61,18 @@ func (s *settled) answer(v *Verdict) string {
 }
 
 // askedAt says where what grew was asked for; empty where nothing tells. What profiled
-// steps left behind says it better than where a pool took memory for all.
-func askedAt(s *settled, v *Verdict) string {
+// steps left behind says it better than where a pool took memory for all. The line that fills the
+// holder does as well, but not one that only makes it.
+func askedAt(s *settled, v *Verdict, filled string) string {
 	place := allocated(s, v.Sites)
+	if filled != "" && poolAsked(s) && record.PlaceOf(filled).Name != constructor {
+		return ""
+	}
 	if left := leftAt(s, v.Peak); left != "" && (place == "" || poolAsked(s)) {
 		return "what stays of a step is allocated at " + left
+	}
+	if filled != "" && poolAsked(s) {
+		return ""
 	}
 	if _, at, _ := strings.Cut(place, " "); place == "" || s.primary.Counts() || strings.Contains(s.why, at) {
 		return "" // or it is said already

@@ -39,4 +39,9 @@ func TestTheLineOfWhatProfiledStepsLeaveBehindIsTold(t *testing.T) {
 	if strings.Contains(v.Answer, "stays of a step") || !strings.Contains(v.Answer, "filled at app/train.py:9") {
 		t.Errorf("beside a holder with a line: %q", v.Answer)
 	}
+	v = judged(52*kib, record.Holder{Path: "list train.kept", Bytes: 20 * mib, Count: 400,
+		Filled: "/srv/app/train.py:5 __init__"})
+	if !strings.Contains(v.Answer, "filled at app/train.py:5 in __init__") || !strings.Contains(v.Answer, told) {
+		t.Errorf("beside a holder with the line that makes it: %q", v.Answer)
+	}
 }

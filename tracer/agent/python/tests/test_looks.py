@@ -666,6 +666,40 @@ class LooksTest(unittest.TestCase):
         library_of(lines)["call"](look, make())
         self.assertIn(deep + 2, [len(found[0].chain(identity)) for identity in found[0].arrays()])
 
+    def test_what_refers_to_itself_at_the_end_has_the_name_that_it_had(self):
+        class Room:
+            def __init__(self):
+                self.undo = []
+
+            def edit(self):
+                before = torch.empty(MIB)
+
+                def back():
+                    self.picture = before
+
+                self.undo.append(back)  # the line of steps back
+
+        def work(wait):
+            room = Room()
+            for _ in range(3):
+                room.edit()
+            wait()
+
+        self.addCleanup(gc.set_threshold, *gc.get_threshold())
+        gc.set_threshold(100000)  # it is on, but collects nothing meanwhile
+        body = Running(work)
+        told = self.look()
+        body.end()
+        self.assertEqual(told, {"list work() local room.undo[…] closure before": (3 * MIB, 3)})
+        self.process.survivors = self.surveys.reference()
+        found = ending.find(self.process, time.monotonic() + 20, self.surveys.kept)
+        found = {entry["path"]: entry for entry in naming.with_gone(found, self.surveys.told)}
+        entry = found[next(iter(told))]
+        self.assertEqual(entry["bytes"], 3 * MIB)
+        self.assertEqual([path for path in found if "back closure" in path], [])
+        self.assertIn("test_looks.py", entry["filled"])
+        gc.collect()
+
     def test_what_a_hook_of_an_inner_module_keeps_is_reached(self):
         class Module:
             __slots__ = ("parts",)

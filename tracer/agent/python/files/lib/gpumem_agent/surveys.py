@@ -124,6 +124,12 @@ class Surveys:
         when, lost = self._lost
         return self.told or (lost if own.monotonic() - when <= WIND_UP else [])
 
+    @property
+    def kept(self):
+        """{path: {identity: weak reference} of some of its arrays} of the holders that are told."""
+        kept = self._notes[-1][1].kept if self._notes else {}
+        return {entry["path"]: kept[entry["path"]] for entry in self.told if entry["path"] in kept}
+
     def look(self, process, now):
         """Looks for holders when it is time: each time at twice the age of the
         time before, if that is not too dear; after a look that only notes one that

@@ -15,12 +15,13 @@ MUCH_GARBAGE = 1000  # objects, from which it is looked for where nobody collect
 CLIMB_SECONDS = 1.5  # for that
 CLIMBED, WEIGHED = 16, 500  # of these: from which is climbed, and which are weighed
 DEEP = 10  # references, from which a name is looked for from above
+MOSTLY = 0.5  # of a holder's arrays, that have one other name by now
 OLDER = 32  # outputs of autograd that were there before, and are looked at
 
 
-def find(process, deadline):
+def find(process, deadline, kept=None):
     """record.Holder objects, most bytes first, of a program that has come to
-    its end and stands still."""
+    its end and stands still. Kept are some arrays of the holders that were told before, by path."""
     frameworks = sources(process.frameworks)
     arrays = living.arrays(frameworks)
     recent = late(arrays, process.survivors)
@@ -33,6 +34,7 @@ def find(process, deadline):
     holders.name(recent)
     holders.name_views(arrays)
     holders.native = _native(frameworks, arrays, holders.nameless)
+    _go_on(holders, recent, kept or {})
     older = _older_outputs(holders, finder, arrays, recent)
     claimed = _add_graphs(holders, arrays, older + recent, deadline)
     holders.add_nameless(claimed)
@@ -41,6 +43,20 @@ def find(process, deadline):
         told = {a.identity for a in arrays}
         _add_containers(holders, process.survivors, frameworks, deadline, told)
     return holders.listed()
+
+
+def _go_on(holders, arrays, kept):
+    """Tells what a holder that was told before still has by the name that it had then: when the
+    function has returned whose variable it was, what is left refers to itself, and the name of
+    one object among many says less."""
+    now = {a.identity: a for a in arrays}
+    for path, some in kept.items():
+        left = [i for i, weak in some.items() if i in now and now[i].reference is weak]
+        names = collections.Counter(holders.path_of.get(i) for i in left)
+        name, number = names.most_common(1)[0] if names else (None, 0)
+        if name in holders.found and path not in holders.found and number > MOSTLY * len(some):
+            holders.facts.pop(name, None)  # of that object
+            holders.move(name, path)
 
 
 def _finder(frameworks, deadline):

@@ -28,10 +28,14 @@ def with_gone(found, told):
     """What was found at the end, and what was told while the program ran and
     has been given up since; most bytes first. Beside a device nobody looks at the end
     for what the host holds."""
-    left, shown = {entry["path"] for entry in found}, {e["path"]: e.get("shown_part") for e in told}
-    for entry in found:  # at the end what a view is of lives as an object of its own
-        if shown.get(entry["path"]):
-            entry["shown_part"] = shown[entry["path"]]
+    left, known = {entry["path"] for entry in found}, {e["path"]: e for e in told}
+    for entry in found:
+        before = known.get(entry["path"], {})
+        if before.get("shown_part"):  # at the end what a view is of lives as an object of its own
+            entry["shown_part"] = before["shown_part"]
+        for key in ("filled", "kind"):
+            if key in before:
+                entry.setdefault(key, before[key])
     lost = [e for e in told if e["path"] not in left and not is_below(e["path"], left)]
     word = " (gone at the end)"
     lost = [entry if entry.get("host") else dict(entry, path=entry["path"] + word) for entry in lost]
