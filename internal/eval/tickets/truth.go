@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/report/verdict"
 )
 
@@ -71,7 +72,9 @@ func parseTruth(path, text string) truth {
 		case "holder":
 			t.holders = strings.Fields(value)
 		case "cause":
-			t.causes = strings.Fields(value)
+			for word := range strings.FieldsSeq(value) {
+				t.causes = append(t.causes, append(sameAs(word), word)...)
+			}
 		}
 	}
 	n := 0
@@ -82,6 +85,22 @@ func parseTruth(path, text string) truth {
 		}
 	}
 	return t
+}
+
+// sameAs are the causes of the catalogue that say what a word of a program's head says, or a
+// particular kind of it: who writes a program does not know the catalogue.
+func sameAs(word string) []string {
+	return map[string][]string{
+		"buffer-without-bound":    {cause.Results},
+		"results-kept":            {cause.Buffers, cause.Futures},
+		"cache-without-bound":     {cause.Compile},
+		"compiled-functions-kept": {cause.GraphPools},
+		"exception-kept":          {cause.Tracebacks},
+		"fragmentation":           {cause.Fragmented, cause.Misses},
+		"handle-leak":             {cause.Workspaces},
+		"pinned-kept":             {cause.Pinned},
+		"threads-kept":            {cause.Threads},
+	}[word]
 }
 
 // score is what of a verdict is right.
