@@ -12,7 +12,8 @@ from gpumem_agent import mappings
 from gpumem_agent.own import own
 
 STEPS = 5  # after which what the program keeps on purpose is there
-FIRST_SECONDS = 2.0  # of a life, before the first look
+FIRST_SECONDS = 1.0  # of a life, before the first look
+LATE_SECONDS = 4.0  # likewise, after which the first look is late
 SHARE = 0.001  # of the time, for looks
 CREDIT = 0.15  # seconds that the first looks may take beyond that
 FREE = 2  # looks beyond both, of a program that grows while nobody is known to hold it
@@ -175,7 +176,7 @@ class Surveys:
         """Seconds until the next look. A forked child may be old at its first one, which only
         notes: it has not as long again."""
         lasted = now - self._begun
-        return lasted / 2 if not compares and lasted > 2 * FIRST_SECONDS else lasted
+        return lasted / 2 if not compares and lasted > LATE_SECONDS else lasted
 
     def _is_worth_it(self, process, now):
         """Whether to look once more before that is paid for: a first look may have come too
