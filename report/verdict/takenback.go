@@ -129,17 +129,35 @@ func isSlight(s *settled) bool {
 }
 
 // slightAndLate says why a growth of host memory that the trend sees in the last part of the run
-// alone, and not surely, stays open: it is little beside what the process has, and blocks of many
-// sizes that come and go make a heap creep as much until it has settled. Empty of another.
+// alone, and not surely, stays open: it is little beside what the process has, or what the C heap
+// keeps free. Blocks of many sizes that come and go make a heap creep as much until it has settled.
+// Empty of another.
 func slightAndLate(s *settled) string {
 	if s.restsOn != ByTrend || s.class != HostGrowth || s.tier() == Confirmed {
 		return ""
 	}
-	if g := &s.Grow[s.primary]; !g.Late || g.Gained() >= slight*g.End {
+	g := &s.Grow[s.primary]
+	switch {
+	case !g.Late:
+		return ""
+	case g.Gained() < leastSettled && heapKeepsIt(s):
+		return "host memory grew only from late in the run on, and most of that lies free in the C heap: " +
+			"a heap that settles does so, too"
+	case g.Gained() >= slight*g.End:
 		return ""
 	}
 	return "host memory grew by little beside what it is, and only from late in the run on: " +
 		"a heap that settles does so, too"
+}
+
+// leastSettled is the growth of host memory from which a heap's settling does not explain it.
+const leastSettled = 8 * mib
+
+// heapKeepsIt reports whether most of what host memory grew by lies free in the C heap, while what
+// the program has in use of it does not grow.
+func heapKeepsIt(s *settled) bool {
+	heap := &s.Grow[series.Heap]
+	return heap.Known && !heap.Growing() && evidence.HeapKeeps(&s.Examined) >= s.size/2
 }
 
 // fewElements says why a growth that the trend tells, and not surely, may be a container

@@ -65,3 +65,21 @@ func TestAnArrayThatTheProgramWroteUpToItsEndIsOpen(t *testing.T) {
 		t.Errorf("of one that reserves as it grows: %s", v.Answer)
 	}
 }
+
+// This server answered searches of many sizes, and kept the last sixty-four answers.
+func TestAHeapThatSettlesLateIsOpen(t *testing.T) {
+	t.Parallel()
+	if v := recordedShortly(t, "heap-settles", "python"); v.Verdict != Undecided ||
+		!strings.Contains(v.Answer, "lies free in the C heap") {
+		t.Errorf("by little: %s", v.Answer)
+	}
+	run := recordedRun(t, "heap-settles")
+	held, heap := run.Samples.Column(record.ColFootprint), run.Samples.Column(record.ColHostHeap)
+	for i, at := range run.Samples.Column(record.ColTime) {
+		held[i] += 3000 * at
+		heap[i] += 3000 * at
+	}
+	if v := Judge(run, Options{}); v.Verdict != HostGrowth {
+		t.Errorf("and a leak beside it: %s", v.Answer)
+	}
+}

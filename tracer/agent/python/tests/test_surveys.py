@@ -82,6 +82,12 @@ class SurveysTest(unittest.TestCase):
         told[0]["length"], longer = 40, [dict(same[0], length=44)]
         self.assertEqual(running.lasting(longer, told), longer)
         self.assertEqual(running.lasting([dict(same[0], length=43)], told), [])
+        # One that is made anew for each request has by chance a little more.
+        again = dict(same[0], length=40, bytes=told[0]["bytes"] + 1000)
+        self.assertEqual(running.lasting([again], told), [])
+        self.assertEqual(running.lasting([dict(again, length=41)], told), [dict(again, length=41)])
+        swollen = [dict(again, bytes=2 * told[0]["bytes"])]
+        self.assertEqual(running.lasting(swollen, told), swollen)
 
     def test_a_look_a_moment_after_another_takes_nothing_back(self):
         now = time.monotonic()

@@ -32,6 +32,7 @@ MOST_REPLACED = 32  # arrays in whose place others are looked for
 MOST_KEPT, FEW_KEPT = 64, 4  # arrays of a holder that are looked for at the next look
 SWELLS = 3  # looks in a row that find one array larger, until it is told
 STEEP = 1.3  # times as large, at which one look counts for more
+MORE = 1.1  # times the bytes of an earlier look, from which one that is as long as then has grown
 LONGER = 1.5  # times as long as an earlier look: what holds no more then has not grown
 CHAIN = re.compile(r"((?:\.\w+){1,3})\1")  # steps of a path that come again at once
 
@@ -250,11 +251,19 @@ def lasting(found, before):
     earlier, kept = {entry["path"]: entry for entry in before}, []
     for entry in found:
         told = earlier.get(entry["path"])
-        if (entry["count"] > 1 or "since" in entry) and (told is None or entry["bytes"] > told["bytes"] or _is_longer(entry, told)):
+        if (entry["count"] > 1 or "since" in entry) and (told is None or _has_more(entry, told) or _is_longer(entry, told)):
             kept.append(entry)
         elif told is not None and entry.get("over_ms", 0) < LONGER * told.get("over_ms", 0):
             kept.append(told)
     return kept
+
+
+def _has_more(entry, told):
+    """Whether a holder has more bytes than when it was told. Of one that did not become longer
+    these are by chance a little more, as of a list that is made anew for each request."""
+    lengths = entry.get("length"), told.get("length")
+    least = 1.0 if None in lengths or lengths[0] > lengths[1] else MORE
+    return entry["bytes"] > least * told["bytes"]
 
 
 def _is_longer(entry, told):
