@@ -61,6 +61,17 @@ class BehindTest(unittest.TestCase):
         self.assertEqual(self.look(), {}, "nothing came since")
         del mean
 
+    def test_what_an_object_has_is_told_by_it_though_a_variable_has_it_too(self):
+        ranker = types.SimpleNamespace(loss=loss())
+        left = ranker.loss
+        self.look()
+        for _ in range(LEAST):
+            left = ranker.loss = torch.operation("Add", ranker.loss, loss())
+        self.keep(spare=torch.empty(3 * MIB))
+        (path,) = self.look()
+        self.assertTrue(path.endswith("local ranker.loss: autograd graph of Add outputs"), path)
+        del left
+
     def test_a_state_in_a_tuple_is_told_by_the_tuple(self):
         self.keep(state=(loss(), loss()))
         self.look()

@@ -118,8 +118,8 @@ class _Seen:
 
 def _counted(frameworks, before):
     """{path: _Seen} of the outputs that have a name."""
-    reach = Reach([kind for f in frameworks for kind in f.types()])
-    owners = {}
+    kinds, owners = [kind for f in frameworks for kind in f.types()], {}
+    reach, inner = Reach(kinds), Reach(kinds, inner=True)
     for framework in frameworks:
         for identity, reference in reach.arrays().items():
             array = framework.alive(reference)
@@ -129,7 +129,10 @@ def _counted(frameworks, before):
     chosen = list(owners)
     chosen = chosen[:FIRST] + chosen[FIRST:][:: max(1, len(chosen[FIRST:]) // OTHERS)]
     found, deadline = {}, own.thread_time() + SECONDS
-    for identity, name in reach.named(chosen).items():
+    # What an object has is its own, whatever variable it is for a moment, too.
+    own_ones = [identity for identity in chosen if identity in inner.arrays()]
+    names = {**reach.named(chosen), **inner.named(own_ones)}
+    for identity, name in names.items():
         path = name.text if name.container is None else name.of_container
         framework, reference = owners[identity]
         array = framework.alive(reference)

@@ -47,16 +47,17 @@ class Reach:
     objects that have each other for parts: below the levels that all objects are followed
     for, they and containers are. Contexts are weak references to those of contextvars, and to
     generators. Hidden is what no collector sees: see frameworks. Singles are the types of further
-    objects that are noted."""
+    objects that are noted. An inner look passes over the arrays that names themselves refer to: a
+    variable may be what an object has."""
 
-    def __init__(self, kinds, nested=(), hidden=((), None), singles=(), contexts=()):
+    def __init__(self, kinds, nested=(), hidden=((), None), singles=(), contexts=(), inner=False):
         self._modules = module_names()
         self._contexts, self._weak_contexts = Contexts(), list(contexts)
         self._roots = namespaces(self._modules) + [self._contexts]
         parts = atomic.family((*nested, dict, *SIZED)) if nested else None
         self._hidden = set(map(id, hidden[0])), hidden[1]
         singles, arrays = atomic.family(singles), atomic.family(k for k in kinds if k.__weakrefoffset__)
-        self._places = {}  # identity of an array or a container: its place
+        self._places, self._inner = {}, inner  # of an array or a container, by identity: its place
         for depths in (SHALLOW, (None,) * len(RANKS)):
             self._variables = Variables()
             self._searches = [_Search(parts, self._hidden, singles, most) for most in depths]
@@ -75,7 +76,8 @@ class Reach:
         for rank, search in zip(RANKS, self._searches):
             roots = self._roots if rank == RANKS[0] else []
             if roots or rank in known.values():
-                steps.extend(search.steps(roots, variables, ranks, rank, arrays, skip, seen))
+                kinds = arrays, skip, (set(), skip | arrays) if self._inner else (arrays, skip)
+                steps.extend(search.steps(roots, variables, ranks, rank, *kinds, seen))
         steps.extend(level.done() for search in self._searches for level in search.levels)
         atomic.once(*steps, atomic.empty(variables.values, (self._contexts,)))
 
@@ -241,8 +243,9 @@ class _Search:
         self.roots = []
         self.functions = []  # places of the functions among those that were read
 
-    def steps(self, roots, variables, ranks, rank, *wanted):
-        """Steps that search below roots and the variables of functions of a rank."""
+    def steps(self, roots, variables, ranks, rank, arrays, skip, of_names, seen):
+        """Steps that search below roots and the variables of functions of a rank. Of names are
+        arrays and what is skipped among what these refer to themselves."""
         self.roots = roots
         chosen = map(rank.__eq__, ranks)
         yield atomic.fill(self.functions, itertools.compress(itertools.count(), chosen))
@@ -250,8 +253,9 @@ class _Search:
         values = map(variables.values.__getitem__, self.functions)
         groups = itertools.chain(map(gc.get_referents, roots), values)
         turns = itertools.count(rank * (LEVELS + HOOKS + DEEPER))
-        for level, turn in zip(self.levels, turns):
-            yield from level.steps(groups, *wanted, turn)
+        wanted = itertools.chain((of_names,), itertools.repeat((arrays, skip)))
+        for level, kinds, turn in zip(self.levels, wanted, turns):
+            yield from level.steps(groups, *kinds, seen, turn)
             groups = map(gc.get_referents, level.followed)
             if self._kinds:
                 yield from level.hide(self._kinds, self._getter)
