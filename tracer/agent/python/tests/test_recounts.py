@@ -126,6 +126,26 @@ class RecountsTest(unittest.TestCase):
         self.assertFalse(self.recounts())
         del old
 
+    def test_one_that_slides_is_told_as_long_over_the_time_that_went_by(self):
+        window, cache = Cache(), Cache()
+        self.fill(window.blocks)
+        self.after_a_look(cache)
+        self.fill(window.blocks)
+        self.fill(cache.blocks)
+        self.surveys._next = time.monotonic()
+        self.look()
+        self.surveys._next = float("inf")
+        before = self.held("window.blocks")
+        self.fill(cache.blocks)
+        self.fill(window.blocks)
+        del window.blocks[:NUMBER]
+        for took, is_told in ((1e6, False), (1e-3, True)):
+            before["over_ms"] = took  # to come
+            self.assertTrue(self.recounts())
+            after = self.held("window.blocks")
+            self.assertEqual((after["bytes"], after["length"]), (before["bytes"], before["length"]))
+            self.assertEqual(after["over_ms"] == self.held("cache.blocks")["over_ms"], is_told)
+
     def test_nothing_is_held_between_looks(self):
         cache = Cache()
         self.after_a_look(cache)

@@ -7,7 +7,7 @@ import unittest.mock
 
 from gpumem_agent import surveys
 from gpumem_agent.frameworks import Framework
-from gpumem_agent.holders import recounts, running
+from gpumem_agent.holders import lasting, recounts, running
 
 
 class Recorded(Framework):
@@ -67,27 +67,27 @@ class SurveysTest(unittest.TestCase):
     def test_a_last_look_a_moment_later_takes_nothing_back_of_a_holder_that_grows(self):
         told = [{"path": "list t.kept", "bytes": 8 << 20, "count": 8, "over_ms": 8000.0}]
         once = [{"path": "list t.kept", "bytes": 1 << 20, "count": 1, "over_ms": 1000.0}]
-        self.assertEqual(running.lasting(once, told), told)
+        self.assertEqual(lasting.lasting(once, told), told)
         more = [{"path": "list t.kept", "bytes": 9 << 20, "count": 9, "over_ms": 9000.0}]
-        self.assertEqual(running.lasting(more, told), more)
+        self.assertEqual(lasting.lasting(more, told), more)
         # What is made anew at each step is as much after twice the time.
         same = [{"path": "list t.kept", "bytes": 8 << 20, "count": 8, "over_ms": 16000.0}]
-        self.assertEqual(running.lasting(same, told), [])
-        self.assertEqual(running.lasting([], told), [])
+        self.assertEqual(lasting.lasting(same, told), [])
+        self.assertEqual(lasting.lasting([], told), [])
         # What comes in portions is, too, but keeps those before.
         told[0]["length"], longer = 8, [dict(same[0], length=16)]
-        self.assertEqual(running.lasting(longer, told), longer)
-        self.assertEqual(running.lasting([dict(same[0], length=9)], told), [])
+        self.assertEqual(lasting.lasting(longer, told), longer)
+        self.assertEqual(lasting.lasting([dict(same[0], length=9)], told), [])
         # One that keeps what it has need not be longer by half: half as many came as before.
         told[0]["length"], longer = 40, [dict(same[0], length=44)]
-        self.assertEqual(running.lasting(longer, told), longer)
-        self.assertEqual(running.lasting([dict(same[0], length=43)], told), [])
+        self.assertEqual(lasting.lasting(longer, told), longer)
+        self.assertEqual(lasting.lasting([dict(same[0], length=43)], told), [])
         # One that is made anew for each request has by chance a little more.
         again = dict(same[0], length=40, bytes=told[0]["bytes"] + 1000)
-        self.assertEqual(running.lasting([again], told), [])
-        self.assertEqual(running.lasting([dict(again, length=41)], told), [dict(again, length=41)])
+        self.assertEqual(lasting.lasting([again], told), [])
+        self.assertEqual(lasting.lasting([dict(again, length=41)], told), [dict(again, length=41)])
         swollen = [dict(again, bytes=2 * told[0]["bytes"])]
-        self.assertEqual(running.lasting(swollen, told), swollen)
+        self.assertEqual(lasting.lasting(swollen, told), swollen)
 
     def test_a_look_a_moment_after_another_takes_nothing_back(self):
         now = time.monotonic()
@@ -122,7 +122,7 @@ class SurveysTest(unittest.TestCase):
         now, asked = time.monotonic(), []
         self.process.steps.known, self.surveys._begun = False, now - 4
         self.surveys._next = self.surveys._unpaid = now
-        with unittest.mock.patch.object(recounts, "grown", lambda *_: asked.append(1) or {}):
+        with unittest.mock.patch.object(recounts, "asked_again", lambda *_: asked.append(1) or {}):
             self.assertTrue(self.surveys.look(self.process, now))
             for later, times in ((0.5, 0), (1.01, 1), (1.5, 1), (2.3, 2)):
                 self.surveys.look(self.process, now + later)

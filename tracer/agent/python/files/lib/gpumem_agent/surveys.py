@@ -167,10 +167,11 @@ class Surveys:
 
         begun = own.thread_time()
         self._recount = now + max((now - self._begun) / RECOUNTS, SECONDS)
-        longer = recounts.grown(self._told, self._notes[-1][1].ways, own.monotonic(), self._since)
-        self._recounted.update(longer)
+        before = {entry["path"]: entry["bytes"] for entry in self._told}
+        again = recounts.asked_again(self._told, self._notes[-1][1].ways, own.monotonic(), self._since)
+        self._recounted.update(again)
         self._spent += own.thread_time() - begun
-        return bool(longer)
+        return any(entry["bytes"] > before[path] for path, entry in again.items())
 
     def _pause(self, now, compares):
         """Seconds until the next look. A forked child may be old at its first one, which only
@@ -195,10 +196,10 @@ class Surveys:
 
     def _explains(self, process, found):
         """Whether what a look found is all that there is to find: the holders have what came, or
-        nothing came. Where it is unknown how much came nothing is explained."""
+        nothing came. None where it is unknown how much came."""
         gains = self._gains(process, self._base)
         if all(gain <= least for gain, least in gains):
-            return bool(gains)
+            return True if gains else None
         return bool(found) and self._is_explained(process, found)
 
     def _is_explained(self, process, holders):
@@ -243,7 +244,7 @@ class Surveys:
         finds none takes nothing back of those that are told: they were under way just then.
         Returns whether that is possible."""
         from gpumem_agent import atomic
-        from gpumem_agent.holders import running
+        from gpumem_agent.holders import lasting, running
         from gpumem_agent.holders.siblings import is_below
 
         if not atomic.POSSIBLE:
@@ -260,8 +261,8 @@ class Surveys:
         running.mark_stayed(found, noted, getattr(known, "kept", {}))
         for entry in found:
             entry["over_ms"] = round(1000 * (begun - entry.get("since", since)), 3)
-        told = running.lasting(found, self._told)
-        self._single, swelling = running.swelling(found, self._single)
+        told = lasting.lasting(found, self._told)
+        self._single, swelling = lasting.swelling(found, self._single)
         for entry in found:
             entry.pop("since", None)
         told += swelling

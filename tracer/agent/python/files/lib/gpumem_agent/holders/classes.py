@@ -12,7 +12,7 @@ import re
 from gpumem_agent import atomic
 from gpumem_agent.holders import contents, tees
 from gpumem_agent.holders.growing import END_PATH
-from gpumem_agent.holders.kinds import is_a, is_library, is_thread, module_names
+from gpumem_agent.holders.kinds import is_a, is_library, is_thread, logging_kind, module_names
 from gpumem_agent.holders.lines import FOR_THE_END, Filler
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
@@ -31,6 +31,7 @@ MOST_LINES = 2  # told of a class
 # What makes objects of a class, where that is not its name.
 MAKERS = {
     "Element": r"\b(?:iterparse|XMLParser|SubElement|Element|fromstring)\s*\(",
+    "LogRecord": r"\blog\w*\.(?:debug|info|warning|error|exception|critical|log)\s*\(",
     "partial": r"\bpartial\s*\(",
     "_tee_dataobject": r"\btee\s*\(",
 }
@@ -67,8 +68,9 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
     holders.found.pop("%s %s" % (name, place), None)  # the first of a chain, as far as it is followed
     if place and any(path.partition(" ")[2] == place for path in holders.found):
         return  # a container that grew has them
-    if is_thread(kind):
-        facts["kind"] = "threads-left"
+    why = "threads-left" if is_thread(kind) else logging_kind(kind)
+    if why:
+        facts["kind"] = why
     below = " below " + place if place else ""
     holders.add("%s objects%s" % (name, below), size, gains[id(kind)], facts)
 

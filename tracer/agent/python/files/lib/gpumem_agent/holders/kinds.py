@@ -336,11 +336,13 @@ def _kind_of(element):
         return "timers-left"
     if is_a(element, CALLBACKS):
         return "callbacks-left"
+    return logging_kind(type(element))
+
+
+def logging_kind(class_):
+    """In the same words why objects of a class of the logging module's are kept; None of others."""
     logging = sys.modules.get("logging")
-    for name, kind in LOGGING:
-        if is_a(element, getattr(logging, name, ())):
-            return kind
-    return None
+    return next((kind for name, kind in LOGGING if issubclass(class_, getattr(logging, name, ()))), None)
 
 
 def key_of(dictionary, child):

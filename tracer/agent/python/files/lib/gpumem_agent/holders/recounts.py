@@ -4,7 +4,7 @@ A look goes through all that the program's names reach, which is dear where that
 a program that brings in large libraries is looked at once or twice in a minute. But a
 container that was told is found again by the objects that led to it, from the variable or
 the module where its name is, and how long it has become costs nothing to ask. So between
-looks the holders that got longer are told anew. What each further element has is taken
+looks the holders are told anew when one got longer. What each further element has is taken
 from those that the look found, and nothing is held from one time to the next.
 """
 
@@ -61,13 +61,6 @@ def ways(reach, reference, told, places, path_of):
     for path, (_, first) in _asked(found).items():
         found[path].first = first
     return found
-
-
-def lengths(followed):
-    """{path: elements} of the containers that are still where they were, and still have what
-    came to them first: one that is emptied and filled again is as long as it is by chance."""
-    asked = _asked(followed).items()
-    return {path: length for path, (length, first) in asked if first == followed[path].first}
 
 
 def _asked(followed):
@@ -144,17 +137,22 @@ def _named(way):
     return None if module is None else child(list(namespace(module).values()), way.chain[0])
 
 
-def grown(told, followed, now, since):
-    """Told holders as they have become, by path; since is the moment that they were
-    compared with, on the clock of now."""
-    after = {}
-    current = lengths(followed)
+def asked_again(told, followed, now, since):
+    """Told holders as they are now, by path, as far as they are known: those that became longer
+    with what came, and others with the time in which nothing did, once that is as long as it took
+    to come. One that is emptied and filled again is as long as it is by chance. since is the
+    moment that they were compared with, on the clock of now."""
+    after, current = {}, _asked(followed)
     for entry in told:
-        way, length = followed.get(entry["path"]), current.get(entry["path"], 0)
-        if way is None or length <= way.length:
-            continue  # it is as it was, or was emptied meanwhile
-        times = 1 + (length - way.length) / way.gained
-        bytes_, count = int(entry["bytes"] * times), int(entry["count"] * times)
-        over = round(1000 * (now - since), 3)
-        after[entry["path"]] = {**entry, "length": length, "bytes": bytes_, "count": count, "over_ms": over}
+        way, (length, first) = followed.get(entry["path"]), current.get(entry["path"], (None, None))
+        if length is None or length > way.length and first != way.first:
+            continue
+        over = {"over_ms": round(1000 * (now - since), 3)}
+        if length <= way.length and over["over_ms"] < 2 * entry.get("over_ms", 0):
+            continue
+        if length > way.length:
+            times = 1 + (length - way.length) / way.gained
+            bytes_, count = int(entry["bytes"] * times), int(entry["count"] * times)
+            over.update(length=length, bytes=bytes_, count=count)
+        after[entry["path"]] = {**entry, **over}
     return after

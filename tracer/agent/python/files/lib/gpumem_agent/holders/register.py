@@ -17,7 +17,7 @@ class Register:
     def __init__(self, noted, lengths, classes=None):
         self.noted = noted  # {identity: weak reference}
         self._lengths = lengths  # {identity: elements}
-        self._classes = classes or {}  # {identity of a type: objects}
+        self.classes = classes or {}  # {identity of a type: objects}
         self.classes_since = None  # when these were counted, where that was later
         self.sites = None  # live bytes by site at that moment, when noted
         self.beside = None  # {identity: weak reference} of arrays of the host: see hostarrays
@@ -50,11 +50,11 @@ class Register:
 
     def note_classes(self, census, now):
         """Counts the classes at a later moment."""
-        self._classes, self.classes_since = census, now
+        self.classes, self.classes_since = census, now
 
     def of_class(self, identity):
         """Objects that a class had at that moment."""
-        return self._classes.get(identity, 0)
+        return self.classes.get(identity, 0)
 
 
 def untracked():

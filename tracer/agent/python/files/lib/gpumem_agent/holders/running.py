@@ -30,31 +30,29 @@ MOST_ROOTS = 200  # contexts and generators
 MOST_OUTPUTS = 5000  # arrays that are asked whether autograd made them
 MOST_REPLACED = 32  # arrays in whose place others are looked for
 MOST_KEPT, FEW_KEPT = 64, 4  # arrays of a holder that are looked for at the next look
-SWELLS = 3  # looks in a row that find one array larger, until it is told
-STEEP = 1.3  # times as large, at which one look counts for more
-MORE = 1.1  # times the bytes of an earlier look, from which one that is as long as then has grown
-LONGER = 1.5  # times as long as an earlier look: what holds no more then has not grown
-CHAIN = re.compile(r"((?:\.\w+){1,3})\1")  # steps of a path that come again at once
+CHAIN = re.compile(r"((?:\.\w+(?:\[…\])*){1,3})\1")  # steps of a path that come again at once
 
 
-def look(process, reference, deadline, before=((), {}, {}), on_host=False, explains=bool):
+def look(process, reference, deadline, before=((), {}, {}), on_host=False, explains=lambda _: None):
     """(holders of what is later than the reference, what was reached). Before are the
     holders of the look before, the places of what it reached, and what it noted of what
     grows by itself. On the host containers
-    are looked for as well beside a device. What explains denies of the holders that are found
-    is looked for once more below generators: to find these is dearer than all the rest."""
+    are looked for as well beside a device. Where explains does not say of the holders that they have
+    what came, it is looked for once more, below generators, and where it denies that in the objects
+    of each class: to find these is dearer than all the rest."""
     on_device = any(f.active() for f in process.frameworks)
     is_off = garbage.is_off()  # and nobody else frees what refers to itself
     census, roots = living.census(Contexts.kind()) if is_off or not on_device else ({}, [])
     search = functools.partial(_search, process, reference, deadline, before, on_host, census)
     found, noted = search(roots)
-    if reference is None or explains(found):
-        return found, noted
-    suspended = living.generators()
-    return search(roots + suspended) if suspended else (found, noted)
+    explained = reference is None or explains(found)
+    suspended = [] if explained else living.generators()
+    if suspended or explained is False:
+        return search(roots + suspended, thorough=explained is False)
+    return found, noted
 
 
-def _search(process, reference, deadline, before, on_host, census, roots):
+def _search(process, reference, deadline, before, on_host, census, roots, thorough=False):
     """What look answers of what these roots and the program's names lead to."""
     frameworks = sources(process.frameworks)
     on_device = any(f.active() for f in process.frameworks)
@@ -87,10 +85,12 @@ def _search(process, reference, deadline, before, on_host, census, roots):
         on_the_host = add_beside(found, noted, reference, others, Downwards(reach))
         told = {a.identity for a in (*arrays, *on_the_host)}
         add_containers(found, reach, reference, found.named(), {"host": True}, told)
+        if thorough or is_lost(found, on_the_host, True):
+            add_classes(found, noted, reach, reference, others, {"host": True})
         recent += on_the_host
     else:
         add_opaque(found, reach, reference, told={a.identity for a in arrays})
-    if on_device and is_lost(found, recent):
+    if on_device and (thorough or is_lost(found, recent)):
         add_classes(found, noted, reach, reference, frameworks)
     if reference.beside is None:  # what is there by now nobody kept since
         reference.beside = noted.noted
@@ -127,27 +127,29 @@ def add_beside(found, noted, reference, others, finder):
     return [a for a in arrays if holders.path_of.get(a.identity) in paths]
 
 
-def is_lost(found, arrays):
+def is_lost(found, arrays, on_host=False):
     """Whether holders of several arrays have less than half of some, and these are in a chain:
     objects that have an array each are no container, and only the first are reached, nor is a
     tree whose nodes know their parents, along which each has another path. To count
     classes takes as long again as a look, and most programs have some arrays in variables."""
-    chained = {path for path in found.found if CHAIN.search(path)}
+    paths = [path for path in found.found if found.facts.get(path, {}).get("host", False) is on_host]
+    chained = {path for path in paths if CHAIN.search(path)}
     if not chained:
         return False
-    several = sum(size for path, (size, count) in found.found.items() if count > 1 and path not in chained)
-    return several < sum(a.size for a in arrays) / 2
+    several = [found.found[path] for path in paths if path not in chained]
+    return sum(size for size, count in several if count > 1) < sum(a.size for a in arrays) / 2
 
 
-def add_classes(found, noted, reach, reference, frameworks):
-    """Adds the class whose objects have what came on the device. They are counted from the first
-    look on that finds no holders."""
-    census, now = living.census()[0], own.monotonic()
+def add_classes(found, noted, reach, reference, frameworks, more=()):
+    """Adds the class whose objects have what came of the frameworks' arrays, with more facts. They
+    are counted from the first look on that finds no holders."""
+    now = own.monotonic()
+    census = living.census()[0] if noted.classes_since is None else noted.classes
     noted.note_classes(census, now)
     if reference.classes_since is None:
         reference.note_classes(census, now)
     else:
-        classes.add(found, reach, reference, census, frameworks, beside={"since": reference.classes_since})
+        classes.add(found, reach, reference, census, frameworks, beside={"since": reference.classes_since, **dict(more)})
 
 
 def add_replaced(found, noted, reach, frameworks):
@@ -241,54 +243,6 @@ def renamed(found, places, before, known):
             entry["path"] = path
             lost = {i: other for i, other in lost.items() if other != path}
     return found
-
-
-def lasting(found, before):
-    """Those holders that are more than a moment's work: of several arrays, and of more
-    than when they were told before, or much longer: looks that each compare with the one
-    before find the same again of what grows in portions. A look over not much longer a time
-    than that one takes nothing back of a holder that it finds: what that one told stands."""
-    earlier, kept = {entry["path"]: entry for entry in before}, []
-    for entry in found:
-        told = earlier.get(entry["path"])
-        if (entry["count"] > 1 or "since" in entry) and (told is None or _has_more(entry, told) or _is_longer(entry, told)):
-            kept.append(entry)
-        elif told is not None and entry.get("over_ms", 0) < LONGER * told.get("over_ms", 0):
-            kept.append(told)
-    return kept
-
-
-def _has_more(entry, told):
-    """Whether a holder has more bytes than when it was told. Of one that did not become longer
-    these are by chance a little more, as of a list that is made anew for each request."""
-    lengths = entry.get("length"), told.get("length")
-    least = 1.0 if None in lengths or lengths[0] > lengths[1] else MORE
-    return entry["bytes"] > least * told["bytes"]
-
-
-def _is_longer(entry, told):
-    """Whether a container became much longer since it was told: by half, or by half of what
-    had come then. One that is emptied and filled again has got all that it has."""
-    before, now = told.get("length", 0), entry.get("length", 0)
-    return before > 0 and now >= min(LONGER * before, before + told["count"] / 2) and now > before
-
-
-def swelling(found, before):
-    """({path: (bytes, looks in a row)}, holders) of one array each that was larger at
-    every look: a program that puts a longer array in place of the one before keeps just
-    that. One look alone would also find what a step is about to give up. As the time between
-    looks becomes twice as long, what grows evenly grows by much."""
-    after, told = {}, []
-    for entry in found:
-        if entry["count"] != 1 or "since" in entry:
-            continue
-        size, times = before.get(entry["path"], (None, 0))
-        is_larger = size is not None and entry["bytes"] > size
-        times = times + (SWELLS / 2 if entry["bytes"] >= STEEP * size else 1) if is_larger else 0
-        after[entry["path"]] = entry["bytes"], times
-        if times >= SWELLS:
-            told.append(entry)
-    return after, told
 
 
 class Noted(Register):
