@@ -48,6 +48,7 @@ func heldSignatures() []held {
 		{Tracebacks, `\.__(traceback|context|cause)__`, "the frames of exceptions that are kept",
 			"keep the message of an exception, not the exception: its traceback holds every variable of its frames",
 			[2]string{"errors.append(error)", "errors.append(repr(error))"}},
+		logsHeld(Logs+"/buffered", `handlers?\b.*\.(buffer|records)\b`),
 		{Loggers, `\bloggerDict\b|\b_?log(s|g\w*)?\.(handlers|filters)\b`,
 			"loggers, handlers or filters that the logging module never lets go",
 			"name each logger once, and give it its handlers and filters once; what differs goes with the message",
@@ -65,10 +66,15 @@ func heldSignatures() []held {
 			[2]string{"loop.call_later(3600, session.expire)",
 				"timer = loop.call_later(3600, session.expire); …; timer.cancel()"}},
 		threadsHeld(),
-		{Logs, `\blogging\b|handlers?\b.*\.(buffer|records)\b|\bcaplog\b|\blog_?records?\b`, "records of a log",
-			"log numbers and text instead of arrays, and flush what is buffered",
-			[2]string{"log.info(\"loss %s\", loss)", "log.info(\"loss %s\", loss.item())"}},
+		logsHeld(Logs, `\blogging\b|\bcaplog\b|\blog_?records?\b`),
 	}, slices.Concat(heldByThemselves(), heldInCaches())...)...)
+}
+
+// logsHeld is a signature of the records of a log.
+func logsHeld(id, path string) held {
+	return held{id, path, "records of a log",
+		"log numbers and text instead of arrays, and flush what is buffered",
+		[2]string{"log.info(\"loss %s\", loss)", "log.info(\"loss %s\", loss.item())"}}
 }
 
 // threadsHeld is the signature of threads.

@@ -40,6 +40,7 @@ func TestWhatHoldsTheGrowthNamesItsCause(t *testing.T) {
 		"list main() local runner.queue[…]['input']":             Queues,
 		"list train.failures[…].__traceback__ local out":         Tracebacks,
 		"list train.handler.buffer":                              Logs,
+		"list in list train.log.handlers[…].buffer":              Logs,
 		"list logging._handlerList":                              Logs,
 		"dict torch._dynamo.convert_frame.output_codes":          Compiled,
 		"deque serve() local inbox.queue":                        Queues,

@@ -905,6 +905,10 @@ class FillersTest(unittest.TestCase):
         (told,) = [h for path, h in self.look().items() if path.endswith("memory.buffer")]
         self.assertEqual(told["kind"], "log-records-kept")
         self.assertIn(line_of("records"), told["filled"])
+        # Whoever has the logger alone sees its handlers first.
+        chain = [log, log.handlers, handler, handler.buffer, handler.buffer[0]]
+        self.assertEqual(kinds.kind_of(chain, 1), "log-records-kept")
+        self.assertEqual(kinds.kind_of([log, log.handlers, handler], 1), "loggers-added")
 
     def test_elements_of_long_lists_are_weighed_by_some(self):
         tables = [{"column": [str(n) * 20 for n in range(1000)]} for _ in range(30)]

@@ -305,6 +305,8 @@ def kind_of(chain, at):
     if any(is_a(item, types.TracebackType) for item in chain):
         return "tracebacks-kept"
     kind = elements_of(chain[at])
+    if kind == "loggers-added" and "log-records-kept" in map(elements_of, chain[at + 1 :]):
+        return "log-records-kept"  # the handlers are few, and one keeps what it is given
     if kind is None and any(is_executor(item) for item in chain[max(0, at - IN_EXECUTOR) : at + 1]):
         kind = "unbounded-queue/executor"
     if kind is None and any(is_a(item, itertools.cycle) for item in chain[max(0, at - 1) : at + 1]):
