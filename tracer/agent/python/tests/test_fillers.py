@@ -112,6 +112,9 @@ class Metric:
 
 # Functions, and whether what they fill is a cache.
 MEMOS = (
+    ("def get(key):\n if key in kept:\n  return kept[key]\n value = make(key)\n kept[key] = value\n return value\n", True),
+    ("def get(key):\n if key in kept:\n  return None\n value = make(key)\n kept[key] = value\n", False),
+    ("def get(key):\n if key in kept:\n  return kept[other]\n value = make(key)\n kept[key] = value\n return value\n", False),
     ("def get(k):\n    if k not in kept:\n        kept[k] = make(k)\n    return kept[k]\n", True),
     ("def get(self, h, w):\n    if (h, w) not in self.kept:\n        self.kept[(h, w)] = make(h)\n", True),
     ("def get(k):\n    v = kept.get(k)\n    if v is None:\n        v = make(k)\n        kept[k] = v\n"

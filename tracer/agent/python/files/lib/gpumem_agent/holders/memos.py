@@ -36,7 +36,12 @@ def remembers(site, name):
         r"(?<![\w.])%s\s+not\s+in\s+(?:\w+\.)*%s\b|\b%s\.get\(\s*%s\s*[,)]"
         % (key, re.escape(name), re.escape(name), key)
     )
-    if not any(map(missing.search, _before(lines, at))):
+    # Or it leaves with what it has by that key, and comes to the line without.
+    known = re.compile(r"\bif\b.*(?<![\w.])%s\s+in\s+(?:\w+\.)*%s\b" % (key, re.escape(name)))
+    given = re.compile(r"\breturn\b.*\b%s\[\s*%s\s*\]" % (re.escape(name), key))
+    before = list(_before(lines, at))
+    leaves = any(map(known.search, before)) and any(map(given.search, before))
+    if not leaves and not any(map(missing.search, before)):
         return False
     kept = re.compile(r"\breturn\b.*(?:\b%s\[|(?<![\w.])%s\s*$)" % (re.escape(name), value))
     return "(" in filled.group(2) or any(map(kept.search, _behind(lines, at)))
