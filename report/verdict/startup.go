@@ -108,8 +108,13 @@ func hiddenByGiving(s *settled) string {
 // after a longer start, 8 did (recordings of 206 programs, cut 10 s after the device's first use).
 const sureFor = 6.
 
-// isSure reports whether the trend alone is sure of a growth while the device is young.
+// isSure reports whether the trend alone is sure of a growth while the device is young. It is not
+// of host memory where looks found the program's own holder longer each time: what compiles its
+// first kernels takes as much.
 func isSure(s *settled) bool {
+	if s.class == HostGrowth && s.holdsOwn() {
+		return false
+	}
 	return s.tier() == Confirmed && !isSlight(s) &&
 		growth.SpanOf(&s.Examined, &s.Grow[s.primary]) >= sureFor
 }

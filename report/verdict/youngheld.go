@@ -63,10 +63,16 @@ func survive(s *settled) bool {
 	return len(all) >= leastSurvived && !slices.ContainsFunc(all, none)
 }
 
+// holdsOwn reports whether containers with what the program itself holds on the device got longer
+// from look to look.
+func (s *settled) holdsOwn() bool {
+	return s.objects != nil && s.objects.Owner == finding.TheProgram && s.objects.Holder != ""
+}
+
 // holdsMore lets containers that got longer decide where a trend alone is not to be believed,
 // and reports whether there are such.
 func (s *settled) holdsMore() bool {
-	if s.objects == nil || s.objects.Owner != finding.TheProgram || s.objects.Holder == "" {
+	if !s.holdsOwn() {
 		return false
 	}
 	s.take(*s.objects)

@@ -82,6 +82,38 @@ func TestAHolderOfTheHostIsBelievedWhileTheDeviceIsYoung(t *testing.T) {
 	}
 }
 
+// A program that compiles its first kernels takes more host memory than it leaks on the device.
+func TestWhatTheProgramHoldsIsBelievedBesideAHostThatCompilesWhileTheDeviceIsYoung(t *testing.T) {
+	t.Parallel()
+	hosts := 0
+	for seed := range uint64(60) {
+		begun := func() *program {
+			p := early(190, seed, 2*mib)
+			climbs := func(i int) float64 { return 300*mib + float64(i)*128*kib }
+			return p.set(record.ColRSS, climbs).set(record.ColFootprint, climbs).set(record.ColHostHeap, climbs)
+		}
+		alone := begun().judge()
+		p := begun()
+		v := p.cols[record.ColLive]
+		for i, row := range []int{60, 90, 130, 170} {
+			h := record.Holder{Path: "list train.pairs", Length: int64(8 * (i + 1)), Count: int64(8 * (i + 1)),
+				OverMs: 50 * float64(row-20), Bytes: max(int64(v[row]-v[20]), 1)}
+			p.events = append(p.events, record.Event{TMs: 50 * float64(row), Kind: record.KindHolders,
+				Holders: []record.Holder{h}})
+		}
+		if alone.Verdict != HostGrowth {
+			continue
+		}
+		hosts++
+		if held := p.judge(); held.Verdict != AppLeak {
+			t.Errorf("seed %d: %s", seed, held.Summary)
+		}
+	}
+	if hosts < 8 {
+		t.Errorf("the host alone is accused in %d of 60", hosts)
+	}
+}
+
 // TestASlightGrowthLateInARunIsOpen: a heap settled for half a minute, in a recording of a program
 // whose host memory then crept by half a percent, in portions.
 func TestASlightGrowthLateInARunIsOpen(t *testing.T) {
