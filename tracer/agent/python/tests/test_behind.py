@@ -199,6 +199,9 @@ class BehindTest(unittest.TestCase):
                 answered.append([h["path"].replace(__name__, "M") for h in surveys.told])
         self.assertEqual(answered, [[], ["M.trainer.memory: autograd graph of Cell outputs"]])
         del last, out, trainer
+        surveys._next, surveys._free = float("inf"), 0
+        surveys.look(process, time.monotonic())
+        self.assertFalse(surveys.wants_below(process), "after a question to what is told")
 
     def test_nothing_is_looked_at_beside_other_threads(self):
         with unittest.mock.patch.object(behind, "THREADS", 0):

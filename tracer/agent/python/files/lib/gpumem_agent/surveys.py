@@ -45,6 +45,7 @@ class Surveys:
         self._behind = None  # behind.Behind, from the first look at graphs below any name on
         self._notes_graphs = False  # at the next step
         self._below_next = False  # likewise, to look at graphs below any name
+        self._is_new = True  # what the last look found
         self._register = None  # of step 5 or the baseline
         self._is_final = False
         self._sites = None  # live bytes by site when they were looked at last
@@ -135,7 +136,8 @@ class Surveys:
         """Looks for holders when it is time: each time at twice the age of the
         time before, if that is not too dear; after a look that only notes one that
         compares follows in any case. Returns whether it did."""
-        if now < self._next and not self._is_worth_it(process, now):
+        self._is_new = now >= self._next or self._is_worth_it(process, now)
+        if not self._is_new:
             return self._recounts(now)
         if self._is_steady(process):
             self._next = self._unpaid = now + SECONDS
@@ -294,8 +296,9 @@ class Surveys:
         )
 
     def wants_below(self, process):
-        """Whether to look at graphs below any name, on the program's own thread."""
-        has_outputs = bool(self._notes) and getattr(self._notes[-1][1], "has_outputs", False)
+        """Whether to look at graphs below any name, on the program's own thread: after each look
+        that is more than a question to holders that are told."""
+        has_outputs = self._is_new and bool(self._notes) and getattr(self._notes[-1][1], "has_outputs", False)
         return has_outputs and any(f.keeps_graphs for f in process.frameworks)
 
     def look_below_at_step(self):

@@ -119,7 +119,7 @@ class _Seen:
 def _counted(frameworks, before):
     """{path: _Seen} of the outputs that have a name."""
     kinds, owners = [kind for f in frameworks for kind in f.types()], {}
-    reach, inner = Reach(kinds), Reach(kinds, inner=True)
+    reach = Reach(kinds)
     for framework in frameworks:
         for identity, reference in reach.arrays().items():
             array = framework.alive(reference)
@@ -129,11 +129,8 @@ def _counted(frameworks, before):
     chosen = list(owners)
     chosen = chosen[:FIRST] + chosen[FIRST:][:: max(1, len(chosen[FIRST:]) // OTHERS)]
     found, deadline = {}, own.thread_time() + SECONDS
-    # What an object has is its own, whatever variable it is for a moment, too.
-    own_ones = [identity for identity in chosen if identity in inner.arrays()]
-    names = {**reach.named(chosen), **inner.named(own_ones)}
-    for identity, name in names.items():
-        path = name.text if name.container is None else name.of_container
+    for identity, name in _named(chosen, reach, kinds).items():
+        path = _path(name)
         framework, reference = owners[identity]
         array = framework.alive(reference)
         if path not in found and array is not None and own.thread_time() < deadline:
@@ -141,6 +138,21 @@ def _counted(frameworks, before):
             found.update({path: seen} if seen is not None else {})
         del array
     return found
+
+
+def _named(chosen, reach, kinds):
+    """{identity: Name} of outputs. What an object has is its own, whatever variable it is for a
+    moment, too."""
+    names = reach.named(chosen)
+    local = [identity for identity, name in names.items() if name.container is None and LOCAL.search(_path(name))]
+    if local:
+        inner = Reach(kinds, inner=True)
+        names.update(inner.named(inner.arrays().keys() & local))
+    return names
+
+
+def _path(name):
+    return name.text if name.container is None else name.of_container
 
 
 def _seen(owner, array, name, path, before, deadline):
