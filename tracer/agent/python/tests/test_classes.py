@@ -87,6 +87,13 @@ class Yard:
         self.state, self.parent, self.children = state, parent, {}
 
 
+class Entry:
+    """Has those that were written just before it, which have others."""
+
+    def __init__(self, state, before):
+        self.state, self.before = state, list(before)
+
+
 class Kept(collections.namedtuple("Kept", "state before")):
     """A tuple, which is a container of few elements."""
 
@@ -186,6 +193,25 @@ class ClassesTest(unittest.TestCase):
         self.assertTrue(2 * NUMBER <= told["count"] < 3 * NUMBER, told)
         least = sys.getsizeof("abcd" * 50) + sys.getsizeof({})  # what a leaf has
         self.assertTrue(least < told["bytes"] / told["count"] < 3 * least, (least, told))
+
+    def test_what_the_last_few_refer_to_is_told_by_its_class(self):
+        torch.empty(512)  # the device lives
+        self.process.frameworks, held = [adapter.open_framework(torch, self.process)], [1 << 20]
+        self.process.held = lambda: (held[0], None)
+        self.keep(journal=types.SimpleNamespace(last=[]))
+
+        def step():
+            for _ in range(40):
+                journal.last = journal.last[-2:] + [Entry(torch.empty(1 << 18), journal.last)]  # makes entries
+                held[0] += 1 << 18
+
+        for _ in range(4):
+            step()
+            found = self.look()
+        path = "Entry objects below %s.journal.last" % M
+        self.assertEqual(max(found, key=lambda p: found[p]["bytes"]), path, found)
+        self.assertGreaterEqual(found[path]["bytes"], 40 << 18)
+        self.assertIn(self.line("makes entries"), found[path]["filled"])
 
     def test_what_one_object_takes_does_not_depend_on_how_many_are_looked_at(self):
         self.keep(tree=Tree())

@@ -66,13 +66,20 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
         if registered >= gains[id(kind)] * HIDDEN > 0:
             place, facts["filled"] = END_PATH, (Filler(FOR_THE_END, "", True),)
     holders.found.pop("%s %s" % (name, place), None)  # the first of a chain, as far as it is followed
-    if place and any(path.partition(" ")[2] == place for path in holders.found):
-        return  # a container that grew has them
+    if place and any(_has_them(holders, path, place, gains[id(kind)]) for path in holders.found):
+        return
     why = "threads-left" if is_thread(kind) else logging_kind(kind)
     if why:
         facts["kind"] = why
     below = " below " + place if place else ""
     holders.add("%s objects%s" % (name, below), size, gains[id(kind)], facts)
+
+
+def _has_them(holders, path, place, gained):
+    """Whether a holder that grew is the container at a place, with so many objects that came: one of
+    the last few, of which each has the one before, has not."""
+    length = holders.facts.get(path, {}).get("length")
+    return path.partition(" ")[2] == place and (length is None or length >= gained * HIDDEN)
 
 
 def _add_tee(holders, reach, size, links, facts):
