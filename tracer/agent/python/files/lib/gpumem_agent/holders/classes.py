@@ -66,8 +66,11 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
         if registered >= gains[id(kind)] * HIDDEN > 0:
             place, facts["filled"] = END_PATH, (Filler(FOR_THE_END, "", True),)
     holders.found.pop("%s %s" % (name, place), None)  # the first of a chain, as far as it is followed
-    if place and any(_has_them(holders, path, place, gains[id(kind)]) for path in holders.found):
+    there = [path for path in holders.found if place and path.partition(" ")[2] == place]
+    if any(_has_them(holders, path, gains[id(kind)]) for path in there):
         return
+    for path in there:  # a few of them
+        holders.found.pop(path)
     why = "threads-left" if is_thread(kind) else logging_kind(kind)
     if why:
         facts["kind"] = why
@@ -75,11 +78,11 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
     holders.add("%s objects%s" % (name, below), size, gains[id(kind)], facts)
 
 
-def _has_them(holders, path, place, gained):
-    """Whether a holder that grew is the container at a place, with so many objects that came: one of
-    the last few, of which each has the one before, has not."""
+def _has_them(holders, path, gained):
+    """Whether a container that grew has so many objects that came. One of the last few, of which
+    each has the one before, has not."""
     length = holders.facts.get(path, {}).get("length")
-    return path.partition(" ")[2] == place and (length is None or length >= gained * HIDDEN)
+    return length is None or length >= gained * HIDDEN
 
 
 def _add_tee(holders, reach, size, links, facts):
