@@ -149,12 +149,12 @@ class SurveysTest(unittest.TestCase):
         self.held = (10 << 20, None)
         self.surveys.take(self.process, [self.framework])
         self.surveys._spent = 100.0  # dearer than any life is long
-        for at in (3, 7, 15):
+        for at in (3, 7, 15, 31):
             self.held = (at << 24, None)
             self.assertTrue(self.looks(at))
             self.assertFalse(self.looks(at + 1), "no twice its age")
         self.held = (100 << 24, None)
-        self.assertFalse(self.looks(31), "that much is not to be spent")
+        self.assertFalse(self.looks(63), "that much is not to be spent")
 
     def test_a_program_whose_holder_is_known_or_that_does_not_grow_waits_for_the_next_look(self):
         self.held = (10 << 20, None)

@@ -12,11 +12,10 @@ from gpumem_agent import mappings
 from gpumem_agent.own import own
 
 STEPS = 5  # after which what the program keeps on purpose is there
-FIRST_SECONDS = 1.0  # of a life, before the first look
-LATE_SECONDS = 4.0  # likewise, after which the first look is late
+FIRST_SECONDS = 2.0  # of a life, before the first look
 SHARE = 0.001  # of the time, for looks
-CREDIT = 0.15  # seconds that the first looks may take beyond that
-FREE = 2  # looks beyond both, of a program that grows while nobody is known to hold it
+CREDIT = 0.2  # seconds that the first looks may take beyond that
+FREE = 3  # looks beyond both, of a program that grows while nobody is known to hold it
 RECOUNTS = 4  # in the time that it takes to become twice as old
 EXPLAINED = 0.5  # of what came, by what the holders that are told have
 SECONDS = 1.0  # one look may take, at most
@@ -179,7 +178,7 @@ class Surveys:
         """Seconds until the next look. A forked child may be old at its first one, which only
         notes: it has not as long again."""
         lasted = now - self._begun
-        return lasted / 2 if not compares and lasted > LATE_SECONDS else lasted
+        return lasted / 2 if not compares and lasted > 2 * FIRST_SECONDS else lasted
 
     def _is_worth_it(self, process, now):
         """Whether to look once more before that is paid for: a first look may have come too
@@ -198,11 +197,14 @@ class Surveys:
 
     def _explains(self, process, found):
         """Whether what a look found is all that there is to find: the holders have what came, or
-        nothing came. None where it is unknown how much came."""
+        nothing came. None where it is unknown how much came, or at a program's first looks, which
+        come early."""
         gains = self._gains(process, self._base)
         if all(gain <= least for gain, least in gains):
             return True if gains else None
-        return bool(found) and self._is_explained(process, found)
+        if bool(found) and self._is_explained(process, found):
+            return True
+        return False if len(self._notes) > 1 else None
 
     def _is_explained(self, process, holders):
         """Whether some holders have as much as came since the survey: on the device, and on
@@ -297,8 +299,10 @@ class Surveys:
 
     def wants_below(self, process):
         """Whether to look at graphs below any name, on the program's own thread: after each look
-        that is more than a question to holders that are told."""
-        has_outputs = self._is_new and bool(self._notes) and getattr(self._notes[-1][1], "has_outputs", False)
+        that is more than a question to holders that are told, and left something to be found."""
+        if not self._is_new or self._explains(process, self._told):
+            return False
+        has_outputs = bool(self._notes) and getattr(self._notes[-1][1], "has_outputs", False)
         return has_outputs and any(f.keeps_graphs for f in process.frameworks)
 
     def look_below_at_step(self):
