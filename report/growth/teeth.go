@@ -2,6 +2,7 @@ package growth
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/series"
@@ -115,7 +116,8 @@ const (
 // settleFloors decides on host memory, and on what is live, that rises and falls again and again
 // by far more than matters: by the lowest that each fall comes to. Blocks of the window hold several
 // teeth each, and what the lowest rows of these have is as often on the way. That what is live grows
-// below its teeth is for the looks and the blocks' ages to say.
+// below its teeth is for the looks and the blocks' ages to say; where each fall comes to the same,
+// nothing stayed, however often rows fell into a tooth.
 func (x *Examined) settleFloors() {
 	for _, k := range [...]series.Key{series.Host, series.Live} {
 		x.settleFloorsOf(k)
@@ -124,12 +126,23 @@ func (x *Examined) settleFloors() {
 
 func (x *Examined) settleFloorsOf(k series.Key) {
 	g, y := &x.Grow[k], x.Judged.Series[k]
-	if y == nil || !g.Known || g.Growing() || x.Judged.Untimed {
+	if y == nil || !g.Known || g.Growing() && k != series.Live || x.Judged.Untimed {
 		return
 	}
-	at, floor := floorsOf(x.Judged.Clock, y, x.Judged.Delta(k))
+	delta := x.Judged.Delta(k)
+	least := deepFall * delta
+	if g.Growing() { // an allocator's own count is exact
+		least = 0
+	}
+	at, floor := floorsOf(x.Judged.Clock, y, least)
 	span := x.Judged.Clock[len(x.Judged.Clock)-1] - x.Judged.Clock[0]
 	if len(at) < leastFloors || at[len(at)-1]-at[0] < floorsSpan*span {
+		return
+	}
+	if g.Growing() {
+		if slices.Max(floor)-slices.Min(floor) <= delta/2 {
+			g.Settle(trend.Bounded, delta)
+		}
 		return
 	}
 	q := x.Judged.Question(k, x.conditions)
@@ -144,11 +157,12 @@ func (x *Examined) settleFloorsOf(k series.Key) {
 	}
 }
 
-// floorsOf are the lowest values between teeth, and when they were reached.
-func floorsOf(clock, y []float64, delta float64) (at, floor []float64) {
+// floorsOf are the lowest values between teeth that fall by a third of the series' height, and by no
+// less than least, and when they were reached.
+func floorsOf(clock, y []float64, least float64) (at, floor []float64) {
 	known := stat.Known(y)
 	height := stat.Quantile(known, .99) - stat.Quantile(known, .01)
-	list, _, _ := valleys(y, math.Max(fallsBy*height, deepFall*delta))
+	list, _, _ := valleys(y, math.Max(fallsBy*height, least))
 	for _, v := range list[min(1, len(list)):] { // the first is the program's start
 		if rows := stat.Known(y[v.from : v.to+1]); len(rows) > 0 {
 			at, floor = append(at, clock[v.to]), append(floor, stat.Quantile(rows, 0))

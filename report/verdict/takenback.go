@@ -117,6 +117,9 @@ func hiddenWords(f *finding.Finding) string {
 // slight is the part of what an account holds below which a growth is slight.
 const slight = 1. / 64
 
+// slightest is the part below which a growth from late in a run on is slight however straight it is.
+const slightest = slight / 4
+
 // isSlight reports whether what host memory grew by is little beside what it is, and less
 // than the heap keeps free between blocks: one request larger than any before takes as much.
 func isSlight(s *settled) bool {
@@ -129,18 +132,19 @@ func isSlight(s *settled) bool {
 }
 
 // slightAndLate says why a growth of host memory that the trend sees in the last part of the run
-// alone, and not surely, stays open: it is little beside what the process has, or what the C heap
-// keeps free. Blocks of many sizes that come and go make a heap creep as much until it has settled.
-// Empty of another.
+// alone stays open: it is little beside what the process has, or what the C heap keeps free. Blocks of
+// many sizes that come and go make a heap creep as much until it has settled, some so straight that
+// the trend is sure of it. Empty of another.
 func slightAndLate(s *settled) string {
-	if s.restsOn != ByTrend || s.class != HostGrowth || s.tier() == Confirmed {
+	if s.restsOn != ByTrend || s.class != HostGrowth {
 		return ""
 	}
 	g := &s.Grow[s.primary]
+	sure := s.tier() == Confirmed
 	switch {
-	case !g.Late:
+	case !g.Late || sure && g.Gained() >= slightest*g.End:
 		return ""
-	case g.Gained() < leastSettled && heapKeepsIt(s):
+	case !sure && g.Gained() < leastSettled && heapKeepsIt(s):
 		return "host memory grew only from late in the run on, and most of that lies free in the C heap: " +
 			"a heap that settles does so, too"
 	case g.Gained() >= slight*g.End:

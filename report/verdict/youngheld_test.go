@@ -1,7 +1,9 @@
 package verdict
 
 import (
+	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/gpumem/gpumem/tracer/record"
@@ -144,5 +146,22 @@ func TestASlightGrowthLateInARunIsOpen(t *testing.T) {
 	}
 	if n := likely(100 * mib); n == 0 {
 		t.Error("none of those beside which it is not little is")
+	}
+}
+
+// A heap that crept by three MiB, straight, in the second half of three quarters of a minute.
+func TestTheSlightestGrowthLateInARunIsOpenHoweverStraight(t *testing.T) {
+	t.Parallel()
+	judged := func(rise float64) *Verdict {
+		p := newProgram(900).healthy()
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		creeps := func(i int) float64 { return 1000*mib + rise*math.Max(0, float64(i-400)/500) }
+		return p.set(record.ColRSS, creeps).set(record.ColFootprint, creeps).set(record.ColHostHeap, creeps).judge()
+	}
+	if v := judged(3 * mib); v.Verdict != Undecided || !strings.Contains(v.Answer, "a heap that settles does so") {
+		t.Errorf("three MiB: %s", v.Summary)
+	}
+	if v := judged(30 * mib); v.Verdict != HostGrowth || v.Tier != Confirmed {
+		t.Errorf("thirty MiB: %s", v.Summary)
 	}
 }
