@@ -112,7 +112,7 @@ const sureFor = 6.
 // of host memory where looks found the program's own holder longer each time: what compiles its
 // first kernels takes as much.
 func isSure(s *settled) bool {
-	if s.class == HostGrowth && s.holdsOwn() {
+	if s.class == HostGrowth && holdsOwn(s) {
 		return false
 	}
 	return s.tier() == Confirmed && !isSlight(s) &&

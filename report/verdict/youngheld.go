@@ -65,14 +65,14 @@ func survive(s *settled) bool {
 
 // holdsOwn reports whether containers with what the program itself holds on the device got longer
 // from look to look.
-func (s *settled) holdsOwn() bool {
+func holdsOwn(s *settled) bool {
 	return s.objects != nil && s.objects.Owner == finding.TheProgram && s.objects.Holder != ""
 }
 
 // holdsMore lets containers that got longer decide where a trend alone is not to be believed,
 // and reports whether there are such.
 func (s *settled) holdsMore() bool {
-	if !s.holdsOwn() {
+	if !holdsOwn(s) {
 		return false
 	}
 	s.take(*s.objects)
