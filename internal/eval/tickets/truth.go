@@ -64,6 +64,9 @@ func parseTruth(path, text string) truth {
 	head, _, _ = strings.Cut(head, `"""`)
 	for line := range strings.Lines(head) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		if value == "-" { // there is none
+			continue
+		}
 		switch key {
 		case "ticket":
 			t.ticket = value
