@@ -47,9 +47,8 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False, expla
     found, noted = search(roots)
     explained = reference is None or explains(found)
     suspended = [] if explained else living.generators()
-    if suspended or explained is False:
-        return search(roots + suspended, thorough=explained is False)
-    return found, noted
+    thorough = on_device and explained is False  # without a device all classes were counted
+    return search(roots + suspended, thorough) if suspended or thorough else (found, noted)
 
 
 def _search(process, reference, deadline, before, on_host, census, roots, thorough=False):
