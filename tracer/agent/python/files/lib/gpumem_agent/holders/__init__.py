@@ -49,6 +49,7 @@ The modules, each importing only those above it:
   behind     which other name does
   nesting    which containers have the others that gained
   recounts   how long the containers of holders have become since a look
+  lasting    which holders that a look found are told
   running    the look while the program runs
   holding    who holds some arrays now, whatever their age
   ending     the search at its end
