@@ -6,8 +6,6 @@ beats that. One that tells neither is compared with what its names reached at a
 look in the first half of its life.
 """
 
-import functools
-
 from gpumem_agent import mappings
 from gpumem_agent.own import own
 
@@ -260,7 +258,10 @@ class Surveys:
         known = self._notes[-1][1] if self._notes else None
         before = (self._told, known.places, known.sizes) if known else (self._told, {}, {})
         on_host = self._host_grew(process.held()[1], mappings.shared())
-        explains = functools.partial(self._explains, process)
+
+        def explains(holders):
+            return self._explains(process, holders)
+
         found, noted = running.look(process, reference, deadline, before, on_host, explains)
         running.mark_stayed(found, noted, getattr(known, "kept", {}))
         for entry in found:
