@@ -76,8 +76,14 @@ func (x *Examined) settleLows() {
 	}
 	for _, k := range [...]series.Key{series.Live, series.Count} {
 		g, y := &x.Grow[k], x.Judged.Series[k]
-		if y != nil && g.Known && g.Shape == trend.ShapeUndecided && !g.Loaded && comesDown(clock, y, g.Delta/2) {
-			g.Settle(trend.Bounded, g.Delta/2*lowParts/(lowParts-1))
+		if y == nil || !g.Known || g.Shape != trend.ShapeUndecided || g.Loaded {
+			continue
+		}
+		for _, grain := range [...]float64{g.Delta / 2, g.Delta} {
+			if comesDown(clock, y, grain) {
+				g.Settle(trend.Bounded, grain*lowParts/(lowParts-1))
+				break
+			}
 		}
 	}
 }

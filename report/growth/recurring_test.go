@@ -63,6 +63,39 @@ func TestComesDownWantsTheLowestLevelAgainAndLately(t *testing.T) {
 	}
 }
 
+func TestALowestLevelThatIsAGrainLowerInBetweenIsTheSame(t *testing.T) {
+	t.Parallel()
+	clock := make([]float64, 400)
+	for i := range clock {
+		clock[i] = float64(i) / 20
+	}
+	teeth := func(lost float64) []float64 {
+		y := make([]float64, len(clock))
+		for i := range y {
+			y[i] = 60*mib + float64(i%97)*mib
+			if i > 150 && i < 200 {
+				y[i] = 59 * mib
+			}
+			if i > 200 {
+				y[i] += lost
+			}
+		}
+		return y
+	}
+	for _, c := range []struct {
+		lost, grain float64
+		want        bool
+	}{
+		{0, mib / 2, false},
+		{0, mib, true},
+		{2 * mib, mib, false},
+	} {
+		if got := comesDown(clock, teeth(c.lost), c.grain); got != c.want {
+			t.Errorf("%.0f bytes stayed, grain %.0f: %v", c.lost, c.grain, got)
+		}
+	}
+}
+
 func TestWhatAPoolTakesAtOnceIsOneRise(t *testing.T) {
 	t.Parallel()
 	clock := make([]float64, 400)

@@ -39,8 +39,16 @@ func (k *Track) teardown() *Track {
 	return k.rows(0, cut)
 }
 
+// What ends with nothing more asked for has come and gone until then: so many of the blocks were
+// given back, and it never paused for a part of that time.
+const (
+	comeAndGone  = 1. / 3
+	longestPause = 1. / 4
+)
+
 // untilGivenBack leaves out the last rows of a program that asks the driver for nothing more and
-// gives back most of what it had, one piece after the other, until it ends: at most one in eight.
+// gives back most of what it had, or goes on to give back as it did all along, until it ends: at
+// most one in eight.
 func (k *Track) untilGivenBack() *Track {
 	n := len(k.Clock)
 	asked, held := k.Cols[record.ColDriverAllocs], k.Cols[record.ColDriverProgramCount]
@@ -51,10 +59,27 @@ func (k *Track) untilGivenBack() *Track {
 	for end > 0 && !(asked[end-1] < asked[n-1]) {
 		end--
 	}
-	if end++; n-end > n/8 || !(held[n-1] < held[end-1]/2) {
+	if end++; n-end > n/8 || !(held[n-1] < held[end-1]/2 || k.onlyGivesBack(end)) {
 		return k
 	}
 	return k.rows(0, end)
+}
+
+// onlyGivesBack reports whether a program that asked the driver for memory all along, and gave much
+// of it back, does only the latter from a row on.
+func (k *Track) onlyGivesBack(from int) bool {
+	asked, held := k.Cols[record.ColDriverAllocs], k.Cols[record.ColDriverProgramCount]
+	last := len(k.Clock) - 1
+	if !(held[last] < held[from-1]) || asked[from-1]-held[from-1] < comeAndGone*asked[from-1] {
+		return false
+	}
+	pause, before := 0., from-1
+	for i := from - 1; i > last/2; i-- {
+		if asked[i-1] < asked[i] {
+			pause, before = math.Max(pause, k.Clock[before]-k.Clock[i]), i
+		}
+	}
+	return pause > 0 && pause < longestPause*(k.Clock[last]-k.Clock[from-1])
 }
 
 // returning is the seconds before a program's exit in which its functions return, and let go

@@ -93,6 +93,19 @@ func givingBack(t *testing.T, end int, back float64) *Track {
 	})
 }
 
+// comingAndGoing is a program that asks the driver for a block each so many rows up to a row,
+// keeps each third one, and gives the others back twelve rows later.
+func comingAndGoing(t *testing.T, rows, end int) *Track {
+	t.Helper()
+	asked := func(i int) float64 { return float64(min(i, end-1)/rows + 1) }
+	return trackOf(t, 600, map[string]func(i int) float64{
+		record.ColDriverAllocs: asked,
+		record.ColDriverProgramCount: func(i int) float64 {
+			return asked(i) - math.Floor(asked(max(0, i-12))*2/3)
+		},
+	})
+}
+
 func TestWhatIsGivenBackPieceByPieceAtTheEndIsLeftOut(t *testing.T) {
 	t.Parallel()
 	const end = 560
@@ -104,5 +117,12 @@ func TestWhatIsGivenBackPieceByPieceAtTheEndIsLeftOut(t *testing.T) {
 	}
 	if k := givingBack(t, 400, 10); k.untilGivenBack() != k {
 		t.Error("a third of the run was left out")
+	}
+	if k := comingAndGoing(t, 4, end+1); len(k.untilGivenBack().Clock) != end+1 {
+		t.Errorf("%d rows are left of a service that lets its last requests end, want %d",
+			len(k.untilGivenBack().Clock), end+1)
+	}
+	if k := comingAndGoing(t, 80, end); k.untilGivenBack() != k {
+		t.Error("a service between two requests was cut")
 	}
 }
