@@ -18,6 +18,12 @@ func allocated(s *settled, sites []SiteRow) string {
 		sites = slices.DeleteFunc(slices.Clone(sites),
 			func(row SiteRow) bool { return !place.IsHosts(row.Site) })
 	}
+	if ordered, half := streamOrdered(s, sites); len(ordered) > 0 {
+		if line := place.Line(ordered, 4*half, true); line != "" {
+			return "at " + line
+		}
+		return place.Function(ordered, 4*half)
+	}
 	own := s.primary == series.Live || s.primary == series.Untracked && s.class == AppLeak
 	itself := own && s.Judged.AsksItself()
 	if itself || poolAsked(s) {
@@ -79,6 +85,22 @@ func withGivenBack(s *settled, sites []SiteRow) []SiteRow {
 	return append(slices.Clone(sites), grownSites(s)...)
 }
 
+// streamOrdered are the places that asked the driver's pools for what was in use of them, where
+// these keep what a program that asks the driver itself gave back; and half of that.
+func streamOrdered(s *settled, sites []SiteRow) (ordered []SiteRow, half float64) {
+	if s.class != PoolGrowth || !s.Judged.AsksItself() {
+		return nil, 0
+	}
+	for _, row := range sites {
+		name := strings.TrimSuffix(row.Site, record.GoneSite(""))
+		if name, is := strings.CutSuffix(name, " [stream-ordered memory]"); is {
+			ordered = append(ordered, SiteRow{Site: name, Bytes: row.Bytes, Count: row.Count})
+			half += float64(row.Bytes) / 2
+		}
+	}
+	return ordered, half
+}
+
 // poolAsked reports whether the sites tell where a pool took memory from the driver. It
 // hands that out to others as well, so who fills a list says more.
 func poolAsked(s *settled) bool {
@@ -87,9 +109,12 @@ func poolAsked(s *settled) bool {
 
 // allocatedBy is the verb of the sites' places.
 func allocatedBy(s *settled, sites []SiteRow) string {
+	ordered, _ := streamOrdered(s, sites)
 	switch {
 	case poolAsked(s):
 		return "taken from the driver "
+	case len(ordered) > 0:
+		return "most of what was in use was allocated "
 	case len(sites) > 0 && record.IsIdleSite(sites[0].Site):
 		return "last used "
 	}

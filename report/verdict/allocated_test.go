@@ -78,3 +78,30 @@ func TestTheGrowthOfAPoolHasTheLineThatUsedItsBuffersLast(t *testing.T) {
 		}
 	}
 }
+
+// What a pool of the driver keeps idle was given back; the place that had most of it is known.
+func TestTheGrowthOfADriversPoolHasThePlaceThatUsedMostOfIt(t *testing.T) {
+	t.Parallel()
+	const mib64 = 64 * mib
+	for site, want := range map[string]string{
+		record.GoneSite("server+0x61ce (anonymous namespace)::run_batch [stream-ordered memory]"): " allocated in run_batch (server+0x61ce)",
+		"/app/batch.cc:41 run_batch [stream-ordered memory]":                                      " allocated at /app/batch.cc:41 in run_batch",
+		"server+0x61ce run_batch [event]":                                                         "",
+	} {
+		p := newProgram(400).flat(record.ColFootprint, 100*mib, 0).flat(record.ColDriverProgramBytes, 300*mib, 0)
+		idle := func(i int) float64 { return float64(i) * mib }
+		p.set(record.ColDriverPoolIdle, idle).
+			set(record.ColDriverPoolReserved, idle).flat(record.ColDriverAllocBytes, 300*mib, 0).
+			set(record.ColGPU, func(i int) float64 { return 800*mib + idle(i) })
+		p.events = append(p.events, record.Event{Kind: record.KindDriverSites, Sites: []record.Site{
+			{Site: "server+0x10 load_weights", Bytes: 300 * mib, Count: 1},
+			{Site: site, Bytes: mib64, Count: 3},
+		}})
+		v := p.judge()
+		_, place, _ := strings.Cut(v.Answer, "; most of what was in use was")
+		place, _, _ = strings.Cut(place, "; cause")
+		if v.Verdict != PoolGrowth || strings.TrimSuffix(place, ".") != want {
+			t.Errorf("%s: %q, want %q", site, v.Answer, want)
+		}
+	}
+}

@@ -39,24 +39,17 @@ func (c class) worthNoting() int64 {
 	return mostBytes
 }
 
-// noteMost looks whether the process holds more of some class than ever.
-func (p *process) noteMost() {
+// noteMost looks whether the process holds more of a class than ever.
+func (p *process) noteMost(c class) {
 	if p.final != nil {
 		return // it is giving up what it held
 	}
-	var held map[siteKey]record.Site
-	for c := classDevice; c < classCount; c++ {
-		now := clamp(p.ledger.bytes[c])
-		if c.handle() {
-			now = p.ledger.count[c] - p.ledger.beyond[c] // those with a site
-		}
-		if now < c.worthNoting() || now <= p.most[c].amount+p.most[c].amount/4 {
-			continue
-		}
-		if held == nil {
-			held = p.ledger.held()
-		}
-		p.most[c] = most{amount: now, sites: held}
+	now := clamp(p.ledger.bytes[c])
+	if c.handle() {
+		now = p.ledger.count[c] - p.ledger.beyond[c] // those with a site
+	}
+	if now >= c.worthNoting() && now > p.most[c].amount+p.most[c].amount/4 {
+		p.most[c] = most{amount: now, sites: p.ledger.held()}
 	}
 }
 

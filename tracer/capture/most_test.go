@@ -13,9 +13,15 @@ func lived(events ...event) *process {
 	p := &process{ledger: newLedger()}
 	for i := range events {
 		p.ledger.apply(&events[i])
-		p.noteMost()
+		noteMost(p)
 	}
 	return p
+}
+
+func noteMost(p *process) {
+	for c := classDevice; c < classCount; c++ {
+		p.noteMost(c)
+	}
 }
 
 // many are so many events of a kind, of things with different numbers.
@@ -64,7 +70,7 @@ func TestWhatAFunctionHeldIsToldWithItsSitesWhenItIsGone(t *testing.T) {
 				p.final = p.ledger.held()
 				for i := range c.events[100:] {
 					p.ledger.apply(&c.events[100+i])
-					p.noteMost()
+					noteMost(p)
 				}
 			} else {
 				p = lived(c.events...)
@@ -85,10 +91,28 @@ func TestLookingForTheMostIsRare(t *testing.T) {
 	const handles = 10_000
 	for i := range handles {
 		p.ledger.apply(&event{kind: kindEvent, ptr: uint64(i) + 1})
-		p.noteMost()
+		noteMost(p)
 		seen[fmt.Sprint(p.most[classEvent].amount)] = true
 	}
 	if len(seen) > 40 || p.most[classEvent].amount < handles*4/5-1 {
 		t.Errorf("%d looks, the last at %d of %d handles", len(seen), p.most[classEvent].amount, handles)
+	}
+}
+
+// Nobody sees it between two looks, but what a pool then keeps idle is its doing.
+func TestStreamOrderedMemoryThatIsGivenBackBeforeALookHasItsSite(t *testing.T) {
+	t.Parallel()
+	const mib = 1 << 20
+	r := openRingOf(t, ringOf(64,
+		event{kind: kindAsync, ptr: 0x1000, size: 2 * mib, frames: stack{1}},
+		event{kind: kindFreeAsync, ptr: 0x1000},
+		event{kind: kindAsync, ptr: 0x1000, size: 64 * mib, frames: stack{2}},
+		event{kind: kindFreeAsync, ptr: 0x1000}))
+	if err := r.Poll(); err != nil {
+		t.Fatal(err)
+	}
+	want := []record.Site{{Site: "0x2 [stream-ordered memory] (gone at the end)", Bytes: 64 * mib, Count: 1}}
+	if got := r.Sites(nobodysPID); !slices.Equal(got, want) {
+		t.Errorf("sites %+v, want %+v", got, want)
 	}
 }

@@ -139,7 +139,9 @@ func (r *Reader) Poll() error {
 	}
 	for _, p := range r.procs {
 		p.look()
-		p.noteMost()
+		for c := classDevice; c < classCount; c++ {
+			p.noteMost(c)
+		}
 		if p.final == nil && (p.ring == nil || !p.ring.dead) {
 			p.history.note(p.ledger, time.Now())
 		}
@@ -332,6 +334,9 @@ func (g *ring) take(b []byte) bool {
 		p.lost++
 	case slotReady:
 		p.ledger.apply(&e)
+		if e.kind == kindAsync {
+			p.noteMost(classAsync) // it is given back before anybody looks
+		}
 		p.space.saw(p.ledger)
 	}
 	g.stuck = 0
