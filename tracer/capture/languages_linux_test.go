@@ -242,3 +242,21 @@ func TestAStrippedProgramInGoHasItsLines(t *testing.T) {
 		t.Errorf("sites %+v", e.reader.Sites(e.pid))
 	}
 }
+
+// A program without cgo asks the driver for all through one function.
+func TestTheFunctionThroughWhichAProgramCallsTheDriverIsNoPlace(t *testing.T) {
+	t.Parallel()
+	tools := build(t)
+	program := filepath.Join(t.TempDir(), "server")
+	cmd := exec.Command("go", "build", "-gcflags=-l", "-o", program, "testdata/fault_go/main.go")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	e := run(t, launch{args: []string{program, "some"}, env: []string{"FAULT_STEPS=40",
+		"LD_LIBRARY_PATH=" + filepath.Dir(tools.path("libcuda.so.1"))}})
+	site, ok := siteWith(e.reader.Sites(e.pid), "main.go:")
+	if !ok || !strings.Contains(site.Site, "main.remember") {
+		t.Errorf("sites %+v", e.reader.Sites(e.pid))
+	}
+}

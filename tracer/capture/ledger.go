@@ -41,6 +41,9 @@ type region struct {
 	handle uint64
 }
 
+// maxTakers is for a ring that tells of more of them than an interposer does.
+const maxTakers = 64
+
 // removal is what the last free of a thread took away, for when it failed.
 type removal struct {
 	kind    kind
@@ -66,6 +69,7 @@ type ledger struct {
 	stacks    map[stack]uint32
 	stackAt   []stack // by number; 0 is unknown
 	byStack   []share // by number: device memory but managed memory
+	takers    []stack // of some calls that gave memory back
 	bytes     [classCount]uint64
 	count     [classCount]int64
 	device    [maxDevices]uint64
@@ -179,6 +183,9 @@ func (l *ledger) plain(e *event) {
 	}
 	if e.ptr == 0 {
 		return // freeing nothing is allowed
+	}
+	if e.frames[0] != 0 && memorySpace(k.space) && len(l.takers) < maxTakers {
+		l.takers = append(l.takers, e.frames)
 	}
 	before, held := l.items[k]
 	l.undo[e.tid] = removal{kind: e.kind, key: k, item: before, held: held}

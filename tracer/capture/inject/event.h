@@ -11,7 +11,7 @@ struct event {
 	u32 flags;
 	u64 threshold; /* of a pool */
 	u64 pool;      /* that it was taken from; 0: the device's */
-	u32 takes;     /* it takes something away: nobody asks from where */
+	u32 takes;     /* it takes something away: few are asked from where */
 };
 
 /* note records an event, and reports whether it could. */

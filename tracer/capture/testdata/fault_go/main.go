@@ -1,4 +1,5 @@
-// A planted fault in Go, without cgo, and its healthy twin: fault kept [healthy]
+// A planted fault in Go, without cgo, and its healthy twin: fault kept [healthy]. With some in
+// the place of kept one of two is given back.
 package main
 
 import (
@@ -57,7 +58,7 @@ func main() {
 	}
 	for step := range steps {
 		if step%5 == 0 {
-			remember(1<<20, len(os.Args) > 2)
+			remember(1<<20, len(os.Args) > 2 || os.Args[1] == "some" && step%2 == 0)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
