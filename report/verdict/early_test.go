@@ -148,3 +148,31 @@ func TestAProgramThatWasHardlySeenAtWorkIsOpen(t *testing.T) {
 		}
 	}
 }
+
+// A ring that fills has few elements; what has more is no moment's work, however young the device.
+func TestAContainerOfTheHostsWithManyElementsDecidesWhileTheDeviceIsYoung(t *testing.T) {
+	t.Parallel()
+	judged := func(count int64) *Verdict {
+		const begin, each = 100, 512 * kib
+		p := newProgram(200).healthy()
+		host := func(i int) float64 { return 900*mib + each*float64(max(0, i-begin)) }
+		for _, column := range [...]string{record.ColFootprint, record.ColRSS, record.ColHostHeap} {
+			p.set(column, host)
+		}
+		p.set(record.ColStep, func(i int) float64 { return float64(3 * max(0, i-begin)) })
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		for _, at := range []float64{140, 180} {
+			came := (at - begin) * each
+			p.events = append(p.events, record.Event{TMs: 50 * at, Kind: record.KindHolders, Holders: []record.Holder{{
+				Path: "list main.kept", Host: true, Length: count, Count: count, Bytes: int64(came),
+				OverMs: 50 * (at - begin)}}})
+		}
+		return p.judge()
+	}
+	if v := judged(40); v.Verdict != HostGrowth || !strings.Contains(v.Answer, "list main.kept") {
+		t.Errorf("40 elements: %s", v.Answer)
+	}
+	if v := judged(20); v.Verdict != Undecided {
+		t.Errorf("20 elements: %s", v.Answer)
+	}
+}

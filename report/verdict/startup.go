@@ -102,11 +102,19 @@ func hiddenByGiving(s *settled) string {
 	return ""
 }
 
-// sureFor is for how many seconds a growth must have lasted for its trend to be sure of it
-// while the device is young: what is a straight line for less is a round of work, or a cache.
-// A program must have worked for as long to be said not to grow: of 32 that were seen for less
-// after a longer start, 8 did (recordings of 206 programs, cut 10 s after the device's first use).
-const sureFor = 6.
+// While the device is young, what is a straight line for some seconds is a round of work, or a cache.
+// A program must have worked for sureFor seconds to be said not to grow, too: of 32 that were seen for
+// less after a longer start, 8 did (recordings of 206 programs, cut 10 s after the device's first use).
+// Other recordings, of 104 faulty programs with their twins, cut after 6 to 14 s, show what else is sure.
+const (
+	sureFor   = 6.  // seconds that a growth lasts of which the trend is sure
+	sureLive  = 5.  // the same where it is live memory, which a start takes at once
+	likelyFor = 7.5 // the same of a pool or the driver where the trend is not sure
+
+	// heldThings is how many a container of the host's must hold whatever the time: a ring that
+	// fills has fewer.
+	heldThings = 32
+)
 
 // isSure reports whether the trend alone is sure of a growth while the device is young. It is not
 // of host memory where looks found the program's own holder longer each time: what compiles its
@@ -115,8 +123,21 @@ func isSure(s *settled) bool {
 	if s.class == HostGrowth && holdsOwn(s) {
 		return false
 	}
-	return s.tier() == Confirmed && !isSlight(s) &&
-		growth.SpanOf(&s.Examined, &s.Grow[s.primary]) >= sureFor
+	lasted := growth.SpanOf(&s.Examined, &s.Grow[s.primary])
+	holder := hostHolder(s, s.Holders())
+	switch {
+	case isSlight(s):
+		return false
+	case holder != nil && holder.Count >= heldThings:
+		return true
+	case s.class == HostGrowth && holder == nil && compilesFirst(s):
+		return false
+	case s.tier() != Confirmed:
+		return lasted >= likelyFor && (s.class == PoolGrowth || s.class == DriverGrowth)
+	case s.primary == series.Live:
+		return lasted >= sureLive
+	}
+	return lasted >= sureFor
 }
 
 // deviceIsYoung says why a growth that the trend alone tells, and not surely, may be what
