@@ -87,7 +87,7 @@ func doneAt(causes []Cause) string {
 	}
 	done := map[string]string{
 		cause.Cycle: "made", cause.AtExit: "registered", cause.Threads: "started", cause.HandleLeak: "made",
-		cause.GraphPools: "captured",
+		cause.GraphPools: "captured", cause.StreamPools: "made",
 	}[causes[0].ID]
 	p := record.PlaceOf(causes[0].Site)
 	if p.File == "" || done == "" {
