@@ -269,6 +269,27 @@ class ClassesTest(unittest.TestCase):
         self.assertIn(self.line("keeps sessions") + " __init__", told["filled"].split("; "))
         self.assertEqual(told["count"], 200)
 
+    @unittest.skipUnless(hasattr(atexit, "_ncallbacks"), "nobody tells how many there are")
+    def test_beside_a_device_what_callbacks_for_the_end_keep_is_told_for_them(self):
+        torch.empty(512)  # the device lives
+        self.process.frameworks = [adapter.open_framework(torch, Unarmed)]
+        self.process.held = lambda: (None, 100 << 20)
+        self.surveys._heap, self.surveys._explains = 0, lambda process, found: False
+        self.addCleanup(lambda: [atexit.unregister(s.close) for s in self.sessions])
+        self.sessions = []
+
+        def step():
+            for _ in range(100):
+                session = Session()
+                session.sound = torch.empty(1 << 20, "cpu")
+                self.sessions[:] = [*self.sessions[-1:], session]
+
+        found = self.grown(step)
+        self.sessions = [o for o in gc.get_objects() if type(o) is Session]
+        told = found["Session objects below callbacks of atexit.register"]
+        self.assertIn(self.line("keeps sessions") + " __init__", told["filled"].split("; "))
+        self.assertTrue(told["host"])
+
     def test_a_chain_of_arrays_of_a_device_is_told_once_no_holder_has_what_came(self):
         torch.empty(512)  # the device lives
         self.process.frameworks = [adapter.open_framework(torch, Unarmed)]

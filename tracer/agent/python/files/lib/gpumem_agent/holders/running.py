@@ -148,7 +148,8 @@ def add_classes(found, noted, reach, reference, frameworks, more=()):
     if reference.classes_since is None:
         reference.note_classes(census, now)
     else:
-        classes.add(found, reach, reference, census, frameworks, beside={"since": reference.classes_since, **dict(more)})
+        facts, for_the_end = {"since": reference.classes_since, **dict(more)}, growing.registered(noted.sizes)
+        classes.add(found, reach, reference, census, frameworks, for_the_end, beside=facts)
 
 
 def add_replaced(found, noted, reach, frameworks):
