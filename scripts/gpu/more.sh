@@ -3,8 +3,8 @@
 # with the static one, under gpumem on a machine with a real GPU and prints a table of
 # verdicts and sites against the truth.
 # Usage: more.sh GPUMEM OUT [seconds] [at a time]
-# SOURCE names the programs: more, apps, services, engines or studios, in C++, tokens in
-# Rust or gateway in Go.
+# SOURCE names the programs: more, apps, services, engines, studios or plants, in C++, tokens
+# in Rust or gateway in Go.
 # CUDA_HOME is a folder with include and lib64, or include and lib as pip's packages have
 # them. ONLY='name name' takes some of the programs, STATIC='name name' says which run with
 # the static runtime, too. SHARED_PROGRAM and STATIC_PROGRAM are taken as they are instead
