@@ -19,26 +19,26 @@ type SiteCourse struct {
 // comes too soon after the last to tell how fast things come.
 const soonAfter = .3
 
+// siteLook is what the places held at one look.
+type siteLook struct {
+	at    float64 // seconds
+	sites []record.Site
+}
+
 // SiteCourses are those of the places that the last look found, in its order.
 func SiteCourses(p *series.Process) []SiteCourse {
 	var out []SiteCourse
-	for _, e := range p.Events.About(p.PID) {
-		if e.Kind != record.KindDriverSites || e.Name != record.NameLook {
-			continue
-		}
-		before, at := out, e.TMs/1000
-		if n := len(p.Whole.Clock); n > 0 { // the last look comes when the program has ended
-			at = math.Min(at, p.Whole.Clock[n-1])
-		}
+	for _, l := range withoutEnd(p, siteLooks(p)) {
+		before := out
 		out = nil
-		for _, s := range e.Sites {
+		for _, s := range l.sites {
 			c := SiteCourse{Site: s.Site}
 			for i := range before {
 				if before[i].Site == s.Site {
 					c = before[i]
 				}
 			}
-			c.At, c.Sites = append(c.At, at), append(c.Sites, s)
+			c.At, c.Sites = append(c.At, l.at), append(c.Sites, s)
 			out = append(out, c)
 		}
 	}
@@ -46,6 +46,41 @@ func SiteCourses(p *series.Process) []SiteCourse {
 		out[i].joinLast()
 	}
 	return out
+}
+
+func siteLooks(p *series.Process) []siteLook {
+	var list []siteLook
+	for _, e := range p.Events.About(p.PID) {
+		if e.Kind != record.KindDriverSites || e.Name != record.NameLook {
+			continue
+		}
+		at := e.TMs / 1000
+		if n := len(p.Whole.Clock); n > 0 { // the last look comes when the program has ended
+			at = math.Min(at, p.Whole.Clock[n-1])
+		}
+		list = append(list, siteLook{at, e.Sites})
+	}
+	return list
+}
+
+// withoutEnd leaves the last look out where the program had ended by then, and held less than at the
+// one before: it gives back what it has, as it ends.
+func withoutEnd(p *series.Process, list []siteLook) []siteLook {
+	n, rows := len(list), len(p.Whole.Clock)
+	if n > 1 && rows > 0 && p.Run.Meta.End != nil && list[n-1].at >= p.Whole.Clock[rows-1] &&
+		total(list[n-1].sites) < total(list[n-2].sites) {
+		return list[:n-1]
+	}
+	return list
+}
+
+// total are the bytes of some places.
+func total(sites []record.Site) int64 {
+	sum := int64(0)
+	for _, s := range sites {
+		sum += s.Bytes
+	}
+	return sum
 }
 
 // joinLast leaves out a look that the one at the end came soon after.
@@ -111,15 +146,11 @@ func GrownSites(p *series.Process, from float64) []record.Site {
 		if e.Kind != record.KindDriverSites || e.Name != record.NameLook || e.TMs/1000 < from {
 			continue
 		}
-		total := int64(0)
-		for _, s := range e.Sites {
-			total += s.Bytes
-		}
 		if first == nil {
 			first = e.Sites
 		}
-		if total >= most {
-			most, last = total, e.Sites
+		if sum := total(e.Sites); sum >= most {
+			most, last = sum, e.Sites
 		}
 	}
 	before := map[string]int64{}

@@ -26,7 +26,7 @@ func Function(sites []record.Site, growth float64) string {
 		if float64(weight(row)) < growth/4 {
 			return ""
 		}
-		place, name, _ := strings.Cut(row.Site, " ")
+		place, name, _ := strings.Cut(withoutClass(row.Site), " ")
 		if !strings.Contains(place, "+0x") || strings.HasSuffix(row.Site, record.GoneSite("")) {
 			continue
 		}
@@ -153,8 +153,16 @@ func OfSite(site string) string {
 
 // ClassOf is what a site asked for.
 func ClassOf(site string) string {
-	if at := strings.LastIndex(site, " ["); at > 0 && strings.HasSuffix(site, "]") {
-		return "the number of " + site[at+2:len(site)-1] + "s"
+	at := strings.LastIndex(site, " [")
+	if at <= 0 || !strings.HasSuffix(site, "]") {
+		return "device memory"
 	}
-	return "device memory"
+	switch class := site[at+2 : len(site)-1]; {
+	case strings.HasSuffix(class, " memory"):
+		return class
+	case class == "array":
+		return "memory of arrays"
+	default:
+		return "the number of " + class + "s"
+	}
 }

@@ -28,6 +28,14 @@ func TestTheFunctionThatAskedIsNamedWhereThereAreNoLines(t *testing.T) {
 	}
 }
 
+func TestAFunctionIsNamedWithoutTheKindOfItsMemory(t *testing.T) {
+	t.Parallel()
+	site := record.Site{Site: "desk+0x4fdb (anonymous namespace)::Desk::draw [stream-ordered memory]", Bytes: 9}
+	if got, want := Function([]record.Site{site}, 9), "in Desk::draw (desk+0x4fdb)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestTheLineIsThatOfTheSiteThatGrew(t *testing.T) {
 	t.Parallel()
 	weights := record.Site{Site: "train.py:20 load", Bytes: 900 * mib, Count: 9}
@@ -61,3 +69,18 @@ const (
 	mib = 1 << 20
 	gib = 1 << 30
 )
+
+func TestWhatASiteAskedForIsInWords(t *testing.T) {
+	t.Parallel()
+	for site, want := range map[string]string{
+		"desk+0x4fdb Desk::draw [stream-ordered memory]": "stream-ordered memory",
+		"/app/cad.cc:7 tessellate [managed memory]":      "managed memory",
+		"/app/map.cc:7 upload [array]":                   "memory of arrays",
+		"/app/voice.cc:7 begin [stream]":                 "the number of streams",
+		"/app/mesh.cc:7 load":                            "device memory",
+	} {
+		if got := ClassOf(site); got != want {
+			t.Errorf("%s: %q, want %q", site, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -41,6 +42,14 @@ func TestAPlaceThatKeepsALittleBelowLongTeethIsFound(t *testing.T) {
 	if v.Verdict != AppLeak || v.RestsOn != ByObjects ||
 		!strings.Contains(v.Answer, "device memory that is allocated at /app/mesh.cc:44 in add_register grows evenly") {
 		t.Errorf("one block each 2.2 s: %s by %s", v.Answer, v.RestsOn)
+	}
+	ended := building(2.2).lookedAtSites(every(2.2)) // and gave back some before the last look
+	last := &ended.events[len(ended.events)-1]
+	last.TMs, last.Sites[1].Count, last.Sites[1].Bytes = 41_000, 14, 14*4*mib
+	end := time.Now()
+	ended.meta.End = &end
+	if v := ended.judge(); v.Verdict != AppLeak || v.RestsOn != ByObjects {
+		t.Errorf("one block each 2.2 s, and some given back at the end: %s by %s", v.Answer, v.RestsOn)
 	}
 	if v := building(8).lookedAtSites(every(8)).judge(); v.Verdict == None {
 		t.Errorf("one block each 8 s: %s", v.Answer)
