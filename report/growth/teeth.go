@@ -106,11 +106,12 @@ func valleys(y []float64, fall float64) (list []valley, last, before float64) {
 // Many short teeth leave the course of their valleys, which is that of what stays, however
 // high they are.
 const (
-	leastFloors = 12 // valleys
+	leastFloors = 10 // valleys
 	floorsSpan  = .8 // of the window, from the first to the last
-	// floorsWithin is how surely they must not rise, in multiples of what matters: on a busy
-	// machine no row falls into a short valley.
+	// floorsWithin is how surely they must not rise, in multiples of what matters, or as the part
+	// floorsShare of the teeth's height: on a busy machine no row falls into a short valley.
 	floorsWithin = 4
+	floorsShare  = 1. / 3
 )
 
 // settleFloors decides on host memory, and on what is live, that rises and falls again and again
@@ -134,7 +135,7 @@ func (x *Examined) settleFloorsOf(k series.Key) {
 	if g.Growing() { // an allocator's own count is exact
 		least = 0
 	}
-	at, floor := floorsOf(x.Judged.Clock, y, least)
+	at, floor, height := floorsOf(x.Judged.Clock, y, least)
 	span := x.Judged.Clock[len(x.Judged.Clock)-1] - x.Judged.Clock[0]
 	if len(at) < leastFloors || at[len(at)-1]-at[0] < floorsSpan*span {
 		return
@@ -147,26 +148,27 @@ func (x *Examined) settleFloorsOf(k series.Key) {
 	}
 	q := x.Judged.Question(k, x.conditions)
 	of := trend.OfBlocks(at, floor, x.Judged.Clock[len(x.Judged.Clock)-1], q)
+	most := math.Max(floorsWithin*of.Delta, floorsShare*height)
 	switch {
 	case of.Growing() && k == series.Live:
 	case of.Growing():
 		of.Reach = g.Reach
 		*g = of
-	case g.Shape == trend.ShapeUndecided && of.Shape != trend.ShapeUndecided && of.Upper <= floorsWithin*of.Delta:
+	case g.Shape == trend.ShapeUndecided && of.Shape != trend.ShapeUndecided && of.Upper <= most:
 		g.Settle(trend.Bounded, math.Max(of.Upper, of.Delta))
 	}
 }
 
 // floorsOf are the lowest values between teeth that fall by a third of the series' height, and by no
-// less than least, and when they were reached.
-func floorsOf(clock, y []float64, least float64) (at, floor []float64) {
+// less than least, when they were reached, and that height.
+func floorsOf(clock, y []float64, least float64) (at, floor []float64, height float64) {
 	known := stat.Known(y)
-	height := stat.Quantile(known, .99) - stat.Quantile(known, .01)
+	height = stat.Quantile(known, .99) - stat.Quantile(known, .01)
 	list, _, _ := valleys(y, math.Max(fallsBy*height, least))
 	for _, v := range list[min(1, len(list)):] { // the first is the program's start
 		if rows := stat.Known(y[v.from : v.to+1]); len(rows) > 0 {
 			at, floor = append(at, clock[v.to]), append(floor, stat.Quantile(rows, 0))
 		}
 	}
-	return at, floor
+	return at, floor, height
 }

@@ -135,3 +135,42 @@ func TestTheFloorOfUnevenTeethOfWhatIsLiveTellsWhatStays(t *testing.T) {
 		t.Errorf("of 40 that give all back %d are open, of 40 that keep some %d are missed", open, missed)
 	}
 }
+
+// columns is a program whose columns grow and are cut back each three seconds, by chance to a few MiB
+// more or less; it loses so many bytes with each row.
+func columns(seed uint64, lost float64) *program {
+	rng := rand.New(rand.NewPCG(seed, 7))
+	const rows, tooth = 780, 62
+	live, low := make([]float64, rows), 0.
+	for i := range live {
+		if i%tooth == 0 {
+			low = 4 + 8*rng.Float64()
+		}
+		live[i] = 130*mib + 2*mib*math.Floor((low+24*float64(i%tooth)/tooth)/2) + lost*float64(i)
+	}
+	return newProgram(rows).set(record.ColDriverProgramBytes, func(i int) float64 { return live[i] }).
+		set(record.ColDriverAllocBytes, func(i int) float64 { return live[i] }).
+		flat(record.ColFootprint, 100*mib, 0)
+}
+
+func TestFewTeethOfUnevenFloorsAreDecidedByThese(t *testing.T) {
+	t.Parallel()
+	const seeds = 40
+	said := func(lost float64, class Class) (n int) {
+		for seed := range uint64(seeds) {
+			if columns(seed, lost).judge().Verdict == class {
+				n++
+			}
+		}
+		return n
+	}
+	if n := said(0, None); n < 35 { // 32 where twelve floors are wanted
+		t.Errorf("none of %d of %d", n, seeds)
+	}
+	if n := said(0, AppLeak); n > 0 {
+		t.Errorf("app-leak of %d of %d that lose nothing", n, seeds)
+	}
+	if n := said(50*kib, None); n > 0 {
+		t.Errorf("none of %d of %d that lose 38 MiB", n, seeds)
+	}
+}
