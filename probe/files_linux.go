@@ -17,9 +17,10 @@ import (
 // there. Else the kernel walks the page tables, at some 20 ns a page, with a lock held that
 // a call of mmap waits for: the caller bounds how often, and without walk the answer is
 // Unknown. Files of tmpfs are shared memory, and none of these. Of a Java virtual machine the
-// same walk tells what of its heap is in memory. The error is ErrExited for
-// a process that is no more, and os.ErrPermission for one that may not be looked into.
-func (p *Process) Files(walk bool) (MappedFiles, error) {
+// same walk tells what of its heap is in memory, and of a program with a device what the driver
+// keeps for it: where that has as much address space as counted, nothing changed. The error is
+// ErrExited for a process that is no more, and os.ErrPermission for one that may not be looked into.
+func (p *Process) Files(walk bool, counted int64) (MappedFiles, error) {
 	var mounts map[procfs.Device]string // read when one is found
 	counts := func(m *procfs.Mapping) bool {
 		if !changesAFile(m) {
@@ -30,7 +31,7 @@ func (p *Process) Files(walk bool) (MappedFiles, error) {
 		}
 		return !inMemory(mounts[m.Device])
 	}
-	found := MappedFiles{Heap: Unknown}
+	found := MappedFiles{Heap: Unknown, DriversPages: Unknown}
 	var code codeFile
 	var places heapOf
 	err := p.mappings("maps", func(s *procfs.Scanner) {
@@ -41,13 +42,16 @@ func (p *Process) Files(walk bool) (MappedFiles, error) {
 		if isShared(m) {
 			found.Writable += int64(m.End - m.Start)
 		}
+		if isDrivers(m) {
+			found.Drivers += int64(m.End - m.Start)
+		}
 		places.take(m)
 	})
 	if err != nil {
 		return found, err
 	}
 	found.Heaped = places.counters.Path != ""
-	if !found.Shared && !found.Heaped {
+	if !found.Shared && !found.Heaped && found.Drivers == counted {
 		return found, nil
 	}
 	if !walk {
@@ -56,14 +60,18 @@ func (p *Process) Files(walk bool) (MappedFiles, error) {
 		}
 		return found, nil
 	}
-	heap := p.heapSpan(&places)
+	heap, pages := p.heapSpan(&places), int64(0)
 	err = p.mappings("smaps", func(s *procfs.Scanner) {
 		u, m := s.Usage(), s.Mapping()
 		if counts(m) {
 			found.Dirty += max(u.PrivateDirty, 0) + max(u.SharedDirty, 0)
 		}
+		if isDrivers(m) {
+			pages += max(u.RSS, 0)
+		}
 		heap.add(m, u)
 	})
+	found.DriversPages = pages
 	found.Heap = heap.told()
 	return found, err
 }
@@ -119,6 +127,16 @@ func isShared(m *procfs.Mapping) bool {
 	return changesAFile(m) || m.Perms[1] == 'w' && m.Perms[3] == 's' && slices.ContainsFunc(sharedMemory[:],
 		func(name string) bool { return strings.HasPrefix(m.Path, name) })
 }
+
+// isDrivers reports whether a mapping is of a device's file, through which a driver gives a process
+// memory, its device's or the machine's. The kernel counts pages of the second kind alone.
+func isDrivers(m *procfs.Mapping) bool {
+	return strings.HasPrefix(m.Path, "/dev/") && !slices.ContainsFunc(noDevices[:],
+		func(name string) bool { return strings.HasPrefix(m.Path, name) })
+}
+
+// noDevices is how the paths of memory begin that lies in /dev and is no device's.
+var noDevices = [...]string{"/dev/shm/", "/dev/zero", "/dev/hugepages", "/dev/mqueue", "/dev/null"}
 
 // sharedMemory is how the paths of shared memory begin.
 var sharedMemory = [...]string{"/dev/shm/", "/dev/zero", "/memfd:", "/SYSV"}

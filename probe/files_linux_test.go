@@ -53,7 +53,7 @@ func TestOnlyWhatIsChangedInASharedMappingOfAFileIsDirty(t *testing.T) {
 	defer p.Close()
 	dirty := func() (int64, bool) {
 		t.Helper()
-		files, err := p.Files(true)
+		files, err := p.Files(true, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestOnlyWhatIsChangedInASharedMappingOfAFileIsDirty(t *testing.T) {
 	if n, _ := dirty(); n < size/4 || n > size/2 {
 		t.Errorf("%d bytes of %d that were changed", n, size/2)
 	}
-	if files, err := p.Files(false); files.Dirty != Unknown || !files.Shared || err != nil {
+	if files, err := p.Files(false, 0); files.Dirty != Unknown || !files.Shared || err != nil {
 		t.Errorf("without a walk %+v, %v", files, err)
 	}
 }
@@ -100,7 +100,7 @@ func TestOfMappedFilesOnlyThoseWithCodeMayBeCode(t *testing.T) {
 	defer p.Close()
 	code := func() int64 {
 		t.Helper()
-		files, err := p.Files(true)
+		files, err := p.Files(true, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestSharedMemoryAndFilesThatMayBeWrittenAreReserved(t *testing.T) {
 	defer p.Close()
 	writable := func() int64 {
 		t.Helper()
-		files, err := p.Files(false)
+		files, err := p.Files(false, 0)
 		if err != nil || files.Ahead {
 			t.Fatalf("%+v, %v", files, err)
 		}

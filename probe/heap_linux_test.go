@@ -66,7 +66,7 @@ func heapRead(t *testing.T, m probe.Machine, walk bool) (int64, probe.Heap) {
 	if h := p.ReadHeap(); h != probe.UnknownHeap() {
 		t.Errorf("before anybody looked: %+v", h)
 	}
-	files, err := p.Files(walk)
+	files, err := p.Files(walk, 0)
 	if err != nil || !files.Heaped {
 		t.Fatalf("%+v, %v", files, err)
 	}
@@ -125,7 +125,7 @@ func TestTheHeapOfARealJavaMachineIsRead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := p.Files(true)
+		files, err := p.Files(true, 0)
 		h := p.ReadHeap()
 		if err != nil || files.Heap < 30<<20 || files.Heap > 256<<20 || h.Kept < 30<<20 || h.Full < 1 ||
 			h.Collections < h.Full {

@@ -46,6 +46,11 @@ type MappedFiles struct {
 	// Writable is the address space of shared memory, and of files mapped so that changes
 	// go there.
 	Writable int64
+	// Drivers is the address space of the files of devices, and DriversPages what of it is
+	// memory of the machine that a driver keeps for the process, or Unknown. CUDA's pinned
+	// memory for writing alone (cudaHostAllocWriteCombined) lies there: the kernel counts its
+	// pages as a file's.
+	Drivers, DriversPages int64
 	// Ahead says that the program's allocator, or its language's heap, reserves far more at
 	// once than was asked for, so that nothing follows from what is reserved.
 	Ahead bool

@@ -172,8 +172,8 @@ var columnTable = [...]Column{
 	{ColFootprint, Bytes, Gauge, whole, public, TellProbe,
 		"what the machine gets back when the process ends"},
 	{ColFileDirty, Bytes, Gauge, whole, public, TellProbe,
-		"of rss_file_bytes, what the process changed of mapped files and the system has not written yet; " +
-			"part of the footprint"},
+		"of rss_file_bytes, what the process changed of mapped files and the system has not written yet, and " +
+			"what a driver keeps for it behind a device's file; part of the footprint"},
 	{ColFileCache, Bytes, Gauge, whole, public, TellProbe,
 		"of rss_file_bytes, clean pages of mapped files: the system drops them when it needs memory, and " +
 			"they are no part of the footprint"},

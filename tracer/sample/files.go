@@ -23,18 +23,20 @@ const (
 type files struct {
 	probe.MappedFiles // as read last; what is dirty is probe.Unknown before the first reading
 
-	seen  int64 // bytes of such pages then, and of shared memory
+	seen    int64 // bytes of such pages then, and of shared memory
+	counted int64 // the address space of drivers' files when their pages were counted last
 	took  int64 // how long that went on; 0 before the first reading
 	after int64 // when the mappings may be read again
 }
 
 // unknownFiles is what is known before the first reading.
 func unknownFiles() probe.MappedFiles {
-	return probe.MappedFiles{Dirty: probe.Unknown, Code: probe.Unknown, Heap: probe.Unknown}
+	return probe.MappedFiles{Dirty: probe.Unknown, DriversPages: probe.Unknown, Code: probe.Unknown,
+		Heap: probe.Unknown}
 }
 
 // look completes what was read of a process's memory by how much of its pages of files
-// is changed, and adds that to the footprint.
+// is changed, or is a driver's, and adds that to the footprint.
 func (f *files) look(p *probe.Process, m *probe.Memory, now func() int64) {
 	if m.File == probe.Unknown || m.Shmem == probe.Unknown {
 		return // nobody tells the pages of files apart
@@ -47,7 +49,7 @@ func (f *files) look(p *probe.Process, m *probe.Memory, now func() int64) {
 	if m.Dirty = f.Dirty; f.Dirty == probe.Unknown {
 		return
 	}
-	m.Dirty = min(f.Dirty, m.File)
+	m.Dirty = min(f.Dirty+max(f.DriversPages, 0), m.File)
 	if m.Footprint != probe.Unknown {
 		m.Footprint += m.Dirty
 	}
@@ -84,12 +86,17 @@ func (f *files) collected(p *probe.Process, m *probe.Memory) {
 
 func (f *files) read(p *probe.Process, m *probe.Memory, now func() int64) {
 	start := now()
-	told, err := p.Files(m.RSS < filesMost)
+	told, err := p.Files(m.RSS < filesMost, f.counted)
 	if end := now(); err == nil {
 		took := max(end-start, 1)
 		cost := took // one reading may have waited for a processor, two hardly
 		if f.took > 0 {
 			cost = min(took, f.took)
+		}
+		if told.DriversPages == probe.Unknown {
+			told.DriversPages = f.DriversPages
+		} else {
+			f.counted = told.Drivers
 		}
 		f.MappedFiles, f.seen, f.took = told, m.File+m.Shmem, took
 		f.after = end + max(int64(filesEvery), filesShare*cost)

@@ -2,6 +2,7 @@ package sample
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -196,5 +197,40 @@ func TestWhatIsReservedCountsSharedMemoryAndIsUnknownWhereTheHeapReservesAhead(t
 			t.Errorf("%s: %d bytes", name, got)
 		}
 		p.Close() //nolint:errcheck // of a test
+	}
+}
+
+// CUDA's pinned memory for writing alone lies behind a device's file, and its pages are no cache.
+func TestWhatADriverKeepsBehindItsDevicesFileIsInTheFootprint(t *testing.T) {
+	t.Parallel()
+	root, m := machine(t, "0")
+	status := func(file int) {
+		root.File("proc/7/status", fmt.Sprintf("Name:\tx\nVmRSS:\t%d kB\nRssAnon:\t1024 kB\nRssFile:\t%d kB\nRssShmem:\t0 kB\n"+
+			"VmSwap:\t0 kB\n", 1024+file, file))
+	}
+	mappings := func(end string, pages int) {
+		library := "7f0000000000-7f0000400000 r-xp 00000000 fe:00 7 /usr/lib/libcuda.so.1\n"
+		device := "7f1000000000-7f10" + end + "0000 rw-s 00000000 00:06 9 /dev/nvidiactl\n"
+		shared := "7f2000000000-7f2000400000 rw-s 00000000 00:01 8 /dev/shm/ring\n"
+		root.File("proc/7/maps", library+device+shared)
+		root.File("proc/7/smaps", library+"Rss: 4096 kB\n"+device+fmt.Sprintf("Rss: %d kB\n", pages)+shared+"Rss: 64 kB\n")
+	}
+	c := new(clock)
+	p, err := New(Options{Now: c.now, Interval: time.Second, Machine: m}).Open(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close() //nolint:errcheck // of a test
+	for i, step := range []struct {
+		end         string
+		file, pages int // KiB
+	}{{"0040", 4096 + 2048, 2048}, {"0200", 4096 + 30000, 30000}, {"0040", 4096 + 2048, 2048}} {
+		status(step.file)
+		mappings(step.end, step.pages)
+		*c += clock(10 * time.Second)
+		got := rowOf(t, p, c.now())
+		if got[record.ColFootprint] != int64(1024+step.pages)<<10 || got[record.ColFileCache] != 4<<20 {
+			t.Errorf("row %d: footprint %d, file cache %d", i, got[record.ColFootprint], got[record.ColFileCache])
+		}
 	}
 }

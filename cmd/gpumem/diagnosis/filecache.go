@@ -31,7 +31,7 @@ func (t *page) fileCache(p *scan.Process) string {
 	return fmt.Sprintf("%s of %s, which the system drops when it needs memory", plain.Size(bytes), which)
 }
 
-// completeDirty asks how much of the mapped files a process has changed, and adds that
+// completeDirty asks how much of the mapped files a process has changed, or is a driver's, and adds that
 // to its footprint. What cannot be asked stays unknown.
 func completeDirty(p *scan.Process) {
 	const most = 8 << 30 // resident bytes: the walk over them holds up the process's calls of mmap
@@ -44,10 +44,10 @@ func completeDirty(p *scan.Process) {
 		return
 	}
 	defer file.Close() //nolint:errcheck // files that were only read
-	files, err := file.Files(m.RSS < most)
+	files, err := file.Files(m.RSS < most, 0)
 	if err != nil || files.Dirty == probe.Unknown {
 		return
 	}
-	m.Dirty = min(files.Dirty, m.File)
+	m.Dirty = min(files.Dirty+max(files.DriversPages, 0), m.File)
 	m.Footprint += m.Dirty
 }
