@@ -106,12 +106,12 @@ func valleys(y []float64, fall float64) (list []valley, last, before float64) {
 // Many short teeth leave the course of their valleys, which is that of what stays, however
 // high they are.
 const (
-	leastFloors = 10 // valleys
-	floorsSpan  = .8 // of the window, from the first to the last
+	leastFloors = 10  // valleys
+	floorsSpan  = .75 // of the window, from the first to the last
 	// floorsWithin is how surely they must not rise, in multiples of what matters, or as the part
 	// floorsShare of the teeth's height: on a busy machine no row falls into a short valley.
 	floorsWithin = 4
-	floorsShare  = 1. / 3
+	floorsShare  = .4
 )
 
 // settleFloors decides on host memory, and on what is live, that rises and falls again and again
@@ -136,7 +136,8 @@ func (x *Examined) settleFloorsOf(k series.Key) {
 		least = 0
 	}
 	at, floor, height := floorsOf(x.Judged.Clock, y, least)
-	span := x.Judged.Clock[len(x.Judged.Clock)-1] - x.Judged.Clock[0]
+	known := max(0, slices.IndexFunc(y, func(v float64) bool { return v == v }))
+	span := x.Judged.Clock[len(x.Judged.Clock)-1] - x.Judged.Clock[known]
 	if len(at) < leastFloors || at[len(at)-1]-at[0] < floorsSpan*span {
 		return
 	}

@@ -51,7 +51,7 @@ const (
 // most one in eight.
 func (k *Track) untilGivenBack() *Track {
 	n := len(k.Clock)
-	asked, held := k.Cols[record.ColDriverAllocs], k.Cols[record.ColDriverProgramCount]
+	asked, held := k.ofDriver()
 	if n < 24 || asked == nil || held == nil || !(asked[n-1] > 0) {
 		return k
 	}
@@ -65,10 +65,44 @@ func (k *Track) untilGivenBack() *Track {
 	return k.rows(0, end)
 }
 
+// untilSteepFall leaves out the last rows of a program that ended, in which it asks the driver for
+// nothing and gives back more than it ever did in so many rows: at most one in fifty.
+func (k *Track) untilSteepFall(ended bool) *Track {
+	n := len(k.Clock)
+	asked, held := k.ofDriver()
+	if !ended || n < 24 || asked == nil || held == nil {
+		return k
+	}
+	end := n - 1
+	for end > 0 && !(asked[end-1] < asked[n-1]) {
+		end--
+	}
+	rows := n - 1 - end
+	if rows < 1 || rows > n/50 {
+		return k
+	}
+	fall := held[end] - held[n-1]
+	for i := range end - rows {
+		if !(fall > 0) || held[i]-held[i+rows] >= fall {
+			return k
+		}
+	}
+	return k.rows(0, end+1)
+}
+
+// ofDriver are how often the program asked the driver for memory so far, and how many pieces of it
+// it holds, of the device's and of the host's that is pinned; nil where that is not known.
+func (k *Track) ofDriver() (asked, held []float64) {
+	if held = k.Cols[record.ColDriverProgramCount]; held == nil {
+		return nil, nil
+	}
+	return k.Cols[record.ColDriverAllocs], stat.Plus(held, k.Cols[record.ColPinnedCount])
+}
+
 // onlyGivesBack reports whether a program that asked the driver for memory all along, and gave much
 // of it back, does only the latter from a row on.
 func (k *Track) onlyGivesBack(from int) bool {
-	asked, held := k.Cols[record.ColDriverAllocs], k.Cols[record.ColDriverProgramCount]
+	asked, held := k.ofDriver()
 	last := len(k.Clock) - 1
 	if !(held[last] < held[from-1]) || asked[from-1]-held[from-1] < comeAndGone*asked[from-1] {
 		return false

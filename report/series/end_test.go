@@ -112,6 +112,12 @@ func TestWhatIsGivenBackPieceByPieceAtTheEndIsLeftOut(t *testing.T) {
 	if k := givingBack(t, end, 10).untilGivenBack(); len(k.Clock) != end+1 {
 		t.Errorf("%d rows are left, want %d", len(k.Clock), end+1)
 	}
+	pinned := givingBack(t, end, 10)
+	pinned.Cols[record.ColPinnedCount] = pinned.Cols[record.ColDriverProgramCount]
+	pinned.Cols[record.ColDriverProgramCount] = make([]float64, len(pinned.Clock))
+	if k := pinned.untilGivenBack(); len(k.Clock) != end+1 {
+		t.Errorf("%d rows are left of pinned memory, want %d", len(k.Clock), end+1)
+	}
 	if k := givingBack(t, end, 1); k.untilGivenBack() != k {
 		t.Error("a program that keeps most of it was cut")
 	}
@@ -124,5 +130,29 @@ func TestWhatIsGivenBackPieceByPieceAtTheEndIsLeftOut(t *testing.T) {
 	}
 	if k := comingAndGoing(t, 80, end); k.untilGivenBack() != k {
 		t.Error("a service between two requests was cut")
+	}
+}
+
+func TestTheSteepestFallBeforeTheEndIsLeftOut(t *testing.T) {
+	t.Parallel()
+	const rows, end = 600, 591
+	falling := func(each float64) *Track {
+		return trackOf(t, rows, map[string]func(i int) float64{
+			record.ColDriverAllocs: func(i int) float64 { return float64(min(i, end)) },
+			record.ColDriverProgramCount: func(i int) float64 { // teeth of 40 blocks, and one each ten rows that stays
+				return 200 + float64(min(i, end)/10) + float64(40-min(i, end)%40) - each*float64(max(0, i-end))
+			},
+		})
+	}
+	if k := falling(6).untilSteepFall(true); len(k.Clock) != end+1 {
+		t.Errorf("%d rows are left, want %d", len(k.Clock), end+1)
+	}
+	for what, k := range map[string]*Track{"as steep before": falling(.5), "it rises": falling(-1)} {
+		if k.untilSteepFall(true) != k {
+			t.Errorf("%s: cut", what)
+		}
+	}
+	if k := falling(6); k.untilSteepFall(false) != k {
+		t.Error("a program that goes on was cut")
 	}
 }

@@ -39,6 +39,7 @@ var ColumnsUsed = [...]string{
 	record.ColDriverAllocs, record.ColDriverFailed, record.ColCommandBuffersOpen, record.ColEvents, record.ColStreams,
 	record.ColGraphs,
 	record.ColModules, record.ColContexts, record.ColPools, record.ColDriverAllocBytes, record.ColPinnedBytes,
+	record.ColPinnedCount,
 	record.ColDriverProgramBytes, record.ColDriverProgramCount, record.ColDriverManagedBytes,
 	record.ColDriverPoolIdle, record.ColDriverPoolReserved, record.ColDriverPoolKeeps,
 	record.ColCaptureLost,

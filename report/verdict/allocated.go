@@ -15,8 +15,7 @@ import (
 // cache::remember (server+0x1678)"; empty where no place asked for a quarter of it.
 func allocated(s *settled, sites []SiteRow) string {
 	if s.class == HostGrowth && sitesAreDrivers(s) {
-		sites = slices.DeleteFunc(slices.Clone(sites),
-			func(row SiteRow) bool { return !place.IsHosts(row.Site) })
+		sites = hostSites(s, sites)
 	}
 	if ordered, half := streamOrdered(s, sites); len(ordered) > 0 {
 		if line := place.Line(ordered, 4*half, true); line != "" {
@@ -34,10 +33,20 @@ func allocated(s *settled, sites []SiteRow) string {
 	if line := place.Line(sites, s.size, !itself); line != "" {
 		return "at " + line
 	}
-	if !itself {
+	if !itself && !(s.class == HostGrowth && sitesAreDrivers(s)) {
 		return ""
 	}
 	return place.Function(sites, s.size)
+}
+
+// hostSites are the places that asked the driver for memory of the host; where the program gave all
+// of it back before it ended, those that got more while it worked.
+func hostSites(s *settled, sites []SiteRow) []SiteRow {
+	noHosts := func(row SiteRow) bool { return !place.IsHosts(row.Site) }
+	if rest := slices.DeleteFunc(slices.Clone(sites), noHosts); len(rest) > 0 {
+		return rest
+	}
+	return slices.DeleteFunc(allGrown(s), noHosts)
 }
 
 // growers are the sites of what grew at the driver: the place that decided, or where none at the
@@ -59,12 +68,16 @@ func growers(s *settled, sites []SiteRow) []SiteRow {
 // grownSites are the places of the driver that got more of the device's memory while the program
 // worked.
 func grownSites(s *settled) []SiteRow {
+	return slices.DeleteFunc(allGrown(s), func(row SiteRow) bool { return place.IsHosts(row.Site) })
+}
+
+// allGrown are those that got more of any memory.
+func allGrown(s *settled) []SiteRow {
 	clock, from := s.Judged.Clock, s.Grow[s.primary].From
 	if len(clock) == 0 {
 		return nil
 	}
-	grown := looks.GrownSites(&s.Examined.Process, clock[min(from, len(clock)-1)])
-	return slices.DeleteFunc(grown, func(row SiteRow) bool { return place.IsHosts(row.Site) })
+	return looks.GrownSites(&s.Examined.Process, clock[min(from, len(clock)-1)])
 }
 
 // withGivenBack are the sites of what the driver has on the device, where the program gave most of
