@@ -221,7 +221,7 @@ const suspicious = .01
 func (g *Growth) still(f *trendFit, least float64) Shape {
 	switch {
 	case g.Loaded && g.T > least, g.Upper >= g.Limit && !g.nearlyFlat(),
-		g.P < suspicious && g.Amount() > 2*g.Seen():
+		g.P < suspicious && g.Amount() > 2*g.Seen(), g.climbs():
 		return ShapeUndecided
 	case math.Abs(f.jump) > g.Delta:
 		return Step
@@ -231,6 +231,24 @@ func (g *Growth) still(f *trendFit, least float64) Shape {
 		return Bounded
 	}
 	return Flat
+}
+
+// climbing is how many blocks at the end must each be higher than the one before, by what matters
+// together each time, for a series to be on its way up.
+const climbing = 4
+
+// climbs reports whether a series without teeth is on its way up at its end: that is no step yet.
+func (g *Growth) climbs() bool {
+	n := len(g.BlockY)
+	if n <= climbing || g.Cycle.Drops > 0 {
+		return false
+	}
+	for i := n - climbing; i < n; i++ {
+		if g.BlockY[i]-g.BlockY[i-1] <= g.Delta {
+			return false
+		}
+	}
+	return true
 }
 
 // What counts as flat: a growth that stays within so many deviations of the

@@ -24,3 +24,22 @@ func TestWhatNeverRoseByWhatMattersIsFlatHoweverAStepIsCarriedOn(t *testing.T) {
 		t.Errorf("a straight rise: %s up to %.0f", g.Shape, g.Upper)
 	}
 }
+
+func TestWhatClimbsAtItsEndIsNoStep(t *testing.T) {
+	t.Parallel()
+	judged := func(y func(i int) float64) Shape {
+		at, v := make([]float64, 110), make([]float64, 110)
+		for i := range v {
+			at[i], v[i] = float64(i)/16, y(i)
+		}
+		a := Axes{T: at}
+		return a.Examine(v, Question{Delta: 1 << 20, Share: .5, Net: .5, Conditions: ForReport()}).Shape
+	}
+	const mib = 1 << 20
+	if got := judged(func(i int) float64 { return 5*mib + float64(max(0, i-85))*mib }); got != ShapeUndecided {
+		t.Errorf("a rise from 5 to 30 MiB in the last quarter: %s", got)
+	}
+	if got := judged(func(i int) float64 { return 5*mib + float64(min(1, i/60))*20*mib }); got != Step {
+		t.Errorf("a step in the middle: %s", got)
+	}
+}

@@ -176,3 +176,22 @@ func TestAContainerOfTheHostsWithManyElementsDecidesWhileTheDeviceIsYoung(t *tes
 		t.Errorf("20 elements: %s", v.Answer)
 	}
 }
+
+// The driver touches what a program copies from the device first, and so seems to have taken it.
+func TestWhatTheDriverTookOfTheHostIsNotSureWhileTheDeviceIsYoung(t *testing.T) {
+	t.Parallel()
+	judged := func(rows int) *Verdict {
+		p := newProgram(rows).healthy()
+		for _, column := range [...]string{record.ColFootprint, record.ColRSS} { // whose heap is not recorded
+			p.set(column, func(i int) float64 { return 900*mib + 512*kib*float64(i) })
+		}
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		return p.judge()
+	}
+	if v := judged(190); v.Verdict != Undecided {
+		t.Errorf("after 9.5 s: %s", v.Summary)
+	}
+	if v := judged(400); v.Verdict != DriverGrowth && v.Verdict != HostGrowth {
+		t.Errorf("after 20 s: %s", v.Summary)
+	}
+}

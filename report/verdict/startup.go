@@ -118,9 +118,11 @@ const (
 
 // isSure reports whether the trend alone is sure of a growth while the device is young. It is not
 // of host memory where looks found the program's own holder longer each time: what compiles its
-// first kernels takes as much.
+// first kernels takes as much. Nor is it of what the driver took of the host: results that a program
+// has copied are touched first by the driver, too.
 func isSure(s *settled) bool {
-	if s.class == HostGrowth && holdsOwn(s) {
+	onHost := s.primary == series.Host || s.primary == series.Heap
+	if s.class == HostGrowth && holdsOwn(s) || s.class == DriverGrowth && onHost {
 		return false
 	}
 	lasted := growth.SpanOf(&s.Examined, &s.Grow[s.primary])
