@@ -6,7 +6,9 @@ import "errors"
 
 // Files is told on Linux only: elsewhere the footprint that the system tells has what a
 // process changed of files in it.
-func (p *Process) Files(bool, int64) (MappedFiles, error) { return MappedFiles{}, errors.ErrUnsupported }
+func (p *Process) Files(bool, int64) (MappedFiles, error) {
+	return MappedFiles{}, errors.ErrUnsupported
+}
 
 // ReadHeap is told on Linux only.
 func (p *Process) ReadHeap() Heap { return UnknownHeap() }

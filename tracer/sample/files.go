@@ -25,8 +25,8 @@ type files struct {
 
 	seen    int64 // bytes of such pages then, and of shared memory
 	counted int64 // the address space of drivers' files when their pages were counted last
-	took  int64 // how long that went on; 0 before the first reading
-	after int64 // when the mappings may be read again
+	took    int64 // how long that went on; 0 before the first reading
+	after   int64 // when the mappings may be read again
 }
 
 // unknownFiles is what is known before the first reading.
