@@ -55,11 +55,8 @@ func (k *Track) untilGivenBack() *Track {
 	if n < 24 || asked == nil || held == nil || !(asked[n-1] > 0) {
 		return k
 	}
-	end := n - 1
-	for end > 0 && !(asked[end-1] < asked[n-1]) {
-		end--
-	}
-	if end++; n-end > n/8 || !(held[n-1] < held[end-1]/2 || k.onlyGivesBack(end)) {
+	end := lastAsk(asked) + 1
+	if n-end > n/8 || !(held[n-1] < held[end-1]/2 || k.onlyGivesBack(end)) {
 		return k
 	}
 	return k.rows(0, end)
@@ -73,10 +70,7 @@ func (k *Track) untilSteepFall(ended bool) *Track {
 	if !ended || n < 24 || asked == nil || held == nil {
 		return k
 	}
-	end := n - 1
-	for end > 0 && !(asked[end-1] < asked[n-1]) {
-		end--
-	}
+	end := lastAsk(asked)
 	rows := n - 1 - end
 	if rows < 1 || rows > n/50 {
 		return k
@@ -97,6 +91,15 @@ func (k *Track) ofDriver() (asked, held []float64) {
 		return nil, nil
 	}
 	return k.Cols[record.ColDriverAllocs], stat.Plus(held, k.Cols[record.ColPinnedCount])
+}
+
+// lastAsk is the row in which a program asked the driver for the last time; asked has a row.
+func lastAsk(asked []float64) int {
+	last := len(asked) - 1
+	for last > 0 && !(asked[last-1] < asked[len(asked)-1]) {
+		last--
+	}
+	return last
 }
 
 // onlyGivesBack reports whether a program that asked the driver for memory all along, and gave much

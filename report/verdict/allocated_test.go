@@ -83,10 +83,11 @@ func TestTheGrowthOfAPoolHasTheLineThatUsedItsBuffersLast(t *testing.T) {
 func TestTheGrowthOfADriversPoolHasThePlaceThatUsedMostOfIt(t *testing.T) {
 	t.Parallel()
 	const mib64 = 64 * mib
+	const ordered = " [stream-ordered memory]"
 	for site, want := range map[string]string{
-		record.GoneSite("server+0x61ce (anonymous namespace)::run_batch [stream-ordered memory]"): " allocated in run_batch (server+0x61ce)",
-		"/app/batch.cc:41 run_batch [stream-ordered memory]":                                      " allocated at /app/batch.cc:41 in run_batch",
-		"server+0x61ce run_batch [event]":                                                         "",
+		record.GoneSite("server+0x61ce (anonymous namespace)::run_batch" + ordered): " allocated in run_batch (server+0x61ce)",
+		"/app/batch.cc:41 run_batch" + ordered:                                      " allocated at /app/batch.cc:41 in run_batch",
+		"server+0x61ce run_batch [event]":                                           "",
 	} {
 		p := newProgram(400).flat(record.ColFootprint, 100*mib, 0).flat(record.ColDriverProgramBytes, 300*mib, 0)
 		idle := func(i int) float64 { return float64(i) * mib }

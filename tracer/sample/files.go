@@ -25,6 +25,7 @@ type files struct {
 
 	seen    int64 // bytes of such pages then, and of shared memory
 	counted int64 // the address space of drivers' files when their pages were counted last
+	walked  bool  // the kernel was asked to walk the pages then
 	took    int64 // how long that went on; 0 before the first reading
 	after   int64 // when the mappings may be read again
 }
@@ -89,16 +90,17 @@ func (f *files) read(p *probe.Process, m *probe.Memory, now func() int64) {
 	told, err := p.Files(m.RSS < filesMost, f.counted)
 	if end := now(); err == nil {
 		took := max(end-start, 1)
-		cost := took // one reading may have waited for a processor, two hardly
-		if f.took > 0 {
+		walked := told.DriversPages != probe.Unknown
+		cost := took // one reading may have waited for a processor, two of a kind hardly
+		if f.took > 0 && walked == f.walked {
 			cost = min(took, f.took)
 		}
-		if told.DriversPages == probe.Unknown {
-			told.DriversPages = f.DriversPages
-		} else {
+		if walked {
 			f.counted = told.Drivers
+		} else {
+			told.DriversPages = f.DriversPages
 		}
-		f.MappedFiles, f.seen, f.took = told, m.File+m.Shmem, took
+		f.MappedFiles, f.seen, f.took, f.walked = told, m.File+m.Shmem, took, walked
 		f.after = end + max(int64(filesEvery), filesShare*cost)
 	} else {
 		f.MappedFiles, f.after = unknownFiles(), end+int64(filesAgain)

@@ -205,8 +205,8 @@ func TestWhatADriverKeepsBehindItsDevicesFileIsInTheFootprint(t *testing.T) {
 	t.Parallel()
 	root, m := machine(t, "0")
 	status := func(file int) {
-		root.File("proc/7/status", fmt.Sprintf("Name:\tx\nVmRSS:\t%d kB\nRssAnon:\t1024 kB\nRssFile:\t%d kB\nRssShmem:\t0 kB\n"+
-			"VmSwap:\t0 kB\n", 1024+file, file))
+		root.File("proc/7/status", fmt.Sprintf("Name:\tx\nVmRSS:\t%d kB\nRssAnon:\t1024 kB\nRssFile:\t%d kB\n"+
+			"RssShmem:\t0 kB\nVmSwap:\t0 kB\n", 1024+file, file))
 	}
 	mappings := func(end string, pages int) {
 		library := "7f0000000000-7f0000400000 r-xp 00000000 fe:00 7 /usr/lib/libcuda.so.1\n"
@@ -232,5 +232,30 @@ func TestWhatADriverKeepsBehindItsDevicesFileIsInTheFootprint(t *testing.T) {
 		if got[record.ColFootprint] != int64(1024+step.pages)<<10 || got[record.ColFileCache] != 4<<20 {
 			t.Errorf("row %d: footprint %d, file cache %d", i, got[record.ColFootprint], got[record.ColFileCache])
 		}
+	}
+}
+
+// A walk over the pages is dear, and the reading before it was cheap: the walk's cost counts.
+func TestAWalkIsPaidForThoughTheReadingBeforeWasCheap(t *testing.T) {
+	t.Parallel()
+	root, m := machine(t, "0")
+	library := "7f0000000000-7f0000400000 r-xp 00000000 fe:00 7 /usr/lib/libcuda.so.1\n"
+	root.File("proc/7/maps", library)
+	file, err := m.Open(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // of a test
+	at, took := int64(0), int64(time.Millisecond)
+	now := func() int64 { at += took; return at }
+	f, mem := files{MappedFiles: unknownFiles()}, probe.Memory{File: 4 << 20}
+	f.read(file, &mem, now)
+	device := library + "7f1000000000-7f1000400000 rw-s 00000000 00:06 9 /dev/nvidiactl\n"
+	root.File("proc/7/maps", device)
+	root.File("proc/7/smaps", device+"Rss: 4096 kB\n")
+	took = int64(20 * time.Millisecond)
+	f.read(file, &mem, now)
+	if rest := f.after - at; f.DriversPages != 4<<20 || rest < filesShare*took {
+		t.Errorf("%d pages, and the next reading %d ns later", f.DriversPages, rest)
 	}
 }
