@@ -85,8 +85,8 @@ func TestTheGrowthOfADriversPoolHasThePlaceThatUsedMostOfIt(t *testing.T) {
 	const mib64 = 64 * mib
 	const ordered = " [stream-ordered memory]"
 	for site, want := range map[string]string{
-		record.GoneSite("server+0x61ce (anonymous namespace)::run_batch" + ordered): " allocated in run_batch (server+0x61ce)",
-		"/app/batch.cc:41 run_batch" + ordered:                                      " allocated at /app/batch.cc:41 in run_batch",
+		record.GoneSite("server+0x61ce (anonymous namespace)::run_batch" + ordered): "in run_batch (server+0x61ce)",
+		"/app/batch.cc:41 run_batch" + ordered:                                      "at /app/batch.cc:41 in run_batch",
 		"server+0x61ce run_batch [event]":                                           "",
 	} {
 		p := newProgram(400).flat(record.ColFootprint, 100*mib, 0).flat(record.ColDriverProgramBytes, 300*mib, 0)
@@ -99,7 +99,7 @@ func TestTheGrowthOfADriversPoolHasThePlaceThatUsedMostOfIt(t *testing.T) {
 			{Site: site, Bytes: mib64, Count: 3},
 		}})
 		v := p.judge()
-		_, place, _ := strings.Cut(v.Answer, "; most of what was in use was")
+		_, place, _ := strings.Cut(v.Answer, "; most of what was in use was allocated ")
 		place, _, _ = strings.Cut(place, "; cause")
 		if v.Verdict != PoolGrowth || strings.TrimSuffix(place, ".") != want {
 			t.Errorf("%s: %q, want %q", site, v.Answer, want)
