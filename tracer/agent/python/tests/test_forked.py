@@ -11,11 +11,11 @@ class ForkedTest(unittest.TestCase):
     def shared(self, *heaps, forked=True):
         """Whether the child has little beyond its parent's memory, at each of its heap's sizes."""
         child = process.Process("", 1.0, 0.0, True, False)
-        child._is_forked = forked
+        child.is_forked = forked
         told = []
         for heap in heaps:
             child.figures.heap_bytes = heap
-            told.append(child._is_shared())
+            told.append(child.looking.is_shared())
         return told
 
     def test_a_child_is_looked_at_once_half_as_much_again_is_its_own(self):

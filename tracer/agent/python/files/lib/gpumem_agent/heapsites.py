@@ -93,7 +93,7 @@ class HeapSites:
 def open_doors(process):
     """The interposer's windows; None where it has none, or knows no lines of this process, or
     where blocks are handed out by several threads at a time."""
-    if not process.knows_lines() or "free-threading" in sys.version:
+    if not process.arrivals.knows_lines() or "free-threading" in sys.version:
         return None
     try:
         from gpumem_agent.native import Native

@@ -3,13 +3,15 @@
 import os
 import sys
 
-from gpumem_agent import imports, mappings, requests, threadpools
+from gpumem_agent import imports, requests
+from gpumem_agent.arrivals import Arrivals
 from gpumem_agent.connection import Closed, Connection
 from gpumem_agent.errands import Errands
 from gpumem_agent.figures import Figures
 from gpumem_agent.generations import Generations
 from gpumem_agent.greeting import Greeting
 from gpumem_agent.heapsites import HeapSites
+from gpumem_agent.looking import Looking
 from gpumem_agent.own import own
 from gpumem_agent.quiet import Quiet
 from gpumem_agent.sampling import Sampler, StepPace, paused
@@ -19,15 +21,8 @@ from gpumem_agent.window import Window
 
 REDIAL_SECONDS = 1.0  # between attempts to connect, doubled each time
 LISTEN_SECONDS = 0.4  # between looks for requests, and turns of an idle sampler
-POOLS_SECONDS = 2.0  # between looks at pools of threads
 LIVES = 16  # samples in which what comes and goes was at its least
-LIST_LENGTH = 50  # holders or sites told at once
 CHILD_SECONDS = 0.05  # a forked child that ends sooner never connects
-# What a forked child's heap grows by before it is looked at: bytes, and parts of what it was. A
-# look writes to the objects it reads, and so to pages that were the parent's: 29 % of PyTorch's heap.
-OWN_HEAP, OWN_PART = 16 << 20, 0.5
-DEATH_FRAMES = 50  # of its traceback, the innermost
-DEATH_TEXT = 3000  # characters of the message of the exception that ends a program
 COUNTS_THREADS_LATE = sys.version_info >= (3, 13)  # see later.py
 
 
@@ -64,10 +59,9 @@ class Process:
         self.frameworks = []
         self.steps = Steps()
         self.path = path
-        self._armed = set()
+        self.arrivals = Arrivals(self)
         self._later = None
-        self._callers = None  # False where no interposer is
-        self._is_forked = False
+        self.is_forked = False
         self.late = None  # late.Late in a program that ran before the agent came
         self.profile = None  # as in GPUMEM_PROFILE, where it is not the environment's word
         self._reset()
@@ -83,6 +77,7 @@ class Process:
         self.generations = Generations()
         self.heap_sites = HeapSites()
         self.errands = Errands()
+        self.looking = Looking(self)
         self.exiting = False
         self.connection = Connection(self.path)
         self.sampler = None
@@ -93,13 +88,11 @@ class Process:
         self._lives = []  # bytes of arrays at the last samples, of a program without steps
         self.greeting = Greeting(self)
         self._redial_at = 0.0
-        self._listen_at = self._pools_at = 0.0
-        self._pools = None  # of threads, as they were told
+        self._listen_at = 0.0
         self._redial_wait = REDIAL_SECONDS
         self.window = Window(self.profile)
         self._step_lock = own.allocate_lock()
         self._aside = []  # messages that came while another was waited for
-        self._forked_heap = None  # bytes that a forked child's heap had at first
         self._is_asleep = False  # the sampler was stopped for a fork, or see alone.py
 
     # Life cycle.
@@ -107,7 +100,7 @@ class Process:
     def begin(self):
         import atexit
 
-        watch = imports.Watch(self.noticed)
+        watch = imports.Watch(self.arrivals.noticed)
         watch.install()
         self._wrap()
         self.dial()
@@ -133,12 +126,13 @@ class Process:
             if hasattr(os, "unshare"):
                 from gpumem_agent import alone
 
-                self._on_leave(alone.wrap_os(self))
+                self.on_leave(alone.wrap_os(self))
             for name in (imports.CTYPES,) + imports.BIRTHS:
                 if imports.loaded(name):
-                    self._arm(name)
+                    self.arrivals.arm(name)
 
-    def _on_leave(self, undo):
+    def on_leave(self, undo):
+        """Has undo called when the agent leaves a program that ran before it came."""
         if self.late is not None:
             self.late.on_leave(undo)
 
@@ -221,7 +215,7 @@ class Process:
             self.heap_sites.close()  # likewise its window
             self.connection.close()  # the parent's; our copy of the descriptor
             self._reset()
-            self._is_forked = True
+            self.is_forked = True
             for framework in self.frameworks:
                 framework.forked()
             self._start_sampler(max(CHILD_SECONDS, self.interval))
@@ -231,9 +225,8 @@ class Process:
         with self.quiet():
             self.exiting = True
             self.heap_sites.close()
-            if self._callers:
-                self._callers.stop()
-            if self._is_forked and not self.connection.is_open:
+            self.arrivals.end()
+            if self.is_forked and not self.connection.is_open:
                 return  # a child that ended soon; its thread has not begun
             self.sampler.stop()
             if not self.connection.is_open or self.pid != own.getpid():
@@ -241,7 +234,11 @@ class Process:
             self.sample(heap=True)
             self._tell_memory()
             self._confess()
-            self._tell_death()
+            error = getattr(sys, "last_value", None)
+            if error is not None and not isinstance(error, (SystemExit, KeyboardInterrupt)):
+                from gpumem_agent import deaths
+
+                deaths.tell(self, error)
             if self.hold and not self.has_survivors():
                 self.greeting.say("python", {})
             self.mark("phase", "exiting")
@@ -311,68 +308,6 @@ class Process:
             return True
         return self.survivors is not None
 
-    # Frameworks.
-
-    def noticed(self, name):
-        """A framework's module has run. Called on the importing thread."""
-        with self.quiet():
-            self._arm(name)
-
-    def _arm(self, name):
-        module = sys.modules.get(name)
-        if module is None or name in self._armed:
-            return
-        self._armed.add(name)
-        if name == imports.CTYPES:
-            from gpumem_agent import alone
-
-            self._on_leave(alone.wrap_ctypes(self, module))
-            return
-        if name in imports.BIRTHS:
-            from gpumem_agent import births
-
-            self._on_leave(births.watch(self, module, name))
-            return
-        from gpumem_agent import frameworks
-
-        framework = frameworks.make(imports.FRAMEWORKS[name], module, self)
-        framework.prepare()
-        if self.late is None or not self.late.only_looks:
-            framework.arm()
-        if self.late is not None:
-            framework.came_late()
-        self.frameworks.append(framework)
-        self.surveys.restart()
-        self._tell_callers(is_due=True)
-        # Run before the exit handlers that the framework just registered:
-        # after them its arrays may be gone.
-        import atexit
-
-        atexit.unregister(self.end)
-        atexit.register(self.end)
-
-    def _look_for_frameworks(self):
-        """Catches modules that came in past the finder."""
-        for name in imports.FRAMEWORKS:
-            if name not in self._armed and imports.loaded(name):
-                self._arm(name)
-
-    def _tell_callers(self, is_due=False):
-        """Lets the interposer know which line calls the driver, once that is due or the
-        driver is near; again in a child that was forked. A program that cannot call it, as
-        it has neither ctypes nor a framework, shall not see what this needs."""
-        if self._callers is None:
-            imports.bring("gpumem_agent.native")  # which the next one needs
-            self._callers = imports.bring("gpumem_agent.callers").open_callers() or False
-        if self._callers and (is_due or self._callers.are_wanted()):
-            self._callers.tell()
-
-    def knows_lines(self):
-        """Has the interposer know the lines of this process, and returns whether it is there
-        to know them."""
-        self._tell_callers(is_due=True)
-        return bool(self._callers) and self._callers.is_told
-
     # What the program does.
 
     def step(self, number=None):
@@ -413,23 +348,12 @@ class Process:
             cost = own.perf_counter() - begun - figures.heap_cost
             self.steps.due = now + self._step_pace.interval(cost)
             if self.hold and self.surveys.wants(self.steps.count):
-                self._survey()
+                self.looking.survey()
             if not self.window.is_done or self.window.is_open:
                 self.window.at_step(self, now)
                 if self.window.is_open:
                     self.steps.due = 0.0  # each of its steps comes by here
-            if now >= self.generations.next:
-                self._look_at_blocks(now, True)
-            if self.sites_wanted:
-                self.surveys.look_at_sites(self, now)
-                self._tell("sites", self.surveys.sites_news())
-
-    def _survey(self):
-        """Notes what lives, or looks what keeps graphs: see Surveys."""
-        if self.surveys.due(self.steps.count):
-            self.surveys.take(self, self.frameworks)
-        if self.surveys.look_at_graphs(self, self.steps.count):
-            self._tell("holders", self.surveys.told)
+            self.looking.at_step(now)
 
     def mark(self, kind, name, at="", detail=None, patience=0.05):
         """A line in events.jsonl."""
@@ -458,31 +382,6 @@ class Process:
         if patience:
             self.connection.knock()
             self._aside += requests.kept(self.connection, mark["t_ns"], patience)
-
-    def _tell_death(self):
-        """Tells the exception that ends the program, as the interpreter noted it."""
-        error = getattr(sys, "last_value", None)
-        if error is None or isinstance(error, (SystemExit, KeyboardInterrupt)):
-            return
-        kind = type(error)
-        name = "%s.%s" % (kind.__module__, kind.__qualname__)
-        from gpumem_agent.sites import choose
-
-        frames, traceback = [], error.__traceback__
-        while traceback is not None:
-            code = traceback.tb_frame.f_code
-            frames.insert(0, (code.co_filename, traceback.tb_lineno, code.co_name))
-            traceback = traceback.tb_next
-        at = choose(frames[:DEATH_FRAMES]) if frames else ""
-        detail = {"text": str(error)[:DEATH_TEXT]}
-        if isinstance(error, MemoryError) or getattr(error, "errno", None) == mappings.ENOMEM:
-            detail.update(mappings.told())
-        if isinstance(error, (MemoryError, OSError, RuntimeError)):  # the last of PyTorch's
-            detail.update(mappings.addresses())
-        for framework in self.frameworks:
-            if framework.name == kind.__module__.partition(".")[0].replace("jaxlib", "jax"):
-                detail.update(framework.limits())
-        self.mark("died", name, at=at, detail=detail)
 
     def phase(self, name):
         """A phase of the program. At baseline, what lives is noted.
@@ -513,9 +412,7 @@ class Process:
                 if self.late is not None and self.connection.is_lost:
                     self.leave()
                 return 0.0
-            self._look_for_frameworks()
-            if self._callers or self._callers is None and imports.loaded(imports.CTYPES):
-                self._tell_callers()
+            self.arrivals.look()
             self.greeting.renew(now)
             if now >= self.steps.due + self.interval:
                 cost = self._sample_on_time(now)
@@ -525,7 +422,7 @@ class Process:
                 requests.answer(self, aside + self.connection.receive())
         with self.quiet():
             if not self.exiting:
-                self._look(now)
+                self.looking.round(now)
                 self.window.tell(self)
         return cost
 
@@ -536,61 +433,12 @@ class Process:
             self.sample(heap)
         return own.thread_time() - begun - self.figures.heap_cost
 
-    def _look(self, now):
-        """Tells who holds what, now and then."""
-        if self.hold and not self._is_shared() and self.surveys.look(self, now):
-            self._tell("holders", self.surveys.told)
-            self._tell("sites", self.surveys.sites_news())
-            if self.surveys.wants_below(self):
-                if self.steps.known:
-                    self.surveys.look_below_at_step()
-                elif self.late is None:
-                    self.errands.hand_over(self._look_below)
-        if now >= self.generations.next:
-            self._look_at_blocks(now, False)
-        self._look_at_pools(now)
-        found = self.heap_sites.look(self, now) if self.hold else None
-        if found:
-            self.mark("host_sites", "", detail=found)
-
-    def _look_at_pools(self, now):
-        """Tells of pools of threads when they have changed."""
-        if now < self._pools_at:
-            return
-        self._pools_at = now + POOLS_SECONDS
-        pools = threadpools.told()
-        if pools is not None and pools != self._pools:
-            self._pools = pools
-            self.mark("event", "thread pools", detail=pools)
-
-    def _look_below(self):
-        """Looks at graphs, on the main thread."""
+    def look_below(self):
+        """Looks at graphs. Called on the main thread."""
         with self.quiet():
             if not self.exiting and not self._step_lock.locked():
                 with self._step_lock:
-                    self.surveys.look_below(self)
-                    self._tell("holders", self.surveys.told)
-
-    def _look_at_blocks(self, now, at_step):
-        """Tells of what age the blocks are that live, now and then."""
-        found = self.generations.look(self, now, at_step) if self.hold else None
-        if found:
-            self.mark("generations", "", detail=found)
-
-    def _is_shared(self):
-        """Whether this is a forked child that has little memory beyond its parent's: to look
-        at it would cost more than is found."""
-        heap = self.figures.heap_bytes
-        if not self._is_forked or heap is None:
-            return self._is_forked
-        if self._forked_heap is None:
-            self._forked_heap = heap
-        return heap < self._forked_heap + max(OWN_PART * self._forked_heap, OWN_HEAP)
-
-    def _tell(self, kind, found):
-        """Tells survivors unasked."""
-        if found:
-            self.mark(kind, "", detail={kind: found[:LIST_LENGTH]})
+                    self.looking.below()
 
     def sample(self, heap=False):
         """Tells the present figures."""
