@@ -79,7 +79,9 @@ func logsHeld(id, path string) held {
 
 // threadsHeld is the signature of threads.
 func threadsHeld() held {
-	return held{id: Threads, path: `\bthreading\._active\b`, what: "threads that do not end",
+	// A thread's arguments are a tuple, which does not grow: what lies in them came with its thread.
+	return held{id: Threads, path: `\bthreading\._active\b|^tuple _bootstrap\(\) local self\.`,
+		what: "threads that do not end",
 		next: "end each thread when its work is done, or let a pool of a fixed size do the work",
 		change: [2]string{"threading.Thread(target=serve, args=(job,)).start()",
 			"pool = ThreadPoolExecutor(8); …; pool.submit(serve, job)"}}

@@ -51,6 +51,8 @@ func TestWhatHoldsTheGrowthNamesItsCause(t *testing.T) {
 		"Note objects below main() local future":                 Results,
 		"Note objects below main.jobs.futures":                   Futures,
 		"dict main.jobs[…].future":                               Futures,
+		"tuple _bootstrap() local self.args[…].plan":             Threads,
+		"list _bootstrap() local self._args[…].results":          Results,
 		"list train.snapshots[…]['weight']":                      Snapshots,
 		"dict serve.server.sessions":                             Sessions,
 		"list generate.sessions":                                 Sessions,
