@@ -40,9 +40,9 @@ class BehindTest(unittest.TestCase):
         kept = list(names)
         self.addCleanup(lambda: [globals().pop(n, None) for n in kept])
 
-    def look(self, explained=0):
+    def look(self, explained=0, heap=None):
         """What a look tells: {path: bytes}."""
-        self.behind.look([self.framework], explained, None)
+        self.behind.look([self.framework], (explained, 0), heap)
         return {h["path"].replace(__name__, "M"): h["bytes"] for h in self.behind.told}
 
     def test_a_total_in_an_attribute_keeps_the_graph_of_each_step(self):
@@ -147,6 +147,21 @@ class BehindTest(unittest.TestCase):
         self.look()
         told = self.grow_both(lambda spread, mean: torch.operation("Lerp", mean, loss()))
         self.assertEqual(told, ["M.mean: autograd graph of Lerp outputs"])
+
+    def test_operations_that_a_backward_pass_leaves_are_on_the_host(self):
+        self.keep(norm=types.SimpleNamespace(mean=loss()))
+        self.look(heap=100 * MIB)
+        for _ in range(LEAST):
+            globals()["norm"].mean = torch.operation("Add", globals()["norm"].mean, loss())
+        gained = 103 * MIB + self.framework.live_bytes()
+        with unittest.mock.patch.object(self.framework, "live_bytes", lambda: 512):
+            self.look(heap=100 * MIB)
+            for _ in range(LEAST):
+                globals()["norm"].mean = torch.operation("Add", globals()["norm"].mean, loss())
+            ((path, size),) = self.look(heap=gained).items()
+        self.assertEqual(path, "M.norm.mean: autograd graph of Add outputs")
+        self.assertEqual(size, gained - 100 * MIB)
+        self.assertTrue(self.behind.told[0]["host"])
 
     def test_outputs_in_a_list_that_gets_longer(self):
         self.keep(history=[loss() for _ in range(20)])
@@ -279,8 +294,15 @@ class ErrandsTest(unittest.TestCase):
         self.assertEqual(self.done, [])
 
     def test_none_is_handed_over_beside_a_compiler_of_frames(self):
-        with unittest.mock.patch.dict(sys.modules, {errands.COMPILERS[0]: types.ModuleType("compiler")}):
-            self.assertFalse(self.hand_over(lambda: self.done.append(1)))
+        frames = types.ModuleType("frames")
+        modules = {errands.COMPILER: types.ModuleType("compiler"), errands.COMPILER + ".eval_frame": frames}
+        with unittest.mock.patch.dict(sys.modules, modules):
+            self.assertFalse(self.hand_over(lambda: None), "of a version that tells nothing")
+            frames.cached_backends = {1: None, 2: print}
+            self.assertFalse(self.hand_over(lambda: None))
+            frames.cached_backends = {1: None}  # as an optimizer leaves it
+            self.hand_over(lambda: self.done.append(1))
+            self.wait(lambda: self.done)
 
 
 if __name__ == "__main__":

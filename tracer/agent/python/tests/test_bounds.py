@@ -7,6 +7,7 @@ import time
 import types
 import unittest
 
+import acted
 from gpumem_agent import surveys
 from gpumem_agent.holders import bounds
 
@@ -146,7 +147,7 @@ class Bounded:
 class LookTest(unittest.TestCase):
     def test_a_look_tells_the_bound(self):
         global cache
-        steps = types.SimpleNamespace(known=False)
+        steps = acted.Steps(False)
         process = types.SimpleNamespace(
             frameworks=[], sites_wanted=False, steps=steps, held=lambda: (None, None)
         )

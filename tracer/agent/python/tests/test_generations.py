@@ -4,6 +4,7 @@ import types
 import unittest
 
 import torch
+import acted
 from gpumem_agent import generations
 from gpumem_agent.frameworks import Framework, torch_blocks
 from gpumem_agent.frameworks import torch as adapter
@@ -24,7 +25,7 @@ class Allocator(Framework):
 class GenerationsTest(unittest.TestCase):
     def setUp(self):
         self.framework = Allocator()
-        self.steps = types.SimpleNamespace(known=False)
+        self.steps = acted.Steps(False)
         self.process = types.SimpleNamespace(frameworks=[self.framework], steps=self.steps)
         self.looks = generations.Generations()
         self.looks.begin(100.0)

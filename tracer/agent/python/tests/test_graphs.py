@@ -67,7 +67,7 @@ class GraphsTest(unittest.TestCase):
     def look(self, step, explained=0):
         """What the end of a step does."""
         if self.graphs.again <= step:
-            self.graphs.look([self.framework], explained)
+            self.graphs.look([self.framework], (explained, 0))
         return self.graphs.told
 
     def test_a_running_total_keeps_the_graph_of_each_step(self):
@@ -109,7 +109,7 @@ class GraphsTest(unittest.TestCase):
         kept = torch.operation("Add", kept, loss())
         self.graphs.note([self.framework], 15, heap=101 * MIB)
         history.append(torch.empty(MIB))
-        self.graphs.look([self.framework], 0, heap=103 * MIB)
+        self.graphs.look([self.framework], (0, 0), heap=103 * MIB)
         self.assertEqual(self.graphs.told, [])
         del kept, history
 
@@ -129,7 +129,7 @@ class GraphsTest(unittest.TestCase):
             total = torch.operation("Add", total)
             if step == 5 + 2 * STEPS:  # noted again, and asked some steps later
                 self.graphs.note([self.framework], step, heap=101 * MIB)
-        self.graphs.look([self.framework], 0, heap=103 * MIB)
+        self.graphs.look([self.framework], (0, 0), heap=103 * MIB)
         (told,) = self.graphs.told
         path = "test_a_graph_without_tensors_is_charged_with_the_heap() local total"
         self.assertEqual(told["path"], path + ": autograd graph of Add outputs")
@@ -145,7 +145,7 @@ class GraphsTest(unittest.TestCase):
                 window = torch.operation("Add", window, output)
             if step in (5 + 2 * STEPS, 5 + 4 * STEPS):
                 self.graphs.note([self.framework], step, heap=101 * MIB)
-        self.graphs.look([self.framework], 9 * MIB, heap=103 * MIB)
+        self.graphs.look([self.framework], (9 * MIB, 0), heap=103 * MIB)
         self.assertEqual(self.graphs.told, [])
 
     def test_no_question_takes_longer_than_its_time(self):

@@ -7,6 +7,7 @@ import unittest
 import weakref
 
 import torch
+import acted
 from gpumem_agent.frameworks import torch as adapter
 from gpumem_agent.holders import recounts
 from gpumem_agent.surveys import Surveys
@@ -25,7 +26,7 @@ class RecountsTest(unittest.TestCase):
     def setUp(self):
         self.process = types.SimpleNamespace(
             frameworks=[], sites_wanted=False, held=lambda: (None, None), exiting=False,
-            steps=types.SimpleNamespace(known=False),
+            steps=acted.Steps(False),
         )
         self.surveys = Surveys()
 

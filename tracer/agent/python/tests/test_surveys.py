@@ -5,6 +5,7 @@ import types
 import unittest
 import unittest.mock
 
+import acted
 from gpumem_agent import surveys
 from gpumem_agent.frameworks import Framework
 from gpumem_agent.holders import lasting, recounts, running
@@ -30,7 +31,7 @@ class SurveysTest(unittest.TestCase):
         self.process = types.SimpleNamespace(
             frameworks=[self.framework],
             sites_wanted=True,
-            steps=types.SimpleNamespace(known=True),
+            steps=acted.Steps(True),
             held=lambda: self.held,
         )
         self.surveys = surveys.Surveys()

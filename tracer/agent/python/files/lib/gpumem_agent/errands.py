@@ -5,7 +5,7 @@ reads it, interpreter's lock or not. So what reads that runs on the program's ow
 thread: at a step where the program has steps, else as a pending call of the
 interpreter. What the program's signal handlers raise meanwhile reaches the program.
 A compiler that takes the frames of its thread would take ours for the program's, so
-that nothing is handed over where one is loaded; a debugger or a profiler that is told
+that nothing is handed over where one is in use; a debugger or a profiler that is told
 of each call would be told of ours, so that nothing is done where one is at work.
 """
 
@@ -14,7 +14,8 @@ import sys
 from gpumem_agent import imports
 from gpumem_agent.own import own
 
-COMPILERS = ("torch._dynamo",)
+COMPILER = "torch._dynamo"  # any optimizer of PyTorch loads it
+BACKENDS = "cached_backends"  # of its eval_frame: one for each call of torch.compile, None for its bans
 READY = "PyObject_IsTrue"  # int f(PyObject *): 0 or −1 of what is below
 
 
@@ -46,7 +47,7 @@ class Errands:
         that is possible."""
         from gpumem_agent import atomic  # of what programs that are not looked at never need
 
-        if not atomic.POSSIBLE or any(name in sys.modules for name in COMPILERS):
+        if not atomic.POSSIBLE or _compiles():
             return False
         if self._last is not None and not self._last._is_done:
             return False
@@ -60,3 +61,11 @@ class Errands:
             return self._ask(self._ready, self._last) == 0
         except (ImportError, OSError, AttributeError, TypeError):
             return False
+
+
+def _compiles():
+    """Whether the program had PyTorch compile something, or may have had."""
+    if COMPILER not in sys.modules:
+        return False
+    backends = getattr(sys.modules.get(COMPILER + ".eval_frame"), BACKENDS, None)
+    return type(backends) is not dict or any(b is not None for b in list(backends.values()))

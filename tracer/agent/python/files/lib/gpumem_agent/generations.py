@@ -38,7 +38,7 @@ class Generations:
     def look(self, process, now, at_step):
         """Looks at the blocks once that is due, with steps only where one ends. Returns
         what a mark tells of them, or None."""
-        if process.steps.known != at_step:
+        if process.steps.go_on(now) != at_step:
             return None
         age = now - self._begun
         self.next = now + age  # should this fail

@@ -25,7 +25,7 @@ class Looking:
             self.tell("holders", process.surveys.told)
             self.tell("sites", process.surveys.sites_news())
             if process.surveys.wants_below(process):
-                if process.steps.known:
+                if process.steps.go_on(now):
                     process.surveys.look_below_at_step()
                 elif process.late is None:
                     process.errands.hand_over(process.look_below)

@@ -85,7 +85,7 @@ class Process:
         self._step_pace = StepPace(self.interval)
         self._sampled_at = 0.0  # the last sample
         self._live = None  # see held
-        self._lives = []  # bytes of arrays at the last samples, of a program without steps
+        self._lives = []  # bytes of arrays at the last samples, while no steps come
         self.greeting = Greeting(self)
         self._redial_at = 0.0
         self._listen_at = 0.0
@@ -413,6 +413,7 @@ class Process:
                     self.leave()
                 return 0.0
             self.arrivals.look()
+            self.steps.look(now)
             self.greeting.renew(now)
             if now >= self.steps.due + self.interval:
                 cost = self._sample_on_time(now)
@@ -446,14 +447,16 @@ class Process:
         row = self.figures.row(heap)
         if row is not None:
             live = row.get("pool_live_bytes")
-            if live is not None and not self.steps.known:
+            if self.steps.go_on(self._sampled_at):
+                self._lives = []
+            elif live is not None:
                 self._lives = [*self._lives[1 - LIVES :], live]
                 self._live = min(self._lives)
             self.connection.send_sample(row)
 
     def held(self):
-        """Bytes of arrays at the last step that was sampled, or where no steps are known the
-        fewest at some samples, and of the host heap; each None while unknown."""
+        """Bytes of arrays at the last step that was sampled, or where the program takes no steps
+        the fewest at some samples, and of the host heap; each None while unknown."""
         return self._live, self.figures.heap_bytes
 
     # Experiments.

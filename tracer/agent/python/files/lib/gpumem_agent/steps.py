@@ -3,6 +3,9 @@
 from itertools import repeat
 from _operator import length_hint
 
+STILL = 5.0  # seconds without a step, and
+TIMES = 3  # times as many as there ever were between two, after which a program has done with them
+
 
 class Steps:
     """The count of one process. Calls come from the program's own threads;
@@ -22,6 +25,8 @@ class Steps:
         self.plain = None  # identity of the optimizer each of whose steps counts
         self._clock = None  # likewise, but steps of others may come in between
         self._others = set()
+        self._seen = 0  # steps, when they were looked at last
+        self._moved = self._longest = 0.0  # when there were more, and the longest time between two
 
     @property
     def count(self):
@@ -31,6 +36,20 @@ class Steps:
     @property
     def known(self):
         return self.count > 0
+
+    def look(self, now):
+        """Notes whether more steps came. The sampling thread calls it."""
+        count = self.count
+        if count == self._seen:
+            return
+        if self._seen:
+            self._longest = max(self._longest, now - self._moved)
+        self._seen, self._moved = count, now
+
+    def go_on(self, now):
+        """Whether the program takes steps. One that has trained a model and now serves it has
+        done with them, and what is to be done at a step would never be."""
+        return self.known and now - self._moved <= max(STILL, TIMES * self._longest)
 
     def passed(self):
         """One step more."""

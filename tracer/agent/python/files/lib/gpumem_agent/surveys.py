@@ -150,7 +150,7 @@ class Surveys:
         goes_on = any(gain > least for gain, least in self._gains(process, self._held))
         self._held = list(process.held())
         self.look_now(process, own.monotonic() + SECONDS, goes_on)
-        if not process.steps.known:
+        if not process.steps.go_on(now):
             self._look_at_sites_beside(process)
         paid = self._paid(own.thread_time() - begun)
         if compares:
@@ -318,8 +318,7 @@ class Surveys:
             self._behind = Behind()
         self._below_next = False
         begun = own.thread_time()
-        explained = sum(entry["bytes"] for entry in self._told)
-        self._behind.look(process.frameworks, explained, process.held()[1])
+        self._behind.look(process.frameworks, self._explained(), process.held()[1])
         self._spent += own.thread_time() - begun
 
     def look_at_graphs(self, process, step):
@@ -343,10 +342,16 @@ class Surveys:
         if noted:
             self._graphs.note(frameworks, step, process.held()[1])
         elif looks:
-            explained = sum(entry["bytes"] for entry in self._told)
-            self._graphs.look(frameworks, explained, process.held()[1])
+            self._graphs.look(frameworks, self._explained(), process.held()[1])
         self._spent += own.thread_time() - begun
         return looks or is_below
+
+    def _explained(self):
+        """Bytes that the holders have that are told: of arrays, and beside a device on the host."""
+        sums = [0, 0]
+        for entry in self._told:
+            sums[entry.get("host", False)] += entry["bytes"]
+        return sums
 
     def look_at_sites(self, process, now):
         """Looks for survivors' sites when it is time, as look does for holders,

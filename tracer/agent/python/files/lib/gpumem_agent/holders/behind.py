@@ -41,7 +41,7 @@ class Behind:
         self._missed = 0  # looks in a row that did not see that
         self._fuller = {}  # {path: another that was found to save more}
         self._before = {}  # {path: _Seen}
-        self._held = None  # bytes then
+        self._held = None, None  # bytes of arrays and of the heap then
         self._at = 0.0
 
     def look(self, frameworks, explained, heap):
@@ -52,15 +52,15 @@ class Behind:
             self._miss()
             return
         active = [f for f in frameworks if f.active()]
-        held = total(f.live_bytes() for f in active) if active else heap
+        live = total(f.live_bytes() for f in active) if active else None
         now, before, at = own.monotonic(), self._before, self._at
         self._before = _counted(frameworks, before)
-        came = 0 if None in (held, self._held) else held - self._held - explained
-        self._held, self._at = held, now
+        came, on_host = _came(self._held, (live, heap), explained)
+        self._held, self._at = (live, heap), now
         grown = _grown(self._before, before, self._fuller)
         if came >= HEAP_BYTES and grown:
             seen = self._before[grown]
-            self.told = _told(seen, grown, came, 1000 * (now - at))
+            self.told = _told(seen, grown, came, 1000 * (now - at), on_host)
             self.is_local, self._path, self._missed = seen.is_local, grown, 0
         elif came >= HEAP_BYTES and self.told and self._path not in self._before:
             self._before.update({p: seen for p, seen in before.items() if p == self._path})
@@ -74,6 +74,19 @@ class Behind:
         self._missed += 1
         if self._missed > 1 or self.is_local:
             self.told = []
+
+
+def _came(before, held, explained):
+    """How many bytes came that graphs may keep, and whether beside a device on the host: arrays
+    or else what the heap gained, without what is explained of either. The backward pass takes from a
+    graph what it saved, and leaves its operations, which are on the heap."""
+    gains = (0 if None in (now, then) else now - then for now, then in zip(held, before))
+    on_device, on_heap = (gain - told for gain, told in zip(gains, explained))
+    if held[0] is None:
+        return on_heap - explained[0], False
+    if on_device < HEAP_BYTES <= on_heap:
+        return on_heap, True
+    return on_device, False
 
 
 class _Seen:
@@ -152,7 +165,7 @@ def _named(chosen, reach, kinds):
 
 
 def _path(name):
-    return name.text if name.container is None else name.of_container
+    return name.text if name.container is None or name.of_modules else name.of_container
 
 
 def _seen(owner, array, name, path, before, deadline):
@@ -217,9 +230,11 @@ def _fullest(best, paths, now, before):
     return best
 
 
-def _told(seen, path, size, over):
+def _told(seen, path, size, over, on_host):
     known = seen.name.facts
     facts = {key: known[key] for key in ("filled", "assigned", "kind") if known.get(key)}
     listed = Holders(0, None)
+    if on_host:
+        facts["host"] = True
     listed.add("%s: autograd graph of %s outputs" % (path, seen.word), int(size), 1, facts)
     return [dict(entry, over_ms=round(over, 3)) for entry in listed.listed()]

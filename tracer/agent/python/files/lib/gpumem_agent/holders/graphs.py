@@ -44,8 +44,9 @@ class Graphs:
         the heap's where a graph noted twice reaches back to its first note. Its
         operations are on the heap, and may be all that it keeps."""
         self.again = NEVER
-        kept = max(0, _gain(_live(frameworks), self._live) - explained)
-        of_heap = _gain(heap, self._heap)
+        live = _live(frameworks)
+        kept = max(0, _gain(live, self._live) - explained[0])
+        of_heap = _gain(heap, self._heap) - explained[1]
         of_heap = of_heap if of_heap >= HEAP_BYTES else 0
         deadline = own.thread_time() + SECONDS
         growing = []
@@ -65,7 +66,8 @@ class Graphs:
         if growing:  # what is made from a running total reaches back as far as it
             _, path, word, size = min(growing)
             path = "%s: autograd graph of %s outputs" % (path, word)
-            self.told = [{"path": path, "bytes": size, "count": 1}]
+            on_host = {"host": True} if live is not None and size > kept else {}
+            self.told = [{"path": path, "bytes": size, "count": 1, **on_host}]
 
 
 def _live(frameworks):

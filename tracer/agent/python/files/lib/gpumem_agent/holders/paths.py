@@ -126,7 +126,8 @@ class Path:
         # What is at the end of a path without a container was assigned to that end, as a tee is;
         # and of a function that is made again each has a variable of its own, to which one was.
         is_assigned = self.container is None or is_a(self.container, TEE) or at > 0 and is_a(self.chain[at - 1], CELL)
-        return self._facts(at, at - is_assigned)
+        # What a layer has was assigned to an attribute of its own.
+        return self._facts(at, self._end - 1 if parts_of(self.container) else at - is_assigned)
 
     def entries(self):
         """The Entries of the dictionaries with few that are on the way to the container."""
