@@ -1,5 +1,6 @@
 """Figures of CuPy and PyTorch, and the forms in which frameworks tell allocation sites."""
 
+import gc
 import gzip
 import importlib.util
 import sys
@@ -46,6 +47,22 @@ class CupyTest(unittest.TestCase):
         self.assertEqual(plain, {"pool_live_bytes": 5120, "pool_idle_bytes": 512, "idle_count": 1})
         self.assertEqual(row["pool_live_bytes@0"], 5120)
         self.assertEqual(self.framework.purge(), 512)
+        del kept
+
+    def test_pools_that_the_program_made_are_counted_along(self):
+        pools = [cupy.cuda.MemoryPool(), cupy.cuda.MemoryPool()]
+        kept, freed = cupy.ndarray(4096), [cupy.ndarray(512, pool) for pool in pools]
+        inside = cupy.ndarray(1024, pools[1])
+        freed.clear()
+        row = {}
+        self.framework.sample(row)
+        plain = {k: v for k, v in row.items() if "@" not in k}
+        self.assertEqual(plain, {"pool_live_bytes": 5120, "pool_idle_bytes": 1024, "idle_count": 2})
+        self.assertEqual(self.framework.live_bytes(), 5120)
+        self.assertEqual(self.framework.purge(), 1024)
+        del inside, pools
+        gc.collect()
+        self.assertEqual(self.framework.live_bytes(), 4096, "they are not kept alive")
         del kept
 
     def test_an_array_is_described_by_the_memory_it_holds(self):

@@ -1,15 +1,19 @@
-"""A stand-in for CuPy: one pool on one device."""
+"""A stand-in for CuPy: pools on one device."""
+
+import collections
+import sys
+import types
 
 __version__ = "0.0.fake"
 
 
 class _Memory:
-    def __init__(self, size):
-        self.size, self.ptr = size, id(self)
+    def __init__(self, size, pool):
+        self.size, self.ptr, self._pool = size, id(self), pool
 
     def __del__(self):
-        _pool.free.append(self.size)
-        _pool.used -= self.size
+        self._pool.free.append(self.size)
+        self._pool.used -= self.size
 
 
 class _Pointer:
@@ -20,12 +24,15 @@ class _Pointer:
 class ndarray:
     dtype = "float32"
 
-    def __init__(self, size):
-        _pool.used += size
-        self.data, self.shape = _Pointer(_Memory(size)), (size,)
+    def __init__(self, size, pool=None):
+        pool = (_pool if pool is None else pool)._pools[0]
+        pool.used += size
+        self.data, self.shape = _Pointer(_Memory(size, pool)), (size,)
 
 
-class _Pool:
+class SingleDeviceMemoryPool:
+    _device_id = 0
+
     def __init__(self):
         self.used, self.free = 0, []
 
@@ -42,7 +49,24 @@ class _Pool:
         self.free.clear()
 
 
-_pool = _Pool()
+class MemoryPool:
+    def __init__(self):
+        self._pools = collections.defaultdict(SingleDeviceMemoryPool)
+
+    def used_bytes(self):
+        return self._pools[0].used_bytes()
+
+    def total_bytes(self):
+        return self._pools[0].total_bytes()
+
+    def n_free_blocks(self):
+        return self._pools[0].n_free_blocks()
+
+    def free_all_blocks(self):
+        self._pools[0].free_all_blocks()
+
+
+_pool = MemoryPool()
 
 
 def get_default_memory_pool():
@@ -50,10 +74,17 @@ def get_default_memory_pool():
 
 
 def get_default_pinned_memory_pool():
-    return _Pool()
+    return MemoryPool()
+
+
+_memory = types.ModuleType(__name__ + ".cuda.memory")
+_memory.SingleDeviceMemoryPool = SingleDeviceMemoryPool
+sys.modules[_memory.__name__] = _memory
 
 
 class cuda:
+    MemoryPool = MemoryPool
+
     class Device:
         def __init__(self, number):
             self.number = number

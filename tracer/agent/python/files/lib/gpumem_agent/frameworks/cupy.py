@@ -1,9 +1,15 @@
-"""CuPy. Its pool tells bytes and free blocks; a live count is unknown."""
+"""CuPy. Its pools tell bytes and free blocks; a live count is unknown."""
+
+import gc
+import sys
 
 from gpumem_agent import atomic
 from gpumem_agent.frameworks import Framework, add, arrays, total
+from gpumem_agent.own import own
 
 LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
+OTHERS_SECONDS = 1.0  # between looks for pools that the program made
+OTHERS_SHARE = 0.001  # of the time, for these
 
 
 def open_framework(module, process):
@@ -16,6 +22,7 @@ class Cupy(Framework):
     def __init__(self, cupy):
         self._cupy = cupy
         self._contexts = None
+        self._others = Others(cupy)
 
     def prepare(self):
         self._contexts = Contexts()
@@ -27,12 +34,14 @@ class Cupy(Framework):
         return self._contexts.devices() if self._contexts else []
 
     def _each(self):
-        """(device, default pool) with the device current for this thread; its
-        context exists, so making it current brings nothing to life."""
+        """(device, pool) of the default pool, with the device current for this thread: its
+        context exists, so making it current brings nothing to life; and of those that the
+        program made."""
         pool = self._cupy.get_default_memory_pool()
         for device in self._devices():
             with self._cupy.cuda.Device(device):
                 yield device, pool
+        yield from self._others.alive(pool)
 
     def facts(self):
         runtime = self._cupy.cuda.runtime
@@ -67,7 +76,9 @@ class Cupy(Framework):
             return None
         from gpumem_agent.holders.living import references
 
-        live = {device: pool.used_bytes() for device, pool in self._each()}
+        live = {}
+        for device, pool in self._each():
+            live[device] = live.get(device, 0) + pool.used_bytes()
         device = max(live, key=live.get, default=None)
         held = {}  # bytes by address: views share them
         for reference in references(self.kinds()).values():
@@ -101,6 +112,40 @@ class Cupy(Framework):
             return (memory.ptr,), int(memory.size), group
         except Exception:
             return None
+
+
+class Others:
+    """The pools of single devices of which the pools are made that the program made itself.
+    Only a look at all objects finds them, so that it is taken now and then."""
+
+    def __init__(self, cupy):
+        self._cupy = cupy
+        self._next = 0.0
+        self._found = []  # weak references
+
+    def alive(self, default):
+        """(device, pool) of those that live."""
+        now = own.monotonic()
+        if now >= self._next:
+            begun = own.thread_time()
+            self._found = self._look(default)
+            self._next = now + max(OTHERS_SECONDS, (own.thread_time() - begun) / OTHERS_SHARE)
+        for reference in self._found:
+            pool = reference()
+            if pool is not None:
+                yield pool._device_id, pool
+
+    def _look(self, default):
+        kind = getattr(sys.modules.get(self._cupy.__name__ + ".cuda.memory"), "SingleDeviceMemoryPool", None)
+        if kind is None or not hasattr(kind, "_device_id") or not atomic.POSSIBLE:
+            return []
+        from gpumem_agent.holders.living import references
+
+        tables = [item for item in gc.get_referents(default) if issubclass(type(item), dict)]
+        if not tables:
+            return []  # of a version that keeps the default pool's otherwise
+        known = {id(pool) for table in tables for pool in list(dict.values(table))}
+        return [reference for identity, reference in references((kind,)).items() if identity not in known]
 
 
 class Contexts:
