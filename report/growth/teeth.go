@@ -123,6 +123,7 @@ func (x *Examined) settleFloors() {
 	for _, k := range [...]series.Key{series.Host, series.Live} {
 		x.settleFloorsOf(k)
 	}
+	x.settleRising()
 }
 
 func (x *Examined) settleFloorsOf(k series.Key) {
@@ -135,7 +136,7 @@ func (x *Examined) settleFloorsOf(k series.Key) {
 	if g.Growing() { // an allocator's own count is exact
 		least = 0
 	}
-	at, floor, height := floorsOf(x.Judged.Clock, y, least)
+	at, floor, height := floorsOf(x.Judged.Clock, y, fallsBy, least)
 	known := max(0, slices.IndexFunc(y, func(v float64) bool { return v == v }))
 	span := x.Judged.Clock[len(x.Judged.Clock)-1] - x.Judged.Clock[known]
 	if len(at) < leastFloors || at[len(at)-1]-at[0] < floorsSpan*span {
@@ -160,12 +161,12 @@ func (x *Examined) settleFloorsOf(k series.Key) {
 	}
 }
 
-// floorsOf are the lowest values between teeth that fall by a third of the series' height, and by no
+// floorsOf are the lowest values between teeth that fall by a part of the series' height, and by no
 // less than least, when they were reached, and that height.
-func floorsOf(clock, y []float64, least float64) (at, floor []float64, height float64) {
+func floorsOf(clock, y []float64, part, least float64) (at, floor []float64, height float64) {
 	known := stat.Known(y)
 	height = stat.Quantile(known, .99) - stat.Quantile(known, .01)
-	list, _, _ := valleys(y, math.Max(fallsBy*height, least))
+	list, _, _ := valleys(y, math.Max(part*height, least))
 	for _, v := range list[min(1, len(list)):] { // the first is the program's start
 		if rows := stat.Known(y[v.from : v.to+1]); len(rows) > 0 {
 			at, floor = append(at, clock[v.to]), append(floor, stat.Quantile(rows, 0))

@@ -101,7 +101,7 @@ func withoutHolder(s *settled) {
 	}
 	for _, fills := range [...]func(*settled) string{
 		poolFills, fillsUp, fewElements, fewHandles, fillsAndMore, mayBeDead, v8MayBeDead, slowsDown,
-		cacheMayFill, slightAndLate,
+		cacheMayFill, slightAndLate, besideArrays,
 	} {
 		if why == "" {
 			why = fills(s)

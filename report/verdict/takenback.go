@@ -154,6 +154,21 @@ func slightAndLate(s *settled) string {
 		"a heap that settles does so, too"
 }
 
+// besideArrays says so of device memory outside of the program's arrays that the trend is not sure
+// of, where these rose by far more without a decision: the driver gives each block in grains, and keeps
+// something for each. Empty of another.
+func besideArrays(s *settled) string {
+	live := &s.Grow[series.Live]
+	if s.restsOn != ByTrend || s.primary != series.Untracked || s.tier() == Confirmed || !live.Known ||
+		live.Shape != trend.ShapeUndecided || live.Rise < farMore*s.Grow[s.primary].Gained() {
+		return ""
+	}
+	return "what the program references rose by more meanwhile, and each of its blocks takes something of the driver"
+}
+
+// farMore is by how many times as much what the program references must have risen for that.
+const farMore = 2
+
 // leastSettled is the growth of host memory from which a heap's settling does not explain it.
 const leastSettled = 8 * mib
 

@@ -125,6 +125,16 @@ class Note:
         self.text = ""
 
 
+class Largest:
+    """Stands for an autograd Function: applied, it makes a context of a class of its own."""
+
+    @staticmethod
+    def apply(kind):
+        context = kind()
+        context.kept = bytes(20_000)
+        return context
+
+
 class Failing(type):
     """A metaclass whose questions nobody may ask."""
 
@@ -440,6 +450,23 @@ class ClassesTest(unittest.TestCase):
         self.addCleanup(gc.enable)
         found = self.grown(step)
         self.assertEqual(list(found), ["Node objects: a reference cycle"])
+
+    def test_contexts_of_a_function_are_a_cycle_made_where_it_is_applied(self):
+        # PyTorch makes their class; an output has its context in C++, and the context the output.
+        kind = type("LargestBackward", (), {"_forward_cls": Largest, "__module__": "torch.autograd.function"})
+
+        def handler(context, before):
+            return lambda *_: (context, before)
+
+        def step():  # no collector sees the handlers
+            for _ in range(100):
+                context = Largest.apply(kind)  # makes contexts
+                signal.signal(signal.SIGTERM, handler(context, signal.getsignal(signal.SIGTERM)))
+
+        self.addCleanup(signal.signal, signal.SIGTERM, signal.getsignal(signal.SIGTERM))
+        (path, told), = self.grown(step).items()
+        self.assertEqual(path, "LargestBackward objects: a reference cycle")
+        self.assertEqual((told["kind"], told["filled"]), ("reference-cycle", self.line("makes contexts") + " step"))
 
     def test_no_code_of_a_class_runs(self):
         kept = [Quiet() for _ in range(NUMBER)]

@@ -57,8 +57,9 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
     if best is None or best[0] < max(WEIGHTY, MORE * sum(size for size, _ in holders.found.values())):
         return
     size, kind, identities = best
-    name, place = name_of(kind), _place(reach, identities, kind)
-    facts = {"filled": (Made(name),), "length": now[id(kind)], **(beside or {})}
+    name, place, function = name_of(kind), _place(reach, identities, kind), _function_of(kind)
+    made = name if function is None else name_of(function) + ".apply"
+    facts = {"filled": (Made(made),), "length": now[id(kind)], **(beside or {})}
     if kind is tees.LINK and _add_tee(holders, reach, size, gains[id(kind)], facts):
         return
     if _are_hidden(reach, kind, identities):
@@ -72,9 +73,11 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
     for path in there:  # a few of them
         holders.found.pop(path)
     why = "threads-left" if is_thread(kind) else logging_kind(kind)
+    below = " below " + place if place else ""
+    if function is not None and not place:
+        why, below = "reference-cycle", ": a reference cycle"  # an output has its context, which has it
     if why:
         facts["kind"] = why
-    below = " below " + place if place else ""
     holders.add("%s objects%s" % (name, below), size, gains[id(kind)], facts)
 
 
@@ -135,9 +138,16 @@ def _is_told(kind):
     objects of libraries say little of who keeps them."""
     if name_of(kind) in MAKERS:
         return True
-    module = type.__getattribute__(kind, "__module__")
+    module = type.__getattribute__(_function_of(kind) or kind, "__module__")
     file = module_file(module) if type(module) is str else ""
     return bool(file) and not is_library(file)
+
+
+def _function_of(kind):
+    """The autograd Function of the program's of whose contexts a class of PyTorch's is; None of
+    another class. PyTorch makes one for each Function."""
+    function = type.__dict__["__dict__"].__get__(kind).get("_forward_cls")
+    return function if is_a(function, type) else None
 
 
 def name_of(kind):
