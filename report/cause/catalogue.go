@@ -86,6 +86,7 @@ func Catalogue() []Rule {
 		{ID: Outgrown, Find: outgrown},
 		{ID: outgrownHost, Find: outgrownOnHost},
 		{ID: Fragmented, Find: fragmented},
+		{ID: Asked, Last: true, Find: askedAndKept},
 		{ID: Driver, Last: true, Find: inDriver},
 	}...)
 }

@@ -67,6 +67,7 @@ const (
 	Pinned      = "pinned-staging"
 	Outgrown    = "outgrown-blocks"
 	Fragmented  = "heap-fragmentation"
+	Asked       = "driver-memory-kept"
 )
 
 // evidence is one piece of evidence.

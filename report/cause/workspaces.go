@@ -61,6 +61,27 @@ func libraryWorkspaces(c *Case) *Cause {
 			"+ cublasSgemm(handle, …)  // with one handle for each thread, made once"}}
 }
 
+// askedAndKept: one place asks the driver for device memory again and again, and what it got stays.
+func askedAndKept(c *Case) *Cause {
+	if c.Class != account.DriverGrowth || !c.ByTrend || c.Grows != &c.Untracked || c.Size <= 0 {
+		return nil
+	}
+	for _, s := range c.Sites {
+		share := min(1, float64(s.GrowthBytes)/c.Size)
+		if share < leastHeld || s.Count < manyWorkspaces || strings.HasSuffix(s.Site, record.GoneSite("")) {
+			continue
+		}
+		return &Cause{ID: Asked, Confidence: (.4 + .4*share) * c.Confidence, Share: &share, Site: s.Site,
+			Evidence: evidence("%d allocations that were asked of the driver there are alive, %s more than before",
+				s.Count, units.Bytes(float64(s.GrowthBytes))),
+			Next: "free what is asked of the driver there, or keep it and use it again; where a library asks for " +
+				"it there, destroy the handle or the plan that it belongs to",
+			Change: []string{"- self.input = runtime.malloc(size)",
+				"+ runtime.free(self.input); self.input = runtime.malloc(size)"}}
+	}
+	return nil
+}
+
 // hasPool reports whether the live memory is that of a framework's pool, in which no library's is.
 func (c *Case) hasPool() bool { return c.hasAny("torch", "cupy", "jax", "mlx") }
 

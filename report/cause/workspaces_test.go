@@ -38,6 +38,30 @@ func TestLibrariesThatAskAgainAndAgainHaveWorkspaces(t *testing.T) {
 	}
 }
 
+func TestWhatOnePlaceAsksTheDriverForAndKeepsIsNamedWhereNothingElseIs(t *testing.T) {
+	t.Parallel()
+	const line = "/a/gates.py:52 resize"
+	for name, c := range map[string]struct {
+		site  record.Site
+		named bool
+	}{
+		"again and again":      {record.Site{Site: line, Bytes: 96 * mib, GrowthBytes: 90 * mib, Count: 60}, true},
+		"a few times":          {record.Site{Site: line, Bytes: 96 * mib, GrowthBytes: 90 * mib, Count: 3}, false},
+		"there from the start": {record.Site{Site: line, Bytes: 96 * mib, Count: 60}, false},
+		"a small part":         {record.Site{Site: line, Bytes: 96 * mib, GrowthBytes: 20 * mib, Count: 60}, false},
+		"no longer there": {record.Site{Site: record.GoneSite(line), Bytes: 96 * mib, GrowthBytes: 90 * mib,
+			Count: 60}, false},
+		"by a library": {record.Site{Site: cublas, Bytes: 96 * mib, GrowthBytes: 90 * mib, Count: 60}, false},
+	} {
+		grows := &Case{Class: account.DriverGrowth, Confidence: 1, ByTrend: true, Size: 100 * mib,
+			Sites: []record.Site{c.site}}
+		grows.Grows = &grows.Untracked
+		if got := idsOf(Of(grows)); slices.Contains(got, Asked) != c.named {
+			t.Errorf("%s: causes %v", name, got)
+		}
+	}
+}
+
 func TestGraphsThatAreCapturedAgainAndAgainKeepTheirPools(t *testing.T) {
 	t.Parallel()
 	of := func(graphs, private int64) *Case {

@@ -96,11 +96,11 @@ func sameAs(word string) []string {
 	return map[string][]string{
 		"buffer-without-bound":    {cause.Results},
 		"results-kept":            {cause.Buffers, cause.Futures},
-		"cache-without-bound":     {cause.Compile},
+		"cache-without-bound":     {cause.Compile, cause.Modules},
 		"compiled-functions-kept": {cause.GraphPools},
 		"exception-kept":          {cause.Tracebacks},
 		"fragmentation":           {cause.Fragmented, cause.Misses},
-		"handle-leak":             {cause.Workspaces},
+		"handle-leak":             {cause.Workspaces, cause.Asked},
 		"pinned-kept":             {cause.Pinned},
 		"threads-kept":            {cause.Threads},
 	}[word]
