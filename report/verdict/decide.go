@@ -66,6 +66,7 @@ func decide(x *growth.Examined, f evidence.Findings) *settled {
 	if _, more := cachedRecords(s); more > 0 {
 		d.confidence = min(d.confidence, growth.CachedTrust)
 	}
+	hardlySeen(s)
 	withoutRate(s)
 	withoutHolder(s)
 	withoutCalls(s)

@@ -74,7 +74,7 @@ func TestObjectsThatCameWithTheDriversMemoryAreNamed(t *testing.T) {
 		t.Errorf("asked for elsewhere: %s, causes %+v", v.Answer, v.Causes)
 	}
 	p.events[0].Holders[0].Count = 2 // 200 MiB each
-	if v := p.judge(); v.Verdict != DriverGrowth || len(v.Causes) > 0 {
+	if v := p.judge(); v.Verdict != DriverGrowth || len(v.Causes) != 1 || v.Causes[0].ID != cause.Asked {
 		t.Errorf("causes %+v", v.Causes)
 	}
 }
