@@ -1,6 +1,7 @@
 package cause
 
 import (
+	"math"
 	"sort"
 	"strings"
 
@@ -99,6 +100,25 @@ func (c *Case) since(column string) []float64 {
 	}
 	return v
 }
+
+// alive is since of a number of handles, until the program gave most of them back in its last rows: the
+// driver may keep what they took until the program ends.
+func (c *Case) alive(column string) []float64 {
+	v := c.since(column)
+	most, at := math.Inf(-1), 0
+	for i, n := range v {
+		if n >= most { // not of what is unknown
+			most, at = n, i
+		}
+	}
+	if last := stat.Known(v); len(last) == 0 || last[len(last)-1] > most/2 || at < len(v)-len(v)/lastRows {
+		return v
+	}
+	return v[:at+1]
+}
+
+// lastRows is the part of the rows in which a program winds up.
+const lastRows = 8
 
 // total is by how much a running total rose over all judged rows.
 func (c *Case) total(column string) float64 { return stat.Rise(c.Judged.Columns[column]) }

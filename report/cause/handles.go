@@ -9,6 +9,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -57,8 +58,9 @@ func handlesOfTheDriver(c *Case) *Cause {
 	var best *Cause
 	most := 0.
 	for _, k := range account.HandleKinds() {
-		n := c.advance(k.Column)
-		if !(n > most) || !trend.Climbs(c.since(k.Column), account.MoreHandles) {
+		alive := c.alive(k.Column)
+		n := stat.Rise(alive)
+		if !(n > most) || !trend.Climbs(alive, account.MoreHandles) {
 			continue
 		}
 		each := c.Size / n
@@ -81,6 +83,9 @@ func handlesOfTheDriver(c *Case) *Cause {
 		}
 		best = &Cause{ID: HandleLeak, Confidence: .85 * c.Confidence, Next: releaseThem(k.Name), Site: site,
 			Evidence: seen}
+		if k.Column == record.ColGraphs && c.hasAny("torch", "cupy") {
+			best.ID, best.Next, best.Change = GraphPools, nextOfGraphs, changeOfGraphs()
+		}
 	}
 	return best
 }

@@ -99,7 +99,7 @@ const manyGraphs = 4
 // graphsKept: graphs are captured again and again, and each keeps a pool of its own.
 func graphsKept(c *Case) *Cause {
 	grows := c.Class == account.AppLeak || c.Class == account.PoolGrowth
-	more := stat.Rise(c.since(record.ColGraphs))
+	more := stat.Rise(c.alive(record.ColGraphs))
 	if !grows || !c.ByTrend || c.Size <= 0 || c.inThings() || !(more >= manyGraphs) {
 		return nil
 	}
@@ -123,8 +123,15 @@ func graphsKept(c *Case) *Cause {
 			fmt.Sprintf("the pools of captured graphs hold %s", units.Bytes(private)),
 			fmt.Sprintf("%s more graphs are alive", units.Whole(more)),
 		},
-		Next: "capture once for each shape and replay that, drop graphs of shapes that are no more in use, " +
-			"and let graphs that never run at the same time share a pool",
-		Change: []string{"- with torch.cuda.graph(torch.cuda.CUDAGraph()): …  # for each request",
-			"+ with torch.cuda.graph(graphs[shape], pool=torch.cuda.graph_pool_handle()): …  # once a shape"}}
+		Next: nextOfGraphs, Change: changeOfGraphs()}
+}
+
+// nextOfGraphs is what to do about captured graphs that are kept.
+const nextOfGraphs = "capture once for each shape and replay that, drop graphs of shapes that are no more in use, " +
+	"and let graphs that never run at the same time share a pool"
+
+// changeOfGraphs is the same as lines of a patch.
+func changeOfGraphs() []string {
+	return []string{"- with torch.cuda.graph(torch.cuda.CUDAGraph()): …  # for each request",
+		"+ with torch.cuda.graph(graphs[shape], pool=torch.cuda.graph_pool_handle()): …  # once a shape"}
 }

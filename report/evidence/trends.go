@@ -166,10 +166,31 @@ func leaks(g *growth.Growths, a [series.Keys]float64) bool {
 const mostOutgrown = 50
 
 // Outgrows reports whether what is live grows in size and not in number. Each larger request
-// leaves a block behind that is too small for the next, so what the pool keeps follows from it.
+// leaves a block behind that is too small for the next, so what the pool keeps follows from it. Where
+// the program keeps more and more arrays, and puts them together now and then, requests grow as well,
+// and what they leave behind ever faster.
 func Outgrows(g *growth.Growths, a [series.Keys]float64) bool {
+	if !(a[series.Live] > 0 && a[series.Idle] <= mostOutgrown*a[series.Live]) {
+		return false
+	}
 	steady := g[series.Count].Known && a[series.Count] == 0
-	return a[series.Live] > 0 && steady && a[series.Idle] <= mostOutgrown*a[series.Live]
+	return steady || a[series.Count] > 0 && g[series.Live].Evidence >= surelyLive && speedsUp(&g[series.Idle])
+}
+
+// What is live is sure to grow from so many decades of evidence on; a growth speeds up that rises by so
+// many times as much in the second half of its window, or is only seen late in it.
+const (
+	surelyLive = 4.
+	speedUp    = 1.5
+)
+
+func speedsUp(g *trend.Growth) bool {
+	y := g.BlockY
+	if g.Late || len(y) < trend.MinBlocks {
+		return g.Late
+	}
+	half, last := len(y)/2, len(y)-1
+	return y[last]-y[half] >= speedUp*(y[half]-y[0])
 }
 
 // hostOfHandles: host bytes that rise with the live handles and cost no more

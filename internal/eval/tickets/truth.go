@@ -97,6 +97,7 @@ func sameAs(word string) []string {
 		"buffer-without-bound":    {cause.Results},
 		"results-kept":            {cause.Buffers, cause.Futures},
 		"cache-without-bound":     {cause.Compile, cause.Modules},
+		"closure-kept":            {cause.Callbacks},
 		"compiled-functions-kept": {cause.GraphPools},
 		"exception-kept":          {cause.Tracebacks},
 		"fragmentation":           {cause.Fragmented, cause.Misses},

@@ -53,6 +53,13 @@ class SurveysTest(unittest.TestCase):
         later = self.surveys._paid(0.01) - begun
         self.assertAlmostEqual(later, 0.01 / surveys.SHARE, places=3)
 
+    def test_a_program_with_steps_that_pins_more_and_more_is_looked_at(self):
+        self.held = (1 << 20, 1 << 20)
+        self.surveys.take(self.process, [self.framework])
+        for shared, steady in ((100, True), (104, True), (120, False)):
+            with unittest.mock.patch.object(surveys.mappings, "shared", lambda size=shared: size << 20):
+                self.assertEqual(self.surveys._is_steady(self.process), steady, shared)
+
     def test_what_was_told_before_the_survey_is_no_holder_of_what_comes_after(self):
         told = [{"path": "list imports() local paths", "bytes": 4096, "count": 2}]
         self.surveys._told = told

@@ -55,6 +55,7 @@ class Surveys:
         self._base = [None, None]  # the same at the survey, or as soon as it was known
         self._heap = None  # bytes of the heap at the survey, or the first look
         self._shared = None  # bytes of shared memory at the first look
+        self._shared_then = None  # and at the last
         self.restart()
 
     def restart(self):
@@ -62,7 +63,7 @@ class Surveys:
         of no use."""
         if not self._is_final:
             self._register, self._told, self._single = None, [], {}
-            self._recounted, self._heap, self._shared = {}, None, None
+            self._recounted, self._heap, self._shared, self._shared_then = {}, None, None, None
         self._spent, self._free, self._base = 0.0, FREE, [None, None]
         self._behind = None
         self._begin()
@@ -222,7 +223,15 @@ class Surveys:
         if self._register is None or not process.steps.known:
             return False
         gains = self._gains(process, self._held)
-        return bool(gains) and all(gain <= least for gain, least in gains)
+        return bool(gains) and all(gain <= least for gain, least in gains) and not self._pins_more()
+
+    def _pins_more(self):
+        """Whether shared memory, which what is pinned for a device is, is much larger than at the
+        last look: no count of arrays or of the heap has it."""
+        shared, then = mappings.shared(), self._shared_then
+        if then is None:
+            self._shared_then = shared
+        return None not in (shared, then) and shared - then >= ON_HOST
 
     def _gains(self, process, before):
         """Pairs of what the program holds more than before, and of how much is worth a look."""
@@ -292,7 +301,7 @@ class Surveys:
         """Whether the host's heap is much larger than when what lives was noted, or its shared
         memory, which what is pinned for a device is."""
         self._heap = heap if self._heap is None else self._heap
-        self._shared = shared if self._shared is None else self._shared
+        self._shared, self._shared_then = shared if self._shared is None else self._shared, shared
         return any(
             None not in (now, then) and now - then >= ON_HOST
             for now, then in ((heap, self._heap), (shared, self._shared))

@@ -141,11 +141,16 @@ class Others:
             return []
         from gpumem_agent.holders.living import references
 
-        tables = [item for item in gc.get_referents(default) if issubclass(type(item), dict)]
-        if not tables:
+        known = {id(item) for item in _below(default, 2) if type(item) is kind}
+        if not known and default.total_bytes():
             return []  # of a version that keeps the default pool's otherwise
-        known = {id(pool) for table in tables for pool in list(dict.values(table))}
         return [reference for identity, reference in references((kind,)).items() if identity not in known]
+
+
+def _below(item, steps):
+    """The objects that one refers to in so many steps, as the collector sees it."""
+    found = gc.get_referents(item)
+    return found + [below for child in found if steps > 1 for below in _below(child, steps - 1)]
 
 
 class Contexts:
