@@ -133,6 +133,10 @@ const (
 	// likelyNone is the confidence of a none of so little work: below confirmed.
 	likelyNone = .9
 
+	// leastHost is what the host must have grown by where nobody is known to hold it: a heap creeps as
+	// much while libraries are used for the first time.
+	leastHost = 16 * mib
+
 	// heldThings is how many a container of the host's must hold whatever the time: a ring that
 	// fills has fewer.
 	heldThings = 32
@@ -154,7 +158,7 @@ func isSure(s *settled) bool {
 		return false
 	case holder != nil && holder.Count >= heldThings:
 		return true
-	case s.class == HostGrowth && holder == nil && compilesFirst(s):
+	case s.class == HostGrowth && holder == nil && (s.Grow[s.primary].Gained() < leastHost || compilesFirst(s)):
 		return false
 	case s.tier() != Confirmed:
 		byPool := s.class == PoolGrowth || s.class == DriverGrowth

@@ -67,7 +67,7 @@ def main():
     with torch.no_grad():
         while time.time() < end:
             puddle.scene(random.choice((2, 3, 4)), random.uniform(0.1, 0.24), random.uniform(0.97, 0.999))
-            for _ in range(random.randint(12, 24)):
+            for _ in range(random.randint(18, 32)):
                 if random.random() < 0.3:
                     puddle.drop()
                 light = puddle.frame()

@@ -9,7 +9,8 @@ from gpumem_agent.own import own
 
 LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
 OTHERS_SECONDS = 1.0  # between looks for pools that the program made
-OTHERS_SHARE = 0.001  # of the time, for these
+OTHERS_SHARE = 0.001  # of the time, for these, and
+OTHERS_FOUND = 0.004  # where the last one found some
 
 
 def open_framework(module, process):
@@ -129,7 +130,8 @@ class Others:
         if now >= self._next:
             begun = own.thread_time()
             self._found = self._look(default)
-            self._next = now + max(OTHERS_SECONDS, (own.thread_time() - begun) / OTHERS_SHARE)
+            share = OTHERS_FOUND if self._found else OTHERS_SHARE
+            self._next = now + max(OTHERS_SECONDS, (own.thread_time() - begun) / share)
         for reference in self._found:
             pool = reference()
             if pool is not None:
