@@ -281,7 +281,7 @@ func (g *Growth) nearlyFlat() bool {
 	if g.Cycle.Drops > 0 {
 		small /= 2
 	}
-	return g.Amount() < small && (g.P > .2 || g.Cycle.Drops > 0 && g.Rate <= 0) && g.Upper < 3*g.Limit
+	return g.Amount() < small && g.P > .2 && g.Upper < 3*g.Limit
 }
 
 // tailSure is how many errors below what is asked the last quarter's slope
