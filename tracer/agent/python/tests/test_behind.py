@@ -163,6 +163,18 @@ class BehindTest(unittest.TestCase):
         self.assertEqual(size, gained - 100 * MIB)
         self.assertTrue(self.behind.told[0]["host"])
 
+    def test_what_a_layer_carries_on_is_told_by_its_attribute(self):
+        layers = type("ModuleList", (), {"__module__": "torch.nn.modules.container"})()
+        layers._modules = {str(n): types.SimpleNamespace(cache=loss(), scale=torch.empty(512)) for n in range(3)}
+        self.keep(layers=layers)
+        self.look()
+        for _ in range(LEAST):
+            for layer in layers._modules.values():
+                layer.cache = torch.operation("Add", layer.cache, loss())
+        self.keep(spare=torch.empty(3 * MIB))
+        (path,) = self.look()
+        self.assertEqual(path, "ModuleList M.layers[…].cache: autograd graph of Add outputs")
+
     def test_outputs_in_a_list_that_gets_longer(self):
         self.keep(history=[loss() for _ in range(20)])
         self.look()
