@@ -167,11 +167,16 @@ func (s *settled) heldClaim(h *HolderRow, last []HolderRow, d *DrivenBy) string 
 	}
 	switch {
 	case d == nil:
-		return text + ", " + units.Bytes(s.size) + " more" + s.lasting()
+		text += ", " + units.Bytes(s.size) + " more" + s.lasting()
 	case d.Per == "second":
-		return text + ", " + units.Bytes(d.Value) + " more every second"
+		text += ", " + units.Bytes(d.Value) + " more every second"
+	default:
+		text += ", " + units.Bytes(d.Value) + " more with every " + strings.ReplaceAll(d.Per, "_", " ")
 	}
-	return text + ", " + units.Bytes(d.Value) + " more with every " + strings.ReplaceAll(d.Per, "_", " ")
+	if s.primary == series.Live {
+		text += s.outgrownWords()
+	}
+	return text
 }
 
 // stepBack takes out of what holders grew by those that are refilled, where one that keeps

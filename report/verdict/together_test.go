@@ -20,8 +20,8 @@ func TestAPoolWhoseRequestsFollowWhatIsKeptIsTheProgramsLeak(t *testing.T) {
 			set(record.ColGPU, func(i int) float64 { return 600*mib + live(i) + idle(i) }).judge()
 	}
 	faster := judged(func(i int) float64 { return 20*mib + 3*kib*float64(i)*float64(i) })
-	if faster.Verdict != AppLeak {
-		t.Errorf("ever more: %s", faster.Summary)
+	if faster.Verdict != AppLeak || !strings.Contains(faster.Answer, "more of blocks that became too small") {
+		t.Errorf("ever more: %s", faster.Answer)
 	}
 	if evenly := judged(func(i int) float64 { return 20*mib + 3*mib*float64(i) }); evenly.Verdict != PoolGrowth {
 		t.Errorf("evenly: %s", evenly.Summary)
