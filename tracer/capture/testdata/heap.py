@@ -21,6 +21,8 @@ class Process:
         self._callers = open_callers()
         self._callers.tell()
 
+    arrivals = property(lambda self: self)
+
     def knows_lines(self):
         return self._callers.is_told
 
