@@ -46,6 +46,26 @@ func programHandles(c *Case) *Cause {
 	return &Cause{ID: HandleLeak, Confidence: conf * c.Confidence, Evidence: e, Next: nextOfHandles}
 }
 
+// leastLeft is how many small handles are left by a program that makes them and never releases any:
+// clones that it forgot are fewer.
+const leastLeft = 1000
+
+// handlesLeft: after everything was released many live handles are left, with few bytes each, that
+// nobody cloned.
+func handlesLeft(c *Case) *Cause {
+	n := c.Count.Left
+	if c.Class != account.AppLeak || !c.ByLeftover || !(n >= leastLeft) || c.Refs.Left > 1.1*n {
+		return nil
+	}
+	each := math.Max(0, c.Live.Left) / n
+	if !(each <= mostPerHandle) {
+		return nil
+	}
+	return &Cause{ID: HandleLeak, Confidence: .85 * c.Confidence, Next: nextOfHandles,
+		Evidence: evidence("%s handles are still live after everything was released, with %s each",
+			units.Whole(n), units.Bytes(each))}
+}
+
 // handlesOfTheDriver: a kind of the driver's handles climbs, alone or while memory
 // outside the program's does. The most numerous is named.
 func handlesOfTheDriver(c *Case) *Cause {

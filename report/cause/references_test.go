@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/account"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -50,6 +51,27 @@ func TestArraysThatWereReachedAreNoGraph(t *testing.T) {
 		change(&h)
 		if got := judge(h); len(got) != 1 || got[0].ID != Graph {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// A program whose samples are too few for a trend leaves what it leaked: small handles by the
+// thousand are no clones, unless more references than handles are left.
+func TestSmallHandlesLeftByTheThousandAreNoClones(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		handles, refs, each float64
+		want                string
+	}{
+		"small":  {135_024, 135_024, 16 * kib, HandleLeak},
+		"large":  {201, 201, 10 * mib, Clone},
+		"few":    {12, 12, 16 * kib, Clone},
+		"cloned": {5_000, 10_000, 16 * kib, Clone},
+	} {
+		c := &Case{Class: account.AppLeak, Confidence: .97, ByLeftover: true}
+		c.Count.Left, c.Refs.Left, c.Live.Left = x.handles, x.refs, x.handles*x.each
+		if got := Of(c); len(got) != 1 || got[0].ID != x.want {
+			t.Errorf("%s: %+v, want %s", name, got, x.want)
 		}
 	}
 }

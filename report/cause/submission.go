@@ -154,14 +154,26 @@ func (c *Case) followsOther(t *temporary) bool {
 // programs batch.
 const mostCommands = 500
 
-// backlog: command buffers in flight grow, or commands pile up in few buffers.
+// mostWaiting is how many command buffers at most a program that waits for some of them has in flight:
+// what Metal's queue takes.
+const mostWaiting = 64
+
+const nextOfBacklog = "wait for the command buffer N places back before committing the next"
+
+// backlog: command buffers in flight grow, most are not done at the end, or commands pile up in few buffers.
 func backlog(c *Case) *Cause {
 	if g := &c.InFlight; g.Growing() {
 		return &Cause{ID: Backlog, Confidence: .9,
 			Evidence: evidence("command buffers in flight grow by %s over the run", units.Whole(g.Amount())),
-			Next:     "wait for the command buffer N places back before committing the next"}
+			Next:     nextOfBacklog}
 	}
 	commands, buffers := c.total(record.ColCommands), c.total(record.ColCommandBuffers)
+	ever := stat.Rise(c.Whole.Columns[record.ColCommandBuffers])
+	if n := c.InFlight.Left; c.ByLeftover && n >= mostWaiting && n > ever/2 {
+		return &Cause{ID: Backlog, Confidence: .85 * c.Confidence, Next: nextOfBacklog,
+			Evidence: evidence("%s of %s command buffers are still in flight after everything was released",
+				units.Whole(n), units.Whole(ever))}
+	}
 	if commands >= 2*mostCommands && commands/math.Max(buffers, 1) > mostCommands {
 		return &Cause{ID: Backlog, Confidence: .85,
 			Evidence: evidence("%s commands were put into %s command buffers: more than %d "+
