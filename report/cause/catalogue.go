@@ -30,7 +30,6 @@ const (
 	countedForTheEnd = AtExit + "/counted"           // callbacks of which no more is known
 	driverHandles    = HandleLeak + "/of-the-driver" // events, streams, graphs
 	objectsOfLibrary = HandleLeak + "/objects"       // an extension's, kept by the program
-	smallLeft        = HandleLeak + "/leftover"      // left over by the thousand
 )
 
 // Rule looks for one signature. Its ID is that of its cause, or a name of its own
@@ -68,7 +67,6 @@ func Catalogue() []Rule {
 		{ID: cloneLeft, Find: referencesLeft},
 		{ID: clonesGrow, Find: referencesGrow},
 		{ID: HandleLeak, Find: programHandles},
-		{ID: smallLeft, Find: handlesLeft, Before: []string{cloneLeft, cloneWhenDrained}},
 		{ID: driverHandles, Find: handlesOfTheDriver},
 		{ID: objectsOfLibrary, Find: objectsKept},
 		{ID: Finalizers, Find: finalizers},

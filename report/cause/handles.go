@@ -27,8 +27,15 @@ func releaseThem(kind string) string {
 // 16 KiB, and a tenth, since bytes and number are estimates of their own.
 const mostPerHandle = 16 * kib * 11 / 10
 
-// programHandles: the number of live handles climbs, with few bytes each.
+// programHandles: the number of live handles climbs, or many are left, with few bytes each.
 func programHandles(c *Case) *Cause {
+	if climbing := handlesClimb(c); climbing != nil {
+		return climbing
+	}
+	return handlesLeft(c)
+}
+
+func handlesClimb(c *Case) *Cause {
 	if c.Class != account.AppLeak || !c.ByTrend || !c.Count.Growing() {
 		return nil
 	}

@@ -182,7 +182,8 @@ func referencesLeft(c *Case) *Cause {
 // references has none to show.
 func (c *Case) leftClone() *Cause {
 	refs := c.Refs.Left
-	if c.Class != account.AppLeak || !c.ByLeftover || !(refs > 0) {
+	if c.Class != account.AppLeak || !c.ByLeftover || !(refs > 0) ||
+		programHandles(c) != nil || graphOfEachStep(c) != nil { // these hold references as well
 		return nil
 	}
 	e := []string{

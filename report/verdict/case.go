@@ -11,11 +11,17 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
+// grewToo reports whether the trend shows the growth that a verdict of what was left over rests on.
+func (s *settled) grewToo() bool {
+	return s.restsOn == ByLeftover && s.primary == series.Live &&
+		(s.Grow[series.Live].Growing() || s.Grow[series.Count].Growing())
+}
+
 // causes are the named causes, the surest first.
 func (s *settled) causes() []Cause {
 	c := &cause.Case{
 		Class: s.class, Confidence: s.confidence, Size: s.size,
-		ByTrend: s.restsOn == ByTrend || s.restsOn == ByObjects, ByLeftover: s.restsOn == ByLeftover,
+		ByTrend: s.restsOn == ByTrend || s.restsOn == ByObjects || s.grewToo(), ByLeftover: s.restsOn == ByLeftover,
 		Kind: s.Kind, Judged: forCauses(s.Judged), Whole: forCauses(s.Whole),
 		Short: s.Short, Unified: s.Whole.Unified(), Drained: drained(&s.Examined.Process),
 		IdleCount: s.Left.IdleCount,
