@@ -41,7 +41,7 @@ func Find(x *growth.Examined) Findings {
 		least := x.Least
 		f.Work = findWork(&x.Left, f.Trend, x.Judged.Stepped())
 		f.Leftover = findLeftover(&x.Left, least)
-		f.GaveBack = findGaveBack(&x.Left, &x.Grow, f.Starting != nil, least)
+		f.GaveBack = findGaveBack(&x.Left, &x.Grow, f.Starting != nil, x.Judged.Stepped(), least)
 	}
 	return f
 }

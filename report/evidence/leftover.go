@@ -58,11 +58,11 @@ func findLeftover(left *series.Leftovers, least float64) *finding.Finding {
 
 // findGaveBack is that the program gave back all it took: its own accounts were
 // read at the marks, and no other may hold something. Else it is nil.
-func findGaveBack(left *series.Leftovers, grow *growth.Growths, starting bool,
+func findGaveBack(left *series.Leftovers, grow *growth.Growths, starting, stepped bool,
 	least float64) *finding.Finding {
 	_, live := left.Of(series.Live)
 	_, idle := left.Of(series.Idle)
-	if !live || !idle || mayHold(left, grow, starting, least) {
+	if !live || !idle || mayHold(left, grow, starting, least) || stepped && roseByStep(grow, least) {
 		return nil
 	}
 	return &finding.Finding{By: finding.ByLeftover, Of: series.Keys, Owner: finding.Nobody, Score: .9}
@@ -89,6 +89,22 @@ func mayHold(left *series.Leftovers, grow *growth.Growths, starting bool, least 
 		held := g.Rise - left.CameBack(k, g.End)
 		late := g.End - g.BlockY[len(g.BlockY)/2]
 		if late > least && held > least+heldNoise*math.Hypot(g.Noise, g.Within) {
+			return true
+		}
+	}
+	return false
+}
+
+// roseByStep reports whether the program's own memory, of which no trend tells, rose by more than the
+// threshold and its noise in the later half of a work that repeats: that is more than the work, also where
+// all of it came back.
+func roseByStep(grow *growth.Growths, least float64) bool {
+	for _, k := range [...]series.Key{series.Live, series.Idle} {
+		g := &grow[k]
+		if !g.Known || g.Shape != trend.ShapeUndecided {
+			continue
+		}
+		if late := g.End - g.BlockY[len(g.BlockY)/2]; late > least+heldNoise*math.Hypot(g.Noise, g.Within) {
 			return true
 		}
 	}
