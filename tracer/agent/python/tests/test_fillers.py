@@ -506,6 +506,30 @@ class FillersTest(unittest.TestCase):
         ):
             self.assertIs(bool(adds.search(text)), found, text)
 
+    def test_an_array_has_the_line_that_makes_it_not_one_that_stores_into_it(self):
+        source = """
+            class Upload:
+                def __init__(self):
+                    self.plan = torch.zeros(SIDE, SIDE)
+                    self.sums = torch.zeros(SIDE)
+
+                def piece(self, place, lines):
+                    self.plan[place] = lines
+                    self.sums += lines.sum(1)
+                    self.left[place] = lines
+            """
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(textwrap.dedent(source)[1:])
+            file.flush()
+            for name, is_array, site in (
+                ("plan", True, ":3 __init__"),
+                ("plan", False, ":7 piece"),
+                ("sums", True, ":8 piece"),
+                ("left", True, ":9 piece"),
+            ):
+                found = lines.Filler(name, file.name, True, True, is_array=is_array).sites()
+                self.assertEqual(found, [file.name + site])
+
     def test_what_is_assigned_below_a_container_has_the_line_that_does_so(self):
         self.keep(cars=[Car() for _ in range(4)])
         for car in cars:

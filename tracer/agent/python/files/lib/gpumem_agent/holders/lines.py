@@ -84,28 +84,29 @@ ADDERS = {
 }
 WORDS = {MADE_MODULES: "modules", GROUPS: "", ATTRIBUTES: ""}  # that such a line has, in place of a bracket
 HOOKS = re.compile(r"_(forward|backward|state_dict|load_state_dict)\w*_hooks$")
-# An assignment to a name, of something more than a beginning.
-ASSIGNED = (
-    r"^(?:(?!\bf[\"'])[^=(])*%s(?:\s*,\s*[\w.\[\]*]+)*\s*(?::[^=]*)?=(?!=)"
-    r"(?!\s*(?:None\b|[\[({]\s*[\])}]|[\d.]+\s*$|[\w.]*(?:zeros|empty)\w*\())"
-)
+# An assignment to a name, of something more than a beginning; with an array's beginning.
+ASSIGNS = r"^(?:(?!\bf[\"'])[^=(])*%s(?:\s*,\s*[\w.\[\]*]+)*\s*(?::[^=]*)?=(?!=)"
+ASSIGNED = ASSIGNS + r"(?!\s*(?:None\b|[\[({]\s*[\])}]|[\d.]+\s*$|[\w.]*(?:zeros|empty)\w*\())"
+MADE = ASSIGNS + r"(?=\s*[\w.]*(?:zeros|empty)\w*\()"
+ARRAYS = ("Tensor", "Parameter", "ndarray", "ArrayImpl")  # names of classes
 
 
 class Filler:
     """A name that is filled, and the file that it is a name of."""
 
-    __slots__ = ("name", "file", "of_object", "assigned", "line")
+    __slots__ = ("name", "file", "of_object", "assigned", "line", "is_array")
 
-    def __init__(self, name, file, of_object, assigned=False, line=0):
+    def __init__(self, name, file, of_object, assigned=False, line=0, is_array=False):
         self.name = name
         self.file = file
         self.of_object = of_object  # an attribute, and no variable
         self.assigned = assigned  # what it refers to is replaced, and nothing added
         self.line = line  # the first of the function that has the variable
+        self.is_array = is_array  # what is assigned is one
 
     def sites(self):
         """Places of the lines that do so."""
-        return _places(self.name, self.file, self.of_object, self.assigned, self.line)
+        return _places(self.name, self.file, self.of_object, self.assigned, self.line, self.is_array)
 
 
 class Keyed:
@@ -214,9 +215,12 @@ def assigned(chain, at, modules):
     """The Fillers of what is below a place of a chain, the last first: the names to which
     the program assigned it."""
     places = range(len(chain) - 1, max(0, at), -1)
-    named = [n for n in (_named(chain, place, modules) for place in places) if n is not None]
-    own = [n for n in named if n.file and not is_library(n.file) and str(n.name).isidentifier()]
-    return tuple(n if type(n) is Returned else Filler(n.name, n.file, n.of_object, True, n.line) for n in own)
+    named = [(n, type(chain[p])) for p, n in ((p, _named(chain, p, modules)) for p in places) if n is not None]
+    own = [(n, kind) for n, kind in named if n.file and not is_library(n.file) and str(n.name).isidentifier()]
+    return tuple(
+        n if type(n) is Returned else Filler(n.name, n.file, n.of_object, True, n.line, kind.__name__ in ARRAYS)
+        for n, kind in own
+    )
 
 
 def _call(chain, attribute, receiver):
@@ -362,7 +366,7 @@ def _own_places(name, file):
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
-def _places(name, file, of_object, assigned, line):
+def _places(name, file, of_object, assigned, line, is_array):
     hidden = ADDERS.get(name) or HOOKS.match(name) and r"\.register\w+hook\s*\("
     if hidden:
         pattern, word = re.compile(hidden), WORDS.get(name, "(")
@@ -371,14 +375,20 @@ def _places(name, file, of_object, assigned, line):
     mark = r"\." if of_object else r"(?<![\w.])"
     if name.endswith(OF_CONTEXT):
         return in_program(adds_to(name, r"(?<!\w)"), name, MOST_LINES)
-    found = _found(file, adds_to(name, mark), adds_to(name, r"\."), name, line)
-    if assigned and not found:
-        pattern = re.compile(ASSIGNED % (mark + re.escape(name)))
-        found = _found(file, pattern, re.compile(ASSIGNED % (r"\." + re.escape(name))), name, line)
+    patterns = [functools.partial(adds_to, name, is_array=is_array)]
+    if assigned:
+        patterns.append(functools.partial(_assigns, ASSIGNED, name))
+    if is_array:  # as it was made, and else what is stored into it
+        patterns += [functools.partial(_assigns, MADE, name), functools.partial(adds_to, name)]
+    found = next(filter(None, (_found(file, p(mark), p(r"\."), name, line) for p in patterns)), [])
     if file and not found:
         found = aliases.sites(file, name, mark)
         found = (line and inside(found, file, line) or found)[:MOST_LINES]
     return found
+
+
+def _assigns(pattern, name, mark):
+    return re.compile(pattern % (mark + re.escape(name)))
 
 
 def _found(file, own, outside, name, line):

@@ -17,11 +17,12 @@ ADDING = (
 # What stands before and behind a name where something is added to it, or where the method
 # that does so is handed to somebody else.
 TEMPLATE = (
-    r"(?:%(name)s(?:\[[^\]]*\])*\s*(?:\.(?:%(adding)s)\s*[(,)]|\[[^=]*\]\s*=(?!=)|\+=|\|=)"
+    r"(?:%(name)s(?:\[[^\]]*\])*\s*(?:\.(?:%(adding)s)\s*[(,)]%(stores)s|\+=|\|=)"
     r"|%(name)s\s*=(?!=).*%(name)s\b"
     # A function that does so; it may be chosen by how long that is.
     r"|\b(?:heappush|insort\w*)\b[^(]*(?:\([^()]*\)[^(]*)?\(\s*[\w.]*%(name)s\s*,)"
 )
+STORES = r"|\[[^=]*\]\s*=(?!=)"
 # The same with a constant key of a dictionary in the name's place.
 KEYED = (
     r"(?:\[\s*[\"']%(key)s[\"']\s*\](?:\[[^\]]*\])*\s*(?:\.(?:%(adding)s)\s*\(|\[[^=]*\]\s*=(?!=)|\+=|\|=)"
@@ -42,9 +43,11 @@ def module_file(name):
     return file if type(file) is str else ""
 
 
-def adds_to(name, mark):
-    """The pattern of a line that adds to a name with a mark before it."""
-    return re.compile(TEMPLATE % {"name": mark + re.escape(name), "adding": ADDING})
+def adds_to(name, mark, is_array=False):
+    """The pattern of a line that adds to a name with a mark before it. What is stored into an
+    array adds nothing to it."""
+    stores = "" if is_array else STORES
+    return re.compile(TEMPLATE % {"name": mark + re.escape(name), "adding": ADDING, "stores": stores})
 
 
 def adds_below(key):
