@@ -110,6 +110,43 @@ class Metric:
 '''.replace("@", "_kept").replace("^", "_rows")
 
 
+# Of a library in files: the way from the first class to the last, and a shorter one by a method.
+LADEN = {
+    "__init__": """
+        from laden.inner import Inner
+
+        class Front:
+            def __init__(self):
+                self.inner = Inner()
+                self.shown = self.inner.table[0].shown
+
+            def load(self, item):
+                self.inner.take_in(item)
+        """,
+    "inner": """
+        from laden.leaf import Leaf
+
+        class Inner:
+            def __init__(self):
+                self.table = (Leaf(),)
+
+            def take_in(self, item):
+                self.table[0].enter(item)
+        """,
+    "leaf": """
+        class Leaf:
+            def __init__(self):
+                self._kept = []
+
+            def enter(self, item):
+                self._kept.append(item)
+
+            def shown(self):
+                return self._kept
+        """,
+}
+
+
 # Functions, and whether what they fill is a cache.
 MEMOS = (
     ("def get(key):\n if key in kept:\n  return kept[key]\n value = make(key)\n kept[key] = value\n return value\n", True),
@@ -435,6 +472,24 @@ class FillersTest(unittest.TestCase):
         (told,) = [h for path, h in self.look().items() if path.endswith("keeper._kept")]
         name = "test_what_a_library_keeps_has_the_programs_call_that_leads_there"
         self.assertEqual(told["filled"], "%s %s" % (line_of("calls"), name))
+
+    def test_the_call_is_found_where_a_method_leads_past_what_does_it(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        os.makedirs(os.path.join(folder.name, "laden-1.0.dist-info"))
+        os.makedirs(os.path.join(folder.name, "laden"))
+        for name, source in LADEN.items():
+            with open(os.path.join(folder.name, "laden", name + ".py"), "w") as file:
+                file.write(textwrap.dedent(source))
+            self.addCleanup(sys.modules.pop, ("laden." + name).replace(".__init__", ""), None)
+        sys.path.insert(0, folder.name)
+        self.addCleanup(sys.path.remove, folder.name)
+        self.keep(front=__import__("laden").Front())
+        self.look()
+        for _ in range(40):
+            front.load(bytes(BLOB))  # the line of loads
+        (told,) = [h for path, h in self.look().items() if path.endswith("front.shown.__self__._kept")]
+        self.assertTrue(told["filled"].startswith(line_of("loads")), told)
 
     def test_what_an_optimizer_has_for_its_parameters_has_the_line_that_gives_it_more(self):
         kind = type("Optimizer", (), {"__module__": "torch.optim.optimizer"})

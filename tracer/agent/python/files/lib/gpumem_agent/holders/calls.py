@@ -9,10 +9,11 @@ import functools
 import re
 import sys
 
-from gpumem_agent.holders.kinds import is_a, is_library
+from gpumem_agent.holders.kinds import is_a, is_library, namespace
 from gpumem_agent.holders.texts import DEF, LONGEST, adds_to, in_program, read
 
 MOST_FILES = 8  # of the library that are read
+MOST_PARTS = 32  # of an object, whose classes are asked for
 MOST_LINES = 2  # told
 CALLS = 8  # below one another that are followed
 CALLED = re.compile(r"(\w+)\s*\(")
@@ -36,11 +37,23 @@ class Called:
 
 
 def library_files(chain, file_of):
-    """The files of the libraries' classes of the objects of a chain."""
-    kinds = (kind for item in chain if not is_a(item, dict) for kind in type(item).__mro__)
-    files = dict.fromkeys(map(file_of, kinds))
+    """The files of the libraries' classes of the objects of a chain, and of what the first of them has:
+    a chain may leave that out. Those of the first one's own library come first."""
+    items = (item for item in (*chain, *_parts(chain[0])) if not is_a(item, dict))
+    files = dict.fromkeys(file_of(kind) for item in items for kind in type(item).__mro__)
     found = [file for file in files if file.endswith(".py") and is_library(file)]
+    own = "/%s/" % type(chain[0]).__module__.partition(".")[0]
+    found.sort(key=lambda file: own not in file.replace("\\", "/"))
     return tuple(found[:MOST_FILES])
+
+
+def _parts(item):
+    """What an object has, and what is in dictionaries that it has, as a module's parts are."""
+    names = namespace(item)
+    own = list(names.values())[:MOST_PARTS] if type(names) is dict else []
+    for each in filter(lambda part: type(part) is dict, own[:]):
+        own.extend(list(each.values())[:MOST_PARTS])
+    return own
 
 
 def is_callable(item):
