@@ -131,14 +131,11 @@ def containers():
 def census(kind=None):
     """({identity of a type: its objects} of types that have SOME or more of those that the
     collector tracks, weak references to the objects of a kind)."""
-    box, kinds, found, chosen, weak = [], [], {}, [], []
-    wanted = map(id(kind).__eq__, kinds)
+    box, found, chosen, weak = [], {}, [], []
     atomic.once(
         atomic.everything(box),
-        atomic.fill(kinds, atomic.types_of(atomic.each(box))),
-        functools.partial(collections._count_elements, found, kinds),
-        atomic.fill(chosen, itertools.compress(atomic.each(box), wanted) if kind else ()),
-        atomic.fill(weak, map(weakref.ref, chosen)),
+        functools.partial(collections._count_elements, found, atomic.types_of(atomic.each(box))),
+        *(_of_kind(kind, box, chosen, weak) if kind else ()),
         atomic.empty(box, (chosen,)),
     )
     return {identity: number for identity, number in found.items() if number >= SOME}, weak
@@ -148,13 +145,31 @@ def generators():
     """Weak references to the program's generators that stand between two values. One that
     only a loop goes through is in no variable."""
     box, chosen, weak = [], [], []
-    is_one = map(operator.is_, map(type, atomic.each(box)), itertools.repeat(types.GeneratorType))
     atomic.once(
         atomic.everything(box),
-        atomic.fill(chosen, itertools.compress(atomic.each(box), is_one)),
-        atomic.fill(weak, map(weakref.ref, chosen)),
+        *_of_kind(types.GeneratorType, box, chosen, weak),
         atomic.empty(box, (chosen,)),
     )
+    return _suspended(weak)
+
+
+def census_and_generators():
+    """What census and generators answer, in one look at all objects."""
+    found, weak = census(types.GeneratorType)
+    return found, _suspended(weak)
+
+
+def _of_kind(kind, box, chosen, weak):
+    """Steps that add weak references to the objects of exactly one kind."""
+    is_one = map(operator.is_, map(type, atomic.each(box)), itertools.repeat(kind))
+    return (
+        atomic.fill(chosen, itertools.compress(atomic.each(box), is_one)),
+        atomic.fill(weak, map(weakref.ref, chosen)),
+    )
+
+
+def _suspended(weak):
+    """Those of some weak references to generators whose generator is the program's, and stands still."""
     with paused():
         own.sleep(0)
         some = [(reference, _suspended_at(reference())) for reference in weak[:MOST_GENERATORS]]

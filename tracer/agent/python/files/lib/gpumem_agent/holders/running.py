@@ -43,68 +43,99 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False, expla
     on_device = any(f.active() for f in process.frameworks)
     is_off = garbage.is_off()  # and nobody else frees what refers to itself
     census, roots = living.census(Contexts.kind()) if is_off or not on_device else ({}, [])
-    search = functools.partial(_search, process, reference, deadline, before, on_host, census)
-    found, noted = search(roots)
+    search = functools.partial(_Search, process, reference, deadline, before, on_host, census)
+    first = search(roots)
+    found = first.listed()
     explained = reference is None or explains(found)
-    suspended = [] if explained else living.generators()
+    if explained:
+        return found, first.noted
     thorough = on_device and explained is False  # without a device all classes were counted
-    return search(roots + suspended, thorough) if suspended or thorough else (found, noted)
+    counted, suspended = living.census_and_generators() if thorough else (None, living.generators())
+    last = search(roots + suspended) if suspended else first
+    if thorough:
+        last.add_classes(counted)
+    return last.listed(), last.noted
 
 
-def _search(process, reference, deadline, before, on_host, census, roots, thorough=False):
-    """What look answers of what these roots and the program's names lead to."""
-    frameworks = sources(process.frameworks)
-    on_device = any(f.active() for f in process.frameworks)
-    is_off = garbage.is_off()
-    others = beside(frameworks) if on_device else []
-    reach = reached(frameworks + others, roots)
-    noted = Noted(reach, census)
-    noted.met = noted.met if reference is None else reference.met
-    noted.has_outputs = _has_outputs(frameworks, noted.noted)
-    found = Holders(deadline, Downwards(reach), noted.met)
-    if on_host or not on_device:
-        noted.sizes = growing.add(found, reach, before[2], {"host": True} if on_device else {})
-    if reference is None:
-        return [], noted
-    arrays = _described(noted, reference, frameworks, deadline)
-    found.state = state_of(arrays)
-    recent = late(arrays, reference)
-    found.name(recent)
-    tees.put_together(found, reach)
-    found.scale(recent)
-    found.note_views(recent)
-    add_replaced(found, noted, reach, frameworks)
-    mark_outputs(found, recent)
-    if is_off:
-        garbage.add(found, reference, frameworks)
-    if not on_device:
-        add_containers(found, reach, reference, told={a.identity for a in arrays})
-        classes.add(found, reach, reference, census, frameworks, growing.registered(noted.sizes))
-    elif on_host:
-        on_the_host = add_beside(found, noted, reference, others, Downwards(reach))
+class _Search:
+    """What look finds of what some roots and the program's names lead to."""
+
+    def __init__(self, process, reference, deadline, before, on_host, census, roots):
+        self._frameworks = sources(process.frameworks)
+        self._on_device = any(f.active() for f in process.frameworks)
+        self._others = beside(self._frameworks) if self._on_device else []
+        self._reference, self._before, self._on_host = reference, before, on_host
+        self._reach = reached(self._frameworks + self._others, roots)
+        self.noted = Noted(self._reach, census)
+        self.noted.met = self.noted.met if reference is None else reference.met
+        self.noted.has_outputs = _has_outputs(self._frameworks, self.noted.noted)
+        self._found = Holders(deadline, Downwards(self._reach), self.noted.met)
+        self._uncounted = []  # pairs of frameworks and facts, whose classes are not counted yet
+        if on_host or not self._on_device:
+            facts = {"host": True} if self._on_device else {}
+            self.noted.sizes = growing.add(self._found, self._reach, before[2], facts)
+        if reference is not None:
+            self._find(deadline, census)
+
+    def _find(self, deadline, census):
+        found, noted, reach, reference = self._found, self.noted, self._reach, self._reference
+        arrays = _described(noted, reference, self._frameworks, deadline)
+        found.state = state_of(arrays)
+        recent = late(arrays, reference)
+        found.name(recent)
+        tees.put_together(found, reach)
+        found.scale(recent)
+        found.note_views(recent)
+        add_replaced(found, noted, reach, self._frameworks)
+        mark_outputs(found, recent)
+        if garbage.is_off():
+            garbage.add(found, reference, self._frameworks)
+        if not self._on_device:
+            add_containers(found, reach, reference, told={a.identity for a in arrays})
+            classes.add(found, reach, reference, census, self._frameworks, growing.registered(noted.sizes))
+        elif self._on_host:
+            recent += self._find_on_the_host(arrays)
+        else:
+            add_opaque(found, reach, reference, told={a.identity for a in arrays})
+        if self._on_device:
+            self._classes(is_lost(found, recent), self._frameworks, {})
+        if reference.beside is None:  # what is there by now nobody kept since
+            reference.beside = noted.noted
+        noted.kept = _kept(found, recent)
+
+    def _find_on_the_host(self, arrays):
+        """Adds the holders of what is beside the device. Returns its arrays."""
+        found, reference = self._found, self._reference
+        on_the_host = add_beside(found, self.noted, reference, self._others, Downwards(self._reach))
         told = {a.identity for a in (*arrays, *on_the_host)}
-        add_containers(found, reach, reference, found.named(), {"host": True}, told)
-        if thorough or is_lost(found, on_the_host, True):
-            add_classes(found, noted, reach, reference, others, {"host": True})
-        recent += on_the_host
-    else:
-        add_opaque(found, reach, reference, told={a.identity for a in arrays})
-    if on_device and (thorough or is_lost(found, recent)):
-        add_classes(found, noted, reach, reference, frameworks)
-    if reference.beside is None:  # what is there by now nobody kept since
-        reference.beside = noted.noted
-    noted.kept = _kept(found, recent)
-    return _listed(found, noted, reach, reference, before), noted
+        add_containers(found, self._reach, reference, found.named(), {"host": True}, told)
+        self._classes(is_lost(found, on_the_host, True), self._others, {"host": True})
+        return on_the_host
 
+    def _classes(self, wanted, frameworks, facts, counted=None):
+        """Adds the classes of what these frameworks have, or leaves that for later."""
+        if wanted:
+            add_classes(self._found, self.noted, self._reach, self._reference, frameworks, facts, counted)
+        else:
+            self._uncounted.append((frameworks, facts))
 
-def _listed(found, noted, reach, reference, before):
-    """What was found, with the names that the look before gave; where it is, is noted."""
-    told, known, _ = before
-    noted.places = {entry["path"]: known[entry["path"]] for entry in told if entry["path"] in known}
-    noted.places.update(found.places())
-    listed = renamed(found.listed(), noted.places, told, known)
-    noted.ways = recounts.ways(reach, reference, listed, noted.places, found.path_of)
-    return listed
+    def add_classes(self, counted):
+        """Adds the classes that were left for later, of a census."""
+        for frameworks, facts in self._uncounted:
+            self._classes(True, frameworks, facts, counted)
+        self._uncounted = []
+
+    def listed(self):
+        """The holders, with the names that the look before gave; where they are, is noted."""
+        if self._reference is None:
+            return []
+        told, known, _ = self._before
+        found, noted = self._found, self.noted
+        noted.places = {entry["path"]: known[entry["path"]] for entry in told if entry["path"] in known}
+        noted.places.update(found.places())
+        listed = renamed(found.listed(), noted.places, told, known)
+        noted.ways = recounts.ways(self._reach, self._reference, listed, noted.places, found.path_of)
+        return listed
 
 
 def add_beside(found, noted, reference, others, finder):
@@ -139,11 +170,11 @@ def is_lost(found, arrays, on_host=False):
     return sum(size for size, count in several if count > 1) < sum(a.size for a in arrays) / 2
 
 
-def add_classes(found, noted, reach, reference, frameworks, more=()):
+def add_classes(found, noted, reach, reference, frameworks, more=(), counted=None):
     """Adds the class whose objects have what came of the frameworks' arrays, with more facts. They
-    are counted from the first look on that finds no holders."""
+    are counted from the first look on that finds no holders, if they are not counted yet."""
     now = own.monotonic()
-    census = living.census()[0] if noted.classes_since is None else noted.classes
+    census = noted.classes if noted.classes_since is not None else counted or living.census()[0]
     noted.note_classes(census, now)
     if reference.classes_since is None:
         reference.note_classes(census, now)
