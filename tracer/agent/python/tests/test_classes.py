@@ -18,6 +18,7 @@ import xml.etree.ElementTree as elements
 
 import torch
 from gpumem_agent.frameworks import torch as adapter
+from gpumem_agent import atomic
 from gpumem_agent.holders import classes, downward, living, naming
 from gpumem_agent.surveys import Surveys
 
@@ -380,7 +381,7 @@ class ClassesTest(unittest.TestCase):
         kept = [Note() for _ in range(100)]
         reach, register = downward.Reach(()), types.SimpleNamespace(of_class=lambda _: 0)
         with unittest.mock.patch.object(classes, "_place", return_value=""):
-            classes.add(found, reach, register, {id(Note): len(kept)}, [])
+            classes.add(found, reach, register, {atomic.key(Note): len(kept)}, [])
         self.assertIn("Note objects", found.found)
 
     def test_what_keeps_callbacks_is_told_and_not_the_few_in_use(self):
@@ -472,7 +473,7 @@ class ClassesTest(unittest.TestCase):
         kept = [Quiet() for _ in range(NUMBER)]
         counts = living.census()[0]
         self.assertIn(NUMBER, counts.values())
-        self.assertEqual(len(classes.kinds_of({id(Quiet)})), 1)
+        self.assertEqual(len(classes.kinds_of({atomic.key(Quiet)})), 1)
         self.assertTrue(classes._is_told(Quiet))
         self.assertEqual(classes.name_of(Quiet), "Quiet")
         del kept

@@ -9,6 +9,7 @@ import operator
 import os
 import queue
 import struct
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -541,7 +542,7 @@ class LooksTest(unittest.TestCase):
             tensor.hooks = None
         history[4].hooks = [1]
         level.followed, level.places = [*history, "no array"], [0, 2, 3, 5, 7, 8, 9]
-        atomic.once(*level.hide({id(torch.Tensor)}, operator.attrgetter("hooks")))
+        atomic.once(*level.hide({atomic.key(torch.Tensor)}, operator.attrgetter("hooks")))
         self.assertIs(level.hiding[0], history[4])
         self.assertEqual((len(level.hiding), level.places), (1, [0, 2, 3, 5, 7, 8, 9, 7]))
 
@@ -916,6 +917,18 @@ class NoTraceTest(unittest.TestCase):
         with sampling.paused():
             self.assertAlmostEqual(sys.getswitchinterval(), sampling.paused.SECONDS)
         self.assertEqual(sys.getswitchinterval(), before)
+
+    @unittest.skipUnless(hasattr(sys, "addaudithook"), "no audit hooks before 3.8")
+    def test_beside_an_audit_hook_no_thread_gets_its_turn_in_a_look(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+        folder = os.path.dirname(os.path.dirname(os.path.abspath(atomic.__file__)))
+        told = subprocess.run(
+            [sys.executable, os.path.join(here, "programs", "audited.py")],
+            env={**os.environ, "PYTHONPATH": folder},
+            stdout=subprocess.PIPE,
+            check=True,
+        )
+        self.assertEqual(told.stdout.decode(), "told [False, True], 0 of some looks failed: []\n")
 
     def test_no_code_of_the_programs_types_runs(self):
         kept = [Odd() for _ in range(3)]

@@ -209,12 +209,14 @@ class paused:
     _old = None  # the interpreter's own interval, while a body runs
 
     def __enter__(self):
-        if paused._old is None:
+        self._is_inner = paused._old is not None
+        if not self._is_inner:
             paused._old = sys.getswitchinterval()
         sys.setswitchinterval(self.SECONDS)
 
     def __exit__(self, *_):
-        self.over()
+        if not self._is_inner:
+            self.over()
 
     @staticmethod
     def over():

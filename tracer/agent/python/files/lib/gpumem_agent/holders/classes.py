@@ -46,29 +46,30 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
     gains = {i: n - register.of_class(i) for i, n in now.items()}
     most = [i for i in sorted(gains, key=gains.get, reverse=True) if gains[i] >= SOME]
     left_out = atomic.family(arrays)
-    chosen = [kind for kind in kinds_of(set(most)) if _is_told(kind) and id(kind) not in left_out]
-    chosen.sort(key=lambda kind: -gains[id(kind)])
+    chosen = [kind for kind in kinds_of(set(most)) if _is_told(kind) and atomic.key(kind) not in left_out]
+    chosen.sort(key=lambda kind: -gains[atomic.key(kind)])
     best, weigh = None, None if beside is None else functools.partial(_arrays, frameworks)
     for kind in chosen[:CLASSES]:
-        identities, each = _weighed(kind, now[id(kind)], weigh)
-        size = int(each * gains[id(kind)])
+        identities, each = _weighed(kind, now[atomic.key(kind)], weigh)
+        gained = gains[atomic.key(kind)]
+        size = int(each * gained)
         if best is None or size > best[0]:
-            best = size, kind, identities
+            best = size, kind, gained, identities
     if best is None or best[0] < max(WEIGHTY, MORE * sum(size for size, _ in holders.found.values())):
         return
-    size, kind, identities = best
+    size, kind, gained, identities = best
     name, place, function = name_of(kind), _place(reach, identities, kind), _function_of(kind)
     made = name if function is None else name_of(function) + ".apply"
-    facts = {"filled": (Made(made),), "length": now[id(kind)], **(beside or {})}
-    if kind is tees.LINK and _add_tee(holders, reach, size, gains[id(kind)], facts):
+    facts = {"filled": (Made(made),), "length": now[atomic.key(kind)], **(beside or {})}
+    if kind is tees.LINK and _add_tee(holders, reach, size, gained, facts):
         return
     if _are_hidden(reach, kind, identities):
         place = ""  # the names lead to the few that are in use
-        if registered >= gains[id(kind)] * HIDDEN > 0:
+        if registered >= gained * HIDDEN > 0:
             place, facts["filled"] = END_PATH, (Filler(FOR_THE_END, "", True),)
     holders.found.pop("%s %s" % (name, place), None)  # the first of a chain, as far as it is followed
     there = [path for path in holders.found if place and path.partition(" ")[2] == place]
-    if any(_has_them(holders, path, gains[id(kind)]) for path in there):
+    if any(_has_them(holders, path, gained) for path in there):
         return
     for path in there:  # a few of them
         holders.found.pop(path)
@@ -78,7 +79,7 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
         why, below = "reference-cycle", ": a reference cycle"  # an output has its context, which has it
     if why:
         facts["kind"] = why
-    holders.add("%s objects%s" % (name, below), size, gains[id(kind)], facts)
+    holders.add("%s objects%s" % (name, below), size, gained, facts)
 
 
 def _has_them(holders, path, gained):
@@ -120,15 +121,16 @@ def _sites(name):
     return in_program(re.compile(called), word, MOST_LINES)
 
 
-def kinds_of(identities):
-    """The types among all classes that have some identities."""
-    found, seen, pending = [], set(), [object] if identities else []
+def kinds_of(keys):
+    """The types among all classes that have some keys."""
+    found, seen, pending = [], set(), [object] if keys else []
     while pending:
         kind = pending.pop()
-        if id(kind) not in seen:
-            seen.add(id(kind))
+        key = atomic.key(kind)
+        if key not in seen:
+            seen.add(key)
             pending.extend(type.__subclasses__(kind))
-            if id(kind) in identities:
+            if key in keys:
                 found.append(kind)
     return found
 
@@ -169,7 +171,7 @@ def _weighed(kind, number, weigh=None):
         own.sleep(0)
         atomic.once(
             atomic.everything(box),
-            atomic.fill(chosen, map(id(kind).__eq__, atomic.types_of(atomic.each(box)))),
+            atomic.fill(chosen, map(atomic.key(kind).__eq__, atomic.types_of(atomic.each(box)))),
             atomic.fill(identities, map(id, _between(box, chosen, 0, half))),
             atomic.fill(identities, map(id, _between(box, chosen, max(half, number - half), None))),
             atomic.fill(some, _between(box, chosen, 0, MOST, step)),
@@ -217,6 +219,6 @@ def _place(reach, identities, kind):
     there."""
     # The head of a chain may be another one by now, or one of several: then what has it.
     for above in reversed(reach.above(identities)):
-        for name in reach.named([above], arrays={id(kind)}).values():
+        for name in reach.named([above], arrays={atomic.key(kind)}).values():
             return name.text.partition(" → dict")[0]
     return ""

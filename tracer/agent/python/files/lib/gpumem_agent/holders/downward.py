@@ -55,7 +55,7 @@ class Reach:
         self._contexts, self._weak_contexts = Contexts(), list(contexts)
         self._roots = namespaces(self._modules) + [self._contexts]
         parts = atomic.family((*nested, dict, *SIZED)) if nested else None
-        self._hidden = set(map(id, hidden[0])), hidden[1]
+        self._hidden = atomic.keys(hidden[0]), hidden[1]
         singles, arrays = atomic.family(singles), atomic.family(k for k in kinds if k.__weakrefoffset__)
         self._places, self._inner = {}, inner  # of an array or a container, by identity: its place
         for depths in (SHALLOW, (None,) * len(RANKS)):
@@ -67,7 +67,7 @@ class Reach:
 
     def _look(self, arrays):
         variables, ranks = self._variables, []
-        skip = atomic.family((type,)) | set(map(id, (*LEAVES, *ours())))
+        skip = atomic.family((type,)) | atomic.keys((*LEAVES, *ours()))
         seen = dict.fromkeys((*self._modules, id(self._roots), id(vars(self))), -1)
         steps = [*variables.steps(), atomic.fill(self._contexts, map(atomic.call, self._weak_contexts))]
         known = {identity: rank_of(code) for identity, code in variables.readable.items()}
@@ -148,7 +148,7 @@ class Reach:
         chains = {i: (self.head(i), self.chain(i)) for i in identities}
         values = pick({chain[0] for _, chain in chains.values()})
         gone = {head for head, chain in chains.values() if type(head) is Local and chain[0] not in values}
-        following = Following(values, now(gone), set(map(id, SIZED)), self._hidden, arrays, self._places)
+        following = Following(values, now(gone), atomic.keys(SIZED), self._hidden, arrays, self._places)
         # All first: to name one may give objects on others a __dict__.
         found = {i: following.objects(head, chain) for i, (head, chain) in chains.items()}
         return {i: Path(o, self._modules) for i, o in found.items() if o is not None}
@@ -290,8 +290,8 @@ class _Level:
     before has. Objects come in groups, one for each object that refers to them."""
 
     def __init__(self, parts, singles=()):
-        self._single_kinds = singles  # identities of the types of objects that are noted
-        self._parts = parts  # identities of the types that alone are followed; None for all
+        self._single_kinds = singles  # keys of the types of objects that are noted
+        self._parts = parts  # keys of the types that alone are followed; None for all
         self.identities = []  # of the objects
         self._origins = []  # for each, its place among the objects of all groups
         self._ends = []  # where each group ends among these
@@ -311,7 +311,7 @@ class _Level:
 
     def steps(self, groups, arrays, skip, seen, turn):
         """Steps that take in the objects of groups, and choose among them."""
-        objects, kinds, counted = self._objects, self._kinds, set(map(id, SIZED))
+        objects, kinds, counted = self._objects, self._kinds, atomic.keys(SIZED)
         return (
             atomic.fill(self._groups, groups),
             atomic.fill(self._ends, itertools.accumulate(map(len, self._groups))),

@@ -24,8 +24,8 @@ NOT_BELOW = (type, types.ModuleType, types.FunctionType, types.FrameType)
 
 class Following:
     """The chains of one look. Values are what variables refer to, by identity, and now by
-    variable. Kinds are the identities of the types of containers. Hidden is what no
-    collector sees: see frameworks. Arrays are the identities of the types of what may be in
+    variable. Kinds are the keys of the types of containers. Hidden is what no
+    collector sees: see frameworks. Arrays are the keys of the types of what may be in
     the place of an end, none of those that are known."""
 
     def __init__(self, values, now, kinds, hidden, arrays=(), known=()):
@@ -57,12 +57,12 @@ class Following:
                 names = next((c for c in children if type(c) is dict and owns(parent, c)), {})
                 children += names.values()
                 item = child(children, identity)
-        if item is None and id(type(parent)) in self._hidden[0]:
+        if item is None and atomic.key(type(parent)) in self._hidden[0]:
             item = child([self._hidden[1](parent)], identity)
         if item is None and rest:
             item = self._stand_in(children, identity, rest)
         elif item is None and self._arrays:
-            new = [c for c in children if id(type(c)) in self._arrays and id(c) not in self._known]
+            new = [c for c in children if atomic.key(type(c)) in self._arrays and id(c) not in self._known]
             item = new[0] if len(new) == 1 else None
         return item
 
@@ -81,7 +81,7 @@ class Following:
         """The one among some objects below which is the first of the rest of a chain, or what
         may stand in for that."""
         for item in filter(self._may_lead, children):
-            if len(children) > WIDEST and id(type(item)) not in self._kinds:
+            if len(children) > WIDEST and atomic.key(type(item)) not in self._kinds:
                 continue
             below = atomic.referents(item)
             if child(below, rest[0]) is not None:
@@ -92,7 +92,7 @@ class Following:
         return None
 
     def _may_lead(self, item):
-        if id(type(item)) in self._kinds:
+        if atomic.key(type(item)) in self._kinds:
             return len(item) <= LONGEST
         return not is_a(item, NOT_BELOW)
 

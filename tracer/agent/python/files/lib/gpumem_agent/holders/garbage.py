@@ -55,10 +55,10 @@ def _candidates():
         functools.partial(collections._count_elements, counts, atomic.types_of(atomic.each(box))),
         atomic.empty(box),
     )
-    many = {identity for identity, number in counts.items() if number >= MUCH}
+    many = {key for key, number in counts.items() if number >= MUCH}
     kinds = [kind for kind in kinds_of(many) if FLAGS(kind) & HEAP_TYPE]
-    kinds.sort(key=lambda kind: -counts[id(kind)])
-    return [(kind, counts[id(kind)]) for kind in kinds[:CLASSES]]
+    kinds.sort(key=lambda kind: -counts[atomic.key(kind)])
+    return [(kind, counts[atomic.key(kind)]) for kind in kinds[:CLASSES]]
 
 
 def _young(box):
@@ -69,7 +69,7 @@ def _young(box):
 def _found(kind, number, register, frameworks):
     """(bytes, objects, name) of a class that are garbage and came since the register."""
     box, some = [], []
-    chosen = atomic.among(atomic.types_of(atomic.each(box)), {id(kind)})
+    chosen = atomic.among(atomic.types_of(atomic.each(box)), {atomic.key(kind)})
     chosen = itertools.compress(atomic.each(box), chosen)
     step = max(1, number // SOME)
     with paused():
@@ -84,7 +84,7 @@ def _found(kind, number, register, frameworks):
         some.clear()
     if lost.count < max(1, PART * lost.looked):
         return 0, 0, ""
-    count = (number - register.of_class(id(kind))) * lost.count // lost.looked
+    count = (number - register.of_class(atomic.key(kind))) * lost.count // lost.looked
     return int(count * (size + lost.arrays())), count, name_of(kind)
 
 

@@ -28,7 +28,7 @@ def references(kinds, untracked=()):
     """{identity: weak reference} of the objects of some types that live, also of
     their subclasses. Of types that the collector does not track, exactly these
     are found where tracked objects refer to them, which takes ten times as long."""
-    tracked, leaves = atomic.family(_referable(kinds)), set(map(id, _referable(untracked)))
+    tracked, leaves = atomic.family(_referable(kinds)), atomic.keys(_referable(untracked))
     box, below, found, identities, weak = [], [], [], [], []
     steps = [atomic.everything(box)]
     if tracked:
@@ -119,7 +119,7 @@ def containers():
     box, sized, identities, lengths = [], [], [], []
     atomic.once(
         atomic.everything(box),
-        _choose(sized, {id(k) for k in GROWING}, atomic.each(box), atomic.each(box)),
+        _choose(sized, atomic.keys(GROWING), atomic.each(box), atomic.each(box)),
         atomic.fill(identities, map(id, sized)),
         atomic.fill(lengths, map(len, sized)),
         atomic.empty(box, (sized,)),
@@ -129,7 +129,7 @@ def containers():
 
 
 def census(kind=None):
-    """({identity of a type: its objects} of types that have SOME or more of those that the
+    """({key of a type: its objects} of types that have SOME or more of those that the
     collector tracks, weak references to the objects of a kind)."""
     box, found, chosen, weak = [], {}, [], []
     atomic.once(
@@ -138,7 +138,7 @@ def census(kind=None):
         *(_of_kind(kind, box, chosen, weak) if kind else ()),
         atomic.empty(box, (chosen,)),
     )
-    return {identity: number for identity, number in found.items() if number >= SOME}, weak
+    return {key: number for key, number in found.items() if number >= SOME}, weak
 
 
 def generators():

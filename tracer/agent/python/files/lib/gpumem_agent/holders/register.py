@@ -17,7 +17,7 @@ class Register:
     def __init__(self, noted, lengths, classes=None):
         self.noted = noted  # {identity: weak reference}
         self._lengths = lengths  # {identity: elements}
-        self.classes = classes or {}  # {identity of a type: objects}
+        self.classes = classes or {}  # {key of a type: objects}
         self.classes_since = None  # when these were counted, where that was later
         self.sites = None  # live bytes by site at that moment, when noted
         self.beside = None  # {identity: weak reference} of arrays of the host: see hostarrays
@@ -52,9 +52,9 @@ class Register:
         """Counts the classes at a later moment."""
         self.classes, self.classes_since = census, now
 
-    def of_class(self, identity):
-        """Objects that a class had at that moment."""
-        return self.classes.get(identity, 0)
+    def of_class(self, key):
+        """Objects that a class had at that moment, by the class's key."""
+        return self.classes.get(key, 0)
 
 
 def untracked():

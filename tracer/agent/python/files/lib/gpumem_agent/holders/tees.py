@@ -73,7 +73,7 @@ def _told(branch, link, at, wholes, most):
 
 
 def _are_tees(box):
-    return map(id(TEE).__eq__, atomic.types_of(atomic.each(box)))
+    return map(atomic.key(TEE).__eq__, atomic.types_of(atomic.each(box)))
 
 
 def _next(item):
