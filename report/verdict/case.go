@@ -12,7 +12,7 @@ import (
 )
 
 // grewToo reports whether the trend shows the growth that a verdict of what was left over rests on.
-func (s *settled) grewToo() bool {
+func grewToo(s *settled) bool {
 	return s.restsOn == ByLeftover && s.primary == series.Live &&
 		(s.Grow[series.Live].Growing() || s.Grow[series.Count].Growing())
 }
@@ -21,7 +21,7 @@ func (s *settled) grewToo() bool {
 func (s *settled) causes() []Cause {
 	c := &cause.Case{
 		Class: s.class, Confidence: s.confidence, Size: s.size,
-		ByTrend: s.restsOn == ByTrend || s.restsOn == ByObjects || s.grewToo(), ByLeftover: s.restsOn == ByLeftover,
+		ByTrend: s.restsOn == ByTrend || s.restsOn == ByObjects || grewToo(s), ByLeftover: s.restsOn == ByLeftover,
 		Kind: s.Kind, Judged: forCauses(s.Judged), Whole: forCauses(s.Whole),
 		Short: s.Short, Unified: s.Whole.Unified(), Drained: drained(&s.Examined.Process),
 		IdleCount: s.Left.IdleCount,

@@ -37,6 +37,7 @@ def main():
     while time.monotonic() < end or looks < 4:
         living.census()
         living.generators()
+        living.containers()
         downward.Reach((threading.Thread,))
         looks += 1
     ended.set()
