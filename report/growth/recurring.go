@@ -109,16 +109,20 @@ func comesDown(clock, y []float64, grain float64) bool {
 	return clock[len(clock)-1]-since <= longest
 }
 
-// recurs reports whether a series has the same low level and the same high one, but for a
-// grain, in most parts of its time, one of them in the last, and none that is higher in the
-// second half than in the first.
+// recurs reports whether a series has the same high level, but for a grain, in most parts of its
+// time, one of them the last, and is there for most of it, or has the same low level as well; and
+// whether it is no higher in the second half than in the first.
 func recurs(clock, y []float64, grain float64) bool {
 	var lows, highs [recurParts]float64
+	there, thereLast := 0, false
 	for i, part := range valuesByPart(clock, y, recurParts) {
 		if len(part) < recurRows {
 			return false
 		}
 		lows[i], highs[i] = stat.Quantile(part, recurShare), stat.Quantile(part, 1-recurShare)
+		if thereLast = stat.Median(part) >= highs[i]-grain; thereLast {
+			there++
+		}
 	}
 	half := valuesByPart(clock, y, 2)
 	if stat.Quantile(half[1], 1) > stat.Quantile(half[0], 1)+grain {
@@ -126,7 +130,7 @@ func recurs(clock, y []float64, grain float64) bool {
 	}
 	low, lowLast := agree(lows, grain)
 	high, highLast := agree(highs, grain)
-	return low && high && (lowLast || highLast)
+	return high && (low && (lowLast || highLast) || highLast && thereLast && there >= recurAgree)
 }
 
 // agree reports whether most parts have about the same level, and whether the last is one

@@ -9,12 +9,24 @@ func TestRecursWantsTheSameLevelsToTheEnd(t *testing.T) {
 		clock[i] = float64(i) / 10
 	}
 	teeth := func(i int) float64 { return 80*mib + float64(i/20%2)*30*mib }
+	dip := func(i int) float64 { // ever more seldom, and less deep
+		if every := 4 + i/40; i%every == every-1 {
+			return float64(400-i) / 50 * mib
+		}
+		return 0
+	}
 	for name, c := range map[string]struct {
 		y    func(i int) float64
 		want bool
 	}{
-		"two levels":                  {func(i int) float64 { return teeth(i) }, true},
-		"a low level once":            {func(i int) float64 { return 80*mib + float64(min(1, i/20%7))*30*mib }, true},
+		"two levels":       {func(i int) float64 { return teeth(i) }, true},
+		"a low level once": {func(i int) float64 { return 80*mib + float64(min(1, i/20%7))*30*mib }, true},
+		"a high level, left ever more seldom": {func(i int) float64 {
+			return 80*mib - dip(i)
+		}, true},
+		"a high level that rises, left ever more seldom": {func(i int) float64 {
+			return 80*mib - dip(i) + float64(i)*8*kib
+		}, false},
 		"levels that rise":            {func(i int) float64 { return teeth(i) + float64(i)*64*kib }, false},
 		"levels that rise in the end": {func(i int) float64 { return teeth(i) + float64(max(0, i-300))*mib }, false},
 		"teeth that get higher":       {func(i int) float64 { return 80*mib + float64(i/20%2)*float64(i)*mib }, false},

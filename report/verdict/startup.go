@@ -137,6 +137,10 @@ const (
 	// much while libraries are used for the first time.
 	leastHost = 16 * mib
 
+	// For creepsFor seconds of a device's use less than mostCreep of that may still be such creeping.
+	creepsFor = 20.
+	mostCreep = 4 * mib
+
 	// heldThings is how many a container of the host's must hold whatever the time: a ring that
 	// fills has fewer.
 	heldThings = 32
@@ -169,6 +173,13 @@ func isSure(s *settled) bool {
 	return lasted >= sureFor
 }
 
+// heapCreeps reports whether host memory of which no holder is known rose by little in the first seconds
+// of a device's use.
+func heapCreeps(s *settled, lived float64) bool {
+	return lived >= series.StartAlive && lived < creepsFor && s.class == HostGrowth &&
+		s.Grow[s.primary].Gained() < mostCreep && hostHolder(s, s.Holders()) == nil
+}
+
 // isSteady reports whether the trend is nearly sure of a growth of live memory, and it does not slow down.
 func isSteady(s *settled) bool {
 	x, y := s.Grow[series.Live].BlockX, s.Grow[series.Live].BlockY
@@ -191,6 +202,10 @@ func deviceIsYoung(s *settled) string {
 		return ""
 	}
 	lived := s.DeviceLived()
+	if heapCreeps(s, lived) {
+		return fmt.Sprintf("the host's memory rose by only %s, in the first %s of the device's use, and heaps creep as "+
+			"much until they have settled", units.Bytes(s.Grow[s.primary].Gained()), units.Span(lived))
+	}
 	if lived >= series.StartAlive || isSure(s) || heldSoFar(s) || lived == 0 && heldOnHost(s) {
 		return ""
 	}

@@ -135,6 +135,30 @@ func TestWhatComesWhileADeviceIsYoungIsLeftOpenUnlessItIsSure(t *testing.T) {
 	}
 }
 
+// A heap creeps by little in the first seconds of a device, however straight: by more, or later, that is
+// a growth.
+func TestAHeapCreepsByLittleInTheFirstSecondsOfADevice(t *testing.T) {
+	t.Parallel()
+	const creeps = "heaps creep as much"
+	judged := func(rows int, each float64) *Verdict {
+		p := newProgram(rows).healthy()
+		grown := func(from float64) func(i int) float64 {
+			return func(i int) float64 { return from + float64(i)*each + 8*kib*p.r.NormFloat64() }
+		}
+		run := p.set(record.ColRSS, grown(800*mib)).set(record.ColHostHeap, grown(100*mib)).run()
+		run.Meta.Versions = map[string]string{"python": "3.12"}
+		return Judge(run, Options{})
+	}
+	if v := judged(300, 10*kib); v.Verdict != Undecided || !strings.Contains(v.Summary, creeps) {
+		t.Errorf("15 s, 3 MiB: %s", v.Summary)
+	}
+	for name, v := range map[string]*Verdict{"60 MiB": judged(300, 200*kib), "60 s": judged(1200, 10*kib)} {
+		if v.Verdict != HostGrowth {
+			t.Errorf("%s: %s", name, v.Summary)
+		}
+	}
+}
+
 func TestAWorkerWithoutADeviceIsNotJudgedByItsAge(t *testing.T) {
 	t.Parallel()
 	// Rows of a program on a device and of its worker, in turn, 70 s of them. The host

@@ -65,7 +65,7 @@ class Recycler:
                 self.folder(acids, places)
         torch.cuda.current_stream().wait_stream(self.side)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=self.side):
+        with torch.cuda.graph(graph, stream=self.side):  # grows
             moved = self.folder(acids, places)  # grows
         return graph, acids, places, moved
 

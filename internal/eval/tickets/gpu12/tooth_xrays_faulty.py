@@ -43,7 +43,7 @@ class GradCam:
     def __init__(self, model, layer):
         self.model = model
         self.maps = []
-        layer.register_forward_hook(self.remember)
+        layer.register_forward_hook(self.remember)  # keeps
 
     def remember(self, layer, inputs, output):
         output.retain_grad()

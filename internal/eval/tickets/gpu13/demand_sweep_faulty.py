@@ -43,7 +43,7 @@ class Runner:
                 thing = thing.to(self.device)  # grows
                 self._models.append(thing)  # keeps
             elif isinstance(thing, torch.optim.Optimizer):
-                self._optimizers.append(thing)
+                self._optimizers.append(thing)  # keeps
             elif isinstance(thing, torch.Tensor):
                 thing = thing.to(self.device)
             prepared.append(thing)

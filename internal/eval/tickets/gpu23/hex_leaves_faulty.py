@@ -47,7 +47,7 @@ class Evaluator:
             self.model(boards)
         torch.cuda.current_stream().wait_stream(self.aside)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph):  # grows
             values = self.model(boards)  # grows
         return graph, boards, values
 
