@@ -139,7 +139,7 @@ const (
 
 	// For creepsFor seconds of a device's use less than mostCreep of that may still be such creeping.
 	creepsFor = 20.
-	mostCreep = 4 * mib
+	mostCreep = 8 * mib
 
 	// heldThings is how many a container of the host's must hold whatever the time: a ring that
 	// fills has fewer.
