@@ -24,6 +24,7 @@ func Examine(p series.Process, c trend.Conditions) *Examined {
 	x.settleAsked(c)
 	x.settleSwaps()
 	x.settleLoads(c)
+	x.settleYoung()
 	x.settleCollected()
 	x.examineHandles(c)
 	x.Records = x.FindRecords()
