@@ -918,6 +918,11 @@ class NoTraceTest(unittest.TestCase):
             self.assertAlmostEqual(sys.getswitchinterval(), sampling.paused.SECONDS)
         self.assertEqual(sys.getswitchinterval(), before)
 
+    def test_a_key_tells_the_identity(self):
+        some = [None, object, Trainer, Trainer(), [], "text", torch.Tensor, len, self.setUp, 1 << 70]
+        identities, keys = list(map(id, some)), list(map(atomic.key, some))
+        self.assertEqual((atomic.identities(keys), atomic.keys_of(identities)), (identities, keys))
+
     @unittest.skipUnless(hasattr(sys, "addaudithook"), "no audit hooks before 3.8")
     def test_beside_an_audit_hook_no_thread_gets_its_turn_in_a_look(self):
         here = os.path.dirname(os.path.abspath(__file__))

@@ -73,6 +73,7 @@ def _holders(process):
     from gpumem_agent.sampling import paused
 
     with paused():
+        own.sleep(0)
         found = ending.find(process, own.monotonic() + HOLDERS_SECONDS, surveys.kept)
     found = naming.with_gone(found, surveys.lately)
     return {"detail": {"holders": found[:LIST_LENGTH]}}

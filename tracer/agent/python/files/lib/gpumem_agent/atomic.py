@@ -44,6 +44,8 @@ import sys
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
+BITS = sys.maxsize.bit_length() + 1  # of an address
+MASK = (1 << BITS) - 1
 TRIED = 200  # calls of id, to see how long they take
 LONGER = 1.6  # times as long as what no hook is told of: 2.3 to 5 were measured, .6 to .9 without
 POSSIBLE = sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
@@ -62,8 +64,8 @@ def once(*steps):
     program's objects must be empty again after the last.
 
     Beside an audit hook of Python's no other thread is given its turn meanwhile: one that
-    waits for it began to do so when we last gave it up."""
-    if not is_told():
+    waits for it began to do so when we last gave it up, as whoever has paused them does, too."""
+    if paused.is_on() or not is_told():
         return _once(steps)
     with paused():
         own.sleep(0)
@@ -122,6 +124,18 @@ def types_of(items):
 def keys(kinds):
     """Keys of some types."""
     return set(map(key, kinds))
+
+
+def identities(some):
+    """What id says of the objects with some keys. A key is the address, its last four bits first, as a
+    number with a sign (_Py_HashPointer)."""
+    return [(k << 4 | (k & MASK) >> BITS - 4) & MASK for k in some]
+
+
+def keys_of(some):
+    """The keys of the objects with some identities."""
+    turned = [(i >> 4 | i << BITS - 4) & MASK for i in some]
+    return [k - MASK - 1 if k >> BITS - 1 else k for k in turned]
 
 
 def among(identities, wanted):

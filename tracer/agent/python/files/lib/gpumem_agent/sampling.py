@@ -219,6 +219,11 @@ class paused:
             self.over()
 
     @staticmethod
+    def is_on():
+        """Whether a body runs."""
+        return paused._old is not None
+
+    @staticmethod
     def over():
         """Ends it, also in a child that was forked while a body ran."""
         old, paused._old = paused._old, None

@@ -165,21 +165,21 @@ def _arrays(frameworks, item, told):
 
 def _weighed(kind, number, weigh=None):
     """(identities of objects of a class, bytes that one takes)."""
-    box, chosen, some, identities = [], [], [], []
+    box, chosen, some, keys = [], [], [], []
     step, half = max(1, min(number, MOST) // WEIGHED), MOST // 2
     with paused():
         own.sleep(0)
         atomic.once(
             atomic.everything(box),
             atomic.fill(chosen, map(atomic.key(kind).__eq__, atomic.types_of(atomic.each(box)))),
-            atomic.fill(identities, map(id, _between(box, chosen, 0, half))),
-            atomic.fill(identities, map(id, _between(box, chosen, max(half, number - half), None))),
+            atomic.fill(keys, map(atomic.key, _between(box, chosen, 0, half))),
+            atomic.fill(keys, map(atomic.key, _between(box, chosen, max(half, number - half), None))),
             atomic.fill(some, _between(box, chosen, 0, MOST, step)),
             atomic.empty(box),
         )
         size = contents.apart(some, kind, weigh)
         some.clear()
-    return set(identities), size
+    return set(atomic.identities(keys)), size
 
 
 def _are_hidden(reach, kind, identities):
@@ -194,7 +194,7 @@ def _are_hidden(reach, kind, identities):
 def _lead_on(kind, some, others):
     """Whether any of others is below some objects of a class."""
     box, found, seen = [], [], set(module_names())
-    wanted = atomic.among(map(id, atomic.each(box)), set(some))
+    wanted = atomic.among(map(atomic.key, atomic.each(box)), set(atomic.keys_of(some)))
     with paused():
         own.sleep(0)
         atomic.once(

@@ -29,7 +29,7 @@ def references(kinds, untracked=()):
     their subclasses. Of types that the collector does not track, exactly these
     are found where tracked objects refer to them, which takes ten times as long."""
     tracked, leaves = atomic.family(_referable(kinds)), atomic.keys(_referable(untracked))
-    box, below, found, identities, weak = [], [], [], [], []
+    box, below, found, keys, weak = [], [], [], [], []
     steps = [atomic.everything(box)]
     if tracked:
         steps.append(_choose(found, tracked, atomic.each(box), atomic.each(box)))
@@ -37,11 +37,11 @@ def references(kinds, untracked=()):
         asked = itertools.compress(atomic.each(box), atomic.no_modules(atomic.each(box)))
         steps.append(atomic.fill(below, atomic.each(map(gc.get_referents, asked))))
         steps.append(_choose(found, leaves, below, below))
-    steps.append(atomic.fill(identities, map(id, found)))
+    steps.append(atomic.fill(keys, map(atomic.key, found)))
     steps.append(atomic.fill(weak, map(weakref.ref, found)))
     if tracked or leaves:
         atomic.once(*steps, atomic.empty(box, (below, found)))
-    return dict(zip(identities, weak))
+    return dict(zip(atomic.identities(keys), weak))
 
 
 def _referable(kinds):
@@ -116,16 +116,17 @@ def described(live, framework, deadline=None, kinds=(), gone=None, asked=None):
 def containers():
     """{identity: elements} of the lists, dictionaries, sets and deques that the
     collector tracks; see noted."""
-    box, sized, identities, lengths = [], [], [], []
+    box, sized, keys, lengths = [], [], [], []
     atomic.once(
         atomic.everything(box),
         _choose(sized, atomic.keys(GROWING), atomic.each(box), atomic.each(box)),
-        atomic.fill(identities, map(id, sized)),
+        atomic.fill(keys, map(atomic.key, sized)),
         atomic.fill(lengths, map(len, sized)),
         atomic.empty(box, (sized,)),
     )
-    own = {id(box), id(sized), id(identities), id(lengths)}
-    return noted((i, n) for i, n in zip(identities, lengths) if i not in own)
+    own = set(map(atomic.key, (box, sized, keys, lengths)))
+    found = noted((key, n) for key, n in zip(keys, lengths) if key not in own)
+    return dict(zip(atomic.identities(found), found.values()))
 
 
 def census(kind=None):
@@ -183,7 +184,7 @@ def _suspended_at(generator):
 
 
 def noted(pairs):
-    """{identity: elements} of containers from SOME elements on; where these are too
+    """{identity or key: elements} of containers from SOME elements on; where these are too
     many, of the large ones alone."""
     found = {i: n for i, n in pairs if n >= SOME}
     if len(found) <= MOST_NOTED:
@@ -195,7 +196,7 @@ def find(identities):
     """{identity: object} of those that the collector tracks. The caller keeps
     them alive: for a program that has come to its end."""
     box, found = [], []
-    chosen = atomic.among(map(id, atomic.each(box)), set(identities))
+    chosen = atomic.among(map(atomic.key, atomic.each(box)), set(atomic.keys_of(identities)))
     atomic.once(
         atomic.everything(box),
         atomic.fill(found, itertools.compress(atomic.each(box), chosen)),
