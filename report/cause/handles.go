@@ -35,6 +35,7 @@ func programHandles(c *Case) *Cause {
 	return handlesLeft(c)
 }
 
+// handlesClimb is the cause where the trend shows that number.
 func handlesClimb(c *Case) *Cause {
 	if c.Class != account.AppLeak || !c.ByTrend || !c.Count.Growing() {
 		return nil

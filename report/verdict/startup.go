@@ -203,8 +203,8 @@ func deviceIsYoung(s *settled) string {
 	}
 	lived := s.DeviceLived()
 	if heapCreeps(s, lived) {
-		return fmt.Sprintf("the host's memory rose by only %s, in the first %s of the device's use, and heaps creep as "+
-			"much until they have settled", units.Bytes(s.Grow[s.primary].Gained()), units.Span(lived))
+		return fmt.Sprintf("host memory rose by only %s in the first %s of the device's use, and a heap rises by as "+
+			"much until it has settled", units.Bytes(s.Grow[s.primary].Gained()), units.Span(lived))
 	}
 	if lived >= series.StartAlive || isSure(s) || heldSoFar(s) || lived == 0 && heldOnHost(s) {
 		return ""

@@ -139,7 +139,7 @@ func TestWhatComesWhileADeviceIsYoungIsLeftOpenUnlessItIsSure(t *testing.T) {
 // a growth.
 func TestAHeapCreepsByLittleInTheFirstSecondsOfADevice(t *testing.T) {
 	t.Parallel()
-	const creeps = "heaps creep as much"
+	const creeps = "a heap rises by as much"
 	judged := func(rows int, each float64) *Verdict {
 		p := newProgram(rows).healthy()
 		grown := func(from float64) func(i int) float64 {

@@ -933,7 +933,7 @@ class NoTraceTest(unittest.TestCase):
             stdout=subprocess.PIPE,
             check=True,
         )
-        self.assertEqual(told.stdout.decode(), "told [False, True], 0 of some looks failed: []\n")
+        self.assertEqual(told.stdout.decode(), "told [False, True], 0 tuples failed: []\n")
 
     def test_no_code_of_the_programs_types_runs(self):
         kept = [Odd() for _ in range(3)]

@@ -1,5 +1,5 @@
 """A program with an audit hook in Python, which is looked at while other threads make tuples: who
-holds one that is not whole yet makes it fail. Prints what failed of how many looks."""
+holds one that is not whole yet makes it fail. Prints whether the hook was noticed, and what failed."""
 
 import sys
 import threading
@@ -43,7 +43,7 @@ def main():
     ended.set()
     for worker in workers:
         worker.join()
-    print("told %s, %d of some looks failed: %s" % (told, len(failed), failed[:1]))
+    print("told %s, %d tuples failed: %s" % (told, len(failed), failed[:1]))
     del heap
 
 
