@@ -240,12 +240,12 @@ class SurveysTest(unittest.TestCase):
         soon = self.surveys._begun
         self.surveys.look_at_sites(self.process, soon)
         at_end = {"train.py:3 model": [100, 1]}
-        self.assertEqual(self.surveys.sites_at_most(at_end), at_end, "a look before its time")
+        self.assertEqual(self.surveys.sites.at_most(at_end), at_end, "a look before its time")
         self.surveys.look_at_sites(self.process, soon + surveys.FIRST_SECONDS)
-        self.assertEqual(self.surveys.sites_at_most(at_end), self.framework.now)
-        self.assertIsNone(self.surveys.sites_at_most(None))
+        self.assertEqual(self.surveys.sites.at_most(at_end), self.framework.now)
+        self.assertIsNone(self.surveys.sites.at_most(None))
         more = {"train.py:9 step": [9000, 90]}
-        self.assertEqual(self.surveys.sites_at_most(more), more)
+        self.assertEqual(self.surveys.sites.at_most(more), more)
 
     def test_what_a_look_at_a_program_that_winds_up_finds_no_more_is_told(self):
         held = [{"path": "dict serve() local inflight", "bytes": 10 << 20, "count": 8}]

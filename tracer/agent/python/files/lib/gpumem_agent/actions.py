@@ -58,7 +58,7 @@ def _sites(process):
     now = sites_of(_active(process))
     if now is None:
         return {"error": "sites were not recorded: GPUMEM_SITES=1 records them"}
-    now = process.surveys.sites_at_most(now)
+    now = process.surveys.sites.at_most(now)
     found = sites.compare(now, process.surveys.sites_before())
     return {"detail": {"sites": found[:LIST_LENGTH]}}
 

@@ -30,11 +30,11 @@ class Alone:
 
     def __enter__(self):
         with self._process.quiet():
-            self._slept = self._process.sleep(SECONDS)
+            self._slept = self._process.forks.sleep(SECONDS)
 
     def __exit__(self, *_):
         if self._slept:
-            self._process.wake()
+            self._process.forks.wake()
 
 
 def wrap_os(process):

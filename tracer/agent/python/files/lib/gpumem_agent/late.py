@@ -88,7 +88,7 @@ def enter(path, settings, finder, libraries, withdraw, clear):
         process.profile = settings["profile"]
         process.window = Window(process.profile)
     with late.beginning:
-        late.at_fork(*process.fork_handlers())
+        late.at_fork(*process.forks.handlers())
         try:
             if not process.dial():
                 raise OSError("its socket cannot be reached from there")

@@ -8,6 +8,7 @@ from gpumem_agent.arrivals import Arrivals
 from gpumem_agent.connection import Closed, Connection
 from gpumem_agent.errands import Errands
 from gpumem_agent.figures import Figures
+from gpumem_agent.forks import Forks
 from gpumem_agent.generations import Generations
 from gpumem_agent.greeting import Greeting
 from gpumem_agent.heapsites import HeapSites
@@ -23,7 +24,6 @@ REDIAL_SECONDS = 1.0  # between attempts to connect, doubled each time
 LISTEN_SECONDS = 0.4  # between looks for requests, and turns of an idle sampler
 LIVES = 16  # samples in which what comes and goes was at its least
 CHILD_SECONDS = 0.05  # a forked child that ends sooner never connects
-COUNTS_THREADS_LATE = sys.version_info >= (3, 13)  # see later.py
 
 
 def begin():
@@ -60,7 +60,7 @@ class Process:
         self.steps = Steps()
         self.path = path
         self.arrivals = Arrivals(self)
-        self._later = None
+        self.forks = Forks(self)
         self.is_forked = False
         self.late = None  # late.Late in a program that ran before the agent came
         self.profile = None  # as in GPUMEM_PROFILE, where it is not the environment's word
@@ -93,7 +93,6 @@ class Process:
         self.window = Window(self.profile)
         self._step_lock = own.allocate_lock()
         self._aside = []  # messages that came while another was waited for
-        self._is_asleep = False  # the sampler was stopped for a fork, or see alone.py
 
     # Life cycle.
 
@@ -108,16 +107,13 @@ class Process:
             # Threads end by pthread_exit there, for which glibc loads a library
             # the first time; once the program has changed its root, it aborts.
             own.start_new_thread(int, ())
-        self._start_sampler(self.interval)
+        self.start_sampler(self.interval)
         if self.late is not None:
             self.late.on_leave(watch.remove)
             self.late.on_leave(lambda: atexit.unregister(self.end))
         elif hasattr(os, "register_at_fork"):
-            os.register_at_fork(
-                before=self._before_fork,
-                after_in_parent=self._after_fork_in_parent,
-                after_in_child=self._after_fork_in_child,
-            )
+            before, in_parent, in_child = self.forks.handlers()
+            os.register_at_fork(before=before, after_in_parent=in_parent, after_in_child=in_child)
         atexit.register(self.end)
 
     def _wrap(self):
@@ -136,10 +132,6 @@ class Process:
         if self.late is not None:
             self.late.on_leave(undo)
 
-    def fork_handlers(self):
-        """What is to be called around forks: before, in the parent, in the child."""
-        return self._before_fork, self._after_fork_in_parent, self._after_fork_in_child
-
     def leave(self, number=None):
         """Takes the agent out of a program that ran before it came: asked for by
         the tracer, whose request has the number, or because the tracer has gone.
@@ -153,8 +145,7 @@ class Process:
         if number is not None and not self.late.only_looks:
             self._tell_memory()
         stays = self.late.leave()
-        if self._later is not None and self._later.retire():
-            self.late.keep(self._later)
+        self.forks.retire(self.late)
         if number is not None:
             with self.quiet():
                 self._confess()
@@ -168,57 +159,21 @@ class Process:
         self.exiting = True  # for functions of ours that the program keeps
         late.sweep()
 
-    def sleep(self, patience):
-        """Ends the sampling thread until wake, waiting for it so many seconds.
-        Returns whether it ran."""
-        ran = not self._is_asleep and not self.exiting
-        if ran:
-            self._is_asleep = True
-            self.sampler.stop(patience)
-        return ran
-
-    def wake(self):
-        """Starts sampling again after a fork or a sleep."""
-        with self.quiet():
-            if self._is_asleep and not self.exiting:
-                self._is_asleep = False
-                self._start_sampler(self.interval)
-
-    def _start_sampler(self, first):
+    def start_sampler(self, first):
+        """Starts the sampling thread, which samples for the first time in so many seconds."""
         idle = max(self.interval, LISTEN_SECONDS)
         self.sampler = Sampler(self._tick, self.interval, idle, first)
         self.sampler.start()
 
-    def _before_fork(self):
-        if self.late is not None:
-            self.late.wait()
-        with self.quiet():
-            if COUNTS_THREADS_LATE and self._later is None:
-                imports.bring("gpumem_agent.native")  # which the next one needs
-                self._later = imports.bring("gpumem_agent.later").Later(self.wake)
-        with self.quiet():
-            self.sampler.park()
-
-    def _after_fork_in_parent(self):
-        with self.quiet():
-            if self.sampler.resume() or self.exiting:
-                return
-            self._is_asleep = True
-            if self._later is not None:
-                self._later.call(sys._getframe(1))
-            else:
-                self.wake()
-
-    def _after_fork_in_child(self):
-        with self.quiet():
-            paused.over()  # the thread that was at it is the parent's
-            self.heap_sites.close()  # likewise its window
-            self.connection.close()  # the parent's; our copy of the descriptor
-            self._reset()
-            self.is_forked = True
-            for framework in self.frameworks:
-                framework.forked()
-            self._start_sampler(max(CHILD_SECONDS, self.interval))
+    def become_forked(self):
+        """Begins anew as the agent of a forked child."""
+        self.heap_sites.close()  # its window is the parent's
+        self.connection.close()  # the parent's; our copy of the descriptor
+        self._reset()
+        self.is_forked = True
+        for framework in self.frameworks:
+            framework.forked()
+        self.start_sampler(max(CHILD_SECONDS, self.interval))
 
     def end(self):
         """Runs at the interpreter's exit, after the program's own handlers."""

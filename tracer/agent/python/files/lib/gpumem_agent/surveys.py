@@ -8,6 +8,7 @@ look in the first half of its life.
 
 from gpumem_agent import mappings
 from gpumem_agent.own import own
+from gpumem_agent.sitelooks import SiteLooks
 
 STEPS = 5  # after which what the program keeps on purpose is there
 FIRST_SECONDS = 2.0  # of a life, before the first look
@@ -45,10 +46,7 @@ class Surveys:
         self._is_new = True  # what the last look found
         self._register = None  # of step 5 or the baseline
         self._is_final = False
-        self._sites = None  # live bytes by site when they were looked at last
-        self._is_news = False  # they were not told yet
-        self._sites_first = None  # (when, the same) of a program without steps
-        self._sites_live = 0  # live bytes then
+        self.sites = SiteLooks()
         self._spent = 0.0  # seconds, for looks
         self._free = FREE  # looks that need not be paid for
         self._held = [None, None]  # Process.held at the survey or the last look after it
@@ -152,7 +150,7 @@ class Surveys:
         self._held = list(process.held())
         self.look_now(process, own.monotonic() + SECONDS, goes_on)
         if not process.steps.go_on(now):
-            self._look_at_sites_beside(process)
+            self.sites.look_beside(process)
         paid = self._paid(own.thread_time() - begun)
         if compares:
             self._next = max(self._next, paid)
@@ -367,55 +365,23 @@ class Surveys:
         on the program's own thread at the end of a step."""
         if now < self._sites_next or not self._is_final:
             return
-        from gpumem_agent.frameworks import sites_of
-
         begun = own.thread_time()
         self._sites_next = now + max(now - self._begun, SECONDS)
-        found = sites_of([f for f in process.frameworks if f.active()])
-        if found is not None:
-            self._sites, self._is_news = found, True
+        self.sites.look(process)
         self._sites_next = max(self._sites_next, self._paid(own.thread_time() - begun))
-
-    def _look_at_sites_beside(self, process):
-        """The same for a program without steps, on any thread, when more lives than
-        ever before: of frameworks that were told to record, or that do so anyway."""
-        from gpumem_agent.frameworks import sites_of, total
-
-        active = [f for f in process.frameworks if f.active()]
-        telling = [f for f in active if process.sites_wanted or f.knows_sites]
-        live = total(f.live_bytes() for f in telling)
-        found = sites_of(telling) if live is not None and live > self._sites_live else None
-        if found is None:
-            return
-        self._sites, self._sites_live, self._is_news = found, live, True
-        if self._sites_first is None:
-            self._sites_first = own.monotonic(), found
 
     def sites_news(self):
         """What the last look at sites found, as record.Site objects, once."""
-        if not self._is_news:
-            return []
-        from gpumem_agent import sites
-
-        self._is_news = False
-        return sites.compare(self._sites, self.sites_before())
+        return self.sites.news(self.sites_before())
 
     def sites_before(self):
         """Live bytes by site at the survey, or at a first look that is old enough
         to compare with; else None."""
         if self._register is not None:
             return self._register.sites
-        if self._sites_first is not None and self._is_aged(self._sites_first[0]):
-            return self._sites_first[1]
-        return None
+        first = self.sites.first
+        return first[1] if first is not None and self._is_aged(first[0]) else None
 
     def _is_aged(self, when):
         now = own.monotonic()
         return now - when > AGE * (now - self._begun)
-
-    def sites_at_most(self, now):
-        """Live bytes by site now, or at the last look if more lived then: what a
-        function held is gone when it has returned."""
-        if self._sites is None or now is None:
-            return now
-        return max(now, self._sites, key=lambda s: sum(size for size, _ in s.values()))
