@@ -12,7 +12,7 @@ import unittest.mock
 
 import torch
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import ending, living, paths, register, upward
+from gpumem_agent.holders import ending, living, naming, paths, register, upward
 
 MIB = 1 << 20
 
@@ -65,6 +65,27 @@ class HoldersTest(unittest.TestCase):
     def test_more_arrays_than_are_walked_are_all_counted(self):
         self.keep(history=[torch.empty(MIB) for _ in range(1500)])
         self.assertEqual(self.find(), {self.path("list M.history"): (1500 * MIB, 1500)})
+
+    def test_of_thousands_without_a_name_some_are_climbed_from(self):
+        climbs = []
+
+        class Nobody:
+            climbs, complete = True, True
+
+            def names(self, arrays):
+                climbs.append(len(arrays))
+                return {}
+
+        class Row:
+            key, size, group = ("torch", 0), MIB, "Tensor (1, 64)"
+
+            def __init__(self, identity):
+                self.identity = identity
+
+        found = naming.Holders(time.monotonic() + 20, Nobody())
+        found.name([Row(n) for n in range(5000)])
+        self.assertEqual(len(found.nameless), 5000)
+        self.assertEqual(len(climbs), naming.LOST)
 
     def test_an_attribute_of_an_object(self):
         trainer = Trainer()

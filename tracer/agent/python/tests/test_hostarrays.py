@@ -54,6 +54,7 @@ class Array:
         self._of = of
 
     base = property(lambda self: self._of)
+    nbytes = property(lambda self: MIB)
 
 
 class Unruly(Tensor):
@@ -100,6 +101,10 @@ class HostArraysTest(unittest.TestCase):
     def test_an_array_keeps_what_it_shows(self):
         self.assertAlmostEqual(self.each(lambda n: Array(Tensor(MIB))), MIB, delta=MIB / 50)
         self.assertAlmostEqual(self.each(lambda n: Array(bytearray(MIB))), MIB, delta=MIB / 50)
+
+    def test_an_array_of_a_librarys_own_memory_counts_with_what_it_shows(self):
+        # A plain object tells no size and refers to nothing, as a capsule of JAX's.
+        self.assertAlmostEqual(self.each(lambda n: Array(object())), MIB, delta=MIB / 50)
 
     def test_rows_of_one_batch_count_as_rows(self):
         batch = Storage(BATCH * MIB)

@@ -233,6 +233,18 @@ class SurveysTest(unittest.TestCase):
         self.held = (10 << 20, 90 << 20)
         self.assertTrue(self.looks(5))
 
+    def test_what_a_compiler_took_before_the_first_look_hides_nothing(self):
+        self.surveys._came(self.process, self.surveys._base)
+        self.held = (None, 395 << 20)
+        self.surveys._came(self.process, self.surveys._base)
+        self.assertFalse(self.surveys._host_grew(395 << 20, None))
+        self.assertFalse(self.surveys._host_grew(337 << 20, None), "it is given back")
+        self.assertTrue(self.surveys._host_grew(349 << 20, None))
+        self.held = (None, 349 << 20)
+        self.assertEqual(self.surveys._came(self.process, self.surveys._base), [None, 12 << 20])
+        self.assertTrue(self.surveys._host_grew(360 << 20, None))
+        self.assertFalse(self.surveys._host_grew(None, None), "unknown")
+
     def test_what_a_function_held_is_told_after_its_return(self):
         self.framework.now = {"train.py:3 model": [100, 1]}
         self.surveys.take(self.process, [self.framework])

@@ -30,6 +30,11 @@ def names_class(path):
     return rest == "objects" or rest.startswith("objects below ")
 
 
+def _least(a, b):
+    """The smaller of two figures, of which either may be unknown."""
+    return b if a is None else a if b is None else min(a, b)
+
+
 class Surveys:
     """The surveys of one process. Nothing is imported until the first."""
 
@@ -296,9 +301,10 @@ class Surveys:
         return True
 
     def _host_grew(self, heap, shared):
-        """Whether the host's heap is much larger than when what lives was noted, or its shared
-        memory, which what is pinned for a device is."""
-        self._heap = heap if self._heap is None else self._heap
+        """Whether the host's heap is much larger than at its least since what lives was noted, or
+        its shared memory, which what is pinned for a device is. A compiler at work has taken what
+        it needs at the first look, and gives it back."""
+        self._heap, self._base[1] = _least(self._heap, heap), _least(self._base[1], heap)
         self._shared, self._shared_then = shared if self._shared is None else self._shared, shared
         return any(
             None not in (now, then) and now - then >= ON_HOST

@@ -171,6 +171,9 @@ def _native(item):
     letter, as of most."""
     if capsules.is_capsule(item):
         return capsules.size(item)
+    shown = hostarrays.base(item)
+    if shown is not None:
+        return hostarrays.shown_bytes(item) if _tells_nothing(shown) else None
     bytes_of_tensor = hostarrays.size(item)
     if bytes_of_tensor is not None:
         return bytes_of_tensor + BASIC_SIZE(type(item))
@@ -185,6 +188,14 @@ def _native(item):
     except Exception:
         pass  # one that is closed
     return None
+
+
+def _tells_nothing(item):
+    """Whether an object neither has a size that is known nor refers to anything that may have: a
+    library's own memory, behind a capsule."""
+    if id(type(item)) in KNOWN or id(type(item)) == _array_kind():
+        return False
+    return _native(item) is None and not atomic.referents(item)
 
 
 def _array_kind():

@@ -71,6 +71,8 @@ class _Both:
     """Names what is far below its name from there, where a climb takes too long, and all
     else by climbing."""
 
+    climbs = True
+
     def __init__(self, frameworks, upwards):
         self._frameworks, self._upwards = frameworks, upwards
         self._reach = self._downwards = None  # from the first question on

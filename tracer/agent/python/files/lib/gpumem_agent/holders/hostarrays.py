@@ -23,6 +23,11 @@ def base(item):
     return shown.__get__(item) if shown is not None else None
 
 
+def shown_bytes(array):
+    """Bytes that an array of NumPy shows."""
+    return int(sys.modules["numpy"].ndarray.nbytes.__get__(array))
+
+
 def size(item):
     """Bytes of a tensor or an array of JAX on the host; None of all else, and of one that lies
     elsewhere. A view counts with what it shows: those that keep a whole batch each may show one

@@ -14,6 +14,7 @@ from gpumem_agent.holders.siblings import Siblings, is_below
 from gpumem_agent.own import own
 
 MAX_NAMED = 64  # arrays whose referrers are walked at a time
+LOST = 3  # rounds without a name, after which what is left of a group has none
 PER_GROUP = 8  # of these, for each shape, when there are more
 WITH_LINES = 5  # holders whose lines are looked for
 FEW = 4  # elements that a container must have gained to be weighed
@@ -84,11 +85,25 @@ class Holders:
         """Names the holders of arrays. Some are walked up from; what else their
         containers hold is counted along; then some of the rest, in time."""
         by_identity = {a.identity: a for a in arrays}
-        left = arrays
+        left, lost = arrays, {}
         while left and (left is arrays or own.monotonic() < self.deadline):
-            self._name_some(_representatives(left), by_identity)
+            chosen = _representatives(left)
+            self._name_some(chosen, by_identity)
             left = [a for a in left if a.identity not in self._counted]
+            if self._finder.climbs:
+                left = self._without_lost(chosen, left, lost)
         self._put_together(by_identity)
+
+    def _without_lost(self, chosen, left, lost):
+        """Arrays without those of a group of which none had a name for some rounds: to climb from
+        thousands would take all the time, and what they are views of is found from the views."""
+        named = {a.group for a in chosen if a.identity in self.path_of}
+        for group in {a.group for a in chosen}:
+            lost[group] = 0 if group in named else lost.get(group, 0) + 1
+        rest = [a for a in left if lost.get(a.group, 0) >= LOST]
+        self._counted.update(a.identity for a in rest)
+        self._nameless.extend((a, self._finder.complete) for a in rest)
+        return [a for a in left if lost.get(a.group, 0) < LOST]
 
     def _put_together(self, arrays):
         """Tells dictionaries in place of their entries; see siblings."""

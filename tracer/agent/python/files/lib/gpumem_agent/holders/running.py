@@ -296,6 +296,7 @@ class Downwards:
     """Finds names of arrays that were reached. See naming.Holders."""
 
     complete = True
+    climbs = False
 
     def __init__(self, reach):
         self._reach = reach

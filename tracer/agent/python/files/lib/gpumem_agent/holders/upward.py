@@ -195,6 +195,8 @@ class Upwards:
     """Finds names above arrays, for naming.Holders. What is on the way stays alive
     meanwhile."""
 
+    climbs = True  # each round takes time
+
     def __init__(self, deadline):
         self._deadline = deadline
         self._containers = {}  # by identity
