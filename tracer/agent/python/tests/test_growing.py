@@ -91,6 +91,16 @@ class GrowingTest(unittest.TestCase):
         (entry,) = [entry for path, entry in found.items() if path.startswith("Pickler ")]
         self.assertGreater(entry["bytes"], 20 * len(PART))
 
+    def test_what_a_pickler_keeps_by_several_ways_counts_once(self):
+        pickler = pickle.Pickler(io.BytesIO())
+        for turn in range(2):
+            for n in range(60):
+                update = {"%d %d" % (n, i): PART[n + i :].decode() for i in range(6)}
+                pickler.dump((turn, [n], update))
+            found = self.found()
+        (entry,) = [entry for path, entry in found.items() if path.startswith("Pickler ")]
+        self.assertAlmostEqual(entry["bytes"] / (60 * 6 * len(PART)), 1, delta=0.25)
+
     def test_a_database_in_memory_counts_with_what_sqlite_takes(self):
         database = sqlite3.connect(":memory:")
         database.execute("create table t (body blob)")

@@ -10,7 +10,9 @@ its own figure, of all its connections.
 """
 
 import functools
+import heapq
 import io
+import operator
 import sys
 import types
 
@@ -28,6 +30,7 @@ END_PATH, THREAD_PATH = "callbacks of atexit.register", "dict threading._active"
 MOST = 64  # objects that are asked
 MANY = {END_PATH: 100, THREAD_PATH: SOME}  # of whose bytes nothing is known
 SAMPLE = 32  # elements of a list of the interpreter's, the latest, that are weighed
+NEWEST = 512  # entries of a memo that are weighed
 MOST_MEMO = 1 << 17  # entries of a memo that is copied to be weighed
 ENTRY = 16  # bytes of a memo's table for each
 FULL = 2 / 3  # of that table, at most
@@ -133,9 +136,16 @@ def _of_pickler(item):
     if entries > MOST_MEMO:
         return size + int(entries * _mean_of_memo(id(item)))
     memo = _pickler().memo.__get__(item).copy()
-    each = contents.deeper(memo) if len(memo) > SOME else 0.0
+    each = _newest(memo) if len(memo) > SOME else 0.0
     _mean_of_memo(id(item), each)
     return size + int(len(memo) * each)
+
+
+def _newest(memo):
+    """Bytes that an entry of a memo keeps, by the mean of the newest. They are weighed together:
+    a dictionary has an entry, and each array in it has one."""
+    newest = heapq.nlargest(NEWEST, memo.values(), key=operator.itemgetter(0))
+    return contents.together([kept for _, kept in newest], set(module_names())) / len(newest)
 
 
 _means = {}  # of picklers, by identity, at the last look at which their memo was small
