@@ -156,6 +156,9 @@ MEMOS = (
     ("def get(self, h, w):\n    if (h, w) not in self.kept:\n        self.kept[(h, w)] = make(h)\n", True),
     ("def get(k):\n    v = kept.get(k)\n    if v is None:\n        v = make(k)\n        kept[k] = v\n"
      "    return v\n", True),
+    ("def get(all, r):\n    kept = all[r.who]\n    if r.what in kept:\n        hit()\n    else:\n"
+     "        kept[r.what] = make(r)\n    return kept[r.what]\n", True),
+    ("def get(r):\n    if r.what in kept:\n        hit()\n    else:\n        kept[r.what] = make(r)\n", False),
     ("def get(k):\n    if k not in kept:\n        kept[k] = []\n    kept[k].append(1)\n", False),
     ("def get(k):\n    if k not in kept:\n        kept[k] = set()\n", False),
     ("def get(task):\n    if task - 1 in kept:\n        use(kept[task - 1])\n    kept[task] = make()\n", False),
@@ -656,9 +659,9 @@ class FillersTest(unittest.TestCase):
                 with open(file, "w") as source:
                     source.write(text)
                 fills = [n for n, line in enumerate(text.splitlines(), 1) if "kept[" in line and "] =" in line]
-                found = memos.remembers("%s:%d get" % (file, fills[0]), "kept")
+                found = memos.remembers("%s:%d get" % (file, fills[0]))
                 self.assertEqual(found, is_one, text)
-        self.assertFalse(memos.remembers("/nowhere.py:1 get", "kept"))
+        self.assertFalse(memos.remembers("/nowhere.py:1 get"))
 
     def test_what_a_cache_is_told_with_says_so(self):
         self.keep(tables={})
@@ -991,6 +994,30 @@ class FillersTest(unittest.TestCase):
         chain = [log, log.handlers, handler, handler.buffer, handler.buffer[0]]
         self.assertEqual(kinds.kind_of(chain, 1), "log-records-kept")
         self.assertEqual(kinds.kind_of([log, log.handlers, handler], 1), "loggers-added")
+
+    def test_records_of_a_handler_of_the_programs_have_its_line_too(self):
+        class Recorder(logging.Handler):
+            def __init__(self):
+                super().__init__()
+                self.records = []
+
+            def emit(self, record):
+                self.records.append(record)  # the line of the handler
+
+        log, handler = logging.getLogger("gpumem.recorder"), Recorder()
+        log.addHandler(handler)
+        self.addCleanup(log.removeHandler, handler)
+        log.setLevel(logging.INFO)
+        log.propagate = False
+        self.keep(recorder=handler)
+        self.look()
+        for n in range(40):
+            log.info("request %r", bytes(BLOB) + bytes(n))
+        (told,) = [h for path, h in self.look().items() if path.endswith("recorder.records")]
+        self.assertEqual(told["kind"], "log-records-kept")
+        first, second = told["filled"].split("; ")
+        self.assertEqual(first, line_of("the handler") + " emit")
+        self.assertTrue(second.startswith(__file__), second)
 
     def test_elements_of_long_lists_are_weighed_by_some(self):
         tables = [{"column": [str(n) * 20 for n in range(1000)]} for _ in range(30)]

@@ -347,7 +347,7 @@ def is_cache(found):
     filled = next((name for name in _each(found) if name.sites()), None)
     if type(filled) is not Filler or filled.assigned:
         return False
-    return any(remembers(site, filled.name) for site in filled.sites())
+    return any(map(remembers, filled.sites()))
 
 
 def _each(found):

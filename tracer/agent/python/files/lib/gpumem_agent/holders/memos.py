@@ -15,11 +15,13 @@ BEFORE, BEHIND = 30, 12  # lines of the function that are looked at
 BEGINNING = re.compile(
     r"(?:\[\s*\]|\{\s*\}|\(\s*\)|[\w.]*(?:list|dict|set|deque|Counter)\(.*\)|[\d.]+)\s*$"
 )
+FILLED = re.compile(r"\b(\w+)\[(.+)\]\s*=(?!=)\s*(.*)")
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
-def remembers(site, name):
-    """Whether the line of a site, as "file:line function", is one of a cache with a name."""
+def remembers(site):
+    """Whether the line of a site, as "file:line function", is one of a cache. By the name that
+    the dictionary has there: a variable, an attribute."""
     place = site.rpartition(" ")[0]
     file, _, number = place.rpartition(":")
     lines = read(file).splitlines()
@@ -27,24 +29,26 @@ def remembers(site, name):
         return False
     at = int(number) - 1
     line = _code(lines[at])
-    filled = re.search(r"\b%s\[(.+)\]\s*=(?!=)\s*(.*)" % re.escape(name), line)
-    if filled is None or len(line) > LONGEST or BEGINNING.match(filled.group(2)):
+    filled = FILLED.search(line)
+    if filled is None or len(line) > LONGEST or BEGINNING.match(filled.group(3)):
         return False
-    key, value = map(re.escape, map(str.strip, filled.groups()))
+    name = filled.group(1)
+    key, value = map(re.escape, map(str.strip, filled.groups()[1:]))
     # Whatever it has behind the bracket is looked for by the same key.
     missing = re.compile(
         r"(?<![\w.])%s\s+not\s+in\s+(?:\w+\.)*%s\b|\b%s\.get\(\s*%s\s*[,)]"
         % (key, re.escape(name), re.escape(name), key)
     )
-    # Or it leaves with what it has by that key, and comes to the line without.
+    # Or it leaves with what it has by that key, and comes to the line without, or else gives it
+    # in either case.
     known = re.compile(r"\bif\b.*(?<![\w.])%s\s+in\s+(?:\w+\.)*%s\b" % (key, re.escape(name)))
     given = re.compile(r"\breturn\b.*\b%s\[\s*%s\s*\]" % (re.escape(name), key))
-    before = list(_before(lines, at))
-    leaves = any(map(known.search, before)) and any(map(given.search, before))
+    before, behind = list(_before(lines, at)), list(_behind(lines, at))
+    leaves = any(map(known.search, before)) and any(map(given.search, before + behind))
     if not leaves and not any(map(missing.search, before)):
         return False
     kept = re.compile(r"\breturn\b.*(?:\b%s\[|(?<![\w.])%s\s*$)" % (re.escape(name), value))
-    return "(" in filled.group(2) or any(map(kept.search, _behind(lines, at)))
+    return "(" in filled.group(3) or any(map(kept.search, behind))
 
 
 def _before(lines, at):

@@ -34,8 +34,9 @@ from gpumem_agent.holders.kinds import (
     script_name,
     variable_of,
 )
-from gpumem_agent.holders.lines import LOGGED, Filler, assigned, filler, module_with
+from gpumem_agent.holders.lines import assigned, filler, module_with
 from gpumem_agent.holders.living import GROWING
+from gpumem_agent.holders.logged import Logged
 
 PLAIN = (list, tuple, dict, collections.OrderedDict, collections.deque)
 INTO = " → "  # before the type of what an object shows no name for
@@ -157,7 +158,7 @@ class Path:
         if kind:
             facts["kind"] = kind
         if kind == "log-records-kept":  # whoever logs adds to it
-            facts["filled"] = (Filler(LOGGED, "", True),)
+            facts["filled"] = (Logged(facts["filled"]),)
         container = self.chain[at]
         for place, item in enumerate(self.chain[:end]):
             known = filling(item)
