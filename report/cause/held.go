@@ -196,7 +196,11 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 		next += "; and keep copies of the parts that are needed: a view keeps the whole array that it is of"
 	}
 	id, _, _ := strings.Cut(s.id, "/")
-	return &Cause{ID: id, Confidence: (.5 + .4*share) * c.Confidence, Share: &share, Evidence: seen,
+	confidence := (.5 + .4*share) * c.Confidence
+	if s.id == Results && pinned(c) != nil { // what is kept says less than what it is
+		confidence = min(confidence, .8*c.Confidence)
+	}
+	return &Cause{ID: id, Confidence: confidence, Share: &share, Evidence: seen,
 		Next: next, Change: []string{"- " + change[0], "+ " + change[1]}, Site: site}
 }
 

@@ -67,7 +67,11 @@ func gotLonger(c *looks.Course) bool {
 }
 
 // roseSince reports whether what is live rose on since the last look, where that was some time
-// ago.
+// ago: until the program wound up, which gives all of it back.
 func roseSince(x *growth.Examined, at, rise float64) bool {
-	return x.End()-at < goesOnFor || x.Whole.Between(series.Live, at, x.End()) >= looks.LeastExplained*rise
+	end := x.End()
+	if n := len(x.Judged.Clock); n > 0 {
+		end = min(end, x.Judged.Clock[n-1])
+	}
+	return end-at < goesOnFor || x.Whole.Between(series.Live, at, end) >= looks.LeastExplained*rise
 }

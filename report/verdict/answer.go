@@ -28,7 +28,10 @@ func (s *settled) answer(v *Verdict) string {
 	text, filled := s.growthClaim(v), ""
 	blamed := s.blamed(v.Holders)
 	if h := blamed; h != nil && s.restsOn != ByLeftover {
-		text, filled = s.heldClaim(h, v.Holders, v.DrivenBy), h.Filled
+		text = s.heldClaim(h, v.Holders, v.DrivenBy)
+		if !h.OfClass() { // where such objects were made is not where what they have was asked for
+			filled = h.Filled
+		}
 	}
 	host := hostHolder(s, v.Holders)
 	if host != nil && s.restsOn == ByObjects && host.Path == s.held {

@@ -94,16 +94,17 @@ func parseTruth(path, text string) truth {
 // particular kind of it: who writes a program does not know the catalogue.
 func sameAs(word string) []string {
 	return map[string][]string{
-		"buffer-without-bound":    {cause.Results},
-		"results-kept":            {cause.Buffers, cause.Futures},
-		"cache-without-bound":     {cause.Compile, cause.Modules},
-		"closure-kept":            {cause.Callbacks},
-		"compiled-functions-kept": {cause.GraphPools},
-		"exception-kept":          {cause.Tracebacks},
-		"fragmentation":           {cause.Fragmented, cause.Misses},
-		"handle-leak":             {cause.Workspaces, cause.Asked},
-		"pinned-kept":             {cause.Pinned},
-		"threads-kept":            {cause.Threads},
+		"buffer-without-bound":     {cause.Results},
+		"results-kept":             {cause.Buffers, cause.Futures},
+		"cache-without-bound":      {cause.Compile, cause.Modules},
+		"closure-kept":             {cause.Callbacks},
+		"compiled-functions-kept":  {cause.GraphPools},
+		"exception-kept":           {cause.Tracebacks},
+		"fragmentation":            {cause.Fragmented, cause.Misses},
+		"handle-leak":              {cause.Workspaces, cause.Asked},
+		"modules-made-at-run-time": {cause.Compiled}, // modules of a device, that is
+		"pinned-kept":              {cause.Pinned},
+		"threads-kept":             {cause.Threads},
 	}[word]
 }
 

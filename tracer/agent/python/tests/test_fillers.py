@@ -24,7 +24,7 @@ import warnings
 import weakref
 
 from gpumem_agent.frameworks import jax as jax_adapter
-from gpumem_agent.holders import contents, ending, kinds, lines, memos, paths, texts
+from gpumem_agent.holders import contents, ending, kinds, lines, memos, paths, states, texts
 from gpumem_agent.surveys import Surveys
 from test_looks import Running
 
@@ -651,6 +651,24 @@ class FillersTest(unittest.TestCase):
         ):
             found = re.search(lines.ASSIGNED % r"\.h", text)
             self.assertEqual(found is not None, is_one, text)
+
+    def test_a_line_adds_a_state_by_the_name_that_it_has(self):
+        for number, (text, is_one) in enumerate((
+            ("cls.states.append((step, state))", True),
+            ("history.append(state.params)", True),
+            ("kept[step] = opt_state, weights", True),
+            ("kept.append(jax.device_get(params))", True),
+            ("states.append(loss)", False),
+            ("kept.append(state[0])", False),
+            ("kept.append(state.step)", False),
+            ("kept.append(losses)  # beside the state", False),
+        )):
+            with tempfile.TemporaryDirectory() as folder:
+                file = os.path.join(folder, "state%d.py" % number)
+                with open(file, "w") as source:
+                    source.write(text + "\n")
+                self.assertEqual(states.keeps_state(file + ":1 note"), is_one, text)
+        self.assertFalse(states.keeps_state("/nowhere.py:1 note"))
 
     def test_a_dictionary_that_is_filled_when_it_has_no_such_key_is_a_cache(self):
         for number, (text, is_one) in enumerate(MEMOS):

@@ -31,6 +31,7 @@ The modules, each importing only those above it:
   calls      which calls of the program's lead to where a library fills its own
   memos      whether a line that fills a dictionary makes it a cache
   lines      which lines of the program fill a container
+  states     whether a line puts a whole state into a container
   logged     which lines fill what keeps records of a log
   living     which arrays and large containers live now
   paths      chains of references in words

@@ -5,7 +5,7 @@ import itertools
 import re
 import sys
 
-from gpumem_agent.holders import contents, cycles
+from gpumem_agent.holders import contents, cycles, states
 from gpumem_agent.holders.bounds import bound
 from gpumem_agent.holders.kinds import is_a, owns
 from gpumem_agent.holders.lines import ADDERS, Filler, is_cache, name_of, places
@@ -295,6 +295,8 @@ class Holders:
             is_kind = lines and "kind" not in entry and DICTIONARY.match(entry["path"])
             if is_kind and is_cache(filled):
                 entry["kind"] = "cache-without-bound"
+            elif lines and "kind" not in entry and _is_of_many(entry) and states.keeps_state(lines[0]):
+                entry["kind"] = "snapshots-kept"
             if lines:
                 entry["filled"] = "; ".join(lines)
                 most = bound(entry, name_of(filled), numbers)
@@ -306,6 +308,11 @@ class Holders:
 def _about(number):
     """A number with the two digits of it that an estimate knows."""
     return int(float("%.1e" % number))
+
+
+def _is_of_many(entry):
+    """Whether each element of a holder has as many arrays as a state has."""
+    return entry["count"] >= states.LEAST * max(1, entry.get("length", entry["count"]))
 
 
 def _representatives(arrays):
