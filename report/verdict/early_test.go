@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -195,5 +196,18 @@ func TestWhatTheDriverTookOfTheHostIsNotSureWhileTheDeviceIsYoung(t *testing.T) 
 	}
 	if v := judged(400); v.Verdict != DriverGrowth && v.Verdict != HostGrowth {
 		t.Errorf("after 20 s: %s", v.Summary)
+	}
+}
+
+// A recording, in which a tee gives a whole block back when its slower branch has come through it,
+// and at its end the program gives back all.
+func TestAProgramThatWindsUpTakesNothingBackOfWhatRose(t *testing.T) {
+	t.Parallel()
+	run, err := record.Open(filepath.Join("testdata", "branch-behind"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := Judge(run, Options{}); v.Verdict != AppLeak || v.RestsOn != ByObjects {
+		t.Errorf("%s by %s", v.Summary, v.RestsOn)
 	}
 }

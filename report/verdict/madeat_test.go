@@ -144,3 +144,40 @@ func TestAHeapThatJumpsAndRisesIsTheProgramsAlsoWhereTheDriverFillsIt(t *testing
 		t.Errorf("%s", v.Answer)
 	}
 }
+
+// Where the objects of a class are made is not where what they have was asked for.
+func TestWhatObjectsOfAClassHaveIsTakenFromTheDriverSomewhere(t *testing.T) {
+	t.Parallel()
+	const each = mib
+	p := newProgram(800).healthy()
+	p.set(record.ColLive, func(i int) float64 { return 60*mib + each*float64(i) }).
+		set(record.ColGPU, func(i int) float64 { return 640*mib + each*float64(i) })
+	p = p.with("torch").lookedAt("Node objects below main() local pyramid.root", each, 0)
+	for _, e := range p.events {
+		e.Holders[0].Filled = "/srv/app/zoom.py:32 __init__; /srv/app/zoom.py:40 find"
+	}
+	p.events = append(p.events, record.Event{TMs: 39_900, Kind: record.KindDriverSites, Sites: []record.Site{
+		{Site: "/srv/app/zoom.py:56 tile", Bytes: 780 * mib, GrowthBytes: 700 * mib, Count: 390}}})
+	v := p.judge()
+	const made, taken = "made at app/zoom.py:32 in __init__ and app/zoom.py:40 in find", "taken from the driver at app/zoom.py:56 in tile"
+	if v.Verdict != AppLeak || !strings.Contains(v.Answer, made) || !strings.Contains(v.Answer, taken) {
+		t.Errorf("%s", v.Answer)
+	}
+}
+
+// What is kept says less than what it is: pinned memory.
+func TestPinnedMemoryInAListIsFirstPinned(t *testing.T) {
+	t.Parallel()
+	const each = mib
+	p := newProgram(800).healthy()
+	p.set(record.ColRSS, func(i int) float64 { return 500*mib + each*float64(i) }).
+		set(record.ColPinnedBytes, func(i int) float64 { return each * float64(i) })
+	p = p.with("torch").lookedAt("list main() local watch.uploader.buffers", each, 0)
+	for _, e := range p.events {
+		e.Holders[0].Host = true
+	}
+	v := p.judge()
+	if v.Verdict != HostGrowth || len(v.Causes) != 2 || v.Causes[0].ID != cause.Pinned || v.Causes[1].ID != cause.Results {
+		t.Errorf("%s, causes %+v", v.Answer, v.Causes)
+	}
+}
