@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 
@@ -103,6 +104,26 @@ func compilesFirst(s *settled) bool {
 		}
 		seen[e.At] = true
 		if t := e.TMs / 1000; t >= end-stillFirst*(end-begin) && t <= end {
+			return true
+		}
+	}
+	return loadsKernels(s, end-stillFirst*(end-begin), end)
+}
+
+// loadsKernels reports whether a program with CuPy, which compiles a kernel where it is first used
+// and tells nobody, had more modules on its device at the end of a time than at its begin.
+func loadsKernels(s *settled, begin, end float64) bool {
+	modules := s.Judged.Cols[record.ColModules]
+	if _, cupy := s.Run.Meta.Versions["cupy"]; !cupy || modules == nil {
+		return false
+	}
+	first := math.NaN()
+	for i, at := range s.Judged.Clock {
+		switch n := modules[i]; {
+		case n != n || at > end:
+		case at < begin || first != first:
+			first = n
+		case n > first:
 			return true
 		}
 	}

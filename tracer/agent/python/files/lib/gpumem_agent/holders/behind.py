@@ -141,8 +141,10 @@ def _counted(frameworks, before):
             del array
     chosen = list(owners)
     chosen = chosen[:FIRST] + chosen[FIRST:][:: max(1, len(chosen[FIRST:]) // OTHERS)]
-    found, deadline = {}, own.thread_time() + SECONDS
-    for identity, name in _named(chosen, reach, kinds).items():
+    # To name them takes its time where a program has many objects, and is no part of this.
+    found, names = {}, _named(chosen, reach, kinds)
+    deadline = own.thread_time() + SECONDS
+    for identity, name in names.items():
         path = _path(name)
         framework, reference = owners[identity]
         array = framework.alive(reference)
