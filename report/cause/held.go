@@ -57,7 +57,9 @@ func heldSignatures() []held {
 		{AtExit, `\bfinalize\b|\batexit\b|_exithandlers\b`, "callbacks registered for the program's end",
 			"register a weak reference, or undo the registration when its work is done",
 			[2]string{"atexit.register(f, array)", "atexit.register(f)  # finds what it needs by itself"}},
-		{Callbacks, `\b_?(done_|exit_)?(callbacks|listeners|subscribers|observers)\b`, "callbacks of something that lives on",
+		// What one of them has in an attribute is its own.
+		{Callbacks, `\b_?(done_|exit_)?(callbacks|listeners|subscribers|observers)\b(\[[^\]]*\]|[^.\[])*$`,
+			"callbacks of something that lives on",
 			"take the callback back when its work is done",
 			[2]string{"future.add_done_callback(f)",
 				"future.add_done_callback(f); …; future.remove_done_callback(f)"}},
@@ -119,6 +121,10 @@ func heldInCaches() []held {
 			"keep the last snapshot, or the best, and write the others to a file",
 			[2]string{"snapshots.append(copy.deepcopy(model.state_dict()))",
 				"snapshot = copy.deepcopy(model.state_dict())"}},
+		{openEntries, `^$`, "entries that are taken out again on some ways only", // known by its kind alone
+			"take the entry out on every way, also when its work fails, is given up or is cancelled",
+			[2]string{"open[id] = state; work(); del open[id]",
+				"open[id] = state; try: work(); finally: del open[id]"}},
 		{Sessions, `(\b|_)(sessions|clients|connections)\b`, "sessions that stay open",
 			"end a session that has not been used for a while, and limit how many there are at once",
 			[2]string{"sessions[id] = Session(model)",

@@ -58,6 +58,8 @@ func TestWhatHoldsTheGrowthNamesItsCause(t *testing.T) {
 		"list generate.sessions":                                 Sessions,
 		"dict main.captions.clients":                             Sessions,
 		"deque main.server.lifetime._exit_callbacks":             Callbacks,
+		"list main() local bus.listeners['tick.1'][…]":           Callbacks,
+		"list in list main() local trainer.callbacks[…].drives":  Results,
 		"dict main.streamer.future_cache[…]._outputs":            Futures,
 		"lru_cache of train.encode":                              Caches,
 		"dict train.embedding_cache":                             Caches,
@@ -228,6 +230,10 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 	if got := Of(host(views)); !strings.Contains(got[0].Evidence[1], "show 1.80 MiB of the 90.0 MiB") ||
 		!strings.Contains(got[0].Next, "keep copies of the parts") {
 		t.Errorf("views: %+v", got[0])
+	}
+	open := record.Holder{Path: "dict passenger() local writer.open", Bytes: 90 * mib, Count: 900, Kind: "sessions-kept/entries"}
+	if got := Of(leak(open)); !slices.Equal(idsOf(got), []string{Sessions}) || !strings.Contains(got[0].Next, "on every way") {
+		t.Errorf("entries of a register: %+v", got)
 	}
 	pollers := record.Holder{Path: "Poller objects", Bytes: 90 * mib, Count: 900, Kind: Threads}
 	if got := Of(host(pollers)); !slices.Equal(idsOf(got), []string{Threads}) {

@@ -159,6 +159,9 @@ MEMOS = (
     ("def get(all, r):\n    kept = all[r.who]\n    if r.what in kept:\n        hit()\n    else:\n"
      "        kept[r.what] = make(r)\n    return kept[r.what]\n", True),
     ("def get(r):\n    if r.what in kept:\n        hit()\n    else:\n        kept[r.what] = make(r)\n", False),
+    ("def get(keys):\n    new = {k: 0 for k in keys if k not in kept}\n    kept.update(zip(new, make(new)))  # kept[k] =\n"
+     "    return [kept[k] for k in keys]\n", True),
+    ("def get(new):\n    kept.update(zip(new, make(new)))  # kept[k] =\n    return [kept[k] for k in new]\n", False),
     ("def get(k):\n    if k not in kept:\n        kept[k] = []\n    kept[k].append(1)\n", False),
     ("def get(k):\n    if k not in kept:\n        kept[k] = set()\n", False),
     ("def get(task):\n    if task - 1 in kept:\n        use(kept[task - 1])\n    kept[task] = make()\n", False),
@@ -651,6 +654,22 @@ class FillersTest(unittest.TestCase):
         ):
             found = re.search(lines.ASSIGNED % r"\.h", text)
             self.assertEqual(found is not None, is_one, text)
+
+    def test_a_dictionary_whose_entries_are_taken_out_again_is_a_register(self):
+        for number, (text, is_one) in enumerate((
+            ("self.open[n] = x\nawait work()\ndel self.open[n]", True),
+            ("self.open[n] = x\nself.open.pop(n, None)", True),
+            ("self.open[n] = x\nwork()\ndel self.kept[n], self.open[n]", True),
+            ("self.open[n] = x", False),
+            ("self.open[n] = x\ndel self.opener[n]", False),
+            ("self.open[n] = x\nself.open.popitem()", False),
+        )):
+            with tempfile.TemporaryDirectory() as folder:
+                file = os.path.join(folder, "open%d.py" % number)
+                with open(file, "w") as source:
+                    source.write(text + "\n")
+                self.assertEqual(memos.registers(file + ":1 answer"), is_one, text)
+        self.assertFalse(memos.registers("/nowhere.py:1 answer"))
 
     def test_a_line_adds_a_state_by_the_name_that_it_has(self):
         for number, (text, is_one) in enumerate((

@@ -37,7 +37,7 @@ from gpumem_agent.holders.kinds import (
     owns,
     variable_of,
 )
-from gpumem_agent.holders.memos import remembers
+from gpumem_agent.holders.memos import registers, remembers
 from gpumem_agent.holders.texts import (
     ADDING,
     CLASS,
@@ -340,14 +340,14 @@ def name_of(found):
     return name.name if type(name) is Filler else ""
 
 
-def is_cache(found):
-    """Whether the lines that fill a dictionary make it a cache (see memos)."""
-    if type(found) is str:
-        return False
-    filled = next((name for name in _each(found) if name.sites()), None)
+def dictionary_kind(found):
+    """{"kind": what the lines that fill a dictionary make of it (see memos)}, or {}."""
+    filled = None if type(found) is str else next((name for name in _each(found) if name.sites()), None)
     if type(filled) is not Filler or filled.assigned:
-        return False
-    return any(map(remembers, filled.sites()))
+        return {}
+    if any(map(remembers, filled.sites())):
+        return {"kind": "cache-without-bound"}
+    return {"kind": "sessions-kept/entries"} if any(map(registers, filled.sites())) else {}
 
 
 def _each(found):

@@ -1,5 +1,6 @@
-"""Whether a line that fills a dictionary makes it a cache: it adds what it has worked out
-for a key when the dictionary has none, to look it up the next time.
+"""What a line that fills a dictionary makes of it. A cache: it adds what it has worked out
+for a key when the dictionary has none, to look it up the next time. Or a register of what is
+open: another line takes single entries out of it again.
 
 Like all that is read in the text of the program it is the usual form that is known, and
 no other.
@@ -8,7 +9,7 @@ no other.
 import functools
 import re
 
-from gpumem_agent.holders.texts import DEF, LONGEST, read
+from gpumem_agent.holders.texts import DEF, LONGEST, read, search
 
 BEFORE, BEHIND = 30, 12  # lines of the function that are looked at
 # What begins a group or a count, to which more is added.
@@ -16,21 +17,22 @@ BEGINNING = re.compile(
     r"(?:\[\s*\]|\{\s*\}|\(\s*\)|[\w.]*(?:list|dict|set|deque|Counter)\(.*\)|[\d.]+)\s*$"
 )
 FILLED = re.compile(r"\b(\w+)\[(.+)\]\s*=(?!=)\s*(.*)")
+UPDATED = re.compile(r"\b(\w+)\.update\s*\(")
+TAKEN_OUT = r"\bdel\b[^#]*\b%(name)s\[|\b%(name)s\.pop\s*\("
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
 def remembers(site):
     """Whether the line of a site, as "file:line function", is one of a cache. By the name that
     the dictionary has there: a variable, an attribute."""
-    place = site.rpartition(" ")[0]
-    file, _, number = place.rpartition(":")
-    lines = read(file).splitlines()
-    if not number.isdigit() or not 0 < int(number) <= len(lines):
+    _, lines, at = _line(site)
+    line = _code(lines[at]) if lines else ""
+    if len(line) > LONGEST:
         return False
-    at = int(number) - 1
-    line = _code(lines[at])
-    filled = FILLED.search(line)
-    if filled is None or len(line) > LONGEST or BEGINNING.match(filled.group(3)):
+    updated, filled = UPDATED.search(line), FILLED.search(line)
+    if updated is not None:
+        return _updates(updated.group(1), lines, at)
+    if filled is None or BEGINNING.match(filled.group(3)):
         return False
     name = filled.group(1)
     key, value = map(re.escape, map(str.strip, filled.groups()[1:]))
@@ -49,6 +51,34 @@ def remembers(site):
         return False
     kept = re.compile(r"\breturn\b.*(?:\b%s\[|(?<![\w.])%s\s*$)" % (re.escape(name), value))
     return "(" in filled.group(3) or any(map(kept.search, behind))
+
+
+def _updates(name, lines, at):
+    """Whether a dictionary with a name gets at a line what it was found not to have, and is asked
+    for that then."""
+    missing = re.compile(r"\bnot\s+in\s+(?:\w+\.)*%s\b" % re.escape(name))
+    asked = re.compile(r"\b%s\[" % re.escape(name))
+    return any(map(missing.search, _before(lines, at))) and any(map(asked.search, _behind(lines, at)))
+
+
+@functools.lru_cache(maxsize=64)  # each look asks again
+def registers(site):
+    """Whether the line of a site adds an entry that another line of the file takes out again."""
+    file, lines, at = _line(site)
+    filled = FILLED.search(_code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
+    if filled is None:
+        return False
+    name = filled.group(1)
+    return bool(search(file, re.compile(TAKEN_OUT % {"name": re.escape(name)}), name))
+
+
+def _line(site):
+    """(file, its lines, the number from 0 on) of a site; no lines where that is none."""
+    file, _, number = site.rpartition(" ")[0].rpartition(":")
+    lines = read(file).splitlines()
+    if not number.isdigit() or not 0 < int(number) <= len(lines):
+        return file, [], 0
+    return file, lines, int(number) - 1
 
 
 def _before(lines, at):

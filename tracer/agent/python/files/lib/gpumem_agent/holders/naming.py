@@ -8,7 +8,7 @@ import sys
 from gpumem_agent.holders import contents, cycles, states
 from gpumem_agent.holders.bounds import bound
 from gpumem_agent.holders.kinds import is_a, owns
-from gpumem_agent.holders.lines import ADDERS, Filler, is_cache, name_of, places
+from gpumem_agent.holders.lines import ADDERS, Filler, dictionary_kind, name_of, places
 from gpumem_agent.holders.living import GROWING, LARGE, SOME
 from gpumem_agent.holders.siblings import Siblings, is_below
 from gpumem_agent.own import own
@@ -292,10 +292,9 @@ class Holders:
             lines = places(filled) if filled else []
             if "kind" not in entry and self._is_state(entry["path"]):
                 entry["kind"] = "snapshots-kept"
-            is_kind = lines and "kind" not in entry and DICTIONARY.match(entry["path"])
-            if is_kind and is_cache(filled):
-                entry["kind"] = "cache-without-bound"
-            elif lines and "kind" not in entry and _is_of_many(entry) and states.keeps_state(lines[0]):
+            if lines and "kind" not in entry and DICTIONARY.match(entry["path"]):
+                entry.update(dictionary_kind(filled))
+            if lines and "kind" not in entry and _is_of_many(entry) and states.keeps_state(lines[0]):
                 entry["kind"] = "snapshots-kept"
             if lines:
                 entry["filled"] = "; ".join(lines)
