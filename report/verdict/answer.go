@@ -58,7 +58,7 @@ func (s *settled) answer(v *Verdict) string {
 	}
 	text += causeClaim(v.Causes)
 	if blamed == nil && host == nil {
-		text += doneAt(v.Causes)
+		text += doneAt(v.Causes) + keptGraphs(s, v.Causes)
 	}
 	return text + "." + hazardWords(s)
 }
