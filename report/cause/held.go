@@ -57,8 +57,9 @@ func heldSignatures() []held {
 		{AtExit, `\bfinalize\b|\batexit\b|_exithandlers\b`, "callbacks registered for the program's end",
 			"register a weak reference, or undo the registration when its work is done",
 			[2]string{"atexit.register(f, array)", "atexit.register(f)  # finds what it needs by itself"}},
-		// What one of them has in an attribute is its own.
-		{Callbacks, `\b_?(done_|exit_)?(callbacks|listeners|subscribers|observers)\b(\[[^\]]*\]|[^.\[])*$`,
+		// What an object among them has is its own, but for that of a bound method or a closure.
+		{Callbacks, `\b_?(done_|exit_)?(callbacks|listeners|subscribers|observers)\b` +
+			`((\[[^\]]*\]|[^.\[])*|.*\.__(self|closure|func|defaults|wrapped)__\b.*|.*\.(args|keywords)\b.*)$`,
 			"callbacks of something that lives on",
 			"take the callback back when its work is done",
 			[2]string{"future.add_done_callback(f)",
