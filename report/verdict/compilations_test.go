@@ -78,3 +78,29 @@ func TestAProgramWhoseLinesAreCompiledForTheFirstTimeMayBeStarting(t *testing.T)
 		t.Errorf("up to the end: %s", v.Summary)
 	}
 }
+
+// CuPy compiles a kernel where it is first used, and tells nobody: what that takes of the host is none
+// of a leak's as long as modules still come to a young device.
+func TestKernelsOfCuPyThatAreCompiledFirstAreNoGrowthYet(t *testing.T) {
+	t.Parallel()
+	judged := func(framework string, until float64) *Verdict {
+		p := newProgram(280).with(framework).with("python")
+		used := func(i int) float64 { return float64(max(0, i-80)) / 20 } // seconds since the device came to life
+		heap := func(i int) float64 { return 18 * mib * max(0, used(i)-2) }
+		p.set(record.ColGPU, func(i int) float64 { return 500 * mib * min(1, used(i)) }).
+			set(record.ColLive, func(i int) float64 { return 8 * mib * min(1, used(i)) }).
+			set(record.ColHostHeap, func(i int) float64 { return 130*mib + heap(i) }).
+			set(record.ColRSS, func(i int) float64 { return 300*mib + heap(i) }).
+			set(record.ColModules, func(i int) float64 { return float64(int(2 * min(used(i), until))) })
+		return p.judge()
+	}
+	if v := judged("cupy", 9); v.Verdict != Undecided {
+		t.Errorf("modules still come: %s", v.Summary)
+	}
+	if v := judged("cupy", 3); v.Verdict != HostGrowth {
+		t.Errorf("they came at first: %s", v.Summary)
+	}
+	if v := judged("torch", 9); v.Verdict != HostGrowth {
+		t.Errorf("PyTorch loads what is compiled: %s", v.Summary)
+	}
+}
