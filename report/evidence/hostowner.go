@@ -2,10 +2,12 @@ package evidence
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/internal/stat"
+	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -22,6 +24,7 @@ const (
 type hostEvidence struct {
 	pinned   bool          // memory that the program asked to be pinned explains the growth
 	touched  finding.Owner // whose code first touches the pages; unknown where nobody looked
+	held     bool          // a container of the program's explains the growth
 	device   bool          // something in the run shows a device or a driver
 	counted  bool          // somebody counted the driver's handles
 	records  growth.DriverRecords
@@ -33,7 +36,7 @@ type hostEvidence struct {
 
 // hostEvidenceOf is that of a process.
 func hostEvidenceOf(x *growth.Examined) hostEvidence {
-	e := hostEvidence{pinned: IsPinned(x), touched: Toucher(&x.Process), device: x.UsesDevice(),
+	e := hostEvidence{pinned: IsPinned(x), touched: Toucher(&x.Process), held: isHeld(x), device: x.UsesDevice(),
 		records:  x.Records,
 		counted:  len(stat.Known(x.Judged.Cols[record.ColEvents])) > 0,
 		heapTold: x.Judged.Series[series.Heap] != nil, heap: &x.Grow[series.Heap]}
@@ -51,7 +54,7 @@ func (e *hostEvidence) owner(a [series.Keys]float64) finding.Owner {
 	if e.pinned {
 		return finding.TheHost
 	}
-	if e.touched == finding.TheDriver && e.copies(a) {
+	if e.touched == finding.TheDriver && (e.held || e.copies(a)) {
 		return finding.TheHost
 	}
 	if e.touched != finding.Unknown {
@@ -70,6 +73,19 @@ func (e *hostEvidence) owner(a [series.Keys]float64) finding.Owner {
 		return finding.TheDriver
 	}
 	return finding.TheHost
+}
+
+// isHeld reports whether a container of the program's without a bound got longer from look to look, by
+// about as much as the host grew: what it has may have been copied from the device, which the driver does.
+func isHeld(x *growth.Examined) bool {
+	h := &x.Grow[series.Host]
+	rate := h.Amount() / growth.SpanOf(x, h)
+	return h.Growing() && slices.ContainsFunc(looks.HostCourses(&x.Process), func(c looks.Course) bool {
+		last := &c.Looks[len(c.Looks)-1]
+		part := last.Rate() / rate
+		return len(c.Looks) >= twoLooks && c.Lengthens() && last.Holder.Bound == 0 &&
+			part >= looks.LeastExplained && part <= looks.MostExplained
+	})
 }
 
 // copies reports whether what the driver touches first may be the program's: results that
