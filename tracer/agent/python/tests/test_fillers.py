@@ -24,7 +24,7 @@ import warnings
 import weakref
 
 from gpumem_agent.frameworks import jax as jax_adapter
-from gpumem_agent.holders import contents, ending, kinds, lines, memos, paths, states, texts
+from gpumem_agent.holders import contents, ending, kinds, lines, logged, memos, paths, states, texts
 from gpumem_agent.surveys import Surveys
 from test_looks import Running
 
@@ -1055,6 +1055,9 @@ class FillersTest(unittest.TestCase):
         first, second = told["filled"].split("; ")
         self.assertEqual(first, line_of("the handler") + " emit")
         self.assertTrue(second.startswith(__file__), second)
+        # Whoever has the logger alone sees its handlers first.
+        chain = [log, log.handlers, handler, handler.records, handler.records[0]]
+        self.assertEqual(logged.logged(chain, 1, kinds.module_names()).sites()[0], first)
 
     def test_elements_of_long_lists_are_weighed_by_some(self):
         tables = [{"column": [str(n) * 20 for n in range(1000)]} for _ in range(30)]

@@ -1,8 +1,17 @@
 """The lines that fill what keeps records of a log: that of the program's own handler, and
 those that log."""
 
-from gpumem_agent.holders.kinds import is_library
-from gpumem_agent.holders.lines import LOGGED, MOST_LINES, Filler
+from gpumem_agent.holders.kinds import elements_of, is_library
+from gpumem_agent.holders.lines import LOGGED, MOST_LINES, Filler, filler
+
+RECORDS = "log-records-kept"  # the kind of what keeps them
+
+
+def logged(chain, at, modules):
+    """The Logged of what keeps records at a place of a chain of references, or further on:
+    whoever has the logger alone sees its handlers first."""
+    places = range(at, len(chain))
+    return Logged(filler(chain, next((n for n in places if elements_of(chain[n]) == RECORDS), at), modules))
 
 
 class Logged:

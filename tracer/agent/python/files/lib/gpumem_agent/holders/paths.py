@@ -36,7 +36,7 @@ from gpumem_agent.holders.kinds import (
 )
 from gpumem_agent.holders.lines import assigned, filler, module_with
 from gpumem_agent.holders.living import GROWING
-from gpumem_agent.holders.logged import Logged
+from gpumem_agent.holders.logged import RECORDS, logged
 
 PLAIN = (list, tuple, dict, collections.OrderedDict, collections.deque)
 INTO = " → "  # before the type of what an object shows no name for
@@ -157,8 +157,8 @@ class Path:
         kind = kind_of(self.chain, at)
         if kind:
             facts["kind"] = kind
-        if kind == "log-records-kept":  # whoever logs adds to it
-            facts["filled"] = (Logged(facts["filled"]),)
+        if kind == RECORDS:  # whoever logs adds to it
+            facts["filled"] = (logged(self.chain, at, self._modules),)
         container = self.chain[at]
         for place, item in enumerate(self.chain[:end]):
             known = filling(item)
