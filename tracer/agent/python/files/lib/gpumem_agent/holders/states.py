@@ -8,7 +8,7 @@ import re
 
 from gpumem_agent.holders.texts import LONGEST, read
 
-LEAST = 4  # arrays of each element: a state of an environment has fewer
+LEAST = 3  # arrays of each element: a state of an environment has fewer
 ADDED = re.compile(r"(?:\.\w+\(|=(?!=))(.*)")  # what is added, behind a method's bracket or an assignment
 STATE = re.compile(r"(?<![\w.])(?:\w+\.)*(?:\w+_)?(?:state|weights|params|parameters)\s*(?=[,)\]}]|$)")
 
