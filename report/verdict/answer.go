@@ -58,7 +58,7 @@ func (s *settled) answer(v *Verdict) string {
 	}
 	text += causeClaim(v.Causes)
 	if blamed == nil && host == nil {
-		text += doneAt(v.Causes) + keptGraphs(s, v.Causes)
+		text += doneAt(v.Causes) + keptGraphs(s, v.Causes) + keptOutputs(v)
 	}
 	return text + "." + hazardWords(s)
 }
@@ -129,6 +129,10 @@ func (s *settled) next(v *Verdict) string {
 	}
 	if h := inNumber(s, v.Holders); h != nil && s.blamed(v.Holders) == nil {
 		return boundIt(h)
+	}
+	if h := ownPools(s, v); h != nil {
+		return fmt.Sprintf("drop each of the %s%s when what it was made for is done, or use a few of them again and again",
+			h.Path, filledAt(h, ""))
 	}
 	if len(v.Causes) > 0 && v.Causes[0].Confidence >= sureEnough && s.class != Undecided {
 		if h := s.blamed(v.Holders); h != nil {

@@ -51,3 +51,26 @@ func graphsAt(s *settled, at float64) float64 {
 	}
 	return alive
 }
+
+// keptOutputs says who keeps the outputs whose graphs are the first cause, as a part of a sentence,
+// where nobody weighed what these graphs keep: as many outputs as before, each made from the last.
+func keptOutputs(v *Verdict) string {
+	if len(v.Causes) == 0 || v.Causes[0].Confidence < sureEnough || v.Causes[0].ID != cause.Graph {
+		return ""
+	}
+	h := mostOutputs(v.Holders)
+	if h == nil || !hasName(h.Path) {
+		return ""
+	}
+	return ", of outputs in " + h.Kept() + strings.TrimSuffix(filledAt(h, ""), ",")
+}
+
+// ownPools are the pools that the program made itself, each with memory of its own, where these are what
+// grows; nil where there are none.
+func ownPools(s *settled, v *Verdict) *HolderRow {
+	h := outOfSight(v.Holders)
+	if s.class != PoolGrowth || h == nil || !hasPools(v.Causes, h) || v.Causes[0].ID != cause.Policy {
+		return nil
+	}
+	return h
+}

@@ -39,3 +39,38 @@ func TestWhoKeepsCapturedGraphsHasAnEntryForEach(t *testing.T) {
 		}
 	}
 }
+
+func TestPoolsThatAProgramMakesAreTheirOwn(t *testing.T) {
+	t.Parallel()
+	p := newProgram(800).healthy().with("torch")
+	p.set(record.ColIdle, func(i int) float64 { return 20*mib + mib*float64(i) }).
+		set(record.ColGPU, func(i int) float64 { return 700*mib + mib*float64(i) })
+	p.events = append(p.events, record.Event{TMs: 36_000, Kind: record.KindHolders, Holders: []record.Holder{{
+		Path: "MemPool objects below main() local tomograph.pools", Count: 21, Length: 41, OverMs: 16_000,
+		Filled: "/srv/app/muons.py:38 pool"}}})
+	v := p.judge()
+	const came = "meanwhile 21 more MemPool objects below main() local tomograph.pools came, made at app/muons.py:38 in pool"
+	if v.Verdict != PoolGrowth || !strings.Contains(v.Answer, came) || !strings.Contains(v.Answer, "cause: pool never trims") ||
+		!strings.HasPrefix(v.Next, "drop each of the MemPool objects below main() local tomograph.pools, made at app/muons.py:38 in pool") {
+		t.Errorf("%s, next %s", v.Answer, v.Next)
+	}
+}
+
+func TestOutputsThatAreReplacedByOnesMadeFromThemAreNamed(t *testing.T) {
+	t.Parallel()
+	kept := HolderRow{Path: "dict main() local shelf.tastes", Graphs: true, Bytes: 33_024, Count: 43, Length: 80,
+		OverMs: 6000, Filled: "/srv/app/tastes.py:53 looked_at"}
+	v := &Verdict{Causes: []Cause{{ID: cause.Graph, Confidence: .9}}, Holders: []HolderRow{kept}}
+	const want = ", of outputs in dict main() local shelf.tastes, filled at app/tastes.py:53 in looked_at"
+	if got := keptOutputs(v); got != want {
+		t.Errorf("%q", got)
+	}
+	v.Holders[0].Graph = "Add outputs" // it was weighed, and is told with its bytes
+	if got := keptOutputs(v); got != "" {
+		t.Errorf("weighed: %q", got)
+	}
+	v.Holders[0].Graph, v.Causes[0].ID = "", cause.Results
+	if got := keptOutputs(v); got != "" {
+		t.Errorf("of another cause: %q", got)
+	}
+}

@@ -99,13 +99,14 @@ func cameWords(s *settled, v *Verdict) string {
 }
 
 // hasPools reports whether the first cause is that each object of a holder has a pool of its own:
-// a stream, or a captured graph.
+// a stream, a captured graph, or a pool that the program made itself.
 func hasPools(causes []Cause, h *HolderRow) bool {
 	if len(causes) == 0 {
 		return false
 	}
 	class, _, _ := strings.Cut(h.Path, " ")
-	return causes[0].ID == cause.GraphPools && strings.Contains(class, "Graph") ||
+	return causes[0].ID == cause.Policy && strings.HasSuffix(class, "Pool") ||
+		causes[0].ID == cause.GraphPools && strings.Contains(class, "Graph") ||
 		causes[0].ID == cause.StreamPools && strings.Contains(class, "Stream")
 }
 

@@ -166,6 +166,10 @@ MEMOS = (
     ("def get(k):\n    if k not in kept:\n        kept[k] = set()\n", False),
     ("def get(task):\n    if task - 1 in kept:\n        use(kept[task - 1])\n    kept[task] = make()\n", False),
     ("def get(k):\n    kept[k] = make(k)\n", False),
+    ("def get(k):\n    v = self.kept.setdefault(k, Made(k))  # kept[k] =\n    return v\n", True),
+    ("def get(k):\n    rows = kept.setdefault(k, [])  # kept[k] =\n    rows.append(1)\n", False),
+    ("def get(k):\n    rows = kept.setdefault(k, collections.deque())  # kept[k] =\n    rows.append(1)\n", False),
+    ("def get(k, v):\n    kept.setdefault(k, v)  # kept[k] =\n", False),
     ("def get(k, v):\n    if k not in kept:\n        kept[k] = v\n", False),
     ("def other(k):\n    if k not in kept:\n        pass\n\n\ndef get(k):\n    kept[k] = make(k)\n", False),
 )

@@ -17,6 +17,8 @@ BEGINNING = re.compile(
     r"(?:\[\s*\]|\{\s*\}|\(\s*\)|[\w.]*(?:list|dict|set|deque|Counter)\(.*\)|[\d.]+)\s*$"
 )
 FILLED = re.compile(r"\b(\w+)\[(.+)\]\s*=(?!=)\s*(.*)")
+# What is made at once where there is none yet; what begins a group is none.
+ASKED = re.compile(r"(?:=|\breturn\b)\s*(?:\w+\.)*\w+\.setdefault\s*\(.+?,\s*((?:\w+\.)*[A-Za-z_]\w*\(.*\))\s*\)\s*$")
 UPDATED = re.compile(r"\b(\w+)\.update\s*\(")
 TAKEN_OUT = r"\bdel\b[^#]*\b%(name)s\[|\b%(name)s\.pop\s*\("
 
@@ -29,6 +31,9 @@ def remembers(site):
     line = _code(lines[at]) if lines else ""
     if len(line) > LONGEST:
         return False
+    asked = ASKED.search(line)
+    if asked is not None:
+        return not BEGINNING.match(asked.group(1))
     updated, filled = UPDATED.search(line), FILLED.search(line)
     if updated is not None:
         return _updates(updated.group(1), lines, at)
