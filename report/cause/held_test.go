@@ -232,8 +232,10 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 		!strings.Contains(got[0].Next, "keep copies of the parts") {
 		t.Errorf("views: %+v", got[0])
 	}
-	open := record.Holder{Path: "dict passenger() local writer.open", Bytes: 90 * mib, Count: 900, Kind: "sessions-kept/entries"}
-	if got := Of(leak(open)); !slices.Equal(idsOf(got), []string{Sessions}) || !strings.Contains(got[0].Next, "on every way") {
+	open := record.Holder{Path: "dict passenger() local writer.open", Bytes: 90 * mib, Count: 900,
+		Kind: "sessions-kept/entries"}
+	if got := Of(leak(open)); !slices.Equal(idsOf(got), []string{Sessions}) ||
+		!strings.Contains(got[0].Next, "on every way") {
 		t.Errorf("entries of a register: %+v", got)
 	}
 	pollers := record.Holder{Path: "Poller objects", Bytes: 90 * mib, Count: 900, Kind: Threads}

@@ -131,8 +131,8 @@ func (s *settled) next(v *Verdict) string {
 		return boundIt(h)
 	}
 	if h := ownPools(s, v); h != nil {
-		return fmt.Sprintf("drop each of the %s%s when what it was made for is done, or use a few of them again and again",
-			h.Path, filledAt(h, ""))
+		return fmt.Sprintf("drop each of the %s%s when what it was made for is done, or use a few of them "+
+			"again and again", h.Path, filledAt(h, ""))
 	}
 	if len(v.Causes) > 0 && v.Causes[0].Confidence >= sureEnough && s.class != Undecided {
 		if h := s.blamed(v.Holders); h != nil {

@@ -22,7 +22,8 @@ func capturing(each float64) *program {
 			Length: int64(each * 2 * at), OverMs: over * 1000, Filled: "/srv/app/jury.py:76 captured"}}})
 	}
 	p.events = append(p.events, record.Event{TMs: 39_900, Kind: record.KindComposition, Name: "torch",
-		Detail: fmt.Appendf(nil, `{"pools":[{"kind":"large","stream":0,"private":true,"live_bytes":0,"idle_bytes":%d}]}`, int64(160*mib))})
+		Detail: fmt.Appendf(nil, `{"pools":[{"kind":"large","stream":0,"private":true,"live_bytes":0,"idle_bytes":%d}]}`,
+			int64(160*mib))})
 	return p
 }
 
@@ -30,7 +31,8 @@ func TestWhoKeepsCapturedGraphsHasAnEntryForEach(t *testing.T) {
 	t.Parallel()
 	const kept = ", kept in dict main() local jury.graphs[…], filled at app/jury.py:76 in captured."
 	v := capturing(1).judge()
-	if v.Verdict != PoolGrowth || len(v.Causes) == 0 || v.Causes[0].ID != cause.GraphPools || !strings.HasSuffix(v.Answer, kept) {
+	if v.Verdict != PoolGrowth || len(v.Causes) == 0 || v.Causes[0].ID != cause.GraphPools ||
+		!strings.HasSuffix(v.Answer, kept) {
 		t.Errorf("%s, causes %+v", v.Answer, v.Causes)
 	}
 	for name, each := range map[string]float64{"half as many": .5, "twice as many": 2} {
@@ -49,9 +51,12 @@ func TestPoolsThatAProgramMakesAreTheirOwn(t *testing.T) {
 		Path: "MemPool objects below main() local tomograph.pools", Count: 21, Length: 41, OverMs: 16_000,
 		Filled: "/srv/app/muons.py:38 pool"}}})
 	v := p.judge()
-	const came = "meanwhile 21 more MemPool objects below main() local tomograph.pools came, made at app/muons.py:38 in pool"
-	if v.Verdict != PoolGrowth || !strings.Contains(v.Answer, came) || !strings.Contains(v.Answer, "cause: pool never trims") ||
-		!strings.HasPrefix(v.Next, "drop each of the MemPool objects below main() local tomograph.pools, made at app/muons.py:38 in pool") {
+	const came = "meanwhile 21 more MemPool objects below main() local tomograph.pools came, " +
+		"made at app/muons.py:38 in pool"
+	if v.Verdict != PoolGrowth || !strings.Contains(v.Answer, came) ||
+		!strings.Contains(v.Answer, "cause: pool never trims") ||
+		!strings.HasPrefix(v.Next, "drop each of the MemPool objects below main() local tomograph.pools, "+
+			"made at app/muons.py:38 in pool") {
 		t.Errorf("%s, next %s", v.Answer, v.Next)
 	}
 }

@@ -159,7 +159,8 @@ func TestWhatObjectsOfAClassHaveIsTakenFromTheDriverSomewhere(t *testing.T) {
 	p.events = append(p.events, record.Event{TMs: 39_900, Kind: record.KindDriverSites, Sites: []record.Site{
 		{Site: "/srv/app/zoom.py:56 tile", Bytes: 780 * mib, GrowthBytes: 700 * mib, Count: 390}}})
 	v := p.judge()
-	const made, taken = "made at app/zoom.py:32 in __init__ and app/zoom.py:40 in find", "taken from the driver at app/zoom.py:56 in tile"
+	const made = "made at app/zoom.py:32 in __init__ and app/zoom.py:40 in find"
+	const taken = "taken from the driver at app/zoom.py:56 in tile"
 	if v.Verdict != AppLeak || !strings.Contains(v.Answer, made) || !strings.Contains(v.Answer, taken) {
 		t.Errorf("%s", v.Answer)
 	}
@@ -177,7 +178,8 @@ func TestPinnedMemoryInAListIsFirstPinned(t *testing.T) {
 		e.Holders[0].Host = true
 	}
 	v := p.judge()
-	if v.Verdict != HostGrowth || len(v.Causes) != 2 || v.Causes[0].ID != cause.Pinned || v.Causes[1].ID != cause.Results {
+	if v.Verdict != HostGrowth || len(v.Causes) != 2 || v.Causes[0].ID != cause.Pinned ||
+		v.Causes[1].ID != cause.Results {
 		t.Errorf("%s, causes %+v", v.Answer, v.Causes)
 	}
 }

@@ -129,3 +129,34 @@ func TestFirstTouchesOfTheWarmUpSayNothingOfTheGrowth(t *testing.T) {
 		}
 	}
 }
+
+// Results that a program copied from its device are first touched by the driver, also where the heap was
+// read too seldom to show them: a container that got longer by as much says whose they are.
+func TestWhatAContainerHoldsIsNotTheDriversThatTouchedIt(t *testing.T) {
+	t.Parallel()
+	const each = 320 * kib
+	judged := func(held, bound int64) *Verdict {
+		p := newProgram(800).healthy().grows(record.ColRSS, 500*mib, 64*kib, each)
+		p.events = append(p.events, record.Event{TMs: 20_000, Kind: record.KindFirstTouch,
+			FirstTouch: &record.FirstTouch{Seconds: 6, Judgement: "growth",
+				Owners: []record.TouchOwner{{Library: "libcuda", Share: .99}}}})
+		if held > 0 {
+			p = p.lookedAt("list main() local log.records", held, bound)
+			for _, e := range p.events[1:] {
+				e.Holders[0].Host = true
+			}
+		}
+		return p.judge()
+	}
+	const held = "held by list main() local log.records"
+	if v := judged(each, 0); v.Verdict != HostGrowth || !strings.Contains(v.Answer, held) {
+		t.Errorf("held: %s", v.Answer)
+	}
+	for name, v := range map[string]*Verdict{
+		"nobody holds it": judged(0, 0), "far too little": judged(each/20, 0), "a ring": judged(each, 2000),
+	} {
+		if v.Verdict == HostGrowth {
+			t.Errorf("%s: %s", name, v.Answer)
+		}
+	}
+}
