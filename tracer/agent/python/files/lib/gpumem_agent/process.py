@@ -3,7 +3,7 @@
 import os
 import sys
 
-from gpumem_agent import imports, requests
+from gpumem_agent import imports, leaving, requests
 from gpumem_agent.arrivals import Arrivals
 from gpumem_agent.connection import Closed, Connection
 from gpumem_agent.errands import Errands
@@ -15,7 +15,7 @@ from gpumem_agent.heapsites import HeapSites
 from gpumem_agent.looking import Looking
 from gpumem_agent.own import own
 from gpumem_agent.quiet import Quiet
-from gpumem_agent.sampling import Sampler, StepPace, paused
+from gpumem_agent.sampling import Sampler, StepPace
 from gpumem_agent.steps import Steps
 from gpumem_agent.surveys import Surveys
 from gpumem_agent.window import Window
@@ -132,33 +132,6 @@ class Process:
         if self.late is not None:
             self.late.on_leave(undo)
 
-    def leave(self, number=None):
-        """Takes the agent out of a program that ran before it came: asked for by
-        the tracer, whose request has the number, or because the tracer has gone.
-        Called on the sampling thread, which ends with it."""
-        if self.exiting:
-            return
-        self.exiting = True
-        self.sampler.finish()
-        paused.over()
-        self.heap_sites.close()
-        if number is not None and not self.late.only_looks:
-            self._tell_memory()
-        stays = self.late.leave()
-        self.forks.retire(self.late)
-        if number is not None:
-            with self.quiet():
-                self._confess()
-            done = {"id": number, "detail": {"stays": stays}}
-            with self.quiet():
-                self.connection.send({"done": done}, patience=1.0)
-                self.connection.knock()
-        self.connection.close()
-        late = self.late
-        vars(self).clear()
-        self.exiting = True  # for functions of ours that the program keeps
-        late.sweep()
-
     def start_sampler(self, first):
         """Starts the sampling thread, which samples for the first time in so many seconds."""
         idle = max(self.interval, LISTEN_SECONDS)
@@ -175,50 +148,13 @@ class Process:
             framework.forked()
         self.start_sampler(max(CHILD_SECONDS, self.interval))
 
+    def leave(self, number=None):
+        """Takes the agent out of a program that ran before it came: see leaving."""
+        leaving.leave(self, number)
+
     def end(self):
         """Runs at the interpreter's exit, after the program's own handlers."""
-        with self.quiet():
-            self.exiting = True
-            self.heap_sites.close()
-            self.arrivals.end()
-            if self.is_forked and not self.connection.is_open:
-                return  # a child that ended soon; its thread has not begun
-            self.sampler.stop()
-            if not self.connection.is_open or self.pid != own.getpid():
-                return
-            self.sample(heap=True)
-            self._tell_memory()
-            self._confess()
-            error = getattr(sys, "last_value", None)
-            if error is not None and not isinstance(error, (SystemExit, KeyboardInterrupt)):
-                from gpumem_agent import deaths
-
-                deaths.tell(self, error)
-            if self.hold and not self.has_survivors():
-                self.greeting.say("python", {})
-            self.mark("phase", "exiting")
-            if self.hold:
-                requests.hold(self)
-        with self.quiet():
-            self.connection.close()
-
-    def _tell_memory(self):
-        """Tells what live memory is made of at the end, and a window that was not
-        told yet."""
-        with self.quiet():
-            self.window.close(self)
-            self.window.tell(self)
-        with self.quiet():
-            for framework in self.frameworks:
-                found = framework.composition() if framework.active() else None
-                if found:
-                    self.mark("composition", framework.name, detail=found)
-
-    def _confess(self):
-        """Says what was lost, if anything was."""
-        if self.errors:
-            text = "the Python agent had %d errors, first: %s" % (self.errors, self.first_error)
-            self.mark("warning", text)
+        leaving.end(self)
 
     def quiet(self):
         """A context that swallows and counts the agent's own errors."""
