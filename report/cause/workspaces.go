@@ -62,12 +62,19 @@ func libraryWorkspaces(c *Case) *Cause {
 }
 
 // askedAndKept: one place asks the driver for device memory again and again, and what it got stays.
+// The device loses up to twice of that, as each allocation takes whole pages of 2 MiB: cudaMalloc
+// gives one of 2.2 MiB two of them.
 func askedAndKept(c *Case) *Cause {
 	if c.Class != account.DriverGrowth || !c.ByTrend || c.Grows != &c.Untracked || c.Size <= 0 {
 		return nil
 	}
+	whole := c.Size
+	pool := max(0, c.total(record.ColLive)) + max(0, c.total(record.ColIdle))
+	if asked := c.total(record.ColDriverAllocBytes) - pool; asked >= c.Size/2 {
+		whole = min(whole, asked)
+	}
 	for _, s := range c.Sites {
-		share := min(1, float64(s.GrowthBytes)/c.Size)
+		share := min(1, float64(s.GrowthBytes)/whole)
 		if share < leastHeld || s.Count < manyWorkspaces || strings.HasSuffix(s.Site, record.GoneSite("")) {
 			continue
 		}

@@ -62,6 +62,20 @@ func TestWhatOnePlaceAsksTheDriverForAndKeepsIsNamedWhereNothingElseIs(t *testin
 	}
 }
 
+func TestWhatIsAskedOfTheDriverTakesWholePagesOfTheDevice(t *testing.T) {
+	t.Parallel()
+	for asked, named := range map[float64]bool{60: true, 40: false} {
+		c := &Case{Class: account.DriverGrowth, Confidence: 1, ByTrend: true, Size: 100 * mib,
+			Sites: []record.Site{{Site: "/a/gates.py:52 resize", GrowthBytes: 38 * mib, Count: 60}}}
+		c.Grows = &c.Untracked
+		c.Judged.Columns = map[string][]float64{record.ColDriverAllocBytes: {0, (asked + 5) * mib},
+			record.ColLive: {mib, 6 * mib}, record.ColIdle: {0, 0}}
+		if got := idsOf(Of(c)); slices.Contains(got, Asked) != named {
+			t.Errorf("%.0f MiB asked for: causes %v", asked, got)
+		}
+	}
+}
+
 func TestGraphsThatAreCapturedAgainAndAgainKeepTheirPools(t *testing.T) {
 	t.Parallel()
 	of := func(graphs, private int64) *Case {
