@@ -207,7 +207,7 @@ class BehindTest(unittest.TestCase):
         del total
 
     def test_a_program_with_steps_is_looked_at_at_its_next_one(self):
-        process = types.SimpleNamespace(frameworks=[self.framework], sites_wanted=False)
+        process = types.SimpleNamespace(frameworks=[self.framework], sites_wanted=False, idle=None)
         process.held = lambda: (None, None)
         surveys, trainer = Surveys(), types.SimpleNamespace(memory=loss())
         surveys.take(process, process.frameworks)
@@ -226,7 +226,7 @@ class BehindTest(unittest.TestCase):
                 answered.append([h["path"].replace(__name__, "M") for h in surveys.told])
         self.assertEqual(answered, [[], ["M.trainer.memory: autograd graph of Cell outputs"]])
         del last, out, trainer
-        surveys._next, surveys._free = float("inf"), 0
+        surveys._next, surveys.allowance.free = float("inf"), 0
         surveys.look(process, time.monotonic())
         self.assertFalse(surveys.wants_below(process), "after a question to what is told")
 

@@ -170,7 +170,7 @@ class ClassesTest(unittest.TestCase):
     def setUp(self):
         gc.collect()
         self.process = types.SimpleNamespace(
-            frameworks=[], sites_wanted=False, held=lambda: (None, None)
+            frameworks=[], sites_wanted=False, held=lambda: (None, None), idle=None
         )
         self.surveys = Surveys()
 

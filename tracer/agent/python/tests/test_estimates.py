@@ -32,7 +32,9 @@ class EstimatesTest(unittest.TestCase):
     def setUp(self):
         torch.empty(512)  # the device lives
         frameworks = [adapter.open_framework(torch, Unarmed)]
-        self.process = types.SimpleNamespace(frameworks=frameworks, sites_wanted=False, held=lambda: (None, None))
+        self.process = types.SimpleNamespace(
+            frameworks=frameworks, sites_wanted=False, held=lambda: (None, None), idle=None
+        )
         self.surveys = Surveys()
         kept = {"many": [], "few": []}
         globals().update(kept=kept)

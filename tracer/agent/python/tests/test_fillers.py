@@ -227,7 +227,7 @@ def remember(item, into=[]):
 class FillersTest(unittest.TestCase):
     def setUp(self):
         self.process = types.SimpleNamespace(
-            frameworks=[], sites_wanted=False, held=lambda: (None, None)
+            frameworks=[], sites_wanted=False, held=lambda: (None, None), idle=None
         )
         self.surveys = Surveys()
 

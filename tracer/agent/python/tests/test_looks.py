@@ -97,7 +97,7 @@ class LooksTest(unittest.TestCase):
         self.process = types.SimpleNamespace(
             frameworks=[adapter.open_framework(torch, Unarmed)],
             sites_wanted=False,
-            held=lambda: (None, None),
+            held=lambda: (None, None), idle=None,
         )
         self.surveys = Surveys()
         self.look()

@@ -25,7 +25,7 @@ class Cache:
 class RecountsTest(unittest.TestCase):
     def setUp(self):
         self.process = types.SimpleNamespace(
-            frameworks=[], sites_wanted=False, held=lambda: (None, None), exiting=False,
+            frameworks=[], sites_wanted=False, held=lambda: (None, None), idle=None, exiting=False,
             steps=acted.Steps(False),
         )
         self.surveys = Surveys()
@@ -43,7 +43,7 @@ class RecountsTest(unittest.TestCase):
         self.fill(cache.blocks)
         self.look()
         self.surveys._next = float("inf")
-        self.surveys._free = 0
+        self.surveys.allowance.free = 0
 
     def recounts(self):
         self.surveys._recount = time.monotonic()
@@ -99,7 +99,7 @@ class RecountsTest(unittest.TestCase):
         self.look()
         cache.blocks.extend([torch.empty(MIB) for _ in range(6)] for _ in range(2))
         self.look()
-        self.surveys._next, self.surveys._free = float("inf"), 0
+        self.surveys._next, self.surveys.allowance.free = float("inf"), 0
         cache.blocks.extend([torch.empty(MIB) for _ in range(6)] for _ in range(2))
         self.assertTrue(self.recounts())
         told = self.held("cache.blocks[…][…]")

@@ -43,7 +43,7 @@ class SiblingsTest(unittest.TestCase):
         self.process = types.SimpleNamespace(
             frameworks=[adapter.open_framework(torch, Unarmed)],
             sites_wanted=False,
-            held=lambda: (None, None),
+            held=lambda: (None, None), idle=None,
             exiting=True,
         )
         self.surveys = Surveys()

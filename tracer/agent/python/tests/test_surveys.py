@@ -6,7 +6,7 @@ import unittest
 import unittest.mock
 
 import acted
-from gpumem_agent import surveys
+from gpumem_agent import allowance, surveys
 from gpumem_agent.frameworks import Framework
 from gpumem_agent.holders import lasting, recounts, running
 
@@ -33,6 +33,7 @@ class SurveysTest(unittest.TestCase):
             sites_wanted=True,
             steps=acted.Steps(True),
             held=lambda: self.held,
+            idle=None,
         )
         self.surveys = surveys.Surveys()
 
@@ -48,10 +49,11 @@ class SurveysTest(unittest.TestCase):
 
     def test_the_first_looks_may_cost_more_than_their_share(self):
         self.surveys.take(self.process, [self.framework])
-        begun = self.surveys._begun
-        self.assertEqual(self.surveys._paid(surveys.CREDIT), begun)
-        later = self.surveys._paid(0.01) - begun
-        self.assertAlmostEqual(later, 0.01 / surveys.SHARE, places=3)
+        looks, begun = self.surveys.allowance, self.surveys._begun
+        looks.spent = allowance.CREDIT
+        self.assertEqual(looks.paid(begun), begun)
+        looks.spent += 0.01
+        self.assertAlmostEqual(looks.paid(begun) - begun, 0.01 / allowance.SHARE, places=3)
 
     def test_a_program_with_steps_that_pins_more_and_more_is_looked_at(self):
         self.held = (1 << 20, 1 << 20)
@@ -138,7 +140,7 @@ class SurveysTest(unittest.TestCase):
 
     def test_a_look_that_only_notes_is_followed_by_one_that_compares(self):
         self.process.steps.known = False
-        self.surveys._spent = 100.0  # dearer than any life is long
+        self.surveys.allowance.spent = 100.0  # dearer than any life is long
         self.assertTrue(self.looks(3))
         self.assertFalse(self.looks(5))
         self.assertTrue(self.looks(7))
@@ -156,7 +158,7 @@ class SurveysTest(unittest.TestCase):
     def test_a_program_that_grows_while_nobody_is_known_is_looked_at_again(self):
         self.held = (10 << 20, None)
         self.surveys.take(self.process, [self.framework])
-        self.surveys._spent = 100.0  # dearer than any life is long
+        self.surveys.allowance.spent = 100.0  # dearer than any life is long
         for at in (3, 7, 15, 31):
             self.held = (at << 24, None)
             self.assertTrue(self.looks(at))
@@ -167,7 +169,7 @@ class SurveysTest(unittest.TestCase):
     def test_a_program_whose_holder_is_known_or_that_does_not_grow_waits_for_the_next_look(self):
         self.held = (10 << 20, None)
         self.surveys.take(self.process, [self.framework])
-        self.surveys._spent = 100.0
+        self.surveys.allowance.spent = 100.0
         self.held = (20 << 20, None)
         self.assertTrue(self.looks(3))
         self.assertFalse(self.looks(7), "it holds what it held")
@@ -180,7 +182,7 @@ class SurveysTest(unittest.TestCase):
     def test_a_host_that_grows_beside_a_device_that_does_not_is_looked_at_again(self):
         self.held = (10 << 20, 100 << 20)
         self.surveys.take(self.process, [self.framework])
-        self.surveys._spent = 100.0
+        self.surveys.allowance.spent = 100.0
         self.held = (10 << 20, 120 << 20)
         self.assertTrue(self.looks(3))
         self.held = (10 << 20, 140 << 20)
@@ -188,14 +190,28 @@ class SurveysTest(unittest.TestCase):
         self.assertFalse(self.looks(7), "its holder is known")
         self.surveys._told[0]["host"] = False
         self.assertTrue(self.looks(7), "the device's is another")
-        self.surveys._told, self.surveys._free = [], 1
+        self.surveys._told, self.surveys.allowance.free = [], 1
         self.held = (10 << 20, 107 << 20)
         self.assertFalse(self.looks(31), "the heap is hardly larger than it was")
+
+    def test_a_program_whose_pool_keeps_ever_more_is_looked_at_again(self):
+        self.held, self.process.idle = (10 << 20, None), 1 << 20
+        self.surveys.take(self.process, [self.framework])
+        self.surveys.allowance.spent = 100.0
+        self.process.idle += surveys.IDLE - 1
+        self.assertFalse(self.looks(3), "no more than before")
+        for at in (7, 15, 31):  # the first is paid for
+            self.process.idle += surveys.IDLE
+            self.assertTrue(self.looks(at))
+            self.assertFalse(self.looks(at + 1), "no more since")
+        self.process.idle += surveys.IDLE
+        self.assertFalse(self.looks(63), "that much is not to be spent")
+        self.assertEqual(self.surveys.allowance.free, 3)
 
     def test_what_was_spent_before_the_device_came_to_life_counts_no_more(self):
         self.process.steps.known = False
         self.assertTrue(self.looks(3))
-        self.surveys._spent = 100.0
+        self.surveys.allowance.spent = 100.0
         self.surveys.restart()
         self.assertTrue(self.looks(3))
         self.assertTrue(self.looks(7))

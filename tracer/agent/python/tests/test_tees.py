@@ -31,7 +31,7 @@ class TeesTest(unittest.TestCase):
     def setUp(self):
         gc.collect()
         self.process = types.SimpleNamespace(
-            frameworks=[], sites_wanted=False, held=lambda: (None, None)
+            frameworks=[], sites_wanted=False, held=lambda: (None, None), idle=None
         )
         self.surveys = Surveys()
 

@@ -85,6 +85,7 @@ class Process:
         self._step_pace = StepPace(self.interval)
         self._sampled_at = 0.0  # the last sample
         self._live = None  # see held
+        self.idle = None  # bytes that the pool kept at the last sample
         self._lives = []  # bytes of arrays at the last samples, while no steps come
         self.greeting = Greeting(self)
         self._redial_at = 0.0
@@ -234,7 +235,7 @@ class Process:
             self._sampled_at, figures.heap_cost = now, 0.0
             row = figures.row(now >= figures.heap_at)
             if row is not None:
-                self._live = row.get("pool_live_bytes")
+                self._live, self.idle = row.get("pool_live_bytes"), row.get("pool_idle_bytes")
                 self.connection.send_sample(row, wait=False)
             cost = own.perf_counter() - begun - figures.heap_cost
             self.steps.due = now + self._step_pace.interval(cost)
@@ -337,7 +338,7 @@ class Process:
         self._sampled_at = own.monotonic()
         row = self.figures.row(heap)
         if row is not None:
-            live = row.get("pool_live_bytes")
+            live, self.idle = row.get("pool_live_bytes"), row.get("pool_idle_bytes")
             if self.steps.go_on(self._sampled_at):
                 self._lives = []
             elif live is not None:

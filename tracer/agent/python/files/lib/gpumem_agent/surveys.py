@@ -7,18 +7,17 @@ look in the first half of its life.
 """
 
 from gpumem_agent import mappings
+from gpumem_agent.allowance import Allowance
 from gpumem_agent.own import own
 from gpumem_agent.sitelooks import SiteLooks
 
 STEPS = 5  # after which what the program keeps on purpose is there
 FIRST_SECONDS = 2.0  # of a life, before the first look
-SHARE = 0.001  # of the time, for looks
-CREDIT = 0.2  # seconds that the first looks may take beyond that
-FREE = 3  # looks beyond both, of a program that grows while nobody is known to hold it
 RECOUNTS = 4  # in the time that it takes to become twice as old
 EXPLAINED = 0.5  # of what came, by what the holders that are told have
 SECONDS = 1.0  # one look may take, at most
 GROWTH = (256 << 10, 1 << 20)  # bytes of arrays at steps, and of the heap, to look for
+IDLE = 64 << 20  # bytes that the pool keeps more, to look for what has pools of its own
 ON_HOST = 8 << 20  # bytes of the heap beside a device, to look for what holds them
 WIND_UP = 5.0  # seconds that a program's end may take from when it has left its functions
 AGE = 0.25  # of a life: a younger note knows too much of what is kept
@@ -52,8 +51,8 @@ class Surveys:
         self._register = None  # of step 5 or the baseline
         self._is_final = False
         self.sites = SiteLooks()
-        self._spent = 0.0  # seconds, for looks
-        self._free = FREE  # looks that need not be paid for
+        self.allowance = Allowance()
+        self._idle = None  # bytes that the pool kept at the last look
         self._held = [None, None]  # Process.held at the survey or the last look after it
         self._base = [None, None]  # the same at the survey, or as soon as it was known
         self._heap = None  # bytes of the heap at the survey, or the first look
@@ -67,7 +66,7 @@ class Surveys:
         if not self._is_final:
             self._register, self._told, self._single = None, [], {}
             self._recounted, self._heap, self._shared, self._shared_then = {}, None, None, None
-        self._spent, self._free, self._base = 0.0, FREE, [None, None]
+        self.allowance, self._base, self._idle = Allowance(), [None, None], None
         self._behind = None
         self._begin()
         self._notes = []  # of the last two looks: (when, running.Noted)
@@ -105,7 +104,7 @@ class Surveys:
             self._register.note_sites(frameworks)
         self._graphs, self._notes_graphs = None, True
         self._held, self._base = list(process.held()), list(process.held())
-        self._heap = self._held[1]
+        self._heap, self._idle = self._held[1], process.idle
         self._begin()
 
     @property
@@ -143,7 +142,7 @@ class Surveys:
         if self._is_steady(process):
             self._next = self._unpaid = now + SECONDS
             return False
-        self._free -= now < self._next
+        self._pay_for(process, now)
         # Once, and no part of the cost, nor of the time that the look has: beside a program
         # that does not give up the interpreter's lock it may take as long.
         __import__("gpumem_agent.holders.running")
@@ -156,9 +155,9 @@ class Surveys:
         self.look_now(process, own.monotonic() + SECONDS, goes_on)
         if not process.steps.go_on(now):
             self.sites.look_beside(process)
-        paid = self._paid(own.thread_time() - begun)
+        self.allowance.spent += own.thread_time() - begun
         if compares:
-            self._next = max(self._next, paid)
+            self._next = max(self._next, self.allowance.paid(self._begun))
         return True
 
     def _recounts(self, now):
@@ -173,7 +172,7 @@ class Surveys:
         before = {entry["path"]: entry["bytes"] for entry in self._told}
         again = recounts.asked_again(self._told, self._notes[-1][1].ways, own.monotonic(), self._since)
         self._recounted.update(again)
-        self._spent += own.thread_time() - begun
+        self.allowance.spent += own.thread_time() - begun
         return any(entry["bytes"] > before[path] for path, entry in again.items())
 
     def _pause(self, now, compares):
@@ -185,9 +184,27 @@ class Surveys:
     def _is_worth_it(self, process, now):
         """Whether to look once more before that is paid for: a first look may have come too
         early, or had no time on a busy machine, and a short program has no other."""
-        if now < self._unpaid or not self._free or self._is_explained(process, self.told):
+        if now < self._unpaid:
+            return False
+        return self._is_unexplained(process) or self._keeps_more(process)
+
+    def _is_unexplained(self, process):
+        """Whether a look is free for what came and nobody that is told has."""
+        if not self.allowance.free or self._is_explained(process, self.told):
             return False
         return any(gain > least for gain, least in self._gains(process, self._held))
+
+    def _keeps_more(self, process):
+        """Whether a look is free for what the pool keeps more than at the last one."""
+        if not self.allowance.free_of_pool or None in (self._idle, process.idle):
+            return False
+        return process.idle - self._idle >= IDLE
+
+    def _pay_for(self, process, now):
+        """Takes the look that begins off those that are free, if it is not paid for."""
+        if now < self._next:
+            self.allowance.take(is_of_pool=not self._is_unexplained(process))
+        self._idle = process.idle
 
     def explains(self, process):
         """Whether a look was taken, and the holders that are told have what came, with a line
@@ -226,7 +243,8 @@ class Surveys:
         if self._register is None or not process.steps.known:
             return False
         gains = self._gains(process, self._held)
-        return bool(gains) and all(gain <= least for gain, least in gains) and not self._pins_more()
+        holds_more = not gains or any(gain > least for gain, least in gains)
+        return not (holds_more or self._pins_more() or self._keeps_more(process))
 
     def _pins_more(self):
         """Whether shared memory, which what is pinned for a device is, is much larger than at the
@@ -247,11 +265,6 @@ class Surveys:
         # The heap is read seldom: what was unknown then counts from now on.
         before[:] = [now if then is None else then for then, now in pairs]
         return [None if None in pair else pair[1] - pair[0] for pair in pairs]
-
-    def _paid(self, cost):
-        """When what looks have cost so far is little enough of the life."""
-        self._spent += cost
-        return self._begun + max(0.0, self._spent - CREDIT) / SHARE
 
     def look_now(self, process, deadline, goes_on=False):
         """Looks for holders, on any thread. Where the program goes on to hold more, a look that
@@ -332,7 +345,7 @@ class Surveys:
         self._below_next = False
         begun = own.thread_time()
         self._behind.look(process.frameworks, self._explained(), process.held()[1])
-        self._spent += own.thread_time() - begun
+        self.allowance.spent += own.thread_time() - begun
 
     def look_at_graphs(self, process, step):
         """Looks for variables that keep a growing autograd graph, some steps after
@@ -356,7 +369,7 @@ class Surveys:
             self._graphs.note(frameworks, step, process.held()[1])
         elif looks:
             self._graphs.look(frameworks, self._explained(), process.held()[1])
-        self._spent += own.thread_time() - begun
+        self.allowance.spent += own.thread_time() - begun
         return looks or is_below
 
     def _explained(self):
@@ -374,7 +387,8 @@ class Surveys:
         begun = own.thread_time()
         self._sites_next = now + max(now - self._begun, SECONDS)
         self.sites.look(process)
-        self._sites_next = max(self._sites_next, self._paid(own.thread_time() - begun))
+        self.allowance.spent += own.thread_time() - begun
+        self._sites_next = max(self._sites_next, self.allowance.paid(self._begun))
 
     def sites_news(self):
         """What the last look at sites found, as record.Site objects, once."""
