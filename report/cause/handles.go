@@ -143,10 +143,14 @@ func objectsKept(c *Case) *Cause {
 		if each := c.Size / n; n > most && each >= account.LeastPerHandle && each <= account.MostPerHandle {
 			most = n
 			confidence := madeMeanwhile
-			if c.askedWhereMade(h) {
+			if c.askedWhereMade(h) || c.askedAsOften(h) {
 				confidence = madeThere
 			}
-			best = &Cause{ID: HandleLeak, Confidence: confidence * c.Confidence,
+			id := HandleLeak
+			if h.Kind == Caches {
+				id = Caches
+			}
+			best = &Cause{ID: id, Confidence: confidence * c.Confidence,
 				Evidence: evidence("%d more %s came in %.3g s; memory outside the program's grew by %s "+
 					"with each", h.Count, h.Path, h.OverMs/1000, units.Bytes(each)),
 				Next: "keep only the " + h.Path + " that are in use",
@@ -175,6 +179,14 @@ func (c *Case) askedWhereMade(h *record.Holder) bool {
 		}
 	}
 	return false
+}
+
+// askedAsOften reports whether one place asked the driver for most of what grew about as often as a
+// holder has objects.
+func (c *Case) askedAsOften(h *record.Holder) bool {
+	return slices.ContainsFunc(c.Sites, func(s record.Site) bool {
+		return float64(s.GrowthBytes) >= leastHeld*c.Size && 2*s.Count >= h.Length && s.Count <= 2*h.Length
+	})
 }
 
 // nearDriver are the libraries, as they begin, whose host memory may come with handles: those of

@@ -30,7 +30,12 @@ func allocated(s *settled, sites []SiteRow) string {
 	} else {
 		sites = withGivenBack(s, sites)
 	}
-	if line := place.Line(sites, s.size, !itself); line != "" {
+	line := place.Line(sites, s.size, !itself)
+	if line == "" && s.class == DriverGrowth && s.primary == series.Untracked {
+		// The end tells what a place got more since a look in the middle.
+		line = place.Line(grownSites(s), s.size, true)
+	}
+	if line != "" {
 		return "at " + line
 	}
 	if !itself && !(s.class == HostGrowth && sitesAreDrivers(s)) {

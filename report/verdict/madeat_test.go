@@ -69,9 +69,17 @@ func TestObjectsThatCameWithTheDriversMemoryAreNamed(t *testing.T) {
 		v.Causes[0].ID != cause.HandleLeak || !strings.Contains(v.Next, kept.Path) {
 		t.Errorf("%s, causes %+v, next %s", v.Answer, v.Causes, v.Next)
 	}
-	p.events[1].Sites[0].Site = "/srv/app/load.py:51 load"
+	p.events[1].Sites[0].Site, p.events[1].Sites[0].Count = "/srv/app/load.py:51 load", 16
 	if v := p.judge(); !strings.Contains(v.Answer, came) || strings.Contains(v.Answer, "cause") {
 		t.Errorf("asked for elsewhere: %s, causes %+v", v.Answer, v.Causes)
+	}
+	p.events[1].Sites[0].Count = 160 // as often as there are textures
+	if v := p.judge(); !strings.Contains(v.Answer, "cause: handle leak") {
+		t.Errorf("as often: %s, causes %+v", v.Answer, v.Causes)
+	}
+	p.events[0].Holders[0].Kind = cause.Caches
+	if v := p.judge(); !strings.Contains(v.Answer, "cause: cache without bound") {
+		t.Errorf("a cache: %s, causes %+v", v.Answer, v.Causes)
 	}
 	p.events[0].Holders[0].Count = 2 // 200 MiB each
 	if v := p.judge(); v.Verdict != DriverGrowth || len(v.Causes) != 1 || v.Causes[0].ID != cause.Asked {
@@ -99,6 +107,26 @@ func TestWhatTheDriverHadIsNamedAlsoWhereAllIsGivenBackAtTheEnd(t *testing.T) {
 	if v.Verdict != DriverGrowth || !strings.Contains(v.Answer, "; allocated at app/draw.py:30 in generator") ||
 		!named(v, cause.Workspaces) {
 		t.Errorf("%s, causes %+v", v.Answer, v.Causes)
+	}
+}
+
+func TestWhatAPlaceGotMoreFromTheFirstLookOnCounts(t *testing.T) {
+	t.Parallel()
+	p := newProgram(800).flat(record.ColRSS, 300*mib, 64*kib).flat(record.ColLive, 8*mib, 0).flat(record.ColIdle, 0, 0)
+	p.set(record.ColGPU, func(i int) float64 { return 500*mib + mib*float64(i) })
+	site := func(line string) string {
+		return "libcufft.so.12+0x336f24, called by /srv/app/sing.py:" + line + " convolve"
+	}
+	for _, second := range []float64{3, 6, 12, 24, 36} {
+		p.events = append(p.events, record.Event{TMs: second * 1000, Kind: record.KindDriverSites, Name: record.NameLook,
+			Sites: []record.Site{{Site: site("45"), Bytes: int64(9 * second * mib), Count: int64(second * 2)},
+				{Site: site("46"), Bytes: int64(8 * second * mib), Count: int64(second * 2)}}})
+	}
+	p.events = append(p.events, record.Event{TMs: 39_900, Kind: record.KindDriverSites, Sites: []record.Site{
+		{Site: site("45"), Bytes: 360 * mib, GrowthBytes: 180 * mib, Count: 80},
+		{Site: site("46"), Bytes: 320 * mib, GrowthBytes: 160 * mib, Count: 80}}})
+	if v := p.judge(); v.Verdict != DriverGrowth || !strings.Contains(v.Answer, "allocated at app/sing.py:45 in convolve") {
+		t.Errorf("%s", v.Answer)
 	}
 }
 

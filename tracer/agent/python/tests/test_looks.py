@@ -528,12 +528,18 @@ class LooksTest(unittest.TestCase):
     def test_beside_a_device_they_are_told_where_the_host_does_not_grow_too(self):
         self.keep(textures={}, tensors=[])
         self.look()
-        textures.update((n, Texture("I")) for n in range(40))
+        for n in range(40):
+            if n not in textures:
+                textures[n] = Texture("I")
         tensors.extend(torch.empty(MIB, "cpu") for n in range(40))
         standard = {"builtins", "types", "collections"}
         with unittest.mock.patch.object(opaque, "STANDARD", standard):
             found = self.look()
-        self.assertEqual(found[self.path("Texture objects below M.textures")], (0, 40))
+        path = self.path("Texture objects below M.textures")
+        self.assertEqual(found[path], (0, 40))
+        told = next(h for h in self.surveys.told if h["path"] == path)
+        self.assertEqual(told["kind"], "cache-without-bound")
+        self.assertNotIn("is_dictionary", told)
         self.assertEqual([path for path in found if "tensors" in path and "objects" in path], [])
 
     def test_only_what_is_hidden_is_followed_once_more(self):

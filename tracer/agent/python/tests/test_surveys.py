@@ -208,6 +208,20 @@ class SurveysTest(unittest.TestCase):
         self.assertFalse(self.looks(63), "that much is not to be spent")
         self.assertEqual(self.surveys.allowance.free, 3)
 
+    def test_a_program_that_pins_ever_more_is_looked_at_again(self):
+        self.process.steps.known = False
+        size = 100 << 20
+        with unittest.mock.patch.object(surveys.mappings, "shared", lambda: size):
+            self.assertTrue(self.looks(3), "the first look")
+            self.surveys._shared_then = size
+            self.surveys.allowance.spent = 100.0
+            self.assertTrue(self.looks(7), "it compares, whatever that costs")
+            self.assertFalse(self.looks(15), "no more since")
+            size += surveys.ON_HOST
+            self.assertFalse(self.looks(15.5), "it was just asked")
+            self.assertTrue(self.looks(16))
+            self.assertFalse(self.looks(33), "no more since")
+
     def test_what_was_spent_before_the_device_came_to_life_counts_no_more(self):
         self.process.steps.known = False
         self.assertTrue(self.looks(3))

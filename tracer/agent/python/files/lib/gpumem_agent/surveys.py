@@ -74,7 +74,7 @@ class Surveys:
     def _begin(self):
         """From now on time counts."""
         self._begun = own.monotonic()
-        self._next = self._sites_next = self._begun + FIRST_SECONDS
+        self._next = self._sites_next = self._unseen_next = self._begun + FIRST_SECONDS
         self._unpaid = self._recount = self._next  # as _next, whatever looks have cost
 
     def reference(self):
@@ -186,7 +186,7 @@ class Surveys:
         early, or had no time on a busy machine, and a short program has no other."""
         if now < self._unpaid:
             return False
-        return self._is_unexplained(process) or self._keeps_more(process)
+        return self._is_unexplained(process) or self._has_unseen(process, now)
 
     def _is_unexplained(self, process):
         """Whether a look is free for what came and nobody that is told has."""
@@ -194,16 +194,19 @@ class Surveys:
             return False
         return any(gain > least for gain, least in self._gains(process, self._held))
 
-    def _keeps_more(self, process):
-        """Whether a look is free for what the pool keeps more than at the last one."""
-        if not self.allowance.free_of_pool or None in (self._idle, process.idle):
+    def _has_unseen(self, process, now):
+        """Whether a look is free for what the pool keeps more than at the last one, or what more is
+        pinned. Who has that holds it by objects that are no arrays, or by arrays that count as
+        nothing of the heap."""
+        if not self.allowance.free_unseen or now < self._unseen_next:
             return False
-        return process.idle - self._idle >= IDLE
+        self._unseen_next = now + SECONDS
+        return self._keeps_more(process) or self._pins_more()
 
     def _pay_for(self, process, now):
         """Takes the look that begins off those that are free, if it is not paid for."""
         if now < self._next:
-            self.allowance.take(is_of_pool=not self._is_unexplained(process))
+            self.allowance.take(is_unseen=not self._is_unexplained(process))
         self._idle = process.idle
 
     def explains(self, process):
@@ -245,6 +248,10 @@ class Surveys:
         gains = self._gains(process, self._held)
         holds_more = not gains or any(gain > least for gain, least in gains)
         return not (holds_more or self._pins_more() or self._keeps_more(process))
+
+    def _keeps_more(self, process):
+        """Whether the pool keeps much more than at the last look."""
+        return None not in (self._idle, process.idle) and process.idle - self._idle >= IDLE
 
     def _pins_more(self):
         """Whether shared memory, which what is pinned for a device is, is much larger than at the

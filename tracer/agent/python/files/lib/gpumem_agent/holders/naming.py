@@ -285,6 +285,7 @@ class Holders:
         for place, entry in enumerate(entries):
             asked = [entry.pop(key, None) for key in ("filled", "assigned")]
             numbers = entry.pop("numbers", {})
+            is_dictionary = entry.pop("is_dictionary", False) or DICTIONARY.match(entry["path"])
             if ": autograd graph of " in entry["path"]:
                 asked.reverse()  # it hangs on what was assigned last
             asked = asked if place < WITH_LINES else ()
@@ -292,7 +293,7 @@ class Holders:
             lines = places(filled) if filled else []
             if "kind" not in entry and self._is_state(entry["path"]):
                 entry["kind"] = "snapshots-kept"
-            if lines and "kind" not in entry and DICTIONARY.match(entry["path"]):
+            if lines and "kind" not in entry and is_dictionary:
                 entry.update(dictionary_kind(filled))
             if lines and "kind" not in entry and _is_of_many(entry) and states.keeps_state(lines[0]):
                 entry["kind"] = "snapshots-kept"

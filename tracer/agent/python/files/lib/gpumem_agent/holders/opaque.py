@@ -30,7 +30,8 @@ def add(holders, path, count, told, more=None):
     kind = kind_of(path.chain[-1], told)
     if kind is not None:
         text = "%s objects below %s" % (name_of(kind), path.of_kind().partition(" ")[2])
-        holders.add(text, 0, count, {**path.facts(), **(more or {})})
+        entries = {"is_dictionary": True} if is_a(path.chain[-1], dict) else {}
+        holders.add(text, 0, count, {**path.facts(), **entries, **(more or {})})
 
 
 def kind_of(container, told=()):
