@@ -731,6 +731,22 @@ class LooksTest(unittest.TestCase):
         maps = hooked.parts["hooks"][1].__self__.maps
         self.assertIn(id(maps), [chain[-2] for chain in chains if len(chain) > 1])
 
+    def test_what_a_hook_far_below_its_model_closes_over_is_reached(self):
+        class Module:
+            __slots__ = ("parts",)
+
+            def __init__(self, **parts):
+                self.parts = parts
+
+        captured = [torch.empty(MIB)]
+        module = Module(hooks=collections.OrderedDict({1: lambda: captured}))
+        for _ in range(downward.LEVELS + downward.HOOKS):
+            module = Module(inner=module)
+        self.keep(model=module)
+        reach = downward.Reach(self.process.frameworks[0].types(), nested=(Module,))
+        chains = [reach.chain(identity) for identity in reach.arrays()]
+        self.assertIn(id(captured), [chain[-2] for chain in chains if len(chain) > 30])
+
     def test_a_generator_that_only_a_loop_has_is_looked_into(self):
         turns, done = queue.Queue(), queue.Queue()
 

@@ -14,11 +14,12 @@ import functools
 import gc
 import itertools
 import operator
+import types
 import weakref
 
 from gpumem_agent import atomic
 from gpumem_agent.holders.following import Following
-from gpumem_agent.holders.kinds import RANKS, Contexts, module_names, rank_of
+from gpumem_agent.holders.kinds import CELL, RANKS, Contexts, module_names, rank_of
 from gpumem_agent.holders.living import GROWING, SOME, noted
 from gpumem_agent.holders.paths import Local, Name, Path
 from gpumem_agent.holders.roots import LEAVES, namespaces, ours
@@ -35,6 +36,7 @@ SHALLOW = (18, 7, 7)
 MOST = 20000  # objects of a level that are followed
 ELEMENTS = 100000  # in all of them together, as far as they have a length
 SIZED = GROWING + (tuple, frozenset)
+CALLED = (types.FunctionType, types.MethodType, functools.partial, CELL)  # a hook, and what it closes over
 WAYS = 16  # to some of many objects, that are compared
 PARTED = 0.75  # of these, that must go the same way
 TURN = 1 << 40  # more than the objects of a level
@@ -45,7 +47,7 @@ PAUSE = 0.001  # seconds before the second of these, for the program to go on; t
 class Reach:
     """One look. The kinds are the types of arrays, subclasses included, and nested those of
     objects that have each other for parts: below the levels that all objects are followed
-    for, they and containers are. Contexts are weak references to those of contextvars, and to
+    for, they, containers and hooks are. Contexts are weak references to those of contextvars, and to
     generators. Hidden is what no collector sees: see frameworks. Singles are the types of further
     objects that are noted. An inner look passes over the arrays that names themselves refer to: a
     variable may be what an object has."""
@@ -54,7 +56,7 @@ class Reach:
         self._modules = module_names()
         self._contexts, self._weak_contexts = Contexts(), list(contexts)
         self._roots = namespaces(self._modules) + [self._contexts]
-        parts = atomic.family((*nested, dict, *SIZED)) if nested else None
+        parts = atomic.family((*nested, dict, *SIZED, *CALLED)) if nested else None
         self._hidden = atomic.keys(hidden[0]), hidden[1]
         singles, arrays = atomic.family(singles), atomic.family(k for k in kinds if k.__weakrefoffset__)
         self._places, self._inner = {}, inner  # of an array or a container, by identity: its place
