@@ -6,7 +6,8 @@ import types
 import unittest
 import unittest.mock
 
-from gpumem_agent.holders import ending
+from gpumem_agent.frameworks.numpy import Numpy
+from gpumem_agent.holders import contents, ending
 from gpumem_agent.surveys import Surveys
 
 KIB = 1 << 10
@@ -23,10 +24,11 @@ class HostArray:
         self.shape = (nbytes,)
 
     nbytes = property(lambda self: self._told)
-    base = property(lambda self: None)
+    base = property(lambda self: self.of)
+    of = None  # whose memory it shows
 
     def __sizeof__(self):
-        return self._told
+        return self._told if self.of is None else 112
 
 
 class CountedOnceTest(unittest.TestCase):
@@ -66,6 +68,17 @@ class CountedOnceTest(unittest.TestCase):
             size = sum(size for size, _ in holders.values())
             beside = size - NUMBER * SIZE
             self.assertTrue(NUMBER * 90 * KIB < beside < NUMBER * 120 * KIB, holders)
+
+    def test_what_cupy_has_pinned_counts_and_no_other_memory_of_others(self):
+        pinned = types.SimpleNamespace(PinnedMemoryPointer=type("PinnedMemoryPointer", (), {}))
+        with unittest.mock.patch.dict(sys.modules, {"cupy.cuda.pinned_memory": pinned}):
+            for of, size in ((pinned.PinnedMemoryPointer, SIZE), (types.SimpleNamespace, None)):
+                array = HostArray(SIZE)
+                array.of = of()
+                array.of.mem = object()
+                told = Numpy(sys.modules["numpy"]).describe(array)
+                self.assertEqual(told and told[1], size)
+                self.assertEqual(contents.size(array) >= SIZE, size is not None)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import functools
 
 from gpumem_agent.frameworks import Framework
+from gpumem_agent.holders.hostarrays import is_pinned
 
 LEAST = 1024  # bytes; smaller arrays are part of the program's noise
 
@@ -26,6 +27,6 @@ class Numpy(Framework):
         while issubclass(type(base), self._kind):
             root, base = base, self._base(base)
         size = int(self._nbytes(root))
-        if base is not None or size < LEAST:
+        if size < LEAST or base is not None and not is_pinned(base):
             return None  # the memory is somebody else's, such as a file's that is mapped
         return id(root), size, "%s %s" % (root.shape, self._name(root.dtype)), int(self._nbytes(array))

@@ -192,7 +192,9 @@ def _native(item):
 
 def _tells_nothing(item):
     """Whether an object neither has a size that is known nor refers to anything that may have: a
-    library's own memory, behind a capsule."""
+    library's own memory, behind a capsule, or what CuPy has pinned, whose parts tell nothing."""
+    if hostarrays.is_pinned(item):
+        return True
     if id(type(item)) in KNOWN or id(type(item)) == _array_kind():
         return False
     return _native(item) is None and not atomic.referents(item)

@@ -28,6 +28,12 @@ def shown_bytes(array):
     return int(sys.modules["numpy"].ndarray.nbytes.__get__(array))
 
 
+def is_pinned(item):
+    """Whether an object is memory that CuPy has pinned, which knows no more than its address."""
+    kind = getattr(sys.modules.get("cupy.cuda.pinned_memory"), "PinnedMemoryPointer", None)
+    return kind is not None and is_a(item, kind)
+
+
 def size(item):
     """Bytes of a tensor or an array of JAX on the host; None of all else, and of one that lies
     elsewhere. A view counts with what it shows: those that keep a whole batch each may show one
