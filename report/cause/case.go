@@ -56,6 +56,7 @@ type Case struct {
 	Receipts     []record.Event // those with a receipt, in order of time
 	Exiting      float64        // when the program began to end, in ms; +Inf when it did not say
 	Sites        []record.Site
+	DriverSites  []record.Site // those that asked the driver, for memory and for handles
 	Holders      []record.Holder
 	// Gains are, by path and the name of a graph, the bytes that holders gained over the rows
 	// judged, at the rate of the looks at them: a holder's own are often of a part alone.

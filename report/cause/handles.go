@@ -205,7 +205,7 @@ func (c *Case) touchedApart() bool {
 func (c *Case) madeMost(k account.HandleKind, more float64) string {
 	class := " [" + strings.TrimSuffix(k.Name, "s") + "]"
 	counts := map[string]int64{}
-	for _, s := range c.Sites {
+	for _, s := range c.DriverSites {
 		site, ok := strings.CutSuffix(strings.TrimSuffix(s.Site, record.GoneSite("")), class)
 		if _, caller, called := strings.Cut(site, ", called by "); called {
 			site = caller
@@ -250,7 +250,7 @@ func (c *Case) loadedForShapes(k account.HandleKind, more float64) *Cause {
 		return nil
 	}
 	count, most := 0., record.Site{}
-	for _, s := range c.Sites {
+	for _, s := range c.DriverSites {
 		if !strings.HasSuffix(s.Site, " [module]") || !shapeLibraries.MatchString(s.Site) {
 			continue
 		}

@@ -65,7 +65,7 @@ func TestIdleMemoryThatComesWithEachStreamIsTheStreams(t *testing.T) {
 		grows := &Case{Class: account.PoolGrowth, Confidence: 1, ByTrend: true, Size: 1200 * mib,
 			Meta:   record.Meta{Versions: map[string]string{c.framework: "13"}},
 			Judged: Rows{Columns: map[string][]float64{record.ColStreams: c.streams}},
-			Sites:  []record.Site{{Site: "/app/shots.py:38 stream [stream]", Count: 80}}}
+			DriverSites:  []record.Site{{Site: "/app/shots.py:38 stream [stream]", Count: 80}}}
 		grows.Idle.Known, grows.Idle.Judged = true, c.idle
 		causes := Of(grows)
 		if got := idsOf(causes); slices.Contains(got, StreamPools) != c.named {

@@ -29,6 +29,7 @@ func (s *settled) causes() []Cause {
 		Meta:      s.Run.Meta, BuffersLimit: math.NaN(), Exiting: math.Inf(1),
 		Sites: withGivenBack(s, s.siteRows()), Holders: s.Holders(), Leftover: s.Least,
 	}
+	_, c.DriverSites = s.Sites()
 	if s.restsOn == ByRefill {
 		c.Refill = s.why
 	}

@@ -211,3 +211,20 @@ func TestPinnedMemoryInAListIsFirstPinned(t *testing.T) {
 		t.Errorf("%s, causes %+v", v.Answer, v.Causes)
 	}
 }
+
+func TestTheLineThatMadeModulesIsTheDriversAlsoWhereTheFrameworkTellsLines(t *testing.T) {
+	t.Parallel()
+	p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, mib/2).flat(record.ColGPU, 700*mib, 0)
+	p.meta.Versions = map[string]string{"python": "3.12", "jax": "0.11"}
+	p.set(record.ColModules, func(i int) float64 { return float64(i) })
+	p.events = append(p.events,
+		record.Event{TMs: 39_800, Kind: record.KindSites, Sites: []record.Site{
+			{Site: "/srv/app/soar.py:40 layers", Bytes: 7 * kib, Count: 4}}},
+		record.Event{TMs: 39_900, Kind: record.KindDriverSites, Sites: []record.Site{
+			{Site: "/srv/app/soar.py:87 main [module]", Count: 780}}})
+	v := p.judge()
+	if v.Verdict != HostGrowth || !strings.Contains(v.Answer, "compiled again and again at app/soar.py:87 in main") ||
+		!named(v, cause.Compiled) {
+		t.Errorf("%s, causes %+v", v.Answer, v.Causes)
+	}
+}
