@@ -21,6 +21,7 @@ const (
 	keptModules      = Caches + "/modules"           // a dictionary of modules
 	teeBehind        = Queues + "/tee"               // what one branch of a tee has yet to give
 	workQueued       = Queues + "/executor"          // what its threads have not come to
+	tasksWait        = Futures + "/pending"          // tasks that have not ended
 	cycleKeeps       = Results + "/cycle"            // itertools.cycle keeps its first round
 	warningsShown    = Caches + "/warnings"          // the texts of a module's warnings
 	cycleAtTheEnd    = Cycle + "/left"               // found at the end of a program without a collector

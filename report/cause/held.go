@@ -112,6 +112,11 @@ func heldInCaches() []held {
 			"give the queue a bound, so that whoever fills it waits for whoever empties it",
 			[2]string{"queue.Queue()", "queue.Queue(maxsize=8)"}},
 		workIsQueued(),
+		{tasksWait, ` → coroutine `, "tasks that have not ended",
+			"find out what these tasks wait for: begin no more of them than end in the same time, and let none " +
+				"wait without a limit",
+			[2]string{"tasks.add(asyncio.create_task(answer(request)))",
+				"await room.acquire(); tasks.add(asyncio.create_task(answer(request)))  # room = Semaphore(64)"}},
 		// A single one is waited for: what it has are the variables of what runs.
 		{Futures, `(\b|_)futures(\b|_)|\bfuture_|\b_?tasks$|\]\._?(future|task)$`,
 			"futures or tasks that are kept",

@@ -50,6 +50,7 @@ func TestWhatHoldsTheGrowthNamesItsCause(t *testing.T) {
 		"Note objects below run() local task":                              Results,
 		"Note objects below main() local future":                           Results,
 		"Note objects below main.jobs.futures":                             Futures,
+		"set serve() local asked[…] → coroutine local photograph":          Futures,
 		"dict main.jobs[…].future":                                         Futures,
 		"tuple _bootstrap() local self.args[…].plan":                       Threads,
 		"list _bootstrap() local self._args[…].results":                    Results,
@@ -123,6 +124,15 @@ func TestACacheGetsABoundAsItIsMade(t *testing.T) {
 		if len(got) != 1 || got[0].ID != Caches || !strings.Contains(got[0].Change[1], want) {
 			t.Errorf("%s: %+v", path, got)
 		}
+	}
+}
+
+func TestTasksThatHaveNotEndedAreBegunLessOften(t *testing.T) {
+	t.Parallel()
+	const path = "set serve() local asked[…] → coroutine local photograph"
+	got := Of(leak(record.Holder{Path: path, Kind: Futures, Bytes: 90 * mib, Count: 90}))
+	if len(got) != 1 || got[0].ID != Futures || !strings.Contains(got[0].Next, "what these tasks wait for") {
+		t.Errorf("%+v", got)
 	}
 }
 

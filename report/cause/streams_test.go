@@ -63,9 +63,9 @@ func TestIdleMemoryThatComesWithEachStreamIsTheStreams(t *testing.T) {
 		"streams are not told": {nil, rises(12*mib, 0), "cupy", false},
 	} {
 		grows := &Case{Class: account.PoolGrowth, Confidence: 1, ByTrend: true, Size: 1200 * mib,
-			Meta:   record.Meta{Versions: map[string]string{c.framework: "13"}},
-			Judged: Rows{Columns: map[string][]float64{record.ColStreams: c.streams}},
-			DriverSites:  []record.Site{{Site: "/app/shots.py:38 stream [stream]", Count: 80}}}
+			Meta:        record.Meta{Versions: map[string]string{c.framework: "13"}},
+			Judged:      Rows{Columns: map[string][]float64{record.ColStreams: c.streams}},
+			DriverSites: []record.Site{{Site: "/app/shots.py:38 stream [stream]", Count: 80}}}
 		grows.Idle.Known, grows.Idle.Judged = true, c.idle
 		causes := Of(grows)
 		if got := idsOf(causes); slices.Contains(got, StreamPools) != c.named {
