@@ -51,7 +51,7 @@ func (x *Examined) settleRoseOnce(clock []float64) {
 		return
 	}
 	idle, live := &x.Grow[series.Idle], &x.Grow[series.Live]
-	if !idle.Known || idle.Shape != trend.ShapeUndecided || idle.Loaded || !live.Known || live.Growing() {
+	if !idle.Known || idle.Shape != trend.ShapeUndecided || !live.Known || live.Growing() {
 		return
 	}
 	reserved := stat.Plus(x.Judged.Series[series.Live], x.Judged.Series[series.Idle])

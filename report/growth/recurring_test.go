@@ -1,6 +1,11 @@
 package growth
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/report/trend"
+)
 
 func TestRecursWantsTheSameLevelsToTheEnd(t *testing.T) {
 	t.Parallel()
@@ -134,5 +139,28 @@ func TestWhatAPoolTakesAtOnceIsOneRise(t *testing.T) {
 	}
 	if _, ok := roseOnce(clock, taken(370, 380)); ok {
 		t.Error("a rise just before the end is past")
+	}
+}
+
+func TestAPoolThatNeverTookMoreKeepsNoMoreHoweverItFollowsTheLoad(t *testing.T) {
+	t.Parallel()
+	for taken, want := range map[float64]trend.Shape{0: trend.Bounded, 40: trend.ShapeUndecided} {
+		clock, live, idle := make([]float64, 400), make([]float64, 400), make([]float64, 400)
+		for i := range clock {
+			clock[i], live[i] = float64(i)/20, 60*mib
+			if idle[i] = 64 * mib; i%40 < 10 { // it is emptied
+				idle[i] = 2 * mib
+			}
+			idle[i] += taken * mib * float64(i/100)
+		}
+		x := &Examined{}
+		x.Judged = &series.Accounts{Track: &series.Track{Clock: clock}}
+		x.Judged.Series[series.Live], x.Judged.Series[series.Idle] = live, idle
+		x.Grow[series.Live] = trend.Growth{Known: true, Shape: trend.Flat}
+		x.Grow[series.Idle] = trend.Growth{Known: true, Shape: trend.ShapeUndecided, Loaded: true}
+		x.settleRecurring()
+		if got := x.Grow[series.Idle].Shape; got != want {
+			t.Errorf("%.0f MiB more each 5 s: %v", taken, got)
+		}
 	}
 }
