@@ -27,6 +27,9 @@ func (s *settled) blamed(last []HolderRow) *HolderRow {
 		return nil
 	}
 	if i := slices.IndexFunc(last, func(h HolderRow) bool { return h.Path == s.held }); s.held != "" && i >= 0 {
+		if h := foundAtTheEnd(last, &last[i], s.size); h != nil {
+			return h
+		}
 		return &last[i]
 	}
 	grew := grewBy(s, last)
@@ -43,6 +46,23 @@ func (s *settled) blamed(last []HolderRow) *HolderRow {
 		return nil
 	}
 	return &last[best]
+}
+
+// foundAtTheEnd is the holder with a name that has at the end half of a growth of so many bytes, where
+// the looks knew no more than the class of objects that have them, and no name that leads to these: a
+// library's cache has them, say. nil of another.
+func foundAtTheEnd(last []HolderRow, h *HolderRow, size float64) *HolderRow {
+	if !h.OfClass() || !h.Gone || strings.Contains(h.Path, " below ") {
+		return nil
+	}
+	for i := range last {
+		o := &last[i]
+		found := !o.Gone && !o.Host && o.Graph == "" && !o.OfClass() && hasName(o.Path)
+		if found && o.Bytes >= h.Bytes && float64(o.Bytes) >= size/2 {
+			return o
+		}
+	}
+	return nil
 }
 
 // grewMost is the holder that grew most, or one with a name that grew by half of a growth
@@ -194,7 +214,8 @@ func stepBack(last []HolderRow, grew []float64, size float64) {
 	}
 }
 
-// blameable are the holders without those that stepBack takes out.
+// blameable are the holders without those that stepBack takes out, and without classes of whose objects
+// the end knows the holder.
 func blameable(list []HolderRow, gains map[string]float64, size float64) []HolderRow {
 	grew := make([]float64, len(list))
 	for i := range list {
@@ -203,7 +224,7 @@ func blameable(list []HolderRow, gains map[string]float64, size float64) []Holde
 	stepBack(list, grew, size)
 	var out []HolderRow
 	for i := range list {
-		if grew[i] > 0 || !looks.IsRefilled(&list[i]) {
+		if foundAtTheEnd(list, &list[i], size) == nil && (grew[i] > 0 || !looks.IsRefilled(&list[i])) {
 			out = append(out, list[i])
 		}
 	}

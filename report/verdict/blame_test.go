@@ -101,6 +101,44 @@ func TestTheLargestOfHostHoldersThatGrewAlikeIsNamed(t *testing.T) {
 	}
 }
 
+func TestAContainerOfAnExtensionsObjectsHasMoreThanIsSeen(t *testing.T) {
+	t.Parallel()
+	of := func(eighths int64, unseen string) []record.Holder {
+		return []record.Holder{
+			{Path: "dict main() local unmix.sessions", Bytes: eighths * mib / 8, Count: 60, Length: 80},
+			{Path: "InferenceSession objects below " + unseen, Count: 58, Length: 80},
+		}
+	}
+	const path = "main() local unmix.sessions"
+	if v := hosting(of(22, path)...); !strings.Contains(v.Answer, "held by dict "+path) {
+		t.Errorf("a quarter is seen: %q", v.Answer)
+	}
+	if v := hosting(of(8, path)...); strings.Contains(v.Answer, "held by") {
+		t.Errorf("a tenth is seen: %q", v.Answer)
+	}
+	if v := hosting(of(22, "main() local other")...); strings.Contains(v.Answer, "held by") {
+		t.Errorf("the extension's are elsewhere: %q", v.Answer)
+	}
+}
+
+func TestAHolderOfTheEndIsNamedForObjectsThatNoNameLedTo(t *testing.T) {
+	t.Parallel()
+	of := func(bytes int64) []record.Holder {
+		return []record.Holder{
+			{Path: "jax._src.interpreters.partial_eval.trace_to_jaxpr", Bytes: bytes * mib, Count: 80,
+				Filled: "/srv/app/surge.py:37 __init__"},
+			{Path: "Basin objects", Bytes: 9 * mib, Count: 40, Gone: true, OverMs: 20_000,
+				Filled: "/srv/app/surge.py:67 survey"},
+		}
+	}
+	if v := held(of(19)); !strings.Contains(v.Answer, "trace_to_jaxpr") || strings.Contains(v.Answer, "results kept") {
+		t.Errorf("%s", v.Answer)
+	}
+	if v := held(of(5)); strings.Contains(v.Answer, "trace_to_jaxpr keeps") {
+		t.Errorf("a quarter of it: %s", v.Answer)
+	}
+}
+
 func TestACycleThatNothingNamesIsToldWithTheLineThatMakesIt(t *testing.T) {
 	t.Parallel()
 	of := func(bytes int64) []record.Holder {

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
@@ -74,6 +75,9 @@ func hostGrew(s *settled, last []HolderRow) []float64 {
 			}
 		}
 		grew[i] = min(max(grew[i], heldBelow(last, h)), s.size)
+		if grew[i] >= leastSeen*s.size && hasUnseen(last, h) {
+			grew[i] = max(grew[i], evidence.LeastOfHost*s.size)
+		}
 		named := hasName(h.Path) || h.Filled != "" // a line of the program is as good as a name
 		// What a function held is gone with it when the program has ended.
 		if h.Gone && !still[h.Path] || h.Bound > 0 || !named || beside && !h.Host {
@@ -82,6 +86,19 @@ func hostGrew(s *settled, last []HolderRow) []float64 {
 	}
 	stepBack(last, grew, s.size)
 	return grew
+}
+
+// leastSeen is the part of the host's growth that is known of a container of an extension's objects.
+const leastSeen = .15
+
+// hasUnseen reports whether what a holder got are objects of an extension, such as sessions of a
+// runtime: what they have is seen in part, as far as they keep objects of Python's.
+func hasUnseen(last []HolderRow, h *HolderRow) bool {
+	_, path, _ := strings.Cut(h.Path, " ")
+	return slices.ContainsFunc(last, func(o HolderRow) bool {
+		_, below, ok := strings.Cut(o.Path, " objects below ")
+		return ok && below == path && o.Bytes == 0 && o.Host == h.Host && 2*o.Count >= h.Count
+	})
 }
 
 // hostGrewBy is by how many bytes of host memory one of the holders grew.
