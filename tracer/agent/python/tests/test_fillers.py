@@ -675,6 +675,23 @@ class FillersTest(unittest.TestCase):
                 self.assertEqual(memos.registers(file + ":1 answer"), is_one, text)
         self.assertFalse(memos.registers("/nowhere.py:1 answer"))
 
+    def test_a_deque_of_which_single_elements_are_taken_is_a_queue(self):
+        for number, (text, is_one) in enumerate((
+            ("self.waiting.append(x)\ny = self.waiting.popleft()", True),
+            ("waiting.appendleft(x)\ny = waiting.pop()", True),
+            ("self.waiting.append(x)", False),
+            ("self.waiting.append(x)\nself.others.popleft()", False),
+            ("self.waiting.append(x)\nself.waiting.clear()", False),
+        )):
+            with tempfile.TemporaryDirectory() as folder:
+                file = os.path.join(folder, "waiting%d.py" % number)
+                with open(file, "w") as source:
+                    source.write(text + "\n")
+                site = [file + ":1 note"]
+                kind = {"kind": "unbounded-queue"} if is_one else {}
+                self.assertEqual(memos.kind_of("deque M.monitor.waiting", site), kind, text)
+                self.assertEqual(memos.kind_of("list M.monitor.waiting", site), {}, text)
+
     def test_a_line_adds_a_state_by_the_name_that_it_has(self):
         for number, (text, is_one) in enumerate((
             ("cls.states.append((step, state))", True),

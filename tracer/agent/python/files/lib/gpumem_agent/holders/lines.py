@@ -37,7 +37,6 @@ from gpumem_agent.holders.kinds import (
     owns,
     variable_of,
 )
-from gpumem_agent.holders.memos import registers, remembers
 from gpumem_agent.holders.texts import (
     ADDING,
     CLASS,
@@ -340,14 +339,10 @@ def name_of(found):
     return name.name if type(name) is Filler else ""
 
 
-def dictionary_kind(found):
-    """{"kind": what the lines that fill a dictionary make of it (see memos)}, or {}."""
+def own_sites(found):
+    """Places of the lines that add to a name itself; none where what it refers to is replaced."""
     filled = None if type(found) is str else next((name for name in _each(found) if name.sites()), None)
-    if type(filled) is not Filler or filled.assigned:
-        return {}
-    if any(map(remembers, filled.sites())):
-        return {"kind": "cache-without-bound"}
-    return {"kind": "sessions-kept/entries"} if any(map(registers, filled.sites())) else {}
+    return [] if type(filled) is not Filler or filled.assigned else filled.sites()
 
 
 def _each(found):

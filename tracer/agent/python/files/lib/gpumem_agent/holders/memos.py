@@ -1,6 +1,7 @@
-"""What a line that fills a dictionary makes of it. A cache: it adds what it has worked out
-for a key when the dictionary has none, to look it up the next time. Or a register of what is
-open: another line takes single entries out of it again.
+"""What a line that fills a dictionary or a deque makes of it. A cache: it adds what it has worked
+out for a key when the dictionary has none, to look it up the next time. Or a register of what is
+open: another line takes single entries out of it again. A deque of which another line takes single
+elements is a queue.
 
 Like all that is read in the text of the program it is the usual form that is known, and
 no other.
@@ -11,6 +12,7 @@ import re
 
 from gpumem_agent.holders.texts import DEF, LONGEST, read, search
 
+DICTIONARY = re.compile(r"(?:dict|OrderedDict|defaultdict) [^:]*$")  # a path
 BEFORE, BEHIND = 30, 12  # lines of the function that are looked at
 # What begins a group or a count, to which more is added.
 BEGINNING = re.compile(
@@ -20,7 +22,18 @@ FILLED = re.compile(r"\b(\w+)\[(.+)\]\s*=(?!=)\s*(.*)")
 # What is made at once where there is none yet; what begins a group is none.
 ASKED = re.compile(r"(?:=|\breturn\b)\s*(?:\w+\.)*\w+\.setdefault\s*\(.+?,\s*((?:\w+\.)*[A-Za-z_]\w*\(.*\))\s*\)\s*$")
 UPDATED = re.compile(r"\b(\w+)\.update\s*\(")
+ADDED = re.compile(r"\b(\w+)\.(?:append|appendleft)\s*\(")
+TAKEN = r"\b%(name)s\.(?:popleft|pop)\s*\("
 TAKEN_OUT = r"\bdel\b[^#]*\b%(name)s\[|\b%(name)s\.pop\s*\("
+
+
+def kind_of(path, sites, is_dictionary=False):
+    """{"kind": what the lines at some sites make of the container with a path that they fill}, or {}."""
+    if is_dictionary or DICTIONARY.match(path):
+        if any(map(remembers, sites)):
+            return {"kind": "cache-without-bound"}
+        return {"kind": "sessions-kept/entries"} if any(map(registers, sites)) else {}
+    return {"kind": "unbounded-queue"} if path.startswith("deque ") and any(map(queues, sites)) else {}
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
@@ -75,6 +88,18 @@ def registers(site):
         return False
     name = filled.group(1)
     return bool(search(file, re.compile(TAKEN_OUT % {"name": re.escape(name)}), name))
+
+
+@functools.lru_cache(maxsize=64)  # each look asks again
+def queues(site):
+    """Whether the line of a site adds an element to a deque of which another line of the file takes
+    one."""
+    file, lines, at = _line(site)
+    added = ADDED.search(_code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
+    if added is None:
+        return False
+    name = added.group(1)
+    return bool(search(file, re.compile(TAKEN % {"name": re.escape(name)}), name))
 
 
 def _line(site):

@@ -2,13 +2,12 @@
 
 import collections
 import itertools
-import re
 import sys
 
-from gpumem_agent.holders import contents, cycles, states
+from gpumem_agent.holders import contents, cycles, memos, states
 from gpumem_agent.holders.bounds import bound
 from gpumem_agent.holders.kinds import is_a, owns
-from gpumem_agent.holders.lines import ADDERS, Filler, dictionary_kind, name_of, places
+from gpumem_agent.holders.lines import ADDERS, Filler, name_of, own_sites, places
 from gpumem_agent.holders.living import GROWING, LARGE, SOME
 from gpumem_agent.holders.siblings import Siblings, is_below
 from gpumem_agent.own import own
@@ -19,7 +18,6 @@ PER_GROUP = 8  # of these, for each shape, when there are more
 WITH_LINES = 5  # holders whose lines are looked for
 FEW = 4  # elements that a container must have gained to be weighed
 CONTAINERS = 10  # growing containers named when no array explains the growth
-DICTIONARY = re.compile(r"(?:dict|OrderedDict|defaultdict) [^:]*$")
 PARAMETER, PLAIN = "Parameter", "Tensor"  # kinds of arrays: a model's, and copies of these
 VIEW = 0.25  # of what arrays keep, up to which they show little of it
 WEIGHTY = 1 << 20  # bytes that a few elements must take to be told
@@ -285,7 +283,7 @@ class Holders:
         for place, entry in enumerate(entries):
             asked = [entry.pop(key, None) for key in ("filled", "assigned")]
             numbers = entry.pop("numbers", {})
-            is_dictionary = entry.pop("is_dictionary", False) or DICTIONARY.match(entry["path"])
+            is_dictionary = entry.pop("is_dictionary", False)
             if ": autograd graph of " in entry["path"]:
                 asked.reverse()  # it hangs on what was assigned last
             asked = asked if place < WITH_LINES else ()
@@ -293,8 +291,8 @@ class Holders:
             lines = places(filled) if filled else []
             if "kind" not in entry and self._is_state(entry["path"]):
                 entry["kind"] = "snapshots-kept"
-            if lines and "kind" not in entry and is_dictionary:
-                entry.update(dictionary_kind(filled))
+            if lines and "kind" not in entry:
+                entry.update(memos.kind_of(entry["path"], own_sites(filled), is_dictionary))
             if lines and "kind" not in entry and _is_of_many(entry) and states.keeps_state(lines[0]):
                 entry["kind"] = "snapshots-kept"
             if lines:
