@@ -3,6 +3,7 @@ package cause
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/gpumem/gpumem/internal/units"
@@ -130,9 +131,13 @@ func (c *Case) graphHolder() *record.Holder {
 	if c.Class != account.AppLeak && c.Class != account.HostGrowth {
 		return nil
 	}
+	cycle := slices.ContainsFunc(c.Holders, func(h record.Holder) bool {
+		return HeldKind(&h) == gradientGraphs && c.gained(&h) >= part*c.Size
+	})
 	for _, h := range c.Holders {
 		kind := HeldKind(&h)
-		other := kind == Tracebacks || kind == gradientGraphs
+		// What no name leads to is kept by the tensors whose gradients have graphs, where there are such.
+		other := kind == Tracebacks || kind == gradientGraphs || cycle && !strings.ContainsAny(h.Path, ".( ")
 		if h.Graph != "" && c.gained(&h) >= part*c.Size && !other {
 			return &h
 		}
