@@ -65,6 +65,20 @@ class CupyTest(unittest.TestCase):
         self.assertEqual(self.framework.live_bytes(), 4096, "they are not kept alive")
         del kept
 
+    def test_pools_that_are_made_between_looks_at_all_objects_are_counted_too(self):
+        gc.collect()
+        before = self.framework.live_bytes()
+        others = self.framework._others
+        others._next = float("inf")
+        pools = [cupy.cuda.MemoryPool() for _ in range(3)]
+        arrays = [cupy.ndarray(512, pool) for pool in pools]
+        self.assertEqual(self.framework.live_bytes(), before, "it was just asked")
+        others._young_next = 0.0
+        self.assertEqual(self.framework.live_bytes(), before + 1536)
+        del pools[1:], arrays[1:]
+        gc.collect()
+        self.assertEqual(self.framework.live_bytes(), before + 512)
+
     def test_an_array_is_described_by_the_memory_it_holds(self):
         array = cupy.ndarray(4096)
         _, size, group = self.framework.describe(array)

@@ -11,6 +11,7 @@ LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
 OTHERS_SECONDS = 1.0  # between looks for pools that the program made
 OTHERS_SHARE = 0.001  # of the time, for these, and
 OTHERS_FOUND = 0.004  # where the last one found some
+YOUNG_SECONDS = 0.25  # between looks for those that were made since
 
 
 def open_framework(module, process):
@@ -117,36 +118,44 @@ class Cupy(Framework):
 
 class Others:
     """The pools of single devices of which the pools are made that the program made itself.
-    Only a look at all objects finds them, so that it is taken now and then."""
+    Only a look at all objects finds them, so that it is taken now and then, and more often one
+    at the young ones."""
 
     def __init__(self, cupy):
         self._cupy = cupy
-        self._next = 0.0
-        self._found = []  # weak references
+        self._next = self._young_next = 0.0
+        self._found = {}  # weak references by identity
 
     def alive(self, default):
         """(device, pool) of those that live."""
         now = own.monotonic()
         if now >= self._next:
             begun = own.thread_time()
-            self._found = self._look(default)
+            self._found = self._look(default, atomic.everything)
             share = OTHERS_FOUND if self._found else OTHERS_SHARE
             self._next = now + max(OTHERS_SECONDS, (own.thread_time() - begun) / share)
-        for reference in self._found:
+            self._young_next = now + YOUNG_SECONDS
+        elif now >= self._young_next:
+            self._found.update(self._look(default, atomic.younger))
+            self._young_next = now + YOUNG_SECONDS
+        for reference in list(self._found.values()):
             pool = reference()
             if pool is not None:
                 yield pool._device_id, pool
 
-    def _look(self, default):
+    def _look(self, default, every):
         kind = getattr(sys.modules.get(self._cupy.__name__ + ".cuda.memory"), "SingleDeviceMemoryPool", None)
         if kind is None or not hasattr(kind, "_device_id") or not atomic.POSSIBLE:
-            return []
+            return {}
         from gpumem_agent.holders.living import references
 
-        known = {id(item) for item in _below(default, 2) if type(item) is kind}
-        if not known and default.total_bytes():
-            return []  # of a version that keeps the default pool's otherwise
-        return [reference for identity, reference in references((kind,)).items() if identity not in known]
+        defaults = {id(item) for item in _below(default, 2) if type(item) is kind}
+        if not defaults and default.total_bytes():
+            return {}  # of a version that keeps the default pool's otherwise
+        for identity in defaults:
+            self._found.pop(identity, None)  # it had none before
+        found = references((kind,), every=every)
+        return {identity: reference for identity, reference in found.items() if identity not in defaults}
 
 
 def _below(item, steps):
