@@ -7,7 +7,7 @@ import unittest
 import unittest.mock
 
 from gpumem_agent.frameworks.numpy import Numpy
-from gpumem_agent.holders import contents, ending
+from gpumem_agent.holders import contents, ending, living
 from gpumem_agent.surveys import Surveys
 
 KIB = 1 << 10
@@ -79,6 +79,25 @@ class CountedOnceTest(unittest.TestCase):
                 told = Numpy(sys.modules["numpy"]).describe(array)
                 self.assertEqual(told and told[1], size)
                 self.assertEqual(contents.size(array) >= SIZE, size is not None)
+
+    def test_what_shows_a_tensors_memory_counts_as_that_and_once(self):
+        class Tensor:
+            bytes = SIZE
+
+        torch = types.SimpleNamespace(
+            name="torch", kinds=lambda: (Tensor,), describe=lambda t: (id(t), t.bytes, "Tensor") if t.bytes else None
+        )
+        tensor, array = Tensor(), HostArray(SIZE // 2)
+        array.of = tensor
+        described = Numpy(sys.modules["numpy"], (torch,)).describe(array)
+        whole = living.Array(1, None, "Tensor", torch.describe(tensor), torch)
+        shown = living.Array(2, None, "ndarray", described, types.SimpleNamespace(name="numpy"))
+        self.assertEqual((shown.key, shown.size, shown.shown), (whole.key, SIZE, SIZE // 2))
+        below, _ = contents._below([array], set(), 9)
+        self.assertGreater(below, 0, "the tensor itself")
+        self.assertEqual(contents._below([array], set(), 9, told={id(array)}), (0, 0))
+        tensor.bytes = 0  # it is elsewhere, or has no memory
+        self.assertIsNone(Numpy(sys.modules["numpy"], (torch,)).describe(array))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,10 @@ def make(name, module, process):
     return made.open_framework(module, process)
 
 
+class Key(tuple):
+    """The key of an array whose memory is another framework's: the name of that, and its key."""
+
+
 class Framework:
     """The promises. sample, purge and the rest are only called while active()
     is true, except prepare, arm, disarm, forked and arrays."""

@@ -11,7 +11,8 @@ def beside(frameworks):
     """What tells such arrays, for frameworks with a device that is alive."""
     found = [OnHost(f) for f in frameworks if f.describes_host]
     if hasattr(sys.modules.get("numpy"), "ndarray"):
-        found.append(Numpy(sys.modules["numpy"]))
+        # Of a tensor and the array that shows it a name often leads to the array alone.
+        found.insert(0, Numpy(sys.modules["numpy"], tuple(found)))
     return found
 
 

@@ -12,5 +12,5 @@ def sources(frameworks):
     if "numpy" in sys.modules and hasattr(sys.modules["numpy"], "ndarray"):
         from gpumem_agent.frameworks.numpy import Numpy
 
-        found.append(Numpy(sys.modules["numpy"]))
+        found.insert(0, Numpy(sys.modules["numpy"], tuple(found)))
     return found

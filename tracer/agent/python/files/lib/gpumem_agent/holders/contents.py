@@ -140,10 +140,13 @@ def first(container):
     return next(((id(element), (element,)) for element in container), None)
 
 
-def _referents(item):
-    """What an object refers to, with the memory that an array is of."""
+def _referents(item, told=()):
+    """What an object refers to, with the memory that an array is of, unless that is told as an
+    array, with its memory."""
     shown = hostarrays.base(item)
-    return atomic.referents(item) if shown is None else [shown]
+    if shown is None:
+        return atomic.referents(item)
+    return [] if id(item) in told else [shown]
 
 
 def _is_bound(item):
@@ -214,7 +217,7 @@ def _below(roots, seen, most, ends=SHARED, told=(), weigh=size):
     seen.update(map(id, roots))
     while pending and visited < most:
         item, times = pending.popleft()
-        children = _referents(item)
+        children = _referents(item, told)
         every = 1 if len(children) <= MANY else len(children) // MANY
         times *= len(children) / max(1, len(children[::every]))
         for child in children[::every]:

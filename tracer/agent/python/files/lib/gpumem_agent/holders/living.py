@@ -9,6 +9,7 @@ import types
 import weakref
 
 from gpumem_agent import atomic
+from gpumem_agent.frameworks import Key
 from gpumem_agent.holders.kinds import is_library
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
@@ -66,7 +67,7 @@ class Array:
         self.kind = kind  # its type's name
         key, self.size, self.group, *shown = described
         self.shown = shown[0] if shown else self.size  # bytes: of a view less than it keeps
-        self.key = (framework.name, key)
+        self.key = key if type(key) is Key else (framework.name, key)
         self.framework = framework
         self.stands_for = 1.0  # arrays: more than itself where there was no time for all
 
