@@ -29,6 +29,7 @@ const (
 	cloneLeft        = Clone + "/leftover"           // left over while it was not
 	clonesGrow       = Clone + "/growth"             // more and more
 	threadsCounted   = Threads + "/counted"          // by the system
+	threadsEnded     = Threads + "/ended"            // and are kept
 	countedForTheEnd = AtExit + "/counted"           // callbacks of which no more is known
 	driverHandles    = HandleLeak + "/of-the-driver" // events, streams, graphs
 	objectsOfLibrary = HandleLeak + "/objects"       // an extension's, kept by the program

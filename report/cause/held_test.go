@@ -50,6 +50,7 @@ func TestWhatHoldsTheGrowthNamesItsCause(t *testing.T) {
 		"Note objects below run() local task":                              Results,
 		"Note objects below main() local future":                           Results,
 		"Note objects below main.jobs.futures":                             Futures,
+		"deque main() local scenes._items":                                 Queues,
 		"set serve() local asked[…] → coroutine local photograph":          Futures,
 		"dict main.jobs[…].future":                                         Futures,
 		"tuple _bootstrap() local self.args[…].plan":                       Threads,
@@ -124,6 +125,14 @@ func TestACacheGetsABoundAsItIsMade(t *testing.T) {
 		if len(got) != 1 || got[0].ID != Caches || !strings.Contains(got[0].Change[1], want) {
 			t.Errorf("%s: %+v", path, got)
 		}
+	}
+}
+
+func TestThreadsThatHaveEndedAreDropped(t *testing.T) {
+	t.Parallel()
+	got := Of(leak(record.Holder{Path: "list main() local saver.writers", Kind: threadsEnded, Bytes: 90 * mib, Count: 90}))
+	if len(got) != 1 || got[0].ID != Threads || !strings.Contains(got[0].Next, "when it has ended") {
+		t.Errorf("%+v", got)
 	}
 }
 

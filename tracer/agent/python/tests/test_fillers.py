@@ -680,6 +680,7 @@ class FillersTest(unittest.TestCase):
             ("self.waiting.append(x)\ny = self.waiting.popleft()", True),
             ("waiting.appendleft(x)\ny = waiting.pop()", True),
             ("self.waiting.append(x)", False),
+            ("self.waiting.append(x)\ny = self.waiting.pop()", False),
             ("self.waiting.append(x)\nself.others.popleft()", False),
             ("self.waiting.append(x)\nself.waiting.clear()", False),
         )):
@@ -909,6 +910,9 @@ class FillersTest(unittest.TestCase):
         loop = asyncio.new_event_loop()
         self.addCleanup(loop.close)
         record = logging.LogRecord("a", 1, "a.py", 1, "text", (), None)
+        ended = threading.Thread(target=int)
+        ended.start()
+        ended.join()
         for elements, want in (
             ([ValueError("a"), OSError("b")], "tracebacks-kept"),
             ({1: loop.create_future()}, "futures-kept"),
@@ -916,6 +920,8 @@ class FillersTest(unittest.TestCase):
             ({"a": logging.Logger("a"), "a.b": logging.PlaceHolder(None)}, "loggers-added"),
             ({self.setUp, self.keep}, "callbacks-left"),
             ([threading.Timer(9, print)], "timers-left"),
+            ([ended, ended], "threads-left/ended"),
+            ([threading.Thread(target=print), threading.current_thread()], None),
             ([logging.Filter(), 5], None),
             ([], None),
             ([1, 2], None),

@@ -185,6 +185,13 @@ def is_thread(kind):
     return _is_named(kind, ("Thread",), THREADS)
 
 
+def _has_ended(thread):
+    """Whether a thread was started, and runs no more."""
+    own, running = namespace(thread), getattr(sys.modules.get("threading"), "_active", {})
+    number = own.get("_ident") if is_a(own, dict) else None
+    return number is not None and running.get(number) is not thread
+
+
 def _is_named(kind, names, modules):
     """Whether a class, or one that it derives from, has one of some names in one of some
     modules, which need not be loaded."""
@@ -338,6 +345,8 @@ def _kind_of(element):
         return "timers-left"
     if is_a(element, CALLBACKS):
         return "callbacks-left"
+    if is_thread(type(element)) and _has_ended(element):
+        return "threads-left/ended"
     return logging_kind(type(element))
 
 

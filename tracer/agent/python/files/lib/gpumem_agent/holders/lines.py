@@ -74,6 +74,7 @@ ADDERS = {
     "filters": r"\.addFilter\s*\(",
     "_callbacks": r"\.add_done_callback\s*\(",
     "_done_callbacks": r"\.add_done_callback\s*\(",
+    "_items": r"\.imap(?:_unordered)?\s*\(",
     "_scheduled": r"\.call_(?:later|at)\s*\(",
     "__warningregistry__": r"\bwarnings\.warn(?:_explicit)?\s*\(|(?<![\w.])warn\s*\(",
     GROUPS: r"\.add_param_group\s*\("

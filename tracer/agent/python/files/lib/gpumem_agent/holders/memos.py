@@ -22,8 +22,8 @@ FILLED = re.compile(r"\b(\w+)\[(.+)\]\s*=(?!=)\s*(.*)")
 # What is made at once where there is none yet; what begins a group is none.
 ASKED = re.compile(r"(?:=|\breturn\b)\s*(?:\w+\.)*\w+\.setdefault\s*\(.+?,\s*((?:\w+\.)*[A-Za-z_]\w*\(.*\))\s*\)\s*$")
 UPDATED = re.compile(r"\b(\w+)\.update\s*\(")
-ADDED = re.compile(r"\b(\w+)\.(?:append|appendleft)\s*\(")
-TAKEN = r"\b%(name)s\.(?:popleft|pop)\s*\("
+ADDED = re.compile(r"\b(\w+)\.(append|appendleft)\s*\(")
+TAKEN = {"append": r"\b%s\.popleft\s*\(", "appendleft": r"\b%s\.pop\s*\("}  # at the other end
 TAKEN_OUT = r"\bdel\b[^#]*\b%(name)s\[|\b%(name)s\.pop\s*\("
 
 
@@ -93,13 +93,13 @@ def registers(site):
 @functools.lru_cache(maxsize=64)  # each look asks again
 def queues(site):
     """Whether the line of a site adds an element to a deque of which another line of the file takes
-    one."""
+    one, at the other end: what is taken where it was added is a stack."""
     file, lines, at = _line(site)
     added = ADDED.search(_code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
     if added is None:
         return False
-    name = added.group(1)
-    return bool(search(file, re.compile(TAKEN % {"name": re.escape(name)}), name))
+    name, how = added.groups()
+    return bool(search(file, re.compile(TAKEN[how] % re.escape(name)), name))
 
 
 def _line(site):
