@@ -707,6 +707,14 @@ class LooksTest(unittest.TestCase):
         self.assertIn("test_looks.py", entry["filled"])
         gc.collect()
 
+    def test_of_the_only_element_of_a_list_its_own_list_is_the_container(self):
+        handler = types.SimpleNamespace(records=[])
+        self.keep(log=types.SimpleNamespace(handlers=[handler]))
+        self.look()
+        handler.records.extend((n, torch.empty(MIB)) for n in range(20))
+        self.assertEqual(self.look(), {self.path("list M.log.handlers[…].records[…][…]"): (20 * MIB, 20)})
+        self.assertEqual(self.surveys.told[0]["length"], 20)
+
     def test_what_a_hook_of_an_inner_module_keeps_is_reached(self):
         class Module:
             __slots__ = ("parts",)

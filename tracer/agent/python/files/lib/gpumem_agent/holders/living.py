@@ -56,6 +56,13 @@ def _choose(found, kinds, items, same_items):
     return atomic.fill(found, itertools.compress(items, chosen))
 
 
+def outnumbers(inner, outer):
+    """Whether a container has many elements, and the one around it no more than that one: of the
+    handlers of a log there is one, which keeps what is logged."""
+    are_plain = type(inner) in GROWING and type(outer) in GROWING
+    return are_plain and len(outer) == 1 and len(inner) >= SOME
+
+
 class Array:
     """A live array, as its framework describes it. It is not kept alive."""
 

@@ -35,7 +35,7 @@ from gpumem_agent.holders.kinds import (
     variable_of,
 )
 from gpumem_agent.holders.lines import assigned, filler, module_with
-from gpumem_agent.holders.living import GROWING
+from gpumem_agent.holders.living import GROWING, outnumbers
 from gpumem_agent.holders.logged import RECORDS, logged
 
 PLAIN = (list, tuple, dict, collections.OrderedDict, collections.deque)
@@ -343,7 +343,7 @@ class Path:
         return module_with(self.chain, at) is not None
 
     def _variadic(self, parent):
-        if self.container is None:
+        if self.container is None or outnumbers(parent, self.container):
             self.container = parent
             self._before = "".join(self._parts)
         self._parts.append("[…]")
