@@ -16,9 +16,9 @@ surveys._begin()
 
 def look():
     """Has the sampling thread look now, and not some seconds into the run."""
-    spent = surveys._spent
+    spent = surveys.allowance.spent
     surveys._next = 0
-    while surveys._spent == spent:
+    while surveys.allowance.spent == spent:
         time.sleep(0.01)
 
 
