@@ -125,7 +125,8 @@ func TestWhatAPlaceGotMoreFromTheFirstLookOnCounts(t *testing.T) {
 	p.events = append(p.events, record.Event{TMs: 39_900, Kind: record.KindDriverSites, Sites: []record.Site{
 		{Site: site("45"), Bytes: 360 * mib, GrowthBytes: 180 * mib, Count: 80},
 		{Site: site("46"), Bytes: 320 * mib, GrowthBytes: 160 * mib, Count: 80}}})
-	if v := p.judge(); v.Verdict != DriverGrowth || !strings.Contains(v.Answer, "allocated at app/sing.py:45 in convolve") {
+	const at = "allocated at app/sing.py:45 in convolve"
+	if v := p.judge(); v.Verdict != DriverGrowth || !strings.Contains(v.Answer, at) {
 		t.Errorf("%s", v.Answer)
 	}
 }
