@@ -10,7 +10,7 @@ const (
 	StartFor   = 30.      // seconds from the first row on in which code is loaded
 	startRise  = 4 * mib  // of file pages from one reading to the next
 	startLeast = 16 * mib // of file pages in all, for a start that matters
-	startRows  = 60       // rows that must be left for a trend
+	startRows  = 40       // rows that must be left for a trend
 	StartAlive = 12.      // since its device came to life: libraries load what they need then
 
 	importsIn  = 1. // seconds at least over which modules are counted

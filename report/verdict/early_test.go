@@ -44,8 +44,8 @@ func TestTwoLooksDecideWhereTheTrendIsOnTheWay(t *testing.T) {
 	t.Parallel()
 	more := 0
 	for seed := range uint64(60) {
-		alone := early(190, seed, 2*mib).judge()
-		v := early(190, seed, 2*mib).lookedTwice(0, 12, 24).judge()
+		alone := early(175, seed, 2*mib).judge()
+		v := early(175, seed, 2*mib).lookedTwice(0, 12, 24).judge()
 		if alone.Verdict == AppLeak && v.Verdict != AppLeak {
 			t.Errorf("looks took back: %s", v.Summary)
 		}
@@ -53,9 +53,9 @@ func TestTwoLooksDecideWhereTheTrendIsOnTheWay(t *testing.T) {
 			more++
 		}
 		for name, p := range map[string]*program{
-			"few elements": early(190, seed, 2*mib).lookedTwice(0, 2, 4),
-			"a bound":      early(190, seed, 2*mib).lookedTwice(40, 12, 24),
-			"no longer":    early(190, seed, 2*mib).lookedTwice(0, 24, 24),
+			"few elements": early(175, seed, 2*mib).lookedTwice(0, 2, 4),
+			"a bound":      early(175, seed, 2*mib).lookedTwice(40, 12, 24),
+			"no longer":    early(175, seed, 2*mib).lookedTwice(0, 24, 24),
 		} {
 			if v := p.judge(); v.Verdict == AppLeak && alone.Verdict != AppLeak {
 				t.Errorf("%s, seed %d: %s", name, seed, v.Summary)
@@ -100,6 +100,32 @@ func TestAStraightGrowthOfSecondsIsNotSureWhileTheDeviceIsYoung(t *testing.T) {
 	}
 	if v := judged(320, 220); v.Verdict != AppLeak {
 		t.Errorf("5 s of a device that has been in use for 16 s: %s", v.Summary)
+	}
+}
+
+func TestAGrowthOfTheDevicesOwnMemoryCountsBeforeOneOfTheHosts(t *testing.T) {
+	t.Parallel()
+	judged := func(rows int, columns ...string) *Verdict {
+		p, begin := newProgram(rows).healthy(), rows-85
+		p.set(record.ColStep, func(i int) float64 { return float64(3 * max(0, i-begin)) })
+		for _, column := range columns {
+			level := 100 * mib
+			if column == record.ColGPU {
+				level = 800 * mib
+			}
+			p.set(column, func(i int) float64 { return float64(level) + 2*mib*float64(max(0, i-begin)) })
+		}
+		p.meta.Versions = map[string]string{"python": "3.12"}
+		return p.judge()
+	}
+	if v := judged(195, record.ColIdle, record.ColGPU); v.Verdict != PoolGrowth {
+		t.Errorf("a pool, 9.7 s after the device: %s", v.Summary)
+	}
+	if v := judged(175, record.ColIdle, record.ColGPU); v.Verdict != Undecided {
+		t.Errorf("a pool, 8.7 s after it: %s", v.Summary)
+	}
+	if v := judged(195, record.ColRSS, record.ColRSSAnon, record.ColFootprint); v.Verdict != Undecided {
+		t.Errorf("the host: %s", v.Summary)
 	}
 }
 

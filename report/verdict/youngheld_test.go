@@ -32,7 +32,7 @@ func TestAHolderThatWentOnRightAfterALookIsBelievedWhileTheDeviceIsYoung(t *test
 	outputs := record.Holder{Path: "list train.losses", Graphs: true, Bytes: 64}
 	more := map[string]int{}
 	for seed := range uint64(60) {
-		begun := func() *program { return early(190, seed, 2*mib) }
+		begun := func() *program { return early(175, seed, 2*mib) }
 		alone := begun().judge()
 		for name, p := range map[string]*program{
 			"went on":      begun().askedAgain(kept, record.ColLive, 12, 18),
@@ -61,7 +61,7 @@ func TestAHolderOfTheHostIsBelievedWhileTheDeviceIsYoung(t *testing.T) {
 	more, wrong := 0, 0
 	for seed := range uint64(60) {
 		begun := func() *program {
-			p := early(190, seed, 2*mib)
+			p := early(175, seed, 2*mib)
 			rises := p.cols[record.ColLive]
 			p.set(record.ColRSS, func(i int) float64 { return 300*mib + rises[i] })
 			p.set(record.ColFootprint, func(i int) float64 { return 300*mib + rises[i] })
@@ -90,7 +90,7 @@ func TestWhatTheProgramHoldsIsBelievedBesideAHostThatCompilesWhileTheDeviceIsYou
 	hosts, held := 0, 0
 	for seed := range uint64(60) {
 		begun := func() *program {
-			p := early(190, seed, 2*mib)
+			p := early(175, seed, 2*mib)
 			climbs := func(i int) float64 { return 300*mib + float64(i)*128*kib }
 			return p.set(record.ColRSS, climbs).set(record.ColFootprint, climbs).set(record.ColHostHeap, climbs)
 		}
