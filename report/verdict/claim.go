@@ -252,6 +252,9 @@ func (s *settled) undecidedClaim(v *Verdict) string {
 			open = append(open, "the device memory of the process")
 		}
 		text += "the samples neither show nor exclude growth of " + strings.Join(open, ", ")
+		if len(open) == 0 {
+			text = "too little of the program was seen to exclude a growth"
+		}
 	}
 	if v.MoreMinutes != nil {
 		text += fmt.Sprintf("; about %s more would settle it", units.Span(60**v.MoreMinutes))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -301,5 +302,14 @@ func TestWhatAProgramGaveBackHidesNoHolderThatGetsLonger(t *testing.T) {
 		if v := recordedShortly(t, "gave-back", "python", looks...); v.Verdict != None {
 			t.Errorf("%s: %s", name, v.Answer)
 		}
+	}
+}
+
+func TestAnUndecidedVerdictSaysWhyAlsoWhereNoAccountIsOpen(t *testing.T) {
+	t.Parallel()
+	s := &settled{}
+	s.Judged = &series.Accounts{}
+	if text := s.undecidedClaim(&Verdict{}); text != "too little of the program was seen to exclude a growth." {
+		t.Errorf("%q", text)
 	}
 }
