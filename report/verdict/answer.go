@@ -131,7 +131,7 @@ func (s *settled) next(v *Verdict) string {
 		return boundIt(h)
 	}
 	if h := ownPools(s, v); h != nil {
-		return fmt.Sprintf("drop each of the %s%s when what it was made for is done, or use a few of them "+
+		return fmt.Sprintf("drop each of the %s%s, when what it was made for is done, or use a few of them "+
 			"again and again", h.Path, filledAt(h, ""))
 	}
 	if len(v.Causes) > 0 && v.Causes[0].Confidence >= sureEnough && s.class != Undecided {

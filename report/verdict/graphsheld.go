@@ -2,7 +2,6 @@ package verdict
 
 import (
 	"math"
-	"strings"
 
 	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/report/looks"
@@ -38,7 +37,7 @@ func keptGraphs(s *settled, causes []Cause) string {
 	if kept == nil {
 		return ""
 	}
-	return ", kept in " + kept.Kept() + strings.TrimSuffix(filledAt(kept, ""), ",")
+	return ", kept in " + kept.Kept() + filledAt(kept, "")
 }
 
 // graphsAt is how many captured graphs were alive at a time; NaN where nobody told.
@@ -62,7 +61,7 @@ func keptOutputs(v *Verdict) string {
 	if h == nil || !hasName(h.Path) {
 		return ""
 	}
-	return ", of outputs in " + h.Kept() + strings.TrimSuffix(filledAt(h, ""), ",")
+	return ", of outputs in " + h.Kept() + filledAt(h, "")
 }
 
 // ownPools are the pools that the program made itself, each with memory of its own, where these are what

@@ -75,7 +75,7 @@ func noNameNext(s *settled, came *HolderRow) string {
 		return none + "look for what is asked of a C library through ctypes and never given back"
 	case came != nil:
 		return fmt.Sprintf("find out whether %s%s, hold it: %s more came, and Python does not see "+
-			"what they hold", came.Path, strings.TrimSuffix(filledAt(came, ""), ","), units.Count(came.Count))
+			"what they hold", came.Path, filledAt(came, ""), units.Count(came.Count))
 	case strings.HasPrefix(library, "python3"), strings.HasPrefix(library, "libpython3"):
 		return none + "look for a reference that C code keeps (ctypes, an extension) and never gives up"
 	}
@@ -95,7 +95,7 @@ func cameWords(s *settled, v *Verdict) string {
 		return ""
 	}
 	return fmt.Sprintf("; meanwhile %s more %s came%s", units.Count(h.Count), h.Path,
-		strings.TrimSuffix(filledAt(h, ""), ","))
+		filledAt(h, ""))
 }
 
 // hasPools reports whether the first cause is that each object of a holder has a pool of its own:
