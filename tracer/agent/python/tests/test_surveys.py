@@ -6,7 +6,7 @@ import unittest
 import unittest.mock
 
 import acted
-from gpumem_agent import allowance, surveys
+from gpumem_agent import allowance, mappings, surveys, unseen
 from gpumem_agent.frameworks import Framework
 from gpumem_agent.holders import lasting, recounts, running
 
@@ -59,7 +59,7 @@ class SurveysTest(unittest.TestCase):
         self.held = (1 << 20, 1 << 20)
         self.surveys.take(self.process, [self.framework])
         for shared, steady in ((100, True), (104, True), (120, False)):
-            with unittest.mock.patch.object(surveys.mappings, "shared", lambda size=shared: size << 20):
+            with unittest.mock.patch.object(mappings, "shared", lambda size=shared: size << 20):
                 self.assertEqual(self.surveys._is_steady(self.process), steady, shared)
 
     def test_what_was_told_before_the_survey_is_no_holder_of_what_comes_after(self):
@@ -198,26 +198,26 @@ class SurveysTest(unittest.TestCase):
         self.held, self.process.idle = (10 << 20, None), 1 << 20
         self.surveys.take(self.process, [self.framework])
         self.surveys.allowance.spent = 100.0
-        self.process.idle += surveys.IDLE - 1
+        self.process.idle += unseen.IDLE - 1
         self.assertFalse(self.looks(3), "no more than before")
         for at in (7, 15, 31):  # the first is paid for
-            self.process.idle += surveys.IDLE
+            self.process.idle += unseen.IDLE
             self.assertTrue(self.looks(at))
             self.assertFalse(self.looks(at + 1), "no more since")
-        self.process.idle += surveys.IDLE
+        self.process.idle += unseen.IDLE
         self.assertFalse(self.looks(63), "that much is not to be spent")
         self.assertEqual(self.surveys.allowance.free, 3)
 
     def test_a_program_that_pins_ever_more_is_looked_at_again(self):
         self.process.steps.known = False
         size = 100 << 20
-        with unittest.mock.patch.object(surveys.mappings, "shared", lambda: size):
+        with unittest.mock.patch.object(mappings, "shared", lambda: size):
             self.assertTrue(self.looks(3), "the first look")
-            self.surveys._shared_then = size
+            self.surveys._unseen.note_shared(size)
             self.surveys.allowance.spent = 100.0
             self.assertTrue(self.looks(7), "it compares, whatever that costs")
             self.assertFalse(self.looks(15), "no more since")
-            size += surveys.ON_HOST
+            size += unseen.SHARED
             self.assertFalse(self.looks(15.5), "it was just asked")
             self.assertTrue(self.looks(16))
             self.assertFalse(self.looks(33), "no more since")

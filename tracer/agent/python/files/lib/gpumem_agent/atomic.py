@@ -76,7 +76,7 @@ def is_told():
     """Whether id takes as long as where an audit hook of Python's is told of it: nobody says
     whether there is one."""
     some, taken = [None] * TRIED, []
-    for asked in (id, key) * 2:
+    for asked in (id, key) * 5:  # on a busy machine some take longer
         begun = own.perf_counter()
         drain(map(asked, some))
         taken.append(own.perf_counter() - begun)

@@ -10,6 +10,7 @@ from gpumem_agent import mappings
 from gpumem_agent.allowance import Allowance
 from gpumem_agent.own import own
 from gpumem_agent.sitelooks import SiteLooks
+from gpumem_agent.unseen import Unseen
 
 STEPS = 5  # after which what the program keeps on purpose is there
 FIRST_SECONDS = 2.0  # of a life, before the first look
@@ -17,7 +18,6 @@ RECOUNTS = 4  # in the time that it takes to become twice as old
 EXPLAINED = 0.5  # of what came, by what the holders that are told have
 SECONDS = 1.0  # one look may take, at most
 GROWTH = (256 << 10, 1 << 20)  # bytes of arrays at steps, and of the heap, to look for
-IDLE = 64 << 20  # bytes that the pool keeps more, to look for what has pools of its own
 ON_HOST = 8 << 20  # bytes of the heap beside a device, to look for what holds them
 WIND_UP = 5.0  # seconds that a program's end may take from when it has left its functions
 AGE = 0.25  # of a life: a younger note knows too much of what is kept
@@ -52,12 +52,10 @@ class Surveys:
         self._is_final = False
         self.sites = SiteLooks()
         self.allowance = Allowance()
-        self._idle = None  # bytes that the pool kept at the last look
+        self._unseen = Unseen()
         self._held = [None, None]  # Process.held at the survey or the last look after it
         self._base = [None, None]  # the same at the survey, or as soon as it was known
         self._heap = None  # bytes of the heap at the survey, or the first look
-        self._shared = None  # bytes of shared memory at the first look
-        self._shared_then = None  # and at the last
         self.restart()
 
     def restart(self):
@@ -65,8 +63,9 @@ class Surveys:
         of no use."""
         if not self._is_final:
             self._register, self._told, self._single = None, [], {}
-            self._recounted, self._heap, self._shared, self._shared_then = {}, None, None, None
-        self.allowance, self._base, self._idle = Allowance(), [None, None], None
+            self._recounted, self._heap, self._unseen = {}, None, Unseen()
+        self.allowance, self._base = Allowance(), [None, None]
+        self._unseen.note_pool(None)
         self._behind = None
         self._begin()
         self._notes = []  # of the last two looks: (when, running.Noted)
@@ -74,7 +73,7 @@ class Surveys:
     def _begin(self):
         """From now on time counts."""
         self._begun = own.monotonic()
-        self._next = self._sites_next = self._unseen_next = self._begun + FIRST_SECONDS
+        self._next = self._sites_next = self._begun + FIRST_SECONDS
         self._unpaid = self._recount = self._next  # as _next, whatever looks have cost
 
     def reference(self):
@@ -104,7 +103,8 @@ class Surveys:
             self._register.note_sites(frameworks)
         self._graphs, self._notes_graphs = None, True
         self._held, self._base = list(process.held()), list(process.held())
-        self._heap, self._idle = self._held[1], process.idle
+        self._heap = self._held[1]
+        self._unseen.note_pool(process.idle)
         self._begin()
 
     @property
@@ -186,7 +186,8 @@ class Surveys:
         early, or had no time on a busy machine, and a short program has no other."""
         if now < self._unpaid:
             return False
-        return self._is_unexplained(process) or self._has_unseen(process, now)
+        is_free = self.allowance.free_unseen > 0
+        return self._is_unexplained(process) or is_free and self._unseen.rose(process.idle, now)
 
     def _is_unexplained(self, process):
         """Whether a look is free for what came and nobody that is told has."""
@@ -194,20 +195,11 @@ class Surveys:
             return False
         return any(gain > least for gain, least in self._gains(process, self._held))
 
-    def _has_unseen(self, process, now):
-        """Whether a look is free for what the pool keeps more than at the last one, or what more is
-        pinned. Who has that holds it by objects that are no arrays, or by arrays that count as
-        nothing of the heap."""
-        if not self.allowance.free_unseen or now < self._unseen_next:
-            return False
-        self._unseen_next = now + SECONDS
-        return self._keeps_more(process) or self._pins_more()
-
     def _pay_for(self, process, now):
         """Takes the look that begins off those that are free, if it is not paid for."""
         if now < self._next:
             self.allowance.take(is_unseen=not self._is_unexplained(process))
-        self._idle = process.idle
+        self._unseen.note_pool(process.idle)
 
     def explains(self, process):
         """Whether a look was taken, and the holders that are told have what came, with a line
@@ -247,19 +239,7 @@ class Surveys:
             return False
         gains = self._gains(process, self._held)
         holds_more = not gains or any(gain > least for gain, least in gains)
-        return not (holds_more or self._pins_more() or self._keeps_more(process))
-
-    def _keeps_more(self, process):
-        """Whether the pool keeps much more than at the last look."""
-        return None not in (self._idle, process.idle) and process.idle - self._idle >= IDLE
-
-    def _pins_more(self):
-        """Whether shared memory, which what is pinned for a device is, is much larger than at the
-        last look: no count of arrays or of the heap has it."""
-        shared, then = mappings.shared(), self._shared_then
-        if then is None:
-            self._shared_then = shared
-        return None not in (shared, then) and shared - then >= ON_HOST
+        return not (holds_more or self._unseen.pins_more() or self._unseen.keeps_more(process.idle))
 
     def _gains(self, process, before):
         """Pairs of what the program holds more than before, and of how much is worth a look."""
@@ -325,10 +305,10 @@ class Surveys:
         its shared memory, which what is pinned for a device is. A compiler at work has taken what
         it needs at the first look, and gives it back."""
         self._heap, self._base[1] = _least(self._heap, heap), _least(self._base[1], heap)
-        self._shared, self._shared_then = shared if self._shared is None else self._shared, shared
+        first = self._unseen.note_shared(shared)
         return any(
             None not in (now, then) and now - then >= ON_HOST
-            for now, then in ((heap, self._heap), (shared, self._shared))
+            for now, then in ((heap, self._heap), (shared, first))
         )
 
     def wants_below(self, process):
