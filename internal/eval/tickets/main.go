@@ -11,9 +11,9 @@
 // the folders whose names begin with gpu want a device: -programs internal/eval/tickets/gpu. What
 // is in gpu3, gpu6 to gpu47, programs3 and cpu1 was written without a look at how gpumem
 // decides, and so was what is in programs5, from memory of tickets and of common practice; what is
-// in programs4 was written from tickets, with a knowledge of that, before its first run. What is in gpu6held ran for
-// the first time after the rules that came of gpu6. The folder kept has a small program for each
-// way to keep something, without a twin.
+// in programs4 was written from tickets, with a knowledge of that, before its first run. What is in
+// gpu6held ran for the first time after the rules that came of gpu6. The folder kept has a small
+// program for each way to keep something, without a twin.
 package main
 
 import (

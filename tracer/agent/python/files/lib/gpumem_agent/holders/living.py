@@ -27,8 +27,9 @@ TURN = 0.002  # seconds of work in one turn; see arrays
 
 def references(kinds, untracked=(), every=atomic.everything):
     """{identity: weak reference} of the objects of some types that live, also of
-    their subclasses; every is the step that lists objects. Of types that the collector does not track, exactly these
-    are found where tracked objects refer to them, which takes ten times as long."""
+    their subclasses; every is the step that lists objects. Of types that the collector does
+    not track, exactly these are found where tracked objects refer to them, which takes ten
+    times as long."""
     tracked, leaves = atomic.family(_referable(kinds)), atomic.keys(_referable(untracked))
     box, below, found, keys, weak = [], [], [], [], []
     steps = [every(box)]

@@ -1,7 +1,7 @@
 """What a line that fills a dictionary or a deque makes of it. A cache: it adds what it has worked
 out for a key when the dictionary has none, to look it up the next time. Or a register of what is
 open: another line takes single entries out of it again. A deque of which another line takes single
-elements is a queue.
+elements, at its other end, is a queue.
 
 Like all that is read in the text of the program it is the usual form that is known, and
 no other.
