@@ -103,7 +103,7 @@ func handlesOfTheDriver(c *Case) *Cause {
 			units.Whole(n), k.Name, units.Bytes(each))
 		site := c.madeMost(k, n)
 		if site != "" && k.Column == record.ColModules && n >= leastCompiled && c.hasAny("torch", "cupy", "jax") {
-			best = c.compiledAt(site, seen)
+			best = c.compiledAt(Compilation{Site: site}, seen)
 			continue
 		}
 		if libraryWorkspaces(c) != nil {
@@ -225,7 +225,7 @@ func (c *Case) madeMost(k account.HandleKind, more float64) string {
 // handlesAlone names the handles whose number is all that grows.
 func (c *Case) handlesAlone() *Cause {
 	if most, all := c.compiledMost(); all > 0 && c.Kind.Column == record.ColModules {
-		return c.compiledAt(most.Site, evidence("%s more modules are alive, and code was compiled %s times meanwhile",
+		return c.compiledAt(most, evidence("%s more modules are alive, and code was compiled %s times meanwhile",
 			units.Whole(c.Size), units.Whole(all)))
 	}
 	e := evidence("%s more %s are alive; no bytes that were recorded grow with them",

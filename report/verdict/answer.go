@@ -292,10 +292,10 @@ func boundIt(h *HolderRow) string {
 	if _, above, below := strings.Cut(h.Path, " objects below "); below {
 		return "let go of the " + h.Path + filledAt(h, ",") + " once they have been used: " + above + " keeps them"
 	}
-	if h.OfClass() && !isNameless(h.Path) {
+	if h.OfClass() && !h.IsNameless() {
 		return "find what keeps the " + h.Path + filledAt(h, "") + ", and let go of them"
 	}
-	if isNameless(h.Path) {
+	if h.IsNameless() {
 		return "no name of the program leads there: look for objects that refer to each other, which " +
 			"--purge collects and counts, or for an extension that keeps a reference"
 	}

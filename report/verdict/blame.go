@@ -176,7 +176,7 @@ func (s *settled) heldClaim(h *HolderRow, last []HolderRow, d *DrivenBy) string 
 	switch {
 	case about:
 		text += keeps + "about " + units.Bytes(grew[best])
-	case isNameless(h.Path):
+	case h.IsNameless():
 		like, keeper, _ := strings.Cut(h.Path, ": ")
 		text = fmt.Sprintf("%s keeps %s in %d %s like %s", keeper, units.Bytes(bytes), count,
 			thingsOf(s.Run.Meta.Versions), like)

@@ -28,18 +28,24 @@ func compilationsOf(s *settled) []cause.Compilation {
 		return nil
 	}
 	from, to := l.Clock[min(s.Grow[s.primary].From, len(l.Clock)-1)], l.Clock[len(l.Clock)-1]
-	type told struct{ before, count, last float64 }
+	type told struct {
+		before, count, last float64
+		by                  string
+	}
 	lines := map[string]told{}
 	for _, e := range s.Events.About(s.PID) {
 		if e.Kind != record.KindEvent || e.Name != eventCompiled || e.At == "" {
 			continue
 		}
-		var detail struct{ Count float64 }
+		var detail struct {
+			Count float64
+			By    string
+		}
 		if json.Unmarshal(e.Detail, &detail) != nil || !(detail.Count > 0) {
 			continue
 		}
 		t := lines[e.At]
-		t.count, t.last = detail.Count, e.TMs/1000
+		t.count, t.last, t.by = detail.Count, e.TMs/1000, detail.By
 		if t.last < from {
 			t.before = detail.Count
 		}
@@ -48,7 +54,7 @@ func compilationsOf(s *settled) []cause.Compilation {
 	var out []cause.Compilation
 	for at, t := range lines {
 		if t.last >= from+stillCompiling*(to-from) && t.count > t.before {
-			out = append(out, cause.Compilation{Site: at, Count: t.count - t.before})
+			out = append(out, cause.Compilation{Site: at, Count: t.count - t.before, By: t.by})
 		}
 	}
 	slices.SortFunc(out, func(a, b cause.Compilation) int { return strings.Compare(a.Site, b.Site) })

@@ -130,11 +130,6 @@ func hasName(path string) bool {
 	return strings.ContainsAny(path, ".(") && !strings.Contains(path, ": ")
 }
 
-// isNameless reports whether a path is what the agent says of arrays that no name leads to.
-func isNameless(path string) bool {
-	return strings.HasSuffix(path, ": a reference cycle or native code")
-}
-
 // hostHeld says who holds what the host grew by, as a part of a sentence.
 func hostHeld(h *HolderRow) string {
 	if h == nil {

@@ -85,6 +85,11 @@ func (h *Holder) OfClass() bool {
 	return rest == classWords || strings.HasPrefix(rest, classWords+" below ")
 }
 
+// IsNameless reports whether the path is what the agent says of arrays that no name leads to.
+func (h *Holder) IsNameless() bool {
+	return strings.HasSuffix(h.Path, ": a reference cycle or native code")
+}
+
 // fewParts is how many arrays one thing has at most: a table has one for each kind of column.
 const fewParts = 8
 

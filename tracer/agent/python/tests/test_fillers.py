@@ -3,6 +3,7 @@ futures and caches."""
 
 import asyncio
 import collections
+import contextlib
 import contextvars
 import functools
 import gc
@@ -24,6 +25,7 @@ import warnings
 import weakref
 
 from gpumem_agent.frameworks import jax as jax_adapter
+from gpumem_agent.frameworks import torch_jit
 from gpumem_agent.holders import contents, ending, kinds, lines, logged, memos, paths, states, texts
 from gpumem_agent.surveys import Surveys
 from test_looks import Running
@@ -1100,6 +1102,9 @@ class Marking:
     def mark(self, *mark):
         self._told.append(mark)
 
+    def quiet(self):
+        return contextlib.nullcontext()
+
 
 class CompilationsTest(unittest.TestCase):
     def test_the_programs_line_that_compiles_again_and_again_is_told(self):
@@ -1114,11 +1119,37 @@ class CompilationsTest(unittest.TestCase):
             inner["compiled"]()  # the line of compilations
         line = line_of("compilations")
         name = "test_the_programs_line_that_compiles_again_and_again_is_told"
-        self.assertEqual(told[0], ("event", "compiled", "%s %s" % (line, name), {"count": 1}))
+        self.assertEqual(told[0], ("event", "compiled", "%s %s" % (line, name), {"count": 1, "by": "jax"}))
         self.assertGreater(told[-1][3]["count"], 75)
         self.assertLess(len(told), 25)
         self.assertEqual({mark[2] for mark in told}, {told[0][2]})
         self.assertNotIn(process, gc.get_referents(framework, vars(framework)))
+
+    def test_functions_that_torchscript_makes_are_counted(self):
+        told = []
+        module = types.SimpleNamespace(_jit_script_compile=lambda name, size=0: (name, size))
+        make = module._jit_script_compile
+        process = Marking(told)
+        makers = torch_jit.Makers(module)
+        makers.arm(process)
+        self.assertEqual(module._jit_script_compile("f", size=2), ("f", 2))  # the line of scripts
+        name = "test_functions_that_torchscript_makes_are_counted"
+        detail = {"count": 1, "by": "torch.jit"}
+        self.assertEqual(told, [("event", "compiled", "%s %s" % (line_of("scripts"), name), detail)])
+        self.assertTrue(makers.disarm())
+        self.assertIs(module._jit_script_compile, make)
+
+    def test_a_wrapper_that_another_has_wrapped_stays_and_counts_no_more(self):
+        told = []
+        module = types.SimpleNamespace(_jit_script_compile=int)
+        process = Marking(told)
+        makers = torch_jit.Makers(module)
+        makers.arm(process)
+        ours = module._jit_script_compile
+        module._jit_script_compile = lambda: ours()
+        self.assertFalse(makers.disarm())
+        self.assertEqual(module._jit_script_compile(), 0)
+        self.assertEqual(told, [])
 
 
 if __name__ == "__main__":

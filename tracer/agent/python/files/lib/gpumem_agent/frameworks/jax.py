@@ -5,16 +5,14 @@ import math
 import sys
 import weakref
 
+from gpumem_agent.compilations import Compilations
 from gpumem_agent.frameworks import Framework, add, arrays, total
-from gpumem_agent.holders.kinds import is_library
 from gpumem_agent.own import own
 from gpumem_agent.sampling import Budget
 
 LIVE_SHARE = 0.0005  # of the time, for counting live arrays
 LIVE_SECONDS = 0.2
 COMPILED = "/jax/core/compile/backend_compile_duration"
-AGAIN = 1.25  # times as many compilations of a line as when it was told last
-MOST_LINES = 1000  # that are counted
 
 
 def open_framework(module, process):
@@ -30,9 +28,8 @@ class Jax(Framework):
         self._jax = jax
         # JAX has the listener, a method of this object: a look that follows it must not
         # come to what the agent itself keeps.
-        self._process = process
         self._pipelines = 0
-        self._lines = {}  # (file, line, function) of the program: [compilations, told]
+        self._compilations = Compilations(process, "jax")
         self._budget = Budget(LIVE_SHARE, LIVE_SECONDS)
 
     def arm(self):
@@ -56,27 +53,11 @@ class Jax(Framework):
     def _on_event(self, event, *_, **__):
         if event == self.compiled:
             self._pipelines += 1
-            self._count_line(sys._getframe(1))
-
-    def _count_line(self, frame):
-        """Counts the compilation for the line of the program's that asked for it, and
-        tells that line when it is one of many."""
-        while frame is not None and is_library(frame.f_code.co_filename):
-            frame = frame.f_back
-        if frame is None or len(self._lines) >= MOST_LINES:
-            return
-        line = frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
-        counts = self._lines.setdefault(line, [0, 0])
-        counts[0] += 1
-        if counts[0] > AGAIN * counts[1]:
-            counts[1] = counts[0]
-            process = self._process()
-            if process is not None:
-                process.mark("event", "compiled", "%s:%d %s" % line, {"count": counts[0]})
+            self._compilations.count(sys._getframe(1))
 
     def forked(self):
         self._pipelines = 0
-        self._lines.clear()
+        self._compilations.clear()
 
     def _clients(self):
         """Backends that the program has initialised, the host's left out."""

@@ -8,6 +8,7 @@ from gpumem_agent import atomic
 from gpumem_agent.frameworks import Framework, total
 from gpumem_agent.frameworks.torch_backends import ALL_DEVICES_EVERY, Mps, Stats
 from gpumem_agent.frameworks.torch_graphs import Graph, kept_by_graphs, operations, word
+from gpumem_agent.frameworks.torch_jit import Makers
 from gpumem_agent.frameworks.torch_names import GRADIENT_GRAPHS, HOOKS
 from gpumem_agent.frameworks.torch_steps import StepHook
 
@@ -39,9 +40,12 @@ class Torch(Framework):
         self._claims = major.isdigit() and int(major) >= 2
         self._hook = None
         self._oom = None
+        self._makers = Makers(getattr(torch, "_C", None))
 
     def disarm(self):
         stays = []
+        if not self._makers.disarm():
+            stays.append("functions of PyTorch's TorchScript that only pass on their calls")
         if self._hook is not None and not self._hook.disarm():
             stays.append("a hook of PyTorch's optimizers that does nothing")
         if self._oom is not None and self._oom.stays:
@@ -52,6 +56,7 @@ class Torch(Framework):
         return stays
 
     def arm(self):
+        self._makers.arm(self._process)
         # torch.optim hides its submodule of this name.
         optimizer = sys.modules.get("torch.optim.optimizer")
         if hasattr(optimizer, "register_optimizer_step_post_hook"):
@@ -161,6 +166,7 @@ class Torch(Framework):
 
     def forked(self):
         self._awake = []
+        self._makers.forked()
         for backend in self._backends:
             backend.forked()
 
