@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/verdict"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -27,7 +28,11 @@ func writeBrief(w io.Writer, run *record.Run, v *verdict.Verdict, o Options) err
 	}
 	if v.Verdict != verdict.None && len(v.Accounts) > 0 {
 		t.line("")
-		t.table(growthTable(v, briefColumns(v)))
+		accounts := growthTable(v, briefColumns(v))
+		if since := changesSince(v); since != "" && len(accounts.foot) > 0 {
+			accounts.foot[0][0] += since
+		}
+		t.table(accounts)
 	}
 	shown := min(len(v.Warnings), briefWarnings)
 	for _, w := range v.Warnings[:shown] {
@@ -37,6 +42,19 @@ func writeBrief(w io.Writer, run *record.Run, v *verdict.Verdict, o Options) err
 		t.line(fmt.Sprintf("warnings that only the report has: %d", more))
 	}
 	return t.out.Flush()
+}
+
+// lateChange is the part of the judged time after which the changes begin late enough to say so:
+// the sentence above them is of all of it.
+const lateChange = .25
+
+// changesSince says from when on the changes are, where the warm-up took much of the judged time.
+func changesSince(v *verdict.Verdict) string {
+	m, w := v.Measured, v.Window
+	if m == nil || m.FromMs == nil || *m.FromMs-w.FromMs < lateChange*(w.ToMs-w.FromMs) {
+		return ""
+	}
+	return " from " + units.Seconds(*m.FromMs/1000) + " on"
 }
 
 // briefWarnings is how many warnings the answer alone has.

@@ -35,6 +35,19 @@ func TestTheShortAnswerSaysWhatToDoAndWhichAccountGrows(t *testing.T) {
 	}
 }
 
+func TestTheShortAnswerSaysFromWhenOnChangesAre(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[float64]bool{1000: false, 6500: true} {
+		v, to := leakVerdict(), 16000.
+		v.Window.FromMs, v.Window.ToMs = 1000, to
+		v.Measured = &verdict.Measured{Bytes: 40 << 20, FromMs: &from, ToMs: &to}
+		text := render(t, Text, leakRun(1200), v, Options{Brief: true})
+		if is := strings.Contains(text, "measured from 6.50 s on"); is != want {
+			t.Errorf("from %v:\n%s", from, text)
+		}
+	}
+}
+
 func TestAnErrorThatTheProgramCaughtIsInTheAnswer(t *testing.T) {
 	t.Parallel()
 	asked, live := int64(512<<20), int64(1<<30)
