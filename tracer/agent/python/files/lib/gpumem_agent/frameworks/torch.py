@@ -45,7 +45,7 @@ class Torch(Framework):
     def disarm(self):
         stays = []
         if not self._makers.disarm():
-            stays.append("functions of PyTorch's TorchScript that only pass on their calls")
+            stays.append("wrapped functions of TorchScript, which only pass on their calls")
         if self._hook is not None and not self._hook.disarm():
             stays.append("a hook of PyTorch's optimizers that does nothing")
         if self._oom is not None and self._oom.stays:
