@@ -6,7 +6,7 @@ import unittest
 import unittest.mock
 
 import acted
-from gpumem_agent import allowance, mappings, surveys, unseen
+from gpumem_agent import allowance, gains, mappings, surveys, unseen
 from gpumem_agent.frameworks import Framework
 from gpumem_agent.holders import lasting, recounts, running
 
@@ -235,6 +235,30 @@ class SurveysTest(unittest.TestCase):
         """Whether it looks at that many seconds after the survey, with so much held."""
         return self.surveys.look(self.process, self.surveys._begun + now)
 
+    def test_a_program_whose_holders_got_all_that_came_is_only_asked_how_long_they_are(self):
+        self.held = (10 << 20, 50 << 20)
+        self.surveys.take(self.process, [self.framework])
+        entry = {"path": "list t.kept", "bytes": 18 << 20, "count": 18, "filled": "t.py:7 keep"}
+        looked, got = [], {}
+
+        def look_now(process, *_):
+            looked.append(self.held)
+            self.surveys._told, self.surveys._recounted = [entry], {}
+            self.surveys._notes = [(0.0, types.SimpleNamespace(ways={}))]
+
+        self.surveys.look_now = look_now
+        with unittest.mock.patch.object(recounts, "asked_again", lambda *_: dict(got)):
+            for when, arrays, more, want in (
+                *((3, 20, 0, 1), (6, 28, 9, 2)),  # two looks that compare
+                *((12, 36, 8, 2), (24, 60, 32, 2)),  # all that came is the list's
+                *((48, 120, 40, 3), (96, 120, 0, 3)),  # and here it is not; no more came
+            ):
+                self.held = (arrays << 20, 51 << 20)
+                got[entry["path"]] = dict(entry, bytes=entry["bytes"] + (more << 20))
+                self.surveys.allowance.spent = 0.0
+                self.looks(when)
+                self.assertEqual(len(looked), want, when)
+
     def test_a_program_that_holds_what_it_held_is_not_looked_at(self):
         self.held = (10 << 20, 50 << 20)
         self.surveys.take(self.process, [self.framework])
@@ -264,14 +288,14 @@ class SurveysTest(unittest.TestCase):
         self.assertTrue(self.looks(5))
 
     def test_what_a_compiler_took_before_the_first_look_hides_nothing(self):
-        self.surveys._came(self.process, self.surveys._base)
+        self.surveys._base.came(self.process.held())
         self.held = (None, 395 << 20)
-        self.surveys._came(self.process, self.surveys._base)
+        self.surveys._base.came(self.process.held())
         self.assertFalse(self.surveys._host_grew(395 << 20, None))
         self.assertFalse(self.surveys._host_grew(337 << 20, None), "it is given back")
         self.assertTrue(self.surveys._host_grew(349 << 20, None))
         self.held = (None, 349 << 20)
-        self.assertEqual(self.surveys._came(self.process, self.surveys._base), [None, 12 << 20])
+        self.assertEqual(self.surveys._base.came(self.process.held()), [None, 12 << 20])
         self.assertTrue(self.surveys._host_grew(360 << 20, None))
         self.assertFalse(self.surveys._host_grew(None, None), "unknown")
 
@@ -302,7 +326,7 @@ class SurveysTest(unittest.TestCase):
 
     def test_holders_explain_what_came_where_the_first_has_a_line(self):
         process = types.SimpleNamespace(held=lambda: (None, 40 << 20))
-        self.surveys._base = [None, 10 << 20]
+        self.surveys._base = gains.Held(None, 10 << 20)
         self.assertFalse(self.surveys.explains(process))
         self.surveys._told = [{"path": "list t.kept", "bytes": 25 << 20, "count": 8, "host": True}]
         self.assertFalse(self.surveys.explains(process))

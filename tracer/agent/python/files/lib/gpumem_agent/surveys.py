@@ -8,6 +8,7 @@ look in the first half of its life.
 
 from gpumem_agent import mappings
 from gpumem_agent.allowance import Allowance
+from gpumem_agent.gains import GROWTH, ON_HOST, Held, least
 from gpumem_agent.own import own
 from gpumem_agent.sitelooks import SiteLooks
 from gpumem_agent.unseen import Unseen
@@ -16,9 +17,9 @@ STEPS = 5  # after which what the program keeps on purpose is there
 FIRST_SECONDS = 2.0  # of a life, before the first look
 RECOUNTS = 4  # in the time that it takes to become twice as old
 EXPLAINED = 0.5  # of what came, by what the holders that are told have
+SETTLED = 0.8  # of what came since a look, by what its holders have got meanwhile
+COMPARED = 2  # looks that compared, before one may be left out
 SECONDS = 1.0  # one look may take, at most
-GROWTH = (256 << 10, 1 << 20)  # bytes of arrays at steps, and of the heap, to look for
-ON_HOST = 8 << 20  # bytes of the heap beside a device, to look for what holds them
 WIND_UP = 5.0  # seconds that a program's end may take from when it has left its functions
 AGE = 0.25  # of a life: a younger note knows too much of what is kept
 
@@ -29,9 +30,9 @@ def names_class(path):
     return rest == "objects" or rest.startswith("objects below ")
 
 
-def _least(a, b):
-    """The smaller of two figures, of which either may be unknown."""
-    return b if a is None else a if b is None else min(a, b)
+def _sizes(holders):
+    """Pairs of the bytes of holders and of whether these are of the host."""
+    return [(entry["bytes"], entry.get("host", False)) for entry in holders]
 
 
 class Surveys:
@@ -53,8 +54,8 @@ class Surveys:
         self.sites = SiteLooks()
         self.allowance = Allowance()
         self._unseen = Unseen()
-        self._held = [None, None]  # Process.held at the survey or the last look after it
-        self._base = [None, None]  # the same at the survey, or as soon as it was known
+        self._held = Held()  # at the survey or the last look after it
+        self._base = Held()  # at the survey, or as soon as it was known
         self._heap = None  # bytes of the heap at the survey, or the first look
         self.restart()
 
@@ -64,11 +65,12 @@ class Surveys:
         if not self._is_final:
             self._register, self._told, self._single = None, [], {}
             self._recounted, self._heap, self._unseen = {}, None, Unseen()
-        self.allowance, self._base = Allowance(), [None, None]
+        self.allowance, self._base = Allowance(), Held()
         self._unseen.note_pool(None)
         self._behind = None
         self._begin()
         self._notes = []  # of the last two looks: (when, running.Noted)
+        self._compared = 0  # looks that compared with what was noted
 
     def _begin(self):
         """From now on time counts."""
@@ -102,8 +104,8 @@ class Surveys:
         if process.sites_wanted:
             self._register.note_sites(frameworks)
         self._graphs, self._notes_graphs = None, True
-        self._held, self._base = list(process.held()), list(process.held())
-        self._heap = self._held[1]
+        self._held, self._base = Held(*process.held()), Held(*process.held())
+        self._heap = self._held.heap
         self._unseen.note_pool(process.idle)
         self._begin()
 
@@ -142,16 +144,21 @@ class Surveys:
         if self._is_steady(process):
             self._next = self._unpaid = now + SECONDS
             return False
+        if self._is_settled(process, now):
+            self._next = self._unpaid = now + max(now - self._begun, SECONDS)
+            self._is_new = False
+            return True
         self._pay_for(process, now)
         # Once, and no part of the cost, nor of the time that the look has: beside a program
         # that does not give up the interpreter's lock it may take as long.
         __import__("gpumem_agent.holders.running")
         begun = own.thread_time()
         compares = self._register is not None or bool(self._notes)
+        self._compared += compares
         self._next = self._unpaid = now + max(self._pause(now, compares), SECONDS)
         self._recount = now + SECONDS
-        goes_on = any(gain > least for gain, least in self._gains(process, self._held))
-        self._held = list(process.held())
+        goes_on = self._held.grew(process.held())
+        self._held = Held(*process.held())
         self.look_now(process, own.monotonic() + SECONDS, goes_on)
         if not process.steps.go_on(now):
             self.sites.look_beside(process)
@@ -165,15 +172,32 @@ class Surveys:
         any is longer."""
         if now < self._recount or not self._notes:
             return False
+        before = {entry["path"]: entry["bytes"] for entry in self._told}
+        return any(entry["bytes"] > before[path] for path, entry in self._ask_again(now).items())
+
+    def _ask_again(self, now):
+        """Asks how long the holders have become that are told. Returns {path: holder} of those that
+        tell anything new."""
         from gpumem_agent.holders import recounts
 
         begun = own.thread_time()
         self._recount = now + max((now - self._begun) / RECOUNTS, SECONDS)
-        before = {entry["path"]: entry["bytes"] for entry in self._told}
         again = recounts.asked_again(self._told, self._notes[-1][1].ways, own.monotonic(), self._since)
         self._recounted.update(again)
         self.allowance.spent += own.thread_time() - begun
-        return any(entry["bytes"] > before[path] for path, entry in again.items())
+        return again
+
+    def _is_settled(self, process, now):
+        """Whether the holders that are told, with the line that fills the first, got all that came
+        since the last look: another would tell the same, at the cost of a look."""
+        if self._compared < COMPARED or not self._told or self._unseen.rises(process.idle):
+            return False
+        self._ask_again(now)
+        if not self.explains(process):
+            return False
+        got = [dict(e, bytes=self._recounted.get(e["path"], e)["bytes"] - e["bytes"]) for e in self._told]
+        leasts = GROWTH[0], GROWTH[1] if process.held()[0] is None else ON_HOST
+        return self._held.grew(process.held()) and self._held.is_had(process.held(), _sizes(got), SETTLED, leasts)
 
     def _pause(self, now, compares):
         """Seconds until the next look. A forked child may be old at its first one, which only
@@ -193,7 +217,7 @@ class Surveys:
         """Whether a look is free for what came and nobody that is told has."""
         if not self.allowance.free or self._is_explained(process, self.told):
             return False
-        return any(gain > least for gain, least in self._gains(process, self._held))
+        return self._held.grew(process.held())
 
     def _pay_for(self, process, now):
         """Takes the look that begins off those that are free, if it is not paid for."""
@@ -213,7 +237,7 @@ class Surveys:
         """Whether what a look found is all that there is to find: the holders have what came, or
         nothing came. None where it is unknown how much came, or at a program's first looks, which
         come early."""
-        gains = self._gains(process, self._base)
+        gains = self._base.gains(process.held())
         if all(gain <= least for gain, least in gains):
             return True if gains else None
         if bool(found) and self._is_explained(process, found):
@@ -223,13 +247,8 @@ class Surveys:
     def _is_explained(self, process, holders):
         """Whether some holders have as much as came since the survey: on the device, and on
         the host where that is worth a look."""
-        on_device = process.held()[0] is not None
-        told = [0, 0]
-        for entry in holders:
-            told[not on_device or entry.get("host", False)] += entry["bytes"]
-        leasts = (0, ON_HOST if on_device else 0)
-        came = [0 if gain is None else gain for gain in self._came(process, self._base)]
-        return not any(g >= least and size < EXPLAINED * g for size, g, least in zip(told, came, leasts))
+        leasts = 0, ON_HOST if process.held()[0] is not None else 0
+        return self._base.is_had(process.held(), _sizes(holders), EXPLAINED, leasts)
 
     def _is_steady(self, process):
         """Whether a program that tells steps holds no more than it did at the survey
@@ -237,21 +256,9 @@ class Surveys:
         that is unknown now or then says nothing."""
         if self._register is None or not process.steps.known:
             return False
-        gains = self._gains(process, self._held)
+        gains = self._held.gains(process.held())
         holds_more = not gains or any(gain > least for gain, least in gains)
-        return not (holds_more or self._unseen.pins_more() or self._unseen.keeps_more(process.idle))
-
-    def _gains(self, process, before):
-        """Pairs of what the program holds more than before, and of how much is worth a look."""
-        came = zip(self._came(process, before), GROWTH)
-        return [(gain, least) for gain, least in came if gain is not None]
-
-    def _came(self, process, before):
-        """What the program holds more than before of each kind; None of what is unknown."""
-        pairs = list(zip(before, process.held()))
-        # The heap is read seldom: what was unknown then counts from now on.
-        before[:] = [now if then is None else then for then, now in pairs]
-        return [None if None in pair else pair[1] - pair[0] for pair in pairs]
+        return not (holds_more or self._unseen.rises(process.idle))
 
     def look_now(self, process, deadline, goes_on=False):
         """Looks for holders, on any thread. Where the program goes on to hold more, a look that
@@ -304,7 +311,8 @@ class Surveys:
         """Whether the host's heap is much larger than at its least since what lives was noted, or
         its shared memory, which what is pinned for a device is. A compiler at work has taken what
         it needs at the first look, and gives it back."""
-        self._heap, self._base[1] = _least(self._heap, heap), _least(self._base[1], heap)
+        self._heap = least(self._heap, heap)
+        self._base.no_more_than(heap)
         first = self._unseen.note_shared(shared)
         return any(
             None not in (now, then) and now - then >= ON_HOST

@@ -32,6 +32,10 @@ class Unseen:
         if now < self._next:
             return False
         self._next = now + SECONDS
+        return self.rises(idle)
+
+    def rises(self, idle):
+        """The same, asked at any time."""
         return self.keeps_more(idle) or self.pins_more()
 
     def keeps_more(self, idle):
