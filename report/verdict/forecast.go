@@ -121,7 +121,11 @@ func (s *settled) moreMinutes() *float64 {
 	if n := growth.Filling(s.Kind, &s.Grow[series.Handles]); n > 0 {
 		factor = math.Max(factor, math.Max(2, growth.MostCached/n))
 	}
-	m := stat.Round(so * stat.Clamp(factor-1, .25, 100))
+	most := 100.
+	if s.why != "" { // a start is over before long, and what was fitted to it says nothing of the rest
+		most = 2
+	}
+	m := stat.Round(so * stat.Clamp(factor-1, .25, most))
 	return &m
 }
 

@@ -25,6 +25,8 @@ func TestReadingCodeInIsNoGrowth(t *testing.T) {
 	t.Parallel()
 	if v := importing(100, 100).judge(); v.Verdict != Undecided || !strings.Contains(v.Summary, "still loading its code") {
 		t.Errorf("a program that only starts: %s", v.Summary)
+	} else if so := (v.Window.ToMs - v.Window.FromMs) / 60_000; v.MoreMinutes == nil || *v.MoreMinutes > 2.01*so {
+		t.Errorf("a start of %.2f minutes is over by %v more", so, v.MoreMinutes)
 	}
 	if v := importing(400, 100).judge(); v.Verdict != None {
 		t.Errorf("a program that starts and then works: %s", v.Summary)
