@@ -327,6 +327,22 @@ class FillersTest(unittest.TestCase):
             of_object = lines.Filler("frames", file.name, True)
             self.assertEqual(of_object.sites(), [file.name + ":3 advance"])
 
+    def test_hooks_have_the_line_that_registers_them(self):
+        source = """
+            class Probe:
+                def __init__(self, conv):
+                    self.handle = conv.register_message_forward_hook(self.listen)
+
+            def run(model):
+                return model._message_forward_hooks.keys()
+            """
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(textwrap.dedent(source)[1:])
+            file.flush()
+            for name in ("_message_forward_hooks", "_forward_pre_hooks", "_optimizer_step_post_hooks"):
+                self.assertEqual(lines.Filler(name, file.name, True).sites(), [file.name + ":3 __init__"], name)
+            self.assertEqual(lines.Filler("_own_hooks", file.name, True).sites(), [])
+
     def test_cached_properties_and_private_names_have_their_lines(self):
         chest = Chest()
         self.keep(chest=chest)

@@ -83,7 +83,8 @@ ADDERS = {
     GRADIENT_GRAPHS: r"\bbackward\s*\(.*\bcreate_graph\s*=\s*(?!False)",
 }
 WORDS = {MADE_MODULES: "modules", GROUPS: "", ATTRIBUTES: ""}  # that such a line has, in place of a bracket
-HOOKS = re.compile(r"_(forward|backward|state_dict|load_state_dict)\w*_hooks$")
+# Of PyTorch, and of what adds kinds of its own, as torch_geometric does: _message_forward_hooks.
+HOOKS = re.compile(r"_(?:\w+_)?(?:forward|backward|state_dict|step)\w*_hooks$")
 # An assignment to a name, of something more than a beginning; with an array's beginning.
 ASSIGNS = r"^(?:(?!\bf[\"'])[^=(])*%s(?:\s*,\s*[\w.\[\]*]+)*\s*(?::[^=]*)?=(?!=)"
 ASSIGNED = ASSIGNS + r"(?!\s*(?:None\b|[\[({]\s*[\])}]|[\d.]+\s*$|[\w.]*(?:zeros|empty)\w*\())"
