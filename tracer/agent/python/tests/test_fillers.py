@@ -677,6 +677,24 @@ class FillersTest(unittest.TestCase):
             found = re.search(lines.ASSIGNED % r"\.h", text)
             self.assertEqual(found is not None, is_one, text)
 
+    def test_what_is_put_back_by_the_key_that_it_came_by_is_a_session(self):
+        for number, (text, is_one) in enumerate((
+            ("talk = self.talks.get(name)\ntalk = model(x, talk)\nself.talks[name] = talk", True),
+            ("talk, n = self.talks.get(name, None), 0\nself.talks[name] = talk", True),
+            ("talk = self.talks[name]\nself.talks[name] = talk", True),
+            ("talk = self.talks.get(name)\nif talk is None:\n    talk = begin()\n    self.talks[name] = talk", False),
+            ("talk = self.talks.get(other)\nself.talks[name] = talk", False),
+            ("talk = self.words.get(name)\nself.talks[name] = talk", False),
+            ("talk = model(x, self.talks)\nself.talks[name] = talk", False),
+            ("mean = self.means.get(name)\nself.means[name] = .9 * mean + loss", False),
+        )):
+            with tempfile.TemporaryDirectory() as folder:
+                file = os.path.join(folder, "talks%d.py" % number)
+                with open(file, "w") as source:
+                    source.write("def answer(self, name, x):\n    " + text.replace("\n", "\n    ") + "\n")
+                site = "%s:%d answer" % (file, text.count("\n") + 2)
+                self.assertEqual(memos.carries_on(site), is_one, text)
+
     def test_a_dictionary_whose_entries_are_taken_out_again_is_a_register(self):
         for number, (text, is_one) in enumerate((
             ("self.open[n] = x\nawait work()\ndel self.open[n]", True),

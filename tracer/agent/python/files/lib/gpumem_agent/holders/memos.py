@@ -1,6 +1,7 @@
 """What a line that fills a dictionary or a deque makes of it. A cache: it adds what it has worked
-out for a key when the dictionary has none, to look it up the next time. Or a register of what is
-open: another line takes single entries out of it again. A deque of which another line takes single
+out for a key when the dictionary has none, to look it up the next time. A session for each key: it puts back
+what it took from there before. Or a register of what is open: another line takes single entries
+out of it again. A deque of which another line takes single
 elements, at its other end, is a queue.
 
 Like all that is read in the text of the program it is the usual form that is known, and
@@ -32,6 +33,8 @@ def kind_of(path, sites, is_dictionary=False):
     if is_dictionary or DICTIONARY.match(path):
         if any(map(remembers, sites)):
             return {"kind": "cache-without-bound"}
+        if any(map(carries_on, sites)):
+            return {"kind": "sessions-kept"}
         return {"kind": "sessions-kept/entries"} if any(map(registers, sites)) else {}
     return {"kind": "unbounded-queue"} if path.startswith("deque ") and any(map(queues, sites)) else {}
 
@@ -77,6 +80,21 @@ def _updates(name, lines, at):
     missing = re.compile(r"\bnot\s+in\s+(?:\w+\.)*%s\b" % re.escape(name))
     asked = re.compile(r"\b%s\[" % re.escape(name))
     return any(map(missing.search, _before(lines, at))) and any(map(asked.search, _behind(lines, at)))
+
+
+@functools.lru_cache(maxsize=64)  # each look asks again
+def carries_on(site):
+    """Whether the line of a site puts a variable back by a key by which the function had got it, and
+    not only where it had got none."""
+    _, lines, at = _line(site)
+    filled = FILLED.search(_code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
+    if filled is None or not filled.group(3).isidentifier():
+        return False
+    name, key, value = map(re.escape, map(str.strip, filled.groups()))
+    indented = re.match(r"\s*", lines[at]).group()
+    got = r"^%s(?=\S)(?:.*[\s,])?%s\b[^=(]*=(?!=).*\b%s(?:\.get\(\s*%s\s*[,)]|\[\s*%s\s*\])"
+    got %= indented, value, name, key, key
+    return any(map(re.compile(got).search, _before(lines, at)))
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
