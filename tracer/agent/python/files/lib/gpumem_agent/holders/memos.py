@@ -9,6 +9,7 @@ no other.
 """
 
 import functools
+import itertools
 import re
 
 from gpumem_agent.holders.texts import DEF, LONGEST, read, search
@@ -71,7 +72,15 @@ def remembers(site):
     if not leaves and not any(map(missing.search, before)):
         return False
     kept = re.compile(r"\breturn\b.*(?:\b%s\[|(?<![\w.])%s\s*$)" % (re.escape(name), value))
-    return "(" in filled.group(3) or any(map(kept.search, behind))
+    return "(" in filled.group(3) or any(map(kept.search, behind)) or _is_made(value, before, missing)
+
+
+def _is_made(value, before, missing):
+    """Whether a variable was given what a call returned, since a line that found none. What else
+    had it is only noted."""
+    made = re.compile(r"(?<![\w.])%s\s*=(?!=).*\(" % value)
+    since = itertools.takewhile(lambda line: not missing.search(line), before)
+    return any(map(made.search, since))
 
 
 def _updates(name, lines, at):
