@@ -74,6 +74,7 @@ func Run(ctx context.Context, cfg Config) (result Result, err error) {
 		return s.result, err
 	}
 	s.track(cmd.Process.Pid)
+	s.loop(s.segmentsLoop)
 	exited := make(chan struct{})
 	go func() {
 		cmd.Wait() // what it returns is in ProcessState, and copying there is none
@@ -197,8 +198,11 @@ func Attach(ctx context.Context, pid int, cfg Config) (result Result, err error)
 	if cfg.Enter != nil {
 		s.listenFor(pid)
 	}
+	s.segments = readSegments(sharedFolder, systemV)
 	s.track(pid)
+	s.loop(s.segmentsLoop)
 	s.watch(ctx)
+	s.guard(s.tellUnused)
 	s.depart()
 	s.tellBefore()
 	s.finish(ending{code: -1})
@@ -232,6 +236,7 @@ type attempt struct {
 	gone      chan struct{} // closed when the timer finds the program gone
 	logs      []*programLog // opened for the program
 	segments  segments      // of shared memory, before it started
+	unused    segments      // that no process had mapped at the last two looks; by mu
 	result    Result
 }
 

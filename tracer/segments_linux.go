@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 const (
@@ -69,11 +70,8 @@ func (s segments) addSystemV(columns []string) {
 	}
 }
 
-// leftOf says which segments are here that were not before, when they hold more than a
-// little; empty when there are none. Nobody's memory but the machine's shows them.
-func (s segments) leftOf(before segments) string {
-	var names []string
-	var bytes int64
+// newOf are the names of those that were not before and hold something, with the bytes of all.
+func (s segments) newOf(before segments) (names []string, bytes int64) {
 	for name, size := range s {
 		if _, old := before[name]; old || size == 0 {
 			continue
@@ -81,30 +79,107 @@ func (s segments) leftOf(before segments) string {
 		names = append(names, name)
 		bytes += size
 	}
+	slices.Sort(names)
+	return names, bytes
+}
+
+// leftOf says which segments are here that were not before, when they hold more than a
+// little; empty when there are none. Nobody's memory but the machine's shows them.
+func (s segments) leftOf(before segments) string {
+	names, bytes := s.newOf(before)
 	if bytes < leftLeast {
 		return ""
 	}
-	slices.Sort(names)
 	what := "segments of shared memory were made while it ran and are"
 	if len(names) == 1 {
 		what = "segment of shared memory was made while it ran and is"
 	}
+	return fmt.Sprintf("%d %s still there, with %d MiB (%s): no process's memory shows them, and they stay "+
+		"until they are removed (shm_unlink, or shmctl with IPC_RMID)", len(names), what, bytes>>20, some(names))
+}
+
+// unusedOf says which of them no process has used, while the program ran.
+func (s segments) unusedOf(before segments) string {
+	names, bytes := s.newOf(before)
+	if bytes < leftLeast {
+		return ""
+	}
+	return fmt.Sprintf("while it ran, %d MiB of shared memory lay in segments that no process had mapped (%d: %s): "+
+		"no process's memory shows them. Unlink each once its last reader has closed it", bytes>>20, len(names), some(names))
+}
+
+// some are the first names.
+func some(names []string) string {
 	shown := strings.Join(names[:min(len(names), namedShared)], ", ")
 	if len(names) > namedShared {
 		shown += ", …"
 	}
-	return fmt.Sprintf("%d %s still there, with %d MiB (%s): no process's memory shows them, and they stay "+
-		"until they are removed (shm_unlink, or shmctl with IPC_RMID)", len(names), what, bytes>>20, shown)
+	return shown
 }
 
-// tellSegments warns of segments that the program has left behind. It has ended.
+// Times between looks at segments while the program runs: the first, and the longest. Each is
+// twice the one before.
+const (
+	firstSegments = 2 * time.Second
+	lastSegments  = time.Minute
+)
+
+// segmentsLoop looks now and then for segments that no process has mapped: a program may make
+// more and more of them, and a helper of its may remove all of them at its end.
+func (s *attempt) segmentsLoop() {
+	unmapped := segments{}
+	for wait := firstSegments; ; wait = min(2*wait, lastSegments) {
+		select {
+		case <-s.done:
+			return
+		case <-time.After(wait):
+		}
+		now := readSegments(sharedFolder, systemV)
+		if _, bytes := now.newOf(s.segments); bytes >= leftLeast {
+			now.withoutMapped(processFolder)
+		}
+		stayed := now.notedIn(&unmapped)
+		s.mu.Lock()
+		s.unused = stayed
+		s.mu.Unlock()
+	}
+}
+
+// notedIn are those that were in a look before as well, and makes this the look before: what is
+// under way from one process to another is mapped a moment later.
+func (s segments) notedIn(last *segments) segments {
+	both := segments{}
+	for name, size := range s {
+		if _, noted := (*last)[name]; noted {
+			both[name] = size
+		}
+	}
+	*last = s
+	return both
+}
+
+// tellSegments warns of segments that the program has left behind, or had while it ran. It has
+// ended.
 func (s *attempt) tellSegments() {
 	left := readSegments(sharedFolder, systemV)
-	if left.leftOf(s.segments) == "" {
+	text := left.leftOf(s.segments)
+	if text != "" {
+		left.withoutMapped(processFolder)
+		text = left.leftOf(s.segments)
+	}
+	if text == "" {
+		s.tellUnused()
 		return
 	}
-	left.withoutMapped(processFolder)
-	if text := left.leftOf(s.segments); text != "" {
+	s.warn(text)
+}
+
+// tellUnused warns of segments that no process had mapped while the program ran.
+func (s *attempt) tellUnused() {
+	s.mu.Lock()
+	unused := s.unused
+	s.mu.Unlock()
+	if text := unused.unusedOf(s.segments); text != "" {
 		s.warn(text)
 	}
 }

@@ -64,3 +64,22 @@ func TestSegmentsThatAProgramLeavesBehindAreTold(t *testing.T) {
 		t.Errorf("none: %s", text)
 	}
 }
+
+func TestSegmentsThatNoProcessUsesAreToldWhileTheProgramRuns(t *testing.T) {
+	t.Parallel()
+	before := segments{"/dev/shm/old": 30 << 20}
+	last := segments{}
+	at := func(now segments) string { return now.notedIn(&last).unusedOf(before) }
+	if text := at(segments{"/dev/shm/old": 30 << 20, "/dev/shm/a": 20 << 20}); text != "" {
+		t.Errorf("on its way from one process to another: %s", text)
+	}
+	text := at(segments{"/dev/shm/a": 20 << 20, "/dev/shm/b": 20 << 20})
+	for _, want := range []string{"20 MiB of shared memory", "(1: /dev/shm/a)", "Unlink"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	if text := at(segments{"/dev/shm/c": 20 << 20}); text != "" {
+		t.Errorf("all others are gone: %s", text)
+	}
+}
