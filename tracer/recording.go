@@ -344,8 +344,11 @@ func (r *recording) millis(at int64) float64 {
 	return float64((at-r.start)/1000) / 1000
 }
 
-// warn adds a warning to the run, once.
+// warn adds a warning to the run, once. An empty text is none.
 func (r *recording) warn(text string) {
+	if text == "" {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.warnLocked(text)

@@ -66,7 +66,7 @@ func Run(ctx context.Context, cfg Config) (result Result, err error) {
 	defer signals.stop()
 	cmd := command(cfg, s.server.Path())
 	signals.prepare(cmd)
-	s.segments = readSegments(sharedFolder, systemV)
+	s.shared = newSharedMemory()
 	cmd, startErr := startCommand(cmd, cfg.Command[0])
 	if err := startErr; err != nil {
 		s.warn(err.Error())
@@ -74,7 +74,7 @@ func Run(ctx context.Context, cfg Config) (result Result, err error) {
 		return s.result, err
 	}
 	s.track(cmd.Process.Pid)
-	s.loop(s.segmentsLoop)
+	s.loop(func() { s.shared.follow(s.done) })
 	exited := make(chan struct{})
 	go func() {
 		cmd.Wait() // what it returns is in ProcessState, and copying there is none
@@ -86,7 +86,7 @@ func Run(ctx context.Context, cfg Config) (result Result, err error) {
 	}
 	s.server.Drain(drainBound)
 	s.guard(s.tellLeft)
-	s.guard(s.tellSegments)
+	s.guard(func() { s.warn(s.shared.left()) })
 	s.finish(endingOf(cmd.ProcessState))
 	return s.result, nil
 }
@@ -198,11 +198,11 @@ func Attach(ctx context.Context, pid int, cfg Config) (result Result, err error)
 	if cfg.Enter != nil {
 		s.listenFor(pid)
 	}
-	s.segments = readSegments(sharedFolder, systemV)
+	s.shared = newSharedMemory()
 	s.track(pid)
-	s.loop(s.segmentsLoop)
+	s.loop(func() { s.shared.follow(s.done) })
 	s.watch(ctx)
-	s.guard(s.tellUnused)
+	s.guard(func() { s.warn(s.shared.hadUnused()) })
 	s.depart()
 	s.tellBefore()
 	s.finish(ending{code: -1})
@@ -235,8 +235,7 @@ type attempt struct {
 	stopping  sync.Once
 	gone      chan struct{} // closed when the timer finds the program gone
 	logs      []*programLog // opened for the program
-	segments  segments      // of shared memory, before it started
-	unused    segments      // that no process had mapped at the last two looks; by mu
+	shared    *sharedMemory
 	result    Result
 }
 

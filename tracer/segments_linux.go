@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -124,25 +125,57 @@ const (
 	lastSegments  = time.Minute
 )
 
-// segmentsLoop looks now and then for segments that no process has mapped: a program may make
-// more and more of them, and a helper of its may remove all of them at its end.
-func (s *attempt) segmentsLoop() {
+// sharedMemory is what is known of the segments of one run.
+type sharedMemory struct {
+	before segments // that were there when it began
+	mu     sync.Mutex
+	unused segments // that no process had mapped at the last two looks
+}
+
+// newSharedMemory notes the segments that are there.
+func newSharedMemory() *sharedMemory {
+	return &sharedMemory{before: readSegments(sharedFolder, systemV)}
+}
+
+// follow looks now and then for segments that no process has mapped, until done: a program may
+// make more and more of them, and a helper of its may remove all of them at its end.
+func (m *sharedMemory) follow(done <-chan struct{}) {
 	unmapped := segments{}
 	for wait := firstSegments; ; wait = min(2*wait, lastSegments) {
 		select {
-		case <-s.done:
+		case <-done:
 			return
 		case <-time.After(wait):
 		}
 		now := readSegments(sharedFolder, systemV)
-		if _, bytes := now.newOf(s.segments); bytes >= leftLeast {
+		if _, bytes := now.newOf(m.before); bytes >= leftLeast {
 			now.withoutMapped(processFolder)
 		}
 		stayed := now.notedIn(&unmapped)
-		s.mu.Lock()
-		s.unused = stayed
-		s.mu.Unlock()
+		m.mu.Lock()
+		m.unused = stayed
+		m.mu.Unlock()
 	}
+}
+
+// hadUnused says which segments no process had mapped while the program ran; empty of none.
+func (m *sharedMemory) hadUnused() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.unused.unusedOf(m.before)
+}
+
+// left says which segments a program that has ended has left behind, or had while it ran; empty
+// of none.
+func (m *sharedMemory) left() string {
+	now := readSegments(sharedFolder, systemV)
+	if now.leftOf(m.before) != "" {
+		now.withoutMapped(processFolder)
+		if text := now.leftOf(m.before); text != "" {
+			return text
+		}
+	}
+	return m.hadUnused()
 }
 
 // notedIn are those that were in a look before as well, and makes this the look before: what is
@@ -156,32 +189,6 @@ func (s segments) notedIn(last *segments) segments {
 	}
 	*last = s
 	return both
-}
-
-// tellSegments warns of segments that the program has left behind, or had while it ran. It has
-// ended.
-func (s *attempt) tellSegments() {
-	left := readSegments(sharedFolder, systemV)
-	text := left.leftOf(s.segments)
-	if text != "" {
-		left.withoutMapped(processFolder)
-		text = left.leftOf(s.segments)
-	}
-	if text == "" {
-		s.tellUnused()
-		return
-	}
-	s.warn(text)
-}
-
-// tellUnused warns of segments that no process had mapped while the program ran.
-func (s *attempt) tellUnused() {
-	s.mu.Lock()
-	unused := s.unused
-	s.mu.Unlock()
-	if text := unused.unusedOf(s.segments); text != "" {
-		s.warn(text)
-	}
 }
 
 // withoutMapped drops the segments that a process has mapped: they are in use, by another
