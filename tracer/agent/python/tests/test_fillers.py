@@ -173,6 +173,7 @@ MEMOS = (
     ("def get(k):\n    rows = kept.setdefault(k, collections.deque())  # kept[k] =\n    rows.append(1)\n", False),
     ("def get(k, v):\n    kept.setdefault(k, v)  # kept[k] =\n", False),
     ("def get(k, v):\n    if k not in kept:\n        kept[k] = v\n", False),
+    ("def get(k):\n    if k not in kept: kept[k] = make(k)\n    return kept[k]\n", True),
     ("def run(k):\n    if k not in kept:\n        v = make(k)\n        kept[k] = v\n    kept[k].go()\n", True),
     ("def run(k):\n    v = kept.get(k)\n    if v is None:\n        v = make(k)\n        kept[k] = v\n    v.go()\n", True),
     ("def run(k, v):\n    if k not in kept:\n        v = other\n        kept[k] = v\n", False),

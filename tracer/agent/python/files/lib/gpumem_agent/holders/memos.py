@@ -67,7 +67,7 @@ def remembers(site):
     # in either case.
     known = re.compile(r"\bif\b.*(?<![\w.])%s\s+in\s+(?:\w+\.)*%s\b" % (key, re.escape(name)))
     given = re.compile(r"\breturn\b.*\b%s\[\s*%s\s*\]" % (re.escape(name), key))
-    before, behind = list(_before(lines, at)), list(_behind(lines, at))
+    before, behind = [line[: filled.start()], *_before(lines, at)], list(_behind(lines, at))
     leaves = any(map(known.search, before)) and any(map(given.search, before + behind))
     if not leaves and not any(map(missing.search, before)):
         return False
