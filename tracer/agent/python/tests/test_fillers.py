@@ -12,6 +12,7 @@ import itertools
 import logging
 import logging.handlers
 import os
+import queue
 import re
 import sys
 import tempfile
@@ -26,7 +27,7 @@ import weakref
 
 from gpumem_agent.frameworks import jax as jax_adapter
 from gpumem_agent.frameworks import torch_jit
-from gpumem_agent.holders import contents, ending, kinds, lines, logged, memos, paths, states, texts
+from gpumem_agent.holders import calls, contents, ending, kinds, lines, logged, memos, paths, states, texts
 from gpumem_agent.surveys import Surveys
 from test_looks import Running
 
@@ -331,6 +332,26 @@ class FillersTest(unittest.TestCase):
             file.flush()
             of_object = lines.Filler("frames", file.name, True)
             self.assertEqual(of_object.sites(), [file.name + ":3 advance"])
+
+    def test_a_queue_that_a_thread_fills_by_a_name_of_its_own_has_its_line(self):
+        source = """
+            def main():
+                scans = queue.Queue()
+                Reader(scans).start()
+                scans.get()
+
+            def read(out):
+                out.put(scan)
+            """
+        methods, files = calls.methods_of(queue.Queue()), (queue.__file__,)
+        for more, found in ((0, [8]), (1, [8, 9]), (2, [])):  # of many it is any
+            with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+                file.write(textwrap.dedent(source)[1:] + "    others.put(scan)\n" * more)
+                file.flush()
+                with unittest.mock.patch.object(texts, "program_files", lambda: [file.name]):
+                    receiver = "scans%d" % more  # what was asked is remembered
+                    sites = calls.Called("queue", files, receiver, methods).sites()
+            self.assertEqual(sites, ["%s:%d read" % (file.name, line - 1) for line in found])
 
     def test_hooks_have_the_line_that_registers_them(self):
         source = """

@@ -70,12 +70,22 @@ def methods_of(item):
 @functools.lru_cache(maxsize=32)  # each look asks again
 def _places(attribute, files, receiver, methods, is_function):
     leading = _leading_to(attribute, files)
-    names, name = "|".join(sorted(map(re.escape, leading & methods))), re.escape(receiver)
+    calls = sorted(leading & methods)
+    names, name = "|".join(map(re.escape, calls)), re.escape(receiver)
     pattern = re.compile(r"(?<!\w)%s\.(?:%s)\s*\(" % (name, names))
     found = in_program(pattern, receiver, MOST_LINES) if names else []
     if leading and is_function and not found:
         found = in_program(re.compile(r"(?<!def )(?<!\w)%s\s*\(" % name), receiver, MOST_LINES)
-    return found
+    return found or _by_another_name(calls)
+
+
+def _by_another_name(calls):
+    """Places of calls of some methods of whatever object, where they are few: a thread that fills
+    its program's queue knows it by a name of its own."""
+    found = []
+    for name in calls:
+        found += in_program(re.compile(r"(?<!\bsuper\(\))\.%s\s*\(" % re.escape(name)), name, MOST_LINES + 1)
+    return found if len(found) <= MOST_LINES else []
 
 
 def _leading_to(attribute, files):
