@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import queue
 import tempfile
 import time
 import types
@@ -9,7 +10,7 @@ import unittest
 
 import acted
 from gpumem_agent import surveys
-from gpumem_agent.holders import bounds
+from gpumem_agent.holders import bounds, kinds
 
 CLASS = """
 class Kept:
@@ -162,3 +163,16 @@ class LookTest(unittest.TestCase):
         looks.look_now(process, time.monotonic() + 20)
         told = [h for h in looks.told if h["path"].endswith("cache.kept")]
         self.assertEqual([(h["length"], h.get("bound")) for h in told], [(120, 900)])
+
+
+class QueuesTest(unittest.TestCase):
+    def test_the_bound_of_a_queue_is_that_of_its_elements_alone(self):
+        waiting = queue.Queue(maxsize=5)
+        waiting.put(1)
+        for below, known in (
+            ((), (1, 5)),
+            ((vars(waiting), waiting.queue), (1, 5)),
+            ((waiting.queue, 1), (1, 5)),
+            ((vars(waiting), waiting.mutex), None),
+        ):
+            self.assertEqual(kinds.filling(waiting, below), known)

@@ -59,9 +59,10 @@ def namespace(item):
         return {}
 
 
-def filling(item):
+def filling(item, below=()):
     """(elements, most elements) of a container that has a bound, else None: a deque
-    with maxlen, a queue with maxsize, a cache of functools with maxsize."""
+    with maxlen, a queue with maxsize, a cache of functools with maxsize. Of a queue what is next
+    below it is to be its elements, if anything is: its loop and its locks have no bound."""
     if is_a(item, collections.deque):
         most, length = collections.deque.maxlen.__get__(item), collections.deque.__len__(item)
     elif is_a(item, LRU_CACHE):
@@ -70,7 +71,8 @@ def filling(item):
         names = namespace(item)
         most = names.get("maxsize", names.get("_maxsize"))
         queue = names.get("queue", names.get("_queue"))
-        length = len(queue) if type(queue) in (collections.deque, list) else None
+        is_queue = type(queue) in (collections.deque, list)
+        length = len(queue) if is_queue and (not below or any(item is queue for item in below)) else None
     if type(most) is not int or length is None or most <= 0:
         return None
     return length, most

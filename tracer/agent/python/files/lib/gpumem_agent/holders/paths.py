@@ -161,7 +161,7 @@ class Path:
             facts["filled"] = (logged(self.chain, at, self._modules),)
         container = self.chain[at]
         for place, item in enumerate(self.chain[:end]):
-            known = filling(item)
+            known = filling(item, self.chain[place + 1 : place + 3])
             # What many elements of a list have each does not bound the list.
             is_each = place > at and type(container) in GROWING and known and len(container) > known[1]
             if known is not None and not is_each:
