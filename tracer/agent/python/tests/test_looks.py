@@ -91,6 +91,16 @@ class Running:
         self._thread.join()
 
 
+class Probe:
+    """Belongs to the program: its module is no library."""
+
+    def __init__(self):
+        self.seen = [torch.empty(MIB)]
+
+    def note(self):
+        pass
+
+
 class LooksTest(unittest.TestCase):
     def setUp(self):
         torch.empty(512)  # the device lives
@@ -754,6 +764,22 @@ class LooksTest(unittest.TestCase):
         reach = downward.Reach(self.process.frameworks[0].types(), nested=(Module,))
         chains = [reach.chain(identity) for identity in reach.arrays()]
         self.assertIn(id(captured), [chain[-2] for chain in chains if len(chain) > 30])
+
+    def test_what_an_object_of_the_program_has_far_below_a_model_is_reached(self):
+        class Module:
+            __slots__ = ("parts",)
+
+            def __init__(self, **parts):
+                self.parts = parts
+
+        probe = Probe()
+        module = Module(hooks=collections.OrderedDict({1: probe.note}))
+        for _ in range(downward.LEVELS + downward.HOOKS):
+            module = Module(inner=module)
+        self.keep(model=module, Probe=Probe)
+        reach = downward.Reach(self.process.frameworks[0].types(), nested=(Module,))
+        chains = [reach.chain(identity) for identity in reach.arrays()]
+        self.assertIn(id(probe.seen), [chain[-2] for chain in chains if len(chain) > 30])
 
     def test_a_generator_that_only_a_loop_has_is_looked_into(self):
         turns, done = queue.Queue(), queue.Queue()

@@ -19,7 +19,7 @@ import weakref
 
 from gpumem_agent import atomic
 from gpumem_agent.holders.following import Following
-from gpumem_agent.holders.kinds import CELL, RANKS, Contexts, module_names, rank_of
+from gpumem_agent.holders.kinds import CELL, RANKS, Contexts, is_a, module_names, rank_of
 from gpumem_agent.holders.living import GROWING, SOME, noted
 from gpumem_agent.holders.paths import Local, Name, Path
 from gpumem_agent.holders.roots import LEAVES, namespaces, ours
@@ -47,16 +47,17 @@ PAUSE = 0.001  # seconds before the second of these, for the program to go on; t
 class Reach:
     """One look. The kinds are the types of arrays, subclasses included, and nested those of
     objects that have each other for parts: below the levels that all objects are followed
-    for, they, containers and hooks are. Contexts are weak references to those of contextvars, and to
-    generators. Hidden is what no collector sees: see frameworks. Singles are the types of further
-    objects that are noted. An inner look passes over the arrays that names themselves refer to: a
-    variable may be what an object has."""
+    for, they, containers, hooks and objects of the program's classes are. Contexts are weak
+    references to those of contextvars, and to generators. Hidden is what no collector sees: see
+    frameworks. Singles are the types of further objects that are noted. An inner look passes over
+    the arrays that names themselves refer to: a variable may be what an object has."""
 
     def __init__(self, kinds, nested=(), hidden=((), None), singles=(), contexts=(), inner=False):
         self._modules = module_names()
         self._contexts, self._weak_contexts = Contexts(), list(contexts)
         self._roots = namespaces(self._modules) + [self._contexts]
-        parts = atomic.family((*nested, dict, *SIZED, *CALLED)) if nested else None
+        classes = (root for root in self._roots if is_a(root, type))  # the program's
+        parts = atomic.family((*nested, dict, *SIZED, *CALLED, *classes)) if nested else None
         self._hidden = atomic.keys(hidden[0]), hidden[1]
         singles, arrays = atomic.family(singles), atomic.family(k for k in kinds if k.__weakrefoffset__)
         self._places, self._inner = {}, inner  # of an array or a container, by identity: its place
