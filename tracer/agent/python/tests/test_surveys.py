@@ -163,7 +163,7 @@ class SurveysTest(unittest.TestCase):
             self.held = (at << 24, None)
             self.assertTrue(self.looks(at))
             self.assertFalse(self.looks(at + 1), "no twice its age")
-        self.held = (100 << 24, None)
+        self.held = (surveys.MUCH - 1 + (31 << 24), None)
         self.assertFalse(self.looks(63), "that much is not to be spent")
 
     def test_a_program_whose_holder_is_known_or_that_does_not_grow_waits_for_the_next_look(self):
@@ -193,6 +193,20 @@ class SurveysTest(unittest.TestCase):
         self.surveys._told, self.surveys.allowance.free = [], 1
         self.held = (10 << 20, 107 << 20)
         self.assertFalse(self.looks(31), "the heap is hardly larger than it was")
+
+    def test_much_that_nobody_has_is_looked_for_whatever_looks_have_cost(self):
+        self.held = (10 << 20, 100 << 20)
+        self.surveys.take(self.process, [self.framework])
+        self.surveys.allowance.spent, self.surveys.allowance.free = 100.0, 0
+        self.held = (10 << 20, 120 << 20)
+        self.assertTrue(self.looks(3), "the first look is due")
+        self.held = (10 << 20, 140 << 20)
+        self.assertFalse(self.looks(7), "that much is not to be spent")
+        self.held = (10 << 20, (120 << 20) + surveys.MUCH)
+        self.assertTrue(self.looks(7.5))
+        self.held = (10 << 20, (120 << 20) + 3 * surveys.MUCH)
+        self.assertFalse(self.looks(10), "it was looked a moment ago")
+        self.assertTrue(self.looks(16))
 
     def test_a_program_whose_pool_keeps_ever_more_is_looked_at_again(self):
         self.held, self.process.idle = (10 << 20, None), 1 << 20

@@ -19,6 +19,7 @@ RECOUNTS = 4  # in the time that it takes to become twice as old
 EXPLAINED = 0.5  # of what came, by what the holders that are told have
 SETTLED = 0.8  # of what came since a look, by what its holders have got meanwhile
 COMPARED = 2  # looks that compared, before one may be left out
+MUCH = 64 << 20  # bytes that came since a look and that nobody has, to look again at any cost
 SECONDS = 1.0  # one look may take, at most
 WIND_UP = 5.0  # seconds that a program's end may take from when it has left its functions
 AGE = 0.25  # of a life: a younger note knows too much of what is kept
@@ -214,10 +215,12 @@ class Surveys:
         return self._is_unexplained(process) or is_free and self._unseen.rose(process.idle, now)
 
     def _is_unexplained(self, process):
-        """Whether a look is free for what came and nobody that is told has."""
-        if not self.allowance.free or self._is_explained(process, self.told):
+        """Whether a look is free for what came and nobody that is told has. For much it always is."""
+        if self._is_explained(process, self.told):
             return False
-        return self._held.grew(process.held())
+        if self.allowance.free > 0:
+            return self._held.grew(process.held())
+        return any(gain >= MUCH for gain, _ in self._held.gains(process.held()))
 
     def _pay_for(self, process, now):
         """Takes the look that begins off those that are free, if it is not paid for."""
