@@ -353,6 +353,15 @@ class FillersTest(unittest.TestCase):
                     sites = calls.Called("queue", files, receiver, methods).sites()
             self.assertEqual(sites, ["%s:%d read" % (file.name, line - 1) for line in found])
 
+    def test_a_cache_around_a_librarys_decorator_has_the_line_of_the_function(self):
+        @functools.lru_cache(maxsize=None)
+        @contextlib.contextmanager
+        def opened(number):
+            yield bytes(number)
+
+        self.assertEqual(kinds.wrapped_code(opened).co_filename, __file__)
+        self.assertEqual(kinds.wrapped_code(opened).co_name, "opened")
+
     def test_hooks_have_the_line_that_registers_them(self):
         source = """
             class Probe:

@@ -19,7 +19,7 @@ import weakref
 
 from gpumem_agent import atomic
 from gpumem_agent.holders.following import Following
-from gpumem_agent.holders.kinds import CELL, RANKS, Contexts, is_a, module_names, rank_of
+from gpumem_agent.holders.kinds import CELL, RANKS, Contexts, module_names, rank_of
 from gpumem_agent.holders.living import GROWING, SOME, noted
 from gpumem_agent.holders.paths import Local, Name, Path
 from gpumem_agent.holders.roots import LEAVES, namespaces, ours
@@ -37,6 +37,7 @@ MOST = 20000  # objects of a level that are followed
 ELEMENTS = 100000  # in all of them together, as far as they have a length
 SIZED = GROWING + (tuple, frozenset)
 CALLED = (types.FunctionType, types.MethodType, functools.partial, CELL)  # a hook, and what it closes over
+BOUND = (types.MethodType, functools.partial, CELL)  # of these, those that refer to what a hook is of
 WAYS = 16  # to some of many objects, that are compared
 PARTED = 0.75  # of these, that must go the same way
 TURN = 1 << 40  # more than the objects of a level
@@ -47,17 +48,16 @@ PAUSE = 0.001  # seconds before the second of these, for the program to go on; t
 class Reach:
     """One look. The kinds are the types of arrays, subclasses included, and nested those of
     objects that have each other for parts: below the levels that all objects are followed
-    for, they, containers, hooks and objects of the program's classes are. Contexts are weak
-    references to those of contextvars, and to generators. Hidden is what no collector sees: see
-    frameworks. Singles are the types of further objects that are noted. An inner look passes over
-    the arrays that names themselves refer to: a variable may be what an object has."""
+    for, they, containers, hooks and what has these are. Contexts are weak references to those of
+    contextvars, and to generators. Hidden is what no collector sees: see frameworks. Singles are
+    the types of further objects that are noted. An inner look passes over the arrays that names
+    themselves refer to: a variable may be what an object has."""
 
     def __init__(self, kinds, nested=(), hidden=((), None), singles=(), contexts=(), inner=False):
         self._modules = module_names()
         self._contexts, self._weak_contexts = Contexts(), list(contexts)
         self._roots = namespaces(self._modules) + [self._contexts]
-        classes = (root for root in self._roots if is_a(root, type))  # the program's
-        parts = atomic.family((*nested, dict, *SIZED, *CALLED, *classes)) if nested else None
+        parts = atomic.family((*nested, dict, *SIZED, *CALLED)) if nested else None
         self._hidden = atomic.keys(hidden[0]), hidden[1]
         singles, arrays = atomic.family(singles), atomic.family(k for k in kinds if k.__weakrefoffset__)
         self._places, self._inner = {}, inner  # of an array or a container, by identity: its place
@@ -242,7 +242,8 @@ class _Search:
         self._kinds, self._getter = hidden
         deep = [parts] * DEEPER if parts else []
         near = [None] * (LEVELS - 1 + HOOKS if parts else LEVELS)
-        self.levels = [_Level(followed, singles) for followed in (near + deep)[:most]]
+        self._hooked = set() if parts else None  # identities of what hooks are of
+        self.levels = [_Level(followed, singles, self._hooked) for followed in (near + deep)[:most]]
         self.roots = []
         self.functions = []  # places of the functions among those that were read
 
@@ -260,6 +261,8 @@ class _Search:
         for level, kinds, turn in zip(self.levels, wanted, turns):
             yield from level.steps(groups, *kinds, seen, turn)
             groups = map(gc.get_referents, level.followed)
+            if self._hooked is not None:
+                yield level.note_hooked(self._hooked)
             if self._kinds:
                 yield from level.hide(self._kinds, self._getter)
                 groups = itertools.chain(groups, map(list, zip(map(self._getter, level.hiding))))
@@ -292,7 +295,8 @@ class _Level:
     """What is so many references away from a name, each object once, and only what no level
     before has. Objects come in groups, one for each object that refers to them."""
 
-    def __init__(self, parts, singles=()):
+    def __init__(self, parts, singles=(), hooked=()):
+        self._hooked = hooked  # identities of objects that are followed besides
         self._single_kinds = singles  # keys of the types of objects that are noted
         self._parts = parts  # keys of the types that alone are followed; None for all
         self.identities = []  # of the objects
@@ -362,13 +366,21 @@ class _Level:
         places = map(identities.__getitem__, itertools.compress(self.containers, not_now))
         wanted = atomic.neither(atomic.among(self._kinds, skip), atomic.among(identities, large))
         if self._parts is not None:
-            wanted = map(operator.and_, wanted, atomic.among(self._kinds, self._parts))
+            hooked = atomic.among(identities, self._hooked)
+            is_part = map(operator.or_, atomic.among(self._kinds, self._parts), hooked)
+            wanted = map(operator.and_, wanted, is_part)
         return (
             functools.partial(large.update, places),
             atomic.fill(chosen, wanted),
             atomic.fill(self.places, _first(itertools.compress(itertools.count(), chosen))),
             atomic.fill(self.followed, _first(itertools.compress(self._objects, chosen))),
         )
+
+    def note_hooked(self, hooked):
+        """The step that notes the identities of what the hooks that are followed are of."""
+        are_hooks = atomic.among(atomic.types_of(self.followed), atomic.keys(BOUND))
+        hooks = itertools.compress(self.followed, are_hooks)
+        return functools.partial(hooked.update, map(id, itertools.chain.from_iterable(map(gc.get_referents, hooks))))
 
     def hide(self, kinds, getter):
         """Steps that choose what is followed once more, and note its places again."""

@@ -32,6 +32,7 @@ OWN = (
     os.path.join(os.path.dirname(OWN_FOLDER), "gpumem", ""),
     os.path.join(os.path.dirname(os.path.dirname(OWN_FOLDER)), "sitecustomize.py"),
 )
+WRAPPED = 4  # decorators of one function that are passed
 CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)
 LOOKED_AT = 4  # elements of a container, to tell what they are
 LOGGING = (
@@ -83,6 +84,18 @@ def code_of(item):
         if not is_a(item, type) and hasattr(item, name):
             return getattr(item, name)
     return None
+
+
+def wrapped_code(item):
+    """The code of the function that a function's cache was put around, past decorators of
+    libraries."""
+    code = None
+    for _ in range(WRAPPED):
+        item = namespace(item).get("__wrapped__")
+        code = code_of(item) or code
+        if code is None or not is_library(code.co_filename):
+            break
+    return code
 
 
 def frame_of(item):

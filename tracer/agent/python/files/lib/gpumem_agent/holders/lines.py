@@ -36,6 +36,7 @@ from gpumem_agent.holders.kinds import (
     namespace,
     owns,
     variable_of,
+    wrapped_code,
 )
 from gpumem_agent.holders.texts import (
     ADDING,
@@ -175,7 +176,7 @@ def filler(chain, at, modules):
 
 def _fillers(chain, at, modules):
     if is_a(chain[at], LRU_CACHE):
-        code = code_of(namespace(chain[at]).get("__wrapped__"))
+        code = wrapped_code(chain[at])
         return code and _returns(code.co_filename, code.co_firstlineno, code.co_name)
     names, calls, end, key = [], [], at, None
     for place in range(at, 0, -1):
