@@ -142,11 +142,10 @@ func objectsKept(c *Case) *Cause {
 		n := float64(h.Count) * 1000 * lasted / h.OverMs
 		if each := c.Size / n; n > most && each >= account.LeastPerHandle && each <= account.MostPerHandle {
 			most = n
-			confidence := madeMeanwhile
+			id, confidence := HandleLeak, madeMeanwhile
 			if c.askedWhereMade(h) || c.askedAsOften(h) {
-				confidence = madeThere
+				id, confidence = Asked, madeThere // they have the memory itself
 			}
-			id := HandleLeak
 			if h.Kind == Caches {
 				id = Caches
 			}

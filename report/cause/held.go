@@ -228,8 +228,9 @@ func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
 		gained := min(c.gained(&h), c.Size)
 		small := gained < heldMatters*c.Size
 		// What a graph keeps is the graph's, but for that of variables of frames that an
-		// exception keeps: to detach them would change nothing.
-		graphs := (h.Graph != "" || c.hasLargerGraph(&h)) && id != Tracebacks && id != gradientGraphs
+		// exception keeps, or that many hooks keep: to detach them would change nothing, or too little.
+		graphs := (h.Graph != "" || c.hasLargerGraph(&h)) && id != Tracebacks && id != gradientGraphs &&
+			!isOfHooks(&h)
 		if small || graphs || c.isElsewhere(&h) || h.Bound > 0 {
 			continue
 		}
@@ -257,6 +258,12 @@ func (c *Case) hasLargerGraph(h *record.Holder) bool {
 	return h.Graphs && slices.ContainsFunc(c.Holders, func(g record.Holder) bool {
 		return g.Path == h.Path && g.Graph != "" && g.Bytes > h.Bytes
 	})
+}
+
+// isOfHooks reports whether a holder is the dictionary of hooks that a module has, with what many
+// of them have, and not what one hook fills.
+func isOfHooks(h *record.Holder) bool {
+	return strings.HasPrefix(h.Path, "OrderedDict ") && HeldKind(h) == Hooks
 }
 
 // isElsewhere reports whether a holder keeps none of what grows: host memory beside a device,

@@ -316,3 +316,30 @@ func TestAHolderOfSomethingElseIsNoCause(t *testing.T) {
 		}
 	}
 }
+
+func TestHooksWhoseOutputsHaveGraphsAreHooks(t *testing.T) {
+	t.Parallel()
+	hooks := "OrderedDict main() local model.layer3._forward_hooks"
+	outputs := record.Holder{Path: hooks + "[…] closure kept[…]", Bytes: 20 * mib, Count: 40, Graphs: true}
+	graph := record.Holder{Path: hooks, Graph: "Relu outputs", Bytes: 70 * mib, Count: 1}
+	got := Of(leak(outputs, graph))
+	if len(got) == 0 || got[0].ID != Hooks {
+		t.Errorf("many hooks: %v", idsOf(got))
+	}
+	outputs.Path, graph.Path = "list main() local seen", "list main() local seen" // that one hook fills
+	if got := Of(leak(outputs, graph)); len(got) == 0 || got[0].ID != Graph {
+		t.Errorf("a list: %v", idsOf(got))
+	}
+}
+
+func TestWhatObjectsOfACycleReferToIsOfTheCycle(t *testing.T) {
+	t.Parallel()
+	nodes := record.Holder{Path: "Node objects: a reference cycle", Kind: Cycle, Bytes: 15 * mib, Count: 400}
+	arrays := record.Holder{Path: "Tensor (4, 16): a reference cycle or native code", Bytes: 80 * mib, Count: 900}
+	if got := Of(leak(arrays, nodes)); len(got) == 0 || got[0].ID != Cycle {
+		t.Errorf("with arrays that no name leads to: %v", idsOf(got))
+	}
+	if got := Of(leak(nodes)); len(got) > 0 && got[0].ID == Cycle {
+		t.Errorf("a sixth of what grew: %v", idsOf(got))
+	}
+}

@@ -60,22 +60,33 @@ func leftCycles(c *Case) *Cause {
 	if c.Class != account.AppLeak && c.Class != account.HostGrowth {
 		return nil
 	}
+	nameless := 0. // arrays that no name leads to: what such objects refer to was not found in time
+	for i := range c.Holders {
+		if h := &c.Holders[i]; h.IsNameless() && !c.isElsewhere(h) {
+			nameless += float64(h.Bytes)
+		}
+	}
 	for i := range c.Holders {
 		h := &c.Holders[i]
-		if h.Kind != Cycle || float64(h.Bytes) < CyclePart*c.Size {
+		bytes := float64(h.Bytes)
+		if h.Kind != Cycle || bytes < seenOfCycle*c.Size || bytes+nameless < CyclePart*c.Size {
 			continue
 		}
-		share := min(1, float64(h.Bytes)/c.Size)
+		share := min(1, (bytes+nameless)/c.Size)
 		site, _, _ := strings.Cut(h.Filled, "; ")
 		return &Cause{ID: Cycle, Confidence: .85 * c.Confidence, Share: &share, Site: site,
 			Evidence: evidence("%s in %d objects that nothing but each other refers to (%s), while the program's "+
-				"garbage collector is off", units.Bytes(float64(h.Bytes)), h.Count, h.Path),
+				"garbage collector is off", units.Bytes(bytes), h.Count, h.Path),
 			Next: "break the cycle with a weak reference, or collect on a schedule: with the collector off nothing " +
 				"frees these objects",
 			Change: changeOfCycle()}
 	}
 	return nil
 }
+
+// seenOfCycle is the least part of a growth that objects which refer to each other were seen to
+// have, where arrays without a name may be theirs, too.
+const seenOfCycle = .05
 
 // CyclePart is the part of a growth that a collection must free to be its cause.
 const CyclePart = .2
@@ -137,7 +148,8 @@ func (c *Case) graphHolder() *record.Holder {
 	for _, h := range c.Holders {
 		kind := HeldKind(&h)
 		// What no name leads to is kept by the tensors whose gradients have graphs, where there are such.
-		other := kind == Tracebacks || kind == gradientGraphs || cycle && !strings.ContainsAny(h.Path, ".( ")
+		other := kind == Tracebacks || isOfHooks(&h) || kind == gradientGraphs ||
+			cycle && !strings.ContainsAny(h.Path, ".( ")
 		if h.Graph != "" && c.gained(&h) >= part*c.Size && !other {
 			return &h
 		}

@@ -66,7 +66,7 @@ func TestObjectsThatCameWithTheDriversMemoryAreNamed(t *testing.T) {
 	v := p.judge()
 	const came = "150 more TextureObject objects below serve() local map.textures came, made at app/draw.py:57 in tile"
 	if v.Verdict != DriverGrowth || !strings.Contains(v.Answer, came) || len(v.Causes) != 1 ||
-		v.Causes[0].ID != cause.HandleLeak || !strings.Contains(v.Next, kept.Path) {
+		v.Causes[0].ID != cause.Asked || !strings.Contains(v.Next, kept.Path) {
 		t.Errorf("%s, causes %+v, next %s", v.Answer, v.Causes, v.Next)
 	}
 	p.events[1].Sites[0].Site, p.events[1].Sites[0].Count = "/srv/app/load.py:51 load", 16
@@ -74,7 +74,7 @@ func TestObjectsThatCameWithTheDriversMemoryAreNamed(t *testing.T) {
 		t.Errorf("asked for elsewhere: %s, causes %+v", v.Answer, v.Causes)
 	}
 	p.events[1].Sites[0].Count = 160 // as often as there are textures
-	if v := p.judge(); !strings.Contains(v.Answer, "cause: handle leak") {
+	if v := p.judge(); !strings.Contains(v.Answer, "cause: driver memory kept") {
 		t.Errorf("as often: %s, causes %+v", v.Answer, v.Causes)
 	}
 	p.events[0].Holders[0].Kind = cause.Caches

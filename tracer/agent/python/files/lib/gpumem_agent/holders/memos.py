@@ -14,6 +14,7 @@ import re
 
 from gpumem_agent.holders.texts import DEF, LONGEST, read, search
 
+REGISTER = "sessions-kept/entries"  # what is open, and taken out again on some ways only
 DICTIONARY = re.compile(r"(?:dict|OrderedDict|defaultdict) [^:]*$")  # a path
 BEFORE, BEHIND = 30, 12  # lines of the function that are looked at
 # What begins a group or a count, to which more is added.
@@ -36,7 +37,7 @@ def kind_of(path, sites, is_dictionary=False):
             return {"kind": "cache-without-bound"}
         if any(map(carries_on, sites)):
             return {"kind": "sessions-kept"}
-        return {"kind": "sessions-kept/entries"} if any(map(registers, sites)) else {}
+        return {"kind": REGISTER} if any(map(registers, sites)) else {}
     return {"kind": "unbounded-queue"} if path.startswith("deque ") and any(map(queues, sites)) else {}
 
 

@@ -293,7 +293,8 @@ class Holders:
                 entry["kind"] = "snapshots-kept"
             if lines and "kind" not in entry:
                 entry.update(memos.kind_of(entry["path"], own_sites(filled), is_dictionary))
-            if lines and "kind" not in entry and _is_of_many(entry) and states.keeps_state(lines[0]):
+            is_open = entry.get("kind") in (None, memos.REGISTER)  # old states are taken out as well
+            if lines and is_open and _is_of_many(entry) and states.keeps_state(lines[0]):
                 entry["kind"] = "snapshots-kept"
             if lines:
                 entry["filled"] = "; ".join(lines)
