@@ -27,7 +27,19 @@ import weakref
 
 from gpumem_agent.frameworks import jax as jax_adapter
 from gpumem_agent.frameworks import torch_jit
-from gpumem_agent.holders import calls, contents, ending, kinds, lines, logged, memos, paths, states, texts
+from gpumem_agent.holders import (
+    calls,
+    contents,
+    ending,
+    kinds,
+    lines,
+    logged,
+    memos,
+    naming,
+    paths,
+    states,
+    texts,
+)
 from gpumem_agent.surveys import Surveys
 from test_looks import Running
 
@@ -806,6 +818,26 @@ class FillersTest(unittest.TestCase):
             table(size)
         (told,) = [h for path, h in self.look().items() if path.endswith("tables")]
         self.assertEqual(told.get("kind"), "cache-without-bound")
+
+    def test_a_dictionary_of_states_of_which_some_are_taken_out_again_is_one_of_snapshots(self):
+        self.keep(undo={})
+
+        def copied(state):
+            return bytes(state)
+
+        def save(step, state):
+            undo[step] = copied(state)
+            undo.pop(step - 1.5, None)
+
+        self.look()
+        for step in range(40):
+            save(step, BLOB)
+        for has_many, kind in ((True, "snapshots-kept"), (False, "sessions-kept/entries")):
+            with unittest.mock.patch.object(naming, "_is_of_many", lambda _, has_many=has_many: has_many):
+                (told,) = [h for path, h in self.look().items() if path.endswith("undo")]
+            self.assertEqual(told.get("kind"), kind)
+            for step in range(40, 80):
+                save(step, BLOB)
 
     def test_what_is_registered_for_the_end_is_held_by_weakrefs_registry(self):
         made = []
