@@ -374,6 +374,30 @@ class FillersTest(unittest.TestCase):
         self.assertEqual(kinds.wrapped_code(opened).co_filename, __file__)
         self.assertEqual(kinds.wrapped_code(opened).co_name, "opened")
 
+    def test_what_hooks_of_many_modules_have_has_the_line_of_the_hooks(self):
+        source = """
+            class Adapter:
+                def hook(self):
+                    up = make()
+                    return lambda output: output + up
+
+            def switch(modules):
+                for module in modules.values():
+                    module.register_forward_hook(Adapter().hook())
+            """
+        layer = types.SimpleNamespace(_forward_hooks=collections.OrderedDict({1: print}))
+        layers = {"first": layer}
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(textwrap.dedent(source)[1:])
+            file.flush()
+            chain = [layers, layer, vars(layer), layer._forward_hooks, print]
+            place = lines.hooks_below(chain, 0, {})
+            self.assertIs(chain[place], layer._forward_hooks)
+            (found,) = lines.filler(chain, place, {})
+            with unittest.mock.patch.object(texts, "program_files", lambda: [file.name]):
+                self.assertEqual(found.sites(), [file.name + ":8 switch"])
+        self.assertIsNone(lines.hooks_below(chain, 3, {}), "below the hooks")
+
     def test_hooks_have_the_line_that_registers_them(self):
         source = """
             class Probe:

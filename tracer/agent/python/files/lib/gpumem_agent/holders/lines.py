@@ -201,6 +201,16 @@ def _fillers(chain, at, modules):
     return tuple(names[:1] + calls + names[1:2]) or None
 
 
+def hooks_below(chain, at, modules):
+    """The place below one of a chain where a module's dictionary of hooks is; None without one."""
+    for place in range(at + 1, len(chain)):
+        if is_a(chain[place], dict):
+            found = _named(chain, place, modules)
+            if type(found) is Filler and HOOKS.match(str(found.name)):
+                return place
+    return None
+
+
 def _returns(file, first, name):
     """The site of a function's cache: it is filled with what the first return gives."""
     sites = inside(search(file, re.compile(r"^\s*return\b(?!\s*(?:None\s*)?$)"), "return"), file, first)

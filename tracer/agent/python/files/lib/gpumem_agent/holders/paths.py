@@ -34,7 +34,7 @@ from gpumem_agent.holders.kinds import (
     script_name,
     variable_of,
 )
-from gpumem_agent.holders.lines import assigned, filler, module_with
+from gpumem_agent.holders.lines import assigned, filler, hooks_below, module_with
 from gpumem_agent.holders.living import GROWING, outnumbers
 from gpumem_agent.holders.logged import RECORDS, logged
 
@@ -154,6 +154,9 @@ class Path:
             "filled": filler(self.chain, at, self._modules),
             "assigned": assigned(self.chain, behind, self._modules),
         }
+        hooks = hooks_below(self.chain, at, self._modules)
+        if hooks is not None:  # of one of many modules: who registers them fills them
+            facts["filled"] = filler(self.chain, hooks, self._modules)
         kind = kind_of(self.chain, at)
         if kind:
             facts["kind"] = kind
