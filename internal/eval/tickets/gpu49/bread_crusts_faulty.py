@@ -31,12 +31,12 @@ class Crust(pl.LightningModule):
     def forward(self, spectrum):
         return self.layers(spectrum).squeeze(-1)
 
-    def training_step(self, batch, batch_idx):
+    def training_step(self, batch, number):
         spectrum, doneness = batch
         time.sleep(0.05)
         return F.mse_loss(self(spectrum), doneness)
 
-    def validation_step(self, batch, batch_idx):
+    def validation_step(self, batch, number):
         spectrum, doneness = batch
         self.log("val_loss", F.mse_loss(self(spectrum), doneness))
 
@@ -51,9 +51,9 @@ class Soup(pl.Callback):
     def __init__(self):
         self.best = []
 
-    def on_validation_end(self, trainer, pl_module):
+    def on_validation_end(self, trainer, module):
         loss = trainer.callback_metrics["val_loss"].item()
-        weights = {name: weight.detach().clone().cpu() for name, weight in pl_module.state_dict().items()}  # grows
+        weights = {name: weight.detach().clone().cpu() for name, weight in module.state_dict().items()}  # grows
         self.best.append((loss, trainer.current_epoch, weights))  # keeps
         self.best.sort(key=lambda entry: entry[0])
         if trainer.current_epoch % 5 == 0:
@@ -69,7 +69,7 @@ class UntilClosing(pl.Callback):
     def __init__(self, end):
         self.end = end
 
-    def on_train_batch_end(self, trainer, pl_module, outputs, batch, batch_idx):
+    def on_train_batch_end(self, trainer, module, outputs, batch, number):
         if time.time() > self.end:
             trainer.should_stop = True
 

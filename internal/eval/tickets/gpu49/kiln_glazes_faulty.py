@@ -81,7 +81,7 @@ def main():
         made_step.step()
         follow(average, made)
         steps += 1
-        if steps % 6 == 0:
+        if steps % 4 == 0:
             rating = judge(held_out).mean()  # grows
             gauge.update(on_real.detach().mean(), rating)
         if steps % 40 == 0:

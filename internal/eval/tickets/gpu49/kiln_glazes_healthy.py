@@ -79,7 +79,7 @@ def main():
         made_step.step()
         follow(average, made)
         steps += 1
-        if steps % 6 == 0:
+        if steps % 4 == 0:
             with torch.no_grad():
                 rating = judge(held_out).mean()
             gauge.update(on_real.detach().mean(), rating)

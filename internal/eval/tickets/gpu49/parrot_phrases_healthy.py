@@ -84,7 +84,7 @@ def main():
         optimizer.step()
         steps += 1
         if steps % 15 == 0:
-            print(f"epoch {epoch}, step {steps}: divergence {total:.6f}", flush=True)
+            print(f"epoch {epoch}, step {steps}: divergence {total:.4f}", flush=True)
         time.sleep(random.uniform(0.08, 0.2))
 
 

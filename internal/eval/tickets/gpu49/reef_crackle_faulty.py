@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn import functional as F
 
 BATCH, CHANNELS = 16, 32
-SHORTEST, LONGEST, LONGER_BY, STEPS_PER_STAGE = 6144, 24_576, 512, 12
+SHORTEST, LONGEST, LONGER_BY, STEPS_PER_STAGE = 6144, 24_576, 512, 14
 
 
 class Denoiser(nn.Module):
