@@ -24,7 +24,7 @@ import zlib
 import torch
 from gpumem_agent import atomic, mappings, sampling
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import downward, ending, following, lines, living, naming, opaque, running, variables
+from gpumem_agent.holders import downward, ending, following, levels, lines, living, naming, opaque, running, variables
 from gpumem_agent.surveys import Surveys
 
 MIB = 1 << 20
@@ -553,7 +553,7 @@ class LooksTest(unittest.TestCase):
         self.assertEqual([path for path in found if "tensors" in path and "objects" in path], [])
 
     def test_only_what_is_hidden_is_followed_once_more(self):
-        level, history = downward._Level(None), [torch.empty(512) for _ in range(6)]
+        level, history = levels.Level(None), [torch.empty(512) for _ in range(6)]
         for tensor in history:
             tensor.hooks = None
         history[4].hooks = [1]
@@ -815,7 +815,7 @@ class LooksTest(unittest.TestCase):
         self.assertEqual(self.look(), {})
 
     def test_no_more_is_followed_than_there_is_time_for(self):
-        self.keep(data=list(range(downward.ELEMENTS + 1)) + [torch.empty(MIB) for _ in range(2)])
+        self.keep(data=list(range(levels.ELEMENTS + 1)) + [torch.empty(MIB) for _ in range(2)])
         self.keep(small=[torch.empty(MIB) for _ in range(2)])
         self.assertEqual(self.look(), {self.path("list M.small"): (2 * MIB, 2)})
 

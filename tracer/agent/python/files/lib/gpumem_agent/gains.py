@@ -48,3 +48,14 @@ class Held:
 def least(a, b):
     """The smaller of two figures, of which either may be unknown."""
     return b if a is None else a if b is None else min(a, b)
+
+
+def names_class(path):
+    """Whether a path is that of the objects of a class, such as "Node objects below t.root"."""
+    rest = path.partition(" ")[2].partition(":")[0]
+    return rest == "objects" or rest.startswith("objects below ")
+
+
+def sizes(holders):
+    """Pairs of the bytes of holders and of whether these are of the host."""
+    return [(entry["bytes"], entry.get("host", False)) for entry in holders]

@@ -8,7 +8,7 @@ look in the first half of its life.
 
 from gpumem_agent import mappings
 from gpumem_agent.allowance import Allowance
-from gpumem_agent.gains import GROWTH, ON_HOST, Held, least
+from gpumem_agent.gains import GROWTH, ON_HOST, Held, least, names_class, sizes
 from gpumem_agent.own import own
 from gpumem_agent.sitelooks import SiteLooks
 from gpumem_agent.unseen import Unseen
@@ -23,17 +23,6 @@ MUCH = 64 << 20  # bytes that came since a look and that nobody has, to look aga
 SECONDS = 1.0  # one look may take, at most
 WIND_UP = 5.0  # seconds that a program's end may take from when it has left its functions
 AGE = 0.25  # of a life: a younger note knows too much of what is kept
-
-
-def names_class(path):
-    """Whether a path is that of the objects of a class, such as "Node objects below t.root"."""
-    rest = path.partition(" ")[2].partition(":")[0]
-    return rest == "objects" or rest.startswith("objects below ")
-
-
-def _sizes(holders):
-    """Pairs of the bytes of holders and of whether these are of the host."""
-    return [(entry["bytes"], entry.get("host", False)) for entry in holders]
 
 
 class Surveys:
@@ -198,7 +187,7 @@ class Surveys:
             return False
         got = [dict(e, bytes=self._recounted.get(e["path"], e)["bytes"] - e["bytes"]) for e in self._told]
         leasts = GROWTH[0], GROWTH[1] if process.held()[0] is None else ON_HOST
-        return self._held.grew(process.held()) and self._held.is_had(process.held(), _sizes(got), SETTLED, leasts)
+        return self._held.grew(process.held()) and self._held.is_had(process.held(), sizes(got), SETTLED, leasts)
 
     def _pause(self, now, compares):
         """Seconds until the next look. A forked child may be old at its first one, which only
@@ -251,7 +240,7 @@ class Surveys:
         """Whether some holders have as much as came since the survey: on the device, and on
         the host where that is worth a look."""
         leasts = 0, ON_HOST if process.held()[0] is not None else 0
-        return self._base.is_had(process.held(), _sizes(holders), EXPLAINED, leasts)
+        return self._base.is_had(process.held(), sizes(holders), EXPLAINED, leasts)
 
     def _is_steady(self, process):
         """Whether a program that tells steps holds no more than it did at the survey
