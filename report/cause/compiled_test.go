@@ -17,11 +17,13 @@ func TestModulesAreOfTheLineThatHasCodeCompiled(t *testing.T) {
 		compiled []Compilation
 		want     string
 	}{
-		"one line, again and again": {modules, []Compilation{{Site: line, Count: 14}, {Site: "/a/score.py:9 warm", Count: 2}}, Compiled},
-		"a few times":               {modules, []Compilation{{Site: line, Count: 4}}, HandleLeak},
-		"many lines":                {modules, []Compilation{{Site: line, Count: 8}, {Site: "/b.py:1", Count: 7}, {Site: "/c.py:1", Count: 7}}, HandleLeak},
-		"nothing was compiled":      {modules, nil, HandleLeak},
-		"events":                    {events, []Compilation{{Site: line, Count: 14}}, HandleLeak},
+		"one line, again and again": {modules, []Compilation{{Site: line, Count: 14},
+			{Site: "/a/score.py:9 warm", Count: 2}}, Compiled},
+		"a few times": {modules, []Compilation{{Site: line, Count: 4}}, HandleLeak},
+		"many lines": {modules, []Compilation{{Site: line, Count: 8}, {Site: "/b.py:1", Count: 7},
+			{Site: "/c.py:1", Count: 7}}, HandleLeak},
+		"nothing was compiled": {modules, nil, HandleLeak},
+		"events":               {events, []Compilation{{Site: line, Count: 14}}, HandleLeak},
 	} {
 		of := &Case{Class: account.DriverGrowth, Confidence: .7, ByTrend: true, Size: 543, Kind: c.kind,
 			Compilations: c.compiled}

@@ -363,6 +363,8 @@ class FillersTest(unittest.TestCase):
                 with unittest.mock.patch.object(texts, "program_files", lambda: [file.name]):
                     receiver = "scans%d" % more  # what was asked is remembered
                     sites = calls.Called("queue", files, receiver, methods).sites()
+                    installed = calls.Called("queue", (*files, "/opt/site-packages/a.py"), receiver, methods)
+                    self.assertEqual(installed.sites(), [], "another library's")
             self.assertEqual(sites, ["%s:%d read" % (file.name, line - 1) for line in found])
 
     def test_a_cache_around_a_librarys_decorator_has_the_line_of_the_function(self):

@@ -76,12 +76,15 @@ def _places(attribute, files, receiver, methods, is_function):
     found = in_program(pattern, receiver, MOST_LINES) if names else []
     if leading and is_function and not found:
         found = in_program(re.compile(r"(?<!def )(?<!\w)%s\s*\(" % name), receiver, MOST_LINES)
-    return found or _by_another_name(calls)
+    return found or _by_another_name(calls, files)
 
 
-def _by_another_name(calls):
+def _by_another_name(calls, files):
     """Places of calls of some methods of whatever object, where they are few: a thread that fills
-    its program's queue knows it by a name of its own."""
+    its program's queue knows it by a name of its own. Only of the interpreter's own classes:
+    many libraries have a method called "step"."""
+    if any("-packages" in file for file in files):
+        return []
     found = []
     for name in calls:
         found += in_program(re.compile(r"(?<!\bsuper\(\))\.%s\s*\(" % re.escape(name)), name, MOST_LINES + 1)
