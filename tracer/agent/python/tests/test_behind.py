@@ -26,6 +26,14 @@ def loss():
     return torch.operation("Mean", torch.operation("Linear", torch.empty(512)))
 
 
+def part_of(whole):
+    """A view of an output, whose own operation nobody is to ask for."""
+    part = torch.empty(512)
+    part._base, part._is_view = whole, lambda: True
+    part.requires_grad, part.is_leaf = True, False
+    return part
+
+
 class BehindTest(unittest.TestCase):
     def setUp(self):
         torch.empty(512)  # the device lives
@@ -71,6 +79,15 @@ class BehindTest(unittest.TestCase):
         (path,) = self.look()
         self.assertTrue(path.endswith("local ranker.loss: autograd graph of Add outputs"), path)
         del left
+
+    def test_of_a_part_of_an_output_the_graph_behind_the_whole_is_told(self):
+        self.keep(memory=part_of(loss()))
+        self.look()
+        for _ in range(LEAST):
+            self.keep(memory=part_of(torch.operation("Cat", globals()["memory"]._base, loss())))
+        self.keep(spare=torch.empty(3 * MIB))
+        (path,) = self.look()
+        self.assertEqual(path, "M.memory: autograd graph of Cat outputs")
 
     def test_a_state_in_a_tuple_is_told_by_the_tuple(self):
         self.keep(state=(loss(), loss()))

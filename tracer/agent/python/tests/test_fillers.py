@@ -31,6 +31,7 @@ from gpumem_agent.holders import (
     calls,
     contents,
     ending,
+    hooks,
     kinds,
     lines,
     logged,
@@ -393,12 +394,34 @@ class FillersTest(unittest.TestCase):
             file.write(textwrap.dedent(source)[1:])
             file.flush()
             chain = [layers, layer, vars(layer), layer._forward_hooks, print]
-            place = lines.hooks_below(chain, 0, {})
-            self.assertIs(chain[place], layer._forward_hooks)
-            (found,) = lines.filler(chain, place, {})
+            (found,) = hooks.filler(chain, 0, {})
             with unittest.mock.patch.object(texts, "program_files", lambda: [file.name]):
                 self.assertEqual(found.sites(), [file.name + ":8 switch"])
-        self.assertIsNone(lines.hooks_below(chain, 3, {}), "below the hooks")
+        self.assertIsNone(hooks.filler(chain, 4, {}), "below the hooks")
+
+    def test_a_list_that_a_hook_fills_has_its_line_beside_that_which_registers_the_hook(self):
+        source = """
+            def mean_code(model):
+                seen = []
+
+                def note(module, inputs, output):
+                    seen.append(output)
+
+                model.register_forward_pre_hook(note)
+                return seen, note
+            """
+        layer = types.SimpleNamespace(_forward_pre_hooks=collections.OrderedDict())
+        layer.register_forward_pre_hook = lambda hook: layer._forward_pre_hooks.update({1: hook})
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(textwrap.dedent(source)[1:])
+            file.flush()
+            names = {}
+            exec(compile(textwrap.dedent(source)[1:], file.name, "exec"), names)
+            seen, note = names["mean_code"](layer)
+            chain = [layer, vars(layer), layer._forward_pre_hooks, note, note.__closure__, note.__closure__[0], seen]
+            with unittest.mock.patch.object(texts, "program_files", lambda: [file.name]):
+                (found,) = hooks.filler(chain, 2, {})
+                self.assertEqual(found.sites(), [file.name + ":7 mean_code", file.name + ":5 note"])
 
     def test_hooks_have_the_line_that_registers_them(self):
         source = """

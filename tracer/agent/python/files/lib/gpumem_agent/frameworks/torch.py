@@ -328,14 +328,15 @@ class Torch(Framework):
         return Graph(node) if hasattr(node, "_sequence_nr") else None
 
     def _behind(self, tensor):
-        """The last operation behind a tensor, or None."""
+        """The last operation behind a tensor, or None. Of a view that behind what it shows a part of:
+        to ask for its own may make one."""
         # Modes and subclasses of the program's would hear of each question.
         alone = getattr(self._torch._C, "DisableTorchFunction", None)
         if alone is None:
             return None
         try:
             with alone():
-                return None if tensor._is_view() else tensor.grad_fn
+                return (tensor._base if tensor._is_view() else tensor).grad_fn
         except Exception:
             return None  # a tensor of the program's own kind that refuses
 

@@ -201,14 +201,10 @@ def _fillers(chain, at, modules):
     return tuple(names[:1] + calls + names[1:2]) or None
 
 
-def hooks_below(chain, at, modules):
-    """The place below one of a chain where a module's dictionary of hooks is; None without one."""
-    for place in range(at + 1, len(chain)):
-        if is_a(chain[place], dict):
-            found = _named(chain, place, modules)
-            if type(found) is Filler and HOOKS.match(str(found.name)):
-                return place
-    return None
+def of_hooks(chain, place, modules):
+    """Whether a module's dictionary of hooks is at a place of a chain."""
+    found = _named(chain, place, modules) if is_a(chain[place], dict) else None
+    return type(found) is Filler and HOOKS.match(str(found.name)) is not None
 
 
 def _returns(file, first, name):

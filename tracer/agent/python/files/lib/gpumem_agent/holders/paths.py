@@ -6,6 +6,7 @@ import sys
 import types
 
 from gpumem_agent.frameworks.torch_names import HOOKS, is_hooks, parts_of, stands_for_many, tidy
+from gpumem_agent.holders import hooks
 from gpumem_agent.holders.bounds import numbers_of
 from gpumem_agent.holders.kinds import (
     CELL,
@@ -34,7 +35,7 @@ from gpumem_agent.holders.kinds import (
     script_name,
     variable_of,
 )
-from gpumem_agent.holders.lines import assigned, filler, hooks_below, module_with
+from gpumem_agent.holders.lines import assigned, filler, module_with
 from gpumem_agent.holders.living import GROWING, outnumbers
 from gpumem_agent.holders.logged import RECORDS, logged
 
@@ -151,12 +152,9 @@ class Path:
         """The same of what is at a place. What was assigned stands behind another, and what
         says how full it is before an end."""
         facts = {
-            "filled": filler(self.chain, at, self._modules),
+            "filled": hooks.filler(self.chain, at, self._modules) or filler(self.chain, at, self._modules),
             "assigned": assigned(self.chain, behind, self._modules),
         }
-        hooks = hooks_below(self.chain, at, self._modules)
-        if hooks is not None:  # of one of many modules: who registers them fills them
-            facts["filled"] = filler(self.chain, hooks, self._modules)
         kind = kind_of(self.chain, at)
         if kind:
             facts["kind"] = kind
