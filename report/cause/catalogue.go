@@ -17,7 +17,6 @@ const (
 	outgrownHost     = Outgrown + "/host"            // without a pool that keeps the old ones
 	gradientGraphs   = Cycle + "/gradients"          // a gradient's graph leads back to its tensor
 	cachedFunctions  = Caches + "/functions"         // what functools keeps of a function
-	openEntries      = Sessions + "/entries"         // of a register of what is open
 	keptModules      = Caches + "/modules"           // a dictionary of modules
 	teeBehind        = Queues + "/tee"               // what one branch of a tee has yet to give
 	workQueued       = Queues + "/executor"          // what its threads have not come to

@@ -56,6 +56,7 @@ const (
 	Futures     = "futures-kept"
 	Snapshots   = "snapshots-kept"
 	Sessions    = "sessions-kept"
+	Entries     = "entries-left"
 	Caches      = "cache-without-bound"
 	AtExit      = "registered-for-the-end"
 	Results     = "results-kept"

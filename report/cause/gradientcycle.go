@@ -29,7 +29,7 @@ func manyGradients(c *Case, s *held, all []held, paths []*regexp.Regexp) *Cause 
 	var found *record.Holder
 	for _, h := range c.Holders {
 		kind := kindOf(&h, all, paths)
-		if kind != "" && kind != gradientGraphs && c.gained(&h) >= leastHeld*c.Size {
+		if kind != "" && kind != gradientGraphs && !isAnyTensor(&h) && c.gained(&h) >= leastHeld*c.Size {
 			return nil // a name leads to what grew
 		}
 		if kind == gradientGraphs && h.Count >= manyLeaves {

@@ -130,7 +130,7 @@ func heldInCaches() []held {
 			"keep the last snapshot, or the best, and write the others to a file",
 			[2]string{"snapshots.append(copy.deepcopy(model.state_dict()))",
 				"snapshot = copy.deepcopy(model.state_dict())"}},
-		{openEntries, `^$`, "entries that are taken out again on some ways only", // known by its kind alone
+		{Entries, `^$`, "entries that are taken out again on some ways only", // known by its kind alone
 			"take the entry out on every way, also when its work fails, is given up or is cancelled",
 			[2]string{"open[id] = state; work(); del open[id]",
 				"open[id] = state; try: work(); finally: del open[id]"}},
@@ -231,7 +231,7 @@ func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
 		// exception keeps, or that many hooks keep: to detach them would change nothing, or too little.
 		graphs := (h.Graph != "" || c.hasLargerGraph(&h)) && id != Tracebacks && id != gradientGraphs &&
 			!isOfHooks(&h)
-		if small || graphs || c.isElsewhere(&h) || h.Bound > 0 {
+		if small || graphs || c.isElsewhere(&h) || h.Bound > 0 || id == Results && c.hasCycle(&h) {
 			continue
 		}
 		surely := gained

@@ -252,8 +252,8 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 		t.Errorf("views: %+v", got[0])
 	}
 	open := record.Holder{Path: "dict passenger() local writer.open", Bytes: 90 * mib, Count: 900,
-		Kind: "sessions-kept/entries"}
-	if got := Of(leak(open)); !slices.Equal(idsOf(got), []string{Sessions}) ||
+		Kind: Entries}
+	if got := Of(leak(open)); !slices.Equal(idsOf(got), []string{Entries}) ||
 		!strings.Contains(got[0].Next, "on every way") {
 		t.Errorf("entries of a register: %+v", got)
 	}
@@ -341,5 +341,14 @@ func TestWhatObjectsOfACycleReferToIsOfTheCycle(t *testing.T) {
 	}
 	if got := Of(leak(nodes)); len(got) > 0 && got[0].ID == Cycle {
 		t.Errorf("a sixth of what grew: %v", idsOf(got))
+	}
+	tree := record.Holder{Path: "Node objects below best() local leaf", Bytes: 90 * mib, Count: 900, Gone: true}
+	nodes.Bytes, nodes.Filled, tree.Filled = 40*mib, "/a/tree.py:37 add", "/a/tree.py:37 add"
+	if got := Of(leak(tree, nodes)); !slices.Equal(idsOf(got), []string{Cycle}) {
+		t.Errorf("with a variable that had some of them at a look: %v", idsOf(got))
+	}
+	tree.Gone = false
+	if got := Of(leak(tree, nodes)); !slices.Contains(idsOf(got), Results) {
+		t.Errorf("with a variable that has some of them at the end: %v", idsOf(got))
 	}
 }

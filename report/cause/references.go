@@ -84,6 +84,17 @@ func leftCycles(c *Case) *Cause {
 	return nil
 }
 
+// hasCycle reports whether objects of a holder's class refer to each other in a program whose collector
+// is off, where no name leads to the holder that is still one at the end: a look that finds some of
+// them by a variable finds what is in use for a moment.
+func (c *Case) hasCycle(h *record.Holder) bool {
+	class, _, hasName := strings.Cut(h.Path, " below ")
+	return strings.HasSuffix(class, " objects") && (h.Gone || !hasName) && slices.ContainsFunc(c.Holders, func(o record.Holder) bool {
+		return o.Kind == Cycle && o.Filled == h.Filled && strings.HasPrefix(o.Path, class+": ") &&
+			float64(o.Bytes) >= CyclePart*c.Size
+	})
+}
+
 // seenOfCycle is the least part of a growth that objects which refer to each other were seen to
 // have, where arrays without a name may be theirs, too.
 const seenOfCycle = .05
@@ -143,18 +154,24 @@ func (c *Case) graphHolder() *record.Holder {
 		return nil
 	}
 	cycle := slices.ContainsFunc(c.Holders, func(h record.Holder) bool {
-		return HeldKind(&h) == gradientGraphs && c.gained(&h) >= part*c.Size
+		return HeldKind(&h) == gradientGraphs && (c.gained(&h) >= part*c.Size || h.Count >= manyLeaves)
 	})
 	for _, h := range c.Holders {
 		kind := HeldKind(&h)
 		// What no name leads to is kept by the tensors whose gradients have graphs, where there are such.
 		other := kind == Tracebacks || isOfHooks(&h) || kind == gradientGraphs ||
-			cycle && !strings.ContainsAny(h.Path, ".( ")
+			cycle && isAnyTensor(&h)
 		if h.Graph != "" && c.gained(&h) >= part*c.Size && !other {
 			return &h
 		}
 	}
 	return nil
+}
+
+// isAnyTensor reports whether the output that keeps a graph is known by its class alone: no name
+// leads to it.
+func isAnyTensor(h *record.Holder) bool {
+	return h.Graph != "" && !strings.ContainsAny(h.Path, ".( ")
 }
 
 // graphOfEachStep: every step leaves several handles with bytes, as a graph that

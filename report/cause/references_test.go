@@ -80,18 +80,21 @@ func TestGraphsWithoutANameAreThoseOfGradientsThatReferToEachOther(t *testing.T)
 	t.Parallel()
 	cycle := record.Holder{Path: "cycle of tensors and their gradients with graphs", Bytes: 47 * mib, Count: 676,
 		Filled: "/srv/app/fern.py:51 sharpness"}
-	of := func(path string, bytes int64) []string {
+	of := func(path string, bytes, count int64) []string {
 		c := leak(cycle, record.Holder{Path: path, Graph: "Addmm outputs", Bytes: 35 * mib, Count: 156})
-		c.Holders[0].Bytes = bytes * mib
+		c.Holders[0].Bytes, c.Holders[0].Count = bytes*mib, count
 		return idsOf(Of(c))
 	}
-	if ids := of("Tensor", 47); len(ids) == 0 || ids[0] != Cycle || slices.Contains(ids, Graph) {
+	if ids := of("Tensor", 47, 676); len(ids) == 0 || ids[0] != Cycle || slices.Contains(ids, Graph) {
 		t.Errorf("%v", ids)
 	}
-	if ids := of("list main() local losses", 47); !slices.Contains(ids, Graph) {
+	if ids := of("list main() local losses", 47, 676); !slices.Contains(ids, Graph) {
 		t.Errorf("it has a name: %v", ids)
 	}
-	if ids := of("Tensor", 10); !slices.Contains(ids, Graph) {
+	if ids := of("Tensor", 5, 676); len(ids) == 0 || ids[0] != Cycle || slices.Contains(ids, Graph) {
+		t.Errorf("they are small, and many: %v", ids)
+	}
+	if ids := of("Tensor", 10, 60); !slices.Contains(ids, Graph) {
 		t.Errorf("there are hardly any gradients: %v", ids)
 	}
 }

@@ -94,9 +94,10 @@ func parseTruth(path, text string) truth {
 // particular kind of it: who writes a program does not know the catalogue.
 func sameAs(word string) []string {
 	return map[string][]string{
-		"buffer-without-bound":     {cause.Results},
-		"results-kept":             {cause.Buffers, cause.Futures},
-		"cache-without-bound":      {cause.Compile, cause.Modules},
+		"buffer-without-bound":     {cause.Results, cause.Entries},
+		"results-kept":             {cause.Buffers, cause.Futures, cause.Entries},
+		"cache-without-bound":      {cause.Compile, cause.Modules, cause.Entries},
+		"sessions-kept":            {cause.Entries},
 		"closure-kept":             {cause.Callbacks},
 		"compiled-functions-kept":  {cause.GraphPools},
 		"exception-kept":           {cause.Tracebacks},

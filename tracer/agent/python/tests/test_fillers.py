@@ -881,7 +881,7 @@ class FillersTest(unittest.TestCase):
         self.look()
         for step in range(40):
             save(step, BLOB)
-        for has_many, kind in ((True, "snapshots-kept"), (False, "sessions-kept/entries")):
+        for has_many, kind in ((True, "snapshots-kept"), (False, "entries-left")):
             with unittest.mock.patch.object(naming, "_is_of_many", lambda _, has_many=has_many: has_many):
                 (told,) = [h for path, h in self.look().items() if path.endswith("undo")]
             self.assertEqual(told.get("kind"), kind)
