@@ -132,7 +132,7 @@ func withoutCalls(s *settled) {
 // costs, or both a unit of work and what the trend fits to the rows, may as well be
 // nothing: the program is filling up, or swings too slowly for the time that it was
 // seen, or the machine was too busy for its rows to come evenly. What the trend fits is
-// enough where the growth is slight.
+// enough where the growth is slight, and containers that got longer decide all the same.
 func withoutRate(s *settled) {
 	if s.restsOn != ByTrend || s.class == Undecided || s.primary == series.Keys || s.tier() == Confirmed {
 		return
@@ -140,7 +140,7 @@ func withoutRate(s *settled) {
 	low, _ := bounds(&s.Grow[s.primary])
 	d, _ := s.drivenBy()
 	unsure := d != nil && d.Low <= 0 && (d.Per == "second" || low != nil && *low <= 0)
-	if !unsure && (low == nil || *low > 0 || !isSlight(s)) {
+	if !unsure && (low == nil || *low > 0 || !isSlight(s)) || s.holdsMore() {
 		return
 	}
 	s.Grow[s.primary].Shape = trend.ShapeUndecided

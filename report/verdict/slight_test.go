@@ -3,6 +3,7 @@ package verdict
 import (
 	"testing"
 
+	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
@@ -34,6 +35,22 @@ func TestAGrowthThatIsLittleOfTheHeapAndMayBeNoneIsOpen(t *testing.T) {
 		s := hostRose(c.by, c.low, c.free)
 		if withoutRate(s); s.class != c.want {
 			t.Errorf("%s: %s", name, s.class)
+		}
+	}
+}
+
+func TestAGrowthOfWhichTheTrendIsNotSureStandsWhereALookFoundItsHolderLonger(t *testing.T) {
+	t.Parallel()
+	for _, holder := range []string{"", "list study.best"} {
+		s := hostRose(1.5*mib, -.6*mib, 3*mib)
+		s.objects = &finding.Finding{By: ByObjects, Of: series.Host, Owner: finding.TheProgram, Size: 50 * mib,
+			Score: .9, Holder: holder}
+		want := Undecided
+		if holder != "" {
+			want = AppLeak
+		}
+		if withoutRate(s); s.class != want {
+			t.Errorf("%q: %s", holder, s.class)
 		}
 	}
 }
