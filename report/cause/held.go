@@ -231,7 +231,7 @@ func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
 		// exception keeps, or that many hooks keep: to detach them would change nothing, or too little.
 		graphs := (h.Graph != "" || c.hasLargerGraph(&h)) && id != Tracebacks && id != gradientGraphs &&
 			!isOfHooks(&h)
-		if small || graphs || c.isElsewhere(&h) || h.Bound > 0 || id == Results && c.hasCycle(&h) {
+		if small || graphs || c.isElsewhere(&h) || h.Bound > 0 || id == Results && hasCycle(c, &h) {
 			continue
 		}
 		surely := gained

@@ -87,7 +87,7 @@ func leftCycles(c *Case) *Cause {
 // hasCycle reports whether objects of a holder's class refer to each other in a program whose collector
 // is off, where no name leads to the holder that is still one at the end: a look that finds some of
 // them by a variable finds what is in use for a moment.
-func (c *Case) hasCycle(h *record.Holder) bool {
+func hasCycle(c *Case, h *record.Holder) bool {
 	class, _, hasName := strings.Cut(h.Path, " below ")
 	return strings.HasSuffix(class, " objects") && (h.Gone || !hasName) && slices.ContainsFunc(c.Holders, func(o record.Holder) bool {
 		return o.Kind == Cycle && o.Filled == h.Filled && strings.HasPrefix(o.Path, class+": ") &&

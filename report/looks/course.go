@@ -19,7 +19,8 @@ type Course struct {
 type Look struct {
 	At, Over float64 // seconds: when it was, and how long its bytes took to come
 	Holder   record.Holder
-	WentOn   bool // asked again right after it, the holder was longer still
+	Again    bool // the holder was asked again right after it
+	WentOn   bool // and was longer still
 }
 
 // A holder that a look told is asked once more a second later how long it has become.
@@ -94,7 +95,7 @@ func (c *Course) add(at float64, h record.Holder) {
 			return
 		}
 		if l.isAskedAgain(last) {
-			l.WentOn = last.WentOn || h.Length > before.Length
+			l.Again, l.WentOn = true, last.WentOn || h.Length > before.Length
 			*last = l
 			return
 		}

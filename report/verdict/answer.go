@@ -53,7 +53,7 @@ func (s *settled) answer(v *Verdict) string {
 	if host == nil {
 		text += cameWords(s, v)
 	}
-	if line := compiledAt(v.Causes); line != "" {
+	if line := causeAt(v.Causes); line != "" {
 		text += "; " + line
 	}
 	text += causeClaim(v.Causes)

@@ -45,7 +45,7 @@ func (s *settled) causes() []Cause {
 	if told := stat.Known(account.Column(s.Run.Samples, record.ColBuffersLimit)); len(told) > 0 {
 		c.BuffersLimit = told[len(told)-1]
 	}
-	c.Gains, c.Compilations = s.gains(), compilationsOf(s)
+	c.Gains, c.Compilations, c.Recording = s.gains(), compilationsOf(s), recordingOf(s)
 	if h := hostHolder(s, c.Holders); h != nil && c.Gains != nil { // what the answer names has a cause of its own
 		c.Gains[h.Path+h.Graph] = math.Max(c.Gains[h.Path+h.Graph], hostGrewBy(s, c.Holders, h))
 	}

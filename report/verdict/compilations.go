@@ -136,14 +136,47 @@ func loadsKernels(s *settled, begin, end float64) bool {
 	return false
 }
 
-// compiledAt says which line has code compiled, where that is the first cause.
-func compiledAt(causes []Cause) string {
-	if len(causes) == 0 || causes[0].Confidence < sureEnough || causes[0].ID != cause.Compiled {
+// eventProfiling is the name of an event that tells of a profiler of the program's that goes on
+// recording. It is told at 4 s, and each time for twice as long.
+const eventProfiling = "profiling"
+
+// stillRecording is the part of the growth's time in which it must have been told last: it is told
+// ever more seldom.
+const stillRecording = .45
+
+// recordingOf is the profiler that recorded while memory grew; nil of none.
+func recordingOf(s *settled) *cause.Recording {
+	l := s.Judged
+	if s.primary == series.Keys || len(l.Clock) == 0 {
+		return nil
+	}
+	from, to := l.Clock[min(s.Grow[s.primary].From, len(l.Clock)-1)], l.Clock[len(l.Clock)-1]
+	var found *cause.Recording
+	for _, e := range s.Events.About(s.PID) {
+		var detail struct {
+			By      string
+			Seconds float64
+		}
+		if e.Kind == record.KindEvent && e.Name == eventProfiling && e.TMs/1000 >= from+stillRecording*(to-from) &&
+			json.Unmarshal(e.Detail, &detail) == nil && detail.By != "" {
+			found = &cause.Recording{By: detail.By, Site: e.At, Seconds: detail.Seconds}
+		}
+	}
+	return found
+}
+
+// causeAt says which line has code compiled, or a profiler record, where that is the first cause.
+func causeAt(causes []Cause) string {
+	if len(causes) == 0 || causes[0].Confidence < sureEnough {
 		return ""
 	}
 	p := record.PlaceOf(causes[0].Site)
-	if p.File == "" {
-		return ""
+	switch {
+	case p.File == "":
+	case causes[0].ID == cause.Compiled:
+		return "compiled again and again at " + place.Text(p)
+	case causes[0].ID == cause.Buffers:
+		return "recorded by the profiler that begins at " + place.Text(p)
 	}
-	return "compiled again and again at " + place.Text(p)
+	return ""
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/report/trend"
 	"github.com/gpumem/gpumem/tracer/record"
 )
@@ -102,5 +103,37 @@ func TestKernelsOfCuPyThatAreCompiledFirstAreNoGrowthYet(t *testing.T) {
 	}
 	if v := judged("torch", 9); v.Verdict != HostGrowth {
 		t.Errorf("PyTorch loads what is compiled: %s", v.Summary)
+	}
+}
+
+// profiled is the answer about a program whose host memory grows while a profiler records, which
+// the agent tells at some seconds.
+func profiled(events string, at ...float64) *Verdict {
+	run := newProgram(400).grows(record.ColRSS, 50*mib, 64*kib, mib/20).run()
+	for _, t := range at {
+		run.Events = append(run.Events, record.Event{TMs: 1000 * t, Kind: record.KindEvent, Name: events,
+			At: "/srv/app/train.py:67 main", Detail: fmt.Appendf(nil, `{"by":"torch.profiler","seconds":%g}`, t-1)})
+	}
+	return Judge(run, Options{})
+}
+
+func TestAProfilerThatRecordsWithoutAStopIsNamedWithItsLine(t *testing.T) {
+	t.Parallel()
+	v := profiled("profiling", 5, 9, 17)
+	if len(v.Causes) == 0 || v.Causes[0].ID != cause.Buffers ||
+		!strings.Contains(v.Causes[0].Evidence[0], "torch.profiler had recorded for 16 s without a stop") {
+		t.Fatalf("%+v", v.Causes)
+	}
+	if want := "recorded by the profiler that begins at app/train.py:67 in main"; !strings.Contains(v.Answer, want) {
+		t.Errorf("answer %q, want %q in it", v.Answer, want)
+	}
+	if want := "at app/train.py:67 in main: give the profiler a schedule"; !strings.HasPrefix(v.Next, want) {
+		t.Errorf("next %q, want %q", v.Next, want)
+	}
+	for what, v := range map[string]*Verdict{"it stopped long before": profiled("profiling", 5),
+		"another event": profiled("evaluating", 5, 9, 17)} {
+		if len(v.Causes) > 0 && v.Causes[0].ID == cause.Buffers {
+			t.Errorf("%s: %+v", what, v.Causes)
+		}
 	}
 }

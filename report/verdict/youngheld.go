@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gpumem/gpumem/report/finding"
+	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/looks"
 	"github.com/gpumem/gpumem/report/series"
 	"github.com/gpumem/gpumem/report/trend"
@@ -33,7 +34,18 @@ func heldSoFar(s *settled) bool {
 	c := &all[i]
 	last := &c.Looks[len(c.Looks)-1]
 	longer := len(c.Looks) > 1 && c.Lengthens() || last.WentOn
-	return longer && last.Holder.Length >= someThings || s.primary == series.Live && survive(s)
+	once := len(c.Looks) == 1 && !last.Again && goesStraight(s)
+	return (longer || once) && last.Holder.Length >= someThings || s.primary == series.Live && survive(s)
+}
+
+// heldFor are the seconds that a growth lasts of which one look found the holder.
+const heldFor = 3.
+
+// goesStraight reports whether live memory grows so long, and so straight, that one look at its holder
+// is enough where no other says that it stands still.
+func goesStraight(s *settled) bool {
+	return s.primary == series.Live && s.confidence >= wellLikely &&
+		growth.SpanOf(&s.Examined, &s.Grow[s.primary]) >= heldFor
 }
 
 // explains is the holder that explains a growth of what is live, or of the host beside a device,

@@ -55,6 +55,35 @@ func TestAHolderThatWentOnRightAfterALookIsBelievedWhileTheDeviceIsYoung(t *test
 	}
 }
 
+// A look that tells a holder once leaves open whether it went on; a straight rise of some seconds
+// does not.
+func TestOneLookIsBelievedWhereMemoryRisesInAStraightLine(t *testing.T) {
+	t.Parallel()
+	more, bounded := 0, 0
+	for seed := range uint64(60) {
+		with := func(bound int64) Class {
+			p := early(175, seed, 2*mib)
+			v := p.cols[record.ColLive]
+			h := record.Holder{Path: "list train.kept", Length: 30, Count: 30, Bound: bound, OverMs: 2000,
+				Bytes: max(int64(v[140]-v[100]), 1)}
+			p.events = append(p.events, record.Event{TMs: 7000, Kind: record.KindHolders, Holders: []record.Holder{h}})
+			return p.judge().Verdict
+		}
+		if early(175, seed, 2*mib).judge().Verdict != Undecided {
+			continue
+		}
+		if with(0) == AppLeak {
+			more++
+		}
+		if with(40) == AppLeak {
+			bounded++
+		}
+	}
+	if more < 3 || bounded > 0 {
+		t.Errorf("decided %d of 60 more, and %d with a bound", more, bounded)
+	}
+}
+
 func TestAHolderOfTheHostIsBelievedWhileTheDeviceIsYoung(t *testing.T) {
 	t.Parallel()
 	kept := record.Holder{Path: "list train.pages", Host: true}

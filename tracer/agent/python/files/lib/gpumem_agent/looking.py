@@ -1,8 +1,9 @@
 """What the sampling thread looks at now and then, beside the figures."""
 
 from gpumem_agent import threadpools
+from gpumem_agent.profilers import Profilers
 
-POOLS_SECONDS = 2.0  # between looks at pools of threads
+POOLS_SECONDS = 2.0  # between looks at pools of threads and at profilers
 LIST_LENGTH = 50  # holders or sites told at once
 # What a forked child's heap grows by before it is looked at: bytes, and parts of what it was. A
 # look writes to the objects it reads, and so to pages that were the parent's: 29 % of PyTorch's heap.
@@ -16,6 +17,7 @@ class Looking:
         self._process = process
         self._pools_at = 0.0
         self._pools = None  # of threads, as they were told
+        self._profilers = Profilers()
         self._forked_heap = None  # bytes that a forked child's heap had at first
 
     def round(self, now):
@@ -66,7 +68,7 @@ class Looking:
             process.mark("generations", "", detail=found)
 
     def _at_pools(self, now):
-        """Tells of pools of threads when they have changed."""
+        """Tells of pools of threads when they have changed, and of a profiler that goes on recording."""
         if now < self._pools_at:
             return
         self._pools_at = now + POOLS_SECONDS
@@ -74,6 +76,9 @@ class Looking:
         if pools is not None and pools != self._pools:
             self._pools = pools
             self._process.mark("event", "thread pools", detail=pools)
+        found = self._profilers.news(now)
+        if found is not None:
+            self._process.mark("event", "profiling", found[0], found[1])
 
     def is_shared(self):
         """Whether this is a forked child that has little memory beyond its parent's: to look
