@@ -423,6 +423,27 @@ class FillersTest(unittest.TestCase):
                 (found,) = hooks.filler(chain, 2, {})
                 self.assertEqual(found.sites(), [file.name + ":7 mean_code", file.name + ":5 note"])
 
+    def test_what_a_timer_waits_with_has_the_line_that_makes_the_timer(self):
+        source = """
+            class Reader:
+                def __init__(self, args):
+                    self.args = args
+
+            def deploy(version):
+                timer = threading.Timer(900, Reader, args=(version, [version]))
+                timer.start()
+            """
+        timer = threading.Timer(900, print, args=(1, [1]))
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write(textwrap.dedent(source)[1:])
+            file.flush()
+            chain = [object(), timer, vars(timer), timer.args, timer.args[1]]
+            with unittest.mock.patch.object(texts, "program_files", lambda: [file.name]):
+                (found,) = lines.filler(chain, 3, {})
+                self.assertEqual(found.sites(), [file.name + ":6 deploy"])
+        self.assertEqual(kinds.kind_of(chain, 3), "timers-left")
+        self.assertIsNone(kinds.kind_of([object(), threading.Thread(), {}, (), []], 3))
+
     def test_hooks_have_the_line_that_registers_them(self):
         source = """
             class Probe:

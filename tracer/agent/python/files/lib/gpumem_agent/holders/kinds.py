@@ -20,6 +20,7 @@ THREAD_LOCAL = _thread._local
 CELL = type((lambda x: lambda: x)(0).__closure__[0])
 ALONE = 3  # references: the frame, a variable of ours, the question
 FUTURES = {"_asyncio", "asyncio.futures", "asyncio.tasks", "concurrent.futures._base"}
+OF_TIMER = 2  # references from one to what it would call, and with what
 IN_EXECUTOR = 3  # references from one to the list of its work, which its queue has up to 3.12
 EXECUTORS = {"concurrent.futures._base", "multiprocessing.pool"}
 TIMERS = {"asyncio.events", "threading"}
@@ -333,6 +334,8 @@ def kind_of(chain, at):
         kind = "unbounded-queue/executor"
     if kind is None and any(is_a(item, itertools.cycle) for item in chain[max(0, at - 1) : at + 1]):
         kind = "results-kept/cycle"
+    if kind is None and any(_is_timer(item) for item in chain[max(0, at - OF_TIMER) : at]):
+        kind = "timers-left"
     return kind
 
 
@@ -356,13 +359,17 @@ def _kind_of(element):
         return "futures-kept"
     if is_capsule(element):
         return "exports-kept"
-    if _is_named(type(element), ("TimerHandle", "Timer"), TIMERS):
+    if _is_timer(element):
         return "timers-left"
     if is_a(element, CALLBACKS):
         return "callbacks-left"
     if is_thread(type(element)) and _has_ended(element):
         return "threads-left/ended"
     return logging_kind(type(element))
+
+
+def _is_timer(item):
+    return _is_named(type(item), ("TimerHandle", "Timer"), TIMERS)
 
 
 def logging_kind(class_):

@@ -31,6 +31,7 @@ from gpumem_agent.holders.kinds import (
     is_a,
     is_future,
     is_library,
+    is_thread,
     is_user_container,
     key_of,
     namespace,
@@ -297,6 +298,7 @@ def _attribute(name, owner):
     is_librarys = not file or is_library(file)
     name = _unmangled(name, type(owner)) if named else name
     name = GROUPS if is_librarys and torch_names.is_of_groups(owner, name) else name
+    name = THREADS if is_librarys and is_thread(type(owner)) else name  # what it was made with
     return Filler(name, file, True)
 
 
