@@ -57,8 +57,12 @@ func (s *settled) answer(v *Verdict) string {
 		text += "; " + line
 	}
 	text += causeClaim(v.Causes)
-	if blamed == nil && host == nil {
+	switch {
+	case host != nil:
+	case blamed == nil:
 		text += doneAt(v.Causes) + keptGraphs(s, v.Causes) + keptOutputs(v)
+	case blamed.Filled == "" && !hasName(blamed.Path):
+		text += doneAt(v.Causes)
 	}
 	return text + "." + hazardWords(s)
 }

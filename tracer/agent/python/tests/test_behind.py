@@ -89,6 +89,26 @@ class BehindTest(unittest.TestCase):
         (path,) = self.look()
         self.assertEqual(path, "M.memory: autograd graph of Cat outputs")
 
+    def test_what_is_made_from_a_state_does_not_stand_for_it_where_there_is_no_time_for_the_state(self):
+        observer, whole, told = types.SimpleNamespace(gait=loss()), behind._seen, []
+        estimate = torch.operation("Addmm", observer.gait)
+        self.look()
+
+        def in_time(owner, array, name, path, *more):
+            late = len(told) == 1 and path.endswith("observer.gait")
+            return None if late else whole(owner, array, name, path, *more)
+
+        with unittest.mock.patch.object(behind, "_seen", in_time):
+            for spare in ("one", "two"):
+                for _ in range(LEAST):
+                    observer.gait = torch.operation("GruCell", observer.gait, loss())
+                estimate = torch.operation("Addmm", observer.gait)
+                self.keep(**{spare: torch.empty(3 * MIB)})
+                told.append(*self.look())
+        self.assertTrue(told[0].endswith("local observer.gait: autograd graph of GruCell outputs"), told)
+        self.assertEqual(told[1], told[0])
+        del estimate
+
     def test_a_state_in_a_tuple_is_told_by_the_tuple(self):
         self.keep(state=(loss(), loss()))
         self.look()

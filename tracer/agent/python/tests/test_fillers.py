@@ -434,6 +434,8 @@ class FillersTest(unittest.TestCase):
                 timer.start()
             """
         timer = threading.Timer(900, print, args=(1, [1]))
+        lines._places.cache_clear()  # of what other tests have asked
+        self.addCleanup(lines._places.cache_clear)
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
             file.write(textwrap.dedent(source)[1:])
             file.flush()
@@ -888,6 +890,15 @@ class FillersTest(unittest.TestCase):
             table(size)
         (told,) = [h for path, h in self.look().items() if path.endswith("tables")]
         self.assertEqual(told.get("kind"), "cache-without-bound")
+
+    def test_what_an_optimizer_has_for_groups_that_are_added_is_known_whatever_its_name(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            file.write('def take(self, coat):\n    self.chalk.add_param_group({"params": [coat]})\n    self.kept[1] = coat\n')
+            file.flush()
+            path = "defaultdict main() local painter.chalk.state"
+            found = memos.kind_of(path, [file.name + ":2 take"])
+            self.assertEqual(found, {"kind": "optimizer-groups-added"})
+            self.assertEqual(memos.kind_of(path, [file.name + ":3 take"]), {})
 
     def test_a_dictionary_of_states_of_which_some_are_taken_out_again_is_one_of_snapshots(self):
         self.keep(undo={})

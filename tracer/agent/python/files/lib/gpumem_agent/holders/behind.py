@@ -59,7 +59,9 @@ class Behind:
         self._held, self._at = (live, heap), now
         grown = _grown(self._before, before, self._fuller)
         if came >= HEAP_BYTES and grown:
-            seen = self._before[grown]
+            grown = self._standing(before) or grown if self._before[grown].is_local else grown
+            seen = self._before.get(grown) or before[grown]
+            self._before.setdefault(grown, seen)
             self.told = _told(seen, grown, came, 1000 * (now - at), on_host)
             self.is_local, self._path, self._missed = seen.is_local, grown, 0
         elif came >= HEAP_BYTES and self.told and self._path not in self._before:
@@ -67,6 +69,13 @@ class Behind:
             self._miss()
         else:
             self.told = []
+
+    def _standing(self, before):
+        """The path of an object's that was told, where a variable has grown and nothing says that the
+        other has not: what is made from it reaches back as far, and there may have been no time for it."""
+        seen = self._before.get(self._path)
+        cut = seen is not None and seen.is_whole
+        return self._path if self.told and not self.is_local and self._path in before and not cut else None
 
     def _miss(self):
         """What was told stands at one look that cannot tell whether it has grown: what is an

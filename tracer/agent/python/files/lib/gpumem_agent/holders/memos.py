@@ -25,6 +25,7 @@ FILLED = re.compile(r"\b(\w+)\[(.+)\]\s*=(?!=)\s*(.*)")
 # What is made at once where there is none yet; what begins a group is none.
 ASKED = re.compile(r"(?:=|\breturn\b)\s*(?:\w+\.)*\w+\.setdefault\s*\(.+?,\s*((?:\w+\.)*[A-Za-z_]\w*\(.*\))\s*\)\s*$")
 UPDATED = re.compile(r"\b(\w+)\.update\s*\(")
+GROUPS = re.compile(r"\.add_param_group\s*\(")
 ADDED = re.compile(r"\b(\w+)\.(append|appendleft)\s*\(")
 TAKEN = {"append": r"\b%s\.popleft\s*\(", "appendleft": r"\b%s\.pop\s*\("}  # at the other end
 TAKEN_OUT = r"\bdel\b[^#]*\b%(name)s\[|\b%(name)s\.pop\s*\("
@@ -32,6 +33,8 @@ TAKEN_OUT = r"\bdel\b[^#]*\b%(name)s\[|\b%(name)s\.pop\s*\("
 
 def kind_of(path, sites, is_dictionary=False):
     """{"kind": what the lines at some sites make of the container with a path that they fill}, or {}."""
+    if any(map(adds_groups, sites)):
+        return {"kind": "optimizer-groups-added"}
     if is_dictionary or DICTIONARY.match(path):
         if any(map(remembers, sites)):
             return {"kind": "cache-without-bound"}
@@ -39,6 +42,13 @@ def kind_of(path, sites, is_dictionary=False):
             return {"kind": "sessions-kept"}
         return {"kind": REGISTER} if any(map(registers, sites)) else {}
     return {"kind": "unbounded-queue"} if path.startswith("deque ") and any(map(queues, sites)) else {}
+
+
+@functools.lru_cache(maxsize=64)  # each look asks again
+def adds_groups(site):
+    """Whether the line of a site adds to what an optimizer works on, whatever name that has."""
+    _, lines, at = _line(site)
+    return bool(lines) and len(lines[at]) <= LONGEST and GROUPS.search(_code(lines[at])) is not None
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
