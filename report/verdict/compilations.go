@@ -140,9 +140,12 @@ func loadsKernels(s *settled, begin, end float64) bool {
 // recording. It is told at 4 s, and each time for twice as long.
 const eventProfiling = "profiling"
 
-// stillRecording is the part of the growth's time in which it must have been told last: it is told
-// ever more seldom.
-const stillRecording = .45
+// A profiler that goes on is told again when it has recorded for twice as long, or a round of the
+// agent's later; one that was told in the last part of a growth's time recorded while that grew.
+const (
+	stillRecording = .45
+	agentsRound    = 2.5 // seconds
+)
 
 // recordingOf is the profiler that recorded while memory grew; nil of none.
 func recordingOf(s *settled) *cause.Recording {
@@ -157,8 +160,12 @@ func recordingOf(s *settled) *cause.Recording {
 			By      string
 			Seconds float64
 		}
-		if e.Kind == record.KindEvent && e.Name == eventProfiling && e.TMs/1000 >= from+stillRecording*(to-from) &&
-			json.Unmarshal(e.Detail, &detail) == nil && detail.By != "" {
+		if e.Kind != record.KindEvent || e.Name != eventProfiling ||
+			json.Unmarshal(e.Detail, &detail) != nil || detail.By == "" {
+			continue
+		}
+		at := e.TMs / 1000
+		if found = nil; at >= from+stillRecording*(to-from) || at+detail.Seconds+agentsRound >= to {
 			found = &cause.Recording{By: detail.By, Site: e.At, Seconds: detail.Seconds}
 		}
 	}

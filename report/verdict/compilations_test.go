@@ -130,6 +130,9 @@ func TestAProfilerThatRecordsWithoutAStopIsNamedWithItsLine(t *testing.T) {
 	if want := "at app/train.py:67 in main: give the profiler a schedule"; !strings.HasPrefix(v.Next, want) {
 		t.Errorf("next %q, want %q", v.Next, want)
 	}
+	if v := profiled("profiling", 5, 9); len(v.Causes) == 0 {
+		t.Error("it is told at 17 s the next time, and may be late by a round")
+	}
 	for what, v := range map[string]*Verdict{"it stopped long before": profiled("profiling", 5),
 		"another event": profiled("evaluating", 5, 9, 17)} {
 		if len(v.Causes) > 0 && v.Causes[0].ID == cause.Buffers {
