@@ -9,30 +9,30 @@ import (
 
 // Signatures of causes that have more than one, or that share one.
 const (
-	temporariesStay    = "temporaries"                 // of Autorelease and Releases
-	compiledStays      = "compile-cache"               // of Compile and Pipelines
-	graphIsHeld        = Graph + "/holder"             // an output keeps the graph
-	graphByStep        = Graph + "/step"               // each step leaves one
-	compiledByLine     = Compiled + "/line"            // a line has it done again and again
-	recordedByProfiler = Buffers + "/profiler"         // a profiler of the program's goes on
-	outgrownHost       = Outgrown + "/host"            // without a pool that keeps the old ones
-	gradientGraphs     = Cycle + "/gradients"          // a gradient's graph leads back to its tensor
-	cachedFunctions    = Caches + "/functions"         // what functools keeps of a function
-	keptModules        = Caches + "/modules"           // a dictionary of modules
-	teeBehind          = Queues + "/tee"               // what one branch of a tee has yet to give
-	workQueued         = Queues + "/executor"          // what its threads have not come to
-	tasksWait          = Futures + "/pending"          // tasks that have not ended
-	cycleKeeps         = Results + "/cycle"            // itertools.cycle keeps its first round
-	warningsShown      = Caches + "/warnings"          // the texts of a module's warnings
-	cycleAtTheEnd      = Cycle + "/left"               // found at the end of a program without a collector
-	cloneWhenDrained   = Clone + "/leftover-drained"   // left over while the device was idle
-	cloneLeft          = Clone + "/leftover"           // left over while it was not
-	clonesGrow         = Clone + "/growth"             // more and more
-	threadsCounted     = Threads + "/counted"          // by the system
-	threadsEnded       = Threads + "/ended"            // and are kept
-	countedForTheEnd   = AtExit + "/counted"           // callbacks of which no more is known
-	driverHandles      = HandleLeak + "/of-the-driver" // events, streams, graphs
-	objectsOfLibrary   = HandleLeak + "/objects"       // an extension's, kept by the program
+	temporariesStay  = "temporaries"                 // of Autorelease and Releases
+	compiledStays    = "compile-cache"               // of Compile and Pipelines
+	graphIsHeld      = Graph + "/holder"             // an output keeps the graph
+	graphByStep      = Graph + "/step"               // each step leaves one
+	compiledByLine   = Compiled + "/line"            // a line has it done again and again
+	profilerRecords  = Buffers + "/profiler"         // a profiler of the program's goes on
+	outgrownHost     = Outgrown + "/host"            // without a pool that keeps the old ones
+	gradientGraphs   = Cycle + "/gradients"          // a gradient's graph leads back to its tensor
+	cachedFunctions  = Caches + "/functions"         // what functools keeps of a function
+	keptModules      = Caches + "/modules"           // a dictionary of modules
+	teeBehind        = Queues + "/tee"               // what one branch of a tee has yet to give
+	workQueued       = Queues + "/executor"          // what its threads have not come to
+	tasksWait        = Futures + "/pending"          // tasks that have not ended
+	cycleKeeps       = Results + "/cycle"            // itertools.cycle keeps its first round
+	warningsShown    = Caches + "/warnings"          // the texts of a module's warnings
+	cycleAtTheEnd    = Cycle + "/left"               // found at the end of a program without a collector
+	cloneWhenDrained = Clone + "/leftover-drained"   // left over while the device was idle
+	cloneLeft        = Clone + "/leftover"           // left over while it was not
+	clonesGrow       = Clone + "/growth"             // more and more
+	threadsCounted   = Threads + "/counted"          // by the system
+	threadsEnded     = Threads + "/ended"            // and are kept
+	countedForTheEnd = AtExit + "/counted"           // callbacks of which no more is known
+	driverHandles    = HandleLeak + "/of-the-driver" // events, streams, graphs
+	objectsOfLibrary = HandleLeak + "/objects"       // an extension's, kept by the program
 )
 
 // Rule looks for one signature. Its ID is that of its cause, or a name of its own
@@ -61,7 +61,7 @@ func Catalogue() []Rule {
 		{ID: StreamPools, Find: poolForEachStream, Before: []string{Policy}},
 		{ID: compiledByLine, Find: compiledAnew,
 			Before: []string{compiledStays, Compiled, graphByStep, cloneLeft, cloneWhenDrained, HandleLeak, driverHandles}},
-		{ID: recordedByProfiler, Find: recorded},
+		{ID: profilerRecords, Find: recorded},
 		{ID: compiledStays, Find: compileCache, Before: []string{HandleLeak, driverHandles}},
 		{ID: Cycle, Find: collected, Before: []string{cycleAtTheEnd, HandleLeak, driverHandles}},
 		{ID: cycleAtTheEnd, Find: leftCycles, Before: []string{HandleLeak, driverHandles}},

@@ -89,7 +89,8 @@ func leftCycles(c *Case) *Cause {
 // them by a variable finds what is in use for a moment.
 func hasCycle(c *Case, h *record.Holder) bool {
 	class, _, hasName := strings.Cut(h.Path, " below ")
-	return strings.HasSuffix(class, " objects") && (h.Gone || !hasName) && slices.ContainsFunc(c.Holders, func(o record.Holder) bool {
+	mayBe := strings.HasSuffix(class, " objects") && (h.Gone || !hasName)
+	return mayBe && slices.ContainsFunc(c.Holders, func(o record.Holder) bool {
 		return o.Kind == Cycle && o.Filled == h.Filled && strings.HasPrefix(o.Path, class+": ") &&
 			float64(o.Bytes) >= CyclePart*c.Size
 	})
