@@ -18,7 +18,7 @@ const leastSurvived = 2
 // heldSoFar reports whether more than the trend tells that memory grows, however young the
 // device: a container without a bound explains the growth, with more than a few elements, and
 // it got longer from look to look, or still did right after one, or each generation of blocks
-// left survivors.
+// left survivors; or memory rises in a straight line.
 func heldSoFar(s *settled) bool {
 	h, all := explains(s)
 	if h == nil || h.Bound > 0 || h.Gone || !hasName(h.Path) || h.Count < someThings || looks.IsRefilled(h) {
