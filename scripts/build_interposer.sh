@@ -33,8 +33,8 @@ build() {
 		-ftls-model=initial-exec -fvisibility=hidden -fno-stack-protector -fcf-protection=none -U_FORTIFY_SOURCE \
 		-shared -fPIC -include compat.h -Wl,--version-script="$target.map" -Wl,-Bsymbolic -Wl,-soname,libgpumem.so \
 		-Wl,--hash-style=both -Wl,--build-id=sha1 -Wl,-z,now -Wl,-z,relro -Wl,-z,noseparate-code -s \
-		-o "$out/libgpumem_$target.so" gpumem.c bind.c calls.c deep.c event.c exec.c heap.c hipleft.c pools.c python.c ring.c stack.c \
-		unwind.c)
+		-o "$out/libgpumem_$target.so" gpumem.c bind.c blocks.c calls.c deep.c event.c exec.c heap.c hipleft.c pools.c python.c ring.c \
+		samples.c stack.c unwind.c)
 }
 
 [ "$arch" = all ] && targets="amd64 arm64" || targets=$arch

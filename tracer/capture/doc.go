@@ -61,6 +61,13 @@
 // window's first half at its end the agent tells the lines of Python that asked for it. It
 // takes no part in anything outside of such a window.
 //
+// # The blocks of PyTorch's allocators
+//
+// The driver's calls tell where a pool took a segment, which is not where what lies in it was asked
+// for. So for some seconds, when the agent asks for it, the library also samples the blocks that PyTorch's
+// allocators for devices hand out (inject/blocks.c): it stands between them and PyTorch's profiler, which
+// they tell each block. At the end of such a window what it changed is as it was.
+//
 // # Pools and HIP
 //
 // The driver's pools of stream-ordered memory tell what they have reserved and what of

@@ -17,6 +17,7 @@
 #include "deep.h"
 
 #define EXPORT __attribute__((visibility("default")))
+#define HIDDEN __attribute__((visibility("hidden")))
 #define load(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
 #define store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 
@@ -114,6 +115,14 @@ static int point(const struct library *l, void **word, void *to)
 	return 1;
 }
 
+/* bound_to is the function that a word leads to; null where it is yet to be bound, as it leads to the
+ * library's own code that asks the loader. */
+static void *bound_to(const struct library *l, const ElfW(Rela) *r, void *there)
+{
+	ElfW(Addr) at = (ElfW(Addr))there;
+	return IS_CALL((int)ELF64_R_TYPE(r->r_info)) && at >= l->from && at < l->to ? 0 : there;
+}
+
 /* of_interest is a quick look at a name before the exact one. */
 static int of_interest(const char *name)
 {
@@ -131,13 +140,62 @@ static void rebind(const struct library *l, const ElfW(Rela) *r, size_t bytes, s
 		int type = (int)ELF64_R_TYPE(r->r_info);
 		if (!IS_BINDING(type) || r->r_addend || symbol->st_shndx != SHN_UNDEF || !of_interest(name))
 			continue;
-		bound = load(word);
-		if (IS_CALL(type) && (ElfW(Addr))bound >= l->from && (ElfW(Addr))bound < l->to)
-			bound = 0; /* its code that asks the loader */
+		bound = bound_to(l, r, load(word));
 		to = deep_ours.wrapper(name, bound);
 		if (to && (look->only_count || point(l, word, to)))
 			look->found++;
 	}
+}
+
+/* words_of notes the words by which a library calls a function. */
+static void words_of(const struct library *l, const ElfW(Rela) *r, size_t bytes, struct deep_words *w)
+{
+	for (const ElfW(Rela) *end = r + bytes / sizeof *r; r && r < end && w->count < DEEP_WORDS; r++) {
+		const ElfW(Sym) *symbol = l->symbols + ELF64_R_SYM(r->r_info);
+		const char *name = l->strings + symbol->st_name, *want = w->function;
+		void **word = (void **)(l->at + r->r_offset);
+		ElfW(Addr) page = (ElfW(Addr))word & -l->page;
+		if (!IS_BINDING((int)ELF64_R_TYPE(r->r_info)) || r->r_addend || symbol->st_shndx != SHN_UNDEF)
+			continue;
+		while (*name && *name == *want)
+			name++, want++;
+		if (*name == *want)
+			w->words[w->count++] = (struct deep_word){word, load(word), bound_to(l, r, load(word)),
+								  page >= l->fixed && page < l->fixed_to};
+	}
+}
+
+static int find_words(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct deep_words *w = data;
+	struct library l = {0};
+	const char *base = info->dlpi_name ? info->dlpi_name : "", *want = w->library;
+	(void)size;
+	for (const char *c = base; *c; c++)
+		if (*c == '/')
+			base = c + 1;
+	while (*want && *base == *want)
+		base++, want++;
+	if (!*want && describe(info, &l)) {
+		words_of(&l, l.calls, l.call_bytes, w);
+		words_of(&l, l.others, l.other_bytes, w);
+	}
+	return w->count == DEEP_WORDS;
+}
+
+HIDDEN int deep_find(struct deep_words *w)
+{
+	w->count = 0;
+	dl_iterate_phdr(find_words, w);
+	return w->count;
+}
+
+HIDDEN int deep_put(const struct deep_word *w, void *to)
+{
+	struct library l = {.page = getauxval(AT_PAGESZ)};
+	l.fixed = w->is_fixed ? (ElfW(Addr))w->at & -l.page : 0;
+	l.fixed_to = l.fixed + (w->is_fixed ? l.page : 0);
+	return point(&l, w->at, to);
 }
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *data)

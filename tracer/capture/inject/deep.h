@@ -1,4 +1,4 @@
-/* Libraries that are opened with RTLD_DEEPBIND. See deep.c. */
+/* Libraries that are opened with RTLD_DEEPBIND, and what libraries are bound to. See deep.c. */
 #ifndef GPUMEM_DEEP_H
 #define GPUMEM_DEEP_H
 
@@ -22,5 +22,24 @@ void deep_rebind(void);
 
 /* deep_passes reports whether something that a library asks of us is bound past us. */
 int deep_passes(void);
+
+#define DEEP_WORDS 8
+
+/* The words by which the libraries whose names begin with library call a function that others
+ * define, whatever it is bound to: where they are, and what was in them. */
+struct deep_words {
+	const char *library, *function;
+	int count;
+	struct deep_word {
+		void **at, *was, *bound; /* bound: null where the loader binds it at the first call */
+		int is_fixed;            /* the loader has made it read-only */
+	} words[DEEP_WORDS];
+};
+
+/* deep_find fills in the words, and returns how many there are. */
+int deep_find(struct deep_words *w) __attribute__((visibility("hidden")));
+
+/* deep_put puts something in the place of what a word has. It returns 0 where it cannot. */
+int deep_put(const struct deep_word *w, void *to) __attribute__((visibility("hidden")));
 
 #endif

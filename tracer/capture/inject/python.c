@@ -197,6 +197,22 @@ static struct entry *place(struct python *p)
 	return best;
 }
 
+/* caller looks on from there for the next function of the program's, which called that line. */
+static struct entry *caller(struct python *p)
+{
+	uint64_t frame = innermost(p), inner = 0;
+	for (int depth = 0; frame && depth < DEPTH; depth++) {
+		uint64_t code = code_of(p, frame);
+		struct entry *e = code ? meet(p, code, instruction_of(p, frame)) : 0;
+		if (e && e->rank == PROGRAM && inner && code != inner)
+			return e;
+		if (e && e->rank == PROGRAM)
+			inner = code;
+		frame = object(p, frame + p->at.previous);
+	}
+	return 0;
+}
+
 /* find is python_place, where a layout is adopted. */
 static uint32_t find(struct python *p, sayer say)
 {
@@ -229,8 +245,8 @@ __attribute__((visibility("hidden"))) uint32_t python_place(uint32_t pid, sayer 
 	return number;
 }
 
-__attribute__((visibility("hidden"))) uint32_t python_line(uint32_t pid, const uint32_t *known, char *out,
-							   size_t room, size_t *length)
+__attribute__((visibility("hidden"))) uint32_t python_line(uint32_t pid, int of_caller, const uint32_t *known,
+							   char *out, size_t room, size_t *length)
 {
 	struct python *p;
 	struct entry *e = 0;
@@ -238,7 +254,7 @@ __attribute__((visibility("hidden"))) uint32_t python_line(uint32_t pid, const u
 	*length = 0;
 	__atomic_fetch_add(&walking, 1, __ATOMIC_SEQ_CST);
 	p = __atomic_load_n(&adopted, __ATOMIC_SEQ_CST);
-	if (p && p->pid == pid && (e = place(p)))
+	if (p && p->pid == pid && (e = of_caller ? caller(p) : place(p)))
 		number = (uint32_t)(e - p->entries) + 1;
 	if (number && !known[number] && room >= LONGEST)
 		*length = describe(p, e->code, e->instruction, out);

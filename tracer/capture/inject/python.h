@@ -32,9 +32,10 @@ uint32_t python_place(uint32_t pid, int (*say)(uint32_t number, const char *text
 
 #define PYTHON_PLACES 2048 /* lines that are known at once; a power of two */
 
-/* python_line is the number of that line, for somebody who keeps its text: where known has
- * none for the number, the text is written and its length told. */
-uint32_t python_line(uint32_t pid, const uint32_t *known, char *out, size_t room, size_t *length);
+/* python_line is the number of that line, or of the one in the program that called its function, for
+ * somebody who keeps its text: where known has none for the number, the text is written and its length
+ * told. */
+uint32_t python_line(uint32_t pid, int of_caller, const uint32_t *known, char *out, size_t room, size_t *length);
 
 /* python_told is the process that adopted a layout last, this one or a parent; 0: none. */
 uint32_t python_told(void);
