@@ -225,7 +225,7 @@ func (l listener) mark(f *followed, m *agent.Mark, now int64) {
 	case record.KindWarning:
 		r.warnLocked(clip(m.Name))
 		return
-	case record.KindSites, record.KindHolders, record.KindHostSites:
+	case record.KindSites, record.KindHolders, record.KindHostSites, record.KindBlockSites:
 		r.listLocked(f, m.Kind, m.Detail, at)
 		return
 	case record.KindOOM, record.KindDied, record.KindWindow, record.KindComposition:

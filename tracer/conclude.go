@@ -265,7 +265,8 @@ func (r *recording) listLocked(f *followed, kind string, told json.RawMessage, a
 		Sites   []record.Site   `json:"sites"`
 		Holders []record.Holder `json:"holders"`
 		Host    []record.Site   `json:"host_sites"`
-		record.HostWindow
+		Blocks  []record.Site   `json:"block_sites"`
+		record.SiteWindow
 	}
 	if len(told) > 0 {
 		if err := json.Unmarshal(told, &detail); err != nil {
@@ -279,7 +280,10 @@ func (r *recording) listLocked(f *followed, kind string, told json.RawMessage, a
 		e.Holders = detail.Holders
 	case record.KindHostSites:
 		e.Sites = detail.Host
-		e.Detail, _ = json.Marshal(detail.HostWindow) // of one number that was read
+		e.Detail, _ = json.Marshal(detail.SiteWindow) // of one number that was read
+	case record.KindBlockSites:
+		e.Sites = detail.Blocks
+		e.Detail, _ = json.Marshal(detail.SiteWindow)
 	default:
 		e.Sites = detail.Sites
 	}

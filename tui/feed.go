@@ -182,7 +182,7 @@ func (f *Feed) event(e record.Event) {
 	f.elapsed = math.Max(f.elapsed, e.TMs)
 	f.live.Event(e)
 	switch e.Kind {
-	case record.KindStep, record.KindGenerations, record.KindHostSites:
+	case record.KindStep, record.KindGenerations, record.KindHostSites, record.KindBlockSites:
 		return // one each step would hide the rest; the others are evidence for the verdict, and no news
 	case record.KindPhase:
 		f.phase = clean(e.Name)

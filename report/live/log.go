@@ -19,7 +19,8 @@ func (l *log) add(e record.Event) {
 	if e.Kind == record.KindStep {
 		return
 	}
-	if e.Kind != record.KindGenerations && e.Kind != record.KindClones && e.Kind != record.KindHostSites {
+	if e.Kind != record.KindGenerations && e.Kind != record.KindClones && e.Kind != record.KindHostSites &&
+		e.Kind != record.KindBlockSites {
 		e.Detail = nil
 	}
 	if isList(&e) {
@@ -68,7 +69,7 @@ func isEvidence(kind string) bool {
 	switch kind {
 	case record.KindPhase, record.KindReceipt, record.KindSites, record.KindHolders, record.KindDriverSites,
 		record.KindFirstTouch, record.KindProcess, record.KindWarning,
-		record.KindClones, record.KindGenerations, record.KindHostSites:
+		record.KindClones, record.KindGenerations, record.KindHostSites, record.KindBlockSites:
 		return true
 	}
 	return false

@@ -69,8 +69,8 @@ func (k *eventKeeper) add(e Event) {
 // tracer writes now and then, and phases, which a verdict rests on, are none.
 func isMark(kind string) bool {
 	switch kind {
-	case KindPhase, KindReceipt, KindSites, KindHolders, KindDriverSites, KindHostSites, KindFirstTouch, KindProcess,
-		KindLeft, KindChild,
+	case KindPhase, KindReceipt, KindSites, KindHolders, KindDriverSites, KindHostSites, KindBlockSites,
+		KindFirstTouch, KindProcess, KindLeft, KindChild,
 		KindOOM, KindOOMOthers, KindDied, KindWindow,
 		KindComposition, KindClones, KindGenerations:
 		return false

@@ -101,8 +101,11 @@ const (
 	NameLook        = "look"
 	// KindHostSites are lines of Python by what they asked of Python's allocators and of
 	// NumPy's in the first half of a window and had at its end, in Sites; Detail is a
-	// HostWindow.
+	// SiteWindow.
 	KindHostSites = "host_sites"
+	// KindBlockSites are the same of the blocks that a framework's allocators handed out on a
+	// device.
+	KindBlockSites = "block_sites"
 	// KindFirstTouch says whose code first touched new pages, in FirstTouch.
 	KindFirstTouch = "first_touch"
 	// KindProcess introduces one of several processes: its Name, and its Rank
@@ -191,6 +194,9 @@ type Site struct {
 	Count       int64  `json:"count"`
 	GrowthBytes int64  `json:"growth_bytes,omitempty"` // since an earlier look; 0 without one
 	ArrayBytes  int64  `json:"array_bytes,omitempty"`  // of Bytes: the data of NumPy's arrays, where that is told
+	// Caller is the line of the program that called the site's function for most of Bytes, as a
+	// Site; empty where nobody tells.
+	Caller string `json:"caller,omitempty"`
 }
 
 // FirstTouch is whose code first touched the pages by which a process grew, over

@@ -1,12 +1,12 @@
-"""When windows of the host's heap are opened, and what is told of them."""
+"""When windows of the host's heap and of a device's blocks are opened, and what is told of them."""
 
 import sys
 import types
 import unittest
 from unittest import mock
 
-from gpumem_agent import heapsites
-from gpumem_agent.heapsites import APART, FIRST_SECONDS, SECONDS
+from gpumem_agent import blocksites, heapsites, sitewindows
+from gpumem_agent.sitewindows import APART, FIRST_SECONDS, SECONDS
 
 MIB = 1 << 20
 SITES = [{"site": "a.py:7 keep", "bytes": 4096, "count": 1}]
@@ -44,7 +44,7 @@ class HeapSitesTest(unittest.TestCase):
         patch = mock.patch.object(heapsites, "open_doors", lambda process: self.doors)
         patch.start()
         self.addCleanup(patch.stop)
-        with mock.patch.object(heapsites.own, "monotonic", lambda: 0.0):
+        with mock.patch.object(sitewindows.own, "monotonic", lambda: 0.0):
             self.sites = heapsites.HeapSites()
 
     def run_for(self, begin, end, heap):
@@ -65,14 +65,14 @@ class HeapSitesTest(unittest.TestCase):
         self.assertEqual(self.doors.closed, [SECONDS / 2])
 
     def test_a_window_that_costs_too_much_is_closed_early(self):
-        self.doors.rate = int(0.003 / heapsites.CALL)
+        self.doors.rate = int(0.003 / heapsites.HeapSites.call)
         ((when, told),) = self.run_for(0, 12, lambda now: int(now * MIB))
         self.assertAlmostEqual(when, FIRST_SECONDS + 3.4)
         self.assertAlmostEqual(told["seconds"], 1.7)
         self.assertAlmostEqual(self.doors.closed[0], 1.7)
 
     def test_one_that_costs_too_much_at_once_tells_nothing(self):
-        self.doors.rate = int(0.02 / heapsites.CALL)
+        self.doors.rate = int(0.02 / heapsites.HeapSites.call)
         self.assertEqual(self.run_for(0, 12, lambda now: int(now * MIB)), [])
         self.assertEqual(len(self.doors.closed), 1)
 
@@ -88,7 +88,7 @@ class HeapSitesTest(unittest.TestCase):
 
     def test_a_program_that_loads_its_code_is_left_alone(self):
         loaded = dict(sys.modules)
-        with mock.patch.object(heapsites.sys, "modules", loaded):
+        with mock.patch.object(sitewindows.sys, "modules", loaded):
 
             def heap(now):
                 loaded.update(("loaded_%s_%d" % (now, n), None) for n in range(4))
@@ -116,6 +116,42 @@ class HeapSitesTest(unittest.TestCase):
         self.assertEqual(self.sites.close(), [])
         self.assertEqual(len(self.doors.closed), 1)
         self.assertEqual(self.run_for(7, 12, lambda now: int(now * MIB)), [])
+
+
+class BlockSitesTest(unittest.TestCase):
+    def setUp(self):
+        self.doors = Doors()
+        self.live = None
+        self.process = types.SimpleNamespace(
+            held=lambda: (self.live, None), frameworks=[types.SimpleNamespace(name="torch")]
+        )
+        patch = mock.patch.object(blocksites, "doors_of", lambda process, name, make: self.doors)
+        patch.start()
+        self.addCleanup(patch.stop)
+        with mock.patch.object(sitewindows.own, "monotonic", lambda: 0.0):
+            self.sites = blocksites.BlockSites()
+
+    def run_for(self, seconds, live):
+        told = []
+        for tenth in range(seconds * 10):
+            self.live = live(tenth / 10)
+            found = self.sites.look(self.process, tenth / 10)
+            if found:
+                told.append((tenth / 10, found))
+        return told
+
+    def test_live_bytes_that_rise_are_looked_at(self):
+        told = self.run_for(12, lambda now: int(now * MIB) if now > 1 else None)
+        self.assertEqual(told, [(10.0, {"block_sites": SITES, "seconds": SECONDS / 2})])
+
+    def test_live_bytes_that_stay_are_left_alone(self):
+        self.run_for(12, lambda now: 500 * MIB + int(now * 1000))
+        self.assertEqual(self.doors.opened, 0)
+
+    def test_a_framework_that_reports_no_blocks_is_left_alone(self):
+        self.process.frameworks = [types.SimpleNamespace(name="jax")]
+        self.run_for(12, lambda now: int(now * MIB))
+        self.assertEqual(self.doors.opened, 0)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ def leave(process, number=None):
     process.exiting = True
     process.sampler.finish()
     paused.over()
-    process.heap_sites.close()
+    process.close_windows()
     if number is not None and not process.late.only_looks:
         _tell_memory(process)
     stays = process.late.leave()
@@ -39,7 +39,7 @@ def end(process):
     """Ends with the interpreter, after the program's own handlers."""
     with process.quiet():
         process.exiting = True
-        process.heap_sites.close()
+        process.close_windows()
         process.arrivals.end()
         if process.is_forked and not process.connection.is_open:
             return  # a child that ended soon; its thread has not begun

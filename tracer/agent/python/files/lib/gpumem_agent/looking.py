@@ -34,9 +34,10 @@ class Looking:
         if now >= process.generations.next:
             self.at_blocks(now, False)
         self._at_pools(now)
-        found = process.heap_sites.look(process, now) if process.hold else None
-        if found:
-            process.mark("host_sites", "", detail=found)
+        for windows in process.site_windows if process.hold else ():
+            found = windows.look(process, now)
+            if found:
+                process.mark(windows.kind, "", detail=found)
 
     def at_step(self, now):
         """Looks at what is due at a step of the program's, on its thread."""

@@ -5,6 +5,7 @@ import sys
 
 from gpumem_agent import imports, leaving, requests
 from gpumem_agent.arrivals import Arrivals
+from gpumem_agent.blocksites import BlockSites
 from gpumem_agent.connection import Closed, Connection
 from gpumem_agent.errands import Errands
 from gpumem_agent.figures import Figures
@@ -75,7 +76,7 @@ class Process:
         self.first_error = ""
         self.surveys = Surveys()
         self.generations = Generations()
-        self.heap_sites = HeapSites()
+        self.site_windows = HeapSites(), BlockSites()
         self.errands = Errands()
         self.looking = Looking(self)
         self.exiting = False
@@ -141,13 +142,18 @@ class Process:
 
     def become_forked(self):
         """Begins anew as the agent of a forked child."""
-        self.heap_sites.close()  # its window is the parent's
+        self.close_windows()  # which are the parent's
         self.connection.close()  # the parent's; our copy of the descriptor
         self._reset()
         self.is_forked = True
         for framework in self.frameworks:
             framework.forked()
         self.start_sampler(max(CHILD_SECONDS, self.interval))
+
+    def close_windows(self):
+        """Ends those of the interposer's windows that are open."""
+        for windows in self.site_windows:
+            windows.close()
 
     def leave(self, number=None):
         """Takes the agent out of a program that ran before it came: see leaving."""
