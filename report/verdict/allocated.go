@@ -14,6 +14,9 @@ import (
 // of a program that asks the driver itself and has no debugging information, "in
 // cache::remember (server+0x1678)"; empty where no place asked for a quarter of it.
 func allocated(s *settled, sites []SiteRow) string {
+	if line := blocksAsked(s); line != "" {
+		return "at " + line
+	}
 	if s.class == HostGrowth && sitesAreDrivers(s) {
 		sites = hostSites(s, sites)
 	}
@@ -119,16 +122,19 @@ func streamOrdered(s *settled, sites []SiteRow) (ordered []SiteRow, half float64
 	return ordered, half
 }
 
-// poolAsked reports whether the sites tell where a pool took memory from the driver. It
-// hands that out to others as well, so who fills a list says more.
+// poolAsked reports whether nothing but the sites tells where memory came from, and these where a pool
+// took it from the driver. It hands that out to others as well, so who fills a list says more.
 func poolAsked(s *settled) bool {
-	return (s.class == AppLeak || s.class == PoolGrowth) && sitesAreDrivers(s) && !s.Judged.AsksItself()
+	isPool := (s.class == AppLeak || s.class == PoolGrowth) && sitesAreDrivers(s) && !s.Judged.AsksItself()
+	return isPool && blocksAsked(s) == ""
 }
 
 // allocatedBy is the verb of the sites' places.
 func allocatedBy(s *settled, sites []SiteRow) string {
 	ordered, _ := streamOrdered(s, sites)
 	switch {
+	case blocksAsked(s) != "":
+		return "allocated "
 	case poolAsked(s):
 		return "taken from the driver "
 	case len(ordered) > 0:

@@ -44,8 +44,8 @@ func (s *settled) answer(v *Verdict) string {
 	if s.primary == series.Handles {
 		text += place.Made(v.Sites, s.Kind.Name, s.size)
 	}
-	if at := askedAt(s, v, filled); at != "" {
-		text += "; " + at
+	if at := askedAt(s, v, filled); at != "" && !strings.Contains(text, at[strings.Index(at, " at ")+1:]) {
+		text += "; " + at // unless it is said already
 	}
 	if asked := hostAsked(s); host == nil || asked.isNewsBeside(host) {
 		text += asked.words()
@@ -198,7 +198,7 @@ func leakNext(s *settled, v *Verdict) string {
 	if text := lazyNext(s, v); text != "" {
 		return text
 	}
-	if len(v.Sites) == 0 {
+	if len(v.Sites) == 0 && blocksAsked(s) == "" {
 		return "run it again with --sites, which names the lines that allocate what stays"
 	}
 	if place := allocated(s, v.Sites); place != "" {

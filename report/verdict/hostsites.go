@@ -9,11 +9,6 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// mostOfWindows is up to how many times the growth a line may come to by what it asked for in
-// windows of a few seconds. What comes once in some seconds is met there more often than it
-// comes, or less; what came faster filled something, and did not go on.
-const mostOfWindows = 3
-
 // mostOfLine is the part of what a line asked for that is data of arrays where it is told to be.
 const mostOfLine = .5
 
@@ -35,28 +30,15 @@ type hostLine struct {
 // hostAsked is the line that asked for a quarter of what the host grew by or more, else that of
 // nearly all that stays of Python's; the zero value where there is none.
 func hostAsked(s *settled) hostLine {
-	l := s.Judged
-	if s.class != HostGrowth || s.primary != series.Host || l.Untimed || len(l.Clock) == 0 {
+	if s.class != HostGrowth || s.primary != series.Host {
 		return hostLine{}
 	}
-	from, to := l.Clock[min(s.Grow[s.primary].From, len(l.Clock)-1)], l.Clock[len(l.Clock)-1]
-	seconds, rows := 0., []record.Site(nil)
-	for _, e := range s.Events.About(s.PID) {
-		window := record.HostWindowOf(e)
-		if window == 0 || e.TMs/1000-2*window < from {
-			continue
-		}
-		seconds += window
-		rows = append(rows, e.Sites...)
-	}
+	rows := windowRows(s, record.KindHostSites)
 	all, samples := int64(0), int64(0)
 	for i := range rows {
 		all, samples = all+rows[i].Bytes, samples+rows[i].Count
-		rows[i].GrowthBytes = int64(float64(rows[i].Bytes) / seconds * (to - from))
 	}
-	went := slices.DeleteFunc(slices.Clone(rows), func(row record.Site) bool {
-		return float64(row.GrowthBytes) > mostOfWindows*s.size
-	})
+	went := goingOn(s, rows)
 	if at := place.Line(went, s.size, false); at != "" || len(went) < len(rows) || samples < leastStaying {
 		return hostLine{at: at, what: staying(rows, at)}
 	}

@@ -10,7 +10,7 @@ import (
 
 // asked adds a window of the host's heap that ended at a second.
 func (p *program) asked(second float64, sites ...record.Site) *program {
-	detail, _ := json.Marshal(record.HostWindow{Seconds: 2.5})
+	detail, _ := json.Marshal(record.SiteWindow{Seconds: 2.5})
 	p.events = append(p.events, record.Event{TMs: second * 1000, Kind: record.KindHostSites, Sites: sites, Detail: detail})
 	return p
 }

@@ -1,0 +1,74 @@
+package verdict
+
+import (
+	"slices"
+
+	"github.com/gpumem/gpumem/report/place"
+	"github.com/gpumem/gpumem/report/series"
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// mostOfWindows is up to how many times the growth a line may come to by what it asked for in
+// windows of a few seconds. What comes once in some seconds is met there more often than it
+// comes, or less; what came faster filled something, and did not go on.
+const mostOfWindows = 3
+
+// windowRows are the lines of the windows of a kind, since the growth began: each with what it would
+// have come to in all that time as what it grew by.
+func windowRows(s *settled, kind string) []record.Site {
+	l := s.Judged
+	if l.Untimed || len(l.Clock) == 0 {
+		return nil
+	}
+	from, to := l.Clock[min(s.Grow[s.primary].From, len(l.Clock)-1)], l.Clock[len(l.Clock)-1]
+	seconds, rows := 0., []record.Site(nil)
+	for _, e := range s.Events.About(s.PID) {
+		window := record.SiteWindowOf(e)
+		if e.Kind != kind || window == 0 || e.TMs/1000-2*window < from {
+			continue
+		}
+		seconds += window
+		rows = append(rows, e.Sites...)
+	}
+	for i := range rows {
+		rows[i].GrowthBytes = int64(float64(rows[i].Bytes) / seconds * (to - from))
+	}
+	return rows
+}
+
+// goingOn are the lines among them that asked for no more than what grew.
+func goingOn(s *settled, rows []record.Site) []record.Site {
+	return slices.DeleteFunc(slices.Clone(rows), func(row record.Site) bool {
+		return float64(row.GrowthBytes) > mostOfWindows*s.size
+	})
+}
+
+// calledFrom are functions whose names say less than who called them.
+var calledFrom = []string{"forward", "__call__", constructor, "<lambda>"}
+
+// withCaller is a line of some rows, with the one that called its function where the function's name
+// tells nobody which of its calls is meant.
+func withCaller(rows []record.Site, line string) string {
+	most := record.Site{}
+	for _, row := range rows {
+		p := record.PlaceOf(row.Site)
+		if row.Bytes > most.Bytes && place.Text(p) == line && slices.Contains(calledFrom, p.Name) {
+			most = row
+		}
+	}
+	if p := record.PlaceOf(most.Caller); p.File != "" {
+		return line + ", called at " + place.Text(p)
+	}
+	return line
+}
+
+// blocksAsked is the line that asked for a quarter of the live memory that grew or more, "train.py:88
+// in keep", by what the windows show that a framework's allocators handed out and did not get back;
+// empty where there is none.
+func blocksAsked(s *settled) string {
+	if s.class != AppLeak || s.primary != series.Live {
+		return ""
+	}
+	rows := goingOn(s, windowRows(s, record.KindBlockSites))
+	return withCaller(rows, place.Line(rows, s.size, false))
+}

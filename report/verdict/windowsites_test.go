@@ -1,0 +1,70 @@
+package verdict
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
+)
+
+// handedOut adds a window of a device's blocks that ended at a second.
+func (p *program) handedOut(second float64, sites ...record.Site) *program {
+	detail, _ := json.Marshal(record.SiteWindow{Seconds: 2.5})
+	e := record.Event{TMs: second * 1000, Kind: record.KindBlockSites, Sites: sites, Detail: detail}
+	p.events = append(p.events, e)
+	return p
+}
+
+func TestTheLineThatAskedForWhatStaysOfADeviceIsNamed(t *testing.T) {
+	t.Parallel()
+	const rate = 20 * mib // a second: one a row
+	asks := func(at string, seconds float64) record.Site {
+		return record.Site{Site: "/srv/app/model.py:" + at, Bytes: int64(seconds * rate), Count: 4,
+			Caller: "/srv/app/train.py:61 main"}
+	}
+	segments := record.Event{TMs: 39_900, Kind: record.KindDriverSites, Sites: []record.Site{
+		{Site: "/srv/app/train.py:9 load", Bytes: 780 * mib, GrowthBytes: 700 * mib, Count: 390}}}
+	growing := func() *program {
+		p := newProgram(800).healthy()
+		p.set(record.ColLive, func(i int) float64 { return 60*mib + mib*float64(i) }).
+			set(record.ColGPU, func(i int) float64 { return 640*mib + mib*float64(i) })
+		p.events = append(p.events, segments)
+		return p.with("torch")
+	}
+	held := func(p *program, path, filled string) *program {
+		p = p.lookedAt(path, mib, 0)
+		for _, e := range p.events {
+			for i := range e.Holders {
+				e.Holders[i].Filled = filled
+			}
+		}
+		return p
+	}
+	const inner = "; allocated at app/model.py:36 in embed."
+	const called = "; allocated at app/model.py:36 in forward, called at app/train.py:61 in main."
+	const taken = "; taken from the driver at app/train.py:9 in load."
+	for name, c := range map[string]struct {
+		p    *program
+		want string
+	}{
+		"all of it":          {growing().handedOut(20, asks("36 embed", 2.5)), inner},
+		"in two windows":     {growing().handedOut(20, asks("36 embed", 2)).handedOut(35, asks("36 embed", 3)), inner},
+		"a function of many": {growing().handedOut(20, asks("36 forward", 2.5)), called},
+		"a tenth of it":      {growing().handedOut(20, asks("36 embed", .25)), taken},
+		"what did not go on": {growing().handedOut(20, asks("36 embed", 25)), taken},
+		"beside what fills a list": {held(growing(), "list main() local kept", "/srv/app/train.py:61 main").
+			handedOut(20, asks("36 embed", 2.5)), "; allocated at app/model.py:36 in embed; cause: results kept."},
+		"what is said already": {held(growing(), "list main() local kept", "/srv/app/model.py:36 embed").
+			handedOut(20, asks("36 embed", 2.5)), "more with every step; cause: results kept."},
+	} {
+		v := c.p.judge()
+		if v.Verdict != AppLeak || !strings.HasSuffix(v.Answer, c.want) {
+			t.Errorf("%s: %s\nwant at its end: %s", name, v.Answer, c.want)
+		}
+	}
+	v := growing().handedOut(20, asks("36 embed", 2.5)).judge()
+	if !strings.Contains(v.Next, "allocated at app/model.py:36 in embed") {
+		t.Errorf("next: %s", v.Next)
+	}
+}
