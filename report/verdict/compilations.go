@@ -3,6 +3,7 @@ package verdict
 import (
 	"encoding/json"
 	"math"
+	"path"
 	"slices"
 	"strings"
 
@@ -113,7 +114,24 @@ func compilesFirst(s *settled) bool {
 			return true
 		}
 	}
-	return loadsKernels(s, end-stillFirst*(end-begin), end)
+	begin = end - stillFirst*(end-begin)
+	return loadsKernels(s, begin, end) || runsCompiler(s, begin, end)
+}
+
+// compilers are the programs that a framework starts to have code compiled for the device: CUDA's assembler,
+// compiler and linker.
+var compilers = []string{"ptxas", "nvcc", "cicc", "nvlink", "fatbinary"}
+
+// runsCompiler reports whether a process of the run was a compiler that began in a time.
+func runsCompiler(s *settled, begin, end float64) bool {
+	for _, e := range s.Events.About(0) {
+		command, _, _ := strings.Cut(e.Name, " ")
+		if t := e.TMs / 1000; e.Kind == record.KindProcess && t >= begin && t <= end &&
+			slices.Contains(compilers, path.Base(command)) {
+			return true
+		}
+	}
+	return false
 }
 
 // loadsKernels reports whether a program with CuPy, which compiles a kernel where it is first used

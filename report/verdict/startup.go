@@ -31,6 +31,9 @@ func mayBeStarting(s *settled) string {
 		return ""
 	}
 	lived, slow := s.Lived(), startBusy
+	if lived >= slow {
+		return ""
+	}
 	if s.tier() == Confirmed && !compilesFirst(s) {
 		slow = startSlow
 	}
