@@ -23,7 +23,7 @@ const (
 // in keep".
 type hostLine struct {
 	at     string
-	what   string // what it is: Python objects, or the data of arrays
+	what   string // what it is: Python objects, or the data of arrays or tensors
 	beside bool   // it is far less than what the host grew by
 }
 
@@ -49,14 +49,17 @@ func hostAsked(s *settled) hostLine {
 
 // staying is what the line asked for most of all.
 func staying(rows []record.Site, at string) string {
-	all, arrays := int64(0), int64(0)
+	var all, arrays, tensors int64
 	for _, row := range rows {
 		if place.Text(record.PlaceOf(row.Site)) == at {
-			all, arrays = all+row.Bytes, arrays+row.ArrayBytes
+			all, arrays, tensors = all+row.Bytes, arrays+row.ArrayBytes, tensors+row.TensorBytes
 		}
 	}
-	if float64(arrays) >= mostOfLine*float64(all) {
+	switch least := mostOfLine * float64(all); {
+	case float64(arrays) >= least:
 		return "NumPy arrays"
+	case float64(tensors) >= least:
+		return "tensors on the host"
 	}
 	return "Python objects"
 }

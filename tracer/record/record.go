@@ -194,6 +194,7 @@ type Site struct {
 	Count       int64  `json:"count"`
 	GrowthBytes int64  `json:"growth_bytes,omitempty"` // since an earlier look; 0 without one
 	ArrayBytes  int64  `json:"array_bytes,omitempty"`  // of Bytes: the data of NumPy's arrays, where that is told
+	TensorBytes int64  `json:"tensor_bytes,omitempty"` // and of PyTorch's tensors on the host
 	// Caller is the line of the program that called the site's function for most of Bytes, as a
 	// Site; empty where nobody tells.
 	Caller string `json:"caller,omitempty"`

@@ -183,19 +183,38 @@ static int find_words(struct dl_phdr_info *info, size_t size, void *data)
 	return w->count == DEEP_WORDS;
 }
 
-HIDDEN int deep_find(struct deep_words *w)
+HIDDEN void *deep_find(struct deep_words *w, void *ours, void *(*unbound)(const char *))
 {
+	void *bound = 0;
 	w->count = 0;
 	dl_iterate_phdr(find_words, w);
-	return w->count;
+	for (const struct deep_word *k = w->words; k < w->words + w->count; k++) {
+		if (k->bound == ours || (k->bound && bound && k->bound != bound))
+			return 0;
+		bound = k->bound ? k->bound : bound;
+	}
+	return bound || !w->count ? bound : unbound(w->function);
 }
 
-HIDDEN int deep_put(const struct deep_word *w, void *to)
+static void put(const struct deep_word *w, void *to)
 {
 	struct library l = {.page = getauxval(AT_PAGESZ)};
 	l.fixed = w->is_fixed ? (ElfW(Addr))w->at & -l.page : 0;
 	l.fixed_to = l.fixed + (w->is_fixed ? l.page : 0);
-	return point(&l, w->at, to);
+	point(&l, w->at, to);
+}
+
+HIDDEN void deep_point(const struct deep_words *w, void *ours)
+{
+	for (int i = 0; i < w->count; i++)
+		put(&w->words[i], ours);
+}
+
+HIDDEN void deep_restore(const struct deep_words *w, void *ours)
+{
+	for (int i = 0; i < w->count; i++)
+		if (load(w->words[i].at) == ours)
+			put(&w->words[i], w->words[i].was);
 }
 
 static int look_at(struct dl_phdr_info *info, size_t size, void *data)

@@ -36,10 +36,13 @@ struct deep_words {
 	} words[DEEP_WORDS];
 };
 
-/* deep_find fills in the words, and returns how many there are. */
-int deep_find(struct deep_words *w) __attribute__((visibility("hidden")));
+/* deep_find fills in the words, and returns what they lead to: where none is bound yet, what unbound finds
+ * by the name. It returns null where there are none, where they lead to several functions, and
+ * where one leads to ours. */
+void *deep_find(struct deep_words *w, void *ours, void *(*unbound)(const char *)) __attribute__((visibility("hidden")));
 
-/* deep_put puts something in the place of what a word has. It returns 0 where it cannot. */
-int deep_put(const struct deep_word *w, void *to) __attribute__((visibility("hidden")));
+/* deep_point makes them lead to ours; deep_restore gives those that do what was in them. */
+void deep_point(const struct deep_words *w, void *ours) __attribute__((visibility("hidden")));
+void deep_restore(const struct deep_words *w, void *ours) __attribute__((visibility("hidden")));
 
 #endif

@@ -1,5 +1,5 @@
 /* A stub of PyTorch's allocators: what they report of each block of a device. -DPROFILER: the library that
- * is reported to (libc10.so), else one that reports (libc10_cuda.so). */
+ * is reported to and has the data of tensors on the host (libc10.so), else one that reports (libc10_cuda.so). */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -18,6 +18,18 @@ void report(void *block, int64_t bytes, size_t allocated, size_t reserved, struc
 	if (block && allocated == 7 && reserved == 9 && d.type == 1 && (d.index == 0 || d.index == 1))
 		__atomic_fetch_add(&reported[d.index], bytes, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
+}
+
+void *tensor(size_t bytes)
+{
+	void *data;
+	return posix_memalign(&data, 64, bytes) ? 0 : data;
+}
+
+void drop(void *data)
+{
+	void (*volatile give)(void *) = free; /* as a deleter is kept */
+	give(data);
 }
 
 int64_t profiled(int index) { return reported[index]; }

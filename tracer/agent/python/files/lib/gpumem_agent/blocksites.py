@@ -6,7 +6,7 @@ the blocks that PyTorch's allocators hand out and get back (tracer/capture/injec
 its lines by itself.
 """
 
-from gpumem_agent.sitewindows import PERIOD, Doors, SiteWindows, doors_of
+from gpumem_agent.sitewindows import Doors, SiteWindows, doors_of
 
 
 class BlockSites(SiteWindows):
@@ -22,16 +22,5 @@ class BlockSites(SiteWindows):
         return any(f.name == "torch" for f in process.frameworks)
 
     def open_doors(self, process):
-        return doors_of(process, "gpumem_blocks_open", BlockDoors)
-
-
-class BlockDoors(Doors):
-    """Those of a device's blocks, which the program's threads ask for with and without the interpreter's
-    lock."""
-
-    def __init__(self, native):
-        super().__init__(native, "gpumem_blocks", is_python=False)
-        self._open = native.function("gpumem_blocks_open", native.Int, native.Size)
-
-    def open(self):
-        return bool(self._open(PERIOD))
+        # The program's threads ask for blocks with and without the interpreter's lock.
+        return doors_of(process, "gpumem_blocks_open", lambda native: Doors(native, "gpumem_blocks"))

@@ -3,7 +3,8 @@
 Memory of the host that no name leads to, such as what an extension keeps of Python's
 objects, has a line all the same: the one that asked for it. For a few seconds, while the heap
 grows and no holder that is known explains it, the interposer samples what Python's allocators
-hand out and give back, and what NumPy does for the data of arrays (tracer/capture/inject/heap.c).
+hand out and give back, and what NumPy does for the data of arrays (tracer/capture/inject/heap.c), and
+PyTorch for that of tensors (blocks.c).
 """
 
 import sys
@@ -43,6 +44,9 @@ class HeapDoors(Doors):
         shape = native.structure(("get", native.Size), ("set", native.Size))
         self._doors = shape(native.address("PyMem_GetAllocator"), native.address("PyMem_SetAllocator"))
         of = native.function
+        self._tensors = Doors(native, "gpumem_tensors")
+        self._of_heap = self.calls
+        self.calls = lambda: self._of_heap() + self._tensors.calls()
         self._handler = None  # of arrays' data: None while NumPy is not loaded, 0 where it is not known
         self._is_locked = native.address("PyGILState_Check")
         self._first = of("PyInterpreterState_Head", native.Pointer, is_python=True)
@@ -64,4 +68,11 @@ class HeapDoors(Doors):
             return False
         if self._handler:
             self._arrays(self._handler, self._is_locked)
+        self._tensors.open()  # where PyTorch is
         return True
+
+    def close(self, seconds):
+        tensors = self._tensors.close(seconds)
+        for site in tensors:
+            site["tensor_bytes"] = site["bytes"]
+        return sorted(super().close(seconds) + tensors, key=lambda site: -site["bytes"])

@@ -107,9 +107,10 @@ class Doors:
     """The interposer's functions for one allocator: those that begin with a name. calls tells how many
     blocks were asked for since the window that is open was."""
 
-    def __init__(self, native, name, is_python):
+    def __init__(self, native, name, is_python=False):
         """is_python: they are called under the interpreter's lock."""
         self._native = native
+        self._of_native = None if is_python else native.function("%s_open" % name, native.Int, native.Size)
         self._text = (native.Char * ROOM)()
         of = native.function
         self.calls = of("%s_calls" % name, native.Count)
@@ -118,7 +119,7 @@ class Doors:
 
     def open(self):
         """Begins to sample. Returns whether that is possible."""
-        raise NotImplementedError
+        return bool(self._of_native(PERIOD))
 
     def close(self, seconds):
         """Ends it. Returns what the interposer tells of the first seconds: a list of sites,
