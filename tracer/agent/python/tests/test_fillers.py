@@ -846,7 +846,42 @@ class FillersTest(unittest.TestCase):
                 site = [file + ":1 note"]
                 kind = {"kind": "unbounded-queue"} if is_one else {}
                 self.assertEqual(memos.kind_of("deque M.monitor.waiting", site), kind, text)
-                self.assertEqual(memos.kind_of("list M.monitor.waiting", site), {}, text)
+                self.assertEqual(memos.kind_of("list M.monitor.waiting", site), kind, text)
+                self.assertEqual(memos.kind_of("set M.monitor.waiting", site), {}, text)
+
+    def test_a_list_of_which_elements_are_taken_is_a_queue_a_heap_or_a_register(self):
+        for number, (text, kind) in enumerate((
+            ("self.waiting.append(x)\ny = self.waiting.pop(0)", "unbounded-queue"),
+            ("self.waiting.append(x)\ny = self.waiting.pop()", None),
+            ("heapq.heappush(self.waiting, (2, x))\ny = heapq.heappop(self.waiting)", "unbounded-queue"),
+            ("heappush(waiting, x)\ny = [heappop(waiting) for _ in range(2)]", "unbounded-queue"),
+            ("heappush(waiting, x)\ny = heappop(others)", None),
+            ("self.waiting.append(x)\nself.waiting.remove(x)", "entries-left"),
+            ("self.waiting.append(x)\nself.waiting = [w for w in self.waiting if w.busy]", "entries-left"),
+            ("self.waiting.append(x)\nself.waiting[:] = [w for w in waiting if w.busy]", "entries-left"),
+            ("self.waiting.append(x)\nnames = [w.name for w in self.waiting if w.busy]", None),
+            ("self.waiting.append(x)\nself.others.remove(x)", None),
+            ("self.waiting.append(x)\ndel self.waiting[3]", "entries-left"),
+        )):
+            with tempfile.TemporaryDirectory() as folder:
+                file = os.path.join(folder, "taken%d.py" % number)
+                with open(file, "w") as source:
+                    source.write(text + "\n")
+                wanted = {"kind": kind} if kind else {}
+                self.assertEqual(memos.kind_of("list M.rack.waiting", [file + ":1 note"]), wanted, text)
+
+    def test_the_statement_that_adds_a_row_may_be_a_constant(self):
+        for text, is_one in (
+            ('db.execute("insert into t values (?)", (x,))', True),
+            ("self.db.execute(INSERT, (digest, body))", True),
+            ("db.executemany(sql.INSERT_ROWS, rows)", True),
+            ("db.execute(SQL_UPSERT)", True),
+            ("db.execute(SELECT, (digest,))", False),
+            ("db.execute(inserted_since, (t,))", False),
+            ('db.execute("select x from t")', False),
+        ):
+            found = re.search(lines.ADDERS[lines.DATABASE], text)
+            self.assertEqual(found is not None, is_one, text)
 
     def test_a_line_adds_a_state_by_the_name_that_it_has(self):
         for number, (text, is_one) in enumerate((

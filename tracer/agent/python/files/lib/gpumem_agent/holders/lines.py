@@ -65,7 +65,9 @@ ADDERS = {
     # A constant name, or the module's, asks for the same one each time.
     "loggerDict": r"""(?:getLogger|getChild)\s*\(\s*(?!\)|__name__|["'][^"'{%]*["']\s*\))""",
     LOGGED: r"\b(?:logging|\w*log(?:ger)?)\.(?:debug|info|warning|error|exception|critical|log)\s*\(",
-    DATABASE: r"""\.execute(?:many|script)?\s*\(\s*f?["']+\s*(?i:insert|replace|create\s+table\s+\w+\s+as)\b""",
+    # The statement may be a constant's.
+    DATABASE: r"""\.execute(?:many|script)?\s*\(\s*(?:f?["']+\s*(?i:insert|replace|create\s+table\s+\w+\s+as)\b"""
+    r"|(?:\w+\.)*(?:(?i:insert|upsert|replace)|\w+_(?i:insert|upsert|replace))(?:_\w+)?\s*[,)])",
     FOR_THE_END: r"\batexit\.register\b",
     MADE_MODULES: r"\bsys\.modules\s*(?:\[[^\]]*\]\s*=(?!=)|\.setdefault\s*\()",
     ATTRIBUTES: r"\bsetattr\s*\(|\.__dict__\.update\s*\("

@@ -1,8 +1,8 @@
 """What a line that fills a dictionary or a deque makes of it. A cache: it adds what it has worked
 out for a key when the dictionary has none, to look it up the next time. A session for each key: it puts back
 what it took from there before. Or a register of what is open: another line takes single entries
-out of it again. A deque of which another line takes single
-elements, at its other end, is a queue.
+out of it again, of a list as well. A deque or a list of which another line takes single
+elements, at its other end, is a queue, and so is a heap.
 
 Like all that is read in the text of the program it is the usual form that is known, and
 no other.
@@ -27,7 +27,13 @@ ASKED = re.compile(r"(?:=|\breturn\b)\s*(?:\w+\.)*\w+\.setdefault\s*\(.+?,\s*((?
 UPDATED = re.compile(r"\b(\w+)\.update\s*\(")
 GROUPS = re.compile(r"\.add_param_group\s*\(")
 ADDED = re.compile(r"\b(\w+)\.(append|appendleft)\s*\(")
-TAKEN = {"append": r"\b%s\.popleft\s*\(", "appendleft": r"\b%s\.pop\s*\("}  # at the other end
+# At the other end.
+TAKEN = {"append": r"\b%s\.(?:popleft\s*\(|pop\s*\(\s*0\s*\))", "appendleft": r"\b%s\.pop\s*\("}
+PUSHED = re.compile(r"\bheappush\s*\(\s*(?:\w+\.)*(\w+)\s*,")
+POPPED = r"\bheappop\s*\(\s*(?:\w+\.)*%s\s*\)"
+# Out of a list: one element, or all but those that are wanted still.
+REMOVED = r"\b%(name)s\.remove\s*\(|\bdel\b[^#]*\b%(name)s\["
+REMOVED += r"|\b%(name)s(?:\[:\])?\s*=\s*\[.*\bin\s+(?:\w+\.)*%(name)s\s+if\b"
 TAKEN_OUT = r"\bdel\b[^#]*\b%(name)s\[|\b%(name)s\.pop\s*\("
 
 
@@ -41,7 +47,9 @@ def kind_of(path, sites, is_dictionary=False):
         if any(map(carries_on, sites)):
             return {"kind": "sessions-kept"}
         return {"kind": REGISTER} if any(map(registers, sites)) else {}
-    return {"kind": "unbounded-queue"} if path.startswith("deque ") and any(map(queues, sites)) else {}
+    if path.startswith(("deque ", "list ")) and any(map(queues, sites)):
+        return {"kind": "unbounded-queue"}
+    return {"kind": REGISTER} if path.startswith("list ") and any(map(removes, sites)) else {}
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
@@ -130,14 +138,28 @@ def registers(site):
 
 @functools.lru_cache(maxsize=64)  # each look asks again
 def queues(site):
-    """Whether the line of a site adds an element to a deque of which another line of the file takes
-    one, at the other end: what is taken where it was added is a stack."""
+    """Whether the line of a site adds an element to a deque or a list of which another line of the file
+    takes one, at the other end: what is taken where it was added is a stack. Or to a heap."""
     file, lines, at = _line(site)
-    added = ADDED.search(_code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
+    line = _code(lines[at]) if lines and len(lines[at]) <= LONGEST else ""
+    pushed, added = PUSHED.search(line), ADDED.search(line)
+    if pushed is not None:
+        return bool(search(file, re.compile(POPPED % re.escape(pushed.group(1))), "heappop"))
     if added is None:
         return False
     name, how = added.groups()
     return bool(search(file, re.compile(TAKEN[how] % re.escape(name)), name))
+
+
+@functools.lru_cache(maxsize=64)  # each look asks again
+def removes(site):
+    """Whether the line of a site adds an element to a list out of which another line of the file takes
+    some again."""
+    file, lines, at = _line(site)
+    added = ADDED.search(_code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
+    if added is None:
+        return False
+    return bool(search(file, re.compile(REMOVED % {"name": re.escape(added.group(1))}), added.group(1)))
 
 
 def _line(site):
