@@ -100,10 +100,15 @@ func (c *Case) hasAny(frameworks ...string) bool {
 	})
 }
 
-// manyGraphs is how many captured graphs more are kept ones.
-const manyGraphs = 4
+// manyGraphs is how many captured graphs more are kept ones, and untoldPools the confidence that a pool
+// grows by theirs where nobody tells.
+const (
+	manyGraphs  = 4
+	untoldPools = .7
+)
 
-// graphsKept: graphs are captured again and again, and each keeps a pool of its own.
+// graphsKept: graphs are captured again and again, and each keeps a pool of its own. While a program runs on
+// nobody tells what its pools have: there it is a pool that grows beside more and more graphs.
 func graphsKept(c *Case) *Cause {
 	grows := c.Class == account.AppLeak || c.Class == account.PoolGrowth
 	more := stat.Rise(c.alive(record.ColGraphs))
@@ -116,7 +121,8 @@ func graphsKept(c *Case) *Cause {
 			private += float64(p.Live + p.Idle)
 		}
 	}
-	if private < leastHeld*c.Size {
+	untold := len(c.Pools) == 0 && c.Class == account.PoolGrowth
+	if private < leastHeld*c.Size && !untold {
 		return nil
 	}
 	share, site := min(1, private/c.Size), ""
@@ -125,12 +131,15 @@ func graphsKept(c *Case) *Cause {
 			site = c.madeMost(k, more)
 		}
 	}
-	return &Cause{ID: GraphPools, Site: site, Confidence: (.5 + .4*share) * c.Confidence, Share: &share,
-		Evidence: []string{
-			fmt.Sprintf("the pools of captured graphs hold %s", units.Bytes(private)),
-			fmt.Sprintf("%s more graphs are alive", units.Whole(more)),
-		},
-		Next: nextOfGraphs, Change: changeOfGraphs()}
+	found := &Cause{ID: GraphPools, Site: site, Confidence: untoldPools * c.Confidence,
+		Evidence: []string{fmt.Sprintf("%s more graphs are alive", units.Whole(more))},
+		Next:     nextOfGraphs, Change: changeOfGraphs()}
+	if !untold {
+		found.Confidence, found.Share = (.5+.4*share)*c.Confidence, &share
+		pools := fmt.Sprintf("the pools of captured graphs hold %s", units.Bytes(private))
+		found.Evidence = append([]string{pools}, found.Evidence...)
+	}
+	return found
 }
 
 // nextOfGraphs is what to do about captured graphs that are kept.

@@ -76,6 +76,19 @@ func TestWhatIsAskedOfTheDriverTakesWholePagesOfTheDevice(t *testing.T) {
 	}
 }
 
+// While a program runs on nobody tells what its pools have.
+func TestPoolsOfGraphsAreNamedBeforeTheyAreTold(t *testing.T) {
+	t.Parallel()
+	for _, graphs := range []float64{2, 20} {
+		c := &Case{Class: account.PoolGrowth, Confidence: 1, ByTrend: true, Size: 100 * mib}
+		c.Judged.Columns = map[string][]float64{record.ColGraphs: {1, 1 + graphs}}
+		c.Grows = &c.Idle
+		if got := idsOf(Of(c)); slices.Contains(got, GraphPools) != (graphs == 20) {
+			t.Errorf("%.0f graphs: %v", graphs, got)
+		}
+	}
+}
+
 func TestGraphsThatAreCapturedAgainAndAgainKeepTheirPools(t *testing.T) {
 	t.Parallel()
 	of := func(graphs, private int64) *Case {

@@ -66,7 +66,7 @@ func Grown(g *trend.Growth, k series.Key, whose finding.Owner, agreement float64
 // only where it does in those of the growths.
 func (e *Trends) Blame(a [series.Keys]float64) (series.Key, finding.Owner) {
 	switch {
-	case leaks(e.grow, a):
+	case e.leaks(a):
 		if a[series.Live] == 0 {
 			return series.Count, finding.TheProgram
 		}
@@ -142,7 +142,8 @@ const driverShare = .1
 const rivalFactor = 1.4
 
 // leaks: the program holds more and more.
-func leaks(g *growth.Growths, a [series.Keys]float64) bool {
+func (e *Trends) leaks(a [series.Keys]float64) bool {
+	g := e.grow
 	if a[series.Live] == 0 && a[series.Count] == 0 {
 		return false
 	}
@@ -155,11 +156,15 @@ func leaks(g *growth.Growths, a [series.Keys]float64) bool {
 	} else if a[series.Host] > rivalFactor*own {
 		return false
 	}
-	if a[series.Idle] > rivalFactor*own && !Outgrows(g, a) {
+	if a[series.Idle] > rivalFactor*own && (e.captures() || !Outgrows(g, a)) {
 		return false
 	}
 	return a[series.Untracked] <= rivalFactor*own
 }
+
+// captures reports whether more graphs of the device's are alive than when the pool's bytes began to rise:
+// each has a pool of its own, in which all that it works with stays.
+func (e *Trends) captures() bool { return e.rows.Rise(record.ColGraphs, e.grow[series.Idle].From) > 0 }
 
 // mostOutgrown is how many times the growth of what is live a pool may keep of blocks
 // that became too small for it.
