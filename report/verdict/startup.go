@@ -223,7 +223,7 @@ func deviceIsYoung(s *settled) string {
 		return fmt.Sprintf("host memory rose by only %s in the first %s of the device's use, and a heap rises by as "+
 			"much until it has settled", units.Bytes(s.Grow[s.primary].Gained()), units.Span(lived))
 	}
-	if lived >= series.StartAlive || isDevices(s, lived) || isSure(s) || heldSoFar(s) ||
+	if lived >= series.StartAlive || isDevices(s, lived) || isSure(s) || heldSoFar(s) || askedSoFar(s) ||
 		lived == 0 && heldOnHost(s) {
 		return ""
 	}

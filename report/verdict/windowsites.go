@@ -43,6 +43,27 @@ func goingOn(s *settled, rows []record.Site) []record.Site {
 	})
 }
 
+// leastAsked is the part of a growth that lines must have asked for, in windows and of what stays, to tell
+// that it is no start while the device is young: what libraries take then has no line of the program's.
+const leastAsked = .5
+
+// askedSoFar reports whether windows show that lines of the program asked for what grows, and in
+// enough samples.
+func askedSoFar(s *settled) bool {
+	kind := record.KindBlockSites
+	switch {
+	case s.class == HostGrowth && s.primary == series.Host:
+		kind = record.KindHostSites
+	case s.class != AppLeak || s.primary != series.Live:
+		return false
+	}
+	grew, samples := int64(0), int64(0)
+	for _, row := range goingOn(s, windowRows(s, kind)) {
+		grew, samples = grew+row.GrowthBytes, samples+row.Count
+	}
+	return samples >= leastStaying && float64(grew) >= leastAsked*s.size
+}
+
 // calledFrom are functions whose names say less than who called them.
 var calledFrom = []string{"forward", "__call__", constructor, "<lambda>"}
 

@@ -68,3 +68,34 @@ func TestTheLineThatAskedForWhatStaysOfADeviceIsNamed(t *testing.T) {
 		t.Errorf("next: %s", v.Next)
 	}
 }
+
+// What libraries take while a device is young has no line of the program's.
+func TestLinesThatAskedForWhatGrowsAreBelievedWhileTheDeviceIsYoung(t *testing.T) {
+	t.Parallel()
+	const rate = 5 * mib // a second
+	window := func(p *program, part float64, samples int64) *program {
+		asked := record.Site{Site: "/srv/app/model.py:36 embed", Bytes: int64(2.5 * part * rate), Count: samples}
+		return p.handedOut(8.5, asked)
+	}
+	more := map[string]int{}
+	for seed := range uint64(60) {
+		begun := func() *program { return early(175, seed, 2*mib) }
+		alone := begun().judge()
+		for name, p := range map[string]*program{
+			"all of it":     window(begun(), 1, 20),
+			"a fifth of it": window(begun(), .2, 20),
+			"two samples":   window(begun(), 1, 2),
+		} {
+			v := p.judge()
+			if alone.Verdict == AppLeak && v.Verdict != AppLeak {
+				t.Errorf("%s took back: %s", name, v.Summary)
+			}
+			if alone.Verdict == Undecided && v.Verdict == AppLeak {
+				more[name]++
+			}
+		}
+	}
+	if more["all of it"] < 8 || more["a fifth of it"]+more["two samples"] > 0 {
+		t.Errorf("decided more of 60: %v", more)
+	}
+}
