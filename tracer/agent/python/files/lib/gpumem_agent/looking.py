@@ -3,6 +3,7 @@
 from gpumem_agent import threadpools
 from gpumem_agent.profilers import Profilers
 
+ROUND_SECONDS = 0.2  # between rounds: what is due comes at seconds
 POOLS_SECONDS = 2.0  # between looks at pools of threads and at profilers
 LIST_LENGTH = 50  # holders or sites told at once
 # What a forked child's heap grows by before it is looked at: bytes, and parts of what it was. A
@@ -15,7 +16,7 @@ class Looking:
 
     def __init__(self, process):
         self._process = process
-        self._pools_at = 0.0
+        self._round_at = self._pools_at = 0.0
         self._pools = None  # of threads, as they were told
         self._profilers = Profilers()
         self._forked_heap = None  # bytes that a forked child's heap had at first
@@ -23,6 +24,9 @@ class Looking:
     def round(self, now):
         """One round of the sampling thread: looks at what is due."""
         process = self._process
+        if now < self._round_at:
+            return
+        self._round_at = now + ROUND_SECONDS
         if process.hold and not self.is_shared() and process.surveys.look(process, now):
             self.tell("holders", process.surveys.told)
             self.tell("sites", process.surveys.sites_news())
