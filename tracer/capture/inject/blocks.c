@@ -106,9 +106,10 @@ EXPORT size_t gpumem_blocks_close(unsigned first, char *out, size_t room)
 
 static struct window tensors = {.samples.left = INT64_MAX};
 static struct deep_words asks = {.library = HOST, .function = "posix_memalign"};
-static struct deep_words frees = {.library = HOST, .function = "free"};
+static struct deep_words frees = {.library = HOST, .function = "free", .of = DEEP_CALLS};
+static struct deep_words givers = {.library = HOST, .function = "free", .of = DEEP_POINTERS};
 static int (*real_ask)(void **, size_t, size_t);
-static void (*real_free)(void *);
+static void (*real_free)(void *), (*real_giver)(void *);
 
 static int asked(void **out, size_t alignment, size_t n)
 {
@@ -124,20 +125,31 @@ static void freed(void *p)
 	real_free(p);
 }
 
+/* given is the same where free is called by its address. */
+static void given(void *p)
+{
+	samples_went(&tensors.samples, p);
+	real_giver(p);
+}
+
 /* gpumem_tensors_open is gpumem_blocks_open for the data of tensors on the host. */
 EXPORT int gpumem_tensors_open(u64 period)
 {
-	void *ask, *give;
+	void *ask, *call, *giver;
 	if (tensors.is_open || !period)
 		return 0;
 	ask = deep_find(&asks, (void *)asked, first);
-	give = deep_find(&frees, (void *)freed, first);
-	if (!ask || !give || !samples_begin(&tensors.samples, period))
+	call = deep_find(&frees, (void *)freed, first);
+	giver = deep_find(&givers, (void *)given, first);
+	if (!ask || (!call && frees.count) || (!giver && givers.count) || frees.count + givers.count == 0 ||
+	    !samples_begin(&tensors.samples, period))
 		return 0;
 	real_ask = (int (*)(void **, size_t, size_t))ask;
-	real_free = (void (*)(void *))give;
+	real_free = (void (*)(void *))call;
+	real_giver = (void (*)(void *))giver;
 	store(&tensors.is_open, 1);
 	deep_point(&frees, (void *)freed);
+	deep_point(&givers, (void *)given);
 	deep_point(&asks, (void *)asked);
 	return 1;
 }
@@ -150,5 +162,6 @@ EXPORT size_t gpumem_tensors_close(unsigned first, char *out, size_t room)
 		return 0;
 	deep_restore(&asks, (void *)asked);
 	deep_restore(&frees, (void *)freed);
+	deep_restore(&givers, (void *)given);
 	return close_window(&tensors, first, out, room);
 }

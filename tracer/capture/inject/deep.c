@@ -155,7 +155,9 @@ static void words_of(const struct library *l, const ElfW(Rela) *r, size_t bytes,
 		const char *name = l->strings + symbol->st_name, *want = w->function;
 		void **word = (void **)(l->at + r->r_offset);
 		ElfW(Addr) page = (ElfW(Addr))word & -l->page;
-		if (!IS_BINDING((int)ELF64_R_TYPE(r->r_info)) || r->r_addend || symbol->st_shndx != SHN_UNDEF)
+		int type = (int)ELF64_R_TYPE(r->r_info);
+		if (!IS_BINDING(type) || r->r_addend || symbol->st_shndx != SHN_UNDEF ||
+		    (w->of && w->of != (IS_CALL(type) ? DEEP_CALLS : DEEP_POINTERS)))
 			continue;
 		while (*name && *name == *want)
 			name++, want++;

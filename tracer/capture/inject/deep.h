@@ -26,9 +26,12 @@ int deep_passes(void);
 #define DEEP_WORDS 8
 
 /* The words by which the libraries whose names begin with library call a function that others
- * define, whatever it is bound to: where they are, and what was in them. */
+ * define, whatever it is bound to: where they are, and what was in them. Those for calls alone may lead
+ * elsewhere than the others, whose value is also compared and passed on: a program that is linked to a
+ * fixed address has such a function's place in itself. */
 struct deep_words {
 	const char *library, *function;
+	enum { DEEP_ALL, DEEP_CALLS, DEEP_POINTERS } of;
 	int count;
 	struct deep_word {
 		void **at, *was, *bound; /* bound: null where the loader binds it at the first call */

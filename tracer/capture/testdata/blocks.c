@@ -26,10 +26,14 @@ void *tensor(size_t bytes)
 	return posix_memalign(&data, 64, bytes) ? 0 : data;
 }
 
+static void (*volatile give)(void *) = free; /* as a deleter is kept */
+
 void drop(void *data)
 {
-	void (*volatile give)(void *) = free; /* as a deleter is kept */
-	give(data);
+	if ((uintptr_t)data % 128)
+		free(data);
+	else
+		give(data);
 }
 
 int64_t profiled(int index) { return reported[index]; }
