@@ -190,7 +190,7 @@ func recordingOf(s *settled) *cause.Recording {
 	return found
 }
 
-// causeAt says which line has code compiled, or a profiler record, where that is the first cause.
+// causeAt says which line has code compiled, or the program recorded, where that is the first cause.
 func causeAt(causes []Cause) string {
 	if len(causes) == 0 || causes[0].Confidence < sureEnough {
 		return ""
@@ -201,7 +201,7 @@ func causeAt(causes []Cause) string {
 	case causes[0].ID == cause.Compiled:
 		return "compiled again and again at " + place.Text(p)
 	case causes[0].ID == cause.Buffers:
-		return "recorded by the profiler that begins at " + place.Text(p)
+		return "recorded without a stop since " + place.Text(p)
 	}
 	return ""
 }

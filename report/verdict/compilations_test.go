@@ -124,11 +124,20 @@ func TestAProfilerThatRecordsWithoutAStopIsNamedWithItsLine(t *testing.T) {
 		!strings.Contains(v.Causes[0].Evidence[0], "torch.profiler had recorded for 16 s without a stop") {
 		t.Fatalf("%+v", v.Causes)
 	}
-	if want := "recorded by the profiler that begins at app/train.py:67 in main"; !strings.Contains(v.Answer, want) {
+	if want := "recorded without a stop since app/train.py:67 in main"; !strings.Contains(v.Answer, want) {
 		t.Errorf("answer %q, want %q in it", v.Answer, want)
 	}
 	if want := "at app/train.py:67 in main: give the profiler a schedule"; !strings.HasPrefix(v.Next, want) {
 		t.Errorf("next %q, want %q", v.Next, want)
+	}
+	run := newProgram(400).grows(record.ColRSS, 50*mib, 64*kib, mib/20).run()
+	for _, t := range []float64{5, 9, 17} {
+		run.Events = append(run.Events, record.Event{TMs: 1000 * t, Kind: record.KindEvent, Name: "profiling",
+			At: "/srv/app/train.py:66 main", Detail: fmt.Appendf(nil, `{"by":%q,"seconds":%g}`, cause.ByAllocator, t-1)})
+	}
+	v = Judge(run, Options{})
+	if !strings.HasPrefix(v.Next, "at app/train.py:66 in main: give the history a bound") {
+		t.Errorf("a history: next %q", v.Next)
 	}
 	if v := profiled("profiling", 5, 9); len(v.Causes) == 0 {
 		t.Error("it is told at 17 s the next time, and may be late by a round")

@@ -22,7 +22,7 @@ func hostHolder(s *settled, last []HolderRow) *HolderRow {
 	beside := s.Judged.Series[series.Live] != nil
 	for i := range last {
 		if h := &last[i]; h.Path == s.held && s.held != "" && h.Host == beside {
-			return h
+			return itsContainer(last, h)
 		}
 	}
 	grew, best := hostGrew(s, last), -1
@@ -43,7 +43,22 @@ func hostHolder(s *settled, last []HolderRow) *HolderRow {
 		(most < leastOfLargest*size || together < size/2) {
 		return nil
 	}
-	return &last[best]
+	return itsContainer(last, &last[best])
+}
+
+// itsContainer is the container that has the objects of a holder's class, where it is told as well with
+// half of their bytes or more: how it is filled says more than where these are made. Else the
+// holder.
+func itsContainer(last []HolderRow, h *HolderRow) *HolderRow {
+	_, below, is := strings.Cut(h.Path, " objects below ")
+	for i := range last {
+		o := &last[i]
+		if _, path, _ := strings.Cut(o.Path, " "); is && path == below && o.Host == h.Host && o.Length > 0 &&
+			o.Filled != "" && o.Bytes >= h.Bytes/2 {
+			return o
+		}
+	}
+	return h
 }
 
 // leastOfHolders is the part of the host's growth that is left to holders at least, as what

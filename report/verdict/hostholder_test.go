@@ -273,3 +273,28 @@ func TestAHolderExplainsWhatTheHeapDoesNotKeepFree(t *testing.T) {
 		}
 	}
 }
+
+func TestAListWhoseObjectsAreKnownByTheirClassAsWellIsNamedItself(t *testing.T) {
+	t.Parallel()
+	class := record.Holder{Path: "LogRecord objects below main() local page.records", Bytes: 30 * mib, Count: 117,
+		Length: 117, OverMs: 10_000, Filled: "/srv/app/page.py:65 check"}
+	list := record.Holder{Path: "list main() local page.records", Bytes: 20 * mib, Count: 178, Length: 178,
+		OverMs: 12_000, Filled: "/srv/app/page.py:32 emit"}
+	small, other := list, list
+	small.Bytes, other.Path = 10*mib, "list main() local page.others"
+	for name, c := range map[string]struct {
+		beside record.Holder
+		named  string
+	}{
+		"most of it":     {list, "held by list main() local page.records, filled at app/page.py:32 in emit"},
+		"a third of it":  {small, "held by LogRecord objects below main() local page.records"},
+		"another's list": {other, "held by LogRecord objects below main() local page.records"},
+	} {
+		run := newProgram(400).grows(record.ColRSS, 50*mib, 16*kib, mib/10).run()
+		run.Events = append(run.Events, record.Event{TMs: 19_000, Kind: record.KindHolders,
+			Holders: []record.Holder{class, c.beside}})
+		if v := Judge(run, Options{}); !strings.Contains(v.Answer, c.named) {
+			t.Errorf("%s: %s", name, v.Answer)
+		}
+	}
+}

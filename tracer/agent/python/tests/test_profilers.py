@@ -1,6 +1,8 @@
 """Whether a program records itself, and which line has it do so."""
 
+import os
 import sys
+import tempfile
 import types
 import unittest
 import unittest.mock
@@ -55,6 +57,34 @@ class ProfilersTest(unittest.TestCase):
         self.assertEqual(self.told(10, 20), [])
         with unittest.mock.patch.dict(sys.modules, {profilers.MODULE: None}):
             self.assertEqual(self.told(30, 40), [])
+
+
+class HistoryTest(unittest.TestCase):
+    def setUp(self):
+        self.text = "def main():\n    torch.cuda.memory._record_memory_history(stacks=stacks)\n"
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = os.path.join(folder.name, "train.py")
+        patch = unittest.mock.patch.object(texts, "program_files", lambda: [self.file])
+        patch.start()
+        self.addCleanup(patch.stop)
+        self.profilers = Profilers()
+
+    def news(self, text, has_history=True):
+        with open(self.file, "w") as source:
+            source.write(text)
+        return [self.profilers.news(now, has_history) for now in (10, 15)][1]
+
+    def test_a_history_that_is_recorded_on_is_told_with_its_line(self):
+        site, detail = self.news(self.text)
+        self.assertEqual(site, self.file + ":2 main")
+        self.assertEqual(detail, {"by": "torch.cuda.memory", "seconds": 5})
+
+    def test_one_with_a_bound_is_none(self):
+        self.assertIsNone(self.news(self.text.replace("stacks=stacks", "max_entries=10_000")))
+
+    def test_one_that_has_stopped_is_none(self):
+        self.assertIsNone(self.news(self.text, False))
 
 
 if __name__ == "__main__":

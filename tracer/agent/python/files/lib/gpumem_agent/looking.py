@@ -81,7 +81,7 @@ class Looking:
         if pools is not None and pools != self._pools:
             self._pools = pools
             self._process.mark("event", "thread pools", detail=pools)
-        found = self._profilers.news(now)
+        found = self._profilers.news(now, self._process.has_history())
         if found is not None:
             self._process.mark("event", "profiling", found[0], found[1])
 

@@ -150,6 +150,12 @@ class Process:
             framework.forked()
         self.start_sampler(max(CHILD_SECONDS, self.interval))
 
+    def has_history(self):
+        """Whether the program, and not the agent, has an allocator record its history."""
+        if self.sites_wanted or self.window.is_open:
+            return False
+        return any(f.active() and f.has_history() for f in self.frameworks)
+
     def close_windows(self):
         """Ends those of the interposer's windows that are open."""
         for windows in self.site_windows:

@@ -76,6 +76,10 @@ class Framework:
         when it cannot tell, or has more than so many."""
         return None
 
+    def has_history(self):
+        """Whether its allocator records events now, None when it does not tell."""
+        return None
+
     composes = False  # it can tell a composition
 
     def composition(self):

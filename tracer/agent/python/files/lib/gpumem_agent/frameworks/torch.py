@@ -126,7 +126,12 @@ class Torch(Framework):
     def has_history(self):
         """Whether the allocator records events now, None when it does not tell."""
         told = getattr(self._torch._C, "_cuda_isHistoryEnabled", None)
-        return bool(told()) if told is not None else None
+        if told is None or not any(b.name == "cuda" for b in self._awake):
+            return None  # before a device lives it reads what is not there
+        try:
+            return bool(told())
+        except RuntimeError:
+            return None  # of an allocator that has none: cudaMallocAsync
 
     def whole_snapshot(self):
         """The allocator's segments and its events."""
