@@ -99,6 +99,7 @@ func newDocument(run *record.Run, v *verdict.Verdict, o Options) *document {
 		leftSection(v),
 		first,
 		holdersSection(v),
+		staysSection(v),
 		sitesSection(v),
 		clonesSection(v),
 		causesSection(v),

@@ -15,6 +15,7 @@ import (
 const (
 	holderRows = "holder"
 	siteRows   = "site"
+	stayRows   = "stay"
 	lineRows   = "line"
 	leftRows   = "left"
 )
@@ -47,6 +48,9 @@ func anchorsOf(v *verdict.Verdict) []anchor {
 		if h.Bytes > 0 && strings.ContainsAny(h.Path, ".[ ") { // a word alone means anything
 			add(clean(h.Path, maxName), holderRows, i)
 		}
+	}
+	for i, s := range v.Stays[:min(len(v.Stays), maxRows)] {
+		add(placeOf(s.Site), stayRows, i)
 	}
 	for i, s := range v.Sites[:min(len(v.Sites), maxRows)] {
 		if s.Bytes > 0 {

@@ -54,11 +54,11 @@ func writePProf(w io.Writer, run *record.Run, v *verdict.Verdict) error {
 	return p.Write(w)
 }
 
-// lastSites are the survivors as the program last told them.
+// lastSites are the survivors as the program last told them: not those of a window, which are samples.
 func lastSites(run *record.Run) []record.Site {
 	for i := len(run.Events) - 1; i >= 0; i-- {
-		if len(run.Events[i].Sites) > 0 {
-			return run.Events[i].Sites
+		if e := &run.Events[i]; len(e.Sites) > 0 && record.SiteWindowOf(e) == 0 {
+			return e.Sites
 		}
 	}
 	return nil

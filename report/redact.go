@@ -179,7 +179,7 @@ func (r *Redactor) event(e *record.Event) record.Event {
 	}
 	out.Sites = slices.Clone(e.Sites)
 	for i := range out.Sites {
-		out.Sites[i].Site = r.text(out.Sites[i].Site)
+		out.Sites[i].Site, out.Sites[i].Caller = r.text(out.Sites[i].Site), r.text(out.Sites[i].Caller)
 	}
 	out.Holders = slices.Clone(e.Holders)
 	for i := range out.Holders {

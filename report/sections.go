@@ -152,6 +152,32 @@ func statementsSection(run *record.Run) section {
 // maxRows bounds the rows of a table; the caption says how many there were.
 const maxRows = 50
 
+// staysSection shows the lines that asked for what stays, as windows of a few seconds saw it.
+func staysSection(v *verdict.Verdict) section {
+	s := section{id: "stays", title: "What stays, by the line that asks for it"}
+	if len(v.Stays) == 0 {
+		return s
+	}
+	t := &table{name: stayRows, head: []column{{title: "line"}, {title: "stayed", right: true},
+		{title: "samples", right: true}, {title: "would come to", right: true}}}
+	called := slices.ContainsFunc(v.Stays, func(r verdict.SiteRow) bool { return r.Caller != "" })
+	if called {
+		t.head = append(t.head, column{title: "called at"})
+	}
+	for _, r := range v.Stays[:min(len(v.Stays), maxRows)] {
+		row := []string{clean(r.Site, maxName), units.Bytes(r.Bytes), units.Count(r.Count),
+			units.Growth(float64(r.GrowthBytes))}
+		if called {
+			row = append(row, clean(r.Caller, maxName))
+		}
+		t.rows = append(t.rows, row)
+	}
+	t.caption = captionOf("What lines asked for in windows of a few seconds and had not given back as long afterwards, "+
+		"estimated from samples, and what that would come to over the whole growth", len(v.Stays))
+	s.blocks = []block{{table: t}}
+	return s
+}
+
 func sitesSection(v *verdict.Verdict) section {
 	s := section{id: "sites", title: "Survivors by allocation site"}
 	if len(v.Sites) == 0 {
@@ -176,8 +202,12 @@ func sitesSection(v *verdict.Verdict) section {
 	if v.Verdict != verdict.DriverGrowth { // of which handles without bytes may be the reason
 		t.zeros, t.decides = "Sites of handles without memory of their own, such as events and modules", 1
 	}
-	t.caption = captionOf("What was allocated at the end, or at the last look if more was then, "+
-		"by the line that allocated it", len(v.Sites))
+	caption := "What was allocated at the end, or at the last look if more was then, by the line that allocated it"
+	if v.PoolSites {
+		caption = "What the pool had of the driver at the end, or at the last look if more was then, by the line at " +
+			"which it asked for it; what lies in it may be other lines'"
+	}
+	t.caption = captionOf(caption, len(v.Sites))
 	s.blocks = []block{{icicle: sitesIcicle(v.Sites), table: t}}
 	return s
 }

@@ -125,8 +125,12 @@ func streamOrdered(s *settled, sites []SiteRow) (ordered []SiteRow, half float64
 // poolAsked reports whether nothing but the sites tells where memory came from, and these where a pool
 // took it from the driver. It hands that out to others as well, so who fills a list says more.
 func poolAsked(s *settled) bool {
-	isPool := (s.class == AppLeak || s.class == PoolGrowth) && sitesAreDrivers(s) && !s.Judged.AsksItself()
-	return isPool && blocksAsked(s) == ""
+	return sitesArePools(s) && blocksAsked(s) == ""
+}
+
+// sitesArePools reports whether the sites are where a pool took memory from the driver.
+func sitesArePools(s *settled) bool {
+	return (s.class == AppLeak || s.class == PoolGrowth) && sitesAreDrivers(s) && !s.Judged.AsksItself()
 }
 
 // allocatedBy is the verb of the sites' places.

@@ -20,6 +20,8 @@ func (s *settled) verdict() *Verdict {
 		Findings:    s.found,
 		Causes:      s.causes(),
 		Sites:       s.siteRows(),
+		PoolSites:   sitesArePools(s),
+		Stays:       staysOf(s),
 		Clones:      s.Clones(),
 		Holders:     s.Holders(),
 		Experiments: s.Experiments(),

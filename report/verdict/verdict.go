@@ -65,6 +65,8 @@ type Verdict struct {
 	Claim       string       `json:"-"` // the answer without class and tier
 	Holders     []HolderRow  `json:"holders,omitempty"`
 	Sites       []SiteRow    `json:"sites,omitempty"`
+	PoolSites   bool         `json:"-"`               // Sites are where a pool took memory from the driver
+	Stays       []SiteRow    `json:"stays,omitempty"` // what stayed of what lines asked for in windows: see staysOf
 	Clones      []CloneRow   `json:"clones,omitempty"`
 	Parts       []PartRow    `json:"parts,omitempty"` // of a growth that several holders share
 	Causes      []Cause      `json:"causes,omitempty"`

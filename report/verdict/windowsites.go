@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/gpumem/gpumem/report/place"
@@ -36,6 +37,39 @@ func windowRows(s *settled, kind string) []record.Site {
 	return rows
 }
 
+// staysOf are the lines that asked for memory of the account that grows, in windows of a few seconds, by
+// what of that had stayed as long afterwards, in bytes and samples; as their growth what it would come to in all
+// the time that the account grows. Most bytes first; none where nothing of that kind grows.
+func staysOf(s *settled) []SiteRow {
+	kind := windowsOf(s)
+	if kind == "" {
+		return nil
+	}
+	var all []SiteRow
+	for _, row := range windowRows(s, kind) {
+		at := slices.IndexFunc(all, func(r SiteRow) bool { return r.Site == row.Site })
+		if at < 0 {
+			all = append(all, row)
+			continue
+		}
+		all[at].Bytes, all[at].Count = all[at].Bytes+row.Bytes, all[at].Count+row.Count
+		all[at].GrowthBytes, all[at].Caller = all[at].GrowthBytes+row.GrowthBytes, cmp.Or(all[at].Caller, row.Caller)
+	}
+	slices.SortStableFunc(all, func(a, b SiteRow) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	return all
+}
+
+// windowsOf is the kind of the windows on the memory that grows; empty of another.
+func windowsOf(s *settled) string {
+	switch {
+	case s.class == HostGrowth && s.primary == series.Host:
+		return record.KindHostSites
+	case s.class == AppLeak && s.primary == series.Live:
+		return record.KindBlockSites
+	}
+	return ""
+}
+
 // goingOn are the lines among them that asked for no more than what grew.
 func goingOn(s *settled, rows []record.Site) []record.Site {
 	return slices.DeleteFunc(slices.Clone(rows), func(row record.Site) bool {
@@ -50,11 +84,8 @@ const leastAsked = .5
 // askedSoFar reports whether windows show that lines of the program asked for what grows, and in
 // enough samples.
 func askedSoFar(s *settled) bool {
-	kind := record.KindBlockSites
-	switch {
-	case s.class == HostGrowth && s.primary == series.Host:
-		kind = record.KindHostSites
-	case s.class != AppLeak || s.primary != series.Live:
+	kind := windowsOf(s)
+	if kind == "" {
 		return false
 	}
 	grew, samples := int64(0), int64(0)

@@ -99,3 +99,26 @@ func TestLinesThatAskedForWhatGrowsAreBelievedWhileTheDeviceIsYoung(t *testing.T
 		t.Errorf("decided more of 60: %v", more)
 	}
 }
+
+func TestWhatStaysIsATableOfTheLinesOfAllWindows(t *testing.T) {
+	t.Parallel()
+	asks := func(at, caller string, bytes int64) record.Site {
+		return record.Site{Site: "/srv/app/model.py:" + at, Bytes: bytes * mib, Count: 4, Caller: caller}
+	}
+	p := newProgram(800).healthy().with("torch").
+		set(record.ColLive, func(i int) float64 { return 60*mib + mib*float64(i) }).
+		set(record.ColGPU, func(i int) float64 { return 640*mib + mib*float64(i) }).
+		handedOut(15, asks("36 forward", "", 40), asks("50 cells", "", 9)).
+		handedOut(30, asks("36 forward", "/srv/app/train.py:61 main", 50))
+	v := p.judge()
+	if len(v.Stays) != 2 || v.Stays[0].Bytes != 90*mib || v.Stays[0].Count != 8 ||
+		v.Stays[0].Caller != "/srv/app/train.py:61 main" || v.Stays[1].Bytes != 9*mib {
+		t.Fatalf("%+v", v.Stays)
+	}
+	if grew := v.Stays[0].GrowthBytes; grew < 600*mib || grew > 760*mib { // 18 MiB a second, of some 40 s
+		t.Errorf("would come to %d MiB", grew/mib)
+	}
+	if v := newProgram(800).healthy().with("torch").handedOut(15, asks("36 forward", "", 40)).judge(); v.Stays != nil {
+		t.Errorf("nothing grows: %+v", v.Stays)
+	}
+}

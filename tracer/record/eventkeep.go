@@ -159,7 +159,7 @@ func sizeOfEvent(e *Event) int64 {
 		n += 128
 	}
 	for i := range e.Sites {
-		n += 48 + int64(len(e.Sites[i].Site))
+		n += 48 + int64(len(e.Sites[i].Site)+len(e.Sites[i].Caller))
 	}
 	for i := range e.Holders {
 		n += 48 + int64(len(e.Holders[i].Path))

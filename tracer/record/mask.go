@@ -107,6 +107,7 @@ func (e *Event) mask(t *secret.Tally) {
 		e.Receipt = &masked
 	}
 	e.Sites = maskList(t, e.Sites, func(s *Site) *string { return &s.Site })
+	e.Sites = maskList(t, e.Sites, func(s *Site) *string { return &s.Caller })
 	e.Holders = maskList(t, e.Holders, func(h *Holder) *string { return &h.Path })
 	if f := e.FirstTouch; f != nil {
 		masked := *f
