@@ -12,24 +12,11 @@ import time
 
 sys.path.insert(0, sys.argv[1])
 from gpumem_agent.blocksites import BlockSites  # noqa: E402
-from gpumem_agent.callers import open_callers  # noqa: E402
 from gpumem_agent.native import Native  # noqa: E402
 from gpumem_agent.sitewindows import Doors  # noqa: E402
+from opens import Process  # noqa: E402
 
 KIB = 1 << 10
-
-
-class Process:
-    """What blocksites asks of the agent's process."""
-
-    def __init__(self):
-        self._callers = open_callers()
-        self._callers.tell()
-
-    arrivals = property(lambda self: self)
-
-    def knows_lines(self):
-        return self._callers.is_told
 
 
 process = Process()
