@@ -204,8 +204,8 @@ func sitesSection(v *verdict.Verdict) section {
 	}
 	caption := "What was allocated at the end, or at the last look if more was then, by the line that allocated it"
 	if v.PoolSites {
-		caption = "What the pool had of the driver at the end, or at the last look if more was then, by the line at " +
-			"which it asked for it; what lies in it may be other lines'"
+		caption = "What the pool had taken from the driver at the end, or at the last look if more was then, by the line " +
+			"at which it asked; other lines use that memory as well"
 	}
 	t.caption = captionOf(caption, len(v.Sites))
 	s.blocks = []block{{icicle: sitesIcicle(v.Sites), table: t}}

@@ -35,7 +35,7 @@ func TestWhatStaysIsShownByLineWithWhoCalledIt(t *testing.T) {
 func TestSitesOfAPoolAreCalledSo(t *testing.T) {
 	t.Parallel()
 	run, v := leakRun(1200), fullVerdict()
-	for pool, want := range map[bool]string{true: "by the line at which it asked for it",
+	for pool, want := range map[bool]string{true: "by the line at which it asked; other lines use that memory",
 		false: "by the line that allocated it"} {
 		v.PoolSites = pool
 		text := strings.Join(strings.Fields(render(t, Text, run, v, Options{Width: 200})), " ")

@@ -130,8 +130,8 @@ func heldInCaches() []held {
 			"keep the last snapshot, or the best, and write the others to a file",
 			[2]string{"snapshots.append(copy.deepcopy(model.state_dict()))",
 				"snapshot = copy.deepcopy(model.state_dict())"}},
-		{Entries, `^$`, "entries that are taken out again on some ways only", // known by its kind alone
-			"take the entry out on every way, also when its work fails, is given up or is cancelled",
+		{Entries, `^$`, "entries that are taken out again on some paths only", // known by its kind alone
+			"take the entry out on every path, also when its work fails, is given up or is cancelled",
 			[2]string{"open[id] = state; work(); del open[id]",
 				"open[id] = state; try: work(); finally: del open[id]"}},
 		{Sessions, `(\b|_)(sessions|clients|connections)\b`, "sessions that stay open",

@@ -254,7 +254,7 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 	open := record.Holder{Path: "dict passenger() local writer.open", Bytes: 90 * mib, Count: 900,
 		Kind: Entries}
 	if got := Of(leak(open)); !slices.Equal(idsOf(got), []string{Entries}) ||
-		!strings.Contains(got[0].Next, "on every way") {
+		!strings.Contains(got[0].Next, "on every path") {
 		t.Errorf("entries of a register: %+v", got)
 	}
 	pollers := record.Holder{Path: "Poller objects", Bytes: 90 * mib, Count: 900, Kind: Threads}

@@ -118,6 +118,10 @@ func TestWhatStaysIsATableOfTheLinesOfAllWindows(t *testing.T) {
 	if grew := v.Stays[0].GrowthBytes; grew < 600*mib || grew > 760*mib { // 18 MiB a second, of some 40 s
 		t.Errorf("would come to %d MiB", grew/mib)
 	}
+	less := p.handedOut(36).judge().Stays // nothing stayed in a third window
+	if part := float64(less[0].GrowthBytes) / float64(v.Stays[0].GrowthBytes); part < .6 || part > .7 {
+		t.Errorf("would come to %.2f of what it would without that window", part)
+	}
 	if v := newProgram(800).healthy().with("torch").handedOut(15, asks("36 forward", "", 40)).judge(); v.Stays != nil {
 		t.Errorf("nothing grows: %+v", v.Stays)
 	}

@@ -10,7 +10,8 @@
  *   stack   who called (unwind: by tables, python: a line of Python)
  *   ring    the file that a process's events are in; its layout is in ../layout.go
  *
- * and apart from these deep.c, exec.c, hipleft.c and heap.c (what Python's allocators hand out).
+ * and apart from these deep.c, exec.c and hipleft.c, and, for windows of some seconds, heap.c (what Python's
+ * allocators hand out), blocks.c (what PyTorch's do) and samples.c (what both keep of it).
  *
  * Rules. A hook takes no lock and allocates nothing; errno stays as the driver
  * left it; the driver is never loaded by us; a function that the driver lacks

@@ -144,6 +144,11 @@ class BlockSitesTest(unittest.TestCase):
         told = self.run_for(12, lambda now: int(now * MIB) if now > 1 else None)
         self.assertEqual(told, [(10.0, {"block_sites": SITES, "seconds": SECONDS / 2})])
 
+    def test_a_window_in_which_nothing_stayed_is_told_too(self):
+        self.doors.close = lambda seconds: []
+        told = self.run_for(12, lambda now: int(now * MIB))
+        self.assertEqual(told, [(10.0, {"block_sites": [], "seconds": SECONDS / 2})])
+
     def test_live_bytes_that_stay_are_left_alone(self):
         self.run_for(12, lambda now: 500 * MIB + int(now * 1000))
         self.assertEqual(self.doors.opened, 0)

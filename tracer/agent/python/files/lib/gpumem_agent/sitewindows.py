@@ -49,8 +49,8 @@ class SiteWindows:
         raise NotImplementedError
 
     def look(self, process, now):
-        """Opens and closes windows. Returns the detail of a mark when there is something to
-        tell, else None."""
+        """Opens and closes windows. Returns the detail of a mark when one is over that lasted, else
+        None."""
         if self._opened is not None:
             return self._watch(now)
         if self._doors is False or now < self._next - RISING:
@@ -69,8 +69,9 @@ class SiteWindows:
         if lasted < SECONDS and self._doors.calls() * self.call < COST:
             return None
         lines = self.close(lasted / 2)
-        if lasted < SECONDS / 2 or not lines:
+        if lasted < SECONDS / 2:
             return None
+        # Where nothing stayed that is told as well: what stayed in another window came in both.
         return {self.kind: lines[:LONGEST], "seconds": lasted / 2}
 
     def _note(self, now, held):

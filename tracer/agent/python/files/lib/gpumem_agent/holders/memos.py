@@ -14,7 +14,7 @@ import re
 
 from gpumem_agent.holders.texts import DEF, LONGEST, read, search
 
-REGISTER = "entries-left"  # what is open, and taken out again on some ways only
+REGISTER = "entries-left"  # what is open, and taken out again on some paths only
 DICTIONARY = re.compile(r"(?:dict|OrderedDict|defaultdict) [^:]*$")  # a path
 BEFORE, BEHIND = 30, 12  # lines of the function that are looked at
 # What begins a group or a count, to which more is added.
