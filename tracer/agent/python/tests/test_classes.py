@@ -229,8 +229,8 @@ class ClassesTest(unittest.TestCase):
         for word in itertools.islice(words(), 2 * NUMBER):
             tree.insert(word)
         with unittest.mock.patch.object(classes, "MOST", 300):
-            _, few = classes._weighed(Node, 2 * NUMBER)
-        _, all_of_them = classes._weighed(Node, 2 * NUMBER)
+            ((_, few),) = classes._weighed([(Node, 2 * NUMBER)])
+        ((_, all_of_them),) = classes._weighed([(Node, 2 * NUMBER)])
         self.assertTrue(0.5 < few / all_of_them < 2, (few, all_of_them))
 
     def test_links_of_a_chain_are_told_with_its_end(self):
@@ -247,7 +247,7 @@ class ClassesTest(unittest.TestCase):
         gc.collect()
         for number in (NUMBER, NUMBER + 1):  # the youngest is the last of the old ones, or is apart
             with unittest.mock.patch.object(classes, "MOST", 300):
-                identities, _ = classes._weighed(Link, number)
+                ((identities, _),) = classes._weighed([(Link, number)])
             self.assertTrue(id(chain.last) in identities)
             self.assertEqual(len(identities), 300)
             chain.add()

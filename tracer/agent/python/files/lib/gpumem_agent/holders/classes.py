@@ -7,6 +7,7 @@ where most of them are below, and the lines that make them.
 
 import functools
 import itertools
+import operator
 import re
 
 from gpumem_agent import atomic
@@ -48,9 +49,10 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
     left_out = atomic.family(arrays)
     chosen = [kind for kind in kinds_of(set(most)) if _is_told(kind) and atomic.key(kind) not in left_out]
     chosen.sort(key=lambda kind: -gains[atomic.key(kind)])
+    chosen = chosen[:CLASSES]
     best, weigh = None, None if beside is None else functools.partial(_arrays, frameworks)
-    for kind in chosen[:CLASSES]:
-        identities, each = _weighed(kind, now[atomic.key(kind)], weigh)
+    weighed = _weighed([(kind, now[atomic.key(kind)]) for kind in chosen], weigh)
+    for kind, (identities, each) in zip(chosen, weighed):
         gained = gains[atomic.key(kind)]
         size = int(each * gained)
         if best is None or size > best[0]:
@@ -163,23 +165,45 @@ def _arrays(frameworks, item, told):
     return described[1] if described else 0
 
 
-def _weighed(kind, number, weigh=None):
-    """(identities of objects of a class, bytes that one takes)."""
-    box, chosen, some, keys = [], [], [], []
-    step, half = max(1, min(number, MOST) // WEIGHED), MOST // 2
+def _weighed(kinds, weigh=None):
+    """Of each of some pairs of a class and the number of its objects: (identities of objects of
+    the class, bytes that one takes), in one look at all objects."""
+    if not kinds:
+        return []
+    box, parts = [], [_Part(kind, number) for kind, number in kinds]
     with paused():
         own.sleep(0)
         atomic.once(
             atomic.everything(box),
-            atomic.fill(chosen, map(atomic.key(kind).__eq__, atomic.types_of(atomic.each(box)))),
-            atomic.fill(keys, map(atomic.key, _between(box, chosen, 0, half))),
-            atomic.fill(keys, map(atomic.key, _between(box, chosen, max(half, number - half), None))),
-            atomic.fill(some, _between(box, chosen, 0, MOST, step)),
-            atomic.empty(box),
+            *itertools.chain.from_iterable(part.steps(box) for part in parts),
+            atomic.empty(box, [part.found for part in parts]),
         )
-        size = contents.apart(some, kind, weigh)
-        some.clear()
-    return set(atomic.identities(keys)), size
+        sizes = []
+        for part in parts:
+            sizes.append(contents.apart(part.some, part.kind, weigh))
+            part.some.clear()
+    return [(set(atomic.identities(part.keys)), size) for part, size in zip(parts, sizes)]
+
+
+class _Part:
+    """The objects of a class among all: keys of the first and the last of them, and some of
+    these that are to be weighed, evenly from all over."""
+
+    def __init__(self, kind, number):
+        self.kind, self._number = kind, number
+        self.found, self.keys, self.some = [], [], []
+
+    def steps(self, box):
+        """Steps of atomic.once that fill them from the list in box."""
+        step, half = max(1, min(self._number, MOST) // WEIGHED), MOST // 2
+        last = max(half, self._number - half)
+        is_one = map(operator.is_, map(type, atomic.each(box)), itertools.repeat(self.kind))
+        return (
+            atomic.fill(self.found, itertools.compress(atomic.each(box), is_one)),
+            atomic.fill(self.keys, map(atomic.key, itertools.islice(self.found, half))),
+            atomic.fill(self.keys, map(atomic.key, itertools.islice(self.found, last, None))),
+            atomic.fill(self.some, itertools.islice(self.found, 0, MOST, step)),
+        )
 
 
 def _are_hidden(reach, kind, identities):
@@ -207,11 +231,6 @@ def _lead_on(kind, some, others):
         contents.below(found, seen, BELOW)
         found.clear()
     return not others.isdisjoint(seen)
-
-
-def _between(box, chosen, *places):
-    """Those of the objects that were chosen that are at some places among them."""
-    return itertools.islice(itertools.compress(atomic.each(box), chosen), *places)
 
 
 def _place(reach, identities, kind):
