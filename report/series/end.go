@@ -84,6 +84,50 @@ func (k *Track) untilSteepFall(ended bool) *Track {
 	return k.rows(0, end+1)
 }
 
+// What comes after the last step of a program that told them all along is no part of its work: it
+// writes down what it has found, or evaluates once more. So many steps there were at least, and the
+// last of them is longer ago than so many times the longest that one of the second half took.
+const (
+	fewSteps  = 12
+	afterStep = 3
+)
+
+// untilStepsEnd leaves out the last rows of a program that ended, in which it takes no step any more
+// and its host memory rises by more than it did in so many rows since half of them: at most one in eight.
+func (k *Track) untilStepsEnd(ended bool) *Track {
+	n, host := len(k.Clock), k.Cols[record.ColFootprint]
+	if !ended || n < 24 || k.Step == nil || host == nil || k.Step[n-1]-k.Step[0] < fewSteps {
+		return k
+	}
+	end := lastAsk(k.Step)
+	rows := n - 1 - end
+	if rows < 2 || rows > n/8 || k.Clock[n-1]-k.Clock[end] < afterStep*k.longestStep(end) {
+		return k
+	}
+	rise := slices.Max(append(stat.Known(host[end:]), 0)) - host[end]
+	for i := end / 2; i < end-rows; i++ {
+		if !(rise > 0) || host[i+rows]-host[i] >= rise {
+			return k
+		}
+	}
+	return k.rows(0, end+1)
+}
+
+// longestStep is the longest time between two rows in the second half of those before end in which
+// the step rose.
+func (k *Track) longestStep(end int) float64 {
+	longest, before := 0., math.NaN()
+	for i := end/2 + 1; i <= end; i++ {
+		if k.Step[i] > k.Step[i-1] {
+			if t := k.Clock[i] - before; t > longest {
+				longest = t
+			}
+			before = k.Clock[i]
+		}
+	}
+	return longest
+}
+
 // ofDriver are how often the program asked the driver for memory so far, and how many pieces of it
 // it holds, of the device's and of the host's that is pinned; nil where that is not known.
 func (k *Track) ofDriver() (asked, held []float64) {

@@ -156,3 +156,36 @@ func TestTheSteepestFallBeforeTheEndIsLeftOut(t *testing.T) {
 		t.Error("a program that goes on was cut")
 	}
 }
+
+// stepping is a program that takes a step in every fourth row up to one, with some host memory more,
+// and in each row from then on writes down what it found.
+func stepping(t *testing.T, last int, writes float64) *Track {
+	t.Helper()
+	return trackOf(t, 600, map[string]func(i int) float64{
+		record.ColStep: func(i int) float64 { return float64(min(i, last) / 4) },
+		record.ColFootprint: func(i int) float64 {
+			return 500*mib + mib/8*float64(min(i, last)) + writes*float64(max(0, i-last))
+		},
+	})
+}
+
+func TestWhatAProgramWritesDownAfterItsLastStepIsLeftOut(t *testing.T) {
+	t.Parallel()
+	const last = 560
+	if k := stepping(t, last, 4*mib).untilStepsEnd(true); len(k.Clock) != last+1 {
+		t.Errorf("%d rows are left, want %d", len(k.Clock), last+1)
+	}
+	for name, k := range map[string]*Track{
+		"nothing is written":          stepping(t, last, 0),
+		"a third comes after it":      stepping(t, 400, 4*mib),
+		"as it rose with the steps":   stepping(t, last, mib/16),
+		"no longer than a step takes": stepping(t, 596, 4*mib),
+	} {
+		if k.untilStepsEnd(true) != k {
+			t.Errorf("%s: rows were left out", name)
+		}
+	}
+	if k := stepping(t, last, 4*mib); k.untilStepsEnd(false) != k {
+		t.Error("rows of a program that goes on were left out")
+	}
+}

@@ -36,7 +36,9 @@ func Clean(k *Track, run *record.Run, x *Events, unified account.Unified, least 
 	from, to := p.trendRows(k)
 	judged := k.rows(from, to).withoutSetup(x).epoch()
 	judged.closeGaps()
-	judged = judged.untilGivenBack().untilSteepFall(run.Meta.End != nil).teardown().untilWorkEnds().fromFirstStep()
+	ended := run.Meta.End != nil
+	judged = judged.untilGivenBack().untilSteepFall(ended).teardown().untilWorkEnds().untilStepsEnd(ended)
+	judged = judged.fromFirstStep()
 	judged, p.Starting = judged.afterStart()
 	p.Imports = run.Meta.End == nil && k.imports()
 	p.Judged = newAccounts(judged, u)

@@ -23,6 +23,7 @@ const (
 // in keep".
 type hostLine struct {
 	at     string
+	called string // the line that called its function, ", called at train.py:96 in step"; empty where unknown
 	what   string // what it is: Python objects, or the data of arrays or tensors
 	beside bool   // it is far less than what the host grew by
 }
@@ -40,11 +41,11 @@ func hostAsked(s *settled) hostLine {
 	}
 	went := goingOn(s, rows)
 	if at := place.Line(went, s.size, false); at != "" || len(went) < len(rows) || samples < leastStaying {
-		return hostLine{at: at, what: staying(rows, at)}
+		return hostLine{at: at, called: callerOf(rows, at), what: staying(rows, at)}
 	}
 	bytes := func(row record.Site) int64 { return row.Bytes }
 	at := place.Heaviest(rows, bytes, mostOfStaying*float64(all), false)
-	return hostLine{at: at, what: staying(rows, at), beside: true}
+	return hostLine{at: at, called: callerOf(rows, at), what: staying(rows, at), beside: true}
 }
 
 // staying is what the line asked for most of all.
@@ -80,9 +81,9 @@ func (h hostLine) words() string {
 	case h.at == "":
 		return ""
 	case h.beside:
-		return "; most of the " + h.what + " that stay are allocated at " + h.at
+		return "; most of the " + h.what + " that stay are allocated at " + h.at + h.called
 	}
-	return "; the " + h.what + " that stay are allocated at " + h.at
+	return "; the " + h.what + " that stay are allocated at " + h.at + h.called
 }
 
 // next is what to do at the line, empty without one.
@@ -91,8 +92,8 @@ func (h hostLine) next() string {
 	case h.at == "":
 		return ""
 	case h.beside:
-		return "look at " + h.at + ": " + h.what + " that stay are allocated there, and native code that is called " +
+		return "look at " + h.at + h.called + ": " + h.what + " that stay are allocated there, and native code that is called " +
 			"there may keep the rest"
 	}
-	return "find what keeps the " + h.what + " that are allocated at " + h.at
+	return "find what keeps the " + h.what + " that are allocated at " + h.at + h.called
 }

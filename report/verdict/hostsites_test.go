@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -45,6 +46,18 @@ func TestTheLineThatAskedForWhatStaysOfTheHostIsNamed(t *testing.T) {
 	}
 	if v := newProgram(800).flat(record.ColRSS, 500*mib, 64*kib).asked(20, keep(2.5)).judge(); v.Verdict != None {
 		t.Errorf("a host that does not grow: %s", v.Answer)
+	}
+}
+
+func TestTheLineOfTheHostIsToldWithTheOneThatCalledItsFunction(t *testing.T) {
+	t.Parallel()
+	const rate = 20 * mib // a second: one a row
+	p := newProgram(800).grows(record.ColRSS, 500*mib, 64*kib, mib)
+	v := p.asked(20, record.Site{Site: "/srv/app/serve.py:8 draw", Bytes: 2.5 * rate, Count: 9, TensorBytes: 2.5 * rate,
+		Caller: "/srv/app/serve.py:33 main"}).judge()
+	const line = "the tensors on the host that %s allocated at app/serve.py:8 in draw, called at app/serve.py:33 in main"
+	if !strings.Contains(v.Answer, fmt.Sprintf(line, "stay are")) || !strings.Contains(v.Next, fmt.Sprintf(line, "are")) {
+		t.Errorf("%s\nnext: %s", v.Answer, v.Next)
 	}
 }
 

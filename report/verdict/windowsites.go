@@ -98,18 +98,30 @@ func askedSoFar(s *settled) bool {
 // calledFrom are functions whose names say less than who called them.
 var calledFrom = []string{"forward", "__call__", constructor, "<lambda>"}
 
-// withCaller is a line of some rows, with the one that called its function where the function's name
-// tells nobody which of its calls is meant.
-func withCaller(rows []record.Site, line string) string {
+// callerOf is the line that called the function of a line of some rows, ", called at train.py:96 in
+// step"; empty where it is unknown.
+func callerOf(rows []record.Site, line string) string {
 	most := record.Site{}
 	for _, row := range rows {
-		p := record.PlaceOf(row.Site)
-		if row.Bytes > most.Bytes && place.Text(p) == line && slices.Contains(calledFrom, p.Name) {
+		if row.Bytes > most.Bytes && place.Text(record.PlaceOf(row.Site)) == line {
 			most = row
 		}
 	}
 	if p := record.PlaceOf(most.Caller); p.File != "" {
-		return line + ", called at " + place.Text(p)
+		return ", called at " + place.Text(p)
+	}
+	return ""
+}
+
+// withCaller is a line of some rows, with the one that called its function where the function's name
+// tells nobody which of its calls is meant.
+func withCaller(rows []record.Site, line string) string {
+	isCalled := func(row record.Site) bool {
+		p := record.PlaceOf(row.Site)
+		return place.Text(p) == line && slices.Contains(calledFrom, p.Name)
+	}
+	if slices.ContainsFunc(rows, isCalled) {
+		return line + callerOf(rows, line)
 	}
 	return line
 }
