@@ -31,6 +31,7 @@ from gpumem_agent.holders import (
     calls,
     contents,
     ending,
+    fillers,
     hooks,
     kinds,
     lines,
@@ -295,11 +296,11 @@ class FillersTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
             file.write(textwrap.dedent(source)[1:])
             file.flush()
-            of_train = lines.Filler("kept", file.name, False, line=4)
+            of_train = fillers.Filler("kept", file.name, False, line=4)
             self.assertEqual(of_train.sites(), [file.name + ":10 keep", file.name + ":11 train"])
-            of_last = lines.Filler("kept", file.name, False, line=13)
+            of_last = fillers.Filler("kept", file.name, False, line=13)
             self.assertEqual(of_last.sites(), [file.name + ":14 last"])
-            of_none = lines.Filler("kept", file.name, False, line=99)
+            of_none = fillers.Filler("kept", file.name, False, line=99)
             self.assertEqual(of_none.sites(), [file.name + ":2 other", file.name + ":10 keep"])
 
     def test_a_container_that_is_filled_by_another_name_has_these_lines(self):
@@ -325,11 +326,11 @@ class FillersTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
             file.write(textwrap.dedent(source)[1:])
             file.flush()
-            variable = lines.Filler("columns", file.name, False)
+            variable = fillers.Filler("columns", file.name, False)
             self.assertEqual(variable.sites(), [file.name + ":3 each", file.name + ":13 method"])
-            of_method = lines.Filler("columns", file.name, False, line=11)
+            of_method = fillers.Filler("columns", file.name, False, line=11)
             self.assertEqual(of_method.sites(), [file.name + ":13 method"])
-            of_object = lines.Filler("columns", file.name, True)
+            of_object = fillers.Filler("columns", file.name, True)
             self.assertEqual(of_object.sites(), [file.name + ":8 one"])
 
     def test_an_attribute_that_only_a_copy_gets_longer_has_the_line_that_copies(self):
@@ -343,7 +344,7 @@ class FillersTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
             file.write(textwrap.dedent(source)[1:])
             file.flush()
-            of_object = lines.Filler("frames", file.name, True)
+            of_object = fillers.Filler("frames", file.name, True)
             self.assertEqual(of_object.sites(), [file.name + ":3 advance"])
 
     def test_a_queue_that_a_thread_fills_by_a_name_of_its_own_has_its_line(self):
@@ -434,8 +435,8 @@ class FillersTest(unittest.TestCase):
                 timer.start()
             """
         timer = threading.Timer(900, print, args=(1, [1]))
-        lines._places.cache_clear()  # of what other tests have asked
-        self.addCleanup(lines._places.cache_clear)
+        fillers._places.cache_clear()  # of what other tests have asked
+        self.addCleanup(fillers._places.cache_clear)
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
             file.write(textwrap.dedent(source)[1:])
             file.flush()
@@ -459,8 +460,8 @@ class FillersTest(unittest.TestCase):
             file.write(textwrap.dedent(source)[1:])
             file.flush()
             for name in ("_message_forward_hooks", "_forward_pre_hooks", "_optimizer_step_post_hooks"):
-                self.assertEqual(lines.Filler(name, file.name, True).sites(), [file.name + ":3 __init__"], name)
-            self.assertEqual(lines.Filler("_own_hooks", file.name, True).sites(), [])
+                self.assertEqual(fillers.Filler(name, file.name, True).sites(), [file.name + ":3 __init__"], name)
+            self.assertEqual(fillers.Filler("_own_hooks", file.name, True).sites(), [])
 
     def test_cached_properties_and_private_names_have_their_lines(self):
         chest = Chest()
@@ -473,7 +474,7 @@ class FillersTest(unittest.TestCase):
         ):
             chain = [vars(sys.modules[__name__]), chest, vars(chest), vars(chest)[name]]
             facts = paths.Path(chain, kinds.module_names()).facts()
-            self.assertEqual(lines.places(facts[kind]), [site])
+            self.assertEqual(fillers.places(facts[kind]), [site])
 
     def test_what_a_function_that_is_made_again_has_was_assigned_to_its_variable(self):
         def keep(best):
@@ -486,9 +487,9 @@ class FillersTest(unittest.TestCase):
         path = paths.Path(chain, kinds.module_names())
         self.assertTrue(path.of_container().endswith(".last closure best"))
         facts = path.facts()
-        self.assertEqual(lines.places(facts["filled"]), [])
+        self.assertEqual(fillers.places(facts["filled"]), [])
         name = "test_what_a_function_that_is_made_again_has_was_assigned_to_its_variable"
-        self.assertEqual(lines.places(facts["assigned"]), [line_of("the best") + " " + name])
+        self.assertEqual(fillers.places(facts["assigned"]), [line_of("the best") + " " + name])
 
     def test_a_closures_variable_has_the_lines_of_the_function_around(self):
         source = """
@@ -507,7 +508,7 @@ class FillersTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
             file.write(textwrap.dedent(source)[1:])
             file.flush()
-            of_last = lines.Filler("kept", file.name, False, line=10)
+            of_last = fillers.Filler("kept", file.name, False, line=10)
             self.assertEqual(of_last.sites(), [file.name + ":8 add"])
             self.assertEqual([texts.outer(file.name, line) for line in (1, 4, 7, 10, 0, 99)], [0, 0, 4, 4, 0, 0])
 
@@ -554,7 +555,7 @@ class FillersTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
             file.write(textwrap.dedent(source)[1:])
             file.flush()
-            of_object, variable = lines.Filler("kept", file.name, True), lines.Filler("kept", file.name, False)
+            of_object, variable = fillers.Filler("kept", file.name, True), fillers.Filler("kept", file.name, False)
             self.assertEqual(of_object.sites(), ["%s:%d keep" % (file.name, n) for n in (2, 4)])
             self.assertEqual(variable.sites(), [file.name + ":3 keep"])
 
@@ -654,13 +655,13 @@ class FillersTest(unittest.TestCase):
         chain = [vars(sys.modules[__name__]), trail, trail.get()]
         path = paths.Path([*chain, None], kinds.module_names())
         self.assertEqual(str(path), "list %s.trail.get()" % __name__)
-        self.assertEqual(lines.places(path.facts()["filled"]), [line_of("the trail") + " walk"])
+        self.assertEqual(fillers.places(path.facts()["filled"]), [line_of("the trail") + " walk"])
 
     def test_a_default_has_the_lines_of_its_function(self):
         chain = [vars(sys.modules[__name__]), remember, remember.__defaults__, remember.__defaults__[0]]
         path = paths.Path(chain, kinds.module_names())
         self.assertEqual(path.of_kind(), "list %s.remember() default into" % __name__)
-        self.assertEqual(lines.places(path.facts()["filled"]), [line_of("the default") + " remember"])
+        self.assertEqual(fillers.places(path.facts()["filled"]), [line_of("the default") + " remember"])
 
     def test_what_is_made_from_a_container_has_the_lines_of_its_methods(self):
         for container, site in (
@@ -670,7 +671,7 @@ class FillersTest(unittest.TestCase):
             self.keep(made=container)
             chain = [vars(sys.modules[__name__]), made]
             facts = paths.Path(chain, kinds.module_names()).facts()
-            self.assertEqual(lines.places(facts["filled"]), [site])
+            self.assertEqual(fillers.places(facts["filled"]), [site])
 
     def test_a_user_dictionary_has_the_lines_that_add_to_its_name(self):
         self.keep(borrowed=collections.UserDict())
@@ -678,10 +679,10 @@ class FillersTest(unittest.TestCase):
         chain = [vars(sys.modules[__name__]), borrowed, vars(borrowed), borrowed.data]
         facts = paths.Path(chain, kinds.module_names()).facts()
         name = "test_a_user_dictionary_has_the_lines_that_add_to_its_name"
-        self.assertEqual(lines.places(facts["filled"]), ["%s %s" % (line_of("what is borrowed"), name)])
+        self.assertEqual(fillers.places(facts["filled"]), ["%s %s" % (line_of("what is borrowed"), name)])
 
     def test_what_is_told_in_a_text_is_not_assigned(self):
-        assigned = re.compile(lines.ASSIGNED % r"\.loss")
+        assigned = re.compile(fillers.ASSIGNED % r"\.loss")
         for text, found in (
             ("record.loss = loss", True),
             ("self.loss: Tensor = loss", True),
@@ -692,7 +693,7 @@ class FillersTest(unittest.TestCase):
             self.assertIs(bool(assigned.search(text)), found, text)
 
     def test_lines_that_give_an_optimizer_more_parameters(self):
-        adds = re.compile(lines.ADDERS[lines.GROUPS])
+        adds = re.compile(fillers.ADDERS[fillers.GROUPS])
         for text, found in (
             ("optimizer.add_param_group(group)", True),
             ("optimizer.param_groups[0]['params'].append(weight)", True),
@@ -729,7 +730,7 @@ class FillersTest(unittest.TestCase):
                 ("sums", True, ":8 piece"),
                 ("left", True, ":9 piece"),
             ):
-                found = lines.Filler(name, file.name, True, True, is_array=is_array).sites()
+                found = fillers.Filler(name, file.name, True, True, is_array=is_array).sites()
                 self.assertEqual(found, [file.name + site])
 
     def test_what_is_assigned_below_a_container_has_the_line_that_does_so(self):
@@ -740,9 +741,9 @@ class FillersTest(unittest.TestCase):
         if vars(cars[1]) not in gc.get_referents(cars[1]):
             del chain[3]
         facts = paths.Path(chain, kinds.module_names()).facts()
-        self.assertEqual(lines.places(facts["filled"]), [])
+        self.assertEqual(fillers.places(facts["filled"]), [])
         name = "test_what_is_assigned_below_a_container_has_the_line_that_does_so"
-        self.assertEqual(lines.places(facts["assigned"]), [line_of("the state") + " " + name])
+        self.assertEqual(fillers.places(facts["assigned"]), [line_of("the state") + " " + name])
 
     def test_what_is_filled_below_a_constant_key_has_the_line_with_that_key(self):
         self.keep(state={"frame": 0, "outputs": {"other": {}, "kept": {}}})
@@ -793,7 +794,7 @@ class FillersTest(unittest.TestCase):
             ("if self.h == cell(x):", False),
             ("y = step(self.h)", False),
         ):
-            found = re.search(lines.ASSIGNED % r"\.h", text)
+            found = re.search(fillers.ASSIGNED % r"\.h", text)
             self.assertEqual(found is not None, is_one, text)
 
     def test_what_is_put_back_by_the_key_that_it_came_by_is_a_session(self):
@@ -880,7 +881,7 @@ class FillersTest(unittest.TestCase):
             ("db.execute(inserted_since, (t,))", False),
             ('db.execute("select x from t")', False),
         ):
-            found = re.search(lines.ADDERS[lines.DATABASE], text)
+            found = re.search(fillers.ADDERS[fillers.DATABASE], text)
             self.assertEqual(found is not None, is_one, text)
 
     def test_a_line_adds_a_state_by_the_name_that_it_has(self):
@@ -1095,7 +1096,7 @@ class FillersTest(unittest.TestCase):
         self.assertEqual(kinds.elements_of(loop._scheduled), "timers-left")
 
     def test_texts_of_warnings_have_the_line_that_warns(self):
-        found = lines.places(lines.Filler("__warningregistry__", __file__, False))
+        found = fillers.places(fillers.Filler("__warningregistry__", __file__, False))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.warn("number %d" % 7)  # the line of warnings
@@ -1112,7 +1113,7 @@ class FillersTest(unittest.TestCase):
         self.assertIn("dict class logging.Logger.manager.loggerDict", self.look())
 
     def test_loggers_have_the_line_that_asks_for_them(self):
-        found = lines.places(lines.Filler("loggerDict", "", True))
+        found = fillers.places(fillers.Filler("loggerDict", "", True))
         number = 7
         logging.getLogger("gpumem.test.%d" % number)  # the line of loggers
         self.addCleanup(logging.Logger.manager.loggerDict.pop, "gpumem.test.7")

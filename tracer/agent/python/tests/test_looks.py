@@ -24,7 +24,7 @@ import zlib
 import torch
 from gpumem_agent import atomic, mappings, sampling
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import downward, ending, following, levels, lines, living, naming, opaque, running, variables
+from gpumem_agent.holders import downward, ending, fillers, following, levels, living, naming, opaque, running, variables
 from gpumem_agent.surveys import Surveys
 
 MIB = 1 << 20
@@ -885,11 +885,11 @@ class LooksTest(unittest.TestCase):
             with open(minified, "w") as source:
                 source.write("rows = " * 140_000 + "1\nrows.append(2)\n")
             begun = time.monotonic()
-            places = lines.places(lines.Filler("rows", minified, False))
+            places = fillers.places(fillers.Filler("rows", minified, False))
             self.assertEqual(places, ["%s:2 <module>" % minified])
             pipe = os.path.join(folder, "pipe.py")
             os.mkfifo(pipe)
-            self.assertEqual(lines.places(lines.Filler("no_such_name", pipe, False)), [])
+            self.assertEqual(fillers.places(fillers.Filler("no_such_name", pipe, False)), [])
             self.assertLess(time.monotonic() - begun, 20)  # else it is minutes, or for ever
 
     def test_work_that_waits_for_an_executor_has_the_line_that_hands_it_out(self):

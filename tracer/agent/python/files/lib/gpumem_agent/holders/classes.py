@@ -12,9 +12,9 @@ import re
 
 from gpumem_agent import atomic
 from gpumem_agent.holders import contents, tees
+from gpumem_agent.holders.fillers import FOR_THE_END, Filler
 from gpumem_agent.holders.growing import END_PATH
 from gpumem_agent.holders.kinds import is_a, is_library, is_thread, logging_kind, module_names
-from gpumem_agent.holders.lines import FOR_THE_END, Filler
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
 from gpumem_agent.holders.texts import in_program, module_file

@@ -18,8 +18,8 @@ import types
 
 from gpumem_agent import imports
 from gpumem_agent.holders import contents
+from gpumem_agent.holders.fillers import DATABASE, FOR_THE_END, MADE_MODULES, THREADS, Filler
 from gpumem_agent.holders.kinds import is_a, is_library, module_names, namespace
-from gpumem_agent.holders.lines import DATABASE, FOR_THE_END, MADE_MODULES, THREADS, Filler
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
 from gpumem_agent.holders.texts import module_file

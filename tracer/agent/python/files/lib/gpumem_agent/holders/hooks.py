@@ -4,7 +4,7 @@ A hook that is registered again and again, and adds to a list of its own, keeps 
 neither line does so without the other.
 """
 
-from gpumem_agent.holders import lines
+from gpumem_agent.holders import fillers, lines
 from gpumem_agent.holders.kinds import owns
 from gpumem_agent.holders.living import GROWING
 
@@ -20,8 +20,8 @@ class Registered:
 
     def sites(self):
         """Places of a line that registers a hook, and of one that adds to what a hook has."""
-        first = lines.places(self._hooks)[:1]
-        return first and first + [site for site in lines.places(self._inner)[:1] if site not in first]
+        first = fillers.places(self._hooks)[:1]
+        return first and first + [site for site in fillers.places(self._inner)[:1] if site not in first]
 
 
 def filler(chain, at, modules):

@@ -1,8 +1,9 @@
 """The lines that fill what keeps records of a log: that of the program's own handler, and
 those that log."""
 
+from gpumem_agent.holders.fillers import LOGGED, MOST_LINES, Filler
 from gpumem_agent.holders.kinds import elements_of, is_library
-from gpumem_agent.holders.lines import LOGGED, MOST_LINES, Filler, filler
+from gpumem_agent.holders.lines import filler
 
 RECORDS = "log-records-kept"  # the kind of what keeps them
 

@@ -6,8 +6,8 @@ import sys
 
 from gpumem_agent.holders import contents, cycles, memos, states
 from gpumem_agent.holders.bounds import bound
+from gpumem_agent.holders.fillers import ADDERS, Filler, name_of, own_sites, places
 from gpumem_agent.holders.kinds import is_a, owns
-from gpumem_agent.holders.lines import ADDERS, Filler, name_of, own_sites, places
 from gpumem_agent.holders.living import GROWING, LARGE, SOME
 from gpumem_agent.holders.siblings import Siblings, is_below
 from gpumem_agent.own import own
