@@ -156,7 +156,7 @@ func (e *Trends) leaks(a [series.Keys]float64) bool {
 	} else if a[series.Host] > rivalFactor*own {
 		return false
 	}
-	if a[series.Idle] > rivalFactor*own && (e.captures() || !Outgrows(g, a)) {
+	if a[series.Idle] > rivalFactor*own && (e.captures() || !Outgrows(g, e.rows, a)) {
 		return false
 	}
 	return a[series.Untracked] <= rivalFactor*own
@@ -172,18 +172,23 @@ const mostOutgrown = 50
 
 // Outgrows reports whether what is live grows in size and not in number. Each larger request
 // leaves a block behind that is too small for the next, so what the pool keeps follows from it. Where
-// the program keeps more and more arrays, and puts them together now and then, requests grow as well,
-// and what they leave behind ever faster.
-func Outgrows(g *growth.Growths, a [series.Keys]float64) bool {
+// the program keeps more and more arrays, and puts them together now and then, requests grow as well:
+// what they leave behind rises ever faster, or the pool takes ever larger segments for them.
+func Outgrows(g *growth.Growths, rows *series.Accounts, a [series.Keys]float64) bool {
 	if !(a[series.Live] > 0 && a[series.Idle] <= mostOutgrown*a[series.Live]) {
 		return false
 	}
-	steady := g[series.Count].Known && a[series.Count] == 0
-	return steady || a[series.Count] > 0 && g[series.Live].Evidence >= surelyLive && speedsUp(&g[series.Idle])
+	if g[series.Count].Known && a[series.Count] == 0 {
+		return true
+	}
+	if !(a[series.Count] > 0 && g[series.Live].Evidence >= surelyLive) {
+		return false
+	}
+	return speedsUp(&g[series.Idle]) || segmentsClimb(rows, g[series.Idle].From)
 }
 
 // What is live is sure to grow from so many decades of evidence on; a growth speeds up that rises by so
-// many times as much in the second half of its window, or is only seen late in it.
+// many times as much in the second half of its window, or is only seen late in it. Segments climb by as much.
 const (
 	surelyLive = 4.
 	speedUp    = 1.5
@@ -196,6 +201,31 @@ func speedsUp(g *trend.Growth) bool {
 	}
 	half, last := len(y)/2, len(y)-1
 	return y[last]-y[half] >= speedUp*(y[half]-y[0])
+}
+
+// segmentsClimb reports whether the largest memory that the driver was asked for at once was larger
+// in the second half of the rows from one on than in the first, by as many times.
+func segmentsClimb(rows *series.Accounts, from int) bool {
+	asked, pieces := rows.Cols[record.ColDriverAllocBytes], rows.Cols[record.ColDriverAllocs]
+	if asked == nil || pieces == nil {
+		return false
+	}
+	var largest [2]float64
+	before, half := from, (rows.Clock[from]+rows.Clock[len(rows.Clock)-1])/2
+	for i := from; i < len(rows.Clock); i++ {
+		if math.IsNaN(asked[i]) || math.IsNaN(pieces[i]) {
+			continue
+		}
+		part := 0
+		if rows.Clock[i] > half {
+			part = 1
+		}
+		if n := pieces[i] - pieces[before]; n > 0 {
+			largest[part] = math.Max(largest[part], (asked[i]-asked[before])/n)
+		}
+		before = i
+	}
+	return largest[0] > 0 && largest[1] >= speedUp*largest[0]
 }
 
 // hostOfHandles: host bytes that rise with the live handles and cost no more

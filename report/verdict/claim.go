@@ -115,7 +115,7 @@ func (s *settled) quantity(b float64) string {
 // outgrownWords say what the pool keeps beside a growth that it follows from.
 func (s *settled) outgrownWords() string {
 	kept := &s.Grow[series.Idle]
-	if !kept.Growing() || !evidence.Outgrows(&s.Grow, s.Grow.Amounts()) {
+	if !kept.Growing() || !evidence.Outgrows(&s.Grow, s.Judged, s.Grow.Amounts()) {
 		return ""
 	}
 	return ", and the pool keeps " + units.Bytes(kept.Gained()) + " more of blocks that became too small"
