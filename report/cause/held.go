@@ -110,7 +110,7 @@ func heldInCaches() []held {
 			"compile once, outside of the loop, with arguments instead of constants that change",
 			[2]string{"jax.jit(lambda x: f(x, step))(x)", "g(x, step)  # with g = jax.jit(f), once"}},
 		{Queues, `queue\.(queue|_queue)\b|\.queue(\[|$)|\bqueue\b.*\b_?queue\b|` +
-			`\b(buffer|inbox|backlog|pending)\.queue\b|\._queue$|\b_cache\[…\]\._items$|^deque .*\._items$`,
+			`\b(buffer|inbox|backlog|pending)\.queue\b|\._queue(\[…\])?$|\b_cache\[…\]\._items$|^deque .*\._items$`,
 			"a queue without a bound",
 			"give the queue a bound, so that whoever fills it waits for whoever empties it",
 			[2]string{"queue.Queue()", "queue.Queue(maxsize=8)"}},

@@ -207,6 +207,7 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 		Buffers:           {Path: "StringIO in list page.parts[…].text", Bytes: 90 * mib, Count: 9},
 		Timers:            {Path: "list run_until_complete() local self._scheduled", Bytes: 90 * mib, Count: 900},
 		Queues:            {Path: "deque main() local stream.events._queue", Bytes: 90 * mib, Count: 900},
+		Queues + "/many":  {Path: "set main() local hub.queues[…]._queue[…]", Bytes: 90 * mib, Count: 900},
 		Queues + "/tee":   {Path: "tee main() local course.for_report[…]", Bytes: 90 * mib, Count: 900},
 		Queues + "/tees":  {Path: "tee in list main() local branches", Bytes: 90 * mib, Count: 900},
 		Queues + "/links": {Path: "_tee_dataobject objects below main() local feed", Bytes: 90 * mib, Count: 900},

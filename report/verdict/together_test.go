@@ -12,19 +12,35 @@ import (
 // that became too small: ever more. A pool that grows evenly beside has a reason of its own.
 func TestAPoolWhoseRequestsFollowWhatIsKeptIsTheProgramsLeak(t *testing.T) {
 	t.Parallel()
-	judged := func(idle func(i int) float64) *Verdict {
+	const segment = 9 // rows from one to the next
+	judged := func(idle, size func(i int) float64) *Verdict {
 		p := newProgram(900).healthy()
 		live := func(i int) float64 { return 60*mib + 256*kib*float64(i) }
+		taken := make([]float64, 900)
+		for i := 1; i < len(taken); i++ {
+			if taken[i] = taken[i-1]; i%segment == 0 {
+				taken[i] += size(i)
+			}
+		}
 		return p.set(record.ColLive, live).set(record.ColIdle, idle).
 			set(record.ColLiveCount, func(i int) float64 { return 100 + float64(i) }).
+			set(record.ColDriverAllocBytes, func(i int) float64 { return 300*mib + taken[i] }).
+			set(record.ColDriverAllocs, func(i int) float64 { return 20 + float64(i/segment) }).
 			set(record.ColGPU, func(i int) float64 { return 600*mib + live(i) + idle(i) }).judge()
 	}
-	faster := judged(func(i int) float64 { return 20*mib + 3*kib*float64(i)*float64(i) })
-	if faster.Verdict != AppLeak || !strings.Contains(faster.Answer, "more of blocks that became too small") {
-		t.Errorf("ever more: %s", faster.Answer)
+	same := func(int) float64 { return 29 * mib }
+	climbing := func(i int) float64 { return 64 * kib * float64(i) }
+	evenly := func(i int) float64 { return 20*mib + 3*mib*float64(i) }
+	for name, v := range map[string]*Verdict{
+		"ever more":                   judged(func(i int) float64 { return 20*mib + 3*kib*float64(i)*float64(i) }, same),
+		"evenly, in ever larger ones": judged(evenly, climbing),
+	} {
+		if v.Verdict != AppLeak || !strings.Contains(v.Answer, "more of blocks that became too small") {
+			t.Errorf("%s: %s", name, v.Answer)
+		}
 	}
-	if evenly := judged(func(i int) float64 { return 20*mib + 3*mib*float64(i) }); evenly.Verdict != PoolGrowth {
-		t.Errorf("evenly: %s", evenly.Summary)
+	if v := judged(evenly, same); v.Verdict != PoolGrowth {
+		t.Errorf("evenly: %s", v.Summary)
 	}
 }
 
