@@ -7,6 +7,7 @@ import concurrent.futures
 import gc
 import itertools
 import signal
+import string
 import sys
 import threading
 import time
@@ -239,6 +240,17 @@ class ClassesTest(unittest.TestCase):
         (path,) = found
         self.assertEqual(path, "Link objects below %s.chain.last" % M)
         self.assertEqual(found[path]["filled"], self.line("makes links") + " add")
+
+    def test_objects_of_a_library_are_told_where_the_program_makes_them(self):
+        self.keep(letters=types.SimpleNamespace(last=None))
+
+        def write():
+            letter = string.Template("%d" % time.monotonic_ns() * 50)  # makes letters
+            letter.before, letters.last = letters.last, letter
+
+        found = self.grown(lambda: [write() for _ in range(NUMBER)])
+        self.assertEqual(list(found), ["Template objects below %s.letters.last" % M])
+        self.assertEqual(next(iter(found.values()))["filled"], self.line("makes letters") + " write")
 
     def test_the_end_of_a_chain_is_among_the_objects_that_are_looked_at(self):
         self.keep(chain=Chain())
@@ -474,7 +486,8 @@ class ClassesTest(unittest.TestCase):
         counts = living.census()[0]
         self.assertIn(NUMBER, counts.values())
         self.assertEqual(len(classes.kinds_of({atomic.key(Quiet)})), 1)
-        self.assertTrue(classes._is_told(Quiet))
+        (chosen,) = classes._chosen([Quiet], {atomic.key(Quiet): 20})
+        self.assertIs(chosen, Quiet)
         self.assertEqual(classes.name_of(Quiet), "Quiet")
         del kept
 

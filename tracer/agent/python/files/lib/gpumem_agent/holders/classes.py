@@ -22,6 +22,7 @@ from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
 CLASSES = 3  # of those that gained most, that are weighed
+OTHERS = 8  # of libraries', whose names are looked for in the program
 MOST = 50000  # objects of one that are looked at: the youngest are the first and the last of all
 WEIGHED = 32  # objects of one
 MORE = 2  # times the bytes of all other holders
@@ -47,9 +48,7 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
     gains = {i: n - register.of_class(i) for i, n in now.items()}
     most = [i for i in sorted(gains, key=gains.get, reverse=True) if gains[i] >= SOME]
     left_out = atomic.family(arrays)
-    chosen = [kind for kind in kinds_of(set(most)) if _is_told(kind) and atomic.key(kind) not in left_out]
-    chosen.sort(key=lambda kind: -gains[atomic.key(kind)])
-    chosen = chosen[:CLASSES]
+    chosen = _chosen([kind for kind in kinds_of(set(most)) if atomic.key(kind) not in left_out], gains)
     best, weigh = None, None if beside is None else functools.partial(_arrays, frameworks)
     weighed = _weighed([(kind, now[atomic.key(kind)]) for kind in chosen], weigh)
     for kind, (identities, each) in zip(chosen, weighed):
@@ -116,7 +115,7 @@ class Made:
         return _sites(self._name)
 
 
-@functools.lru_cache(maxsize=16)  # each look asks again
+@functools.lru_cache(maxsize=64)  # each look asks again
 def _sites(name):
     called = MAKERS.get(name, r"(?<!class )(?<!\w)%s\s*\(" % re.escape(name))
     word = "" if name in MAKERS else name
@@ -137,14 +136,27 @@ def kinds_of(keys):
     return found
 
 
-def _is_told(kind):
-    """Whether a class is the program's, or one of which it is known what makes its objects:
-    objects of libraries say little of who keeps them."""
-    if name_of(kind) in MAKERS:
-        return True
+def _chosen(kinds, gains):
+    """Those of some classes that are weighed: of the program's, and of those of which it is known
+    what makes their objects, the ones that gained most; where these are too few, of libraries'
+    as well, of which the program makes objects itself. Others say little of who keeps them."""
+    kinds = sorted(kinds, key=lambda kind: -gains[atomic.key(kind)])
+    own, others = [], []
+    for kind in kinds:
+        file = _file_of(kind)
+        if name_of(kind) in MAKERS or file and not is_library(file):
+            own.append(kind)
+        elif file:
+            others.append(kind)
+    if len(own) < CLASSES:
+        own += [kind for kind in others[:OTHERS] if _sites(name_of(kind))]
+    return own[:CLASSES]
+
+
+def _file_of(kind):
+    """The file that a class is of; empty of one that is made in C."""
     module = type.__getattribute__(_function_of(kind) or kind, "__module__")
-    file = module_file(module) if type(module) is str else ""
-    return bool(file) and not is_library(file)
+    return module_file(module) if type(module) is str else ""
 
 
 def _function_of(kind):
