@@ -140,9 +140,12 @@ const (
 	// much while libraries are used for the first time.
 	leastHost = 16 * mib
 
-	// For creepsFor seconds of a device's use less than mostCreep of that may still be such creeping.
-	creepsFor = 20.
-	mostCreep = 8 * mib
+	// For creepsFor seconds of a device's use less than mostCreep of that may still be such creeping, and
+	// for creepsOn less than leastCreep: a library that notes each new shape takes some KiB for it.
+	creepsFor  = 20.
+	mostCreep  = 8 * mib
+	creepsOn   = 60.
+	leastCreep = 2 * mib
 
 	// heldThings is how many a container of the host's must hold whatever the time: a ring that
 	// fills has fewer.
@@ -179,8 +182,9 @@ func isSure(s *settled) bool {
 // heapCreeps reports whether host memory of which no holder is known rose by little in the first seconds
 // of a device's use.
 func heapCreeps(s *settled, lived float64) bool {
-	return lived >= series.StartAlive && lived < creepsFor && s.class == HostGrowth &&
-		s.Grow[s.primary].Gained() < mostCreep && hostHolder(s, s.Holders()) == nil
+	gained := s.Grow[s.primary].Gained()
+	isLittle := lived < creepsFor && gained < mostCreep || lived < creepsOn && gained < leastCreep
+	return lived >= series.StartAlive && s.class == HostGrowth && isLittle && hostHolder(s, s.Holders()) == nil
 }
 
 // isSteady reports whether the trend is nearly sure of a growth of live memory, and it does not slow down.

@@ -168,7 +168,11 @@ func TestAHeapCreepsByLittleInTheFirstSecondsOfADevice(t *testing.T) {
 	if v := judged(300, 10*kib); v.Verdict != Undecided || !strings.Contains(v.Summary, creeps) {
 		t.Errorf("15 s, 3 MiB: %s", v.Summary)
 	}
-	for name, v := range map[string]*Verdict{"60 MiB": judged(300, 200*kib), "60 s": judged(1200, 10*kib)} {
+	if v := judged(800, 2*kib+256); v.Verdict != Undecided || !strings.Contains(v.Summary, creeps) {
+		t.Errorf("40 s, 1.8 MiB: %s", v.Summary)
+	}
+	for name, v := range map[string]*Verdict{"60 MiB": judged(300, 200*kib), "60 s": judged(1200, 10*kib),
+		"40 s, 8 MiB": judged(800, 10*kib), "80 s, 3.5 MiB": judged(1600, 2*kib+256)} {
 		if v.Verdict != HostGrowth {
 			t.Errorf("%s: %s", name, v.Summary)
 		}
