@@ -112,7 +112,17 @@ const (
 	// floorsShare of the teeth's height: on a busy machine no row falls into a short valley.
 	floorsWithin = 4
 	floorsShare  = .4
+
+	fewLevel = 6 // valleys of host memory that are as low, each time, below what seems to grow
 )
+
+// areLevel reports whether floors of host memory lie within what a heap moves by, and those of the
+// second half are as low as those of the first.
+func areLevel(floor []float64, delta float64) bool {
+	half := len(floor) / 2
+	return slices.Max(floor)-slices.Min(floor) <= 2*delta &&
+		stat.Median(floor[half:])-stat.Median(floor[:half]) <= delta/2
+}
 
 // settleFloors decides on host memory, and on what is live, that rises and falls again and again
 // by far more than matters: by the lowest that each fall comes to. Blocks of the window hold several
@@ -128,22 +138,25 @@ func (x *Examined) settleFloors() {
 
 func (x *Examined) settleFloorsOf(k series.Key) {
 	g, y := &x.Grow[k], x.Judged.Series[k]
-	if y == nil || !g.Known || g.Growing() && k != series.Live || x.Judged.Untimed {
+	if y == nil || !g.Known || x.Judged.Untimed {
 		return
 	}
 	delta := x.Judged.Delta(k)
-	least := deepFall * delta
-	if g.Growing() { // an allocator's own count is exact
+	least, fewest := deepFall*delta, leastFloors
+	switch {
+	case g.Growing() && k == series.Live: // an allocator's own count is exact
 		least = 0
+	case g.Growing():
+		least, fewest = least/2, fewLevel
 	}
 	at, floor, height := floorsOf(x.Judged.Clock, y, fallsBy, least)
 	known := max(0, slices.IndexFunc(y, func(v float64) bool { return v == v }))
 	span := x.Judged.Clock[len(x.Judged.Clock)-1] - x.Judged.Clock[known]
-	if len(at) < leastFloors || at[len(at)-1]-at[0] < floorsSpan*span {
+	if len(at) < fewest || at[len(at)-1]-at[0] < floorsSpan*span {
 		return
 	}
 	if g.Growing() {
-		if slices.Max(floor)-slices.Min(floor) <= delta/2 {
+		if k == series.Live && slices.Max(floor)-slices.Min(floor) <= delta/2 || k != series.Live && areLevel(floor, delta) {
 			g.Settle(trend.Bounded, delta)
 		}
 		return
