@@ -166,6 +166,9 @@ func (s *settled) heldClaim(h *HolderRow, last []HolderRow, d *DrivenBy) string 
 	best := slices.IndexFunc(last, func(o HolderRow) bool { return o == *h })
 	bytes, count, about := h.Bytes, h.Count, estimated*grew[best] > float64(h.Bytes)
 	text, keeps := h.Kept()+filledAt(h, ","), " keeps "
+	if h.OfClass() && !strings.Contains(h.Path, ": ") { // its objects do
+		keeps = " keep "
+	}
 	if others := alike(last, grew, best); grew[best] < s.size/2 && h.Path != s.held && len(others) > 0 {
 		for _, i := range others {
 			bytes, count = bytes+last[i].Bytes, count+last[i].Count
@@ -194,7 +197,7 @@ func (s *settled) heldClaim(h *HolderRow, last []HolderRow, d *DrivenBy) string 
 		text += ", " + units.Bytes(d.Value) + " more with every " + strings.ReplaceAll(d.Per, "_", " ")
 	}
 	if s.primary == series.Live {
-		text += s.outgrownWords()
+		text += s.outgrownWords() + hostBeside(s)
 	}
 	return text
 }

@@ -61,7 +61,7 @@ func (s *settled) growthClaim(v *Verdict) string {
 	}
 	switch s.primary {
 	case series.Live:
-		text += s.outgrownWords()
+		text += s.outgrownWords() + hostBeside(s)
 	case series.Host, series.Heap:
 		text += s.hostWords()
 	case series.Untracked:
@@ -119,6 +119,15 @@ func (s *settled) outgrownWords() string {
 		return ""
 	}
 	return ", and the pool keeps " + units.Bytes(kept.Gained()) + " more of blocks that became too small"
+}
+
+// hostBeside says what the host grew by beside what is live, where that is more.
+func hostBeside(s *settled) string {
+	host := &s.Grow[series.Host]
+	if !host.Growing() || host.Gained() <= s.size {
+		return ""
+	}
+	return ", and host memory grows by " + units.Bytes(host.Gained()) + " beside it"
 }
 
 // untrackedWords say that most of what grows was asked of the driver: by a
