@@ -241,6 +241,23 @@ class ClassesTest(unittest.TestCase):
         self.assertEqual(path, "Link objects below %s.chain.last" % M)
         self.assertEqual(found[path]["filled"], self.line("makes links") + " add")
 
+    def test_classes_of_the_host_are_not_counted_where_holders_explain_what_came(self):
+        self.keep(rows=[])
+        heap = [1 << 20]
+        self.process.held = lambda: (None, heap[0])
+
+        def step():
+            rows.extend("%d" % i * 3000 for i in range(1000, 2000))
+            heap[0] += 12_000_000
+
+        with unittest.mock.patch.object(living, "census", side_effect=living.census) as census:
+            self.look()  # counts, for those that compare
+            step()
+            self.look()  # from here on it is known how much came
+            counted = census.call_count
+            step()
+            self.assertEqual((list(self.look()), census.call_count), (["list %s.rows" % M], counted))
+
     def test_objects_of_a_library_are_told_where_the_program_makes_them(self):
         self.keep(letters=types.SimpleNamespace(last=None))
 
@@ -391,7 +408,7 @@ class ClassesTest(unittest.TestCase):
         found = naming.Holders(time.monotonic() + 9, None)
         found.add("main.total", 1, 1)
         kept = [Note() for _ in range(100)]
-        reach, register = downward.Reach(()), types.SimpleNamespace(of_class=lambda _: 0)
+        reach, register = downward.Reach(()), types.SimpleNamespace(classes_since=None, of_class=lambda _: 0)
         with unittest.mock.patch.object(classes, "_place", return_value=""):
             classes.add(found, reach, register, {atomic.key(Note): len(kept)}, [])
         self.assertIn("Note objects", found.found)

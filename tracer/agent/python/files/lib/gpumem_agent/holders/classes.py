@@ -62,6 +62,8 @@ def add(holders, reach, register, now, frameworks, registered=0, beside=None):
     name, place, function = name_of(kind), _place(reach, identities, kind), _function_of(kind)
     made = name if function is None else name_of(function) + ".apply"
     facts = {"filled": (Made(made),), "length": now[atomic.key(kind)], **(beside or {})}
+    if register.classes_since is not None:
+        facts["since"] = register.classes_since
     if kind is tees.LINK and _add_tee(holders, reach, size, gained, facts):
         return
     if _are_hidden(reach, kind, identities):

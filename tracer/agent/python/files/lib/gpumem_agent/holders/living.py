@@ -138,17 +138,17 @@ def containers():
     return dict(zip(atomic.identities(found), found.values()))
 
 
-def census(kind=None):
+def census(*kinds):
     """({key of a type: its objects} of types that have SOME or more of those that the
-    collector tracks, weak references to the objects of a kind)."""
-    box, found, chosen, weak = [], {}, [], []
+    collector tracks, weak references to the objects of each of some kinds...)."""
+    box, found, chosen, weak = [], {}, [[] for _ in kinds], [[] for _ in kinds]
     atomic.once(
         atomic.everything(box),
         functools.partial(collections._count_elements, found, atomic.types_of(atomic.each(box))),
-        *(_of_kind(kind, box, chosen, weak) if kind else ()),
-        atomic.empty(box, (chosen,)),
+        *itertools.chain.from_iterable(_of_kind(kind, box, *lists) for kind, *lists in zip(kinds, chosen, weak)),
+        atomic.empty(box, chosen),
     )
-    return {key: number for key, number in found.items() if number >= SOME}, weak
+    return ({key: number for key, number in found.items() if number >= SOME}, *weak)
 
 
 def generators():
@@ -163,10 +163,11 @@ def generators():
     return _suspended(weak)
 
 
-def census_and_generators():
-    """What census and generators answer, in one look at all objects."""
-    found, weak = census(types.GeneratorType)
-    return found, _suspended(weak)
+def census_and_generators(*kinds):
+    """What census and generators answer, in one look at all objects, with weak references to the
+    objects of further kinds behind the generators."""
+    found, weak, *others = census(types.GeneratorType, *kinds)
+    return found, [*_suspended(weak), *itertools.chain.from_iterable(others)]
 
 
 def _of_kind(kind, box, chosen, weak):

@@ -5,6 +5,7 @@ import itertools
 from gpumem_agent import atomic
 from gpumem_agent.frameworks import sites_of
 from gpumem_agent.holders import living
+from gpumem_agent.own import own
 
 MAX_NOTED = 200000
 
@@ -18,7 +19,7 @@ class Register:
         self.noted = noted  # {identity: weak reference}
         self._lengths = lengths  # {identity: elements}
         self.classes = classes or {}  # {key of a type: objects}
-        self.classes_since = None  # when these were counted, where that was later
+        self.classes_since = own.monotonic() if classes else None  # when these were counted
         self.sites = None  # live bytes by site at that moment, when noted
         self.beside = None  # {identity: weak reference} of arrays of the host: see hostarrays
         self.met = {}  # keys of dictionaries when first met, at that moment or later: see siblings
@@ -48,9 +49,9 @@ class Register:
         """Elements that a container gained since that moment."""
         return length - self._lengths.get(identity, 0)
 
-    def note_classes(self, census, now):
-        """Counts the classes at a later moment."""
-        self.classes, self.classes_since = census, now
+    def note_classes(self, census, when):
+        """Notes how many objects classes had at a moment, which may be another one."""
+        self.classes, self.classes_since = census, when
 
     def of_class(self, key):
         """Objects that a class had at that moment, by the class's key."""

@@ -38,20 +38,24 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False, expla
     holders of the look before, the places of what it reached, and what it noted of what
     grows by itself. On the host containers
     are looked for as well beside a device. Where explains does not say of the holders that they have
-    what came, it is looked for once more, below generators, and where it denies that in the objects
-    of each class: to find these is dearer than all the rest."""
+    what came, it is looked for once more, below generators, and in the objects of each class, on a device
+    only where it denies that: to find these is dearer than all the rest."""
     on_device = any(f.active() for f in process.frameworks)
     is_off = garbage.is_off()  # and nobody else frees what refers to itself
-    census, roots = living.census(Contexts.kind()) if is_off or not on_device else ({}, [])
-    search = functools.partial(_Search, process, reference, deadline, before, on_host, census)
-    first = search(roots)
+    counts = is_off or reference is None and not on_device
+    census, roots = living.census(Contexts.kind()) if counts else ({}, [])
+    search = functools.partial(_Search, process, reference, deadline, before, on_host)
+    first = search(roots, census)
     found = first.listed()
     explained = reference is None or explains(found)
     if explained:
         return found, first.noted
-    thorough = on_device and explained is False  # without a device all classes were counted
-    counted, suspended = living.census_and_generators() if thorough else (None, living.generators())
-    last = search(roots + suspended) if suspended else first
+    thorough = not on_device or explained is False
+    if census or not thorough:
+        counted, more = census, living.generators()
+    else:
+        counted, more = living.census_and_generators(*(() if on_device else (Contexts.kind(),)))
+    last = search(roots + more, census) if more else first
     if thorough:
         last.add_classes(counted)
     return last.listed(), last.noted
@@ -60,13 +64,16 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False, expla
 class _Search:
     """What look finds of what some roots and the program's names lead to."""
 
-    def __init__(self, process, reference, deadline, before, on_host, census, roots):
+    def __init__(self, process, reference, deadline, before, on_host, roots, census):
         self._frameworks = sources(process.frameworks)
         self._on_device = any(f.active() for f in process.frameworks)
         self._others = beside(self._frameworks) if self._on_device else []
         self._reference, self._before, self._on_host = reference, before, on_host
         self._reach = reached(self._frameworks + self._others, roots)
+        self._census = census
         self.noted = Noted(self._reach, census)
+        if reference is not None and not census:
+            self.noted.note_classes(reference.classes, reference.classes_since)
         self.noted.met = self.noted.met if reference is None else reference.met
         self.noted.has_outputs = _has_outputs(self._frameworks, self.noted.noted)
         self._found = Holders(deadline, Downwards(self._reach), self.noted.met)
@@ -75,9 +82,9 @@ class _Search:
             facts = {"host": True} if self._on_device else {}
             self.noted.sizes = growing.add(self._found, self._reach, before[2], facts)
         if reference is not None:
-            self._find(deadline, census)
+            self._find(deadline)
 
-    def _find(self, deadline, census):
+    def _find(self, deadline):
         found, noted, reach, reference = self._found, self.noted, self._reach, self._reference
         arrays = _described(noted, reference, self._frameworks, deadline)
         found.state = state_of(arrays)
@@ -92,7 +99,7 @@ class _Search:
             garbage.add(found, reference, self._frameworks)
         if not self._on_device:
             add_containers(found, reach, reference, told={a.identity for a in arrays})
-            classes.add(found, reach, reference, census, self._frameworks, growing.registered(noted.sizes))
+            self._classes(False, self._frameworks, None)
         elif self._on_host:
             recent += self._find_on_the_host(arrays)
         else:
@@ -113,11 +120,20 @@ class _Search:
         return on_the_host
 
     def _classes(self, wanted, frameworks, facts, counted=None):
-        """Adds the classes of what these frameworks have, or leaves that for later."""
-        if wanted:
-            add_classes(self._found, self.noted, self._reach, self._reference, frameworks, facts, counted)
-        else:
+        """Adds the classes of what these frameworks have, or of all that the host has where facts
+        are None; or leaves that for later. They are counted once, and for the first time where
+        holders do not explain what came: to compare them takes another look then."""
+        if not wanted:
             self._uncounted.append((frameworks, facts))
+            return
+        noted, reference = self.noted, self._reference
+        self._census = self._census or counted or living.census()[0]
+        noted.note_classes(self._census, own.monotonic())
+        if reference.classes_since is None:
+            reference.note_classes(self._census, noted.classes_since)
+            return
+        for_the_end = growing.registered(noted.sizes)
+        classes.add(self._found, self._reach, reference, self._census, frameworks, for_the_end, facts)
 
     def add_classes(self, counted):
         """Adds the classes that were left for later, of a census."""
@@ -168,19 +184,6 @@ def is_lost(found, arrays, on_host=False):
         return False
     several = [found.found[path] for path in paths if path not in chained]
     return sum(size for size, count in several if count > 1) < sum(a.size for a in arrays) / 2
-
-
-def add_classes(found, noted, reach, reference, frameworks, more=(), counted=None):
-    """Adds the class whose objects have what came of the frameworks' arrays, with more facts. They
-    are counted from the first look on that finds no holders, if they are not counted yet."""
-    now = own.monotonic()
-    census = noted.classes if noted.classes_since is not None else counted or living.census()[0]
-    noted.note_classes(census, now)
-    if reference.classes_since is None:
-        reference.note_classes(census, now)
-    else:
-        facts, for_the_end = {"since": reference.classes_since, **dict(more)}, growing.registered(noted.sizes)
-        classes.add(found, reach, reference, census, frameworks, for_the_end, beside=facts)
 
 
 def add_replaced(found, noted, reach, frameworks):
