@@ -368,11 +368,11 @@ func outgrown(c *Case) *Cause {
 }
 
 // nextOfOutgrown is what to do about an array that is made anew, and larger.
-const nextOfOutgrown = "make the array as large as it will be once, and fill it"
+const nextOfOutgrown = "keep only as much of the array as is needed, or make it as large as it will be once, and fill it"
 
 // changeOfOutgrown is the same as lines of a patch.
 func changeOfOutgrown() []string {
-	return []string{"- kept = torch.cat([kept, new])", "+ kept[at:at + len(new)] = new"}
+	return []string{"- kept = torch.cat([kept, new])", "+ kept = torch.cat([kept, new])[-most:]"}
 }
 
 // outgrownOnHost: at the end one array holds what the host grew by.

@@ -118,15 +118,28 @@ class SurveysTest(unittest.TestCase):
             noted.complete, self.surveys._told = True, told
             noted.ways, before = {}, types.SimpleNamespace(places={}, sizes={}, complete=True, ways={"w": 1})
             self.surveys._notes = [(now - 12, noted), (now - 9, before)]
-            self.surveys.look_now(self.process, now + 100, True)
+            self.surveys.look_now(self.process, now + 100, [(2, 1)])
             self.assertEqual((self.surveys.told, noted.ways), (told, {"w": 1}))
             # It does of one that it finds, and that got no more.
             running.look = lambda *_: ([dict(told[0])], noted)
             self.surveys._notes = [(now - 17, noted), (now - 16, before)]
-            self.surveys.look_now(self.process, now + 100, True)
+            self.surveys.look_now(self.process, now + 100, [(2, 1)])
             self.assertEqual(self.surveys.told, [])
         finally:
             running.look = original
+
+    def test_of_a_program_that_stands_since_the_look_before_no_more_is_asked_than_its_names(self):
+        noted = types.SimpleNamespace(places={}, sizes={}, complete=True)
+        answers = []
+
+        def look(process, reference, deadline, before, on_host, explains):
+            answers.append(explains([]))
+            return [], noted
+
+        with unittest.mock.patch.object(running, "look", look):
+            for came in ((), [(0, 1 << 20)], [(2 << 20, 1 << 20)], [(0, 256 << 10), (2 << 20, 1 << 20)]):
+                self.surveys.look_now(self.process, time.monotonic() + 100, came)
+        self.assertEqual(answers, [None, True, None, None])
 
     def test_holders_are_asked_again_right_after_the_look_that_found_them(self):
         now, asked = time.monotonic(), []
@@ -149,7 +162,7 @@ class SurveysTest(unittest.TestCase):
     def test_a_look_has_its_time_after_what_it_needs_was_imported(self):
         self.process.steps.known = False
         asked = []
-        self.surveys.look_now = lambda _, deadline, goes_on: asked.append(deadline - time.monotonic())
+        self.surveys.look_now = lambda _, deadline, came: asked.append(deadline - time.monotonic())
         late = self.surveys._begun + 3 - 100  # the imports took long
         self.surveys._begun, self.surveys._next = late - 3, late - 1
         self.assertTrue(self.surveys.look(self.process, late))

@@ -147,9 +147,9 @@ class Surveys:
         self._compared += compares
         self._next = self._unpaid = now + max(self._pause(now, compares), SECONDS)
         self._recount = now + SECONDS
-        goes_on = self._held.grew(process.held())
+        came = self._held.gains(process.held())
         self._held = Held(*process.held())
-        self.look_now(process, own.monotonic() + SECONDS, goes_on)
+        self.look_now(process, own.monotonic() + SECONDS, came)
         if not process.steps.go_on(now):
             self.sites.look_beside(process)
         self.allowance.spent += own.thread_time() - begun
@@ -252,10 +252,11 @@ class Surveys:
         holds_more = not gains or any(gain > least for gain, least in gains)
         return not (holds_more or self._unseen.rises(process.idle))
 
-    def look_now(self, process, deadline, goes_on=False):
-        """Looks for holders, on any thread. Where the program goes on to hold more, a look that
-        finds none takes nothing back of those that are told: they were under way just then.
-        Returns whether that is possible."""
+    def look_now(self, process, deadline, came=()):
+        """Looks for holders, on any thread. Came is what the program holds more than at the look
+        before, see Held.gains. Where that is much, a look that finds none takes nothing back of those
+        that are told: they were under way just then. Where it is known to be little, there is no
+        more to find than what names reach. Returns whether a look is possible."""
         from gpumem_agent import atomic
         from gpumem_agent.holders import lasting, running
         from gpumem_agent.holders.siblings import is_below
@@ -270,8 +271,11 @@ class Surveys:
         before = (self._told, known.places, known.sizes) if known else (self._told, {}, {})
         on_host = self._host_grew(process.held()[1], mappings.shared())
 
+        goes_on = any(gain > worth for gain, worth in came)
+        stands = bool(came) and not goes_on
+
         def explains(holders):
-            return self._explains(process, holders)
+            return stands or self._explains(process, holders)
 
         found, noted = running.look(process, reference, deadline, before, on_host, explains)
         running.mark_stayed(found, noted, getattr(known, "kept", {}))
