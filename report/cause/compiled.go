@@ -34,6 +34,15 @@ func (c *Case) compiledMost() (most Compilation, all float64) {
 	return most, all
 }
 
+// compiledSite is the line that most compilations were for, where compiled functions are what is kept.
+func (c *Case) compiledSite(id string) string {
+	if id != Compiled {
+		return ""
+	}
+	most, _ := c.compiledMost()
+	return most.Site
+}
+
 // compiledAnew: a line of the program has code compiled again and again, and what is
 // compiled is kept.
 func compiledAnew(c *Case) *Cause {
