@@ -131,7 +131,10 @@ func heldInCaches() []held {
 			"keep the last snapshot, or the best, and write the others to a file",
 			[2]string{"snapshots.append(copy.deepcopy(model.state_dict()))",
 				"snapshot = copy.deepcopy(model.state_dict())"}},
-		{Entries, `^$`, "entries that are taken out again on some paths only", // known by its kind alone
+		{entriesOfObjects, `^$`, "entries that keep the objects that they are for", // known by its kind alone
+			"key them weakly, as weakref.WeakKeyDictionary does, or take each entry out when its object is done with",
+			[2]string{"self.values = {}", "self.values = weakref.WeakKeyDictionary()"}},
+		{Entries, `^$`, "entries that are taken out again on some paths only", // likewise
 			"take the entry out on every path, also when its work fails, is given up or is cancelled",
 			[2]string{"open[id] = state; work(); del open[id]",
 				"open[id] = state; try: work(); finally: del open[id]"}},
@@ -351,46 +354,4 @@ func pinned(c *Case) *Cause {
 		Evidence: evidence("pinned memory that the program asked the driver for grew by %s", units.Bytes(rose)),
 		Next:     "pin one buffer, copy each batch into it, and wait for the copy before the next one",
 		Change:   []string{"- batch.pin_memory().to(device)", "+ staging.copy_(batch); staging.to(device)"}}
-}
-
-// outgrown: one array is made anew, and larger, again and again.
-func outgrown(c *Case) *Cause {
-	steady := c.Count.Known && !c.Count.Growing()
-	if c.Class != account.AppLeak || !c.ByTrend || !c.Live.Growing() || !c.Idle.Growing() || !steady {
-		return nil
-	}
-	return &Cause{ID: Outgrown, Confidence: .8 * c.Confidence,
-		Evidence: []string{
-			fmt.Sprintf("live memory grows by %s in no more buffers than before", units.Bytes(c.Live.Gained())),
-			fmt.Sprintf("the pool keeps %s more of blocks that became too small", units.Bytes(c.Idle.Gained())),
-		},
-		Next:   nextOfOutgrown,
-		Change: changeOfOutgrown()}
-}
-
-// nextOfOutgrown is what to do about an array that is made anew, and larger.
-const nextOfOutgrown = "keep only as much of the array as is needed, or make it as large as it will be once, and fill it"
-
-// changeOfOutgrown is the same as lines of a patch.
-func changeOfOutgrown() []string {
-	return []string{"- kept = torch.cat([kept, new])", "+ kept = torch.cat([kept, new])[-most:]"}
-}
-
-// outgrownOnHost: at the end one array holds what the host grew by.
-func outgrownOnHost(c *Case) *Cause {
-	if c.Class != account.HostGrowth || c.ByLeftover {
-		return nil
-	}
-	for i := range c.Holders {
-		h := &c.Holders[i]
-		bytes := c.gained(h)
-		if !h.IsOneThing() || h.Gone && h.OverMs == 0 || bytes < leastHeld*c.Size {
-			continue
-		}
-		share := min(1, bytes/c.Size)
-		return &Cause{ID: Outgrown, Confidence: (.5 + .4*share) * c.Confidence, Share: &share,
-			Evidence: evidence("%s alone has %s of what grew", h.Path, units.Bytes(bytes)),
-			Next:     nextOfOutgrown, Change: changeOfOutgrown()}
-	}
-	return nil
 }

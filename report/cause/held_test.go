@@ -258,6 +258,11 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 		!strings.Contains(got[0].Next, "on every path") {
 		t.Errorf("entries of a register: %+v", got)
 	}
+	open.Kind = entriesOfObjects
+	if got := Of(host(open)); !slices.Equal(idsOf(got), []string{Entries}) ||
+		!strings.Contains(got[0].Next, "WeakKeyDictionary") {
+		t.Errorf("entries by object: %+v", got)
+	}
 	pollers := record.Holder{Path: "Poller objects", Bytes: 90 * mib, Count: 900, Kind: Threads}
 	if got := Of(host(pollers)); !slices.Equal(idsOf(got), []string{Threads}) {
 		t.Errorf("threads: %v", idsOf(got))

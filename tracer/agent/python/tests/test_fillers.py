@@ -246,6 +246,15 @@ def remember(item, into=[]):
     into.append(item)  # the line of the default
 
 
+class Firing:
+    def __init__(self, number):
+        self.number = number
+
+
+class Tile(collections.namedtuple("Tile", "number")):
+    """Is equal to another of its number."""
+
+
 class FillersTest(unittest.TestCase):
     def setUp(self):
         self.process = types.SimpleNamespace(
@@ -926,6 +935,20 @@ class FillersTest(unittest.TestCase):
             table(size)
         (told,) = [h for path, h in self.look().items() if path.endswith("tables")]
         self.assertEqual(told.get("kind"), "cache-without-bound")
+
+    def test_entries_that_keep_the_objects_that_they_are_for_say_so(self):
+        self.keep(heats={}, drawn={}, counted={})
+
+        def measure(firing):
+            heats[firing] = os.urandom(BLOB)
+            drawn[Tile(firing.number)] = os.urandom(BLOB)
+            counted[firing.number] = os.urandom(BLOB)
+
+        self.look()
+        for number in range(40):
+            measure(Firing(number))
+        told = {path.rpartition(".")[2]: h.get("kind") for path, h in self.look().items()}
+        self.assertEqual(told, {"heats": "entries-left/objects", "drawn": None, "counted": None})
 
     def test_what_an_optimizer_has_for_groups_that_are_added_is_known_whatever_its_name(self):
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:

@@ -352,6 +352,22 @@ def elements_of(container):
     return told.pop() if len(told) == 1 else None
 
 
+def by_object(dictionary):
+    """Whether the keys of a dictionary are objects of the program's classes, each equal to itself
+    alone: nobody finds an entry again who has lost the object, which the entry keeps."""
+    keys = list(itertools.islice(dict.keys(dictionary), LOOKED_AT))
+    return bool(keys) and all(_is_itself(type(key)) for key in keys)
+
+
+def _is_itself(kind):
+    bases = (base for base in BASES_OF_CLASS(kind) if base is not object)
+    if any(name in NAMES_OF_CLASS(base) for base in bases for name in ("__hash__", "__eq__")):
+        return False
+    module = sys.modules.get(type.__getattribute__(kind, "__module__"))
+    file = namespace(module).get("__file__") if is_a(module, types.ModuleType) else None
+    return type(file) is str and not is_library(file)
+
+
 def _kind_of(element):
     if is_a(element, BaseException):
         return "tracebacks-kept"

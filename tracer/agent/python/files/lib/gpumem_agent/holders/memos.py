@@ -15,6 +15,7 @@ import re
 from gpumem_agent.holders.texts import DEF, LONGEST, read, search
 
 REGISTER = "entries-left"  # what is open, and taken out again on some paths only
+BY_OBJECT = REGISTER + "/objects"  # which keeps the objects that it is for
 DICTIONARY = re.compile(r"(?:dict|OrderedDict|defaultdict) [^:]*$")  # a path
 BEFORE, BEHIND = 30, 12  # lines of the function that are looked at
 # What begins a group or a count, to which more is added.

@@ -283,7 +283,7 @@ class Holders:
         for place, entry in enumerate(entries):
             asked = [entry.pop(key, None) for key in ("filled", "assigned")]
             numbers = entry.pop("numbers", {})
-            is_dictionary = entry.pop("is_dictionary", False)
+            is_dictionary, by_object = (entry.pop(key, False) for key in ("is_dictionary", "by_object"))
             if ": autograd graph of " in entry["path"]:
                 asked.reverse()  # it hangs on what was assigned last
             asked = asked if place < WITH_LINES else ()
@@ -293,6 +293,8 @@ class Holders:
                 entry["kind"] = "snapshots-kept"
             if lines and "kind" not in entry:
                 entry.update(memos.kind_of(entry["path"], own_sites(filled), is_dictionary))
+            if by_object:
+                entry.setdefault("kind", memos.BY_OBJECT)
             is_open = entry.get("kind") in (None, memos.REGISTER)  # old states are taken out as well
             if lines and is_open and _is_of_many(entry) and states.keeps_state(lines[0]):
                 entry["kind"] = "snapshots-kept"

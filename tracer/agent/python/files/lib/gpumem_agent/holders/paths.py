@@ -17,6 +17,7 @@ from gpumem_agent.holders.kinds import (
     TEE,
     THREAD_LOCAL,
     attributes,
+    by_object,
     closure_variable,
     code_of,
     context_variable,
@@ -161,6 +162,8 @@ class Path:
         if kind == RECORDS:  # whoever logs adds to it
             facts["filled"] = (logged(self.chain, at, self._modules),)
         container = self.chain[at]
+        if is_a(container, dict) and by_object(container):
+            facts["by_object"] = True
         for place, item in enumerate(self.chain[:end]):
             known = filling(item, self.chain[place + 1 : place + 3])
             # What many elements of a list have each does not bound the list.
