@@ -35,7 +35,7 @@ func (c *Case) compiledMost() (most Compilation, all float64) {
 }
 
 // compiledSite is the line that most compilations were for, where compiled functions are what is kept.
-func (c *Case) compiledSite(id string) string {
+func compiledSite(c *Case, id string) string {
 	if id != Compiled {
 		return ""
 	}

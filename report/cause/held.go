@@ -220,7 +220,7 @@ func heldBy(c *Case, all []held, paths []*regexp.Regexp, one int) *Cause {
 		confidence = min(confidence, .8*c.Confidence)
 	}
 	return &Cause{ID: id, Confidence: confidence, Share: &share, Evidence: seen,
-		Next: next, Change: []string{"- " + change[0], "+ " + change[1]}, Site: cmp.Or(site, c.compiledSite(id))}
+		Next: next, Change: []string{"- " + change[0], "+ " + change[1]}, Site: cmp.Or(site, compiledSite(c, id))}
 }
 
 // heldOf is what the holders of one kind gained, how much of it is known to have come, as
