@@ -67,7 +67,7 @@ func TestWhatACacheOfCompiledFunctionsKeepsHasTheLineThatCompiles(t *testing.T) 
 	t.Parallel()
 	const line = "/a/map.py:81 main"
 	of := &Case{Class: account.AppLeak, Confidence: .9, ByTrend: true, Size: 40 * mib,
-		Holders:      []record.Holder{{Path: "jax._src.interpreters.partial_eval.trace_to_jaxpr", Bytes: 40 * mib, Count: 20}},
+		Holders:      []record.Holder{{Path: "jax._src.partial_eval.trace_to_jaxpr", Bytes: 40 * mib, Count: 20}},
 		Compilations: []Compilation{{Site: line, Count: 20, By: "jax"}}}
 	of.Grows = &of.Live
 	if found := Of(of); len(found) == 0 || found[0].ID != Compiled || found[0].Site != line {

@@ -116,12 +116,15 @@ const (
 	fewLevel = 6 // valleys of host memory that are as low, each time, below what seems to grow
 )
 
-// areLevel reports whether floors of host memory lie within what a heap moves by, and those of the
-// second half are as low as those of the first.
-func areLevel(floor []float64, delta float64) bool {
+// areLevel reports whether floors are as low each time: of what is live, of which an allocator's own count is
+// exact, all of them, and of host memory within what a heap moves by, the second half as low as the first.
+func areLevel(k series.Key, floor []float64, delta float64) bool {
+	spread := slices.Max(floor) - slices.Min(floor)
+	if k == series.Live {
+		return spread <= delta/2
+	}
 	half := len(floor) / 2
-	return slices.Max(floor)-slices.Min(floor) <= 2*delta &&
-		stat.Median(floor[half:])-stat.Median(floor[:half]) <= delta/2
+	return spread <= 2*delta && stat.Median(floor[half:])-stat.Median(floor[:half]) <= delta/2
 }
 
 // settleFloors decides on host memory, and on what is live, that rises and falls again and again
@@ -156,7 +159,7 @@ func (x *Examined) settleFloorsOf(k series.Key) {
 		return
 	}
 	if g.Growing() {
-		if k == series.Live && slices.Max(floor)-slices.Min(floor) <= delta/2 || k != series.Live && areLevel(floor, delta) {
+		if areLevel(k, floor, delta) {
 			g.Settle(trend.Bounded, delta)
 		}
 		return

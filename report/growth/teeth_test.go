@@ -12,16 +12,19 @@ import (
 func TestAGrowthOfHostMemoryThatAllValleysDenyIsNone(t *testing.T) {
 	t.Parallel()
 	const rows, tooth = 280, 29
+	every := func(teeth int, rise float64) func(n int) float64 {
+		return func(n int) float64 { return 888*mib + float64(n/teeth)*rise }
+	}
 	for name, c := range map[string]struct {
 		valley func(n int) float64 // of the nth tooth
 		high   float64             // bytes that a tooth rises by
 		want   trend.Shape
 	}{
-		"as low each time":             {func(int) float64 { return 888 * mib }, 15 * mib, trend.Bounded},
+		"as low each time":             {every(1, 0), 15 * mib, trend.Bounded},
 		"a little higher now and then": {func(n int) float64 { return 888*mib + float64(n%3)*mib }, 15 * mib, trend.Bounded},
-		"higher each time":             {func(n int) float64 { return 888*mib + float64(n)*mib }, 15 * mib, trend.Growing},
-		"higher in the second half":    {func(n int) float64 { return 888*mib + float64(n/5)*3*mib }, 15 * mib, trend.Growing},
-		"but the teeth are low":        {func(int) float64 { return 888 * mib }, 4 * mib, trend.Growing},
+		"higher each time":             {every(1, mib), 15 * mib, trend.Growing},
+		"higher in the second half":    {every(5, 3*mib), 15 * mib, trend.Growing},
+		"but the teeth are low":        {every(1, 0), 4 * mib, trend.Growing},
 	} {
 		x := &Examined{}
 		clock, host := make([]float64, rows), make([]float64, rows)

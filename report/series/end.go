@@ -96,7 +96,7 @@ const (
 // and its host memory rises by more than it did in so many rows since half of them: at most one in eight.
 func (k *Track) untilStepsEnd(ended bool) *Track {
 	n, host := len(k.Clock), k.Cols[record.ColFootprint]
-	if !ended || n < 24 || k.Step == nil || host == nil || k.Step[n-1]-k.Step[0] < fewSteps {
+	if !ended || n < 24 || k.Step == nil || host == nil || !(stat.Rise(k.Step) >= fewSteps) {
 		return k
 	}
 	end := lastAsk(k.Step)

@@ -185,6 +185,15 @@ func TestWhatAProgramWritesDownAfterItsLastStepIsLeftOut(t *testing.T) {
 			t.Errorf("%s: rows were left out", name)
 		}
 	}
+	few := stepping(t, last, 4*mib)
+	for i := range few.Step {
+		if few.Step[i] = few.Step[i] - 130; few.Step[i] <= 0 { // it is unknown until the first
+			few.Step[i] = math.NaN()
+		}
+	}
+	if few.untilStepsEnd(true) != few {
+		t.Error("rows of a program that took few steps were left out")
+	}
 	if k := stepping(t, last, 4*mib); k.untilStepsEnd(false) != k {
 		t.Error("rows of a program that goes on were left out")
 	}
