@@ -244,7 +244,7 @@ class BehindTest(unittest.TestCase):
         del total
 
     def test_a_program_with_steps_is_looked_at_at_its_next_one(self):
-        process = types.SimpleNamespace(frameworks=[self.framework], sites_wanted=False, idle=None)
+        process = types.SimpleNamespace(frameworks=[self.framework], sites_wanted=False, idle=None, heap_now=lambda: None)
         process.held = lambda: (None, None)
         surveys, trainer = Surveys(), types.SimpleNamespace(memory=loss())
         surveys.take(process, process.frameworks)
@@ -256,7 +256,7 @@ class BehindTest(unittest.TestCase):
             if step in asked:
                 surveys.look_now(process, time.monotonic() + 20)
                 self.assertTrue(surveys.wants_below(process))
-                surveys.look_below_at_step()
+                surveys.graphs.below_next()
                 self.keep(spare=torch.empty((step + 1) * MIB))
                 self.assertTrue(surveys.wants(step))
             if surveys.look_at_graphs(process, step) and step in asked:

@@ -150,7 +150,7 @@ class LookTest(unittest.TestCase):
         global cache
         steps = acted.Steps(False)
         process = types.SimpleNamespace(
-            frameworks=[], sites_wanted=False, steps=steps, held=lambda: (None, None), idle=None
+            frameworks=[], sites_wanted=False, steps=steps, held=lambda: (None, None), idle=None, heap_now=lambda: None
         )
         cache = Bounded(900)
         self.addCleanup(globals().pop, "cache")

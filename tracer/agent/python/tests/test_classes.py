@@ -171,7 +171,7 @@ class ClassesTest(unittest.TestCase):
     def setUp(self):
         gc.collect()
         self.process = types.SimpleNamespace(
-            frameworks=[], sites_wanted=False, held=lambda: (None, None), idle=None
+            frameworks=[], sites_wanted=False, held=lambda: (None, None), idle=None, heap_now=lambda: None
         )
         self.surveys = Surveys()
 

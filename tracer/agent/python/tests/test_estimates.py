@@ -33,7 +33,7 @@ class EstimatesTest(unittest.TestCase):
         torch.empty(512)  # the device lives
         frameworks = [adapter.open_framework(torch, Unarmed)]
         self.process = types.SimpleNamespace(
-            frameworks=frameworks, sites_wanted=False, held=lambda: (None, None), idle=None
+            frameworks=frameworks, sites_wanted=False, held=lambda: (None, None), idle=None, heap_now=lambda: None
         )
         self.surveys = Surveys()
         kept = {"many": [], "few": []}

@@ -258,7 +258,7 @@ class Tile(collections.namedtuple("Tile", "number")):
 class FillersTest(unittest.TestCase):
     def setUp(self):
         self.process = types.SimpleNamespace(
-            frameworks=[], sites_wanted=False, held=lambda: (None, None), idle=None
+            frameworks=[], sites_wanted=False, held=lambda: (None, None), idle=None, heap_now=lambda: None
         )
         self.surveys = Surveys()
 

@@ -50,7 +50,7 @@ class GarbageTest(unittest.TestCase):
         self.process = types.SimpleNamespace(
             frameworks=[adapter.open_framework(torch, Unarmed)],
             sites_wanted=False,
-            held=lambda: (None, None), idle=None,
+            held=lambda: (None, None), idle=None, heap_now=lambda: None,
         )
         self.surveys = Surveys()
 

@@ -158,7 +158,7 @@ class GraphsTest(unittest.TestCase):
 
     def test_graphs_are_noted_with_each_look_and_asked_some_steps_later(self):
         process = types.SimpleNamespace(
-            frameworks=[self.framework], sites_wanted=False, held=lambda: (None, None), idle=None
+            frameworks=[self.framework], sites_wanted=False, held=lambda: (None, None), idle=None, heap_now=lambda: None
         )
         surveys = Surveys()
         self.assertFalse(surveys.look_at_graphs(process, 4), "before the survey")

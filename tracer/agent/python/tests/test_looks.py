@@ -107,7 +107,7 @@ class LooksTest(unittest.TestCase):
         self.process = types.SimpleNamespace(
             frameworks=[adapter.open_framework(torch, Unarmed)],
             sites_wanted=False,
-            held=lambda: (None, None), idle=None,
+            held=lambda: (None, None), idle=None, heap_now=lambda: None,
         )
         self.surveys = Surveys()
         self.look()
@@ -124,6 +124,18 @@ class LooksTest(unittest.TestCase):
 
     def path(self, text):
         return text.replace("M.", "%s." % __name__)
+
+    def test_a_look_sets_off_no_collections_of_garbage(self):
+        kinds = self.process.frameworks[0].types()
+        for is_on in (True, False):
+            (gc.enable if is_on else gc.disable)()
+            self.addCleanup(gc.enable)
+            gc.collect()
+            before = [stats["collections"] for stats in gc.get_stats()]
+            downward.Reach(kinds, nested=(Trainer,))
+            made = [stats["collections"] - n for stats, n in zip(gc.get_stats(), before)]
+            self.assertEqual(gc.isenabled(), is_on)
+            self.assertLessEqual(sum(made), 2 * is_on, made)
 
     def test_one_array_that_is_longer_at_every_look_is_told(self):
         self.keep(rows=None, batch=None)

@@ -38,7 +38,7 @@ class CountedOnceTest(unittest.TestCase):
         patched.start()
         self.addCleanup(patched.stop)
         self.process = types.SimpleNamespace(
-            frameworks=[], sites_wanted=False, held=lambda: (None, None), idle=None, exiting=True
+            frameworks=[], sites_wanted=False, held=lambda: (None, None), idle=None, heap_now=lambda: None, exiting=True
         )
         self.surveys = Surveys()
         self.surveys.take(self.process, self.process.frameworks)

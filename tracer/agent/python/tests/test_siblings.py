@@ -43,7 +43,7 @@ class SiblingsTest(unittest.TestCase):
         self.process = types.SimpleNamespace(
             frameworks=[adapter.open_framework(torch, Unarmed)],
             sites_wanted=False,
-            held=lambda: (None, None), idle=None,
+            held=lambda: (None, None), idle=None, heap_now=lambda: None,
             exiting=True,
         )
         self.surveys = Surveys()
@@ -171,6 +171,9 @@ class SiblingsTest(unittest.TestCase):
         self.assertTrue(is_below("main() local kept['a']", ["dict main() local kept"]))
         self.assertFalse(is_below("list main() local other['a'].layers", whole))
         self.assertFalse(is_below("list main() local kept", whole))
+        nodes = ["Node objects below main.tree.root"]
+        self.assertTrue(is_below("Node main.tree.root", nodes), "the first of them")
+        self.assertFalse(is_below("list main.tree.root", nodes))
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ class SurveysTest(unittest.TestCase):
             sites_wanted=True,
             steps=acted.Steps(True),
             held=lambda: self.held,
-            idle=None,
+            idle=None, heap_now=lambda: None,
         )
         self.surveys = surveys.Surveys()
 
@@ -297,6 +297,31 @@ class SurveysTest(unittest.TestCase):
         self.assertFalse(self.looks(60), "no more than at the last look")
         self.held = (11 << 20, 53 << 20)
         self.assertTrue(self.looks(62))
+
+    def test_nor_is_one_without_steps_after_a_look_that_compared(self):
+        self.held = (10 << 20, 50 << 20)
+        self.assertTrue(self.looks(3), "it notes")
+        self.assertTrue(self.looks(7), "it compares")
+        self.assertFalse(self.looks(60))
+        self.held = (10 << 20, 52 << 20)
+        self.assertTrue(self.looks(62))
+
+    def test_what_a_look_notes_itself_did_not_come(self):
+        heap = [50 << 20]
+        self.held = (None, heap[0])
+        self.process.heap_now = lambda: heap[0]
+
+        def look_now(*_):
+            heap[0] += 2 << 20
+            return True
+
+        with unittest.mock.patch.object(self.surveys, "look_now", look_now):
+            self.assertTrue(self.looks(3))
+        self.held = (None, heap[0])
+        self.assertTrue(self.surveys._explains(self.process, []), "nothing else came")
+        self.held = (None, heap[0] + (2 << 20))
+        self.assertFalse(self.surveys._held.grew((None, heap[0])))
+        self.assertTrue(self.surveys._held.grew(self.held))
 
     def test_what_is_unknown_does_not_keep_from_a_look(self):
         self.surveys.take(self.process, [self.framework])

@@ -1,6 +1,7 @@
 """What a program came to hold since a moment, and whether some holders have it."""
 
 GROWTH = (256 << 10, 1 << 20)  # bytes of arrays at steps, and of the heap, to look for
+NOTES = 4 << 20  # bytes of the heap that a look keeps, at most: 1.6 MB beside PyTorch 2.11
 ON_HOST = 8 << 20  # bytes of the heap beside a device, to look for what holds them
 
 
@@ -18,6 +19,12 @@ class Held:
     def no_more_than(self, heap):
         """Takes the heap to have been no larger than it is now: a compiler gives back what it took."""
         self._before[1] = least(self._before[1], heap)
+
+    def leave_out(self, before, after):
+        """Takes what the heap gained during a look for the look's own notes, which the program did
+        not come to hold."""
+        if None not in (self.heap, before, after):
+            self._before[1] += min(max(after - before, 0), NOTES)
 
     def came(self, held):
         """What the program holds more by now, of arrays and of the heap; None of what is unknown."""

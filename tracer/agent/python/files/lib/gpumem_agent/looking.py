@@ -32,7 +32,7 @@ class Looking:
             self.tell("sites", process.surveys.sites_news())
             if process.surveys.wants_below(process):
                 if process.steps.go_on(now):
-                    process.surveys.look_below_at_step()
+                    process.surveys.graphs.below_next()
                 elif process.late is None:
                     process.errands.hand_over(process.look_below)
         if now >= process.generations.next:

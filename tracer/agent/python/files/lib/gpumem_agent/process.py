@@ -363,6 +363,10 @@ class Process:
         the fewest at some samples, and of the host heap; each None while unknown."""
         return self._live, self.figures.heap_bytes
 
+    def heap_now(self):
+        """Bytes of the host heap at this moment, None while it has not been read at its own pace."""
+        return None if self.figures.heap_bytes is None else self.figures.heap().bytes()
+
     # Experiments.
 
     @property

@@ -9,6 +9,7 @@ look in the first half of its life.
 from gpumem_agent import mappings
 from gpumem_agent.allowance import Allowance
 from gpumem_agent.gains import GROWTH, ON_HOST, Held, least, names_class, sizes
+from gpumem_agent.graphlooks import GraphLooks
 from gpumem_agent.own import own
 from gpumem_agent.sitelooks import SiteLooks
 from gpumem_agent.unseen import Unseen
@@ -34,10 +35,7 @@ class Surveys:
         self._lost = 0.0, []  # when a look found none of those any more, and these
         self._since = 0.0  # the moment that the last look compared with
         self._single = {}  # {path of one array: (bytes, looks in a row that found more; see swelling)}
-        self._graphs = None  # graphs.Graphs, from the survey on
-        self._behind = None  # behind.Behind, from the first look at graphs below any name on
-        self._notes_graphs = False  # at the next step
-        self._below_next = False  # likewise, to look at graphs below any name
+        self.graphs = GraphLooks()
         self._is_new = True  # what the last look found
         self._register = None  # of step 5 or the baseline
         self._is_final = False
@@ -57,7 +55,7 @@ class Surveys:
             self._recounted, self._heap, self._unseen = {}, None, Unseen()
         self.allowance, self._base = Allowance(), Held()
         self._unseen.note_pool(None)
-        self._behind = None
+        self.graphs.forget_below()
         self._begin()
         self._notes = []  # of the last two looks: (when, running.Noted)
         self._compared = 0  # looks that compared with what was noted
@@ -79,7 +77,7 @@ class Surveys:
         """Whether due or look_at_graphs has something to do at a step."""
         if not self._is_final:
             return steps >= STEPS
-        return self._notes_graphs or self._below_next or self._graphs.again <= steps
+        return self.graphs.wants(steps)
 
     def due(self, steps):
         """Whether to take the survey now."""
@@ -93,7 +91,7 @@ class Surveys:
         self._register, self._told, self._recounted = Register.of(frameworks), [], {}
         if process.sites_wanted:
             self._register.note_sites(frameworks)
-        self._graphs, self._notes_graphs = None, True
+        self.graphs.begin()
         self._held, self._base = Held(*process.held()), Held(*process.held())
         self._heap = self._held.heap
         self._unseen.note_pool(process.idle)
@@ -102,14 +100,8 @@ class Surveys:
     @property
     def told(self):
         """Holders found while the program ran, most bytes first."""
-        graphs = self._graphs.told if self._graphs else []
-        if self._behind is not None:
-            known = {entry["path"] for entry in graphs}
-            behind = [e for e in self._behind.told if e["path"] not in known]
-            # A variable of a function is then made from what an attribute carries on.
-            graphs = behind if behind and not self._behind.is_local else graphs + behind
         told = [self._recounted.get(entry["path"], entry) for entry in self._told]
-        return sorted(told + graphs, key=lambda entry: -entry["bytes"])
+        return sorted(told + self.graphs.told, key=lambda entry: -entry["bytes"])
 
     @property
     def lately(self):
@@ -139,6 +131,7 @@ class Surveys:
             self._is_new = False
             return True
         self._pay_for(process, now)
+        before = process.heap_now()
         # Once, and no part of the cost, nor of the time that the look has: beside a program
         # that does not give up the interpreter's lock it may take as long.
         __import__("gpumem_agent.holders.running")
@@ -149,7 +142,11 @@ class Surveys:
         self._recount = now + SECONDS
         came = self._held.gains(process.held())
         self._held = Held(*process.held())
+        self._base.came(process.held())  # from now on, at the latest
         self.look_now(process, own.monotonic() + SECONDS, came)
+        after = process.heap_now()
+        self._held.leave_out(before, after)
+        self._base.leave_out(before, after)
         if not process.steps.go_on(now):
             self.sites.look_beside(process)
         self.allowance.spent += own.thread_time() - begun
@@ -243,10 +240,11 @@ class Surveys:
         return self._base.is_had(process.held(), sizes(holders), EXPLAINED, leasts)
 
     def _is_steady(self, process):
-        """Whether a program that tells steps holds no more than it did at the survey
-        or the last look, so that there is nobody to look for. Each of the figures
-        that is unknown now or then says nothing."""
-        if self._register is None or not process.steps.known:
+        """Whether a program holds no more than it did at the survey or the last look, so that
+        there is nobody to look for: one that tells steps, or whose heap is known after a look
+        that compared. Each of the figures that is unknown now or then says nothing."""
+        tells_steps = self._register is not None and process.steps.known
+        if not tells_steps and (self._compared == 0 or self._held.heap is None):
             return False
         gains = self._held.gains(process.held())
         holds_more = not gains or any(gain > least for gain, least in gains)
@@ -293,7 +291,7 @@ class Surveys:
             again = {entry["path"] for entry in told}
             told += [e for e in self._told if e["path"] not in again and not is_below(e["path"], again)]
         self._notes = self._notes[-1:] + [(own.monotonic(), noted)]
-        self._notes_graphs = True
+        self.graphs.note_next()
         again = {entry["path"] for entry in found}
         if goes_on and not told and not any(entry["path"] in again for entry in self._told):
             noted.ways = getattr(known, "ways", {})
@@ -323,19 +321,10 @@ class Surveys:
         has_outputs = bool(self._notes) and getattr(self._notes[-1][1], "has_outputs", False)
         return has_outputs and any(f.keeps_graphs for f in process.frameworks)
 
-    def look_below_at_step(self):
-        """Does that at the next step."""
-        self._below_next = True
-
     def look_below(self, process):
-        """Does that, at the end of a step or as an errand."""
-        from gpumem_agent.holders.behind import Behind
-
-        if self._behind is None:
-            self._behind = Behind()
-        self._below_next = False
+        """Looks at graphs below any name, at the end of a step or as an errand."""
         begun = own.thread_time()
-        self._behind.look(process.frameworks, self._explained(), process.held()[1])
+        self.graphs.look_below(process, self._explained())
         self.allowance.spent += own.thread_time() - begun
 
     def look_at_graphs(self, process, step):
@@ -344,24 +333,10 @@ class Surveys:
         it did."""
         if not self._is_final or not self.wants(step):
             return False
-        is_below = self._below_next
-        if is_below:
-            self.look_below(process)
-        if self._graphs is None:
-            from gpumem_agent.holders.graphs import Graphs
-
-            self._graphs = Graphs()
         begun = own.thread_time()
-        # On the processor graphs grow as well, on the heap.
-        frameworks = [f for f in process.frameworks if f.active()] or process.frameworks
-        noted, self._notes_graphs = self._notes_graphs, False
-        looks = not noted and self._graphs.again <= step
-        if noted:
-            self._graphs.note(frameworks, step, process.held()[1])
-        elif looks:
-            self._graphs.look(frameworks, self._explained(), process.held()[1])
+        looked = self.graphs.look_at_step(process, step, self._explained())
         self.allowance.spent += own.thread_time() - begun
-        return looks or is_below
+        return looked
 
     def _explained(self):
         """Bytes that the holders have that are told: of arrays, and beside a device on the host."""

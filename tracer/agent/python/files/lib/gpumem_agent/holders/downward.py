@@ -27,8 +27,7 @@ from gpumem_agent.sampling import paused
 LEVELS = 12  # references between a name and what is found
 HOOKS = 4  # more, where modules have modules: what a hook of an inner one has is as far
 DEEPER = 36  # further ones, where modules have modules: each of these is three away
-# Levels of a first try, for each rank. To prepare a level makes two hundred objects, and as many as
-# all levels have set off collections of the interpreter's garbage that take longer than the look.
+# Levels of a first try, for each rank: to prepare all of them takes as long as a small look.
 SHALLOW = (18, 7, 7)
 CALLED = (types.FunctionType, *BOUND)  # a hook, and what it closes over
 WAYS = 16  # to some of many objects, that are compared
@@ -55,8 +54,9 @@ class Reach:
         self._places, self._inner = {}, inner  # of an array or a container, by identity: its place
         for depths in (SHALLOW, (None,) * len(RANKS)):
             self._variables = Variables()
-            self._searches = [_Search(parts, self._hidden, singles, most) for most in depths]
-            self._look(arrays)
+            with atomic.without_collections():
+                self._searches = [_Search(parts, self._hidden, singles, most) for most in depths]
+                self._look(arrays)
             if not any(search.is_cut for search in self._searches):
                 break
 

@@ -154,13 +154,14 @@ def census(*kinds):
 def generators():
     """Weak references to the program's generators that stand between two values. One that
     only a loop goes through is in no variable."""
+    return _suspended(of_kind(types.GeneratorType))
+
+
+def of_kind(kind):
+    """Weak references to the objects of exactly one kind."""
     box, chosen, weak = [], [], []
-    atomic.once(
-        atomic.everything(box),
-        *_of_kind(types.GeneratorType, box, chosen, weak),
-        atomic.empty(box, (chosen,)),
-    )
-    return _suspended(weak)
+    atomic.once(atomic.everything(box), *_of_kind(kind, box, chosen, weak), atomic.empty(box, (chosen,)))
+    return weak
 
 
 def census_and_generators(*kinds):

@@ -39,11 +39,15 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False, expla
     grows by itself. On the host containers
     are looked for as well beside a device. Where explains does not say of the holders that they have
     what came, it is looked for once more, below generators, and in the objects of each class, on a device
-    only where it denies that: to find these is dearer than all the rest."""
+    only where it denies that: to find these is dearer than all the rest. How many there are is counted
+    for the first time then, and told by the look after it."""
     on_device = any(f.active() for f in process.frameworks)
     is_off = garbage.is_off()  # and nobody else frees what refers to itself
-    counts = is_off or reference is None and not on_device
-    census, roots = living.census(Contexts.kind()) if counts else ({}, [])
+    census, roots = {}, []
+    if is_off:
+        census, roots = living.census(Contexts.kind())
+    elif reference is None and not on_device:
+        roots = living.of_kind(Contexts.kind())
     search = functools.partial(_Search, process, reference, deadline, before, on_host)
     first = search(roots, census)
     found = first.listed()

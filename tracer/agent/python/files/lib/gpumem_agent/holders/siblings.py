@@ -71,7 +71,10 @@ def _path(entry, entries):
 
 
 def is_below(path, paths):
-    """Whether a path goes by a key through a dictionary that one of others tells whole."""
+    """Whether a path goes by a key through a dictionary that one of others tells whole, or is the
+    first object of those of a class that one of them tells."""
+    if any(p.replace(" objects below ", " ", 1) == path for p in paths if " objects below " in p):
+        return True
     wholes = {p.partition("[…]")[0].partition(" ")[2] for p in paths if p.partition(" ")[0].isidentifier()}
     stems = (whole + mark for whole in wholes if whole for mark in ("['", '["'))
     return any(path.startswith(stem) or " " + stem in path for stem in stems)
