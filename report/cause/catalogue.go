@@ -29,6 +29,7 @@ const (
 	cloneLeft        = Clone + "/leftover"           // left over while it was not
 	clonesGrow       = Clone + "/growth"             // more and more
 	threadsCounted   = Threads + "/counted"          // by the system
+	replacedStates   = Entries + "/replaced"         // of an optimizer, of parameters that were replaced
 	entriesOfObjects = Entries + "/objects"          // keyed by objects, which they keep
 	threadsEnded     = Threads + "/ended"            // and are kept
 	countedForTheEnd = AtExit + "/counted"           // callbacks of which no more is known

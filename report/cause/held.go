@@ -34,7 +34,7 @@ type held struct {
 // heldSignatures are the signatures from the most particular to the most general: a
 // holder belongs to the first one that its path matches.
 func heldSignatures() []held {
-	return append([]held{gradientsRefer()}, append([]held{
+	return append([]held{gradientsRefer(), statesOfReplaced()}, append([]held{
 		{Gradients, `^gradient of a `, "gradients",
 			"zero the gradients before each backward pass; a sparse one grows with every new row",
 			[2]string{"loss.backward()", "optimizer.zero_grad(); loss.backward()"}},
@@ -82,6 +82,15 @@ func logsHeld(id, path string) held {
 	return held{id, path, "records of a log",
 		"log numbers and text instead of arrays, and flush what is buffered",
 		[2]string{"log.info(\"loss %s\", loss)", "log.info(\"loss %s\", loss.item())"}}
+}
+
+// statesOfReplaced is the signature of what an optimizer keeps for parameters that it no longer
+// works on, as a scene of splats does that are split and made anew. The agent knows it by its kind.
+func statesOfReplaced() held {
+	return held{id: replacedStates, path: `^$`, what: "an optimizer's state of parameters that were replaced",
+		next: "take the state of a parameter out of the optimizer when the parameter is replaced: " +
+			"its entry keeps the old one with its gradient",
+		change: [2]string{"optimizer.state[new] = state", "del optimizer.state[old]; optimizer.state[new] = state"}}
 }
 
 // threadsHeld is the signature of threads.

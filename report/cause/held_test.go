@@ -263,6 +263,15 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 		!strings.Contains(got[0].Next, "WeakKeyDictionary") {
 		t.Errorf("entries by object: %+v", got)
 	}
+	splats := record.Holder{Path: "defaultdict main() local optimizer.state", Bytes: 90 * mib, Count: 900}
+	if got := Of(leak(splats)); !slices.Equal(idsOf(got), []string{Groups}) {
+		t.Errorf("an optimizer's state: %+v", got)
+	}
+	splats.Kind = replacedStates
+	if got := Of(leak(splats)); !slices.Equal(idsOf(got), []string{Entries}) ||
+		!strings.Contains(got[0].Next, "when the parameter is replaced") {
+		t.Errorf("the state of replaced parameters: %+v", got)
+	}
 	pollers := record.Holder{Path: "Poller objects", Bytes: 90 * mib, Count: 900, Kind: Threads}
 	if got := Of(host(pollers)); !slices.Equal(idsOf(got), []string{Threads}) {
 		t.Errorf("threads: %v", idsOf(got))

@@ -959,6 +959,16 @@ class FillersTest(unittest.TestCase):
             self.assertEqual(found, {"kind": "optimizer-groups-added"})
             self.assertEqual(memos.kind_of(path, [file.name + ":3 take"]), {})
 
+    def test_what_an_optimizer_keeps_for_parameters_that_are_replaced_says_so(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
+            text = 'def split(self, old):\n    self.adam.%s[new] = moments\n    self.renewed[new] = moments\n'
+            file.write(text % "state")
+            file.flush()
+            path, site = "defaultdict main() local cloud.adam.state", file.name + ":2 split"
+            self.assertEqual(memos.kind_of(path, [site]), {"kind": "entries-left/replaced"})
+            self.assertEqual(memos.kind_of("dict main() local cloud.renewed", [site]), {})
+            self.assertEqual(memos.kind_of(path, [file.name + ":3 split"]), {})
+
     def test_a_dictionary_of_states_of_which_some_are_taken_out_again_is_one_of_snapshots(self):
         self.keep(undo={})
 

@@ -16,6 +16,8 @@ from gpumem_agent.holders.texts import DEF, LONGEST, read, search
 
 REGISTER = "entries-left"  # what is open, and taken out again on some paths only
 BY_OBJECT = REGISTER + "/objects"  # which keeps the objects that it is for
+REPLACED = REGISTER + "/replaced"  # of an optimizer's state, of parameters that were replaced
+STATES = re.compile(r"defaultdict .*\.state$")  # a path
 DICTIONARY = re.compile(r"(?:dict|OrderedDict|defaultdict) [^:]*$")  # a path
 BEFORE, BEHIND = 30, 12  # lines of the function that are looked at
 # What begins a group or a count, to which more is added.
@@ -26,6 +28,7 @@ FILLED = re.compile(r"\b(\w+)\[(.+)\]\s*=(?!=)\s*(.*)")
 # What is made at once where there is none yet; what begins a group is none.
 ASKED = re.compile(r"(?:=|\breturn\b)\s*(?:\w+\.)*\w+\.setdefault\s*\(.+?,\s*((?:\w+\.)*[A-Za-z_]\w*\(.*\))\s*\)\s*$")
 UPDATED = re.compile(r"\b(\w+)\.update\s*\(")
+STATED = re.compile(r"\.state\[.+\]\s*=(?!=)")
 GROUPS = re.compile(r"\.add_param_group\s*\(")
 ADDED = re.compile(r"\b(\w+)\.(append|appendleft)\s*\(")
 # At the other end.
@@ -42,6 +45,8 @@ def kind_of(path, sites, is_dictionary=False):
     """{"kind": what the lines at some sites make of the container with a path that they fill}, or {}."""
     if any(map(adds_groups, sites)):
         return {"kind": "optimizer-groups-added"}
+    if STATES.match(path) and any(map(states, sites)):
+        return {"kind": REPLACED}
     if is_dictionary or DICTIONARY.match(path):
         if any(map(remembers, sites)):
             return {"kind": "cache-without-bound"}
@@ -56,8 +61,18 @@ def kind_of(path, sites, is_dictionary=False):
 @functools.lru_cache(maxsize=64)  # each look asks again
 def adds_groups(site):
     """Whether the line of a site adds to what an optimizer works on, whatever name that has."""
+    return _matches(site, GROUPS)
+
+
+@functools.lru_cache(maxsize=64)  # each look asks again
+def states(site):
+    """Whether the line of a site gives an optimizer the state of a parameter."""
+    return _matches(site, STATED)
+
+
+def _matches(site, form):
     _, lines, at = _line(site)
-    return bool(lines) and len(lines[at]) <= LONGEST and GROUPS.search(_code(lines[at])) is not None
+    return bool(lines) and len(lines[at]) <= LONGEST and form.search(_code(lines[at])) is not None
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
