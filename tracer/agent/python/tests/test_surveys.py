@@ -298,13 +298,15 @@ class SurveysTest(unittest.TestCase):
         self.held = (11 << 20, 53 << 20)
         self.assertTrue(self.looks(62))
 
-    def test_nor_is_one_without_steps_after_a_look_that_compared(self):
+    def test_nor_is_one_without_steps_and_device_after_a_look_that_compared(self):
         self.held = (10 << 20, 50 << 20)
         self.assertTrue(self.looks(3), "it notes")
         self.assertTrue(self.looks(7), "it compares")
-        self.assertFalse(self.looks(60))
+        self.assertTrue(self.looks(30), "of a device others may hold more")
+        self.process.frameworks = []
+        self.assertFalse(self.looks(70))
         self.held = (10 << 20, 52 << 20)
-        self.assertTrue(self.looks(62))
+        self.assertTrue(self.looks(72))
 
     def test_what_a_look_notes_itself_did_not_come(self):
         heap = [50 << 20]

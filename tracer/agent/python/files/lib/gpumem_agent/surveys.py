@@ -241,10 +241,11 @@ class Surveys:
 
     def _is_steady(self, process):
         """Whether a program holds no more than it did at the survey or the last look, so that
-        there is nobody to look for: one that tells steps, or whose heap is known after a look
-        that compared. Each of the figures that is unknown now or then says nothing."""
+        there is nobody to look for: one that tells steps, or after a look that compared one without
+        a device, where the heap is all. Each of the figures that is unknown now or then says nothing."""
         tells_steps = self._register is not None and process.steps.known
-        if not tells_steps and (self._compared == 0 or self._held.heap is None):
+        is_on_device = any(f.active() for f in process.frameworks)
+        if not tells_steps and (is_on_device or self._compared == 0 or self._held.heap is None):
             return False
         gains = self._held.gains(process.held())
         holds_more = not gains or any(gain > least for gain, least in gains)
