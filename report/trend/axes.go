@@ -101,10 +101,37 @@ func (a *Axes) Stepped() bool {
 	return false
 }
 
+// hurried is the part of the time in which half of the steps of a program that starts may pass, and
+// leastBeside the seconds that there must be to speak of one.
+const (
+	hurried     = 1. / 20
+	leastBeside = 3.
+)
+
+// inHaste reports that half of all steps pass in a moment, as those do with which a program warms
+// itself up: what that takes would be most of the axis.
+func (a *Axes) inHaste() bool {
+	last := len(a.T) - 1
+	half, moment := (a.Step[last]-a.Step[0])/2, hurried*(a.T[last]-a.T[0])
+	if moment < hurried*leastBeside {
+		return false
+	}
+	from := 0
+	for i := range a.T {
+		for a.T[i]-a.T[from] > moment {
+			from++
+		}
+		if a.Step[i]-a.Step[from] > half {
+			return true
+		}
+	}
+	return false
+}
+
 // pickAxis is the axis about which y is straighter: steps only when they
 // leave clearly less than time does.
 func (a *Axes) pickAxis(y []float64, c Cycle, share float64) Axis {
-	if !a.Stepped() {
+	if !a.Stepped() || a.inHaste() {
 		return ByTime
 	}
 	at := cuts(a.T, BlockCount(len(y), c.Length))

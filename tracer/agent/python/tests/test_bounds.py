@@ -40,6 +40,10 @@ BEHIND = (
     ("        del self.kept[:-self.SOME]\n", 40),
     ("        @[:] = @[-50:]\n", 50),
     ("        del self.other[:-self.SOME]\n", None),
+    ("        @.pop(key - self.SOME, None)\n", 40),
+    ("        if key > 25:\n            del @[key - 25]\n", 25),
+    ("        @.pop(key - 7, None)\n", None),  # it has more by now
+    ("        self.other.pop(key - 40, None); old = @[key - 40]\n", None),
     ("", None),
     ("        if len(self.kept) > self.most:\n            print('many')\n", None),
     ("        while len(self.other) > self.most:\n            self.other.popitem()\n", None),

@@ -298,6 +298,13 @@ class SurveysTest(unittest.TestCase):
         self.held = (11 << 20, 53 << 20)
         self.assertTrue(self.looks(62))
 
+    def test_what_the_survey_notes_itself_did_not_come(self):
+        heap = iter([50 << 20, 53 << 20])
+        self.held, self.process.heap_now = (10 << 20, 50 << 20), lambda: next(heap)
+        self.surveys.take(self.process, [self.framework])
+        self.held = (10 << 20, 53 << 20)
+        self.assertFalse(self.looks(3))
+
     def test_nor_is_one_without_steps_and_device_after_a_look_that_compared(self):
         self.held = (10 << 20, 50 << 20)
         self.assertTrue(self.looks(3), "it notes")

@@ -88,11 +88,13 @@ class Surveys:
         from gpumem_agent.holders.register import Register
 
         self._is_final = True
+        before = process.heap_now()
         self._register, self._told, self._recounted = Register.of(frameworks), [], {}
         if process.sites_wanted:
             self._register.note_sites(frameworks)
         self.graphs.begin()
         self._held, self._base = Held(*process.held()), Held(*process.held())
+        self._leave_out(before, process.heap_now())
         self._heap = self._held.heap
         self._unseen.note_pool(process.idle)
         self._begin()
@@ -144,15 +146,18 @@ class Surveys:
         self._held = Held(*process.held())
         self._base.came(process.held())  # from now on, at the latest
         self.look_now(process, own.monotonic() + SECONDS, came)
-        after = process.heap_now()
-        self._held.leave_out(before, after)
-        self._base.leave_out(before, after)
+        self._leave_out(before, process.heap_now())
         if not process.steps.go_on(now):
             self.sites.look_beside(process)
         self.allowance.spent += own.thread_time() - begun
         if compares:
             self._next = max(self._next, self.allowance.paid(self._begun))
         return True
+
+    def _leave_out(self, before, after):
+        """Takes what the heap gained during a look or the survey for its own notes."""
+        self._held.leave_out(before, after)
+        self._base.leave_out(before, after)
 
     def _recounts(self, now):
         """Asks between looks how long the holders have become that are told. Returns whether

@@ -34,6 +34,9 @@ CUTS = (
     r"\b%(name)s\s*(?:\[\s*:\s*\]\s*)?=(?!=).*\b%(name)s\b(?:.*\))?\s*"
     r"\[\s*(?:-\s*(?P<last>[\w.]+)\s*:|:\s*(?P<first>[\w.]+))\s*\]"
     r"|\bdel\s+(?:\w+\.)*%(name)s\[\s*(?::\s*-\s*(?P<but>[\w.]+)|(?P<from>[\w.]+)\s*:)\s*\]"
+    # Of numbered entries the one of so many numbers ago is taken out.
+    r"|\b%(name)s\.pop\(\s*[\w.]+\s*-\s*(?P<ago>[\w.]+)\s*[,)]"
+    r"|\bdel\s+(?:\w+\.)*%(name)s\[\s*[\w.]+\s*-\s*(?P<before>[\w.]+)\s*\]"
 )
 TAKES_OUT = (
     r"\b%(name)s\.(?:popitem|popleft|pop|clear|remove|discard)\s*\(|\bdel\s+(?:\w+\.)*%(name)s\s*\["
