@@ -299,8 +299,7 @@ class SurveysTest(unittest.TestCase):
         self.assertTrue(self.looks(62))
 
     def test_what_the_survey_notes_itself_did_not_come(self):
-        heap = iter([50 << 20, 53 << 20])
-        self.held, self.process.heap_now = (10 << 20, 50 << 20), lambda: next(heap)
+        self.held, self.process.heap_now = (10 << 20, 50 << 20), lambda: 53 << 20
         self.surveys.take(self.process, [self.framework])
         self.held = (10 << 20, 53 << 20)
         self.assertFalse(self.looks(3))

@@ -88,13 +88,12 @@ class Surveys:
         from gpumem_agent.holders.register import Register
 
         self._is_final = True
-        before = process.heap_now()
         self._register, self._told, self._recounted = Register.of(frameworks), [], {}
         if process.sites_wanted:
             self._register.note_sites(frameworks)
         self.graphs.begin()
-        self._held, self._base = Held(*process.held()), Held(*process.held())
-        self._leave_out(before, process.heap_now())
+        held = self._after(process.held(), process.heap_now())
+        self._held, self._base = Held(*held), Held(*held)
         self._heap = self._held.heap
         self._unseen.note_pool(process.idle)
         self._begin()
@@ -142,11 +141,13 @@ class Surveys:
         self._compared += compares
         self._next = self._unpaid = now + max(self._pause(now, compares), SECONDS)
         self._recount = now + SECONDS
-        came = self._held.gains(process.held())
-        self._held = Held(*process.held())
-        self._base.came(process.held())  # from now on, at the latest
+        held = process.held()
+        came = self._held.gains(held)
+        self._base.came(held)  # from now on, at the latest
         self.look_now(process, own.monotonic() + SECONDS, came)
-        self._leave_out(before, process.heap_now())
+        after = process.heap_now()
+        self._held = Held(*self._after(held, after))
+        self._base.leave_out(before, after)
         if not process.steps.go_on(now):
             self.sites.look_beside(process)
         self.allowance.spent += own.thread_time() - begun
@@ -154,10 +155,11 @@ class Surveys:
             self._next = max(self._next, self.allowance.paid(self._begun))
         return True
 
-    def _leave_out(self, before, after):
-        """Takes what the heap gained during a look or the survey for its own notes."""
-        self._held.leave_out(before, after)
-        self._base.leave_out(before, after)
+    @staticmethod
+    def _after(held, heap):
+        """What the program held with the heap as it was after a look, whose notes are in it: what
+        was read at its own pace may be of before the last import."""
+        return held if heap is None else (held[0], heap)
 
     def _recounts(self, now):
         """Asks between looks how long the holders have become that are told. Returns whether

@@ -28,7 +28,7 @@ LEVELS = 12  # references between a name and what is found
 HOOKS = 4  # more, where modules have modules: what a hook of an inner one has is as far
 DEEPER = 36  # further ones, where modules have modules: each of these is three away
 # Levels of a first try, for each rank: to prepare all of them takes as long as a small look.
-SHALLOW = (18, 7, 7)
+SHALLOW = (28, 7, 7)
 CALLED = (types.FunctionType, *BOUND)  # a hook, and what it closes over
 WAYS = 16  # to some of many objects, that are compared
 PARTED = 0.75  # of these, that must go the same way

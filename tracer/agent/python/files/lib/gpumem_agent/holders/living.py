@@ -122,20 +122,34 @@ def described(live, framework, deadline=None, kinds=(), gone=None, asked=None):
     return found
 
 
+def references_and_containers(kinds):
+    """What references answers of some types that the collector tracks, and {identity: elements} of
+    the lists, dictionaries, sets and deques (see noted), in one look: to list all objects and to
+    ask their types is most of either."""
+    tracked = atomic.family(_referable(kinds))
+    lists = box, of_all, found, keys, weak, sized, lengths, some, sized_keys, sizes = tuple([] for _ in range(10))
+    atomic.once(
+        atomic.everything(box),
+        atomic.fill(of_all, atomic.types_of(atomic.each(box))),
+        atomic.fill(found, itertools.compress(atomic.each(box), atomic.among(of_all, tracked))),
+        atomic.fill(keys, map(atomic.key, found)),
+        atomic.fill(weak, map(weakref.ref, found)),
+        atomic.fill(sized, itertools.compress(atomic.each(box), atomic.among(of_all, atomic.keys(GROWING)))),
+        atomic.fill(lengths, map(len, sized)),
+        atomic.fill(some, map(SOME.__le__, lengths)),
+        atomic.fill(sized_keys, map(atomic.key, itertools.compress(sized, some))),
+        atomic.fill(sizes, itertools.compress(lengths, some)),
+        atomic.empty(box, (found, sized)),
+    )
+    own = set(map(atomic.key, lists))
+    lengths = noted((key, n) for key, n in zip(sized_keys, sizes) if key not in own)
+    return dict(zip(atomic.identities(keys), weak)), dict(zip(atomic.identities(lengths), lengths.values()))
+
+
 def containers():
     """{identity: elements} of the lists, dictionaries, sets and deques that the
     collector tracks; see noted."""
-    box, sized, keys, lengths = [], [], [], []
-    atomic.once(
-        atomic.everything(box),
-        _choose(sized, atomic.keys(GROWING), atomic.each(box), atomic.each(box)),
-        atomic.fill(keys, map(atomic.key, sized)),
-        atomic.fill(lengths, map(len, sized)),
-        atomic.empty(box, (sized,)),
-    )
-    own = set(map(atomic.key, (box, sized, keys, lengths)))
-    found = noted((key, n) for key, n in zip(keys, lengths) if key not in own)
-    return dict(zip(atomic.identities(found), found.values()))
+    return references_and_containers(())[1]
 
 
 def census(*kinds):

@@ -26,15 +26,17 @@ class Register:
 
     @classmethod
     def of(cls, frameworks):
-        """All that lives now."""
-        noted = {}
+        """All that lives now, on a program's own thread. How many objects classes have is noted by
+        a look that needs it: to count them takes as long again."""
+        noted, lengths = living.references_and_containers([kind for f in frameworks for kind in f.kinds()])
         for framework in frameworks:
-            noted.update(living.references(framework.kinds(), framework.untracked_kinds()))
+            if framework.untracked_kinds():
+                noted.update(living.references((), framework.untracked_kinds()))
             noted.update(framework.listed())
         noted = dict(itertools.islice(noted.items(), MAX_NOTED))
         if any(f.active() for f in frameworks):
-            return cls(noted, living.containers())
-        return cls(noted, {**untracked(), **living.containers()}, living.census()[0])
+            return cls(noted, lengths)
+        return cls(noted, {**untracked(), **lengths})
 
     def note_sites(self, frameworks):
         """Also notes the sites, where the frameworks record them."""
