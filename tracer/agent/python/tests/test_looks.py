@@ -137,6 +137,23 @@ class LooksTest(unittest.TestCase):
             self.assertEqual(gc.isenabled(), is_on)
             self.assertLessEqual(sum(made), 2 * is_on, made)
 
+    def test_early_looks_make_do_with_the_generators_of_the_survey(self):
+        def rows():
+            kept = []
+            while True:
+                kept.append(torch.empty(MIB))
+                yield
+
+        with unittest.mock.patch.object(living, "generators", side_effect=living.generators) as asked:
+            for number, _ in enumerate(rows()):
+                if number == 3:
+                    self.surveys.take(self.process, self.process.frameworks)
+                if number == 20:
+                    told = self.look()
+                    break
+        self.assertEqual(told, {"list rows() local kept": (17 * MIB, 17)})
+        asked.assert_not_called()
+
     def test_one_array_that_is_longer_at_every_look_is_told(self):
         self.keep(rows=None, batch=None)
         for sizes in ((10, 11, 12, 13), (1, 2, 3)):

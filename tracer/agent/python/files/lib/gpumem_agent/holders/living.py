@@ -122,12 +122,13 @@ def described(live, framework, deadline=None, kinds=(), gone=None, asked=None):
     return found
 
 
-def references_and_containers(kinds):
-    """What references answers of some types that the collector tracks, and {identity: elements} of
-    the lists, dictionaries, sets and deques (see noted), in one look: to list all objects and to
-    ask their types is most of either."""
+def all_at_once(kinds):
+    """What references answers of some types that the collector tracks, {identity: elements} of the
+    lists, dictionaries, sets and deques (see noted), and what generators answers, in one look: to
+    list all objects and to ask their types is most of each."""
     tracked = atomic.family(_referable(kinds))
-    lists = box, of_all, found, keys, weak, sized, lengths, some, sized_keys, sizes = tuple([] for _ in range(10))
+    lists = tuple([] for _ in range(12))
+    box, of_all, found, keys, weak, sized, lengths, some, sized_keys, sizes, standing, weak_standing = lists
     atomic.once(
         atomic.everything(box),
         atomic.fill(of_all, atomic.types_of(atomic.each(box))),
@@ -139,17 +140,22 @@ def references_and_containers(kinds):
         atomic.fill(some, map(SOME.__le__, lengths)),
         atomic.fill(sized_keys, map(atomic.key, itertools.compress(sized, some))),
         atomic.fill(sizes, itertools.compress(lengths, some)),
-        atomic.empty(box, (found, sized)),
+        atomic.fill(
+            standing, itertools.compress(atomic.each(box), atomic.among(of_all, {atomic.key(types.GeneratorType)}))
+        ),
+        atomic.fill(weak_standing, map(weakref.ref, standing)),
+        atomic.empty(box, (found, sized, standing)),
     )
     own = set(map(atomic.key, lists))
     lengths = noted((key, n) for key, n in zip(sized_keys, sizes) if key not in own)
-    return dict(zip(atomic.identities(keys), weak)), dict(zip(atomic.identities(lengths), lengths.values()))
+    lengths = dict(zip(atomic.identities(lengths), lengths.values()))
+    return dict(zip(atomic.identities(keys), weak)), lengths, _suspended(weak_standing)
 
 
 def containers():
     """{identity: elements} of the lists, dictionaries, sets and deques that the
     collector tracks; see noted."""
-    return references_and_containers(())[1]
+    return all_at_once(())[1]
 
 
 def census(*kinds):

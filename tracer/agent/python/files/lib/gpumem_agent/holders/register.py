@@ -20,6 +20,7 @@ class Register:
         self._lengths = lengths  # {identity: elements}
         self.classes = classes or {}  # {key of a type: objects}
         self.classes_since = own.monotonic() if classes else None  # when these were counted
+        self.generators = None  # weak references to those that stood still then, where all were asked
         self.sites = None  # live bytes by site at that moment, when noted
         self.beside = None  # {identity: weak reference} of arrays of the host: see hostarrays
         self.met = {}  # keys of dictionaries when first met, at that moment or later: see siblings
@@ -28,15 +29,17 @@ class Register:
     def of(cls, frameworks):
         """All that lives now, on a program's own thread. How many objects classes have is noted by
         a look that needs it: to count them takes as long again."""
-        noted, lengths = living.references_and_containers([kind for f in frameworks for kind in f.kinds()])
+        noted, lengths, generators = living.all_at_once([kind for f in frameworks for kind in f.kinds()])
         for framework in frameworks:
             if framework.untracked_kinds():
                 noted.update(living.references((), framework.untracked_kinds()))
             noted.update(framework.listed())
         noted = dict(itertools.islice(noted.items(), MAX_NOTED))
-        if any(f.active() for f in frameworks):
-            return cls(noted, lengths)
-        return cls(noted, {**untracked(), **lengths})
+        if not any(f.active() for f in frameworks):
+            lengths = {**untracked(), **lengths}
+        register = cls(noted, lengths)
+        register.generators = generators
+        return register
 
     def note_sites(self, frameworks):
         """Also notes the sites, where the frameworks record them."""

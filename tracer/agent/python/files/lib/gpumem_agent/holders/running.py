@@ -56,7 +56,9 @@ def look(process, reference, deadline, before=((), {}, {}), on_host=False, expla
         return found, first.noted
     thorough = not on_device or explained is False
     if census or not thorough:
-        counted, more = census, living.generators()
+        # The early looks make do with the generators that were there at the survey.
+        is_known = reference.generators is not None and not thorough
+        counted, more = census, reference.generators if is_known else living.generators()
     else:
         counted, more = living.census_and_generators(*(() if on_device else (Contexts.kind(),)))
     last = search(roots + more, census) if more else first
