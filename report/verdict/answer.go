@@ -56,7 +56,7 @@ func (s *settled) answer(v *Verdict) string {
 	if line := causeAt(v.Causes); line != "" {
 		text += "; " + line
 	}
-	text += causeClaim(v.Causes)
+	text += causeClaim(v.Causes) + cycleOf(v, text)
 	switch {
 	case host != nil:
 	case blamed == nil:
@@ -105,6 +105,24 @@ func doneAt(causes []Cause) string {
 
 // shareToName is the part of a growth from which a further cause is named with the first.
 const shareToName = .1
+
+// cycleOf names the objects of which a reference cycle is, where a text does not do so yet and
+// nothing but a cycle is its cause.
+func cycleOf(v *Verdict, text string) string {
+	if len(v.Causes) != 1 || v.Causes[0].ID != cause.Cycle || v.Causes[0].Confidence < sureEnough {
+		return ""
+	}
+	for i := range v.Holders {
+		of, _, found := strings.Cut(v.Holders[i].Path, ": a reference cycle")
+		if found && strings.HasSuffix(of, " objects") {
+			if strings.Contains(text, of) {
+				return ""
+			}
+			return " of " + of
+		}
+	}
+	return ""
+}
 
 // causeClaim names the first cause, where it is sure enough, and others that share the
 // growth with it.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -296,5 +297,24 @@ func TestAListWhoseObjectsAreKnownByTheirClassAsWellIsNamedItself(t *testing.T) 
 		if v := Judge(run, Options{}); !strings.Contains(v.Answer, c.named) {
 			t.Errorf("%s: %s", name, v.Answer)
 		}
+	}
+}
+
+func TestACycleIsToldWithTheObjectsThatItIsOf(t *testing.T) {
+	t.Parallel()
+	v := &Verdict{Causes: []Cause{{ID: cause.Cycle, Confidence: .9}}, Holders: []HolderRow{
+		{Path: "Tensor (4, 512) cuda:0: a reference cycle or native code"},
+		{Path: "Decoder objects: a reference cycle"}}}
+	for text, want := range map[string]string{
+		"185 tensors grow": " of Decoder objects",
+		"Decoder objects: a reference cycle, made at a.py:3 in f, keep 3 MiB": "",
+	} {
+		if got := cycleOf(v, text); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+	v.Causes = append(v.Causes, Cause{ID: cause.Results, Confidence: .9})
+	if got := cycleOf(v, "185 tensors grow"); got != "" {
+		t.Errorf("beside another cause: %q", got)
 	}
 }
