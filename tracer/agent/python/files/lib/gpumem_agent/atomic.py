@@ -72,22 +72,19 @@ def once(*steps):
         return _once(steps)
 
 
-class without_collections:
-    """No garbage is collected while the body runs, and no other thread of Python's runs, which would
+def without_collections(work):
+    """Calls work while no garbage is collected and no other thread of Python's runs, which would
     see that: what it makes would set off collections that take longer than itself. It shall take
     but some milliseconds."""
-
-    def __enter__(self):
-        self._paused = paused()
-        self._paused.__enter__()
+    with paused():
         own.sleep(0)
-        self._was_on = gc.isenabled()
-        gc.disable()
-
-    def __exit__(self, *how):
-        if self._was_on:
-            gc.enable()
-        self._paused.__exit__(*how)
+        was_on = gc.isenabled()
+        try:  # first: a signal's handler may raise right behind the next call
+            gc.disable()
+            work()
+        finally:
+            if was_on:
+                gc.enable()
 
 
 def is_told():

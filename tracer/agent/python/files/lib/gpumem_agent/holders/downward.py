@@ -9,6 +9,7 @@ program is making, or about to give up, for more than the moment of its naming.
 """
 
 import collections
+import functools
 import gc
 import itertools
 import types
@@ -53,12 +54,15 @@ class Reach:
         singles, arrays = atomic.family(singles), atomic.family(k for k in kinds if k.__weakrefoffset__)
         self._places, self._inner = {}, inner  # of an array or a container, by identity: its place
         for depths in (SHALLOW, (None,) * len(RANKS)):
-            self._variables = Variables()
-            with atomic.without_collections():
-                self._searches = [_Search(parts, self._hidden, singles, most) for most in depths]
-                self._look(arrays)
+            atomic.without_collections(functools.partial(self._search, depths, parts, singles, arrays))
             if not any(search.is_cut for search in self._searches):
                 break
+
+    def _search(self, depths, parts, singles, arrays):
+        """Looks so many levels deep for each rank."""
+        self._variables = Variables()
+        self._searches = [_Search(parts, self._hidden, singles, most) for most in depths]
+        self._look(arrays)
 
     def _look(self, arrays):
         variables, ranks = self._variables, []
