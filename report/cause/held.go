@@ -87,9 +87,9 @@ func logsHeld(id, path string) held {
 // statesOfReplaced is the signature of what an optimizer keeps for parameters that it no longer
 // works on, as a scene of splats does that are split and made anew. The agent knows it by its kind.
 func statesOfReplaced() held {
-	return held{id: replacedStates, path: `^$`, what: "an optimizer's state of parameters that were replaced",
-		next: "take the state of a parameter out of the optimizer when the parameter is replaced: " +
-			"its entry keeps the old one with its gradient",
+	return held{id: replacedStates, path: `^$`, what: "an optimizer's state for replaced parameters",
+		next: "delete a parameter's state from the optimizer when the parameter is replaced: " +
+			"the entry keeps the old parameter and its gradient",
 		change: [2]string{"optimizer.state[new] = state", "del optimizer.state[old]; optimizer.state[new] = state"}}
 }
 

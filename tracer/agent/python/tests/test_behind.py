@@ -244,7 +244,9 @@ class BehindTest(unittest.TestCase):
         del total
 
     def test_a_program_with_steps_is_looked_at_at_its_next_one(self):
-        process = types.SimpleNamespace(frameworks=[self.framework], sites_wanted=False, idle=None, heap_now=lambda: None)
+        process = types.SimpleNamespace(
+            frameworks=[self.framework], sites_wanted=False, idle=None, heap_now=lambda: None
+        )
         process.held = lambda: (None, None)
         surveys, trainer = Surveys(), types.SimpleNamespace(memory=loss())
         surveys.take(process, process.frameworks)

@@ -25,7 +25,8 @@ class Cache:
 class RecountsTest(unittest.TestCase):
     def setUp(self):
         self.process = types.SimpleNamespace(
-            frameworks=[], sites_wanted=False, held=lambda: (None, None), idle=None, heap_now=lambda: None, exiting=False,
+            frameworks=[], sites_wanted=False, held=lambda: (None, None), idle=None, heap_now=lambda: None,
+            exiting=False,
             steps=acted.Steps(False),
         )
         self.surveys = Surveys()
