@@ -57,7 +57,8 @@ class SurveysTest(unittest.TestCase):
 
     def test_a_program_with_steps_that_pins_more_and_more_is_looked_at(self):
         self.held = (1 << 20, 1 << 20)
-        self.surveys.take(self.process, [self.framework])
+        with unittest.mock.patch.object(mappings, "shared", lambda: 100 << 20):
+            self.surveys.take(self.process, [self.framework])
         for shared, steady in ((100, True), (104, True), (120, False)):
             with unittest.mock.patch.object(mappings, "shared", lambda size=shared: size << 20):
                 self.assertEqual(self.surveys._is_steady(self.process), steady, shared)
@@ -297,6 +298,18 @@ class SurveysTest(unittest.TestCase):
         self.assertFalse(self.looks(60), "no more than at the last look")
         self.held = (11 << 20, 53 << 20)
         self.assertTrue(self.looks(62))
+
+    def test_nor_is_one_that_pinned_what_it_needs_before_the_survey(self):
+        self.held = (10 << 20, 50 << 20)
+        size = 10 << 20
+        with unittest.mock.patch.object(mappings, "shared", lambda: size):
+            self.process.steps.known = False
+            self.assertTrue(self.looks(3), "it has none to begin with")
+            self.process.steps.known, size = True, size + unseen.SHARED
+            self.surveys.take(self.process, [self.framework])
+            self.assertFalse(self.looks(3), "that was there at the survey")
+            size += unseen.SHARED
+            self.assertTrue(self.looks(5))
 
     def test_what_the_survey_notes_itself_did_not_come(self):
         self.held, self.process.heap_now = (10 << 20, 50 << 20), lambda: 53 << 20

@@ -94,8 +94,9 @@ class Surveys:
         self.graphs.begin()
         held = self._after(process.held(), process.heap_now())
         self._held, self._base = Held(*held), Held(*held)
-        self._heap = self._held.heap
+        self._heap, self._unseen = self._held.heap, Unseen()  # a device pins what it needs as it comes to life
         self._unseen.note_pool(process.idle)
+        self._unseen.note_shared(mappings.shared())
         self._begin()
 
     @property

@@ -22,6 +22,7 @@ SOME = 16  # elements from which a container is noted
 LARGE = 1000  # and from which it is large, whatever its elements take
 MOST_NOTED = 50000  # containers; beyond these only the large ones are noted
 MOST_GENERATORS = 100
+GENERATORS = (types.GeneratorType,)
 TURN = 0.002  # seconds of work in one turn; see arrays
 
 
@@ -125,26 +126,30 @@ def described(live, framework, deadline=None, kinds=(), gone=None, asked=None):
 def all_at_once(kinds):
     """What references answers of some types that the collector tracks, {identity: elements} of the
     lists, dictionaries, sets and deques (see noted), and what generators answers, in one look: to
-    list all objects and to ask their types is most of each."""
-    tracked = atomic.family(_referable(kinds))
-    lists = tuple([] for _ in range(12))
-    box, of_all, found, keys, weak, sized, lengths, some, sized_keys, sizes, standing, weak_standing = lists
+    list all objects and to ask their types is most of each. What all may be of is asked once, and
+    which of these it is of the few that are any."""
+    tracked, sizable, suspended = atomic.family(_referable(kinds)), atomic.keys(GROWING), atomic.keys(GENERATORS)
+    lists = tuple([] for _ in range(13))
+    box, any_kind, of_any, found, keys, weak, sized, lengths, some, sized_keys, sizes, standing, weak_standing = lists
+
+    def chosen(kinds):
+        return itertools.compress(any_kind, atomic.among(of_any, kinds))
+
     atomic.once(
         atomic.everything(box),
-        atomic.fill(of_all, atomic.types_of(atomic.each(box))),
-        atomic.fill(found, itertools.compress(atomic.each(box), atomic.among(of_all, tracked))),
+        _choose(any_kind, tracked | sizable | suspended, atomic.each(box), atomic.each(box)),
+        atomic.fill(of_any, atomic.types_of(any_kind)),
+        atomic.fill(found, chosen(tracked)),
         atomic.fill(keys, map(atomic.key, found)),
         atomic.fill(weak, map(weakref.ref, found)),
-        atomic.fill(sized, itertools.compress(atomic.each(box), atomic.among(of_all, atomic.keys(GROWING)))),
+        atomic.fill(sized, chosen(sizable)),
         atomic.fill(lengths, map(len, sized)),
         atomic.fill(some, map(SOME.__le__, lengths)),
         atomic.fill(sized_keys, map(atomic.key, itertools.compress(sized, some))),
         atomic.fill(sizes, itertools.compress(lengths, some)),
-        atomic.fill(
-            standing, itertools.compress(atomic.each(box), atomic.among(of_all, {atomic.key(types.GeneratorType)}))
-        ),
+        atomic.fill(standing, chosen(suspended)),
         atomic.fill(weak_standing, map(weakref.ref, standing)),
-        atomic.empty(box, (found, sized, standing)),
+        atomic.empty(box, (any_kind, found, sized, standing)),
     )
     own = set(map(atomic.key, lists))
     lengths = noted((key, n) for key, n in zip(sized_keys, sizes) if key not in own)
