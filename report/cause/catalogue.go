@@ -16,6 +16,7 @@ const (
 	compiledByLine   = Compiled + "/line"            // a line has it done again and again
 	profilerRecords  = Buffers + "/profiler"         // a profiler of the program's goes on
 	outgrownHost     = Outgrown + "/host"            // without a pool that keeps the old ones
+	outgrownBefore   = Outgrown + "/requests"        // each of which is larger than the one before
 	gradientGraphs   = Cycle + "/gradients"          // a gradient's graph leads back to its tensor
 	cachedFunctions  = Caches + "/functions"         // what functools keeps of a function
 	keptModules      = Caches + "/modules"           // a dictionary of modules
@@ -58,6 +59,7 @@ func Catalogue() []Rule {
 			Before: []string{Cycle, cycleAtTheEnd, graphByStep, cloneLeft, clonesGrow, HandleLeak, driverHandles}},
 		{ID: Uncommitted, Find: uncommitted},
 		{ID: Policy, Find: policy},
+		{ID: outgrownBefore, Find: outgrownRequests, Before: []string{Policy, Misses}},
 		{ID: Misses, Find: misses},
 		{ID: DriverPool, Find: driverPoolKeeps, Before: []string{Policy}},
 		{ID: StreamPools, Find: poolForEachStream, Before: []string{Policy}},

@@ -2,9 +2,11 @@ package cause
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // outgrown: one array is made anew, and larger, again and again.
@@ -48,4 +50,69 @@ func outgrownOnHost(c *Case) *Cause {
 			Next:     nextOfOutgrown, Change: changeOfOutgrown()}
 	}
 	return nil
+}
+
+// Requests climb that the pool passes on to the driver where so many rose, of so many that nearly each
+// is no smaller than the one before, and the last is so many times the first. They have such a part
+// of what grew.
+const (
+	manyRequests  = 6
+	mostlyLarger  = .9
+	timesLarger   = 1.25
+	partOfClimbed = .5
+)
+
+// outgrownRequests: what the program asks for anew each time is a little larger each time. No block that
+// the pool keeps is large enough for the next.
+func outgrownRequests(c *Case) *Cause {
+	if c.Class != account.PoolGrowth || !c.ByTrend || c.Live.Growing() {
+		return nil
+	}
+	sizes := c.passedOn()
+	if len(sizes) < manyRequests {
+		return nil
+	}
+	larger, all := 0, sizes[0]
+	for i := 1; i < len(sizes); i++ {
+		all += sizes[i]
+		if sizes[i] >= sizes[i-1] {
+			larger++
+		}
+	}
+	first, last := sizes[0], sizes[len(sizes)-1]
+	if float64(larger) < mostlyLarger*float64(len(sizes)-1) || last < timesLarger*first || all < partOfClimbed*c.Size {
+		return nil
+	}
+	return &Cause{ID: Outgrown, Confidence: .85 * c.Confidence,
+		Evidence: evidence("%s requests in a row that the pool could not serve grew from %s to %s: "+
+			"no block that it keeps is large enough for the next",
+			units.Whole(float64(len(sizes))), units.Bytes(first), units.Bytes(last)),
+		Next: nextOfOutgrown,
+		Change: []string{"- scratch = torch.empty(n)",
+			"+ scratch = whole[:n]  # with whole = torch.empty(most), once"}}
+}
+
+// passedOn are the bytes that the pool took from the driver each time, over the rows judged. What an
+// allocator takes in one go is one size; where several were taken between two rows it is their mean.
+func (c *Case) passedOn() []float64 {
+	misses, live, idle := c.since(record.ColPoolMisses), c.since(record.ColLive), c.since(record.ColIdle)
+	if len(live) != len(misses) || len(idle) != len(misses) {
+		return nil
+	}
+	var sizes []float64
+	before := -1
+	for i := range misses {
+		if math.IsNaN(misses[i] + live[i] + idle[i]) {
+			continue
+		}
+		if before >= 0 {
+			more := misses[i] - misses[before]
+			took := live[i] + idle[i] - live[before] - idle[before]
+			if more > 0 && took > 0 {
+				sizes = append(sizes, took/more)
+			}
+		}
+		before = i
+	}
+	return sizes
 }

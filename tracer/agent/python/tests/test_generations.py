@@ -1,5 +1,6 @@
 """Of what age the blocks of an allocator are."""
 
+import itertools
 import types
 import unittest
 
@@ -84,6 +85,17 @@ class GenerationsTest(unittest.TestCase):
 
 
 class TorchBlocksTest(unittest.TestCase):
+    def test_the_pools_of_all_streams_are_told(self):
+        roles = types.SimpleNamespace(by_address={}, module=lambda address: None)
+        segments = []
+        for stream, kind in itertools.product(range(32), ("small", "large")):
+            address = len(segments) << 21
+            blocks = [{"address": address, "size": 1 << 20, "state": "inactive"}]
+            told = {"address": address, "stream": stream, "segment_type": kind, "total_size": 1 << 20}
+            segments.append(dict(told, device=0, blocks=blocks))
+        pools = torch_blocks.Layout(segments, 0, roles).told()
+        self.assertEqual(sum(pool["idle_bytes"] for pool in pools), 64 << 20)
+
     def test_blocks_that_the_program_has_are_told_by_device_place_and_size(self):
         def segment(device, *blocks):
             return {"device": device, "address": 1 << 30, "blocks": [dict(zip(("state", "size"), b)) for b in blocks]}

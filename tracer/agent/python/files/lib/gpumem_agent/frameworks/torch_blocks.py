@@ -18,6 +18,7 @@ ACTIVATIONS = "activations"  # an operation made them while gradients were recor
 WAITING = "freed, a stream still at work"
 ORDER = (PARAMETERS, GRADIENTS, OPTIMIZER, BUFFERS, ACTIVATIONS, TENSORS)  # the first that fits counts
 LARGE, SMALL = 20 << 20, 2 << 20  # pages of expandable segments, by pool
+MOST_POOLS = 128  # told: PyTorch has 32 streams of a priority, with two pools each
 LOOKS = 64  # tensors between two looks at the clock
 DEVICES = ("cuda",)  # kinds of devices with such an allocator
 
@@ -300,7 +301,7 @@ class Layout:
     def told(self):
         """The pools as an event has them, those with most idle bytes first."""
         pools = sorted(self.pools.values(), key=lambda p: -p.idle_bytes)
-        return [pool.told() for pool in pools[:8]]
+        return [pool.told() for pool in pools[:MOST_POOLS]]
 
 
 class _Pool:

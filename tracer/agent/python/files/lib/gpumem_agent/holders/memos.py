@@ -103,6 +103,8 @@ def remembers(site):
     known = re.compile(r"\bif\b.*(?<![\w.])%s\s+in\s+(?:\w+\.)*%s\b" % (key, re.escape(name)))
     given = re.compile(r"\breturn\b.*\b%s\[\s*%s\s*\]" % (re.escape(name), key))
     before, behind = [line[: filled.start()], *_before(lines, at)], list(_behind(lines, at))
+    if _recalls(re.escape(name), before):
+        return True
     leaves = any(map(known.search, before)) and any(map(given.search, before + behind))
     if not leaves and not any(map(missing.search, before)):
         return False
@@ -116,6 +118,15 @@ def _is_made(value, before, missing):
     made = re.compile(r"(?<![\w.])%s\s*=(?!=).*\(" % value)
     since = itertools.takewhile(lambda line: not missing.search(line), before)
     return any(map(made.search, since))
+
+
+def _recalls(name, before):
+    """Whether it was asked before for all that a dictionary with a name has by some keys, and then for
+    those that are not among these: they are worked out together."""
+    had = re.compile(r"\b(\w+)\s*=\s*\{.*\b%s\[(\w+)\].*\bif\s+\2\s+in\s+(?:\w+\.)*%s\b" % (name, name))
+    found = next(filter(None, map(had.search, before)), None)
+    lacks = found and re.compile(r"\bnot\s+in\s+%s\b" % re.escape(found.group(1)))
+    return bool(lacks) and any(map(lacks.search, before))
 
 
 def _updates(name, lines, at):
