@@ -951,6 +951,14 @@ class FillersTest(unittest.TestCase):
         (told,) = [h for path, h in self.look().items() if path.endswith("tables")]
         self.assertEqual(told.get("kind"), "cache-without-bound")
 
+    def test_a_simple_queue_has_no_bound(self):
+        self.keep(inbox=types.SimpleNamespace(letters=queue.SimpleQueue()))
+        self.look()
+        for _ in range(40):
+            inbox.letters.put(os.urandom(BLOB))
+        told = {path.rpartition(".")[2]: h.get("kind") for path, h in self.look().items()}
+        self.assertEqual(told, {"letters": "unbounded-queue"})
+
     def test_entries_that_keep_the_objects_that_they_are_for_say_so(self):
         self.keep(heats={}, drawn={}, counted={})
 

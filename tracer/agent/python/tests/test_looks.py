@@ -183,6 +183,22 @@ class LooksTest(unittest.TestCase):
                 told = self.look()
         self.assertEqual(told, {self.path("M.trainer.seen"): (4 * MIB, 1)})
 
+    def test_nor_is_one_lost_that_is_replaced_before_it_is_named(self):
+        self.keep(trainer=Trainer())
+        name, size = running.Holders.name, 1
+
+        def later(holders, arrays):
+            """The program replaces the array that the look has described, while it still is there."""
+            before, globals()["trainer"].seen = globals()["trainer"].seen, torch.empty(size * MIB)
+            name(holders, arrays)
+            del before
+
+        for size in (1, 2, 4):
+            globals()["trainer"].seen = torch.empty(size * MIB)
+            with unittest.mock.patch.object(running.Holders, "name", later):
+                told = self.look()
+        self.assertEqual(told, {self.path("M.trainer.seen"): (4 * MIB, 1)})
+
     def test_another_object_at_the_address_of_an_array_that_is_gone_spoils_no_look(self):
         self.keep(trainer=Trainer(), history=[])
         described, child, addresses = running._described, following.child, set()

@@ -332,11 +332,17 @@ def kind_of(chain, at):
         return "log-records-kept"  # the handlers are few, and one keeps what it is given
     if kind is None and any(is_executor(item) for item in chain[max(0, at - IN_EXECUTOR) : at + 1]):
         kind = "unbounded-queue/executor"
+    if kind is None and any(is_a(item, _simple_queue()) for item in chain[max(0, at - 1) : at + 1]):
+        kind = "unbounded-queue"  # it has no bound
     if kind is None and any(is_a(item, itertools.cycle) for item in chain[max(0, at - 1) : at + 1]):
         kind = "results-kept/cycle"
     if kind is None and any(_is_timer(item) for item in chain[max(0, at - OF_TIMER) : at]):
         kind = "timers-left"
     return kind
+
+
+def _simple_queue():
+    return getattr(sys.modules.get("_queue"), "SimpleQueue", ())
 
 
 def elements_of(container):

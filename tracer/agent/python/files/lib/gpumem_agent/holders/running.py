@@ -96,6 +96,7 @@ class _Search:
         found.state = state_of(arrays)
         recent = late(arrays, reference)
         found.name(recent)
+        noted.gone.update(a.identity for a in recent if a.identity not in found.path_of)
         tees.put_together(found, reach)
         found.scale(recent)
         found.note_views(recent)
@@ -297,7 +298,7 @@ class Noted(Register):
         self.has_outputs = False  # of autograd: see behind
         self.kept = {}  # {path of a holder: {identity: weak reference} of some of its arrays}
         self.sizes = {}  # of what grows by itself: see growing.add
-        self.gone = set()  # identities of arrays that lived no more when they were to be described
+        self.gone = set()  # identities of arrays that lived no more when they were to be described, or named
         self.ways = {}  # to the containers of holders, by path: see recounts
 
 
