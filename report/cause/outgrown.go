@@ -68,7 +68,7 @@ func outgrownRequests(c *Case) *Cause {
 	if c.Class != account.PoolGrowth || !c.ByTrend || c.Live.Growing() {
 		return nil
 	}
-	sizes := c.passedOn()
+	sizes := passedOn(c)
 	if len(sizes) < manyRequests {
 		return nil
 	}
@@ -94,7 +94,7 @@ func outgrownRequests(c *Case) *Cause {
 
 // passedOn are the bytes that the pool took from the driver each time, over the rows judged. What an
 // allocator takes in one go is one size; where several were taken between two rows it is their mean.
-func (c *Case) passedOn() []float64 {
+func passedOn(c *Case) []float64 {
 	misses, live, idle := c.since(record.ColPoolMisses), c.since(record.ColLive), c.since(record.ColIdle)
 	if len(live) != len(misses) || len(idle) != len(misses) {
 		return nil
