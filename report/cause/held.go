@@ -43,9 +43,11 @@ func heldSignatures() []held {
 			[2]string{"module.register_forward_hook(f)",
 				"hook = module.register_forward_hook(f)  # once; hook.remove() when it is done"}},
 		{Groups, `\bparam_groups\b|\boptim\w*\.(_?state)\b`, "an optimizer's groups or state",
-			"remove what the optimizer keeps for a parameter that is replaced, or make a new optimizer",
+			"take a group out of param_groups when what it was added for is done, with the optimizer's state for its " +
+				"parameters, or make a new optimizer",
 			[2]string{"optimizer.add_param_group({\"params\": new})",
-				"del optimizer.state[old]; group[\"params\"] = [new]"}},
+				"optimizer.add_param_group({\"params\": new})  # when done: optimizer.param_groups.pop(); " +
+					"del optimizer.state[old]"}},
 		{Tracebacks, `\.__(traceback|context|cause)__`, "the frames of exceptions that are kept",
 			"keep the message of an exception, not the exception: its traceback holds every variable of its frames",
 			[2]string{"errors.append(error)", "errors.append(repr(error))"}},

@@ -11,7 +11,7 @@ import types
 import unittest
 
 from gpumem_agent import atomic
-from gpumem_agent.holders import capsules, contents, growing, living, running
+from gpumem_agent.holders import capsules, contents, growing, kinds, living, running
 from gpumem_agent.holders.kinds import Contexts
 
 PART = b"x" * (300 << 10)
@@ -90,6 +90,11 @@ class GrowingTest(unittest.TestCase):
             found = self.found()
         (entry,) = [entry for path, entry in found.items() if path.startswith("Pickler ")]
         self.assertGreater(entry["bytes"], 20 * len(PART))
+
+    def test_what_is_below_a_pickler_is_kept_by_its_memo(self):
+        pickler = pickle.Pickler(io.BytesIO())  # whose memo shows what it has from some 3.11 on
+        self.assertEqual(kinds.kind_of([[pickler], pickler, bytearray()], 1), "pickler-memo-kept")
+        self.assertIsNone(kinds.kind_of([[pickler], [], bytearray()], 1))
 
     def test_what_a_pickler_keeps_by_several_ways_counts_once(self):
         pickler = pickle.Pickler(io.BytesIO())

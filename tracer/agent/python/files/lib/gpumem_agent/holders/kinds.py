@@ -332,8 +332,8 @@ def kind_of(chain, at):
         return "log-records-kept"  # the handlers are few, and one keeps what it is given
     if kind is None and any(is_executor(item) for item in chain[max(0, at - IN_EXECUTOR) : at + 1]):
         kind = "unbounded-queue/executor"
-    if kind is None and any(is_a(item, _simple_queue()) for item in chain[max(0, at - 1) : at + 1]):
-        kind = "unbounded-queue"  # it has no bound
+    if kind is None:
+        kind = next((word for item in chain[max(0, at - 1) : at + 1] for word in _of_c(item)), None)
     if kind is None and any(is_a(item, itertools.cycle) for item in chain[max(0, at - 1) : at + 1]):
         kind = "results-kept/cycle"
     if kind is None and any(_is_timer(item) for item in chain[max(0, at - OF_TIMER) : at]):
@@ -341,8 +341,13 @@ def kind_of(chain, at):
     return kind
 
 
-def _simple_queue():
-    return getattr(sys.modules.get("_queue"), "SimpleQueue", ())
+def _of_c(item):
+    """In the same words what an object of a module of C keeps: a SimpleQueue has no bound, and a
+    pickler remembers all that it has pickled."""
+    if is_a(item, getattr(sys.modules.get("_queue"), "SimpleQueue", ())):
+        yield "unbounded-queue"
+    if is_a(item, getattr(sys.modules.get("_pickle"), "Pickler", ())):
+        yield "pickler-memo-kept"
 
 
 def elements_of(container):
