@@ -106,19 +106,19 @@ func doneAt(causes []Cause) string {
 // shareToName is the part of a growth from which a further cause is named with the first.
 const shareToName = .1
 
-// cycleOf names the objects of which a reference cycle is, where a text does not do so yet and
-// nothing but a cycle is its cause.
+// cycleOf names the objects of which a reference cycle is, and the attributes through which it goes,
+// where a text does not do so yet and nothing but a cycle is its cause.
 func cycleOf(v *Verdict, text string) string {
 	if len(v.Causes) != 1 || v.Causes[0].ID != cause.Cycle || v.Causes[0].Confidence < sureEnough {
 		return ""
 	}
 	for i := range v.Holders {
-		of, _, found := strings.Cut(v.Holders[i].Path, ": a reference cycle")
+		of, ring, found := strings.Cut(v.Holders[i].Path, ": a reference cycle")
 		if found && strings.HasSuffix(of, " objects") {
 			if strings.Contains(text, of) {
 				return ""
 			}
-			return " of " + of
+			return " of " + of + ring
 		}
 	}
 	return ""

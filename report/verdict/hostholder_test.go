@@ -304,9 +304,9 @@ func TestACycleIsToldWithTheObjectsThatItIsOf(t *testing.T) {
 	t.Parallel()
 	v := &Verdict{Causes: []Cause{{ID: cause.Cycle, Confidence: .9}}, Holders: []HolderRow{
 		{Path: "Tensor (4, 512) cuda:0: a reference cycle or native code"},
-		{Path: "Decoder objects: a reference cycle"}}}
+		{Path: "Decoder objects: a reference cycle through .ring"}}}
 	for text, want := range map[string]string{
-		"185 tensors grow": " of Decoder objects",
+		"185 tensors grow": " of Decoder objects through .ring",
 		"Decoder objects: a reference cycle, made at a.py:3 in f, keep 3 MiB": "",
 	} {
 		if got := cycleOf(v, text); got != want {

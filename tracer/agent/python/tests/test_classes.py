@@ -479,7 +479,7 @@ class ClassesTest(unittest.TestCase):
         gc.disable()
         self.addCleanup(gc.enable)
         found = self.grown(step)
-        self.assertEqual(list(found), ["Node objects: a reference cycle"])
+        self.assertEqual(list(found), ["Node objects: a reference cycle through .children"])
 
     def test_contexts_of_a_function_are_a_cycle_made_where_it_is_applied(self):
         # PyTorch makes their class; an output has its context in C++, and the context the output.

@@ -41,6 +41,7 @@ The modules, each importing only those above it:
   register   what lived at one moment
   contents   what the elements of a container take beyond themselves
   siblings   which dictionaries are told in place of their entries
+  rings      by which attributes objects lead back to themselves
   naming     from arrays and paths to holders with bytes and counts
   growing    what grows by itself: buffers, a pickler's memo, a database in memory
   cycles     what itertools.cycle keeps, and where it is drawn from

@@ -6,7 +6,8 @@ import gc
 from gpumem_agent import atomic
 from gpumem_agent.holders.contents import alone
 from gpumem_agent.frameworks.sources import sources
-from gpumem_agent.holders import garbage, living
+from gpumem_agent.holders import garbage, living, rings
+from gpumem_agent.holders.kinds import module_names
 from gpumem_agent.holders.naming import Holders, grown, late, matter, sized, state_of
 from gpumem_agent.holders.upward import Upwards, Walk
 from gpumem_agent.own import own
@@ -195,11 +196,11 @@ def _add_garbage(holders, walk, recent):
     # A class of the program's says more than the dictionaries of its objects.
     kinds = collections.Counter(type(item) for item in lost)
     own = [k for k in kinds if k.__flags__ & garbage.HEAP_TYPE] or list(kinds)
-    kind = max(own, key=kinds.get).__name__
+    kind = max(own, key=kinds.get)
     weights = list(map(alone, young[:: max(1, len(young) // WEIGHED)]))
     count = len(young) * len(lost) // len(some)
     young_ones = set(map(id, young))
     below = sum(a.size for a in recent if a.identity in young_ones)
     size = int(count * (sum(weights) / len(weights) + below / len(young)))
-    path = "%s objects: a reference cycle" % kind
-    holders.add(path, size, count, {"kind": "reference-cycle"})
+    ring = rings.through([item for item in lost if type(item) is kind], garbage.is_followed(set(module_names())))
+    holders.add(garbage.PATH % (kind.__name__, ring), size, count, {"kind": "reference-cycle"})

@@ -14,12 +14,13 @@ import itertools
 import sys
 
 from gpumem_agent import atomic
-from gpumem_agent.holders import contents
+from gpumem_agent.holders import contents, rings
 from gpumem_agent.holders.classes import Made, kinds_of, name_of
 from gpumem_agent.holders.kinds import is_a, module_names
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 
+PATH = "%s objects: a reference cycle%s"
 MUCH = 100  # young objects of a class, from which it is looked at
 CLASSES = 4  # of those that most young objects are of
 SOME = 8  # objects of one that are looked at
@@ -40,10 +41,10 @@ def add(holders, register, frameworks):
     """Adds the class of which the most garbage came since the register. Returns whether
     there is one."""
     found = [_found(kind, number, register, frameworks) for kind, number in _candidates()]
-    size, count, name = max(found, default=(0, 0, ""))
+    size, count, name, ring = max(found, default=(0, 0, "", ""))
     if size > 0:
         facts = {"kind": "reference-cycle", "filled": (Made(name),)}
-        holders.add("%s objects: a reference cycle" % name, size, count, facts)
+        holders.add(PATH % (name, ring), size, count, facts)
     return size > 0
 
 
@@ -67,7 +68,8 @@ def _young(box):
 
 
 def _found(kind, number, register, frameworks):
-    """(bytes, objects, name) of a class that are garbage and came since the register."""
+    """(bytes, objects, name, attributes as rings.through has them) of a class that are garbage and
+    came since the register."""
     box, some = [], []
     chosen = atomic.among(atomic.types_of(atomic.each(box)), {atomic.key(kind)})
     chosen = itertools.compress(atomic.each(box), chosen)
@@ -81,11 +83,12 @@ def _found(kind, number, register, frameworks):
         )
         lost = _Lost(some, kind, frameworks)
         size = contents.apart(some, kind) if lost.count else 0
+        ring = rings.through([item for item in some if id(item) in lost.dead], is_followed(lost.shared))
         some.clear()
     if lost.count < max(1, PART * lost.looked):
-        return 0, 0, ""
+        return 0, 0, "", ""
     count = (number - register.of_class(atomic.key(kind))) * lost.count // lost.looked
-    return int(count * (size + lost.arrays())), count, name_of(kind)
+    return int(count * (size + lost.arrays())), count, name_of(kind), ring
 
 
 class _Lost:
@@ -93,8 +96,8 @@ class _Lost:
 
     def __init__(self, some, kind, frameworks):
         self._some, self._kind, self._frameworks = some, kind, frameworks
-        self._shared = set(module_names())
-        self._dead = set()  # identities of what is garbage with one of these
+        self.shared = set(module_names())
+        self.dead = set()  # identities of what is garbage with one of these
         self._of_kind = 0  # of it, objects of the class
         self._sizes, self._owners = {}, collections.Counter()  # of arrays
         self.looked = self.count = 0  # how many of these, and how many are garbage
@@ -107,18 +110,18 @@ class _Lost:
         were looked at for that."""
         self.looked += 1
         first = id(self._some[place])
-        if first in self._dead:
+        if first in self.dead:
             self.count += 1
             return 0
-        members = _below([self._some[place]], self._shared)
+        members = _below([self._some[place]], self.shared)
         alive = _alive(members, self._some)
         if first not in alive:
             self.count += 1
-            self._add([i for i in members if i not in alive and i not in self._dead], members)
+            self._add([i for i in members if i not in alive and i not in self.dead], members)
         return len(members)
 
     def _add(self, dead, members):
-        self._dead.update(dead)
+        self.dead.update(dead)
         self._of_kind += sum(type(members[i]) is self._kind for i in dead)
         found = dict(_arrays([members[i] for i in dead], self._frameworks))
         self._sizes.update(found)
@@ -133,19 +136,20 @@ class _Lost:
 
 def _below(items, shared):
     """{identity: object} of some objects and of those next below them."""
-    members, pending = dict(zip(map(id, items), items)), collections.deque(items)
+    members, pending, may = dict(zip(map(id, items), items)), collections.deque(items), is_followed(shared)
     while pending:
         for child in atomic.referents(pending.popleft()):
             if len(members) > BELOW:
                 return members
-            if id(child) not in members and _is_followed(child, shared):
+            if id(child) not in members and may(child):
                 members[id(child)] = child
                 pending.append(child)
     return members
 
 
-def _is_followed(child, shared):
-    return gc.is_tracked(child) and id(child) not in shared and not is_a(child, type)
+def is_followed(shared):
+    """Whether an object may be garbage with one that refers to it: no class, and none of the shared."""
+    return lambda child: gc.is_tracked(child) and id(child) not in shared and not is_a(child, type)
 
 
 def _alive(members, some):
