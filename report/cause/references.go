@@ -77,11 +77,24 @@ func leftCycles(c *Case) *Cause {
 		return &Cause{ID: Cycle, Confidence: .85 * c.Confidence, Share: &share, Site: site,
 			Evidence: evidence("%s in %d objects that nothing but each other refers to (%s), while the program's "+
 				"garbage collector is off", units.Bytes(bytes), h.Count, h.Path),
-			Next: "break the cycle with a weak reference, or collect on a schedule: with the collector off nothing " +
-				"frees these objects",
+			Next: "break the cycle with a weak reference" + atOneOf(h.Path) + ", or collect on a schedule: " +
+				"with the collector off nothing frees these objects",
 			Change: changeOfCycle()}
 	}
 	return nil
+}
+
+// atOneOf says of which attributes one is to be weak, where the path of a cycle names them: "Node objects: a
+// reference cycle through .children and .parent".
+func atOneOf(path string) string {
+	_, names, found := strings.Cut(path, ": a reference cycle through ")
+	switch {
+	case !found:
+		return ""
+	case strings.Contains(names, " and "):
+		return " at one of " + names
+	}
+	return " at " + names
 }
 
 // hasCycle reports whether objects of a holder's class refer to each other in a program whose collector
