@@ -311,6 +311,16 @@ class SurveysTest(unittest.TestCase):
             size += unseen.SHARED
             self.assertTrue(self.looks(5))
 
+    def test_what_a_call_is_given_is_no_holder_that_got_more(self):
+        cases = ("tuple append() local args", 2, False), ("tuple t.rows", 9, True), ("list t.rows", 2, True)
+        for path, count, lasts in cases:
+            entry = {"path": path, "bytes": 1 << 20, "count": count}
+            self.assertEqual(lasting.lasting([entry], []), [entry] if lasts else [], path)
+        single, told = {}, []
+        for size in (10, 20, 40):
+            single, told = lasting.swelling([{"path": "tuple t.state", "bytes": size, "count": 2}], single)
+        self.assertTrue(told, "it was larger at each look")
+
     def test_what_the_survey_notes_itself_did_not_come(self):
         self.held, self.process.heap_now = (10 << 20, 50 << 20), lambda: 53 << 20
         self.surveys.take(self.process, [self.framework])

@@ -4,6 +4,7 @@ told: those are told."""
 SWELLS = 3  # looks in a row that find one array larger, until it is told
 STEEP = 1.3  # times as large, at which one look counts for more
 MORE = 1.1  # times the bytes of an earlier look, from which one that is as long as then has grown
+FEW = 4  # arrays of a tuple, which are what a call is given, or a state: it does not get longer
 LONGER = 1.5  # times as long as an earlier look: what holds no more then has not grown
 
 
@@ -15,11 +16,17 @@ def lasting(found, before):
     earlier, kept = {entry["path"]: entry for entry in before}, []
     for entry in found:
         told = earlier.get(entry["path"])
-        if (entry["count"] > 1 or "since" in entry) and (told is None or _has_more(entry, told) or _is_longer(entry, told)):
+        is_one = is_one_thing(entry) and "since" not in entry
+        if not is_one and (told is None or _has_more(entry, told) or _is_longer(entry, told)):
             kept.append(entry)
         elif told is not None and entry.get("over_ms", 0) < LONGER * told.get("over_ms", 0):
             kept.append(told)
     return kept
+
+
+def is_one_thing(entry):
+    """Whether a holder has one array, or as few in a tuple."""
+    return entry["count"] == 1 or entry["count"] <= FEW and entry["path"].startswith("tuple ")
 
 
 def _has_more(entry, told):
@@ -38,13 +45,13 @@ def _is_longer(entry, told):
 
 
 def swelling(found, before):
-    """({path: (bytes, looks in a row)}, holders) of one array each that was larger at
+    """({path: (bytes, looks in a row)}, holders) of one thing each that was larger at
     every look: a program that puts a longer array in place of the one before keeps just
     that. One look alone would also find what a step is about to give up. As the time between
     looks becomes twice as long, what grows evenly grows by much."""
     after, told = {}, []
     for entry in found:
-        if entry["count"] != 1 or "since" in entry:
+        if not is_one_thing(entry) or "since" in entry:
             continue
         size, times = before.get(entry["path"], (None, 0))
         is_larger = size is not None and entry["bytes"] > size
