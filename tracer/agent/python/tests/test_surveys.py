@@ -320,6 +320,10 @@ class SurveysTest(unittest.TestCase):
         for size in (10, 20, 40):
             single, told = lasting.swelling([{"path": "tuple t.state", "bytes": size, "count": 2}], single)
         self.assertTrue(told, "it was larger at each look")
+        single, told = lasting.swelling([], single)
+        self.assertEqual((single, told), ({"tuple t.state": (40, 3.0)}, []), "in the midst of a change")
+        single, told = lasting.swelling([{"path": "tuple t.state", "bytes": 40, "count": 2}], single)
+        self.assertEqual((single, told), ({"tuple t.state": (40, 0)}, []), "no larger")
 
     def test_what_the_survey_notes_itself_did_not_come(self):
         self.held, self.process.heap_now = (10 << 20, 50 << 20), lambda: 53 << 20

@@ -34,7 +34,7 @@ class Surveys:
         self._recounted = {}  # {path: what of them has become longer since}
         self._lost = 0.0, []  # when a look found none of those any more, and these
         self._since = 0.0  # the moment that the last look compared with
-        self._single = {}  # {path of one array: (bytes, looks in a row that found more; see swelling)}
+        self._single = {}  # {path of one thing: (bytes, looks that found more; see swelling)}
         self.graphs = GraphLooks()
         self._is_new = True  # what the last look found
         self._register = None  # of step 5 or the baseline

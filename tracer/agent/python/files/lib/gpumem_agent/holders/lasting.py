@@ -1,7 +1,7 @@
 """Which of the holders that a look found are more than a moment's work, by what the look before
 told: those are told."""
 
-SWELLS = 3  # looks in a row that find one array larger, until it is told
+SWELLS = 3  # looks, one after the other, that find one array larger, until it is told
 STEEP = 1.3  # times as large, at which one look counts for more
 MORE = 1.1  # times the bytes of an earlier look, from which one that is as long as then has grown
 FEW = 4  # arrays of a tuple, which are what a call is given, or a state: it does not get longer
@@ -45,11 +45,11 @@ def _is_longer(entry, told):
 
 
 def swelling(found, before):
-    """({path: (bytes, looks in a row)}, holders) of one thing each that was larger at
-    every look: a program that puts a longer array in place of the one before keeps just
-    that. One look alone would also find what a step is about to give up. As the time between
-    looks becomes twice as long, what grows evenly grows by much."""
-    after, told = {}, []
+    """({path: (bytes, looks)}, holders) of one thing each that was larger at every look that found
+    it: a program that puts a longer array in place of the one before keeps just that, and a look that
+    comes in the midst of this finds it elsewhere. One look alone would also find what a step is about
+    to give up. As the time between looks becomes twice as long, what grows evenly grows by much."""
+    after, told = dict(before), []
     for entry in found:
         if not is_one_thing(entry) or "since" in entry:
             continue
