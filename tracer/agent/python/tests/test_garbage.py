@@ -9,7 +9,7 @@ import unittest
 
 import torch
 from gpumem_agent.frameworks import torch as adapter
-from gpumem_agent.holders import garbage
+from gpumem_agent.holders import garbage, rings
 from gpumem_agent.surveys import Surveys
 
 MIB = 1 << 20
@@ -92,6 +92,18 @@ class GarbageTest(unittest.TestCase):
         self.assertEqual(told["path"], "Branch objects: a reference cycle through .children and .parent")
         size = TREES * NODES * STATE
         self.assertTrue(2 * size < told["bytes"] < 3.5 * size, told)
+
+    def test_the_attributes_of_a_cycle_are_those_of_the_shortest_way_back(self):
+        first, second = Bow(), Bow()
+        first.partner, first.others, second.keeper = {"b": second}, [[], Bow()], first
+        self.addCleanup(vars(first).clear)
+        everything = [first], lambda child: gc.is_tracked(child) and not isinstance(child, type)
+        self.assertEqual(rings.through(*everything), " through .keeper and .partner")
+        second.keeper = Bow()
+        self.assertEqual(rings.through(*everything), "", "there is none")
+        second.keeper = {n: [n] for n in range(rings.BELOW)}
+        second.keeper["back"] = first
+        self.assertEqual(rings.through(*everything), "", "not that far")
 
     def test_a_tree_of_which_a_node_is_known_is_alive(self):
         known = []

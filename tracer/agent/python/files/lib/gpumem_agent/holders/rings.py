@@ -28,7 +28,7 @@ def _names(item, is_followed):
         if type(holder) is dict and place and owns(ring[place - 1], holder):
             found.update(key for key, value in list(holder.items()) if value is kept and type(key) is str)
         elif type(holder) is not dict:
-            found.update(name for name, value in attributes(holder) if value is kept)
+            found.update(name for name, value in attributes(holder) if value is kept and type(name) is str)
     return tuple(sorted(found)[:MOST_NAMES])
 
 
@@ -36,11 +36,13 @@ def _ring(item, is_followed):
     """The objects on the shortest way from one back to it, which is the first and the last; none
     where it is longer than is looked for."""
     above, pending = {id(item): None}, collections.deque([item])
-    while pending and len(above) <= BELOW:
+    while pending:
         holder = pending.popleft()
         for child in atomic.referents(holder):
             if child is item:
                 return _way(holder, above) + [item]
+            if len(above) > BELOW:
+                return []
             if id(child) not in above and is_followed(child):
                 above[id(child)] = holder
                 pending.append(child)
