@@ -98,6 +98,9 @@ func holderParts(path string) []string {
 	if kind, rest, ok := strings.Cut(path, ": "); ok {
 		parts, path = append(parts, kind), rest
 	}
+	if strings.HasPrefix(path, "a reference cycle") { // the attributes that it goes through are no path
+		return append(parts, path)
+	}
 	for len(path) > 0 && len(parts) < maxLevels-1 {
 		i := strings.IndexAny(path[1:], ".[")
 		if i < 0 {

@@ -140,6 +140,19 @@ func TestARedactedRunDoesNotTellWhenItsMachineWasStarted(t *testing.T) {
 	}
 }
 
+// TestACycleIsToldOfARedactedRunAsWell: what it is by is no word of a path.
+func TestACycleIsToldOfARedactedRunAsWell(t *testing.T) {
+	t.Parallel()
+	held := []record.Holder{{Path: "Lodger objects: a reference cycle through .flat", Kind: "reference-cycle"},
+		{Path: "Tensor (4, 8) torch.float32 cpu: a reference cycle or native code"}, {Path: "t.x", Kind: "Lodger"}}
+	r := NewRedactor([]byte("a"))
+	got := r.event(&record.Event{Kind: record.KindHolders, Holders: held}).Holders
+	if got[0].Kind != held[0].Kind || got[1].Path != held[1].Path || got[2].Kind != "" ||
+		!regexp.MustCompile(`^x[0-9a-f]{10} objects: a reference cycle through \.x[0-9a-f]{10}$`).MatchString(got[0].Path) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestRedactionIsConsistentUnderOneSaltOnly(t *testing.T) {
 	t.Parallel()
 	a, same, b := NewRedactor([]byte("a")), NewRedactor([]byte("a")), NewRedactor([]byte("b"))

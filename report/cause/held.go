@@ -338,7 +338,11 @@ func HeldKind(h *record.Holder) string {
 	for i := range all {
 		paths[i] = regexp.MustCompile("(?i)" + all[i].path)
 	}
-	return kindOf(h, all, paths)
+	known := func(r Rule) bool { return r.ID == h.Kind }
+	if kind := kindOf(h, all, paths); kind != "" || !slices.ContainsFunc(Catalogue(), known) {
+		return kind
+	}
+	return h.Kind // one that is more than a holder, such as a cycle
 }
 
 // firstMatch is the first expression that a path matches; -1 of none. The paths of
