@@ -48,7 +48,8 @@ func TestPathsAreTakenApartForAnIcicle(t *testing.T) {
 		{siteParts(""), []string{""}},
 		{holderParts("__main__.history[…]"), []string{"__main__", ".history", "[…]"}},
 		{holderParts("graph: affine"), []string{"graph", "affine"}},
-		{holderParts("Node objects: a reference cycle through .next"), []string{"Node objects", "a reference cycle through .next"}},
+		{holderParts("Node objects: a reference cycle through .next"),
+			[]string{"Node objects", "a reference cycle through .next"}},
 		{holderParts("."), []string{"."}},
 		{holderParts("a.b.c.d.e.f"), []string{"a", ".b", ".c", ".d", ".e.f"}},
 	} {
