@@ -160,7 +160,7 @@ func staysSection(v *verdict.Verdict) section {
 	}
 	t := &table{name: stayRows, head: []column{{title: "line"}, {title: "stayed", right: true},
 		{title: "samples", right: true}, {title: "would come to", right: true}}}
-	called := slices.ContainsFunc(v.Stays, func(r verdict.SiteRow) bool { return r.Caller != "" })
+	called := areCalled(v.Stays)
 	if called {
 		t.head = append(t.head, column{title: "called at"})
 	}
@@ -178,6 +178,11 @@ func staysSection(v *verdict.Verdict) section {
 	return s
 }
 
+// areCalled reports whether of any line it is known who called its function.
+func areCalled(rows []verdict.SiteRow) bool {
+	return slices.ContainsFunc(rows, func(r verdict.SiteRow) bool { return r.Caller != "" })
+}
+
 func sitesSection(v *verdict.Verdict) section {
 	s := section{id: "sites", title: "Survivors by allocation site"}
 	if len(v.Sites) == 0 {
@@ -192,10 +197,17 @@ func sitesSection(v *verdict.Verdict) section {
 	if growth {
 		t.head = append(t.head, column{title: "growth", right: true})
 	}
+	called := areCalled(v.Sites)
+	if called {
+		t.head = append(t.head, column{title: "called at"})
+	}
 	for _, site := range v.Sites[:min(len(v.Sites), maxRows)] {
 		row := []string{clean(site.Site, maxName), units.Bytes(site.Bytes), units.Count(site.Count)}
 		if growth {
 			row = append(row, units.Growth(float64(site.GrowthBytes)))
+		}
+		if called {
+			row = append(row, clean(site.Caller, maxName))
 		}
 		t.rows = append(t.rows, row)
 	}

@@ -43,4 +43,8 @@ func TestSitesOfAPoolAreCalledSo(t *testing.T) {
 			t.Errorf("of a pool %v: %q is missing", pool, want)
 		}
 	}
+	v.Sites[0].Caller = "/srv/app/train.py:64 main"
+	if text := render(t, Text, run, v, Options{Width: 200}); !strings.Contains(text, "/srv/app/train.py:64 main") {
+		t.Errorf("who called the first line is missing:\n%s", text)
+	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
-// allocated says where most of what grew was asked for: "at train.py:88 in forward", or,
-// of a program that asks the driver itself and has no debugging information, "in
-// cache::remember (server+0x1678)"; empty where no place asked for a quarter of it.
+// allocated says where most of what grew was asked for: "at train.py:88 in forward, called at
+// train.py:120 in step", or, of a program that asks the driver itself and has no debugging
+// information, "in cache::remember (server+0x1678)"; empty where no place asked for a quarter of it.
 func allocated(s *settled, sites []SiteRow) string {
 	if line := blocksAsked(s); line != "" {
 		return "at " + line
@@ -22,7 +22,7 @@ func allocated(s *settled, sites []SiteRow) string {
 	}
 	if ordered, half := streamOrdered(s, sites); len(ordered) > 0 {
 		if line := place.Line(ordered, 4*half, true); line != "" {
-			return "at " + line
+			return "at " + line + callerOf(ordered, line)
 		}
 		return place.Function(ordered, 4*half)
 	}
@@ -36,10 +36,12 @@ func allocated(s *settled, sites []SiteRow) string {
 	line := place.Line(sites, s.size, !itself)
 	if line == "" && s.class == DriverGrowth && s.primary == series.Untracked {
 		// The end tells what a place got more since a look in the middle.
-		line = place.Line(grownSites(s), s.size, true)
+		sites = grownSites(s)
+		line = place.Line(sites, s.size, true)
 	}
 	if line != "" {
-		return "at " + line
+		_, driver := s.Sites() // what decided has a name and no caller
+		return "at " + line + callerOf(slices.Concat(sites, driver), line)
 	}
 	if !itself && !(s.class == HostGrowth && sitesAreDrivers(s)) {
 		return ""

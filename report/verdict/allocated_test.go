@@ -12,7 +12,7 @@ func TestThePlaceOfAPoolsMemoryIsCalledSo(t *testing.T) {
 	t.Parallel()
 	asked := record.Event{Kind: record.KindDriverSites, Sites: []record.Site{
 		{Site: "train.py:20 load", Bytes: 900 * mib, Count: 9},
-		{Site: "embed.py:41 embed", Bytes: 350 * mib, Count: 17, GrowthBytes: 230 * mib},
+		{Site: "embed.py:41 embed", Bytes: 350 * mib, Count: 17, GrowthBytes: 230 * mib, Caller: "train.py:31 step"},
 		{Site: "loader.py:7 stage [pinned memory]", Bytes: 3 * mib, Count: 1},
 	}}
 	rises := func(i int) float64 { return 100*mib + mib*float64(i) }
@@ -23,8 +23,8 @@ func TestThePlaceOfAPoolsMemoryIsCalledSo(t *testing.T) {
 		more   []record.Event
 		want   string
 	}{
-		{record.ColIdle, nil, "; taken from the driver at embed.py:41 in embed"},
-		{record.ColLive, nil, "; taken from the driver at embed.py:41 in embed"},
+		{record.ColIdle, nil, "; taken from the driver at embed.py:41 in embed, called at train.py:31 in step"},
+		{record.ColLive, nil, "; taken from the driver at embed.py:41 in embed, called at train.py:31 in step"},
 		{record.ColLive, []record.Event{held}, ""},
 		{record.ColRSS, nil, ""},
 	} {

@@ -146,7 +146,7 @@ func (r *Reader) Failures(pid int) []Failure {
 	if p == nil || len(p.ledger.failures) == 0 {
 		return nil
 	}
-	names := p.resolve(func(want func(uint32)) {
+	askers := p.resolve(func(want func(uint32)) {
 		for _, f := range p.ledger.failures {
 			want(f.stack)
 		}
@@ -158,13 +158,13 @@ func (r *Reader) Failures(pid int) []Failure {
 	for _, f := range p.ledger.failures {
 		var held []record.Site
 		if f.time == p.ledger.atRefusal.time && f.class.onDevice() {
-			held = heldBy(p.ledger.atRefusal.held, names)
+			held = heldBy(p.ledger.atRefusal.held, askers)
 		}
 		out = append(out, Failure{
 			Held: held,
 			Time: time.Duration(f.time), Bytes: clamp(f.size), Kind: classNames[f.class], Code: int(f.rc),
 			Device: int(f.device), LiveBytes: clamp(f.live), FreeBytes: clamp(f.free) - 1,
-			Site: names[f.stack],
+			Site: askers[f.stack].site,
 			Own:  f.stack > 0 && p.space.ownerOf(int(f.stack), p.ledger.stackAt[f.stack]) == theProgram,
 		})
 	}
@@ -172,16 +172,14 @@ func (r *Reader) Failures(pid int) []Failure {
 }
 
 // heldBy is memory of devices by the place that asked for it.
-func heldBy(sums map[siteKey]record.Site, names map[uint32]string) []record.Site {
-	merged := map[string]record.Site{}
+func heldBy(sums map[siteKey]record.Site, askers map[uint32]asker) []record.Site {
+	merged := merge(askers)
 	for k, s := range sums {
 		if k.class.onDevice() {
-			name := k.name(names)
-			merged[name] = record.Site{Site: name, Bytes: merged[name].Bytes + s.Bytes,
-				Count: merged[name].Count + s.Count}
+			merged.add(k, s, false)
 		}
 	}
-	return largestFirst(merged)
+	return merged.largestFirst()
 }
 
 // Warnings are what is missing in the capture of a process; with pid 0, what

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gpumem/gpumem/tracer/record"
 )
 
 // pythons are the interpreters of this machine, and those that scripts/test.sh fetches.
@@ -38,7 +40,7 @@ func TestACallFromPythonHasTheProgramsLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, want := callsOfPython(t)
+	script, want, callers := callsOfPython(t)
 	for _, python := range pythons(t) {
 		t.Run(filepath.Base(python), func(t *testing.T) {
 			t.Parallel()
@@ -50,15 +52,16 @@ func TestACallFromPythonHasTheProgramsLine(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got := map[string]int64{}
+			got := map[string]record.Site{}
 			for _, pid := range e.reader.PIDs() {
 				for _, s := range e.reader.Sites(pid) {
-					got[s.Site] += s.Bytes
+					got[s.Site] = s
 				}
 			}
 			for site, bytes := range want {
-				if got[site] != bytes {
-					t.Errorf("%s holds %d bytes, want %d; all: %v", site, got[site], bytes, got)
+				if s := got[site]; s.Bytes != bytes || s.Caller != callers[site] {
+					t.Errorf("%s holds %d bytes, called at %q, want %d, %q; all: %v", site, s.Bytes, s.Caller,
+						bytes, callers[site], got)
 				}
 			}
 			left, _ := filepath.Glob(filepath.Join(e.dir, "*"+linesSuffix))
@@ -69,14 +72,15 @@ func TestACallFromPythonHasTheProgramsLine(t *testing.T) {
 	}
 }
 
-// callsOfPython is the program that calls, and the bytes that each of its lines takes.
-func callsOfPython(t *testing.T) (script string, want map[string]int64) {
+// callsOfPython is the program that calls, the bytes that each of its lines takes, and the line that
+// calls that one's function, if one does.
+func callsOfPython(t *testing.T) (script string, want map[string]int64, callers map[string]string) {
 	t.Helper()
 	script, err := filepath.Abs("testdata/calls.py")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = map[string]int64{}
+	want, callers = map[string]int64{}, map[string]string{}
 	function := ""
 	for i, line := range strings.Split(string(readFile(t, script)), "\n") {
 		if m := regexp.MustCompile(`^def (\w+)\(`).FindStringSubmatch(line); m != nil {
@@ -85,11 +89,19 @@ func callsOfPython(t *testing.T) (script string, want map[string]int64) {
 		if m := regexp.MustCompile(`# asks for (\d) MiB$`).FindStringSubmatch(line); m != nil {
 			want[fmt.Sprintf("%s:%d %s", script, i+1, function)] = int64(m[1][0]-'0') << 20
 		}
+		if m := regexp.MustCompile(`# calls (\w+)$`).FindStringSubmatch(line); m != nil {
+			for site := range want {
+				if strings.HasSuffix(site, " "+m[1]) {
+					callers[site] = fmt.Sprintf("%s:%d <module>", script, i+1)
+				}
+			}
+		}
 	}
-	if len(want) != 5 {
-		t.Fatalf("%d lines of testdata/calls.py say what they ask for, want 5", len(want))
+	if len(want) != 5 || len(callers) != 4 {
+		t.Fatalf("%d lines of testdata/calls.py say what they ask for, want 5; %d have a caller, want 4",
+			len(want), len(callers))
 	}
-	return script, want
+	return script, want, callers
 }
 
 func TestALineStandsBesideALibraryAndInPlaceOfAnAllocator(t *testing.T) {
@@ -115,16 +127,18 @@ func TestALineStandsBesideALibraryAndInPlaceOfAnAllocator(t *testing.T) {
 		}
 	}
 	for name, frames := range map[string]stack{
-		"alone":         {lineMark | 7},
-		"behind others": {1, 2, lineMark | 7},
-		"the last":      {1, 2, 3, 4, 5, 6, 7, 8, lineMark | 7},
+		"alone":         {lineMark | 3<<32 | 7},
+		"behind others": {1, 2, lineMark | 3<<32 | 7},
+		"the last":      {1, 2, 3, 4, 5, 6, 7, 8, lineMark | 3<<32 | 7},
 	} {
-		if lineOf(frames) != 7 {
-			t.Errorf("%s: the line's number is not found", name)
+		if line, caller := lineOf(frames); line != 7 || caller != 3 {
+			t.Errorf("%s: the lines' numbers are not found", name)
 		}
 	}
-	if lineOf(stack{1, 2}) != 0 || lineOf(stack{}) != 0 {
-		t.Error("an address is taken for a line's number")
+	for _, frames := range []stack{{1, 2}, {}} {
+		if line, caller := lineOf(frames); line != 0 || caller != 0 {
+			t.Error("an address is taken for a line's number")
+		}
 	}
 }
 

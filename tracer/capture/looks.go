@@ -32,7 +32,7 @@ func (p *process) told() []Look {
 		p.history.ends(p.ledger.held(), p.history.until)
 		defer func() { p.history.told = p.history.told[:max(0, len(p.history.told)-1)] }()
 	}
-	names := p.resolve(func(want func(uint32)) {
+	askers := p.resolve(func(want func(uint32)) {
 		for _, look := range p.history.told {
 			for k := range look.sites {
 				want(k.stack)
@@ -41,13 +41,11 @@ func (p *process) told() []Look {
 	})
 	var out []Look
 	for _, look := range p.history.told {
-		merged := map[string]record.Site{}
+		merged := merge(askers)
 		for k, s := range look.sites {
-			name := k.name(names)
-			m := merged[name]
-			merged[name] = record.Site{Site: name, Bytes: m.Bytes + s.Bytes, Count: m.Count + s.Count}
+			merged.add(k, s, false)
 		}
-		out = append(out, Look{p.history.began.Add(look.after), largestFirst(merged)})
+		out = append(out, Look{p.history.began.Add(look.after), merged.largestFirst()})
 	}
 	return out
 }

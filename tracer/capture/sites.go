@@ -1,11 +1,8 @@
 package capture
 
 import (
-	"cmp"
-	"maps"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/gpumem/gpumem/probe/procfs"
@@ -65,7 +62,7 @@ func (p *process) sites() []record.Site {
 	}
 	earlier := p.history.before()
 	sums, gone := p.gone(sums)
-	names := p.resolve(func(want func(uint32)) {
+	askers := p.resolve(func(want func(uint32)) {
 		for k := range sums {
 			want(k.stack)
 		}
@@ -73,46 +70,17 @@ func (p *process) sites() []record.Site {
 			want(k.stack)
 		}
 	})
-	merged := map[string]record.Site{}
+	merged := merge(askers)
 	for k, s := range sums {
-		name := k.name(names)
-		if gone[k.class] {
-			name = record.GoneSite(name)
-		}
-		m := merged[name]
-		m = record.Site{Site: name, Bytes: m.Bytes + s.Bytes, Count: m.Count + s.Count,
-			GrowthBytes: m.GrowthBytes}
 		if earlier != nil && !gone[k.class] {
-			m.GrowthBytes += s.Bytes
+			s.GrowthBytes = s.Bytes
 		}
-		merged[name] = m
+		merged.add(k, s, gone[k.class])
 	}
 	for k, s := range earlier {
-		if m, there := merged[k.name(names)]; there {
-			m.GrowthBytes -= s.Bytes
-			merged[m.Site] = m
-		}
+		merged.less(k, s.Bytes)
 	}
-	return largestFirst(merged)
-}
-
-func largestFirst(sites map[string]record.Site) []record.Site {
-	return slices.SortedFunc(maps.Values(sites), func(a, b record.Site) int {
-		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(b.Count, a.Count),
-			strings.Compare(a.Site, b.Site))
-	})
-}
-
-// name is the site's, by the names of call stacks.
-func (k siteKey) name(names map[uint32]string) string {
-	name := names[k.stack]
-	if name == "" {
-		name = "unknown site"
-	}
-	if k.class != classDevice {
-		name += " [" + classNames[k.class] + "]"
-	}
-	return name
+	return merged.largestFirst()
 }
 
 // held is what the program holds by call stack and class. Runtimes give their
@@ -140,7 +108,7 @@ func addTo(sums map[siteKey]record.Site, it item) {
 }
 
 // resolve names the stacks that each asks for.
-func (p *process) resolve(each func(want func(uint32))) map[uint32]string {
+func (p *process) resolve(each func(want func(uint32))) map[uint32]asker {
 	p.space.refresh(p)
 	p.learnLines()
 	pcs := map[uint32][]uint64{}
@@ -155,17 +123,19 @@ func (p *process) resolve(each func(want func(uint32))) map[uint32]string {
 	takers := p.takersCallers()
 	texts := p.space.name(p.pid, slices.Concat(append(takers, list)...))
 	through := wayOf(takers, texts)
-	names := map[uint32]string{}
+	askers := map[uint32]asker{}
 	for n, chain := range pcs {
 		i := through.past(&p.space, chain, texts, max(outsideRuntime(chain, texts), 0))
-		names[n] = texts[chain[i]]
-		if line := p.lines[lineOf(p.ledger.stackAt[n])]; line != "" {
-			names[n] = p.space.withLine(names[n], chain[i], line)
-		} else if by := p.space.programsCall(chain[i:]); by != 0 {
-			names[n] += ", called by " + texts[by]
+		by := asker{site: texts[chain[i]]}
+		line, caller := lineOf(p.ledger.stackAt[n])
+		if text := p.lines[line]; text != "" {
+			by = asker{p.space.withLine(by.site, chain[i], text), p.lines[caller]}
+		} else if pc := p.space.programsCall(chain[i:]); pc != 0 {
+			by.site += ", called by " + texts[pc]
 		}
+		askers[n] = by
 	}
-	return names
+	return askers
 }
 
 // learnLines reads the lines of Python that the process's calls came from.

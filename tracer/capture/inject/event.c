@@ -41,12 +41,13 @@ EXPORT int gpumem_python_wanted(void)
 	return told != (u32)getpid() && (told || (o && load(&o->pid)));
 }
 
-/* frames_of writes who called: native frames, and behind them the line of Python. */
+/* frames_of writes who called: native frames, and behind them the line of Python, with the one
+ * that called the line's function. */
 static u32 frames_of(const struct owner *o, struct place from, u64 *out)
 {
-	u32 n = walk(from, out), line = want_frames ? python_place(o->pid, say_place) : 0;
+	u32 called = 0, n = walk(from, out), line = want_frames ? python_place(o->pid, say_place, &called) : 0;
 	if (line)
-		out[n < FRAMES ? n++ : FRAMES - 1] = PYTHON_MARK | line;
+		out[n < FRAMES ? n++ : FRAMES - 1] = PYTHON_MARK | (u64)called << 32 | line;
 	return n;
 }
 

@@ -213,33 +213,34 @@ static struct entry *caller(struct python *p)
 	return 0;
 }
 
-/* find is python_place, where a layout is adopted. */
-static uint32_t find(struct python *p, sayer say)
+/* number_of is the number of a place's line, 0 of none. What is new is told to say. */
+static uint32_t number_of(struct python *p, struct entry *e, sayer say)
 {
-	struct entry *e = place(p);
 	char about[LONGEST];
-	uint32_t unsaid = 0;
+	uint32_t unsaid = 0, number;
 	if (!e)
 		return 0;
+	number = (uint32_t)(e - p->entries) + 1;
 	if (__atomic_compare_exchange_n(&e->said, &unsaid, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		uint32_t number = (uint32_t)(e - p->entries) + 1;
 		size_t n = describe(p, e->code, e->instruction, about);
 		if (!n || !say(number, about, n))
 			store(&e->said, 2);
 	}
-	return load(&e->said) == 2 ? 0 : (uint32_t)(e - p->entries) + 1;
+	return load(&e->said) == 2 ? 0 : number;
 }
 
-__attribute__((visibility("hidden"))) uint32_t python_place(uint32_t pid, sayer say)
+__attribute__((visibility("hidden"))) uint32_t python_place(uint32_t pid, sayer say, uint32_t *called)
 {
 	struct python *p;
 	int saved = errno;
-	uint32_t number;
+	uint32_t number = 0;
+	*called = 0;
 	if (!load(&adopted))
 		return 0;
 	__atomic_fetch_add(&walking, 1, __ATOMIC_SEQ_CST);
 	p = __atomic_load_n(&adopted, __ATOMIC_SEQ_CST);
-	number = p && p->pid == pid ? find(p, say) : 0;
+	if (p && p->pid == pid && (number = number_of(p, place(p), say)))
+		*called = number_of(p, caller(p), say);
 	__atomic_fetch_sub(&walking, 1, __ATOMIC_SEQ_CST);
 	errno = saved;
 	return number;

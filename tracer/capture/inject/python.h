@@ -22,13 +22,15 @@ struct python_layout {
 	uint32_t padding;
 };
 
-/* The mark of a frame that is the number of a line of Python. No address has it. */
+/* The mark of a frame that is the number of a line of Python, its lower half, and that of the line
+ * which called that one's function, in the 16 bits above. No address has the mark. */
 #define PYTHON_MARK (0x5059ull << 48)
 
 /* python_place is the number, from 1, of the line of Python that this thread is at, 0
- * where there is none. What is new is told to say, which returns 0 to have it
- * forgotten. pid is this process's. */
-uint32_t python_place(uint32_t pid, int (*say)(uint32_t number, const char *text, size_t length));
+ * where there is none; called is that of the line in the program that called its function, 0
+ * alike. What is new is told to say, which returns 0 to have it forgotten. pid is this
+ * process's. */
+uint32_t python_place(uint32_t pid, int (*say)(uint32_t number, const char *text, size_t length), uint32_t *called);
 
 #define PYTHON_PLACES 2048 /* lines that are known at once; a power of two */
 

@@ -1,4 +1,5 @@
-"""Calls the driver from lines that a test knows by their words "asks for N MiB"."""
+"""Calls the driver from lines that a test knows by their words "asks for N MiB", in functions that
+lines call which it knows by theirs."""
 
 import ctypes
 import gc
@@ -68,18 +69,18 @@ def in_a_child():
 
 
 for _ in range(3):
-    take(1)
-list(lazily())
+    take(1)  # calls take
+list(lazily())  # calls lazily
 thread = threading.Thread(target=in_a_thread)
 thread.start()
 thread.join()
 call = as_a_package()
-by_a_package()
+by_a_package()  # calls by_a_package
 child = os.fork()
 if child == 0:
     assert told.are_wanted()
     told.tell()
-    in_a_child()
+    in_a_child()  # calls in_a_child
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
 told.stop()
