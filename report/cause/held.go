@@ -246,7 +246,8 @@ func heldOf(c *Case, all []held, paths []*regexp.Regexp, id string) (
 		// exception keeps, or that many hooks keep: to detach them would change nothing, or too little.
 		graphs := (h.Graph != "" || c.hasLargerGraph(&h)) && id != Tracebacks && id != gradientGraphs &&
 			!isOfHooks(&h)
-		if small || graphs || c.isElsewhere(&h) || h.Bound > 0 || id == Results && hasCycle(c, &h) {
+		if small || graphs || c.isElsewhere(&h) || h.Bound > 0 ||
+			id == Results && (hasCycle(c, &h) || areOfThreads(c, &h)) {
 			continue
 		}
 		surely := gained

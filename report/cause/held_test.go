@@ -194,8 +194,8 @@ func TestAHolderCountsWithWhatItGainedOverTheWholeWindow(t *testing.T) {
 
 func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 	t.Parallel()
-	host := func(h record.Holder) *Case {
-		c := leak(h)
+	host := func(holders ...record.Holder) *Case {
+		c := leak(holders...)
 		c.Class, c.Grows = account.HostGrowth, &c.Host
 		c.Meta.Versions = map[string]string{"python": "3.11.2"}
 		return c
@@ -275,6 +275,15 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 	pollers := record.Holder{Path: "Poller objects", Bytes: 90 * mib, Count: 900, Kind: Threads}
 	if got := Of(host(pollers)); !slices.Equal(idsOf(got), []string{Threads}) {
 		t.Errorf("threads: %v", idsOf(got))
+	}
+	feeds := record.Holder{Path: "Feed objects", Bytes: 90 * mib, Count: 90}
+	slots := record.Holder{Path: "pull() local self.slots", Bytes: 60 * mib, Count: 60, Kind: Threads}
+	if got := Of(host(feeds, slots)); !slices.Equal(idsOf(got), []string{Threads}) {
+		t.Errorf("variables of threads: %v", idsOf(got))
+	}
+	slots.Kind = ""
+	if got := Of(host(feeds, slots)); !slices.Equal(idsOf(got), []string{Results}) {
+		t.Errorf("variables of a function: %v", idsOf(got))
 	}
 	nodes := record.Holder{Path: "Node objects below words.index.root", Bytes: 90 * mib, Count: 900}
 	if got := Of(host(nodes)); !slices.Equal(idsOf(got), []string{Results}) {

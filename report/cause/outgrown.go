@@ -52,13 +52,15 @@ func outgrownOnHost(c *Case) *Cause {
 	return nil
 }
 
-// Requests climb that the pool passes on to the driver where so many rose, of so many that nearly each
-// is no smaller than the one before, and the last is so many times the first. They have such a part
-// of what grew.
+// Requests climb that the pool passes on to the driver where there are so many, of which nearly each
+// is no smaller than the one before, and the last is so many times the first; of many that rise
+// themselves less is enough. They have such a part of what grew.
 const (
 	manyRequests  = 6
+	manyRises     = 20
 	mostlyLarger  = .9
 	timesLarger   = 1.25
+	timesRisen    = 1.05
 	partOfClimbed = .5
 )
 
@@ -68,21 +70,11 @@ func outgrownRequests(c *Case) *Cause {
 	if c.Class != account.PoolGrowth || !c.ByTrend || c.Live.Growing() {
 		return nil
 	}
-	sizes := passedOn(c)
-	if len(sizes) < manyRequests {
+	sizes, all := passedOn(c)
+	if len(sizes) < manyRequests || !climb(sizes) || all < partOfClimbed*c.Size {
 		return nil
-	}
-	larger, all := 0, sizes[0]
-	for i := 1; i < len(sizes); i++ {
-		all += sizes[i]
-		if sizes[i] >= sizes[i-1] {
-			larger++
-		}
 	}
 	first, last := sizes[0], sizes[len(sizes)-1]
-	if float64(larger) < mostlyLarger*float64(len(sizes)-1) || last < timesLarger*first || all < partOfClimbed*c.Size {
-		return nil
-	}
 	return &Cause{ID: Outgrown, Confidence: .85 * c.Confidence,
 		Evidence: evidence("%s requests in a row that the pool could not serve grew from %s to %s: "+
 			"no block that it keeps is large enough for the next",
@@ -92,14 +84,35 @@ func outgrownRequests(c *Case) *Cause {
 			"+ scratch = whole[:n]  # with whole = torch.empty(most), once"}}
 }
 
-// passedOn are the bytes that the pool took from the driver each time, over the rows judged. What an
-// allocator takes in one go is one size; where several were taken between two rows it is their mean.
-func passedOn(c *Case) []float64 {
-	misses, live, idle := c.since(record.ColPoolMisses), c.since(record.ColLive), c.since(record.ColIdle)
-	if len(live) != len(misses) || len(idle) != len(misses) {
-		return nil
+// climb reports whether requests get larger.
+func climb(sizes []float64) bool {
+	larger, rises := 0, 0
+	for i := 1; i < len(sizes); i++ {
+		if sizes[i] >= sizes[i-1] {
+			larger++
+		}
+		if sizes[i] > sizes[i-1] {
+			rises++
+		}
 	}
-	var sizes []float64
+	times := timesLarger
+	if rises >= manyRises {
+		times = timesRisen
+	}
+	return float64(larger) >= mostlyLarger*float64(len(sizes)-1) && sizes[len(sizes)-1] >= times*sizes[0]
+}
+
+// passedOn are the bytes that the pool took from the driver each time, over the rows judged, and all of
+// them. What an allocator takes in one go is one size; where several were taken between two rows it is
+// their mean.
+func passedOn(c *Case) (sizes []float64, all float64) {
+	misses, live, idle := c.since(record.ColPoolMisses), c.since(record.ColLive), c.since(record.ColIdle)
+	if misses == nil { // CuPy's pool does not count them: each is a call to the driver
+		misses = c.since(record.ColDriverAllocs)
+	}
+	if len(live) != len(misses) || len(idle) != len(misses) {
+		return nil, 0
+	}
 	before := -1
 	for i := range misses {
 		if math.IsNaN(misses[i] + live[i] + idle[i]) {
@@ -109,10 +122,10 @@ func passedOn(c *Case) []float64 {
 			more := misses[i] - misses[before]
 			took := live[i] + idle[i] - live[before] - idle[before]
 			if more > 0 && took > 0 {
-				sizes = append(sizes, took/more)
+				sizes, all = append(sizes, took/more), all+took
 			}
 		}
 		before = i
 	}
-	return sizes
+	return sizes, all
 }

@@ -21,6 +21,8 @@ func TestRequestsThatClimbLeaveThePoolWhatTheyOutgrew(t *testing.T) {
 		"up and down":                     {[]float64{18, 30, 19, 33, 20, 36, 21}, false},
 		"too few":                         {[]float64{18, 24, 30, 36}, false},
 		"a little larger":                 {[]float64{40, 40, 41, 41, 42, 42, 43}, false},
+		"many a little larger":            {rising(40, .1, 24), true},
+		"many hardly larger":              {rising(40, .01, 24), false},
 	} {
 		live, idle, misses := []float64{math.NaN(), 50 * mib}, []float64{math.NaN(), 10 * mib}, []float64{math.NaN(), 4}
 		for i, size := range x.sizes {
@@ -31,12 +33,22 @@ func TestRequestsThatClimbLeaveThePoolWhatTheyOutgrew(t *testing.T) {
 			live, idle, misses = append(live, 50*mib), append(idle, idle[last]+size*mib), append(misses, float64(5+i))
 		}
 		grows := &Case{Class: account.PoolGrowth, Confidence: 1, ByTrend: true, Size: 100 * mib}
-		grows.Judged.Columns = map[string][]float64{
-			record.ColLive: live, record.ColIdle: idle, record.ColPoolMisses: misses,
-		}
-		found := Of(grows)
-		if got := idsOf(found); slices.Contains(got, Outgrown) != x.named || x.named && got[0] != Outgrown {
-			t.Errorf("%s: causes %v", name, got)
+		// A pool that does not count what it cannot serve asks the driver for each.
+		for _, counts := range []string{record.ColPoolMisses, record.ColDriverAllocs} {
+			grows.Judged.Columns = map[string][]float64{record.ColLive: live, record.ColIdle: idle, counts: misses}
+			found := Of(grows)
+			if got := idsOf(found); slices.Contains(got, Outgrown) != x.named || x.named && got[0] != Outgrown {
+				t.Errorf("%s, by %s: causes %v", name, counts, got)
+			}
 		}
 	}
+}
+
+// rising are n sizes of which each is so much larger than the one before.
+func rising(first, more float64, n int) []float64 {
+	var sizes []float64
+	for i := range n {
+		sizes = append(sizes, first+more*float64(i))
+	}
+	return sizes
 }

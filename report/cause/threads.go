@@ -40,3 +40,11 @@ func threadsLeft(c *Case) *Cause {
 	cause.Evidence = append(more, noneSeen())
 	return cause
 }
+
+// areOfThreads reports whether a holder is the objects of a class to which no name leads, beside variables
+// of threads that do not end: these are not what names show.
+func areOfThreads(c *Case, h *record.Holder) bool {
+	return strings.HasSuffix(h.Path, " objects") && slices.ContainsFunc(c.Holders, func(o record.Holder) bool {
+		return o.Kind == Threads && strings.Contains(o.Path, "() local ")
+	})
+}

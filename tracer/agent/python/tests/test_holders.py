@@ -168,6 +168,29 @@ class HoldersTest(unittest.TestCase):
         thread.join()
         self.assertEqual(found, {"list serve() local batches": (4 * MIB, 4)})
 
+    def test_variables_of_many_threads_in_one_function_are_of_threads_that_are_left(self):
+        done = threading.Event()
+
+        def serve(all_in):
+            batch = torch.empty(MIB)
+            all_in.wait(30)
+            done.wait(30)
+            del batch
+
+        for number, kind in ((3, None), (12, "threads-left")):
+            done.clear()
+            all_in = threading.Barrier(number + 1)
+            threads = [threading.Thread(target=serve, args=(all_in,)) for _ in range(number)]
+            for thread in threads:
+                thread.start()
+            all_in.wait(30)
+            found = ending.find(self.process, time.monotonic() + 20)
+            done.set()
+            for thread in threads:
+                thread.join()
+            told = [(h["path"], h["count"], h.get("kind")) for h in found]
+            self.assertEqual(told, [("serve() local batch", number, kind)])
+
     def test_a_frame_that_an_exception_keeps_is_not_what_holds(self):
         def fail():
             out = torch.empty(MIB)

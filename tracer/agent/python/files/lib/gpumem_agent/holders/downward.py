@@ -19,7 +19,8 @@ from gpumem_agent.holders.following import Following
 from gpumem_agent.holders.kinds import RANKS, Contexts, module_names, rank_of
 from gpumem_agent.holders.levels import BOUND, MOST, SIZED, Level
 from gpumem_agent.holders.living import SOME, noted
-from gpumem_agent.holders.paths import Local, Name, Path
+from gpumem_agent.holders.local import Local
+from gpumem_agent.holders.paths import Name, Path
 from gpumem_agent.holders.roots import LEAVES, namespaces, ours
 from gpumem_agent.holders.variables import Variables, local, now, pick
 from gpumem_agent.own import own
@@ -228,7 +229,9 @@ class Reach:
         if group < len(search.roots):
             return search.roots[group]
         function = search.functions[group - len(search.roots)]
-        return local(self._variables.codes[function], self._variables.names[function][at])
+        codes = self._variables.codes
+        calls = sum(code is codes[function] for code in codes)
+        return local(codes[function], self._variables.names[function][at], calls)
 
 
 class _Search:

@@ -13,7 +13,7 @@ import types
 
 from gpumem_agent import atomic
 from gpumem_agent.holders.kinds import is_a, owns
-from gpumem_agent.holders.paths import Local
+from gpumem_agent.holders.local import Local
 
 LONGEST = 100000  # elements of a container that may stand in
 WIDEST = 64  # objects that one refers to, among which others than containers may stand in

@@ -38,6 +38,7 @@ from gpumem_agent.holders.kinds import (
 )
 from gpumem_agent.holders.lines import assigned, filler, module_with
 from gpumem_agent.holders.living import GROWING, outnumbers
+from gpumem_agent.holders.local import Local
 from gpumem_agent.holders.logged import RECORDS, logged
 
 PLAIN = (list, tuple, dict, collections.OrderedDict, collections.deque)
@@ -45,23 +46,6 @@ INTO = " → "  # before the type of what an object shows no name for
 MOST_KEYS = 16  # of a dictionary whose entries a path tells by them
 MOST_ENTRIES = 3  # of such dictionaries on a path, the outermost, that are told of
 DIGIT = re.compile(r"[0-9]")
-
-
-class Local:
-    """A variable of a running function: a root that no object stands for."""
-
-    __slots__ = ("name", "rank", "variable", "file", "line")
-
-    def __init__(self, name, rank, variable="", file="", line=0):
-        self.name = name
-        self.rank = rank
-        self.variable = variable
-        self.file = file  # of the function
-        self.line = line  # its first
-
-    def key(self):
-        """What tells it from other variables of running functions."""
-        return self.file, self.line, self.variable
 
 
 class Entry:
@@ -157,6 +141,8 @@ class Path:
             "assigned": assigned(self.chain, behind, self._modules),
         }
         kind = kind_of(self.chain, at)
+        if kind is None and self.container is None and is_a(self.chain[0], Local):
+            kind = self.chain[0].kind()
         if kind:
             facts["kind"] = kind
         if kind == RECORDS:  # whoever logs adds to it

@@ -15,7 +15,7 @@ from gpumem_agent.holders.downward import PAUSE, TRIES
 from gpumem_agent.holders.following import child
 from gpumem_agent.holders.kinds import Contexts, is_a, namespace
 from gpumem_agent.holders.living import GROWING
-from gpumem_agent.holders.paths import Local
+from gpumem_agent.holders.local import Local
 from gpumem_agent.holders.variables import pick
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused

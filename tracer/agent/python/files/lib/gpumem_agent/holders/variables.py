@@ -9,6 +9,7 @@ debugger follows one (it writes such dictionaries back). The dictionary of
 another is emptied in the same call that made it.
 """
 
+import collections
 import itertools
 import operator
 import sys
@@ -17,7 +18,7 @@ from functools import partial
 
 from gpumem_agent import atomic, threads
 from gpumem_agent.holders.kinds import OWN_FOLDER, is_library, rank_of
-from gpumem_agent.holders.paths import Local
+from gpumem_agent.holders.local import Local
 
 MOST = 4000  # calls of all threads below one another; outer ones are left out
 LOOKS_IN = sys.version_info >= (3, 13)
@@ -87,9 +88,10 @@ def named():
         atomic.fill(identities, map(list, map(partial(map, id), values))),
         atomic.empty(values),
     )
+    calls = collections.Counter(map(id, variables.codes))
     for code, names, held in zip(variables.codes, variables.names, identities):
         for name, identity in zip(names, held):
-            found[identity] = local(code, name)
+            found[identity] = local(code, name, calls[id(code)])
     return found, set(variables.frames), set(variables.running)
 
 
@@ -115,10 +117,10 @@ def own(kinds):
     return [(local(code, name), ref) for (frame, code, name), ref in found if frame in mine]
 
 
-def local(code, name):
-    """The root that a variable of a function is."""
+def local(code, name, calls=1):
+    """The root that a variable of a function is, of which so many calls run."""
     text = "%s() local %s" % (code.co_name, name)
-    return Local(text, rank_of(code), name, code.co_filename, code.co_firstlineno)
+    return Local(text, rank_of(code), name, code.co_filename, code.co_firstlineno, calls)
 
 
 def pick(identities):
