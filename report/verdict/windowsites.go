@@ -14,8 +14,8 @@ import (
 // comes, or less; what came faster filled something, and did not go on.
 const mostOfWindows = 3
 
-// windowRows are the lines of the windows of a kind, since the growth began: each with what it would
-// have come to in all that time as what it grew by.
+// windowRows are the lines of the windows of a kind whose second half, in which they gave nothing back,
+// lies in the growth: each with what it would have come to in all that time as what it grew by.
 func windowRows(s *settled, kind string) []record.Site {
 	l := s.Judged
 	if l.Untimed || len(l.Clock) == 0 {
@@ -25,7 +25,7 @@ func windowRows(s *settled, kind string) []record.Site {
 	seconds, rows := 0., []record.Site(nil)
 	for _, e := range s.Events.About(s.PID) {
 		window := record.SiteWindowOf(e)
-		if e.Kind != kind || window == 0 || e.TMs/1000-2*window < from {
+		if e.Kind != kind || window == 0 || e.TMs/1000-window < from {
 			continue
 		}
 		seconds += window
@@ -62,7 +62,7 @@ func staysOf(s *settled) []SiteRow {
 // windowsOf is the kind of the windows on the memory that grows; empty of another.
 func windowsOf(s *settled) string {
 	switch {
-	case s.class == HostGrowth && s.primary == series.Host:
+	case s.class == HostGrowth && (s.primary == series.Host || s.primary == series.Heap):
 		return record.KindHostSites
 	case s.class == AppLeak && s.primary == series.Live:
 		return record.KindBlockSites

@@ -126,3 +126,17 @@ func TestWhatStaysIsATableOfTheLinesOfAllWindows(t *testing.T) {
 		t.Errorf("nothing grows: %+v", v.Stays)
 	}
 }
+
+// What a window's second half shows to stay counts where that lies in the growth.
+func TestAWindowCountsThatWasClosedWellAfterTheGrowthBegan(t *testing.T) {
+	t.Parallel()
+	rises := func(i int) float64 { return 60*mib + mib*float64(max(0, i-600)) } // from the 30th second on
+	site := record.Site{Site: "/srv/app/model.py:36 forward", Bytes: 40 * mib, Count: 4}
+	for second, want := range map[float64]int{28: 0, 32: 0, 33.5: 1, 36: 1} {
+		p := newProgram(1200).healthy().with("torch").set(record.ColLive, rises).
+			set(record.ColGPU, func(i int) float64 { return 600*mib + rises(i) }).handedOut(second, site)
+		if v := p.judge(); v.Verdict != AppLeak || len(v.Stays) != want {
+			t.Errorf("closed after %v s: %s, lines %v", second, v.Summary, v.Stays)
+		}
+	}
+}
