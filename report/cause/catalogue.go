@@ -62,7 +62,7 @@ func Catalogue() []Rule {
 		{ID: outgrownBefore, Find: outgrownRequests, Before: []string{Policy, Misses}},
 		{ID: Misses, Find: misses},
 		{ID: DriverPool, Find: driverPoolKeeps, Before: []string{Policy}},
-		{ID: StreamPools, Find: poolForEachStream, Before: []string{Policy}},
+		{ID: StreamPools, Find: poolForEachStream, Before: []string{Policy, Misses, outgrownBefore}},
 		{ID: compiledByLine, Find: compiledAnew,
 			Before: []string{compiledStays, Compiled, graphByStep, cloneLeft, cloneWhenDrained, HandleLeak, driverHandles}},
 		{ID: profilerRecords, Find: recorded},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gpumem/gpumem/internal/units"
 	"github.com/gpumem/gpumem/report/account"
+	"github.com/gpumem/gpumem/report/internal/stat"
 	"github.com/gpumem/gpumem/tracer/record"
 )
 
@@ -53,10 +54,11 @@ func outgrownOnHost(c *Case) *Cause {
 }
 
 // Requests climb that the pool passes on to the driver where there are so many, of which nearly each
-// is no smaller than the one before, and the last is so many times the first; of many that rise
-// themselves less is enough. They have such a part of what grew.
+// is no smaller than the one before and some are larger, and those of the last third are so many times
+// those of the first; where many are larger less is enough. They have such a part of what grew.
 const (
 	manyRequests  = 6
+	someRises     = 5
 	manyRises     = 20
 	mostlyLarger  = .9
 	timesLarger   = 1.25
@@ -99,7 +101,9 @@ func climb(sizes []float64) bool {
 	if rises >= manyRises {
 		times = timesRisen
 	}
-	return float64(larger) >= mostlyLarger*float64(len(sizes)-1) && sizes[len(sizes)-1] >= times*sizes[0]
+	third := len(sizes) / 3
+	first, last := stat.Mean(sizes[:third]), stat.Mean(sizes[len(sizes)-third:])
+	return rises >= someRises && float64(larger) >= mostlyLarger*float64(len(sizes)-1) && last >= times*first
 }
 
 // passedOn are the bytes that the pool took from the driver each time, over the rows judged, and all of

@@ -21,7 +21,8 @@ func TestRequestsThatClimbLeaveThePoolWhatTheyOutgrew(t *testing.T) {
 		"up and down":                     {[]float64{18, 30, 19, 33, 20, 36, 21}, false},
 		"too few":                         {[]float64{18, 24, 30, 36}, false},
 		"a little larger":                 {[]float64{40, 40, 41, 41, 42, 42, 43}, false},
-		"many a little larger":            {rising(40, .1, 24), true},
+		"many a little larger":            {rising(40, .2, 24), true},
+		"alike but for the start":         {append([]float64{5, 30, 30, .1, 30}, rising(20, 0, 50)...), false},
 		"many hardly larger":              {rising(40, .01, 24), false},
 	} {
 		live, idle, misses := []float64{math.NaN(), 50 * mib}, []float64{math.NaN(), 10 * mib}, []float64{math.NaN(), 4}
