@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"regexp"
 	"strings"
@@ -213,6 +214,35 @@ func TestARedactedRunHasTheSameVerdict(t *testing.T) {
 		}
 		if !strings.Contains(render(t, Text, NewRedactor(nil).Run(run), got, Options{Width: 300}), RedactedNote) {
 			t.Errorf("%s does not say that it is redacted", q.name)
+		}
+	}
+}
+
+// A kind of event under another name would tell its readers nothing.
+func TestARedactedRunKeepsTheKindsOfItsEvents(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../tracer/record/record.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := regexp.MustCompile(`(?m)^\tKind\w+ += "(\w+)"`).FindAllStringSubmatch(string(source), -1)
+	if len(kinds) < 20 {
+		t.Fatalf("%d kinds are found", len(kinds))
+	}
+	run, r := leakRun(60), NewRedactor([]byte("s"))
+	run.Events = nil
+	for _, kind := range kinds {
+		run.Events = append(run.Events, record.Event{Kind: kind[1], Detail: json.RawMessage(`{"seconds":2.5}`)})
+	}
+	redacted := r.Run(run).Events // with a note at their end
+	for i, kind := range kinds {
+		e := &redacted[i]
+		if e.Kind != kind[1] {
+			t.Errorf("an event of the kind %q has the kind %q", kind[1], e.Kind)
+		}
+		window := e.Kind == record.KindHostSites || e.Kind == record.KindBlockSites
+		if window && record.SiteWindowOf(e) != 2.5 {
+			t.Errorf("%s: the window has no length: %s", e.Kind, e.Detail)
 		}
 	}
 }

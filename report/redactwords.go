@@ -8,16 +8,16 @@ const (
 	publicWords = `
 a about above account accounts across after again agent all allocate allocated allocation allocations
 allocator allocs amount an and another answer anything are as ask asked at attach autograd bad base baseline
-batch be because been before began beginning begins below beyond both broken buffer buffers but by bytes
-cache cached caching call came can cannot capture cause cell cells change changed class classes clock closed code
+batch be because been before began beginning begins below beyond block_sites both broken buffer buffers but by bytes
+cache cached caching call came can cannot capture cause cell cells change changed child class classes clock closed code
 collect column columns command commands compile compiled compiling context contexts could count counted
 counter counters create created cut cycle data dead decode denied denies did directory do does done driver
 driver_sites dropped each eager empty end ended ends environment epoch epochs error eval evaluate evaluation
 event events exists exit exiting experiment failed failure far few file files first first_touch fit for
 forward found free freed frees from full function gave given goes gone graph graphs growth grows had handle
-handles has have header held here heap hold holder holders holds host idle ignored in init initial
+handles has have header held here heap hold holder holders holds host host_sites idle ignored in init initial
 initialise initialize input inside instead interval into invalid is it its kept kernel kernels kind known
-last late later least left length less limit line lines list live load loading log long lost made many mark
+last late later least left left_behind length less limit line lines list live load loading log long lost made many mark
 marks measured memory middle missed missing mixed more most much name named names native neither never new next no
 nobody none not nothing number object objects of off on one only open operation optimizer or order other out
 outputs over page pages paths parameter parameters part path peak permission phase phases pid pipe pool
