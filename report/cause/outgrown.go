@@ -76,11 +76,11 @@ func outgrownRequests(c *Case) *Cause {
 	if len(sizes) < manyRequests || !climb(sizes) || all < partOfClimbed*c.Size {
 		return nil
 	}
-	first, last := sizes[0], sizes[len(sizes)-1]
+	first, last := thirds(sizes)
 	return &Cause{ID: Outgrown, Confidence: .85 * c.Confidence,
-		Evidence: evidence("%s requests in a row that the pool could not serve grew from %s to %s: "+
-			"no block that it keeps is large enough for the next",
-			units.Whole(float64(len(sizes))), units.Bytes(first), units.Bytes(last)),
+		Evidence: evidence("requests that the pool could not serve got larger, from %s on average in the first third "+
+			"of %s samples to %s in the last: no block that it keeps is large enough for the next",
+			units.Bytes(first), units.Whole(float64(len(sizes))), units.Bytes(last)),
 		Next: nextOfOutgrown,
 		Change: []string{"- scratch = torch.empty(n)",
 			"+ scratch = whole[:n]  # with whole = torch.empty(most), once"}}
@@ -101,9 +101,14 @@ func climb(sizes []float64) bool {
 	if rises >= manyRises {
 		times = timesRisen
 	}
-	third := len(sizes) / 3
-	first, last := stat.Mean(sizes[:third]), stat.Mean(sizes[len(sizes)-third:])
+	first, last := thirds(sizes)
 	return rises >= someRises && float64(larger) >= mostlyLarger*float64(len(sizes)-1) && last >= times*first
+}
+
+// thirds are the means of the first third of at least three sizes, and of the last.
+func thirds(sizes []float64) (first, last float64) {
+	n := len(sizes) / 3
+	return stat.Mean(sizes[:n]), stat.Mean(sizes[len(sizes)-n:])
 }
 
 // passedOn are the bytes that the pool took from the driver each time, over the rows judged, and all of

@@ -62,7 +62,7 @@ func staysOf(s *settled) []SiteRow {
 // windowsOf is the kind of the windows on the memory that grows; empty of another.
 func windowsOf(s *settled) string {
 	switch {
-	case s.class == HostGrowth && (s.primary == series.Host || s.primary == series.Heap):
+	case s.class == HostGrowth && s.primary == series.Host:
 		return record.KindHostSites
 	case s.class == AppLeak && s.primary == series.Live:
 		return record.KindBlockSites

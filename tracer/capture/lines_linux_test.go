@@ -55,6 +55,7 @@ func TestACallFromPythonHasTheProgramsLine(t *testing.T) {
 			got := map[string]record.Site{}
 			for _, pid := range e.reader.PIDs() {
 				for _, s := range e.reader.Sites(pid) {
+					s.Bytes += got[s.Site].Bytes
 					got[s.Site] = s
 				}
 			}

@@ -19,6 +19,7 @@ type merged struct {
 	calls  map[asker]int64 // bytes
 }
 
+// merge begins with no sites. The caller adds what stacks hold, then takes the list.
 func merge(askers map[uint32]asker) *merged {
 	return &merged{askers, map[string]record.Site{}, map[asker]int64{}}
 }

@@ -23,6 +23,6 @@ class Local:
         return self.file, self.line, self.variable
 
     def kind(self):
-        """In the words of the catalogue of causes why what each of many such variables has is kept: where
-        there are as many threads as calls of the function, none of them ends."""
+        """In the words of the catalogue of causes why what this variable of each call has is kept. Where there
+        are as many threads each call has one of its own, which keeps its variables until it ends."""
         return "threads-left" if MANY <= self.calls <= _thread._count() else None
