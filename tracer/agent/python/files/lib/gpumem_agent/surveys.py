@@ -98,6 +98,8 @@ class Surveys:
         self._unseen.note_pool(process.idle)
         self._unseen.note_shared(mappings.shared())
         self._begin()
+        if self._register.has_outputs(frameworks):
+            self.look_below(process)  # so that the first look after this one tells which have grown
 
     @property
     def told(self):

@@ -20,6 +20,7 @@ GROWING = (
 )
 SOME = 16  # elements from which a container is noted
 LARGE = 1000  # and from which it is large, whatever its elements take
+MOST_OUTPUTS = 5000  # arrays that are asked whether autograd made them
 MOST_NOTED = 50000  # containers; beyond these only the large ones are noted
 MOST_GENERATORS = 100
 GENERATORS = (types.GeneratorType,)
@@ -121,6 +122,18 @@ def described(live, framework, deadline=None, kinds=(), gone=None, asked=None):
             found.append(Array(identity, reference, type(item).__name__, told, framework))
         del item
     return found
+
+
+def has_outputs(frameworks, arrays):
+    """Whether autograd made any of some arrays by their identities, of which some are asked."""
+    for framework in (f for f in frameworks if f.keeps_graphs):
+        for reference in itertools.islice(arrays.values(), MOST_OUTPUTS):
+            array = framework.alive(reference)
+            is_output = array is not None and framework.has_graph(array)
+            del array
+            if is_output:
+                return True
+    return False
 
 
 def all_at_once(kinds):

@@ -45,6 +45,10 @@ class Register:
         """Also notes the sites, where the frameworks record them."""
         self.sites = sites_of([f for f in frameworks if f.active()])
 
+    def has_outputs(self, frameworks):
+        """Whether autograd made any of the arrays."""
+        return living.has_outputs(frameworks, self.noted)
+
     def is_late(self, identity, reference):
         """Whether an object was made after that moment. Its weak reference is
         the same as long as it lives, and no other object's."""

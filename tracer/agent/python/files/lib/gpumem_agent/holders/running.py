@@ -27,7 +27,6 @@ MOST_ARRAYS = 40000  # of those late first; the time that a look has bounds them
 TURNS = 64  # in which the late ones are gone through
 MOST_ASKED = 50  # holders, whether they keep graphs
 MOST_ROOTS = 200  # contexts and generators
-MOST_OUTPUTS = 5000  # arrays that are asked whether autograd made them
 MOST_REPLACED = 32  # arrays in whose place others are looked for
 MOST_KEPT, FEW_KEPT = 64, 4  # arrays of a holder that are looked for at the next look
 CHAIN = re.compile(r"((?:\.\w+(?:\[…\])*){1,3})\1")  # steps of a path that come again at once
@@ -81,7 +80,7 @@ class _Search:
         if reference is not None and not census:
             self.noted.note_classes(reference.classes, reference.classes_since)
         self.noted.met = self.noted.met if reference is None else reference.met
-        self.noted.has_outputs = _has_outputs(self._frameworks, self.noted.noted)
+        self.noted.has_outputs = living.has_outputs(self._frameworks, self.noted.noted)
         self._found = Holders(deadline, Downwards(self._reach), self.noted.met)
         self._uncounted = []  # pairs of frameworks and facts, whose classes are not counted yet
         if on_host or not self._on_device:
@@ -211,18 +210,6 @@ def add_replaced(found, noted, reach, frameworks):
         path, size, facts = told
         if path not in found.found:
             found.add(path, size, 1, facts)
-
-
-def _has_outputs(frameworks, arrays):
-    """Whether autograd made any of some arrays, of which some are asked."""
-    for framework in (f for f in frameworks if f.keeps_graphs):
-        for reference in itertools.islice(arrays.values(), MOST_OUTPUTS):
-            array = framework.alive(reference)
-            is_output = array is not None and framework.has_graph(array)
-            del array
-            if is_output:
-                return True
-    return False
 
 
 def _kept(found, arrays):
