@@ -2,6 +2,7 @@ package cause
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/gpumem/gpumem/report/account"
@@ -89,3 +90,10 @@ func registeredForTheEnd(c *Case) *Cause {
 		Change: []string{"- atexit.register(flush, batch)",
 			"+ atexit.register(flush, batch); …; atexit.unregister(flush)"}}
 }
+
+// growsAlone are the paths of what the agent tells only where each look found it larger: a buffer, the
+// memo of a pickler, a database in memory.
+var growsAlone = regexp.MustCompile(`^(StringIO|BytesIO|bytearray|\w*Pickler|Connection) `)
+
+// GrowsAlone reports whether a holder's path is that of one object which each look found larger.
+func GrowsAlone(path string) bool { return growsAlone.MatchString(path) }

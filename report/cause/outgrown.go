@@ -64,12 +64,13 @@ const (
 	timesLarger   = 1.25
 	timesRisen    = 1.05
 	partOfClimbed = .5
+	liveOfClimbed = .25 // what is live may grow by as much: the array that is made anew
 )
 
 // outgrownRequests: what the program asks for anew each time is a little larger each time. No block that
 // the pool keeps is large enough for the next.
 func outgrownRequests(c *Case) *Cause {
-	if c.Class != account.PoolGrowth || !c.ByTrend || c.Live.Growing() {
+	if c.Class != account.PoolGrowth || !c.ByTrend || c.Live.Growing() && c.Live.Gained() > liveOfClimbed*c.Size {
 		return nil
 	}
 	sizes, all := passedOn(c)

@@ -81,19 +81,27 @@ func (x *Examined) stillHeld() (from, at, bytes, count float64) {
 // its bound is at most youngWide times the usual one. Both were chosen on 454 recordings of programs with a
 // fault and as many of their twins: cut after 10 s, this decides on 26 twins and on none with a fault, and of
 // the 290 of these that were cut after 8 s, too, on 12 twins and on 2 with a fault.
+//
+// Where no more than slowSeen a second can have gone unseen, and it does not surely rise, the bound may be wider,
+// and the device older: a heap creeps by some hundred KiB a second until it has settled.
 const (
 	youngSeen = 2 * mib
 	youngWide = 2
+	slowSeen  = mib / 2
+	slowWide  = 2.5
+	slowFor   = 24. // seconds of a device's use
 )
 
 // settleYoung decides on host memory that is open only because so little was seen of it.
 func (x *Examined) settleYoung() {
 	g, lived := &x.Grow[series.Host], x.DeviceLived()
 	open := g.Known && g.Shape == trend.ShapeUndecided && !g.Loaded && !x.Judged.Untimed
-	if !open || lived <= 0 || lived >= series.StartAlive {
+	if !open || lived <= 0 {
 		return
 	}
-	if g.Upper <= youngWide*g.Limit && g.Upper <= youngSeen*g.Span {
+	young := lived < series.StartAlive && g.Upper <= youngWide*g.Limit && g.Upper <= youngSeen*g.Span
+	slow := lived < slowFor && g.Low <= 0 && g.Upper <= slowWide*g.Limit && g.Upper <= slowSeen*g.Span
+	if young || slow {
 		g.Settle(trend.Flat, g.Upper)
 	}
 }

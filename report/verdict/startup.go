@@ -55,7 +55,7 @@ func mayHide(s *settled) string {
 	if !python || !s.Grow[series.Host].Known || s.Judged.Untimed || s.Lived() >= series.StartFor {
 		return ""
 	}
-	for _, why := range [...]string{tooLittleSeen(s), tooLateToSee(s)} {
+	for _, why := range [...]string{tooLittleSeen(s), compiledLately(s), tooLateToSee(s)} {
 		if why != "" {
 			return why
 		}
@@ -76,6 +76,16 @@ func tooLittleSeen(s *settled) string {
 	}
 	return fmt.Sprintf("the program set itself up for %s, and was seen at work for only %s",
 		units.Span(lived-seen), units.Span(seen))
+}
+
+// compiledLately says so where a program that uses a device had code compiled for it until shortly before:
+// it may not have come to what it does again and again.
+func compiledLately(s *settled) string {
+	clock := s.Judged.Clock
+	if !s.UsesDevice() || len(clock) == 0 || !runsCompiler(s, clock[len(clock)-1]-noneFor, clock[len(clock)-1]) {
+		return ""
+	}
+	return "the program had code compiled for its device until shortly before, and nothing may have come since"
 }
 
 // hardlySeen bounds the confidence that nothing grows where a program that uses a device worked for so

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/gpumem/gpumem/report/cause"
 	"github.com/gpumem/gpumem/report/finding"
 	"github.com/gpumem/gpumem/report/growth"
 	"github.com/gpumem/gpumem/report/looks"
@@ -18,13 +19,14 @@ const leastSurvived = 2
 // heldSoFar reports whether more than the trend tells that memory grows, however young the
 // device: a container without a bound explains the growth, with more than a few elements, and
 // it got longer from look to look, or still did right after one, or each generation of blocks
-// left survivors; or memory rises in a straight line; or for some seconds a graph got longer.
+// left survivors; or memory rises in a straight line; or for some seconds a graph or a
+// buffer got longer.
 func heldSoFar(s *settled) bool {
 	h, all := explains(s)
 	if h == nil || h.Bound > 0 || h.Gone || !hasName(h.Path) {
 		return false
 	}
-	if h.Graph != "" { // a look tells of a graph that it found longer than the look before
+	if h.Graph != "" || cause.GrowsAlone(h.Path) { // told where a look found it longer than the look before
 		return growth.SpanOf(&s.Examined, &s.Grow[s.primary]) >= heldFor
 	}
 	if h.Count < someThings || looks.IsRefilled(h) {
@@ -41,7 +43,8 @@ func heldSoFar(s *settled) bool {
 	return (longer || once) && last.Holder.Length >= someThings || s.primary == series.Live && survive(s)
 }
 
-// heldFor are the seconds that a growth lasts of which one look found the holder, or a graph longer.
+// heldFor are the seconds that a growth lasts of which one look found the holder, or a graph or a buffer
+// longer.
 const heldFor = 3.
 
 // goesStraight reports whether live memory grows so long, and so straight, that one look at its holder
