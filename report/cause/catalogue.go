@@ -31,6 +31,7 @@ const (
 	clonesGrow       = Clone + "/growth"             // more and more
 	threadsCounted   = Threads + "/counted"          // by the system
 	replacedStates   = Entries + "/replaced"         // of an optimizer, of parameters that were replaced
+	entriesAskedFor  = Entries + "/asked-for"        // objects that are found by their keys again
 	entriesOfObjects = Entries + "/objects"          // keyed by objects, which they keep
 	threadsEnded     = Threads + "/ended"            // and are kept
 	countedForTheEnd = AtExit + "/counted"           // callbacks of which no more is known

@@ -168,6 +168,9 @@ func heldInCaches() []held {
 			"begin the loader anew for each round: itertools.cycle keeps every element of the first",
 			[2]string{"batches = itertools.cycle(loader)",
 				"batches = (batch for _ in itertools.count() for batch in loader)"}},
+		{entriesAskedFor, `^$`, "entries that stay when what they are for is done", // likewise
+			"take the entry out when what it is for is done, given up or gone",
+			[2]string{"open[id] = Session(id)", "open[id] = Session(id); …; del open[id]  # when it ends"}},
 		{Results, `^(list|deque|dict|set|tuple|OrderedDict|defaultdict|ModuleList|ParameterList) |` +
 			`^\S+ objects( below .*)?$`, "results that are kept",
 			"bound it, or keep a number instead of each object where that is enough",

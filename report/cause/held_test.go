@@ -258,6 +258,16 @@ func TestHostMemoryOfTicketsHasItsCause(t *testing.T) {
 		!strings.Contains(got[0].Next, "on every path") {
 		t.Errorf("entries of a register: %+v", got)
 	}
+	open.Kind = entriesAskedFor
+	if got := Of(leak(open)); !slices.Equal(idsOf(got), []string{Entries}) ||
+		!strings.Contains(got[0].Next, "is done, given up or gone") {
+		t.Errorf("entries that are found again: %+v", got)
+	}
+	named := open
+	named.Path = "dict main() local service.sessions"
+	if got := Of(leak(named)); !slices.Equal(idsOf(got), []string{Sessions}) {
+		t.Errorf("a name says more: %+v", got)
+	}
 	open.Kind = entriesOfObjects
 	if got := Of(host(open)); !slices.Equal(idsOf(got), []string{Entries}) ||
 		!strings.Contains(got[0].Next, "WeakKeyDictionary") {

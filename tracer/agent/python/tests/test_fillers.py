@@ -41,6 +41,7 @@ from gpumem_agent.holders import (
     paths,
     states,
     texts,
+    words,
 )
 from gpumem_agent.surveys import Surveys
 from test_looks import Running
@@ -266,6 +267,10 @@ class Firing:
         self.number = number
 
 
+class Reply(collections.namedtuple("Reply", "number text")):
+    """What was answered."""
+
+
 class Tile(collections.namedtuple("Tile", "number")):
     """Is equal to another of its number."""
 
@@ -468,8 +473,8 @@ class FillersTest(unittest.TestCase):
             with unittest.mock.patch.object(texts, "program_files", lambda: [file.name]):
                 (found,) = lines.filler(chain, 3, {})
                 self.assertEqual(found.sites(), [file.name + ":6 deploy"])
-        self.assertEqual(kinds.kind_of(chain, 3), "timers-left")
-        self.assertIsNone(kinds.kind_of([object(), threading.Thread(), {}, (), []], 3))
+        self.assertEqual(words.kind_of(chain, 3), "timers-left")
+        self.assertIsNone(words.kind_of([object(), threading.Thread(), {}, (), []], 3))
 
     def test_hooks_have_the_line_that_registers_them(self):
         source = """
@@ -926,6 +931,22 @@ class FillersTest(unittest.TestCase):
                 self.assertEqual(states.keeps_state(file + ":1 note"), is_one, text)
         self.assertFalse(states.keeps_state("/nowhere.py:1 note"))
 
+    def test_a_line_adds_a_state_of_which_it_had_made_a_copy(self):
+        for number, (text, is_one) in enumerate((
+            ("copied = jax.tree_util.tree_map(jnp.copy, weights)\nself.shelf[epoch] = (error, copied)", True),
+            ("fittest = copy.deepcopy(self.params)\nkept.append(fittest)", True),
+            ("copied = jnp.copy(losses)\nkept[epoch] = copied", False),
+            ("out = predict(weights)\nkept.append(out)", False),
+            ("copied = copy.copy(state)\nkept.append(other)", False),
+            ("def before(state):\n    copied = copy.copy(state)\ndef note(copied):\n    kept.append(copied)", False),
+        )):
+            with tempfile.TemporaryDirectory() as folder:
+                file = os.path.join(folder, "copied%d.py" % number)
+                with open(file, "w") as source:
+                    source.write(text + "\n")
+                site = "%s:%d note" % (file, text.count("\n") + 1)
+                self.assertEqual(states.keeps_state(site), is_one, text)
+
     def test_a_dictionary_that_is_filled_when_it_has_no_such_key_is_a_cache(self):
         for number, (text, is_one) in enumerate(MEMOS):
             with tempfile.TemporaryDirectory() as folder:
@@ -972,6 +993,39 @@ class FillersTest(unittest.TestCase):
             measure(Firing(number))
         told = {path.rpartition(".")[2]: h.get("kind") for path, h in self.look().items()}
         self.assertEqual(told, {"heats": "entries-left/objects", "drawn": None, "counted": None})
+
+    def test_objects_that_are_found_by_their_keys_again_are_entries_and_tuples_are_not(self):
+        self.keep(open_calls={}, replies={}, totals={}, unread={})
+
+        def ring(number):
+            call = Firing(number)
+            call.sound = os.urandom(BLOB)
+            open_calls[number] = call
+            replies[number] = Reply(number, os.urandom(BLOB))
+            totals[number] = os.urandom(BLOB)
+            unread[number] = Firing(number)
+            unread[number] = call
+
+        def answer(number):
+            return open_calls[number].sound, replies.get(number), totals[number]
+
+        self.look()
+        for number in range(40):
+            ring(number)
+            answer(number)
+        told = {path.rpartition(".")[2]: h.get("kind") for path, h in self.look().items()}
+        self.assertEqual(told.pop("open_calls"), "entries-left/asked-for")
+        self.assertEqual(set(told.values()), {None}, told)
+
+    def test_a_queue_of_which_nobody_knows_the_name_is_a_queue(self):
+        self.keep(letters=asyncio.Queue(), parcels=queue.Queue(), few=queue.Queue(maxsize=1000))
+        self.look()
+        for _ in range(40):
+            letters.put_nowait(types.SimpleNamespace(sheet=os.urandom(BLOB)))
+            parcels.put(os.urandom(BLOB))
+            few.put(os.urandom(BLOB))
+        told = [(h.get("kind"), h.get("bound")) for path, h in self.look().items()]
+        self.assertEqual(sorted(told, key=str), [("unbounded-queue", 1000), *[("unbounded-queue", None)] * 2])
 
     def test_what_an_optimizer_has_for_groups_that_are_added_is_known_whatever_its_name(self):
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
@@ -1149,7 +1203,7 @@ class FillersTest(unittest.TestCase):
         (path,) = [p for p in found if "_scheduled" in p]
         self.assertEqual(path, "list %s.loop._scheduled" % __name__)
         self.assertIn(line_of("timers") + " serve", found[path]["filled"].split("; "))
-        self.assertEqual(kinds.elements_of(loop._scheduled), "timers-left")
+        self.assertEqual(words.elements_of(loop._scheduled), "timers-left")
 
     def test_texts_of_warnings_have_the_line_that_warns(self):
         found = fillers.places(fillers.Filler("__warningregistry__", __file__, False))
@@ -1202,7 +1256,7 @@ class FillersTest(unittest.TestCase):
             ([], None),
             ([1, 2], None),
         ):
-            self.assertEqual(kinds.elements_of(elements), want, elements)
+            self.assertEqual(words.elements_of(elements), want, elements)
 
     def test_an_object_has_the_name_that_the_outer_function_has_for_it(self):
         running = Running(Trainer().fit)
@@ -1332,8 +1386,8 @@ class FillersTest(unittest.TestCase):
         self.assertIn(line_of("records"), told["filled"])
         # Whoever has the logger alone sees its handlers first.
         chain = [log, log.handlers, handler, handler.buffer, handler.buffer[0]]
-        self.assertEqual(kinds.kind_of(chain, 1), "log-records-kept")
-        self.assertEqual(kinds.kind_of([log, log.handlers, handler], 1), "loggers-added")
+        self.assertEqual(words.kind_of(chain, 1), "log-records-kept")
+        self.assertEqual(words.kind_of([log, log.handlers, handler], 1), "loggers-added")
 
     def test_records_of_a_handler_of_the_programs_have_its_line_too(self):
         class Recorder(logging.Handler):

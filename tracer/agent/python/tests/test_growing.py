@@ -11,7 +11,7 @@ import types
 import unittest
 
 from gpumem_agent import atomic
-from gpumem_agent.holders import capsules, contents, growing, kinds, living, running
+from gpumem_agent.holders import capsules, contents, growing, living, running, words
 from gpumem_agent.holders.kinds import Contexts
 
 PART = b"x" * (300 << 10)
@@ -93,8 +93,8 @@ class GrowingTest(unittest.TestCase):
 
     def test_what_is_below_a_pickler_is_kept_by_its_memo(self):
         pickler = pickle.Pickler(io.BytesIO())  # whose memo shows what it has from some 3.11 on
-        self.assertEqual(kinds.kind_of([[pickler], pickler, bytearray()], 1), "pickler-memo-kept")
-        self.assertIsNone(kinds.kind_of([[pickler], [], bytearray()], 1))
+        self.assertEqual(words.kind_of([[pickler], pickler, bytearray()], 1), "pickler-memo-kept")
+        self.assertIsNone(words.kind_of([[pickler], [], bytearray()], 1))
 
     def test_what_a_pickler_keeps_by_several_ways_counts_once(self):
         pickler = pickle.Pickler(io.BytesIO())

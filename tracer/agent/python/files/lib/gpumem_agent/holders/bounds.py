@@ -12,8 +12,7 @@ import re
 import sys
 
 from gpumem_agent.holders.kinds import NAMES_OF_CLASS, is_a, namespace, owns
-from gpumem_agent.holders.memos import BEFORE, BEHIND
-from gpumem_agent.holders.texts import DEF, LONGEST, read
+from gpumem_agent.holders.texts import BEFORE, BEHIND, DEF, LONGEST, read
 
 BLOCK = 6  # lines below a comparison
 MOST_NUMBERS = 200

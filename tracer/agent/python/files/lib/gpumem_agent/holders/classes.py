@@ -14,10 +14,11 @@ from gpumem_agent import atomic
 from gpumem_agent.holders import contents, tees
 from gpumem_agent.holders.fillers import FOR_THE_END, Filler
 from gpumem_agent.holders.growing import END_PATH
-from gpumem_agent.holders.kinds import is_a, is_library, is_thread, logging_kind, module_names
+from gpumem_agent.holders.kinds import is_a, is_library, is_thread, module_names
 from gpumem_agent.holders.living import SOME
 from gpumem_agent.holders.naming import WEIGHTY
 from gpumem_agent.holders.texts import in_program, module_file
+from gpumem_agent.holders.words import logging_kind
 from gpumem_agent.own import own
 from gpumem_agent.sampling import paused
 

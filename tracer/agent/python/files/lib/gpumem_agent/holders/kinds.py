@@ -10,20 +10,15 @@ import sys
 import types
 import _thread
 
-from gpumem_agent.holders.capsules import is_capsule
-
 SUSPENDED = (types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType)
 LRU_CACHE = type(functools.lru_cache(maxsize=1)(len))
-TEE = type(itertools.tee(())[0])  # it keeps what the branch that is read last has yet to give
 SEQUENCES = (list, tuple, set, frozenset, collections.deque)
+TEE = type(itertools.tee(())[0])  # it keeps what the branch that is read last has yet to give
 THREAD_LOCAL = _thread._local
 CELL = type((lambda x: lambda: x)(0).__closure__[0])
 ALONE = 3  # references: the frame, a variable of ours, the question
 FUTURES = {"_asyncio", "asyncio.futures", "asyncio.tasks", "concurrent.futures._base"}
-OF_TIMER = 2  # references from one to what it would call, and with what
-IN_EXECUTOR = 3  # references from one to the list of its work, which its queue has up to 3.12
 EXECUTORS = {"concurrent.futures._base", "multiprocessing.pool"}
-TIMERS = {"asyncio.events", "threading"}
 THREADS = {"threading"}
 NAMED = (types.FunctionType, type, types.FrameType, LRU_CACHE) + SUSPENDED
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # of all the agent
@@ -34,12 +29,6 @@ OWN = (
     os.path.join(os.path.dirname(os.path.dirname(OWN_FOLDER)), "sitecustomize.py"),
 )
 WRAPPED = 4  # decorators of one function that are passed
-CALLBACKS = (types.FunctionType, types.MethodType, functools.partial)
-LOOKED_AT = 4  # elements of a container, to tell what they are
-LOGGING = (
-    ("LogRecord", "log-records-kept"),
-    *((name, "loggers-added") for name in ("Logger", "PlaceHolder", "Handler", "Filter")),
-)
 RANKS = (0, 1, 2)  # see rank_of
 NAMES_OF_CLASS = type.__dict__["__dict__"].__get__  # vars asks the metaclass
 BASES_OF_CLASS = type.__dict__["__mro__"].__get__  # and itself; likewise
@@ -181,34 +170,27 @@ def held_by_frame(chain, at):
 
 def is_future(item):
     """Whether an object is a future or a task of the standard library's."""
-    return _is_named(type(item), ("Future", "Task"), FUTURES)
+    return is_named(type(item), ("Future", "Task"), FUTURES)
 
 
 def is_executor(item):
     """Whether an object does the work that it is handed in threads or processes of its own, and
     queues what they have not come to."""
-    return _is_named(type(item), ("Executor", "Pool"), EXECUTORS)
+    return is_named(type(item), ("Executor", "Pool"), EXECUTORS)
 
 
 def is_user_container(item):
     """Whether an object is a dictionary or a list of collections that is written in Python,
     which has its elements in an attribute."""
-    return _is_named(type(item), ("UserDict", "UserList"), ("collections",))
+    return is_named(type(item), ("UserDict", "UserList"), ("collections",))
 
 
 def is_thread(kind):
     """Whether a class is one of threads."""
-    return _is_named(kind, ("Thread",), THREADS)
+    return is_named(kind, ("Thread",), THREADS)
 
 
-def _has_ended(thread):
-    """Whether a thread was started, and runs no more."""
-    own, running = namespace(thread), getattr(sys.modules.get("threading"), "_active", {})
-    number = own.get("_ident") if is_a(own, dict) else None
-    return number is not None and running.get(number) is not thread
-
-
-def _is_named(kind, names, modules):
+def is_named(kind, names, modules):
     """Whether a class, or one that it derives from, has one of some names in one of some
     modules, which need not be loaded."""
     ask = type.__getattribute__
@@ -320,89 +302,6 @@ def attributes(item):
 def owns(item, dictionary):
     # A class shows a proxy of its dictionary only; it has no other.
     return is_a(item, type) or namespace(item) is dictionary
-
-
-def kind_of(chain, at):
-    """In the words of the catalogue of causes why the container at a place of a chain of
-    references is kept, where what is on the chain tells; None of all others."""
-    if any(is_a(item, types.TracebackType) for item in chain):
-        return "tracebacks-kept"
-    kind = elements_of(chain[at])
-    if kind == "loggers-added" and "log-records-kept" in map(elements_of, chain[at + 1 :]):
-        return "log-records-kept"  # the handlers are few, and one keeps what it is given
-    if kind is None and any(is_executor(item) for item in chain[max(0, at - IN_EXECUTOR) : at + 1]):
-        kind = "unbounded-queue/executor"
-    if kind is None:
-        kind = next((word for item in chain[max(0, at - 1) : at + 1] for word in _of_c(item)), None)
-    if kind is None and any(is_a(item, itertools.cycle) for item in chain[max(0, at - 1) : at + 1]):
-        kind = "results-kept/cycle"
-    if kind is None and any(_is_timer(item) for item in chain[max(0, at - OF_TIMER) : at]):
-        kind = "timers-left"
-    return kind
-
-
-def _of_c(item):
-    """In the same words what an object of a module of C keeps: a SimpleQueue has no bound, and a
-    pickler remembers all that it has pickled."""
-    if is_a(item, getattr(sys.modules.get("_queue"), "SimpleQueue", ())):
-        yield "unbounded-queue"
-    if is_a(item, getattr(sys.modules.get("_pickle"), "Pickler", ())):
-        yield "pickler-memo-kept"
-
-
-def elements_of(container):
-    """In the words of the catalogue of causes what the latest elements of a container
-    are, where that tells why it is kept; None for all others."""
-    if is_a(container, dict):
-        some = list(itertools.islice(dict.values(container), LOOKED_AT))
-    elif is_a(container, SEQUENCES):
-        some = list(itertools.islice(container, LOOKED_AT))
-    else:
-        return None
-    told = {_kind_of(element) for element in some}
-    return told.pop() if len(told) == 1 else None
-
-
-def by_object(dictionary):
-    """Whether the keys of a dictionary are objects of the program's classes, each equal to itself
-    alone: nobody finds an entry again who has lost the object, which the entry keeps."""
-    keys = list(itertools.islice(dict.keys(dictionary), LOOKED_AT))
-    return bool(keys) and all(_is_itself(type(key)) for key in keys)
-
-
-def _is_itself(kind):
-    bases = (base for base in BASES_OF_CLASS(kind) if base is not object)
-    if any(name in NAMES_OF_CLASS(base) for base in bases for name in ("__hash__", "__eq__")):
-        return False
-    module = sys.modules.get(type.__getattribute__(kind, "__module__"))
-    file = namespace(module).get("__file__") if is_a(module, types.ModuleType) else None
-    return type(file) is str and not is_library(file)
-
-
-def _kind_of(element):
-    if is_a(element, BaseException):
-        return "tracebacks-kept"
-    if is_future(element):
-        return "futures-kept"
-    if is_capsule(element):
-        return "exports-kept"
-    if _is_timer(element):
-        return "timers-left"
-    if is_a(element, CALLBACKS):
-        return "callbacks-left"
-    if is_thread(type(element)) and _has_ended(element):
-        return "threads-left/ended"
-    return logging_kind(type(element))
-
-
-def _is_timer(item):
-    return _is_named(type(item), ("TimerHandle", "Timer"), TIMERS)
-
-
-def logging_kind(class_):
-    """In the same words why objects of a class of the logging module's are kept; None of others."""
-    logging = sys.modules.get("logging")
-    return next((kind for name, kind in LOGGING if issubclass(class_, getattr(logging, name, ()))), None)
 
 
 def key_of(dictionary, child):

@@ -2,8 +2,9 @@
 those that log."""
 
 from gpumem_agent.holders.fillers import LOGGED, MOST_LINES, Filler
-from gpumem_agent.holders.kinds import elements_of, is_library
+from gpumem_agent.holders.kinds import is_library
 from gpumem_agent.holders.lines import filler
+from gpumem_agent.holders.words import elements_of
 
 RECORDS = "log-records-kept"  # the kind of what keeps them
 

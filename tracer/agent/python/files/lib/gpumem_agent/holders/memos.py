@@ -12,14 +12,14 @@ import functools
 import itertools
 import re
 
-from gpumem_agent.holders.texts import DEF, LONGEST, read, search
+from gpumem_agent.holders.texts import LONGEST, above, below, code, line_of, search
 
 REGISTER = "entries-left"  # what is open, and taken out again on some paths only
+ASKED_FOR = REGISTER + "/asked-for"  # objects that another line finds by their keys again, or goes through
 BY_OBJECT = REGISTER + "/objects"  # which keeps the objects that it is for
 REPLACED = REGISTER + "/replaced"  # of an optimizer's state, of parameters that were replaced
 STATES = re.compile(r"defaultdict .*\.state$")  # a path
 DICTIONARY = re.compile(r"(?:dict|OrderedDict|defaultdict) [^:]*$")  # a path
-BEFORE, BEHIND = 30, 12  # lines of the function that are looked at
 # What begins a group or a count, to which more is added.
 BEGINNING = re.compile(
     r"(?:\[\s*\]|\{\s*\}|\(\s*\)|[\w.]*(?:list|dict|set|deque|Counter)\(.*\)|[\d.]+)\s*$"
@@ -38,11 +38,13 @@ POPPED = r"\bheappop\s*\(\s*(?:\w+\.)*%s\s*\)"
 # Out of a list: one element, or all but those that are wanted still.
 REMOVED = r"\b%(name)s\.remove\s*\(|\bdel\b[^#]*\b%(name)s\["
 REMOVED += r"|\b%(name)s(?:\[:\])?\s*=\s*\[.*\bin\s+(?:\w+\.)*%(name)s\s+if\b"
+FOUND = r"\b%(name)s\.(?:get|values|items)\s*\(|\b%(name)s\[[^\]]*\](?!\s*=(?!=))"
 TAKEN_OUT = r"\bdel\b[^#]*\b%(name)s\[|\b%(name)s\.pop\s*\("
 
 
-def kind_of(path, sites, is_dictionary=False):
-    """{"kind": what the lines at some sites make of the container with a path that they fill}, or {}."""
+def kind_of(path, sites, is_dictionary=False, of_things=False):
+    """{"kind": what the lines at some sites make of the container with a path that they fill}, or {}. Of
+    things is a dictionary that has objects of the program's own classes."""
     if any(map(adds_groups, sites)):
         return {"kind": "optimizer-groups-added"}
     if STATES.match(path) and any(map(states, sites)):
@@ -52,7 +54,9 @@ def kind_of(path, sites, is_dictionary=False):
             return {"kind": "cache-without-bound"}
         if any(map(carries_on, sites)):
             return {"kind": "sessions-kept"}
-        return {"kind": REGISTER} if any(map(registers, sites)) else {}
+        if any(map(registers, sites)):
+            return {"kind": REGISTER}
+        return {"kind": ASKED_FOR} if of_things and any(map(asks_for, sites)) else {}
     if path.startswith(("deque ", "list ")) and any(map(queues, sites)):
         return {"kind": "unbounded-queue"}
     return {"kind": REGISTER} if path.startswith("list ") and any(map(removes, sites)) else {}
@@ -71,16 +75,16 @@ def states(site):
 
 
 def _matches(site, form):
-    _, lines, at = _line(site)
-    return bool(lines) and len(lines[at]) <= LONGEST and form.search(_code(lines[at])) is not None
+    _, lines, at = line_of(site)
+    return bool(lines) and len(lines[at]) <= LONGEST and form.search(code(lines[at])) is not None
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
 def remembers(site):
     """Whether the line of a site, as "file:line function", is one of a cache. By the name that
     the dictionary has there: a variable, an attribute."""
-    _, lines, at = _line(site)
-    line = _code(lines[at]) if lines else ""
+    _, lines, at = line_of(site)
+    line = code(lines[at]) if lines else ""
     if len(line) > LONGEST:
         return False
     asked = ASKED.search(line)
@@ -102,7 +106,7 @@ def remembers(site):
     # in either case.
     known = re.compile(r"\bif\b.*(?<![\w.])%s\s+in\s+(?:\w+\.)*%s\b" % (key, re.escape(name)))
     given = re.compile(r"\breturn\b.*\b%s\[\s*%s\s*\]" % (re.escape(name), key))
-    before, behind = [line[: filled.start()], *_before(lines, at)], list(_behind(lines, at))
+    before, behind = [line[: filled.start()], *above(lines, at)], list(below(lines, at))
     if _recalls(re.escape(name), before):
         return True
     leaves = any(map(known.search, before)) and any(map(given.search, before + behind))
@@ -134,29 +138,29 @@ def _updates(name, lines, at):
     for that then."""
     missing = re.compile(r"\bnot\s+in\s+(?:\w+\.)*%s\b" % re.escape(name))
     asked = re.compile(r"\b%s\[" % re.escape(name))
-    return any(map(missing.search, _before(lines, at))) and any(map(asked.search, _behind(lines, at)))
+    return any(map(missing.search, above(lines, at))) and any(map(asked.search, below(lines, at)))
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
 def carries_on(site):
     """Whether the line of a site puts a variable back by a key by which the function had got it, and
     not only where it had got none."""
-    _, lines, at = _line(site)
-    filled = FILLED.search(_code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
+    _, lines, at = line_of(site)
+    filled = FILLED.search(code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
     if filled is None or not filled.group(3).isidentifier():
         return False
     name, key, value = map(re.escape, map(str.strip, filled.groups()))
     indented = re.match(r"\s*", lines[at]).group()
     got = r"^%s(?=\S)(?:.*[\s,])?%s\b[^=(]*=(?!=).*\b%s(?:\.get\(\s*%s\s*[,)]|\[\s*%s\s*\])"
     got %= indented, value, name, key, key
-    return any(map(re.compile(got).search, _before(lines, at)))
+    return any(map(re.compile(got).search, above(lines, at)))
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
 def registers(site):
     """Whether the line of a site adds an entry that another line of the file takes out again."""
-    file, lines, at = _line(site)
-    filled = FILLED.search(_code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
+    file, lines, at = line_of(site)
+    filled = FILLED.search(code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
     if filled is None:
         return False
     name = filled.group(1)
@@ -164,11 +168,23 @@ def registers(site):
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
+def asks_for(site):
+    """Whether the line of a site adds an entry that another line of the file finds by its key again, or
+    goes through with the others."""
+    file, lines, at = line_of(site)
+    filled = FILLED.search(code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
+    if filled is None:
+        return False
+    name = filled.group(1)
+    return bool(search(file, re.compile(FOUND % {"name": re.escape(name)}), name))
+
+
+@functools.lru_cache(maxsize=64)  # each look asks again
 def queues(site):
     """Whether the line of a site adds an element to a deque or a list of which another line of the file
     takes one, at the other end: what is taken where it was added is a stack. Or to a heap."""
-    file, lines, at = _line(site)
-    line = _code(lines[at]) if lines and len(lines[at]) <= LONGEST else ""
+    file, lines, at = line_of(site)
+    line = code(lines[at]) if lines and len(lines[at]) <= LONGEST else ""
     pushed, added = PUSHED.search(line), ADDED.search(line)
     if pushed is not None:
         return bool(search(file, re.compile(POPPED % re.escape(pushed.group(1))), "heappop"))
@@ -182,37 +198,8 @@ def queues(site):
 def removes(site):
     """Whether the line of a site adds an element to a list out of which another line of the file takes
     some again."""
-    file, lines, at = _line(site)
-    added = ADDED.search(_code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
+    file, lines, at = line_of(site)
+    added = ADDED.search(code(lines[at])) if lines and len(lines[at]) <= LONGEST else None
     if added is None:
         return False
     return bool(search(file, re.compile(REMOVED % {"name": re.escape(added.group(1))}), added.group(1)))
-
-
-def _line(site):
-    """(file, its lines, the number from 0 on) of a site; no lines where that is none."""
-    file, _, number = site.rpartition(" ")[0].rpartition(":")
-    lines = read(file).splitlines()
-    if not number.isdigit() or not 0 < int(number) <= len(lines):
-        return file, [], 0
-    return file, lines, int(number) - 1
-
-
-def _before(lines, at):
-    """The lines of the function before a line of it."""
-    for line in reversed(lines[max(0, at - BEFORE) : at]):
-        if DEF.match(line):
-            return
-        yield _code(line)
-
-
-def _behind(lines, at):
-    """The lines of the function behind a line of it."""
-    for line in lines[at + 1 : at + 1 + BEHIND]:
-        if DEF.match(line):
-            return
-        yield _code(line)
-
-
-def _code(line):
-    return line.partition("#")[0].rstrip()

@@ -59,6 +59,9 @@ def state_of(arrays):
     return {a.group for a in arrays if a.kind == PARAMETER}
 
 
+FORMS = "is_dictionary", "by_object", "of_things"  # what a path says of its container, told to nobody
+
+
 class Holders:
     """Holders by path. A finder tells names: upward.Upwards
     or running.Downwards. Met are keys of dictionaries: see siblings."""
@@ -283,7 +286,7 @@ class Holders:
         for place, entry in enumerate(entries):
             asked = [entry.pop(key, None) for key in ("filled", "assigned")]
             numbers = entry.pop("numbers", {})
-            is_dictionary, by_object = (entry.pop(key, False) for key in ("is_dictionary", "by_object"))
+            is_dictionary, by_object, of_things = (entry.pop(key, False) for key in FORMS)
             if ": autograd graph of " in entry["path"]:
                 asked.reverse()  # it hangs on what was assigned last
             asked = asked if place < WITH_LINES else ()
@@ -292,10 +295,10 @@ class Holders:
             if "kind" not in entry and self._is_state(entry["path"]):
                 entry["kind"] = "snapshots-kept"
             if lines and "kind" not in entry:
-                entry.update(memos.kind_of(entry["path"], own_sites(filled), is_dictionary))
+                entry.update(memos.kind_of(entry["path"], own_sites(filled), is_dictionary, of_things))
             if by_object:
                 entry.setdefault("kind", memos.BY_OBJECT)
-            is_open = entry.get("kind") in (None, memos.REGISTER)  # old states are taken out as well
+            is_open = entry.get("kind") in (None, memos.REGISTER, memos.ASKED_FOR)  # old states are taken out as well
             if lines and is_open and _is_of_many(entry) and states.keeps_state(lines[0]):
                 entry["kind"] = "snapshots-kept"
             if lines:

@@ -17,7 +17,6 @@ from gpumem_agent.holders.kinds import (
     TEE,
     THREAD_LOCAL,
     attributes,
-    by_object,
     closure_variable,
     code_of,
     context_variable,
@@ -30,7 +29,6 @@ from gpumem_agent.holders.kinds import (
     is_future,
     is_library,
     key_of,
-    kind_of,
     namespace,
     owns,
     script_name,
@@ -40,6 +38,7 @@ from gpumem_agent.holders.lines import assigned, filler, module_with
 from gpumem_agent.holders.living import GROWING, outnumbers
 from gpumem_agent.holders.local import Local
 from gpumem_agent.holders.logged import RECORDS, logged
+from gpumem_agent.holders.words import by_object, kind_of, of_things
 
 PLAIN = (list, tuple, dict, collections.OrderedDict, collections.deque)
 INTO = " → "  # before the type of what an object shows no name for
@@ -148,8 +147,9 @@ class Path:
         if kind == RECORDS:  # whoever logs adds to it
             facts["filled"] = (logged(self.chain, at, self._modules),)
         container = self.chain[at]
-        if is_a(container, dict) and by_object(container):
-            facts["by_object"] = True
+        if is_a(container, dict):
+            asked = {"by_object": by_object(container), "of_things": of_things(container)}
+            facts.update(name for name in asked.items() if name[1])
         for place, item in enumerate(self.chain[:end]):
             known = filling(item, self.chain[place + 1 : place + 3])
             # What many elements of a list have each does not bound the list.

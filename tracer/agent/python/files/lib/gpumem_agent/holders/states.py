@@ -1,25 +1,33 @@
 """Whether a line that fills a container puts a whole state into it: the weights of a model,
 and what trains them. PyTorch's are known by their shapes; those of JAX are plain trees of arrays,
-and go by the name that the program gives them.
+and go by the name that the program gives them, or gives what it made a copy of.
 """
 
 import functools
 import re
 
-from gpumem_agent.holders.texts import LONGEST, read
+from gpumem_agent.holders.texts import LONGEST, above, code, line_of
 
 LEAST = 3  # arrays of each element: a state of an environment has fewer
 ADDED = re.compile(r"(?:\.\w+\(|=(?!=))(.*)")  # what is added, behind a method's bracket or an assignment
 STATE = re.compile(r"(?<![\w.])(?:\w+\.)*(?:\w+_)?(?:state|weights|params|parameters)\s*(?=[,)\]}]|$)")
+VARIABLE = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*(?=[,)\]}]|$)")
+MOST = 4  # of a line, that are looked for
+COPIED = r"^\s*%s\s*=(?!=)(.*(?:copy\b|\bclone\b|\btree_map\b|\btree\.map\b|\bdevice_get\b).*)"
 
 
 @functools.lru_cache(maxsize=64)  # each look asks again
 def keeps_state(site):
-    """Whether the line of a site, as "file:line function", adds something of such a name."""
-    file, _, number = site.rpartition(" ")[0].rpartition(":")
-    lines = read(file).splitlines()
-    if not number.isdigit() or not 0 < int(number) <= len(lines):
-        return False
-    line = lines[int(number) - 1].partition("#")[0].rstrip()
+    """Whether the line of a site, as "file:line function", adds something of such a name, or what the
+    function had made of that before."""
+    _, lines, at = line_of(site)
+    line = code(lines[at]) if lines else ""
     added = ADDED.search(line) if len(line) <= LONGEST else None
-    return added is not None and STATE.search(added.group(1)) is not None
+    if added is None:
+        return False
+    if STATE.search(added.group(1)) is not None:
+        return True
+    variables = [re.compile(COPIED % re.escape(name)) for name in VARIABLE.findall(added.group(1))[:MOST]]
+    before = [line for line in above(lines, at) if len(line) <= LONGEST] if variables else []
+    made = (form.search(line) for form in variables for line in before)
+    return any(found is not None and STATE.search(found.group(1)) is not None for found in made)

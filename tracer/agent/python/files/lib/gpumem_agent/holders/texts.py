@@ -31,6 +31,7 @@ KEYED = (
 QUOTED = re.compile(r"(\"{3}|'{3}).*?\1", re.DOTALL)
 DEF = re.compile(r"\s*(?:async\s+)?def\s+(\w+)")
 CLASS = re.compile(r"\s*class\s+\w")
+BEFORE, BEHIND = 30, 12  # lines of the function that are looked at
 LOOP = re.compile(r"\s*(?:(?:async\s+)?for\s.*\sin\b|while\b)")
 
 
@@ -166,3 +167,33 @@ def _around(lines, at):
 
 def _depth(line):
     return len(line) - len(line.lstrip())
+
+
+def line_of(site):
+    """(file, its lines, the number from 0 on) of a site; no lines where that is none."""
+    file, _, number = site.rpartition(" ")[0].rpartition(":")
+    lines = read(file).splitlines()
+    if not number.isdigit() or not 0 < int(number) <= len(lines):
+        return file, [], 0
+    return file, lines, int(number) - 1
+
+
+def above(lines, at):
+    """The lines of the function before a line of it."""
+    for line in reversed(lines[max(0, at - BEFORE) : at]):
+        if DEF.match(line):
+            return
+        yield code(line)
+
+
+def below(lines, at):
+    """The lines of the function behind a line of it."""
+    for line in lines[at + 1 : at + 1 + BEHIND]:
+        if DEF.match(line):
+            return
+        yield code(line)
+
+
+def code(line):
+    """A line without a comment at its end."""
+    return line.partition("#")[0].rstrip()
